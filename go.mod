@@ -1,0 +1,3 @@
+module github.com/wdgnn/wdgnn
+
+go 1.26

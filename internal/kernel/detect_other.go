@@ -1,0 +1,4 @@
+package kernel
+
+// avx2 is nil where the assembly does not run.
+var avx2 *Set

@@ -1,0 +1,107 @@
+package kernel
+
+// Set is one implementation of every loop. Its functions keep no state, may
+// be called concurrently, and allocate nothing.
+type Set struct {
+	Name string // "avx2" or "portable"
+
+	// Gemm computes C = op(A) B, or C += op(A) B if accumulate is set:
+	//
+	//	c[i,j] (+)= Σ_{p<k} a[i*aRow + p*aCol] · b[p*ldb + j]      p ascending
+	//
+	//	C: m×n   op(A): m×k   B: k×n
+	//
+	// aRow = lda, aCol = 1 gives A B; aRow = 1, aCol = lda gives Aᵀ B. Strides
+	// of A may be zero.
+	Gemm func(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, ldb, m, n, k int, accumulate bool)
+
+	// GemmBT computes C = A Bᵀ, or C += A Bᵀ if accumulate is set:
+	//
+	//	c[i,j] (+)= Σ_{p<k} a[i*lda + p] · b[j*ldb + p]            p ascending
+	//
+	//	C: m×n   A: m×k   B: n×k
+	GemmBT func(c []float32, ldc int, a []float32, lda int, b []float32, ldb, m, n, k int, accumulate bool)
+
+	// SpMM computes rows lo ≤ i < hi of Y = S X, S in compressed rows:
+	//
+	//	y[i,j] = Σ_{e in row i} val[e] · x[col[e],j]               e ascending
+	//
+	// Y and X have n columns.
+	SpMM func(y []float32, ldy int, rowPtr []int, col []int32, val []float32, x []float32, ldx, lo, hi, n int)
+
+	// Axpy computes y[i] += a·x[i].
+	Axpy func(y []float32, a float32, x []float32)
+
+	// Scale computes x[i] *= a.
+	Scale func(x []float32, a float32)
+
+	// Dot returns Σ x[i]·y[i]. Sets may regroup the sum, each in its own
+	// fixed way.
+	Dot func(x, y []float32) float32
+
+	// Blend computes y[i] = a·u[i] + (b·v[i] + c), eq. (2) of the paper.
+	Blend func(y []float32, a float32, u []float32, b float32, v []float32, c float32)
+
+	// LeakyReLU computes y[i] = x[i] if x[i] ≥ 0, slope·x[i] if x[i] < 0.
+	// NaN stays NaN. A slope of exactly 0 is the ReLU.
+	LeakyReLU func(y, x []float32, slope float32)
+
+	// LeakyReLUBack computes dx[i] = dy[i] if y[i] > 0, slope·dy[i] otherwise.
+	LeakyReLUBack func(dx, dy, y []float32, slope float32)
+
+	// Tanh computes y[i] = tanh x[i] within TanhULP units in the last place.
+	// NaN stays NaN.
+	Tanh func(y, x []float32)
+
+	// TanhBack computes dx[i] = dy[i]·(1 - y[i]²).
+	TanhBack func(dx, dy, y []float32)
+
+	// Softmax writes p[i] = exp(x[i] - max x) and returns max x and Σ p[i].
+	// The exponential is within ExpULP units in the last place. Sets may
+	// regroup the sum.
+	Softmax func(p, x []float32) (max, sum float32)
+
+	// Adam takes one step of Adam on p, with gradient g and moments m, v:
+	//
+	//	m = β₁·m + (1-β₁)·g
+	//	v = β₂·v + (1-β₂)·g²
+	//	p = p - rate·m / (√(v·unbias) + ε)
+	Adam func(p, g, m, v []float32, s AdamStep)
+}
+
+// AdamStep holds the scalars of one Adam step.
+type AdamStep struct {
+	Beta1, Rest1 float32 // β₁, 1-β₁
+	Beta2, Rest2 float32 // β₂, 1-β₂
+	Rate         float32 // step size divided by 1-β₁ᵗ
+	Unbias       float32 // 1/(1-β₂ᵗ)
+	Epsilon      float32 // ε
+}
+
+// TanhULP and ExpULP bound the error of Tanh and of the exponential inside
+// Softmax, in units in the last place of the exact result, for both sets.
+const (
+	TanhULP = 4
+	ExpULP  = 2
+)
+
+// Sets lists the sets that run on this machine, the fastest first.
+func Sets() []*Set {
+	if avx2 != nil {
+		return []*Set{avx2, &portable}
+	}
+	return []*Set{&portable}
+}
+
+// Best returns the fastest set that runs on this machine.
+func Best() *Set { return Sets()[0] }
+
+// Find returns the set called name, or nil if this machine has none.
+func Find(name string) *Set {
+	for _, s := range Sets() {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}

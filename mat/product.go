@@ -1,0 +1,137 @@
+package mat
+
+import "fmt"
+
+// job is one product or elementwise operation, cut by rows of its destination.
+type job struct {
+	op         operation
+	y, a, b    Dense
+	s          *CSR
+	p, q, r    float32
+	accumulate bool
+}
+
+type operation uint8
+
+const (
+	opSpMM operation = iota
+	opMul
+	opMulATB
+	opMulABT
+	opAddScaled
+	opScale
+	opBlend
+	opLeakyReLU
+	opLeakyReLUBack
+	opTanh
+	opTanhBack
+)
+
+// run does rows lo ≤ i < hi of the destination.
+func (j *job) run(lo, hi int) {
+	if lo >= hi || j.y.Cols == 0 {
+		return
+	}
+	switch y, a, b := j.y, j.a, j.b; j.op {
+	case opSpMM:
+		kernels.SpMM(y.Data, y.Stride, j.s.RowPtr, j.s.Col, j.s.Val, a.Data, a.Stride, lo, hi, y.Cols)
+	case opMul:
+		kernels.Gemm(y.Data[lo*y.Stride:], y.Stride, tail(a.Data, lo*a.Stride), a.Stride, 1, b.Data, b.Stride, hi-lo, y.Cols, a.Cols, j.accumulate)
+	case opMulATB:
+		kernels.Gemm(y.Data[lo*y.Stride:], y.Stride, tail(a.Data, lo), 1, a.Stride, b.Data, b.Stride, hi-lo, y.Cols, a.Rows, j.accumulate)
+	case opMulABT:
+		kernels.GemmBT(y.Data[lo*y.Stride:], y.Stride, tail(a.Data, lo*a.Stride), a.Stride, b.Data, b.Stride, hi-lo, y.Cols, a.Cols, j.accumulate)
+	default:
+		j.elementwise(lo, hi)
+	}
+}
+
+// tail is s[from:], or nothing where an operand without elements ends early.
+func tail(s []float32, from int) []float32 { return s[min(from, len(s)):] }
+
+// SpMM computes Y = S X, the graph shift of eq. (1).
+//
+//	S: N×M   X: M×F   Y: N×F, overwritten
+//
+// Each element of Y is summed over the stored columns of its row in ascending
+// order. A row computed alone, as an agent does, therefore equals the same row
+// of the full product bit for bit.
+//
+// SpMM panics if shapes disagree or if Y shares memory with X.
+func (e *Engine) SpMM(y Dense, s *CSR, x Dense) {
+	if s.Rows != y.Rows || s.Cols != x.Rows || y.Cols != x.Cols {
+		panic(fmt.Sprintf("mat: SpMM: %s = %d×%d sparse times %s", y.shape(), s.Rows, s.Cols, x.shape()))
+	}
+	apart("SpMM", y, x)
+	e.do(job{op: opSpMM, y: y, s: s, a: x}, y.Rows, s.NNZ()*x.Cols)
+}
+
+// Mul computes C = A B, C overwritten.
+//
+//	A: M×K   B: K×N   C: M×N
+//
+// The sum over K runs in ascending order. Mul panics if shapes disagree or if
+// C shares memory with A or B.
+func (e *Engine) Mul(c, a, b Dense) { e.mul("Mul", c, a, b, false) }
+
+// AddMul computes C += A B, adding the terms of the sum to C one by one. So
+// Σ_k Z_k A_k as a chain of AddMul equals the one product of the Z_k side by
+// side with the A_k stacked, bit for bit.
+func (e *Engine) AddMul(c, a, b Dense) { e.mul("AddMul", c, a, b, true) }
+
+func (e *Engine) mul(op string, c, a, b Dense, accumulate bool) {
+	if c.Rows != a.Rows || c.Cols != b.Cols || a.Cols != b.Rows {
+		panic(fmt.Sprintf("mat: %s: %s = %s times %s", op, c.shape(), a.shape(), b.shape()))
+	}
+	apart(op, c, a)
+	apart(op, c, b)
+	e.do(job{op: opMul, y: c, a: a, b: b, accumulate: accumulate}, c.Rows, c.Rows*c.Cols*a.Cols)
+}
+
+// MulATB computes C = Aᵀ B, C overwritten.
+//
+//	A: K×M   B: K×N   C: M×N
+func (e *Engine) MulATB(c, a, b Dense) { e.mulATB("MulATB", c, a, b, false) }
+
+// AddMulATB computes C += Aᵀ B, the form of a filter tap's gradient.
+func (e *Engine) AddMulATB(c, a, b Dense) { e.mulATB("AddMulATB", c, a, b, true) }
+
+func (e *Engine) mulATB(op string, c, a, b Dense, accumulate bool) {
+	if c.Rows != a.Cols || c.Cols != b.Cols || a.Rows != b.Rows {
+		panic(fmt.Sprintf("mat: %s: %s = (%s)ᵀ times %s", op, c.shape(), a.shape(), b.shape()))
+	}
+	apart(op, c, a)
+	apart(op, c, b)
+	e.do(job{op: opMulATB, y: c, a: a, b: b, accumulate: accumulate}, c.Rows, c.Rows*c.Cols*a.Rows)
+}
+
+// MulABT computes C = A Bᵀ, C overwritten.
+//
+//	A: M×K   B: N×K   C: M×N
+func (e *Engine) MulABT(c, a, b Dense) { e.mulABT("MulABT", c, a, b, false) }
+
+// AddMulABT computes C += A Bᵀ, the form of an input's gradient.
+func (e *Engine) AddMulABT(c, a, b Dense) { e.mulABT("AddMulABT", c, a, b, true) }
+
+func (e *Engine) mulABT(op string, c, a, b Dense, accumulate bool) {
+	if c.Rows != a.Rows || c.Cols != b.Rows || a.Cols != b.Cols {
+		panic(fmt.Sprintf("mat: %s: %s = %s times (%s)ᵀ", op, c.shape(), a.shape(), b.shape()))
+	}
+	apart(op, c, a)
+	apart(op, c, b)
+	e.do(job{op: opMulABT, y: c, a: a, b: b, accumulate: accumulate}, c.Rows, c.Rows*c.Cols*a.Cols)
+}
+
+var one = []float32{1}
+
+// AddColumnSums computes y[j] += Σ_i x[i,j], i ascending: the gradient of a
+// bias that was added to every row.
+func (e *Engine) AddColumnSums(y []float32, x Dense) {
+	if len(y) != x.Cols {
+		panic(fmt.Sprintf("mat: AddColumnSums: %d sums of %s", len(y), x.shape()))
+	}
+	if x.Empty() {
+		return
+	}
+	kernels.Gemm(y, x.Cols, one, 0, 0, x.Data, x.Stride, 1, x.Cols, x.Rows, true)
+}
