@@ -19,9 +19,7 @@ const (
 	ln2Hi = 0x1.62ep-1
 	ln2Lo = math.Ln2 - ln2Hi
 
-	// Beyond these arguments the results do not change in float32: exp
-	// underflows to 0, tanh rounds to ±1.
-	expMin  = -103.5
+	// Beyond this argument tanh rounds to 1.
 	tanhMax = 10
 
 	// Adding and subtracting 1.5·2²³ rounds to the nearest integer.
@@ -48,12 +46,6 @@ func pow2(n float32) float32 { return math.Float32frombits(uint32(int32(n)+127) 
 
 // exp1 is exp x for x ≤ 0. Results below the smallest normal number are 0.
 func exp1(x float32) float32 {
-	switch {
-	case x != x:
-		return x
-	case x < expMin:
-		return 0
-	}
 	n, e := reduce(x)
 	if n < -126 {
 		return 0
@@ -63,14 +55,13 @@ func exp1(x float32) float32 {
 }
 
 func tanh1(x float32) float32 {
-	if x != x {
-		return x
-	}
-	a := min(math.Float32frombits(math.Float32bits(x)&^(1<<31)), tanhMax) // |x|
+	const sign = 1 << 31
+	bits := math.Float32bits(x)
+	a := min(math.Float32frombits(bits&^sign), tanhMax) // |x|
 	n, e := reduce(2 * a)
 	s := pow2(n)
 	e = float32(s*e) + (s - 1)
-	return math.Float32frombits(math.Float32bits(e/(e+2)) | math.Float32bits(x)&(1<<31))
+	return math.Float32frombits(math.Float32bits(e/(e+2)) | bits&sign)
 }
 
 // Log returns the natural logarithm of a positive, finite, normal x as a
