@@ -1,0 +1,93 @@
+package gnn
+
+import "github.com/wdgnn/wdgnn/mat"
+
+// Deep is the deep part Φ(X; S, ℬ) of eq. (4), a graph neural network:
+//
+//	X_0 = X      X_ℓ = σ(1b_ℓᵀ + Σ_k Sᵏ X_{ℓ-1} B_ℓk)      Φ = X_L
+//
+// Layers may differ in order, width and nonlinearity.
+type Deep struct {
+	Layers []Layer
+}
+
+// DeepTape is what Deep.Forward leaves for Deep.Backward.
+type DeepTape struct {
+	Engine *mat.Engine
+	Layers []LayerTape
+
+	grad []mat.Dense // gradient of each layer's output but the last
+}
+
+// Forward computes Φ and returns it; the result belongs to the tape.
+func (d *Deep) Forward(in *Input, tape *DeepTape) mat.Dense {
+	for len(tape.Layers) < len(d.Layers) {
+		tape.Layers = append(tape.Layers, LayerTape{})
+		tape.grad = append(tape.grad, mat.Dense{})
+	}
+	last := len(d.Layers) - 1
+	for l := range d.Layers {
+		layer, t := &d.Layers[l], &tape.Layers[l]
+		t.Engine = tape.Engine
+		switch {
+		case l == 0 && last == 0:
+			layer.forwardShifted(in.outputs(), t)
+		case l == 0:
+			layer.forwardShifted(in.Shifted, t)
+		case l == last && in.Read != nil:
+			layer.forwardRead(in.Read, tape.Layers[l-1].Out, t)
+		default:
+			layer.Forward(in.Shift, tape.Layers[l-1].Out, t)
+		}
+	}
+	return tape.Layers[last].Out
+}
+
+// Backward adds the gradients of one pass to grad, one filter per layer. It
+// overwrites dy, the gradient of Φ, and returns the gradient of the first
+// layer before its nonlinearity.
+func (d *Deep) Backward(grad []Filter, in *Input, dy mat.Dense, tape *DeepTape) mat.Dense {
+	last := len(d.Layers) - 1
+	for l := last; l >= 0; l-- {
+		layer, t := &d.Layers[l], &tape.Layers[l]
+		var dx mat.Dense
+		if l > 0 {
+			below := &tape.grad[l-1]
+			*below = below.Resize(tape.Layers[l-1].Out.Rows, layer.In())
+			dx = *below
+		}
+		switch {
+		case l == 0:
+			z := in.Shifted
+			if last == 0 {
+				z = in.outputs()
+			}
+			layer.Activation.backward(t.Engine, dy, t.Out)
+			layer.backwardShifted(t.Engine, &grad[l], dy, z)
+			return dy
+		case l == last && in.Read != nil:
+			layer.backwardRead(&grad[l], dx, in.Read, dy, t)
+		default:
+			layer.Backward(&grad[l], dx, in.ShiftT, dy, t)
+		}
+		dy = dx
+	}
+	return dy
+}
+
+// Live counts the features of the last layer that are positive for at least
+// one row of the last pass. A ReLU network with none is dead: it is constant
+// and no gradient will wake it.
+func (d *Deep) Live(tape *DeepTape) int {
+	out := tape.Layers[len(d.Layers)-1].Out
+	live := 0
+	for j := range out.Cols {
+		for i := range out.Rows {
+			if out.Data[i*out.Stride+j] > 0 {
+				live++
+				break
+			}
+		}
+	}
+	return live
+}

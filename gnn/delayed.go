@@ -1,0 +1,137 @@
+package gnn
+
+import (
+	"fmt"
+
+	"github.com/wdgnn/wdgnn/mat"
+)
+
+// delayLine holds the shifted signals of the last step, which the next step
+// shifts once more: with one exchange per step,
+//
+//	Z_0(t) = X_t      Z_k(t) = S_t Z_{k-1}(t-1)      Z_k = 0 before time 0
+//
+// so that Z_k(t) = S_t S_{t-1} … S_{t-k+1} X_{t-k}.
+type delayLine struct {
+	now, before []mat.Dense
+	empty       bool // nothing came before
+}
+
+// push computes Z_0(t), …, Z_K(t). It leaves the line as it is.
+func (d *delayLine) push(e *mat.Engine, s *mat.CSR, x mat.Dense, order int) []mat.Dense {
+	b := batch("Delayed", s, x)
+	for len(d.now) <= order {
+		d.now = append(d.now, mat.Dense{})
+		d.before = append(d.before, mat.Dense{})
+		d.empty = true
+	}
+	for k := range d.now {
+		d.now[k] = d.now[k].Resize(x.Rows, x.Cols)
+		switch {
+		case k == 0:
+			d.now[k].CopyFrom(x)
+		case d.empty:
+			d.now[k].Zero()
+		case d.before[k-1].Rows != x.Rows:
+			panic(fmt.Sprintf("gnn: Delayed: %d rows after a step of %d: Reset before the number of nodes changes", x.Rows, d.before[k-1].Rows))
+		default:
+			shift(e, d.now[k], s, d.before[k-1], b)
+		}
+	}
+	return d.now
+}
+
+// advance makes the last pushed signals the ones before.
+func (d *delayLine) advance() {
+	d.now, d.before = d.before, d.now
+	d.empty = false
+}
+
+func (d *delayLine) reset() { d.empty = true }
+
+// DelayedFilter runs a filter on a graph that changes at every step, where
+// information moves one hop per step, eq. (24):
+//
+//	Y_t = 1aᵀ + Σ_{k=0..K} S_t S_{t-1} ⋯ S_{t-(k-1)} X_{t-k} A_k
+//
+// A whole trajectory at once is the same filter on its space-time shift,
+// [graph.SpaceTime], to the same bits: that is how it is trained. A
+// DelayedFilter is not safe for concurrent use.
+type DelayedFilter struct {
+	Filter *Filter
+	Engine *mat.Engine
+	line   delayLine
+}
+
+// Step takes S_t and X_t, writes Y_t to y, overwritten, and moves on to t+1.
+func (d *DelayedFilter) Step(y mat.Dense, s *mat.CSR, x mat.Dense) {
+	d.Filter.sum(d.Engine, y, d.line.push(d.Engine, s, x, d.Filter.Order()))
+	d.line.advance()
+}
+
+// Reset forgets the past: the next step is time 0.
+func (d *DelayedFilter) Reset() { d.line.reset() }
+
+// Delayed runs a WideDeep on a graph that changes at every step: each of its
+// filters is a DelayedFilter, and the wide part and the first layer share one
+// delay line. It is not safe for concurrent use.
+type Delayed struct {
+	Model  *WideDeep
+	Engine *mat.Engine
+
+	lines   []delayLine // one per layer
+	shifted mat.Dense   // [Z_0(t) … Z_K(t)]
+	tape    Tape
+}
+
+// Predict writes Ψ at time t to y, overwritten, given S_t and X_t. It does not
+// move on: predicting again gives the same.
+func (d *Delayed) Predict(y mat.Dense, s *mat.CSR, x mat.Dense) {
+	m, e := d.Model, d.Engine
+	d.tape.Engine = e
+	for len(d.lines) < max(len(m.deep.Layers), 1) {
+		d.lines = append(d.lines, delayLine{})
+	}
+	order := m.InputOrder()
+	d.shifted = d.shifted.Resize(x.Rows, (order+1)*x.Cols)
+	for k, z := range d.lines[0].push(e, s, x, order) {
+		d.shifted.View(0, k*x.Cols, x.Rows, x.Cols).CopyFrom(z)
+	}
+	m.forwardWide(d.shifted, &d.tape)
+	var h mat.Dense
+	for l := range m.deep.Layers {
+		layer := &m.deep.Layers[l]
+		for len(d.tape.deep.Layers) <= l {
+			d.tape.deep.Layers = append(d.tape.deep.Layers, LayerTape{})
+		}
+		t := &d.tape.deep.Layers[l]
+		t.Engine = e
+		if l == 0 {
+			layer.forwardShifted(d.shifted, t)
+		} else {
+			t.Out = t.Out.Resize(x.Rows, layer.Out())
+			layer.sum(e, t.Out, d.lines[l].push(e, s, h, layer.Order()))
+			layer.Activation.forward(e, t.Out)
+		}
+		h = t.Out
+	}
+	m.finish(y, h, &d.tape)
+}
+
+// Advance moves on to t+1 after Predict at t.
+func (d *Delayed) Advance() {
+	for l := range d.lines {
+		d.lines[l].advance()
+	}
+}
+
+// Shifted returns [Z_0(t) … Z_K(t)] of the last Predict, which is what the
+// wide part's gradient reads. It belongs to d.
+func (d *Delayed) Shifted() mat.Dense { return d.shifted }
+
+// Reset forgets the past: the next step is time 0.
+func (d *Delayed) Reset() {
+	for l := range d.lines {
+		d.lines[l].reset()
+	}
+}
