@@ -75,19 +75,16 @@ func (d *Deep) Backward(grad []Filter, in *Input, dy mat.Dense, tape *DeepTape) 
 	return dy
 }
 
-// Live counts the features of the last layer that are positive for at least
-// one row of the last pass. A ReLU network with none is dead: it is constant
-// and no gradient will wake it.
-func (d *Deep) Live(tape *DeepTape) int {
+// MarkLive sets live[j] for every feature j of the last layer that is positive
+// in at least one row of the last pass. A ReLU network without such a feature
+// is dead: it is constant and no gradient will wake it.
+func (d *Deep) MarkLive(live []bool, tape *DeepTape) {
 	out := tape.Layers[len(d.Layers)-1].Out
-	live := 0
-	for j := range out.Cols {
-		for i := range out.Rows {
-			if out.Data[i*out.Stride+j] > 0 {
-				live++
-				break
+	for i := range out.Rows {
+		for j, v := range out.Row(i) {
+			if v > 0 {
+				live[j] = true
 			}
 		}
 	}
-	return live
 }

@@ -1,0 +1,276 @@
+package wdgnn
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// rules says who may import whom inside the module. It is policy: change it in
+// a commit of its own, with a reason. Tests are exempt: a test may import
+// across.
+//
+// "." is this package, "*" stands for every package but commands.
+const rules = `
+	.               :
+	mat             : internal/kernel
+	graph           : mat random
+	gnn             : mat graph random
+	loss            : mat
+	optim           : internal/kernel
+	train           : mat graph gnn loss optim random
+	random          :
+	internal/kernel :
+	cmd/wdgnn       : *
+`
+
+// outside says which modules beside the standard library a package may use.
+// "library" is every package but commands.
+const outside = `
+	library : gonum.org/v1/gonum golang.org/x/sys
+`
+
+// bans are imports that somebody will want one day, each with the reason why
+// not. Packages and imports are paths; an import covers what lies below it.
+var bans = []ban{
+	{"internal/kernel", "*", "math unsafe golang.org/x/sys/cpu", "a kernel is a loop over numbers; its specification must be readable without anything else"},
+	{"library", "os net log syscall flag", "", "the core computes and the shell touches the world: files, network, logs and flags belong to the program, and a simulation must not depend on them"},
+	{"library", "math/rand", "math/rand/v2", "its package-level generator is state that everybody shares; take a *rand.Rand from package random"},
+	{"library", "crypto/rand", "", "a run must be repeatable from its seed"},
+	{"library", "C", "", "go install must give everybody the full speed without a C compiler"},
+	{"mat", "math/rand/v2", "", "a product depends on its operands alone"},
+	{"graph", module + "/gnn", "", "graphs do not know what learns on them"},
+	{"loss", module + "/gnn", "", "a cost judges an output, whatever model it came from; so users can bring their own of either"},
+	{"gnn", module + "/loss", "", "a model gives an output and takes a gradient; what the output is worth is not its business"},
+	{"optim", module + "/gnn", "", "an optimizer sees one slice of numbers; so consensus, checkpoints and tests can use it on any"},
+}
+
+const module = "github.com/wdgnn/wdgnn"
+
+// ban forbids packages that match from to import what matches any of paths,
+// except what matches any of but.
+type ban struct{ from, paths, but, reason string }
+
+func TestImports(t *testing.T) {
+	for _, p := range packages(t) {
+		if !known(p.path) {
+			t.Errorf("package %s is not in the import policy: add a line %q to rules in arch_test.go with the packages it may import, and a row to ARCHITECTURE.md", p.path, p.path+" :")
+			continue
+		}
+		for _, i := range p.imports {
+			if complaint := judge(p.path, i.path); complaint != "" {
+				t.Errorf("%s: %s", i.at, complaint)
+			}
+		}
+	}
+}
+
+func TestPackageComments(t *testing.T) {
+	for _, p := range packages(t) {
+		want := "Package " + p.name + " "
+		if p.name == "main" {
+			want = "Command " + path.Base(p.path) + " "
+		}
+		if !strings.HasPrefix(p.doc, want) {
+			t.Errorf("package %s: its comment begins %q, want %q: say in doc.go what the package is for", p.path, firstLine(p.doc), want)
+		}
+	}
+}
+
+// The page that newcomers read lists every package.
+func TestArchitecturePage(t *testing.T) {
+	page, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range packages(t) {
+		if row := "| `" + p.path + "` |"; p.path != "." && !strings.Contains(string(page), row) {
+			t.Errorf("ARCHITECTURE.md has no row for package %s: want a line with %q", p.path, row)
+		}
+	}
+}
+
+// The policy refuses what it should.
+func TestJudge(t *testing.T) {
+	for _, c := range []struct {
+		from, to string
+		want     string // a part of the complaint; empty means allowed
+	}{
+		{"loss", module + "/mat", ""},
+		{"loss", module + "/gnn", "whatever model it came from"},
+		{"optim", module + "/mat", "rules in arch_test.go let it import internal/kernel"},
+		{"random", module + "/mat", "rules in arch_test.go let it import nothing of this module"},
+		{"train", module + "/cmd/wdgnn", "commands are not imported"},
+		{"cmd/wdgnn", module + "/cmd/other", "commands are not imported"},
+		{"cmd/wdgnn", module + "/train", ""},
+		{"cmd/wdgnn", "github.com/spf13/cobra", ""},
+		{"cmd/wdgnn", "os", ""},
+		{"train", "github.com/spf13/cobra", "outside the standard library"},
+		{"graph", "gonum.org/v1/gonum/mat", ""},
+		{"graph", "gonum.org/v1/plot", "outside the standard library"},
+		{"internal/kernel", "golang.org/x/sys/cpu", ""},
+		{"internal/kernel", "math/bits", "a loop over numbers"},
+		{"internal/kernel", "fmt", "a loop over numbers"},
+		{"train", "os", "the shell touches the world"},
+		{"train", "net/http", "the shell touches the world"},
+		{"graph", "math/rand", "package-level generator"},
+		{"graph", "math/rand/v2", ""},
+		{"mat", "math/rand/v2", "its operands alone"},
+	} {
+		got := judge(c.from, c.to)
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s imports %s: complaint %q, want %q", c.from, c.to, got, c.want)
+		}
+	}
+}
+
+// judge returns what is wrong with package from importing the given path, or
+// nothing.
+func judge(from, path string) string {
+	for _, b := range bans {
+		if !applies(b.from, from) || !covers(b.paths, path) {
+			continue
+		}
+		exempt := covers(b.but, path)
+		if b.paths == "*" {
+			exempt = slices.Contains(strings.Fields(b.but), path)
+		}
+		if !exempt {
+			return fmt.Sprintf("%s must not import %s: %s", from, path, b.reason)
+		}
+	}
+	if inner, ok := strings.CutPrefix(path+"/", module+"/"); ok {
+		return judgeInner(from, strings.TrimSuffix(inner, "/"))
+	}
+	first, _, _ := strings.Cut(path, "/")
+	if strings.Contains(first, ".") && !isCommand(from) && !covers(fields(outside)["library"], path) {
+		return fmt.Sprintf("%s must not import %s: of what lies outside the standard library, library packages import only %s; the rest belongs to the program",
+			from, path, strings.ReplaceAll(fields(outside)["library"], " ", " and "))
+	}
+	return ""
+}
+
+func judgeInner(from, to string) string {
+	if isCommand(to) {
+		return fmt.Sprintf("%s must not import %s: commands are not imported; move what is shared into a package", from, to)
+	}
+	allowed := fields(rules)[from]
+	if allowed == "*" || slices.Contains(strings.Fields(allowed), to) {
+		return ""
+	}
+	if allowed == "" {
+		allowed = "nothing of this module"
+	}
+	return fmt.Sprintf("%s must not import %s: the rules in arch_test.go let it import %s", from, to, allowed)
+}
+
+func known(pkg string) bool {
+	_, ok := fields(rules)[pkg]
+	return ok
+}
+
+// fields reads lines of the form "key : words".
+func fields(text string) map[string]string {
+	m := map[string]string{}
+	for line := range strings.Lines(text) {
+		if key, words, ok := strings.Cut(line, ":"); ok {
+			m[strings.TrimSpace(key)] = strings.Join(strings.Fields(words), " ")
+		}
+	}
+	return m
+}
+
+// applies says whether a ban for from speaks of package pkg.
+func applies(from, pkg string) bool { return from == pkg || from == "library" && !isCommand(pkg) }
+
+// covers says whether path is one of paths or lies below one; "*" covers all.
+func covers(paths, path string) bool {
+	for _, p := range strings.Fields(paths) {
+		if p == "*" || p == path || strings.HasPrefix(path, p+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func isCommand(pkg string) bool { return strings.HasPrefix(pkg, "cmd/") }
+
+// pkg is a package of the module, as its files other than tests show it.
+type pkg struct {
+	path    string // below the module; "." at the root
+	name    string
+	doc     string
+	imports []imported
+}
+
+type imported struct{ path, at string }
+
+// packages reads the module's packages from the files, whatever system they
+// are for. Folders with a go.mod of their own are other modules.
+func packages(t *testing.T) []*pkg {
+	t.Helper()
+	found := map[string]*pkg{}
+	var order []*pkg
+	files := token.NewFileSet()
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			_, err := os.Stat(filepath.Join(file, "go.mod"))
+			if file != "." && (name[0] == '.' || name[0] == '_' || name == "testdata" || err == nil) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || name[0] == '.' || name[0] == '_' {
+			return nil
+		}
+		syntax, err := parser.ParseFile(files, file, nil, parser.ImportsOnly|parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		dir := filepath.ToSlash(filepath.Dir(file))
+		p := found[dir]
+		if p == nil {
+			p = &pkg{path: dir, name: syntax.Name.Name}
+			found[dir] = p
+			order = append(order, p)
+		}
+		return p.add(files, syntax)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return order
+}
+
+func (p *pkg) add(files *token.FileSet, syntax *ast.File) error {
+	if p.doc == "" {
+		p.doc = syntax.Doc.Text()
+	}
+	for _, spec := range syntax.Imports {
+		path, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return err
+		}
+		at := files.Position(spec.Pos())
+		p.imports = append(p.imports, imported{path, fmt.Sprintf("%s:%d", filepath.ToSlash(at.Filename), at.Line)})
+	}
+	return nil
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}

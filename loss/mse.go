@@ -1,0 +1,57 @@
+package loss
+
+import "github.com/wdgnn/wdgnn/mat"
+
+// MSE is the mean squared error:
+//
+//	J_i = (1/C) Σ_j (y_ij - t_ij)²
+//	J   = (1/R) Σ_i J_i                  over the R rows that carry a loss
+//
+//	∂J_i/∂y_ij = (2/C) (y_ij - t_ij)
+//
+// There is no factor ½: with all rows in play J is the mean over rows and
+// columns.
+type MSE struct {
+	Target mat.Dense // t, of the output's shape
+	Mask   []bool    // Mask[i]: row i carries a loss; nil means that every row does
+}
+
+// Eval returns J and overwrites dy with its gradient; see [Loss].
+func (l MSE) Eval(dy, y mat.Dense) float64 {
+	p := squared{l.pointwise()}
+	p.check("MSE", dy, y)
+	return mean(dy, y, p.carries, p.row)
+}
+
+// EvalNode returns J_i and overwrites dy with its gradient; see [Local].
+func (l MSE) EvalNode(i int, dy, y []float32) float64 {
+	p := squared{l.pointwise()}
+	p.checkRow("MSE", i, dy, y)
+	return one(i, dy, y, p.carries, p.row)
+}
+
+// Validate reports a mask that does not fit the target, and targets that are
+// not finite.
+func (l MSE) Validate() error {
+	p := l.pointwise()
+	return p.validate("MSE", "a finite number", finite)
+}
+
+func (l MSE) pointwise() pointwise { return pointwise{l.Target, l.Mask} }
+
+// squared is MSE during one call.
+type squared struct{ pointwise }
+
+func (l *squared) row(i int, dy, y []float32, share float64) float64 {
+	cols, sum := float64(len(y)), 0.0
+	slope := 2 * share / cols
+	t := l.target.Row(i)
+	for j := range y {
+		d := float64(y[j]) - float64(t[j])
+		sum += float64(d * d)
+		if dy != nil {
+			dy[j] = float32(slope * d)
+		}
+	}
+	return sum / cols
+}

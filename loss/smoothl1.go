@@ -1,0 +1,93 @@
+package loss
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/wdgnn/wdgnn/mat"
+)
+
+// SmoothL1 is quadratic near the target and linear far from it, so that one
+// output far off does not rule the step:
+//
+//	h(d) = d²/2δ        where |d| < δ
+//	       |d| - δ/2    elsewhere
+//
+//	J_i = (1/C) Σ_j h(y_ij - t_ij)
+//	J   = (1/R) Σ_i J_i                  over the R rows that carry a loss
+//
+//	∂J_i/∂y_ij = (1/C) · (y_ij - t_ij)/δ, held within ±1/C
+//
+// δ is Threshold, in the unit of the output.
+type SmoothL1 struct {
+	Target    mat.Dense // t, of the output's shape
+	Mask      []bool    // Mask[i]: row i carries a loss; nil means that every row does
+	Threshold float32   // δ ≥ 0; 0 means 1
+}
+
+// Eval returns J and overwrites dy with its gradient; see [Loss].
+func (l SmoothL1) Eval(dy, y mat.Dense) float64 {
+	p := smooth{l.pointwise(), l.delta()}
+	p.check("SmoothL1", dy, y)
+	return mean(dy, y, p.carries, p.row)
+}
+
+// EvalNode returns J_i and overwrites dy with its gradient; see [Local].
+func (l SmoothL1) EvalNode(i int, dy, y []float32) float64 {
+	p := smooth{l.pointwise(), l.delta()}
+	p.checkRow("SmoothL1", i, dy, y)
+	return one(i, dy, y, p.carries, p.row)
+}
+
+// Validate reports a threshold out of range, a mask that does not fit the
+// target, and targets that are not finite.
+func (l SmoothL1) Validate() error {
+	var threshold error
+	if !(l.Threshold >= 0) || !finite(l.Threshold) {
+		threshold = fmt.Errorf("loss: SmoothL1: threshold %v, want a finite number ≥ 0", l.Threshold)
+	}
+	p := l.pointwise()
+	return errors.Join(threshold, p.validate("SmoothL1", "a finite number", finite))
+}
+
+func (l SmoothL1) pointwise() pointwise { return pointwise{l.Target, l.Mask} }
+
+func (l SmoothL1) delta() float64 {
+	switch {
+	case l.Threshold == 0:
+		return 1
+	case !(l.Threshold > 0):
+		panic(fmt.Sprintf("loss: SmoothL1: threshold %v", l.Threshold))
+	}
+	return float64(l.Threshold)
+}
+
+// smooth is SmoothL1 during one call.
+type smooth struct {
+	pointwise
+	delta float64
+}
+
+func (l *smooth) row(i int, dy, y []float32, share float64) float64 {
+	cols, sum := float64(len(y)), 0.0
+	slope, half := share/cols, float64(l.delta/2)
+	t := l.target.Row(i)
+	for j := range y {
+		d := float64(y[j]) - float64(t[j])
+		r := d / l.delta
+		switch {
+		case r >= 1:
+			sum += d - half
+			r = 1
+		case r <= -1:
+			sum += -d - half
+			r = -1
+		default: // and NaN
+			sum += float64(float64(r*d) / 2)
+		}
+		if dy != nil {
+			dy[j] = float32(slope * r)
+		}
+	}
+	return sum / cols
+}

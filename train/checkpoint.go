@@ -1,0 +1,54 @@
+package train
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/wdgnn/wdgnn/optim"
+)
+
+// Progress is where a run stands: the part of a Checkpoint that is neither
+// parameters nor optimiser.
+type Progress struct {
+	Restart   int       `json:"restart"`
+	Epoch     int       `json:"epoch"`    // finished epochs
+	Done      int       `json:"done"`     // samples of the current epoch
+	Steps     int       `json:"steps"`    // since the last restart
+	LossSum   float64   `json:"loss_sum"` // over the samples done
+	HasBest   bool      `json:"has_best"`
+	BestScore float64   `json:"best_score"`
+	BestSteps int       `json:"best_steps"`
+	Waited    int       `json:"waited"` // validations since the best
+	Best      []float32 `json:"best,omitempty"`
+}
+
+// Checkpoint is a run in the middle: a Run that resumes from it ends with the
+// bits of one that was never interrupted. It round-trips through JSON.
+type Checkpoint struct {
+	Progress  Progress    `json:"progress"`
+	Params    []float32   `json:"params"`
+	Optimizer optim.State `json:"optimizer"`
+}
+
+func (r *runner) checkpoint() *Checkpoint {
+	c := &Checkpoint{Progress: r.state, Params: slices.Clone(r.model.Params.Flat), Optimizer: r.opt.State()}
+	c.Progress.Best = slices.Clone(r.state.Best)
+	return c
+}
+
+func (r *runner) restore(c *Checkpoint) error {
+	n := len(r.model.Params.Flat)
+	if len(c.Params) != n || c.Progress.HasBest && len(c.Progress.Best) != n {
+		return fmt.Errorf("train: a checkpoint of %d parameters for a model of %d: was it written by another configuration?", len(c.Params), n)
+	}
+	if s := c.Progress; s.Done < 0 || s.Done > len(r.order) || s.Epoch < 0 || s.Steps < 0 || s.Restart < 0 {
+		return fmt.Errorf("train: a checkpoint at sample %d of %d, epoch %d: was it written for other data?", s.Done, len(r.order), s.Epoch)
+	}
+	if err := r.opt.Restore(c.Optimizer); err != nil {
+		return fmt.Errorf("train: checkpoint: %w", err)
+	}
+	copy(r.model.Params.Flat, c.Params)
+	r.state = c.Progress
+	r.state.Best = slices.Clone(c.Progress.Best)
+	return nil
+}

@@ -1,0 +1,18 @@
+// Package train fits models offline by empirical risk minimisation, eq. (5):
+//
+//	min_{𝒜,ℬ} (1/|𝒯|) Σ_{X ∈ 𝒯} J(Ψ(X; S, 𝒜, ℬ))
+//
+// with mini-batches, and keeps the parameters that did best on validation
+// data. [Run] does the work; it opens no file, reads no clock and prints
+// nothing: a callback gets an [Epoch] after each epoch.
+//
+// A [Data] says how samples become passes of a model: [Signals] are many
+// signals on one graph, also with a fresh random subgraph for every batch,
+// which turns a GNN into the paper's SGNN baseline; [Graphs] are samples that
+// each have a graph of their own, such as trajectories of a robot swarm. An
+// [Objective] says what the outputs should have been: [Classes], [Targets] or
+// [Unsupervised].
+//
+// One seed gives the same bits for any number of threads, and a run that is
+// stopped and resumed from a [Checkpoint] gives the bits of one that was not.
+package train

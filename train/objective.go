@@ -1,0 +1,168 @@
+package train
+
+import (
+	"fmt"
+
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+)
+
+// Objective makes the loss of a pass. It may reuse memory: the loss is used
+// before Loss is called again.
+type Objective interface {
+	// Loss returns J for outputs whose row i belongs to target row rows[i].
+	// With R rows read per sample, target row n·R+r is row r of sample n.
+	Loss(rows []int) loss.Loss
+
+	// Rows returns how many target rows there are, or -1 if any number fits.
+	Rows() int
+}
+
+// Classes asks for the right class at every row: cross-entropy.
+type Classes struct {
+	labels []int32
+	pass   loss.CrossEntropy
+}
+
+// NewClasses returns the objective with one label per target row,
+// 0 ≤ label < classes, or [loss.NoLabel] for rows that carry no loss.
+func NewClasses(labels []int32, classes int) (*Classes, error) {
+	if err := (loss.CrossEntropy{Labels: labels}).Validate(classes); err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	return &Classes{labels: labels}, nil
+}
+
+// NewSampleClasses returns the objective with one label per sample, which is
+// asked for at each of the rows read.
+func NewSampleClasses(labels []int32, rows, classes int) (*Classes, error) {
+	all := make([]int32, 0, len(labels)*rows)
+	for _, l := range labels {
+		for range rows {
+			all = append(all, l)
+		}
+	}
+	return NewClasses(all, classes)
+}
+
+// Rows implements Objective.
+func (c *Classes) Rows() int { return len(c.labels) }
+
+// Loss implements Objective.
+func (c *Classes) Loss(rows []int) loss.Loss {
+	c.pass.Labels = c.pass.Labels[:0]
+	for _, r := range rows {
+		c.pass.Labels = append(c.pass.Labels, c.labels[r])
+	}
+	return &c.pass
+}
+
+// Correct counts the rows of y whose largest score is that of the right
+// class, the first of equals, and the rows that have a label.
+func (c *Classes) Correct(y mat.Dense, rows []int) (correct, labelled int) {
+	for i, r := range rows {
+		if c.labels[r] == loss.NoLabel {
+			continue
+		}
+		labelled++
+		best, scores := 0, y.Row(i)
+		for j, v := range scores {
+			if v > scores[best] {
+				best = j
+			}
+		}
+		if int32(best) == c.labels[r] {
+			correct++
+		}
+	}
+	return correct, labelled
+}
+
+// checkRows reports an objective that does not fit its samples.
+func checkRows(o Objective, samples, want int) error {
+	if got := o.Rows(); got >= 0 && got != want {
+		return fmt.Errorf("train: %d target rows for %d samples, want %d", got, samples, want)
+	}
+	return nil
+}
+
+// Criterion chooses the loss of Targets.
+type Criterion uint8
+
+const (
+	MSE      Criterion = iota // mean squared error
+	SmoothL1                  // squared for errors below 1, absolute beyond
+	Hinge                     // hinge loss; targets are ±1
+)
+
+// Targets asks for given values at every row.
+type Targets struct {
+	criterion Criterion
+	values    mat.Dense
+	mask      []bool
+
+	gathered mat.Dense
+	chosen   []bool
+	mse      loss.MSE
+	smoothL1 loss.SmoothL1
+	hinge    loss.Hinge
+}
+
+// NewTargets returns the objective with one row of values per target row. Mask
+// says which target rows carry a loss; nil means all.
+func NewTargets(criterion Criterion, values mat.Dense, mask []bool) (*Targets, error) {
+	var err error
+	switch criterion {
+	case MSE:
+		err = loss.MSE{Target: values, Mask: mask}.Validate()
+	case SmoothL1:
+		err = loss.SmoothL1{Target: values, Mask: mask}.Validate()
+	case Hinge:
+		err = loss.Hinge{Target: values, Mask: mask}.Validate()
+	default:
+		err = fmt.Errorf("no criterion has number %d", criterion)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("train: targets: %w", err)
+	}
+	return &Targets{criterion: criterion, values: values, mask: mask}, nil
+}
+
+// Rows implements Objective.
+func (t *Targets) Rows() int { return t.values.Rows }
+
+// Loss implements Objective.
+func (t *Targets) Loss(rows []int) loss.Loss {
+	t.gathered = t.gathered.Resize(len(rows), t.values.Cols)
+	mat.GatherRows(t.gathered, t.values, rows)
+	t.chosen = t.chosen[:0]
+	for _, r := range rows {
+		if t.mask != nil {
+			t.chosen = append(t.chosen, t.mask[r])
+		}
+	}
+	var mask []bool
+	if t.mask != nil {
+		mask = t.chosen
+	}
+	switch t.criterion {
+	case SmoothL1:
+		t.smoothL1 = loss.SmoothL1{Target: t.gathered, Mask: mask}
+		return &t.smoothL1
+	case Hinge:
+		t.hinge = loss.Hinge{Target: t.gathered, Mask: mask}
+		return &t.hinge
+	}
+	t.mse = loss.MSE{Target: t.gathered, Mask: mask}
+	return &t.mse
+}
+
+// Unsupervised judges outputs without labels: the paper's J in its general
+// form. Rows of a pass are ordered node by node, then sample by sample.
+type Unsupervised struct{ J loss.Loss }
+
+// Loss implements Objective.
+func (u Unsupervised) Loss([]int) loss.Loss { return u.J }
+
+// Rows implements Objective.
+func (u Unsupervised) Rows() int { return -1 }

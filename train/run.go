@@ -1,0 +1,289 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/optim"
+	"github.com/wdgnn/wdgnn/random"
+)
+
+// ErrDiverged is what Run returns when the loss or its gradient is no longer a
+// finite number.
+var ErrDiverged = errors.New("training diverged: the loss or its gradient is not finite")
+
+// Job is what Run works on.
+type Job struct {
+	Config Config
+	Train  Data
+
+	// Valid is scored to choose the best parameters, by its mean loss. With
+	// neither Valid nor Score the last parameters are kept.
+	Valid Data
+
+	// Score replaces the mean loss on Valid; lower is better. It must not
+	// change the model.
+	Score func(ctx context.Context, m *gnn.WideDeep) (float64, error)
+
+	// OnEpoch, if set, is called after every epoch. An error ends training.
+	OnEpoch func(Epoch) error
+
+	// Resume continues an earlier run of the same job instead of starting
+	// from the model's parameters.
+	Resume *Checkpoint
+
+	// Engine decides the number of threads; nil means one.
+	Engine *mat.Engine
+}
+
+// Epoch is what Run reports after an epoch.
+type Epoch struct {
+	Index     int     `json:"epoch"`      // from 1
+	Restart   int     `json:"restart"`    // how often training began anew
+	Steps     int     `json:"steps"`      // since it began
+	Loss      float64 `json:"loss"`       // mean of J over the batches of the epoch
+	GradNorm  float64 `json:"grad_norm"`  // of the last batch, before clipping
+	Scored    bool    `json:"scored"`     // a validation has happened; otherwise the next three are 0
+	Score     float64 `json:"score"`      // of the last validation
+	Best      float64 `json:"best"`       // best score so far
+	BestSteps int     `json:"best_steps"` // steps after which it was reached
+	LiveUnits int     `json:"live_units"` // of the deep part's last layer, counted in the first epochs; otherwise -1
+	Restarts  bool    `json:"restarts"`   // the deep part is dead: training begins anew
+
+	checkpoint func() *Checkpoint
+}
+
+// Checkpoint returns a copy of everything a later Run needs to continue.
+func (e Epoch) Checkpoint() *Checkpoint { return e.checkpoint() }
+
+// Result is what Run leaves beside the trained model.
+type Result struct {
+	Epochs    int         `json:"epochs"`     // finished, since the last restart
+	Steps     int         `json:"steps"`      // since the last restart
+	Restarts  int         `json:"restarts"`   // because the deep part was dead
+	Scored    bool        `json:"scored"`     // there was a validation; otherwise the next two are 0
+	Best      float64     `json:"best"`       // best score
+	BestSteps int         `json:"best_steps"` // steps after which it was reached
+	Stopped   bool        `json:"stopped"`    // patience ended training
+	Last      *Checkpoint `json:"-"`          // where to resume
+}
+
+// Run trains m in place and leaves the best parameters in it. If ctx ends, or
+// the loss diverges, m holds the best parameters so far and Result.Last the
+// place to resume from; the error says which.
+func Run(ctx context.Context, m *gnn.WideDeep, job Job) (Result, error) {
+	r, err := newRunner(m, job)
+	if err != nil {
+		return Result{}, err
+	}
+	err = r.run(ctx)
+	last := r.checkpoint()
+	if r.state.HasBest {
+		copy(m.Params.Flat, r.state.Best)
+	}
+	return Result{
+		Epochs: r.state.Epoch, Steps: r.state.Steps, Restarts: r.state.Restart,
+		Scored: r.state.HasBest, Best: r.state.BestScore, BestSteps: r.state.BestSteps, Stopped: r.stopped, Last: last,
+	}, err
+}
+
+// runner is Run while it runs.
+type runner struct {
+	job   Job
+	model *gnn.WideDeep
+	opt   optim.Optimizer
+	state Progress
+
+	grad    gnn.Params
+	tape    gnn.Tape
+	pass    Pass
+	y, dy   mat.Dense
+	eval    Evaluator
+	order   []int
+	stopped bool
+
+	score, norm float64
+}
+
+func newRunner(m *gnn.WideDeep, job Job) (*runner, error) {
+	if err := job.Config.Validate(); err != nil {
+		return nil, err
+	}
+	if job.Train == nil || job.Train.Len() == 0 {
+		return nil, fmt.Errorf("train: no training samples")
+	}
+	opt, err := job.Config.newOptimizer(len(m.Params.Flat))
+	if err != nil {
+		return nil, err
+	}
+	r := &runner{
+		job: job, model: m, opt: opt,
+		grad:  gnn.NewParams(m.Config, nil),
+		tape:  gnn.Tape{Engine: job.Engine},
+		eval:  Evaluator{Engine: job.Engine, PassRows: job.Config.PassRows},
+		order: make([]int, job.Train.Len()),
+	}
+	if job.Resume != nil {
+		if err := r.restore(job.Resume); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func (r *runner) run(ctx context.Context) error {
+	for r.state.Epoch < r.job.Config.Epochs && !r.stopped {
+		if err := r.epoch(ctx); err != nil {
+			return fmt.Errorf("train: epoch %d: %w", r.state.Epoch+1, err)
+		}
+	}
+	return nil
+}
+
+// epoch runs the rest of the current epoch.
+func (r *runner) epoch(ctx context.Context) error {
+	cfg, s := &r.job.Config, &r.state
+	for i := range r.order {
+		r.order[i] = i
+	}
+	random.Stream(cfg.Seed, "shuffle", s.Restart, s.Epoch).Shuffle(len(r.order), func(i, j int) {
+		r.order[i], r.order[j] = r.order[j], r.order[i]
+	})
+	for s.Done < len(r.order) && !r.stopped {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		batch := r.order[s.Done:min(s.Done+cfg.BatchSize, len(r.order))]
+		if err := r.step(batch); err != nil {
+			return err
+		}
+		s.Done += len(batch)
+		if cfg.ValidateEvery > 0 && s.Steps%cfg.ValidateEvery == 0 {
+			if err := r.validate(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	if cfg.ValidateEvery == 0 {
+		if err := r.validate(ctx); err != nil {
+			return err
+		}
+	}
+	live, err := r.watch(ctx)
+	if err != nil {
+		return err
+	}
+	report := Epoch{
+		Index: s.Epoch + 1, Restart: s.Restart, Steps: s.Steps, Loss: s.LossSum / float64(max(s.Done, 1)),
+		GradNorm: r.norm, Scored: s.HasBest, Score: r.score, Best: s.BestScore, BestSteps: s.BestSteps, LiveUnits: live,
+		Restarts:   live == 0 && s.Restart < cfg.restarts(),
+		checkpoint: r.checkpoint,
+	}
+	if report.Restarts {
+		if err := r.restart(); err != nil {
+			return err
+		}
+	} else {
+		s.Epoch, s.Done, s.LossSum = s.Epoch+1, 0, 0
+	}
+	if r.job.OnEpoch != nil {
+		return r.job.OnEpoch(report)
+	}
+	return nil
+}
+
+// step takes one optimiser step on the mean loss of the batch.
+func (r *runner) step(batch []int) error {
+	cfg, s, m := &r.job.Config, &r.state, r.model
+	draw := Draw{Seed: cfg.Seed, Restart: s.Restart, Step: s.Steps}
+	clear(r.grad.Flat)
+	j := 0.0
+	size := cfg.samplesPerPass(r.job.Train)
+	for from := 0; from < len(batch); from += size {
+		samples := batch[from:min(from+size, len(batch))]
+		if err := r.job.Train.Fill(&r.pass, samples, draw); err != nil {
+			return err
+		}
+		r.y = r.y.Resize(len(r.pass.Rows), m.Outputs())
+		r.dy = r.dy.Resize(len(r.pass.Rows), m.Outputs())
+		m.Forward(r.y, &r.pass.Input, &r.tape)
+		share := float64(len(samples)) / float64(len(batch))
+		j += float64(share * r.pass.Loss.Eval(r.dy, r.y))
+		if len(samples) < len(batch) {
+			r.job.Engine.Scale(r.dy, float32(share))
+		}
+		m.Backward(&r.grad, mat.Dense{}, r.dy, &r.pass.Input, &r.tape)
+	}
+	if cfg.Ridge > 0 {
+		j += loss.Ridge{Strength: float32(cfg.Ridge)}.Eval(r.grad.Flat, m.Params.Flat)
+	}
+	r.norm = optim.ClipNorm(r.grad.Flat, cfg.ClipNorm)
+	if bad(j) || bad(r.norm) {
+		return fmt.Errorf("step %d, loss %v, gradient norm %v: %w", s.Steps+1, j, r.norm, ErrDiverged)
+	}
+	r.opt.Step(m.Params.Flat, r.grad.Flat)
+	s.Steps++
+	s.LossSum += float64(j * float64(len(batch)))
+	return nil
+}
+
+func bad(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
+
+// validate scores the current parameters and keeps them if they are the best.
+func (r *runner) validate(ctx context.Context) error {
+	var err error
+	switch {
+	case r.job.Score != nil:
+		r.score, err = r.job.Score(ctx, r.model)
+	case r.job.Valid != nil:
+		r.score, err = r.eval.Loss(ctx, r.model, r.job.Valid, r.job.Config.Seed)
+	default:
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("validation: %w", err)
+	}
+	s := &r.state
+	if !s.HasBest || r.score < s.BestScore {
+		if bad(r.score) {
+			return fmt.Errorf("validation score %v: %w", r.score, ErrDiverged)
+		}
+		s.HasBest, s.BestScore, s.BestSteps, s.Waited = true, r.score, s.Steps, 0
+		s.Best = append(s.Best[:0], r.model.Params.Flat...)
+		return nil
+	}
+	s.Waited++
+	r.stopped = r.job.Config.Patience > 0 && s.Waited >= r.job.Config.Patience
+	return nil
+}
+
+// watch counts the live units of a ReLU deep part in the first epochs.
+func (r *runner) watch(ctx context.Context) (int, error) {
+	layers := r.model.Config.Deep
+	if len(layers) == 0 || layers[len(layers)-1].Activation != gnn.ReLU || r.state.Epoch >= watchedEpochs {
+		return -1, nil
+	}
+	data := r.job.Valid
+	if data == nil {
+		data = r.job.Train
+	}
+	return r.eval.LiveUnits(ctx, r.model, data, r.job.Config.Seed)
+}
+
+// restart begins anew from other starting values.
+func (r *runner) restart() error {
+	cfg := &r.job.Config
+	opt, err := cfg.newOptimizer(len(r.model.Params.Flat))
+	if err != nil {
+		return err
+	}
+	r.opt, r.score, r.stopped = opt, 0, false
+	r.state = Progress{Restart: r.state.Restart + 1, Best: r.state.Best}
+	r.model.Params.Init(r.model.Config, random.Stream(cfg.Seed, "init", r.state.Restart))
+	return nil
+}

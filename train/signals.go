@@ -1,0 +1,254 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/mat"
+)
+
+// SignalsConfig describes samples that live on one graph.
+type SignalsConfig struct {
+	Graph    *graph.Graph
+	Operator graph.Shift // how the graph becomes S
+	Signals  mat.Dense   // X of every sample, one after the other: (samples·N)×F
+	Read     []int       // nodes whose outputs are read; nil means all
+	Targets  Objective   // target rows: samples × nodes read
+
+	// OutageProb is p, 0 ≤ p < 1. If it is not 0, every batch sees a fresh
+	// subgraph from which each edge is missing with probability p, and S is
+	// computed from that subgraph: training a GNN on it gives the SGNN.
+	OutageProb float64
+}
+
+// Signals are samples on one graph, prepared for a model: unless the graph
+// changes from batch to batch, every signal is shifted once, here.
+type Signals struct {
+	cfg     SignalsConfig
+	model   gnn.Config
+	order   int // of the shifted inputs
+	last    int // order of the last filter
+	layered bool
+
+	shift, shiftT *mat.CSR
+	read          *gnn.Rows
+	all           mat.Dense // shifted inputs, sample by sample, if a pass needs every node
+	some          mat.Dense // the same at the nodes read, if only some are
+}
+
+// scratch is memory of a Pass.
+type scratch struct {
+	shifter gnn.Shifter
+	signal  mat.Dense
+	shifted mat.Dense
+	some    mat.Dense
+	read    *gnn.Rows
+	draw    Draw // for which shift and read were made
+	shift   *mat.CSR
+	shiftT  *mat.CSR
+}
+
+// NewSignals checks the samples and shifts them for the given model.
+func NewSignals(m *gnn.WideDeep, cfg SignalsConfig) (*Signals, error) {
+	d := &Signals{cfg: cfg, model: m.Config, order: m.InputOrder(), last: m.LastOrder(), layered: len(m.Config.Deep) > 1}
+	if err := d.validate(); err != nil {
+		return nil, err
+	}
+	var err error
+	if d.shift, err = cfg.Operator.Of(cfg.Graph); err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	d.shiftT = transpose(d.shift, cfg.Graph)
+	if cfg.Read != nil {
+		if d.read, err = gnn.NewRows(d.shift, cfg.Read, d.last); err != nil {
+			return nil, fmt.Errorf("train: %w", err)
+		}
+	}
+	if err := checkRows(cfg.Targets, d.Len(), d.Len()*d.outputs()); err != nil {
+		return nil, err
+	}
+	if cfg.OutageProb == 0 {
+		d.shiftAll()
+	}
+	return d, nil
+}
+
+func (d *Signals) validate() error {
+	var errs []error
+	complain := func(format string, args ...any) { errs = append(errs, fmt.Errorf("train: "+format, args...)) }
+	if d.cfg.Graph == nil || d.cfg.Graph.Nodes() == 0 {
+		complain("signals need a graph with nodes")
+	} else if n := d.cfg.Graph.Nodes(); d.cfg.Signals.Rows == 0 || d.cfg.Signals.Rows%n != 0 {
+		complain("%d rows of signals are not a number of samples on %d nodes", d.cfg.Signals.Rows, n)
+	}
+	if d.cfg.Signals.Cols != d.model.In {
+		complain("signals have %d features, the model reads %d", d.cfg.Signals.Cols, d.model.In)
+	}
+	for i := range d.cfg.Signals.Rows {
+		for j, v := range d.cfg.Signals.Row(i) {
+			if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
+				complain("row %d of the signals, feature %d, is %v", i, j, v)
+				return errors.Join(errs...)
+			}
+		}
+	}
+	if d.cfg.Targets == nil {
+		complain("signals need an objective")
+	}
+	if p := d.cfg.OutageProb; !(p >= 0 && p < 1) {
+		complain("outage probability %v, want 0 ≤ p < 1", p)
+	}
+	return errors.Join(errs...)
+}
+
+func transpose(s *mat.CSR, g *graph.Graph) *mat.CSR {
+	if t := s.T(); g.Directed() || !t.Equal(s) {
+		return t
+	}
+	return s
+}
+
+// Len returns the number of samples.
+func (d *Signals) Len() int { return d.cfg.Signals.Rows / d.nodes() }
+
+// PassRows returns the rows that one sample adds to a pass.
+func (d *Signals) PassRows() int {
+	if d.layered || d.read == nil {
+		return d.nodes()
+	}
+	return len(d.read.Nodes)
+}
+
+// Shift returns the shift operator of the whole graph.
+func (d *Signals) Shift() *mat.CSR { return d.shift }
+
+func (d *Signals) nodes() int { return d.cfg.Graph.Nodes() }
+
+// outputs returns R, the rows that are read per sample.
+func (d *Signals) outputs() int {
+	if d.read == nil {
+		return d.nodes()
+	}
+	return len(d.read.Nodes)
+}
+
+// shiftBlock is how many samples are shifted at once.
+const shiftBlock = 64
+
+// shiftAll shifts every signal once and keeps what passes will read.
+func (d *Signals) shiftAll() {
+	var (
+		n, width = d.nodes(), (d.order + 1) * d.model.In
+		sc       scratch
+	)
+	if d.layered || d.read == nil {
+		d.all = mat.NewDense(d.Len()*n, width, nil)
+	}
+	if d.read != nil {
+		d.some = mat.NewDense(d.Len()*d.outputs(), width, nil)
+	}
+	for from := 0; from < d.Len(); from += shiftBlock {
+		b := min(d.Len()-from, shiftBlock)
+		sc.signal = sc.signal.Resize(n*b, d.model.In)
+		interleave(sc.signal, d.cfg.Signals, n, b, func(s int) int { return from + s })
+		sc.shifted = sc.shifted.Resize(n*b, width)
+		sc.shifter.Shift(sc.shifted, d.shift, sc.signal)
+		for s := range b {
+			for i := range n {
+				if !d.all.Empty() {
+					copy(d.all.Row((from+s)*n+i), sc.shifted.Row(i*b+s))
+				}
+			}
+			if d.read != nil {
+				for r, i := range d.read.Nodes {
+					copy(d.some.Row((from+s)*d.outputs()+r), sc.shifted.Row(i*b+s))
+				}
+			}
+		}
+	}
+}
+
+// interleave copies rows that are stored sample by sample, rows per sample, to
+// dst, where they follow node by node. Sample(s) is the s-th of b samples.
+func interleave(dst, src mat.Dense, rows, b int, sample func(s int) int) {
+	for s := range b {
+		base := sample(s) * rows
+		for i := range rows {
+			copy(dst.Data[(i*b+s)*dst.Stride:(i*b+s)*dst.Stride+dst.Cols], src.Data[(base+i)*src.Stride:(base+i)*src.Stride+src.Cols])
+		}
+	}
+}
+
+// Fill implements Data.
+func (d *Signals) Fill(p *Pass, samples []int, draw Draw) error {
+	var (
+		n, b, r = d.nodes(), len(samples), d.outputs()
+		width   = (d.order + 1) * d.model.In
+		sc      = &p.scratch
+		sample  = func(s int) int { return samples[s] }
+	)
+	p.Input = gnn.Input{Shift: d.shift, ShiftT: d.shiftT, Read: d.read}
+	if d.cfg.OutageProb > 0 {
+		if err := d.drop(p, draw); err != nil {
+			return err
+		}
+		sc.signal = sc.signal.Resize(n*b, d.model.In)
+		interleave(sc.signal, d.cfg.Signals, n, b, sample)
+		sc.shifted = sc.shifted.Resize(n*b, width)
+		sc.shifter.Shift(sc.shifted, p.Input.Shift, sc.signal)
+		p.Input.Shifted = sc.shifted
+		if d.read != nil {
+			sc.some = sc.some.Resize(r*b, width)
+			d.read.Gather(sc.some, sc.shifted, b)
+			p.Input.ReadShifted = sc.some
+		}
+	} else {
+		if !d.all.Empty() {
+			sc.shifted = sc.shifted.Resize(n*b, width)
+			interleave(sc.shifted, d.all, n, b, sample)
+			p.Input.Shifted = sc.shifted
+		}
+		if d.read != nil {
+			sc.some = sc.some.Resize(r*b, width)
+			interleave(sc.some, d.some, r, b, sample)
+			p.Input.ReadShifted = sc.some
+		}
+	}
+	p.Rows = p.Rows[:0]
+	for i := range r {
+		for _, s := range samples {
+			p.Rows = append(p.Rows, s*r+i)
+		}
+	}
+	p.Loss = d.cfg.Targets.Loss(p.Rows)
+	return nil
+}
+
+// drop gives the pass the subgraph of its batch.
+func (d *Signals) drop(p *Pass, draw Draw) error {
+	sc := &p.scratch
+	if sc.shift == nil || sc.draw != draw {
+		g, err := graph.NewOutage(d.cfg.Graph, draw.Rand("outage")).At(d.cfg.OutageProb)
+		if err != nil {
+			return fmt.Errorf("train: %w", err)
+		}
+		if sc.shift, err = d.cfg.Operator.Of(g); err != nil {
+			return fmt.Errorf("train: %w", err)
+		}
+		sc.shiftT, sc.draw = transpose(sc.shift, g), draw
+		if d.read != nil {
+			if sc.read == nil {
+				sc.read = &gnn.Rows{Nodes: d.read.Nodes}
+			}
+			sc.read.Reset(sc.shift, d.last)
+		}
+	}
+	p.Input.Shift, p.Input.ShiftT = sc.shift, sc.shiftT
+	if d.read != nil {
+		p.Input.Read = sc.read
+	}
+	return nil
+}
