@@ -9,69 +9,95 @@ import (
 
 const (
 	sinkhornTolerance = 1e-9   // how far a row or column sum may be from 1
-	sinkhornRounds    = 10_000 // scalings of all rows and all columns before giving up
+	sinkhornRounds    = 10_000 // scalings of all rows and columns before giving up
 )
 
 // Sinkhorn returns the weights that come from A itself, made doubly stochastic
-// by scaling the rows and the columns of A + I in turn:
+// by scaling the rows and the columns of A + I in turn until all sum to 1:
 //
 //	W = diag(r) (A + I) diag(c),   r and c positive
 //
-// Strong links get more weight. W is symmetric if the graph is undirected.
+// Strong links get more weight. In an undirected graph each round divides row
+// i and column i by the square root of their common sum, so r = c and W is
+// symmetric.
 //
 // A solution exists if every link of the graph lies on a cycle, as in any
 // undirected graph; the links of a directed graph must not lead from one
 // strongly connected component to another. It is an error if the sums are not
 // within 1e-9 of 1 after 10,000 rounds, for that reason or because weights
-// differ by many orders of magnitude.
+// differ by orders of magnitude.
 func Sinkhorn(g *Graph) (*mat.CSR, error) {
 	b := withDiagonal(g.adj,
 		func(_, _ int, v float64) float64 { return v },
 		func(int, float64) float64 { return 1 })
-	bt := b
+	var r, c []float64
+	var ok bool
 	if g.directed {
-		bt = b.T()
+		r, c, ok = scaleInTurn(b)
+	} else {
+		r, ok = scaleTogether(b)
+		c = r
 	}
-	n := g.Nodes()
-	r, c, d, sums := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
-	for i := range c {
-		c[i] = 1
+	if !ok {
+		return nil, fmt.Errorf("graph: mixing %v: sums of rows and columns are not 1 after %d rounds; try %v of an undirected graph, "+
+			"weights closer to each other, or a strongly connected graph", MixingSinkhorn, sinkhornRounds, MixingMetropolis)
 	}
+	w := mapEntries(b, func(i, j int, v float64) float64 { return v * (r[i] * c[j]) })
+	return checked("mixing "+MixingSinkhorn.String(), w)
+}
+
+// scaleInTurn finds r and c such that diag(r) B diag(c) is doubly stochastic.
+func scaleInTurn(b *mat.CSR) (r, c []float64, ok bool) {
+	n, bt := b.Rows, b.T()
+	r, c = ones(n), ones(n)
+	sums := make([]float64, n)
 	for range sinkhornRounds {
-		multiply(sums, b, c)
-		invert(r, sums) // rows sum to 1
 		multiply(sums, bt, r)
-		invert(c, sums) // columns sum to 1
-		left, right := r, c
-		if !g.directed { // r and c agree up to a factor per component: share it out
-			for i := range d {
-				d[i] = math.Sqrt(r[i]) * math.Sqrt(c[i])
-			}
-			left, right = d, d
+		for j, s := range sums {
+			c[j] = 1 / s // columns sum to 1
 		}
-		multiply(sums, b, right)
-		if scaledToOne(left, sums) {
-			w := mapEntries(b, func(i, j int, v float64) float64 { return v * (left[i] * right[j]) })
-			return checked("mixing "+MixingSinkhorn.String(), w)
+		multiply(sums, b, c)
+		if sumToOne(sums, r) { // rows too
+			return r, c, true
+		}
+		for i, s := range sums {
+			r[i] = 1 / s
 		}
 	}
-	return nil, fmt.Errorf("graph: mixing %v: sums of rows and columns are not 1 after %d rounds; "+
-		"try %v, or weights closer to each other, or a strongly connected graph", MixingSinkhorn, sinkhornRounds, MixingMetropolis)
+	return r, c, false
 }
 
-// invert writes 1/x[i] to dst[i].
-func invert(dst, x []float64) {
-	for i, v := range x {
-		dst[i] = 1 / v
+// scaleTogether finds d such that diag(d) B diag(d) is doubly stochastic, for
+// a symmetric B.
+func scaleTogether(b *mat.CSR) (d []float64, ok bool) {
+	d = ones(b.Rows)
+	sums := make([]float64, b.Rows)
+	for range sinkhornRounds {
+		multiply(sums, b, d)
+		if sumToOne(sums, d) {
+			return d, true
+		}
+		for i, s := range sums {
+			d[i] = math.Sqrt(d[i] / s)
+		}
 	}
+	return d, false
 }
 
-// scaledToOne says whether every scale[i]·sums[i] is 1 within the tolerance.
-func scaledToOne(scale, sums []float64) bool {
-	for i, v := range sums {
-		if !(math.Abs(scale[i]*v-1) <= sinkhornTolerance) { // NaN is not 1 either
+// sumToOne says whether every scale[i]·sums[i] is 1 within the tolerance.
+func sumToOne(sums, scale []float64) bool {
+	for i, s := range sums {
+		if !(math.Abs(scale[i]*s-1) <= sinkhornTolerance) { // NaN is not 1 either
 			return false
 		}
 	}
 	return true
+}
+
+func ones(n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = 1
+	}
+	return x
 }
