@@ -259,7 +259,8 @@ def text(v, indent="\n"):
 # name: seed, N, B, F, G and the rest. Seeds are such that the assertions above hold.
 CASES = {
     "filter": (1, 8, 4, 1, 5, dict(wide=3, outputs=3, loss="cross-entropy")),
-    "gnn": (59, 10, 4, 1, 5, dict(deep=[(3, 4, "relu"), (1, 5, "relu")], outputs=3, loss="cross-entropy", read=[7, 2, 4])),
+    "gnn": (59, 10, 4, 1, 5, dict(deep=[(3, 4, "relu"), (1, 5, "relu")], outputs=3, loss="cross-entropy",
+                                  read=[7, 2, 4])),
     "wide-deep": (9, 12, 3, 2, 5, dict(wide=3, deep=[(2, 4, "relu"), (3, 5, "leaky-relu")], outputs=3,
                                        loss="cross-entropy", read=[9, 0, 5, 6])),
     "wide-deep-plain": (4, 7, 3, 3, 4, dict(wide=2, deep=[(2, 4, "tanh")], no_bias=True, fixed_gains=True,
@@ -268,7 +269,8 @@ CASES = {
                                                outputs=2, loss="smooth-l1", directed=True)),
     "delayed-filter": (6, 7, 2, 2, 4, dict(wide=3, steps=6, directed=True)),
     "delayed-1": (7, 7, 2, 2, 4, dict(wide=3, deep=[(2, 4, "tanh")], outputs=2, steps=6, directed=True)),
-    "delayed-2": (8, 7, 2, 2, 4, dict(wide=1, deep=[(2, 5, "tanh"), (3, 4, "tanh")], outputs=2, steps=6, directed=True)),
+    "delayed-2": (8, 7, 2, 2, 4, dict(wide=1, deep=[(2, 5, "tanh"), (3, 4, "tanh")], outputs=2, steps=6,
+                                      directed=True)),
     "subgraphs": (199, 10, 3, 1, 4, dict(deep=[(2, 5, "relu"), (2, 4, "relu")], outputs=2, loss="cross-entropy",
                                        read=[3, 6], subgraphs=STEPS)),
 }

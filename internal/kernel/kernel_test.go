@@ -136,8 +136,10 @@ func checkGemm(t *testing.T, s *Set, rng *rand.Rand, m, n, k, gap int, accumulat
 		}
 	}
 	forms := map[string]func(c guarded){
-		"A·B":  func(c guarded) { s.Gemm(c.data, c.stride, a.data, a.stride, 1, b.data, b.stride, m, n, k, accumulate) },
-		"Aᵀ·B": func(c guarded) { s.Gemm(c.data, c.stride, at.data, 1, at.stride, b.data, b.stride, m, n, k, accumulate) },
+		"A·B": func(c guarded) { s.Gemm(c.data, c.stride, a.data, a.stride, 1, b.data, b.stride, m, n, k, accumulate) },
+		"Aᵀ·B": func(c guarded) {
+			s.Gemm(c.data, c.stride, at.data, 1, at.stride, b.data, b.stride, m, n, k, accumulate)
+		},
 		"A·Bᵀ": func(c guarded) { s.GemmBT(c.data, c.stride, a.data, a.stride, bt.data, bt.stride, m, n, k, accumulate) },
 	}
 	for form, run := range forms {
