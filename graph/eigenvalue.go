@@ -1,13 +1,8 @@
 package graph
 
-import (
-	"math"
+import "github.com/wdgnn/wdgnn/mat"
 
-	"github.com/wdgnn/wdgnn/mat"
-)
-
-// smallMatrix is the number of rows up to which eigenvalues come from a dense
-// factorisation.
+// smallMatrix is the number of rows up to which a matrix is handled densely.
 const smallMatrix = 64
 
 // LargestEigenvalue returns λmax, the largest absolute value of an eigenvalue
@@ -15,7 +10,7 @@ const smallMatrix = 64
 // chains of 100,000 nodes, which are the hardest case). The same matrix always
 // gives the same result.
 //
-// Small matrices are factorised densely. Larger symmetric ones are handled by
+// Small symmetric matrices are reduced densely. Larger symmetric ones are handled by
 // Lanczos' method, which also works for disconnected graphs, for bipartite
 // ones (where λ and -λ both occur) and for negative entries. A matrix that is
 // not symmetric is treated component by component; without cycles λmax is
@@ -30,8 +25,7 @@ func LargestEigenvalue(a *mat.CSR) float64 {
 	case !a.Equal(a.T()):
 		return spectralRadius(a)
 	case a.Rows <= smallMatrix:
-		values := symmetricEigenvalues(a)
-		return max(-values[0], values[len(values)-1])
+		return reduce(a).radius()
 	}
 	return lanczos(a)
 }
@@ -72,7 +66,7 @@ func lanczos(a *mat.CSR) float64 {
 		b := norm(w)
 		if done := b <= negligible || m == lanczosSteps; done || m == nextLook {
 			before := estimate
-			estimate = tridiagonalRadius(alpha, beta)
+			estimate = tridiagonal{alpha, beta}.radius()
 			if done || estimate-before <= lanczosGrowth*estimate {
 				return estimate
 			}
@@ -91,52 +85,4 @@ func scatter(i int) float64 {
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
 	return float64((z^z>>31)>>11) / (1 << 53)
-}
-
-// tridiagonalRadius returns the largest absolute eigenvalue of the symmetric
-// tridiagonal matrix with the given diagonal; beta is what lies beside it.
-func tridiagonalRadius(alpha, beta []float64) float64 {
-	bound := 0.0 // no eigenvalue is larger, by Gershgorin
-	for i, d := range alpha {
-		sum := math.Abs(d)
-		if i > 0 {
-			sum += beta[i-1]
-		}
-		if i+1 < len(alpha) {
-			sum += beta[i]
-		}
-		bound = max(bound, sum)
-	}
-	// The radius is the least x such that all eigenvalues of T and of -T are
-	// below it.
-	lo, hi := 0.0, bound*(1+1e-15)
-	for hi-lo > 1e-15*hi {
-		mid := lo + (hi-lo)/2
-		if mid <= lo || mid >= hi {
-			break
-		}
-		if allBelow(mid, 1, alpha, beta) && allBelow(mid, -1, alpha, beta) {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
-	return hi
-}
-
-// allBelow says whether x I - sign T is positive definite, by the signs of its
-// pivots.
-func allBelow(x, sign float64, alpha, beta []float64) bool {
-	pivot := 0.0
-	for i, d := range alpha {
-		fill := 0.0
-		if i > 0 {
-			fill = beta[i-1] * (beta[i-1] / pivot)
-		}
-		pivot = x - sign*d - fill
-		if pivot <= 0 {
-			return false
-		}
-	}
-	return true
 }

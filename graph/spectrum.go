@@ -23,7 +23,7 @@ func Spectrum(a *mat.CSR) ([]float64, error) {
 			}
 		}
 	}
-	return symmetricEigenvalues(a), nil
+	return reduce(a).eigenvalues(), nil
 }
 
 // SecondSingularValue returns σ₂(W), the second largest singular value. One
@@ -42,19 +42,6 @@ func SecondSingularValue(w *mat.CSR) float64 {
 		panic("graph: SecondSingularValue: no singular values; the matrix has entries that are not finite")
 	}
 	return svd.Values(nil)[1]
-}
-
-// symmetricEigenvalues returns the eigenvalues of a symmetric matrix in
-// ascending order.
-func symmetricEigenvalues(a *mat.CSR) []float64 {
-	if a.Rows == 0 {
-		return nil
-	}
-	var eigen gonum.EigenSym
-	if !eigen.Factorize(gonum.NewSymDense(a.Rows, float64s(a)), false) {
-		panic("graph: Spectrum: no eigenvalues; the matrix has entries that are not finite")
-	}
-	return eigen.Values(nil)
 }
 
 // float64s returns a as Rows·Cols values, row by row.

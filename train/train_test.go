@@ -1,0 +1,583 @@
+package train_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/optim"
+	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/train"
+)
+
+var ctx = context.Background()
+
+// localization is source localization in small: signals that started in one of
+// three communities, to be told apart at three detectors.
+type localization struct {
+	graph   *graph.Graph
+	signals mat.Dense
+	labels  []int32
+	read    []int
+}
+
+const communities, members = 3, 6
+
+func newLocalization(t testing.TB, samples int, purpose string) localization {
+	t.Helper()
+	g, err := graph.SBM(graph.SBMConfig{Sizes: []int{members, members, members}, Intra: 0.9, Inter: 0.1}, random.Stream(1, "graph"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := graph.ShiftSpectral.Of(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := random.Stream(1, purpose)
+	n := g.Nodes()
+	l := localization{graph: g, read: []int{1, members + 1, 2*members + 1}, signals: mat.NewDense(samples*n, 1, nil)}
+	for k := range samples {
+		c := rng.IntN(communities)
+		x := mat.NewDense(n, 1, nil)
+		x.Set(c*members, 0, 1)
+		for range rng.IntN(4) {
+			next := mat.NewDense(n, 1, nil)
+			mat.Serial.SpMM(next, s, x)
+			x = next
+		}
+		for i := range n {
+			l.signals.Set(k*n+i, 0, x.At(i, 0)+float32(0.002*rng.NormFloat64()))
+		}
+		l.labels = append(l.labels, int32(c))
+	}
+	return l
+}
+
+func (l localization) data(t testing.TB, m *gnn.WideDeep, outage float64) (*train.Signals, *train.Classes) {
+	t.Helper()
+	classes, err := train.NewSampleClasses(l.labels, len(l.read), communities)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := train.NewSignals(m, train.SignalsConfig{
+		Graph: l.graph, Operator: graph.ShiftSpectral, Signals: l.signals, Read: l.read, Targets: classes, OutageProb: outage,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, classes
+}
+
+var small = gnn.Config{In: 1, Features: 8, Outputs: communities, Wide: &gnn.WideConfig{Order: 3}, Deep: []gnn.LayerConfig{
+	{Order: 3, Features: 8}, {Order: 3, Features: 8}}}
+
+func newModel(t testing.TB, c gnn.Config, seed uint64) *gnn.WideDeep {
+	t.Helper()
+	m, err := gnn.NewRandom(c, random.Stream(seed, "init"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// job is a short training run with validation.
+func job(t testing.TB, m *gnn.WideDeep, outage float64) train.Job {
+	tr, _ := newLocalization(t, 120, "train").data(t, m, outage)
+	va, _ := newLocalization(t, 60, "valid").data(t, m, 0)
+	return train.Job{Config: train.Config{Epochs: 5, BatchSize: 25, Seed: 4, Adam: optim.AdamConfig{StepSize: 0.01}}, Train: tr, Valid: va}
+}
+
+func mustRun(t testing.TB, m *gnn.WideDeep, j train.Job) train.Result {
+	t.Helper()
+	r, err := train.Run(ctx, m, j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Training finds the communities.
+func TestTrainingLearns(t *testing.T) {
+	m := newModel(t, small, 1)
+	j := job(t, m, 0)
+	j.Config.Epochs = 200
+	r := mustRun(t, m, j)
+	test, classes := newLocalization(t, 200, "test").data(t, m, 0)
+	var ev train.Evaluator
+	accuracy, err := ev.Accuracy(ctx, m, test, classes, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("accuracy %.3f after %d steps, best score %.4f at step %d", accuracy, r.Steps, r.Best, r.BestSteps)
+	if accuracy < 0.95 {
+		t.Errorf("accuracy is %v, want at least 0.95", accuracy)
+	}
+	if got, err := ev.Loss(ctx, m, j.Valid, j.Config.Seed); err != nil || got != r.Best {
+		t.Errorf("the model's validation loss is %v (%v), its best was %v: the best parameters were not kept", got, err, r.Best)
+	}
+}
+
+// One seed gives the same bits, whatever the number of threads; another seed
+// gives others.
+func TestTrainingIsDeterministic(t *testing.T) {
+	run := func(threads int, seed uint64, outage float64) []float32 {
+		e := mat.NewEngine(threads)
+		defer e.Close()
+		m := newModel(t, small, 1)
+		j := job(t, m, outage)
+		j.Engine, j.Config.Seed, j.Config.Epochs = e, seed, 3
+		j.Config.BatchSize = 100
+		mustRun(t, m, j)
+		return m.Params.Flat
+	}
+	for _, outage := range []float64{0, 0.3} {
+		want := run(1, 4, outage)
+		for _, threads := range []int{1, 2, 3} {
+			if !slices.Equal(run(threads, 4, outage), want) {
+				t.Errorf("outage %v: %d threads give other bits", outage, threads)
+			}
+		}
+		if slices.Equal(run(1, 5, outage), want) {
+			t.Errorf("outage %v: another seed gives the same parameters", outage)
+		}
+	}
+}
+
+// A run that is stopped anywhere, written as JSON and resumed, ends with the
+// bits of one that was not.
+func TestResumeEqualsUninterrupted(t *testing.T) {
+	for _, outage := range []float64{0, 0.3} {
+		whole := newModel(t, small, 1)
+		want := mustRun(t, whole, job(t, whole, outage))
+		for stop := 1; stop < want.Steps; stop += 3 {
+			m := newModel(t, small, 1)
+			j := job(t, m, outage)
+			stopping, cancel := context.WithCancel(ctx)
+			j.Train = &countdown{Data: j.Train, left: stop, end: cancel}
+			first, err := train.Run(stopping, m, j)
+			if !errors.Is(err, context.Canceled) {
+				t.Fatalf("stopped after %d fills: error %v", stop, err)
+			}
+			text, err := json.Marshal(first.Last)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again := newModel(t, small, 99)
+			j = job(t, again, outage)
+			j.Resume = new(train.Checkpoint)
+			if err := json.Unmarshal(text, j.Resume); err != nil {
+				t.Fatal(err)
+			}
+			got := mustRun(t, again, j)
+			if !slices.Equal(again.Params.Flat, whole.Params.Flat) {
+				t.Fatalf("outage %v: stopped at step %d and resumed: other parameters", outage, first.Steps)
+			}
+			if got.Best != want.Best || got.Steps != want.Steps || got.BestSteps != want.BestSteps {
+				t.Errorf("resumed result %+v, want %+v", got, want)
+			}
+		}
+	}
+}
+
+// countdown ends the run after a number of passes.
+type countdown struct {
+	train.Data
+	left int
+	end  func()
+}
+
+func (c *countdown) Fill(p *train.Pass, samples []int, d train.Draw) error {
+	if c.left--; c.left == 0 {
+		c.end()
+	}
+	return c.Data.Fill(p, samples, d)
+}
+
+// A run that is cancelled keeps the best parameters so far.
+func TestCancelKeepsBest(t *testing.T) {
+	m := newModel(t, small, 1)
+	j := job(t, m, 0)
+	stopping, cancel := context.WithCancel(ctx)
+	epochs := 0
+	j.OnEpoch = func(train.Epoch) error {
+		if epochs++; epochs == 2 {
+			cancel()
+		}
+		return nil
+	}
+	r, err := train.Run(stopping, m, j)
+	if !errors.Is(err, context.Canceled) || epochs != 2 {
+		t.Fatalf("error %v after %d epochs", err, epochs)
+	}
+	var ev train.Evaluator
+	if got, _ := ev.Loss(ctx, m, j.Valid, j.Config.Seed); got != r.Best || !r.Scored {
+		t.Errorf("validation loss %v, best so far %v", got, r.Best)
+	}
+	stop := errors.New("enough")
+	j.OnEpoch = func(train.Epoch) error { return stop }
+	if _, err := train.Run(ctx, m, j); !errors.Is(err, stop) {
+		t.Errorf("the callback's error became %v", err)
+	}
+}
+
+// Batches that are cut into passes give the gradient of the whole batch.
+func TestPassesAddUp(t *testing.T) {
+	run := func(passRows int) []float32 {
+		m := newModel(t, small, 1)
+		j := job(t, m, 0)
+		j.Config.PassRows, j.Config.Epochs = passRows, 1
+		j.Config.SGD, j.Config.Adam = &optim.SGDConfig{StepSize: 0.1}, optim.AdamConfig{}
+		mustRun(t, m, j)
+		return m.Params.Flat
+	}
+	want := run(0)
+	for _, rows := range []int{1, 18 * 4, 18 * 7} {
+		for i, got := range run(rows) {
+			if math.Abs(float64(got-want[i])) > 1e-5 {
+				t.Fatalf("%d rows per pass: parameter %d is %v, want %v", rows, i, got, want[i])
+			}
+		}
+	}
+}
+
+// Patience ends training when validation gets no better.
+func TestPatience(t *testing.T) {
+	m := newModel(t, small, 1)
+	j := job(t, m, 0)
+	j.Config.Epochs, j.Config.Patience, j.Config.ValidateEvery = 100, 4, 2
+	scores := 0
+	j.Score = func(context.Context, *gnn.WideDeep) (float64, error) {
+		scores++
+		return max(10-float64(scores), 5), nil // better five times, then never
+	}
+	r := mustRun(t, m, j)
+	if !r.Stopped || scores != 5+4 || r.Best != 5 || r.BestSteps != 10 {
+		t.Errorf("%d validations, result %+v: want 9 validations and the best at step 10", scores, r)
+	}
+}
+
+// A deep part whose every unit is dead starts anew, and the report says so.
+func TestDeadNetworkRestarts(t *testing.T) {
+	kill := func(m *gnn.WideDeep) {
+		last := len(m.Params.Deep) - 1
+		for i := range m.Params.Deep[last].Bias {
+			m.Params.Deep[last].Bias[i] = -100
+		}
+	}
+	m := newModel(t, small, 1)
+	kill(m)
+	j := job(t, m, 0)
+	var epochs []train.Epoch
+	j.OnEpoch = func(e train.Epoch) error {
+		epochs = append(epochs, e)
+		return nil
+	}
+	r := mustRun(t, m, j)
+	if r.Restarts != 1 || r.Epochs != j.Config.Epochs || len(epochs) != 1+j.Config.Epochs {
+		t.Fatalf("result %+v after %d reports, want one restart and then %d epochs", r, len(epochs), j.Config.Epochs)
+	}
+	if e := epochs[0]; !e.Restarts || e.LiveUnits != 0 {
+		t.Errorf("the first report is %+v, want a restart with no live units", e)
+	}
+	if e := epochs[1]; e.Restarts || e.LiveUnits < 1 || e.Restart != 1 {
+		t.Errorf("the second report is %+v, want live units", e)
+	}
+	if e := epochs[len(epochs)-1]; e.LiveUnits != -1 {
+		t.Errorf("units were counted in epoch %d", e.Index)
+	}
+
+	m = newModel(t, small, 1)
+	kill(m)
+	j.Config.Restarts = -1
+	if r := mustRun(t, m, j); r.Restarts != 0 {
+		t.Errorf("%d restarts although none were allowed", r.Restarts)
+	}
+}
+
+// Numbers that go bad end training with ErrDiverged and the best parameters.
+func TestDivergenceKeepsBest(t *testing.T) {
+	m := newModel(t, gnn.Config{In: 1, Features: 4, Outputs: communities, Wide: &gnn.WideConfig{Order: 3}}, 1)
+	values := mat.NewDense(120*3, communities, nil)
+	for i := range values.Data {
+		values.Data[i] = 1e18
+	}
+	targets, err := train.NewTargets(train.MSE, values, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLocalization(t, 120, "train")
+	d, err := train.NewSignals(m, train.SignalsConfig{Graph: l.graph, Operator: graph.ShiftSpectral, Signals: l.signals, Read: l.read, Targets: targets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := train.Job{Config: train.Config{Epochs: 50, BatchSize: 120, SGD: &optim.SGDConfig{StepSize: 1e9}}, Train: d, Valid: d}
+	r, err := train.Run(ctx, m, j)
+	if !errors.Is(err, train.ErrDiverged) {
+		t.Fatalf("error %v after %d steps, want ErrDiverged", err, r.Steps)
+	}
+	for i, v := range m.Params.Flat {
+		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+			t.Fatalf("parameter %d is %v", i, v)
+		}
+	}
+}
+
+// Samples with graphs of their own: block-diagonal passes, one per sample or
+// several at once, agree; so does training on a space-time graph of two layers.
+func TestGraphs(t *testing.T) {
+	for _, layers := range [][]gnn.LayerConfig{
+		{{Order: 2, Features: 5, Activation: gnn.Tanh}},
+		{{Order: 2, Features: 4, Activation: gnn.Tanh}, {Order: 1, Features: 5, Activation: gnn.Tanh}},
+	} {
+		c := gnn.Config{In: 2, Features: 5, Outputs: 2, Wide: &gnn.WideConfig{Order: 3}, Deep: layers}
+		const steps, n, count = 4, 6, 7
+		rng := random.Stream(3, "trajectories")
+		var samples []graph.Sample
+		for range count {
+			var shifts []*mat.CSR
+			for range steps {
+				g, err := graph.ErdosRenyi(n, 0.4, rng)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s, err := graph.ShiftRowStochastic.Of(g)
+				if err != nil {
+					t.Fatal(err)
+				}
+				shifts = append(shifts, s)
+			}
+			x := mat.NewDense(steps*n, 2, nil)
+			for i := range x.Data {
+				x.Data[i] = float32(rng.NormFloat64())
+			}
+			samples = append(samples, graph.Sample{Shift: graph.SpaceTime(shifts), Signal: x})
+		}
+		values := mat.NewDense(count*steps*n, 2, nil)
+		for i := range values.Data {
+			values.Data[i] = float32(rng.NormFloat64())
+		}
+		run := func(passRows int) ([]float32, []float64) {
+			targets, err := train.NewTargets(train.MSE, values, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := newModel(t, c, 2)
+			d, err := train.NewGraphs(m, samples, targets)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var losses []float64
+			mustRun(t, m, train.Job{
+				Config:  train.Config{Epochs: 20, BatchSize: 3, PassRows: passRows, SGD: &optim.SGDConfig{StepSize: 0.05}},
+				Train:   d,
+				OnEpoch: func(e train.Epoch) error { losses = append(losses, e.Loss); return nil },
+			})
+			return m.Params.Flat, losses
+		}
+		together, losses := run(0)
+		alone, _ := run(1)
+		for i := range together {
+			if math.Abs(float64(together[i]-alone[i])) > 1e-5 {
+				t.Fatalf("parameter %d is %v in block-diagonal passes, %v one by one", i, together[i], alone[i])
+			}
+		}
+		if losses[len(losses)-1] > 0.99*losses[0] {
+			t.Errorf("losses %v do not fall", losses)
+		}
+	}
+}
+
+// Every objective trains; unsupervised ones need no labels.
+func TestObjectives(t *testing.T) {
+	l := newLocalization(t, 60, "train")
+	c := gnn.Config{In: 1, Features: 4, Outputs: 2, Wide: &gnn.WideConfig{Order: 3}}
+	values := mat.NewDense(60*3, 2, nil)
+	mask := make([]bool, 60*3)
+	for i := range values.Rows {
+		values.Set(i, int(l.labels[i/3])%2, 1)
+		values.Set(i, 1-int(l.labels[i/3])%2, -1)
+		mask[i] = i%4 != 0
+	}
+	objectives := map[string]train.Objective{"unsupervised": train.Unsupervised{J: spread{}}}
+	for name, criterion := range map[string]train.Criterion{"mse": train.MSE, "smooth-l1": train.SmoothL1, "hinge": train.Hinge} {
+		o, err := train.NewTargets(criterion, values, mask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objectives[name] = o
+	}
+	for name, o := range objectives {
+		m := newModel(t, c, 1)
+		d, err := train.NewSignals(m, train.SignalsConfig{Graph: l.graph, Operator: graph.ShiftSpectral, Signals: l.signals, Read: l.read, Targets: o})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var first, last float64
+		mustRun(t, m, train.Job{
+			Config: train.Config{Epochs: 10, BatchSize: 20, Ridge: 1e-6, ClipNorm: 5, Adam: optim.AdamConfig{StepSize: 0.01}},
+			Train:  d,
+			OnEpoch: func(e train.Epoch) error {
+				if e.Index == 1 {
+					first = e.Loss
+				}
+				last = e.Loss
+				return nil
+			},
+		})
+		if !(last < first) {
+			t.Errorf("%s: loss went from %v to %v", name, first, last)
+		}
+	}
+}
+
+// spread asks every output to be 1, whatever the input: no labels.
+type spread struct{}
+
+func (spread) Eval(dy, y mat.Dense) float64 {
+	sum, n := 0.0, float64(y.Rows*y.Cols)
+	for i := range y.Rows {
+		for j, v := range y.Row(i) {
+			d := float64(v) - 1
+			sum += d * d / n
+			if !dy.Empty() {
+				dy.Set(i, j, float32(2*d/n))
+			}
+		}
+	}
+	return sum
+}
+
+// Bad data and configurations are errors that say what is wrong.
+func TestMistakesAreErrors(t *testing.T) {
+	l := newLocalization(t, 10, "train")
+	m := newModel(t, small, 1)
+	classes, err := train.NewSampleClasses(l.labels, 3, communities)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := train.SignalsConfig{Graph: l.graph, Operator: graph.ShiftSpectral, Signals: l.signals, Read: l.read, Targets: classes}
+	data := func(change func(*train.SignalsConfig)) error {
+		c := good
+		change(&c)
+		_, err := train.NewSignals(m, c)
+		return err
+	}
+	nan := l.signals.Clone()
+	nan.Set(3, 0, float32(math.NaN()))
+	d, err := train.NewSignals(m, good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(j train.Job) error {
+		_, err := train.Run(ctx, m, j)
+		return err
+	}
+	for want, err := range map[string]error{
+		"need a graph":            data(func(c *train.SignalsConfig) { c.Graph = nil }),
+		"not a number of samples": data(func(c *train.SignalsConfig) { c.Signals = l.signals.View(0, 0, 17, 1) }),
+		"2 features, the model":   data(func(c *train.SignalsConfig) { c.Signals = mat.NewDense(180, 2, nil) }),
+		"row 3 of the signals":    data(func(c *train.SignalsConfig) { c.Signals = nan }),
+		"need an objective":       data(func(c *train.SignalsConfig) { c.Targets = nil }),
+		"outage probability 1":    data(func(c *train.SignalsConfig) { c.OutageProb = 1 }),
+		"node 18 to read":         data(func(c *train.SignalsConfig) { c.Read = []int{18} }),
+		"30 target rows for 10":   data(func(c *train.SignalsConfig) { c.Read = []int{1, 2} }),
+		"no training samples":     run(train.Job{Config: train.Config{Epochs: 1, BatchSize: 1}}),
+		"epochs is 0":             run(train.Job{Train: d}),
+		"batch_size is -1":        run(train.Job{Train: d, Config: train.Config{Epochs: 1, BatchSize: -1}}),
+		"clip_norm is NaN":        run(train.Job{Train: d, Config: train.Config{Epochs: 1, BatchSize: 1, ClipNorm: math.NaN()}}),
+		"choose one":              run(train.Job{Train: d, Config: train.Config{Epochs: 1, BatchSize: 1, Adam: optim.AdamConfig{StepSize: 1}, SGD: &optim.SGDConfig{}}}),
+		"written by another":      run(train.Job{Train: d, Config: train.Config{Epochs: 1, BatchSize: 1}, Resume: &train.Checkpoint{}}),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error is %v, want one about %q", err, want)
+		}
+	}
+	if _, err := train.NewClasses([]int32{0, 7}, 3); err == nil {
+		t.Error("a label out of range is accepted")
+	}
+	if _, err := train.NewTargets(train.Hinge, mat.NewDense(2, 1, nil), nil); err == nil {
+		t.Error("hinge targets of 0 are accepted")
+	}
+	if _, err := train.NewGraphs(m, nil, classes); err == nil {
+		t.Error("no samples are accepted")
+	}
+}
+
+// A training step allocates nothing in steady state: what a run allocates does
+// not depend on how many batches it has.
+func TestStepsDoNotAllocate(t *testing.T) {
+	m := newModel(t, small, 1)
+	j := job(t, m, 0)
+	j.Valid = nil
+	j.Config.Restarts = -1
+	allocs := func(batch int) float64 {
+		j.Config.BatchSize = batch
+		return testing.AllocsPerRun(3, func() { mustRun(t, m, j) })
+	}
+	if few, many := allocs(60), allocs(5); many > few+20 { // 10 against 120 steps
+		t.Errorf("%v allocations in 10 steps, %v in 120", few, many)
+	}
+}
+
+func ExampleRun() {
+	// A pulse starts somewhere in a graph of two communities. Every node is to
+	// say whether it started in its own.
+	g, err := graph.SBM(graph.SBMConfig{Sizes: []int{5, 5}, Intra: 0.9, Inter: 0.1}, random.Stream(3, "graph"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	signals, labels := mat.NewDense(10*10, 1, nil), make([]int32, 10*10)
+	for source := range 10 {
+		signals.Set(source*10+source, 0, 1)
+		for node := range 10 {
+			if node/5 == source/5 {
+				labels[source*10+node] = 1
+			}
+		}
+	}
+	model, err := gnn.NewRandom(gnn.Config{
+		In: 1, Features: 8, Outputs: 2,
+		Wide: &gnn.WideConfig{Order: 3},
+		Deep: []gnn.LayerConfig{{Order: 3, Features: 8}},
+	}, random.Stream(3, "init"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	classes, err := train.NewClasses(labels, 2)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	data, err := train.NewSignals(model, train.SignalsConfig{
+		Graph: g, Operator: graph.ShiftSpectral, Signals: signals, Targets: classes,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = train.Run(context.Background(), model, train.Job{
+		Train:  data,
+		Config: train.Config{Epochs: 100, BatchSize: 5, Adam: optim.AdamConfig{StepSize: 0.02}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var ev train.Evaluator
+	accuracy, _ := ev.Accuracy(context.Background(), model, data, classes, 1)
+	fmt.Printf("accuracy %.0f %%\n", 100*accuracy)
+	// Output: accuracy 100 %
+}
+
+var _ loss.Loss = spread{}
