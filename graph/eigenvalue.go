@@ -10,11 +10,11 @@ const smallMatrix = 64
 // chains of 100,000 nodes, which are the hardest case). The same matrix always
 // gives the same result.
 //
-// Small symmetric matrices are reduced densely. Larger symmetric ones are handled by
+// Small symmetric matrices are reduced densely. Larger ones are handled by
 // Lanczos' method, which also works for disconnected graphs, for bipartite
 // ones (where λ and -λ both occur) and for negative entries. A matrix that is
-// not symmetric is treated component by component; without cycles λmax is
-// exactly 0.
+// not symmetric is treated component by component, by the power method or, if
+// that is slow, densely; without cycles λmax is exactly 0.
 //
 // LargestEigenvalue panics if a is not square.
 func LargestEigenvalue(a *mat.CSR) float64 {

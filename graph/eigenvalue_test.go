@@ -55,7 +55,7 @@ func TestLanczosIsSpectrum(t *testing.T) {
 	graphs["in many pieces"] = must(ErdosRenyi(150, 0.008, rng))
 	graphs["geometric"] = must(Geometric(scattered(150, 0, 12, 12, rng), 1.5))
 	graphs["weighted 100"] = must(FromEdges(100, randomEdges(100, 0.1, false, rng), false))
-	for name, g := range graphs {
+	for name, g := range sorted(graphs) {
 		for _, s := range []Shift{ShiftAdjacency, ShiftLaplacian, ShiftNormalizedLaplacian} {
 			op := must(s.Of(g))
 			if op.NNZ() == 0 {
@@ -65,6 +65,42 @@ func TestLanczosIsSpectrum(t *testing.T) {
 			want := max(-values[0], values[len(values)-1])
 			if got := lanczos(op); !near(got/want, 1, 1e-10) {
 				t.Errorf("%s, %v: got %.15g, want %.15g", name, s, got, want)
+			}
+		}
+	}
+}
+
+// Weights may differ by all that a float32 can express, and parts of a graph
+// may be negligible beside others.
+func TestEigenvaluesOfSteepWeights(t *testing.T) {
+	rng := random.Stream(1, "steep")
+	for range 300 {
+		edges := randomEdges(7, 0.5, false, rng)
+		if len(edges) == 0 {
+			continue
+		}
+		for k := range edges {
+			edges[k].Weight = math.Pow(10, 82*rng.Float64()-44)
+		}
+		a := must(FromEdges(7, edges, false)).Adjacency()
+		values := must(Spectrum(a))
+		got, want := LargestEigenvalue(a), lanczos(a)
+		if !slices.IsSorted(values) || !near(got/want, 1, 1e-10) || !near(values[6]/want, 1, 1e-10) {
+			t.Fatalf("%v: got %v and %v, want %v", edges, got, values, want)
+		}
+	}
+}
+
+// Counting eigenvalues survives pivots of zero, whatever their sign.
+func TestTridiagonalZeroPivots(t *testing.T) {
+	for _, zero := range []float64{0, math.Copysign(0, -1)} {
+		m := tridiagonal{diag: []float64{zero, zero, zero}, side: []float64{1, 1}}
+		if got := m.below(0); got != 1 {
+			t.Errorf("eigenvalues below 0: got %d, want 1", got)
+		}
+		for k, want := range []float64{-math.Sqrt2, 0, math.Sqrt2} {
+			if got := m.eigenvalue(k); !near(got, want, 1e-15) {
+				t.Errorf("eigenvalue %d: got %v, want %v", k, got, want)
 			}
 		}
 	}
@@ -130,6 +166,19 @@ func TestSpectrum(t *testing.T) {
 	}
 	if got := must(Spectrum(Ring(0).Adjacency())); len(got) != 0 {
 		t.Errorf("no nodes: got %v", got)
+	}
+	for name, g := range sorted(zoo()) { // against gonum's own eigenvalues
+		op := must(ShiftLaplacian.Of(g))
+		var eigen gonum.EigenSym
+		if g.Nodes() == 0 || !eigen.Factorize(gonum.NewSymDense(op.Rows, float64s(op)), false) {
+			continue
+		}
+		values := must(Spectrum(op))
+		for k, want := range eigen.Values(nil) {
+			if got := values[k]; !near(got, want, 1e-12*(1+LargestEigenvalue(op))) {
+				t.Errorf("%s: eigenvalue %d: got %v, want %v", name, k, got, want)
+			}
+		}
 	}
 	_, err := Spectrum(must(FromEdges(3, []Edge{{0, 2, 5}}, true)).Adjacency())
 	wantError(t, err, "(2,0) is 5", "(0,2) is 0", "symmetric")

@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"iter"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -46,6 +48,17 @@ func zoo() map[string]*Graph {
 		"two pieces": must(FromEdges(6, []Edge{{0, 1, 1}, {1, 2, 1}, {3, 4, 2}, {4, 5, 2}}, false)),
 		"blocks":     must(SBM(blocks, rng)),
 		"sparse":     must(ErdosRenyi(60, 0.03, rng)), // in pieces
+	}
+}
+
+// sorted visits graphs by name, so that every run of a test is the same.
+func sorted(graphs map[string]*Graph) iter.Seq2[string, *Graph] {
+	return func(yield func(string, *Graph) bool) {
+		for _, name := range slices.Sorted(maps.Keys(graphs)) {
+			if !yield(name, graphs[name]) {
+				return
+			}
+		}
 	}
 }
 

@@ -17,6 +17,9 @@ import (
 // its rows and columns sum to 1, so that mixing alone keeps the mean of the
 // 𝒜_i. An isolated node has W_ii = 1. The zero value is MixingMetropolis. A
 // Mixing is written as text in JSON.
+//
+// Deviation: Assumption 5 asks W_ij ≥ ε for all i and j, which no W on a sparse
+// graph satisfies. Here it holds on the links and the diagonal.
 type Mixing int
 
 // The mixing matrices.

@@ -11,7 +11,7 @@ import (
 func TestOutageNested(t *testing.T) {
 	graphs := zoo()
 	graphs["directed"] = must(FromEdges(20, randomEdges(20, 0.3, true, random.Stream(1, "edges")), true))
-	for name, g := range graphs {
+	for name, g := range sorted(graphs) {
 		outage := NewOutage(g, random.Stream(1, "outage"))
 		if got := must(outage.At(0)); !got.Adjacency().Equal(g.Adjacency()) {
 			t.Errorf("%s: p = 0 lost edges: %v of %v", name, got, g)

@@ -11,7 +11,7 @@ import (
 
 const (
 	radiusTolerance = 1e-10 // relative width of the bounds that ends the iteration
-	radiusSteps     = 2_000 // products with the matrix before it is factorised instead
+	radiusSteps     = 50    // products with the matrix, per row, before it is factorised instead
 )
 
 // spectralRadius returns the largest absolute eigenvalue of a square matrix
@@ -78,7 +78,7 @@ func blockRadius(a *mat.CSR) float64 {
 
 // perronRoot returns the largest eigenvalue of a non-negative matrix whose
 // nodes all reach each other, by the power method on A + cI, which has no
-// second eigenvalue of that size. For any positive x the ratios bound it on
+// other eigenvalue of that size. For any positive x the ratios bound it on
 // both sides:
 //
 //	min_i [A x]_i / x_i  ≤  λmax  ≤  max_i [A x]_i / x_i
@@ -89,7 +89,7 @@ func perronRoot(a *mat.CSR) (radius float64, ok bool) {
 	for i := range x {
 		x[i] = 1
 	}
-	for range radiusSteps {
+	for range radiusSteps * a.Rows {
 		multiply(y, a, x)
 		lo, hi := math.Inf(1), 0.0
 		for i, v := range y {

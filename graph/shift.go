@@ -57,9 +57,9 @@ func (s Shift) Local() bool { return s != ShiftSpectral }
 // Of returns the operator S of g, N×N. It may share memory with the adjacency
 // of g; neither must be changed.
 //
-// A graph without cycles of positive weight, such as one without edges, has
-// λmax = 0, and its ShiftSpectral is the zero matrix. The degrees of a
-// directed graph are those of its rows. ShiftSymmetric and
+// Where λmax = 0, in a graph without edges or a directed one without cycles,
+// ShiftSpectral is the zero matrix. The degrees of a directed graph are those
+// of its rows: what a node hears. ShiftSymmetric and
 // ShiftNormalizedLaplacian of a directed graph are errors, and so is a value
 // beyond the range of float32.
 func (s Shift) Of(g *Graph) (*mat.CSR, error) {

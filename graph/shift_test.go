@@ -15,7 +15,7 @@ func allShifts() []Shift {
 
 // Every operator against its formula, entry by entry, on every graph.
 func TestShiftFormulas(t *testing.T) {
-	for name, g := range zoo() {
+	for name, g := range sorted(zoo()) {
 		a, lambda := g.Adjacency(), LargestEigenvalue(g.Adjacency())
 		formula := map[Shift]func(i, j int, aij, di, dj float64) float64{
 			ShiftAdjacency: func(i, j int, aij, di, dj float64) float64 { return aij },
@@ -69,7 +69,7 @@ func TestShiftPermutationEquivariance(t *testing.T) {
 	rng := random.Stream(1, "permutation")
 	graphs := zoo()
 	graphs["directed"] = must(FromEdges(15, randomEdges(15, 0.3, true, rng), true))
-	for graphName, g := range graphs {
+	for graphName, g := range sorted(graphs) {
 		name := rng.Perm(g.Nodes())
 		h := permuted(g, name)
 		for _, s := range allShifts() {
@@ -90,7 +90,7 @@ func TestShiftPermutationEquivariance(t *testing.T) {
 
 // What each normalisation promises of its spectrum and its rows.
 func TestShiftSpectra(t *testing.T) {
-	for name, g := range zoo() {
+	for name, g := range sorted(zoo()) {
 		if g.Edges() == 0 {
 			continue
 		}

@@ -115,7 +115,7 @@ func settled(value, upper, growth, lastGrowth, c float64) bool {
 	if upper-value <= allowed {
 		return true
 	}
-	if upper-value > trackerBound*value || growth > lastGrowth {
+	if upper-value > trackerBound*(value-c) || growth > lastGrowth {
 		return false
 	}
 	rest := growth * growth / (lastGrowth - growth)

@@ -91,10 +91,12 @@ func (t tridiagonal) below(x float64) int {
 	for i, d := range t.diag {
 		fill := 0.0
 		if i > 0 && t.side[i-1] != 0 {
-			fill = t.side[i-1] * (t.side[i-1] / pivot) // infinite after a pivot of 0, and then the next fill is 0
+			fill = t.side[i-1] * (t.side[i-1] / pivot) // infinite after the smallest pivot, and then the next fill is 0
 		}
-		pivot = d - x - fill
-		if pivot < 0 {
+		switch pivot = d - x - fill; {
+		case pivot == 0:
+			pivot = math.SmallestNonzeroFloat64
+		case pivot < 0:
 			count++
 		}
 	}

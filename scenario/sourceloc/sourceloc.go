@@ -1,0 +1,130 @@
+// Package sourceloc is the source localization experiment of Section 6.1: a
+// pulse starts at the source node of one community of a network, spreads for a
+// while, and detector nodes are to say in which community it started.
+//
+//	x = Sᵗ δ_s + noise      s one of the sources, t steps of diffusion
+//
+// The package draws networks and signals; it knows nothing about models.
+package sourceloc
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/mat"
+)
+
+// Config describes the experiment. Default returns the paper's.
+type Config struct {
+	Communities int     `json:"communities"` // of equal size; each has one source and one detector
+	Members     int     `json:"members"`     // nodes per community, at least 2
+	Intra       float64 `json:"intra"`       // probability of a link inside a community
+	Inter       float64 `json:"inter"`       // probability of a link between communities
+	MaxTime     int     `json:"max_time"`    // diffusion time is uniform on 0 … MaxTime-1
+	Noise       float64 `json:"noise"`       // standard deviation of the noise at each node
+}
+
+// Default returns 50 nodes in five communities, links with probability 0.8
+// inside and 0.2 between.
+//
+// Deviation: the paper states neither diffusion times nor noise; times 0 to 4
+// and noise 0.004 bring its accuracies about.
+func Default() Config {
+	return Config{Communities: 5, Members: 10, Intra: 0.8, Inter: 0.2, MaxTime: 5, Noise: 0.004}
+}
+
+// Validate reports everything that is wrong with c.
+func (c Config) Validate() error {
+	var errs []error
+	complain := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("sourceloc: "+format, args...))
+	}
+	if c.Communities < 2 {
+		complain("communities is %d, want at least 2", c.Communities)
+	}
+	if c.Members < 2 {
+		complain("members is %d, want at least 2: a source and a detector", c.Members)
+	}
+	if c.MaxTime < 1 {
+		complain("max_time is %d, want at least 1", c.MaxTime)
+	}
+	if !(c.Noise >= 0) {
+		complain("noise is %v, want 0 or more", c.Noise)
+	}
+	return errors.Join(errs...)
+}
+
+// World is one network with its sources and detectors. It is read-only.
+type World struct {
+	Config    Config
+	Graph     *graph.Graph
+	Shift     *mat.CSR // S = A/λmax, over which signals spread
+	Sources   []int    // the source of each community
+	Detectors []int    // the detector of each community, another node
+}
+
+// connectedTries bounds how often New draws before it gives up.
+const connectedTries = 1000
+
+// New draws a connected network, a random source in each community, and a
+// detector that is not the source.
+func New(c Config, rng *rand.Rand) (*World, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	sizes := make([]int, c.Communities)
+	for i := range sizes {
+		sizes[i] = c.Members
+	}
+	g, err := graph.UntilConnected(connectedTries, func() (*graph.Graph, error) {
+		return graph.SBM(graph.SBMConfig{Sizes: sizes, Intra: c.Intra, Inter: c.Inter}, rng)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sourceloc: %w", err)
+	}
+	w := &World{Config: c, Graph: g}
+	for i := range c.Communities {
+		pick := rng.Perm(c.Members)
+		w.Sources = append(w.Sources, i*c.Members+pick[0])
+		w.Detectors = append(w.Detectors, i*c.Members+pick[1])
+	}
+	if w.Shift, err = graph.ShiftSpectral.Of(g); err != nil {
+		return nil, fmt.Errorf("sourceloc: %w", err)
+	}
+	return w, nil
+}
+
+// Draw returns signals, (samples·N)×1 sample by sample, and the community that
+// each started in. Signals spread over the whole network.
+func (w *World) Draw(samples int, rng *rand.Rand) (signals mat.Dense, labels []int32) {
+	n := w.Graph.Nodes()
+	pulses := w.pulses()
+	signals, labels = mat.NewDense(samples*n, 1, nil), make([]int32, samples)
+	for k := range samples {
+		community, t := rng.IntN(w.Config.Communities), rng.IntN(w.Config.MaxTime)
+		labels[k] = int32(community)
+		for i := range n {
+			signals.Set(k*n+i, 0, pulses[t].At(i, community)+float32(w.Config.Noise*rng.NormFloat64()))
+		}
+	}
+	return signals, labels
+}
+
+// pulses returns Sᵗ [δ_1 δ_2 …] for every diffusion time t, N×communities.
+func (w *World) pulses() []mat.Dense {
+	n := w.Graph.Nodes()
+	now := mat.NewDense(n, w.Config.Communities, nil)
+	for c, s := range w.Sources {
+		now.Set(s, c, 1)
+	}
+	all := []mat.Dense{now}
+	for len(all) < w.Config.MaxTime {
+		next := mat.NewDense(n, w.Config.Communities, nil)
+		mat.Serial.SpMM(next, w.Shift, now)
+		all = append(all, next)
+		now = next
+	}
+	return all
+}
