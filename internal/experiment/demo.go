@@ -63,7 +63,7 @@ type OutageMean struct {
 
 const (
 	demoTrain, demoValid, demoTest = 10000, 1000, 1000
-	demoEpochs                     = 20
+	demoEpochs                     = 40
 )
 
 // Run runs the demo.
