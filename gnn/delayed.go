@@ -13,41 +13,42 @@ import (
 //
 // so that Z_k(t) = S_t S_{t-1} … S_{t-k+1} X_{t-k}.
 type delayLine struct {
-	now, before []mat.Dense
-	empty       bool // nothing came before
+	now, before mat.Dense // Z_0 over Z_1 over … over Z_K
+	rows        int       // of each
+	begun       bool      // something came before
 }
 
-// push computes Z_0(t), …, Z_K(t). It leaves the line as it is.
-func (d *delayLine) push(e *mat.Engine, s *mat.CSR, x mat.Dense, order int) []mat.Dense {
+// push computes Z_0(t) over … over Z_K(t). It leaves the line as it is.
+func (d *delayLine) push(e *mat.Engine, s *mat.CSR, x mat.Dense, order int) mat.Dense {
 	b := batch("Delayed", s, x)
-	for len(d.now) <= order {
-		d.now = append(d.now, mat.Dense{})
-		d.before = append(d.before, mat.Dense{})
-		d.empty = true
+	if d.begun && d.rows != x.Rows {
+		panic(fmt.Sprintf("gnn: Delayed: %d rows after a step of %d: Reset before the number of nodes changes", x.Rows, d.rows))
 	}
-	for k := range d.now {
-		d.now[k] = d.now[k].Resize(x.Rows, x.Cols)
-		switch {
-		case k == 0:
-			d.now[k].CopyFrom(x)
-		case d.empty:
-			d.now[k].Zero()
-		case d.before[k-1].Rows != x.Rows:
-			panic(fmt.Sprintf("gnn: Delayed: %d rows after a step of %d: Reset before the number of nodes changes", x.Rows, d.before[k-1].Rows))
-		default:
-			shift(e, d.now[k], s, d.before[k-1], b)
+	d.rows = x.Rows
+	d.now = d.now.Resize((order+1)*x.Rows, x.Cols)
+	d.z(d.now, 0).CopyFrom(x)
+	for k := 1; k <= order; k++ {
+		if d.begun {
+			shift(e, d.z(d.now, k), s, d.z(d.before, k-1), b)
+		} else {
+			d.z(d.now, k).Zero()
 		}
 	}
 	return d.now
 }
 
+// z returns Z_k of a stack.
+func (d *delayLine) z(stack mat.Dense, k int) mat.Dense {
+	return stack.View(k*d.rows, 0, d.rows, stack.Cols)
+}
+
 // advance makes the last pushed signals the ones before.
 func (d *delayLine) advance() {
 	d.now, d.before = d.before, d.now
-	d.empty = false
+	d.begun = true
 }
 
-func (d *delayLine) reset() { d.empty = true }
+func (d *delayLine) reset() { d.begun = false }
 
 // DelayedFilter runs a filter on a graph that changes at every step, where
 // information moves one hop per step, eq. (24):
@@ -65,7 +66,8 @@ type DelayedFilter struct {
 
 // Step takes S_t and X_t, writes Y_t to y, overwritten, and moves on to t+1.
 func (d *DelayedFilter) Step(y mat.Dense, s *mat.CSR, x mat.Dense) {
-	d.Filter.sum(d.Engine, y, d.line.push(d.Engine, s, x, d.Filter.Order()))
+	z := d.line.push(d.Engine, s, x, d.Filter.Order())
+	d.Filter.sum(d.Engine, y, d.line.z(z, 0), z.View(x.Rows, 0, z.Rows-x.Rows, z.Cols))
 	d.line.advance()
 }
 
@@ -94,8 +96,9 @@ func (d *Delayed) Predict(y mat.Dense, s *mat.CSR, x mat.Dense) {
 	}
 	order := m.InputOrder()
 	d.shifted = d.shifted.Resize(x.Rows, (order+1)*x.Cols)
-	for k, z := range d.lines[0].push(e, s, x, order) {
-		d.shifted.View(0, k*x.Cols, x.Rows, x.Cols).CopyFrom(z)
+	z := d.lines[0].push(e, s, x, order)
+	for k := range order + 1 {
+		d.shifted.View(0, k*x.Cols, x.Rows, x.Cols).CopyFrom(d.lines[0].z(z, k))
 	}
 	m.forwardWide(d.shifted, &d.tape)
 	var h mat.Dense
@@ -110,7 +113,8 @@ func (d *Delayed) Predict(y mat.Dense, s *mat.CSR, x mat.Dense) {
 			layer.forwardShifted(d.shifted, t)
 		} else {
 			t.Out = t.Out.Resize(x.Rows, layer.Out())
-			layer.sum(e, t.Out, d.lines[l].push(e, s, h, layer.Order()))
+			z := d.lines[l].push(e, s, h, layer.Order())
+			layer.sum(e, t.Out, d.lines[l].z(z, 0), z.View(h.Rows, 0, z.Rows-h.Rows, z.Cols))
 			layer.Activation.forward(e, t.Out)
 		}
 		h = t.Out

@@ -56,10 +56,19 @@ func (f *Filter) Out() int { return f.Taps[0].Cols }
 
 // FilterTape is what Filter.Forward leaves for Filter.Backward.
 type FilterTape struct {
-	Engine  *mat.Engine
-	Shifted []mat.Dense // Z_k = Sᵏ X, (N·B)×F each; Z_0 is the caller's X
+	Engine *mat.Engine
 
-	back [2]mat.Dense // Backward's Horner scheme
+	x       mat.Dense    // Z_0 = X, the caller's
+	shifted mat.Dense    // Z_1 over Z_2 over …, Z_k = Sᵏ X, (K·N·B)×F
+	back    [2]mat.Dense // Backward's Horner scheme
+}
+
+// z returns Z_k.
+func (t *FilterTape) z(k int) mat.Dense {
+	if k == 0 {
+		return t.x
+	}
+	return t.shifted.View((k-1)*t.x.Rows, 0, t.x.Rows, t.x.Cols)
 }
 
 // batch returns B, the number of signals that x holds for the nodes of s.
@@ -83,13 +92,20 @@ func shift(e *mat.Engine, z mat.Dense, s *mat.CSR, x mat.Dense, b int) {
 // which must not change before Backward.
 func (f *Filter) Forward(y mat.Dense, s *mat.CSR, x mat.Dense, tape *FilterTape) {
 	b := batch("Filter.Forward", s, x)
-	tape.resize(len(f.Taps), x.Rows, x.Cols)
-	tape.Shifted[0] = x
-	f.start(y)
-	tape.Engine.AddMul(y, x, f.Taps[0])
-	for k := 1; k < len(f.Taps); k++ {
-		shift(tape.Engine, tape.Shifted[k], s, tape.Shifted[k-1], b) // Z_k = S Z_{k-1}
-		tape.Engine.AddMul(y, tape.Shifted[k], f.Taps[k])            // Y += Z_k A_k
+	tape.x = x
+	tape.shifted = tape.shifted.Resize(f.Order()*x.Rows, x.Cols)
+	for k := 1; k <= f.Order(); k++ {
+		shift(tape.Engine, tape.z(k), s, tape.z(k-1), b) // Z_k = S Z_{k-1}
+	}
+	f.sum(tape.Engine, y, x, tape.shifted)
+}
+
+// sum writes the filter's output for signals that were shifted before: Z_0,
+// and Z_1 over Z_2 over ….
+func (f *Filter) sum(e *mat.Engine, y, z0, shifted mat.Dense) {
+	e.MulBias(y, f.Bias, z0, f.Taps[0])
+	if k := f.Order(); k > 0 {
+		e.AddMulStacked(y, k, shifted, f.stack.View(f.In(), 0, k*f.In(), f.Out()))
 	}
 }
 
@@ -102,8 +118,8 @@ func (f *Filter) Forward(y mat.Dense, s *mat.CSR, x mat.Dense, tape *FilterTape)
 //	dX    = Σ_k (Sᵀ)ᵏ dY A_kᵀ      by Horner's rule, one shift per tap
 func (f *Filter) Backward(grad *Filter, dx mat.Dense, st *mat.CSR, dy mat.Dense, tape *FilterTape) {
 	e := tape.Engine
-	for k, z := range tape.Shifted[:len(f.Taps)] {
-		e.AddMulATB(grad.Taps[k], z, dy)
+	for k := range f.Taps {
+		e.AddMulATB(grad.Taps[k], tape.z(k), dy)
 	}
 	if len(f.Bias) > 0 {
 		e.AddColumnSums(grad.Bias, dy)
@@ -131,8 +147,7 @@ func (f *Filter) Backward(grad *Filter, dx mat.Dense, st *mat.CSR, dy mat.Dense,
 // large graphs.
 func (f *Filter) Apply(y mat.Dense, s *mat.CSR, x mat.Dense, tape *FilterTape) {
 	b := batch("Filter.Apply", s, x)
-	f.start(y)
-	tape.Engine.AddMul(y, x, f.Taps[0])
+	tape.Engine.MulBias(y, f.Bias, x, f.Taps[0])
 	last, next := x, &tape.back[0]
 	for k := 1; k < len(f.Taps); k++ {
 		*next = next.Resize(x.Rows, x.Cols)
@@ -142,38 +157,10 @@ func (f *Filter) Apply(y mat.Dense, s *mat.CSR, x mat.Dense, tape *FilterTape) {
 	}
 }
 
-// sum writes the filter's output for signals that were shifted before.
-func (f *Filter) sum(e *mat.Engine, y mat.Dense, shifted []mat.Dense) {
-	f.start(y)
-	for k := range f.Taps {
-		e.AddMul(y, shifted[k], f.Taps[k])
-	}
-}
-
-// start writes what the sum over taps starts from.
-func (f *Filter) start(y mat.Dense) {
-	if len(f.Bias) > 0 {
-		mat.FillRows(y, f.Bias)
-	} else {
-		y.Zero()
-	}
-}
-
-func (t *FilterTape) resize(taps, rows, cols int) {
-	for len(t.Shifted) < taps {
-		t.Shifted = append(t.Shifted, mat.Dense{})
-	}
-	t.Shifted = t.Shifted[:taps]
-	for k := 1; k < taps; k++ {
-		t.Shifted[k] = t.Shifted[k].Resize(rows, cols)
-	}
-}
-
 // forwardShifted is Forward on signals that were shifted before: z holds
 // Z_0 Z_1 … side by side, perhaps more of them than the filter has taps.
 func (f *Filter) forwardShifted(e *mat.Engine, y, z mat.Dense) {
-	f.start(y)
-	e.AddMul(y, f.columns(z), f.stack)
+	e.MulBias(y, f.Bias, f.columns(z), f.stack)
 }
 
 // backwardShifted is the part of Backward that concerns parameters.

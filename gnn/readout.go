@@ -13,12 +13,7 @@ type Readout struct {
 
 // Forward writes the outputs to y, overwritten.
 func (r *Readout) Forward(e *mat.Engine, y, u mat.Dense) {
-	if len(r.Bias) > 0 {
-		mat.FillRows(y, r.Bias)
-	} else {
-		y.Zero()
-	}
-	e.AddMul(y, u, r.Weight)
+	e.MulBias(y, r.Bias, u, r.Weight)
 }
 
 // Backward adds the gradients of one pass to grad and overwrites du:

@@ -126,7 +126,7 @@ func FillRows(y Dense, row []float32) {
 		panic(fmt.Sprintf("mat: FillRows: a row of %d into %s", len(row), y.shape()))
 	}
 	for i := range y.Rows {
-		copy(y.Row(i), row)
+		copy(y.Data[i*y.Stride:i*y.Stride+y.Cols], row)
 	}
 }
 

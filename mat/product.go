@@ -1,12 +1,18 @@
 package mat
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/wdgnn/wdgnn/internal/kernel"
+)
 
 // job is one product or elementwise operation, cut by rows of its destination.
 type job struct {
 	op         operation
 	y, a, b    Dense
 	s          *CSR
+	bias       []float32 // what every row of a product starts from; empty for zeros
+	panels     int       // of a, one below the other
 	p, q, r    float32
 	accumulate bool
 }
@@ -36,18 +42,29 @@ func (j *job) run(lo, hi int) {
 	case opSpMM:
 		kernels.SpMM(y.Data, y.Stride, j.s.RowPtr, j.s.Col, j.s.Val, a.Data, a.Stride, lo, hi, y.Cols)
 	case opMul:
-		kernels.Gemm(y.Data[lo*y.Stride:], y.Stride, tail(a.Data, lo*a.Stride), a.Stride, 1, b.Data, b.Stride, hi-lo, y.Cols, a.Cols, j.accumulate)
+		rows := a.Rows / j.panels
+		j.gemm(kernel.Product{A: a.Data[lo*a.Stride:], ARow: a.Stride, ACol: 1, APanel: rows * a.Stride, K: a.Cols, Panels: j.panels}, lo, hi)
 	case opMulATB:
-		kernels.Gemm(y.Data[lo*y.Stride:], y.Stride, tail(a.Data, lo), 1, a.Stride, b.Data, b.Stride, hi-lo, y.Cols, a.Rows, j.accumulate)
+		j.gemm(kernel.Product{A: a.Data[lo:], ARow: 1, ACol: a.Stride, K: a.Rows, Panels: 1}, lo, hi)
 	case opMulABT:
-		kernels.GemmBT(y.Data[lo*y.Stride:], y.Stride, tail(a.Data, lo*a.Stride), a.Stride, b.Data, b.Stride, hi-lo, y.Cols, a.Cols, j.accumulate)
+		kernels.GemmBT(y.Data[lo*y.Stride:], y.Stride, a.Data[lo*a.Stride:], a.Stride, b.Data, b.Stride, hi-lo, y.Cols, a.Cols, j.accumulate)
 	default:
 		j.elementwise(lo, hi)
 	}
 }
 
-// tail is s[from:], or nothing where an operand without elements ends early.
-func tail(s []float32, from int) []float32 { return s[min(from, len(s)):] }
+// gemm completes a product by what its forms have in common.
+func (j *job) gemm(g kernel.Product, lo, hi int) {
+	y, b := j.y, j.b
+	g.C, g.LDC, g.B, g.LDB, g.M, g.N = y.Data[lo*y.Stride:], y.Stride, b.Data, b.Stride, hi-lo, y.Cols
+	switch {
+	case j.accumulate:
+		g.Start, g.StartLD = g.C, g.LDC
+	case len(j.bias) > 0:
+		g.Start = j.bias
+	}
+	kernels.Gemm(g)
+}
 
 // SpMM computes Y = S X, the graph shift of eq. (1).
 //
@@ -72,20 +89,54 @@ func (e *Engine) SpMM(y Dense, s *CSR, x Dense) {
 //
 // The sum over K runs in ascending order. Mul panics if shapes disagree or if
 // C shares memory with A or B.
-func (e *Engine) Mul(c, a, b Dense) { e.mul("Mul", c, a, b, false) }
+func (e *Engine) Mul(c, a, b Dense) { e.mul("Mul", c, nil, 1, a, b, false) }
 
 // AddMul computes C += A B, adding the terms of the sum to C one by one. So
 // Σ_k Z_k A_k as a chain of AddMul equals the one product of the Z_k side by
 // side with the A_k stacked, bit for bit.
-func (e *Engine) AddMul(c, a, b Dense) { e.mul("AddMul", c, a, b, true) }
+func (e *Engine) AddMul(c, a, b Dense) { e.mul("AddMul", c, nil, 1, a, b, true) }
 
-func (e *Engine) mul(op string, c, a, b Dense, accumulate bool) {
-	if c.Rows != a.Rows || c.Cols != b.Cols || a.Cols != b.Rows {
+// MulBias computes C = 1aᵀ + A B, C overwritten: every row starts from the
+// bias a, N values. An empty bias stands for zeros.
+func (e *Engine) MulBias(c Dense, bias []float32, a, b Dense) {
+	if len(bias) != 0 && len(bias) != c.Cols {
+		panic(fmt.Sprintf("mat: MulBias: a bias of %d for %s", len(bias), c.shape()))
+	}
+	e.mul("MulBias", c, bias, 1, a, b, false)
+}
+
+// AddMulStacked computes C += Σ_t A_t B_t in one pass over C, where the A_t
+// and the B_t stand one below the other in A and B:
+//
+//	A: (T·M)×K   B: (T·K)×N   C: M×N
+//
+// It gives the bits of a chain of AddMul.
+func (e *Engine) AddMulStacked(c Dense, panels int, a, b Dense) {
+	e.mul("AddMulStacked", c, nil, panels, a, b, true)
+}
+
+func (e *Engine) mul(op string, c Dense, bias []float32, panels int, a, b Dense, accumulate bool) {
+	if panels < 1 || c.Rows*panels != a.Rows || c.Cols != b.Cols || a.Cols*panels != b.Rows {
 		panic(fmt.Sprintf("mat: %s: %s = %s times %s", op, c.shape(), a.shape(), b.shape()))
 	}
 	apart(op, c, a)
 	apart(op, c, b)
-	e.do(job{op: opMul, y: c, a: a, b: b, accumulate: accumulate}, c.Rows, c.Rows*c.Cols*a.Cols)
+	if a.Empty() {
+		c.start(bias, accumulate)
+		return
+	}
+	e.do(job{op: opMul, y: c, a: a, b: b, bias: bias, panels: panels, accumulate: accumulate}, c.Rows, c.Rows*c.Cols*b.Rows)
+}
+
+// start writes what a product without terms leaves.
+func (a Dense) start(bias []float32, accumulate bool) {
+	switch {
+	case accumulate:
+	case len(bias) > 0:
+		FillRows(a, bias)
+	default:
+		a.Zero()
+	}
 }
 
 // MulATB computes C = Aᵀ B, C overwritten.
@@ -102,6 +153,10 @@ func (e *Engine) mulATB(op string, c, a, b Dense, accumulate bool) {
 	}
 	apart(op, c, a)
 	apart(op, c, b)
+	if a.Empty() {
+		c.start(nil, accumulate)
+		return
+	}
 	e.do(job{op: opMulATB, y: c, a: a, b: b, accumulate: accumulate}, c.Rows, c.Rows*c.Cols*a.Rows)
 }
 
@@ -119,10 +174,12 @@ func (e *Engine) mulABT(op string, c, a, b Dense, accumulate bool) {
 	}
 	apart(op, c, a)
 	apart(op, c, b)
+	if a.Empty() {
+		c.start(nil, accumulate)
+		return
+	}
 	e.do(job{op: opMulABT, y: c, a: a, b: b, accumulate: accumulate}, c.Rows, c.Rows*c.Cols*a.Cols)
 }
-
-var one = []float32{1}
 
 // AddColumnSums computes y[j] += Σ_i x[i,j], i ascending: the gradient of a
 // bias that was added to every row.
@@ -130,8 +187,7 @@ func (e *Engine) AddColumnSums(y []float32, x Dense) {
 	if len(y) != x.Cols {
 		panic(fmt.Sprintf("mat: AddColumnSums: %d sums of %s", len(y), x.shape()))
 	}
-	if x.Empty() {
-		return
+	if !x.Empty() {
+		kernels.ColumnSums(y, x.Data, x.Stride, x.Rows, x.Cols)
 	}
-	kernels.Gemm(y, x.Cols, one, 0, 0, x.Data, x.Stride, 1, x.Cols, x.Rows, true)
 }

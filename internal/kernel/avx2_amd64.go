@@ -17,10 +17,11 @@ func detect() *Set {
 		return nil
 	}
 	return &Set{
-		Name:   "avx2",
-		Gemm:   gemmFast,
-		GemmBT: gemmBTFast,
-		SpMM:   spmmFast,
+		Name:       "avx2",
+		Gemm:       gemmFast,
+		GemmBT:     gemmBTFast,
+		ColumnSums: columnSumsFast,
+		SpMM:       spmmFast,
 		Axpy: func(y []float32, a float32, x []float32) {
 			axpyAVX2(first(y), a, first(x), len(y))
 		},
@@ -58,6 +59,7 @@ func detect() *Set {
 func first(s []float32) *float32 { return unsafe.SliceData(s) }
 
 const (
+	size     = 4  // bytes in a float32
 	rowTile  = 6  // rows of C in registers
 	colTile  = 16 // columns of C in registers
 	colsThin = 8  // columns of C in registers in the masked kernels
@@ -65,79 +67,135 @@ const (
 	// A block of A, rowBlock×innerBlock values, stays in the cache while every
 	// column tile of B passes by. Sums continue from block to block through C,
 	// in order.
-	rowBlock   = 8 * rowTile
-	innerBlock = 256
+	rowBlock         = 8 * rowTile
+	innerBlock       = 256
+	innerBlockAcross = 128 // where A is read across its rows
 )
 
-func gemmFast(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, ldb, m, n, k int, accumulate bool) {
-	if k == 0 && !accumulate {
-		for i := range m {
-			clear(c[i*ldc : i*ldc+n])
-		}
+func gemmFast(g Product) {
+	if g.ACol != 1 && g.N <= colsThin && g.M > g.N && g.Panels == 1 && g.M*g.N <= transposed {
+		gemmTransposed(g)
+		return
 	}
-	for p := 0; p < k; p += innerBlock {
-		inner := min(k-p, innerBlock)
-		for i := 0; i < m; i += rowBlock {
-			gemmBlock(c[i*ldc:], ldc, a[i*aRow+p*aCol:], aRow, aCol, b[p*ldb:], ldb, min(m-i, rowBlock), n, inner, accumulate || p > 0)
+	inner := g.K
+	switch {
+	case g.Panels > 1: // B_t must stay whole
+	case g.ACol == 1:
+		inner = min(g.K, innerBlock)
+	default:
+		inner = min(g.K, innerBlockAcross)
+	}
+	for p := 0; p < g.K; p += inner {
+		block := g
+		block.A, block.B, block.K = g.A[p*g.ACol:], g.B[p*g.LDB:], min(g.K-p, inner)
+		if p > 0 {
+			block.Start, block.StartLD = g.C, g.LDC
+		}
+		for i := 0; i < g.M; i += rowBlock {
+			block.M = min(g.M-i, rowBlock)
+			gemmBlock(block, i)
 		}
 	}
 }
 
-// gemmBlock multiplies one block of A with all columns of B.
-func gemmBlock(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, ldb, m, n, k int, accumulate bool) {
-	const size = 4
-	tiles, rest := m/rowTile, m%rowTile
-	low := tiles * rowTile // first row of the rest
+// gemmBlock computes g.M rows of C from row i on: tiles of 6, and at the end
+// tiles of 3 to 5, because fewer rows cannot keep both FMA units busy.
+func gemmBlock(g Product, i int) {
+	tiles, rest := g.M/rowTile, g.M%rowTile
+	if 0 < rest && rest < 4 && tiles > 0 {
+		tiles, rest = tiles-1, rest+rowTile // 7, 8 or 9 rows: two tiles of 3 to 5
+	}
+	gemmRows(g, i, rowTile, tiles)
+	i += tiles * rowTile
+	if rest > rowTile {
+		gemmRows(g, i, rest/2, 1)
+		i, rest = i+rest/2, rest-rest/2
+	}
+	gemmRows(g, i, rest, 1)
+}
+
+// gemmRows computes tiles of rows rows of C from row i on.
+func gemmRows(g Product, i, rows, tiles int) {
+	if rows == 0 || tiles == 0 {
+		return
+	}
+	a, ldc, lds, aRow, aCol, aPanel, ldb := &g.A[i*g.ARow], g.LDC*size, g.StartLD*size, g.ARow*size, g.ACol*size, g.APanel*size, g.LDB*size
 	j := 0
-	for ; j+colTile <= n; j += colTile {
-		if tiles > 0 {
-			gemm6x16(&c[j], ldc*size, &a[0], aRow*size, aCol*size, &b[j], ldb*size, k, tiles, accumulate)
-		}
-		if rest > 0 {
-			rest16(rest, &c[low*ldc+j], ldc*size, &a[low*aRow], aRow*size, aCol*size, &b[j], ldb*size, k, accumulate)
+	for ; j+colTile <= g.N; j += colTile {
+		c, b, start := &g.C[i*g.LDC+j], &g.B[j], g.start(i, j)
+		switch rows {
+		case 1:
+			gemm1x16(c, ldc, start, lds, a, aRow, aCol, aPanel, b, ldb, g.K, g.Panels, tiles)
+		case 2:
+			gemm2x16(c, ldc, start, lds, a, aRow, aCol, aPanel, b, ldb, g.K, g.Panels, tiles)
+		case 3:
+			gemm3x16(c, ldc, start, lds, a, aRow, aCol, aPanel, b, ldb, g.K, g.Panels, tiles)
+		case 4:
+			gemm4x16(c, ldc, start, lds, a, aRow, aCol, aPanel, b, ldb, g.K, g.Panels, tiles)
+		case 5:
+			gemm5x16(c, ldc, start, lds, a, aRow, aCol, aPanel, b, ldb, g.K, g.Panels, tiles)
+		case rowTile:
+			if g.ACol == 1 {
+				gemm6x16fetch(c, ldc, start, lds, a, aRow, aCol, aPanel, b, ldb, g.K, g.Panels, tiles)
+				continue
+			}
+			gemm6x16(c, ldc, start, lds, a, aRow, aCol, aPanel, b, ldb, g.K, g.Panels, tiles)
 		}
 	}
-	for ; j < n; j += colsThin {
-		cols := min(n-j, colsThin)
-		if tiles > 0 {
-			gemm6x8(&c[j], ldc*size, &a[0], aRow*size, aCol*size, &b[j], ldb*size, k, tiles, accumulate, cols)
-		}
-		if rest > 0 {
-			rest8(rest, &c[low*ldc+j], ldc*size, &a[low*aRow], aRow*size, aCol*size, &b[j], ldb*size, k, accumulate, cols)
+	for ; j < g.N; j += colsThin {
+		c, b, start, cols := &g.C[i*g.LDC+j], &g.B[j], g.start(i, j), min(g.N-j, colsThin)
+		switch rows {
+		case 1:
+			gemm1x8(c, ldc, start, lds, a, aRow, aCol, aPanel, b, ldb, g.K, g.Panels, tiles, cols)
+		case 2:
+			gemm2x8(c, ldc, start, lds, a, aRow, aCol, aPanel, b, ldb, g.K, g.Panels, tiles, cols)
+		case 3:
+			gemm3x8(c, ldc, start, lds, a, aRow, aCol, aPanel, b, ldb, g.K, g.Panels, tiles, cols)
+		case 4:
+			gemm4x8(c, ldc, start, lds, a, aRow, aCol, aPanel, b, ldb, g.K, g.Panels, tiles, cols)
+		case 5:
+			gemm5x8(c, ldc, start, lds, a, aRow, aCol, aPanel, b, ldb, g.K, g.Panels, tiles, cols)
+		case rowTile:
+			gemm6x8(c, ldc, start, lds, a, aRow, aCol, aPanel, b, ldb, g.K, g.Panels, tiles, cols)
 		}
 	}
 }
 
-// rest16 multiplies the last rows of a matrix, fewer than a tile. A table of
-// functions would be shorter but make its arguments escape to the heap.
-func rest16(rows int, c *float32, ldc int, a *float32, aRow, aCol int, b *float32, ldb, k int, accumulate bool) {
-	switch rows {
-	case 1:
-		gemm1x16(c, ldc, a, aRow, aCol, b, ldb, k, 1, accumulate)
-	case 2:
-		gemm2x16(c, ldc, a, aRow, aCol, b, ldb, k, 1, accumulate)
-	case 3:
-		gemm3x16(c, ldc, a, aRow, aCol, b, ldb, k, 1, accumulate)
-	case 4:
-		gemm4x16(c, ldc, a, aRow, aCol, b, ldb, k, 1, accumulate)
-	case 5:
-		gemm5x16(c, ldc, a, aRow, aCol, b, ldb, k, 1, accumulate)
+// start returns where the sum of element (i,j) starts, or nil for zeros.
+func (g *Product) start(i, j int) *float32 {
+	if g.Start == nil {
+		return nil
 	}
+	return &g.Start[i*g.StartLD+j]
 }
 
-// rest8 is rest16 for up to 8 columns.
-func rest8(rows int, c *float32, ldc int, a *float32, aRow, aCol int, b *float32, ldb, k int, accumulate bool, cols int) {
-	switch rows {
-	case 1:
-		gemm1x8(c, ldc, a, aRow, aCol, b, ldb, k, 1, accumulate, cols)
-	case 2:
-		gemm2x8(c, ldc, a, aRow, aCol, b, ldb, k, 1, accumulate, cols)
-	case 3:
-		gemm3x8(c, ldc, a, aRow, aCol, b, ldb, k, 1, accumulate, cols)
-	case 4:
-		gemm4x8(c, ldc, a, aRow, aCol, b, ldb, k, 1, accumulate, cols)
-	case 5:
-		gemm5x8(c, ldc, a, aRow, aCol, b, ldb, k, 1, accumulate, cols)
+// transposed is the largest number of elements of a C that gemmTransposed
+// takes.
+const transposed = 1024
+
+// gemmTransposed computes C = start + Aᵀ B for a C of few columns by way of
+// Cᵀ = startᵀ + Bᵀ A, which fills whole registers.
+func gemmTransposed(g Product) {
+	var ct [transposed]float32
+	t := Product{
+		C: ct[:g.N*g.M], LDC: g.M,
+		A: g.B, ARow: 1, ACol: g.LDB,
+		B: g.A, LDB: g.ACol,
+		M: g.N, N: g.M, K: g.K, Panels: 1,
+	}
+	if g.Start != nil {
+		for i := range g.M {
+			for j := range g.N {
+				ct[j*g.M+i] = g.Start[i*g.StartLD+j]
+			}
+		}
+		t.Start, t.StartLD = t.C, t.LDC
+	}
+	gemmFast(t)
+	for i := range g.M {
+		for j := range g.N {
+			g.C[i*g.LDC+j] = ct[j*g.M+i]
+		}
 	}
 }
 
@@ -145,10 +203,6 @@ func rest8(rows int, c *float32, ldc int, a *float32, aRow, aCol int, b *float32
 const packed = 64
 
 func gemmBTFast(c []float32, ldc int, a []float32, lda int, b []float32, ldb, m, n, k int, accumulate bool) {
-	if k == 0 {
-		gemmFast(c, ldc, a, lda, 1, b, 0, m, n, 0, accumulate)
-		return
-	}
 	var bt [packed * packed]float32
 	for j := 0; j < n; j += packed {
 		cols := min(n-j, packed)
@@ -159,8 +213,25 @@ func gemmBTFast(c []float32, ldc int, a []float32, lda int, b []float32, ldb, m,
 					bt[pp*packed+jj] = v
 				}
 			}
-			gemmFast(c[j:], ldc, a[p:], lda, 1, bt[:], packed, m, cols, inner, accumulate || p > 0)
+			g := Product{C: c[j:], LDC: ldc, A: a[p:], ARow: lda, ACol: 1, B: bt[:], LDB: packed, M: m, N: cols, K: inner, Panels: 1}
+			if accumulate || p > 0 {
+				g.Start, g.StartLD = g.C, ldc
+			}
+			gemmFast(g)
 		}
+	}
+}
+
+func columnSumsFast(y, x []float32, ldx, rows, n int) {
+	j := 0
+	for ; j+32 <= n; j += 32 {
+		columnSums32(&y[j], &x[j], ldx*size, rows)
+	}
+	for ; j+16 <= n; j += 16 {
+		columnSums16(&y[j], &x[j], ldx*size, rows)
+	}
+	for ; j < n; j += 8 {
+		columnSums8(&y[j], &x[j], ldx*size, rows, min(n-j, 8))
 	}
 }
 
@@ -177,7 +248,6 @@ func spmmFast(y []float32, ldy int, rowPtr []int, col []int32, val []float32, x 
 		}
 		return
 	}
-	const size = 4
 	far := len(x)*size > nearBytes
 	cp, vp, rows, last := unsafe.SliceData(col), unsafe.SliceData(val), hi-lo, len(col)-1
 	for j := 0; j < n; {

@@ -22,269 +22,268 @@ DATA masks<>+56(SB)/4, $0x00000000
 DATA masks<>+60(SB)/4, $0x00000000
 GLOBL masks<>(SB), RODATA|NOPTR, $64
 
-// func gemm1x16(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, ldb int, k int, tiles int, accumulate bool)
+// func gemm1x16(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int)
 // Requires: AVX, FMA3
-TEXT ·gemm1x16(SB), NOSPLIT, $0-73
+TEXT ·gemm1x16(SB), NOSPLIT, $0-104
 	MOVQ c+0(FP), AX
-	MOVQ ldc+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ aRow+24(FP), BX
-	MOVQ aCol+32(FP), SI
-	MOVQ b+40(FP), DI
-	MOVQ ldb+48(FP), R8
-	MOVQ tiles+64(FP), R9
+	MOVQ start+16(FP), CX
+	MOVQ a+32(FP), DX
+	MOVQ aRow+40(FP), BX
+	MOVQ aCol+48(FP), SI
+	MOVQ ldb+72(FP), DI
+	MOVQ tiles+96(FP), R8
 
 gemm1x16_tile:
-	CMPB    accumulate+72(FP), $0x00
-	JEQ     gemm1x16_zero
-	MOVQ    AX, R10
-	VMOVUPS (R10), Y0
-	VMOVUPS 32(R10), Y1
+	TESTQ   CX, CX
+	JEQ     gemm1x16_zeros
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	ADDQ    lds+24(FP), CX
 	JMP     gemm1x16_ready
 
-gemm1x16_zero:
+gemm1x16_zeros:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 
 gemm1x16_ready:
-	MOVQ  DX, R10
-	LEAQ  (DX)(BX*2), R11
-	ADDQ  BX, R11
-	MOVQ  DI, R11
-	MOVQ  k+56(FP), R12
-	TESTQ R12, R12
-	JEQ   gemm1x16_store
+	MOVQ DX, R9
+	MOVQ b+64(FP), R10
+	MOVQ panels+88(FP), R11
+
+gemm1x16_panel:
+	MOVQ R9, R12
+	MOVQ k+80(FP), R13
 
 gemm1x16_loop:
-	VMOVUPS      (R11), Y2
-	VMOVUPS      32(R11), Y3
-	VBROADCASTSS (R10), Y4
+	VMOVUPS      (R10), Y2
+	VMOVUPS      32(R10), Y3
+	VBROADCASTSS (R12), Y4
 	VFMADD231PS  Y2, Y4, Y0
 	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         SI, R10
-	ADDQ         R8, R11
-	DECQ         R12
+	ADDQ         SI, R12
+	ADDQ         DI, R10
+	DECQ         R13
 	JNE          gemm1x16_loop
-
-gemm1x16_store:
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	ADDQ    CX, AX
-	IMUL3Q  $0x01, BX, R10
-	ADDQ    R10, DX
-	DECQ    R9
-	JNE     gemm1x16_tile
+	ADDQ         aPanel+56(FP), R9
+	DECQ         R11
+	JNE          gemm1x16_panel
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	IMUL3Q       $0x01, BX, R9
+	ADDQ         R9, DX
+	DECQ         R8
+	JNE          gemm1x16_tile
 	VZEROUPPER
 	RET
 
-// func gemm1x8(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, ldb int, k int, tiles int, accumulate bool, cols int)
+// func gemm1x8(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int, cols int)
 // Requires: AVX, FMA3
-TEXT ·gemm1x8(SB), NOSPLIT, $0-88
+TEXT ·gemm1x8(SB), NOSPLIT, $0-112
 	MOVQ    c+0(FP), AX
-	MOVQ    ldc+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    aRow+24(FP), BX
-	MOVQ    aCol+32(FP), SI
-	MOVQ    b+40(FP), DI
-	MOVQ    ldb+48(FP), R8
-	MOVQ    tiles+64(FP), R9
-	MOVQ    cols+80(FP), R10
-	LEAQ    masks<>+0(SB), R11
-	NEGQ    R10
-	VMOVUPS 32(R11)(R10*4), Y0
+	MOVQ    start+16(FP), CX
+	MOVQ    a+32(FP), DX
+	MOVQ    aRow+40(FP), BX
+	MOVQ    aCol+48(FP), SI
+	MOVQ    ldb+72(FP), DI
+	MOVQ    tiles+96(FP), R8
+	MOVQ    cols+104(FP), R9
+	LEAQ    masks<>+0(SB), R10
+	NEGQ    R9
+	VMOVUPS 32(R10)(R9*4), Y0
 
 gemm1x8_tile:
-	CMPB       accumulate+72(FP), $0x00
-	JEQ        gemm1x8_zero
-	MOVQ       AX, R10
-	VMASKMOVPS (R10), Y0, Y1
+	TESTQ      CX, CX
+	JEQ        gemm1x8_zeros
+	VMASKMOVPS (CX), Y0, Y1
+	ADDQ       lds+24(FP), CX
 	JMP        gemm1x8_ready
 
-gemm1x8_zero:
+gemm1x8_zeros:
 	VXORPS Y1, Y1, Y1
 
 gemm1x8_ready:
-	MOVQ  DX, R10
-	LEAQ  (DX)(BX*2), R11
-	ADDQ  BX, R11
-	MOVQ  DI, R11
-	MOVQ  k+56(FP), R12
-	TESTQ R12, R12
-	JEQ   gemm1x8_store
+	MOVQ DX, R9
+	MOVQ b+64(FP), R10
+	MOVQ panels+88(FP), R11
+
+gemm1x8_panel:
+	MOVQ R9, R12
+	MOVQ k+80(FP), R13
 
 gemm1x8_loop:
-	VMASKMOVPS   (R11), Y0, Y2
-	VBROADCASTSS (R10), Y3
+	VMASKMOVPS   (R10), Y0, Y2
+	VBROADCASTSS (R12), Y3
 	VFMADD231PS  Y2, Y3, Y1
-	ADDQ         SI, R10
-	ADDQ         R8, R11
-	DECQ         R12
+	ADDQ         SI, R12
+	ADDQ         DI, R10
+	DECQ         R13
 	JNE          gemm1x8_loop
-
-gemm1x8_store:
-	VMASKMOVPS Y1, Y0, (AX)
-	ADDQ       CX, AX
-	IMUL3Q     $0x01, BX, R10
-	ADDQ       R10, DX
-	DECQ       R9
-	JNE        gemm1x8_tile
+	ADDQ         aPanel+56(FP), R9
+	DECQ         R11
+	JNE          gemm1x8_panel
+	VMASKMOVPS   Y1, Y0, (AX)
+	ADDQ         ldc+8(FP), AX
+	IMUL3Q       $0x01, BX, R9
+	ADDQ         R9, DX
+	DECQ         R8
+	JNE          gemm1x8_tile
 	VZEROUPPER
 	RET
 
-// func gemm2x16(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, ldb int, k int, tiles int, accumulate bool)
+// func gemm2x16(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int)
 // Requires: AVX, FMA3
-TEXT ·gemm2x16(SB), NOSPLIT, $0-73
+TEXT ·gemm2x16(SB), NOSPLIT, $0-104
 	MOVQ c+0(FP), AX
-	MOVQ ldc+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ aRow+24(FP), BX
-	MOVQ aCol+32(FP), SI
-	MOVQ b+40(FP), DI
-	MOVQ ldb+48(FP), R8
-	MOVQ tiles+64(FP), R9
+	MOVQ start+16(FP), CX
+	MOVQ a+32(FP), DX
+	MOVQ aRow+40(FP), BX
+	MOVQ aCol+48(FP), SI
+	MOVQ ldb+72(FP), DI
+	MOVQ tiles+96(FP), R8
 
 gemm2x16_tile:
-	CMPB    accumulate+72(FP), $0x00
-	JEQ     gemm2x16_zero
-	MOVQ    AX, R10
-	VMOVUPS (R10), Y0
-	VMOVUPS 32(R10), Y1
-	ADDQ    CX, R10
-	VMOVUPS (R10), Y2
-	VMOVUPS 32(R10), Y3
+	TESTQ   CX, CX
+	JEQ     gemm2x16_zeros
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	ADDQ    lds+24(FP), CX
+	VMOVUPS (CX), Y2
+	VMOVUPS 32(CX), Y3
+	ADDQ    lds+24(FP), CX
 	JMP     gemm2x16_ready
 
-gemm2x16_zero:
+gemm2x16_zeros:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
 gemm2x16_ready:
-	MOVQ  DX, R10
-	LEAQ  (DX)(BX*2), R11
-	ADDQ  BX, R11
-	MOVQ  DI, R11
-	MOVQ  k+56(FP), R12
-	TESTQ R12, R12
-	JEQ   gemm2x16_store
+	MOVQ DX, R9
+	MOVQ b+64(FP), R10
+	MOVQ panels+88(FP), R11
+
+gemm2x16_panel:
+	MOVQ R9, R12
+	MOVQ k+80(FP), R13
 
 gemm2x16_loop:
-	VMOVUPS      (R11), Y4
-	VMOVUPS      32(R11), Y5
-	VBROADCASTSS (R10), Y6
+	VMOVUPS      (R10), Y4
+	VMOVUPS      32(R10), Y5
+	VBROADCASTSS (R12), Y6
 	VFMADD231PS  Y4, Y6, Y0
 	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (R10)(BX*1), Y6
+	VBROADCASTSS (R12)(BX*1), Y6
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         SI, R10
-	ADDQ         R8, R11
-	DECQ         R12
+	ADDQ         SI, R12
+	ADDQ         DI, R10
+	DECQ         R13
 	JNE          gemm2x16_loop
-
-gemm2x16_store:
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPS Y2, (AX)
-	VMOVUPS Y3, 32(AX)
-	ADDQ    CX, AX
-	IMUL3Q  $0x02, BX, R10
-	ADDQ    R10, DX
-	DECQ    R9
-	JNE     gemm2x16_tile
+	ADDQ         aPanel+56(FP), R9
+	DECQ         R11
+	JNE          gemm2x16_panel
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	IMUL3Q       $0x02, BX, R9
+	ADDQ         R9, DX
+	DECQ         R8
+	JNE          gemm2x16_tile
 	VZEROUPPER
 	RET
 
-// func gemm2x8(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, ldb int, k int, tiles int, accumulate bool, cols int)
+// func gemm2x8(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int, cols int)
 // Requires: AVX, FMA3
-TEXT ·gemm2x8(SB), NOSPLIT, $0-88
+TEXT ·gemm2x8(SB), NOSPLIT, $0-112
 	MOVQ    c+0(FP), AX
-	MOVQ    ldc+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    aRow+24(FP), BX
-	MOVQ    aCol+32(FP), SI
-	MOVQ    b+40(FP), DI
-	MOVQ    ldb+48(FP), R8
-	MOVQ    tiles+64(FP), R9
-	MOVQ    cols+80(FP), R10
-	LEAQ    masks<>+0(SB), R11
-	NEGQ    R10
-	VMOVUPS 32(R11)(R10*4), Y0
+	MOVQ    start+16(FP), CX
+	MOVQ    a+32(FP), DX
+	MOVQ    aRow+40(FP), BX
+	MOVQ    aCol+48(FP), SI
+	MOVQ    ldb+72(FP), DI
+	MOVQ    tiles+96(FP), R8
+	MOVQ    cols+104(FP), R9
+	LEAQ    masks<>+0(SB), R10
+	NEGQ    R9
+	VMOVUPS 32(R10)(R9*4), Y0
 
 gemm2x8_tile:
-	CMPB       accumulate+72(FP), $0x00
-	JEQ        gemm2x8_zero
-	MOVQ       AX, R10
-	VMASKMOVPS (R10), Y0, Y1
-	ADDQ       CX, R10
-	VMASKMOVPS (R10), Y0, Y2
+	TESTQ      CX, CX
+	JEQ        gemm2x8_zeros
+	VMASKMOVPS (CX), Y0, Y1
+	ADDQ       lds+24(FP), CX
+	VMASKMOVPS (CX), Y0, Y2
+	ADDQ       lds+24(FP), CX
 	JMP        gemm2x8_ready
 
-gemm2x8_zero:
+gemm2x8_zeros:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 
 gemm2x8_ready:
-	MOVQ  DX, R10
-	LEAQ  (DX)(BX*2), R11
-	ADDQ  BX, R11
-	MOVQ  DI, R11
-	MOVQ  k+56(FP), R12
-	TESTQ R12, R12
-	JEQ   gemm2x8_store
+	MOVQ DX, R9
+	MOVQ b+64(FP), R10
+	MOVQ panels+88(FP), R11
+
+gemm2x8_panel:
+	MOVQ R9, R12
+	MOVQ k+80(FP), R13
 
 gemm2x8_loop:
-	VMASKMOVPS   (R11), Y0, Y3
-	VBROADCASTSS (R10), Y4
+	VMASKMOVPS   (R10), Y0, Y3
+	VBROADCASTSS (R12), Y4
 	VFMADD231PS  Y3, Y4, Y1
-	VBROADCASTSS (R10)(BX*1), Y4
+	VBROADCASTSS (R12)(BX*1), Y4
 	VFMADD231PS  Y3, Y4, Y2
-	ADDQ         SI, R10
-	ADDQ         R8, R11
-	DECQ         R12
+	ADDQ         SI, R12
+	ADDQ         DI, R10
+	DECQ         R13
 	JNE          gemm2x8_loop
-
-gemm2x8_store:
-	VMASKMOVPS Y1, Y0, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y2, Y0, (AX)
-	ADDQ       CX, AX
-	IMUL3Q     $0x02, BX, R10
-	ADDQ       R10, DX
-	DECQ       R9
-	JNE        gemm2x8_tile
+	ADDQ         aPanel+56(FP), R9
+	DECQ         R11
+	JNE          gemm2x8_panel
+	VMASKMOVPS   Y1, Y0, (AX)
+	ADDQ         ldc+8(FP), AX
+	VMASKMOVPS   Y2, Y0, (AX)
+	ADDQ         ldc+8(FP), AX
+	IMUL3Q       $0x02, BX, R9
+	ADDQ         R9, DX
+	DECQ         R8
+	JNE          gemm2x8_tile
 	VZEROUPPER
 	RET
 
-// func gemm3x16(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, ldb int, k int, tiles int, accumulate bool)
+// func gemm3x16(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int)
 // Requires: AVX, FMA3
-TEXT ·gemm3x16(SB), NOSPLIT, $0-73
+TEXT ·gemm3x16(SB), NOSPLIT, $0-104
 	MOVQ c+0(FP), AX
-	MOVQ ldc+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ aRow+24(FP), BX
-	MOVQ aCol+32(FP), SI
-	MOVQ b+40(FP), DI
-	MOVQ ldb+48(FP), R8
-	MOVQ tiles+64(FP), R9
+	MOVQ start+16(FP), CX
+	MOVQ a+32(FP), DX
+	MOVQ aRow+40(FP), BX
+	MOVQ aCol+48(FP), SI
+	MOVQ ldb+72(FP), DI
+	MOVQ tiles+96(FP), R8
 
 gemm3x16_tile:
-	CMPB    accumulate+72(FP), $0x00
-	JEQ     gemm3x16_zero
-	MOVQ    AX, R10
-	VMOVUPS (R10), Y0
-	VMOVUPS 32(R10), Y1
-	ADDQ    CX, R10
-	VMOVUPS (R10), Y2
-	VMOVUPS 32(R10), Y3
-	ADDQ    CX, R10
-	VMOVUPS (R10), Y4
-	VMOVUPS 32(R10), Y5
+	TESTQ   CX, CX
+	JEQ     gemm3x16_zeros
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	ADDQ    lds+24(FP), CX
+	VMOVUPS (CX), Y2
+	VMOVUPS 32(CX), Y3
+	ADDQ    lds+24(FP), CX
+	VMOVUPS (CX), Y4
+	VMOVUPS 32(CX), Y5
+	ADDQ    lds+24(FP), CX
 	JMP     gemm3x16_ready
 
-gemm3x16_zero:
+gemm3x16_zeros:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -293,146 +292,146 @@ gemm3x16_zero:
 	VXORPS Y5, Y5, Y5
 
 gemm3x16_ready:
-	MOVQ  DX, R10
-	LEAQ  (DX)(BX*2), R11
-	ADDQ  BX, R11
-	MOVQ  DI, R11
-	MOVQ  k+56(FP), R12
-	TESTQ R12, R12
-	JEQ   gemm3x16_store
+	MOVQ DX, R9
+	MOVQ b+64(FP), R10
+	MOVQ panels+88(FP), R11
+
+gemm3x16_panel:
+	MOVQ R9, R12
+	MOVQ k+80(FP), R13
 
 gemm3x16_loop:
-	VMOVUPS      (R11), Y6
-	VMOVUPS      32(R11), Y7
-	VBROADCASTSS (R10), Y8
+	VMOVUPS      (R10), Y6
+	VMOVUPS      32(R10), Y7
+	VBROADCASTSS (R12), Y8
 	VFMADD231PS  Y6, Y8, Y0
 	VFMADD231PS  Y7, Y8, Y1
-	VBROADCASTSS (R10)(BX*1), Y8
+	VBROADCASTSS (R12)(BX*1), Y8
 	VFMADD231PS  Y6, Y8, Y2
 	VFMADD231PS  Y7, Y8, Y3
-	VBROADCASTSS (R10)(BX*2), Y8
+	VBROADCASTSS (R12)(BX*2), Y8
 	VFMADD231PS  Y6, Y8, Y4
 	VFMADD231PS  Y7, Y8, Y5
-	ADDQ         SI, R10
-	ADDQ         R8, R11
-	DECQ         R12
+	ADDQ         SI, R12
+	ADDQ         DI, R10
+	DECQ         R13
 	JNE          gemm3x16_loop
-
-gemm3x16_store:
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPS Y2, (AX)
-	VMOVUPS Y3, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPS Y4, (AX)
-	VMOVUPS Y5, 32(AX)
-	ADDQ    CX, AX
-	IMUL3Q  $0x03, BX, R10
-	ADDQ    R10, DX
-	DECQ    R9
-	JNE     gemm3x16_tile
+	ADDQ         aPanel+56(FP), R9
+	DECQ         R11
+	JNE          gemm3x16_panel
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	IMUL3Q       $0x03, BX, R9
+	ADDQ         R9, DX
+	DECQ         R8
+	JNE          gemm3x16_tile
 	VZEROUPPER
 	RET
 
-// func gemm3x8(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, ldb int, k int, tiles int, accumulate bool, cols int)
+// func gemm3x8(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int, cols int)
 // Requires: AVX, FMA3
-TEXT ·gemm3x8(SB), NOSPLIT, $0-88
+TEXT ·gemm3x8(SB), NOSPLIT, $0-112
 	MOVQ    c+0(FP), AX
-	MOVQ    ldc+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    aRow+24(FP), BX
-	MOVQ    aCol+32(FP), SI
-	MOVQ    b+40(FP), DI
-	MOVQ    ldb+48(FP), R8
-	MOVQ    tiles+64(FP), R9
-	MOVQ    cols+80(FP), R10
-	LEAQ    masks<>+0(SB), R11
-	NEGQ    R10
-	VMOVUPS 32(R11)(R10*4), Y0
+	MOVQ    start+16(FP), CX
+	MOVQ    a+32(FP), DX
+	MOVQ    aRow+40(FP), BX
+	MOVQ    aCol+48(FP), SI
+	MOVQ    ldb+72(FP), DI
+	MOVQ    tiles+96(FP), R8
+	MOVQ    cols+104(FP), R9
+	LEAQ    masks<>+0(SB), R10
+	NEGQ    R9
+	VMOVUPS 32(R10)(R9*4), Y0
 
 gemm3x8_tile:
-	CMPB       accumulate+72(FP), $0x00
-	JEQ        gemm3x8_zero
-	MOVQ       AX, R10
-	VMASKMOVPS (R10), Y0, Y1
-	ADDQ       CX, R10
-	VMASKMOVPS (R10), Y0, Y2
-	ADDQ       CX, R10
-	VMASKMOVPS (R10), Y0, Y3
+	TESTQ      CX, CX
+	JEQ        gemm3x8_zeros
+	VMASKMOVPS (CX), Y0, Y1
+	ADDQ       lds+24(FP), CX
+	VMASKMOVPS (CX), Y0, Y2
+	ADDQ       lds+24(FP), CX
+	VMASKMOVPS (CX), Y0, Y3
+	ADDQ       lds+24(FP), CX
 	JMP        gemm3x8_ready
 
-gemm3x8_zero:
+gemm3x8_zeros:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
 gemm3x8_ready:
-	MOVQ  DX, R10
-	LEAQ  (DX)(BX*2), R11
-	ADDQ  BX, R11
-	MOVQ  DI, R11
-	MOVQ  k+56(FP), R12
-	TESTQ R12, R12
-	JEQ   gemm3x8_store
+	MOVQ DX, R9
+	MOVQ b+64(FP), R10
+	MOVQ panels+88(FP), R11
+
+gemm3x8_panel:
+	MOVQ R9, R12
+	MOVQ k+80(FP), R13
 
 gemm3x8_loop:
-	VMASKMOVPS   (R11), Y0, Y4
-	VBROADCASTSS (R10), Y5
+	VMASKMOVPS   (R10), Y0, Y4
+	VBROADCASTSS (R12), Y5
 	VFMADD231PS  Y4, Y5, Y1
-	VBROADCASTSS (R10)(BX*1), Y5
+	VBROADCASTSS (R12)(BX*1), Y5
 	VFMADD231PS  Y4, Y5, Y2
-	VBROADCASTSS (R10)(BX*2), Y5
+	VBROADCASTSS (R12)(BX*2), Y5
 	VFMADD231PS  Y4, Y5, Y3
-	ADDQ         SI, R10
-	ADDQ         R8, R11
-	DECQ         R12
+	ADDQ         SI, R12
+	ADDQ         DI, R10
+	DECQ         R13
 	JNE          gemm3x8_loop
-
-gemm3x8_store:
-	VMASKMOVPS Y1, Y0, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y2, Y0, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y3, Y0, (AX)
-	ADDQ       CX, AX
-	IMUL3Q     $0x03, BX, R10
-	ADDQ       R10, DX
-	DECQ       R9
-	JNE        gemm3x8_tile
+	ADDQ         aPanel+56(FP), R9
+	DECQ         R11
+	JNE          gemm3x8_panel
+	VMASKMOVPS   Y1, Y0, (AX)
+	ADDQ         ldc+8(FP), AX
+	VMASKMOVPS   Y2, Y0, (AX)
+	ADDQ         ldc+8(FP), AX
+	VMASKMOVPS   Y3, Y0, (AX)
+	ADDQ         ldc+8(FP), AX
+	IMUL3Q       $0x03, BX, R9
+	ADDQ         R9, DX
+	DECQ         R8
+	JNE          gemm3x8_tile
 	VZEROUPPER
 	RET
 
-// func gemm4x16(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, ldb int, k int, tiles int, accumulate bool)
+// func gemm4x16(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int)
 // Requires: AVX, FMA3
-TEXT ·gemm4x16(SB), NOSPLIT, $0-73
+TEXT ·gemm4x16(SB), NOSPLIT, $0-104
 	MOVQ c+0(FP), AX
-	MOVQ ldc+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ aRow+24(FP), BX
-	MOVQ aCol+32(FP), SI
-	MOVQ b+40(FP), DI
-	MOVQ ldb+48(FP), R8
-	MOVQ tiles+64(FP), R9
+	MOVQ start+16(FP), CX
+	MOVQ a+32(FP), DX
+	MOVQ aRow+40(FP), BX
+	MOVQ aCol+48(FP), SI
+	MOVQ ldb+72(FP), DI
+	MOVQ tiles+96(FP), R8
 
 gemm4x16_tile:
-	CMPB    accumulate+72(FP), $0x00
-	JEQ     gemm4x16_zero
-	MOVQ    AX, R10
-	VMOVUPS (R10), Y0
-	VMOVUPS 32(R10), Y1
-	ADDQ    CX, R10
-	VMOVUPS (R10), Y2
-	VMOVUPS 32(R10), Y3
-	ADDQ    CX, R10
-	VMOVUPS (R10), Y4
-	VMOVUPS 32(R10), Y5
-	ADDQ    CX, R10
-	VMOVUPS (R10), Y6
-	VMOVUPS 32(R10), Y7
+	TESTQ   CX, CX
+	JEQ     gemm4x16_zeros
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	ADDQ    lds+24(FP), CX
+	VMOVUPS (CX), Y2
+	VMOVUPS 32(CX), Y3
+	ADDQ    lds+24(FP), CX
+	VMOVUPS (CX), Y4
+	VMOVUPS 32(CX), Y5
+	ADDQ    lds+24(FP), CX
+	VMOVUPS (CX), Y6
+	VMOVUPS 32(CX), Y7
+	ADDQ    lds+24(FP), CX
 	JMP     gemm4x16_ready
 
-gemm4x16_zero:
+gemm4x16_zeros:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -443,164 +442,168 @@ gemm4x16_zero:
 	VXORPS Y7, Y7, Y7
 
 gemm4x16_ready:
-	MOVQ  DX, R10
-	LEAQ  (DX)(BX*2), R11
-	ADDQ  BX, R11
-	MOVQ  DI, R12
-	MOVQ  k+56(FP), R13
-	TESTQ R13, R13
-	JEQ   gemm4x16_store
+	MOVQ DX, R9
+	MOVQ b+64(FP), R10
+	MOVQ panels+88(FP), R11
+
+gemm4x16_panel:
+	MOVQ R9, R12
+	LEAQ (R9)(BX*2), R13
+	ADDQ BX, R13
+	MOVQ k+80(FP), R14
 
 gemm4x16_loop:
-	VMOVUPS      (R12), Y8
-	VMOVUPS      32(R12), Y9
-	VBROADCASTSS (R10), Y10
+	VMOVUPS      (R10), Y8
+	VMOVUPS      32(R10), Y9
+	VBROADCASTSS (R12), Y10
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (R10)(BX*1), Y10
+	VBROADCASTSS (R12)(BX*1), Y10
 	VFMADD231PS  Y8, Y10, Y2
 	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (R10)(BX*2), Y10
+	VBROADCASTSS (R12)(BX*2), Y10
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (R11), Y10
+	VBROADCASTSS (R13), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         SI, R10
-	ADDQ         SI, R11
-	ADDQ         R8, R12
-	DECQ         R13
+	ADDQ         SI, R12
+	ADDQ         SI, R13
+	ADDQ         DI, R10
+	DECQ         R14
 	JNE          gemm4x16_loop
-
-gemm4x16_store:
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPS Y2, (AX)
-	VMOVUPS Y3, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPS Y4, (AX)
-	VMOVUPS Y5, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPS Y6, (AX)
-	VMOVUPS Y7, 32(AX)
-	ADDQ    CX, AX
-	IMUL3Q  $0x04, BX, R10
-	ADDQ    R10, DX
-	DECQ    R9
-	JNE     gemm4x16_tile
+	ADDQ         aPanel+56(FP), R9
+	DECQ         R11
+	JNE          gemm4x16_panel
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	IMUL3Q       $0x04, BX, R9
+	ADDQ         R9, DX
+	DECQ         R8
+	JNE          gemm4x16_tile
 	VZEROUPPER
 	RET
 
-// func gemm4x8(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, ldb int, k int, tiles int, accumulate bool, cols int)
+// func gemm4x8(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int, cols int)
 // Requires: AVX, FMA3
-TEXT ·gemm4x8(SB), NOSPLIT, $0-88
+TEXT ·gemm4x8(SB), NOSPLIT, $0-112
 	MOVQ    c+0(FP), AX
-	MOVQ    ldc+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    aRow+24(FP), BX
-	MOVQ    aCol+32(FP), SI
-	MOVQ    b+40(FP), DI
-	MOVQ    ldb+48(FP), R8
-	MOVQ    tiles+64(FP), R9
-	MOVQ    cols+80(FP), R10
-	LEAQ    masks<>+0(SB), R11
-	NEGQ    R10
-	VMOVUPS 32(R11)(R10*4), Y0
+	MOVQ    start+16(FP), CX
+	MOVQ    a+32(FP), DX
+	MOVQ    aRow+40(FP), BX
+	MOVQ    aCol+48(FP), SI
+	MOVQ    ldb+72(FP), DI
+	MOVQ    tiles+96(FP), R8
+	MOVQ    cols+104(FP), R9
+	LEAQ    masks<>+0(SB), R10
+	NEGQ    R9
+	VMOVUPS 32(R10)(R9*4), Y0
 
 gemm4x8_tile:
-	CMPB       accumulate+72(FP), $0x00
-	JEQ        gemm4x8_zero
-	MOVQ       AX, R10
-	VMASKMOVPS (R10), Y0, Y1
-	ADDQ       CX, R10
-	VMASKMOVPS (R10), Y0, Y2
-	ADDQ       CX, R10
-	VMASKMOVPS (R10), Y0, Y3
-	ADDQ       CX, R10
-	VMASKMOVPS (R10), Y0, Y4
+	TESTQ      CX, CX
+	JEQ        gemm4x8_zeros
+	VMASKMOVPS (CX), Y0, Y1
+	ADDQ       lds+24(FP), CX
+	VMASKMOVPS (CX), Y0, Y2
+	ADDQ       lds+24(FP), CX
+	VMASKMOVPS (CX), Y0, Y3
+	ADDQ       lds+24(FP), CX
+	VMASKMOVPS (CX), Y0, Y4
+	ADDQ       lds+24(FP), CX
 	JMP        gemm4x8_ready
 
-gemm4x8_zero:
+gemm4x8_zeros:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 
 gemm4x8_ready:
-	MOVQ  DX, R10
-	LEAQ  (DX)(BX*2), R11
-	ADDQ  BX, R11
-	MOVQ  DI, R12
-	MOVQ  k+56(FP), R13
-	TESTQ R13, R13
-	JEQ   gemm4x8_store
+	MOVQ DX, R9
+	MOVQ b+64(FP), R10
+	MOVQ panels+88(FP), R11
+
+gemm4x8_panel:
+	MOVQ R9, R12
+	LEAQ (R9)(BX*2), R13
+	ADDQ BX, R13
+	MOVQ k+80(FP), R14
 
 gemm4x8_loop:
-	VMASKMOVPS   (R12), Y0, Y5
-	VBROADCASTSS (R10), Y6
+	VMASKMOVPS   (R10), Y0, Y5
+	VBROADCASTSS (R12), Y6
 	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (R10)(BX*1), Y6
+	VBROADCASTSS (R12)(BX*1), Y6
 	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS (R10)(BX*2), Y6
+	VBROADCASTSS (R12)(BX*2), Y6
 	VFMADD231PS  Y5, Y6, Y3
-	VBROADCASTSS (R11), Y6
+	VBROADCASTSS (R13), Y6
 	VFMADD231PS  Y5, Y6, Y4
-	ADDQ         SI, R10
-	ADDQ         SI, R11
-	ADDQ         R8, R12
-	DECQ         R13
+	ADDQ         SI, R12
+	ADDQ         SI, R13
+	ADDQ         DI, R10
+	DECQ         R14
 	JNE          gemm4x8_loop
-
-gemm4x8_store:
-	VMASKMOVPS Y1, Y0, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y2, Y0, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y3, Y0, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y4, Y0, (AX)
-	ADDQ       CX, AX
-	IMUL3Q     $0x04, BX, R10
-	ADDQ       R10, DX
-	DECQ       R9
-	JNE        gemm4x8_tile
+	ADDQ         aPanel+56(FP), R9
+	DECQ         R11
+	JNE          gemm4x8_panel
+	VMASKMOVPS   Y1, Y0, (AX)
+	ADDQ         ldc+8(FP), AX
+	VMASKMOVPS   Y2, Y0, (AX)
+	ADDQ         ldc+8(FP), AX
+	VMASKMOVPS   Y3, Y0, (AX)
+	ADDQ         ldc+8(FP), AX
+	VMASKMOVPS   Y4, Y0, (AX)
+	ADDQ         ldc+8(FP), AX
+	IMUL3Q       $0x04, BX, R9
+	ADDQ         R9, DX
+	DECQ         R8
+	JNE          gemm4x8_tile
 	VZEROUPPER
 	RET
 
-// func gemm5x16(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, ldb int, k int, tiles int, accumulate bool)
+// func gemm5x16(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int)
 // Requires: AVX, FMA3
-TEXT ·gemm5x16(SB), NOSPLIT, $0-73
+TEXT ·gemm5x16(SB), NOSPLIT, $0-104
 	MOVQ c+0(FP), AX
-	MOVQ ldc+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ aRow+24(FP), BX
-	MOVQ aCol+32(FP), SI
-	MOVQ b+40(FP), DI
-	MOVQ ldb+48(FP), R8
-	MOVQ tiles+64(FP), R9
+	MOVQ start+16(FP), CX
+	MOVQ a+32(FP), DX
+	MOVQ aRow+40(FP), BX
+	MOVQ aCol+48(FP), SI
+	MOVQ ldb+72(FP), DI
+	MOVQ tiles+96(FP), R8
 
 gemm5x16_tile:
-	CMPB    accumulate+72(FP), $0x00
-	JEQ     gemm5x16_zero
-	MOVQ    AX, R10
-	VMOVUPS (R10), Y0
-	VMOVUPS 32(R10), Y1
-	ADDQ    CX, R10
-	VMOVUPS (R10), Y2
-	VMOVUPS 32(R10), Y3
-	ADDQ    CX, R10
-	VMOVUPS (R10), Y4
-	VMOVUPS 32(R10), Y5
-	ADDQ    CX, R10
-	VMOVUPS (R10), Y6
-	VMOVUPS 32(R10), Y7
-	ADDQ    CX, R10
-	VMOVUPS (R10), Y8
-	VMOVUPS 32(R10), Y9
+	TESTQ   CX, CX
+	JEQ     gemm5x16_zeros
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	ADDQ    lds+24(FP), CX
+	VMOVUPS (CX), Y2
+	VMOVUPS 32(CX), Y3
+	ADDQ    lds+24(FP), CX
+	VMOVUPS (CX), Y4
+	VMOVUPS 32(CX), Y5
+	ADDQ    lds+24(FP), CX
+	VMOVUPS (CX), Y6
+	VMOVUPS 32(CX), Y7
+	ADDQ    lds+24(FP), CX
+	VMOVUPS (CX), Y8
+	VMOVUPS 32(CX), Y9
+	ADDQ    lds+24(FP), CX
 	JMP     gemm5x16_ready
 
-gemm5x16_zero:
+gemm5x16_zeros:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -613,93 +616,95 @@ gemm5x16_zero:
 	VXORPS Y9, Y9, Y9
 
 gemm5x16_ready:
-	MOVQ  DX, R10
-	LEAQ  (DX)(BX*2), R11
-	ADDQ  BX, R11
-	MOVQ  DI, R12
-	MOVQ  k+56(FP), R13
-	TESTQ R13, R13
-	JEQ   gemm5x16_store
+	MOVQ DX, R9
+	MOVQ b+64(FP), R10
+	MOVQ panels+88(FP), R11
+
+gemm5x16_panel:
+	MOVQ R9, R12
+	LEAQ (R9)(BX*2), R13
+	ADDQ BX, R13
+	MOVQ k+80(FP), R14
 
 gemm5x16_loop:
-	VMOVUPS      (R12), Y10
-	VMOVUPS      32(R12), Y11
-	VBROADCASTSS (R10), Y12
+	VMOVUPS      (R10), Y10
+	VMOVUPS      32(R10), Y11
+	VBROADCASTSS (R12), Y12
 	VFMADD231PS  Y10, Y12, Y0
 	VFMADD231PS  Y11, Y12, Y1
-	VBROADCASTSS (R10)(BX*1), Y12
+	VBROADCASTSS (R12)(BX*1), Y12
 	VFMADD231PS  Y10, Y12, Y2
 	VFMADD231PS  Y11, Y12, Y3
-	VBROADCASTSS (R10)(BX*2), Y12
+	VBROADCASTSS (R12)(BX*2), Y12
 	VFMADD231PS  Y10, Y12, Y4
 	VFMADD231PS  Y11, Y12, Y5
-	VBROADCASTSS (R11), Y12
+	VBROADCASTSS (R13), Y12
 	VFMADD231PS  Y10, Y12, Y6
 	VFMADD231PS  Y11, Y12, Y7
-	VBROADCASTSS (R11)(BX*1), Y12
+	VBROADCASTSS (R13)(BX*1), Y12
 	VFMADD231PS  Y10, Y12, Y8
 	VFMADD231PS  Y11, Y12, Y9
-	ADDQ         SI, R10
-	ADDQ         SI, R11
-	ADDQ         R8, R12
-	DECQ         R13
+	ADDQ         SI, R12
+	ADDQ         SI, R13
+	ADDQ         DI, R10
+	DECQ         R14
 	JNE          gemm5x16_loop
-
-gemm5x16_store:
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPS Y2, (AX)
-	VMOVUPS Y3, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPS Y4, (AX)
-	VMOVUPS Y5, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPS Y6, (AX)
-	VMOVUPS Y7, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPS Y8, (AX)
-	VMOVUPS Y9, 32(AX)
-	ADDQ    CX, AX
-	IMUL3Q  $0x05, BX, R10
-	ADDQ    R10, DX
-	DECQ    R9
-	JNE     gemm5x16_tile
+	ADDQ         aPanel+56(FP), R9
+	DECQ         R11
+	JNE          gemm5x16_panel
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	VMOVUPS      Y8, (AX)
+	VMOVUPS      Y9, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	IMUL3Q       $0x05, BX, R9
+	ADDQ         R9, DX
+	DECQ         R8
+	JNE          gemm5x16_tile
 	VZEROUPPER
 	RET
 
-// func gemm5x8(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, ldb int, k int, tiles int, accumulate bool, cols int)
+// func gemm5x8(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int, cols int)
 // Requires: AVX, FMA3
-TEXT ·gemm5x8(SB), NOSPLIT, $0-88
+TEXT ·gemm5x8(SB), NOSPLIT, $0-112
 	MOVQ    c+0(FP), AX
-	MOVQ    ldc+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    aRow+24(FP), BX
-	MOVQ    aCol+32(FP), SI
-	MOVQ    b+40(FP), DI
-	MOVQ    ldb+48(FP), R8
-	MOVQ    tiles+64(FP), R9
-	MOVQ    cols+80(FP), R10
-	LEAQ    masks<>+0(SB), R11
-	NEGQ    R10
-	VMOVUPS 32(R11)(R10*4), Y0
+	MOVQ    start+16(FP), CX
+	MOVQ    a+32(FP), DX
+	MOVQ    aRow+40(FP), BX
+	MOVQ    aCol+48(FP), SI
+	MOVQ    ldb+72(FP), DI
+	MOVQ    tiles+96(FP), R8
+	MOVQ    cols+104(FP), R9
+	LEAQ    masks<>+0(SB), R10
+	NEGQ    R9
+	VMOVUPS 32(R10)(R9*4), Y0
 
 gemm5x8_tile:
-	CMPB       accumulate+72(FP), $0x00
-	JEQ        gemm5x8_zero
-	MOVQ       AX, R10
-	VMASKMOVPS (R10), Y0, Y1
-	ADDQ       CX, R10
-	VMASKMOVPS (R10), Y0, Y2
-	ADDQ       CX, R10
-	VMASKMOVPS (R10), Y0, Y3
-	ADDQ       CX, R10
-	VMASKMOVPS (R10), Y0, Y4
-	ADDQ       CX, R10
-	VMASKMOVPS (R10), Y0, Y5
+	TESTQ      CX, CX
+	JEQ        gemm5x8_zeros
+	VMASKMOVPS (CX), Y0, Y1
+	ADDQ       lds+24(FP), CX
+	VMASKMOVPS (CX), Y0, Y2
+	ADDQ       lds+24(FP), CX
+	VMASKMOVPS (CX), Y0, Y3
+	ADDQ       lds+24(FP), CX
+	VMASKMOVPS (CX), Y0, Y4
+	ADDQ       lds+24(FP), CX
+	VMASKMOVPS (CX), Y0, Y5
+	ADDQ       lds+24(FP), CX
 	JMP        gemm5x8_ready
 
-gemm5x8_zero:
+gemm5x8_zeros:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
@@ -707,86 +712,88 @@ gemm5x8_zero:
 	VXORPS Y5, Y5, Y5
 
 gemm5x8_ready:
-	MOVQ  DX, R10
-	LEAQ  (DX)(BX*2), R11
-	ADDQ  BX, R11
-	MOVQ  DI, R12
-	MOVQ  k+56(FP), R13
-	TESTQ R13, R13
-	JEQ   gemm5x8_store
+	MOVQ DX, R9
+	MOVQ b+64(FP), R10
+	MOVQ panels+88(FP), R11
+
+gemm5x8_panel:
+	MOVQ R9, R12
+	LEAQ (R9)(BX*2), R13
+	ADDQ BX, R13
+	MOVQ k+80(FP), R14
 
 gemm5x8_loop:
-	VMASKMOVPS   (R12), Y0, Y6
-	VBROADCASTSS (R10), Y7
+	VMASKMOVPS   (R10), Y0, Y6
+	VBROADCASTSS (R12), Y7
 	VFMADD231PS  Y6, Y7, Y1
-	VBROADCASTSS (R10)(BX*1), Y7
+	VBROADCASTSS (R12)(BX*1), Y7
 	VFMADD231PS  Y6, Y7, Y2
-	VBROADCASTSS (R10)(BX*2), Y7
+	VBROADCASTSS (R12)(BX*2), Y7
 	VFMADD231PS  Y6, Y7, Y3
-	VBROADCASTSS (R11), Y7
+	VBROADCASTSS (R13), Y7
 	VFMADD231PS  Y6, Y7, Y4
-	VBROADCASTSS (R11)(BX*1), Y7
+	VBROADCASTSS (R13)(BX*1), Y7
 	VFMADD231PS  Y6, Y7, Y5
-	ADDQ         SI, R10
-	ADDQ         SI, R11
-	ADDQ         R8, R12
-	DECQ         R13
+	ADDQ         SI, R12
+	ADDQ         SI, R13
+	ADDQ         DI, R10
+	DECQ         R14
 	JNE          gemm5x8_loop
-
-gemm5x8_store:
-	VMASKMOVPS Y1, Y0, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y2, Y0, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y3, Y0, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y4, Y0, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y5, Y0, (AX)
-	ADDQ       CX, AX
-	IMUL3Q     $0x05, BX, R10
-	ADDQ       R10, DX
-	DECQ       R9
-	JNE        gemm5x8_tile
+	ADDQ         aPanel+56(FP), R9
+	DECQ         R11
+	JNE          gemm5x8_panel
+	VMASKMOVPS   Y1, Y0, (AX)
+	ADDQ         ldc+8(FP), AX
+	VMASKMOVPS   Y2, Y0, (AX)
+	ADDQ         ldc+8(FP), AX
+	VMASKMOVPS   Y3, Y0, (AX)
+	ADDQ         ldc+8(FP), AX
+	VMASKMOVPS   Y4, Y0, (AX)
+	ADDQ         ldc+8(FP), AX
+	VMASKMOVPS   Y5, Y0, (AX)
+	ADDQ         ldc+8(FP), AX
+	IMUL3Q       $0x05, BX, R9
+	ADDQ         R9, DX
+	DECQ         R8
+	JNE          gemm5x8_tile
 	VZEROUPPER
 	RET
 
-// func gemm6x16(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, ldb int, k int, tiles int, accumulate bool)
+// func gemm6x16(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int)
 // Requires: AVX, FMA3
-TEXT ·gemm6x16(SB), NOSPLIT, $0-73
+TEXT ·gemm6x16(SB), NOSPLIT, $0-104
 	MOVQ c+0(FP), AX
-	MOVQ ldc+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ aRow+24(FP), BX
-	MOVQ aCol+32(FP), SI
-	MOVQ b+40(FP), DI
-	MOVQ ldb+48(FP), R8
-	MOVQ tiles+64(FP), R9
+	MOVQ start+16(FP), CX
+	MOVQ a+32(FP), DX
+	MOVQ aRow+40(FP), BX
+	MOVQ aCol+48(FP), SI
+	MOVQ ldb+72(FP), DI
+	MOVQ tiles+96(FP), R8
 
 gemm6x16_tile:
-	CMPB    accumulate+72(FP), $0x00
-	JEQ     gemm6x16_zero
-	MOVQ    AX, R10
-	VMOVUPS (R10), Y0
-	VMOVUPS 32(R10), Y1
-	ADDQ    CX, R10
-	VMOVUPS (R10), Y2
-	VMOVUPS 32(R10), Y3
-	ADDQ    CX, R10
-	VMOVUPS (R10), Y4
-	VMOVUPS 32(R10), Y5
-	ADDQ    CX, R10
-	VMOVUPS (R10), Y6
-	VMOVUPS 32(R10), Y7
-	ADDQ    CX, R10
-	VMOVUPS (R10), Y8
-	VMOVUPS 32(R10), Y9
-	ADDQ    CX, R10
-	VMOVUPS (R10), Y10
-	VMOVUPS 32(R10), Y11
+	TESTQ   CX, CX
+	JEQ     gemm6x16_zeros
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	ADDQ    lds+24(FP), CX
+	VMOVUPS (CX), Y2
+	VMOVUPS 32(CX), Y3
+	ADDQ    lds+24(FP), CX
+	VMOVUPS (CX), Y4
+	VMOVUPS 32(CX), Y5
+	ADDQ    lds+24(FP), CX
+	VMOVUPS (CX), Y6
+	VMOVUPS 32(CX), Y7
+	ADDQ    lds+24(FP), CX
+	VMOVUPS (CX), Y8
+	VMOVUPS 32(CX), Y9
+	ADDQ    lds+24(FP), CX
+	VMOVUPS (CX), Y10
+	VMOVUPS 32(CX), Y11
+	ADDQ    lds+24(FP), CX
 	JMP     gemm6x16_ready
 
-gemm6x16_zero:
+gemm6x16_zeros:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -801,101 +808,103 @@ gemm6x16_zero:
 	VXORPS Y11, Y11, Y11
 
 gemm6x16_ready:
-	MOVQ  DX, R10
-	LEAQ  (DX)(BX*2), R11
-	ADDQ  BX, R11
-	MOVQ  DI, R12
-	MOVQ  k+56(FP), R13
-	TESTQ R13, R13
-	JEQ   gemm6x16_store
+	MOVQ DX, R9
+	MOVQ b+64(FP), R10
+	MOVQ panels+88(FP), R11
+
+gemm6x16_panel:
+	MOVQ R9, R12
+	LEAQ (R9)(BX*2), R13
+	ADDQ BX, R13
+	MOVQ k+80(FP), R14
 
 gemm6x16_loop:
-	VMOVUPS      (R12), Y12
-	VMOVUPS      32(R12), Y13
-	VBROADCASTSS (R10), Y14
+	VMOVUPS      (R10), Y12
+	VMOVUPS      32(R10), Y13
+	VBROADCASTSS (R12), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (R10)(BX*1), Y14
+	VBROADCASTSS (R12)(BX*1), Y14
 	VFMADD231PS  Y12, Y14, Y2
 	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (R10)(BX*2), Y14
+	VBROADCASTSS (R12)(BX*2), Y14
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (R11), Y14
+	VBROADCASTSS (R13), Y14
 	VFMADD231PS  Y12, Y14, Y6
 	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS (R11)(BX*1), Y14
+	VBROADCASTSS (R13)(BX*1), Y14
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
-	VBROADCASTSS (R11)(BX*2), Y14
+	VBROADCASTSS (R13)(BX*2), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         SI, R10
-	ADDQ         SI, R11
-	ADDQ         R8, R12
-	DECQ         R13
+	ADDQ         SI, R12
+	ADDQ         SI, R13
+	ADDQ         DI, R10
+	DECQ         R14
 	JNE          gemm6x16_loop
-
-gemm6x16_store:
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPS Y2, (AX)
-	VMOVUPS Y3, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPS Y4, (AX)
-	VMOVUPS Y5, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPS Y6, (AX)
-	VMOVUPS Y7, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPS Y8, (AX)
-	VMOVUPS Y9, 32(AX)
-	ADDQ    CX, AX
-	VMOVUPS Y10, (AX)
-	VMOVUPS Y11, 32(AX)
-	ADDQ    CX, AX
-	IMUL3Q  $0x06, BX, R10
-	ADDQ    R10, DX
-	DECQ    R9
-	JNE     gemm6x16_tile
+	ADDQ         aPanel+56(FP), R9
+	DECQ         R11
+	JNE          gemm6x16_panel
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	VMOVUPS      Y8, (AX)
+	VMOVUPS      Y9, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	VMOVUPS      Y10, (AX)
+	VMOVUPS      Y11, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	IMUL3Q       $0x06, BX, R9
+	ADDQ         R9, DX
+	DECQ         R8
+	JNE          gemm6x16_tile
 	VZEROUPPER
 	RET
 
-// func gemm6x8(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, ldb int, k int, tiles int, accumulate bool, cols int)
+// func gemm6x8(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int, cols int)
 // Requires: AVX, FMA3
-TEXT ·gemm6x8(SB), NOSPLIT, $0-88
+TEXT ·gemm6x8(SB), NOSPLIT, $0-112
 	MOVQ    c+0(FP), AX
-	MOVQ    ldc+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    aRow+24(FP), BX
-	MOVQ    aCol+32(FP), SI
-	MOVQ    b+40(FP), DI
-	MOVQ    ldb+48(FP), R8
-	MOVQ    tiles+64(FP), R9
-	MOVQ    cols+80(FP), R10
-	LEAQ    masks<>+0(SB), R11
-	NEGQ    R10
-	VMOVUPS 32(R11)(R10*4), Y0
+	MOVQ    start+16(FP), CX
+	MOVQ    a+32(FP), DX
+	MOVQ    aRow+40(FP), BX
+	MOVQ    aCol+48(FP), SI
+	MOVQ    ldb+72(FP), DI
+	MOVQ    tiles+96(FP), R8
+	MOVQ    cols+104(FP), R9
+	LEAQ    masks<>+0(SB), R10
+	NEGQ    R9
+	VMOVUPS 32(R10)(R9*4), Y0
 
 gemm6x8_tile:
-	CMPB       accumulate+72(FP), $0x00
-	JEQ        gemm6x8_zero
-	MOVQ       AX, R10
-	VMASKMOVPS (R10), Y0, Y1
-	ADDQ       CX, R10
-	VMASKMOVPS (R10), Y0, Y2
-	ADDQ       CX, R10
-	VMASKMOVPS (R10), Y0, Y3
-	ADDQ       CX, R10
-	VMASKMOVPS (R10), Y0, Y4
-	ADDQ       CX, R10
-	VMASKMOVPS (R10), Y0, Y5
-	ADDQ       CX, R10
-	VMASKMOVPS (R10), Y0, Y6
+	TESTQ      CX, CX
+	JEQ        gemm6x8_zeros
+	VMASKMOVPS (CX), Y0, Y1
+	ADDQ       lds+24(FP), CX
+	VMASKMOVPS (CX), Y0, Y2
+	ADDQ       lds+24(FP), CX
+	VMASKMOVPS (CX), Y0, Y3
+	ADDQ       lds+24(FP), CX
+	VMASKMOVPS (CX), Y0, Y4
+	ADDQ       lds+24(FP), CX
+	VMASKMOVPS (CX), Y0, Y5
+	ADDQ       lds+24(FP), CX
+	VMASKMOVPS (CX), Y0, Y6
+	ADDQ       lds+24(FP), CX
 	JMP        gemm6x8_ready
 
-gemm6x8_zero:
+gemm6x8_zeros:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
@@ -904,51 +913,248 @@ gemm6x8_zero:
 	VXORPS Y6, Y6, Y6
 
 gemm6x8_ready:
-	MOVQ  DX, R10
-	LEAQ  (DX)(BX*2), R11
-	ADDQ  BX, R11
-	MOVQ  DI, R12
-	MOVQ  k+56(FP), R13
-	TESTQ R13, R13
-	JEQ   gemm6x8_store
+	MOVQ DX, R9
+	MOVQ b+64(FP), R10
+	MOVQ panels+88(FP), R11
+
+gemm6x8_panel:
+	MOVQ R9, R12
+	LEAQ (R9)(BX*2), R13
+	ADDQ BX, R13
+	MOVQ k+80(FP), R14
 
 gemm6x8_loop:
-	VMASKMOVPS   (R12), Y0, Y7
-	VBROADCASTSS (R10), Y8
+	VMASKMOVPS   (R10), Y0, Y7
+	VBROADCASTSS (R12), Y8
 	VFMADD231PS  Y7, Y8, Y1
-	VBROADCASTSS (R10)(BX*1), Y8
+	VBROADCASTSS (R12)(BX*1), Y8
 	VFMADD231PS  Y7, Y8, Y2
-	VBROADCASTSS (R10)(BX*2), Y8
+	VBROADCASTSS (R12)(BX*2), Y8
 	VFMADD231PS  Y7, Y8, Y3
-	VBROADCASTSS (R11), Y8
+	VBROADCASTSS (R13), Y8
 	VFMADD231PS  Y7, Y8, Y4
-	VBROADCASTSS (R11)(BX*1), Y8
+	VBROADCASTSS (R13)(BX*1), Y8
 	VFMADD231PS  Y7, Y8, Y5
-	VBROADCASTSS (R11)(BX*2), Y8
+	VBROADCASTSS (R13)(BX*2), Y8
 	VFMADD231PS  Y7, Y8, Y6
-	ADDQ         SI, R10
-	ADDQ         SI, R11
-	ADDQ         R8, R12
-	DECQ         R13
+	ADDQ         SI, R12
+	ADDQ         SI, R13
+	ADDQ         DI, R10
+	DECQ         R14
 	JNE          gemm6x8_loop
+	ADDQ         aPanel+56(FP), R9
+	DECQ         R11
+	JNE          gemm6x8_panel
+	VMASKMOVPS   Y1, Y0, (AX)
+	ADDQ         ldc+8(FP), AX
+	VMASKMOVPS   Y2, Y0, (AX)
+	ADDQ         ldc+8(FP), AX
+	VMASKMOVPS   Y3, Y0, (AX)
+	ADDQ         ldc+8(FP), AX
+	VMASKMOVPS   Y4, Y0, (AX)
+	ADDQ         ldc+8(FP), AX
+	VMASKMOVPS   Y5, Y0, (AX)
+	ADDQ         ldc+8(FP), AX
+	VMASKMOVPS   Y6, Y0, (AX)
+	ADDQ         ldc+8(FP), AX
+	IMUL3Q       $0x06, BX, R9
+	ADDQ         R9, DX
+	DECQ         R8
+	JNE          gemm6x8_tile
+	VZEROUPPER
+	RET
 
-gemm6x8_store:
+// func gemm6x16fetch(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·gemm6x16fetch(SB), NOSPLIT, $0-104
+	MOVQ c+0(FP), AX
+	MOVQ start+16(FP), CX
+	MOVQ a+32(FP), DX
+	MOVQ aRow+40(FP), BX
+	MOVQ aCol+48(FP), SI
+	MOVQ ldb+72(FP), DI
+	MOVQ tiles+96(FP), R8
+
+gemm6x16fetch_tile:
+	TESTQ   CX, CX
+	JEQ     gemm6x16fetch_zeros
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	ADDQ    lds+24(FP), CX
+	VMOVUPS (CX), Y2
+	VMOVUPS 32(CX), Y3
+	ADDQ    lds+24(FP), CX
+	VMOVUPS (CX), Y4
+	VMOVUPS 32(CX), Y5
+	ADDQ    lds+24(FP), CX
+	VMOVUPS (CX), Y6
+	VMOVUPS 32(CX), Y7
+	ADDQ    lds+24(FP), CX
+	VMOVUPS (CX), Y8
+	VMOVUPS 32(CX), Y9
+	ADDQ    lds+24(FP), CX
+	VMOVUPS (CX), Y10
+	VMOVUPS 32(CX), Y11
+	ADDQ    lds+24(FP), CX
+	JMP     gemm6x16fetch_ready
+
+gemm6x16fetch_zeros:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+
+gemm6x16fetch_ready:
+	MOVQ DX, R9
+	MOVQ b+64(FP), R10
+	MOVQ panels+88(FP), R11
+
+gemm6x16fetch_panel:
+	MOVQ   R9, R12
+	LEAQ   (R9)(BX*2), R13
+	ADDQ   BX, R13
+	MOVQ   k+80(FP), R14
+	IMUL3Q $0x06, BX, R15
+	ADDQ   R9, R15
+
+gemm6x16fetch_loop:
+	PREFETCHT0   (R15)
+	ADDQ         $0x18, R15
+	VMOVUPS      (R10), Y12
+	VMOVUPS      32(R10), Y13
+	VBROADCASTSS (R12), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (R12)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (R12)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (R13), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (R13)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS (R13)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         SI, R12
+	ADDQ         SI, R13
+	ADDQ         DI, R10
+	DECQ         R14
+	JNE          gemm6x16fetch_loop
+	ADDQ         aPanel+56(FP), R9
+	DECQ         R11
+	JNE          gemm6x16fetch_panel
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	VMOVUPS      Y8, (AX)
+	VMOVUPS      Y9, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	VMOVUPS      Y10, (AX)
+	VMOVUPS      Y11, 32(AX)
+	ADDQ         ldc+8(FP), AX
+	IMUL3Q       $0x06, BX, R9
+	ADDQ         R9, DX
+	DECQ         R8
+	JNE          gemm6x16fetch_tile
+	VZEROUPPER
+	RET
+
+// func columnSums32(y *float32, x *float32, ldx int, rows int)
+// Requires: AVX
+TEXT ·columnSums32(SB), NOSPLIT, $0-32
+	MOVQ    y+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    ldx+16(FP), DX
+	MOVQ    rows+24(FP), BX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+
+columnSums32_loop:
+	VMOVUPS (CX), Y4
+	VADDPS  Y4, Y0, Y0
+	VMOVUPS 32(CX), Y4
+	VADDPS  Y4, Y1, Y1
+	VMOVUPS 64(CX), Y4
+	VADDPS  Y4, Y2, Y2
+	VMOVUPS 96(CX), Y4
+	VADDPS  Y4, Y3, Y3
+	ADDQ    DX, CX
+	DECQ    BX
+	JNE     columnSums32_loop
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func columnSums16(y *float32, x *float32, ldx int, rows int)
+// Requires: AVX
+TEXT ·columnSums16(SB), NOSPLIT, $0-32
+	MOVQ    y+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    ldx+16(FP), DX
+	MOVQ    rows+24(FP), BX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+
+columnSums16_loop:
+	VMOVUPS (CX), Y2
+	VADDPS  Y2, Y0, Y0
+	VMOVUPS 32(CX), Y2
+	VADDPS  Y2, Y1, Y1
+	ADDQ    DX, CX
+	DECQ    BX
+	JNE     columnSums16_loop
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func columnSums8(y *float32, x *float32, ldx int, rows int, cols int)
+// Requires: AVX
+TEXT ·columnSums8(SB), NOSPLIT, $0-40
+	MOVQ       y+0(FP), AX
+	MOVQ       x+8(FP), CX
+	MOVQ       ldx+16(FP), DX
+	MOVQ       rows+24(FP), BX
+	MOVQ       cols+32(FP), SI
+	LEAQ       masks<>+0(SB), DI
+	NEGQ       SI
+	VMOVUPS    32(DI)(SI*4), Y0
+	VMASKMOVPS (AX), Y0, Y1
+
+columnSums8_loop:
+	VMASKMOVPS (CX), Y0, Y2
+	VADDPS     Y2, Y1, Y1
+	ADDQ       DX, CX
+	DECQ       BX
+	JNE        columnSums8_loop
 	VMASKMOVPS Y1, Y0, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y2, Y0, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y3, Y0, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y4, Y0, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y5, Y0, (AX)
-	ADDQ       CX, AX
-	VMASKMOVPS Y6, Y0, (AX)
-	ADDQ       CX, AX
-	IMUL3Q     $0x06, BX, R10
-	ADDQ       R10, DX
-	DECQ       R9
-	JNE        gemm6x8_tile
 	VZEROUPPER
 	RET
 

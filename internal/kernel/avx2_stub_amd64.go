@@ -7,62 +7,82 @@ package kernel
 // gemm1x16 multiplies blocks of 1 rows; strides are in bytes.
 //
 //go:noescape
-func gemm1x16(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, ldb int, k int, tiles int, accumulate bool)
+func gemm1x16(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int)
 
 // gemm1x8 multiplies blocks of 1 rows; strides are in bytes.
 //
 //go:noescape
-func gemm1x8(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, ldb int, k int, tiles int, accumulate bool, cols int)
+func gemm1x8(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int, cols int)
 
 // gemm2x16 multiplies blocks of 2 rows; strides are in bytes.
 //
 //go:noescape
-func gemm2x16(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, ldb int, k int, tiles int, accumulate bool)
+func gemm2x16(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int)
 
 // gemm2x8 multiplies blocks of 2 rows; strides are in bytes.
 //
 //go:noescape
-func gemm2x8(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, ldb int, k int, tiles int, accumulate bool, cols int)
+func gemm2x8(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int, cols int)
 
 // gemm3x16 multiplies blocks of 3 rows; strides are in bytes.
 //
 //go:noescape
-func gemm3x16(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, ldb int, k int, tiles int, accumulate bool)
+func gemm3x16(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int)
 
 // gemm3x8 multiplies blocks of 3 rows; strides are in bytes.
 //
 //go:noescape
-func gemm3x8(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, ldb int, k int, tiles int, accumulate bool, cols int)
+func gemm3x8(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int, cols int)
 
 // gemm4x16 multiplies blocks of 4 rows; strides are in bytes.
 //
 //go:noescape
-func gemm4x16(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, ldb int, k int, tiles int, accumulate bool)
+func gemm4x16(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int)
 
 // gemm4x8 multiplies blocks of 4 rows; strides are in bytes.
 //
 //go:noescape
-func gemm4x8(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, ldb int, k int, tiles int, accumulate bool, cols int)
+func gemm4x8(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int, cols int)
 
 // gemm5x16 multiplies blocks of 5 rows; strides are in bytes.
 //
 //go:noescape
-func gemm5x16(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, ldb int, k int, tiles int, accumulate bool)
+func gemm5x16(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int)
 
 // gemm5x8 multiplies blocks of 5 rows; strides are in bytes.
 //
 //go:noescape
-func gemm5x8(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, ldb int, k int, tiles int, accumulate bool, cols int)
+func gemm5x8(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int, cols int)
 
 // gemm6x16 multiplies blocks of 6 rows; strides are in bytes.
 //
 //go:noescape
-func gemm6x16(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, ldb int, k int, tiles int, accumulate bool)
+func gemm6x16(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int)
 
 // gemm6x8 multiplies blocks of 6 rows; strides are in bytes.
 //
 //go:noescape
-func gemm6x8(c *float32, ldc int, a *float32, aRow int, aCol int, b *float32, ldb int, k int, tiles int, accumulate bool, cols int)
+func gemm6x8(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int, cols int)
+
+// gemm6x16fetch multiplies blocks of 6 rows; strides are in bytes.
+//
+//go:noescape
+func gemm6x16fetch(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int)
+
+// columnSums32 adds up columns; the stride is in bytes.
+//
+//go:noescape
+func columnSums32(y *float32, x *float32, ldx int, rows int)
+
+// columnSums16 adds up columns; the stride is in bytes.
+//
+//go:noescape
+func columnSums16(y *float32, x *float32, ldx int, rows int)
+
+// columnSums8 adds up columns; the stride is in bytes.
+//
+//go:noescape
+func columnSums8(y *float32, x *float32, ldx int, rows int, cols int)
 
 // spmm64 shifts rows of X; strides are in bytes.
 //

@@ -99,63 +99,71 @@ func TestGemm(t *testing.T) {
 	eachSet(t, func(t *testing.T, s *Set) {
 		rng := rand.New(rand.NewPCG(1, 2))
 		for range 600 {
-			checkGemm(t, s, rng, pick(rng), pick(rng), pick(rng), rng.IntN(4), rng.IntN(2) == 0)
+			checkGemm(t, s, rng, pick(rng), pick(rng), pick(rng), 1+rng.IntN(3), rng.IntN(4))
 		}
-		checkGemm(t, s, rng, 7, 33, 600, 1, true) // inner index in several blocks
-		checkGemm(t, s, rng, 120, 5, 257, 0, false)
+		checkGemm(t, s, rng, 7, 33, 600, 1, 1) // inner index in several blocks
+		checkGemm(t, s, rng, 120, 5, 257, 1, 0)
 	})
 }
 
-func checkGemm(t *testing.T, s *Set, rng *rand.Rand, m, n, k, gap int, accumulate bool) {
+// checkGemm checks the three forms of a product, for each way to start.
+func checkGemm(t *testing.T, s *Set, rng *rand.Rand, m, n, k, panels, gap int) {
 	t.Helper()
+	m, n, k = max(m, 1), max(n, 1), max(k, 1)
 	fma := madd(s)
-	a, at := newGuarded(rng, m, k, gap), newGuarded(rng, k, m, gap)
-	b, bt := newGuarded(rng, k, n, gap), newGuarded(rng, n, k, gap)
-	for i := range m {
-		for p := range k {
-			at.data[p*at.stride+i] = a.at(i, p)
-		}
-	}
-	for p := range k {
-		for j := range n {
-			bt.data[j*bt.stride+p] = b.at(p, j)
-		}
-	}
-	start := newGuarded(rng, m, n, gap)
-	want := newGuarded(rng, m, n, gap)
-	for i := range m {
-		for j := range n {
-			sum := float32(0)
-			if accumulate {
-				sum = start.at(i, j)
-			}
-			for p := range k {
-				sum = fma(a.at(i, p), b.at(p, j), sum)
-			}
-			want.data[i*want.stride+j] = sum
-		}
-	}
-	forms := map[string]func(c guarded){
-		"A·B": func(c guarded) { s.Gemm(c.data, c.stride, a.data, a.stride, 1, b.data, b.stride, m, n, k, accumulate) },
-		"Aᵀ·B": func(c guarded) {
-			s.Gemm(c.data, c.stride, at.data, 1, at.stride, b.data, b.stride, m, n, k, accumulate)
-		},
-		"A·Bᵀ": func(c guarded) { s.GemmBT(c.data, c.stride, a.data, a.stride, bt.data, bt.stride, m, n, k, accumulate) },
-	}
-	for form, run := range forms {
-		if m == 0 || n == 0 || k == 0 {
-			continue // mat does not call kernels on empty operands
-		}
-		c := newGuarded(rng, m, n, gap)
-		copy(c.data, start.data)
-		run(c)
-		c.checkGuards(t, form)
+	a, at := newGuarded(rng, panels*m, k, gap), newGuarded(rng, panels*k, m, gap)
+	b, bt := newGuarded(rng, panels*k, n, gap), newGuarded(rng, n, k, gap)
+	for p := range panels * k {
 		for i := range m {
-			for j := range n {
-				if got, want := c.at(i, j), want.at(i, j); !same(got, want) {
-					t.Fatalf("%s %d×%d×%d accumulate=%v: element (%d,%d) is %v, want %v", form, m, k, n, accumulate, i, j, got, want)
+			at.data[p*at.stride+i] = a.at(p/k*m+i, p%k)
+		}
+		for j := range n {
+			if p < k {
+				bt.data[j*bt.stride+p] = b.at(p, j)
+			}
+		}
+	}
+	before, bias := newGuarded(rng, m, n, gap), line(rng, n)
+	starts := map[string]func(i, j int) float32{
+		"zeros": func(int, int) float32 { return 0 },
+		"C":     before.at,
+		"bias":  func(_, j int) float32 { return bias.data[j] },
+	}
+	for how, start := range starts {
+		c := newGuarded(rng, m, n, gap)
+		check := func(form string, panels int) {
+			t.Helper()
+			c.checkGuards(t, form)
+			for i := range m {
+				for j := range n {
+					want := start(i, j)
+					for p := range panels * k {
+						want = fma(a.at(p/k*m+i, p%k), b.at(p, j), want)
+					}
+					if got := c.at(i, j); !same(got, want) {
+						t.Fatalf("%s %d×%d×%d in %d panels from %s: element (%d,%d) is %v, want %v", form, m, k, n, panels, how, i, j, got, want)
+					}
 				}
 			}
+			copy(c.data, before.data)
+		}
+		copy(c.data, before.data)
+		g := Product{C: c.data, LDC: c.stride, B: b.data, LDB: b.stride, M: m, N: n, K: k, Panels: panels}
+		switch how {
+		case "C":
+			g.Start, g.StartLD = g.C, g.LDC
+		case "bias":
+			g.Start = bias.data
+		}
+		g.A, g.ARow, g.ACol, g.APanel = a.data, a.stride, 1, m*a.stride
+		s.Gemm(g)
+		check("A·B", panels)
+		g.A, g.ARow, g.ACol, g.APanel = at.data, 1, at.stride, k*at.stride
+		s.Gemm(g)
+		check("Aᵀ·B", panels)
+		if how != "bias" {
+			s.GemmBT(c.data, c.stride, a.data, a.stride, bt.data, bt.stride, m, n, k, how == "C")
+			check("A·Bᵀ", 1)
 		}
 	}
 }
@@ -313,6 +321,28 @@ func checkElementwise(t *testing.T, s *Set, rng *rand.Rand, n int) {
 	})
 }
 
+func TestColumnSums(t *testing.T) {
+	eachSet(t, func(t *testing.T, s *Set) {
+		rng := rand.New(rand.NewPCG(15, 16))
+		for _, n := range sizes[1:] {
+			x, y := newGuarded(rng, 1+rng.IntN(20), n, rng.IntN(3)), line(rng, n)
+			want := append([]float32(nil), y.data...)
+			for i := range x.rows {
+				for j := range want {
+					want[j] += x.at(i, j)
+				}
+			}
+			s.ColumnSums(y.data, x.data, x.stride, x.rows, n)
+			y.checkGuards(t, "ColumnSums")
+			for j, got := range y.data {
+				if !same(got, want[j]) {
+					t.Fatalf("sum of column %d of %d is %v, want %v", j, n, got, want[j])
+				}
+			}
+		}
+	})
+}
+
 func TestDot(t *testing.T) {
 	eachSet(t, func(t *testing.T, s *Set) {
 		rng := rand.New(rand.NewPCG(7, 8))
@@ -453,7 +483,7 @@ func TestPortableBits(t *testing.T) {
 		return x
 	}
 	a, b, c := draw(7*9), draw(9*11), draw(7*11)
-	portable.Gemm(c, 11, a, 9, 1, b, 11, 7, 11, 9, true)
+	portable.Gemm(Product{C: c, Start: c, A: a, B: b, LDC: 11, StartLD: 11, LDB: 11, ARow: 9, ACol: 1, M: 7, N: 11, K: 9, Panels: 1})
 	add(c...)
 	portable.GemmBT(c, 11, a, 9, draw(11*9), 9, 7, 11, 9, false)
 	add(c...)
@@ -483,10 +513,10 @@ func TestPortableBits(t *testing.T) {
 const portableBits = 0x89375db917eba1ae
 
 func FuzzGemm(f *testing.F) {
-	f.Add(uint64(1), uint8(7), uint8(33), uint8(12), uint8(1), true)
-	f.Fuzz(func(t *testing.T, seed uint64, m, n, k, gap uint8, accumulate bool) {
+	f.Add(uint64(1), uint8(7), uint8(33), uint8(12), uint8(1), uint8(1))
+	f.Fuzz(func(t *testing.T, seed uint64, m, n, k, panels, gap uint8) {
 		for _, s := range Sets() {
-			checkGemm(t, s, rand.New(rand.NewPCG(seed, 0)), int(m%80), int(n%80), int(k%80), int(gap%5), accumulate)
+			checkGemm(t, s, rand.New(rand.NewPCG(seed, 0)), int(m%80), int(n%80), int(k%80), 1+int(panels%4), int(gap%5))
 		}
 	})
 }
@@ -526,15 +556,21 @@ func benchmark(b *testing.B, bytes, flops int, run func(s *Set)) {
 
 func BenchmarkGemm(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	for _, d := range []struct{ m, k, n int }{{2500, 192, 32}, {250, 192, 32}, {2500, 6, 32}, {2500, 32, 5}, {30, 50, 1600}, {50, 32, 32}} {
+	for _, d := range []struct{ m, k, n int }{
+		{2500, 192, 32}, {250, 192, 32}, {2500, 32, 32}, {1000, 24, 32}, {2500, 6, 32}, {2500, 32, 5}, {30, 50, 1600}, {50, 32, 32},
+	} {
 		a, bb, c := line(rng, d.m*d.k).data, line(rng, d.k*d.n).data, line(rng, d.m*d.n).data
 		name := fmt.Sprintf("%dx%dx%d", d.m, d.k, d.n)
 		flops := 2 * d.m * d.k * d.n
 		b.Run("AB/"+name, func(b *testing.B) {
-			benchmark(b, 0, flops, func(s *Set) { s.Gemm(c, d.n, a, d.k, 1, bb, d.n, d.m, d.n, d.k, true) })
+			benchmark(b, 0, flops, func(s *Set) {
+				s.Gemm(Product{C: c, LDC: d.n, A: a, ARow: d.k, ACol: 1, B: bb, LDB: d.n, M: d.m, N: d.n, K: d.k, Panels: 1})
+			})
 		})
 		b.Run("ATB/"+name, func(b *testing.B) { // (m×k)ᵀ times m×n, the gradient of a tap
-			benchmark(b, 0, flops, func(s *Set) { s.Gemm(bb, d.n, a, 1, d.k, c, d.n, d.k, d.n, d.m, false) })
+			benchmark(b, 0, flops, func(s *Set) {
+				s.Gemm(Product{C: bb, LDC: d.n, A: a, ARow: 1, ACol: d.k, B: c, LDB: d.n, M: d.k, N: d.n, K: d.m, Panels: 1})
+			})
 		})
 		b.Run("ABT/"+name, func(b *testing.B) { // m×n times (k×n)ᵀ, the gradient of an input
 			benchmark(b, 0, flops, func(s *Set) { s.GemmBT(a, d.k, c, d.n, bb, d.n, d.m, d.k, d.n, false) })

@@ -9,6 +9,7 @@ var portable = Set{
 	Name:          "portable",
 	Gemm:          gemm,
 	GemmBT:        gemmBT,
+	ColumnSums:    columnSums,
 	SpMM:          spmm,
 	Axpy:          axpy,
 	Scale:         scale,
@@ -22,14 +23,26 @@ var portable = Set{
 	Adam:          adam,
 }
 
-func gemm(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, ldb, m, n, k int, accumulate bool) {
-	for i := range m {
-		ci := c[i*ldc : i*ldc+n]
-		if !accumulate {
-			clear(ci)
+func gemm(g Product) {
+	for i := range g.M {
+		c := g.C[i*g.LDC : i*g.LDC+g.N]
+		if g.Start == nil {
+			clear(c)
+		} else {
+			copy(c, g.Start[i*g.StartLD:])
 		}
-		for p := range k {
-			axpy(ci, a[i*aRow+p*aCol], b[p*ldb:p*ldb+n])
+		for t := range g.Panels {
+			for p := range g.K {
+				axpy(c, g.A[t*g.APanel+i*g.ARow+p*g.ACol], g.B[(t*g.K+p)*g.LDB:])
+			}
+		}
+	}
+}
+
+func columnSums(y, x []float32, ldx, rows, n int) {
+	for i := range rows {
+		for j, v := range x[i*ldx : i*ldx+n] {
+			y[j] += v
 		}
 	}
 }

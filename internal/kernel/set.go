@@ -5,15 +5,8 @@ package kernel
 type Set struct {
 	Name string // "avx2" or "portable"
 
-	// Gemm computes C = op(A) B, or C += op(A) B if accumulate is set:
-	//
-	//	c[i,j] (+)= Σ_{p<k} a[i*aRow + p*aCol] · b[p*ldb + j]      p ascending
-	//
-	//	C: m×n   op(A): m×k   B: k×n
-	//
-	// aRow = lda, aCol = 1 gives A B; aRow = 1, aCol = lda gives Aᵀ B. Strides
-	// of A may be zero.
-	Gemm func(c []float32, ldc int, a []float32, aRow, aCol int, b []float32, ldb, m, n, k int, accumulate bool)
+	// Gemm computes a product; see Product.
+	Gemm func(p Product)
 
 	// GemmBT computes C = A Bᵀ, or C += A Bᵀ if accumulate is set:
 	//
@@ -21,6 +14,10 @@ type Set struct {
 	//
 	//	C: m×n   A: m×k   B: n×k
 	GemmBT func(c []float32, ldc int, a []float32, lda int, b []float32, ldb, m, n, k int, accumulate bool)
+
+	// ColumnSums computes y[j] += Σ_i x[i*ldx + j], i ascending, for n
+	// columns and rows rows.
+	ColumnSums func(y, x []float32, ldx, rows, n int)
 
 	// SpMM computes rows lo ≤ i < hi of Y = S X, S in compressed rows:
 	//
@@ -67,6 +64,29 @@ type Set struct {
 	//	v = β₂·v + (1-β₂)·g²
 	//	p = p - rate·m / (√(v·unbias) + ε)
 	Adam func(p, g, m, v []float32, s AdamStep)
+}
+
+// Product is C = start + Σ_t A_t B_t, all matrices in one pass:
+//
+//	c[i*LDC + j] = start[i*StartLD + j] + Σ_{t<Panels} Σ_{p<K} a[t*APanel + i*ARow + p*ACol] · b[(t*K+p)*LDB + j]
+//
+// with t, and p within it, ascending. C is M×N, each A_t is M×K, and the B_t,
+// K×N each, follow each other. M, N, K and Panels are at least 1.
+//
+//	ARow = lda, ACol = 1     A as it is
+//	ARow = 1, ACol = lda     A transposed
+//	Start nil                zeros
+//	Start = C                add to what is there
+//	StartLD = 0              the same row for all, a bias
+type Product struct {
+	C     []float32
+	Start []float32
+	A     []float32
+	B     []float32
+
+	LDC, StartLD, LDB  int
+	ARow, ACol, APanel int
+	M, N, K, Panels    int
 }
 
 // AdamStep holds the scalars of one Adam step.

@@ -15,31 +15,37 @@ const rowTile = 6
 
 func gemm() {
 	for rows := 1; rows <= rowTile; rows++ {
-		gemmTile(rows, false)
-		gemmTile(rows, true)
+		gemmTile(rows, false, false)
+		gemmTile(rows, true, false)
 	}
+	gemmTile(rowTile, false, true)
 }
 
-// gemmTile emits the product of `tiles` blocks of rows rows of op(A) with 16
-// columns of B, or with up to 8 columns if narrow:
+// gemmTile emits the product of `tiles` blocks of rows rows of A, in panels,
+// with 16 columns of B, or with up to 8 columns if narrow:
 //
-//	c[i,j] (+)= Σ_p a[i,p]·b[p,j]
+//	c[i,j] = start[i,j] + Σ_t Σ_p a[t,i,p]·b[t·k+p,j]
 //
-// Strides are in bytes. Every accumulator is one element of C and runs over p
-// in order.
-func gemmTile(rows int, narrow bool) {
+// Strides are in bytes; a start of nil stands for zeros. Every accumulator is
+// one element of C and runs over t and p in order.
+//
+// With fetch, the next block of rows is prefetched while this one is
+// multiplied: for an A that is stored by rows, a few bytes of it per step.
+func gemmTile(rows int, narrow, fetch bool) {
 	name, signature := fmt.Sprintf("gemm%dx16", rows), ""
 	if narrow {
 		name, signature = fmt.Sprintf("gemm%dx8", rows), ", cols int"
 	}
-	function(name, "func(c *float32, ldc int, a *float32, aRow, aCol int, b *float32, ldb, k, tiles int, accumulate bool"+signature+")",
+	if fetch {
+		name += "fetch"
+	}
+	function(name, "func(c *float32, ldc int, start *float32, lds int, a *float32, aRow, aCol, aPanel int, b *float32, ldb, k, panels, tiles int"+signature+")",
 		fmt.Sprintf("%s multiplies blocks of %d rows; strides are in bytes.", name, rows))
 	c := Load(Param("c"), GP64())
-	ldc := Load(Param("ldc"), GP64())
+	start := Load(Param("start"), GP64())
 	a := Load(Param("a"), GP64())
 	aRow := Load(Param("aRow"), GP64())
 	aCol := Load(Param("aCol"), GP64())
-	b := Load(Param("b"), GP64())
 	ldb := Load(Param("ldb"), GP64())
 	tiles := Load(Param("tiles"), GP64())
 
@@ -63,24 +69,18 @@ func gemmTile(rows int, narrow bool) {
 		}
 	}
 
-	nextTile := name + "_tile"
-	Label(nextTile)
-
-	start, ready, loop, store := name+"_zero", name+"_ready", name+"_loop", name+"_store"
-	CMPB(address("accumulate"), Imm(0))
-	row := GP64()
-	JEQ(LabelRef(start))
-	MOVQ(c, row)
+	tile, zeros, ready, panel, loop, next := name+"_tile", name+"_zeros", name+"_ready", name+"_panel", name+"_loop", name+"_next"
+	Label(tile)
+	TESTQ(start, start)
+	JEQ(LabelRef(zeros))
 	for i := range acc {
 		for v, r := range acc[i] {
-			load(Mem{Base: row, Disp: v * lanes * size}, r)
+			load(Mem{Base: start, Disp: v * lanes * size}, r)
 		}
-		if i+1 < rows {
-			ADDQ(ldc, row)
-		}
+		ADDQ(address("lds"), start)
 	}
 	JMP(LabelRef(ready))
-	Label(start)
+	Label(zeros)
 	for i := range acc {
 		for _, r := range acc[i] {
 			VXORPS(r, r, r)
@@ -88,21 +88,33 @@ func gemmTile(rows int, narrow bool) {
 	}
 	Label(ready)
 
+	at, b, panels := GP64(), GP64(), GP64()
+	MOVQ(a, at)
+	Load(Param("b"), b)
+	Load(Param("panels"), panels)
+	Label(panel)
 	// Rows 0-2 are addressed from a0, rows 3-5 from a3.
-	a0, a3, bp, k := GP64(), GP64(), GP64(), GP64()
-	MOVQ(a, a0)
-	LEAQ(Mem{Base: a, Index: aRow, Scale: 2}, a3)
-	ADDQ(aRow, a3)
-	MOVQ(b, bp)
+	a0, a3, k := GP64(), GP64(), GP64()
+	MOVQ(at, a0)
+	if rows > 3 {
+		LEAQ(Mem{Base: at, Index: aRow, Scale: 2}, a3)
+		ADDQ(aRow, a3)
+	}
 	Load(Param("k"), k)
-	TESTQ(k, k)
-	JEQ(LabelRef(store))
-
+	ahead := GP64()
+	if fetch {
+		IMUL3Q(Imm(uint64(rows)), aRow, ahead)
+		ADDQ(at, ahead)
+	}
 	Label(loop)
+	if fetch {
+		PREFETCHT0(Mem{Base: ahead})
+		ADDQ(Imm(uint64(rows*size)), ahead)
+	}
 	var col []VecVirtual
 	for v := range vectors {
 		col = append(col, YMM())
-		load(Mem{Base: bp, Disp: v * lanes * size}, col[v])
+		load(Mem{Base: b, Disp: v * lanes * size}, col[v])
 	}
 	for i := range acc {
 		base := a0
@@ -123,11 +135,14 @@ func gemmTile(rows int, narrow bool) {
 	if rows > 3 {
 		ADDQ(aCol, a3)
 	}
-	ADDQ(ldb, bp)
+	ADDQ(ldb, b)
 	DECQ(k)
 	JNE(LabelRef(loop))
+	ADDQ(address("aPanel"), at)
+	DECQ(panels)
+	JNE(LabelRef(panel))
 
-	Label(store)
+	Label(next)
 	for i := range acc {
 		for v, r := range acc[i] {
 			m := Mem{Base: c, Disp: v * lanes * size}
@@ -137,13 +152,65 @@ func gemmTile(rows int, narrow bool) {
 				VMOVUPS(r, m)
 			}
 		}
-		ADDQ(ldc, c)
+		ADDQ(address("ldc"), c)
 	}
 	skip := GP64()
 	IMUL3Q(Imm(uint64(rows)), aRow, skip)
 	ADDQ(skip, a)
 	DECQ(tiles)
-	JNE(LabelRef(nextTile))
+	JNE(LabelRef(tile))
 	VZEROUPPER()
 	RET()
+}
+
+// columnSums emits y[j] += Σ_i x[i,j] for 32 columns, for 16, and for up to 8.
+func columnSums() {
+	for _, vectors := range []int{4, 2, 0} {
+		narrow := vectors == 0
+		name, signature := fmt.Sprintf("columnSums%d", 8*vectors), ""
+		if narrow {
+			name, signature, vectors = "columnSums8", ", cols int", 1
+		}
+		function(name, "func(y, x *float32, ldx, rows int"+signature+")", name+" adds up columns; the stride is in bytes.")
+		y := Load(Param("y"), GP64())
+		x := Load(Param("x"), GP64())
+		ldx := Load(Param("ldx"), GP64())
+		rows := Load(Param("rows"), GP64())
+		var mask VecVirtual
+		if narrow {
+			mask = firstLanes(Load(Param("cols"), GP64()))
+		}
+		move := func(m Mem, r VecVirtual) {
+			if narrow {
+				VMASKMOVPS(m, mask, r)
+			} else {
+				VMOVUPS(m, r)
+			}
+		}
+		acc := make([]VecVirtual, vectors)
+		for v := range acc {
+			acc[v] = YMM()
+			move(Mem{Base: y, Disp: v * lanes * size}, acc[v])
+		}
+		loop := name + "_loop"
+		Label(loop)
+		for v, r := range acc {
+			row := YMM()
+			move(Mem{Base: x, Disp: v * lanes * size}, row)
+			VADDPS(row, r, r)
+		}
+		ADDQ(ldx, x)
+		DECQ(rows)
+		JNE(LabelRef(loop))
+		for v, r := range acc {
+			m := Mem{Base: y, Disp: v * lanes * size}
+			if narrow {
+				VMASKMOVPS(r, mask, m)
+			} else {
+				VMOVUPS(r, m)
+			}
+		}
+		VZEROUPPER()
+		RET()
+	}
 }

@@ -32,6 +32,7 @@ func main() {
 		DATA(i*size, v)
 	}
 	gemm()
+	columnSums()
 	spmm()
 	elementwise()
 	Generate()
