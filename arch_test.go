@@ -30,6 +30,8 @@ const rules = `
 	train           : mat graph gnn loss optim random
 	random          :
 	internal/kernel :
+	scenario/sourceloc  : mat graph
+	internal/experiment : mat graph gnn loss optim random train scenario/sourceloc
 	cmd/wdgnn       : *
 `
 

@@ -86,6 +86,8 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// hasGains says whether the model weighs two parts. With one part left out
-// eq. (2) reduces to that part.
+// hasGains says whether the model weighs two parts.
+//
+// Deviation: with one part left out eq. (2) reduces to that part, without α
+// and β, which a readout could absorb.
 func (c *Config) hasGains() bool { return c.Wide != nil && len(c.Deep) > 0 }

@@ -36,18 +36,21 @@ type Config struct {
 	// Restarts is how often training may begin anew, from other starting
 	// values, because every unit of a ReLU deep part was dead in one of the
 	// first three epochs; 0 means 3, a negative number never.
+	//
+	// Deviation: the paper does not mention dead networks.
 	Restarts int `json:"restarts,omitempty"`
 
 	// PassRows is about how many rows (nodes × samples) run through the model
-	// at once; batches that are larger take several passes, so that what they
-	// leave on the tape stays in the cache. 0 means 8192. It is part of what
-	// fixes the bits of a result; the number of threads is not.
+	// at once. Larger batches take several passes, so that what they leave on
+	// the tape stays in the cache; threads share out the passes. 0 means
+	// 1024. It is part of what fixes the bits of a result; the number of
+	// threads is not.
 	PassRows int `json:"pass_rows,omitempty"`
 }
 
 const (
 	defaultRestarts = 3
-	defaultPassRows = 8192
+	defaultPassRows = 1024
 	watchedEpochs   = 3 // epochs in which a dead deep part leads to a restart
 )
 
@@ -87,13 +90,11 @@ func (c *Config) newOptimizer(n int) (optim.Optimizer, error) {
 	return optim.NewAdam(n, c.Adam)
 }
 
-// samplesPerPass returns how many samples of data one pass takes.
-func (c *Config) samplesPerPass(data Data) int {
-	rows := c.PassRows
-	if rows == 0 {
-		rows = defaultPassRows
+func (c *Config) passRows() int {
+	if c.PassRows == 0 {
+		return defaultPassRows
 	}
-	return max(rows/max(data.PassRows(), 1), 1)
+	return c.PassRows
 }
 
 func (c *Config) restarts() int {

@@ -8,29 +8,33 @@ import (
 	"github.com/wdgnn/wdgnn/random"
 )
 
-// Data is a set of samples that a model can be run on.
+// Data is a set of samples that a model can be run on. Run asks several
+// goroutines to Fill at once, a Pass each; Fill must not change the Data.
 type Data interface {
 	// Len returns the number of samples.
 	Len() int
 
-	// PassRows returns how many rows one sample adds to a pass. Run uses it
-	// to cut large batches into passes that fit the cache.
-	PassRows() int
+	// Passes returns in how many passes a batch of that many samples runs, if
+	// each is to have about the given number of rows: small enough for what
+	// it leaves on the tape to stay in the cache.
+	Passes(samples, rows int) int
 
-	// Fill makes p a pass over the given samples. Memory of p may be reused;
-	// it is valid until the next Fill with the same p. Everything random
-	// comes from draw.
-	Fill(p *Pass, samples []int, draw Draw) error
+	// Fill makes p pass k of passes over the given samples. Memory of p may
+	// be reused; it is valid until the next Fill with the same p. Everything
+	// random comes from draw.
+	Fill(p *Pass, samples []int, k, passes int, draw Draw) error
 }
 
-// Pass is one run of a model over some samples: its input, and the loss of its
-// output.
+// Pass is one run of a model over a part of a batch: its input, and the loss
+// of its output.
 type Pass struct {
 	Input gnn.Input
-	Rows  []int // target row of every output row; see Objective
-	Loss  loss.Loss
+	Rows  []int     // target row of every output row; see Objective
+	Loss  loss.Loss // of these rows
+	Share float64   // of this loss in that of the batch; all passes of a batch together have 1
 
 	scratch scratch
+	memory  Memory
 }
 
 // Draw names the randomness of one batch. All passes over a batch get the same
@@ -45,3 +49,6 @@ type Draw struct {
 func (d Draw) Rand(purpose string) *rand.Rand {
 	return random.Stream(d.Seed, purpose, d.Restart, d.Step)
 }
+
+// part returns where part k of parts of n begins and ends.
+func part(n, k, parts int) (lo, hi int) { return n * k / parts, n * (k + 1) / parts }

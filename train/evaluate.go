@@ -21,26 +21,32 @@ type Evaluator struct {
 	samples []int
 }
 
+// evalBatch is how many samples Each asks for at a time; they see one random
+// graph where graphs are random.
+const evalBatch = 64
+
 // Each runs m over all samples, in order and a few at a time, and calls visit
 // with each pass and its output. Data with random graphs draws them from seed.
 func (ev *Evaluator) Each(ctx context.Context, m *gnn.WideDeep, data Data, seed uint64, visit func(p *Pass, y mat.Dense)) error {
 	cfg := Config{PassRows: ev.PassRows}
-	size := cfg.samplesPerPass(data)
 	ev.tape.Engine = ev.Engine
-	for from, step := 0, 0; from < data.Len(); from, step = from+size, step+1 {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	for from, step := 0, 0; from < data.Len(); from, step = from+evalBatch, step+1 {
 		ev.samples = ev.samples[:0]
-		for s := from; s < min(from+size, data.Len()); s++ {
+		for s := from; s < min(from+evalBatch, data.Len()); s++ {
 			ev.samples = append(ev.samples, s)
 		}
-		if err := data.Fill(&ev.pass, ev.samples, Draw{Seed: seed, Step: step}); err != nil {
-			return err
+		passes := data.Passes(len(ev.samples), cfg.passRows())
+		for k := range passes {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := data.Fill(&ev.pass, ev.samples, k, passes, Draw{Seed: seed, Step: step}); err != nil {
+				return err
+			}
+			ev.y = ev.y.Resize(len(ev.pass.Rows), m.Outputs())
+			m.Forward(ev.y, &ev.pass.Input, &ev.tape)
+			visit(&ev.pass, ev.y)
 		}
-		ev.y = ev.y.Resize(len(ev.pass.Rows), m.Outputs())
-		m.Forward(ev.y, &ev.pass.Input, &ev.tape)
-		visit(&ev.pass, ev.y)
 	}
 	return nil
 }
@@ -49,7 +55,7 @@ func (ev *Evaluator) Each(ctx context.Context, m *gnn.WideDeep, data Data, seed 
 func (ev *Evaluator) Loss(ctx context.Context, m *gnn.WideDeep, data Data, seed uint64) (float64, error) {
 	sum := 0.0
 	err := ev.Each(ctx, m, data, seed, func(p *Pass, y mat.Dense) {
-		sum += float64(p.Loss.Eval(mat.Dense{}, y) * float64(len(ev.samples)))
+		sum += float64(p.Loss.Eval(mat.Dense{}, y) * float64(p.Share*float64(len(ev.samples))))
 	})
 	return sum / float64(data.Len()), err
 }

@@ -18,6 +18,7 @@ type Graphs struct {
 	shifted []mat.Dense // [X SX … SᴷX] of every sample
 	offset  []int       // target row at which each sample starts
 	targets Objective
+	whole   bool // samples must not be cut: layers shift, or J is not a mean over rows
 }
 
 // NewGraphs shifts every sample once for the given model. Target rows follow
@@ -26,7 +27,8 @@ func NewGraphs(m *gnn.WideDeep, samples []graph.Sample, targets Objective) (*Gra
 	if len(samples) == 0 || targets == nil {
 		return nil, fmt.Errorf("train: graphs need samples and an objective")
 	}
-	d := &Graphs{targets: targets}
+	_, unsupervised := targets.(Unsupervised)
+	d := &Graphs{targets: targets, whole: unsupervised || len(m.Config.Deep) > 1}
 	var (
 		shifter gnn.Shifter
 		row     int
@@ -52,12 +54,46 @@ func NewGraphs(m *gnn.WideDeep, samples []graph.Sample, targets Objective) (*Gra
 // Len returns the number of samples.
 func (d *Graphs) Len() int { return len(d.shifts) }
 
-// PassRows returns the rows of the first sample.
-func (d *Graphs) PassRows() int { return d.shifted[0].Rows }
+// Passes implements Data. Passes are parts of the samples, or, for a model
+// whose only shifts are those of its input, parts of the rows of a sample.
+func (d *Graphs) Passes(samples, rows int) int {
+	each := d.shifted[0].Rows
+	if each <= rows || d.whole {
+		size := max(rows/each, 1)
+		return (samples + size - 1) / size
+	}
+	return samples * ((each + rows - 1) / rows)
+}
 
 // Fill implements Data. Several samples become one block-diagonal pass.
-func (d *Graphs) Fill(p *Pass, samples []int, _ Draw) error {
-	p.Rows = p.Rows[:0]
+func (d *Graphs) Fill(p *Pass, samples []int, k, passes int, _ Draw) error {
+	p.Input, p.Rows = gnn.Input{}, p.Rows[:0]
+	if passes > len(samples) {
+		d.fillPart(p, samples, k, passes/len(samples))
+	} else {
+		lo, hi := part(len(samples), k, passes)
+		p.Share = float64(hi-lo) / float64(len(samples))
+		d.fillWhole(p, samples[lo:hi])
+	}
+	p.Loss = d.targets.Loss(&p.memory, p.Rows)
+	return nil
+}
+
+// fillPart makes p a part of the rows of one sample: pass k of parts per
+// sample.
+func (d *Graphs) fillPart(p *Pass, samples []int, k, parts int) {
+	s := samples[k/parts]
+	z := d.shifted[s]
+	lo, hi := part(z.Rows, k%parts, parts)
+	p.Share = float64(hi-lo) / float64(z.Rows*len(samples))
+	p.Input.Shifted = z.View(lo, 0, hi-lo, z.Cols)
+	for r := lo; r < hi; r++ {
+		p.Rows = append(p.Rows, d.offset[s]+r)
+	}
+}
+
+// fillWhole makes p a pass over whole samples.
+func (d *Graphs) fillWhole(p *Pass, samples []int) {
 	rows := 0
 	for _, s := range samples {
 		for r := range d.shifted[s].Rows {
@@ -65,22 +101,19 @@ func (d *Graphs) Fill(p *Pass, samples []int, _ Draw) error {
 		}
 		rows += d.shifted[s].Rows
 	}
-	p.Input = gnn.Input{}
 	if len(samples) == 1 {
 		s := samples[0]
 		p.Input.Shift, p.Input.Shifted = d.shifts[s], d.shifted[s]
 		if d.shiftT != nil {
 			p.Input.ShiftT = d.shiftT[s]
 		}
-	} else {
-		p.Input.Shifted = d.stack(p, samples, rows)
-		if d.shiftT != nil {
-			p.Input.Shift = diagonal(d.shifts, samples)
-			p.Input.ShiftT = diagonal(d.shiftT, samples)
-		}
+		return
 	}
-	p.Loss = d.targets.Loss(p.Rows)
-	return nil
+	p.Input.Shifted = d.stack(p, samples, rows)
+	if d.shiftT != nil {
+		p.Input.Shift = diagonal(d.shifts, samples)
+		p.Input.ShiftT = diagonal(d.shiftT, samples)
+	}
 }
 
 // stack copies the shifted inputs of the samples below each other.

@@ -7,21 +7,32 @@ import (
 	"github.com/wdgnn/wdgnn/mat"
 )
 
-// Objective makes the loss of a pass. It may reuse memory: the loss is used
-// before Loss is called again.
+// Objective makes the loss of a pass. Any number of goroutines may call it, a
+// Memory each.
 type Objective interface {
 	// Loss returns J for outputs whose row i belongs to target row rows[i].
-	// With R rows read per sample, target row n·R+r is row r of sample n.
-	Loss(rows []int) loss.Loss
+	// With R rows read per sample, target row n·R+r is row r of sample n. The
+	// loss may live in m, which it owns until the next call with m.
+	Loss(m *Memory, rows []int) loss.Loss
 
 	// Rows returns how many target rows there are, or -1 if any number fits.
 	Rows() int
 }
 
+// Memory is what the objectives of this package keep between passes instead of
+// allocating.
+type Memory struct {
+	crossEntropy loss.CrossEntropy
+	mse          loss.MSE
+	smoothL1     loss.SmoothL1
+	hinge        loss.Hinge
+	target       mat.Dense
+	mask         []bool
+}
+
 // Classes asks for the right class at every row: cross-entropy.
 type Classes struct {
 	labels []int32
-	pass   loss.CrossEntropy
 }
 
 // NewClasses returns the objective with one label per target row,
@@ -49,12 +60,13 @@ func NewSampleClasses(labels []int32, rows, classes int) (*Classes, error) {
 func (c *Classes) Rows() int { return len(c.labels) }
 
 // Loss implements Objective.
-func (c *Classes) Loss(rows []int) loss.Loss {
-	c.pass.Labels = c.pass.Labels[:0]
+func (c *Classes) Loss(m *Memory, rows []int) loss.Loss {
+	labels := m.crossEntropy.Labels[:0]
 	for _, r := range rows {
-		c.pass.Labels = append(c.pass.Labels, c.labels[r])
+		labels = append(labels, c.labels[r])
 	}
-	return &c.pass
+	m.crossEntropy.Labels = labels
+	return &m.crossEntropy
 }
 
 // Correct counts the rows of y whose largest score is that of the right
@@ -100,12 +112,6 @@ type Targets struct {
 	criterion Criterion
 	values    mat.Dense
 	mask      []bool
-
-	gathered mat.Dense
-	chosen   []bool
-	mse      loss.MSE
-	smoothL1 loss.SmoothL1
-	hinge    loss.Hinge
 }
 
 // NewTargets returns the objective with one row of values per target row. Mask
@@ -132,29 +138,27 @@ func NewTargets(criterion Criterion, values mat.Dense, mask []bool) (*Targets, e
 func (t *Targets) Rows() int { return t.values.Rows }
 
 // Loss implements Objective.
-func (t *Targets) Loss(rows []int) loss.Loss {
-	t.gathered = t.gathered.Resize(len(rows), t.values.Cols)
-	mat.GatherRows(t.gathered, t.values, rows)
-	t.chosen = t.chosen[:0]
-	for _, r := range rows {
-		if t.mask != nil {
-			t.chosen = append(t.chosen, t.mask[r])
-		}
-	}
+func (t *Targets) Loss(m *Memory, rows []int) loss.Loss {
+	m.target = m.target.Resize(len(rows), t.values.Cols)
+	mat.GatherRows(m.target, t.values, rows)
 	var mask []bool
 	if t.mask != nil {
-		mask = t.chosen
+		m.mask = m.mask[:0]
+		for _, r := range rows {
+			m.mask = append(m.mask, t.mask[r])
+		}
+		mask = m.mask
 	}
 	switch t.criterion {
 	case SmoothL1:
-		t.smoothL1 = loss.SmoothL1{Target: t.gathered, Mask: mask}
-		return &t.smoothL1
+		m.smoothL1 = loss.SmoothL1{Target: m.target, Mask: mask}
+		return &m.smoothL1
 	case Hinge:
-		t.hinge = loss.Hinge{Target: t.gathered, Mask: mask}
-		return &t.hinge
+		m.hinge = loss.Hinge{Target: m.target, Mask: mask}
+		return &m.hinge
 	}
-	t.mse = loss.MSE{Target: t.gathered, Mask: mask}
-	return &t.mse
+	m.mse = loss.MSE{Target: m.target, Mask: mask}
+	return &m.mse
 }
 
 // Unsupervised judges outputs without labels: the paper's J in its general
@@ -162,7 +166,7 @@ func (t *Targets) Loss(rows []int) loss.Loss {
 type Unsupervised struct{ J loss.Loss }
 
 // Loss implements Objective.
-func (u Unsupervised) Loss([]int) loss.Loss { return u.J }
+func (u Unsupervised) Loss(*Memory, []int) loss.Loss { return u.J }
 
 // Rows implements Objective.
 func (u Unsupervised) Rows() int { return -1 }

@@ -81,6 +81,7 @@ func Run(ctx context.Context, m *gnn.WideDeep, job Job) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	defer r.crew.close()
 	err = r.run(ctx)
 	last := r.checkpoint()
 	if r.state.HasBest {
@@ -100,9 +101,7 @@ type runner struct {
 	state Progress
 
 	grad    gnn.Params
-	tape    gnn.Tape
-	pass    Pass
-	y, dy   mat.Dense
+	crew    *crew
 	eval    Evaluator
 	order   []int
 	stopped bool
@@ -124,7 +123,7 @@ func newRunner(m *gnn.WideDeep, job Job) (*runner, error) {
 	r := &runner{
 		job: job, model: m, opt: opt,
 		grad:  gnn.NewParams(m.Config, nil),
-		tape:  gnn.Tape{Engine: job.Engine},
+		crew:  newCrew(m, job.Train, job.Config.passRows(), job.Engine),
 		eval:  Evaluator{Engine: job.Engine, PassRows: job.Config.PassRows},
 		order: make([]int, job.Train.Len()),
 	}
@@ -200,24 +199,9 @@ func (r *runner) epoch(ctx context.Context) error {
 // step takes one optimiser step on the mean loss of the batch.
 func (r *runner) step(batch []int) error {
 	cfg, s, m := &r.job.Config, &r.state, r.model
-	draw := Draw{Seed: cfg.Seed, Restart: s.Restart, Step: s.Steps}
-	clear(r.grad.Flat)
-	j := 0.0
-	size := cfg.samplesPerPass(r.job.Train)
-	for from := 0; from < len(batch); from += size {
-		samples := batch[from:min(from+size, len(batch))]
-		if err := r.job.Train.Fill(&r.pass, samples, draw); err != nil {
-			return err
-		}
-		r.y = r.y.Resize(len(r.pass.Rows), m.Outputs())
-		r.dy = r.dy.Resize(len(r.pass.Rows), m.Outputs())
-		m.Forward(r.y, &r.pass.Input, &r.tape)
-		share := float64(len(samples)) / float64(len(batch))
-		j += float64(share * r.pass.Loss.Eval(r.dy, r.y))
-		if len(samples) < len(batch) {
-			r.job.Engine.Scale(r.dy, float32(share))
-		}
-		m.Backward(&r.grad, mat.Dense{}, r.dy, &r.pass.Input, &r.tape)
+	j, err := r.crew.gradient(r.grad.Flat, batch, Draw{Seed: cfg.Seed, Restart: s.Restart, Step: s.Steps})
+	if err != nil {
+		return err
 	}
 	if cfg.Ridge > 0 {
 		j += loss.Ridge{Strength: float32(cfg.Ridge)}.Eval(r.grad.Flat, m.Params.Flat)

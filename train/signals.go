@@ -114,12 +114,14 @@ func transpose(s *mat.CSR, g *graph.Graph) *mat.CSR {
 // Len returns the number of samples.
 func (d *Signals) Len() int { return d.cfg.Signals.Rows / d.nodes() }
 
-// PassRows returns the rows that one sample adds to a pass.
-func (d *Signals) PassRows() int {
-	if d.layered || d.read == nil {
-		return d.nodes()
+// Passes implements Data: passes are parts of the samples.
+func (d *Signals) Passes(samples, rows int) int {
+	each := d.nodes()
+	if !d.layered && d.read != nil {
+		each = len(d.read.Nodes)
 	}
-	return len(d.read.Nodes)
+	size := max(rows/each, 1)
+	return (samples + size - 1) / size
 }
 
 // Shift returns the shift operator of the whole graph.
@@ -183,7 +185,10 @@ func interleave(dst, src mat.Dense, rows, b int, sample func(s int) int) {
 }
 
 // Fill implements Data.
-func (d *Signals) Fill(p *Pass, samples []int, draw Draw) error {
+func (d *Signals) Fill(p *Pass, samples []int, k, passes int, draw Draw) error {
+	lo, hi := part(len(samples), k, passes)
+	p.Share = float64(hi-lo) / float64(len(samples))
+	samples = samples[lo:hi]
 	var (
 		n, b, r = d.nodes(), len(samples), d.outputs()
 		width   = (d.order + 1) * d.model.In
@@ -223,7 +228,7 @@ func (d *Signals) Fill(p *Pass, samples []int, draw Draw) error {
 			p.Rows = append(p.Rows, s*r+i)
 		}
 	}
-	p.Loss = d.cfg.Targets.Loss(p.Rows)
+	p.Loss = d.cfg.Targets.Loss(&p.memory, p.Rows)
 	return nil
 }
 

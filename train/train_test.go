@@ -135,7 +135,7 @@ func TestTrainingIsDeterministic(t *testing.T) {
 		m := newModel(t, small, 1)
 		j := job(t, m, outage)
 		j.Engine, j.Config.Seed, j.Config.Epochs = e, seed, 3
-		j.Config.BatchSize = 100
+		j.Config.BatchSize, j.Config.PassRows = 100, 100 // 20 passes
 		mustRun(t, m, j)
 		return m.Params.Flat
 	}
@@ -195,11 +195,11 @@ type countdown struct {
 	end  func()
 }
 
-func (c *countdown) Fill(p *train.Pass, samples []int, d train.Draw) error {
+func (c *countdown) Fill(p *train.Pass, samples []int, k, passes int, d train.Draw) error {
 	if c.left--; c.left == 0 {
 		c.end()
 	}
-	return c.Data.Fill(p, samples, d)
+	return c.Data.Fill(p, samples, k, passes, d)
 }
 
 // A run that is cancelled keeps the best parameters so far.
