@@ -15,7 +15,8 @@ import (
 // The models of the paper's three experiments.
 var (
 	sourceLocalization = gnn.Config{In: 1, Features: 32, Outputs: 5, Wide: &gnn.WideConfig{Order: 5}, Deep: []gnn.LayerConfig{
-		{Order: 5, Features: 32}, {Order: 5, Features: 32}}}
+		{Order: 5, Features: 32}, {Order: 5, Features: 32},
+	}}
 	movies   = gnn.Config{In: 1, Features: 64, Outputs: 1, Wide: &gnn.WideConfig{Order: 5}, Deep: []gnn.LayerConfig{{Order: 5, Features: 64}}}
 	flocking = gnn.Config{In: 6, Features: 32, Outputs: 2, Wide: &gnn.WideConfig{Order: 3}, Deep: []gnn.LayerConfig{{Order: 3, Features: 32, Activation: gnn.Tanh}}}
 )
@@ -37,8 +38,10 @@ func newStep(b *testing.B, c gnn.Config, in *gnn.Input, rows int, j loss.Loss, e
 	if err != nil {
 		b.Fatal(err)
 	}
-	return &step{m: m, in: in, j: j, grad: gnn.NewParams(c, nil), tape: gnn.Tape{Engine: e}, opt: opt,
-		y: mat.NewDense(rows, m.Outputs(), nil), dy: mat.NewDense(rows, m.Outputs(), nil)}
+	return &step{
+		m: m, in: in, j: j, grad: gnn.NewParams(c, nil), tape: gnn.Tape{Engine: e}, opt: opt,
+		y: mat.NewDense(rows, m.Outputs(), nil), dy: mat.NewDense(rows, m.Outputs(), nil),
+	}
 }
 
 func (s *step) run() {

@@ -17,15 +17,22 @@ import (
 var architectures = map[string]gnn.Config{
 	"filter": {In: 2, Features: 4, Wide: &gnn.WideConfig{Order: 3}, Outputs: 3},
 	"gnn": {In: 1, Features: 4, Outputs: 2, Deep: []gnn.LayerConfig{
-		{Order: 2, Features: 5, Activation: gnn.Tanh}, {Order: 3, Features: 4, Activation: gnn.ReLU}}},
+		{Order: 2, Features: 5, Activation: gnn.Tanh}, {Order: 3, Features: 4, Activation: gnn.ReLU},
+	}},
 	"wide and deep": {In: 2, Features: 3, Outputs: 2, Wide: &gnn.WideConfig{Order: 1}, Deep: []gnn.LayerConfig{
-		{Order: 3, Features: 5, Activation: gnn.LeakyReLU}, {Order: 2, Features: 3, Activation: gnn.Tanh}}},
+		{Order: 3, Features: 5, Activation: gnn.LeakyReLU}, {Order: 2, Features: 3, Activation: gnn.Tanh},
+	}},
 	"three layers": {In: 1, Features: 3, Outputs: 2, Wide: &gnn.WideConfig{Order: 4}, Deep: []gnn.LayerConfig{
-		{Order: 0, Features: 4, Activation: gnn.Tanh}, {Order: 2, Features: 5, Activation: gnn.Identity}, {Order: 1, Features: 3, Activation: gnn.Tanh}}},
-	"one layer, no bias, no readout": {In: 3, Features: 4, NoBias: true, Wide: &gnn.WideConfig{Order: 2},
-		Deep: []gnn.LayerConfig{{Order: 1, Features: 4, Activation: gnn.Tanh}}},
-	"fixed gains": {In: 1, Features: 4, Outputs: 2, Wide: &gnn.WideConfig{Order: 2}, FixedGains: true, Gains: gnn.Gains{Wide: 0.5, Deep: 2, Bias: 0.1},
-		Deep: []gnn.LayerConfig{{Order: 2, Features: 4, Activation: gnn.Tanh}}},
+		{Order: 0, Features: 4, Activation: gnn.Tanh}, {Order: 2, Features: 5, Activation: gnn.Identity}, {Order: 1, Features: 3, Activation: gnn.Tanh},
+	}},
+	"one layer, no bias, no readout": {
+		In: 3, Features: 4, NoBias: true, Wide: &gnn.WideConfig{Order: 2},
+		Deep: []gnn.LayerConfig{{Order: 1, Features: 4, Activation: gnn.Tanh}},
+	},
+	"fixed gains": {
+		In: 1, Features: 4, Outputs: 2, Wide: &gnn.WideConfig{Order: 2}, FixedGains: true, Gains: gnn.Gains{Wide: 0.5, Deep: 2, Bias: 0.1},
+		Deep: []gnn.LayerConfig{{Order: 2, Features: 4, Activation: gnn.Tanh}},
+	},
 }
 
 // world is a directed weighted graph with a batch of signals on it.

@@ -401,7 +401,8 @@ func TestApplyEqualsForward(t *testing.T) {
 // Outputs and gradients have the same bits for any number of threads.
 func TestThreadsChangeNothing(t *testing.T) {
 	c := gnn.Config{In: 1, Features: 32, Outputs: 5, Wide: &gnn.WideConfig{Order: 5}, Deep: []gnn.LayerConfig{
-		{Order: 5, Features: 32}, {Order: 5, Features: 32}}}
+		{Order: 5, Features: 32}, {Order: 5, Features: 32},
+	}}
 	m := newModel(t, c, 6)
 	s, err := graph.ShiftSpectral.Of(sbm(t))
 	if err != nil {

@@ -78,7 +78,8 @@ func (l localization) data(t testing.TB, m *gnn.WideDeep, outage float64) (*trai
 }
 
 var small = gnn.Config{In: 1, Features: 8, Outputs: communities, Wide: &gnn.WideConfig{Order: 3}, Deep: []gnn.LayerConfig{
-	{Order: 3, Features: 8}, {Order: 3, Features: 8}}}
+	{Order: 3, Features: 8}, {Order: 3, Features: 8},
+}}
 
 func newModel(t testing.TB, c gnn.Config, seed uint64) *gnn.WideDeep {
 	t.Helper()
