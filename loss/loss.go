@@ -52,15 +52,17 @@ func mean(dy, y mat.Dense, carries func(i int) bool, row rowCost) float64 {
 		dy.Zero()
 		return 0
 	}
+	if carrying < y.Rows {
+		dy.Zero() // rows without a loss
+	}
 	share, sum := 1/float64(carrying), 0.0
 	for i := range y.Rows {
+		if !carries(i) {
+			continue
+		}
 		var di []float32
 		if !dy.Empty() {
 			di = dy.Row(i)
-		}
-		if !carries(i) {
-			clear(di)
-			continue
 		}
 		sum += row(i, di, y.Row(i), share)
 	}

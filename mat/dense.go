@@ -87,6 +87,10 @@ func (a Dense) Contiguous() bool { return a.Stride == a.Cols || a.Rows <= 1 || a
 
 // Zero sets every element of a to 0.
 func (a Dense) Zero() {
+	if a.Contiguous() {
+		clear(a.Data)
+		return
+	}
 	for i := range a.Rows {
 		clear(a.Row(i))
 	}

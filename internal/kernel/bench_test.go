@@ -69,6 +69,7 @@ func BenchmarkElementwise(b *testing.B) {
 		"Axpy":          func(s *Set) { s.Axpy(y, 1e-9, x) },
 		"Scale":         func(s *Set) { s.Scale(y, 1) },
 		"Dot":           func(s *Set) { s.Dot(x, y) },
+		"ColumnSums":    func(s *Set) { s.ColumnSums(y[:32], x, 32, n/32, 32) },
 		"Blend":         func(s *Set) { s.Blend(z, 1, x, 2, y, 3) },
 		"LeakyReLU":     func(s *Set) { s.LeakyReLU(z, x, 0) },
 		"LeakyReLUBack": func(s *Set) { s.LeakyReLUBack(z, x, y, 0) },

@@ -31,3 +31,21 @@ func FuzzElementwise(f *testing.F) {
 		}
 	})
 }
+
+// Whatever the numbers, reductions and elementary functions stay inside their
+// operands and within their stated errors.
+func FuzzReductions(f *testing.F) {
+	f.Add(uint64(1), uint8(7), uint8(19), 1.0)
+	f.Fuzz(func(t *testing.T, seed uint64, rows, n uint8, spread float64) {
+		if !(spread >= 0 && spread < 1e6) {
+			return
+		}
+		for _, s := range Sets() {
+			rng := rand.New(rand.NewPCG(seed, 0))
+			checkColumnSums(t, s, rng, 1+int(rows), 1+int(n))
+			checkDot(t, s, rng, int(n))
+			checkSoftmax(t, s, rng, 1+int(n), float32(spread))
+			checkTanh(t, s, rng, int(n), float32(spread))
+		}
+	})
+}

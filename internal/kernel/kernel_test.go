@@ -324,40 +324,50 @@ func TestColumnSums(t *testing.T) {
 	eachSet(t, func(t *testing.T, s *Set) {
 		rng := rand.New(rand.NewPCG(15, 16))
 		for _, n := range sizes[1:] {
-			x, y := newGuarded(rng, 1+rng.IntN(20), n, rng.IntN(3)), line(rng, n)
-			want := append([]float32(nil), y.data...)
-			for i := range x.rows {
-				for j := range want {
-					want[j] += x.at(i, j)
-				}
-			}
-			s.ColumnSums(y.data, x.data, x.stride, x.rows, n)
-			y.checkGuards(t, "ColumnSums")
-			for j, got := range y.data {
-				if !same(got, want[j]) {
-					t.Fatalf("sum of column %d of %d is %v, want %v", j, n, got, want[j])
-				}
-			}
+			checkColumnSums(t, s, rng, 1+rng.IntN(20), n)
 		}
 	})
+}
+
+func checkColumnSums(t *testing.T, s *Set, rng *rand.Rand, rows, n int) {
+	t.Helper()
+	x, y := newGuarded(rng, rows, n, rng.IntN(3)), line(rng, n)
+	want := append([]float32(nil), y.data...)
+	for i := range x.rows {
+		for j := range want {
+			want[j] += x.at(i, j)
+		}
+	}
+	s.ColumnSums(y.data, x.data, x.stride, x.rows, n)
+	y.checkGuards(t, "ColumnSums")
+	for j, got := range y.data {
+		if !same(got, want[j]) {
+			t.Fatalf("sum of column %d of %d is %v, want %v", j, n, got, want[j])
+		}
+	}
 }
 
 func TestDot(t *testing.T) {
 	eachSet(t, func(t *testing.T, s *Set) {
 		rng := rand.New(rand.NewPCG(7, 8))
 		for _, n := range append(sizes, 4096) {
-			x, y := line(rng, n), line(rng, n)
-			want, scale := 0.0, 0.0
-			for i := range n {
-				p := float64(x.data[i]) * float64(y.data[i])
-				want += p
-				scale += math.Abs(p)
-			}
-			if got := float64(s.Dot(x.data, y.data)); math.Abs(got-want) > 1e-6*scale {
-				t.Errorf("Dot of %d values is %v, want %v", n, got, want)
-			}
+			checkDot(t, s, rng, n)
 		}
 	})
+}
+
+func checkDot(t *testing.T, s *Set, rng *rand.Rand, n int) {
+	t.Helper()
+	x, y := line(rng, n), line(rng, n)
+	want, scale := 0.0, 0.0
+	for i := range n {
+		p := float64(x.data[i]) * float64(y.data[i])
+		want += p
+		scale += math.Abs(p)
+	}
+	if got := float64(s.Dot(x.data, y.data)); math.Abs(got-want) > 1e-6*scale {
+		t.Errorf("Dot of %d values is %v, want %v", n, got, want)
+	}
 }
 
 // ulps returns |got - want| in units in the last place of want.
@@ -404,41 +414,61 @@ func TestTanhError(t *testing.T) {
 	})
 }
 
+func checkTanh(t *testing.T, s *Set, rng *rand.Rand, n int, spread float32) {
+	t.Helper()
+	x, y := line(rng, n), line(rng, n)
+	for i := range x.data {
+		x.data[i] *= spread
+	}
+	s.Tanh(y.data, x.data)
+	y.checkGuards(t, "Tanh")
+	for i, got := range y.data {
+		if u := ulps(got, math.Tanh(float64(x.data[i]))); u > TanhULP {
+			t.Fatalf("tanh(%v) = %v is off by %.2f ulp", x.data[i], got, u)
+		}
+	}
+}
+
+// checkSoftmax returns the largest error of an exponential in ulp.
+func checkSoftmax(t *testing.T, s *Set, rng *rand.Rand, n int, spread float32) (worst float64) {
+	t.Helper()
+	x, p := line(rng, n), line(rng, n)
+	largest := float32(math.Inf(-1))
+	for i := range x.data {
+		x.data[i] *= spread
+		largest = max(largest, x.data[i])
+	}
+	gotMax, gotSum := s.Softmax(p.data, x.data)
+	p.checkGuards(t, "Softmax")
+	if gotMax != largest {
+		t.Fatalf("largest of %v is %v", x.data, gotMax)
+	}
+	sum := 0.0
+	for i, v := range x.data {
+		want := math.Exp(float64(v - largest))
+		sum += want
+		if want < 0x1p-126 {
+			want = 0
+		}
+		worst = max(worst, ulps(p.data[i], want))
+	}
+	if math.Abs(float64(gotSum)-sum) > 1e-6*sum {
+		t.Fatalf("sum of %v is %v, want %v", x.data, gotSum, sum)
+	}
+	if worst > ExpULP {
+		t.Errorf("exp is off by %.2f ulp, stated are %d", worst, ExpULP)
+	}
+	return worst
+}
+
 func TestSoftmax(t *testing.T) {
 	eachSet(t, func(t *testing.T, s *Set) {
 		rng := rand.New(rand.NewPCG(9, 10))
 		worst := 0.0
 		for range 3000 {
-			n := 1 + rng.IntN(40)
-			x, p := line(rng, n), line(rng, n)
-			spread := float32(math.Exp(rng.Float64() * 5))
-			largest := float32(math.Inf(-1))
-			for i := range x.data {
-				x.data[i] *= spread
-				largest = max(largest, x.data[i])
-			}
-			gotMax, gotSum := s.Softmax(p.data, x.data)
-			p.checkGuards(t, "Softmax")
-			if gotMax != largest {
-				t.Fatalf("largest of %v is %v", x.data, gotMax)
-			}
-			sum := 0.0
-			for i, v := range x.data {
-				want := math.Exp(float64(v - largest))
-				sum += want
-				if want < 0x1p-126 {
-					want = 0
-				}
-				worst = max(worst, ulps(p.data[i], want))
-			}
-			if math.Abs(float64(gotSum)-sum) > 1e-6*sum {
-				t.Fatalf("sum of %v is %v, want %v", x.data, gotSum, sum)
-			}
+			worst = max(worst, checkSoftmax(t, s, rng, 1+rng.IntN(40), float32(math.Exp(rng.Float64()*5))))
 		}
 		t.Logf("largest error of exp: %.2f ulp", worst)
-		if worst > ExpULP {
-			t.Errorf("exp is off by %.2f ulp, stated are %d", worst, ExpULP)
-		}
 		for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(1))} {
 			for at := range 11 {
 				x := make([]float32, 11)

@@ -106,25 +106,37 @@ func (w *World) Draw(samples int, rng *rand.Rand) (signals mat.Dense, labels []i
 		community, t := rng.IntN(w.Config.Communities), rng.IntN(w.Config.MaxTime)
 		labels[k] = int32(community)
 		for i := range n {
-			signals.Set(k*n+i, 0, pulses[t].At(i, community)+float32(w.Config.Noise*rng.NormFloat64()))
+			signals.Set(k*n+i, 0, float32(pulses[t][community][i]+float64(w.Config.Noise*rng.NormFloat64())))
 		}
 	}
 	return signals, labels
 }
 
-// pulses returns Sᵗ [δ_1 δ_2 …] for every diffusion time t, N×communities.
-func (w *World) pulses() []mat.Dense {
-	n := w.Graph.Nodes()
-	now := mat.NewDense(n, w.Config.Communities, nil)
-	for c, s := range w.Sources {
-		now.Set(s, c, 1)
-	}
-	all := []mat.Dense{now}
-	for len(all) < w.Config.MaxTime {
-		next := mat.NewDense(n, w.Config.Communities, nil)
-		mat.Serial.SpMM(next, w.Shift, now)
-		all = append(all, next)
-		now = next
+// pulses returns [Sᵗ δ_s]_i in float64, by diffusion time t, community of the
+// source s, and node i.
+func (w *World) pulses() [][][]float64 {
+	all := make([][][]float64, w.Config.MaxTime)
+	for t := range all {
+		all[t] = make([][]float64, w.Config.Communities)
+		for c, source := range w.Sources {
+			x := make([]float64, w.Graph.Nodes())
+			if t == 0 {
+				x[source] = 1
+			} else {
+				spread(x, w.Shift, all[t-1][c])
+			}
+			all[t][c] = x
+		}
 	}
 	return all
+}
+
+// spread computes y = S x.
+func spread(y []float64, s *mat.CSR, x []float64) {
+	for i := range y {
+		col, val := s.Row(i)
+		for e, j := range col {
+			y[i] += float64(float64(val[e]) * x[j])
+		}
+	}
 }

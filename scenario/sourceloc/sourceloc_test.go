@@ -55,7 +55,7 @@ func TestSignalsAreDiffusedPulses(t *testing.T) {
 		x.Set(w.Sources[label], 0, 1)
 		found := false
 		for time := 0; time < c.MaxTime && !found; time++ {
-			if slices.Equal(got.Data, x.Data) {
+			if slices.EqualFunc(got.Data, x.Data, func(a, b float32) bool { return math.Abs(float64(a-b)) < 1e-7 }) {
 				found = true
 				seen[time] = true
 			}
