@@ -38,6 +38,9 @@ func NewGraphs(m *gnn.WideDeep, samples []graph.Sample, targets Objective) (*Gra
 			return nil, fmt.Errorf("train: sample %d: a signal of %d×%d on a shift of %d×%d for a model of %d features",
 				i, s.Signal.Rows, s.Signal.Cols, s.Shift.Rows, s.Shift.Cols, m.Config.In)
 		}
+		if err := checkFinite(s.Signal); err != nil {
+			return nil, fmt.Errorf("train: sample %d: %w", i, err)
+		}
 		z := mat.NewDense(s.Signal.Rows, (m.InputOrder()+1)*m.Config.In, nil)
 		shifter.Shift(z, s.Shift, s.Signal)
 		d.shifts = append(d.shifts, s.Shift)

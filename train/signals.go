@@ -3,7 +3,6 @@ package train
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
@@ -87,13 +86,8 @@ func (d *Signals) validate() error {
 	if d.cfg.Signals.Cols != d.model.In {
 		complain("signals have %d features, the model reads %d", d.cfg.Signals.Cols, d.model.In)
 	}
-	for i := range d.cfg.Signals.Rows {
-		for j, v := range d.cfg.Signals.Row(i) {
-			if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
-				complain("row %d of the signals, feature %d, is %v", i, j, v)
-				return errors.Join(errs...)
-			}
-		}
+	if err := checkFinite(d.cfg.Signals); err != nil {
+		complain("signals: %w", err)
 	}
 	if d.cfg.Targets == nil {
 		complain("signals need an objective")
@@ -102,6 +96,18 @@ func (d *Signals) validate() error {
 		complain("outage probability %v, want 0 ≤ p < 1", p)
 	}
 	return errors.Join(errs...)
+}
+
+// checkFinite reports the first value that is not a finite number.
+func checkFinite(x mat.Dense) error {
+	for i := range x.Rows {
+		for j, v := range x.Row(i) {
+			if bad(float64(v)) {
+				return fmt.Errorf("row %d, feature %d is %v", i, j, v)
+			}
+		}
+	}
+	return nil
 }
 
 func transpose(s *mat.CSR, g *graph.Graph) *mat.CSR {

@@ -486,7 +486,7 @@ func TestMistakesAreErrors(t *testing.T) {
 		"need a graph":            data(func(c *train.SignalsConfig) { c.Graph = nil }),
 		"not a number of samples": data(func(c *train.SignalsConfig) { c.Signals = l.signals.View(0, 0, 17, 1) }),
 		"2 features, the model":   data(func(c *train.SignalsConfig) { c.Signals = mat.NewDense(180, 2, nil) }),
-		"row 3 of the signals":    data(func(c *train.SignalsConfig) { c.Signals = nan }),
+		"signals: row 3, feature 0":    data(func(c *train.SignalsConfig) { c.Signals = nan }),
 		"need an objective":       data(func(c *train.SignalsConfig) { c.Targets = nil }),
 		"outage probability 1":    data(func(c *train.SignalsConfig) { c.OutageProb = 1 }),
 		"node 18 to read":         data(func(c *train.SignalsConfig) { c.Read = []int{18} }),

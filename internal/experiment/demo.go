@@ -23,6 +23,9 @@ type Demo struct {
 	Seed    uint64 // root of every random stream
 	Threads int    // see mat.NewEngine
 
+	Signals int // for training; 0 means 10,000
+	Epochs  int // of training; 0 means 40
+
 	// Subgraphs is the number of random subgraphs behind each accuracy; 0
 	// means 20.
 	Subgraphs int
@@ -61,13 +64,24 @@ type OutageMean struct {
 	Subgraphs  int     `json:"subgraphs"`
 }
 
-const (
-	demoTrain, demoValid, demoTest = 10000, 1000, 1000
-	demoEpochs                     = 40
-)
+const demoValid, demoTest = 1000, 1000 // signals
+
+func (d Demo) withDefaults() Demo {
+	if d.Signals == 0 {
+		d.Signals = 10000
+	}
+	if d.Epochs == 0 {
+		d.Epochs = 40
+	}
+	if d.Subgraphs == 0 {
+		d.Subgraphs = 20
+	}
+	return d
+}
 
 // Run runs the demo.
 func (d Demo) Run(ctx context.Context) (*DemoResult, error) {
+	d = d.withDefaults()
 	world, err := sourceloc.New(sourceloc.Default(), random.Stream(d.Seed, "world"))
 	if err != nil {
 		return nil, err
@@ -84,7 +98,7 @@ func (d Demo) Run(ctx context.Context) (*DemoResult, error) {
 	defer engine.Close()
 	result := &DemoResult{Seed: d.Seed, Setup: DemoSetup{
 		Nodes: world.Graph.Nodes(), Edges: world.Graph.Edges(), Detectors: len(world.Detectors),
-		Parameters: len(model.Params.Flat), Signals: demoTrain, Epochs: demoEpochs, Model: model.Config,
+		Parameters: len(model.Params.Flat), Signals: d.Signals, Epochs: d.Epochs, Model: model.Config,
 	}}
 	if d.OnStart != nil {
 		d.OnStart(result.Setup)
@@ -103,7 +117,7 @@ func (d Demo) Run(ctx context.Context) (*DemoResult, error) {
 }
 
 func (d Demo) train(ctx context.Context, model *gnn.WideDeep, world *sourceloc.World, engine *mat.Engine) (restarts int, err error) {
-	data, _, err := detection(model, world, world.Graph, demoTrain, random.Stream(d.Seed, "train"))
+	data, _, err := detection(model, world, world.Graph, d.Signals, random.Stream(d.Seed, "train"))
 	if err != nil {
 		return 0, err
 	}
@@ -113,7 +127,7 @@ func (d Demo) train(ctx context.Context, model *gnn.WideDeep, world *sourceloc.W
 	}
 	ev := train.Evaluator{Engine: engine}
 	result, err := train.Run(ctx, model, train.Job{
-		Config: train.Config{Epochs: demoEpochs, BatchSize: 50, Seed: d.Seed, Adam: optim.AdamConfig{StepSize: 5e-3}},
+		Config: train.Config{Epochs: d.Epochs, BatchSize: 50, Seed: d.Seed, Adam: optim.AdamConfig{StepSize: 5e-3}},
 		Train:  data, Valid: valid, Engine: engine,
 		Score: func(ctx context.Context, m *gnn.WideDeep) (float64, error) {
 			accuracy, err := ev.Accuracy(ctx, m, valid, classes, d.Seed)
@@ -133,9 +147,6 @@ func (d Demo) train(ctx context.Context, model *gnn.WideDeep, world *sourceloc.W
 // probability p. The same random numbers serve every p.
 func (d Demo) test(ctx context.Context, model *gnn.WideDeep, world *sourceloc.World, engine *mat.Engine, p float64) (OutageMean, error) {
 	row := OutageMean{OutageProb: p, Subgraphs: d.Subgraphs}
-	if row.Subgraphs == 0 {
-		row.Subgraphs = 20
-	}
 	if p == 0 {
 		row.Subgraphs = 1
 	}

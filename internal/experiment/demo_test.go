@@ -12,11 +12,8 @@ import (
 // The demo learns, forgets nothing it should know, and loses accuracy as links
 // are lost.
 func TestDemo(t *testing.T) {
-	if testing.Short() {
-		t.Skip("TestDemo trains a network for several seconds: run without -short")
-	}
 	epochs := 0
-	demo := experiment.Demo{Seed: 17, Subgraphs: 4, OnEpoch: func(train.Epoch) { epochs++ }}
+	demo := experiment.Demo{Seed: 17, Signals: 1000, Epochs: 15, Subgraphs: 4, OnEpoch: func(train.Epoch) { epochs++ }}
 	r, err := demo.Run(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +32,7 @@ func TestDemo(t *testing.T) {
 
 func TestDemoStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	demo := experiment.Demo{Seed: 1, OnEpoch: func(train.Epoch) { cancel() }}
+	demo := experiment.Demo{Seed: 1, Signals: 200, OnEpoch: func(train.Epoch) { cancel() }}
 	if _, err := demo.Run(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v, want context.Canceled", err)
 	}
