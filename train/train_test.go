@@ -483,20 +483,20 @@ func TestMistakesAreErrors(t *testing.T) {
 		return err
 	}
 	for want, err := range map[string]error{
-		"need a graph":            data(func(c *train.SignalsConfig) { c.Graph = nil }),
-		"not a number of samples": data(func(c *train.SignalsConfig) { c.Signals = l.signals.View(0, 0, 17, 1) }),
-		"2 features, the model":   data(func(c *train.SignalsConfig) { c.Signals = mat.NewDense(180, 2, nil) }),
-		"signals: row 3, feature 0":    data(func(c *train.SignalsConfig) { c.Signals = nan }),
-		"need an objective":       data(func(c *train.SignalsConfig) { c.Targets = nil }),
-		"outage probability 1":    data(func(c *train.SignalsConfig) { c.OutageProb = 1 }),
-		"node 18 to read":         data(func(c *train.SignalsConfig) { c.Read = []int{18} }),
-		"30 target rows for 10":   data(func(c *train.SignalsConfig) { c.Read = []int{1, 2} }),
-		"no training samples":     run(train.Job{Config: train.Config{Epochs: 1, BatchSize: 1}}),
-		"epochs is 0":             run(train.Job{Train: d}),
-		"batch_size is -1":        run(train.Job{Train: d, Config: train.Config{Epochs: 1, BatchSize: -1}}),
-		"clip_norm is NaN":        run(train.Job{Train: d, Config: train.Config{Epochs: 1, BatchSize: 1, ClipNorm: math.NaN()}}),
-		"choose one":              run(train.Job{Train: d, Config: train.Config{Epochs: 1, BatchSize: 1, Adam: optim.AdamConfig{StepSize: 1}, SGD: &optim.SGDConfig{}}}),
-		"written by another":      run(train.Job{Train: d, Config: train.Config{Epochs: 1, BatchSize: 1}, Resume: &train.Checkpoint{}}),
+		"need a graph":              data(func(c *train.SignalsConfig) { c.Graph = nil }),
+		"not a number of samples":   data(func(c *train.SignalsConfig) { c.Signals = l.signals.View(0, 0, 17, 1) }),
+		"2 features, the model":     data(func(c *train.SignalsConfig) { c.Signals = mat.NewDense(180, 2, nil) }),
+		"signals: row 3, feature 0": data(func(c *train.SignalsConfig) { c.Signals = nan }),
+		"need an objective":         data(func(c *train.SignalsConfig) { c.Targets = nil }),
+		"outage probability 1":      data(func(c *train.SignalsConfig) { c.OutageProb = 1 }),
+		"node 18 to read":           data(func(c *train.SignalsConfig) { c.Read = []int{18} }),
+		"30 target rows for 10":     data(func(c *train.SignalsConfig) { c.Read = []int{1, 2} }),
+		"no training samples":       run(train.Job{Config: train.Config{Epochs: 1, BatchSize: 1}}),
+		"epochs is 0":               run(train.Job{Train: d}),
+		"batch_size is -1":          run(train.Job{Train: d, Config: train.Config{Epochs: 1, BatchSize: -1}}),
+		"clip_norm is NaN":          run(train.Job{Train: d, Config: train.Config{Epochs: 1, BatchSize: 1, ClipNorm: math.NaN()}}),
+		"choose one":                run(train.Job{Train: d, Config: train.Config{Epochs: 1, BatchSize: 1, Adam: optim.AdamConfig{StepSize: 1}, SGD: &optim.SGDConfig{}}}),
+		"written by another":        run(train.Job{Train: d, Config: train.Config{Epochs: 1, BatchSize: 1}, Resume: &train.Checkpoint{}}),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error is %v, want one about %q", err, want)
