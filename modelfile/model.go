@@ -1,0 +1,55 @@
+package modelfile
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/mat"
+)
+
+// Model is what a model file holds.
+type Model struct {
+	Network *gnn.WideDeep
+	Meta    Meta
+
+	// Extra holds further tensors by name: "online." and anything for what an
+	// online learner keeps ("online.whiten.left"), "node.", a node and anything
+	// for what belongs to one node ("node.7.wide.tap.0"). Names are dot-separated
+	// words of a-z, 0-9, "_" and "-". A tensor that is called like one of
+	// Network's own behind its node has that tensor's shape. Nil means none.
+	Extra map[string]mat.Dense
+}
+
+// Meta describes where a model comes from and how it must be run.
+type Meta struct {
+	Shift   graph.Shift // operator that S is made with
+	Delayed bool        // filters are delayed, eq. (24): the graph changes at every step
+	Task    string      // "classify" or "regress"; free text otherwise
+	Nodes   []int       // nodes that the loss read in training; nil means all
+	Seed    uint64      // root of the random streams of the training run
+	Version string      // of the program that wrote the file
+}
+
+// Save writes m to the file at path, whole or not at all; see WriteFile.
+func Save(path string, m *Model) error {
+	if err := WriteFile(path, func(w io.Writer) error { return Encode(w, m) }); err != nil {
+		return fmt.Errorf("modelfile: save model: %w", err)
+	}
+	return nil
+}
+
+// Load reads the model in the file at path.
+func Load(path string) (*Model, error) {
+	f, size, err := open(path)
+	if err != nil {
+		return nil, fmt.Errorf("modelfile: load model: %w", err)
+	}
+	defer f.Close()
+	m, err := Decode(f, size)
+	if err != nil {
+		return nil, fmt.Errorf("modelfile: load model %s: %w", path, err)
+	}
+	return m, nil
+}

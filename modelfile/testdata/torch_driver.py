@@ -1,0 +1,60 @@
+"""Runs python/wdgnn_torch.py for the Go test of this package.
+
+Usage:  torch_driver.py CASES.json
+
+The file holds the path of wdgnn_torch.py's folder and a list of cases, each with
+a model, a graph and signals. For every case the model is loaded, its outputs are
+computed with a dense and with a sparse shift, and it is saved back. Outputs are
+printed as JSON. A case without a model builds one and saves it.
+"""
+
+import json
+import sys
+
+with open(sys.argv[1], encoding="utf-8") as f:
+    job = json.load(f)
+sys.path.insert(0, job["python"])
+
+import torch  # noqa: E402
+
+import wdgnn_torch  # noqa: E402
+
+
+def values(t):
+    return [float(v) for v in t.detach().reshape(-1)]
+
+
+answers = []
+for case in job["cases"]:
+    if not case["model"]:
+        torch.manual_seed(1)
+        model = wdgnn_torch.WideDeep(
+            case["config"], shift="spectral", task="regress", nodes=[2, 0], seed=2**64 - 1,
+            extra={"online.w": torch.arange(6.0).reshape(2, 3)})
+    else:
+        model = wdgnn_torch.load(case["model"])
+    answer = {"meta": model.meta, "names": list(wdgnn_torch.named_tensors(model))}
+    shifts = [torch.tensor(s) for s in case["shifts"]]
+    signals = torch.tensor(case["signals"])
+    with torch.no_grad():
+        if case["delayed"]:
+            answer["dense"] = values(model.forward_delayed(shifts, signals))
+            answer["sparse"] = values(model.forward_delayed([s.to_sparse() for s in shifts], list(signals)))
+        else:
+            answer["dense"] = values(model(shifts[0], signals))
+            answer["sparse"] = values(model(shifts[0].to_sparse(), signals))
+            one_by_one = torch.stack([model(shifts[0].to_sparse(), x) for x in signals])
+            assert torch.allclose(one_by_one, model(shifts[0], signals), rtol=1e-5, atol=1e-6)
+    answer["shift"] = {kind: values(wdgnn_torch.shift(torch.tensor(case["adjacency"]), kind)) for kind in wdgnn_torch.SHIFTS}
+    wdgnn_torch.save(model, case["saved"])
+    print(wdgnn_torch.summary(model), file=sys.stderr)
+    answers.append(answer)
+
+refused = []
+for path in job["broken"]:
+    try:
+        wdgnn_torch.load(path)
+        refused.append("")
+    except ValueError as err:
+        refused.append(str(err))
+json.dump({"answers": answers, "refused": refused}, sys.stdout)
