@@ -30,8 +30,9 @@ func NewGraphs(m *gnn.WideDeep, samples []graph.Sample, targets Objective) (*Gra
 	_, unsupervised := targets.(Unsupervised)
 	d := &Graphs{targets: targets, whole: unsupervised || len(m.Config.Deep) > 1}
 	var (
-		shifter gnn.Shifter
-		row     int
+		shifter    gnn.Shifter
+		row        int
+		transposes = map[*mat.CSR]*mat.CSR{} // samples may share a graph
 	)
 	for i, s := range samples {
 		if s.Signal.Rows != s.Shift.Rows || s.Shift.Rows != s.Shift.Cols || s.Signal.Cols != m.Config.In {
@@ -48,7 +49,10 @@ func NewGraphs(m *gnn.WideDeep, samples []graph.Sample, targets Objective) (*Gra
 		d.offset = append(d.offset, row)
 		row += z.Rows
 		if len(m.Config.Deep) > 1 {
-			d.shiftT = append(d.shiftT, s.Shift.T())
+			if transposes[s.Shift] == nil {
+				transposes[s.Shift] = s.Shift.T()
+			}
+			d.shiftT = append(d.shiftT, transposes[s.Shift])
 		}
 	}
 	return d, checkRows(targets, len(samples), row)

@@ -4,11 +4,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -23,6 +25,7 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -44,11 +47,24 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(stderr, "wdgnn: interrupted")
-		return exitFailure
+	default:
+		fmt.Fprintf(stderr, "wdgnn: %v\n", err)
 	}
-	fmt.Fprintf(stderr, "wdgnn: %v\n", err)
+	var help helpful
+	if errors.As(err, &help) {
+		fmt.Fprintf(stderr, "Try: %s\n", help.try)
+	}
 	return exitFailure
 }
+
+// helpful is a failure with a line that helps.
+type helpful struct {
+	err error
+	try string
+}
+
+func (e helpful) Error() string { return e.err.Error() }
+func (e helpful) Unwrap() error { return e.err }
 
 // usageError is a mistake on the command line.
 type usageError struct {
@@ -65,7 +81,10 @@ func newRoot() *cobra.Command {
 		Short: "Graph neural networks that keep learning inside the network they run on",
 		Long: `wdgnn trains and runs wide and deep graph neural networks: a linear graph
 filter and a deep graph neural network, added. Both are trained offline.`,
-		Example:       "  wdgnn demo            train one, drop links, see what is lost",
+		Example: `  wdgnn demo                            train one, drop links, see what is lost
+  wdgnn init first                      write a configuration and data to begin with
+  wdgnn train first/config.yaml         train on them
+  wdgnn inspect first/run/model.safetensors`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -77,8 +96,42 @@ filter and a deep graph neural network, added. Both are trained offline.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{cmd.CommandPath(), err} })
-	root.AddCommand((&DemoCommand{}).command())
+	root.AddCommand(
+		(&DemoCommand{}).command(),
+		(&InitCommand{}).command(),
+		(&TrainCommand{}).command(),
+		(&PredictCommand{}).command(),
+		(&EvalCommand{}).command(),
+		(&InspectCommand{}).command(),
+		(&BenchCommand{}).command(),
+		(&VersionCommand{}).command(),
+	)
 	return root
+}
+
+// arguments asks for as many positional arguments as there are names.
+func arguments(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != len(names) {
+			return usageError{cmd.CommandPath(), fmt.Errorf("%s wants %s, got %d arguments", cmd.CommandPath(), strings.Join(names, " "), len(args))}
+		}
+		return nil
+	}
+}
+
+// during says which command failed, unless err begins with that already.
+func during(command string, err error) error {
+	if err == nil || strings.HasPrefix(err.Error(), command+": ") {
+		return err
+	}
+	return fmt.Errorf("%s: %w", command, err)
+}
+
+// writeJSON prints v as one JSON object.
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
 }
 
 // noArguments refuses positional arguments.

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -28,6 +30,14 @@ func TestUsage(t *testing.T) {
 		{"demo --seed minus", exitUsage, "invalid argument"},
 		{"demo now", exitUsage, "takes no arguments"},
 		{"demo --subgraphs 0", exitUsage, "want at least 1"},
+		{"init -h", exitOK, "wdgnn init first && wdgnn train first/config.yaml"},
+		{"train -h", exitOK, "--resume"},
+		{"predict -h", exitOK, "--nodes trained"},
+		{"eval -h", exitOK, "--on valid"},
+		{"inspect -h", exitOK, "jq .gains"},
+		{"train", exitUsage, "wants CONFIG.yaml"},
+		{"train --resume --force c.yaml", exitUsage, "choose one"},
+		{"eval model", exitUsage, "wants MODEL CONFIG.yaml, got 1"},
 	} {
 		code, stdout, stderr := exec(context.Background(), strings.Fields(c.args)...)
 		got := stderr
@@ -49,5 +59,24 @@ func TestInterrupt(t *testing.T) {
 	code, _, stderr := exec(ctx, "demo")
 	if code != exitFailure || !strings.Contains(stderr, "wdgnn: interrupted") {
 		t.Errorf("exit code %d and %q, want %d and word of the interruption", code, stderr, exitFailure)
+	}
+}
+
+// An interrupted run fails, keeps what it has and says how to go on.
+func TestInterruptTrain(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d")
+	if code, _, stderr := exec(context.Background(), "init", dir); code != exitOK {
+		t.Fatal(stderr)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	code, _, stderr := exec(ctx, "train", filepath.Join(dir, "config.yaml"))
+	if code != exitFailure || !strings.Contains(stderr, "wdgnn: interrupted\nTry: wdgnn train ") {
+		t.Errorf("exit code %d and %q, want %d and how to resume", code, stderr, exitFailure)
+	}
+	for _, name := range []string{"model.safetensors", "checkpoint.json"} {
+		if _, err := os.Stat(filepath.Join(dir, "run", name)); err != nil {
+			t.Error(err)
+		}
 	}
 }

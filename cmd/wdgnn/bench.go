@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	process "os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wdgnn/wdgnn/internal/perf"
+	"github.com/wdgnn/wdgnn/mat"
+)
+
+// BenchCommand times the tasks by which wdgnn is compared with other
+// libraries.
+type BenchCommand struct {
+	Stdout, Stderr io.Writer
+
+	// Self is the command line that starts this program again; nil means the
+	// running executable.
+	Self []string
+
+	json    bool
+	tasks   []string
+	threads int
+	seconds float64
+	kernel  string
+}
+
+func (c *BenchCommand) command() *cobra.Command {
+	var list strings.Builder
+	for _, t := range perf.Tasks() {
+		fmt.Fprintf(&list, "  %-35s%s\n", t.Name, t.Doc)
+	}
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Time training steps, inference and products on this machine",
+		Long: `Runs each task again and again for some seconds, after a warm-up, and reports
+the best and the mean time of one run. Training steps are whole ones: forward,
+loss, backward, Adam. The folder bench of the source compares the same tasks
+with PyTorch.
+
+Tasks:
+` + strings.TrimRight(list.String(), "\n"),
+		Example: `  wdgnn bench
+  wdgnn bench --tasks gemm_2500_192_32,movie_train_step --seconds 5
+  wdgnn bench --kernel portable --threads 2
+  wdgnn bench --json | jq -r '[.task, .best_s] | @tsv'`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			return c.Run(cmd.Context())
+		},
+	}
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object per task and line")
+	cmd.Flags().StringSliceVar(&c.tasks, "tasks", nil, "tasks to run, separated by commas (default all)")
+	cmd.Flags().IntVar(&c.threads, "threads", 1, "threads to compute on, -1 for all")
+	cmd.Flags().Float64Var(&c.seconds, "seconds", 2, "time to spend on each task, at least three runs")
+	cmd.Flags().StringVar(&c.kernel, "kernel", "", "kernel set: avx2 or portable (default the fastest)")
+	return cmd
+}
+
+// Run times the tasks and prints what it finds.
+func (c *BenchCommand) Run(ctx context.Context) error {
+	tasks, err := c.check()
+	if err != nil {
+		return usageError{"wdgnn bench", err}
+	}
+	if c.kernel != "" && c.kernel != mat.Kernels() {
+		if c.kernel == kernelPortable {
+			return c.again(ctx)
+		}
+		return fmt.Errorf("bench: the kernel set %s is not available: this processor lacks AVX2 or FMA, or the program was built or started without it%s\nTry: wdgnn bench --kernel %s",
+			c.kernel, godebug(os.Getenv("GODEBUG")), kernelPortable)
+	}
+	engine := mat.NewEngine(c.threads)
+	defer engine.Close()
+	if !c.json {
+		fmt.Fprintf(c.Stdout, "%s kernels, threads: %d, %s/%s, %s\n\n", mat.Kernels(), engine.Threads(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+		fmt.Fprintf(c.Stdout, "%-34s %10s %10s %9s\n", "task", "best", "mean", "runs")
+	}
+	for _, t := range tasks {
+		if t.Missing != "" && len(c.tasks) == 0 {
+			fmt.Fprintf(c.Stderr, "%s: %s\n", t.Name, t.Missing)
+			continue
+		}
+		if err := c.time(ctx, t, engine); err != nil {
+			return fmt.Errorf("bench: %s: %w", t.Name, err)
+		}
+	}
+	return nil
+}
+
+const (
+	kernelAVX2     = "avx2"
+	kernelPortable = "portable"
+)
+
+// check returns the tasks that were asked for, or what is wrong with the
+// command line.
+func (c *BenchCommand) check() ([]perf.Task, error) {
+	var bad []error
+	if !(c.seconds > 0) || math.IsInf(c.seconds, 1) {
+		bad = append(bad, fmt.Errorf("--seconds is %v, want a positive number", c.seconds))
+	}
+	if c.threads == 0 || c.threads < -1 {
+		bad = append(bad, fmt.Errorf("--threads is %d, want at least 1, or -1 for all", c.threads))
+	}
+	if c.kernel != "" && c.kernel != kernelAVX2 && c.kernel != kernelPortable {
+		bad = append(bad, fmt.Errorf("--kernel is %q, want %s or %s", c.kernel, kernelAVX2, kernelPortable))
+	}
+	all := perf.Tasks()
+	if len(c.tasks) == 0 {
+		return all, errors.Join(bad...)
+	}
+	var tasks []perf.Task
+	for _, name := range c.tasks {
+		t, ok := perf.Find(strings.TrimSpace(name))
+		if !ok {
+			var known []string
+			for _, t := range all {
+				known = append(known, t.Name)
+			}
+			bad = append(bad, fmt.Errorf("no task is called %q; there are %s", name, strings.Join(known, ", ")))
+		}
+		tasks = append(tasks, t)
+	}
+	return tasks, errors.Join(bad...)
+}
+
+// time measures one task and prints the result.
+func (c *BenchCommand) time(ctx context.Context, t perf.Task, engine *mat.Engine) error {
+	debug.FreeOSMemory() // what earlier tasks used is not this one's
+	resetPeakMemory()
+	run, extra, err := t.New(perf.Env{Engine: engine, Seed: 1})
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	timing, err := perf.Measure(ctx, run, c.seconds, func() float64 { return time.Since(start).Seconds() })
+	if err != nil {
+		return err
+	}
+	result := map[string]any{
+		"task": t.Name, "best_s": timing.Best, "mean_s": timing.Mean, "runs": timing.Runs,
+		"threads": engine.Threads(), "kernels": mat.Kernels(), "go": runtime.Version(),
+	}
+	maps.Copy(result, extra)
+	if t.Flops > 0 {
+		result["gflops"] = t.Flops / timing.Best / 1e9
+	}
+	if bytes, ok := peakMemory(); ok {
+		result["max_rss_bytes"] = bytes
+	}
+	if c.json {
+		return json.NewEncoder(c.Stdout).Encode(result)
+	}
+	_, err = fmt.Fprintf(c.Stdout, "%-34s %10s %10s %9d%s\n", t.Name, shortTime(timing.Best), shortTime(timing.Mean), timing.Runs, benchRemarks(t, result))
+	return err
+}
+
+// benchRemarks is what a person may want to know of a result beside its time.
+func benchRemarks(t perf.Task, result map[string]any) string {
+	var s string
+	if rate, ok := result["gflops"].(float64); ok {
+		s += fmt.Sprintf("   %.0f GFLOP/s", rate)
+	}
+	if bytes, ok := result["max_rss_bytes"].(int64); ok && t.WantedBytes > 0 {
+		s += fmt.Sprintf("   %.0f MB resident", float64(bytes)/1e6)
+	}
+	return s
+}
+
+// again runs this command line in a process whose assembly is off. Kernels are
+// chosen when a program starts.
+func (c *BenchCommand) again(ctx context.Context) error {
+	const off = "cpu.avx2=off"
+	settings := os.Getenv("GODEBUG")
+	if slices.Contains(strings.Split(settings, ","), off) {
+		return fmt.Errorf("bench: GODEBUG is %q and the kernel set is %s all the same", settings, mat.Kernels())
+	}
+	if settings != "" {
+		settings += ","
+	}
+	self := c.Self
+	if self == nil {
+		path, err := os.Executable()
+		if err != nil {
+			return fmt.Errorf("bench: --kernel %s: %w", c.kernel, err)
+		}
+		self = []string{path}
+	}
+	args := slices.Concat(self[1:], []string{
+		"bench", "--kernel", c.kernel,
+		"--threads", strconv.Itoa(c.threads), "--seconds", strconv.FormatFloat(c.seconds, 'g', -1, 64),
+	})
+	if c.json {
+		args = append(args, "--json")
+	}
+	if len(c.tasks) > 0 {
+		args = append(args, "--tasks", strings.Join(c.tasks, ","))
+	}
+	child := process.CommandContext(ctx, self[0], args...)
+	child.Env = append(os.Environ(), "GODEBUG="+settings+off)
+	child.Stdout, child.Stderr = c.Stdout, c.Stderr
+	if err := child.Run(); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("bench: --kernel %s: %s: %w", c.kernel, filepath.Base(self[0]), err)
+	}
+	return nil
+}
+
+// resetPeakMemory makes peakMemory count from now on, where the system can.
+func resetPeakMemory() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
+
+// peakMemory returns the largest resident memory of this process, if the system
+// tells.
+func peakMemory() (bytes int64, ok bool) {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, false
+	}
+	for line := range strings.Lines(string(status)) {
+		if rest, found := strings.CutPrefix(line, "VmHWM:"); found {
+			kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
+			return kib * 1024, err == nil
+		}
+	}
+	return 0, false
+}
+
+// shortTime writes a time in seconds with three digits.
+func shortTime(s float64) string {
+	unit := "s"
+	switch {
+	case s < 1e-3:
+		s, unit = s*1e6, "µs"
+	case s < 1:
+		s, unit = s*1e3, "ms"
+	}
+	digits := max(0, 2-int(math.Floor(math.Log10(max(s, 0.01)))))
+	return strconv.FormatFloat(s, 'f', digits, 64) + " " + unit
+}
+
+// godebug says what GODEBUG is, if it is anything.
+func godebug(settings string) string {
+	if settings == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (GODEBUG is %q)", settings)
+}

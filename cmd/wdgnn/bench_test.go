@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/mat"
+)
+
+// benchLine is what the comparison with peers reads.
+type benchLine struct {
+	Task    string  `json:"task"`
+	Best    float64 `json:"best_s"`
+	Mean    float64 `json:"mean_s"`
+	Runs    int     `json:"runs"`
+	Threads int     `json:"threads"`
+	Kernels string  `json:"kernels"`
+	Gflops  float64 `json:"gflops"`
+}
+
+func benchLines(t *testing.T, text string) []benchLine {
+	t.Helper()
+	var lines []benchLine
+	for text := range strings.Lines(text) {
+		var l benchLine
+		if err := json.Unmarshal([]byte(text), &l); err != nil {
+			t.Fatalf("line %q: %v", text, err)
+		}
+		if !(0 < l.Best && l.Best <= l.Mean) || l.Runs < 3 {
+			t.Errorf("%s: best %v s, mean %v s, %d runs", l.Task, l.Best, l.Mean, l.Runs)
+		}
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+func TestBenchJSON(t *testing.T) {
+	code, stdout, stderr := exec(context.Background(), "bench", "--json", "--seconds", "0.01", "--threads", "2",
+		"--tasks", "movie_train_step_pruned,gemm_2500_192_32")
+	if code != exitOK {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	lines := benchLines(t, stdout)
+	if len(lines) != 2 || lines[0].Task != "movie_train_step_pruned" || lines[1].Task != "gemm_2500_192_32" {
+		t.Fatalf("got %+v, want the two tasks in the order given", lines)
+	}
+	for _, l := range lines {
+		if l.Threads != 2 || l.Kernels != mat.Kernels() {
+			t.Errorf("%s: %d threads and kernels %s, want 2 and %s", l.Task, l.Threads, l.Kernels, mat.Kernels())
+		}
+	}
+	if lines[1].Gflops <= 0 {
+		t.Errorf("gflops %v, want a positive number", lines[1].Gflops)
+	}
+}
+
+func TestBenchTable(t *testing.T) {
+	code, stdout, stderr := exec(context.Background(), "bench", "--seconds", "0.01", "--tasks", "movie_train_step_pruned")
+	if code != exitOK || !strings.Contains(stdout, mat.Kernels()+" kernels") || !strings.Contains(stdout, "\nmovie_train_step_pruned ") {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+}
+
+func TestBenchErrors(t *testing.T) {
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"--tasks gem", exitUsage, `no task is called "gem"; there are gemm_2500_192_32, `},
+		{"--seconds 0", exitUsage, "--seconds is 0, want a positive number"},
+		{"--seconds NaN", exitUsage, "--seconds is NaN"},
+		{"--threads 0", exitUsage, "--threads is 0, want at least 1"},
+		{"--kernel sse", exitUsage, `--kernel is "sse", want avx2 or portable`},
+		{"now", exitUsage, "takes no arguments"},
+		{"--tasks sourceloc_online_central_step", exitFailure, "sourceloc_online_central_step: comes with online learning"},
+		{"--tasks sourceloc_online_distributed_step", exitFailure, "comes with online learning"},
+	} {
+		code, _, stderr := exec(context.Background(), append([]string{"bench"}, strings.Fields(c.args)...)...)
+		if code != c.code || !strings.Contains(stderr, c.want) {
+			t.Errorf("wdgnn bench %s: exit code %d and %q, want %d and %q", c.args, code, stderr, c.code, c.want)
+		}
+	}
+}
+
+func TestBenchInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	code, _, stderr := exec(ctx, "bench", "--tasks", "movie_train_step_pruned")
+	if code != exitFailure || !strings.Contains(stderr, "wdgnn: interrupted") {
+		t.Errorf("exit code %d and %q, want %d and word of the interruption", code, stderr, exitFailure)
+	}
+}
+
+// The kernel set that was asked for is the one in use, or there is an error.
+func TestBenchKernel(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	c := &BenchCommand{
+		Stdout: &stdout, Stderr: &stderr,
+		Self: []string{os.Args[0], "-test.run=^TestBenchChild$", "--"},
+		json: true, tasks: []string{"movie_train_step_pruned"}, threads: 1, seconds: 0.01, kernel: kernelPortable,
+	}
+	t.Setenv("WDGNN_BENCH_CHILD", "1")
+	if err := c.Run(context.Background()); err != nil {
+		t.Fatalf("%v: %s", err, &stderr)
+	}
+	if lines := benchLines(t, stdout.String()); len(lines) != 1 || lines[0].Kernels != kernelPortable {
+		t.Errorf("got %+v, want one line of portable kernels", lines)
+	}
+	c.kernel = kernelAVX2
+	if err := c.Run(context.Background()); (err == nil) != (mat.Kernels() == kernelAVX2) {
+		t.Errorf("--kernel avx2 on a machine with kernels %s: error %v", mat.Kernels(), err)
+	} else if err != nil && !strings.Contains(err.Error(), "Try: wdgnn bench --kernel portable") {
+		t.Errorf("error %q does not say what to try", err)
+	}
+}
+
+// TestBenchChild is no test: it is the program that TestBenchKernel starts.
+func TestBenchChild(t *testing.T) {
+	if os.Getenv("WDGNN_BENCH_CHILD") == "" {
+		t.Skip("for TestBenchKernel")
+	}
+	args := os.Args[slices.Index(os.Args, "--")+1:]
+	os.Exit(run(context.Background(), args, os.Stdout, os.Stderr))
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wdgnn/wdgnn/internal/experiment"
+)
+
+// EvalCommand scores a model on the data of a configuration.
+type EvalCommand struct {
+	Stdout io.Writer
+
+	model, config string // paths
+	part          string
+	json          bool
+}
+
+func (c *EvalCommand) command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "eval MODEL CONFIG.yaml",
+		Short: "Score a model on the data of a configuration",
+		Long: `Runs a model on the test samples of a configuration, which its split or its
+files set aside, and prints loss and accuracy.`,
+		Example: `  wdgnn eval first/run/model.safetensors first/config.yaml
+  wdgnn eval first/run/model.safetensors first/config.yaml --on valid --json`,
+		Args: arguments("MODEL", "CONFIG.yaml"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c.Stdout, c.model, c.config = cmd.OutOrStdout(), args[0], args[1]
+			return c.Run(cmd.Context())
+		},
+	}
+	cmd.Flags().StringVar(&c.part, "on", "test", "samples to score: train, valid or test")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print the score as one JSON object")
+	_ = cmd.RegisterFlagCompletionFunc("on", cobra.FixedCompletions([]string{"train", "valid", "test"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// Run scores the model.
+func (c *EvalCommand) Run(ctx context.Context) error {
+	if c.part != "train" && c.part != "valid" && c.part != "test" {
+		return usageError{"wdgnn eval", fmt.Errorf("--on is %q, want train, valid or test", c.part)}
+	}
+	m, err := loadModel(c.model)
+	if err != nil {
+		return during("eval", err)
+	}
+	cfg, err := loadConfig(c.config)
+	if err != nil {
+		return during("eval", err)
+	}
+	score, err := experiment.Evaluate(ctx, m, cfg, c.part)
+	if err != nil {
+		return helpful{during("eval", err), fmt.Sprintf("wdgnn inspect %s, which says what the model reads", c.model)}
+	}
+	if c.json {
+		return writeJSON(c.Stdout, score)
+	}
+	_, err = fmt.Fprintf(c.Stdout, "%s  %s\n", c.part, score)
+	return err
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/modelfile"
+)
+
+//go:embed template
+var templates embed.FS
+
+// tasks are those that init knows; some of them by name only.
+var tasks = append([]string{"classify", "regress", "sourceloc"}, config.Later...)
+
+// InitCommand writes a configuration and data to begin with.
+type InitCommand struct {
+	Stdout io.Writer
+
+	dir   string
+	task  string
+	force bool
+}
+
+func (c *InitCommand) command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "init DIR",
+		Short: "Write a configuration, and data to begin with",
+		Long: `Makes a folder with a commented config.yaml. For your own data (classify,
+regress) it adds a small example set that trains in seconds: a graph of 50 nodes
+(graph.csv), signals and targets (.npy). Put your files in their place.`,
+		Example: `  wdgnn init first && wdgnn train first/config.yaml
+  wdgnn init --task regress values
+  wdgnn init --task sourceloc paper`,
+		Args: arguments("DIR"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c.Stdout, c.dir = cmd.OutOrStdout(), args[0]
+			return c.Run()
+		},
+	}
+	cmd.Flags().StringVar(&c.task, "task", "classify", "classify or regress for your own data, or a scenario: sourceloc, flocking, movies")
+	cmd.Flags().BoolVar(&c.force, "force", false, "overwrite files that are there")
+	_ = cmd.RegisterFlagCompletionFunc("task", cobra.FixedCompletions(tasks, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// Run writes the files.
+func (c *InitCommand) Run() error {
+	switch {
+	case slices.Contains(config.Later, c.task):
+		return helpful{fmt.Errorf("init: this build does not have the scenario %s yet", c.task), "wdgnn init --task sourceloc " + c.dir}
+	case !slices.Contains(tasks, c.task):
+		return usageError{"wdgnn init", fmt.Errorf("--task is %q, want one of %q", c.task, tasks)}
+	}
+	files, err := c.files()
+	if err != nil {
+		return during("init", err)
+	}
+	for _, f := range files {
+		if _, err := os.Lstat(f.path); err == nil && !c.force {
+			return helpful{fmt.Errorf("init: %s exists already", f.path), "another folder, or --force to overwrite"}
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return helpful{during("init", err), "a folder that you may write to"}
+		}
+	}
+	if err := os.MkdirAll(c.dir, 0o755); err != nil {
+		return helpful{during("init", err), "a folder that you may write to"}
+	}
+	w := &lines{w: c.Stdout}
+	for _, f := range files {
+		if err := f.write(f.path); err != nil {
+			return during("init", err)
+		}
+		w.printf("wrote %s\n", f.path)
+	}
+	w.printf("Try: wdgnn train %s\n", files[0].path)
+	return w.err
+}
+
+// file is something to write.
+type file struct {
+	path  string
+	write func(path string) error
+}
+
+// files lists what the task needs, the configuration first.
+func (c *InitCommand) files() ([]file, error) {
+	text, err := templates.ReadFile("template/" + c.task + ".yaml")
+	if err != nil {
+		return nil, err
+	}
+	files := []file{{filepath.Join(c.dir, "config.yaml"), content(text)}}
+	if c.task == "sourceloc" {
+		return files, nil
+	}
+	set, err := experiment.NewExampleSet(config.Task(c.task))
+	if err != nil {
+		return nil, err
+	}
+	return append(files,
+		file{filepath.Join(c.dir, "graph.csv"), content([]byte(set.Graph))},
+		file{filepath.Join(c.dir, "signals.npy"), func(path string) error {
+			return modelfile.SaveArray(path, set.SignalsShape, set.Signals)
+		}},
+		file{filepath.Join(c.dir, "targets.npy"), func(path string) error {
+			return modelfile.SaveArray(path, set.TargetsShape, set.Targets)
+		}},
+	), nil
+}
+
+// content writes text, whole or not at all.
+func content(text []byte) func(path string) error {
+	return func(path string) error {
+		return modelfile.WriteFile(path, func(w io.Writer) error {
+			_, err := w.Write(text)
+			return err
+		})
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wdgnn/wdgnn/internal/experiment"
+)
+
+// InspectCommand says what is in a model file.
+type InspectCommand struct {
+	Stdout io.Writer
+
+	model string // path
+	json  bool
+}
+
+func (c *InspectCommand) command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "inspect MODEL",
+		Short: "Say what is in a model file: architecture, counts, gains, norms",
+		Example: `  wdgnn inspect first/run/model.safetensors
+  wdgnn inspect first/run/model.safetensors --json | jq .gains`,
+		Args: arguments("MODEL"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c.Stdout, c.model = cmd.OutOrStdout(), args[0]
+			return c.Run()
+		},
+	}
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+// Run describes the model.
+func (c *InspectCommand) Run() error {
+	m, err := loadModel(c.model)
+	if err != nil {
+		return during("inspect", err)
+	}
+	in := experiment.Inspect(m)
+	if c.json {
+		return writeJSON(c.Stdout, in)
+	}
+	return c.print(in)
+}
+
+func (c *InspectCommand) print(in *experiment.Inspection) error {
+	w, a := &lines{w: c.Stdout}, in.Architecture
+	w.printf("features   %d in, %d inside, %d out\n", a.In, a.Features, in.Outputs)
+	if a.Wide != nil {
+		w.printf("wide       order %d: %d parameters\n", a.Wide.Order, in.Wide)
+	}
+	for l, layer := range a.Deep {
+		w.printf("deep %-5d order %d, %d features, %s\n", l+1, layer.Order, layer.Features, layer.Activation)
+	}
+	if len(a.Deep) > 0 {
+		w.printf("deep       %d parameters\n", in.Deep)
+	}
+	if a.Outputs > 0 {
+		w.printf("readout    %d parameters\n", in.Readout)
+	}
+	w.printf("in all     %d parameters\n", in.Parameters)
+	if len(in.Gains) == 3 {
+		w.printf("gains      wide %.4g, deep %.4g, bias %.4g\n", in.Gains[0], in.Gains[1], in.Gains[2])
+	}
+	kind := ""
+	if in.Meta.Delayed {
+		kind = ", delayed: one hop takes one step"
+	}
+	w.printf("shift      %s%s\n", in.Meta.Shift, kind)
+	w.printf("task       %s\n", in.Meta.Task)
+	nodes := "all"
+	if in.Meta.Nodes != nil {
+		nodes = strings.Trim(fmt.Sprint(in.Meta.Nodes), "[]")
+	}
+	w.printf("read       %s\n", nodes)
+	w.printf("seed       %d\nversion    %s\n\n", in.Meta.Seed, in.Meta.Version)
+	w.printf("%-20s %9s %9s %10s %10s\n", "tensor", "shape", "numbers", "norm", "largest")
+	for _, t := range append(in.Tensors, in.Extra...) {
+		w.printf("%-20s %9s %9d %10.4g %10.4g\n", t.Name, fmt.Sprintf("%d×%d", t.Shape[0], t.Shape[1]), t.Count, t.Norm, t.Largest)
+	}
+	return w.err
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/train"
+)
+
+// lines prints until the first error, which it keeps.
+type lines struct {
+	w   io.Writer
+	err error
+}
+
+func (l *lines) printf(format string, args ...any) {
+	if l.err == nil {
+		_, l.err = fmt.Fprintf(l.w, format, args...)
+	}
+}
+
+// describeGraph says what a dataset lives on.
+func describeGraph(d *experiment.Dataset) string {
+	if d.Delayed() {
+		return fmt.Sprintf("%d nodes, %d edges in %d steps", d.Nodes, d.Edges, d.Steps)
+	}
+	return fmt.Sprintf("%d nodes, %d edges", d.Nodes, d.Edges)
+}
+
+// keepUntil says which lines of metrics.jsonl belong to a run that stands at p.
+func keepUntil(p train.Progress) func(line []byte) bool {
+	return func(line []byte) bool {
+		var m metrics
+		if json.Unmarshal(line, &m) != nil {
+			return false
+		}
+		return m.Restart < p.Restart || m.Restart == p.Restart && m.Index <= p.Epoch
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/wdgnn/wdgnn/train"
+)
+
+// progress shows how training goes: one line that changes on a terminal, about
+// twenty plain lines elsewhere.
+type progress struct {
+	out      io.Writer
+	terminal bool
+	epochs   int    // planned
+	score    string // what validation compares: "accuracy" or "loss"
+	began    time.Time
+	shown    time.Time
+	done     int  // epochs since it began
+	open     bool // the terminal's line has not ended
+}
+
+const (
+	plainLines = 20
+	redraw     = 100 * time.Millisecond
+)
+
+func newProgress(out io.Writer, epochs int, score string) *progress {
+	p := &progress{out: out, epochs: epochs, score: score, began: time.Now()}
+	if f, ok := out.(*os.File); ok {
+		info, err := f.Stat()
+		p.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
+	}
+	return p
+}
+
+// epoch reports one.
+func (p *progress) epoch(e train.Epoch) {
+	p.done++
+	last := e.Index == p.epochs || e.Restarts
+	if p.terminal && (last || time.Since(p.shown) >= redraw) {
+		p.shown = time.Now()
+		fmt.Fprintf(p.out, "\r\x1b[K%s", p.line(e))
+		p.open = true
+	} else if every := (p.epochs + plainLines - 1) / plainLines; !p.terminal && (last || e.Index == 1 || e.Index%every == 0) {
+		fmt.Fprintln(p.out, p.line(e))
+	}
+	if e.Restarts {
+		p.end()
+		fmt.Fprintln(p.out, "every unit of the deep part is dead: starting anew from other values")
+	}
+}
+
+func (p *progress) line(e train.Epoch) string {
+	spent := time.Since(p.began)
+	left := time.Duration(float64(spent) / float64(p.done) * float64(p.epochs-e.Index))
+	text := fmt.Sprintf("epoch %*d/%d  loss %.4f", len(fmt.Sprint(p.epochs)), e.Index, p.epochs, e.Loss)
+	switch {
+	case e.Scored && p.score == "accuracy":
+		text += fmt.Sprintf("  validation accuracy %5.1f %%  best %5.1f %%", 100*(1-e.Score), 100*(1-e.Best))
+	case e.Scored:
+		text += fmt.Sprintf("  validation loss %.4f  best %.4f", e.Score, e.Best)
+	}
+	return text + fmt.Sprintf("  %s, %s left", brief(spent), brief(left))
+}
+
+// end ends the terminal's line.
+func (p *progress) end() {
+	if p.open {
+		fmt.Fprintln(p.out)
+		p.open = false
+	}
+}
+
+// brief rounds a duration for reading.
+func brief(d time.Duration) time.Duration {
+	switch {
+	case d < 10*time.Second:
+		return d.Round(10 * time.Millisecond)
+	case d < 10*time.Minute:
+		return d.Round(time.Second)
+	}
+	return d.Round(time.Minute)
+}

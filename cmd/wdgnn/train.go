@@ -1,0 +1,296 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/rundir"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/train"
+)
+
+// TrainCommand trains a model as a configuration says.
+type TrainCommand struct {
+	Stdout, Stderr io.Writer
+
+	config string // path
+	resume bool
+	force  bool
+	quiet  bool
+	json   bool
+}
+
+func (c *TrainCommand) command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "train CONFIG.yaml",
+		Short: "Train a model on your own data or a built-in scenario",
+		Long: `Reads a configuration, trains, and leaves a run in the folder that the
+configuration calls out:
+
+  model.safetensors   the parameters that did best in validation
+  result.json         scores, counts, seed, version
+  metrics.jsonl       one line per epoch
+  checkpoint.json     where to resume
+  config.yaml         the configuration, with paths as seen from there
+
+Ctrl-C stops and keeps what was done. doc/config.md lists every key.`,
+		Example: `  wdgnn init first && wdgnn train first/config.yaml
+  wdgnn train first/config.yaml --resume        after Ctrl-C, or with more epochs
+  wdgnn train first/config.yaml --force --json | jq .test.accuracy`,
+		Args: arguments("CONFIG.yaml"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c.Stdout, c.Stderr, c.config = cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0]
+			return c.Run(cmd.Context())
+		},
+	}
+	cmd.Flags().BoolVar(&c.resume, "resume", false, "continue the run that is in the folder; it ends as if it had not been interrupted")
+	cmd.Flags().BoolVar(&c.force, "force", false, "replace the run that is in the folder")
+	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "show no progress")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print the result as one JSON object")
+	return cmd
+}
+
+// checkpoint is the content of checkpoint.json.
+type checkpoint struct {
+	Config  string            `json:"config"` // fingerprints of what the run computes
+	Data    string            `json:"data"`
+	Seconds float64           `json:"seconds"` // of training so far
+	State   *train.Checkpoint `json:"state"`
+}
+
+// metrics is one line of metrics.jsonl.
+type metrics struct {
+	train.Epoch
+	Seconds float64 `json:"seconds"`
+}
+
+// Run trains.
+func (c *TrainCommand) Run(ctx context.Context) error {
+	if c.resume && c.force {
+		return usageError{"wdgnn train", errors.New("--resume continues a run, --force replaces it: choose one")}
+	}
+	cfg, err := loadConfig(c.config)
+	if err != nil {
+		return during("train", err)
+	}
+	t, err := experiment.NewTraining(cfg)
+	if err != nil {
+		return helpful{during("train", err), "wdgnn init DIR, which writes files of the right form to compare with"}
+	}
+	defer t.Close()
+	r := &trainRun{TrainCommand: c, t: t, cfg: cfg, now: checkpoint{Config: cfg.Fingerprint(), Data: t.Data.Digest()}}
+	defer r.close()
+	done, err := r.open()
+	if err != nil || done {
+		return err
+	}
+	return r.run(ctx)
+}
+
+// loadConfig reads a configuration for a command.
+func loadConfig(path string) (*config.Config, error) {
+	cfg, err := config.Load(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, helpful{err, "wdgnn init DIR, which writes a configuration and data to begin with"}
+	case err != nil:
+		return nil, helpful{err, "doc/config.md, which lists every key, or wdgnn init DIR for a configuration that works"}
+	}
+	return cfg, nil
+}
+
+// trainRun is a TrainCommand while it runs.
+type trainRun struct {
+	*TrainCommand
+	t     *experiment.Training
+	cfg   *config.Config
+	dir   *rundir.Dir
+	now   checkpoint // State is where to resume; nil at the start
+	saved time.Time
+	began time.Time
+}
+
+func (r *trainRun) close() {
+	if r.dir != nil {
+		r.dir.Close()
+	}
+}
+
+// open prepares the run's folder. It returns true if the run is to be resumed
+// and has nothing left to do.
+func (r *trainRun) open() (done bool, err error) {
+	out := r.cfg.Abs(r.cfg.Out)
+	if r.resume {
+		return r.reopen(out)
+	}
+	r.dir, err = rundir.Create(out, r.force)
+	switch {
+	case errors.Is(err, rundir.ErrInUse):
+		return false, helpful{
+			during("train", err),
+			fmt.Sprintf("wdgnn train %s --resume to continue it, --force to replace it, or another out: in the configuration", r.config),
+		}
+	case err != nil:
+		return false, helpful{during("train", err), "another out: in the configuration, a folder that you may write to"}
+	}
+	return false, r.copyConfig(out)
+}
+
+func (r *trainRun) copyConfig(out string) error {
+	text, err := config.Relocate(r.config, out)
+	if err != nil {
+		return during("train", err)
+	}
+	if err := r.dir.Write(rundir.ConfigName, text); err != nil {
+		return during("train", err)
+	}
+	return nil
+}
+
+// reopen continues with the folder of an earlier run.
+func (r *trainRun) reopen(out string) (done bool, err error) {
+	fresh := helpful{try: fmt.Sprintf("wdgnn train %s to begin, with --force if there is a run already", r.config)}
+	if r.dir, err = rundir.Open(out); err != nil {
+		fresh.err = during("train", err)
+		return false, fresh
+	}
+	var was checkpoint
+	if err := r.dir.ReadJSON(rundir.CheckpointName, &was); err != nil {
+		fresh.err = fmt.Errorf("train: resume: %w", err)
+		return false, fresh
+	}
+	switch {
+	case was.State == nil:
+		fresh.err = fmt.Errorf("train: resume: %s holds no state", r.dir.Path(rundir.CheckpointName))
+	case was.Config != r.now.Config:
+		fresh.err = fmt.Errorf("train: resume: the run in %s began with another configuration; only epochs, threads and paths may change", out)
+	case was.Data != r.now.Data:
+		fresh.err = fmt.Errorf("train: resume: the run in %s began with other data", out)
+	}
+	if fresh.err != nil {
+		return false, fresh
+	}
+	r.now = was
+	if r.dir.Finished() {
+		var result experiment.TrainingResult
+		if err := r.dir.ReadJSON(rundir.ResultName, &result); err != nil {
+			return false, fmt.Errorf("train: resume: %w", err)
+		}
+		if result.Stopped || was.State.Progress.Epoch >= r.cfg.Train.Epochs {
+			fmt.Fprintf(r.Stderr, "this run has ended after %d epochs; it has nothing left to do\n", result.Epochs)
+			return true, r.print(&result)
+		}
+		if err := os.Remove(r.dir.Path(rundir.ResultName)); err != nil {
+			return false, fmt.Errorf("train: resume: %w", err)
+		}
+	}
+	if err := r.dir.Trim(keepUntil(was.State.Progress)); err != nil {
+		return false, fmt.Errorf("train: resume: %w", err)
+	}
+	return false, r.copyConfig(out)
+}
+
+// run trains from where the run stands and writes what comes out.
+func (r *trainRun) run(ctx context.Context) error {
+	d := r.t.Data
+	if !r.quiet {
+		fmt.Fprintf(r.Stderr, "%s; %d parameters; samples: %d to train on, %d to validate, %d to test\n",
+			describeGraph(d), len(r.t.Model.Params.Flat), d.Train.Samples, d.Valid.Samples, d.Test.Samples)
+		if r.now.State != nil {
+			fmt.Fprintf(r.Stderr, "resuming after epoch %d\n", r.now.State.Progress.Epoch)
+		}
+		if d.Valid.Samples == 0 {
+			fmt.Fprintln(r.Stderr, "nothing to validate on: the last parameters will be kept")
+		}
+	}
+	before := r.now.Seconds
+	r.began, r.saved = time.Now(), time.Now()
+	show := newProgress(r.Stderr, r.cfg.Train.Epochs, r.cfg.Select())
+	trained, err := r.t.Run(ctx, r.now.State, func(e train.Epoch) error {
+		r.now.Seconds = before + time.Since(r.began).Seconds()
+		if !r.quiet {
+			show.epoch(e)
+		}
+		return r.afterEpoch(e)
+	})
+	show.end()
+	r.now.Seconds = before + time.Since(r.began).Seconds()
+	if trained.Last == nil { // it did not begin
+		return during("train", err)
+	}
+	r.now.State = trained.Last
+	if saveErr := r.save(); saveErr != nil {
+		return helpful{during("train", errors.Join(saveErr, err)), "another out: in the configuration, with room to write to"}
+	}
+	var result *experiment.TrainingResult
+	if err == nil {
+		result, err = r.t.Report(ctx, trained, version())
+	}
+	if err != nil {
+		return r.stopped(trained, err)
+	}
+	result.Seconds = r.now.Seconds
+	if err := r.dir.WriteJSON(rundir.ResultName, result); err != nil {
+		return during("train", err)
+	}
+	return r.print(result)
+}
+
+// saveEvery is how often a checkpoint is written.
+const saveEvery = 2 * time.Second
+
+func (r *trainRun) afterEpoch(e train.Epoch) error {
+	if err := r.dir.Append(metrics{e, r.now.Seconds}); err != nil {
+		return err
+	}
+	if time.Since(r.saved) < saveEvery {
+		return nil
+	}
+	r.now.State, r.saved = e.Checkpoint(), time.Now()
+	return r.dir.WriteCompact(rundir.CheckpointName, r.now)
+}
+
+// save writes the best model so far and the checkpoint. If one fails the other
+// is still tried.
+func (r *trainRun) save() error {
+	return errors.Join(
+		modelfile.Save(r.dir.Path(rundir.ModelName), r.t.File(version())),
+		r.dir.WriteCompact(rundir.CheckpointName, r.now),
+	)
+}
+
+// stopped says what is left after training ended early, and what to do.
+func (r *trainRun) stopped(trained train.Result, err error) error {
+	fmt.Fprintf(r.Stderr, "stopped after %d epochs; the best model so far is in %s\n", trained.Epochs, r.dir.Path(rundir.ModelName))
+	try := fmt.Sprintf("wdgnn train %s --resume", r.config)
+	if errors.Is(err, train.ErrDiverged) {
+		try = "a smaller train.adam.step_size, or train.clip_norm: 1, and --force"
+	}
+	return helpful{during("train", err), try}
+}
+
+func (r *trainRun) print(result *experiment.TrainingResult) error {
+	if r.json {
+		return writeJSON(r.Stdout, result)
+	}
+	w := &lines{w: r.Stdout}
+	w.printf("trained %d epochs in %s\n", result.Epochs, brief(time.Duration(result.Seconds*float64(time.Second))))
+	w.printf("train  %s\n", result.Train)
+	if result.Valid != nil {
+		w.printf("valid  %s\n", result.Valid)
+	}
+	if result.Test != nil {
+		w.printf("test   %s\n", result.Test)
+	}
+	w.printf("model  %s\n", r.dir.Path(rundir.ModelName))
+	return w.err
+}

@@ -1,0 +1,344 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"path/filepath"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
+)
+
+// Config is one run of `wdgnn train`. It names either data or a scenario.
+type Config struct {
+	// The root of every random stream: starting values, the order of samples,
+	// the split, lost links. One seed gives one result.
+	Seed uint64 `yaml:"seed" example:"7"`
+
+	// Threads to compute on, -1 for one per processor. They do not change the
+	// result.
+	Threads int `yaml:"threads" example:"-1"`
+
+	// The folder that the run is written to. It is made if it does not exist.
+	Out Path `yaml:"out" example:"runs/first"`
+
+	// Your own data, in files. Leave it out for a scenario.
+	Data *Data `yaml:"data,omitempty"`
+
+	// A built-in world instead of data. This build has `sourceloc`: detectors
+	// are to say in which community of a network a pulse started.
+	Scenario string `yaml:"scenario,omitempty" default:"none" example:"sourceloc"`
+
+	// Settings of the scenario `sourceloc`.
+	Sourceloc *Sourceloc `yaml:"sourceloc,omitempty"`
+
+	// The architecture. The number of inputs and outputs follows from the data.
+	Model Model `yaml:"model"`
+
+	// How to train.
+	Train Train `yaml:"train"`
+
+	dir string // where relative paths begin
+}
+
+// Path names a file or folder. A relative one begins at the folder of the
+// configuration.
+type Path string
+
+// Data names files. Arrays are NumPy `.npy` files, or members of `.npz` files
+// as in `all.npz:signals`; N is the number of nodes, F that of features.
+type Data struct {
+	// The graph: an edge list `.csv` or `.tsv` with columns
+	// `src,dst[,weight][,time]`, or a SciPy sparse `.npz`. With a time column
+	// the graph changes at every step, signals are trajectories, and filters
+	// are delayed: one hop takes one step.
+	Graph Path `yaml:"graph" default:"required" example:"graph.csv"`
+
+	// Whether links have a direction: `src` is heard by `dst`.
+	Directed bool `yaml:"directed" example:"true"`
+
+	// The number of nodes N; 0 takes it from the signals.
+	Nodes int `yaml:"nodes" example:"50"`
+
+	// The shift operator: `adjacency`, `spectral`, `symmetric`, `laplacian`,
+	// `normalized-laplacian` or `row-stochastic`.
+	Shift graph.Shift `yaml:"shift" example:"symmetric"`
+
+	// What the nodes observe: samples×N×F, or samples×N for one feature. On a
+	// graph with a time column of T steps: samples×T×N×F, or T×N×F for one
+	// trajectory.
+	Signals Path `yaml:"signals" default:"required" example:"signals.npy"`
+
+	// What the model is to say. For `classify` a class from 0, or -1 for none:
+	// one per sample, or samples×N, or samples×R for the R nodes that are
+	// read. For `regress` values: samples×N×C or samples×R×C, where C may be
+	// left out if it is 1. On a graph with a time column the T steps come
+	// after the samples: samples×T×N×C.
+	Targets Path `yaml:"targets" default:"required" example:"targets.npy"`
+
+	// The nodes whose outputs are read, counted from 0. Only their outputs
+	// are computed and judged.
+	Read []int `yaml:"read,omitempty,flow" default:"all nodes" example:"[3, 17, 29]"`
+
+	// What is asked of the nodes: `classify` or `regress`.
+	Task Task `yaml:"task" default:"required" example:"classify"`
+
+	// The number of classes; 0 means one more than the largest label. For
+	// `classify` only.
+	Classes int `yaml:"classes" example:"5"`
+
+	// The loss of `regress`: `mse`, `smooth-l1`, or `hinge` for targets of 1
+	// and -1. For `classify` it is the cross-entropy.
+	Loss string `yaml:"loss,omitempty" default:"mse" example:"smooth-l1"`
+
+	// Which targets of `regress` are known: numbers other than 0 where they
+	// are, one per row of the targets: samples×N or samples×R. The other rows
+	// are not judged.
+	Mask Path `yaml:"mask,omitempty" default:"all known" example:"known.npy"`
+
+	// How samples are set aside for validation and test. Validation chooses
+	// the parameters that are kept; the test is run once, at the end.
+	Split Split `yaml:"split"`
+
+	// Validation samples in files of their own, instead of a split.
+	Valid *Files `yaml:"valid,omitempty"`
+
+	// Test samples in files of their own, instead of a split.
+	Test *Files `yaml:"test,omitempty"`
+}
+
+// Split sets samples aside.
+type Split struct {
+	// The share of samples to validate on, rounded down to whole samples.
+	Valid float64 `yaml:"valid" example:"0.2"`
+
+	// The share of samples to test on, rounded down to whole samples.
+	Test float64 `yaml:"test" example:"0.2"`
+
+	// Whether the last samples of the file are set aside, first those for
+	// validation, then those for the test. Otherwise they are drawn at random.
+	InOrder bool `yaml:"in_order" example:"true"`
+}
+
+// Files are samples for validation or test.
+type Files struct {
+	// Signals, shaped as those of the training data.
+	Signals Path `yaml:"signals" default:"required" example:"test_signals.npy"`
+
+	// Targets, shaped as those of the training data.
+	Targets Path `yaml:"targets" default:"required" example:"test_targets.npy"`
+
+	// Which targets are known, as for the training data.
+	Mask Path `yaml:"mask,omitempty" default:"all known" example:"test_known.npy"`
+}
+
+// Sourceloc is the source localization experiment of the paper, Section 6.1.
+type Sourceloc struct {
+	// Communities of the network; each has one source and one detector.
+	Communities int `yaml:"communities" example:"5"`
+
+	// Nodes per community.
+	Members int `yaml:"members" example:"10"`
+
+	// The probability of a link inside a community.
+	Intra float64 `yaml:"intra" example:"0.8"`
+
+	// The probability of a link between communities.
+	Inter float64 `yaml:"inter" example:"0.2"`
+
+	// A pulse spreads for 0 to `max_time`-1 steps.
+	MaxTime int `yaml:"max_time" example:"5"`
+
+	// The standard deviation of the noise at each node.
+	Noise float64 `yaml:"noise" example:"0.004"`
+
+	// Signals to train on.
+	TrainSamples int `yaml:"train_samples" example:"10000"`
+
+	// Signals to validate on.
+	ValidSamples int `yaml:"valid_samples" example:"1000"`
+
+	// Signals to test on.
+	TestSamples int `yaml:"test_samples" example:"1000"`
+}
+
+// Model is the architecture: a wide part, a deep part, or both, and a readout
+// at every node.
+type Model struct {
+	// Features that both parts give, before the readout; 0 means those of the
+	// last layer of the deep part.
+	Features int `yaml:"features" example:"32"`
+
+	// The wide part, a linear graph filter. Leave it out for a GNN alone.
+	Wide *Wide `yaml:"wide,omitempty"`
+
+	// The layers of the deep part, first to last. Leave it out for a graph
+	// filter alone.
+	Deep []Layer `yaml:"deep,omitempty"`
+
+	// Whether there is no readout: the outputs are the features themselves.
+	NoReadout bool `yaml:"no_readout" example:"true"`
+
+	// Whether filters and readout have no biases.
+	NoBias bool `yaml:"no_bias" example:"true"`
+
+	// Whether the gains, which weigh the wide against the deep part, keep
+	// their starting values.
+	FixedGains bool `yaml:"fixed_gains" example:"true"`
+
+	// Starting values of the gains. For models with both parts.
+	Gains *Gains `yaml:"gains,omitempty"`
+}
+
+// Wide is the wide part.
+type Wide struct {
+	// How many hops the filter reaches, K: it has K+1 taps.
+	Order int `yaml:"order" example:"5"`
+
+	// Whether the taps start at 0 instead of random values.
+	StartZero bool `yaml:"start_zero" example:"true"`
+}
+
+// Layer is one layer of the deep part.
+type Layer struct {
+	// How many hops the filters of the layer reach.
+	Order int `yaml:"order" example:"5"`
+
+	// Features that the layer gives.
+	Features int `yaml:"features" default:"required" example:"32"`
+
+	// The nonlinearity: `relu`, `tanh`, `leaky-relu` or `identity`.
+	Activation gnn.Activation `yaml:"activation" example:"tanh"`
+}
+
+// Gains weigh the parts: outputs are wide·A + deep·Φ + bias.
+type Gains struct {
+	// The gain of the wide part.
+	Wide float32 `yaml:"wide" example:"1"`
+
+	// The gain of the deep part.
+	Deep float32 `yaml:"deep" example:"1"`
+
+	// What is added to the sum of both.
+	Bias float32 `yaml:"bias" example:"0"`
+}
+
+// Train says how to train.
+type Train struct {
+	// Passes over the training samples. A finished run can be continued with
+	// more.
+	Epochs int `yaml:"epochs" example:"100"`
+
+	// Samples per step.
+	BatchSize int `yaml:"batch_size" example:"50"`
+
+	// The optimiser Adam, the default.
+	Adam *Adam `yaml:"adam,omitempty"`
+
+	// Stochastic gradient descent instead of Adam.
+	SGD *SGD `yaml:"sgd,omitempty"`
+
+	// Gradients longer than this are shortened to it; 0 never.
+	ClipNorm float64 `yaml:"clip_norm" example:"1"`
+
+	// The weight λ of (λ/2)‖θ‖², added to the loss.
+	Ridge float64 `yaml:"ridge" example:"1e-4"`
+
+	// What validation compares: `accuracy`, for `classify`, or `loss`.
+	Select string `yaml:"select,omitempty" default:"accuracy for classify, loss for regress" example:"loss"`
+
+	// Steps between validations; 0 means once per epoch.
+	ValidateEvery int `yaml:"validate_every" example:"100"`
+
+	// Validations without a better score after which training ends; 0 never.
+	Patience int `yaml:"patience" example:"10"`
+
+	// How often training may begin anew because every unit of the deep part
+	// died in the first epochs; 0 means 3, -1 never.
+	Restarts int `yaml:"restarts" example:"5"`
+
+	// The probability that a link is missing, drawn anew for every batch: the
+	// model learns to live with lost links.
+	OutageProb float64 `yaml:"outage_prob" example:"0.1"`
+
+	// About how many rows, nodes times samples, run through the model at once;
+	// 0 means 1024.
+	PassRows int `yaml:"pass_rows" example:"4096"`
+}
+
+// Adam holds the numbers of the optimiser of that name.
+type Adam struct {
+	// The step size.
+	StepSize float64 `yaml:"step_size" example:"0.005"`
+
+	// The decay of the mean of gradients.
+	Beta1 float64 `yaml:"beta1" example:"0.9"`
+
+	// The decay of the mean of their squares.
+	Beta2 float64 `yaml:"beta2" example:"0.999"`
+
+	// Added to the root of that mean.
+	Epsilon float64 `yaml:"epsilon" example:"1e-8"`
+}
+
+// SGD holds the numbers of stochastic gradient descent.
+type SGD struct {
+	// The step size.
+	StepSize float64 `yaml:"step_size" example:"0.01"`
+
+	// The momentum; 0 means none.
+	Momentum float64 `yaml:"momentum" example:"0.9"`
+}
+
+// Task is what is asked of the nodes.
+type Task string
+
+// The tasks.
+const (
+	Classify Task = "classify"
+	Regress  Task = "regress"
+)
+
+// Default returns what a configuration holds before it is read.
+func Default() Config {
+	return Config{
+		Threads: 1,
+		Out:     "run",
+		Train:   Train{Epochs: 40, BatchSize: 32},
+	}
+}
+
+// Abs returns where p leads: as it is if it is absolute, otherwise from the
+// folder of the configuration.
+func (c *Config) Abs(p Path) string {
+	if filepath.IsAbs(string(p)) {
+		return string(p)
+	}
+	return filepath.Join(c.dir, filepath.FromSlash(string(p)))
+}
+
+// Fingerprint identifies what a run computes, given its data. Threads, the
+// number of epochs and all paths are left out: a run may be continued with
+// others.
+func (c *Config) Fingerprint() string {
+	same := *c
+	same.Threads, same.Out, same.Train.Epochs = 0, "", 0
+	if c.Data != nil {
+		d := *c.Data
+		d.Graph, d.Signals, d.Targets, d.Mask = "", "", "", ""
+		for _, files := range []**Files{&d.Valid, &d.Test} {
+			if *files != nil {
+				*files = &Files{}
+			}
+		}
+		same.Data = &d
+	}
+	text, err := yaml.Marshal(&same)
+	if err != nil {
+		panic("config: Fingerprint: " + err.Error()) // a Config holds nothing that YAML cannot
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}

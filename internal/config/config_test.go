@@ -1,0 +1,161 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const small = `
+seed: 7
+data:
+  graph: graph.csv
+  signals: signals.npy
+  targets: targets.npy
+  task: classify
+model:
+  wide: {order: 2}
+  deep:
+    - {order: 2, features: 8}
+train:
+  adam: {step_size: 0.01}
+`
+
+func TestParse(t *testing.T) {
+	c, err := Parse([]byte(small))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := c.Model.Architecture(3, 4)
+	if a.In != 3 || a.Outputs != 4 || a.Features != 8 || a.Wide.Order != 2 || len(a.Deep) != 1 {
+		t.Errorf("architecture %+v, want 3 → 8 → 4 with both parts", a)
+	}
+	tr := c.Training()
+	if tr.Seed != 7 || tr.Epochs != 40 || tr.Adam.StepSize != 0.01 || tr.Adam.Beta2 != 0.999 {
+		t.Errorf("training %+v, want seed 7 and defaults where nothing is said", tr)
+	}
+	if got := c.Data.Shift.String(); got != "spectral" {
+		t.Errorf("shift %s, want spectral", got)
+	}
+	if got := c.Select(); got != "accuracy" {
+		t.Errorf("select %s, want accuracy", got)
+	}
+}
+
+// Every complaint names the line and the key.
+func TestParseComplains(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"unknown key", "seeed: 7", `line 1: unknown key "seeed"; did you mean "seed"?`},
+		{"unknown key inside", small + "  batchsize: 5", `line 14: unknown key "train.batchsize"; did you mean "batch_size"?`},
+		{"nothing near", "qqqqqqqq: 1", "the keys here are seed, threads"},
+		{"in a list", "model: {deep: [{ordr: 1}]}", `unknown key "model.deep[0].ordr"; did you mean "order"?`},
+		{"twice", "seed: 7\nseed: 8", `line 2: key "seed" for the second time`},
+		{"not a number", "train: {epochs: many}", `line 1: train.epochs is "many", want a whole number`},
+		{"negative seed", "seed: -1", "seed is \"-1\", want a whole number, 0 or more"},
+		{"a list", "seed: [1]", "seed is a list, want a whole number"},
+		{"no section", "data: 5", `data is "5", want keys and values`},
+		{"no list", "model: {deep: 5}", `model.deep is "5", want a list`},
+		{"shift", "data: {shift: sideways}", `no shift is called "sideways"`},
+		{"activation", "model: {deep: [{activation: sigmoid}]}", `no activation is called "sigmoid"`},
+		{"alias", "seed: &a 7\nthreads: *a", "threads is an alias"},
+		{"empty", "", "the configuration is empty"},
+		{"a scalar", "hello", "want keys and values"},
+		{"two documents", "seed: 1\n---\nseed: 2", "more than one YAML document"},
+		{"broken", "seed: [", "line 1"},
+		{"nothing to train on", "model: {wide: {order: 1}, features: 4}", "neither data nor scenario"},
+		{"both", small + "scenario: sourceloc", "both data and scenario"},
+		{"later", "scenario: flocking\nmodel: {wide: {order: 1}, features: 4}", `scenario "flocking" is not in this build yet`},
+		{"no such scenario", "scenario: ants\nmodel: {wide: {order: 1}, features: 4}", `no scenario is called "ants"`},
+		{"no model", "scenario: sourceloc", "model.features is 0, want at least 1"},
+		{"not finite", small + "  ridge: .nan", "train: ridge is NaN"},
+		{"huge", "scenario: sourceloc\nmodel: {wide: {order: 99999999}, features: 4}", "too large"},
+		{"many parameters", "scenario: sourceloc\nmodel: {deep: [{order: 60000, features: 60000}]}", "model: 3.6e+09 parameters, want at most 268435456"},
+		{"many nodes", "scenario: sourceloc\nsourceloc: {members: 99999999999}\nmodel: {wide: {order: 1}, features: 4}", "want at most 10000 nodes"},
+		{"many samples", "scenario: sourceloc\nsourceloc: {train_samples: 99999999999}\nmodel: {wide: {order: 1}, features: 4}", "want at most 1073741824 numbers"},
+		{"optimisers", small + "  sgd: {step_size: 1}", "both adam and sgd"},
+		{"split", strings.Replace(small, "task:", "split: {valid: 0.6, test: 0.6}\n  task:", 1), "leave some to train on"},
+		{"loss", strings.Replace(small, "classify", "regress\n  loss: l2", 1), `data.loss is "l2", want mse`},
+		{"read", strings.Replace(small, "task:", "read: [1, 1, -2]\n  task:", 1), "data.read names node 1 twice\ndata.read names node -2"},
+		{
+			"all at once", "threads: -5\nscenario: sourceloc\ntrain: {epochs: 0, outage_prob: 2}\nmodel: {wide: {order: 1}, features: 4}",
+			"threads is -5, want -1 for all processors, or up to 1024\ntrain: epochs is 0, want at least 1\ntrain.outage_prob is 2",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Parse([]byte(c.text))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// The copy in a run's folder leads to the same files.
+func TestRelocate(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "config.yaml")
+	if err := os.WriteFile(file, []byte("# kept\n"+small+"out:\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	first, err := Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := Relocate(file, filepath.Join(dir, "runs", "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "runs", "a"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(dir, "runs", "a", "config.yaml")
+	if err := os.WriteFile(copied, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	second, err := Load(copied)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	if got, want := second.Abs(second.Data.Signals), first.Abs(first.Data.Signals); got != want {
+		t.Errorf("the copy leads to %s, want %s", got, want)
+	}
+	if got, want := second.Abs(second.Out), filepath.Dir(copied); got != want {
+		t.Errorf("the copy writes to %s, want %s", got, want)
+	}
+	if !strings.Contains(string(text), "# kept") {
+		t.Errorf("comments are lost in\n%s", text)
+	}
+}
+
+func TestFingerprint(t *testing.T) {
+	read := func(text string) string {
+		c, err := Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Fingerprint()
+	}
+	base := read(small)
+	if got := read(small + "  epochs: 99\nthreads: 2\nout: elsewhere\n"); got != base {
+		t.Errorf("epochs, threads and out change the fingerprint to %s from %s", got, base)
+	}
+	if got := read(small + "  ridge: 0.1\n"); got == base {
+		t.Errorf("the ridge leaves the fingerprint at %s", got)
+	}
+}
+
+// Whatever the text, Parse returns.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(small))
+	f.Add([]byte("scenario: sourceloc\nmodel: {deep: [{order: 1, features: 3}], gains: {wide: .inf}}"))
+	f.Add([]byte("a: &a [*a]\n? [x]\n: y"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if c, err := Parse(text); err == nil {
+			if again := c.Validate(); again != nil {
+				t.Errorf("accepted, then refused: %v", again)
+			}
+			c.Fingerprint()
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package config
+
+import (
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/optim"
+	"github.com/wdgnn/wdgnn/scenario/sourceloc"
+	"github.com/wdgnn/wdgnn/train"
+)
+
+// Criterion returns the loss of a regression; false if there is none of that
+// name.
+func (d *Data) Criterion() (train.Criterion, bool) {
+	switch d.Loss {
+	case "", "mse":
+		return train.MSE, true
+	case "smooth-l1":
+		return train.SmoothL1, true
+	case "hinge":
+		return train.Hinge, true
+	}
+	return 0, false
+}
+
+// Settings returns those of the scenario sourceloc, with defaults.
+func (c *Config) Settings() Sourceloc {
+	if c.Sourceloc != nil {
+		return *c.Sourceloc
+	}
+	return *freshOf[Sourceloc]()
+}
+
+// World returns the part of s that describes the network.
+func (s Sourceloc) World() sourceloc.Config {
+	return sourceloc.Config{
+		Communities: s.Communities, Members: s.Members, Intra: s.Intra, Inter: s.Inter, MaxTime: s.MaxTime, Noise: s.Noise,
+	}
+}
+
+// Architecture returns the model for signals of the given number of features
+// and the given number of outputs.
+func (m *Model) Architecture(in, outputs int) gnn.Config {
+	c := gnn.Config{In: in, Features: m.Features, Outputs: outputs, NoBias: m.NoBias, FixedGains: m.FixedGains}
+	if m.NoReadout {
+		c.Outputs = 0
+	}
+	if n := len(m.Deep); c.Features == 0 && n > 0 {
+		c.Features = m.Deep[n-1].Features
+	}
+	if m.Wide != nil {
+		c.Wide = &gnn.WideConfig{Order: m.Wide.Order, StartZero: m.Wide.StartZero}
+	}
+	for _, l := range m.Deep {
+		c.Deep = append(c.Deep, gnn.LayerConfig{Order: l.Order, Features: l.Features, Activation: l.Activation})
+	}
+	if g := m.Gains; g != nil {
+		c.Gains = gnn.Gains{Wide: g.Wide, Deep: g.Deep, Bias: g.Bias}
+	}
+	return c
+}
+
+// Training returns how to train.
+func (c *Config) Training() train.Config {
+	t := &c.Train
+	cfg := train.Config{
+		Epochs: t.Epochs, BatchSize: t.BatchSize, Seed: c.Seed,
+		ClipNorm: t.ClipNorm, Ridge: t.Ridge, ValidateEvery: t.ValidateEvery,
+		Patience: t.Patience, Restarts: t.Restarts, PassRows: t.PassRows,
+	}
+	if a := t.Adam; a != nil {
+		cfg.Adam = optim.AdamConfig{StepSize: a.StepSize, Beta1: a.Beta1, Beta2: a.Beta2, Epsilon: a.Epsilon}
+	}
+	if s := t.SGD; s != nil {
+		cfg.SGD = &optim.SGDConfig{StepSize: s.StepSize, Momentum: s.Momentum}
+	}
+	return cfg
+}
+
+// Select returns what validation compares: "accuracy" or "loss".
+func (c *Config) Select() string {
+	switch {
+	case c.Train.Select != "":
+		return c.Train.Select
+	case c.Data != nil && c.Data.Task == Regress:
+		return "loss"
+	}
+	return "accuracy"
+}

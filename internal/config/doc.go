@@ -1,0 +1,13 @@
+// Package config reads the description of a training run that a user writes in
+// YAML: the data or scenario, the model, how to train it and where to leave
+// the result.
+//
+// Reading is strict. A key that does not exist is an error that names its line
+// and the nearest key that does; Validate reports every complaint at once. The
+// comments of the fields are the text of doc/config.md, which a test keeps up
+// to date:
+//
+//	go generate ./internal/config
+package config
+
+//go:generate go test -run TestReference -update .

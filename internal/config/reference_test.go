@@ -1,0 +1,190 @@
+package config
+
+import (
+	"bytes"
+	"encoding"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write doc/config.md again")
+
+const referencePage = "../../doc/config.md"
+
+// doc/config.md lists every key with its meaning, default and an example, all
+// of them taken from the types.
+func TestReference(t *testing.T) {
+	page := reference(t)
+	if *update {
+		if err := os.WriteFile(referencePage, page, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	got, err := os.ReadFile(referencePage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, page) {
+		t.Errorf("doc/config.md is not what the types say\nTry: go generate ./internal/config")
+	}
+}
+
+// The example of every key reads back.
+func TestReferenceExamples(t *testing.T) {
+	eachSection(reflect.TypeFor[Config](), "", func(_ string, typ reflect.Type) {
+		for i := range typ.NumField() {
+			f := typ.Field(i)
+			if keyOf(f) == "" || section(f.Type) != nil {
+				continue
+			}
+			root, err := parseTree([]byte(keyOf(f) + ": " + f.Tag.Get("example")))
+			if err != nil {
+				t.Errorf("%s.%s: %v", typ.Name(), f.Name, err)
+				continue
+			}
+			r := reader{}
+			r.fields(fresh(typ).Elem(), root, "")
+			for _, err := range r.errs {
+				t.Errorf("%s.%s: example: %v", typ.Name(), f.Name, err)
+			}
+		}
+	})
+}
+
+func reference(t *testing.T) []byte {
+	docs := fieldComments(t)
+	var b bytes.Buffer
+	b.WriteString(`# Configuration
+
+<!-- Written by "go generate ./internal/config" from the types of that package; change their comments. -->
+
+` + "`wdgnn train CONFIG.yaml`" + ` reads this. ` + "`wdgnn init DIR`" + ` writes one to start from. Relative paths begin at the folder of the
+file. A key that is not listed here is an error.
+`)
+	eachSection(reflect.TypeFor[Config](), "", func(path string, typ reflect.Type) {
+		title := "Top level"
+		if path != "" {
+			title = "`" + path + "`"
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| key | meaning | default | example |\n| --- | --- | --- | --- |\n", title, docs[typ.Name()])
+		value := fresh(typ).Elem()
+		if typ == reflect.TypeFor[Config]() {
+			value = reflect.ValueOf(Default())
+		} else if path == "train" {
+			value = reflect.ValueOf(Default().Train)
+		} else if path == "data.split" {
+			value = reflect.ValueOf(freshOf[Data]().Split)
+		}
+		for i := range typ.NumField() {
+			f := typ.Field(i)
+			key := keyOf(f)
+			if key == "" {
+				continue
+			}
+			doc := docs[typ.Name()+"."+f.Name]
+			if doc == "" {
+				t.Errorf("%s.%s: key %q has no comment", typ.Name(), f.Name, key)
+			}
+			if section(f.Type) != nil {
+				fmt.Fprintf(&b, "| `%s` | %s | | [below](#%s) |\n", key, doc, anchor(join(path, key, f.Type)))
+				continue
+			}
+			example := f.Tag.Get("example")
+			if example == "" {
+				t.Errorf("%s.%s: key %q has no example", typ.Name(), f.Name, key)
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s | `%s: %s` |\n", key, doc, defaultOf(value.Field(i), f), key, example)
+		}
+	})
+	return b.Bytes()
+}
+
+// eachSection visits a struct type and those of its fields, outside first.
+func eachSection(typ reflect.Type, path string, visit func(path string, typ reflect.Type)) {
+	visit(path, typ)
+	for i := range typ.NumField() {
+		f := typ.Field(i)
+		if s := section(f.Type); s != nil && keyOf(f) != "" {
+			eachSection(s, join(path, keyOf(f), f.Type), visit)
+		}
+	}
+}
+
+// section returns the struct type of a field that is a section, nil for one
+// that holds a value.
+func section(t reflect.Type) reflect.Type {
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+		return nil
+	}
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	return t
+}
+
+func join(path, key string, t reflect.Type) string {
+	if path != "" {
+		key = path + "." + key
+	}
+	if t.Kind() == reflect.Slice {
+		key += "[]"
+	}
+	return key
+}
+
+// anchor is how a heading is linked to.
+func anchor(title string) string {
+	return strings.NewReplacer(".", "", "[", "", "]", "").Replace(title)
+}
+
+func defaultOf(v reflect.Value, f reflect.StructField) string {
+	if text := f.Tag.Get("default"); text != "" && v.IsZero() {
+		return text
+	}
+	return fmt.Sprintf("`%v`", v.Interface())
+}
+
+// fieldComments returns the comments of types and fields, on one line each, by
+// "Type" and "Type.Field".
+func fieldComments(t *testing.T) map[string]string {
+	file, err := parser.ParseFile(token.NewFileSet(), "config.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs := map[string]string{}
+	for _, d := range file.Decls {
+		decl, ok := d.(*ast.GenDecl)
+		if !ok || decl.Tok != token.TYPE {
+			continue
+		}
+		for _, s := range decl.Specs {
+			spec := s.(*ast.TypeSpec)
+			docs[spec.Name.Name] = line(decl.Doc)
+			st, ok := spec.Type.(*ast.StructType)
+			if !ok {
+				continue
+			}
+			for _, f := range st.Fields.List {
+				for _, name := range f.Names {
+					docs[spec.Name.Name+"."+name.Name] = line(f.Doc)
+				}
+			}
+		}
+	}
+	return docs
+}
+
+func line(g *ast.CommentGroup) string {
+	return strings.Join(strings.Fields(g.Text()), " ")
+}

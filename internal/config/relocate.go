@@ -1,0 +1,105 @@
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"reflect"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Relocate returns the configuration at path as it must read in the folder
+// dir: relative paths of its files lead to the same files, and out is the
+// folder itself. Comments are kept.
+func Relocate(path, dir string) ([]byte, error) {
+	text, err := load(path)
+	if err != nil {
+		return nil, fmt.Errorf("copy configuration: %w", err)
+	}
+	root, err := parseTree(text)
+	if err != nil {
+		return nil, complaints{path, err}
+	}
+	move := func(p string) (string, error) {
+		if filepath.IsAbs(p) {
+			return p, nil
+		}
+		return relative(dir, filepath.Join(filepath.Dir(path), filepath.FromSlash(p)))
+	}
+	if err := movePaths(reflect.TypeFor[Config](), root, move); err != nil {
+		return nil, fmt.Errorf("copy configuration: %w", err)
+	}
+	setOut(root)
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	enc.SetIndent(2)
+	if err := enc.Encode(root); err != nil {
+		return nil, fmt.Errorf("copy configuration: %w", err)
+	}
+	return out.Bytes(), enc.Close()
+}
+
+// relative returns target as seen from the folder dir, or, where there is no
+// way from one to the other, in full.
+func relative(dir, target string) (string, error) {
+	from, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	to, err := filepath.Abs(target)
+	if err != nil {
+		return "", err
+	}
+	if rel, err := filepath.Rel(from, to); err == nil {
+		to = rel
+	}
+	return filepath.ToSlash(to), nil
+}
+
+// movePaths changes every path that the mapping n holds as a struct of type t.
+func movePaths(t reflect.Type, n *yaml.Node, move func(string) (string, error)) error {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		value := n.Content[i+1]
+		for f := range t.NumField() {
+			field := t.Field(f)
+			if keyOf(field) != n.Content[i].Value {
+				continue
+			}
+			if field.Type != reflect.TypeFor[Path]() {
+				if err := movePaths(field.Type, value, move); err != nil {
+					return err
+				}
+				continue
+			}
+			if value.Kind != yaml.ScalarNode || value.Value == "" || value.Tag == "!!null" {
+				continue
+			}
+			moved, err := move(value.Value)
+			if err != nil {
+				return err
+			}
+			value.Value = moved
+		}
+	}
+	return nil
+}
+
+// setOut makes "." the output folder.
+func setOut(root *yaml.Node) {
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if root.Content[i].Value == "out" {
+			out := root.Content[i+1]
+			out.Value, out.Tag, out.Style = ".", "!!str", 0
+			return
+		}
+	}
+	root.Content = append(root.Content,
+		&yaml.Node{Kind: yaml.ScalarNode, Value: "out"}, &yaml.Node{Kind: yaml.ScalarNode, Value: "."})
+}

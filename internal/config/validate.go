@@ -1,0 +1,217 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// checker collects complaints, each about one key.
+type checker struct{ errs []error }
+
+func (c *checker) complain(format string, args ...any) {
+	c.errs = append(c.errs, fmt.Errorf(format, args...))
+}
+
+func (c *checker) check(ok bool, format string, args ...any) {
+	if !ok {
+		c.complain(format, args...)
+	}
+}
+
+// take adds the complaints of another package, with the section in the place
+// of the package's name.
+func (c *checker) take(section, pkg string, err error) {
+	if err == nil {
+		return
+	}
+	for line := range strings.Lines(err.Error()) {
+		c.complain("%s: %s", section, strings.TrimPrefix(strings.TrimSpace(line), pkg+": "))
+	}
+}
+
+// Validate reports everything that is wrong with c, as far as it can be known
+// without opening a file.
+func (c *Config) Validate() error {
+	k := &checker{}
+	k.check(c.Out != "", "out is empty, want a folder")
+	k.check(c.Threads >= -1 && c.Threads <= MostThreads, "threads is %d, want -1 for all processors, or up to %d", c.Threads, MostThreads)
+	switch {
+	case c.Data == nil && c.Scenario == "":
+		k.complain("neither data nor scenario: say what to train on")
+	case c.Data != nil && c.Scenario != "":
+		k.complain("both data and scenario: choose one")
+	case c.Data != nil:
+		k.data(c.Data)
+	default:
+		k.scenario(c)
+	}
+	k.check(c.Sourceloc == nil || c.Scenario == "sourceloc", "sourceloc has settings, but scenario is %q", c.Scenario)
+	k.model(&c.Model)
+	k.train(c)
+	return errors.Join(k.errs...)
+}
+
+// Later lists scenarios that this build knows by name only.
+var Later = []string{"flocking", "movies"}
+
+func (k *checker) scenario(c *Config) {
+	switch {
+	case slices.Contains(Later, c.Scenario):
+		k.complain("scenario %q is not in this build yet; it has sourceloc", c.Scenario)
+	case c.Scenario != "sourceloc":
+		k.complain("no scenario is called %q; this build has sourceloc", c.Scenario)
+	default:
+		s := c.Settings()
+		k.take("sourceloc", "sourceloc", s.World().Validate())
+		k.share("sourceloc.intra", s.Intra)
+		k.share("sourceloc.inter", s.Inter)
+		k.check(s.TrainSamples >= 1, "sourceloc.train_samples is %d, want at least 1", s.TrainSamples)
+		k.check(s.ValidSamples >= 0, "sourceloc.valid_samples is %d, want 0 or more", s.ValidSamples)
+		k.check(s.TestSamples >= 0, "sourceloc.test_samples is %d, want 0 or more", s.TestSamples)
+		const nodes, values = 10_000, 1 << 30
+		n := max(s.Communities, 1) * max(s.Members, 1)
+		k.check(s.Communities <= nodes && s.Members <= nodes && n <= nodes,
+			"sourceloc: %d communities of %d members, want at most %d nodes", s.Communities, s.Members, nodes)
+		for _, samples := range []int{s.TrainSamples, s.ValidSamples, s.TestSamples} {
+			k.check(samples <= values/max(n, 1), "sourceloc: %d samples of %d nodes, want at most %d numbers", samples, n, values)
+		}
+	}
+}
+
+func (k *checker) share(key string, p float64) {
+	k.check(p >= 0 && p <= 1, "%s is %v, want 0 to 1", key, p)
+}
+
+func (k *checker) data(d *Data) {
+	for _, f := range []struct {
+		key  string
+		path Path
+	}{{"graph", d.Graph}, {"signals", d.Signals}, {"targets", d.Targets}} {
+		k.check(f.path != "", "data.%s is missing: name a file", f.key)
+	}
+	k.check(d.Nodes >= 0 && d.Nodes <= math.MaxInt32, "data.nodes is %d, want 0 or more", d.Nodes)
+	k.task(d)
+	seen := map[int]bool{}
+	for _, i := range d.Read {
+		k.check(i >= 0, "data.read names node %d; nodes count from 0", i)
+		k.check(!seen[i], "data.read names node %d twice", i)
+		seen[i] = true
+	}
+	k.check(d.Read == nil || len(d.Read) > 0, "data.read is empty; leave it out to read all nodes")
+	s := d.Split
+	k.check(s.Valid >= 0 && s.Test >= 0 && s.Valid+s.Test < 1,
+		"data.split sets %v and %v of the samples aside, want shares that leave some to train on", s.Valid, s.Test)
+	k.files("data.valid", d.Valid)
+	k.files("data.test", d.Test)
+}
+
+func (k *checker) task(d *Data) {
+	switch d.Task {
+	case Classify:
+		k.check(d.Classes == 0 || d.Classes >= 2 && d.Classes <= mostClasses, "data.classes is %d, want 2 to %d", d.Classes, mostClasses)
+		k.check(d.Loss == "", "data.loss is %q, but the loss of classify is the cross-entropy; leave it out", d.Loss)
+		for _, f := range []*Files{{Mask: d.Mask}, d.Valid, d.Test} {
+			k.check(f == nil || f.Mask == "", "mask is for regress; in classify the label -1 means that none is known")
+		}
+	case Regress:
+		k.check(d.Classes == 0, "data.classes is %d, but regress has no classes", d.Classes)
+		if _, ok := d.Criterion(); !ok {
+			k.complain("data.loss is %q, want mse, smooth-l1 or hinge", d.Loss)
+		}
+	case "":
+		k.complain("data.task is missing: classify or regress")
+	default:
+		k.complain("data.task is %q, want classify or regress", d.Task)
+	}
+}
+
+func (k *checker) files(key string, f *Files) {
+	if f != nil {
+		k.check(f.Signals != "", "%s.signals is missing: name a file", key)
+		k.check(f.Targets != "", "%s.targets is missing: name a file", key)
+	}
+}
+
+// Bounds that keep a slip of the pen from asking for all memory.
+const (
+	MostThreads = 1024
+	mostClasses = 1 << 20
+	mostParams  = 1 << 28
+)
+
+func (k *checker) model(m *Model) {
+	k.check(m.Features > 0 || len(m.Deep) > 0, "model.features is %d, want at least 1, or a deep part to take it from", m.Features)
+	for _, v := range append([]int{m.Features}, m.sizes()...) {
+		k.check(v <= 1<<16, "model: %d is too large for an order or a number of features, want at most %d", v, 1<<16)
+	}
+	if len(k.errs) > 0 {
+		return // sizes below could overflow
+	}
+	c := m.Architecture(1, 1)
+	if m.NoReadout && c.Features > 0 {
+		c.Outputs = 0
+	}
+	k.take("model", "gnn", c.Validate())
+	if err := m.CheckSize(1, 1); err != nil {
+		k.complain("%w", err)
+	}
+	if g := m.Gains; g != nil {
+		for _, v := range []float32{g.Wide, g.Deep, g.Bias} {
+			k.check(!math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0), "model.gains: %v is not a finite number", v)
+		}
+		k.check(*g != Gains{}, "model.gains are all 0: the model could not learn")
+	}
+}
+
+// CheckSize reports a model with too many parameters for signals of the given
+// number of features and the given number of outputs.
+func (m *Model) CheckSize(in, outputs int) error {
+	c := m.Architecture(in, outputs)
+	params := 0.0
+	add := func(order, in, out int) { params += float64(order+1) * float64(in) * float64(out) }
+	if c.Wide != nil {
+		add(c.Wide.Order, in, c.Features)
+	}
+	for _, l := range c.Deep {
+		add(l.Order, in, l.Features)
+		in = l.Features
+	}
+	add(0, c.Features, c.Outputs)
+	if params > mostParams {
+		return fmt.Errorf("model: %.3g parameters, want at most %d", params, mostParams)
+	}
+	return nil
+}
+
+// sizes lists the orders and numbers of features.
+func (m *Model) sizes() []int {
+	var s []int
+	if m.Wide != nil {
+		s = append(s, m.Wide.Order)
+	}
+	for _, l := range m.Deep {
+		s = append(s, l.Order, l.Features)
+	}
+	return s
+}
+
+func (k *checker) train(c *Config) {
+	t := &c.Train
+	k.check(t.Adam == nil || t.SGD == nil, "train: both adam and sgd: choose one")
+	cfg := c.Training()
+	if t.Adam != nil && t.SGD != nil {
+		cfg.SGD = nil
+	}
+	k.take("train", "train", cfg.Validate())
+	k.check(t.OutageProb >= 0 && t.OutageProb < 1, "train.outage_prob is %v, want 0 ≤ p < 1", t.OutageProb)
+	switch t.Select {
+	case "", "loss":
+	case "accuracy":
+		k.check(c.Data == nil || c.Data.Task != Regress, "train.select is accuracy, but regress has none; want loss")
+	default:
+		k.complain("train.select is %q, want accuracy or loss", t.Select)
+	}
+}

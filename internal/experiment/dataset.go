@@ -1,0 +1,126 @@
+package experiment
+
+import (
+	"fmt"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/scenario/sourceloc"
+	"github.com/wdgnn/wdgnn/train"
+)
+
+// Dataset is what a configuration trains, validates and tests on. It is
+// read-only once loaded.
+type Dataset struct {
+	Task    config.Task
+	Shift   graph.Shift
+	Nodes   int   // N
+	Edges   int   // of all steps together
+	Steps   int   // T of trajectories; 0 for signals on one graph
+	In      int   // F, features of the signals
+	Outputs int   // classes, or columns of the targets
+	Read    []int // nodes that are read; nil means all
+
+	Train, Valid, Test *Part // the last two may have no samples
+
+	graph     *graph.Graph // of signals
+	spaceTime *mat.CSR     // of trajectories
+	criterion train.Criterion
+}
+
+// Delayed says whether samples are trajectories on a graph that changes.
+func (d *Dataset) Delayed() bool { return d.Steps > 0 }
+
+// Part is a number of samples with their targets.
+type Part struct {
+	Samples int
+
+	signals mat.Dense // (samples·N)×F, or (samples·T·N)×F
+	labels  []int32   // one per target row, for classify
+	values  mat.Dense // one row per target row, for regress
+	mask    []bool    // target rows that carry a loss; nil means all
+}
+
+// LoadDataset reads the files, or draws the scenario, of a configuration.
+func LoadDataset(c *config.Config) (*Dataset, error) {
+	if c.Data != nil {
+		return loadFiles(c)
+	}
+	return drawSourceloc(c)
+}
+
+func drawSourceloc(c *config.Config) (*Dataset, error) {
+	s := c.Settings()
+	world, err := sourceloc.New(s.World(), random.Stream(c.Seed, "world"))
+	if err != nil {
+		return nil, err
+	}
+	d := &Dataset{
+		Task: config.Classify, Shift: graph.ShiftSpectral, Nodes: world.Graph.Nodes(), Edges: world.Graph.Edges(),
+		In: 1, Outputs: s.Communities, Read: world.Detectors, graph: world.Graph,
+	}
+	draw := func(samples int, stream string) *Part {
+		signals, labels := world.Draw(samples, random.Stream(c.Seed, stream))
+		p := &Part{Samples: samples, signals: signals}
+		for _, l := range labels {
+			for range d.Read {
+				p.labels = append(p.labels, l)
+			}
+		}
+		return p
+	}
+	d.Train, d.Valid, d.Test = draw(s.TrainSamples, "train"), draw(s.ValidSamples, "valid"), draw(s.TestSamples, "test")
+	return d, nil
+}
+
+// bound is a part made ready for a model.
+type bound struct {
+	data    train.Data
+	classes *train.Classes // nil unless the task is to classify
+}
+
+// bind shifts the signals of a part for m. Links are missing with probability
+// outage, another set of them for every batch.
+func (d *Dataset) bind(m *gnn.WideDeep, p *Part, outage float64) (bound, error) {
+	if m.Config.In != d.In || m.Outputs() != d.Outputs {
+		return bound{}, fmt.Errorf("the model maps %d features to %d outputs, the data ask for %d to %d",
+			m.Config.In, m.Outputs(), d.In, d.Outputs)
+	}
+	var (
+		b       bound
+		targets train.Objective
+		err     error
+	)
+	if d.Task == config.Classify {
+		b.classes, err = train.NewClasses(p.labels, d.Outputs)
+		targets = b.classes
+	} else {
+		targets, err = train.NewTargets(d.criterion, p.values, p.mask)
+	}
+	if err != nil {
+		return bound{}, err
+	}
+	b.data, err = d.samples(m, p, targets, outage)
+	return b, err
+}
+
+// samples are those of p for m.
+func (d *Dataset) samples(m *gnn.WideDeep, p *Part, targets train.Objective, outage float64) (train.Data, error) {
+	if !d.Delayed() {
+		return train.NewSignals(m, train.SignalsConfig{
+			Graph: d.graph, Operator: d.Shift, Signals: p.signals, Read: d.Read, Targets: targets, OutageProb: outage,
+		})
+	}
+	if outage != 0 {
+		return nil, fmt.Errorf("train.outage_prob is %v, but a graph with a time column loses no links at random; leave it out", outage)
+	}
+	rows := d.spaceTime.Rows
+	trajectories := make([]graph.Sample, p.Samples)
+	for s := range trajectories {
+		trajectories[s] = graph.Sample{Shift: d.spaceTime, Signal: p.signals.View(s*rows, 0, rows, p.signals.Cols)}
+	}
+	return train.NewGraphs(m, trajectories, targets)
+}

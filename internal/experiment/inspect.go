@@ -1,0 +1,86 @@
+package experiment
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/modelfile"
+)
+
+// Inspection describes a model file.
+type Inspection struct {
+	Architecture gnn.Config `json:"architecture"`
+	Meta         MetaText   `json:"meta"`
+	Outputs      int        `json:"outputs"` // columns of the output
+	Parameters   int        `json:"parameters"`
+	Wide         int        `json:"wide"`            // parameters of the wide part, which online learning retrains
+	Deep         int        `json:"deep"`            // of the deep part
+	Readout      int        `json:"readout"`         // of the readout
+	Gains        []float32  `json:"gains,omitempty"` // wide, deep, bias
+	Tensors      []Tensor   `json:"tensors"`
+	Extra        []Tensor   `json:"extra,omitempty"`
+}
+
+// MetaText is modelfile.Meta for reading.
+type MetaText struct {
+	Shift   string `json:"shift"`
+	Delayed bool   `json:"delayed"`
+	Task    string `json:"task"`
+	Nodes   []int  `json:"nodes,omitempty"` // read in training; absent means all
+	Seed    uint64 `json:"seed"`
+	Version string `json:"version"`
+}
+
+// Tensor describes one tensor of the model.
+type Tensor struct {
+	Name    string  `json:"name"`
+	Shape   [2]int  `json:"shape"`
+	Count   int     `json:"count"`
+	Norm    float64 `json:"norm"`    // Euclidean
+	Largest float64 `json:"largest"` // absolute value
+}
+
+// Inspect describes m.
+func Inspect(m *modelfile.Model) *Inspection {
+	p := &m.Network.Params
+	in := &Inspection{
+		Architecture: m.Network.Config, Outputs: m.Network.Outputs(), Parameters: len(p.Flat), Gains: p.Gain,
+		Meta: MetaText{
+			Shift: m.Meta.Shift.String(), Delayed: m.Meta.Delayed, Task: m.Meta.Task,
+			Nodes: m.Meta.Nodes, Seed: m.Meta.Seed, Version: m.Meta.Version,
+		},
+	}
+	for _, w := range p.Windows() {
+		in.Tensors = append(in.Tensors, tensor(w.Name, w.Rows, w.Cols, p.Flat[w.Offset:w.Offset+w.Len()]))
+		switch part, _, _ := strings.Cut(w.Name, "."); part {
+		case "wide":
+			in.Wide += w.Len()
+		case "deep":
+			in.Deep += w.Len()
+		case "readout":
+			in.Readout += w.Len()
+		}
+	}
+	for name, x := range m.Extra {
+		values := make([]float32, 0, x.Rows*x.Cols)
+		for i := range x.Rows {
+			values = append(values, x.Row(i)...)
+		}
+		in.Extra = append(in.Extra, tensor(name, x.Rows, x.Cols, values))
+	}
+	slices.SortFunc(in.Extra, func(a, b Tensor) int { return strings.Compare(a.Name, b.Name) })
+	return in
+}
+
+func tensor(name string, rows, cols int, values []float32) Tensor {
+	t := Tensor{Name: name, Shape: [2]int{rows, cols}, Count: len(values)}
+	sum := 0.0
+	for _, v := range values {
+		sum += float64(float64(v) * float64(v))
+		t.Largest = max(t.Largest, math.Abs(float64(v)))
+	}
+	t.Norm = math.Sqrt(sum)
+	return t
+}

@@ -1,0 +1,99 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/train"
+)
+
+// Prediction is the output of a model for observed signals.
+type Prediction struct {
+	Shape  []int // samples×R×C, or samples×T×R×C for trajectories
+	Values []float32
+}
+
+// blockValues is about how many numbers Predict shifts at once.
+const blockValues = 1 << 26
+
+// Predict runs a model on observed signals and returns its outputs at the
+// given nodes; nil means all.
+func Predict(ctx context.Context, m *modelfile.Model, o *Observed, nodes []int, threads int) (*Prediction, error) {
+	d := *o.dataset
+	if m.Meta.Delayed != d.Delayed() {
+		return nil, delayMismatch(m.Meta.Delayed)
+	}
+	if m.Network.Config.In != d.In {
+		return nil, fmt.Errorf("the model reads %d features, the signals have %d", m.Network.Config.In, d.In)
+	}
+	for _, i := range nodes {
+		if i < 0 || i >= d.Nodes {
+			return nil, fmt.Errorf("no node %d in a graph of %d nodes, which count from 0", i, d.Nodes)
+		}
+	}
+	d.Read = nodes
+	read, steps := d.Nodes, max(d.Steps, 1)
+	if nodes != nil {
+		read = len(nodes)
+	}
+	cols := m.Network.Outputs()
+	p := &Prediction{Shape: append([]int{}, o.Shape[:len(o.Shape)-1]...)}
+	if len(o.Shape) == 2 { // one feature, its dimension left out
+		p.Shape = []int{o.Shape[0], 0}
+	}
+	p.Shape[len(p.Shape)-1] = read
+	p.Shape = append(p.Shape, cols)
+	p.Values = make([]float32, o.part.Samples*steps*read*cols)
+
+	engine := mat.NewEngine(threads)
+	defer engine.Close()
+	ev := train.Evaluator{Engine: engine}
+	rows := d.Nodes * steps
+	block := max(blockValues/(rows*d.In*(m.Network.InputOrder()+1)), 1)
+	for from := 0; from < o.part.Samples; from += block {
+		n := min(block, o.part.Samples-from)
+		part := &Part{Samples: n, signals: o.part.signals.View(from*rows, 0, n*rows, d.In)}
+		data, err := d.samples(m.Network, part, train.Unsupervised{}, 0)
+		if err != nil {
+			return nil, err
+		}
+		place := d.outputRow(from)
+		err = ev.Each(ctx, m.Network, data, 0, func(pass *train.Pass, y mat.Dense) {
+			for r, row := range pass.Rows {
+				if at := place(row); at >= 0 {
+					copy(p.Values[at*cols:(at+1)*cols], y.Row(r))
+				}
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// outputRow returns the map from a target row of a block that begins at sample
+// from to the row of the prediction, -1 for nodes that are not read.
+func (d *Dataset) outputRow(from int) func(row int) int {
+	switch {
+	case !d.Delayed() && d.Read == nil:
+		return func(row int) int { return from*d.Nodes + row }
+	case !d.Delayed():
+		return func(row int) int { return from*len(d.Read) + row }
+	case d.Read == nil:
+		return func(row int) int { return from*d.Steps*d.Nodes + row }
+	}
+	place := make(map[int]int, len(d.Read))
+	for r, i := range d.Read {
+		place[i] = r
+	}
+	return func(row int) int {
+		r, ok := place[row%d.Nodes]
+		if !ok {
+			return -1
+		}
+		return (from*d.Steps+row/d.Nodes)*len(d.Read) + r
+	}
+}

@@ -1,0 +1,176 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/train"
+)
+
+// Training is a configuration made ready to run. Close it after use.
+type Training struct {
+	Config *config.Config
+	Data   *Dataset
+	Model  *gnn.WideDeep
+
+	engine             *mat.Engine
+	train, valid, test bound
+}
+
+// Score is how well a model does on a number of samples.
+type Score struct {
+	Samples  int      `json:"samples"`
+	Loss     float64  `json:"loss"`
+	Accuracy *float64 `json:"accuracy,omitempty"` // share of right classes, for classify
+}
+
+// String writes the score for people.
+func (s Score) String() string {
+	if s.Accuracy != nil {
+		return fmt.Sprintf("accuracy %.1f %%, loss %.4f on %d samples", 100**s.Accuracy, s.Loss, s.Samples)
+	}
+	return fmt.Sprintf("loss %.4f on %d samples", s.Loss, s.Samples)
+}
+
+// TrainingResult is what a finished run leaves.
+type TrainingResult struct {
+	Version string `json:"version"`
+	Kernels string `json:"kernels"`
+	Threads int    `json:"threads"`
+	Seed    uint64 `json:"seed"`
+
+	Task         string `json:"task"`
+	Nodes        int    `json:"nodes"`
+	Edges        int    `json:"edges"`
+	TimeSteps    int    `json:"time_steps,omitempty"` // of trajectories
+	Parameters   int    `json:"parameters"`
+	TrainSamples int    `json:"train_samples"`
+	ValidSamples int    `json:"valid_samples"`
+	TestSamples  int    `json:"test_samples"`
+
+	Select    string  `json:"select"` // what the score is: "accuracy" means 1 - accuracy
+	Epochs    int     `json:"epochs"`
+	Steps     int     `json:"steps"`
+	Restarts  int     `json:"restarts"`
+	Stopped   bool    `json:"stopped"` // patience ended training
+	Scored    bool    `json:"scored"`  // there was a validation; otherwise the next two are 0
+	Best      float64 `json:"best"`
+	BestSteps int     `json:"best_steps"`
+	Seconds   float64 `json:"seconds"` // of training; filled in by whoever has a clock
+
+	Train Score  `json:"train"`
+	Valid *Score `json:"valid,omitempty"`
+	Test  *Score `json:"test,omitempty"`
+}
+
+// NewTraining loads the data of c and draws a model.
+func NewTraining(c *config.Config) (*Training, error) {
+	data, err := LoadDataset(c)
+	if err != nil {
+		return nil, err
+	}
+	t := &Training{Config: c, Data: data}
+	arch := c.Model.Architecture(data.In, data.Outputs)
+	if arch.Outputs == 0 && arch.Features != data.Outputs {
+		return nil, fmt.Errorf("model.no_readout: the model gives %d features, the data ask for %d outputs", arch.Features, data.Outputs)
+	}
+	if err := c.Model.CheckSize(data.In, data.Outputs); err != nil {
+		return nil, err
+	}
+	if t.Model, err = gnn.NewRandom(arch, random.Stream(c.Seed, "init")); err != nil {
+		return nil, err
+	}
+	if t.train, err = data.bind(t.Model, data.Train, c.Train.OutageProb); err != nil {
+		return nil, err
+	}
+	for _, p := range []struct {
+		part *Part
+		to   *bound
+	}{{data.Valid, &t.valid}, {data.Test, &t.test}} {
+		if p.part.Samples > 0 {
+			if *p.to, err = data.bind(t.Model, p.part, 0); err != nil {
+				return nil, err
+			}
+		}
+	}
+	t.engine = mat.NewEngine(c.Threads)
+	return t, nil
+}
+
+// Close ends the threads.
+func (t *Training) Close() { t.engine.Close() }
+
+// Run trains the model, from a checkpoint if there is one. Epochs are reported
+// to onEpoch. If ctx ends or training diverges the model holds the best
+// parameters so far and the checkpoint is where to resume.
+func (t *Training) Run(ctx context.Context, resume *train.Checkpoint, onEpoch func(train.Epoch) error) (train.Result, error) {
+	job := train.Job{Config: t.Config.Training(), Train: t.train.data, Resume: resume, OnEpoch: onEpoch, Engine: t.engine}
+	if t.valid.data != nil {
+		job.Valid = t.valid.data
+		if t.Config.Select() == "accuracy" {
+			ev := train.Evaluator{Engine: t.engine, PassRows: job.Config.PassRows}
+			job.Score = func(ctx context.Context, m *gnn.WideDeep) (float64, error) {
+				accuracy, err := ev.Accuracy(ctx, m, t.valid.data, t.valid.classes, t.Config.Seed)
+				return 1 - accuracy, err
+			}
+		}
+	}
+	return train.Run(ctx, t.Model, job)
+}
+
+// Report scores the trained model. Training samples are judged with the links
+// that training used.
+func (t *Training) Report(ctx context.Context, r train.Result, version string) (*TrainingResult, error) {
+	d := t.Data
+	out := &TrainingResult{
+		Version: version, Kernels: mat.Kernels(), Threads: t.engine.Threads(), Seed: t.Config.Seed,
+		Task: string(d.Task), Nodes: d.Nodes, Edges: d.Edges, TimeSteps: d.Steps, Parameters: len(t.Model.Params.Flat),
+		TrainSamples: d.Train.Samples, ValidSamples: d.Valid.Samples, TestSamples: d.Test.Samples,
+		Select: t.Config.Select(), Epochs: r.Epochs, Steps: r.Steps, Restarts: r.Restarts, Stopped: r.Stopped,
+		Scored: r.Scored, Best: r.Best, BestSteps: r.BestSteps,
+	}
+	first, err := score(ctx, t.Model, t.train, t.engine, t.Config)
+	if err != nil {
+		return nil, err
+	}
+	out.Train = *first
+	if t.valid.data != nil {
+		if out.Valid, err = score(ctx, t.Model, t.valid, t.engine, t.Config); err != nil {
+			return nil, err
+		}
+	}
+	if t.test.data != nil {
+		out.Test, err = score(ctx, t.Model, t.test, t.engine, t.Config)
+	}
+	return out, err
+}
+
+// File returns the model as it is saved.
+func (t *Training) File(version string) *modelfile.Model {
+	d := t.Data
+	return &modelfile.Model{Network: t.Model, Meta: modelfile.Meta{
+		Shift: d.Shift, Delayed: d.Delayed(), Task: string(d.Task), Nodes: d.Read, Seed: t.Config.Seed, Version: version,
+	}}
+}
+
+func score(ctx context.Context, m *gnn.WideDeep, b bound, e *mat.Engine, c *config.Config) (*Score, error) {
+	ev := train.Evaluator{Engine: e, PassRows: c.Train.PassRows}
+	s := &Score{Samples: b.data.Len()}
+	var err error
+	if s.Loss, err = ev.Loss(ctx, m, b.data, c.Seed); err != nil {
+		return nil, err
+	}
+	if b.classes != nil {
+		accuracy, err := ev.Accuracy(ctx, m, b.data, b.classes, c.Seed)
+		if err != nil {
+			return nil, err
+		}
+		s.Accuracy = &accuracy
+	}
+	return s, nil
+}
