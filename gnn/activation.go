@@ -59,14 +59,17 @@ func (a Activation) forward(e *mat.Engine, y mat.Dense) {
 	}
 }
 
-// backward replaces dy by the gradient before σ, given its output y.
-func (a Activation) backward(e *mat.Engine, dy, y mat.Dense) {
+// backward replaces dy by scale times the gradient before σ, given its output
+// y.
+func (a Activation) backward(e *mat.Engine, dy, y mat.Dense, scale float32) {
 	switch a {
 	case ReLU:
-		e.LeakyReLUBack(dy, dy, y, 0)
+		e.LeakyReLUBack(dy, dy, y, 0, scale)
 	case Tanh:
-		e.TanhBack(dy, dy, y)
+		e.TanhBack(dy, dy, y, scale)
 	case LeakyReLU:
-		e.LeakyReLUBack(dy, dy, y, leakySlope)
+		e.LeakyReLUBack(dy, dy, y, leakySlope, scale)
+	case Identity:
+		e.Scale(dy, scale)
 	}
 }

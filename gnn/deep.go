@@ -43,34 +43,31 @@ func (d *Deep) Forward(in *Input, tape *DeepTape) mat.Dense {
 	return tape.Layers[last].Out
 }
 
-// Backward adds the gradients of one pass to grad, one filter per layer. It
-// overwrites dy, the gradient of Φ, and returns the gradient of the first
-// layer before its nonlinearity.
-func (d *Deep) Backward(grad []Filter, in *Input, dy mat.Dense, tape *DeepTape) mat.Dense {
+// Backward adds the gradients of one pass to grad, one filter per layer, given
+// scale·dy, the gradient of Φ. It overwrites dy and returns the gradient of the
+// first layer before its nonlinearity.
+func (d *Deep) Backward(grad []Filter, in *Input, dy mat.Dense, scale float32, tape *DeepTape) mat.Dense {
 	last := len(d.Layers) - 1
 	for l := last; l >= 0; l-- {
 		layer, t := &d.Layers[l], &tape.Layers[l]
-		var dx mat.Dense
-		if l > 0 {
-			below := &tape.grad[l-1]
-			*below = below.Resize(tape.Layers[l-1].Out.Rows, layer.In())
-			dx = *below
-		}
-		switch {
-		case l == 0:
+		layer.Activation.backward(t.Engine, dy, t.Out, scale)
+		scale = 1
+		if l == 0 {
 			z := in.Shifted
 			if last == 0 {
 				z = in.outputs()
 			}
-			layer.Activation.backward(t.Engine, dy, t.Out)
 			layer.backwardShifted(t.Engine, &grad[l], dy, z)
 			return dy
-		case l == last && in.Read != nil:
-			layer.backwardRead(&grad[l], dx, in.Read, dy, t)
-		default:
-			layer.Backward(&grad[l], dx, in.ShiftT, dy, t)
 		}
-		dy = dx
+		below := &tape.grad[l-1]
+		*below = below.Resize(tape.Layers[l-1].Out.Rows, layer.In())
+		if l == last && in.Read != nil {
+			layer.backwardRead(&grad[l], *below, in.Read, dy, t)
+		} else {
+			layer.Filter.Backward(&grad[l], *below, in.ShiftT, dy, &t.FilterTape)
+		}
+		dy = *below
 	}
 	return dy
 }

@@ -203,6 +203,35 @@ func TestFilterGradients(t *testing.T) {
 	}
 }
 
+// A layer on its own has the gradients that differences find.
+func TestLayerGradients(t *testing.T) {
+	rng := random.Stream(12, "layer")
+	w := newWorld(t, rng, 6, 2, 2)
+	for _, act := range []gnn.Activation{gnn.Tanh, gnn.Identity} {
+		l := gnn.Layer{Filter: *gnn.NewFilter(2, 3, 2, true), Activation: act}
+		for _, tap := range l.Taps {
+			tap.CopyFrom(normal(rng, 2, 3))
+		}
+		weights := normal(rng, w.x.Rows, 3)
+		var tape gnn.LayerTape
+		value := func() float64 {
+			l.Forward(w.s, w.x, &tape)
+			return weighted(weights, tape.Out)
+		}
+		value()
+		grad, dx := gnn.NewFilter(2, 3, 2, true), mat.NewDense(w.x.Rows, 2, nil)
+		l.Backward(grad, dx, w.s.T(), weights.Clone(), &tape)
+		for k, tap := range l.Taps {
+			for i := range tap.Data {
+				near(t, fmt.Sprintf("%v tap %d[%d]", act, k, i), grad.Taps[k].Data[i], difference(&tap.Data[i], value))
+			}
+		}
+		for i := range w.x.Data {
+			near(t, fmt.Sprintf("%v x[%d]", act, i), dx.Data[i], difference(&w.x.Data[i], value))
+		}
+	}
+}
+
 // sbm returns the graph of the source localization experiment.
 func sbm(t testing.TB) *graph.Graph {
 	t.Helper()

@@ -29,7 +29,7 @@ func (l *Layer) Forward(s *mat.CSR, x mat.Dense, tape *LayerTape) {
 // Backward adds the gradients of one pass to grad and, unless dx is empty,
 // overwrites dx with the gradient of the layer's input. It overwrites dy.
 func (l *Layer) Backward(grad *Filter, dx mat.Dense, st *mat.CSR, dy mat.Dense, tape *LayerTape) {
-	l.Activation.backward(tape.Engine, dy, tape.Out)
+	l.Activation.backward(tape.Engine, dy, tape.Out, 1)
 	l.Filter.Backward(grad, dx, st, dy, &tape.FilterTape)
 }
 
@@ -58,9 +58,10 @@ func (l *Layer) forwardRead(r *Rows, x mat.Dense, tape *LayerTape) {
 // backwardRead is the adjoint of forwardRead:
 //
 //	dB_ℓk += Q_kᵀ dY      dQ_k = dY B_ℓkᵀ      dX_{ℓ-1} = Pᵀ [dQ_0; …; dQ_K]
+//
+// dy is the gradient before the nonlinearity.
 func (l *Layer) backwardRead(grad *Filter, dx mat.Dense, r *Rows, dy mat.Dense, tape *LayerTape) {
 	e := tape.Engine
-	l.Activation.backward(e, dy, tape.Out)
 	if len(l.Bias) > 0 {
 		e.AddColumnSums(grad.Bias, dy)
 	}

@@ -158,9 +158,9 @@ func (m *WideDeep) Backward(grad *Params, dx mat.Dense, dy mat.Dense, in *Input,
 		du.CopyFrom(dy)
 	}
 	gain := m.Params.Gain
-	alphaWide := float32(1)
+	alphaWide, alphaDeep := float32(1), float32(1)
 	if len(gain) > 0 {
-		alphaWide = gain[GainWide]
+		alphaWide, alphaDeep = gain[GainWide], gain[GainDeep]
 	}
 	if m.Config.Wide != nil {
 		m.backwardWide(grad, alphaWide, du, in, tape)
@@ -173,10 +173,7 @@ func (m *WideDeep) Backward(grad *Params, dx mat.Dense, dy mat.Dense, in *Input,
 	}
 	m.startInputGrad(dx, alphaWide, du, in, tape)
 	if len(m.deep.Layers) > 0 {
-		if len(gain) > 0 {
-			e.Scale(du, gain[GainDeep])
-		}
-		first := m.deep.Backward(grad.Deep, in, du, &tape.deep)
+		first := m.deep.Backward(grad.Deep, in, du, alphaDeep, &tape.deep)
 		if !dx.Empty() {
 			f := &m.Params.Deep[0]
 			e.AddMulABT(f.columns(tape.dz), first, f.stack)

@@ -45,11 +45,11 @@ func (j *job) loop(y, a, b []float32) {
 	case opLeakyReLU:
 		kernels.LeakyReLU(y, a, j.p)
 	case opLeakyReLUBack:
-		kernels.LeakyReLUBack(y, a, b, j.p)
+		kernels.LeakyReLUBack(y, a, b, j.p, j.q)
 	case opTanh:
 		kernels.Tanh(y, a)
 	case opTanhBack:
-		kernels.TanhBack(y, a, b)
+		kernels.TanhBack(y, a, b, j.q)
 	}
 }
 
@@ -77,11 +77,11 @@ func (e *Engine) LeakyReLU(y, x Dense, slope float32) {
 	e.each(job{op: opLeakyReLU, y: y, a: x, p: slope}, 1)
 }
 
-// LeakyReLUBack computes dX from dY and the output Y of LeakyReLU, slope ≥ 0.
-// The derivative at 0 is taken as slope. dX may be dY.
-func (e *Engine) LeakyReLUBack(dx, dy, y Dense, slope float32) {
+// LeakyReLUBack computes dX from scale·dY and the output Y of LeakyReLU,
+// slope ≥ 0. The derivative at 0 is taken as slope. dX may be dY.
+func (e *Engine) LeakyReLUBack(dx, dy, y Dense, slope, scale float32) {
 	sameShape("LeakyReLUBack", dx, dy, y)
-	e.each(job{op: opLeakyReLUBack, y: dx, a: dy, b: y, p: slope}, 1)
+	e.each(job{op: opLeakyReLUBack, y: dx, a: dy, b: y, p: slope, q: scale}, 1)
 }
 
 // Tanh computes y = tanh x, within four units in the last place. Y may be X.
@@ -90,10 +90,11 @@ func (e *Engine) Tanh(y, x Dense) {
 	e.each(job{op: opTanh, y: y, a: x}, 4)
 }
 
-// TanhBack computes dX = dY (1 - Y²) from the output Y of Tanh. dX may be dY.
-func (e *Engine) TanhBack(dx, dy, y Dense) {
+// TanhBack computes dX = scale·dY (1 - Y²) from the output Y of Tanh. dX may be
+// dY.
+func (e *Engine) TanhBack(dx, dy, y Dense, scale float32) {
 	sameShape("TanhBack", dx, dy, y)
-	e.each(job{op: opTanhBack, y: dx, a: dy, b: y}, 1)
+	e.each(job{op: opTanhBack, y: dx, a: dy, b: y, q: scale}, 1)
 }
 
 // dotBlock is how many products Dot sums in float32 before it continues in

@@ -158,17 +158,17 @@ func TestElementwise(t *testing.T) {
 		each("Blend", z, func(x, y float64) float64 { return 2*x - y + 0.25 })
 		e.LeakyReLU(z, x, 0.1)
 		each("LeakyReLU", z, func(x, _ float64) float64 { return max(x, 0.1*x) })
-		e.LeakyReLUBack(z, x, y0, 0)
+		e.LeakyReLUBack(z, x, y0, 0, 2)
 		each("LeakyReLUBack", z, func(x, y float64) float64 {
 			if y > 0 {
-				return x
+				return 2 * x
 			}
 			return 0
 		})
 		e.Tanh(z, x)
 		each("Tanh", z, func(x, _ float64) float64 { return math.Tanh(x) })
-		e.TanhBack(z, x, y0)
-		each("TanhBack", z, func(x, y float64) float64 { return x * (1 - y*y) })
+		e.TanhBack(z, x, y0, 3)
+		each("TanhBack", z, func(x, y float64) float64 { return 3 * x * (1 - y*y) })
 		want := 0.0
 		for i := range 5 {
 			for j := range 13 {

@@ -37,14 +37,14 @@ func detect() *Set {
 		LeakyReLU: func(y, x []float32, slope float32) {
 			leakyReLUAVX2(first(y), first(x), slope, len(y))
 		},
-		LeakyReLUBack: func(dx, dy, y []float32, slope float32) {
-			leakyReLUBackAVX2(first(dx), first(dy), first(y), slope, len(dx))
+		LeakyReLUBack: func(dx, dy, y []float32, slope, scale float32) {
+			leakyReLUBackAVX2(first(dx), first(dy), first(y), slope, scale, len(dx))
 		},
 		Tanh: func(y, x []float32) {
 			tanhAVX2(first(y), first(x), len(y))
 		},
-		TanhBack: func(dx, dy, y []float32) {
-			tanhBackAVX2(first(dx), first(dy), first(y), len(dx))
+		TanhBack: func(dx, dy, y []float32, scale float32) {
+			tanhBackAVX2(first(dx), first(dy), first(y), scale, len(dx))
 		},
 		Softmax: func(p, x []float32) (max, sum float32) {
 			return softmaxAVX2(first(p), first(x), len(p))
@@ -121,24 +121,35 @@ func gemmRows(g Product, i, rows, tiles int) {
 	}
 	a, ldc, lds, aRow, aCol, aPanel, ldb := &g.A[i*g.ARow], g.LDC*size, g.StartLD*size, g.ARow*size, g.ACol*size, g.APanel*size, g.LDB*size
 	j := 0
-	for ; j+colTile <= g.N; j += colTile {
+	for cols := 0; j+colTile <= g.N; j += cols {
 		c, b, start := &g.C[i*g.LDC+j], &g.B[j], g.start(i, j)
-		switch rows {
-		case 1:
+		cols = colTile
+		switch {
+		case rows == 1 && j+4*colTile <= g.N:
+			cols = 4 * colTile
+			gemm1x64(c, ldc, start, lds, a, aRow, aCol, aPanel, b, ldb, g.K, g.Panels, tiles)
+		case rows == 1 && j+2*colTile <= g.N:
+			cols = 2 * colTile
+			gemm1x32(c, ldc, start, lds, a, aRow, aCol, aPanel, b, ldb, g.K, g.Panels, tiles)
+		case rows == 1:
 			gemm1x16(c, ldc, start, lds, a, aRow, aCol, aPanel, b, ldb, g.K, g.Panels, tiles)
-		case 2:
+		case rows == 2 && j+2*colTile <= g.N:
+			cols = 2 * colTile
+			gemm2x32(c, ldc, start, lds, a, aRow, aCol, aPanel, b, ldb, g.K, g.Panels, tiles)
+		case rows == 2:
 			gemm2x16(c, ldc, start, lds, a, aRow, aCol, aPanel, b, ldb, g.K, g.Panels, tiles)
-		case 3:
+		case rows == 3 && j+2*colTile <= g.N:
+			cols = 2 * colTile
+			gemm3x32(c, ldc, start, lds, a, aRow, aCol, aPanel, b, ldb, g.K, g.Panels, tiles)
+		case rows == 3:
 			gemm3x16(c, ldc, start, lds, a, aRow, aCol, aPanel, b, ldb, g.K, g.Panels, tiles)
-		case 4:
+		case rows == 4:
 			gemm4x16(c, ldc, start, lds, a, aRow, aCol, aPanel, b, ldb, g.K, g.Panels, tiles)
-		case 5:
+		case rows == 5:
 			gemm5x16(c, ldc, start, lds, a, aRow, aCol, aPanel, b, ldb, g.K, g.Panels, tiles)
-		case rowTile:
-			if g.ACol == 1 {
-				gemm6x16fetch(c, ldc, start, lds, a, aRow, aCol, aPanel, b, ldb, g.K, g.Panels, tiles)
-				continue
-			}
+		case g.ACol == 1:
+			gemm6x16fetch(c, ldc, start, lds, a, aRow, aCol, aPanel, b, ldb, g.K, g.Panels, tiles)
+		default:
 			gemm6x16(c, ldc, start, lds, a, aRow, aCol, aPanel, b, ldb, g.K, g.Panels, tiles)
 		}
 	}

@@ -964,6 +964,335 @@ gemm6x8_loop:
 	VZEROUPPER
 	RET
 
+// func gemm1x64(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int)
+// Requires: AVX, FMA3
+TEXT ·gemm1x64(SB), NOSPLIT, $0-104
+	MOVQ c+0(FP), AX
+	MOVQ start+16(FP), CX
+	MOVQ a+32(FP), DX
+	MOVQ aRow+40(FP), BX
+	MOVQ aCol+48(FP), SI
+	MOVQ ldb+72(FP), DI
+	MOVQ tiles+96(FP), R8
+
+gemm1x64_tile:
+	TESTQ   CX, CX
+	JEQ     gemm1x64_zeros
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS 64(CX), Y2
+	VMOVUPS 96(CX), Y3
+	VMOVUPS 128(CX), Y4
+	VMOVUPS 160(CX), Y5
+	VMOVUPS 192(CX), Y6
+	VMOVUPS 224(CX), Y7
+	ADDQ    lds+24(FP), CX
+	JMP     gemm1x64_ready
+
+gemm1x64_zeros:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+gemm1x64_ready:
+	MOVQ DX, R9
+	MOVQ b+64(FP), R10
+	MOVQ panels+88(FP), R11
+
+gemm1x64_panel:
+	MOVQ R9, R12
+	MOVQ k+80(FP), R13
+
+gemm1x64_loop:
+	VBROADCASTSS (R12), Y8
+	VFMADD231PS  (R10), Y8, Y0
+	VFMADD231PS  32(R10), Y8, Y1
+	VFMADD231PS  64(R10), Y8, Y2
+	VFMADD231PS  96(R10), Y8, Y3
+	VFMADD231PS  128(R10), Y8, Y4
+	VFMADD231PS  160(R10), Y8, Y5
+	VFMADD231PS  192(R10), Y8, Y6
+	VFMADD231PS  224(R10), Y8, Y7
+	ADDQ         SI, R12
+	ADDQ         DI, R10
+	DECQ         R13
+	JNE          gemm1x64_loop
+	ADDQ         aPanel+56(FP), R9
+	DECQ         R11
+	JNE          gemm1x64_panel
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      Y3, 96(AX)
+	VMOVUPS      Y4, 128(AX)
+	VMOVUPS      Y5, 160(AX)
+	VMOVUPS      Y6, 192(AX)
+	VMOVUPS      Y7, 224(AX)
+	ADDQ         ldc+8(FP), AX
+	IMUL3Q       $0x01, BX, R9
+	ADDQ         R9, DX
+	DECQ         R8
+	JNE          gemm1x64_tile
+	VZEROUPPER
+	RET
+
+// func gemm1x32(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int)
+// Requires: AVX, FMA3
+TEXT ·gemm1x32(SB), NOSPLIT, $0-104
+	MOVQ c+0(FP), AX
+	MOVQ start+16(FP), CX
+	MOVQ a+32(FP), DX
+	MOVQ aRow+40(FP), BX
+	MOVQ aCol+48(FP), SI
+	MOVQ ldb+72(FP), DI
+	MOVQ tiles+96(FP), R8
+
+gemm1x32_tile:
+	TESTQ   CX, CX
+	JEQ     gemm1x32_zeros
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS 64(CX), Y2
+	VMOVUPS 96(CX), Y3
+	ADDQ    lds+24(FP), CX
+	JMP     gemm1x32_ready
+
+gemm1x32_zeros:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+gemm1x32_ready:
+	MOVQ DX, R9
+	MOVQ b+64(FP), R10
+	MOVQ panels+88(FP), R11
+
+gemm1x32_panel:
+	MOVQ R9, R12
+	MOVQ k+80(FP), R13
+
+gemm1x32_loop:
+	VMOVUPS      (R10), Y4
+	VMOVUPS      32(R10), Y5
+	VMOVUPS      64(R10), Y6
+	VMOVUPS      96(R10), Y7
+	VBROADCASTSS (R12), Y8
+	VFMADD231PS  Y4, Y8, Y0
+	VFMADD231PS  Y5, Y8, Y1
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	ADDQ         SI, R12
+	ADDQ         DI, R10
+	DECQ         R13
+	JNE          gemm1x32_loop
+	ADDQ         aPanel+56(FP), R9
+	DECQ         R11
+	JNE          gemm1x32_panel
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      Y3, 96(AX)
+	ADDQ         ldc+8(FP), AX
+	IMUL3Q       $0x01, BX, R9
+	ADDQ         R9, DX
+	DECQ         R8
+	JNE          gemm1x32_tile
+	VZEROUPPER
+	RET
+
+// func gemm2x32(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int)
+// Requires: AVX, FMA3
+TEXT ·gemm2x32(SB), NOSPLIT, $0-104
+	MOVQ c+0(FP), AX
+	MOVQ start+16(FP), CX
+	MOVQ a+32(FP), DX
+	MOVQ aRow+40(FP), BX
+	MOVQ aCol+48(FP), SI
+	MOVQ ldb+72(FP), DI
+	MOVQ tiles+96(FP), R8
+
+gemm2x32_tile:
+	TESTQ   CX, CX
+	JEQ     gemm2x32_zeros
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS 64(CX), Y2
+	VMOVUPS 96(CX), Y3
+	ADDQ    lds+24(FP), CX
+	VMOVUPS (CX), Y4
+	VMOVUPS 32(CX), Y5
+	VMOVUPS 64(CX), Y6
+	VMOVUPS 96(CX), Y7
+	ADDQ    lds+24(FP), CX
+	JMP     gemm2x32_ready
+
+gemm2x32_zeros:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+gemm2x32_ready:
+	MOVQ DX, R9
+	MOVQ b+64(FP), R10
+	MOVQ panels+88(FP), R11
+
+gemm2x32_panel:
+	MOVQ R9, R12
+	MOVQ k+80(FP), R13
+
+gemm2x32_loop:
+	VMOVUPS      (R10), Y8
+	VMOVUPS      32(R10), Y9
+	VMOVUPS      64(R10), Y10
+	VMOVUPS      96(R10), Y11
+	VBROADCASTSS (R12), Y12
+	VFMADD231PS  Y8, Y12, Y0
+	VFMADD231PS  Y9, Y12, Y1
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS (R12)(BX*1), Y12
+	VFMADD231PS  Y8, Y12, Y4
+	VFMADD231PS  Y9, Y12, Y5
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	ADDQ         SI, R12
+	ADDQ         DI, R10
+	DECQ         R13
+	JNE          gemm2x32_loop
+	ADDQ         aPanel+56(FP), R9
+	DECQ         R11
+	JNE          gemm2x32_panel
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      Y3, 96(AX)
+	ADDQ         ldc+8(FP), AX
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	VMOVUPS      Y6, 64(AX)
+	VMOVUPS      Y7, 96(AX)
+	ADDQ         ldc+8(FP), AX
+	IMUL3Q       $0x02, BX, R9
+	ADDQ         R9, DX
+	DECQ         R8
+	JNE          gemm2x32_tile
+	VZEROUPPER
+	RET
+
+// func gemm3x32(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int)
+// Requires: AVX, FMA3
+TEXT ·gemm3x32(SB), NOSPLIT, $0-104
+	MOVQ c+0(FP), AX
+	MOVQ start+16(FP), CX
+	MOVQ a+32(FP), DX
+	MOVQ aRow+40(FP), BX
+	MOVQ aCol+48(FP), SI
+	MOVQ ldb+72(FP), DI
+	MOVQ tiles+96(FP), R8
+
+gemm3x32_tile:
+	TESTQ   CX, CX
+	JEQ     gemm3x32_zeros
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS 64(CX), Y2
+	VMOVUPS 96(CX), Y3
+	ADDQ    lds+24(FP), CX
+	VMOVUPS (CX), Y4
+	VMOVUPS 32(CX), Y5
+	VMOVUPS 64(CX), Y6
+	VMOVUPS 96(CX), Y7
+	ADDQ    lds+24(FP), CX
+	VMOVUPS (CX), Y8
+	VMOVUPS 32(CX), Y9
+	VMOVUPS 64(CX), Y10
+	VMOVUPS 96(CX), Y11
+	ADDQ    lds+24(FP), CX
+	JMP     gemm3x32_ready
+
+gemm3x32_zeros:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+
+gemm3x32_ready:
+	MOVQ DX, R9
+	MOVQ b+64(FP), R10
+	MOVQ panels+88(FP), R11
+
+gemm3x32_panel:
+	MOVQ R9, R12
+	MOVQ k+80(FP), R13
+
+gemm3x32_loop:
+	VMOVUPS      (R10), Y12
+	VMOVUPS      32(R10), Y13
+	VMOVUPS      64(R10), Y14
+	VMOVUPS      96(R10), Y15
+	VBROADCASTSS (R12), Y16
+	VFMADD231PS  Y12, Y16, Y0
+	VFMADD231PS  Y13, Y16, Y1
+	VFMADD231PS  Y14, Y16, Y2
+	VFMADD231PS  Y15, Y16, Y3
+	VBROADCASTSS (R12)(BX*1), Y16
+	VFMADD231PS  Y12, Y16, Y4
+	VFMADD231PS  Y13, Y16, Y5
+	VFMADD231PS  Y14, Y16, Y6
+	VFMADD231PS  Y15, Y16, Y7
+	VBROADCASTSS (R12)(BX*2), Y16
+	VFMADD231PS  Y12, Y16, Y8
+	VFMADD231PS  Y13, Y16, Y9
+	VFMADD231PS  Y14, Y16, Y10
+	VFMADD231PS  Y15, Y16, Y11
+	ADDQ         SI, R12
+	ADDQ         DI, R10
+	DECQ         R13
+	JNE          gemm3x32_loop
+	ADDQ         aPanel+56(FP), R9
+	DECQ         R11
+	JNE          gemm3x32_panel
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      Y3, 96(AX)
+	ADDQ         ldc+8(FP), AX
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	VMOVUPS      Y6, 64(AX)
+	VMOVUPS      Y7, 96(AX)
+	ADDQ         ldc+8(FP), AX
+	VMOVUPS      Y8, (AX)
+	VMOVUPS      Y9, 32(AX)
+	VMOVUPS      Y10, 64(AX)
+	VMOVUPS      Y11, 96(AX)
+	ADDQ         ldc+8(FP), AX
+	IMUL3Q       $0x03, BX, R9
+	ADDQ         R9, DX
+	DECQ         R8
+	JNE          gemm3x32_tile
+	VZEROUPPER
+	RET
+
 // func gemm6x16fetch(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int)
 // Requires: AVX, FMA3, MMX+
 TEXT ·gemm6x16fetch(SB), NOSPLIT, $0-104
@@ -1883,13 +2212,14 @@ leakyReLU_done:
 	VZEROUPPER
 	RET
 
-// func leakyReLUBackAVX2(dx *float32, dy *float32, y *float32, slope float32, n int)
+// func leakyReLUBackAVX2(dx *float32, dy *float32, y *float32, slope float32, scale float32, n int)
 // Requires: AVX
 TEXT ·leakyReLUBackAVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS slope+24(FP), Y0
 	VXORPS       Y1, Y1, Y1
 	VCMPPS       $0x04, Y1, Y0, Y1
 	VXORPS       Y2, Y2, Y2
+	VBROADCASTSS scale+28(FP), Y3
 	MOVQ         dx+0(FP), AX
 	MOVQ         dy+8(FP), CX
 	MOVQ         y+16(FP), DX
@@ -1898,20 +2228,22 @@ TEXT ·leakyReLUBackAVX2(SB), NOSPLIT, $0-40
 	JLT          leakyReLUBack_many_end
 
 leakyReLUBack_many:
-	VMOVUPS   (CX), Y3
-	VMOVUPS   (DX), Y4
-	VCMPPS    $0x1e, Y2, Y4, Y4
-	VMULPS    Y0, Y3, Y5
-	VANDPS    Y1, Y5, Y5
-	VBLENDVPS Y4, Y3, Y5, Y5
-	VMOVUPS   Y5, (AX)
-	VMOVUPS   32(CX), Y3
-	VMOVUPS   32(DX), Y4
-	VCMPPS    $0x1e, Y2, Y4, Y4
-	VMULPS    Y0, Y3, Y5
-	VANDPS    Y1, Y5, Y5
-	VBLENDVPS Y4, Y3, Y5, Y5
-	VMOVUPS   Y5, 32(AX)
+	VMOVUPS   (CX), Y4
+	VMULPS    Y3, Y4, Y4
+	VMOVUPS   (DX), Y5
+	VCMPPS    $0x1e, Y2, Y5, Y5
+	VMULPS    Y0, Y4, Y6
+	VANDPS    Y1, Y6, Y6
+	VBLENDVPS Y5, Y4, Y6, Y6
+	VMOVUPS   Y6, (AX)
+	VMOVUPS   32(CX), Y4
+	VMULPS    Y3, Y4, Y4
+	VMOVUPS   32(DX), Y5
+	VCMPPS    $0x1e, Y2, Y5, Y5
+	VMULPS    Y0, Y4, Y6
+	VANDPS    Y1, Y6, Y6
+	VBLENDVPS Y5, Y4, Y6, Y6
+	VMOVUPS   Y6, 32(AX)
 	ADDQ      $0x40, AX
 	ADDQ      $0x40, CX
 	ADDQ      $0x40, DX
@@ -1924,13 +2256,14 @@ leakyReLUBack_many_end:
 	JLT  leakyReLUBack_one_end
 
 leakyReLUBack_one:
-	VMOVUPS   (CX), Y3
-	VMOVUPS   (DX), Y4
-	VCMPPS    $0x1e, Y2, Y4, Y4
-	VMULPS    Y0, Y3, Y5
-	VANDPS    Y1, Y5, Y5
-	VBLENDVPS Y4, Y3, Y5, Y5
-	VMOVUPS   Y5, (AX)
+	VMOVUPS   (CX), Y4
+	VMULPS    Y3, Y4, Y4
+	VMOVUPS   (DX), Y5
+	VCMPPS    $0x1e, Y2, Y5, Y5
+	VMULPS    Y0, Y4, Y6
+	VANDPS    Y1, Y6, Y6
+	VBLENDVPS Y5, Y4, Y6, Y6
+	VMOVUPS   Y6, (AX)
 	ADDQ      $0x20, AX
 	ADDQ      $0x20, CX
 	ADDQ      $0x20, DX
@@ -1943,14 +2276,15 @@ leakyReLUBack_one_end:
 	JEQ        leakyReLUBack_done
 	LEAQ       masks<>+0(SB), SI
 	NEGQ       BX
-	VMOVUPS    32(SI)(BX*4), Y3
-	VMASKMOVPS (CX), Y3, Y4
-	VMASKMOVPS (DX), Y3, Y5
-	VCMPPS     $0x1e, Y2, Y5, Y2
-	VMULPS     Y0, Y4, Y0
+	VMOVUPS    32(SI)(BX*4), Y4
+	VMASKMOVPS (CX), Y4, Y5
+	VMULPS     Y3, Y5, Y5
+	VMASKMOVPS (DX), Y4, Y3
+	VCMPPS     $0x1e, Y2, Y3, Y2
+	VMULPS     Y0, Y5, Y0
 	VANDPS     Y1, Y0, Y0
-	VBLENDVPS  Y2, Y4, Y0, Y0
-	VMASKMOVPS Y0, Y3, (AX)
+	VBLENDVPS  Y2, Y5, Y0, Y0
+	VMASKMOVPS Y0, Y4, (AX)
 
 leakyReLUBack_done:
 	VZEROUPPER
@@ -2101,30 +2435,33 @@ GLOBL word_3e2aaaab<>(SB), RODATA|NOPTR, $4
 DATA word_3f000000<>+0(SB)/4, $0x3f000000
 GLOBL word_3f000000<>(SB), RODATA|NOPTR, $4
 
-// func tanhBackAVX2(dx *float32, dy *float32, y *float32, n int)
+// func tanhBackAVX2(dx *float32, dy *float32, y *float32, scale float32, n int)
 // Requires: AVX, FMA3
-TEXT ·tanhBackAVX2(SB), NOSPLIT, $0-32
+TEXT ·tanhBackAVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS word_3f800000<>+0(SB), Y0
+	VBROADCASTSS scale+24(FP), Y1
 	MOVQ         dx+0(FP), AX
 	MOVQ         dy+8(FP), CX
 	MOVQ         y+16(FP), DX
-	MOVQ         n+24(FP), BX
+	MOVQ         n+32(FP), BX
 	CMPQ         BX, $0x10
 	JLT          tanhBack_many_end
 
 tanhBack_many:
-	VMOVUPS      (DX), Y1
-	VMOVAPS      Y0, Y2
-	VFNMADD231PS Y1, Y1, Y2
-	VMOVUPS      (CX), Y1
-	VMULPS       Y1, Y2, Y2
-	VMOVUPS      Y2, (AX)
-	VMOVUPS      32(DX), Y1
-	VMOVAPS      Y0, Y2
-	VFNMADD231PS Y1, Y1, Y2
-	VMOVUPS      32(CX), Y1
-	VMULPS       Y1, Y2, Y2
-	VMOVUPS      Y2, 32(AX)
+	VMOVUPS      (DX), Y2
+	VMOVUPS      (CX), Y3
+	VMOVAPS      Y0, Y4
+	VFNMADD231PS Y2, Y2, Y4
+	VMULPS       Y1, Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      32(DX), Y2
+	VMOVUPS      32(CX), Y3
+	VMOVAPS      Y0, Y4
+	VFNMADD231PS Y2, Y2, Y4
+	VMULPS       Y1, Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VMOVUPS      Y4, 32(AX)
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
@@ -2137,12 +2474,13 @@ tanhBack_many_end:
 	JLT  tanhBack_one_end
 
 tanhBack_one:
-	VMOVUPS      (DX), Y1
-	VMOVAPS      Y0, Y2
-	VFNMADD231PS Y1, Y1, Y2
-	VMOVUPS      (CX), Y1
-	VMULPS       Y1, Y2, Y2
-	VMOVUPS      Y2, (AX)
+	VMOVUPS      (DX), Y2
+	VMOVUPS      (CX), Y3
+	VMOVAPS      Y0, Y4
+	VFNMADD231PS Y2, Y2, Y4
+	VMULPS       Y1, Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VMOVUPS      Y4, (AX)
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
@@ -2155,13 +2493,14 @@ tanhBack_one_end:
 	JEQ          tanhBack_done
 	LEAQ         masks<>+0(SB), SI
 	NEGQ         BX
-	VMOVUPS      32(SI)(BX*4), Y1
-	VMASKMOVPS   (DX), Y1, Y2
+	VMOVUPS      32(SI)(BX*4), Y2
+	VMASKMOVPS   (DX), Y2, Y3
+	VMASKMOVPS   (CX), Y2, Y4
 	VMOVAPS      Y0, Y0
-	VFNMADD231PS Y2, Y2, Y0
-	VMASKMOVPS   (CX), Y1, Y2
-	VMULPS       Y2, Y0, Y0
-	VMASKMOVPS   Y0, Y1, (AX)
+	VFNMADD231PS Y3, Y3, Y0
+	VMULPS       Y1, Y4, Y4
+	VMULPS       Y4, Y0, Y0
+	VMASKMOVPS   Y0, Y2, (AX)
 
 tanhBack_done:
 	VZEROUPPER

@@ -64,6 +64,26 @@ func gemm6x16(c *float32, ldc int, start *float32, lds int, a *float32, aRow int
 //go:noescape
 func gemm6x8(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int, cols int)
 
+// gemm1x64 multiplies blocks of 1 rows; strides are in bytes.
+//
+//go:noescape
+func gemm1x64(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int)
+
+// gemm1x32 multiplies blocks of 1 rows; strides are in bytes.
+//
+//go:noescape
+func gemm1x32(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int)
+
+// gemm2x32 multiplies blocks of 2 rows; strides are in bytes.
+//
+//go:noescape
+func gemm2x32(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int)
+
+// gemm3x32 multiplies blocks of 3 rows; strides are in bytes.
+//
+//go:noescape
+func gemm3x32(c *float32, ldc int, start *float32, lds int, a *float32, aRow int, aCol int, aPanel int, b *float32, ldb int, k int, panels int, tiles int)
+
 // gemm6x16fetch multiplies blocks of 6 rows; strides are in bytes.
 //
 //go:noescape
@@ -152,7 +172,7 @@ func leakyReLUAVX2(y *float32, x *float32, slope float32, n int)
 // leakyReLUBackAVX2 is LeakyReLUBack of the set for n values.
 //
 //go:noescape
-func leakyReLUBackAVX2(dx *float32, dy *float32, y *float32, slope float32, n int)
+func leakyReLUBackAVX2(dx *float32, dy *float32, y *float32, slope float32, scale float32, n int)
 
 // tanhAVX2 is Tanh of the set for n values.
 //
@@ -162,7 +182,7 @@ func tanhAVX2(y *float32, x *float32, n int)
 // tanhBackAVX2 is TanhBack of the set for n values.
 //
 //go:noescape
-func tanhBackAVX2(dx *float32, dy *float32, y *float32, n int)
+func tanhBackAVX2(dx *float32, dy *float32, y *float32, scale float32, n int)
 
 // softmaxAVX2 is Softmax of the set for n values.
 //

@@ -72,9 +72,9 @@ func BenchmarkElementwise(b *testing.B) {
 		"ColumnSums":    func(s *Set) { s.ColumnSums(y[:32], x, 32, n/32, 32) },
 		"Blend":         func(s *Set) { s.Blend(z, 1, x, 2, y, 3) },
 		"LeakyReLU":     func(s *Set) { s.LeakyReLU(z, x, 0) },
-		"LeakyReLUBack": func(s *Set) { s.LeakyReLUBack(z, x, y, 0) },
+		"LeakyReLUBack": func(s *Set) { s.LeakyReLUBack(z, x, y, 0, 1) },
 		"Tanh":          func(s *Set) { s.Tanh(z, x) },
-		"TanhBack":      func(s *Set) { s.TanhBack(z, x, y) },
+		"TanhBack":      func(s *Set) { s.TanhBack(z, x, y, 1) },
 		"Softmax":       func(s *Set) { s.Softmax(z, x) },
 		"Adam":          func(s *Set) { s.Adam(y, x, z, w, AdamStep{0.9, 0.1, 0.999, 0.001, 1e-9, 1, 1e-8}) },
 	} {

@@ -286,22 +286,22 @@ func checkElementwise(t *testing.T, s *Set, rng *rand.Rand, n int) {
 			}
 		})
 		y = line(rng, n)
-		s.LeakyReLUBack(y.data, u.data, v.data, slope)
+		s.LeakyReLUBack(y.data, u.data, v.data, slope, a)
 		check("LeakyReLUBack", y, func(i int) float32 {
 			switch {
 			case v.data[i] > 0:
-				return u.data[i]
+				return a * u.data[i]
 			case slope == 0:
 				return 0
 			default:
-				return slope * u.data[i]
+				return slope * float32(a*u.data[i])
 			}
 		})
 	}
 
 	y = line(rng, n)
-	s.TanhBack(y.data, u.data, v.data)
-	check("TanhBack", y, func(i int) float32 { return u.data[i] * fma(-v.data[i], v.data[i], 1) })
+	s.TanhBack(y.data, u.data, v.data, a)
+	check("TanhBack", y, func(i int) float32 { return float32(a*u.data[i]) * fma(-v.data[i], v.data[i], 1) })
 
 	p, m, w := line(rng, n), line(rng, n), line(rng, n)
 	for i := range w.data {
@@ -532,7 +532,7 @@ func TestPortableBits(t *testing.T) {
 	portable.Adam(y, draw(len(y)), m, v, AdamStep{0.9, 0.1, 0.999, 0.001, 0.01, 10, 1e-8})
 	add(y...)
 	portable.Blend(y, 0.3, draw(len(y)), 0.7, m, 0.1)
-	portable.TanhBack(y, m, y)
+	portable.TanhBack(y, m, y, 1)
 	add(y...)
 	if hash != portableBits {
 		t.Errorf("hash of the portable results is %#x, want %#x", hash, uint64(portableBits))

@@ -116,10 +116,10 @@ func leakyReLU(y, x []float32, slope float32) {
 	}
 }
 
-func leakyReLUBack(dx, dy, y []float32, slope float32) {
+func leakyReLUBack(dx, dy, y []float32, slope, scale float32) {
 	dy, y = dy[:len(dx)], y[:len(dx)]
 	for i := range dx {
-		d := dy[i]
+		d := scale * dy[i]
 		if !(y[i] > 0) {
 			d = leak(d, slope)
 		}
@@ -142,10 +142,10 @@ func tanh(y, x []float32) {
 	}
 }
 
-func tanhBack(dx, dy, y []float32) {
+func tanhBack(dx, dy, y []float32, scale float32) {
 	dy, y = dy[:len(dx)], y[:len(dx)]
 	for i := range dx {
-		dx[i] = dy[i] * (1 - float32(y[i]*y[i]))
+		dx[i] = float32(scale*dy[i]) * (1 - float32(y[i]*y[i]))
 	}
 }
 

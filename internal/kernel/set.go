@@ -43,15 +43,15 @@ type Set struct {
 	// NaN stays NaN. A slope of exactly 0 is the ReLU.
 	LeakyReLU func(y, x []float32, slope float32)
 
-	// LeakyReLUBack computes dx[i] = dy[i] if y[i] > 0, slope·dy[i] otherwise.
-	LeakyReLUBack func(dx, dy, y []float32, slope float32)
+	// LeakyReLUBack computes dx[i] = scale·dy[i], times slope unless y[i] > 0.
+	LeakyReLUBack func(dx, dy, y []float32, slope, scale float32)
 
 	// Tanh computes y[i] = tanh x[i] within TanhULP units in the last place.
 	// NaN stays NaN.
 	Tanh func(y, x []float32)
 
-	// TanhBack computes dx[i] = dy[i]·(1 - y[i]²).
-	TanhBack func(dx, dy, y []float32)
+	// TanhBack computes dx[i] = scale·dy[i]·(1 - y[i]²).
+	TanhBack func(dx, dy, y []float32, scale float32)
 
 	// Softmax writes p[i] = exp(x[i] - max x) and returns max x and Σ p[i].
 	// The exponential is within ExpULP units in the last place. Sets may

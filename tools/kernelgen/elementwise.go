@@ -174,11 +174,13 @@ func relu() {
 	})
 	finish()
 
-	function("leakyReLUBackAVX2", "func(dx, dy, y *float32, slope float32, n int)", "leakyReLUBackAVX2 is LeakyReLUBack of the set for n values.")
+	function("leakyReLUBackAVX2", "func(dx, dy, y *float32, slope, scale float32, n int)", "leakyReLUBackAVX2 is LeakyReLUBack of the set for n values.")
 	slope, keep = leakage()
 	nought = zero()
+	scale := broadcast("scale")
 	forEach("leakyReLUBack", 2, []string{"dx", "dy", "y"}, func(v vector) {
 		dy, live, leak := v.load("dy"), YMM(), YMM()
+		VMULPS(scale, dy, dy)
 		VCMPPS(Imm(0x1e), nought, v.load("y"), live) // y > 0, false for NaN
 		VMULPS(slope, dy, leak)
 		VANDPS(keep, leak, leak)
@@ -253,13 +255,15 @@ func tanh() {
 	})
 	finish()
 
-	function("tanhBackAVX2", "func(dx, dy, y *float32, n int)", "tanhBackAVX2 is TanhBack of the set for n values.")
+	function("tanhBackAVX2", "func(dx, dy, y *float32, scale float32, n int)", "tanhBackAVX2 is TanhBack of the set for n values.")
 	one = constant(1)
+	scale := broadcast("scale")
 	forEach("tanhBack", 2, []string{"dx", "dy", "y"}, func(v vector) {
-		y, t := v.load("y"), YMM()
+		y, dy, t := v.load("y"), v.load("dy"), YMM()
 		VMOVAPS(one, t)
 		VFNMADD231PS(y, y, t)
-		VMULPS(v.load("dy"), t, t)
+		VMULPS(scale, dy, dy)
+		VMULPS(dy, t, t)
 		v.store(t, "dx")
 	})
 	finish()

@@ -15,14 +15,20 @@ const rowTile = 6
 
 func gemm() {
 	for rows := 1; rows <= rowTile; rows++ {
-		gemmTile(rows, false, false)
-		gemmTile(rows, true, false)
+		gemmTile(rows, 2, false)
+		gemmTile(rows, 0, false)
 	}
-	gemmTile(rowTile, false, true)
+	// Few rows take more columns at a time: eight accumulators and more keep
+	// both FMA units busy.
+	gemmTile(1, 8, false)
+	gemmTile(1, 4, false)
+	gemmTile(2, 4, false)
+	gemmTile(3, 4, false)
+	gemmTile(rowTile, 2, true)
 }
 
 // gemmTile emits the product of `tiles` blocks of rows rows of A, in panels,
-// with 16 columns of B, or with up to 8 columns if narrow:
+// with 8·vectors columns of B, or with up to 8 columns if vectors is 0:
 //
 //	c[i,j] = start[i,j] + Σ_t Σ_p a[t,i,p]·b[t·k+p,j]
 //
@@ -31,10 +37,11 @@ func gemm() {
 //
 // With fetch, the next block of rows is prefetched while this one is
 // multiplied: for an A that is stored by rows, a few bytes of it per step.
-func gemmTile(rows int, narrow, fetch bool) {
-	name, signature := fmt.Sprintf("gemm%dx16", rows), ""
+func gemmTile(rows, vectors int, fetch bool) {
+	narrow := vectors == 0
+	name, signature := fmt.Sprintf("gemm%dx%d", rows, vectors*lanes), ""
 	if narrow {
-		name, signature = fmt.Sprintf("gemm%dx8", rows), ", cols int"
+		name, signature, vectors = fmt.Sprintf("gemm%dx8", rows), ", cols int", 1
 	}
 	if fetch {
 		name += "fetch"
@@ -49,10 +56,8 @@ func gemmTile(rows int, narrow, fetch bool) {
 	ldb := Load(Param("ldb"), GP64())
 	tiles := Load(Param("tiles"), GP64())
 
-	vectors := 2
 	var mask VecVirtual
 	if narrow {
-		vectors = 1
 		mask = firstLanes(Load(Param("cols"), GP64()))
 	}
 	load := func(m Mem, r VecVirtual) {
@@ -113,6 +118,9 @@ func gemmTile(rows int, narrow, fetch bool) {
 	}
 	var col []VecVirtual
 	for v := range vectors {
+		if vectors > 4 {
+			break // read B from memory: one row, so each value is used once
+		}
 		col = append(col, YMM())
 		load(Mem{Base: b, Disp: v * lanes * size}, col[v])
 	}
@@ -128,7 +136,11 @@ func gemmTile(rows int, narrow, fetch bool) {
 		broadcast := YMM()
 		VBROADCASTSS(m, broadcast)
 		for v, r := range acc[i] {
-			VFMADD231PS(col[v], broadcast, r)
+			if col == nil {
+				VFMADD231PS(Mem{Base: b, Disp: v * lanes * size}, broadcast, r)
+			} else {
+				VFMADD231PS(col[v], broadcast, r)
+			}
 		}
 	}
 	ADDQ(aCol, a0)
