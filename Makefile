@@ -4,15 +4,16 @@ GO       ?= go
 TOOL      = $(GO) tool -modfile=tools/go.mod
 FUZZTIME ?= 10s
 KERNEL    = ../internal/kernel
+RELEASES  = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint race portable arm64 fuzz bench generate ci
+.PHONY: help build test lint race portable arm64 fuzz bench bench-peers bench-report generate release ci
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## compile every package, and the program into bin/
 	$(GO) build ./...
@@ -49,14 +50,46 @@ fuzz: ## run each fuzz target for FUZZTIME (10s)
 	if [ -z "$$targets" ]; then echo "no fuzz targets found"; exit 1; fi; \
 	while read -r package name; do \
 		echo "$$package $$name"; \
-		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$package" </dev/null; \
+		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$package" </dev/null; \
 	done <<< "$$targets"
 
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
+bench-peers: ## compare with PyTorch; ARGS="--rounds 5 --tasks a,b" is passed on, see bench/run -h
+	bench/run $(ARGS)
+
+bench-report: ## write bench/results.md again from bench/results/*.jsonl
+	$(GO) run ./bench/report
+
 generate: ## write the assembly of internal/kernel again
 	$(GO) -C tools run ./kernelgen -out $(KERNEL)/avx2_amd64.s -stubs $(KERNEL)/avx2_stub_amd64.go -pkg kernel
+
+# Archives depend on the commit and on nothing else: the same commit gives the
+# same bytes. SOURCE_DATE_EPOCH is the time that files inside them bear.
+release: VERSION ?= $(shell git describe --tags --always --dirty)
+release: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+release: ## build static archives with checksums for RELEASES into dist/
+	@for tool in zip gzip sha256sum; do \
+		command -v $$tool >/dev/null || { echo "make release needs $$tool"; exit 1; }; \
+	done; \
+	tar --version | grep -q GNU || { echo "make release needs GNU tar"; exit 1; }; \
+	rm -rf dist; mkdir dist; export TZ=UTC LC_ALL=C; umask 022; \
+	for target in $(RELEASES); do \
+		os=$${target%/*}; name=wdgnn-$(VERSION)-$$os-$${target#*/}; \
+		echo "$$name"; mkdir "dist/$$name"; cp LICENSE README.md "dist/$$name"; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$${target#*/} $(GO) build -trimpath \
+			-ldflags '-s -w -X main.release=$(VERSION)' -o "dist/$$name/" ./cmd/wdgnn; \
+		find "dist/$$name" -exec touch -d "@$$SOURCE_DATE_EPOCH" {} +; \
+		if [ $$os = windows ]; then \
+			(cd dist; find "$$name" -type f | sort | zip -q -X -@ "$$name.zip"); \
+		else \
+			tar -C dist --sort=name --mtime="@$$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -cf - "$$name" \
+			| gzip -9n >"dist/$$name.tar.gz"; \
+		fi; \
+		rm -r "dist/$$name"; \
+	done; \
+	cd dist; sha256sum *.tar.gz *.zip >SHA256SUMS; cat SHA256SUMS
 
 ci: ## everything that must pass before a merge
 	.ci/run

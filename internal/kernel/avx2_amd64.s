@@ -1574,15 +1574,15 @@ spmm64far_row:
 	JGE    spmm64far_store
 
 spmm64far_loop:
-	LEAQ         12(R11), R13
+	LEAQ         40(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
-	PREFETCHT0   (DI)(R13*1)
-	PREFETCHT0   64(DI)(R13*1)
-	PREFETCHT0   128(DI)(R13*1)
-	PREFETCHT0   192(DI)(R13*1)
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	PREFETCHT1   128(DI)(R13*1)
+	PREFETCHT1   192(DI)(R13*1)
 	MOVLQSX      (BX)(R11*4), R13
 	IMULQ        R8, R13
 	VBROADCASTSS (SI)(R11*4), Y8
@@ -1684,13 +1684,13 @@ spmm32far_row:
 	JGE    spmm32far_store
 
 spmm32far_loop:
-	LEAQ         12(R11), R13
+	LEAQ         40(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
-	PREFETCHT0   (DI)(R13*1)
-	PREFETCHT0   64(DI)(R13*1)
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
 	MOVLQSX      (BX)(R11*4), R13
 	IMULQ        R8, R13
 	VBROADCASTSS (SI)(R11*4), Y4
@@ -1776,12 +1776,12 @@ spmm16far_row:
 	JGE    spmm16far_store
 
 spmm16far_loop:
-	LEAQ         12(R11), R13
+	LEAQ         40(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
-	PREFETCHT0   (DI)(R13*1)
+	PREFETCHT1   (DI)(R13*1)
 	MOVLQSX      (BX)(R11*4), R13
 	IMULQ        R8, R13
 	VBROADCASTSS (SI)(R11*4), Y2
@@ -1868,12 +1868,12 @@ spmm8far_row:
 	JGE    spmm8far_store
 
 spmm8far_loop:
-	LEAQ         12(R11), R13
+	LEAQ         40(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
-	PREFETCHT0   (DI)(R13*1)
+	PREFETCHT1   (DI)(R13*1)
 	MOVLQSX      (BX)(R11*4), R13
 	IMULQ        R8, R13
 	VBROADCASTSS (SI)(R11*4), Y2
@@ -2654,6 +2654,8 @@ TEXT ·adamAVX2(SB), NOSPLIT, $0-68
 	VBROADCASTSS rate+56(FP), Y4
 	VBROADCASTSS unbias+60(FP), Y5
 	VBROADCASTSS epsilon+64(FP), Y6
+	VBROADCASTSS word_00800000<>+0(SB), Y7
+	VBROADCASTSS word_7fffffff<>+0(SB), Y8
 	MOVQ         p+0(FP), AX
 	MOVQ         grad+8(FP), CX
 	MOVQ         m+16(FP), DX
@@ -2663,24 +2665,30 @@ TEXT ·adamAVX2(SB), NOSPLIT, $0-68
 	JLT          adam_one_end
 
 adam_one:
-	VMOVUPS     (CX), Y7
-	VMULPS      Y1, Y7, Y8
-	VMOVUPS     (DX), Y9
-	VFMADD231PS Y9, Y0, Y8
-	VMOVUPS     Y8, (DX)
-	VMULPS      Y7, Y7, Y7
-	VMULPS      Y3, Y7, Y7
-	VMOVUPS     (BX), Y9
-	VFMADD231PS Y9, Y2, Y7
-	VMOVUPS     Y7, (BX)
-	VMULPS      Y5, Y7, Y7
-	VSQRTPS     Y7, Y7
-	VADDPS      Y6, Y7, Y7
-	VMULPS      Y4, Y8, Y8
-	VDIVPS      Y7, Y8, Y8
-	VMOVUPS     (AX), Y7
-	VSUBPS      Y8, Y7, Y7
-	VMOVUPS     Y7, (AX)
+	VMOVUPS     (CX), Y9
+	VMULPS      Y1, Y9, Y10
+	VMOVUPS     (DX), Y11
+	VFMADD231PS Y11, Y0, Y10
+	VANDPS      Y8, Y10, Y11
+	VCMPPS      $0x11, Y7, Y11, Y11
+	VANDNPS     Y10, Y11, Y10
+	VMOVUPS     Y10, (DX)
+	VMULPS      Y9, Y9, Y9
+	VMULPS      Y3, Y9, Y9
+	VMOVUPS     (BX), Y11
+	VFMADD231PS Y11, Y2, Y9
+	VANDPS      Y8, Y9, Y11
+	VCMPPS      $0x11, Y7, Y11, Y11
+	VANDNPS     Y9, Y11, Y9
+	VMOVUPS     Y9, (BX)
+	VMULPS      Y5, Y9, Y9
+	VSQRTPS     Y9, Y9
+	VADDPS      Y6, Y9, Y9
+	VMULPS      Y4, Y10, Y10
+	VDIVPS      Y9, Y10, Y10
+	VMOVUPS     (AX), Y9
+	VSUBPS      Y10, Y9, Y9
+	VMOVUPS     Y9, (AX)
 	ADDQ        $0x20, AX
 	ADDQ        $0x20, CX
 	ADDQ        $0x20, DX
@@ -2694,26 +2702,38 @@ adam_one_end:
 	JEQ         adam_done
 	LEAQ        masks<>+0(SB), DI
 	NEGQ        SI
-	VMOVUPS     32(DI)(SI*4), Y7
-	VMASKMOVPS  (CX), Y7, Y8
-	VMULPS      Y1, Y8, Y1
-	VMASKMOVPS  (DX), Y7, Y9
-	VFMADD231PS Y9, Y0, Y1
-	VMASKMOVPS  Y1, Y7, (DX)
-	VMULPS      Y8, Y8, Y0
+	VMOVUPS     32(DI)(SI*4), Y9
+	VMASKMOVPS  (CX), Y9, Y10
+	VMULPS      Y1, Y10, Y1
+	VMASKMOVPS  (DX), Y9, Y11
+	VFMADD231PS Y11, Y0, Y1
+	VANDPS      Y8, Y1, Y0
+	VCMPPS      $0x11, Y7, Y0, Y0
+	VANDNPS     Y1, Y0, Y1
+	VMASKMOVPS  Y1, Y9, (DX)
+	VMULPS      Y10, Y10, Y0
 	VMULPS      Y3, Y0, Y0
-	VMASKMOVPS  (BX), Y7, Y3
+	VMASKMOVPS  (BX), Y9, Y3
 	VFMADD231PS Y3, Y2, Y0
-	VMASKMOVPS  Y0, Y7, (BX)
+	VANDPS      Y8, Y0, Y2
+	VCMPPS      $0x11, Y7, Y2, Y2
+	VANDNPS     Y0, Y2, Y0
+	VMASKMOVPS  Y0, Y9, (BX)
 	VMULPS      Y5, Y0, Y0
 	VSQRTPS     Y0, Y0
 	VADDPS      Y6, Y0, Y0
 	VMULPS      Y4, Y1, Y1
 	VDIVPS      Y0, Y1, Y1
-	VMASKMOVPS  (AX), Y7, Y0
+	VMASKMOVPS  (AX), Y9, Y0
 	VSUBPS      Y1, Y0, Y0
-	VMASKMOVPS  Y0, Y7, (AX)
+	VMASKMOVPS  Y0, Y9, (AX)
 
 adam_done:
 	VZEROUPPER
 	RET
+
+DATA word_00800000<>+0(SB)/4, $0x00800000
+GLOBL word_00800000<>(SB), RODATA|NOPTR, $4
+
+DATA word_7fffffff<>+0(SB)/4, $0x7fffffff
+GLOBL word_7fffffff<>(SB), RODATA|NOPTR, $4

@@ -170,8 +170,19 @@ func adam(p, g, m, v []float32, s AdamStep) {
 		gi := g[i]
 		mi := float32(s.Beta1*m[i]) + float32(s.Rest1*gi)
 		vi := float32(s.Beta2*v[i]) + float32(s.Rest2*float32(gi*gi))
+		mi, vi = normal(mi), normal(vi)
 		m[i], v[i] = mi, vi
 		root := float32(math.Sqrt(float64(float32(vi * s.Unbias))))
 		p[i] -= float32(s.Rate*mi) / (root + s.Epsilon)
 	}
 }
+
+// normal is x, or 0 if x is denormal.
+func normal(x float32) float32 {
+	if -minNormal < x && x < minNormal {
+		return 0
+	}
+	return x
+}
+
+const minNormal = 0x1p-126

@@ -63,6 +63,9 @@ type Set struct {
 	//	m = β₁·m + (1-β₁)·g
 	//	v = β₂·v + (1-β₂)·g²
 	//	p = p - rate·m / (√(v·unbias) + ε)
+	//
+	// Means below the smallest normal number become 0: those of a parameter
+	// without gradient decay for ever, and denormal numbers are slow.
 	Adam func(p, g, m, v []float32, s AdamStep)
 }
 

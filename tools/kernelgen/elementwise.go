@@ -308,14 +308,23 @@ func adam() {
 	function("adamAVX2", "func(p, grad, m, v *float32, n int, beta1, rest1, beta2, rest2, rate, unbias, epsilon float32)", "adamAVX2 is Adam of the set for n values.")
 	beta1, rest1, beta2, rest2 := broadcast("beta1"), broadcast("rest1"), broadcast("beta2"), broadcast("rest2")
 	rate, unbias, epsilon := broadcast("rate"), broadcast("unbias"), broadcast("epsilon")
+	least, magnitude := constant(0x1p-126), everywhere(1<<31-1)
+	normal := func(r VecVirtual) { // denormal numbers become 0, NaN stays
+		size, denormal := YMM(), YMM()
+		VANDPS(magnitude, r, size)
+		VCMPPS(Imm(0x11), least, size, denormal) // |r| < least
+		VANDNPS(r, denormal, r)
+	}
 	forEach("adam", 1, []string{"p", "grad", "m", "v"}, func(v vector) {
 		g, m, w := v.load("grad"), YMM(), YMM()
 		VMULPS(rest1, g, m)
 		VFMADD231PS(v.load("m"), beta1, m)
+		normal(m)
 		v.store(m, "m")
 		VMULPS(g, g, w)
 		VMULPS(rest2, w, w)
 		VFMADD231PS(v.load("v"), beta2, w)
+		normal(w)
 		v.store(w, "v")
 		VMULPS(unbias, w, w)
 		VSQRTPS(w, w)

@@ -9,8 +9,9 @@ import (
 )
 
 // ahead is how many entries ahead of the current one the rows of X are
-// prefetched, where X does not fit the cache.
-const ahead = 12
+// prefetched, where X does not fit the cache: into the second level, which can
+// wait for more lines at a time than the first.
+const ahead = 40
 
 func spmm() {
 	for _, vectors := range []int{8, 4, 2, 0} {
@@ -76,7 +77,7 @@ func spmmRows(vectors int, far bool) {
 		MOVLQSX(Mem{Base: col, Index: soon, Scale: size}, soon)
 		IMULQ(ldx, soon)
 		for v := 0; v < vectors; v += 2 { // two vectors are a cache line
-			PREFETCHT0(Mem{Base: x, Index: soon, Scale: 1, Disp: v * lanes * size})
+			PREFETCHT1(Mem{Base: x, Index: soon, Scale: 1, Disp: v * lanes * size})
 		}
 	}
 	row := GP64()

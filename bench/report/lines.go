@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// line is one measurement: one task, one side, one round of one run.
+type line struct {
+	Side    string  `json:"side"` // "wdgnn" or "torch"
+	Task    string  `json:"task"`
+	Variant string  `json:"variant"` // how the peer wrote the task
+	Best    float64 `json:"best_s"`
+	Mean    float64 `json:"mean_s"`
+	Threads int     `json:"threads"`
+	Memory  int64   `json:"max_rss_bytes"`
+
+	Run     string  `json:"run"` // when the run began; empty for lines that were not measured beside ours
+	Round   int     `json:"round"`
+	CPU     string  `json:"cpu"`
+	Load    float64 `json:"load"` // average number of running processes of the last minute
+	Commit  string  `json:"commit"`
+	Go      string  `json:"go"`
+	Kernels string  `json:"kernels"`
+
+	Torch      string `json:"torch"`
+	BLAS       string `json:"blas"`
+	Device     string `json:"device"`
+	DeviceName string `json:"device_name"`
+	Compiled   bool   `json:"compiled"`
+	Date       string `json:"date"`
+}
+
+const (
+	ours   = "wdgnn"
+	theirs = "torch"
+
+	// usual is the variant that most users of PyTorch would write.
+	usual = "batch"
+
+	// reference is the name of a BLAS that is not optimised.
+	reference = "reference"
+)
+
+func (l *line) check() error {
+	var bad []error
+	if l.Side != ours && l.Side != theirs {
+		bad = append(bad, fmt.Errorf("side is %q, want %s or %s", l.Side, ours, theirs))
+	}
+	if l.Task == "" {
+		bad = append(bad, errors.New("no task"))
+	}
+	if !(l.Best > 0) {
+		bad = append(bad, fmt.Errorf("best_s is %v, want a positive number", l.Best))
+	}
+	if l.accelerator() {
+		if l.DeviceName == "" || l.Date == "" {
+			bad = append(bad, errors.New("a line of an accelerator needs device_name and date"))
+		}
+	} else if l.Run == "" || l.CPU == "" || l.Threads < 1 {
+		bad = append(bad, errors.New("a line of a CPU needs run, cpu and threads: was it written by bench/run?"))
+	}
+	return errors.Join(bad...)
+}
+
+func (l *line) accelerator() bool { return l.Device != "" && l.Device != "cpu" }
+
+// readAll reads every file of raw lines below dir.
+func readAll(dir string) ([]line, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "results", "*.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	var all []line
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		lines, err := read(f)
+		f.Close()
+		if err != nil {
+			return nil, fmt.Errorf("%s:%w", name, err)
+		}
+		all = append(all, lines...)
+	}
+	return all, nil
+}
+
+// read reads JSON lines; errors begin with the number of the line.
+func read(r io.Reader) ([]line, error) {
+	var lines []line
+	text := bufio.NewScanner(r)
+	for n := 1; text.Scan(); n++ {
+		if len(text.Bytes()) == 0 {
+			continue
+		}
+		var l line
+		if err := json.Unmarshal(text.Bytes(), &l); err != nil {
+			return nil, fmt.Errorf("%d: %w", n, err)
+		}
+		if err := l.check(); err != nil {
+			return nil, fmt.Errorf("%d: %w", n, err)
+		}
+		lines = append(lines, l)
+	}
+	return lines, text.Err()
+}
+
+// machine is what must be equal for two measurements to be compared.
+type machine struct {
+	cpu     string
+	threads int
+}
+
+// machines lists the machines of the CPU lines: those with fewer threads first.
+func machines(lines []line) []machine {
+	var list []machine
+	for _, l := range lines {
+		if m := (machine{l.CPU, l.Threads}); !l.accelerator() && !slices.Contains(list, m) {
+			list = append(list, m)
+		}
+	}
+	slices.SortFunc(list, func(a, b machine) int {
+		return cmp.Or(cmp.Compare(a.threads, b.threads), cmp.Compare(a.cpu, b.cpu))
+	})
+	return list
+}
+
+// pair is what both sides took for one task in one run.
+type pair struct {
+	ours, fastest line
+	usual         *line // nil if the peer knows one way only, or the usual one is the fastest
+}
+
+// newest returns the last run of a task on a machine in which both sides took
+// part, the best over its rounds. An empty run stands for any.
+func newest(lines []line, m machine, task, run string) (p pair, ok bool) {
+	runs := map[string][]line{}
+	for _, l := range lines {
+		if !l.accelerator() && l.Task == task && (machine{l.CPU, l.Threads}) == m && (run == "" || l.Run == run) {
+			runs[l.Run] = append(runs[l.Run], l)
+		}
+	}
+	last := ""
+	for at, list := range runs {
+		if at > last && best(list, ours, "") != nil && best(list, theirs, "") != nil {
+			last = at
+		}
+	}
+	if last == "" {
+		return pair{}, false
+	}
+	list := runs[last]
+	p = pair{ours: *best(list, ours, ""), fastest: *best(list, theirs, "")}
+	if p.fastest.Variant != usual {
+		p.usual = best(list, theirs, usual)
+	}
+	return p, true
+}
+
+// best returns the fastest of the lines of one side, and of one variant unless
+// that is empty; nil if there is none.
+func best(list []line, side, variant string) *line {
+	var found *line
+	for i := range list {
+		l := &list[i]
+		if l.Side == side && (variant == "" || l.Variant == variant) && (found == nil || l.Best < found.Best) {
+			found = l
+		}
+	}
+	return found
+}
