@@ -19,6 +19,7 @@ func NewDense(rows, cols int, data []float32) Dense {
 	}
 	if data == nil {
 		data = make([]float32, rows*cols)
+		adviseHuge(data)
 	}
 	if len(data) != rows*cols {
 		panic(fmt.Sprintf("mat: NewDense: %d values for %d×%d", len(data), rows, cols))
