@@ -33,6 +33,11 @@ type Job struct {
 	// OnEpoch, if set, is called after every epoch. An error ends training.
 	OnEpoch func(Epoch) error
 
+	// OnStep, if set, is called after every step of the optimiser: to show
+	// progress, or to take a checkpoint, where epochs are long. An error ends
+	// training.
+	OnStep func(Step) error
+
 	// Resume continues an earlier run of the same job instead of starting
 	// from the model's parameters.
 	Resume *Checkpoint
@@ -60,6 +65,18 @@ type Epoch struct {
 
 // Checkpoint returns a copy of everything a later Run needs to continue.
 func (e Epoch) Checkpoint() *Checkpoint { return e.checkpoint() }
+
+// Step is where Run stands after a step of the optimiser.
+type Step struct {
+	Epoch   int // the current one, from 1
+	Done    int // samples of it that are done
+	Samples int // in an epoch
+
+	checkpoint func() *Checkpoint
+}
+
+// Checkpoint returns a copy of everything a later Run needs to continue.
+func (s Step) Checkpoint() *Checkpoint { return s.checkpoint() }
 
 // Result is what Run leaves beside the trained model.
 type Result struct {
@@ -105,6 +122,7 @@ type runner struct {
 	eval    Evaluator
 	order   []int
 	stopped bool
+	take    func() *Checkpoint // r.checkpoint
 
 	score, norm float64
 }
@@ -127,6 +145,7 @@ func newRunner(m *gnn.WideDeep, job Job) (*runner, error) {
 		eval:  Evaluator{Engine: job.Engine, PassRows: job.Config.PassRows},
 		order: make([]int, job.Train.Len()),
 	}
+	r.take = r.checkpoint
 	if job.Resume != nil {
 		if err := r.restore(job.Resume); err != nil {
 			return nil, err
@@ -167,6 +186,11 @@ func (r *runner) epoch(ctx context.Context) error {
 				return err
 			}
 		}
+		if r.job.OnStep != nil {
+			if err := r.job.OnStep(Step{Epoch: s.Epoch + 1, Done: s.Done, Samples: len(r.order), checkpoint: r.take}); err != nil {
+				return err
+			}
+		}
 	}
 	if cfg.ValidateEvery == 0 {
 		if err := r.validate(ctx); err != nil {
@@ -181,7 +205,7 @@ func (r *runner) epoch(ctx context.Context) error {
 		Index: s.Epoch + 1, Restart: s.Restart, Steps: s.Steps, Loss: s.LossSum / float64(max(s.Done, 1)),
 		GradNorm: r.norm, Scored: s.HasBest, Score: r.score, Best: s.BestScore, BestSteps: s.BestSteps, LiveUnits: live,
 		Restarts:   live == 0 && s.Restart < cfg.restarts(),
-		checkpoint: r.checkpoint,
+		checkpoint: r.take,
 	}
 	if report.Restarts {
 		if err := r.restart(); err != nil {

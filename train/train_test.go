@@ -230,6 +230,39 @@ func TestCancelKeepsBest(t *testing.T) {
 	}
 }
 
+// Steps are reported with a checkpoint that resumes to the same bits.
+func TestStepsReport(t *testing.T) {
+	whole := newModel(t, small, 1)
+	j := job(t, whole, 0)
+	var middle *train.Checkpoint
+	steps := 0
+	j.OnStep = func(s train.Step) error {
+		if s.Samples != 120 || s.Done < 1 || s.Done > 120 || s.Epoch < 1 {
+			t.Errorf("step %+v", s)
+		}
+		if steps++; steps == 8 {
+			middle = s.Checkpoint()
+		}
+		return nil
+	}
+	want := mustRun(t, whole, j)
+	if steps != want.Steps {
+		t.Errorf("%d steps were reported, %d taken", steps, want.Steps)
+	}
+	again := newModel(t, small, 7)
+	j = job(t, again, 0)
+	j.Resume = middle
+	mustRun(t, again, j)
+	if !slices.Equal(again.Params.Flat, whole.Params.Flat) {
+		t.Error("resumed from a step: other parameters")
+	}
+	stop := errors.New("enough")
+	j.OnStep = func(train.Step) error { return stop }
+	if _, err := train.Run(ctx, again, j); !errors.Is(err, stop) {
+		t.Errorf("the callback's error became %v", err)
+	}
+}
+
 // Batches that are cut into passes give the gradient of the whole batch.
 func TestPassesAddUp(t *testing.T) {
 	run := func(passRows int) []float32 {

@@ -20,6 +20,7 @@ type progress struct {
 	shown    time.Time
 	done     int  // epochs since it began
 	open     bool // the terminal's line has not ended
+	last     string
 }
 
 const (
@@ -39,6 +40,7 @@ func newProgress(out io.Writer, epochs int, score string) *progress {
 // epoch reports one.
 func (p *progress) epoch(e train.Epoch) {
 	p.done++
+	p.last = fmt.Sprintf("epoch %d/%d  loss %.4f", e.Index, p.epochs, e.Loss)
 	last := e.Index == p.epochs || e.Restarts
 	if p.terminal && (last || time.Since(p.shown) >= redraw) {
 		p.shown = time.Now()
@@ -51,6 +53,18 @@ func (p *progress) epoch(e train.Epoch) {
 		p.end()
 		fmt.Fprintln(p.out, "every unit of the deep part is dead: starting anew from other values")
 	}
+}
+
+// step reports how far an epoch is, on a terminal and if epochs take long.
+func (p *progress) step(s train.Step) {
+	if !p.terminal || s.Done == s.Samples || time.Since(p.shown) < redraw || time.Since(p.began) < redraw {
+		return
+	}
+	p.shown = time.Now()
+	done := float64(p.done) + float64(s.Done)/float64(s.Samples)
+	left := time.Duration(float64(time.Since(p.began)) / done * (float64(p.epochs-s.Epoch+1) - float64(s.Done)/float64(s.Samples)))
+	fmt.Fprintf(p.out, "\r\x1b[K%s  %3d %% of epoch %d/%d  %s left", p.last, 100*s.Done/s.Samples, s.Epoch, p.epochs, brief(left))
+	p.open = true
 }
 
 func (p *progress) line(e train.Epoch) string {

@@ -221,6 +221,12 @@ func (r *trainRun) run(ctx context.Context) error {
 			show.epoch(e)
 		}
 		return r.afterEpoch(e)
+	}, func(s train.Step) error {
+		if !r.quiet {
+			show.step(s)
+		}
+		r.now.Seconds = before + time.Since(r.began).Seconds()
+		return r.checkpoint(s)
 	})
 	show.end()
 	r.now.Seconds = before + time.Since(r.began).Seconds()
@@ -252,10 +258,15 @@ func (r *trainRun) afterEpoch(e train.Epoch) error {
 	if err := r.dir.Append(metrics{e, r.now.Seconds}); err != nil {
 		return err
 	}
+	return r.checkpoint(e)
+}
+
+// checkpoint writes where the run stands, if it is time to.
+func (r *trainRun) checkpoint(at interface{ Checkpoint() *train.Checkpoint }) error {
 	if time.Since(r.saved) < saveEvery {
 		return nil
 	}
-	r.now.State, r.saved = e.Checkpoint(), time.Now()
+	r.now.State, r.saved = at.Checkpoint(), time.Now()
 	return r.dir.WriteCompact(rundir.CheckpointName, r.now)
 }
 

@@ -105,11 +105,11 @@ func NewTraining(c *config.Config) (*Training, error) {
 // Close ends the threads.
 func (t *Training) Close() { t.engine.Close() }
 
-// Run trains the model, from a checkpoint if there is one. Epochs are reported
-// to onEpoch. If ctx ends or training diverges the model holds the best
+// Run trains the model, from a checkpoint if there is one. Epochs and steps are
+// reported to onEpoch and onStep. If ctx ends or training diverges the model holds the best
 // parameters so far and the checkpoint is where to resume.
-func (t *Training) Run(ctx context.Context, resume *train.Checkpoint, onEpoch func(train.Epoch) error) (train.Result, error) {
-	job := train.Job{Config: t.Config.Training(), Train: t.train.data, Resume: resume, OnEpoch: onEpoch, Engine: t.engine}
+func (t *Training) Run(ctx context.Context, resume *train.Checkpoint, onEpoch func(train.Epoch) error, onStep func(train.Step) error) (train.Result, error) {
+	job := train.Job{Config: t.Config.Training(), Train: t.train.data, Resume: resume, OnEpoch: onEpoch, OnStep: onStep, Engine: t.engine}
 	if t.valid.data != nil {
 		job.Valid = t.valid.data
 		if t.Config.Select() == "accuracy" {
