@@ -74,7 +74,7 @@ func (e *Engine) Close() {
 
 // worthSharing is the number of multiply-adds below which waking another
 // thread costs more than it saves.
-const worthSharing = 1 << 16
+const worthSharing = 1 << 20
 
 // do runs j over n rows, on all threads if work, its number of multiply-adds,
 // makes that worth while.

@@ -194,16 +194,18 @@ func TestSoftmax(t *testing.T) {
 }
 
 // Any number of threads gives the same bits, on sizes that do and do not
-// divide evenly.
+// divide evenly. They are large enough for threads to share them.
 func TestThreadsChangeNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
-	a, b, bt := normal(rng, 301, 67), normal(rng, 67, 40), normal(rng, 40, 67)
-	s, x := sparse(t, rng, 301, 301, 0.1), normal(rng, 301, 70)
+	const rows = 5003
+	a, b, bt := normal(rng, rows, 67), normal(rng, 67, 40), normal(rng, 40, 67)
+	s, x := sparse(t, rng, 701, 701, 0.1), normal(rng, 701, 70)
+	y := normal(rng, rows, 70)
 	run := func(e *mat.Engine) []mat.Dense {
-		out := []mat.Dense{normal(rng, 301, 40), normal(rng, 301, 40), normal(rng, 67, 70), normal(rng, 301, 70), normal(rng, 301, 67)}
+		out := []mat.Dense{normal(rng, rows, 40), normal(rng, rows, 40), normal(rng, 67, 70), normal(rng, 701, 70), normal(rng, rows, 67)}
 		e.Mul(out[0], a, b)
 		e.MulABT(out[1], a, bt)
-		e.MulATB(out[2], a, x)
+		e.MulATB(out[2], a, y)
 		e.SpMM(out[3], s, x)
 		e.Tanh(out[4], a)
 		return out
@@ -232,7 +234,7 @@ func TestThreadsChangeNothing(t *testing.T) {
 
 func TestEngineDoesNotAllocate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
-	a, b, c := normal(rng, 300, 64), normal(rng, 64, 48), normal(rng, 300, 48)
+	a, b, c := normal(rng, 600, 64), normal(rng, 64, 48), normal(rng, 600, 48)
 	bt := normal(rng, 48, 64)
 	for _, threads := range []int{1, 2} {
 		e := mat.NewEngine(threads)
