@@ -18,22 +18,12 @@ type vector struct {
 
 func (v vector) load(name string) VecVirtual {
 	r := YMM()
-	m := Mem{Base: v.ptr[name], Disp: v.at * lanes * size}
-	if v.mask != nil {
-		VMASKMOVPS(m, v.mask, r)
-	} else {
-		VMOVUPS(m, r)
-	}
+	load(Mem{Base: v.ptr[name], Disp: v.at * lanes * size}, v.mask, r)
 	return r
 }
 
 func (v vector) store(r VecVirtual, name string) {
-	m := Mem{Base: v.ptr[name], Disp: v.at * lanes * size}
-	if v.mask != nil {
-		VMASKMOVPS(r, v.mask, m)
-	} else {
-		VMOVUPS(r, m)
-	}
+	store(r, v.mask, Mem{Base: v.ptr[name], Disp: v.at * lanes * size})
 }
 
 // forEach emits a loop over the operands, which are pointer parameters, and

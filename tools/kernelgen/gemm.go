@@ -60,13 +60,6 @@ func gemmTile(rows, vectors int, fetch bool) {
 	if narrow {
 		mask = firstLanes(Load(Param("cols"), GP64()))
 	}
-	load := func(m Mem, r VecVirtual) {
-		if narrow {
-			VMASKMOVPS(m, mask, r)
-		} else {
-			VMOVUPS(m, r)
-		}
-	}
 	acc := make([][]VecVirtual, rows)
 	for i := range acc {
 		for range vectors {
@@ -80,7 +73,7 @@ func gemmTile(rows, vectors int, fetch bool) {
 	JEQ(LabelRef(zeros))
 	for i := range acc {
 		for v, r := range acc[i] {
-			load(Mem{Base: start, Disp: v * lanes * size}, r)
+			load(Mem{Base: start, Disp: v * lanes * size}, mask, r)
 		}
 		ADDQ(address("lds"), start)
 	}
@@ -122,7 +115,7 @@ func gemmTile(rows, vectors int, fetch bool) {
 			break // read B from memory: one row, so each value is used once
 		}
 		col = append(col, YMM())
-		load(Mem{Base: b, Disp: v * lanes * size}, col[v])
+		load(Mem{Base: b, Disp: v * lanes * size}, mask, col[v])
 	}
 	for i := range acc {
 		base := a0
@@ -157,12 +150,7 @@ func gemmTile(rows, vectors int, fetch bool) {
 	Label(next)
 	for i := range acc {
 		for v, r := range acc[i] {
-			m := Mem{Base: c, Disp: v * lanes * size}
-			if narrow {
-				VMASKMOVPS(r, mask, m)
-			} else {
-				VMOVUPS(r, m)
-			}
+			store(r, mask, Mem{Base: c, Disp: v * lanes * size})
 		}
 		ADDQ(address("ldc"), c)
 	}
@@ -192,35 +180,23 @@ func columnSums() {
 		if narrow {
 			mask = firstLanes(Load(Param("cols"), GP64()))
 		}
-		move := func(m Mem, r VecVirtual) {
-			if narrow {
-				VMASKMOVPS(m, mask, r)
-			} else {
-				VMOVUPS(m, r)
-			}
-		}
 		acc := make([]VecVirtual, vectors)
 		for v := range acc {
 			acc[v] = YMM()
-			move(Mem{Base: y, Disp: v * lanes * size}, acc[v])
+			load(Mem{Base: y, Disp: v * lanes * size}, mask, acc[v])
 		}
 		loop := name + "_loop"
 		Label(loop)
 		for v, r := range acc {
 			row := YMM()
-			move(Mem{Base: x, Disp: v * lanes * size}, row)
+			load(Mem{Base: x, Disp: v * lanes * size}, mask, row)
 			VADDPS(row, r, r)
 		}
 		ADDQ(ldx, x)
 		DECQ(rows)
 		JNE(LabelRef(loop))
 		for v, r := range acc {
-			m := Mem{Base: y, Disp: v * lanes * size}
-			if narrow {
-				VMASKMOVPS(r, mask, m)
-			} else {
-				VMOVUPS(r, m)
-			}
+			store(r, mask, Mem{Base: y, Disp: v * lanes * size})
 		}
 		VZEROUPPER()
 		RET()

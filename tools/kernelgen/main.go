@@ -80,6 +80,24 @@ func firstLanes(n Register) VecVirtual {
 	return mask
 }
 
+// load reads a vector, or its first lanes if there is a mask.
+func load(m Mem, mask VecVirtual, r VecVirtual) {
+	if mask != nil {
+		VMASKMOVPS(m, mask, r)
+	} else {
+		VMOVUPS(m, r)
+	}
+}
+
+// store writes a vector, or its first lanes if there is a mask.
+func store(r VecVirtual, mask VecVirtual, m Mem) {
+	if mask != nil {
+		VMASKMOVPS(r, mask, m)
+	} else {
+		VMOVUPS(r, m)
+	}
+}
+
 // address returns where a parameter lies on the stack.
 func address(name string) Mem {
 	param, err := Param(name).Resolve()

@@ -58,7 +58,7 @@ func spmmRows(vectors int, far bool) {
 	e, end := GP64(), GP64()
 	MOVQ(Mem{Base: rowPtr}, e)
 
-	nextRow, loop, store := name+"_row", name+"_loop", name+"_store"
+	nextRow, loop, rowEnd := name+"_row", name+"_loop", name+"_store"
 	Label(nextRow)
 	ADDQ(Imm(8), rowPtr)
 	MOVQ(Mem{Base: rowPtr}, end)
@@ -66,7 +66,7 @@ func spmmRows(vectors int, far bool) {
 		VXORPS(r, r, r)
 	}
 	CMPQ(e, end)
-	JGE(LabelRef(store))
+	JGE(LabelRef(rowEnd))
 
 	Label(loop)
 	if far {
@@ -99,14 +99,9 @@ func spmmRows(vectors int, far bool) {
 	CMPQ(e, end)
 	JLT(LabelRef(loop))
 
-	Label(store)
+	Label(rowEnd)
 	for v, r := range acc {
-		m := Mem{Base: y, Disp: v * lanes * size}
-		if narrow {
-			VMASKMOVPS(r, mask, m)
-		} else {
-			VMOVUPS(r, m)
-		}
+		store(r, mask, Mem{Base: y, Disp: v * lanes * size})
 	}
 	ADDQ(ldy, y)
 	DECQ(rows)

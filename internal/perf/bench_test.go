@@ -1,0 +1,36 @@
+package perf
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/mat"
+)
+
+// BenchmarkTasks runs every task on one thread and on two. Nothing may be
+// allocated per run.
+func BenchmarkTasks(b *testing.B) {
+	for _, task := range Tasks() {
+		if task.Missing != "" {
+			continue
+		}
+		for _, threads := range []int{1, 2} {
+			b.Run(fmt.Sprintf("%s/threads=%d", task.Name, threads), func(b *testing.B) {
+				e := mat.NewEngine(threads)
+				defer e.Close()
+				run, _, err := task.New(Env{Engine: e})
+				if err != nil {
+					b.Fatal(err)
+				}
+				run()
+				b.ReportAllocs()
+				for b.Loop() {
+					run()
+				}
+				if task.Flops > 0 {
+					b.ReportMetric(task.Flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package train_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/optim"
+	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/train"
+)
+
+// Samples with graphs of their own: block-diagonal passes, one per sample or
+// several at once, agree; so does training on a space-time graph of two layers.
+func TestGraphs(t *testing.T) {
+	for _, layers := range [][]gnn.LayerConfig{
+		{{Order: 2, Features: 5, Activation: gnn.Tanh}},
+		{{Order: 2, Features: 4, Activation: gnn.Tanh}, {Order: 1, Features: 5, Activation: gnn.Tanh}},
+	} {
+		c := gnn.Config{In: 2, Features: 5, Outputs: 2, Wide: &gnn.WideConfig{Order: 3}, Deep: layers}
+		const steps, n, count = 4, 6, 7
+		rng := random.Stream(3, "trajectories")
+		var samples []graph.Sample
+		for range count {
+			var shifts []*mat.CSR
+			for range steps {
+				g, err := graph.ErdosRenyi(n, 0.4, rng)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s, err := graph.ShiftRowStochastic.Of(g)
+				if err != nil {
+					t.Fatal(err)
+				}
+				shifts = append(shifts, s)
+			}
+			x := mat.NewDense(steps*n, 2, nil)
+			for i := range x.Data {
+				x.Data[i] = float32(rng.NormFloat64())
+			}
+			samples = append(samples, graph.Sample{Shift: graph.SpaceTime(shifts), Signal: x})
+		}
+		values := mat.NewDense(count*steps*n, 2, nil)
+		for i := range values.Data {
+			values.Data[i] = float32(rng.NormFloat64())
+		}
+		run := func(passRows int) ([]float32, []float64) {
+			targets, err := train.NewTargets(train.MSE, values, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := newModel(t, c, 2)
+			d, err := train.NewGraphs(m, samples, targets)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var losses []float64
+			mustRun(t, m, train.Job{
+				Config:  train.Config{Epochs: 20, BatchSize: 3, PassRows: passRows, SGD: &optim.SGDConfig{StepSize: 0.05}},
+				Train:   d,
+				OnEpoch: func(e train.Epoch) error { losses = append(losses, e.Loss); return nil },
+			})
+			return m.Params.Flat, losses
+		}
+		together, losses := run(0)
+		alone, _ := run(1)
+		for i := range together {
+			if math.Abs(float64(together[i]-alone[i])) > 1e-5 {
+				t.Fatalf("parameter %d is %v in block-diagonal passes, %v one by one", i, together[i], alone[i])
+			}
+		}
+		if losses[len(losses)-1] > 0.99*losses[0] {
+			t.Errorf("losses %v do not fall", losses)
+		}
+	}
+}
+
+// Every objective trains; unsupervised ones need no labels.
+func TestObjectives(t *testing.T) {
+	l := newLocalization(t, 60, "train")
+	c := gnn.Config{In: 1, Features: 4, Outputs: 2, Wide: &gnn.WideConfig{Order: 3}}
+	values := mat.NewDense(60*3, 2, nil)
+	mask := make([]bool, 60*3)
+	for i := range values.Rows {
+		values.Set(i, int(l.labels[i/3])%2, 1)
+		values.Set(i, 1-int(l.labels[i/3])%2, -1)
+		mask[i] = i%4 != 0
+	}
+	objectives := map[string]train.Objective{"unsupervised": train.Unsupervised{J: spread{}}}
+	for name, criterion := range map[string]train.Criterion{"mse": train.MSE, "smooth-l1": train.SmoothL1, "hinge": train.Hinge} {
+		o, err := train.NewTargets(criterion, values, mask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objectives[name] = o
+	}
+	for name, o := range objectives {
+		m := newModel(t, c, 1)
+		d, err := train.NewSignals(m, train.SignalsConfig{Graph: l.graph, Operator: graph.ShiftSpectral, Signals: l.signals, Read: l.read, Targets: o})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var first, last float64
+		mustRun(t, m, train.Job{
+			Config: train.Config{Epochs: 10, BatchSize: 20, Ridge: 1e-6, ClipNorm: 5, Adam: optim.AdamConfig{StepSize: 0.01}},
+			Train:  d,
+			OnEpoch: func(e train.Epoch) error {
+				if e.Index == 1 {
+					first = e.Loss
+				}
+				last = e.Loss
+				return nil
+			},
+		})
+		if !(last < first) {
+			t.Errorf("%s: loss went from %v to %v", name, first, last)
+		}
+	}
+}
+
+// spread asks every output to be 1, whatever the input: no labels.
+type spread struct{}
+
+func (spread) Eval(dy, y mat.Dense) float64 {
+	sum, n := 0.0, float64(y.Rows*y.Cols)
+	for i := range y.Rows {
+		for j, v := range y.Row(i) {
+			d := float64(v) - 1
+			sum += d * d / n
+			if !dy.Empty() {
+				dy.Set(i, j, float32(2*d/n))
+			}
+		}
+	}
+	return sum
+}
+
+// Bad data and configurations are errors that say what is wrong.
+func TestMistakesAreErrors(t *testing.T) {
+	l := newLocalization(t, 10, "train")
+	m := newModel(t, small, 1)
+	classes, err := train.NewSampleClasses(l.labels, 3, communities)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := train.SignalsConfig{Graph: l.graph, Operator: graph.ShiftSpectral, Signals: l.signals, Read: l.read, Targets: classes}
+	data := func(change func(*train.SignalsConfig)) error {
+		c := good
+		change(&c)
+		_, err := train.NewSignals(m, c)
+		return err
+	}
+	nan := l.signals.Clone()
+	nan.Set(3, 0, float32(math.NaN()))
+	d, err := train.NewSignals(m, good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(j train.Job) error {
+		_, err := train.Run(ctx, m, j)
+		return err
+	}
+	for want, err := range map[string]error{
+		"need a graph":              data(func(c *train.SignalsConfig) { c.Graph = nil }),
+		"not a number of samples":   data(func(c *train.SignalsConfig) { c.Signals = l.signals.View(0, 0, 17, 1) }),
+		"2 features, the model":     data(func(c *train.SignalsConfig) { c.Signals = mat.NewDense(180, 2, nil) }),
+		"signals: row 3, feature 0": data(func(c *train.SignalsConfig) { c.Signals = nan }),
+		"need an objective":         data(func(c *train.SignalsConfig) { c.Targets = nil }),
+		"outage probability 1":      data(func(c *train.SignalsConfig) { c.OutageProb = 1 }),
+		"node 18 to read":           data(func(c *train.SignalsConfig) { c.Read = []int{18} }),
+		"30 target rows for 10":     data(func(c *train.SignalsConfig) { c.Read = []int{1, 2} }),
+		"no training samples":       run(train.Job{Config: train.Config{Epochs: 1, BatchSize: 1}}),
+		"epochs is 0":               run(train.Job{Train: d}),
+		"batch_size is -1":          run(train.Job{Train: d, Config: train.Config{Epochs: 1, BatchSize: -1}}),
+		"clip_norm is NaN":          run(train.Job{Train: d, Config: train.Config{Epochs: 1, BatchSize: 1, ClipNorm: math.NaN()}}),
+		"choose one":                run(train.Job{Train: d, Config: train.Config{Epochs: 1, BatchSize: 1, Adam: optim.AdamConfig{StepSize: 1}, SGD: &optim.SGDConfig{}}}),
+		"written by another":        run(train.Job{Train: d, Config: train.Config{Epochs: 1, BatchSize: 1}, Resume: &train.Checkpoint{}}),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error is %v, want one about %q", err, want)
+		}
+	}
+	if _, err := train.NewClasses([]int32{0, 7}, 3); err == nil {
+		t.Error("a label out of range is accepted")
+	}
+	if _, err := train.NewTargets(train.Hinge, mat.NewDense(2, 1, nil), nil); err == nil {
+		t.Error("hinge targets of 0 are accepted")
+	}
+	if _, err := train.NewGraphs(m, nil, classes); err == nil {
+		t.Error("no samples are accepted")
+	}
+}
