@@ -48,7 +48,7 @@ func filterOver(in, out, order int, stack, bias []float32) Filter {
 // Order returns K.
 func (f *Filter) Order() int { return len(f.Taps) - 1 }
 
-// In returns F, Out returns G.
+// In returns F.
 func (f *Filter) In() int { return f.Taps[0].Rows }
 
 // Out returns G.

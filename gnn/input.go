@@ -12,7 +12,7 @@ type Input struct {
 	ShiftT *mat.CSR // Sᵀ; read by Backward through those layers, and for dX
 
 	// Shifted is [Z_0 Z_1 … Z_K], (N·B)×((K+1)·F): the signal and its shifts
-	// side by side, K at least WideDeep.InputOrder. See ShiftInput.
+	// side by side, K at least WideDeep.InputOrder. A Shifter computes them.
 	Shifted mat.Dense
 
 	// Read names the nodes whose outputs are read; nil means all. If it is

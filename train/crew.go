@@ -8,8 +8,8 @@ import (
 	"github.com/wdgnn/wdgnn/mat"
 )
 
-// group is how many passes are in flight before their gradients are added up.
-// It bounds memory, and is part of what fixes the bits.
+// group is how many passes run before their gradients are added up. It bounds
+// memory; the order of the sum, and so its bits, do not depend on it.
 const group = 16
 
 // crew computes the gradient of a batch, its passes shared out among threads.
