@@ -28,14 +28,17 @@ const rules = `
 	loss                : mat
 	optim               : internal/kernel
 	train               : mat graph gnn loss optim random
+	rule                : mat loss
+	online              : mat graph gnn loss rule
+	online/onlinetest   : mat graph loss online
 	random              :
 	modelfile           : mat graph gnn
-	scenario/sourceloc  : mat graph
+	scenario/sourceloc  : mat graph loss
 	internal/kernel     :
-	internal/config     : graph gnn optim train scenario/sourceloc
+	internal/config     : graph gnn optim train rule scenario/sourceloc
 	internal/rundir     : modelfile
-	internal/experiment : mat graph gnn loss optim random train modelfile scenario/sourceloc internal/config internal/rundir
-	internal/perf       : mat graph gnn loss optim random
+	internal/experiment : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc internal/config internal/rundir internal/figure
+	internal/perf       : mat graph gnn loss optim random rule online
 	bench/report        : internal/perf
 	cmd/wdgnn           : *
 `
@@ -66,6 +69,8 @@ var bans = []ban{
 	{"graph", module + "/gnn", "", "graphs do not know what learns on them"},
 	{"loss", module + "/gnn", "", "a cost judges an output, whatever model it came from; so users can bring their own of either"},
 	{"gnn", module + "/loss", "", "a model gives an output and takes a gradient; what the output is worth is not its business"},
+	{"rule", module + "/gnn", "", "a rule moves a vector of parameters, whatever model they belong to; agents and simulations share it"},
+	{"online", module + "/scenario", "", "a learner adapts to whatever world reveals a cost"},
 	{"optim", module + "/gnn", "", "an optimizer sees one slice of numbers; so consensus, checkpoints and tests can use it on any"},
 }
 

@@ -2,6 +2,7 @@ package gnn
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/wdgnn/wdgnn/mat"
 )
@@ -138,4 +139,43 @@ func (d *Delayed) Reset() {
 	for l := range d.lines {
 		d.lines[l].reset()
 	}
+}
+
+// Memory returns a copy of the delay lines, one per layer and nil for those
+// that nothing has passed yet: what Recall needs to go on with the same bits.
+func (d *Delayed) Memory() [][]float32 {
+	var all [][]float32
+	for l := range d.lines {
+		var line []float32
+		if d.lines[l].begun {
+			line = slices.Clone(d.lines[l].before.Data)
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
+// Recall puts back delay lines that Memory returned, for a network of n nodes.
+// An error says what does not fit and leaves d as it was.
+func (d *Delayed) Recall(n int, memory [][]float32) error {
+	m := d.Model
+	if layers := max(len(m.deep.Layers), 1); len(memory) > layers {
+		return fmt.Errorf("gnn: Recall: %d delay lines for a model of %d", len(memory), layers)
+	}
+	lines := make([]delayLine, len(memory))
+	for l, line := range memory {
+		if line == nil {
+			continue
+		}
+		order, features := m.InputOrder(), m.Config.In
+		if l > 0 {
+			order, features = m.deep.Layers[l].Order(), m.deep.Layers[l].In()
+		}
+		if len(line) != (order+1)*n*features {
+			return fmt.Errorf("gnn: Recall: a delay line of %d numbers, want %d shifts of %d nodes with %d features", len(line), order+1, n, features)
+		}
+		lines[l] = delayLine{before: mat.NewDense((order+1)*n, features, slices.Clone(line)), rows: n, begun: true}
+	}
+	d.lines = lines
+	return nil
 }

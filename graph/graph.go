@@ -3,6 +3,7 @@ package graph
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/wdgnn/wdgnn/mat"
 )
@@ -11,7 +12,8 @@ import (
 // matrix A. Row i receives: A_ij > 0 is the weight of the link j → i. There
 // are no self loops, and an undirected graph has A = Aᵀ.
 //
-// A Graph never changes once built; any number of goroutines may use it.
+// A Graph never changes once built, unless a [Builder] built it; any number of
+// goroutines may use it.
 type Graph struct {
 	adj      *mat.CSR // N×N, positive values, no diagonal
 	directed bool
@@ -20,9 +22,12 @@ type Graph struct {
 // Sample is the paper's pair (X, S): what a network observes at one step.
 //
 //	Shift: N×N   Signal: N×F, row i is what node i sees
+//
+// Distributed learning also needs W_t, which lives on the same links.
 type Sample struct {
 	Time   int      // t, the online step
 	Shift  *mat.CSR // S_t
+	Mixing *mat.CSR // W_t, with a diagonal entry in every row; nil if nobody mixes
 	Signal mat.Dense
 }
 
@@ -84,6 +89,14 @@ func (g *Graph) WeightedDegree(i int) float64 {
 		sum += float64(v)
 	}
 	return sum
+}
+
+// Clone returns a copy of the graph that shares no memory with it, for a graph
+// whose Builder goes on building.
+func (g *Graph) Clone() *Graph {
+	adj := *g.adj
+	adj.RowPtr, adj.Col, adj.Val = slices.Clone(adj.RowPtr), slices.Clone(adj.Col), slices.Clone(adj.Val)
+	return &Graph{adj: &adj, directed: g.directed}
 }
 
 // String describes the graph in a few words.

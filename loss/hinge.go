@@ -40,9 +40,14 @@ func (l Hinge) pointwise() pointwise { return pointwise{l.Target, l.Mask} }
 type margin struct{ pointwise }
 
 func (l *margin) row(i int, dy, y []float32, share float64) float64 {
+	return shortfall(dy, y, l.target.Row(i), share)
+}
+
+// shortfall returns the cost of y against t and, unless dy is nil, overwrites
+// dy with its gradient times share.
+func shortfall(dy, y, t []float32, share float64) float64 {
 	cols, sum := float64(len(y)), 0.0
 	slope := share / cols
-	t := l.target.Row(i)
 	for j := range y {
 		short := 1 - float64(float64(t[j])*float64(y[j])) // what is missing to the margin
 		g := 0.0

@@ -467,3 +467,44 @@ func BenchmarkEval(b *testing.B) {
 		})
 	}
 }
+
+// A cost kept as a target of numbers is the cost itself, value and gradient,
+// in every row that carries one; and steps shorter than 2 over the curvature
+// never raise it.
+func TestTargeted(t *testing.T) {
+	for _, s := range samples() {
+		kept, ok := s.loss.(loss.Targeted)
+		if !ok {
+			t.Errorf("%s is not Targeted", s.name)
+			continue
+		}
+		cols := s.y.Cols
+		target, want, got := make([]float32, kept.TargetLen(cols)), make([]float32, cols), make([]float32, cols)
+		for i := range s.y.Rows {
+			if carries := kept.TargetOf(i, target); carries != s.carries(i) {
+				t.Errorf("%s: row %d carries a loss: %v, want %v", s.name, i, carries, s.carries(i))
+				continue
+			} else if !carries {
+				continue
+			}
+			wantJ := kept.EvalNode(i, want, s.y.Row(i))
+			if gotJ := kept.EvalTarget(got, s.y.Row(i), target); gotJ != wantJ || !slices.Equal(got, want) {
+				t.Errorf("%s: row %d: %v, gradient %v, want %v, %v", s.name, i, gotJ, got, wantJ, want)
+			}
+			if gotJ := kept.EvalTarget(nil, s.y.Row(i), target); gotJ != wantJ {
+				t.Errorf("%s: row %d without a gradient: %v, want %v", s.name, i, gotJ, wantJ)
+			}
+			curvature := kept.Curvature(cols)
+			if math.IsInf(curvature, 1) {
+				continue
+			}
+			stepped := slices.Clone(s.y.Row(i))
+			for j := range stepped {
+				stepped[j] -= float32(1.9 / curvature * float64(want[j]))
+			}
+			if after := kept.EvalTarget(nil, stepped, target); after > wantJ+1e-6 {
+				t.Errorf("%s: row %d: a step below 2/C raises the cost from %v to %v", s.name, i, wantJ, after)
+			}
+		}
+	}
+}

@@ -43,9 +43,14 @@ func (l MSE) pointwise() pointwise { return pointwise{l.Target, l.Mask} }
 type squared struct{ pointwise }
 
 func (l *squared) row(i int, dy, y []float32, share float64) float64 {
+	return squares(dy, y, l.target.Row(i), share)
+}
+
+// squares returns the cost of y against t and, unless dy is nil, overwrites dy
+// with its gradient times share.
+func squares(dy, y, t []float32, share float64) float64 {
 	cols, sum := float64(len(y)), 0.0
 	slope := 2 * share / cols
-	t := l.target.Row(i)
 	for j := range y {
 		d := float64(y[j]) - float64(t[j])
 		sum += float64(d * d)

@@ -69,12 +69,17 @@ type smooth struct {
 }
 
 func (l *smooth) row(i int, dy, y []float32, share float64) float64 {
+	return smoothed(dy, y, l.target.Row(i), l.delta, share)
+}
+
+// smoothed returns the cost of y against t and, unless dy is nil, overwrites dy
+// with its gradient times share.
+func smoothed(dy, y, t []float32, delta, share float64) float64 {
 	cols, sum := float64(len(y)), 0.0
-	slope, half := share/cols, float64(l.delta/2)
-	t := l.target.Row(i)
+	slope, half := share/cols, float64(delta/2)
 	for j := range y {
 		d := float64(y[j]) - float64(t[j])
-		r := d / l.delta
+		r := d / delta
 		switch {
 		case r >= 1:
 			sum += d - half

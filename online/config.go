@@ -1,0 +1,88 @@
+package online
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// Config describes a learner.
+type Config struct {
+	// Nodes is N of the network that the model runs on, at least 1.
+	Nodes int
+
+	// Rule says how nodes learn: rule.Literal or rule.Personal, for example.
+	Rule rule.Config
+
+	// Moment is the second moment of the inputs in training. It must be set
+	// if Rule.Whiten is.
+	Moment *rule.Moment
+
+	// Read names the nodes whose outputs are wanted and may carry a cost, in
+	// ascending order; nil means all. Rows of other nodes are predicted as 0.
+	Read []int
+
+	// HopByHop computes as nodes that exchange messages do, to the same bits,
+	// even if only a few are read.
+	HopByHop bool
+
+	// Delayed runs the model with one exchange per step, eq. (24).
+	Delayed bool
+
+	// Engine computes; nil is the calling goroutine alone.
+	Engine *mat.Engine
+}
+
+// Validate reports everything that is wrong with c for the model m.
+func (c *Config) Validate(m *gnn.WideDeep) error {
+	errs := []error{c.Rule.Validate()}
+	complain := func(format string, args ...any) { errs = append(errs, fmt.Errorf("online: "+format, args...)) }
+	if c.Nodes < 1 {
+		complain("a network of %d nodes, want at least 1", c.Nodes)
+	}
+	last := -1
+	for _, i := range c.Read {
+		if i <= last || i >= c.Nodes {
+			complain("node %d to read, after %d, of a network of %d; name each once, in ascending order", i, last, c.Nodes)
+			break
+		}
+		last = i
+	}
+	if m.Config.Wide == nil {
+		complain("the model has no wide part, and nothing else learns online; train one with a wide part")
+	} else if c.Rule.Retrain == rule.RetrainTapsAndBias && len(m.Params.Wide.Bias) == 0 {
+		complain("the wide part has no bias to retrain; retrain taps")
+	}
+	if c.Rule.Whiten && c.Moment == nil {
+		complain("a whitened step needs the second moment of the inputs in training; set Moment, or Rule.Whiten to false")
+	}
+	return errors.Join(errs...)
+}
+
+// frame returns what the nodes of a network with model m share.
+func (c *Config) frame(m *gnn.WideDeep) (*rule.Frame, error) {
+	if err := c.Validate(m); err != nil {
+		return nil, err
+	}
+	f := rule.FrameConfig{
+		Inputs: (m.Config.Wide.Order + 1) * m.Config.In, Features: m.Config.Features, Gain: 1,
+		Bias: c.Rule.Retrain == rule.RetrainTapsAndBias, Readout: m.Params.Readout.Weight,
+	}
+	if len(m.Params.Gain) > 0 {
+		f.Gain = m.Params.Gain[gnn.GainWide]
+	}
+	if c.Rule.Whiten {
+		if c.Moment.Inputs != f.Inputs {
+			return nil, fmt.Errorf("online: the second moment is of %d inputs, the wide part reads %d", c.Moment.Inputs, f.Inputs)
+		}
+		w, err := rule.NewWhitening(c.Moment, f.Bias)
+		if err != nil {
+			return nil, err
+		}
+		f.Whitening = w
+	}
+	return rule.NewFrame(f)
+}

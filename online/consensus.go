@@ -1,0 +1,240 @@
+package online
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// Consensus is distributed online learning, eq. (9): node i has taps 𝒜_i of its
+// own, predicts with them, mixes them with the old ones of its neighbours and
+// steps down the gradient of its own cost,
+//
+//	𝒜_{i,t+1} = Σ_j [W_t]_ij 𝒜_{j,t} - γ ∇J_{i,t}(𝒜_{i,t})
+//
+// It runs the rule of every node in one process, in ascending order; agents
+// that run one each get the same bits. Every sample brings its own S_t and W_t.
+// A node without links keeps its taps to itself, W_ii = 1, and learns from its
+// own cost alone.
+type Consensus struct {
+	net    network
+	frame  *rule.Frame
+	config rule.Config
+	start  []float32 // 𝒜†
+
+	nodes     []*rule.Node
+	now, next []mat.Dense // vectors of all nodes, N×Len each
+	sent      int
+
+	heard   rule.Heard
+	mixing  *mat.CSR  // the W that weights and self belong to
+	weights []float32 // of (1-η)I + ηW
+	self    []int     // place of i in row i of W
+	alone   []int32   // 0, 1, 2, …
+	none    mat.Dense
+}
+
+// NewConsensus returns a learner whose nodes all begin with the taps of m.
+func NewConsensus(m *gnn.WideDeep, c Config) (*Consensus, error) {
+	f, err := c.frame(m)
+	if err != nil {
+		return nil, err
+	}
+	l := &Consensus{net: newNetwork(m, c), frame: f, config: c.Rule}
+	l.start = slices.Clone(m.Params.Flat[:f.TapsLen()])
+	sent, kept := c.Rule.Vectors()
+	if sent < 1 || kept < 0 {
+		return nil, fmt.Errorf("online: the rule sends %d vectors and keeps %d; it must send one at least", sent, kept)
+	}
+	l.sent = sent
+	for range sent + kept {
+		l.now = append(l.now, mat.NewDense(c.Nodes, f.Len(), nil))
+		l.next = append(l.next, mat.NewDense(c.Nodes, f.Len(), nil))
+	}
+	for i := range c.Nodes {
+		now, next := make(rule.State, sent+kept), make(rule.State, sent+kept)
+		for v := range now {
+			now[v], next[v] = l.now[v].Row(i), l.next[v].Row(i)
+		}
+		l.nodes = append(l.nodes, rule.NewNode(f, &l.config, 1, now, next))
+		l.alone = append(l.alone, int32(i))
+	}
+	return l, nil
+}
+
+// Predict implements [Learner]: node i predicts with 𝒜_i.
+func (l *Consensus) Predict(y mat.Dense, sample graph.Sample) error {
+	if err := l.net.observe(y, sample); err != nil {
+		return err
+	}
+	l.net.blank(y)
+	for r, i := range l.net.read {
+		l.nodes[i].Predict(y.Row(i), l.net.base.Row(r), l.net.z.Row(r))
+	}
+	return nil
+}
+
+// Update implements [Learner]. The cost must be a [loss.Local], and a
+// [loss.Targeted] if the rule looks at a window of steps.
+func (l *Consensus) Update(j loss.Loss) error {
+	if err := l.ready(j); err != nil {
+		return err
+	}
+	var failed error
+	r := 0
+	for i, n := range l.nodes {
+		z, base, rows := l.none, l.none, l.net.rows[:0]
+		if r < len(l.net.read) && l.net.read[r] == i {
+			z, base, rows = l.net.z.View(r, 0, 1, l.net.z.Cols), l.net.base.View(r, 0, 1, l.net.base.Cols), l.net.rows[r:r+1]
+			r++
+		}
+		n.Observe(z, base, rows, j)
+		if err := n.Step(l.hear(i)); err != nil && failed == nil {
+			failed = fmt.Errorf("node %d: %w", i, err)
+		}
+	}
+	l.net.advance()
+	if failed != nil {
+		return failed
+	}
+	for _, n := range l.nodes {
+		n.Commit()
+	}
+	l.now, l.next = l.next, l.now
+	return nil
+}
+
+// ready reports whether an update can begin.
+func (l *Consensus) ready(j loss.Loss) error {
+	if !l.net.waiting {
+		return errNoPrediction
+	}
+	if _, ok := j.(loss.Local); !ok {
+		return fmt.Errorf("online: distributed learning needs the cost of each node, and a %T has none: it must be a loss.Local", j)
+	}
+	if err := l.nodes[0].Check(j); err != nil {
+		return err
+	}
+	if t, ok := j.(loss.Targeted); ok {
+		if i, found := l.net.carriesElsewhere(t); found {
+			return fmt.Errorf("online: node %d carries a cost but is not among the nodes that are read", i)
+		}
+	}
+	return l.prepare(l.net.mixing)
+}
+
+// prepare computes (1-η)I + ηW.
+func (l *Consensus) prepare(w *mat.CSR) error {
+	if l.config.Mixing == 0 || w != nil && w == l.mixing {
+		return nil
+	}
+	if w == nil {
+		return fmt.Errorf("online: nodes that mix need the sample's mixing matrix; set it, or the rule's mixing to 0")
+	}
+	l.mixing = nil
+	l.weights = slices.Grow(l.weights[:0], w.NNZ())[:w.NNZ()]
+	l.self = l.self[:0]
+	for i := range w.Rows {
+		col, val := w.Row(i)
+		at, found := slices.BinarySearch(col, int32(i))
+		if !found {
+			return fmt.Errorf("online: the mixing matrix gives node %d no weight of its own; every row needs its diagonal", i)
+		}
+		l.self = append(l.self, at)
+		l.config.Weights(l.weights[w.RowPtr[i]:w.RowPtr[i+1]], val, at)
+	}
+	l.mixing = w
+	return nil
+}
+
+var whole = []float32{1}
+
+// hear returns what node i hears at this step.
+func (l *Consensus) hear(i int) *rule.Heard {
+	l.heard.Vectors = l.now[:l.sent]
+	if l.config.Mixing == 0 {
+		l.heard.Rows, l.heard.Weights = l.alone[i:i+1], whole
+		return &l.heard
+	}
+	lo, hi := l.mixing.RowPtr[i], l.mixing.RowPtr[i+1]
+	l.heard.Rows, l.heard.Weights = l.mixing.Col[lo:hi], l.weights[lo:hi]
+	return &l.heard
+}
+
+// Nodes returns N.
+func (l *Consensus) Nodes() int { return len(l.nodes) }
+
+// Frame returns what the nodes share. 𝒜_i is its Taps of Params(i).
+func (l *Consensus) Frame() *rule.Frame { return l.frame }
+
+// Params returns x_i, the parameters of node i as package rule writes them. It
+// belongs to the learner.
+func (l *Consensus) Params(i int) []float32 { return l.nodes[i].Params() }
+
+// Taps writes 𝒜_i to dst, overwritten: the retrained part of the model's
+// parameters, Frame().TapsLen() values in the order of gnn.Params.Flat.
+func (l *Consensus) Taps(dst []float32, i int) { l.frame.Taps(dst, l.start, l.nodes[i].Params()) }
+
+// Drift implements [Learner].
+func (l *Consensus) Drift() Drift {
+	d := Drift{Steps: l.nodes[0].Steps()}
+	mean := make([]float32, l.frame.Len())
+	for e := range mean {
+		sum := 0.0
+		for _, n := range l.nodes {
+			sum += float64(n.Params()[e])
+		}
+		mean[e] = float32(sum / float64(len(l.nodes)))
+	}
+	for _, n := range l.nodes {
+		d.Moved = max(d.Moved, l.frame.Distance(n.Params(), nil))
+		d.Disagreement = max(d.Disagreement, l.frame.Distance(n.Params(), mean))
+	}
+	return d
+}
+
+// Snapshot implements [Learner].
+func (l *Consensus) Snapshot() Snapshot {
+	s := Snapshot{Delay: l.net.memory()}
+	for _, n := range l.nodes {
+		s.Nodes = append(s.Nodes, n.Memory())
+	}
+	return s
+}
+
+// Restore implements [Learner].
+func (l *Consensus) Restore(s Snapshot) error { return restore(&l.net, l.nodes, s) }
+
+// restore puts back the memory of nodes, all of it or none.
+func restore(net *network, nodes []*rule.Node, s Snapshot) error {
+	if len(s.Nodes) != len(nodes) {
+		return fmt.Errorf("online: restore: a snapshot of %d nodes for %d", len(s.Nodes), len(nodes))
+	}
+	for i, n := range nodes {
+		if err := n.Fits(s.Nodes[i]); err != nil {
+			return fmt.Errorf("online: restore: node %d: %w", i, err)
+		}
+	}
+	if err := net.recall(s.Delay); err != nil {
+		return err
+	}
+	for i, n := range nodes {
+		if err := n.Restore(s.Nodes[i]); err != nil {
+			return fmt.Errorf("online: restore: node %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// Reset puts all nodes back to 𝒜† and forgets all observations.
+func (l *Consensus) Reset() {
+	for _, n := range l.nodes {
+		n.Reset()
+	}
+	l.net.reset()
+}

@@ -1,0 +1,42 @@
+// Package rule is what one node of a network does to learn: what it sends to
+// its neighbours, how it mixes what it hears from them, and how it steps down
+// its own cost. It is the single home of the update of eq. (9),
+//
+//	𝒜_{i,t+1} = Σ_j [W_t]_ij 𝒜_{j,t} - γ ∇J_{i,t}(𝒜_{i,t})      j = i and its neighbours
+//
+// Package online runs it for all nodes of a network in one process; an agent
+// runs it for one node. Both call the same code and get the same bits.
+//
+// # Coordinates
+//
+// Online learning retrains the taps 𝒜 of the wide part; the readout R and the
+// gain α_W behind it are frozen. With Ω = α_W R, G×C, an output is
+//
+//	y_i = y†_i + z_i (𝒜_i - 𝒜†) Ω        z_i: the shifted inputs at node i, (K+1)·F values
+//
+// where y† is what the model trained offline gives, with taps 𝒜†. Every gradient
+// of a cost of y is z_iᵀ dy_i Ωᵀ, so taps that begin at 𝒜† only ever move along
+// the columns of Ωᵀ, however gradients are combined over time and nodes:
+//
+//	𝒜_i = 𝒜† + x_i Ωᵀ        x_i: ((K+1)·F)×C
+//	y_i = y†_i + z_i x_i ΩᵀΩ
+//
+// x_i is what nodes hold, send and mix. It is exactly eq. (9) with 6×5 numbers
+// in place of 6×32 for source localization, 24×2 in place of 24×32 for robots:
+// rows of W sum to 1, so averaging x_i averages 𝒜_i.
+//
+// # Letters
+//
+//	i, j, t    node, neighbour, online step
+//	x_i        a node's parameters, as above; x = 0 is 𝒜†
+//	z_i        shifted inputs [X SX … SᴷX] at node i
+//	y†_i       the output of the model as trained offline, "base"
+//	Ω, G       α_W R, and ΩᵀΩ, C×C, the "Gram matrix"
+//	P          the whitening: a step is P∇J, see Whitening
+//	m          length of the window, in steps
+//	γ, η, W    step size, mixing strength, mixing matrix
+//
+// Parameters are float32. Gradients, whitening and the sums inside them are
+// float64 and round after every operation, so that they give the same bits on
+// every architecture, given the same costs.
+package rule

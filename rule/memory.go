@@ -1,0 +1,112 @@
+package rule
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Memory is everything a node remembers between steps. A node restored from it
+// goes on with the same bits.
+type Memory struct {
+	Steps   int         `json:"steps"` // updates so far
+	Vectors [][]float32 `json:"vectors"`
+
+	// The window, oldest step first: how many observations each step brought,
+	// and their inputs, base outputs and targets, one after the other.
+	Counts  []int     `json:"counts,omitempty"`
+	Inputs  []float32 `json:"inputs,omitempty"`
+	Bases   []float32 `json:"bases,omitempty"`
+	Targets []float32 `json:"targets,omitempty"`
+}
+
+// Memory returns a copy of what the node remembers.
+func (n *Node) Memory() Memory {
+	m := Memory{Steps: n.steps}
+	for _, v := range n.now {
+		m.Vectors = append(m.Vectors, slices.Clone(v))
+	}
+	w, f := n.window, n.frame
+	for k := range w.filled {
+		s := (w.newest + 1 + k) % w.filled
+		m.Counts = append(m.Counts, w.count[s])
+		if w.count[s] == 0 {
+			continue
+		}
+		lo, hi := s*w.per, s*w.per+w.count[s]
+		m.Inputs = append(m.Inputs, w.z[lo*f.inputs:hi*f.inputs]...)
+		m.Bases = append(m.Bases, w.base[lo*f.outputs:hi*f.outputs]...)
+		m.Targets = append(m.Targets, w.target[lo*w.targets:hi*w.targets]...)
+	}
+	return m
+}
+
+// Restore gives the node the memory m, which may come from outside: an error
+// says what does not fit, and leaves the node as it was.
+func (n *Node) Restore(m Memory) error {
+	rows, err := n.fits(m)
+	if err != nil {
+		return err
+	}
+	for v, x := range m.Vectors {
+		copy(n.now[v], x)
+	}
+	n.steps = m.Steps
+	w, f := n.window, n.frame
+	w.filled, w.targets, w.target = 0, 0, nil
+	if rows > 0 {
+		w.targets = len(m.Targets) / rows
+	}
+	r := 0
+	for _, count := range m.Counts {
+		w.begin()
+		for range count {
+			target := w.add(m.Inputs[r*f.inputs:(r+1)*f.inputs], m.Bases[r*f.outputs:(r+1)*f.outputs])
+			copy(target, m.Targets[r*w.targets:])
+			r++
+		}
+	}
+	return nil
+}
+
+// Fits reports what keeps m from being restored.
+func (n *Node) Fits(m Memory) error {
+	_, err := n.fits(m)
+	return err
+}
+
+// fits reports what keeps m from being the memory of n, and returns the number
+// of observations in its window.
+func (n *Node) fits(m Memory) (rows int, err error) {
+	f, w := n.frame, n.window
+	if m.Steps < 0 {
+		return 0, fmt.Errorf("rule: memory: %d steps", m.Steps)
+	}
+	if len(m.Vectors) != len(n.now) {
+		return 0, fmt.Errorf("rule: memory: %d vectors, the rule has %d", len(m.Vectors), len(n.now))
+	}
+	for _, v := range m.Vectors {
+		if len(v) != f.Len() {
+			return 0, fmt.Errorf("rule: memory: a vector of %d numbers, want %d", len(v), f.Len())
+		}
+	}
+	if len(m.Counts) > w.length {
+		return 0, fmt.Errorf("rule: memory: a window of %d steps, the configuration asks for %d", len(m.Counts), w.length)
+	}
+	for _, count := range m.Counts {
+		if count < 0 || count > w.per {
+			return 0, fmt.Errorf("rule: memory: %d observations in one step, want at most %d", count, w.per)
+		}
+		rows += count
+	}
+	if len(m.Inputs) != rows*f.inputs || len(m.Bases) != rows*f.outputs || rows > 0 && len(m.Targets)%rows != 0 {
+		return 0, fmt.Errorf("rule: memory: %d inputs, %d outputs and %d targets for %d observations", len(m.Inputs), len(m.Bases), len(m.Targets), rows)
+	}
+	for _, values := range append([][]float32{m.Inputs, m.Bases, m.Targets}, m.Vectors...) {
+		for _, v := range values {
+			if v-v != 0 {
+				return 0, fmt.Errorf("rule: memory: a number is %v", v)
+			}
+		}
+	}
+	return rows, nil
+}

@@ -1,0 +1,167 @@
+package rule
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+)
+
+// ErrDiverged says that an update would have left the range of numbers, or the
+// limit of the configuration. The parameters are those before it.
+var ErrDiverged = errors.New("online learning diverged: the parameters are those of the last good step; try a smaller step size")
+
+// Node is the learner of one node, or, with several rows of observations and
+// nobody to hear, of a whole network. An update is Observe or ObserveAll, then
+// Step, then Commit. It is not safe for concurrent use.
+type Node struct {
+	frame  *Frame
+	config *Config
+	rule   Rule
+	window *Window
+	now    State
+	next   State
+	step   Step
+
+	local   local // the cost of the current step, if it is no loss.Targeted
+	scratch []float64
+	steps   int
+}
+
+// NewNode returns a learner at 𝒜†. It observes at most rows rows per step. Now
+// and next are the memory of its vectors, both of Vectors(config) vectors of
+// Frame.Len values; nil makes them. The configuration must be valid and is not
+// changed.
+func NewNode(f *Frame, c *Config, rows int, now, next State) *Node {
+	n := &Node{frame: f, config: c, rule: c.rule(), window: newWindow(f, c, rows), now: now, next: next, scratch: make([]float64, f.outputs)}
+	if now == nil {
+		n.now, n.next = newState(f, n.rule), newState(f, n.rule)
+	}
+	n.step = Step{Cost: n.window, Spare: make([]float32, f.Len())}
+	return n
+}
+
+// rule returns the rule that c asks for.
+func (c *Config) rule() Rule {
+	if c.Rule != nil {
+		return c.Rule
+	}
+	return Descent{StepSize: c.StepSize}
+}
+
+// Vectors returns how many vectors a node sends and keeps under c.
+func (c *Config) Vectors() (sent, kept int) {
+	r := c.rule()
+	return r.Sent(), r.Kept()
+}
+
+func newState(f *Frame, r Rule) State {
+	s := make(State, r.Sent()+r.Kept())
+	for v := range s {
+		s[v] = make([]float32, f.Len())
+	}
+	return s
+}
+
+// State returns the node's vectors. They belong to the node.
+func (n *Node) State() State { return n.now }
+
+// Steps returns how many updates the node made.
+func (n *Node) Steps() int { return n.steps }
+
+// Params returns x_i. It belongs to the node.
+func (n *Node) Params() []float32 { return n.now[0] }
+
+// Predict writes the node's output to y, overwritten; see [Frame.Predict].
+func (n *Node) Predict(y, base, z []float32) { n.frame.Predict(y, base, z, n.now[0], n.scratch) }
+
+// Check reports whether a node under this configuration can learn from j.
+func (n *Node) Check(j loss.Loss) error {
+	if _, ok := j.(loss.Targeted); ok {
+		return nil
+	}
+	if n.config.Window > 1 {
+		return fmt.Errorf("rule: a window of %d steps judges old outputs again, for which a %T must be a loss.Targeted; try a window of 1", n.config.Window, j)
+	}
+	if n.config.StepSize.Schedule == Automatic {
+		return fmt.Errorf("rule: an automatic step size needs to know the curvature of a %T, which must be a loss.Targeted; try a fixed one", j)
+	}
+	return nil
+}
+
+// Observe takes in what the step brought: the shifted inputs and base outputs
+// of the rows that the node answers for, none if it has no output, and their
+// cost. Row r is row rows[r] of the loss, which must have passed Check and be a
+// [loss.Local].
+func (n *Node) Observe(z, base mat.Dense, rows []int32, j loss.Loss) {
+	if t, ok := j.(loss.Targeted); ok {
+		n.window.take(z, base, rows, t)
+		return
+	}
+	n.local = local{j.(loss.Local), rows}
+	n.ObserveAll(z, base, &n.local)
+}
+
+// ObserveAll is Observe for a cost that is evaluated on all rows together.
+func (n *Node) ObserveAll(z, base mat.Dense, j loss.Loss) {
+	if z.Rows == 0 {
+		n.window.begin()
+		return
+	}
+	n.window.takeAll(z, base, j)
+}
+
+// local is a cost at some nodes as a cost of their rows.
+type local struct {
+	cost loss.Local
+	rows []int32
+}
+
+func (l *local) Eval(dy, y mat.Dense) float64 {
+	sum := 0.0
+	for r := range y.Rows {
+		sum += l.cost.EvalNode(int(l.rows[r]), dy.Row(r), y.Row(r))
+	}
+	return sum
+}
+
+// Step computes the node's vectors at t+1 from its own, those it hears, and
+// what it observed. Nothing changes before Commit, and after an error Commit
+// must not be called.
+func (n *Node) Step(heard *Heard) error {
+	n.step.Time, n.step.Now, n.step.Heard = n.steps, n.now, heard
+	n.rule.Step(n.next, &n.step)
+	n.step.Heard = nil
+	learned := !n.window.empty()
+	n.window.release()
+	n.local = local{}
+	sum := 0.0
+	for _, v := range n.next {
+		for _, x := range v {
+			sum += float64(x) * float64(x)
+		}
+	}
+	if math.IsNaN(sum) || math.IsInf(sum, 0) {
+		return ErrDiverged
+	}
+	if learned && n.frame.Distance(n.next[0], nil) > n.config.limit() {
+		return ErrDiverged
+	}
+	return nil
+}
+
+// Commit makes the vectors of the last Step the node's own.
+func (n *Node) Commit() {
+	n.now, n.next = n.next, n.now
+	n.steps++
+}
+
+// Reset puts the node back to 𝒜† and forgets what it observed.
+func (n *Node) Reset() {
+	for _, v := range n.now {
+		clear(v)
+	}
+	n.window.filled, n.steps = 0, 0
+}

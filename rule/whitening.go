@@ -1,0 +1,194 @@
+package rule
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	dense "github.com/wdgnn/wdgnn/mat"
+)
+
+// Moment gathers the second moment of the shifted inputs,
+//
+//	Σ = mean of [z 1]ᵀ [z 1]
+//
+// over the observations of training. It is what a whitening is made from, and
+// belongs in the model file. The zero Moment is empty.
+type Moment struct {
+	Inputs int       `json:"inputs"` // (K+1)·F
+	Count  float64   `json:"count"`  // observations
+	Mean   []float64 `json:"mean"`   // Σ, (Inputs+1)×(Inputs+1), by rows
+}
+
+// Add takes in the first inputs columns of every row of z.
+func (m *Moment) Add(z dense.Dense, inputs int) {
+	n := inputs + 1
+	if m.Mean == nil {
+		m.Inputs, m.Mean = inputs, make([]float64, n*n)
+	}
+	if m.Inputs != inputs || z.Cols < inputs {
+		panic(fmt.Sprintf("rule: Moment: %d of %d columns after %d", inputs, z.Cols, m.Inputs))
+	}
+	sum := make([]float64, n*n)
+	v := make([]float64, n)
+	for i := range z.Rows {
+		for k, x := range z.Row(i)[:inputs] {
+			v[k] = float64(x)
+		}
+		v[inputs] = 1
+		for a, va := range v {
+			for b, vb := range v {
+				sum[a*n+b] += float64(va * vb)
+			}
+		}
+	}
+	total := m.Count + float64(z.Rows)
+	for e := range m.Mean {
+		m.Mean[e] = (float64(m.Mean[e]*m.Count) + sum[e]) / total
+	}
+	m.Count = total
+}
+
+// Validate reports what is wrong with a moment that came from outside.
+func (m *Moment) Validate() error {
+	n := m.Inputs + 1
+	if m.Inputs < 1 || len(m.Mean) != n*n {
+		return fmt.Errorf("rule: a second moment of %d inputs with %d numbers, want %d", m.Inputs, len(m.Mean), n*n)
+	}
+	for a := range n {
+		for b := range n {
+			v := m.Mean[a*n+b]
+			if math.IsNaN(v) || math.IsInf(v, 0) || v != m.Mean[b*n+a] || (a == b && v < 0) {
+				return fmt.Errorf("rule: second moment: element (%d,%d) is %v; want finite numbers, symmetric, with a diagonal ≥ 0", a, b, v)
+			}
+		}
+	}
+	return nil
+}
+
+// Whitening is the metric in which a step is taken. Shifts of one signal are
+// almost collinear, and the readout stretches some directions far more than
+// others, so plain gradient descent is nearly blind to most directions. A
+// whitened step is
+//
+//	𝒜 ← 𝒜 - γ P_L ∇J P_R      P_L = (Σ + 1e-4 diag Σ)⁻¹     P_R = (ΩΩᵀ)⁺
+//
+// with the Σ of training. Both are the same at every node, so mixing commutes
+// with them: in the coordinates P_L^-½ 𝒜 P_R^-½ it is eq. (9) as it stands.
+//
+// Deviation: the paper steps along the plain gradient.
+type Whitening struct {
+	inputs int
+	left   []float64 // P_L
+}
+
+// whiteningRidge keeps directions that training hardly saw from being
+// stretched without bound.
+const whiteningRidge = 1e-4
+
+// NewWhitening returns the whitening of a second moment, for the taps alone or
+// for taps and bias.
+func NewWhitening(m *Moment, bias bool) (*Whitening, error) {
+	if err := m.Validate(); err != nil {
+		return nil, err
+	}
+	n := m.Inputs
+	if bias {
+		n++
+	}
+	sigma := mat.NewSymDense(n, nil)
+	for a := range n {
+		for b := a; b < n; b++ {
+			v := m.Mean[a*(m.Inputs+1)+b]
+			if a == b {
+				v += float64(whiteningRidge * v)
+				if v == 0 { // an input that was always 0
+					v = 1
+				}
+			}
+			sigma.SetSym(a, b, v)
+		}
+	}
+	var chol mat.Cholesky
+	if !chol.Factorize(sigma) {
+		return nil, errors.New("rule: the second moment of the inputs has no inverse: some of them are copies of each other; step without a whitening")
+	}
+	var inverse mat.SymDense
+	if err := chol.InverseTo(&inverse); err != nil {
+		return nil, fmt.Errorf("rule: second moment: %w", err)
+	}
+	w := &Whitening{inputs: n, left: make([]float64, n*n)}
+	for a := range n {
+		for b := range n {
+			w.left[a*n+b] = inverse.At(a, b)
+		}
+	}
+	return w, nil
+}
+
+// apply writes P_L g inverse to dst, g rows×C.
+func (w *Whitening) apply(dst []float32, g, inverse, scratch []float64, outputs int) {
+	n := w.inputs
+	half := scratch[:outputs]
+	for a := range n {
+		clear(half)
+		for b := range n {
+			p := w.left[a*n+b]
+			for c := range half {
+				half[c] += float64(p * g[b*outputs+c])
+			}
+		}
+		for c := range outputs {
+			sum := 0.0
+			for b, h := range half {
+				sum += float64(h * inverse[b*outputs+c])
+			}
+			dst[a*outputs+c] = float32(sum)
+		}
+	}
+}
+
+// length returns z P_L zᵀ.
+func (w *Whitening) length(z []float64) float64 {
+	sum := 0.0
+	for a, va := range z {
+		for b, vb := range z {
+			sum += float64(va * float64(w.left[a*w.inputs+b]*vb))
+		}
+	}
+	return sum
+}
+
+// pseudoInverse returns the pseudo-inverse of a symmetric positive
+// semidefinite n×n matrix, and its largest eigenvalue.
+func pseudoInverse(a []float64, n int) (inverse []float64, largest float64, err error) {
+	sym := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := i; j < n; j++ {
+			sym.SetSym(i, j, a[i*n+j])
+		}
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(sym, true) {
+		return nil, 0, errors.New("no eigenvalues were found")
+	}
+	values := eigen.Values(nil)
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	largest = max(values[n-1], 0)
+	const rank = 1e-12 // eigenvalues below this share of the largest count as 0
+	inverse = make([]float64, n*n)
+	for e, v := range values {
+		if v <= rank*largest {
+			continue
+		}
+		for i := range n {
+			for j := range n {
+				inverse[i*n+j] += float64(vectors.At(i, e) * float64(vectors.At(j, e)/v))
+			}
+		}
+	}
+	return inverse, largest, nil
+}
