@@ -34,10 +34,13 @@ const rules = `
 	random              :
 	modelfile           : mat graph gnn
 	scenario/sourceloc  : mat graph loss
+	scenario/flocking   : mat graph loss
 	internal/kernel     :
 	internal/config     : graph gnn optim train rule scenario/sourceloc
 	internal/rundir     : modelfile
-	internal/experiment : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc internal/config internal/rundir internal/figure
+	internal/figure     : modelfile
+	internal/experiment : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc internal/config internal/rundir
+	internal/reproduce  : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc internal/experiment internal/figure
 	internal/perf       : mat graph gnn loss optim random rule online
 	bench/report        : internal/perf
 	cmd/wdgnn           : *
@@ -46,7 +49,7 @@ const rules = `
 // shell lists the packages that touch the world; every other one only
 // computes, and is called "library" below.
 const shell = `
-	modelfile internal/config internal/rundir internal/experiment internal/perf bench/report cmd/wdgnn
+	modelfile internal/config internal/rundir internal/figure internal/experiment internal/reproduce internal/perf bench/report cmd/wdgnn
 `
 
 // outside says which modules beside the standard library a package may use;
@@ -54,6 +57,7 @@ const shell = `
 const outside = `
 	library         : gonum.org/v1/gonum golang.org/x/sys
 	internal/config : go.yaml.in/yaml/v3
+	internal/figure : gonum.org/v1/plot gonum.org/v1/gonum
 	cmd/wdgnn       : *
 `
 

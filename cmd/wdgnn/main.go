@@ -98,6 +98,7 @@ filter and a deep graph neural network, added. Both are trained offline.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{cmd.CommandPath(), err} })
 	root.AddCommand(
 		(&DemoCommand{}).command(),
+		(&ReproduceCommand{}).command(),
 		(&InitCommand{}).command(),
 		(&TrainCommand{}).command(),
 		(&PredictCommand{}).command(),

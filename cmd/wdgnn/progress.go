@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/wdgnn/wdgnn/train"
@@ -29,12 +28,7 @@ const (
 )
 
 func newProgress(out io.Writer, epochs int, score string) *progress {
-	p := &progress{out: out, epochs: epochs, score: score, began: time.Now()}
-	if f, ok := out.(*os.File); ok {
-		info, err := f.Stat()
-		p.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
-	}
-	return p
+	return &progress{out: out, terminal: isTerminal(out), epochs: epochs, score: score, began: time.Now()}
 }
 
 // epoch reports one.

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wdgnn/wdgnn/internal/reproduce"
+)
+
+// ReproduceCommand runs one table or figure of the paper again and prints it
+// beside the paper's numbers.
+type ReproduceCommand struct {
+	Stdout, Stderr io.Writer
+
+	options reproduce.Options
+	from    string
+	json    bool
+}
+
+// reproduceSeed is the default seed: the first network it draws is one that a
+// WD-GNN learns about as well as the paper's.
+const reproduceSeed = 1
+
+func (c *ReproduceCommand) command() *cobra.Command {
+	var list strings.Builder
+	for _, e := range reproduce.Experiments() {
+		fmt.Fprintf(&list, "\n  %-8s %s", e.Name, e.Title)
+	}
+	cmd := &cobra.Command{
+		Use:   "reproduce EXPERIMENT",
+		Short: "Run a table or figure of the paper again, its numbers beside ours",
+		Long: `Run an experiment of the paper again:
+` + list.String() + `
+
+The folder of --out gets the tables, figures (SVG, PNG), raw results and trained
+models. Realizations are stored as they finish: after Ctrl-C, the same command
+goes on where it stopped. One seed gives the same numbers on any number of
+threads.`,
+		Example: `  wdgnn reproduce table1 --quick
+  wdgnn reproduce fig2b --seed 7 --out /tmp/paper
+  wdgnn reproduce table1 --json | jq '.tables[0].rows[] | .name, .cells[1].value.mean'
+  wdgnn reproduce --from reproduce/table1/manifest.json     the same run again`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case c.from == "" && len(args) == 0:
+				return usageError{cmd.CommandPath(), fmt.Errorf("which experiment? One of %s", experimentNames())}
+			case len(args) > 1 || c.from != "" && len(args) > 0:
+				return usageError{cmd.CommandPath(), fmt.Errorf("one experiment at a time, got %q", args)}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			name := ""
+			if len(args) > 0 {
+				name = args[0]
+			}
+			return c.Run(cmd.Context(), name)
+		},
+	}
+	f := cmd.Flags()
+	f.Uint64Var(&c.options.Seed, "seed", reproduceSeed, "root of every random stream")
+	f.IntVar(&c.options.Repeats, "repeats", 0, "realizations to average over; 0 means as many as the paper")
+	f.BoolVar(&c.options.Quick, "quick", false, "3 realizations and 40 epochs instead of the paper's size")
+	f.IntVar(&c.options.Threads, "threads", -1, "realizations to run side by side, -1 for one per core; they do not change the result")
+	f.StringVar(&c.options.Out, "out", "reproduce", "folder for results and models")
+	f.BoolVar(&c.options.Fresh, "fresh", false, "compute everything anew, whatever the folder holds")
+	f.StringVar(&c.from, "from", "", "run with the settings of a manifest that an earlier run left")
+	f.BoolVar(&c.json, "json", false, "print the result as one JSON object")
+	f.IntVar(&c.options.Epochs, "epochs", 0, "epochs of training; 0 means as documented")
+	f.IntVar(&c.options.Subgraphs, "subgraphs", 0, "random subgraphs per realization; 0 means as documented")
+	f.IntVar(&c.options.Signals, "signals", 0, "signals to train on; 0 means as documented")
+	return cmd
+}
+
+func experimentNames() string {
+	var names []string
+	for _, e := range reproduce.Experiments() {
+		names = append(names, e.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Run runs the experiment and prints its result.
+func (c *ReproduceCommand) Run(ctx context.Context, name string) error {
+	o := c.options
+	if c.from != "" {
+		m, err := reproduce.ReadManifest(c.from)
+		if err != nil {
+			return helpful{fmt.Errorf("reproduce: %w", err), "wdgnn reproduce table1 --quick"}
+		}
+		name = m.Experiment
+		o = m.Settings
+		o.Threads, o.Out, o.Fresh = c.options.Threads, c.options.Out, c.options.Fresh
+		if m.Version != version() {
+			fmt.Fprintf(c.Stderr, "the manifest is of version %s, this is %s: numbers may differ\n", m.Version, version())
+		}
+	}
+	e, ok := reproduce.Find(name)
+	if !ok {
+		return usageError{"wdgnn reproduce", fmt.Errorf("no experiment is called %q; try one of %s", name, experimentNames())}
+	}
+	if err := o.Validate(); err != nil {
+		return usageError{"wdgnn reproduce", err}
+	}
+	start := time.Now()
+	o.Version, o.CPU = version(), cpuName()
+	o.Now = func() float64 { return time.Since(start).Seconds() }
+	shown := newShare(c.Stderr, name)
+	o.OnProgress = func(p reproduce.Progress) { shown.report(p.Done, p.What) }
+	result, err := e.Run(ctx, o)
+	shown.end()
+	if err != nil {
+		if ctx.Err() != nil {
+			return helpful{err, "the same command again: finished realizations are kept in " + filepath.Join(o.Out, name)}
+		}
+		return err
+	}
+	if c.json {
+		return writeJSON(c.Stdout, result)
+	}
+	if err := result.WriteText(c.Stdout); err != nil {
+		return err
+	}
+	out := lines{w: c.Stdout}
+	out.printf("\n%s in %s: tables and figures\n%d models in %s, for wdgnn online, predict and inspect\n",
+		e.Title, filepath.Join(o.Out, name), len(result.Models), filepath.Join(o.Out, "models"))
+	return out.err
+}

@@ -1,0 +1,101 @@
+package reproduce
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Experiment is one table or figure of the paper.
+type Experiment struct {
+	Name  string // on the command line
+	Title string
+	About string // what is done, for doc/results.md
+
+	run func(ctx context.Context, r *runner) (*Result, error)
+}
+
+// Experiments lists all of them in the paper's order.
+func Experiments() []Experiment {
+	return []Experiment{table1, fig2a, fig2b, gains}
+}
+
+// Find returns the experiment with the given name.
+func Find(name string) (Experiment, bool) {
+	for _, e := range Experiments() {
+		if e.Name == name {
+			return e, true
+		}
+	}
+	return Experiment{}, false
+}
+
+// Options are what a user chooses. Those that change a result round-trip
+// through JSON.
+type Options struct {
+	Seed    uint64 `json:"seed"`    // root of every random stream
+	Repeats int    `json:"repeats"` // realizations; 0 means as many as the paper
+	Quick   bool   `json:"quick"`   // fewer realizations and epochs
+
+	// The size of an experiment, for tests; 0 means as documented.
+	Epochs    int `json:"epochs,omitempty"`
+	Subgraphs int `json:"subgraphs,omitempty"`
+	Signals   int `json:"signals,omitempty"` // for training
+
+	Threads int    `json:"-"` // realizations that run side by side; 0 and 1 mean one, negative all cores
+	Out     string `json:"-"` // folder for results and models
+	Fresh   bool   `json:"-"` // compute everything anew, whatever the folder holds
+	Version string `json:"-"` // of the program
+	CPU     string `json:"-"` // of the machine
+
+	// OnProgress, if set, is told how far the run is; it is called by one
+	// goroutine at a time.
+	OnProgress func(Progress) `json:"-"`
+
+	// Now returns seconds since some moment.
+	Now func() float64 `json:"-"`
+}
+
+// Progress is how far a run is.
+type Progress struct {
+	Done float64 // share of the work, 0 to 1
+	What string  // what was just done
+}
+
+// Validate reports everything that is wrong with o.
+func (o *Options) Validate() error {
+	var errs []error
+	for _, p := range []struct {
+		name  string
+		value int
+	}{{"repeats", o.Repeats}, {"epochs", o.Epochs}, {"subgraphs", o.Subgraphs}, {"signals", o.Signals}} {
+		if p.value < 0 {
+			errs = append(errs, fmt.Errorf("%s is %d, want 0 for the default or more", p.name, p.value))
+		}
+	}
+	if o.Repeats > 1000 {
+		errs = append(errs, fmt.Errorf("repeats is %d, want at most 1000", o.Repeats))
+	}
+	return errors.Join(errs...)
+}
+
+// or returns value, or otherwise if that is 0.
+func or(value, otherwise int) int {
+	if value == 0 {
+		return otherwise
+	}
+	return value
+}
+
+// fingerprint identifies what a value holds.
+func fingerprint(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic("reproduce: " + err.Error()) // settings are plain data
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}

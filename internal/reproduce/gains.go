@@ -1,0 +1,150 @@
+package reproduce
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/wdgnn/wdgnn/gnn"
+)
+
+var gains = Experiment{
+	Name:  "gains",
+	Title: "Wide against deep: the gains α_W and α_D",
+	About: "Section 3 ends with a claim: a larger α_D learns better representations offline, a larger α_W adapts faster online. Here the ratio α_W : α_D is fixed before training, at five values with α_W + α_D = 2, and both are measured.",
+	run:   runGains,
+}
+
+// ratios are α_W : α_D.
+var ratios = []struct {
+	Name  string
+	Gains gnn.Gains
+}{
+	{"1 : 9", gnn.Gains{Wide: 0.2, Deep: 1.8}},
+	{"1 : 3", gnn.Gains{Wide: 0.5, Deep: 1.5}},
+	{"1 : 1", gnn.Gains{Wide: 1, Deep: 1}},
+	{"3 : 1", gnn.Gains{Wide: 1.5, Deep: 0.5}},
+	{"9 : 1", gnn.Gains{Wide: 1.8, Deep: 0.2}},
+}
+
+// gainsLearners are what is run at each ratio.
+var gainsLearners = []learnerSpec{wideDeepFrozen, wideDeepCentral, wideDeepLiteral, mixed(1, 0.003), mixed(50, 0.003)}
+
+// gainsUnit is one realization at one ratio.
+type gainsUnit struct {
+	Model  modelInfo            `json:"model"`
+	Same   float64              `json:"same"`   // accuracy of the frozen model, %
+	Differ map[string][]float64 `json:"differ"` // by learner and subgraph
+}
+
+func runGains(ctx context.Context, r *runner) (*Result, error) {
+	s := sourcelocFrom(r.Options)
+	repeats := figureRepeats(r.Options)
+	work := float64(s.Epochs) + streamCost*float64(len(gainsLearners)*s.Subgraphs+1)
+	all, err := units(ctx, r, len(ratios)*repeats, work,
+		func(k int) string { return fmt.Sprintf("ratio%d-graph%d", k/repeats, k%repeats) },
+		s, func(ctx context.Context, k int) (*gainsUnit, error) {
+			s := s
+			s.Gains = &ratios[k/repeats].Gains
+			z, err := newRealization(r, s, k%repeats, 0)
+			if err != nil {
+				return nil, err
+			}
+			return z.gains(ctx)
+		})
+	if err != nil {
+		return nil, err
+	}
+	return gainsResult(s, repeats, all), nil
+}
+
+func (z *realization) gains(ctx context.Context) (*gainsUnit, error) {
+	if err := z.train(ctx, wideDeep); err != nil {
+		return nil, err
+	}
+	u := &gainsUnit{Model: z.models[wideDeep].info, Differ: map[string][]float64{}}
+	stream, err := z.test(-1, 0)
+	if err != nil {
+		return nil, err
+	}
+	out, err := z.play(ctx, wideDeepFrozen, stream, false)
+	if err != nil {
+		return nil, err
+	}
+	u.Same = out.Accuracy
+	for sub := range z.Subgraphs {
+		if stream, err = z.test(sub, z.OutageProb); err != nil {
+			return nil, err
+		}
+		for _, spec := range gainsLearners {
+			if out, err = z.play(ctx, spec, stream, false); err != nil {
+				return nil, err
+			}
+			u.Differ[spec.ID] = append(u.Differ[spec.ID], out.Accuracy)
+		}
+	}
+	return u, nil
+}
+
+func gainsResult(s sourcelocSettings, repeats int, all []*gainsUnit) *Result {
+	t := Table{
+		Title:   "Offline accuracy and online gain by ratio α_W : α_D",
+		Columns: []string{"same, offline", "different, offline", "literal centralized", "literal distributed", "personal, m = 1", "personal, m = 50"},
+		Note: fmt.Sprintf("%% and points; mean ± standard error over %d networks, %d epochs, %d subgraphs each. The last four columns are gains over the frozen model on the same signals.",
+			repeats, s.Epochs, s.Subgraphs),
+	}
+	c := Chart{
+		Name: "gains", Title: "Wide against deep", X: "α_W / (α_W + α_D)", Y: "points gained online where links are lost",
+		Note: fmt.Sprintf("WD-GNN, p = 0.3, seed %d, %d networks; bars: standard error", s.Seed, repeats),
+	}
+	names := []string{"literal centralized", "literal distributed", "personal, m = 1", "personal, m = 50"}
+	for _, n := range names {
+		c.Curves = append(c.Curves, Curve{Name: n, Points: true})
+	}
+	for k, ratio := range ratios {
+		list := all[k*repeats : (k+1)*repeats]
+		of := func(f func(u *gainsUnit) float64) *Value {
+			var v []float64
+			for _, u := range list {
+				v = append(v, f(u))
+			}
+			return standardError(v)
+		}
+		row := Row{Name: ratio.Name, Cells: []Cell{
+			{Value: of(func(u *gainsUnit) float64 { return u.Same }), Decimals: 1},
+			{Value: of(func(u *gainsUnit) float64 { return mean(u.Differ[wideDeepFrozen.ID]) }), Decimals: 1},
+		}}
+		for l, spec := range gainsLearners[1:] {
+			v := of(func(u *gainsUnit) float64 { return mean(u.Differ[spec.ID]) - mean(u.Differ[wideDeepFrozen.ID]) })
+			row.Cells = append(row.Cells, Cell{Value: v, Decimals: 1, Signed: true})
+			curve := &c.Curves[l]
+			curve.X, curve.Y, curve.Spread = append(curve.X, float64(ratio.Gains.Wide/2)), append(curve.Y, v.Mean), append(curve.Spread, v.Spread)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	result := &Result{Tables: []Table{t}, Charts: []Chart{c}, Notes: []string{gainsVerdict(t)}}
+	for _, u := range all {
+		result.Models = append(result.Models, u.Model.File)
+	}
+	slices.Sort(result.Models)
+	return result
+}
+
+// gainsVerdict says whether the claim holds in the numbers.
+func gainsVerdict(t Table) string {
+	first, last := t.Rows[0].Cells, t.Rows[len(t.Rows)-1].Cells
+	compare := func(what string, c int) string {
+		d := last[c].Value.Mean - first[c].Value.Mean
+		error2 := last[c].Value.Spread*last[c].Value.Spread + first[c].Value.Spread*first[c].Value.Spread
+		switch {
+		case d*d <= 4*error2:
+			return fmt.Sprintf("%s does not change significantly between %s and %s (%+.1f)", what, t.Rows[0].Name, t.Rows[len(t.Rows)-1].Name, d)
+		case d > 0:
+			return fmt.Sprintf("%s rises by %.1f from %s to %s", what, d, t.Rows[0].Name, t.Rows[len(t.Rows)-1].Name)
+		}
+		return fmt.Sprintf("%s falls by %.1f from %s to %s", what, -d, t.Rows[0].Name, t.Rows[len(t.Rows)-1].Name)
+	}
+	return "Verdict on the claim: " + compare("offline accuracy on the same network", 0) + "; " +
+		compare("the online gain of the literal distributed update", 3) + "; " +
+		compare("that of the personal preset (m = 50)", 5) + "."
+}

@@ -1,0 +1,169 @@
+package reproduce
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/wdgnn/wdgnn/internal/figure"
+)
+
+// grid returns the table as text: a header and rows of equal length. A column
+// of which the paper has numbers is followed by one that holds them.
+func (t *Table) grid() (header []string, rows [][]string) {
+	inPaper := make([]bool, len(t.Columns))
+	for _, r := range t.Rows {
+		for c := range r.Cells {
+			inPaper[c] = inPaper[c] || r.Cells[c].Paper != nil
+		}
+	}
+	header = []string{""}
+	for c, name := range t.Columns {
+		header = append(header, name)
+		if inPaper[c] {
+			header = append(header, "paper")
+		}
+	}
+	for _, r := range t.Rows {
+		row := []string{r.Name}
+		if r.Ours {
+			row[0] += " *"
+		}
+		for c, cell := range r.Cells {
+			row = append(row, cell.String())
+			if inPaper[c] {
+				row = append(row, cell.paper())
+			}
+		}
+		rows = append(rows, row)
+	}
+	return header, rows
+}
+
+// hasOurs says whether a row is not in the paper.
+func (t *Table) hasOurs() bool {
+	for _, r := range t.Rows {
+		if r.Ours {
+			return true
+		}
+	}
+	return false
+}
+
+const oursNote = "* not in the paper"
+
+// WriteText writes the result for a terminal.
+func (r *Result) WriteText(w io.Writer) error {
+	var b strings.Builder
+	for _, t := range r.Tables {
+		fmt.Fprintf(&b, "\n%s\n", t.Title)
+		header, rows := t.grid()
+		width := make([]int, len(header))
+		for _, row := range append([][]string{header}, rows...) {
+			for c, cell := range row {
+				width[c] = max(width[c], utf8.RuneCountInString(cell))
+			}
+		}
+		for k, row := range append([][]string{header}, rows...) {
+			line := ""
+			for c, cell := range row {
+				pad := strings.Repeat(" ", width[c]-utf8.RuneCountInString(cell))
+				if c == 0 {
+					line += cell + pad
+				} else {
+					line += "   " + pad + cell
+				}
+			}
+			fmt.Fprintln(&b, strings.TrimRight(line, " "))
+			if k == 0 {
+				fmt.Fprintln(&b, strings.Repeat("─", utf8.RuneCountInString(line)))
+			}
+		}
+		if t.hasOurs() {
+			fmt.Fprintln(&b, oursNote)
+		}
+		if t.Note != "" {
+			fmt.Fprintln(&b, wrap(t.Note, 100))
+		}
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(&b, "\n%s\n", wrap(n, 100))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// wrap breaks text into lines of at most width characters.
+func wrap(text string, width int) string {
+	var b strings.Builder
+	at := 0
+	for k, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case k == 0:
+		case at+1+n > width:
+			b.WriteByte('\n')
+			at = 0
+		default:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += n
+	}
+	return b.String()
+}
+
+// WriteMarkdown writes the result as a section of a page. Figures are linked
+// as files in the folder given.
+func (r *Result) WriteMarkdown(w io.Writer, figures string) error {
+	var b strings.Builder
+	e, _ := Find(r.Manifest.Experiment)
+	fmt.Fprintf(&b, "## %s\n\n%s\n\n", e.Title, e.About)
+	for _, t := range r.Tables {
+		fmt.Fprintf(&b, "### %s\n\n", t.Title)
+		header, rows := t.grid()
+		fmt.Fprintf(&b, "| %s |\n|%s\n", strings.Join(header, " | "), strings.Repeat(" --- |", len(header)))
+		for _, row := range rows {
+			fmt.Fprintf(&b, "| %s |\n", strings.ReplaceAll(strings.Join(row, " | "), " *", " \\*"))
+		}
+		fmt.Fprintln(&b)
+		if t.hasOurs() {
+			fmt.Fprintf(&b, "\\%s\n\n", oursNote)
+		}
+		if t.Note != "" {
+			fmt.Fprintf(&b, "%s\n\n", t.Note)
+		}
+	}
+	for _, c := range r.Charts {
+		fmt.Fprintf(&b, "![%s](%s%s.svg)\n\n", c.Title, figures, c.Name)
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(&b, "%s\n\n", n)
+	}
+	m := r.Manifest
+	fmt.Fprintf(&b, "*`wdgnn reproduce %s`, seed %d, %s; %s, %d threads, %.0f s; kernels %s, %s.*\n",
+		m.Experiment, m.Settings.Seed, m.Version, r.Machine.CPU, r.Machine.Threads, r.Machine.Seconds, m.Kernels, r.Machine.Go)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Figure returns the chart as it is drawn.
+func (c *Chart) Figure() *figure.Figure {
+	f := &figure.Figure{Title: c.Title, X: figure.Axis{Label: c.X, Log: c.Log, Zero: c.Log}, Y: figure.Axis{Label: c.Y}, Note: c.Note}
+	for _, curve := range c.Curves {
+		s := figure.Series{Name: curve.Name, X: curve.X, Y: curve.Y}
+		switch {
+		case curve.Reference:
+			s.Style = figure.Dashed
+		case curve.Points:
+			s.Style = figure.LinePoints
+		}
+		for k, spread := range curve.Spread {
+			s.Low, s.High = append(s.Low, curve.Y[k]-spread), append(s.High, curve.Y[k]+spread)
+		}
+		f.Series = append(f.Series, s)
+	}
+	return f
+}

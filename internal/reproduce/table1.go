@@ -1,0 +1,168 @@
+package reproduce
+
+import (
+	"context"
+	"fmt"
+)
+
+var table1 = Experiment{
+	Name:  "table1",
+	Title: "Table 1: source localization",
+	About: "A pulse starts in one of five communities of a network of 50 nodes and spreads; five detectors, which hear their neighbours only, say where. " +
+		"Models are trained on the whole network and tested on it (same) or where each link is lost with probability 0.3 (different). Online, every detector is told the answer after it gave its own. " +
+		"Accuracies in percent, mean ± standard deviation over realizations; each realization of *different* is a mean over random subgraphs.",
+	run: runTable1,
+}
+
+// table1Row is one row with the paper's numbers.
+type table1Row struct {
+	Name   string
+	Spec   learnerSpec
+	Same   *Value // the paper's
+	Differ *Value
+	Before *learnerSpec // the model before online learning
+}
+
+// table1Rows are those of the paper, then ours.
+func table1Rows() []table1Row {
+	paper := func(mean, spread float64) *Value { return &Value{Mean: mean, Spread: spread} }
+	return []table1Row{
+		{"Graph filter", filterFrozen, paper(41.1618, 2.0924), paper(25.1600, 1.3132), nil},
+		{"GNN", gnnFrozen, paper(93.9673, 1.0987), paper(76.7873, 2.8290), nil},
+		{"WD-GNN", wideDeepFrozen, paper(97.6745, 1.1595), paper(77.4727, 4.3011), nil},
+		{"Graph filter, centralized online", filterCentral, paper(38.3897, 2.0665), paper(30.2920, 2.6178), &filterFrozen},
+		{"Graph filter, distributed online", filterLiteral, paper(39.9552, 1.5272), paper(28.0400, 2.2866), &filterFrozen},
+		{"WD-GNN, centralized online", wideDeepCentral, paper(98.0440, 0.6298), paper(92.7017, 1.6745), &wideDeepFrozen},
+		{"WD-GNN, distributed online", wideDeepLiteral, paper(98.1840, 0.4945), paper(86.5100, 3.6056), &wideDeepFrozen},
+		{"SGNN", sgnnFrozen, paper(93.9673, 1.0987), paper(84.1133, 2.7872), nil},
+
+		{"Graph filter, personal, m = 1", filterSingle, nil, nil, &filterFrozen},
+		{"Graph filter, personal, m = 50", filterPersonal, nil, nil, &filterFrozen},
+		{"WD-GNN, personal, m = 1", mixed(1, 0.003), nil, nil, &wideDeepFrozen},
+		{"WD-GNN, personal, m = 50", mixed(50, 0.003), nil, nil, &wideDeepFrozen},
+		{"WD-GNN, own taps without mixing, m = 1", mixed(1, 0), nil, nil, &wideDeepFrozen},
+		{"WD-GNN, own taps without mixing, m = 50", mixed(50, 0), nil, nil, &wideDeepFrozen},
+		{"WD-GNN, whitened consensus (η = 1), m = 50", mixed(50, 1), nil, nil, &wideDeepFrozen},
+	}
+}
+
+// etas are the mixing strengths of the figure.
+var etas = []float64{0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1}
+
+const (
+	etaSubgraphs    = 5 // of a realization that the figure over η uses
+	doubleSubgraphs = 3 // of the first realization that are run again in float64
+)
+
+// sourcelocUnit is what a realization leaves.
+type sourcelocUnit struct {
+	Graph  int         `json:"graph"`
+	Data   int         `json:"data"`
+	Edges  int         `json:"edges"`
+	Models []modelInfo `json:"models"`
+
+	Same   map[string]float64   `json:"same"`   // accuracy by learner, %
+	Differ map[string][]float64 `json:"differ"` // by learner and subgraph
+	Last   map[string][]float64 `json:"last"`   // of the last 30 % of the signals
+	Eta    map[string][]float64 `json:"eta"`    // by learner and subgraph, for the figure
+
+	Double map[string]differing `json:"double,omitempty"`
+}
+
+// differing counts answers that differ from those of an all-float64 run.
+type differing struct {
+	Answers int `json:"answers"`
+	Differ  int `json:"differ"`
+}
+
+// pairs returns the realizations of both columns: datasets on one network, and
+// networks with a dataset each. The first is common to both.
+func pairs(repeats int) (list [][2]int) {
+	for d := range repeats {
+		list = append(list, [2]int{0, d})
+	}
+	for g := 1; g < repeats; g++ {
+		list = append(list, [2]int{g, 0})
+	}
+	return list
+}
+
+func runTable1(ctx context.Context, r *runner) (*Result, error) {
+	s := sourcelocFrom(r.Options)
+	repeats := or(r.Repeats, 10)
+	if r.Quick {
+		repeats = or(r.Repeats, 3)
+	}
+	list := pairs(repeats)
+	passes := len(table1Rows())*(s.Subgraphs+1) + 2*len(etas)*min(etaSubgraphs, s.Subgraphs)
+	work := streamCost * float64(passes)
+	for _, cost := range epochCost {
+		work += cost * float64(s.Epochs)
+	}
+	all, err := units(ctx, r, len(list), work,
+		func(k int) string { return fmt.Sprintf("graph%d-data%d", list[k][0], list[k][1]) },
+		s, func(ctx context.Context, k int) (*sourcelocUnit, error) {
+			z, err := newRealization(r, s, list[k][0], list[k][1])
+			if err != nil {
+				return nil, err
+			}
+			return z.table1(ctx)
+		})
+	if err != nil {
+		return nil, err
+	}
+	return table1Result(s, all), nil
+}
+
+// table1 computes a unit.
+func (z *realization) table1(ctx context.Context) (*sourcelocUnit, error) {
+	for _, k := range []kind{filterKind, gnnKind, wideDeep, sgnnKind} {
+		if err := z.train(ctx, k); err != nil {
+			return nil, err
+		}
+	}
+	u := &sourcelocUnit{
+		Graph: z.Graph, Data: z.Data, Edges: z.world.Graph.Edges(),
+		Same: map[string]float64{}, Differ: map[string][]float64{}, Last: map[string][]float64{}, Eta: map[string][]float64{},
+	}
+	for _, k := range []kind{filterKind, gnnKind, wideDeep, sgnnKind} {
+		u.Models = append(u.Models, z.models[k].info)
+	}
+	for sub := -1; sub < z.Subgraphs; sub++ {
+		p := z.OutageProb
+		if sub < 0 {
+			p = 0
+		}
+		stream, err := z.test(sub, p)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range table1Rows() {
+			out, err := z.play(ctx, row.Spec, stream, false)
+			if err != nil {
+				return nil, err
+			}
+			if id := row.Spec.ID; sub < 0 {
+				u.Same[id] = out.Accuracy
+			} else {
+				u.Differ[id], u.Last[id] = append(u.Differ[id], out.Accuracy), append(u.Last[id], out.Last)
+			}
+		}
+		if sub < 0 || sub >= etaSubgraphs {
+			continue
+		}
+		for _, window := range []int{1, 50} {
+			for _, eta := range etas {
+				out, err := z.play(ctx, mixed(window, eta), stream, false)
+				if err != nil {
+					return nil, err
+				}
+				u.Eta[mixed(window, eta).ID] = append(u.Eta[mixed(window, eta).ID], out.Accuracy)
+			}
+		}
+	}
+	if z.Graph == 0 && z.Data == 0 {
+		return u, z.compareDouble(ctx, u)
+	}
+	return u, nil
+}
