@@ -11,6 +11,8 @@
 //	s, err := graph.ShiftSpectral.Of(g)    // S = A / λmax
 //	w, err := graph.MixingMetropolis.Of(g) // doubly stochastic W
 //
+// Graphs that change at every step come from a [Builder], which reuses memory.
+//
 // Everywhere row i receives: an entry (i,j) of A, S or W means that node i
 // hears node j.
 //

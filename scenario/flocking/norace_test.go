@@ -1,0 +1,5 @@
+//go:build !race
+
+package flocking_test
+
+const raceEnabled = false
