@@ -35,21 +35,24 @@ const rules = `
 	modelfile           : mat graph gnn
 	scenario/sourceloc  : mat graph loss
 	scenario/flocking   : mat graph loss
+	scenario/movies     : mat graph
 	internal/kernel     :
 	internal/config     : graph gnn optim train rule scenario/sourceloc
 	internal/rundir     : modelfile
+	internal/dataset    : scenario/movies
 	internal/figure     : modelfile
 	internal/experiment : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc internal/config internal/rundir
 	internal/reproduce  : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc internal/experiment internal/figure
 	internal/perf       : mat graph gnn loss optim random rule online
 	bench/report        : internal/perf
+	doc/report          : modelfile internal/reproduce
 	cmd/wdgnn           : *
 `
 
 // shell lists the packages that touch the world; every other one only
 // computes, and is called "library" below.
 const shell = `
-	modelfile internal/config internal/rundir internal/figure internal/experiment internal/reproduce internal/perf bench/report cmd/wdgnn
+	modelfile internal/config internal/rundir internal/dataset internal/figure internal/experiment internal/reproduce internal/perf bench/report doc/report cmd/wdgnn
 `
 
 // outside says which modules beside the standard library a package may use;

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -10,16 +9,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/reproduce"
 	"github.com/wdgnn/wdgnn/train"
 )
 
-// DemoCommand trains a WD-GNN, takes links away and shows what is lost.
+// DemoCommand trains a WD-GNN, takes links away and lets it learn online.
 type DemoCommand struct {
 	Stdout, Stderr io.Writer
 
 	seed      uint64
-	threads   int
 	subgraphs int
 	json      bool
 }
@@ -27,22 +25,28 @@ type DemoCommand struct {
 func (c *DemoCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Train a WD-GNN, drop links, see what is lost",
+		Short: "Train a WD-GNN, drop links, watch it recover by learning online",
 		Long: `A pulse starts in one of five communities of a network and spreads. Five
 detector nodes, which hear their neighbours only, learn to say where it
-started. Then links fail: the trained network answers worse and worse.`,
+started. Then 30 % of the links fail and the frozen network stumbles. Signals
+keep coming; each detector is told the answer after it gave its own, and nodes
+learn from that:
+
+  literal    the update of the paper's eq. (9), all nodes to agree on one set of taps
+  personal   every node its own taps, pulled gently at by its neighbours', steps
+             in whitened coordinates over the last 50 signals
+  own taps   the same without neighbours: how much mixing costs here`,
 		Example: `  wdgnn demo
   wdgnn demo --seed 7
-  wdgnn demo --json | jq '.accuracy[] | select(.outage_prob == 0.3)'`,
+  wdgnn demo --json | jq '.learners[] | {name, accuracy}'`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			return c.Run(cmd.Context())
 		},
 	}
-	cmd.Flags().Uint64Var(&c.seed, "seed", 17, "root of every random stream, the network included; networks differ in how hard they are")
-	cmd.Flags().IntVar(&c.threads, "threads", 1, "threads to compute on, -1 for all; they do not change the result")
-	cmd.Flags().IntVar(&c.subgraphs, "subgraphs", 20, "random subgraphs to average over")
+	cmd.Flags().Uint64Var(&c.seed, "seed", reproduceSeed, "root of every random stream, the network included; networks differ in how hard they are")
+	cmd.Flags().IntVar(&c.subgraphs, "subgraphs", 8, "random subgraphs to average over")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print the result as one JSON object")
 	return cmd
 }
@@ -52,45 +56,118 @@ func (c *DemoCommand) Run(ctx context.Context) error {
 	if c.subgraphs < 1 {
 		return usageError{"wdgnn demo", fmt.Errorf("--subgraphs is %d, want at least 1", c.subgraphs)}
 	}
-	start := time.Now()
-	demo := experiment.Demo{
-		Seed: c.seed, Threads: c.threads, Subgraphs: c.subgraphs,
-		OnStart: func(s experiment.DemoSetup) {
-			fmt.Fprintf(c.Stderr, "%d nodes, %d links, %d detectors; a WD-GNN of %d parameters, %d signals, %d epochs\n",
-				s.Nodes, s.Edges, s.Detectors, s.Parameters, s.Signals, s.Epochs)
+	var bar *progress
+	view := &race{out: c.Stderr, terminal: isTerminal(c.Stderr)}
+	demo := reproduce.Demo{
+		Seed: c.seed, Subgraphs: c.subgraphs,
+		OnStart: func(s reproduce.DemoSetup) {
+			fmt.Fprintf(c.Stderr, "%d nodes, %d links, %d detectors; a WD-GNN of %d parameters learns from %d signals\n",
+				s.Nodes, s.Edges, s.Detectors, s.Parameters, s.Signals)
+			bar = newProgress(c.Stderr, s.Epochs, "accuracy")
 		},
-		OnEpoch: func(e train.Epoch) {
-			fmt.Fprintf(c.Stderr, "epoch %2d  loss %.4f  validation accuracy %5.1f %%  %s\n",
-				e.Index, e.Loss, 100*(1-e.Score), time.Since(start).Round(10*time.Millisecond))
-			if e.Restarts {
-				fmt.Fprintln(c.Stderr, "every unit of the deep part is dead: starting anew from other values")
-			}
+		OnEpoch: func(e train.Epoch) { bar.epoch(e) },
+		OnSignal: func(f reproduce.DemoFrame) error {
+			bar.end()
+			return view.show(ctx, f)
 		},
 	}
 	result, err := demo.Run(ctx)
+	view.end()
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
 	if c.json {
-		enc := json.NewEncoder(c.Stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(result)
+		return writeJSON(c.Stdout, result)
 	}
 	return c.print(result)
 }
 
-func (c *DemoCommand) print(r *experiment.DemoResult) error {
-	var b strings.Builder
-	fmt.Fprintln(&b, "\nlinks lost   right answers of the detectors, network frozen after training")
-	for _, row := range r.Rows {
-		const width = 50
-		bar := strings.Repeat("█", int(row.Accuracy*width+0.5))
-		fmt.Fprintf(&b, "%8.0f %%   %5.1f %%  %s", 100*row.OutageProb, 100*row.Accuracy, bar)
-		if row.Subgraphs > 1 {
-			fmt.Fprintf(&b, "%s ±%.1f over %d subgraphs", strings.Repeat(" ", width-strings.Count(bar, "█")), 100*row.Deviation, row.Subgraphs)
+func (c *DemoCommand) print(r *reproduce.DemoResult) error {
+	out := lines{w: c.Stdout}
+	subgraphs := r.Learners[0].Subgraphs
+	out.printf("\nRight answers         all links   30 %% of the links lost, mean of %d subgraphs   last 300   better than frozen\n", subgraphs)
+	for k, l := range r.Learners {
+		out.printf("%-20s    %5.1f %%   %5.1f %% ± %.1f  %s      %5.1f %%", l.Name, 100*l.Same, 100*l.Accuracy, 100*l.Deviation, gauge(l.Accuracy, 25), 100*l.Last)
+		if k > 0 {
+			out.printf("   %13d of %d", l.Better, subgraphs)
 		}
-		fmt.Fprintln(&b)
+		out.printf("\n")
 	}
-	_, err := io.WriteString(c.Stdout, b.String())
-	return err
+	out.printf(`
+Next:
+  wdgnn reproduce table1 --quick   the paper's table, its numbers beside ours (about two minutes)
+  wdgnn init first                 a configuration and data to replace by yours
+  wdgnn online -h                  let a trained model learn from your own stream
+`)
+	return out.err
+}
+
+// race shows learners side by side while signals come in.
+type race struct {
+	out      io.Writer
+	terminal bool
+	shown    time.Time
+	drawn    int // lines on the terminal
+}
+
+// pace is how long a signal lasts on a terminal, so that people can watch.
+const pace = 5 * time.Millisecond
+
+func (r *race) show(ctx context.Context, f reproduce.DemoFrame) error {
+	first, last := f.Signal == 1, f.Signal == f.Signals
+	if first {
+		fmt.Fprintf(r.out, "\n%d links are lost. Right answers so far:\n", f.Lost)
+		if !r.terminal {
+			fmt.Fprintf(r.out, "signals %23s\n", strings.Join(pad(f.Names, 19), "  "))
+		}
+	}
+	if !r.terminal {
+		if f.Signal%100 == 0 || f.Signal == 10 {
+			fmt.Fprintf(r.out, "%7d", f.Signal)
+			for k, a := range f.Accuracy {
+				fmt.Fprintf(r.out, "  %*.1f %%", max(len(f.Names[k]), 19)-2, 100*a)
+			}
+			fmt.Fprintln(r.out)
+		}
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(pace):
+	}
+	if !last && time.Since(r.shown) < redraw {
+		return nil
+	}
+	r.shown = time.Now()
+	if r.drawn > 0 {
+		fmt.Fprintf(r.out, "\x1b[%dA", r.drawn)
+	}
+	r.drawn = len(f.Names) + 1
+	for k, name := range f.Names {
+		fmt.Fprintf(r.out, "\x1b[K%-20s %5.1f %%  %s\n", name, 100*f.Accuracy[k], gauge(f.Accuracy[k], 50))
+	}
+	fmt.Fprintf(r.out, "\x1b[Ksignal %d of %d\n", f.Signal, f.Signals)
+	return nil
+}
+
+func (r *race) end() { r.drawn = 0 }
+
+// pad makes words at least so wide.
+func pad(words []string, width int) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = fmt.Sprintf("%*s", width, w)
+	}
+	return out
+}
+
+// gauge draws a share from 0 to 1 as a bar of so many characters.
+func gauge(share float64, width int) string {
+	eighths := int(share*float64(width)*8 + 0.5)
+	bar := strings.Repeat("█", eighths/8)
+	if rest := eighths % 8; rest > 0 {
+		bar += string([]rune(" ▏▎▍▌▋▊▉")[rest])
+	}
+	return bar + strings.Repeat(" ", width-len([]rune(bar)))
 }

@@ -22,7 +22,7 @@ func (z *realization) compareDouble(ctx context.Context, u *sourcelocUnit) error
 		if err != nil {
 			return err
 		}
-		g, err := graph.NewOutage(z.world.Graph, z.stream("outage", sub)).At(z.OutageProb)
+		g, err := z.subgraph(sub, z.OutageProb)
 		if err != nil {
 			return err
 		}

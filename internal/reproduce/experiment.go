@@ -44,6 +44,7 @@ type Options struct {
 	Epochs    int `json:"epochs,omitempty"`
 	Subgraphs int `json:"subgraphs,omitempty"`
 	Signals   int `json:"signals,omitempty"` // for training
+	Test      int `json:"test,omitempty"`    // signals of the online phase
 
 	Threads int    `json:"-"` // realizations that run side by side; 0 and 1 mean one, negative all cores
 	Out     string `json:"-"` // folder for results and models
@@ -71,7 +72,7 @@ func (o *Options) Validate() error {
 	for _, p := range []struct {
 		name  string
 		value int
-	}{{"repeats", o.Repeats}, {"epochs", o.Epochs}, {"subgraphs", o.Subgraphs}, {"signals", o.Signals}} {
+	}{{"repeats", o.Repeats}, {"epochs", o.Epochs}, {"subgraphs", o.Subgraphs}, {"signals", o.Signals}, {"test", o.Test}} {
 		if p.value < 0 {
 			errs = append(errs, fmt.Errorf("%s is %d, want 0 for the default or more", p.name, p.value))
 		}

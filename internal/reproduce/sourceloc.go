@@ -46,7 +46,7 @@ type sourcelocSettings struct {
 func sourcelocFrom(o Options) sourcelocSettings {
 	s := sourcelocSettings{
 		Seed: o.Seed, World: sourceloc.Default(),
-		Train: or(o.Signals, 10000), Valid: 2500, Test: 1000,
+		Train: or(o.Signals, 10000), Valid: 2500, Test: or(o.Test, 1000),
 		Epochs: 100, BatchSize: 50, StepSize: 5e-3,
 		OutageProb: 0.3, Subgraphs: or(o.Subgraphs, 20), ValidSubgraphs: 3,
 	}
@@ -95,6 +95,8 @@ type realization struct {
 	world  *sourceloc.World
 	models map[kind]*trained
 	runner *runner
+
+	onEpoch func(train.Epoch) // nil if nobody wants to know
 }
 
 // trained is a model ready for the online phase.
@@ -186,6 +188,9 @@ func (z *realization) fit(ctx context.Context, k kind) (*trained, error) {
 		Config: train.Config{Epochs: z.Epochs, BatchSize: z.BatchSize, Seed: z.Seed, Adam: optim.AdamConfig{StepSize: z.StepSize}},
 		Train:  data, Valid: valid, Score: score,
 		OnEpoch: func(e train.Epoch) error {
+			if z.onEpoch != nil {
+				z.onEpoch(e)
+			}
 			z.runner.advance(epochCost[k], "graph %d, data %d: %s, epoch %d of %d, validation %.1f %%", z.Graph, z.Data, k, e.Index, z.Epochs, 100*(1-e.Score))
 			return nil
 		},

@@ -117,16 +117,20 @@ func answer(y []float32) int32 {
 	return int32(best)
 }
 
-// test returns the test signals over a graph that lost each link with
-// probability p. Subgraphs of one number are nested over p; number -1 and
-// p = 0 are the whole network.
-func (z *realization) test(subgraph int, p float64) (*sourceloc.Stream, error) {
-	g := z.world.Graph
-	if p > 0 {
-		var err error
-		if g, err = graph.NewOutage(z.world.Graph, z.stream("outage", subgraph)).At(p); err != nil {
-			return nil, err
-		}
+// subgraph returns what is left of the network if each link is lost with
+// probability p. Subgraphs of one number are nested over p.
+func (z *realization) subgraph(number int, p float64) (*graph.Graph, error) {
+	if p == 0 {
+		return z.world.Graph, nil
+	}
+	return graph.NewOutage(z.world.Graph, z.stream("outage", number)).At(p)
+}
+
+// test returns the test signals as they are heard over a subgraph.
+func (z *realization) test(number int, p float64) (*sourceloc.Stream, error) {
+	g, err := z.subgraph(number, p)
+	if err != nil {
+		return nil, err
 	}
 	signals, labels := z.world.Draw(z.Test, z.stream("test"))
 	return z.world.NewStream([]*graph.Graph{g}, 0, signals, labels)

@@ -184,7 +184,7 @@ func table1Notes(all []*sourcelocUnit) []string {
 		gain(mixed(50, 0.003).ID, wideDeepFrozen.ID), gain(mixed(1, 0.003).ID, wideDeepFrozen.ID)))
 	notes = append(notes, "Accuracy depends on the network that is drawn far more than the paper's standard deviations show, which suggests that its ten datasets share one network: hence both tables. "+
 		"Noise (0.004), diffusion times (0 to 4) and the step sizes (literal 0.3 and 3, personal 1 and 0.3) come from a study on three other networks in which step sizes were read off the accuracy on test signals; they were fixed before the runs shown here. "+
-		"The default seed was picked because the first network it draws is one that a WD-GNN learns about as well as the paper's.")
+		"The default seed, 12, was picked from 1 to 16 because a WD-GNN learns the first network it draws about as well as the paper's; over those seeds its accuracy on the whole network lies between 56 and 98 %.")
 	for _, u := range all {
 		if u.Double == nil {
 			continue

@@ -1,0 +1,280 @@
+package reproduce
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// toy are options that take seconds.
+func toy(dir string) Options {
+	seconds := 0.0
+	return Options{
+		Seed: 3, Repeats: 2, Epochs: 2, Subgraphs: 1, Signals: 500, Test: 60, Threads: 2, Out: dir, Version: "test", CPU: "a processor",
+		Now: func() float64 { seconds++; return seconds },
+	}
+}
+
+// text is a result without what depends on the clock.
+func text(t *testing.T, r *Result) string {
+	t.Helper()
+	same := *r
+	same.Machine = Machine{}
+	b, err := json.Marshal(same)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// Every experiment runs at toy size, leaves its files, and gives the same
+// numbers on one thread and on two, from stored realizations, and from its
+// manifest.
+func TestExperiments(t *testing.T) {
+	for _, e := range Experiments() {
+		t.Run(e.Name, func(t *testing.T) {
+			dir := t.TempDir()
+			o := toy(dir)
+			o.Now = func() float64 { return 0 }
+			share := 0.0
+			o.OnProgress = func(p Progress) {
+				if p.Done < share || p.Done > 1 {
+					t.Errorf("progress %v after %v", p.Done, share)
+				}
+				share = p.Done
+			}
+			first, err := e.Run(context.Background(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if math.Abs(share-1) > 0.02 {
+				t.Errorf("progress ended at %v, want 1", share)
+			}
+			if len(first.Tables) == 0 || len(first.Charts) == 0 || len(first.Models) == 0 {
+				t.Errorf("%d tables, %d charts, %d models: want some of each", len(first.Tables), len(first.Charts), len(first.Models))
+			}
+			for _, name := range first.Models {
+				if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+					t.Errorf("model: %v", err)
+				}
+			}
+			files := []string{"result.json", "manifest.json", "table.md"}
+			for _, c := range first.Charts {
+				files = append(files, c.Name+".svg", c.Name+".png")
+			}
+			for _, name := range files {
+				if _, err := os.Stat(filepath.Join(dir, e.Name, name)); err != nil {
+					t.Error(err)
+				}
+			}
+			m, err := ReadManifest(filepath.Join(dir, e.Name, "manifest.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			again := m.Settings
+			again.Threads, again.Out, again.Version, again.CPU, again.Now = 1, t.TempDir(), o.Version, o.CPU, o.Now
+			second, err := e.Run(context.Background(), again)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := text(t, second), text(t, first); got != want {
+				t.Errorf("one thread, from the manifest:\n%s\nwant as on two\n%s", got, want)
+			}
+			o.OnProgress = nil
+			stored, err := e.Run(context.Background(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := text(t, stored), text(t, first); got != want {
+				t.Errorf("from stored realizations:\n%s\nwant\n%s", got, want)
+			}
+			read, err := ReadResult(filepath.Join(dir, e.Name, "result.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var a, b bytes.Buffer
+			if err := errors.Join(read.WriteMarkdown(&a, ""), first.WriteMarkdown(&b, "")); err != nil || a.String() != b.String() {
+				t.Errorf("the page of the result on disk is another: %v", err)
+			}
+		})
+	}
+}
+
+// A run that is interrupted keeps the realizations that were finished, and the
+// next run goes on from there to the same result.
+func TestInterrupted(t *testing.T) {
+	want, err := fig2b.Run(context.Background(), toy(t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	o := toy(dir)
+	o.Threads = 1
+	ctx, cancel := context.WithCancel(context.Background())
+	o.OnProgress = func(p Progress) {
+		if p.Done > 0.5 {
+			cancel()
+		}
+	}
+	if _, err := fig2b.Run(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Fatalf("error is %v, want context.Canceled", err)
+	}
+	kept, err := os.ReadDir(filepath.Join(dir, "fig2b", "units"))
+	if err != nil || len(kept) == 0 {
+		t.Fatalf("%d realizations are kept, want some: %v", len(kept), err)
+	}
+	got, err := fig2b.Run(context.Background(), toy(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text(t, got) != text(t, want) {
+		t.Error("the resumed run ends with another result")
+	}
+}
+
+// Stored realizations of other settings are not taken for these.
+func TestOtherSettingsComputeAnew(t *testing.T) {
+	dir := t.TempDir()
+	a, err := fig2a.Run(context.Background(), toy(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := toy(dir)
+	o.Seed++
+	b, err := fig2a.Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.EqualFunc(a.Tables, b.Tables, func(x, y Table) bool { return slices.EqualFunc(x.Rows, y.Rows, equalRows) }) {
+		t.Error("another seed gives the same numbers")
+	}
+}
+
+func equalRows(a, b Row) bool {
+	return slices.EqualFunc(a.Cells, b.Cells, func(x, y Cell) bool { return x.String() == y.String() })
+}
+
+func TestBadOptions(t *testing.T) {
+	o := toy(t.TempDir())
+	o.Repeats, o.Epochs = -1, -2
+	_, err := table1.Run(context.Background(), o)
+	for _, want := range []string{"repeats is -1", "epochs is -2"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error is %v, want it to say %q", err, want)
+		}
+	}
+	o = toy(filepath.Join(t.TempDir(), "file"))
+	if err := os.WriteFile(o.Out, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := table1.Run(context.Background(), o); err == nil {
+		t.Error("an output folder that is a file was accepted")
+	}
+}
+
+func TestBadManifest(t *testing.T) {
+	for name, content := range map[string]string{
+		"not JSON":        "{",
+		"no experiment":   `{"experiment":"table9"}`,
+		"senseless":       `{"experiment":"table1","settings":{"repeats":-5}}`,
+		"of another kind": `[]`,
+	} {
+		path := filepath.Join(t.TempDir(), "manifest.json")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadManifest(path); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestStatistics(t *testing.T) {
+	v := summary([]float64{1, 2, 3, 4})
+	if v.Mean != 2.5 || math.Abs(v.Spread-math.Sqrt(5.0/3)) > 1e-15 || v.Count != 4 {
+		t.Errorf("summary is %+v, want 2.5 ± %v of 4", v, math.Sqrt(5.0/3))
+	}
+	if e := standardError([]float64{1, 2, 3, 4}); math.Abs(e.Spread-math.Sqrt(5.0/12)) > 1e-15 {
+		t.Errorf("standard error is %v, want %v", e.Spread, math.Sqrt(5.0/12))
+	}
+	if v := summary([]float64{7}); v.Mean != 7 || v.Spread != 0 {
+		t.Errorf("summary of one value is %+v", v)
+	}
+}
+
+func TestRender(t *testing.T) {
+	r := &Result{
+		Manifest: Manifest{Experiment: "fig2a"},
+		Tables: []Table{{Title: "T", Columns: []string{"a", "b"}, Note: "note", Rows: []Row{
+			{Name: "both", Cells: []Cell{{Value: &Value{1.25, 0.5, 3}, Paper: &Value{2, 1, 0}, Decimals: 1}, {Text: "x"}}},
+			{Name: "ours", Ours: true, Cells: []Cell{{Value: &Value{-3, 0, 1}, Decimals: 2, Signed: true}, {Text: "–"}}},
+		}}},
+		Notes: []string{"A sentence."},
+	}
+	var b bytes.Buffer
+	if err := r.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	want := `
+T
+                 a       paper   b
+──────────────────────────────────
+both     1.2 ± 0.5   2.0 ± 1.0   x
+ours *       -3.00               –
+* not in the paper
+note
+
+A sentence.
+`
+	if b.String() != want {
+		t.Errorf("text is\n%s\nwant\n%s", b.String(), want)
+	}
+	b.Reset()
+	if err := r.WriteMarkdown(&b, "results/"); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "| ours \\* | -3.00 |  | – |") {
+		t.Errorf("page is\n%s", b.String())
+	}
+}
+
+// The demo learns, stumbles when links are lost, and recovers.
+func TestDemo(t *testing.T) {
+	signals := 0
+	d := Demo{Seed: 12, Signals: 2000, Epochs: 15, Subgraphs: 2, OnSignal: func(f DemoFrame) error {
+		signals++
+		if f.Signal != signals || len(f.Accuracy) != len(f.Names) {
+			t.Fatalf("frame %+v after %d", f, signals-1)
+		}
+		return nil
+	}}
+	r, err := d.Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if signals != 1000 {
+		t.Errorf("%d signals were shown, want 1000", signals)
+	}
+	frozen, personal := r.Learners[0], r.Learners[2]
+	if frozen.Same < frozen.Accuracy+0.05 {
+		t.Errorf("the frozen model has %.3f with all links and %.3f without some: want a loss", frozen.Same, frozen.Accuracy)
+	}
+	if personal.Accuracy < frozen.Accuracy+0.05 || personal.Better != 2 {
+		t.Errorf("learning online takes %.3f to %.3f, better on %d of 2: want a gain of 0.05 at least", frozen.Accuracy, personal.Accuracy, personal.Better)
+	}
+}
+
+func TestDemoStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	d := Demo{Seed: 1, Signals: 200, Epochs: 1, OnSignal: func(DemoFrame) error { cancel(); return nil }}
+	if _, err := d.Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("error is %v, want context.Canceled", err)
+	}
+}
