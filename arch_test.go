@@ -42,7 +42,7 @@ const rules = `
 	internal/dataset    : scenario/movies
 	internal/figure     : modelfile
 	internal/experiment : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc internal/config internal/rundir
-	internal/reproduce  : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc internal/experiment internal/figure
+	internal/reproduce  : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc scenario/flocking internal/experiment internal/figure
 	internal/perf       : mat graph gnn loss optim random rule online
 	bench/report        : internal/perf
 	doc/report          : modelfile internal/reproduce

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wdgnn/wdgnn/internal/dataset"
+)
+
+// newDataCommand groups the commands about data sets.
+func newDataCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "data",
+		Short: "Get public data sets",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{cmd.CommandPath(), fmt.Errorf("%s has no command %q", cmd.CommandPath(), args[0])}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand((&DataGetCommand{}).command())
+	return cmd
+}
+
+// DataGetCommand downloads a data set.
+type DataGetCommand struct {
+	Stdout io.Writer
+	Stderr io.Writer
+
+	name  string // of the set
+	dir   string // empty means a folder with the set's name
+	url   string
+	quiet bool
+	json  bool
+}
+
+func (c *DataGetCommand) command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "get NAME",
+		Short: "Download a data set and check it: " + strings.Join(dataset.Names(), ", "),
+		Long: "Data sets: " + strings.Join(dataset.Names(), ", ") + `.
+
+Downloads a data set from its publisher into a folder, after checking size,
+checksum and content. Nothing half-written is left; an interrupted download goes
+on where it stopped when the command is given again. This program ships no data.`,
+		Example: `  wdgnn data get movielens-100k
+  wdgnn data get movielens-1m --data ml-1m`,
+		Args:      arguments("NAME"),
+		ValidArgs: dataset.Names(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c.Stdout, c.Stderr, c.name = cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0]
+			return c.Run(cmd.Context())
+		},
+	}
+	cmd.Flags().StringVar(&c.dir, "data", "", "folder to make (default the name of the set)")
+	cmd.Flags().StringVar(&c.url, "url", dataset.Base, "address of the folder that holds the archive")
+	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "print no progress and no terms")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+// Run downloads the set.
+func (c *DataGetCommand) Run(ctx context.Context) error {
+	set, err := dataset.Find(c.name)
+	if err != nil {
+		return usageError{"wdgnn data get", err}
+	}
+	if c.dir == "" {
+		c.dir = set.Name
+	}
+	shown := &transfer{out: io.Discard}
+	if !c.quiet {
+		fmt.Fprintln(c.Stderr, set.Notice)
+		shown = newTransfer(c.Stderr)
+	}
+	result, err := set.Get(ctx, dataset.Options{Dir: c.dir, Base: c.url, Progress: shown.show})
+	shown.end()
+	if err != nil {
+		err = during("data get", err)
+		var p *dataset.Problem
+		if errors.As(err, &p) {
+			return helpful{err, p.Try}
+		}
+		return err
+	}
+	return c.print(set, result)
+}
+
+func (c *DataGetCommand) print(set dataset.Set, r dataset.Result) error {
+	if c.json {
+		return writeJSON(c.Stdout, struct {
+			Name    string `json:"name"`
+			Data    string `json:"data"`
+			Present bool   `json:"present"`
+			Bytes   int64  `json:"bytes"`
+			Resumed int64  `json:"resumed"`
+			MD5     string `json:"md5"`
+			Ratings int    `json:"ratings"`
+			Users   int    `json:"users"`
+			Movies  int    `json:"movies"`
+		}{set.Name, c.dir, r.Present, r.Bytes, r.Resumed, r.MD5, set.Ratings, set.Users, set.Movies})
+	}
+	w := &lines{w: c.Stdout}
+	switch {
+	case r.Present:
+		w.printf("%s is in %s already\n", set.Name, c.dir)
+	case r.MD5 == "":
+		w.printf("no checksum is published beside %s; its content is the known one\n", set.Archive)
+	default:
+		w.printf("%s has the published MD5 %s\n", set.Archive, r.MD5)
+	}
+	w.printf("%s: %d ratings, %d users, %d movies\n", c.dir, set.Ratings, set.Users, set.Movies)
+	return w.err
+}
+
+// transfer shows how far a download is: one line that changes on a terminal,
+// a plain line for every tenth of the archive elsewhere.
+type transfer struct {
+	out      io.Writer
+	terminal bool
+	began    time.Time
+	drawn    time.Time
+	tenths   int64
+	open     bool // the terminal's line has not ended
+}
+
+func newTransfer(out io.Writer) *transfer {
+	t := &transfer{out: out, began: time.Now()}
+	if f, ok := out.(*os.File); ok {
+		info, err := f.Stat()
+		t.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
+	}
+	return t
+}
+
+func (t *transfer) show(p dataset.Progress) {
+	tenths := int64(0)
+	if p.Total > 0 {
+		tenths = 10 * p.Done / p.Total
+	}
+	switch {
+	case t.terminal && (p.Done == p.Total || time.Since(t.drawn) >= redraw):
+		t.drawn = time.Now()
+		fmt.Fprintf(t.out, "\r\x1b[K%s", t.line(p))
+		t.open = true
+	case !t.terminal && tenths > t.tenths:
+		fmt.Fprintln(t.out, t.line(p))
+	}
+	t.tenths = tenths
+}
+
+func (t *transfer) line(p dataset.Progress) string {
+	text := fmt.Sprintf("%.1f MB", float64(p.Done)/1e6)
+	if p.Total > 0 {
+		text = fmt.Sprintf("%.1f of %.1f MB, %d %%", float64(p.Done)/1e6, float64(p.Total)/1e6, 100*p.Done/p.Total)
+	}
+	if came := p.Done - p.Began; p.Total > 0 && came > 0 {
+		left := float64(time.Since(t.began)) / float64(came) * float64(p.Total-p.Done)
+		text += fmt.Sprintf(", %v left", brief(time.Duration(left)))
+	}
+	return text
+}
+
+// end ends the terminal's line.
+func (t *transfer) end() {
+	if t.open {
+		fmt.Fprintln(t.out)
+		t.open = false
+	}
+}
