@@ -1,6 +1,11 @@
 package loss
 
-import "math"
+import (
+	"fmt"
+	"math"
+
+	"github.com/wdgnn/wdgnn/mat"
+)
 
 // Targeted is a Local cost that compares a row with a target of numbers. A
 // learner can keep the target of an observation and judge it again later, at
@@ -37,8 +42,23 @@ func (l CrossEntropy) TargetOf(i int, dst []float32) bool {
 
 // EvalTarget judges a row whose label is target[0]; see [Targeted].
 func (l CrossEntropy) EvalTarget(dy, y, target []float32) float64 {
-	label := [1]int32{int32(target[0])}
-	return CrossEntropy{Labels: label[:]}.EvalNode(0, dy, y)
+	checkNode("CrossEntropy", 0, 1, dy, y)
+	c := int32(target[0])
+	if c == NoLabel {
+		clear(dy)
+		return 0
+	}
+	if uint(c) >= uint(len(y)) {
+		panic(fmt.Sprintf("loss: CrossEntropy: target %v for an output with %d columns", target[0], len(y)))
+	}
+	if dy == nil {
+		buf := borrow(len(y))
+		defer buf.giveBack()
+		dy = buf.values
+	}
+	logSum := mat.Softmax(dy, y)
+	dy[c]--
+	return logSum - float64(y[c])
 }
 
 // Curvature returns ½: the Hessian is diag(p) - ppᵀ of probabilities p.

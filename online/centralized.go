@@ -1,7 +1,6 @@
 package online
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/wdgnn/wdgnn/gnn"
@@ -37,13 +36,10 @@ func NewCentralized(m *gnn.WideDeep, c Config) (*Centralized, error) {
 	}
 	l := &Centralized{net: newNetwork(m, c), frame: f, config: c.Rule}
 	l.start = slices.Clone(m.Params.Flat[:f.TapsLen()])
-	sent, kept := c.Rule.Vectors()
-	if sent < 1 || kept < 0 {
-		return nil, fmt.Errorf("online: the rule sends %d vectors and keeps %d; it must send one at least", sent, kept)
-	}
+	sent, _ := c.Rule.Vectors()
 	l.node = rule.NewNode(f, &l.config, len(l.net.read), nil, nil)
 	l.own = make([]mat.Dense, sent)
-	l.heard = rule.Heard{Weights: whole, Rows: []int32{0}, Vectors: l.own}
+	l.heard = rule.Heard{Weights: []float32{1}, Rows: []int32{0}, Vectors: l.own}
 	return l, nil
 }
 
@@ -61,16 +57,8 @@ func (l *Centralized) Predict(y mat.Dense, sample graph.Sample) error {
 
 // Update implements [Learner].
 func (l *Centralized) Update(j loss.Loss) error {
-	if !l.net.waiting {
-		return errNoPrediction
-	}
-	if err := l.node.Check(j); err != nil {
+	if err := l.net.accept(j, l.node); err != nil {
 		return err
-	}
-	if t, ok := j.(loss.Targeted); ok {
-		if i, found := l.net.carriesElsewhere(t); found {
-			return fmt.Errorf("online: node %d carries a cost but is not among the nodes that are read", i)
-		}
 	}
 	if l.config.Window > 1 || l.config.StepSize.Schedule == rule.Automatic {
 		l.node.Observe(l.net.z, l.net.base, l.net.rows, j)
@@ -81,11 +69,14 @@ func (l *Centralized) Update(j loss.Loss) error {
 		l.own[v] = mat.NewDense(1, l.frame.Len(), l.node.State()[v])
 	}
 	err := l.node.Step(&l.heard)
+	l.net.scatter.cost = nil
 	l.net.advance()
-	if err == nil {
-		l.node.Commit()
+	if err != nil {
+		l.node.Cancel()
+		return err
 	}
-	return err
+	l.node.Commit()
+	return nil
 }
 
 // all is j as a cost of the rows that are read.

@@ -22,7 +22,7 @@ type Config struct {
 	Moment *rule.Moment
 
 	// Read names the nodes whose outputs are wanted and may carry a cost, in
-	// ascending order; nil means all. Rows of other nodes are predicted as 0.
+	// ascending order; none means all. Rows of other nodes are predicted as 0.
 	Read []int
 
 	// HopByHop computes as nodes that exchange messages do, to the same bits,
@@ -38,18 +38,10 @@ type Config struct {
 
 // Validate reports everything that is wrong with c for the model m.
 func (c *Config) Validate(m *gnn.WideDeep) error {
-	errs := []error{c.Rule.Validate()}
+	errs := []error{c.Rule.Validate(), c.validateNetwork()}
 	complain := func(format string, args ...any) { errs = append(errs, fmt.Errorf("online: "+format, args...)) }
-	if c.Nodes < 1 {
-		complain("a network of %d nodes, want at least 1", c.Nodes)
-	}
-	last := -1
-	for _, i := range c.Read {
-		if i <= last || i >= c.Nodes {
-			complain("node %d to read, after %d, of a network of %d; name each once, in ascending order", i, last, c.Nodes)
-			break
-		}
-		last = i
+	if sent, kept := c.Rule.Vectors(); sent < 1 || kept < 0 {
+		complain("the rule sends %d vectors and keeps %d; it must send one at least", sent, kept)
 	}
 	if m.Config.Wide == nil {
 		complain("the model has no wide part, and nothing else learns online; train one with a wide part")
@@ -60,6 +52,21 @@ func (c *Config) Validate(m *gnn.WideDeep) error {
 		complain("a whitened step needs the second moment of the inputs in training; set Moment, or Rule.Whiten to false")
 	}
 	return errors.Join(errs...)
+}
+
+// validateNetwork reports what is wrong with how c predicts.
+func (c *Config) validateNetwork() error {
+	if c.Nodes < 1 {
+		return fmt.Errorf("online: a network of %d nodes, want at least 1", c.Nodes)
+	}
+	last := -1
+	for _, i := range c.Read {
+		if i <= last || i >= c.Nodes {
+			return fmt.Errorf("online: node %d to read, after %d, of a network of %d; name each once, in ascending order", i, last, c.Nodes)
+		}
+		last = i
+	}
+	return nil
 }
 
 // frame returns what the nodes of a network with model m share.

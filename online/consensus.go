@@ -2,6 +2,7 @@ package online
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/wdgnn/wdgnn/gnn"
@@ -29,14 +30,12 @@ type Consensus struct {
 
 	nodes     []*rule.Node
 	now, next []mat.Dense // vectors of all nodes, N×Len each
-	sent      int
 
-	heard   rule.Heard
-	mixing  *mat.CSR  // the W that weights and self belong to
-	weights []float32 // of (1-η)I + ηW
-	self    []int     // place of i in row i of W
-	alone   []int32   // 0, 1, 2, …
-	none    mat.Dense
+	heard  rule.Heard
+	mixing *mat.CSR    // the W that lazy belongs to
+	lazy   mat.CSR     // (1-η)I + ηW
+	mixed  []mat.Dense // lazy times what the nodes send
+	none   mat.Dense
 }
 
 // NewConsensus returns a learner whose nodes all begin with the taps of m.
@@ -48,10 +47,10 @@ func NewConsensus(m *gnn.WideDeep, c Config) (*Consensus, error) {
 	l := &Consensus{net: newNetwork(m, c), frame: f, config: c.Rule}
 	l.start = slices.Clone(m.Params.Flat[:f.TapsLen()])
 	sent, kept := c.Rule.Vectors()
-	if sent < 1 || kept < 0 {
-		return nil, fmt.Errorf("online: the rule sends %d vectors and keeps %d; it must send one at least", sent, kept)
+	for range sent {
+		l.mixed = append(l.mixed, mat.NewDense(c.Nodes, f.Len(), nil))
 	}
-	l.sent = sent
+	l.heard.Mixed = make([][]float32, sent)
 	for range sent + kept {
 		l.now = append(l.now, mat.NewDense(c.Nodes, f.Len(), nil))
 		l.next = append(l.next, mat.NewDense(c.Nodes, f.Len(), nil))
@@ -62,7 +61,9 @@ func NewConsensus(m *gnn.WideDeep, c Config) (*Consensus, error) {
 			now[v], next[v] = l.now[v].Row(i), l.next[v].Row(i)
 		}
 		l.nodes = append(l.nodes, rule.NewNode(f, &l.config, 1, now, next))
-		l.alone = append(l.alone, int32(i))
+	}
+	if c.Rule.Mixing == 0 {
+		l.lazy = identity(c.Nodes)
 	}
 	return l, nil
 }
@@ -85,6 +86,9 @@ func (l *Consensus) Update(j loss.Loss) error {
 	if err := l.ready(j); err != nil {
 		return err
 	}
+	for v := range l.mixed {
+		l.net.engine.SpMM(l.mixed[v], &l.lazy, l.now[v])
+	}
 	var failed error
 	r := 0
 	for i, n := range l.nodes {
@@ -99,31 +103,26 @@ func (l *Consensus) Update(j loss.Loss) error {
 		}
 	}
 	l.net.advance()
-	if failed != nil {
-		return failed
-	}
 	for _, n := range l.nodes {
-		n.Commit()
+		if failed != nil {
+			n.Cancel()
+		} else {
+			n.Commit()
+		}
 	}
-	l.now, l.next = l.next, l.now
-	return nil
+	if failed == nil {
+		l.now, l.next = l.next, l.now
+	}
+	return failed
 }
 
 // ready reports whether an update can begin.
 func (l *Consensus) ready(j loss.Loss) error {
-	if !l.net.waiting {
-		return errNoPrediction
+	if err := l.net.accept(j, l.nodes[0]); err != nil {
+		return err
 	}
 	if _, ok := j.(loss.Local); !ok {
 		return fmt.Errorf("online: distributed learning needs the cost of each node, and a %T has none: it must be a loss.Local", j)
-	}
-	if err := l.nodes[0].Check(j); err != nil {
-		return err
-	}
-	if t, ok := j.(loss.Targeted); ok {
-		if i, found := l.net.carriesElsewhere(t); found {
-			return fmt.Errorf("online: node %d carries a cost but is not among the nodes that are read", i)
-		}
 	}
 	return l.prepare(l.net.mixing)
 }
@@ -137,32 +136,47 @@ func (l *Consensus) prepare(w *mat.CSR) error {
 		return fmt.Errorf("online: nodes that mix need the sample's mixing matrix; set it, or the rule's mixing to 0")
 	}
 	l.mixing = nil
-	l.weights = slices.Grow(l.weights[:0], w.NNZ())[:w.NNZ()]
-	l.self = l.self[:0]
+	weights := slices.Grow(l.lazy.Val[:0], w.NNZ())[:w.NNZ()]
 	for i := range w.Rows {
 		col, val := w.Row(i)
 		at, found := slices.BinarySearch(col, int32(i))
 		if !found {
 			return fmt.Errorf("online: the mixing matrix gives node %d no weight of its own; every row needs its diagonal", i)
 		}
-		l.self = append(l.self, at)
-		l.config.Weights(l.weights[w.RowPtr[i]:w.RowPtr[i+1]], val, at)
+		sum := 0.0
+		for _, v := range val {
+			sum += float64(v)
+		}
+		if !(math.Abs(sum-1) <= rowTolerance) {
+			return fmt.Errorf("online: row %d of the mixing matrix sums to %v; a node mixes with weights that sum to 1", i, sum)
+		}
+		l.config.Weights(weights[w.RowPtr[i]:w.RowPtr[i+1]], val, at)
 	}
+	l.lazy = mat.CSR{Rows: w.Rows, Cols: w.Cols, RowPtr: w.RowPtr, Col: w.Col, Val: weights}
 	l.mixing = w
 	return nil
 }
 
-var whole = []float32{1}
+// rowTolerance is how far the sum of a row of W, float32 numbers, may be from
+// 1.
+const rowTolerance = 1e-4
+
+// identity returns I, n×n.
+func identity(n int) mat.CSR {
+	one := mat.CSR{Rows: n, Cols: n, RowPtr: []int{0}}
+	for i := range n {
+		one.RowPtr, one.Col, one.Val = append(one.RowPtr, i+1), append(one.Col, int32(i)), append(one.Val, 1)
+	}
+	return one
+}
 
 // hear returns what node i hears at this step.
 func (l *Consensus) hear(i int) *rule.Heard {
-	l.heard.Vectors = l.now[:l.sent]
-	if l.config.Mixing == 0 {
-		l.heard.Rows, l.heard.Weights = l.alone[i:i+1], whole
-		return &l.heard
+	l.heard.Vectors = l.now[:len(l.mixed)]
+	l.heard.Rows, l.heard.Weights = l.lazy.Row(i)
+	for v := range l.mixed {
+		l.heard.Mixed[v] = l.mixed[v].Row(i)
 	}
-	lo, hi := l.mixing.RowPtr[i], l.mixing.RowPtr[i+1]
-	l.heard.Rows, l.heard.Weights = l.mixing.Col[lo:hi], l.weights[lo:hi]
 	return &l.heard
 }
 

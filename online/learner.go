@@ -54,8 +54,8 @@ type Drift struct {
 
 // Snapshot is everything a learner remembers.
 type Snapshot struct {
-	Nodes []rule.Memory // one per node; a single one for centralized learning
-	Delay [][]float32   // delay lines, of delayed models; see gnn.Delayed.Memory
+	Nodes []rule.Memory `json:"nodes,omitempty"` // one per node; a single one for centralized learning
+	Delay [][]float32   `json:"delay,omitempty"` // delay lines, of delayed models; see gnn.Delayed.Memory
 }
 
 // World shows samples one at a time and says what a prediction cost.
@@ -94,8 +94,8 @@ type Frozen struct{ net network }
 // NewFrozen returns a learner that does not learn. Of the configuration it
 // reads what says how to predict.
 func NewFrozen(m *gnn.WideDeep, c Config) (*Frozen, error) {
-	if c.Nodes < 1 {
-		return nil, fmt.Errorf("online: a network of %d nodes, want at least 1", c.Nodes)
+	if err := c.validateNetwork(); err != nil {
+		return nil, err
 	}
 	return &Frozen{net: newNetwork(m, c)}, nil
 }

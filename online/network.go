@@ -3,12 +3,13 @@ package online
 import (
 	"errors"
 	"fmt"
-	"math"
+	"slices"
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/rule"
 )
 
 // network computes what does not learn: the shifted inputs z and the outputs
@@ -40,8 +41,8 @@ type network struct {
 var errNoPrediction = errors.New("online: Update before Predict: there is no prediction to learn from")
 
 func newNetwork(m *gnn.WideDeep, c Config) network {
-	n := network{model: m, nodes: c.Nodes, read: c.Read, engine: c.Engine, hop: c.HopByHop || c.Read == nil || c.Delayed}
-	if n.read == nil {
+	n := network{model: m, nodes: c.Nodes, read: slices.Clone(c.Read), engine: c.Engine, hop: c.HopByHop || len(c.Read) == 0 || c.Delayed}
+	if len(n.read) == 0 {
 		for i := range c.Nodes {
 			n.read = append(n.read, i)
 		}
@@ -73,7 +74,7 @@ func (n *network) check(y mat.Dense, s graph.Sample) error {
 	}
 	for i := range s.Signal.Rows {
 		for f, v := range s.Signal.Row(i) {
-			if v-v != 0 {
+			if v-v != 0 { // NaN or infinite
 				return fmt.Errorf("online: step %d: the signal of node %d, feature %d, is %v", s.Time, i, f, v)
 			}
 		}
@@ -83,6 +84,7 @@ func (n *network) check(y mat.Dense, s graph.Sample) error {
 
 // observe computes z and y† of a sample.
 func (n *network) observe(y mat.Dense, s graph.Sample) error {
+	n.mixing, n.waiting = nil, false
 	if err := n.check(y, s); err != nil {
 		return err
 	}
@@ -111,7 +113,7 @@ func (n *network) observe(y mat.Dense, s graph.Sample) error {
 	}
 	for r := range n.base.Rows {
 		for _, v := range n.base.Row(r) {
-			if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+			if v-v != 0 { // NaN or infinite
 				return fmt.Errorf("online: step %d: the model's output at node %d is %v: its parameters or the signal are too large", s.Time, n.read[r], v)
 			}
 		}
@@ -179,14 +181,50 @@ func (n *network) memory() [][]float32 {
 
 // recall puts them back.
 func (n *network) recall(memory [][]float32) error {
-	if n.delayed == nil {
-		if len(memory) > 0 {
-			return errors.New("online: restore: delay lines for a model that does not delay")
-		}
-		return nil
+	if n.delayed == nil && len(memory) > 0 {
+		return errors.New("online: restore: delay lines for a model that does not delay")
 	}
-	n.waiting = false
-	return n.delayed.Recall(n.nodes, memory)
+	for l, line := range memory {
+		for _, v := range line {
+			if v-v != 0 { // NaN or infinite
+				return fmt.Errorf("online: restore: delay line %d holds %v", l, v)
+			}
+		}
+	}
+	if n.delayed != nil {
+		if err := n.delayed.Recall(n.nodes, memory); err != nil {
+			return fmt.Errorf("online: restore: %w", err)
+		}
+	}
+	n.mixing, n.waiting = nil, false
+	return nil
+}
+
+// accept reports whether an update with the cost j can begin, by a node that
+// asks for what every node asks for.
+func (n *network) accept(j loss.Loss, node *rule.Node) error {
+	if !n.waiting {
+		return errNoPrediction
+	}
+	if err := node.Check(j); err != nil {
+		return err
+	}
+	var err error
+	switch v := j.(type) {
+	case interface{ Validate(outputs int) error }: // as loss.CrossEntropy has it
+		err = v.Validate(n.model.Outputs())
+	case interface{ Validate() error }: // as loss.MSE has it
+		err = v.Validate()
+	}
+	if err != nil {
+		return fmt.Errorf("online: the cost: %w", err)
+	}
+	if t, ok := j.(loss.Targeted); ok {
+		if i, found := n.carriesElsewhere(t); found {
+			return fmt.Errorf("online: node %d carries a cost but is not among the nodes that are read", i)
+		}
+	}
+	return nil
 }
 
 // carriesElsewhere returns a node with a cost but no output, if there is one.

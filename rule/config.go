@@ -15,6 +15,8 @@ type Config struct {
 
 	// Window is m, the number of last steps whose mean cost is stepped down;
 	// 0 means 1, the current step alone, as in the paper.
+	//
+	// Deviation: eq. (7) and (9) look at the current step alone.
 	Window int `json:"window,omitempty"`
 
 	// Mixing is η, 0 ≤ η ≤ 1: a node mixes with (1-η)I + ηW. 1 is eq. (9), 0
@@ -26,6 +28,8 @@ type Config struct {
 
 	// Ridge is λ ≥ 0 of a penalty (λ/2)‖𝒜_i - 𝒜†‖², in the metric of the step,
 	// that pulls every node towards what was trained offline.
+	//
+	// Deviation: eq. (6) has no penalty; λ = 0 is the paper.
 	Ridge float64 `json:"ridge,omitempty"`
 
 	// ClipNorm shortens gradients of 𝒜 that are longer; 0 never.

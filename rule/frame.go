@@ -31,9 +31,11 @@ type Frame struct {
 	omega   []float64 // Ω, G×C
 	gram    []float64 // ΩᵀΩ, C×C
 
+	stretch float64 // largest eigenvalue of ΩᵀΩ: ‖xΩᵀ‖² ≤ stretch ‖x‖²
+
 	whitening *Whitening
 	inverse   []float64 // (ΩᵀΩ)⁺, C×C, with a whitening only
-	steepness float64   // largest eigenvalue of ΩᵀΩ; 1 with a whitening
+	steepness float64   // stretch, as the metric of the step sees it: 1 with a whitening
 }
 
 // NewFrame returns the frame of a model.
@@ -86,7 +88,7 @@ func (f *Frame) measure() error {
 	if err != nil {
 		return fmt.Errorf("rule: the readout: %w", err)
 	}
-	f.steepness = largest
+	f.stretch, f.steepness = largest, largest
 	if f.whitening == nil {
 		return nil
 	}
@@ -130,19 +132,22 @@ func (f *Frame) Taps(dst, start, x []float32) {
 // Distance returns ‖𝒜_a - 𝒜_b‖, the Euclidean distance between the taps that a
 // and b stand for. A nil b stands for 𝒜†.
 func (f *Frame) Distance(a, b []float32) float64 {
-	sum := 0.0
-	var v [64]float64
-	d := v[:0]
-	for k := range f.rows {
-		d = d[:0]
-		for c := range f.outputs {
-			x := float64(a[k*f.outputs+c])
-			if b != nil {
-				x -= float64(b[k*f.outputs+c])
-			}
-			d = append(d, x)
+	n, sum := f.outputs, 0.0
+	at := func(e int) float64 {
+		if b == nil {
+			return float64(a[e])
 		}
-		sum += f.squared(d)
+		return float64(a[e]) - float64(b[e])
+	}
+	for k := range f.rows {
+		row := 0.0
+		for c := range n {
+			v := at(k*n + c)
+			for d, g := range f.gram[c*n : (c+1)*n] {
+				row += float64(v * float64(g*at(k*n+d)))
+			}
+		}
+		sum += row
 	}
 	return math.Sqrt(max(sum, 0))
 }
@@ -158,19 +163,18 @@ func (f *Frame) squared(d []float64) float64 {
 	return sum
 }
 
-// effective writes x ΩᵀΩ to m, by which an observation is multiplied.
+// effective writes (x ΩᵀΩ)ᵀ to m, C×rows, by which an observation is
+// multiplied.
 func (f *Frame) effective(m []float64, x []float32) {
 	n := f.outputs
 	for k := range f.rows {
-		row := m[k*n : (k+1)*n]
-		clear(row)
-		for c, v := range x[k*n : (k+1)*n] {
-			if v == 0 {
-				continue
+		xk := x[k*n : (k+1)*n]
+		for b := range n {
+			sum := 0.0
+			for c, g := range f.gram[b*n : (b+1)*n] {
+				sum += float64(float64(xk[c]) * g)
 			}
-			for b, g := range f.gram[c*n : (c+1)*n] {
-				row[b] += float64(float64(v) * g)
-			}
+			m[b*f.rows+k] = sum
 		}
 	}
 }

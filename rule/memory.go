@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -33,7 +34,11 @@ func (n *Node) Memory() Memory {
 			continue
 		}
 		lo, hi := s*w.per, s*w.per+w.count[s]
-		m.Inputs = append(m.Inputs, w.z[lo*f.inputs:hi*f.inputs]...)
+		for r := lo; r < hi; r++ {
+			for _, z := range w.row(r)[:f.inputs] {
+				m.Inputs = append(m.Inputs, float32(z))
+			}
+		}
 		m.Bases = append(m.Bases, w.base[lo*f.outputs:hi*f.outputs]...)
 		m.Targets = append(m.Targets, w.target[lo*w.targets:hi*w.targets]...)
 	}
@@ -52,9 +57,10 @@ func (n *Node) Restore(m Memory) error {
 	}
 	n.steps = m.Steps
 	w, f := n.window, n.frame
-	w.filled, w.targets, w.target = 0, 0, nil
+	w.forget()
+	w.restored = true
 	if rows > 0 {
-		w.targets = len(m.Targets) / rows
+		w.setTargets(len(m.Targets) / rows)
 	}
 	r := 0
 	for _, count := range m.Counts {
@@ -102,10 +108,8 @@ func (n *Node) fits(m Memory) (rows int, err error) {
 		return 0, fmt.Errorf("rule: memory: %d inputs, %d outputs and %d targets for %d observations", len(m.Inputs), len(m.Bases), len(m.Targets), rows)
 	}
 	for _, values := range append([][]float32{m.Inputs, m.Bases, m.Targets}, m.Vectors...) {
-		for _, v := range values {
-			if v-v != 0 {
-				return 0, fmt.Errorf("rule: memory: a number is %v", v)
-			}
+		if !finite(values) {
+			return 0, errors.New("rule: memory: a number is not finite")
 		}
 	}
 	return rows, nil

@@ -15,7 +15,7 @@ var ErrDiverged = errors.New("online learning diverged: the parameters are those
 
 // Node is the learner of one node, or, with several rows of observations and
 // nobody to hear, of a whole network. An update is Observe or ObserveAll, then
-// Step, then Commit. It is not safe for concurrent use.
+// Step, then Commit or Cancel. It is not safe for concurrent use.
 type Node struct {
 	frame  *Frame
 	config *Config
@@ -79,13 +79,20 @@ func (n *Node) Predict(y, base, z []float32) { n.frame.Predict(y, base, z, n.now
 
 // Check reports whether a node under this configuration can learn from j.
 func (n *Node) Check(j loss.Loss) error {
-	if _, ok := j.(loss.Targeted); ok {
+	if j == nil {
+		return errors.New("rule: no cost; a step that costs nothing is a cost of 0")
+	}
+	automatic := n.config.StepSize.Schedule == Automatic
+	if t, ok := j.(loss.Targeted); ok {
+		if automatic && math.IsInf(t.Curvature(n.frame.outputs), 0) {
+			return fmt.Errorf("rule: an automatic step size needs a cost of bounded curvature, and the gradient of a %T jumps; try a fixed or decaying one", j)
+		}
 		return nil
 	}
 	if n.config.Window > 1 {
 		return fmt.Errorf("rule: a window of %d steps judges old outputs again, for which a %T must be a loss.Targeted; try a window of 1", n.config.Window, j)
 	}
-	if n.config.StepSize.Schedule == Automatic {
+	if automatic {
 		return fmt.Errorf("rule: an automatic step size needs to know the curvature of a %T, which must be a loss.Targeted; try a fixed one", j)
 	}
 	return nil
@@ -96,6 +103,10 @@ func (n *Node) Check(j loss.Loss) error {
 // cost. Row r is row rows[r] of the loss, which must have passed Check and be a
 // [loss.Local].
 func (n *Node) Observe(z, base mat.Dense, rows []int32, j loss.Loss) {
+	if z.Rows == 0 && n.window.held == 0 {
+		n.window.begin()
+		return
+	}
 	if t, ok := j.(loss.Targeted); ok {
 		n.window.take(z, base, rows, t)
 		return
@@ -128,29 +139,53 @@ func (l *local) Eval(dy, y mat.Dense) float64 {
 }
 
 // Step computes the node's vectors at t+1 from its own, those it hears, and
-// what it observed. Nothing changes before Commit, and after an error Commit
-// must not be called.
+// what it observed. Nothing changes before Commit; after an error call Cancel
+// in its place.
 func (n *Node) Step(heard *Heard) error {
 	n.step.Time, n.step.Now, n.step.Heard = n.steps, n.now, heard
+	n.step.Flat = n.window.held == 0 && n.config.Ridge == 0
 	n.rule.Step(n.next, &n.step)
 	n.step.Heard = nil
-	learned := !n.window.empty()
 	n.window.release()
 	n.local = local{}
-	sum := 0.0
 	for _, v := range n.next {
-		for _, x := range v {
-			sum += float64(x) * float64(x)
+		if !finite(v) {
+			return ErrDiverged
 		}
 	}
-	if math.IsNaN(sum) || math.IsInf(sum, 0) {
-		return ErrDiverged
-	}
-	if learned && n.frame.Distance(n.next[0], nil) > n.config.limit() {
+	if (!n.step.Flat || n.config.Rule != nil) && n.far() { // Descent stays within the limit where it only mixes
 		return ErrDiverged
 	}
 	return nil
 }
+
+// far says whether the next parameters are beyond the limit. A bound that
+// needs no products with ΩᵀΩ mostly says that they are not.
+func (n *Node) far() bool {
+	limit, sum := n.config.limit(), 0.0
+	for _, x := range n.next[0] {
+		sum += float64(float64(x) * float64(x))
+	}
+	const margin = 1.001 // for the rounding of both sides
+	if margin*n.frame.stretch*sum <= limit*limit {
+		return false
+	}
+	return n.frame.Distance(n.next[0], nil) > limit
+}
+
+// finite says whether no value is NaN or infinite.
+func finite(v []float32) bool {
+	const exponent = 0x7f800000 // all ones in numbers that are not finite
+	bad := uint32(0)
+	for _, x := range v {
+		bad |= (math.Float32bits(x)&exponent + (1 << 23)) >> 31
+	}
+	return bad == 0
+}
+
+// Cancel ends an update without a change: what the step observed is dropped,
+// so that a cost which made learning diverge is not met again.
+func (n *Node) Cancel() { n.window.drop() }
 
 // Commit makes the vectors of the last Step the node's own.
 func (n *Node) Commit() {
@@ -163,5 +198,6 @@ func (n *Node) Reset() {
 	for _, v := range n.now {
 		clear(v)
 	}
-	n.window.filled, n.steps = 0, 0
+	n.window.forget()
+	n.steps = 0
 }

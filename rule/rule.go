@@ -30,6 +30,7 @@ type Step struct {
 	Now   State
 	Heard *Heard
 	Cost  Cost      // J_{i,t}
+	Flat  bool      // J_{i,t} is the same everywhere, with gradient 0: the node observed nothing
 	Spare []float32 // Frame.Len values to work in, of any content
 }
 
@@ -50,6 +51,9 @@ func (Descent) Kept() int { return 0 }
 // Step implements [Rule].
 func (d Descent) Step(next State, s *Step) {
 	s.Heard.Mix(next[0], 0)
+	if s.Flat {
+		return
+	}
 	s.Cost.Gradient(s.Spare, s.Now[0])
 	gamma := d.StepSize.At(s.Time, s.Cost)
 	for e, g := range s.Spare {

@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -11,7 +12,9 @@ type StepSize struct {
 	Schedule Schedule `json:"schedule,omitzero"`
 
 	// Value is γ for Fixed and the first γ for Decaying. For Automatic it is
-	// the share of 2/C_s that is taken, 0 < Value < 1; 0 means a half.
+	// the share of 2/C_s that is taken, 0 < Value < 1; 0 means a half. Alone,
+	// a node never overshoots; nodes that mix with all their weight may need
+	// a share below (1 + the smallest eigenvalue of W)/2.
 	Value float64 `json:"value"`
 
 	// Steps is τ ≥ 0 of Decaying: γ_t = γ/√(1 + t/τ); 0 means 100.
@@ -50,19 +53,24 @@ func (s *Schedule) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Validate reports what is wrong with s.
+// Validate reports everything that is wrong with s.
 func (s StepSize) Validate() error {
-	switch {
-	case s.Schedule < 0 || int(s.Schedule) >= len(scheduleNames):
-		return fmt.Errorf("rule: step_size.schedule: %v: want %s", s.Schedule, strings.Join(scheduleNames, ", "))
-	case !(s.Value >= 0) || math.IsInf(s.Value, 0):
-		return fmt.Errorf("rule: step_size.value is %v, want a number ≥ 0", s.Value)
-	case s.Schedule == Automatic && s.Value >= 1:
-		return fmt.Errorf("rule: step_size.value is %v: an automatic step is a share of 2/C_s, want below 1", s.Value)
-	case !(s.Steps >= 0) || math.IsInf(s.Steps, 0):
-		return fmt.Errorf("rule: step_size.steps is %v, want a number ≥ 0", s.Steps)
+	var errs []error
+	complain := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("rule: step_size."+format, args...))
 	}
-	return nil
+	if s.Schedule < 0 || int(s.Schedule) >= len(scheduleNames) {
+		complain("schedule: %v: want %s", s.Schedule, strings.Join(scheduleNames, ", "))
+	}
+	if !(s.Value >= 0) || math.IsInf(s.Value, 0) {
+		complain("value is %v, want a number ≥ 0", s.Value)
+	} else if s.Schedule == Automatic && s.Value >= 1 {
+		complain("value is %v: an automatic step is a share of 2/C_s, want below 1", s.Value)
+	}
+	if !(s.Steps >= 0) || math.IsInf(s.Steps, 0) {
+		complain("steps is %v, want a number ≥ 0", s.Steps)
+	}
+	return errors.Join(errs...)
 }
 
 // At returns γ_t for the cost of step t. Where a cost has no curvature, because

@@ -31,6 +31,9 @@ func (m *Moment) Add(z dense.Dense, inputs int) {
 	if m.Inputs != inputs || z.Cols < inputs {
 		panic(fmt.Sprintf("rule: Moment: %d of %d columns after %d", inputs, z.Cols, m.Inputs))
 	}
+	if z.Rows == 0 {
+		return
+	}
 	sum := make([]float64, n*n)
 	v := make([]float64, n)
 	for i := range z.Rows {
@@ -113,7 +116,7 @@ func NewWhitening(m *Moment, bias bool) (*Whitening, error) {
 	}
 	var chol mat.Cholesky
 	if !chol.Factorize(sigma) {
-		return nil, errors.New("rule: the second moment of the inputs has no inverse: some of them are copies of each other; step without a whitening")
+		return nil, errors.New("rule: the matrix given as second moment of the inputs is not the moment of any: it has a negative eigenvalue")
 	}
 	var inverse mat.SymDense
 	if err := chol.InverseTo(&inverse); err != nil {
@@ -134,10 +137,9 @@ func (w *Whitening) apply(dst []float32, g, inverse, scratch []float64, outputs 
 	half := scratch[:outputs]
 	for a := range n {
 		clear(half)
-		for b := range n {
-			p := w.left[a*n+b]
-			for c := range half {
-				half[c] += float64(p * g[b*outputs+c])
+		for b, p := range w.left[a*n : (a+1)*n] {
+			for c, v := range g[b*outputs : (b+1)*outputs] {
+				half[c] += float64(p * v)
 			}
 		}
 		for c := range outputs {

@@ -78,8 +78,6 @@ func TestBenchErrors(t *testing.T) {
 		{"--threads 0", exitUsage, "--threads is 0, want at least 1"},
 		{"--kernel sse", exitUsage, `--kernel is "sse", want avx2 or portable`},
 		{"now", exitUsage, "takes no arguments"},
-		{"--tasks sourceloc_online_central_step", exitFailure, "sourceloc_online_central_step: comes with online learning"},
-		{"--tasks sourceloc_online_distributed_step", exitFailure, "comes with online learning"},
 	} {
 		code, _, stderr := exec(context.Background(), append([]string{"bench"}, strings.Fields(c.args)...)...)
 		if code != c.code || !strings.Contains(stderr, c.want) {

@@ -2,7 +2,6 @@ package perf
 
 import (
 	"context"
-	"errors"
 	"math"
 	"math/rand/v2"
 
@@ -56,8 +55,7 @@ func Tasks() []Task {
 		movieTrain, movieTrainPruned,
 		flockingTrain,
 		sourcelocInfer,
-		notYet("sourceloc_online_central_step", "one step of centralized online learning, 50 nodes, detectors read", 25),
-		notYet("sourceloc_online_distributed_step", "one step of distributed online learning, 50 nodes, detectors read", 20),
+		onlineCentral, onlineDistributed,
 		largeFilter,
 	}
 }
@@ -70,15 +68,6 @@ func Find(name string) (Task, bool) {
 		}
 	}
 	return Task{}, false
-}
-
-// notYet returns a task whose code is still to come.
-func notYet(name, doc string, wanted float64) Task {
-	const missing = "comes with online learning"
-	return Task{
-		Name: name, Doc: doc, Wanted: wanted, Missing: missing,
-		New: func(Env) (func(), map[string]any, error) { return nil, nil, errors.New(missing) },
-	}
 }
 
 // Timing is what Measure found, in seconds.

@@ -9,6 +9,7 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/online"
 )
 
 func TestTasks(t *testing.T) {
@@ -127,6 +128,61 @@ func TestPrunedIsTheSameTask(t *testing.T) {
 	for i, g := range grads[1] {
 		if want := grads[0][i]; math.Abs(float64(g-want)) > 1e-5 {
 			t.Fatalf("gradient %d is %v, want %v", i, g, want)
+		}
+	}
+}
+
+// A distributed step moves every detector's own taps by its own gradient, and
+// a centralized step all by the mean: the moves of the detectors sum to five
+// times that of the network, which is the gradient of a whole pass.
+func TestOnlineStepsAreGradientSteps(t *testing.T) {
+	env := Env{Seed: 4}
+	var central *online.Centralized
+	run, _, err := onlineStep(env, func(m *gnn.WideDeep, c online.Config) (_ online.Learner, err error) {
+		central, err = online.NewCentralized(m, c)
+		return central, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run()
+	var shared *online.Consensus
+	run, _, err = onlineStep(env, func(m *gnn.WideDeep, c online.Config) (_ online.Learner, err error) {
+		shared, err = online.NewConsensus(m, c)
+		return shared, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run()
+
+	l, err := newLearner(env, sourcelocModel, 5e-3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := sourcelocShift(env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := gnn.Input{Shift: s, ShiftT: s.T(), Shifted: l.shifted(sourcelocNodes)}
+	l.shifter.Shift(in.Shifted, s, uniform(env.stream("signals"), sourcelocNodes, 1))
+	l.begin()
+	l.pass(&in, sourcelocNodes, atDetectors([]int32{onlineCommunity}), 1)
+
+	n := central.Frame().TapsLen()
+	got, sum, own := make([]float32, n), make([]float64, n), make([]float32, n)
+	central.Taps(got)
+	for _, d := range detectors {
+		shared.Taps(own, d)
+		for e, a := range own {
+			sum[e] += float64(a) - float64(l.model.Params.Flat[e])
+		}
+	}
+	for e, g := range l.grad.Flat[:n] {
+		want := -onlineStepSize * float64(g)
+		move := float64(got[e]) - float64(l.model.Params.Flat[e])
+		if math.Abs(move-want) > 1e-7 || math.Abs(sum[e]-5*want) > 5e-7 {
+			t.Fatalf("tap %d moved by %v, and by %v at all detectors; want %v and five times that", e, move, sum[e], want)
 		}
 	}
 }

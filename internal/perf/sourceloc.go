@@ -112,9 +112,14 @@ var sourcelocInfer = Task{
 	},
 }
 
-// sourcelocShift returns S = A/λmax of a stochastic block model.
+// sourcelocGraph returns a stochastic block model.
+func sourcelocGraph(env Env) (*graph.Graph, error) {
+	return graph.SBM(graph.SBMConfig{Sizes: []int{10, 10, 10, 10, 10}, Intra: 0.8, Inter: 0.2}, env.stream("graph"))
+}
+
+// sourcelocShift returns S = A/λmax of it.
 func sourcelocShift(env Env) (*mat.CSR, error) {
-	g, err := graph.SBM(graph.SBMConfig{Sizes: []int{10, 10, 10, 10, 10}, Intra: 0.8, Inter: 0.2}, env.stream("graph"))
+	g, err := sourcelocGraph(env)
 	if err != nil {
 		return nil, err
 	}

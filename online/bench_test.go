@@ -1,0 +1,128 @@
+package online_test
+
+import (
+	"testing"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// BenchmarkStep is one whole step, Predict and Update, of source localization:
+// 50 nodes in five blocks, a signal of one feature, two layers of 32, five
+// detectors that are read. Nothing may be allocated.
+func BenchmarkStep(b *testing.B) {
+	s := newLocalization(b)
+	config := online.Config{Nodes: s.nodes, Read: s.detectors, Moment: s.moment}
+	for _, c := range []struct {
+		name string
+		make func(c online.Config) (online.Learner, error)
+		rule rule.Config
+	}{
+		{"frozen", s.frozen, rule.Config{}},
+		{"centralized/literal", s.centralized, rule.Literal(true)},
+		{"centralized/personal=50", s.centralized, rule.Personal(50)},
+		{"consensus/literal", s.consensus, rule.Literal(false)},
+		{"consensus/personal=1", s.consensus, rule.Personal(1)},
+		{"consensus/personal=50", s.consensus, rule.Personal(50)},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			config := config
+			config.Rule = c.rule
+			l, err := c.make(config)
+			if err != nil {
+				b.Fatal(err)
+			}
+			y := mat.NewDense(s.nodes, 5, nil)
+			t := 0
+			step := func() {
+				k := t % len(s.samples)
+				if err := l.Predict(y, s.samples[k]); err != nil {
+					b.Fatal(err)
+				}
+				if err := l.Update(s.costs[k]); err != nil {
+					b.Fatal(err)
+				}
+				t++
+			}
+			for range 60 { // fills the window
+				step()
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				step()
+			}
+		})
+	}
+}
+
+// localization is a stream of the size of source localization, with random
+// signals.
+type localization struct {
+	nodes     int
+	detectors []int
+	model     *gnn.WideDeep
+	samples   []graph.Sample
+	costs     []loss.Loss
+	moment    *rule.Moment
+}
+
+func newLocalization(tb testing.TB) *localization {
+	tb.Helper()
+	rng := random.Stream(1, "online bench")
+	l := &localization{nodes: 50, detectors: []int{1, 11, 21, 31, 41}, moment: new(rule.Moment)}
+	g, err := graph.SBM(graph.SBMConfig{Sizes: []int{10, 10, 10, 10, 10}, Intra: 0.8, Inter: 0.2}, rng)
+	must(tb, err)
+	shift, err := graph.ShiftSpectral.Of(g)
+	must(tb, err)
+	mixing, err := graph.Metropolis(g)
+	must(tb, err)
+	l.model, err = gnn.NewRandom(gnn.Config{
+		In: 1, Features: 32, Outputs: 5, Wide: &gnn.WideConfig{Order: 5},
+		Deep: []gnn.LayerConfig{{Order: 5, Features: 32}, {Order: 5, Features: 32}},
+	}, rng)
+	must(tb, err)
+	var shifter gnn.Shifter
+	z := mat.NewDense(l.nodes, 6, nil)
+	for t := range 100 {
+		x := mat.NewDense(l.nodes, 1, nil)
+		for i := range x.Data {
+			x.Data[i] = rng.Float32()
+		}
+		shifter.Shift(z, shift, x)
+		l.moment.Add(z, 6)
+		labels := make([]int32, l.nodes)
+		for i := range labels {
+			labels[i] = loss.NoLabel
+		}
+		for _, d := range l.detectors {
+			labels[d] = int32(t % 5)
+		}
+		l.samples = append(l.samples, graph.Sample{Time: t, Shift: shift, Mixing: mixing, Signal: x})
+		l.costs = append(l.costs, loss.CrossEntropy{Labels: labels})
+	}
+	return l
+}
+
+func (l *localization) frozen(c online.Config) (online.Learner, error) {
+	return online.NewFrozen(l.model, c)
+}
+
+func (l *localization) centralized(c online.Config) (online.Learner, error) {
+	return online.NewCentralized(l.model, c)
+}
+
+func (l *localization) consensus(c online.Config) (online.Learner, error) {
+	return online.NewConsensus(l.model, c)
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}

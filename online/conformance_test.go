@@ -1,0 +1,250 @@
+package online_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/online/onlinetest"
+	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// heavyBall is a rule of one's own: it keeps a momentum beside x.
+type heavyBall struct{ gamma, momentum float32 }
+
+func (heavyBall) Sent() int { return 1 }
+func (heavyBall) Kept() int { return 1 }
+
+func (h heavyBall) Step(next rule.State, s *rule.Step) {
+	s.Heard.Mix(next[0], 0)
+	s.Cost.Gradient(s.Spare, s.Now[0])
+	for e, g := range s.Spare {
+		next[1][e] = h.momentum*s.Now[1][e] - h.gamma*g
+		next[0][e] += next[1][e]
+	}
+}
+
+// settings are the ways of learning that every learner is checked with.
+var settings = map[string]rule.Config{
+	"literal":     {StepSize: rule.StepSize{Value: 0.3}, Mixing: 1},
+	"personal 1":  rule.Personal(1),
+	"personal 50": rule.Personal(50),
+	"alone":       {StepSize: rule.StepSize{Value: 0.3}},
+	"taps+bias":   {StepSize: rule.StepSize{Value: 0.1}, Mixing: 0.5, Window: 3, Retrain: rule.RetrainTapsAndBias},
+	"automatic":   {StepSize: rule.StepSize{Schedule: rule.Automatic, Value: 0.2}, Mixing: 0.3},
+	"decaying":    {StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 0.3, Steps: 5}, Mixing: 1},
+	"ridge":       {StepSize: rule.StepSize{Value: 0.3}, Mixing: 1, Ridge: 0.1},
+	"clip":        {StepSize: rule.StepSize{Value: 0.3}, Mixing: 1, ClipNorm: 0.05, Limit: 10},
+	"own rule":    {Mixing: 1, Rule: heavyBall{0.1, 0.5}},
+}
+
+// Every learner keeps the contract, whatever its rule and however the model is
+// run.
+func TestConformance(t *testing.T) {
+	w := newWorld(t, 7)
+	paths := map[string]online.Config{
+		"all":        {},
+		"hop by hop": {Read: w.read, HopByHop: true},
+		"pruned":     {Read: w.read},
+		"delayed":    {Read: w.read, Delayed: true},
+	}
+	for pathName, path := range paths {
+		path.Nodes, path.Moment = w.nodes, w.moment
+		t.Run("frozen, "+pathName, func(t *testing.T) {
+			onlinetest.Check(t, func() online.Learner { return made(t)(online.NewFrozen(w.model, path)) }, w.labels(path))
+		})
+		for name, r := range settings {
+			if pathName != "pruned" && name != "literal" && name != "personal 50" {
+				continue
+			}
+			path.Rule = r
+			t.Run(fmt.Sprintf("centralized, %s, %s", name, pathName), func(t *testing.T) {
+				s := w.labels(path)
+				s.Refused = refused(s, path)
+				onlinetest.Check(t, func() online.Learner { return made(t)(online.NewCentralized(w.model, path)) }, s)
+			})
+			t.Run(fmt.Sprintf("consensus, %s, %s", name, pathName), func(t *testing.T) {
+				s := w.labels(path)
+				s.Refused = append(refused(s, path), global{loss.CrossEntropy{}})
+				onlinetest.Check(t, func() online.Learner { return made(t)(online.NewConsensus(w.model, path)) }, s)
+			})
+		}
+	}
+}
+
+// Costs that are no loss.Targeted are enough for a step on the last one alone,
+// and numbers that grow too large are noticed.
+func TestConformanceQuadratic(t *testing.T) {
+	w := newWorld(t, 8)
+	for _, name := range []string{"literal", "ridge", "own rule", "personal 50"} {
+		for _, local := range []bool{false, true} {
+			c := online.Config{Nodes: w.nodes, Moment: w.moment, Rule: settings[name]}
+			c.Rule.StepSize.Value = min(c.Rule.StepSize.Value, 0.3) // squares are steeper than labels
+			if local && c.Rule.Window > 1 {
+				continue
+			}
+			s := w.targets(local)
+			t.Run(fmt.Sprintf("centralized, %s, local %t", name, local), func(t *testing.T) {
+				onlinetest.Check(t, func() online.Learner { return made(t)(online.NewCentralized(w.model, c)) }, s)
+			})
+			t.Run(fmt.Sprintf("consensus, %s, local %t", name, local), func(t *testing.T) {
+				onlinetest.Check(t, func() online.Learner { return made(t)(online.NewConsensus(w.model, c)) }, s)
+			})
+		}
+	}
+}
+
+// refused are costs that no learner of that kind takes.
+func refused(s onlinetest.Stream, c online.Config) []loss.Loss {
+	r, n := c.Rule, s.Samples[0].Signal.Rows
+	labels := func(first int32) loss.CrossEntropy {
+		l := make([]int32, n)
+		for i := range l {
+			l[i] = loss.NoLabel
+		}
+		l[1] = first
+		return loss.CrossEntropy{Labels: l}
+	}
+	elsewhere := labels(loss.NoLabel)
+	elsewhere.Labels[0] = 1
+	nan := mat.NewDense(n, s.Outputs, nil)
+	nan.Data[s.Outputs] = float32(math.NaN())
+	bad := []loss.Loss{nil, labels(int32(s.Outputs)), labels(-2), loss.MSE{Target: nan}}
+	if len(c.Read) > 0 {
+		bad = append(bad, elsewhere)
+	}
+	if r.Window > 1 || r.StepSize.Schedule == rule.Automatic {
+		bad = append(bad, local{labels(1)}, global{labels(1)})
+	}
+	if r.StepSize.Schedule == rule.Automatic {
+		bad = append(bad, loss.Hinge{Target: mat.NewDense(n, s.Outputs, nil)})
+	}
+	return bad
+}
+
+// global hides that a cost is the mean of local ones, and local that it has
+// targets.
+type (
+	global struct{ loss.Loss }
+	local  struct{ cost loss.CrossEntropy }
+	square struct{ cost loss.MSE }
+)
+
+func (l local) Eval(dy, y mat.Dense) float64             { return l.cost.Eval(dy, y) }
+func (l local) EvalNode(i int, dy, y []float32) float64  { return l.cost.EvalNode(i, dy, y) }
+func (s square) Eval(dy, y mat.Dense) float64            { return s.cost.Eval(dy, y) }
+func (s square) EvalNode(i int, dy, y []float32) float64 { return s.cost.EvalNode(i, dy, y) }
+
+// world is a small network with a model that runs on it and a stream of
+// signals; graphs change with time.
+type world struct {
+	nodes   int
+	read    []int
+	model   *gnn.WideDeep
+	samples []graph.Sample
+	moment  *rule.Moment
+}
+
+const worldOutputs = 3
+
+func newWorld(tb testing.TB, seed uint64) *world {
+	tb.Helper()
+	rng := random.Stream(seed, "online world")
+	w := &world{nodes: 8, read: []int{1, 4, 6}, moment: new(rule.Moment)}
+	var err error
+	w.model, err = gnn.NewRandom(gnn.Config{
+		In: 2, Features: 7, Outputs: worldOutputs, Wide: &gnn.WideConfig{Order: 2},
+		Deep: []gnn.LayerConfig{{Order: 2, Features: 6, Activation: gnn.Tanh}, {Order: 1, Features: 7, Activation: gnn.Tanh}},
+	}, rng)
+	must(tb, err)
+	var shifter gnn.Shifter
+	z := mat.NewDense(w.nodes, 6, nil)
+	for t := range 6 {
+		g, err := graph.ErdosRenyi(w.nodes, 0.4, random.Stream(seed, "graph", t/2))
+		must(tb, err)
+		shift, err := graph.ShiftSpectral.Of(g)
+		must(tb, err)
+		mixing, err := graph.Metropolis(g)
+		must(tb, err)
+		x := mat.NewDense(w.nodes, 2, nil)
+		for i := range x.Data {
+			x.Data[i] = float32(rng.NormFloat64())
+		}
+		shifter.Shift(z, shift, x)
+		w.moment.Add(z, 6)
+		w.samples = append(w.samples, graph.Sample{Time: t, Shift: shift, Mixing: mixing, Signal: x})
+	}
+	return w
+}
+
+// labels is a stream of cross-entropies. At step 3 no node has a cost.
+func (w *world) labels(c online.Config) onlinetest.Stream {
+	read := c.Read
+	if read == nil {
+		read = []int{0, 1, 2, 3, 4, 5, 6, 7}
+	}
+	return onlinetest.Stream{
+		Outputs: worldOutputs, Samples: w.samples,
+		Cost: func(t int) (loss.Loss, func()) {
+			labels := make([]int32, w.nodes)
+			for i := range labels {
+				labels[i] = loss.NoLabel
+			}
+			for k, i := range read {
+				if t != 3 && (t+k)%4 != 0 {
+					labels[i] = int32((t + k) % worldOutputs)
+				}
+			}
+			return loss.CrossEntropy{Labels: labels}, func() {
+				for i := range labels {
+					labels[i] = 99
+				}
+			}
+		},
+	}
+}
+
+// targets is a stream of squares at all nodes.
+func (w *world) targets(local bool) onlinetest.Stream {
+	at := func(t int, scale float32) loss.MSE {
+		target := mat.NewDense(w.nodes, worldOutputs, nil)
+		for e := range target.Data {
+			target.Data[e] = scale * float32((e+t)%5-2)
+		}
+		return loss.MSE{Target: target}
+	}
+	kind := func(j loss.MSE) loss.Loss {
+		if local {
+			return square{j}
+		}
+		return j
+	}
+	return onlinetest.Stream{
+		Outputs: worldOutputs, Samples: w.samples, Explosive: kind(at(0, 1e37)),
+		Cost: func(t int) (loss.Loss, func()) {
+			j := at(t, 0.3)
+			return kind(j), func() {
+				for e := range j.Target.Data {
+					j.Target.Data[e] = float32(math.NaN())
+				}
+			}
+		},
+	}
+}
+
+// made returns the learner of a constructor that must succeed.
+func made(t *testing.T) func(l online.Learner, err error) online.Learner {
+	return func(l online.Learner, err error) online.Learner {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+}

@@ -1,0 +1,235 @@
+package onlinetest_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/online/onlinetest"
+)
+
+const nodes, outputs = 3, 2
+
+// constant is a learner that is none of package online's: it answers the same
+// at all nodes, whatever the signal, and learns what.
+type constant struct {
+	fault   string // how it breaks the contract
+	b       []float32
+	dy      mat.Dense
+	waiting bool
+	steps   int
+	y       mat.Dense // memory of an output
+
+	last  mat.Dense // what follows is kept by faults only
+	old   mat.Dense
+	kept  loss.Loss
+	hoard []float32
+}
+
+func newConstant(fault string) *constant {
+	return &constant{fault: fault, b: make([]float32, outputs), dy: mat.NewDense(nodes, outputs, nil), y: mat.NewDense(nodes, outputs, nil)}
+}
+
+func (c *constant) Predict(y mat.Dense, s graph.Sample) error {
+	c.waiting = c.waiting && c.fault == "stale prediction"
+	if s.Shift == nil || s.Shift.Rows != nodes || s.Signal.Rows != nodes || s.Signal.Cols != 1 || s.Mixing != nil && s.Mixing.Rows != nodes {
+		return errors.New("the sample does not fit")
+	}
+	for _, v := range s.Signal.Data {
+		if v-v != 0 && c.fault != "takes NaN" {
+			return errors.New("not finite")
+		}
+	}
+	if c.fault == "impure" {
+		c.b[0]++
+	}
+	if c.fault == "adds" {
+		y.Data[0] += y.Data[1]
+	} else {
+		y.Zero()
+	}
+	for i := range y.Rows {
+		for k, v := range c.b {
+			y.Row(i)[k] += v
+		}
+	}
+	c.waiting = true
+	c.last = y
+	return nil
+}
+
+func (c *constant) Update(j loss.Loss) error {
+	if !c.waiting && c.fault != "learns twice" {
+		return errors.New("no prediction")
+	}
+	if j == nil {
+		if c.fault == "bad cost changes" {
+			c.b[0]++
+		}
+		return errors.New("no cost")
+	}
+	y := c.y
+	for e := range y.Data {
+		y.Data[e] = c.b[e%outputs]
+	}
+	if c.fault == "keeps outputs" && !c.old.Empty() {
+		y = c.old
+	}
+	if c.fault == "keeps costs" && c.kept != nil {
+		c.kept.Eval(c.dy, y)
+	} else {
+		j.Eval(c.dy, y)
+	}
+	c.old, c.kept, c.waiting = c.last, j, false
+	var next [outputs]float32
+	for k, b := range c.b {
+		next[k] = b
+		for i := range nodes {
+			next[k] -= 0.1 * c.dy.At(i, k)
+		}
+		if next[k]-next[k] != 0 && c.fault != "diverges" {
+			return online.ErrDiverged
+		}
+	}
+	if c.fault == "allocates" || c.fault == "hoards" {
+		c.hoard = append(c.hoard[:len(c.hoard):len(c.hoard)], next[0])
+	}
+	copy(c.b, next[:])
+	c.steps++
+	return nil
+}
+
+func (c *constant) Drift() online.Drift {
+	d := online.Drift{Steps: c.steps}
+	for _, v := range c.b {
+		d.Moved = max(d.Moved, float64(v), -float64(v))
+	}
+	return d
+}
+
+func (c *constant) Snapshot() online.Snapshot {
+	b := append([]float32(nil), c.b...)
+	if c.fault == "snapshot shares" {
+		b = c.b
+	}
+	var s online.Snapshot
+	s.Nodes = append(s.Nodes, zero(s.Nodes))
+	s.Nodes[0].Steps, s.Nodes[0].Vectors = c.steps, [][]float32{b}
+	if c.fault == "hoards" {
+		s.Nodes[0].Inputs = append([]float32(nil), c.hoard...)
+	}
+	return s
+}
+
+func (c *constant) Restore(s online.Snapshot) error {
+	if c.fault != "takes any snapshot" {
+		if len(s.Nodes) != 1 || len(s.Delay) != 0 || s.Nodes[0].Steps < 0 || len(s.Nodes[0].Counts) != 0 ||
+			len(s.Nodes[0].Vectors) != 1 || len(s.Nodes[0].Vectors[0]) != outputs {
+			return errors.New("another learner's")
+		}
+		for _, v := range s.Nodes[0].Vectors[0] {
+			if v-v != 0 {
+				return errors.New("not finite")
+			}
+		}
+	}
+	if c.fault == "forgets" {
+		return nil
+	}
+	c.waiting, c.steps = false, s.Nodes[0].Steps
+	copy(c.b, s.Nodes[0].Vectors[0])
+	if c.fault == "restore shares" {
+		c.b = s.Nodes[0].Vectors[0]
+	}
+	c.hoard = append([]float32(nil), s.Nodes[0].Inputs...)
+	return nil
+}
+
+// zero returns an element for a slice.
+func zero[T any]([]T) (z T) { return z }
+
+func stream() onlinetest.Stream {
+	s := onlinetest.Stream{Outputs: outputs, Refused: []loss.Loss{nil}}
+	shift, err := graph.ShiftAdjacency.Of(graph.Ring(nodes))
+	if err != nil {
+		panic(err)
+	}
+	for t := range 4 {
+		s.Samples = append(s.Samples, graph.Sample{Shift: shift, Signal: mat.NewDense(nodes, 1, []float32{float32(t), 1, 2})})
+	}
+	at := func(scale float32, t int) loss.MSE {
+		target := mat.NewDense(nodes, outputs, nil)
+		for e := range target.Data {
+			target.Data[e] = scale * float32((e+t)%3)
+		}
+		return loss.MSE{Target: target}
+	}
+	s.Cost = func(t int) (loss.Loss, func()) {
+		j := at(1, t)
+		return j, func() {
+			for e := range j.Target.Data {
+				j.Target.Data[e] = 1e9
+			}
+		}
+	}
+	s.Explosive = amplified{at(3e38, 1)}
+	return s
+}
+
+// amplified is a cost with a gradient too large for float32.
+type amplified struct{ loss.MSE }
+
+func (a amplified) Eval(dy, y mat.Dense) float64 {
+	j := a.MSE.Eval(dy, y)
+	for e := range dy.Data {
+		dy.Data[e] *= 1e38
+	}
+	return j
+}
+
+// faults are ways to break the contract, and the clause that notices.
+var faults = map[string]string{
+	"adds":               "predict works first",
+	"impure":             "predict is pure",
+	"keeps outputs":      "keeps no reference",
+	"keeps costs":        "keeps no reference",
+	"learns twice":       "update needs a prediction",
+	"stale prediction":   "refuses bad samples",
+	"takes NaN":          "refuses bad samples",
+	"bad cost changes":   "refuses bad costs",
+	"diverges":           "survives divergence",
+	"snapshot shares":    "resumes from a snapshot",
+	"restore shares":     "resumes from a snapshot",
+	"forgets":            "resumes from a snapshot",
+	"takes any snapshot": "refuses other snapshots",
+	"hoards":             "memory is bounded",
+}
+
+// A learner of one's own passes the suite if it keeps the contract.
+func TestCheck(t *testing.T) {
+	fault := os.Getenv(faultVariable)
+	onlinetest.Check(t, func() online.Learner { return newConstant(fault) }, stream())
+}
+
+const faultVariable = "WDGNN_ONLINETEST_FAULT"
+
+// The suite notices every fault. A failing suite fails its test, so each runs
+// in a process of its own.
+func TestCheckNoticesFaults(t *testing.T) {
+	for fault, clause := range faults {
+		cmd := exec.Command(os.Args[0], "-test.run", "^TestCheck$")
+		cmd.Env = append(os.Environ(), faultVariable+"="+fault)
+		out, err := cmd.CombinedOutput()
+		want := fmt.Sprintf("--- FAIL: TestCheck/%s", strings.ReplaceAll(clause, " ", "_"))
+		if err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s: got %v and %s, want %q", fault, err, out, want)
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package onlinetest
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/online"
+)
+
+// A snapshot, written to JSON and read again, restores to the same bits: in a
+// learner at its beginning, in one that has gone elsewhere, and without any
+// hold on the learner it was taken from.
+func resumes(t *testing.T, new func() online.Learner, s Stream) {
+	for _, steps := range []int{0, 1, len(s.Samples) + 1} {
+		r := start(t, new(), s)
+		r.steps(steps)
+		snapshot := r.learner.Snapshot()
+		before := text(t, snapshot)
+		r.steps(2)
+		if got := text(t, snapshot); got != before {
+			t.Fatalf("after %d steps: the snapshot changed while its learner went on", steps)
+		}
+		restored := start(t, new(), s)
+		restored.time = steps
+		if err := restored.learner.Restore(parsed(t, before)); err != nil {
+			t.Fatalf("after %d steps: %v", steps, err)
+		}
+		if got := text(t, restored.learner.Snapshot()); got != before {
+			t.Fatalf("after %d steps: restored %s, want %s", steps, got, before)
+		}
+		elsewhere := start(t, new(), s)
+		elsewhere.time = 2
+		elsewhere.steps(steps + 3)
+		if err := elsewhere.learner.Restore(snapshot); err != nil {
+			t.Fatalf("after %d steps: %v", steps, err)
+		}
+		elsewhere.time = steps
+		twin := start(t, new(), s)
+		twin.steps(steps)
+		restored.follows(twin)
+		twin = start(t, new(), s)
+		twin.steps(steps)
+		scribble(snapshot)
+		elsewhere.follows(twin)
+	}
+}
+
+// A snapshot that does not fit is an error and changes nothing, not even
+// whether an update may follow.
+func refusesSnapshots(t *testing.T, new func() online.Learner, s Stream) {
+	r, twin := start(t, new(), s), start(t, new(), s)
+	r.steps(3)
+	twin.steps(3)
+	good := text(t, r.learner.Snapshot())
+	r.predict()
+	for name, bad := range strangers(t, good) {
+		if err := r.learner.Restore(bad); err == nil {
+			t.Fatalf("%s: no error", name)
+		}
+		if got := text(t, r.learner.Snapshot()); got != good {
+			t.Fatalf("%s: changed the learner", name)
+		}
+	}
+	r.update()
+	twin.steps(1)
+	r.follows(twin)
+}
+
+// strangers returns snapshots that are none of the learner that good is of.
+func strangers(t *testing.T, good string) map[string]online.Snapshot {
+	nan := float32(math.NaN())
+	bad := map[string]online.Snapshot{}
+	add := func(name string, spoil func(s *online.Snapshot)) {
+		s := parsed(t, good)
+		spoil(&s)
+		bad[name] = s
+	}
+	other := parsed(t, `{"nodes": [{"steps": 1}]}`).Nodes
+	add("one node more", func(s *online.Snapshot) { s.Nodes = append(s.Nodes, other...) })
+	add("a delay line of one number", func(s *online.Snapshot) { s.Delay = append(s.Delay, []float32{1}) })
+	if len(bad["one node more"].Nodes) > 1 {
+		add("one node less", func(s *online.Snapshot) { s.Nodes = s.Nodes[1:] })
+		last := func(s *online.Snapshot) int { return len(s.Nodes) - 1 }
+		add("negative steps", func(s *online.Snapshot) { s.Nodes[last(s)].Steps = -1 })
+		add("no vectors", func(s *online.Snapshot) { s.Nodes[last(s)].Vectors = nil })
+		add("a vector too long", func(s *online.Snapshot) {
+			v := s.Nodes[last(s)].Vectors
+			v[0] = append(v[0], 1)
+		})
+		add("a parameter that is no number", func(s *online.Snapshot) { s.Nodes[last(s)].Vectors[0][0] = nan })
+		add("observations without inputs", func(s *online.Snapshot) {
+			n := &s.Nodes[last(s)]
+			n.Counts, n.Inputs = []int{1}, nil
+		})
+		add("a window too long", func(s *online.Snapshot) { s.Nodes[last(s)].Counts = make([]int, 1<<21) })
+	}
+	if d := parsed(t, good).Delay; len(d) > 0 && len(d[0]) > 0 {
+		add("a delayed signal that is no number", func(s *online.Snapshot) { s.Delay[0][0] = nan })
+	}
+	return bad
+}
+
+// A learner that has seen much remembers no more than one that has seen enough.
+func memoryIsBounded(t *testing.T, new func() online.Learner, s Stream) {
+	r := start(t, new(), s)
+	r.steps(enough)
+	want := size(r.learner.Snapshot())
+	r.steps(2 * len(s.Samples))
+	if got := size(r.learner.Snapshot()); got != want {
+		t.Errorf("a snapshot of %d numbers after %d steps, of %d after %d", got, r.time, want, enough)
+	}
+}
+
+// enough is a number of steps after which a learner has made all its memory.
+const enough = 120
+
+// Predict and Update allocate nothing once a learner is warm. The race detector
+// allocates itself, so nothing is counted under it.
+func allocatesNothing(t *testing.T, new func() online.Learner, s Stream) {
+	if !countAllocations {
+		t.Skip("allocations mean nothing under the race detector")
+	}
+	r := start(t, new(), s)
+	r.steps(enough)
+	j, _ := s.Cost(0)
+	r.time = 0
+	sample := r.sample()
+	if n := testing.AllocsPerRun(10, func() {
+		if r.learner.Predict(r.y, sample) != nil || r.learner.Update(j) != nil {
+			t.Fatal("a step failed")
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations in a step, want none", n)
+	}
+}
+
+// text returns a snapshot as JSON, which writes every float32 with the digits
+// that tell it from all others.
+func text(t *testing.T, s online.Snapshot) string {
+	t.Helper()
+	b, err := json.Marshal(s)
+	if err != nil {
+		t.Fatalf("a snapshot that JSON cannot hold: %v", err)
+	}
+	return string(b)
+}
+
+func parsed(t *testing.T, text string) online.Snapshot {
+	t.Helper()
+	var s online.Snapshot
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// slices returns all numbers of a snapshot.
+func slices(s online.Snapshot) [][]float32 {
+	all := append([][]float32(nil), s.Delay...)
+	for _, n := range s.Nodes {
+		all = append(append(all, n.Vectors...), n.Inputs, n.Bases, n.Targets)
+	}
+	return all
+}
+
+func size(s online.Snapshot) (numbers int) {
+	for _, v := range slices(s) {
+		numbers += len(v)
+	}
+	return numbers
+}
+
+func scribble(s online.Snapshot) {
+	for _, v := range slices(s) {
+		for e := range v {
+			v[e] = 1e9
+		}
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package onlinetest
+
+const countAllocations = true

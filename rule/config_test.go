@@ -1,0 +1,133 @@
+package rule_test
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// Every configuration but a rule of one's own goes through JSON unchanged.
+func TestConfigRoundTrip(t *testing.T) {
+	for _, c := range []rule.Config{
+		{},
+		rule.Literal(true), rule.Literal(false), rule.Personal(1), rule.Personal(rule.PersonalWindow),
+		{
+			StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 0.1, Steps: 7}, Window: 3, Mixing: 0.5, Whiten: true,
+			Ridge: 0.1, ClipNorm: 2, Retrain: rule.RetrainTapsAndBias, Limit: 9,
+		},
+		{StepSize: rule.StepSize{Schedule: rule.Automatic, Value: 0.9}},
+	} {
+		text := must[[]byte](t)(json.Marshal(c))
+		var got rule.Config
+		if err := json.Unmarshal(text, &got); err != nil || got != c {
+			t.Errorf("%s reads as %+v and %v, want %+v", text, got, err, c)
+		}
+		if err := c.Validate(); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	want := `{"step_size":{"schedule":"decaying","value":1},"mixing":0,"retrain":"taps+bias"}`
+	c := rule.Config{StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 1}, Retrain: rule.RetrainTapsAndBias}
+	if got := string(must[[]byte](t)(json.Marshal(c))); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// Names that nobody knows are errors in both directions.
+func TestNames(t *testing.T) {
+	var c rule.Config
+	for text, want := range map[string]string{
+		`{"retrain": "readout"}`:                 `retrain "readout": want taps, taps+bias`,
+		`{"step_size": {"schedule": "cosine"}}`:  `schedule "cosine": want fixed, decaying, automatic`,
+		`{"step_size": {"schedule": "fixed\n"}}`: `want fixed`,
+	} {
+		if err := json.Unmarshal([]byte(text), &c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+	for _, v := range []any{rule.Retrain(2), rule.Retrain(-1), rule.Schedule(3), rule.Schedule(-1)} {
+		if text, err := json.Marshal(v); err == nil {
+			t.Errorf("%v is written as %s", v, text)
+		}
+	}
+	if got := rule.Retrain(7).String() + rule.Schedule(-1).String(); got != "Retrain(7)Schedule(-1)" {
+		t.Errorf("names %s", got)
+	}
+}
+
+// Validate reports everything that is wrong at once.
+func TestConfigComplains(t *testing.T) {
+	nan := math.NaN()
+	c := rule.Config{
+		StepSize: rule.StepSize{Schedule: 5, Value: -1, Steps: nan}, Window: -1, Mixing: 1.5, Ridge: -1, ClipNorm: math.Inf(1),
+		Retrain: 9, Limit: nan,
+	}
+	err := c.Validate()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{
+		"step_size.schedule: Schedule(5)", "step_size.value is -1", "step_size.steps is NaN", "window is -1", "mixing is 1.5",
+		"ridge is -1", "clip_norm is +Inf", "Retrain(9): want taps or taps+bias", "limit is NaN",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
+		}
+	}
+	for _, s := range []rule.StepSize{{Value: nan}, {Value: math.Inf(1)}, {Schedule: rule.Automatic, Value: 1}, {Schedule: -1}, {Steps: -1}} {
+		if s.Validate() == nil {
+			t.Errorf("%+v is valid", s)
+		}
+	}
+}
+
+func TestPresets(t *testing.T) {
+	for name, want := range map[string]rule.Config{
+		"literal": rule.Literal(false), "personal": rule.Personal(50), "personal-single": rule.Personal(1),
+	} {
+		if got := must[rule.Config](t)(rule.Preset(name, false)); got != want {
+			t.Errorf("%s: got %+v, want %+v", name, got, want)
+		}
+	}
+	if c := must[rule.Config](t)(rule.Preset("literal", true)); c.StepSize.Value != 0.3 || rule.Literal(false).StepSize.Value != 3 {
+		t.Errorf("literal step sizes %v and %v, want 0.3 and 3", c.StepSize.Value, rule.Literal(false).StepSize.Value)
+	}
+	if c := rule.Personal(1); c.StepSize.Value != 0.3 || c.Mixing != 0.003 || !c.Whiten || rule.Personal(50).StepSize.Value != 1 {
+		t.Errorf("personal is %+v", c)
+	}
+	if _, err := rule.Preset("bold", false); err == nil || !strings.Contains(err.Error(), `no preset is called "bold"; try literal`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// bent is a cost of known curvature.
+type bent float64
+
+func (bent) Gradient(dst, x []float32) float64 { return 0 }
+func (b bent) Curvature() float64              { return float64(b) }
+
+// Reference: Section 3, eq. (7): γ_t.
+func TestStepSizes(t *testing.T) {
+	for _, c := range []struct {
+		s    rule.StepSize
+		t    int
+		cost bent
+		want float64
+	}{
+		{rule.StepSize{Value: 0.3}, 1000, 4, 0.3},
+		{rule.StepSize{Schedule: rule.Decaying, Value: 2}, 0, 4, 2},
+		{rule.StepSize{Schedule: rule.Decaying, Value: 2}, 300, 4, 1},
+		{rule.StepSize{Schedule: rule.Decaying, Value: 3, Steps: 10}, 80, 4, 1},
+		{rule.StepSize{Schedule: rule.Automatic}, 5, 4, 0.25},
+		{rule.StepSize{Schedule: rule.Automatic, Value: 0.8}, 5, 4, 0.4},
+		{rule.StepSize{Schedule: rule.Automatic, Value: 0.8}, 5, 0, 0},
+		{rule.StepSize{Schedule: rule.Automatic, Value: 0.8}, 5, bent(math.Inf(1)), 0},
+	} {
+		if got := c.s.At(c.t, c.cost); math.Abs(got-c.want) > 1e-15 {
+			t.Errorf("%+v at step %d with curvature %v: %v, want %v", c.s, c.t, float64(c.cost), got, c.want)
+		}
+	}
+}

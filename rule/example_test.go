@@ -1,0 +1,90 @@
+package rule_test
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// Tracking is gradient tracking: beside x, a node keeps an estimate y of the
+// mean gradient of all nodes, sends both, and steps along y.
+//
+//	y_t     = Σ_j W_ij y_{j,t-1} + g_t - g_{t-1}      g_t = ∇J_{i,t}(x_t),  y_{-1} = g_{-1} = 0
+//	x_{t+1} = Σ_j W_ij x_{j,t} - γ y_t
+type Tracking struct{ Gamma float32 }
+
+func (Tracking) Sent() int { return 2 } // x_t, y_{t-1}
+func (Tracking) Kept() int { return 1 } // g_{t-1}
+
+func (k Tracking) Step(next rule.State, s *rule.Step) {
+	x, y, g := next[0], next[1], next[2]
+	last := s.Now[2]
+	s.Cost.Gradient(g, s.Now[0])
+	s.Heard.Mix(y, 1)
+	s.Heard.Mix(x, 0)
+	for e := range x {
+		y[e] += g[e] - last[e]
+		x[e] -= k.Gamma * y[e]
+	}
+}
+
+// A rule of one's own. Four nodes in a ring fit one number to their own data:
+// node i sees z_i and wants t_i, and all together want Σzt/Σz² = 1.4. With a
+// constant step, eq. (9) leaves every node a little on its own side; gradient
+// tracking brings all to the common optimum.
+func ExampleRule() {
+	z := mat.NewDense(4, 1, []float32{1, 2, 1, 2})
+	want := loss.MSE{Target: mat.NewDense(4, 1, []float32{1, 2, 4, 2.5})}
+	ring := graph.Ring(4)
+	shift, _ := graph.ShiftAdjacency.Of(ring)
+	mixing, _ := graph.Metropolis(ring)
+	sample := graph.Sample{Shift: shift, Mixing: mixing, Signal: z}
+
+	for _, c := range []rule.Config{
+		{Mixing: 0.5, StepSize: rule.StepSize{Value: 0.03}},
+		{Mixing: 0.5, Rule: Tracking{Gamma: 0.03}},
+	} {
+		model, err := gnn.New(gnn.Config{In: 1, Features: 1, Wide: &gnn.WideConfig{}, NoBias: true})
+		if err != nil {
+			panic(err)
+		}
+		learner, err := online.NewConsensus(model, online.Config{Nodes: 4, Rule: c})
+		if err != nil {
+			panic(err)
+		}
+		y := mat.NewDense(4, 1, nil)
+		for range 300 {
+			if err := learner.Predict(y, sample); err != nil {
+				panic(err)
+			}
+			if err := learner.Update(want); err != nil {
+				panic(err)
+			}
+		}
+		for i := range 4 {
+			y.Set(i, 0, learner.Params(i)[0])
+		}
+		fmt.Printf("%.4f\n", y.Data)
+	}
+	// Output:
+	// [1.3096 1.3131 1.7673 1.4177]
+	// [1.4000 1.4000 1.4000 1.4000]
+}
+
+// A configuration is written as JSON.
+func ExampleConfig() {
+	text, err := json.Marshal(rule.Personal(50))
+	fmt.Println(string(text), err)
+	c := rule.Config{Mixing: 2, Window: -1}
+	fmt.Println(c.Validate())
+	// Output:
+	// {"step_size":{"value":1},"window":50,"mixing":0.003,"whiten":true} <nil>
+	// rule: window is -1, want 1 to 1048576 steps
+	// rule: mixing is 2, want 0 to 1
+}

@@ -1,0 +1,193 @@
+package rule_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	dense "gonum.org/v1/gonum/mat"
+
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// frames are the maps behind the taps that tests run over: 3 inputs, 4
+// features.
+var frames = map[string]rule.FrameConfig{
+	"readout":        {Inputs: 3, Features: 4, Gain: 0.5, Readout: matrix(random.Stream(1, "readout"), 4, 2)},
+	"no readout":     {Inputs: 3, Features: 4, Gain: 1},
+	"bias":           {Inputs: 3, Features: 4, Gain: 2, Bias: true, Readout: matrix(random.Stream(2, "readout"), 4, 2)},
+	"more outputs":   {Inputs: 3, Features: 4, Gain: 1, Readout: matrix(random.Stream(3, "readout"), 4, 6)},
+	"rank deficient": {Inputs: 3, Features: 4, Gain: 1, Readout: mat.NewDense(4, 2, []float32{1, 2, 0, 0, -1, -2, 3, 6})},
+	"zero gain":      {Inputs: 3, Features: 4, Readout: matrix(random.Stream(4, "readout"), 4, 2)},
+}
+
+func matrix(rng *rand.Rand, rows, cols int) mat.Dense {
+	a := mat.NewDense(rows, cols, nil)
+	for i := range a.Data {
+		a.Data[i] = float32(rng.NormFloat64())
+	}
+	return a
+}
+
+// omega returns Ω = α_W R.
+func omega(c rule.FrameConfig) *dense.Dense {
+	outputs := c.Features
+	if !c.Readout.Empty() {
+		outputs = c.Readout.Cols
+	}
+	o := dense.NewDense(c.Features, outputs, nil)
+	o.Apply(func(g, k int, _ float64) float64 {
+		switch {
+		case !c.Readout.Empty():
+			return float64(c.Gain) * float64(c.Readout.At(g, k))
+		case g == k:
+			return float64(c.Gain)
+		}
+		return 0
+	}, o)
+	return o
+}
+
+func must[T any](t testing.TB) func(v T, err error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// large returns float32 values as a float64 matrix.
+func large(v []float32, rows, cols int) *dense.Dense {
+	a := dense.NewDense(rows, cols, nil)
+	for e, x := range v {
+		a.Set(e/cols, e%cols, float64(x))
+	}
+	return a
+}
+
+// near checks that values agree within tolerance of the largest.
+func near(t *testing.T, what string, got []float32, want dense.Matrix, tolerance float64) {
+	t.Helper()
+	rows, cols := want.Dims()
+	if len(got) != rows*cols {
+		t.Fatalf("%s: %d values, want %d×%d", what, len(got), rows, cols)
+	}
+	size := max(1, dense.Max(want), -dense.Min(want))
+	for e, g := range got {
+		if w := want.At(e/cols, e%cols); !(math.Abs(float64(g)-w) <= tolerance*size) {
+			t.Fatalf("%s: element (%d,%d) is %v, want %v", what, e/cols, e%cols, g, w)
+		}
+	}
+}
+
+// Taps, Distance and Predict are 𝒜† + xΩᵀ, ‖(a-b)Ωᵀ‖ and y† + z(𝒜 - 𝒜†)Ω.
+func TestFrame(t *testing.T) {
+	for name, c := range frames {
+		t.Run(name, func(t *testing.T) {
+			rng := random.Stream(5, name)
+			f := must[*rule.Frame](t)(rule.NewFrame(c))
+			rows := c.Inputs
+			if c.Bias {
+				rows++
+			}
+			o := omega(c)
+			_, outputs := o.Dims()
+			if f.Inputs() != 3 || f.Outputs() != outputs || f.Len() != rows*outputs || f.TapsLen() != rows*4 {
+				t.Fatalf("%d inputs, %d outputs, %d parameters, %d taps", f.Inputs(), f.Outputs(), f.Len(), f.TapsLen())
+			}
+			a, b, start := matrix(rng, rows, outputs), matrix(rng, rows, outputs), matrix(rng, rows, 4)
+			taps := make([]float32, rows*4)
+			f.Taps(taps, start.Data, a.Data)
+			var moved, apart, diff dense.Dense
+			moved.Mul(large(a.Data, rows, outputs), o.T())
+			var want dense.Dense
+			want.Add(large(start.Data, rows, 4), &moved)
+			near(t, "taps", taps, &want, 1e-6)
+
+			diff.Sub(large(a.Data, rows, outputs), large(b.Data, rows, outputs))
+			apart.Mul(&diff, o.T())
+			for got, want := range map[float64]float64{f.Distance(a.Data, nil): dense.Norm(&moved, 2), f.Distance(a.Data, b.Data): dense.Norm(&apart, 2)} {
+				if math.Abs(got-want) > 1e-9*(1+want) {
+					t.Errorf("distance %v, want %v", got, want)
+				}
+			}
+
+			z, base := matrix(rng, 1, 3), matrix(rng, 1, outputs)
+			y := make([]float32, outputs)
+			f.Predict(y, base.Data, z.Data, a.Data, make([]float64, outputs))
+			in := large(append(z.Clone().Data, 1)[:rows], 1, rows)
+			var change, out dense.Dense
+			change.Mul(in, &moved)
+			out.Mul(&change, o)
+			out.Add(&out, large(base.Data, 1, outputs))
+			near(t, "output", y, &out, 1e-6)
+		})
+	}
+}
+
+func TestFrameComplains(t *testing.T) {
+	whitening := must[*rule.Whitening](t)(rule.NewWhitening(&rule.Moment{Inputs: 1, Mean: []float64{1, 0, 0, 1}}, false))
+	for want, c := range map[string]rule.FrameConfig{
+		"nothing to retrain":    {Features: 4},
+		"4×2 behind 3 features": {Inputs: 1, Features: 3, Readout: mat.NewDense(4, 2, nil)},
+		"is not finite":         {Inputs: 1, Features: 1, Gain: float32(math.Inf(1))},
+		"whitening of 1 inputs": {Inputs: 2, Features: 1, Gain: 1, Whitening: whitening},
+		"for 2 rows of taps":    {Inputs: 1, Bias: true, Features: 1, Gain: 1, Whitening: whitening},
+	} {
+		if _, err := rule.NewFrame(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+}
+
+// The second moment is the mean of [z 1]ᵀ[z 1], however the data come.
+func TestMoment(t *testing.T) {
+	z := matrix(random.Stream(6, "moment"), 40, 5) // only three columns count
+	var whole, parts rule.Moment
+	whole.Add(z, 3)
+	parts.Add(z.View(0, 0, 0, 5), 3)
+	parts.Add(z.View(0, 0, 13, 5), 3)
+	parts.Add(z.View(13, 0, 27, 5), 3)
+	var zz dense.Dense
+	one := dense.NewDense(40, 4, nil)
+	one.Apply(func(i, k int, _ float64) float64 {
+		if k == 3 {
+			return 1
+		}
+		return float64(z.At(i, k))
+	}, one)
+	zz.Mul(one.T(), one)
+	for e := range 16 {
+		want := zz.At(e/4, e%4) / 40
+		if math.Abs(whole.Mean[e]-want) > 1e-12 || math.Abs(parts.Mean[e]-want) > 1e-12 {
+			t.Fatalf("element %d is %v and in parts %v, want %v", e, whole.Mean[e], parts.Mean[e], want)
+		}
+	}
+	if whole.Count != 40 || parts.Count != 40 || whole.Validate() != nil || parts.Validate() != nil {
+		t.Errorf("%v and %v observations; %v, %v", whole.Count, parts.Count, whole.Validate(), parts.Validate())
+	}
+}
+
+func TestMomentComplains(t *testing.T) {
+	nan := math.NaN()
+	for name, c := range map[string]struct {
+		m    rule.Moment
+		want string
+	}{
+		"empty":     {rule.Moment{}, "0 inputs"},
+		"too few":   {rule.Moment{Inputs: 1, Mean: []float64{1, 0, 1}}, "3 numbers, want 4"},
+		"NaN":       {rule.Moment{Inputs: 1, Mean: []float64{1, nan, nan, 1}}, "NaN"},
+		"lopsided":  {rule.Moment{Inputs: 1, Mean: []float64{1, 2, 0, 1}}, "symmetric"},
+		"negative":  {rule.Moment{Inputs: 1, Mean: []float64{-1, 0, 0, 1}}, "diagonal"},
+		"no moment": {rule.Moment{Inputs: 2, Mean: []float64{1, 2, 0, 2, 1, 0, 0, 0, 1}}, "negative eigenvalue"},
+	} {
+		if _, err := rule.NewWhitening(&c.m, false); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package rule_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// probe is a rule that reports its cost and gradient and stays where it is.
+type probe struct {
+	see func(cost float64, gradient []float32, c rule.Cost)
+}
+
+func (probe) Sent() int { return 1 }
+func (probe) Kept() int { return 0 }
+
+func (p probe) Step(next rule.State, s *rule.Step) {
+	copy(next[0], s.Now[0])
+	if cost := s.Cost.Gradient(s.Spare, s.Now[0]); p.see != nil {
+		p.see(cost, s.Spare, s.Cost)
+	}
+}
+
+// alone is what a node hears that hears nobody else.
+func alone(n *rule.Node) *rule.Heard {
+	h := &rule.Heard{Weights: []float32{1}, Rows: []int32{0}}
+	for _, v := range n.State() {
+		h.Vectors = append(h.Vectors, mat.NewDense(1, len(v), v))
+	}
+	return h
+}
+
+// restored returns a node with parameters x.
+func restored(t *testing.T, f *rule.Frame, c *rule.Config, rows int, x []float32) *rule.Node {
+	t.Helper()
+	n := rule.NewNode(f, c, rows, nil, nil)
+	if err := n.Restore(rule.Memory{Vectors: [][]float32{x}}); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// A node mixes its row as the whole network does in one product, to the bit.
+func TestMixHasBitsOfWholeNetwork(t *testing.T) {
+	rng := random.Stream(9, "mix")
+	for _, width := range []int{1, 5, 30, 48} {
+		const nodes = 9
+		var entries []mat.Entry
+		for i := range nodes {
+			for j := range nodes {
+				if i == j || rng.Float64() < 0.4 {
+					entries = append(entries, mat.Entry{Row: i, Col: j, Val: rng.Float32()})
+				}
+			}
+		}
+		w := must[*mat.CSR](t)(mat.FromEntries(nodes, nodes, entries))
+		x := matrix(rng, nodes, width)
+		want := mat.NewDense(nodes, width, nil)
+		mat.Serial.SpMM(want, w, x)
+		for i := range nodes {
+			col, val := w.Row(i)
+			h := rule.Heard{Weights: val, Rows: col, Vectors: []mat.Dense{x}}
+			got := make([]float32, width)
+			h.Mix(got, 0)
+			if !slices.Equal(got, want.Row(i)) {
+				t.Errorf("row %d of %d numbers: %v, want %v", i, width, got, want.Row(i))
+			}
+			h.Mixed = [][]float32{want.Row(i)}
+			h.Mix(got, 0)
+			if !slices.Equal(got, want.Row(i)) || h.Len() != len(col) || &h.Vector(0, 0)[0] != &x.Row(int(col[0]))[0] {
+				t.Errorf("row %d mixed beforehand: %v, want %v", i, got, want.Row(i))
+			}
+		}
+	}
+}
+
+// Weights are a row of (1-η)I + ηW.
+func TestWeights(t *testing.T) {
+	got := make([]float32, 3)
+	(&rule.Config{Mixing: 0.5}).Weights(got, []float32{0.25, 0.5, 0.25}, 1)
+	if want := []float32{0.125, 0.75, 0.125}; !slices.Equal(got, want) {
+		t.Errorf("weights %v, want %v", got, want)
+	}
+}
+
+// Neighbours that send numbers which are not finite, costs that explode and
+// parameters beyond the limit end in ErrDiverged; the node stays as it was and
+// goes on.
+func TestDivergence(t *testing.T) {
+	f := must[*rule.Frame](t)(rule.NewFrame(frames["readout"]))
+	z, base := mat.NewDense(1, 3, []float32{1, 2, 3}), mat.NewDense(1, 2, []float32{1, 1})
+	good := loss.MSE{Target: mat.NewDense(1, 2, []float32{3, -4})}
+	for name, c := range map[string]struct {
+		heard  float32
+		target float32
+		limit  float64
+	}{
+		"NaN": {heard: float32(math.NaN())}, "Inf": {heard: float32(math.Inf(-1))},
+		"large": {heard: 3e38}, "cost": {target: 1e38}, "limit": {target: 10, limit: 1e-2},
+	} {
+		for _, window := range []int{1, 3} {
+			config := rule.Config{StepSize: rule.StepSize{Value: 0.01}, Mixing: 1, Window: window, Limit: c.limit}
+			n := restored(t, f, &config, 1, make([]float32, f.Len()))
+			before := fmt.Sprint(n.Memory())
+			heard := &rule.Heard{Weights: []float32{1, 1}, Rows: []int32{0, 1}, Vectors: []mat.Dense{mat.NewDense(2, f.Len(), nil)}}
+			for e := range heard.Vectors[0].Row(1) {
+				heard.Vectors[0].Row(1)[e] = c.heard
+			}
+			n.Observe(z, base, []int32{0}, loss.MSE{Target: mat.NewDense(1, 2, []float32{c.target, 0})})
+			if err := n.Step(heard); !errors.Is(err, rule.ErrDiverged) {
+				t.Fatalf("%s: error %v, want ErrDiverged", name, err)
+			}
+			n.Cancel()
+			m := n.Memory()
+			m.Counts = nil
+			if after := fmt.Sprint(m); after != before {
+				t.Errorf("%s: memory %s, want %s", name, after, before)
+			}
+			config.Limit = 0
+			n.Observe(z, base, []int32{0}, good)
+			if err := n.Step(alone(n)); err != nil {
+				t.Fatalf("%s: the next step: %v", name, err)
+			}
+			n.Commit()
+			if n.Steps() != 1 || f.Distance(n.Params(), nil) == 0 {
+				t.Errorf("%s: the next step did not count", name)
+			}
+		}
+	}
+}
+
+// The bound on the curvature holds for the cost along any line, and an
+// automatic step waits where nothing was observed.
+func TestCurvature(t *testing.T) {
+	for name, fc := range frames {
+		for _, whiten := range []bool{false, true} {
+			rng := random.Stream(10, name)
+			moment := new(rule.Moment)
+			moment.Add(matrix(rng, 50, 3), 3)
+			if whiten {
+				fc.Whitening = must[*rule.Whitening](t)(rule.NewWhitening(moment, fc.Bias))
+			}
+			f := must[*rule.Frame](t)(rule.NewFrame(fc))
+			config := rule.Config{Window: 2, Ridge: 0.2}
+			asked := 0
+			config.Rule = probe{func(_ float64, _ []float32, c rule.Cost) {
+				bound, p, q := c.Curvature(), matrix(rng, 1, f.Len()).Data, matrix(rng, 1, f.Len()).Data
+				auto := rule.StepSize{Schedule: rule.Automatic}.At(0, c)
+				if asked++; asked == 1 {
+					if bound != 0 || auto != 0 {
+						t.Errorf("%s: curvature %v and step %v of nothing", name, bound, auto)
+					}
+					return
+				}
+				// Steps of 1/C_s contract the gradient: ‖g(p) - g(q)‖ ≤ C_s‖p - q‖ in the metric of the step.
+				gp, gq := make([]float32, f.Len()), make([]float32, f.Len())
+				c.Gradient(gp, p)
+				c.Gradient(gq, q)
+				if !whiten && f.Distance(gp, gq) > 1.0001*bound*f.Distance(p, q) {
+					t.Errorf("%s: gradients %v apart, points %v, curvature %v", name, f.Distance(gp, gq), f.Distance(p, q), bound)
+				}
+				for range 100 { // as gradient steps it converges
+					for e := range p {
+						p[e] -= float32(auto) * gp[e]
+					}
+					c.Gradient(gp, p)
+				}
+				first, last := c.Gradient(gq, q), c.Gradient(gp, p)
+				if !(last <= first+1e-3) || math.Abs(auto*bound-1) > 1e-9 {
+					t.Errorf("%s, whitened %t: cost %v after steps of %v, %v before", name, whiten, last, auto, first)
+				}
+			}}
+			n := rule.NewNode(f, &config, 2, nil, nil)
+			target := matrix(rng, 2, f.Outputs())
+			for k, on := range []bool{false, true} {
+				n.Observe(matrix(rng, 2, 3), matrix(rng, 2, f.Outputs()), []int32{0, 1}, loss.MSE{Target: target, Mask: []bool{on, on}})
+				if err := n.Step(alone(n)); err != nil {
+					t.Fatal(k, err)
+				}
+				n.Commit()
+			}
+			if asked != 2 {
+				t.Fatalf("the rule ran %d times", asked)
+			}
+		}
+	}
+}
+
+// jumps is a cost that is neither local nor targeted.
+type jumps struct{}
+
+func (jumps) Eval(dy, y mat.Dense) float64 { return 0 }
+
+func TestCheck(t *testing.T) {
+	f := must[*rule.Frame](t)(rule.NewFrame(frames["readout"]))
+	automatic := rule.StepSize{Schedule: rule.Automatic}
+	for _, c := range []struct {
+		config rule.Config
+		j      loss.Loss
+		want   string
+	}{
+		{rule.Config{}, jumps{}, ""},
+		{rule.Config{}, nil, "no cost"},
+		{rule.Config{Window: 5}, jumps{}, "a window of 5 steps"},
+		{rule.Config{Window: 5}, loss.MSE{}, ""},
+		{rule.Config{StepSize: automatic}, jumps{}, "curvature of a rule_test.jumps"},
+		{rule.Config{StepSize: automatic}, loss.Hinge{}, "the gradient of a loss.Hinge jumps"},
+		{rule.Config{StepSize: automatic}, loss.CrossEntropy{}, ""},
+	} {
+		err := rule.NewNode(f, &c.config, 1, nil, nil).Check(c.j)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%T under %+v: error %v, want %q", c.j, c.config, err, c.want)
+		}
+	}
+}
