@@ -148,11 +148,21 @@ func (a *Array) Len() int { return int(a.header.count) }
 
 // Float32s returns the elements in C order, rounded to float32. A value that is
 // NaN, infinite or beyond the range of float32 is an error that names its index.
-func (a *Array) Float32s() ([]float32, error) {
+func (a *Array) Float32s() ([]float32, error) { return a.floats(false) }
+
+// Float32sOrNaN is Float32s for an array in which NaN means that there is no
+// number.
+func (a *Array) Float32sOrNaN() ([]float32, error) { return a.floats(true) }
+
+func (a *Array) floats(gaps bool) ([]float32, error) {
 	values := make([]float32, a.Len())
 	for i := range values {
 		v := a.float(i)
 		f := float32(v)
+		if gaps && math.IsNaN(v) {
+			values[i] = f
+			continue
+		}
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil, a.complain(i, "%v; fill gaps with numbers before saving", v)
 		}

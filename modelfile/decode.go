@@ -41,6 +41,17 @@ func Decode(r io.ReaderAt, size int64) (*Model, error) {
 	m := &Model{Network: network, Meta: meta}
 	for _, name := range extra {
 		t := h.tensors[name]
+		if t.DType == "F64" {
+			x := Float64s{Rows: t.rows(), Cols: int(t.Shape[len(t.Shape)-1]), Data: make([]float64, t.count)}
+			if err := h.readPrecise(x.Data, r, name); err != nil {
+				return nil, err
+			}
+			if m.Precise == nil {
+				m.Precise = make(map[string]Float64s)
+			}
+			m.Precise[name] = x
+			continue
+		}
 		d := mat.NewDense(t.rows(), int(t.Shape[len(t.Shape)-1]), nil)
 		if err := h.read(d.Data, r, name); err != nil {
 			return nil, err
@@ -117,12 +128,31 @@ func someOf(tensors map[string]*fileTensor) string {
 
 // read fills dst with the values of a tensor.
 func (h *fileHeader) read(dst []float32, r io.ReaderAt, name string) error {
+	return h.each(r, name, func(i int, v float64) error {
+		dst[i] = float32(v)
+		if math.IsInf(float64(dst[i]), 0) {
+			return fmt.Errorf("tensor %s, value %d: %v does not fit a float32", name, i, v)
+		}
+		return nil
+	})
+}
+
+// readPrecise is read for a tensor that keeps all bits.
+func (h *fileHeader) readPrecise(dst []float64, r io.ReaderAt, name string) error {
+	return h.each(r, name, func(i int, v float64) error {
+		dst[i] = v
+		return nil
+	})
+}
+
+// each gives take the values of a tensor, which are finite, in order.
+func (h *fileHeader) each(r io.ReaderAt, name string, take func(i int, v float64) error) error {
 	t := h.tensors[name]
-	width := dtypes[t.DType]
-	block := make([]byte, min(1<<16, len(dst)*width))
+	width, count := dtypes[t.DType], int(t.count)
+	block := make([]byte, min(1<<16, count*width))
 	at := h.data + t.Offsets[0]
-	for done := 0; done < len(dst); {
-		n := min(len(block)/width, len(dst)-done)
+	for done := 0; done < count; {
+		n := min(len(block)/width, count-done)
 		if k, err := r.ReadAt(block[:n*width], at); k < n*width {
 			return fmt.Errorf("tensor %s, at byte %d: %w", name, at, noEOF(err))
 		}
@@ -131,11 +161,9 @@ func (h *fileHeader) read(dst []float32, r io.ReaderAt, name string) error {
 			if !finite(v) {
 				return fmt.Errorf("tensor %s, value %d: %v; a model that diverged cannot be used, train again with a smaller step size", name, done+i, v)
 			}
-			f := float32(v)
-			if math.IsInf(float64(f), 0) {
-				return fmt.Errorf("tensor %s, value %d: %v does not fit a float32", name, done+i, v)
+			if err := take(done+i, v); err != nil {
+				return err
 			}
-			dst[done+i] = f
 		}
 		done += n
 		at += int64(n * width)

@@ -19,9 +19,18 @@ const metadataKey = "__metadata__"
 
 // tensor is a tensor to be written.
 type tensor struct {
-	name   string
-	shape  []int
-	values mat.Dense
+	name    string
+	shape   []int
+	values  mat.Dense
+	precise []float64 // instead of values
+}
+
+// dtype returns the type of the tensor's numbers, and how many bytes they take.
+func (t *tensor) dtype() (name string, bytes int) {
+	if t.precise != nil {
+		return "F64", 8 * len(t.precise)
+	}
+	return "F32", 4 * t.values.Rows * t.values.Cols
 }
 
 // Encode writes m to w in the format of a model file. The same model gives the
@@ -41,25 +50,65 @@ func Encode(w io.Writer, m *Model) error {
 		shapes[t.name] = t.shape
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Extra)) {
-		t := tensor{name, shapeOf(name, m.Extra[name]), m.Extra[name]}
+		t := tensor{name: name, shape: shapeOf(name, m.Extra[name].Rows, m.Extra[name].Cols), values: m.Extra[name]}
 		if err := checkExtra(t, shapes); err != nil {
 			return err
 		}
 		tensors = append(tensors, t)
 	}
+	precise, err := m.precise(shapes)
+	if err != nil {
+		return err
+	}
+	tensors = append(precise, tensors...) // wide numbers first, so that all begin at a multiple of their size
 	for _, t := range tensors {
 		if err := t.check(); err != nil {
 			return err
 		}
 	}
-	if _, err := w.Write(header(text, tensors)); err != nil {
+	head := header(text, tensors)
+	if len(head) > maxHeader {
+		return fmt.Errorf("%d tensors need a header of %d bytes, more than the %d that readers accept", len(tensors), len(head), maxHeader)
+	}
+	if _, err := w.Write(head); err != nil {
 		return err
 	}
 	for _, t := range tensors {
-		for i := range t.values.Rows {
-			if err := writeFloats(w, t.values.Row(i)); err != nil {
-				return err
-			}
+		if err := t.write(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// precise returns the tensors of float64; own has the shapes of the network's.
+func (m *Model) precise(own map[string][]int) ([]tensor, error) {
+	var tensors []tensor
+	for _, name := range slices.Sorted(maps.Keys(m.Precise)) {
+		x := m.Precise[name]
+		if _, twice := m.Extra[name]; twice {
+			return nil, fmt.Errorf("tensor %s is in both Extra and Precise", name)
+		}
+		if x.Rows < 0 || x.Cols < 0 || len(x.Data) != x.Rows*x.Cols {
+			return nil, fmt.Errorf("tensor %s is %d×%d with %d numbers", name, x.Rows, x.Cols, len(x.Data))
+		}
+		t := tensor{name: name, shape: shapeOf(name, x.Rows, x.Cols), precise: x.Data}
+		if err := checkExtra(t, own); err != nil {
+			return nil, err
+		}
+		tensors = append(tensors, t)
+	}
+	return tensors, nil
+}
+
+// write writes the tensor's values.
+func (t *tensor) write(w io.Writer) error {
+	if t.precise != nil {
+		return binary.Write(w, binary.LittleEndian, t.precise)
+	}
+	for i := range t.values.Rows {
+		if err := writeFloats(w, t.values.Row(i)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -71,17 +120,17 @@ func own(m *Model) []tensor {
 	tensors := make([]tensor, 0, len(p.Windows()))
 	for _, w := range p.Windows() {
 		values := mat.NewDense(w.Rows, w.Cols, p.Flat[w.Offset:w.Offset+w.Len()])
-		tensors = append(tensors, tensor{w.Name, shapeOf(w.Name, values), values})
+		tensors = append(tensors, tensor{name: w.Name, shape: shapeOf(w.Name, w.Rows, w.Cols), values: values})
 	}
 	return tensors
 }
 
 // shapeOf returns the shape under which the tensor is stored.
-func shapeOf(name string, values mat.Dense) []int {
-	if values.Rows == 1 && isVector(name) {
-		return []int{values.Cols}
+func shapeOf(name string, rows, cols int) []int {
+	if rows == 1 && isVector(name) {
+		return []int{cols}
 	}
-	return []int{values.Rows, values.Cols}
+	return []int{rows, cols}
 }
 
 // checkExtra reports what is wrong with the name or shape of a tensor that is
@@ -90,7 +139,7 @@ func checkExtra(t tensor, own map[string][]int) error {
 	if !isExtra(t.name) {
 		return fmt.Errorf("a further tensor is called %q; want online.… or node.<number>.…, words of a-z, 0-9, _ and -", t.name)
 	}
-	if t.values.Empty() {
+	if t.values.Empty() && len(t.precise) == 0 {
 		return fmt.Errorf("tensor %s is empty; leave it out", t.name)
 	}
 	if name, ok := ownName(t.name); ok {
@@ -103,6 +152,11 @@ func checkExtra(t tensor, own map[string][]int) error {
 
 // check reports the first value that is not finite.
 func (t tensor) check() error {
+	for i, v := range t.precise {
+		if !finite(v) {
+			return fmt.Errorf("tensor %s, value %d: %v; it is not worth keeping", t.name, i, v)
+		}
+	}
 	for i := range t.values.Rows {
 		for j, v := range t.values.Row(i) {
 			if !finite(float64(v)) {
@@ -131,8 +185,9 @@ func header(text map[string]string, tensors []tensor) []byte {
 	b.WriteByte('}')
 	begin := 0
 	for _, t := range tensors {
-		end := begin + 4*t.values.Rows*t.values.Cols
-		fmt.Fprintf(b, `,%s:{"dtype":"F32","shape":[%s],"data_offsets":[%d,%d]}`, quote(t.name), commas(t.shape), begin, end)
+		dtype, bytes := t.dtype()
+		end := begin + bytes
+		fmt.Fprintf(b, `,%s:{"dtype":"%s","shape":[%s],"data_offsets":[%d,%d]}`, quote(t.name), dtype, commas(t.shape), begin, end)
 		begin = end
 	}
 	b.WriteByte('}')

@@ -29,6 +29,7 @@ const (
 	keyNodes   = "wdgnn.nodes"
 	keySeed    = "wdgnn.seed"
 	keyVersion = "wdgnn.version"
+	keyOnline  = "wdgnn.online"
 )
 
 // metadata returns the text that the header holds for c and m.
@@ -41,8 +42,8 @@ func metadata(c gnn.Config, m Meta) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !utf8.ValidString(m.Task) || !utf8.ValidString(m.Version) {
-		return nil, errors.New("task and version must be UTF-8 text")
+	if !utf8.ValidString(m.Task) || !utf8.ValidString(m.Version) || !utf8.ValidString(m.Online) {
+		return nil, errors.New("task, version and online must be UTF-8 text")
 	}
 	text := map[string]string{
 		keyFormat:  format,
@@ -52,6 +53,9 @@ func metadata(c gnn.Config, m Meta) (map[string]string, error) {
 		keyTask:    m.Task,
 		keySeed:    strconv.FormatUint(m.Seed, 10),
 		keyVersion: m.Version,
+	}
+	if m.Online != "" {
+		text[keyOnline] = m.Online
 	}
 	if len(m.Nodes) > 0 {
 		words := make([]string, len(m.Nodes))
@@ -102,7 +106,7 @@ func parseMetadata(text map[string]string, tensors int) (c gnn.Config, m Meta, e
 			return c, m, fmt.Errorf("%s is %.40q, want a number from 0 to %d", keySeed, v, uint64(math.MaxUint64))
 		}
 	}
-	m.Task, m.Version = text[keyTask], text[keyVersion]
+	m.Task, m.Version, m.Online = text[keyTask], text[keyVersion], text[keyOnline]
 	return c, m, nil
 }
 

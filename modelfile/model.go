@@ -15,11 +15,21 @@ type Model struct {
 	Meta    Meta
 
 	// Extra holds further tensors by name: "online." and anything for what an
-	// online learner keeps ("online.whiten.left"), "node.", a node and anything
+	// online learner keeps ("online.vector.0"), "node.", a node and anything
 	// for what belongs to one node ("node.7.wide.tap.0"). Names are dot-separated
 	// words of a-z, 0-9, "_" and "-". A tensor that is called like one of
 	// Network's own behind its node has that tensor's shape. Nil means none.
 	Extra map[string]mat.Dense
+
+	// Precise holds further tensors that keep all bits of float64. Names are
+	// as for Extra, and no name is in both.
+	Precise map[string]Float64s
+}
+
+// Float64s is a matrix of float64, row after row.
+type Float64s struct {
+	Rows, Cols int
+	Data       []float64 // Rows·Cols values
 }
 
 // Meta describes where a model comes from and how it must be run.
@@ -30,6 +40,7 @@ type Meta struct {
 	Nodes   []int       // nodes that the loss read in training; nil means all
 	Seed    uint64      // root of the random streams of the training run
 	Version string      // of the program that wrote the file
+	Online  string      // what an online run says of itself, JSON; empty if the model is as trained
 }
 
 // Save writes m to the file at path, whole or not at all; see WriteFile.

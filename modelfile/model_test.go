@@ -23,7 +23,12 @@ func TestRoundTrip(t *testing.T) {
 			m.Meta.Nodes = []int{4, 0, 4}
 			m.Meta.Seed = math.MaxUint64
 			m.Meta.Task = "überwacht \"<&>\"\n\u2028"
+			m.Meta.Online = `{"steps":3}`
 			m.Extra = map[string]mat.Dense{"online.w": mat.NewDense(3, 5, nil).View(0, 1, 2, 3)}
+			m.Precise = map[string]Float64s{
+				"online.moment": {2, 2, []float64{1.0 / 3, 1e300, -1e-300, math.Copysign(0, -1)}},
+				"online.count":  {1, 1, []float64{1<<53 - 1}},
+			}
 			path := filepath.Join(t.TempDir(), "model.safetensors")
 			if err := Save(path, m); err != nil {
 				t.Fatal(err)
@@ -40,6 +45,9 @@ func TestRoundTrip(t *testing.T) {
 			}
 			if !sameExtra(got.Extra, m.Extra) {
 				t.Errorf("got further tensors %v, want %v", got.Extra, m.Extra)
+			}
+			if !reflect.DeepEqual(got.Precise, m.Precise) || !math.Signbit(got.Precise["online.moment"].Data[3]) {
+				t.Errorf("got float64 tensors %v, want %v", got.Precise, m.Precise)
 			}
 			if again := encoded(t, got); !bytes.Equal(again, encoded(t, m)) {
 				t.Error("what was loaded is saved as other bytes")
@@ -113,6 +121,9 @@ func TestEncodeRefuses(t *testing.T) {
 	extra := func(name string, d mat.Dense) func(*Model) {
 		return func(m *Model) { m.Extra = map[string]mat.Dense{name: d} }
 	}
+	precise := func(name string, x Float64s) func(*Model) {
+		return func(m *Model) { m.Precise = map[string]Float64s{name: x} }
+	}
 	for _, c := range []struct {
 		change func(*Model)
 		want   string
@@ -125,6 +136,13 @@ func TestEncodeRefuses(t *testing.T) {
 		{func(m *Model) { m.Meta.Task = "\xff" }, "UTF-8"},
 		{extra("online.w", mat.NewDense(1, 1, []float32{float32(math.NaN())})), "tensor online.w"},
 		{extra("online.w", mat.Dense{}), "online.w is empty"},
+		{precise("online.w", Float64s{}), "online.w is empty"},
+		{precise("online.w", Float64s{1, 2, []float64{1}}), "online.w is 1×2 with 1 numbers"},
+		{precise("online.w", Float64s{1, 1, []float64{math.Inf(1)}}), "tensor online.w, value 0: +Inf"},
+		{precise("online.whiten.left", Float64s{1, 1, []float64{1}}), "in both Extra and Precise"},
+		{precise("node.3.wide.tap.0", Float64s{1, 2, []float64{1, 2}}), "has shape [1 2], wide.tap.0 has [1 1]"},
+		{precise("wide.tap.0", Float64s{1, 1, []float64{1}}), `"wide.tap.0"`},
+		{func(m *Model) { m.Meta.Online = "\xff" }, "UTF-8"},
 		{extra("node.3.wide.tap.0", mat.NewDense(2, 1, nil)), "tensor node.3.wide.tap.0 has shape [2 1], wide.tap.0 has [1 1]"},
 		{extra("wide.tap.0", one), `"wide.tap.0"`},
 		{extra("online", one), `"online"`},

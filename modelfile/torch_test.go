@@ -128,6 +128,8 @@ func newTorchCase(t *testing.T, folder, name string, delayed bool) *torchCase {
 			"online.whiten.left": mat.NewDense(2, 3, []float32{1, 2, 3, 4, 5, 6}),
 			"node.7.x.bias":      mat.NewDense(1, 2, []float32{-1, 0.1}),
 		}
+		c.model.Precise = map[string]Float64s{"online.moment": {2, 1, []float64{1.0 / 3, 1e300}}}
+		c.model.Meta.Online = `{"mode":"distributed"}`
 	}
 	c.Model = filepath.Join(folder, strings.ReplaceAll(c.name, " ", "_")+".safetensors")
 	c.Saved = c.Model + ".saved"
@@ -231,7 +233,7 @@ func (c *torchCase) check(t *testing.T, a torchAnswer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !sameBits(back.Network.Params.Flat, c.model.Network.Params.Flat) || !sameExtra(back.Extra, c.model.Extra) {
+	if !sameBits(back.Network.Params.Flat, c.model.Network.Params.Flat) || !sameExtra(back.Extra, c.model.Extra) || !reflect.DeepEqual(back.Precise, c.model.Precise) {
 		t.Error("Python saved other numbers")
 	}
 	if !reflect.DeepEqual(back.Meta, c.model.Meta) || !reflect.DeepEqual(back.Network.Config, c.model.Network.Config) {

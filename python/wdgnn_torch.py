@@ -107,17 +107,21 @@ class WideDeep(nn.Module):
     """The wide and deep graph neural network. See the top of this file.
 
     config  the architecture, a dict as in the file's "wdgnn.config"
-    meta    a dict with shift, delayed, task, nodes (None: all), seed, version
-    extra   further tensors of the file by name, such as "online.whiten.left"
+    meta    a dict with shift, delayed, task, nodes (None: all), seed, version, and online if an online run
+            left the model: what that run says of itself, JSON
+    extra   further tensors of the file by name: "online.moment" (float64), "node.7.wide.tap.0", the taps of
+            node 7; forward runs the network's own taps at every node
     """
 
-    def __init__(self, config, *, shift="adjacency", delayed=False, task="", nodes=None, seed=0, version="", extra=None):
+    def __init__(self, config, *, shift="adjacency", delayed=False, task="", nodes=None, seed=0, version="", online="", extra=None):
         super().__init__()
         self.config = json.loads(json.dumps(config))  # a copy
         if shift not in SHIFTS:
             raise ValueError(f"no shift is called {shift!r}; try {', '.join(SHIFTS)}")
         self.meta = {"shift": shift, "delayed": bool(delayed), "task": task,
                      "nodes": list(nodes) if nodes else None, "seed": int(seed), "version": version}
+        if online:
+            self.meta["online"] = online
         self.extra = dict(extra or {})
         unknown = set(config) - {"in", "features", "wide", "deep", "outputs", "no_bias", "fixed_gains", "gains"}
         if unknown:
@@ -260,7 +264,7 @@ def load(path):
         model = WideDeep(
             config, shift=text["wdgnn.shift"], delayed=text.get("wdgnn.delayed") == "true", task=text.get("wdgnn.task", ""),
             nodes=[int(n) for n in nodes.split(",")] if nodes else None,
-            seed=int(text.get("wdgnn.seed") or 0), version=text.get("wdgnn.version", ""))
+            seed=int(text.get("wdgnn.seed") or 0), version=text.get("wdgnn.version", ""), online=text.get("wdgnn.online", ""))
         model.load_state_dict({name: tensors.pop(name) for name, _ in layout(config)})
     except DAMAGE as err:
         raise ValueError(f"{path}: {err}") from err
@@ -310,10 +314,13 @@ def save(model, path):
         "wdgnn.task": meta["task"],
         "wdgnn.version": meta["version"],
     }
+    if meta.get("online"):
+        text["wdgnn.online"] = meta["online"]
     if meta["nodes"]:
         text["wdgnn.nodes"] = ",".join(str(n) for n in meta["nodes"])
-    tensors = named_tensors(model)
-    tensors.update({name: model.extra[name] for name in sorted(model.extra)})
+    own, extra = named_tensors(model), {name: model.extra[name] for name in sorted(model.extra)}
+    precise = {name: value for name, value in extra.items() if value.dtype == torch.float64}
+    tensors = {**precise, **{name: value.to(torch.float32) for name, value in {**own, **extra}.items() if name not in precise}}
     write_safetensors(path, tensors, text)
 
 
@@ -324,7 +331,7 @@ def named_tensors(model):
 
 
 def read_safetensors(path):
-    """Returns the tensors of a safetensors file, as float32, and its metadata."""
+    """Returns the tensors of a safetensors file, as float32 (further ones may be float64), and its metadata."""
     if sys.byteorder != "little":
         raise RuntimeError("this reader needs a little-endian machine")
     dtypes = {"F32": torch.float32, "F64": torch.float64, "F16": torch.float16, "BF16": torch.bfloat16}
@@ -346,7 +353,8 @@ def read_safetensors(path):
             if begin != end or stop > len(data) or any(n < 1 for n in shape) or math.prod(shape) * width != stop - begin:
                 raise ValueError(f"tensor {name!r}: shape {shape} does not fill bytes {begin} to {stop}")
             values = torch.frombuffer(data, dtype=dtype, count=math.prod(shape), offset=begin)
-            tensors[name] = values.reshape(shape).to(torch.float32).clone()
+            keep = torch.float64 if dtype == torch.float64 and name.startswith(("online.", "node.")) else torch.float32
+            tensors[name] = values.reshape(shape).to(keep).clone()
             if not torch.isfinite(tensors[name]).all():
                 raise ValueError(f"tensor {name!r} holds values that are not finite")
             end = stop
@@ -358,17 +366,18 @@ def read_safetensors(path):
 
 
 def write_safetensors(path, tensors, text):
-    """Writes tensors as float32, in the order of the dict, with metadata; whole or not at all."""
+    """Writes tensors of float32 or float64, in the order of the dict, with metadata; whole or not at all."""
     if sys.byteorder != "little":
         raise RuntimeError("this writer needs a little-endian machine")
     header, blocks, begin = {"__metadata__": dict(sorted(text.items()))}, [], 0
     for name, value in tensors.items():
-        value = value.detach().to("cpu", torch.float32)
+        value = value.detach().to("cpu")
         if not torch.isfinite(value).all():
             raise ValueError(f"tensor {name} holds values that are not finite")
-        block = bytearray(4 * value.numel())
-        torch.frombuffer(block, dtype=torch.float32).copy_(value.reshape(-1))
-        header[name] = {"dtype": "F32", "shape": list(value.shape), "data_offsets": [begin, begin + len(block)]}
+        block = bytearray(value.element_size() * value.numel())
+        torch.frombuffer(block, dtype=value.dtype).copy_(value.reshape(-1))
+        dtype = {torch.float32: "F32", torch.float64: "F64"}[value.dtype]
+        header[name] = {"dtype": dtype, "shape": list(value.shape), "data_offsets": [begin, begin + len(block)]}
         blocks.append(block)
         begin += len(block)
     head = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode("utf-8")

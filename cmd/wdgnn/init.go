@@ -38,7 +38,8 @@ func (c *InitCommand) command() *cobra.Command {
 		Short: "Write a configuration, and data to begin with",
 		Long: `Makes a folder with a commented config.yaml. For your own data (classify,
 regress) it adds a small example set that trains in seconds: a graph of 50 nodes
-(graph.csv), signals and targets (.npy). Put your files in their place.`,
+(graph.csv), signals and targets (.npy), and a stream to keep learning from
+(stream_….csv, .npy). Put your files in their place.`,
 		Example: `  wdgnn init first && wdgnn train first/config.yaml
   wdgnn init --task regress values
   wdgnn init --task sourceloc paper`,
@@ -107,14 +108,16 @@ func (c *InitCommand) files() ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
+	array := func(name string, shape []int, values []float32) file {
+		return file{filepath.Join(c.dir, name), func(path string) error { return modelfile.SaveArray(path, shape, values) }}
+	}
 	return append(files,
 		file{filepath.Join(c.dir, "graph.csv"), content([]byte(set.Graph))},
-		file{filepath.Join(c.dir, "signals.npy"), func(path string) error {
-			return modelfile.SaveArray(path, set.SignalsShape, set.Signals)
-		}},
-		file{filepath.Join(c.dir, "targets.npy"), func(path string) error {
-			return modelfile.SaveArray(path, set.TargetsShape, set.Targets)
-		}},
+		array("signals.npy", set.SignalsShape, set.Signals),
+		array("targets.npy", set.TargetsShape, set.Targets),
+		file{filepath.Join(c.dir, "stream_graph.csv"), content([]byte(set.StreamGraph))},
+		array("stream_signals.npy", set.StreamSignalsShape, set.StreamSignals),
+		array("stream_targets.npy", set.StreamTargetsShape, set.StreamTargets),
 	), nil
 }
 

@@ -40,7 +40,10 @@ func (c *InspectCommand) Run() error {
 	if err != nil {
 		return during("inspect", err)
 	}
-	in := experiment.Inspect(m)
+	in, err := experiment.Inspect(m)
+	if err != nil {
+		return helpful{during("inspect", err), "the model that wdgnn train wrote, if you have it"}
+	}
 	if c.json {
 		return writeJSON(c.Stdout, in)
 	}
@@ -77,10 +80,43 @@ func (c *InspectCommand) print(in *experiment.Inspection) error {
 		nodes = strings.Trim(fmt.Sprint(in.Meta.Nodes), "[]")
 	}
 	w.printf("read       %s\n", nodes)
-	w.printf("seed       %d\nversion    %s\n\n", in.Meta.Seed, in.Meta.Version)
+	w.printf("seed       %d\nversion    %s\n", in.Meta.Seed, in.Meta.Version)
+	printOnline(w, in)
+	w.printf("\n")
 	w.printf("%-20s %9s %9s %10s %10s\n", "tensor", "shape", "numbers", "norm", "largest")
+	left := 0
 	for _, t := range append(in.Tensors, in.Extra...) {
+		if strings.HasPrefix(t.Name, "node.") {
+			left++
+			if left > mostNodeTensors {
+				continue
+			}
+		}
 		w.printf("%-20s %9s %9d %10.4g %10.4g\n", t.Name, fmt.Sprintf("%d×%d", t.Shape[0], t.Shape[1]), t.Count, t.Norm, t.Largest)
 	}
+	if left > mostNodeTensors {
+		w.printf("… and %d more tensors of nodes; --json lists them\n", left-mostNodeTensors)
+	}
 	return w.err
+}
+
+// mostNodeTensors is how many tensors of single nodes are listed.
+const mostNodeTensors = 10
+
+// printOnline says what online learning left, or needs.
+func printOnline(w *lines, in *experiment.Inspection) {
+	if a := in.Online; a != nil {
+		w.printf("online     %s, %s\n", a.Mode, describeRule(a.Preset, &a.Rule, a.Mode))
+		w.printf("learned    %d steps on %d nodes; moved %.4g from the trained taps, disagreement %.4g\n", a.Steps, a.Nodes, a.Moved, a.Disagreement)
+		if a.Diverged {
+			w.printf("           it diverged at step %d of its stream; these are the parameters before that\n", a.At)
+		} else if a.At < a.Length {
+			w.printf("           it stopped at step %d of %d of its stream\n", a.At, a.Length)
+		}
+	} else if in.Architecture.Wide != nil && !in.Moment {
+		w.printf("online     without whitening only: the file holds no second moment of the inputs\n")
+	}
+	if in.NodeTaps > 0 {
+		w.printf("taps       of their own at %d nodes\n", in.NodeTaps)
+	}
 }

@@ -32,6 +32,7 @@ func TestUsage(t *testing.T) {
 		{"demo --subgraphs 0", exitUsage, "want at least 1"},
 		{"init -h", exitOK, "wdgnn init first && wdgnn train first/config.yaml"},
 		{"train -h", exitOK, "--resume"},
+		{"online -h", exitOK, "wdgnn online --resume first/online"},
 		{"predict -h", exitOK, "--nodes trained"},
 		{"eval -h", exitOK, "--on valid"},
 		{"inspect -h", exitOK, "jq .gains"},

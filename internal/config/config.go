@@ -11,7 +11,8 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 )
 
-// Config is one run of `wdgnn train`. It names either data or a scenario.
+// Config is one run of `wdgnn train`, which names either data or a scenario,
+// and of `wdgnn online`. For the second alone, `online` is enough.
 type Config struct {
 	// The root of every random stream: starting values, the order of samples,
 	// the split, lost links. One seed gives one result.
@@ -39,6 +40,9 @@ type Config struct {
 
 	// How to train.
 	Train Train `yaml:"train"`
+
+	// A stream to keep learning from, once a model is trained.
+	Online *Online `yaml:"online,omitempty"`
 
 	dir string // where relative paths begin
 }
@@ -319,12 +323,12 @@ func (c *Config) Abs(p Path) string {
 	return filepath.Join(c.dir, filepath.FromSlash(string(p)))
 }
 
-// Fingerprint identifies what a run computes, given its data. Threads, the
+// Fingerprint identifies what a training run computes, given its data. Threads, the
 // number of epochs and all paths are left out: a run may be continued with
 // others.
 func (c *Config) Fingerprint() string {
 	same := *c
-	same.Threads, same.Out, same.Train.Epochs = 0, "", 0
+	same.Threads, same.Out, same.Train.Epochs, same.Online = 0, "", 0, nil
 	if c.Data != nil {
 		d := *c.Data
 		d.Graph, d.Signals, d.Targets, d.Mask = "", "", "", ""

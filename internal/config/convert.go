@@ -9,8 +9,16 @@ import (
 
 // Criterion returns the loss of a regression; false if there is none of that
 // name.
-func (d *Data) Criterion() (train.Criterion, bool) {
-	switch d.Loss {
+func (d *Data) Criterion() (train.Criterion, bool) { return criterion(d.Loss) }
+
+// StreamCriterion is Criterion for the stream of the online section.
+func (c *Config) StreamCriterion() train.Criterion {
+	k, _ := criterion(c.StreamLoss())
+	return k
+}
+
+func criterion(name string) (train.Criterion, bool) {
+	switch name {
 	case "", "mse":
 		return train.MSE, true
 	case "smooth-l1":

@@ -66,7 +66,7 @@ func reference(t *testing.T) []byte {
 
 <!-- Written by "go generate ./internal/config" from the types of that package; change their comments. -->
 
-` + "`wdgnn train CONFIG.yaml`" + ` reads this. ` + "`wdgnn init DIR`" + ` writes one to start from. Relative paths begin at the folder of the
+` + "`wdgnn train CONFIG.yaml`" + ` and ` + "`wdgnn online MODEL CONFIG.yaml`" + ` read this. ` + "`wdgnn init DIR`" + ` writes one to start from. Relative paths begin at the folder of the
 file. A key that is not listed here is an error.
 `)
 	eachSection(reflect.TypeFor[Config](), "", func(path string, typ reflect.Type) {
@@ -158,12 +158,16 @@ func defaultOf(v reflect.Value, f reflect.StructField) string {
 // fieldComments returns the comments of types and fields, on one line each, by
 // "Type" and "Type.Field".
 func fieldComments(t *testing.T) map[string]string {
-	file, err := parser.ParseFile(token.NewFileSet(), "config.go", nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
 	docs := map[string]string{}
-	for _, d := range file.Decls {
+	var decls []ast.Decl
+	for _, name := range []string{"config.go", "online.go"} {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decls = append(decls, file.Decls...)
+	}
+	for _, d := range decls {
 		decl, ok := d.(*ast.GenDecl)
 		if !ok || decl.Tok != token.TYPE {
 			continue

@@ -10,9 +10,16 @@ import (
 )
 
 // Relocate returns the configuration at path as it must read in the folder
-// dir: relative paths of its files lead to the same files, and out is the
-// folder itself. Comments are kept.
-func Relocate(path, dir string) ([]byte, error) {
+// dir of a training run: relative paths of its files lead to the same files,
+// and out is the folder itself. Comments are kept.
+func Relocate(path, dir string) ([]byte, error) { return relocate(path, dir, "") }
+
+// RelocateOnline is Relocate for the folder of an online run, which is the out
+// of the online section.
+func RelocateOnline(path, dir string) ([]byte, error) { return relocate(path, dir, "online") }
+
+// relocate sets the out of the given section, "" for the top level.
+func relocate(path, dir, section string) ([]byte, error) {
 	text, err := load(path)
 	if err != nil {
 		return nil, fmt.Errorf("copy configuration: %w", err)
@@ -30,7 +37,7 @@ func Relocate(path, dir string) ([]byte, error) {
 	if err := movePaths(reflect.TypeFor[Config](), root, move); err != nil {
 		return nil, fmt.Errorf("copy configuration: %w", err)
 	}
-	setOut(root)
+	setOut(find(root, section))
 	var out bytes.Buffer
 	enc := yaml.NewEncoder(&out)
 	enc.SetIndent(2)
@@ -89,6 +96,16 @@ func movePaths(t reflect.Type, n *yaml.Node, move func(string) (string, error)) 
 		}
 	}
 	return nil
+}
+
+// find returns the section of that name, or root itself.
+func find(root *yaml.Node, section string) *yaml.Node {
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if root.Content[i].Value == section && root.Content[i+1].Kind == yaml.MappingNode {
+			return root.Content[i+1]
+		}
+	}
+	return root
 }
 
 // setOut makes "." the output folder.

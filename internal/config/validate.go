@@ -38,6 +38,12 @@ func (c *Config) Validate() error {
 	k := &checker{}
 	k.check(c.Out != "", "out is empty, want a folder")
 	k.check(c.Threads >= -1 && c.Threads <= MostThreads, "threads is %d, want -1 for all processors, or up to %d", c.Threads, MostThreads)
+	if c.Online != nil {
+		k.online(c)
+	}
+	if !c.Trains() {
+		return errors.Join(k.errs...)
+	}
 	switch {
 	case c.Data == nil && c.Scenario == "":
 		k.complain("neither data nor scenario: say what to train on")
@@ -94,18 +100,23 @@ func (k *checker) data(d *Data) {
 	}
 	k.check(d.Nodes >= 0 && d.Nodes <= math.MaxInt32, "data.nodes is %d, want 0 or more", d.Nodes)
 	k.task(d)
-	seen := map[int]bool{}
-	for _, i := range d.Read {
-		k.check(i >= 0, "data.read names node %d; nodes count from 0", i)
-		k.check(!seen[i], "data.read names node %d twice", i)
-		seen[i] = true
-	}
+	k.read("data.read", d.Read)
 	k.check(d.Read == nil || len(d.Read) > 0, "data.read is empty; leave it out to read all nodes")
 	s := d.Split
 	k.check(s.Valid >= 0 && s.Test >= 0 && s.Valid+s.Test < 1,
 		"data.split sets %v and %v of the samples aside, want shares that leave some to train on", s.Valid, s.Test)
 	k.files("data.valid", d.Valid)
 	k.files("data.test", d.Test)
+}
+
+// read checks a list of nodes.
+func (k *checker) read(key string, nodes []int) {
+	seen := map[int]bool{}
+	for _, i := range nodes {
+		k.check(i >= 0, "%s names node %d; nodes count from 0", key, i)
+		k.check(!seen[i], "%s names node %d twice", key, i)
+		seen[i] = true
+	}
 }
 
 func (k *checker) task(d *Data) {

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/wdgnn/wdgnn/gnn"
@@ -46,6 +47,9 @@ type Part struct {
 
 // LoadDataset reads the files, or draws the scenario, of a configuration.
 func LoadDataset(c *config.Config) (*Dataset, error) {
+	if !c.Trains() {
+		return nil, errors.New("neither data nor scenario: say what to train on")
+	}
 	if c.Data != nil {
 		return loadFiles(c)
 	}
@@ -79,7 +83,8 @@ func drawSourceloc(c *config.Config) (*Dataset, error) {
 // bound is a part made ready for a model.
 type bound struct {
 	data    train.Data
-	classes *train.Classes // nil unless the task is to classify
+	classes *train.Classes                   // nil unless the task is to classify
+	correct func(p *train.Pass, y mat.Dense) // changes outputs before they are counted; nil means none
 }
 
 // bind shifts the signals of a part for m. Links are missing with probability

@@ -19,11 +19,7 @@ func (d *Dataset) Digest() string {
 	if s == nil {
 		s = d.graph.Adjacency()
 	}
-	putInts(h, s.Col)
-	putFloats(h, s.Val)
-	for _, p := range s.RowPtr {
-		putInts(h, []int32{int32(p)})
-	}
+	putCSR(h, s)
 	for _, p := range []*Part{d.Train, d.Valid} {
 		for _, m := range []mat.Dense{p.signals, p.values} {
 			for i := range m.Rows {
@@ -31,16 +27,28 @@ func (d *Dataset) Digest() string {
 			}
 		}
 		putInts(h, p.labels)
-		for _, known := range p.mask {
-			bit := byte(0)
-			if known {
-				bit = 1
-			}
-			h.WriteByte(bit)
-		}
+		putBools(h, p.mask)
 	}
 	h.Flush()
 	return hex.EncodeToString(sum.Sum(nil)[:8])
+}
+
+func putCSR(h *bufio.Writer, s *mat.CSR) {
+	putInts(h, s.Col)
+	putFloats(h, s.Val)
+	for _, p := range s.RowPtr {
+		putInts(h, []int32{int32(p)})
+	}
+}
+
+func putBools(h *bufio.Writer, values []bool) {
+	for _, v := range values {
+		bit := byte(0)
+		if v {
+			bit = 1
+		}
+		h.WriteByte(bit)
+	}
 }
 
 func putInts(h *bufio.Writer, values []int32) {

@@ -5,12 +5,14 @@ import (
 	"fmt"
 
 	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/train"
 )
 
 // Evaluate scores a model on the part of a configuration's data that is called
-// train, valid or test.
+// train, valid or test. Nodes that have taps of their own use them.
 func Evaluate(ctx context.Context, m *modelfile.Model, c *config.Config, part string) (*Score, error) {
 	d, err := LoadDataset(c)
 	if err != nil {
@@ -27,13 +29,56 @@ func Evaluate(ctx context.Context, m *modelfile.Model, c *config.Config, part st
 	case m.Meta.Delayed != d.Delayed():
 		return nil, delayMismatch(m.Meta.Delayed)
 	}
+	own, err := nodeTapsOf(m)
+	if err == nil {
+		err = own.fits(d.Nodes)
+	}
+	if err != nil {
+		return nil, err
+	}
 	b, err := d.bind(m.Network, p, 0)
 	if err != nil {
 		return nil, err
 	}
+	if own != nil {
+		b.data = &corrected{b.data, d, own}
+		b.correct = func(pass *train.Pass, y mat.Dense) { d.correct(own, pass, y) }
+	}
 	engine := mat.NewEngine(c.Threads)
 	defer engine.Close()
 	return score(ctx, m.Network, b, engine, c)
+}
+
+// corrected is data whose losses judge the outputs of nodes with taps of their
+// own.
+type corrected struct {
+	train.Data
+	set *Dataset
+	own *nodeTaps
+}
+
+// Fill implements [train.Data].
+func (c *corrected) Fill(p *train.Pass, samples []int, k, passes int, draw train.Draw) error {
+	err := c.Data.Fill(p, samples, k, passes, draw)
+	p.Loss = &correctedLoss{c, p, p.Loss}
+	return err
+}
+
+// correctedLoss is the loss of one pass over such data.
+type correctedLoss struct {
+	data *corrected
+	pass *train.Pass
+	loss loss.Loss
+}
+
+// Eval implements [loss.Loss], without a gradient.
+func (l *correctedLoss) Eval(dy, y mat.Dense) float64 {
+	if !dy.Empty() {
+		panic("experiment: Eval: there is no gradient of corrected outputs")
+	}
+	own := y.Clone()
+	l.data.set.correct(l.data.own, l.pass, own)
+	return l.loss.Eval(dy, own)
 }
 
 func delayMismatch(delayed bool) error {

@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/wdgnn/wdgnn/graph"
@@ -25,6 +26,14 @@ type ExampleSet struct {
 	Targets      []float32
 	TargetsShape []int
 	Read         []int
+
+	// A stream to meet afterwards: at step 100 of 400 the network loses a
+	// tenth of its links, and what spreads does so over those that are left.
+	StreamGraph        string // with a time column
+	StreamSignals      []float32
+	StreamSignalsShape []int
+	StreamTargets      []float32
+	StreamTargetsShape []int
 }
 
 const (
@@ -33,6 +42,10 @@ const (
 	exampleNodes       = exampleCommunities * exampleMembers
 	exampleSamples     = 600
 	exampleSeed        = 1
+
+	exampleSteps  = 400 // of the stream
+	exampleLoss   = 100 // the step at which links are lost
+	exampleOutage = 0.1
 )
 
 // NewExampleSet draws the set for a task.
@@ -48,7 +61,7 @@ func NewExampleSet(task config.Task) (*ExampleSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := &ExampleSet{Graph: edgeList(g), SignalsShape: []int{exampleSamples, exampleNodes, 1}}
+	set := &ExampleSet{Graph: "src,dst\n" + edgeList(g, ""), SignalsShape: []int{exampleSamples, exampleNodes, 1}}
 	rng = random.Stream(exampleSeed, "example "+string(task))
 	world := spread{g}
 	switch task {
@@ -68,7 +81,33 @@ func NewExampleSet(task config.Task) (*ExampleSet, error) {
 	default:
 		return nil, fmt.Errorf("no example for task %q", task)
 	}
-	return set, nil
+	return set, set.stream(g, task)
+}
+
+// stream adds the stream to a set whose network is g.
+func (s *ExampleSet) stream(g *graph.Graph, task config.Task) error {
+	rest, err := graph.NewOutage(g, random.Stream(exampleSeed, "example outage")).At(exampleOutage)
+	if err != nil {
+		return err
+	}
+	s.StreamGraph = "src,dst,time\n" + edgeList(g, ",0") + edgeList(rest, fmt.Sprintf(",%d", exampleLoss))
+	rng := random.Stream(exampleSeed, "example stream "+string(task))
+	drawn := new(ExampleSet)
+	for t := range exampleSteps {
+		world := spread{g}
+		if t >= exampleLoss {
+			world = spread{rest}
+		}
+		if task == config.Classify {
+			drawn.pulse(world, rng)
+		} else {
+			drawn.field(world, rng)
+		}
+	}
+	s.StreamSignals, s.StreamTargets = drawn.Signals, drawn.Targets
+	s.StreamSignalsShape, s.StreamTargetsShape = slices.Clone(s.SignalsShape), slices.Clone(s.TargetsShape)
+	s.StreamSignalsShape[0], s.StreamTargetsShape[0] = exampleSteps, exampleSteps
+	return nil
 }
 
 // pulse adds a sample of the classification.
@@ -123,14 +162,14 @@ func rounded(v float64) float32 {
 	return float32(float64(int64(float64(v*1e4)+0.5)) / 1e4)
 }
 
-// edgeList writes the edges of an undirected graph without weights.
-func edgeList(g *graph.Graph) string {
+// edgeList writes the edges of an undirected graph without weights, and what
+// ends a line.
+func edgeList(g *graph.Graph, end string) string {
 	var b strings.Builder
-	b.WriteString("src,dst\n")
 	for i := range g.Nodes() {
 		for _, j := range g.Neighbors(i) {
 			if int(j) > i {
-				fmt.Fprintf(&b, "%d,%d\n", i, j)
+				fmt.Fprintf(&b, "%d,%d%s\n", i, j, end)
 			}
 		}
 	}

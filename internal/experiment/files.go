@@ -27,7 +27,7 @@ func loadFiles(c *config.Config) (*Dataset, error) {
 			return nil, fmt.Errorf("data.read names node %d of a graph of %d nodes, which count from 0", i, set.Nodes)
 		}
 	}
-	l := &loader{c: c, set: set}
+	l := &loader{c: c, set: set, classes: d.Classes}
 	whole, err := l.targets(first, config.Files{Targets: d.Targets, Mask: d.Mask})
 	if err != nil {
 		return nil, err

@@ -21,6 +21,10 @@ type Inspection struct {
 	Gains        []float32  `json:"gains,omitempty"` // wide, deep, bias
 	Tensors      []Tensor   `json:"tensors"`
 	Extra        []Tensor   `json:"extra,omitempty"`
+
+	Online   *Adaptation `json:"online,omitempty"`    // of the online run that left the model
+	NodeTaps int         `json:"node_taps,omitempty"` // nodes that have taps of their own
+	Moment   bool        `json:"moment"`              // whether whitened online learning is possible
 }
 
 // MetaText is modelfile.Meta for reading.
@@ -43,7 +47,7 @@ type Tensor struct {
 }
 
 // Inspect describes m.
-func Inspect(m *modelfile.Model) *Inspection {
+func Inspect(m *modelfile.Model) (*Inspection, error) {
 	p := &m.Network.Params
 	in := &Inspection{
 		Architecture: m.Network.Config, Outputs: m.Network.Outputs(), Parameters: len(p.Flat), Gains: p.Gain,
@@ -70,11 +74,32 @@ func Inspect(m *modelfile.Model) *Inspection {
 		}
 		in.Extra = append(in.Extra, tensor(name, x.Rows, x.Cols, values))
 	}
+	for name := range m.Precise {
+		x := m.Precise[name]
+		in.Extra = append(in.Extra, tensor(name, x.Rows, x.Cols, x.Data))
+	}
 	slices.SortFunc(in.Extra, func(a, b Tensor) int { return strings.Compare(a.Name, b.Name) })
-	return in
+	return in, in.online(m)
 }
 
-func tensor(name string, rows, cols int, values []float32) Tensor {
+// online describes what online learning left, or needs.
+func (in *Inspection) online(m *modelfile.Model) error {
+	moment, err := MomentOf(m)
+	if err != nil {
+		return err
+	}
+	in.Moment = moment != nil
+	if in.Online, err = AdaptationOf(m); err != nil {
+		return err
+	}
+	own, err := nodeTapsOf(m)
+	if own != nil {
+		in.NodeTaps = len(own.delta)
+	}
+	return err
+}
+
+func tensor[T float32 | float64](name string, rows, cols int, values []T) Tensor {
 	t := Tensor{Name: name, Shape: [2]int{rows, cols}, Count: len(values)}
 	sum := 0.0
 	for _, v := range values {

@@ -19,7 +19,7 @@ type Prediction struct {
 const blockValues = 1 << 26
 
 // Predict runs a model on observed signals and returns its outputs at the
-// given nodes; nil means all.
+// given nodes; nil means all. Nodes that have taps of their own use them.
 func Predict(ctx context.Context, m *modelfile.Model, o *Observed, nodes []int, threads int) (*Prediction, error) {
 	d := *o.dataset
 	if m.Meta.Delayed != d.Delayed() {
@@ -32,6 +32,13 @@ func Predict(ctx context.Context, m *modelfile.Model, o *Observed, nodes []int, 
 		if i < 0 || i >= d.Nodes {
 			return nil, fmt.Errorf("no node %d in a graph of %d nodes, which count from 0", i, d.Nodes)
 		}
+	}
+	own, err := nodeTapsOf(m)
+	if err == nil {
+		err = own.fits(d.Nodes)
+	}
+	if err != nil {
+		return nil, err
 	}
 	d.Read = nodes
 	read, steps := d.Nodes, max(d.Steps, 1)
@@ -61,6 +68,7 @@ func Predict(ctx context.Context, m *modelfile.Model, o *Observed, nodes []int, 
 		}
 		place := d.outputRow(from)
 		err = ev.Each(ctx, m.Network, data, 0, func(pass *train.Pass, y mat.Dense) {
+			d.correct(own, pass, y)
 			for r, row := range pass.Rows {
 				if at := place(row); at >= 0 {
 					copy(p.Values[at*cols:(at+1)*cols], y.Row(r))
@@ -72,6 +80,28 @@ func Predict(ctx context.Context, m *modelfile.Model, o *Observed, nodes []int, 
 		}
 	}
 	return p, nil
+}
+
+// correct changes outputs of a pass to those of nodes with taps of their own.
+func (d *Dataset) correct(own *nodeTaps, pass *train.Pass, y mat.Dense) {
+	if own == nil {
+		return
+	}
+	z := pass.Input.Shifted
+	if pass.Input.Read != nil {
+		z = pass.Input.ReadShifted
+	}
+	for r, row := range pass.Rows {
+		own.correct(y.Row(r), z.Row(r), d.nodeOf(row))
+	}
+}
+
+// nodeOf returns the node that a target row belongs to.
+func (d *Dataset) nodeOf(row int) int {
+	if d.Delayed() || d.Read == nil {
+		return row % d.Nodes
+	}
+	return d.Read[row%len(d.Read)]
 }
 
 // outputRow returns the map from a target row of a block that begins at sample

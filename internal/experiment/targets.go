@@ -14,6 +14,8 @@ import (
 type loader struct {
 	c       *config.Config
 	set     *Dataset
+	classes int   // that labels must be among; 0 means any
+	gaps    bool  // a value that is NaN is not known
 	largest int32 // label so far
 }
 
@@ -154,7 +156,7 @@ func (l *loader) labels(a *modelfile.Array, path string, lay *layout) ([]int32, 
 	if err != nil {
 		return nil, err
 	}
-	classes := l.c.Data.Classes
+	classes := l.classes
 	if classes == 0 {
 		classes = mostClasses
 	}
@@ -180,6 +182,8 @@ func (l *loader) labels(a *modelfile.Array, path string, lay *layout) ([]int32, 
 	return labels, nil
 }
 
+func isNaN(v float32) bool { return v != v }
+
 // mask reads which rows of the targets are known.
 func (l *loader) mask(o *Observed, path string, targets *layout) ([]int32, error) {
 	a, err := modelfile.LoadArray(path)
@@ -198,12 +202,16 @@ func (l *loader) mask(o *Observed, path string, targets *layout) ([]int32, error
 
 // values takes the targets of a regression. Known is empty if all are.
 func (l *loader) values(p *Part, a *modelfile.Array, path string, known []int32, lay *layout) error {
-	file, err := a.Float32s()
+	read := a.Float32s
+	if l.gaps {
+		read = a.Float32sOrNaN
+	}
+	file, err := read()
 	if err != nil {
 		return err
 	}
 	if l.set.Outputs != 0 && l.set.Outputs != lay.cols {
-		return fmt.Errorf("%s: %d values per node, those to train on have %d", path, lay.cols, l.set.Outputs)
+		return fmt.Errorf("%s: %d values per node, want %d", path, lay.cols, l.set.Outputs)
 	}
 	l.set.Outputs = lay.cols
 	rows := lay.steps * len(lay.source)
@@ -211,8 +219,11 @@ func (l *loader) values(p *Part, a *modelfile.Array, path string, known []int32,
 	for step := range lay.steps {
 		for r := range lay.source {
 			at, row := lay.at(step, r), step*len(lay.source)+r
-			if at >= 0 && (len(known) == 0 || known[at] != 0) {
-				copy(p.values.Row(row), file[at*lay.cols:(at+1)*lay.cols])
+			if at < 0 || len(known) > 0 && known[at] == 0 {
+				continue
+			}
+			if values := file[at*lay.cols : (at+1)*lay.cols]; !slices.ContainsFunc(values, isNaN) {
+				copy(p.values.Row(row), values)
 				p.mask[row] = true
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/train"
 )
 
@@ -20,6 +21,7 @@ type Training struct {
 
 	engine             *mat.Engine
 	train, valid, test bound
+	moment             *rule.Moment // of the training signals; see Dataset.Moment
 }
 
 // Score is how well a model does on a number of samples.
@@ -99,6 +101,10 @@ func NewTraining(c *config.Config) (*Training, error) {
 		}
 	}
 	t.engine = mat.NewEngine(c.Threads)
+	if t.moment, err = data.Moment(t.Model, t.engine); err != nil {
+		t.Close()
+		return nil, err
+	}
 	return t, nil
 }
 
@@ -153,9 +159,11 @@ func (t *Training) Report(ctx context.Context, r train.Result, version string) (
 // File returns the model as it is saved.
 func (t *Training) File(version string) *modelfile.Model {
 	d := t.Data
-	return &modelfile.Model{Network: t.Model, Meta: modelfile.Meta{
+	file := &modelfile.Model{Network: t.Model, Meta: modelfile.Meta{
 		Shift: d.Shift, Delayed: d.Delayed(), Task: string(d.Task), Nodes: d.Read, Seed: t.Config.Seed, Version: version,
 	}}
+	PutMoment(file, t.moment)
+	return file
 }
 
 func score(ctx context.Context, m *gnn.WideDeep, b bound, e *mat.Engine, c *config.Config) (*Score, error) {
@@ -165,12 +173,21 @@ func score(ctx context.Context, m *gnn.WideDeep, b bound, e *mat.Engine, c *conf
 	if s.Loss, err = ev.Loss(ctx, m, b.data, c.Seed); err != nil {
 		return nil, err
 	}
-	if b.classes != nil {
-		accuracy, err := ev.Accuracy(ctx, m, b.data, b.classes, c.Seed)
-		if err != nil {
-			return nil, err
-		}
-		s.Accuracy = &accuracy
+	if b.classes == nil {
+		return s, nil
 	}
+	correct, labelled := 0, 0
+	err = ev.Each(ctx, m, b.data, c.Seed, func(p *train.Pass, y mat.Dense) {
+		if b.correct != nil {
+			b.correct(p, y)
+		}
+		right, asked := b.classes.Correct(y, p.Rows)
+		correct, labelled = correct+right, labelled+asked
+	})
+	if err != nil {
+		return nil, err
+	}
+	accuracy := float64(correct) / float64(max(labelled, 1))
+	s.Accuracy = &accuracy
 	return s, nil
 }

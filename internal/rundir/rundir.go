@@ -1,10 +1,12 @@
-// Package rundir knows what a training run leaves on disk:
+// Package rundir knows what a run leaves on disk:
 //
-//	config.yaml         the configuration, with paths as seen from here
-//	metrics.jsonl       one line per epoch
-//	checkpoint.json     where to resume
-//	model.safetensors   the best parameters so far
-//	result.json         what came out; written last, so its presence means that the run has ended
+//	config.yaml          the configuration, with paths as seen from here
+//	metrics.jsonl        one line per epoch, or per step of an online run
+//	checkpoint.json      where to resume training
+//	model.safetensors    the best parameters so far
+//	adapted.safetensors  of an online run: the model so far, and where to resume
+//	predictions.npy      of an online run: the outputs so far
+//	result.json          what came out; written last, so its presence means that the run has ended
 //
 // Files other than metrics.jsonl are replaced whole or not at all.
 package rundir
@@ -19,21 +21,28 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/wdgnn/wdgnn/modelfile"
 )
 
 // Names of the files.
 const (
-	ConfigName     = "config.yaml"
-	MetricsName    = "metrics.jsonl"
-	CheckpointName = "checkpoint.json"
-	ModelName      = "model.safetensors"
-	ResultName     = "result.json"
+	ConfigName      = "config.yaml"
+	MetricsName     = "metrics.jsonl"
+	CheckpointName  = "checkpoint.json"
+	ModelName       = "model.safetensors"
+	AdaptedName     = "adapted.safetensors"
+	PredictionsName = "predictions.npy"
+	ResultName      = "result.json"
 )
 
 // ErrInUse is what Create returns for a folder that holds a run.
 var ErrInUse = errors.New("holds a run already")
+
+// ErrTraining is what CreateOnline returns for a folder that holds a training
+// run.
+var ErrTraining = errors.New("holds a run of another kind")
 
 // Dir is the folder of one run. It is not safe for concurrent use.
 type Dir struct {
@@ -44,11 +53,27 @@ type Dir struct {
 // Create prepares a folder for a new run. A folder that holds one is an error,
 // unless replace is set: then the old run's files are removed.
 func Create(path string, replace bool) (*Dir, error) {
+	return create(path, replace, ModelName, CheckpointName)
+}
+
+// CreateOnline is Create for an online run. A training run in the folder is an
+// error even if replace is set.
+func CreateOnline(path string, replace bool) (*Dir, error) {
+	for _, name := range []string{ModelName, CheckpointName} {
+		if _, err := os.Stat(filepath.Join(path, name)); err == nil {
+			return nil, fmt.Errorf("run folder %s: %w, a training run (%s)", path, ErrTraining, name)
+		}
+	}
+	return create(path, replace, AdaptedName, PredictionsName)
+}
+
+// create prepares a folder for a run that leaves the given files.
+func create(path string, replace bool, files ...string) (*Dir, error) {
 	d := &Dir{path: path}
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return nil, fmt.Errorf("run folder: %w", err)
 	}
-	for _, name := range []string{ResultName, ModelName, CheckpointName, MetricsName} { // the claim of completion first
+	for _, name := range slices.Concat([]string{ResultName}, files, []string{MetricsName}) { // the claim of completion first
 		switch _, err := os.Stat(d.Path(name)); {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
@@ -66,9 +91,16 @@ func Create(path string, replace bool) (*Dir, error) {
 
 // Open continues with the folder of an earlier run. It is an error if there is
 // no checkpoint.
-func Open(path string) (*Dir, error) {
+func Open(path string) (*Dir, error) { return reopen(path, CheckpointName) }
+
+// OpenOnline continues with the folder of an earlier online run. It is an error
+// if there is no adapted model.
+func OpenOnline(path string) (*Dir, error) { return reopen(path, AdaptedName) }
+
+// reopen continues with a folder that holds the file of the given name.
+func reopen(path, needed string) (*Dir, error) {
 	d := &Dir{path: path}
-	if _, err := os.Stat(d.Path(CheckpointName)); err != nil {
+	if _, err := os.Stat(d.Path(needed)); err != nil {
 		return nil, fmt.Errorf("resume: %w", err)
 	}
 	return d, d.openMetrics()

@@ -112,3 +112,43 @@ func TestReadJSON(t *testing.T) {
 		t.Errorf("got %v, want an error that names the file", err)
 	}
 }
+
+// An online run has files of its own, and leaves those of training alone.
+func TestOnline(t *testing.T) {
+	path := t.TempDir()
+	d, err := CreateOnline(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if _, err := OpenOnline(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v, want that there is no adapted model", err)
+	}
+	for _, name := range []string{AdaptedName, PredictionsName} {
+		if err := d.Write(name, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := CreateOnline(path, false); !errors.Is(err, ErrInUse) {
+		t.Errorf("got %v, want %v", err, ErrInUse)
+	}
+	again, err := OpenOnline(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Close()
+	replaced, err := CreateOnline(path, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer replaced.Close()
+	if _, err := os.Stat(d.Path(AdaptedName)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v, want that the old model is gone", err)
+	}
+	if err := d.Write(ModelName, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := CreateOnline(path, true); !errors.Is(err, ErrTraining) {
+		t.Errorf("got %v, want %v", err, ErrTraining)
+	}
+}

@@ -1,0 +1,323 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/rundir"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/online"
+)
+
+// OnlineCommand lets a trained model keep learning from a stream.
+type OnlineCommand struct {
+	Stdout, Stderr io.Writer
+
+	model, config string // paths
+	out           string // folder; empty means that of the configuration
+	resume        string // folder of a run to continue
+	force         bool
+	fresh         bool
+	quiet         bool
+	json          bool
+}
+
+func (c *OnlineCommand) command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "online MODEL CONFIG.yaml",
+		Short: "Keep learning from a stream, node by node",
+		Long: `Plays a stream to a trained model, step by step: the nodes predict, hear what
+the answer should have been, and move the taps of the wide part, each its own
+with its neighbours' help (distributed) or all together (centralized). The model
+as trained runs beside it, frozen, for comparison.
+
+The stream is the section online of a configuration:
+
+  online:
+    stream: {signals: s.npy, targets: y.npy, graph: g.csv}   # T×N×F; T, T×N; src,dst[,weight][,time]
+    mode: distributed         # or centralized
+    preset: personal          # or personal-single, or literal, the paper's words
+
+With a time column in the graph, links change as the stream goes on. Where no
+target is known (-1, NaN) the nodes predict and do not learn.
+
+It leaves in the folder that online.out or --out names:
+
+  adapted.safetensors   the model so far, with the taps of every node
+  predictions.npy       outputs of the nodes read, T×R×C
+  metrics.jsonl         one line per step
+  result.json           scores, with online learning and without
+  config.yaml           the configuration, with paths as seen from there
+
+predict, eval, inspect and online itself take the adapted model; online goes on
+from where it is. Ctrl-C stops between two steps and keeps what was done.
+doc/config.md lists every key.`,
+		Example: `  wdgnn init first && wdgnn train first/config.yaml
+  wdgnn online first/run/model.safetensors first/config.yaml
+  wdgnn online --resume first/online                             after Ctrl-C
+  wdgnn online first/online/adapted.safetensors tomorrow.yaml    the next stream
+  wdgnn online first/run/model.safetensors first/config.yaml --out again --json | jq .online.accuracy`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if c.resume == "" {
+				return arguments("MODEL", "CONFIG.yaml")(cmd, args)
+			}
+			if len(args) > 0 || c.out != "" || c.force || c.fresh {
+				return usageError{cmd.CommandPath(), errors.New("--resume DIR takes everything from that folder; leave out the rest")}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			if c.resume == "" {
+				c.model, c.config = args[0], args[1]
+			}
+			return c.Run(cmd.Context())
+		},
+	}
+	cmd.Flags().StringVar(&c.out, "out", "", "folder to write to, instead of online.out of the configuration")
+	cmd.Flags().StringVar(&c.resume, "resume", "", "continue the run in that folder; it ends as if it had not been interrupted")
+	cmd.Flags().BoolVar(&c.force, "force", false, "replace the online run that is in the folder")
+	cmd.Flags().BoolVar(&c.fresh, "fresh", false, "begin with the taps as trained, even if the model has learned online")
+	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "show no progress")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print the result as one JSON object")
+	return cmd
+}
+
+// onlineRun is an OnlineCommand while it runs.
+type onlineRun struct {
+	*OnlineCommand
+	run   *experiment.OnlineRun
+	dir   *rundir.Dir
+	saved time.Time
+	pause time.Duration // between two saves
+}
+
+// Run plays the stream.
+func (c *OnlineCommand) Run(ctx context.Context) error {
+	r := &onlineRun{OnlineCommand: c}
+	defer r.close()
+	var done bool
+	var err error
+	if c.resume != "" {
+		done, err = r.reopen()
+	} else {
+		err = r.open()
+	}
+	if err != nil || done {
+		return during("online", err)
+	}
+	return r.play(ctx)
+}
+
+func (r *onlineRun) close() {
+	if r.run != nil {
+		r.run.Close()
+	}
+	if r.dir != nil {
+		r.dir.Close()
+	}
+}
+
+// open begins a run.
+func (r *onlineRun) open() error {
+	file, err := loadModel(r.model)
+	if err != nil {
+		return err
+	}
+	cfg, err := loadConfig(r.config)
+	if err != nil {
+		return err
+	}
+	if cfg.Online == nil {
+		return helpful{
+			fmt.Errorf("%s has no section online: say which stream to learn from", r.config),
+			"online: {stream: {signals: s.npy, targets: y.npy}}; wdgnn online -h shows more, doc/config.md lists every key",
+		}
+	}
+	if r.run, err = experiment.NewOnlineRun(cfg, file, r.fresh); err != nil {
+		return helpful{during("online", err), fmt.Sprintf("wdgnn inspect %s, which says what the model reads, or doc/config.md, section online", r.model)}
+	}
+	out := r.out
+	if out == "" {
+		out = cfg.Abs(cfg.Online.Out)
+	}
+	if sameFile(r.model, filepath.Join(out, rundir.AdaptedName)) {
+		return helpful{fmt.Errorf("online: the run would replace its own model %s", r.model), "another folder, --out DIR"}
+	}
+	r.dir, err = rundir.CreateOnline(out, r.force)
+	switch {
+	case errors.Is(err, rundir.ErrInUse):
+		return helpful{during("online", err), fmt.Sprintf("wdgnn online --resume %s to continue it, --force to replace it, or --out DIR", out)}
+	case err != nil:
+		return helpful{during("online", err), "--out DIR, another folder that you may write to"}
+	}
+	text, err := config.RelocateOnline(r.config, out)
+	if err != nil {
+		return err
+	}
+	if err := r.dir.Write(rundir.ConfigName, text); err != nil {
+		return err
+	}
+	return r.save()
+}
+
+// sameFile says whether two paths lead to the same file.
+func sameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
+}
+
+// reopen continues a run. It returns true if there is nothing left to do.
+func (r *onlineRun) reopen() (done bool, err error) {
+	again := helpful{try: "wdgnn online MODEL CONFIG.yaml to begin, with --force if there is a run already"}
+	if r.dir, err = rundir.OpenOnline(r.resume); err != nil {
+		again.err = during("online", err)
+		return false, again
+	}
+	cfg, err := loadConfig(r.dir.Path(rundir.ConfigName))
+	if err != nil {
+		return false, err
+	}
+	r.model, r.config = r.dir.Path(rundir.AdaptedName), r.dir.Path(rundir.ConfigName)
+	file, err := loadModel(r.model)
+	if err != nil {
+		return false, err
+	}
+	was, err := experiment.AdaptationOf(file)
+	if err == nil && was == nil {
+		err = fmt.Errorf("%s does not come from an online run", r.model)
+	}
+	if err == nil && r.dir.Finished() {
+		return true, r.printFinished()
+	}
+	if err == nil {
+		r.run, err = experiment.NewOnlineRun(cfg, file, false)
+	}
+	if err == nil {
+		err = r.goOn(was)
+	}
+	if err != nil {
+		again.err = fmt.Errorf("online: resume: %w", err)
+		return false, again
+	}
+	return false, nil
+}
+
+// goOn puts the run and its files to where was says.
+func (r *onlineRun) goOn(was *experiment.Adaptation) error {
+	var predictions []float32
+	if was.At > 0 {
+		a, err := modelfile.LoadArray(r.dir.Path(rundir.PredictionsName))
+		if err != nil {
+			return err
+		}
+		if predictions, err = a.Float32s(); err != nil {
+			return err
+		}
+	}
+	if err := r.run.Resume(was, predictions); err != nil {
+		return err
+	}
+	return r.dir.Trim(func(line []byte) bool {
+		var s experiment.OnlineStep
+		return json.Unmarshal(line, &s) == nil && s.Step < was.At
+	})
+}
+
+// printFinished prints what the run came to when it ended.
+func (r *onlineRun) printFinished() error {
+	var result experiment.OnlineResult
+	if err := r.dir.ReadJSON(rundir.ResultName, &result); err != nil {
+		return err
+	}
+	fmt.Fprintf(r.Stderr, "this run has ended after %d steps; it has nothing left to do\n", result.Steps)
+	return r.print(&result)
+}
+
+// play plays from where the run stands and writes what comes out.
+func (r *onlineRun) play(ctx context.Context) error {
+	s, state := r.run.Stream, &r.run.State
+	if !r.quiet {
+		fmt.Fprintf(r.Stderr, "%d nodes, %d read; %s, %s; %s\n", s.Nodes, len(s.Read), count(s.Steps, "step"), count(s.Graphs, "graph"),
+			string(state.Mode)+", "+describeRule(state.Preset, &r.run.Rule, state.Mode))
+		if state.At > 0 {
+			fmt.Fprintf(r.Stderr, "resuming at step %d\n", state.At)
+		}
+	}
+	show := newStepProgress(r.Stderr, s.Steps, state.At)
+	began := time.Now()
+	r.saved = began
+	err := r.run.Play(ctx, r.rest, func(step experiment.OnlineStep) error {
+		if !r.quiet {
+			show.step(step)
+		}
+		return r.dir.Append(step)
+	})
+	show.end()
+	if saveErr := r.save(); saveErr != nil {
+		return helpful{during("online", errors.Join(saveErr, err)), "--out DIR, another folder with room to write to"}
+	}
+	if err != nil {
+		return r.stopped(err)
+	}
+	result := r.run.Report(version())
+	result.Seconds = time.Since(began).Seconds()
+	if err := r.dir.WriteJSON(rundir.ResultName, result); err != nil {
+		return during("online", err)
+	}
+	return r.print(result)
+}
+
+// rest saves the run, if it is time to.
+func (r *onlineRun) rest() error {
+	if time.Since(r.saved) < max(saveEvery, r.pause) {
+		return nil
+	}
+	return r.save()
+}
+
+// save writes the run as it stands. The model comes last: it says how much of
+// the other files belongs to it.
+func (r *onlineRun) save() error {
+	began := time.Now()
+	file, err := r.run.File(version())
+	if err != nil {
+		return err
+	}
+	if len(r.run.Predictions) > 0 {
+		if err := modelfile.SaveArray(r.dir.Path(rundir.PredictionsName), r.run.PredictionShape(), r.run.Predictions); err != nil {
+			return err
+		}
+	}
+	if err := modelfile.Save(r.dir.Path(rundir.AdaptedName), file); err != nil {
+		return err
+	}
+	r.saved = time.Now()
+	r.pause = 20 * r.saved.Sub(began)
+	return nil
+}
+
+// stopped says what is left after the play ended early, and what to do.
+func (r *onlineRun) stopped(err error) error {
+	state := &r.run.State
+	fmt.Fprintf(r.Stderr, "stopped after %d of %d steps; the model so far is in %s\n", state.At, state.Length, r.dir.Path(rundir.AdaptedName))
+	try := "wdgnn online --resume " + r.dir.Path("")
+	if errors.Is(err, online.ErrDiverged) {
+		try = "online.step_size: {value: a tenth of it} or {schedule: automatic}, or online.clip_norm: 1, and --force"
+	}
+	return helpful{during("online", err), try}
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/rundir"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// print says what came out of the run.
+func (r *onlineRun) print(result *experiment.OnlineResult) error {
+	if r.json {
+		return writeJSON(r.Stdout, result)
+	}
+	w := &lines{w: r.Stdout}
+	w.printf("played %s in %s\n", count(result.Steps, "step"), brief(time.Duration(result.Seconds*float64(time.Second))))
+	w.printf("             all steps                      from step %d\n", result.LateFrom)
+	w.printf("frozen       %-30s %s\n", result.Frozen, result.LateFrozen)
+	w.printf("online       %-30s %s\n", result.Online, result.LateOnline)
+	w.printf("moved        %.4g from the trained taps, disagreement %.4g\n", result.Drift.Moved, result.Drift.Disagreement)
+	w.printf("predictions  %s\n", r.dir.Path(rundir.PredictionsName))
+	w.printf("model        %s\n", r.dir.Path(rundir.AdaptedName))
+	return w.err
+}
+
+// count writes a number of things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// describeRule says how nodes learn.
+func describeRule(preset string, c *rule.Config, mode config.Mode) string {
+	words := []string{fmt.Sprintf("preset %s: step size %g", preset, c.StepSize.Value)}
+	switch c.StepSize.Schedule {
+	case rule.Automatic:
+		words[0] = fmt.Sprintf("preset %s: automatic step size", preset)
+	case rule.Decaying:
+		words[0] += ", decaying"
+	}
+	words = append(words, fmt.Sprintf("window %d", max(c.Window, 1)))
+	if mode == config.Distributed {
+		words = append(words, fmt.Sprintf("mixing %g", c.Mixing))
+	}
+	if c.Whiten {
+		words = append(words, "whitened")
+	}
+	if c.Retrain != rule.RetrainTaps {
+		words = append(words, "retraining "+c.Retrain.String())
+	}
+	return strings.Join(words, ", ")
+}

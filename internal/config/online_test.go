@@ -1,0 +1,146 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+const stream = "online: {stream: {graph: g.csv, signals: s.npy, targets: t.npy}"
+
+// Settings change the preset, and only what they name.
+func TestOnlineRule(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want rule.Config
+	}{
+		{"", rule.Personal(50)},
+		{", preset: personal-single", rule.Personal(1)},
+		{", preset: literal", rule.Literal(false)},
+		{", preset: literal, mode: centralized", rule.Literal(true)},
+		{", mixing: 0, whiten: false, window: 3", rule.Config{StepSize: rule.StepSize{Value: 1}, Window: 3}},
+		{", preset: literal, step_size: {schedule: automatic}", rule.Config{StepSize: rule.StepSize{Schedule: rule.Automatic}, Mixing: 1}},
+		{", preset: literal, step_size: {schedule: decaying, steps: 7}", rule.Config{StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 3, Steps: 7}, Mixing: 1}},
+		{
+			", preset: literal, step_size: {value: 0.5}, ridge: 1, clip_norm: 2, limit: 3, retrain: taps+bias",
+			rule.Config{StepSize: rule.StepSize{Value: 0.5}, Mixing: 1, Ridge: 1, ClipNorm: 2, Limit: 3, Retrain: rule.RetrainTapsAndBias},
+		},
+	} {
+		cfg, err := Parse([]byte(stream + c.text + "}"))
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		got, err := cfg.Online.Rule()
+		if err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: got %+v and %v, want %+v", c.text, got, err, c.want)
+		}
+	}
+}
+
+func TestOnlineComplains(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{stream + ", windw: 3}", `unknown key "online.windw"; did you mean "window"?`},
+		{stream + ", step_size: 3}", `online.step_size is "3", want keys and values`},
+		{stream + ", mixing_matrix: magic}", "magic"},
+		{stream + ", retrain: all}", `online.retrain: retrain "all": want taps, taps+bias`},
+		{stream + ", mode: both}", `online.mode is "both"`},
+		{stream + ", preset: perso}", `online.preset is "perso", want literal, personal or personal-single`},
+		{stream + ", mode: centralized, mixing: 0.1}", "online.mixing is for mode distributed"},
+		{stream + ", mixing: 1.5, ridge: -1}", "online: mixing is 1.5, want 0 to 1\nonline: ridge is -1"},
+		{stream + ", window: -1}", "online.window is -1"},
+		{stream + ", step_size: {schedule: automatic, value: 2}}", "below 1"},
+		{"online: {stream: {signals: s.npy, targets: t.npy}}", "online.stream.graph is missing"},
+		{"online: {}", "online.stream.signals is missing: name a file\nonline.stream.targets is missing"},
+		{stream + "}\ntrain: {epochs: 5}\nmodel: {features: 3, wide: {order: 1}}", "neither data nor scenario"},
+		{"online: {stream: {graph: g, signals: s, targets: t, read: [1, 1], loss: l2}}", "online.stream.read names node 1 twice\nonline.stream.loss is \"l2\""},
+	} {
+		if _, err := Parse([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", c.text, err, c.want)
+		}
+	}
+}
+
+// What data says holds for the stream where nothing else is said, and the
+// online section does not change what a training run is.
+func TestOnlineBesideData(t *testing.T) {
+	with := strings.Replace(small, "task: classify", "task: regress\n  loss: smooth-l1\n  directed: true", 1)
+	c, err := Parse([]byte(with + "online: {stream: {signals: s.npy, targets: t.npy}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if path, directed := c.StreamGraph(); path != "graph.csv" || !directed {
+		t.Errorf("graph %s, directed %v, want those of data", path, directed)
+	}
+	if got := c.StreamLoss(); got != "smooth-l1" {
+		t.Errorf("loss %s, want that of data", got)
+	}
+	plain, err := Parse([]byte(with))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := c.Fingerprint(), plain.Fingerprint(); got != want {
+		t.Errorf("the online section changes the fingerprint to %s from %s", got, want)
+	}
+}
+
+// A configuration that is written out reads back as itself.
+func TestOnlineRoundTrip(t *testing.T) {
+	c, err := Parse([]byte(small + "online: {stream: {signals: s.npy, targets: t.npy, read: [2, 1]}, mixing: 0, whiten: false, " +
+		"mixing_matrix: sinkhorn, step_size: {schedule: decaying, value: 0.5}, retrain: taps+bias}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := yaml.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Parse(text)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	if !reflect.DeepEqual(again.Online, c.Online) {
+		t.Errorf("got %+v, want %+v", again.Online, c.Online)
+	}
+}
+
+// The copy in the folder of an online run leads to the same files and to the
+// folder itself.
+func TestRelocateOnline(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "config.yaml")
+	if err := os.WriteFile(file, []byte(small+stream+", out: there}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "elsewhere")
+	text, err := RelocateOnline(file, out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(out, "config.yaml")
+	if err := os.WriteFile(copied, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load(copied)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	if got, want := c.Abs(c.Online.Stream.Signals), filepath.Join(dir, "s.npy"); got != want {
+		t.Errorf("the copy leads to %s, want %s", got, want)
+	}
+	if got := c.Abs(c.Online.Out); got != out {
+		t.Errorf("the copy writes to %s, want %s", got, out)
+	}
+	if string(c.Out) != "run" {
+		t.Errorf("training would write to %s, want run as before", c.Out)
+	}
+}

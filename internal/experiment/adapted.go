@@ -1,0 +1,146 @@
+package experiment
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// Adaptation is what a model file says of the online run that left it. It is
+// JSON in the metadata of the file.
+type Adaptation struct {
+	Mode         config.Mode  `json:"mode"`
+	Preset       string       `json:"preset,omitempty"`
+	Rule         rule.Config  `json:"rule"`
+	MixingMatrix graph.Mixing `json:"mixing_matrix"`
+	Nodes        int          `json:"nodes"` // N of the network it learned on
+
+	online.Drift // where the taps are; steps of all runs together
+
+	// The last run.
+	Stream   string `json:"stream"`             // what identifies its stream
+	At       int    `json:"at"`                 // next step of that stream
+	Length   int    `json:"length"`             // steps of that stream
+	Diverged bool   `json:"diverged,omitempty"` // learning ended at that step
+	Scores   Scores `json:"scores"`
+}
+
+// Scores count how the answers of a run were, with online learning and without.
+type Scores struct {
+	Online     Tally `json:"online"`
+	Frozen     Tally `json:"frozen"`
+	LateOnline Tally `json:"late_online"` // in the last quarter of the stream
+	LateFrozen Tally `json:"late_frozen"`
+}
+
+// startName begins the names of tensors that centralized learning replaced, as
+// they were trained.
+const startName = "online.start."
+
+// AdaptationOf returns what a model file says of the online run that left it,
+// nil if it is as trained.
+func AdaptationOf(file *modelfile.Model) (*Adaptation, error) {
+	if file.Meta.Online == "" {
+		return nil, nil
+	}
+	a := new(Adaptation)
+	if err := json.Unmarshal([]byte(file.Meta.Online), a); err != nil {
+		return nil, fmt.Errorf("what the model file says of online learning cannot be read: %w; try a newer wdgnn", err)
+	}
+	if a.Mode != config.Distributed && a.Mode != config.Centralized || a.Nodes < 1 || a.At < 0 || a.At > a.Length {
+		return nil, errors.New("what the model file says of online learning makes no sense; the file is damaged")
+	}
+	return a, nil
+}
+
+// AdaptedFile returns the file of a model that has learned: trained is the
+// model as trained offline, l the learner that began with it.
+//
+// A distributed learner leaves the network as trained, and the taps of node i
+// beside it as node.<i>.wide.tap.<k>. A centralized one replaces the network's
+// own taps and keeps the trained ones as online.start.wide.tap.<k>. Both keep
+// what the learner remembers.
+func AdaptedFile(trained *modelfile.Model, l online.Learner, a *Adaptation) (*modelfile.Model, error) {
+	text, err := json.Marshal(a)
+	if err != nil {
+		return nil, err
+	}
+	network, err := gnn.New(trained.Network.Config)
+	if err != nil {
+		return nil, err
+	}
+	copy(network.Params.Flat, trained.Network.Params.Flat)
+	file := &modelfile.Model{Network: network, Meta: trained.Meta, Extra: map[string]mat.Dense{}, Precise: maps.Clone(trained.Precise)}
+	file.Meta.Online = string(text)
+	maps.Copy(file.Extra, trained.Extra)
+	PutSnapshot(file, l.Snapshot())
+	switch l := l.(type) {
+	case *online.Consensus:
+		for i := range l.Nodes() {
+			taps := make([]float32, l.Frame().TapsLen())
+			l.Taps(taps, i)
+			eachWindow(network, len(taps), func(w gnn.Window) {
+				file.Extra[fmt.Sprintf("node.%d.%s", i, w.Name)] = mat.NewDense(w.Rows, w.Cols, taps[w.Offset:w.Offset+w.Len()])
+			})
+		}
+	case *online.Centralized:
+		n := l.Frame().TapsLen()
+		eachWindow(network, n, func(w gnn.Window) {
+			start := slices.Clone(network.Params.Flat[w.Offset : w.Offset+w.Len()])
+			file.Extra[startName+w.Name] = mat.NewDense(w.Rows, w.Cols, start)
+		})
+		l.Taps(network.Params.Flat[:n])
+	default:
+		return nil, fmt.Errorf("a learner of type %T leaves no model", l)
+	}
+	return file, nil
+}
+
+// eachWindow visits the tensors that lie in the first n parameters.
+func eachWindow(net *gnn.WideDeep, n int, visit func(w gnn.Window)) {
+	for _, w := range net.Params.Windows() {
+		if w.Offset+w.Len() <= n {
+			visit(w)
+		}
+	}
+}
+
+// Trained returns the model of a file as it was trained offline, without what
+// online learning changed and added.
+func Trained(file *modelfile.Model) (*modelfile.Model, error) {
+	network, err := gnn.New(file.Network.Config)
+	if err != nil {
+		return nil, err
+	}
+	copy(network.Params.Flat, file.Network.Params.Flat)
+	for _, w := range network.Params.Windows() {
+		start, ok := file.Extra[startName+w.Name]
+		if !ok {
+			continue
+		}
+		if start.Rows != w.Rows || start.Cols != w.Cols {
+			return nil, fmt.Errorf("tensor %s%s is %d×%d, want %d×%d", startName, w.Name, start.Rows, start.Cols, w.Rows, w.Cols)
+		}
+		for i := range w.Rows {
+			copy(network.Params.Flat[w.Offset+i*w.Cols:], start.Row(i))
+		}
+	}
+	m := &modelfile.Model{Network: network, Meta: file.Meta}
+	m.Meta.Online = ""
+	moment, err := MomentOf(file)
+	if err != nil {
+		return nil, err
+	}
+	PutMoment(m, moment)
+	return m, nil
+}

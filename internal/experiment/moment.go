@@ -1,0 +1,118 @@
+package experiment
+
+import (
+	"fmt"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// Names of the tensors that hold a second moment, both of float64.
+const (
+	momentName      = "online.moment"       // Σ, (inputs+1)×(inputs+1)
+	momentCountName = "online.moment.count" // observations, 1×1
+)
+
+// InputMoment returns the second moment of what the wide part of net reads,
+// [X SX … SᴷX], at the given rows of samples on the shift s; nil for a network
+// without a wide part. Of a trajectory, s is its space-time shift.
+//
+//	s: R×R   signals: (samples·R)×F, sample by sample   read: rows of a sample; nil means all
+func InputMoment(net *gnn.WideDeep, s *mat.CSR, signals mat.Dense, read []int, e *mat.Engine) *rule.Moment {
+	if net.Config.Wide == nil {
+		return nil
+	}
+	if read == nil {
+		read = make([]int, s.Rows)
+		for i := range read {
+			read[i] = i
+		}
+	}
+	inputs := (net.Config.Wide.Order + 1) * net.Config.In
+	shifter := gnn.Shifter{Engine: e}
+	shifted := mat.NewDense(s.Rows, inputs, nil)
+	const block = 1024 // rows that are added at once
+	rows := mat.NewDense(len(read)*max(block/len(read), 1), inputs, nil)
+	m, filled := new(rule.Moment), 0
+	for from := 0; from < signals.Rows; from += s.Rows {
+		shifter.Shift(shifted, s, signals.View(from, 0, s.Rows, signals.Cols))
+		for _, i := range read {
+			copy(rows.Row(filled), shifted.Row(i))
+			filled++
+		}
+		if filled == rows.Rows || from+s.Rows == signals.Rows {
+			m.Add(rows.View(0, 0, filled, inputs), inputs)
+			filled = 0
+		}
+	}
+	return m
+}
+
+// Moment returns the second moment of the training signals at the nodes read,
+// on the whole graph; nil for a network without a wide part.
+func (d *Dataset) Moment(net *gnn.WideDeep, e *mat.Engine) (*rule.Moment, error) {
+	if !d.Delayed() {
+		s, err := d.Shift.Of(d.graph)
+		if err != nil {
+			return nil, err
+		}
+		return InputMoment(net, s, d.Train.signals, d.Read, e), nil
+	}
+	var read []int
+	for t := range d.Steps {
+		for _, i := range d.Read {
+			read = append(read, t*d.Nodes+i)
+		}
+	}
+	return InputMoment(net, d.spaceTime, d.Train.signals, read, e), nil
+}
+
+// PutMoment stores a second moment in a model file; nil stores nothing.
+func PutMoment(file *modelfile.Model, m *rule.Moment) {
+	if m == nil {
+		return
+	}
+	if file.Precise == nil {
+		file.Precise = map[string]modelfile.Float64s{}
+	}
+	n := m.Inputs + 1
+	file.Precise[momentName] = modelfile.Float64s{Rows: n, Cols: n, Data: m.Mean}
+	file.Precise[momentCountName] = modelfile.Float64s{Rows: 1, Cols: 1, Data: []float64{m.Count}}
+}
+
+// MomentOf returns the second moment that a model file holds, nil if it holds
+// none.
+func MomentOf(file *modelfile.Model) (*rule.Moment, error) {
+	mean, ok := numbers(file, momentName)
+	if !ok {
+		return nil, nil
+	}
+	m := &rule.Moment{Inputs: mean.Rows - 1, Mean: mean.Data}
+	if count, ok := numbers(file, momentCountName); ok {
+		m.Count = count.Data[0]
+	}
+	if err := m.Validate(); err != nil {
+		return nil, fmt.Errorf("tensor %s: %w", momentName, err)
+	}
+	return m, nil
+}
+
+// numbers returns a further tensor in float64, whichever type it is stored in.
+func numbers(file *modelfile.Model, name string) (modelfile.Float64s, bool) {
+	if x, ok := file.Precise[name]; ok {
+		return x, true
+	}
+	d, ok := file.Extra[name]
+	if !ok {
+		return modelfile.Float64s{}, false
+	}
+	x := modelfile.Float64s{Rows: d.Rows, Cols: d.Cols}
+	for i := range d.Rows {
+		for _, v := range d.Row(i) {
+			x.Data = append(x.Data, float64(v))
+		}
+	}
+	return x, true
+}

@@ -1,0 +1,112 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/modelfile"
+)
+
+// nodeTaps are taps of their own that nodes have in a model file, as what they
+// add to the outputs of the network's own:
+//
+//	y_i = y†_i + z_i Δ_i        Δ_i = (𝒜_i - 𝒜†) Ω
+//
+// in float64, with the letters of package rule.
+type nodeTaps struct {
+	inputs, outputs int
+	nodes           int               // N of the network they belong to; 0 if unknown
+	delta           map[int][]float64 // by node: (inputs+1)×C, the last row is the bias's
+}
+
+// nodeTapsOf returns the taps by node of a model file, nil if it has none.
+// Tensors of single nodes that are not understood are an error: nothing that a
+// node has of its own is passed over.
+func nodeTapsOf(file *modelfile.Model) (*nodeTaps, error) {
+	net := file.Network
+	t := &nodeTaps{outputs: net.Outputs(), delta: map[int][]float64{}}
+	for name := range file.Precise {
+		if strings.HasPrefix(name, "node.") {
+			return nil, fmt.Errorf("the model holds %s in float64, which this program cannot use", name)
+		}
+	}
+	for name, x := range file.Extra {
+		rest, ok := strings.CutPrefix(name, "node.")
+		if !ok {
+			continue
+		}
+		number, own, _ := strings.Cut(rest, ".")
+		i := 0
+		if _, err := fmt.Sscan(number, &i); err != nil {
+			return nil, fmt.Errorf("tensor %s: %w", name, err)
+		}
+		at := slices.IndexFunc(net.Params.Windows(), func(w gnn.Window) bool { return w.Name == own })
+		if at < 0 || !strings.HasPrefix(own, "wide.") {
+			return nil, fmt.Errorf("the model holds %s, and this program does not know what node %d does with it; try a newer wdgnn", name, i)
+		}
+		t.add(net, i, net.Params.Windows()[at], x)
+	}
+	if len(t.delta) == 0 {
+		return nil, nil
+	}
+	a, err := AdaptationOf(file)
+	if a != nil {
+		t.nodes = a.Nodes
+	}
+	return t, err
+}
+
+// add takes in one tensor of node i, which stands for window w of the network.
+func (t *nodeTaps) add(net *gnn.WideDeep, i int, w gnn.Window, x mat.Dense) {
+	t.inputs = (net.Config.Wide.Order + 1) * net.Config.In
+	if t.delta[i] == nil {
+		t.delta[i] = make([]float64, (t.inputs+1)*t.outputs)
+	}
+	gain, features := 1.0, net.Config.Features
+	if len(net.Params.Gain) > 0 {
+		gain = float64(net.Params.Gain[gnn.GainWide])
+	}
+	readout := net.Params.Readout.Weight
+	first := w.Offset / features // rows of the stacked taps, the bias last
+	for k := range w.Rows {
+		out := t.delta[i][(first+k)*t.outputs : (first+k+1)*t.outputs]
+		for g := range features {
+			d := gain * (float64(x.At(k, g)) - float64(net.Params.Flat[w.Offset+k*features+g]))
+			for c := range out {
+				switch {
+				case !readout.Empty():
+					out[c] += float64(d * float64(readout.At(g, c)))
+				case c == g:
+					out[c] += d
+				}
+			}
+		}
+	}
+}
+
+// correct changes the output y of the network's own taps at node i to that of
+// the node's; z are the node's shifted inputs.
+func (t *nodeTaps) correct(y, z []float32, i int) {
+	delta := t.delta[i]
+	if delta == nil {
+		return
+	}
+	for c := range y {
+		sum := float64(y[c]) + delta[t.inputs*t.outputs+c]
+		for k, v := range z[:t.inputs] {
+			sum += float64(float64(v) * delta[k*t.outputs+c])
+		}
+		y[c] = float32(sum)
+	}
+}
+
+// fits reports a network of another size than that the nodes belong to.
+func (t *nodeTaps) fits(nodes int) error {
+	if t == nil || t.nodes == 0 || t.nodes == nodes {
+		return nil
+	}
+	return fmt.Errorf("the model learned online on a network of %d nodes, each with taps of its own; the graph has %d", t.nodes, nodes)
+}

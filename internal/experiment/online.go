@@ -1,0 +1,277 @@
+package experiment
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// OnlineRun is the online phase of a configuration made ready to play: a
+// learner and, beside it, the model as trained, on the same stream. Close it
+// after use. It is not safe for concurrent use.
+type OnlineRun struct {
+	Config *config.Config
+	Stream *Stream
+	Rule   rule.Config
+	State  Adaptation // where the run is
+
+	// Predictions are the outputs so far, a step after the other, of the
+	// nodes read in the order of Stream.Read.
+	Predictions []float32
+
+	trained    *modelfile.Model
+	learner    online.Learner
+	frozen     *online.Frozen
+	y, yFrozen mat.Dense
+	engine     *mat.Engine
+}
+
+// mostTensors bounds the tensors of a file that distributed learning leaves:
+// their names must fit its header.
+const mostTensors = 500_000
+
+// NewOnlineRun loads the stream of c for a model. A model that has learned
+// online goes on from where it is; fresh takes it back to what was trained.
+func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineRun, error) {
+	if c.Online == nil {
+		return nil, errors.New("the configuration has no section online: say which stream to learn from")
+	}
+	before, err := AdaptationOf(file)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, found, err := SnapshotOf(file)
+	if err != nil {
+		return nil, err
+	}
+	if before != nil && !found {
+		return nil, errors.New("the model has learned online, but the file does not hold what is needed to go on; begin from the trained model, or with --fresh")
+	}
+	if fresh {
+		before = nil
+	}
+	r := &OnlineRun{Config: c}
+	if r.trained, err = Trained(file); err != nil {
+		return nil, err
+	}
+	if r.Rule, err = c.Online.Rule(); err != nil {
+		return nil, err
+	}
+	if r.trained.Network.Config.Wide == nil {
+		return nil, errors.New("the model has no wide part, and nothing else learns online; train one with model.wide")
+	}
+	if r.Stream, err = LoadStream(c, r.trained); err != nil {
+		return nil, err
+	}
+	s := r.Stream
+	if before != nil && before.Nodes != s.Nodes {
+		return nil, fmt.Errorf("the stream has %d nodes, the model learned online on %d; nodes that come and go keep their number, without links", s.Nodes, before.Nodes)
+	}
+	if err := r.build(); err != nil {
+		return nil, err
+	}
+	r.State = Adaptation{
+		Mode: c.Online.Mode, Preset: c.Online.Preset, Rule: r.Rule, MixingMatrix: c.Online.MixingMatrix,
+		Nodes: s.Nodes, Stream: s.Digest(), Length: s.Steps,
+	}
+	if before != nil {
+		if err := r.recall(before, snapshot); err != nil {
+			r.Close()
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// build makes the learners.
+func (r *OnlineRun) build() error {
+	c, s, net := r.Config, r.Stream, r.trained.Network
+	moment, err := MomentOf(r.trained)
+	if err != nil {
+		return err
+	}
+	if r.Rule.Whiten && moment == nil {
+		return errors.New("whitened steps need the second moment of the inputs in training, which the model file does not hold; train the model again with this version, or set online.whiten: false")
+	}
+	distributed := c.Online.Mode == config.Distributed
+	if tensors := s.Nodes * (net.Config.Wide.Order + 2); distributed && tensors > mostTensors {
+		return fmt.Errorf("a distributed run leaves the taps of %d nodes by name, %d tensors, want at most %d; try mode centralized", s.Nodes, tensors, mostTensors)
+	}
+	s.mixes, s.mixing = distributed && r.Rule.Mixing != 0, c.Online.MixingMatrix
+	r.engine = mat.NewEngine(c.Threads)
+	cfg := online.Config{Nodes: s.Nodes, Rule: r.Rule, Moment: moment, Read: s.sorted(), Delayed: r.trained.Meta.Delayed, Engine: r.engine}
+	if distributed {
+		r.learner, err = online.NewConsensus(net, cfg)
+	} else {
+		r.learner, err = online.NewCentralized(net, cfg)
+	}
+	if err == nil {
+		r.frozen, err = online.NewFrozen(net, cfg)
+	}
+	if err == nil {
+		_, err = s.of(s.graphs[0])
+	}
+	if err != nil {
+		r.Close()
+		return err
+	}
+	r.y, r.yFrozen = mat.NewDense(s.Nodes, net.Outputs(), nil), mat.NewDense(s.Nodes, net.Outputs(), nil)
+	return nil
+}
+
+// recall puts the learners where an earlier run left them.
+func (r *OnlineRun) recall(before *Adaptation, s online.Snapshot) error {
+	if before.Mode != r.State.Mode {
+		return fmt.Errorf("the model has learned in mode %s, the configuration says %s; choose the same, or begin anew with --fresh", before.Mode, r.State.Mode)
+	}
+	if err := r.learner.Restore(s); err != nil {
+		return fmt.Errorf("the model cannot go on with these settings: %w; choose those it learned with, or begin anew with --fresh", err)
+	}
+	return r.frozen.Restore(online.Snapshot{Delay: s.Delay})
+}
+
+// Close ends the threads.
+func (r *OnlineRun) Close() {
+	if r.engine != nil {
+		r.engine.Close()
+	}
+}
+
+// Resume goes on in the middle of the stream, where before was written. The
+// predictions are those that the earlier run made, at least as many.
+func (r *OnlineRun) Resume(before *Adaptation, predictions []float32) error {
+	was, err := json.Marshal(before.Rule)
+	if err != nil {
+		return err
+	}
+	is, err := json.Marshal(r.Rule)
+	if err != nil {
+		return err
+	}
+	n := before.At * r.answers()
+	switch {
+	case before.Stream != r.State.Stream || before.Length != r.State.Length:
+		return errors.New("the run began with another stream")
+	case string(was) != string(is) || before.Mode != r.State.Mode || before.MixingMatrix != r.State.MixingMatrix:
+		return errors.New("the run began with another configuration; only threads and paths may change")
+	case before.Diverged:
+		return fmt.Errorf("the run diverged at step %d: going on would end there again", before.At)
+	case len(predictions) < n:
+		return fmt.Errorf("there are predictions of %d numbers for %d steps, want %d", len(predictions), before.At, n)
+	}
+	r.State.At, r.State.Scores = before.At, before.Scores
+	r.Predictions = append(r.Predictions[:0], predictions[:n]...)
+	return nil
+}
+
+// answers returns how many numbers are predicted at a step.
+func (r *OnlineRun) answers() int { return len(r.Stream.Read) * r.y.Cols }
+
+// PredictionShape returns the shape of Predictions: steps×R×C.
+func (r *OnlineRun) PredictionShape() []int {
+	return []int{len(r.Predictions) / r.answers(), len(r.Stream.Read), r.y.Cols}
+}
+
+// LateFrom returns the step at which the last quarter of the stream begins.
+func (r *OnlineRun) LateFrom() int { return r.Stream.Steps - (r.Stream.Steps+3)/4 }
+
+// Play plays what is left of the stream. Between steps it calls rest, which may
+// save the run, and after each prediction watch. If learning diverges it ends
+// with online.ErrDiverged and the parameters of the last good step; if ctx ends,
+// between two steps.
+func (r *OnlineRun) Play(ctx context.Context, rest func() error, watch func(OnlineStep) error) error {
+	s := r.Stream
+	s.next = r.State.At
+	err := online.Play(ctx, r.y, counted{r.learner, &r.State.At}, s, func(t int, y mat.Dense, j loss.Loss) error {
+		if err := rest(); err != nil {
+			return err
+		}
+		step, err := r.step(t, y, j)
+		if err != nil {
+			return err
+		}
+		return watch(step)
+	})
+	if err == nil {
+		err = s.Err()
+	}
+	r.State.Diverged = errors.Is(err, online.ErrDiverged)
+	return err
+}
+
+// counted counts the steps that were learned from.
+type counted struct {
+	online.Learner
+	steps *int
+}
+
+func (c counted) Update(j loss.Loss) error {
+	err := c.Learner.Update(j)
+	if err == nil {
+		*c.steps++
+	}
+	return err
+}
+
+// step judges a prediction, and that of the model as trained.
+func (r *OnlineRun) step(t int, y mat.Dense, j loss.Loss) (OnlineStep, error) {
+	s := r.Stream
+	if err := r.frozen.Predict(r.yFrozen, s.now); err != nil {
+		return OnlineStep{}, err
+	}
+	if err := r.frozen.Update(j); err != nil {
+		return OnlineStep{}, err
+	}
+	for _, i := range s.Read {
+		for _, v := range y.Row(i) {
+			if v-v != 0 {
+				return OnlineStep{}, fmt.Errorf("online: step %d: the output of node %d is %v: %w", t, i, v, online.ErrDiverged)
+			}
+		}
+	}
+	for _, i := range s.Read {
+		r.Predictions = append(r.Predictions, y.Row(i)...)
+	}
+	scores := &r.State.Scores
+	if s.cost.known {
+		scores.Online.watch(y, j)
+		scores.Frozen.watch(r.yFrozen, j)
+		if t >= r.LateFrom() {
+			scores.LateOnline.watch(y, j)
+			scores.LateFrozen.watch(r.yFrozen, j)
+		}
+	}
+	a, b := scores.Online.score(), scores.Frozen.score()
+	step := OnlineStep{Step: t, MeanCost: a.Cost, FrozenMeanCost: b.Cost, Accuracy: a.Accuracy, FrozenAccuracy: b.Accuracy}
+	if s.cost.known {
+		cost, frozen := scores.Online.Cost, scores.Frozen.Cost
+		step.Cost, step.FrozenCost = &cost, &frozen
+	}
+	if every := (s.Steps + driftLines - 1) / driftLines; t%every == 0 || t == s.Steps-1 {
+		d := r.learner.Drift()
+		step.Moved, step.Disagreement = &d.Moved, &d.Disagreement
+	}
+	return step, nil
+}
+
+// driftLines is about how many lines of the metrics say where the taps are,
+// which takes a walk over all nodes.
+const driftLines = 200
+
+// File returns the model as it is saved, with all that is needed to go on.
+func (r *OnlineRun) File(version string) (*modelfile.Model, error) {
+	r.State.Drift = r.learner.Drift()
+	file, err := AdaptedFile(r.trained, r.learner, &r.State)
+	if err == nil {
+		file.Meta.Version = version
+	}
+	return file, err
+}

@@ -1,0 +1,620 @@
+package experiment
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// streamGraph has six nodes in a ring; at time 8 node 4 is cut off, at time 12
+// it is back.
+const streamGraph = "src,dst,time\n" +
+	"0,1,0\n1,2,0\n2,3,0\n3,4,0\n4,5,0\n5,0,0\n" +
+	"0,1,8\n1,2,8\n2,3,8\n5,0,8\n" +
+	"0,1,12\n1,2,12\n2,3,12\n3,4,12\n4,5,12\n5,0,12\n"
+
+// onlineCase is a model and a stream of 20 steps on six nodes, two features.
+type onlineCase struct {
+	folder
+	model *modelfile.Model
+}
+
+func newOnlineCase(t *testing.T, task config.Task, delayed bool) *onlineCase {
+	t.Helper()
+	f := &onlineCase{folder: newFolder(t)}
+	net, err := gnn.NewRandom(gnn.Config{
+		In: 2, Features: 4, Outputs: 3, Wide: &gnn.WideConfig{Order: 2},
+		Deep: []gnn.LayerConfig{{Order: 1, Features: 4}, {Order: 1, Features: 4}},
+	}, random.Stream(1, "model"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.model = &modelfile.Model{Network: net, Meta: modelfile.Meta{Shift: graph.ShiftSymmetric, Task: string(task), Delayed: delayed, Nodes: []int{4, 1}}}
+	rng := random.Stream(1, "signals")
+	signals := make([]float32, 20*6*2)
+	for i := range signals {
+		signals[i] = float32(rng.NormFloat64())
+	}
+	s, err := graph.ShiftSymmetric.Of(graph.Ring(6))
+	if err != nil {
+		t.Fatal(err)
+	}
+	PutMoment(f.model, InputMoment(net, s, mat.NewDense(len(signals)/2, 2, signals), f.model.Meta.Nodes, nil))
+	f.text("g.csv", streamGraph)
+	f.save("x.npy", []int{20, 6, 2}, signals)
+	var targets []float32
+	if task == config.Classify {
+		for t := range 20 {
+			targets = append(targets, float32(t%3), float32(t%4-1)) // node 1 has no label at every fourth step
+		}
+		f.save("y.npy", []int{20, 2}, targets)
+		return f
+	}
+	for i := range 20 * 6 * 3 {
+		targets = append(targets, float32(math.Sin(float64(i))))
+	}
+	f.save("y.npy", []int{20, 6, 3}, targets)
+	return f
+}
+
+func (f *onlineCase) save(name string, shape []int, values []float32) {
+	f.Helper()
+	if err := modelfile.SaveArray(filepath.Join(f.dir, name), shape, values); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// run returns a run of the settings, ready to play.
+func (f *onlineCase) run(file *modelfile.Model, settings string) (*OnlineRun, error) {
+	f.Helper()
+	f.text("c.yaml", "online: {stream: {graph: g.csv, signals: x.npy, targets: y.npy}, "+settings+"}\n")
+	c, err := config.Load(filepath.Join(f.dir, "c.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	r, err := NewOnlineRun(c, file, false)
+	if r != nil {
+		f.Cleanup(r.Close)
+	}
+	return r, err
+}
+
+func (f *onlineCase) start(file *modelfile.Model, settings string) *OnlineRun {
+	f.Helper()
+	r, err := f.run(file, settings)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return r
+}
+
+// play plays until step stop, -1 for the end.
+func (f *onlineCase) play(r *OnlineRun, stop int) []OnlineStep {
+	f.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var steps []OnlineStep
+	err := r.Play(ctx, func() error { return nil }, func(s OnlineStep) error {
+		steps = append(steps, s)
+		if s.Step == stop {
+			cancel()
+		}
+		return nil
+	})
+	if stop >= 0 && errors.Is(err, context.Canceled) {
+		return steps
+	}
+	if err != nil {
+		f.Fatal(err)
+	}
+	return steps
+}
+
+// bytes returns the model file that a run leaves.
+func (f *onlineCase) bytes(r *OnlineRun) []byte {
+	f.Helper()
+	file, err := r.File("test")
+	if err != nil {
+		f.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := modelfile.Encode(&b, file); err != nil {
+		f.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func (f *onlineCase) decode(text []byte) *modelfile.Model {
+	f.Helper()
+	m, err := modelfile.Decode(bytes.NewReader(text), int64(len(text)))
+	if err != nil {
+		f.Fatal(err)
+	}
+	return m
+}
+
+// A run that stops in the middle, is saved and resumed ends with the bytes of
+// one that was never interrupted.
+func TestOnlineResume(t *testing.T) {
+	for _, task := range []config.Task{config.Classify, config.Regress} {
+		for _, delayed := range []bool{false, true} {
+			for _, settings := range []string{
+				"window: 5",
+				"preset: personal-single, retrain: taps+bias, mixing: 0.5",
+				"preset: literal, step_size: {schedule: decaying, value: 0.01}",
+				"mode: centralized, window: 5",
+				"mode: centralized, preset: literal",
+			} {
+				t.Run(fmt.Sprintf("%s delayed=%v %s", task, delayed, settings), func(t *testing.T) {
+					f := newOnlineCase(t, task, delayed)
+					if task == config.Regress && !strings.Contains(settings, "literal") {
+						settings += ", step_size: {schedule: automatic}"
+					}
+					whole := f.start(f.model, settings)
+					steps := f.play(whole, -1)
+					if got := whole.Report("test").Drift.Moved; got == 0 {
+						t.Fatal("nothing was learned")
+					}
+					for _, stop := range []int{0, 3, 9, 19} {
+						first := f.start(f.model, settings)
+						before := f.play(first, stop)
+						saved := f.decode(f.bytes(first))
+						state, err := AdaptationOf(saved)
+						if err != nil {
+							t.Fatal(err)
+						}
+						if state.At != stop+1 {
+							t.Fatalf("stopped at step %d, want %d", state.At, stop+1)
+						}
+						second := f.start(saved, settings)
+						if err := second.Resume(state, first.Predictions); err != nil {
+							t.Fatal(err)
+						}
+						after := f.play(second, -1)
+						if got := append(before, after...); !reflect.DeepEqual(got, steps) {
+							t.Errorf("stopped at %d: other metrics", stop)
+						}
+						if !slices.Equal(second.Predictions, whole.Predictions) {
+							t.Errorf("stopped at %d: other predictions", stop)
+						}
+						if !bytes.Equal(f.bytes(second), f.bytes(whole)) {
+							t.Errorf("stopped at %d: another model", stop)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// Two streams one after the other, by way of the adapted model, teach what one
+// long stream does.
+func TestOnlineNextStream(t *testing.T) {
+	for _, settings := range []string{"window: 5", "mode: centralized, window: 5"} {
+		f := newOnlineCase(t, config.Classify, false)
+		f.text("g.csv", "0,1\n1,2\n2,3\n3,4\n4,5\n5,0\n")
+		whole := f.start(f.model, settings)
+		f.play(whole, -1)
+		x, y := f.floats("x.npy"), f.floats("y.npy")
+		f.save("x.npy", []int{9, 6, 2}, x[:9*12])
+		f.save("y.npy", []int{9, 2}, y[:9*2])
+		first := f.start(f.model, settings)
+		f.play(first, -1)
+		f.save("x.npy", []int{11, 6, 2}, x[9*12:])
+		f.save("y.npy", []int{11, 2}, y[9*2:])
+		second := f.start(f.decode(f.bytes(first)), settings)
+		f.play(second, -1)
+		got, want := f.decode(f.bytes(second)), f.decode(f.bytes(whole))
+		if !reflect.DeepEqual(got.Extra, want.Extra) || !reflect.DeepEqual(got.Precise, want.Precise) ||
+			!slices.Equal(got.Network.Params.Flat, want.Network.Params.Flat) {
+			t.Errorf("%s: two streams taught something else than one", settings)
+		}
+		if got := second.State.Steps; got != 20 {
+			t.Errorf("%s: %d steps in all, want 20", settings, got)
+		}
+		back, err := Trained(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(back.Network.Params.Flat, f.model.Network.Params.Flat) || !reflect.DeepEqual(back.Precise, f.model.Precise) || back.Extra != nil {
+			t.Errorf("%s: the trained model does not come back", settings)
+		}
+	}
+}
+
+func (f *onlineCase) floats(name string) []float32 {
+	f.Helper()
+	_, values, err := loadFloats(filepath.Join(f.dir, name))
+	if err != nil {
+		f.Fatal(err)
+	}
+	return values
+}
+
+// Predict and Evaluate use the taps of each node: their outputs are those that
+// the learner would give next.
+func TestPredictAdapted(t *testing.T) {
+	for _, delayed := range []bool{false, true} {
+		for _, settings := range []string{"window: 5, retrain: taps+bias", "mode: centralized, window: 5"} {
+			f := newOnlineCase(t, config.Classify, delayed)
+			learned := f.start(f.model, settings)
+			f.play(learned, -1)
+			adapted := f.decode(f.bytes(learned))
+
+			// The learner, held still, on the same stream.
+			hold := settings + ", step_size: {value: 0}"
+			if !strings.Contains(settings, "centralized") {
+				hold += ", mixing: 0"
+			}
+			still := f.start(adapted, hold)
+			if delayed { // the stream begins anew: nothing came before
+				s := still.learner.Snapshot()
+				s.Delay = nil
+				if err := still.learner.Restore(s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !delayed {
+				f.text("g.csv", "0,1\n1,2\n2,3\n3,4\n4,5\n5,0\n")
+				still.Stream.graphs = still.Stream.graphs[:1]
+			}
+			f.play(still, -1)
+			observed, err := LoadObservations(Observations{Graph: filepath.Join(f.dir, "g.csv"), Signals: filepath.Join(f.dir, "x.npy"), Shift: graph.ShiftSymmetric})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := Predict(context.Background(), adapted, observed, []int{4, 1}, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			near(t, settings, p.Values, still.Predictions, 2e-5)
+			trained, err := Predict(context.Background(), f.model, observed, []int{4, 1}, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if slices.Equal(p.Values, trained.Values) {
+				t.Errorf("%s: the adapted model predicts as the trained one does", settings)
+			}
+			f.checkScore(adapted, p)
+		}
+	}
+}
+
+// checkScore compares Evaluate with the outputs p at nodes 4 and 1.
+func (f *onlineCase) checkScore(m *modelfile.Model, p *Prediction) {
+	f.Helper()
+	targets := f.floats("y.npy")
+	f.text("e.yaml", "data: {graph: g.csv, signals: x.npy, targets: y.npy, task: classify, classes: 3, read: [4, 1], shift: symmetric, split: {valid: 0, test: 0}}\n"+
+		"model: {features: 4, wide: {order: 2}}\n")
+	c, err := config.Load(filepath.Join(f.dir, "e.yaml"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	got, err := Evaluate(context.Background(), m, c, "train")
+	if err != nil {
+		f.Fatal(err)
+	}
+	cost, rows, right := 0.0, 0, 0
+	for r, target := range targets {
+		label := int(target)
+		if label < 0 {
+			continue
+		}
+		y := p.Values[r*3 : (r+1)*3]
+		total := 0.0
+		for _, v := range y {
+			total += math.Exp(float64(v))
+		}
+		cost += math.Log(total) - float64(y[label])
+		rows++
+		if y[label] == slices.Max(y) {
+			right++
+		}
+	}
+	if want := float64(right) / float64(rows); *got.Accuracy != want {
+		f.Errorf("accuracy %v, want %v", *got.Accuracy, want)
+	}
+	if want := cost / float64(rows); math.Abs(got.Loss-want) > 1e-4*want {
+		f.Errorf("loss %v, want %v", got.Loss, want)
+	}
+}
+
+func near(t *testing.T, what string, got, want []float32, tolerance float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d values, want %d", what, len(got), len(want))
+	}
+	largest := 1.0
+	for _, v := range want {
+		largest = max(largest, math.Abs(float64(v)))
+	}
+	for i := range want {
+		if d := math.Abs(float64(got[i]) - float64(want[i])); d > tolerance*largest {
+			t.Fatalf("%s: value %d is %v, want %v", what, i, got[i], want[i])
+		}
+	}
+}
+
+// A detector whose links vanish goes on alone: it sees its own signal, keeps
+// its taps to itself and learns from its own cost.
+func TestOnlineIsolatedDetector(t *testing.T) {
+	f := newOnlineCase(t, config.Classify, false)
+	r := f.start(f.model, "preset: personal-single, mixing: 1")
+	f.play(r, -1)
+	if got := r.Stream.Graphs; got != 3 {
+		t.Errorf("%d graphs, want 3", got)
+	}
+	if got := len(r.Stream.byContent); got != 2 {
+		t.Errorf("matrices of %d graphs were computed, want 2: the first comes back", got)
+	}
+	m, err := r.Stream.of(r.Stream.graphs[9])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if col, val := m.mixing.Row(4); len(col) != 1 || val[0] != 1 {
+		t.Errorf("row 4 of W has columns %v with %v, want itself with 1", col, val)
+	}
+}
+
+// Steps and nodes without a target are predicted and not learned from.
+func TestOnlineUnlabelled(t *testing.T) {
+	f := newOnlineCase(t, config.Regress, false)
+	y := f.floats("y.npy")
+	for i := range 10 * 6 * 3 {
+		y[i] = float32(math.NaN()) // nothing is known before step 10
+	}
+	f.save("y.npy", []int{20, 6, 3}, y)
+	r := f.start(f.model, "preset: personal-single, step_size: {schedule: automatic}")
+	steps := f.play(r, -1)
+	if steps[9].Cost != nil || steps[10].Cost == nil || *steps[10].Moved != 0 || *steps[11].Moved == 0 {
+		t.Errorf("costs and distances around step 10: %+v", steps[9:12])
+	}
+	if got := r.Report("").Online.Steps; got != 10 {
+		t.Errorf("%d steps were judged, want 10", got)
+	}
+	if got := r.PredictionShape(); !slices.Equal(got, []int{20, 2, 3}) {
+		t.Errorf("predictions %v, want of all 20 steps", got)
+	}
+}
+
+// Learning that diverges ends with the parameters before, and says so.
+func TestOnlineDiverges(t *testing.T) {
+	f := newOnlineCase(t, config.Regress, false)
+	r := f.start(f.model, "preset: literal, step_size: {value: 1e6}")
+	err := r.Play(context.Background(), func() error { return nil }, func(OnlineStep) error { return nil })
+	if !errors.Is(err, online.ErrDiverged) || !strings.Contains(err.Error(), "step ") {
+		t.Fatalf("got %v, want word of the divergence and its step", err)
+	}
+	file := f.decode(f.bytes(r)) // refuses numbers that are not finite
+	state, err := AdaptationOf(file)
+	if err != nil || !state.Diverged || state.At == 20 || state.Steps != state.At {
+		t.Errorf("got %+v and %v, want a state before the end", state, err)
+	}
+	again := f.start(file, "preset: literal, step_size: {value: 1e6}")
+	if err := again.Resume(state, r.Predictions); err == nil || !strings.Contains(err.Error(), "diverged at step") {
+		t.Errorf("resumed: %v, want that it would diverge again", err)
+	}
+}
+
+// What does not fit is said with the file and what to do.
+func TestOnlineRefuses(t *testing.T) {
+	ones := func(n int) []float32 { return make([]float32, n) }
+	for _, c := range []struct {
+		name   string
+		change func(f *onlineCase)
+		extra  string
+		want   string
+	}{
+		{"more nodes", func(f *onlineCase) { f.text("g.csv", "0,1\n5,6\n") }, "", "g.csv: line 2: no node 6 among 6"},
+		{"fewer nodes", func(f *onlineCase) { f.save("x.npy", []int{20, 3, 2}, ones(120)) }, "", "on 3 nodes, and node 4 is to be read"},
+		{"features", func(f *onlineCase) { f.save("x.npy", []int{20, 6, 3}, ones(360)) }, "", "have 3 features, the model reads 2"},
+		{"no steps", func(f *onlineCase) { f.save("x.npy", []int{0, 6, 2}, nil) }, "", "want steps×nodes×features"},
+		{"dimensions", func(f *onlineCase) { f.save("x.npy", []int{5, 4, 6, 2}, ones(240)) }, "", "want steps×nodes×features"},
+		{"class", func(f *onlineCase) { f.save("y.npy", []int{20, 2}, append(ones(39), 3)) }, "", "label 3, number 39 of the file, is not among 3 classes"},
+		{"targets", func(f *onlineCase) { f.save("y.npy", []int{19, 2}, ones(38)) }, "", "targets of shape [19 2]"},
+		{"no label", func(f *onlineCase) { f.save("y.npy", []int{20}, slices.Repeat([]float32{-1}, 20)) }, "", "nothing to learn from"},
+		{"late graph", func(f *onlineCase) { f.text("g.csv", "0,1,1,20\n") }, "", "links at time 20, but the stream ends with step 19"},
+		{"no first graph", func(f *onlineCase) { f.text("g.csv", "0,1,1,3\n") }, "", "no links at time 0"},
+		{"no wide part", func(f *onlineCase) {
+			f.model.Network, _ = gnn.New(gnn.Config{In: 2, Features: 4, Outputs: 3, Deep: []gnn.LayerConfig{{Order: 1, Features: 4}}})
+		}, "", "no wide part"},
+		{"no moment", func(f *onlineCase) { f.model.Precise = nil }, "", "train the model again with this version, or set online.whiten: false"},
+		{"bad moment", func(f *onlineCase) { f.model.Precise["online.moment"].Data[1]++ }, "", "tensor online.moment"},
+		{"no bias", func(f *onlineCase) {
+			f.model.Network, _ = gnn.New(gnn.Config{In: 2, Features: 4, Outputs: 3, NoBias: true, Wide: &gnn.WideConfig{Order: 2}})
+		}, "retrain: taps+bias", "no bias to retrain"},
+		{"task", func(f *onlineCase) { f.model.Meta.Task = "ponder" }, "", `the task of the model is "ponder"`},
+		{"damaged", func(f *onlineCase) { f.model.Meta.Online = `{"mode":"distributed","nodes":6}` }, "", "does not hold what is needed to go on"},
+		{"nonsense", func(f *onlineCase) { f.model.Meta.Online = `{"mode":"upside down"}` }, "", "makes no sense"},
+		{"not JSON", func(f *onlineCase) { f.model.Meta.Online = `{` }, "", "cannot be read"},
+		{"misspelt", func(f *onlineCase) {}, "windw: 3", `unknown key "online.windw"; did you mean "window"?`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newOnlineCase(t, config.Classify, false)
+			c.change(f)
+			settings := c.extra
+			if settings == "" {
+				settings = "window: 3"
+			}
+			if _, err := f.run(f.model, settings); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// Directed links have no Metropolis weights; without mixing they need none.
+func TestOnlineDirected(t *testing.T) {
+	f := newOnlineCase(t, config.Classify, false)
+	f.model.Meta.Shift = graph.ShiftRowStochastic
+	run := func(mixing string) error {
+		f.text("c.yaml", "online: {stream: {graph: g.csv, signals: x.npy, targets: y.npy, directed: true}, mixing: "+mixing+"}\n")
+		c, err := config.Load(filepath.Join(f.dir, "c.yaml"))
+		if err != nil {
+			return err
+		}
+		r, err := NewOnlineRun(c, f.model, false)
+		if err == nil {
+			r.Close()
+		}
+		return err
+	}
+	if err := run("0.5"); err == nil || !strings.Contains(err.Error(), "directed") {
+		t.Errorf("got %v, want that the graph is directed", err)
+	}
+	if err := run("0"); err != nil {
+		t.Error(err)
+	}
+}
+
+// Another mode, rule or network cannot go on where a model was left.
+func TestOnlineGoOnRefuses(t *testing.T) {
+	f := newOnlineCase(t, config.Classify, false)
+	r := f.start(f.model, "window: 5")
+	f.play(r, 3)
+	saved := f.decode(f.bytes(r))
+	for _, c := range []struct{ settings, want string }{
+		{"mode: centralized, window: 5", "has learned in mode distributed, the configuration says centralized"},
+		{"window: 2", "a window of 3 steps, the configuration asks for 2"},
+		{"window: 5, retrain: taps+bias", "a vector of 18 numbers, want 21"},
+	} {
+		if _, err := f.run(saved, c.settings); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", c.settings, err, c.want)
+		}
+	}
+	state, err := AdaptationOf(saved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.start(saved, "window: 5, mixing: 0.5").Resume(state, r.Predictions); err == nil || !strings.Contains(err.Error(), "another configuration") {
+		t.Errorf("got %v, want that the configuration is another", err)
+	}
+	f.save("y.npy", []int{20}, make([]float32, 20))
+	if err := f.start(saved, "window: 5").Resume(state, r.Predictions); err == nil || !strings.Contains(err.Error(), "another stream") {
+		t.Errorf("got %v, want that the stream is another", err)
+	}
+}
+
+// State that a damaged file holds gives an error, never a panic.
+func TestSnapshotDamaged(t *testing.T) {
+	f := newOnlineCase(t, config.Classify, true)
+	r := f.start(f.model, "window: 5")
+	f.play(r, 7)
+	whole := f.bytes(r)
+	for _, name := range []string{stepsName, vectorName + "0", lengthsName, countsName, inputsName, basesName, targetsName, delayName + "0"} {
+		for _, how := range []string{"missing", "short", "odd"} {
+			m := f.decode(whole)
+			damage(m, name, how)
+			_, err := f.run(m, "window: 5")
+			if err == nil && !(name == delayName+"0" && how != "short") {
+				if how == "odd" { // other numbers are still numbers
+					continue
+				}
+				t.Errorf("%s is %s: no error", name, how)
+			}
+		}
+	}
+}
+
+func damage(m *modelfile.Model, name, how string) {
+	if x, ok := m.Precise[name]; ok {
+		switch how {
+		case "missing":
+			delete(m.Precise, name)
+		case "short":
+			m.Precise[name] = modelfile.Float64s{Rows: 1, Cols: 1, Data: x.Data[:1]}
+		default:
+			x.Data[0] = -0.5
+		}
+		return
+	}
+	x := m.Extra[name]
+	switch how {
+	case "missing":
+		delete(m.Extra, name)
+	case "short":
+		m.Extra[name] = mat.NewDense(1, 1, x.Row(0)[:1])
+	default:
+		x.Row(0)[0]++
+	}
+}
+
+// Tensors of single nodes that nobody understands are not passed over.
+func TestNodeTapsUnknown(t *testing.T) {
+	f := newOnlineCase(t, config.Classify, false)
+	f.model.Extra = map[string]mat.Dense{"node.2.deep.1.tap.0": f.model.Network.Params.Deep[0].Taps[0]}
+	if _, err := nodeTapsOf(f.model); err == nil || !strings.Contains(err.Error(), "node.2.deep.1.tap.0") {
+		t.Errorf("got %v, want the name of the tensor", err)
+	}
+}
+
+// The moment is the mean of [z 1]ᵀ[z 1] over samples and nodes read, on one
+// graph and along trajectories, and survives the model file.
+func TestMoment(t *testing.T) {
+	f := newOnlineCase(t, config.Classify, true)
+	net, x := f.model.Network, f.floats("x.npy")
+	file, err := modelfile.LoadGraph(filepath.Join(f.dir, "g.csv"), modelfile.GraphOptions{Nodes: 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shifts []*mat.CSR
+	for range 20 {
+		s, err := graph.ShiftSymmetric.Of(file.Steps[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		shifts = append(shifts, s)
+	}
+	var read []int
+	want := new(rule.Moment)
+	delayed, y := gnn.Delayed{Model: net}, mat.NewDense(6, 3, nil)
+	for t := range 20 {
+		delayed.Predict(y, shifts[t], mat.NewDense(6, 2, x[t*12:(t+1)*12]))
+		z := mat.NewDense(2, 6, nil)
+		for r, i := range []int{4, 1} {
+			copy(z.Row(r), delayed.Shifted().Row(i))
+			read = append(read, t*6+i)
+		}
+		want.Add(z, 6)
+		delayed.Advance()
+	}
+	got := InputMoment(net, graph.SpaceTime(shifts), mat.NewDense(120, 2, x), read, nil)
+	if got.Inputs != 6 || got.Count != 40 {
+		t.Fatalf("%d inputs, %v observations, want 6 and 40", got.Inputs, got.Count)
+	}
+	for e, v := range want.Mean {
+		if math.Abs(v-got.Mean[e]) > 1e-12 {
+			t.Fatalf("element %d is %v, want %v", e, got.Mean[e], v)
+		}
+	}
+	m := &modelfile.Model{Network: net, Meta: f.model.Meta}
+	PutMoment(m, got)
+	path := filepath.Join(f.dir, "m.safetensors")
+	if err := modelfile.Save(path, m); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := modelfile.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := MomentOf(loaded)
+	if err != nil || !reflect.DeepEqual(back, got) {
+		t.Errorf("got %+v and %v, want %+v", back, err, got)
+	}
+}

@@ -1,0 +1,113 @@
+package experiment
+
+import (
+	"fmt"
+
+	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// OnlineStep is how one step went: a line of metrics.jsonl.
+type OnlineStep struct {
+	Step       int      `json:"step"`                  // from 0
+	Cost       *float64 `json:"cost,omitempty"`        // of the step; absent if no target is known
+	FrozenCost *float64 `json:"frozen_cost,omitempty"` // of the model as trained
+
+	// Of all steps so far.
+	MeanCost       float64  `json:"mean_cost"`
+	FrozenMeanCost float64  `json:"frozen_mean_cost"`
+	Accuracy       *float64 `json:"accuracy,omitempty"` // share of right classes, for classify
+	FrozenAccuracy *float64 `json:"frozen_accuracy,omitempty"`
+
+	// Of the taps that made the prediction, now and then: see online.Drift.
+	Moved        *float64 `json:"moved,omitempty"`
+	Disagreement *float64 `json:"disagreement,omitempty"`
+}
+
+// OnlineScore is how well answers were.
+type OnlineScore struct {
+	Steps    int      `json:"steps"` // with a known target
+	Cost     float64  `json:"cost"`  // mean
+	Accuracy *float64 `json:"accuracy,omitempty"`
+}
+
+// String writes the score for people.
+func (s OnlineScore) String() string {
+	if s.Accuracy != nil {
+		return fmt.Sprintf("accuracy %5.1f %%  cost %.4f", 100**s.Accuracy, s.Cost)
+	}
+	return fmt.Sprintf("cost %.4f", s.Cost)
+}
+
+// OnlineResult is what an online run leaves.
+type OnlineResult struct {
+	Version string `json:"version"`
+	Kernels string `json:"kernels"`
+	Threads int    `json:"threads"`
+
+	Task     string      `json:"task"`
+	Mode     config.Mode `json:"mode"`
+	Preset   string      `json:"preset"`
+	Rule     rule.Config `json:"rule"`
+	Nodes    int         `json:"nodes"`
+	Read     []int       `json:"read"`
+	Graphs   int         `json:"graphs"` // that followed each other
+	Steps    int         `json:"steps"`  // played
+	Diverged bool        `json:"diverged,omitempty"`
+
+	Online     OnlineScore `json:"online"`
+	Frozen     OnlineScore `json:"frozen"`
+	LateFrom   int         `json:"late_from"` // the step at which the last quarter begins
+	LateOnline OnlineScore `json:"late_online"`
+	LateFrozen OnlineScore `json:"late_frozen"`
+
+	Drift   online.Drift `json:"drift"`
+	Seconds float64      `json:"seconds"` // filled in by whoever has a clock
+}
+
+// Tally is an online.Meter in JSON.
+type Tally struct {
+	Steps int     `json:"steps"` // with a known target
+	Cost  float64 `json:"cost"`  // of the last
+	Sum   float64 `json:"sum"`   // of all costs
+	Right int     `json:"right"`
+	Asked int     `json:"asked"`
+}
+
+func (t *Tally) meter() online.Meter {
+	return online.Meter{Steps: t.Steps, Cost: t.Cost, Sum: t.Sum, Right: t.Right, Asked: t.Asked}
+}
+
+// watch takes in a prediction and what it cost.
+func (t *Tally) watch(y mat.Dense, j loss.Loss) {
+	m := t.meter()
+	m.Watch(y, j)
+	*t = Tally{m.Steps, m.Cost, m.Sum, m.Right, m.Asked}
+}
+
+// score returns how well the answers were.
+func (t *Tally) score() OnlineScore {
+	m := t.meter()
+	s := OnlineScore{Steps: m.Steps, Cost: m.MeanCost()}
+	if m.Asked > 0 {
+		accuracy := m.Accuracy()
+		s.Accuracy = &accuracy
+	}
+	return s
+}
+
+// Report says what came out.
+func (r *OnlineRun) Report(version string) *OnlineResult {
+	s, scores := r.Stream, &r.State.Scores
+	return &OnlineResult{
+		Version: version, Kernels: mat.Kernels(), Threads: r.engine.Threads(),
+		Task: string(s.Task), Mode: r.State.Mode, Preset: r.State.Preset, Rule: r.Rule,
+		Nodes: s.Nodes, Read: s.Read, Graphs: s.Graphs, Steps: r.State.At, Diverged: r.State.Diverged,
+		Online: scores.Online.score(), Frozen: scores.Frozen.score(),
+		LateFrom: r.LateFrom(), LateOnline: scores.LateOnline.score(), LateFrozen: scores.LateFrozen.score(),
+		Drift: r.learner.Drift(),
+	}
+}

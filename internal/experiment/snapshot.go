@@ -1,0 +1,221 @@
+package experiment
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// Names of the tensors that hold what a learner remembers. Rows of the window
+// follow each other node by node, and of a node the oldest first.
+const (
+	stepsName   = "online.steps"         // updates so far of each node, float64
+	vectorName  = "online.vector."       // and v: the v-th vector of every node, a row each
+	lengthsName = "online.window.length" // steps in the window of each node, float64
+	countsName  = "online.window.count"  // observations in each of them, float64
+	inputsName  = "online.window.input"  // a row per observation
+	basesName   = "online.window.base"
+	targetsName = "online.window.target"
+	delayName   = "online.delay." // and l: the l-th delay line, one row
+)
+
+// PutSnapshot stores what a learner remembers in a model file, to the last bit.
+// Steps at the far end of a window that brought no observation are left out:
+// they change nothing.
+func PutSnapshot(file *modelfile.Model, s online.Snapshot) {
+	if file.Extra == nil {
+		file.Extra = map[string]mat.Dense{}
+	}
+	if file.Precise == nil {
+		file.Precise = map[string]modelfile.Float64s{}
+	}
+	var steps, lengths, counts []float64
+	var inputs, bases, targets []float32
+	rows := 0
+	for _, n := range s.Nodes {
+		window := n.Counts
+		for len(window) > 0 && window[0] == 0 {
+			window = window[1:]
+		}
+		steps, lengths = append(steps, float64(n.Steps)), append(lengths, float64(len(window)))
+		for _, c := range window {
+			counts = append(counts, float64(c))
+			rows += c
+		}
+		inputs, bases, targets = append(inputs, n.Inputs...), append(bases, n.Bases...), append(targets, n.Targets...)
+	}
+	for _, p := range []struct {
+		name   string
+		values []float64
+	}{{stepsName, steps}, {lengthsName, lengths}, {countsName, counts}} {
+		if len(p.values) > 0 {
+			file.Precise[p.name] = modelfile.Float64s{Rows: 1, Cols: len(p.values), Data: p.values}
+		}
+	}
+	put := func(name string, rows int, values []float32) {
+		if len(values) > 0 {
+			file.Extra[name] = mat.NewDense(rows, len(values)/rows, values)
+		}
+	}
+	put(inputsName, rows, inputs)
+	put(basesName, rows, bases)
+	put(targetsName, rows, targets)
+	if len(s.Nodes) > 0 {
+		for v := range s.Nodes[0].Vectors {
+			var all []float32
+			for _, n := range s.Nodes {
+				all = append(all, n.Vectors[v]...)
+			}
+			put(vectorName+strconv.Itoa(v), len(s.Nodes), all)
+		}
+	}
+	for l, line := range s.Delay {
+		put(delayName+strconv.Itoa(l), 1, line)
+	}
+}
+
+// SnapshotOf returns what PutSnapshot stored; false if there is nothing. What
+// it returns holds together; whether it fits a learner, Restore says.
+func SnapshotOf(file *modelfile.Model) (s online.Snapshot, found bool, err error) {
+	r := snapshotReader{file: file}
+	steps := r.integers(stepsName)
+	if steps == nil && r.err == nil {
+		return s, false, nil
+	}
+	s.Nodes = make([]rule.Memory, len(steps))
+	r.vectors(s.Nodes)
+	lengths, counts := r.integers(lengthsName), r.integers(countsName)
+	inputs, bases, targets := r.values(inputsName), r.values(basesName), r.values(targetsName)
+	if len(lengths) != 0 && len(lengths) != len(steps) {
+		r.complain("%s has %d numbers, %s has %d", lengthsName, len(lengths), stepsName, len(steps))
+	}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		n.Steps = steps[i]
+		if r.err != nil || len(lengths) == 0 {
+			continue
+		}
+		n.Counts = take(&r, countsName, &counts, lengths[i])
+		rows := 0
+		for _, c := range n.Counts {
+			rows += c
+		}
+		n.Inputs, n.Bases, n.Targets = inputs.rows(&r, rows), bases.rows(&r, rows), targets.rows(&r, rows)
+	}
+	if r.err == nil && len(counts)+inputs.left()+bases.left()+targets.left() > 0 {
+		r.complain("the tensors online.window.… hold more than %s says", lengthsName)
+	}
+	s.Delay = r.delay()
+	return s, true, r.err
+}
+
+// snapshotReader reads tensors until the first that does not fit.
+type snapshotReader struct {
+	file *modelfile.Model
+	err  error
+}
+
+func (r *snapshotReader) complain(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf("the state of online learning in the model file is damaged: "+format, args...)
+	}
+}
+
+// integers returns a tensor of numbers from 0; nil if there is none.
+func (r *snapshotReader) integers(name string) []int {
+	x, ok := numbers(r.file, name)
+	if !ok {
+		return nil
+	}
+	all := make([]int, len(x.Data))
+	for i, v := range x.Data {
+		if !(v >= 0 && v <= 1<<53) || v != float64(int(v)) {
+			r.complain("%s holds %v, want whole numbers from 0", name, v)
+			return nil
+		}
+		all[i] = int(v)
+	}
+	return all
+}
+
+// rowsLeft is a tensor whose rows are handed out in order.
+type rowsLeft struct {
+	name string
+	rest mat.Dense
+	at   int
+}
+
+func (r *snapshotReader) values(name string) *rowsLeft {
+	return &rowsLeft{name: name, rest: r.file.Extra[name]}
+}
+
+func (l *rowsLeft) left() int { return l.rest.Rows - l.at }
+
+// rows returns the values of the next n rows.
+func (l *rowsLeft) rows(r *snapshotReader, n int) []float32 {
+	var values []float32
+	if n > l.left() {
+		r.complain("%s has %d rows, want more", l.name, l.rest.Rows)
+	}
+	for range min(n, l.left()) {
+		values = append(values, l.rest.Row(l.at)...)
+		l.at++
+	}
+	return values
+}
+
+// take returns the next n of values.
+func take[T any](r *snapshotReader, name string, values *[]T, n int) []T {
+	if n > len(*values) {
+		r.complain("%s is too short", name)
+		return nil
+	}
+	first := (*values)[:n:n]
+	*values = (*values)[n:]
+	return first
+}
+
+// vectors gives every node its vectors.
+func (r *snapshotReader) vectors(nodes []rule.Memory) {
+	for v := 0; ; v++ {
+		name := vectorName + strconv.Itoa(v)
+		x, ok := r.file.Extra[name]
+		if !ok {
+			return
+		}
+		if x.Rows != len(nodes) {
+			r.complain("%s has %d rows for %d nodes", name, x.Rows, len(nodes))
+			return
+		}
+		for i := range nodes {
+			nodes[i].Vectors = append(nodes[i].Vectors, append([]float32(nil), x.Row(i)...))
+		}
+	}
+}
+
+// delay returns the delay lines, those that nothing passed as nil.
+func (r *snapshotReader) delay() [][]float32 {
+	const most = 1 << 16
+	var lines [][]float32
+	for name, x := range r.file.Extra {
+		number, ok := strings.CutPrefix(name, delayName)
+		if !ok {
+			continue
+		}
+		l, err := strconv.Atoi(number)
+		if err != nil || l < 0 || l > most || x.Rows != 1 {
+			r.complain("%s is no delay line", name)
+			return nil
+		}
+		for len(lines) <= l {
+			lines = append(lines, nil)
+		}
+		lines[l] = append([]float32(nil), x.Row(0)...)
+	}
+	return lines
+}
