@@ -9,7 +9,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
-	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/internal/experiment"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/optim"
 	"github.com/wdgnn/wdgnn/random"
@@ -146,7 +146,9 @@ func (z *realization) samples(m *gnn.WideDeep, g *graph.Graph, count int, stream
 // train trains a model of the given kind, or finds it among those that an
 // earlier run saved.
 func (z *realization) train(ctx context.Context, k kind) error {
-	key := fingerprint([]any{z.sourcelocSettings, k, z.runner.manifest.Version, z.runner.manifest.Kernels})
+	relevant := z.sourcelocSettings
+	relevant.Test, relevant.Subgraphs = 0, 0
+	key := fingerprint([]any{relevant, k, z.runner.manifest.Version, z.runner.manifest.Kernels})
 	name := fmt.Sprintf("sourceloc-%s-%s-graph%d-data%d.safetensors", key, k, z.Graph, z.Data)
 	work := epochCost[k] * float64(z.Epochs)
 	path := filepath.Join(z.runner.models(), name)
@@ -201,7 +203,8 @@ func (z *realization) fit(ctx context.Context, k kind) (*trained, error) {
 	t := &trained{network: m, info: modelInfo{Kind: k, Valid: 100 * (1 - result.Best), Restarts: result.Restarts}}
 	t.info.Gains = slices.Clone(m.Params.Gain)
 	if m.Config.Wide != nil {
-		t.moment = z.moment(m)
+		signals, _ := z.world.Draw(z.Train, z.stream("train"))
+		t.moment = experiment.InputMoment(m, z.world.Shift, signals, z.read(), nil)
 	}
 	return t, nil
 }
@@ -246,24 +249,6 @@ func (z *realization) score(m *gnn.WideDeep, k kind) (func(context.Context, *gnn
 	}, judges[0].data, nil
 }
 
-// moment returns the second moment of the inputs that the detectors saw in
-// training.
-func (z *realization) moment(m *gnn.WideDeep) *rule.Moment {
-	signals, _ := z.world.Draw(z.Train, z.stream("train"))
-	n, inputs := z.world.Graph.Nodes(), len(m.Params.Wide.Taps)
-	all, seen := mat.NewDense(n, inputs, nil), mat.NewDense(z.Train*len(z.world.Detectors), inputs, nil)
-	var shifter gnn.Shifter
-	for k := range z.Train {
-		shifter.Shift(all, z.world.Shift, signals.View(k*n, 0, n, 1))
-		for d, i := range z.world.Detectors {
-			copy(seen.Row(k*len(z.world.Detectors)+d), all.Row(i))
-		}
-	}
-	var moment rule.Moment
-	moment.Add(seen, inputs)
-	return &moment
-}
-
 // beside is what stands next to a saved model.
 type beside struct {
 	Info   modelInfo    `json:"info"`
@@ -276,6 +261,9 @@ func (t *trained) save(path string, z *realization) error {
 	m := &modelfile.Model{Network: t.network, Meta: modelfile.Meta{
 		Shift: graph.ShiftSpectral, Task: "classify", Nodes: z.read(), Seed: z.Seed, Version: z.runner.manifest.Version,
 	}}
+	if t.moment != nil {
+		experiment.PutMoment(m, t.moment)
+	}
 	if err := modelfile.Save(path, m); err != nil {
 		return err
 	}
