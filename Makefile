@@ -4,13 +4,14 @@ GO       ?= go
 TOOL      = $(GO) tool -modfile=tools/go.mod
 FUZZTIME ?= 10s
 KERNEL    = ../internal/kernel
+EXPERIMENTS = table1 fig2a fig2b gains
 RELEASES  = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint race portable arm64 fuzz bench bench-peers bench-report generate release ci
+.PHONY: help build test lint race portable arm64 fuzz bench bench-peers bench-report results report generate release ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +66,16 @@ bench-peers: ## compare with PyTorch; ARGS="--rounds 5 --tasks a,b" is passed on
 
 bench-report: ## write bench/results.md again from bench/results/*.jsonl
 	$(GO) run ./bench/report
+
+results: ## run EXPERIMENTS of the paper again and write doc/results.md (an hour or so); stored realizations are used
+	$(GO) build -ldflags '-X main.release=$(shell git describe --tags --always --dirty)' -o bin/wdgnn ./cmd/wdgnn
+	for e in $(EXPERIMENTS); do \
+		bin/wdgnn reproduce $$e $(ARGS) && cp reproduce/$$e/result.json doc/results/$$e.json || exit 1; \
+	done
+	$(GO) run ./doc/report
+
+report: ## write doc/results.md again from doc/results/*.json
+	$(GO) run ./doc/report
 
 generate: ## write the assembly of internal/kernel again
 	$(GO) -C tools run ./kernelgen -out $(KERNEL)/avx2_amd64.s -stubs $(KERNEL)/avx2_stub_amd64.go -pkg kernel
