@@ -31,6 +31,8 @@ const rules = `
 	rule                : mat loss
 	online              : mat graph gnn loss rule
 	online/onlinetest   : mat graph loss online
+	agent               : mat gnn loss rule
+	agent/agenttest     : mat graph loss agent
 	random              :
 	modelfile           : mat graph gnn
 	scenario/sourceloc  : mat graph loss
@@ -77,6 +79,7 @@ var bans = []ban{
 	{"loss", module + "/gnn", "", "a cost judges an output, whatever model it came from; so users can bring their own of either"},
 	{"gnn", module + "/loss", "", "a model gives an output and takes a gradient; what the output is worth is not its business"},
 	{"rule", module + "/gnn", "", "a rule moves a vector of parameters, whatever model they belong to; agents and simulations share it"},
+	{"agent", module + "/online sync time context math/rand math/rand/v2 log os net", "", "an agent is a pure state machine: events in, messages out; clocks, networks and schedules belong to its host"},
 	{"online", module + "/scenario", "", "a learner adapts to whatever world reveals a cost"},
 	{"optim", module + "/gnn", "", "an optimizer sees one slice of numbers; so consensus, checkpoints and tests can use it on any"},
 }

@@ -38,10 +38,11 @@ func (h *Heard) Mix(dst []float32, v int) {
 }
 
 // Weights writes row i of (1-η)I + ηW to dst, given row i of W; self is the
-// place of node i itself in it.
+// place of node i itself in it. dst may be w.
 func (c *Config) Weights(dst, w []float32, self int) {
+	own := float64(w[self])
 	for e, v := range w {
 		dst[e] = float32(c.Mixing * float64(v))
 	}
-	dst[self] = float32((1 - c.Mixing) + float64(c.Mixing*float64(w[self])))
+	dst[self] = float32((1 - c.Mixing) + float64(c.Mixing*own))
 }

@@ -1,0 +1,52 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// Memory is what a node needs to go on after a restart: everything but the step
+// under way.
+type Memory struct {
+	Node    NodeID       `json:"node"`
+	Time    uint64       `json:"time"`              // of the last step
+	Learner *rule.Memory `json:"learner,omitempty"` // nil if it does not learn
+	Delay   []float32    `json:"delay,omitempty"`   // shifted rows, of delayed models
+	Stats   Stats        `json:"stats"`
+}
+
+// Memory returns a copy of what the node remembers.
+func (n *Node) Memory() Memory {
+	m := Memory{Node: n.id, Time: n.time, Delay: slices.Clone(n.before), Stats: n.stats}
+	if n.learner != nil {
+		l := n.learner.Memory()
+		m.Learner = &l
+	}
+	return m
+}
+
+// Restore gives the node the memory m, which may come from outside: an error
+// says what does not fit and leaves the node as it was. The next Begin must be
+// of a later step.
+func (n *Node) Restore(m Memory) error {
+	if m.Node != n.id {
+		return fmt.Errorf("agent: restore: the memory of node %d for node %d", m.Node, n.id)
+	}
+	if len(m.Delay) != len(n.before) || !finite(m.Delay) {
+		return fmt.Errorf("agent: restore: a delay line of %d values, want %d finite ones", len(m.Delay), len(n.before))
+	}
+	if (m.Learner != nil) != (n.learner != nil) {
+		return fmt.Errorf("agent: restore: the memory has parameters: %v, the plan learns: %v", m.Learner != nil, n.learner != nil)
+	}
+	if n.learner != nil {
+		if err := n.learner.Restore(*m.Learner); err != nil {
+			return fmt.Errorf("agent: restore: %w", err)
+		}
+	}
+	copy(n.before, m.Delay)
+	n.stats, n.time, n.begun, n.open, n.predicted = m.Stats, m.Time, true, false, false
+	n.opened = [2]uint64{m.Time + 1, m.Time + 1} // nothing can be sent again
+	return nil
+}

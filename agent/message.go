@@ -1,0 +1,123 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/wdgnn/wdgnn/loss"
+)
+
+// NodeID names a node. Sums over neighbours run in ascending order of it.
+type NodeID uint32
+
+// Everyone, as the receiver of a message, stands for all who hear the sender.
+const Everyone NodeID = 1<<32 - 1
+
+// Kind says what a message is for.
+type Kind uint8
+
+// The kinds.
+const (
+	Row Kind = iota + 1 // the row of an exchange
+	Ask                 // a request to send the row of an exchange again
+)
+
+// Message is what travels between agents. Values belong to whoever made the
+// message; a receiver copies what it keeps.
+type Message struct {
+	From, To NodeID
+	Time     uint64 // t
+	Kind     Kind
+	Exchange uint16  // e
+	Links    uint32  // neighbours that the sender hears; in messages of exchange 0
+	Degree   float64 // d of the sender; in messages of exchange 0
+	Values   []float32
+}
+
+// String describes the message in a few words.
+func (m *Message) String() string {
+	to := "all"
+	if m.To != Everyone {
+		to = fmt.Sprint(m.To)
+	}
+	word := "row"
+	if m.Kind == Ask {
+		word = "ask"
+	}
+	return fmt.Sprintf("%d->%s %s t=%d e=%d", m.From, to, word, m.Time, m.Exchange)
+}
+
+// Link is a neighbour that a node hears.
+type Link struct {
+	Node   NodeID
+	Weight float32 // a_ij > 0
+}
+
+// Event is an input of Step: Begin, Receive, Feedback, Retry or Expire.
+type Event interface{ event() }
+
+// Begin opens step t with a new observation. Times ascend; some may be left
+// out. Links ascend by node and do not name the node itself. The node keeps
+// neither slice.
+type Begin struct {
+	Time  uint64
+	Links []Link
+	Row   []float32 // x_{i,t}, F values
+}
+
+// Receive hands over a message.
+type Receive struct{ Message *Message }
+
+// Feedback says what the prediction of the current step cost: a [loss.Local],
+// of which the node is row Index. A nil Loss means that nobody told.
+type Feedback struct {
+	Loss  loss.Loss
+	Index int
+}
+
+// Retry asks those who are silent to send again.
+type Retry struct{}
+
+// Expire stops waiting for those who are silent.
+type Expire struct{}
+
+func (Begin) event()    {}
+func (Receive) event()  {}
+func (Feedback) event() {}
+func (Retry) event()    {}
+func (Expire) event()   {}
+
+// Ready is what one Step asks of its caller. Its slices are valid until the
+// next Step of the node.
+type Ready struct {
+	Send       []Message // in any order; losing one is allowed
+	Prediction []float32 // row i of Ψ, on the step that completed it
+	Done       bool      // the update is in place and the step over
+	Ahead      uint64    // the latest step of a neighbour, if later than the node's own; 0 if not
+}
+
+// Errors of Step. They leave the node as it was.
+var (
+	ErrMalformed = errors.New("agent: message refused")
+	ErrOrder     = errors.New("agent: event out of order")
+)
+
+// Stats counts what happened to a node.
+type Stats struct {
+	Steps     uint64 `json:"steps"`     // updates that were made
+	Predicted uint64 `json:"predicted"` // predictions
+	Abandoned uint64 `json:"abandoned"` // steps that ended before they were done
+	Skipped   uint64 `json:"skipped"`   // times left out between two steps
+	Diverged  uint64 `json:"diverged"`  // updates that were refused, parameters kept
+
+	Received   uint64 `json:"received"`   // messages that were used
+	Kept       uint64 `json:"kept"`       // messages of a later step
+	Stale      uint64 `json:"stale"`      // of a past step, or of a hop that was given up
+	Duplicates uint64 `json:"duplicates"` // heard before
+	Strangers  uint64 `json:"strangers"`  // from nodes that are no neighbours in this step
+	Refused    uint64 `json:"refused"`    // malformed, not finite or too long
+	Expired    uint64 `json:"expired"`    // links dropped because nothing came
+	Clipped    uint64 `json:"clipped"`    // vectors shortened to ClipNorm
+	Asked      uint64 `json:"asked"`      // requests to send again
+	Resent     uint64 `json:"resent"`     // answers to such requests
+}

@@ -1,0 +1,378 @@
+package agent
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// Node is the agent of one graph node; see the package comment. It is not safe
+// for concurrent use.
+type Node struct {
+	id      NodeID
+	plan    *Plan
+	scratch *Scratch
+	learner *rule.Node // nil if the node does not learn
+	stats   Stats
+
+	time      uint64
+	begun     bool // there was a Begin
+	open      bool // a step is under way
+	predicted bool // and has its prediction
+	exchange  int  // whose messages are waited for
+
+	links  []neighbor // ascending
+	self   int        // how many of them have a lower number
+	degree float64    // d_i
+
+	inbox   []inbox        // by exchange
+	vectors []mat.Dense    // parameters of exchange 0, a row per node heard
+	outbox  [2][][]float32 // by parity of the step and exchange: what was sent
+	opened  [2]uint64      // the steps they belong to
+
+	shifted []mat.Dense // z, by layer, 1×((K+1)·F)
+	hidden  []mat.Dense // outputs of the layers, 1×F_ℓ
+	before  []float32   // delayed: shifted rows of the step before
+	base    mat.Dense   // y†, 1×C
+	output  []float32
+
+	col     []int32 // row i of S: places and values
+	val     []float32
+	rows    []int32 // row i of W: places and values
+	weights []float32
+	heard   rule.Heard
+	ptr     [2]int
+	row     mat.CSR
+	index   [1]int32
+
+	kept []Message // of later steps
+	send []Message
+}
+
+// inbox is what arrived for one exchange.
+type inbox struct {
+	rows    mat.Dense // a row per node heard, the node's own among them
+	got     []bool    // by link
+	missing int       // links whose message is waited for
+}
+
+// Scratch is memory that nodes which never step at the same time may share.
+// The zero Scratch works.
+type Scratch struct {
+	tape gnn.Tape
+	wide mat.Dense
+}
+
+// NewNode returns the agent of node id at the parameters of the plan's model.
+// The plan must be valid. A nil scratch makes one.
+func NewNode(id NodeID, p *Plan, s *Scratch) *Node {
+	if len(p.stages) == 0 {
+		panic("agent: NewNode: the plan was not validated")
+	}
+	if s == nil {
+		s = new(Scratch)
+	}
+	n := &Node{id: id, plan: p, scratch: s, output: make([]float32, p.Model.Outputs()), base: mat.NewDense(1, p.Model.Outputs(), nil)}
+	if p.learns() {
+		n.learner = rule.NewNode(p.Frame, p.Rule, 1, nil, nil)
+		n.vectors = make([]mat.Dense, p.sent)
+	}
+	n.inbox = make([]inbox, len(p.stages))
+	for k := range n.outbox {
+		n.outbox[k] = make([][]float32, len(p.stages))
+		for e := range n.outbox[k] {
+			n.outbox[k][e] = make([]float32, p.length(e))
+		}
+	}
+	for l := range p.layers() {
+		order, features := p.shape(l)
+		n.shifted = append(n.shifted, mat.NewDense(1, (order+1)*features, nil))
+	}
+	for l := range p.Model.Params.Deep {
+		n.hidden = append(n.hidden, mat.NewDense(1, p.Model.Params.Deep[l].Out(), nil))
+	}
+	if p.Delayed {
+		n.before = make([]float32, p.stages[0].width)
+	}
+	return n
+}
+
+// ID returns the node's number.
+func (n *Node) ID() NodeID { return n.id }
+
+// Time returns the step that the node is in, or was in last.
+func (n *Node) Time() uint64 { return n.time }
+
+// Open says whether a step is under way.
+func (n *Node) Open() bool { return n.open }
+
+// Stats returns what was counted so far.
+func (n *Node) Stats() Stats { return n.stats }
+
+// Params returns x_i, the node's parameters as package rule writes them; nil if
+// it does not learn. It belongs to the node.
+func (n *Node) Params() []float32 {
+	if n.learner == nil {
+		return nil
+	}
+	return n.learner.Params()
+}
+
+// Missing appends the neighbours whose message is waited for to dst.
+func (n *Node) Missing(dst []NodeID) []NodeID {
+	if !n.open || n.predicted {
+		return dst
+	}
+	for k, got := range n.inbox[n.exchange].got {
+		if !got && !n.links[k].lost {
+			dst = append(dst, n.links[k].Node)
+		}
+	}
+	return dst
+}
+
+// Step applies one event. An event that does not fit is refused with
+// ErrMalformed or ErrOrder and changes nothing but the counters.
+func (n *Node) Step(ev Event) (Ready, error) {
+	n.send = n.send[:0]
+	var r Ready
+	var err error
+	switch ev := ev.(type) {
+	case Begin:
+		err = n.begin(ev, &r)
+	case Receive:
+		err = n.receive(ev.Message, &r)
+	case Feedback:
+		err = n.feedback(ev, &r)
+	case Retry:
+		n.retry()
+	case Expire:
+		n.expire(&r)
+	default:
+		err = fmt.Errorf("%w: a %T", ErrOrder, ev)
+	}
+	r.Send = n.send
+	for k := range n.kept {
+		r.Ahead = max(r.Ahead, n.kept[k].Time)
+	}
+	return r, err
+}
+
+// begin opens a step.
+func (n *Node) begin(ev Begin, r *Ready) error {
+	if err := n.checkBegin(ev); err != nil {
+		return err
+	}
+	if n.open {
+		n.stats.Abandoned++
+		n.close()
+	}
+	if n.begun && ev.Time > n.time+1 {
+		n.stats.Skipped += ev.Time - n.time - 1
+	}
+	n.time, n.begun, n.open, n.predicted, n.exchange = ev.Time, true, true, false, 0
+	n.connect(ev.Links)
+	z := n.shifted[0].Row(0)
+	copy(z, ev.Row)
+	n.opened[n.time%2] = n.time
+	n.post(0)
+	n.replay()
+	n.advance(r)
+	return nil
+}
+
+func (n *Node) checkBegin(ev Begin) error {
+	if n.begun && ev.Time <= n.time {
+		return fmt.Errorf("%w: node %d: step %d after step %d", ErrOrder, n.id, ev.Time, n.time)
+	}
+	if len(ev.Row) != n.plan.Model.Config.In || !finite(ev.Row) {
+		return fmt.Errorf("%w: node %d: an observation of %d values, want %d finite ones", ErrMalformed, n.id, len(ev.Row), n.plan.Model.Config.In)
+	}
+	for k, l := range ev.Links {
+		if l.Node == n.id || l.Node == Everyone || k > 0 && l.Node <= ev.Links[k-1].Node || !(l.Weight > 0) || math.IsInf(float64(l.Weight), 0) {
+			return fmt.Errorf("%w: node %d: link to %d with weight %v; want others in ascending order, weights > 0", ErrMalformed, n.id, l.Node, l.Weight)
+		}
+	}
+	return nil
+}
+
+// connect prepares the inboxes for the neighbours of this step.
+func (n *Node) connect(links []Link) {
+	n.links, n.self, n.degree = n.links[:0], 0, 0
+	for _, l := range links {
+		n.links = append(n.links, neighbor{Link: l})
+		if l.Node < n.id {
+			n.self++
+		}
+		n.degree += float64(l.Weight)
+	}
+	for e := range n.inbox {
+		in := &n.inbox[e]
+		in.rows = in.rows.Resize(len(links)+1, n.plan.stages[e].width)
+		in.got = slices.Grow(in.got[:0], len(links))[:len(links)]
+		clear(in.got)
+		in.missing = len(links)
+	}
+	for v := range n.vectors {
+		n.vectors[v] = n.vectors[v].Resize(len(links)+1, n.plan.Frame.Len())
+		copy(n.vectors[v].Row(n.self), n.learner.State()[v])
+	}
+}
+
+// place returns where the k-th link stands among the nodes heard.
+func (n *Node) place(k int) int {
+	if k >= n.self {
+		return k + 1
+	}
+	return k
+}
+
+// post sends the message of exchange e to everyone.
+func (n *Node) post(e int) {
+	out := n.outbox[n.time%2][e]
+	stage := n.plan.stages[e]
+	if n.plan.Delayed {
+		copy(out, n.before)
+	} else if stage.width > 0 {
+		copy(out, n.shifted[stage.layer].Row(0)[stage.hop*stage.width:(stage.hop+1)*stage.width])
+	}
+	if e == 0 && n.learner != nil {
+		at := stage.width
+		for _, v := range n.learner.State()[:n.plan.sent] {
+			at += copy(out[at:], v)
+		}
+	}
+	copy(n.inbox[e].rows.Row(n.self), out[:stage.width])
+	if len(n.links) > 0 {
+		n.send = append(n.send, n.message(n.time, e, Everyone))
+	}
+}
+
+// message returns the message of an exchange that was posted.
+func (n *Node) message(time uint64, e int, to NodeID) Message {
+	m := Message{From: n.id, To: to, Time: time, Kind: Row, Exchange: uint16(e), Values: n.outbox[time%2][e]}
+	if e == 0 {
+		m.Links, m.Degree = uint32(len(n.links)), n.degree
+	}
+	return m
+}
+
+// advance goes through all exchanges that are complete.
+func (n *Node) advance(r *Ready) {
+	for n.open && !n.predicted && n.inbox[n.exchange].missing == 0 {
+		e := n.exchange
+		n.shiftRow()
+		if n.plan.Delayed {
+			n.delayed()
+			n.predict(r)
+			return
+		}
+		stage := n.plan.stages[e]
+		if stage.width > 0 {
+			z := n.shifted[stage.layer]
+			n.shift(z.View(0, (stage.hop+1)*stage.width, 1, stage.width), n.inbox[e].rows)
+		}
+		if stage.last {
+			n.finish(stage.layer)
+		}
+		if e == len(n.plan.stages)-1 {
+			n.predict(r)
+			return
+		}
+		n.exchange++
+		n.post(n.exchange)
+	}
+}
+
+// shift computes the node's row of S times what it heard.
+func (n *Node) shift(y, heard mat.Dense) {
+	n.ptr[1] = len(n.col)
+	n.row = mat.CSR{Rows: 1, Cols: heard.Rows, RowPtr: n.ptr[:], Col: n.col, Val: n.val}
+	mat.Serial.SpMM(y, &n.row, heard)
+}
+
+// finish computes the outputs of a layer whose shifted inputs are complete, and
+// of those after it that need no exchange.
+func (n *Node) finish(layer int) {
+	deep := n.plan.Model.Deep().Layers
+	for l := layer; l < len(deep); l++ {
+		if order, _ := n.plan.shape(l); l > layer && order > 0 {
+			return
+		}
+		deep[l].ApplyShifted(nil, n.hidden[l], n.shifted[l])
+		if l+1 < len(deep) {
+			copy(n.shifted[l+1].Row(0), n.hidden[l].Row(0)) // Z_0 of the next layer
+		}
+	}
+}
+
+// delayed computes all shifted inputs and layers from the one exchange.
+func (n *Node) delayed() {
+	in := n.inbox[0].rows
+	all := n.shifted
+	if n.plan.stages[0].width > 0 {
+		sum := n.scratch.panel(in.Cols)
+		n.shift(sum, in)
+		at := 0
+		for l := range all {
+			order, features := n.plan.shape(l)
+			copy(all[l].Row(0)[features:], sum.Row(0)[at:at+order*features])
+			at += order * features
+		}
+	}
+	deep := n.plan.Model.Deep().Layers
+	for l := range deep {
+		deep[l].ApplyShifted(nil, n.hidden[l], all[l])
+		if l+1 < len(deep) {
+			copy(all[l+1].Row(0), n.hidden[l].Row(0))
+		}
+	}
+}
+
+// predict computes the output.
+func (n *Node) predict(r *Ready) {
+	var deep mat.Dense
+	if len(n.hidden) > 0 {
+		deep = n.hidden[len(n.hidden)-1]
+	}
+	n.plan.Model.Combine(n.base, n.shifted[0], deep, &n.scratch.tape)
+	if n.learner != nil {
+		n.learner.Predict(n.output, n.base.Row(0), n.shifted[0].Row(0))
+	} else {
+		copy(n.output, n.base.Row(0))
+	}
+	n.predicted = true
+	n.stats.Predicted++
+	r.Prediction = n.output
+}
+
+// close ends the step; a delay line moves on if there was a prediction.
+func (n *Node) close() {
+	if n.plan.Delayed && n.predicted {
+		at := 0
+		for l, z := range n.shifted {
+			order, features := n.plan.shape(l)
+			at += copy(n.before[at:], z.Row(0)[:order*features])
+		}
+	}
+	n.open = false
+}
+
+func finite(v []float32) bool {
+	for _, x := range v {
+		if x-x != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// panel returns memory for a row.
+func (s *Scratch) panel(width int) mat.Dense {
+	s.wide = s.wide.Resize(1, width)
+	return s.wide
+}

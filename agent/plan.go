@@ -1,0 +1,152 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// Operator says how a node makes its row of the shift S from its links.
+type Operator string
+
+// The operators. All but Scaled need nothing beyond a node's neighbours.
+const (
+	Adjacency           Operator = "adjacency"            // a_ij
+	RowStochastic       Operator = "row-stochastic"       // a_ij / d_i, over the links that are alive
+	Symmetric           Operator = "symmetric"            // a_ij / √(d_i d_j)
+	Laplacian           Operator = "laplacian"            // d_i on the diagonal, -a_ij
+	NormalizedLaplacian Operator = "normalized-laplacian" // 1 on the diagonal, -a_ij / √(d_i d_j)
+	Scaled              Operator = "spectral"             // a_ij / Scale: λmax of the whole graph must be given
+)
+
+// Plan is what all agents of a run share. It is read-only once validated, and
+// safe for concurrent use.
+type Plan struct {
+	Model    *gnn.WideDeep
+	Operator Operator
+	Scale    float64 // λmax, for Scaled
+	Delayed  bool    // one exchange per step, eq. (24)
+
+	// Frame and Rule say how nodes learn; a nil Frame means that they do not.
+	Frame *rule.Frame
+	Rule  *rule.Config
+
+	// Cost is the kind of cost that is revealed in this run, of which nothing
+	// but the type matters. A window of several steps needs it for steps in
+	// which nobody tells.
+	Cost loss.Loss
+
+	// MaxNorm is the largest Euclidean norm of a neighbour's row or vector;
+	// longer ones are refused. 0 means no limit.
+	MaxNorm float64
+
+	// ClipNorm shortens longer vectors of parameters instead of refusing
+	// them; 0 means never.
+	ClipNorm float64
+
+	stages []stage // exchanges of a step
+	sent   int     // vectors that the rule sends
+	extra  int     // numbers behind the row of a first message: the vectors
+}
+
+// stage is one exchange.
+type stage struct {
+	layer int // 0 is the input, shared by the wide part and the first layer
+	hop   int // row Z_hop is sent
+	width int // numbers in it
+	last  bool
+}
+
+// Validate reports everything that is wrong with p, and prepares it for use.
+func (p *Plan) Validate() error {
+	var errs []error
+	complain := func(format string, args ...any) { errs = append(errs, fmt.Errorf("agent: "+format, args...)) }
+	switch p.Operator {
+	case Adjacency, RowStochastic, Symmetric, Laplacian, NormalizedLaplacian:
+	case Scaled:
+		if !(p.Scale > 0) {
+			complain("the model's shift is divided by λmax of the whole graph, which no node knows: give the scale, or train with row-stochastic or symmetric")
+		}
+	default:
+		complain("no operator is called %q", p.Operator)
+	}
+	if p.Model == nil {
+		complain("no model")
+		return errors.Join(errs...)
+	}
+	if p.Frame != nil {
+		if p.Rule == nil {
+			complain("a frame without a rule")
+		} else if err := p.Rule.Validate(); err != nil {
+			errs = append(errs, err)
+		} else {
+			p.sent, _ = p.Rule.Vectors()
+		}
+		if p.Model.Config.Wide == nil {
+			complain("the model has no wide part, and nothing else learns online")
+		}
+	}
+	if !(p.MaxNorm >= 0) || !(p.ClipNorm >= 0) {
+		complain("max norm %v and clip norm %v, want 0 for none or more", p.MaxNorm, p.ClipNorm)
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	if p.learns() {
+		p.extra = p.sent * p.Frame.Len()
+	}
+	p.stages = p.schedule()
+	return nil
+}
+
+func (p *Plan) learns() bool { return p.Frame != nil }
+
+// layers returns how many shifted signals a step has: that of the input, and
+// one per layer after the first.
+func (p *Plan) layers() int { return max(len(p.Model.Params.Deep), 1) }
+
+// shape returns order and features of a shifted signal.
+func (p *Plan) shape(layer int) (order, features int) {
+	if layer == 0 {
+		return p.Model.InputOrder(), p.Model.Config.In
+	}
+	f := &p.Model.Params.Deep[layer]
+	return f.Order(), f.In()
+}
+
+// schedule returns the exchanges of a step.
+func (p *Plan) schedule() []stage {
+	if p.Delayed {
+		width := 0
+		for l := range p.layers() {
+			order, features := p.shape(l)
+			width += order * features
+		}
+		return []stage{{width: width, last: true}}
+	}
+	var list []stage
+	for l := range p.layers() {
+		order, features := p.shape(l)
+		for hop := range order {
+			list = append(list, stage{layer: l, hop: hop, width: features, last: hop == order-1})
+		}
+	}
+	if len(list) == 0 { // taps must travel all the same
+		list = []stage{{last: true}}
+	}
+	return list
+}
+
+// Exchanges returns how many messages a node sends to each neighbour per step.
+func (p *Plan) Exchanges() int { return len(p.stages) }
+
+// length returns how many values a message of exchange e has.
+func (p *Plan) length(e int) int {
+	if e == 0 {
+		return p.stages[0].width + p.extra
+	}
+	return p.stages[e].width
+}

@@ -1,0 +1,276 @@
+package agent
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+)
+
+// keptPerNode is how many messages of later steps a node keeps per sender, and
+// keptSenders of how many senders at most.
+const (
+	keptPerNode = 4
+	keptSenders = 1024
+)
+
+// receive takes in a message.
+func (n *Node) receive(m *Message, r *Ready) error {
+	if m == nil || m.From == n.id || m.To != Everyone && m.To != n.id {
+		n.stats.Strangers++
+		return fmt.Errorf("%w: not for node %d", ErrMalformed, n.id)
+	}
+	if m.Kind == Ask {
+		n.answer(m)
+		return nil
+	}
+	if err := n.inspect(m); err != nil {
+		n.stats.Refused++
+		return err
+	}
+	switch {
+	case !n.begun || m.Time > n.time:
+		return n.keep(m)
+	case m.Time < n.time || !n.open:
+		n.stats.Stale++
+		return nil
+	}
+	if n.take(m) {
+		n.advance(r)
+	}
+	return nil
+}
+
+// inspect reports what is wrong with a row.
+func (n *Node) inspect(m *Message) error {
+	if m.Kind != Row || int(m.Exchange) >= len(n.plan.stages) {
+		return fmt.Errorf("%w: node %d: kind %d, exchange %d of %d", ErrMalformed, n.id, m.Kind, m.Exchange, len(n.plan.stages))
+	}
+	if want := n.plan.length(int(m.Exchange)); len(m.Values) != want {
+		return fmt.Errorf("%w: node %d: %d values from %d, want %d: does it run the same model?", ErrMalformed, n.id, len(m.Values), m.From, want)
+	}
+	if !finite(m.Values) || m.Exchange == 0 && !(m.Degree >= 0 && !math.IsInf(m.Degree, 0)) {
+		return fmt.Errorf("%w: node %d: values from %d are not finite", ErrMalformed, n.id, m.From)
+	}
+	if limit := n.plan.MaxNorm; limit > 0 {
+		width := n.plan.stages[m.Exchange].width
+		for part := range slices.Chunk(m.Values[width:], max(n.parts(), 1)) {
+			if norm(part) > limit {
+				return fmt.Errorf("%w: node %d: parameters from %d are longer than %v", ErrMalformed, n.id, m.From, limit)
+			}
+		}
+		if norm(m.Values[:width]) > limit {
+			return fmt.Errorf("%w: node %d: a row from %d is longer than %v", ErrMalformed, n.id, m.From, limit)
+		}
+	}
+	return nil
+}
+
+// parts returns the length of a vector of parameters.
+func (n *Node) parts() int {
+	if n.learner == nil {
+		return 0
+	}
+	return n.plan.Frame.Len()
+}
+
+func norm(v []float32) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	return math.Sqrt(sum)
+}
+
+// take puts a row of the current step where it belongs, and says whether it was
+// the last that an exchange waited for.
+func (n *Node) take(m *Message) bool {
+	k, found := slices.BinarySearchFunc(n.links, m.From, func(l neighbor, id NodeID) int { return int(int64(l.Node) - int64(id)) })
+	if !found {
+		n.stats.Strangers++
+		return false
+	}
+	e := int(m.Exchange)
+	in := &n.inbox[e]
+	switch {
+	case n.links[k].lost || e < n.exchange:
+		n.stats.Stale++
+		return false
+	case in.got[k]:
+		n.stats.Duplicates++
+		return false
+	}
+	width := n.plan.stages[e].width
+	copy(in.rows.Row(n.place(k)), m.Values[:width])
+	if e == 0 {
+		n.links[k].heard, n.links[k].links, n.links[k].degree = true, m.Links, m.Degree
+		for v := range n.vectors {
+			row := n.vectors[v].Row(n.place(k))
+			copy(row, m.Values[width+v*len(row):])
+			if limit := n.plan.ClipNorm; limit > 0 {
+				if length := norm(row); length > limit {
+					n.stats.Clipped++
+					for c := range row {
+						row[c] = float32(float64(row[c]) * (limit / length))
+					}
+				}
+			}
+		}
+	}
+	n.stats.Received++
+	in.got[k] = true
+	in.missing--
+	return e == n.exchange && in.missing == 0
+}
+
+// keep stores a message of a later step.
+func (n *Node) keep(m *Message) error {
+	same, senders := 0, 0
+	for k := range n.kept {
+		if n.kept[k].From == m.From {
+			if n.kept[k].Time == m.Time && n.kept[k].Exchange == m.Exchange {
+				n.stats.Duplicates++
+				return nil
+			}
+			same++
+		}
+		senders++
+	}
+	if same >= keptPerNode || senders >= keptSenders {
+		n.stats.Refused++
+		return fmt.Errorf("%w: node %d: too many messages of later steps from %d", ErrMalformed, n.id, m.From)
+	}
+	copied := *m
+	copied.Values = slices.Clone(m.Values)
+	n.kept = append(n.kept, copied)
+	n.stats.Kept++
+	return nil
+}
+
+// replay takes in what was kept for the step that begins, and drops what is
+// past.
+func (n *Node) replay() {
+	later := n.kept[:0]
+	for k := range n.kept {
+		switch m := &n.kept[k]; {
+		case m.Time == n.time:
+			n.take(m)
+		case m.Time > n.time:
+			later = append(later, *m)
+		default:
+			n.stats.Stale++
+		}
+	}
+	clear(n.kept[len(later):])
+	n.kept = later
+}
+
+// answer sends a row again, if it was sent in this step or the one before.
+func (n *Node) answer(m *Message) {
+	e := int(m.Exchange)
+	now := n.begun && m.Time == n.time && (e <= n.exchange || n.predicted)
+	last := n.begun && m.Time < n.time && n.opened[m.Time%2] == m.Time
+	if e >= len(n.plan.stages) || !now && !last {
+		n.stats.Stale++
+		return
+	}
+	n.stats.Resent++
+	n.send = append(n.send, n.message(m.Time, e, m.From))
+}
+
+// retry asks those who are silent.
+func (n *Node) retry() {
+	if !n.open || n.predicted {
+		return
+	}
+	for k, got := range n.inbox[n.exchange].got {
+		if !got && !n.links[k].lost {
+			n.stats.Asked++
+			n.send = append(n.send, Message{From: n.id, To: n.links[k].Node, Time: n.time, Kind: Ask, Exchange: uint16(n.exchange)})
+		}
+	}
+}
+
+// expire gives up on those who are silent, for the rest of the step.
+func (n *Node) expire(r *Ready) {
+	if !n.open || n.predicted {
+		return
+	}
+	for k := range n.links {
+		if n.inbox[n.exchange].got[k] || n.links[k].lost {
+			continue
+		}
+		n.links[k].lost = true
+		n.stats.Expired++
+		for e := n.exchange; e < len(n.inbox); e++ {
+			if !n.inbox[e].got[k] {
+				n.inbox[e].missing--
+			}
+		}
+	}
+	n.advance(r)
+}
+
+// feedback learns from what the prediction cost and ends the step.
+func (n *Node) feedback(ev Feedback, r *Ready) error {
+	if !n.open || !n.predicted {
+		return fmt.Errorf("%w: node %d: feedback without a prediction", ErrOrder, n.id)
+	}
+	if n.learner != nil {
+		if err := n.learn(ev); err != nil {
+			return err
+		}
+	}
+	n.close()
+	n.stats.Steps++
+	r.Done = true
+	return nil
+}
+
+// learn is the update of the rule.
+func (n *Node) learn(ev Feedback) error {
+	if j := ev.Loss; j != nil {
+		if err := n.learner.Check(j); err != nil {
+			return err
+		}
+		if err := checkCost(j, n.plan.Model.Outputs()); err != nil {
+			return err
+		}
+		n.index[0] = int32(ev.Index)
+		n.learner.Observe(n.shifted[0], n.base, n.index[:], j)
+	} else if n.plan.Cost == nil && n.plan.Rule.Window > 1 {
+		return fmt.Errorf("%w: node %d: nobody told the cost, and the plan does not say of which kind those in the window are: set Cost", ErrOrder, n.id)
+	} else {
+		n.learner.Observe(mat.Dense{}, mat.Dense{}, nil, n.plan.Cost)
+	}
+	n.mixingRow()
+	n.heard.Weights, n.heard.Rows, n.heard.Vectors = n.weights, n.rows, n.vectors
+	if n.plan.Rule.Mixing == 0 { // nobody else is heard
+		n.heard.Weights, n.heard.Rows = n.weights[:1], n.rows[:1]
+		n.heard.Weights[0], n.heard.Rows[0] = 1, int32(n.self)
+	}
+	if err := n.learner.Step(&n.heard); err != nil {
+		n.learner.Cancel()
+		n.stats.Diverged++
+		return nil
+	}
+	n.learner.Commit()
+	return nil
+}
+
+// checkCost reports a cost from which a node cannot learn.
+func checkCost(j loss.Loss, outputs int) error {
+	if _, ok := j.(loss.Local); !ok {
+		return fmt.Errorf("%w: a %T is no cost of one node: it must be a loss.Local", ErrMalformed, j)
+	}
+	var err error
+	switch v := j.(type) {
+	case interface{ Validate(outputs int) error }: // as loss.CrossEntropy has it
+		err = v.Validate(outputs)
+	case interface{ Validate() error }: // as loss.MSE has it
+		err = v.Validate()
+	}
+	return err
+}

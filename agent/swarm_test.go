@@ -1,0 +1,219 @@
+package agent_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/agent/agenttest"
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// trial is a network with a stream, run by agents and by online.Consensus.
+type trial struct {
+	nodes     int
+	model     *gnn.WideDeep
+	plan      *agent.Plan
+	learner   online.Learner
+	shift     graph.Shift
+	graphs    []*graph.Graph
+	samples   []graph.Sample
+	costs     []loss.Loss
+	consensus *online.Consensus
+}
+
+// variant is one way to run a network.
+type variant struct {
+	name    string
+	model   gnn.Config
+	shift   graph.Shift
+	delayed bool
+	rule    *rule.Config
+}
+
+func deepConfig(layers ...int) gnn.Config {
+	c := gnn.Config{In: 2, Features: 6, Outputs: 3, Wide: &gnn.WideConfig{Order: 2}}
+	for _, order := range layers {
+		c.Deep = append(c.Deep, gnn.LayerConfig{Order: order, Features: 6})
+	}
+	return c
+}
+
+func variants() []variant {
+	literal, personal, single, biased := rule.Literal(false), rule.Personal(5), rule.Personal(1), rule.Literal(false)
+	literal.StepSize.Value, biased.StepSize.Value, biased.Retrain = 0.2, 0.1, rule.RetrainTapsAndBias
+	biased.Mixing = 0.3
+	personal.StepSize.Value, single.StepSize.Value, single.Mixing = 0.1, 0.1, 0
+	filter := gnn.Config{In: 2, Features: 6, Outputs: 3, Wide: &gnn.WideConfig{Order: 3}}
+	noWide := deepConfig(2, 1)
+	noWide.Wide = nil
+	return []variant{
+		{"two layers, literal", deepConfig(3, 2), graph.ShiftRowStochastic, false, &literal},
+		{"two layers, personal", deepConfig(3, 2), graph.ShiftSymmetric, false, &personal},
+		{"one layer, no mixing", deepConfig(2), graph.ShiftLaplacian, false, &single},
+		{"three layers, one without hops", deepConfig(1, 0, 2), graph.ShiftNormalizedLaplacian, false, &biased},
+		{"filter", filter, graph.ShiftSpectral, false, &literal},
+		{"frozen GNN", noWide, graph.ShiftAdjacency, false, nil},
+		{"delayed, literal", deepConfig(3, 2), graph.ShiftRowStochastic, true, &literal},
+		{"delayed, personal", deepConfig(2), graph.ShiftSymmetric, true, &personal},
+		{"delayed, frozen filter", filter, graph.ShiftRowStochastic, true, nil},
+	}
+}
+
+// newTrial draws a network whose graph changes every third step.
+func newTrial(t testing.TB, v variant, seed uint64, steps int) *trial {
+	t.Helper()
+	rng := random.Stream(seed, "trial")
+	tr := &trial{nodes: 9, shift: v.shift}
+	var err error
+	if tr.model, err = gnn.NewRandom(v.model, rng); err != nil {
+		t.Fatal(err)
+	}
+	for range (steps + 2) / 3 {
+		g, err := graph.ErdosRenyi(tr.nodes, 0.4, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr.graphs = append(tr.graphs, g)
+	}
+	scale := 0.0
+	if v.shift == graph.ShiftSpectral { // one graph, whose scale the agents are given
+		for k := range tr.graphs {
+			tr.graphs[k] = tr.graphs[0]
+		}
+		scale = graph.LargestEigenvalue(tr.graphs[0].Adjacency())
+	}
+	var moment rule.Moment
+	for k := range steps {
+		g := tr.graphs[k/3]
+		s, err := v.shift.Of(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := graph.Metropolis(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := mat.NewDense(tr.nodes, v.model.In, nil)
+		for e := range x.Data {
+			x.Data[e] = float32(rng.NormFloat64())
+		}
+		tr.samples = append(tr.samples, graph.Sample{Time: k, Shift: s, Mixing: w, Signal: x})
+		labels := make([]int32, tr.nodes)
+		for i := range labels {
+			labels[i] = loss.NoLabel
+			if i%3 != 0 {
+				labels[i] = rng.Int32N(int32(v.model.Outputs))
+			}
+		}
+		tr.costs = append(tr.costs, loss.CrossEntropy{Labels: labels})
+		z := mat.NewDense(tr.nodes, (tr.model.InputOrder()+1)*v.model.In, nil)
+		new(gnn.Shifter).Shift(z, s, x)
+		if v.model.Wide != nil {
+			moment.Add(z, (v.model.Wide.Order+1)*v.model.In)
+		}
+	}
+	c := online.Config{Nodes: tr.nodes, HopByHop: true, Delayed: v.delayed, Moment: &moment}
+	tr.plan = &agent.Plan{Model: tr.model, Operator: agent.Operator(v.shift.String()), Scale: scale, Delayed: v.delayed, Cost: loss.CrossEntropy{}}
+	if v.rule == nil {
+		tr.learner, err = online.NewFrozen(tr.model, c)
+	} else {
+		c.Rule = *v.rule
+		tr.consensus, err = online.NewConsensus(tr.model, c)
+		tr.learner = tr.consensus
+		if err == nil {
+			tr.plan.Frame, tr.plan.Rule = tr.consensus.Frame(), v.rule
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.plan.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// step lets the in-process learner take step k and returns its predictions.
+func (tr *trial) step(t testing.TB, k int) mat.Dense {
+	t.Helper()
+	y := mat.NewDense(tr.nodes, tr.model.Outputs(), nil)
+	if err := tr.learner.Predict(y, tr.samples[k]); err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.learner.Update(tr.costs[k]); err != nil {
+		t.Fatal(err)
+	}
+	return y
+}
+
+// sameBits compares predictions and parameters.
+func (tr *trial) sameBits(t testing.TB, k int, s *agenttest.Swarm, want mat.Dense) {
+	t.Helper()
+	for i := range tr.nodes {
+		for c, w := range want.Row(i) {
+			if got := s.Outputs().At(i, c); math.Float32bits(got) != math.Float32bits(w) {
+				t.Fatalf("step %d: output %d of node %d is %v, want %v", k, c, i, got, w)
+			}
+		}
+		if tr.consensus == nil {
+			continue
+		}
+		for e, w := range tr.consensus.Params(i) {
+			if got := s.Nodes[i].Params()[e]; math.Float32bits(got) != math.Float32bits(w) {
+				t.Fatalf("step %d: parameter %d of node %d is %v, want %v", k, e, i, got, w)
+			}
+		}
+	}
+}
+
+// Whatever the network does short of losing messages, a swarm of agents ends
+// every step with the predictions and parameters of the in-process learner, bit
+// for bit.
+// Reference: Section 3, eq. (9); Section 6.2, eq. (24).
+func TestSwarmMatchesConsensus(t *testing.T) {
+	for _, v := range variants() {
+		for seed := range uint64(4) {
+			t.Run(fmt.Sprintf("%s/%d", v.name, seed), func(t *testing.T) { compare(t, v, seed, 7) })
+		}
+	}
+}
+
+func compare(t testing.TB, v variant, seed uint64, steps int) {
+	tr := newTrial(t, v, seed, steps)
+	s := agenttest.New(tr.nodes, tr.plan)
+	rng := rand.New(rand.NewPCG(seed, 7))
+	if seed > 0 { // seed 0 is the orderly network
+		s.Pick = agenttest.Random(rng)
+		s.Fate = func(*agent.Message, agent.NodeID) int { return 1 + rng.IntN(5)/4 }
+	}
+	for k := range steps {
+		if err := s.Begin(uint64(k), tr.graphs[k/3], tr.samples[k].Signal); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.RunToQuiet(); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Feedback(tr.costs[k]); err != nil {
+			t.Fatal(err)
+		}
+		tr.sameBits(t, k, s, tr.step(t, k))
+	}
+}
+
+func FuzzSwarmMatchesConsensus(f *testing.F) {
+	f.Add(uint64(1), byte(0))
+	f.Add(uint64(2), byte(6))
+	f.Fuzz(func(t *testing.T, seed uint64, which byte) {
+		list := variants()
+		compare(t, list[int(which)%len(list)], seed, 3)
+	})
+}

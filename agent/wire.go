@@ -1,0 +1,145 @@
+package agent
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+)
+
+// A frame is what travels over a network: a header and the messages that a host
+// sends at once. doc/wire.md lays it out byte by byte. All numbers are
+// little-endian.
+const (
+	frameHeader   = 32
+	messageHeader = 40
+	frameVersion  = 1
+
+	// MaxFrame is the largest frame that is read or written.
+	MaxFrame = 64 << 20
+)
+
+var (
+	frameMagic = [4]byte{'W', 'D', 'G', 'N'}
+	castagnoli = crc32.MakeTable(crc32.Castagnoli)
+)
+
+// ErrFrame says that bytes are no frame of ours.
+var ErrFrame = errors.New("agent: frame refused")
+
+// Header stands before the messages of a frame.
+type Header struct {
+	Run      uint32 // which run it belongs to: a hash of its name
+	Host     uint32 // who sent it
+	Sequence uint64 // of the frames of that host, from 1; gaps are losses
+}
+
+// AppendFrame appends a frame with the given messages to dst. It panics if the
+// frame would be larger than MaxFrame.
+func AppendFrame(dst []byte, h Header, messages []Message) []byte {
+	start := len(dst)
+	dst = append(dst, frameMagic[:]...)
+	dst = append(dst, frameVersion, 0, 0, 0)
+	dst = binary.LittleEndian.AppendUint32(dst, h.Run)
+	dst = binary.LittleEndian.AppendUint32(dst, h.Host)
+	dst = binary.LittleEndian.AppendUint64(dst, h.Sequence)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(messages)))
+	dst = append(dst, 0, 0, 0, 0) // checksum
+	for k := range messages {
+		dst = appendMessage(dst, &messages[k])
+	}
+	if len(dst)-start > MaxFrame {
+		panic(fmt.Sprintf("agent: a frame of %d bytes, want at most %d", len(dst)-start, MaxFrame))
+	}
+	binary.LittleEndian.PutUint32(dst[start+28:], crc32.Checksum(dst[start:], castagnoli))
+	return dst
+}
+
+func appendMessage(dst []byte, m *Message) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(m.From))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(m.To))
+	dst = binary.LittleEndian.AppendUint64(dst, m.Time)
+	dst = append(dst, byte(m.Kind), 0)
+	dst = binary.LittleEndian.AppendUint16(dst, m.Exchange)
+	dst = binary.LittleEndian.AppendUint32(dst, m.Links)
+	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(m.Degree))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(m.Values)))
+	dst = append(dst, 0, 0, 0, 0)
+	for _, v := range m.Values {
+		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(v))
+	}
+	return dst
+}
+
+// Reader reads frames and keeps the memory of their values. The zero Reader is
+// ready.
+type Reader struct {
+	messages []Message
+	values   []float32
+}
+
+// Read returns the header and the messages of the frame b, which are valid
+// until the next Read. Bytes that are no whole frame, a wrong checksum, a kind
+// that does not exist and set reserved bytes are refused with ErrFrame.
+func (r *Reader) Read(b []byte) (Header, []Message, error) {
+	var h Header
+	if len(b) < frameHeader || len(b) > MaxFrame || [4]byte(b[:4]) != frameMagic {
+		return h, nil, fmt.Errorf("%w: %d bytes that begin with no frame", ErrFrame, len(b))
+	}
+	if b[4] != frameVersion || b[5] != 0 || b[6] != 0 || b[7] != 0 {
+		return h, nil, fmt.Errorf("%w: version %d, this program speaks %d", ErrFrame, b[4], frameVersion)
+	}
+	sum := crc32.Update(0, castagnoli, b[:28])
+	sum = crc32.Update(sum, castagnoli, []byte{0, 0, 0, 0})
+	if crc32.Update(sum, castagnoli, b[32:]) != binary.LittleEndian.Uint32(b[28:]) {
+		return h, nil, fmt.Errorf("%w: the checksum does not fit", ErrFrame)
+	}
+	h = Header{Run: binary.LittleEndian.Uint32(b[8:]), Host: binary.LittleEndian.Uint32(b[12:]), Sequence: binary.LittleEndian.Uint64(b[16:])}
+	count := int(binary.LittleEndian.Uint32(b[24:]))
+	b = b[frameHeader:]
+	if count > len(b)/messageHeader {
+		return h, nil, fmt.Errorf("%w: %d messages in %d bytes", ErrFrame, count, len(b))
+	}
+	r.messages, r.values = r.messages[:0], r.values[:0]
+	if need := (len(b) - count*messageHeader) / 4; cap(r.values) < need {
+		r.values = make([]float32, 0, need)
+	}
+	for range count {
+		var err error
+		if b, err = r.message(b); err != nil {
+			return h, nil, err
+		}
+	}
+	if len(b) != 0 {
+		return h, nil, fmt.Errorf("%w: %d bytes follow the last message", ErrFrame, len(b))
+	}
+	return h, r.messages, nil
+}
+
+// message reads one message and returns the bytes behind it.
+func (r *Reader) message(b []byte) ([]byte, error) {
+	if len(b) < messageHeader {
+		return nil, fmt.Errorf("%w: it ends in a message", ErrFrame)
+	}
+	m := Message{
+		From: NodeID(binary.LittleEndian.Uint32(b)), To: NodeID(binary.LittleEndian.Uint32(b[4:])), Time: binary.LittleEndian.Uint64(b[8:]),
+		Kind: Kind(b[16]), Exchange: binary.LittleEndian.Uint16(b[18:]), Links: binary.LittleEndian.Uint32(b[20:]),
+		Degree: math.Float64frombits(binary.LittleEndian.Uint64(b[24:])),
+	}
+	count := int(binary.LittleEndian.Uint32(b[32:]))
+	if m.Kind != Row && m.Kind != Ask || b[17] != 0 || binary.LittleEndian.Uint32(b[36:]) != 0 {
+		return nil, fmt.Errorf("%w: a message of kind %d", ErrFrame, b[16])
+	}
+	b = b[messageHeader:]
+	if count > len(b)/4 {
+		return nil, fmt.Errorf("%w: %d values in %d bytes", ErrFrame, count, len(b))
+	}
+	first := len(r.values)
+	for k := range count {
+		r.values = append(r.values, math.Float32frombits(binary.LittleEndian.Uint32(b[4*k:])))
+	}
+	m.Values = r.values[first:len(r.values):len(r.values)]
+	r.messages = append(r.messages, m)
+	return b[4*count:], nil
+}
