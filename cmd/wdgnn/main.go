@@ -80,10 +80,14 @@ func newRoot() *cobra.Command {
 		Use:   "wdgnn",
 		Short: "Graph neural networks that keep learning inside the network they run on",
 		Long: `wdgnn trains and runs wide and deep graph neural networks: a linear graph
-filter and a deep graph neural network, added. Both are trained offline.`,
-		Example: `  wdgnn demo                            train one, drop links, see what is lost
+filter and a deep graph neural network, added. Both are trained offline; the
+filter goes on learning where the network runs, at every node, from one-hop
+messages.`,
+		Example: `  wdgnn demo                            train one, drop links, watch it recover
+  wdgnn reproduce table1 --quick        the paper's table beside ours
   wdgnn init first                      write a configuration and data to begin with
   wdgnn train first/config.yaml         train on them
+  wdgnn online first/run/model.safetensors first/config.yaml
   wdgnn inspect first/run/model.safetensors`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
