@@ -1,0 +1,119 @@
+package agent_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/agent"
+)
+
+func sampleFrame() (agent.Header, []agent.Message) {
+	return agent.Header{Run: 0x11223344, Host: 5, Sequence: 9}, []agent.Message{
+		{From: 1, To: agent.Everyone, Time: 1 << 40, Kind: agent.Row, Exchange: 3, Values: []float32{1, -2.5, math.MaxFloat32}},
+		{From: 2, To: 1, Time: 7, Kind: agent.Ask, Exchange: 1},
+		{From: 3, To: agent.Everyone, Kind: agent.Row, Links: 4, Degree: 2.75, Values: []float32{0}},
+	}
+}
+
+// What is written is read back.
+func TestFrameRoundTrip(t *testing.T) {
+	h, messages := sampleFrame()
+	b := agent.AppendFrame([]byte("before"), h, messages)
+	if !bytes.HasPrefix(b, []byte("before")) {
+		t.Error("AppendFrame changed what was there")
+	}
+	var r agent.Reader
+	for range 2 { // memory is used again
+		gotHeader, got, err := r.Read(b[6:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if gotHeader != h || len(got) != len(messages) {
+			t.Fatalf("read %+v with %d messages, want %+v with %d", gotHeader, len(got), h, len(messages))
+		}
+		for k := range got {
+			if len(got[k].Values) == 0 {
+				got[k].Values = nil
+			}
+			if !reflect.DeepEqual(got[k], messages[k]) {
+				t.Errorf("message %d is %+v, want %+v", k, got[k], messages[k])
+			}
+		}
+	}
+}
+
+// The bytes are those that doc/wire.md lays out.
+func TestFrameLayout(t *testing.T) {
+	h, messages := sampleFrame()
+	b := agent.AppendFrame(nil, h, messages[:1])
+	want := []byte{
+		'W', 'D', 'G', 'N', 1, 0, 0, 0, // magic, version, reserved
+		0x44, 0x33, 0x22, 0x11, 5, 0, 0, 0, // run, host
+		9, 0, 0, 0, 0, 0, 0, 0, // sequence
+		1, 0, 0, 0, b[28], b[29], b[30], b[31], // messages, checksum
+		1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, // from, to
+		0, 0, 0, 0, 0, 1, 0, 0, // time
+		1, 0, 3, 0, 0, 0, 0, 0, // kind, reserved, exchange, links
+		0, 0, 0, 0, 0, 0, 0, 0, // degree
+		3, 0, 0, 0, 0, 0, 0, 0, // values, reserved
+		0, 0, 0x80, 0x3f, 0, 0, 0x20, 0xc0, 0xff, 0xff, 0x7f, 0x7f,
+	}
+	if !bytes.Equal(b, want) {
+		t.Errorf("frame is\n% x\nwant\n% x", b, want)
+	}
+	clear(want[28:32])
+	if sum := crc32.Checksum(want, crc32.MakeTable(crc32.Castagnoli)); sum != binary.LittleEndian.Uint32(b[28:]) {
+		t.Errorf("checksum %#x, want %#x", binary.LittleEndian.Uint32(b[28:]), sum)
+	}
+}
+
+// A frame that was changed in any byte, cut or prolonged is refused.
+func TestDamagedFrames(t *testing.T) {
+	h, messages := sampleFrame()
+	b := agent.AppendFrame(nil, h, messages)
+	var r agent.Reader
+	for k := range b {
+		bad := bytes.Clone(b)
+		bad[k] ^= 0x10
+		if _, _, err := r.Read(bad); !errors.Is(err, agent.ErrFrame) {
+			t.Errorf("byte %d changed: %v, want ErrFrame", k, err)
+		}
+		if _, _, err := r.Read(b[:k]); !errors.Is(err, agent.ErrFrame) {
+			t.Errorf("cut to %d bytes: %v, want ErrFrame", k, err)
+		}
+	}
+	if _, _, err := r.Read(append(bytes.Clone(b), 0)); !errors.Is(err, agent.ErrFrame) {
+		t.Errorf("a byte more: %v, want ErrFrame", err)
+	}
+}
+
+// Whatever bytes arrive, reading them neither panics nor asks for more memory
+// than they are long; and what is read can be written to the same bytes.
+func FuzzReadFrame(f *testing.F) {
+	h, messages := sampleFrame()
+	f.Add(agent.AppendFrame(nil, h, messages))
+	f.Add(agent.AppendFrame(nil, h, nil))
+	f.Add([]byte("WDGN"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var r agent.Reader
+		fix := bytes.Clone(b)
+		if len(fix) >= 32 { // let the fuzzer pass the checksum
+			clear(fix[28:32])
+			binary.LittleEndian.PutUint32(fix[28:], crc32.Checksum(fix, crc32.MakeTable(crc32.Castagnoli)))
+		}
+		for _, frame := range [][]byte{b, fix} {
+			h, messages, err := r.Read(frame)
+			if err != nil {
+				continue
+			}
+			if again := agent.AppendFrame(nil, h, messages); !bytes.Equal(again, frame) {
+				t.Errorf("read and written again is\n% x\nwant\n% x", again, frame)
+			}
+		}
+	})
+}
