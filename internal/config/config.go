@@ -9,6 +9,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/scenario/sourceloc"
 )
 
 // Config is one run of `wdgnn train`, which names either data or a scenario,
@@ -157,6 +158,10 @@ type Sourceloc struct {
 
 	// The standard deviation of the noise at each node.
 	Noise float64 `yaml:"noise" example:"0.004"`
+
+	// Which node of a community is its source: `random`, or `largest-degree`,
+	// which makes pulses alike and is harder.
+	Sources sourceloc.Rule `yaml:"sources" example:"largest-degree"`
 
 	// Signals to train on.
 	TrainSamples int `yaml:"train_samples" example:"10000"`

@@ -40,7 +40,7 @@ func (c *Config) Settings() Sourceloc {
 // World returns the part of s that describes the network.
 func (s Sourceloc) World() sourceloc.Config {
 	return sourceloc.Config{
-		Communities: s.Communities, Members: s.Members, Intra: s.Intra, Inter: s.Inter, MaxTime: s.MaxTime, Noise: s.Noise,
+		Communities: s.Communities, Members: s.Members, Intra: s.Intra, Inter: s.Inter, MaxTime: s.MaxTime, Noise: s.Noise, Sources: s.Sources,
 	}
 }
 
