@@ -121,6 +121,30 @@ func (sh *Shifter) Shift(z mat.Dense, s *mat.CSR, x mat.Dense) {
 	}
 }
 
+// Delay writes the delayed shifts of time t to z, overwritten, given those of
+// time t-1; an empty before is that of time 0.
+//
+//	Z_0(t) = X_t      Z_k(t) = S_t Z_{k-1}(t-1)      Z_k = 0 before time 0
+//
+//	S: N×N   X: N×F   z, before: [Z_0 … Z_K], N×((K+1)·F), of separate memory
+//
+// They have the bits that a Delayed computes step by step.
+func (sh *Shifter) Delay(z mat.Dense, s *mat.CSR, x, before mat.Dense) {
+	f := x.Cols
+	if z.Rows != x.Rows || f == 0 || z.Cols == 0 || z.Cols%f != 0 || !before.Empty() && (before.Rows != z.Rows || before.Cols != z.Cols) {
+		panic(fmt.Sprintf("gnn: Delay: %d×%d from a signal of %d×%d after %d×%d", z.Rows, z.Cols, x.Rows, x.Cols, before.Rows, before.Cols))
+	}
+	z.View(0, 0, z.Rows, f).CopyFrom(x)
+	older := z.View(0, f, z.Rows, z.Cols-f)
+	switch {
+	case older.Empty():
+	case before.Empty():
+		older.Zero()
+	default:
+		sh.Engine.SpMM(older, s, before.View(0, 0, z.Rows, z.Cols-f))
+	}
+}
+
 // back writes to dx the gradient of the signal, given that of its shifts:
 // dX = Σ_k (Sᵀ)ᵏ dZ_k. It overwrites dz.
 func (sh *Shifter) back(dx mat.Dense, st *mat.CSR, dz mat.Dense) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/optim"
 )
 
@@ -24,6 +25,10 @@ type Config struct {
 
 	// Ridge is λ of (λ/2)‖θ‖², added to J; 0 means none.
 	Ridge float64 `json:"ridge,omitempty"`
+
+	// Lipschitz penalises filters that bend sharply, which makes the model
+	// stable to changes of the graph; the zero value does not.
+	Lipschitz gnn.Lipschitz `json:"lipschitz,omitzero"`
 
 	// ValidateEvery is the number of steps between two validations; 0 means
 	// once per epoch.
@@ -46,6 +51,11 @@ type Config struct {
 	// 1024. It is part of what fixes the bits of a result; the number of
 	// threads is not.
 	PassRows int `json:"pass_rows,omitempty"`
+
+	// FoldWide multiplies the taps of the wide part by the readout before the
+	// signal; see gnn.Tape. Where a model has few outputs training is faster
+	// and agrees within rounding.
+	FoldWide bool `json:"fold_wide,omitempty"`
 }
 
 const (
@@ -56,7 +66,7 @@ const (
 
 // Validate reports everything that is wrong with c.
 func (c *Config) Validate() error {
-	errs := []error{c.Adam.Validate()}
+	errs := []error{c.Adam.Validate(), c.Lipschitz.Validate()}
 	atLeast := func(name string, value, least int) {
 		if value < least {
 			errs = append(errs, fmt.Errorf("train: %s is %d, want at least %d", name, value, least))

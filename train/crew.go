@@ -62,6 +62,13 @@ func newCrew(m *gnn.WideDeep, data Data, rows int, engine *mat.Engine) *crew {
 	return c
 }
 
+// fold says whether passes fold the wide part into the readout.
+func (c *crew) fold(on bool) {
+	for w := range c.workers {
+		c.workers[w].tape.Fold = on
+	}
+}
+
 // close ends the helping goroutines.
 func (c *crew) close() {
 	for _, wake := range c.wake {

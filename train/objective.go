@@ -26,6 +26,8 @@ type Memory struct {
 	mse          loss.MSE
 	smoothL1     loss.SmoothL1
 	hinge        loss.Hinge
+	adjacent     adjacent
+	quadratic    quadratic
 	target       mat.Dense
 	mask         []bool
 }

@@ -145,6 +145,7 @@ func newRunner(m *gnn.WideDeep, job Job) (*runner, error) {
 		eval:  Evaluator{Engine: job.Engine, PassRows: job.Config.PassRows},
 		order: make([]int, job.Train.Len()),
 	}
+	r.crew.fold(job.Config.FoldWide)
 	r.take = r.checkpoint
 	if job.Resume != nil {
 		if err := r.restore(job.Resume); err != nil {
@@ -230,6 +231,7 @@ func (r *runner) step(batch []int) error {
 	if cfg.Ridge > 0 {
 		j += loss.Ridge{Strength: float32(cfg.Ridge)}.Eval(r.grad.Flat, m.Params.Flat)
 	}
+	j += cfg.Lipschitz.Eval(&r.grad, &m.Params)
 	r.norm = optim.ClipNorm(r.grad.Flat, cfg.ClipNorm)
 	if bad(j) || bad(r.norm) {
 		return fmt.Errorf("step %d, loss %v, gradient norm %v: %w", s.Steps+1, j, r.norm, ErrDiverged)

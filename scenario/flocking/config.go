@@ -22,6 +22,12 @@ type Config struct {
 	RepulsionRadiusMeters float64 `json:"repulsion_radius_meters"` // R ≥ 0 of the expert; 0 is an expert that lets robots collide
 	CollisionMeters       float64 `json:"collision_meters"`        // ≥ 0; two robots closer than this collide; 0 counts no collisions
 
+	// NearCap bounds each component of the feature Σ (p_i - p_j)/d⁴, which
+	// reaches 1e7 when two robots nearly collide; 0 means no bound.
+	//
+	// Deviation: the paper does not bound features.
+	NearCap float64 `json:"near_cap,omitempty"`
+
 	Faults Faults `json:"faults,omitzero"` // what goes wrong; the zero value is nothing
 }
 
@@ -73,6 +79,7 @@ func (c Config) Validate() error {
 		{"common_speed_mps", c.CommonSpeedMPS, false},
 		{"repulsion_radius_meters", c.RepulsionRadiusMeters, false},
 		{"collision_meters", c.CollisionMeters, false},
+		{"near_cap", c.NearCap, false},
 	} {
 		switch {
 		case f.positive && !(f.value > 0 && f.value <= largest):

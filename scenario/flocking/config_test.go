@@ -39,6 +39,7 @@ func TestValidate(t *testing.T) {
 		{func(c *flocking.Config) { c.CommonSpeedMPS = -1 }, "common_speed_mps is -1"},
 		{func(c *flocking.Config) { c.RepulsionRadiusMeters = -1 }, "repulsion_radius_meters is -1"},
 		{func(c *flocking.Config) { c.CollisionMeters = -1 }, "collision_meters is -1"},
+		{func(c *flocking.Config) { c.NearCap = -1 }, "near_cap is -1"},
 		{func(c *flocking.Config) { c.SpacingMeters = -1 }, "spacing_meters is -1"},
 		{func(c *flocking.Config) { c.MinDistanceMeters = 3 }, "min_distance_meters is 3, want at most the spacing of the rings, 2.5"},
 		{func(c *flocking.Config) { c.Faults.MessageLoss = 1 }, "faults: message_loss is 1, want 0 ≤ p < 1"},

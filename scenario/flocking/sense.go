@@ -44,6 +44,12 @@ func (s *Swarm) sense() {
 		f.features = make([][Features]float64, len(s.position))
 	}
 	features(f.features, f.heard.Adjacency(), s.position, s.velocity)
+	if limit := s.config.NearCap; limit > 0 {
+		for i := range f.features {
+			x := &f.features[i]
+			x[2], x[3] = clamp(x[2], limit), clamp(x[3], limit)
+		}
+	}
 	s.reach = f.near
 	if wide := max(s.config.RepulsionRadiusMeters, s.config.CollisionMeters); wide > s.config.CommRadiusMeters {
 		s.reach = s.geometric(&s.wide, wide)
@@ -83,6 +89,8 @@ func (s *Swarm) Heard() *graph.Graph { return s.seen().heard }
 // Features returns x_i, what each robot knows of its surroundings, from Heard:
 //
 //	x_i = [ Σ_j (v_i - v_j),  Σ_j (p_i - p_j)/d⁴,  Σ_j (p_i - p_j)/d² ]    j ∈ 𝒩_i, eq. (23)
+//
+// The second pair is clamped to ±NearCap if that is set.
 //
 // Deviation: d is at least 1 mm here, so that robots in one place, whose
 // direction from each other is not defined, add 0 rather than NaN.

@@ -109,3 +109,27 @@ func TestComponents(t *testing.T) {
 		t.Errorf("velocity variation is %v, want %v", got, want)
 	}
 }
+
+// A bound holds for the feature that grows as 1/d³, and for no other.
+func TestNearCap(t *testing.T) {
+	c := robots(3)
+	at, velocity := [][2]float64{{0, 0}, {0.1, 0}, {0.1, 1}}, [][2]float64{{90, 0}, {0, -90}, {0, 0}}
+	free := start(t, c, at, velocity)
+	c.NearCap = 30
+	bound := start(t, c, at, velocity)
+	clamped := 0
+	for i, x := range free.Features() {
+		want := x
+		for f := 2; f < 4; f++ {
+			if want[f] = min(max(x[f], -30), 30); want[f] != x[f] {
+				clamped++
+			}
+		}
+		if got := bound.Features()[i]; got != want {
+			t.Errorf("robot %d: features %v, want %v", i, got, want)
+		}
+	}
+	if clamped != 2 {
+		t.Errorf("%d features were bounded, want 2", clamped)
+	}
+}
