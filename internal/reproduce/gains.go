@@ -122,7 +122,7 @@ func gainsResult(s sourcelocSettings, repeats int, all []*gainsUnit) *Result {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	result := &Result{Tables: []Table{t}, Charts: []Chart{c}, Notes: []string{gainsVerdict(t)}}
+	result := &Result{Tables: []Table{t}, Charts: []Chart{c}, Notes: []string{gainsVerdict(repeats, all)}}
 	for _, u := range all {
 		result.Models = append(result.Models, u.Model.File)
 	}
@@ -130,21 +130,30 @@ func gainsResult(s sourcelocSettings, repeats int, all []*gainsUnit) *Result {
 	return result
 }
 
-// gainsVerdict says whether the claim holds in the numbers.
-func gainsVerdict(t Table) string {
-	first, last := t.Rows[0].Cells, t.Rows[len(t.Rows)-1].Cells
-	compare := func(what string, c int) string {
-		d := last[c].Value.Mean - first[c].Value.Mean
-		error2 := last[c].Value.Spread*last[c].Value.Spread + first[c].Value.Spread*first[c].Value.Spread
-		switch {
-		case d*d <= 4*error2:
-			return fmt.Sprintf("%s does not change significantly between %s and %s (%+.1f)", what, t.Rows[0].Name, t.Rows[len(t.Rows)-1].Name, d)
-		case d > 0:
-			return fmt.Sprintf("%s rises by %.1f from %s to %s", what, d, t.Rows[0].Name, t.Rows[len(t.Rows)-1].Name)
+// gainsVerdict says whether the claim holds: it compares the outermost ratios,
+// network by network.
+func gainsVerdict(repeats int, all []*gainsUnit) string {
+	first, last := all[:repeats], all[len(all)-repeats:]
+	compare := func(what string, of func(u *gainsUnit) float64) string {
+		var d []float64
+		for k := range first {
+			d = append(d, of(last[k])-of(first[k]))
 		}
-		return fmt.Sprintf("%s falls by %.1f from %s to %s", what, -d, t.Rows[0].Name, t.Rows[len(t.Rows)-1].Name)
+		v := standardError(d)
+		verb := "does not change significantly"
+		switch {
+		case v.Mean > 2*v.Spread:
+			verb = "rises"
+		case v.Mean < -2*v.Spread:
+			verb = "falls"
+		}
+		return fmt.Sprintf("%s %s (%+.1f ± %.1f)", what, verb, v.Mean, v.Spread)
 	}
-	return "Verdict on the claim: " + compare("offline accuracy on the same network", 0) + "; " +
-		compare("the online gain of the literal distributed update", 3) + "; " +
-		compare("that of the personal preset (m = 50)", 5) + "."
+	gain := func(spec learnerSpec) func(u *gainsUnit) float64 {
+		return func(u *gainsUnit) float64 { return mean(u.Differ[spec.ID]) - mean(u.Differ[wideDeepFrozen.ID]) }
+	}
+	return fmt.Sprintf("Verdict on the claim, paired by network, from %s to %s: ", ratios[0].Name, ratios[len(ratios)-1].Name) +
+		compare("offline accuracy on the same network", func(u *gainsUnit) float64 { return u.Same }) + "; " +
+		compare("the online gain of the literal distributed update", gain(wideDeepLiteral)) + "; " +
+		compare("that of the personal preset with m = 50", gain(mixed(50, 0.003))) + "."
 }

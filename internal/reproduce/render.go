@@ -149,9 +149,26 @@ func (r *Result) WriteMarkdown(w io.Writer, figures string) error {
 	return err
 }
 
-// Figure returns the chart as it is drawn.
+// Save writes base.svg and base.png.
+func (c *Chart) Save(base string) error {
+	if len(c.Tracks) > 0 {
+		return c.Paths().Save(base)
+	}
+	return c.Figure().Save(base)
+}
+
+// Paths returns a chart of tracks as it is drawn.
+func (c *Chart) Paths() *figure.Paths {
+	f := &figure.Paths{Title: c.Title, XLabel: c.X, YLabel: c.Y, Note: c.Note}
+	for _, t := range c.Tracks {
+		f.Paths = append(f.Paths, figure.Path{X: t.X, Y: t.Y, Velocity: &t.Velocity})
+	}
+	return f
+}
+
+// Figure returns a chart of curves as it is drawn.
 func (c *Chart) Figure() *figure.Figure {
-	f := &figure.Figure{Title: c.Title, X: figure.Axis{Label: c.X, Log: c.Log, Zero: c.Log}, Y: figure.Axis{Label: c.Y}, Note: c.Note}
+	f := &figure.Figure{Title: c.Title, X: figure.Axis{Label: c.X, Log: c.Log, Zero: c.Log}, Y: figure.Axis{Label: c.Y, Log: c.LogY}, Note: c.Note}
 	for _, curve := range c.Curves {
 		s := figure.Series{Name: curve.Name, X: curve.X, Y: curve.Y}
 		switch {

@@ -17,7 +17,7 @@ import (
 func toy(dir string) Options {
 	seconds := 0.0
 	return Options{
-		Seed: 3, Repeats: 2, Epochs: 2, Subgraphs: 1, Signals: 500, Test: 60, Threads: 2, Out: dir, Version: "test", CPU: "a processor",
+		Seed: 3, Repeats: 2, Epochs: 2, Subgraphs: 1, Signals: 500, Test: 60, Flights: 8, Robots: 12, Threads: 2, Out: dir, Version: "test", CPU: "a processor",
 		Now: func() float64 { seconds++; return seconds },
 	}
 }
@@ -42,6 +42,7 @@ func TestExperiments(t *testing.T) {
 		t.Run(e.Name, func(t *testing.T) {
 			dir := t.TempDir()
 			o := toy(dir)
+			o.Data = toyRatings(t)
 			o.Now = func() float64 { return 0 }
 			share := 0.0
 			o.OnProgress = func(p Progress) {
@@ -79,7 +80,7 @@ func TestExperiments(t *testing.T) {
 				t.Fatal(err)
 			}
 			again := m.Settings
-			again.Threads, again.Out, again.Version, again.CPU, again.Now = 1, t.TempDir(), o.Version, o.CPU, o.Now
+			again.Threads, again.Out, again.Data, again.Version, again.CPU, again.Now = 1, t.TempDir(), o.Data, o.Version, o.CPU, o.Now
 			second, err := e.Run(context.Background(), again)
 			if err != nil {
 				t.Fatal(err)

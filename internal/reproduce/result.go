@@ -70,9 +70,18 @@ type Chart struct {
 	Title  string  `json:"title"`
 	X      string  `json:"x"`
 	Y      string  `json:"y"`
-	Log    bool    `json:"log,omitempty"` // logarithmic x axis, with a place for 0
-	Curves []Curve `json:"curves"`
+	Log    bool    `json:"log,omitempty"`   // logarithmic x axis, with a place for 0
+	LogY   bool    `json:"log_y,omitempty"` // logarithmic y axis
+	Curves []Curve `json:"curves,omitempty"`
+	Tracks []Track `json:"tracks,omitempty"` // instead of curves: a picture of motion
 	Note   string  `json:"note,omitempty"`
+}
+
+// Track is the way of one robot.
+type Track struct {
+	X        []float64  `json:"x"`
+	Y        []float64  `json:"y"`
+	Velocity [2]float64 `json:"velocity"` // at the end
 }
 
 // Curve is one curve of a chart, with a spread where it has one.

@@ -168,7 +168,7 @@ func (r *runner) save(result *Result) error {
 		return err
 	}
 	for _, c := range result.Charts {
-		if err := c.Figure().Save(r.path(c.Name)); err != nil {
+		if err := c.Save(r.path(c.Name)); err != nil {
 			return err
 		}
 	}

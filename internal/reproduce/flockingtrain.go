@@ -1,0 +1,254 @@
+package reproduce
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/optim"
+	"github.com/wdgnn/wdgnn/scenario/flocking"
+	"github.com/wdgnn/wdgnn/train"
+)
+
+// About what things take, in epochs of a WD-GNN, for progress.
+const (
+	datasetCost = 6
+	flightsCost = 1
+)
+
+// flockingCost is about what an epoch takes.
+var flockingCost = map[kind]float64{filterKind: 0.05, gnnKind: 0.9, wideDeep: 1}
+
+// flockingTrained is a controller ready to fly.
+type flockingTrained struct {
+	network *gnn.WideDeep
+	info    flockingInfo
+}
+
+// flockingInfo is what is worth knowing about a trained controller.
+type flockingInfo struct {
+	Model     flockingModel `json:"model"`
+	Loss      float64       `json:"loss"`            // of the last epoch
+	Valid     float64       `json:"valid"`           // total velocity variation in validation flights
+	BestSteps int           `json:"best_steps"`      // of the optimiser, after which that was reached
+	Steps     int           `json:"steps"`           // in all
+	Gains     []float32     `json:"gains,omitempty"` // α_W, α_D, β
+	File      string        `json:"file"`            // below the output folder
+}
+
+// pilot returns the controller as it flies with the given learning.
+func (t *flockingTrained) pilot() *Pilot { return &Pilot{Model: t.network, Shift: t.info.Model.Shift} }
+
+// train trains a controller, or finds it among those that an earlier run
+// saved.
+func (z *swarms) train(ctx context.Context, m flockingModel) (*flockingTrained, error) {
+	if t := z.models[m]; t != nil {
+		return t, nil
+	}
+	s := z.flockingSettings // without what changes no training or is named by m
+	s.Test, s.Gamma, s.GammaLarge, s.OnlineClip, s.NearCap, s.Order, s.Features, s.Depth = 0, 0, 0, 0, 0, 0, 0, 0
+	if !m.Dagger {
+		s.DaggerFlights, s.DaggerAfter = 0, 0
+	}
+	key := fingerprint([]any{s, m, z.runner.manifest.Version, z.runner.manifest.Kernels})
+	name := fmt.Sprintf("flocking-%s-%s-data%d.safetensors", key, m.name(), z.Index)
+	path := filepath.Join(z.runner.models(), name)
+	if !z.runner.Fresh {
+		if t, err := loadFlocking(path); err == nil {
+			z.models[m] = t
+			z.advance(z.work(m), "realization %d: %s found", z.Index, m.name())
+			return t, nil
+		}
+	}
+	t, err := z.fit(ctx, m)
+	if err != nil {
+		return nil, fmt.Errorf("train %s: %w", m.name(), err)
+	}
+	t.info.File = filepath.ToSlash(filepath.Join("models", name))
+	z.models[m] = t
+	file := &modelfile.Model{Network: t.network, Meta: modelfile.Meta{
+		Shift: m.Shift, Delayed: true, Task: "regress", Seed: z.Seed, Version: z.runner.manifest.Version,
+	}}
+	if err := modelfile.Save(path, file); err != nil {
+		return nil, err
+	}
+	return t, writeJSON(path+".json", t.info)
+}
+
+// work is about what training a model takes.
+func (s *flockingSettings) work(m flockingModel) float64 {
+	work := flockingCost[m.Kind] * float64(s.Epochs)
+	if m.Dagger {
+		work *= 1. / 3
+	}
+	return work
+}
+
+// loadFlocking reads a controller that train saved.
+func loadFlocking(path string) (*flockingTrained, error) {
+	t := new(flockingTrained)
+	if err := readJSON(path+".json", &t.info); err != nil {
+		return nil, err
+	}
+	m, err := modelfile.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	t.network = m.Network
+	return t, nil
+}
+
+// job returns how a model is trained on the first flights of the set.
+func (z *swarms) job(network *gnn.WideDeep, m flockingModel, flights int, engine *mat.Engine) (train.Job, error) {
+	rows := flights * z.set.each
+	targets, err := train.NewTargets(train.MSE, z.set.targets.View(0, 0, rows, 2), nil)
+	if err != nil {
+		return train.Job{}, err
+	}
+	shifted, err := train.NewShifted(network, z.set.rows.View(0, 0, rows, z.set.rows.Cols), z.set.each, targets)
+	if err != nil {
+		return train.Job{}, err
+	}
+	var data train.Data = shifted
+	if m.Kind == filterKind {
+		if z.set.linear[m.Order] == nil {
+			if z.set.linear[m.Order], err = train.NewLinear(network, shifted, z.threads); err != nil {
+				return train.Job{}, err
+			}
+		}
+		data = z.set.linear[m.Order]
+	}
+	batches := (z.Train + z.BatchSize - 1) / z.BatchSize
+	return train.Job{
+		Config: train.Config{
+			Epochs: z.Epochs, BatchSize: z.BatchSize, Seed: z.Seed + uint64(z.Index), Adam: optim.AdamConfig{StepSize: z.StepSize},
+			ClipNorm: m.Clip, ValidateEvery: batches * z.ValidateEvery, FoldWide: true,
+		},
+		Train: data, Engine: engine,
+		Score: func(ctx context.Context, network *gnn.WideDeep) (float64, error) {
+			f, err := z.fly(ctx, &Pilot{Model: network, Shift: m.Shift}, "valid", z.Valid, m.NearCap, false, z.threads)
+			if err != nil {
+				return 0, err
+			}
+			return mean(f.Total), nil
+		},
+	}, nil
+}
+
+// fit trains a controller by imitation: it is to do in every state what the
+// expert does. Of the parameters after every ValidateEvery epochs those are
+// kept that fly the validation flights with the least total velocity
+// variation.
+func (z *swarms) fit(ctx context.Context, m flockingModel) (*flockingTrained, error) {
+	if err := z.prepare(ctx, m.Shift, m.NearCap); err != nil {
+		return nil, err
+	}
+	network, err := gnn.NewRandom(m.architecture(), z.stream("init"))
+	if err != nil {
+		return nil, err
+	}
+	engine := mat.NewEngine(z.threads)
+	defer engine.Close()
+	job, err := z.job(network, m, z.Train, engine)
+	if err != nil {
+		return nil, err
+	}
+	info := flockingInfo{Model: m}
+	job.OnEpoch = func(e train.Epoch) error {
+		info.Loss = e.Loss
+		if e.Index == z.daggerEpoch() && z.DaggerFlights > 0 && m.Kind == wideDeep && !m.Dagger {
+			z.half[m] = e.Checkpoint()
+		}
+		z.advance(flockingCost[m.Kind], "realization %d: %s, epoch %d of %d, loss %.3g", z.Index, m.name(), e.Index, z.Epochs, e.Loss)
+		return nil
+	}
+	var result train.Result
+	if m.Dagger {
+		result, err = z.dagger(ctx, network, m, job)
+	} else {
+		result, err = train.Run(ctx, network, job)
+	}
+	if err != nil {
+		return nil, err
+	}
+	info.Valid, info.BestSteps, info.Steps, info.Gains = result.Best, result.BestSteps, result.Steps, slices.Clone(network.Params.Gain)
+	return &flockingTrained{network: network, info: info}, nil
+}
+
+// daggerEpoch returns after how many epochs a model flies for DAgger.
+func (s *flockingSettings) daggerEpoch() int { return max(int(s.DaggerAfter*float64(s.Epochs)), 1) }
+
+// dagger trains with flights of the model's own: partly trained it flies some
+// starts that the expert did not fly, and goes on learning what the expert
+// would have done there too. It takes about as many steps of the optimiser as
+// other models do.
+//
+// Deviation: the paper trains on flights of the expert alone.
+func (z *swarms) dagger(ctx context.Context, network *gnn.WideDeep, m flockingModel, job train.Job) (train.Result, error) {
+	plain := m
+	plain.Dagger = false
+	half := z.half[plain]
+	if half == nil { // the plain model was found on disk
+		job.Config.Epochs = z.daggerEpoch()
+		result, err := train.Run(ctx, network, job)
+		if err != nil {
+			return result, err
+		}
+		half = result.Last
+	}
+	delete(z.half, plain)
+	copy(network.Params.Flat, half.Params)
+	pilot := &Pilot{Model: network, Shift: m.Shift}
+	err := each(ctx, z.threads, z.DaggerFlights, func(k int) error {
+		s, err := z.swarm("dagger", k, m.NearCap)
+		if err != nil {
+			return err
+		}
+		control, err := pilot.controller(z.World.Robots)
+		if err != nil {
+			return err
+		}
+		return z.set.record(s, z.Train+k, control)
+	})
+	if err != nil {
+		return train.Result{}, err
+	}
+	more, err := z.job(network, m, z.Train+z.DaggerFlights, job.Engine)
+	if err != nil {
+		return train.Result{}, err
+	}
+	left := (z.Epochs - z.daggerEpoch()) * z.Train // flights to learn from, each as often as it comes
+	more.Config.Epochs = z.daggerEpoch() + left/(z.Train+z.DaggerFlights)
+	more.OnEpoch, more.Resume = job.OnEpoch, half
+	more.Resume.Progress.HasBest = false // the model without DAgger does not compete
+	return train.Run(ctx, network, more)
+}
+
+// controller returns the pilot, without learning, as a controller of swarms of
+// so many robots. It flies one flight.
+func (p *Pilot) controller(robots int) (flocking.Controller, error) {
+	frozen := Pilot{Model: p.Model, Shift: p.Shift}
+	if _, err := frozen.Learner(robots); err != nil {
+		return nil, err
+	}
+	delayed := &gnn.Delayed{Model: p.Model}
+	x, u := mat.NewDense(robots, flocking.Features, nil), mat.NewDense(robots, 2, nil)
+	return func(accel [][2]float64, s *flocking.Swarm) error {
+		shift, err := s.Shift(p.Shift)
+		if err != nil {
+			return err
+		}
+		s.Signal(x)
+		delayed.Predict(u, shift, x)
+		delayed.Advance()
+		for i := range accel {
+			row := u.Row(i)
+			accel[i] = [2]float64{float64(row[0]), float64(row[1])}
+		}
+		return nil
+	}, nil
+}

@@ -1,0 +1,151 @@
+package reproduce
+
+import (
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// movieRule is how models learn from a rating: eq. (7) or (9) to the letter,
+// taps and bias of the wide part.
+func movieRule(gamma float64) rule.Config {
+	return rule.Config{StepSize: rule.StepSize{Value: gamma}, Mixing: 1, Retrain: rule.RetrainTapsAndBias}
+}
+
+// adaptive is a learner of ratings that come one at a time.
+type adaptive interface {
+	// predict writes what the learner says of every row, users×1.
+	predict(y mat.Dense, r movieRows)
+	// learn takes in a rating: rows of one user.
+	learn(r movieRows) error
+}
+
+// centralLearner is eq. (7) on rows that were shifted before: one rule.Node
+// that hears nobody else.
+type centralLearner struct {
+	reader
+	model *gnn.WideDeep
+	node  *rule.Node
+	heard rule.Heard
+	own   [1]mat.Dense
+	width int
+}
+
+func (s *moviesSettings) newCentral(m *gnn.WideDeep) (*centralLearner, error) {
+	frame, err := wideFrame(m)
+	if err != nil {
+		return nil, err
+	}
+	c := movieRule(s.Gamma)
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	l := &centralLearner{model: m, node: rule.NewNode(frame, &c, 1, nil, nil), width: frame.Len()}
+	l.heard = rule.Heard{Weights: []float32{1}, Rows: []int32{0}, Vectors: l.own[:]}
+	return l, nil
+}
+
+// wideFrame returns the coordinates of taps and bias behind the readout of m.
+func wideFrame(m *gnn.WideDeep) (*rule.Frame, error) {
+	c := rule.FrameConfig{Inputs: m.Params.Wide.Order() + 1, Features: m.Config.Features, Bias: true, Gain: 1, Readout: m.Params.Readout.Weight}
+	if len(m.Params.Gain) > 0 {
+		c.Gain = m.Params.Gain[gnn.GainWide]
+	}
+	return rule.NewFrame(c)
+}
+
+func (l *centralLearner) predict(y mat.Dense, r movieRows) {
+	base := l.read(l.model, r)
+	for i := range y.Rows {
+		l.node.Predict(y.Row(i), base.Row(i), r.z.Row(i))
+	}
+}
+
+func (l *centralLearner) learn(r movieRows) error {
+	l.node.ObserveAll(r.z, l.read(l.model, r), loss.MSE{Target: r.rating})
+	l.own[0] = mat.NewDense(1, l.width, l.node.Params())
+	if err := l.node.Step(&l.heard); err != nil {
+		l.node.Cancel()
+		return err
+	}
+	l.node.Commit()
+	return nil
+}
+
+// networkLearner is eq. (9) on the graph of movies with Metropolis weights:
+// every movie keeps taps of its own, and only the one that is asked for hears
+// a rating.
+type networkLearner struct {
+	reader
+	world   *movieWorld
+	model   *gnn.WideDeep
+	learner *online.Consensus
+	mixing  *mat.CSR
+	signal  mat.Dense
+	values  []float64
+	y       mat.Dense
+	target  mat.Dense
+	mask    []bool
+	scratch []float64
+	steps   int
+}
+
+func (w *movieWorld) newNetwork(m *gnn.WideDeep, movie int, c rule.Config) (*networkLearner, error) {
+	n := w.graph.Nodes()
+	mixing, err := graph.MixingMetropolis.Of(w.graph)
+	if err != nil {
+		return nil, err
+	}
+	learner, err := online.NewConsensus(m, online.Config{Nodes: n, Rule: c, Read: []int{movie}})
+	if err != nil {
+		return nil, err
+	}
+	l := &networkLearner{
+		world: w, model: m, learner: learner, mixing: mixing, signal: mat.NewDense(n, 1, nil), values: make([]float64, n),
+		y: mat.NewDense(n, 1, nil), target: mat.NewDense(n, 1, nil), mask: make([]bool, n), scratch: make([]float64, 1),
+	}
+	l.mask[movie] = true
+	return l, nil
+}
+
+func (l *networkLearner) predict(y mat.Dense, r movieRows) {
+	base := l.read(l.model, r)
+	for i := range y.Rows {
+		l.learner.Frame().Predict(y.Row(i), base.Row(i), r.z.Row(i), l.learner.Params(r.movie), l.scratch)
+	}
+}
+
+func (l *networkLearner) learn(r movieRows) error {
+	w := l.world
+	rated, rating := w.library.User(r.users[0])
+	w.Signal.Fill(l.values, rated, rating, r.movie, w.unknown)
+	for n, v := range l.values {
+		l.signal.Data[n] = float32(v)
+	}
+	if err := l.learner.Predict(l.y, graph.Sample{Time: l.steps, Shift: w.shift, Mixing: l.mixing, Signal: l.signal}); err != nil {
+		return err
+	}
+	l.steps++
+	l.target.Data[r.movie] = r.rating.At(0, 0)
+	return l.learner.Update(loss.MSE{Target: l.target, Mask: l.mask})
+}
+
+// along predicts and then learns, row after row, and returns the error of the
+// predictions. Watch, if not nil, is called after every row.
+func along(l adaptive, r movieRows, watch func(rows int)) (float64, error) {
+	y := mat.NewDense(r.z.Rows, 1, nil)
+	for i := range r.z.Rows {
+		one := r.one(i)
+		l.predict(y.View(i, 0, 1, 1), one)
+		if err := l.learn(one); err != nil {
+			return 0, err
+		}
+		if watch != nil {
+			watch(i + 1)
+		}
+	}
+	return rmse(y, r.rating), nil
+}
