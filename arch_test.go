@@ -33,6 +33,7 @@ const rules = `
 	online/onlinetest   : mat graph loss online
 	agent               : mat gnn loss rule
 	agent/agenttest     : mat graph loss agent
+	theory              : mat graph gnn loss rule online
 	random              :
 	modelfile           : mat graph gnn
 	scenario/sourceloc  : mat graph loss
@@ -42,9 +43,14 @@ const rules = `
 	internal/config     : graph gnn optim train rule scenario/sourceloc
 	internal/rundir     : modelfile
 	internal/dataset    : scenario/movies
+	internal/baseline   : scenario/movies
 	internal/figure     : modelfile
-	internal/experiment : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc internal/config internal/rundir
-	internal/reproduce  : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc scenario/flocking internal/experiment internal/figure
+	internal/experiment : mat graph gnn loss optim random train rule online theory modelfile scenario/sourceloc internal/config internal/rundir
+	internal/reproduce  : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc scenario/flocking scenario/movies internal/baseline internal/dataset internal/experiment internal/figure
+	internal/journal    :
+	internal/journal/faultdisk : internal/journal
+	internal/recommend  : mat graph gnn optim loss random train rule modelfile scenario/movies internal/dataset internal/journal
+	internal/serve      : scenario/movies internal/recommend
 	internal/perf       : mat graph gnn loss optim random rule online
 	bench/report        : internal/perf
 	doc/report          : modelfile internal/reproduce
@@ -54,7 +60,7 @@ const rules = `
 // shell lists the packages that touch the world; every other one only
 // computes, and is called "library" below.
 const shell = `
-	modelfile internal/config internal/rundir internal/dataset internal/figure internal/experiment internal/reproduce internal/perf bench/report doc/report cmd/wdgnn
+	modelfile internal/config internal/rundir internal/dataset internal/figure internal/experiment internal/reproduce internal/journal internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report doc/report cmd/wdgnn
 `
 
 // outside says which modules beside the standard library a package may use;
@@ -63,6 +69,7 @@ const outside = `
 	library         : gonum.org/v1/gonum golang.org/x/sys
 	internal/config : go.yaml.in/yaml/v3
 	internal/figure : gonum.org/v1/plot gonum.org/v1/gonum
+	internal/serve  : github.com/prometheus/client_golang
 	cmd/wdgnn       : *
 `
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wdgnn/wdgnn/internal/dataset"
 	"github.com/wdgnn/wdgnn/internal/reproduce"
 )
 
@@ -30,7 +32,7 @@ const reproduceSeed = 12
 func (c *ReproduceCommand) command() *cobra.Command {
 	var list strings.Builder
 	for _, e := range reproduce.Experiments() {
-		fmt.Fprintf(&list, "\n  %-8s %s", e.Name, e.Title)
+		fmt.Fprintf(&list, "\n  %-9s %s", e.Name, e.Title)
 	}
 	cmd := &cobra.Command{
 		Use:   "reproduce EXPERIMENT",
@@ -44,6 +46,7 @@ goes on where it stopped. One seed gives the same numbers on any number of
 threads.`,
 		Example: `  wdgnn reproduce table1 --quick
   wdgnn reproduce fig2b --seed 7 --out /tmp/paper
+  wdgnn reproduce table4 --full --data ml-100k              ratings from wdgnn data get
   wdgnn reproduce table1 --json | jq '.tables[0].rows[] | .name, .cells[1].value.mean'
   wdgnn reproduce --from reproduce/table1/manifest.json     the same run again`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -68,6 +71,8 @@ threads.`,
 	f.Uint64Var(&c.options.Seed, "seed", reproduceSeed, "root of every random stream")
 	f.IntVar(&c.options.Repeats, "repeats", 0, "realizations to average over; 0 means as many as the paper")
 	f.BoolVar(&c.options.Quick, "quick", false, "3 realizations and 40 epochs instead of the paper's size")
+	f.BoolVar(&c.options.Full, "full", false, "60 splits of users instead of the paper's ten, in movie recommendation")
+	f.StringVar(&c.options.Data, "data", "", "folder of the data set (default data/ml-100k, data/ml-1m for table4-1m)")
 	f.IntVar(&c.options.Threads, "threads", -1, "realizations to run side by side, -1 for one per core; they do not change the result")
 	f.StringVar(&c.options.Out, "out", "reproduce", "folder for results and models")
 	f.BoolVar(&c.options.Fresh, "fresh", false, "compute everything anew, whatever the folder holds")
@@ -98,7 +103,7 @@ func (c *ReproduceCommand) Run(ctx context.Context, name string) error {
 		}
 		name = m.Experiment
 		o = m.Settings
-		o.Threads, o.Out, o.Fresh = c.options.Threads, c.options.Out, c.options.Fresh
+		o.Threads, o.Out, o.Fresh, o.Data = c.options.Threads, c.options.Out, c.options.Fresh, c.options.Data
 		if m.Version != version() {
 			fmt.Fprintf(c.Stderr, "the manifest is of version %s, this is %s: numbers may differ\n", m.Version, version())
 		}
@@ -120,6 +125,10 @@ func (c *ReproduceCommand) Run(ctx context.Context, name string) error {
 	if err != nil {
 		if ctx.Err() != nil {
 			return helpful{err, "the same command again: finished realizations are kept in " + filepath.Join(o.Out, name)}
+		}
+		var p *dataset.Problem
+		if errors.As(err, &p) {
+			return helpful{err, p.Try}
 		}
 		return err
 	}

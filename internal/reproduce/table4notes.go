@@ -96,5 +96,5 @@ func (all movieNumbers) aboutBaselines(edition moviesEdition) string {
 	if edition.Paper {
 		text += "On MovieLens 1M it is the other way round. "
 	}
-	return text + "Penalties are not tuned; and a factorisation predicts any movie for any user, while this model was trained for one."
+	return text + "The penalties of the factorisation are not tuned, that of the biases was picked among five on ten of these splits, and our setting is the best of eight on thirty of them, so the comparison leans a little our way; and a factorisation predicts any movie for any user, while this model was trained for one."
 }
