@@ -47,11 +47,12 @@ const rules = `
 	internal/figure     : modelfile
 	internal/experiment : mat graph gnn loss optim random train rule online theory modelfile scenario/sourceloc internal/config internal/rundir
 	internal/reproduce  : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc scenario/flocking scenario/movies internal/baseline internal/dataset internal/experiment internal/figure
+	internal/flock      : mat graph gnn random online modelfile scenario/flocking internal/reproduce
 	internal/journal    :
 	internal/journal/faultdisk : internal/journal
 	internal/recommend  : mat graph gnn optim loss random train rule modelfile scenario/movies internal/dataset internal/journal
 	internal/serve      : scenario/movies internal/recommend
-	internal/perf       : mat graph gnn loss optim random rule online
+	internal/perf       : mat graph gnn loss optim random rule online scenario/flocking
 	bench/report        : internal/perf
 	doc/report          : modelfile internal/reproduce
 	cmd/wdgnn           : *
@@ -60,7 +61,7 @@ const rules = `
 // shell lists the packages that touch the world; every other one only
 // computes, and is called "library" below.
 const shell = `
-	modelfile internal/config internal/rundir internal/dataset internal/figure internal/experiment internal/reproduce internal/journal internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report doc/report cmd/wdgnn
+	modelfile internal/config internal/rundir internal/dataset internal/figure internal/experiment internal/reproduce internal/flock internal/journal internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report doc/report cmd/wdgnn
 `
 
 // outside says which modules beside the standard library a package may use;
@@ -70,6 +71,7 @@ const outside = `
 	internal/config : go.yaml.in/yaml/v3
 	internal/figure : gonum.org/v1/plot gonum.org/v1/gonum
 	internal/serve  : github.com/prometheus/client_golang
+	internal/flock  : github.com/foxglove/mcap
 	cmd/wdgnn       : *
 `
 

@@ -108,10 +108,19 @@ func (p Lipschitz) Constant(params *Params) float64 {
 
 // bend returns λ a_ij'(λ) where it is largest, and the place in the grid.
 func bend(f *Filter, i, j int, powers [][]float64) (c float64, at int) {
-	for m, power := range powers {
-		v := 0.0
-		for k := 1; k < len(f.Taps); k++ {
-			v += float64(k) * float64(f.Taps[k].At(i, j)) * power[k]
+	order := f.Order()
+	if order == 0 {
+		return 0, 0
+	}
+	var room [16]float64
+	slope := append(room[:0], 0) // coefficients k a_k of λ a'(λ)
+	for k := 1; k <= order; k++ {
+		slope = append(slope, float64(k)*float64(f.Taps[k].At(i, j)))
+	}
+	for m := range powers {
+		lambda, v := powers[m][1], 0.0
+		for k := order; k >= 0; k-- {
+			v = v*lambda + slope[k]
 		}
 		if math.Abs(v) > math.Abs(c) {
 			c, at = v, m

@@ -255,6 +255,10 @@ type Train struct {
 	// The weight λ of (λ/2)‖θ‖², added to the loss.
 	Ridge float64 `yaml:"ridge" example:"1e-4"`
 
+	// A penalty on filters that bend sharply, which makes the model stable to
+	// changes of the graph. `wdgnn certify` says by how much.
+	Lipschitz *Lipschitz `yaml:"lipschitz,omitempty"`
+
 	// What validation compares: `accuracy`, for `classify`, or `loss`.
 	Select string `yaml:"select,omitempty" default:"accuracy for classify, loss for regress" example:"loss"`
 
@@ -275,6 +279,22 @@ type Train struct {
 	// About how many rows, nodes times samples, run through the model at once;
 	// 0 means 1024.
 	PassRows int `yaml:"pass_rows" example:"4096"`
+}
+
+// Lipschitz is the penalty (s/2) Σ C², added to the loss: C is the integral
+// Lipschitz constant of a pair of features, the largest |λ a'(λ)| of its frequency
+// response a.
+type Lipschitz struct {
+	// The weight s of the penalty.
+	Strength float64 `yaml:"strength" default:"required" example:"1e-3"`
+
+	// Where the eigenvalues λ of the shift begin, and end with `high`. The
+	// default suits shifts whose eigenvalues lie between -1 and 1: `spectral`,
+	// `symmetric` and `row-stochastic`.
+	Low float64 `yaml:"low" example:"0"`
+
+	// Where they end.
+	High float64 `yaml:"high" example:"2"`
 }
 
 // Adam holds the numbers of the optimiser of that name.

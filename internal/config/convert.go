@@ -77,6 +77,9 @@ func (c *Config) Training() train.Config {
 	if a := t.Adam; a != nil {
 		cfg.Adam = optim.AdamConfig{StepSize: a.StepSize, Beta1: a.Beta1, Beta2: a.Beta2, Epsilon: a.Epsilon}
 	}
+	if l := t.Lipschitz; l != nil {
+		cfg.Lipschitz = gnn.Lipschitz{Strength: l.Strength, Low: l.Low, High: l.High}
+	}
 	if s := t.SGD; s != nil {
 		cfg.SGD = &optim.SGDConfig{StepSize: s.StepSize, Momentum: s.Momentum}
 	}

@@ -192,6 +192,8 @@ func fresh(t reflect.Type) reflect.Value {
 		*p = Adam{StepSize: 0.001, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
 	case *SGD:
 		*p = SGD{StepSize: 0.01}
+	case *Lipschitz:
+		*p = Lipschitz{Low: -1, High: 1}
 	case *Online:
 		*p = Online{Out: "online", Mode: Distributed, Preset: "personal"}
 	}

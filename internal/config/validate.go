@@ -217,6 +217,10 @@ func (k *checker) train(c *Config) {
 		cfg.SGD = nil
 	}
 	k.take("train", "train", cfg.Validate())
+	if l := t.Lipschitz; l != nil {
+		k.check(l.Strength != 0, "train.lipschitz.strength is missing: want a number above 0")
+		k.check(l.Low < l.High, "train.lipschitz: eigenvalues from %v to %v, want low below high", l.Low, l.High)
+	}
 	k.check(t.OutageProb >= 0 && t.OutageProb < 1, "train.outage_prob is %v, want 0 ≤ p < 1", t.OutageProb)
 	switch t.Select {
 	case "", "loss":

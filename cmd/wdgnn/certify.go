@@ -1,0 +1,262 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/rundir"
+	"github.com/wdgnn/wdgnn/theory"
+)
+
+// CertifyCommand computes Theorems 1 to 3 for a model.
+type CertifyCommand struct {
+	Stdout io.Writer
+
+	model string // paths
+	graph string
+	other string
+	run   string
+	out   string
+
+	signals  string
+	drop     float64
+	seed     uint64
+	nodes    int
+	directed bool
+	json     bool
+	dropSet  bool
+}
+
+func (c *CertifyCommand) command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "certify MODEL --graph G [--perturbed H | --drop 0.3] [--run DIR]",
+		Short: "Say how far outputs can change when links are lost, and whether online learning must converge",
+		Long: `Computes the paper's three theorems for a model: which hypotheses hold, with the
+number behind each, every constant, the bounds, and what was measured.
+
+Stability (Theorem 1): how much the outputs can change when the graph becomes
+that of --perturbed, or loses every link with probability --drop. The direct
+certificate is ours: it holds for every perturbation, small or large, and for
+every signal of the given size, and is far below the theorem's bound.
+
+Online learning (Theorems 2 and 3): --run names a folder of wdgnn online. The
+run is played once more from the trained model, and its distance from the moving
+optimum stands beside the bounds. Where an optimum does not exist or costs are
+not strongly convex, the report says so and adds the same run with a ridge.
+
+--out DIR writes charts: frequency responses, the change of the output on the
+way to the perturbed graph, and the distance from the optimum over time.
+doc/theory.md explains every number.`,
+		Example: `  wdgnn certify first/run/model.safetensors --graph first/graph.csv --drop 0.3
+  wdgnn certify first/run/model.safetensors --graph first/graph.csv --perturbed storm.csv --signals first/signals.npy
+  wdgnn certify first/run/model.safetensors --run first/online --out charts
+  wdgnn certify first/run/model.safetensors --graph first/graph.csv --json | jq .stability.bounds`,
+		Args: arguments("MODEL"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c.Stdout, c.model, c.dropSet = cmd.OutOrStdout(), args[0], cmd.Flags().Changed("drop")
+			return c.Run(cmd.Context())
+		},
+	}
+	cmd.Flags().StringVar(&c.graph, "graph", "", "edge list .csv or .tsv, or sparse matrix .npz")
+	cmd.Flags().StringVar(&c.other, "perturbed", "", "the graph as it may become, on the same nodes")
+	cmd.Flags().Float64Var(&c.drop, "drop", 0.1, "probability that a link is lost, without --perturbed")
+	cmd.Flags().Uint64Var(&c.seed, "seed", 1, "of the links that are lost, and of random signals")
+	cmd.Flags().StringVar(&c.signals, "signals", "", "signals to measure with, .npy; without it random ones, ‖X‖ = 1")
+	cmd.Flags().StringVar(&c.run, "run", "", "folder of an online run to hold against Theorems 2 and 3")
+	cmd.Flags().StringVar(&c.out, "out", "", "folder to write charts to")
+	cmd.Flags().IntVar(&c.nodes, "nodes", 0, "number of nodes, if the last ones have no links; 0 takes it from the graph")
+	cmd.Flags().BoolVar(&c.directed, "directed", false, "links have a direction: Theorem 1 does not apply, the direct certificate does")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+// certified is the whole report.
+type certified struct {
+	Model     string                        `json:"model"`
+	Stability *experiment.StabilityReport   `json:"stability,omitempty"`
+	Online    *experiment.OnlineCertificate `json:"online,omitempty"`
+	Charts    []string                      `json:"charts,omitempty"`
+}
+
+// Run computes and prints.
+func (c *CertifyCommand) Run(ctx context.Context) error {
+	switch {
+	case c.graph == "" && c.run == "":
+		return usageError{"wdgnn certify", errors.New("--graph is missing, and so is --run: certify what?")}
+	case c.other != "" && c.dropSet:
+		return usageError{"wdgnn certify", errors.New("--perturbed and --drop: choose one")}
+	case !(c.drop >= 0 && c.drop < 1):
+		return usageError{"wdgnn certify", fmt.Errorf("--drop is %v, want 0 ≤ p < 1", c.drop)}
+	case c.nodes < 0:
+		return usageError{"wdgnn certify", fmt.Errorf("--nodes is %d, want 0 or more", c.nodes)}
+	}
+	m, err := loadModel(c.model)
+	if err != nil {
+		return during("certify", err)
+	}
+	if c.out != "" {
+		if err := os.MkdirAll(c.out, 0o755); err != nil {
+			return helpful{during("certify", err), "another --out, a folder that you may write to"}
+		}
+	}
+	report := certified{Model: c.model}
+	if c.graph != "" {
+		report.Stability, err = experiment.CertifyStability(ctx, m, experiment.CertifyOptions{
+			Graph: c.graph, Perturbed: c.other, Drop: c.drop, Seed: c.seed, Signals: c.signals, Nodes: c.nodes,
+			Directed: c.directed, Sweep: c.out != "",
+		})
+		if err != nil {
+			return helpful{during("certify", err), "a connected, undirected graph on the nodes that the model runs on; wdgnn certify -h shows how"}
+		}
+	}
+	if c.run != "" {
+		cfg, err := config.Load(filepath.Join(c.run, rundir.ConfigName))
+		if err != nil {
+			return helpful{during("certify", err), "--run DIR, a folder that wdgnn online wrote"}
+		}
+		if report.Online, err = experiment.CertifyRun(ctx, cfg, m); err != nil {
+			return helpful{during("certify", err), "--run DIR, a folder that wdgnn online wrote for this model"}
+		}
+	}
+	if c.out != "" {
+		if report.Charts, err = drawCertificate(c.out, &report); err != nil {
+			return during("certify", err)
+		}
+	}
+	if c.json {
+		return writeJSON(c.Stdout, report)
+	}
+	return c.print(&report)
+}
+
+func (c *CertifyCommand) print(r *certified) error {
+	w := &lines{w: c.Stdout}
+	if s := r.Stability; s != nil {
+		printStability(w, s)
+	}
+	if o := r.Online; o != nil {
+		if r.Stability != nil {
+			w.printf("\n")
+		}
+		printTracking(w, o)
+	}
+	for _, path := range r.Charts {
+		w.printf("wrote %s\n", path)
+	}
+	return w.err
+}
+
+func printStability(w *lines, s *experiment.StabilityReport) {
+	w.printf("Stability: %d nodes, %d links before, %d after\n\n", s.Nodes, s.Edges, s.PerturbedEdges)
+	printChecks(w, s.Checks)
+	if !s.Connected {
+		w.printf("  (the perturbed graph is not connected; the bounds do not need it)\n")
+	}
+	if len(s.Filters) > 0 {
+		w.printf("\n  %-8s %8s %6s %12s %12s %12s\n", "filter", "features", "order", "C_L", "of eq. (12)", "max |a(λ)|")
+		for _, f := range s.Filters {
+			w.printf("  %-8s %8s %6d %12s %12s %12s\n", f.Name, fmt.Sprintf("%d→%d", f.In, f.Out), f.Order, number(f.IntegralLipschitz), number(float64(f.PairConstant)), number(f.Gain))
+		}
+	}
+	w.printf("\n  %-24s ‖ΔH‖ %s\n", "wide, gain and readout", number(float64(s.Wide)))
+	for _, l := range s.Layers {
+		w.printf("  %-24s ‖ΔH‖ %s", l.Name, number(l.Change))
+		if l.After > 0 {
+			w.printf("   ‖H‖ on the perturbed graph %s", number(l.After))
+		}
+		w.printf("\n")
+	}
+	w.printf("\n  C_Ψ = %s   C_L = %s   ε = %s   δ = %s\n\n", number(float64(s.Architecture)), number(float64(s.IntegralLipschitz)), number(float64(s.Epsilon)), number(float64(s.Misalignment)))
+	printBounds(w, s.Bounds)
+	w.printf("\n  measured on %d signals (%s): outputs change by %s in the median, %s at most\n", s.Signals.Count, s.Signals.Source, percent(s.Signals.Median), percent(s.Signals.Worst))
+	printMissing(w, s.Missing)
+}
+
+func printTracking(w *lines, o *experiment.OnlineCertificate) {
+	w.printf("Online learning: %s, %d nodes, %s\n\n", o.Mode, o.Nodes, count(o.Steps, "step"))
+	printChecks(w, o.Checks)
+	w.printf("\n  C_s = %s   C_c = %s   largest safe step size 2/C_s = %s\n", number(float64(o.Smooth)), number(float64(o.Convex)), number(float64(o.SafeStep)))
+	for _, t := range []struct {
+		name string
+		at   *experiment.Tracked
+	}{{"as run", o.AsRun}, {"with a ridge", o.Ridged}, {"and a window", o.Windowed}} {
+		if t.at != nil && len(t.at.Measured) > 0 {
+			w.printf("  %-13s C_B = %s   m̂ = %s\n", t.name+":", number(float64(t.at.Drift)), number(float64(t.at.Slowest)))
+		}
+	}
+	if m := o.Mixing; m != nil {
+		w.printf("  C_ε of Theorem 3 = %s, its bound %s; our bound settles for γ < %s\n", power(m.PaperConstant), power(m.PaperBound), number(float64(m.SafeStep)))
+	}
+	w.printf("\n")
+	printBounds(w, o.Bounds)
+	printMissing(w, o.Messages)
+}
+
+func printChecks(w *lines, checks []theory.Check) {
+	for _, k := range checks {
+		mark := "✓"
+		if !k.Holds {
+			mark = "✗"
+		}
+		w.printf("  %s %-46s %s\n", mark, k.Name, k.Text)
+	}
+}
+
+func printBounds(w *lines, bounds []experiment.BoundReport) {
+	if len(bounds) == 0 {
+		return
+	}
+	w.printf("  %-45s %10s %10s %14s\n", "", "bound", "measured", "bound/measured")
+	for _, b := range bounds {
+		w.printf("  %-45s %10s %10s %14s", b.Name, number(float64(b.Bound)), number(float64(b.Measured)), number(float64(b.Ratio)))
+		if b.Note != "" {
+			w.printf("   %s", b.Note)
+		}
+		w.printf("\n")
+	}
+}
+
+func printMissing(w *lines, missing []string) {
+	for i, text := range missing {
+		if i == 0 {
+			w.printf("\n")
+		}
+		w.printf("  not computed: %s\n", text)
+	}
+}
+
+// number prints v in a few characters.
+func number(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "–"
+	case math.IsInf(v, 0):
+		return "∞"
+	}
+	return fmt.Sprintf("%.4g", v)
+}
+
+// power prints 10ˣ for a logarithm x.
+func power(log experiment.Number) string {
+	if v := float64(log); !math.IsNaN(v) && !math.IsInf(v, 0) {
+		return fmt.Sprintf("10^%.0f", v)
+	}
+	return number(float64(log))
+}
+
+// percent prints a share.
+func percent(v float64) string {
+	if v >= 0.1 {
+		return fmt.Sprintf("%.0f %%", 100*v)
+	}
+	return fmt.Sprintf("%.2g %%", 100*v)
+}

@@ -1,0 +1,273 @@
+package experiment
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/theory"
+)
+
+// CertifyOptions says what to hold a model against.
+type CertifyOptions struct {
+	Graph     string  // path
+	Perturbed string  // path of the graph as it may become; empty takes Drop
+	Drop      float64 // probability that a link is lost, if there is no Perturbed
+	Seed      uint64  // of the links that are lost and of random signals
+	Signals   string  // path; empty draws random signals with ‖X‖ = 1
+	Nodes     int     // N; 0 takes it from the graph file
+	Directed  bool
+	Sweep     bool // also compute how the output changes on the way to the perturbed graph
+}
+
+// Number is a float64 that JSON can hold: null where it is not known, "inf"
+// where it is infinite.
+type Number float64
+
+// MarshalJSON implements json.Marshaler.
+func (n Number) MarshalJSON() ([]byte, error) {
+	switch v := float64(n); {
+	case math.IsNaN(v):
+		return []byte("null"), nil
+	case math.IsInf(v, 0):
+		return []byte(`"inf"`), nil
+	default:
+		return json.Marshal(v)
+	}
+}
+
+// StabilityReport is Theorem 1 for a model and two graphs.
+type StabilityReport struct {
+	Nodes          int            `json:"nodes"`
+	Edges          int            `json:"edges"`
+	PerturbedEdges int            `json:"perturbed_edges"`
+	Connected      bool           `json:"perturbed_connected"`
+	Checks         []theory.Check `json:"hypotheses"`
+	Filters        []FilterReport `json:"filters"`
+
+	IntegralLipschitz Number `json:"integral_lipschitz"` // C_L
+	Architecture      Number `json:"architecture"`       // C_Ψ
+	Epsilon           Number `json:"epsilon"`
+	Misalignment      Number `json:"misalignment"` // δ
+	ZeroPairs         int    `json:"zero_pairs"`
+	Unreachable       Number `json:"unreachable"`
+
+	Layers  []theory.LayerNorm `json:"layers"`
+	Wide    Number             `json:"wide_change"` // ‖ΔH_W‖
+	Bounds  []BoundReport      `json:"bounds"`
+	Signals SignalsReport      `json:"signals"`
+	Missing []string           `json:"missing,omitempty"`
+
+	Sweep     []SweepPoint    `json:"sweep,omitempty"`
+	Responses []ResponseCurve `json:"responses,omitempty"`
+	Spectra   [2][]float64    `json:"-"` // eigenvalues of S and Ŝ
+}
+
+// FilterReport are the constants of one filter.
+type FilterReport struct {
+	theory.FilterConstants
+	PairConstant Number `json:"pair_constant"` // C_L in the form of eq. (12)
+}
+
+// BoundReport is one bound beside what was measured.
+type BoundReport struct {
+	Name     string `json:"name"`
+	Bound    Number `json:"bound"`
+	Measured Number `json:"measured"`
+	Ratio    Number `json:"ratio"` // bound over measured
+	Proven   bool   `json:"proven"`
+	Note     string `json:"note,omitempty"`
+}
+
+// SignalsReport says which signals were measured.
+type SignalsReport struct {
+	Count  int     `json:"count"`
+	Source string  `json:"source"`
+	Norm   float64 `json:"norm"`   // ‖X‖ of the one that changed most
+	Median float64 `json:"median"` // of the relative change of the output
+	Worst  float64 `json:"worst"`  // largest relative change
+	Sought float64 `json:"sought"` // largest ‖ΔΨ‖ that a search for a harmful signal of the same norm found
+}
+
+// SweepPoint is a graph on the way from S to Ŝ.
+type SweepPoint struct {
+	Way      float64 `json:"way"` // t of (1-t) S + t Ŝ
+	Epsilon  Number  `json:"epsilon"`
+	Measured float64 `json:"measured"`
+	Direct   float64 `json:"direct"`
+	Theorem  Number  `json:"theorem"`
+}
+
+// ResponseCurve is a(λ) of one pair of features.
+type ResponseCurve struct {
+	Filter  string    `json:"filter"`
+	In      int       `json:"in"`
+	Out     int       `json:"out"`
+	Lambda  []float64 `json:"lambda"`
+	Gain    []float64 `json:"gain"`
+	Slope   []float64 `json:"slope"` // λ a'(λ)
+	Largest float64   `json:"integral_lipschitz"`
+}
+
+// measuredSignals is how many signals are run on both graphs.
+const measuredSignals = 64
+
+// CertifyStability computes Theorem 1 for a model on the graphs of files.
+func CertifyStability(ctx context.Context, m *modelfile.Model, o CertifyOptions) (*StabilityReport, error) {
+	intact, perturbed, err := o.graphs()
+	if err != nil {
+		return nil, err
+	}
+	return CertifyGraphs(ctx, m, intact, perturbed, o)
+}
+
+// CertifyGraphs computes Theorem 1 for a model and two graphs on the same nodes.
+// Of the options it reads what says how to measure.
+func CertifyGraphs(ctx context.Context, m *modelfile.Model, intact, perturbed *graph.Graph, o CertifyOptions) (*StabilityReport, error) {
+	s, err := m.Meta.Shift.Of(intact)
+	if err != nil {
+		return nil, err
+	}
+	sHat, err := m.Meta.Shift.Of(perturbed)
+	if err != nil {
+		return nil, err
+	}
+	pair, err := theory.NewPair(theory.NewShift(s), theory.NewShift(sHat))
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	net := theory.NewNetwork(m.Network)
+	st := theory.NewStability(net, pair)
+	r := &StabilityReport{
+		Nodes: intact.Nodes(), Edges: intact.Edges(), PerturbedEdges: perturbed.Edges(), Connected: perturbed.Connected(),
+		Checks: st.Checks, IntegralLipschitz: Number(st.IntegralLipschitz), Architecture: Number(st.Architecture),
+		Epsilon: Number(st.Relative.Size), Misalignment: Number(st.Relative.Misalignment),
+		ZeroPairs: st.Relative.Zero, Unreachable: Number(st.Relative.Unreachable),
+		Layers: st.Direct.Layers, Wide: Number(st.Direct.Wide), Missing: st.Missing(),
+		Spectra: [2][]float64{pair.Values, pair.PerturbedValues},
+	}
+	if !st.Relative.Computed {
+		r.Epsilon = Number(math.NaN())
+	}
+	if !pair.Symmetric {
+		r.IntegralLipschitz = Number(math.NaN())
+	}
+	if m.Meta.Delayed {
+		r.Checks = append(r.Checks, theory.Check{Name: "filters read one graph", Text: "delayed: they read the graphs of several steps; here the graph stands still"})
+	}
+	if own, err := nodeTapsOf(m); err != nil {
+		return nil, err
+	} else if own != nil {
+		r.Checks = append(r.Checks, theory.Check{Name: "all nodes have the same taps", Text: "taps of their own at some; here all have those of the model"})
+	}
+	for _, f := range st.Filters {
+		r.Filters = append(r.Filters, FilterReport{f, Number(f.Pair)})
+	}
+	worst, err := r.measure(ctx, m.Network, st, pair, s, sHat, o)
+	if err != nil {
+		return nil, err
+	}
+	r.curves(net, pair.Over)
+	if o.Sweep {
+		return r, r.sweep(ctx, st, pair, worst)
+	}
+	return r, nil
+}
+
+// graphs reads or makes both graphs.
+func (o *CertifyOptions) graphs() (intact, perturbed *graph.Graph, err error) {
+	if intact, err = o.load(o.Graph, o.Nodes); err != nil {
+		return nil, nil, err
+	}
+	if !intact.Connected() {
+		_, parts := intact.Components()
+		return nil, nil, fmt.Errorf("%s: the graph falls into %d parts that never hear each other; certify one of them", o.Graph, parts)
+	}
+	if o.Perturbed != "" {
+		if perturbed, err = o.load(o.Perturbed, intact.Nodes()); err != nil {
+			return nil, nil, err
+		}
+		return intact, perturbed, nil
+	}
+	perturbed, err = graph.NewOutage(intact, random.Stream(o.Seed, "certify outage")).At(o.Drop)
+	return intact, perturbed, err
+}
+
+func (o *CertifyOptions) load(path string, nodes int) (*graph.Graph, error) {
+	file, err := modelfile.LoadGraph(path, modelfile.GraphOptions{Nodes: nodes, Directed: o.Directed})
+	if err != nil {
+		return nil, err
+	}
+	if file.Graph == nil {
+		return nil, fmt.Errorf("%s: it has a time column; Theorem 1 compares two graphs that stand still", path)
+	}
+	return file.Graph, nil
+}
+
+// mostCurves is how many responses are drawn per filter.
+const mostCurves = 6
+
+// curves samples the responses that bend most.
+func (r *StabilityReport) curves(net *theory.Network, over theory.Interval) {
+	if over.High <= over.Low {
+		return
+	}
+	for _, f := range net.Filters() {
+		var all []ResponseCurve
+		for i, a := range f.Responses() {
+			c := ResponseCurve{Filter: f.Name, In: i / f.Out, Out: i % f.Out}
+			c.Largest, _ = a.IntegralLipschitz(over)
+			c.Gain = []float64(a) // until it is known which are drawn
+			all = append(all, c)
+		}
+		slices.SortStableFunc(all, func(a, b ResponseCurve) int {
+			switch {
+			case a.Largest > b.Largest:
+				return -1
+			case a.Largest < b.Largest:
+				return 1
+			}
+			return 0
+		})
+		for _, c := range all[:min(len(all), mostCurves)] {
+			a := theory.Response(c.Gain)
+			c.Gain = nil
+			for k := range 201 {
+				l := over.Low + (over.High-over.Low)*float64(k)/200
+				c.Lambda = append(c.Lambda, l)
+				c.Gain = append(c.Gain, a.At(l))
+				c.Slope = append(c.Slope, a.Slope(l))
+			}
+			r.Responses = append(r.Responses, c)
+		}
+	}
+}
+
+// sweep walks from S to Ŝ.
+func (r *StabilityReport) sweep(ctx context.Context, st *theory.Stability, p *theory.Pair, x []float64) error {
+	ways := []float64{0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1}
+	if r.Nodes > 200 {
+		ways = []float64{0.01, 0.1, 1}
+	}
+	for _, t := range ways {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		m, err := st.Along(p, t, x)
+		if err != nil {
+			return err
+		}
+		r.Sweep = append(r.Sweep, SweepPoint{
+			Way: t, Epsilon: Number(t * float64(r.Epsilon)), Measured: m.Change, Direct: m.Any, Theorem: Number(t * st.Extended(m.Signal)),
+		})
+	}
+	return nil
+}

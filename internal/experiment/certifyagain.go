@@ -1,0 +1,126 @@
+package experiment
+
+import (
+	"math"
+
+	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/theory"
+)
+
+// ball returns a radius that nodes which begin at 𝒜† never leave, 0 if none is
+// known. A cross-entropy pulls with at most L, a ridge back with λ‖w‖; if W_ii ≥
+// γλ for every node, and all are within R = max L/λ, then
+//
+//	‖w_i'‖ ≤ (1 - γλ) R + γ L ≤ R
+func ball(local [][]*theory.Problem, mixers []*theory.Mixer, gamma float64) (float64, error) {
+	radius := 0.0
+	for t, nodes := range local {
+		for _, p := range nodes {
+			if p.Kind != theory.CrossEntropy || p.Ridge == 0 || gamma*p.Ridge > mixers[t].Own {
+				return 0, nil
+			}
+			l, err := p.Lipschitz(0)
+			if err != nil {
+				return 0, err
+			}
+			radius = max(radius, l/p.Ridge)
+		}
+	}
+	return radius, nil
+}
+
+// again learns from the costs of the run, with a window and a ridge, in float64.
+// The ridge is that of the run, or a hundredth of C_s; the step size is the given
+// one, if the theorem applies to it, and a safe one otherwise.
+func (c *OnlineCertificate) again(r *recording, window int, gamma float64) (*Tracked, error) {
+	plain, _ := r.costs(window, r.rule.Ridge)
+	smooth := 0.0
+	for _, p := range plain {
+		v, err := p.Curvature()
+		if err != nil {
+			return nil, err
+		}
+		smooth = max(smooth, v.Smooth)
+	}
+	ridge := r.rule.Ridge
+	if ridge == 0 {
+		ridge = smooth / 100
+		smooth += ridge
+	}
+	global, local := r.costs(window, ridge)
+	if !(gamma > 0 && gamma < 2/smooth) {
+		gamma = 1 / smooth
+	}
+	optima, err := theory.Follow(global, make([]float64, global[0].Len()))
+	if err != nil {
+		return nil, err
+	}
+	if r.mode == config.Distributed && len(optima) > 0 { // the bound of a network asks for smaller steps
+		if gamma, err = r.safe(gamma, local, optima); err != nil {
+			return nil, err
+		}
+	}
+	t, err := r.track(c, global, local, optima, r.learn(global, local, gamma), gamma)
+	if err != nil {
+		return nil, err
+	}
+	t.StepSize, t.Window, t.Ridge = gamma, window, ridge
+	if r.mode == config.Centralized {
+		c.Limits, err = c.limits(r, global, optima, smooth)
+	}
+	return t, err
+}
+
+// safe returns a step size that is not above gamma, at which no node overshoots
+// alone and, unless gradients are bounded, the bound of the network settles.
+func (r *recording) safe(gamma float64, local [][]*theory.Problem, optima []theory.Optimum) (float64, error) {
+	last := len(optima) - 1
+	s, err := theory.NewConsensusStep(local[last], optima[last].W, r.mixers[last], 0)
+	if err != nil {
+		return 0, err
+	}
+	gamma = min(gamma, 1/s.Most)
+	if limit := s.SafeStep(r.nodes) / 2; limit > 0 && r.kind == theory.Quadratic {
+		gamma = min(gamma, limit)
+	}
+	return gamma, nil
+}
+
+// limits finds where learning ends against the step size.
+func (c *OnlineCertificate) limits(r *recording, global []*theory.Problem, optima []theory.Optimum, smooth float64) ([]LimitPoint, error) {
+	var out []LimitPoint
+	for k := 1; k <= 9; k++ {
+		gamma := float64(k) / 10 * 2 / smooth
+		t, err := r.track(c, global, nil, optima, r.learn(global, nil, gamma), gamma)
+		if err != nil {
+			return nil, err
+		}
+		worst := 0.0
+		for _, v := range t.Measured[len(t.Measured)*3/4:] {
+			worst = max(worst, float64(v))
+		}
+		limit := math.Inf(1)
+		if m := float64(t.Slowest); m < 1 {
+			limit = float64(t.Drift) / (1 - m)
+		}
+		out = append(out, LimitPoint{gamma, Number(limit), worst})
+	}
+	return out, nil
+}
+
+// learn runs eq. (7) or (9) in float64 from the taps as trained.
+func (r *recording) learn(global []*theory.Problem, local [][]*theory.Problem, gamma float64) [][][]float64 {
+	start := make([]float64, global[0].Len())
+	if r.mode == config.Distributed {
+		all := make([][]float64, r.nodes)
+		for i := range all {
+			all[i] = start
+		}
+		return theory.DescendTogether(local, r.mixers, all, gamma)
+	}
+	var path [][][]float64
+	for _, w := range theory.Descend(global, start, gamma) {
+		path = append(path, [][]float64{w})
+	}
+	return path
+}

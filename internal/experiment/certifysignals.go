@@ -1,0 +1,158 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/theory"
+)
+
+// measure runs signals on both graphs and sets the bounds beside the changes.
+// It returns the signal that changed most, relative to its bound.
+func (r *StabilityReport) measure(ctx context.Context, m *gnn.WideDeep, st *theory.Stability, p *theory.Pair, s, sHat *mat.CSR, o CertifyOptions) ([]float64, error) {
+	signals, err := r.load(m, o)
+	if err != nil {
+		return nil, err
+	}
+	var worst theory.Measurement
+	var at []float64
+	var relative []float64
+	for _, x := range signals {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		v := st.Measure(p, theory.Signal(x))
+		if v.Output > 0 {
+			relative = append(relative, v.Change/v.Output)
+		}
+		if at == nil || v.Change*worst.Any > worst.Change*v.Any {
+			worst, at = v, theory.Signal(x)
+		}
+	}
+	if len(relative) > 0 {
+		slices.Sort(relative)
+		r.Signals.Median, r.Signals.Worst = relative[len(relative)/2], relative[len(relative)-1]
+	}
+	r.Signals.Norm = worst.Signal
+	add := func(name string, bound, measured float64, proven bool, note string) {
+		ratio := math.NaN()
+		if measured > 0 {
+			ratio = bound / measured
+		}
+		r.Bounds = append(r.Bounds, BoundReport{name, Number(bound), Number(measured), Number(ratio), proven, note})
+	}
+	sought := st.Measure(p, theory.Signal(harmful(m, s, sHat, at)))
+	if sought.Change < worst.Change {
+		sought = worst
+	}
+	r.Signals.Sought = sought.Change
+	add("direct certificate, this signal", worst.Known, worst.Change, true, "")
+	add("direct certificate, any signal as large", worst.Any, sought.Change, true, "measured: the most harmful signal found")
+	add("Theorem 1, this network, δ measured", st.Sharper(worst.Signal), worst.Change, false, "without O(ε²)")
+	add("Theorem 1, this network", st.Extended(worst.Signal), worst.Change, false, "without O(ε²)")
+	add("Theorem 1 to the letter", st.Paper(worst.Signal), worst.Change, false, "without O(ε²); one feature, no bias, |a(λ)| ≤ 1")
+	return at, nil
+}
+
+// load reads or draws signals.
+func (r *StabilityReport) load(m *gnn.WideDeep, o CertifyOptions) ([]mat.Dense, error) {
+	var out []mat.Dense
+	if o.Signals == "" {
+		rng := random.Stream(o.Seed, "certify signals")
+		count := measuredSignals
+		if r.Nodes > 500 {
+			count /= 4
+		}
+		for range count {
+			x := mat.NewDense(r.Nodes, m.Config.In, nil)
+			for i := range x.Data {
+				x.Data[i] = float32(rng.NormFloat64())
+			}
+			normalise(x.Data, 1)
+			out = append(out, x)
+		}
+		r.Signals.Source = "random, ‖X‖ = 1"
+	} else {
+		shape, values, err := loadFloats(o.Signals)
+		if err != nil {
+			return nil, err
+		}
+		size := r.Nodes * m.Config.In
+		if len(shape) < 2 || len(shape) > 3 || shape[1] != r.Nodes || len(values) == 0 || len(values)/shape[0] != size {
+			return nil, fmt.Errorf("%s: signals of shape %v, want samples×%d×%d", o.Signals, shape, r.Nodes, m.Config.In)
+		}
+		for k := range min(shape[0], 4*measuredSignals) {
+			out = append(out, mat.NewDense(r.Nodes, m.Config.In, values[k*size:(k+1)*size]))
+		}
+		r.Signals.Source = o.Signals
+	}
+	r.Signals.Count = len(out)
+	return out, nil
+}
+
+// normalise scales x to the given norm.
+func normalise(x []float32, want float64) {
+	sum := 0.0
+	for _, v := range x {
+		sum += float64(v) * float64(v)
+	}
+	if sum > 0 {
+		s := float32(want / math.Sqrt(sum))
+		for i := range x {
+			x[i] *= s
+		}
+	}
+}
+
+// harmful looks for a signal of the norm of start whose output changes as much
+// as can be found: with D(X) = Ψ(X; S) - Ψ(X; Ŝ) it repeats X ← ∇½‖D‖², scaled,
+// which for a linear model is the power method.
+func harmful(m *gnn.WideDeep, s, sHat *mat.CSR, start []float64) mat.Dense {
+	x := mat.NewDense(s.Rows, m.Config.In, nil)
+	size := 0.0
+	for i, v := range start {
+		x.Data[i] = float32(v)
+		size += v * v
+	}
+	size = math.Sqrt(size)
+	best, most := x.Clone(), -1.0
+	type side struct {
+		in    gnn.Input
+		tape  gnn.Tape
+		y, dx mat.Dense
+	}
+	var sides [2]side
+	var shifter gnn.Shifter
+	for k, shift := range []*mat.CSR{s, sHat} {
+		sides[k] = side{
+			in: gnn.Input{Shift: shift, ShiftT: shift.T(), Shifted: mat.NewDense(s.Rows, (m.InputOrder()+1)*m.Config.In, nil)},
+			y:  mat.NewDense(s.Rows, m.Outputs(), nil), dx: mat.NewDense(s.Rows, m.Config.In, nil),
+		}
+	}
+	scratch := gnn.NewParams(m.Config, nil)
+	for range 40 {
+		for k := range sides {
+			shifter.Shift(sides[k].in.Shifted, sides[k].in.Shift, x)
+			m.Forward(sides[k].y, &sides[k].in, &sides[k].tape)
+		}
+		change, d := 0.0, sides[0].y.Clone()
+		mat.Serial.AddScaled(d, -1, sides[1].y)
+		change = mat.Serial.Dot(d, d)
+		if change > most {
+			most = change
+			best.CopyFrom(x)
+		}
+		for k := range sides {
+			m.Backward(&scratch, sides[k].dx, d, &sides[k].in, &sides[k].tape)
+		}
+		x.CopyFrom(sides[0].dx)
+		mat.Serial.AddScaled(x, -1, sides[1].dx)
+		normalise(x.Data, size)
+	}
+	return best
+}

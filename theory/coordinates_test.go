@@ -1,0 +1,159 @@
+package theory
+
+import (
+	"testing"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// In the coordinates of this package a step of online learning is a plain
+// gradient step on the Problem, whitened or not, with and without the bias and a
+// ridge: learners of package online and Descend go the same way.
+//
+// Reference: Section 3, eq. (7) and (9).
+func TestCoordinatesAreThoseOfLearners(t *testing.T) {
+	const nodes, steps, gamma, ridge = 8, 15, 0.05, 0.02
+	for _, c := range []struct {
+		name          string
+		whiten, bias  bool
+		classes, more bool // cross-entropy; distributed
+	}{
+		{"squared error", false, false, false, false},
+		{"squared error, whitened", true, false, false, false},
+		{"cross-entropy, bias", false, true, true, false},
+		{"cross-entropy, whitened, bias", true, true, true, false},
+		{"squared error, distributed", false, false, false, true},
+		{"cross-entropy, distributed, whitened", true, false, true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rng := newRand(70)
+			m, err := gnn.NewRandom(gnn.Config{
+				In: 2, Features: 4, Outputs: 3, Wide: &gnn.WideConfig{Order: 2}, Deep: []gnn.LayerConfig{{Order: 1, Features: 4, Activation: gnn.Tanh}},
+			}, rng)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg := online.Config{Nodes: nodes, Rule: rule.Config{StepSize: rule.StepSize{Value: gamma}, Mixing: 1, Ridge: ridge, Whiten: c.whiten}}
+			if c.bias {
+				cfg.Rule.Retrain = rule.RetrainTapsAndBias
+			}
+			if c.whiten {
+				cfg.Moment = &rule.Moment{Inputs: 6, Mean: make([]float64, 49)}
+				for range 40 {
+					z := append(randomSignal(rng, 6), 1)
+					for a := range 7 {
+						for b := range 7 {
+							cfg.Moment.Mean[a*7+b] += z[a] * z[b] / 40
+						}
+					}
+				}
+			}
+			coords, err := NewCoordinates(m, c.bias, cfg.Moment)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := graph.Ring(nodes)
+			s, err := graph.ShiftSpectral.Of(g)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, err := graph.Metropolis(g)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mixer, err := NewMixer(w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var learner online.Learner
+			if c.more {
+				learner, err = online.NewConsensus(m, cfg)
+			} else {
+				learner, err = online.NewCentralized(m, cfg)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			kind := Quadratic
+			if c.classes {
+				kind = CrossEntropy
+			}
+			var costs []*Problem
+			var local [][]*Problem
+			var mixers []*Mixer
+			var path [][][]float64
+			y := mat.NewDense(nodes, 3, nil)
+			for step := range steps {
+				x, target := mat.NewDense(nodes, 2, nil), mat.NewDense(nodes, 3, nil)
+				labels := make([]int32, nodes)
+				for i := range x.Data {
+					x.Data[i] = float32(rng.NormFloat64())
+				}
+				for i := range target.Data {
+					target.Data[i] = float32(rng.NormFloat64())
+				}
+				for i := range labels {
+					labels[i] = int32(rng.IntN(3))
+				}
+				z := mat.NewDense(nodes, 6, nil)
+				var shifter gnn.Shifter
+				shifter.Shift(z, s, x)
+				m.Forward(y, &gnn.Input{Shift: s, Shifted: z}, new(gnn.Tape))
+				all := coords.Problem(kind, ridge)
+				var each []*Problem
+				for i := range nodes {
+					row := Row{Input: coords.Input(z.Row(i)), Base: wide64(y.View(i, 0, 1, 3)), Target: wide64(target.View(i, 0, 1, 3)), Label: int(labels[i]), Share: 1}
+					one := coords.Problem(kind, ridge)
+					one.Rows = []Row{row}
+					each = append(each, one)
+					row.Share = 1.0 / nodes
+					all.Rows = append(all.Rows, row)
+				}
+				costs, local, mixers = append(costs, all), append(local, each), append(mixers, mixer)
+				var at [][]float64
+				switch l := learner.(type) {
+				case *online.Centralized:
+					at = append(at, coords.Of(l.Params()))
+				case *online.Consensus:
+					for i := range nodes {
+						at = append(at, coords.Of(l.Params(i)))
+					}
+				}
+				path = append(path, at)
+				if err := learner.Predict(y, graph.Sample{Time: step, Shift: s, Mixing: w, Signal: x}); err != nil {
+					t.Fatal(err)
+				}
+				var j loss.Loss = loss.MSE{Target: target}
+				if c.classes {
+					j = loss.CrossEntropy{Labels: labels}
+				}
+				if err := learner.Update(j); err != nil {
+					t.Fatal(err)
+				}
+			}
+			start := make([]float64, len(path[0][0]))
+			want := make([][][]float64, 0, steps)
+			if c.more {
+				all := make([][]float64, nodes)
+				for i := range all {
+					all[i] = start
+				}
+				want = DescendTogether(local, mixers, all, gamma)
+			} else {
+				for _, v := range Descend(costs, start, gamma) {
+					want = append(want, [][]float64{v})
+				}
+			}
+			for i, got := range path[steps-1] {
+				if d := distance(got, want[steps-1][i]); d > 1e-4*norm(got) || norm(got) == 0 {
+					t.Errorf("node %d: after %d steps %v away from where it should be, at %v", i, steps-1, d, norm(got))
+				}
+			}
+		})
+	}
+}

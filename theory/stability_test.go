@@ -1,0 +1,215 @@
+package theory
+
+import (
+	"math"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/mat"
+)
+
+// The network of this package, in float64, is the model of package gnn.
+//
+// Reference: Section 2, eq. (2).
+func TestNetworkIsTheModel(t *testing.T) {
+	rng := newRand(1)
+	m, err := gnn.NewRandom(gnn.Config{
+		In: 2, Features: 4, Outputs: 3, Wide: &gnn.WideConfig{Order: 3},
+		Deep:  []gnn.LayerConfig{{Order: 2, Features: 5, Activation: gnn.Tanh}, {Order: 3, Features: 4, Activation: gnn.LeakyReLU}},
+		Gains: gnn.Gains{Wide: 0.7, Deep: -1.2, Bias: 0.3},
+	}, rng)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := graph.ErdosRenyi(20, 0.3, rng)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := graph.ShiftSpectral.Of(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := mat.NewDense(20, 2, nil)
+	for i := range x.Data {
+		x.Data[i] = float32(rng.NormFloat64())
+	}
+	z := mat.NewDense(20, 2*(m.InputOrder()+1), nil)
+	var shifter gnn.Shifter
+	shifter.Shift(z, s, x)
+	y := mat.NewDense(20, 3, nil)
+	m.Forward(y, &gnn.Input{Shift: s, Shifted: z}, new(gnn.Tape))
+	got := NewNetwork(m).Forward(NewShift(s), Signal(x))
+	for i, v := range y.Data {
+		if math.Abs(got[i]-float64(v)) > 1e-5 {
+			t.Fatalf("output %d: got %v, want %v", i, got[i], v)
+		}
+	}
+}
+
+// Whatever happens to a graph, symmetric or not, by little or by much, no
+// output of any network changes by more than the direct certificate says.
+//
+// Reference: Theorem 1, doc/theory.md "The direct certificate".
+func TestDirectCertificateHolds(t *testing.T) {
+	rng := newRand(2)
+	directed := 0
+	for k := range instances() {
+		n := randomNodes(rng)
+		oneWay := k%10 == 9
+		a := randomGraph(rng, n, oneWay)
+		p := mustPair(t, a, perturb(rng, a, n, oneWay), n)
+		net := randomNetwork(rng)
+		s := NewStability(net, p)
+		m := s.Measure(p, randomSignal(rng, n*net.In))
+		if limit := m.Known*(1+1e-9) + 1e-12*(1+m.Output); m.Change > limit {
+			t.Fatalf("instance %d, %d nodes: the output changed by %v, the certificate of the signal says %v", k, n, m.Change, m.Known)
+		}
+		if m.Known > m.Any*(1+1e-9) {
+			t.Fatalf("instance %d: the bound of one signal, %v, exceeds that of all, %v", k, m.Known, m.Any)
+		}
+		if !p.Symmetric {
+			directed++
+			if s.Checks[0].Holds || !math.IsNaN(s.Paper(1)) {
+				t.Fatalf("instance %d: Theorem 1 claims %v for a directed graph", k, s.Paper(1))
+			}
+		}
+	}
+	if directed < instances()/20 {
+		t.Errorf("got %d directed graphs, want a tenth", directed)
+	}
+}
+
+// For ε → 0 the change of the output is at most what the theorem says for the
+// network as it is: the part that is left out, O(ε²), vanishes.
+//
+// Reference: Theorem 1, eq. (13).
+func TestTheoremHoldsForSmallPerturbations(t *testing.T) {
+	rng := newRand(3)
+	asserted := 0
+	for asserted < instances() {
+		n := randomNodes(rng)
+		a := randomGraph(rng, n, false)
+		for i := range n {
+			a[i*n+i] += 0.1 + rng.Float64() // no eigenvalues of opposite sign but equal size
+		}
+		p := mustPair(t, a, perturb(rng, a, n, false), n)
+		if !p.Relative.Exists || p.Relative.Size == 0 {
+			continue
+		}
+		near, err := p.Moved(1e-5 / p.Relative.Size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := near.Relative.Size; math.Abs(got-1e-5) > 1e-8 {
+			t.Fatalf("got ε = %v, want 1e-5", got)
+		}
+		net := randomNetwork(rng)
+		s := NewStability(net, near)
+		m := s.Measure(near, randomSignal(rng, n*net.In))
+		for _, b := range []float64{s.Sharper(m.Signal), s.Extended(m.Signal)} {
+			if b < m.Change*(1-1e-3)-1e-13*m.Output {
+				t.Fatalf("%d nodes: the output changed by %v, the bound is %v (δ = %v)", n, m.Change, b, near.Relative.Misalignment)
+			}
+		}
+		asserted++
+	}
+}
+
+// On the way to the perturbed graph the change of the output divided by ε tends
+// to a constant, and so the bound is of the right order.
+//
+// Reference: Theorem 1, eq. (13).
+func TestChangeIsOfFirstOrder(t *testing.T) {
+	rng := newRand(4)
+	n := 12
+	a := randomGraph(rng, n, false)
+	for i := range n {
+		a[i*n+i] += 1.5
+	}
+	p := mustPair(t, a, perturb(rng, a, n, false), n)
+	net := randomNetwork(rng)
+	for l := range net.Deep {
+		net.Deep[l].Activation = gnn.Tanh
+	}
+	x := randomSignal(rng, n*net.In)
+	var slopes []float64
+	for _, step := range []float64{1e-3, 1e-4, 1e-5} {
+		q, err := p.Moved(step)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := NewStability(net, q)
+		slopes = append(slopes, s.Measure(q, x).Change/q.Relative.Size)
+	}
+	if !near(slopes[1], slopes[2], 1e-2) || math.Abs(slopes[1]-slopes[2]) > math.Abs(slopes[0]-slopes[2]) {
+		t.Errorf("change over ε: got %v at ε → 0, want a limit", slopes)
+	}
+}
+
+// Where every hypothesis holds, what we compute for networks as they are is the
+// formula of the paper, but for C_L in the form of eq. (12).
+//
+// Reference: Theorem 1, eq. (13).
+func TestExtendedIsThePapersBound(t *testing.T) {
+	rng := newRand(5)
+	n := 10
+	a := randomGraph(rng, n, false)
+	b := perturb(rng, a, n, false)
+	for i := range n {
+		a[i*n+i], b[i*n+i] = a[i*n+i]+1, b[i*n+i]+1
+	}
+	p := mustPair(t, a, b, n)
+	f := Filter{In: 1, Out: 1, Taps: [][]float64{{0.2}, {0.1}}} // a(λ) = 0.2 + 0.1 λ: both forms of C_L are 0.1 λmax
+	net := &Network{In: 1, Features: 1, Outputs: 1, Wide: &f, GainWide: -0.5, GainDeep: 1}
+	s := NewStability(net, p)
+	if !near(s.Paper(3), s.Extended(3), 1e-12) {
+		t.Errorf("got %v, want %v", s.Extended(3), s.Paper(3))
+	}
+	want := 2 * s.IntegralLipschitz * 0.5 * (1 + 8*math.Sqrt(10)) * 3 * p.Relative.Size
+	if !near(s.Paper(3), want, 1e-12) {
+		t.Errorf("got %v, want %v", s.Paper(3), want)
+	}
+}
+
+// A single tap does not see the graph: C_L = 0 and nothing changes.
+//
+// Reference: Theorem 1.
+func TestSingleTapIsStable(t *testing.T) {
+	rng := newRand(6)
+	n := 8
+	a := randomGraph(rng, n, false)
+	p := mustPair(t, a, perturb(rng, a, n, false), n)
+	f := randomFilter(rng, "wide", 2, 3, 0, true)
+	net := &Network{In: 2, Features: 3, Outputs: 3, Wide: &f, GainWide: 1}
+	s := NewStability(net, p)
+	if m := s.Measure(p, randomSignal(rng, 2*n)); s.IntegralLipschitz != 0 || m.Change != 0 || m.Known != 0 {
+		t.Errorf("got C_L %v, change %v, certificate %v, want 0", s.IntegralLipschitz, m.Change, m.Known)
+	}
+}
+
+// Bounds of norms that are too large to be written out are above the norm, and
+// by a few per cent only.
+func TestOperatorNorm(t *testing.T) {
+	rng := newRand(7)
+	for range 20 {
+		n := denseNorm + 1 + rng.IntN(60)
+		a := randomGraph(rng, n, rng.IntN(2) == 0)
+		p := mustPair(t, a, perturb(rng, a, n, true), n)
+		f := randomFilter(rng, "", 1+rng.IntN(2), 1+rng.IntN(2), 3, false)
+		got := changeNorm(&f, p)
+		tr := f.transposed()
+		want := denseOperatorNorm(linear{
+			n * f.In, n * f.Out,
+			func(x []float64) []float64 {
+				return difference(f.apply(p.Perturbed, x, false), f.apply(p.Shift, x, false))
+			},
+			func(y []float64) []float64 {
+				return difference(tr.apply(p.perturbedT, y, false), tr.apply(p.shiftT, y, false))
+			},
+		})
+		if got < want*(1-1e-9) || got > 1.06*want {
+			t.Errorf("%d nodes: got %v, want %v to 1.06 of it", n, got, want)
+		}
+	}
+}
