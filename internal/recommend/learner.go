@@ -1,0 +1,162 @@
+package recommend
+
+import (
+	"fmt"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// learner moves the taps and the bias of the wide part by eq. (7): one node
+// that hears nobody else, as online.Centralized has it, on the K+1 numbers of
+// one user at one movie. It is not safe for concurrent use.
+type learner struct {
+	frame  *rule.Frame
+	config rule.Config
+	guards GuardConfig
+	node   *rule.Node
+	own    []mat.Dense
+	heard  rule.Heard
+
+	guard   guard
+	scratch [1]float64
+}
+
+func newLearner(m *Model, c rule.Config, guards GuardConfig) (*learner, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	f := rule.FrameConfig{
+		Inputs: m.Setting.Order + 1, Features: m.Network.Config.Features, Gain: 1,
+		Bias: c.Retrain == rule.RetrainTapsAndBias, Readout: m.Network.Params.Readout.Weight,
+	}
+	if g := m.Network.Params.Gain; len(g) > 0 {
+		f.Gain = g[gnn.GainWide]
+	}
+	if c.Whiten {
+		w, err := rule.NewWhitening(m.Moment, f.Bias)
+		if err != nil {
+			return nil, err
+		}
+		f.Whitening = w
+	}
+	frame, err := rule.NewFrame(f)
+	if err != nil {
+		return nil, err
+	}
+	if err := guards.Validate(); err != nil {
+		return nil, err
+	}
+	l := &learner{frame: frame, config: c, guards: guards.withDefaults()}
+	l.node = rule.NewNode(frame, &l.config, 1, nil, nil)
+	sent, _ := c.Vectors()
+	l.own = make([]mat.Dense, sent)
+	l.heard = rule.Heard{Weights: []float32{1}, Rows: []int32{0}, Vectors: l.own}
+	return l, l.node.Check(loss.MSE{Target: mat.NewDense(1, 1, nil)})
+}
+
+// observation is a rating as the learner sees it.
+type observation struct {
+	z      []float32
+	base   float32 // y†
+	target float32 // the rating less m and b
+}
+
+// output returns what the learner predicts, less m and b.
+func (l *learner) output(z []float32, base float32) float32 {
+	var y [1]float32
+	l.frame.Predict(y[:], []float32{base}, z, l.node.Params(), l.scratch[:])
+	return y[0]
+}
+
+// step takes one step on (y - target)². False means that it would have
+// diverged; the parameters are those before it.
+func (l *learner) step(o observation) bool {
+	l.node.Observe(mat.NewDense(1, len(o.z), o.z), mat.NewDense(1, 1, []float32{o.base}), []int32{0},
+		loss.MSE{Target: mat.NewDense(1, 1, []float32{o.target})})
+	for v := range l.own {
+		l.own[v] = mat.NewDense(1, l.frame.Len(), l.node.State()[v])
+	}
+	if err := l.node.Step(&l.heard); err != nil {
+		l.node.Cancel()
+		return false
+	}
+	l.node.Commit()
+	return true
+}
+
+// learn watches the errors of both models, steps, and turns the guard. Errors
+// are squared errors of predictions as served.
+func (l *learner) learn(o observation, online, frozen float64) (e event) {
+	l.guard.watch(online, frozen, l.guards.Window)
+	if !l.step(o) {
+		l.node.Reset()
+		l.guard.fall()
+		return eventDiverged
+	}
+	switch fall, recover := l.guard.turn(l.guards); {
+	case fall:
+		l.node.Reset()
+		l.guard.fall()
+		return eventFell
+	case recover:
+		l.guard.Fallen = false
+		return eventRecovered
+	}
+	return eventNone
+}
+
+// event is what the guard did.
+type event uint8
+
+const (
+	eventNone event = iota
+	eventFell
+	eventDiverged
+	eventRecovered
+)
+
+var eventNames = []string{"", "fell back: online learning was worse than the frozen model", "fell back: online learning diverged", "recovered"}
+
+func (e event) String() string { return eventNames[e] }
+
+// memory is everything that a learner remembers. It round-trips through JSON
+// to the same bits.
+type memory struct {
+	Node  rule.Memory `json:"node"`
+	Guard guard       `json:"guard"`
+}
+
+func (l *learner) memory() memory { return memory{l.node.Memory(), l.guard.clone()} }
+
+// restore gives l the memory m. A window longer than the configuration asks
+// for, because that has changed, loses its oldest steps.
+func (l *learner) restore(m memory) error {
+	if extra := len(m.Node.Counts) - max(1, l.config.Window); extra > 0 {
+		m.Node = forget(m.Node, extra, l.frame.Inputs())
+	}
+	if l.config.Window <= 1 {
+		m.Node = forget(m.Node, len(m.Node.Counts), l.frame.Inputs())
+	}
+	if err := l.node.Restore(m.Node); err != nil {
+		return fmt.Errorf("recommend: what the learner remembers: %w", err)
+	}
+	l.guard = m.Guard.clone()
+	if extra := len(l.guard.Online) - l.guards.Window; extra > 0 {
+		l.guard.Online, l.guard.Frozen = l.guard.Online[extra:], l.guard.Frozen[extra:]
+	}
+	return nil
+}
+
+// forget drops the oldest steps of a window of single observations.
+func forget(m rule.Memory, steps, inputs int) rule.Memory {
+	rows := 0
+	for _, c := range m.Counts[:steps] {
+		rows += c
+	}
+	m.Counts, m.Inputs = m.Counts[steps:], m.Inputs[rows*inputs:]
+	m.Bases, m.Targets = m.Bases[rows:], m.Targets[rows:]
+	return m
+}

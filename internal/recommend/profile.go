@@ -1,0 +1,118 @@
+package recommend
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/scenario/movies"
+)
+
+// profile is what one user rated. It never changes; a new rating makes a new
+// profile.
+type profile struct {
+	movie   []int32 // positions, ascending
+	rating  []float64
+	changed bool // differs from the data
+
+	cached atomic.Pointer[features]
+}
+
+// with returns the profile after a rating.
+func (p *profile) with(n int32, rating float64) *profile {
+	at, known := slices.BinarySearch(p.movie, n)
+	q := &profile{movie: slices.Clone(p.movie), rating: slices.Clone(p.rating), changed: true}
+	if known {
+		q.rating[at] = rating
+		return q
+	}
+	q.movie, q.rating = slices.Insert(q.movie, at, n), slices.Insert(q.rating, at, rating)
+	return q
+}
+
+// of returns the rating of a movie.
+func (p *profile) of(n int32) (rating float64, rated bool) {
+	if at, ok := slices.BinarySearch(p.movie, n); ok {
+		return p.rating[at], true
+	}
+	return 0, false
+}
+
+// features is what the model sees of a user, for every movie as target. It
+// never changes.
+type features struct {
+	z    []float32 // N×(K+1)
+	base []float32 // y†
+	mean []float64 // m + b_n, by which a prediction is raised
+}
+
+// extractor computes features. It is safe for concurrent use.
+type extractor struct {
+	world *world
+	net   *gnn.WideDeep
+	pool  sync.Pool // of *workspace
+
+	mutex sync.Mutex
+	held  []*profile // with features, the oldest first from next on
+	next  int
+}
+
+// workspace is the memory of one computation.
+type workspace struct {
+	every *movies.Everywhere
+	x, z  []float64
+	tape  gnn.Tape
+}
+
+// newExtractor keeps the features of users up to the given number of bytes.
+func newExtractor(w *world, net *gnn.WideDeep, bytes int) *extractor {
+	n, width := w.ratings.Movies(), w.setting.Order+1
+	x := &extractor{world: w, net: net, held: make([]*profile, max(16, bytes/(n*(4*width+12))))}
+	x.pool.New = func() any {
+		return &workspace{every: w.graph.features.Clone(), z: make([]float64, n*width), tape: gnn.Tape{Fold: true}}
+	}
+	return x
+}
+
+// of returns the features of a profile, which keeps them for a while.
+func (x *extractor) of(p *profile) *features {
+	if f := p.cached.Load(); f != nil {
+		return f
+	}
+	f := x.compute(p)
+	if p.cached.CompareAndSwap(nil, f) {
+		x.mutex.Lock()
+		if old := x.held[x.next]; old != nil {
+			old.cached.Store(nil)
+		}
+		x.held[x.next], x.next = p, (x.next+1)%len(x.held)
+		x.mutex.Unlock()
+	}
+	return f
+}
+
+func (x *extractor) compute(p *profile) *features {
+	w := x.pool.Get().(*workspace)
+	defer x.pool.Put(w)
+	v, n := x.world.graph, x.world.ratings.Movies()
+	f := &features{z: make([]float32, len(w.z)), base: make([]float32, n), mean: make([]float64, n)}
+	w.x = v.reduced(w.x[:0], p.movie, p.rating)
+	w.every.Features(w.z, f.mean, p.movie, w.x, x.world.setting.Signal, v.unknown)
+	for i, z := range w.z {
+		f.z[i] = float32(z)
+	}
+	for i, b := range v.offset {
+		f.mean[i] += b
+	}
+	width := x.world.setting.Order + 1
+	x.net.Forward(mat.NewDense(n, 1, f.base), &gnn.Input{Shifted: mat.NewDense(n, width, f.z)}, &w.tape)
+	return f
+}
+
+// row returns z of movie n.
+func (f *features) row(n int32) []float32 {
+	width := len(f.z) / len(f.base)
+	return f.z[int(n)*width:][:width]
+}

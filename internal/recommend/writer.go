@@ -1,0 +1,300 @@
+package recommend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/wdgnn/wdgnn/internal/journal"
+)
+
+// Rated is what became of a rating.
+type Rated struct {
+	User    int     `json:"user"`
+	Movie   int     `json:"movie"`
+	Rating  float64 `json:"rating"`
+	Version uint64  `json:"version"` // of the parameters that know it
+	Changed bool    `json:"changed"` // false if the user had said so before: nothing happened
+	Learned bool    `json:"learned"` // false for the first rating of a user, which has no signal to learn from
+	Before  float64 `json:"before"`  // the prediction that was served for it before
+	After   float64 `json:"after"`   // and is now
+}
+
+// request is a rating on its way.
+type request struct {
+	user   int
+	movie  int
+	n      int32
+	rating float64
+
+	result Rated
+	err    error
+	done   chan struct{}
+}
+
+// Rate accepts a rating and learns from it. When it returns nil, the rating and
+// the parameters that it led to are on the disk and predictions show them. A
+// user who is not known becomes known. A movie that the user rated before gets
+// the new rating, which is learned from like any other; the same rating once
+// more changes nothing, so a rating whose fate is not known can be sent again.
+//
+// An error that is ErrDisk, or that of ctx, leaves open whether the rating will
+// be found after a restart.
+func (s *Service) Rate(ctx context.Context, user, movie int, rating float64) (Rated, error) {
+	n, err := s.check(user, movie, rating)
+	if err != nil {
+		return Rated{}, err
+	}
+	r := &request{user: user, movie: movie, n: n, rating: rating, done: make(chan struct{})}
+	select {
+	case <-s.closed:
+		return Rated{}, ErrClosed
+	default:
+	}
+	select {
+	case s.queue <- r:
+	default:
+		return Rated{}, ErrBusy
+	}
+	select {
+	case <-r.done:
+		return r.result, r.err
+	case <-ctx.Done():
+		return Rated{}, ctx.Err()
+	case <-s.done: // the writer ended before it came to this one, or just after
+		select {
+		case <-r.done:
+			return r.result, r.err
+		default:
+			return Rated{}, ErrClosed
+		}
+	}
+}
+
+// writer is the one goroutine that changes anything. Ratings that wait are
+// committed together.
+type writer struct {
+	service *Service
+	learner *learner
+	journal *journal.Journal
+	totals  totals
+
+	buffer    []byte
+	pending   map[int]*profile // of this batch
+	since     int              // ratings since the last snapshot
+	snapshots chan error       // nil if no snapshot is being written
+	ended     error
+
+	commits atomic.Pointer[func(ratings int, took time.Duration)]
+}
+
+// totals are counts since the beginning. They round-trip through JSON.
+type totals struct {
+	Learned int `json:"learned"`
+	Changed int `json:"changed"` // ratings that replaced others
+}
+
+// most is how many ratings are committed together at most.
+const most = 512
+
+func (w *writer) run() {
+	s := w.service
+	defer close(s.done)
+	for {
+		select {
+		case r := <-s.queue:
+			w.batch(r)
+		case err := <-w.snapshots:
+			w.snapshotDone(err)
+		case <-s.closed:
+			for {
+				select {
+				case r := <-s.queue:
+					w.batch(r)
+					continue
+				default:
+				}
+				break
+			}
+			w.close()
+			return
+		}
+	}
+}
+
+// batch handles first and whatever waits behind it.
+func (w *writer) batch(first *request) {
+	list := []*request{first}
+	for len(list) < most {
+		select {
+		case r := <-w.service.queue:
+			list = append(list, r)
+			continue
+		default:
+		}
+		break
+	}
+	w.commit(list)
+	for _, r := range list {
+		close(r.done)
+	}
+	if w.since >= w.service.config.SnapshotEvery && w.snapshots == nil {
+		w.beginSnapshot()
+	}
+}
+
+// commit applies the requests, puts them on the disk and publishes them.
+func (w *writer) commit(list []*request) {
+	s, before := w.service, w.learner.memory()
+	totals, began, steps := w.totals, time.Now(), 0
+	w.pending = map[int]*profile{}
+	var events []event
+	for _, r := range list {
+		rec := w.apply(r)
+		if rec == nil {
+			r.result.Version = s.version.Load().seq + uint64(steps)
+			continue
+		}
+		w.buffer = rec.appendTo(w.buffer[:0])
+		r.result.Version = w.journal.Append(w.buffer)
+		steps++
+		if rec.event != eventNone {
+			events = append(events, rec.event)
+		}
+	}
+	if err := w.journal.Commit(); err != nil {
+		w.rollback(list, before, totals, err)
+		return
+	}
+	for user, p := range w.pending {
+		s.put(user, p)
+	}
+	w.since += steps
+	w.publish()
+	for _, e := range events {
+		s.config.Log.Warn("guard "+e.String(), "version", w.journal.Last(), "falls", w.learner.guard.Falls)
+	}
+	if watch := w.commits.Load(); watch != nil && steps > 0 {
+		(*watch)(steps, time.Since(began))
+	}
+}
+
+// rollback undoes a batch that is not on the disk.
+func (w *writer) rollback(list []*request, before memory, was totals, err error) {
+	if restored := w.learner.restore(before); restored != nil {
+		panic("recommend: a learner does not take its own memory: " + restored.Error())
+	}
+	w.totals = was
+	w.service.config.Log.Error("ratings were not kept", "ratings", len(list), "err", err)
+	for _, r := range list {
+		r.result, r.err = Rated{}, fmt.Errorf("%w: %w", ErrDisk, err)
+	}
+	w.publish()
+}
+
+// apply takes one rating in. It returns nil if nothing changes.
+func (w *writer) apply(r *request) *record {
+	s := w.service
+	p := w.pending[r.user]
+	if p == nil {
+		p = s.profile(r.user)
+	}
+	if p == nil {
+		p = &profile{}
+	}
+	was, known := p.of(r.n)
+	r.result = Rated{User: r.user, Movie: r.movie, Rating: r.rating, Changed: !known || was != r.rating}
+	others := len(p.movie)
+	if known {
+		others--
+	}
+	f := s.look.of(p)
+	r.result.Before = w.prediction(f, r.n)
+	if !r.result.Changed {
+		r.result.After = r.result.Before
+		return nil
+	}
+	rec := &record{user: r.user, movie: r.movie, rating: r.rating}
+	if others > 0 {
+		w.learn(rec, f, r.n)
+		r.result.Learned = true
+	}
+	if known {
+		w.totals.Changed++
+	}
+	r.result.After = w.prediction(f, r.n) // the target's rating is no part of its features
+	w.pending[r.user] = p.with(r.n, r.rating)
+	return rec
+}
+
+// learn takes the step that a rating asks for and fills rec in.
+func (w *writer) learn(rec *record, f *features, n int32) {
+	l := w.learner
+	rec.learned, rec.mean, rec.base, rec.z = true, f.mean[n], f.base[n], f.row(n)
+	rec.online = l.output(rec.z, rec.base)
+	online, frozen := w.service.world.errors(rec)
+	rec.event = l.learn(rec.observation(), online, frozen)
+	rec.params = slices.Clone(l.node.Params())
+	w.totals.Learned++
+}
+
+// observation returns what the learner saw.
+func (r *record) observation() observation {
+	return observation{z: r.z, base: r.base, target: float32(r.rating - r.mean)}
+}
+
+// errors returns the squared errors of both models' predictions, as served.
+func (w *world) errors(r *record) (online, frozen float64) {
+	square := func(y float32) float64 {
+		e := w.clip(r.mean+float64(y)) - r.rating
+		return float64(e * e)
+	}
+	return square(r.online), square(r.base)
+}
+
+// prediction returns what is served with the writer's parameters.
+func (w *writer) prediction(f *features, n int32) float64 {
+	y := f.base[n]
+	if !w.learner.guard.Fallen {
+		y = w.learner.output(f.row(n), y)
+	}
+	return w.service.world.clip(f.mean[n] + float64(y))
+}
+
+// publish lets predictions see the writer's parameters.
+func (w *writer) publish() {
+	l := w.learner
+	v := &version{seq: w.journal.Last(), params: slices.Clone(l.node.Params()), serving: !l.guard.Fallen, at: time.Now()}
+	v.status = w.status(v)
+	w.service.version.Store(v)
+}
+
+// close writes a snapshot and ends the journal.
+func (w *writer) close() {
+	if w.snapshots != nil {
+		w.snapshotDone(<-w.snapshots)
+	}
+	if w.since > 0 && w.journal.Err() == nil {
+		w.beginSnapshot()
+		if w.snapshots != nil {
+			w.snapshotDone(<-w.snapshots)
+		}
+	}
+	w.ended = errors.Join(w.ended, w.journal.Close())
+}
+
+// changedUsers returns the profiles that differ from the data, by ascending id.
+func (s *Service) changedUsers() (ids []int, profiles map[int]*profile) {
+	profiles = map[int]*profile{}
+	s.users.Range(func(id, at any) bool {
+		if p := at.(*atomic.Pointer[profile]).Load(); p.changed {
+			profiles[id.(int)] = p
+		}
+		return true
+	})
+	return slices.Sorted(maps.Keys(profiles)), profiles
+}

@@ -1,0 +1,12 @@
+// Package serve is the HTTP API of the recommender, package recommend.
+//
+//	GET  /v1/users/{id}/predictions?movies=1,2,3   or ?top=10
+//	GET  /v1/users/{id}/ratings
+//	POST /v1/ratings                               {"user": 1, "movie": 50, "rating": 4}
+//	GET  /v1/model
+//	GET  /metrics, /healthz, /openapi.json
+//
+// Whatever comes in is checked: bodies are small, strict JSON; unknown fields,
+// repeated fields and anything after the object are refused. Every answer but
+// /metrics is JSON, errors included: {"error": {"code", "message", "try"}}.
+package serve

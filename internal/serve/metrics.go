@@ -1,0 +1,77 @@
+package serve
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/wdgnn/wdgnn/internal/recommend"
+)
+
+// metrics is what /metrics shows.
+type metrics struct {
+	handler     http.Handler
+	predictions prometheus.Counter
+	requests    *prometheus.CounterVec
+	seconds     *prometheus.HistogramVec
+}
+
+func newMetrics(s *recommend.Service) *metrics {
+	registry := prometheus.NewRegistry()
+	m := &metrics{
+		handler:     promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
+		predictions: prometheus.NewCounter(prometheus.CounterOpts{Name: "wdgnn_predictions_total", Help: "Predicted ratings."}),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "wdgnn_http_requests_total", Help: "Requests by route and status.",
+		}, []string{"route", "status"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "wdgnn_http_request_seconds", Help: "Time to answer by route.", Buckets: prometheus.ExponentialBuckets(50e-6, 2, 16),
+		}, []string{"route"}),
+	}
+	commit := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "wdgnn_commit_seconds", Help: "Time to learn from ratings and sync them to the disk.", Buckets: prometheus.ExponentialBuckets(50e-6, 2, 16),
+	})
+	batch := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "wdgnn_commit_ratings", Help: "Ratings synced together.", Buckets: prometheus.ExponentialBuckets(1, 2, 10),
+	})
+	s.OnCommit(func(ratings int, took time.Duration) {
+		commit.Observe(took.Seconds())
+		batch.Observe(float64(ratings))
+	})
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.predictions, m.requests, m.seconds, commit, batch)
+	gauge := func(name, help string, labels prometheus.Labels, value func(recommend.Status) float64) {
+		registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, func() float64 { return value(s.Status()) }))
+	}
+	counter := func(name, help string, value func(recommend.Status) float64) {
+		registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return value(s.Status()) }))
+	}
+	counter("wdgnn_ratings_total", "Ratings accepted since the beginning; the version of the parameters.", func(s recommend.Status) float64 { return float64(s.Version) })
+	counter("wdgnn_ratings_learned_total", "Ratings learned from since the beginning.", func(s recommend.Status) float64 { return float64(s.Learned) })
+	counter("wdgnn_guard_falls_total", "Times that the frozen model took over.", func(s recommend.Status) float64 { return float64(s.Falls) })
+	gauge("wdgnn_users", "Users with a rating.", nil, func(s recommend.Status) float64 { return float64(s.Users) })
+	gauge("wdgnn_moved", "Distance of the learner's taps from the trained ones.", nil, func(s recommend.Status) float64 { return s.Moved })
+	gauge("wdgnn_serving_online", "1 while the learner serves, 0 while the frozen model does.", nil, func(s recommend.Status) float64 { return one(s.Serving == "online") })
+	gauge("wdgnn_writable", "1 while ratings are accepted.", nil, func(s recommend.Status) float64 { return one(s.Writable) })
+	gauge("wdgnn_window_rmse", "RMSE over the last ratings learned from.", prometheus.Labels{"model": "online"}, func(s recommend.Status) float64 { return s.Window.Online })
+	gauge("wdgnn_window_rmse", "RMSE over the last ratings learned from.", prometheus.Labels{"model": "frozen"}, func(s recommend.Status) float64 { return s.Window.Frozen })
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "wdgnn_ratings_waiting", Help: "Ratings that wait for the writer."}, func() float64 { return float64(s.Waiting()) }))
+	return m
+}
+
+func one(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// request counts an answer.
+func (m *metrics) request(route string, status int, took time.Duration) {
+	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
+	m.seconds.WithLabelValues(route).Observe(took.Seconds())
+}

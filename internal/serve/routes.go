@@ -1,0 +1,223 @@
+package serve
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	_ "embed"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/wdgnn/wdgnn/internal/recommend"
+)
+
+// route is something that can be asked of the server.
+type route struct {
+	method, path string
+	open         bool // needs no token
+	handle       func(v *Server, w http.ResponseWriter, r *http.Request) error
+}
+
+// table lists the routes. openapi.json describes them.
+var table = []route{
+	{http.MethodGet, "/v1/users/{id}/predictions", false, (*Server).predictions},
+	{http.MethodGet, "/v1/users/{id}/ratings", false, (*Server).ratings},
+	{http.MethodPost, "/v1/ratings", false, (*Server).rate},
+	{http.MethodGet, "/v1/model", false, (*Server).model},
+	{http.MethodGet, "/metrics", false, (*Server).scrape},
+	{http.MethodGet, "/healthz", true, (*Server).health},
+	{http.MethodGet, "/openapi.json", true, (*Server).describe},
+}
+
+func (v *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	for _, route := range table {
+		mux.Handle(route.path, v.wrap(route))
+	}
+	mux.Handle("/", v.wrap(route{path: "other", open: true, handle: (*Server).nothing}))
+	return mux
+}
+
+// wrap checks what all routes check, and counts.
+func (v *Server) wrap(t route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		out := &recorder{ResponseWriter: w, status: http.StatusOK}
+		defer func() {
+			if p := recover(); p != nil {
+				if p == http.ErrAbortHandler {
+					panic(p)
+				}
+				v.config.Log.Error("a request ended in a panic", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+				if !out.began {
+					problemOf(errPanic).send(out)
+				}
+			}
+			took := time.Since(began)
+			v.metrics.request(t.path, out.status, took)
+			v.config.Log.Debug("request", "method", r.Method, "path", r.URL.Path, "status", out.status, "took", took, "from", r.RemoteAddr)
+		}()
+		err := v.admit(t, out, r)
+		if err == nil {
+			err = t.handle(v, out, r)
+		}
+		if err != nil {
+			p := problemOf(err)
+			if p.status == http.StatusInternalServerError {
+				v.config.Log.Error("a request failed", "path", r.URL.Path, "err", err)
+			}
+			p.send(out)
+		}
+	})
+}
+
+var errPanic = problemf(http.StatusInternalServerError, "internal", "something went wrong; the log of the service says what")
+
+// admit checks the method, the token and, without a token, that the request
+// means this machine: a web page that made its own name point here does not.
+func (v *Server) admit(t route, w http.ResponseWriter, r *http.Request) error {
+	if v.config.Token == "" {
+		if host := hostOf(r.Host); !loopback(host) {
+			return problemf(http.StatusMisdirectedRequest, "wrong_host", "host %.60q is not this machine", host)
+		}
+	} else if !t.open && !v.authorized(r) {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="wdgnn"`)
+		return problemf(http.StatusUnauthorized, "unauthorized", "no token, or a wrong one").hint("-H 'Authorization: Bearer TOKEN'")
+	}
+	if t.method != "" && r.Method != t.method && !(t.method == http.MethodGet && r.Method == http.MethodHead) {
+		w.Header().Set("Allow", t.method)
+		return problemf(http.StatusMethodNotAllowed, "wrong_method", "%.20s %s; want %s", r.Method, t.path, t.method)
+	}
+	return nil
+}
+
+// authorized says whether the request bears the token. Hashes are compared, in
+// a time that does not depend on where they differ.
+func (v *Server) authorized(r *http.Request) bool {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
+	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], v.token[:]) == 1
+}
+
+// hostOf returns the host of host:port, or of host.
+func hostOf(hostport string) string {
+	if host, _, err := net.SplitHostPort(hostport); err == nil {
+		return host
+	}
+	return strings.Trim(hostport, "[]")
+}
+
+func parseValues(r *http.Request) (url.Values, error) { return url.ParseQuery(r.URL.RawQuery) }
+
+// recorder remembers the status of an answer.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	began  bool
+}
+
+func (r *recorder) WriteHeader(status int) {
+	r.status, r.began = status, true
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(p []byte) (int, error) {
+	r.began = true
+	return r.ResponseWriter.Write(p)
+}
+
+// Unwrap lets [http.ResponseController] find what it needs.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+func (v *Server) predictions(w http.ResponseWriter, r *http.Request) error {
+	user, err := parseID("user", r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	a, err := readAsked(r)
+	if err != nil {
+		return err
+	}
+	var out *recommend.Predictions
+	if a.movies != nil {
+		out, err = v.service.Predict(user, a.movies)
+	} else {
+		out, err = v.service.Top(user, a.top)
+	}
+	if err != nil {
+		return err
+	}
+	v.metrics.predictions.Add(float64(len(out.List)))
+	send(w, http.StatusOK, out)
+	return nil
+}
+
+func (v *Server) ratings(w http.ResponseWriter, r *http.Request) error {
+	user, err := parseID("user", r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if _, err := parseQuery(r); err != nil {
+		return err
+	}
+	list, err := v.service.Ratings(user)
+	if err != nil {
+		return err
+	}
+	send(w, http.StatusOK, struct {
+		User    int                    `json:"user"`
+		Ratings []recommend.RatedMovie `json:"ratings"`
+	}{user, list})
+	return nil
+}
+
+func (v *Server) rate(w http.ResponseWriter, r *http.Request) error {
+	in, err := readRating(w, r)
+	if err != nil {
+		return err
+	}
+	out, err := v.service.Rate(r.Context(), in.user, in.movie, in.value)
+	if errors.Is(err, recommend.ErrMovie) {
+		return problemf(http.StatusUnprocessableEntity, "unknown_movie", "%v", err)
+	}
+	if err != nil {
+		return err
+	}
+	send(w, http.StatusOK, out)
+	return nil
+}
+
+func (v *Server) model(w http.ResponseWriter, _ *http.Request) error {
+	send(w, http.StatusOK, v.service.Status())
+	return nil
+}
+
+func (v *Server) scrape(w http.ResponseWriter, r *http.Request) error {
+	v.metrics.handler.ServeHTTP(w, r)
+	return nil
+}
+
+func (v *Server) health(w http.ResponseWriter, _ *http.Request) error {
+	if !v.service.Status().Writable {
+		return problemf(http.StatusServiceUnavailable, "read_only", "a sync failed: predictions go on, ratings are refused").hint("free or replace the disk and restart the service")
+	}
+	send(w, http.StatusOK, map[string]string{"status": "ok"})
+	return nil
+}
+
+//go:embed openapi.json
+var openapi []byte
+
+func (v *Server) describe(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(openapi) // a client that is gone needs no answer
+	return nil
+}
+
+func (v *Server) nothing(_ http.ResponseWriter, r *http.Request) error {
+	return problemf(http.StatusNotFound, "no_such_path", "nothing is at %.80q", r.URL.Path).hint("GET /openapi.json, which lists what there is")
+}

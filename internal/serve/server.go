@@ -1,0 +1,121 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/wdgnn/wdgnn/internal/recommend"
+)
+
+// Config says how to serve. Its zero value serves without a token.
+type Config struct {
+	Token    string        // that requests must bear; empty means none is asked for
+	Header   time.Duration // for the head of a request; 0 means 5 s
+	Read     time.Duration // for a whole request; 0 means 10 s
+	Write    time.Duration // for an answer; 0 means 15 s
+	Idle     time.Duration // of a connection between requests; 0 means 2 min
+	Shutdown time.Duration // for requests under way when the server ends; 0 means 10 s
+	Log      *slog.Logger  // nil means none
+}
+
+func (c Config) withDefaults() Config {
+	for _, d := range []struct {
+		value *time.Duration
+		usual time.Duration
+	}{{&c.Header, 5 * time.Second}, {&c.Read, 10 * time.Second}, {&c.Write, 15 * time.Second}, {&c.Idle, 2 * time.Minute}, {&c.Shutdown, 10 * time.Second}} {
+		if *d.value == 0 {
+			*d.value = d.usual
+		}
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+const (
+	maxHeader = 16 << 10 // bytes of the head of a request
+	maxBody   = 4 << 10  // bytes of a rating
+	maxMovies = 1000     // asked for at once
+)
+
+// Server answers requests. It is safe for concurrent use.
+type Server struct {
+	config  Config
+	service *recommend.Service
+	token   [sha256.Size]byte // hash of the token
+	metrics *metrics
+	handler http.Handler
+}
+
+// New returns a server for a service, which the caller closes after the server
+// has ended.
+func New(s *recommend.Service, c Config) *Server {
+	v := &Server{config: c.withDefaults(), service: s, token: sha256.Sum256([]byte(c.Token)), metrics: newMetrics(s)}
+	v.handler = v.routes()
+	return v
+}
+
+// ServeHTTP implements [http.Handler].
+func (v *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { v.handler.ServeHTTP(w, r) }
+
+// ErrNeedsToken says that an address can be reached from outside.
+var ErrNeedsToken = errors.New("an address that other machines can reach needs a token")
+
+// Listen opens the address host:port. Without a token, only loopback addresses
+// are opened.
+func Listen(ctx context.Context, address string, token bool) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("serve: %w; want host:port", err)
+	}
+	if !token && !loopback(host) {
+		return nil, fmt.Errorf("serve: %s: %w", address, ErrNeedsToken)
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("serve: %w", err)
+	}
+	if a, ok := l.Addr().(*net.TCPAddr); !token && ok && !a.IP.IsLoopback() { // a name may mean anything
+		l.Close()
+		return nil, fmt.Errorf("serve: %s is %s: %w", address, a, ErrNeedsToken)
+	}
+	return l, nil
+}
+
+// loopback says whether host is this machine as only it can call itself.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Serve answers requests until ctx ends, and then those under way. It closes
+// the listener.
+func (v *Server) Serve(ctx context.Context, l net.Listener) error {
+	c := v.config
+	server := &http.Server{
+		Handler: v, ReadHeaderTimeout: c.Header, ReadTimeout: c.Read, WriteTimeout: c.Write, IdleTimeout: c.Idle, MaxHeaderBytes: maxHeader,
+		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelWarn),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(l) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	c.Log.Info("shutting down")
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Shutdown)
+	defer cancel()
+	if err := server.Shutdown(ending); err != nil {
+		server.Close()
+		return fmt.Errorf("serve: requests were cut off: %w", err)
+	}
+	return nil
+}
