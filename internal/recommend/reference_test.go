@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/wdgnn/wdgnn/internal/baseline"
@@ -70,55 +69,15 @@ func TestBesideFactors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := newWorld(all, m.Setting, 1)
+	c, err := m.Beside(all, 10, func(r *movies.Ratings) Predictor {
+		return baseline.NewFactors(baseline.NewTable(r, 0, nil), baseline.FactorsConfig{Factors: 20, Ridge: 15}, random.Stream(1, "factors")).Predict
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, ours, factors, count := newExtractor(w, m.Network, 1<<20), 0.0, 0.0, 0
-	const folds = 10
-	fold := func(u int, n int32) int { return (u*7 + int(n)*3) % folds }
-	for f := range folds {
-		hidden := func(u int, n int32) bool { return slices.Contains(w.test, u) && fold(u, n) == f }
-		var list []movies.Rating
-		for u := range w.ratings.Users() {
-			movie, rating := w.ratings.User(u)
-			for k, n := range movie {
-				if !hidden(u, n) {
-					list = append(list, movies.Rating{User: u, Item: int(n), Value: rating[k]})
-				}
-			}
-		}
-		r, err := movies.NewRatings(list, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		peer := baseline.NewFactors(baseline.NewTable(r, 0, nil), baseline.FactorsConfig{Factors: 20, Ridge: 15}, random.Stream(1, "factors"))
-		for _, u := range w.test {
-			movie, rating := w.ratings.User(u)
-			row, known := r.FindUser(u)
-			if !known {
-				continue
-			}
-			p := &profile{}
-			for k, n := range movie {
-				if !hidden(u, n) {
-					p = p.with(n, rating[k])
-				}
-			}
-			seen := x.of(p)
-			for k, n := range movie {
-				if column, known := r.FindMovie(int(n)); hidden(u, n) && known {
-					a := w.clip(seen.mean[n]+float64(seen.base[n])) - rating[k]
-					b := w.clip(peer.Predict(row, column)) - rating[k]
-					ours, factors, count = ours+a*a, factors+b*b, count+1
-				}
-			}
-		}
-	}
-	ours, factors = math.Sqrt(ours/float64(count)), math.Sqrt(factors/float64(count))
-	t.Logf("RMSE %.4f, matrix factorisation %.4f, on %d ratings", ours, factors, count)
-	if ours > factors+0.005 {
-		t.Errorf("RMSE %.4f, matrix factorisation %.4f", ours, factors)
+	t.Logf("RMSE %.4f, matrix factorisation %.4f, on %d ratings", c.RMSE, c.Peer, c.Ratings)
+	if c.RMSE > c.Peer+0.005 {
+		t.Errorf("RMSE %.4f, matrix factorisation %.4f", c.RMSE, c.Peer)
 	}
 }
 
