@@ -68,7 +68,7 @@ func report(dir string) (map[string][]byte, error) {
 		page.WriteByte('\n')
 		for _, c := range r.Charts {
 			var figure bytes.Buffer
-			if err := c.Figure().WriteSVG(&figure); err != nil {
+			if err := c.WriteSVG(&figure); err != nil {
 				return nil, fmt.Errorf("%s: %w", c.Name, err)
 			}
 			files["results/"+c.Name+".svg"] = figure.Bytes()

@@ -149,13 +149,24 @@ func (r *Result) WriteMarkdown(w io.Writer, figures string) error {
 	return err
 }
 
-// Save writes base.svg and base.png.
-func (c *Chart) Save(base string) error {
-	if len(c.Tracks) > 0 {
-		return c.Paths().Save(base)
-	}
-	return c.Figure().Save(base)
+// drawing is a figure of any kind.
+type drawing interface {
+	Save(base string) error
+	WriteSVG(w io.Writer) error
 }
+
+func (c *Chart) drawing() drawing {
+	if len(c.Tracks) > 0 {
+		return c.Paths()
+	}
+	return c.Figure()
+}
+
+// Save writes base.svg and base.png.
+func (c *Chart) Save(base string) error { return c.drawing().Save(base) }
+
+// WriteSVG writes the drawing.
+func (c *Chart) WriteSVG(w io.Writer) error { return c.drawing().WriteSVG(w) }
 
 // Paths returns a chart of tracks as it is drawn.
 func (c *Chart) Paths() *figure.Paths {
