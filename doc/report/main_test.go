@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 )
 
@@ -17,6 +18,9 @@ func TestResultsAreCurrent(t *testing.T) {
 		t.Fatal("there are no raw results")
 	}
 	for name, want := range files {
+		if runtime.GOARCH != "amd64" && filepath.Ext(name) == ".svg" {
+			continue // the last digit of a coordinate depends on fused multiply-adds
+		}
 		got, err := os.ReadFile(filepath.Join("..", name))
 		if err != nil {
 			t.Error(err)
