@@ -84,7 +84,7 @@ func (z *realization) certify(ctx context.Context, robots int) (*certifyUnit, er
 		if err != nil {
 			return nil, err
 		}
-		u.Stability = append(u.Stability, certified(report))
+		u.Stability = append(u.Stability, certifiedOf(report))
 		z.runner.advance(1, "certificate where links are lost with probability %v", p)
 	}
 	c := flocking.Default()
@@ -120,8 +120,8 @@ func (z *realization) certify(ctx context.Context, robots int) (*certifyUnit, er
 	return u, nil
 }
 
-// certified takes from a report what the table shows.
-func certified(r *experiment.StabilityReport) certifiedOutput {
+// certifiedOf takes from a report what the table shows.
+func certifiedOf(r *experiment.StabilityReport) certifiedOutput {
 	c := certifiedOutput{Lost: r.Edges - r.PerturbedEdges, Epsilon: fmt.Sprintf("%.3g", float64(r.Epsilon)), Checks: len(r.Checks)}
 	for _, b := range r.Bounds {
 		switch b.Name {

@@ -38,6 +38,9 @@ type sourcelocSettings struct {
 	// ValidSubgraphs is how many fixed subgraphs judge an SGNN in training.
 	ValidSubgraphs int `json:"valid_subgraphs"`
 
+	// Lipschitz is the strength of a penalty on filters that bend sharply.
+	Lipschitz float64 `json:"lipschitz,omitempty"`
+
 	// Gains, if set, fixes α_W and α_D of the WD-GNN instead of learning them.
 	Gains *gnn.Gains `json:"gains,omitempty"`
 }
@@ -187,7 +190,7 @@ func (z *realization) fit(ctx context.Context, k kind) (*trained, error) {
 		return nil, err
 	}
 	result, err := train.Run(ctx, m, train.Job{
-		Config: train.Config{Epochs: z.Epochs, BatchSize: z.BatchSize, Seed: z.Seed, Adam: optim.AdamConfig{StepSize: z.StepSize}},
+		Config: train.Config{Epochs: z.Epochs, BatchSize: z.BatchSize, Seed: z.Seed, Adam: optim.AdamConfig{StepSize: z.StepSize}, Lipschitz: gnn.Lipschitz{Strength: z.Lipschitz}},
 		Train:  data, Valid: valid, Score: score,
 		OnEpoch: func(e train.Epoch) error {
 			if z.onEpoch != nil {
