@@ -15,6 +15,8 @@ write a task, each is a variant, and the comparison takes the fastest:
     one-by-one   a filter adds one shifted signal after the other to its output,
                  instead of one product with all of them side by side; sparse
                  indices of 32 bits
+    tracked      the largest eigenvalue of a graph by the power method from the
+                 eigenvector of the step before, instead of by eigvalsh
 
 The model is that of the paper: a graph filter (wide) plus a graph neural
 network (deep), blended with learned gains, then a linear readout at each node.
@@ -362,6 +364,135 @@ def online_distributed():
         own = mixing @ own
         own[detectors] -= 1e-3 * d.view(5, -1)
     yield "node", step, {"batch": 1}
+
+
+ROBOTS, RADIUS, LIMIT = 50, 2.0, 10.0
+
+
+def flight_start():
+    """Positions on jittered rings and velocities of a team that is connected."""
+    while True:
+        ring, slot = [], []
+        while len(ring) < ROBOTS:
+            m = ring[-1] + 1 if ring else 1
+            slots = int(2 * np.pi * m)
+            ring += [m] * slots
+            slot += [k / slots for k in range(slots)]
+        ring, slot = np.array(ring[:ROBOTS], float), np.array(slot[:ROBOTS])
+        spacing, apart = (RADIUS + 0.1) / 2, 0.1
+        jitter = (spacing - apart) / 2
+        radius = ring * spacing + np.random.uniform(-jitter, jitter, ROBOTS)
+        angle = 2 * np.pi * slot + np.random.uniform(-1, 1, ROBOTS) * jitter / (ring * spacing)
+        p = np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1)
+        d = np.linalg.norm(p[:, None] - p, axis=-1) + 1e9 * np.eye(ROBOTS)
+        reach = np.linalg.matrix_power((d <= RADIUS) + np.eye(ROBOTS), ROBOTS)
+        if d.min() >= apart and (reach > 0).all():
+            v = np.random.uniform(-3, 3, (ROBOTS, 2)) + np.random.uniform(-3, 3, 2)
+            return torch.tensor(p, device=DEVICE), torch.tensor(v, device=DEVICE)
+
+
+def flight_model():
+    """The controller of internal/perf: it brakes and keeps robots apart, and its deep part has little say."""
+    model = WideDeep(6, 32, 3, 1, 2, torch.tanh).double().requires_grad_(False)
+    model.wide.zero_()
+    model.readout.weight[:] = 1e-3 * torch.tensor([1.0, -1.0], device=DEVICE).repeat(16)
+    model.readout.bias.zero_()
+    for c in range(2):
+        model.readout.weight[:, c] = 0
+        model.readout.weight[c, c] = 1
+        model.wide[c, c], model.wide[4 + c, c] = -1, 0.1
+        model.deep[0][:, c] = 0
+    return model
+
+
+class Team:
+    """Robots in the plane, float64: who hears whom, what they sense, how they move."""
+
+    def __init__(self, p, v, seconds, tracked):
+        self.p, self.v, self.seconds, self.tracked = p, v, seconds, tracked
+        self.eye = torch.eye(ROBOTS, dtype=p.dtype, device=DEVICE)
+        self.vector = torch.full((ROBOTS,), ROBOTS ** -0.5, dtype=p.dtype, device=DEVICE)
+        self.z = torch.zeros(ROBOTS, 24, dtype=p.dtype, device=DEVICE)
+
+    def largest(self, a):
+        if not self.tracked:
+            return torch.linalg.eigvalsh(a)[-1]
+        shifted, x, last = a + self.eye, self.vector, 0.0
+        for _ in range(200):
+            y = torch.mv(shifted, x)
+            x = y / torch.linalg.vector_norm(y)
+            value = float(torch.dot(x, torch.mv(shifted, x)))
+            if abs(value - last) <= 1e-9 * value:
+                break
+            last = value
+        self.vector = x
+        return value - 1
+
+    def sense(self):
+        """Graph, features of eq. (23) and the delayed stack of eq. (24)."""
+        p, v = self.p, self.v
+        dx, dy = p[:, :1] - p[:, 0], p[:, 1:] - p[:, 1]
+        d2 = torch.addcmul(dx * dx, dy, dy)
+        a = (d2 <= RADIUS * RADIUS).to(p.dtype).sub_(self.eye)
+        d2.clamp_(min=1e-6)
+        inv2 = a / d2
+        inv4 = inv2 / d2
+        degree = a.sum(1)
+        x = torch.stack([(inv4 * dx).sum(1), (inv4 * dy).sum(1), (inv2 * dx).sum(1), (inv2 * dy).sum(1)], 1)
+        late = torch.mm(a / self.largest(a), self.z[:, :18])
+        self.z = torch.cat([degree[:, None] * v - torch.mm(a, v), x, late], 1)
+        return a, degree
+
+    def move(self, u):
+        u = u.clamp(-LIMIT, LIMIT)
+        self.p = self.p + self.v * self.seconds + u * (self.seconds ** 2 / 2)
+        self.v = self.v + u * self.seconds
+
+
+@task("flocking_rollout")
+def flocking_rollout():
+    steps, model, (p, v) = 200, flight_model(), flight_start()
+
+    def flight(tracked):
+        def run():
+            with torch.inference_mode():
+                team = Team(p, v, 0.01, tracked)
+                for _ in range(steps):
+                    team.sense()
+                    team.move(model.head(team.z @ model.wide, torch.tanh(team.z @ model.deep[0])))
+        return run
+    yield "batch", flight(False), {"robots": ROBOTS, "steps": steps}
+    yield "tracked", flight(True), {"robots": ROBOTS, "steps": steps}
+
+
+@task("flocking_online_step")
+def flocking_online():
+    model, (p, v) = flight_model(), flight_start()
+    gamma, clip, seconds = 0.05, 1.0, 1e-6
+
+    def learning(tracked):
+        team, own = Team(p, v, seconds, tracked), model.wide.reshape(1, -1).repeat(ROBOTS, 1)  # robot × taps
+
+        def run():
+            nonlocal own
+            with torch.inference_mode():
+                a, degree = team.sense()
+                z, count = team.z, (degree + 1)[:, None]
+                wide = torch.bmm(z.unsqueeze(1), own.view(ROBOTS, 24, 32)).squeeze(1)
+                u = model.head(wide, torch.tanh(z @ model.deep[0]))
+                after = team.v + u.clamp(-LIMIT, LIMIT) * seconds
+                slope = (after - (after + torch.mm(a, after)) / count) * (2 * seconds / count) * (u.abs() <= LIMIT)
+                g = model.gain[0] * torch.mm(slope, model.readout.weight)  # of the wide part's output
+                size = torch.linalg.vector_norm(z, dim=1) * torch.linalg.vector_norm(g, dim=1)
+                g *= gamma / (size / clip).clamp_(min=1)[:, None]
+                mixing = a / (1 + torch.maximum(degree[:, None], degree))
+                mixing.diagonal().copy_(1 - mixing.sum(1))
+                own = torch.mm(mixing, own)
+                own.view(ROBOTS, 24, 32).baddbmm_(z.unsqueeze(2), g.unsqueeze(1), alpha=-1)
+                team.move(u)
+        return run
+    yield "batch", learning(False), {"robots": ROBOTS}
+    yield "tracked", learning(True), {"robots": ROBOTS}
 
 
 @task("large_filter_forward")

@@ -85,6 +85,7 @@ filter goes on learning where the network runs, at every node, from one-hop
 messages.`,
 		Example: `  wdgnn demo                            train one, drop links, watch it recover
   wdgnn reproduce table1 --quick        the paper's table beside ours
+  wdgnn flock                           train a controller of robots, fly it, record the flight
   wdgnn init first                      write a configuration and data to begin with
   wdgnn train first/config.yaml         train on them
   wdgnn online first/run/model.safetensors first/config.yaml
@@ -103,13 +104,17 @@ messages.`,
 	root.AddCommand(
 		(&DemoCommand{}).command(),
 		(&ReproduceCommand{}).command(),
+		(&FlockCommand{}).command(),
 		(&InitCommand{}).command(),
 		(&TrainCommand{}).command(),
 		(&OnlineCommand{}).command(),
 		(&PredictCommand{}).command(),
 		(&EvalCommand{}).command(),
 		(&InspectCommand{}).command(),
+		(&CertifyCommand{}).command(),
 		newDataCommand(),
+		newRecommendCommand(),
+		(&ServeCommand{}).command(),
 		(&BenchCommand{}).command(),
 		(&VersionCommand{}).command(),
 	)

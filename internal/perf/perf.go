@@ -35,6 +35,9 @@ type Task struct {
 	Wanted      float64
 	WantedBytes int64
 
+	// Allocates says why a run allocates memory; empty if it does not.
+	Allocates string
+
 	// Missing says why the task cannot run yet; empty if it can.
 	Missing string
 
@@ -56,6 +59,7 @@ func Tasks() []Task {
 		flockingTrain,
 		sourcelocInfer,
 		onlineCentral, onlineDistributed,
+		flockingRollout, flockingOnline,
 		largeFilter,
 	}
 }

@@ -32,7 +32,7 @@ func TestTasks(t *testing.T) {
 }
 
 // Every task but the large one, which takes 600 MB, runs and allocates nothing
-// once it is warm.
+// once it is warm, unless it says why.
 func TestRun(t *testing.T) {
 	for _, task := range Tasks() {
 		if task.WantedBytes > 0 {
@@ -50,7 +50,7 @@ func TestRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			run()
-			if n := testing.AllocsPerRun(2, run); n > 0 {
+			if n := testing.AllocsPerRun(2, run); n > 0 && task.Allocates == "" {
 				t.Errorf("%v allocations in a run, want none", n)
 			}
 		})

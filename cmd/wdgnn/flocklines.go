@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/wdgnn/wdgnn/internal/flock"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/scenario/flocking"
+)
+
+// flightView shows a flight as it goes: a few lines that change on a terminal,
+// about twenty plain lines elsewhere.
+type flightView struct {
+	out      io.Writer
+	terminal bool
+	plan     *flock.Plan
+	first    float64 // velocity variation at the start, the full length of a bar
+	shown    time.Time
+	paused   time.Duration // for people to watch
+	drawn    int           // lines on the terminal
+}
+
+func newFlightView(out io.Writer, p *flock.Plan) *flightView {
+	return &flightView{out: out, terminal: isTerminal(out), plan: p}
+}
+
+// show shows one step.
+func (v *flightView) show(ctx context.Context, m flock.Moment) error {
+	step, steps := m.Swarm.Time(), m.Swarm.Config().Steps()
+	last := step == steps-1
+	if step == 0 {
+		v.first = m.Swarm.VelocityVariation()
+	}
+	if !v.terminal {
+		every := (steps*v.plan.Flights + plainLines - 1) / plainLines
+		if done := m.Flight*steps + step; done%every == 0 || last && m.Flight == v.plan.Flights-1 {
+			fmt.Fprintf(v.out, "%s  variation %8.4f  expert %8.4f  %s\n", v.clock(m), m.Swarm.VelocityVariation(), m.Expert, v.state(m))
+		}
+		return nil
+	}
+	from := time.Now()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(pace):
+	}
+	v.paused += time.Since(from)
+	if !last && time.Since(v.shown) < redraw {
+		return nil
+	}
+	v.shown = time.Now()
+	if v.drawn > 0 {
+		fmt.Fprintf(v.out, "\x1b[%dA", v.drawn)
+	}
+	v.drawn = 4
+	now := m.Swarm.VelocityVariation()
+	fmt.Fprintf(v.out, "\x1b[K%s\n\x1b[Klearned  %8.4f  %s\n\x1b[Kexpert   %8.4f  %s\n\x1b[K%s\n",
+		v.clock(m), now, gauge(v.share(now), 50), m.Expert, gauge(v.share(m.Expert), 50), v.state(m))
+	return nil
+}
+
+// share is a velocity variation as a share of that at the start, by decades:
+// each fifth of a bar is a factor of about 6.
+func (v *flightView) share(variation float64) float64 {
+	if !(variation > 0 && v.first > 0) {
+		return 0
+	}
+	return min(max(1+math.Log10(variation/v.first)/4, 0), 1)
+}
+
+func (v *flightView) clock(m flock.Moment) string {
+	c := m.Swarm.Config()
+	text := fmt.Sprintf("%5.2f of %.2f s", float64(m.Swarm.Time())*c.SampleSeconds, float64(c.Steps())*c.SampleSeconds)
+	if v.plan.Flights > 1 {
+		text = fmt.Sprintf("flight %d/%d  %s", m.Flight+1, v.plan.Flights, text)
+	}
+	return text
+}
+
+func (v *flightView) state(m flock.Moment) string {
+	collisions, closest := m.Swarm.Closest()
+	text := "connected"
+	if parts := m.Swarm.Components(); parts > 1 {
+		text = fmt.Sprintf("%d parts", parts)
+	}
+	text = fmt.Sprintf("%-9s  closest %.2f m  collisions %d", text, closest, collisions)
+	if v.plan.Online != flock.OnlineOff {
+		text += fmt.Sprintf("  drift %.3f", m.Learner.Drift().Moved)
+	}
+	return text
+}
+
+// end leaves the lines on the terminal.
+func (v *flightView) end() { v.drawn = 0 }
+
+// print prints the table of a flight.
+func (c *FlockCommand) print(r *flock.Result, took time.Duration) error {
+	out := lines{w: c.Stdout}
+	w := r.Plan.World
+	out.printf("\n%d robots, radius %v m, %d × %v s, shift %s", w.Robots, w.CommRadiusMeters, r.Plan.Flights, w.DurationSeconds, r.Shift)
+	if w.NearCap > 0 {
+		out.printf(", features bounded by %v", w.NearCap)
+	}
+	if r.Frozen != nil {
+		out.printf("; %s learning, step size %v", r.Plan.Online, r.Plan.Gamma)
+		if r.Plan.Carry {
+			out.printf(", carried from flight to flight")
+		}
+	}
+	out.printf("\nVelocity variation       total  × expert       final  × expert   connected   closest   steps with collisions\n")
+	expert := r.Expert.Mean()
+	rows := []*flock.Row{&r.Learned}
+	if r.Frozen != nil {
+		rows = append(rows, r.Frozen)
+	}
+	for _, row := range append(rows, &r.Expert) {
+		m := row.Mean()
+		out.printf("%-20s %9.2f  %8s  %10.4f  %8s      %4.0f %%  %6.2f m   %d of %d\n", row.Name, m.Total, relative(m.Total, expert.Total),
+			m.Final, relative(m.Final, expert.Final), 100*flock.Ratio(float64(m.Connected), float64(m.Steps)), m.Closest, m.Crashed, m.Steps)
+	}
+	m := r.Learned.Mean()
+	c.printFaults(&out, w.Faults, m.Counts)
+	if r.Frozen != nil {
+		out.printf("taps moved by %.4f, disagreement %.4f, %d updates refused\n", r.Drift.Moved, r.Drift.Disagreement, m.Refused)
+	}
+	simulated := float64(m.Steps) * w.SampleSeconds
+	all := 1 + len(rows) // controllers that flew
+	out.printf("%.1f s of flight by %d controllers in %v\n", simulated*float64(all), all, brief(took))
+	out.printf("playback   %s\nFoxglove   %s\nnumbers    %s\n", filepath.Join(c.out, "flight.html"), filepath.Join(c.out, "flight.mcap"), filepath.Join(c.out, "flight.json"))
+	return out.err
+}
+
+// relative writes a as a multiple of b.
+func relative(a, b float64) string {
+	if b == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.3f", flock.Ratio(a, b))
+}
+
+// printFaults says what faults did, if there were any, and how often actions
+// were out of bounds.
+func (c *FlockCommand) printFaults(out *lines, f flocking.Faults, n flocking.Counts) {
+	if len(f.Stops) > 0 {
+		out.printf("stopped: %d; %d actions without effect, %d messages not sent\n", len(f.Stops), n.Idle, n.Muted)
+	}
+	if f.MessageLoss > 0 {
+		out.printf("lost: %d of %d messages\n", n.Lost, n.Messages)
+	}
+	if f.DelaySteps > 0 {
+		out.printf("delay: %d steps, %d steps before the first message\n", f.DelaySteps, n.Blind)
+	}
+	if n.Saturated > 0 {
+		out.printf("%d components of actions were beyond what robots can do, and cut\n", n.Saturated)
+	}
+}
+
+// runTransfer flies other teams and radii and prints how performance carries
+// over.
+func (c *FlockCommand) runTransfer(ctx context.Context, pilot *flock.Controller) error {
+	out := lines{w: c.Stdout}
+	plans := c.plan.Worlds(c.large)
+	if !c.json {
+		out.printf("Velocity variation, mean of %d flights of %v s each\n", c.plan.Flights, c.plan.World.DurationSeconds)
+		out.printf("robots  radius   learned total  × expert   learned final  × expert   connected   closest   steps with collisions\n")
+	}
+	list, err := pilot.Transfer(ctx, plans, func(k int, t flock.Transfer) {
+		fmt.Fprintf(c.Stderr, "transfer %d of %d\n", k+1, len(plans))
+		if c.json {
+			return
+		}
+		m, e := t.Result.Learned.Mean(), t.Result.Expert.Mean()
+		out.printf("%6d %5.1f m   %13.2f  %8s   %13.4f  %8s      %4.0f %%  %6.2f m   %d of %d\n", t.Robots, t.Radius, m.Total, relative(m.Total, e.Total),
+			m.Final, relative(m.Final, e.Final), 100*flock.Ratio(float64(m.Connected), float64(m.Steps)), m.Closest, m.Crashed, m.Steps)
+	})
+	if err != nil {
+		return during("flock", err)
+	}
+	path := filepath.Join(c.out, "transfer.json")
+	if err := modelfile.WriteFile(path, func(w io.Writer) error { return writeJSON(w, list) }); err != nil {
+		return during("flock", err)
+	}
+	if c.json {
+		return writeJSON(c.Stdout, list)
+	}
+	if most := int(2 / c.plan.World.SampleSeconds); slices.ContainsFunc(plans, func(p flock.Plan) bool { return p.World.Robots > most }) {
+		out.printf("The expert corrects by N times a robot's deviation: beyond %d robots it overshoots within one step.\n", most)
+	}
+	out.printf("numbers    %s\n", path)
+	return out.err
+}

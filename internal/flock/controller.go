@@ -1,0 +1,116 @@
+package flock
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/reproduce"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/scenario/flocking"
+)
+
+// Controller is a trained model and what it expects of its inputs.
+type Controller struct {
+	Model *gnn.WideDeep
+	Shift graph.Shift // that it was trained with
+
+	// NearCap bounds a feature as in training; 0 means no bound. See
+	// [flocking.Config].
+	NearCap float64
+}
+
+// capTensor names the tensor, 1×1 of float64, in which a model file keeps the
+// bound of the features that its model was trained with.
+const capTensor = "online.near_cap"
+
+// cappedName finds the bound in names that the tables give to models.
+var cappedName = regexp.MustCompile(`-cap([0-9.]*[0-9])-`)
+
+// Load reads a controller from a model file. The bound of the features comes
+// from nearCap if that is not negative, and else from the file or from the
+// description that lies beside models of the tables. A model whose name speaks
+// of a bound that nothing else tells is refused: with features that it never
+// saw it would fly badly and nobody would know why.
+func Load(path string, nearCap float64) (*Controller, error) {
+	file, err := modelfile.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	c := &Controller{Model: file.Network, Shift: file.Meta.Shift, NearCap: nearCap}
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if !file.Meta.Delayed {
+		return nil, fmt.Errorf("%s: flocking: the model was not trained with delayed filters, eq. (24), which robots need; train one on flights", path)
+	}
+	if nearCap >= 0 {
+		return c, nil
+	}
+	c.NearCap = 0
+	if own, ok := file.Precise[capTensor]; ok && len(own.Data) == 1 {
+		c.NearCap = own.Data[0]
+		return c, nil
+	}
+	return c, c.describe(path)
+}
+
+// describe takes the bound from the description beside a model of the tables.
+func (c *Controller) describe(path string) error {
+	var info struct {
+		Model struct {
+			NearCap float64 `json:"near_cap"`
+		} `json:"model"`
+	}
+	text, err := os.ReadFile(path + ".json")
+	switch {
+	case err == nil:
+		if err := json.Unmarshal(text, &info); err != nil {
+			return fmt.Errorf("%s.json: %w", path, err)
+		}
+		c.NearCap = info.Model.NearCap
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if m := cappedName.FindStringSubmatch(filepath.Base(path) + "-"); m != nil {
+		if limit, err := strconv.ParseFloat(m[1], 64); err == nil && limit > 0 {
+			return fmt.Errorf("%s: by its name the model was trained with features bounded by %v, and %s.json, which would say so, is not there; give the bound with --near-cap %v, or --near-cap 0 if there is none",
+				path, limit, filepath.Base(path), limit)
+		}
+	}
+	return nil
+}
+
+// check says whether the model can fly robots.
+func (c *Controller) check() error {
+	_, err := c.pilot("", 0, 0).Learner(1)
+	return err
+}
+
+// pilot returns the controller as it flies with the given learning.
+func (c *Controller) pilot(cost flocking.Cost, gamma, clip float64) *reproduce.Pilot {
+	p := &reproduce.Pilot{Model: c.Model, Shift: c.Shift, Cost: cost}
+	if cost != "" {
+		p.Rule = reproduce.OnlineFlight(gamma, clip)
+	}
+	return p
+}
+
+// File returns the controller as a model file.
+func (c *Controller) File(seed uint64, version string) *modelfile.Model {
+	m := &modelfile.Model{Network: c.Model, Meta: modelfile.Meta{
+		Shift: c.Shift, Delayed: true, Task: "regress", Seed: seed, Version: version,
+	}}
+	if c.NearCap > 0 {
+		m.Precise = map[string]modelfile.Float64s{capTensor: {Rows: 1, Cols: 1, Data: []float64{c.NearCap}}}
+	}
+	return m
+}
