@@ -44,7 +44,7 @@ func page(lines []line) string {
 	b.WriteString(`
 Every training step zeroes the gradients, runs the model forward and backward with its loss, and takes a step of Adam.
 Our filters then have a bias, the peer's have none. PyTorch's shift is a dense matrix where that is the faster choice
-for it, ours is always sparse. All arithmetic is in float32; accelerators compute it without TensorFloat-32.
+for it, ours is always sparse. Arithmetic is in float32, except in closed-loop flights, whose simulator is in float64 on both sides; accelerators compute float32 without TensorFloat-32.
 `)
 	return b.String()
 }
