@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -53,7 +54,7 @@ Downloads a data set from its publisher into a folder, after checking size,
 checksum and content. Nothing half-written is left; an interrupted download goes
 on where it stopped when the command is given again. This program ships no data.`,
 		Example: `  wdgnn data get movielens-100k
-  wdgnn data get movielens-1m --data ml-1m`,
+  wdgnn data get movielens-1m --data elsewhere/ml-1m`,
 		Args:      arguments("NAME"),
 		ValidArgs: dataset.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -61,7 +62,7 @@ on where it stopped when the command is given again. This program ships no data.
 			return c.Run(cmd.Context())
 		},
 	}
-	cmd.Flags().StringVar(&c.dir, "data", "", "folder to make (default the name of the set)")
+	cmd.Flags().StringVar(&c.dir, "data", "", "folder to make (default data/ml-100k or data/ml-1m, where other commands look)")
 	cmd.Flags().StringVar(&c.url, "url", dataset.Base, "address of the folder that holds the archive")
 	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "print no progress and no terms")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
@@ -75,7 +76,7 @@ func (c *DataGetCommand) Run(ctx context.Context) error {
 		return usageError{"wdgnn data get", err}
 	}
 	if c.dir == "" {
-		c.dir = set.Name
+		c.dir = filepath.Join("data", set.Folder)
 	}
 	shown := &transfer{out: io.Discard}
 	if !c.quiet {

@@ -53,9 +53,9 @@ users, drawn by --seed, only test: neither training nor the graph sees them.
 
 Beside the model, its setting and its scores are written as JSON:
 model.safetensors has model.json.`,
-		Example: `  wdgnn recommend train --data movielens-100k --out model.safetensors
+		Example: `  wdgnn recommend train --data data/ml-100k --out model.safetensors
   wdgnn recommend train --data movielens-1m --movies 0 --out all.safetensors
-  wdgnn serve --data movielens-100k --model model.safetensors`,
+  wdgnn serve --data data/ml-100k --model model.safetensors`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
@@ -64,7 +64,7 @@ model.safetensors has model.json.`,
 	}
 	c.setting = recommend.DefaultSetting()
 	f := cmd.Flags()
-	f.StringVar(&c.data, "data", "", "folder of ratings: movielens-100k, movielens-1m, or one with ratings.csv")
+	f.StringVar(&c.data, "data", "", "folder of ratings: data/ml-100k, data/ml-1m, or one with ratings.csv")
 	f.StringVar(&c.out, "out", "model.safetensors", "file to write")
 	f.IntVar(&c.setting.Movies, "movies", c.setting.Movies, "how many of the most rated movies the model knows, 0 for all")
 	f.IntVar(&c.setting.Neighbors, "neighbors", c.setting.Neighbors, "most similar movies that a movie keeps in the graph")

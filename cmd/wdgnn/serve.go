@@ -48,7 +48,7 @@ crash the service continues with the same parameters.
 Without --model, the model is model.safetensors in the folder of --state; if
 there is none yet, one is trained first. doc/serve.md describes the API.`,
 		Example: `  wdgnn data get movielens-100k
-  wdgnn serve --data movielens-100k
+  wdgnn serve --data data/ml-100k
   curl 'http://127.0.0.1:8080/v1/users/1/predictions?top=5'
   curl -d '{"user": 1, "movie": 318, "rating": 5}' -H 'Content-Type: application/json' http://127.0.0.1:8080/v1/ratings`,
 		Args: noArguments,
@@ -62,7 +62,7 @@ there is none yet, one is trained first. doc/serve.md describes the API.`,
 	}
 	c.setting = recommend.DefaultSetting()
 	f := cmd.Flags()
-	f.StringVar(&c.data, "data", "", "folder of ratings: movielens-100k, movielens-1m, or one with ratings.csv")
+	f.StringVar(&c.data, "data", "", "folder of ratings: data/ml-100k, data/ml-1m, or one with ratings.csv")
 	f.StringVar(&c.model, "model", "", "model of wdgnn recommend train (default model.safetensors in --state, trained if it is not there)")
 	f.StringVar(&c.state, "state", "wdgnn-state", "folder that keeps ratings and parameters")
 	f.StringVar(&c.address, "addr", "127.0.0.1:8080", "address to listen at; other machines can reach it only with --token-file")
