@@ -150,8 +150,13 @@ func certifyResult(s sourcelocSettings, u *certifyUnit) *Result {
 	for k, c := range u.Stability {
 		p := certifiedProbs[k]
 		bounds.Rows = append(bounds.Rows, Row{Name: fmt.Sprintf("p = %v", p), Ours: true, Cells: []Cell{
-			{Text: fmt.Sprint(c.Lost)}, {Text: c.Epsilon}, {Text: fmt.Sprintf("%.3g", c.Measured)}, {Text: fmt.Sprintf("%.3g", c.Certificate)},
-			{Text: fmt.Sprintf("%.2f", c.Certificate/c.Measured)}, {Text: c.Letter}, {Text: fmt.Sprintf("%d of %d", c.Failing, c.Checks)},
+			{Text: fmt.Sprint(c.Lost)},
+			{Text: c.Epsilon},
+			{Text: fmt.Sprintf("%.3g", c.Measured)},
+			{Text: fmt.Sprintf("%.3g", c.Certificate)},
+			{Text: fmt.Sprintf("%.2f", c.Certificate/c.Measured)},
+			{Text: c.Letter},
+			{Text: fmt.Sprintf("%d of %d", c.Failing, c.Checks)},
 		}})
 		if c.Measured > 0 {
 			direct.X, direct.Y = append(direct.X, p), append(direct.Y, c.Certificate)
