@@ -32,9 +32,9 @@
 //   - A message with the wrong number of values, with NaN or infinite ones, or
 //     longer than Plan.MaxNorm is refused and counted, as if it had been lost.
 //
-// A message that is lost in one direction makes W row-stochastic only for that
-// step: the mean of all parameters moves a little. Stats.Expired counts such
-// links.
+// Deviation: eq. (9) has a doubly stochastic W. A message that is lost in one
+// direction makes W row-stochastic only for that step: the mean of all
+// parameters moves a little. Stats.Expired counts such links.
 //
 //	i, j     this node, a neighbour
 //	a_ij     weight of the link j → i
