@@ -45,8 +45,8 @@ models. Realizations are stored as they finish: after Ctrl-C, the same command
 goes on where it stopped. One seed gives the same numbers on any number of
 threads.`,
 		Example: `  wdgnn reproduce table1 --quick
-  wdgnn reproduce fig2b --seed 7 --out /tmp/paper
-  wdgnn reproduce table4 --full --data ml-100k              ratings from wdgnn data get
+  wdgnn reproduce fig2b --seed 7 --out paper
+  wdgnn reproduce table4 --full --data data/ml-100k         ratings from wdgnn data get
   wdgnn reproduce table1 --json | jq '.tables[0].rows[] | .name, .cells[1].value.mean'
   wdgnn reproduce --from reproduce/table1/manifest.json     the same run again`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -70,7 +70,7 @@ threads.`,
 	f := cmd.Flags()
 	f.Uint64Var(&c.options.Seed, "seed", reproduceSeed, "root of every random stream")
 	f.IntVar(&c.options.Repeats, "repeats", 0, "realizations to average over; 0 means as many as the paper")
-	f.BoolVar(&c.options.Quick, "quick", false, "3 realizations and 40 epochs instead of the paper's size")
+	f.BoolVar(&c.options.Quick, "quick", false, "fewer realizations, and where that matters shorter training, for a first look")
 	f.BoolVar(&c.options.Full, "full", false, "60 splits of users instead of the paper's ten, in movie recommendation")
 	f.StringVar(&c.options.Data, "data", "", "folder of the data set (default data/ml-100k, data/ml-1m for table4-1m)")
 	f.IntVar(&c.options.Threads, "threads", -1, "realizations to run side by side, -1 for one per core; they do not change the result")
@@ -81,6 +81,7 @@ threads.`,
 	f.IntVar(&c.options.Epochs, "epochs", 0, "epochs of training; 0 means as documented")
 	f.IntVar(&c.options.Subgraphs, "subgraphs", 0, "random subgraphs per realization; 0 means as documented")
 	f.IntVar(&c.options.Signals, "signals", 0, "signals to train on; 0 means as documented")
+	f.IntVar(&c.options.Flights, "flights", 0, "flights of the expert to train on; 0 means as documented")
 	f.IntVar(&c.options.Test, "test", 0, "signals of the online phase; 0 means as documented")
 	return cmd
 }
