@@ -353,6 +353,9 @@ func mustModel(t *testing.T, c gnn.Config) *gnn.WideDeep {
 // the GNN better than the filter.
 // Reference: Section 6.2, Table 2.
 func TestFlockingOrderings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in short mode: trains models")
+	}
 	o := toy(t.TempDir())
 	o.Repeats, o.Epochs, o.Flights = 1, 30, 100
 	chains := [][]string{
