@@ -122,7 +122,7 @@ func BenchmarkStep(b *testing.B) {
 // Steps allocate nothing but what turns events into an interface.
 func TestStepAllocatesLittle(t *testing.T) {
 	if raceEnabled {
-		t.Skip("the race detector allocates")
+		t.Skipf("SKIPPED %s: the race detector allocates; it runs without -race", t.Name())
 	}
 	v := newVillage(t, false)
 	v.step(t)

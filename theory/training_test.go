@@ -2,8 +2,6 @@ package theory
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"testing"
 
 	"github.com/wdgnn/wdgnn/gnn"
@@ -122,33 +120,12 @@ func trainStable(t *testing.T, seed uint64, strength float64, samples, epochs, f
 // Reference: Section 4, after Definition 1.
 func TestPenaltyMakesModelsStable(t *testing.T) {
 	if testing.Short() {
-		t.Skip("trains two models")
+		t.Skipf("SKIPPED %s in short mode: trains two models", t.Name())
 	}
 	plain := trainStable(t, 1, 0, 400, 10, 8, 2)
 	stable := trainStable(t, 1, 0.003, 400, 10, 8, 2)
 	t.Logf("plain %+v, stable %+v", plain, stable)
 	if stable.lipschitz > 0.7*plain.lipschitz || stable.certificate > 0.7*plain.certificate {
 		t.Errorf("C_L %v after %v, certificate %v after %v; want both clearly lower", stable.lipschitz, plain.lipschitz, stable.certificate, plain.certificate)
-	}
-}
-
-// The table of doc/theory.md, "Stability by training": set WDGNN_PENALTY_TABLE to
-// print it. It trains twelve models and takes some minutes.
-func TestPenaltyTable(t *testing.T) {
-	if os.Getenv("WDGNN_PENALTY_TABLE") == "" {
-		t.Skip("set WDGNN_PENALTY_TABLE to train the models of the table in doc/theory.md")
-	}
-	const worlds = 3
-	for _, s := range []float64{0, 1e-4, 1e-3, 1e-2} {
-		var sum outcome
-		for seed := range uint64(worlds) {
-			o := trainStable(t, seed+1, s, 10_000, 40, 32, 10)
-			sum.intact += o.intact / worlds
-			sum.dropped += o.dropped / worlds
-			sum.lipschitz += o.lipschitz / worlds
-			sum.certificate += o.certificate / worlds
-			sum.change += o.change / worlds
-		}
-		fmt.Printf("| %g | %.1f %% | %.1f %% | %.1f | %.1f | %.2f |\n", s, 100*sum.intact, 100*sum.dropped, sum.lipschitz, sum.certificate, sum.change)
 	}
 }

@@ -111,7 +111,7 @@ func climb(rng *rand.Rand, start []float64, rounds int, value func([]float64) fl
 // Reference: Theorem 1.
 func TestAdversaryOfDirectCertificate(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a search of some seconds")
+		t.Skipf("SKIPPED %s in short mode: a search of some seconds", t.Name())
 	}
 	rng := newRand(61)
 	const n = 4
@@ -187,7 +187,7 @@ func TestAdversaryOfDirectCertificate(t *testing.T) {
 // Reference: Theorem 3.
 func TestAdversaryOfConsensusBound(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a search of some seconds")
+		t.Skipf("SKIPPED %s in short mode: a search of some seconds", t.Name())
 	}
 	rng := newRand(62)
 	const n, steps = 3, 4

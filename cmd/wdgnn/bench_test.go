@@ -121,7 +121,7 @@ func TestBenchKernel(t *testing.T) {
 // TestBenchChild is no test: it is the program that TestBenchKernel starts.
 func TestBenchChild(t *testing.T) {
 	if os.Getenv("WDGNN_BENCH_CHILD") == "" {
-		t.Skip("for TestBenchKernel")
+		t.Skipf("SKIPPED %s: it is the program that TestBenchKernel starts", t.Name())
 	}
 	args := os.Args[slices.Index(os.Args, "--")+1:]
 	os.Exit(run(context.Background(), args, os.Stdout, os.Stderr))

@@ -180,7 +180,7 @@ func refusesBadCosts(t *testing.T, new func() online.Learner, s Stream) {
 // are the last good ones, and learning goes on from there.
 func survivesDivergence(t *testing.T, new func() online.Learner, s Stream) {
 	if s.Explosive == nil {
-		t.Skip("the stream has no explosive cost")
+		t.Skipf("SKIPPED %s: the stream has no explosive cost; give it one to have divergence checked", t.Name())
 	}
 	r := start(t, new(), s)
 	r.steps(len(s.Samples))

@@ -119,7 +119,7 @@ const enough = 120
 // allocates itself, so nothing is counted under it.
 func allocatesNothing(t *testing.T, new func() online.Learner, s Stream) {
 	if !countAllocations {
-		t.Skip("allocations mean nothing under the race detector")
+		t.Skipf("SKIPPED %s: allocations mean nothing under the race detector; it runs without -race", t.Name())
 	}
 	r := start(t, new(), s)
 	r.steps(enough)

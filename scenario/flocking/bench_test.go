@@ -14,7 +14,7 @@ import (
 // the few words of its header.
 func TestNoAllocation(t *testing.T) {
 	if raceEnabled {
-		t.Skip("the race detector allocates")
+		t.Skipf("SKIPPED %s: the race detector allocates; it runs without -race", t.Name())
 	}
 	broken := flocking.Default()
 	broken.Faults = flocking.Faults{MessageLoss: 0.1, DelaySteps: 2, Stops: []flocking.Stop{{Robot: 1}}}
