@@ -58,6 +58,25 @@ func wideDeepUnits[T any](ctx context.Context, r *runner, s sourcelocSettings, p
 		})
 }
 
+// sweep computes one unit per value of a setting and network, all networks of
+// the first value before those of the next. change sets the k-th value.
+func sweep[T any](ctx context.Context, r *runner, s sourcelocSettings, name string, count int, work float64,
+	change func(s *sourcelocSettings, k int), do func(z *realization, ctx context.Context) (T, error),
+) ([]T, error) {
+	repeats := figureRepeats(r.Options)
+	return units(ctx, r, count*repeats, work,
+		func(k int) string { return fmt.Sprintf("%s%d-graph%d", name, k/repeats, k%repeats) },
+		s, func(ctx context.Context, k int) (unit T, err error) {
+			s := s
+			change(&s, k/repeats)
+			z, err := newRealization(r, s, k%repeats, 0)
+			if err != nil {
+				return unit, err
+			}
+			return do(z, ctx)
+		})
+}
+
 func runFig2a(ctx context.Context, r *runner) (*Result, error) {
 	s := sourcelocFrom(r.Options)
 	all, err := wideDeepUnits(ctx, r, s, len(outageProbs)*s.Subgraphs, func(ctx context.Context, z *realization) (*stabilityUnit, error) {

@@ -41,17 +41,8 @@ func runGains(ctx context.Context, r *runner) (*Result, error) {
 	s := sourcelocFrom(r.Options)
 	repeats := figureRepeats(r.Options)
 	work := float64(s.Epochs) + streamCost*float64(len(gainsLearners)*s.Subgraphs+1)
-	all, err := units(ctx, r, len(ratios)*repeats, work,
-		func(k int) string { return fmt.Sprintf("ratio%d-graph%d", k/repeats, k%repeats) },
-		s, func(ctx context.Context, k int) (*gainsUnit, error) {
-			s := s
-			s.Gains = &ratios[k/repeats].Gains
-			z, err := newRealization(r, s, k%repeats, 0)
-			if err != nil {
-				return nil, err
-			}
-			return z.gains(ctx)
-		})
+	all, err := sweep(ctx, r, s, "ratio", len(ratios), work,
+		func(s *sourcelocSettings, k int) { s.Gains = &ratios[k].Gains }, (*realization).gains)
 	if err != nil {
 		return nil, err
 	}

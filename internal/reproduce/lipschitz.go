@@ -37,17 +37,8 @@ func runLipschitz(ctx context.Context, r *runner) (*Result, error) {
 	s := sourcelocFrom(r.Options)
 	repeats := figureRepeats(r.Options)
 	work := float64(s.Epochs) + streamCost*float64(2*s.Subgraphs+1)
-	all, err := units(ctx, r, len(penalties)*repeats, work,
-		func(k int) string { return fmt.Sprintf("strength%d-graph%d", k/repeats, k%repeats) },
-		s, func(ctx context.Context, k int) (*lipschitzUnit, error) {
-			s := s
-			s.Lipschitz = penalties[k/repeats]
-			z, err := newRealization(r, s, k%repeats, 0)
-			if err != nil {
-				return nil, err
-			}
-			return z.lipschitz(ctx)
-		})
+	all, err := sweep(ctx, r, s, "strength", len(penalties), work,
+		func(s *sourcelocSettings, k int) { s.Lipschitz = penalties[k] }, (*realization).lipschitz)
 	if err != nil {
 		return nil, err
 	}
