@@ -33,6 +33,11 @@ const rules = `
 	online/onlinetest   : mat graph loss online
 	agent               : mat gnn loss rule
 	agent/agenttest     : mat graph loss agent
+	transport           :
+	transport/mem       : transport
+	transport/natsbus   : transport
+	transport/tcpbus    : transport
+	transport/transporttest : transport
 	theory              : mat graph gnn loss rule online
 	random              :
 	modelfile           : mat graph gnn
@@ -51,16 +56,24 @@ const rules = `
 	internal/journal    :
 	internal/journal/faultdisk : internal/journal
 	internal/recommend  : mat graph gnn optim loss random train rule modelfile scenario/movies internal/dataset internal/journal
-	internal/serve      : scenario/movies internal/recommend
+	internal/host       : agent loss transport internal/journal
+	internal/broker     : transport transport/natsbus internal/keys
+	internal/keys       : transport transport/natsbus transport/tcpbus
+	internal/box        : agent gnn graph loss mat rule modelfile transport transport/natsbus transport/tcpbus internal/host internal/journal internal/keys
+	internal/swarm      : agent gnn graph loss mat random rule online modelfile scenario/sourceloc scenario/flocking transport transport/mem transport/natsbus transport/tcpbus internal/host internal/broker internal/keys internal/box internal/journal internal/reproduce internal/flock internal/live
+	internal/live       : modelfile
+	internal/serve      : scenario/movies internal/recommend internal/live
 	internal/perf       : mat graph gnn loss optim random rule online scenario/flocking
 	bench/report        : internal/perf
 	doc/report          : modelfile internal/reproduce
 	cmd/wdgnn           : *
+	cmd/wdgnn-agent     : internal/box
 `
 
 // shell lists the packages that touch the world; every other one only
 // computes, and is called "library" below.
 const shell = `
+	transport transport/mem transport/natsbus transport/tcpbus transport/transporttest internal/host internal/broker internal/keys internal/box internal/swarm internal/live cmd/wdgnn-agent
 	modelfile internal/config internal/rundir internal/dataset internal/figure internal/experiment internal/reproduce internal/flock internal/journal internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report doc/report cmd/wdgnn
 `
 
@@ -71,6 +84,10 @@ const outside = `
 	internal/config : go.yaml.in/yaml/v3
 	internal/figure : gonum.org/v1/plot gonum.org/v1/gonum
 	internal/serve  : github.com/prometheus/client_golang
+	internal/box    : github.com/prometheus/client_golang go.yaml.in/yaml/v3
+	internal/broker : github.com/nats-io
+	internal/keys   : github.com/nats-io/nkeys
+	transport/natsbus : github.com/nats-io/nats.go github.com/nats-io/nkeys
 	internal/flock  : github.com/foxglove/mcap
 	cmd/wdgnn       : *
 `
