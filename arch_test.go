@@ -51,15 +51,15 @@ const rules = `
 	internal/baseline   : scenario/movies
 	internal/figure     : modelfile
 	internal/experiment : mat graph gnn loss optim random train rule online theory modelfile scenario/sourceloc internal/config internal/rundir
-	internal/reproduce  : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc scenario/flocking scenario/movies internal/baseline internal/dataset internal/experiment internal/figure theory internal/recommend
+	internal/reproduce  : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc scenario/flocking scenario/movies internal/baseline internal/dataset internal/experiment internal/figure theory internal/recommend internal/live
 	internal/flock      : mat graph gnn random online modelfile scenario/flocking internal/reproduce
 	internal/journal    :
 	internal/journal/faultdisk : internal/journal
 	internal/recommend  : mat graph gnn optim loss random train rule modelfile scenario/movies internal/dataset internal/journal
-	internal/host       : agent loss transport internal/journal
+	internal/host       : agent loss mat transport internal/journal
 	internal/broker     : transport transport/natsbus internal/keys
 	internal/keys       : transport transport/natsbus transport/tcpbus
-	internal/box        : agent gnn graph loss mat rule modelfile transport transport/natsbus transport/tcpbus internal/host internal/journal internal/keys
+	internal/box        : agent gnn graph loss mat online rule modelfile transport transport/natsbus transport/tcpbus internal/host internal/journal internal/keys
 	internal/swarm      : agent gnn graph loss mat random rule online modelfile scenario/sourceloc scenario/flocking transport transport/mem transport/natsbus transport/tcpbus internal/host internal/broker internal/keys internal/box internal/journal internal/reproduce internal/flock internal/live
 	internal/live       : modelfile
 	internal/serve      : scenario/movies internal/recommend internal/live

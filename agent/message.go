@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/wdgnn/wdgnn/loss"
 )
@@ -18,17 +19,18 @@ type Kind uint8
 
 // The kinds.
 const (
-	Row Kind = iota + 1 // the row of an exchange
-	Ask                 // a request to send the row of an exchange again
+	Row      Kind = iota + 1 // the row of an exchange
+	Ask                      // a request to send the row of an exchange again
+	Estimate                 // of λmax, by a Gauge; without values a request to send it again
 )
 
 // Message is what travels between agents. Values belong to whoever made the
 // message; a receiver copies what it keeps.
 type Message struct {
 	From, To NodeID
-	Time     uint64 // t
+	Time     uint64 // t; of an estimate, the measurement
 	Kind     Kind
-	Exchange uint16  // e
+	Exchange uint16  // e; of an estimate, the round
 	Links    uint32  // neighbours that the sender hears; in messages of exchange 0
 	Degree   float64 // d of the sender; in messages of exchange 0
 	Values   []float32
@@ -41,8 +43,11 @@ func (m *Message) String() string {
 		to = fmt.Sprint(m.To)
 	}
 	word := "row"
-	if m.Kind == Ask {
+	switch m.Kind {
+	case Ask:
 		word = "ask"
+	case Estimate:
+		word = "estimate"
 	}
 	return fmt.Sprintf("%d->%s %s t=%d e=%d", m.From, to, word, m.Time, m.Exchange)
 }
@@ -51,6 +56,16 @@ func (m *Message) String() string {
 type Link struct {
 	Node   NodeID
 	Weight float32 // a_ij > 0
+}
+
+// checkLinks reports links that node id cannot have.
+func checkLinks(id NodeID, links []Link) error {
+	for k, l := range links {
+		if l.Node == id || l.Node == Everyone || k > 0 && l.Node <= links[k-1].Node || !(l.Weight > 0) || math.IsInf(float64(l.Weight), 0) {
+			return fmt.Errorf("%w: node %d: link to %d with weight %v; want others in ascending order, weights > 0", ErrMalformed, id, l.Node, l.Weight)
+		}
+	}
+	return nil
 }
 
 // Event is an input of Step: Begin, Receive, Feedback, Retry or Expire.
@@ -120,4 +135,23 @@ type Stats struct {
 	Clipped    uint64 `json:"clipped"`    // vectors shortened to ClipNorm
 	Asked      uint64 `json:"asked"`      // requests to send again
 	Resent     uint64 `json:"resent"`     // answers to such requests
+}
+
+// Add adds the counts of o.
+func (s *Stats) Add(o Stats) {
+	s.Steps += o.Steps
+	s.Predicted += o.Predicted
+	s.Abandoned += o.Abandoned
+	s.Skipped += o.Skipped
+	s.Diverged += o.Diverged
+	s.Received += o.Received
+	s.Kept += o.Kept
+	s.Stale += o.Stale
+	s.Duplicates += o.Duplicates
+	s.Strangers += o.Strangers
+	s.Refused += o.Refused
+	s.Expired += o.Expired
+	s.Clipped += o.Clipped
+	s.Asked += o.Asked
+	s.Resent += o.Resent
 }

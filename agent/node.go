@@ -2,7 +2,6 @@ package agent
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/wdgnn/wdgnn/gnn"
@@ -122,6 +121,10 @@ func (n *Node) Params() []float32 {
 	return n.learner.Params()
 }
 
+// Waits returns the exchange whose messages the node waits for, and false if it
+// waits for none.
+func (n *Node) Waits() (exchange int, ok bool) { return n.exchange, n.open && !n.predicted }
+
 // Missing appends the neighbours whose message is waited for to dst.
 func (n *Node) Missing(dst []NodeID) []NodeID {
 	if !n.open || n.predicted {
@@ -192,12 +195,7 @@ func (n *Node) checkBegin(ev Begin) error {
 	if len(ev.Row) != n.plan.Model.Config.In || !finite(ev.Row) {
 		return fmt.Errorf("%w: node %d: an observation of %d values, want %d finite ones", ErrMalformed, n.id, len(ev.Row), n.plan.Model.Config.In)
 	}
-	for k, l := range ev.Links {
-		if l.Node == n.id || l.Node == Everyone || k > 0 && l.Node <= ev.Links[k-1].Node || !(l.Weight > 0) || math.IsInf(float64(l.Weight), 0) {
-			return fmt.Errorf("%w: node %d: link to %d with weight %v; want others in ascending order, weights > 0", ErrMalformed, n.id, l.Node, l.Weight)
-		}
-	}
-	return nil
+	return checkLinks(n.id, ev.Links)
 }
 
 // connect prepares the inboxes for the neighbours of this step.

@@ -30,7 +30,7 @@ type Centralized struct {
 
 // NewCentralized returns a learner that begins with the taps of m.
 func NewCentralized(m *gnn.WideDeep, c Config) (*Centralized, error) {
-	f, err := c.frame(m)
+	f, err := c.Frame(m)
 	if err != nil {
 		return nil, err
 	}

@@ -69,8 +69,9 @@ func (c *Config) validateNetwork() error {
 	return nil
 }
 
-// frame returns what the nodes of a network with model m share.
-func (c *Config) frame(m *gnn.WideDeep) (*rule.Frame, error) {
+// Frame returns what the nodes of a network with model m share, as an agent
+// needs it.
+func (c *Config) Frame(m *gnn.WideDeep) (*rule.Frame, error) {
 	if err := c.Validate(m); err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ type Consensus struct {
 
 // NewConsensus returns a learner whose nodes all begin with the taps of m.
 func NewConsensus(m *gnn.WideDeep, c Config) (*Consensus, error) {
-	f, err := c.frame(m)
+	f, err := c.Frame(m)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,150 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/internal/journal"
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// Config describes a Host.
+type Config struct {
+	Run   string           // name of the run; frames of others are ignored
+	Host  transport.HostID // this host
+	Nodes []agent.NodeID   // its nodes, at least one, in any order
+
+	Plan *agent.Plan // validated; its Cost must be Cost.Kind()
+	Cost Cost        // what targets mean
+
+	Directory *Directory    // who runs which node; nil if all are here
+	Bus       transport.Bus // nil if all nodes are here
+	World     World
+	Pace      Pace
+
+	// Hear names hosts that are listened to from the start to the end; others
+	// are when a node has a neighbour there, which may be a moment too late
+	// for the first frame of a step.
+	Hear []transport.HostID
+
+	// Links are the neighbours of nodes of which the world says nothing.
+	Links map[agent.NodeID][]agent.Link
+
+	// Disk keeps checkpoints; nil means none. Every is the time between two,
+	// 0 means a second.
+	Disk  journal.Disk
+	Every time.Duration
+
+	// OnReport, if set, hears how things are every ReportEvery, 0 means a
+	// second, and at the end. It is called by the loop and must not wait.
+	OnReport    func(*Report)
+	ReportEvery time.Duration
+
+	Log *slog.Logger // nil means silence
+}
+
+// Pacing says what a step waits for.
+type Pacing string
+
+// The ways to pace.
+const (
+	Lockstep Pacing = "lockstep"  // for neighbours, up to a deadline
+	RealTime Pacing = "real-time" // for the next tick at most
+)
+
+// Pace says how time passes.
+type Pace struct {
+	Mode Pacing `json:"mode"` // empty means Lockstep
+
+	// Deadline is how long a step waits for silent neighbours, from its
+	// beginning; 0 means a second. In real time it should be well within the
+	// period of the world's ticks.
+	Deadline time.Duration `json:"deadline"`
+
+	// Retry is when silent neighbours are asked to send again, and again; 0
+	// means a fifth of the deadline, less than 0 never. Nobody is asked in
+	// real time.
+	Retry time.Duration `json:"retry"`
+
+	// Suspect is how many steps in a row a neighbour must be silent to be
+	// waited for no longer; 0 means 3.
+	Suspect int `json:"suspect"`
+
+	// Linger is how long a host stays after the end of its world, to answer
+	// neighbours that missed something.
+	Linger time.Duration `json:"linger"`
+}
+
+func (p *Pace) fill() {
+	if p.Mode == "" {
+		p.Mode = Lockstep
+	}
+	if p.Deadline == 0 {
+		p.Deadline = time.Second
+	}
+	if p.Retry == 0 {
+		p.Retry = p.Deadline / 5
+	}
+	if p.Mode == RealTime || p.Retry < 0 {
+		p.Retry = 0
+	}
+	if p.Suspect == 0 {
+		p.Suspect = 3
+	}
+}
+
+// Validate reports everything that is wrong with p.
+func (p *Pace) Validate() error {
+	var errs []error
+	if p.Mode != "" && p.Mode != Lockstep && p.Mode != RealTime {
+		errs = append(errs, fmt.Errorf("host: no pace is called %q; try %s or %s", p.Mode, Lockstep, RealTime))
+	}
+	if p.Deadline < 0 || p.Suspect < 0 || p.Linger < 0 {
+		errs = append(errs, fmt.Errorf("host: deadline %v, suspect %d, linger %v: want 0 or more", p.Deadline, p.Suspect, p.Linger))
+	}
+	return errors.Join(errs...)
+}
+
+// Validate reports everything that is wrong with c.
+func (c *Config) Validate() error {
+	errs := []error{c.Pace.Validate(), c.Cost.Validate()}
+	complain := func(format string, args ...any) { errs = append(errs, fmt.Errorf("host: "+format, args...)) }
+	if len(c.Nodes) == 0 {
+		complain("no nodes")
+	}
+	if c.Plan == nil || c.World == nil {
+		complain("a plan and a world must be given")
+	}
+	if (c.Bus == nil) != (c.Directory == nil) {
+		complain("a bus needs a directory of who runs which node, and the other way round")
+	}
+	sorted := slices.Sorted(slices.Values(c.Nodes))
+	for k, n := range sorted {
+		if k > 0 && n == sorted[k-1] {
+			complain("node %d is named twice", n)
+		}
+		if c.Directory != nil {
+			if owner, ok := c.Directory.Owner(n); !ok || owner != c.Host {
+				complain("node %d is not in the directory as one of host %d", n, c.Host)
+			}
+		}
+	}
+	for n := range c.Links {
+		if _, found := slices.BinarySearch(sorted, n); !found {
+			complain("links of node %d, which is not here", n)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// RunHash returns what stands for a run's name in frames.
+func RunHash(run string) uint32 {
+	h := fnv.New32a()
+	h.Write([]byte(run))
+	return h.Sum32()
+}

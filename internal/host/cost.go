@@ -1,0 +1,132 @@
+package host
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+)
+
+// Cost says what a target means.
+type Cost string
+
+// The costs. The first four take targets; with Gradient the world tells the
+// slope at the answer that was given, whatever cost is behind it.
+const (
+	CrossEntropy Cost = "cross-entropy" // target: a class, -1 for none
+	MSE          Cost = "mse"           // target: what the outputs should have been
+	SmoothL1     Cost = "smooth-l1"
+	Hinge        Cost = "hinge"
+	Gradient     Cost = "gradient"
+)
+
+// costs lists them for messages.
+var costs = []string{string(CrossEntropy), string(MSE), string(SmoothL1), string(Hinge), string(Gradient)}
+
+// Validate reports a cost that does not exist.
+func (c Cost) Validate() error {
+	switch c {
+	case CrossEntropy, MSE, SmoothL1, Hinge, Gradient:
+		return nil
+	}
+	return fmt.Errorf("host: no cost is called %q; try %s", c, strings.Join(costs, ", "))
+}
+
+// Kind returns a cost of that kind without a target, for [agent.Plan].
+func (c Cost) Kind() loss.Loss {
+	switch c {
+	case CrossEntropy:
+		return loss.CrossEntropy{}
+	case MSE:
+		return loss.MSE{}
+	case SmoothL1:
+		return loss.SmoothL1{}
+	case Hinge:
+		return loss.Hinge{}
+	}
+	return slope{}
+}
+
+// told returns what a line says of the cost of an answer of so many outputs, a
+// loss of one row; nil if it says nothing. Target and gradient are kept.
+func (c Cost) told(n *NodeLine, outputs int) (loss.Loss, error) {
+	if n.Target == nil && n.Gradient == nil {
+		return nil, nil
+	}
+	if c == Gradient {
+		if len(n.Gradient) != outputs || !finite(n.Gradient) || n.Target != nil {
+			return nil, fmt.Errorf("host: node %d: a gradient of %d values and a target of %d, want %d finite values and no target", n.Node, len(n.Gradient), len(n.Target), outputs)
+		}
+		return slope{n.Cost, n.Gradient}, nil
+	}
+	if n.Gradient != nil || !finite(n.Target) {
+		return nil, fmt.Errorf("host: node %d: want a finite target and no gradient for the cost %s", n.Node, c)
+	}
+	if c == CrossEntropy {
+		if len(n.Target) != 1 {
+			return nil, fmt.Errorf("host: node %d: a target of %d values, want the number of a class", n.Node, len(n.Target))
+		}
+		class := int32(n.Target[0])
+		if float32(class) != n.Target[0] || class < loss.NoLabel || class >= int32(outputs) {
+			return nil, fmt.Errorf("host: node %d: class %v of %d", n.Node, n.Target[0], outputs)
+		}
+		if class == loss.NoLabel {
+			return nil, nil
+		}
+		return loss.CrossEntropy{Labels: []int32{class}}, nil
+	}
+	if len(n.Target) != outputs {
+		return nil, fmt.Errorf("host: node %d: a target of %d values, want %d", n.Node, len(n.Target), outputs)
+	}
+	target := mat.NewDense(1, outputs, n.Target)
+	switch c {
+	case MSE:
+		return loss.MSE{Target: target}, nil
+	case SmoothL1:
+		return loss.SmoothL1{Target: target}, nil
+	}
+	h := loss.Hinge{Target: target}
+	return h, h.Validate()
+}
+
+// slope is a cost of which the world told value and gradient at the answer.
+type slope struct {
+	value    float64
+	gradient []float32
+}
+
+var _ loss.Local = slope{}
+
+// EvalNode implements [loss.Local].
+func (s slope) EvalNode(_ int, dy, _ []float32) float64 {
+	copy(dy, s.gradient)
+	return s.value
+}
+
+// Eval implements [loss.Loss].
+func (s slope) Eval(dy, _ mat.Dense) float64 {
+	if !dy.Empty() {
+		copy(dy.Row(0), s.gradient)
+	}
+	return s.value
+}
+
+func finite(v []float32) bool {
+	for _, x := range v {
+		if x-x != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// links converts what a line says of neighbours.
+func links(list []Link) []agent.Link {
+	out := make([]agent.Link, len(list))
+	for k, l := range list {
+		out[k] = agent.Link(l)
+	}
+	return out
+}

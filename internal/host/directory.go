@@ -1,0 +1,102 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// Directory says which host runs which node. It never changes once made and is
+// safe for concurrent use.
+type Directory struct{ spans []span }
+
+// span is nodes first to last of one host.
+type span struct {
+	first, last agent.NodeID
+	host        transport.HostID
+}
+
+// NewDirectory returns the directory of the given hosts' nodes. A node that two
+// hosts claim is an error.
+func NewDirectory(hosts map[transport.HostID][]agent.NodeID) (*Directory, error) {
+	d := &Directory{}
+	for host, nodes := range hosts {
+		sorted := slices.Sorted(slices.Values(nodes))
+		for k, node := range sorted {
+			if k > 0 && node == sorted[k-1]+1 {
+				d.spans[len(d.spans)-1].last = node
+				continue
+			}
+			d.spans = append(d.spans, span{node, node, host})
+		}
+	}
+	slices.SortFunc(d.spans, func(a, b span) int { return int(int64(a.first) - int64(b.first)) })
+	for k := 1; k < len(d.spans); k++ {
+		if d.spans[k].first <= d.spans[k-1].last {
+			return nil, fmt.Errorf("host: node %d belongs to host %d and to host %d", d.spans[k].first, d.spans[k-1].host, d.spans[k].host)
+		}
+	}
+	return d, nil
+}
+
+// Owner returns the host that runs node, and false if none does.
+func (d *Directory) Owner(node agent.NodeID) (transport.HostID, bool) {
+	k, found := slices.BinarySearchFunc(d.spans, node, func(s span, node agent.NodeID) int { return int(int64(s.first) - int64(node)) })
+	if !found {
+		k--
+	}
+	if k < 0 || node > d.spans[k].last {
+		return 0, false
+	}
+	return d.spans[k].host, true
+}
+
+// mostNodes bounds a list of nodes.
+const mostNodes = 10_000_000
+
+// ParseNodes reads a list such as "0-9,12,20-29", ascending or not. A node named
+// twice is an error.
+func ParseNodes(text string) ([]agent.NodeID, error) {
+	var nodes []agent.NodeID
+	for part := range strings.SplitSeq(text, ",") {
+		from, to, ok := strings.Cut(strings.TrimSpace(part), "-")
+		if !ok {
+			to = from
+		}
+		first, err := strconv.ParseUint(from, 10, 32)
+		last, err2 := strconv.ParseUint(to, 10, 32)
+		if err := errors.Join(err, err2); err != nil || last < first || last >= uint64(agent.Everyone) || last-first >= mostNodes || len(nodes) > mostNodes {
+			return nil, fmt.Errorf("nodes %q: %q is no node and no range; want a list such as 0-9,12", text, part)
+		}
+		for n := first; n <= last; n++ {
+			nodes = append(nodes, agent.NodeID(n))
+		}
+	}
+	slices.Sort(nodes)
+	if k := slices.Compact(slices.Clone(nodes)); len(k) != len(nodes) {
+		return nil, fmt.Errorf("nodes %q: a node is named twice", text)
+	}
+	return nodes, nil
+}
+
+// FormatNodes writes ascending nodes as ParseNodes reads them.
+func FormatNodes(nodes []agent.NodeID) string {
+	var parts []string
+	for k := 0; k < len(nodes); {
+		last := k
+		for last+1 < len(nodes) && nodes[last+1] == nodes[last]+1 {
+			last++
+		}
+		part := strconv.Itoa(int(nodes[k]))
+		if last > k {
+			part += "-" + strconv.Itoa(int(nodes[last]))
+		}
+		parts, k = append(parts, part), last+1
+	}
+	return strings.Join(parts, ",")
+}

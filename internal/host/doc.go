@@ -1,0 +1,31 @@
+// Package host gives agents what they do not have: a clock, a bus, a world and a
+// disk. A [Host] runs the agents of one node or of many in one goroutine, the
+// only loop where time, network and core meet.
+//
+// # A step
+//
+// The [World] shows a [Line]: what the host's nodes observe at step t, and whom
+// they hear. The nodes exchange rows: among nodes of the host by reference, with
+// others in one frame per exchange, which leaves when all nodes that others hear
+// have their row ready. When every node has predicted, the world gets an
+// [Answer]; when it has told what the answers cost, the nodes learn, and the step
+// is over.
+//
+// # Time
+//
+// In lockstep a step waits for the neighbours, asks again after Pace.Retry, and
+// gives up those who are silent at Pace.Deadline; each further exchange has a
+// tenth of the deadline more, so that a neighbour who waited for a dead one is
+// not given up as well. A node that was silent in Pace.Suspect steps in a row is
+// no longer waited for until it speaks again. A host whose neighbours are all
+// ahead skips to where they are.
+//
+// In real time the world's lines are the ticks: a step is given up when the next
+// one begins, and what comes later is lost.
+//
+// # What is not trusted
+//
+// Frames that cannot be read, of another run, or with nodes that their sender
+// does not own are dropped and counted; so are lines of the world that make no
+// sense. Nothing that arrives can stop a host or grow its memory without bound.
+package host

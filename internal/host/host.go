@@ -1,0 +1,315 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// Host runs agents; see the package comment. Run is the loop; Report may be
+// called from anywhere, everything else belongs to the loop.
+type Host struct {
+	cfg   Config
+	log   *slog.Logger
+	hash  uint32 // of the run's name
+	cells []cell // ascending by node
+	index map[agent.NodeID]int
+
+	hearers map[agent.NodeID][]int         // who of ours hears a node
+	hears   map[transport.HostID]uint64    // hosts that we listen to, and the step in which we last had a reason to
+	spoke   map[transport.HostID]frameMark // what we know of each host's frames
+
+	time      uint64
+	begun     bool // there was a step
+	open      bool // a step is under way
+	acted     bool // and the world has its answer
+	started   time.Time
+	asked     time.Time // when silent neighbours were asked last
+	gaveUp    time.Time // when they were given up last, zero if not in this step
+	taking    int       // nodes that take part in the step
+	predicted int
+	boundary  int   // of these, with neighbours elsewhere
+	posted    []int // of these, that have sent their row, by exchange
+	skipTo    uint64
+
+	queue   []agent.Message // to be delivered
+	pending []agent.Message // to be sent
+	ship    bool            // pending messages should leave
+	current agent.Message   // being delivered
+	frame   []byte
+	sent    uint64 // sequence number of the last frame
+	reader  agent.Reader
+	later   []laterFrame
+	held    int // bytes in later
+	silent  map[agent.NodeID]silence
+	missing []agent.NodeID
+	answer  Answer
+
+	stats   Stats
+	latency latencies
+	report  atomic.Pointer[Report]
+	saver   *saver // nil without a disk
+}
+
+// cell is one node of the host.
+type cell struct {
+	node      *agent.Node
+	links     []agent.Link
+	near      []agent.NodeID
+	elsewhere bool // some of its neighbours are
+
+	taking    bool // in this step
+	predicted bool
+	done      bool
+	output    []float32
+	told      loss.Loss // what the world said of the answer; nil if nothing
+}
+
+// New returns a host whose nodes stand where their checkpoints left them.
+func New(c Config) (*Host, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	c.Pace.fill()
+	c.Every, c.ReportEvery = cmp.Or(c.Every, time.Second), cmp.Or(c.ReportEvery, time.Second)
+	h := &Host{
+		cfg: c, log: c.Log, hash: RunHash(c.Run), index: map[agent.NodeID]int{}, hearers: map[agent.NodeID][]int{},
+		hears: map[transport.HostID]uint64{}, spoke: map[transport.HostID]frameMark{}, silent: map[agent.NodeID]silence{},
+		posted: make([]int, c.Plan.Exchanges()), answer: Answer{Host: uint32(c.Host)},
+	}
+	if h.log == nil {
+		h.log = slog.New(slog.DiscardHandler)
+	}
+	scratch := new(agent.Scratch)
+	for _, id := range slices.Sorted(slices.Values(c.Nodes)) {
+		h.index[id] = len(h.cells)
+		h.cells = append(h.cells, cell{node: agent.NewNode(id, c.Plan, scratch), links: c.Links[id]})
+	}
+	if c.Disk != nil {
+		if err := h.restore(); err != nil {
+			return nil, err
+		}
+	}
+	if c.Bus != nil {
+		for _, host := range c.Hear {
+			h.hears[host] = always
+		}
+		h.listen()
+	}
+	h.rewire()
+	h.publish(false)
+	return h, nil
+}
+
+// Run is the loop. It ends with nil when the world does, with the context's
+// error, or with an error if the bus ends. Checkpoints are written in all cases.
+func (h *Host) Run(ctx context.Context) (err error) {
+	defer func() { err = errors.Join(err, h.finish()) }()
+	var frames <-chan transport.Frame
+	if h.cfg.Bus != nil {
+		frames = h.cfg.Bus.Frames()
+	}
+	reports := time.NewTicker(h.cfg.ReportEvery)
+	defer reports.Stop()
+	alarm := newAlarm()
+	defer alarm.stop()
+	lines := h.cfg.World.Lines()
+	var stay <-chan time.Time // set when the world has ended
+	for {
+		heard := lines
+		if h.waits() && h.cfg.Pace.Mode == Lockstep {
+			heard = nil // the world's next line can wait, the neighbours come first
+		}
+		alarm.set(h.wake())
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case l, ok := <-heard:
+			if ok {
+				h.line(l)
+				continue
+			}
+			h.conclude()
+			if h.cfg.Bus == nil || h.cfg.Pace.Linger == 0 {
+				return nil
+			}
+			lines, stay = nil, time.After(h.cfg.Pace.Linger)
+		case f, ok := <-frames:
+			if !ok {
+				return fmt.Errorf("host %d: %w", h.cfg.Host, transport.ErrClosed)
+			}
+			h.take(f)
+		case now := <-alarm.c():
+			alarm.rang()
+			h.tick(now)
+		case <-reports.C:
+			h.publish(false)
+		case <-stay:
+			return nil
+		}
+	}
+}
+
+// finish writes a last checkpoint and tells how things ended.
+func (h *Host) finish() error {
+	h.publish(true)
+	if h.saver == nil {
+		return nil
+	}
+	return h.saver.close(h.memory())
+}
+
+// line hears the world.
+func (h *Host) line(l *Line) {
+	observes, tells := false, false
+	for k := range l.Nodes {
+		observes = observes || l.Nodes[k].Row != nil
+		tells = tells || l.Nodes[k].Target != nil || l.Nodes[k].Gradient != nil
+	}
+	switch {
+	case observes && l.Time < h.skipTo:
+		h.stats.Skipped++
+	case observes && (!h.begun || l.Time > h.time):
+		h.conclude()
+		h.begin(l)
+		if tells && h.acted {
+			h.conclude()
+		}
+	case !observes && h.open && l.Time == h.time:
+		h.reveal(l)
+	default:
+		h.stats.StaleLines++
+	}
+}
+
+// begin opens step l.Time.
+func (h *Host) begin(l *Line) {
+	h.time, h.begun, h.open, h.acted = l.Time, true, true, false
+	h.started, h.gaveUp = time.Now(), time.Time{}
+	h.asked = h.started
+	h.taking, h.predicted, h.boundary, h.ship = 0, 0, 0, false
+	clear(h.posted)
+	clear(h.pending)
+	h.pending = h.pending[:0]
+	for i := range h.cells {
+		c := &h.cells[i]
+		c.taking, c.predicted, c.done, c.told = false, false, false, nil
+	}
+	h.wire(l)
+	for k := range l.Nodes {
+		n := &l.Nodes[k]
+		i, ok := h.index[n.Node]
+		if !ok || n.Row == nil {
+			h.stats.StrayLines++
+			continue
+		}
+		c := &h.cells[i]
+		if !h.step(i, agent.Begin{Time: l.Time, Links: c.links, Row: n.Row}) {
+			continue
+		}
+		c.taking = true
+		h.taking++
+		if c.elsewhere {
+			h.boundary++
+		}
+		h.tell(c, n)
+	}
+	h.settle()
+	h.replay()
+}
+
+// reveal takes in what answers cost.
+func (h *Host) reveal(l *Line) {
+	for k := range l.Nodes {
+		i, ok := h.index[l.Nodes[k].Node]
+		if !ok {
+			h.stats.StrayLines++
+			continue
+		}
+		h.tell(&h.cells[i], &l.Nodes[k])
+		if h.acted {
+			h.learn(i)
+		}
+	}
+	h.over()
+}
+
+// tell keeps what a line says of a node's answer.
+func (h *Host) tell(c *cell, n *NodeLine) {
+	told, err := h.cfg.Cost.told(n, len(c.output))
+	if c.output == nil {
+		told, err = h.cfg.Cost.told(n, h.cfg.Plan.Model.Outputs())
+	}
+	if err != nil {
+		h.stats.BadTargets++
+		h.log.Warn("target refused", "time", h.time, "err", err)
+		return
+	}
+	c.told = told
+}
+
+// learn ends the step of a node that has predicted.
+func (h *Host) learn(i int) {
+	c := &h.cells[i]
+	if !c.taking || !c.predicted || c.done {
+		return
+	}
+	h.step(i, agent.Feedback{Loss: c.told})
+	if !c.done { // refused: learn from the neighbours alone
+		h.step(i, agent.Feedback{})
+	}
+}
+
+// conclude ends the step: whoever was told nothing learns from its neighbours.
+func (h *Host) conclude() {
+	if !h.open {
+		return
+	}
+	for i := range h.cells {
+		h.learn(i)
+	}
+	h.over()
+	h.open = false
+}
+
+// over closes a step in which every node is done.
+func (h *Host) over() {
+	for i := range h.cells {
+		if c := &h.cells[i]; c.taking && !c.done {
+			return
+		}
+	}
+	h.open = false
+	h.stats.Steps++
+	if h.saver != nil {
+		h.saver.offer(h.memory)
+	}
+}
+
+// waits says whether a step waits for neighbours.
+func (h *Host) waits() bool { return h.open && !h.acted }
+
+// act gives the world its answer.
+func (h *Host) act() {
+	h.acted = true
+	h.latency.add(time.Since(h.started))
+	h.answer.Time, h.answer.Outputs = h.time, h.answer.Outputs[:0]
+	for i := range h.cells {
+		if c := &h.cells[i]; c.taking {
+			h.answer.Outputs = append(h.answer.Outputs, Output{c.node.ID(), c.output})
+		}
+	}
+	if err := h.cfg.World.Act(&h.answer); err != nil {
+		h.stats.LostAnswers++
+		h.log.Warn("the world did not take the answer", "time", h.time, "err", err)
+	}
+}

@@ -1,0 +1,91 @@
+package host
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/wdgnn/wdgnn/agent"
+)
+
+// Line is what the world says at once, one JSON object per line where it speaks
+// text:
+//
+//	{"time":7,"nodes":[{"node":3,"row":[0.5],"links":[[4,1],[9,1]],"target":[2]}]}
+//
+// A node with a row observes at that step. A node with a target, or a gradient,
+// is told what its answer at that step cost; it may come in the same line, or
+// later in one of its own.
+type Line struct {
+	Time  uint64     `json:"time"`
+	Nodes []NodeLine `json:"nodes"`
+}
+
+// NodeLine is what a Line says of one node.
+type NodeLine struct {
+	Node agent.NodeID `json:"node"`
+
+	Row   []float32      `json:"row,omitempty"`   // x_{i,t}
+	Links *[]Link        `json:"links,omitempty"` // whom it hears from now on; nil means as before
+	Near  []agent.NodeID `json:"near,omitempty"`  // who may become neighbours soon; nil means as before
+
+	Target   []float32 `json:"target,omitempty"`   // what the answer should have been
+	Gradient []float32 `json:"gradient,omitempty"` // or ∂J_i/∂y_i at the answer that was given
+	Cost     float64   `json:"cost,omitempty"`     // and J_i
+}
+
+// Link is a neighbour and the weight of the link, [4,1] in JSON. A bare number
+// is a neighbour with weight 1.
+type Link agent.Link
+
+// MarshalJSON writes [node,weight].
+func (l Link) MarshalJSON() ([]byte, error) {
+	return json.Marshal([2]any{l.Node, l.Weight})
+}
+
+// UnmarshalJSON reads [node,weight] or a node.
+func (l *Link) UnmarshalJSON(text []byte) error {
+	l.Weight = 1
+	if len(text) > 0 && text[0] != '[' {
+		return json.Unmarshal(text, &l.Node)
+	}
+	var pair []float64
+	if err := json.Unmarshal(text, &pair); err != nil {
+		return err
+	}
+	if len(pair) != 2 || pair[0] < 0 || pair[0] >= float64(agent.Everyone) || pair[0] != math.Trunc(pair[0]) {
+		return fmt.Errorf("link %s, want [node, weight]", text)
+	}
+	l.Node, l.Weight = agent.NodeID(pair[0]), float32(pair[1])
+	return nil
+}
+
+// ParseLine reads a Line. Unknown keys and anything behind the object are
+// errors.
+func ParseLine(text []byte) (*Line, error) {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	var l Line
+	if err := dec.Decode(&l); err != nil {
+		return nil, fmt.Errorf(`host: line of the world: %w; want {"time":7,"nodes":[{"node":3,"row":[0.5],"links":[[4,1]],"target":[2]}]}`, err)
+	}
+	if dec.More() {
+		return nil, errors.New("host: line of the world: something follows the object; want one per line")
+	}
+	return &l, nil
+}
+
+// Answer is what the nodes of a host predicted at a step.
+type Answer struct {
+	Host    uint32   `json:"host"`
+	Time    uint64   `json:"time"`
+	Outputs []Output `json:"outputs"`
+}
+
+// Output is the prediction of one node.
+type Output struct {
+	Node  agent.NodeID `json:"node"`
+	Value []float32    `json:"output"`
+}

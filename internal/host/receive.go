@@ -1,0 +1,151 @@
+package host
+
+import (
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+const (
+	window    = 4        // steps ahead of which frames are kept
+	mostLater = 64 << 20 // bytes of such frames
+)
+
+// frameMark is what a host knows of another's frames.
+type frameMark struct {
+	sequence uint64 // of the last
+	step     uint64 // of the latest row
+	during   uint64 // our step when it came
+}
+
+// laterFrame is a frame with rows of steps to come; those before step from were
+// taken when it arrived.
+type laterFrame struct {
+	transport.Frame
+	from uint64
+}
+
+// take takes in a frame.
+func (h *Host) take(f transport.Frame) {
+	messages, ok := h.inspect(f)
+	if !ok {
+		return
+	}
+	mark, later := h.spoke[f.From], false
+	for k := range messages {
+		m := &messages[k]
+		if owner, known := h.cfg.Directory.Owner(m.From); !known || owner != f.From {
+			h.stats.Impostors++
+			continue
+		}
+		if m.Kind == agent.Ask {
+			if i, here := h.index[m.To]; here {
+				h.step(i, agent.Receive{Message: m})
+			}
+			continue
+		}
+		mark.step, mark.during = max(mark.step, m.Time), h.time
+		switch {
+		case !h.begun || m.Time > h.time:
+			later = true
+		case m.Time < h.time:
+			h.stats.LateRows++
+		default:
+			h.deliver(m)
+		}
+	}
+	h.spoke[f.From] = mark
+	if later {
+		h.keep(f)
+	}
+	h.settle()
+}
+
+// inspect reads a frame and refuses what is not meant for this host.
+func (h *Host) inspect(f transport.Frame) ([]agent.Message, bool) {
+	header, messages, err := h.reader.Read(f.Data)
+	switch {
+	case err != nil:
+		h.stats.BadFrames++
+	case header.Run != h.hash:
+		h.stats.OtherRuns++
+	case header.Host != uint32(f.From):
+		h.stats.Impostors++
+	default:
+		h.count(f.From, header.Sequence)
+		return messages, true
+	}
+	return nil, false
+}
+
+// count notes a frame's number. Gaps are frames that were lost, or are late.
+func (h *Host) count(from transport.HostID, sequence uint64) {
+	mark := h.spoke[from]
+	switch {
+	case mark.sequence == 0 || sequence == 1: // its first, or it was restarted
+	case sequence > mark.sequence:
+		h.stats.Gaps += min(sequence-mark.sequence-1, 1<<20)
+	default:
+		h.stats.Disordered++
+		return
+	}
+	mark.sequence = sequence
+	h.spoke[from] = mark
+}
+
+// deliver hands a row of the present step to those who hear its sender.
+func (h *Host) deliver(m *agent.Message) {
+	delete(h.silent, m.From)
+	if m.To != agent.Everyone {
+		if i, here := h.index[m.To]; here {
+			h.step(i, agent.Receive{Message: m})
+		}
+		return
+	}
+	for _, i := range h.hearers[m.From] {
+		h.step(i, agent.Receive{Message: m})
+	}
+}
+
+// keep stores a frame of a step to come.
+func (h *Host) keep(f transport.Frame) {
+	if h.held+len(f.Data) > mostLater || len(h.later) >= (len(h.hears)+4)*window*len(h.posted) {
+		h.stats.Overflows++
+		return
+	}
+	l := laterFrame{Frame: f}
+	if h.begun {
+		l.from = h.time + 1
+	}
+	h.later = append(h.later, l)
+	h.held += len(f.Data)
+}
+
+// replay opens the frames that were kept for the step that has begun.
+func (h *Host) replay() {
+	frames := h.later
+	h.later, h.held = nil, 0
+	for _, f := range frames {
+		_, messages, err := h.reader.Read(f.Data)
+		if err != nil {
+			continue // it was read before: cannot be
+		}
+		later := false
+		for k := range messages {
+			m := &messages[k]
+			owner, _ := h.cfg.Directory.Owner(m.From)
+			switch {
+			case owner != f.From || m.Kind == agent.Ask || m.Time < f.from:
+			case m.Time == h.time:
+				h.deliver(m)
+			case m.Time > h.time:
+				later = true
+			default:
+				h.stats.LateRows++
+			}
+		}
+		if later {
+			h.keep(f.Frame)
+		}
+	}
+	h.settle()
+}

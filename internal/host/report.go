@@ -1,0 +1,125 @@
+package host
+
+import (
+	"slices"
+	"time"
+
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// Stats counts what happened to a host, beside what its agents and its bus count.
+type Stats struct {
+	Steps uint64 `json:"steps"` // in which every node was done
+
+	Skipped    uint64 `json:"skipped"`    // steps left out to catch up
+	CaughtUp   uint64 `json:"caught_up"`  // times that all neighbours were ahead
+	Retries    uint64 `json:"retries"`    // times that silent neighbours were asked
+	Suspected  uint64 `json:"suspected"`  // neighbours that were no longer waited for
+	LateRows   uint64 `json:"late_rows"`  // rows of past steps
+	Gaps       uint64 `json:"gaps"`       // frames that did not come, by their numbers
+	Disordered uint64 `json:"disordered"` // frames that came late or twice
+	Overflows  uint64 `json:"overflows"`  // frames of steps to come for which there was no room
+	BadFrames  uint64 `json:"bad_frames"` // no frame, or a broken one
+	OtherRuns  uint64 `json:"other_runs"` // frames of another run
+	Impostors  uint64 `json:"impostors"`  // frames and rows in somebody else's name
+
+	RefusedEvents     uint64 `json:"refused_events"`     // events that an agent refused
+	StaleLines        uint64 `json:"stale_lines"`        // lines of the world about past steps
+	StrayLines        uint64 `json:"stray_lines"`        // about nodes that are not here
+	BadTargets        uint64 `json:"bad_targets"`        // costs that make no sense
+	LostAnswers       uint64 `json:"lost_answers"`       // answers that the world did not take
+	UnknownNeighbours uint64 `json:"unknown_neighbours"` // links to nodes that nobody runs
+
+	Checkpoints      uint64 `json:"checkpoints"`       // written
+	FailedCheckpoint uint64 `json:"failed_checkpoint"` // not written; the one before is still there
+}
+
+// Report is how a host is doing. It never changes once made.
+type Report struct {
+	Run   string           `json:"run"`
+	Host  transport.HostID `json:"host"`
+	Nodes string           `json:"nodes"` // as ParseNodes reads them
+	Time  uint64           `json:"time"`  // of the latest step
+	Final bool             `json:"final,omitempty"`
+
+	Stats   Stats           `json:"stats"`
+	Agents  agent.Stats     `json:"agents"` // of all nodes together
+	Bus     transport.Stats `json:"bus"`
+	Latency Latency         `json:"latency"`
+	Silent  []agent.NodeID  `json:"silent,omitempty"` // neighbours that are not waited for
+
+	// Params are the parameters x_i of the nodes that learn, by node, unless
+	// they are too many.
+	Params map[agent.NodeID][]float32 `json:"params,omitempty"`
+}
+
+// Latency is how long recent steps took from their beginning to the answer.
+type Latency struct {
+	Median time.Duration `json:"median_ns"`
+	P90    time.Duration `json:"p90_ns"`
+	P99    time.Duration `json:"p99_ns"`
+	Max    time.Duration `json:"max_ns"`
+}
+
+// mostParams bounds the parameters in a report.
+const mostParams = 50_000
+
+// Report returns how the host was doing when it last looked, every
+// Config.ReportEvery.
+func (h *Host) Report() *Report { return h.report.Load() }
+
+// publish makes a report.
+func (h *Host) publish(final bool) {
+	r := &Report{Run: h.cfg.Run, Host: h.cfg.Host, Time: h.time, Final: final, Stats: h.stats, Latency: h.latency.summary()}
+	ids, numbers := make([]agent.NodeID, len(h.cells)), 0
+	for i := range h.cells {
+		n := h.cells[i].node
+		ids[i] = n.ID()
+		r.Agents.Add(n.Stats())
+		numbers += len(n.Params())
+	}
+	r.Nodes = FormatNodes(ids)
+	if numbers > 0 && numbers <= mostParams {
+		r.Params = map[agent.NodeID][]float32{}
+		for i := range h.cells {
+			r.Params[ids[i]] = slices.Clone(h.cells[i].node.Params())
+		}
+	}
+	for node, s := range h.silent {
+		if s.steps >= h.cfg.Pace.Suspect {
+			r.Silent = append(r.Silent, node)
+		}
+	}
+	slices.Sort(r.Silent)
+	if h.cfg.Bus != nil {
+		r.Bus = h.cfg.Bus.Stats()
+	}
+	if h.saver != nil {
+		r.Stats.Checkpoints, r.Stats.FailedCheckpoint = h.saver.written.Load(), h.saver.failed.Load()
+	}
+	h.report.Store(r)
+	if h.cfg.OnReport != nil {
+		h.cfg.OnReport(r)
+	}
+}
+
+// latencies remembers the durations of the last steps.
+type latencies struct {
+	last [1024]time.Duration
+	n    int
+}
+
+func (l *latencies) add(d time.Duration) {
+	l.last[l.n%len(l.last)] = d
+	l.n++
+}
+
+func (l *latencies) summary() Latency {
+	sorted := slices.Sorted(slices.Values(l.last[:min(l.n, len(l.last))]))
+	if len(sorted) == 0 {
+		return Latency{}
+	}
+	at := func(share float64) time.Duration { return sorted[int(share*float64(len(sorted)-1))] }
+	return Latency{at(0.5), at(0.9), at(0.99), at(1)}
+}

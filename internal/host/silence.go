@@ -1,0 +1,159 @@
+package host
+
+import (
+	"time"
+
+	"github.com/wdgnn/wdgnn/agent"
+)
+
+// silence is how long a neighbour has said nothing.
+type silence struct {
+	steps int    // in a row that it was given up
+	last  uint64 // the latest of them
+}
+
+// wake returns when tick must be called; zero means never.
+func (h *Host) wake() time.Time {
+	if !h.waits() {
+		return time.Time{}
+	}
+	at := h.started.Add(h.cfg.Pace.Deadline)
+	if !h.gaveUp.IsZero() {
+		at = h.gaveUp.Add(h.grace())
+	}
+	if r := h.cfg.Pace.Retry; r > 0 {
+		if again := h.asked.Add(r); again.Before(at) {
+			return again
+		}
+	}
+	return at
+}
+
+// grace is how much longer each further exchange is waited for.
+func (h *Host) grace() time.Duration { return h.cfg.Pace.Deadline / 10 }
+
+// tick asks silent neighbours again, and gives them up when their time is over.
+func (h *Host) tick(now time.Time) {
+	if !h.waits() {
+		return
+	}
+	waited := now.Sub(h.started)
+	retry := h.cfg.Pace.Retry > 0 && now.Sub(h.asked) >= h.cfg.Pace.Retry
+	behind := retry && h.behind()
+	for i := range h.cells {
+		c := &h.cells[i]
+		e, waits := c.node.Waits()
+		switch {
+		case !c.taking || !waits:
+		case behind || waited >= h.cfg.Pace.Deadline+time.Duration(e)*h.grace():
+			h.giveUp(i)
+		case retry:
+			h.step(i, agent.Retry{})
+		}
+	}
+	if retry {
+		h.asked = now
+		h.stats.Retries++
+	}
+	if waited >= h.cfg.Pace.Deadline {
+		h.gaveUp = now
+	}
+	h.ship = true
+	h.settle()
+}
+
+// giveUp makes node i go on without those who are silent.
+func (h *Host) giveUp(i int) {
+	h.missing = h.cells[i].node.Missing(h.missing[:0])
+	for _, node := range h.missing {
+		s := h.silent[node]
+		if s.steps == 0 || s.last != h.time {
+			if s.steps+1 == h.cfg.Pace.Suspect {
+				h.stats.Suspected++
+				h.log.Warn("a neighbour is silent; going on without it", "node", node, "time", h.time)
+			}
+			h.silent[node] = silence{s.steps + 1, h.time}
+		}
+	}
+	h.step(i, agent.Expire{})
+}
+
+// giveUpSuspects goes on wherever only suspects are waited for, and says whether
+// there was such a node.
+func (h *Host) giveUpSuspects() bool {
+	any := false
+	for i := range h.cells {
+		c := &h.cells[i]
+		if _, waits := c.node.Waits(); !c.taking || !waits {
+			continue
+		}
+		h.missing = c.node.Missing(h.missing[:0])
+		suspects := len(h.missing) > 0
+		for _, node := range h.missing {
+			if s := h.silent[node]; s.steps < h.cfg.Pace.Suspect {
+				suspects = false
+				break
+			}
+		}
+		if suspects {
+			any = true
+			h.giveUp(i)
+		}
+	}
+	return any
+}
+
+// behind says whether every host that spoke during this step is two steps ahead
+// or more. Then nobody can answer what we ask: steps up to the slowest of them
+// are left out.
+func (h *Host) behind() bool {
+	slowest, any := uint64(0), false
+	for host := range h.hears {
+		mark, ok := h.spoke[host]
+		if !ok || mark.during != h.time {
+			continue
+		}
+		if mark.step < h.time+2 {
+			return false
+		}
+		if !any || mark.step < slowest {
+			slowest, any = mark.step, true
+		}
+	}
+	if any {
+		h.stats.CaughtUp++
+		h.skipTo = slowest
+	}
+	return any
+}
+
+// alarm is a timer that is set often and rings rarely.
+type alarm struct {
+	timer *time.Timer
+	at    time.Time
+}
+
+func newAlarm() *alarm {
+	a := &alarm{timer: time.NewTimer(time.Hour)}
+	a.timer.Stop()
+	return a
+}
+
+func (a *alarm) c() <-chan time.Time { return a.timer.C }
+
+func (a *alarm) rang() { a.at = time.Time{} }
+
+func (a *alarm) stop() { a.timer.Stop() }
+
+// set makes the alarm ring at the given time; zero means never.
+func (a *alarm) set(at time.Time) {
+	switch {
+	case at.Equal(a.at):
+	case at.IsZero():
+		a.timer.Stop()
+		a.at = at
+	default:
+		a.timer.Reset(time.Until(at))
+		a.at = at
+	}
+}

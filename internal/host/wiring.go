@@ -1,0 +1,113 @@
+package host
+
+import (
+	"math"
+	"slices"
+
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// patience is how many steps a host listens to another without a reason: robots
+// come back.
+const patience = 100
+
+// always, as the last step in which there was a reason, means that there will
+// always be one.
+const always = math.MaxUint64
+
+// wire takes in what a line says of neighbours.
+func (h *Host) wire(l *Line) {
+	changed := false
+	for k := range l.Nodes {
+		n := &l.Nodes[k]
+		i, ok := h.index[n.Node]
+		if !ok || n.Links == nil && n.Near == nil {
+			continue
+		}
+		c := &h.cells[i]
+		if n.Links != nil {
+			list := links(*n.Links)
+			changed = changed || !slices.Equal(list, c.links)
+			c.links = list
+		}
+		if n.Near != nil {
+			changed = changed || !slices.Equal(n.Near, c.near)
+			c.near = n.Near
+		}
+	}
+	if changed {
+		h.rewire()
+	}
+}
+
+// rewire computes who hears whom from the neighbours of all nodes.
+func (h *Host) rewire() {
+	for node, list := range h.hearers {
+		h.hearers[node] = list[:0]
+	}
+	wanted := false // somebody new is to be heard
+	for i := range h.cells {
+		c := &h.cells[i]
+		c.elsewhere = false
+		for _, l := range c.links {
+			h.hearers[l.Node] = append(h.hearers[l.Node], i)
+			if _, here := h.index[l.Node]; !here {
+				c.elsewhere = true
+				wanted = h.want(l.Node) || wanted
+			}
+		}
+		for _, node := range c.near {
+			wanted = h.want(node) || wanted
+		}
+	}
+	for node, list := range h.hearers {
+		if len(list) == 0 {
+			delete(h.hearers, node)
+		}
+	}
+	if h.cfg.Bus == nil {
+		return
+	}
+	for host, last := range h.hears {
+		if last != always && last+patience < h.time {
+			delete(h.hears, host)
+			wanted = true
+		}
+	}
+	if wanted {
+		h.listen()
+	}
+}
+
+// want notes that the host of node must be heard, and says whether it was not.
+func (h *Host) want(node agent.NodeID) bool {
+	if h.cfg.Bus == nil {
+		return false
+	}
+	owner, ok := h.cfg.Directory.Owner(node)
+	if !ok {
+		h.stats.UnknownNeighbours++
+		return false
+	}
+	if owner == h.cfg.Host {
+		return false
+	}
+	last, heard := h.hears[owner]
+	if last != always {
+		h.hears[owner] = h.time
+	}
+	return !heard
+}
+
+// listen tells the bus whom to hear.
+func (h *Host) listen() {
+	list := make([]transport.HostID, 0, len(h.hears))
+	for host := range h.hears {
+		list = append(list, host)
+	}
+	slices.Sort(list)
+	if err := h.cfg.Bus.Hear(list); err != nil {
+		h.log.Warn("cannot hear", "hosts", list, "err", err)
+	}
+}

@@ -1,0 +1,70 @@
+package host
+
+import (
+	"encoding/json"
+	"sync/atomic"
+)
+
+// World is what the nodes of a host observe and act on.
+type World interface {
+	// Lines returns what the world says, in order, always the same channel.
+	// The world closes it at its end.
+	Lines() <-chan *Line
+
+	// Act tells what the nodes predicted. The answer is valid during the
+	// call. An error is counted; the host goes on.
+	Act(a *Answer) error
+}
+
+// Text is a World that speaks and hears JSON, one object per message.
+type Text struct {
+	lines  chan *Line
+	write  func([]byte) error
+	refuse func(error)
+	bad    atomic.Uint64
+}
+
+// NewText returns a world whose answers go to write, and whose refused lines to
+// refuse; nil means nowhere. Whoever hears the world calls Say for each of its
+// lines and End after the last.
+func NewText(write func([]byte) error, refuse func(error)) *Text {
+	return &Text{lines: make(chan *Line, 4), write: write, refuse: refuse}
+}
+
+// Say takes in a line. What cannot be read is refused and counted. It waits
+// while the host is more than a few lines behind, until stop is closed.
+func (w *Text) Say(text []byte, stop <-chan struct{}) {
+	l, err := ParseLine(text)
+	if err != nil {
+		w.bad.Add(1)
+		if w.refuse != nil {
+			w.refuse(err)
+		}
+		return
+	}
+	select {
+	case w.lines <- l:
+	case <-stop:
+	}
+}
+
+// End ends the world. Say must not be called after it.
+func (w *Text) End() { close(w.lines) }
+
+// Lines implements [World].
+func (w *Text) Lines() <-chan *Line { return w.lines }
+
+// Refused returns how many lines could not be read.
+func (w *Text) Refused() uint64 { return w.bad.Load() }
+
+// Act implements [World].
+func (w *Text) Act(a *Answer) error {
+	if w.write == nil {
+		return nil
+	}
+	text, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	return w.write(text)
+}
