@@ -36,6 +36,12 @@
 // direction makes W row-stochastic only for that step: the mean of all
 // parameters moves a little. Stats.Expired counts such links.
 //
+// # Models scaled by λmax
+//
+// A shift A/λmax needs a number of the whole network. Whoever knows it puts it
+// into Plan.Scale; where nobody does, nodes find it with a [Gauge] each, driven
+// by the same events and over the same messages.
+//
 //	i, j     this node, a neighbour
 //	a_ij     weight of the link j → i
 //	d_i      Σ_j a_ij, the weighted degree

@@ -128,7 +128,7 @@ func (r *Reader) message(b []byte) ([]byte, error) {
 		Degree: math.Float64frombits(binary.LittleEndian.Uint64(b[24:])),
 	}
 	count := int(binary.LittleEndian.Uint32(b[32:]))
-	if m.Kind != Row && m.Kind != Ask || b[17] != 0 || binary.LittleEndian.Uint32(b[36:]) != 0 {
+	if m.Kind < Row || m.Kind > Estimate || b[17] != 0 || binary.LittleEndian.Uint32(b[36:]) != 0 {
 		return nil, fmt.Errorf("%w: a message of kind %d", ErrFrame, b[16])
 	}
 	b = b[messageHeader:]

@@ -17,6 +17,8 @@ func sampleFrame() (agent.Header, []agent.Message) {
 		{From: 1, To: agent.Everyone, Time: 1 << 40, Kind: agent.Row, Exchange: 3, Values: []float32{1, -2.5, math.MaxFloat32}},
 		{From: 2, To: 1, Time: 7, Kind: agent.Ask, Exchange: 1},
 		{From: 3, To: agent.Everyone, Kind: agent.Row, Links: 4, Degree: 2.75, Values: []float32{0}},
+		{From: 4, To: agent.Everyone, Time: 1, Kind: agent.Estimate, Exchange: 2, Values: []float32{0.5, 0, 1, 0.75, 0, 2, 0.75, 0, 2}},
+		{From: 4, To: 3, Time: 1, Kind: agent.Estimate, Exchange: 2},
 	}
 }
 

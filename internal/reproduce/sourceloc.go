@@ -43,6 +43,18 @@ type sourcelocSettings struct {
 
 	// Gains, if set, fixes α_W and α_D of the WD-GNN instead of learning them.
 	Gains *gnn.Gains `json:"gains,omitempty"`
+
+	// Shift, if set, is what models use instead of A/λmax. Signals spread by
+	// A/λmax whatever models do.
+	Shift *graph.Shift `json:"shift,omitempty"`
+}
+
+// operator returns the shift of the models.
+func (s *sourcelocSettings) operator() graph.Shift {
+	if s.Shift == nil {
+		return graph.ShiftSpectral
+	}
+	return *s.Shift
 }
 
 // sourcelocFrom returns the paper's settings, or smaller ones if o asks.
@@ -141,7 +153,7 @@ func (z *realization) samples(m *gnn.WideDeep, g *graph.Graph, count int, stream
 		return nil, nil, err
 	}
 	data, err := train.NewSignals(m, train.SignalsConfig{
-		Graph: g, Operator: graph.ShiftSpectral, Signals: signals, Read: z.world.Detectors, Targets: classes, OutageProb: outage,
+		Graph: g, Operator: z.operator(), Signals: signals, Read: z.world.Detectors, Targets: classes, OutageProb: outage,
 	})
 	return data, classes, err
 }
@@ -207,7 +219,11 @@ func (z *realization) fit(ctx context.Context, k kind) (*trained, error) {
 	t.info.Gains = slices.Clone(m.Params.Gain)
 	if m.Config.Wide != nil {
 		signals, _ := z.world.Draw(z.Train, z.stream("train"))
-		t.moment = experiment.InputMoment(m, z.world.Shift, signals, z.read(), nil)
+		shift, err := z.operator().Of(z.world.Graph)
+		if err != nil {
+			return nil, err
+		}
+		t.moment = experiment.InputMoment(m, shift, signals, z.read(), nil)
 	}
 	return t, nil
 }
@@ -261,16 +277,22 @@ type beside struct {
 // save writes the model to a file, and what a later run wants to know of it
 // beside.
 func (t *trained) save(path string, z *realization) error {
-	m := &modelfile.Model{Network: t.network, Meta: modelfile.Meta{
-		Shift: graph.ShiftSpectral, Task: "classify", Nodes: z.read(), Seed: z.Seed, Version: z.runner.manifest.Version,
-	}}
-	if t.moment != nil {
-		experiment.PutMoment(m, t.moment)
-	}
+	m := t.file(z, z.runner.manifest.Version)
 	if err := modelfile.Save(path, m); err != nil {
 		return err
 	}
 	return writeJSON(path+".json", beside{t.info, t.moment})
+}
+
+// file returns the model as a file holds it.
+func (t *trained) file(z *realization, version string) *modelfile.Model {
+	m := &modelfile.Model{Network: t.network, Meta: modelfile.Meta{
+		Shift: z.operator(), Task: "classify", Nodes: z.read(), Seed: z.Seed, Version: version,
+	}}
+	if t.moment != nil {
+		experiment.PutMoment(m, t.moment)
+	}
+	return m
 }
 
 // loadTrained is the inverse of save.

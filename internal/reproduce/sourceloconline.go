@@ -128,10 +128,15 @@ func (z *realization) subgraph(number int, p float64) (*graph.Graph, error) {
 
 // test returns the test signals as they are heard over a subgraph.
 func (z *realization) test(number int, p float64) (*sourceloc.Stream, error) {
+	return z.testOver(z.operator().Of, number, p)
+}
+
+// testOver is test with another shift of the subgraph.
+func (z *realization) testOver(shift func(*graph.Graph) (*mat.CSR, error), number int, p float64) (*sourceloc.Stream, error) {
 	g, err := z.subgraph(number, p)
 	if err != nil {
 		return nil, err
 	}
 	signals, labels := z.world.Draw(z.Test, z.stream("test"))
-	return z.world.NewStream([]*graph.Graph{g}, 0, signals, labels)
+	return z.world.NewStreamOver(shift, []*graph.Graph{g}, 0, signals, labels)
 }

@@ -35,6 +35,12 @@ type Stream struct {
 // normalised anew. It is, by its own λmax: otherwise every model answers by
 // chance.
 func (w *World) NewStream(graphs []*graph.Graph, renew int, signals mat.Dense, labels []int32) (*Stream, error) {
+	return w.NewStreamOver(graph.ShiftSpectral.Of, graphs, renew, signals, labels)
+}
+
+// NewStreamOver is NewStream for models with another shift: that of each graph
+// is what shift returns. It has no part in how the signals spread.
+func (w *World) NewStreamOver(shift func(*graph.Graph) (*mat.CSR, error), graphs []*graph.Graph, renew int, signals mat.Dense, labels []int32) (*Stream, error) {
 	n := w.Graph.Nodes()
 	if len(graphs) == 0 || renew < 0 {
 		return nil, fmt.Errorf("sourceloc: a stream over %d graphs, a new one every %d signals; want at least one graph", len(graphs), renew)
@@ -52,7 +58,7 @@ func (w *World) NewStream(graphs []*graph.Graph, renew int, signals mat.Dense, l
 		if g.Nodes() != n {
 			return nil, fmt.Errorf("sourceloc: graph %d has %d nodes, the network %d", k, g.Nodes(), n)
 		}
-		shift, err := graph.ShiftSpectral.Of(g)
+		over, err := shift(g)
 		if err != nil {
 			return nil, fmt.Errorf("sourceloc: graph %d: %w", k, err)
 		}
@@ -60,7 +66,7 @@ func (w *World) NewStream(graphs []*graph.Graph, renew int, signals mat.Dense, l
 		if err != nil {
 			return nil, fmt.Errorf("sourceloc: graph %d: %w", k, err)
 		}
-		s.shifts, s.mixings = append(s.shifts, shift), append(s.mixings, mixing)
+		s.shifts, s.mixings = append(s.shifts, over), append(s.mixings, mixing)
 	}
 	for c := range w.Config.Communities {
 		told := make([]int32, n)
