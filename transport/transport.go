@@ -58,3 +58,15 @@ type Stats struct {
 	Failed        uint64 `json:"failed"`     // frames that could not be sent
 	Reconnects    uint64 `json:"reconnects"` // connections that were made again
 }
+
+// Add adds the counts of o.
+func (s *Stats) Add(o Stats) {
+	s.Sent += o.Sent
+	s.SentBytes += o.SentBytes
+	s.Received += o.Received
+	s.ReceivedBytes += o.ReceivedBytes
+	s.Dropped += o.Dropped
+	s.Refused += o.Refused
+	s.Failed += o.Failed
+	s.Reconnects += o.Reconnects
+}

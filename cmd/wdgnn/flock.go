@@ -213,29 +213,38 @@ func (c *FlockCommand) controller(ctx context.Context, model string) (*flock.Con
 	if err := os.MkdirAll(c.out, 0o777); err != nil { // before the work
 		return nil, fmt.Errorf("flock: %w", err)
 	}
-	im := reproduce.Imitation{
-		World: flocking.Default(), Seed: c.plan.Seed, Flights: c.trainFlights, Epochs: c.trainEpochs,
-		Shift: graph.ShiftRowStochastic, Threads: runtime.GOMAXPROCS(0), Dagger: c.trainFlights >= 8,
-	}
-	im.World.NearCap = c.nearCap
-	if c.nearCap < 0 {
-		im.World.NearCap = flockTrainCap
-	}
-	fmt.Fprintf(c.Stderr, "no model given: one learns from %d flights of the expert, %d robots, %d epochs\n", im.Flights, im.World.Robots, im.Epochs)
-	shown := newShare(c.Stderr, "training")
-	im.OnProgress = func(p reproduce.Progress) { shown.report(p.Done, p.What) }
-	trained, err := reproduce.Imitate(ctx, im)
-	shown.end()
+	pilot, err := imitate(ctx, c.Stderr, c.plan.Seed, c.trainFlights, c.trainEpochs, c.nearCap)
 	if err != nil {
 		return nil, during("flock", err)
 	}
-	pilot := &flock.Controller{Model: trained.Model, Shift: trained.Shift, NearCap: im.World.NearCap}
 	path := filepath.Join(c.out, "model.safetensors")
 	if err := modelfile.Save(path, pilot.File(c.plan.Seed, version())); err != nil {
 		return nil, during("flock", err)
 	}
 	fmt.Fprintf(c.Stderr, "saved %s\n", path)
 	return pilot, nil
+}
+
+// imitate trains a controller on flights of the expert. A negative nearCap means
+// the usual bound of the features.
+func imitate(ctx context.Context, stderr io.Writer, seed uint64, flights, epochs int, nearCap float64) (*flock.Controller, error) {
+	im := reproduce.Imitation{
+		World: flocking.Default(), Seed: seed, Flights: flights, Epochs: epochs,
+		Shift: graph.ShiftRowStochastic, Threads: runtime.GOMAXPROCS(0), Dagger: flights >= 8,
+	}
+	im.World.NearCap = nearCap
+	if nearCap < 0 {
+		im.World.NearCap = flockTrainCap
+	}
+	fmt.Fprintf(stderr, "no model given: one learns from %d flights of the expert, %d robots, %d epochs\n", im.Flights, im.World.Robots, im.Epochs)
+	shown := newShare(stderr, "training")
+	im.OnProgress = func(p reproduce.Progress) { shown.report(p.Done, p.What) }
+	trained, err := reproduce.Imitate(ctx, im)
+	shown.end()
+	if err != nil {
+		return nil, err
+	}
+	return &flock.Controller{Model: trained.Model, Shift: trained.Shift, NearCap: im.World.NearCap}, nil
 }
 
 // save writes the recordings.

@@ -57,6 +57,9 @@ const (
 	RealTime Pacing = "real-time" // for the next tick at most
 )
 
+// DefaultDeadline is the deadline of a Pace that names none.
+const DefaultDeadline = time.Second
+
 // Pace says how time passes.
 type Pace struct {
 	Mode Pacing `json:"mode"` // empty means Lockstep
@@ -65,6 +68,10 @@ type Pace struct {
 	// beginning; 0 means a second. In real time it should be well within the
 	// period of the world's ticks.
 	Deadline time.Duration `json:"deadline"`
+
+	// First is the deadline of the first step after a start, when neighbours
+	// may still be starting; 0 means Deadline.
+	First time.Duration `json:"first,omitempty"`
 
 	// Retry is when silent neighbours are asked to send again, and again; 0
 	// means a fifth of the deadline, less than 0 never. Nobody is asked in
@@ -85,7 +92,10 @@ func (p *Pace) fill() {
 		p.Mode = Lockstep
 	}
 	if p.Deadline == 0 {
-		p.Deadline = time.Second
+		p.Deadline = DefaultDeadline
+	}
+	if p.First == 0 {
+		p.First = p.Deadline
 	}
 	if p.Retry == 0 {
 		p.Retry = p.Deadline / 5
@@ -104,8 +114,8 @@ func (p *Pace) Validate() error {
 	if p.Mode != "" && p.Mode != Lockstep && p.Mode != RealTime {
 		errs = append(errs, fmt.Errorf("host: no pace is called %q; try %s or %s", p.Mode, Lockstep, RealTime))
 	}
-	if p.Deadline < 0 || p.Suspect < 0 || p.Linger < 0 {
-		errs = append(errs, fmt.Errorf("host: deadline %v, suspect %d, linger %v: want 0 or more", p.Deadline, p.Suspect, p.Linger))
+	if p.Deadline < 0 || p.First < 0 || p.Suspect < 0 || p.Linger < 0 {
+		errs = append(errs, fmt.Errorf("host: deadline %v, first %v, suspect %d, linger %v: want 0 or more", p.Deadline, p.First, p.Suspect, p.Linger))
 	}
 	return errors.Join(errs...)
 }

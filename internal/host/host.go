@@ -29,9 +29,10 @@ type Host struct {
 	spoke   map[transport.HostID]frameMark // what we know of each host's frames
 
 	time      uint64
-	begun     bool // there was a step
-	open      bool // a step is under way
-	acted     bool // and the world has its answer
+	begun     bool   // there was a step
+	opened    uint64 // steps since the start
+	open      bool   // a step is under way
+	acted     bool   // and the world has its answer
 	started   time.Time
 	asked     time.Time // when silent neighbours were asked last
 	gaveUp    time.Time // when they were given up last, zero if not in this step
@@ -110,6 +111,15 @@ func New(c Config) (*Host, error) {
 	return h, nil
 }
 
+// Next returns the first step that the nodes have not made, by their checkpoint.
+// It is meant for before Run.
+func (h *Host) Next() uint64 {
+	if !h.begun {
+		return 0
+	}
+	return h.time + 1
+}
+
 // Run is the loop. It ends with nil when the world does, with the context's
 // error, or with an error if the bus ends. Checkpoints are written in all cases.
 func (h *Host) Run(ctx context.Context) (err error) {
@@ -134,7 +144,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 		case <-ctx.Done():
 			return ctx.Err()
 		case l, ok := <-heard:
-			if ok {
+			if ok && !l.End {
 				h.line(l)
 				continue
 			}
@@ -194,6 +204,7 @@ func (h *Host) line(l *Line) {
 // begin opens step l.Time.
 func (h *Host) begin(l *Line) {
 	h.time, h.begun, h.open, h.acted = l.Time, true, true, false
+	h.opened++
 	h.started, h.gaveUp = time.Now(), time.Time{}
 	h.asked = h.started
 	h.taking, h.predicted, h.boundary, h.ship = 0, 0, 0, false

@@ -20,7 +20,8 @@ import (
 // later in one of its own.
 type Line struct {
 	Time  uint64     `json:"time"`
-	Nodes []NodeLine `json:"nodes"`
+	Nodes []NodeLine `json:"nodes,omitempty"`
+	End   bool       `json:"end,omitempty"` // nothing will follow
 }
 
 // NodeLine is what a Line says of one node.
@@ -55,8 +56,35 @@ func (l *Link) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &pair); err != nil {
 		return err
 	}
+	return l.set(pair)
+}
+
+// MarshalYAML writes a node, or [node, weight] if the weight is not 1.
+func (l Link) MarshalYAML() (any, error) {
+	if l.Weight == 1 {
+		return l.Node, nil
+	}
+	return []any{l.Node, l.Weight}, nil
+}
+
+// UnmarshalYAML reads what MarshalYAML writes.
+func (l *Link) UnmarshalYAML(unmarshal func(any) error) error {
+	var node uint32
+	if unmarshal(&node) == nil {
+		*l = Link{agent.NodeID(node), 1}
+		return nil
+	}
+	var pair []float64
+	if err := unmarshal(&pair); err != nil {
+		return fmt.Errorf("a link is a node, or [node, weight]")
+	}
+	return l.set(pair)
+}
+
+// set takes a node and a weight.
+func (l *Link) set(pair []float64) error {
 	if len(pair) != 2 || pair[0] < 0 || pair[0] >= float64(agent.Everyone) || pair[0] != math.Trunc(pair[0]) {
-		return fmt.Errorf("link %s, want [node, weight]", text)
+		return fmt.Errorf("link %v, want [node, weight]", pair)
 	}
 	l.Node, l.Weight = agent.NodeID(pair[0]), float32(pair[1])
 	return nil

@@ -25,6 +25,7 @@ type Stats struct {
 	Impostors  uint64 `json:"impostors"`  // frames and rows in somebody else's name
 
 	RefusedEvents     uint64 `json:"refused_events"`     // events that an agent refused
+	BadLines          uint64 `json:"bad_lines"`          // lines of the world that cannot be read
 	StaleLines        uint64 `json:"stale_lines"`        // lines of the world about past steps
 	StrayLines        uint64 `json:"stray_lines"`        // about nodes that are not here
 	BadTargets        uint64 `json:"bad_targets"`        // costs that make no sense
@@ -33,6 +34,31 @@ type Stats struct {
 
 	Checkpoints      uint64 `json:"checkpoints"`       // written
 	FailedCheckpoint uint64 `json:"failed_checkpoint"` // not written; the one before is still there
+}
+
+// Add adds the counts of o.
+func (s *Stats) Add(o Stats) {
+	s.Steps += o.Steps
+	s.Skipped += o.Skipped
+	s.CaughtUp += o.CaughtUp
+	s.Retries += o.Retries
+	s.Suspected += o.Suspected
+	s.LateRows += o.LateRows
+	s.Gaps += o.Gaps
+	s.Disordered += o.Disordered
+	s.Overflows += o.Overflows
+	s.BadFrames += o.BadFrames
+	s.OtherRuns += o.OtherRuns
+	s.Impostors += o.Impostors
+	s.RefusedEvents += o.RefusedEvents
+	s.BadLines += o.BadLines
+	s.StaleLines += o.StaleLines
+	s.StrayLines += o.StrayLines
+	s.BadTargets += o.BadTargets
+	s.LostAnswers += o.LostAnswers
+	s.UnknownNeighbours += o.UnknownNeighbours
+	s.Checkpoints += o.Checkpoints
+	s.FailedCheckpoint += o.FailedCheckpoint
 }
 
 // Report is how a host is doing. It never changes once made.
@@ -60,6 +86,11 @@ type Latency struct {
 	P90    time.Duration `json:"p90_ns"`
 	P99    time.Duration `json:"p99_ns"`
 	Max    time.Duration `json:"max_ns"`
+}
+
+// Worst returns the larger of each.
+func (l Latency) Worst(o Latency) Latency {
+	return Latency{max(l.Median, o.Median), max(l.P90, o.P90), max(l.P99, o.P99), max(l.Max, o.Max)}
 }
 
 // mostParams bounds the parameters in a report.
@@ -97,6 +128,9 @@ func (h *Host) publish(final bool) {
 	}
 	if h.saver != nil {
 		r.Stats.Checkpoints, r.Stats.FailedCheckpoint = h.saver.written.Load(), h.saver.failed.Load()
+	}
+	if w, ok := h.cfg.World.(interface{ Refused() uint64 }); ok {
+		r.Stats.BadLines = w.Refused()
 	}
 	h.report.Store(r)
 	if h.cfg.OnReport != nil {

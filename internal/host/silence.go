@@ -17,7 +17,7 @@ func (h *Host) wake() time.Time {
 	if !h.waits() {
 		return time.Time{}
 	}
-	at := h.started.Add(h.cfg.Pace.Deadline)
+	at := h.started.Add(h.deadline())
 	if !h.gaveUp.IsZero() {
 		at = h.gaveUp.Add(h.grace())
 	}
@@ -27,6 +27,14 @@ func (h *Host) wake() time.Time {
 		}
 	}
 	return at
+}
+
+// deadline is how long the step under way waits for silent neighbours.
+func (h *Host) deadline() time.Duration {
+	if h.opened == 1 {
+		return h.cfg.Pace.First
+	}
+	return h.cfg.Pace.Deadline
 }
 
 // grace is how much longer each further exchange is waited for.
@@ -45,7 +53,7 @@ func (h *Host) tick(now time.Time) {
 		e, waits := c.node.Waits()
 		switch {
 		case !c.taking || !waits:
-		case behind || waited >= h.cfg.Pace.Deadline+time.Duration(e)*h.grace():
+		case behind || waited >= h.deadline()+time.Duration(e)*h.grace():
 			h.giveUp(i)
 		case retry:
 			h.step(i, agent.Retry{})
@@ -55,7 +63,7 @@ func (h *Host) tick(now time.Time) {
 		h.asked = now
 		h.stats.Retries++
 	}
-	if waited >= h.cfg.Pace.Deadline {
+	if waited >= h.deadline() {
 		h.gaveUp = now
 	}
 	h.ship = true

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+)
+
+// newSwarmCommand gathers what concerns many agents at once.
+func newSwarmCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "swarm",
+		Short: "Run many agents: processes that infer and learn with their neighbours only",
+		Long: `Agents are processes that run the nodes of a network. Each hears its one-hop
+neighbours and nobody else; together they predict, and each keeps learning.
+
+  up      start agents and a world around them on this machine, break things, verify
+  keys    make the secrets of a deployment: who may speak as whom and hear whom
+  status  how agents are doing, here or elsewhere
+  bench   how fast it goes
+
+One box of a deployment is run by wdgnn agent, or by the small program
+wdgnn-agent; doc/runtime.md walks from one machine to three.`,
+		Example: `  wdgnn swarm up --task sourceloc --processes 50 --verify
+  wdgnn swarm up --task flocking --processes 10 --rate 100 --kill 3@5s-8s
+  wdgnn swarm status swarm`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{cmd.CommandPath(), errors.New("no command of swarm is called " + args[0])}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand((&SwarmUpCommand{}).command(), (&SwarmKeysCommand{}).command(), (&SwarmStatusCommand{}).command())
+	return cmd
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/box"
+	"github.com/wdgnn/wdgnn/internal/keys"
+	"github.com/wdgnn/wdgnn/internal/swarm"
+	"github.com/wdgnn/wdgnn/modelfile"
+)
+
+// SwarmKeysCommand makes the secrets of a deployment.
+type SwarmKeysCommand struct {
+	Stdout, Stderr io.Writer
+
+	config, graph, out string
+	servers            []string
+	years              int
+	force              bool
+}
+
+func (c *SwarmKeysCommand) command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "keys --config agent.yaml",
+		Short: "Make the secrets of a deployment",
+		Long: `Makes everything that decides who may speak as whom and hear whom, for all hosts
+that the configuration of one of them lists:
+
+  an NKey per host, for the world and for an observer (swarm status)
+  permissions for the embedded NATS server, and nats.conf for external ones
+  an authority of its own, certificates of the servers and of every host
+
+A host may publish as itself only, and hear its world and those hosts with
+which one of its nodes has a link in --graph; without --graph it may hear all.
+Each host needs its own folder of the result, and nothing else of it; the keys
+of the authority should not stay on any of them.`,
+		Example: `  wdgnn swarm keys --config agent.yaml --graph field.csv --server box-1,10.0.0.1 --out keys
+  scp -r keys/host-3 box-3:                     a folder for each box`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			if c.config == "" {
+				return usageError{cmd.CommandPath(), fmt.Errorf("--config is missing: the file of any host, which lists all")}
+			}
+			return during("swarm keys", c.Run())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.config, "config", "", "configuration of any host: run, hosts, nodes, addresses")
+	f.StringVar(&c.graph, "graph", "", "every link that there may ever be, as wdgnn train reads graphs")
+	f.StringVar(&c.out, "out", "keys", "folder to write")
+	f.StringSliceVar(&c.servers, "server", nil, "names and addresses of the NATS servers; nothing means this machine only")
+	f.IntVar(&c.years, "years", 0, "how long certificates are valid; 0 means 10")
+	f.BoolVar(&c.force, "force", false, "replace the keys that are there; all hosts need theirs anew")
+	return cmd
+}
+
+// Run writes the keys.
+func (c *SwarmKeysCommand) Run() error {
+	config, err := box.Read(c.config)
+	if err != nil {
+		return helpful{err, "wdgnn agent -h, which shows a configuration"}
+	}
+	var g *graph.Graph
+	if c.graph != "" {
+		file, err := modelfile.LoadGraph(c.graph, modelfile.GraphOptions{})
+		if err != nil {
+			return err
+		}
+		if g = file.Graph; g == nil {
+			return fmt.Errorf("%s has a time column; want every link that there may ever be, without times", c.graph)
+		}
+	}
+	plan, err := swarm.KeyPlan(config, g, c.servers, c.years)
+	if err != nil {
+		return err
+	}
+	make := keys.Make
+	if c.force {
+		make = keys.Replace
+	}
+	if err := make(c.out, plan); err != nil {
+		return err
+	}
+	out := lines{w: c.Stdout}
+	out.printf("%s: keys of %d hosts, the world and an observer, run %s\n", c.out, len(plan.Hosts), plan.Run)
+	for _, h := range plan.Hosts {
+		out.printf("  host %d hears %d others\n", h.ID, len(h.Hears))
+	}
+	out.printf("Next: bus.keys: %s in each agent's file, and nats-server -c %s/nats.conf for a server of its own\n", c.out, c.out)
+	return out.err
+}

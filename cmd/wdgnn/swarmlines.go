@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/wdgnn/wdgnn/internal/swarm"
+)
+
+// swarmView shows how a swarm is doing: a table that changes on a terminal, a
+// line every second elsewhere.
+type swarmView struct {
+	out      io.Writer
+	terminal bool
+	drawn    int // lines on the terminal
+	lines    int // printed elsewhere
+	told     int // events printed so far
+}
+
+func newSwarmView(out io.Writer) *swarmView { return &swarmView{out: out, terminal: isTerminal(out)} }
+
+// mostHosts is how many hosts a table shows.
+const mostHosts = 16
+
+func (s *swarmView) show(v *swarm.View) {
+	if s.terminal && s.drawn > 0 {
+		fmt.Fprintf(s.out, "\x1b[%dA\x1b[J", s.drawn)
+	}
+	s.drawn = 0
+	for _, words := range v.Told[s.told:] {
+		fmt.Fprintln(s.out, words)
+		s.told++
+	}
+	if !s.terminal {
+		if s.lines%20 == 0 {
+			fmt.Fprintf(s.out, "%7s %7s %8s %7s %9s %8s %8s %12s\n", "seconds", "step", "steps/s", "up", viewScore(v), "late", "lost", "disagreement")
+		}
+		s.lines++
+		fmt.Fprintf(s.out, "%7.0f %7d %8.1f %4d/%-2d %9s %6.2f %% %8d %12.3g\n",
+			v.Seconds, v.Step, v.Rate, v.HostsUp, v.Hosts, viewValue(v), 100*v.Counters.LateShare(), v.Counters.Host.Gaps, v.Disagreement)
+		return
+	}
+	s.drawn = 1
+	fmt.Fprintf(s.out, "%.0f s  step %d  %.1f steps/s  %d of %d up  %s %s  late %.2f %%  disagreement %.3g\n", v.Seconds, v.Step, v.Rate, v.HostsUp, v.Hosts,
+		viewScore(v), viewValue(v), 100*v.Counters.LateShare(), v.Disagreement)
+	table := swarm.Table(v.Reports, mostHosts)
+	fmt.Fprint(s.out, table)
+	s.drawn += strings.Count(table, "\n")
+}
+
+func (s *swarmView) end() { s.drawn = 0 }
+
+// viewScore names what viewValue prints.
+func viewScore(v *swarm.View) string {
+	if v.Accuracy < 0 {
+		return "cost"
+	}
+	return "right"
+}
+
+func viewValue(v *swarm.View) string {
+	if v.Accuracy < 0 {
+		return fmt.Sprintf("%.4f", v.Cost)
+	}
+	return fmt.Sprintf("%.1f %%", 100*v.Accuracy)
+}
+
+// printSwarm prints how a run went.
+func printSwarm(w io.Writer, r *swarm.Result) error {
+	out := lines{w: w}
+	out.printf("%d steps in %.1f s: %.1f steps/s, %d nodes on %d hosts over %s\n", r.Steps, r.Seconds, r.Rate, r.Nodes, r.Hosts, r.Bus)
+	if r.Accuracy >= 0 {
+		out.printf("right answers        %.1f %%\n", 100*r.Accuracy)
+	} else {
+		out.printf("mean cost            %.5f\n", r.Cost)
+	}
+	if r.Missing > 0 {
+		out.printf("answers that did not come in time: %d\n", r.Missing)
+	}
+	c := &r.Counters
+	out.printf("messages per step    %.0f rows in %.0f frames, %.1f kB\n", r.MessagesPerStep, r.FramesPerStep, r.BytesPerStep/1000)
+	out.printf("late                 %.3f %% of the rows (%d given up)\n", 100*r.LateShare, c.Agents.Expired)
+	out.printf("latency of a step    median %s, 99 %% %s, worst %s\n", fine(c.Latency.Median), fine(c.Latency.P99), fine(c.Latency.Max))
+	if c.Host.Gaps+c.Agents.Asked+c.Agents.Duplicates+c.Host.Suspected > 0 {
+		out.printf("network              %d frames lost, %d rows asked for again, %d doubled, %d neighbours given up for a while\n",
+			c.Host.Gaps, c.Agents.Asked, c.Agents.Duplicates, c.Host.Suspected)
+	}
+	for _, words := range r.Told {
+		out.printf("%s\n", words)
+	}
+	if v := r.Verified; v != nil {
+		verdict := "the same bits as one process"
+		if !v.Same() {
+			verdict = "DIFFERENT from one process: " + v.First
+		}
+		out.printf("verified             %d of %d steps, parameters of %d of %d nodes: %s\n", v.SameOutputs, v.Steps, v.SameParams, v.Nodes, verdict)
+	}
+	return out.err
+}
+
+// fine rounds a short duration for reading.
+func fine(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }

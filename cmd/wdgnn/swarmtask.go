@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/pflag"
+
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/flock"
+	"github.com/wdgnn/wdgnn/internal/reproduce"
+	"github.com/wdgnn/wdgnn/internal/swarm"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/rule"
+	"github.com/wdgnn/wdgnn/scenario/flocking"
+	"github.com/wdgnn/wdgnn/train"
+)
+
+// swarmTask is what a swarm works on, as flags say it.
+type swarmTask struct {
+	name    string
+	seed    uint64
+	preset  string
+	steps   int     // sourceloc: signals
+	drop    float64 // sourceloc: share of links lost
+	renew   int     // sourceloc: signals until others are lost
+	seconds float64 // flocking: of flight
+	robots  int     // flocking
+	gamma   float64 // flocking
+	epochs  int     // of training
+}
+
+func (t *swarmTask) flags(f *pflag.FlagSet) {
+	f.StringVar(&t.name, "task", "sourceloc", "what the agents do: sourceloc or flocking")
+	f.Uint64Var(&t.seed, "seed", reproduceSeed, "root of every random stream")
+	f.StringVar(&t.preset, "preset", "personal", "sourceloc: how nodes learn: literal (eq. 9), personal or personal-single")
+	f.IntVar(&t.steps, "steps", 1000, "sourceloc: signals")
+	f.Float64Var(&t.drop, "drop", 0.3, "sourceloc: probability that a link is lost, 0 ≤ p < 1")
+	f.IntVar(&t.renew, "renew", 0, "sourceloc: signals after which other links are lost; 0 means never")
+	f.Float64Var(&t.seconds, "seconds", 2, "flocking: length of the flight in simulated seconds; a step is 0.01 s")
+	f.IntVar(&t.robots, "robots", 50, "flocking: robots")
+	f.Float64Var(&t.gamma, "gamma", 0.05, "flocking: step size of learning in flight; 0 means that nothing is learned")
+	f.IntVar(&t.epochs, "epochs", 0, "epochs of training where no model is given; 0 means 20, and 12 for flocking")
+}
+
+// validate reports everything that is wrong with t.
+func (t *swarmTask) validate() error {
+	var errs []error
+	if t.name != "sourceloc" && t.name != "flocking" {
+		errs = append(errs, fmt.Errorf("--task is %q, want sourceloc or flocking", t.name))
+	}
+	if t.steps < 1 || t.renew < 0 || t.epochs < 0 {
+		errs = append(errs, fmt.Errorf("--steps is %d, --renew %d, --epochs %d: want 1, 0 and 0 at least", t.steps, t.renew, t.epochs))
+	}
+	if !(t.drop >= 0 && t.drop < 1) || !(t.seconds > 0) || !(t.gamma >= 0) {
+		errs = append(errs, fmt.Errorf("--drop is %v, --seconds %v, --gamma %v: want 0 ≤ drop < 1, seconds > 0, gamma ≥ 0", t.drop, t.seconds, t.gamma))
+	}
+	_, err := rule.Preset(t.preset, false)
+	return errors.Join(append(errs, err)...)
+}
+
+// prepare loads or trains a model and builds its world.
+func (t *swarmTask) prepare(ctx context.Context, stderr io.Writer, model string) (*swarm.Task, error) {
+	if t.name == "flocking" {
+		return t.flocking(ctx, stderr, model)
+	}
+	return t.sourceloc(ctx, stderr, model)
+}
+
+func (t *swarmTask) sourceloc(ctx context.Context, stderr io.Writer, model string) (*swarm.Task, error) {
+	r, err := rule.Preset(t.preset, false)
+	if err != nil {
+		return nil, err
+	}
+	var l *reproduce.Localized
+	if model == "" {
+		l, err = t.localize(ctx, stderr)
+	} else {
+		l, err = locate(model)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return swarm.NewSourceTask(l, r, t.steps, t.renew, t.drop)
+}
+
+// localize trains a model.
+func (t *swarmTask) localize(ctx context.Context, stderr io.Writer) (*reproduce.Localized, error) {
+	epochs := t.epochs
+	if epochs == 0 {
+		epochs = 20
+	}
+	fmt.Fprintf(stderr, "no model given: one learns to localize sources, %d epochs\n", epochs)
+	bar := newProgress(stderr, epochs, "accuracy")
+	defer bar.end()
+	return reproduce.Localize(ctx, reproduce.Localization{
+		Seed: t.seed, Epochs: epochs, Shift: graph.ShiftRowStochastic, OnEpoch: func(e train.Epoch) { bar.epoch(e) },
+	})
+}
+
+// locate reads a model and finds the network that it was trained on.
+func locate(path string) (*reproduce.Localized, error) {
+	file, err := modelfile.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	moment, err := experiment.MomentOf(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if c := file.Network.Config; c.In != 1 || file.Meta.Task != "classify" || file.Meta.Delayed {
+		return nil, helpful{fmt.Errorf("%s was not trained to localize sources", path), "wdgnn swarm up without --model, which trains one"}
+	}
+	return reproduce.Locate(file, moment)
+}
+
+func (t *swarmTask) flocking(ctx context.Context, stderr io.Writer, model string) (*swarm.Task, error) {
+	var c *flock.Controller
+	var err error
+	if model == "" {
+		epochs := t.epochs
+		if epochs == 0 {
+			epochs = 12
+		}
+		c, err = imitate(ctx, stderr, t.seed, 100, epochs, -1)
+	} else {
+		c, err = flock.Load(model, -1)
+	}
+	if err != nil {
+		return nil, err
+	}
+	world := flocking.Default()
+	world.Robots, world.DurationSeconds = t.robots, t.seconds
+	return swarm.NewFlockTask(c, world, reproduce.OnlineFlight(t.gamma, 1), t.seed, version())
+}

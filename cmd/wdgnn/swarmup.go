@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/internal/swarm"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// SwarmUpCommand starts agents as processes, and the world around them.
+type SwarmUpCommand struct {
+	Stdout, Stderr io.Writer
+
+	task  swarmTask
+	model string
+
+	options    swarm.Options
+	rate       float64 // steps per second; 0 means lockstep
+	kills      []string
+	partitions []string
+	dir        string
+	json       bool
+}
+
+func (c *SwarmUpCommand) command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Start agents and their world on this machine",
+		Long: `Starts a NATS server inside this program, real processes that run the nodes of a
+network, and the world that they observe, and lets them work:
+
+  sourceloc  a pulse spreads in a network of 50 nodes that has lost links; five
+             detectors say where it started, are told, and learn (lockstep:
+             a step ends when everybody has answered)
+  flocking   50 robots keep together; the simulator is the world, a tick comes
+             --rate times a second, and what is late is lost
+
+Every agent hears its one-hop neighbours only. Its key lets it speak as itself
+and hear those who may ever be its neighbours, nobody else.
+
+--verify runs the same steps in one process, online.Consensus, and compares
+outputs and parameters of every node bit for bit. Things can be made to go
+wrong: processes killed and started again, frames lost, delayed, doubled,
+reordered, hosts cut off, the server restarted.
+
+With --dir the folder keeps configurations (host-3.yaml, as wdgnn agent reads
+them), keys, logs, checkpoints and result.json.`,
+		Example: `  wdgnn swarm up --processes 50 --verify
+  wdgnn swarm up --processes 5 --steps 2000 --kill 3@2s-4s --loss 0.1
+  wdgnn swarm up --bus tcp --processes 10 --partition 0-4@3s-6s
+  wdgnn swarm up --task flocking --processes 50 --rate 20 --seconds 30
+  wdgnn swarm up --task flocking --model flight/model.safetensors --processes 10 --rate 100 --kill 7@1s
+  wdgnn swarm up --processes 5 --json | jq '{steps_per_second, accuracy, late_share}'`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			return c.Run(cmd.Context())
+		},
+	}
+	f := cmd.Flags()
+	c.task.flags(f)
+	f.StringVar(&c.model, "model", "", "model file, with a shift that nodes can compute; nothing trains a small one")
+	f.IntVar(&c.options.Hosts, "processes", 10, "processes; nodes are divided among them")
+	f.StringVar(&c.options.Bus, "bus", swarm.BusNATS, "what carries messages: nats, tcp (direct links, no server), or mem (goroutines instead of processes)")
+	f.BoolVar(&c.options.Lines, "lines", false, "the world speaks to processes on their standard input instead of NATS")
+	f.Float64Var(&c.rate, "rate", 0, "steps per second by the clock; 0 means as fast as everybody answers, and 20 for flocking")
+	f.DurationVar(&c.options.Pace.Deadline, "deadline", 0, "how long a step waits for silent neighbours; 0 means 1s, and 0.6 of the period with --rate")
+	f.DurationVar(&c.options.Pace.Retry, "retry", 0, "when silent neighbours are asked again; 0 means a fifth of the deadline")
+	f.BoolVar(&c.options.Verify, "verify", false, "compare with online.Consensus bit for bit; a difference is a failure")
+	f.Float64Var(&c.options.Faults.Loss, "loss", 0, "probability that a frame is lost, at each receiver")
+	f.Float64Var(&c.options.Faults.Duplicate, "duplicate", 0, "probability that a frame arrives twice")
+	f.Float64Var(&c.options.Faults.Reorder, "reorder", 0, "probability that a frame arrives after the next one")
+	f.DurationVar(&c.options.Faults.Delay, "delay", 0, "delay of every frame")
+	f.DurationVar(&c.options.Faults.Jitter, "jitter", 0, "further delay, at most so long")
+	f.StringArrayVar(&c.partitions, "partition", nil, "HOSTS@FROM-TO cuts hosts off, such as 0-4@3s-6s; may be given more than once")
+	f.StringArrayVar(&c.kills, "kill", nil, "HOST@TIME kills a process, HOST@FROM-TO starts it again; may be given more than once")
+	f.DurationVar(&c.options.Restart, "restart-server", 0, "restart the NATS server at that time")
+	f.StringVar(&c.dir, "dir", "", "folder to keep; nothing means one that is removed")
+	f.BoolVar(&c.json, "json", false, "print the result as one JSON object")
+	return cmd
+}
+
+// Run starts the swarm and prints how it went.
+func (c *SwarmUpCommand) Run(ctx context.Context) error {
+	if err := c.settle(); err != nil {
+		return usageError{"wdgnn swarm up", err}
+	}
+	o := &c.options
+	dir, remove, err := workFolder(c.dir)
+	if err != nil {
+		return during("swarm up", err)
+	}
+	defer remove()
+	o.Dir = dir
+	if o.Task, err = c.task.prepare(ctx, c.Stderr, c.model); err != nil {
+		return during("swarm up", err)
+	}
+	if err := o.Validate(); err != nil {
+		return usageError{"wdgnn swarm up", err}
+	}
+	if o.Bus != swarm.BusMem {
+		program, err := os.Executable()
+		if err != nil {
+			return during("swarm up", err)
+		}
+		o.Program = []string{program, "agent"}
+	}
+	view := newSwarmView(c.Stderr)
+	o.Watch = func(v *swarm.View) {
+		view.show(v)
+		_ = swarm.WriteStatus(dir, v) // the folder may be gone; status is for others to look at
+	}
+	fmt.Fprintf(c.Stderr, "%d %s on %d cores, bus %s, %d nodes\n", o.Hosts, c.what(), runtime.NumCPU(), o.Bus, o.Task.Nodes)
+	result, err := swarm.Up(ctx, *o)
+	view.end()
+	if result == nil {
+		return during("swarm up", err)
+	}
+	if c.dir != "" {
+		err = errors.Join(err, modelfile.WriteFile(filepath.Join(dir, "result.json"), func(w io.Writer) error { return writeJSON(w, result) }))
+	}
+	if c.json {
+		err = errors.Join(err, writeJSON(c.Stdout, result))
+	} else {
+		err = errors.Join(err, printSwarm(c.Stdout, result))
+	}
+	if err == nil && result.Verified != nil && !result.Verified.Same() {
+		err = helpful{fmt.Errorf("the swarm and one process differ: %s", result.Verified.First), "without faults, and with a longer --deadline: links that were given up make a difference"}
+	}
+	return during("swarm up", err)
+}
+
+func (c *SwarmUpCommand) what() string {
+	if c.options.Bus == swarm.BusMem {
+		return "goroutines"
+	}
+	return "processes"
+}
+
+// settle completes the options from the flags.
+func (c *SwarmUpCommand) settle() error {
+	o := &c.options
+	errs := []error{c.task.validate()}
+	for _, text := range c.kills {
+		k, err := swarm.ParseKill(text)
+		if err != nil {
+			err = fmt.Errorf("--kill %w", err)
+		}
+		o.Kills, errs = append(o.Kills, k), append(errs, err)
+	}
+	for _, text := range c.partitions {
+		p, err := transport.ParsePartition(text)
+		if err != nil {
+			err = fmt.Errorf("--partition: %w", err)
+		}
+		o.Faults.Partitions, errs = append(o.Faults.Partitions, p), append(errs, err)
+	}
+	if c.rate < 0 || c.rate > 10_000 {
+		errs = append(errs, fmt.Errorf("--rate is %v, want steps per second", c.rate))
+	}
+	if c.task.name == "flocking" && c.rate == 0 && !o.Verify {
+		c.rate = 20
+	}
+	if c.rate > 0 {
+		o.Period = time.Duration(float64(time.Second) / c.rate)
+		o.Pace.Mode = host.RealTime
+		if o.Pace.Deadline == 0 {
+			o.Pace.Deadline = o.Period * 6 / 10
+		}
+	}
+	o.Run, o.Keep = "swarm", c.dir != "" || len(o.Kills) > 0
+	o.Faults.Seed = c.task.seed
+	return errors.Join(errs...)
+}
+
+// workFolder returns a folder to work in and a function that removes it if it
+// was made for once.
+func workFolder(dir string) (string, func(), error) {
+	if dir == "" {
+		dir, err := os.MkdirTemp("", "wdgnn-swarm-")
+		return dir, func() { os.RemoveAll(dir) }, err
+	}
+	if _, err := os.Stat(filepath.Join(dir, "keys")); err == nil {
+		return "", nil, helpful{fmt.Errorf("%s holds a swarm already", dir), "another --dir, or rm -r " + dir}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return "", nil, err
+	}
+	return dir, func() {}, os.MkdirAll(dir, 0o755)
+}

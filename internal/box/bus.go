@@ -1,0 +1,76 @@
+package box
+
+import (
+	"context"
+	"crypto/x509"
+	"log/slog"
+
+	"github.com/wdgnn/wdgnn/internal/keys"
+	"github.com/wdgnn/wdgnn/transport"
+	"github.com/wdgnn/wdgnn/transport/natsbus"
+	"github.com/wdgnn/wdgnn/transport/tcpbus"
+)
+
+// buses is what carries frames, and the connection beneath it if that is NATS.
+type buses struct {
+	bus  transport.Bus // nil if all nodes are here
+	nats *natsbus.Conn
+}
+
+// open connects. It waits for a server that is not there yet until ctx ends.
+func (c *Config) open(ctx context.Context, log *slog.Logger) (b buses, err error) {
+	switch c.Bus.Kind {
+	case BusNATS:
+		if b.nats, err = c.dial(ctx, log); err != nil {
+			return buses{}, err
+		}
+		b.bus = b.nats
+	case BusTCP:
+		if b.bus, err = c.listen(ctx, log); err != nil {
+			return buses{}, err
+		}
+	}
+	if c.Faults != nil && b.bus != nil {
+		b.bus = transport.Disturb(b.bus, c.Host, *c.Faults)
+	}
+	return b, nil
+}
+
+// dial connects to a NATS server.
+func (c *Config) dial(ctx context.Context, log *slog.Logger) (*natsbus.Conn, error) {
+	n := natsbus.Config{URL: c.Bus.URL, Run: c.Run, Host: c.Host, OnError: func(err error) { log.Warn("bus", "err", err) }}
+	if c.Bus.Keys != "" {
+		client, err := keys.LoadClient(c.Abs(c.Bus.Keys), keys.HostName(c.Host))
+		if err != nil {
+			return nil, err
+		}
+		n.Seed = client.Seed
+		if !c.Bus.Plain {
+			n.TLS = client.TLS
+		}
+	}
+	log.Info("connecting", "url", c.Bus.URL)
+	return natsbus.Dial(ctx, n)
+}
+
+// listen opens direct links.
+func (c *Config) listen(ctx context.Context, log *slog.Logger) (*tcpbus.Bus, error) {
+	t := tcpbus.Config{
+		Host: c.Host, Listen: c.Bus.Listen, Peers: map[transport.HostID]string{}, Insecure: c.Bus.Keys == "",
+		OnError: func(err error) { log.Warn("bus", "err", err) },
+	}
+	for id, p := range c.Hosts {
+		t.Peers[id] = p.Address
+	}
+	if t.Listen == "" {
+		t.Listen = c.Hosts[c.Host].Address
+	}
+	if c.Bus.Keys != "" {
+		var err error
+		if t.TLS, err = keys.HostTLS(c.Abs(c.Bus.Keys), c.Host); err != nil {
+			return nil, err
+		}
+		t.Identify = func(cert *x509.Certificate) (transport.HostID, error) { return keys.HostOf(cert, c.Run) }
+	}
+	return tcpbus.Open(ctx, t)
+}

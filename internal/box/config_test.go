@@ -1,0 +1,190 @@
+package box_test
+
+import (
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/box"
+	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// A configuration that is written and read again is the same.
+func TestConfigRoundTrip(t *testing.T) {
+	f := newFixture(t, graph.ShiftRowStochastic, true)
+	c := f.config(1, 3)
+	c.Scale, c.Cost, c.MaxNorm, c.ClipNorm = "4.5", host.CrossEntropy, 100, 10
+	c.Links = map[uint32][]host.Link{4: {{Node: 5, Weight: 1}, {Node: 9, Weight: 0.5}}, 7: {}}
+	c.Hear = []transport.HostID{0, 2}
+	c.Bus = box.Bus{Kind: box.BusNATS, URL: "nats://127.0.0.1:4222", Keys: "keys/host-1"}
+	c.Pace.Mode, c.Pace.Period, c.Pace.Start = host.RealTime, 100*time.Millisecond, time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	c.Pace.First, c.Pace.Suspect = time.Minute, 5
+	c.State, c.CheckpointEvery, c.Metrics = "state", 5*time.Second, "127.0.0.1:0"
+	c.Faults = &transport.Faults{
+		Seed: 7, Loss: 0.3, Delay: 20 * time.Millisecond,
+		Partitions: []transport.Partition{{Hosts: []transport.HostID{2}, From: time.Second, To: 2 * time.Second}},
+	}
+	got := f.load(t, c)
+	again := f.load(t, got)
+	if !reflect.DeepEqual(got, again) {
+		t.Errorf("read twice: got %+v, want %+v", again, got)
+	}
+	c.Links[7] = []host.Link{}
+	want := *c
+	gotLinks, wantLinks := got.Links, want.Links
+	if !reflect.DeepEqual(gotLinks, wantLinks) || !reflect.DeepEqual(got.Faults, want.Faults) || !reflect.DeepEqual(got.Pace, want.Pace) ||
+		!reflect.DeepEqual(got.Hosts, want.Hosts) || !reflect.DeepEqual(got.Learn, want.Learn) || got.Scale != want.Scale {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// good is a configuration in which everything is right.
+const good = `run: test
+host: 0
+hosts: {0: {nodes: 0-11}}
+model: model.safetensors
+bus: {kind: none}
+world: {kind: lines}
+`
+
+// What is wrong is said, all of it, with what to try.
+func TestConfigRefusals(t *testing.T) {
+	f := newFixture(t, graph.ShiftRowStochastic, true)
+	for _, c := range []struct {
+		name, old, new string   // new takes the place of old; empty old means at the end
+		want           []string // parts of the error
+	}{
+		{"nothing", good, "", []string{"empty", "wdgnn agent -h"}},
+		{"no YAML", good, "run: [", []string{"yaml"}},
+		{"a list", good, "- run", []string{"want keys and values"}},
+		{"two documents", "", "---\nrun: other\n", []string{"more than one YAML document"}},
+		{"unknown key", "model:", "modle:", []string{`line 4: unknown key "modle"; did you mean "model"?`}},
+		{"unknown key, far off", "", "colour: red\n", []string{`unknown key "colour"; the keys here are bus, checkpoint_every`}},
+		{"unknown key within", "{kind: none}", "{kind: none, ulr: x}", []string{`unknown key "bus.ulr"; did you mean "url"?`}},
+		{"unknown key in a host", "{nodes: 0-11}", "{nods: 0-11}", []string{`"hosts.0.nods"; did you mean "nodes"?`}},
+		{"unknown fault", "", "faults: {los: 0.3}\n", []string{`"faults.los"; did you mean "loss"?`}},
+		{"twice", "", "run: again\n", []string{"already defined"}},
+		{"a number for a duration", "", "pace: {deadline: fast}\n", []string{"fast", "200ms"}},
+		{"a bad link", "", "links: {0: [[1, 2, 3]]}\n", []string{"[node, weight]"}},
+		{"a link in words", "", "links: {0: [one]}\n", []string{"a link is a node, or [node, weight]"}},
+		{"no run", "run: test", "run: ''", []string{"run:", "want 1 to 64"}},
+		{"a run with dots", "run: test", "run: a.b", []string{"letters, digits"}},
+		{"no such host", "host: 0", "host: 4", []string{"host is 4, which is not under hosts"}},
+		{"bad nodes", "0-11", "0-x", []string{"want a list such as 0-9,12"}},
+		{"shared nodes", "{0: {nodes: 0-11}}", "{0: {nodes: 0-6}, 1: {nodes: 6-11}}", []string{"node 6 belongs to host 0 and to host 1"}},
+		{"no model", "model: model.safetensors", "model: ''", []string{"model: name a model file"}},
+		{"bad scale", "", "scale: big\n", []string{`scale is "big", want a number above 0, or estimate`}},
+		{"negative scale", "", "scale: -1\n", []string{"a number above 0"}},
+		{"bad cost", "", "cost: love\n", []string{"cross-entropy, mse"}},
+		{"links of others", "", "links: {40: [1]}\n", []string{"node 40 is not one of host 0, which has 0-11"}},
+		{"links to nobody", "", "links: {4: [99]}\n", []string{"node 4 hears node 99, which no host has"}},
+		{"hears nobody", "", "hear: [9]\n", []string{"there is no host 9"}},
+		{"no bus", "{kind: none}", "{}", []string{`bus.kind is "", want nats, tcp, or none`}},
+		{"no url", "{kind: none}", "{kind: nats}", []string{"bus.url", "nats://127.0.0.1:4222"}},
+		{"no address", "{kind: none}", "{kind: tcp}", []string{"bus.listen"}},
+		{"no address of others", "{0: {nodes: 0-11}}\nmodel: model.safetensors\nbus: {kind: none}", "{0: {nodes: 0}, 1: {nodes: 1}}\nmodel: m\nbus: {kind: tcp, listen: 'localhost:1'}", []string{"host 1", "host:port"}},
+		{"others without a bus", "{0: {nodes: 0-11}}", "{0: {nodes: 0}, 1: {nodes: 1}}", []string{"there are 2 hosts; try nats or tcp"}},
+		{"faults without a bus", "", "faults: {loss: 0.5}\n", []string{"bus.kind is none"}},
+		{"bad faults", "", "faults: {loss: 2}\n", []string{"want a probability"}},
+		{"no world", "{kind: lines}", "{kind: sphere}", []string{"want lines, stream or subject"}},
+		{"half a stream", "{kind: lines}", "{kind: stream, signals: x.npy}", []string{"a stream needs signals and graph"}},
+		{"a stream of lines", "{kind: lines}", "{kind: lines, signals: x.npy}", []string{"are of kind stream"}},
+		{"a subject without NATS", "{kind: lines}", "{kind: subject}", []string{"needs bus.kind nats"}},
+		{"a period of stdin", "", "pace: {period: 1s}\n", []string{"pace.period is for streams and files"}},
+		{"a start without a period", "", "pace: {start: 2030-01-01T00:00:00Z}\n", []string{"needs a pace.period"}},
+		{"bad pace", "", "pace: {mode: fast}\n", []string{"try lockstep or real-time"}},
+		{"negative deadline", "", "pace: {deadline: -1s}\n", []string{"want 0 or more"}},
+		{"bad metrics", "", "metrics: '9100'\n", []string{"127.0.0.1:9100"}},
+		{"negative norm", "", "max_norm: -1\n", []string{"want 0 for none"}},
+		{"several", "host: 0\n", "host: 3\nscale: x\n", []string{"host is 3", `scale is "x"`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := good + c.new
+			if c.old != "" {
+				text = strings.Replace(good, c.old, c.new, 1)
+			}
+			check(t, os.WriteFile(f.path("bad.yaml"), []byte(text), 0o644))
+			_, err := box.Load(f.path("bad.yaml"))
+			if err == nil {
+				t.Fatalf("read %q without an error, want %q", text, c.want)
+			}
+			for _, part := range c.want {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("got %q, want %q in it", err, part)
+				}
+			}
+		})
+	}
+}
+
+// What only the files show is refused before anything is started.
+func TestFileRefusals(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		shift  graph.Shift
+		change func(f *fixture, c *box.Config)
+		want   string
+	}{
+		{"no model file", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.Model = "gone.safetensors" }, "gone.safetensors"},
+		{"spectral", graph.ShiftSpectral, func(*fixture, *box.Config) {}, "give the scale, or train with row-stochastic or symmetric"},
+		{"unknown preset", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.Learn["preset"] = "wild" }, "learn:"},
+		{"preset of a number", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.Learn["preset"] = 3 }, "want a name such as personal"},
+		{"unknown key of the rule", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.Learn["windw"] = 3 }, "the keys here are preset, step_size, window"},
+		{"bad rule", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.Learn["mixing"] = 7 }, "mixing"},
+		{"no moment", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.Learn["preset"] = "personal" }, "train the model again, or set learn.whiten: false"},
+		{"no keys", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) {
+			c.Bus = box.Bus{Kind: box.BusNATS, URL: "nats://127.0.0.1:1", Keys: "gone"}
+		}, "wdgnn swarm keys"},
+		{"no signals", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.World.Signals = "gone.npy" }, "gone.npy"},
+		{"signals of labels", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.World.Signals = "y.npy" }, "want steps×nodes×2"},
+		{"targets of signals", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.World.Targets = "x.npy" }, "targets of shape [20 12 2], want 20×12"},
+		{"too many nodes", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.Hosts[0] = box.Peer{Nodes: "0-12"} }, "host 0 has node 12"},
+		{"a model that has learned", graph.ShiftSymmetric, func(f *fixture, _ *box.Config) {
+			f.model.Meta.Online = "{}"
+			f.save()
+		}, "name the file that wdgnn train left"},
+		{"a task in free text", graph.ShiftSymmetric, func(f *fixture, _ *box.Config) {
+			f.model.Meta.Task = "steer"
+			f.save()
+		}, "try cost: mse"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFixture(t, c.shift, true)
+			config := f.config(0, 1)
+			c.change(f, config)
+			loaded := f.load(t, config)
+			_, err := box.Describe(loaded)
+			ran := box.Run(t.Context(), loaded, box.Streams{})
+			for what, err := range map[string]error{"Describe": err, "Run": ran} {
+				if err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("%s: got %v, want %q in it", what, err, c.want)
+				}
+			}
+		})
+	}
+}
+
+// Describe says what a box would do, and leaves no trace.
+func TestDescribe(t *testing.T) {
+	f := newFixture(t, graph.ShiftSpectral, true)
+	c := f.config(0, 1)
+	c.Scale, c.State, c.Metrics = "3.5", "state", "127.0.0.1:9100"
+	got, err := box.Describe(f.load(t, c))
+	check(t, err)
+	for _, want := range []string{
+		"run      test, host 0 of 1: nodes 0-11\n", "a wide part of order 2; 2 layers; shift spectral with scale 3.5; 3 exchanges per step",
+		"learn    literal: window 4, mixing 0.5", "bus      none: all nodes are here\n", "a stream of 20 steps on 12 nodes; targets are cross-entropy; answers to stdout",
+		"pace     lockstep: a step waits for neighbours, up to 20s\n", "state    state, a checkpoint every 1s\n", "http://127.0.0.1:9100/metrics",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got\n%s\nwant %q in it", got, want)
+		}
+	}
+	if _, err := os.Stat(f.path("state")); err == nil {
+		t.Error("the folder of checkpoints was made")
+	}
+}

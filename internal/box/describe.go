@@ -1,0 +1,159 @@
+package box
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/internal/keys"
+)
+
+// Describe says in words what Run would do, a line for each subject. It reads
+// the model, the keys and the files of a stream, and starts nothing.
+func Describe(c *Config) (string, error) {
+	if err := c.Validate(); err != nil {
+		return "", err
+	}
+	b := &box{Config: c}
+	if err := b.read(); err != nil {
+		return "", err
+	}
+	scale, err := c.scale()
+	if err != nil {
+		return "", err
+	}
+	plan, err := c.plan(b.model, b.cost, b.supposed(scale))
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	say := func(subject, format string, args ...any) {
+		fmt.Fprintf(&out, "%-8s %s\n", subject, fmt.Sprintf(format, args...))
+	}
+	say("run", "%s, host %d of %d: nodes %s", c.Run, c.Host, len(c.Hosts), host.FormatNodes(b.nodes))
+	say("model", "%s: %s", c.Model, b.describeModel(plan))
+	say("learn", "%s", c.describeLearning(plan))
+	bus, err := c.describeBus()
+	if err != nil {
+		return "", err
+	}
+	say("bus", "%s", bus)
+	world, err := b.describeWorld()
+	if err != nil {
+		return "", err
+	}
+	say("world", "%s", world)
+	say("pace", "%s", c.describePace())
+	if c.State == "" {
+		say("state", "none: a restart begins anew; name a folder with state:")
+	} else {
+		every := c.CheckpointEvery
+		if every == 0 {
+			every = time.Second
+		}
+		say("state", "%s, a checkpoint every %v", c.State, every)
+	}
+	if c.Metrics != "" {
+		say("metrics", "http://%s/metrics, /status, /healthz", c.Metrics)
+	}
+	if c.Faults != nil && c.Faults.Any() {
+		say("faults", "ON PURPOSE: what arrives is disturbed")
+	}
+	return out.String(), nil
+}
+
+func (b *box) describeModel(p *agent.Plan) string {
+	n := b.model.Network
+	parts := []string{fmt.Sprintf("%d in, %d out", n.Config.In, n.Outputs())}
+	if n.Config.Wide != nil {
+		parts = append(parts, fmt.Sprintf("a wide part of order %d", n.Config.Wide.Order))
+	}
+	if k := len(n.Config.Deep); k > 0 {
+		parts = append(parts, fmt.Sprintf("%d layers", k))
+	}
+	shift := "shift " + string(p.Operator)
+	switch {
+	case p.Operator == agent.Scaled && b.Scale == Estimate:
+		shift += ", whose scale the nodes find out together"
+	case p.Operator == agent.Scaled:
+		shift += fmt.Sprintf(" with scale %v", p.Scale)
+	}
+	mode := fmt.Sprintf("%d exchanges per step", p.Exchanges())
+	if p.Delayed {
+		mode = "delayed, one exchange per step"
+	}
+	return strings.Join(append(parts, shift, mode), "; ")
+}
+
+func (c *Config) describeLearning(p *agent.Plan) string {
+	if p.Frame == nil {
+		return "not at all: nodes predict only; try learn: {preset: personal}"
+	}
+	name, err := c.preset()
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%s: window %d, mixing %v, %d numbers per node", name, max(p.Rule.Window, 1), p.Rule.Mixing, p.Frame.Len())
+}
+
+// describeBus looks at the keys as well.
+func (c *Config) describeBus() (string, error) {
+	switch c.Bus.Kind {
+	case BusNATS:
+		if c.Bus.Keys == "" {
+			return fmt.Sprintf("NATS at %s, without keys: anybody who reaches the server may speak as any host", c.Bus.URL), nil
+		}
+		_, err := keys.LoadClient(c.Abs(c.Bus.Keys), keys.HostName(c.Host))
+		return fmt.Sprintf("NATS at %s, with the keys of %s", c.Bus.URL, keys.HostName(c.Host)), err
+	case BusTCP:
+		if c.Bus.Keys == "" {
+			return "direct links without keys, on loopback addresses only", nil
+		}
+		_, err := keys.HostTLS(c.Abs(c.Bus.Keys), c.Host)
+		return fmt.Sprintf("direct links with the keys of %s, to %d other hosts at most", keys.HostName(c.Host), len(c.Hosts)-1), err
+	}
+	return "none: all nodes are here", nil
+}
+
+// describeWorld reads the files of a stream.
+func (b *box) describeWorld() (string, error) {
+	answers := "stdout"
+	if b.World.Answers != "" {
+		answers = b.World.Answers
+	}
+	switch {
+	case b.World.Kind == WorldSubject:
+		return "lines over NATS, answers too", nil
+	case b.World.Kind == WorldStream:
+		s, err := b.newStream(b.model, b.cost, b.nodes, nil)
+		if err != nil {
+			return "", err
+		}
+		targets := "targets are " + string(b.cost)
+		if b.World.Targets == "" {
+			targets = "no targets: nothing to learn from"
+		}
+		return fmt.Sprintf("a stream of %d steps on %d nodes; %s; answers to %s", s.steps, s.all, targets, answers), nil
+	case b.World.File != "":
+		return fmt.Sprintf("lines of %s; targets are %s; answers to %s", b.World.File, b.cost, answers), nil
+	}
+	return fmt.Sprintf("lines on stdin; targets are %s; answers to %s, reports to stdout", b.cost, answers), nil
+}
+
+func (c *Config) describePace() string {
+	p := c.pace()
+	deadline := p.Deadline
+	if deadline == 0 {
+		deadline = host.DefaultDeadline
+	}
+	if p.Mode == host.RealTime {
+		tick := "a tick for each line of the world"
+		if c.Pace.Period > 0 {
+			tick = fmt.Sprintf("a tick every %v", c.Pace.Period)
+		}
+		return fmt.Sprintf("real time: %s, silent neighbours are given up after %v", tick, deadline)
+	}
+	return fmt.Sprintf("lockstep: a step waits for neighbours, up to %v", deadline)
+}

@@ -1,0 +1,83 @@
+package box
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/wdgnn/wdgnn/internal/host"
+)
+
+// collector turns the latest report into metrics.
+type collector struct {
+	report   func() *host.Report // nil before the first
+	counters []*prometheus.Desc
+	gauges   []*prometheus.Desc
+	latency  *prometheus.Desc
+}
+
+// gauge is one number of a report that may fall.
+type gauge struct {
+	name, help string
+	value      func(*host.Report) float64
+}
+
+var gauges = []gauge{
+	{"wdgnn_time", "the latest step", func(r *host.Report) float64 { return float64(r.Time) }},
+	{"wdgnn_silent_neighbours", "neighbours that are not waited for", func(r *host.Report) float64 { return float64(len(r.Silent)) }},
+}
+
+const (
+	latencyName = "wdgnn_step_seconds"
+	latencyHelp = "time from the beginning of a step to the answer, of the last 1024"
+)
+
+func newCollector(report func() *host.Report) *collector {
+	c := &collector{report: report, latency: prometheus.NewDesc(latencyName, latencyHelp, []string{"quantile"}, nil)}
+	for _, k := range counters {
+		c.counters = append(c.counters, prometheus.NewDesc(k.name, k.help, nil, nil))
+	}
+	for _, g := range gauges {
+		c.gauges = append(c.gauges, prometheus.NewDesc(g.name, g.help, nil, nil))
+	}
+	return c
+}
+
+// Describe implements [prometheus.Collector].
+func (c *collector) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range c.counters {
+		out <- d
+	}
+	for _, d := range c.gauges {
+		out <- d
+	}
+	out <- c.latency
+}
+
+// Collect implements [prometheus.Collector].
+func (c *collector) Collect(out chan<- prometheus.Metric) {
+	r := c.report()
+	if r == nil {
+		return
+	}
+	for k := range counters {
+		out <- prometheus.MustNewConstMetric(c.counters[k], prometheus.CounterValue, float64(counters[k].value(r)))
+	}
+	for k := range gauges {
+		out <- prometheus.MustNewConstMetric(c.gauges[k], prometheus.GaugeValue, gauges[k].value(r))
+	}
+	l := &r.Latency
+	out <- prometheus.MustNewConstMetric(c.latency, prometheus.GaugeValue, l.Median.Seconds(), "0.5")
+	out <- prometheus.MustNewConstMetric(c.latency, prometheus.GaugeValue, l.P90.Seconds(), "0.9")
+	out <- prometheus.MustNewConstMetric(c.latency, prometheus.GaugeValue, l.P99.Seconds(), "0.99")
+	out <- prometheus.MustNewConstMetric(c.latency, prometheus.GaugeValue, l.Max.Seconds(), "1")
+}
+
+// metricsHandler serves the reports as Prometheus reads them.
+func metricsHandler(report func() *host.Report) http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(newCollector(report), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+}

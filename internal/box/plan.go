@@ -1,0 +1,131 @@
+package box
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// defaultPreset is the preset of a Learn that names none.
+const defaultPreset = "personal"
+
+// loadModel reads the model. One that has learned online is refused: what its
+// nodes learned belongs to their states, not to what they share.
+func (c *Config) loadModel() (*modelfile.Model, error) {
+	m, err := modelfile.Load(c.Abs(c.Model))
+	if err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	if m.Meta.Online != "" {
+		return nil, fmt.Errorf("model: %s has learned online in one process; agents begin with the model as trained: name the file that wdgnn train left", c.Model)
+	}
+	return m, nil
+}
+
+// cost returns what targets mean: by the configuration, or by the model's task.
+func (c *Config) cost(m *modelfile.Model) (host.Cost, error) {
+	switch {
+	case c.Cost != "":
+		return c.Cost, nil
+	case m.Meta.Task == "classify":
+		return host.CrossEntropy, nil
+	case m.Meta.Task == "regress":
+		return host.MSE, nil
+	}
+	return "", fmt.Errorf("cost: the model's task is %q, which does not say what targets mean; try cost: %s", m.Meta.Task, host.MSE)
+}
+
+// plan returns what all agents of the run share. A scale of 0 means that none
+// is known.
+func (c *Config) plan(m *modelfile.Model, cost host.Cost, scale float64) (*agent.Plan, error) {
+	p := &agent.Plan{
+		Model: m.Network, Operator: operator(m.Meta.Shift), Scale: scale, Delayed: m.Meta.Delayed,
+		Cost: cost.Kind(), MaxNorm: c.MaxNorm, ClipNorm: c.ClipNorm,
+	}
+	if len(c.Learn) > 0 {
+		r, err := c.rule()
+		if err != nil {
+			return nil, err
+		}
+		moment, err := momentOf(m)
+		if err != nil {
+			return nil, err
+		}
+		if r.Whiten && moment == nil {
+			return nil, errors.New("learn: whitened steps need the second moment of the inputs in training, which the model file does not hold; train the model again, or set learn.whiten: false")
+		}
+		if p.Frame, err = (&online.Config{Nodes: 1, Rule: *r, Moment: moment}).Frame(m.Network); err != nil {
+			return nil, fmt.Errorf("learn: %w", err)
+		}
+		p.Rule = r
+	}
+	if err := p.Validate(); err != nil {
+		return nil, fmt.Errorf("model %s: %w", c.Model, err)
+	}
+	return p, nil
+}
+
+// operator returns what agents call a shift.
+func operator(s graph.Shift) agent.Operator { return agent.Operator(s.String()) }
+
+// momentOf returns the second moment that a model holds, nil if it holds none.
+func momentOf(m *modelfile.Model) (*rule.Moment, error) {
+	mean, count, found := m.Moment()
+	if !found {
+		return nil, nil
+	}
+	moment := &rule.Moment{Inputs: mean.Rows - 1, Mean: mean.Data, Count: count}
+	if err := moment.Validate(); err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	return moment, nil
+}
+
+// preset returns the name of the preset that Learn begins with.
+func (c *Config) preset() (string, error) {
+	v, ok := c.Learn["preset"]
+	if !ok {
+		return defaultPreset, nil
+	}
+	name, ok := v.(string)
+	if !ok {
+		return "", fmt.Errorf("learn.preset is %v, want a name such as %s", v, defaultPreset)
+	}
+	return name, nil
+}
+
+// rule returns how nodes learn: the preset, and what Learn changes of it.
+func (c *Config) rule() (*rule.Config, error) {
+	name, err := c.preset()
+	if err != nil {
+		return nil, err
+	}
+	r, err := rule.Preset(name, false)
+	if err != nil {
+		return nil, fmt.Errorf("learn: %w", err)
+	}
+	rest := maps.Clone(c.Learn)
+	delete(rest, "preset")
+	text, err := json.Marshal(rest)
+	if err != nil {
+		return nil, fmt.Errorf("learn: %w", err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&r); err != nil {
+		return nil, fmt.Errorf("learn: %w; the keys here are preset, step_size, window, mixing, whiten, ridge, clip_norm, retrain, limit", err)
+	}
+	if err := r.Validate(); err != nil {
+		return nil, fmt.Errorf("learn: %w", err)
+	}
+	return &r, nil
+}

@@ -1,0 +1,221 @@
+package box
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/internal/journal"
+	"github.com/wdgnn/wdgnn/modelfile"
+)
+
+// Streams is where a box reads and writes. In is closed at the end if it can
+// be.
+type Streams struct {
+	In  io.Reader    // lines of the world, if it is stdin
+	Out io.Writer    // answers and reports
+	Log *slog.Logger // nil means silence
+}
+
+// box is a Config while it runs.
+type box struct {
+	*Config
+	log       *slog.Logger
+	nodes     []agent.NodeID
+	directory *host.Directory
+	model     *modelfile.Model
+	cost      host.Cost
+
+	monitor *monitor
+	buses   buses
+	disk    *journal.Dir // nil if there is none
+	stdout  *outbox
+	answers *outbox // may be stdout
+	world   world
+	reports *reporter
+	closers []func() error // in reverse order
+}
+
+// Run runs the box until its world ends or ctx does, both of which are no
+// error, and writes a last checkpoint.
+func Run(ctx context.Context, c *Config, s Streams) (err error) {
+	if err := c.Validate(); err != nil {
+		return err
+	}
+	b := &box{Config: c, log: s.Log}
+	if b.log == nil {
+		b.log = slog.New(slog.DiscardHandler)
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	h, err := b.build(ctx, s)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	if err := b.world.start(h.Next()); err != nil {
+		return fmt.Errorf("world: %w", err)
+	}
+	b.log.Info("running", "run", c.Run, "host", c.Host, "nodes", host.FormatNodes(b.nodes), "next", h.Next(), "metrics", b.monitor.addr)
+	err = h.Run(ctx)
+	b.world.stop()
+	b.reports.end(h.Report())
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		err = stopped(err, ctx.Err())
+	}
+	b.log.Info("stopped", "time", h.Report().Time, "steps", h.Report().Stats.Steps)
+	return err
+}
+
+// stopped returns what is wrong beside the end of the context.
+func stopped(err, end error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return nil
+	}
+	var rest []error
+	for _, e := range joined.Unwrap() {
+		if !errors.Is(e, end) {
+			rest = append(rest, e)
+		}
+	}
+	return errors.Join(rest...)
+}
+
+// later has f called at the end.
+func (b *box) later(f func() error) { b.closers = append(b.closers, f) }
+
+func (b *box) close() error {
+	var errs []error
+	for k := len(b.closers) - 1; k >= 0; k-- {
+		errs = append(errs, b.closers[k]())
+	}
+	return errors.Join(errs...)
+}
+
+// build makes the host and everything around it.
+func (b *box) build(ctx context.Context, s Streams) (*host.Host, error) {
+	if err := b.read(); err != nil {
+		return nil, err
+	}
+	scale, err := b.scale()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := b.plan(b.model, b.cost, b.supposed(scale)); err != nil {
+		return nil, err // before anything is opened
+	}
+	if b.monitor, err = newMonitor(ctx, b.Metrics); err != nil {
+		return nil, err
+	}
+	b.later(b.monitor.close)
+	if b.State != "" {
+		if b.disk, err = journal.OpenDir(b.Abs(b.State)); err != nil {
+			return nil, fmt.Errorf("state: %w; every box has a folder of its own", err)
+		}
+		b.later(b.disk.Close)
+	}
+	if b.buses, err = b.open(ctx, b.log); err != nil {
+		return nil, err
+	}
+	if b.buses.bus != nil {
+		b.later(b.buses.bus.Close)
+	}
+	if err := b.openWorld(s); err != nil {
+		return nil, err
+	}
+	b.reports = b.newReporter()
+	return b.host(ctx, scale)
+}
+
+// read reads the model and who runs what.
+func (b *box) read() (err error) {
+	if b.nodes, b.directory, err = b.Config.directory(); err != nil {
+		return err
+	}
+	if b.model, err = b.loadModel(); err != nil {
+		return err
+	}
+	b.cost, err = b.Config.cost(b.model)
+	return err
+}
+
+// openWorld makes the world, and where its answers go.
+func (b *box) openWorld(s Streams) (err error) {
+	wait := b.pace().Deadline
+	if wait == 0 {
+		wait = host.DefaultDeadline
+	}
+	out := s.Out
+	if out == nil {
+		out = io.Discard
+	}
+	b.stdout = newOutbox(out, wait)
+	b.later(b.stdout.close)
+	b.answers = b.stdout
+	if b.World.Answers != "" {
+		f, err := os.OpenFile(b.Abs(b.World.Answers), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+		if err != nil {
+			return fmt.Errorf("world: %w", err)
+		}
+		b.later(f.Close)
+		b.answers = newOutbox(f, wait)
+		b.later(b.answers.close)
+	}
+	switch b.World.Kind {
+	case WorldLines:
+		b.world, err = b.newLines(s.In, b.answers, b.log)
+	case WorldStream:
+		b.world, err = b.newStream(b.model, b.cost, b.nodes, b.answers)
+	default:
+		b.world = b.newSubject(b.buses.nats, b.log)
+	}
+	return err
+}
+
+// host makes the host, which stands where its checkpoint left it.
+func (b *box) host(ctx context.Context, scale float64) (*host.Host, error) {
+	plan, err := b.plan(b.model, b.cost, scale)
+	if err != nil {
+		return nil, err
+	}
+	c := host.Config{
+		Run: b.Run, Host: b.Host, Nodes: b.nodes, Plan: plan, Cost: b.cost,
+		Bus: b.buses.bus, World: b.world, Pace: *b.pace(), Hear: b.Hear, Links: map[agent.NodeID][]agent.Link{},
+		Every: b.CheckpointEvery, ReportEvery: reportEvery, OnReport: b.reports.take, Log: b.log,
+	}
+	if c.Bus != nil {
+		c.Directory = b.directory
+	}
+	if b.disk != nil {
+		c.Disk = b.disk
+	}
+	for node, links := range b.Links {
+		for _, l := range links {
+			c.Links[agent.NodeID(node)] = append(c.Links[agent.NodeID(node)], agent.Link(l))
+		}
+	}
+	h, err := host.New(c)
+	if err == nil && b.buses.nats != nil {
+		// What is heard should be known to the server before others are asked
+		// to speak; without a server that comes later.
+		if err := b.buses.nats.Flush(ctx); err != nil {
+			b.log.Warn("bus", "err", err)
+		}
+	}
+	return h, err
+}
+
+// supposed returns a scale to check a plan with before one is measured.
+func (b *box) supposed(scale float64) float64 {
+	if scale == 0 && b.Scale == Estimate {
+		return 1
+	}
+	return scale
+}

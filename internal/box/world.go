@@ -1,0 +1,143 @@
+package box
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/transport/natsbus"
+)
+
+// world is a host's world with a beginning and an end.
+type world interface {
+	host.World
+
+	// start begins to speak, with step next where the world can choose.
+	start(next uint64) error
+
+	// stop ends speaking, soon.
+	stop()
+}
+
+// mostLine bounds a line of text, in bytes.
+const mostLine = 64 << 20
+
+// lines is a world that speaks JSON lines, from stdin or a file.
+type lines struct {
+	*host.Text
+	config *Config
+	in     io.Reader
+	halt   chan struct{}
+}
+
+// newLines returns a world of lines whose answers go to out.
+func (c *Config) newLines(in io.Reader, out *outbox, log *slog.Logger) (*lines, error) {
+	w := &lines{Text: c.newText(out.put, log), config: c, in: in, halt: make(chan struct{})}
+	if c.World.File != "" {
+		f, err := os.Open(c.Abs(c.World.File))
+		if err != nil {
+			return nil, fmt.Errorf("world: %w", err)
+		}
+		w.in = f
+	}
+	if w.in == nil {
+		return nil, errors.New("world: no lines to read; name a file")
+	}
+	return w, nil
+}
+
+// newText returns a world of text that logs what it refuses.
+func (c *Config) newText(write func([]byte) error, log *slog.Logger) *host.Text {
+	return host.NewText(write, func(err error) { log.Warn("line refused", "err", err) })
+}
+
+func (w *lines) start(next uint64) error {
+	go w.read(w.config.newClock(next, time.Now()))
+	return nil
+}
+
+func (w *lines) stop() {
+	close(w.halt)
+	if c, ok := w.in.(io.Closer); ok {
+		c.Close() // ends the read under way, where the system can
+	}
+}
+
+// read says line after line until the end.
+func (w *lines) read(k clock) {
+	defer w.End()
+	r := bufio.NewReaderSize(w.in, 64<<10)
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(line) <= mostLine {
+			line = append(line, part...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if text := bytes.TrimSpace(line); len(text) > 0 {
+			if len(line) > mostLine {
+				text = []byte("a line that is too long")
+			}
+			if !w.say(text, k) {
+				return
+			}
+		}
+		line = line[:0]
+		if err != nil {
+			return
+		}
+	}
+}
+
+// say hands a line over when it is time, and says whether to go on.
+func (w *lines) say(text []byte, k clock) bool {
+	if k.period > 0 {
+		var at struct{ Time uint64 }
+		if json.Unmarshal(text, &at) == nil && !k.wait(at.Time, w.halt) {
+			return false
+		}
+	}
+	w.Say(text, w.halt)
+	select {
+	case <-w.halt:
+		return false
+	default:
+		return true
+	}
+}
+
+// subject is a world that speaks over NATS.
+type subject struct {
+	*host.Text
+	conn *natsbus.Conn
+	from string
+	halt chan struct{}
+	end  func()
+}
+
+func (c *Config) newSubject(conn *natsbus.Conn, log *slog.Logger) *subject {
+	answers := natsbus.AnswerSubject(c.Run, c.Host)
+	write := func(text []byte) error { return conn.Publish(answers, text) }
+	return &subject{Text: c.newText(write, log), conn: conn, from: natsbus.WorldSubject(c.Run, c.Host), halt: make(chan struct{})}
+}
+
+func (w *subject) start(uint64) (err error) {
+	w.end, err = w.conn.Subscribe(w.from, func(_ string, data []byte) { w.Say(data, w.halt) })
+	return err
+}
+
+func (w *subject) stop() {
+	close(w.halt)
+	if w.end != nil {
+		w.end()
+	}
+}

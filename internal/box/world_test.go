@@ -1,0 +1,361 @@
+package box_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/box"
+	"github.com/wdgnn/wdgnn/internal/broker"
+	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/transport"
+	"github.com/wdgnn/wdgnn/transport/natsbus"
+)
+
+// line returns what the world says at a step of the fixture, to the given nodes.
+func (f *fixture) line(step int, own ...int) string {
+	l := host.Line{Time: uint64(step)}
+	for _, i := range own {
+		n := host.NodeLine{Node: agent.NodeID(i), Row: f.signals[(step*nodes+i)*features : (step*nodes+i+1)*features]}
+		if label := f.labels[step*nodes+i]; label >= 0 {
+			n.Target = []float32{float32(label)}
+		}
+		list := []host.Link{}
+		col, _ := f.graphs[step].Adjacency().Row(i)
+		for _, j := range col {
+			list = append(list, host.Link{Node: agent.NodeID(j), Weight: 1})
+		}
+		n.Links = &list
+		l.Nodes = append(l.Nodes, n)
+	}
+	text, err := json.Marshal(l)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+func everybody() (list []int) {
+	for i := range nodes {
+		list = append(list, i)
+	}
+	return list
+}
+
+// spoken is one line that a box writes.
+type spoken struct {
+	host.Answer
+	Report *host.Report `json:"report"`
+}
+
+// console is a box that runs with pipes for stdin and stdout.
+type console struct {
+	t    *testing.T
+	in   *io.PipeWriter
+	out  chan spoken
+	done chan error
+	stop context.CancelFunc
+}
+
+func open(t *testing.T, c *box.Config) *console {
+	t.Helper()
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	ctx, stop := context.WithCancel(t.Context())
+	k := &console{t: t, in: inW, out: make(chan spoken, 1000), done: make(chan error, 1), stop: stop}
+	go func() {
+		k.done <- box.Run(ctx, c, box.Streams{In: inR, Out: outW})
+		outW.Close()
+	}()
+	go func() {
+		defer close(k.out)
+		for s := bufio.NewScanner(outR); s.Scan(); {
+			var line spoken
+			if err := json.Unmarshal(s.Bytes(), &line); err != nil {
+				t.Errorf("line %q: %v", s.Bytes(), err)
+			}
+			k.out <- line
+		}
+	}()
+	t.Cleanup(func() { stop(); inW.Close(); outR.Close() })
+	return k
+}
+
+// say tells the box lines of its world.
+func (k *console) say(lines ...string) {
+	k.t.Helper()
+	for _, l := range lines {
+		_, err := io.WriteString(k.in, l+"\n")
+		check(k.t, err)
+	}
+}
+
+// hear returns the first line that is wanted.
+func (k *console) hear(want func(*spoken) bool) *spoken {
+	k.t.Helper()
+	end := time.After(patience)
+	for {
+		select {
+		case s, ok := <-k.out:
+			if !ok {
+				k.t.Fatal("the box ended, want another line")
+			}
+			if want(&s) {
+				return &s
+			}
+		case <-end:
+			k.t.Fatal("nothing of that kind was said")
+		}
+	}
+}
+
+// end returns how the box ended.
+func (k *console) end() error {
+	k.t.Helper()
+	select {
+	case err := <-k.done:
+		return err
+	case <-time.After(patience):
+		k.t.Fatal("the box did not end")
+		return nil
+	}
+}
+
+// Lines on stdin give the answers of the stream; those that cannot be read are
+// counted and skipped, and the rest goes on as if they had not been there.
+func TestStdinLines(t *testing.T) {
+	f := newFixture(t, graph.ShiftSymmetric, false)
+	c := f.config(0, 1)
+	c.World = box.World{Kind: box.WorldLines}
+	c.State = "state"
+	k := open(t, f.load(t, c))
+	bad := []string{"{", `{"time":"now"}`, `{"tme":1}`, "[]", `{"time":1} {"time":2}`, strings.Repeat("x", 200_000), `{"time":-1}`}
+	want := f.reference(t)
+	for s := range steps {
+		if s < len(bad) {
+			k.say(bad[s], "")
+		}
+		k.say(f.line(s, everybody()...))
+		a := k.hear(func(l *spoken) bool { return l.Report == nil })
+		for _, o := range a.Outputs {
+			if got, want := fmt.Sprint(o.Value), fmt.Sprint(want.outputs[s][int(o.Node)*classes:(int(o.Node)+1)*classes]); got != want {
+				t.Fatalf("step %d, node %d: got %s, want %s", s, o.Node, got, want)
+			}
+		}
+	}
+	k.in.Close()
+	final := k.hear(func(l *spoken) bool { return l.Report != nil && l.Report.Final }).Report
+	check(t, k.end())
+	if got := final.Stats.BadLines; got != uint64(len(bad)) {
+		t.Errorf("%d lines were refused, want %d", got, len(bad))
+	}
+	if got := final.Stats.Steps; got != steps {
+		t.Errorf("%d steps, want %d", got, steps)
+	}
+	want.checkParams(t, f.memory(t, "state"))
+}
+
+// A box that is stopped and started again goes on from its checkpoint.
+func TestRestart(t *testing.T) {
+	f := newFixture(t, graph.ShiftSymmetric, false)
+	c := f.config(0, 1)
+	c.World = box.World{Kind: box.WorldLines}
+	c.State = "state"
+	for from := 0; from < steps; from += 5 {
+		k := open(t, f.load(t, c))
+		for s := range from + 5 {
+			k.say(f.line(s, everybody()...)) // what was done already is stale
+		}
+		k.hear(func(l *spoken) bool { return l.Report == nil && l.Time == uint64(from+4) })
+		k.stop()
+		check(t, k.end())
+	}
+	f.reference(t).checkParams(t, f.memory(t, "state"))
+
+	c.World = box.World{Kind: box.WorldStream, Signals: "x.npy", Targets: "y.npy", Graph: "g.csv"}
+	if got := run(t, f.load(t, c)); len(got) > 0 {
+		t.Errorf("a stream that was over began anew: %s", got)
+	}
+}
+
+// /metrics, /status and reports say the same, and every counter is there.
+func TestMetrics(t *testing.T) {
+	f := newFixture(t, graph.ShiftSymmetric, false)
+	c := f.config(0, 1)
+	c.World, c.Metrics = box.World{Kind: box.WorldLines}, freeAddresses(t, 1)[0]
+	k := open(t, f.load(t, c))
+	k.say("nonsense")
+	for s := range 7 {
+		k.say(f.line(s, everybody()...))
+	}
+	k.hear(func(l *spoken) bool { return l.Report != nil && l.Report.Stats.Steps == 7 && l.Report.Latency.Max > 0 })
+	var status host.Report
+	check(t, json.Unmarshal([]byte(get(t, "http://"+c.Metrics+"/status")), &status))
+	if status.Stats.BadLines != 1 || status.Agents.Predicted != 7*nodes || status.Nodes != "0-11" {
+		t.Errorf("status %+v, want 1 refused line, %d predictions, nodes 0-11", status, 7*nodes)
+	}
+	if got := get(t, "http://"+c.Metrics+"/healthz"); got != "ok\n" {
+		t.Errorf("health: got %q, want ok", got)
+	}
+	metrics := parseMetrics(get(t, "http://"+c.Metrics+"/metrics"))
+	for part, stats := range map[string]any{"host": status.Stats, "agent": status.Agents, "bus": status.Bus} {
+		v := reflect.ValueOf(stats)
+		for f := range v.Type().Fields() {
+			name := fmt.Sprintf("wdgnn_%s_%s_total", part, f.Tag.Get("json"))
+			got, ok := metrics[name]
+			if want := float64(v.FieldByIndex(f.Index).Uint()); !ok || got != want {
+				t.Errorf("%s: got %v, there: %v; want %v", name, got, ok, want)
+			}
+		}
+	}
+	if got, want := metrics[`wdgnn_step_seconds{quantile="0.5"}`], status.Latency.Median.Seconds(); got != want {
+		t.Errorf("median latency %v, want %v", got, want)
+	}
+	if got := metrics["wdgnn_time"]; got != 6 {
+		t.Errorf("time %v, want 6", got)
+	}
+	k.stop()
+	check(t, k.end())
+}
+
+func get(t *testing.T, url string) string {
+	t.Helper()
+	r, err := http.Get(url)
+	check(t, err)
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	check(t, err)
+	return string(text)
+}
+
+func parseMetrics(text string) map[string]float64 {
+	m := map[string]float64{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok && !strings.HasPrefix(line, "#") {
+			m[name], _ = strconv.ParseFloat(value, 64)
+		}
+	}
+	return m
+}
+
+// Every metric is in the table of doc/runtime.md.
+func TestMetricsPage(t *testing.T) {
+	page, err := os.ReadFile("../../doc/runtime.md")
+	check(t, err)
+	for part, stats := range map[string]any{"host": host.Stats{}, "agent": agent.Stats{}, "bus": transport.Stats{}} {
+		for f := range reflect.TypeOf(stats).Fields() {
+			if row := fmt.Sprintf("| `wdgnn_%s_%s_total` |", part, f.Tag.Get("json")); !strings.Contains(string(page), row) {
+				t.Errorf("doc/runtime.md has no row %s", row)
+			}
+		}
+	}
+}
+
+// A world over NATS is answered over NATS, and reports come there, too.
+func TestSubjectWorld(t *testing.T) {
+	f := newFixture(t, graph.ShiftSymmetric, true)
+	s, err := broker.Start(broker.Config{})
+	check(t, err)
+	t.Cleanup(s.Stop)
+	c := f.config(0, 1)
+	c.Bus = box.Bus{Kind: box.BusNATS, URL: s.URL()}
+	c.World = box.World{Kind: box.WorldSubject}
+	conn, err := natsbus.Dial(t.Context(), natsbus.Config{URL: s.URL(), Run: "test", Host: 99})
+	check(t, err)
+	t.Cleanup(func() { conn.Close() })
+	answers, reports := make(chan host.Answer, 100), make(chan host.Report, 100)
+	_, err = conn.Subscribe(natsbus.AnswerSubject("test", 0), func(_ string, data []byte) {
+		var a host.Answer
+		if err := json.Unmarshal(data, &a); err == nil {
+			answers <- a
+		}
+	})
+	check(t, err)
+	_, err = conn.Subscribe(natsbus.ReportSubject("test", 0), func(_ string, data []byte) {
+		var r host.Report
+		if err := json.Unmarshal(data, &r); err == nil {
+			reports <- r
+		}
+	})
+	check(t, err)
+	check(t, conn.Flush(t.Context()))
+	k := open(t, f.load(t, c))
+	receive(t, reports) // the box is up
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	end := time.After(patience)
+	for step := 0; step < 3; { // a line that comes before the box listens is lost
+		select {
+		case <-ticker.C:
+			check(t, conn.Publish(natsbus.WorldSubject("test", 0), []byte(f.line(step, everybody()...))))
+		case a := <-answers:
+			if a.Time != uint64(step) || len(a.Outputs) != nodes {
+				t.Fatalf("answer at %d of %d nodes, want at %d of %d", a.Time, len(a.Outputs), step, nodes)
+			}
+			step++
+		case <-end:
+			t.Fatal("no answer")
+		}
+	}
+	k.stop()
+	check(t, k.end())
+	for r := receive(t, reports); !r.Final; {
+		r = receive(t, reports)
+	}
+}
+
+func receive[T any](t *testing.T, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(patience):
+		t.Fatal("nothing came")
+		panic("unreachable")
+	}
+}
+
+// A reader who stops reading does not stop a box.
+func TestStuckReader(t *testing.T) {
+	f := newFixture(t, graph.ShiftSymmetric, true)
+	c := f.config(0, 1)
+	c.World, c.Pace.Deadline, c.Metrics = box.World{Kind: box.WorldLines}, time.Millisecond, freeAddresses(t, 1)[0]
+	inR, inW := io.Pipe()
+	stuck := make(chan struct{})
+	done := make(chan error, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() { done <- box.Run(ctx, f.load(t, c), box.Streams{In: inR, Out: blocked(stuck)}) }()
+	for s := range 600 {
+		l := strings.Replace(f.line(s%steps, everybody()...), fmt.Sprintf(`{"time":%d,`, s%steps), fmt.Sprintf(`{"time":%d,`, s), 1)
+		_, err := io.WriteString(inW, l+"\n")
+		check(t, err)
+	}
+	close(stuck)
+	inW.Close()
+	select {
+	case err := <-done:
+		check(t, err)
+	case <-time.After(patience):
+		t.Fatal("the box did not end")
+	}
+}
+
+// blocked is a writer that waits until it is closed.
+type blocked chan struct{}
+
+func (b blocked) Write(p []byte) (int, error) {
+	<-b
+	return len(p), nil
+}

@@ -1,0 +1,123 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// startTimeout is how long a server may take to listen.
+const startTimeout = 10 * time.Second
+
+// Server is a running server. Its methods may be called concurrently.
+type Server struct {
+	nats   *server.Server
+	log    *logger
+	url    string
+	addr   string
+	routes string
+}
+
+// Stats counts what a server did since it started.
+type Stats struct {
+	Connections   int    `json:"connections"` // now
+	Routes        int    `json:"routes"`      // connections with other servers, now
+	Messages      uint64 `json:"messages"`    // received
+	Bytes         uint64 `json:"bytes"`
+	Deliveries    uint64 `json:"deliveries"` // messages sent on, one for each who heard
+	DeliveryBytes uint64 `json:"delivery_bytes"`
+	SlowReaders   uint64 `json:"slow_readers"` // connections ended because the other end did not read
+	Refused       uint64 `json:"refused"`      // wrong keys, forbidden subjects, things that are no messages
+}
+
+// Start starts a server and returns once it takes connections.
+func Start(config Config) (*Server, error) {
+	options, err := config.options()
+	if err != nil {
+		return nil, err
+	}
+	nats, err := server.NewServer(options)
+	if err != nil {
+		return nil, fmt.Errorf("broker: %w", err)
+	}
+	s := &Server{nats: nats, log: &logger{to: config.Log, fatal: make(chan string, 1)}}
+	nats.SetLoggerV2(s.log, false, false, false)
+	nats.Start()
+	if err := s.ready(); err != nil {
+		s.Stop()
+		return nil, fmt.Errorf("broker: address %s: %w; is another server running there?", net.JoinHostPort(options.Host, strconv.Itoa(max(options.Port, 0))), err)
+	}
+	s.addr = nats.Addr().String()
+	s.url = clientURL(s.addr, config.TLS != nil)
+	if a := nats.ClusterAddr(); config.Cluster != nil && a != nil {
+		s.routes = a.String()
+	}
+	return s, nil
+}
+
+// ready waits until a server that has started listens, or says why not.
+func (s *Server) ready() error {
+	for began := time.Now(); time.Since(began) < startTimeout; {
+		select {
+		case reason := <-s.log.fatal:
+			return errors.New(reason)
+		default:
+		}
+		if s.nats.ReadyForConnections(startTimeout / 100) {
+			return nil
+		}
+	}
+	return fmt.Errorf("not ready after %v", startTimeout)
+}
+
+// URL is where clients on this machine find the server.
+func (s *Server) URL() string { return s.url }
+
+// Addr is the host and port that the server listens on. A server started with
+// it after Stop is the same one to its clients.
+func (s *Server) Addr() string { return s.addr }
+
+// ClusterAddr is where other servers find this one; empty without a cluster.
+func (s *Server) ClusterAddr() string { return s.routes }
+
+// Stop ends all connections, once what is under way is written, and waits until
+// the port is free and everything has ended.
+func (s *Server) Stop() {
+	s.nats.Shutdown()
+	s.nats.WaitForShutdown()
+}
+
+// Stats returns what was counted so far.
+func (s *Server) Stats() Stats {
+	stats := Stats{
+		Connections: s.nats.NumClients(),
+		Routes:      s.nats.NumRoutes(),
+		SlowReaders: uint64(s.nats.NumSlowConsumers()),
+		Refused:     s.log.refused.Load(),
+	}
+	if v, err := s.nats.Varz(nil); err == nil {
+		stats.Messages, stats.Bytes = uint64(v.InMsgs), uint64(v.InBytes)
+		stats.Deliveries, stats.DeliveryBytes = uint64(v.OutMsgs), uint64(v.OutBytes)
+	}
+	return stats
+}
+
+// clientURL is the URL of an address, as seen from this machine.
+func clientURL(addr string, secure bool) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return addr
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	scheme := "nats://"
+	if secure {
+		scheme = "tls://"
+	}
+	return scheme + net.JoinHostPort(host, port)
+}

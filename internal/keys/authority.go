@@ -1,0 +1,134 @@
+package keys
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"encoding/pem"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// scheme begins the names that certificates give to parties.
+const scheme = "wdgnn"
+
+// authority signs the certificates of one set.
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+// identity is a certificate and its key, in PEM.
+type identity struct {
+	cert, key []byte
+	pin       string // SHA-256 of the public key
+}
+
+// newAuthority makes an authority for a run. Its certificates begin a day
+// early, for boxes whose clocks are behind.
+func newAuthority(run string, now time.Time, years int) (*authority, identity, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, identity{}, err
+	}
+	template := &x509.Certificate{
+		Subject:               pkix.Name{Organization: []string{scheme}, CommonName: "authority of a run"},
+		NotBefore:             now.AddDate(0, 0, -1),
+		NotAfter:              now.AddDate(years, 0, 0),
+		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+		BasicConstraintsValid: true,
+		IsCA:                  true,
+		MaxPathLenZero:        true,
+		URIs:                  []*url.URL{{Scheme: scheme, Host: run, Path: "/ca"}},
+	}
+	id, err := sign(template, template, key, key)
+	if err != nil {
+		return nil, identity{}, err
+	}
+	block, _ := pem.Decode(id.cert)
+	cert, err := x509.ParseCertificate(block.Bytes)
+	return &authority{cert, key}, id, err
+}
+
+// issue makes the identity of a party, which is both a client and a server.
+// The path names it within its run; names are DNS names and IP addresses.
+func (a *authority) issue(path string, names []string) (identity, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return identity{}, err
+	}
+	template := &x509.Certificate{
+		Subject:     pkix.Name{Organization: []string{scheme}, CommonName: strings.TrimPrefix(path, "/")},
+		NotBefore:   a.cert.NotBefore,
+		NotAfter:    a.cert.NotAfter,
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		URIs:        []*url.URL{{Scheme: scheme, Host: a.cert.URIs[0].Host, Path: path}},
+	}
+	for _, n := range names {
+		if ip := net.ParseIP(n); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, n)
+		}
+	}
+	return sign(template, a.cert, key, a.key)
+}
+
+func sign(template, parent *x509.Certificate, key *ecdsa.PrivateKey, by crypto.Signer) (identity, error) {
+	cert, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), by)
+	if err != nil {
+		return identity{}, err
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return identity{}, err
+	}
+	public, err := x509.MarshalPKIXPublicKey(key.Public())
+	if err != nil {
+		return identity{}, err
+	}
+	sum := sha256.Sum256(public)
+	return identity{
+		cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}),
+		key:  pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
+		pin:  hex.EncodeToString(sum[:]),
+	}, nil
+}
+
+func hostPath(host transport.HostID) string {
+	return "/host/" + strconv.FormatUint(uint64(host), 10)
+}
+
+const serverPath = "/server"
+
+// HostOf returns the host of a run that a certificate names. It does not check
+// who signed it; the configurations of this package do.
+func HostOf(cert *x509.Certificate, run string) (transport.HostID, error) {
+	for _, u := range cert.URIs {
+		digits, ok := strings.CutPrefix(u.Path, "/host/")
+		if u.Scheme != scheme || !ok {
+			continue
+		}
+		if u.Host != run {
+			return 0, fmt.Errorf("keys: the certificate is of run %q, want %q", u.Host, run)
+		}
+		host, err := strconv.ParseUint(digits, 10, 32)
+		if err != nil || hostPath(transport.HostID(host)) != u.Path {
+			return 0, fmt.Errorf("keys: the certificate names %q, want the number of a host", u.Path)
+		}
+		return transport.HostID(host), nil
+	}
+	return 0, fmt.Errorf("keys: the certificate of %q names no host", cert.Subject.CommonName)
+}

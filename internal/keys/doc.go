@@ -1,0 +1,37 @@
+// Package keys makes and reads the secrets of a deployment: who may speak as
+// whom and hear whom.
+//
+//	err := keys.Make(dir, keys.Plan{Run: "demo", Hosts: hosts})
+//
+// writes one folder per party. Each is all that its machine needs, so copying
+// one folder to one machine is all of the distribution:
+//
+//	host-<id>/   host.seed host.crt host.key ca.crt    a box
+//	world/       world.seed ca.crt                     what shows hosts their observations
+//	observer/    observer.seed ca.crt                  may read reports and nothing else
+//	server/      permissions.json nats.conf authorization.conf server.crt server.key ca.crt
+//	ca/          ca.crt ca.key                         stays at home
+//
+// Folders have mode 0700 and files 0600. The set appears at once or not at all.
+//
+// # NATS
+//
+// Seeds are NKeys: a client signs what the server makes up, and no secret
+// travels. The server knows public keys and what each may do:
+//
+//	           publishes                    subscribes to
+//	host i     from.i, answer.i, report.i   from.j of each j it may ever hear, world.i
+//	world      world.>                      answer.>, report.>
+//	observer   nothing                      report.>
+//
+// all below wdgnn.<run>. Nobody may do anything else. Permissions are the
+// envelope; whom a host hears at the moment is its own decision within it.
+//
+// # TLS
+//
+// Certificates are ECDSA P-256, signed by a certificate authority made for the
+// set, and valid from the day before for Plan.Years years. A host's names its
+// run and number as wdgnn://<run>/host/<id>, which is what other hosts check:
+// machines may change addresses. A server's names it as wdgnn://<run>/server
+// and lists its addresses, which clients check.
+package keys

@@ -1,0 +1,164 @@
+package keys
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// Client is what a party shows to a NATS server and checks of it.
+type Client struct {
+	Seed []byte      // of its NKey
+	TLS  *tls.Config // roots, and a host's certificate
+}
+
+// LoadClient reads what a party needs to talk to a NATS server. The party is
+// HostName of a host, World or Observer; dir is the folder of the set, or the
+// party's own folder if that kept its name.
+func LoadClient(dir, party string) (*Client, error) {
+	dir = folder(dir, party)
+	seed, err := os.ReadFile(filepath.Join(dir, seedFile(party)))
+	if err != nil {
+		return nil, missing(err)
+	}
+	roots, err := loadRoots(dir)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{
+		Seed: bytes.TrimSpace(seed),
+		TLS:  &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: roots},
+	}
+	if _, err := os.Stat(filepath.Join(dir, "host.crt")); err == nil {
+		cert, err := loadPair(dir, "host")
+		if err != nil {
+			return nil, err
+		}
+		c.TLS.Certificates = []tls.Certificate{cert}
+	}
+	return c, nil
+}
+
+// HostTLS returns what a host needs for direct links with others, as client
+// and as server alike. Both ends must show a certificate of the same authority
+// that names a host of the same run; HostOf tells which. Addresses are not
+// compared with names: who a host is does not depend on where it is.
+func HostTLS(dir string, host transport.HostID) (*tls.Config, error) {
+	dir = folder(dir, HostName(host))
+	roots, err := loadRoots(dir)
+	if err != nil {
+		return nil, err
+	}
+	cert, err := loadPair(dir, "host")
+	if err != nil {
+		return nil, err
+	}
+	if len(cert.Leaf.URIs) == 0 {
+		return nil, fmt.Errorf("keys: %s: the certificate names no host", dir)
+	}
+	run := cert.Leaf.URIs[0].Host
+	if named, err := HostOf(cert.Leaf, run); err != nil {
+		return nil, fmt.Errorf("keys: %s: %w", dir, err)
+	} else if named != host {
+		return nil, fmt.Errorf("keys: %s: the certificate is of host %d, want %d", dir, named, host)
+	}
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS13,
+		Certificates:       []tls.Certificate{cert},
+		RootCAs:            roots,
+		ClientCAs:          roots,
+		ClientAuth:         tls.RequireAndVerifyClientCert,
+		InsecureSkipVerify: true, // of the name only: VerifyConnection checks the rest
+		VerifyConnection:   func(s tls.ConnectionState) error { return verifyPeer(s, roots, run) },
+	}, nil
+}
+
+// verifyPeer accepts hosts of a run.
+func verifyPeer(s tls.ConnectionState, roots *x509.CertPool, run string) error {
+	if len(s.PeerCertificates) == 0 {
+		return errors.New("keys: the other end shows no certificate")
+	}
+	between := x509.NewCertPool()
+	for _, c := range s.PeerCertificates[1:] {
+		between.AddCert(c)
+	}
+	peer := s.PeerCertificates[0]
+	if _, err := peer.Verify(x509.VerifyOptions{
+		Roots:         roots,
+		Intermediates: between,
+		KeyUsages:     []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}); err != nil {
+		return fmt.Errorf("keys: the other end: %w", err)
+	}
+	_, err := HostOf(peer, run)
+	return err
+}
+
+// ServerTLS returns what a NATS server shows to its clients, and to other
+// servers, which it asks for a certificate of the same authority. Whoever
+// clients are, their NKeys tell.
+func ServerTLS(dir string) (*tls.Config, error) {
+	dir = folder(dir, serverFolder)
+	roots, err := loadRoots(dir)
+	if err != nil {
+		return nil, err
+	}
+	cert, err := loadPair(dir, "server")
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Config{
+		MinVersion:   tls.VersionTLS13,
+		Certificates: []tls.Certificate{cert},
+		RootCAs:      roots,
+		ClientCAs:    roots,
+		ClientAuth:   tls.VerifyClientCertIfGiven,
+	}, nil
+}
+
+// folder returns where the files of a party are: in the folder of the set, or
+// in dir itself if it is the party's.
+func folder(dir, party string) string {
+	within := filepath.Join(dir, party)
+	if _, err := os.Stat(within); err != nil && filepath.Base(filepath.Clean(dir)) == party {
+		return dir
+	}
+	return within
+}
+
+func loadRoots(dir string) (*x509.CertPool, error) {
+	path := filepath.Join(dir, authorityFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, missing(err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(data) {
+		return nil, fmt.Errorf("keys: %s holds no certificate", path)
+	}
+	return roots, nil
+}
+
+// loadPair reads a certificate and its key.
+func loadPair(dir, name string) (tls.Certificate, error) {
+	base := filepath.Join(dir, name)
+	cert, err := tls.LoadX509KeyPair(base+".crt", base+".key")
+	if err != nil {
+		return tls.Certificate{}, missing(fmt.Errorf("%s.crt: %w", base, err))
+	}
+	return cert, nil
+}
+
+// missing adds what to try where a file is not there.
+func missing(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("keys: %w; try: wdgnn swarm keys", err)
+	}
+	return fmt.Errorf("keys: %w", err)
+}

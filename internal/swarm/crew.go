@@ -1,0 +1,123 @@
+package swarm
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// Crew is the hosts of a swarm, however they run.
+type Crew interface {
+	// Start starts a host, Kill ends it without warning. A host may be
+	// started again.
+	Start(id transport.HostID) error
+	Kill(id transport.HostID) error
+
+	// Ports returns how to reach the hosts that run.
+	Ports() map[transport.HostID]Port
+
+	// PIDs returns the operating system's numbers of processes by host.
+	PIDs() map[transport.HostID]int
+
+	// Close ends the world of all hosts and waits for them, at most so long.
+	Close(wait time.Duration) error
+}
+
+// threads is a Crew of goroutines.
+type threads struct {
+	*Local
+	ctx     context.Context
+	prepare func(id transport.HostID) (host.Config, error)
+	reports chan<- *host.Report
+
+	mu   sync.Mutex
+	stop map[transport.HostID]func() // ends the host and waits
+}
+
+// Start implements [Crew].
+func (t *threads) Start(id transport.HostID) error {
+	c, err := t.prepare(id)
+	if err != nil {
+		return err
+	}
+	c.OnReport = func(r *host.Report) {
+		select {
+		case t.reports <- r:
+		default:
+		}
+	}
+	ctx, cancel := context.WithCancel(t.ctx)
+	if _, err := t.Local.Start(ctx, c); err != nil {
+		cancel()
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.stop == nil {
+		t.stop = map[transport.HostID]func(){}
+	}
+	t.stop[id] = func() {
+		cancel()
+		c.Bus.Close()
+	}
+	return nil
+}
+
+// Kill implements [Crew].
+func (t *threads) Kill(id transport.HostID) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	stop := t.stop[id]
+	if stop == nil {
+		return fmt.Errorf("swarm: host %d is not running", id)
+	}
+	stop()
+	delete(t.stop, id)
+	return nil
+}
+
+// PIDs implements [Crew]: there are none.
+func (t *threads) PIDs() map[transport.HostID]int { return nil }
+
+// Close implements [Crew].
+func (t *threads) Close(time.Duration) error {
+	err := t.Local.Close()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, stop := range t.stop {
+		stop()
+	}
+	return err
+}
+
+// programs is a Crew of processes that hear the world over NATS.
+type programs struct {
+	*Processes
+	*subjects
+}
+
+// Ports implements [Crew].
+func (p *programs) Ports() map[transport.HostID]Port {
+	ports := p.Processes.Ports()
+	for id := range ports {
+		ports[id] = p.port(id)
+	}
+	return ports
+}
+
+// Close implements [Crew].
+func (p *programs) Close(wait time.Duration) error {
+	for _, port := range p.Ports() {
+		_ = port.Say(&host.Line{End: true}) // a host that does not hear it is killed below
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	defer cancel()
+	_ = p.flush(ctx)
+	err := p.Processes.Close(wait)
+	p.subjects.close()
+	return err
+}

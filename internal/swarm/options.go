@@ -1,0 +1,114 @@
+package swarm
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// The buses of a swarm.
+const (
+	BusNATS = "nats" // an embedded NATS server
+	BusTCP  = "tcp"  // direct links with mutual TLS
+	BusMem  = "mem"  // goroutines of this process
+)
+
+// Options say how a swarm runs.
+type Options struct {
+	Task  *Task
+	Run   string // name of the run, a part of subjects
+	Hosts int    // processes, or goroutines
+	Bus   string // empty means BusNATS
+
+	// Program runs an agent: its arguments are followed by --config FILE. Nil
+	// means goroutines of this process.
+	Program []string
+
+	// Lines makes processes hear the world on their standard input even if
+	// the bus is NATS.
+	Lines bool
+
+	Dir  string    // for configurations, keys, state and logs; must exist
+	Pace host.Pace // of the hosts
+	Keep bool      // hosts keep checkpoints, so that restarted ones rejoin
+
+	Period time.Duration // between two steps; 0 means lockstep
+	Verify bool          // against online.Consensus
+
+	Faults  transport.Faults
+	Kills   []Kill
+	Restart time.Duration // when the NATS server is restarted; 0 means never
+
+	Watch func(*View) // sees how things are every second; nil means nobody
+	Every time.Duration
+
+	// OnStep, if set, sees every step; an error of its own ends the run.
+	OnStep func(*Moment) error
+}
+
+// Kill is a host that is killed, and perhaps started again.
+type Kill struct {
+	Host transport.HostID `json:"host"`
+	From time.Duration    `json:"from"`         // since the first step
+	To   time.Duration    `json:"to,omitempty"` // when it is started again; 0 means never
+}
+
+// ParseKill reads 3@10s or 3@10s-15s.
+func ParseKill(text string) (Kill, error) {
+	bad := fmt.Errorf("%q: want HOST@TIME such as 3@10s, or 3@10s-15s to start it again", text)
+	id, when, ok := strings.Cut(text, "@")
+	if !ok {
+		return Kill{}, bad
+	}
+	number, err := strconv.ParseUint(id, 10, 32)
+	if err != nil {
+		return Kill{}, bad
+	}
+	k := Kill{Host: transport.HostID(number)}
+	from, to, again := strings.Cut(when, "-")
+	if k.From, err = time.ParseDuration(from); err != nil || k.From < 0 {
+		return Kill{}, bad
+	}
+	if again {
+		if k.To, err = time.ParseDuration(to); err != nil || k.To <= k.From {
+			return Kill{}, bad
+		}
+	}
+	return k, nil
+}
+
+// Validate reports everything that is wrong with o.
+func (o *Options) Validate() error {
+	errs := []error{o.Pace.Validate(), o.Faults.Validate()}
+	complain := func(format string, args ...any) { errs = append(errs, fmt.Errorf("swarm: "+format, args...)) }
+	if o.Task == nil {
+		complain("no task")
+		return errors.Join(errs...)
+	}
+	if o.Hosts < 1 || o.Hosts > o.Task.Nodes {
+		complain("%d hosts for %d nodes; want one for each at most", o.Hosts, o.Task.Nodes)
+	}
+	switch o.Bus {
+	case "", BusNATS, BusTCP:
+	case BusMem:
+		if o.Program != nil {
+			complain("processes cannot hear each other in memory; try the bus %s or %s", BusNATS, BusTCP)
+		}
+	default:
+		complain("no bus is called %q; try %s, %s or %s", o.Bus, BusNATS, BusTCP, BusMem)
+	}
+	for _, k := range o.Kills {
+		if int(k.Host) >= o.Hosts {
+			complain("host %d is to be killed, there are %d", k.Host, o.Hosts)
+		}
+	}
+	if o.Restart != 0 && o.Bus != "" && o.Bus != BusNATS {
+		complain("there is no server to restart on the bus %s", o.Bus)
+	}
+	return errors.Join(errs...)
+}

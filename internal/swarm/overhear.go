@@ -1,0 +1,89 @@
+package swarm
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/internal/keys"
+	"github.com/wdgnn/wdgnn/transport"
+	"github.com/wdgnn/wdgnn/transport/natsbus"
+)
+
+// Overhearing says where reports are listened for.
+type Overhearing struct {
+	URL, Run string
+	Keys     string // folder; empty means a server without keys
+	Party    string // whose key of it
+	Wait     time.Duration
+}
+
+// Overhear listens on the bus of a deployment and returns the latest report of
+// every host that spoke, ascending.
+func Overhear(ctx context.Context, o Overhearing) ([]*host.Report, error) {
+	ctx, cancel := context.WithTimeout(ctx, o.Wait)
+	defer cancel()
+	c := natsbus.Config{URL: o.URL, Run: o.Run, Name: "observer"}
+	if o.Keys != "" {
+		secrets, err := keys.LoadClient(o.Keys, o.Party)
+		if err != nil {
+			return nil, err
+		}
+		c.Seed = secrets.Seed
+		if strings.HasPrefix(o.URL, "tls://") {
+			c.TLS = secrets.TLS
+		}
+	}
+	conn, err := natsbus.Dial(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	var mu sync.Mutex
+	latest := map[transport.HostID]*host.Report{}
+	stop, err := conn.Subscribe(natsbus.ReportSubjects(o.Run), func(_ string, data []byte) {
+		r := new(host.Report)
+		if json.Unmarshal(data, r) == nil {
+			mu.Lock()
+			latest[r.Host] = r
+			mu.Unlock()
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	<-ctx.Done()
+	mu.Lock()
+	defer mu.Unlock()
+	var list []*host.Report
+	for _, id := range slices.Sorted(maps.Keys(latest)) {
+		list = append(list, latest[id])
+	}
+	return list, nil
+}
+
+// Table returns reports as lines of text, at most so many hosts.
+func Table(reports []*host.Report, most int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%5s %8s %9s %9s %9s %8s %8s %9s  %s\n", "host", "step", "received", "expired", "late", "lost", "asked", "p99", "nodes")
+	for k, r := range reports {
+		if k == most {
+			fmt.Fprintf(&b, "%5s and %d more\n", "…", len(reports)-most)
+			break
+		}
+		nodes := r.Nodes
+		if len(nodes) > 24 {
+			nodes = nodes[:23] + "…"
+		}
+		fmt.Fprintf(&b, "%5d %8d %9d %9d %9d %8d %8d %9s  %s\n", r.Host, r.Time, r.Agents.Received, r.Agents.Expired, r.Stats.LateRows, r.Stats.Gaps, r.Agents.Asked,
+			r.Latency.P99.Round(10*time.Microsecond), nodes)
+	}
+	return b.String()
+}

@@ -1,0 +1,252 @@
+package swarm
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/internal/box"
+	"github.com/wdgnn/wdgnn/internal/broker"
+	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/internal/journal"
+	"github.com/wdgnn/wdgnn/internal/keys"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/transport"
+	"github.com/wdgnn/wdgnn/transport/mem"
+	"github.com/wdgnn/wdgnn/transport/natsbus"
+	"github.com/wdgnn/wdgnn/transport/tcpbus"
+)
+
+// prepare makes the crew: keys, a server, configurations.
+func (r *run) prepare(ctx context.Context) error {
+	if r.Bus == "" {
+		r.Bus = BusNATS
+	}
+	var addresses map[transport.HostID]string
+	if r.Bus != BusMem {
+		if err := keys.Make(r.keyDir(), r.keyPlan()); err != nil {
+			return err
+		}
+	}
+	switch r.Bus {
+	case BusNATS:
+		if err := r.startBroker(""); err != nil {
+			return err
+		}
+	case BusTCP:
+		var err error
+		if addresses, err = freeAddresses(r.Hosts); err != nil {
+			return err
+		}
+	}
+	if r.Program == nil {
+		return r.prepareThreads(ctx, addresses)
+	}
+	return r.preparePrograms(ctx, addresses)
+}
+
+func (r *run) keyDir() string { return filepath.Join(r.Dir, "keys") }
+
+// keyPlan says who may hear whom.
+func (r *run) keyPlan() keys.Plan {
+	p := keys.Plan{Run: r.Run, Server: []string{"127.0.0.1"}}
+	for id := range transport.HostID(r.Hosts) {
+		p.Hosts = append(p.Hosts, keys.Host{ID: id, Hears: r.hears[id], Names: []string{"127.0.0.1"}})
+	}
+	return p
+}
+
+// startBroker starts the NATS server; an empty address means a free one.
+func (r *run) startBroker(addr string) error {
+	permissions, err := keys.LoadPermissions(r.keyDir())
+	if err != nil {
+		return err
+	}
+	b, err := broker.Start(broker.Config{Addr: addr, Keys: permissions})
+	if err != nil {
+		return err
+	}
+	r.broker = b
+	return nil
+}
+
+// restartBroker ends the server and starts another one in its place.
+func (r *run) restartBroker() error {
+	addr := r.broker.Addr()
+	r.broker.Stop()
+	return r.startBroker(addr)
+}
+
+// freeAddresses returns an address on loopback for every host.
+func freeAddresses(hosts int) (map[transport.HostID]string, error) {
+	m := map[transport.HostID]string{}
+	for id := range transport.HostID(hosts) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("swarm: %w", err)
+		}
+		defer l.Close() // all are open until all are found
+		m[id] = l.Addr().String()
+	}
+	return m, nil
+}
+
+// prepareThreads makes a crew of goroutines.
+func (r *run) prepareThreads(ctx context.Context, addresses map[transport.HostID]string) error {
+	directory, err := host.NewDirectory(r.divided)
+	if err != nil {
+		return err
+	}
+	network := &mem.Network{Buffer: 1 << 14}
+	local := NewLocal()
+	r.answers = local.Answers
+	r.crew = &threads{Local: local, ctx: ctx, reports: r.reports, prepare: func(id transport.HostID) (host.Config, error) {
+		bus, err := r.join(ctx, network, id, addresses)
+		if err != nil {
+			return host.Config{}, err
+		}
+		if r.Faults.Any() {
+			bus = transport.Disturb(bus, id, r.Faults)
+		}
+		c := host.Config{
+			Run: r.Run, Host: id, Nodes: r.divided[id], Plan: r.plan, Cost: r.Task.Cost, Directory: directory, Bus: bus, Pace: r.Pace,
+			Hear: r.always(id), ReportEvery: r.Every,
+		}
+		if r.Keep {
+			c.Disk, err = journal.OpenDir(filepath.Join(r.Dir, "state", strconv.Itoa(int(id))))
+		}
+		return c, err
+	}}
+	return nil
+}
+
+// always returns the hosts that a host listens to all the time: all neighbours,
+// if links never change places.
+func (r *run) always(id transport.HostID) []transport.HostID {
+	if r.Task.Graph == nil {
+		return nil
+	}
+	return r.hears[id]
+}
+
+// join returns the bus of a host in this process.
+func (r *run) join(ctx context.Context, network *mem.Network, id transport.HostID, addresses map[transport.HostID]string) (transport.Bus, error) {
+	switch r.Bus {
+	case BusMem:
+		return network.Join(id)
+	case BusTCP:
+		secrets, err := keys.HostTLS(r.keyDir(), id)
+		if err != nil {
+			return nil, err
+		}
+		return tcpbus.Open(ctx, tcpbus.Config{Host: id, Listen: addresses[id], Peers: addresses, TLS: secrets, Identify: func(c *x509.Certificate) (transport.HostID, error) { return keys.HostOf(c, r.Run) }})
+	}
+	secrets, err := keys.LoadClient(r.keyDir(), keys.HostName(id))
+	if err != nil {
+		return nil, err
+	}
+	return natsbus.Dial(ctx, natsbus.Config{URL: r.broker.URL(), Run: r.Run, Host: id, Seed: secrets.Seed})
+}
+
+// preparePrograms makes a crew of processes.
+func (r *run) preparePrograms(ctx context.Context, addresses map[transport.HostID]string) error {
+	if err := modelfile.Save(filepath.Join(r.Dir, "model.safetensors"), r.Task.Model); err != nil {
+		return err
+	}
+	learn, err := learning(r.Task)
+	if err != nil {
+		return err
+	}
+	for id := range transport.HostID(r.Hosts) {
+		if err := box.Save(r.file(id), r.config(id, learn, addresses)); err != nil {
+			return err
+		}
+	}
+	p := NewProcesses(r.Dir, func(id transport.HostID) *exec.Cmd {
+		args := append(append([]string{}, r.Program[1:]...), "--config", r.file(id))
+		return exec.Command(r.Program[0], args...)
+	})
+	p.Reports = r.reports
+	r.crew, r.answers = p, p.Answers
+	if !r.overSubjects() {
+		return nil
+	}
+	secrets, err := keys.LoadClient(r.keyDir(), keys.World)
+	if err != nil {
+		return err
+	}
+	conn, err := natsbus.Dial(ctx, natsbus.Config{URL: r.broker.URL(), Run: r.Run, Host: transport.HostID(r.Hosts), Seed: secrets.Seed, Name: "world"})
+	if err != nil {
+		return err
+	}
+	s := &subjects{conn: conn, run: r.Run}
+	r.crew = &programs{p, s}
+	return s.listen(p.Answers, r.reports)
+}
+
+// overSubjects says whether the world speaks over NATS.
+func (r *run) overSubjects() bool { return r.Bus == BusNATS && !r.Lines }
+
+func (r *run) file(id transport.HostID) string {
+	return filepath.Join(r.Dir, fmt.Sprintf("host-%d.yaml", id))
+}
+
+// config returns the configuration of one process.
+func (r *run) config(id transport.HostID, learn map[string]any, addresses map[transport.HostID]string) *box.Config {
+	c := &box.Config{
+		Run: r.Run, Host: id, Model: "model.safetensors", Learn: learn, Cost: r.Task.Cost, Hear: r.always(id),
+		Hosts: map[transport.HostID]box.Peer{}, Bus: box.Bus{Kind: r.Bus, Keys: "keys", Plain: r.Bus == BusNATS},
+		World: box.World{Kind: "lines"},
+		Pace:  box.Pace{Mode: r.Pace.Mode, Deadline: r.Pace.Deadline, Retry: r.Pace.Retry, Suspect: r.Pace.Suspect},
+	}
+	if r.overSubjects() {
+		c.World.Kind = "subject"
+	}
+	if r.broker != nil {
+		c.Bus.URL = r.broker.URL()
+	}
+	for h, nodes := range r.divided {
+		c.Hosts[h] = box.Peer{Nodes: host.FormatNodes(nodes), Address: addresses[h]}
+	}
+	if r.Keep {
+		c.State = fmt.Sprintf("state/%d", id)
+	}
+	if r.Faults.Any() {
+		c.Faults = &r.Faults
+	}
+	return c
+}
+
+// learning returns the rule of a task as a configuration writes it: every key,
+// so that nothing of a preset remains.
+func learning(t *Task) (map[string]any, error) {
+	text, err := json.Marshal(t.Rule)
+	if err != nil {
+		return nil, err
+	}
+	m := map[string]any{
+		"preset": "literal", "window": t.Rule.Window, "whiten": t.Rule.Whiten, "ridge": t.Rule.Ridge,
+		"clip_norm": t.Rule.ClipNorm, "limit": t.Rule.Limit,
+	}
+	return m, json.Unmarshal(text, &m)
+}
+
+// Plan returns what the agents of the task share.
+func (t *Task) Plan() (*agent.Plan, error) {
+	frame, err := (&online.Config{Nodes: t.Nodes, Rule: t.Rule, Moment: t.Moment}).Frame(t.Model.Network)
+	if err != nil {
+		return nil, err
+	}
+	p := &agent.Plan{
+		Model: t.Model.Network, Operator: agent.Operator(t.Model.Meta.Shift.String()), Delayed: t.Model.Meta.Delayed,
+		Frame: frame, Rule: &t.Rule, Cost: t.Cost.Kind(),
+	}
+	return p, p.Validate()
+}

@@ -1,0 +1,179 @@
+package swarm
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/internal/broker"
+	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+var emptyDense mat.Dense
+
+// View is how a swarm is doing.
+type View struct {
+	Seconds float64 `json:"seconds"` // since the first step
+	Step    int     `json:"step"`
+	Rate    float64 `json:"steps_per_second"` // lately
+
+	Hosts   int `json:"hosts"`    // in all
+	HostsUp int `json:"hosts_up"` // that run
+	Missing int `json:"missing"`  // answers that did not come, so far
+
+	Accuracy     float64 `json:"accuracy"` // share of right answers so far; -1 if there are no classes
+	Cost         float64 `json:"cost"`     // mean of J so far
+	Disagreement float64 `json:"disagreement"`
+
+	Counters Sums           `json:"counters"`
+	Reports  []*host.Report `json:"-"` // the latest of every host, ascending
+	Told     []string       `json:"told,omitempty"`
+}
+
+// Sums are counters of all hosts together.
+type Sums struct {
+	Host    host.Stats      `json:"host"`
+	Agents  agent.Stats     `json:"agents"`
+	Bus     transport.Stats `json:"bus"`
+	Latency host.Latency    `json:"latency"` // the worst of all hosts
+}
+
+// LateShare returns the share of rows that did not come in time.
+func (s *Sums) LateShare() float64 {
+	return float64(s.Agents.Expired) / max(float64(s.Agents.Expired+s.Agents.Received), 1)
+}
+
+// Result is how a run of a swarm went.
+type Result struct {
+	Task    string  `json:"task"`
+	Run     string  `json:"run"`
+	Bus     string  `json:"bus"`
+	Hosts   int     `json:"hosts"`
+	Nodes   int     `json:"nodes"`
+	Steps   int     `json:"steps"`
+	Seconds float64 `json:"seconds"`
+	Rate    float64 `json:"steps_per_second"`
+	Missing int     `json:"missing"` // answers that did not come in time
+
+	Accuracy     float64 `json:"accuracy"`
+	Cost         float64 `json:"cost"`
+	Disagreement float64 `json:"disagreement"`
+	LateShare    float64 `json:"late_share"`
+
+	MessagesPerStep float64 `json:"messages_per_step"` // rows that nodes received
+	FramesPerStep   float64 `json:"frames_per_step"`   // that hosts received
+	BytesPerStep    float64 `json:"bytes_per_step"`    // in these frames
+
+	Counters  Sums                     `json:"counters"`
+	Server    broker.Stats             `json:"server,omitzero"`
+	Processes map[transport.HostID]int `json:"processes,omitempty"`
+	Told      []string                 `json:"told,omitempty"`
+	Verified  *Verification            `json:"verified,omitempty"`
+}
+
+// add adds up reports; the latest of a host stands for all before it.
+func (s *Sums) add(reports map[transport.HostID]*host.Report) []*host.Report {
+	var list []*host.Report
+	for _, id := range slices.Sorted(maps.Keys(reports)) {
+		r := reports[id]
+		list = append(list, r)
+		s.Host.Add(r.Stats)
+		s.Agents.Add(r.Agents)
+		s.Bus.Add(r.Bus)
+		s.Latency = s.Latency.Worst(r.Latency)
+	}
+	return list
+}
+
+// show tells how things are, from time to time.
+func (r *run) show() {
+	every := r.Every
+	if every == 0 {
+		every = time.Second
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	before, at := 0, time.Now()
+	for {
+		select {
+		case <-r.stop:
+			return
+		case now := <-tick.C:
+			v := r.view()
+			v.Rate = float64(v.Step-before) / now.Sub(at).Seconds()
+			before, at = v.Step, now
+			r.Watch(v)
+		}
+	}
+}
+
+// view returns how things are.
+func (r *run) view() *View {
+	up := len(r.crew.Ports())
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v := &View{
+		Seconds: time.Since(r.began).Seconds(), Step: r.steps, Hosts: r.Hosts, HostsUp: up, Missing: r.missing,
+		Accuracy: r.score.accuracy(), Cost: r.score.meanCost(), Told: slices.Clone(r.told),
+	}
+	v.Reports = v.Counters.add(r.latest)
+	v.Disagreement = r.disagreement(r.latest)
+	return v
+}
+
+// result sums up the run.
+func (r *run) result() *Result {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := &Result{
+		Task: r.Task.Name, Run: r.Run, Bus: r.Bus, Hosts: r.Hosts, Nodes: r.Task.Nodes, Steps: r.steps,
+		Seconds: r.ended.Sub(r.began).Seconds(), Missing: r.missing, Accuracy: r.score.accuracy(), Cost: r.score.meanCost(),
+		Server: r.server, Processes: r.pids, Told: r.told,
+	}
+	if r.steps == 0 {
+		s.Seconds = 0
+	}
+	s.Rate = float64(s.Steps) / max(s.Seconds, 1e-9)
+	c := &s.Counters
+	c.add(r.latest)
+	s.LateShare = c.LateShare()
+	steps := float64(max(s.Steps, 1))
+	s.MessagesPerStep, s.FramesPerStep, s.BytesPerStep = float64(c.Agents.Received)/steps, float64(c.Bus.Received)/steps, float64(c.Bus.ReceivedBytes)/steps
+	s.Disagreement = r.disagreement(r.latest)
+	if r.verify != nil {
+		r.verify.compare(r.final)
+		s.Verified = &r.verify.Verification
+	}
+	return s
+}
+
+// disagreement returns max_i ‖𝒜_i - mean‖ of the parameters in reports.
+func (r *run) disagreement(reports map[transport.HostID]*host.Report) float64 {
+	var sum []float64
+	count := 0
+	for _, report := range reports {
+		for _, params := range report.Params {
+			if sum == nil {
+				sum = make([]float64, len(params))
+			}
+			for k, v := range params {
+				sum[k] += float64(v)
+			}
+			count++
+		}
+	}
+	mean := make([]float32, len(sum))
+	for k, v := range sum {
+		mean[k] = float32(v / float64(count))
+	}
+	worst := 0.0
+	for _, report := range reports {
+		for _, params := range report.Params {
+			worst = max(worst, r.plan.Frame.Distance(params, mean))
+		}
+	}
+	return worst
+}

@@ -1,0 +1,148 @@
+package swarm
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/flock"
+	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/internal/reproduce"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/rule"
+	"github.com/wdgnn/wdgnn/scenario/flocking"
+	"github.com/wdgnn/wdgnn/scenario/sourceloc"
+)
+
+// Task is what a swarm works on: a model, how its nodes learn, and the world.
+type Task struct {
+	Name  string // sourceloc or flocking
+	Model *modelfile.Model
+	Nodes int
+	Rule  rule.Config
+	Cost  host.Cost
+
+	// Moment is the second moment of the inputs in training, for rules that
+	// whiten; the model file holds it too.
+	Moment *rule.Moment
+
+	World World
+
+	// Graph holds every link that there may ever be; nil means that anybody
+	// may meet anybody.
+	Graph *graph.Graph
+
+	// Period is the sampling time of the world, seconds; 0 if it has none.
+	PeriodSeconds float64
+}
+
+// SourceWorld is source localization on graphs that lose links: one graph after
+// the other serves renew signals.
+type SourceWorld struct {
+	*sourceloc.Stream
+	graphs []*graph.Graph
+	renew  int
+	now    *graph.Graph
+}
+
+// NewSourceTask returns source localization with the given signals left out of
+// training, over a network in which each link is lost with probability p; after
+// renew signals other links are lost, never if renew is 0.
+func NewSourceTask(l *reproduce.Localized, r rule.Config, signals, renew int, p float64) (*Task, error) {
+	var graphs []*graph.Graph
+	count := 1
+	if renew > 0 {
+		count = (signals + renew - 1) / renew
+	}
+	for k := range count {
+		g, err := l.Subgraph(k, p)
+		if err != nil {
+			return nil, err
+		}
+		graphs = append(graphs, g)
+	}
+	values, labels := l.Test(signals)
+	stream, err := l.World.NewStreamOver(l.Model.Meta.Shift.Of, graphs, renew, values, labels)
+	if err != nil {
+		return nil, err
+	}
+	return &Task{
+		Name: "sourceloc", Model: l.Model, Nodes: l.World.Graph.Nodes(), Rule: r, Moment: l.Moment, Cost: host.CrossEntropy,
+		Graph: l.World.Graph, World: &SourceWorld{Stream: stream, graphs: graphs, renew: renew},
+	}, nil
+}
+
+// NewFlockTask returns a flight of robots by a controller that learns from its
+// neighbourhood.
+func NewFlockTask(c *flock.Controller, world flocking.Config, r rule.Config, seed uint64, version string) (*Task, error) {
+	world.NearCap = c.NearCap
+	w, err := NewFlockWorld(world, c.Shift, seed)
+	if err != nil {
+		return nil, err
+	}
+	return &Task{
+		Name: "flocking", Model: c.File(seed, version), Nodes: world.Robots, Rule: r, Cost: host.Gradient, World: w,
+		PeriodSeconds: world.SampleSeconds,
+	}, nil
+}
+
+// Samples implements [online.World].
+func (w *SourceWorld) Samples() iter.Seq[graph.Sample] {
+	return func(yield func(graph.Sample) bool) {
+		for sample := range w.Stream.Samples() {
+			w.now = w.graphs[0]
+			if w.renew > 0 {
+				w.now = w.graphs[sample.Time/w.renew%len(w.graphs)]
+			}
+			if !yield(sample) {
+				return
+			}
+		}
+	}
+}
+
+// Graph implements [World].
+func (w *SourceWorld) Graph() *graph.Graph { return w.now }
+
+// Near implements [World]: links only fail.
+func (w *SourceWorld) Near() *graph.Graph { return nil }
+
+// FlockWorld is robots in flight, as an online learner sees them.
+type FlockWorld struct {
+	*flocking.Stream
+	swarm *flocking.Swarm
+	near  graph.Builder
+}
+
+// NewFlockWorld returns a flight of c.DurationSeconds.
+func NewFlockWorld(c flocking.Config, shift graph.Shift, seed uint64) (*FlockWorld, error) {
+	s, err := flocking.New(c, random.Stream(seed, "start"))
+	if err != nil {
+		return nil, err
+	}
+	stream, err := flocking.NewStream(s, shift, flocking.CostNeighborhood)
+	if err != nil {
+		return nil, err
+	}
+	return &FlockWorld{Stream: stream, swarm: s}, nil
+}
+
+// Graph implements [World].
+func (w *FlockWorld) Graph() *graph.Graph { return w.swarm.Heard() }
+
+// nearFactor is how much farther than the radius robots are listened for: two
+// robots need tens of steps to cross the difference.
+const nearFactor = 1.3
+
+// Near implements [World].
+func (w *FlockWorld) Near() *graph.Graph {
+	g, err := w.near.Geometric(w.swarm.Positions(), nearFactor*w.swarm.Config().CommRadiusMeters)
+	if err != nil {
+		panic(fmt.Sprintf("swarm: %v", err))
+	}
+	return g
+}
+
+// Swarm returns the robots, to look at.
+func (w *FlockWorld) Swarm() *flocking.Swarm { return w.swarm }

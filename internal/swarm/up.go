@@ -1,0 +1,253 @@
+package swarm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/internal/broker"
+	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// Up runs a swarm until its world ends or ctx does. Everything it started is
+// gone when it returns; the result holds what was seen so far even if there is
+// an error.
+func Up(ctx context.Context, o Options) (*Result, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	r, err := launch(ctx, &o)
+	if err != nil {
+		return nil, err
+	}
+	played := r.play(ctx)
+	closed := r.crew.Close(10 * time.Second)
+	r.watching.Wait()
+	r.end()
+	if r.broker != nil {
+		r.server = r.broker.Stats()
+		r.broker.Stop()
+	}
+	result := r.result()
+	if ctx.Err() != nil {
+		closed = nil // hosts that were told to stop in the middle
+	}
+	return result, errors.Join(played, closed)
+}
+
+// run is a swarm that is up.
+type run struct {
+	*Options
+	plan    *agent.Plan
+	divided map[transport.HostID][]agent.NodeID
+	hears   map[transport.HostID][]transport.HostID
+	crew    Crew
+	answers chan *host.Answer
+	reports chan *host.Report
+	broker  *broker.Server
+	server  broker.Stats
+	verify  *verifier // nil if nobody wants to know
+
+	watching sync.WaitGroup
+	stop     chan struct{} // ends those who watch
+
+	mu      sync.Mutex // guards what follows
+	latest  map[transport.HostID]*host.Report
+	final   map[transport.HostID]*host.Report
+	score   score
+	began   time.Time // of the first step
+	ended   time.Time // of the last
+	steps   int
+	told    []string // what happened, in words
+	pids    map[transport.HostID]int
+	missing int
+}
+
+// launch starts everything and waits until every host is up.
+func launch(ctx context.Context, o *Options) (*run, error) {
+	r := &run{
+		Options: o, latest: map[transport.HostID]*host.Report{}, final: map[transport.HostID]*host.Report{},
+		stop: make(chan struct{}), reports: make(chan *host.Report, 4096),
+	}
+	plan, err := o.Task.Plan()
+	if err != nil {
+		return nil, err
+	}
+	r.plan, r.divided = plan, Divide(o.Task.Nodes, o.Hosts)
+	if o.Task.Graph != nil {
+		r.divided = Partition(o.Task.Graph, o.Hosts)
+	}
+	r.hears = Neighbours(o.Task.Graph, r.divided)
+	if o.Verify {
+		v, err := newVerifier(o.Task)
+		if err != nil {
+			return nil, err
+		}
+		r.verify = v
+	}
+	if err := r.prepare(ctx); err != nil {
+		r.abandon()
+		return nil, err
+	}
+	for _, id := range slices.Sorted(maps.Keys(r.divided)) {
+		if err := r.crew.Start(id); err != nil {
+			r.abandon()
+			return nil, err
+		}
+	}
+	if err := r.assemble(ctx); err != nil {
+		r.abandon()
+		return nil, err
+	}
+	r.pids = r.crew.PIDs()
+	r.watching.Go(r.listen)
+	return r, nil
+}
+
+// abandon ends what was started so far.
+func (r *run) abandon() {
+	if r.crew != nil {
+		r.crew.Close(time.Second)
+	}
+	if r.broker != nil {
+		r.broker.Stop()
+	}
+}
+
+// assembly is how long hosts may take to come up.
+const assembly = 60 * time.Second
+
+// assemble waits for the first report of every host.
+func (r *run) assemble(ctx context.Context) error {
+	end := time.NewTimer(assembly)
+	defer end.Stop()
+	check := time.NewTicker(100 * time.Millisecond)
+	defer check.Stop()
+	for len(r.latest) < r.Hosts {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case report := <-r.reports:
+			r.latest[report.Host] = report
+		case <-check.C:
+			if up := r.crew.Ports(); len(up) < r.Hosts {
+				return fmt.Errorf("swarm: %d of %d hosts are gone before the first step; logs are in %s", r.Hosts-len(up), r.Hosts, r.Dir)
+			}
+		case <-end.C:
+			return fmt.Errorf("swarm: %d of %d hosts are up after %v; logs are in %s", len(r.latest), r.Hosts, assembly, r.Dir)
+		}
+	}
+	return nil
+}
+
+// play plays the world to the hosts, with what is to go wrong.
+func (r *run) play(ctx context.Context) error {
+	defer close(r.stop)
+	stage := &Stage{
+		World: r.Task.World, Hosts: r.divided, Outputs: r.Task.Model.Network.Outputs(), Cost: r.Task.Cost,
+		Answers: r.answers, Ports: r.crew.Ports, Period: r.Period, Patience: 2*r.Pace.Deadline + time.Second,
+	}
+	r.mu.Lock()
+	r.began = time.Now()
+	r.mu.Unlock()
+	r.watching.Go(func() { r.trouble(ctx) })
+	if r.Watch != nil {
+		r.watching.Go(r.show)
+	}
+	err := stage.Run(ctx, func(m *Moment) error {
+		if r.verify != nil {
+			if err := r.verify.step(m); err != nil {
+				return err
+			}
+		}
+		r.mu.Lock()
+		r.score.watch(m)
+		r.steps++
+		r.missing += m.Missing
+		r.ended = time.Now()
+		r.mu.Unlock()
+		if r.OnStep != nil {
+			return r.OnStep(m)
+		}
+		return nil
+	})
+	return err
+}
+
+// listen keeps the latest report of every host.
+func (r *run) listen() {
+	for {
+		select {
+		case report := <-r.reports:
+			r.note(report)
+		case <-r.stop:
+			return
+		}
+	}
+}
+
+func (r *run) note(report *host.Report) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.latest[report.Host] = report
+	if report.Final {
+		r.final[report.Host] = report
+	}
+}
+
+// end takes in the reports that came last.
+func (r *run) end() {
+	for {
+		select {
+		case report := <-r.reports:
+			r.note(report)
+		default:
+			return
+		}
+	}
+}
+
+// trouble makes happen what is to go wrong.
+func (r *run) trouble(ctx context.Context) {
+	type act struct {
+		at   time.Duration
+		what string
+		do   func() error
+	}
+	var acts []act
+	for _, k := range r.Kills {
+		acts = append(acts, act{k.From, fmt.Sprintf("host %d was killed", k.Host), func() error { return r.crew.Kill(k.Host) }})
+		if k.To > 0 {
+			acts = append(acts, act{k.To, fmt.Sprintf("host %d was started again", k.Host), func() error { return r.crew.Start(k.Host) }})
+		}
+	}
+	if r.Restart > 0 {
+		acts = append(acts, act{r.Restart, "the NATS server was restarted", r.restartBroker})
+	}
+	slices.SortStableFunc(acts, func(a, b act) int { return int(a.at - b.at) })
+	for _, a := range acts {
+		wait := time.NewTimer(time.Until(r.began.Add(a.at)))
+		select {
+		case <-wait.C:
+		case <-r.stop:
+			wait.Stop()
+			return
+		case <-ctx.Done():
+			wait.Stop()
+			return
+		}
+		words := a.what
+		if err := a.do(); err != nil {
+			words = fmt.Sprintf("%s: it failed: %v", a.what, err)
+		}
+		r.mu.Lock()
+		r.told = append(r.told, fmt.Sprintf("%.1f s: %s", time.Since(r.began).Seconds(), words))
+		r.mu.Unlock()
+	}
+}

@@ -1,0 +1,44 @@
+package swarm_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/internal/swarm"
+	"github.com/wdgnn/wdgnn/modelfile"
+)
+
+// toyTask returns the toy world as a task.
+func toyTask(t testing.TB, s *setting, steps int) *swarm.Task {
+	t.Helper()
+	w := &toy{nodes: 12, steps: steps, features: 2, classes: 3, seed: 5}
+	_, m := plan(t, w, s)
+	return &swarm.Task{
+		Name: "toy", Nodes: w.nodes, Rule: s.rule, Cost: host.CrossEntropy, World: w,
+		Model: &modelfile.Model{Network: m, Meta: modelfile.Meta{Shift: graph.ShiftRowStochastic, Delayed: s.delayed, Task: "classify"}},
+	}
+}
+
+// Hosts in one process have the bits of one learner, whatever carries their
+// frames.
+// Reference: Section 3, eq. (9).
+func TestUpSameBits(t *testing.T) {
+	for _, bus := range []string{swarm.BusMem, swarm.BusNATS, swarm.BusTCP} {
+		for _, s := range settings {
+			t.Run(bus+", "+s.name, func(t *testing.T) {
+				r, err := swarm.Up(t.Context(), swarm.Options{
+					Task: toyTask(t, &s, 20), Run: "toy", Hosts: 4, Bus: bus, Dir: t.TempDir(), Verify: true,
+					Pace: host.Pace{Deadline: 20 * time.Second, Retry: 20 * time.Millisecond},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !r.Verified.Same() || r.Missing != 0 || r.Steps != 20 {
+					t.Errorf("%+v; %d answers missing, %d steps, want 20 steps of the same bits", *r.Verified, r.Missing, r.Steps)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package tcpbus
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// strangers is how many connections, beyond one for each peer, may be open
+// before they have said who they are. The oldest gives way to the next: one
+// that means well takes milliseconds.
+const strangers = 64
+
+// accept takes connections until Close.
+func (b *Bus) accept() {
+	retry := firstRetry
+	for {
+		conn, err := b.listener.Accept()
+		if b.context.Err() != nil {
+			if err == nil {
+				conn.Close()
+			}
+			return
+		}
+		if err != nil {
+			b.config.OnError(fmt.Errorf("tcpbus: host %d: accept: %w", b.config.Host, err))
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			timer := time.NewTimer(retry) // out of file descriptors, perhaps
+			select {
+			case <-b.context.Done():
+				timer.Stop()
+				return
+			case <-timer.C:
+			}
+			retry = min(2*retry, lastRetry)
+			continue
+		}
+		retry = firstRetry
+		if !b.track(conn) {
+			conn.Close()
+			return
+		}
+		b.enter(conn)
+		b.running.Go(func() {
+			defer b.hangUp(conn)
+			b.serve(conn)
+		})
+	}
+}
+
+// enter notes a stranger, and sends the oldest one away if there are too many.
+func (b *Bus) enter(conn net.Conn) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.strange = append(b.strange, conn)
+	if len(b.strange) > strangers+len(b.config.Peers) {
+		b.strange[0].Close()
+		b.strange = slices.Delete(b.strange, 0, 1)
+	}
+}
+
+// serve finds out who dialled and sends it frames until the link breaks.
+func (b *Bus) serve(raw net.Conn) {
+	conn, host, err := b.meet(raw)
+	b.mu.Lock()
+	b.strange = slices.DeleteFunc(b.strange, func(c net.Conn) bool { return c == raw })
+	b.mu.Unlock()
+	if b.context.Err() != nil {
+		return
+	}
+	if err != nil {
+		b.refused.Add(1)
+		b.config.OnError(fmt.Errorf("tcpbus: host %d refuses %v: %w", b.config.Host, raw.RemoteAddr(), err))
+		return
+	}
+	o := newOutlet(conn, raw, b.config.SendQueue)
+	b.attach(host, o)
+	err = b.feed(o)
+	b.detach(host, o)
+	if errors.As(err, new(refusal)) {
+		b.refused.Add(1)
+	}
+	if b.context.Err() == nil {
+		b.config.OnError(fmt.Errorf("tcpbus: host %d is heard by host %d no more: %w", b.config.Host, host, err))
+	}
+}
+
+// meet agrees with whoever dialled on who is who.
+func (b *Bus) meet(raw net.Conn) (conn net.Conn, hearer transport.HostID, err error) {
+	if err := raw.SetDeadline(time.Now().Add(b.config.HandshakeTimeout)); err != nil {
+		return nil, 0, err
+	}
+	conn = raw
+	var known transport.HostID
+	if b.tls != nil {
+		if conn, known, err = b.acceptTLS(b.context, raw); err != nil {
+			return nil, 0, err
+		}
+	}
+	hearer, sender, err := readHello(conn)
+	if err != nil {
+		return nil, 0, err
+	}
+	if b.tls != nil && known != hearer {
+		return nil, 0, fmt.Errorf("it says it is host %d, its certificate says %d", hearer, known)
+	}
+	if sender != b.config.Host {
+		return nil, 0, fmt.Errorf("host %d wants to hear host %d", hearer, sender)
+	}
+	if _, known := b.config.Peers[hearer]; !known || hearer == b.config.Host {
+		return nil, 0, fmt.Errorf("host %d is not among the peers", hearer)
+	}
+	return conn, hearer, raw.SetDeadline(time.Time{})
+}
+
+// attach makes a link one of a hearer, instead of an older one.
+func (b *Bus) attach(host transport.HostID, o *outlet) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if old := b.outlets[host]; old != nil {
+		old.raw.Close()
+	}
+	b.outlets[host] = o
+	b.storeHearers()
+}
+
+// detach forgets a link.
+func (b *Bus) detach(host transport.HostID, o *outlet) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.outlets[host] == o {
+		delete(b.outlets, host)
+		b.storeHearers()
+	}
+	b.dropped.Add(uint64(o.waiting()))
+}
+
+// storeHearers shows Send who hears. The caller holds mu.
+func (b *Bus) storeHearers() {
+	hearers := make([]*outlet, 0, len(b.outlets))
+	for _, o := range b.outlets {
+		hearers = append(hearers, o)
+	}
+	b.hearers.Store(&hearers)
+}

@@ -1,0 +1,88 @@
+package tcpbus
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// tlsConfig returns the user's, with what this package insists on.
+func tlsConfig(c *tls.Config) *tls.Config {
+	c = c.Clone()
+	c.MinVersion, c.MaxVersion = tls.VersionTLS13, 0
+	c.NextProtos = []string{"wdgnn-tcpbus/1"}
+	c.SessionTicketsDisabled, c.ClientSessionCache = true, nil
+	c.GetConfigForClient = nil
+	c.DynamicRecordSizingDisabled = true
+
+	c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, c.RootCAs
+	c.InsecureSkipVerify = true // names are host ids, not DNS names: identify checks the chain
+	return c
+}
+
+// acceptTLS agrees on TLS as the side that was dialled, and returns who dialled.
+func (b *Bus) acceptTLS(ctx context.Context, raw net.Conn) (net.Conn, transport.HostID, error) {
+	var peer transport.HostID
+	c := b.tls.Clone()
+	c.VerifyConnection = func(s tls.ConnectionState) (err error) {
+		peer, err = b.identify(s)
+		return err
+	}
+	conn := tls.Server(raw, c)
+	err := conn.HandshakeContext(ctx)
+	return conn, peer, err
+}
+
+// dialTLS agrees on TLS as the side that dials.
+func (b *Bus) dialTLS(ctx context.Context, raw net.Conn, want transport.HostID) (net.Conn, error) {
+	c := b.tls.Clone()
+	c.VerifyConnection = func(s tls.ConnectionState) error {
+		peer, err := b.identify(s)
+		if err != nil {
+			return refusal{err}
+		}
+		if peer != want {
+			return refusal{fmt.Errorf("the certificate says host %d, want %d", peer, want)}
+		}
+		return nil
+	}
+	conn := tls.Client(raw, c)
+	return conn, conn.HandshakeContext(ctx)
+}
+
+// identify returns whom a peer's certificate names, once the roots vouch for it.
+func (b *Bus) identify(s tls.ConnectionState) (transport.HostID, error) {
+	if len(s.PeerCertificates) == 0 {
+		return 0, errors.New("no certificate")
+	}
+	leaf := s.PeerCertificates[0]
+	if len(s.VerifiedChains) == 0 { // the side that dialled; the other one's were verified before
+		options := x509.VerifyOptions{Roots: b.tls.RootCAs, Intermediates: x509.NewCertPool()} // for a server
+		if b.tls.Time != nil {
+			options.CurrentTime = b.tls.Time()
+		}
+		for _, c := range s.PeerCertificates[1:] {
+			options.Intermediates.AddCert(c)
+		}
+		if _, err := leaf.Verify(options); err != nil {
+			return 0, err
+		}
+	}
+	if b.tls.VerifyConnection != nil {
+		if err := b.tls.VerifyConnection(s); err != nil {
+			return 0, err
+		}
+	}
+	return b.config.Identify(leaf)
+}
+
+// refusal is an error of a peer that is not who it should be, as opposed to
+// one that cannot be reached.
+type refusal struct{ error }
+
+func (r refusal) Unwrap() error { return r.error }

@@ -1,0 +1,141 @@
+package tcpbus
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// queueSize is how many bytes may wait for a hearer.
+const queueSize = 2 * transport.MaxFrame
+
+// outlet is a link to a hearer. Frames wait in a ring that holds the newest;
+// a hearer that is slow stalls nobody.
+type outlet struct {
+	conn, raw net.Conn      // with TLS and without
+	ready     chan struct{} // holds a token if there may be frames
+
+	mu    sync.Mutex // guards what follows
+	ring  [][]byte   // shared with other outlets, read only
+	first int        // index of the oldest
+	count int
+	size  int // bytes
+}
+
+func newOutlet(conn, raw net.Conn, queue int) *outlet {
+	return &outlet{conn: conn, raw: raw, ready: make(chan struct{}, 1), ring: make([][]byte, queue)}
+}
+
+// put queues a frame, which nobody may change any more, and returns how many
+// older ones had to go.
+func (o *outlet) put(frame []byte) (dropped uint64) {
+	o.mu.Lock()
+	for o.count == len(o.ring) || o.count > 0 && o.size+len(frame) > queueSize {
+		o.shift()
+		dropped++
+	}
+	o.ring[(o.first+o.count)%len(o.ring)] = frame
+	o.count++
+	o.size += len(frame)
+	o.mu.Unlock()
+	select {
+	case o.ready <- struct{}{}:
+	default:
+	}
+	return dropped
+}
+
+// shift takes the oldest frame. The caller holds mu.
+func (o *outlet) shift() []byte {
+	frame := o.ring[o.first]
+	o.ring[o.first] = nil
+	o.first = (o.first + 1) % len(o.ring)
+	o.count--
+	o.size -= len(frame)
+	return frame
+}
+
+// take returns the oldest frame, if there is one.
+func (o *outlet) take() ([]byte, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.count == 0 {
+		return nil, false
+	}
+	return o.shift(), true
+}
+
+// waiting returns how many frames wait.
+func (o *outlet) waiting() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.count
+}
+
+// feed welcomes a hearer and sends it frames and beats until the link breaks.
+func (b *Bus) feed(o *outlet) error {
+	answers := make(chan error, 1)
+	b.running.Go(func() { answers <- o.attend(b.config.Idle) })
+	err := o.write(steady{o.conn, b.config.WriteTimeout, b.config.Idle}, b.config.Host, b.config.Idle/3, answers)
+	o.raw.Close()
+	return err
+}
+
+// write sends frames, many at once if many wait, until the link breaks or the
+// hearer answers no more.
+func (o *outlet) write(to steady, host transport.HostID, every time.Duration, answers <-chan error) error {
+	w := bufio.NewWriterSize(to, chunk)
+	w.Write(appendWelcome(nil, host)) // errors stay until Flush
+	beats := time.NewTicker(max(every, time.Millisecond))
+	defer beats.Stop()
+	var head [4]byte
+	for {
+		select {
+		case err := <-answers:
+			return err
+		case <-beats.C:
+			w.Write(binary.LittleEndian.AppendUint32(head[:0], beat))
+		default:
+		}
+		frame, ok := o.take()
+		if ok {
+			w.Write(binary.LittleEndian.AppendUint32(head[:0], uint32(len(frame))))
+			if _, err := w.Write(frame); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		select {
+		case err := <-answers:
+			return err
+		case <-o.ready:
+		case <-beats.C:
+			w.Write(binary.LittleEndian.AppendUint32(head[:0], beat))
+		}
+	}
+}
+
+// attend reads answers to beats until none comes for too long.
+func (o *outlet) attend(idle time.Duration) error {
+	var data [64]byte
+	r := patient{o.conn, idle}
+	for {
+		n, err := r.Read(data[:])
+		if err != nil {
+			return err
+		}
+		for _, c := range data[:n] {
+			if c != answer {
+				return refusal{fmt.Errorf("it answers %#x to a beat, want %#x", c, answer)}
+			}
+		}
+	}
+}

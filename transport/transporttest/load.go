@@ -1,0 +1,178 @@
+package transporttest
+
+import (
+	"bytes"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// Frames for a host that does not read are dropped and counted. The sender and
+// other hosts notice nothing, and the host hears again once it reads.
+func slowReader(n *network) {
+	n.hear(1, 0)
+	n.hear(2, 0)
+	n.connect(0, 1)
+	n.connect(0, 2)
+	for began := time.Now(); n.buses[1].Stats().Dropped == 0; {
+		if time.Since(began) > patience {
+			n.t.Fatalf("host 1 does not read: got stats %+v after %v, want dropped frames", n.buses[1].Stats(), patience)
+		}
+		n.say(0, window, 100, 2)
+	}
+	n.say(0, 8*window, 1200, 2)
+	if d := n.buses[2].Stats().Dropped; d != 0 {
+		n.t.Errorf("host 2 reads: got %d dropped frames, want 0", d)
+	}
+
+	for began := time.Now(); ; { // host 1 reads on until it is up to date
+		if time.Since(began) > patience {
+			n.t.Fatalf("host 1 reads again: got nothing that was sent since, for %v", patience)
+		}
+		last := n.message(100)
+		n.send(0, last)
+		n.expect(2, 0, last)
+		for {
+			f, ok := n.within(1, resend)
+			if !ok {
+				break
+			}
+			if bytes.Equal(f.Data, last) {
+				return
+			}
+		}
+	}
+}
+
+// A frame counts as sent once, however many hear it, and as received where it
+// was put into the channel.
+func countsAddUp(n *network) {
+	var want tally
+	for host, b := range n.buses {
+		if s := b.Stats(); s.Sent+s.SentBytes+s.Received+s.ReceivedBytes+s.Dropped != 0 {
+			n.t.Errorf("host %d: stats %+v before anything was sent, want none", host, s)
+		}
+	}
+	n.hear(1, 0)
+	n.hear(2, 0)
+	n.connect(0, 1)
+	n.connect(0, 2)
+	before := n.buses[0].Stats()
+	for _, size := range []int{0, 1, 100, 5000} {
+		n.say(0, window, size, 1, 2)
+		want.frames += window
+		want.bytes += uint64(window * size)
+	}
+	after := n.buses[0].Stats()
+	if got := (tally{after.Sent - before.Sent, after.SentBytes - before.SentBytes}); got != want {
+		n.t.Errorf("host 0 counts %+v sent, want %+v", got, want)
+	}
+	if after.Received != 0 || after.Failed != 0 {
+		n.t.Errorf("host 0: stats %+v, want nothing received and nothing failed", after)
+	}
+	for _, host := range []int{1, 2} {
+		if err := n.buses[host].Close(); err != nil { // no more arrive
+			n.t.Errorf("Close: got %v, want no error", err)
+		}
+		for f := range n.buses[host].Frames() {
+			n.count(host, f)
+		}
+		s := n.buses[host].Stats()
+		if got := (tally{s.Received, s.ReceivedBytes}); got != n.taken[host] || s.Sent+s.Dropped+s.Refused+s.Failed != 0 {
+			n.t.Errorf("host %d: stats %+v, want %+v received and nothing else", host, s, n.taken[host])
+		}
+	}
+}
+
+// All methods may be called at once, and Close in the middle of it.
+func allAtOnce(n *network) {
+	const enough = 20 * window // frames at each host before Close
+	var (
+		all    sync.WaitGroup
+		number atomic.Uint64
+		busy   sync.WaitGroup // hosts that have not received enough
+		closed atomic.Bool
+	)
+	until := func(call func() error, name string) { // until the bus is closed
+		for began := time.Now(); ; runtime.Gosched() {
+			if err := call(); errors.Is(err, transport.ErrClosed) {
+				return
+			} else if time.Since(began) > 3*patience {
+				n.t.Errorf("%s: got %v, want ErrClosed once the bus is closed", name, err)
+				return
+			}
+		}
+	}
+	for host, b := range n.buses {
+		heard := make(chan struct{}, 1)
+		busy.Add(1)
+		all.Go(func() {
+			defer close(heard)
+			received := 0
+			for f := range b.Frames() {
+				if k := number.Load(); len(f.Data) != 200 || f.From == transport.HostID(host) || !whole(f.Data, k) {
+					n.t.Errorf("host %d: got %s, want messages 1 to %d", host, describe(f), k)
+				}
+				if received++; received == enough {
+					busy.Done()
+				}
+				select {
+				case heard <- struct{}{}:
+				default:
+				}
+			}
+			if received < enough {
+				busy.Done()
+			}
+		})
+		left, right := transport.HostID((host+1)%3), transport.HostID((host+2)%3)
+		all.Go(func() { // one stays, the other comes and goes
+			until(func() error {
+				if err := b.Hear([]transport.HostID{left}); err != nil {
+					return err
+				}
+				<-heard
+				return b.Hear([]transport.HostID{left, right})
+			}, "Hear")
+		})
+		for range 2 {
+			all.Go(func() {
+				until(func() error { return b.Send(content(number.Add(1), 200)) }, "Send")
+			})
+		}
+		all.Go(func() {
+			for !closed.Load() {
+				b.Stats()
+				runtime.Gosched()
+			}
+		})
+	}
+	if !n.ends(busy.Wait) {
+		n.t.Errorf("after %v: got too few frames at some host, want %d at each", patience, enough)
+	}
+	var closers sync.WaitGroup
+	for _, b := range n.buses {
+		for range 2 {
+			closers.Go(func() {
+				if err := b.Close(); err != nil {
+					n.t.Errorf("Close: got %v, want no error", err)
+				}
+			})
+		}
+	}
+	returned := n.ends(closers.Wait)
+	closed.Store(true)
+	if !returned || !n.ends(all.Wait) {
+		n.t.Fatalf("after Close: got calls or readers that go on for %v, want them to end", patience)
+	}
+}
+
+// whole says whether data is one of messages 1 to last.
+func whole(data []byte, last uint64) bool {
+	k := number(data)
+	return 0 < k && k <= last && bytes.Equal(data, content(k, len(data)))
+}
