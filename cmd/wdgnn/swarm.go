@@ -32,6 +32,7 @@ wdgnn-agent; doc/runtime.md walks from one machine to three.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand((&SwarmUpCommand{}).command(), (&SwarmKeysCommand{}).command(), (&SwarmStatusCommand{}).command())
+	cmd.AddCommand((&SwarmUpCommand{}).command(), (&SwarmKeysCommand{}).command(), (&SwarmStatusCommand{}).command(),
+		(&SwarmBenchCommand{}).command(), newSwarmProbeCommand())
 	return cmd
 }

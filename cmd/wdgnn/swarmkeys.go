@@ -91,6 +91,6 @@ func (c *SwarmKeysCommand) Run() error {
 	for _, h := range plan.Hosts {
 		out.printf("  host %d hears %d others\n", h.ID, len(h.Hears))
 	}
-	out.printf("Next: bus.keys: %s in each agent's file, and nats-server -c %s/nats.conf for a server of its own\n", c.out, c.out)
+	out.printf("Next: bus.keys: %s in each agent's file, and nats-server -c %s/server/nats.conf for a server of its own\n", c.out, c.out)
 	return out.err
 }

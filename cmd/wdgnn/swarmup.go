@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/internal/live"
+	"github.com/wdgnn/wdgnn/internal/serve"
 	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/transport"
@@ -31,6 +33,8 @@ type SwarmUpCommand struct {
 	kills      []string
 	partitions []string
 	dir        string
+	page       page
+	record     string
 	json       bool
 }
 
@@ -62,6 +66,7 @@ them), keys, logs, checkpoints and result.json.`,
   wdgnn swarm up --bus tcp --processes 10 --partition 0-4@3s-6s
   wdgnn swarm up --task flocking --processes 50 --rate 20 --seconds 30
   wdgnn swarm up --task flocking --model flight/model.safetensors --processes 10 --rate 100 --kill 7@1s
+  wdgnn swarm up --task flocking --processes 10 --page
   wdgnn swarm up --processes 5 --json | jq '{steps_per_second, accuracy, late_share}'`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -87,6 +92,11 @@ them), keys, logs, checkpoints and result.json.`,
 	f.StringArrayVar(&c.partitions, "partition", nil, "HOSTS@FROM-TO cuts hosts off, such as 0-4@3s-6s; may be given more than once")
 	f.StringArrayVar(&c.kills, "kill", nil, "HOST@TIME kills a process, HOST@FROM-TO starts it again; may be given more than once")
 	f.DurationVar(&c.options.Restart, "restart-server", 0, "restart the NATS server at that time")
+	c.page.flag = "--page"
+	c.page.flags(f)
+	f.StringVar(&c.page.address, "page", "", "show a page at this `address` (default of --page alone "+pageAddress+")")
+	f.Lookup("page").NoOptDefVal = pageAddress
+	f.StringVar(&c.record, "record", "", "`folder` that keeps what a page would show, for wdgnn view")
 	f.StringVar(&c.dir, "dir", "", "folder to keep; nothing means one that is removed")
 	f.BoolVar(&c.json, "json", false, "print the result as one JSON object")
 	return cmd
@@ -123,8 +133,13 @@ func (c *SwarmUpCommand) Run(ctx context.Context) error {
 		_ = swarm.WriteStatus(dir, v) // the folder may be gone; status is for others to look at
 	}
 	fmt.Fprintf(c.Stderr, "%d %s on %d cores, bus %s, %d nodes\n", o.Hosts, c.what(), runtime.NumCPU(), o.Bus, o.Task.Nodes)
+	close, err := c.present(ctx)
+	if err != nil {
+		return during("swarm up", err)
+	}
 	result, err := swarm.Up(ctx, *o)
 	view.end()
+	err = errors.Join(err, close())
 	if result == nil {
 		return during("swarm up", err)
 	}
@@ -140,6 +155,45 @@ func (c *SwarmUpCommand) Run(ctx context.Context) error {
 		err = helpful{fmt.Errorf("the swarm and one process differ: %s", result.Verified.First), "without faults, and with a longer --deadline: links that were given up make a difference"}
 	}
 	return during("swarm up", err)
+}
+
+// present opens the page and the recording, if they are wanted, and returns what
+// ends them.
+func (c *SwarmUpCommand) present(ctx context.Context) (func() error, error) {
+	if c.page.address == "" && c.record == "" {
+		return func() error { return nil }, nil
+	}
+	hub, err := live.NewHub(swarm.Scene(&c.options))
+	if err != nil {
+		return nil, err
+	}
+	c.options.Hub = hub
+	var recorder *live.Recorder
+	if c.record != "" {
+		if recorder, err = live.Record(hub, c.record, live.RecordConfig{}); err != nil {
+			return nil, helpful{err, "another --record folder"}
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var served <-chan error
+	if c.page.address != "" {
+		if served, err = c.page.start(ctx, c.Stderr, serve.LiveConfig{Hub: hub, Control: true}); err != nil {
+			cancel()
+			return nil, err
+		}
+	}
+	return func() error {
+		hub.Close()
+		cancel()
+		var errs []error
+		if served != nil {
+			errs = append(errs, <-served)
+		}
+		if recorder != nil {
+			errs = append(errs, recorder.Close())
+		}
+		return errors.Join(errs...)
+	}, nil
 }
 
 func (c *SwarmUpCommand) what() string {

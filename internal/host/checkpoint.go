@@ -102,21 +102,24 @@ func (s *saver) offer(memory func() *checkpoint) {
 // write writes a checkpoint, whole or not at all.
 func (s *saver) write(c *checkpoint) error {
 	text, err := json.Marshal(c)
-	if err == nil {
-		s.seq++
-		err = s.journal.WriteSnapshot(s.seq, text)
+	if err == nil { // under the same number as one that failed, whose remains it replaces
+		err = s.journal.WriteSnapshot(s.seq+1, text)
 	}
 	if err != nil {
 		s.failed.Add(1)
 		return err
 	}
+	s.seq++
 	s.written.Add(1)
 	return s.journal.Prune()
 }
 
-// close writes a last checkpoint.
-func (s *saver) close(c *checkpoint) error {
+// close writes a last checkpoint; nil means none.
+func (s *saver) close(c *checkpoint) (err error) {
 	close(s.work)
 	<-s.done
-	return errors.Join(s.write(c), s.journal.Close())
+	if c != nil {
+		err = s.write(c)
+	}
+	return errors.Join(err, s.journal.Close())
 }

@@ -35,6 +35,13 @@ type Config struct {
 	// Links are the neighbours of nodes of which the world says nothing.
 	Links map[agent.NodeID][]agent.Link
 
+	// Survey is what found Plan.Scale; nil if nothing had to. Neighbours who
+	// are not done with it get their answers from the host.
+	Survey *Survey
+
+	// Surveyed says that a survey of an earlier start found Plan.Scale.
+	Surveyed bool
+
 	// Disk keeps checkpoints; nil means none. Every is the time between two,
 	// 0 means a second.
 	Disk  journal.Disk

@@ -31,7 +31,7 @@ func (h *Host) settle() {
 		case h.waits() && h.predicted >= h.taking:
 			h.send()
 			h.act()
-		case h.waits() && len(h.silent) > 0 && h.giveUpSuspects():
+		case h.waits() && (len(h.silent) > 0 || h.taking < len(h.cells)) && h.giveUpSuspects():
 			continue
 		}
 		break

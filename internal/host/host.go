@@ -107,7 +107,7 @@ func New(c Config) (*Host, error) {
 		h.listen()
 	}
 	h.rewire()
-	h.publish(false)
+	h.report.Store(h.look(false))
 	return h, nil
 }
 
@@ -128,6 +128,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	if h.cfg.Bus != nil {
 		frames = h.cfg.Bus.Frames()
 	}
+	h.publish(false)
 	reports := time.NewTicker(h.cfg.ReportEvery)
 	defer reports.Stop()
 	alarm := newAlarm()
@@ -169,13 +170,18 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	}
 }
 
-// finish writes a last checkpoint and tells how things ended.
-func (h *Host) finish() error {
-	h.publish(true)
-	if h.saver == nil {
-		return nil
+// finish writes a last checkpoint, if there was a step, and tells how things
+// ended.
+func (h *Host) finish() (err error) {
+	if h.saver != nil {
+		var last *checkpoint
+		if h.begun {
+			last = h.memory()
+		}
+		err = h.saver.close(last)
 	}
-	return h.saver.close(h.memory())
+	h.publish(true)
+	return err
 }
 
 // line hears the world.

@@ -8,13 +8,15 @@ import (
 const (
 	window    = 4        // steps ahead of which frames are kept
 	mostLater = 64 << 20 // bytes of such frames
+	mostSkip  = 1 << 10  // steps left out at once, whatever neighbours say
 )
 
 // frameMark is what a host knows of another's frames.
 type frameMark struct {
 	sequence uint64 // of the last
-	step     uint64 // of the latest row
+	step     uint64 // of the latest row in the last frame with rows
 	during   uint64 // our step when it came
+	kept     int    // frames of it in later
 }
 
 // laterFrame is a frame with rows of steps to come; those before step from were
@@ -30,7 +32,7 @@ func (h *Host) take(f transport.Frame) {
 	if !ok {
 		return
 	}
-	mark, later := h.spoke[f.From], false
+	mark, latest, later := h.spoke[f.From], uint64(0), false
 	for k := range messages {
 		m := &messages[k]
 		if owner, known := h.cfg.Directory.Owner(m.From); !known || owner != f.From {
@@ -43,10 +45,11 @@ func (h *Host) take(f transport.Frame) {
 			}
 			continue
 		}
-		mark.step, mark.during = max(mark.step, m.Time), h.time
+		latest = max(latest, m.Time)
+		mark.step, mark.during = latest, h.time
 		switch {
 		case !h.begun || m.Time > h.time:
-			later = true
+			later = later || h.near(m.Time)
 		case m.Time < h.time:
 			h.stats.LateRows++
 		default:
@@ -106,12 +109,26 @@ func (h *Host) deliver(m *agent.Message) {
 	}
 }
 
-// keep stores a frame of a step to come.
+// near says whether a step to come is worth keeping frames for. Before the first
+// line nobody knows where the world is.
+func (h *Host) near(time uint64) bool {
+	if h.opened == 0 || time <= max(h.time, h.skipTo)+window {
+		return true
+	}
+	h.stats.Overflows++
+	return false
+}
+
+// keep stores a frame of a step to come. Every host has room for those of a few
+// steps, so that none can take that of others.
 func (h *Host) keep(f transport.Frame) {
-	if h.held+len(f.Data) > mostLater || len(h.later) >= (len(h.hears)+4)*window*len(h.posted) {
+	mark := h.spoke[f.From]
+	if h.held+len(f.Data) > mostLater || mark.kept >= 2*window*len(h.posted) {
 		h.stats.Overflows++
 		return
 	}
+	mark.kept++
+	h.spoke[f.From] = mark
 	l := laterFrame{Frame: f}
 	if h.begun {
 		l.from = h.time + 1
@@ -124,6 +141,10 @@ func (h *Host) keep(f transport.Frame) {
 func (h *Host) replay() {
 	frames := h.later
 	h.later, h.held = nil, 0
+	for id, mark := range h.spoke {
+		mark.kept = 0
+		h.spoke[id] = mark
+	}
 	for _, f := range frames {
 		_, messages, err := h.reader.Read(f.Data)
 		if err != nil {
@@ -134,11 +155,11 @@ func (h *Host) replay() {
 			m := &messages[k]
 			owner, _ := h.cfg.Directory.Owner(m.From)
 			switch {
-			case owner != f.From || m.Kind == agent.Ask || m.Time < f.from:
+			case owner != f.From || m.Kind != agent.Row || m.Time < f.from:
 			case m.Time == h.time:
 				h.deliver(m)
 			case m.Time > h.time:
-				later = true
+				later = later || h.near(m.Time)
 			default:
 				h.stats.LateRows++
 			}

@@ -75,6 +75,11 @@ type Report struct {
 	Latency Latency         `json:"latency"`
 	Silent  []agent.NodeID  `json:"silent,omitempty"` // neighbours that are not waited for
 
+	// Scale is λmax that the model's shift is divided by, 0 if it is not;
+	// Surveyed says that the nodes found it together.
+	Scale    float64 `json:"scale,omitempty"`
+	Surveyed bool    `json:"surveyed,omitempty"`
+
 	// Params are the parameters x_i of the nodes that learn, by node, unless
 	// they are too many.
 	Params map[agent.NodeID][]float32 `json:"params,omitempty"`
@@ -100,8 +105,17 @@ const mostParams = 50_000
 // Config.ReportEvery.
 func (h *Host) Report() *Report { return h.report.Load() }
 
-// publish makes a report.
+// publish makes a report and passes it on.
 func (h *Host) publish(final bool) {
+	r := h.look(final)
+	h.report.Store(r)
+	if h.cfg.OnReport != nil {
+		h.cfg.OnReport(r)
+	}
+}
+
+// look makes a report.
+func (h *Host) look(final bool) *Report {
 	r := &Report{Run: h.cfg.Run, Host: h.cfg.Host, Time: h.time, Final: final, Stats: h.stats, Latency: h.latency.summary()}
 	ids, numbers := make([]agent.NodeID, len(h.cells)), 0
 	for i := range h.cells {
@@ -111,6 +125,9 @@ func (h *Host) publish(final bool) {
 		numbers += len(n.Params())
 	}
 	r.Nodes = FormatNodes(ids)
+	if h.cfg.Plan.Operator == agent.Scaled {
+		r.Scale, r.Surveyed = h.cfg.Plan.Scale, h.cfg.Surveyed || h.cfg.Survey != nil
+	}
 	if numbers > 0 && numbers <= mostParams {
 		r.Params = map[agent.NodeID][]float32{}
 		for i := range h.cells {
@@ -132,10 +149,7 @@ func (h *Host) publish(final bool) {
 	if w, ok := h.cfg.World.(interface{ Refused() uint64 }); ok {
 		r.Stats.BadLines = w.Refused()
 	}
-	h.report.Store(r)
-	if h.cfg.OnReport != nil {
-		h.cfg.OnReport(r)
-	}
+	return r
 }
 
 // latencies remembers the durations of the last steps.

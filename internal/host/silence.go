@@ -47,15 +47,9 @@ func (h *Host) tick(now time.Time) {
 	}
 	waited := now.Sub(h.started)
 	retry := h.cfg.Pace.Retry > 0 && now.Sub(h.asked) >= h.cfg.Pace.Retry
-	behind := retry && h.behind()
+	h.giveUpFrom(waited, retry && h.behind())
 	for i := range h.cells {
-		c := &h.cells[i]
-		e, waits := c.node.Waits()
-		switch {
-		case !c.taking || !waits:
-		case behind || waited >= h.deadline()+time.Duration(e)*h.grace():
-			h.giveUp(i)
-		case retry:
+		if _, waits := h.cells[i].node.Waits(); retry && h.cells[i].taking && waits {
 			h.step(i, agent.Retry{})
 		}
 	}
@@ -70,10 +64,42 @@ func (h *Host) tick(now time.Time) {
 	h.settle()
 }
 
+// giveUpFrom makes nodes go on whose time is over, or all if they are behind:
+// those in the earliest exchange first, who wait for others elsewhere, and then
+// those here who waited for them, if what they hear now is not enough.
+func (h *Host) giveUpFrom(waited time.Duration, behind bool) {
+	for {
+		earliest := -1
+		for i := range h.cells {
+			if e, waits := h.cells[i].node.Waits(); h.cells[i].taking && waits && (earliest < 0 || e < earliest) {
+				earliest = e
+			}
+		}
+		if earliest < 0 || !behind && waited < h.deadline()+time.Duration(earliest)*h.grace() {
+			return
+		}
+		for i := range h.cells {
+			if e, waits := h.cells[i].node.Waits(); h.cells[i].taking && waits && e == earliest {
+				h.giveUp(i)
+			}
+		}
+		h.drain()
+	}
+}
+
+// comes says whether node is here and will send its row as soon as it can.
+func (h *Host) comes(node agent.NodeID) bool {
+	i, here := h.index[node]
+	return here && h.cells[i].taking
+}
+
 // giveUp makes node i go on without those who are silent.
 func (h *Host) giveUp(i int) {
 	h.missing = h.cells[i].node.Missing(h.missing[:0])
 	for _, node := range h.missing {
+		if _, here := h.index[node]; here {
+			continue
+		}
 		s := h.silent[node]
 		if s.steps == 0 || s.last != h.time {
 			if s.steps+1 == h.cfg.Pace.Suspect {
@@ -86,8 +112,8 @@ func (h *Host) giveUp(i int) {
 	h.step(i, agent.Expire{})
 }
 
-// giveUpSuspects goes on wherever only suspects are waited for, and says whether
-// there was such a node.
+// giveUpSuspects goes on wherever only suspects are waited for, or nodes here
+// that do not take part, and says whether there was such a node.
 func (h *Host) giveUpSuspects() bool {
 	any := false
 	for i := range h.cells {
@@ -98,7 +124,8 @@ func (h *Host) giveUpSuspects() bool {
 		h.missing = c.node.Missing(h.missing[:0])
 		suspects := len(h.missing) > 0
 		for _, node := range h.missing {
-			if s := h.silent[node]; s.steps < h.cfg.Pace.Suspect {
+			_, here := h.index[node]
+			if h.comes(node) || !here && h.silent[node].steps < h.cfg.Pace.Suspect {
 				suspects = false
 				break
 			}
@@ -130,7 +157,7 @@ func (h *Host) behind() bool {
 	}
 	if any {
 		h.stats.CaughtUp++
-		h.skipTo = slowest
+		h.skipTo = min(slowest, h.time+mostSkip)
 	}
 	return any
 }

@@ -72,6 +72,7 @@ func (h *Host) rewire() {
 	for host, last := range h.hears {
 		if last != always && last+patience < h.time {
 			delete(h.hears, host)
+			delete(h.spoke, host) // what it says until it is heard again is not lost
 			wanted = true
 		}
 	}

@@ -3,6 +3,7 @@ package swarm
 import (
 	"context"
 	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -17,8 +18,10 @@ type Crew interface {
 	Start(id transport.HostID) error
 	Kill(id transport.HostID) error
 
-	// Ports returns how to reach the hosts that run.
+	// Ports returns how to reach the hosts that hear their world. Running
+	// returns how many there are, with those that are still starting.
 	Ports() map[transport.HostID]Port
+	Running() int
 
 	// PIDs returns the operating system's numbers of processes by host.
 	PIDs() map[transport.HostID]int
@@ -44,15 +47,26 @@ func (t *threads) Start(id transport.HostID) error {
 	if err != nil {
 		return err
 	}
+	done := make(chan struct{})
 	c.OnReport = func(r *host.Report) {
 		select {
 		case t.reports <- r:
 		default:
 		}
+		if r.Final {
+			close(done)
+		}
 	}
 	ctx, cancel := context.WithCancel(t.ctx)
-	if _, err := t.Local.Start(ctx, c); err != nil {
+	release := func() {
 		cancel()
+		c.Bus.Close()
+		if disk, ok := c.Disk.(io.Closer); ok {
+			disk.Close() // the next one wants its lock
+		}
+	}
+	if _, err := t.Local.Start(ctx, c); err != nil {
+		release()
 		return err
 	}
 	t.mu.Lock()
@@ -62,12 +76,14 @@ func (t *threads) Start(id transport.HostID) error {
 	}
 	t.stop[id] = func() {
 		cancel()
-		c.Bus.Close()
+		<-done
+		release()
 	}
 	return nil
 }
 
-// Kill implements [Crew].
+// Kill implements [Crew] and waits until the host is gone. A goroutine can only
+// be asked: unlike a process it leaves a last checkpoint.
 func (t *threads) Kill(id transport.HostID) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -79,6 +95,9 @@ func (t *threads) Kill(id transport.HostID) error {
 	delete(t.stop, id)
 	return nil
 }
+
+// Running implements [Crew].
+func (t *threads) Running() int { return len(t.Ports()) }
 
 // PIDs implements [Crew]: there are none.
 func (t *threads) PIDs() map[transport.HostID]int { return nil }

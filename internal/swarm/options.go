@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/internal/live"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -37,6 +38,9 @@ type Options struct {
 	Pace host.Pace // of the hosts
 	Keep bool      // hosts keep checkpoints, so that restarted ones rejoin
 
+	// CheckpointEvery is the time between two; 0 means a second.
+	CheckpointEvery time.Duration
+
 	Period time.Duration // between two steps; 0 means lockstep
 	Verify bool          // against online.Consensus
 
@@ -46,6 +50,10 @@ type Options struct {
 
 	Watch func(*View) // sees how things are every second; nil means nobody
 	Every time.Duration
+
+	// Hub, if set, shows the run, and its commands are obeyed. It was made for
+	// Scene of these options.
+	Hub *live.Hub
 
 	// OnStep, if set, sees every step; an error of its own ends the run.
 	OnStep func(*Moment) error

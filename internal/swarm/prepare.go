@@ -113,11 +113,11 @@ func (r *run) prepareThreads(ctx context.Context, addresses map[transport.HostID
 			return host.Config{}, err
 		}
 		if r.Faults.Any() {
-			bus = transport.Disturb(bus, id, r.Faults)
+			bus = transport.Disturb(bus, id, r.faults())
 		}
 		c := host.Config{
 			Run: r.Run, Host: id, Nodes: r.divided[id], Plan: r.plan, Cost: r.Task.Cost, Directory: directory, Bus: bus, Pace: r.Pace,
-			Hear: r.always(id), ReportEvery: r.Every,
+			Hear: r.always(id), Every: r.CheckpointEvery, ReportEvery: r.Every,
 		}
 		if r.Keep {
 			c.Disk, err = journal.OpenDir(filepath.Join(r.Dir, "state", strconv.Itoa(int(id))))
@@ -164,14 +164,15 @@ func (r *run) preparePrograms(ctx context.Context, addresses map[transport.HostI
 	if err != nil {
 		return err
 	}
+	r.configure = func(id transport.HostID) error { return box.Save(r.file(id), r.config(id, learn, addresses)) }
 	for id := range transport.HostID(r.Hosts) {
-		if err := box.Save(r.file(id), r.config(id, learn, addresses)); err != nil {
+		if err := r.configure(id); err != nil {
 			return err
 		}
 	}
 	p := NewProcesses(r.Dir, func(id transport.HostID) *exec.Cmd {
 		args := append(append([]string{}, r.Program[1:]...), "--config", r.file(id))
-		return exec.Command(r.Program[0], args...)
+		c := exec.Command(r.Program[0], args...); c.Env = append(c.Environ(), "GOMAXPROCS=1"); return c
 	})
 	p.Reports = r.reports
 	r.crew, r.answers = p, p.Answers
@@ -188,7 +189,7 @@ func (r *run) preparePrograms(ctx context.Context, addresses map[transport.HostI
 	}
 	s := &subjects{conn: conn, run: r.Run}
 	r.crew = &programs{p, s}
-	return s.listen(p.Answers, r.reports)
+	return s.listen(p.Answers, r.reports, p.heard)
 }
 
 // overSubjects says whether the world speaks over NATS.
@@ -203,7 +204,7 @@ func (r *run) config(id transport.HostID, learn map[string]any, addresses map[tr
 	c := &box.Config{
 		Run: r.Run, Host: id, Model: "model.safetensors", Learn: learn, Cost: r.Task.Cost, Hear: r.always(id),
 		Hosts: map[transport.HostID]box.Peer{}, Bus: box.Bus{Kind: r.Bus, Keys: "keys", Plain: r.Bus == BusNATS},
-		World: box.World{Kind: "lines"},
+		World: box.World{Kind: "lines"}, CheckpointEvery: r.CheckpointEvery,
 		Pace:  box.Pace{Mode: r.Pace.Mode, Deadline: r.Pace.Deadline, Retry: r.Pace.Retry, Suspect: r.Pace.Suspect},
 	}
 	if r.overSubjects() {
@@ -218,10 +219,18 @@ func (r *run) config(id transport.HostID, learn map[string]any, addresses map[tr
 	if r.Keep {
 		c.State = fmt.Sprintf("state/%d", id)
 	}
-	if r.Faults.Any() {
-		c.Faults = &r.Faults
+	if f := r.faults(); f.Any() {
+		c.Faults = &f
 	}
 	return c
+}
+
+// faults returns what is to go wrong on the network, as a host that starts now
+// must know it.
+func (r *run) faults() transport.Faults {
+	f := r.Faults
+	f.Began = r.began
+	return f
 }
 
 // learning returns the rule of a task as a configuration writes it: every key,

@@ -2,6 +2,7 @@ package swarm
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,6 +31,7 @@ type Processes struct {
 
 	mu      sync.Mutex
 	running map[transport.HostID]*process
+	broken  []error // how processes ended that nobody had ended
 	readers sync.WaitGroup
 }
 
@@ -46,6 +48,8 @@ type process struct {
 	id    transport.HostID
 	cmd   *exec.Cmd
 	lines chan []byte // to its standard input
+	up    bool        // it has reported; guarded by Processes.mu, as is the next
+	meant bool        // it was told to end
 	done  chan struct{}
 	err   error // how it ended; valid once done is closed
 }
@@ -86,11 +90,17 @@ func (p *Processes) Start(id transport.HostID) error {
 	p.running[id] = r
 	go r.speak(in)
 	p.readers.Go(func() {
-		p.listen(out)
-		r.err = cmd.Wait()
+		p.listen(r, out)
+		err := cmd.Wait()
+		if err != nil {
+			r.err = fmt.Errorf("swarm: host %d: %w; its last words are in %s", id, err, log.Name())
+		}
 		p.mu.Lock()
 		if p.running[id] == r {
 			delete(p.running, id)
+		}
+		if err != nil && !r.meant {
+			p.broken = append(p.broken, r.err)
 		}
 		p.mu.Unlock()
 		close(r.done)
@@ -121,15 +131,16 @@ const mostLine = 64 << 20
 
 // listen takes in what a process prints. Lines that make no sense, and those for
 // which nobody has time, are dropped.
-func (p *Processes) listen(out io.Reader) {
+func (p *Processes) listen(r *process, out io.Reader) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(make([]byte, 64<<10), mostLine)
 	for lines.Scan() {
 		var s spoken
-		if json.Unmarshal(lines.Bytes(), &s) != nil {
+		if json.Unmarshal(lines.Bytes(), &s) != nil || s.Report == nil && s.Host != uint32(r.id) {
 			continue
 		}
 		if s.Report != nil {
+			p.heard(r.id)
 			select {
 			case p.Reports <- s.Report:
 			default:
@@ -160,15 +171,33 @@ func (r *process) Say(l *host.Line) error {
 	}
 }
 
+// heard notes that a process has reported: it hears its world from now on.
+func (p *Processes) heard(id transport.HostID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r := p.running[id]; r != nil {
+		r.up = true
+	}
+}
+
 // Ports implements [Crew].
 func (p *Processes) Ports() map[transport.HostID]Port {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	ports := make(map[transport.HostID]Port, len(p.running))
 	for id, r := range p.running {
-		ports[id] = r
+		if r.up {
+			ports[id] = r
+		}
 	}
 	return ports
+}
+
+// Running implements [Crew].
+func (p *Processes) Running() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.running)
 }
 
 // PIDs implements [Crew].
@@ -186,6 +215,9 @@ func (p *Processes) PIDs() map[transport.HostID]int {
 func (p *Processes) Kill(id transport.HostID) error {
 	p.mu.Lock()
 	r := p.running[id]
+	if r != nil {
+		r.meant = true
+	}
 	p.mu.Unlock()
 	if r == nil {
 		return fmt.Errorf("swarm: host %d is not running", id)
@@ -198,27 +230,28 @@ func (p *Processes) Kill(id transport.HostID) error {
 }
 
 // Close ends the world of all processes, waits for them, and kills those that
-// take longer than the given time. It returns how those that failed ended.
+// take longer than the given time. It returns how those that failed ended, now
+// or before.
 func (p *Processes) Close(wait time.Duration) error {
 	p.mu.Lock()
 	var all []*process
 	for _, r := range p.running {
 		all = append(all, r)
+		r.meant = true
 		close(r.lines)
 	}
+	errs := p.broken
 	p.mu.Unlock()
-	end := time.After(wait)
-	var errs []error
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	defer cancel()
 	for _, r := range all {
 		select {
 		case <-r.done:
-		case <-end:
-			r.cmd.Process.Kill()
+		case <-ctx.Done():
+			_ = r.cmd.Process.Kill() // it may be gone by now
 			<-r.done
 		}
-		if r.err != nil {
-			errs = append(errs, fmt.Errorf("swarm: host %d: %w; its last words are in %s", r.id, r.err, filepath.Join(p.Logs, fmt.Sprintf("host-%d.log", r.id))))
-		}
+		errs = append(errs, r.err)
 	}
 	p.readers.Wait()
 	return errors.Join(errs...)

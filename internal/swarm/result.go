@@ -25,6 +25,7 @@ type View struct {
 	Missing int `json:"missing"`  // answers that did not come, so far
 
 	Accuracy     float64 `json:"accuracy"` // share of right answers so far; -1 if there are no classes
+	Frozen       float64 `json:"frozen"`   // that of the model as trained
 	Cost         float64 `json:"cost"`     // mean of J so far
 	Disagreement float64 `json:"disagreement"`
 
@@ -58,7 +59,8 @@ type Result struct {
 	Rate    float64 `json:"steps_per_second"`
 	Missing int     `json:"missing"` // answers that did not come in time
 
-	Accuracy     float64 `json:"accuracy"`
+	Accuracy     float64 `json:"accuracy"` // share of right answers; -1 if there are no classes
+	Frozen       float64 `json:"frozen"`   // that of the model as trained
 	Cost         float64 `json:"cost"`
 	Disagreement float64 `json:"disagreement"`
 	LateShare    float64 `json:"late_share"`
@@ -72,6 +74,7 @@ type Result struct {
 	Processes map[transport.HostID]int `json:"processes,omitempty"`
 	Told      []string                 `json:"told,omitempty"`
 	Verified  *Verification            `json:"verified,omitempty"`
+	Reports   []*host.Report           `json:"-"` // the last of every host, ascending
 }
 
 // add adds up reports; the latest of a host stands for all before it.
@@ -117,10 +120,11 @@ func (r *run) view() *View {
 	defer r.mu.Unlock()
 	v := &View{
 		Seconds: time.Since(r.began).Seconds(), Step: r.steps, Hosts: r.Hosts, HostsUp: up, Missing: r.missing,
-		Accuracy: r.score.accuracy(), Cost: r.score.meanCost(), Told: slices.Clone(r.told),
+		Accuracy: r.score.accuracy(), Frozen: r.asTrained, Cost: r.score.meanCost(), Told: slices.Clone(r.told),
 	}
+	v.Counters = r.past
 	v.Reports = v.Counters.add(r.latest)
-	v.Disagreement = r.disagreement(r.latest)
+	v.Disagreement = r.disagreement(v.Reports)
 	return v
 }
 
@@ -130,7 +134,7 @@ func (r *run) result() *Result {
 	defer r.mu.Unlock()
 	s := &Result{
 		Task: r.Task.Name, Run: r.Run, Bus: r.Bus, Hosts: r.Hosts, Nodes: r.Task.Nodes, Steps: r.steps,
-		Seconds: r.ended.Sub(r.began).Seconds(), Missing: r.missing, Accuracy: r.score.accuracy(), Cost: r.score.meanCost(),
+		Seconds: r.ended.Sub(r.began).Seconds(), Missing: r.missing, Accuracy: r.score.accuracy(), Frozen: r.asTrained, Cost: r.score.meanCost(),
 		Server: r.server, Processes: r.pids, Told: r.told,
 	}
 	if r.steps == 0 {
@@ -138,11 +142,12 @@ func (r *run) result() *Result {
 	}
 	s.Rate = float64(s.Steps) / max(s.Seconds, 1e-9)
 	c := &s.Counters
-	c.add(r.latest)
+	*c = r.past
+	s.Reports = c.add(r.latest)
 	s.LateShare = c.LateShare()
 	steps := float64(max(s.Steps, 1))
 	s.MessagesPerStep, s.FramesPerStep, s.BytesPerStep = float64(c.Agents.Received)/steps, float64(c.Bus.Received)/steps, float64(c.Bus.ReceivedBytes)/steps
-	s.Disagreement = r.disagreement(r.latest)
+	s.Disagreement = r.disagreement(s.Reports)
 	if r.verify != nil {
 		r.verify.compare(r.final)
 		s.Verified = &r.verify.Verification
@@ -151,7 +156,16 @@ func (r *run) result() *Result {
 }
 
 // disagreement returns max_i ‖𝒜_i - mean‖ of the parameters in reports.
-func (r *run) disagreement(reports map[transport.HostID]*host.Report) float64 {
+func (r *run) disagreement(reports []*host.Report) float64 {
+	worst := 0.0
+	for _, d := range r.distances(reports) {
+		worst = max(worst, d)
+	}
+	return worst
+}
+
+// distances returns ‖𝒜_i - mean‖ by node.
+func (r *run) distances(reports []*host.Report) map[agent.NodeID]float64 {
 	var sum []float64
 	count := 0
 	for _, report := range reports {
@@ -169,11 +183,11 @@ func (r *run) disagreement(reports map[transport.HostID]*host.Report) float64 {
 	for k, v := range sum {
 		mean[k] = float32(v / float64(count))
 	}
-	worst := 0.0
+	all := make(map[agent.NodeID]float64, count)
 	for _, report := range reports {
-		for _, params := range report.Params {
-			worst = max(worst, r.plan.Frame.Distance(params, mean))
+		for node, params := range report.Params {
+			all[node] = r.plan.Frame.Distance(params, mean)
 		}
 	}
-	return worst
+	return all
 }

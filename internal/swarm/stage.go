@@ -37,7 +37,7 @@ type Port interface {
 // Stage plays a world to hosts.
 type Stage struct {
 	World   World
-	Hosts   map[transport.HostID][]agent.NodeID // who runs which nodes
+	Hosts   map[transport.HostID][]agent.NodeID // who runs which nodes, ascending
 	Outputs int                                 // C
 	Cost    host.Cost
 
@@ -49,12 +49,16 @@ type Stage struct {
 	Ports func() map[transport.HostID]Port
 
 	// Period is the time between two steps; 0 means lockstep: the next step
-	// begins when every host has answered, or after Patience.
+	// begins when every host has answered, or after Patience. A host that did
+	// not answer in three steps in a row is waited for no longer until it
+	// answers again.
 	Period   time.Duration
 	Patience time.Duration // 0 means 10 s
 
 	links [][]agent.Link // as told last, by node
 	near  [][]agent.NodeID
+	told  map[transport.HostID]Port // that know all links so far
+	quiet map[transport.HostID]int  // steps in a row without an answer
 	y     mat.Dense
 	fresh []bool // nodes that answered in this step
 }
@@ -74,24 +78,21 @@ func (s *Stage) Run(ctx context.Context, watch func(*Moment) error) error {
 	if s.Patience == 0 {
 		s.Patience = 10 * time.Second
 	}
-	told := map[transport.HostID]Port{} // that know all links so far
+	s.told, s.quiet = map[transport.HostID]Port{}, map[transport.HostID]int{}
 	next := time.Now()
 	for sample := range s.World.Samples() {
 		if err := s.begin(sample); err != nil {
 			return err
 		}
-		ports := s.Ports()
-		for id, port := range ports {
-			if err := port.Say(s.observe(sample, s.Hosts[id], told[id] != port)); err == nil {
-				told[id] = port
-			} else {
-				delete(ports, id)
-			}
+		ports, err := s.show(ctx, sample)
+		if err != nil {
+			return err
 		}
 		next = next.Add(s.Period)
 		if err := s.gather(ctx, uint64(sample.Time), ports, next); err != nil {
 			return err
 		}
+		s.remember(ports)
 		m := &Moment{Sample: sample, Outputs: s.y, Fresh: s.fresh, Cost: s.World.Reveal(s.y)}
 		for _, ok := range s.fresh {
 			if !ok {
@@ -105,7 +106,7 @@ func (s *Stage) Run(ctx context.Context, watch func(*Moment) error) error {
 		}
 		for id, port := range ports {
 			if err := port.Say(s.tell(m, s.Hosts[id])); err != nil {
-				delete(told, id)
+				delete(s.told, id)
 			}
 		}
 	}
@@ -173,24 +174,28 @@ func nearOf(g *graph.Graph, i int) []agent.NodeID {
 
 // gather waits for the answers of the step.
 func (s *Stage) gather(ctx context.Context, t uint64, ports map[transport.HostID]Port, next time.Time) error {
-	waiting := 0
-	for id := range ports {
-		waiting += len(s.Hosts[id])
-	}
+	waiting := s.expected(ports)
 	left := s.Patience
 	if s.Period > 0 {
 		left = time.Until(next)
 	}
 	end := time.NewTimer(left)
 	defer end.Stop()
-	for waiting > 0 || s.Period > 0 {
+	look := time.NewTicker(2 * standstill)
+	defer look.Stop()
+	for len(waiting) > 0 || s.Period > 0 {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case a := <-s.Answers:
 			if a.Time == t {
-				waiting -= s.accept(a)
+				s.accept(a)
+				if id := transport.HostID(a.Host); s.answered(id) {
+					delete(waiting, id)
+				}
 			}
+		case <-look.C:
+			s.missed(waiting)
 		case <-end.C:
 			return nil
 		}
@@ -198,18 +203,15 @@ func (s *Stage) gather(ctx context.Context, t uint64, ports map[transport.HostID
 	return nil
 }
 
-// accept takes in an answer and returns how many nodes it is of.
-func (s *Stage) accept(a *host.Answer) int {
-	count := 0
+// accept takes in an answer: of nodes that the host runs, once.
+func (s *Stage) accept(a *host.Answer) {
 	for _, o := range a.Outputs {
-		if int(o.Node) >= s.y.Rows || len(o.Value) != s.Outputs || s.fresh[o.Node] {
+		if _, runs := slices.BinarySearch(s.Hosts[transport.HostID(a.Host)], o.Node); !runs || len(o.Value) != s.Outputs || s.fresh[o.Node] {
 			continue
 		}
 		copy(s.y.Row(int(o.Node)), o.Value)
 		s.fresh[o.Node] = true
-		count++
 	}
-	return count
 }
 
 // tell returns what the answers of a host's nodes cost. Nodes that did not

@@ -17,7 +17,7 @@ type subjects struct {
 }
 
 // listen passes on what hosts answer and report.
-func (s *subjects) listen(answers chan<- *host.Answer, reports chan<- *host.Report) error {
+func (s *subjects) listen(answers chan<- *host.Answer, reports chan<- *host.Report, heard func(transport.HostID)) error {
 	stop, err := s.conn.Subscribe(natsbus.AnswerSubjects(s.run), func(subject string, data []byte) {
 		var a host.Answer
 		from, err := natsbus.HostOf(subject)
@@ -33,11 +33,13 @@ func (s *subjects) listen(answers chan<- *host.Answer, reports chan<- *host.Repo
 		return err
 	}
 	s.stop = append(s.stop, stop)
-	stop, err = s.conn.Subscribe(natsbus.ReportSubjects(s.run), func(_ string, data []byte) {
+	stop, err = s.conn.Subscribe(natsbus.ReportSubjects(s.run), func(subject string, data []byte) {
 		var r host.Report
-		if json.Unmarshal(data, &r) != nil {
+		from, err := natsbus.HostOf(subject)
+		if err != nil || json.Unmarshal(data, &r) != nil || r.Host != from {
 			return
 		}
+		heard(from)
 		select {
 		case reports <- &r:
 		default:

@@ -30,8 +30,8 @@ type Task struct {
 	World World
 
 	// Graph holds every link that there may ever be; nil means that anybody
-	// may meet anybody.
-	Graph *graph.Graph
+	// may meet anybody. Whole holds those that were lost for good as well.
+	Graph, Whole *graph.Graph
 
 	// Period is the sampling time of the world, seconds; 0 if it has none.
 	PeriodSeconds float64
@@ -67,9 +67,13 @@ func NewSourceTask(l *reproduce.Localized, r rule.Config, signals, renew int, p 
 	if err != nil {
 		return nil, err
 	}
+	possible := l.World.Graph
+	if renew == 0 {
+		possible = graphs[0]
+	}
 	return &Task{
 		Name: "sourceloc", Model: l.Model, Nodes: l.World.Graph.Nodes(), Rule: r, Moment: l.Moment, Cost: host.CrossEntropy,
-		Graph: l.World.Graph, World: &SourceWorld{Stream: stream, graphs: graphs, renew: renew},
+		Graph: possible, Whole: l.World.Graph, World: &SourceWorld{Stream: stream, graphs: graphs, renew: renew},
 	}, nil
 }
 

@@ -48,25 +48,31 @@ type run struct {
 	divided map[transport.HostID][]agent.NodeID
 	hears   map[transport.HostID][]transport.HostID
 	crew    Crew
+
+	configure func(transport.HostID) error // writes the configuration of a process; nil without
+
 	answers chan *host.Answer
 	reports chan *host.Report
 	broker  *broker.Server
 	server  broker.Stats
 	verify  *verifier // nil if nobody wants to know
+	frozen  *frozen   // nil unless the task asks for classes
 
 	watching sync.WaitGroup
 	stop     chan struct{} // ends those who watch
 
-	mu      sync.Mutex // guards what follows
-	latest  map[transport.HostID]*host.Report
-	final   map[transport.HostID]*host.Report
-	score   score
-	began   time.Time // of the first step
-	ended   time.Time // of the last
-	steps   int
-	told    []string // what happened, in words
-	pids    map[transport.HostID]int
-	missing int
+	mu        sync.Mutex // guards what follows
+	latest    map[transport.HostID]*host.Report
+	final     map[transport.HostID]*host.Report
+	past      Sums // of hosts that were killed, as far as those who followed do not know
+	score     score
+	asTrained float64   // share of right answers of the model as trained
+	began     time.Time // of the first step
+	ended     time.Time // of the last
+	steps     int
+	told      []string // what happened, in words
+	pids      map[transport.HostID]int
+	missing   int
 }
 
 // launch starts everything and waits until every host is up.
@@ -79,10 +85,7 @@ func launch(ctx context.Context, o *Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.plan, r.divided = plan, Divide(o.Task.Nodes, o.Hosts)
-	if o.Task.Graph != nil {
-		r.divided = Partition(o.Task.Graph, o.Hosts)
-	}
+	r.plan, r.divided = plan, divide(o)
 	r.hears = Neighbours(o.Task.Graph, r.divided)
 	if o.Verify {
 		v, err := newVerifier(o.Task)
@@ -90,6 +93,11 @@ func launch(ctx context.Context, o *Options) (*run, error) {
 			return nil, err
 		}
 		r.verify = v
+	}
+	if o.Task.Cost == host.CrossEntropy {
+		if r.frozen, err = newFrozen(o.Task); err != nil {
+			return nil, err
+		}
 	}
 	if err := r.prepare(ctx); err != nil {
 		r.abandon()
@@ -108,6 +116,14 @@ func launch(ctx context.Context, o *Options) (*run, error) {
 	r.pids = r.crew.PIDs()
 	r.watching.Go(r.listen)
 	return r, nil
+}
+
+// divide says which host runs which nodes.
+func divide(o *Options) map[transport.HostID][]agent.NodeID {
+	if o.Task.Graph == nil {
+		return Divide(o.Task.Nodes, o.Hosts)
+	}
+	return Partition(o.Task.Graph, o.Hosts)
 }
 
 // abandon ends what was started so far.
@@ -136,8 +152,8 @@ func (r *run) assemble(ctx context.Context) error {
 		case report := <-r.reports:
 			r.latest[report.Host] = report
 		case <-check.C:
-			if up := r.crew.Ports(); len(up) < r.Hosts {
-				return fmt.Errorf("swarm: %d of %d hosts are gone before the first step; logs are in %s", r.Hosts-len(up), r.Hosts, r.Dir)
+			if n := r.crew.Running(); n < r.Hosts {
+				return fmt.Errorf("swarm: %d of %d hosts are gone before the first step; logs are in %s", r.Hosts-n, r.Hosts, r.Dir)
 			}
 		case <-end.C:
 			return fmt.Errorf("swarm: %d of %d hosts are up after %v; logs are in %s", len(r.latest), r.Hosts, assembly, r.Dir)
@@ -148,6 +164,8 @@ func (r *run) assemble(ctx context.Context) error {
 
 // play plays the world to the hosts, with what is to go wrong.
 func (r *run) play(ctx context.Context) error {
+	var trouble sync.WaitGroup
+	defer trouble.Wait() // nobody is started or killed while the crew is closed
 	defer close(r.stop)
 	stage := &Stage{
 		World: r.Task.World, Hosts: r.divided, Outputs: r.Task.Model.Network.Outputs(), Cost: r.Task.Cost,
@@ -156,9 +174,13 @@ func (r *run) play(ctx context.Context) error {
 	r.mu.Lock()
 	r.began = time.Now()
 	r.mu.Unlock()
-	r.watching.Go(func() { r.trouble(ctx) })
+	trouble.Go(func() { r.trouble(ctx) })
 	if r.Watch != nil {
 		r.watching.Go(r.show)
+	}
+	var show *stager
+	if r.Hub != nil {
+		show = newStager(r)
 	}
 	err := stage.Run(ctx, func(m *Moment) error {
 		if r.verify != nil {
@@ -166,12 +188,25 @@ func (r *run) play(ctx context.Context) error {
 				return err
 			}
 		}
+		if r.frozen != nil {
+			if err := r.frozen.step(m); err != nil {
+				return err
+			}
+			r.mu.Lock()
+			r.asTrained = r.frozen.meter.Accuracy()
+			r.mu.Unlock()
+		}
 		r.mu.Lock()
 		r.score.watch(m)
 		r.steps++
 		r.missing += m.Missing
 		r.ended = time.Now()
 		r.mu.Unlock()
+		if show != nil {
+			if err := show.step(ctx, m); err != nil {
+				return err
+			}
+		}
 		if r.OnStep != nil {
 			return r.OnStep(m)
 		}
@@ -213,6 +248,23 @@ func (r *run) end() {
 	}
 }
 
+// again starts a host that was killed.
+func (r *run) again(id transport.HostID) error {
+	if r.configure != nil && r.Faults.Any() {
+		if err := r.configure(id); err != nil { // since when there are faults
+			return err
+		}
+	}
+	r.mu.Lock()
+	if last := r.latest[id]; last != nil {
+		r.past.Host.Add(last.Stats)
+		r.past.Bus.Add(last.Bus)
+		r.latest[id] = &host.Report{Run: last.Run, Host: id, Nodes: last.Nodes, Time: last.Time, Agents: last.Agents, Params: last.Params}
+	}
+	r.mu.Unlock()
+	return r.crew.Start(id)
+}
+
 // trouble makes happen what is to go wrong.
 func (r *run) trouble(ctx context.Context) {
 	type act struct {
@@ -224,7 +276,7 @@ func (r *run) trouble(ctx context.Context) {
 	for _, k := range r.Kills {
 		acts = append(acts, act{k.From, fmt.Sprintf("host %d was killed", k.Host), func() error { return r.crew.Kill(k.Host) }})
 		if k.To > 0 {
-			acts = append(acts, act{k.To, fmt.Sprintf("host %d was started again", k.Host), func() error { return r.crew.Start(k.Host) }})
+			acts = append(acts, act{k.To, fmt.Sprintf("host %d was started again", k.Host), func() error { return r.again(k.Host) }})
 		}
 	}
 	if r.Restart > 0 {

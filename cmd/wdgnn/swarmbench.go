@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wdgnn/wdgnn/internal/swarm"
+)
+
+// SwarmBenchCommand measures how fast agents are.
+type SwarmBenchCommand struct {
+	Stdout, Stderr io.Writer
+
+	json    bool
+	only    []string
+	seconds float64
+	seed    uint64
+	agent   string
+}
+
+func (c *SwarmBenchCommand) command() *cobra.Command {
+	var list strings.Builder
+	for _, m := range swarm.Measurements() {
+		fmt.Fprintf(&list, "  %-14s %s\n  %-14s wanted: %s\n", m.Name, m.About, "", m.Wanted)
+	}
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure how fast agents are on this machine",
+		Long: `Runs swarms for some seconds each and prints steps per second, messages and
+bytes per step, latencies from the beginning of a step to the answer, and the
+share of neighbours' messages that came too late. Models are random: nothing is
+trained. With --json every line also says on which processor, at which commit
+and from which seed, as the folder bench of the source keeps them.
+
+Measurements:
+` + strings.TrimRight(list.String(), "\n"),
+		Example: `  wdgnn swarm bench
+  wdgnn swarm bench --only sourceloc-mem,sourceloc-5 --seconds 5
+  wdgnn swarm bench --seconds 60 --json >swarm.jsonl`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			return c.Run(cmd.Context())
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&c.json, "json", false, "print one JSON object per figure and line")
+	f.StringSliceVar(&c.only, "only", nil, "measurements to make, separated by commas (default all)")
+	f.Float64Var(&c.seconds, "seconds", 10, "length of each run")
+	f.Uint64Var(&c.seed, "seed", 1, "root of every random stream")
+	f.StringVar(&c.agent, "agent", "", "the program wdgnn-agent (default the one beside this program)")
+	return cmd
+}
+
+// Run measures and prints what it finds.
+func (c *SwarmBenchCommand) Run(ctx context.Context) error {
+	list, err := c.check()
+	if err != nil {
+		return usageError{"wdgnn swarm bench", err}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return during("swarm bench", err)
+	}
+	dir, err := os.MkdirTemp("", "wdgnn-bench-")
+	if err != nil {
+		return during("swarm bench", err)
+	}
+	defer os.RemoveAll(dir)
+	b := &swarm.Bench{Self: []string{self}, Agent: c.findAgent(self), Dir: dir, Seconds: c.seconds, Seed: c.seed}
+	b.Say = func(what string) { fmt.Fprintf(c.Stderr, "%s  %s\n", time.Now().Format(time.TimeOnly), what) }
+	var failed error
+	b.Found = func(f *swarm.Figure) {
+		if c.json {
+			failed = errors.Join(failed, json.NewEncoder(c.Stdout).Encode(newSwarmLine(f, c)))
+			return
+		}
+		failed = errors.Join(failed, printFigure(c.Stdout, f))
+	}
+	for _, m := range list {
+		if !c.json {
+			fmt.Fprintf(c.Stdout, "\n%s: %s\n", m.Name, m.About)
+		}
+		if err := errors.Join(m.Run(ctx, b), failed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check returns the measurements that were asked for.
+func (c *SwarmBenchCommand) check() ([]swarm.Measurement, error) {
+	var errs []error
+	if !(c.seconds >= 1) || math.IsInf(c.seconds, 1) {
+		errs = append(errs, fmt.Errorf("--seconds is %v, want 1 at least", c.seconds))
+	}
+	if len(c.only) == 0 {
+		return swarm.Measurements(), errors.Join(errs...)
+	}
+	var list []swarm.Measurement
+	for _, name := range c.only {
+		m, err := swarm.FindMeasurement(strings.TrimSpace(name))
+		list, errs = append(list, m), append(errs, err)
+	}
+	return list, errors.Join(errs...)
+}
+
+// findAgent returns the path of wdgnn-agent, empty if there is none.
+func (c *SwarmBenchCommand) findAgent(self string) string {
+	if c.agent != "" {
+		return c.agent
+	}
+	beside := filepath.Join(filepath.Dir(self), "wdgnn-agent")
+	if _, err := os.Stat(beside); err == nil {
+		return beside
+	}
+	path, _ := exec.LookPath("wdgnn-agent") // empty if there is none
+	return path
+}
+
+// swarmLine is a figure and where it was measured, a line of bench/results.
+type swarmLine struct {
+	swarm.Figure
+	Date   string  `json:"date"`
+	CPU    string  `json:"cpu"`
+	Cores  int     `json:"cores"`
+	Load   float64 `json:"load"` // average number of running processes of the last minute; -1 if unknown
+	Commit string  `json:"commit"`
+	Go     string  `json:"go"`
+	Seed   uint64  `json:"seed"`
+	Length float64 `json:"run_seconds"` // asked for
+}
+
+func newSwarmLine(f *swarm.Figure, c *SwarmBenchCommand) swarmLine {
+	return swarmLine{
+		Figure: *f, Date: time.Now().UTC().Format(time.RFC3339), CPU: cpuName(), Cores: runtime.NumCPU(), Load: loadAverage(),
+		Commit: commit(), Go: runtime.Version(), Seed: c.seed, Length: c.seconds,
+	}
+}
+
+// commit returns the commit that this program was built from, with a + if files
+// had changed since; empty if the build does not say.
+func commit() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	var revision, changed string
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			revision = s.Value[:min(len(s.Value), 12)]
+		case "vcs.modified":
+			if s.Value == "true" {
+				changed = "+"
+			}
+		}
+	}
+	return revision + changed
+}
+
+// loadAverage returns that of the last minute, -1 if the system does not tell.
+func loadAverage() float64 {
+	text, err := os.ReadFile("/proc/loadavg")
+	var load float64
+	if err == nil {
+		_, err = fmt.Sscan(string(text), &load)
+	}
+	if err != nil {
+		return -1
+	}
+	return load
+}

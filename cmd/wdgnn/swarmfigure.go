@@ -1,0 +1,53 @@
+package main
+
+import (
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/wdgnn/wdgnn/internal/swarm"
+)
+
+// printFigure prints a figure for people.
+func printFigure(w io.Writer, f *swarm.Figure) error {
+	out := lines{w: w}
+	out.printf("  %s\n", f.Case)
+	if f.Rate > 0 {
+		out.printf("    %.1f steps/s; a step: %.0f messages in %.0f frames, %.1f kB; %.2f ms of processor time\n",
+			f.Rate, f.Messages, f.Frames, f.Bytes/1000, 1000*(f.HostCPU+f.WorldCPU))
+		out.printf("    latency: median %s, 90 %% %s, 99 %% %s, worst %s; late %.3f %%\n",
+			fine(f.Latency.Median), fine(f.Latency.P90), fine(f.Latency.P99), fine(f.Latency.Max), 100*f.LateShare)
+	}
+	if f.Missing > 0 {
+		out.printf("    %d answers did not come in time\n", f.Missing)
+	}
+	if f.ProbeRate > 0 {
+		out.printf("    bare frames: %.1f steps/s\n", f.ProbeRate)
+	}
+	if f.CutEdges > 0 {
+		out.printf("    %d links between hosts, %.1f bytes each and step\n", f.CutEdges, f.BytesPerCutEdge)
+	}
+	if f.ResidentBytes > 0 {
+		out.printf("    resident: %.1f MB\n", float64(f.ResidentBytes)/1e6)
+	}
+	if f.StartSeconds > 0 {
+		out.printf("    started in %.1f s\n", f.StartSeconds)
+	}
+	for _, g := range f.Goals {
+		verdict, than := "met", "at least"
+		if g.Below {
+			than = "less than"
+		}
+		if !g.Met() {
+			verdict = "MISSED"
+		}
+		out.printf("    %-10s %s %s, wanted %s %s: %s\n", g.Name, short(g.Value), g.Unit, than, short(g.Wanted), verdict)
+	}
+	return out.err
+}
+
+// short writes a number with three digits at least.
+func short(v float64) string {
+	digits := max(0, 2-int(math.Floor(math.Log10(max(math.Abs(v), 0.001)))))
+	return strconv.FormatFloat(v, 'f', digits, 64)
+}

@@ -1,0 +1,215 @@
+package host_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/internal/journal/faultdisk"
+	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+const (
+	ringNodes = 4
+	ringSteps = 30
+	patience  = 30 * time.Second
+)
+
+// ring is four nodes in a ring that learn on one host.
+type ring struct {
+	plan  *agent.Plan
+	lines []*host.Line
+}
+
+func newRing(t *testing.T) *ring {
+	t.Helper()
+	m, err := gnn.NewRandom(gnn.Config{In: 1, Features: 3, Outputs: 2, Wide: &gnn.WideConfig{Order: 1}}, random.Stream(1, "model"))
+	check(t, err)
+	r := rule.Literal(false)
+	frame, err := (&online.Config{Nodes: 1, Rule: r}).Frame(m)
+	check(t, err)
+	g := &ring{plan: &agent.Plan{Model: m, Operator: agent.RowStochastic, Frame: frame, Rule: &r, Cost: host.CrossEntropy.Kind()}}
+	check(t, g.plan.Validate())
+	rng := random.Stream(1, "rows")
+	for s := range ringSteps {
+		l := &host.Line{Time: uint64(s)}
+		for i := range agent.NodeID(ringNodes) {
+			links := []host.Link{{Node: (i + 1) % ringNodes, Weight: 1}, {Node: (i + 3) % ringNodes, Weight: 1}}
+			slices.SortFunc(links, func(a, b host.Link) int { return int(a.Node) - int(b.Node) })
+			l.Nodes = append(l.Nodes, host.NodeLine{Node: i, Row: []float32{float32(rng.NormFloat64())}, Links: &links, Target: []float32{float32(s % 2)}})
+		}
+		g.lines = append(g.lines, l)
+	}
+	return g
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// world says lines one by one, when the answer to the one before is there.
+type world struct {
+	lines   chan *host.Line
+	answers chan uint64
+}
+
+func (w *world) Lines() <-chan *host.Line { return w.lines }
+
+func (w *world) Act(a *host.Answer) error {
+	w.answers <- a.Time
+	return nil
+}
+
+// play runs a host on a disk from where its checkpoint is to the given step, and
+// calls before ahead of each. It returns the last report, and how Run ended.
+func (g *ring) play(t *testing.T, disk *faultdisk.Disk, until int, before func(step int)) (*host.Report, error) {
+	t.Helper()
+	w := &world{lines: make(chan *host.Line), answers: make(chan uint64, 1)}
+	h, err := host.New(host.Config{
+		Run: "ring", Nodes: []agent.NodeID{0, 1, 2, 3}, Plan: g.plan, Cost: host.CrossEntropy, World: w, Disk: disk, Every: time.Nanosecond,
+	})
+	if err != nil {
+		return nil, err
+	}
+	done := make(chan error, 1)
+	go func() { done <- h.Run(t.Context()) }()
+	for s := int(h.Next()); s <= until; s++ {
+		if before != nil {
+			before(s)
+		}
+		w.lines <- g.lines[s]
+		if got := <-w.answers; got != uint64(s) {
+			t.Fatalf("answer at %d, want %d", got, s)
+		}
+	}
+	close(w.lines)
+	select {
+	case err := <-done:
+		return h.Report(), err
+	case <-time.After(patience):
+		t.Fatal("the host did not end")
+		return nil, nil
+	}
+}
+
+// truth returns the parameters after each step, without any disk.
+func (g *ring) truth(t *testing.T) (all []map[agent.NodeID][]float32) {
+	t.Helper()
+	for s := range ringSteps {
+		r, err := g.play(t, faultdisk.New(), s, nil)
+		check(t, err)
+		all = append(all, r.Params)
+	}
+	return all
+}
+
+func same(a, b map[agent.NodeID][]float32) bool {
+	for i := range agent.NodeID(ringNodes) {
+		if !slices.Equal(a[i], b[i]) {
+			return false
+		}
+	}
+	return len(a) == ringNodes
+}
+
+// On a full disk learning goes on, failed checkpoints are counted, the one
+// before is kept, and no debris gathers; with room again all is well.
+func TestFullDisk(t *testing.T) {
+	g := newRing(t)
+	truth := g.truth(t)
+	disk := faultdisk.New()
+	_, err := g.play(t, disk, 9, nil)
+	check(t, err)
+	full, err := g.play(t, disk, 19, func(int) { disk.SetRoom(100) })
+	if !errors.Is(err, faultdisk.ErrFull) {
+		t.Errorf("got %v, want %v", err, faultdisk.ErrFull)
+	}
+	if !same(full.Params, truth[19]) || full.Stats.Steps != 10 {
+		t.Errorf("after %d steps on a full disk the parameters are not those of step 19", full.Stats.Steps)
+	}
+	if full.Stats.FailedCheckpoint == 0 || full.Stats.Checkpoints != 0 {
+		t.Errorf("%d checkpoints failed and %d were written, want some and none", full.Stats.FailedCheckpoint, full.Stats.Checkpoints)
+	}
+	names, err := disk.Names()
+	check(t, err)
+	debris := 0
+	for _, n := range names {
+		if strings.HasSuffix(n, ".tmp") {
+			debris++
+		}
+	}
+	if debris > 1 {
+		t.Errorf("%d files of failed checkpoints, want 1 at most: %v", debris, names)
+	}
+	disk.SetRoom(-1)
+	after, err := g.play(t, disk, 9, nil) // nothing to do: where is it?
+	check(t, err)
+	if !same(after.Params, truth[9]) {
+		t.Error("the checkpoint of step 9 is not what is left")
+	}
+	again, err := g.play(t, disk, ringSteps-1, nil)
+	check(t, err)
+	if !same(again.Params, truth[ringSteps-1]) || again.Stats.FailedCheckpoint != 0 {
+		t.Errorf("with room again: %d failed checkpoints, or other parameters", again.Stats.FailedCheckpoint)
+	}
+}
+
+// Whenever the power fails, and whatever was not synced is gone, a host goes on
+// from a whole checkpoint of some step, and ends with the same bits.
+func TestPowerFailure(t *testing.T) {
+	g := newRing(t)
+	truth := g.truth(t)
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			disk := faultdisk.New()
+			left := 3 + 7*int(seed)           // operations until then
+			written := make(chan struct{}, 1) // a checkpoint was tried
+			disk.Fail(func(op faultdisk.Op) (err error) {
+				if left--; left < 0 {
+					err = faultdisk.ErrPower
+				}
+				if op.Kind == "sync folder" || err != nil {
+					select {
+					case written <- struct{}{}:
+					default:
+					}
+				}
+				return err
+			})
+			await := func(step int) {
+				if step > 0 {
+					<-written
+				}
+			}
+			if _, err := g.play(t, disk, 19, await); !errors.Is(err, faultdisk.ErrPower) {
+				t.Fatalf("got %v, want %v", err, faultdisk.ErrPower)
+			}
+			rng := random.Stream(seed, "crash")
+			if seed%3 == 0 {
+				rng = nil
+			}
+			found := disk.Crash(rng)
+			r, err := g.play(t, found, -1, nil)
+			check(t, err)
+			if r.Time > 0 && !same(r.Params, truth[r.Time]) {
+				t.Errorf("the checkpoint is not that of step %d", r.Time)
+			}
+			last, err := g.play(t, found, ringSteps-1, nil)
+			check(t, err)
+			if !same(last.Params, truth[ringSteps-1]) {
+				t.Error("other parameters at the end")
+			}
+		})
+	}
+}

@@ -1,0 +1,128 @@
+package swarm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/wdgnn/wdgnn/internal/host"
+)
+
+// Measurement is one thing that the runtime is judged by.
+type Measurement struct {
+	Name   string
+	About  string // what is measured and how
+	Wanted string // in words
+
+	run func(ctx context.Context, b *Bench) error
+}
+
+// Measurements lists all of them in the order of a report.
+func Measurements() []Measurement {
+	return []Measurement{sourceMem, sourceFew, sourceMany, flockTen, flockFifty, largeGraph, programs1}
+}
+
+// FindMeasurement returns the measurement called name.
+func FindMeasurement(name string) (Measurement, error) {
+	var known []string
+	for _, m := range Measurements() {
+		if m.Name == name {
+			return m, nil
+		}
+		known = append(known, m.Name)
+	}
+	return Measurement{}, fmt.Errorf("no measurement is called %q; there are %s", name, strings.Join(known, ", "))
+}
+
+// Bench says how measurements are made.
+type Bench struct {
+	// Self starts this program: its command agent runs a host, its command
+	// swarm probe a probe.
+	Self []string
+
+	// Agent is the path of the program wdgnn-agent; empty leaves its
+	// measurements out.
+	Agent string
+
+	Dir     string  // to work in; must exist
+	Seconds float64 // of the runs whose figures count
+	Seed    uint64
+
+	Found func(*Figure)     // hears of every figure
+	Say   func(what string) // hears what is being done
+
+	runs int // so far, for names of folders
+}
+
+// Run makes one measurement.
+func (m Measurement) Run(ctx context.Context, b *Bench) error {
+	if err := m.run(ctx, b); err != nil {
+		return fmt.Errorf("swarm: bench: %s: %w", m.Name, err)
+	}
+	return nil
+}
+
+// folder makes a folder for one run.
+func (b *Bench) folder() (string, error) {
+	b.runs++
+	dir := filepath.Join(b.Dir, fmt.Sprintf("run-%d", b.runs))
+	return dir, os.Mkdir(dir, 0o755)
+}
+
+// Goal is what is wanted of a figure, and what came out.
+type Goal struct {
+	Name   string  `json:"name"`
+	Value  float64 `json:"value"`
+	Unit   string  `json:"unit"`
+	Wanted float64 `json:"wanted"`
+	Below  bool    `json:"below"` // the value must be below what is wanted, not at least
+}
+
+// Met says whether the value is as wanted.
+func (g Goal) Met() bool {
+	if g.Below {
+		return g.Value < g.Wanted
+	}
+	return g.Value >= g.Wanted
+}
+
+// Figure is what one run showed. Fields that make no sense for it are 0.
+type Figure struct {
+	Measurement string `json:"measurement"`
+	Case        string `json:"case"` // which of its runs
+	Bus         string `json:"bus,omitempty"`
+	Hosts       int    `json:"hosts,omitempty"`
+	Processes   int    `json:"processes,omitempty"` // distinct ones that ran hosts; 0 if hosts were goroutines
+	Nodes       int    `json:"nodes,omitempty"`
+
+	Steps     int          `json:"steps,omitempty"` // that were timed
+	Seconds   float64      `json:"seconds,omitempty"`
+	Rate      float64      `json:"steps_per_second,omitempty"`
+	Messages  float64      `json:"messages_per_step,omitempty"` // rows that nodes took in
+	Frames    float64      `json:"frames_per_step,omitempty"`   // that hosts received
+	Bytes     float64      `json:"bytes_per_step,omitempty"`    // in these frames
+	Latency   host.Latency `json:"latency,omitzero"`            // from the beginning of a step to the answer, worst host
+	LateShare float64      `json:"late_share"`                  // of rows; also given up
+	Missing   int          `json:"missing_answers,omitempty"`   // that the world waited for in vain
+
+	HostCPU  float64 `json:"host_cpu_seconds_per_step,omitempty"`  // of all host processes together
+	WorldCPU float64 `json:"world_cpu_seconds_per_step,omitempty"` // of this process: world, NATS server, and hosts that are goroutines
+
+	ProbeRate       float64 `json:"probe_steps_per_second,omitempty"`
+	ResidentBytes   int64   `json:"resident_bytes,omitempty"` // the largest, of all host processes together
+	CutEdges        int     `json:"cut_edges,omitempty"`      // links between nodes of different hosts
+	BytesPerCutEdge float64 `json:"bytes_per_cut_edge_and_step,omitempty"`
+	FileBytes       int64   `json:"file_bytes,omitempty"` // of a program
+	StartSeconds    float64 `json:"start_seconds,omitempty"`
+
+	Goals []Goal `json:"goals,omitempty"`
+}
+
+// goal adds what is wanted of a figure.
+func (f *Figure) goal(g Goal) { f.Goals = append(f.Goals, g) }
+
+// errEnough ends a run whose time is over.
+var errEnough = errors.New("enough")

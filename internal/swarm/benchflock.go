@@ -1,0 +1,101 @@
+package swarm
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/wdgnn/wdgnn/internal/host"
+)
+
+const flockAbout = "50 robots, delayed filters, learning on, 24×2 parameters in every message, by the clock: what is late is lost"
+
+var flockTen = Measurement{
+	Name:   "flocking-10",
+	About:  flockAbout + "; 10 processes at 100 Hz, and the highest rate that holds",
+	Wanted: "less than 1 % of the messages late",
+	run:    func(ctx context.Context, b *Bench) error { return b.flock(ctx, "flocking-10", 10, 100) },
+}
+
+var flockFifty = Measurement{
+	Name:   "flocking-50",
+	About:  flockAbout + "; 50 processes at 20 Hz, and the highest rate that holds",
+	Wanted: "less than 1 % of the messages late",
+	run:    func(ctx context.Context, b *Bench) error { return b.flock(ctx, "flocking-50", 50, 20) },
+}
+
+// lateWanted is the share of late messages at which a rate holds no longer.
+const lateWanted = 0.01
+
+// flock flies at the given rate, and then looks for the highest that holds.
+func (b *Bench) flock(ctx context.Context, name string, processes int, hertz float64) error {
+	f, err := b.fly(ctx, processes, hertz, b.Seconds)
+	if err != nil {
+		return err
+	}
+	f.Measurement, f.Case = name, fmt.Sprintf("%d processes at %g Hz", processes, hertz)
+	f.goal(Goal{Name: "late", Value: 100 * f.LateShare, Unit: "% of the messages", Wanted: 100 * lateWanted, Below: true})
+	f.goal(Goal{Name: "clock", Value: f.Rate, Unit: "steps/s", Wanted: (1 - lateWanted) * hertz})
+	f.goal(Goal{Name: "processes", Value: float64(f.Processes), Unit: "processes", Wanted: float64(processes)})
+	b.Found(f)
+	best, err := b.highest(ctx, processes, hertz, f)
+	if err != nil {
+		return err
+	}
+	best.Measurement, best.Case = name, fmt.Sprintf("%d processes, the highest rate that holds", processes)
+	best.Goals = nil
+	b.Found(best)
+	return nil
+}
+
+// holds says whether a flight kept up with the clock.
+func holds(f *Figure, hertz float64) bool {
+	return f.LateShare < lateWanted && f.Rate > (1-lateWanted)*hertz && float64(f.Missing) < lateWanted*float64(f.Steps*f.Nodes)
+}
+
+// searchSeconds is the length of the runs that look for the highest rate,
+// searches how often the range is halved.
+const (
+	searchSeconds = 3
+	searches      = 3
+)
+
+// highest doubles the rate until it does not hold, and then halves the range.
+func (b *Bench) highest(ctx context.Context, processes int, hertz float64, best *Figure) (*Figure, error) {
+	low, high := 0.0, hertz
+	if holds(best, hertz) {
+		low, high = hertz, 0
+	}
+	seconds := min(b.Seconds, searchSeconds)
+	for left := searches; left > 0; {
+		next := 2 * low
+		if high > 0 {
+			next = (low + high) / 2
+			left--
+		}
+		f, err := b.fly(ctx, processes, next, seconds)
+		if err != nil {
+			return nil, err
+		}
+		if holds(f, next) {
+			low, best = next, f
+		} else {
+			high = next
+		}
+	}
+	return best, nil
+}
+
+// fly flies for some seconds at the given rate.
+func (b *Bench) fly(ctx context.Context, processes int, hertz, seconds float64) (*Figure, error) {
+	b.Say(fmt.Sprintf("flocking, %d processes at %.0f Hz", processes, hertz))
+	o := Options{Hosts: processes, Bus: BusNATS, Program: b.program(), Period: time.Duration(float64(time.Second) / hertz)}
+	o.Pace = host.Pace{Mode: host.RealTime, Deadline: o.Period * 6 / 10}
+	const sampleSeconds = 0.01 // of the simulator, whatever the clock
+	task, err := b.benchFlock(sampleSeconds * (1.5*hertz*seconds + 100))
+	if err != nil {
+		return nil, err
+	}
+	o.Task = task
+	return b.timed(ctx, o, seconds)
+}

@@ -1,0 +1,147 @@
+package swarm
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/internal/keys"
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// probe runs processes that pass the frames of a task and nothing else, and
+// returns their steps per second.
+func (b *Bench) probe(ctx context.Context, t *Task, hosts int, seconds float64) (float64, error) {
+	b.Say(fmt.Sprintf("bare frames, %d processes", hosts))
+	dir, err := b.folder()
+	if err != nil {
+		return 0, err
+	}
+	r := &run{Options: &Options{Task: t, Run: "bench", Hosts: hosts, Dir: dir}, divided: Partition(t.Graph, hosts)}
+	r.hears = Neighbours(t.Graph, r.divided)
+	if r.plan, err = t.Plan(); err != nil {
+		return 0, err
+	}
+	if err := keys.Make(r.keyDir(), r.keyPlan()); err != nil {
+		return 0, err
+	}
+	if err := r.startBroker(""); err != nil {
+		return 0, err
+	}
+	defer r.broker.Stop()
+	var all []*probeProcess
+	defer func() {
+		for _, p := range all {
+			p.end()
+		}
+	}()
+	for _, id := range slices.Sorted(maps.Keys(r.divided)) {
+		p, err := r.startProbe(b.Self, id)
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, p)
+	}
+	return conduct(ctx, all, time.Duration(seconds*float64(time.Second)))
+}
+
+// probeOf returns the probe that stands for a host.
+func (r *run) probeOf(id transport.HostID) *Probe {
+	p := &Probe{URL: r.broker.URL(), Run: r.Run, Host: id, Keys: r.keyDir(), Hear: r.hears[id]}
+	outside := 0 // nodes that others hear
+	for _, i := range r.divided[id] {
+		if slices.ContainsFunc(r.Task.Graph.Neighbors(int(i)), func(j int32) bool { return !slices.Contains(r.divided[id], agent.NodeID(j)) }) {
+			outside++
+		}
+	}
+	for e := range r.plan.Exchanges() {
+		row := agent.Message{Values: make([]float32, r.plan.Length(e))}
+		p.Frames = append(p.Frames, len(agent.AppendFrame(nil, agent.Header{}, slices.Repeat([]agent.Message{row}, outside))))
+	}
+	return p
+}
+
+// probeProcess is a probe that runs.
+type probeProcess struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func (r *run) startProbe(self []string, id transport.HostID) (*probeProcess, error) {
+	path := filepath.Join(r.Dir, fmt.Sprintf("probe-%d.json", id))
+	text, err := json.Marshal(r.probeOf(id))
+	if err == nil {
+		err = os.WriteFile(path, text, 0o644)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &probeProcess{cmd: exec.Command(self[0], append(slices.Clone(self[1:]), "swarm", "probe", path)...)}
+	dieWithParent(p.cmd)
+	p.cmd.Stderr = os.Stderr
+	in, err1 := p.cmd.StdinPipe()
+	out, err2 := p.cmd.StdoutPipe()
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	p.in, p.out = in, bufio.NewReader(out)
+	return p, p.cmd.Start()
+}
+
+// end ends the process.
+func (p *probeProcess) end() {
+	p.in.Close()
+	p.cmd.Process.Kill()
+	p.cmd.Wait() // how it ended is of no interest
+}
+
+// conduct lets probes run for so long, all at the same time, and returns the
+// mean of their rates.
+func conduct(ctx context.Context, all []*probeProcess, long time.Duration) (float64, error) {
+	for _, p := range all {
+		if _, err := p.out.ReadString('\n'); err != nil {
+			return 0, fmt.Errorf("a probe did not start: %w", err)
+		}
+	}
+	for _, p := range all {
+		if _, err := fmt.Fprintln(p.in); err != nil {
+			return 0, err
+		}
+	}
+	wait := time.NewTimer(long)
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	for _, p := range all {
+		p.in.Close()
+	}
+	sum := 0.0
+	for _, p := range all {
+		var r probed
+		line, err := p.out.ReadBytes('\n')
+		if err == nil {
+			err = json.Unmarshal(line, &r)
+		}
+		if err != nil || r.Steps == 0 {
+			return 0, fmt.Errorf("a probe passed %d steps: %w", r.Steps, errors.Join(err, errNoSteps))
+		}
+		sum += float64(r.Steps) / r.Seconds
+	}
+	return sum / float64(len(all)), nil
+}
+
+var errNoSteps = errors.New("want at least one")

@@ -1,0 +1,63 @@
+package swarm
+
+import (
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/flock"
+	"github.com/wdgnn/wdgnn/internal/reproduce"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/rule"
+	"github.com/wdgnn/wdgnn/scenario/flocking"
+)
+
+// Models of measurements are not trained: they send and compute as much as
+// those that are.
+
+// benchSource returns source localization with the architecture of Section 6.1
+// on a network with all its links, learning by eq. (9).
+func (b *Bench) benchSource(signals int) (*Task, error) {
+	m, err := gnn.NewRandom(gnn.Config{
+		In: 1, Features: 32, Outputs: 5, Wide: &gnn.WideConfig{Order: 5},
+		Deep: []gnn.LayerConfig{{Order: 5, Features: 32}, {Order: 5, Features: 32}},
+	}, random.Stream(b.Seed, "bench source"))
+	if err != nil {
+		return nil, err
+	}
+	l, err := reproduce.Locate(&modelfile.Model{Network: m, Meta: modelfile.Meta{
+		Shift: graph.ShiftRowStochastic, Task: "classify", Seed: b.Seed,
+	}}, nil)
+	if err != nil {
+		return nil, err
+	}
+	r := rule.Literal(false)
+	r.StepSize.Value = 1e-3 // what a model that was not trained can take
+	return NewSourceTask(l, r, signals, 0, 0)
+}
+
+// benchFlock returns a flight of 50 robots with the filters of Section 6.2,
+// learning on. The controller aligns velocities, so that the team stays
+// together however long it flies.
+func (b *Bench) benchFlock(seconds float64) (*Task, error) {
+	m, err := gnn.NewRandom(gnn.Config{
+		In: flocking.Features, Features: 32, Outputs: 2, Wide: &gnn.WideConfig{Order: 3},
+		Deep: []gnn.LayerConfig{{Order: 3, Features: 32, Activation: gnn.Tanh}},
+	}, random.Stream(b.Seed, "bench flock"))
+	if err != nil {
+		return nil, err
+	}
+	for _, tap := range m.Params.Wide.Taps {
+		tap.Zero()
+	}
+	const gentle = 0.01 // the deep part disturbs a little
+	for c := range 2 {
+		for g := range 32 {
+			m.Params.Readout.Weight.Set(g, c, gentle)
+		}
+		m.Params.Readout.Weight.Set(c, c, 1)
+		m.Params.Wide.Taps[0].Set(c, c, -1)
+	}
+	world := flocking.Default()
+	world.DurationSeconds = seconds
+	return NewFlockTask(&flock.Controller{Model: m, Shift: graph.ShiftRowStochastic}, world, reproduce.OnlineFlight(1e-4, 1), b.Seed, "")
+}

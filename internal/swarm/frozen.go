@@ -1,0 +1,35 @@
+package swarm
+
+import (
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/online"
+)
+
+// frozen runs the model as trained beside a swarm that is asked for classes, on
+// the same samples.
+type frozen struct {
+	learner *online.Frozen
+	y       mat.Dense
+	meter   online.Meter
+}
+
+func newFrozen(t *Task) (*frozen, error) {
+	l, err := online.NewFrozen(t.Model.Network, online.Config{Nodes: t.Nodes, Read: t.Model.Meta.Nodes, Delayed: t.Model.Meta.Delayed})
+	if err != nil {
+		return nil, err
+	}
+	return &frozen{learner: l, y: mat.NewDense(t.Nodes, t.Model.Network.Outputs(), nil)}, nil
+}
+
+// step takes the step that the swarm took.
+func (f *frozen) step(m *Moment) error {
+	if _, ok := m.Cost.(loss.CrossEntropy); !ok {
+		return nil
+	}
+	if err := f.learner.Predict(f.y, m.Sample); err != nil {
+		return err
+	}
+	f.meter.Watch(f.y, m.Cost)
+	return f.learner.Update(m.Cost)
+}

@@ -1,0 +1,86 @@
+package swarm
+
+import (
+	"fmt"
+
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/internal/live"
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// Learners of a scene.
+const (
+	learnerFrozen = iota
+	learnerAgents
+)
+
+// Scene returns what a swarm of the given options shows on a page.
+func Scene(o *Options) live.Scene {
+	s := live.Scene{
+		Title: fmt.Sprintf("%d nodes, %d agents", o.Task.Nodes, o.Hosts), Task: o.Task.Name, Time: "step",
+		Learners: []string{"as trained", "agents"},
+		Counters: []live.Counter{
+			{Name: "hosts up"}, {Name: "steps per second"}, {Name: "rows received per second"}, {Name: "rows late", Unit: "%"},
+			{Name: "frames lost per second"}, {Name: "answers missing"},
+		},
+		Controls: []live.Control{
+			{Name: live.ControlPause, Label: "Pause", Kind: live.KindSwitch},
+			{Name: live.ControlStep, Label: "Step", Kind: live.KindButton},
+			{Name: live.ControlKill, Label: "Kill", Kind: live.KindNode},
+			{Name: live.ControlRestart, Label: "Start again", Kind: live.KindNode},
+		},
+	}
+	owner := map[agent.NodeID]transport.HostID{}
+	for h, nodes := range divide(o) {
+		for _, i := range nodes {
+			owner[i] = h
+		}
+	}
+	for i := range o.Task.Nodes {
+		s.Nodes = append(s.Nodes, fmt.Sprintf("node %d on host %d", i, owner[agent.NodeID(i)]))
+		s.Groups = append(s.Groups, int(owner[agent.NodeID(i)]))
+	}
+	if o.Task.Cost == host.CrossEntropy {
+		sourceScene(o.Task, &s)
+	} else {
+		flockScene(&s)
+	}
+	s.Quantities = append(s.Quantities,
+		live.Quantity{Name: "disagreement", Learner: learnerAgents},
+		live.Quantity{Name: "steps behind", Learner: -1, Good: "low"},
+	)
+	s.Curves = append(s.Curves,
+		live.Curve{Name: "agents", Chart: "disagreement of the nodes' taps", Learner: learnerAgents, Log: true},
+		live.Curve{Name: "steps per second", Chart: "steps per second", Learner: -1},
+		live.Curve{Name: "rows late", Chart: "rows that came too late", Learner: -1, Unit: "%"},
+	)
+	return s
+}
+
+func sourceScene(t *Task, s *live.Scene) {
+	s.About = "A pulse starts in one of five communities and spreads. Processes that hear their neighbours only run the nodes; detectors say where it started, are told, and learn. Kill one: its neighbours carry on."
+	s.Layout = live.LayoutForce
+	for i := range t.Nodes {
+		for _, j := range t.Whole.Neighbors(i) {
+			if int32(i) < j {
+				s.Edges = append(s.Edges, [2]int32{int32(i), j})
+			}
+		}
+	}
+	for _, i := range t.Model.Meta.Nodes {
+		s.Marks = append(s.Marks, live.Mark{Node: i, Kind: "detector"})
+	}
+	s.Quantities = append(s.Quantities, live.Quantity{Name: "correctness, last 50 signals", Learner: learnerAgents, Unit: "%", High: 100, Good: "high"})
+	s.Curves = append(s.Curves,
+		live.Curve{Name: "as trained", Chart: "right answers, last 100 signals", Learner: learnerFrozen, Unit: "%"},
+		live.Curve{Name: "agents", Chart: "right answers, last 100 signals", Learner: learnerAgents, Unit: "%"},
+	)
+}
+
+func flockScene(s *live.Scene) {
+	s.About = "Robots keep together. Each is run by a process that hears the robots within its radius only, moves by what they say, and goes on learning. Kill one: the flock holds."
+	s.Layout = live.LayoutMoving
+	s.Quantities = append(s.Quantities, live.Quantity{Name: "local cost", Learner: learnerAgents, Good: "low"})
+	s.Curves = append(s.Curves, live.Curve{Name: "agents", Chart: "velocity variation", Learner: learnerAgents, Log: true})
+}
