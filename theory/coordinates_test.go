@@ -13,22 +13,31 @@ import (
 
 // In the coordinates of this package a step of online learning is a plain
 // gradient step on the Problem, whitened or not, with and without the bias and a
-// ridge: learners of package online and Descend go the same way.
+// ridge, whatever the schedule: learners of package online and Descend go the
+// same way.
 //
 // Reference: Section 3, eq. (7) and (9).
 func TestCoordinatesAreThoseOfLearners(t *testing.T) {
-	const nodes, steps, gamma, ridge = 8, 15, 0.05, 0.02
+	const nodes, steps, ridge = 8, 15, 0.02
+	fixed := rule.StepSize{Value: 0.05}
+	decaying := rule.StepSize{Schedule: rule.Decaying, Value: 0.1, Steps: 3}
+	automatic := rule.StepSize{Schedule: rule.Automatic, Value: 0.2}
 	for _, c := range []struct {
 		name          string
 		whiten, bias  bool
 		classes, more bool // cross-entropy; distributed
+		size          rule.StepSize
 	}{
-		{"squared error", false, false, false, false},
-		{"squared error, whitened", true, false, false, false},
-		{"cross-entropy, bias", false, true, true, false},
-		{"cross-entropy, whitened, bias", true, true, true, false},
-		{"squared error, distributed", false, false, false, true},
-		{"cross-entropy, distributed, whitened", true, false, true, true},
+		{"squared error", false, false, false, false, fixed},
+		{"squared error, whitened", true, false, false, false, fixed},
+		{"cross-entropy, bias", false, true, true, false, fixed},
+		{"cross-entropy, whitened, bias", true, true, true, false, fixed},
+		{"squared error, distributed", false, false, false, true, fixed},
+		{"cross-entropy, distributed, whitened", true, false, true, true, fixed},
+		{"squared error, decaying", false, false, false, false, decaying},
+		{"cross-entropy, automatic, whitened, bias", true, true, true, false, automatic},
+		{"squared error, distributed, automatic", false, false, false, true, automatic},
+		{"cross-entropy, distributed, automatic, whitened", true, false, true, true, automatic},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rng := newRand(70)
@@ -38,7 +47,7 @@ func TestCoordinatesAreThoseOfLearners(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cfg := online.Config{Nodes: nodes, Rule: rule.Config{StepSize: rule.StepSize{Value: gamma}, Mixing: 1, Ridge: ridge, Whiten: c.whiten}}
+			cfg := online.Config{Nodes: nodes, Rule: rule.Config{StepSize: c.size, Mixing: 1, Ridge: ridge, Whiten: c.whiten}}
 			if c.bias {
 				cfg.Rule.Retrain = rule.RetrainTapsAndBias
 			}
@@ -142,10 +151,17 @@ func TestCoordinatesAreThoseOfLearners(t *testing.T) {
 				all := make([][]float64, nodes)
 				for i := range all {
 					all[i] = start
+					mine := make([]*Problem, steps)
+					for t := range mine {
+						mine[t] = local[t][i]
+					}
+					for t, p := range stepped(t, c.size, mine) {
+						local[t][i] = p
+					}
 				}
-				want = DescendTogether(local, mixers, all, gamma)
+				want = DescendTogether(local, mixers, all, 1)
 			} else {
-				for _, v := range Descend(costs, start, gamma) {
+				for _, v := range Descend(stepped(t, c.size, costs), start, 1) {
 					want = append(want, [][]float64{v})
 				}
 			}
@@ -156,4 +172,18 @@ func TestCoordinatesAreThoseOfLearners(t *testing.T) {
 			}
 		})
 	}
+}
+
+// stepped returns costs scaled by the steps that package rule takes on them.
+func stepped(t *testing.T, size rule.StepSize, costs []*Problem) []*Problem {
+	t.Helper()
+	sizes, err := StepSizes(size, costs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make([]*Problem, len(costs))
+	for i, p := range costs {
+		out[i] = p.Scaled(sizes[i])
+	}
+	return out
 }

@@ -9,6 +9,10 @@
 //	Theorem 2   Tracking.PerStep: the paper's recursion with each step's own drift
 //	Theorem 3   ConsensusBound: the measured contraction σ₂(W_t) in place of C_ε
 //
+// Step sizes that change from step to step or from node to node enter by
+// Problem.Scaled, and delayed filters on a sequence of graphs by the shift of
+// graph.SpaceTime, for which the direct certificate holds and Theorem 1 does not.
+//
 // The derivations are written out in doc/theory.md. Everything is computed in
 // float64, models converted once. Nothing here opens a file, and no value is
 // safe for concurrent use while somebody writes to it; functions keep no state.

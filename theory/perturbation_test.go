@@ -85,12 +85,22 @@ func TestPathGraph(t *testing.T) {
 	if r := p.Relative; !r.Exists || r.Zero != n/2 || r.Size > 1 {
 		t.Errorf("a link lost: got %+v, want E of moderate size and %d pairs with λ_i + λ_j = 0", r, n/2)
 	}
+	f := Filter{Name: "wide", In: 1, Out: 1, Taps: [][]float64{{0.2}, {0.1}}}
+	net := &Network{In: 1, Features: 1, Outputs: 1, Wide: &f, GainWide: 1}
+	said := ""
+	for _, c := range NewStability(net, p).Checks {
+		said += c.Text + "\n"
+	}
+	for _, want := range []string{"an upper bound of d(S, Ŝ)", "λ_i + λ_j = 0 for 3 pairs"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the hypotheses do not say %q:\n%s", want, said)
+		}
+	}
 	p = mustPair(t, a, triangle, n)
 	if r := p.Relative; r.Exists || r.Unreachable < 0.01 || !math.IsInf(r.Size, 1) {
 		t.Errorf("a triangle closed: got %+v, want no E", r)
 	}
-	f := Filter{Name: "wide", In: 1, Out: 1, Taps: [][]float64{{0.2}, {0.1}}}
-	s := NewStability(&Network{In: 1, Features: 1, Outputs: 1, Wide: &f, GainWide: 1}, p)
+	s := NewStability(net, p)
 	if m := s.Measure(p, []float64{1, 2, 3, 4, 5, 6}); !(m.Change <= m.Known) || !math.IsInf(s.Paper(1), 1) {
 		t.Errorf("change %v: got certificate %v, paper %v; want the first finite, the second not", m.Change, m.Known, s.Paper(1))
 	}

@@ -74,7 +74,10 @@ func NewStability(n *Network, p *Pair) *Stability {
 	s.check("filters have no bias", biased == 0, biased, fmt.Sprintf("largest ‖a‖ = %.4g", biased))
 	s.check("σ(0) = 0 and |σ(x) - σ(y)| ≤ |x - y|", true, 1, activations(n))
 	if r := p.Relative; r.Computed {
-		text := fmt.Sprintf("ε = %.4g", r.Size)
+		text := fmt.Sprintf("ε = %.4g, nodes in their order: an upper bound of d(S, Ŝ)", r.Size)
+		if r.Zero > 0 {
+			text += fmt.Sprintf("; λ_i + λ_j = 0 for %d pairs, where E is free and taken as 0", r.Zero)
+		}
 		if !r.Exists {
 			text = fmt.Sprintf("%.2g %% of the change lies where λ_i + λ_j = 0 (%d pairs)", 100*r.Unreachable, r.Zero)
 		}

@@ -83,6 +83,16 @@ func TestBoundsStayUseful(t *testing.T) {
 	}
 }
 
+// staysUseful fails if the median of bound over measured is above what it was.
+func staysUseful(t *testing.T, ratios []float64, recorded float64) {
+	t.Helper()
+	got := median(ratios)
+	t.Logf("bound over measured: median %.3g of %d", got, len(ratios))
+	if !(got <= recorded) {
+		t.Errorf("the median of bound over measured is %.4g, it was %v at most", got, recorded)
+	}
+}
+
 // climb maximises value by random steps over a vector, smaller and smaller, and
 // returns the best.
 func climb(rng *rand.Rand, start []float64, rounds int, value func([]float64) float64) float64 {

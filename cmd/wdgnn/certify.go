@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -184,7 +185,7 @@ func printStability(w *lines, s *experiment.StabilityReport) {
 func printTracking(w *lines, o *experiment.OnlineCertificate) {
 	w.printf("Online learning: %s, %d nodes, %s\n\n", o.Mode, o.Nodes, count(o.Steps, "step"))
 	printChecks(w, o.Checks)
-	w.printf("\n  C_s = %s   C_c = %s   largest safe step size 2/C_s = %s\n", number(float64(o.Smooth)), number(float64(o.Convex)), number(float64(o.SafeStep)))
+	w.printf("\n  C_s = %s   C_c = %s   L = %s   largest safe step size 2/C_s = %s\n", number(float64(o.Smooth)), number(float64(o.Convex)), number(float64(o.Lipschitz)), number(float64(o.SafeStep)))
 	for _, t := range []struct {
 		name string
 		at   *experiment.Tracked
@@ -198,7 +199,20 @@ func printTracking(w *lines, o *experiment.OnlineCertificate) {
 	}
 	w.printf("\n")
 	printBounds(w, o.Bounds)
+	printLimits(w, o)
 	printMissing(w, o.Messages)
+}
+
+// printLimits shows some of the step sizes that were tried.
+func printLimits(w *lines, o *experiment.OnlineCertificate) {
+	for k, p := range o.Limits {
+		if k == 0 {
+			w.printf("\n  where learning ends, %s\n  %-24s %10s %12s %10s %10s\n", limitNote(o), "step size", "γ", "C_B/(1 - m)", "own drift", "measured")
+		}
+		if slices.Contains([]float64{0.01, 0.1, 0.5, 0.9, 0.99, 0.999}, p.Share) {
+			w.printf("  %-24s %10s %12s %10s %10s\n", fmt.Sprintf("%v of the safe one", p.Share), number(p.StepSize), number(float64(p.Bound)), number(p.Own), number(p.Measured))
+		}
+	}
 }
 
 func printChecks(w *lines, checks []theory.Check) {
@@ -235,15 +249,7 @@ func printMissing(w *lines, missing []string) {
 }
 
 // number prints v in a few characters.
-func number(v float64) string {
-	switch {
-	case math.IsNaN(v):
-		return "–"
-	case math.IsInf(v, 0):
-		return "∞"
-	}
-	return fmt.Sprintf("%.4g", v)
-}
+func number(v float64) string { return experiment.Number(v).Text(4) }
 
 // power prints 10ˣ for a logarithm x.
 func power(log experiment.Number) string {

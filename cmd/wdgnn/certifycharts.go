@@ -137,18 +137,31 @@ func limitChart(o *experiment.OnlineCertificate) *figure.Figure {
 	if len(o.Limits) == 0 {
 		return nil
 	}
-	var x, bound, measured []float64
+	var x, bound, own, measured []float64
+	top, low := 0.0, math.Inf(1)
 	for _, p := range o.Limits {
 		x, bound, measured = append(x, p.StepSize), append(bound, positive(float64(p.Bound))), append(measured, positive(p.Measured))
+		own = append(own, positive(p.Own))
+		for _, v := range []float64{bound[len(bound)-1], measured[len(measured)-1]} {
+			if !math.IsNaN(v) {
+				top, low = max(top, v), min(low, v)
+			}
+		}
 	}
+	if !(low < top) {
+		return nil
+	}
+	safe := o.Limits[0].StepSize / o.Limits[0].Share
 	return &figure.Figure{
 		Title: "Where learning ends", Subtitle: "The largest distance in the last quarter of the steps",
 		X: figure.Axis{Label: "Step size γ"}, Y: figure.Axis{Label: "Distance from the optimum", Log: true},
 		Series: []figure.Series{
 			{Name: "measured", X: x, Y: measured, Style: figure.LinePoints},
 			{Name: "C_B/(1 - m)", X: x, Y: bound, Style: figure.LinePoints},
+			{Name: "each step's own drift", X: x, Y: own, Style: figure.LinePoints},
+			{Name: "safe step size 2/C_s", X: []float64{safe, safe}, Y: []float64{low, top}, Style: figure.Dashed},
 		},
-		Note: limitNote(o),
+		Note: "Learned once more in float64, " + limitNote(o) + ".",
 	}
 }
 
@@ -158,7 +171,7 @@ func limitNote(o *experiment.OnlineCertificate) string {
 	if o.Windowed != nil {
 		t = o.Windowed
 	}
-	return fmt.Sprintf("With a ridge of %.3g and a window of %d.", t.Ridge, t.Window)
+	return fmt.Sprintf("with a ridge of %.3g and a window of %d", t.Ridge, t.Window)
 }
 
 // positive returns v, or a gap where it has no place on a logarithmic axis.

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -23,22 +22,6 @@ type CertifyOptions struct {
 	Nodes     int     // N; 0 takes it from the graph file
 	Directed  bool
 	Sweep     bool // also compute how the output changes on the way to the perturbed graph
-}
-
-// Number is a float64 that JSON can hold: null where it is not known, "inf"
-// where it is infinite.
-type Number float64
-
-// MarshalJSON implements json.Marshaler.
-func (n Number) MarshalJSON() ([]byte, error) {
-	switch v := float64(n); {
-	case math.IsNaN(v):
-		return []byte("null"), nil
-	case math.IsInf(v, 0):
-		return []byte(`"inf"`), nil
-	default:
-		return json.Marshal(v)
-	}
 }
 
 // StabilityReport is Theorem 1 for a model and two graphs.

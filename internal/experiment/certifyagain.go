@@ -1,8 +1,6 @@
 package experiment
 
 import (
-	"math"
-
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/theory"
 )
@@ -16,6 +14,9 @@ func ball(local [][]*theory.Problem, mixers []*theory.Mixer, gamma float64) (flo
 	radius := 0.0
 	for t, nodes := range local {
 		for _, p := range nodes {
+			if len(p.Rows) == 0 && p.Ridge == 0 {
+				continue // it mixes only, and stays among the others
+			}
 			if p.Kind != theory.CrossEntropy || p.Ridge == 0 || gamma*p.Ridge > mixers[t].Own {
 				return 0, nil
 			}
@@ -64,9 +65,9 @@ func (c *OnlineCertificate) again(r *recording, window int, gamma float64) (*Tra
 	if err != nil {
 		return nil, err
 	}
-	t.StepSize, t.Window, t.Ridge = gamma, window, ridge
-	if r.mode == config.Centralized {
-		c.Limits, err = c.limits(r, global, optima, smooth)
+	t.StepSize, t.Window, t.Ridge = Number(gamma), window, ridge
+	if r.mode == config.Centralized && t.Missing < 0 {
+		c.Limits, err = limits(global, optima)
 	}
 	return t, err
 }
@@ -84,28 +85,6 @@ func (r *recording) safe(gamma float64, local [][]*theory.Problem, optima []theo
 		gamma = min(gamma, limit)
 	}
 	return gamma, nil
-}
-
-// limits finds where learning ends against the step size.
-func (c *OnlineCertificate) limits(r *recording, global []*theory.Problem, optima []theory.Optimum, smooth float64) ([]LimitPoint, error) {
-	var out []LimitPoint
-	for k := 1; k <= 9; k++ {
-		gamma := float64(k) / 10 * 2 / smooth
-		t, err := r.track(c, global, nil, optima, r.learn(global, nil, gamma), gamma)
-		if err != nil {
-			return nil, err
-		}
-		worst := 0.0
-		for _, v := range t.Measured[len(t.Measured)*3/4:] {
-			worst = max(worst, float64(v))
-		}
-		limit := math.Inf(1)
-		if m := float64(t.Slowest); m < 1 {
-			limit = float64(t.Drift) / (1 - m)
-		}
-		out = append(out, LimitPoint{gamma, Number(limit), worst})
-	}
-	return out, nil
 }
 
 // learn runs eq. (7) or (9) in float64 from the taps as trained.

@@ -3,8 +3,10 @@ package experiment
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
@@ -14,10 +16,11 @@ import (
 	"github.com/wdgnn/wdgnn/train"
 )
 
-// observation is one row of a step that carries a cost.
-type observation struct {
-	node int
-	row  theory.Row
+// Observation is one row of a step that carries a cost. Its share is left to the
+// window: all rows of a step count alike.
+type Observation struct {
+	Node int
+	Row  theory.Row
 }
 
 // recording is what a run met and where it was.
@@ -27,95 +30,125 @@ type recording struct {
 	nodes   int
 	kind    theory.Kind
 	coords  *theory.Coordinates
-	met     [][]observation // by step
+	met     [][]Observation // by step
 	path    [][][]float64   // w_{i,t} before step t; one i if centralized
 	mixers  []*theory.Mixer // by step, if distributed
 	stopped bool            // there are more steps than were looked at
 
 	diverged bool // learning ended at the last of them
+
+	witness *witness
+	known   map[*mat.CSR]*theory.Mixer
+	most    int // steps that are looked at
 }
 
 // errEnough ends a play after the steps that are looked at.
 var errEnough = errors.New("enough steps")
 
+// newRecording returns one of a run that has not begun.
+func newRecording(mode config.Mode, net *gnn.WideDeep, c online.Config, kind theory.Kind) (*recording, error) {
+	if mode == config.Distributed && c.Nodes > theory.MostDense {
+		return nil, fmt.Errorf("a distributed run of %d nodes: the contraction of mixing matrices is computed up to %d", c.Nodes, theory.MostDense)
+	}
+	r := &recording{mode: mode, rule: c.Rule, nodes: c.Nodes, kind: kind, known: map[*mat.CSR]*theory.Mixer{}, most: mostCertified}
+	moment := c.Moment
+	if !c.Rule.Whiten {
+		moment = nil
+	}
+	var err error
+	r.coords, err = theory.NewCoordinates(net, c.Rule.Retrain == rule.RetrainTapsAndBias, moment)
+	r.witness = newWitness(net, c.Delayed, c.Nodes)
+	return r, err
+}
+
 // record plays a run.
 func record(ctx context.Context, run *OnlineRun) (*recording, error) {
-	r := &recording{mode: run.State.Mode, rule: run.Rule, nodes: run.Stream.Nodes, kind: theory.CrossEntropy}
-	s, net := run.Stream, run.trained.Network
+	s, kind := run.Stream, theory.CrossEntropy
 	if s.Task == config.Regress {
-		r.kind = theory.Quadratic
+		kind = theory.Quadratic
 		if s.criterion != train.MSE {
 			return nil, errors.New("the constants of Theorems 2 and 3 are known for the squared error and the cross-entropy, not for the loss of this stream")
 		}
 	}
-	var moment *rule.Moment
-	var err error
+	c := online.Config{Nodes: s.Nodes, Rule: run.Rule, Delayed: run.trained.Meta.Delayed}
 	if run.Rule.Whiten {
-		if moment, err = MomentOf(run.trained); err != nil {
+		var err error
+		if c.Moment, err = MomentOf(run.trained); err != nil {
 			return nil, err
 		}
 	}
-	if r.coords, err = theory.NewCoordinates(net, run.Rule.Retrain == rule.RetrainTapsAndBias, moment); err != nil {
+	r, err := newRecording(run.State.Mode, run.trained.Network, c, kind)
+	if err != nil {
 		return nil, err
 	}
-	w := newWitness(net, run.trained.Meta.Delayed, s.Nodes)
-	known := map[*mat.CSR]*theory.Mixer{}
-	err = run.Play(ctx, func() error { return nil }, func(step OnlineStep) error {
-		if len(r.path) == mostCertified {
-			r.stopped = true
-			return errEnough
-		}
-		z, base := w.observe(s.now.Shift, s.now.Signal)
-		var met []observation
-		for _, i := range s.Read {
-			if row, ok := r.row(s, i, z.Row(i), base.Row(i)); ok {
-				met = append(met, observation{i, row})
+	err = run.Play(ctx, func() error { return nil }, func(OnlineStep) error {
+		return r.take(run.learner, s.now, func(z, base mat.Dense) []Observation {
+			if kind == theory.CrossEntropy {
+				return r.rows(s.Read, z, base, s.cost.crossEntropy)
 			}
-		}
-		r.met = append(r.met, met)
-		switch l := run.learner.(type) {
-		case *online.Centralized:
-			r.path = append(r.path, [][]float64{r.coords.Of(l.Params())})
-		case *online.Consensus:
-			var all [][]float64
-			for i := range l.Nodes() {
-				all = append(all, r.coords.Of(l.Params(i)))
-			}
-			r.path = append(r.path, all)
-			return r.mix(s.now.Mixing, known)
-		}
-		return nil
+			return r.rows(s.Read, z, base, s.cost.mse)
+		})
 	})
-	if r.diverged = errors.Is(err, online.ErrDiverged); err != nil && !r.diverged && !errors.Is(err, errEnough) {
-		return nil, err
-	}
-	if len(r.path) == 0 {
-		return nil, errors.New("the run has no steps")
-	}
-	return r, nil
+	return r, r.end(err)
 }
 
-// row returns what node i met at the current step of the stream, false if
-// nothing is known of its answer.
-func (r *recording) row(s *Stream, i int, z, base []float32) (theory.Row, bool) {
-	row := theory.Row{Input: r.coords.Input(z)}
-	for _, v := range base {
-		row.Base = append(row.Base, float64(v))
+// end judges how a play ended.
+func (r *recording) end(err error) error {
+	if r.diverged = errors.Is(err, online.ErrDiverged); err != nil && !r.diverged && !errors.Is(err, errEnough) {
+		return err
 	}
-	if r.kind == theory.CrossEntropy {
-		label := s.cost.crossEntropy.Labels[i]
-		row.Label = int(label)
-		return row, label != loss.NoLabel
+	if len(r.path) == 0 {
+		return errors.New("the run has no steps")
 	}
-	for _, v := range s.cost.mse.Target.Row(i) {
-		row.Target = append(row.Target, float64(v))
+	return nil
+}
+
+// take looks at one step before its update: what it brought, which rows makes of
+// the shifted inputs and the outputs of the model as trained, and where the
+// learner is.
+func (r *recording) take(l online.Learner, sample graph.Sample, rows func(z, base mat.Dense) []Observation) error {
+	if len(r.path) == r.most {
+		r.stopped = true
+		return errEnough
 	}
-	return row, s.cost.mse.Mask[i]
+	r.met = append(r.met, rows(r.witness.observe(sample.Shift, sample.Signal)))
+	switch l := l.(type) {
+	case *online.Centralized:
+		r.path = append(r.path, [][]float64{r.coords.Of(l.Params())})
+	case *online.Consensus:
+		var all [][]float64
+		for i := range l.Nodes() {
+			all = append(all, r.coords.Of(l.Params(i)))
+		}
+		r.path = append(r.path, all)
+		return r.mix(sample.Mixing)
+	}
+	return nil
+}
+
+// rows returns what the nodes that answer met under a loss.CrossEntropy or a
+// loss.MSE, without those of whose answer nothing is known.
+func (r *recording) rows(read []int, z, base mat.Dense, j loss.Loss) []Observation {
+	var met []Observation
+	for _, i := range read {
+		o := Observation{Node: i, Row: theory.Row{Input: r.coords.Input(z.Row(i)), Base: theory.Signal(base.View(i, 0, 1, base.Cols))}}
+		known := false
+		switch j := j.(type) {
+		case loss.CrossEntropy:
+			o.Row.Label, known = int(j.Labels[i]), j.Labels[i] != loss.NoLabel
+		case loss.MSE:
+			o.Row.Target, known = theory.Signal(j.Target.View(i, 0, 1, j.Target.Cols)), j.Mask == nil || j.Mask[i]
+		}
+		if known {
+			met = append(met, o)
+		}
+	}
+	return met
 }
 
 // mix measures the mixing matrix of a step, (1-η) I + η W.
-func (r *recording) mix(w *mat.CSR, known map[*mat.CSR]*theory.Mixer) error {
-	m := known[w]
+func (r *recording) mix(w *mat.CSR) error {
+	m := r.known[w]
 	if m == nil {
 		var err error
 		if w == nil { // nobody mixes
@@ -130,7 +163,7 @@ func (r *recording) mix(w *mat.CSR, known map[*mat.CSR]*theory.Mixer) error {
 		if err != nil {
 			return err
 		}
-		known[w] = m
+		r.known[w] = m
 	}
 	r.mixers = append(r.mixers, m)
 	return nil
@@ -173,8 +206,8 @@ func (r *recording) cost(t, node, window int, ridge float64) *theory.Problem {
 	for k := max(t-max(window, 1)+1, 0); k <= t; k++ {
 		first := len(p.Rows)
 		for _, o := range r.met[k] {
-			if node < 0 || o.node == node {
-				p.Rows = append(p.Rows, o.row)
+			if node < 0 || o.Node == node {
+				p.Rows = append(p.Rows, o.Row)
 			}
 		}
 		if n := len(p.Rows) - first; n > 0 {

@@ -1,0 +1,135 @@
+package reproduce
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/wdgnn/wdgnn/internal/experiment"
+)
+
+// certifiedRun is Theorem 2 or 3 for one run of online learning.
+type certifiedRun struct {
+	Mode     string                  `json:"mode"`
+	Steps    int                     `json:"steps"`
+	Rank     int                     `json:"rank"`
+	Dim      int                     `json:"dim"`
+	SafeStep experiment.Number       `json:"safe_step"`      // 2/C_s
+	Constant experiment.Number       `json:"paper_constant"` // log₁₀ C_ε, of distributed runs
+	Rows     []certifiedTracking     `json:"rows"`           // as run, with a ridge, and with a window
+	Limits   []experiment.LimitPoint `json:"limits"`         // against γ, of centralized runs
+}
+
+// certifiedTracking is a run beside its bound at the last step.
+type certifiedTracking struct {
+	Name     string            `json:"name"`
+	StepSize experiment.Number `json:"step_size"`
+	Ridge    float64           `json:"ridge"`
+	Window   int               `json:"window"`
+	Missing  int               `json:"missing"` // first step without an optimum, -1 if there is none
+	Drift    experiment.Number `json:"drift"`   // C_B
+	Slowest  experiment.Number `json:"slowest"` // m̂
+	Bound    experiment.Number `json:"bound"`
+	Measured experiment.Number `json:"measured"`
+}
+
+// certifiedRunOf takes from a report what tables show.
+func certifiedRunOf(r *experiment.OnlineCertificate) certifiedRun {
+	c := certifiedRun{Mode: string(r.Mode), Steps: r.Steps, Rank: r.Rank, Dim: r.Dim, SafeStep: r.SafeStep, Constant: experiment.Number(math.NaN()), Limits: r.Limits}
+	if r.Mixing != nil {
+		c.Constant = r.Mixing.PaperConstant
+	}
+	for _, t := range []struct {
+		name string
+		at   *experiment.Tracked
+	}{{"as run", r.AsRun}, {"with a ridge", r.Ridged}, {"with a ridge and a window", r.Windowed}} {
+		if t.at == nil {
+			continue
+		}
+		row := certifiedTracking{
+			Name: t.name, StepSize: t.at.StepSize, Ridge: t.at.Ridge, Window: t.at.Window, Missing: t.at.Missing, Drift: t.at.Drift, Slowest: t.at.Slowest,
+			Bound: experiment.Number(math.NaN()), Measured: experiment.Number(math.NaN()),
+		}
+		if n := len(t.at.Measured); n > 0 {
+			row.Bound, row.Measured = t.at.Bound[n-1], t.at.Measured[n-1]
+		}
+		c.Rows = append(c.Rows, row)
+	}
+	return c
+}
+
+// trackingTable shows runs beside their bounds.
+func trackingTable(title, note string, runs []certifiedRun) Table {
+	t := Table{
+		Title:   title,
+		Columns: []string{"rank of taps", "γ", "2/C_s", "ridge", "window", "C_B", "slowest m", "bound", "measured", "bound / measured"},
+		Note:    note,
+	}
+	for _, r := range runs {
+		for _, b := range r.Rows {
+			row := Row{Name: fmt.Sprintf("%s, %s", r.Mode, b.Name), Ours: true, Cells: []Cell{
+				{Text: fmt.Sprintf("%d of %d", r.Rank, r.Dim)},
+				{Text: b.StepSize.Text(3)},
+				{Text: r.SafeStep.Text(3)},
+				{Text: fmt.Sprintf("%.3g", b.Ridge)},
+				{Text: fmt.Sprint(b.Window)},
+			}}
+			if b.Missing == 0 {
+				row.Cells = append(row.Cells, Cell{Text: "no optimum"}, Cell{}, Cell{}, Cell{}, Cell{})
+			} else {
+				row.Cells = append(row.Cells, Cell{Text: b.Drift.Text(3)}, Cell{Text: rateOf(b.Slowest)}, Cell{Text: b.Bound.Text(3)},
+					Cell{Text: b.Measured.Text(3)}, Cell{Text: (b.Bound / b.Measured).Text(3)})
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return t
+}
+
+// rateOf writes a contraction, of which matters how far it is from 1.
+func rateOf(n experiment.Number) string {
+	if v := float64(n); v < 1 && v > 0.99 {
+		return fmt.Sprintf("%.6f", v)
+	}
+	return n.Text(3)
+}
+
+// limitTable shows where learning ends against the step size, and limitChart draws
+// it.
+func limitTable(r certifiedRun) Table {
+	last := r.Rows[len(r.Rows)-1]
+	t := Table{
+		Title:   "Theorem 2: the limiting error against the step size",
+		Columns: []string{"γ", "C_B/(1 - m)", "each step's own drift", "measured", "own / measured"},
+		Note:    fmt.Sprintf("%s of centralized learning, once more in float64, with a ridge of %.3g and a window of %d; shares of the safe step size 2/C_s, beyond which the theorem says nothing. C_B/(1 - m) is where the theorem's bound ends, with the largest drift and the slowest step; the same recursion with the drift and curvature of each step is smaller. Measured is the largest distance from the moving optimum in the last quarter of the steps; learning begins %.3g away from it.", fmt.Sprintf("%d steps", r.Steps), last.Ridge, last.Window, r.Limits[0].Start),
+	}
+	for _, p := range r.Limits {
+		t.Rows = append(t.Rows, Row{Name: fmt.Sprintf("%v of 2/C_s", p.Share), Ours: true, Cells: []Cell{
+			{Text: fmt.Sprintf("%.3g", p.StepSize)}, {Text: p.Bound.Text(3)}, {Text: fmt.Sprintf("%.3g", p.Own)}, {Text: fmt.Sprintf("%.3g", p.Measured)}, {Text: fmt.Sprintf("%.3g", p.Own/p.Measured)},
+		}})
+	}
+	return t
+}
+
+func limitChart(r certifiedRun) Chart {
+	last := r.Rows[len(r.Rows)-1]
+	c := Chart{
+		Name: "certify-limit", Title: "Where online learning ends, against the step size", X: "step size γ", Y: "distance of the taps from the optimum", LogY: true,
+		Note: fmt.Sprintf("WD-GNN of Table 1, centralized, ridge %.3g, window %d", last.Ridge, last.Window),
+	}
+	bound, own, measured := Curve{Name: "C_B/(1 - m)", Points: true}, Curve{Name: "each step's own drift", Points: true}, Curve{Name: "measured", Points: true}
+	low, high := math.Inf(1), 0.0
+	for _, p := range r.Limits {
+		if b := float64(p.Bound); !math.IsInf(b, 0) && b > 0 {
+			bound.X, bound.Y = append(bound.X, p.StepSize), append(bound.Y, b)
+			high, low = max(high, b), min(low, b)
+		}
+		if p.Measured > 0 {
+			own.X, own.Y = append(own.X, p.StepSize), append(own.Y, p.Own)
+			measured.X, measured.Y = append(measured.X, p.StepSize), append(measured.Y, p.Measured)
+			high, low = max(high, p.Measured), min(low, p.Measured)
+		}
+	}
+	safe := r.Limits[0].StepSize / r.Limits[0].Share
+	c.Curves = []Curve{bound, own, measured, {Name: "safe step size 2/C_s", X: []float64{safe, safe}, Y: []float64{low, high}, Reference: true}}
+	return c
+}
