@@ -4,7 +4,7 @@ GO       ?= go
 TOOL      = $(GO) tool -modfile=tools/go.mod
 FUZZTIME ?= 10s
 KERNEL    = ../internal/kernel
-EXPERIMENTS = table1 fig2a fig2b gains table2 table3 table4 table4-1m allmovies certify lipschitz localshift
+EXPERIMENTS = table1 fig2a fig2b gains table2 table3 table4 table4-1m allmovies certify lipschitz localshift agents
 RELEASES  = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
 SHELL       := bash

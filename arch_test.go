@@ -51,7 +51,7 @@ const rules = `
 	internal/baseline   : scenario/movies
 	internal/figure     : modelfile
 	internal/experiment : mat graph gnn loss optim random train rule online theory modelfile scenario/sourceloc internal/config internal/rundir
-	internal/reproduce  : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc scenario/flocking scenario/movies internal/baseline internal/dataset internal/experiment internal/figure theory internal/recommend internal/live
+	internal/reproduce  : agent mat graph gnn loss optim random train rule online modelfile scenario/sourceloc scenario/flocking scenario/movies internal/baseline internal/dataset internal/experiment internal/figure theory internal/recommend internal/live
 	internal/flock      : mat graph gnn random online modelfile scenario/flocking internal/reproduce
 	internal/journal    :
 	internal/journal/faultdisk : internal/journal

@@ -84,7 +84,7 @@ func NewNode(id NodeID, p *Plan, s *Scratch) *Node {
 	for k := range n.outbox {
 		n.outbox[k] = make([][]float32, len(p.stages))
 		for e := range n.outbox[k] {
-			n.outbox[k][e] = make([]float32, p.length(e))
+			n.outbox[k][e] = make([]float32, p.Length(e))
 		}
 	}
 	for l := range p.layers() {
@@ -140,10 +140,8 @@ func (n *Node) Missing(dst []NodeID) []NodeID {
 
 // Step applies one event. An event that does not fit is refused with
 // ErrMalformed or ErrOrder and changes nothing but the counters.
-func (n *Node) Step(ev Event) (Ready, error) {
+func (n *Node) Step(ev Event) (r Ready, err error) {
 	n.send = n.send[:0]
-	var r Ready
-	var err error
 	switch ev := ev.(type) {
 	case Begin:
 		err = n.begin(ev, &r)

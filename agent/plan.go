@@ -143,8 +143,8 @@ func (p *Plan) schedule() []stage {
 // Exchanges returns how many messages a node sends to each neighbour per step.
 func (p *Plan) Exchanges() int { return len(p.stages) }
 
-// length returns how many values a message of exchange e has.
-func (p *Plan) length(e int) int {
+// Length returns how many values a message of exchange e has.
+func (p *Plan) Length(e int) int {
 	if e == 0 {
 		return p.stages[0].width + p.extra
 	}

@@ -48,7 +48,7 @@ func (n *Node) inspect(m *Message) error {
 	if m.Kind != Row || int(m.Exchange) >= len(n.plan.stages) {
 		return fmt.Errorf("%w: node %d: kind %d, exchange %d of %d", ErrMalformed, n.id, m.Kind, m.Exchange, len(n.plan.stages))
 	}
-	if want := n.plan.length(int(m.Exchange)); len(m.Values) != want {
+	if want := n.plan.Length(int(m.Exchange)); len(m.Values) != want {
 		return fmt.Errorf("%w: node %d: %d values from %d, want %d: does it run the same model?", ErrMalformed, n.id, len(m.Values), m.From, want)
 	}
 	if !finite(m.Values) || m.Exchange == 0 && !(m.Degree >= 0 && !math.IsInf(m.Degree, 0)) {
@@ -87,7 +87,7 @@ func norm(v []float32) float64 {
 // take puts a row of the current step where it belongs, and says whether it was
 // the last that an exchange waited for.
 func (n *Node) take(m *Message) bool {
-	k, found := slices.BinarySearchFunc(n.links, m.From, func(l neighbor, id NodeID) int { return int(int64(l.Node) - int64(id)) })
+	k, found := n.find(m.From)
 	if !found {
 		n.stats.Strangers++
 		return false
@@ -123,6 +123,19 @@ func (n *Node) take(m *Message) bool {
 	in.got[k] = true
 	in.missing--
 	return e == n.exchange && in.missing == 0
+}
+
+// find returns the place of a neighbour among the links.
+func (n *Node) find(id NodeID) (k int, found bool) {
+	last := len(n.links)
+	for k < last {
+		if middle := int(uint(k+last) / 2); n.links[middle].Node < id {
+			k = middle + 1
+		} else {
+			last = middle
+		}
+	}
+	return k, k < len(n.links) && n.links[k].Node == id
 }
 
 // keep stores a message of a later step.

@@ -27,7 +27,7 @@ func Disturb(b Bus, self HostID, f Faults) Bus {
 		Bus:     b,
 		self:    self,
 		faults:  f,
-		began:   time.Now(),
+		began:   f.Began,
 		senders: make(map[HostID]*sender),
 		frames:  make(chan Frame, max(cap(b.Frames()), 64)),
 		ended:   make(chan struct{}),
@@ -69,11 +69,11 @@ type disturbed struct {
 	Bus
 	self   HostID
 	faults Faults
-	began  time.Time
 	frames chan Frame
 	ended  chan struct{} // closed when run has returned
 
-	senders  map[HostID]*sender // of run alone, as are the next two
+	began    time.Time // of run alone, as are the next three
+	senders  map[HostID]*sender
 	late     queue
 	lateSize int
 
@@ -139,6 +139,9 @@ func (d *disturbed) arrive(f Frame, number uint64) {
 	fate := d.faults.fate(f.From, d.self, s.count)
 	s.count++
 	now := time.Now()
+	if d.began.IsZero() {
+		d.began = now
+	}
 	cut := slices.ContainsFunc(s.cuts, func(p Partition) bool {
 		since := now.Sub(d.began)
 		return since >= p.From && (p.To == 0 || since < p.To)

@@ -18,13 +18,17 @@ type Faults struct {
 	Delay      time.Duration `json:"delay,omitempty"`      // added to every frame
 	Jitter     time.Duration `json:"jitter,omitempty"`     // up to so much more, uniformly
 	Partitions []Partition   `json:"partitions,omitempty"` // may overlap
+
+	// Began is what partitions count from, so that a host that is started
+	// again agrees with the others; zero means the first frame that arrives.
+	Began time.Time `json:"began,omitzero" yaml:"began,omitempty"`
 }
 
 // Partition cuts hosts off: frames between a host of the set and one outside
 // are lost, in both directions, if both sides are disturbed.
 type Partition struct {
 	Hosts []HostID      `json:"hosts"`
-	From  time.Duration `json:"from"`         // since Disturb was called
+	From  time.Duration `json:"from"`         // since Faults.Began
 	To    time.Duration `json:"to,omitempty"` // it heals then; 0 means never
 }
 

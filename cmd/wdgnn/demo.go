@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -9,7 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wdgnn/wdgnn/internal/live"
 	"github.com/wdgnn/wdgnn/internal/reproduce"
+	"github.com/wdgnn/wdgnn/internal/serve"
 	"github.com/wdgnn/wdgnn/train"
 )
 
@@ -19,7 +22,11 @@ type DemoCommand struct {
 
 	seed      uint64
 	subgraphs int
+	agents    bool
 	json      bool
+
+	page   page
+	record string
 }
 
 func (c *DemoCommand) command() *cobra.Command {
@@ -35,20 +42,75 @@ learn from that:
   literal    the update of the paper's eq. (9), all nodes to agree on one set of taps
   personal   every node its own taps, pulled gently at by its neighbours', steps
              in whitened coordinates over the last 50 signals
-  own taps   the same without neighbours: how much mixing costs here`,
+  own taps   the same without neighbours: how much mixing costs here
+
+With --page it goes on until Ctrl-C and shows itself in a browser: learners side
+by side on the network, links lost and nodes stopped as you choose. With
+--record the folder keeps what was shown, for wdgnn view.
+
+With --agents nothing is simulated: processes run the nodes, hear their
+neighbours over NATS and learn, and every number is compared with one process
+that runs all nodes. wdgnn swarm up does the same with more to choose from.`,
 		Example: `  wdgnn demo
+  wdgnn demo --page
+  wdgnn demo --page=127.0.0.1:9000 --record run
+  wdgnn demo --agents
   wdgnn demo --seed 7
   wdgnn demo --json | jq '.learners[] | {name, accuracy}'`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			switch {
+			case c.page.address != "":
+				return c.Show(cmd.Context())
+			case c.agents:
+				return c.Agents(cmd.Context())
+			}
 			return c.Run(cmd.Context())
 		},
 	}
+	c.page.flag = "--page"
+	c.page.flags(cmd.Flags())
+	cmd.Flags().StringVar(&c.page.address, "page", "", "show a page at this `address` and go on until Ctrl-C (default of --page alone "+pageAddress+")")
+	cmd.Flags().Lookup("page").NoOptDefVal = pageAddress
+	cmd.Flags().StringVar(&c.record, "record", "", "with --page: `folder` that keeps what was shown")
 	cmd.Flags().Uint64Var(&c.seed, "seed", reproduceSeed, "root of every random stream, the network included; networks differ in how hard they are")
 	cmd.Flags().IntVar(&c.subgraphs, "subgraphs", 8, "random subgraphs to average over")
+	cmd.Flags().BoolVar(&c.agents, "agents", false, "run the nodes as processes that hear their neighbours only")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print the result as one JSON object")
 	return cmd
+}
+
+// Show runs the demo on a page until ctx ends.
+func (c *DemoCommand) Show(ctx context.Context) (err error) {
+	demo, err := reproduce.Demo{Seed: c.seed}.Live()
+	if err != nil {
+		return during("demo", err)
+	}
+	if c.record != "" {
+		var recorder *live.Recorder
+		if recorder, err = live.Record(demo.Hub(), c.record, live.RecordConfig{}); err != nil {
+			return helpful{during("demo", err), "another --record folder"}
+		}
+		defer func() { err = errors.Join(err, during("demo", recorder.Close())) }()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	served, err := c.page.start(ctx, c.Stdout, serve.LiveConfig{Hub: demo.Hub(), Control: true})
+	if err != nil {
+		return during("demo", err)
+	}
+	ran := make(chan error, 1)
+	go func() { ran <- demo.Run(ctx, nil) }()
+	select { // whichever ends first ends the other
+	case err = <-served:
+		cancel()
+		err = errors.Join(err, <-ran)
+	case err = <-ran:
+		cancel()
+		err = errors.Join(err, <-served)
+	}
+	return during("demo", err)
 }
 
 // Run runs the demo and prints its result.

@@ -84,6 +84,7 @@ filter and a deep graph neural network, added. Both are trained offline; the
 filter goes on learning where the network runs, at every node, from one-hop
 messages.`,
 		Example: `  wdgnn demo                            train one, drop links, watch it recover
+  wdgnn demo --page                     the same in a browser, with links and nodes to take away
   wdgnn reproduce table1 --quick        the paper's table beside ours
   wdgnn flock                           train a controller of robots, fly it, record the flight
   wdgnn init first                      write a configuration and data to begin with
@@ -108,6 +109,8 @@ messages.`,
 		(&InitCommand{}).command(),
 		(&TrainCommand{}).command(),
 		(&OnlineCommand{}).command(),
+		(&AgentCommand{}).command(),
+		newSwarmCommand(),
 		(&PredictCommand{}).command(),
 		(&EvalCommand{}).command(),
 		(&InspectCommand{}).command(),
@@ -115,6 +118,7 @@ messages.`,
 		newDataCommand(),
 		newRecommendCommand(),
 		(&ServeCommand{}).command(),
+		(&ViewCommand{}).command(),
 		(&BenchCommand{}).command(),
 		(&VersionCommand{}).command(),
 	)

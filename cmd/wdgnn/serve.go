@@ -46,7 +46,9 @@ and the parameters that it led to are on the disk before the answer; after a
 crash the service continues with the same parameters.
 
 Without --model, the model is model.safetensors in the folder of --state; if
-there is none yet, one is trained first. doc/serve.md describes the API.`,
+there is none yet, one is trained first. doc/serve.md describes the API. The
+address shows a page in a browser: pick a user, rate a movie, see the
+predictions move; doc/page.md describes it.`,
 		Example: `  wdgnn data get movielens-100k
   wdgnn serve --data data/ml-100k
   curl 'http://127.0.0.1:8080/v1/users/1/predictions?top=5'
@@ -85,16 +87,13 @@ func (c *ServeCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	token, err := c.token()
+	token, err := readToken(c.tokenFile)
 	if err != nil {
 		return during("serve", err)
 	}
-	listener, err := serve.Listen(ctx, c.address, token != "")
-	if errors.Is(err, serve.ErrNeedsToken) {
-		return helpful{err, "--addr 127.0.0.1:8080, or a token: head -c 24 /dev/urandom | base64 > token && chmod 600 token, and --token-file token"}
-	}
+	listener, err := listen(ctx, "--addr", c.address, token)
 	if err != nil {
-		return helpful{err, "another --addr"}
+		return err
 	}
 	defer listener.Close()
 	all, err := loadRatings("serve", c.data)
@@ -118,7 +117,7 @@ func (c *ServeCommand) Run(ctx context.Context) error {
 		return during("serve", err)
 	}
 	config.Log.Info("serving", "address", "http://"+listener.Addr().String(), "version", service.Status().Version, "users", service.Status().Users, "movies", service.Status().Movies, "token", token != "")
-	err = serve.New(service, serve.Config{Token: token, Log: config.Log}).Serve(ctx, listener)
+	err = serve.New(service, serve.Config{Token: token, Log: config.Log, Users: frequent(all)}).Serve(ctx, listener)
 	err = errors.Join(err, service.Close())
 	config.Log.Info("ended", "version", service.Status().Version)
 	return during("serve", err)
@@ -154,18 +153,18 @@ func (c *ServeCommand) config() (recommend.Config, error) {
 	return config, nil
 }
 
-// token reads the token file; none means no token.
-func (c *ServeCommand) token() (string, error) {
-	if c.tokenFile == "" {
+// readToken reads a file of a token; no file means no token.
+func readToken(path string) (string, error) {
+	if path == "" {
 		return "", nil
 	}
-	text, err := os.ReadFile(c.tokenFile)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return "", fmt.Errorf("token: %w", err)
 	}
 	token := string(bytes.TrimSpace(text))
 	if len(token) < 16 || strings.ContainsAny(token, " \t\r\n") {
-		return "", helpful{fmt.Errorf("token: %s: want one word of 16 characters or more", c.tokenFile), "head -c 24 /dev/urandom | base64 > " + c.tokenFile}
+		return "", helpful{fmt.Errorf("token: %s: want one word of 16 characters or more", path), "head -c 24 /dev/urandom | base64 > " + path}
 	}
 	return token, nil
 }
@@ -189,6 +188,17 @@ func (c *ServeCommand) prepare(ctx context.Context, all *movies.Ratings) (*recom
 		err = recommend.Save(path, model, version())
 	}
 	return model, during("serve", err)
+}
+
+// offered is how many users the page offers to pick from.
+const offered = 200
+
+// frequent returns the first users of the data.
+func frequent(all *movies.Ratings) (ids []int) {
+	for u := range min(all.Users(), offered) {
+		ids = append(ids, all.UserID(u))
+	}
+	return ids
 }
 
 // loadRatings reads a folder of ratings for a command.

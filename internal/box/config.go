@@ -27,6 +27,10 @@ type Config struct {
 	// number, or "estimate", which lets the nodes find it out together.
 	Scale string `yaml:"scale,omitempty"`
 
+	// Diameter bounds the number of hops between any two nodes, for a scale
+	// that is estimated; 0 means the number of all nodes less one.
+	Diameter int `yaml:"diameter,omitempty"`
+
 	// Learn says how nodes learn: the key preset (literal, personal,
 	// personal-single) and keys of rule.Config as JSON writes them, which
 	// override it. Nothing means that nodes predict only.
@@ -107,10 +111,11 @@ type Pace struct {
 	First time.Duration `yaml:"first,omitempty"`
 
 	// Period is the time between two steps of a stream or a file of lines; 0
-	// means as fast as the neighbours. Start is when step 0 is; without it a
-	// box begins when it is started, and one that is started again goes on
-	// where it was. Boxes on several machines share a Start, and have clocks
-	// that agree.
+	// means as fast as the neighbours. Start is when step 0 is: steps whose
+	// time is over are left out, so that a box which is started late, or
+	// again, is where the others are. Several boxes must share one, and have
+	// clocks that agree. A single box without it begins when it is started,
+	// and goes on where it was when it is started again.
 	Period time.Duration `yaml:"period,omitempty"`
 	Start  time.Time     `yaml:"start,omitempty"`
 }

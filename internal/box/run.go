@@ -38,6 +38,8 @@ type box struct {
 	answers *outbox // may be stdout
 	world   world
 	reports *reporter
+	survey  *host.Survey   // of this start
+	known   bool           // an earlier start found the scale
 	closers []func() error // in reverse order
 }
 
@@ -62,7 +64,7 @@ func Run(ctx context.Context, c *Config, s Streams) (err error) {
 	if err := b.world.start(h.Next()); err != nil {
 		return fmt.Errorf("world: %w", err)
 	}
-	b.log.Info("running", "run", c.Run, "host", c.Host, "nodes", host.FormatNodes(b.nodes), "next", h.Next(), "metrics", b.monitor.addr)
+	b.log.Info("running", "run", c.Run, "host", c.Host, "nodes", host.FormatNodes(b.nodes), "next", h.Next())
 	err = h.Run(ctx)
 	b.world.stop()
 	b.reports.end(h.Report())
@@ -131,6 +133,11 @@ func (b *box) build(ctx context.Context, s Streams) (*host.Host, error) {
 		return nil, err
 	}
 	b.reports = b.newReporter()
+	if scale == 0 && b.Scale == Estimate && operator(b.model.Meta.Shift) == agent.Scaled {
+		if scale, err = b.estimate(ctx); err != nil {
+			return nil, err
+		}
+	}
 	return b.host(ctx, scale)
 }
 
@@ -187,19 +194,14 @@ func (b *box) host(ctx context.Context, scale float64) (*host.Host, error) {
 	}
 	c := host.Config{
 		Run: b.Run, Host: b.Host, Nodes: b.nodes, Plan: plan, Cost: b.cost,
-		Bus: b.buses.bus, World: b.world, Pace: *b.pace(), Hear: b.Hear, Links: map[agent.NodeID][]agent.Link{},
-		Every: b.CheckpointEvery, ReportEvery: reportEvery, OnReport: b.reports.take, Log: b.log,
+		Bus: b.buses.bus, World: b.world, Pace: *b.pace(), Hear: b.Hear, Links: b.links(),
+		Survey: b.survey, Surveyed: b.known, Every: b.CheckpointEvery, ReportEvery: reportEvery, OnReport: b.reports.take, Log: b.log,
 	}
 	if c.Bus != nil {
 		c.Directory = b.directory
 	}
 	if b.disk != nil {
 		c.Disk = b.disk
-	}
-	for node, links := range b.Links {
-		for _, l := range links {
-			c.Links[agent.NodeID(node)] = append(c.Links[agent.NodeID(node)], agent.Link(l))
-		}
 	}
 	h, err := host.New(c)
 	if err == nil && b.buses.nats != nil {
@@ -210,6 +212,17 @@ func (b *box) host(ctx context.Context, scale float64) (*host.Host, error) {
 		}
 	}
 	return h, err
+}
+
+// links returns the neighbours that the configuration names.
+func (c *Config) links() map[agent.NodeID][]agent.Link {
+	all := map[agent.NodeID][]agent.Link{}
+	for node, links := range c.Links {
+		for _, l := range links {
+			all[agent.NodeID(node)] = append(all[agent.NodeID(node)], agent.Link(l))
+		}
+	}
+	return all
 }
 
 // supposed returns a scale to check a plan with before one is measured.

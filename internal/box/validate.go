@@ -40,6 +40,12 @@ func (c *Config) Validate() error {
 	if _, err := c.scale(); err != nil {
 		bad = append(bad, err)
 	}
+	if c.Diameter < 0 {
+		bad.add("diameter is %d, want 0 or more", c.Diameter)
+	}
+	if c.Scale == Estimate && len(c.Links) == 0 && c.World.Kind != WorldStream {
+		bad.add("scale: to estimate it, nodes need links at the start; give links, or the scale as a number")
+	}
 	if c.Cost != "" {
 		if err := c.Cost.Validate(); err != nil {
 			bad.add("cost: %w", err)
@@ -164,6 +170,9 @@ func (c *Config) checkPace(bad *complaints) {
 	}
 	if c.Pace.Period != 0 && !clocked {
 		bad.add("pace.period is for streams and files; lines on stdin and subjects come when the world says")
+	}
+	if c.Pace.Period > 0 && c.Pace.Start.IsZero() && len(c.Hosts) > 1 {
+		bad.add("pace.start: several hosts with a pace.period must agree when step 0 is, such as 2030-01-02T15:04:05Z")
 	}
 	if !c.Pace.Start.IsZero() && c.Pace.Period == 0 {
 		bad.add("pace.start says when step 0 is, which needs a pace.period, such as 100ms")

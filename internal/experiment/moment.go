@@ -9,12 +9,6 @@ import (
 	"github.com/wdgnn/wdgnn/rule"
 )
 
-// Names of the tensors that hold a second moment, both of float64.
-const (
-	momentName      = "online.moment"       // Σ, (inputs+1)×(inputs+1)
-	momentCountName = "online.moment.count" // observations, 1×1
-)
-
 // InputMoment returns the second moment of what the wide part of net reads,
 // [X SX … SᴷX], at the given rows of samples on the shift s; nil for a network
 // without a wide part. Of a trajectory, s is its space-time shift.
@@ -71,48 +65,21 @@ func (d *Dataset) Moment(net *gnn.WideDeep, e *mat.Engine) (*rule.Moment, error)
 
 // PutMoment stores a second moment in a model file; nil stores nothing.
 func PutMoment(file *modelfile.Model, m *rule.Moment) {
-	if m == nil {
-		return
+	if m != nil {
+		file.SetMoment(modelfile.Float64s{Rows: m.Inputs + 1, Cols: m.Inputs + 1, Data: m.Mean}, m.Count)
 	}
-	if file.Precise == nil {
-		file.Precise = map[string]modelfile.Float64s{}
-	}
-	n := m.Inputs + 1
-	file.Precise[momentName] = modelfile.Float64s{Rows: n, Cols: n, Data: m.Mean}
-	file.Precise[momentCountName] = modelfile.Float64s{Rows: 1, Cols: 1, Data: []float64{m.Count}}
 }
 
 // MomentOf returns the second moment that a model file holds, nil if it holds
 // none.
 func MomentOf(file *modelfile.Model) (*rule.Moment, error) {
-	mean, ok := numbers(file, momentName)
-	if !ok {
+	mean, count, found := file.Moment()
+	if !found {
 		return nil, nil
 	}
-	m := &rule.Moment{Inputs: mean.Rows - 1, Mean: mean.Data}
-	if count, ok := numbers(file, momentCountName); ok {
-		m.Count = count.Data[0]
-	}
+	m := &rule.Moment{Inputs: mean.Rows - 1, Mean: mean.Data, Count: count}
 	if err := m.Validate(); err != nil {
-		return nil, fmt.Errorf("tensor %s: %w", momentName, err)
+		return nil, fmt.Errorf("tensor online.moment: %w", err)
 	}
 	return m, nil
-}
-
-// numbers returns a further tensor in float64, whichever type it is stored in.
-func numbers(file *modelfile.Model, name string) (modelfile.Float64s, bool) {
-	if x, ok := file.Precise[name]; ok {
-		return x, true
-	}
-	d, ok := file.Extra[name]
-	if !ok {
-		return modelfile.Float64s{}, false
-	}
-	x := modelfile.Float64s{Rows: d.Rows, Cols: d.Cols}
-	for i := range d.Rows {
-		for _, v := range d.Row(i) {
-			x.Data = append(x.Data, float64(v))
-		}
-	}
-	return x, true
 }

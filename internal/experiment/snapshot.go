@@ -128,7 +128,7 @@ func (r *snapshotReader) complain(format string, args ...any) {
 
 // integers returns a tensor of numbers from 0; nil if there is none.
 func (r *snapshotReader) integers(name string) []int {
-	x, ok := numbers(r.file, name)
+	x, ok := r.file.Numbers(name)
 	if !ok {
 		return nil
 	}

@@ -20,7 +20,7 @@ type Client struct {
 
 // LoadClient reads what a party needs to talk to a NATS server. The party is
 // HostName of a host, World or Observer; dir is the folder of the set, or the
-// party's own folder if that kept its name.
+// party's own folder.
 func LoadClient(dir, party string) (*Client, error) {
 	dir = folder(dir, party)
 	seed, err := os.ReadFile(filepath.Join(dir, seedFile(party)))
@@ -123,10 +123,13 @@ func ServerTLS(dir string) (*tls.Config, error) {
 }
 
 // folder returns where the files of a party are: in the folder of the set, or
-// in dir itself if it is the party's.
+// in dir itself if it is the party's, under whatever name.
 func folder(dir, party string) string {
 	within := filepath.Join(dir, party)
-	if _, err := os.Stat(within); err != nil && filepath.Base(filepath.Clean(dir)) == party {
+	if _, err := os.Stat(within); err == nil {
+		return within
+	}
+	if _, err := os.Stat(filepath.Join(dir, authorityFile)); err == nil || filepath.Base(filepath.Clean(dir)) == party {
 		return dir
 	}
 	return within

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -23,9 +22,8 @@ type rating struct {
 
 // readRating reads the body of a request.
 func readRating(w http.ResponseWriter, r *http.Request) (rating, error) {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return rating{}, problemf(http.StatusUnsupportedMediaType, "not_json", "Content-Type is %.60q, want application/json", r.Header.Get("Content-Type")).
-			hint("-H 'Content-Type: application/json'")
+	if err := checkJSON(r); err != nil {
+		return rating{}, err
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {

@@ -115,21 +115,27 @@ type answer struct {
 // do sends a request. Headers are lines "Name: value".
 func (r *running) do(t testing.TB, method, path, body string, headers ...string) answer {
 	t.Helper()
-	q, err := http.NewRequest(method, r.URL+path, strings.NewReader(body))
+	if body != "" {
+		headers = append([]string{"Content-Type: application/json"}, headers...)
+	}
+	return ask(t, method, r.URL+path, body, headers...)
+}
+
+// ask makes a request with headers "Name: value".
+func ask(t testing.TB, method, url, body string, headers ...string) answer {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
-	}
-	if body != "" {
-		q.Header.Set("Content-Type", "application/json")
 	}
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
 		if name == "Host" {
-			q.Host = value
+			r.Host = value
 		}
-		q.Header.Set(name, value)
+		r.Header.Set(name, value)
 	}
-	a, err := http.DefaultClient.Do(q)
+	a, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}

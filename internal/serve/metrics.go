@@ -18,6 +18,8 @@ type metrics struct {
 	predictions prometheus.Counter
 	requests    *prometheus.CounterVec
 	seconds     *prometheus.HistogramVec
+	commit      prometheus.Histogram // seconds
+	batch       prometheus.Histogram // ratings
 }
 
 func newMetrics(s *recommend.Service) *metrics {
@@ -32,18 +34,14 @@ func newMetrics(s *recommend.Service) *metrics {
 			Name: "wdgnn_http_request_seconds", Help: "Time to answer by route.", Buckets: prometheus.ExponentialBuckets(50e-6, 2, 16),
 		}, []string{"route"}),
 	}
-	commit := prometheus.NewHistogram(prometheus.HistogramOpts{
+	m.commit = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "wdgnn_commit_seconds", Help: "Time to learn from ratings and sync them to the disk.", Buckets: prometheus.ExponentialBuckets(50e-6, 2, 16),
 	})
-	batch := prometheus.NewHistogram(prometheus.HistogramOpts{
+	m.batch = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "wdgnn_commit_ratings", Help: "Ratings synced together.", Buckets: prometheus.ExponentialBuckets(1, 2, 10),
 	})
-	s.OnCommit(func(ratings int, took time.Duration) {
-		commit.Observe(took.Seconds())
-		batch.Observe(float64(ratings))
-	})
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.predictions, m.requests, m.seconds, commit, batch)
+		m.predictions, m.requests, m.seconds, m.commit, m.batch)
 	gauge := func(name, help string, labels prometheus.Labels, value func(recommend.Status) float64) {
 		registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, func() float64 { return value(s.Status()) }))
 	}

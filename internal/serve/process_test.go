@@ -39,6 +39,7 @@ var binary = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
+	closeBrowser()
 	if built {
 		if path, err := binary(); err == nil {
 			os.RemoveAll(filepath.Dir(path))
@@ -78,12 +79,18 @@ func (l *tail) String() string {
 
 var address = regexp.MustCompile(`msg=serving address=(\S+)`)
 
-// launch starts wdgnn serve and waits until it serves.
-func launch(t *testing.T, args ...string) *process {
+// skipEmulated skips a test that starts programs where that does not work.
+func skipEmulated(t *testing.T) {
 	t.Helper()
 	if host, err := exec.Command("go", "env", "GOHOSTARCH").Output(); err == nil && strings.TrimSpace(string(host)) != runtime.GOARCH {
 		t.Skipf("SKIPPED %s: an emulated test cannot start programs", t.Name())
 	}
+}
+
+// launch starts wdgnn serve and waits until it serves.
+func launch(t *testing.T, args ...string) *process {
+	t.Helper()
+	skipEmulated(t)
 	built = true
 	path, err := binary()
 	if err != nil {

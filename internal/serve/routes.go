@@ -1,8 +1,6 @@
 package serve
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	_ "embed"
 	"errors"
 	"net"
@@ -37,6 +35,9 @@ func (v *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	for _, route := range table {
 		mux.Handle(route.path, v.wrap(route))
+	}
+	for _, page := range liveTable { // which check methods and tokens themselves
+		mux.Handle(page.path, v.wrap(route{path: page.path, open: true, handle: (*Server).page}))
 	}
 	mux.Handle("/", v.wrap(route{path: "other", open: true, handle: (*Server).nothing}))
 	return mux
@@ -77,30 +78,13 @@ func (v *Server) wrap(t route) http.Handler {
 
 var errPanic = problemf(http.StatusInternalServerError, "internal", "something went wrong; the log of the service says what")
 
-// admit checks the method, the token and, without a token, that the request
-// means this machine: a web page that made its own name point here does not.
+// admit checks the token, or that the request means this machine, and the
+// method.
 func (v *Server) admit(t route, w http.ResponseWriter, r *http.Request) error {
-	if v.config.Token == "" {
-		if host := hostOf(r.Host); !loopback(host) {
-			return problemf(http.StatusMisdirectedRequest, "wrong_host", "host %.60q is not this machine", host)
-		}
-	} else if !t.open && !v.authorized(r) {
-		w.Header().Set("WWW-Authenticate", `Bearer realm="wdgnn"`)
-		return problemf(http.StatusUnauthorized, "unauthorized", "no token, or a wrong one").hint("-H 'Authorization: Bearer TOKEN'")
+	if err := v.gate.admit(w, r, t.open); err != nil {
+		return err
 	}
-	if t.method != "" && r.Method != t.method && !(t.method == http.MethodGet && r.Method == http.MethodHead) {
-		w.Header().Set("Allow", t.method)
-		return problemf(http.StatusMethodNotAllowed, "wrong_method", "%.20s %s; want %s", r.Method, t.path, t.method)
-	}
-	return nil
-}
-
-// authorized says whether the request bears the token. Hashes are compared, in
-// a time that does not depend on where they differ.
-func (v *Server) authorized(r *http.Request) bool {
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
-	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], v.token[:]) == 1
+	return checkMethod(w, r, t.method, t.path)
 }
 
 // hostOf returns the host of host:port, or of host.
@@ -215,6 +199,11 @@ var openapi []byte
 func (v *Server) describe(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(openapi) // a client that is gone needs no answer
+	return nil
+}
+
+func (v *Server) page(w http.ResponseWriter, r *http.Request) error {
+	v.live.ServeHTTP(w, r)
 	return nil
 }
 

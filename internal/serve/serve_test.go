@@ -75,7 +75,7 @@ func TestRefusals(t *testing.T) {
 		{"GET", "/v1/users/1/predictions?movies=1,,2", ``, 400, "bad_id", nil},
 		{"GET", "/v1/users/1/predictions?movies=" + strings.Repeat("1,", maxMovies) + "1", ``, 400, "bad_query", nil},
 		{"GET", fmt.Sprintf("/v1/users/1/predictions?movies=%d", r.missing), ``, 404, "unknown_movie", nil},
-		{"GET", "/", ``, 404, "no_such_path", nil},
+		{"GET", "/v1", ``, 404, "no_such_path", nil},
 		{"GET", "/v1/users/1", ``, 404, "no_such_path", nil},
 		{"GET", "/v1/model", ``, 421, "wrong_host", []string{"Host: evil.example"}},
 	} {

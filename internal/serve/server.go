@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/wdgnn/wdgnn/internal/live"
 	"github.com/wdgnn/wdgnn/internal/recommend"
 )
 
@@ -22,6 +22,7 @@ type Config struct {
 	Idle     time.Duration // of a connection between requests; 0 means 2 min
 	Shutdown time.Duration // for requests under way when the server ends; 0 means 10 s
 	Log      *slog.Logger  // nil means none
+	Users    []int         // that the recommender's page offers to pick from
 }
 
 func (c Config) withDefaults() Config {
@@ -49,17 +50,51 @@ const (
 type Server struct {
 	config  Config
 	service *recommend.Service
-	token   [sha256.Size]byte // hash of the token
+	gate    gate
 	metrics *metrics
+	hub     *live.Hub
+	serving string // as last shown
+	live    *Live  // the page
 	handler http.Handler
 }
 
 // New returns a server for a service, which the caller closes after the server
 // has ended.
 func New(s *recommend.Service, c Config) *Server {
-	v := &Server{config: c.withDefaults(), service: s, token: sha256.Sum256([]byte(c.Token)), metrics: newMetrics(s)}
+	hub, err := live.NewHub(ratingsScene())
+	if err != nil {
+		panic("serve: " + err.Error()) // the scene is a constant
+	}
+	v := &Server{config: c.withDefaults(), service: s, gate: newGate(c.Token), metrics: newMetrics(s), hub: hub}
+	v.live = NewLive(LiveConfig{Hub: hub, Config: c})
+	v.live.ratings = &ratingsPage{Users: append([]int{}, c.Users...), Scale: s.Status().Scale}
+	v.show()
+	s.OnCommit(v.committed)
 	v.handler = v.routes()
 	return v
+}
+
+// committed is told of ratings that were kept, by the goroutine that writes.
+func (v *Server) committed(ratings int, took time.Duration) {
+	v.metrics.commit.Observe(took.Seconds())
+	v.metrics.batch.Observe(float64(ratings))
+	v.show()
+}
+
+// show tells the page how the service is doing. It is called by one goroutine
+// at a time.
+func (v *Server) show() {
+	now := v.service.Status()
+	if err := v.hub.Publish(ratingsFrame(now)); err != nil {
+		v.config.Log.Warn("the page shows an old state", "err", err)
+	}
+	switch {
+	case v.serving == "online" && now.Serving == "frozen":
+		v.hub.Say(float64(now.Version), "Learning made predictions worse: the model as trained serves, and the learner begins anew.")
+	case v.serving == "frozen" && now.Serving == "online":
+		v.hub.Say(float64(now.Version), "The learner is as good as the model as trained again, and serves.")
+	}
+	v.serving = now.Serving
 }
 
 // ServeHTTP implements [http.Handler].
@@ -98,9 +133,14 @@ func loopback(host string) bool {
 // Serve answers requests until ctx ends, and then those under way. It closes
 // the listener.
 func (v *Server) Serve(ctx context.Context, l net.Listener) error {
-	c := v.config
+	return serveUntil(ctx, l, v, v.config, v.live.Close)
+}
+
+// serveUntil serves h until ctx ends. Then end is called, which must end
+// answers that have no end of their own.
+func serveUntil(ctx context.Context, l net.Listener, h http.Handler, c Config, end func()) error {
 	server := &http.Server{
-		Handler: v, ReadHeaderTimeout: c.Header, ReadTimeout: c.Read, WriteTimeout: c.Write, IdleTimeout: c.Idle, MaxHeaderBytes: maxHeader,
+		Handler: h, ReadHeaderTimeout: c.Header, ReadTimeout: c.Read, WriteTimeout: c.Write, IdleTimeout: c.Idle, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelWarn),
 	}
 	failed := make(chan error, 1)
@@ -111,6 +151,7 @@ func (v *Server) Serve(ctx context.Context, l net.Listener) error {
 	case <-ctx.Done():
 	}
 	c.Log.Info("shutting down")
+	end()
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Shutdown)
 	defer cancel()
 	if err := server.Shutdown(ending); err != nil {

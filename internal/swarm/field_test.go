@@ -6,17 +6,14 @@ import (
 	"iter"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/internal/swarm"
-	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
@@ -45,7 +42,7 @@ func newField(t testing.TB, seed uint64) *field {
 	var edges []graph.Edge
 	for i := range fieldNodes {
 		for _, far := range []int{1, 2} {
-			edges = append(edges, graph.Edge{I: i, J: (i + far) % fieldNodes, Weight: 1})
+			edges = append(edges, graph.Edge{From: i, To: (i + far) % fieldNodes, Weight: 1})
 		}
 	}
 	g, err := graph.FromEdges(fieldNodes, edges, false)
@@ -237,45 +234,4 @@ func logs(dir string) string {
 		fmt.Fprintf(&b, "%s:\n%s", filepath.Base(f), text)
 	}
 	return b.String()
-}
-
-// agentProgram builds the program wdgnn-agent, once.
-var agentProgram = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "wdgnn-agent-")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "wdgnn-agent")
-	args := []string{"build", "-o", path}
-	if mat.Kernels() == "portable" { // the same bits as in this process
-		args = append(args, "-tags", "purego")
-	}
-	build := exec.Command("go", append(args, "github.com/wdgnn/wdgnn/cmd/wdgnn-agent")...)
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return path, nil
-})
-
-// program returns the command that runs an agent as a process.
-func program(t *testing.T) []string {
-	t.Helper()
-	if testing.Short() {
-		t.Skipf("SKIPPED %s: it starts processes, and -short is set", t.Name())
-	}
-	path, err := agentProgram()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return []string{path}
-}
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if built {
-		if path, err := agentProgram(); err == nil {
-			os.RemoveAll(filepath.Dir(path))
-		}
-	}
-	os.Exit(code)
 }

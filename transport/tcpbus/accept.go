@@ -67,7 +67,7 @@ func (b *Bus) enter(conn net.Conn) {
 
 // serve finds out who dialled and sends it frames until the link breaks.
 func (b *Bus) serve(raw net.Conn) {
-	conn, host, err := b.meet(raw)
+	conn, h, err := b.meet(raw)
 	b.mu.Lock()
 	b.strange = slices.DeleteFunc(b.strange, func(c net.Conn) bool { return c == raw })
 	b.mu.Unlock()
@@ -80,43 +80,42 @@ func (b *Bus) serve(raw net.Conn) {
 		return
 	}
 	o := newOutlet(conn, raw, b.config.SendQueue)
-	b.attach(host, o)
-	err = b.feed(o)
-	b.detach(host, o)
+	b.attach(h.hearer, o)
+	err = b.feed(o, h.idle)
+	b.detach(h.hearer, o)
 	if errors.As(err, new(refusal)) {
 		b.refused.Add(1)
 	}
 	if b.context.Err() == nil {
-		b.config.OnError(fmt.Errorf("tcpbus: host %d is heard by host %d no more: %w", b.config.Host, host, err))
+		b.config.OnError(fmt.Errorf("tcpbus: host %d is heard by host %d no more: %w", b.config.Host, h.hearer, err))
 	}
 }
 
 // meet agrees with whoever dialled on who is who.
-func (b *Bus) meet(raw net.Conn) (conn net.Conn, hearer transport.HostID, err error) {
+func (b *Bus) meet(raw net.Conn) (conn net.Conn, h hello, err error) {
 	if err := raw.SetDeadline(time.Now().Add(b.config.HandshakeTimeout)); err != nil {
-		return nil, 0, err
+		return nil, h, err
 	}
 	conn = raw
 	var known transport.HostID
 	if b.tls != nil {
 		if conn, known, err = b.acceptTLS(b.context, raw); err != nil {
-			return nil, 0, err
+			return nil, h, err
 		}
 	}
-	hearer, sender, err := readHello(conn)
-	if err != nil {
-		return nil, 0, err
+	if h, err = readHello(conn); err != nil {
+		return nil, h, err
 	}
-	if b.tls != nil && known != hearer {
-		return nil, 0, fmt.Errorf("it says it is host %d, its certificate says %d", hearer, known)
+	if b.tls != nil && known != h.hearer {
+		return nil, h, fmt.Errorf("it says it is host %d, its certificate says %d", h.hearer, known)
 	}
-	if sender != b.config.Host {
-		return nil, 0, fmt.Errorf("host %d wants to hear host %d", hearer, sender)
+	if h.sender != b.config.Host {
+		return nil, h, fmt.Errorf("host %d wants to hear host %d", h.hearer, h.sender)
 	}
-	if _, known := b.config.Peers[hearer]; !known || hearer == b.config.Host {
-		return nil, 0, fmt.Errorf("host %d is not among the peers", hearer)
+	if _, known := b.config.Peers[h.hearer]; !known || h.hearer == b.config.Host {
+		return nil, h, fmt.Errorf("host %d is not among the peers", h.hearer)
 	}
-	return conn, hearer, raw.SetDeadline(time.Time{})
+	return conn, h, raw.SetDeadline(time.Time{})
 }
 
 // attach makes a link one of a hearer, instead of an older one.

@@ -44,7 +44,7 @@ type Config struct {
 
 	HandshakeTimeout time.Duration // to dial and to agree on who is who; 0 means 5 s
 	WriteTimeout     time.Duration // until 64 KiB must have left for a hearer; 0 means 10 s
-	Idle             time.Duration // silence after which a peer counts as gone; 0 means 15 s
+	Idle             time.Duration // silence after which a peer counts as gone; 0 means 15 s; peers may differ
 
 	// OnError, if not nil, gets what went wrong with links, for a log. It is
 	// called from several goroutines at once, and must not call Close.

@@ -1,7 +1,7 @@
 // Package tcpbus connects hosts by direct links with mutual TLS 1.3. There is no
 // broker: a host that wants to hear another one dials it.
 //
-//	hearer → sender   hello: "wdgnnTB1", hearer u32, sender u32
+//	hearer → sender   hello: "wdgnnTB1", hearer u32, sender u32, idle u32 in ms
 //	sender → hearer   welcome: "wdgnnTB1", sender u32
 //	                  then frames: length u32, bytes; a length of 2³²−1 is a beat
 //	hearer → sender   one byte 0x2e for each beat

@@ -20,7 +20,8 @@ const protocol = "wdgnnTB1"
 
 // hello returns what a hearer says first.
 func hello(hearer, sender uint32) []byte {
-	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32([]byte(protocol), hearer), sender)
+	said := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32([]byte(protocol), hearer), sender)
+	return binary.LittleEndian.AppendUint32(said, 15000)
 }
 
 // dial connects to a host, with TLS unless config is nil.
@@ -140,7 +141,7 @@ func impostor(t *testing.T, l net.Listener, config *tls.Config, say []byte) {
 			}
 			raw.SetDeadline(time.Now().Add(patience))
 			conn := tls.Server(raw, config)
-			if _, err := io.ReadFull(conn, make([]byte, 16)); err == nil {
+			if _, err := io.ReadFull(conn, make([]byte, len(hello(0, 0)))); err == nil {
 				conn.Write(say)
 				io.Copy(io.Discard, conn)
 			}
@@ -176,18 +177,21 @@ func TestHostileSenders(t *testing.T) {
 			impostor(t, c.listeners[0], h.config, h.say)
 			honest := c.open(2)
 			hearer := c.open(1, func(f *tcpbus.Config) {
-				f.Idle, f.HandshakeTimeout = 500*time.Millisecond, 500*time.Millisecond
+				if !h.refused {
+					f.Idle, f.HandshakeTimeout = time.Second, time.Second
+				}
 			})
 			if err := hearer.Hear([]transport.HostID{0, 2}); err != nil {
 				t.Fatal(err)
 			}
-			select {
-			case err := <-c.errors:
-				if !strings.Contains(err.Error(), h.want) {
-					t.Errorf("got %q, want it to name %q", err, h.want)
+			for deadline, named := time.After(patience), false; !named; {
+				select {
+				case err := <-c.errors:
+					named = strings.Contains(err.Error(), "host 1 hears host 0: ") && strings.Contains(err.Error(), h.want)
+					t.Log(err)
+				case <-deadline:
+					t.Fatalf("got no complaint about host 0 that names %q, want one", h.want)
 				}
-			case <-time.After(patience):
-				t.Fatal("got no complaint, want one")
 			}
 			if got := hearer.Stats().Refused > 0; got != h.refused {
 				t.Errorf("got refused: %t, want %t", got, h.refused)
@@ -202,7 +206,7 @@ func TestHostileSenders(t *testing.T) {
 func TestHearerThatDoesNotRead(t *testing.T) {
 	a := newAuthority(t)
 	c := newCluster(t, 3, a)
-	sender := c.open(0, func(f *tcpbus.Config) { f.SendQueue, f.WriteTimeout = 16, 300*time.Millisecond })
+	sender := c.open(0, func(f *tcpbus.Config) { f.SendQueue, f.WriteTimeout = 16, 3*time.Second })
 	hearer := c.open(1)
 	c.hears(hearer, sender, 0)
 	lazy := dial(t, c.peers[0], a.host(2))
@@ -213,20 +217,23 @@ func TestHearerThatDoesNotRead(t *testing.T) {
 	}
 	frame := make([]byte, 256<<10)
 	deadline := time.After(patience)
+	pace := time.NewTicker(5 * time.Millisecond)
+	defer pace.Stop()
 	for n := 0; ; n++ {
+		<-pace.C
 		binary.LittleEndian.PutUint64(frame, uint64(n))
 		if err := sender.Send(frame); err != nil {
 			t.Fatal(err)
 		}
-		for { // skip what was sent to connect
-			f := <-hearer.Frames()
-			if len(f.Data) != len(frame) {
-				continue
+		for heard := false; !heard; { // skips what was sent to connect
+			select {
+			case f := <-hearer.Frames():
+				if heard = len(f.Data) == len(frame); heard && binary.LittleEndian.Uint64(f.Data) != uint64(n) {
+					t.Fatalf("got frame %d, want %d", binary.LittleEndian.Uint64(f.Data), n)
+				}
+			case <-deadline:
+				t.Fatalf("the one who reads: got no frame %d in %v, want it", n, patience)
 			}
-			if got := binary.LittleEndian.Uint64(f.Data); got != uint64(n) {
-				t.Fatalf("got frame %d, want %d", got, n)
-			}
-			break
 		}
 		select {
 		case err := <-c.errors:
@@ -247,17 +254,25 @@ func TestHearerThatDoesNotRead(t *testing.T) {
 	}
 }
 
-// A hearer that answers no beats counts as gone; one that does stays.
+// A hearer that answers no beats counts as gone; one that does stays, and a
+// quiet sender beats as often as its hearer asks for.
 func TestBeats(t *testing.T) {
 	a := newAuthority(t)
-	c := newCluster(t, 3, a)
-	short := func(f *tcpbus.Config) { f.Idle = 200 * time.Millisecond }
-	sender, hearer := c.open(0, short), c.open(1, short)
-	c.hears(hearer, sender, 0)
+	c := newCluster(t, 4, a)
+	sender := c.open(0, func(f *tcpbus.Config) { f.Idle = 2 * time.Second })
+	hearer := c.open(1, func(f *tcpbus.Config) { f.Idle = 1500 * time.Millisecond })
+	quiet := c.open(3)
+	c.hears(hearer, quiet, 3)
+	if err := hearer.Hear([]transport.HostID{0, 3}); err != nil {
+		t.Fatal(err)
+	}
 	mute := dial(t, c.peers[0], a.host(2))
 	mute.Write(hello(2, 0))
-	if !ended(mute) {
+	if !ended(mute) { // after 2 s
 		t.Error("a hearer without answers: got a link that stays, want it given up")
+	}
+	for len(hearer.Frames()) > 0 {
+		<-hearer.Frames()
 	}
 	c.reaches(sender, hearer, 0)
 	if s := hearer.Stats(); s.Reconnects != 0 {

@@ -14,6 +14,9 @@ import (
 // queueSize is how many bytes may wait for a hearer.
 const queueSize = 2 * transport.MaxFrame
 
+// shortestBeat is the shortest time between beats, whatever a hearer asks for.
+const shortestBeat = 10 * time.Millisecond
+
 // outlet is a link to a hearer. Frames wait in a ring that holds the newest;
 // a hearer that is slow stalls nobody.
 type outlet struct {
@@ -77,11 +80,12 @@ func (o *outlet) waiting() int {
 	return o.count
 }
 
-// feed welcomes a hearer and sends it frames and beats until the link breaks.
-func (b *Bus) feed(o *outlet) error {
+// feed welcomes a hearer and sends it frames, and beats so often that neither
+// side takes the other for gone, until the link breaks.
+func (b *Bus) feed(o *outlet, idle time.Duration) error {
 	answers := make(chan error, 1)
 	b.running.Go(func() { answers <- o.attend(b.config.Idle) })
-	err := o.write(steady{o.conn, b.config.WriteTimeout, b.config.Idle}, b.config.Host, b.config.Idle/3, answers)
+	err := o.write(steady{o.conn, b.config.WriteTimeout, b.config.Idle}, b.config.Host, min(idle, b.config.Idle)/3, answers)
 	o.raw.Close()
 	return err
 }
@@ -91,7 +95,7 @@ func (b *Bus) feed(o *outlet) error {
 func (o *outlet) write(to steady, host transport.HostID, every time.Duration, answers <-chan error) error {
 	w := bufio.NewWriterSize(to, chunk)
 	w.Write(appendWelcome(nil, host)) // errors stay until Flush
-	beats := time.NewTicker(max(every, time.Millisecond))
+	beats := time.NewTicker(max(every, shortestBeat))
 	defer beats.Stop()
 	var head [4]byte
 	for {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 
 const (
 	magic       = "wdgnnTB1"
-	helloSize   = len(magic) + 8
+	helloSize   = len(magic) + 12
 	welcomeSize = len(magic) + 4
 	beat        = 1<<32 - 1 // length that announces no frame
 	answer      = 0x2e      // to a beat
@@ -23,21 +24,32 @@ const (
 
 var errNotOurs = errors.New("it does not speak this protocol")
 
-func appendHello(to []byte, hearer, sender transport.HostID) []byte {
-	to = binary.LittleEndian.AppendUint32(append(to, magic...), uint32(hearer))
-	return binary.LittleEndian.AppendUint32(to, uint32(sender))
+// hello is what a hearer says first.
+type hello struct {
+	hearer, sender transport.HostID
+	idle           time.Duration // whole milliseconds; the hearer wants to hear something that often
 }
 
-func readHello(r io.Reader) (hearer, sender transport.HostID, err error) {
-	var hello [helloSize]byte
-	if _, err := io.ReadFull(r, hello[:]); err != nil {
-		return 0, 0, err
+func appendHello(to []byte, h hello) []byte {
+	to = binary.LittleEndian.AppendUint32(append(to, magic...), uint32(h.hearer))
+	to = binary.LittleEndian.AppendUint32(to, uint32(h.sender))
+	return binary.LittleEndian.AppendUint32(to, uint32(min(h.idle.Milliseconds(), math.MaxUint32)))
+}
+
+func readHello(r io.Reader) (hello, error) {
+	var data [helloSize]byte
+	if _, err := io.ReadFull(r, data[:]); err != nil {
+		return hello{}, err
 	}
-	if string(hello[:len(magic)]) != magic {
-		return 0, 0, errNotOurs
+	if string(data[:len(magic)]) != magic {
+		return hello{}, errNotOurs
 	}
-	ids := hello[len(magic):]
-	return transport.HostID(binary.LittleEndian.Uint32(ids)), transport.HostID(binary.LittleEndian.Uint32(ids[4:])), nil
+	rest := data[len(magic):]
+	return hello{
+		hearer: transport.HostID(binary.LittleEndian.Uint32(rest)),
+		sender: transport.HostID(binary.LittleEndian.Uint32(rest[4:])),
+		idle:   time.Duration(binary.LittleEndian.Uint32(rest[8:])) * time.Millisecond,
+	}, nil
 }
 
 func appendWelcome(to []byte, sender transport.HostID) []byte {

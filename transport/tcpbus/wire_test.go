@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"testing"
+	"time"
 
 	"github.com/wdgnn/wdgnn/transport"
 )
@@ -36,11 +37,11 @@ func FuzzReadFrame(f *testing.F) {
 
 // A hello and a welcome are read as they were written, and nothing else is.
 func FuzzIntroductions(f *testing.F) {
-	f.Add(appendHello(nil, 1, 2))
+	f.Add(appendHello(nil, hello{1, 2, time.Second}))
 	f.Add(appendWelcome(nil, 1<<32-1))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if hearer, sender, err := readHello(bytes.NewReader(data)); err == nil && !bytes.HasPrefix(data, appendHello(nil, hearer, sender)) {
-			t.Errorf("hello: got %d and %d of %x", hearer, sender, data)
+		if h, err := readHello(bytes.NewReader(data)); err == nil && !bytes.HasPrefix(data, appendHello(nil, h)) {
+			t.Errorf("hello: got %+v of %x", h, data)
 		}
 		if sender, err := readWelcome(bytes.NewReader(data)); err == nil && !bytes.HasPrefix(data, appendWelcome(nil, sender)) {
 			t.Errorf("welcome: got %d of %x", sender, data)

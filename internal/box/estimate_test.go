@@ -1,0 +1,49 @@
+package box_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/box"
+	"github.com/wdgnn/wdgnn/internal/broker"
+)
+
+// A model scaled by λmax runs when its nodes find λmax together, and a box that
+// is started again does not need the others for it.
+func TestEstimate(t *testing.T) {
+	f := newFixture(t, graph.ShiftSpectral, true)
+	s, err := broker.Start(broker.Config{})
+	check(t, err)
+	t.Cleanup(s.Stop)
+	var configs []*box.Config
+	for id := range 3 {
+		c := f.config(id, 3)
+		c.Scale, c.Diameter, c.State = box.Estimate, 6, fmt.Sprintf("state-%d", id)
+		c.Bus = box.Bus{Kind: box.BusNATS, URL: s.URL()}
+		configs = append(configs, f.load(t, c))
+	}
+	lines := run(t, configs...)
+	if got := strings.Count(string(lines), "\n"); got != 3*steps {
+		t.Errorf("%d answers, want %d", got, 3*steps)
+	}
+	want := graph.LargestEigenvalue(f.graphs[0].Adjacency())
+	for id := range 3 {
+		text, err := os.ReadFile(f.path(fmt.Sprintf("state-%d/scale.json", id)))
+		check(t, err)
+		var m struct{ Scale float64 }
+		check(t, json.Unmarshal(text, &m))
+		if math.Abs(m.Scale-want) > 1e-5*want {
+			t.Errorf("host %d found %v, want %v", id, m.Scale, want)
+		}
+	}
+	check(t, os.WriteFile(f.path("state-0/scale.json"), []byte(`{"run":"other","scale":2}`), 0o644))
+	if err := box.Run(t.Context(), configs[0], box.Streams{}); err == nil || !strings.Contains(err.Error(), "remove the file to measure again") {
+		t.Errorf("with the scale of another run: %v, want a hint", err)
+	}
+	run(t, configs[1]) // its stream is over; it must not wait for the others
+}

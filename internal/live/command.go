@@ -1,0 +1,59 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+)
+
+// waiting is how many commands may wait for the producer.
+const waiting = 16
+
+// Command is what somebody who watches asks for.
+type Command struct {
+	Name  string  `json:"name"`  // of a control of the scene
+	Value float64 `json:"value"` // of a switch or a range
+	Node  int     `json:"node"`  // of a control of nodes
+}
+
+// Errors of commands.
+var (
+	ErrRefused = errors.New("live: the command is refused") // the scene has no such control, or not this value
+	ErrBusy    = errors.New("live: too many commands are waiting")
+)
+
+// Command hands a command to the producer, if the scene allows it. It does not
+// wait for it to be carried out.
+func (h *Hub) Command(c Command) error {
+	if err := h.scene.Allows(c); err != nil {
+		return err
+	}
+	select {
+	case h.commands <- c:
+		return nil
+	default:
+		return ErrBusy
+	}
+}
+
+// Commands is where the producer finds what is asked of it. The channel is
+// never closed.
+func (h *Hub) Commands() <-chan Command { return h.commands }
+
+// Allows reports why a command is refused, or nil.
+func (s *Scene) Allows(c Command) error {
+	for _, k := range s.Controls {
+		if k.Name != c.Name {
+			continue
+		}
+		switch {
+		case k.Kind == KindNode && !within(c.Node, len(s.Nodes)):
+			return fmt.Errorf("%w: %s: node %d, there are %d", ErrRefused, k.Name, c.Node, len(s.Nodes))
+		case k.Kind == KindSwitch && c.Value != 0 && c.Value != 1:
+			return fmt.Errorf("%w: %s is %v, want 0 or 1", ErrRefused, k.Name, c.Value)
+		case k.Kind == KindRange && !(c.Value >= k.Low && c.Value <= k.High):
+			return fmt.Errorf("%w: %s is %v, want %v to %v", ErrRefused, k.Name, c.Value, k.Low, k.High)
+		}
+		return nil
+	}
+	return fmt.Errorf("%w: nothing is called %.40q here", ErrRefused, c.Name)
+}

@@ -1,0 +1,170 @@
+package live
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Frame is one moment of a scene. A nil slice means as it was in the frame
+// before, except for Pulses; an empty one means none. Slices belong to the hub
+// once published, and are not written to by anybody.
+type Frame struct {
+	Time float64 `json:"t"`
+
+	Values []Floats `json:"values,omitempty"` // by quantity and node; NaN where a node has none
+	Down   []int32  `json:"down"`             // nodes that do not run
+	Out    []int32  `json:"out"`              // links of the scene that are out, as indices
+
+	Positions  Floats     `json:"pos,omitempty"` // of a moving layout, m: x0 y0 x1 y1 …
+	Velocities Floats     `json:"vel,omitempty"` // m/s
+	Links      [][2]int32 `json:"links"`         // of a moving layout
+
+	Pulses []int32 `json:"pulses,omitempty"` // links that carried a message since the frame before, as indices
+
+	Curves   Numbers `json:"curves,omitempty"`   // by curve of the scene
+	Counters Numbers `json:"counters,omitempty"` // by counter
+	Settings Numbers `json:"settings,omitempty"` // present values by control; NaN if it has none
+}
+
+// complete takes what f leaves out from the frame before. Every frame a hub
+// sends is therefore whole, and a reader may lose any of them.
+func (f *Frame) complete(before *Frame) {
+	fill(&f.Values, before.Values)
+	fill(&f.Down, before.Down)
+	fill(&f.Out, before.Out)
+	fill(&f.Positions, before.Positions)
+	fill(&f.Velocities, before.Velocities)
+	fill(&f.Links, before.Links)
+	fill(&f.Curves, before.Curves)
+	fill(&f.Counters, before.Counters)
+	fill(&f.Settings, before.Settings)
+}
+
+func fill[S ~[]E, E any](to *S, from S) {
+	if *to == nil {
+		*to = from
+	}
+}
+
+// Words say what happened.
+type Words struct {
+	Time float64 `json:"t"`
+	Text string  `json:"text"`
+}
+
+// Check reports a frame that does not fit the scene.
+func (s *Scene) Check(f *Frame) error {
+	n := len(s.Nodes)
+	switch {
+	case math.IsNaN(f.Time) || math.IsInf(f.Time, 0):
+		return fmt.Errorf("live: frame at time %v", f.Time)
+	case f.Values != nil && len(f.Values) != len(s.Quantities):
+		return fmt.Errorf("live: frame: %d quantities, the scene has %d", len(f.Values), len(s.Quantities))
+	case f.Curves != nil && len(f.Curves) != len(s.Curves):
+		return fmt.Errorf("live: frame: %d curves, the scene has %d", len(f.Curves), len(s.Curves))
+	case f.Counters != nil && len(f.Counters) != len(s.Counters):
+		return fmt.Errorf("live: frame: %d counters, the scene has %d", len(f.Counters), len(s.Counters))
+	case f.Settings != nil && len(f.Settings) != len(s.Controls):
+		return fmt.Errorf("live: frame: %d settings, the scene has %d controls", len(f.Settings), len(s.Controls))
+	case f.Positions != nil && len(f.Positions) != 2*n || f.Velocities != nil && len(f.Velocities) != 2*n:
+		return fmt.Errorf("live: frame: %d coordinates and %d of velocities, want %d each", len(f.Positions), len(f.Velocities), 2*n)
+	case len(f.Links) > maxEdges:
+		return fmt.Errorf("live: frame: %d links, want at most %d", len(f.Links), maxEdges)
+	}
+	for q, v := range f.Values {
+		if v != nil && len(v) != n {
+			return fmt.Errorf("live: frame: quantity %q of %d nodes, the scene has %d", s.Quantities[q].Name, len(v), n)
+		}
+	}
+	for _, l := range f.Links {
+		if !within(int(l[0]), n) || !within(int(l[1]), n) {
+			return fmt.Errorf("live: frame: a link from %d to %d, there are %d nodes", l[0], l[1], n)
+		}
+	}
+	for _, list := range []struct {
+		what    string
+		indices []int32
+		most    int
+	}{{"node", f.Down, n}, {"link", f.Out, len(s.Edges)}, {"link", f.Pulses, len(s.Edges)}} {
+		for _, i := range list.indices {
+			if !within(int(i), list.most) {
+				return fmt.Errorf("live: frame: %s %d, there are %d", list.what, i, list.most)
+			}
+		}
+	}
+	return nil
+}
+
+// Floats are numbers in JSON with null for what is not finite.
+type Floats []float32
+
+// MarshalJSON writes the shortest text that reads back as the same float32.
+func (v Floats) MarshalJSON() ([]byte, error) {
+	if v == nil {
+		return []byte("null"), nil
+	}
+	text := append(make([]byte, 0, 2+8*len(v)), '[')
+	for i, x := range v {
+		text = appendNumber(text, i, float64(x), 32)
+	}
+	return append(text, ']'), nil
+}
+
+// UnmarshalJSON reads null as NaN.
+func (v *Floats) UnmarshalJSON(text []byte) error {
+	return readNumbers(text, func(x float64) { *v = append(*v, float32(x)) }, func() { *v = Floats{} })
+}
+
+// Numbers are Floats with more digits.
+type Numbers []float64
+
+// MarshalJSON writes the shortest text that reads back as the same float64.
+func (v Numbers) MarshalJSON() ([]byte, error) {
+	if v == nil {
+		return []byte("null"), nil
+	}
+	text := append(make([]byte, 0, 2+8*len(v)), '[')
+	for i, x := range v {
+		text = appendNumber(text, i, x, 64)
+	}
+	return append(text, ']'), nil
+}
+
+// UnmarshalJSON reads null as NaN.
+func (v *Numbers) UnmarshalJSON(text []byte) error {
+	return readNumbers(text, func(x float64) { *v = append(*v, x) }, func() { *v = Numbers{} })
+}
+
+func appendNumber(text []byte, i int, x float64, bits int) []byte {
+	if i > 0 {
+		text = append(text, ',')
+	}
+	if x-x != 0 { // NaN or infinite
+		return append(text, "null"...)
+	}
+	return strconv.AppendFloat(text, x, 'g', -1, bits)
+}
+
+func readNumbers(text []byte, add func(float64), begin func()) error {
+	if bytes.Equal(bytes.TrimSpace(text), []byte("null")) {
+		return nil
+	}
+	var list []*float64
+	if err := json.Unmarshal(text, &list); err != nil {
+		return err
+	}
+	begin()
+	for _, x := range list {
+		if x == nil {
+			add(math.NaN())
+		} else {
+			add(*x)
+		}
+	}
+	return nil
+}
+
+var nan = math.NaN()

@@ -1,0 +1,164 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	frameGap  = time.Second / 30 // between frames that are worth making
+	keptWords = 50               // that a newcomer is told
+	maxReader = 64               // subscriptions at once
+)
+
+// Hub stands between one producer and those who watch. All methods are safe
+// for concurrent use; none but [Subscription.Next] waits.
+type Hub struct {
+	scene    Scene
+	commands chan Command
+
+	mutex   sync.Mutex
+	frame   *message
+	at      time.Time // when frame was published
+	words   []*message
+	history history
+	readers map[*Subscription]struct{}
+	closed  bool
+	frames  int64
+	lost    int64 // by all readers so far
+}
+
+// NewHub returns a hub for a scene. It computes positions if the layout is
+// LayoutForce. The scene belongs to the hub.
+func NewHub(s Scene) (*Hub, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	if s.Layout == LayoutForce {
+		s.Positions, s.Layout = place(&s), LayoutFixed
+	}
+	return &Hub{scene: s, commands: make(chan Command, waiting), readers: map[*Subscription]struct{}{}}, nil
+}
+
+// Scene returns what the hub shows. It is read-only.
+func (h *Hub) Scene() *Scene { return &h.scene }
+
+// Due says whether it is worth making a frame: somebody watches, and the last
+// frame is a thirtieth of a second old.
+func (h *Hub) Due() bool {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return (len(h.readers) > 0 || h.frame == nil) && !h.closed && time.Since(h.at) >= frameGap
+}
+
+// Publish shows a frame, which belongs to the hub from now on. It does not
+// wait: whoever is slow loses frames. A frame that does not fit the scene is an
+// error and is not shown.
+func (h *Hub) Publish(f *Frame) error {
+	if err := h.scene.Check(f); err != nil {
+		return err
+	}
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	if h.closed {
+		return nil
+	}
+	if h.frame != nil {
+		f.complete(h.frame.value.(*Frame))
+	}
+	m := &message{kind: kindFrame, value: f}
+	h.frame, h.at = m, time.Now()
+	h.frames++
+	h.history.add(f)
+	for r := range h.readers {
+		h.lost += int64(r.put(m))
+	}
+	return nil
+}
+
+// Say tells in words what happened. Text beyond a few hundred bytes is cut.
+func (h *Hub) Say(at float64, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if len(text) > maxText {
+		text = text[:maxText]
+		for !utf8.ValidString(text) && len(text) > maxText-utf8.UTFMax {
+			text = text[:len(text)-1]
+		}
+		text += "…"
+	}
+	m := &message{kind: kindWords, value: Words{at, strings.ToValidUTF8(text, "\uFFFD")}}
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	if h.closed {
+		return
+	}
+	h.words = append(h.words, m)
+	if extra := len(h.words) - keptWords; extra > 0 {
+		h.words = h.words[extra:]
+	}
+	for r := range h.readers {
+		h.lost += int64(r.put(m))
+	}
+}
+
+// ErrClosed is what readers of a closed hub get.
+var ErrClosed = errors.New("live: the hub is closed")
+
+// ErrFull is what Subscribe returns when there are too many readers.
+var ErrFull = errors.New("live: too many readers")
+
+// Subscribe returns a reader that holds at most buffer frames, at least 1. It
+// begins with the scene, the history of the curves, the latest words and the
+// latest frame. The caller closes it.
+func (h *Hub) Subscribe(buffer int) (*Subscription, error) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	switch {
+	case h.closed:
+		return nil, ErrClosed
+	case len(h.readers) >= maxReader:
+		return nil, ErrFull
+	}
+	s := &Subscription{hub: h, buffer: max(buffer, 1), wake: make(chan struct{}, 1)}
+	s.put(&message{kind: kindScene, value: &h.scene})
+	if past := h.history.copy(); past != nil {
+		s.put(&message{kind: kindHistory, value: past})
+	}
+	for _, m := range h.words {
+		s.put(m)
+	}
+	if h.frame != nil {
+		s.put(h.frame)
+	}
+	h.readers[s] = struct{}{}
+	return s, nil
+}
+
+// Stats counts what a hub did.
+type Stats struct {
+	Readers int
+	Frames  int64 // published
+	Lost    int64 // messages that readers were too slow for
+}
+
+// Stats returns the counts so far.
+func (h *Hub) Stats() Stats {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return Stats{len(h.readers), h.frames, h.lost}
+}
+
+// Close ends all subscriptions.
+func (h *Hub) Close() {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	h.closed = true
+	for r := range h.readers {
+		r.end()
+	}
+	clear(h.readers)
+}

@@ -1,0 +1,206 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Layouts of a scene.
+const (
+	LayoutNone   = "none"   // no network is drawn
+	LayoutForce  = "force"  // positions are computed once from the links, by NewHub
+	LayoutFixed  = "fixed"  // Positions says where nodes are
+	LayoutMoving = "moving" // every frame says where nodes are
+)
+
+// Scene is what there is to see. It round-trips through JSON. A hub's scene
+// never changes.
+type Scene struct {
+	Title string `json:"title"`
+	About string `json:"about,omitempty"` // a sentence or two for people who see it for the first time
+	Task  string `json:"task"`            // such as sourceloc, flocking, ratings
+	Time  string `json:"time"`            // what Frame.Time counts: "signal", "s", "rating"
+
+	Nodes     []string   `json:"nodes,omitempty"` // names
+	Groups    []int      `json:"groups,omitempty"`
+	Layout    string     `json:"layout"`
+	Positions Floats     `json:"positions,omitempty"` // x0 y0 x1 y1 …, any scale
+	Edges     [][2]int32 `json:"edges,omitempty"`     // links that may exist; frames say which are out
+	Marks     []Mark     `json:"marks,omitempty"`
+	Learners  []string   `json:"learners,omitempty"` // side by side; the first is what the others are compared with
+
+	Quantities []Quantity `json:"quantities,omitempty"`
+	Curves     []Curve    `json:"curves,omitempty"`
+	Counters   []Counter  `json:"counters,omitempty"`
+	Controls   []Control  `json:"controls,omitempty"`
+}
+
+// Mark says that a node is special.
+type Mark struct {
+	Node int    `json:"node"`
+	Kind string `json:"kind"` // "source", "detector" or a word of one's own
+}
+
+// Quantity is a number that every node may have and be coloured by.
+type Quantity struct {
+	Name    string  `json:"name"`            // such as "local loss"
+	Group   string  `json:"group,omitempty"` // quantities of one group are the same for different learners
+	Learner int     `json:"learner"`         // -1 if it belongs to none
+	Unit    string  `json:"unit,omitempty"`
+	Low     float64 `json:"low"` // ends of the colour scale; if equal, it follows the values
+	High    float64 `json:"high"`
+	Good    string  `json:"good,omitempty"` // "high" or "low", if one end is what one hopes for
+}
+
+// Curve is a number over time.
+type Curve struct {
+	Name    string `json:"name"`
+	Chart   string `json:"chart"`   // curves with the same title share a chart
+	Learner int    `json:"learner"` // for its colour; -1 if it belongs to none
+	Unit    string `json:"unit,omitempty"`
+	Log     bool   `json:"log,omitempty"` // the chart's axis is logarithmic
+}
+
+// Counter is a number that is shown as it is.
+type Counter struct {
+	Name string `json:"name"`
+	Unit string `json:"unit,omitempty"`
+}
+
+// Kinds of controls.
+const (
+	KindButton = "button" // does something
+	KindSwitch = "switch" // 0 or 1
+	KindRange  = "range"  // Low to High
+	KindNode   = "node"   // does something to one node
+)
+
+// Names of controls that producers share. A scene may have others.
+const (
+	ControlPause   = "pause"
+	ControlStep    = "step"
+	ControlSpeed   = "speed"
+	ControlDrop    = "drop"    // probability that a link is out
+	ControlLoss    = "loss"    // probability that a message is lost
+	ControlKill    = "kill"    // a node
+	ControlRestart = "restart" // a node
+	ControlReset   = "reset"   // taps back to those trained offline
+)
+
+// Control is something that those who watch may do.
+type Control struct {
+	Name  string  `json:"name"`
+	Label string  `json:"label"`
+	Kind  string  `json:"kind"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	Step  float64 `json:"step"`
+	Log   bool    `json:"log,omitempty"` // a slider is logarithmic; Low > 0
+	Unit  string  `json:"unit,omitempty"`
+	Value float64 `json:"value"` // at the beginning
+}
+
+// Bounds of a scene. Whatever is larger is refused.
+const (
+	maxNodes = 200_000
+	maxEdges = 2_000_000
+	maxItems = 64  // quantities, curves, counters, controls, learners
+	maxText  = 400 // bytes of a name or sentence
+)
+
+// Validate reports everything that is wrong with s.
+func (s *Scene) Validate() error {
+	var errs []error
+	complain := func(format string, args ...any) {
+		if len(errs) < 20 {
+			errs = append(errs, fmt.Errorf("live: scene: "+format, args...))
+		}
+	}
+	n := len(s.Nodes)
+	if n > maxNodes || len(s.Edges) > maxEdges {
+		complain("%d nodes and %d links, want at most %d and %d", n, len(s.Edges), maxNodes, maxEdges)
+	}
+	for what, count := range map[string]int{"learners": len(s.Learners), "quantities": len(s.Quantities), "curves": len(s.Curves), "counters": len(s.Counters), "controls": len(s.Controls)} {
+		if count > maxItems {
+			complain("%d %s, want at most %d", count, what, maxItems)
+		}
+	}
+	switch s.Layout {
+	case LayoutNone, LayoutForce, LayoutMoving:
+	case LayoutFixed:
+		if len(s.Positions) != 2*n {
+			complain("%d coordinates for %d nodes, want %d", len(s.Positions), n, 2*n)
+		}
+	default:
+		complain("layout is %.40q, want none, force, fixed or moving", s.Layout)
+	}
+	if s.Groups != nil && len(s.Groups) != n {
+		complain("groups of %d nodes, there are %d", len(s.Groups), n)
+	}
+	for _, e := range s.Edges {
+		if !within(int(e[0]), n) || !within(int(e[1]), n) {
+			complain("a link from %d to %d, there are %d nodes", e[0], e[1], n)
+		}
+	}
+	for _, m := range s.Marks {
+		if !within(m.Node, n) {
+			complain("a mark at node %d, there are %d", m.Node, n)
+		}
+	}
+	for _, c := range s.Controls {
+		if err := c.validate(); err != nil {
+			complain("%w", err)
+		}
+	}
+	for _, text := range s.texts() {
+		if len(text) > maxText || !utf8.ValidString(text) {
+			complain("the text %.40q… has %d bytes, want UTF-8 of at most %d", text, len(text), maxText)
+		}
+	}
+	for _, learner := range s.owners() {
+		if learner != -1 && !within(learner, len(s.Learners)) {
+			complain("learner %d, there are %d", learner, len(s.Learners))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func within(i, n int) bool { return i >= 0 && i < n }
+
+func (s *Scene) texts() []string {
+	list := slices.Concat([]string{s.Title, s.Task, s.Time}, s.Nodes, s.Learners)
+	for _, q := range s.Quantities {
+		list = append(list, q.Name, q.Group, q.Unit)
+	}
+	for _, c := range s.Curves {
+		list = append(list, c.Name, c.Chart, c.Unit)
+	}
+	return list
+}
+
+func (s *Scene) owners() (list []int) {
+	for _, q := range s.Quantities {
+		list = append(list, q.Learner)
+	}
+	for _, c := range s.Curves {
+		list = append(list, c.Learner)
+	}
+	return list
+}
+
+func (c *Control) validate() error {
+	if !slices.Contains([]string{KindButton, KindSwitch, KindRange, KindNode}, c.Kind) {
+		return fmt.Errorf("control %q has kind %.40q, want button, switch, range or node", c.Name, c.Kind)
+	}
+	if c.Kind == KindRange && (!(c.Low < c.High) || math.IsInf(c.High-c.Low, 0) || c.Log && !(c.Low > 0)) {
+		return fmt.Errorf("control %q goes from %v to %v, want finite numbers that ascend, above 0 if logarithmic", c.Name, c.Low, c.High)
+	}
+	if strings.TrimSpace(c.Name) == "" {
+		return errors.New("a control without a name")
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package reproduce
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/scenario/flocking"
+)
+
+var agents = Experiment{
+	Name:  "agents",
+	Title: "Agents that lose messages and neighbours",
+	About: "Every node is an agent: it knows its own signal and what its neighbours tell it, and learns with them. Models have the row-stochastic shift, whose row a node computes itself. " +
+		"Messages are lost, each to each receiver on its own, and nodes fall silent without a word. Nothing is sent again, as in real time, where late is lost: a message that did not come by the deadline of its exchange drops the link from there to the end of the step, and its mixing weight stays at home. " +
+		"That is the worst case: in lockstep agents ask again, and a loss costs time instead of accuracy. " +
+		"Source localization exchanges ten messages per link and signal, one per hop; robots exchange one per step, and lose with it what they would have sensed of each other.",
+	run: runAgents,
+}
+
+// agentsShift is the shift of the models, which nodes compute from their links.
+var agentsShift = graph.ShiftRowStochastic
+
+// agentsSettings are the settings of the experiment. Everything that changes a
+// number is here.
+type agentsSettings struct {
+	Source sourcelocSettings `json:"source"`
+	Flock  flockingSettings  `json:"flock"`
+
+	Loss []float64 `json:"loss"` // probabilities that a message is lost
+
+	Killed    []int `json:"killed"`     // numbers of nodes that fall silent
+	Detectors int   `json:"detectors"`  // that fall silent once
+	KillTime  int   `json:"kill_time"`  // signal from which they do
+	Robots    []int `json:"robots"`     // numbers of robots that break
+	BreakTime int   `json:"break_time"` // step from which they do
+	Starts    int   `json:"starts"`     // flights per setting
+}
+
+// agentsFrom returns the settings that o asks for.
+func agentsFrom(o Options) agentsSettings {
+	s := agentsSettings{
+		Source: sourcelocFrom(o), Flock: flockingFrom(o),
+		Loss: []float64{0, 0.1, 0.2, 0.3, 0.4, 0.5}, Killed: []int{0, 1, 2, 5, 10, 20}, Detectors: 2,
+	}
+	s.Source.Epochs, s.Source.Shift = or(o.Epochs, localShiftEpochs), &agentsShift
+	s.Source.Subgraphs = or(o.Subgraphs, 2)
+	if o.Quick {
+		s.Source.Subgraphs = or(o.Subgraphs, 1)
+	}
+	s.KillTime = min(100, s.Source.Test/2)
+	s.BreakTime = s.Flock.World.Steps() / 4
+	s.Starts = min(s.Flock.Test, 10)
+	for _, n := range []int{0, 1, 5, 10} {
+		if n < s.Flock.World.Robots {
+			s.Robots = append(s.Robots, n)
+		}
+	}
+	return s
+}
+
+// agentsUnit is one network, or one realization of robots.
+type agentsUnit struct {
+	Source *agentsSource `json:"source,omitempty"`
+	Flock  *agentsFlock  `json:"flock,omitempty"`
+}
+
+func runAgents(ctx context.Context, r *runner) (*Result, error) {
+	s := agentsFrom(r.Options)
+	repeats := or(r.Repeats, 3)
+	if r.Quick {
+		repeats = or(r.Repeats, 1)
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(20)) // as for the flights of other tables
+	var lent shelf
+	source, flock := s.sourceWork(), s.flockWork()
+	all, err := units(ctx, r, 2*repeats, (source+flock)/2,
+		func(k int) string {
+			if k < repeats {
+				return fmt.Sprintf("graph%d", k)
+			}
+			return fmt.Sprintf("data%d", k-repeats)
+		},
+		s, func(ctx context.Context, k int) (*agentsUnit, error) {
+			if k < repeats {
+				z, err := newRealization(r, s.Source, k, 0)
+				if err != nil {
+					return nil, err
+				}
+				u, err := z.agents(ctx, &s)
+				return &agentsUnit{Source: u}, err
+			}
+			z := newSwarms(r, s.Flock, k-repeats, r.inside(2*repeats), flock)
+			rows := s.Flock.World.Steps() * s.Flock.World.Robots
+			z.set = lent.take(s.Flock.Train*rows, (s.Flock.Depth+1)*flocking.Features, rows)
+			defer lent.give(z.set)
+			u, err := z.agents(ctx, &s)
+			return &agentsUnit{Flock: u}, err
+		})
+	if err != nil {
+		return nil, err
+	}
+	var nets []*agentsSource
+	var teams []*agentsFlock
+	for _, u := range all {
+		if u.Source != nil {
+			nets = append(nets, u.Source)
+		} else {
+			teams = append(teams, u.Flock)
+		}
+	}
+	return agentsResult(&s, nets, teams), nil
+}

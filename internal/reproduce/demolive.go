@@ -1,0 +1,262 @@
+package reproduce
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/wdgnn/wdgnn/internal/live"
+	"github.com/wdgnn/wdgnn/train"
+)
+
+// DemoLive is a Demo that goes on until it is told to end, for people who
+// watch: learners side by side answer one signal after the other, links fail
+// and nodes go down as those who watch ask for.
+//
+// By itself it trains, answers for a while with all links, and then loses 30 %
+// of them.
+type DemoLive struct {
+	world    *demoWorld
+	learners []*demoLearner
+	hub      *live.Hub
+	epochs   int
+
+	time     int     // signals so far
+	speed    float64 // signals per second
+	paused   bool
+	steps    int  // to take while paused
+	touched  bool // somebody chose a drop probability
+	compared bool // it was said who is ahead, since links last changed
+	changed  int  // when they did
+	rate     demoRate
+}
+
+const (
+	demoSpeed  = 20  // signals per second at the beginning
+	demoIntact = 150 // signals before links are lost
+	demoBatch  = 256 // signals drawn at a time
+)
+
+// Live prepares the demo for those who watch. It ends with Run.
+func (d Demo) Live() (*DemoLive, error) {
+	s := sourcelocFrom(Options{Seed: d.Seed, Quick: true, Signals: d.Signals, Epochs: d.Epochs})
+	z, err := newRealization(&runner{}, s, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	w, err := newDemoWorld(z)
+	if err != nil {
+		return nil, err
+	}
+	l := &DemoLive{world: w, speed: demoSpeed, epochs: s.Epochs}
+	for _, spec := range demoLiveLearners {
+		l.learners = append(l.learners, &demoLearner{name: spec.Name, spec: spec.Spec})
+	}
+	l.hub, err = live.NewHub(l.scene())
+	return l, err
+}
+
+// Hub is where the demo shows itself.
+func (l *DemoLive) Hub() *live.Hub { return l.hub }
+
+// Run trains and then answers signals until ctx ends, which is no error. watch,
+// if not nil, is told of every epoch of training.
+func (l *DemoLive) Run(ctx context.Context, watch func(train.Epoch)) error {
+	defer l.hub.Close()
+	if err := l.hub.Publish(l.frame()); err != nil {
+		return err
+	}
+	l.hub.Say(0, "A WD-GNN learns to tell where a pulse started, with all links.")
+	if err := l.train(ctx, watch); err != nil {
+		return ended(ctx, err)
+	}
+	l.hub.Say(0, "Trained. Signals come in; each detector is told the answer after it gave its own.")
+	next := time.Now()
+	for {
+		if err := l.wait(ctx, next); err != nil {
+			return ended(ctx, err)
+		}
+		next = later(next, l.speed)
+		if !l.touched && l.time == demoIntact {
+			l.drop(l.world.OutageProb)
+		}
+		if err := l.step(); err != nil {
+			return err
+		}
+		if l.hub.Due() || l.paused {
+			if err := l.hub.Publish(l.frame()); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// ended returns err unless ctx ended.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// later returns the time of the next signal. Time that was lost is not made up
+// for.
+func later(last time.Time, speed float64) time.Time {
+	next := last.Add(time.Duration(float64(time.Second) / speed))
+	if now := time.Now(); next.Before(now) {
+		return now
+	}
+	return next
+}
+
+// train fits the model and makes the learners.
+func (l *DemoLive) train(ctx context.Context, watch func(train.Epoch)) error {
+	z := l.world.realization
+	z.onEpoch = func(e train.Epoch) {
+		if watch != nil {
+			watch(e)
+		}
+		if e.Index%10 == 0 {
+			l.hub.Say(0, "Training, epoch %d of %d: %.1f %% of the validation signals are told right.", e.Index, l.epochs, 100*(1-e.Score))
+		}
+	}
+	t, err := z.fit(ctx, wideDeep)
+	if err != nil {
+		return err
+	}
+	z.models[wideDeep] = t
+	for _, k := range l.learners {
+		if err := k.begin(z); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wait carries commands out until it is time for the next signal.
+func (l *DemoLive) wait(ctx context.Context, next time.Time) error {
+	timer := time.NewTimer(time.Until(next))
+	defer timer.Stop()
+	for {
+		var due <-chan time.Time
+		if !l.paused {
+			due = timer.C
+		}
+		if l.paused && l.steps > 0 {
+			l.steps--
+			return ctx.Err()
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-due:
+			return nil
+		case c := <-l.hub.Commands():
+			l.obey(c)
+			if sooner := later(time.Now(), l.speed); sooner.Before(next) {
+				next = sooner
+			}
+			timer.Reset(time.Until(next))
+		}
+	}
+}
+
+// obey carries a command out and shows that it did.
+func (l *DemoLive) obey(c live.Command) {
+	at := float64(l.time)
+	switch c.Name {
+	case live.ControlPause:
+		if l.paused = c.Value == 1; l.paused {
+			l.hub.Say(at, "Paused.")
+		} else {
+			l.hub.Say(at, "Going on.")
+		}
+	case live.ControlStep:
+		l.paused, l.steps = true, l.steps+1
+	case live.ControlSpeed:
+		l.speed = c.Value
+	case live.ControlDrop:
+		l.touched = true
+		l.drop(c.Value)
+	case live.ControlKill, live.ControlRestart:
+		l.power(c.Node, c.Name == live.ControlRestart)
+	case live.ControlReset:
+		for _, k := range l.learners {
+			k.reset()
+		}
+		l.changed, l.compared = l.time, false
+		l.hub.Say(at, "All taps are back to those trained offline.")
+	}
+	if err := l.hub.Publish(l.frame()); err != nil {
+		l.hub.Say(at, "%v", err)
+	}
+}
+
+// drop loses each link with probability p.
+func (l *DemoLive) drop(p float64) {
+	if err := l.world.set(p, l.world.down); err != nil {
+		l.hub.Say(float64(l.time), "The links stay as they are: %v", err)
+		return
+	}
+	l.changed, l.compared = l.time, false
+	if len(l.world.out) == 0 {
+		l.hub.Say(float64(l.time), "All %d links work.", l.world.all.Edges())
+		return
+	}
+	l.hub.Say(float64(l.time), "%d of %d links are lost. The frozen model does not know; the others learn.", len(l.world.out), l.world.all.Edges())
+}
+
+// power stops a node or starts it again.
+func (l *DemoLive) power(node int, up bool) {
+	at, down := float64(l.time), l.world.without(node)
+	if !up {
+		down = append(down, node)
+	}
+	if len(down) == len(l.world.down) {
+		return
+	}
+	if err := l.world.set(l.world.p, down); err != nil {
+		l.hub.Say(at, "Node %d stays as it is: %v", node, err)
+		return
+	}
+	if up {
+		l.hub.Say(at, "node %d is back with the taps it had; its neighbours hear it again", node)
+	} else {
+		l.hub.Say(at, "node %d is down; its neighbours carry on", node)
+	}
+}
+
+// step answers one signal with every learner.
+func (l *DemoLive) step() error {
+	sample, truth := l.world.next(l.time)
+	for _, k := range l.learners {
+		if err := k.step(l.world, sample, truth); err != nil {
+			return fmt.Errorf("%s: %w", k.name, err)
+		}
+		if k.diverged {
+			k.reset()
+			l.hub.Say(float64(l.time), "%s went out of range; its taps are back to those trained offline.", k.name)
+		}
+	}
+	l.time++
+	l.rate.count(time.Now())
+	l.compare()
+	return nil
+}
+
+// compare says once after every change of links who is ahead.
+func (l *DemoLive) compare() {
+	if l.compared || l.time-l.changed < 2*demoWindow || len(l.world.out) == 0 {
+		return
+	}
+	l.compared = true
+	base, best := l.learners[0].accuracy(), l.learners[0]
+	for _, k := range l.learners[1:] {
+		if k.accuracy() > best.accuracy() {
+			best = k
+		}
+	}
+	if ahead := best.accuracy() - base; ahead > 0.5 {
+		l.hub.Say(float64(l.time), "With these links %s answers %.0f %% right, %.0f points more than frozen.", best.name, best.accuracy(), ahead)
+	}
+}

@@ -1,0 +1,162 @@
+package reproduce
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/wdgnn/wdgnn/internal/live"
+	"github.com/wdgnn/wdgnn/online"
+)
+
+var nan = math.NaN()
+
+// scene is what a DemoLive shows.
+func (l *DemoLive) scene() live.Scene {
+	w := l.world
+	s := live.Scene{
+		Title: "Where did the pulse start?",
+		About: "A pulse starts in one of five communities and spreads. Five detectors, which hear their neighbours only, say where. Links fail, the frozen model stumbles, and nodes that keep learning recover.",
+		Task:  "sourceloc", Time: "signal", Layout: live.LayoutForce, Edges: w.edges,
+		Counters: []live.Counter{{Name: "signals"}, {Name: "signals per second"}, {Name: "links lost"}, {Name: "nodes down"}, {Name: "numbers sent per signal"}},
+		Controls: []live.Control{
+			{Name: live.ControlPause, Label: "Pause", Kind: live.KindSwitch},
+			{Name: live.ControlStep, Label: "Step", Kind: live.KindButton},
+			{Name: live.ControlSpeed, Label: "Speed", Kind: live.KindRange, Low: 1, High: 500, Log: true, Unit: "signals/s", Value: demoSpeed},
+			{Name: live.ControlDrop, Label: "Links lost", Kind: live.KindRange, High: 0.6, Step: 0.05, Value: 0},
+			{Name: live.ControlKill, Label: "Stop", Kind: live.KindNode},
+			{Name: live.ControlRestart, Label: "Restart", Kind: live.KindNode},
+			{Name: live.ControlReset, Label: "Reset the taps", Kind: live.KindButton},
+		},
+	}
+	for i := range w.all.Nodes() {
+		s.Nodes, s.Groups = append(s.Nodes, fmt.Sprintf("node %d, community %d", i, i/w.World.Members+1)), append(s.Groups, i/w.World.Members)
+	}
+	for _, i := range w.world.Sources {
+		s.Marks = append(s.Marks, live.Mark{Node: i, Kind: "source"})
+	}
+	for _, i := range w.world.Detectors {
+		s.Marks = append(s.Marks, live.Mark{Node: i, Kind: "detector"})
+	}
+	s.Quantities = append(s.Quantities, live.Quantity{Name: "signal", Learner: -1, High: 0.2})
+	const right, cost = "correctness, last 50 signals", "local loss, last 50 signals"
+	for k, learner := range l.learners {
+		s.Learners = append(s.Learners, learner.name)
+		s.Quantities = append(s.Quantities, live.Quantity{Name: right + ": " + learner.name, Group: right, Learner: k, Unit: "%", High: 100, Good: "high"})
+		s.Curves = append(s.Curves, live.Curve{Name: learner.name, Chart: "right answers, last 100 signals", Learner: k, Unit: "%"})
+	}
+	for k, learner := range l.learners {
+		s.Quantities = append(s.Quantities, live.Quantity{Name: cost + ": " + learner.name, Group: cost, Learner: k, High: 2, Good: "low"})
+	}
+	for k, learner := range l.learners {
+		if learner.spec.Mode == distributed {
+			s.Quantities = append(s.Quantities, live.Quantity{Name: "disagreement: " + learner.name, Group: "disagreement", Learner: k})
+			s.Curves = append(s.Curves, live.Curve{Name: learner.name, Chart: "disagreement of the nodes' taps", Learner: k, Log: true})
+		}
+	}
+	return s
+}
+
+// frame is what a DemoLive shows now.
+func (l *DemoLive) frame() *live.Frame {
+	w, n := l.world, l.world.all.Nodes()
+	f := &live.Frame{Time: float64(l.time), Out: w.out, Down: []int32{}}
+	for _, i := range w.down {
+		f.Down = append(f.Down, int32(i))
+	}
+	heard := blank(n)
+	for i := range w.now.Rows {
+		heard[i] = w.now.At(i, 0)
+	}
+	f.Values = append(f.Values, heard)
+	detectors := func(of func(i int) window) live.Floats {
+		v := blank(n)
+		for _, i := range w.world.Detectors {
+			v[i] = float32(of(i).mean())
+		}
+		return v
+	}
+	for _, k := range l.learners {
+		f.Values = append(f.Values, detectors(func(i int) window { return k.right[i] }))
+		f.Curves = append(f.Curves, k.accuracy())
+	}
+	for _, k := range l.learners {
+		f.Values = append(f.Values, detectors(func(i int) window { return k.cost[i] }))
+	}
+	for _, k := range l.learners {
+		if k.spec.Mode == distributed {
+			values, most := disagreement(k.learner, n)
+			f.Values, f.Curves = append(f.Values, values), append(f.Curves, most)
+		}
+	}
+	links := len(w.edges) - len(w.out)
+	f.Counters = live.Numbers{float64(l.time), l.rate.value, float64(len(w.out)), float64(len(w.down)), float64(2 * links * demoValues(w))}
+	f.Settings = live.Numbers{0, nan, l.speed, w.p, nan, nan, nan}
+	if l.paused {
+		f.Settings[0] = 1
+	}
+	if l.speed <= 10 || l.paused {
+		f.Pulses = l.pulses()
+	}
+	return f
+}
+
+// demoValues returns how many numbers a node sends to a neighbour for one
+// signal: a row per hop of each layer.
+func demoValues(w *demoWorld) int {
+	c := w.architecture(wideDeep)
+	sum, in := 0, c.In
+	for _, layer := range c.Deep {
+		sum += layer.Order * in
+		in = layer.Features
+	}
+	return sum
+}
+
+// pulses are the links over which detectors hear.
+func (l *DemoLive) pulses() []int32 {
+	reads := map[int32]bool{}
+	for _, i := range l.world.world.Detectors {
+		reads[int32(i)] = true
+	}
+	lost := map[int32]bool{}
+	for _, k := range l.world.out {
+		lost[k] = true
+	}
+	var list []int32
+	for k, e := range l.world.edges {
+		if (reads[e[0]] || reads[e[1]]) && !lost[int32(k)] {
+			list = append(list, int32(k))
+		}
+	}
+	return list
+}
+
+// blank returns a NaN per node.
+func blank(n int) live.Floats {
+	v := make(live.Floats, n)
+	for i := range v {
+		v[i] = float32(nan)
+	}
+	return v
+}
+
+// disagreement returns ‖𝒜_i - mean of all‖ of every node, and the largest.
+func disagreement(l online.Learner, n int) (values live.Floats, most float64) {
+	c, ok := l.(*online.Consensus)
+	if !ok { // before training
+		return blank(n), nan
+	}
+	mean := make([]float32, c.Frame().Len())
+	for e := range mean {
+		sum := 0.0
+		for i := range n {
+			sum += float64(c.Params(i)[e])
+		}
+		mean[e] = float32(sum / float64(n))
+	}
+	for i := range n {
+		d := c.Frame().Distance(c.Params(i), mean)
+		values, most = append(values, float32(d)), max(most, d)
+	}
+	return values, most
+}

@@ -1,0 +1,205 @@
+package reproduce
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/online"
+)
+
+// demoWorld is the network of a DemoLive, whose links and nodes fail on demand.
+type demoWorld struct {
+	*realization
+	all    *graph.Graph
+	edges  [][2]int32 // i < j, as the scene has them
+	outage *graph.Outage
+	signal *rand.Rand
+
+	p      float64
+	down   []int   // nodes
+	out    []int32 // links, as indices of edges
+	shift  *mat.CSR
+	mixing *mat.CSR
+
+	signals mat.Dense
+	labels  []int32
+	now     mat.Dense // the latest signal
+}
+
+func newDemoWorld(z *realization) (*demoWorld, error) {
+	w := &demoWorld{realization: z, all: z.world.Graph, signal: z.stream("live")}
+	w.outage = graph.NewOutage(w.all, z.stream("outage", 0))
+	for i := range w.all.Nodes() {
+		for _, j := range w.all.Neighbors(i) {
+			if int(j) > i {
+				w.edges = append(w.edges, [2]int32{int32(i), j})
+			}
+		}
+	}
+	return w, w.set(0, nil)
+}
+
+// set loses links with probability p and all links of the nodes that are down.
+// After an error everything is as before.
+func (w *demoWorld) set(p float64, down []int) error {
+	left, err := w.outage.At(p)
+	if err != nil {
+		return err
+	}
+	left = new(graph.Builder).Keep(left, false, func(i, j int) bool { return !slices.Contains(down, i) && !slices.Contains(down, j) })
+	if left.Edges() == 0 {
+		return errors.New("no link would be left")
+	}
+	shift, err := graph.ShiftSpectral.Of(left)
+	if err != nil {
+		return err
+	}
+	mixing, err := graph.Metropolis(left)
+	if err != nil {
+		return err
+	}
+	w.p, w.down, w.shift, w.mixing, w.out = p, down, shift, mixing, []int32{}
+	for k, e := range w.edges {
+		if _, there := slices.BinarySearch(left.Neighbors(int(e[0])), e[1]); !there {
+			w.out = append(w.out, int32(k))
+		}
+	}
+	return nil
+}
+
+// without returns the nodes that are down, less one.
+func (w *demoWorld) without(node int) []int {
+	return slices.DeleteFunc(slices.Clone(w.down), func(i int) bool { return i == node })
+}
+
+// next returns the next signal and what the detectors are told afterwards.
+func (w *demoWorld) next(t int) (graph.Sample, loss.CrossEntropy) {
+	k, n := t%demoBatch, w.all.Nodes()
+	if k == 0 {
+		w.signals, w.labels = w.world.Draw(demoBatch, w.signal)
+	}
+	w.now = w.signals.View(k*n, 0, n, 1)
+	told := make([]int32, n)
+	for i := range told {
+		told[i] = loss.NoLabel
+	}
+	for _, d := range w.world.Detectors {
+		if !slices.Contains(w.down, d) {
+			told[d] = w.labels[k]
+		}
+	}
+	return graph.Sample{Time: t, Shift: w.shift, Mixing: w.mixing, Signal: w.now}, loss.CrossEntropy{Labels: told}
+}
+
+// demoWindow is over how many signals accuracies are shown.
+const demoWindow = 100
+
+// demoLiveLearners run side by side in a DemoLive.
+var demoLiveLearners = []struct {
+	Name string
+	Spec learnerSpec
+}{
+	{"frozen", wideDeepFrozen},
+	{"centralized (eq. 7)", wideDeepCentral},
+	{"distributed (eq. 9)", wideDeepLiteral},
+	{"personal", mixed(50, 0.003)},
+}
+
+// demoLearner is a learner with the record of its latest answers.
+type demoLearner struct {
+	name     string
+	spec     learnerSpec
+	learner  online.Learner
+	y        mat.Dense
+	all      window         // of right answers, in %, by signal
+	right    map[int]window // in %, by detector
+	cost     map[int]window // by detector
+	diverged bool
+}
+
+func (k *demoLearner) begin(z *realization) (err error) {
+	k.learner, err = z.learner(k.spec)
+	k.y = mat.NewDense(z.world.Graph.Nodes(), z.World.Communities, nil)
+	k.right, k.cost = map[int]window{}, map[int]window{}
+	return err
+}
+
+// reset puts the taps back to those trained offline.
+func (k *demoLearner) reset() {
+	k.diverged = false
+	if l, ok := k.learner.(interface{ Reset() }); ok {
+		l.Reset()
+	}
+}
+
+// step answers a signal, is told the truth and learns.
+func (k *demoLearner) step(w *demoWorld, sample graph.Sample, truth loss.CrossEntropy) error {
+	if err := k.learner.Predict(k.y, sample); err != nil {
+		return err
+	}
+	asked, right := 0, 0.0
+	for i, label := range truth.Labels {
+		if label == loss.NoLabel {
+			continue
+		}
+		hit := 0.0
+		if answer(k.y.Row(i)) == label {
+			hit = 100
+		}
+		asked, right = asked+1, right+hit
+		k.right[i], k.cost[i] = k.right[i].add(hit, demoWindow/2), k.cost[i].add(truth.EvalNode(i, nil, k.y.Row(i)), demoWindow/2)
+	}
+	if asked == 0 { // nobody answers, nobody learns
+		return nil
+	}
+	k.all = k.all.add(right/float64(asked), demoWindow)
+	err := k.learner.Update(truth)
+	if errors.Is(err, online.ErrDiverged) {
+		k.diverged, err = true, nil
+	}
+	return err
+}
+
+// accuracy returns the share of right answers to the latest signals, in %.
+func (k *demoLearner) accuracy() float64 { return k.all.mean() }
+
+// window is the latest values, the oldest first.
+type window []float64
+
+func (w window) add(v float64, most int) window {
+	if len(w) == most {
+		copy(w, w[1:])
+		w = w[:most-1]
+	}
+	return append(w, v)
+}
+
+// mean returns NaN for an empty window.
+func (w window) mean() float64 {
+	if len(w) == 0 {
+		return nan
+	}
+	return mean(w)
+}
+
+// demoRate measures signals per second.
+type demoRate struct {
+	from  time.Time
+	seen  int
+	value float64
+}
+
+func (r *demoRate) count(now time.Time) {
+	r.seen++
+	if since := now.Sub(r.from).Seconds(); since >= 1 {
+		if !r.from.IsZero() {
+			r.value = float64(r.seen) / since
+		}
+		r.from, r.seen = now, 0
+	}
+}

@@ -1,0 +1,341 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/wdgnn/wdgnn/internal/live"
+)
+
+const hostile = `<img src=x onerror="document.title='owned'"><b>bold</b>`
+
+// The page loads without complaints, asks nobody else, shows the numbers of the
+// event, draws, and obeys mouse and keyboard. Names are shown, not run.
+func TestPageLive(t *testing.T) {
+	p := newTab(t)
+	scene := ringScene(6)
+	scene.Title, scene.Nodes[3], scene.Curves[0].Name, scene.Marks[1].Kind = "Ring "+hostile, hostile, hostile, hostile
+	hub := newHub(t, scene)
+	s := showing(t, LiveConfig{Hub: hub, Control: true})
+	publish(t, hub, ringFrame(6, 4))
+	hub.Say(4, "%s", hostile)
+	p.open(s.URL)
+	p.wait(`wdgnn.last.frame && document.querySelector("[data-curve='1']").textContent !== "–"`)
+
+	for selector, want := range map[string]string{
+		"#title": "Ring " + hostile, "[data-counter='0']": "1,234", "[data-counter='1']": "4", "[data-curve='0']": "70.5 %", "[data-curve='1']": "90.25 %",
+		"#words li span": hostile, "#status": "live", ".chart .names span": hostile,
+	} {
+		if got := p.text(selector); got != want {
+			t.Errorf("%s: got %q, want %q", selector, got, want)
+		}
+	}
+	if images := evaluate[int](p, `document.querySelectorAll("img, b b").length`); images != 0 {
+		t.Errorf("%d elements came from names", images)
+	}
+	p.wait(`document.querySelectorAll(".chart canvas").length > 2`) // uPlot has drawn
+
+	t.Run("pixels", func(t *testing.T) { testKill(p, hub) })
+	t.Run("keyboard", func(t *testing.T) { testKeyboard(p, hub) })
+
+	paint := evaluate[float64](p, `performance.getEntriesByName("first-contentful-paint")[0].startTime`)
+	t.Logf("first paint after %.0f ms", paint)
+	if paint > 1000 { // 300 ms on a machine with nothing else to do
+		t.Errorf("first paint after %.0f ms", paint)
+	}
+	p.clean(s.URL)
+}
+
+// A killed node's pixels take the colour of the legend, and change back.
+func testKill(p *tab, hub *live.Hub) {
+	p.wait(`wdgnn.stats.drawn > 0`)
+	before, stated := p.color(2), p.style("#legend .down i", "background-color")
+	if before == stated {
+		p.t.Errorf("a node that runs has the colour of one that is down, %s", before)
+	}
+	f := ringFrame(6, 5)
+	f.Down = []int32{2}
+	publish(p.t, hub, f)
+	hub.Say(5, "node 2 is down; its neighbours carry on")
+	p.waitColor(2, stated)
+	p.wait(`document.getElementById("latest").textContent.startsWith("node 2 is down")`)
+	publish(p.t, hub, ringFrame(6, 6))
+	p.waitColor(2, before)
+}
+
+// waitColor waits until a node has a colour on the canvas.
+func (p *tab) waitColor(node int, want string) {
+	p.t.Helper()
+	for end := time.Now().Add(patience); ; {
+		got := p.color(node)
+		if got == want {
+			return
+		}
+		if time.Now().After(end) {
+			p.t.Fatalf("node %d is %s, want %s", node, got, want)
+		}
+	}
+}
+
+// Everything can be done with keys: pin a node, see its numbers, stop it, pause.
+func testKeyboard(p *tab, hub *live.Hub) {
+	p.do(chromedp.Focus(chromedp.CSS("#graph")), chromedp.KeyEvent(kb.ArrowRight+kb.ArrowRight+kb.ArrowLeft+kb.Enter))
+	p.wait(`!document.getElementById("node").hidden`)
+	evaluate[any](p, `wdgnn.pin(3)`)
+	if got := p.text("#nodename"); got != hostile {
+		p.t.Errorf("the pinned node is %q, want %q", got, hostile)
+	}
+	if got := p.text("#numbers"); !strings.Contains(got, "local loss0.5") {
+		p.t.Errorf("its numbers are %q, want local loss 0.5", got)
+	}
+	p.do(chromedp.Focus(chromedp.CSS("#nodecontrols [data-control=kill]")), chromedp.KeyEvent(kb.Enter))
+	if got := <-hub.Commands(); got != (live.Command{Name: live.ControlKill, Node: 3}) {
+		p.t.Errorf("got %+v, want node 3 killed", got)
+	}
+	p.do(chromedp.Focus(chromedp.CSS("#graph")), chromedp.KeyEvent(" "))
+	if got := <-hub.Commands(); got != (live.Command{Name: live.ControlPause, Value: 1}) {
+		p.t.Errorf("got %+v, want a pause", got)
+	}
+	p.do(chromedp.Focus(chromedp.CSS("[data-control=drop]")), chromedp.KeyEvent(kb.ArrowRight))
+	if got := <-hub.Commands(); got.Name != live.ControlDrop || got.Value != 0.3 {
+		p.t.Errorf("got %+v, want links lost with probability 0.3", got)
+	}
+	p.do(chromedp.Focus(chromedp.CSS("#graph")), chromedp.KeyEvent(kb.Escape))
+	p.wait(`document.getElementById("node").hidden`)
+}
+
+// The page fits from a telephone to a wall, in light and dark.
+func TestPageSizes(t *testing.T) {
+	p := newTab(t)
+	hub := newHub(t, ringScene(60))
+	s := showing(t, LiveConfig{Hub: hub, Control: true})
+	publish(t, hub, ringFrame(60, 1))
+	p.open(s.URL)
+	p.wait(`wdgnn.last.frame`)
+	for _, width := range []int64{360, 768, 1280, 2560} {
+		p.do(chromedp.EmulateViewport(width, 900))
+		p.wait(fmt.Sprintf(`innerWidth === %d`, width))
+		if wide := evaluate[int64](p, `document.documentElement.scrollWidth`); wide > width {
+			t.Errorf("at %d pixels the page is %d wide", width, wide)
+		}
+		if canvas := evaluate[float64](p, `document.getElementById("graph").getBoundingClientRect().width`); canvas < 250 {
+			t.Errorf("at %d pixels the picture is %v wide", width, canvas)
+		}
+	}
+	p.emulate("prefers-color-scheme", "light")
+	light := p.style("body", "background-color")
+	p.emulate("prefers-color-scheme", "dark")
+	if dark := p.style("body", "background-color"); dark == light {
+		t.Errorf("light and dark are both %s", light)
+	}
+	p.clean(s.URL)
+}
+
+// Robots are drawn where they are, and move.
+func TestPageFlock(t *testing.T) {
+	p := newTab(t)
+	hub := newHub(t, live.Scene{Title: "Flock", Task: "flocking", Time: "s", Layout: live.LayoutMoving, Nodes: []string{"a", "b", "c"}})
+	s := showing(t, LiveConfig{Hub: hub})
+	frame := func(at float64, x float32) *live.Frame {
+		return &live.Frame{Time: at, Positions: live.Floats{x, 0, 1, 1, 2, 0}, Velocities: live.Floats{1, 0, 0, 1, 1, 1}, Links: [][2]int32{{0, 1}}, Down: []int32{}}
+	}
+	publish(t, hub, frame(0, 0))
+	p.open(s.URL)
+	p.wait(`wdgnn.stats.drawn > 0 && wdgnn.last.frame.t === 0`)
+	x := evaluate[float64](p, `wdgnn.where(0).x`)
+	down := frame(1, 0.5)
+	down.Down = []int32{2}
+	publish(t, hub, down)
+	p.wait(`wdgnn.last.frame.t === 1`)
+	p.waitColor(2, p.style("#legend .down i", "background-color"))
+	if moved := evaluate[float64](p, `wdgnn.where(0).x`); moved <= x {
+		t.Errorf("robot a went from %v to %v, want to the right", x, moved)
+	}
+	p.clean(s.URL)
+}
+
+// A recorded run is replayed: the slider moves through it.
+func TestPageReplay(t *testing.T) {
+	p := newTab(t)
+	s := showing(t, LiveConfig{Recording: recorded(t, 120)})
+	p.open(s.URL)
+	p.wait(`wdgnn.last.frame?.t === 0`)
+	before := p.color(2)
+	p.do(chromedp.Focus(chromedp.CSS("#slider")), chromedp.KeyEvent(kb.End))
+	p.wait(`wdgnn.last.frame.t === 119`)
+	p.waitColor(2, p.style("#legend .down i", "background-color"))
+	for selector, want := range map[string]string{"#moment": "s 119", "[data-counter='1']": "119", "#words li span": "node 2 is down; its neighbours carry on"} {
+		if got := p.text(selector); got != want {
+			t.Errorf("%s: got %q, want %q", selector, got, want)
+		}
+	}
+	p.do(chromedp.Focus(chromedp.CSS("#slider")), chromedp.KeyEvent(kb.Home))
+	p.wait(`wdgnn.last.frame.t === 0`)
+	p.waitColor(2, before)
+	if words := evaluate[int](p, `document.querySelectorAll("#words li").length`); words != 0 {
+		t.Errorf("%d words at the beginning, want 0", words)
+	}
+	p.do(chromedp.Focus(chromedp.CSS("#graph")), chromedp.KeyEvent(" "))
+	p.wait(`wdgnn.last.frame.t > 2`)
+	p.clean(s.URL)
+}
+
+// The page finds its server again after a restart.
+func TestPageReconnects(t *testing.T) {
+	p := newTab(t)
+	hub := newHub(t, ringScene(6))
+	serving := func(address string) (string, func()) {
+		l, err := Listen(t.Context(), address, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- NewLive(LiveConfig{Hub: hub}).Serve(ctx, l) }()
+		return l.Addr().String(), func() {
+			cancel()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	address, stop := serving("127.0.0.1:0")
+	publish(t, hub, ringFrame(6, 1))
+	p.open("http://" + address)
+	p.wait(`wdgnn.last.frame?.t === 1`)
+	stop()
+	p.wait(`document.getElementById("status").dataset.state === "lost"`)
+	publish(t, hub, ringFrame(6, 2))
+	_, stop = serving(address)
+	defer stop()
+	p.wait(`wdgnn.last.frame.t === 2 && document.getElementById("status").dataset.state === "live"`)
+}
+
+// Events that are malformed, too large or of the wrong shape are counted, and
+// the page goes on.
+func TestPageHostileEvents(t *testing.T) {
+	p := newTab(t)
+	hub := newHub(t, ringScene(6))
+	inner := NewLive(LiveConfig{Hub: hub})
+	t.Cleanup(inner.Close)
+	bad := []string{
+		"{", "null", "[]", `"frame"`, `{"t":"now"}`, `{"t":1,"values":[[1,2,3]]}`, `{"t":1,"values":"x"}`, `{"t":1,"down":[99]}`, `{"t":1,"down":[-1]}`, `{"t":1,"out":[1e9]}`,
+		`{"t":1,"curves":[{},{}]}`, `{"t":1,"links":[[0,1e300]]}`, `{"t":1,"pos":[1]}`, `{"t":1e999}`, `{"t":1,"settings":[1]}`, `{"__proto__":{"t":1}}`,
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/events" {
+			inner.ServeHTTP(w, r)
+			return
+		}
+		out := &recorder{ResponseWriter: w}
+		_, _ = io.WriteString(out, "event: scene\ndata: {\"layout\":7}\n\n: not yet\n\nevent: nonsense\ndata: 1\n\nevent: frame\ndata: {\"t\":0}\n\n")
+		for _, text := range bad {
+			_, _ = io.WriteString(out, "event: frame\ndata: "+text+"\n\n")
+		}
+		_, _ = io.WriteString(out, "event: frame\ndata: ")
+		for range 40 { // 40 MB in one event
+			_, _ = io.WriteString(out, strings.Repeat("[", 1<<20))
+		}
+		_, _ = io.WriteString(out, "\n\n")
+		inner.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	publish(t, hub, ringFrame(6, 7))
+	p.open(s.URL)
+	p.wait(`wdgnn.last.frame?.t === 7`)
+	p.wait(`document.getElementById("notes").textContent.includes("messages made no sense")`)
+	if got := p.text("[data-counter='0']"); got != "1,234" {
+		t.Errorf("the counter shows %q, want 1,234", got)
+	}
+	p.clean(s.URL)
+}
+
+// A page behind a token asks for it once.
+func TestPageToken(t *testing.T) {
+	p := newTab(t)
+	hub := newHub(t, ringScene(6))
+	publish(t, hub, ringFrame(6, 1))
+	s := showing(t, LiveConfig{Hub: hub, Config: Config{Token: "a-token-of-some-length"}})
+	p.open(s.URL)
+	p.wait(`!document.getElementById("gate").hidden`)
+	p.do(chromedp.SendKeys(chromedp.CSS("#token"), "a-token-of-some-length"+kb.Enter))
+	p.wait(`wdgnn.last.frame?.t === 1`)
+	p.open(s.URL + "/#token=a-token-of-some-length")
+	p.wait(`wdgnn.last.frame?.t === 1 && location.hash === ""`)
+}
+
+// Tables show our numbers beside the paper's, and figures.
+func TestPageTables(t *testing.T) {
+	p := newTab(t)
+	results, err := live.OpenResults("../../doc/results")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer results.Close()
+	s := showing(t, LiveConfig{Results: results})
+	p.open(s.URL)
+	p.wait(`document.querySelectorAll("#tables table").length > 3`)
+	p.wait(`document.querySelector("#tables img")?.naturalWidth > 0`)
+	if cell := p.text("#tables td"); !strings.Contains(cell, "±") || !strings.Contains(cell, "paper 41.2 ± 2.1") {
+		t.Errorf("the first cell is %q, want our number and paper 41.2 ± 2.1", cell)
+	}
+	p.clean(s.URL)
+}
+
+// How fast the page draws while every frame is another: printed, and no less
+// than half of what is promised, for the machine has other things to do.
+func TestPageFrameRates(t *testing.T) {
+	for _, c := range []struct {
+		nodes int
+		least float64
+	}{{200, 30}, {2000, 10}} {
+		t.Run(fmt.Sprint(c.nodes), func(t *testing.T) {
+			p := newTab(t)
+			scene := ringScene(c.nodes)
+			for i := range c.nodes { // about ten links a node
+				for k := 2; k < 6; k++ {
+					scene.Edges = append(scene.Edges, [2]int32{int32(i), int32((i + k*k) % c.nodes)})
+				}
+			}
+			hub := newHub(t, scene)
+			s := showing(t, LiveConfig{Hub: hub})
+			p.open(s.URL)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var frames atomic.Int64
+			go func() {
+				for tick := time.NewTicker(time.Second / 30); ctx.Err() == nil; <-tick.C {
+					at := float64(frames.Add(1))
+					f := ringFrame(c.nodes, at)
+					for i := range f.Values[0] {
+						f.Values[0][i] = float32((int(at)*7+i)%100) / 100
+					}
+					for e := range int32(100) {
+						f.Pulses = append(f.Pulses, e)
+					}
+					_ = hub.Publish(f)
+				}
+			}()
+			p.wait(`wdgnn.last.frames > 30`)
+			p.wait(`(() => { wdgnn.since ??= { drawn: wdgnn.stats.drawn, at: performance.now() }; return performance.now() - wdgnn.since.at > 2500; })()`)
+			drawn := evaluate[float64](p, `1000 * (wdgnn.stats.drawn - wdgnn.since.drawn) / (performance.now() - wdgnn.since.at)`)
+			fps, ms := evaluate[float64](p, `wdgnn.stats.fps`), evaluate[float64](p, `wdgnn.stats.drawMs`)
+			t.Logf("%d nodes, %d links: %.1f animation frames a second, %.1f drawn, %.2f ms each; %d frames published, %d received",
+				c.nodes, len(scene.Edges), fps, drawn, ms, frames.Load(), evaluate[int64](p, `wdgnn.last.frames`))
+			if drawn < c.least {
+				t.Errorf("%.1f frames a second, want at least %v", drawn, c.least)
+			}
+			p.clean(s.URL)
+		})
+	}
+}

@@ -1,0 +1,50 @@
+package serve
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+	"strings"
+)
+
+// gate decides who may come in. Without a token, only requests that mean this
+// machine by its own name do: a web page that made its own name point here does
+// not. With a token, those that bear it.
+type gate struct {
+	guarded bool
+	token   [sha256.Size]byte // hash of the token
+}
+
+func newGate(token string) gate { return gate{token != "", sha256.Sum256([]byte(token))} }
+
+// admit returns a problem with a request, or nil. What is open needs no token.
+func (g *gate) admit(w http.ResponseWriter, r *http.Request, open bool) error {
+	if !g.guarded {
+		if host := hostOf(r.Host); !loopback(host) {
+			return problemf(http.StatusMisdirectedRequest, "wrong_host", "host %.60q is not this machine", host)
+		}
+		return nil
+	}
+	if !open && !g.authorized(r) {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="wdgnn"`)
+		return problemf(http.StatusUnauthorized, "unauthorized", "no token, or a wrong one").hint("-H 'Authorization: Bearer TOKEN'")
+	}
+	return nil
+}
+
+// authorized says whether the request bears the token. Hashes are compared, in
+// a time that does not depend on where they differ.
+func (g *gate) authorized(r *http.Request) bool {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
+	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1
+}
+
+// checkMethod returns a problem with the method of a request, or nil.
+func checkMethod(w http.ResponseWriter, r *http.Request, method, path string) error {
+	if method != "" && r.Method != method && !(method == http.MethodGet && r.Method == http.MethodHead) {
+		w.Header().Set("Allow", method)
+		return problemf(http.StatusMethodNotAllowed, "wrong_method", "%.20s %s; want %s", r.Method, path, method)
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+// Curves over time, drawn by uPlot. One chart per title.
+
+import { byId, element, format } from "./model.js";
+import { theme, learnerColor, learnerDash, onTheme } from "./theme.js";
+
+const most = 3000; // points of a curve; beyond, every second is dropped
+let scene = null, charts = [], times = [], series = [], mark = null, timer = 0;
+
+export function begin(s) {
+  scene = s; times = []; series = s.curves.map(() => []); mark = null;
+  build();
+}
+
+function build() {
+  for (const c of charts) c.plot?.destroy();
+  charts = [];
+  byId("charts").replaceChildren();
+  const titles = [...new Set(scene.curves.map(c => c.chart))];
+  for (const title of titles) {
+    const index = scene.curves.map((c, k) => c.chart === title ? k : -1).filter(k => k >= 0);
+    const card = element("section", null, { class: "card chart", "aria-label": title }), names = element("ul", null, { class: "names" }), plot = element("div", null, { class: "plot" });
+    const values = index.map(k => {
+      const li = element("li"), sample = element("canvas", null, { width: 44, height: 16, "aria-hidden": "true" }), b = element("b", "–");
+      b.dataset.curve = k;
+      li.append(sample, element("span", scene.curves[k].name), b);
+      names.append(li);
+      return { k, sample, b };
+    });
+    card.append(element("h2", title), names, plot);
+    byId("charts").append(card);
+    charts.push({ index, values, holder: plot, plot: null });
+  }
+  paintSamples();
+  later();
+}
+
+function paintSamples() {
+  for (const c of charts) for (const v of c.values) {
+    const x = v.sample.getContext("2d");
+    x.clearRect(0, 0, 44, 16);
+    x.strokeStyle = learnerColor(scene.curves[v.k].learner); x.lineWidth = 5; x.setLineDash(learnerDash(scene.curves[v.k].learner).map(d => 2 * d));
+    x.beginPath(); x.moveTo(0, 8); x.lineTo(44, 8); x.stroke();
+  }
+}
+
+function make(chart) {
+  const about = scene.curves[chart.index[0]], axis = { stroke: () => theme.soft, grid: { stroke: () => theme.rule, width: 1 }, ticks: { stroke: () => theme.rule, width: 1 }, font: "11px system-ui, sans-serif" };
+  const decades = (u, list) => list.map(v => about.log && Math.abs(Math.log10(v) % 1) > 1e-6 ? null : v), label = v => Math.abs(v) < 1e-3 && v !== 0 ? v.toExponential(0) : format(v, about.unit === "%" ? "%" : "");
+  const options = {
+    width: chart.holder.clientWidth || 300, height: chart.holder.clientHeight || 180, legend: { show: false }, padding: [8, 8, 0, 0],
+    cursor: { drag: { x: false, y: false }, points: { size: 6 } },
+    scales: { x: { time: false }, y: { distr: about.log ? 3 : 1 } },
+    axes: [{ ...axis, size: 28 }, { ...axis, size: 52, grid: { ...axis.grid, filter: decades }, ticks: { ...axis.ticks, filter: decades }, values: (u, list) => list.map(v => v === null ? "" : label(v)) }],
+    series: [{ label: scene.time }, ...chart.index.map(k => ({ label: scene.curves[k].name, stroke: () => learnerColor(scene.curves[k].learner), dash: learnerDash(scene.curves[k].learner), width: 2, points: { show: false }, spanGaps: false }))],
+    hooks: { draw: [line], setLegend: [u => read(chart, u.cursor.idx)] },
+  };
+  chart.plot = new uPlot(options, data(chart), chart.holder);
+}
+
+// line marks the moment that a replay shows.
+function line(u) {
+  if (mark === null) return;
+  const x = u.valToPos(mark, "x", true);
+  if (x < u.bbox.left || x > u.bbox.left + u.bbox.width) return;
+  u.ctx.save();
+  u.ctx.strokeStyle = theme.accent; u.ctx.lineWidth = 2;
+  u.ctx.beginPath(); u.ctx.moveTo(x, u.bbox.top); u.ctx.lineTo(x, u.bbox.top + u.bbox.height); u.ctx.stroke();
+  u.ctx.restore();
+}
+
+const data = chart => [times, ...chart.index.map(k => scene.curves[k].log ? series[k].map(v => v > 0 ? v : null) : series[k])];
+
+let latest = null;
+function read(chart, at) {
+  for (const v of chart.values) v.b.textContent = format(at !== null && at !== undefined ? series[v.k][at] : latest?.[v.k], scene.curves[v.k].unit);
+}
+
+// past sets all that was before.
+export function past(h) {
+  times = h.t.slice();
+  series = h.curves.map(c => c.slice());
+  later();
+}
+
+// add appends the numbers of a frame.
+export function add(f) {
+  if (!f.curves) return;
+  latest = f.curves;
+  const last = times[times.length - 1];
+  if (last !== undefined && f.t < last) { times = []; series = series.map(() => []); } // the run began anew
+  if (f.t === last) f.curves.forEach((v, k) => { series[k][times.length - 1] = v; });
+  else { times.push(f.t); f.curves.forEach((v, k) => series[k].push(v)); }
+  if (times.length > most) {
+    times = times.filter((_, i) => i % 2 === 0);
+    series = series.map(s => s.filter((_, i) => i % 2 === 0));
+  }
+  for (const c of charts) if (!c.plot || c.plot.cursor.idx === null || c.plot.cursor.left < 0) read(c, null);
+  later();
+}
+
+// at shows the numbers of a moment of a replay.
+export function at(f) {
+  mark = f.t; latest = f.curves ?? null;
+  for (const c of charts) { read(c, null); c.plot?.redraw(false); }
+}
+
+// later draws soon, and not more often than eyes can follow.
+function later() {
+  if (timer) return;
+  timer = setTimeout(() => {
+    timer = 0;
+    if (document.hidden || typeof uPlot === "undefined") return;
+    for (const c of charts) if (c.plot) c.plot.setData(data(c)); else if (times.length > 0) make(c);
+  }, 125);
+}
+
+new ResizeObserver(() => {
+  for (const c of charts) if (c.plot && c.holder.clientWidth > 0) c.plot.setSize({ width: c.holder.clientWidth, height: c.holder.clientHeight });
+}).observe(byId("charts"));
+document.addEventListener("visibilitychange", () => { if (!document.hidden && scene) later(); });
+onTheme(() => { if (scene) { paintSamples(); for (const c of charts) c.plot?.redraw(false); } });

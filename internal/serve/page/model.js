@@ -1,0 +1,66 @@
+// What the page knows of the run. Whatever comes in is checked: a scene or a
+// frame that does not fit is refused whole.
+
+const isText = v => typeof v === "string" && v.length <= 2000;
+const isList = (v, n) => Array.isArray(v) && (n === undefined || v.length === n);
+const isIndex = (v, n) => Number.isInteger(v) && v >= 0 && v < n;
+const isNumber = v => v === null || Number.isFinite(v);
+
+function demand(ok, what) { if (!ok) throw new Error("malformed: " + what); }
+
+export function checkScene(s) {
+  demand(s && typeof s === "object", "scene");
+  const scene = { title: "", about: "", task: "", time: "", layout: "none", nodes: [], groups: null, positions: null, edges: [], marks: [], learners: [], quantities: [], curves: [], counters: [], controls: [], ...drop(s) };
+  for (const name of ["title", "about", "task", "time", "layout"]) demand(isText(scene[name]), name);
+  for (const name of ["nodes", "edges", "marks", "learners", "quantities", "curves", "counters", "controls"]) demand(isList(scene[name]), name);
+  const n = scene.nodes.length;
+  demand(n <= 200000 && scene.edges.length <= 2000000, "size");
+  demand(scene.nodes.every(isText) && scene.learners.every(isText), "names");
+  demand(scene.edges.every(e => isList(e, 2) && isIndex(e[0], n) && isIndex(e[1], n)), "edges");
+  demand(scene.marks.every(m => m && isIndex(m.node, n) && isText(m.kind)), "marks");
+  for (const list of [scene.quantities, scene.curves, scene.counters, scene.controls]) demand(list.length <= 64 && list.every(q => q && isText(q.name)), "items");
+  if (scene.positions) demand(isList(scene.positions, 2 * n) && scene.positions.every(Number.isFinite), "positions");
+  return scene;
+}
+
+function drop(s) { return Object.fromEntries(Object.entries(s).filter(([, v]) => v !== null)); }
+
+export function checkFrame(scene, f) {
+  const n = scene.nodes.length, e = scene.edges.length;
+  demand(f && typeof f === "object" && Number.isFinite(f.t), "frame");
+  if (f.values) {
+    demand(isList(f.values, scene.quantities.length), "values");
+    for (const v of f.values) demand(v === null || isList(v, n) && v.every(isNumber), "values");
+  }
+  for (const [name, size] of [["down", n], ["out", e], ["pulses", e]]) if (f[name]) demand(isList(f[name]) && f[name].every(i => isIndex(i, size)), name);
+  for (const name of ["pos", "vel"]) if (f[name]) demand(isList(f[name], 2 * n) && f[name].every(Number.isFinite), name);
+  if (f.links) demand(isList(f.links) && f.links.length <= 2000000 && f.links.every(l => isList(l, 2) && isIndex(l[0], n) && isIndex(l[1], n)), "links");
+  for (const [name, size] of [["curves", scene.curves.length], ["counters", scene.counters.length], ["settings", scene.controls.length]]) if (f[name]) demand(isList(f[name], size) && f[name].every(isNumber), name);
+  return f;
+}
+
+export function checkHistory(scene, h) {
+  demand(h && isList(h.t) && isList(h.curves, scene.curves.length) && h.t.every(Number.isFinite), "history");
+  for (const c of h.curves) demand(isList(c, h.t.length) && c.every(isNumber), "history");
+  return h;
+}
+
+// format writes a number for people: four digits, none that say nothing.
+export function format(v, unit) {
+  if (v === null || v === undefined || Number.isNaN(v)) return "–";
+  let text;
+  if (Number.isInteger(v) && Math.abs(v) < 1e9) text = v.toLocaleString("en");
+  else if (v !== 0 && (Math.abs(v) >= 1e6 || Math.abs(v) < 1e-3)) text = v.toExponential(2);
+  else text = String(Number(v.toPrecision(4)));
+  return unit === "%" ? text + " %" : unit ? text + " " + unit : text;
+}
+
+// element makes an element with text; text is never read as HTML.
+export function element(tag, text, attributes = {}) {
+  const e = document.createElement(tag);
+  if (text !== undefined && text !== null) e.textContent = text;
+  for (const [name, value] of Object.entries(attributes)) e.setAttribute(name, value);
+  return e;
+}
+
+export const byId = id => document.getElementById(id);

@@ -1,0 +1,92 @@
+// A recorded run, with a slider for time.
+
+import { byId, checkScene, checkFrame, checkHistory, format } from "./model.js";
+import { get } from "./net.js";
+import * as graph from "./graph.js";
+import * as curves from "./curves.js";
+import * as panel from "./panel.js";
+import { last } from "./main.js";
+
+const chunk = 100, most = 40; // frames fetched together, and such pieces kept
+const slider = byId("slider"), play = byId("play");
+let scene = null, times = [], words = [], at = 0, clock = 0, playing = false, before = 0, said = -1;
+const pieces = new Map(), under = new Map();
+
+export async function begin({ show, status }) {
+  const run = await get("replay");
+  scene = checkScene(run.scene);
+  times = run.times; words = run.words;
+  byId("replay").hidden = false;
+  show(scene);
+  byId("deck").hidden = byId("stage").hidden = false;
+  if (run.history?.t) curves.past(checkHistory(scene, run.history));
+  slider.max = Math.max(times.length - 1, 0);
+  status("live", `replay · ${format(times.length)} frames` + (run.skipped ? ` · ${format(run.skipped)} lines could not be read` : ""));
+  await go(0);
+}
+
+// piece fetches the frames around one.
+function piece(k) {
+  if (pieces.has(k)) return Promise.resolve(pieces.get(k));
+  if (!under.has(k)) under.set(k, load(k).finally(() => under.delete(k)));
+  return under.get(k);
+}
+
+async function load(k) {
+  const list = [], from = k * chunk, want = Math.min(chunk, times.length - from);
+  while (list.length < want) { // large frames come in several answers
+    const part = (await get(`replay/frames?from=${from + list.length}&count=${want - list.length}`)).frames;
+    if (part.length === 0) break;
+    list.push(...part.map(f => checkFrame(scene, f)));
+  }
+  if (pieces.size >= most) pieces.delete(pieces.keys().next().value);
+  pieces.set(k, list);
+  return list;
+}
+
+async function go(to) {
+  if (times.length === 0) return;
+  at = Math.max(0, Math.min(times.length - 1, to));
+  const asked = at, list = await piece(Math.floor(at / chunk)), f = list[at % chunk];
+  if (asked !== at || !f) return; // somebody moved on
+  slider.value = at;
+  byId("moment").textContent = scene.time + " " + format(f.t);
+  slider.setAttribute("aria-valuetext", byId("moment").textContent);
+  last.frame = f; last.frames++;
+  graph.take(f);
+  curves.at(f);
+  panel.take(f);
+  tell(f.t);
+  if (at % chunk > chunk / 2 && (Math.floor(at / chunk) + 1) * chunk < times.length) piece(Math.floor(at / chunk) + 1);
+}
+
+// tell lists what had happened by then.
+function tell(t) {
+  const count = words.filter(w => w.t <= t).length;
+  if (count === said) return;
+  if (count < said || said < 0) { panel.forget(); said = 0; }
+  for (const w of words.slice(Math.max(said, count - 100), count)) panel.say(w);
+  said = count;
+}
+
+function run(on) {
+  playing = on && times.length > 1;
+  if (playing && at === times.length - 1) { go(0); }
+  clock = at; before = performance.now();
+  play.textContent = playing ? "Pause" : "Play";
+  play.setAttribute("aria-pressed", String(playing));
+  if (playing) requestAnimationFrame(tick);
+}
+
+const rate = 10; // frames per second of a recording
+function tick(now) {
+  if (!playing) return;
+  clock += (now - before) / 1000 * rate * Number(byId("pace").value);
+  before = now;
+  const to = Math.floor(clock);
+  if (to !== at) go(to);
+  if (to >= times.length - 1) run(false); else requestAnimationFrame(tick);
+}
+
+play.addEventListener("click", () => run(!playing));
+slider.addEventListener("input", () => { run(false); go(Number(slider.value)); });

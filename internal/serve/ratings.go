@@ -1,0 +1,44 @@
+package serve
+
+import (
+	"math"
+
+	"github.com/wdgnn/wdgnn/internal/live"
+	"github.com/wdgnn/wdgnn/internal/recommend"
+)
+
+// ratingsPage is what the page needs to know of the recommender beside its API.
+type ratingsPage struct {
+	Users []int           `json:"users"` // some that have rated something
+	Scale recommend.Scale `json:"scale"`
+}
+
+// ratingsScene is what the recommender shows while ratings come in.
+func ratingsScene() live.Scene {
+	const chart = "prediction error, RMSE over the last ratings"
+	return live.Scene{
+		Title: "Ratings",
+		About: "Every rating moves the taps of the wide part at once, and the next prediction shows it. The model as trained runs beside it, for comparison.",
+		Task:  "ratings", Time: "rating", Layout: live.LayoutNone,
+		Learners: []string{"frozen", "online"},
+		Curves: []live.Curve{
+			{Name: "frozen", Chart: chart, Learner: 0},
+			{Name: "online", Chart: chart, Learner: 1},
+			{Name: "taps moved", Chart: "distance of the taps from the trained ones", Learner: 1},
+		},
+		Counters: []live.Counter{{Name: "ratings"}, {Name: "users"}, {Name: "movies"}, {Name: "falls back to frozen"}},
+	}
+}
+
+// ratingsFrame is the present state of the recommender.
+func ratingsFrame(s recommend.Status) *live.Frame {
+	online, frozen := s.Window.Online, s.Window.Frozen
+	if s.Window.Filled == 0 {
+		online, frozen = math.NaN(), math.NaN()
+	}
+	return &live.Frame{
+		Time:     float64(s.Version),
+		Curves:   live.Numbers{frozen, online, s.Moved},
+		Counters: live.Numbers{float64(s.Version), float64(s.Users), float64(s.Movies), float64(s.Falls)},
+	}
+}

@@ -1,0 +1,157 @@
+package swarm_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/internal/swarm"
+	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// short is a pace that gives silent neighbours up soon.
+var short = host.Pace{Deadline: 200 * time.Millisecond}
+
+// rejoinSteps is after how many steps of its own a host that came back is heard
+// by everybody.
+const rejoinSteps = 10
+
+// Processes are killed at any point, one after the other, and started again. The
+// others wait a deadline for them and no longer; the killed ones go on from
+// their checkpoints and are heard again within rejoinSteps.
+func TestKilledProcessesRejoin(t *testing.T) {
+	for _, c := range []struct {
+		bus  string
+		seed uint64
+	}{{swarm.BusNATS, 1}, {swarm.BusTCP, 2}} {
+		t.Run(c.bus, func(t *testing.T) {
+			o, w := observe(t, &settings[0], swarm.Options{
+				Program: program(t), Bus: c.bus, Keep: true, CheckpointEvery: 20 * time.Millisecond, Pace: short,
+			})
+			rng := random.Stream(c.seed, "kills")
+			at := time.Duration(0)
+			for _, id := range rng.Perm(fieldHosts)[:2] {
+				at += 100*time.Millisecond + time.Duration(rng.IntN(int(100*time.Millisecond)))
+				k := swarm.Kill{Host: transport.HostID(id), From: at, To: at + 100*time.Millisecond}
+				o.Kills, at = append(o.Kills, k), k.To
+			}
+			w.then = func() {
+				for _, k := range o.Kills {
+					if w.lost[k.Host] == 0 {
+						return
+					}
+				}
+				w.enough = w.calm >= rejoinSteps
+			}
+			r := w.up(o, 0.3)
+			w.prompt(o.Pace)
+			heard(t, r)
+			if len(r.Told) != 4 || strings.Contains(strings.Join(r.Told, " "), "failed") {
+				t.Errorf("told %q, want two kills and two starts", r.Told)
+			}
+			if n := &r.Counters; n.Host.Suspected == 0 || n.Agents.Expired == 0 || n.Agents.Skipped == 0 || n.Host.Checkpoints == 0 {
+				t.Errorf("counters %+v, want silence, links given up, steps left out and checkpoints", *n)
+			}
+			for _, k := range o.Kills {
+				text, err := os.ReadFile(filepath.Join(o.Dir, fmt.Sprintf("host-%d.log", k.Host)))
+				if err != nil || !strings.Contains(string(text), "goes on from a checkpoint") {
+					t.Errorf("host %d does not say that it goes on from a checkpoint: %s %v", k.Host, text, err)
+				}
+			}
+		})
+	}
+}
+
+// When one is killed for good, the flock holds: all others answer every step but
+// the few in which it is missed.
+func TestKilledForGood(t *testing.T) {
+	o, w := observe(t, &settings[0], swarm.Options{
+		Program: program(t), Bus: swarm.BusTCP, Pace: short, Kills: []swarm.Kill{{Host: 1, From: 100 * time.Millisecond}},
+	})
+	w.then = func() { w.enough = w.lost[1] == 100 }
+	r, err := swarm.Up(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.prompt(o.Pace)
+	for id, lost := range w.lost {
+		if id != 1 && lost > 0 {
+			t.Errorf("host %d missed %d steps, want none", id, lost)
+		}
+	}
+	if r.Counters.Host.Suspected == 0 || r.Steps < 100 {
+		t.Errorf("%d steps, counters %+v, want at least 100 and a silent neighbour", r.Steps, r.Counters)
+	}
+	for _, report := range r.Reports {
+		if report.Host != 1 && report.Final != true {
+			t.Errorf("host %d did not end in order", report.Host)
+		}
+	}
+}
+
+// A process that stands still is waited for a few times and then no longer. When
+// it wakes, it skips what it missed and takes part again.
+func TestStuckProcess(t *testing.T) {
+	for _, bus := range []string{swarm.BusNATS, swarm.BusTCP} {
+		t.Run(bus, func(t *testing.T) {
+			o, w := observe(t, &settings[0], swarm.Options{Program: program(t), Bus: bus, Pace: short})
+			var pid int
+			w.then = func() {
+				switch {
+				case w.steps == 20:
+					pid = pidOf(t, o.Dir, 2)
+					syscall.Kill(pid, syscall.SIGSTOP)
+				case w.lost[2] == 200 && pid > 0:
+					syscall.Kill(pid, syscall.SIGCONT)
+					pid = -1
+				case pid < 0:
+					w.enough = w.calm >= rejoinSteps
+				}
+			}
+			r := w.up(o, 0.3)
+			// The world waits for an answer, too: twice a deadline and a second.
+			if most := 2*o.Pace.Deadline + 1500*time.Millisecond; w.longest > most {
+				t.Errorf("a step took %v, want at most %v", w.longest, most)
+			}
+			heard(t, r)
+		})
+	}
+}
+
+// pidOf finds the process of a host.
+func pidOf(t *testing.T, dir string, id transport.HostID) int {
+	t.Helper()
+	config := filepath.Join(dir, fmt.Sprintf("host-%d.yaml", id))
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil || len(files) == 0 {
+		t.Skipf("SKIPPED %s: no /proc to find processes in", t.Name())
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err == nil && slices.Contains(strings.Split(string(text), "\x00"), config) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(f)))
+			return pid
+		}
+	}
+	t.Fatalf("host %d has no process", id)
+	return 0
+}
+
+// A host that is a goroutine can be killed and started again as well.
+func TestKilledGoroutineRejoins(t *testing.T) {
+	o, w := observe(t, &settings[2], swarm.Options{
+		Bus: swarm.BusMem, Keep: true, Pace: short, Kills: []swarm.Kill{{Host: 3, From: 30 * time.Millisecond, To: 60 * time.Millisecond}},
+	})
+	w.then = func() { w.enough = w.lost[3] > 0 && w.calm >= rejoinSteps }
+	r := w.up(o, 0.3)
+	w.prompt(o.Pace)
+	heard(t, r)
+}
