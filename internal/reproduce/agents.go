@@ -28,12 +28,12 @@ type agentsSettings struct {
 	Source sourcelocSettings `json:"source"`
 	Flock  flockingSettings  `json:"flock"`
 
-	Loss []float64 `json:"loss"` // probabilities that a message is lost
+	Loss []float64 `json:"loss"` // probabilities that a message is lost, 0 first
 
-	Killed    []int `json:"killed"`     // numbers of nodes that fall silent
+	Killed    []int `json:"killed"`     // numbers of nodes that fall silent, 0 first
 	Detectors int   `json:"detectors"`  // that fall silent once
 	KillTime  int   `json:"kill_time"`  // signal from which they do
-	Robots    []int `json:"robots"`     // numbers of robots that break
+	Robots    []int `json:"robots"`     // numbers of robots that break, 0 first
 	BreakTime int   `json:"break_time"` // step from which they do
 	Starts    int   `json:"starts"`     // flights per setting
 }
@@ -45,13 +45,13 @@ func agentsFrom(o Options) agentsSettings {
 		Loss: []float64{0, 0.1, 0.2, 0.3, 0.4, 0.5}, Killed: []int{0, 1, 2, 5, 10, 20}, Detectors: 2,
 	}
 	s.Source.Epochs, s.Source.Shift = or(o.Epochs, localShiftEpochs), &agentsShift
-	s.Source.Subgraphs = or(o.Subgraphs, 2)
+	s.Source.Subgraphs = or(o.Subgraphs, 5)
 	if o.Quick {
 		s.Source.Subgraphs = or(o.Subgraphs, 1)
 	}
 	s.KillTime = min(100, s.Source.Test/2)
 	s.BreakTime = s.Flock.World.Steps() / 4
-	s.Starts = min(s.Flock.Test, 10)
+	s.Starts = min(s.Flock.Test, 20)
 	for _, n := range []int{0, 1, 5, 10} {
 		if n < s.Flock.World.Robots {
 			s.Robots = append(s.Robots, n)

@@ -191,8 +191,8 @@ func TestAgentsFly(t *testing.T) {
 		if err := f.fly(context.Background(), p, start(faults)); err != nil {
 			t.Fatal(err)
 		}
-		if steps := s.Flock.World.Steps(); f.driven.Same != steps || f.driven.Steps != steps || (f.givenUp > 0) != (lost > 0) {
-			t.Errorf("%v lost: same bits in %d of %d steps, %v links given up; want %d of %d", lost, f.driven.Same, f.driven.Steps, f.givenUp, steps, steps)
+		if steps := s.Flock.World.Steps(); f.bits.Same != steps || f.bits.Steps != steps || (f.givenUp > 0) != (lost > 0) {
+			t.Errorf("%v lost: same bits in %d of %d steps, %v links given up; want %d of %d", lost, f.bits.Same, f.bits.Steps, f.givenUp, steps, steps)
 		}
 		l, err := p.Learner(z.World.Robots)
 		if err != nil {
@@ -213,8 +213,8 @@ func TestAgentsFly(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if broken.total == none.total || broken.driven.Steps != 0 || !(broken.givenUp > 0) {
-		t.Errorf("total %v, %d steps compared, %v links given up; want another total than %v, none compared, some given up", broken.total, broken.driven.Steps, broken.givenUp, none.total)
+	if broken.total == none.total || broken.bits.Steps != 0 || !(broken.givenUp > 0) {
+		t.Errorf("total %v, %d steps compared, %v links given up; want another total than %v, none compared, some given up", broken.total, broken.bits.Steps, broken.givenUp, none.total)
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 // agentsFlock is what one realization of robots shows: velocity variation,
 // summed over a flight, of the robots that never break, m²/s²; by start.
 type agentsFlock struct {
-	Model  flockingInfo `json:"model"`
-	Driven bits         `json:"driven"` // against online.Consensus, first start at every loss
+	Model flockingInfo `json:"model"`
+	Bits  bits         `json:"bits"` // against online.Consensus, first start at every loss
 
 	Loss   map[string][][]float64 `json:"loss"`   // by pilot, probability and start
 	Killed map[string][][]float64 `json:"killed"` // by pilot, number and start
@@ -31,8 +31,12 @@ const (
 // agentsPilots are those whose flights are compared.
 var agentsPilots = []string{expertRow, frozenPilot, learningPilot}
 
+// agentsFlightsCost is about what the flights of one setting take, in epochs of
+// a WD-GNN.
+const agentsFlightsCost = 5
+
 func (s *agentsSettings) flockWork() float64 {
-	return datasetCost + s.Flock.work(s.controller()) + flightsCost*float64(len(s.Loss)+len(s.Robots))
+	return datasetCost + s.Flock.work(s.controller()) + agentsFlightsCost*float64(len(s.Loss)+len(s.Robots))
 }
 
 // controller returns the model of the robots, the one of Table 2.
@@ -52,12 +56,12 @@ func (z *swarms) agents(ctx context.Context, s *agentsSettings) (*agentsFlock, e
 	for k, p := range s.Loss {
 		faults := func(int) flocking.Faults { return flocking.Faults{MessageLoss: p} }
 		if err := z.agentsFlights(ctx, s, u.Loss, faults, func(f *agentsFlight) {
-			u.Driven.add(f.driven)
+			u.Bits.add(f.bits)
 			u.GivenUp[k] += f.givenUp / float64(2*s.Starts) // of both pilots
 		}); err != nil {
 			return nil, fmt.Errorf("%v of messages lost: %w", p, err)
 		}
-		z.advance(flightsCost, "realization %d: robots, %.0f %% of messages lost: %.1f, learning %.1f", z.Index, 100*p, mean(u.Loss[frozenPilot][k]), mean(u.Loss[learningPilot][k]))
+		z.advance(agentsFlightsCost, "realization %d: robots, %.0f %% of messages lost: %.1f, learning %.1f", z.Index, 100*p, mean(u.Loss[frozenPilot][k]), mean(u.Loss[learningPilot][k]))
 	}
 	for k, n := range s.Robots {
 		faults := func(start int) (f flocking.Faults) {
@@ -69,7 +73,7 @@ func (z *swarms) agents(ctx context.Context, s *agentsSettings) (*agentsFlock, e
 		if err := z.agentsFlights(ctx, s, u.Killed, faults, func(*agentsFlight) {}); err != nil {
 			return nil, fmt.Errorf("%d robots broken: %w", n, err)
 		}
-		z.advance(flightsCost, "realization %d: %d robots broken: %.1f, learning %.1f", z.Index, n, mean(u.Killed[frozenPilot][k]), mean(u.Killed[learningPilot][k]))
+		z.advance(agentsFlightsCost, "realization %d: %d robots broken: %.1f, learning %.1f", z.Index, n, mean(u.Killed[frozenPilot][k]), mean(u.Killed[learningPilot][k]))
 	}
 	z.advance(z.left, "realization %d: flown", z.Index)
 	return u, nil
@@ -121,7 +125,7 @@ type agentsFlight struct {
 
 	total   float64 // velocity variation of the robots that never break
 	givenUp float64 // links per step
-	driven  bits    // of the first start without broken robots
+	bits    bits    // of the first start without broken robots
 }
 
 // watch adds the present velocities.
@@ -199,7 +203,7 @@ func (f *agentsFlight) fly(ctx context.Context, p *Pilot, s *flocking.Swarm) err
 	}
 	f.givenUp = float64(w.stats().Expired) / float64(s.Config().Steps())
 	if beside != nil {
-		f.driven = beside.bits
+		f.bits = beside.bits
 	}
 	return world.Err()
 }

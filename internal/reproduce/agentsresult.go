@@ -28,6 +28,8 @@ func agentsResult(s *agentsSettings, nets []*agentsSource, teams []*agentsFlock)
 			return float64(s.Killed[k]), over(nets, func(u *agentsSource) float64 { return u.Killed[spec.ID][k] })
 		})
 	}
+	chance := 100 / float64(s.Source.World.Communities)
+	r.Charts[0].Curves = append(r.Charts[0].Curves, Curve{Name: "chance", X: []float64{0}, Y: []float64{chance}, Reference: true})
 	for _, pilot := range agentsPilots {
 		r.Charts[2].add(pilot, len(s.Loss), func(k int) (float64, *Value) {
 			return 100 * s.Loss[k], over(teams, func(u *agentsFlock) float64 { return mean(u.Loss[pilot][k]) })
@@ -46,9 +48,10 @@ func agentsResult(s *agentsSettings, nets []*agentsSource, teams []*agentsFlock)
 	return r
 }
 
-// add adds a curve of points with standard errors.
+// add adds a curve of points with standard errors; the expert's is something to
+// compare with.
 func (c *Chart) add(name string, points int, at func(k int) (float64, *Value)) {
-	curve := Curve{Name: name, Points: true}
+	curve := Curve{Name: name, Points: name != expertRow, Reference: name == expertRow}
 	for k := range points {
 		x, v := at(k)
 		curve.X, curve.Y, curve.Spread = append(curve.X, x), append(curve.Y, v.Mean), append(curve.Spread, v.Spread)
@@ -79,9 +82,9 @@ func (s *agentsSettings) lossTable(nets []*agentsSource) Table {
 		Title:   "Source localization: right answers, %, by messages lost",
 		Columns: append(slices.Clone(agentsColumns), "links given up per signal", "drift of the mean, literal, %", "drift of the mean, personal, %"),
 		Note: fmt.Sprintf("WD-GNN of Table 1 with a row-stochastic shift, %d epochs; mean ± standard error over %d networks, %d subgraphs each, %d signals, links lost for good with probability %v. On top of that each message to each receiver is lost with the probability in the first column, and what is lost at one is lost at all larger ones. "+
-			"Of %.0f links, each direction on its own, those are given up in a signal of which one of ten messages is missing. "+
-			"A link that is given up in one direction before its first message leaves W row-stochastic only: the drift is how far mixing alone has moved the mean of all parameters at the end, in %% of the way of that mean from where it began.",
-			s.Source.Epochs, len(nets), s.Source.Subgraphs, s.Source.Test, s.Source.OutageProb, over(nets, func(u *agentsSource) float64 { return u.Links }).Mean),
+			"Of %.0f links, each direction on its own, those are given up of whose ten messages one is missing. "+
+			"A link that is given up in one direction before its first message leaves W row-stochastic only: the drift is how far mixing alone has moved the mean of all parameters at the end, in %% of the way of that mean from where it began. Chance is %.0f %%.",
+			s.Source.Epochs, len(nets), s.Source.Subgraphs, s.Source.Test, s.Source.OutageProb, over(nets, func(u *agentsSource) float64 { return u.Links }).Mean, 100/float64(s.Source.World.Communities)),
 	}
 	for k, p := range s.Loss {
 		row := Row{Name: fmt.Sprintf("%.0f %%", 100*p), Ours: true}
@@ -186,10 +189,10 @@ func (s *agentsSettings) brokenTable(teams []*agentsFlock) Table {
 func agentsBits(s *agentsSettings, nets []*agentsSource, teams []*agentsFlock) string {
 	var source, flock bits
 	for _, u := range nets {
-		source.add(u.Driven)
+		source.add(u.Bits)
 	}
 	for _, u := range teams {
-		flock.add(u.Driven)
+		flock.add(u.Bits)
 	}
 	return fmt.Sprintf("Bits: while nothing is lost, all outputs of the agents had the bits of one process (`online.Consensus` hop by hop, or the frozen model) in %d of %d signals. "+
 		"The first flight of every realization was compared at all %d probabilities, since the simulator can say whom a robot did not hear: same bits in %d of %d steps.",

@@ -11,14 +11,14 @@ var agentsLearners = []learnerSpec{wideDeepFrozen, wideDeepLiteral, mixed(50, 0.
 
 // agentsPassCost is about what agents take for a pass over a stream, in epochs
 // of a WD-GNN.
-const agentsPassCost = 5
+const agentsPassCost = 2.5
 
 // agentsSource is what one network shows. Accuracies are in %, mean over
 // subgraphs.
 type agentsSource struct {
-	Model  modelInfo `json:"model"`
-	Links  float64   `json:"links"`  // to be heard over, each direction on its own
-	Driven bits      `json:"driven"` // against online.Consensus, with nothing lost
+	Model modelInfo `json:"model"`
+	Links float64   `json:"links"` // to be heard over, each direction on its own
+	Bits  bits      `json:"bits"`  // against online.Consensus, with nothing lost
 
 	Loss   map[string][]agentsLoss `json:"loss"`   // by learner and probability
 	Killed map[string][]float64    `json:"killed"` // by learner and number: right answers afterwards
@@ -83,9 +83,6 @@ func (z *realization) agentsOn(ctx context.Context, s *agentsSettings, u *agents
 	share := 1 / float64(z.Subgraphs)
 	victims, fallen := z.victims(s)
 	others := slices.DeleteFunc(z.read(), func(d int) bool { return slices.Contains(fallen, d) })
-	add := func(pair *[2]float64, k int, p *agentsPass, detectors []int) {
-		pair[k] += share * p.accuracy(s, detectors)
-	}
 	pair := u.Others[spec.ID]
 	for k, loss := range s.Loss {
 		p := &agentsPass{spec: spec, sub: sub, loss: loss}
@@ -94,9 +91,9 @@ func (z *realization) agentsOn(ctx context.Context, s *agentsSettings, u *agents
 		}
 		u.Loss[spec.ID][k].add(p.agentsLoss, share)
 		if loss == 0 {
-			u.Driven.add(p.twin.bits)
+			u.Bits.add(p.twin.bits)
 			u.Killed[spec.ID][0] += share * p.accuracy(s, z.read())
-			add(&pair, 0, p, others)
+			pair[0] += share * p.accuracy(s, others)
 		}
 	}
 	for k, n := range s.Killed[1:] {
@@ -110,7 +107,7 @@ func (z *realization) agentsOn(ctx context.Context, s *agentsSettings, u *agents
 	if err := z.localize(ctx, s, p); err != nil {
 		return err
 	}
-	add(&pair, 1, p, others)
+	pair[1] += share * p.accuracy(s, others)
 	u.Others[spec.ID] = pair
 	return nil
 }
