@@ -23,7 +23,8 @@
 //
 //   - A silent neighbour: the host calls [Retry], which asks those who are missing
 //     to send again, and at its deadline [Expire]: the link counts as dropped from
-//     that hop to the end of the step. Its mixing weight stays at home.
+//     that hop to the end of the step (or for that hop only, if the plan is
+//     forgiving). Its mixing weight stays at home.
 //   - A message of a past step is ignored; one of a later step is kept, four per
 //     neighbour at most, and Ready.Ahead says how far ahead others are, so that a
 //     host may skip steps to catch up.

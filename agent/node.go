@@ -198,7 +198,7 @@ func (n *Node) checkBegin(ev Begin) error {
 
 // connect prepares the inboxes for the neighbours of this step.
 func (n *Node) connect(links []Link) {
-	n.links, n.self, n.degree = n.links[:0], 0, 0
+	n.links, n.self, n.degree = slices.Grow(n.links[:0], len(links)), 0, 0
 	for _, l := range links {
 		n.links = append(n.links, neighbor{Link: l})
 		if l.Node < n.id {

@@ -39,6 +39,11 @@ type Plan struct {
 	// which nobody tells.
 	Cost loss.Loss
 
+	// Forgiving leaves a neighbour whose message of one exchange did not come
+	// out of that hop only. Otherwise its link counts as dropped to the end of
+	// the step.
+	Forgiving bool
+
 	// MaxNorm is the largest Euclidean norm of a neighbour's row or vector;
 	// longer ones are refused. 0 means no limit.
 	MaxNorm float64

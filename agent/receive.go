@@ -206,7 +206,8 @@ func (n *Node) retry() {
 	}
 }
 
-// expire gives up on those who are silent, for the rest of the step.
+// expire gives up on those who are silent, for the rest of the step unless the
+// plan forgives.
 func (n *Node) expire(r *Ready) {
 	if !n.open || n.predicted {
 		return
@@ -215,8 +216,12 @@ func (n *Node) expire(r *Ready) {
 		if n.inbox[n.exchange].got[k] || n.links[k].lost {
 			continue
 		}
-		n.links[k].lost = true
 		n.stats.Expired++
+		if n.plan.Forgiving {
+			n.inbox[n.exchange].missing--
+			continue
+		}
+		n.links[k].lost = true
 		for e := n.exchange; e < len(n.inbox); e++ {
 			if !n.inbox[e].got[k] {
 				n.inbox[e].missing--

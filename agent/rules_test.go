@@ -386,3 +386,48 @@ func TestBadPlans(t *testing.T) {
 		}
 	}
 }
+
+// A forgiving node leaves a neighbour out of the hop whose message was lost and
+// hears it again in the next; a strict one drops it to the end of the step.
+func TestForgiving(t *testing.T) {
+	m, err := gnn.New(gnn.Config{In: 1, Features: 1, Outputs: 1, Wide: &gnn.WideConfig{Order: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, tap := range []float32{1, 10, 100} {
+		m.Params.Wide.Taps[k].Set(0, 0, tap)
+	}
+	m.Params.Readout.Weight.Set(0, 0, 1)
+	for _, c := range []struct {
+		forgiving bool
+		want      float32
+	}{
+		{false, 10*1 + 100*10},      // Sx = 1 and S²x = 10, of node 2 alone
+		{true, 10*1 + 100*(10+100)}, // node 1 is heard in the second hop
+	} {
+		p := &agent.Plan{Model: m, Operator: agent.Adjacency, Forgiving: c.forgiving}
+		if err := p.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		n := agent.NewNode(0, p, nil)
+		var last []float32
+		for _, ev := range []agent.Event{
+			agent.Begin{Links: []agent.Link{{Node: 1, Weight: 1}, {Node: 2, Weight: 1}}, Row: []float32{0}},
+			agent.Receive{Message: &agent.Message{From: 2, To: agent.Everyone, Kind: agent.Row, Values: []float32{1}}},
+			agent.Expire{}, // the first row of node 1 was lost
+			agent.Receive{Message: &agent.Message{From: 1, To: agent.Everyone, Kind: agent.Row, Exchange: 1, Values: []float32{100}}},
+			agent.Receive{Message: &agent.Message{From: 2, To: agent.Everyone, Kind: agent.Row, Exchange: 1, Values: []float32{10}}},
+		} {
+			r, err := n.Step(ev)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Prediction != nil {
+				last = slices.Clone(r.Prediction)
+			}
+		}
+		if !slices.Equal(last, []float32{c.want}) {
+			t.Errorf("forgiving %v: prediction %v, want %v", c.forgiving, last, c.want)
+		}
+	}
+}

@@ -19,8 +19,8 @@ func (n *Node) shiftRow() {
 	put := func(place int, v float64) { n.col, n.val = append(n.col, int32(place)), append(n.val, float32(v)) }
 	own := inverseRoot(n.degree)
 	alive := 0.0
-	for _, nb := range n.links {
-		if !nb.lost {
+	for k, nb := range n.links {
+		if n.alive(k) {
 			alive += float64(nb.Weight)
 		}
 	}
@@ -37,7 +37,7 @@ func (n *Node) shiftRow() {
 			diagonal()
 		}
 		nb := &n.links[k]
-		if nb.lost {
+		if !n.alive(k) {
 			continue
 		}
 		place, a := k, float64(nb.Weight)
@@ -63,6 +63,9 @@ func (n *Node) shiftRow() {
 		diagonal()
 	}
 }
+
+// alive says whether a link takes part in the present exchange.
+func (n *Node) alive(k int) bool { return !n.links[k].lost && n.inbox[n.exchange].got[k] }
 
 func inverseRoot(d float64) float64 {
 	if d > 0 {

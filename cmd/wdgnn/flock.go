@@ -17,6 +17,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/flock"
+	"github.com/wdgnn/wdgnn/internal/live"
 	"github.com/wdgnn/wdgnn/internal/reproduce"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
@@ -63,6 +64,7 @@ some of its own, each robot's features bounded and its neighbours averaged.
 The folder of --out gets
   flight.html   playback in any browser, one file
   flight.mcap   the same for Foxglove: /scene, /poses and /metrics
+  events.jsonl  the same for wdgnn view
   flight.json   numbers: the same seed gives the same bytes
 of the last flight, or transfer.json.
 
@@ -255,6 +257,7 @@ func (c *FlockCommand) save(r *flock.Result) error {
 	}{
 		{"flight.html", r.Recording.WriteHTML},
 		{"flight.mcap", r.Recording.WriteMCAP},
+		{live.EventsName, r.Recording.WriteEvents},
 		{"flight.json", r.WriteJSON},
 	} {
 		if err := modelfile.WriteFile(filepath.Join(c.out, f.name), f.write); err != nil {

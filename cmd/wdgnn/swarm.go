@@ -16,6 +16,7 @@ neighbours and nobody else; together they predict, and each keeps learning.
 
   up      start agents and a world around them on this machine, break things, verify
   keys    make the secrets of a deployment: who may speak as whom and hear whom
+  server  a NATS server for agents on other machines
   status  how agents are doing, here or elsewhere
   bench   how fast it goes
 
@@ -32,7 +33,7 @@ wdgnn-agent; doc/runtime.md walks from one machine to three.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand((&SwarmUpCommand{}).command(), (&SwarmKeysCommand{}).command(), (&SwarmStatusCommand{}).command(),
+	cmd.AddCommand((&SwarmUpCommand{}).command(), (&SwarmKeysCommand{}).command(), (&SwarmStatusCommand{}).command(), (&SwarmServerCommand{}).command(),
 		(&SwarmBenchCommand{}).command(), newSwarmProbeCommand())
 	return cmd
 }

@@ -8,7 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/exec"
+	process "os/exec"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -127,7 +127,7 @@ func (c *SwarmBenchCommand) findAgent(self string) string {
 	if _, err := os.Stat(beside); err == nil {
 		return beside
 	}
-	path, _ := exec.LookPath("wdgnn-agent") // empty if there is none
+	path, _ := process.LookPath("wdgnn-agent") // empty if there is none
 	return path
 }
 

@@ -39,6 +39,10 @@ type Config struct {
 	// Cost is what targets of the world mean.
 	Cost host.Cost `yaml:"cost,omitempty"`
 
+	// Forgiving leaves a neighbour whose message of one hop did not come out of
+	// that hop only; see agent.Plan.
+	Forgiving bool `yaml:"forgiving,omitempty"`
+
 	// MaxNorm and ClipNorm guard against absurd messages; see agent.Plan.
 	MaxNorm  float64 `yaml:"max_norm,omitempty"`
 	ClipNorm float64 `yaml:"clip_norm,omitempty"`

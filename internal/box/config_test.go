@@ -87,6 +87,7 @@ func TestConfigRefusals(t *testing.T) {
 		{"hears nobody", "", "hear: [9]\n", []string{"there is no host 9"}},
 		{"no bus", "{kind: none}", "{}", []string{`bus.kind is "", want nats, tcp, or none`}},
 		{"no url", "{kind: none}", "{kind: nats}", []string{"bus.url", "nats://127.0.0.1:4222"}},
+		{"plain, elsewhere", "{kind: none}", "{kind: nats, url: 'nats://127.0.0.1:4222,nats://10.0.0.1:4222', plain: true}", []string{"not on loopback"}},
 		{"no address", "{kind: none}", "{kind: tcp}", []string{"bus.listen"}},
 		{"no address of others", "{0: {nodes: 0-11}}\nmodel: model.safetensors\nbus: {kind: none}", "{0: {nodes: 0}, 1: {nodes: 1}}\nmodel: m\nbus: {kind: tcp, listen: 'localhost:1'}", []string{"host 1", "host:port"}},
 		{"others without a bus", "{0: {nodes: 0-11}}", "{0: {nodes: 0}, 1: {nodes: 1}}", []string{"there are 2 hosts; try nats or tcp"}},

@@ -11,6 +11,7 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/broker"
+	"github.com/wdgnn/wdgnn/transport"
 )
 
 // A model scaled by λmax runs when its nodes find λmax together, and a box that
@@ -25,6 +26,8 @@ func TestEstimate(t *testing.T) {
 		c := f.config(id, 3)
 		c.Scale, c.Diameter, c.State = box.Estimate, 6, fmt.Sprintf("state-%d", id)
 		c.Bus = box.Bus{Kind: box.BusNATS, URL: s.URL()}
+		c.Pace.Deadline = 10 * patience                   // longer than this test
+		c.Faults = &transport.Faults{Seed: 2, Loss: 0.05} // who is done answers those who are not
 		configs = append(configs, f.load(t, c))
 	}
 	lines := run(t, configs...)

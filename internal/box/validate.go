@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/internal/host"
@@ -103,6 +105,9 @@ func (c *Config) checkBus(bad *complaints) {
 		if b.Listen != "" {
 			bad.add("bus.listen is for kind tcp; a NATS server is named by bus.url")
 		}
+		if b.Plain && !onLoopback(b.URL) {
+			bad.add("bus.plain sends everything without encryption, and %s is not on loopback; leave it out", b.URL)
+		}
 	case BusTCP:
 		if b.Listen == "" && c.Hosts[c.Host].Address == "" {
 			bad.add("bus.listen: say where to listen, such as 0.0.0.0:7411, or give host %d an address", c.Host)
@@ -130,6 +135,20 @@ func (c *Config) checkBus(bad *complaints) {
 			*bad = append(*bad, err)
 		}
 	}
+}
+
+// onLoopback says whether all servers of a list of URLs are on this machine.
+func onLoopback(urls string) bool {
+	for text := range strings.SplitSeq(urls, ",") {
+		u, err := url.Parse(strings.TrimSpace(text))
+		if err != nil {
+			return false
+		}
+		if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			return false
+		}
+	}
+	return true
 }
 
 func (c *Config) checkWorld(bad *complaints) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"reflect"
 	"strconv"
 	"strings"
@@ -19,7 +18,6 @@ import (
 	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/broker"
 	"github.com/wdgnn/wdgnn/internal/host"
-	"github.com/wdgnn/wdgnn/transport"
 	"github.com/wdgnn/wdgnn/transport/natsbus"
 )
 
@@ -247,19 +245,6 @@ func parseMetrics(text string) map[string]float64 {
 		}
 	}
 	return m
-}
-
-// Every metric is in the table of doc/runtime.md.
-func TestMetricsPage(t *testing.T) {
-	page, err := os.ReadFile("../../doc/runtime.md")
-	check(t, err)
-	for part, stats := range map[string]any{"host": host.Stats{}, "agent": agent.Stats{}, "bus": transport.Stats{}} {
-		for f := range reflect.TypeOf(stats).Fields() {
-			if row := fmt.Sprintf("| `wdgnn_%s_%s_total` |", part, f.Tag.Get("json")); !strings.Contains(string(page), row) {
-				t.Errorf("doc/runtime.md has no row %s", row)
-			}
-		}
-	}
 }
 
 // A world over NATS is answered over NATS, and reports come there, too.

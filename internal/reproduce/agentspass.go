@@ -15,6 +15,8 @@ type agentsPass struct {
 	loss   float64 // probability of losing a message
 	killed []int   // nodes that fall silent
 
+	forgiving bool // a message that is lost leaves its sender out of one hop only
+
 	graph *graph.Graph
 	crew  *crew
 	twin  *twin // if nothing goes wrong, else nil
@@ -47,6 +49,7 @@ func (p *agentsPass) prepare(z *realization) (err error) {
 	if p.crew, err = newCrew(t.network, z.operator(), c, p.learns(), loss.CrossEntropy{}); err != nil {
 		return err
 	}
+	p.crew.plan.Forgiving = p.forgiving
 	if p.loss == 0 && len(p.killed) == 0 {
 		if p.twin, err = newTwin(t.network, c, p.learns()); err != nil {
 			return err

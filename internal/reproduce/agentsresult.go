@@ -28,6 +28,11 @@ func agentsResult(s *agentsSettings, nets []*agentsSource, teams []*agentsFlock)
 			return float64(s.Killed[k]), over(nets, func(u *agentsSource) float64 { return u.Killed[spec.ID][k] })
 		})
 	}
+	for l, spec := range agentsLearners {
+		r.Charts[0].add(agentsColumns[l]+", forgiving", len(s.Loss), func(k int) (float64, *Value) {
+			return 100 * s.Loss[k], over(nets, func(u *agentsSource) float64 { return u.Forgiven[spec.ID][k].Accuracy })
+		})
+	}
 	chance := 100 / float64(s.Source.World.Communities)
 	r.Charts[0].Curves = append(r.Charts[0].Curves, Curve{Name: "chance", X: []float64{0}, Y: []float64{chance}, Reference: true})
 	for _, pilot := range agentsPilots {
@@ -80,8 +85,9 @@ func (s *agentsSettings) flightNote(teams []*agentsFlock) string {
 func (s *agentsSettings) lossTable(nets []*agentsSource) Table {
 	t := Table{
 		Title:   "Source localization: right answers, %, by messages lost",
-		Columns: append(slices.Clone(agentsColumns), "links given up per signal", "drift of the mean, literal, %", "drift of the mean, personal, %"),
+		Columns: slices.Concat(agentsColumns, []string{"frozen, forgiving", "literal, forgiving", "personal, forgiving"}, []string{"links given up per signal", "drift of the mean, literal, %", "drift of the mean, personal, %"}),
 		Note: fmt.Sprintf("WD-GNN of Table 1 with a row-stochastic shift, %d epochs; mean ± standard error over %d networks, %d subgraphs each, %d signals, links lost for good with probability %v. On top of that each message to each receiver is lost with the probability in the first column, and what is lost at one is lost at all larger ones. "+
+			"A link of which a message is lost counts as dropped to the end of the signal; forgiving agents leave its sender out of that one hop and use what it says in the next. "+
 			"Of %.0f links, each direction on its own, those are given up of whose ten messages one is missing. "+
 			"A link that is given up in one direction before its first message leaves W row-stochastic only: the drift is how far mixing alone has moved the mean of all parameters at the end, in %% of the way of that mean from where it began. Chance is %.0f %%.",
 			s.Source.Epochs, len(nets), s.Source.Subgraphs, s.Source.Test, s.Source.OutageProb, over(nets, func(u *agentsSource) float64 { return u.Links }).Mean, 100/float64(s.Source.World.Communities)),
@@ -90,6 +96,9 @@ func (s *agentsSettings) lossTable(nets []*agentsSource) Table {
 		row := Row{Name: fmt.Sprintf("%.0f %%", 100*p), Ours: true}
 		for _, spec := range agentsLearners {
 			row.Cells = append(row.Cells, Cell{Value: over(nets, func(u *agentsSource) float64 { return u.Loss[spec.ID][k].Accuracy }), Decimals: 1})
+		}
+		for _, spec := range agentsLearners {
+			row.Cells = append(row.Cells, Cell{Value: over(nets, func(u *agentsSource) float64 { return u.Forgiven[spec.ID][k].Accuracy }), Decimals: 1})
 		}
 		share := over(nets, func(u *agentsSource) float64 { return 100 * u.Loss[wideDeepFrozen.ID][k].GivenUp / u.Links })
 		row.Cells = append(row.Cells, Cell{

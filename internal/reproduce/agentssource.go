@@ -20,9 +20,10 @@ type agentsSource struct {
 	Links float64   `json:"links"` // to be heard over, each direction on its own
 	Bits  bits      `json:"bits"`  // against online.Consensus, with nothing lost
 
-	Loss   map[string][]agentsLoss `json:"loss"`   // by learner and probability
-	Killed map[string][]float64    `json:"killed"` // by learner and number: right answers afterwards
-	Others map[string][2]float64   `json:"others"` // likewise of some detectors: while all live, and with the rest killed
+	Loss     map[string][]agentsLoss `json:"loss"`     // by learner and probability
+	Forgiven map[string][]agentsLoss `json:"forgiven"` // likewise, of agents that leave a sender out of one hop only
+	Killed   map[string][]float64    `json:"killed"`   // by learner and number: right answers afterwards
+	Others   map[string][2]float64   `json:"others"`   // likewise of some detectors: while all live, and with the rest killed
 }
 
 // agentsLoss is what came out at one probability of losing a message.
@@ -44,7 +45,7 @@ func (a *agentsLoss) add(o agentsLoss, share float64) {
 
 // sourcePasses is how many times agents go through the signals on one subgraph.
 func (s *agentsSettings) sourcePasses() int {
-	return len(agentsLearners) * (len(s.Loss) + len(s.Killed)) // none killed is none lost; detectors are killed once
+	return len(agentsLearners) * (2*len(s.Loss) + len(s.Killed)) // none killed is none lost; detectors are killed once
 }
 
 func (s *agentsSettings) sourceWork() float64 {
@@ -58,10 +59,10 @@ func (z *realization) agents(ctx context.Context, s *agentsSettings) (*agentsSou
 	}
 	u := &agentsSource{
 		Model: z.models[wideDeep].info,
-		Loss:  map[string][]agentsLoss{}, Killed: map[string][]float64{}, Others: map[string][2]float64{},
+		Loss:  map[string][]agentsLoss{}, Forgiven: map[string][]agentsLoss{}, Killed: map[string][]float64{}, Others: map[string][2]float64{},
 	}
 	for _, spec := range agentsLearners {
-		u.Loss[spec.ID], u.Killed[spec.ID] = make([]agentsLoss, len(s.Loss)), make([]float64, len(s.Killed))
+		u.Loss[spec.ID], u.Forgiven[spec.ID], u.Killed[spec.ID] = make([]agentsLoss, len(s.Loss)), make([]agentsLoss, len(s.Loss)), make([]float64, len(s.Killed))
 	}
 	for sub := range z.Subgraphs {
 		g, err := z.subgraph(sub, z.OutageProb)
@@ -95,6 +96,13 @@ func (z *realization) agentsOn(ctx context.Context, s *agentsSettings, u *agents
 			u.Killed[spec.ID][0] += share * p.accuracy(s, z.read())
 			pair[0] += share * p.accuracy(s, others)
 		}
+	}
+	for k, loss := range s.Loss {
+		p := &agentsPass{spec: spec, sub: sub, loss: loss, forgiving: true}
+		if err := z.localize(ctx, s, p); err != nil {
+			return err
+		}
+		u.Forgiven[spec.ID][k].add(p.agentsLoss, share)
 	}
 	for k, n := range s.Killed[1:] {
 		p := &agentsPass{spec: spec, sub: sub, killed: victims[:n]}

@@ -3,6 +3,7 @@ package swarm
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/wdgnn/wdgnn/internal/host"
@@ -34,24 +35,19 @@ func (b *Bench) flock(ctx context.Context, name string, processes int, hertz flo
 		return err
 	}
 	f.Measurement, f.Case = name, fmt.Sprintf("%d processes at %g Hz", processes, hertz)
-	f.goal(Goal{Name: "late", Value: 100 * f.LateShare, Unit: "% of the messages", Wanted: 100 * lateWanted, Below: true})
-	f.goal(Goal{Name: "clock", Value: f.Rate, Unit: "steps/s", Wanted: (1 - lateWanted) * hertz})
-	f.goal(Goal{Name: "processes", Value: float64(f.Processes), Unit: "processes", Wanted: float64(processes)})
 	b.Found(f)
 	best, err := b.highest(ctx, processes, hertz, f)
-	if err != nil {
+	if err != nil || best == nil {
 		return err
 	}
-	best.Measurement, best.Case = name, fmt.Sprintf("%d processes, the highest rate that holds", processes)
-	best.Goals = nil
-	b.Found(best)
+	last := *best
+	last.Measurement, last.Case, last.Goals = name, fmt.Sprintf("%d processes, the highest rate that holds", processes), nil
+	b.Found(&last)
 	return nil
 }
 
-// holds says whether a flight kept up with the clock.
-func holds(f *Figure, hertz float64) bool {
-	return f.LateShare < lateWanted && f.Rate > (1-lateWanted)*hertz && float64(f.Missing) < lateWanted*float64(f.Steps*f.Nodes)
-}
+// met says whether all goals are.
+func (f *Figure) met() bool { return !slices.ContainsFunc(f.Goals, func(g Goal) bool { return !g.Met() }) }
 
 // searchSeconds is the length of the runs that look for the highest rate,
 // searches how often the range is halved.
@@ -61,10 +57,11 @@ const (
 )
 
 // highest doubles the rate until it does not hold, and then halves the range.
-func (b *Bench) highest(ctx context.Context, processes int, hertz float64, best *Figure) (*Figure, error) {
+// It returns the flight at the highest rate that held, nil if none did.
+func (b *Bench) highest(ctx context.Context, processes int, hertz float64, first *Figure) (best *Figure, err error) {
 	low, high := 0.0, hertz
-	if holds(best, hertz) {
-		low, high = hertz, 0
+	if first.met() {
+		low, high, best = hertz, 0, first
 	}
 	seconds := min(b.Seconds, searchSeconds)
 	for left := searches; left > 0; {
@@ -77,7 +74,7 @@ func (b *Bench) highest(ctx context.Context, processes int, hertz float64, best 
 		if err != nil {
 			return nil, err
 		}
-		if holds(f, next) {
+		if f.met() {
 			low, best = next, f
 		} else {
 			high = next
@@ -91,11 +88,17 @@ func (b *Bench) fly(ctx context.Context, processes int, hertz, seconds float64) 
 	b.Say(fmt.Sprintf("flocking, %d processes at %.0f Hz", processes, hertz))
 	o := Options{Hosts: processes, Bus: BusNATS, Program: b.program(), Period: time.Duration(float64(time.Second) / hertz)}
 	o.Pace = host.Pace{Mode: host.RealTime, Deadline: o.Period * 6 / 10}
-	const sampleSeconds = 0.01 // of the simulator, whatever the clock
-	task, err := b.benchFlock(sampleSeconds * (1.5*hertz*seconds + 100))
+	task, err := b.benchFlock(int(1.5*hertz*seconds) + 100)
 	if err != nil {
 		return nil, err
 	}
 	o.Task = task
-	return b.timed(ctx, o, seconds)
+	f, err := b.timed(ctx, o, seconds)
+	if err != nil {
+		return nil, err
+	}
+	f.goal(Goal{Name: "late", Value: 100 * f.LateShare, Unit: "% of the messages", Wanted: 100 * lateWanted, Below: true})
+	f.goal(Goal{Name: "clock", Value: f.Rate, Unit: "steps/s", Wanted: (1 - lateWanted) * hertz})
+	f.goal(Goal{Name: "processes", Value: float64(f.Processes), Unit: "processes", Wanted: float64(processes)})
+	return f, nil
 }

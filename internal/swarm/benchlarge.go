@@ -35,7 +35,7 @@ func (b *Bench) large(ctx context.Context, nodes, hosts int) (*Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &plane{dir: dir, nodes: nodes, hosts: hosts, seed: b.Seed, steps: int(b.Seconds*planeRate) + 10}
+	p := &plane{dir: dir, nodes: nodes, hosts: hosts, seed: b.Seed, steps: int(b.Seconds*planeRate)/nodes + 10}
 	if err := p.write(); err != nil {
 		return nil, err
 	}

@@ -89,6 +89,7 @@ func (r *run) startProbe(self []string, id transport.HostID) (*probeProcess, err
 	}
 	p := &probeProcess{cmd: exec.Command(self[0], append(slices.Clone(self[1:]), "swarm", "probe", path)...)}
 	dieWithParent(p.cmd)
+	p.cmd.Env = environment(r.Hosts)
 	p.cmd.Stderr = os.Stderr
 	in, err1 := p.cmd.StdinPipe()
 	out, err2 := p.cmd.StdoutPipe()

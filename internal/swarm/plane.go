@@ -33,7 +33,7 @@ type plane struct {
 
 const (
 	planeDegree = 10
-	planeRate   = 40 // steps per second that there are observations for
+	planeRate   = 500_000 // observations of nodes that there are for a second
 )
 
 // write writes what hosts read: model, graph, signals and what they should have

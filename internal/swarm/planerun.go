@@ -46,7 +46,9 @@ func (p *plane) run(ctx context.Context, b *Bench) (*Figure, error) {
 	}
 	all := NewProcesses(p.dir, func(id transport.HostID) *exec.Cmd {
 		args := append(b.program(), "--config", p.file(id))
-		return exec.Command(args[0], args[1:]...)
+		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Env = environment(p.hosts)
+		return cmd
 	})
 	defer all.Close(0)
 	began := time.Now()
@@ -65,56 +67,65 @@ func (p *plane) file(id transport.HostID) string {
 	return filepath.Join(p.dir, fmt.Sprintf("host-%d.yaml", id))
 }
 
-// planeWarm is how many steps do not count.
+// planeWarm is how many steps of a host do not count.
 const planeWarm = 2
 
-// watch hears reports until steps were timed for long enough.
+// stretch is what a host did between two of its reports.
+type stretch struct {
+	first, last *host.Report
+	from, to    time.Time
+}
+
+// watch hears reports until every host was timed for long enough, or the world
+// has ended.
 func (p *plane) watch(ctx context.Context, all *Processes, reports <-chan *host.Report, began time.Time, long time.Duration) (*Figure, error) {
 	f := &Figure{Bus: BusNATS, Hosts: p.hosts, Nodes: p.nodes, Processes: distinct(all.PIDs())}
-	latest := map[transport.HostID]*host.Report{}
-	var first Sums
-	var from time.Time
+	hosts := map[transport.HostID]*stretch{}
 	var used usage
-	low := uint64(0)
-	for {
+	for ended := false; !ended; {
+		silence := time.NewTimer(planeFirst)
 		var r *host.Report
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
+		case <-silence.C:
+			return nil, fmt.Errorf("no host reported for %v", planeFirst)
 		case r = <-reports:
-		case <-time.After(planeFirst):
-			return nil, fmt.Errorf("no host reported for %v; logs are in %s", planeFirst, p.dir)
 		}
-		latest[r.Host] = r
-		if len(latest) < p.hosts {
-			continue
-		}
-		step := latest[0].Time
-		for _, r := range latest {
-			step = min(step, r.Time)
-		}
+		silence.Stop()
 		now := time.Now()
-		switch {
-		case from.IsZero() && step >= planeWarm:
-			from, used, low = now, usageNow(), step
-			f.StartSeconds = now.Sub(began).Seconds()
-			first.add(latest)
-		case !from.IsZero() && step > low && (now.Sub(from) >= long || r.Final):
-			var last Sums
-			last.add(latest)
-			after := usageNow()
-			f.Steps, f.Seconds = int(step-low), now.Sub(from).Seconds()
-			f.Rate = float64(f.Steps) / f.Seconds
-			steps := float64(last.Agents.Predicted-first.Agents.Predicted) / float64(p.nodes) // of all hosts together, however far each is
-			f.Messages = float64(last.Agents.Received-first.Agents.Received) / steps
-			f.Frames = float64(last.Bus.Received-first.Bus.Received) / steps
-			f.Bytes = float64(last.Bus.ReceivedBytes-first.Bus.ReceivedBytes) / steps
-			f.Latency, f.LateShare = last.Latency, last.LateShare()
-			f.HostCPU, f.WorldCPU = (after.children-used.children)/steps, (after.own-used.own)/steps
-			for _, pid := range all.PIDs() {
-				f.ResidentBytes += resident(pid)
+		switch s := hosts[r.Host]; {
+		case s != nil:
+			s.last, s.to = r, now
+			ended = r.Final || now.Sub(s.from) >= long && len(hosts) == p.hosts
+		case r.Time >= planeWarm:
+			hosts[r.Host] = &stretch{first: r, last: r, from: now, to: now}
+			if len(hosts) == p.hosts {
+				used, f.StartSeconds = usageNow(), now.Sub(began).Seconds()
 			}
-			return f, nil
 		}
 	}
+	for _, pid := range all.PIDs() {
+		f.ResidentBytes += resident(pid)
+	}
+	return f, f.sumUp(hosts, usageNow().children-used.children)
+}
+
+// sumUp computes rates from what every host did in its time.
+func (f *Figure) sumUp(hosts map[transport.HostID]*stretch, cpu float64) error {
+	var sums Sums
+	for _, s := range hosts {
+		steps, seconds := float64(s.last.Time-s.first.Time), s.to.Sub(s.from).Seconds()
+		if steps == 0 || len(hosts) < f.Hosts {
+			return fmt.Errorf("%d of %d hosts made steps; more --seconds may help", len(hosts), f.Hosts)
+		}
+		f.Steps, f.Seconds = max(f.Steps, int(steps)), max(f.Seconds, seconds)
+		f.Rate += steps / seconds / float64(f.Hosts)
+		f.Messages += float64(s.last.Agents.Received-s.first.Agents.Received) / steps
+		f.Frames += float64(s.last.Bus.Received-s.first.Bus.Received) / steps
+		f.Bytes += float64(s.last.Bus.ReceivedBytes-s.first.Bus.ReceivedBytes) / steps
+		sums.add(map[transport.HostID]*host.Report{s.last.Host: s.last})
+	}
+	f.Latency, f.LateShare, f.HostCPU = sums.Latency, sums.LateShare(), cpu/float64(f.Steps)
+	return nil
 }

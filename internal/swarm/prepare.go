@@ -172,7 +172,9 @@ func (r *run) preparePrograms(ctx context.Context, addresses map[transport.HostI
 	}
 	p := NewProcesses(r.Dir, func(id transport.HostID) *exec.Cmd {
 		args := append(append([]string{}, r.Program[1:]...), "--config", r.file(id))
-		c := exec.Command(r.Program[0], args...); c.Env = append(c.Environ(), "GOMAXPROCS=1"); return c
+		cmd := exec.Command(r.Program[0], args...)
+		cmd.Env = environment(r.Hosts)
+		return cmd
 	})
 	p.Reports = r.reports
 	r.crew, r.answers = p, p.Answers
@@ -202,10 +204,10 @@ func (r *run) file(id transport.HostID) string {
 // config returns the configuration of one process.
 func (r *run) config(id transport.HostID, learn map[string]any, addresses map[transport.HostID]string) *box.Config {
 	c := &box.Config{
-		Run: r.Run, Host: id, Model: "model.safetensors", Learn: learn, Cost: r.Task.Cost, Hear: r.always(id),
+		Run: r.Run, Host: id, Model: "model.safetensors", Learn: learn, Cost: r.Task.Cost, Forgiving: r.Task.Forgiving, Hear: r.always(id),
 		Hosts: map[transport.HostID]box.Peer{}, Bus: box.Bus{Kind: r.Bus, Keys: "keys", Plain: r.Bus == BusNATS},
 		World: box.World{Kind: "lines"}, CheckpointEvery: r.CheckpointEvery,
-		Pace:  box.Pace{Mode: r.Pace.Mode, Deadline: r.Pace.Deadline, Retry: r.Pace.Retry, Suspect: r.Pace.Suspect},
+		Pace: box.Pace{Mode: r.Pace.Mode, Deadline: r.Pace.Deadline, Retry: r.Pace.Retry, Suspect: r.Pace.Suspect},
 	}
 	if r.overSubjects() {
 		c.World.Kind = "subject"
@@ -255,7 +257,7 @@ func (t *Task) Plan() (*agent.Plan, error) {
 	}
 	p := &agent.Plan{
 		Model: t.Model.Network, Operator: agent.Operator(t.Model.Meta.Shift.String()), Delayed: t.Model.Meta.Delayed,
-		Frame: frame, Rule: &t.Rule, Cost: t.Cost.Kind(),
+		Frame: frame, Rule: &t.Rule, Cost: t.Cost.Kind(), Forgiving: t.Forgiving,
 	}
 	return p, p.Validate()
 }

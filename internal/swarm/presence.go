@@ -8,10 +8,8 @@ import (
 	"github.com/wdgnn/wdgnn/transport"
 )
 
-const (
-	quietSteps = 3                     // after so many steps a host is waited for no longer
-	standstill = 10 * time.Millisecond // until a world that nobody hears tries again
-)
+// standstill is after what time a world that nobody hears tries again.
+const standstill = 10 * time.Millisecond
 
 // show shows a sample to all hosts and returns those that were reached. In
 // lockstep a world that reaches nobody stands still, for Patience at most: it
@@ -45,7 +43,7 @@ func (s *Stage) show(ctx context.Context, sample graph.Sample) (map[transport.Ho
 func (s *Stage) expected(ports map[transport.HostID]Port) map[transport.HostID]bool {
 	list := map[transport.HostID]bool{}
 	for id := range ports {
-		if s.quiet[id] < quietSteps {
+		if !s.quiet[id] {
 			list[id] = true
 		}
 	}
@@ -76,11 +74,7 @@ func (s *Stage) remember(ports map[transport.HostID]Port) {
 			continue
 		}
 		delete(s.told, id)
-		if ports[id] == nil {
-			delete(s.quiet, id) // one that comes back begins anew
-		} else {
-			s.quiet[id]++
-		}
+		s.quiet[id] = ports[id] != nil // one that comes back begins anew
 	}
 }
 

@@ -50,15 +50,14 @@ type Stage struct {
 
 	// Period is the time between two steps; 0 means lockstep: the next step
 	// begins when every host has answered, or after Patience. A host that did
-	// not answer in three steps in a row is waited for no longer until it
-	// answers again.
+	// not answer is waited for no longer until it answers again.
 	Period   time.Duration
 	Patience time.Duration // 0 means 10 s
 
 	links [][]agent.Link // as told last, by node
 	near  [][]agent.NodeID
 	told  map[transport.HostID]Port // that know all links so far
-	quiet map[transport.HostID]int  // steps in a row without an answer
+	quiet map[transport.HostID]bool // that did not answer and are not waited for
 	y     mat.Dense
 	fresh []bool // nodes that answered in this step
 }
@@ -78,7 +77,7 @@ func (s *Stage) Run(ctx context.Context, watch func(*Moment) error) error {
 	if s.Patience == 0 {
 		s.Patience = 10 * time.Second
 	}
-	s.told, s.quiet = map[transport.HostID]Port{}, map[transport.HostID]int{}
+	s.told, s.quiet = map[transport.HostID]Port{}, map[transport.HostID]bool{}
 	next := time.Now()
 	for sample := range s.World.Samples() {
 		if err := s.begin(sample); err != nil {
@@ -188,11 +187,14 @@ func (s *Stage) gather(ctx context.Context, t uint64, ports map[transport.HostID
 		case <-ctx.Done():
 			return ctx.Err()
 		case a := <-s.Answers:
+			id := transport.HostID(a.Host)
 			if a.Time == t {
 				s.accept(a)
-				if id := transport.HostID(a.Host); s.answered(id) {
+				if s.answered(id) {
 					delete(waiting, id)
 				}
+			} else if a.Time+1 == t {
+				delete(s.quiet, id) // it has nearly caught up
 			}
 		case <-look.C:
 			s.missed(waiting)

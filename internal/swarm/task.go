@@ -23,6 +23,8 @@ type Task struct {
 	Rule  rule.Config
 	Cost  host.Cost
 
+	Forgiving bool // see agent.Plan
+
 	// Moment is the second moment of the inputs in training, for rules that
 	// whiten; the model file holds it too.
 	Moment *rule.Moment
