@@ -11,7 +11,7 @@ SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint race portable arm64 fuzz bench bench-peers bench-report results report generate release ci
+.PHONY: help build test lint race portable arm64 fuzz bench bench-peers bench-report results report screenshots generate release ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +76,9 @@ results: ## run EXPERIMENTS of the paper again and write doc/results.md (an hour
 
 report: ## write doc/results.md again from doc/results/*.json
 	$(GO) run ./doc/report
+
+screenshots: ## take the pictures of the live page in doc/pictures with Debian's chromium; DATA=data/ml-100k for the rating service
+	$(GO) run ./doc/screenshots -out doc/pictures -data "$(DATA)"
 
 generate: ## write the assembly of internal/kernel again
 	$(GO) -C tools run ./kernelgen -out $(KERNEL)/avx2_amd64.s -stubs $(KERNEL)/avx2_stub_amd64.go -pkg kernel

@@ -52,7 +52,7 @@ const rules = `
 	internal/figure     : modelfile
 	internal/experiment : mat graph gnn loss optim random train rule online theory modelfile scenario/sourceloc internal/config internal/rundir
 	internal/reproduce  : agent mat graph gnn loss optim random train rule online modelfile scenario/sourceloc scenario/flocking scenario/movies internal/baseline internal/dataset internal/experiment internal/figure theory internal/recommend internal/live
-	internal/flock      : mat graph gnn random online modelfile scenario/flocking internal/reproduce
+	internal/flock      : mat graph gnn random online modelfile scenario/flocking internal/reproduce internal/live
 	internal/journal    :
 	internal/journal/faultdisk : internal/journal
 	internal/recommend  : mat graph gnn optim loss random train rule modelfile scenario/movies internal/dataset internal/journal
@@ -66,6 +66,7 @@ const rules = `
 	internal/perf       : mat graph gnn loss optim random rule online scenario/flocking
 	bench/report        : internal/perf
 	doc/report          : modelfile internal/reproduce
+	doc/screenshots     :
 	cmd/wdgnn           : *
 	cmd/wdgnn-agent     : internal/box
 `
@@ -74,7 +75,7 @@ const rules = `
 // computes, and is called "library" below.
 const shell = `
 	transport transport/mem transport/natsbus transport/tcpbus transport/transporttest internal/host internal/broker internal/keys internal/box internal/swarm internal/live cmd/wdgnn-agent
-	modelfile internal/config internal/rundir internal/dataset internal/figure internal/experiment internal/reproduce internal/flock internal/journal internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report doc/report cmd/wdgnn
+	modelfile internal/config internal/rundir internal/dataset internal/figure internal/experiment internal/reproduce internal/flock internal/journal internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report doc/report doc/screenshots cmd/wdgnn
 `
 
 // outside says which modules beside the standard library a package may use;
@@ -89,6 +90,7 @@ const outside = `
 	internal/keys   : github.com/nats-io/nkeys
 	transport/natsbus : github.com/nats-io/nats.go github.com/nats-io/nkeys
 	internal/flock  : github.com/foxglove/mcap
+	doc/screenshots : github.com/chromedp
 	cmd/wdgnn       : *
 `
 

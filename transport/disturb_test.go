@@ -278,6 +278,21 @@ func TestPartitionHeals(t *testing.T) {
 	})
 }
 
+// A host that is disturbed later than others agrees with them on when a
+// partition is, if it is told when everything began.
+func TestPartitionOfLatecomer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		time.Sleep(time.Second)
+		p := join(t, new(mem.Network), transport.Faults{Began: began, Partitions: []transport.Partition{{Hosts: []transport.HostID{1}, From: time.Second, To: 2 * time.Second}}})
+		p.send(1)
+		p.want("while it lasts")
+		time.Sleep(time.Second)
+		p.send(1)
+		p.want("healed", p.sent)
+	})
+}
+
 // Close does not wait for what is late; synctest fails if a goroutine stays.
 func TestCloseWhileLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

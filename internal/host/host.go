@@ -155,10 +155,16 @@ func (h *Host) Run(ctx context.Context) (err error) {
 			}
 			lines, stay = nil, time.After(h.cfg.Pace.Linger)
 		case f, ok := <-frames:
+			for waiting := len(frames); ok; waiting-- { // all that are there, before anything else is looked at
+				h.take(f)
+				if waiting == 0 {
+					break
+				}
+				f, ok = <-frames
+			}
 			if !ok {
 				return fmt.Errorf("host %d: %w", h.cfg.Host, transport.ErrClosed)
 			}
-			h.take(f)
 		case now := <-alarm.c():
 			alarm.rang()
 			h.tick(now)
@@ -262,10 +268,7 @@ func (h *Host) reveal(l *Line) {
 
 // tell keeps what a line says of a node's answer.
 func (h *Host) tell(c *cell, n *NodeLine) {
-	told, err := h.cfg.Cost.told(n, len(c.output))
-	if c.output == nil {
-		told, err = h.cfg.Cost.told(n, h.cfg.Plan.Model.Outputs())
-	}
+	told, err := h.cfg.Cost.told(n, h.cfg.Plan.Model.Outputs())
 	if err != nil {
 		h.stats.BadTargets++
 		h.log.Warn("target refused", "time", h.time, "err", err)

@@ -9,6 +9,7 @@ const (
 	window    = 4        // steps ahead of which frames are kept
 	mostLater = 64 << 20 // bytes of such frames
 	mostSkip  = 1 << 10  // steps left out at once, whatever neighbours say
+	latest    = 32       // frames by which one may be late
 )
 
 // frameMark is what a host knows of another's frames.
@@ -32,7 +33,7 @@ func (h *Host) take(f transport.Frame) {
 	if !ok {
 		return
 	}
-	mark, latest, later := h.spoke[f.From], uint64(0), false
+	mark, last, later, far := h.spoke[f.From], uint64(0), false, false
 	for k := range messages {
 		m := &messages[k]
 		if owner, known := h.cfg.Directory.Owner(m.From); !known || owner != f.From {
@@ -45,11 +46,15 @@ func (h *Host) take(f transport.Frame) {
 			}
 			continue
 		}
-		latest = max(latest, m.Time)
-		mark.step, mark.during = latest, h.time
+		if m.Kind == agent.Estimate {
+			h.lateEstimate(m)
+			continue
+		}
+		last = max(last, m.Time)
+		mark.step, mark.during = last, h.time
 		switch {
 		case !h.begun || m.Time > h.time:
-			later = later || h.near(m.Time)
+			later, far = later || h.near(m.Time), true
 		case m.Time < h.time:
 			h.stats.LateRows++
 		default:
@@ -59,6 +64,8 @@ func (h *Host) take(f transport.Frame) {
 	h.spoke[f.From] = mark
 	if later {
 		h.keep(f)
+	} else if far {
+		h.stats.Overflows++
 	}
 	h.settle()
 }
@@ -80,11 +87,13 @@ func (h *Host) inspect(f transport.Frame) ([]agent.Message, bool) {
 	return nil, false
 }
 
-// count notes a frame's number. Gaps are frames that were lost, or are late.
+// count notes a frame's number. Gaps are frames that were lost, or are late. A
+// number far below the last is that of a host that was restarted, and whose
+// first frame was lost.
 func (h *Host) count(from transport.HostID, sequence uint64) {
 	mark := h.spoke[from]
 	switch {
-	case mark.sequence == 0 || sequence == 1: // its first, or it was restarted
+	case mark.sequence == 0 || sequence == 1 || sequence+latest < mark.sequence: // its first, or it was restarted
 	case sequence > mark.sequence:
 		h.stats.Gaps += min(sequence-mark.sequence-1, 1<<20)
 	default:
@@ -112,11 +121,7 @@ func (h *Host) deliver(m *agent.Message) {
 // near says whether a step to come is worth keeping frames for. Before the first
 // line nobody knows where the world is.
 func (h *Host) near(time uint64) bool {
-	if h.opened == 0 || time <= max(h.time, h.skipTo)+window {
-		return true
-	}
-	h.stats.Overflows++
-	return false
+	return h.opened == 0 || time <= max(h.time, h.skipTo)+window
 }
 
 // keep stores a frame of a step to come. Every host has room for those of a few

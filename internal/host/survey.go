@@ -20,7 +20,7 @@ type SurveyConfig struct {
 	Links     map[agent.NodeID][]agent.Link // undirected; of every node that has any
 	Directory *Directory                    // nil if all nodes are here
 	Bus       transport.Bus
-	Pace      Pace // Deadline and First, of a round
+	Pace      Pace // Deadline, First and Retry, of a round
 	Gauge     agent.GaugeConfig
 	Log       *slog.Logger
 }
@@ -81,7 +81,11 @@ func (s *Survey) Run(ctx context.Context) (lambda float64, rounds int, err error
 		}
 	}
 	s.settle()
-	ticks := time.NewTicker(s.cfg.Pace.Deadline / 5)
+	every := s.cfg.Pace.Retry
+	if every == 0 {
+		every = s.cfg.Pace.Deadline / 5
+	}
+	ticks := time.NewTicker(every)
 	defer ticks.Stop()
 	moved, round := time.Now(), 0
 	for s.open() {
@@ -252,15 +256,14 @@ func (s *Survey) receive(m *agent.Message) {
 	}
 }
 
-// late answers a message that came after the end of Run. A nil Survey has
-// nothing to say.
-func (s *Survey) late(m *agent.Message) []agent.Message {
+// lateEstimate answers a neighbour that is not done with its survey.
+func (h *Host) lateEstimate(m *agent.Message) {
+	s := h.cfg.Survey
 	if s == nil {
-		return nil
+		return
 	}
 	s.receive(m)
 	s.drain()
-	answers := slices.Clone(s.away)
+	h.pending, h.ship = append(h.pending, s.away...), h.ship || len(s.away) > 0
 	s.away = s.away[:0]
-	return answers
 }

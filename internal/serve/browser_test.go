@@ -165,13 +165,15 @@ func (p *tab) text(selector string) string {
 	return evaluate[string](p, fmt.Sprintf(`document.querySelector(%q).textContent`, selector))
 }
 
-// color returns the colour of a node on the canvas, beside its middle.
+// color returns the colour of a node on the canvas, beside its middle, once what
+// is new has been drawn.
 func (p *tab) color(node int) string {
 	p.t.Helper()
-	return evaluate[string](p, fmt.Sprintf(`(() => {
-		const w = wdgnn.where(%d), c = document.getElementById("graph").getContext("2d");
-		return "rgb(" + [...c.getImageData((w.x + 0.65 * w.r) * w.ratio, w.y * w.ratio, 1, 1).data.slice(0, 3)].join(", ") + ")";
-	})()`, node))
+	return evaluate[string](p, fmt.Sprintf(`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))).then(() => {
+		const w = wdgnn.where(%d), c = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+		c.drawImage(document.getElementById("graph"), -Math.floor((w.x + 0.65 * w.r) * w.ratio), -Math.floor(w.y * w.ratio));
+		return "rgb(" + [...c.getImageData(0, 0, 1, 1).data.slice(0, 3)].join(", ") + ")";
+	})`, node), chromedp.EvalAwaitPromise)
 }
 
 // style returns a computed property of an element.

@@ -174,7 +174,7 @@ func TestPageReplay(t *testing.T) {
 	p.do(chromedp.Focus(chromedp.CSS("#slider")), chromedp.KeyEvent(kb.End))
 	p.wait(`wdgnn.last.frame.t === 119`)
 	p.waitColor(2, p.style("#legend .down i", "background-color"))
-	for selector, want := range map[string]string{"#moment": "s 119", "[data-counter='1']": "119", "#words li span": "node 2 is down; its neighbours carry on"} {
+	for selector, want := range map[string]string{"#moment": "119 s", "[data-counter='1']": "119", "#words li span": "node 2 is down; its neighbours carry on"} {
 		if got := p.text(selector); got != want {
 			t.Errorf("%s: got %q, want %q", selector, got, want)
 		}
@@ -227,7 +227,6 @@ func TestPageHostileEvents(t *testing.T) {
 	p := newTab(t)
 	hub := newHub(t, ringScene(6))
 	inner := NewLive(LiveConfig{Hub: hub})
-	t.Cleanup(inner.Close)
 	bad := []string{
 		"{", "null", "[]", `"frame"`, `{"t":"now"}`, `{"t":1,"values":[[1,2,3]]}`, `{"t":1,"values":"x"}`, `{"t":1,"down":[99]}`, `{"t":1,"down":[-1]}`, `{"t":1,"out":[1e9]}`,
 		`{"t":1,"curves":[{},{}]}`, `{"t":1,"links":[[0,1e300]]}`, `{"t":1,"pos":[1]}`, `{"t":1e999}`, `{"t":1,"settings":[1]}`, `{"__proto__":{"t":1}}`,
@@ -249,7 +248,10 @@ func TestPageHostileEvents(t *testing.T) {
 		_, _ = io.WriteString(out, "\n\n")
 		inner.ServeHTTP(w, r)
 	}))
-	t.Cleanup(s.Close)
+	t.Cleanup(func() {
+		inner.Close()
+		s.Close()
+	})
 	publish(t, hub, ringFrame(6, 7))
 	p.open(s.URL)
 	p.wait(`wdgnn.last.frame?.t === 7`)
@@ -292,13 +294,14 @@ func TestPageTables(t *testing.T) {
 	p.clean(s.URL)
 }
 
-// How fast the page draws while every frame is another: printed, and no less
-// than half of what is promised, for the machine has other things to do.
+// How fast the page draws while every frame is another: printed. That a frame
+// takes no longer than 60 a second allow at 200 nodes, and 20 a second at 2,000,
+// must hold even where other programs take the processor's time.
 func TestPageFrameRates(t *testing.T) {
 	for _, c := range []struct {
-		nodes int
-		least float64
-	}{{200, 30}, {2000, 10}} {
+		nodes       int
+		most, least float64 // ms to draw a frame, and frames a second in any case
+	}{{200, 16, 10}, {2000, 50, 5}} {
 		t.Run(fmt.Sprint(c.nodes), func(t *testing.T) {
 			p := newTab(t)
 			scene := ringScene(c.nodes)
@@ -332,8 +335,8 @@ func TestPageFrameRates(t *testing.T) {
 			fps, ms := evaluate[float64](p, `wdgnn.stats.fps`), evaluate[float64](p, `wdgnn.stats.drawMs`)
 			t.Logf("%d nodes, %d links: %.1f animation frames a second, %.1f drawn, %.2f ms each; %d frames published, %d received",
 				c.nodes, len(scene.Edges), fps, drawn, ms, frames.Load(), evaluate[int64](p, `wdgnn.last.frames`))
-			if drawn < c.least {
-				t.Errorf("%.1f frames a second, want at least %v", drawn, c.least)
+			if ms > c.most || drawn < c.least {
+				t.Errorf("%.2f ms a frame and %.1f a second, want at most %v ms and at least %v", ms, drawn, c.most, c.least)
 			}
 			p.clean(s.URL)
 		})

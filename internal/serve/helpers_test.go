@@ -67,6 +67,9 @@ var small = sync.OnceValues(func() (*movies.Ratings, *recommend.Model) {
 	if err != nil {
 		panic(err)
 	}
+	if all, err = titled(all); err != nil {
+		panic(err)
+	}
 	s := recommend.DefaultSetting()
 	s.Movies, s.Neighbors, s.Features, s.Order = 30, 5, 16, 3
 	m, err := recommend.Train(context.Background(), all, s, recommend.TrainConfig{Epochs: 5, BatchSize: 64})
@@ -75,6 +78,21 @@ var small = sync.OnceValues(func() (*movies.Ratings, *recommend.Model) {
 	}
 	return all, m
 })
+
+// titled gives every movie a title, with HTML in it.
+func titled(all *movies.Ratings) (*movies.Ratings, error) {
+	var list []movies.Rating
+	titles := map[int]string{}
+	for u := range all.Users() {
+		movie, rating := all.User(u)
+		for k, n := range movie {
+			id := all.MovieID(int(n))
+			list = append(list, movies.Rating{User: all.UserID(u), Item: id, Value: rating[k]})
+			titles[id] = fmt.Sprintf("<b>No. %d</b>", id)
+		}
+	}
+	return movies.NewRatings(list, titles)
+}
 
 // running is a server under test.
 type running struct {
@@ -95,8 +113,10 @@ func start(t testing.TB, d journal.Disk, c Config) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &running{Server: httptest.NewServer(New(s, c)), service: s}
+	v := New(s, c)
+	r := &running{Server: httptest.NewServer(v), service: s}
 	t.Cleanup(func() {
+		v.live.Close()
 		r.Server.Close()
 		s.Close()
 	})

@@ -47,7 +47,9 @@ func (b *Bench) flock(ctx context.Context, name string, processes int, hertz flo
 }
 
 // met says whether all goals are.
-func (f *Figure) met() bool { return !slices.ContainsFunc(f.Goals, func(g Goal) bool { return !g.Met() }) }
+func (f *Figure) met() bool {
+	return !slices.ContainsFunc(f.Goals, func(g Goal) bool { return !g.Met() })
+}
 
 // searchSeconds is the length of the runs that look for the highest rate,
 // searches how often the range is halved.

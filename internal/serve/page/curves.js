@@ -63,7 +63,7 @@ function line(u) {
   const x = u.valToPos(mark, "x", true);
   if (x < u.bbox.left || x > u.bbox.left + u.bbox.width) return;
   u.ctx.save();
-  u.ctx.strokeStyle = theme.accent; u.ctx.lineWidth = 2;
+  u.ctx.strokeStyle = theme.accent; u.ctx.lineWidth = 2; u.ctx.setLineDash([]);
   u.ctx.beginPath(); u.ctx.moveTo(x, u.bbox.top); u.ctx.lineTo(x, u.bbox.top + u.bbox.height); u.ctx.stroke();
   u.ctx.restore();
 }

@@ -76,7 +76,7 @@ function tabs(names) {
 }
 
 function open(name) {
-  for (const view of Object.keys(views)) byId(view).hidden = view !== name && !(about.ratings && name === "ratings" && view === "run");
+  for (const view of Object.keys(views)) byId(view).hidden = view !== name && !(name === "ratings" && view === "run"); // words are told there too
   for (const b of byId("tabs").children) if (b.dataset.view === name) b.setAttribute("aria-current", "page"); else b.removeAttribute("aria-current");
   if (name === "tables") import("./tables.js").then(m => m.open());
   dispatchEvent(new Event("resize"));

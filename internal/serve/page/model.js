@@ -55,6 +55,9 @@ export function format(v, unit) {
   return unit === "%" ? text + " %" : unit ? text + " " + unit : text;
 }
 
+// moment writes a time of the scene: seconds as such, what is counted by name.
+export const moment = (scene, t) => scene.time === "s" ? format(t, "s") : `${scene.time} ${format(t)}`;
+
 // element makes an element with text; text is never read as HTML.
 export function element(tag, text, attributes = {}) {
   const e = document.createElement(tag);

@@ -8,6 +8,8 @@ if (location.hash.startsWith("#token=")) {
   history.replaceState(null, "", location.pathname);
 }
 
+addEventListener("hashchange", () => { if (location.hash.startsWith("#token=")) location.reload(); });
+
 export function setToken(text) {
   token = text.trim();
   sessionStorage.setItem(kept, token);

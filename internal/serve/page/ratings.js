@@ -11,6 +11,7 @@ const answer = text => { byId("answer").textContent = text; };
 
 export function begin(about) {
   scale = about.scale;
+  byId("beside").prepend(byId("counters"), byId("charts"));
   byId("users").append(...about.users.map(u => element("option", null, { value: u })));
   for (let v = Math.ceil(scale.least); v <= scale.most; v++) {
     const label = element("label"), input = element("input", null, { type: "radio", name: "stars", value: v, required: "" });

@@ -1,6 +1,6 @@
 // A recorded run, with a slider for time.
 
-import { byId, checkScene, checkFrame, checkHistory, format } from "./model.js";
+import { byId, checkScene, checkFrame, checkHistory, format, moment } from "./model.js";
 import { get } from "./net.js";
 import * as graph from "./graph.js";
 import * as curves from "./curves.js";
@@ -50,7 +50,7 @@ async function go(to) {
   const asked = at, list = await piece(Math.floor(at / chunk)), f = list[at % chunk];
   if (asked !== at || !f) return; // somebody moved on
   slider.value = at;
-  byId("moment").textContent = scene.time + " " + format(f.t);
+  byId("moment").textContent = moment(scene, f.t);
   slider.setAttribute("aria-valuetext", byId("moment").textContent);
   last.frame = f; last.frames++;
   graph.take(f);

@@ -1,0 +1,169 @@
+// Command screenshots takes the pictures of the live page for the
+// documentation: it builds the program, runs it as anybody would, and looks at
+// its pages with the system's Chromium.
+//
+//	go run ./doc/screenshots -out doc/pictures -data data/ml-100k
+//
+// Without -data there is no picture of the rating service.
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"time"
+)
+
+func main() {
+	out := flag.String("out", "doc/pictures", "folder for the pictures")
+	data := flag.String("data", "", "folder of ratings for the rating service")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *out, *data); err != nil {
+		fmt.Fprintln(os.Stderr, "screenshots:", err)
+		os.Exit(1)
+	}
+}
+
+// studio is a folder for work, the program, and a browser.
+type studio struct {
+	out, work, program string
+	browser            context.Context
+}
+
+func run(ctx context.Context, out, data string) (err error) {
+	work, err := os.MkdirTemp("", "wdgnn-screenshots")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	s := &studio{out: out, work: work, program: filepath.Join(work, "wdgnn")}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	if text, err := exec.CommandContext(ctx, "go", "build", "-o", s.program, "./cmd/wdgnn").CombinedOutput(); err != nil {
+		return fmt.Errorf("build: %w: %s", err, text)
+	}
+	browser, stop, err := newBrowser(ctx)
+	if err != nil {
+		return fmt.Errorf("chromium: %w; it is Debian's package chromium", err)
+	}
+	defer stop()
+	s.browser = browser
+	for _, scene := range []func(context.Context) error{s.demo, s.flock, s.tables} {
+		if err := scene(ctx); err != nil {
+			return err
+		}
+	}
+	if data == "" {
+		return nil
+	}
+	return s.ratings(ctx, data)
+}
+
+// demo is the demo after links were lost and a node was stopped.
+func (s *studio) demo(ctx context.Context) error {
+	url, stop, err := s.start(ctx, "demo", "--page=127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer stop()
+	set := func(name string, value float64) string {
+		return fmt.Sprintf(`fetch("control", {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify({name: %q, value: %v, node: 23})})`, name, value)
+	}
+	faster := set("speed", 60)
+	if err := s.shoot(url, picture{"demo", 1440, 940, "light", []string{
+		`wdgnn.last.frame?.t > 1`, "do " + faster, `wdgnn.last.frame.t > 620`, "do " + set("kill", 0), "do " + set("speed", 10), "do wdgnn.pin(23)",
+		`wdgnn.last.frame.down.length === 1 && wdgnn.last.frame.settings[2] === 10`, "do new Promise(done => setTimeout(done, 700))",
+	}}); err != nil {
+		return err
+	}
+	live := []string{`wdgnn.stats.drawn > 30`, "do new Promise(done => setTimeout(done, 700))"}
+	return errors.Join(s.shoot(url, picture{"demo-dark", 1440, 940, "dark", live}), s.shoot(url, picture{"demo-narrow", 360, 780, "light", live}))
+}
+
+// flock is the replay of a flight.
+func (s *studio) flock(ctx context.Context) error {
+	dir := filepath.Join(s.work, "flight")
+	if text, err := exec.CommandContext(ctx, s.program, "flock", "--online", "distributed", "--stop", "3@0.5s", "--out", dir).CombinedOutput(); err != nil {
+		return fmt.Errorf("flock: %w: %s", err, text)
+	}
+	url, stop, err := s.start(ctx, "view", dir, "--addr", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return s.shoot(url, picture{"flock", 1440, 940, "dark", []string{
+		`wdgnn.last.frame`, `do document.querySelector("#pace").value = 4, document.querySelector("#play").click()`, `wdgnn.last.frame.t > 0.9`,
+		`do document.querySelector("#play").click()`, "do new Promise(done => setTimeout(done, 700))",
+	}})
+}
+
+// tables are the results in doc/results.
+func (s *studio) tables(ctx context.Context) error {
+	url, stop, err := s.start(ctx, "view", "doc/results", "--addr", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return s.shoot(url, picture{"tables", 1440, 940, "light", []string{`document.querySelectorAll("#tables table").length > 3`}})
+}
+
+// ratings is the rating service after some ratings.
+func (s *studio) ratings(ctx context.Context, data string) error {
+	url, stop, err := s.start(ctx, "serve", "--data", data, "--state", filepath.Join(s.work, "state"), "--addr", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return s.shoot(url, picture{"ratings", 1440, 940, "light", []string{
+		`document.querySelectorAll("#predictions tr").length > 5`,
+		`do (async () => { for (let k = 0; k < 60; k++) await fetch("v1/ratings", {method: "POST", headers: {"Content-Type": "application/json"},
+			body: JSON.stringify({user: 2 + k % 30, movie: [50, 100, 181, 258, 286][k % 5], rating: 1 + k * 7 % 5})}); })()`,
+		`do (async () => { const row = [...document.querySelectorAll("#predictions tr")][1]; row.querySelector("button").click();
+			document.querySelectorAll("#stars input")[0].click(); document.querySelector("#give").click(); })()`,
+		`document.querySelector("#answer").textContent !== ""`, "do new Promise(done => setTimeout(done, 700))",
+	}})
+}
+
+var address = regexp.MustCompile(`http://\S+:\d+`)
+
+// start runs the program until stop is called, and returns where its page is.
+func (s *studio) start(ctx context.Context, args ...string) (url string, stop func(), err error) {
+	cmd := exec.CommandContext(ctx, s.program, args...)
+	from, to := io.Pipe()
+	cmd.Stdout, cmd.Stderr = to, to
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Start(); err != nil {
+		return "", nil, err
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // the page is all that matters
+		to.Close()
+		close(ended)
+	}()
+	stop = func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		<-ended
+	}
+	lines := bufio.NewScanner(from)
+	for lines.Scan() {
+		if url = address.FindString(lines.Text()); url != "" {
+			go func() { _, _ = io.Copy(io.Discard, from) }()
+			return url + "/", stop, nil
+		}
+	}
+	stop()
+	return "", nil, fmt.Errorf("wdgnn %s shows no page", args[0])
+}

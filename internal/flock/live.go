@@ -1,0 +1,86 @@
+package flock
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/wdgnn/wdgnn/internal/live"
+)
+
+// WriteEvents writes the recording in the form that wdgnn view replays.
+func (r *Recording) WriteEvents(w io.Writer) error {
+	out, err := live.NewWriter(w, r.liveScene())
+	if err != nil {
+		return fmt.Errorf("flock: events: %w", err)
+	}
+	for k := range r.Frames {
+		if err := r.tell(out, k); err != nil {
+			return fmt.Errorf("flock: events: %w", err)
+		}
+		if err := out.Frame(r.liveFrame(&r.Frames[k])); err != nil {
+			return fmt.Errorf("flock: events: %w", err)
+		}
+	}
+	return nil
+}
+
+// liveScene is what there is to see of a flight.
+func (r *Recording) liveScene() live.Scene {
+	const variation, taps = "velocity variation, m²/s²", "taps"
+	s := live.Scene{
+		Title: fmt.Sprintf("A flight of %d robots", r.World.Robots), About: r.about(), Task: "flocking", Time: "s", Layout: live.LayoutMoving,
+		Learners: []string{"expert", "learned"},
+		Curves:   []live.Curve{{Name: "expert", Chart: variation, Learner: 0, Log: true}, {Name: "learned", Chart: variation, Learner: 1, Log: true}},
+		Counters: []live.Counter{{Name: "links"}, {Name: "parts of the team"}, {Name: "collisions"}, {Name: "closest two", Unit: "m"}},
+	}
+	if r.Frozen != nil {
+		s.Learners = []string{"expert", "learning in flight", "as trained"}
+		s.Curves[1].Name = s.Learners[1]
+		s.Curves = append(s.Curves,
+			live.Curve{Name: s.Learners[2], Chart: variation, Learner: 2, Log: true},
+			live.Curve{Name: "moved from the trained ones", Chart: taps, Learner: 1},
+			live.Curve{Name: "disagreement of the robots", Chart: taps, Learner: 2})
+	}
+	for i := range r.World.Robots {
+		s.Nodes = append(s.Nodes, fmt.Sprintf("robot %d", i))
+	}
+	return s
+}
+
+// liveFrame is one frame of it.
+func (r *Recording) liveFrame(f *Frame) *live.Frame {
+	t := f.Step
+	out := &live.Frame{
+		Time: r.seconds(t), Links: append([][2]int32{}, f.Links...), Down: []int32{},
+		Curves:   live.Numbers{r.Expert.Variation[t], r.Learned.Variation[t]},
+		Counters: live.Numbers{float64(len(f.Links)), float64(r.Learned.Components[t]), float64(r.Learned.Collisions[t]), r.Learned.Closest[t]},
+	}
+	if r.Frozen != nil {
+		out.Curves = append(out.Curves, r.Frozen.Variation[t], r.Moved[t], r.Disagreement[t])
+	}
+	for i, p := range f.Position {
+		out.Positions = append(out.Positions, float32(p[0]), float32(p[1]))
+		out.Velocities = append(out.Velocities, float32(f.Velocity[i][0]), float32(f.Velocity[i][1]))
+		if r.silent(i, t) || r.idle(i, t) {
+			out.Down = append(out.Down, int32(i))
+		}
+	}
+	return out
+}
+
+// tell says what stopped since the frame before.
+func (r *Recording) tell(out *live.Writer, k int) error {
+	if k == 0 {
+		return out.Say(0, "%d robots begin with random velocities.", r.World.Robots)
+	}
+	for _, stop := range r.World.Faults.Stops {
+		if stop.Step > r.Frames[k-1].Step && stop.Step <= r.Frames[k].Step {
+			if err := out.Say(r.seconds(stop.Step), "robot %d stops; its neighbours carry on", stop.Robot); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *Recording) seconds(step int) float64 { return float64(step) * r.World.SampleSeconds }

@@ -1,0 +1,55 @@
+package flock
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/internal/live"
+	"github.com/wdgnn/wdgnn/scenario/flocking"
+)
+
+// A flight can be replayed: robots are where they were, and those that stopped
+// are down.
+func TestWriteEvents(t *testing.T) {
+	p := somePlan()
+	p.Online, p.Gamma = OnlineDistributed, 0.1
+	p.World.Faults.Stops = []flocking.Stop{{Robot: 2, Step: 4}}
+	r := fly(t, p)
+	var b bytes.Buffer
+	if err := r.Recording.WriteEvents(&b); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, live.EventsName), b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run, err := live.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	last := r.Recording.Frames[len(r.Recording.Frames)-1]
+	if run.Frames() != len(r.Recording.Frames) || run.Skipped != 0 || run.Scene.Layout != live.LayoutMoving {
+		t.Fatalf("%d frames, %d skipped, layout %s; want %d frames that move", run.Frames(), run.Skipped, run.Scene.Layout, len(r.Recording.Frames))
+	}
+	list, err := run.Read(run.Frames()-1, 1, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f live.Frame
+	if err := json.Unmarshal(list[0], &f); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := f.Positions[2], float32(last.Position[1][0]); got != want {
+		t.Errorf("robot 1 is at %v, want %v", got, want)
+	}
+	if len(f.Down) != 1 || f.Down[0] != 2 || len(f.Links) != len(last.Links) {
+		t.Errorf("down %v, %d links; want robot 2, %d links", f.Down, len(f.Links), len(last.Links))
+	}
+	if n := len(run.Words); n != 2 || run.Words[1].Text != "robot 2 stops; its neighbours carry on" {
+		t.Errorf("words %v", run.Words)
+	}
+}

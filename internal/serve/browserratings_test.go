@@ -1,0 +1,56 @@
+package serve
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// Predictions change after a rating, as the service says; titles are shown, not
+// read as HTML.
+func TestPageRatings(t *testing.T) {
+	p := newTab(t)
+	r := start(t, nil, Config{Users: []int{1, 2, 3}})
+	p.open(r.URL)
+	p.wait(`document.querySelectorAll("#predictions tr").length === 12`)
+	if n := evaluate[int](p, `document.querySelectorAll("#ratings b").length`); n != 0 {
+		t.Errorf("%d elements came from titles", n)
+	}
+	title := p.text("#predictions td")
+	if !strings.HasPrefix(title, "<b>No. ") {
+		t.Errorf("the first title is %q", title)
+	}
+	const numbers = `[...document.querySelectorAll("[data-movie]")].map(e => e.dataset.movie + " " + e.textContent).join()`
+	before := evaluate[string](p, numbers)
+	p.do(
+		chromedp.SetValue(chromedp.CSS("#movie"), title),
+		chromedp.Focus(chromedp.CSS("#stars input")), chromedp.KeyEvent(" "),
+		chromedp.Focus(chromedp.CSS("#give")), chromedp.KeyEvent(kb.Enter),
+	)
+	p.wait(`document.getElementById("lists").textContent.includes("version 1,")`)
+	p.wait(`document.getElementById("answer").textContent.includes("User 1 gives 1 to <b>No. ")`)
+	after := evaluate[string](p, numbers)
+	if after == before {
+		t.Errorf("predictions stay %s", before)
+	}
+	for _, pair := range strings.Split(after, ",") {
+		id, number, _ := strings.Cut(pair, " ")
+		movie, err := strconv.Atoi(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		served, err := r.service.Predict(1, []int{movie})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := fmt.Sprintf("%.3f", served.List[0].Rating); number != want {
+			t.Errorf("movie %d: shown %s, want %s", movie, number, want)
+		}
+	}
+	p.wait(`document.querySelector("[data-counter='0']").textContent === "1"`)
+	p.clean(r.URL)
+}
