@@ -31,7 +31,7 @@ type swarmTask struct {
 	robots  int     // flocking
 	gamma   float64 // flocking
 	epochs  int     // of training
-	forgive bool
+	strict  bool
 }
 
 func (t *swarmTask) flags(f *pflag.FlagSet) {
@@ -44,7 +44,7 @@ func (t *swarmTask) flags(f *pflag.FlagSet) {
 	f.Float64Var(&t.seconds, "seconds", 2, "flocking: length of the flight in simulated seconds; a step is 0.01 s")
 	f.IntVar(&t.robots, "robots", 50, "flocking: robots")
 	f.Float64Var(&t.gamma, "gamma", 0.05, "flocking: step size of learning in flight; 0 means that nothing is learned")
-	f.BoolVar(&t.forgive, "forgiving", false, "a message that does not come leaves its sender out of one hop, not of the whole step")
+	f.BoolVar(&t.strict, "strict", false, "a message that does not come drops its sender to the end of the step, not for one hop only")
 	f.IntVar(&t.epochs, "epochs", 0, "epochs of training where no model is given; 0 means 20, and 12 for flocking")
 }
 
@@ -72,7 +72,7 @@ func (t *swarmTask) prepare(ctx context.Context, stderr io.Writer, model string)
 	}
 	task, err := build(ctx, stderr, model)
 	if err == nil {
-		task.Forgiving = t.forgive
+		task.Strict = t.strict
 	}
 	return task, err
 }

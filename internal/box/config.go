@@ -39,9 +39,9 @@ type Config struct {
 	// Cost is what targets of the world mean.
 	Cost host.Cost `yaml:"cost,omitempty"`
 
-	// Forgiving leaves a neighbour whose message of one hop did not come out of
-	// that hop only; see agent.Plan.
-	Forgiving bool `yaml:"forgiving,omitempty"`
+	// Strict drops a neighbour of whom one message did not come for the rest of
+	// the step; otherwise it is left out of that hop only. See agent.Plan.
+	Strict bool `yaml:"strict,omitempty"`
 
 	// MaxNorm and ClipNorm guard against absurd messages; see agent.Plan.
 	MaxNorm  float64 `yaml:"max_norm,omitempty"`

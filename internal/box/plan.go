@@ -49,7 +49,7 @@ func (c *Config) cost(m *modelfile.Model) (host.Cost, error) {
 func (c *Config) plan(m *modelfile.Model, cost host.Cost, scale float64) (*agent.Plan, error) {
 	p := &agent.Plan{
 		Model: m.Network, Operator: operator(m.Meta.Shift), Scale: scale, Delayed: m.Meta.Delayed,
-		Cost: cost.Kind(), Forgiving: c.Forgiving, MaxNorm: c.MaxNorm, ClipNorm: c.ClipNorm,
+		Cost: cost.Kind(), Forgiving: !c.Strict, MaxNorm: c.MaxNorm, ClipNorm: c.ClipNorm,
 	}
 	if len(c.Learn) > 0 {
 		r, err := c.rule()

@@ -204,7 +204,7 @@ func (r *run) file(id transport.HostID) string {
 // config returns the configuration of one process.
 func (r *run) config(id transport.HostID, learn map[string]any, addresses map[transport.HostID]string) *box.Config {
 	c := &box.Config{
-		Run: r.Run, Host: id, Model: "model.safetensors", Learn: learn, Cost: r.Task.Cost, Forgiving: r.Task.Forgiving, Hear: r.always(id),
+		Run: r.Run, Host: id, Model: "model.safetensors", Learn: learn, Cost: r.Task.Cost, Strict: r.Task.Strict, Hear: r.always(id),
 		Hosts: map[transport.HostID]box.Peer{}, Bus: box.Bus{Kind: r.Bus, Keys: "keys", Plain: r.Bus == BusNATS},
 		World: box.World{Kind: "lines"}, CheckpointEvery: r.CheckpointEvery,
 		Pace: box.Pace{Mode: r.Pace.Mode, Deadline: r.Pace.Deadline, Retry: r.Pace.Retry, Suspect: r.Pace.Suspect},
@@ -257,7 +257,7 @@ func (t *Task) Plan() (*agent.Plan, error) {
 	}
 	p := &agent.Plan{
 		Model: t.Model.Network, Operator: agent.Operator(t.Model.Meta.Shift.String()), Delayed: t.Model.Meta.Delayed,
-		Frame: frame, Rule: &t.Rule, Cost: t.Cost.Kind(), Forgiving: t.Forgiving,
+		Frame: frame, Rule: &t.Rule, Cost: t.Cost.Kind(), Forgiving: !t.Strict,
 	}
 	return p, p.Validate()
 }

@@ -23,7 +23,7 @@ type Task struct {
 	Rule  rule.Config
 	Cost  host.Cost
 
-	Forgiving bool // see agent.Plan
+	Strict bool // neighbours are dropped for the rest of a step, not for one hop; see agent.Plan
 
 	// Moment is the second moment of the inputs in training, for rules that
 	// whiten; the model file holds it too.
