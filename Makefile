@@ -3,6 +3,7 @@
 GO       ?= go
 TOOL      = $(GO) tool -modfile=tools/go.mod
 FUZZTIME ?= 10s
+SOAK     ?= 10m
 KERNEL    = ../internal/kernel
 EXPERIMENTS = table1 fig2a fig2b gains table2 table3 table4 table4-1m allmovies certify lipschitz localshift agents
 RELEASES  = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
@@ -11,7 +12,7 @@ SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint race portable arm64 fuzz bench bench-peers bench-report results report screenshots generate release ci
+.PHONY: help build test lint race portable arm64 fuzz soak bench bench-peers bench-agents bench-report results report screenshots generate release ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,11 +59,19 @@ fuzz: ## run each fuzz target for FUZZTIME (10s)
 		fi; \
 	done <<< "$$targets"
 
+soak: ## break swarms of processes at random for SOAK (10m): kills, partitions, losses, server restarts
+	$(GO) test ./internal/swarm -run '^TestSoak$$' -soak $(SOAK) -timeout 0 -v $(ARGS)
+
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 bench-peers: ## compare with PyTorch; ARGS="--rounds 5 --tasks a,b" is passed on, see bench/run -h
 	bench/run $(ARGS)
+
+bench-agents: ## measure agents as processes; ARGS="--seconds 60 --only large" is passed on, see wdgnn swarm bench -h
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/ ./cmd/wdgnn ./cmd/wdgnn-agent
+	bin/wdgnn swarm bench --json $(ARGS) >>bench/results/swarm-$$(date -u +%F).jsonl
+	$(GO) run ./bench/report
 
 bench-report: ## write bench/results.md again from bench/results/*.jsonl
 	$(GO) run ./bench/report

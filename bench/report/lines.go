@@ -72,7 +72,7 @@ func (l *line) check() error {
 
 func (l *line) accelerator() bool { return l.Device != "" && l.Device != "cpu" }
 
-// readAll reads every file of raw lines below dir.
+// readAll reads every file of raw lines below dir, but those of agents.
 func readAll(dir string) ([]line, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "results", "*.jsonl"))
 	if err != nil {
@@ -80,6 +80,9 @@ func readAll(dir string) ([]line, error) {
 	}
 	var all []line
 	for _, name := range files {
+		if agents, err := filepath.Match(agentFiles, filepath.Base(name)); err != nil || agents {
+			continue
+		}
 		f, err := os.Open(name)
 		if err != nil {
 			return nil, err

@@ -35,7 +35,11 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(*dir, "results.md"), []byte(page(lines)), 0o644); err != nil {
+	agents, err := readAgents(*dir)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(*dir, "results.md"), []byte(page(lines, agents)), 0o644); err != nil {
 		return err
 	}
 	if *show != "" {

@@ -26,7 +26,7 @@ A ratio above 1 means that we are faster. The wanted ratios were set beforehand,
 `
 
 // page returns bench/results.md.
-func page(lines []line) string {
+func page(lines []line, agents []agentLine) string {
 	var b strings.Builder
 	b.WriteString(head)
 	list := machines(lines)
@@ -46,6 +46,7 @@ Every training step zeroes the gradients, runs the model forward and backward wi
 Our filters then have a bias, the peer's have none. PyTorch's shift is a dense matrix where that is the faster choice
 for it, ours is always sparse. Arithmetic is in float32, except in closed-loop flights, whose simulator is in float64 on both sides; accelerators compute float32 without TensorFloat-32.
 `)
+	b.WriteString(agentsPage(agents))
 	return b.String()
 }
 

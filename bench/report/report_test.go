@@ -13,11 +13,15 @@ func TestPageIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	agents, err := readAgents("..")
+	if err != nil {
+		t.Fatal(err)
+	}
 	got, err := os.ReadFile(filepath.Join("..", "results.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(got) != page(lines) {
+	if string(got) != page(lines, agents) {
 		t.Error("bench/results.md does not match bench/results/*.jsonl; try: make bench-report")
 	}
 }
@@ -34,7 +38,7 @@ func pageOf(t *testing.T, text ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return page(lines)
+	return page(lines, nil)
 }
 
 func TestVerdicts(t *testing.T) {

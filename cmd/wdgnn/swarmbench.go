@@ -34,7 +34,7 @@ type SwarmBenchCommand struct {
 func (c *SwarmBenchCommand) command() *cobra.Command {
 	var list strings.Builder
 	for _, m := range swarm.Measurements() {
-		fmt.Fprintf(&list, "  %-14s %s\n  %-14s wanted: %s\n", m.Name, m.About, "", m.Wanted)
+		fmt.Fprintf(&list, "  %-14s %s\n  %-14s wanted: %s\n", m.Name, m.Title, "", m.Wanted)
 	}
 	cmd := &cobra.Command{
 		Use:   "bench",
@@ -82,23 +82,26 @@ func (c *SwarmBenchCommand) Run(ctx context.Context) error {
 	defer os.RemoveAll(dir)
 	b := &swarm.Bench{Self: []string{self}, Agent: c.findAgent(self), Dir: dir, Seconds: c.seconds, Seed: c.seed}
 	b.Say = func(what string) { fmt.Fprintf(c.Stderr, "%s  %s\n", time.Now().Format(time.TimeOnly), what) }
-	var failed error
-	b.Found = func(f *swarm.Figure) {
-		if c.json {
-			failed = errors.Join(failed, json.NewEncoder(c.Stdout).Encode(newSwarmLine(f, c)))
-			return
-		}
-		failed = errors.Join(failed, printFigure(c.Stdout, f))
+	people := c.Stdout
+	if c.json {
+		people = c.Stderr
 	}
+	var all []*swarm.Figure
 	for _, m := range list {
-		if !c.json {
-			fmt.Fprintf(c.Stdout, "\n%s: %s\n", m.Name, m.About)
+		fmt.Fprintf(people, "\n%s: %s\n", m.Name, m.About)
+		var failed error
+		b.Found = func(f *swarm.Figure) {
+			all = append(all, f)
+			failed = errors.Join(failed, printFigure(people, f))
+			if c.json {
+				failed = errors.Join(failed, json.NewEncoder(c.Stdout).Encode(c.line(m, f)))
+			}
 		}
 		if err := errors.Join(m.Run(ctx, b), failed); err != nil {
 			return err
 		}
 	}
-	return nil
+	return printFigures(people, all)
 }
 
 // check returns the measurements that were asked for.
@@ -134,6 +137,7 @@ func (c *SwarmBenchCommand) findAgent(self string) string {
 // swarmLine is a figure and where it was measured, a line of bench/results.
 type swarmLine struct {
 	swarm.Figure
+	About  string  `json:"about"` // the measurement
 	Date   string  `json:"date"`
 	CPU    string  `json:"cpu"`
 	Cores  int     `json:"cores"`
@@ -144,9 +148,9 @@ type swarmLine struct {
 	Length float64 `json:"run_seconds"` // asked for
 }
 
-func newSwarmLine(f *swarm.Figure, c *SwarmBenchCommand) swarmLine {
+func (c *SwarmBenchCommand) line(m swarm.Measurement, f *swarm.Figure) swarmLine {
 	return swarmLine{
-		Figure: *f, Date: time.Now().UTC().Format(time.RFC3339), CPU: cpuName(), Cores: runtime.NumCPU(), Load: loadAverage(),
+		Figure: *f, About: m.About, Date: time.Now().UTC().Format(time.RFC3339), CPU: cpuName(), Cores: runtime.NumCPU(), Load: loadAverage(),
 		Commit: commit(), Go: runtime.Version(), Seed: c.seed, Length: c.seconds,
 	}
 }

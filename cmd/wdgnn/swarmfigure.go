@@ -4,6 +4,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/wdgnn/wdgnn/internal/swarm"
 )
@@ -28,7 +29,10 @@ func printFigure(w io.Writer, f *swarm.Figure) error {
 		out.printf("    %d links between hosts, %.1f bytes each and step\n", f.CutEdges, f.BytesPerCutEdge)
 	}
 	if f.ResidentBytes > 0 {
-		out.printf("    resident: %.1f MB\n", float64(f.ResidentBytes)/1e6)
+		out.printf("    resident: %.1f MB in all, %.1f MB at most\n", float64(f.ResidentBytes)/1e6, float64(f.LargestBytes)/1e6)
+	}
+	if f.FileBytes > 0 {
+		out.printf("    file: %.1f MB\n", float64(f.FileBytes)/1e6)
 	}
 	if f.StartSeconds > 0 {
 		out.printf("    started in %.1f s\n", f.StartSeconds)
@@ -46,8 +50,34 @@ func printFigure(w io.Writer, f *swarm.Figure) error {
 	return out.err
 }
 
+// printFigures prints figures as a table, a line for each.
+func printFigures(w io.Writer, list []*swarm.Figure) error {
+	out := lines{w: w}
+	out.printf("\n%-14s %-44s %9s %10s %9s %9s %8s  %s\n", "measurement", "case", "steps/s", "kB a step", "median", "99 %", "late", "wanted")
+	for _, f := range list {
+		verdicts := make([]string, len(f.Goals))
+		for k, g := range f.Goals {
+			verdicts[k] = g.Name + " met"
+			if !g.Met() {
+				verdicts[k] = g.Name + " MISSED"
+			}
+		}
+		wanted := strings.Join(verdicts, ", ")
+		if f.Rate == 0 {
+			out.printf("%-14s %-44s %9s %10s %9s %9s %8s  %s\n", f.Measurement, f.Case, "", "", "", "", "", wanted)
+			continue
+		}
+		out.printf("%-14s %-44s %9s %10s %9s %9s %6.2f %%  %s\n", f.Measurement, f.Case, short(f.Rate), short(f.Bytes/1000),
+			shortTime(f.Latency.Median.Seconds()), shortTime(f.Latency.P99.Seconds()), 100*f.LateShare, wanted)
+	}
+	return out.err
+}
+
 // short writes a number with three digits at least.
 func short(v float64) string {
+	if v == 0 {
+		return "0"
+	}
 	digits := max(0, 2-int(math.Floor(math.Log10(max(math.Abs(v), 0.001)))))
 	return strconv.FormatFloat(v, 'f', digits, 64)
 }

@@ -10,7 +10,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -88,7 +87,7 @@ func (s *studio) demo(ctx context.Context) error {
 		return err
 	}
 	live := []string{`wdgnn.stats.drawn > 30`, "do new Promise(done => setTimeout(done, 700))"}
-	return errors.Join(s.shoot(url, picture{"demo-dark", 1440, 940, "dark", live}), s.shoot(url, picture{"demo-narrow", 360, 780, "light", live}))
+	return s.shoot(url, picture{"demo-narrow", 360, 780, "light", live})
 }
 
 // flock is the replay of a flight.

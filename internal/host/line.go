@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/wdgnn/wdgnn/agent"
 )
@@ -13,7 +14,7 @@ import (
 // Line is what the world says at once, one JSON object per line where it speaks
 // text:
 //
-//	{"time":7,"nodes":[{"node":3,"row":[0.5],"links":[[4,1],[9,1]],"target":[2]}]}
+//	{"time":7,"nodes":[{"node":3,"row":[0.5],"links":[4,[9,0.5]],"target":[2]}]}
 //
 // A node with a row observes at that step. A node with a target, or a gradient,
 // is told what its answer at that step cost; it may come in the same line, or
@@ -37,24 +38,27 @@ type NodeLine struct {
 	Cost     float64   `json:"cost,omitempty"`     // and J_i
 }
 
-// Link is a neighbour and the weight of the link, [4,1] in JSON. A bare number
+// Link is a neighbour and the weight of the link, [4,0.5] in JSON. A bare number
 // is a neighbour with weight 1.
 type Link agent.Link
 
-// MarshalJSON writes [node,weight].
+// MarshalJSON writes a node, or [node,weight] if the weight is not 1.
 func (l Link) MarshalJSON() ([]byte, error) {
+	if l.Weight == 1 {
+		return strconv.AppendUint(nil, uint64(l.Node), 10), nil
+	}
 	return json.Marshal([2]any{l.Node, l.Weight})
 }
 
 // UnmarshalJSON reads [node,weight] or a node.
 func (l *Link) UnmarshalJSON(text []byte) error {
-	l.Weight = 1
-	if len(text) > 0 && text[0] != '[' {
-		return json.Unmarshal(text, &l.Node)
+	if node, err := strconv.ParseUint(string(text), 10, 32); err == nil && node < uint64(agent.Everyone) {
+		*l = Link{agent.NodeID(node), 1} // there are many of these
+		return nil
 	}
 	var pair []float64
 	if err := json.Unmarshal(text, &pair); err != nil {
-		return err
+		return fmt.Errorf("link %s: %w; want a node, or [node, weight]", text, err)
 	}
 	return l.set(pair)
 }
@@ -97,7 +101,7 @@ func ParseLine(text []byte) (*Line, error) {
 	dec.DisallowUnknownFields()
 	var l Line
 	if err := dec.Decode(&l); err != nil {
-		return nil, fmt.Errorf(`host: line of the world: %w; want {"time":7,"nodes":[{"node":3,"row":[0.5],"links":[[4,1]],"target":[2]}]}`, err)
+		return nil, fmt.Errorf(`host: line of the world: %w; want {"time":7,"nodes":[{"node":3,"row":[0.5],"links":[4,[9,0.5]],"target":[2]}]}`, err)
 	}
 	if dec.More() {
 		return nil, errors.New("host: line of the world: something follows the object; want one per line")

@@ -9,8 +9,11 @@ import (
 func place(s *Scene) Floats {
 	l := newForces(s)
 	steps := 300
-	if l.n > 600 {
-		steps = max(30, min(120, 600_000/max(l.n, 1)))
+	switch {
+	case l.n > 20_000: // where they begin must do: nobody can tell them apart
+		steps = 0
+	case l.n > 600:
+		steps = min(120, 600_000/l.n)
 	}
 	for t := range steps {
 		l.step(2 * (1 - float64(t)/float64(steps))) // cools down

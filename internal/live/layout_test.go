@@ -8,7 +8,7 @@ import (
 
 // Positions are the same every time, inside the square, and apart.
 func TestPlace(t *testing.T) {
-	for _, n := range []int{0, 1, 2, 50, 1500} {
+	for _, n := range []int{0, 1, 2, 50, 1500, 30_000} {
 		s := ringScene(max(n, 3))
 		s.Nodes, s.Edges = s.Nodes[:n], s.Edges[:max(n-1, 0)]
 		first, again := place(&s), place(&s)
@@ -27,7 +27,7 @@ func TestPlace(t *testing.T) {
 		for i := range n {
 			seen[[2]float32{first[2*i], first[2*i+1]}]++
 		}
-		if len(seen) < n*9/10 {
+		if n <= 1500 && len(seen) < n*9/10 {
 			t.Errorf("%d nodes in %d places", n, len(seen))
 		}
 	}

@@ -3,6 +3,7 @@ package live
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,6 +45,19 @@ func openMetrics(dir string) (*Recording, error) {
 // clocks are names of what counts time, in the order of preference.
 var clocks = []string{"epoch", "step", "time", "signal"}
 
+// telling are names that people look for first.
+var telling = []string{"loss", "cost", "score", "accuracy", "disagreement"}
+
+// rank is the place of a name among those that tell most.
+func rank(name string) int {
+	for k, word := range telling {
+		if strings.Contains(name, word) {
+			return k
+		}
+	}
+	return len(telling)
+}
+
 // curves makes the scene's curves and returns their names in the rows.
 func (r *Recording) curves(rows []map[string]float64) (names []string) {
 	seen := map[string]bool{}
@@ -63,7 +77,7 @@ func (r *Recording) curves(rows []map[string]float64) (names []string) {
 			names = append(names, name)
 		}
 	}
-	slices.Sort(names)
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b)) })
 	names = names[:min(len(names), maxItems)]
 	for _, name := range names {
 		r.Scene.Curves = append(r.Scene.Curves, Curve{Name: strings.ReplaceAll(name, "_", " "), Chart: strings.ReplaceAll(name, "_", " "), Learner: -1})

@@ -108,8 +108,9 @@ type Control struct {
 const (
 	maxNodes = 200_000
 	maxEdges = 2_000_000
-	maxItems = 64  // quantities, curves, counters, controls, learners
-	maxText  = 400 // bytes of a name or sentence
+	maxItems = 64   // quantities, curves, counters, controls, learners
+	maxText  = 400  // bytes of a name or sentence
+	maxAbout = 2000 // bytes of a description
 )
 
 // Validate reports everything that is wrong with s.
@@ -160,6 +161,9 @@ func (s *Scene) Validate() error {
 		if len(text) > maxText || !utf8.ValidString(text) {
 			complain("the text %.40q… has %d bytes, want UTF-8 of at most %d", text, len(text), maxText)
 		}
+	}
+	if len(s.About) > maxAbout || !utf8.ValidString(s.About) {
+		complain("about has %d bytes, want UTF-8 of at most %d", len(s.About), maxAbout)
 	}
 	for _, learner := range s.owners() {
 		if learner != -1 && !within(learner, len(s.Learners)) {

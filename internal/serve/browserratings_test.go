@@ -17,7 +17,7 @@ func TestPageRatings(t *testing.T) {
 	r := start(t, nil, Config{Users: []int{1, 2, 3}})
 	p.open(r.URL)
 	p.wait(`document.querySelectorAll("#predictions tr").length === 12`)
-	if n := evaluate[int](p, `document.querySelectorAll("#ratings b").length`); n != 0 {
+	if n := evaluate[int](p, `document.querySelectorAll("#ratings td b").length`); n != 0 {
 		t.Errorf("%d elements came from titles", n)
 	}
 	title := p.text("#predictions td")

@@ -1,10 +1,15 @@
-// Package serve is the HTTP API of the recommender, package recommend.
+// Package serve is what the program shows over HTTP. First, the API of the
+// recommender, package recommend:
 //
 //	GET  /v1/users/{id}/predictions?movies=1,2,3   or ?top=10
 //	GET  /v1/users/{id}/ratings
 //	POST /v1/ratings                               {"user": 1, "movie": 50, "rating": 4}
 //	GET  /v1/model
 //	GET  /metrics, /healthz, /openapi.json
+//
+// It is also the live page, [Live], of anything that shows itself on a hub of
+// package live, was recorded, or is a table of wdgnn reproduce; the recommender
+// has it at /. What the page consists of is in the folder page.
 //
 // Whatever comes in is checked: bodies are small, strict JSON; unknown fields,
 // repeated fields and anything after the object are refused. Every answer but

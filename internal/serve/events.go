@@ -73,6 +73,8 @@ func (s *stream) copy(ctx context.Context, sub *live.Subscription) error {
 			err = s.message(ctx, m, sub.Lost())
 		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 			err = s.send(": still here\n\n")
+		case errors.Is(err, live.ErrClosed):
+			return s.send("event: end\ndata: true\n\n")
 		}
 		if err != nil {
 			return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -98,17 +97,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 func (v *Live) wrap(t liveRoute) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out := &recorder{ResponseWriter: w, status: http.StatusOK}
-		defer func() {
-			if p := recover(); p != nil {
-				if p == http.ErrAbortHandler {
-					panic(p)
-				}
-				v.config.Log.Error("a request ended in a panic", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
-				if !out.began {
-					problemOf(errPanic).send(out)
-				}
-			}
-		}()
+		defer rescue(v.config.Log, out, r)
 		h := out.Header()
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")

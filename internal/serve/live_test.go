@@ -250,7 +250,7 @@ func TestPageFiles(t *testing.T) {
 // event is one of a stream.
 type event struct{ kind, data string }
 
-// stream reads events until the test ends.
+// readEvents reads the stream until the test ends.
 func readEvents(t testing.TB, url string) (<-chan event, context.CancelFunc) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -310,8 +310,11 @@ func TestEvents(t *testing.T) {
 		t.Fatalf("got %+v, want the words", e)
 	}
 	hub.Close()
+	if e := <-events; e.kind != "end" {
+		t.Errorf("got %+v, want the end", e)
+	}
 	if e, more := <-events; more {
-		t.Errorf("got %+v after the hub was closed", e)
+		t.Errorf("got %+v after the end", e)
 	}
 }
 
@@ -356,6 +359,35 @@ func TestStalledBrowser(t *testing.T) {
 		}
 	case <-time.After(time.Minute):
 		t.Error("the server does not end")
+	}
+}
+
+// A stream lives longer than other requests may.
+func TestEventsOutliveTimeouts(t *testing.T) {
+	const limit = 100 * time.Millisecond
+	hub := newHub(t, ringScene(6))
+	listener, err := Listen(t.Context(), "127.0.0.1:0", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- NewLive(LiveConfig{Hub: hub, Config: Config{Header: limit, Read: limit, Write: limit}}).Serve(ctx, listener)
+	}()
+	events, stop := readEvents(t, "http://"+listener.Addr().String())
+	defer stop()
+	<-events // the scene
+	began := time.Now()
+	for at := 0; time.Since(began) < 4*limit; at++ {
+		publish(t, hub, ringFrame(6, float64(at)))
+		if e, more := <-events; !more {
+			t.Fatalf("the stream ended after %v: %v", time.Since(began), e)
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 
@@ -405,7 +437,9 @@ func recorded(t testing.TB, frames int) *live.Recording {
 			frame.Down = []int32{2}
 		}
 		if at == frames/2 {
-			err = w.Say(float64(at), "node 2 is down; its neighbours carry on")
+			if err := w.Say(float64(at), "node 2 is down; its neighbours carry on"); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if err := w.Frame(frame); err != nil {
 			t.Fatal(err)

@@ -3,6 +3,7 @@ package serve
 import (
 	_ "embed"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -49,19 +50,11 @@ func (v *Server) wrap(t route) http.Handler {
 		began := time.Now()
 		out := &recorder{ResponseWriter: w, status: http.StatusOK}
 		defer func() {
-			if p := recover(); p != nil {
-				if p == http.ErrAbortHandler {
-					panic(p)
-				}
-				v.config.Log.Error("a request ended in a panic", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
-				if !out.began {
-					problemOf(errPanic).send(out)
-				}
-			}
 			took := time.Since(began)
 			v.metrics.request(t.path, out.status, took)
 			v.config.Log.Debug("request", "method", r.Method, "path", r.URL.Path, "status", out.status, "took", took, "from", r.RemoteAddr)
 		}()
+		defer rescue(v.config.Log, out, r)
 		err := v.admit(t, out, r)
 		if err == nil {
 			err = t.handle(v, out, r)
@@ -74,6 +67,21 @@ func (v *Server) wrap(t route) http.Handler {
 			p.send(out)
 		}
 	})
+}
+
+// rescue turns a panic into an answer. It is for defer.
+func rescue(log *slog.Logger, out *recorder, r *http.Request) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if p == http.ErrAbortHandler {
+		panic(p)
+	}
+	log.Error("a request ended in a panic", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+	if !out.began {
+		problemOf(errPanic).send(out)
+	}
 }
 
 var errPanic = problemf(http.StatusInternalServerError, "internal", "something went wrong; the log of the service says what")

@@ -14,6 +14,7 @@ import (
 // Measurement is one thing that the runtime is judged by.
 type Measurement struct {
 	Name   string
+	Title  string // in a few words
 	About  string // what is measured and how
 	Wanted string // in words
 
@@ -22,7 +23,7 @@ type Measurement struct {
 
 // Measurements lists all of them in the order of a report.
 func Measurements() []Measurement {
-	return []Measurement{sourceMem, sourceFew, sourceMany, flockTen, flockFifty, largeGraph, programs1}
+	return []Measurement{sourceMem, sourceFew, sourceMany, flockTen, flockFifty, largeGraph, programSizes}
 }
 
 // FindMeasurement returns the measurement called name.
@@ -112,7 +113,8 @@ type Figure struct {
 	WorldCPU float64 `json:"world_cpu_seconds_per_step,omitempty"` // of this process: world, NATS server, and hosts that are goroutines
 
 	ProbeRate       float64 `json:"probe_steps_per_second,omitempty"`
-	ResidentBytes   int64   `json:"resident_bytes,omitempty"` // the largest, of all host processes together
+	ResidentBytes   int64   `json:"resident_bytes,omitempty"` // at most, of all host processes together
+	LargestBytes    int64   `json:"largest_bytes,omitempty"`  // of one of them
 	CutEdges        int     `json:"cut_edges,omitempty"`      // links between nodes of different hosts
 	BytesPerCutEdge float64 `json:"bytes_per_cut_edge_and_step,omitempty"`
 	FileBytes       int64   `json:"file_bytes,omitempty"` // of a program

@@ -13,6 +13,7 @@ const flockAbout = "50 robots, delayed filters, learning on, 24×2 parameters in
 
 var flockTen = Measurement{
 	Name:   "flocking-10",
+	Title:  "50 robots in 10 processes at 100 Hz, and the highest rate",
 	About:  flockAbout + "; 10 processes at 100 Hz, and the highest rate that holds",
 	Wanted: "less than 1 % of the messages late",
 	run:    func(ctx context.Context, b *Bench) error { return b.flock(ctx, "flocking-10", 10, 100) },
@@ -20,6 +21,7 @@ var flockTen = Measurement{
 
 var flockFifty = Measurement{
 	Name:   "flocking-50",
+	Title:  "50 robots in 50 processes at 20 Hz, and the highest rate",
 	About:  flockAbout + "; 50 processes at 20 Hz, and the highest rate that holds",
 	Wanted: "less than 1 % of the messages late",
 	run:    func(ctx context.Context, b *Bench) error { return b.flock(ctx, "flocking-50", 50, 20) },
@@ -90,7 +92,7 @@ func (b *Bench) fly(ctx context.Context, processes int, hertz, seconds float64) 
 	b.Say(fmt.Sprintf("flocking, %d processes at %.0f Hz", processes, hertz))
 	o := Options{Hosts: processes, Bus: BusNATS, Program: b.program(), Period: time.Duration(float64(time.Second) / hertz)}
 	o.Pace = host.Pace{Mode: host.RealTime, Deadline: o.Period * 6 / 10}
-	task, err := b.benchFlock(int(1.5*hertz*seconds) + 100)
+	task, err := b.benchFlock(enough(seconds, hertz))
 	if err != nil {
 		return nil, err
 	}

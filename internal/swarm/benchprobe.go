@@ -55,20 +55,23 @@ func (b *Bench) probe(ctx context.Context, t *Task, hosts int, seconds float64) 
 	return conduct(ctx, all, time.Duration(seconds*float64(time.Second)))
 }
 
-// probeOf returns the probe that stands for a host.
-func (r *run) probeOf(id transport.HostID) *Probe {
-	p := &Probe{URL: r.broker.URL(), Run: r.Run, Host: id, Keys: r.keyDir(), Hear: r.hears[id]}
-	outside := 0 // nodes that others hear
+// probeFrames returns the sizes of the frames that a host sends in a step.
+func (r *run) probeFrames(id transport.HostID) (sizes []int) {
+	here := map[agent.NodeID]bool{}
 	for _, i := range r.divided[id] {
-		if slices.ContainsFunc(r.Task.Graph.Neighbors(int(i)), func(j int32) bool { return !slices.Contains(r.divided[id], agent.NodeID(j)) }) {
-			outside++
+		here[i] = true
+	}
+	heard := 0 // nodes that others hear
+	for i := range here {
+		if slices.ContainsFunc(r.Task.Graph.Neighbors(int(i)), func(j int32) bool { return !here[agent.NodeID(j)] }) {
+			heard++
 		}
 	}
 	for e := range r.plan.Exchanges() {
 		row := agent.Message{Values: make([]float32, r.plan.Length(e))}
-		p.Frames = append(p.Frames, len(agent.AppendFrame(nil, agent.Header{}, slices.Repeat([]agent.Message{row}, outside))))
+		sizes = append(sizes, len(agent.AppendFrame(nil, agent.Header{}, slices.Repeat([]agent.Message{row}, heard))))
 	}
-	return p
+	return sizes
 }
 
 // probeProcess is a probe that runs.
@@ -80,7 +83,7 @@ type probeProcess struct {
 
 func (r *run) startProbe(self []string, id transport.HostID) (*probeProcess, error) {
 	path := filepath.Join(r.Dir, fmt.Sprintf("probe-%d.json", id))
-	text, err := json.Marshal(r.probeOf(id))
+	text, err := json.Marshal(Probe{URL: r.broker.URL(), Run: r.Run, Host: id, Keys: r.keyDir(), Hear: r.hears[id], Frames: r.probeFrames(id)})
 	if err == nil {
 		err = os.WriteFile(path, text, 0o644)
 	}

@@ -9,6 +9,7 @@ const sourceAbout = "50 agents localize sources, two layers of order 5, 32 featu
 
 var sourceMem = Measurement{
 	Name:   "sourceloc-mem",
+	Title:  "source localization, 50 agents in one process",
 	About:  sourceAbout + "; all in one process, with 1, 5 and 50 hosts",
 	Wanted: "300 steps/s",
 	run: func(ctx context.Context, b *Bench) error {
@@ -27,6 +28,7 @@ var sourceMem = Measurement{
 
 var sourceFew = Measurement{
 	Name:   "sourceloc-5",
+	Title:  "the same agents in 5 processes over NATS",
 	About:  sourceAbout + "; 5 processes of 10 nodes over NATS",
 	Wanted: "60 steps/s",
 	run: func(ctx context.Context, b *Bench) error {
@@ -43,8 +45,9 @@ var sourceFew = Measurement{
 
 var sourceMany = Measurement{
 	Name:   "sourceloc-50",
+	Title:  "in 50 processes, beside processes that only pass frames",
 	About:  sourceAbout + "; 50 processes over NATS, beside 50 processes that pass frames of the same sizes to the same hearers over the same bus, wait for their neighbours in each of the ten rounds, and do nothing else",
-	Wanted: "60 % of the rate of the bare processes, measured before and after",
+	Wanted: "60 % of the rate of bare processes, before and after",
 	run: func(ctx context.Context, b *Bench) error {
 		const hosts = 50
 		task, err := b.benchSource(1)
@@ -78,7 +81,7 @@ func (b *Bench) source(ctx context.Context, o Options) (f *Figure, err error) {
 		what = "processes"
 	}
 	b.Say(fmt.Sprintf("source localization, %d %s, %s", o.Hosts, what, o.Bus))
-	if o.Task, err = b.benchSource(int(b.Seconds*1.2*mostRate) + 100); err != nil {
+	if o.Task, err = b.benchSource(enough(b.Seconds, mostRate)); err != nil {
 		return nil, err
 	}
 	return b.timed(ctx, o, b.Seconds)

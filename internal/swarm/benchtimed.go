@@ -13,6 +13,10 @@ import (
 // mostRate bounds the steps per second that a world must be able to show.
 const mostRate = 3000
 
+// enough returns how many steps a world needs for a run of so many seconds at
+// the given rate or a slower one.
+func enough(seconds, rate float64) int { return int(1.2*(seconds+warmUp.Seconds()+1)*rate) + 100 }
+
 // timed runs a swarm for about the given time and returns what was seen after
 // it has warmed up.
 func (b *Bench) timed(ctx context.Context, o Options, seconds float64) (*Figure, error) {
@@ -37,6 +41,7 @@ func (b *Bench) timed(ctx context.Context, o Options, seconds float64) (*Figure,
 	}
 	f.Rate = float64(t.steps) / f.Seconds
 	f.WorldCPU, f.HostCPU = (t.now.own-t.used.own)/float64(t.steps), (t.now.children-t.used.children)/float64(t.steps)
+	f.ResidentBytes, f.LargestBytes = t.now.resident, t.now.largest
 	late := Sums{Agents: agent.Stats{
 		Expired: r.Counters.Agents.Expired - t.before.Agents.Expired, Received: r.Counters.Agents.Received - t.before.Agents.Received,
 	}}
@@ -46,7 +51,7 @@ func (b *Bench) timed(ctx context.Context, o Options, seconds float64) (*Figure,
 
 // warmUp is how long a run warms up, and at least until every host has told
 // how it was doing during the first half of it.
-const warmUp = 2 * time.Second
+const warmUp = 2500 * time.Millisecond
 
 // timing is what is seen of a run.
 type timing struct {

@@ -185,7 +185,8 @@ func (e *enemy) lie(c *natsbus.Conn) error {
 		t := e.now.Load()
 		whole := frame(mine, good(t))
 		frames := [][]byte{
-			{}, e.random(100), whole[:len(whole)-1], append(slices.Clone(whole), 0),
+			{},
+			e.random(100), whole[:len(whole)-1], append(slices.Clone(whole), 0),
 			frame(agent.Header{Run: hash + 1, Host: uint32(traitor)}, good(t)),
 			frame(agent.Header{Run: hash, Host: uint32(e.hears[traitor][0])}, good(t)),
 			frame(mine, good(1<<60), good(math.MaxUint64)),

@@ -33,7 +33,7 @@ type plane struct {
 
 const (
 	planeDegree = 10
-	planeRate   = 500_000 // observations of nodes that there are for a second
+	planeRows   = 6_000_000 // observations of nodes at most: every host holds all of them
 )
 
 // write writes what hosts read: model, graph, signals and what they should have
@@ -103,7 +103,7 @@ func (p *plane) config(id transport.HostID, url string) *box.Config {
 		Learn: map[string]any{"preset": "literal", "step_size": map[string]any{"value": 1e-3}},
 		Hosts: map[transport.HostID]box.Peer{}, Bus: box.Bus{Kind: BusNATS, URL: url},
 		World: box.World{Kind: box.WorldStream, Signals: "signals.npy", Targets: "targets.npy", Graph: "graph.csv", Answers: "/dev/null"},
-		Pace:  box.Pace{Deadline: planeDeadline, First: planeFirst},
+		Pace:  box.Pace{Deadline: planeDeadline, First: planeFirst, Linger: planeLinger},
 	}
 	for h, nodes := range p.divided {
 		c.Hosts[h] = box.Peer{Nodes: host.FormatNodes(nodes)}

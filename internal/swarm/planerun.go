@@ -18,6 +18,7 @@ import (
 const (
 	planeDeadline = 20 * time.Second
 	planeFirst    = 60 * time.Second
+	planeLinger   = 10 * time.Second // hosts that are done wait to be looked at
 )
 
 // run starts the hosts, lets them step for some seconds, and ends them.
@@ -76,13 +77,13 @@ type stretch struct {
 	from, to    time.Time
 }
 
-// watch hears reports until every host was timed for long enough, or the world
-// has ended.
+// watch hears reports until every host was timed for long enough, or one is at
+// the end of its world.
 func (p *plane) watch(ctx context.Context, all *Processes, reports <-chan *host.Report, began time.Time, long time.Duration) (*Figure, error) {
 	f := &Figure{Bus: BusNATS, Hosts: p.hosts, Nodes: p.nodes, Processes: distinct(all.PIDs())}
 	hosts := map[transport.HostID]*stretch{}
 	var used usage
-	for ended := false; !ended; {
+	for !p.timed(hosts, long) {
 		silence := time.NewTimer(planeFirst)
 		var r *host.Report
 		select {
@@ -93,39 +94,55 @@ func (p *plane) watch(ctx context.Context, all *Processes, reports <-chan *host.
 		case r = <-reports:
 		}
 		silence.Stop()
+		if int(r.Time) >= p.steps-1 {
+			break // it may have been idle since
+		}
 		now := time.Now()
-		switch s := hosts[r.Host]; {
-		case s != nil:
+		if s := hosts[r.Host]; s != nil {
 			s.last, s.to = r, now
-			ended = r.Final || now.Sub(s.from) >= long && len(hosts) == p.hosts
-		case r.Time >= planeWarm:
+		} else if r.Time >= planeWarm {
 			hosts[r.Host] = &stretch{first: r, last: r, from: now, to: now}
 			if len(hosts) == p.hosts {
 				used, f.StartSeconds = usageNow(), now.Sub(began).Seconds()
 			}
 		}
 	}
-	for _, pid := range all.PIDs() {
-		f.ResidentBytes += resident(pid)
-	}
-	return f, f.sumUp(hosts, usageNow().children-used.children)
+	now := usageNow()
+	f.ResidentBytes, f.LargestBytes = now.resident, now.largest
+	f.HostCPU = now.children - used.children
+	return f, p.sumUp(f, hosts)
 }
 
-// sumUp computes rates from what every host did in its time.
-func (f *Figure) sumUp(hosts map[transport.HostID]*stretch, cpu float64) error {
-	var sums Sums
+// timed says whether every host was timed for so long.
+func (p *plane) timed(hosts map[transport.HostID]*stretch, long time.Duration) bool {
 	for _, s := range hosts {
+		if s.to.Sub(s.from) < long {
+			return false
+		}
+	}
+	return len(hosts) == p.hosts
+}
+
+// sumUp computes rates from what every host did in its time. HostCPU is that of
+// the whole time before, and of a step after.
+func (p *plane) sumUp(f *Figure, hosts map[transport.HostID]*stretch) error {
+	var sums Sums
+	hears := Neighbours(p.graph, p.divided)
+	for id, s := range hosts {
 		steps, seconds := float64(s.last.Time-s.first.Time), s.to.Sub(s.from).Seconds()
-		if steps == 0 || len(hosts) < f.Hosts {
-			return fmt.Errorf("%d of %d hosts made steps; more --seconds may help", len(hosts), f.Hosts)
+		if steps == 0 || len(hosts) < p.hosts {
+			return fmt.Errorf("host %d was not seen to make a step, %d of %d hosts are up; logs are in %s", id, len(hosts), p.hosts, p.dir)
 		}
 		f.Steps, f.Seconds = max(f.Steps, int(steps)), max(f.Seconds, seconds)
-		f.Rate += steps / seconds / float64(f.Hosts)
+		f.Rate += steps / seconds / float64(p.hosts)
 		f.Messages += float64(s.last.Agents.Received-s.first.Agents.Received) / steps
-		f.Frames += float64(s.last.Bus.Received-s.first.Bus.Received) / steps
-		f.Bytes += float64(s.last.Bus.ReceivedBytes-s.first.Bus.ReceivedBytes) / steps
-		sums.add(map[transport.HostID]*host.Report{s.last.Host: s.last})
+		// Frames arrive before the step that they are counted in: their sizes
+		// are exact, their number in a step is that of the hosts heard.
+		frames := float64(s.last.Bus.Received - s.first.Bus.Received)
+		f.Frames += float64(len(hears[id]))
+		f.Bytes += float64(s.last.Bus.ReceivedBytes-s.first.Bus.ReceivedBytes) / max(frames, 1) * float64(len(hears[id]))
+		sums.add(map[transport.HostID]*host.Report{id: s.last})
 	}
-	f.Latency, f.LateShare, f.HostCPU = sums.Latency, sums.LateShare(), cpu/float64(f.Steps)
+	f.Latency, f.LateShare, f.HostCPU = sums.Latency, sums.LateShare(), f.HostCPU/float64(f.Steps)
 	return nil
 }

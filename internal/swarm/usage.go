@@ -7,13 +7,18 @@ import (
 	"strings"
 )
 
-// usage is processor time so far in seconds, 0 where the system does not tell.
-type usage struct{ own, children float64 }
+// usage is what this process and its children took so far, 0 where the system
+// does not tell.
+type usage struct {
+	own, children float64 // seconds of processor time
+	resident      int64   // bytes of all children at most, each at its time
+	largest       int64   // of one child
+}
 
 // ticks is the unit of processor time in /proc, per second.
 const ticks = 100
 
-// usageNow returns the time of this process and of its children that run.
+// usageNow returns the usage of this process and of its children that run.
 func usageNow() (u usage) {
 	self := strconv.Itoa(os.Getpid())
 	for _, s := range stats() {
@@ -22,6 +27,8 @@ func usageNow() (u usage) {
 			u.own = s.seconds
 		case s.parent == self:
 			u.children += s.seconds
+			bytes := resident(s.pid)
+			u.resident, u.largest = u.resident+bytes, max(u.largest, bytes)
 		}
 	}
 	return u
@@ -58,8 +65,8 @@ func stats() (list []stat) {
 
 // resident returns the largest resident memory of a process so far, in bytes; 0
 // where the system does not tell.
-func resident(pid int) int64 {
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
+func resident(pid string) int64 {
+	text, err := os.ReadFile(filepath.Join("/proc", pid, "status"))
 	if err != nil {
 		return 0
 	}

@@ -61,8 +61,9 @@ func newConn(config Config) *Conn {
 	return c
 }
 
-// Send implements [transport.Bus]. Without a server it fails at once; when a
-// server stops reading, one Send may wait two seconds before that is noticed.
+// Send implements [transport.Bus]. Without a server it fails at once. When a
+// server stops reading it waits for a moment at most, as long as no more than
+// 4 MB are on their way; after two seconds the server counts as gone.
 func (c *Conn) Send(frame []byte) error {
 	if len(frame) > transport.MaxFrame {
 		c.failed.Add(1)

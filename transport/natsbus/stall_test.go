@@ -66,6 +66,30 @@ func TestStalledNetwork(t *testing.T) {
 	}
 }
 
+// When a network stops taking data, not even the Send that finds out waits for
+// longer than a moment, while there is room for what it will never take.
+func TestStalledSend(t *testing.T) {
+	s := start(t, broker.Config{})
+	p := newPipe(t, s.Addr())
+	c := dial(t, natsbus.Config{URL: "nats://" + p.Addr().String()})
+	p.stop()
+	frame := make([]byte, 32<<10)
+	slowest, full := time.Duration(0), 0
+	for full < 100 { // 3 MB after the system has taken what it takes
+		began := time.Now()
+		if err := c.Send(frame); err != nil {
+			break
+		}
+		if slowest = max(slowest, time.Since(began)); slowest > 15*time.Millisecond {
+			full++
+		}
+	}
+	if full == 0 || slowest > time.Second {
+		t.Errorf("the slowest Send took %v, want a moment; %d after it", slowest, full)
+	}
+	t.Logf("the slowest Send took %v", slowest.Round(time.Millisecond))
+}
+
 // pipe passes connections on to an address, and can stop in the middle.
 type pipe struct {
 	net.Listener

@@ -47,10 +47,10 @@ function make(chart) {
   const about = scene.curves[chart.index[0]], axis = { stroke: () => theme.soft, grid: { stroke: () => theme.rule, width: 1 }, ticks: { stroke: () => theme.rule, width: 1 }, font: "11px system-ui, sans-serif" };
   const decades = (u, list) => list.map(v => about.log && Math.abs(Math.log10(v) % 1) > 1e-6 ? null : v), label = v => Math.abs(v) < 1e-3 && v !== 0 ? v.toExponential(0) : format(v, about.unit === "%" ? "%" : "");
   const options = {
-    width: chart.holder.clientWidth || 300, height: chart.holder.clientHeight || 180, legend: { show: false }, padding: [8, 8, 0, 0],
+    width: chart.holder.clientWidth || 300, height: chart.holder.clientHeight || 180, legend: { show: false }, padding: [8, 14, 0, 0],
     cursor: { drag: { x: false, y: false }, points: { size: 6 } },
     scales: { x: { time: false }, y: { distr: about.log ? 3 : 1 } },
-    axes: [{ ...axis, size: 28 }, { ...axis, size: 52, grid: { ...axis.grid, filter: decades }, ticks: { ...axis.ticks, filter: decades }, values: (u, list) => list.map(v => v === null ? "" : label(v)) }],
+    axes: [{ ...axis, size: 28 }, { ...axis, size: 58, grid: { ...axis.grid, filter: decades }, ticks: { ...axis.ticks, filter: decades }, values: (u, list) => list.map(v => v === null ? "" : label(v)) }],
     series: [{ label: scene.time }, ...chart.index.map(k => ({ label: scene.curves[k].name, stroke: () => learnerColor(scene.curves[k].learner), dash: learnerDash(scene.curves[k].learner), width: 2, points: { show: false }, spanGaps: false }))],
     hooks: { draw: [line], setLegend: [u => read(chart, u.cursor.idx)] },
   };

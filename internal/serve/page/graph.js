@@ -1,8 +1,10 @@
-// The network on a canvas: links on a layer of their own that is drawn again
-// only when they change, nodes above it.
+// The network on a canvas: where nodes are, what they show, and what people do
+// with them. Links have a layer of their own that is painted again only when
+// they change.
 
 import { byId, element, format } from "./model.js";
-import { theme, rampOf, learnerColor, onTheme } from "./theme.js";
+import { rampOf, onTheme } from "./theme.js";
+import { paint, paintLinks, sizeOf, lasting } from "./paint.js";
 
 const canvas = byId("graph"), sky = byId("sky"), tip = byId("tip");
 const ctx = canvas.getContext("2d");
@@ -16,7 +18,7 @@ let out = new Uint8Array(0), down = new Uint8Array(0), mark = [];
 let hovered = -1, pinned = -1, pulses = [], trails = [], box = null;
 let dirty = true, linksDirty = true, quiet = 0, running = false;
 let picked = () => {};
-export const stats = { fps: 0, drawMs: 0, drawn: 0 };
+export const stats = { fps: 0, drawMs: 0, drawn: 0, recent: [] }; // recent: ms of the latest frames drawn
 
 export function onPick(f) { picked = f; }
 export function pinnedNode() { return pinned; }
@@ -151,7 +153,10 @@ function tick(now) {
   if (active) {
     const from = performance.now();
     dirty = draw(now);
-    stats.drawMs += (performance.now() - from - stats.drawMs) * 0.1;
+    const took = performance.now() - from;
+    stats.drawMs += (took - stats.drawMs) * 0.1;
+    stats.recent.push(took);
+    if (stats.recent.length > 120) stats.recent.shift();
     stats.drawn++;
     quiet = 0;
   } else quiet++;
@@ -161,37 +166,16 @@ function tick(now) {
 
 // draw paints everything and says whether colours are still on their way.
 function draw(now) {
-  if (linksDirty) { drawLinks(); linksDirty = false; }
+  const moving = settle();
+  pulses = pulses.filter(p => now - p.from < lasting);
+  const view = { scene, frame, quantity, ring, xs, ys, shown, radius, low, high, width, height, ratio, out, down, mark, hovered, pinned, pulses, trails, box };
+  if (linksDirty) { paintLinks(under, view); linksDirty = false; }
   ctx.setTransform(1, 0, 0, 1, 0, 0);
   ctx.clearRect(0, 0, canvas.width, canvas.height);
   ctx.drawImage(layer, 0, 0);
   ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
-  if (scene.layout === "moving") { drawTrails(); drawArrows(); }
-  drawPulses(now);
-  const moving = settle();
-  drawNodes();
-  drawMarks();
-  drawRings();
-  drawChosen();
+  paint(ctx, view, now);
   return moving;
-}
-
-function drawLinks() {
-  under.setTransform(ratio, 0, 0, ratio, 0, 0);
-  under.clearRect(0, 0, width, height);
-  const moving = scene.layout === "moving", links = moving ? frame?.links ?? [] : scene.edges;
-  under.lineWidth = links.length > 3000 ? 0.5 : links.length > 800 ? 0.8 : 1.1;
-  for (const lost of [1, 0]) {
-    under.strokeStyle = lost ? theme["edge-out"] : theme.edge;
-    under.setLineDash(lost && links.length < 3000 ? [3, 4] : []);
-    under.beginPath();
-    for (let k = 0; k < links.length; k++) {
-      if ((moving ? 0 : out[k]) !== lost) continue;
-      const [a, b] = links[k];
-      under.moveTo(xs[a], ys[a]); under.lineTo(xs[b], ys[b]);
-    }
-    under.stroke();
-  }
 }
 
 // settle lets colours glide to their values.
@@ -207,128 +191,7 @@ function settle() {
   return moving;
 }
 
-const size = i => mark[i] === "detector" ? radius * 1.25 : radius;
-const bin = (v, q) => Math.max(0, Math.min(63, Math.round(63 * (v - q.low) / (q.high - q.low))));
-
-function drawNodes() {
-  const n = scene.nodes.length, colors = rampOf(scene.quantities[quantity]), scale = { low, high };
-  const bins = new Map();
-  for (let i = 0; i < n; i++) {
-    const color = down[i] ? theme.down : Number.isNaN(shown[i]) ? (scene.layout === "moving" && scene.quantities.length === 0 ? theme.robot : theme.blank) : colors[bin(shown[i], scale)];
-    let list = bins.get(color);
-    if (!list) bins.set(color, list = []);
-    list.push(i);
-  }
-  for (const [color, list] of bins) {
-    ctx.fillStyle = color;
-    ctx.beginPath();
-    for (const i of list) {
-      const r = size(i), x = xs[i], y = ys[i];
-      if (mark[i] === "detector") ctx.roundRect(x - r, y - r, 2 * r, 2 * r, r * 0.35);
-      else { ctx.moveTo(x + r, y); ctx.arc(x, y, r, 0, 2 * Math.PI); }
-    }
-    ctx.fill();
-  }
-  ctx.strokeStyle = theme.card;
-  ctx.lineWidth = Math.max(1, radius * 0.22);
-  ctx.beginPath();
-  for (let i = 0; i < n; i++) if (down[i]) {
-    const r = size(i) * 0.4;
-    ctx.moveTo(xs[i] - r, ys[i] - r); ctx.lineTo(xs[i] + r, ys[i] + r); ctx.moveTo(xs[i] + r, ys[i] - r); ctx.lineTo(xs[i] - r, ys[i] + r);
-  }
-  ctx.stroke();
-}
-
-function drawMarks() {
-  ctx.strokeStyle = theme.ink;
-  ctx.lineWidth = Math.max(1.2, radius * 0.16);
-  for (let i = 0; i < mark.length; i++) {
-    if (!mark[i]) continue;
-    const x = xs[i], y = ys[i];
-    ctx.beginPath();
-    if (mark[i] === "source") { const d = radius * 1.75; ctx.moveTo(x, y - d); ctx.lineTo(x + d, y); ctx.lineTo(x, y + d); ctx.lineTo(x - d, y); ctx.closePath(); }
-    else if (mark[i] === "detector") { const r = size(i) + ctx.lineWidth / 2; ctx.roundRect(x - r, y - r, 2 * r, 2 * r, r * 0.35); }
-    else { ctx.setLineDash([2, 2]); ctx.arc(x, y, radius * 1.5, 0, 2 * Math.PI); }
-    ctx.stroke();
-    ctx.setLineDash([]);
-  }
-}
-
-// drawRings puts a ring around nodes that have the chosen quantity for several
-// learners: an arc each, as long as its value is good.
-function drawRings() {
-  if (ring.length === 0 || !frame?.values) return;
-  const part = 2 * Math.PI / ring.length, gap = 0.12;
-  ctx.lineWidth = Math.max(2, radius * 0.42);
-  ring.forEach((q, k) => {
-    const about = scene.quantities[q], values = frame.values[q];
-    if (!values || !(about.high > about.low)) return;
-    for (let i = 0; i < values.length; i++) {
-      if (values[i] === null || down[i]) continue;
-      let share = Math.max(0, Math.min(1, (values[i] - about.low) / (about.high - about.low)));
-      const r = size(i) * 1.75 + 3, from = -Math.PI / 2 + k * part + gap / 2;
-      ctx.strokeStyle = theme.rule;
-      ctx.beginPath(); ctx.arc(xs[i], ys[i], r, from, from + part - gap); ctx.stroke();
-      ctx.strokeStyle = learnerColor(about.learner);
-      ctx.beginPath(); ctx.arc(xs[i], ys[i], r, from, from + share * (part - gap)); ctx.stroke();
-    }
-  });
-}
-
-function drawPulses(now) {
-  if (pulses.length === 0) return;
-  pulses = pulses.filter(p => now - p.from < 520);
-  ctx.fillStyle = theme.pulse;
-  const r = Math.max(1.4, radius * 0.24);
-  for (const p of pulses) {
-    const t = (now - p.from) / 520, e = scene.edges[p.e];
-    if (t < 0 || !e) continue;
-    const [a, b] = p.back ? [e[1], e[0]] : e, s = t * t * (3 - 2 * t);
-    ctx.globalAlpha = Math.sin(Math.PI * t) * 0.9;
-    ctx.beginPath(); ctx.arc(xs[a] + (xs[b] - xs[a]) * s, ys[a] + (ys[b] - ys[a]) * s, r, 0, 2 * Math.PI); ctx.fill();
-  }
-  ctx.globalAlpha = 1;
-}
-
-function drawTrails() {
-  if (trails.length < 2 || !box) return;
-  const scale = width / box.size, n = scene.nodes.length, step = n > 500 ? 4 : 1;
-  ctx.strokeStyle = theme.trail; ctx.lineWidth = 1.4;
-  ctx.beginPath();
-  for (let i = 0; i < n; i++) for (let k = 0; k < trails.length; k += step) {
-    const p = trails[k], x = width / 2 + (p[2 * i] - box.x) * scale, y = height / 2 - (p[2 * i + 1] - box.y) * scale;
-    if (k) ctx.lineTo(x, y); else ctx.moveTo(x, y);
-  }
-  ctx.stroke();
-}
-
-function drawArrows() {
-  const v = frame?.vel;
-  if (!v) return;
-  let fastest = 1e-9;
-  for (let i = 0; i < v.length; i += 2) fastest = Math.max(fastest, Math.hypot(v[i], v[i + 1]));
-  const scale = 4.2 * radius / fastest;
-  ctx.strokeStyle = theme.ink; ctx.lineWidth = 1.3;
-  ctx.beginPath();
-  for (let i = 0; i < scene.nodes.length; i++) {
-    const dx = v[2 * i] * scale, dy = -v[2 * i + 1] * scale, long = Math.hypot(dx, dy);
-    if (long < radius || down[i]) continue;
-    const ux = dx / long, uy = dy / long, h = Math.min(4, long / 3), x = xs[i] + dx, y = ys[i] + dy;
-    ctx.moveTo(xs[i], ys[i]); ctx.lineTo(x, y);
-    ctx.moveTo(x - h * (ux - 0.6 * uy), y - h * (uy + 0.6 * ux)); ctx.lineTo(x, y); ctx.lineTo(x - h * (ux + 0.6 * uy), y - h * (uy - 0.6 * ux));
-  }
-  ctx.stroke();
-}
-
-function drawChosen() {
-  for (const [i, wide] of [[hovered, 1.5], [pinned, 2.5]]) {
-    if (i < 0) continue;
-    ctx.strokeStyle = theme.accent; ctx.lineWidth = wide;
-    ctx.beginPath();
-    ctx.arc(xs[i], ys[i], size(i) + 4 + wide, 0, 2 * Math.PI);
-    ctx.stroke();
-  }
-}
+const size = i => sizeOf(mark[i], radius);
 
 // where says where a node is drawn, in pixels of the page's canvas.
 export function where(i) { return { x: xs[i], y: ys[i], r: size(i), ratio }; }

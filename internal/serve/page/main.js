@@ -6,7 +6,7 @@ import * as graph from "./graph.js";
 import * as curves from "./curves.js";
 import * as panel from "./panel.js";
 
-let scene = null, text = "", ignored = 0, lost = 0, about = null;
+let scene = null, text = "", ignored = 0, lost = 0, about = null, over = false;
 export const last = { frame: null, frames: 0 };
 
 function status(state, words) { byId("status").dataset.state = state; byId("status").textContent = words; }
@@ -40,6 +40,7 @@ function on(kind, value) {
     case "history": if (scene) curves.past(checkHistory(scene, value)); break;
     case "words": panel.say(value); break;
     case "frame": if (scene) take(checkFrame(scene, value)); break;
+    case "end": over = true; break;
     case "lost": lost = Number(value) || 0; notes(); break;
   }
 }
@@ -57,7 +58,8 @@ function live() {
     on, bad,
     state(state, err) {
       if (err instanceof Refused && err.status === 401) { ask(); return; }
-      status(state, words[state]);
+      if (state === "live") over = false;
+      status(state, over ? "the run has ended" : words[state]);
     },
   });
 }
