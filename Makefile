@@ -69,7 +69,7 @@ bench-peers: ## compare with PyTorch; ARGS="--rounds 5 --tasks a,b" is passed on
 	bench/run $(ARGS)
 
 bench-agents: ## measure agents as processes; ARGS="--seconds 60 --only large" is passed on, see wdgnn swarm bench -h
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/ ./cmd/wdgnn ./cmd/wdgnn-agent
+	CGO_ENABLED=0 $(GO) build -buildvcs=auto -trimpath -ldflags '-s -w' -o bin/ ./cmd/wdgnn ./cmd/wdgnn-agent
 	bin/wdgnn swarm bench --json $(ARGS) >>bench/results/swarm-$$(date -u +%F).jsonl
 	$(GO) run ./bench/report
 

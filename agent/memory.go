@@ -50,3 +50,11 @@ func (n *Node) Restore(m Memory) error {
 	n.opened = [2]uint64{m.Time + 1, m.Time + 1} // nothing can be sent again
 	return nil
 }
+
+// Reset puts the parameters back to those of the plan's model and forgets the
+// window; delay line and counts stay. It belongs between two steps.
+func (n *Node) Reset() {
+	if n.learner != nil {
+		n.learner = rule.NewNode(n.plan.Frame, n.plan.Rule, 1, nil, nil)
+	}
+}

@@ -155,7 +155,7 @@ func (c *SwarmBenchCommand) line(m swarm.Measurement, f *swarm.Figure) swarmLine
 	}
 }
 
-// commit returns the commit that this program was built from, with a + if files
+// commit returns the commit that this program was built from, and whether files
 // had changed since; empty if the build does not say.
 func commit() string {
 	info, ok := debug.ReadBuildInfo()
@@ -169,7 +169,7 @@ func commit() string {
 			revision = s.Value[:min(len(s.Value), 12)]
 		case "vcs.modified":
 			if s.Value == "true" {
-				changed = "+"
+				changed = "-dirty"
 			}
 		}
 	}

@@ -234,7 +234,7 @@ func (c *SwarmUpCommand) settle() error {
 			o.Pace.Deadline = o.Period * 6 / 10
 		}
 	}
-	o.Run, o.Keep = "swarm", c.dir != "" || len(o.Kills) > 0
+	o.Run, o.Keep = "swarm", c.dir != "" || len(o.Kills) > 0 || c.page.address != ""
 	o.Faults.Seed = c.task.seed
 	return errors.Join(errs...)
 }

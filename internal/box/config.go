@@ -66,7 +66,8 @@ type Config struct {
 	// at; empty means nowhere.
 	Metrics string `yaml:"metrics,omitempty"`
 
-	// Faults disturb what arrives, for trials.
+	// Faults disturb what arrives, for trials. If they are given, even without
+	// any, the world may also say how many frames are lost, and reset nodes.
 	Faults *transport.Faults `yaml:"faults,omitempty"`
 
 	dir string // of the file

@@ -61,6 +61,9 @@ func Describe(c *Config) (string, error) {
 	if c.Faults != nil && c.Faults.Any() {
 		say("faults", "ON PURPOSE: what arrives is disturbed")
 	}
+	if c.Faults != nil {
+		say("trial", "the world may have frames lost and nodes reset")
+	}
 	return out.String(), nil
 }
 

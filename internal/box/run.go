@@ -12,6 +12,7 @@ import (
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/internal/journal"
 	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/transport"
 )
 
 // Streams is where a box reads and writes. In is closed at the end if it can
@@ -199,6 +200,9 @@ func (b *box) host(ctx context.Context, scale float64) (*host.Host, error) {
 	}
 	if c.Bus != nil {
 		c.Directory = b.directory
+	}
+	if b.Faults != nil {
+		c.Losses = transport.NewLosses(b.Host, b.Faults.Seed)
 	}
 	if b.disk != nil {
 		c.Disk = b.disk

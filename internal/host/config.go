@@ -32,6 +32,10 @@ type Config struct {
 	// for the first frame of a step.
 	Hear []transport.HostID
 
+	// Losses, if set, puts the host on trial: the world may say how many frames
+	// it loses, and reset its nodes. It belongs to the host.
+	Losses *transport.Losses
+
 	// Links are the neighbours of nodes of which the world says nothing.
 	Links map[agent.NodeID][]agent.Link
 

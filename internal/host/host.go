@@ -41,6 +41,7 @@ type Host struct {
 	boundary  int   // of these, with neighbours elsewhere
 	posted    []int // of these, that have sent their row, by exchange
 	skipTo    uint64
+	anew      bool // parameters go back before the next step
 
 	queue   []agent.Message // to be delivered
 	pending []agent.Message // to be sent
@@ -192,6 +193,12 @@ func (h *Host) finish() (err error) {
 
 // line hears the world.
 func (h *Host) line(l *Line) {
+	if l.Loss != nil || l.Reset {
+		h.trial(l)
+		if len(l.Nodes) == 0 {
+			return
+		}
+	}
 	observes, tells := false, false
 	for k := range l.Nodes {
 		observes = observes || l.Nodes[k].Row != nil
@@ -202,6 +209,7 @@ func (h *Host) line(l *Line) {
 		h.stats.Skipped++
 	case observes && (!h.begun || l.Time > h.time):
 		h.conclude()
+		h.reset()
 		h.begin(l)
 		if tells && h.acted {
 			h.conclude()

@@ -23,6 +23,12 @@ type Line struct {
 	Time  uint64     `json:"time"`
 	Nodes []NodeLine `json:"nodes,omitempty"`
 	End   bool       `json:"end,omitempty"` // nothing will follow
+
+	// For trials: the share of frames that are lost on arrival from now on, and
+	// whether all parameters go back to those of the model before the next
+	// step. Hosts that are not on trial refuse both.
+	Loss  *float64 `json:"loss,omitempty"`
+	Reset bool     `json:"reset,omitempty"`
 }
 
 // NodeLine is what a Line says of one node.

@@ -29,6 +29,9 @@ type laterFrame struct {
 
 // take takes in a frame.
 func (h *Host) take(f transport.Frame) {
+	if h.cfg.Losses.Lose(f.From) {
+		return
+	}
 	messages, ok := h.inspect(f)
 	if !ok {
 		return

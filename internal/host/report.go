@@ -27,7 +27,7 @@ type Stats struct {
 	RefusedEvents     uint64 `json:"refused_events"`     // events that an agent refused
 	BadLines          uint64 `json:"bad_lines"`          // lines of the world that cannot be read
 	StaleLines        uint64 `json:"stale_lines"`        // lines of the world about past steps
-	StrayLines        uint64 `json:"stray_lines"`        // about nodes that are not here
+	StrayLines        uint64 `json:"stray_lines"`        // about nodes that are not here, or of a trial where there is none
 	BadTargets        uint64 `json:"bad_targets"`        // costs that make no sense
 	LostAnswers       uint64 `json:"lost_answers"`       // answers that the world did not take
 	UnknownNeighbours uint64 `json:"unknown_neighbours"` // links to nodes that nobody runs

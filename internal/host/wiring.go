@@ -10,7 +10,7 @@ import (
 
 // patience is how many steps a host listens to another without a reason: robots
 // come back.
-const patience = 100
+const patience = 25
 
 // always, as the last step in which there was a reason, means that there will
 // always be one.

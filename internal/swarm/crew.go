@@ -130,13 +130,15 @@ func (p *programs) Ports() map[transport.HostID]Port {
 
 // Close implements [Crew].
 func (p *programs) Close(wait time.Duration) error {
-	for _, port := range p.Ports() {
+	ports := p.Ports()
+	for _, port := range ports {
 		_ = port.Say(&host.Line{End: true}) // a host that does not hear it is killed below
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
 	_ = p.flush(ctx)
 	err := p.Processes.Close(wait)
+	p.await(ports)
 	p.subjects.close()
 	return err
 }

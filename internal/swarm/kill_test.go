@@ -43,22 +43,15 @@ func TestKilledProcessesRejoin(t *testing.T) {
 				k := swarm.Kill{Host: transport.HostID(id), From: at, To: at + 100*time.Millisecond}
 				o.Kills, at = append(o.Kills, k), k.To
 			}
-			w.then = func() {
-				for _, k := range o.Kills {
-					if w.lost[k.Host] == 0 {
-						return
-					}
-				}
-				w.enough = w.calm >= rejoinSteps
-			}
-			r := w.up(o, 0.5)
+			w.then = func() { w.enough = w.since() > at && w.calm >= rejoinSteps }
+			r := w.up(o, sane)
 			w.prompt(o.Pace)
 			heard(t, r)
 			if len(r.Told) != 4 || strings.Contains(strings.Join(r.Told, " "), "failed") {
 				t.Errorf("told %q, want two kills and two starts", r.Told)
 			}
-			if n := &r.Counters; n.Agents.Expired == 0 || n.Agents.Skipped == 0 || n.Host.Checkpoints == 0 {
-				t.Errorf("counters %+v, want links given up, steps left out and checkpoints", *n)
+			if n := &r.Counters; n.Agents.Expired == 0 || n.Host.Checkpoints == 0 {
+				t.Errorf("counters %+v, want links given up and checkpoints", *n)
 			}
 			if text := logs(o.Dir); !strings.Contains(text, "goes on from a checkpoint") {
 				t.Errorf("nobody says that it goes on from a checkpoint: %s", text)
@@ -99,6 +92,7 @@ func TestKilledForGood(t *testing.T) {
 func TestStuckProcess(t *testing.T) {
 	for _, bus := range []string{swarm.BusNATS, swarm.BusTCP} {
 		t.Run(bus, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
 			o, w := observe(t, &settings[0], swarm.Options{Program: program(t), Bus: bus, Pace: short})
 			var pid int
 			w.then = func() {
@@ -113,7 +107,7 @@ func TestStuckProcess(t *testing.T) {
 					w.enough = w.calm >= rejoinSteps
 				}
 			}
-			r := w.up(o, 1) // it learned nothing most of the time
+			r := w.up(o, sane)
 			// The world waits for an answer, too: twice a deadline and a second.
 			if most := 2*o.Pace.Deadline + 1500*time.Millisecond; w.longest > most {
 				t.Errorf("a step took %v, want at most %v", w.longest, most)
@@ -147,8 +141,8 @@ func TestKilledGoroutineRejoins(t *testing.T) {
 	o, w := observe(t, &settings[2], swarm.Options{
 		Bus: swarm.BusMem, Keep: true, Pace: short, Kills: []swarm.Kill{{Host: 3, From: 30 * time.Millisecond, To: 60 * time.Millisecond}},
 	})
-	w.then = func() { w.enough = w.lost[3] > 0 && w.calm >= rejoinSteps }
-	r := w.up(o, 0.5)
+	w.then = func() { w.enough = w.since() > o.Kills[0].To && w.calm >= rejoinSteps }
+	r := w.up(o, sane)
 	w.prompt(o.Pace)
 	heard(t, r)
 }

@@ -235,6 +235,8 @@ func TestThreeMachines(t *testing.T) {
 	if err := crew.Close(10 * time.Second); err != nil {
 		t.Errorf("%v\n%s", err, logs(y.dir))
 	}
+	y.mu.Lock()
+	defer y.mu.Unlock()
 	for _, r := range y.reports {
 		t.Logf("host %d: %+v %+v", r.Host, r.Stats, r.Bus)
 	}

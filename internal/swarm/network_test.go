@@ -54,7 +54,7 @@ func TestLossWithoutAsking(t *testing.T) {
 		Bus: swarm.BusNATS, Faults: transport.Faults{Loss: 0.3}, Pace: host.Pace{Deadline: 20 * time.Millisecond, Retry: -1, Suspect: 100},
 	})
 	w.then = func() { w.enough = w.steps == 60 }
-	r := w.up(o, 0.6)
+	r := w.up(o, sane)
 	w.prompt(o.Pace)
 	if r.Missing > 0 || r.Counters.Host.Gaps == 0 || r.Counters.Agents.Expired == 0 || r.Counters.Agents.Asked > 0 {
 		t.Errorf("%d answers missing, counters %+v, want all answers, gaps and links given up", r.Missing, r.Counters)
@@ -88,7 +88,7 @@ func TestPartitionHeals(t *testing.T) {
 				}
 				w.enough = healed >= healSteps
 			}
-			r := w.up(o, 1)
+			r := w.up(o, sane)
 			w.prompt(o.Pace)
 			heard(t, r)
 			if n := &r.Counters; r.Missing > 0 || n.Host.Suspected == 0 || n.Agents.Expired == 0 || n.Host.Gaps == 0 {
@@ -106,8 +106,8 @@ func TestFaultsOfRestarted(t *testing.T) {
 		Program: program(t), Faults: transport.Faults{Partitions: []transport.Partition{cut}}, Pace: short,
 		Kills: []swarm.Kill{{Host: 2, From: 50 * time.Millisecond, To: 60 * time.Millisecond}},
 	})
-	w.then = func() { w.enough = w.lost[2] > 0 && w.calm >= healSteps }
-	heard(t, w.up(o, 1))
+	w.then = func() { w.enough = w.since() > o.Kills[0].To && w.calm >= healSteps }
+	heard(t, w.up(o, sane))
 	for id := range transport.HostID(fieldHosts) {
 		c, err := box.Read(filepath.Join(o.Dir, fmt.Sprintf("host-%d.yaml", id)))
 		if err != nil {
@@ -126,7 +126,7 @@ func TestServerRestart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o, w := observe(t, &settings[0], swarm.Options{Program: run(t), Pace: short, Restart: 150 * time.Millisecond})
 			w.then = func() { w.enough = w.since() > o.Restart+100*time.Millisecond && w.calm >= healSteps && w.longest > 0 }
-			r := w.up(o, 1)
+			r := w.up(o, sane)
 			heard(t, r)
 			if len(r.Told) != 1 || strings.Contains(r.Told[0], "failed") {
 				t.Errorf("told %q, want that the server was restarted", r.Told)

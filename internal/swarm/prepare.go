@@ -112,12 +112,13 @@ func (r *run) prepareThreads(ctx context.Context, addresses map[transport.HostID
 		if err != nil {
 			return host.Config{}, err
 		}
-		if r.Faults.Any() {
-			bus = transport.Disturb(bus, id, r.faults())
-		}
+		bus = transport.Disturb(bus, id, r.faults())
 		c := host.Config{
 			Run: r.Run, Host: id, Nodes: r.divided[id], Plan: r.plan, Cost: r.Task.Cost, Directory: directory, Bus: bus, Pace: r.Pace,
 			Hear: r.always(id), Every: r.CheckpointEvery, ReportEvery: r.Every,
+		}
+		if r.Hub != nil {
+			c.Losses = transport.NewLosses(id, r.Faults.Seed)
 		}
 		if r.Keep {
 			c.Disk, err = journal.OpenDir(filepath.Join(r.Dir, "state", strconv.Itoa(int(id))))
@@ -189,7 +190,7 @@ func (r *run) preparePrograms(ctx context.Context, addresses map[transport.HostI
 	if err != nil {
 		return err
 	}
-	s := &subjects{conn: conn, run: r.Run}
+	s := &subjects{conn: conn, run: r.Run, last: make(chan transport.HostID, 4096)}
 	r.crew = &programs{p, s}
 	return s.listen(p.Answers, r.reports, p.heard)
 }
@@ -221,17 +222,20 @@ func (r *run) config(id transport.HostID, learn map[string]any, addresses map[tr
 	if r.Keep {
 		c.State = fmt.Sprintf("state/%d", id)
 	}
-	if f := r.faults(); f.Any() {
+	if f := r.faults(); f.Any() || r.Hub != nil {
 		c.Faults = &f
 	}
 	return c
 }
 
 // faults returns what is to go wrong on the network, as a host that starts now
-// must know it.
+// must know it. Those who watch may change how much is lost: hosts are told.
 func (r *run) faults() transport.Faults {
 	f := r.Faults
 	f.Began = r.began
+	if r.Hub != nil {
+		f.Loss = 0
+	}
 	return f
 }
 

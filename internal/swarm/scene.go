@@ -24,12 +24,7 @@ func Scene(o *Options) live.Scene {
 			{Name: "hosts up"}, {Name: "steps per second"}, {Name: "rows received per second"}, {Name: "rows late", Unit: "%"},
 			{Name: "frames lost per second"}, {Name: "answers missing"},
 		},
-		Controls: []live.Control{
-			{Name: live.ControlPause, Label: "Pause", Kind: live.KindSwitch},
-			{Name: live.ControlStep, Label: "Step", Kind: live.KindButton},
-			{Name: live.ControlKill, Label: "Kill", Kind: live.KindNode},
-			{Name: live.ControlRestart, Label: "Start again", Kind: live.KindNode},
-		},
+		Controls: controls(o),
 	}
 	owner := map[agent.NodeID]transport.HostID{}
 	for h, nodes := range divide(o) {
@@ -53,7 +48,9 @@ func Scene(o *Options) live.Scene {
 	s.Curves = append(s.Curves,
 		live.Curve{Name: "agents", Chart: "disagreement of the nodes' taps", Learner: learnerAgents, Log: true},
 		live.Curve{Name: "steps per second", Chart: "steps per second", Learner: -1},
-		live.Curve{Name: "rows late", Chart: "rows that came too late", Learner: -1, Unit: "%"},
+		live.Curve{Name: "rows", Chart: "rows received per second", Learner: -1},
+		live.Curve{Name: "frames", Chart: "frames lost per second", Learner: -1},
+		live.Curve{Name: "rows", Chart: "rows late per second", Learner: -1},
 	)
 	return s
 }

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
-	"github.com/wdgnn/wdgnn/graph"
-	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/internal/live"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/transport"
@@ -19,14 +17,23 @@ type stager struct {
 	hub   *live.Hub
 	owner map[agent.NodeID]transport.HostID
 
-	paused bool
-	steps  int // to make although paused
+	director
 
 	right  []recent // of detectors, by node
 	both   [2]recent
 	before View
 	at     time.Time
-	rates  [4]float64 // steps, rows, late share, frames lost
+	rates  rates
+
+	stepped time.Time // when the latest step was made
+	slow    bool      // it was a slow one, and its messages have not been shown
+}
+
+// rates are what happened per second, lately.
+type rates struct {
+	steps, received float64 // steps of the world; rows that nodes received
+	late, lost      float64 // rows that did not come in time; frames that did not come
+	share           float64 // of rows that did not come in time, %
 }
 
 const mostRecent = 500 // answers: of five detectors to 100 signals
@@ -53,8 +60,12 @@ func (r *recent) mean() float64 {
 }
 
 func newStager(r *run) *stager {
-	s := &stager{run: r, hub: r.Hub, owner: map[agent.NodeID]transport.HostID{}, right: make([]recent, r.Task.Nodes), at: time.Now()}
+	s := &stager{
+		run: r, hub: r.Hub, owner: map[agent.NodeID]transport.HostID{}, right: make([]recent, r.Task.Nodes), at: time.Now(),
+		director: director{speed: fastest, loss: r.Faults.Loss, told: map[transport.HostID]float64{}, up: map[transport.HostID]bool{}},
+	}
 	for h, nodes := range r.divided {
+		s.up[h] = true // the world begins when all are
 		for _, i := range nodes {
 			s.owner[i] = h
 		}
@@ -68,61 +79,48 @@ func newStager(r *run) *stager {
 	return s
 }
 
-// step shows a step, and holds the world while it is paused.
-func (s *stager) step(ctx context.Context, m *Moment) error {
+// step shows a step, holds the world while it is paused or slow, and returns for
+// how long.
+func (s *stager) step(ctx context.Context, m *Moment) (held time.Duration, err error) {
 	s.watch(m)
+	s.slow = time.Since(s.stepped) > slowStep
+	s.stepped = time.Now()
 	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case c := <-s.hub.Commands():
-			s.obey(c, m)
-			continue
-		default:
-		}
+		s.attend(m)
 		if s.hub.Due() {
 			if err := s.hub.Publish(s.frame(m)); err != nil {
-				return err
+				return held, err
 			}
 		}
-		if !s.paused {
-			return nil
+		wait := s.hold()
+		if wait == 0 {
+			return held, nil
 		}
-		if s.steps > 0 {
-			s.steps--
-			return nil
-		}
+		began := time.Now()
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return held, ctx.Err()
 		case c := <-s.hub.Commands():
 			s.obey(c, m)
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(wait):
 		}
+		held += time.Since(began)
 	}
 }
 
-// obey does what somebody asked for.
-func (s *stager) obey(c live.Command, m *Moment) {
-	at := float64(m.Sample.Time)
-	id := s.owner[agent.NodeID(c.Node)]
-	switch c.Name {
-	case live.ControlPause:
-		s.paused, s.steps = c.Value != 0, 0
-	case live.ControlStep:
-		s.steps++
-	case live.ControlKill:
-		if err := s.run.crew.Kill(id); err != nil {
-			s.hub.Say(at, "host %d cannot be killed: %v", id, err)
+// slowStep is the time between two steps whose messages people can follow.
+const slowStep = 80 * time.Millisecond
+
+// attend does what those who watch have asked for so far.
+func (s *stager) attend(m *Moment) {
+	for {
+		select {
+		case c := <-s.hub.Commands():
+			s.obey(c, m)
+		default:
+			s.look(m)
 			return
 		}
-		s.hub.Say(at, "host %d is down with nodes %s; its neighbours carry on", id, host.FormatNodes(s.run.divided[id]))
-	case live.ControlRestart:
-		if err := s.run.crew.Start(id); err != nil {
-			s.hub.Say(at, "host %d cannot be started: %v", id, err)
-			return
-		}
-		s.hub.Say(at, "host %d was started again", id)
 	}
 }
 
@@ -158,9 +156,9 @@ func (s *stager) rate(v *View) {
 	}
 	now, was := &v.Counters, &s.before.Counters
 	received, expired := since(now.Agents.Received, was.Agents.Received), since(now.Agents.Expired, was.Agents.Expired)
-	s.rates = [4]float64{
-		float64(v.Step-s.before.Step) / spent, received / spent,
-		100 * expired / max(received+expired, 1), since(now.Host.Gaps, was.Host.Gaps) / spent,
+	s.rates = rates{
+		steps: float64(v.Step-s.before.Step) / spent, received: received / spent, late: expired / spent,
+		lost: since(now.Host.Gaps, was.Host.Gaps) / spent, share: 100 * expired / max(received+expired, 1),
 	}
 	s.before, s.at = *v, time.Now()
 }
@@ -186,7 +184,7 @@ func (s *stager) frame(m *Moment) *live.Frame {
 	}
 	for _, r := range v.Reports {
 		for _, node := range s.run.divided[r.Host] {
-			behind[node] = float32(max(float64(m.Sample.Time)-float64(r.Time)-s.rates[0], 0)) // reports are a second old
+			behind[node] = float32(max(float64(m.Sample.Time)-float64(r.Time)-s.rates.steps, 0)) // reports are a second old
 		}
 	}
 	variation := math.NaN()
@@ -208,74 +206,13 @@ func (s *stager) frame(m *Moment) *live.Frame {
 		f.Curves = live.Numbers{s.both[learnerFrozen].mean(), s.both[learnerAgents].mean()}
 	}
 	f.Values = append(f.Values, apart, behind)
-	f.Curves = append(f.Curves, v.Disagreement, s.rates[0], s.rates[2])
-	f.Counters = live.Numbers{float64(v.HostsUp), s.rates[0], s.rates[1], s.rates[2], s.rates[3], float64(v.Missing)}
-	pause := 0.0
-	if s.paused {
-		pause = 1
+	k := &s.rates
+	f.Curves = append(f.Curves, v.Disagreement, k.steps, k.received, k.lost, k.late)
+	f.Counters = live.Numbers{float64(v.HostsUp), k.steps, k.received, k.share, k.lost, float64(v.Missing)}
+	f.Settings = s.settings()
+	if s.slow {
+		f.Pulses = s.pulses(f)
+		s.slow = false
 	}
-	f.Settings = live.Numbers{pause, math.NaN(), math.NaN(), math.NaN()}
 	return f
-}
-
-// stopped returns the nodes of hosts that do not run.
-func (s *stager) stopped() []int32 {
-	up := s.run.crew.Ports()
-	nodes := []int32{}
-	for h, list := range s.run.divided {
-		if _, ok := up[h]; ok {
-			continue
-		}
-		for _, i := range list {
-			nodes = append(nodes, int32(i))
-		}
-	}
-	return nodes
-}
-
-// lost returns the links of the scene that are out.
-func (s *stager) lost() []int32 {
-	now := s.run.Task.World.Graph().Adjacency()
-	out := []int32{}
-	for k, e := range s.hub.Scene().Edges {
-		if now.At(int(e[0]), int(e[1])) == 0 {
-			out = append(out, int32(k))
-		}
-	}
-	return out
-}
-
-// costs returns what the answers cost the nodes.
-func costs(m *Moment, n int) live.Floats {
-	v := blank(n)
-	j, ok := m.Cost.(loss.Local)
-	if !ok {
-		return v
-	}
-	for i := range v {
-		v[i] = float32(j.EvalNode(i, nil, m.Outputs.Row(i)))
-	}
-	return v
-}
-
-// pairs returns the links of a graph, each once.
-func pairs(g *graph.Graph) [][2]int32 {
-	list := [][2]int32{}
-	for i := range g.Nodes() {
-		for _, j := range g.Neighbors(i) {
-			if int32(i) < j {
-				list = append(list, [2]int32{int32(i), j})
-			}
-		}
-	}
-	return list
-}
-
-// blank returns values of n nodes that have none.
-func blank(n int) live.Floats {
-	v := make(live.Floats, n)
-	for i := range v {
-		v[i] = float32(math.NaN())
-	}
-	return v
 }

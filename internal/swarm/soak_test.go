@@ -67,7 +67,7 @@ func TestSoak(t *testing.T) {
 			last = max(last, p.To)
 		}
 		w.then = func() { w.enough = w.since() > last+2*time.Second && w.calm >= healSteps }
-		w.up(o, 100) // what was learned differs, but must stay a sane number
+		w.up(o, sane)
 		if most := 2*o.Pace.Deadline + 3*time.Second; w.longest > most {
 			t.Errorf("round %d: a step took %v, want at most %v", round, w.longest, most)
 		}

@@ -59,7 +59,8 @@ type Stage struct {
 	told  map[transport.HostID]Port // that know all links so far
 	quiet map[transport.HostID]bool // that did not answer and are not waited for
 	y     mat.Dense
-	fresh []bool // nodes that answered in this step
+	fresh []bool        // nodes that answered in this step
+	held  time.Duration // for how long watch held the world: the clock stood still
 }
 
 // Moment is what a stage saw of one step.
@@ -102,6 +103,7 @@ func (s *Stage) Run(ctx context.Context, watch func(*Moment) error) error {
 			if err := watch(m); err != nil {
 				return err
 			}
+			next, s.held = next.Add(s.held), 0
 		}
 		for id, port := range ports {
 			if err := port.Say(s.tell(m, s.Hosts[id])); err != nil {

@@ -3,6 +3,7 @@ package swarm
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/transport"
@@ -14,6 +15,7 @@ type subjects struct {
 	conn *natsbus.Conn
 	run  string
 	stop []func()
+	last chan transport.HostID // hosts whose last report has come
 }
 
 // listen passes on what hosts answer and report.
@@ -40,6 +42,14 @@ func (s *subjects) listen(answers chan<- *host.Answer, reports chan<- *host.Repo
 			return
 		}
 		heard(from)
+		if r.Final {
+			defer func() {
+				select {
+				case s.last <- from:
+				default:
+				}
+			}()
+		}
 		select {
 		case reports <- &r:
 		default:
@@ -48,6 +58,24 @@ func (s *subjects) listen(answers chan<- *host.Answer, reports chan<- *host.Repo
 	s.stop = append(s.stop, stop)
 	return err
 }
+
+// await waits for the last reports of hosts that have ended, for a moment: they
+// may still be on their way when the processes are gone.
+func (s *subjects) await(hosts map[transport.HostID]Port) {
+	end := time.NewTimer(lastWords)
+	defer end.Stop()
+	for len(hosts) > 0 {
+		select {
+		case id := <-s.last:
+			delete(hosts, id)
+		case <-end.C:
+			return
+		}
+	}
+}
+
+// lastWords is how long last reports are waited for.
+const lastWords = time.Second
 
 func (s *subjects) close() {
 	for _, stop := range s.stop {

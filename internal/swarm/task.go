@@ -138,8 +138,8 @@ func NewFlockWorld(c flocking.Config, shift graph.Shift, seed uint64) (*FlockWor
 func (w *FlockWorld) Graph() *graph.Graph { return w.swarm.Heard() }
 
 // nearFactor is how much farther than the radius robots are listened for: two
-// robots need tens of steps to cross the difference.
-const nearFactor = 1.3
+// robots need seven steps at least to cross the difference, at top speed.
+const nearFactor = 1.2
 
 // Near implements [World].
 func (w *FlockWorld) Near() *graph.Graph {

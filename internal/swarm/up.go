@@ -182,7 +182,7 @@ func (r *run) play(ctx context.Context) error {
 	if r.Hub != nil {
 		show = newStager(r)
 	}
-	err := stage.Run(ctx, func(m *Moment) error {
+	return stage.Run(ctx, func(m *Moment) (err error) {
 		if r.verify != nil {
 			if err := r.verify.step(m); err != nil {
 				return err
@@ -203,7 +203,7 @@ func (r *run) play(ctx context.Context) error {
 		r.ended = time.Now()
 		r.mu.Unlock()
 		if show != nil {
-			if err := show.step(ctx, m); err != nil {
+			if stage.held, err = show.step(ctx, m); err != nil {
 				return err
 			}
 		}
@@ -212,7 +212,6 @@ func (r *run) play(ctx context.Context) error {
 		}
 		return nil
 	})
-	return err
 }
 
 // listen keeps the latest report of every host.

@@ -98,7 +98,7 @@ function range(c, k) {
   slider.value = to(c.value); show(c.value);
   let busy = false;
   slider.addEventListener("input", () => { show(from(slider.value)); if (!busy) { busy = true; setTimeout(() => { busy = false; command(c.name, from(slider.value)); }, 120); } });
-  slider.set = v => { if (document.activeElement !== slider) { slider.value = to(v); show(v); } };
+  slider.set = v => { if (!busy && document.activeElement !== slider) { slider.value = to(v); show(v); } };
   label.append(element("span", c.label), slider, value);
   return label;
 }

@@ -1,0 +1,114 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/internal/live"
+	"github.com/wdgnn/wdgnn/internal/reproduce"
+	"github.com/wdgnn/wdgnn/internal/swarm"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// pulsesTask is source localization after hardly any training.
+func pulsesTask(t testing.TB, signals int) *swarm.Task {
+	t.Helper()
+	l, err := reproduce.Localize(t.Context(), reproduce.Localization{Seed: 3, Signals: 200, Epochs: 1, Shift: graph.ShiftRowStochastic})
+	if err != nil {
+		t.Fatal(err)
+	}
+	task, err := swarm.NewSourceTask(l, rule.Personal(5), signals, 0, 0.3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return task
+}
+
+// agents returns the command that runs an agent as a process.
+func agents(t testing.TB) []string {
+	t.Helper()
+	built = true
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{path, "agent"}
+}
+
+// swarming runs a swarm whose page is served, until the test ends.
+func swarming(t testing.TB, o swarm.Options) (url string) {
+	t.Helper()
+	hub := newHub(t, swarm.Scene(&o))
+	o.Hub = hub
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := swarm.Up(ctx, o)
+		hub.Close()
+		ended <- err
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
+	return showing(t, LiveConfig{Hub: hub, Control: true}).URL
+}
+
+// Processes on a page: what is shown is what the event says, a killed one is
+// seen and told to be down and comes back, and frames are lost as the slider
+// says.
+func TestPageSwarm(t *testing.T) {
+	p := newTab(t)
+	url := swarming(t, swarm.Options{
+		Task: pulsesTask(t, 20_000), Run: "page", Hosts: 5, Program: agents(t), Dir: t.TempDir(), Keep: true, Pace: host.Pace{Deadline: 300 * time.Millisecond},
+	})
+	p.open(url)
+	p.wait(`wdgnn.last.frame?.t > 20`)
+	p.do(chromedp.Focus(chromedp.CSS("#graph")), chromedp.KeyEvent(" "))
+	p.wait(`wdgnn.last.frame.settings[0] === 1`)
+	for k := range 2 { // right answers of the model as trained, and of the agents
+		p.wait(fmt.Sprintf(`document.querySelector("[data-curve='%d']").textContent === Number(wdgnn.last.frame.curves[%d].toPrecision(4)) + " %%"`, k, k))
+	}
+	p.do(chromedp.Focus(chromedp.CSS("#graph")), chromedp.KeyEvent(" "))
+	p.wait(`wdgnn.last.frame.settings[0] === 0`)
+
+	node := 7
+	down := p.style("#legend .down i", "background-color")
+	before := p.color(node)
+	if before == down {
+		t.Errorf("a node that runs has the colour of one that is down, %s", before)
+	}
+	evaluate[any](p, fmt.Sprintf(`wdgnn.pin(%d)`, node))
+	p.do(chromedp.Focus(chromedp.CSS("#nodecontrols [data-control=kill]")), chromedp.KeyEvent(kb.Enter))
+	p.wait(fmt.Sprintf(`/^host \d+, with nodes .*, is down; its neighbours carry on$/.test(document.getElementById("latest").textContent) && wdgnn.last.frame.down.includes(%d)`, node))
+	p.waitColor(node, down)
+	if got := p.text("[data-counter='0']"); got != "4" {
+		t.Errorf("got %s hosts up, want 4", got)
+	}
+	p.do(chromedp.Focus(chromedp.CSS("#nodecontrols [data-control=restart]")), chromedp.KeyEvent(kb.Enter))
+	p.wait(`document.getElementById("latest").textContent.endsWith(" is back; its neighbours hear it again") && wdgnn.last.frame.down.length === 0`)
+	if p.color(node) == down {
+		t.Errorf("node %d has the colour of one that is down after its return", node)
+	}
+
+	slide := func(share float64) {
+		evaluate[any](p, fmt.Sprintf(`(() => { const s = document.querySelector("[data-control=%s]"); s.value = %v; s.dispatchEvent(new Event("input")); })()`, live.ControlLoss, share))
+	}
+	lost := `Number(document.querySelector("[data-counter='4']").textContent.replaceAll(",", ""))`
+	p.wait(lost + ` === 0`)
+	slide(0.3)
+	p.wait(lost + ` > 0 && wdgnn.last.frame.curves[5] > 0`)
+	slide(0)
+	p.wait(lost + ` === 0`)
+	p.clean(url)
+}

@@ -1,0 +1,52 @@
+package swarm_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wdgnn/wdgnn/internal/swarm"
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// Processes that do not end when they are told to are killed, however many, and
+// one that failed on its own is not forgotten.
+func TestProcessesClose(t *testing.T) {
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it starts processes, and -short is set", t.Name())
+	}
+	if _, err := exec.LookPath("sleep"); err != nil {
+		t.Skipf("SKIPPED %s: %v", t.Name(), err)
+	}
+	p := swarm.NewProcesses(t.TempDir(), func(id transport.HostID) *exec.Cmd {
+		if id == 0 {
+			return exec.Command("sleep", "nonsense") // it fails
+		}
+		return exec.Command("sleep", "600")
+	})
+	for id := range transport.HostID(4) {
+		if err := p.Start(id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(p.Ports()); n != 0 {
+		t.Errorf("%d hosts hear the world, want none before their first report", n)
+	}
+	for began := time.Now(); p.Running() == 4; {
+		if time.Since(began) > fieldTimeout {
+			t.Fatal("the process that fails does not end")
+		}
+	}
+	if err := p.Kill(1); err != nil {
+		t.Error(err)
+	}
+	began := time.Now()
+	err := p.Close(50 * time.Millisecond)
+	if took := time.Since(began); took > fieldTimeout/2 {
+		t.Errorf("Close took %v, want 50 ms and a little", took)
+	}
+	if err == nil || !strings.Contains(err.Error(), "host 0: exit status") || !strings.Contains(err.Error(), "host 2: signal") || strings.Contains(err.Error(), "host 1") {
+		t.Errorf("got %v, want how hosts 0, 2 and 3 ended", err)
+	}
+}
