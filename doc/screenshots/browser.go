@@ -64,6 +64,9 @@ func (s *studio) shoot(url string, p picture) error {
 	if err != nil {
 		return err
 	}
+	if image, err = shrink(image); err != nil {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
 	fmt.Printf("%s.png: %d×%d, %d bytes\n", p.name, p.width, p.height, len(image))
 	return os.WriteFile(filepath.Join(s.out, p.name+".png"), image, 0o644)
 }

@@ -24,10 +24,11 @@ import (
 func main() {
 	out := flag.String("out", "doc/pictures", "folder for the pictures")
 	data := flag.String("data", "", "folder of ratings for the rating service")
+	only := flag.String("only", "", "take the pictures of this scene alone: demo, swarm, flock, tables or ratings")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *out, *data); err != nil {
+	if err := run(ctx, *out, *data, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "screenshots:", err)
 		os.Exit(1)
 	}
@@ -39,7 +40,7 @@ type studio struct {
 	browser            context.Context
 }
 
-func run(ctx context.Context, out, data string) (err error) {
+func run(ctx context.Context, out, data, only string) (err error) {
 	work, err := os.MkdirTemp("", "wdgnn-screenshots")
 	if err != nil {
 		return err
@@ -58,15 +59,24 @@ func run(ctx context.Context, out, data string) (err error) {
 	}
 	defer stop()
 	s.browser = browser
-	for _, scene := range []func(context.Context) error{s.demo, s.flock, s.tables} {
-		if err := scene(ctx); err != nil {
+	for _, scene := range []struct {
+		name string
+		take func(context.Context) error
+	}{
+		{"demo", s.demo},
+		{"swarm", s.swarm},
+		{"flock", s.flock},
+		{"tables", s.tables},
+		{"ratings", func(ctx context.Context) error { return s.ratings(ctx, data) }},
+	} {
+		if only != "" && only != scene.name || scene.name == "ratings" && data == "" {
+			continue
+		}
+		if err := scene.take(ctx); err != nil {
 			return err
 		}
 	}
-	if data == "" {
-		return nil
-	}
-	return s.ratings(ctx, data)
+	return nil
 }
 
 // demo is the demo after links were lost and a node was stopped.
@@ -76,9 +86,6 @@ func (s *studio) demo(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	set := func(name string, value float64) string {
-		return fmt.Sprintf(`fetch("control", {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify({name: %q, value: %v, node: 23})})`, name, value)
-	}
 	faster := set("speed", 60)
 	if err := s.shoot(url, picture{"demo", 1440, 940, "light", []string{
 		`wdgnn.last.frame?.t > 1`, "do " + faster, `wdgnn.last.frame.t > 620`, "do " + set("kill", 0), "do " + set("speed", 10), "do wdgnn.pin(23)",
@@ -88,6 +95,26 @@ func (s *studio) demo(ctx context.Context) error {
 	}
 	live := []string{`wdgnn.stats.drawn > 30`, "do new Promise(done => setTimeout(done, 700))"}
 	return s.shoot(url, picture{"demo-narrow", 360, 780, "light", live})
+}
+
+// set is a script that uses a control of the page, for node 23 if it is about
+// nodes.
+func set(name string, value float64) string {
+	return fmt.Sprintf(`fetch("control", {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify({name: %q, value: %v, node: 23})})`, name, value)
+}
+
+// swarm is ten processes that localize sources, one of which was killed, while
+// messages are lost.
+func (s *studio) swarm(ctx context.Context) error {
+	url, stop, err := s.start(ctx, "swarm", "up", "--processes", "10", "--steps", "100000", "--deadline", "200ms", "--page=127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return s.shoot(url, picture{"swarm", 1440, 940, "light", []string{
+		`wdgnn.last.frame?.t > 600`, "do " + set("loss", 0.05), `wdgnn.last.frame.counters[4] > 0 && wdgnn.last.frame.t > 640`, "do " + set("kill", 0), "do wdgnn.pin(23)",
+		`wdgnn.last.frame.down.length > 0`, "do new Promise(done => setTimeout(done, 4000))", "do " + set("speed", 5), "do new Promise(done => setTimeout(done, 3000))",
+	}})
 }
 
 // flock is the replay of a flight.

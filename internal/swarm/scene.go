@@ -18,11 +18,15 @@ const (
 // Scene returns what a swarm of the given options shows on a page.
 func Scene(o *Options) live.Scene {
 	s := live.Scene{
-		Title: fmt.Sprintf("%d nodes, %d agents", o.Task.Nodes, o.Hosts), Task: o.Task.Name, Time: "step",
+		Title: fmt.Sprintf("%d nodes on %d hosts", o.Task.Nodes, o.Hosts), Task: o.Task.Name, Time: "step",
 		Learners: []string{"as trained", "agents"},
 		Counters: []live.Counter{
-			{Name: "hosts up"}, {Name: "steps per second"}, {Name: "rows received per second"}, {Name: "rows late", Unit: "%"},
-			{Name: "frames lost per second"}, {Name: "answers missing"},
+			{Name: "hosts up"},
+			{Name: "steps per second"},
+			{Name: "rows received per second"},
+			{Name: "rows late", Unit: "%"},
+			{Name: "frames lost per second"},
+			{Name: "answers missing"},
 		},
 		Controls: controls(o),
 	}
@@ -65,10 +69,18 @@ func sourceScene(t *Task, s *live.Scene) {
 			}
 		}
 	}
+	if w, ok := t.World.(*SourceWorld); ok {
+		for _, i := range w.sources {
+			s.Marks = append(s.Marks, live.Mark{Node: i, Kind: "source"})
+		}
+	}
 	for _, i := range t.Model.Meta.Nodes {
 		s.Marks = append(s.Marks, live.Mark{Node: i, Kind: "detector"})
 	}
-	s.Quantities = append(s.Quantities, live.Quantity{Name: "correctness, last 50 signals", Learner: learnerAgents, Unit: "%", High: 100, Good: "high"})
+	s.Quantities = append(s.Quantities,
+		live.Quantity{Name: "correctness, last 50 signals", Learner: learnerAgents, Unit: "%", High: 100, Good: "high"},
+		live.Quantity{Name: "local loss, last 50 signals", Learner: learnerAgents, High: 2, Good: "low"},
+	)
 	s.Curves = append(s.Curves,
 		live.Curve{Name: "as trained", Chart: "right answers, last 100 signals", Learner: learnerFrozen, Unit: "%"},
 		live.Curve{Name: "agents", Chart: "right answers, last 100 signals", Learner: learnerAgents, Unit: "%"},

@@ -2,10 +2,10 @@ package swarm
 
 import (
 	"context"
-	"math"
 	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/live"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/transport"
@@ -19,11 +19,18 @@ type stager struct {
 
 	director
 
-	right  []recent // of detectors, by node
+	right  []recent // answers of detectors, by node, %
+	cost   []recent // and what they cost
 	both   [2]recent
 	before View
 	at     time.Time
 	rates  rates
+
+	view  *View       // as it was seen last
+	seen  time.Time   // when
+	apart live.Floats // ‖𝒜_i - mean‖ by node
+	links *graph.Graph
+	out   []int32 // links of the scene that are out in links
 
 	stepped time.Time // when the latest step was made
 	slow    bool      // it was a slow one, and its messages have not been shown
@@ -61,7 +68,8 @@ func (r *recent) mean() float64 {
 
 func newStager(r *run) *stager {
 	s := &stager{
-		run: r, hub: r.Hub, owner: map[agent.NodeID]transport.HostID{}, right: make([]recent, r.Task.Nodes), at: time.Now(),
+		run: r, hub: r.Hub, owner: map[agent.NodeID]transport.HostID{}, at: time.Now(),
+		right: make([]recent, r.Task.Nodes), cost: make([]recent, r.Task.Nodes),
 		director: director{speed: fastest, loss: r.Faults.Loss, told: map[transport.HostID]float64{}, up: map[transport.HostID]bool{}},
 	}
 	for h, nodes := range r.divided {
@@ -71,7 +79,7 @@ func newStager(r *run) *stager {
 		}
 	}
 	for i := range s.right {
-		s.right[i].length = 50 // signals
+		s.right[i].length, s.cost[i].length = 50, 50 // signals
 	}
 	for k := range s.both {
 		s.both[k].length = mostRecent
@@ -142,6 +150,7 @@ func (s *stager) watch(m *Moment) {
 		}
 		if m.Fresh[i] {
 			s.right[i].add(right(m.Outputs.Row(i)))
+			s.cost[i].add(c.EvalNode(i, nil, m.Outputs.Row(i)))
 			s.both[learnerAgents].add(right(m.Outputs.Row(i)))
 		}
 		s.both[learnerFrozen].add(right(s.run.frozen.y.Row(i)))
@@ -172,43 +181,52 @@ func since(now, then uint64) float64 {
 	return float64(now - then)
 }
 
+// viewGap is the time between two views of all hosts: they report once a second.
+const viewGap = 250 * time.Millisecond
+
+// latest returns how things are, or were a moment ago.
+func (s *stager) latest() *View {
+	if s.view != nil && time.Since(s.seen) < viewGap {
+		return s.view
+	}
+	s.view, s.seen, s.apart = s.run.view(), time.Now(), blank(s.run.Task.Nodes)
+	for node, d := range s.run.distances(s.view.Reports) {
+		s.apart[node] = float32(d)
+	}
+	s.rate(s.view)
+	return s.view
+}
+
 // frame is what is shown now.
 func (s *stager) frame(m *Moment) *live.Frame {
-	v := s.run.view()
-	s.rate(v)
-	n := s.run.Task.Nodes
+	v, n := s.latest(), s.run.Task.Nodes
 	f := &live.Frame{Time: float64(m.Sample.Time), Down: s.stopped()}
-	behind, apart := blank(n), blank(n)
-	for node, d := range s.run.distances(v.Reports) {
-		apart[node] = float32(d)
-	}
+	behind := blank(n)
 	for _, r := range v.Reports {
 		for _, node := range s.run.divided[r.Host] {
 			behind[node] = float32(max(float64(m.Sample.Time)-float64(r.Time)-s.rates.steps, 0)) // reports are a second old
 		}
 	}
-	variation := math.NaN()
 	if w, ok := s.run.Task.World.(*FlockWorld); ok {
-		variation = w.swarm.VelocityVariation()
 		f.Values = append(f.Values, costs(m, n))
 		for i, p := range w.swarm.Positions() {
 			u := w.swarm.Velocities()[i]
 			f.Positions, f.Velocities = append(f.Positions, float32(p[0]), float32(p[1])), append(f.Velocities, float32(u[0]), float32(u[1]))
 		}
 		f.Links = pairs(w.Graph())
-		f.Curves = live.Numbers{variation}
+		f.Curves = live.Numbers{w.swarm.VelocityVariation()}
 	} else {
-		right := blank(n)
-		for i := range s.right {
-			right[i] = float32(s.right[i].mean())
+		right, cost := blank(n), blank(n)
+		for i := range n {
+			right[i], cost[i] = float32(s.right[i].mean()), float32(s.cost[i].mean())
 		}
-		f.Values, f.Out = append(f.Values, right), s.lost()
+		f.Values, f.Out = append(f.Values, right, cost), s.lost()
 		f.Curves = live.Numbers{s.both[learnerFrozen].mean(), s.both[learnerAgents].mean()}
 	}
-	f.Values = append(f.Values, apart, behind)
+	f.Values = append(f.Values, s.apart, behind)
 	k := &s.rates
 	f.Curves = append(f.Curves, v.Disagreement, k.steps, k.received, k.lost, k.late)
-	f.Counters = live.Numbers{float64(v.HostsUp), k.steps, k.received, k.share, k.lost, float64(v.Missing)}
+	f.Counters = live.Numbers{float64(s.running()), k.steps, k.received, k.share, k.lost, float64(v.Missing)}
 	f.Settings = s.settings()
 	if s.slow {
 		f.Pulses = s.pulses(f)

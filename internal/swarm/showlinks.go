@@ -10,10 +10,9 @@ import (
 
 // stopped returns the nodes of hosts that do not run.
 func (s *stager) stopped() []int32 {
-	up := s.run.crew.Ports()
 	nodes := []int32{}
 	for h, list := range s.run.divided {
-		if _, ok := up[h]; ok {
+		if s.up[h] {
 			continue
 		}
 		for _, i := range list {
@@ -23,16 +22,27 @@ func (s *stager) stopped() []int32 {
 	return nodes
 }
 
-// lost returns the links of the scene that are out.
-func (s *stager) lost() []int32 {
-	now := s.run.Task.World.Graph().Adjacency()
-	out := []int32{}
-	for k, e := range s.hub.Scene().Edges {
-		if now.At(int(e[0]), int(e[1])) == 0 {
-			out = append(out, int32(k))
+// running returns how many hosts run.
+func (s *stager) running() (n int) {
+	for _, up := range s.up {
+		if up {
+			n++
 		}
 	}
-	return out
+	return n
+}
+
+// lost returns the links of the scene that are out.
+func (s *stager) lost() []int32 {
+	if now := s.run.Task.World.Graph(); now != s.links {
+		s.links, s.out = now, []int32{}
+		for k, e := range s.hub.Scene().Edges {
+			if now.Adjacency().At(int(e[0]), int(e[1])) == 0 {
+				s.out = append(s.out, int32(k))
+			}
+		}
+	}
+	return s.out
 }
 
 // mostPulses is how many messages are shown at once.

@@ -46,6 +46,8 @@ type SourceWorld struct {
 	graphs []*graph.Graph
 	renew  int
 	now    *graph.Graph
+
+	sources []int // where pulses start
 }
 
 // NewSourceTask returns source localization with the given signals left out of
@@ -75,7 +77,7 @@ func NewSourceTask(l *reproduce.Localized, r rule.Config, signals, renew int, p 
 	}
 	return &Task{
 		Name: "sourceloc", Model: l.Model, Nodes: l.World.Graph.Nodes(), Rule: r, Moment: l.Moment, Cost: host.CrossEntropy,
-		Graph: possible, Whole: l.World.Graph, World: &SourceWorld{Stream: stream, graphs: graphs, renew: renew},
+		Graph: possible, Whole: l.World.Graph, World: &SourceWorld{Stream: stream, graphs: graphs, renew: renew, sources: l.World.Sources},
 	}, nil
 }
 
