@@ -26,8 +26,10 @@ import (
 
 // Sizes of the measurements: what is compared alternates within one run.
 const (
-	readerPairs   = 12
-	readerWindow  = 2 * time.Second
+	readerPairs   = 60
+	readerWindow  = time.Second / 2
+	pagePairs     = 6
+	pageWindow    = 2 * time.Second
 	browserPairs  = 4
 	browserWindow = 8 * time.Second
 	browserSettle = 3 * time.Second // a page that was opened or left is not counted
@@ -121,10 +123,10 @@ func BenchmarkPageReader(b *testing.B) {
 			return s.rate(readerWindow)
 		})
 		s.stop()
-		compare(b, "page", readerPairs/2, func(with bool) (float64, float64) {
+		compare(b, "page", pagePairs, func(with bool) (float64, float64) {
 			s := stage(b, task(), with)
 			defer s.stop()
-			return s.rate(readerWindow)
+			return s.rate(pageWindow)
 		})
 	}
 }
