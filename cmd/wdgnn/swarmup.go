@@ -82,7 +82,7 @@ them), keys, logs, checkpoints and result.json.`,
 	f.BoolVar(&c.options.Lines, "lines", false, "the world speaks to processes on their standard input instead of NATS")
 	f.Float64Var(&c.rate, "rate", 0, "steps per second by the clock; 0 means as fast as everybody answers, and 20 for flocking")
 	f.DurationVar(&c.options.Pace.Deadline, "deadline", 0, "how long a step waits for silent neighbours; 0 means 1s, and 0.6 of the period with --rate")
-	f.DurationVar(&c.options.Pace.Retry, "retry", 0, "when silent neighbours are asked again; 0 means a fifth of the deadline")
+	f.DurationVar(&c.options.Pace.Retry, "retry", 0, "when silent neighbours are asked again; 0 means after three times what an exchange usually takes, at most a fifth of the deadline")
 	f.BoolVar(&c.options.Verify, "verify", false, "compare with online.Consensus bit for bit; a difference is a failure")
 	f.Float64Var(&c.options.Faults.Loss, "loss", 0, "probability that a frame is lost, at each receiver")
 	f.Float64Var(&c.options.Faults.Duplicate, "duplicate", 0, "probability that a frame arrives twice")

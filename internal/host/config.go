@@ -85,8 +85,9 @@ type Pace struct {
 	First time.Duration `json:"first,omitempty"`
 
 	// Retry is when silent neighbours are asked to send again, and again; 0
-	// means a fifth of the deadline, less than 0 never. Nobody is asked in
-	// real time.
+	// means after three times what an exchange usually takes, then after twice
+	// that and so on, at most a fifth of the deadline; less than 0 never.
+	// Nobody is asked in real time.
 	Retry time.Duration `json:"retry"`
 
 	// Suspect is how many steps in a row a neighbour must be silent to be
@@ -96,6 +97,8 @@ type Pace struct {
 	// Linger is how long a host stays after the end of its world, to answer
 	// neighbours that missed something.
 	Linger time.Duration `json:"linger"`
+
+	adaptive bool // Retry follows what a step usually takes, up to its value
 }
 
 func (p *Pace) fill() {
@@ -109,7 +112,7 @@ func (p *Pace) fill() {
 		p.First = p.Deadline
 	}
 	if p.Retry == 0 {
-		p.Retry = p.Deadline / 5
+		p.Retry, p.adaptive = p.Deadline/5, true
 	}
 	if p.Mode == RealTime || p.Retry < 0 {
 		p.Retry = 0

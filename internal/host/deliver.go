@@ -73,6 +73,7 @@ func (h *Host) post(m *agent.Message) {
 	h.posted[e]++
 	if h.posted[e] == h.boundary {
 		h.ship = true
+		h.advanced(e)
 	}
 }
 

@@ -34,9 +34,11 @@ type Host struct {
 	open      bool   // a step is under way
 	acted     bool   // and the world has its answer
 	started   time.Time
-	asked     time.Time // when silent neighbours were asked last
-	gaveUp    time.Time // when they were given up last, zero if not in this step
-	taking    int       // nodes that take part in the step
+	asked     time.Time     // when silent neighbours were asked last, or an exchange was complete
+	patience  int           // how often they were asked since
+	gaveUp    time.Time     // when they were given up last, zero if not in this step
+	usual     time.Duration // about what an exchange takes if nothing is lost; 0 if not known
+	taking    int           // nodes that take part in the step
 	predicted int
 	boundary  int   // of these, with neighbours elsewhere
 	posted    []int // of these, that have sent their row, by exchange
@@ -226,7 +228,7 @@ func (h *Host) begin(l *Line) {
 	h.time, h.begun, h.open, h.acted = l.Time, true, true, false
 	h.opened++
 	h.started, h.gaveUp = time.Now(), time.Time{}
-	h.asked = h.started
+	h.asked, h.patience = h.started, 0
 	h.taking, h.predicted, h.boundary, h.ship = 0, 0, 0, false
 	clear(h.posted)
 	clear(h.pending)

@@ -21,7 +21,7 @@ func (h *Host) wake() time.Time {
 	if !h.gaveUp.IsZero() {
 		at = h.gaveUp.Add(h.grace())
 	}
-	if r := h.cfg.Pace.Retry; r > 0 {
+	if r := h.retry(); r > 0 {
 		if again := h.asked.Add(r); again.Before(at) {
 			return again
 		}
@@ -37,6 +37,37 @@ func (h *Host) deadline() time.Duration {
 	return h.cfg.Pace.Deadline
 }
 
+// leastRetry is how soon a silent neighbour is asked at the earliest.
+const leastRetry = 10 * time.Millisecond
+
+// retry is when silent neighbours are asked again, 0 for never. Unless it is
+// set, the first time comes after three times what an exchange usually takes,
+// and each further one after twice the time.
+func (h *Host) retry() time.Duration {
+	most := h.cfg.Pace.Retry
+	if !h.cfg.Pace.adaptive || most == 0 {
+		return most
+	}
+	first := h.cfg.Pace.Deadline / 50
+	if h.usual > 0 {
+		first = 3 * h.usual
+	}
+	return min(most, max(first, leastRetry)<<min(h.patience, 10))
+}
+
+// advanced notes that all rows of an exchange that others hear are ready: the
+// messages of the one before have come.
+func (h *Host) advanced(e uint16) {
+	now := time.Now()
+	if took := now.Sub(h.asked); e > 0 && h.patience == 0 {
+		if h.usual == 0 {
+			h.usual = took
+		}
+		h.usual += (took - h.usual) / 8
+	}
+	h.asked, h.patience = now, 0
+}
+
 // grace is how much longer each further exchange is waited for.
 func (h *Host) grace() time.Duration { return h.cfg.Pace.Deadline / 10 }
 
@@ -46,7 +77,8 @@ func (h *Host) tick(now time.Time) {
 		return
 	}
 	waited := now.Sub(h.started)
-	retry := h.cfg.Pace.Retry > 0 && now.Sub(h.asked) >= h.cfg.Pace.Retry
+	after := h.retry()
+	retry := after > 0 && now.Sub(h.asked) >= after
 	h.giveUpFrom(waited, retry && h.behind())
 	for i := range h.cells {
 		if _, waits := h.cells[i].node.Waits(); retry && h.cells[i].taking && waits {
@@ -55,6 +87,7 @@ func (h *Host) tick(now time.Time) {
 	}
 	if retry {
 		h.asked = now
+		h.patience++
 		h.stats.Retries++
 	}
 	if waited >= h.deadline() {

@@ -1,6 +1,7 @@
 package swarm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -169,7 +170,7 @@ func (r *run) play(ctx context.Context) error {
 	defer close(r.stop)
 	stage := &Stage{
 		World: r.Task.World, Hosts: r.divided, Outputs: r.Task.Model.Network.Outputs(), Cost: r.Task.Cost,
-		Answers: r.answers, Ports: r.crew.Ports, Period: r.Period, Patience: 2*r.Pace.Deadline + time.Second,
+		Answers: r.answers, Ports: r.crew.Ports, Period: r.Period, Patience: 3*cmp.Or(r.Pace.Deadline, host.DefaultDeadline) + time.Second,
 	}
 	r.mu.Lock()
 	r.began = time.Now()
