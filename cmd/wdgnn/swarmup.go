@@ -81,7 +81,7 @@ them), keys, logs, checkpoints and result.json.`,
 	f.StringVar(&c.options.Bus, "bus", swarm.BusNATS, "what carries messages: nats, tcp (direct links, no server), or mem (goroutines instead of processes)")
 	f.BoolVar(&c.options.Lines, "lines", false, "the world speaks to processes on their standard input instead of NATS")
 	f.Float64Var(&c.rate, "rate", 0, "steps per second by the clock; 0 means as fast as everybody answers, and 20 for flocking")
-	f.DurationVar(&c.options.Pace.Deadline, "deadline", 0, "how long a step waits for silent neighbours; 0 means 1s, and 0.6 of the period with --rate")
+	f.DurationVar(&c.options.Pace.Deadline, "deadline", 0, "how long a step waits for silent neighbours; 0 means 1s, and 0.8 of the period with --rate")
 	f.DurationVar(&c.options.Pace.Retry, "retry", 0, "when silent neighbours are asked again; 0 means after three times what an exchange usually takes, at most a fifth of the deadline")
 	f.BoolVar(&c.options.Verify, "verify", false, "compare with online.Consensus bit for bit; a difference is a failure")
 	f.Float64Var(&c.options.Faults.Loss, "loss", 0, "probability that a frame is lost, at each receiver")
@@ -231,7 +231,7 @@ func (c *SwarmUpCommand) settle() error {
 		o.Period = time.Duration(float64(time.Second) / c.rate)
 		o.Pace.Mode = host.RealTime
 		if o.Pace.Deadline == 0 {
-			o.Pace.Deadline = o.Period * 6 / 10
+			o.Pace.Deadline = o.Period * 8 / 10
 		}
 	}
 	o.Run, o.Keep = "swarm", c.dir != "" || len(o.Kills) > 0 || c.page.address != ""
