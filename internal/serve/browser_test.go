@@ -56,7 +56,7 @@ type tab struct {
 func newTab(t *testing.T) *tab {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("browser tests are not short")
+		t.Skipf("SKIPPED %s: it opens a browser; it runs without -short", t.Name())
 	}
 	skipEmulated(t)
 	if _, err := exec.LookPath("chromium"); err != nil {

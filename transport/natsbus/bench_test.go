@@ -71,7 +71,7 @@ func BenchmarkOneWay(b *testing.B) {
 // Send itself allocates nothing, nor does it when there is no server.
 func TestSendAllocates(t *testing.T) {
 	if raceEnabled {
-		t.Skip("the race detector allocates")
+		t.Skipf("SKIPPED %s: the race detector allocates; it runs without -race", t.Name())
 	}
 	s := start(t, broker.Config{})
 	c := dial(t, natsbus.Config{URL: s.URL()})

@@ -15,7 +15,7 @@ import (
 // hold Send, Hear or Close up, and when it moves again so does the bus.
 func TestStalledNetwork(t *testing.T) {
 	if testing.Short() {
-		t.Skip("waits for timeouts of two seconds")
+		t.Skipf("SKIPPED %s: it waits for timeouts of two seconds; it runs without -short", t.Name())
 	}
 	s := start(t, broker.Config{})
 	p := newPipe(t, s.Addr())
