@@ -4,9 +4,9 @@ import (
 	"github.com/wdgnn/wdgnn/agent"
 )
 
-// step applies an event to a node, keeps what it asks for, and says whether the
-// event was accepted.
-func (h *Host) step(i int, ev agent.Event) bool {
+// step applies an event to a node and keeps what it asks for. An error says why
+// the event was refused.
+func (h *Host) step(i int, ev agent.Event) error {
 	c := &h.cells[i]
 	r, err := c.node.Step(ev)
 	if err != nil {
@@ -20,7 +20,7 @@ func (h *Host) step(i int, ev agent.Event) bool {
 		h.predicted++
 	}
 	c.done = c.done || r.Done
-	return err == nil
+	return err
 }
 
 // settle goes on until nothing can be done without hearing from elsewhere.
@@ -73,7 +73,7 @@ func (h *Host) post(m *agent.Message) {
 	h.posted[e]++
 	if h.posted[e] == h.boundary {
 		h.ship = true
-		h.advanced(e)
+		h.advanced()
 	}
 }
 

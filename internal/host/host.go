@@ -25,6 +25,7 @@ type Host struct {
 	index map[agent.NodeID]int
 
 	hearers map[agent.NodeID][]int         // who of ours hears a node
+	outside []agent.NodeID                 // nodes elsewhere that somebody here hears
 	hears   map[transport.HostID]uint64    // hosts that we listen to, and the step in which we last had a reason to
 	spoke   map[transport.HostID]frameMark // what we know of each host's frames
 
@@ -34,6 +35,8 @@ type Host struct {
 	open      bool   // a step is under way
 	acted     bool   // and the world has its answer
 	started   time.Time
+	turn      time.Time     // when the exchange under way began
+	came      time.Duration // how long after that its latest row came, 0 if none did
 	asked     time.Time     // when silent neighbours were asked last, or an exchange was complete
 	patience  int           // how often they were asked since
 	gaveUp    time.Time     // when they were given up last, zero if not in this step
@@ -228,7 +231,7 @@ func (h *Host) begin(l *Line) {
 	h.time, h.begun, h.open, h.acted = l.Time, true, true, false
 	h.opened++
 	h.started, h.gaveUp = time.Now(), time.Time{}
-	h.asked, h.patience = h.started, 0
+	h.turn, h.came, h.asked, h.patience = h.started, 0, h.started, 0
 	h.taking, h.predicted, h.boundary, h.ship = 0, 0, 0, false
 	clear(h.posted)
 	clear(h.pending)
@@ -246,7 +249,7 @@ func (h *Host) begin(l *Line) {
 			continue
 		}
 		c := &h.cells[i]
-		if !h.step(i, agent.Begin{Time: l.Time, Links: c.links, Row: n.Row}) {
+		if h.step(i, agent.Begin{Time: l.Time, Links: c.links, Row: n.Row}) != nil {
 			continue
 		}
 		c.taking = true

@@ -59,7 +59,7 @@ func (h *Host) take(f transport.Frame) {
 		case !h.begun || m.Time > h.time:
 			later, far = later || h.near(m.Time), true
 		case m.Time < h.time:
-			h.stats.LateRows++
+			h.late(m)
 		default:
 			h.deliver(m)
 		}
@@ -107,17 +107,38 @@ func (h *Host) count(from transport.HostID, sequence uint64) {
 	h.spoke[from] = mark
 }
 
-// deliver hands a row of the present step to those who hear its sender.
+// deliver hands a row of the present step to those who hear its sender. It is
+// accepted if none of them refuses it.
 func (h *Host) deliver(m *agent.Message) {
-	delete(h.silent, m.From)
+	var refused error
+	heard := false
 	if m.To != agent.Everyone {
 		if i, here := h.index[m.To]; here {
-			h.step(i, agent.Receive{Message: m})
+			refused, heard = h.step(i, agent.Receive{Message: m}), true
 		}
-		return
+	} else {
+		for _, i := range h.hearers[m.From] {
+			if err := h.step(i, agent.Receive{Message: m}); err != nil {
+				refused = err
+			}
+			heard = true
+		}
 	}
-	for _, i := range h.hearers[m.From] {
-		h.step(i, agent.Receive{Message: m})
+	switch {
+	case refused != nil:
+		h.refuse(m, refused)
+	case heard:
+		h.arrived(m)
+		h.heard(m)
+	}
+}
+
+// late takes in a row of a past step. It comes too late to be used, but may say
+// that a silent neighbour is there again: those who hear it look whether it fits.
+func (h *Host) late(m *agent.Message) {
+	h.stats.LateRows++
+	if _, silent := h.silent[m.From]; silent {
+		h.deliver(m)
 	}
 }
 
@@ -169,7 +190,7 @@ func (h *Host) replay() {
 			case m.Time > h.time:
 				later = later || h.near(m.Time)
 			default:
-				h.stats.LateRows++
+				h.late(m)
 			}
 		}
 		if later {

@@ -134,8 +134,8 @@ func (h *Host) look(final bool) *Report {
 			r.Params[ids[i]] = slices.Clone(h.cells[i].node.Params())
 		}
 	}
-	for node, s := range h.silent {
-		if s.steps >= h.cfg.Pace.Suspect {
+	for node := range h.silent {
+		if h.suspect(node) && len(h.hearers[node]) > 0 {
 			r.Silent = append(r.Silent, node)
 		}
 	}

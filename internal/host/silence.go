@@ -1,15 +1,68 @@
 package host
 
 import (
+	"slices"
 	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
 )
 
-// silence is how long a neighbour has said nothing.
+// silence is what a host remembers of a neighbour that it went on without, or
+// whose rows were refused.
 type silence struct {
 	steps int    // in a row that it was given up
+	first uint64 // the first of them
 	last  uint64 // the latest of them
+
+	refusals uint64 // rows of it that were refused in a row
+	refused  uint64 // the step of the latest of them
+}
+
+// distrust is for how many steps after a refused row others of the same
+// neighbour do not count as a sign of life. A neighbour of which one row fits
+// and the next does not must not be waited for again and again.
+const distrust = 64
+
+// suspect says whether a neighbour is no longer waited for.
+func (h *Host) suspect(node agent.NodeID) bool { return h.silent[node].steps >= h.cfg.Pace.Suspect }
+
+// heard ends the silence of a neighbour of which a row was accepted. A row of a
+// past step will do, if it is of a step in which it was missed: the neighbour is
+// there and behind us, and catches up only if we wait. Rows from before its
+// silence prove nothing: whoever recorded them can say them again.
+func (h *Host) heard(m *agent.Message) {
+	s, ok := h.silent[m.From]
+	if !ok || m.Time < s.first || s.refusals > 0 && h.time < s.refused+distrust {
+		return
+	}
+	if s.steps >= h.cfg.Pace.Suspect {
+		h.log.Info("a neighbour is back", "node", m.From, "time", h.time, "its_time", m.Time)
+	}
+	delete(h.silent, m.From)
+}
+
+// refuse notes that a row of a neighbour was refused: it does not count as heard.
+func (h *Host) refuse(m *agent.Message, err error) {
+	s := h.silent[m.From]
+	if s.refusals == 0 || h.time >= s.refused+distrust {
+		h.log.Warn("rows of a neighbour are refused; it counts as silent until they fit", "node", m.From, "time", h.time, "err", err)
+	}
+	s.refusals++
+	s.refused = h.time
+	h.silent[m.From] = s
+}
+
+// alone says whether there are neighbours elsewhere and all of them are
+// suspects: the network is down, or this host is cut off. In lockstep it then
+// waits a whole deadline in each step until a row is accepted, because whoever
+// runs on alone at full speed is never met again.
+func (h *Host) alone() bool {
+	for _, node := range h.outside {
+		if !h.suspect(node) {
+			return false
+		}
+	}
+	return len(h.outside) > 0
 }
 
 // wake returns when tick must be called; zero means never.
@@ -17,7 +70,7 @@ func (h *Host) wake() time.Time {
 	if !h.waits() {
 		return time.Time{}
 	}
-	at := h.started.Add(h.deadline())
+	at := h.started.Add(h.due(0))
 	if !h.gaveUp.IsZero() {
 		at = h.gaveUp.Add(h.grace())
 	}
@@ -57,19 +110,46 @@ func (h *Host) retry() time.Duration {
 
 // advanced notes that all rows of an exchange that others hear are ready: the
 // messages of the one before have come.
-func (h *Host) advanced(e uint16) {
-	now := time.Now()
-	if took := now.Sub(h.asked); e > 0 && h.patience == 0 {
+func (h *Host) advanced() {
+	if h.came > 0 {
 		if h.usual == 0 {
-			h.usual = took
+			h.usual = h.came
 		}
-		h.usual += (took - h.usual) / 8
+		h.usual += (h.came - h.usual) / 8
 	}
-	h.asked, h.patience = now, 0
+	h.turn, h.came = time.Now(), 0
+	h.asked, h.patience = h.turn, 0
 }
 
-// grace is how much longer each further exchange is waited for.
-func (h *Host) grace() time.Duration { return h.cfg.Pace.Deadline / 10 }
+// arrived notes when a row of the exchange under way came, if it was said to
+// everyone. One that was asked for has a receiver: how long it took says how
+// soon we asked, and not what an exchange takes.
+func (h *Host) arrived(m *agent.Message) {
+	if m.To == agent.Everyone && m.Time == h.time && h.waits() {
+		h.came = time.Since(h.turn)
+	}
+}
+
+// due is how long the messages of exchange e are waited for, from the beginning
+// of the step. In real time the last are due at the deadline, so that an answer
+// comes before the next tick whatever is lost; in lockstep the first.
+func (h *Host) due(e int) time.Duration {
+	first := h.deadline()
+	if h.cfg.Pace.Mode == RealTime {
+		first -= time.Duration(len(h.posted)-1) * h.grace()
+	}
+	return first + time.Duration(e)*h.grace()
+}
+
+// grace is how much longer each further exchange is waited for. In real time
+// all of them together take no more than half of the deadline.
+func (h *Host) grace() time.Duration {
+	tenth := h.cfg.Pace.Deadline / 10
+	if h.cfg.Pace.Mode == RealTime && len(h.posted) > 1 {
+		return min(tenth, h.deadline()/time.Duration(2*(len(h.posted)-1)))
+	}
+	return tenth
+}
 
 // tick asks silent neighbours again, and gives them up when their time is over.
 func (h *Host) tick(now time.Time) {
@@ -80,6 +160,9 @@ func (h *Host) tick(now time.Time) {
 	after := h.retry()
 	retry := after > 0 && now.Sub(h.asked) >= after
 	h.giveUpFrom(waited, retry && h.behind())
+	for retry && h.giveUpAhead() {
+		h.drain()
+	}
 	for i := range h.cells {
 		if _, waits := h.cells[i].node.Waits(); retry && h.cells[i].taking && waits {
 			h.step(i, agent.Retry{})
@@ -90,7 +173,7 @@ func (h *Host) tick(now time.Time) {
 		h.patience++
 		h.stats.Retries++
 	}
-	if waited >= h.deadline() {
+	if waited >= h.due(0) {
 		h.gaveUp = now
 	}
 	h.ship = true
@@ -108,7 +191,7 @@ func (h *Host) giveUpFrom(waited time.Duration, behind bool) {
 				earliest = e
 			}
 		}
-		if earliest < 0 || !behind && waited < h.deadline()+time.Duration(earliest)*h.grace() {
+		if earliest < 0 || !behind && waited < h.due(earliest) {
 			return
 		}
 		for i := range h.cells {
@@ -134,20 +217,49 @@ func (h *Host) giveUp(i int) {
 			continue
 		}
 		s := h.silent[node]
+		if s.steps == 0 {
+			s.first = h.time
+		}
 		if s.steps == 0 || s.last != h.time {
-			if s.steps+1 == h.cfg.Pace.Suspect {
+			s.steps++
+			s.last = h.time
+			if s.steps == h.cfg.Pace.Suspect {
 				h.stats.Suspected++
 				h.log.Warn("a neighbour is silent; going on without it", "node", node, "time", h.time)
 			}
-			h.silent[node] = silence{s.steps + 1, h.time}
+			h.silent[node] = s
 		}
 	}
 	h.step(i, agent.Expire{})
 }
 
 // giveUpSuspects goes on wherever only suspects are waited for, or nodes here
-// that do not take part, and says whether there was such a node.
+// that do not take part, and says whether there was such a node. Whoever is
+// alone waits for suspects too, once in a step.
 func (h *Host) giveUpSuspects() bool {
+	alone := h.cfg.Pace.Mode == Lockstep && h.gaveUp.IsZero() && h.alone()
+	return h.giveUpOn(func(node agent.NodeID) bool {
+		_, here := h.index[node]
+		return here && !h.comes(node) || !here && !alone && h.suspect(node)
+	})
+}
+
+// giveUpAhead goes on wherever only such neighbours are waited for as have left
+// this step behind, and says whether there was such a node. They sent their rows
+// when nobody heard them, and keep those of two steps.
+func (h *Host) giveUpAhead() bool {
+	return h.giveUpOn(func(node agent.NodeID) bool {
+		if _, here := h.index[node]; here {
+			return false
+		}
+		owner, known := h.cfg.Directory.Owner(node)
+		mark := h.spoke[owner]
+		return known && mark.during == h.time && mark.step >= h.time+2
+	})
+}
+
+// giveUpOn goes on wherever all who are waited for are hopeless.
+func (h *Host) giveUpOn(hopeless func(agent.NodeID) bool) bool {
 	any := false
 	for i := range h.cells {
 		c := &h.cells[i]
@@ -155,15 +267,7 @@ func (h *Host) giveUpSuspects() bool {
 			continue
 		}
 		h.missing = c.node.Missing(h.missing[:0])
-		suspects := len(h.missing) > 0
-		for _, node := range h.missing {
-			_, here := h.index[node]
-			if h.comes(node) || !here && h.silent[node].steps < h.cfg.Pace.Suspect {
-				suspects = false
-				break
-			}
-		}
-		if suspects {
+		if len(h.missing) > 0 && !slices.ContainsFunc(h.missing, func(n agent.NodeID) bool { return !hopeless(n) }) {
 			any = true
 			h.giveUp(i)
 		}

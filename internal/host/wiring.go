@@ -61,9 +61,12 @@ func (h *Host) rewire() {
 			wanted = h.want(node) || wanted
 		}
 	}
+	h.outside = h.outside[:0]
 	for node, list := range h.hearers {
 		if len(list) == 0 {
 			delete(h.hearers, node)
+		} else if _, here := h.index[node]; !here {
+			h.outside = append(h.outside, node)
 		}
 	}
 	if h.cfg.Bus == nil {
