@@ -14,7 +14,7 @@ import (
 const (
 	frameHeader   = 32
 	messageHeader = 40
-	frameVersion  = 1
+	frameVersion  = 2
 
 	// MaxFrame is the largest frame that is read or written.
 	MaxFrame = 64 << 20
@@ -31,6 +31,7 @@ var ErrFrame = errors.New("agent: frame refused")
 // Header stands before the messages of a frame.
 type Header struct {
 	Run      uint32 // which run it belongs to: a hash of its name
+	Plan     uint32 // what the sender runs: [Plan.Digest], 24 bits
 	Host     uint32 // who sent it
 	Sequence uint64 // of the frames of that host, from 1; gaps are losses
 }
@@ -40,7 +41,7 @@ type Header struct {
 func AppendFrame(dst []byte, h Header, messages []Message) []byte {
 	start := len(dst)
 	dst = append(dst, frameMagic[:]...)
-	dst = append(dst, frameVersion, 0, 0, 0)
+	dst = binary.LittleEndian.AppendUint32(dst, frameVersion|h.Plan<<8)
 	dst = binary.LittleEndian.AppendUint32(dst, h.Run)
 	dst = binary.LittleEndian.AppendUint32(dst, h.Host)
 	dst = binary.LittleEndian.AppendUint64(dst, h.Sequence)
@@ -87,7 +88,7 @@ func (r *Reader) Read(b []byte) (Header, []Message, error) {
 	if len(b) < frameHeader || len(b) > MaxFrame || [4]byte(b[:4]) != frameMagic {
 		return h, nil, fmt.Errorf("%w: %d bytes that begin with no frame", ErrFrame, len(b))
 	}
-	if b[4] != frameVersion || b[5] != 0 || b[6] != 0 || b[7] != 0 {
+	if b[4] != frameVersion {
 		return h, nil, fmt.Errorf("%w: version %d, this program speaks %d", ErrFrame, b[4], frameVersion)
 	}
 	sum := crc32.Update(0, castagnoli, b[:28])
@@ -95,7 +96,10 @@ func (r *Reader) Read(b []byte) (Header, []Message, error) {
 	if crc32.Update(sum, castagnoli, b[32:]) != binary.LittleEndian.Uint32(b[28:]) {
 		return h, nil, fmt.Errorf("%w: the checksum does not fit", ErrFrame)
 	}
-	h = Header{Run: binary.LittleEndian.Uint32(b[8:]), Host: binary.LittleEndian.Uint32(b[12:]), Sequence: binary.LittleEndian.Uint64(b[16:])}
+	h = Header{
+		Run: binary.LittleEndian.Uint32(b[8:]), Plan: binary.LittleEndian.Uint32(b[4:]) >> 8,
+		Host: binary.LittleEndian.Uint32(b[12:]), Sequence: binary.LittleEndian.Uint64(b[16:]),
+	}
 	count := int(binary.LittleEndian.Uint32(b[24:]))
 	b = b[frameHeader:]
 	if count > len(b)/messageHeader {

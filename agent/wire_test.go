@@ -10,10 +10,14 @@ import (
 	"testing"
 
 	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/rule"
 )
 
 func sampleFrame() (agent.Header, []agent.Message) {
-	return agent.Header{Run: 0x11223344, Host: 5, Sequence: 9}, []agent.Message{
+	return agent.Header{Run: 0x11223344, Plan: 0x0a0b0c, Host: 5, Sequence: 9}, []agent.Message{
 		{From: 1, To: agent.Everyone, Time: 1 << 40, Kind: agent.Row, Exchange: 3, Values: []float32{1, -2.5, math.MaxFloat32}},
 		{From: 2, To: 1, Time: 7, Kind: agent.Ask, Exchange: 1},
 		{From: 3, To: agent.Everyone, Kind: agent.Row, Links: 4, Degree: 2.75, Values: []float32{0}},
@@ -54,7 +58,7 @@ func TestFrameLayout(t *testing.T) {
 	h, messages := sampleFrame()
 	b := agent.AppendFrame(nil, h, messages[:1])
 	want := []byte{
-		'W', 'D', 'G', 'N', 1, 0, 0, 0, // magic, version, reserved
+		'W', 'D', 'G', 'N', 2, 0x0c, 0x0b, 0x0a, // magic, version, plan
 		0x44, 0x33, 0x22, 0x11, 5, 0, 0, 0, // run, host
 		9, 0, 0, 0, 0, 0, 0, 0, // sequence
 		1, 0, 0, 0, b[28], b[29], b[30], b[31], // messages, checksum
@@ -71,6 +75,54 @@ func TestFrameLayout(t *testing.T) {
 	clear(want[28:32])
 	if sum := crc32.Checksum(want, crc32.MakeTable(crc32.Castagnoli)); sum != binary.LittleEndian.Uint32(b[28:]) {
 		t.Errorf("checksum %#x, want %#x", binary.LittleEndian.Uint32(b[28:]), sum)
+	}
+}
+
+// A digest changes with everything that agents must agree on, and with nothing
+// else.
+func TestDigest(t *testing.T) {
+	plan := func(change func(*agent.Plan)) uint32 {
+		config := gnn.Config{In: 1, Features: 2, Outputs: 2, Wide: &gnn.WideConfig{Order: 1}}
+		m, err := gnn.NewRandom(config, random.Stream(1, "model"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		learn := rule.Literal(false)
+		frame, err := (&online.Config{Nodes: 1, Rule: learn}).Frame(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &agent.Plan{Model: m, Operator: agent.Scaled, Scale: 2, Frame: frame, Rule: &learn}
+		change(p)
+		if err := p.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		return p.Digest()
+	}
+	want := plan(func(*agent.Plan) {})
+	if want == 0 || want>>24 != 0 {
+		t.Errorf("digest %#x, want 24 bits that are not all 0", want)
+	}
+	for _, same := range []func(*agent.Plan){
+		func(*agent.Plan) {},
+		func(p *agent.Plan) { p.MaxNorm, p.ClipNorm = 3, 2 },
+		func(p *agent.Plan) { p.Forgiving = true },
+	} {
+		if got := plan(same); got != want {
+			t.Errorf("digest %#x of a plan that others understand, want %#x", got, want)
+		}
+	}
+	for name, other := range map[string]func(*agent.Plan){
+		"parameters": func(p *agent.Plan) { p.Model.Params.Flat[0]++ },
+		"operator":   func(p *agent.Plan) { p.Operator = agent.Symmetric },
+		"scale":      func(p *agent.Plan) { p.Scale = 3 },
+		"delayed":    func(p *agent.Plan) { p.Delayed = true },
+		"no rule":    func(p *agent.Plan) { p.Frame, p.Rule = nil, nil },
+		"rule":       func(p *agent.Plan) { p.Rule.Mixing = 0.5 },
+	} {
+		if plan(other) == want {
+			t.Errorf("%s: the digest is the same", name)
+		}
 	}
 }
 

@@ -36,7 +36,7 @@ type field struct {
 	dir    string
 	bus    string // nats or tcp
 	server string // address of the NATS server
-	extra  string // lines at the end of every configuration
+	first  string // how long the first step may take
 	logs   [boxes]bytes.Buffer
 	procs  [boxes]*exec.Cmd
 	broker *exec.Cmd
@@ -68,7 +68,7 @@ func newField(t *testing.T, bus string) *field {
 	if testing.Short() {
 		t.Skipf("SKIPPED %s: with -short no boxes are started; without, they are", t.Name())
 	}
-	f := &field{T: t, dir: t.TempDir(), bus: bus, server: free(t)}
+	f := &field{T: t, dir: t.TempDir(), bus: bus, server: free(t), first: "1m"}
 	f.train("first", 1)
 	f.prolong("stream_signals.npy")
 	f.prolong("stream_targets.npy")
@@ -178,7 +178,7 @@ func (f *field) configure(k int, model string) {
 	}
 	fmt.Fprintf(&text, "model: %s/run/model.safetensors\nbus: {kind: %s, url: \"nats://%s\"}\n", model, f.bus, f.server)
 	text.WriteString("world: {kind: stream, signals: long_stream_signals.npy, targets: long_stream_targets.npy, graph: first/graph.csv, ")
-	fmt.Fprintf(&text, "answers: answers-%d.jsonl}\npace: {deadline: 500ms, first: 1m}\n%s", k, f.extra)
+	fmt.Fprintf(&text, "answers: answers-%d.jsonl}\npace: {deadline: 500ms, first: %s}\n", k, f.first)
 	config := text.String()
 	if f.bus == "tcp" {
 		config = strings.Replace(config, fmt.Sprintf(", url: \"nats://%s\"", f.server), "", 1)
@@ -229,7 +229,7 @@ func (f *field) serve() {
 	f.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 }
 
-// ended returns what a box said on stderr once it has ended.
+// end kills box k and returns what it said on stderr.
 func (f *field) end(k int) string {
 	f.Helper()
 	f.procs[k].Process.Kill()
@@ -271,8 +271,8 @@ func (f *field) steps(which ...int) []int {
 	return all
 }
 
-// rightSince says whether all boxes have given nothing but right answers in
-// the last of so many steps, none left out.
+// rightFor says whether all boxes have given nothing but right answers in
+// the last so many steps, none left out.
 func (f *field) rightFor(steps int) bool {
 	latest := f.steps(0, 1, 2, 3, 4)[0]
 	seen := 0

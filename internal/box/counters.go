@@ -22,6 +22,7 @@ var counters = []counter{
 	{"wdgnn_host_overflows_total", "frames of steps to come for which there was no room", func(r *host.Report) uint64 { return r.Stats.Overflows }},
 	{"wdgnn_host_bad_frames_total", "frames that cannot be read", func(r *host.Report) uint64 { return r.Stats.BadFrames }},
 	{"wdgnn_host_other_runs_total", "frames of another run", func(r *host.Report) uint64 { return r.Stats.OtherRuns }},
+	{"wdgnn_host_other_plans_total", "frames of hosts with another model, scale or rule", func(r *host.Report) uint64 { return r.Stats.OtherPlans }},
 	{"wdgnn_host_impostors_total", "frames and rows in somebody else's name", func(r *host.Report) uint64 { return r.Stats.Impostors }},
 	{"wdgnn_host_refused_events_total", "events that an agent refused", func(r *host.Report) uint64 { return r.Stats.RefusedEvents }},
 	{"wdgnn_host_bad_lines_total", "lines of the world that cannot be read", func(r *host.Report) uint64 { return r.Stats.BadLines }},

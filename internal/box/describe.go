@@ -35,6 +35,7 @@ func Describe(c *Config) (string, error) {
 	say("run", "%s, host %d of %d: nodes %s", c.Run, c.Host, len(c.Hosts), host.FormatNodes(b.nodes))
 	say("model", "%s: %s", c.Model, b.describeModel(plan))
 	say("learn", "%s", c.describeLearning(plan))
+	say("digest", "%s", b.describeDigest(plan, scale))
 	bus, err := c.describeBus()
 	if err != nil {
 		return "", err
@@ -65,6 +66,14 @@ func Describe(c *Config) (string, error) {
 		say("trial", "the world may have frames lost and nodes reset")
 	}
 	return out.String(), nil
+}
+
+// describeDigest names what all boxes of a run must have in common.
+func (b *box) describeDigest(p *agent.Plan, scale float64) string {
+	if p.Operator == agent.Scaled && scale == 0 {
+		return "known when λmax is; the same on all boxes of the run"
+	}
+	return fmt.Sprintf("%06x, the same on all boxes of the run", p.Digest())
 }
 
 func (b *box) describeModel(p *agent.Plan) string {

@@ -54,6 +54,10 @@ func (b *box) estimate(ctx context.Context) (float64, error) {
 	if c.Gauge.Diameter == 0 {
 		c.Gauge.Diameter = max(all-1, 1)
 	}
+	var err error
+	if c.Plan, err = b.plan(b.model, b.cost, b.supposed(0)); err != nil {
+		return 0, err
+	}
 	s, err := host.NewSurvey(c)
 	if err != nil {
 		return 0, err

@@ -31,7 +31,7 @@ func (h *Host) settle() {
 		case h.waits() && h.predicted >= h.taking:
 			h.send()
 			h.act()
-		case h.waits() && (len(h.silent) > 0 || h.taking < len(h.cells)) && h.giveUpSuspects():
+		case h.waits() && (len(h.silent) > 0 || len(h.others) > 0 || h.taking < len(h.cells)) && h.giveUpSuspects():
 			continue
 		}
 		break
@@ -95,7 +95,7 @@ func (h *Host) send() {
 			to++
 		}
 		h.sent++
-		h.frame = agent.AppendFrame(h.frame[:0], agent.Header{Run: h.hash, Host: uint32(h.cfg.Host), Sequence: h.sent}, h.pending[from:to])
+		h.frame = agent.AppendFrame(h.frame[:0], agent.Header{Run: h.hash, Plan: h.plan, Host: uint32(h.cfg.Host), Sequence: h.sent}, h.pending[from:to])
 		if err := h.cfg.Bus.Send(h.frame); err != nil {
 			h.log.Debug("frame not sent", "time", h.time, "err", err)
 		}

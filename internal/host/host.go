@@ -21,6 +21,8 @@ type Host struct {
 	cfg   Config
 	log   *slog.Logger
 	hash  uint32 // of the run's name
+	plan  uint32 // digest of the plan
+	early uint32 // the same without λmax: of those who still measure it
 	cells []cell // ascending by node
 	index map[agent.NodeID]int
 
@@ -28,6 +30,7 @@ type Host struct {
 	outside []agent.NodeID                 // nodes elsewhere that somebody here hears
 	hears   map[transport.HostID]uint64    // hosts that we listen to, and the step in which we last had a reason to
 	spoke   map[transport.HostID]frameMark // what we know of each host's frames
+	others  map[transport.HostID]uint32    // hosts that run something else, and its digest
 
 	time      uint64
 	begun     bool   // there was a step
@@ -90,12 +93,13 @@ func New(c Config) (*Host, error) {
 	c.Every, c.ReportEvery = cmp.Or(c.Every, time.Second), cmp.Or(c.ReportEvery, time.Second)
 	h := &Host{
 		cfg: c, log: c.Log, hash: RunHash(c.Run), index: map[agent.NodeID]int{}, hearers: map[agent.NodeID][]int{},
-		hears: map[transport.HostID]uint64{}, spoke: map[transport.HostID]frameMark{}, silent: map[agent.NodeID]silence{},
+		hears: map[transport.HostID]uint64{}, spoke: map[transport.HostID]frameMark{}, others: map[transport.HostID]uint32{}, silent: map[agent.NodeID]silence{},
 		posted: make([]int, c.Plan.Exchanges()), answer: Answer{Host: uint32(c.Host)},
 	}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
+	h.plan, h.early = c.Plan.Digest(), unmeasured(c.Plan)
 	scratch := new(agent.Scratch)
 	for _, id := range slices.Sorted(slices.Values(c.Nodes)) {
 		h.index[id] = len(h.cells)
@@ -231,7 +235,7 @@ func (h *Host) begin(l *Line) {
 	h.time, h.begun, h.open, h.acted = l.Time, true, true, false
 	h.opened++
 	h.started, h.gaveUp = time.Now(), time.Time{}
-	h.turn, h.came, h.asked, h.patience = h.started, 0, h.started, 0
+	h.turn, h.asked, h.patience = h.started, h.started, 0
 	h.taking, h.predicted, h.boundary, h.ship = 0, 0, 0, false
 	clear(h.posted)
 	clear(h.pending)

@@ -1,6 +1,8 @@
 package host
 
 import (
+	"fmt"
+
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/transport"
 )
@@ -34,6 +36,7 @@ func (h *Host) take(f transport.Frame) {
 	}
 	messages, ok := h.inspect(f)
 	if !ok {
+		h.settle() // it may just have turned out that a host is not to be waited for
 		return
 	}
 	mark, last, later, far := h.spoke[f.From], uint64(0), false, false
@@ -83,11 +86,32 @@ func (h *Host) inspect(f transport.Frame) ([]agent.Message, bool) {
 		h.stats.OtherRuns++
 	case header.Host != uint32(f.From):
 		h.stats.Impostors++
+	case header.Plan != h.plan && header.Plan != h.early:
+		h.differs(f.From, header.Plan)
 	default:
+		delete(h.others, f.From)
 		h.count(f.From, header.Sequence)
 		return messages, true
 	}
 	return nil, false
+}
+
+// differs notes that a host runs another model, or learns by another rule. What
+// it says means nothing here: its nodes count as silent.
+func (h *Host) differs(from transport.HostID, plan uint32) {
+	h.stats.OtherPlans++
+	if h.others[from] != plan {
+		h.others[from] = plan
+		h.log.Warn("a host runs another model, scale or rule; it is not listened to until it runs the same: compare what --check says of it",
+			"host", from, "digest", fmt.Sprintf("%06x", plan), "here", fmt.Sprintf("%06x", h.plan))
+	}
+}
+
+// unmeasured returns the digest of a plan whose scale is not known yet.
+func unmeasured(p *agent.Plan) uint32 {
+	early := *p
+	early.Scale = 0
+	return early.Digest()
 }
 
 // count notes a frame's number. Gaps are frames that were lost, or are late. A

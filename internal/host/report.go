@@ -1,6 +1,8 @@
 package host
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -12,17 +14,18 @@ import (
 type Stats struct {
 	Steps uint64 `json:"steps"` // in which every node was done
 
-	Skipped    uint64 `json:"skipped"`    // steps left out to catch up
-	CaughtUp   uint64 `json:"caught_up"`  // times that all neighbours were ahead
-	Retries    uint64 `json:"retries"`    // times that silent neighbours were asked
-	Suspected  uint64 `json:"suspected"`  // neighbours that were no longer waited for
-	LateRows   uint64 `json:"late_rows"`  // rows of past steps
-	Gaps       uint64 `json:"gaps"`       // frames that did not come, by their numbers
-	Disordered uint64 `json:"disordered"` // frames that came late or twice
-	Overflows  uint64 `json:"overflows"`  // frames of steps to come for which there was no room
-	BadFrames  uint64 `json:"bad_frames"` // no frame, or a broken one
-	OtherRuns  uint64 `json:"other_runs"` // frames of another run
-	Impostors  uint64 `json:"impostors"`  // frames and rows in somebody else's name
+	Skipped    uint64 `json:"skipped"`     // steps left out to catch up
+	CaughtUp   uint64 `json:"caught_up"`   // times that all neighbours were ahead
+	Retries    uint64 `json:"retries"`     // times that silent neighbours were asked
+	Suspected  uint64 `json:"suspected"`   // neighbours that were no longer waited for
+	LateRows   uint64 `json:"late_rows"`   // rows of past steps
+	Gaps       uint64 `json:"gaps"`        // frames that did not come, by their numbers
+	Disordered uint64 `json:"disordered"`  // frames that came late or twice
+	Overflows  uint64 `json:"overflows"`   // frames of steps to come for which there was no room
+	BadFrames  uint64 `json:"bad_frames"`  // no frame, or a broken one
+	OtherRuns  uint64 `json:"other_runs"`  // frames of another run
+	OtherPlans uint64 `json:"other_plans"` // frames of hosts with another model, scale or rule
+	Impostors  uint64 `json:"impostors"`   // frames and rows in somebody else's name
 
 	RefusedEvents     uint64 `json:"refused_events"`     // events that an agent refused
 	BadLines          uint64 `json:"bad_lines"`          // lines of the world that cannot be read
@@ -49,6 +52,7 @@ func (s *Stats) Add(o Stats) {
 	s.Overflows += o.Overflows
 	s.BadFrames += o.BadFrames
 	s.OtherRuns += o.OtherRuns
+	s.OtherPlans += o.OtherPlans
 	s.Impostors += o.Impostors
 	s.RefusedEvents += o.RefusedEvents
 	s.BadLines += o.BadLines
@@ -74,6 +78,11 @@ type Report struct {
 	Bus     transport.Stats `json:"bus"`
 	Latency Latency         `json:"latency"`
 	Silent  []agent.NodeID  `json:"silent,omitempty"` // neighbours that are not waited for
+
+	// Digest stands for what this host runs, Differ names hosts that run
+	// something else.
+	Digest string             `json:"digest"`
+	Differ []transport.HostID `json:"differ,omitempty"`
 
 	// Scale is λmax that the model's shift is divided by, 0 if it is not;
 	// Surveyed says that the nodes found it together.
@@ -116,7 +125,10 @@ func (h *Host) publish(final bool) {
 
 // look makes a report.
 func (h *Host) look(final bool) *Report {
-	r := &Report{Run: h.cfg.Run, Host: h.cfg.Host, Time: h.time, Final: final, Stats: h.stats, Latency: h.latency.summary()}
+	r := &Report{
+		Run: h.cfg.Run, Host: h.cfg.Host, Time: h.time, Final: final, Stats: h.stats, Latency: h.latency.summary(),
+		Digest: fmt.Sprintf("%06x", h.plan), Differ: slices.Sorted(maps.Keys(h.others)),
+	}
 	ids, numbers := make([]agent.NodeID, len(h.cells)), 0
 	for i := range h.cells {
 		n := h.cells[i].node
@@ -134,8 +146,8 @@ func (h *Host) look(final bool) *Report {
 			r.Params[ids[i]] = slices.Clone(h.cells[i].node.Params())
 		}
 	}
-	for node := range h.silent {
-		if h.suspect(node) && len(h.hearers[node]) > 0 {
+	for _, node := range h.outside {
+		if h.suspect(node) {
 			r.Silent = append(r.Silent, node)
 		}
 	}

@@ -23,8 +23,16 @@ type silence struct {
 // and the next does not must not be waited for again and again.
 const distrust = 64
 
-// suspect says whether a neighbour is no longer waited for.
-func (h *Host) suspect(node agent.NodeID) bool { return h.silent[node].steps >= h.cfg.Pace.Suspect }
+// suspect says whether a neighbour is no longer waited for: it was silent for
+// long, or its host runs something else.
+func (h *Host) suspect(node agent.NodeID) bool {
+	if len(h.others) > 0 {
+		if owner, _ := h.cfg.Directory.Owner(node); h.others[owner] != 0 {
+			return true
+		}
+	}
+	return h.silent[node].steps >= h.cfg.Pace.Suspect
+}
 
 // heard ends the silence of a neighbour of which a row was accepted. A row of a
 // past step will do, if it is of a step in which it was missed: the neighbour is

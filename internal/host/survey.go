@@ -17,6 +17,7 @@ type SurveyConfig struct {
 	Run       string
 	Host      transport.HostID
 	Nodes     []agent.NodeID
+	Plan      *agent.Plan                   // whose scale is to be found
 	Links     map[agent.NodeID][]agent.Link // undirected; of every node that has any
 	Directory *Directory                    // nil if all nodes are here
 	Bus       transport.Bus
@@ -31,6 +32,7 @@ type SurveyConfig struct {
 type Survey struct {
 	cfg     SurveyConfig
 	hash    uint32
+	plan    uint32         // digest without a scale
 	gauges  []*agent.Gauge // by node, ascending
 	index   map[agent.NodeID]int
 	hearers map[agent.NodeID][]int
@@ -51,7 +53,7 @@ func NewSurvey(c SurveyConfig) (*Survey, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Survey{cfg: c, hash: RunHash(c.Run), index: map[agent.NodeID]int{}, hearers: map[agent.NodeID][]int{}}
+	s := &Survey{cfg: c, hash: RunHash(c.Run), plan: unmeasured(c.Plan), index: map[agent.NodeID]int{}, hearers: map[agent.NodeID][]int{}}
 	for _, id := range slices.Sorted(slices.Values(c.Nodes)) {
 		g, err := agent.NewGauge(id, c.Gauge)
 		if err != nil {
@@ -191,7 +193,7 @@ func (s *Survey) settle() {
 			continue
 		}
 		s.sent++
-		s.frame = agent.AppendFrame(s.frame[:0], agent.Header{Run: s.hash, Host: uint32(s.cfg.Host), Sequence: s.sent}, batch)
+		s.frame = agent.AppendFrame(s.frame[:0], agent.Header{Run: s.hash, Plan: s.plan, Host: uint32(s.cfg.Host), Sequence: s.sent}, batch)
 		if err := s.cfg.Bus.Send(s.frame); err != nil {
 			s.cfg.Log.Debug("frame not sent", "err", err)
 		}

@@ -48,7 +48,7 @@ func pairHost(t *testing.T, pace host.Pace) (*host.Host, *world, transport.Bus, 
 // row returns a frame of node 1 at step t.
 func row(p *agent.Plan, sequence, t uint64) []byte {
 	m := agent.Message{From: 1, To: agent.Everyone, Time: t, Kind: agent.Row, Links: 1, Degree: 1, Values: make([]float32, p.Length(0))}
-	return agent.AppendFrame(nil, agent.Header{Run: host.RunHash("pair"), Host: 1, Sequence: sequence}, []agent.Message{m})
+	return agent.AppendFrame(nil, agent.Header{Run: host.RunHash("pair"), Plan: p.Digest(), Host: 1, Sequence: sequence}, []agent.Message{m})
 }
 
 // Nothing that happens between two steps counts against neighbours: after any
@@ -64,7 +64,7 @@ func TestTimeBetweenSteps(t *testing.T) {
 			w.lines <- &host.Line{Time: uint64(s), Nodes: []host.NodeLine{{Node: 0, Row: []float32{1}}}}
 			time.Sleep(deadline - time.Millisecond) // late, and in time
 			check(t, other.Send(row(plan, uint64(s)+1, uint64(s))))
-			if got := <-w.answers; got != uint64(s) {
+			if got := answered(t, w); got != uint64(s) {
 				t.Errorf("an answer of step %d, want %d", got, s)
 			}
 		}
@@ -91,18 +91,18 @@ func TestLiarAboutTime(t *testing.T) {
 			check(t, other.Send(row(plan, k+1, 1<<60+k)))
 			synctest.Wait()
 		}
-		<-w.answers // it has noticed that it is behind, as it believes
+		answered(t, w) // it has noticed that it is behind, as it believes
 		for s := uint64(1); s < 1024; s++ {
 			say(s)
 		}
 		say(1024)
 		check(t, other.Send(row(plan, 300, 1024)))
-		if got := <-w.answers; got != 1024 {
+		if got := answered(t, w); got != 1024 {
 			t.Errorf("an answer of step %d, want 1024", got)
 		}
 		say(1025)
 		check(t, other.Send(row(plan, 301, 1025)))
-		if got := <-w.answers; got != 1025 {
+		if got := answered(t, w); got != 1025 {
 			t.Errorf("an answer of step %d, want 1025", got)
 		}
 		close(w.lines)

@@ -180,7 +180,7 @@ func (e *enemy) lie(c *natsbus.Conn) error {
 		return agent.Message{From: own, To: agent.Everyone, Time: t, Kind: agent.Row, Links: 4, Degree: 4, Values: make([]float32, e.plan.Length(0))}
 	}
 	frame := func(h agent.Header, m ...agent.Message) []byte { return agent.AppendFrame(nil, h, m) }
-	mine := agent.Header{Run: hash, Host: uint32(traitor), Sequence: 1 << 40}
+	mine := agent.Header{Run: hash, Plan: e.plan.Digest(), Host: uint32(traitor), Sequence: 1 << 40}
 	for range 20 {
 		t := e.now.Load()
 		whole := frame(mine, good(t))

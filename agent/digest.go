@@ -1,0 +1,39 @@
+package agent
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"math"
+)
+
+// Digest returns a number that stands for what agents must agree on to
+// understand each other: the model with its parameters, the operator with its
+// scale, and how nodes learn. It has 24 bits, is never 0, and travels in every
+// frame. What each host decides for itself, such as limits, is not in it.
+func (p *Plan) Digest() uint32 {
+	h := fnv.New64a()
+	config, err := json.Marshal(p.Model.Config)
+	if err != nil {
+		panic(fmt.Sprintf("agent: Digest: %v", err)) // it is read from JSON
+	}
+	fmt.Fprintf(h, "%s %s %v %v\n", config, p.Operator, p.Scale, p.Delayed)
+	flat := make([]byte, 0, 4*len(p.Model.Params.Flat))
+	for _, v := range p.Model.Params.Flat {
+		flat = binary.LittleEndian.AppendUint32(flat, math.Float32bits(v))
+	}
+	h.Write(flat)
+	if p.learns() {
+		rule, err := json.Marshal(p.Rule)
+		if err != nil {
+			panic(fmt.Sprintf("agent: Digest: %v", err))
+		}
+		fmt.Fprintf(h, "%s %T %d\n", rule, p.Rule.Rule, p.Frame.Len())
+	}
+	sum := h.Sum64()
+	return max(uint32(sum^sum>>24^sum>>48)&digestMask, 1)
+}
+
+// digestMask keeps the bits that a frame has room for.
+const digestMask = 1<<24 - 1
