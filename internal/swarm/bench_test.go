@@ -1,9 +1,11 @@
 package swarm
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"math"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -93,31 +95,22 @@ func TestBenchFlockStaysTogether(t *testing.T) {
 	}
 }
 
-// Probes keep in step with their neighbours.
+// Probes keep in step with their neighbours. All of them hear before any sends: a
+// frame that nobody hears is lost.
 func TestProbesKeepInStep(t *testing.T) {
 	network := new(mem.Network)
 	const hosts, enough = 3, 50
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	probes, buses := make([]*Probe, hosts), make([]transport.Bus, hosts)
+	for id := range transport.HostID(hosts) {
+		probes[id], buses[id] = joinProbe(t, network, id, hosts)
+	}
 	rounds, errs := make([]int, hosts), make([]error, hosts)
 	var all sync.WaitGroup
-	for id := range transport.HostID(hosts) {
-		bus, err := network.Join(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer bus.Close()
-		p := &Probe{Host: id, Frames: []int{100, 0}}
-		for other := range transport.HostID(hosts) {
-			if other != id {
-				p.Hear = append(p.Hear, other)
-			}
-		}
-		if err := bus.Hear(p.Hear); err != nil {
-			t.Fatal(err)
-		}
+	for id, p := range probes {
 		all.Go(func() {
-			rounds[id], errs[id] = p.pass(ctx, &counted{Bus: bus, after: enough, then: cancel})
+			rounds[id], errs[id] = p.pass(ctx, &counted{Bus: buses[id], after: enough, then: cancel})
 		})
 	}
 	all.Wait()
@@ -126,6 +119,95 @@ func TestProbesKeepInStep(t *testing.T) {
 			t.Errorf("host %d passed %d rounds, %v; host 0 %d, want about %d everywhere", id, rounds[id], errs[id], rounds[0], enough)
 		}
 	}
+}
+
+// joinProbe returns a probe that hears all other hosts of a network.
+func joinProbe(t *testing.T, network *mem.Network, id transport.HostID, hosts int) (*Probe, transport.Bus) {
+	t.Helper()
+	p := &Probe{Host: id, Frames: []int{100, 0}}
+	for other := range transport.HostID(hosts) {
+		if other != id {
+			p.Hear = append(p.Hear, other)
+		}
+	}
+	bus, err := network.Join(id)
+	if err == nil {
+		err = bus.Hear(p.Hear)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { bus.Close() })
+	return p, bus
+}
+
+// A probe whose neighbour's frame was lost ends and says whom it waited for.
+func TestProbeDoesNotWaitForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := new(mem.Network)
+		p, bus := joinProbe(t, network, 0, 3)
+		_, second := joinProbe(t, network, 1, 3)
+		if err := second.Send(make([]byte, probeHeader)); err != nil { // round 0; of host 2 nothing comes
+			t.Fatal(err)
+		}
+		began := time.Now()
+		_, err := p.pass(t.Context(), bus)
+		if err == nil || !strings.Contains(err.Error(), "round 0: none came from host 2") || time.Since(began) != probePatience {
+			t.Errorf("after %v got %v, want after %v that host 2 was waited for in round 0", time.Since(began), err, probePatience)
+		}
+	})
+}
+
+// Nobody says when to begin: a probe ends and says so.
+func TestProbeIsNeverTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		err := new(Probe).await(t.Context(), make(chan error))
+		if err == nil || !strings.Contains(err.Error(), "when to begin") {
+			t.Errorf("got %v, want that nobody said when to begin", err)
+		}
+	})
+}
+
+// A process that prints nothing is waited for so long and no longer.
+func TestSilentProbeProcess(t *testing.T) {
+	cmd := exec.Command("sleep", "60")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := &probeProcess{id: 7, cmd: cmd, out: bufio.NewReader(out)}
+	_, err = p.line(t.Context(), "start", 50*time.Millisecond)
+	cmd.Wait() // killed
+	if err == nil || !strings.Contains(err.Error(), "host 7 did not start within 50ms") {
+		t.Errorf("got %v, want that host 7 did not start", err)
+	}
+}
+
+// Hosts that report for ever and make no steps are not watched for ever.
+func TestPlaneIsNotWatchedForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &plane{nodes: 4, hosts: 2, steps: 100}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		reports := make(chan *host.Report)
+		go func() {
+			for k := uint64(0); ; k++ { // host 0 goes on, host 1 does not
+				select {
+				case reports <- &host.Report{Host: transport.HostID(k % 2), Time: k * (1 - k%2) % 50}:
+					time.Sleep(time.Second)
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+		_, err := p.watch(ctx, NewProcesses("", nil), reports, time.Now(), time.Second)
+		if err == nil || !strings.Contains(err.Error(), "host 1 did not make them") {
+			t.Errorf("got %v, want that host 1 was waited for", err)
+		}
+	})
 }
 
 // counted is a bus that does something after so many frames.

@@ -76,6 +76,7 @@ func (r *run) probeFrames(id transport.HostID) (sizes []int) {
 
 // probeProcess is a probe that runs.
 type probeProcess struct {
+	id  transport.HostID
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Reader
@@ -90,7 +91,7 @@ func (r *run) startProbe(self []string, id transport.HostID) (*probeProcess, err
 	if err != nil {
 		return nil, err
 	}
-	p := &probeProcess{cmd: exec.Command(self[0], append(slices.Clone(self[1:]), "swarm", "probe", path)...)}
+	p := &probeProcess{id: id, cmd: exec.Command(self[0], append(slices.Clone(self[1:]), "swarm", "probe", path)...)}
 	dieWithParent(p.cmd)
 	p.cmd.Env = environment(r.Hosts)
 	p.cmd.Stderr = os.Stderr
@@ -110,12 +111,30 @@ func (p *probeProcess) end() {
 	p.cmd.Wait() // how it ended is of no interest
 }
 
+// line reads a line that the process prints, and kills it if that takes longer
+// than the given time.
+func (p *probeProcess) line(ctx context.Context, what string, wait time.Duration) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { p.cmd.Process.Kill() })() // ends the reading
+	line, err := p.out.ReadBytes('\n')
+	switch {
+	case err == nil:
+		return line, nil
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return nil, fmt.Errorf("the probe of host %d did not %s within %v", p.id, what, wait)
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	return nil, fmt.Errorf("the probe of host %d did not %s: %w", p.id, what, err)
+}
+
 // conduct lets probes run for so long, all at the same time, and returns the
 // mean of their rates.
 func conduct(ctx context.Context, all []*probeProcess, long time.Duration) (float64, error) {
 	for _, p := range all {
-		if _, err := p.out.ReadString('\n'); err != nil {
-			return 0, fmt.Errorf("a probe did not start: %w", err)
+		if _, err := p.line(ctx, "start", assembly); err != nil {
+			return 0, err
 		}
 	}
 	for _, p := range all {
@@ -136,12 +155,12 @@ func conduct(ctx context.Context, all []*probeProcess, long time.Duration) (floa
 	sum := 0.0
 	for _, p := range all {
 		var r probed
-		line, err := p.out.ReadBytes('\n')
-		if err == nil {
-			err = json.Unmarshal(line, &r)
+		line, err := p.line(ctx, "say how far it came", assembly)
+		if err != nil {
+			return 0, err
 		}
-		if err != nil || r.Steps == 0 {
-			return 0, fmt.Errorf("a probe passed %d steps: %w", r.Steps, errors.Join(err, errNoSteps))
+		if err := json.Unmarshal(line, &r); err != nil || r.Steps == 0 {
+			return 0, fmt.Errorf("the probe of host %d passed %d steps: %w", p.id, r.Steps, errors.Join(err, errNoSteps))
 		}
 		sum += float64(r.Steps) / r.Seconds
 	}

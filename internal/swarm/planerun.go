@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/wdgnn/wdgnn/internal/box"
@@ -28,7 +29,7 @@ func (p *plane) run(ctx context.Context, b *Bench) (*Figure, error) {
 		return nil, err
 	}
 	defer server.Stop()
-	conn, err := natsbus.Dial(ctx, natsbus.Config{URL: server.URL(), Run: "plane", Host: transport.HostID(p.hosts), Name: "bench"})
+	conn, err := dial(ctx, natsbus.Config{URL: server.URL(), Run: "plane", Host: transport.HostID(p.hosts), Name: "bench"})
 	if err != nil {
 		return nil, err
 	}
@@ -78,11 +79,15 @@ type stretch struct {
 }
 
 // watch hears reports until every host was timed for long enough, or one is at
-// the end of its world.
+// the end of its world. Hosts that report and make no step are waited for as
+// long as two first steps may take, beside the time that counts.
 func (p *plane) watch(ctx context.Context, all *Processes, reports <-chan *host.Report, began time.Time, long time.Duration) (*Figure, error) {
 	f := &Figure{Bus: BusNATS, Hosts: p.hosts, Nodes: p.nodes, Processes: distinct(all.PIDs())}
 	hosts := map[transport.HostID]*stretch{}
 	var used usage
+	most := long + 2*planeFirst
+	end := time.NewTimer(most)
+	defer end.Stop()
 	for !p.timed(hosts, long) {
 		silence := time.NewTimer(planeFirst)
 		var r *host.Report
@@ -90,7 +95,9 @@ func (p *plane) watch(ctx context.Context, all *Processes, reports <-chan *host.
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-silence.C:
-			return nil, fmt.Errorf("no host reported for %v", planeFirst)
+			return nil, fmt.Errorf("no host reported for %v; logs are in %s", planeFirst, p.dir)
+		case <-end.C:
+			return nil, fmt.Errorf("waited %v for %d steps of each host and %v more; %s; logs are in %s", most, planeWarm, long, p.seen(hosts), p.dir)
 		case r = <-reports:
 		}
 		silence.Stop()
@@ -111,6 +118,18 @@ func (p *plane) watch(ctx context.Context, all *Processes, reports <-chan *host.
 	f.ResidentBytes, f.LargestBytes = now.resident, now.largest
 	f.HostCPU = now.children - used.children
 	return f, p.sumUp(f, hosts)
+}
+
+// seen says how far each host was seen to come.
+func (p *plane) seen(hosts map[transport.HostID]*stretch) string {
+	words := make([]string, p.hosts)
+	for id := range transport.HostID(p.hosts) {
+		words[id] = fmt.Sprintf("host %d did not make them", id)
+		if s := hosts[id]; s != nil {
+			words[id] = fmt.Sprintf("host %d is at step %d", id, s.last.Time)
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 // timed says whether every host was timed for so long.

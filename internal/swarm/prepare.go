@@ -153,7 +153,15 @@ func (r *run) join(ctx context.Context, network *mem.Network, id transport.HostI
 	if err != nil {
 		return nil, err
 	}
-	return natsbus.Dial(ctx, natsbus.Config{URL: r.broker.URL(), Run: r.Run, Host: id, Seed: secrets.Seed})
+	return dial(ctx, natsbus.Config{URL: r.broker.URL(), Run: r.Run, Host: id, Seed: secrets.Seed})
+}
+
+// dial connects to a NATS server that should be there, and tries for so long as
+// an assembly may take.
+func dial(ctx context.Context, c natsbus.Config) (*natsbus.Conn, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, assembly, fmt.Errorf("tried for %v", assembly))
+	defer cancel()
+	return natsbus.Dial(ctx, c)
 }
 
 // preparePrograms makes a crew of processes.
@@ -186,7 +194,7 @@ func (r *run) preparePrograms(ctx context.Context, addresses map[transport.HostI
 	if err != nil {
 		return err
 	}
-	conn, err := natsbus.Dial(ctx, natsbus.Config{URL: r.broker.URL(), Run: r.Run, Host: transport.HostID(r.Hosts), Seed: secrets.Seed, Name: "world"})
+	conn, err := dial(ctx, natsbus.Config{URL: r.broker.URL(), Run: r.Run, Host: transport.HostID(r.Hosts), Seed: secrets.Seed, Name: "world"})
 	if err != nil {
 		return err
 	}

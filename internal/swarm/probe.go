@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/wdgnn/wdgnn/internal/keys"
@@ -43,7 +45,7 @@ func (p *Probe) Play(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	conn, err := natsbus.Dial(ctx, natsbus.Config{URL: p.URL, Run: p.Run, Host: p.Host, Seed: secrets.Seed})
+	conn, err := dial(ctx, natsbus.Config{URL: p.URL, Run: p.Run, Host: p.Host, Seed: secrets.Seed})
 	if err != nil {
 		return err
 	}
@@ -55,15 +57,18 @@ func (p *Probe) Play(ctx context.Context, in io.Reader, out io.Writer) error {
 	if _, err := fmt.Fprintln(out, "{}"); err != nil {
 		return err
 	}
-	if _, err := lines.ReadString('\n'); err != nil {
-		return fmt.Errorf("nobody said when to begin: %w", err)
-	}
+	begin := make(chan error, 1)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
+		_, err := lines.ReadString('\n')
+		begin <- err
 		lines.ReadByte() // returns at the end of in
 		cancel()
 	}()
+	if err := p.await(ctx, begin); err != nil {
+		return err
+	}
 	began := time.Now()
 	rounds, err := p.pass(ctx, conn)
 	if err != nil {
@@ -72,32 +77,73 @@ func (p *Probe) Play(ctx context.Context, in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(probed{rounds / len(p.Frames), time.Since(began).Seconds()})
 }
 
+// await waits until somebody says when to begin: when all others are ready, each
+// of which may take as long as an assembly.
+func (p *Probe) await(ctx context.Context, begin <-chan error) error {
+	const wait = 2 * assembly
+	end := time.NewTimer(wait)
+	defer end.Stop()
+	select {
+	case err := <-begin:
+		if err != nil {
+			return fmt.Errorf("nobody said when to begin: %w", err)
+		}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-end.C:
+		return fmt.Errorf("nobody said within %v when to begin", wait)
+	}
+}
+
+// probePatience is how long a round may take. A frame that was lost does not
+// come again, and without it there is nothing to measure.
+const probePatience = 10 * time.Second
+
 // pass passes frames until ctx ends and returns the number of rounds.
 func (p *Probe) pass(ctx context.Context, bus transport.Bus) (int, error) {
 	frames := make([][]byte, len(p.Frames))
 	for k, size := range p.Frames {
 		frames[k] = make([]byte, max(size, probeHeader))
 	}
-	heard := map[uint64]int{} // frames by round; neighbours are one ahead at most
+	heard := map[uint64][]transport.HostID{} // by round; neighbours are one ahead at most
+	patience := time.NewTimer(probePatience)
+	defer patience.Stop()
 	for round := uint64(0); ; round++ {
 		frame := frames[round%uint64(len(frames))]
 		binary.LittleEndian.PutUint64(frame, round)
 		if err := bus.Send(frame); err != nil {
 			return 0, err
 		}
-		for heard[round] < len(p.Hear) {
+		patience.Reset(probePatience)
+		for len(heard[round]) < len(p.Hear) {
 			select {
 			case f, ok := <-bus.Frames():
 				if !ok {
 					return 0, transport.ErrClosed
 				}
 				if len(f.Data) >= probeHeader {
-					heard[binary.LittleEndian.Uint64(f.Data)]++
+					r := binary.LittleEndian.Uint64(f.Data)
+					heard[r] = append(heard[r], f.From)
 				}
 			case <-ctx.Done():
 				return int(round), nil
+			case <-patience.C:
+				return 0, fmt.Errorf("host %d waited %v for the frames of round %d: none came from host %s",
+					p.Host, probePatience, round, p.silent(heard[round]))
 			}
 		}
 		delete(heard, round)
 	}
+}
+
+// silent names the neighbours that were not heard.
+func (p *Probe) silent(heard []transport.HostID) string {
+	var names []string
+	for _, id := range p.Hear {
+		if !slices.Contains(heard, id) {
+			names = append(names, fmt.Sprint(id))
+		}
+	}
+	return strings.Join(names, ", ")
 }
