@@ -1,0 +1,98 @@
+package flock
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// browserTab opens a tab of the system's browser.
+func browserTab(t *testing.T) context.Context {
+	t.Helper()
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it opens a browser; it runs without -short", t.Name())
+	}
+	if _, err := exec.LookPath("chromium"); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("the playback is tested with Debian's chromium: %v; try: apt-get install chromium", err)
+		}
+		t.Skipf("SKIPPED %s: it needs Debian's chromium: %v", t.Name(), err)
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.Flag("disable-gpu", true))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(stop)
+	tab, closeTab := chromedp.NewContext(allocator)
+	t.Cleanup(closeTab)
+	if err := chromedp.Do(tab); err != nil { // starts it; its life must not depend on a timeout
+		t.Fatalf("chromium does not start: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(tab, 2*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// look counts what is painted after some frames of the animation, and waits
+// until the playback has moved on.
+const look = `new Promise(done => {
+	const sky = document.getElementById("sky"), slider = document.getElementById("time"), end = performance.now() + 20000;
+	let drawn = 0;
+	const see = () => {
+		if (++drawn < 3) { requestAnimationFrame(see); return; }
+		const pixels = sky.getContext("2d").getImageData(0, 0, sky.width, sky.height).data;
+		let painted = 0;
+		for (let k = 3; k < pixels.length; k += 4) if (pixels[k] > 0) painted++;
+		if (painted > 0 && slider.value === "0" && performance.now() < end) { requestAnimationFrame(see); return; }
+		done({ painted, frame: Number(slider.value), clock: document.getElementById("clock").textContent });
+	};
+	requestAnimationFrame(see);
+})`
+
+// seen is what is to be seen of a page that plays.
+type seen struct {
+	Painted int    `json:"painted"` // pixels of the sky
+	Frame   int    `json:"frame"`
+	Clock   string `json:"clock"`
+}
+
+// Whenever the exported flight is opened it plays: the time of the first frame
+// of an animation is often before the time at which the page asked for it.
+func TestPagePlays(t *testing.T) {
+	ctx := browserTab(t)
+	path := filepath.Join(t.TempDir(), "flight.html")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fly(t, somePlan()).Recording.WriteHTML(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const loads = 20
+	blank := 0
+	for range loads {
+		if err := chromedp.Do(ctx, chromedp.Navigate("file://"+path)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := chromedp.Run(ctx, chromedp.Evaluate[seen](look, chromedp.EvalAwaitPromise))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Painted < 100 || got.Frame == 0 {
+			blank++
+			t.Logf("got %d pixels painted, frame %d, clock %q; want robots that move", got.Painted, got.Frame, got.Clock)
+		}
+	}
+	if blank > 0 {
+		t.Errorf("the flight does not play in %d of %d loads", blank, loads)
+	}
+}
