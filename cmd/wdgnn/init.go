@@ -20,8 +20,14 @@ import (
 //go:embed template
 var templates embed.FS
 
-// tasks are those that init knows; some of them by name only.
-var tasks = append([]string{"classify", "regress", "sourceloc"}, config.Later...)
+// tasks are those that init knows.
+var tasks = []string{"classify", "regress", "sourceloc"}
+
+// elsewhere says which commands have what init does not.
+var elsewhere = map[string]string{
+	"flocking": "wdgnn flock, which trains a controller of robots and flies it",
+	"movies":   "wdgnn serve -h, which recommends movies, or wdgnn reproduce table4",
+}
 
 // InitCommand writes a configuration and data to begin with.
 type InitCommand struct {
@@ -49,7 +55,7 @@ regress) it adds a small example set that trains in seconds: a graph of 50 nodes
 			return c.Run()
 		},
 	}
-	cmd.Flags().StringVar(&c.task, "task", "classify", "classify or regress for your own data, or a scenario: sourceloc, flocking, movies")
+	cmd.Flags().StringVar(&c.task, "task", "classify", "classify or regress for your own data, or the scenario sourceloc")
 	cmd.Flags().BoolVar(&c.force, "force", false, "overwrite files that are there")
 	_ = cmd.RegisterFlagCompletionFunc("task", cobra.FixedCompletions(tasks, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -57,11 +63,12 @@ regress) it adds a small example set that trains in seconds: a graph of 50 nodes
 
 // Run writes the files.
 func (c *InitCommand) Run() error {
-	switch {
-	case slices.Contains(config.Later, c.task):
-		return helpful{fmt.Errorf("init: this build does not have the scenario %s yet", c.task), "wdgnn init --task sourceloc " + c.dir}
-	case !slices.Contains(tasks, c.task):
-		return usageError{"wdgnn init", fmt.Errorf("--task is %q, want one of %q", c.task, tasks)}
+	if !slices.Contains(tasks, c.task) {
+		err := fmt.Errorf("--task is %q, want one of %q", c.task, tasks)
+		if try := elsewhere[c.task]; try != "" {
+			return helpful{during("init", err), try}
+		}
+		return usageError{"wdgnn init", err}
 	}
 	files, err := c.files()
 	if err != nil {

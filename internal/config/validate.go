@@ -60,12 +60,12 @@ func (c *Config) Validate() error {
 	return errors.Join(k.errs...)
 }
 
-// Later lists scenarios that this build knows by name only.
-var Later = []string{"flocking", "movies"}
+// later lists scenarios that this build knows by name only.
+var later = []string{"flocking", "movies"}
 
 func (k *checker) scenario(c *Config) {
 	switch {
-	case slices.Contains(Later, c.Scenario):
+	case slices.Contains(later, c.Scenario):
 		k.complain("scenario %q is not in this build yet; it has sourceloc", c.Scenario)
 	case c.Scenario != "sourceloc":
 		k.complain("no scenario is called %q; this build has sourceloc", c.Scenario)
