@@ -51,10 +51,10 @@ for it, ours is always sparse. Arithmetic is in float32, except in closed-loop f
 }
 
 func machinePage(b *strings.Builder, lines []line, m machine) {
-	fmt.Fprintf(b, "\n## %s, %s\n", m.cpu, threads(m.threads))
 	var (
 		rows, remarks []string
-		runs          []line // one of ours per run
+		peers         []string // versions of PyTorch and of its BLAS
+		runs          []line   // one of ours per run
 		met, missed   []string
 		unfair        bool
 	)
@@ -85,12 +85,16 @@ func machinePage(b *strings.Builder, lines []line, m machine) {
 			remarks = append(remarks, fmt.Sprintf("`%s` took %s of resident memory at most, PyTorch %s.",
 				t.Name, megabytes(p.ours.Memory), megabytes(p.fastest.Memory)))
 		}
+		if peer := p.fastest.peer(); !slices.Contains(peers, peer) {
+			peers = append(peers, peer)
+		}
 		if !slices.ContainsFunc(runs, func(l line) bool { return l.Run == p.ours.Run }) {
 			l := p.ours
 			l.Torch, l.BLAS = p.fastest.Torch, p.fastest.BLAS
 			runs = append(runs, l)
 		}
 	}
+	fmt.Fprintf(b, "\n## %s, %s, against %s\n", m.cpu, threads(m.threads), cmp.Or(strings.Join(peers, " and "), "nobody"))
 	if unfair {
 		fmt.Fprintf(b, "\n**NOT A FAIR COMPARISON.** PyTorch had no optimised BLAS in these runs, which makes its products some twenty\ntimes slower than they could be. Install one (on Debian libopenblas0-pthread) and measure again.\n")
 	}
@@ -103,9 +107,15 @@ func machinePage(b *strings.Builder, lines []line, m machine) {
 	b.WriteString("\nMeasured:\n\n")
 	slices.SortFunc(runs, func(x, y line) int { return cmp.Compare(x.Run, y.Run) })
 	for _, l := range runs {
-		fmt.Fprintf(b, "- %s, commit %s, %s, %s kernels; PyTorch %s with %s; %d rounds; load average %s\n",
-			l.Run, l.Commit, l.Go, l.Kernels, l.Torch, l.BLAS, rounds(lines, l.Run), load(lines, l.Run))
+		fmt.Fprintf(b, "- %s, commit %s, %s, %s kernels; %s; %d rounds; load average %s\n",
+			l.Run, l.Commit, l.Go, l.Kernels, l.peer(), rounds(lines, l.Run), load(lines, l.Run))
 	}
+}
+
+// peer names what a line of theirs was measured with: no time of theirs means
+// anything without it.
+func (l *line) peer() string {
+	return fmt.Sprintf("PyTorch %s with %s", l.Torch, cmp.Or(l.BLAS, "an unknown BLAS"))
 }
 
 // verdicts says in words how many of the wanted ratios were reached.
@@ -160,29 +170,29 @@ func (p pair) ratio() float64 { return p.fastest.Best / p.ours.Best }
 // accelerator.
 func acceleratorPage(b *strings.Builder, lines []line) {
 	type device struct {
-		name, torch string
-		compiled    bool
+		name, peer string
+		compiled   bool
 	}
 	var devices []device
 	for _, l := range lines {
-		if d := (device{l.DeviceName, l.Torch, l.Compiled}); l.accelerator() && !slices.Contains(devices, d) {
+		if d := (device{l.DeviceName, l.peer(), l.Compiled}); l.accelerator() && !slices.Contains(devices, d) {
 			devices = append(devices, d)
 		}
 	}
 	slices.SortFunc(devices, func(x, y device) int {
-		return cmp.Or(cmp.Compare(x.name, y.name), cmp.Compare(x.torch, y.torch), cmp.Compare(fmt.Sprint(x.compiled), fmt.Sprint(y.compiled)))
+		return cmp.Or(cmp.Compare(x.name, y.name), cmp.Compare(x.peer, y.peer), cmp.Compare(fmt.Sprint(x.compiled), fmt.Sprint(y.compiled)))
 	})
 	for _, m := range machines(lines) {
 		for _, d := range devices {
 			of := slices.DeleteFunc(slices.Clone(lines), func(l line) bool {
-				return !l.accelerator() || d != device{l.DeviceName, l.Torch, l.Compiled}
+				return !l.accelerator() || d != device{l.DeviceName, l.peer(), l.Compiled}
 			})
 			if m.threads == 1 {
 				how := "as written"
 				if d.compiled {
 					how = "with torch.compile"
 				}
-				fmt.Fprintf(b, "\n## PyTorch %s on one %s, %s, against one thread of %s\n\n", d.torch, d.name, how, m.cpu)
+				fmt.Fprintf(b, "\n## %s on one %s, %s, against one thread of %s\n\n", d.peer, d.name, how, m.cpu)
 				acceleratorTable(b, lines, of, m)
 			}
 		}
