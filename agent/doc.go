@@ -37,11 +37,17 @@
 // direction makes W row-stochastic only for that step: the mean of all
 // parameters moves a little. Stats.Expired counts such links.
 //
+// Deviation: the paper does not say what a node does when a message does not
+// come. Here a silent neighbour is none, as above.
+//
 // # Models scaled by λmax
 //
 // A shift A/λmax needs a number of the whole network. Whoever knows it puts it
 // into Plan.Scale; where nobody does, nodes find it with a [Gauge] each, driven
 // by the same events and over the same messages.
+//
+// Deviation: the paper divides S by λmax. Models for agents are trained with a
+// shift whose row a node computes from its links.
 //
 //	i, j     this node, a neighbour
 //	a_ij     weight of the link j → i

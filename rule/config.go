@@ -33,6 +33,8 @@ type Config struct {
 	Ridge float64 `json:"ridge,omitempty"`
 
 	// ClipNorm shortens gradients of 𝒜 that are longer; 0 never.
+	//
+	// Deviation: eq. (6) does not clip; 0 is the paper.
 	ClipNorm float64 `json:"clip_norm,omitempty"`
 
 	// Retrain says which parameters learn.
