@@ -13,6 +13,10 @@ import (
 // latency of FMA, and leave room for two columns of B and a broadcast of A.
 const rowTile = 6
 
+// registers is how many vector registers AVX2 has. The assembler knows those of
+// AVX-512 too and says nothing if more are used, but a processor without does.
+const registers = 16
+
 func gemm() {
 	for rows := 1; rows <= rowTile; rows++ {
 		gemmTile(rows, 2, false)
@@ -114,6 +118,9 @@ func gemmTile(rows, vectors int, fetch bool) {
 		if vectors > 4 {
 			break // read B from memory: one row, so each value is used once
 		}
+		if rows*vectors+len(col)+2 > registers {
+			break // accumulators, these columns, this one and the broadcast: it is read from memory
+		}
 		col = append(col, YMM())
 		load(Mem{Base: b, Disp: v * lanes * size}, mask, col[v])
 	}
@@ -129,7 +136,7 @@ func gemmTile(rows, vectors int, fetch bool) {
 		broadcast := YMM()
 		VBROADCASTSS(m, broadcast)
 		for v, r := range acc[i] {
-			if col == nil {
+			if v >= len(col) {
 				VFMADD231PS(Mem{Base: b, Disp: v * lanes * size}, broadcast, r)
 			} else {
 				VFMADD231PS(col[v], broadcast, r)
