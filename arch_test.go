@@ -65,6 +65,7 @@ const rules = `
 	internal/serve      : scenario/movies internal/recommend internal/live
 	internal/perf       : mat graph gnn loss optim random rule online scenario/flocking
 	bench/report        : internal/perf
+	doc/check           :
 	doc/report          : modelfile internal/reproduce
 	doc/screenshots     :
 	cmd/wdgnn           : *
@@ -75,7 +76,7 @@ const rules = `
 // computes, and is called "library" below.
 const shell = `
 	transport transport/mem transport/natsbus transport/tcpbus transport/transporttest internal/host internal/broker internal/keys internal/box internal/swarm internal/live cmd/wdgnn-agent
-	modelfile internal/config internal/rundir internal/dataset internal/figure internal/experiment internal/reproduce internal/flock internal/journal internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report doc/report doc/screenshots cmd/wdgnn
+	modelfile internal/config internal/rundir internal/dataset internal/figure internal/experiment internal/reproduce internal/flock internal/journal internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report doc/check doc/report doc/screenshots cmd/wdgnn
 `
 
 // outside says which modules beside the standard library a package may use;
