@@ -12,7 +12,7 @@ SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint race portable arm64 fuzz soak bench bench-peers bench-agents bench-report results report screenshots generate release ci
+.PHONY: help build test lint race portable arm64 fuzz soak bench bench-peers bench-agents bench-report results report screenshots doc-check generate release ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -88,6 +88,9 @@ report: ## write doc/results.md again from doc/results/*.json
 
 screenshots: ## take the pictures of the live page in doc/pictures with Debian's chromium; DATA=data/ml-100k for the rating service
 	$(GO) run ./doc/screenshots -out doc/pictures -data "$(DATA)"
+
+doc-check: ## run the commands that README.md and doc/*.md show and compare what they print; ARGS=-write changes the pages
+	$(GO) run ./doc/check $(ARGS)
 
 generate: ## write the assembly of internal/kernel again
 	$(GO) -C tools run ./kernelgen -out $(KERNEL)/avx2_amd64.s -stubs $(KERNEL)/avx2_stub_amd64.go -pkg kernel
