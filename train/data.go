@@ -33,6 +33,12 @@ type Pass struct {
 	Loss  loss.Loss // of these rows
 	Share float64   // of this loss in that of the batch; all passes of a batch together have 1
 
+	// Weight is what the loss of the batch counts for in a mean over several
+	// batches: the number of its samples, less the part of them that carries
+	// no loss. An Evaluator sets it to that number before Fill, which need not
+	// touch it where every row carries a loss.
+	Weight float64
+
 	scratch scratch
 	memory  Memory
 }

@@ -19,6 +19,7 @@ type Evaluator struct {
 	pass    Pass
 	y       mat.Dense
 	samples []int
+	first   bool // the pass is the first of its batch
 }
 
 // evalBatch is how many samples Each asks for at a time; they see one random
@@ -40,6 +41,7 @@ func (ev *Evaluator) Each(ctx context.Context, m *gnn.WideDeep, data Data, seed 
 			if err := ctx.Err(); err != nil {
 				return err
 			}
+			ev.first, ev.pass.Weight = k == 0, float64(len(ev.samples))
 			if err := data.Fill(&ev.pass, ev.samples, k, passes, Draw{Seed: seed, Step: step}); err != nil {
 				return err
 			}
@@ -51,13 +53,20 @@ func (ev *Evaluator) Each(ctx context.Context, m *gnn.WideDeep, data Data, seed 
 	return nil
 }
 
-// Loss returns the mean of J over all samples.
+// Loss returns J over all samples: one mean over the rows that carry a loss,
+// or 0 if none does.
 func (ev *Evaluator) Loss(ctx context.Context, m *gnn.WideDeep, data Data, seed uint64) (float64, error) {
-	sum := 0.0
+	sum, all := 0.0, 0.0
 	err := ev.Each(ctx, m, data, seed, func(p *Pass, y mat.Dense) {
-		sum += float64(p.Loss.Eval(mat.Dense{}, y) * float64(p.Share*float64(len(ev.samples))))
+		sum += float64(p.Loss.Eval(mat.Dense{}, y) * float64(p.Share*p.Weight))
+		if ev.first {
+			all += p.Weight
+		}
 	})
-	return sum / float64(data.Len()), err
+	if all == 0 {
+		return 0, err
+	}
+	return sum / all, err
 }
 
 // Accuracy returns the share of rows with a label whose class m finds.

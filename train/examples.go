@@ -16,6 +16,7 @@ import (
 type Examples struct {
 	rows    mat.Dense
 	targets Objective
+	carried carried
 }
 
 // NewExamples returns one sample per row. Target row i belongs to row i.
@@ -38,7 +39,11 @@ func NewExamples(m *gnn.WideDeep, rows mat.Dense, targets Objective) (*Examples,
 	if at := notFinite(rows); at >= 0 {
 		return nil, fmt.Errorf("train: example %d has a value that is not finite", at)
 	}
-	return &Examples{rows: rows, targets: targets}, checkRows(targets, rows.Rows, rows.Rows)
+	if err := checkRows(targets, rows.Rows, rows.Rows); err != nil {
+		return nil, err
+	}
+	carried := newCarried(targets, rows.Rows, func(int) int { return 1 })
+	return &Examples{rows: rows, targets: targets, carried: carried}, nil
 }
 
 // Len returns the number of samples.
@@ -50,8 +55,8 @@ func (d *Examples) Passes(samples, rows int) int { return (samples + rows - 1) /
 // Fill implements Data.
 func (d *Examples) Fill(p *Pass, samples []int, k, passes int, _ Draw) error {
 	lo, hi := part(len(samples), k, passes)
-	p.Share = float64(hi-lo) / float64(len(samples))
 	p.Rows = append(p.Rows[:0], samples[lo:hi]...)
+	d.carried.share(p, samples)
 	sc := &p.scratch
 	sc.some = sc.some.Resize(hi-lo, d.rows.Cols)
 	mat.GatherRows(sc.some, d.rows, p.Rows)

@@ -18,6 +18,7 @@ type Graphs struct {
 	shifted []mat.Dense // [X SX … SᴷX] of every sample
 	offset  []int       // target row at which each sample starts
 	targets Objective
+	carried carried
 	whole   bool // samples must not be cut: layers shift, or J is not a mean over rows
 }
 
@@ -55,7 +56,11 @@ func NewGraphs(m *gnn.WideDeep, samples []graph.Sample, targets Objective) (*Gra
 			d.shiftT = append(d.shiftT, transposes[s.Shift])
 		}
 	}
-	return d, checkRows(targets, len(samples), row)
+	if err := checkRows(targets, len(samples), row); err != nil {
+		return nil, err
+	}
+	d.carried = newCarried(targets, len(samples), func(s int) int { return d.shifted[s].Rows })
+	return d, nil
 }
 
 // Len returns the number of samples.
@@ -79,9 +84,9 @@ func (d *Graphs) Fill(p *Pass, samples []int, k, passes int, _ Draw) error {
 		d.fillPart(p, samples, k, passes/len(samples))
 	} else {
 		lo, hi := part(len(samples), k, passes)
-		p.Share = float64(hi-lo) / float64(len(samples))
 		d.fillWhole(p, samples[lo:hi])
 	}
+	d.carried.share(p, samples)
 	p.Loss = d.targets.Loss(&p.memory, p.Rows)
 	return nil
 }
@@ -92,7 +97,6 @@ func (d *Graphs) fillPart(p *Pass, samples []int, k, parts int) {
 	s := samples[k/parts]
 	z := d.shifted[s]
 	lo, hi := part(z.Rows, k%parts, parts)
-	p.Share = float64(hi-lo) / float64(z.Rows*len(samples))
 	p.Input.Shifted = z.View(lo, 0, hi-lo, z.Cols)
 	for r := lo; r < hi; r++ {
 		p.Rows = append(p.Rows, d.offset[s]+r)

@@ -61,6 +61,8 @@ func NewSampleClasses(labels []int32, rows, classes int) (*Classes, error) {
 // Rows implements Objective.
 func (c *Classes) Rows() int { return len(c.labels) }
 
+func (c *Classes) carries(row int) bool { return c.labels[row] != loss.NoLabel }
+
 // Loss implements Objective.
 func (c *Classes) Loss(m *Memory, rows []int) loss.Loss {
 	labels := m.crossEntropy.Labels[:0]
@@ -138,6 +140,8 @@ func NewTargets(criterion Criterion, values mat.Dense, mask []bool) (*Targets, e
 
 // Rows implements Objective.
 func (t *Targets) Rows() int { return t.values.Rows }
+
+func (t *Targets) carries(row int) bool { return t.mask == nil || t.mask[row] }
 
 // Loss implements Objective.
 func (t *Targets) Loss(m *Memory, rows []int) loss.Loss {

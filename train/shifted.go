@@ -19,6 +19,7 @@ type Shifted struct {
 	rows    mat.Dense // [Z_0 … Z_K], sample by sample
 	each    int       // rows per sample
 	targets Objective
+	carried carried
 }
 
 // NewShifted returns samples of the given number of rows each. Target row i
@@ -45,7 +46,11 @@ func NewShifted(m *gnn.WideDeep, rows mat.Dense, each int, targets Objective) (*
 		return nil, fmt.Errorf("train: shifted rows: row %d has a value that is not finite", at)
 	}
 	d := &Shifted{rows: rows, each: each, targets: targets}
-	return d, checkRows(targets, d.Len(), rows.Rows)
+	if err := checkRows(targets, d.Len(), rows.Rows); err != nil {
+		return nil, err
+	}
+	d.carried = newCarried(targets, d.Len(), func(int) int { return each })
+	return d, nil
 }
 
 // notFinite returns the first row with a value that is not a finite number, or
@@ -74,12 +79,12 @@ func (d *Shifted) Fill(p *Pass, samples []int, k, passes int, _ Draw) error {
 	parts := passes / len(samples)
 	s := samples[k/parts]
 	lo, hi := part(d.each, k%parts, parts)
-	p.Share = float64(hi-lo) / float64(d.each*len(samples))
 	p.Input = gnn.Input{Shifted: d.rows.View(s*d.each+lo, 0, hi-lo, d.rows.Cols)}
 	p.Rows = p.Rows[:0]
 	for r := lo; r < hi; r++ {
 		p.Rows = append(p.Rows, s*d.each+r)
 	}
+	d.carried.share(p, samples)
 	if t, ok := d.targets.(*Targets); ok && t.criterion == MSE && t.mask == nil {
 		p.memory.adjacent = adjacent{t.values.View(s*d.each+lo, 0, hi-lo, t.values.Cols)}
 		p.Loss = &p.memory.adjacent

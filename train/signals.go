@@ -32,6 +32,7 @@ type Signals struct {
 	last    int // order of the last filter
 	layered bool
 
+	carried       carried
 	shift, shiftT *mat.CSR
 	read          *gnn.Rows
 	all           mat.Dense // shifted inputs, sample by sample, if a pass needs every node
@@ -69,6 +70,7 @@ func NewSignals(m *gnn.WideDeep, cfg SignalsConfig) (*Signals, error) {
 	if err := checkRows(cfg.Targets, d.Len(), d.Len()*d.outputs()); err != nil {
 		return nil, err
 	}
+	d.carried = newCarried(cfg.Targets, d.Len(), func(int) int { return d.outputs() })
 	if cfg.OutageProb == 0 {
 		d.shiftAll()
 	}
@@ -193,8 +195,7 @@ func interleave(dst, src mat.Dense, rows, b int, sample func(s int) int) {
 // Fill implements Data.
 func (d *Signals) Fill(p *Pass, samples []int, k, passes int, draw Draw) error {
 	lo, hi := part(len(samples), k, passes)
-	p.Share = float64(hi-lo) / float64(len(samples))
-	samples = samples[lo:hi]
+	batch, samples := samples, samples[lo:hi]
 	var (
 		n, b, r = d.nodes(), len(samples), d.outputs()
 		width   = (d.order + 1) * d.model.In
@@ -234,6 +235,7 @@ func (d *Signals) Fill(p *Pass, samples []int, k, passes int, draw Draw) error {
 			p.Rows = append(p.Rows, s*r+i)
 		}
 	}
+	d.carried.share(p, batch)
 	p.Loss = d.cfg.Targets.Loss(&p.memory, p.Rows)
 	return nil
 }

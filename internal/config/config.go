@@ -277,7 +277,8 @@ type Train struct {
 	OutageProb float64 `yaml:"outage_prob" example:"0.1"`
 
 	// About how many rows, nodes times samples, run through the model at once;
-	// 0 means 1024.
+	// 0 means 1024. Losses and steps are means over the rows of a whole batch
+	// that are judged, whatever this is.
 	PassRows int `yaml:"pass_rows" example:"4096"`
 }
 
