@@ -23,7 +23,8 @@ type Config struct {
 	// spoil Adam's memory for hundreds of steps.
 	ClipNorm float64 `json:"clip_norm,omitempty"`
 
-	// Ridge is λ of (λ/2)‖θ‖², added to J; 0 means none.
+	// Ridge is λ of (λ/2)‖θ‖², added to J; 0 means none. θ is what training
+	// moves: all parameters, less gains that are fixed.
 	Ridge float64 `json:"ridge,omitempty"`
 
 	// Lipschitz penalises filters that bend sharply, which makes the model

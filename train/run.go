@@ -229,7 +229,8 @@ func (r *runner) step(batch []int) error {
 		return err
 	}
 	if cfg.Ridge > 0 {
-		j += loss.Ridge{Strength: float32(cfg.Ridge)}.Eval(r.grad.Flat, m.Params.Flat)
+		n := learned(m)
+		j += loss.Ridge{Strength: float32(cfg.Ridge)}.Eval(r.grad.Flat[:n], m.Params.Flat[:n])
 	}
 	j += cfg.Lipschitz.Eval(&r.grad, &m.Params)
 	r.norm = optim.ClipNorm(r.grad.Flat, cfg.ClipNorm)
@@ -240,6 +241,16 @@ func (r *runner) step(batch []int) error {
 	s.Steps++
 	s.LossSum += float64(j * float64(len(batch)))
 	return nil
+}
+
+// learned returns how many of the first parameters training moves: all, but for
+// gains that are fixed, which come last.
+func learned(m *gnn.WideDeep) int {
+	n := len(m.Params.Flat)
+	if m.Config.FixedGains {
+		n -= len(m.Params.Gain)
+	}
+	return n
 }
 
 func bad(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }

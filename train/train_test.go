@@ -430,3 +430,16 @@ func ExampleRun() {
 	fmt.Printf("accuracy %.0f %%\n", 100*accuracy)
 	// Output: accuracy 100 %
 }
+
+// Fixed gains stay where they are, to the last bit, whatever is added to J.
+func TestFixedGainsStay(t *testing.T) {
+	c := small
+	c.FixedGains, c.Gains = true, gnn.Gains{Wide: 0.25, Deep: 0.75, Bias: -1}
+	m := newModel(t, c, 1)
+	j := job(t, m, 0)
+	j.Config.Ridge, j.Config.ClipNorm, j.Config.Lipschitz = 0.1, 1, gnn.Lipschitz{Strength: 0.1}
+	mustRun(t, m, j)
+	if want := []float32{0.25, 0.75, -1}; !slices.Equal(m.Params.Gain, want) {
+		t.Errorf("gains after training: got %v, want %v", m.Params.Gain, want)
+	}
+}
