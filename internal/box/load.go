@@ -64,6 +64,9 @@ func parse(text []byte) (*Config, error) {
 	if err := errors.Join(unknownKeys(doc.Content[0], reflect.TypeOf(c).Elem(), "")...); err != nil {
 		return nil, err
 	}
+	if err := errors.Join(cutNumbers(doc.Content[0], reflect.TypeOf(c).Elem(), "")...); err != nil {
+		return nil, err
+	}
 	if err := doc.Decode(c); err != nil {
 		return nil, plain(err)
 	}

@@ -43,6 +43,18 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// Every whole number that can be kept is, however it is written.
+func TestParseKeepsNumbers(t *testing.T) {
+	for text, want := range map[string]uint64{
+		"18446744073709551615": 1<<64 - 1, "0x10": 16, "1_000": 1000, "1e3": 1000, "7.0": 7, "9007199254740993": 1<<53 + 1,
+	} {
+		c, err := Parse([]byte(strings.Replace(small, "seed: 7", "seed: "+text, 1)))
+		if err != nil || c.Seed != want {
+			t.Errorf("seed: %s: got %+v (%v), want %d", text, c, err, want)
+		}
+	}
+}
+
 // Every complaint names the line and the key.
 func TestParseComplains(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
@@ -53,6 +65,12 @@ func TestParseComplains(t *testing.T) {
 		{"twice", "seed: 7\nseed: 8", `line 2: key "seed" for the second time`},
 		{"not a number", "train: {epochs: many}", `line 1: train.epochs is "many", want a whole number`},
 		{"negative seed", "seed: -1", "seed is \"-1\", want a whole number, 0 or more"},
+		{"seed of 65 bits", "seed: 18446744073709551616", "seed is \"18446744073709551616\", want a whole number, 0 or more, below 2⁶⁴"},
+		{"seed beyond what a float has", "seed: 1e17", "seed is \"1e17\", want a whole number"},
+		{"negative seed with a point", "seed: -1.0", "seed is \"-1.0\", want a whole number"},
+		{"half an epoch", "train: {epochs: 1.5}", `train.epochs is "1.5", want a whole number`},
+		{"epochs below every integer", "train: {epochs: -9223372036854775809}", "want a whole number"},
+		{"a node and a half", "data: {read: [1, 2.5]}", `data.read[1] is "2.5", want a whole number`},
 		{"a list", "seed: [1]", "seed is a list, want a whole number"},
 		{"no section", "data: 5", `data is "5", want keys and values`},
 		{"no list", "model: {deep: 5}", `model.deep is "5", want a list`},

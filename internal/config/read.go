@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -168,10 +169,31 @@ func (r *reader) value(v reflect.Value, n *yaml.Node, key string) {
 			r.complain(n, "%s: %s", key, text)
 		}
 	default:
-		if err := n.Decode(v.Addr().Interface()); err != nil {
+		if err := n.Decode(v.Addr().Interface()); err != nil || !keeps(n, v) {
 			r.complain(n, "%s is %s, want %s", key, describe(n), wanted(v.Type()))
 		}
 	}
+}
+
+// keeps says whether v still is what the scalar n says. The decoder takes
+// numbers with a point or an exponent, and whole ones that are too large for
+// any integer, through a float64: it cuts 1.5 to 1, and 2⁶⁴ wraps around.
+func keeps(n *yaml.Node, v reflect.Value) bool {
+	if n.ShortTag() != "!!float" {
+		return true
+	}
+	var said float64
+	if err := n.Decode(&said); err != nil {
+		return false
+	}
+	const exact = 1 << 53 // up to here a float64 has every whole number
+	switch {
+	case v.CanInt():
+		return math.Abs(said) <= exact && float64(v.Int()) == said
+	case v.CanUint():
+		return math.Abs(said) <= exact && float64(v.Uint()) == said
+	}
+	return true
 }
 
 // fresh returns a pointer to a value of type t with its defaults.
@@ -239,7 +261,7 @@ func wanted(t reflect.Type) string {
 	case reflect.Int:
 		return "a whole number"
 	case reflect.Uint64:
-		return "a whole number, 0 or more"
+		return "a whole number, 0 or more, below 2⁶⁴"
 	case reflect.Float32, reflect.Float64:
 		return "a number"
 	}

@@ -79,10 +79,9 @@ func (l Link) MarshalYAML() (any, error) {
 
 // UnmarshalYAML reads what MarshalYAML writes.
 func (l *Link) UnmarshalYAML(unmarshal func(any) error) error {
-	var node uint32
+	var node float64 // a decoder of YAML would cut 1.5 to a whole number
 	if unmarshal(&node) == nil {
-		*l = Link{agent.NodeID(node), 1}
-		return nil
+		return l.set([]float64{node, 1})
 	}
 	var pair []float64
 	if err := unmarshal(&pair); err != nil {
