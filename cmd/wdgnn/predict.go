@@ -38,7 +38,8 @@ func (c *PredictCommand) command() *cobra.Command {
 		Long: `Reads a graph and signals, samples×nodes×features, runs the model and writes
 its outputs, samples×nodes×outputs: scores of classes, or values. The graph may
 be another one than that of training. On a graph with a time column, signals
-are samples×steps×nodes×features.`,
+are samples×steps×nodes×features. Outputs that are not finite are an error that
+says where; nothing is written then.`,
 		Example: `  wdgnn predict first/run/model.safetensors --graph first/graph.csv --signals first/signals.npy --out y.npy
   wdgnn predict first/run/model.safetensors --graph first/graph.csv --signals first/signals.npy --nodes 1,5 --out y.npy
   wdgnn predict first/run/model.safetensors --graph first/graph.csv --signals first/signals.npy --nodes trained --out y.npy`,

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 // Every script runs the program as a user would. Beside the commands of
 // testscript there are:
 //
-//	npy FILE SHAPE KIND      write an array: zeros, ramp, nan, classes:3, known:2
+//	npy FILE SHAPE KIND      write an array: zeros, ramp, nan, huge, gaps:2, classes:3, known:2
 //	shape FILE SHAPE         fail unless the array has that shape
 //	cut FILE BYTES           keep the first bytes of a file
 //	await FILE PATTERN       wait until a file matches
@@ -66,16 +66,23 @@ func writeArray(ts *testscript.TestScript, _ bool, args []string) {
 			values[i] = float32(i % k)
 		case "nan":
 			values[i] = float32(math.NaN())
+		case "huge":
+			values[i] = 3e38
+		case "gaps": // in rows of three, NaN where known:k is 0
+			values[i] = float32(i%7) / 7
+			if i/3%k == 0 {
+				values[i] = float32(math.NaN())
+			}
 		}
 	}
-	if kind == "nan" {
+	if kind == "nan" || kind == "gaps" {
 		ts.Check(writeRaw(ts.MkAbs(args[0]), shape, values))
 		return
 	}
 	ts.Check(modelfile.SaveArray(ts.MkAbs(args[0]), shape, values))
 }
 
-// writeRaw writes an array of NaN, whatever modelfile thinks of it.
+// writeRaw writes an array with NaN, whatever modelfile thinks of it.
 func writeRaw(path string, shape []int, values []float32) error {
 	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%s,), }\n", strings.Trim(strings.ReplaceAll(fmt.Sprint(shape), " ", ","), "[]"))
 	var b bytes.Buffer

@@ -100,7 +100,7 @@ type Data struct {
 
 	// Which targets of `regress` are known: numbers other than 0 where they
 	// are, one per row of the targets: samples×N or samples×R. The other rows
-	// are not judged.
+	// are not judged and may be NaN.
 	Mask Path `yaml:"mask,omitempty" default:"all known" example:"known.npy"`
 
 	// How samples are set aside for validation and test. Validation chooses

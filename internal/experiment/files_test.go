@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,6 +42,12 @@ func (f folder) array(name string, m int, shape ...int) {
 	for i := range values {
 		values[i] = float32(i % m)
 	}
+	if err := modelfile.SaveArray(filepath.Join(f.dir, name), shape, values); err != nil {
+		f.Fatal(err)
+	}
+}
+
+func (f folder) values(name string, shape []int, values ...float32) {
 	if err := modelfile.SaveArray(filepath.Join(f.dir, name), shape, values); err != nil {
 		f.Fatal(err)
 	}
@@ -115,6 +122,25 @@ func TestValuesAndMask(t *testing.T) {
 	f.array("m.npy", 2, 2, 4)
 	p := f.load("task: regress, mask: m.npy, read: [3, 2]").Train
 	if got, want := fmt.Sprint(p.values.Data, p.mask), "[6 7 0 0 14 15 0 0] [true false true false]"; got != want {
+		t.Errorf("values and mask %s, want %s", got, want)
+	}
+}
+
+// A target that is not judged, because a mask hides it or nobody reads its
+// node, may be NaN.
+func TestHiddenTargetsMayBeMissing(t *testing.T) {
+	f := newFolder(t)
+	f.text("g.csv", line)
+	f.array("x.npy", 7, 2, 4, 3)
+	f.array("m.npy", 2, 2, 4)
+	nan := float32(math.NaN())
+	f.values("y.npy", []int{2, 4, 1}, nan, 1, nan, 3, nan, nan, nan, 7)
+	p := f.load("task: regress, mask: m.npy, read: [3, 2]").Train
+	if got, want := fmt.Sprint(p.values.Data, p.mask), "[3 0 7 0] [true false true false]"; got != want {
+		t.Errorf("values and mask %s, want %s", got, want)
+	}
+	p = f.load("task: regress, read: [3]").Train
+	if got, want := fmt.Sprint(p.values.Data, p.mask), "[3 7] [true true]"; got != want {
 		t.Errorf("values and mask %s, want %s", got, want)
 	}
 }

@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
@@ -20,6 +21,7 @@ const blockValues = 1 << 26
 
 // Predict runs a model on observed signals and returns its outputs at the
 // given nodes; nil means all. Nodes that have taps of their own use them.
+// Outputs that are not finite are an error.
 func Predict(ctx context.Context, m *modelfile.Model, o *Observed, nodes []int, threads int) (*Prediction, error) {
 	d := *o.dataset
 	if m.Meta.Delayed != d.Delayed() {
@@ -79,7 +81,43 @@ func Predict(ctx context.Context, m *modelfile.Model, o *Observed, nodes []int, 
 			return nil, err
 		}
 	}
+	if err := d.finite(p); err != nil {
+		return nil, err
+	}
 	return p, nil
+}
+
+// finite reports outputs that are no finite numbers, and where the first is.
+func (d *Dataset) finite(p *Prediction) error {
+	first, bad := 0, 0
+	for i, v := range p.Values {
+		if v-v != 0 {
+			if bad == 0 {
+				first = i
+			}
+			bad++
+		}
+	}
+	if bad == 0 {
+		return nil
+	}
+	names := []string{"sample", "node", "output"}
+	switch {
+	case len(p.Shape) == 4:
+		names = []string{"sample", "step", "node", "output"}
+	case d.Delayed(): // one trajectory
+		names[0] = "step"
+	}
+	at := place(first, p.Shape)
+	if node := len(at) - 2; d.Read != nil {
+		at[node] = d.Read[at[node]]
+	}
+	where := make([]string, len(at))
+	for k, name := range names {
+		where[k] = fmt.Sprintf("%s %d", name, at[k])
+	}
+	return fmt.Errorf("%d of %d outputs are not finite, the first is %v at %s: numbers outgrew float32; scale the signals as those of training were",
+		bad, len(p.Values), p.Values[first], strings.Join(where, ", "))
 }
 
 // correct changes outputs of a pass to those of nodes with taps of their own.

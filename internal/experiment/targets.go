@@ -184,6 +184,16 @@ func (l *loader) labels(a *modelfile.Array, path string, lay *layout) ([]int32, 
 
 func isNaN(v float32) bool { return v != v }
 
+// place returns the index of element i of an array of the given shape.
+func place(i int, shape []int) []int {
+	index := make([]int, len(shape))
+	for d := len(shape) - 1; d >= 0; d-- {
+		index[d] = i % shape[d]
+		i /= shape[d]
+	}
+	return index
+}
+
 // mask reads which rows of the targets are known.
 func (l *loader) mask(o *Observed, path string, targets *layout) ([]int32, error) {
 	a, err := modelfile.LoadArray(path)
@@ -203,8 +213,8 @@ func (l *loader) mask(o *Observed, path string, targets *layout) ([]int32, error
 // values takes the targets of a regression. Known is empty if all are.
 func (l *loader) values(p *Part, a *modelfile.Array, path string, known []int32, lay *layout) error {
 	read := a.Float32s
-	if l.gaps {
-		read = a.Float32sOrNaN
+	if l.gaps || len(known) > 0 || l.set.Read != nil {
+		read = a.Float32sOrNaN // what is not judged may be missing
 	}
 	file, err := read()
 	if err != nil {
@@ -222,9 +232,14 @@ func (l *loader) values(p *Part, a *modelfile.Array, path string, known []int32,
 			if at < 0 || len(known) > 0 && known[at] == 0 {
 				continue
 			}
-			if values := file[at*lay.cols : (at+1)*lay.cols]; !slices.ContainsFunc(values, isNaN) {
+			values := file[at*lay.cols : (at+1)*lay.cols]
+			switch c := slices.IndexFunc(values, isNaN); {
+			case c < 0:
 				copy(p.values.Row(row), values)
 				p.mask[row] = true
+			case !l.gaps:
+				return fmt.Errorf("%s: value at %v is NaN and is to be learned from; fill it, or name a mask that is 0 there",
+					path, place(at*lay.cols+c, a.Shape))
 			}
 		}
 	}
