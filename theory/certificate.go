@@ -10,8 +10,8 @@ import (
 //	e_0 = 0      e_ℓ = ‖ΔH_ℓ X_{ℓ-1}‖ + ‖H_ℓ(Ŝ)‖ e_{ℓ-1}      ΔH = H(Ŝ) - H(S)
 //	‖Ψ(X; S) - Ψ(X; Ŝ)‖  ≤  ‖ΔH_W‖ ‖X‖ + |α_D| ‖R‖ e_L
 //
-// with ΔH_W the change of the wide filter behind gain and readout. Biases make
-// the layers answer even to X = 0; with X°_ℓ that answer on S,
+// with ΔH_W the change of the wide part behind gain and readout, each node with
+// its own taps if it has any. Biases make the layers answer even to X = 0; with X°_ℓ that answer on S,
 //
 //	‖ΔH_ℓ X_{ℓ-1}‖ ≤ min( ‖ΔH_ℓ X°_{ℓ-1}‖ + ‖ΔH_ℓ‖ ‖X_{ℓ-1} - X°_{ℓ-1}‖,  ‖ΔH_ℓ‖ ‖X_{ℓ-1}‖ )
 //
@@ -37,7 +37,7 @@ type LayerNorm struct {
 func newCertificate(n *Network, p *Pair) Certificate {
 	var c Certificate
 	if n.Wide != nil {
-		c.Wide = changeNorm(n.Wide.folded(n.GainWide, n.Readout, n.Outputs), p)
+		c.Wide = n.wideChange(p)
 	}
 	rest := n.layers(p.Shift, make([]float64, p.Shift.nodes*n.In))
 	for l := range n.Deep {

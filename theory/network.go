@@ -34,6 +34,8 @@ type Network struct {
 	GainBias float64   // β
 	Readout  []float64 // R, G×C by rows; nil without a readout
 	Offset   []float64 // c, the readout's bias; nil if there is none
+
+	own map[int][]float64 // Δ_i by node; see GiveTaps
 }
 
 // NewNetwork converts a model. It shares no memory with m.
@@ -123,17 +125,18 @@ func (n *Network) Forward(s *Shift, x []float64) []float64 {
 	if len(n.Deep) > 0 {
 		axpy(u, n.GainDeep, n.layers(s, x)[len(n.Deep)])
 	}
-	if n.Readout == nil {
-		return u
-	}
-	y := make([]float64, nodes*n.Outputs)
-	for i := range nodes {
-		row := y[i*n.Outputs : (i+1)*n.Outputs]
-		copy(row, n.Offset)
-		for g := range n.Features {
-			axpy(row, u[i*n.Features+g], n.Readout[g*n.Outputs:(g+1)*n.Outputs])
+	y := u
+	if n.Readout != nil {
+		y = make([]float64, nodes*n.Outputs)
+		for i := range nodes {
+			row := y[i*n.Outputs : (i+1)*n.Outputs]
+			copy(row, n.Offset)
+			for g := range n.Features {
+				axpy(row, u[i*n.Features+g], n.Readout[g*n.Outputs:(g+1)*n.Outputs])
+			}
 		}
 	}
+	n.addOwn(y, s, x, true)
 	return y
 }
 

@@ -52,7 +52,11 @@ func NewStability(n *Network, p *Pair) *Stability {
 		symmetric = p.Asymmetry
 	}
 	s.check("both shifts are symmetric", p.Symmetric, 0, symmetric)
-	if !p.Symmetric {
+	if n.OwnTaps() > 0 {
+		s.check("all nodes have the same taps", false, float64(n.OwnTaps()),
+			fmt.Sprintf("%d of %d have taps of their own; the direct certificate is of these", n.OwnTaps(), s.Nodes))
+	}
+	if !p.Symmetric || n.OwnTaps() > 0 {
 		return s
 	}
 	gain, worst := 0.0, ""
@@ -111,6 +115,9 @@ func (s *Stability) Missing() []string {
 	var out []string
 	if !s.Checks[0].Holds {
 		return []string{"C_L, ε and the bounds of Theorem 1: it assumes symmetric shifts"}
+	}
+	if s.network.OwnTaps() > 0 {
+		return []string{"C_L and the bounds of Theorem 1: it is about one filter for all nodes, and taps of their own have no frequency response"}
 	}
 	if !s.Relative.Computed {
 		out = append(out, fmt.Sprintf("ε, δ and the bounds of Theorem 1: they need eigenvectors, which are computed up to %d nodes", MostDense),

@@ -48,18 +48,27 @@ func TestNetworkIsTheModel(t *testing.T) {
 }
 
 // Whatever happens to a graph, symmetric or not, by little or by much, no
-// output of any network changes by more than the direct certificate says.
+// output of any network changes by more than the direct certificate says, nor
+// where nodes have taps of their own.
 //
 // Reference: Theorem 1, doc/theory.md "The direct certificate".
 func TestDirectCertificateHolds(t *testing.T) {
-	rng := newRand(2)
-	directed := 0
+	rng, taps := newRand(2), newRand(102)
+	directed, own := 0, 0
 	for k := range instances() {
 		n := randomNodes(rng)
 		oneWay := k%10 == 9
 		a := randomGraph(rng, n, oneWay)
 		p := mustPair(t, a, perturb(rng, a, n, oneWay), n)
 		net := randomNetwork(rng)
+		if net.Wide != nil && k%3 == 0 {
+			own++
+			for i := range n {
+				if taps.IntN(2) == 0 {
+					net.GiveTaps(i, randomSignal(taps, (len(net.Wide.Taps)*net.In+1)*net.Outputs))
+				}
+			}
+		}
 		s := NewStability(net, p)
 		m := s.Measure(p, randomSignal(rng, n*net.In))
 		if limit := m.Known*(1+1e-9) + 1e-12*(1+m.Output); m.Change > limit {
@@ -74,6 +83,9 @@ func TestDirectCertificateHolds(t *testing.T) {
 				t.Fatalf("instance %d: Theorem 1 claims %v for a directed graph", k, s.Paper(1))
 			}
 		}
+	}
+	if own < instances()/10 {
+		t.Errorf("got %d networks whose nodes have taps of their own, want a fifth", own)
 	}
 	if directed < instances()/20 {
 		t.Errorf("got %d directed graphs, want a tenth", directed)
@@ -210,6 +222,33 @@ func TestOperatorNorm(t *testing.T) {
 		})
 		if got < want*(1-1e-9) || got > 1.06*want {
 			t.Errorf("%d nodes: got %v, want %v to 1.06 of it", n, got, want)
+		}
+	}
+}
+
+// The norm with own taps is that of the map written out, for small networks and
+// for those that Lanczos' method sees.
+func TestNormOfOwnTaps(t *testing.T) {
+	rng := newRand(8)
+	for k, n := range []int{2, 5, 12, denseNorm, denseNorm + 40} {
+		a := randomGraph(rng, n, k%2 == 0)
+		p := mustPair(t, a, perturb(rng, a, n, k%2 == 0), n)
+		f := randomFilter(rng, "wide", 2, 3, 2, true)
+		net := &Network{In: 2, Features: 3, Outputs: 2, Wide: &f, GainWide: 0.7, Readout: randomSignal(rng, 6), Offset: make([]float64, 2)}
+		for i := range n {
+			net.GiveTaps(i, randomSignal(rng, (3*2+1)*2))
+		}
+		columns := make([]float64, 0, 2*n*2*n)
+		zero := make([]float64, 2*n)
+		rest := difference(net.Forward(p.Perturbed, zero), net.Forward(p.Shift, zero))
+		for j := range zero {
+			x := make([]float64, 2*n)
+			x[j] = 1
+			columns = append(columns, difference(difference(net.Forward(p.Perturbed, x), net.Forward(p.Shift, x)), rest)...)
+		}
+		want := spectralNorm(columns, 2*n, 2*n)
+		if got := NewStability(net, p).Direct.Wide; got < want*(1-1e-9) || got > 1.06*want || 2*n <= denseNorm && !near(got, want, 1e-9) {
+			t.Errorf("%d nodes: got %v, want %v", n, got, want)
 		}
 	}
 }

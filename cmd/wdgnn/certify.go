@@ -168,7 +168,11 @@ func printStability(w *lines, s *experiment.StabilityReport) {
 			w.printf("  %-8s %8s %6d %12s %12s %12s\n", f.Name, fmt.Sprintf("%d→%d", f.In, f.Out), f.Order, number(f.IntegralLipschitz), number(float64(f.PairConstant)), number(f.Gain))
 		}
 	}
-	w.printf("\n  %-24s ‖ΔH‖ %s\n", "wide, gain and readout", number(float64(s.Wide)))
+	w.printf("\n  %-24s ‖ΔH‖ %s", "wide, gain and readout", number(float64(s.Wide)))
+	if s.Own > 0 {
+		w.printf("   with the taps that %s learned", count(s.Own, "node"))
+	}
+	w.printf("\n")
 	for _, l := range s.Layers {
 		w.printf("  %-24s ‖ΔH‖ %s", l.Name, number(l.Change))
 		if l.After > 0 {

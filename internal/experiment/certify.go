@@ -42,6 +42,7 @@ type StabilityReport struct {
 
 	Layers  []theory.LayerNorm `json:"layers"`
 	Wide    Number             `json:"wide_change"` // ‖ΔH_W‖
+	Own     int                `json:"own_taps"`    // nodes with taps of their own, which are what is certified
 	Bounds  []BoundReport      `json:"bounds"`
 	Signals SignalsReport      `json:"signals"`
 	Missing []string           `json:"missing,omitempty"`
@@ -127,34 +128,36 @@ func CertifyGraphs(ctx context.Context, m *modelfile.Model, intact, perturbed *g
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	own, err := nodeTapsOf(m)
+	if err != nil {
+		return nil, err
+	}
 	net := theory.NewNetwork(m.Network)
+	if err := own.give(net, intact.Nodes()); err != nil {
+		return nil, err
+	}
 	st := theory.NewStability(net, pair)
 	r := &StabilityReport{
 		Nodes: intact.Nodes(), Edges: intact.Edges(), PerturbedEdges: perturbed.Edges(), Connected: perturbed.Connected(),
 		Checks: st.Checks, IntegralLipschitz: Number(st.IntegralLipschitz), Architecture: Number(st.Architecture),
 		Epsilon: Number(st.Relative.Size), Misalignment: Number(st.Relative.Misalignment),
 		ZeroPairs: st.Relative.Zero, Unreachable: Number(st.Relative.Unreachable),
-		Layers: st.Direct.Layers, Wide: Number(st.Direct.Wide), Missing: st.Missing(),
+		Layers: st.Direct.Layers, Wide: Number(st.Direct.Wide), Own: net.OwnTaps(), Missing: st.Missing(),
 		Spectra: [2][]float64{pair.Values, pair.PerturbedValues},
 	}
 	if !st.Relative.Computed {
 		r.Epsilon = Number(math.NaN())
 	}
-	if !pair.Symmetric {
+	if !pair.Symmetric || own != nil {
 		r.IntegralLipschitz = Number(math.NaN())
 	}
 	if m.Meta.Delayed {
 		r.Checks = append(r.Checks, theory.Check{Name: "filters read one graph", Text: "delayed: they read the graphs of several steps; here the graph stands still"})
 	}
-	if own, err := nodeTapsOf(m); err != nil {
-		return nil, err
-	} else if own != nil {
-		r.Checks = append(r.Checks, theory.Check{Name: "all nodes have the same taps", Text: "taps of their own at some; here all have those of the model"})
-	}
 	for _, f := range st.Filters {
 		r.Filters = append(r.Filters, FilterReport{f, Number(f.Pair)})
 	}
-	worst, err := r.measure(ctx, m.Network, st, pair, s, sHat, o)
+	worst, err := r.measure(ctx, &searched{m.Network, own, s, sHat}, st, pair, o)
 	if err != nil {
 		return nil, err
 	}

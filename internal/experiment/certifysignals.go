@@ -14,8 +14,8 @@ import (
 
 // measure runs signals on both graphs and sets the bounds beside the changes.
 // It returns the signal that changed most, relative to its bound.
-func (r *StabilityReport) measure(ctx context.Context, m *gnn.WideDeep, st *theory.Stability, p *theory.Pair, s, sHat *mat.CSR, o CertifyOptions) ([]float64, error) {
-	signals, err := r.load(m, o)
+func (r *StabilityReport) measure(ctx context.Context, m *searched, st *theory.Stability, p *theory.Pair, o CertifyOptions) ([]float64, error) {
+	signals, err := r.load(m.net, o)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (r *StabilityReport) measure(ctx context.Context, m *gnn.WideDeep, st *theo
 		}
 		r.Bounds = append(r.Bounds, BoundReport{name, Number(bound), Number(measured), Number(ratio), proven, note})
 	}
-	sought := st.Measure(p, theory.Signal(harmful(m, s, sHat, at)))
+	sought := st.Measure(p, theory.Signal(m.harmful(at)))
 	if sought.Change < worst.Change {
 		sought = worst
 	}
@@ -109,10 +109,19 @@ func normalise(x []float32, want float64) {
 	}
 }
 
+// searched is a model on two graphs, with the taps of its nodes, nil if they have
+// none of their own.
+type searched struct {
+	net     *gnn.WideDeep
+	own     *nodeTaps
+	s, sHat *mat.CSR
+}
+
 // harmful looks for a signal of the norm of start whose output changes as much
 // as can be found: with D(X) = Ψ(X; S) - Ψ(X; Ŝ) it repeats X ← ∇½‖D‖², scaled,
 // which for a linear model is the power method.
-func harmful(m *gnn.WideDeep, s, sHat *mat.CSR, start []float64) mat.Dense {
+func (h *searched) harmful(start []float64) mat.Dense {
+	m, s, sHat := h.net, h.s, h.sHat
 	x := mat.NewDense(s.Rows, m.Config.In, nil)
 	size := 0.0
 	for i, v := range start {
@@ -139,6 +148,7 @@ func harmful(m *gnn.WideDeep, s, sHat *mat.CSR, start []float64) mat.Dense {
 		for k := range sides {
 			shifter.Shift(sides[k].in.Shifted, sides[k].in.Shift, x)
 			m.Forward(sides[k].y, &sides[k].in, &sides[k].tape)
+			h.own.correctAll(sides[k].y, sides[k].in.Shifted)
 		}
 		change, d := 0.0, sides[0].y.Clone()
 		mat.Serial.AddScaled(d, -1, sides[1].y)
@@ -149,6 +159,7 @@ func harmful(m *gnn.WideDeep, s, sHat *mat.CSR, start []float64) mat.Dense {
 		}
 		for k := range sides {
 			m.Backward(&scratch, sides[k].dx, d, &sides[k].in, &sides[k].tape)
+			h.own.adopt(sides[k].dx, d, sides[k].in.ShiftT)
 		}
 		x.CopyFrom(sides[0].dx)
 		mat.Serial.AddScaled(x, -1, sides[1].dx)

@@ -8,6 +8,7 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/theory"
 )
 
 // nodeTaps are taps of their own that nodes have in a model file, as what they
@@ -101,6 +102,57 @@ func (t *nodeTaps) correct(y, z []float32, i int) {
 		}
 		y[c] = float32(sum)
 	}
+}
+
+// correctAll does so for the nodes of a whole network.
+func (t *nodeTaps) correctAll(y, z mat.Dense) {
+	if t == nil {
+		return
+	}
+	for i := range t.delta {
+		t.correct(y.Row(i), z.Row(i), i)
+	}
+}
+
+// adopt adds to dx, N×F, what the nodes' own taps add to the gradient of the
+// signal, given dy of the outputs, N×C, with st = Sᵀ:
+//
+//	dx += Σ_k (Sᵀ)ᵏ [rows dy_i Δ_{i,k}ᵀ]      by Horner's rule
+func (t *nodeTaps) adopt(dx, dy mat.Dense, st *mat.CSR) {
+	if t == nil {
+		return
+	}
+	in := dx.Cols
+	sum, next := mat.NewDense(dx.Rows, in, nil), mat.NewDense(dx.Rows, in, nil)
+	for k := t.inputs/in - 1; k >= 0; k-- {
+		mat.Serial.SpMM(next, st, sum)
+		sum, next = next, sum
+		for i, delta := range t.delta {
+			for f := range in {
+				for c, v := range dy.Row(i) {
+					sum.Row(i)[f] += v * float32(delta[(k*in+f)*t.outputs+c])
+				}
+			}
+		}
+	}
+	mat.Serial.AddScaled(dx, 1, sum)
+}
+
+// give hands the taps to a network of package theory with so many nodes.
+func (t *nodeTaps) give(net *theory.Network, nodes int) error {
+	if t == nil {
+		return nil
+	}
+	if err := t.fits(nodes); err != nil {
+		return err
+	}
+	for i, delta := range t.delta {
+		if i < 0 || i >= nodes {
+			return fmt.Errorf("the model holds taps of node %d; the graph has %d nodes", i, nodes)
+		}
+		net.GiveTaps(i, delta)
+	}
+	return nil
 }
 
 // fits reports a network of another size than that the nodes belong to.

@@ -1,0 +1,173 @@
+package experiment
+
+import (
+	"context"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/theory"
+)
+
+// adapted returns what a distributed run leaves: a model whose nodes have taps of
+// their own.
+func (f *onlineCase) adapted(settings string) *modelfile.Model {
+	f.Helper()
+	run := f.start(f.model, settings)
+	f.play(run, -1)
+	return f.decode(f.bytes(run))
+}
+
+// predicted returns the outputs of all nodes for the signals of a file, 6×3 each.
+func (f *onlineCase) predicted(m *modelfile.Model, links string) []float32 {
+	f.Helper()
+	f.text("p.csv", links)
+	observed, err := LoadObservations(Observations{Graph: filepath.Join(f.dir, "p.csv"), Signals: filepath.Join(f.dir, "s.npy"), Shift: graph.ShiftSymmetric, Nodes: 6})
+	if err != nil {
+		f.Fatal(err)
+	}
+	p, err := Predict(context.Background(), m, observed, nil, 1)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return p.Values
+}
+
+const (
+	ringLinks = "0,1\n1,2\n2,3\n3,4\n4,5\n5,0\n"
+	lostLinks = "0,1\n1,2\n2,3\n4,5\n5,0\n"
+)
+
+// A model whose nodes learned taps of their own is certified with these: what
+// `predict` answers changes by no more than the certificate, for random signals
+// and for those that a search finds, and by more than the certificate of the taps
+// as trained.
+//
+// Reference: Theorem 1, doc/theory.md "The direct certificate".
+func TestCertificateIsOfOwnTaps(t *testing.T) {
+	f := newOnlineCase(t, config.Regress, false)
+	f.model.Meta.Nodes = nil
+	targets := f.floats("y.npy")
+	for i := range targets {
+		targets[i] *= 20 // so that learning matters
+	}
+	f.save("y.npy", []int{20, 6, 3}, targets)
+	m := f.adapted("mode: distributed, preset: literal, step_size: {value: 0.3}, mixing: 0.2, retrain: taps+bias")
+	intact := graph.Ring(6)
+	lost, err := graph.FromEdges(6, []graph.Edge{{From: 0, To: 1, Weight: 1}, {From: 1, To: 2, Weight: 1}, {From: 2, To: 3, Weight: 1}, {From: 4, To: 5, Weight: 1}, {From: 5, To: 0, Weight: 1}}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := CertifyGraphs(context.Background(), m, intact, lost, CertifyOptions{Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	trained, err := CertifyGraphs(context.Background(), f.model, intact, lost, CertifyOptions{Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	any, before := float64(report.Bounds[1].Bound), float64(trained.Bounds[1].Bound)
+	if report.Own != 6 || trained.Own != 0 || report.Checks[1].Holds || !strings.Contains(report.Checks[1].Text, "6 of 6 have taps of their own") || !math.IsNaN(float64(report.Bounds[4].Bound)) || len(report.Missing) != 1 {
+		t.Errorf("got %d own taps, %+v, %v; want 6, said in words, and no bound of Theorem 1", report.Own, report.Checks, report.Missing)
+	}
+	worst := f.worstChange(m, intact, lost)
+	t.Logf("certificate %.4g, of the taps as trained %.4g, worst found %.4g", any, before, worst)
+	if worst > any*(1+1e-5) {
+		t.Errorf("a signal of length 1 changes the answers by %v, the certificate says %v", worst, any)
+	}
+	if worst <= before {
+		t.Errorf("the worst found, %v, is within the certificate of the trained taps, %v: the test asks for nothing", worst, before)
+	}
+	if worst < any/20 {
+		t.Errorf("the worst found is %v, the certificate %v: looser than it should be", worst, any)
+	}
+}
+
+// worstChange looks for a signal of length 1 that changes what predict answers as
+// much as possible: random ones, and climbs from some of them.
+func (f *onlineCase) worstChange(m *modelfile.Model, intact, lost *graph.Graph) float64 {
+	f.Helper()
+	own, err := nodeTapsOf(m)
+	if err != nil {
+		f.Fatal(err)
+	}
+	s, err := m.Meta.Shift.Of(intact)
+	if err != nil {
+		f.Fatal(err)
+	}
+	sHat, err := m.Meta.Shift.Of(lost)
+	if err != nil {
+		f.Fatal(err)
+	}
+	climb := searched{m.Network, own, s, sHat}
+	rng := random.Stream(9, "worst")
+	const count, size = 400, 6 * 2
+	signals := make([]float32, count*size)
+	for k := range count {
+		x := signals[k*size : (k+1)*size]
+		start := make([]float64, size)
+		for i := range x {
+			x[i] = float32(rng.NormFloat64())
+		}
+		normalise(x, 1)
+		if k%10 == 0 {
+			for i, v := range x {
+				start[i] = float64(v)
+			}
+			copy(x, climb.harmful(start).Data)
+		}
+	}
+	f.save("s.npy", []int{count, 6, 2}, signals)
+	before, after := f.predicted(m, ringLinks), f.predicted(m, lostLinks)
+	worst := 0.0
+	for k := range count {
+		sum := 0.0
+		for i := range 6 * 3 {
+			d := float64(before[k*18+i]) - float64(after[k*18+i])
+			sum += d * d
+		}
+		worst = max(worst, math.Sqrt(sum))
+	}
+	return worst
+}
+
+// The network of package theory with the nodes' taps answers as predict does, and
+// taps of a network of another size are refused.
+func TestOwnTapsInTheory(t *testing.T) {
+	f := newOnlineCase(t, config.Regress, false)
+	f.model.Meta.Nodes = nil
+	m := f.adapted("mode: distributed, preset: literal, step_size: {value: 0.3}, mixing: 0.2, retrain: taps+bias")
+	own, err := nodeTapsOf(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	net := theory.NewNetwork(m.Network)
+	if err := own.give(net, 6); err != nil {
+		t.Fatal(err)
+	}
+	f.save("s.npy", []int{20, 6, 2}, f.floats("x.npy"))
+	s, err := m.Meta.Shift.Of(graph.Ring(6))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := f.predicted(m, ringLinks)
+	for k := range 20 {
+		x := make([]float64, 12)
+		for i, v := range f.floats("x.npy")[k*12 : (k+1)*12] {
+			x[i] = float64(v)
+		}
+		got := make([]float32, 18)
+		for i, v := range net.Forward(theory.NewShift(s), x) {
+			got[i] = float32(v)
+		}
+		near(t, "own taps", got, want[k*18:(k+1)*18], 1e-4)
+	}
+	if err := own.give(net, 7); err == nil || !strings.Contains(err.Error(), "6 nodes") {
+		t.Errorf("got %v, want that the graph has another size", err)
+	}
+}
