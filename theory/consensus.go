@@ -20,6 +20,9 @@ type ConsensusStep struct {
 
 	Drift float64 // ‖𝒜*_{t+1} - 𝒜*_t‖
 
+	// Left is ‖mean_i ∇J_i(𝒜*_t)‖, what is left of the gradient at the optimum.
+	Left float64
+
 	// Window, if not empty, ends a block of len(Window) steps with this one:
 	// σ₂ of W_t, of W_t W_{t-1}, … and of the whole block. It is how graphs that
 	// are connected only together contract.
@@ -56,7 +59,7 @@ func NewConsensusStep(local []*Problem, optimum []float64, mixer *Mixer, radius 
 		gradients[i] = p.Gradient(optimum)
 		axpy(mean, 1/float64(len(local)), gradients[i])
 	}
-	s.Root, s.Slope = math.Sqrt(root), math.Sqrt(slope)
+	s.Root, s.Slope, s.Left = math.Sqrt(root), math.Sqrt(slope), norm(mean)
 	apart := 0.0
 	for _, g := range gradients {
 		d := distance(g, mean)
@@ -87,7 +90,7 @@ func (e ConsensusError) RootMean(nodes int) float64 {
 // W_t and step size γ, in place of Theorem 3. From where the nodes begin it
 // takes, for every step,
 //
-//	e_{t+1} ≤ m_t e_t + (γ/N) C_F b_t + ‖𝒜*_{t+1} - 𝒜*_t‖
+//	e_{t+1} ≤ m_t e_t + (γ/N) C_F b_t + ‖𝒜*_{t+1} - 𝒜*_t‖ + γ‖mean_i ∇J_i(𝒜*_t)‖
 //	b_{t+1} ≤ min( σ₂ b_t + γ q_t,   ρ_t b_t + γ (ζ_t + C_F e_t) )
 //
 //	q_t = min( L_F,  ζ_t + C_F e_t + C_max b_t ) ≥ what gradients add to the disagreement
@@ -108,7 +111,7 @@ func ConsensusBound(nodes int, gamma float64, steps []ConsensusStep, start Conse
 		e, b := bound[t].Mean, bound[t].Spread
 		moved := s.Apart + s.Root*e
 		added[t] = min(s.Slope, moved+s.Most*b)
-		next := ConsensusError{Mean: s.Global.Contraction(gamma)*e + gamma/float64(nodes)*s.Root*b + s.Drift}
+		next := ConsensusError{Mean: s.Global.Contraction(gamma)*e + gamma/float64(nodes)*s.Root*b + s.Drift + gamma*s.Left}
 		next.Spread = min(s.Mixer.Second*b+gamma*added[t], s.Mixer.shrink(gamma*s.Most)*b+gamma*moved)
 		if block := len(s.Window); block > 0 && block <= t+1 {
 			sum := s.Window[block-1]*bound[t+1-block].Spread + gamma*added[t]
@@ -168,21 +171,22 @@ func (s *ConsensusStep) SafeStep(nodes int) float64 {
 // the steps, for the literal constants: L a bound of every gradient, C_d the
 // largest gap of a link.
 //
-//	Π m_τ e_0 + 2 γ C_ε L (γ C_s/(1 - m̂) + 1) + C_B/(1 - m̂)
+//	Π m_τ e_0 + 2 γ C_ε L (γ C_s/(1 - m̂) + 1) + (C_B + γ‖∇J(𝒜*)‖)/(1 - m̂)
 //
 // It is +Inf where m̂ ≥ 1 or L is not finite.
 func PaperConsensus(nodes, gap int, epsilon, gamma, lipschitz float64, steps []ConsensusStep, start ConsensusError) float64 {
-	product, slowest, smooth, drift := start.Mean, 0.0, 0.0, 0.0
+	product, slowest, smooth, drift, left := start.Mean, 0.0, 0.0, 0.0, 0.0
 	for _, s := range steps {
 		m := s.Global.Contraction(gamma)
 		product *= m
 		slowest, smooth, drift = max(slowest, m), max(smooth, s.Global.Smooth), max(drift, s.Drift)
+		left = max(left, gamma*s.Left)
 	}
 	if slowest >= 1 || math.IsInf(lipschitz, 0) {
 		return math.Inf(1)
 	}
 	huge := PaperConstant(nodes, gap, epsilon) + math.Log10(2*gamma*lipschitz*(gamma*smooth/(1-slowest)+1))
-	rest := math.Log10(product + drift/(1-slowest))
+	rest := math.Log10(product + (drift+left)/(1-slowest))
 	if rest > huge {
 		huge, rest = rest, huge
 	}

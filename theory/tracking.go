@@ -10,6 +10,10 @@ type TrackStep struct {
 	Curvature
 	Contraction float64 // m_t
 	Drift       float64 // ‖𝒜*_{t+1} - 𝒜*_t‖; NaN at the last step
+
+	// Left is γ‖∇J_t(𝒜*_t)‖: what is left of the gradient at an optimum that was
+	// found to some precision only, or in the directions that data resolve.
+	Left float64
 }
 
 // Tracking is Theorem 2 for a run of centralized online learning.
@@ -22,7 +26,11 @@ type Tracking struct {
 
 	// Paper is the bound of eq. (15) with that C_B and m̂. PerStep is the
 	// recursion from which it comes, each step with its own drift; it is never
-	// larger and holds under the same assumptions.
+	// larger and holds under the same assumptions:
+	//
+	//	b_{t+1} = m_t b_t + ‖𝒜*_{t+1} - 𝒜*_t‖ + γ‖∇J_t(𝒜*_t)‖
+	//
+	// The last term makes both true of any 𝒜*_t; Paper takes its largest.
 	Paper, PerStep []float64
 
 	// Missing is the first step whose optimum does not exist, -1 if all do.
@@ -69,7 +77,7 @@ func Track(costs []*Problem, optima []Optimum, path [][]float64, gamma float64) 
 		if err != nil {
 			return nil, err
 		}
-		t.Steps = append(t.Steps, TrackStep{c, c.Contraction(gamma), math.NaN()})
+		t.Steps = append(t.Steps, TrackStep{Curvature: c, Contraction: c.Contraction(gamma), Drift: math.NaN(), Left: gamma * norm(costs[i].Gradient(o.W))})
 		t.Measured = append(t.Measured, distance(path[i], o.W))
 		if i > 0 {
 			d := distance(o.W, optima[i-1].W)
@@ -82,7 +90,7 @@ func Track(costs []*Problem, optima []Optimum, path [][]float64, gamma float64) 
 
 // bounds computes both.
 func (t *Tracking) bounds() {
-	product, slowest, series := 1.0, 0.0, 0.0
+	product, slowest, left := 1.0, 0.0, 0.0
 	for i, m := range t.Measured {
 		if i == 0 {
 			t.Paper, t.PerStep = []float64{m}, []float64{m}
@@ -91,9 +99,9 @@ func (t *Tracking) bounds() {
 		s := t.Steps[i-1]
 		product *= s.Contraction
 		slowest = max(slowest, s.Contraction)
-		series = geometric(slowest, i)
-		t.Paper = append(t.Paper, product*t.Measured[0]+series*t.Drift)
-		t.PerStep = append(t.PerStep, s.Contraction*t.PerStep[i-1]+s.Drift)
+		left = max(left, s.Left)
+		t.Paper = append(t.Paper, product*t.Measured[0]+geometric(slowest, i)*(t.Drift+left))
+		t.PerStep = append(t.PerStep, s.Contraction*t.PerStep[i-1]+s.Drift+s.Left)
 		t.Slowest = slowest
 	}
 }
