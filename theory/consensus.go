@@ -86,15 +86,16 @@ func (e ConsensusError) RootMean(nodes int) float64 {
 	return math.Hypot(e.Mean, e.Spread/math.Sqrt(float64(nodes)))
 }
 
-// ConsensusBound bounds distributed learning, eq. (9), with doubly stochastic
-// W_t and step size γ, in place of Theorem 3. From where the nodes begin it
+// ConsensusBound bounds distributed learning, eq. (9), with W_t whose rows sum
+// to 1 and step size γ, in place of Theorem 3. From where the nodes begin it
 // takes, for every step,
 //
-//	e_{t+1} ≤ m_t e_t + (γ/N) C_F b_t + ‖𝒜*_{t+1} - 𝒜*_t‖ + γ‖mean_i ∇J_i(𝒜*_t)‖
+//	e_{t+1} ≤ m_t e_t + (1/N)(γ C_F + κ_t) b_t + ‖𝒜*_{t+1} - 𝒜*_t‖ + γ‖mean_i ∇J_i(𝒜*_t)‖
 //	b_{t+1} ≤ min( σ₂ b_t + γ q_t,   ρ_t b_t + γ (ζ_t + C_F e_t) )
 //
 //	q_t = min( L_F,  ζ_t + C_F e_t + C_max b_t ) ≥ what gradients add to the disagreement
 //	ρ_t = max( λ₂(W_t), γ C_max - λ_N(W_t) )  for symmetric W_t, σ₂ + γ C_max otherwise
+//	κ_t = ‖1ᵀW_t - 1ᵀ‖, 0 for doubly stochastic W_t
 //
 // with C_F, C_max, L_F the Root, Most and Slope of the step. At the end of a
 // block of T steps the disagreement is also at most
@@ -111,7 +112,7 @@ func ConsensusBound(nodes int, gamma float64, steps []ConsensusStep, start Conse
 		e, b := bound[t].Mean, bound[t].Spread
 		moved := s.Apart + s.Root*e
 		added[t] = min(s.Slope, moved+s.Most*b)
-		next := ConsensusError{Mean: s.Global.Contraction(gamma)*e + gamma/float64(nodes)*s.Root*b + s.Drift + gamma*s.Left}
+		next := ConsensusError{Mean: s.Global.Contraction(gamma)*e + (gamma*s.Root+s.Mixer.Skew)/float64(nodes)*b + s.Drift + gamma*s.Left}
 		next.Spread = min(s.Mixer.Second*b+gamma*added[t], s.Mixer.shrink(gamma*s.Most)*b+gamma*moved)
 		if block := len(s.Window); block > 0 && block <= t+1 {
 			sum := s.Window[block-1]*bound[t+1-block].Spread + gamma*added[t]
@@ -137,14 +138,14 @@ func (m *Mixer) shrink(bend float64) float64 {
 // SafeStep returns the largest γ for which repeating the step s for ever drives
 // the bound of ConsensusBound to a limit: below 2/C_s, and such that
 //
-//	(1 - m)(1 - ρ) > γ² C_F²/N
+//	(1 - m)(1 - ρ) > γ C_F (γ C_F + κ)/N
 //
 // It is 0 where there is none, because a cost is not strongly convex or mixing
 // does not contract.
 func (s *ConsensusStep) SafeStep(nodes int) float64 {
 	settles := func(gamma float64) bool {
 		m, rho := s.Global.Contraction(gamma), s.Mixer.shrink(gamma*s.Most)
-		return m < 1 && rho < 1 && (1-m)*(1-rho) > gamma*gamma*s.Root*s.Root/float64(nodes)
+		return m < 1 && rho < 1 && (1-m)*(1-rho) > gamma*s.Root*(gamma*s.Root+s.Mixer.Skew)/float64(nodes)
 	}
 	high := s.Global.SafeStep()
 	if math.IsInf(high, 0) || math.IsNaN(high) {

@@ -25,32 +25,69 @@ type Mixer struct {
 	Own       float64 // the smallest entry of the diagonal
 	RowError  float64 // the largest |row sum - 1|
 	ColError  float64 // the largest |column sum - 1|
+	Skew      float64 // ‖1ᵀW - 1ᵀ‖, how far mixing is from keeping the mean of the nodes; 0 for doubly stochastic W
 	dense     []float64
 	neighbors [][2]int32 // links (i,j), i ≠ j
 }
 
-// NewMixer measures a mixing matrix.
+// NewMixer measures a mixing matrix. The sums of float32 numbers are 1 to seven
+// digits; for rows that sum to 1 as far as float64 goes the diagonal is computed
+// once more from the rest of the row, W_ii = 1 - Σ_{j≠i} W_ij. RowError and
+// ColError are of w as given, all else of that matrix.
 func NewMixer(w *mat.CSR) (*Mixer, error) {
 	if w.Rows != w.Cols || w.Rows == 0 {
 		return nil, fmt.Errorf("theory: a mixing matrix of %d×%d, want a square one", w.Rows, w.Cols)
 	}
-	return MixerOf(w.Rows, NewShift(w).dense())
+	n, dense := w.Rows, NewShift(w).dense()
+	rows, cols := sums(n, dense)
+	for i := range n {
+		rest := 0.0
+		for j, v := range dense[i*n : (i+1)*n] {
+			if j != i {
+				rest += v
+			}
+		}
+		dense[i*n+i] = 1 - rest
+	}
+	m, err := MixerOf(n, dense)
+	if err == nil {
+		m.RowError, m.ColError = farthest(rows), farthest(cols)
+	}
+	return m, err
+}
+
+// sums returns the sums of rows and of columns, less 1.
+func sums(n int, dense []float64) (rows, cols []float64) {
+	rows, cols = make([]float64, n), make([]float64, n)
+	for i, v := range dense {
+		rows[i/n] += v
+		cols[i%n] += v
+	}
+	for i := range n {
+		rows[i]--
+		cols[i]--
+	}
+	return rows, cols
+}
+
+func farthest(values []float64) float64 {
+	largest := 0.0
+	for _, v := range values {
+		largest = max(largest, math.Abs(v))
+	}
+	return largest
 }
 
 // MixerOf measures the mixing matrix with the given elements, n×n by rows, which
-// it keeps.
+// it keeps. Bounds that use it take its rows to sum to 1.
 func MixerOf(n int, dense []float64) (*Mixer, error) {
 	if n < 1 || len(dense) != n*n {
 		return nil, fmt.Errorf("theory: %d numbers for a mixing matrix of %d nodes", len(dense), n)
 	}
 	m := &Mixer{Nodes: n, Symmetric: true, Everyone: true, Smallest: math.Inf(1), Own: math.Inf(1), dense: dense}
-	cols := make([]float64, n)
 	for i := range n {
-		sum := 0.0
 		m.Own = min(m.Own, dense[i*n+i])
 		for j, v := range dense[i*n : (i+1)*n] {
-			sum += v
-			cols[j] += v
 			m.Everyone = m.Everyone && v > 0
 			m.Symmetric = m.Symmetric && v == dense[j*n+i]
 			if v > 0 {
@@ -60,11 +97,9 @@ func MixerOf(n int, dense []float64) (*Mixer, error) {
 				}
 			}
 		}
-		m.RowError = max(m.RowError, math.Abs(sum-1))
 	}
-	for _, sum := range cols {
-		m.ColError = max(m.ColError, math.Abs(sum-1))
-	}
+	rows, cols := sums(n, dense)
+	m.RowError, m.ColError, m.Skew = farthest(rows), farthest(cols), norm(cols)
 	return m, m.measure()
 }
 
