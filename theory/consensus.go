@@ -23,6 +23,10 @@ type ConsensusStep struct {
 	// Left is ‖mean_i ∇J_i(𝒜*_t)‖, what is left of the gradient at the optimum.
 	Left float64
 
+	// Rest is what was added to the step beside mixing and gradients, by rounding
+	// in float32 say: to the mean, and to the disagreement. See ConsensusRest.
+	Rest ConsensusError
+
 	// Window, if not empty, ends a block of len(Window) steps with this one:
 	// σ₂ of W_t, of W_t W_{t-1}, … and of the whole block. It is how graphs that
 	// are connected only together contract.
@@ -90,9 +94,10 @@ func (e ConsensusError) RootMean(nodes int) float64 {
 // to 1 and step size γ, in place of Theorem 3. From where the nodes begin it
 // takes, for every step,
 //
-//	e_{t+1} ≤ m_t e_t + (1/N)(γ C_F + κ_t) b_t + ‖𝒜*_{t+1} - 𝒜*_t‖ + γ‖mean_i ∇J_i(𝒜*_t)‖
-//	b_{t+1} ≤ min( σ₂ b_t + γ q_t,   ρ_t b_t + γ (ζ_t + C_F e_t) )
+//	e_{t+1} ≤ m_t e_t + (1/N)(γ C_F + κ_t) b_t + ‖𝒜*_{t+1} - 𝒜*_t‖ + γ‖mean_i ∇J_i(𝒜*_t)‖ + r_t
+//	b_{t+1} ≤ min( σ₂ b_t + γ q_t,   ρ_t b_t + γ (ζ_t + C_F e_t) ) + s_t
 //
+//	r_t, s_t = Rest of the step, 0 if it is exact
 //	q_t = min( L_F,  ζ_t + C_F e_t + C_max b_t ) ≥ what gradients add to the disagreement
 //	ρ_t = max( λ₂(W_t), γ C_max - λ_N(W_t) )  for symmetric W_t, σ₂ + γ C_max otherwise
 //	κ_t = ‖1ᵀW_t - 1ᵀ‖, 0 for doubly stochastic W_t
@@ -100,24 +105,24 @@ func (e ConsensusError) RootMean(nodes int) float64 {
 // with C_F, C_max, L_F the Root, Most and Slope of the step. At the end of a
 // block of T steps the disagreement is also at most
 //
-//	σ₂(W_t ⋯ W_{t-T+1}) b_{t-T+1} + γ Σ_j σ₂(W_t ⋯ W_{t-j+1}) q_{t-j}
+//	σ₂(W_t ⋯ W_{t-T+1}) b_{t-T+1} + Σ_j σ₂(W_t ⋯ W_{t-j+1}) (γ q_{t-j} + s_{t-j})
 //
 // The costs must be convex and C_{i,s}-smooth; neither ‖𝒜_{i,0}‖ ≤ γL nor a
 // bound of gradients is assumed. The result has one entry more than there are
 // steps, the first of which is start. The proof is in doc/theory.md.
 func ConsensusBound(nodes int, gamma float64, steps []ConsensusStep, start ConsensusError) []ConsensusError {
 	bound := []ConsensusError{start}
-	added := make([]float64, len(steps)) // q_t
+	added := make([]float64, len(steps)) // γ q_t + s_t
 	for t, s := range steps {
 		e, b := bound[t].Mean, bound[t].Spread
 		moved := s.Apart + s.Root*e
-		added[t] = min(s.Slope, moved+s.Most*b)
-		next := ConsensusError{Mean: s.Global.Contraction(gamma)*e + (gamma*s.Root+s.Mixer.Skew)/float64(nodes)*b + s.Drift + gamma*s.Left}
-		next.Spread = min(s.Mixer.Second*b+gamma*added[t], s.Mixer.shrink(gamma*s.Most)*b+gamma*moved)
+		added[t] = gamma*min(s.Slope, moved+s.Most*b) + s.Rest.Spread
+		next := ConsensusError{Mean: s.Global.Contraction(gamma)*e + (gamma*s.Root+s.Mixer.Skew)/float64(nodes)*b + s.Drift + gamma*s.Left + s.Rest.Mean}
+		next.Spread = min(s.Mixer.Second*b+added[t], s.Mixer.shrink(gamma*s.Most)*b+gamma*moved+s.Rest.Spread)
 		if block := len(s.Window); block > 0 && block <= t+1 {
-			sum := s.Window[block-1]*bound[t+1-block].Spread + gamma*added[t]
+			sum := s.Window[block-1]*bound[t+1-block].Spread + added[t]
 			for j := 1; j < block; j++ {
-				sum += gamma * s.Window[j-1] * added[t-j]
+				sum += s.Window[j-1] * added[t-j]
 			}
 			next.Spread = min(next.Spread, sum)
 		}
@@ -172,7 +177,7 @@ func (s *ConsensusStep) SafeStep(nodes int) float64 {
 // the steps, for the literal constants: L a bound of every gradient, C_d the
 // largest gap of a link.
 //
-//	Π m_τ e_0 + 2 γ C_ε L (γ C_s/(1 - m̂) + 1) + (C_B + γ‖∇J(𝒜*)‖)/(1 - m̂)
+//	Π m_τ e_0 + 2 γ C_ε L (γ C_s/(1 - m̂) + 1) + (C_B + γ‖∇J(𝒜*)‖ + r)/(1 - m̂)
 //
 // It is +Inf where m̂ ≥ 1 or L is not finite.
 func PaperConsensus(nodes, gap int, epsilon, gamma, lipschitz float64, steps []ConsensusStep, start ConsensusError) float64 {
@@ -181,7 +186,7 @@ func PaperConsensus(nodes, gap int, epsilon, gamma, lipschitz float64, steps []C
 		m := s.Global.Contraction(gamma)
 		product *= m
 		slowest, smooth, drift = max(slowest, m), max(smooth, s.Global.Smooth), max(drift, s.Drift)
-		left = max(left, gamma*s.Left)
+		left = max(left, gamma*s.Left+s.Rest.Mean)
 	}
 	if slowest >= 1 || math.IsInf(lipschitz, 0) {
 		return math.Inf(1)
@@ -198,22 +203,43 @@ func PaperConsensus(nodes, gap int, epsilon, gamma, lipschitz float64, steps []C
 // step t, start[i] where it begins. It returns w_{i,t} before every step and
 // after the last.
 func DescendTogether(local [][]*Problem, mixers []*Mixer, start [][]float64, gamma float64) [][][]float64 {
-	n := len(start)
 	path := [][][]float64{start}
 	for t, costs := range local {
-		now, next := path[t], make([][]float64, n)
-		for i := range n {
-			next[i] = make([]float64, len(now[i]))
-			for j, v := range mixers[t].dense[i*n : (i+1)*n] {
-				if v != 0 {
-					axpy(next[i], v, now[j])
-				}
-			}
-			axpy(next[i], -gamma, costs[i].Gradient(now[i]))
-		}
-		path = append(path, next)
+		path = append(path, together(costs, mixers[t], path[t], gamma))
 	}
 	return path
+}
+
+// together takes one step of eq. (9).
+func together(costs []*Problem, mixer *Mixer, now [][]float64, gamma float64) [][]float64 {
+	n := len(now)
+	next := make([][]float64, n)
+	for i := range n {
+		next[i] = make([]float64, len(now[i]))
+		for j, v := range mixer.dense[i*n : (i+1)*n] {
+			if v != 0 {
+				axpy(next[i], v, now[j])
+			}
+		}
+		axpy(next[i], -gamma, costs[i].Gradient(now[i]))
+	}
+	return next
+}
+
+// ConsensusRest returns what took nodes from w_{i,t} to w_{i,t+1} beside the step
+// of eq. (9), computed in float64,
+//
+//	w_{i,t+1} - (Σ_j W_ij w_{j,t} - γ∇J_i(w_{i,t}))
+//
+// in the mean and around it, and the most that it is of any node.
+func ConsensusRest(local []*Problem, mixer *Mixer, now, next [][]float64, gamma float64) (rest ConsensusError, worst float64) {
+	exact := together(local, mixer, now, gamma)
+	for i, w := range exact {
+		for k, v := range next[i] {
+			w[k] = v - w[k]
+		}
+	}
+	return MeasureConsensus(exact, make([]float64, local[0].Len()))
 }
 
 // MeasureConsensus returns where nodes with parameters w_i are, seen from the

@@ -151,3 +151,31 @@ func (p *Problem) Gradient(w []float64) []float64 {
 	p.Eval(g, w)
 	return g
 }
+
+// Terms returns the size of the terms that ∇J(w) sums, which is what rounding goes
+// by, however much of them cancels:
+//
+//	Σ_r share_r κ ‖z_r‖ ‖Γ^½‖ (‖y†_r‖ + ‖y_r‖ + ‖t_r‖) + λ‖w‖
+//
+//	κ = 2/C of a Quadratic; 1 of a CrossEntropy, for which ‖t_r‖ is 1
+func (p *Problem) Terms(w []float64) float64 {
+	y, scratch := make([]float64, p.Outputs), make([]float64, p.Outputs)
+	kappa, root := 1.0, 1.0
+	if p.Kind == Quadratic {
+		kappa = 2 / float64(p.Outputs)
+	}
+	if p.Root != nil {
+		root = spectralNorm(p.Root, p.Outputs, p.Outputs)
+	}
+	sum := p.Ridge * norm(w)
+	for i := range p.Rows {
+		r := &p.Rows[i]
+		p.output(y, r, w, scratch)
+		target := 1.0
+		if p.Kind == Quadratic {
+			target = norm(r.Target)
+		}
+		sum += r.Share * kappa * norm(r.Input) * root * (norm(r.Base) + norm(y) + target)
+	}
+	return sum
+}

@@ -1,6 +1,7 @@
 package theory
 
 import (
+	"math"
 	"testing"
 
 	"github.com/wdgnn/wdgnn/graph"
@@ -147,5 +148,95 @@ func TestConsensusBoundHoldsForRowStochastic(t *testing.T) {
 	first, _ := MeasureConsensus(path[0], []float64{0})
 	if b := ConsensusBound(2, 1, []ConsensusStep{{Mixer: m}}, first)[1]; !near(e.Mean, 1, 1e-12) || !near(b.Mean, 1, 1e-12) {
 		t.Errorf("got the mean at %v and a bound of %v, want 1 of both", e.Mean, b.Mean)
+	}
+}
+
+// Nodes that round to float32 at every step do not arrive at the optimum, and the
+// bound, with what they are beside the steps of eq. (9), ends no lower than they
+// do.
+//
+// Reference: Theorem 3, doc/theory.md "Rounding".
+func TestConsensusBoundKnowsRounding(t *testing.T) {
+	w, err := graph.Metropolis(star(t, 11))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := NewMixer(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	local, optimum, s := alike(t, m)
+	gamma := s.SafeStep(m.Nodes) / 2
+	now := make([][]float64, m.Nodes)
+	for i := range now {
+		now[i] = make([]float64, len(optimum))
+	}
+	first, _ := MeasureConsensus(now, optimum)
+	var steps, exact []ConsensusStep
+	end := 0.0
+	for range 3000 {
+		next := together(local, m, now, gamma)
+		for i := range next {
+			for k, v := range next[i] {
+				next[i][k] = float64(float32(v))
+			}
+		}
+		exact = append(exact, s)
+		s := s
+		s.Rest, _ = ConsensusRest(local, m, now, next, gamma)
+		steps = append(steps, s)
+		now = next
+		_, end = MeasureConsensus(now, optimum)
+	}
+	bound, without := ConsensusBound(m.Nodes, gamma, steps, first), ConsensusBound(m.Nodes, gamma, exact, first)
+	if last := len(steps); end > bound[last].Worst(m.Nodes) || end <= without[last].Worst(m.Nodes) || bound[last].Worst(m.Nodes) > 1e-3 {
+		t.Errorf("a node ends %v away, bound %v, and %v without what rounding adds; want it between", end, bound[last].Worst(m.Nodes), without[last].Worst(m.Nodes))
+	}
+}
+
+// Each term of the bound is there, with its factor: with numbers that make the
+// others small, it is what one step adds.
+//
+// Reference: doc/theory.md (a) to (d).
+func TestTermsOfConsensusBound(t *testing.T) {
+	m, err := MixerOf(2, []float64{0.75, 0.25, 0.25, 0.75}) // σ₂ = ½, λ₂ = λ_N = ½
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := math.Inf(1)
+	for _, c := range []struct {
+		name  string
+		step  ConsensusStep
+		start ConsensusError
+		want  ConsensusError
+	}{
+		{"e contracts", ConsensusStep{Global: Curvature{Smooth: 5, Convex: 1}, Slope: none}, ConsensusError{Mean: 1}, ConsensusError{Mean: 0.9}},
+		{"e overshoots", ConsensusStep{Global: Curvature{Smooth: 19, Convex: 19}, Slope: none}, ConsensusError{Mean: 1}, ConsensusError{Mean: 0.9}},
+		{"e drifts, and keeps what is left", ConsensusStep{Drift: 2, Left: 30, Slope: none, Rest: ConsensusError{Mean: 4}}, ConsensusError{}, ConsensusError{Mean: 2 + 3 + 4}},
+		{"e is led astray by b", ConsensusStep{Root: 20, Slope: none}, ConsensusError{Spread: 1}, ConsensusError{Mean: 0.1 / 2 * 20, Spread: 0.5}},
+		{"b mixes, and rounds", ConsensusStep{Slope: none, Rest: ConsensusError{Spread: 3}}, ConsensusError{Spread: 1}, ConsensusError{Spread: 0.5 + 3}},
+		{"b is driven apart", ConsensusStep{Apart: 7, Slope: none}, ConsensusError{}, ConsensusError{Spread: 0.7}},
+		{"b is driven apart, gradients bounded", ConsensusStep{Apart: 7, Slope: 5, Rest: ConsensusError{Spread: 3}}, ConsensusError{}, ConsensusError{Spread: 0.5 + 3}},
+		{"b by e", ConsensusStep{Root: 20, Slope: none}, ConsensusError{Mean: 1}, ConsensusError{Mean: 1, Spread: 2}},
+		{"b overshoots", ConsensusStep{Most: 15, Slope: none}, ConsensusError{Spread: 1}, ConsensusError{Spread: 1}}, // max(½, 1.5 - ½)
+	} {
+		c.step.Mixer = m
+		got := ConsensusBound(2, 0.1, []ConsensusStep{c.step}, c.start)[1]
+		if !near(got.Mean, c.want.Mean, 1e-12) || !near(got.Spread, c.want.Spread, 1e-12) {
+			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
+		}
+	}
+	// (d): two steps whose own contraction is useless, and whose product is not.
+	still, err := MixerOf(2, []float64{1, 0, 0, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := []ConsensusStep{
+		{Mixer: still, Slope: 10, Rest: ConsensusError{Spread: 2}},
+		{Mixer: still, Slope: 10, Rest: ConsensusError{Spread: 3}, Apart: 1e9, Window: []float64{0.5, 0.25}},
+	}
+	steps[0].Apart = 1e9
+	if got, want := ConsensusBound(2, 0.1, steps, ConsensusError{Spread: 8})[2].Spread, 0.25*8+(1+3)+0.5*(1+2); !near(got, want, 1e-12) {
+		t.Errorf("a window: got %v, want %v", got, want)
 	}
 }

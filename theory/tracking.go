@@ -14,6 +14,11 @@ type TrackStep struct {
 	// Left is γ‖∇J_t(𝒜*_t)‖: what is left of the gradient at an optimum that was
 	// found to some precision only, or in the directions that data resolve.
 	Left float64
+
+	// Rest is ‖𝒜_{t+1} - (𝒜_t - γ∇J_t(𝒜_t))‖, computed in float64: how far the
+	// step was from a gradient step, by rounding in float32 say; NaN at the last
+	// step.
+	Rest float64
 }
 
 // Tracking is Theorem 2 for a run of centralized online learning.
@@ -28,9 +33,10 @@ type Tracking struct {
 	// recursion from which it comes, each step with its own drift; it is never
 	// larger and holds under the same assumptions:
 	//
-	//	b_{t+1} = m_t b_t + ‖𝒜*_{t+1} - 𝒜*_t‖ + γ‖∇J_t(𝒜*_t)‖
+	//	b_{t+1} = m_t b_t + ‖𝒜*_{t+1} - 𝒜*_t‖ + γ‖∇J_t(𝒜*_t)‖ + Rest_t
 	//
-	// The last term makes both true of any 𝒜*_t; Paper takes its largest.
+	// The last terms make both true of any 𝒜*_t and of a run that rounds; Paper
+	// takes their largest sum.
 	Paper, PerStep []float64
 
 	// Missing is the first step whose optimum does not exist, -1 if all do.
@@ -77,11 +83,12 @@ func Track(costs []*Problem, optima []Optimum, path [][]float64, gamma float64) 
 		if err != nil {
 			return nil, err
 		}
-		t.Steps = append(t.Steps, TrackStep{Curvature: c, Contraction: c.Contraction(gamma), Drift: math.NaN(), Left: gamma * norm(costs[i].Gradient(o.W))})
+		t.Steps = append(t.Steps, TrackStep{Curvature: c, Contraction: c.Contraction(gamma), Drift: math.NaN(), Left: gamma * norm(costs[i].Gradient(o.W)), Rest: math.NaN()})
 		t.Measured = append(t.Measured, distance(path[i], o.W))
 		if i > 0 {
 			d := distance(o.W, optima[i-1].W)
 			t.Steps[i-1].Drift, t.Drift = d, max(t.Drift, d)
+			t.Steps[i-1].Rest = distance(path[i], Descend(costs[i-1:i+1], path[i-1], gamma)[1])
 		}
 	}
 	t.bounds()
@@ -99,9 +106,9 @@ func (t *Tracking) bounds() {
 		s := t.Steps[i-1]
 		product *= s.Contraction
 		slowest = max(slowest, s.Contraction)
-		left = max(left, s.Left)
+		left = max(left, s.Left+s.Rest)
 		t.Paper = append(t.Paper, product*t.Measured[0]+geometric(slowest, i)*(t.Drift+left))
-		t.PerStep = append(t.PerStep, s.Contraction*t.PerStep[i-1]+s.Drift+s.Left)
+		t.PerStep = append(t.PerStep, s.Contraction*t.PerStep[i-1]+s.Drift+s.Left+s.Rest)
 		t.Slowest = slowest
 	}
 }

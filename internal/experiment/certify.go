@@ -22,6 +22,8 @@ type CertifyOptions struct {
 	Nodes     int     // N; 0 takes it from the graph file
 	Directed  bool
 	Sweep     bool // also compute how the output changes on the way to the perturbed graph
+
+	delayed bool // the model's filters are
 }
 
 // StabilityReport is Theorem 1 for a model and two graphs.
@@ -151,7 +153,7 @@ func CertifyGraphs(ctx context.Context, m *modelfile.Model, intact, perturbed *g
 	if !pair.Symmetric || own != nil {
 		r.IntegralLipschitz = Number(math.NaN())
 	}
-	if m.Meta.Delayed {
+	if o.delayed = m.Meta.Delayed; o.delayed {
 		r.Checks = append(r.Checks, theory.Check{Name: "filters read one graph", Text: "delayed: they read the graphs of several steps; here the graph stands still"})
 	}
 	for _, f := range st.Filters {

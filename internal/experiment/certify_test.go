@@ -57,13 +57,16 @@ func TestCertifyRunBoundsHold(t *testing.T) {
 						continue
 					}
 					for k, m := range s.Measured {
-						if b := s.Bound[k]; float64(m) > float64(b)*(1+1e-3)+1e-4 {
+						if b := s.Bound[k]; float64(m) > float64(b)*(1+1e-9)+1e-12 {
 							t.Errorf("%s, delayed %v, %s, ridge %v, window %d: step %d: %v away, bound %v", task, delayed, settings, s.Ridge, s.Window, k, m, b)
 						}
 					}
 				}
 				if r.AsRun == nil || strings.Contains(settings, "ridge") && len(r.AsRun.Bound) < 10 || (strings.Contains(settings, "schedule") || strings.Contains(settings, "clip")) != (len(r.AsRun.Sizes) > 0) {
 					t.Errorf("%s, %s: no bounds of the run as it was", task, settings)
+				}
+				if !(r.AsRun.Rough < 1e-6) || r.Ridged.Rest != 0 {
+					t.Errorf("%s, %s: steps are %.3g beside gradient steps, %.3g once more; want rounding in float32, and none", task, settings, float64(r.AsRun.Rough), float64(r.Ridged.Rest))
 				}
 				for _, p := range r.Limits {
 					if ceiling := max(p.Start, float64(p.Bound)); p.Measured > ceiling*(1+1e-6) || p.Measured > p.Own*(1+1e-6) || p.Own > ceiling*(1+1e-6) || p.Share < 1 == math.IsInf(float64(p.Bound), 1) {

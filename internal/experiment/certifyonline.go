@@ -52,6 +52,12 @@ type Tracked struct {
 	Paper    []Number `json:"paper"`         // of Theorem 2; of Theorem 3 its logarithm is in MixingReport
 	Mean     []Number `json:"mean_measured"` // ‖mean_i 𝒜_i - 𝒜*‖, distributed runs only
 
+	// Rest is the most that a step was beside a gradient step, and Rough the most
+	// of the size of what it rounds: with about 1e-7 in float32. It is part of the
+	// bounds.
+	Rest  Number `json:"rest"`
+	Rough Number `json:"rest_share"`
+
 	// Aside is how far the optimum that nodes with step sizes of their own
 	// follow, that of the mean of γ_i J_i, is from 𝒜* at most. Distances are
 	// measured from the one that they follow.
@@ -127,7 +133,7 @@ func (r *recording) certify() (*OnlineCertificate, error) {
 			return nil, err
 		}
 	}
-	c.summary(r.exact())
+	c.summary(r)
 	return c, nil
 }
 
@@ -156,6 +162,8 @@ func (c *OnlineCertificate) asRun(r *recording, taken *taken) error {
 	if aside > 0 {
 		c.Messages = append(c.Messages, fmt.Sprintf("the distance from 𝒜*: each node steps by a γ_i of its own, and together they follow the optimum of the mean of γ_i J_i, which is up to %.3g away from it", aside))
 	}
+	c.check("steps are gradient steps", t.Rough <= mostRough && r.exact(),
+		fmt.Sprintf("up to %.2g beside them, %.2g of what they round; our bounds add it", float64(t.Rest), float64(t.Rough)))
 	c.check("optima exist", t.Missing < 0, existence(t.Missing))
 	return nil
 }
