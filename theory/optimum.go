@@ -17,8 +17,21 @@ type Optimum struct {
 	Slope  float64   // ‖∇J‖ there, 0 but for rounding
 
 	// Direction, if the infimum is not reached, is one in which J falls for
-	// ever: every row's right score gains on the others', or keeps up.
+	// ever: every row's right score gains on the others', or keeps up. It is nil
+	// where no such direction is proven, but the search did not settle either: the
+	// gradient fades while w runs away.
 	Direction []float64
+}
+
+// Missing says in words why there is no optimum, "" if there is one.
+func (o *Optimum) Missing() string {
+	switch {
+	case o.Exists:
+		return ""
+	case o.Direction != nil:
+		return "its samples are separable, the infimum of the cost is at infinity"
+	}
+	return fmt.Sprintf("the gradient fades, %.2g after %d Newton steps, while the taps run away: the infimum is at infinity, or too far off to tell", o.Slope, newtonSteps)
 }
 
 const (
@@ -148,7 +161,13 @@ func (p *Problem) newton(o *Optimum, c Curvature) error {
 		}
 		copy(o.W, trial)
 	}
-	return fmt.Errorf("theory: no optimum after %d Newton steps: the gradient is %.3g", newtonSteps, norm(g))
+	if g := norm(p.Gradient(o.W)); math.IsNaN(g) || math.IsInf(g, 0) {
+		return fmt.Errorf("theory: no optimum: the gradient is %v after %d Newton steps", g, newtonSteps)
+	}
+	if p.Ridge == 0 { // with a ridge there is an optimum, and bounds know the gradient that is left
+		o.Exists, o.Unique = false, false
+	}
+	return nil
 }
 
 // fallsAlong notes that J falls for ever in a direction.

@@ -3,6 +3,7 @@ package theory
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -243,5 +244,49 @@ func TestOptimumOfManyParameters(t *testing.T) {
 	}
 	if d := distance(o.W, small.W); d > 1e-5*norm(small.W) {
 		t.Errorf("got optima %v apart", d)
+	}
+}
+
+// halfSeparable returns a cross-entropy of which some rows contradict each other in
+// half of the inputs, and the others can be separated by the rest: the infimum is at
+// infinity, but no right score gains on all others.
+func halfSeparable(seed uint64) *Problem {
+	rng := newRand(seed)
+	p := randomProblem(rng, CrossEntropy, 5, 4, 6)
+	p.Ridge, p.Root = 0, nil
+	for i := range p.Rows {
+		r := &p.Rows[i]
+		if i%3 > 0 {
+			clear(r.Input[2:])
+		} else {
+			r.Label, r.Input[4] = 0, 1
+		}
+	}
+	return p
+}
+
+// Where Newton's method runs away while the gradient fades, and no direction of
+// separation is proven, that is said instead of an error; with a ridge an optimum
+// is found.
+//
+// Reference: Assumption 1.
+func TestGradientFades(t *testing.T) {
+	for _, seed := range []uint64{15754, 17399, 17778, 18914, 19314} {
+		p := halfSeparable(seed)
+		o, err := p.Optimum(make([]float64, p.Len()))
+		if err != nil || o.Exists || o.Slope > 1e-10 || o.Missing() == "" {
+			t.Errorf("instance %d: got %+v, %v; want no optimum, and why", seed, o, err)
+		}
+		p.Ridge = 1e-3
+		if o, err = p.Optimum(make([]float64, p.Len())); err != nil || !o.Exists || o.Slope > 1e-10 || o.Missing() != "" {
+			t.Errorf("instance %d with a ridge: got %+v, %v; want an optimum", seed, o, err)
+		}
+	}
+	for want, o := range map[string]Optimum{
+		"": {Exists: true}, "its samples are separable": {Direction: []float64{1}}, "the gradient fades, 2e-15 after 100 Newton steps": {Slope: 2e-15},
+	} {
+		if got := o.Missing(); !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%+v: got %q, want %q", o, got, want)
+		}
 	}
 }

@@ -164,8 +164,9 @@ func (c *OnlineCertificate) asRun(r *recording, taken *taken) error {
 	}
 	c.check("steps are gradient steps", t.Rough <= mostRough && r.exact(),
 		fmt.Sprintf("up to %.2g beside them, %.2g of what they round; our bounds add it", float64(t.Rest), float64(t.Rough)))
-	c.check("optima exist", t.Missing < 0, existence(t.Missing))
-	return nil
+	text, err := taken.existence(optima)
+	c.check("optima exist", t.Missing < 0, text)
+	return err
 }
 
 // hypotheses says which of Theorem 2 hold.
@@ -195,13 +196,6 @@ func (c *OnlineCertificate) hypotheses(r *recording, taken *taken) {
 		text += fmt.Sprintf(", active %d times; our bounds take such a step as the smaller one that it is", taken.short)
 	}
 	c.check("gradients are not clipped", taken.short == 0 && r.exact(), text)
-}
-
-func existence(missing int) string {
-	if missing < 0 {
-		return "at every step"
-	}
-	return fmt.Sprintf("not at step %d: its samples are separable, the infimum of the cost is at infinity", missing)
 }
 
 func (c *OnlineCertificate) check(name string, holds bool, text string) {

@@ -39,8 +39,8 @@ func (f *onlineCase) certify(settings string) *OnlineCertificate {
 func TestProvenIsDerived(t *testing.T) {
 	f := newOnlineCase(t, config.Regress, false)
 	for settings, want := range map[string]string{
-		"mode: distributed, preset: literal, step_size: {value: 0.02}":                            "",
-		"mode: distributed, preset: literal, step_size: {value: 0.02}, clip_norm: 0.2":            "",
+		"mode: distributed, preset: literal, step_size: {value: 0.02}":                             "",
+		"mode: distributed, preset: literal, step_size: {value: 0.02}, clip_norm: 0.2":             "",
 		"mode: distributed, preset: literal, step_size: {value: 0.02}, clip_norm: 0.2, ridge: 0.1": "gradients may be clipped",
 	} {
 		r := f.certify(settings)
@@ -199,4 +199,3 @@ func TestBoundsHaveFloors(t *testing.T) {
 		}
 	}
 }
-

@@ -1,6 +1,8 @@
 package experiment
 
 import (
+	"fmt"
+
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/theory"
@@ -105,6 +107,26 @@ func scaled(costs []*theory.Problem, sizes []float64) []*theory.Problem {
 		out[t] = p.Scaled(sizes[t])
 	}
 	return out
+}
+
+// existence says at which step there is no optimum, and why.
+func (k *taken) existence(optima []theory.Optimum) (string, error) {
+	costs, missing := k.plain, len(optima)
+	if k.own {
+		costs = k.global
+	}
+	if missing == len(costs) {
+		return "at every step", nil
+	}
+	start := make([]float64, costs[0].Len())
+	if missing > 0 {
+		start = optima[missing-1].W
+	}
+	o, err := costs[missing].Optimum(start)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("not at step %d: %s", missing, o.Missing()), nil
 }
 
 // follow returns the optima that the run follows, and how far they are from 𝒜* at
