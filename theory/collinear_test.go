@@ -1,6 +1,7 @@
 package theory
 
 import (
+	"context"
 	"testing"
 )
 
@@ -42,7 +43,7 @@ func TestTrackingWithCollinearShifts(t *testing.T) {
 	}
 	gamma := 1 / c.Smooth
 	start := make([]float64, 2)
-	track, err := Track(costs, nil, Descend(costs, start, gamma), gamma)
+	track, err := Track(context.Background(), costs, nil, Descend(costs, start, gamma), gamma)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package theory_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/wdgnn/wdgnn/gnn"
@@ -59,7 +60,7 @@ func ExampleTrack() {
 	}
 	fmt.Printf("C_s = %.1f, safe below γ = %.0f\n", curvature.Smooth, curvature.SafeStep())
 	path := theory.Descend(costs, []float64{0}, 1)
-	t, err := theory.Track(costs, nil, path, 1)
+	t, err := theory.Track(context.Background(), costs, nil, path, 1)
 	if err != nil {
 		fmt.Println(err)
 		return

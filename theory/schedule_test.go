@@ -1,6 +1,7 @@
 package theory
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -65,7 +66,7 @@ func TestTrackingBoundHoldsForSchedules(t *testing.T) {
 			axpy(next, -sizes[i], p.Gradient(path[i]))
 			path = append(path, next)
 		}
-		track, err := Track(scaled, optima, path, 1)
+		track, err := Track(context.Background(), scaled, optima, path, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +118,7 @@ func TestDecayingSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		scaled := stepped(t, size, costs)
-		track, err := Track(scaled, nil, Descend(scaled, start, 1), 1)
+		track, err := Track(context.Background(), scaled, nil, Descend(scaled, start, 1), 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package theory
 
 import (
+	"context"
 	"fmt"
 	"math"
 )
@@ -63,8 +64,9 @@ func Follow(costs []*Problem, start []float64) ([]Optimum, error) {
 }
 
 // Track computes Theorem 2 for the costs J_t and the parameters w_t before each
-// step, with step size γ. The optima are those of Follow, nil to find them.
-func Track(costs []*Problem, optima []Optimum, path [][]float64, gamma float64) (*Tracking, error) {
+// step, with step size γ. The optima are those of Follow, nil to find them. It ends
+// with an error where ctx does.
+func Track(ctx context.Context, costs []*Problem, optima []Optimum, path [][]float64, gamma float64) (*Tracking, error) {
 	if len(costs) == 0 || len(path) < len(costs) {
 		return nil, fmt.Errorf("theory: Track: %d costs for %d parameters, want as many", len(costs), len(path))
 	}
@@ -79,6 +81,9 @@ func Track(costs []*Problem, optima []Optimum, path [][]float64, gamma float64) 
 		t.Missing = len(optima)
 	}
 	for i, o := range optima {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		c, err := costs[i].Curvature()
 		if err != nil {
 			return nil, err
@@ -88,7 +93,7 @@ func Track(costs []*Problem, optima []Optimum, path [][]float64, gamma float64) 
 		if i > 0 {
 			d := distance(o.W, optima[i-1].W)
 			t.Steps[i-1].Drift, t.Drift = d, max(t.Drift, d)
-			t.Steps[i-1].Rest = distance(path[i], Descend(costs[i-1:i+1], path[i-1], gamma)[1])
+			t.Steps[i-1].Rest = distance(path[i], costs[i-1].Step(path[i-1], gamma))
 		}
 	}
 	t.bounds()
@@ -133,15 +138,20 @@ func (c Curvature) Limit(gamma, drift float64) float64 {
 // Descend runs eq. (7) in float64 and returns w_0 … w_{T-1}, the parameters
 // before each step.
 func Descend(costs []*Problem, start []float64, gamma float64) [][]float64 {
-	w := append([]float64(nil), start...)
-	g := make([]float64, len(w))
 	var path [][]float64
+	w := append([]float64(nil), start...)
 	for _, p := range costs {
-		path = append(path, append([]float64(nil), w...))
-		p.Eval(g, w)
-		axpy(w, -gamma, g)
+		path = append(path, w)
+		w = p.Step(w, gamma)
 	}
 	return path
+}
+
+// Step returns w - γ∇J(w).
+func (p *Problem) Step(w []float64, gamma float64) []float64 {
+	next := append([]float64(nil), w...)
+	axpy(next, -gamma, p.Gradient(w))
+	return next
 }
 
 // distance returns ‖a - b‖.

@@ -1,6 +1,7 @@
 package theory
 
 import (
+	"context"
 	"math"
 	"testing"
 )
@@ -39,7 +40,7 @@ func TestTrackingOfKnownDrift(t *testing.T) {
 		t.Fatal(err)
 	}
 	gamma := 2 / (c.Smooth + c.Convex)
-	track, err := Track(costs, nil, Descend(costs, start, gamma), gamma)
+	track, err := Track(context.Background(), costs, nil, Descend(costs, start, gamma), gamma)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,7 @@ func TestStaticOptimumIsReachedLinearly(t *testing.T) {
 		t.Fatal(err)
 	}
 	gamma := 1 / c.Smooth
-	track, err := Track(costs, nil, Descend(costs, start, gamma), gamma)
+	track, err := Track(context.Background(), costs, nil, Descend(costs, start, gamma), gamma)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +109,7 @@ func TestTrackingBoundHolds(t *testing.T) {
 			costs = append(costs, p)
 		}
 		gamma := (0.05 + 1.9*rng.Float64()) / worst
-		track, err := Track(costs, nil, Descend(costs, randomSignal(rng, inputs*outputs), gamma), gamma)
+		track, err := Track(context.Background(), costs, nil, Descend(costs, randomSignal(rng, inputs*outputs), gamma), gamma)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +128,7 @@ func TestTrackingBoundHolds(t *testing.T) {
 func TestTrackingEndsWithoutOptimum(t *testing.T) {
 	rng := newRand(43)
 	p := randomProblem(rng, CrossEntropy, 5, 3, 2)
-	track, err := Track([]*Problem{p, p}, nil, Descend([]*Problem{p, p}, make([]float64, p.Len()), 0.1), 0.1)
+	track, err := Track(context.Background(), []*Problem{p, p}, nil, Descend([]*Problem{p, p}, make([]float64, p.Len()), 0.1), 0.1)
 	if err != nil || track.Missing != 0 || len(track.Measured) != 0 {
 		t.Errorf("got %+v, %v; want that the first optimum is missing", track, err)
 	}

@@ -1,6 +1,7 @@
 package theory
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -52,7 +53,7 @@ func TestBoundsStayUseful(t *testing.T) {
 			t.Fatal(err)
 		}
 		gamma := 1 / c.Smooth
-		track, err := Track(costs, nil, Descend(costs, start, gamma), gamma)
+		track, err := Track(context.Background(), costs, nil, Descend(costs, start, gamma), gamma)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ import (
 
 // CertifyCommand computes Theorems 1 to 3 for a model.
 type CertifyCommand struct {
-	Stdout io.Writer
+	Stdout, Stderr io.Writer
 
 	model string // paths
 	graph string
@@ -63,7 +63,8 @@ doc/theory.md explains every number.`,
   wdgnn certify first/run/model.safetensors --graph first/graph.csv --json | jq .stability.bounds`,
 		Args: arguments("MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c.Stdout, c.model, c.dropSet = cmd.OutOrStdout(), args[0], cmd.Flags().Changed("drop")
+			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			c.model, c.dropSet = args[0], cmd.Flags().Changed("drop")
 			return c.Run(cmd.Context())
 		},
 	}
@@ -116,7 +117,7 @@ func (c *CertifyCommand) Run(ctx context.Context) error {
 			Directed: c.directed, Sweep: c.out != "",
 		})
 		if err != nil {
-			return helpful{during("certify", err), "a connected, undirected graph on the nodes that the model runs on; wdgnn certify -h shows how"}
+			return helpful{during("certify", err), "a graph on the nodes that the model runs on, --directed if its links are; wdgnn certify -h shows how"}
 		}
 	}
 	if c.run != "" {
@@ -124,7 +125,10 @@ func (c *CertifyCommand) Run(ctx context.Context) error {
 		if err != nil {
 			return helpful{during("certify", err), "--run DIR, a folder that wdgnn online wrote"}
 		}
-		if report.Online, err = experiment.CertifyRun(ctx, cfg, m); err != nil {
+		show := newStageProgress(c.Stderr)
+		report.Online, err = experiment.CertifyRun(ctx, cfg, m, show.stage)
+		show.end()
+		if err != nil {
 			return helpful{during("certify", err), "--run DIR, a folder that wdgnn online wrote for this model"}
 		}
 	}
@@ -159,7 +163,10 @@ func (c *CertifyCommand) print(r *certified) error {
 func printStability(w *lines, s *experiment.StabilityReport) {
 	w.printf("Stability: %d nodes, %d links before, %d after\n\n", s.Nodes, s.Edges, s.PerturbedEdges)
 	printChecks(w, s.Checks)
-	if !s.Connected {
+	switch {
+	case s.Parts > 1:
+		w.printf("  (the graph is of %d parts that never hear each other; the bounds do not need it to be one)\n", s.Parts)
+	case !s.Connected:
 		w.printf("  (the perturbed graph is not connected; the bounds do not need it)\n")
 	}
 	if len(s.Filters) > 0 {
@@ -211,10 +218,10 @@ func printTracking(w *lines, o *experiment.OnlineCertificate) {
 func printLimits(w *lines, o *experiment.OnlineCertificate) {
 	for k, p := range o.Limits {
 		if k == 0 {
-			w.printf("\n  where learning ends, %s\n  %-24s %10s %12s %10s %10s\n", limitNote(o), "step size", "γ", "C_B/(1 - m)", "own drift", "measured")
+			w.printf("\n  where learning ends, %s; never above the larger of e_0 and C_B/(1 - m)\n  %-24s %10s %10s %12s %10s %10s\n", limitNote(o), "step size", "γ", "e_0", "C_B/(1 - m)", "own drift", "measured")
 		}
 		if slices.Contains([]float64{0.01, 0.1, 0.5, 0.9, 0.99, 0.999}, p.Share) {
-			w.printf("  %-24s %10s %12s %10s %10s\n", fmt.Sprintf("%v of the safe one", p.Share), number(p.StepSize), number(float64(p.Bound)), number(p.Own), number(p.Measured))
+			w.printf("  %-24s %10s %10s %12s %10s %10s\n", fmt.Sprintf("%v of the safe one", p.Share), number(p.StepSize), number(p.Start), number(float64(p.Bound)), number(p.Own), number(p.Measured))
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestCertifyRunBoundsHold(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r, err := CertifyRun(context.Background(), c, f.model)
+				r, err := CertifyRun(context.Background(), c, f.model, nil)
 				if err != nil {
 					t.Fatalf("%s, delayed %v, %s: %v", task, delayed, settings, err)
 				}

@@ -1,6 +1,9 @@
 package experiment
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/theory"
 )
@@ -33,8 +36,11 @@ func ball(local [][]*theory.Problem, mixers []*theory.Mixer, gamma float64) (flo
 // again learns from the costs of the run, with a window and a ridge, in float64.
 // The ridge is that of the run, or a hundredth of C_s; the step size is the given
 // one, if the theorem applies to it, and a safe one otherwise.
-func (c *OnlineCertificate) again(r *recording, window int, gamma float64) (*Tracked, error) {
-	plain, _ := r.costs(window, r.rule.Ridge)
+func (c *OnlineCertificate) again(r *recording, how string, window int, gamma float64) (*Tracked, error) {
+	plain, _, err := r.costs("costs "+how, window, r.rule.Ridge)
+	if err != nil {
+		return nil, err
+	}
 	smooth := 0.0
 	for _, p := range plain {
 		v, err := p.Curvature()
@@ -48,11 +54,14 @@ func (c *OnlineCertificate) again(r *recording, window int, gamma float64) (*Tra
 		ridge = smooth / 100
 		smooth += ridge
 	}
-	global, local := r.costs(window, ridge)
+	global, local, err := r.costs("costs "+how, window, ridge)
+	if err != nil {
+		return nil, err
+	}
 	if !(gamma > 0 && gamma < 2/smooth) {
 		gamma = 1 / smooth
 	}
-	optima, err := theory.Follow(global, make([]float64, global[0].Len()))
+	optima, err := r.follow("optima "+how, global)
 	if err != nil {
 		return nil, err
 	}
@@ -61,13 +70,17 @@ func (c *OnlineCertificate) again(r *recording, window int, gamma float64) (*Tra
 			return nil, err
 		}
 	}
-	t, err := r.track(c, global, local, optima, r.learn(global, local, gamma), gamma)
+	path, err := r.learn("learning "+how, global, local, gamma)
+	if err != nil {
+		return nil, err
+	}
+	t, err := r.track(c, how, global, local, optima, path, gamma)
 	if err != nil {
 		return nil, err
 	}
 	t.StepSize, t.Window, t.Ridge = Number(gamma), window, ridge
 	if r.mode == config.Centralized && t.Missing < 0 {
-		c.Limits, err = limits(global, optima)
+		c.Limits, err = r.limits(global, optima)
 	}
 	return t, err
 }
@@ -87,19 +100,44 @@ func (r *recording) safe(gamma float64, local [][]*theory.Problem, optima []theo
 	return gamma, nil
 }
 
-// learn runs eq. (7) or (9) in float64 from the taps as trained.
-func (r *recording) learn(global []*theory.Problem, local [][]*theory.Problem, gamma float64) [][][]float64 {
-	start := make([]float64, global[0].Len())
+// learn runs eq. (7) or (9) in float64 from the taps as trained, and returns
+// w_{i,t} before every step.
+func (r *recording) learn(stage string, global []*theory.Problem, local [][]*theory.Problem, gamma float64) ([][][]float64, error) {
+	now := [][]float64{make([]float64, global[0].Len())}
 	if r.mode == config.Distributed {
-		all := make([][]float64, r.nodes)
-		for i := range all {
-			all[i] = start
-		}
-		return theory.DescendTogether(local, r.mixers, all, gamma)
+		now = slices.Repeat(now, r.nodes)
 	}
 	var path [][][]float64
-	for _, w := range theory.Descend(global, start, gamma) {
-		path = append(path, [][]float64{w})
+	for t := range global {
+		if err := r.at(stage, t, len(global)); err != nil {
+			return nil, err
+		}
+		path = append(path, now)
+		if r.mode == config.Distributed {
+			now = theory.DescendTogether(local[t:t+1], r.mixers[t:t+1], now, gamma)[1]
+		} else {
+			now = [][]float64{global[t].Step(now[0], gamma)}
+		}
 	}
-	return path
+	return path, nil
+}
+
+// follow is theory.Follow from the taps as trained.
+func (r *recording) follow(stage string, costs []*theory.Problem) ([]theory.Optimum, error) {
+	start := make([]float64, costs[0].Len())
+	var all []theory.Optimum
+	for t := range costs {
+		if err := r.at(stage, t, len(costs)); err != nil {
+			return nil, err
+		}
+		next, err := theory.Follow(costs[t:t+1], start)
+		if err != nil {
+			return nil, fmt.Errorf("step %d: %w", t, err)
+		}
+		if len(next) == 0 { // there is none
+			break
+		}
+		all, start = append(all, next[0]), next[0].W
+	}
+	return all, nil
 }

@@ -19,7 +19,7 @@ var limitShares = []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7,
 
 // limits finds where learning ends against the step size, from small ones to the
 // safe one, for costs with the given optima.
-func limits(costs []*theory.Problem, optima []theory.Optimum) ([]LimitPoint, error) {
+func (r *recording) limits(costs []*theory.Problem, optima []theory.Optimum) ([]LimitPoint, error) {
 	all := theory.Curvature{}
 	steps, drift, left := make([]theory.Curvature, len(costs)), make([]float64, len(costs)), make([]float64, len(costs))
 	largest, steepest := 0.0, 0.0
@@ -40,7 +40,10 @@ func limits(costs []*theory.Problem, optima []theory.Optimum) ([]LimitPoint, err
 	}
 	start := make([]float64, costs[0].Len())
 	var out []LimitPoint
-	for _, share := range limitShares {
+	for k, share := range limitShares {
+		if err := r.at("where learning ends", k, len(limitShares)); err != nil {
+			return nil, err
+		}
 		p := LimitPoint{StepSize: share * all.SafeStep(), Share: share, Start: distanceOf(start, optima[0].W)}
 		p.Bound = Number(all.Limit(p.StepSize, largest+p.StepSize*steepest))
 		own := p.Start

@@ -2,8 +2,10 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,15 +20,21 @@ import (
 	"github.com/wdgnn/wdgnn/theory"
 )
 
-// certify plays the case with settings and returns the report.
-func (f *onlineCase) certify(settings string) *OnlineCertificate {
+// config returns the configuration of the case with settings.
+func (f *onlineCase) config(settings string) *config.Config {
 	f.Helper()
 	f.text("c.yaml", "online: {stream: {graph: g.csv, signals: x.npy, targets: y.npy}, "+settings+"}\n")
 	c, err := config.Load(filepath.Join(f.dir, "c.yaml"))
 	if err != nil {
 		f.Fatal(err)
 	}
-	r, err := CertifyRun(context.Background(), c, f.model)
+	return c
+}
+
+// certify plays the case with settings and returns the report.
+func (f *onlineCase) certify(settings string) *OnlineCertificate {
+	f.Helper()
+	r, err := CertifyRun(context.Background(), f.config(settings), f.model, nil)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -195,6 +203,45 @@ func TestBoundsHaveFloors(t *testing.T) {
 				if !b.Proven {
 					t.Errorf("%s, distributed %v, %s: %q, want it proven", c.name, distributed, b.Name, b.Note)
 				}
+			}
+		}
+	}
+}
+
+// Whatever is being computed when the context ends, certifying ends there.
+func TestCertifyRunEndsWithContext(t *testing.T) {
+	for _, settings := range []string{
+		"mode: distributed, preset: literal, step_size: {schedule: automatic, value: 0.2}, ridge: 0.1",
+		"mode: centralized, preset: literal, step_size: {value: 0.05}, ridge: 0.1",
+	} {
+		f := newOnlineCase(t, config.Regress, false)
+		c := f.config(settings)
+		var stages []string
+		heard := func(s CertifyStage) {
+			if !slices.Contains(stages, s.Name) {
+				stages = append(stages, s.Name)
+			}
+		}
+		if _, err := CertifyRun(context.Background(), c, f.model, heard); err != nil {
+			t.Fatal(err)
+		}
+		if len(stages) < 8 {
+			t.Errorf("%s: heard of %q only", settings, stages)
+		}
+		for _, stage := range stages {
+			ctx, cancel := context.WithCancel(context.Background())
+			after := 0
+			_, err := CertifyRun(ctx, c, f.model, func(s CertifyStage) {
+				if s.Name == stage {
+					cancel()
+				}
+				if ctx.Err() != nil {
+					after++
+				}
+			})
+			cancel()
+			if !errors.Is(err, context.Canceled) || after != 1 {
+				t.Errorf("%s: ended during %q: got %v after %d steps more, want that it was cancelled, at once", settings, stage, err, after-1)
 			}
 		}
 	}

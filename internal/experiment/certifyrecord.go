@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -37,6 +36,7 @@ type recording struct {
 
 	diverged bool // learning ended at the last of them
 
+	*pace
 	witness *witness
 	known   map[*mat.CSR]*theory.Mixer
 	most    int // steps that are looked at
@@ -46,11 +46,11 @@ type recording struct {
 var errEnough = errors.New("enough steps")
 
 // newRecording returns one of a run that has not begun.
-func newRecording(mode config.Mode, net *gnn.WideDeep, c online.Config, kind theory.Kind) (*recording, error) {
+func newRecording(p *pace, mode config.Mode, net *gnn.WideDeep, c online.Config, kind theory.Kind) (*recording, error) {
 	if mode == config.Distributed && c.Nodes > theory.MostDense {
 		return nil, fmt.Errorf("a distributed run of %d nodes: the contraction of mixing matrices is computed up to %d", c.Nodes, theory.MostDense)
 	}
-	r := &recording{mode: mode, rule: c.Rule, nodes: c.Nodes, kind: kind, known: map[*mat.CSR]*theory.Mixer{}, most: mostCertified}
+	r := &recording{pace: p, mode: mode, rule: c.Rule, nodes: c.Nodes, kind: kind, known: map[*mat.CSR]*theory.Mixer{}, most: mostCertified}
 	moment := c.Moment
 	if !c.Rule.Whiten {
 		moment = nil
@@ -62,7 +62,7 @@ func newRecording(mode config.Mode, net *gnn.WideDeep, c online.Config, kind the
 }
 
 // record plays a run.
-func record(ctx context.Context, run *OnlineRun) (*recording, error) {
+func record(p *pace, run *OnlineRun) (*recording, error) {
 	s, kind := run.Stream, theory.CrossEntropy
 	if s.Task == config.Regress {
 		kind = theory.Quadratic
@@ -77,11 +77,11 @@ func record(ctx context.Context, run *OnlineRun) (*recording, error) {
 			return nil, err
 		}
 	}
-	r, err := newRecording(run.State.Mode, run.trained.Network, c, kind)
+	r, err := newRecording(p, run.State.Mode, run.trained.Network, c, kind)
 	if err != nil {
 		return nil, err
 	}
-	err = run.Play(ctx, func() error { return nil }, func(OnlineStep) error {
+	err = run.Play(p.ctx, func() error { return nil }, func(OnlineStep) error {
 		return r.take(run.learner, s.now, func(z, base mat.Dense) []Observation {
 			if kind == theory.CrossEntropy {
 				return r.rows(s.Read, z, base, s.cost.crossEntropy)
@@ -110,6 +110,9 @@ func (r *recording) take(l online.Learner, sample graph.Sample, rows func(z, bas
 	if len(r.path) == r.most {
 		r.stopped = true
 		return errEnough
+	}
+	if err := r.at("playing the run", len(r.path), 0); err != nil {
+		return err
 	}
 	r.met = append(r.met, rows(r.witness.observe(sample.Shift, sample.Signal)))
 	switch l := l.(type) {
@@ -224,8 +227,11 @@ func (r *recording) cost(t, node, window int, ridge float64) *theory.Problem {
 }
 
 // costs returns those of all steps: of the network, and of its nodes.
-func (r *recording) costs(window int, ridge float64) (global []*theory.Problem, local [][]*theory.Problem) {
+func (r *recording) costs(stage string, window int, ridge float64) (global []*theory.Problem, local [][]*theory.Problem, err error) {
 	for t := range r.met {
+		if err := r.at(stage, t, len(r.met)); err != nil {
+			return nil, nil, err
+		}
 		if r.mode == config.Centralized {
 			global = append(global, r.cost(t, -1, window, ridge))
 			continue
@@ -236,5 +242,5 @@ func (r *recording) costs(window int, ridge float64) (global []*theory.Problem, 
 		}
 		local, global = append(local, nodes), append(global, theory.Mean(nodes))
 	}
-	return global, local
+	return global, local, nil
 }

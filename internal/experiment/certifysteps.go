@@ -76,6 +76,9 @@ func (r *recording) sizes(costs []*theory.Problem, i int) (sizes []float64, shor
 func (k *taken) each(r *recording) error {
 	moved, mean := make([][]*theory.Problem, len(k.local)), make([]float64, len(k.local))
 	for i := range r.nodes {
+		if err := r.at("step sizes", i, r.nodes); err != nil {
+			return err
+		}
 		mine := make([]*theory.Problem, len(k.local))
 		for t := range mine {
 			mine[t] = k.local[t][i]
@@ -131,9 +134,8 @@ func (k *taken) existence(optima []theory.Optimum) (string, error) {
 
 // follow returns the optima that the run follows, and how far they are from 𝒜* at
 // most: 0, unless nodes have step sizes of their own.
-func (k *taken) follow() (optima []theory.Optimum, aside float64, err error) {
-	start := make([]float64, k.plain[0].Len())
-	plain, err := theory.Follow(k.plain, start)
+func (k *taken) follow(r *recording) (optima []theory.Optimum, aside float64, err error) {
+	plain, err := r.follow("optima", k.plain)
 	if err != nil || !k.own {
 		return plain, 0, err
 	}
@@ -144,7 +146,7 @@ func (k *taken) follow() (optima []theory.Optimum, aside float64, err error) {
 			costs[t] = p.Scaled(1 / k.sizes[t])
 		}
 	}
-	if optima, err = theory.Follow(costs, start); err != nil {
+	if optima, err = r.follow("optima that nodes follow", costs); err != nil {
 		return nil, 0, err
 	}
 	for t := range min(len(plain), len(optima)) {

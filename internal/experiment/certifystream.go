@@ -34,7 +34,7 @@ func CertifyStream(ctx context.Context, run StreamRun) (*OnlineCertificate, erro
 	if run.Distributed {
 		mode = config.Distributed
 	}
-	r, err := newRecording(mode, run.Model, run.Config, run.Kind)
+	r, err := newRecording(&pace{ctx: ctx}, mode, run.Model, run.Config, run.Kind)
 	if err != nil {
 		return nil, err
 	}

@@ -21,13 +21,13 @@ func windowOf(r *recording) int {
 }
 
 // track sets a path beside the bounds.
-func (r *recording) track(c *OnlineCertificate, global []*theory.Problem, local [][]*theory.Problem, optima []theory.Optimum, path [][][]float64, gamma float64) (*Tracked, error) {
+func (r *recording) track(c *OnlineCertificate, how string, global []*theory.Problem, local [][]*theory.Problem, optima []theory.Optimum, path [][][]float64, gamma float64) (*Tracked, error) {
 	if r.mode == config.Centralized {
 		one := make([][]float64, len(path))
 		for t := range path {
 			one[t] = path[t][0]
 		}
-		t, err := theory.Track(global, optima, one, gamma)
+		t, err := theory.Track(r.ctx, global, optima, one, gamma)
 		if err != nil {
 			return nil, err
 		}
@@ -43,17 +43,20 @@ func (r *recording) track(c *OnlineCertificate, global []*theory.Problem, local 
 		}
 		return out, nil
 	}
-	return r.trackTogether(c, local, optima, path, gamma)
+	return r.trackTogether(c, "bounds "+how, local, optima, path, gamma)
 }
 
 // trackTogether does so for distributed learning.
-func (r *recording) trackTogether(c *OnlineCertificate, local [][]*theory.Problem, optima []theory.Optimum, path [][][]float64, gamma float64) (*Tracked, error) {
+func (r *recording) trackTogether(c *OnlineCertificate, stage string, local [][]*theory.Problem, optima []theory.Optimum, path [][][]float64, gamma float64) (*Tracked, error) {
 	out := &Tracked{Missing: -1}
 	if len(optima) < len(local) {
 		out.Missing = len(optima)
 	}
 	rests, sum := make([]theory.ConsensusError, len(optima)), 0.0
 	for t := range max(len(optima)-1, 0) {
+		if err := r.at(stage, t, 2*len(optima)); err != nil {
+			return nil, err
+		}
 		var worst float64
 		rests[t], worst = theory.ConsensusRest(local[t], r.mixers[t], path[t], path[t+1], gamma)
 		out.rested(worst, stepSize(local[t], path[t], path[t+1], gamma))
@@ -71,6 +74,9 @@ func (r *recording) trackTogether(c *OnlineCertificate, local [][]*theory.Proble
 	drift, slowest, steepest := 0.0, 0.0, 0.0
 	window := windowOf(r)
 	for t, o := range optima {
+		if err := r.at(stage, len(optima)+t, 2*len(optima)); err != nil {
+			return nil, err
+		}
 		s, err := theory.NewConsensusStep(local[t], o.W, r.mixers[t], radius)
 		if err != nil {
 			return nil, err
