@@ -28,6 +28,21 @@ func randomNodes(rng *rand.Rand) int {
 	return 2 + rng.IntN(9)
 }
 
+// manyNodes draws N: above 10 for one network in seven, up to 60.
+func manyNodes(rng *rand.Rand) int {
+	switch k := rng.IntN(100); {
+	case k < 3:
+		return 31 + rng.IntN(30)
+	case k < 15:
+		return 11 + rng.IntN(20)
+	}
+	return 2 + rng.IntN(9)
+}
+
+// above says whether what was measured is above a bound by more than float64
+// rounds.
+func above(measured, bound float64) bool { return measured > bound*(1+1e-9)+1e-12 }
+
 // randomGraph draws a weighted adjacency matrix, n×n, symmetric unless directed,
 // divided by its largest row sum.
 func randomGraph(rng *rand.Rand, n int, directed bool) []float64 {

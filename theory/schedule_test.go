@@ -72,7 +72,7 @@ func TestTrackingBoundHoldsForSchedules(t *testing.T) {
 		}
 		ceiling := track.Ceiling()
 		for i, e := range track.Measured {
-			if e > track.PerStep[i]*(1+1e-7)+1e-8 || e > ceiling*(1+1e-7)+1e-8 || track.PerStep[i] > ceiling*(1+1e-9) {
+			if above(e, track.PerStep[i]) || above(e, ceiling) || track.PerStep[i] > ceiling*(1+1e-9) {
 				t.Fatalf("instance %d, %v, step %d: error %v, bound %v, ceiling %v", k, s.Schedule, i, e, track.PerStep[i], ceiling)
 			}
 			c, err := costs[i].Curvature()
@@ -207,7 +207,7 @@ func TestConsensusBoundHoldsForSchedules(t *testing.T) {
 			}
 			bound := ConsensusBound(n, 1, steps, errors[0])[:len(errors)]
 			for s, b := range bound {
-				if e := errors[s]; e.Mean > b.Mean*(1+1e-7)+1e-8 || e.Spread > b.Spread*(1+1e-7)+1e-8 || worst[s] > b.Worst(n)*(1+1e-7)+1e-8 {
+				if e := errors[s]; above(e.Mean, b.Mean) || above(e.Spread, b.Spread) || above(worst[s], b.Worst(n)) {
 					t.Fatalf("instance %d, %d nodes, step %d: measured %+v, worst %v, bound %+v", held, n, s, e, worst[s], b)
 				}
 			}

@@ -114,7 +114,7 @@ func TestTrackingBoundHolds(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, e := range track.Measured {
-			if e > track.PerStep[i]*(1+1e-7)+1e-8 || track.PerStep[i] > track.Paper[i]*(1+1e-9) {
+			if above(e, track.PerStep[i]) || track.PerStep[i] > track.Paper[i]*(1+1e-9) {
 				t.Fatalf("instance %d, step %d: error %v, recursion %v, paper %v", held, i, e, track.PerStep[i], track.Paper[i])
 			}
 		}

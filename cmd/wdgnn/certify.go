@@ -128,6 +128,9 @@ func (c *CertifyCommand) Run(ctx context.Context) error {
 		show := newStageProgress(c.Stderr)
 		report.Online, err = experiment.CertifyRun(ctx, cfg, m, show.stage)
 		show.end()
+		if ctx.Err() != nil {
+			return during("certify", ctx.Err())
+		}
 		if err != nil {
 			return helpful{during("certify", err), "--run DIR, a folder that wdgnn online wrote for this model"}
 		}
