@@ -263,11 +263,11 @@ func (n *Node) learn(ev Feedback) error {
 	} else {
 		n.learner.Observe(mat.Dense{}, mat.Dense{}, nil, n.plan.Cost)
 	}
-	n.mixingRow()
+	n.heard.Self = n.mixingRow()
 	n.heard.Weights, n.heard.Rows, n.heard.Vectors = n.weights, n.rows, n.vectors
 	if n.plan.Rule.Mixing == 0 { // nobody else is heard
 		n.heard.Weights, n.heard.Rows = n.weights[:1], n.rows[:1]
-		n.heard.Weights[0], n.heard.Rows[0] = 1, int32(n.self)
+		n.heard.Weights[0], n.heard.Rows[0], n.heard.Self = 1, int32(n.self), 0
 	}
 	if err := n.learner.Step(&n.heard); err != nil {
 		n.learner.Cancel()

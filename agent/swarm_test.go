@@ -52,6 +52,7 @@ func variants() []variant {
 	literal.StepSize.Value, biased.StepSize.Value, biased.Retrain = 0.2, 0.1, rule.RetrainTapsAndBias
 	biased.Mixing = 0.3
 	personal.StepSize.Value, single.StepSize.Value, single.Mixing = 0.1, 0.1, 0
+	automatic := rule.Config{StepSize: rule.StepSize{Schedule: rule.Automatic}, Mixing: 1}
 	filter := gnn.Config{In: 2, Features: 6, Outputs: 3, Wide: &gnn.WideConfig{Order: 3}}
 	noWide := deepConfig(2, 1)
 	noWide.Wide = nil
@@ -61,6 +62,7 @@ func variants() []variant {
 		{"one layer, no mixing", deepConfig(2), graph.ShiftLaplacian, false, &single},
 		{"three layers, one without hops", deepConfig(1, 0, 2), graph.ShiftNormalizedLaplacian, false, &biased},
 		{"filter", filter, graph.ShiftSpectral, false, &literal},
+		{"one layer, automatic", deepConfig(2), graph.ShiftSymmetric, false, &automatic},
 		{"frozen GNN", noWide, graph.ShiftAdjacency, false, nil},
 		{"delayed, literal", deepConfig(3, 2), graph.ShiftRowStochastic, true, &literal},
 		{"delayed, personal", deepConfig(2), graph.ShiftSymmetric, true, &personal},

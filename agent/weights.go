@@ -75,11 +75,12 @@ func inverseRoot(d float64) float64 {
 }
 
 // mixingRow computes the node's row of (1-η)I + ηW, W the Metropolis weights of
-// the links whose parameters came. What others would have had stays at home.
-func (n *Node) mixingRow() {
+// the links whose parameters came, and returns the place of the node itself in
+// it. What others would have had stays at home.
+func (n *Node) mixingRow() (self int) {
 	n.rows, n.weights = n.rows[:0], n.weights[:0]
 	rest := 1.0
-	self := -1
+	self = -1
 	put := func(place int, w float32) { n.rows, n.weights = append(n.rows, int32(place)), append(n.weights, w) }
 	for k := range n.links {
 		if k == n.self {
@@ -104,4 +105,5 @@ func (n *Node) mixingRow() {
 	}
 	n.weights[self] = float32(rest)
 	n.plan.Rule.Weights(n.weights, n.weights, self)
+	return self
 }

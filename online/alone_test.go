@@ -134,7 +134,7 @@ func (v *village) update(t *testing.T, w *mat.CSR, j loss.Local) {
 			}
 		}
 		_, val := w.Row(n.id)
-		heard.Weights = make([]float32, len(own))
+		heard.Weights, heard.Self = make([]float32, len(own)), self
 		v.rule.Weights(heard.Weights, val, self)
 		n.node.Observe(mat.NewDense(1, len(n.z), n.z), mat.NewDense(1, len(n.y), n.y), []int32{int32(n.id)}, j.(loss.Loss))
 		must(t, n.node.Step(&heard))
@@ -151,7 +151,7 @@ func (v *village) update(t *testing.T, w *mat.CSR, j loss.Local) {
 func TestNodeAloneHasSameBits(t *testing.T) {
 	b := newBig(t, 14, 6)
 	for name, r := range map[string]rule.Config{
-		"literal": plain(0.5), "personal": rule.Personal(4), "taps+bias": {StepSize: rule.StepSize{Value: 0.2}, Mixing: 0.3, Retrain: rule.RetrainTapsAndBias},
+		"literal": plain(0.5), "automatic": {StepSize: rule.StepSize{Schedule: rule.Automatic}, Mixing: 1}, "personal": rule.Personal(4), "taps+bias": {StepSize: rule.StepSize{Value: 0.2}, Mixing: 0.3, Retrain: rule.RetrainTapsAndBias},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := online.Config{Nodes: b.nodes, Rule: r, Moment: b.moment}

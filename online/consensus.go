@@ -174,6 +174,7 @@ func identity(n int) mat.CSR {
 func (l *Consensus) hear(i int) *rule.Heard {
 	l.heard.Vectors = l.now[:len(l.mixed)]
 	l.heard.Rows, l.heard.Weights = l.lazy.Row(i)
+	l.heard.Self, _ = slices.BinarySearch(l.heard.Rows, int32(i))
 	for v := range l.mixed {
 		l.heard.Mixed[v] = l.mixed[v].Row(i)
 	}

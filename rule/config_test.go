@@ -3,6 +3,7 @@ package rule_test
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,19 +116,40 @@ func TestStepSizes(t *testing.T) {
 		s    rule.StepSize
 		t    int
 		cost bent
+		own  float64 // W_ii
 		want float64
 	}{
-		{rule.StepSize{Value: 0.3}, 1000, 4, 0.3},
-		{rule.StepSize{Schedule: rule.Decaying, Value: 2}, 0, 4, 2},
-		{rule.StepSize{Schedule: rule.Decaying, Value: 2}, 300, 4, 1},
-		{rule.StepSize{Schedule: rule.Decaying, Value: 3, Steps: 10}, 80, 4, 1},
-		{rule.StepSize{Schedule: rule.Automatic}, 5, 4, 0.25},
-		{rule.StepSize{Schedule: rule.Automatic, Value: 0.8}, 5, 4, 0.4},
-		{rule.StepSize{Schedule: rule.Automatic, Value: 0.8}, 5, 0, 0},
-		{rule.StepSize{Schedule: rule.Automatic, Value: 0.8}, 5, bent(math.Inf(1)), 0},
+		{rule.StepSize{Value: 0.3}, 1000, 4, 0.2, 0.3},
+		{rule.StepSize{Schedule: rule.Decaying, Value: 2}, 0, 4, 0.2, 2},
+		{rule.StepSize{Schedule: rule.Decaying, Value: 2}, 300, 4, 0.2, 1},
+		{rule.StepSize{Schedule: rule.Decaying, Value: 3, Steps: 10}, 80, 4, 0.2, 1},
+		{rule.StepSize{Schedule: rule.Automatic}, 5, 4, 1, 0.25},
+		{rule.StepSize{Schedule: rule.Automatic, Value: 0.8}, 5, 4, 1, 0.4},
+		{rule.StepSize{Schedule: rule.Automatic, Value: 0.8}, 5, 4, 0.25, 0.1},
+		{rule.StepSize{Schedule: rule.Automatic, Value: 0.8}, 5, 4, 0, 0},
+		{rule.StepSize{Schedule: rule.Automatic, Value: 0.8}, 5, 0, 1, 0},
+		{rule.StepSize{Schedule: rule.Automatic, Value: 0.8}, 5, bent(math.Inf(1)), 1, 0},
 	} {
-		if got := c.s.At(c.t, c.cost); math.Abs(got-c.want) > 1e-15 {
-			t.Errorf("%+v at step %d with curvature %v: %v, want %v", c.s, c.t, float64(c.cost), got, c.want)
+		if got := c.s.At(c.t, c.cost, c.own); math.Abs(got-c.want) > 1e-15 {
+			t.Errorf("%+v at step %d with curvature %v and weight %v: %v, want %v", c.s, c.t, float64(c.cost), c.own, got, c.want)
+		}
+	}
+}
+
+// What is set is not advised, and every setting that is makes smaller steps or
+// looks at more of them.
+func TestCalmerNamesWhatIsNotSet(t *testing.T) {
+	for _, c := range []struct {
+		config rule.Config
+		want   []string
+	}{
+		{rule.Literal(false), []string{"step_size: {schedule: automatic}", "step_size: {value: 0.3}", "window: 50"}},
+		{rule.Personal(50), []string{"step_size: {schedule: automatic}", "step_size: {value: 0.1}"}},
+		{rule.Config{StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 2}, Window: 3}, []string{"step_size: {schedule: automatic}", "step_size: {schedule: decaying, value: 0.2}"}},
+		{rule.Config{StepSize: rule.StepSize{Schedule: rule.Automatic}, Window: 3}, []string{"step_size: {schedule: automatic, value: 0.05}"}},
+	} {
+		if got := c.config.Calmer(); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: got %q, want %q", c.config, got, c.want)
 		}
 	}
 }

@@ -9,6 +9,7 @@ type Heard struct {
 	Weights []float32   // [W_t]_ij
 	Rows    []int32     // where node j's vectors stand in Vectors, ascending
 	Vectors []mat.Dense // by sent vector; a row per node
+	Self    int         // which of them is the node itself
 
 	// Mixed, if not nil, is what Mix gives, by sent vector: whoever has the
 	// vectors of all nodes mixes them in one product, to the same bits.
@@ -17,6 +18,10 @@ type Heard struct {
 	row mat.CSR // the weights as a matrix of one row
 	ptr [2]int
 }
+
+// own returns [W_t]_ii, the weight that the node gives to itself: 1 if it hears
+// nobody else, and within 0 and 1 whatever the weights are.
+func (h *Heard) own() float64 { return min(max(float64(h.Weights[h.Self]), 0), 1) }
 
 // Len returns how many nodes were heard, the node itself included.
 func (h *Heard) Len() int { return len(h.Weights) }

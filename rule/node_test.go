@@ -153,7 +153,7 @@ func TestCurvature(t *testing.T) {
 			asked := 0
 			config.Rule = probe{func(_ float64, _ []float32, c rule.Cost) {
 				bound, p, q := c.Curvature(), matrix(rng, 1, f.Len()).Data, matrix(rng, 1, f.Len()).Data
-				auto := rule.StepSize{Schedule: rule.Automatic}.At(0, c)
+				auto := rule.StepSize{Schedule: rule.Automatic}.At(0, c, 1)
 				if asked++; asked == 1 {
 					if bound != 0 || auto != 0 {
 						t.Errorf("%s: curvature %v and step %v of nothing", name, bound, auto)

@@ -55,7 +55,7 @@ func (d Descent) Step(next State, s *Step) {
 		return
 	}
 	s.Cost.Gradient(s.Spare, s.Now[0])
-	gamma := d.StepSize.At(s.Time, s.Cost)
+	gamma := d.StepSize.At(s.Time, s.Cost, s.Heard.own())
 	for e, g := range s.Spare {
 		next[0][e] = float32(float64(next[0][e]) - float64(gamma*float64(g)))
 	}

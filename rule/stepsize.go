@@ -12,9 +12,7 @@ type StepSize struct {
 	Schedule Schedule `json:"schedule,omitzero"`
 
 	// Value is γ for Fixed and the first γ for Decaying. For Automatic it is
-	// the share of 2/C_s that is taken, 0 < Value < 1; 0 means a half. Alone,
-	// a node never overshoots; nodes that mix with all their weight may need
-	// a share below (1 + the smallest eigenvalue of W)/2.
+	// the share of 2 W_ii/C_s that is taken, 0 < Value < 1; 0 means a half.
 	Value float64 `json:"value"`
 
 	// Steps is τ ≥ 0 of Decaying: γ_t = γ/√(1 + t/τ); 0 means 100.
@@ -28,7 +26,7 @@ type Schedule int
 const (
 	Fixed     Schedule = iota // "fixed": γ
 	Decaying                  // "decaying": γ/√(1 + t/τ)
-	Automatic                 // "automatic": a share of 2/C_s, from the curvature of the current cost
+	Automatic                 // "automatic": a share of 2 W_ii/C_s, from the curvature of the current cost
 )
 
 var scheduleNames = []string{"fixed", "decaying", "automatic"}
@@ -65,7 +63,7 @@ func (s StepSize) Validate() error {
 	if !(s.Value >= 0) || math.IsInf(s.Value, 0) {
 		complain("value is %v, want a number ≥ 0", s.Value)
 	} else if s.Schedule == Automatic && s.Value >= 1 {
-		complain("value is %v: an automatic step is a share of 2/C_s, want below 1", s.Value)
+		complain("value is %v: an automatic step is a share of 2 W_ii/C_s, want below 1", s.Value)
 	}
 	if !(s.Steps >= 0) || math.IsInf(s.Steps, 0) {
 		complain("steps is %v, want a number ≥ 0", s.Steps)
@@ -73,9 +71,16 @@ func (s StepSize) Validate() error {
 	return errors.Join(errs...)
 }
 
-// At returns γ_t for the cost of step t. Where a cost has no curvature, because
-// it is flat, an automatic step is 0.
-func (s StepSize) At(t int, cost Cost) float64 {
+// At returns γ_t for the cost of step t, taken by a node that gives itself the
+// weight own, W_ii: 1 for one that hears nobody else.
+//
+// An automatic step is a share s < 1 of 2 W_ii/C_s. Alone that is a step which
+// cannot raise the cost. With neighbours it keeps what mixing and stepping do
+// together from swinging further and further: with 0 ≼ H ≼ C_s the curvature of
+// the cost on the way, the node's part in its own next parameters is W_ii - γH,
+// no longer than W_ii, and the weights of a row sum to 1. doc/theory.md has the
+// proof. Where a cost has no curvature, because it is flat, the step is 0.
+func (s StepSize) At(t int, cost Cost, own float64) float64 {
 	switch s.Schedule {
 	case Decaying:
 		tau := s.Steps
@@ -84,14 +89,18 @@ func (s StepSize) At(t int, cost Cost) float64 {
 		}
 		return s.Value / math.Sqrt(1+float64(t)/tau)
 	case Automatic:
-		share := s.Value
-		if share == 0 {
-			share = 0.5
-		}
 		if c := cost.Curvature(); c > 0 {
-			return share * 2 / c
+			return s.share() * 2 / c * own
 		}
 		return 0
+	}
+	return s.Value
+}
+
+// share returns the share of an automatic step.
+func (s StepSize) share() float64 {
+	if s.Value == 0 {
+		return 0.5
 	}
 	return s.Value
 }

@@ -151,17 +151,17 @@ func TestCoordinatesAreThoseOfLearners(t *testing.T) {
 				all := make([][]float64, nodes)
 				for i := range all {
 					all[i] = start
-					mine := make([]*Problem, steps)
+					mine, weights := make([]*Problem, steps), make([]float64, steps)
 					for t := range mine {
-						mine[t] = local[t][i]
+						mine[t], weights[t] = local[t][i], mixers[t].Weight(i)
 					}
-					for t, p := range stepped(t, c.size, mine) {
+					for t, p := range stepped(t, c.size, mine, weights) {
 						local[t][i] = p
 					}
 				}
 				want = DescendTogether(local, mixers, all, 1)
 			} else {
-				for _, v := range Descend(stepped(t, c.size, costs), start, 1) {
+				for _, v := range Descend(stepped(t, c.size, costs, nil), start, 1) {
 					want = append(want, [][]float64{v})
 				}
 			}
@@ -175,9 +175,9 @@ func TestCoordinatesAreThoseOfLearners(t *testing.T) {
 }
 
 // stepped returns costs scaled by the steps that package rule takes on them.
-func stepped(t *testing.T, size rule.StepSize, costs []*Problem) []*Problem {
+func stepped(t *testing.T, size rule.StepSize, costs []*Problem, own []float64) []*Problem {
 	t.Helper()
-	sizes, err := StepSizes(size, costs)
+	sizes, err := StepSizes(size, costs, own)
 	if err != nil {
 		t.Fatal(err)
 	}

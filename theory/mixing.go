@@ -30,6 +30,9 @@ type Mixer struct {
 	neighbors [][2]int32 // links (i,j), i ≠ j
 }
 
+// Weight returns W_ii, what node i gives to itself.
+func (m *Mixer) Weight(i int) float64 { return m.dense[i*m.Nodes+i] }
+
 // NewMixer measures a mixing matrix. The sums of float32 numbers are 1 to seven
 // digits; for rows that sum to 1 as far as float64 goes the diagonal is computed
 // once more from the rest of the row, W_ii = 1 - Σ_{j≠i} W_ij. RowError and

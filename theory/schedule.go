@@ -64,8 +64,9 @@ func (b bent) Curvature() float64                    { return float64(b) }
 func (bent) Gradient(_, _ []float32) (value float64) { return 0 }
 
 // StepSizes returns γ_0 … γ_{T-1}, the steps that package rule takes on the costs
-// of successive steps under a schedule.
-func StepSizes(s rule.StepSize, costs []*Problem) ([]float64, error) {
+// of successive steps under a schedule. Own are the weights that the node gave to
+// itself, [W_t]_ii; nil means 1 at every step, as in centralized learning.
+func StepSizes(s rule.StepSize, costs []*Problem, own []float64) ([]float64, error) {
 	out := make([]float64, len(costs))
 	for t, p := range costs {
 		c := 0.0
@@ -75,7 +76,11 @@ func StepSizes(s rule.StepSize, costs []*Problem) ([]float64, error) {
 				return nil, err
 			}
 		}
-		out[t] = s.At(t, bent(c))
+		weight := 1.0
+		if own != nil {
+			weight = own[t]
+		}
+		out[t] = s.At(t, bent(c), weight)
 	}
 	return out, nil
 }

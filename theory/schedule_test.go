@@ -41,7 +41,7 @@ func TestTrackingBoundHoldsForSchedules(t *testing.T) {
 			costs = append(costs, p)
 		}
 		s := schedule(rng, smooth)
-		sizes, err := StepSizes(s, costs)
+		sizes, err := StepSizes(s, costs, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,11 +113,11 @@ func TestDecayingSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		size := rule.StepSize{Schedule: rule.Decaying, Value: 1 / c.Smooth, Steps: 5}
-		sizes, err := StepSizes(size, costs)
+		sizes, err := StepSizes(size, costs, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		scaled := stepped(t, size, costs)
+		scaled := stepped(t, size, costs, nil)
 		track, err := Track(context.Background(), scaled, nil, Descend(scaled, start, 1), 1)
 		if err != nil {
 			t.Fatal(err)
@@ -174,7 +174,7 @@ func TestConsensusBoundHoldsForSchedules(t *testing.T) {
 					p.Root, p.Ridge = nil, ridge
 					gamma := common
 					if own {
-						sizes, err := StepSizes(rule.StepSize{Schedule: rule.Automatic, Value: 0.05 + 0.3*rng.Float64()}, []*Problem{p})
+						sizes, err := StepSizes(rule.StepSize{Schedule: rule.Automatic, Value: 0.05 + 0.3*rng.Float64()}, []*Problem{p}, nil)
 						if err != nil {
 							t.Fatal(err)
 						}

@@ -317,7 +317,7 @@ func (r *onlineRun) stopped(err error) error {
 	fmt.Fprintf(r.Stderr, "stopped after %d of %d steps; the model so far is in %s\n", state.At, state.Length, r.dir.Path(rundir.AdaptedName))
 	try := "wdgnn online --resume " + r.dir.Path("")
 	if errors.Is(err, online.ErrDiverged) {
-		try = "online.step_size: {value: a tenth of it} or {schedule: automatic}, or online.clip_norm: 1, and --force"
+		try = calmer(&r.run.Rule) + "; and --force"
 	}
 	return helpful{during("online", err), try}
 }

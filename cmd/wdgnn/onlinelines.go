@@ -35,6 +35,15 @@ func count(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
+// calmer says which settings of a configuration make learning calmer.
+func calmer(c *rule.Config) string {
+	var words []string
+	for _, setting := range c.Calmer() {
+		words = append(words, "online."+setting)
+	}
+	return strings.Join(words, ", or ")
+}
+
 // describeRule says how nodes learn.
 func describeRule(preset string, c *rule.Config, mode config.Mode) string {
 	words := []string{fmt.Sprintf("preset %s: step size %g", preset, c.StepSize.Value)}

@@ -95,7 +95,12 @@ type Stream struct {
 // StepSize is the step size γ of online learning.
 type StepSize struct {
 	// How it changes: `fixed`; `decaying`, γ/√(1+t/τ); or `automatic`, a share
-	// of the largest step that cannot raise the cost.
+	// of 2 W_ii/C_s, from the curvature C_s of the cost and the weight W_ii that
+	// a node gives to itself. In `centralized` learning, where W_ii is 1, such
+	// a step cannot raise the cost that it is taken on. In `distributed`
+	// learning it cannot make mixing and stepping swing further and further,
+	// whatever the graph (doc/theory.md); costs may rise all the same, where
+	// nodes disagree about what is best.
 	Schedule rule.Schedule `yaml:"schedule" example:"decaying"`
 
 	// The step size γ, the first one if it decays, or the share, below 1, if

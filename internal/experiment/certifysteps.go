@@ -56,7 +56,7 @@ func (r *recording) taken(global []*theory.Problem, local [][]*theory.Problem) (
 // sizes returns the step sizes that node i took on costs, and how many of them
 // clipping made smaller.
 func (r *recording) sizes(costs []*theory.Problem, i int) (sizes []float64, short int, err error) {
-	if sizes, err = theory.StepSizes(r.rule.StepSize, costs); err != nil {
+	if sizes, err = theory.StepSizes(r.rule.StepSize, costs, r.own(i)); err != nil {
 		return nil, 0, err
 	}
 	if r.rule.ClipNorm == 0 || !r.exact() {
@@ -69,6 +69,15 @@ func (r *recording) sizes(costs []*theory.Problem, i int) (sizes []float64, shor
 		}
 	}
 	return sizes, short, nil
+}
+
+// own returns the weights that node i gave to itself, nil if nobody mixes.
+func (r *recording) own(i int) []float64 {
+	var weights []float64
+	for _, m := range r.mixers {
+		weights = append(weights, m.Weight(i))
+	}
+	return weights
 }
 
 // each scales the costs of every node by the step sizes that it took, unless all

@@ -1,0 +1,22 @@
+package rule
+
+import "fmt"
+
+// Calmer returns settings that make nodes learn more calmly than they do under
+// c, written as in a configuration, the first to be tried first. It is what to
+// say where learning diverges or does harm, and never names what is set already.
+func (c *Config) Calmer() []string {
+	var try []string
+	switch s := c.StepSize; s.Schedule {
+	case Automatic:
+		try = append(try, fmt.Sprintf("step_size: {schedule: automatic, value: %.2g}", s.share()/10))
+	case Decaying:
+		try = append(try, "step_size: {schedule: automatic}", fmt.Sprintf("step_size: {schedule: decaying, value: %.2g}", s.Value/10))
+	default:
+		try = append(try, "step_size: {schedule: automatic}", fmt.Sprintf("step_size: {value: %.2g}", s.Value/10))
+	}
+	if c.Window <= 1 {
+		try = append(try, fmt.Sprintf("window: %d", PersonalWindow))
+	}
+	return try
+}
