@@ -30,7 +30,7 @@ func (w *Window) Gradient(dst, x []float32) float64 {
 	if w.held == 0 {
 		clear(dst)
 	} else {
-		f.effective(w.effective, x)
+		f.Effect(w.effective, x)
 		clear(w.g)
 		if w.current != nil {
 			cost = w.together()
@@ -82,17 +82,19 @@ func (w *Window) apart() float64 {
 	return cost
 }
 
-// output writes y†_r + z_r x ΩᵀΩ to y.
+// output writes y†_r + z_r x R to y.
 func (w *Window) output(y []float32, r int) {
-	z := w.row(r)
-	n := len(z)
-	for c, b := range w.base[r*len(y) : (r+1)*len(y)] {
-		sum := float64(b)
-		m := w.effective[c*n : (c+1)*n]
-		for k, v := range z {
-			sum += float64(v * m[k])
+	sum, n := w.scratch, len(y)
+	for c, b := range w.base[r*n : (r+1)*n] {
+		sum[c] = float64(b)
+	}
+	for k, z := range w.row(r) {
+		for c, m := range w.effective[k*n : (k+1)*n] {
+			sum[c] += float64(z * m)
 		}
-		y[c] = float32(sum)
+	}
+	for c, v := range sum {
+		y[c] = float32(v)
 	}
 }
 
@@ -116,26 +118,29 @@ func (w *Window) gather(r int, dy []float32, share float64) {
 	}
 }
 
-// direction writes the gathered gradient to dst: clipped, and whitened.
+// direction writes the gathered gradient zᵀdy to dst, in the coordinates of x:
+// clipped, and whitened.
+//
+//	dst = zᵀdy Rᵀ      whitened: P_L zᵀdy R⁺
 func (w *Window) direction(dst []float32) {
-	f := w.frame
+	f, n := w.frame, w.frame.outputs
 	if limit := w.config.ClipNorm; limit > 0 {
-		sum := 0.0
-		for k := range f.rows {
-			sum += f.squared(w.g[k*f.outputs : (k+1)*f.outputs])
-		}
-		if norm := math.Sqrt(max(sum, 0)); norm > limit {
+		if norm := f.steepest(w.g, w.projected); norm > limit {
 			for e := range w.g {
 				w.g[e] *= limit / norm
 			}
 		}
 	}
-	if f.whitening != nil {
-		f.whitening.apply(dst, w.g, f.inverse, w.scratch, f.outputs)
-		return
-	}
-	for e, v := range w.g {
-		dst[e] = float32(v)
+	for k := range f.rows {
+		g := w.g[k*n : (k+1)*n]
+		if f.whitening != nil {
+			g = w.scratch
+			f.whitening.apply(g, w.g, k)
+		}
+		f.project(w.projected, g)
+		for c, v := range w.projected {
+			dst[k*f.width+c] = float32(v)
+		}
 	}
 }
 

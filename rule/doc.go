@@ -9,21 +9,27 @@
 //
 // # Coordinates
 //
-// Online learning retrains the taps 𝒜 of the wide part; the readout R and the
-// gain α_W behind it are frozen. With Ω = α_W R, G×C, an output is
+// Online learning retrains the taps 𝒜 of the wide part; the readout and the
+// gain α_W behind it are frozen. With Ω, G×C, the product of both, an output is
 //
 //	y_i = y†_i + z_i (𝒜_i - 𝒜†) Ω        z_i: the shifted inputs at node i, (K+1)·F values
 //
 // where y† is what the model trained offline gives, with taps 𝒜†. Every gradient
-// of a cost of y is z_iᵀ dy_i Ωᵀ, so taps that begin at 𝒜† only ever move along
-// the columns of Ωᵀ, however gradients are combined over time and nodes:
+// of a cost of y is z_iᵀ dy_i Ωᵀ, so taps that begin at 𝒜† only ever move in the
+// row space of Ωᵀ, however gradients are combined over time and nodes. With an
+// orthonormal basis Q of it, Ω = Q R,
 //
-//	𝒜_i = 𝒜† + x_i Ωᵀ        x_i: ((K+1)·F)×C
-//	y_i = y†_i + z_i x_i ΩᵀΩ
+//	𝒜_i = 𝒜† + x_i Qᵀ        Q: G×r, r ≤ C the rank of Ω   x_i: ((K+1)·F)×r
+//	y_i = y†_i + z_i x_i R    R: r×C
+//	∇J_i = z_iᵀ dy_i Rᵀ
 //
 // x_i is what nodes hold, send and mix. It is exactly eq. (9) with 6×5 numbers
 // in place of 6×32 for source localization, 24×2 in place of 24×32 for robots:
-// rows of W sum to 1, so averaging x_i averages 𝒜_i.
+// rows of W sum to 1, so averaging x_i averages 𝒜_i, and distances between x are
+// distances between 𝒜. Any basis would do for real numbers. For float32 an
+// orthonormal one matters: where the readout is ill-conditioned whitened steps
+// are long in some directions, and what is rounded there must not be felt in
+// others.
 //
 // # Letters
 //
@@ -31,7 +37,8 @@
 //	x_i        a node's parameters, as above; x = 0 is 𝒜†
 //	z_i        shifted inputs [X SX … SᴷX] at node i
 //	y†_i       the output of the model as trained offline, "base"
-//	Ω, G       α_W R, and ΩᵀΩ, C×C, the "Gram matrix"
+//	Ω          what is frozen behind the taps: the gain α_W times the readout
+//	Q, R       its factors, see above
 //	P          the whitening: a step is P∇J, see Whitening
 //	m          length of the window, in steps
 //	γ, η, W    step size, mixing strength, mixing matrix

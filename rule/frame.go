@@ -3,6 +3,7 @@ package rule
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/wdgnn/wdgnn/mat"
 )
@@ -14,7 +15,7 @@ type FrameConfig struct {
 	Features int       // G, columns of a tap
 	Bias     bool      // the wide part's bias is retrained too: 𝒜 has one more row, whose input is 1
 	Gain     float32   // α_W; 1 in a model without a deep part
-	Readout  mat.Dense // R, G×C; empty if outputs are the G features
+	Readout  mat.Dense // G×C; empty if outputs are the G features
 
 	// Whitening, if set, is the metric of a step. Its inputs must be those
 	// of the frame, and the bias's 1 where that is retrained.
@@ -22,20 +23,20 @@ type FrameConfig struct {
 }
 
 // Frame is what all nodes of a network share: the frozen map behind the
-// retrained taps, and the metric in which a step is measured. It is read-only
-// and safe for concurrent use.
+// retrained taps, the coordinates of the taps, and the metric in which a step is
+// measured. It is read-only and safe for concurrent use.
 type Frame struct {
-	inputs  int       // of an observation
-	rows    int       // of x: inputs, and one more if the bias is retrained
-	outputs int       // C, columns of x
-	omega   []float64 // Ω, G×C
-	gram    []float64 // ΩᵀΩ, C×C
-
-	stretch float64 // largest eigenvalue of ΩᵀΩ: ‖xΩᵀ‖² ≤ stretch ‖x‖²
+	inputs   int       // of an observation
+	rows     int       // of x: inputs, and one more if the bias is retrained
+	features int       // G
+	outputs  int       // C
+	width    int       // columns of x: the rank of Ω, at least 1
+	basis    []float64 // Q, by columns of G values
+	root     []float64 // R = QᵀΩ, width×C
 
 	whitening *Whitening
-	inverse   []float64 // (ΩᵀΩ)⁺, C×C, with a whitening only
-	steepness float64   // stretch, as the metric of the step sees it: 1 with a whitening
+	right     []float64 // what a gradient zᵀdy is multiplied with: Rᵀ, or R⁺ with a whitening, C×width
+	steepness float64   // the largest eigenvalue of ΩᵀΩ, as the metric of the step sees it: 1 with a whitening
 }
 
 // NewFrame returns the frame of a model.
@@ -46,15 +47,18 @@ func NewFrame(c FrameConfig) (*Frame, error) {
 	if !c.Readout.Empty() && c.Readout.Rows != c.Features {
 		return nil, fmt.Errorf("rule: a readout of %d×%d behind %d features", c.Readout.Rows, c.Readout.Cols, c.Features)
 	}
-	f := &Frame{inputs: c.Inputs, rows: c.Inputs, outputs: c.Features, whitening: c.Whitening}
+	f := &Frame{inputs: c.Inputs, rows: c.Inputs, features: c.Features, outputs: c.Features, whitening: c.Whitening}
 	if c.Bias {
 		f.rows++
 	}
 	if !c.Readout.Empty() {
 		f.outputs = c.Readout.Cols
 	}
-	f.omega = make([]float64, c.Features*f.outputs)
-	for g := range c.Features {
+	if f.whitening != nil && f.whitening.inputs != f.rows {
+		return nil, fmt.Errorf("rule: a whitening of %d inputs for %d rows of taps", f.whitening.inputs, f.rows)
+	}
+	omega := make([]float64, f.features*f.outputs)
+	for g := range f.features {
 		for k := range f.outputs {
 			r := 0.0
 			if !c.Readout.Empty() {
@@ -62,45 +66,42 @@ func NewFrame(c FrameConfig) (*Frame, error) {
 			} else if g == k {
 				r = 1
 			}
-			f.omega[g*f.outputs+k] = float64(c.Gain) * r
-		}
-	}
-	f.gram = make([]float64, f.outputs*f.outputs)
-	for g := range c.Features {
-		row := f.omega[g*f.outputs : (g+1)*f.outputs]
-		for a, va := range row {
-			for b, vb := range row {
-				f.gram[a*f.outputs+b] += float64(va * vb)
+			v := float64(c.Gain) * r
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return nil, fmt.Errorf("rule: the readout or the gain behind the taps is not finite")
 			}
+			omega[g*f.outputs+k] = v
 		}
 	}
-	for _, v := range f.gram {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("rule: the readout or the gain behind the taps is not finite")
-		}
-	}
-	return f, f.measure()
+	return f, f.measure(omega)
 }
 
-// measure prepares the metric.
-func (f *Frame) measure() error {
-	inverse, largest, err := pseudoInverse(f.gram, f.outputs)
+// rankTolerance is the share of the largest column of Ω below which what is left
+// of another counts as 0. A readout is float32, which knows no more of it.
+const rankTolerance = 1e-6
+
+// measure finds the coordinates for Ω, and the metric.
+func (f *Frame) measure(omega []float64) error {
+	q := factorize(omega, f.features, f.outputs, rankTolerance)
+	if q.r == 0 { // nothing that the taps do reaches an output
+		q.r, q.q, q.root = 1, make([]float64, f.features), make([]float64, f.outputs)
+		q.q[0] = 1
+	}
+	f.width, f.basis, f.root = q.r, q.q, q.root
+	if f.whitening != nil {
+		f.right, f.steepness = q.inverse(), 1
+		return nil
+	}
+	largest, err := largestEigenvalue(f.root, f.width, f.outputs)
 	if err != nil {
 		return fmt.Errorf("rule: the readout: %w", err)
 	}
-	f.stretch, f.steepness = largest, largest
-	if f.whitening == nil {
-		return nil
-	}
-	if f.whitening.inputs != f.rows {
-		return fmt.Errorf("rule: a whitening of %d inputs for %d rows of taps", f.whitening.inputs, f.rows)
-	}
-	f.inverse, f.steepness = inverse, 1
+	f.right, f.steepness = q.transposed(), largest
 	return nil
 }
 
-// Len returns the length of x: rows times C.
-func (f *Frame) Len() int { return f.rows * f.outputs }
+// Len returns the length of x: rows times the rank of Ω.
+func (f *Frame) Len() int { return f.rows * f.width }
 
 // Inputs returns the length of an observation z.
 func (f *Frame) Inputs() int { return f.inputs }
@@ -109,82 +110,65 @@ func (f *Frame) Inputs() int { return f.inputs }
 func (f *Frame) Outputs() int { return f.outputs }
 
 // TapsLen returns how many numbers of 𝒜 are retrained.
-func (f *Frame) TapsLen() int { return f.rows * len(f.omega) / f.outputs }
+func (f *Frame) TapsLen() int { return f.rows * f.features }
 
-// Taps writes 𝒜† + x Ωᵀ to dst, overwritten: the taps that x stands for. start
+// Taps writes 𝒜† + x Qᵀ to dst, overwritten: the taps that x stands for. start
 // is 𝒜†, TapsLen values.
 func (f *Frame) Taps(dst, start, x []float32) {
-	features := len(f.omega) / f.outputs
-	if len(x) != f.Len() || len(dst) != f.rows*features || len(start) != len(dst) {
+	n := f.features
+	if len(x) != f.Len() || len(dst) != f.TapsLen() || len(start) != len(dst) {
 		panic(fmt.Sprintf("rule: Taps: %d taps and %d from %d parameters, want %d and %d", len(dst), len(start), len(x), f.TapsLen(), f.Len()))
 	}
 	for k := range f.rows {
-		for g := range features {
-			sum := float64(start[k*features+g])
-			for c, w := range f.omega[g*f.outputs : (g+1)*f.outputs] {
-				sum += float64(float64(x[k*f.outputs+c]) * w)
+		for g := range n {
+			sum := float64(start[k*n+g])
+			for c, v := range x[k*f.width : (k+1)*f.width] {
+				sum += float64(float64(v) * f.basis[c*n+g])
 			}
-			dst[k*features+g] = float32(sum)
+			dst[k*n+g] = float32(sum)
 		}
 	}
 }
 
 // Distance returns ‖𝒜_a - 𝒜_b‖, the Euclidean distance between the taps that a
-// and b stand for. A nil b stands for 𝒜†.
+// and b stand for, which is ‖a - b‖. A nil b stands for 𝒜†.
 func (f *Frame) Distance(a, b []float32) float64 {
-	n, sum := f.outputs, 0.0
-	at := func(e int) float64 {
-		if b == nil {
-			return float64(a[e])
-		}
-		return float64(a[e]) - float64(b[e])
-	}
-	for k := range f.rows {
-		row := 0.0
-		for c := range n {
-			v := at(k*n + c)
-			for d, g := range f.gram[c*n : (c+1)*n] {
-				row += float64(v * float64(g*at(k*n+d)))
-			}
-		}
-		sum += row
-	}
-	return math.Sqrt(max(sum, 0))
-}
-
-// squared returns d ΩᵀΩ dᵀ for one row d of x.
-func (f *Frame) squared(d []float64) float64 {
 	sum := 0.0
-	for a, va := range d {
-		for b, vb := range d {
-			sum += float64(va * float64(f.gram[a*f.outputs+b]*vb))
+	for e, v := range a {
+		d := float64(v)
+		if b != nil {
+			d -= float64(b[e])
 		}
+		sum += float64(d * d)
 	}
-	return sum
+	return math.Sqrt(sum)
 }
 
-// effective writes (x ΩᵀΩ)ᵀ to m, C×rows, by which an observation is
-// multiplied.
-func (f *Frame) effective(m []float64, x []float32) {
-	n := f.outputs
+// Effect writes x R to dst, overwritten: by how much an output changes per unit
+// of an input, y = y† + z (x R).
+//
+//	dst: rows×C   x: Len
+func (f *Frame) Effect(dst []float64, x []float32) {
+	if len(dst) != f.rows*f.outputs || len(x) != f.Len() {
+		panic(fmt.Sprintf("rule: Effect: %d numbers from %d parameters, want %d from %d", len(dst), len(x), f.rows*f.outputs, f.Len()))
+	}
+	clear(dst)
 	for k := range f.rows {
-		xk := x[k*n : (k+1)*n]
-		for b := range n {
-			sum := 0.0
-			for c, g := range f.gram[b*n : (b+1)*n] {
-				sum += float64(float64(xk[c]) * g)
+		to := dst[k*f.outputs : (k+1)*f.outputs]
+		for w, v := range x[k*f.width : (k+1)*f.width] {
+			for c, r := range f.root[w*f.outputs : (w+1)*f.outputs] {
+				to[c] += float64(float64(v) * r)
 			}
-			m[b*f.rows+k] = sum
 		}
 	}
 }
 
-// Predict writes y† + z x ΩᵀΩ to y, overwritten: the output at one node with
+// Predict writes y† + z x R to y, overwritten: the output at one node with
 // parameters x. scratch has room for Outputs values.
 //
 //	y, base: C   z: Inputs   x: Len
 func (f *Frame) Predict(y, base, z, x []float32, scratch []float64) {
-	n := f.outputs
+	n := f.width
 	v := scratch[:n]
 	clear(v)
 	for k := range f.rows {
@@ -198,9 +182,34 @@ func (f *Frame) Predict(y, base, z, x []float32, scratch []float64) {
 	}
 	for c := range y {
 		sum := float64(base[c])
-		for a, va := range v {
-			sum += float64(va * f.gram[a*n+c])
+		for k, vk := range v {
+			sum += float64(vk * f.root[k*f.outputs+c])
 		}
 		y[c] = float32(sum)
 	}
+}
+
+// project writes g times the right factor of a step to dst: one row of C values
+// to one of width.
+func (f *Frame) project(dst, g []float64) {
+	n := f.width
+	clear(dst[:n])
+	for c, v := range g {
+		for k, r := range f.right[c*n : (c+1)*n] {
+			dst[k] += float64(v * r)
+		}
+	}
+}
+
+// steepest returns ‖zᵀdy Ωᵀ‖, the length of the gradient of 𝒜, given zᵀdy.
+// scratch has room for a row of x.
+func (f *Frame) steepest(g, scratch []float64) float64 {
+	sum := 0.0
+	for row := range slices.Chunk(g, f.outputs) {
+		for k := range scratch {
+			scratch[k] = dot(row, f.root[k*f.outputs:(k+1)*f.outputs])
+		}
+		sum += dot(scratch, scratch)
+	}
+	return math.Sqrt(sum)
 }

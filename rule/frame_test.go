@@ -85,7 +85,50 @@ func near(t *testing.T, what string, got []float32, want dense.Matrix, tolerance
 	}
 }
 
-// Taps, Distance and Predict are 𝒜† + xΩᵀ, ‖(a-b)Ωᵀ‖ and y† + z(𝒜 - 𝒜†)Ω.
+// basis returns Q and R of a frame, which Taps and Effect show.
+func basis(c rule.FrameConfig, f *rule.Frame) (q, r *dense.Dense) {
+	rows := f.TapsLen() / c.Features
+	width := f.Len() / rows
+	q, r = dense.NewDense(c.Features, width, nil), dense.NewDense(width, f.Outputs(), nil)
+	for k := range width {
+		x := make([]float32, f.Len())
+		x[k] = 1 // the first row of 𝒜
+		taps, effect := make([]float32, f.TapsLen()), make([]float64, rows*f.Outputs())
+		f.Taps(taps, make([]float32, f.TapsLen()), x)
+		for g := range c.Features {
+			q.Set(g, k, float64(taps[g]))
+		}
+		f.Effect(effect, x)
+		r.SetRow(k, effect[:f.Outputs()])
+	}
+	return q, r
+}
+
+// The coordinates are orthonormal and span what Ω lets through: QᵀQ = I, and
+// Q R = Ω, with as many columns as Ω has independent ones.
+func TestCoordinatesAreOrthonormal(t *testing.T) {
+	rank := map[string]int{"readout": 2, "no readout": 4, "bias": 2, "more outputs": 4, "rank deficient": 1, "zero gain": 1}
+	for name, c := range frames {
+		f := must[*rule.Frame](t)(rule.NewFrame(c))
+		q, r := basis(c, f)
+		var one, all dense.Dense
+		one.Mul(q.T(), q)
+		all.Mul(q, r)
+		_, width := q.Dims()
+		if width != rank[name] {
+			t.Errorf("%s: %d columns, want %d", name, width, rank[name])
+		}
+		identity := dense.NewDense(width, width, nil)
+		for k := range width {
+			identity.Set(k, k, 1)
+		}
+		if !dense.EqualApprox(&one, identity, 1e-6) || !dense.EqualApprox(&all, omega(c), 1e-6) {
+			t.Errorf("%s: QᵀQ is %v, QR is %v, want I and %v", name, dense.Formatted(&one), dense.Formatted(&all), dense.Formatted(omega(c)))
+		}
+	}
+}
+
+// Taps, Distance and Predict are 𝒜† + xQᵀ, ‖(a-b)Qᵀ‖ and y† + z(𝒜 - 𝒜†)Ω.
 func TestFrame(t *testing.T) {
 	for name, c := range frames {
 		t.Run(name, func(t *testing.T) {
@@ -97,22 +140,24 @@ func TestFrame(t *testing.T) {
 			}
 			o := omega(c)
 			_, outputs := o.Dims()
-			if f.Inputs() != 3 || f.Outputs() != outputs || f.Len() != rows*outputs || f.TapsLen() != rows*4 {
+			q, _ := basis(c, f)
+			_, width := q.Dims()
+			if f.Inputs() != 3 || f.Outputs() != outputs || f.Len() != rows*width || width > outputs || f.TapsLen() != rows*4 {
 				t.Fatalf("%d inputs, %d outputs, %d parameters, %d taps", f.Inputs(), f.Outputs(), f.Len(), f.TapsLen())
 			}
-			a, b, start := matrix(rng, rows, outputs), matrix(rng, rows, outputs), matrix(rng, rows, 4)
+			a, b, start := matrix(rng, rows, width), matrix(rng, rows, width), matrix(rng, rows, 4)
 			taps := make([]float32, rows*4)
 			f.Taps(taps, start.Data, a.Data)
 			var moved, apart, diff dense.Dense
-			moved.Mul(large(a.Data, rows, outputs), o.T())
+			moved.Mul(large(a.Data, rows, width), q.T())
 			var want dense.Dense
 			want.Add(large(start.Data, rows, 4), &moved)
 			near(t, "taps", taps, &want, 1e-6)
 
-			diff.Sub(large(a.Data, rows, outputs), large(b.Data, rows, outputs))
-			apart.Mul(&diff, o.T())
+			diff.Sub(large(a.Data, rows, width), large(b.Data, rows, width))
+			apart.Mul(&diff, q.T())
 			for got, want := range map[float64]float64{f.Distance(a.Data, nil): dense.Norm(&moved, 2), f.Distance(a.Data, b.Data): dense.Norm(&apart, 2)} {
-				if math.Abs(got-want) > 1e-9*(1+want) {
+				if math.Abs(got-want) > 1e-6*(1+want) {
 					t.Errorf("distance %v, want %v", got, want)
 				}
 			}

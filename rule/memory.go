@@ -12,6 +12,10 @@ type Memory struct {
 	Steps   int         `json:"steps"` // updates so far
 	Vectors [][]float32 `json:"vectors"`
 
+	// Coordinates are those of the vectors: Orthonormal, or 0, in which early
+	// versions wrote them.
+	Coordinates int `json:"coordinates,omitempty"`
+
 	// The window, oldest step first: how many observations each step brought,
 	// and their inputs, base outputs and targets, one after the other.
 	Counts  []int     `json:"counts,omitempty"`
@@ -20,9 +24,14 @@ type Memory struct {
 	Targets []float32 `json:"targets,omitempty"`
 }
 
+// Orthonormal says that vectors are in the coordinates of this package, x with
+// 𝒜 = 𝒜† + x Qᵀ. Before there were x with 𝒜 = 𝒜† + x Ωᵀ, which a node translates
+// when it is given them.
+const Orthonormal = 1
+
 // Memory returns a copy of what the node remembers.
 func (n *Node) Memory() Memory {
-	m := Memory{Steps: n.steps}
+	m := Memory{Steps: n.steps, Coordinates: Orthonormal}
 	for _, v := range n.now {
 		m.Vectors = append(m.Vectors, slices.Clone(v))
 	}
@@ -52,7 +61,7 @@ func (n *Node) Restore(m Memory) error {
 	if err != nil {
 		return err
 	}
-	for v, x := range m.Vectors {
+	for v, x := range n.translated(m) {
 		copy(n.now[v], x)
 	}
 	n.steps = m.Steps
@@ -90,9 +99,17 @@ func (n *Node) fits(m Memory) (rows int, err error) {
 	if len(m.Vectors) != len(n.now) {
 		return 0, fmt.Errorf("rule: memory: %d vectors, the rule has %d", len(m.Vectors), len(n.now))
 	}
+	length := f.Len()
+	switch m.Coordinates {
+	case Orthonormal:
+	case 0:
+		length = f.rows * f.outputs
+	default:
+		return 0, fmt.Errorf("rule: memory: coordinates of kind %d, which this version does not know; try a newer one", m.Coordinates)
+	}
 	for _, v := range m.Vectors {
-		if len(v) != f.Len() {
-			return 0, fmt.Errorf("rule: memory: a vector of %d numbers, want %d", len(v), f.Len())
+		if len(v) != length {
+			return 0, fmt.Errorf("rule: memory: a vector of %d numbers, want %d", len(v), length)
 		}
 	}
 	if len(m.Counts) > w.length {
@@ -107,10 +124,34 @@ func (n *Node) fits(m Memory) (rows int, err error) {
 	if len(m.Inputs) != rows*f.inputs || len(m.Bases) != rows*f.outputs || rows > 0 && len(m.Targets)%rows != 0 {
 		return 0, fmt.Errorf("rule: memory: %d inputs, %d outputs and %d targets for %d observations", len(m.Inputs), len(m.Bases), len(m.Targets), rows)
 	}
-	for _, values := range append([][]float32{m.Inputs, m.Bases, m.Targets}, m.Vectors...) {
+	for _, values := range slices.Concat([][]float32{m.Inputs, m.Bases, m.Targets}, m.Vectors, n.translated(m)) {
 		if !finite(values) {
 			return 0, errors.New("rule: memory: a number is not finite")
 		}
 	}
 	return rows, nil
+}
+
+// translated returns the vectors of m in the coordinates of this package. From
+// x Ωᵀ = x' Qᵀ follows x' = x Rᵀ.
+func (n *Node) translated(m Memory) [][]float32 {
+	if m.Coordinates == Orthonormal {
+		return m.Vectors
+	}
+	f := n.frame
+	var out [][]float32
+	for _, old := range m.Vectors {
+		var x []float32
+		for row := range slices.Chunk(old, f.outputs) {
+			for k := range f.width {
+				sum := 0.0
+				for c, v := range row {
+					sum += float64(float64(v) * f.root[k*f.outputs+c])
+				}
+				x = append(x, float32(sum))
+			}
+		}
+		out = append(out, x)
+	}
+	return out
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	dense "gonum.org/v1/gonum/mat"
+
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/random"
@@ -94,6 +96,7 @@ func TestRestoreComplains(t *testing.T) {
 		"11 outputs":                    func(m *rule.Memory) { m.Bases = append(m.Bases, 1) },
 		"6 targets for 5":               func(m *rule.Memory) { m.Targets = append(m.Targets, 1) },
 		"a number is not finite":        func(m *rule.Memory) { m.Targets[0] = float32(inf) },
+		"coordinates of kind 2":         func(m *rule.Memory) { m.Coordinates = 2 },
 	} {
 		m := n.Memory()
 		spoil(&m)
@@ -102,6 +105,37 @@ func TestRestoreComplains(t *testing.T) {
 		}
 		if after := fmt.Sprint(n.Memory()); after != before {
 			t.Fatalf("%s: memory changed to %s", want, after)
+		}
+	}
+}
+
+// Early versions wrote parameters x with 𝒜 = 𝒜† + xΩᵀ, without a word on
+// coordinates. A node that is given them has the same taps.
+func TestRestoreOfEarlyVersions(t *testing.T) {
+	for name, c := range frames {
+		f := must[*rule.Frame](t)(rule.NewFrame(c))
+		rows := f.TapsLen() / c.Features
+		old := matrix(random.Stream(12, name), rows, f.Outputs())
+		text := must[[]byte](t)(json.Marshal(map[string]any{"steps": 7, "vectors": [][]float32{old.Data}}))
+		var m rule.Memory
+		if err := json.Unmarshal(text, &m); err != nil {
+			t.Fatal(err)
+		}
+		n := rule.NewNode(f, &rule.Config{}, 1, nil, nil)
+		if err := n.Restore(m); err != nil {
+			t.Fatal(err)
+		}
+		taps := make([]float32, f.TapsLen())
+		f.Taps(taps, make([]float32, f.TapsLen()), n.Params())
+		var want dense.Dense
+		want.Mul(large(old.Data, rows, f.Outputs()), omega(c).T())
+		near(t, name, taps, &want, 1e-6)
+		if n.Steps() != 7 {
+			t.Errorf("%s: %d steps, want 7", name, n.Steps())
+		}
+		m.Vectors[0] = append(m.Vectors[0], 1)
+		if err := n.Restore(m); err == nil || !strings.Contains(err.Error(), "numbers, want") {
+			t.Errorf("%s: error %v, want one about the length", name, err)
 		}
 	}
 }

@@ -159,19 +159,8 @@ func (n *Node) Step(heard *Heard) error {
 	return nil
 }
 
-// far says whether the next parameters are beyond the limit. A bound that
-// needs no products with ΩᵀΩ mostly says that they are not.
-func (n *Node) far() bool {
-	limit, sum := n.config.limit(), 0.0
-	for _, x := range n.next[0] {
-		sum += float64(float64(x) * float64(x))
-	}
-	const margin = 1.001 // for the rounding of both sides
-	if margin*n.frame.stretch*sum <= limit*limit {
-		return false
-	}
-	return n.frame.Distance(n.next[0], nil) > limit
-}
+// far says whether the next parameters are beyond the limit.
+func (n *Node) far() bool { return n.frame.Distance(n.next[0], nil) > n.config.limit() }
 
 // finite says whether no value is NaN or infinite.
 func finite(v []float32) bool {

@@ -42,7 +42,7 @@ func alone(n *rule.Node) *rule.Heard {
 func restored(t *testing.T, f *rule.Frame, c *rule.Config, rows int, x []float32) *rule.Node {
 	t.Helper()
 	n := rule.NewNode(f, c, rows, nil, nil)
-	if err := n.Restore(rule.Memory{Vectors: [][]float32{x}}); err != nil {
+	if err := n.Restore(rule.Memory{Vectors: [][]float32{x}, Coordinates: rule.Orthonormal}); err != nil {
 		t.Fatal(err)
 	}
 	return n

@@ -78,7 +78,8 @@ func (m *Moment) Validate() error {
 //
 //	𝒜 ← 𝒜 - γ P_L ∇J P_R      P_L = (Σ + 1e-4 diag Σ)⁻¹     P_R = (ΩΩᵀ)⁺
 //
-// with the Σ of training. Both are the same at every node, so mixing commutes
+// with the Σ of training; in the coordinates of package rule x ← x - γ P_L zᵀdy R⁺.
+// Both are the same at every node, so mixing commutes
 // with them: in the coordinates P_L^-½ 𝒜 P_R^-½ it is eq. (9) as it stands.
 //
 // Deviation: the paper steps along the plain gradient.
@@ -131,23 +132,13 @@ func NewWhitening(m *Moment, bias bool) (*Whitening, error) {
 	return w, nil
 }
 
-// apply writes P_L g inverse to dst, g rows×C.
-func (w *Whitening) apply(dst []float32, g, inverse, scratch []float64, outputs int) {
+// apply writes row a of P_L g to dst, g rows×C.
+func (w *Whitening) apply(dst, g []float64, a int) {
 	n := w.inputs
-	half := scratch[:outputs]
-	for a := range n {
-		clear(half)
-		for b, p := range w.left[a*n : (a+1)*n] {
-			for c, v := range g[b*outputs : (b+1)*outputs] {
-				half[c] += float64(p * v)
-			}
-		}
-		for c := range outputs {
-			sum := 0.0
-			for b, h := range half {
-				sum += float64(h * inverse[b*outputs+c])
-			}
-			dst[a*outputs+c] = float32(sum)
+	clear(dst)
+	for b, p := range w.left[a*n : (a+1)*n] {
+		for c, v := range g[b*len(dst) : (b+1)*len(dst)] {
+			dst[c] += float64(p * v)
 		}
 	}
 }
@@ -163,34 +154,17 @@ func (w *Whitening) length(z []float64) float64 {
 	return sum
 }
 
-// pseudoInverse returns the pseudo-inverse of a symmetric positive
-// semidefinite n×n matrix, and its largest eigenvalue.
-func pseudoInverse(a []float64, n int) (inverse []float64, largest float64, err error) {
+// largestEigenvalue returns that of R Rᵀ, R n×m by rows.
+func largestEigenvalue(r []float64, n, m int) (float64, error) {
 	sym := mat.NewSymDense(n, nil)
 	for i := range n {
 		for j := i; j < n; j++ {
-			sym.SetSym(i, j, a[i*n+j])
+			sym.SetSym(i, j, dot(r[i*m:(i+1)*m], r[j*m:(j+1)*m]))
 		}
 	}
 	var eigen mat.EigenSym
-	if !eigen.Factorize(sym, true) {
-		return nil, 0, errors.New("no eigenvalues were found")
+	if !eigen.Factorize(sym, false) {
+		return 0, errors.New("no eigenvalues were found")
 	}
-	values := eigen.Values(nil)
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
-	largest = max(values[n-1], 0)
-	const rank = 1e-12 // eigenvalues below this share of the largest count as 0
-	inverse = make([]float64, n*n)
-	for e, v := range values {
-		if v <= rank*largest {
-			continue
-		}
-		for i := range n {
-			for j := range n {
-				inverse[i*n+j] += float64(vectors.At(i, e) * float64(vectors.At(j, e)/v))
-			}
-		}
-	}
-	return inverse, largest, nil
+	return max(eigen.Values(nil)[n-1], 0), nil
 }

@@ -8,7 +8,7 @@ import (
 // Window is the cost of the last m steps of one node, or of a whole network:
 //
 //	J(x) = mean over the steps that brought a cost, of the mean over their rows,
-//	       of J_r(y†_r + z_r x ΩᵀΩ)
+//	       of J_r(y†_r + z_r x R)
 //
 // With m = 1 it is the cost of the current step alone, and any cost will do;
 // then nothing of it is kept afterwards. A longer window keeps targets and
@@ -37,8 +37,9 @@ type Window struct {
 	judge   loss.Targeted // costs a row with its target
 	current loss.Loss     // costs the rows of the newest slot; set during one update with m = 1
 
-	effective, g, scratch []float64
-	y, dy                 mat.Dense
+	effective, g       []float64 // rows×C
+	scratch, projected []float64 // a row of C values, and one of x
+	y, dy              mat.Dense
 }
 
 func newWindow(f *Frame, c *Config, rows int) *Window {
@@ -46,7 +47,8 @@ func newWindow(f *Frame, c *Config, rows int) *Window {
 	return &Window{
 		frame: f, config: c, length: m, per: rows,
 		count:     make([]int, m),
-		effective: make([]float64, f.Len()), g: make([]float64, f.Len()), scratch: make([]float64, f.outputs),
+		effective: make([]float64, f.rows*f.outputs), g: make([]float64, f.rows*f.outputs),
+		scratch: make([]float64, f.outputs), projected: make([]float64, f.width),
 		y: mat.NewDense(rows, f.outputs, nil), dy: mat.NewDense(rows, f.outputs, nil),
 	}
 }

@@ -15,8 +15,8 @@ import (
 )
 
 // A window of m steps costs the mean over those of the last m that brought a
-// cost, of the mean over their rows; its gradient is zᵀdy, whitened P_L zᵀdy P_R
-// in the coordinates of x, and clipped as long as the taps' gradient.
+// cost, of the mean over their rows; its gradient is zᵀdyRᵀ, whitened P_L zᵀdyR⁺,
+// and clipped as long as the taps' gradient.
 func TestWindow(t *testing.T) {
 	const steps, rows = 12, 3
 	for name, fc := range frames {
@@ -31,7 +31,8 @@ func TestWindow(t *testing.T) {
 						fc.Whitening = must[*rule.Whitening](t)(rule.NewWhitening(moment, fc.Bias))
 					}
 					f := must[*rule.Frame](t)(rule.NewFrame(fc))
-					outputs := f.Outputs()
+					outputs, inputs := f.Outputs(), f.TapsLen()/4
+					_, root := basis(fc, f)
 					var cost float64
 					var got []float32
 					config := rule.Config{Window: m, Ridge: 0.1, Rule: probe{func(j float64, g []float32, _ rule.Cost) { cost, got = j, slices.Clone(g) }}}
@@ -53,7 +54,7 @@ func TestWindow(t *testing.T) {
 							t.Fatal(err)
 						}
 						n.Commit()
-						wantJ, wantG := 0.0, dense.NewDense(f.Len()/outputs, outputs, nil)
+						wantJ, wantG := 0.0, dense.NewDense(inputs, outputs, nil)
 						held := 0
 						for _, s := range all[max(0, k+1-m):] {
 							if slices.Contains(s.mask, true) {
@@ -76,23 +77,25 @@ func TestWindow(t *testing.T) {
 								share := 1 / float64(held*carrying)
 								wantJ += share * loss.MSE{Target: s.target}.EvalNode(r+2, dy, y)
 								var g dense.Dense
-								in := large(append(slices.Clone(s.z.Row(r)), 1)[:f.Len()/outputs], 1, f.Len()/outputs)
+								in := large(append(slices.Clone(s.z.Row(r)), 1)[:inputs], 1, inputs)
 								g.Mul(in.T(), large(dy, 1, outputs))
 								g.Scale(share, &g)
 								wantG.Add(wantG, &g)
 							}
 						}
+						var direction, ridge dense.Dense
 						if whiten {
-							wantG.Mul(inverseMoment(moment, f.Len()/outputs), wantG)
-							wantG.Mul(wantG, gramInverse(t, omega(fc)))
+							wantG.Mul(inverseMoment(moment, inputs), wantG)
+							direction.Mul(wantG, inverseOf(t, root))
+						} else {
+							direction.Mul(wantG, root.T())
 						}
-						var ridge dense.Dense
-						ridge.Scale(0.1, large(x.Data, f.Len()/outputs, outputs))
-						wantG.Add(wantG, &ridge)
+						ridge.Scale(0.1, large(x.Data, inputs, f.Len()/inputs))
+						direction.Add(&direction, &ridge)
 						if math.Abs(cost-wantJ) > 1e-5*(1+wantJ) {
 							t.Fatalf("step %d: cost %v, want %v", k, cost, wantJ)
 						}
-						near(t, fmt.Sprintf("step %d: gradient", k), got, wantG, 1e-4)
+						near(t, fmt.Sprintf("step %d: gradient", k), got, &direction, 1e-4)
 					}
 				})
 			}
@@ -119,21 +122,22 @@ func inverseMoment(m *rule.Moment, n int) *dense.Dense {
 	return s
 }
 
-// gramInverse returns (ΩᵀΩ)⁺ = Ω⁺(Ω⁺)ᵀ from the singular values of Ω.
-func gramInverse(t *testing.T, omega *dense.Dense) *dense.Dense {
+// inverseOf returns R⁺ from the singular values of R.
+func inverseOf(t *testing.T, r *dense.Dense) *dense.Dense {
 	t.Helper()
 	var svd dense.SVD
-	if !svd.Factorize(omega, dense.SVDThin) {
+	if !svd.Factorize(r, dense.SVDThin) {
 		t.Fatal("no singular values")
 	}
-	var v dense.Dense
+	var u, v dense.Dense
+	svd.UTo(&u)
 	svd.VTo(&v)
-	n, _ := v.Dims()
-	p := dense.NewDense(n, n, nil)
+	rows, cols := r.Dims()
+	p := dense.NewDense(cols, rows, nil)
 	values := svd.Values(nil)
 	for k, s := range values {
 		if s > 1e-6*values[0] {
-			p.Apply(func(i, j int, p float64) float64 { return p + v.At(i, k)*v.At(j, k)/(s*s) }, p)
+			p.Apply(func(i, j int, p float64) float64 { return p + v.At(i, k)*u.At(j, k)/s }, p)
 		}
 	}
 	return p

@@ -11,21 +11,23 @@ import (
 	"github.com/wdgnn/wdgnn/rule"
 )
 
-// Coordinates translate the parameters x of package rule to the w of a Problem,
-// in which a step of online learning is a plain gradient step. Without
-// whitening they are orthonormal coordinates of 𝒜:
+// Coordinates translate the parameters x of package rule, y = y† + z x R, to the
+// w of a Problem, in which a step of online learning is a plain gradient step.
+// Without whitening they are orthonormal coordinates of 𝒜, as x is, but for a
+// rotation:
 //
-//	w = x Γ^½      y = y† + z w Γ^½
+//	w = x R Γ^-½   y = y† + z w Γ^½      Γ = ΩᵀΩ = RᵀR
 //
 // With whitening, P_L = C Cᵀ, they are the coordinates in which the whitened
 // step is a plain one, and distances are measured there:
 //
-//	w = C⁻¹ x Γ    y = y† + (z C) w
+//	w = C⁻¹ x R    y = y† + (z C) w
 type Coordinates struct {
 	inputs, outputs int
 	bias            bool
-	gram            []float64 // Γ, C×C
+	frame           *rule.Frame
 	root            []float64 // Γ^½, or with whitening the projection on the range of Γ
+	inverse         []float64 // its pseudo-inverse
 	left            []float64 // C, lower triangular, P×P; nil without whitening
 }
 
@@ -43,6 +45,12 @@ func NewCoordinates(m *gnn.WideDeep, bias bool, moment *rule.Moment) (*Coordinat
 		c.inputs++
 	}
 	n := NewNetwork(m)
+	var err error
+	if c.frame, err = rule.NewFrame(rule.FrameConfig{
+		Inputs: (m.Config.Wide.Order + 1) * m.Config.In, Features: n.Features, Bias: bias, Gain: float32(n.GainWide), Readout: m.Params.Readout.Weight,
+	}); err != nil {
+		return nil, err
+	}
 	omega := make([]float64, n.Features*n.Outputs)
 	for g := range n.Features {
 		for k := range n.Outputs {
@@ -54,18 +62,18 @@ func NewCoordinates(m *gnn.WideDeep, bias bool, moment *rule.Moment) (*Coordinat
 			}
 		}
 	}
-	c.gram = make([]float64, n.Outputs*n.Outputs)
+	gram := make([]float64, n.Outputs*n.Outputs)
 	for g := range n.Features {
 		row := omega[g*n.Outputs : (g+1)*n.Outputs]
 		for a, v := range row {
-			axpy(c.gram[a*n.Outputs:(a+1)*n.Outputs], v, row)
+			axpy(gram[a*n.Outputs:(a+1)*n.Outputs], v, row)
 		}
 	}
-	e, err := eigen(append([]float64(nil), c.gram...), n.Outputs)
+	e, err := eigen(gram, n.Outputs)
 	if err != nil {
 		return nil, err
 	}
-	c.root = make([]float64, len(c.gram))
+	c.root, c.inverse = make([]float64, len(gram)), make([]float64, len(gram))
 	for i, v := range e.values {
 		if v <= rankTolerance*e.values[n.Outputs-1] {
 			continue
@@ -77,6 +85,7 @@ func NewCoordinates(m *gnn.WideDeep, bias bool, moment *rule.Moment) (*Coordinat
 		u := e.vectors[i*n.Outputs : (i+1)*n.Outputs]
 		for a, x := range u {
 			axpy(c.root[a*n.Outputs:(a+1)*n.Outputs], s*x, u)
+			axpy(c.inverse[a*n.Outputs:(a+1)*n.Outputs], x/s, u)
 		}
 	}
 	if moment != nil {
@@ -155,17 +164,11 @@ func (c *Coordinates) Input(z []float32) []float64 {
 // Of returns w for the parameters x of package rule.
 func (c *Coordinates) Of(x []float32) []float64 {
 	n, k := c.inputs, c.outputs
-	if len(x) != n*k {
-		panic(fmt.Sprintf("theory: Coordinates: %d parameters, want %d×%d", len(x), n, k))
-	}
-	factor := c.root
-	if c.left != nil {
-		factor = c.gram
-	}
-	w := make([]float64, n*k)
+	effect, w := make([]float64, n*k), make([]float64, n*k)
+	c.frame.Effect(effect, x)
 	for a := range n {
 		for b := range k {
-			axpy(w[a*k:(a+1)*k], float64(x[a*k+b]), factor[b*k:(b+1)*k])
+			axpy(w[a*k:(a+1)*k], effect[a*k+b], c.inverse[b*k:(b+1)*k])
 		}
 	}
 	if c.left == nil {

@@ -15,7 +15,8 @@ import (
 // follow each other node by node, and of a node the oldest first.
 const (
 	stepsName   = "online.steps"         // updates so far of each node, float64
-	vectorName  = "online.vector."       // and v: the v-th vector of every node, a row each
+	vectorName  = "online.orthonormal."  // and v: the v-th vector of every node, a row each, as rule.Orthonormal has it
+	earlyName   = "online.vector."       // the same in the coordinates of early versions
 	lengthsName = "online.window.length" // steps in the window of each node, float64
 	countsName  = "online.window.count"  // observations in each of them, float64
 	inputsName  = "online.window.input"  // a row per observation
@@ -182,8 +183,15 @@ func take[T any](r *snapshotReader, name string, values *[]T, n int) []T {
 
 // vectors gives every node its vectors.
 func (r *snapshotReader) vectors(nodes []rule.Memory) {
+	prefix, coordinates := vectorName, rule.Orthonormal
+	if _, ok := r.file.Extra[earlyName+"0"]; ok {
+		prefix, coordinates = earlyName, 0
+	}
+	for i := range nodes {
+		nodes[i].Coordinates = coordinates
+	}
 	for v := 0; ; v++ {
-		name := vectorName + strconv.Itoa(v)
+		name := prefix + strconv.Itoa(v)
 		x, ok := r.file.Extra[name]
 		if !ok {
 			return

@@ -20,7 +20,9 @@ type checkpoint struct {
 	Nodes   []agent.Memory `json:"nodes"`
 }
 
-const checkpointVersion = 1
+// checkpointVersion is that of what is written. Version 1 had its parameters in
+// other coordinates, which package rule translates.
+const checkpointVersion = 2
 
 // memory returns what the nodes remember between two steps.
 func (h *Host) memory() *checkpoint {
@@ -45,7 +47,7 @@ func (h *Host) restore() error {
 		return nil
 	}
 	var c checkpoint
-	if err := json.Unmarshal(was.Snapshot, &c); err != nil || c.Version != checkpointVersion {
+	if err := json.Unmarshal(was.Snapshot, &c); err != nil || c.Version < 1 || c.Version > checkpointVersion {
 		return fmt.Errorf("host: state: a checkpoint of version %d: %w; move the folder away to begin anew", c.Version, errors.Join(err, errors.ErrUnsupported))
 	}
 	if c.Run != h.cfg.Run {

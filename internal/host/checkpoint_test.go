@@ -3,6 +3,7 @@ package host_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/internal/journal"
 	"github.com/wdgnn/wdgnn/internal/journal/faultdisk"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/random"
@@ -211,5 +213,29 @@ func TestPowerFailure(t *testing.T) {
 				t.Error("other parameters at the end")
 			}
 		})
+	}
+}
+
+// A checkpoint of version 1, with parameters in other coordinates (testdata,
+// written by an early version after step 9), is read, and the nodes end where
+// they would have.
+func TestCheckpointOfVersion1(t *testing.T) {
+	g := newRing(t)
+	text, err := os.ReadFile("testdata/checkpoint-1.json")
+	check(t, err)
+	disk := faultdisk.New()
+	j, _, err := journal.Open(disk)
+	check(t, err)
+	check(t, j.WriteSnapshot(1, text))
+	check(t, j.Close())
+	truth := g.truth(t)
+	for _, until := range []int{9, ringSteps - 1} {
+		r, err := g.play(t, disk, until, nil)
+		check(t, err)
+		for i := range agent.NodeID(ringNodes) {
+			if d, size := g.plan.Frame.Distance(r.Params[i], truth[until][i]), g.plan.Frame.Distance(truth[until][i], nil); !(d < 1e-4*size) {
+				t.Errorf("step %d: node %d is %v away from where it should be, %v from the start", until, i, d, size)
+			}
+		}
 	}
 }
