@@ -14,7 +14,7 @@ import (
 const (
 	frameHeader   = 32
 	messageHeader = 40
-	frameVersion  = 2
+	frameVersion  = 2 // 1 had parameters in other coordinates
 
 	// MaxFrame is the largest frame that is read or written.
 	MaxFrame = 64 << 20
@@ -27,6 +27,9 @@ var (
 
 // ErrFrame says that bytes are no frame of ours.
 var ErrFrame = errors.New("agent: frame refused")
+
+// ErrVersion says that bytes are a frame of another version. It is an ErrFrame.
+var ErrVersion = fmt.Errorf("%w: another version", ErrFrame)
 
 // Header stands before the messages of a frame.
 type Header struct {
@@ -89,7 +92,7 @@ func (r *Reader) Read(b []byte) (Header, []Message, error) {
 		return h, nil, fmt.Errorf("%w: %d bytes that begin with no frame", ErrFrame, len(b))
 	}
 	if b[4] != frameVersion {
-		return h, nil, fmt.Errorf("%w: version %d, this program speaks %d", ErrFrame, b[4], frameVersion)
+		return h, nil, fmt.Errorf("%w: %d, this program speaks %d; run one version of wdgnn everywhere", ErrVersion, b[4], frameVersion)
 	}
 	sum := crc32.Update(0, castagnoli, b[:28])
 	sum = crc32.Update(sum, castagnoli, []byte{0, 0, 0, 0})

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/wdgnn/wdgnn/agent"
@@ -143,6 +144,19 @@ func TestDamagedFrames(t *testing.T) {
 	}
 	if _, _, err := r.Read(append(bytes.Clone(b), 0)); !errors.Is(err, agent.ErrFrame) {
 		t.Errorf("a byte more: %v, want ErrFrame", err)
+	}
+}
+
+// A frame of another version is named as one, however sound it is.
+func TestFrameOfAnotherVersion(t *testing.T) {
+	h, messages := sampleFrame()
+	b := agent.AppendFrame(nil, h, messages)
+	b[4] = 1
+	clear(b[28:32])
+	binary.LittleEndian.PutUint32(b[28:], crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
+	_, _, err := new(agent.Reader).Read(b)
+	if !errors.Is(err, agent.ErrVersion) || !errors.Is(err, agent.ErrFrame) || !strings.Contains(err.Error(), "another version: 1, this program speaks 2") {
+		t.Errorf("error %v, want ErrVersion with both numbers", err)
 	}
 }
 

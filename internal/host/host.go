@@ -30,7 +30,7 @@ type Host struct {
 	outside []agent.NodeID                 // nodes elsewhere that somebody here hears
 	hears   map[transport.HostID]uint64    // hosts that we listen to, and the step in which we last had a reason to
 	spoke   map[transport.HostID]frameMark // what we know of each host's frames
-	others  map[transport.HostID]uint32    // hosts that run something else, and its digest
+	others  map[transport.HostID]uint32    // hosts that run something else, and its digest, or anotherVersion
 
 	time      uint64
 	begun     bool   // there was a step

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/wdgnn/wdgnn/agent"
@@ -82,6 +83,10 @@ func (h *Host) inspect(f transport.Frame) ([]agent.Message, bool) {
 	switch {
 	case err != nil:
 		h.stats.BadFrames++
+		if errors.Is(err, agent.ErrVersion) && h.others[f.From] != anotherVersion {
+			h.others[f.From] = anotherVersion
+			h.log.Warn("a host speaks another version: it is not heard", "host", f.From, "err", err)
+		}
 	case header.Run != h.hash:
 		h.stats.OtherRuns++
 	case header.Host != uint32(f.From):
@@ -95,6 +100,9 @@ func (h *Host) inspect(f transport.Frame) ([]agent.Message, bool) {
 	}
 	return nil, false
 }
+
+// anotherVersion stands for a digest that cannot be read.
+const anotherVersion = 1<<32 - 1
 
 // differs notes that a host runs another model, or learns by another rule. What
 // it says means nothing here: its nodes count as silent.
