@@ -56,7 +56,7 @@ const rules = `
 	internal/journal    :
 	internal/journal/faultdisk : internal/journal
 	internal/recommend  : mat graph gnn optim loss random train rule modelfile scenario/movies internal/dataset internal/journal
-	internal/host       : agent loss mat transport internal/journal
+	internal/host       : agent loss mat rule transport internal/journal
 	internal/broker     : transport transport/natsbus internal/keys
 	internal/keys       : transport transport/natsbus transport/tcpbus
 	internal/box        : agent gnn graph loss mat online rule modelfile transport transport/natsbus transport/tcpbus internal/host internal/journal internal/keys

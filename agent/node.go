@@ -121,6 +121,10 @@ func (n *Node) Params() []float32 {
 	return n.learner.Params()
 }
 
+// Base returns y†_i, what the model as trained answers at the present step, once
+// there is a prediction. It belongs to the node.
+func (n *Node) Base() []float32 { return n.base.Row(0) }
+
 // Waits returns the exchange whose messages the node waits for, and false if it
 // waits for none.
 func (n *Node) Waits() (exchange int, ok bool) { return n.exchange, n.open && !n.predicted }

@@ -155,6 +155,11 @@ func (c *DemoCommand) print(r *reproduce.DemoResult) error {
 		}
 		out.printf("\n")
 	}
+	for _, l := range r.Learners {
+		if l.Warning != "" {
+			out.printf("%s\n", l.Warning)
+		}
+	}
 	out.printf(`
 Next:
   wdgnn reproduce table1 --quick   the paper's table, its numbers beside ours (about two minutes)

@@ -113,6 +113,9 @@ func printOnline(w *lines, in *experiment.Inspection) {
 		} else if a.At < a.Length {
 			w.printf("           it stopped at step %d of %d of its stream\n", a.At, a.Length)
 		}
+		if warning := a.Warning(); warning != "" {
+			w.printf("warning    %s\n", warning)
+		}
 	} else if in.Architecture.Wide != nil && !in.Moment {
 		w.printf("online     without whitening only: the file holds no second moment of the inputs\n")
 	}

@@ -59,6 +59,10 @@ It leaves in the folder that online.out or --out names:
   result.json           scores, with online learning and without
   config.yaml           the configuration, with paths as seen from there
 
+If the end of the stream, its last tenth, costs more than 1.5 times what the
+model as trained pays, learning did harm: a warning says so, here and in
+result.json, and what to try.
+
 predict, eval, inspect and online itself take the adapted model; online goes on
 from where it is. Ctrl-C stops between two steps and keeps what was done.
 doc/config.md lists every key.`,

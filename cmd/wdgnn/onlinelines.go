@@ -11,8 +11,12 @@ import (
 	"github.com/wdgnn/wdgnn/rule"
 )
 
-// print says what came out of the run.
+// print says what came out of the run. That learning did harm goes to stderr,
+// where it is seen whatever is done with the rest.
 func (r *onlineRun) print(result *experiment.OnlineResult) error {
+	if result.Warning != "" {
+		fmt.Fprintf(r.Stderr, "warning: %s\n", result.Warning)
+	}
 	if r.json {
 		return writeJSON(r.Stdout, result)
 	}

@@ -90,6 +90,9 @@ func printSwarm(w io.Writer, r *swarm.Result) error {
 	for _, words := range r.Told {
 		out.printf("%s\n", words)
 	}
+	if r.Warning != "" {
+		out.printf("warning              %s\n", r.Warning)
+	}
 	if v := r.Verified; v != nil {
 		verdict := "the same bits as one process"
 		if !v.Same() {

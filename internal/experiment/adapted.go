@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
@@ -41,6 +42,31 @@ type Scores struct {
 	Frozen     Tally `json:"frozen"`
 	LateOnline Tally `json:"late_online"` // in the last quarter of the stream
 	LateFrozen Tally `json:"late_frozen"`
+	EndOnline  Tally `json:"end_online,omitzero"` // at its end; see EndFrom
+	EndFrozen  Tally `json:"end_frozen,omitzero"`
+}
+
+// comparison sets the end of a run beside the model as trained: the end of the
+// stream, or what was judged last before it.
+func (s *Scores) comparison() rule.Comparison {
+	online, frozen := &s.EndOnline, &s.EndFrozen
+	if online.Steps == 0 {
+		online, frozen = &s.LateOnline, &s.LateFrozen
+	}
+	if online.Steps == 0 {
+		online, frozen = &s.Online, &s.Frozen
+	}
+	return rule.Comparison{Steps: online.Steps, Learned: online.score().Cost, Frozen: frozen.score().Cost, Usual: s.Frozen.score().Cost}
+}
+
+// Warning says in words that what was learned does harm, and what to try; it is
+// empty if it does not.
+func (a *Adaptation) Warning() string {
+	c := a.Scores.comparison()
+	if !c.Harmful() {
+		return ""
+	}
+	return fmt.Sprintf("online learning did harm: %s; try online.%s", c, strings.Join(a.Rule.Calmer(), ", or online."))
 }
 
 // startName begins the names of tensors that centralized learning replaced, as

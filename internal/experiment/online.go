@@ -183,6 +183,17 @@ func (r *OnlineRun) PredictionShape() []int {
 // LateFrom returns the step at which the last quarter of the stream begins.
 func (r *OnlineRun) LateFrom() int { return r.Stream.Steps - (r.Stream.Steps+3)/4 }
 
+// EndFrom returns the step at which the end of the stream begins, by which is
+// judged whether learning did harm: its last tenth, but ten steps at least if
+// there are as many.
+func (r *OnlineRun) EndFrom() int {
+	n := r.Stream.Steps
+	return max(n-max((n+9)/10, leastEnd), 0)
+}
+
+// leastEnd is how many steps the end of a stream has at least.
+const leastEnd = 10
+
 // Play plays what is left of the stream. Between steps it calls rest, which may
 // save the run, and after each prediction watch. If learning diverges it ends
 // with online.ErrDiverged and the parameters of the last good step; if ctx ends,
@@ -247,6 +258,10 @@ func (r *OnlineRun) step(t int, y mat.Dense, j loss.Loss) (OnlineStep, error) {
 		if t >= r.LateFrom() {
 			scores.LateOnline.watch(y, j)
 			scores.LateFrozen.watch(r.yFrozen, j)
+		}
+		if t >= r.EndFrom() {
+			scores.EndOnline.watch(y, j)
+			scores.EndFrozen.watch(r.yFrozen, j)
 		}
 	}
 	a, b := scores.Online.score(), scores.Frozen.score()

@@ -64,6 +64,13 @@ type OnlineResult struct {
 	LateOnline OnlineScore `json:"late_online"`
 	LateFrozen OnlineScore `json:"late_frozen"`
 
+	// The end of the stream: from when, and how it went. A cost of more than 1.5
+	// times that of the model as trained is a warning, in words.
+	EndFrom   int         `json:"end_from"`
+	EndOnline OnlineScore `json:"end_online"`
+	EndFrozen OnlineScore `json:"end_frozen"`
+	Warning   string      `json:"warning,omitempty"`
+
 	Drift   online.Drift `json:"drift"`
 	Seconds float64      `json:"seconds"` // filled in by whoever has a clock
 }
@@ -108,6 +115,7 @@ func (r *OnlineRun) Report(version string) *OnlineResult {
 		Nodes: s.Nodes, Read: s.Read, Graphs: s.Graphs, Steps: r.State.At, Diverged: r.State.Diverged,
 		Online: scores.Online.score(), Frozen: scores.Frozen.score(),
 		LateFrom: r.LateFrom(), LateOnline: scores.LateOnline.score(), LateFrozen: scores.LateFrozen.score(),
+		EndFrom: r.EndFrom(), EndOnline: scores.EndOnline.score(), EndFrozen: scores.EndFrozen.score(), Warning: r.State.Warning(),
 		Drift: r.learner.Drift(),
 	}
 }

@@ -168,3 +168,29 @@ func TestAutomaticStepsHoldOnGraphs(t *testing.T) {
 		})
 	}
 }
+
+// A run whose end costs more than 1.5 times what the model as trained costs
+// carries a warning; the end is the last tenth of the stream, ten steps at least.
+func TestOnlineRunWarnsOfHarm(t *testing.T) {
+	f := newRegression(t)
+	harm := f.start(f.model, "preset: personal, clip_norm: 1")
+	f.play(harm, -1)
+	result := harm.Report("test")
+	if result.EndFrom != 360 || result.EndOnline.Steps != 40 || !(result.EndOnline.Cost > 1.5*result.EndFrozen.Cost) {
+		t.Errorf("from step %d, in %d steps, cost %v against %v frozen; want the 40 steps from 360, and more than 1.5 times as much",
+			result.EndFrom, result.EndOnline.Steps, result.EndOnline.Cost, result.EndFrozen.Cost)
+	}
+	if !strings.Contains(result.Warning, "online learning did harm") || !strings.Contains(result.Warning, "try online.step_size: {schedule: automatic}") {
+		t.Errorf("the warning is %q", result.Warning)
+	}
+	calm := f.start(f.model, "preset: personal, step_size: {schedule: automatic}")
+	f.play(calm, -1)
+	if got := calm.Report("test").Warning; got != "" {
+		t.Errorf("the warning is %q, want none", got)
+	}
+	short := newOnlineCase(t, config.Regress, false) // 20 steps
+	r := short.start(short.model, "preset: personal, step_size: {value: 0.01}")
+	if got := r.EndFrom(); got != 10 {
+		t.Errorf("the end of 20 steps begins at %d, want 10", got)
+	}
+}

@@ -66,6 +66,7 @@ type Host struct {
 
 	stats   Stats
 	latency latencies
+	contest contest
 	report  atomic.Pointer[Report]
 	saver   *saver // nil without a disk
 }
@@ -300,6 +301,7 @@ func (h *Host) learn(i int) {
 	if !c.taking || !c.predicted || c.done {
 		return
 	}
+	h.compare(c)
 	h.step(i, agent.Feedback{Loss: c.told})
 	if !c.done { // refused: learn from the neighbours alone
 		h.step(i, agent.Feedback{})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -84,6 +85,11 @@ type Report struct {
 	Digest string             `json:"digest"`
 	Differ []transport.HostID `json:"differ,omitempty"`
 
+	// Learning sets what answers cost in the last steps in which targets were
+	// told beside what those of the model as trained would have; nil if none were,
+	// or nodes do not learn.
+	Learning *rule.Comparison `json:"learning,omitempty"`
+
 	// Scale is λmax that the model's shift is divided by, 0 if it is not;
 	// Surveyed says that the nodes found it together.
 	Scale    float64 `json:"scale,omitempty"`
@@ -117,6 +123,7 @@ func (h *Host) Report() *Report { return h.report.Load() }
 // publish makes a report and passes it on.
 func (h *Host) publish(final bool) {
 	r := h.look(final)
+	h.judge(r)
 	h.report.Store(r)
 	if h.cfg.OnReport != nil {
 		h.cfg.OnReport(r)
@@ -126,7 +133,7 @@ func (h *Host) publish(final bool) {
 // look makes a report.
 func (h *Host) look(final bool) *Report {
 	r := &Report{
-		Run: h.cfg.Run, Host: h.cfg.Host, Time: h.time, Final: final, Stats: h.stats, Latency: h.latency.summary(),
+		Run: h.cfg.Run, Host: h.cfg.Host, Time: h.time, Final: final, Stats: h.stats, Latency: h.latency.summary(), Learning: h.contest.comparison(),
 		Digest: fmt.Sprintf("%06x", h.plan), Differ: slices.Sorted(maps.Keys(h.others)),
 	}
 	ids, numbers := make([]agent.NodeID, len(h.cells)), 0

@@ -70,6 +70,7 @@ type DemoMean struct {
 	Last      float64 `json:"last"`      // over the last 30 % of the signals
 	Better    int     `json:"better"`    // subgraphs on which it beats the frozen model
 	Subgraphs int     `json:"subgraphs"`
+	Warning   string  `json:"warning,omitempty"` // that learning did harm at the end
 }
 
 // demoLearners run side by side.
@@ -189,6 +190,7 @@ func (d Demo) measure(ctx context.Context, z *realization, result *DemoResult) e
 		m := &result.Learners[k]
 		v := summary(accuracy[k])
 		m.First, m.Accuracy, m.Deviation, m.Last = accuracy[k][0], v.Mean, v.Spread, mean(last[k])
+		m.Warning = mistakes(m.Name, 100*m.Last, 100*result.Learners[0].Last, 100*result.Learners[0].Accuracy)
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package reproduce
 import (
 	"fmt"
 	"slices"
+
+	"github.com/wdgnn/wdgnn/rule"
 )
 
 // column picks the realizations of one column.
@@ -55,7 +57,7 @@ func table1Result(s sourcelocSettings, all []*sourcelocUnit) *Result {
 		}
 	}
 	slices.Sort(r.Models)
-	r.Notes = table1Notes(all)
+	r.Notes = append(table1Notes(all), table1Warnings(all)...)
 	return r
 }
 
@@ -163,6 +165,36 @@ func etaChart(all []*sourcelocUnit) Chart {
 	}))
 	c.Curves = append(c.Curves, Curve{Name: "frozen", X: []float64{etas[1]}, Y: []float64{frozen}, Reference: true})
 	return c
+}
+
+// mistakes says that a learner did harm: that its share of wrong answers to the
+// last signals is more than 1.5 times that of the model as trained. Accuracies are
+// in %, usual that of the model as trained on all signals; it is empty if there was
+// no harm.
+func mistakes(name string, learned, frozen, usual float64) string {
+	c := rule.Comparison{Steps: 1, Learned: 100 - learned, Frozen: 100 - frozen, Usual: 100 - usual}
+	if !c.Harmful() {
+		return ""
+	}
+	return fmt.Sprintf("Warning: %s did harm: %.1f %% of its answers to the last 30 %% of the signals are wrong, of those of the model as trained %.1f %%.", name, c.Learned, c.Frozen)
+}
+
+// table1Warnings names the learners that did harm where links are lost.
+func table1Warnings(all []*sourcelocUnit) (notes []string) {
+	of := func(by func(u *sourcelocUnit) map[string][]float64, id string) float64 {
+		return mean(values(all, func(u *sourcelocUnit) float64 { return mean(by(u)[id]) }))
+	}
+	last := func(u *sourcelocUnit) map[string][]float64 { return u.Last }
+	differ := func(u *sourcelocUnit) map[string][]float64 { return u.Differ }
+	for _, row := range table1Rows() {
+		if row.Before == nil {
+			continue
+		}
+		if text := mistakes(row.Name, of(last, row.Spec.ID), of(last, row.Before.ID), of(differ, row.Before.ID)); text != "" {
+			notes = append(notes, text)
+		}
+	}
+	return notes
 }
 
 // table1Notes says in words what a reader must know.

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/wdgnn/wdgnn/rule"
 )
 
 // median returns the middle of the values.
@@ -205,6 +207,26 @@ func table2Notes(s *flockingSettings, rows []flockingRow, all []*flockingUnit) [
 	}
 	if refused > 0 {
 		notes = append(notes, fmt.Sprintf("%d updates were refused because taps would have left the range of numbers; the robots flew on with those before.", refused))
+	}
+	return append(notes, table2Warnings(rows, all)...)
+}
+
+// table2Warnings names the learners whose flights cost more than 1.5 times what
+// those of the model as trained cost.
+func table2Warnings(rows []flockingRow, all []*flockingUnit) (notes []string) {
+	for _, row := range rows {
+		before, _, central := strings.Cut(row.ID, " central")
+		if !central {
+			before, _, _ = strings.Cut(row.ID, " distributed")
+		}
+		flown := with(all, row.ID, before)
+		if before == row.ID || len(flown) == 0 {
+			continue
+		}
+		frozen := overFlights(flown, before, meanTotal).Mean
+		if c := (rule.Comparison{Steps: 1, Learned: overFlights(flown, row.ID, meanTotal).Mean, Frozen: frozen, Usual: frozen}); c.Harmful() {
+			notes = append(notes, fmt.Sprintf("Warning: %s did harm: its flights cost %.4g in all, those of the model as trained %.4g.", row.Name, c.Learned, c.Frozen))
+		}
 	}
 	return notes
 }

@@ -1,6 +1,7 @@
 package swarm
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -73,6 +74,7 @@ type Result struct {
 	Server    broker.Stats             `json:"server,omitzero"`
 	Processes map[transport.HostID]int `json:"processes,omitempty"`
 	Told      []string                 `json:"told,omitempty"`
+	Warning   string                   `json:"warning,omitempty"` // that online learning does harm
 	Verified  *Verification            `json:"verified,omitempty"`
 	Reports   []*host.Report           `json:"-"` // the last of every host, ascending
 }
@@ -89,6 +91,25 @@ func (s *Sums) add(reports map[transport.HostID]*host.Report) []*host.Report {
 		s.Latency = s.Latency.Worst(r.Latency)
 	}
 	return list
+}
+
+// warning says on which hosts online learning does harm, and on which the most;
+// it is empty if it does on none.
+func warning(reports []*host.Report) string {
+	var worst *host.Report
+	count := 0
+	for _, r := range reports {
+		if r.Learning == nil || !r.Learning.Harmful() {
+			continue
+		}
+		if count++; worst == nil || r.Learning.Learned > worst.Learning.Learned {
+			worst = r
+		}
+	}
+	if worst == nil {
+		return ""
+	}
+	return fmt.Sprintf("online learning does harm on %d of %d hosts, the most on host %d (nodes %s): %s", count, len(reports), worst.Host, worst.Nodes, worst.Learning)
 }
 
 // show tells how things are, from time to time.
@@ -144,7 +165,7 @@ func (r *run) result() *Result {
 	c := &s.Counters
 	*c = r.past
 	s.Reports = c.add(r.latest)
-	s.LateShare = c.LateShare()
+	s.LateShare, s.Warning = c.LateShare(), warning(s.Reports)
 	steps := float64(max(s.Steps, 1))
 	s.MessagesPerStep, s.FramesPerStep, s.BytesPerStep = float64(c.Agents.Received)/steps, float64(c.Bus.Received)/steps, float64(c.Bus.ReceivedBytes)/steps
 	s.Disagreement = r.disagreement(s.Reports)

@@ -1,0 +1,77 @@
+package box_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/internal/box"
+	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// newRegression is the example of wdgnn init --task regress, trained, and its
+// stream.
+func newRegression(t *testing.T) *fixture {
+	t.Helper()
+	f := &fixture{dir: t.TempDir()}
+	set, err := experiment.NewExampleSet(config.Regress)
+	check(t, err)
+	for name, text := range map[string]string{
+		"graph.csv": set.Graph, "g.csv": set.StreamGraph, "c.yaml": `
+data: {graph: graph.csv, signals: signals.npy, targets: targets.npy, task: regress, shift: symmetric, split: {valid: 0.15, test: 0.15}}
+model: {wide: {order: 3}, deep: [{order: 3, features: 16, activation: tanh}]}
+train: {epochs: 30, batch_size: 20, adam: {step_size: 0.005}}
+`,
+	} {
+		check(t, os.WriteFile(f.path(name), []byte(text), 0o644))
+	}
+	check(t, modelfile.SaveArray(f.path("signals.npy"), set.SignalsShape, set.Signals))
+	check(t, modelfile.SaveArray(f.path("targets.npy"), set.TargetsShape, set.Targets))
+	check(t, modelfile.SaveArray(f.path("x.npy"), set.StreamSignalsShape, set.StreamSignals))
+	check(t, modelfile.SaveArray(f.path("y.npy"), set.StreamTargetsShape, set.StreamTargets))
+	c, err := config.Load(f.path("c.yaml"))
+	check(t, err)
+	training, err := experiment.NewTraining(c)
+	check(t, err)
+	defer training.Close()
+	_, err = training.Run(t.Context(), nil, nil, nil)
+	check(t, err)
+	f.model = training.File("test")
+	f.save()
+	return f
+}
+
+// A box whose nodes learn with the preset for classes from squared errors ends
+// with answers that are far off. It says so, how far and what to try; one whose
+// learning helps says nothing.
+func TestBoxSaysThatLearningDoesHarm(t *testing.T) {
+	f := newRegression(t)
+	for name, c := range map[string]struct {
+		learn map[string]any
+		harm  bool
+	}{
+		"documented preset": {map[string]any{"preset": "personal"}, true},
+		"calm":              {map[string]any{"preset": "personal", "step_size": map[string]any{"schedule": "automatic", "value": 0.5}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			config := f.config(0, 1)
+			config.Hosts[transport.HostID(0)], config.Learn = box.Peer{Nodes: "0-49"}, c.learn
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			check(t, box.Run(ctx, f.load(t, config), box.Streams{Log: slog.New(slog.NewTextHandler(&log, nil))}))
+			said := strings.Contains(log.String(), `level=WARN msg="online learning does harm: the answers of the last 100 steps cost `) &&
+				strings.Contains(log.String(), `try="learn.step_size: {schedule: automatic}, or learn.step_size: {value: 0.1}"`)
+			if said != c.harm {
+				t.Errorf("harm %t, want %t; the log says\n%s", said, c.harm, log.String())
+			}
+			t.Log(log.String())
+		})
+	}
+}
