@@ -31,7 +31,9 @@
 //   - Begin may name other neighbours at every step, and may come before the step
 //     before was done, which is then abandoned.
 //   - A message with the wrong number of values, with NaN or infinite ones, or
-//     longer than Plan.MaxNorm is refused and counted, as if it had been lost.
+//     longer than Plan.MaxNorm or Plan.MaxRows is refused and counted, as if it
+//     had been lost. Parameters far from all others are left out of the mixture;
+//     see rule.Config.
 //
 // Deviation: eq. (9) has a doubly stochastic W. A message that is lost in one
 // direction makes W row-stochastic only for that step: the mean of all

@@ -131,6 +131,7 @@ type Stats struct {
 	Duplicates uint64 `json:"duplicates"` // heard before
 	Strangers  uint64 `json:"strangers"`  // from nodes that are no neighbours in this step
 	Refused    uint64 `json:"refused"`    // malformed, not finite or too long
+	LeftOut    uint64 `json:"left_out"`   // parameters that were left out of a mixture: too far from others'; see rule.Config
 	Expired    uint64 `json:"expired"`    // links dropped because nothing came
 	Clipped    uint64 `json:"clipped"`    // vectors shortened to ClipNorm
 	Asked      uint64 `json:"asked"`      // requests to send again
@@ -150,6 +151,7 @@ func (s *Stats) Add(o Stats) {
 	s.Duplicates += o.Duplicates
 	s.Strangers += o.Strangers
 	s.Refused += o.Refused
+	s.LeftOut += o.LeftOut
 	s.Expired += o.Expired
 	s.Clipped += o.Clipped
 	s.Asked += o.Asked

@@ -44,6 +44,7 @@ type Node struct {
 	rows    []int32 // row i of W: places and values
 	weights []float32
 	heard   rule.Heard
+	sizes   []float64 // of the taps of nodes heard
 	ptr     [2]int
 	row     mat.CSR
 	index   [1]int32

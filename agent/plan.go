@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/loss"
@@ -48,6 +49,12 @@ type Plan struct {
 	// longer ones are refused. 0 means no limit.
 	MaxNorm float64
 
+	// MaxRows, if not nil, is the largest norm of a neighbour's row for every
+	// layer and hop that is sent, the hops of the input first: [Hops] of them. Of
+	// a delayed message, which carries all, it is the root of the sum of their
+	// squares.
+	MaxRows []float64
+
 	// ClipNorm shortens longer vectors of parameters instead of refusing
 	// them; 0 means never.
 	ClipNorm float64
@@ -63,6 +70,7 @@ type stage struct {
 	hop   int // row Z_hop is sent
 	width int // numbers in it
 	last  bool
+	most  float64 // its largest norm
 }
 
 // Validate reports everything that is wrong with p, and prepares it for use.
@@ -97,6 +105,14 @@ func (p *Plan) Validate() error {
 	if !(p.MaxNorm >= 0) || !(p.ClipNorm >= 0) {
 		complain("max norm %v and clip norm %v, want 0 for none or more", p.MaxNorm, p.ClipNorm)
 	}
+	if want := Hops(p.Model); p.MaxRows != nil && len(p.MaxRows) != want {
+		complain("bounds of %d rows, want %d, of every layer and hop", len(p.MaxRows), want)
+	}
+	for _, v := range p.MaxRows {
+		if !(v >= 0) {
+			complain("a row of norm %v at most, want 0 or more", v)
+		}
+	}
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
@@ -104,7 +120,39 @@ func (p *Plan) Validate() error {
 		p.extra = p.sent * p.Frame.Len()
 	}
 	p.stages = p.schedule()
+	p.bound()
 	return nil
+}
+
+// bound sets the bounds of the exchanges.
+func (p *Plan) bound() {
+	for e := range p.stages {
+		p.stages[e].most = math.Inf(1)
+		if p.MaxNorm > 0 {
+			p.stages[e].most = p.MaxNorm
+		}
+		switch {
+		case p.MaxRows == nil:
+		case p.Delayed:
+			sum := 0.0
+			for _, v := range p.MaxRows {
+				sum += v * v
+			}
+			p.stages[e].most = min(p.stages[e].most, math.Sqrt(sum))
+		case len(p.MaxRows) > 0: // otherwise nothing but parameters travels
+			p.stages[e].most = min(p.stages[e].most, p.MaxRows[e])
+		}
+	}
+}
+
+// Hops returns how many rows a node of m sends to each neighbour per step: those
+// of all hops but the last, of the input and of every layer after the first.
+func Hops(m *gnn.WideDeep) int {
+	n := m.InputOrder()
+	for l := 1; l < len(m.Params.Deep); l++ {
+		n += m.Params.Deep[l].Order()
+	}
+	return n
 }
 
 func (p *Plan) learns() bool { return p.Frame != nil }

@@ -54,16 +54,16 @@ func (n *Node) inspect(m *Message) error {
 	if !finite(m.Values) || m.Exchange == 0 && !(m.Degree >= 0 && !math.IsInf(m.Degree, 0)) {
 		return fmt.Errorf("%w: node %d: values from %d are not finite", ErrMalformed, n.id, m.From)
 	}
+	stage := &n.plan.stages[m.Exchange]
 	if limit := n.plan.MaxNorm; limit > 0 {
-		width := n.plan.stages[m.Exchange].width
-		for part := range slices.Chunk(m.Values[width:], max(n.parts(), 1)) {
+		for part := range slices.Chunk(m.Values[stage.width:], max(n.parts(), 1)) {
 			if norm(part) > limit {
 				return fmt.Errorf("%w: node %d: parameters from %d are longer than %v", ErrMalformed, n.id, m.From, limit)
 			}
 		}
-		if norm(m.Values[:width]) > limit {
-			return fmt.Errorf("%w: node %d: a row from %d is longer than %v", ErrMalformed, n.id, m.From, limit)
-		}
+	}
+	if length := norm(m.Values[:stage.width]); length > stage.most {
+		return fmt.Errorf("%w: node %d: the row of exchange %d from %d has length %.4g, want at most %.4g", ErrMalformed, n.id, m.Exchange, m.From, length, stage.most)
 	}
 	return nil
 }
@@ -263,19 +263,32 @@ func (n *Node) learn(ev Feedback) error {
 	} else {
 		n.learner.Observe(mat.Dense{}, mat.Dense{}, nil, n.plan.Cost)
 	}
-	n.heard.Self = n.mixingRow()
-	n.heard.Weights, n.heard.Rows, n.heard.Vectors = n.weights, n.rows, n.vectors
-	if n.plan.Rule.Mixing == 0 { // nobody else is heard
-		n.heard.Weights, n.heard.Rows = n.weights[:1], n.rows[:1]
-		n.heard.Weights[0], n.heard.Rows[0], n.heard.Self = 1, int32(n.self), 0
-	}
-	if err := n.learner.Step(&n.heard); err != nil {
+	n.listen()
+	err := n.learner.Step(&n.heard)
+	n.stats.LeftOut += uint64(n.learner.LeftOut())
+	if err != nil {
 		n.learner.Cancel()
 		n.stats.Diverged++
 		return nil
 	}
 	n.learner.Commit()
 	return nil
+}
+
+// listen gathers whom the node hears in this step.
+func (n *Node) listen() {
+	self := n.mixingRow()
+	n.heard.Weights, n.heard.Rows, n.heard.Vectors, n.heard.Self = n.weights, n.rows, n.vectors, self
+	if n.plan.Rule.Mixing == 0 { // nobody else is heard
+		n.heard.Weights, n.heard.Rows, n.heard.Self = n.weights[:1], n.rows[:1], 0
+		n.heard.Weights[0], n.heard.Rows[0] = 1, int32(n.self)
+		return
+	}
+	n.heard.Sizes = nil
+	far := false
+	if n.sizes, far = n.plan.Frame.Sizes(n.sizes, n.vectors[0]); far {
+		n.heard.Sizes = n.sizes
+	}
 }
 
 // checkCost reports a cost from which a node cannot learn.

@@ -75,8 +75,8 @@ func inverseRoot(d float64) float64 {
 }
 
 // mixingRow computes the node's row of (1-η)I + ηW, W the Metropolis weights of
-// the links whose parameters came, and returns the place of the node itself in
-// it. What others would have had stays at home.
+// the links whose parameters came, and returns the node's own place in it. What
+// others would have had stays at home.
 func (n *Node) mixingRow() (self int) {
 	n.rows, n.weights = n.rows[:0], n.weights[:0]
 	rest := 1.0

@@ -79,6 +79,10 @@ func (c *Config) Frame(m *gnn.WideDeep) (*rule.Frame, error) {
 		Inputs: (m.Config.Wide.Order + 1) * m.Config.In, Features: m.Config.Features, Gain: 1,
 		Bias: c.Rule.Retrain == rule.RetrainTapsAndBias, Readout: m.Params.Readout.Weight,
 	}
+	f.Start = m.Params.Flat[:m.Params.WideTaps()]
+	if f.Bias {
+		f.Start = m.Params.Flat[:m.Params.WideLen()]
+	}
 	if len(m.Params.Gain) > 0 {
 		f.Gain = m.Params.Gain[gnn.GainWide]
 	}

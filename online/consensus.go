@@ -32,6 +32,7 @@ type Consensus struct {
 	now, next []mat.Dense // vectors of all nodes, N×Len each
 
 	heard  rule.Heard
+	sizes  []float64   // of all nodes' taps
 	mixing *mat.CSR    // the W that lazy belongs to
 	lazy   mat.CSR     // (1-η)I + ηW
 	mixed  []mat.Dense // lazy times what the nodes send
@@ -88,6 +89,13 @@ func (l *Consensus) Update(j loss.Loss) error {
 	}
 	for v := range l.mixed {
 		l.net.engine.SpMM(l.mixed[v], &l.lazy, l.now[v])
+	}
+	if l.config.Mixing > 0 {
+		far := false
+		l.heard.Sizes = nil
+		if l.sizes, far = l.frame.Sizes(l.sizes, l.now[0]); far {
+			l.heard.Sizes = l.sizes
+		}
 	}
 	var failed error
 	r := 0

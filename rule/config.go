@@ -44,6 +44,15 @@ type Config struct {
 	// means 1e8.
 	Limit float64 `json:"limit,omitempty"`
 
+	// Outlier is how many times as far from 𝒜† as a node's own taps, and as is
+	// usual among its other neighbours, a neighbour's may be; what is farther is
+	// left out of the mixture. Up to 10‖𝒜†‖ everything counts as that far; see
+	// Frame.Sizes. 0 means 10, less than 0 that everybody is believed.
+	//
+	// Deviation: eq. (9) believes everybody. Nodes that learn from the same
+	// world come nowhere near the bound.
+	Outlier float64 `json:"outlier,omitempty"`
+
 	// Rule, if set, replaces Descent: a rule of one's own.
 	Rule Rule `json:"-"`
 }
@@ -66,6 +75,9 @@ func (c *Config) Validate() error {
 		if !(p.value >= 0) || math.IsInf(p.value, 0) {
 			complain("%s is %v, want a number ≥ 0", p.name, p.value)
 		}
+	}
+	if math.IsNaN(c.Outlier) || c.Outlier > 0 && c.Outlier < 2 {
+		complain("outlier is %v, want 2 or more, 0 for %d, or less than 0 to believe everybody", c.Outlier, defaultOutlier)
 	}
 	if int(c.Retrain) >= len(retrainNames) || c.Retrain < 0 {
 		complain("%v: want %s", c.Retrain, strings.Join(retrainNames, " or "))

@@ -17,6 +17,10 @@ type FrameConfig struct {
 	Gain     float32   // α_W; 1 in a model without a deep part
 	Readout  mat.Dense // G×C; empty if outputs are the G features
 
+	// Start is 𝒜†, the taps that are retrained, by rows; what Sizes begins with.
+	// nil means that it begins with 1.
+	Start []float32
+
 	// Whitening, if set, is the metric of a step. Its inputs must be those
 	// of the frame, and the bias's 1 where that is retrained.
 	Whitening *Whitening
@@ -33,6 +37,9 @@ type Frame struct {
 	width    int       // columns of x: the rank of Ω, at least 1
 	basis    []float64 // Q, by columns of G values
 	root     []float64 // R = QᵀΩ, width×C
+
+	size   float64 // of 𝒜†, as reach measures
+	modest float64 // ‖x‖ up to which reach is no more
 
 	whitening *Whitening
 	right     []float64 // what a gradient zᵀdy is multiplied with: Rᵀ, or R⁺ with a whitening, C×width
@@ -73,7 +80,10 @@ func NewFrame(c FrameConfig) (*Frame, error) {
 			omega[g*f.outputs+k] = v
 		}
 	}
-	return f, f.measure(omega)
+	if err := f.measure(omega); err != nil {
+		return nil, err
+	}
+	return f, f.begin(c.Start)
 }
 
 // rankTolerance is the share of the largest column of Ω below which what is left

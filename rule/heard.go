@@ -11,6 +11,10 @@ type Heard struct {
 	Vectors []mat.Dense // by sent vector; a row per node
 	Self    int         // which of them is the node itself
 
+	// Sizes, by row of Vectors, are what Frame.Sizes says of the first ones; nil
+	// if none may stand out. Those of nodes that were not heard do not matter.
+	Sizes []float64
+
 	// Mixed, if not nil, is what Mix gives, by sent vector: whoever has the
 	// vectors of all nodes mixes them in one product, to the same bits.
 	Mixed [][]float32

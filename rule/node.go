@@ -25,6 +25,10 @@ type Node struct {
 	next   State
 	step   Step
 
+	leftOut int       // neighbours of the last Step
+	trusted *Heard    // what was heard, without them; nil until there is one
+	sizes   []float64 // of neighbours, to be sorted
+
 	local   local // the cost of the current step, if it is no loss.Targeted
 	scratch []float64
 	steps   int
@@ -142,7 +146,7 @@ func (l *local) Eval(dy, y mat.Dense) float64 {
 // what it observed. Nothing changes before Commit; after an error call Cancel
 // in its place.
 func (n *Node) Step(heard *Heard) error {
-	n.step.Time, n.step.Now, n.step.Heard = n.steps, n.now, heard
+	n.step.Time, n.step.Now, n.step.Heard = n.steps, n.now, n.trust(heard)
 	n.step.Flat = n.window.held == 0 && n.config.Ridge == 0
 	n.rule.Step(n.next, &n.step)
 	n.step.Heard = nil
@@ -153,7 +157,7 @@ func (n *Node) Step(heard *Heard) error {
 			return ErrDiverged
 		}
 	}
-	if (!n.step.Flat || n.config.Rule != nil) && n.far() { // Descent stays within the limit where it only mixes
+	if n.far() {
 		return ErrDiverged
 	}
 	return nil

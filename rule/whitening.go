@@ -86,6 +86,7 @@ func (m *Moment) Validate() error {
 type Whitening struct {
 	inputs int
 	left   []float64 // P_L
+	sigma  []float64 // Σ
 }
 
 // whiteningRidge keeps directions that training hardly saw from being
@@ -123,9 +124,10 @@ func NewWhitening(m *Moment, bias bool) (*Whitening, error) {
 	if err := chol.InverseTo(&inverse); err != nil {
 		return nil, fmt.Errorf("rule: second moment: %w", err)
 	}
-	w := &Whitening{inputs: n, left: make([]float64, n*n)}
+	w := &Whitening{inputs: n, left: make([]float64, n*n), sigma: make([]float64, n*n)}
 	for a := range n {
 		for b := range n {
+			w.sigma[a*n+b] = m.Mean[a*(m.Inputs+1)+b]
 			w.left[a*n+b] = inverse.At(a, b)
 		}
 	}

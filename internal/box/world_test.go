@@ -233,3 +233,30 @@ func (b blocked) Write(p []byte) (int, error) {
 	<-b
 	return len(p), nil
 }
+
+// An output that is not finite is lost for its node only: the others of the box
+// have their answers, and the log says so once.
+func TestOutputNotFinite(t *testing.T) {
+	f := newFixture(t, graph.ShiftRowStochastic, true)
+	c := f.config(0, 1)
+	c.World = box.World{Kind: box.WorldLines}
+	for e := range f.model.Network.Params.Readout.Weight.Data {
+		f.model.Network.Params.Readout.Weight.Data[e] *= 1e3
+	}
+	f.save()
+	k := open(t, f.load(t, c))
+	line := `{"time":%d,"nodes":[{"node":0,"row":[3e38,3e38],"links":[]},{"node":1,"row":[1,1],"links":[]}]}`
+	for s := range 3 {
+		k.say(fmt.Sprintf(line, s))
+		a := k.hear(func(l *spoken) bool { return l.Report == nil })
+		if len(a.Outputs) != 1 || a.Outputs[0].Node != 1 || a.Time != uint64(s) {
+			t.Fatalf("step %d: got %+v, want the answer of node 1", s, a)
+		}
+	}
+	k.in.Close()
+	final := k.hear(func(l *spoken) bool { return l.Report != nil && l.Report.Final }).Report
+	check(t, k.end())
+	if got := final.Stats; got.LostOutputs != 3 || got.LostAnswers != 0 {
+		t.Errorf("%d outputs and %d answers lost, want 3 and 0", got.LostOutputs, got.LostAnswers)
+	}
+}

@@ -95,7 +95,7 @@ func New(c Config) (*Host, error) {
 	h := &Host{
 		cfg: c, log: c.Log, hash: RunHash(c.Run), index: map[agent.NodeID]int{}, hearers: map[agent.NodeID][]int{},
 		hears: map[transport.HostID]uint64{}, spoke: map[transport.HostID]frameMark{}, others: map[transport.HostID]uint32{}, silent: map[agent.NodeID]silence{},
-		posted: make([]int, c.Plan.Exchanges()), answer: Answer{Host: uint32(c.Host)},
+		posted: make([]int, c.Plan.Exchanges()), answer: Answer{Host: uint32(c.Host), Outputs: []Output{}},
 	}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
@@ -343,8 +343,16 @@ func (h *Host) act() {
 	h.latency.add(time.Since(h.started))
 	h.answer.Time, h.answer.Outputs = h.time, h.answer.Outputs[:0]
 	for i := range h.cells {
-		if c := &h.cells[i]; c.taking {
+		c := &h.cells[i]
+		switch {
+		case !c.taking:
+		case finite(c.output):
 			h.answer.Outputs = append(h.answer.Outputs, Output{c.node.ID(), c.output})
+		default: // JSON cannot write it, and nobody could use it
+			if h.stats.LostOutputs == 0 {
+				h.log.Warn("the output of a node is not finite and left out of the answer; is a neighbour's row, or the model, absurd?", "node", c.node.ID(), "time", h.time)
+			}
+			h.stats.LostOutputs++
 		}
 	}
 	if err := h.cfg.World.Act(&h.answer); err != nil {

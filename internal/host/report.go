@@ -34,6 +34,7 @@ type Stats struct {
 	StrayLines        uint64 `json:"stray_lines"`        // about nodes that are not here, or of a trial where there is none
 	BadTargets        uint64 `json:"bad_targets"`        // costs that make no sense
 	LostAnswers       uint64 `json:"lost_answers"`       // answers that the world did not take
+	LostOutputs       uint64 `json:"lost_outputs"`       // of nodes, not finite and left out of an answer
 	UnknownNeighbours uint64 `json:"unknown_neighbours"` // links to nodes that nobody runs
 
 	Checkpoints      uint64 `json:"checkpoints"`       // written
@@ -61,6 +62,7 @@ func (s *Stats) Add(o Stats) {
 	s.StrayLines += o.StrayLines
 	s.BadTargets += o.BadTargets
 	s.LostAnswers += o.LostAnswers
+	s.LostOutputs += o.LostOutputs
 	s.UnknownNeighbours += o.UnknownNeighbours
 	s.Checkpoints += o.Checkpoints
 	s.FailedCheckpoint += o.FailedCheckpoint
