@@ -6,6 +6,9 @@ const (
 	momentCountName = "online.moment.count" // observations, 1×1
 )
 
+// rowNormsName is the tensor of the largest norms of rows, 1×hops of float64.
+const rowNormsName = "online.row_norms"
+
 // SetMoment stores the second moment Σ of what the wide part read in training,
 // and of how many observations it is the mean: what whitened online learning
 // needs. The model keeps mean.
@@ -27,6 +30,25 @@ func (m *Model) Moment() (mean Float64s, count float64, found bool) {
 		count = c.Data[0]
 	}
 	return mean, count, true
+}
+
+// SetRowNorms stores the largest norm in training of every row that a node sends
+// to its neighbours, by layer and hop; none stores nothing.
+func (m *Model) SetRowNorms(norms []float64) {
+	if len(norms) == 0 {
+		return
+	}
+	if m.Precise == nil {
+		m.Precise = map[string]Float64s{}
+	}
+	m.Precise[rowNormsName] = Float64s{Rows: 1, Cols: len(norms), Data: norms}
+}
+
+// RowNorms returns what SetRowNorms stored; false if the model has none. Whether
+// there is one for every row is for the caller to check.
+func (m *Model) RowNorms() (norms []float64, found bool) {
+	x, found := m.Numbers(rowNormsName)
+	return x.Data, found
 }
 
 // Numbers returns a further tensor in float64, whichever type it is stored in;

@@ -43,7 +43,9 @@ type Config struct {
 	// the step; otherwise it is left out of that hop only. See agent.Plan.
 	Strict bool `yaml:"strict,omitempty"`
 
-	// MaxNorm and ClipNorm guard against absurd messages; see agent.Plan.
+	// MaxNorm and ClipNorm guard against absurd messages; see agent.Plan. A
+	// MaxNorm of 0 means four times the longest rows in training, by layer and
+	// hop, as the model file knows them; less than 0 means none.
 	MaxNorm  float64 `yaml:"max_norm,omitempty"`
 	ClipNorm float64 `yaml:"clip_norm,omitempty"`
 

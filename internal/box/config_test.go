@@ -108,7 +108,7 @@ func TestConfigRefusals(t *testing.T) {
 		{"bad pace", "", "pace: {mode: fast}\n", []string{"try lockstep or real-time"}},
 		{"negative deadline", "", "pace: {deadline: -1s}\n", []string{"want 0 or more"}},
 		{"bad metrics", "", "metrics: '9100'\n", []string{"127.0.0.1:9100"}},
-		{"negative norm", "", "max_norm: -1\n", []string{"want 0 for none"}},
+		{"negative norm", "", "clip_norm: -1\n", []string{"want 0 or more"}},
 		{"several", "host: 0\n", "host: 3\nscale: x\n", []string{"host is 3", `scale is "x"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

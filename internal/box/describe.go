@@ -36,6 +36,11 @@ func Describe(c *Config) (string, error) {
 	say("model", "%s: %s", c.Model, b.describeModel(plan))
 	say("learn", "%s", c.describeLearning(plan))
 	say("digest", "%s", b.describeDigest(plan, scale))
+	bounds, err := b.describeBounds()
+	if err != nil {
+		return "", err
+	}
+	say("bounds", "%s", bounds)
 	bus, err := c.describeBus()
 	if err != nil {
 		return "", err
@@ -108,6 +113,18 @@ func (c *Config) describeLearning(p *agent.Plan) string {
 		return err.Error()
 	}
 	return fmt.Sprintf("%s: window %d, mixing %v, %d numbers per node", name, max(p.Rule.Window, 1), p.Rule.Mixing, p.Frame.Len())
+}
+
+// describeBounds says what is accepted from neighbours.
+func (b *box) describeBounds() (string, error) {
+	switch {
+	case b.MaxNorm < 0:
+		return "none: neighbours are believed whatever they send; leave max_norm out for four times what training saw", nil
+	case b.MaxNorm > 0:
+		return fmt.Sprintf("rows and parameters no longer than %v", b.MaxNorm), nil
+	}
+	_, source, err := maxRows(b.model)
+	return source, err
 }
 
 // describeBus looks at the keys as well.

@@ -49,7 +49,13 @@ func (c *Config) cost(m *modelfile.Model) (host.Cost, error) {
 func (c *Config) plan(m *modelfile.Model, cost host.Cost, scale float64) (*agent.Plan, error) {
 	p := &agent.Plan{
 		Model: m.Network, Operator: operator(m.Meta.Shift), Scale: scale, Delayed: m.Meta.Delayed,
-		Cost: cost.Kind(), Forgiving: !c.Strict, MaxNorm: c.MaxNorm, ClipNorm: c.ClipNorm,
+		Cost: cost.Kind(), Forgiving: !c.Strict, MaxNorm: max(c.MaxNorm, 0), ClipNorm: c.ClipNorm,
+	}
+	if c.MaxNorm == 0 {
+		var err error
+		if p.MaxRows, _, err = maxRows(m); err != nil {
+			return nil, err
+		}
 	}
 	if len(c.Learn) > 0 {
 		r, err := c.rule()
@@ -122,7 +128,7 @@ func (c *Config) rule() (*rule.Config, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&r); err != nil {
-		return nil, fmt.Errorf("learn: %w; the keys here are preset, step_size, window, mixing, whiten, ridge, clip_norm, retrain, limit", err)
+		return nil, fmt.Errorf("learn: %w; the keys here are preset, step_size, window, mixing, whiten, ridge, clip_norm, retrain, limit, outlier", err)
 	}
 	if err := r.Validate(); err != nil {
 		return nil, fmt.Errorf("learn: %w", err)

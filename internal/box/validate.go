@@ -53,8 +53,8 @@ func (c *Config) Validate() error {
 			bad.add("cost: %w", err)
 		}
 	}
-	if !(c.MaxNorm >= 0) || !(c.ClipNorm >= 0) {
-		bad.add("max_norm %v, clip_norm %v: want 0 for none, or more", c.MaxNorm, c.ClipNorm)
+	if math.IsNaN(c.MaxNorm) || !(c.ClipNorm >= 0) {
+		bad.add("max_norm %v, clip_norm %v: want 0 or more; of max_norm less than 0 means no bound", c.MaxNorm, c.ClipNorm)
 	}
 	if c.CheckpointEvery < 0 {
 		bad.add("checkpoint_every is %v, want a duration such as 1s", c.CheckpointEvery)

@@ -168,5 +168,8 @@ func Trained(file *modelfile.Model) (*modelfile.Model, error) {
 		return nil, err
 	}
 	PutMoment(m, moment)
+	if norms, found := file.RowNorms(); found {
+		m.SetRowNorms(norms)
+	}
 	return m, nil
 }

@@ -47,11 +47,11 @@ func InputMoment(net *gnn.WideDeep, s *mat.CSR, signals mat.Dense, read []int, e
 // Moment returns the second moment of the training signals at the nodes read,
 // on the whole graph; nil for a network without a wide part.
 func (d *Dataset) Moment(net *gnn.WideDeep, e *mat.Engine) (*rule.Moment, error) {
+	s, err := d.shift()
+	if err != nil {
+		return nil, err
+	}
 	if !d.Delayed() {
-		s, err := d.Shift.Of(d.graph)
-		if err != nil {
-			return nil, err
-		}
 		return InputMoment(net, s, d.Train.signals, d.Read, e), nil
 	}
 	var read []int
@@ -60,7 +60,15 @@ func (d *Dataset) Moment(net *gnn.WideDeep, e *mat.Engine) (*rule.Moment, error)
 			read = append(read, t*d.Nodes+i)
 		}
 	}
-	return InputMoment(net, d.spaceTime, d.Train.signals, read, e), nil
+	return InputMoment(net, s, d.Train.signals, read, e), nil
+}
+
+// shift returns S of the whole graph, of trajectories that of space and time.
+func (d *Dataset) shift() (*mat.CSR, error) {
+	if d.Delayed() {
+		return d.spaceTime, nil
+	}
+	return d.Shift.Of(d.graph)
 }
 
 // PutMoment stores a second moment in a model file; nil stores nothing.

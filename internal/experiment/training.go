@@ -21,6 +21,7 @@ type Training struct {
 
 	engine             *mat.Engine
 	train, valid, test bound
+	shift              *mat.CSR     // of the whole graph
 	moment             *rule.Moment // of the training signals; see Dataset.Moment
 }
 
@@ -101,7 +102,10 @@ func NewTraining(c *config.Config) (*Training, error) {
 		}
 	}
 	t.engine = mat.NewEngine(c.Threads)
-	if t.moment, err = data.Moment(t.Model, t.engine); err != nil {
+	if t.shift, err = data.shift(); err == nil {
+		t.moment, err = data.Moment(t.Model, t.engine)
+	}
+	if err != nil {
 		t.Close()
 		return nil, err
 	}
@@ -163,6 +167,7 @@ func (t *Training) File(version string) *modelfile.Model {
 		Shift: d.Shift, Delayed: d.Delayed(), Task: string(d.Task), Nodes: d.Read, Seed: t.Config.Seed, Version: version,
 	}}
 	PutMoment(file, t.moment)
+	file.SetRowNorms(RowNorms(t.Model, t.shift, d.Train.signals, t.engine))
 	return file
 }
 

@@ -118,6 +118,7 @@ type realization struct {
 type trained struct {
 	network *gnn.WideDeep
 	moment  *rule.Moment // nil without a wide part
+	norms   []float64    // of rows; see experiment.RowNorms
 	info    modelInfo
 }
 
@@ -224,6 +225,7 @@ func (z *realization) fit(ctx context.Context, k kind) (*trained, error) {
 			return nil, err
 		}
 		t.moment = experiment.InputMoment(m, shift, signals, z.read(), nil)
+		t.norms = experiment.RowNorms(m, shift, signals, nil)
 	}
 	return t, nil
 }
@@ -292,6 +294,7 @@ func (t *trained) file(z *realization, version string) *modelfile.Model {
 	if t.moment != nil {
 		experiment.PutMoment(m, t.moment)
 	}
+	m.SetRowNorms(t.norms)
 	return m
 }
 
@@ -305,7 +308,8 @@ func loadTrained(path string) (*trained, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &trained{network: m.Network, moment: b.Moment, info: b.Info}, nil
+	norms, _ := m.RowNorms()
+	return &trained{network: m.Network, moment: b.Moment, norms: norms, info: b.Info}, nil
 }
 
 // read returns the detectors in ascending order.
