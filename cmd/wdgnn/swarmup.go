@@ -231,7 +231,7 @@ func (c *SwarmUpCommand) settle() error {
 		o.Period = time.Duration(float64(time.Second) / c.rate)
 		o.Pace.Mode = host.RealTime
 		if o.Pace.Deadline == 0 {
-			o.Pace.Deadline = o.Period * 8 / 10
+			o.Pace.Deadline = host.TickDeadline(o.Period)
 		}
 	}
 	o.Run, o.Keep = "swarm", c.dir != "" || len(o.Kills) > 0 || c.page.address != ""

@@ -3,12 +3,14 @@ package box_test
 import (
 	"fmt"
 	"net"
+	"strings"
 	"testing"
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/broker"
 	"github.com/wdgnn/wdgnn/internal/keys"
+	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -24,6 +26,21 @@ func TestOneBoxSameBits(t *testing.T) {
 			want.check(t, run(t, f.load(t, c)))
 			want.checkParams(t, f.memory(t, "state"))
 		})
+	}
+}
+
+// An automatic step size needs no value, as in wdgnn online: a half, and not
+// what the preset has for a fixed one.
+func TestAutomaticSteps(t *testing.T) {
+	f := newFixture(t, graph.ShiftRowStochastic, false)
+	f.steps = &rule.StepSize{Schedule: rule.Automatic}
+	c := f.config(0, 1)
+	c.Learn["step_size"] = map[string]any{"schedule": "automatic"}
+	want := f.reference(t)
+	want.check(t, run(t, f.load(t, c)))
+	c.Learn["step_size"] = map[string]any{"schedule": "automatic", "value": 1}
+	if _, err := box.Describe(f.load(t, c)); err == nil || !strings.Contains(err.Error(), "want below 1") {
+		t.Errorf("a share of 1: %v, want an error", err)
 	}
 }
 

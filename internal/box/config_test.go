@@ -198,3 +198,16 @@ func TestDescribe(t *testing.T) {
 		t.Error("the folder of checkpoints was made")
 	}
 }
+
+// In real time a step waits for eight tenths of its period, in a box as in a
+// swarm.
+func TestDeadlineOfATick(t *testing.T) {
+	f := newFixture(t, graph.ShiftRowStochastic, true)
+	c := f.config(0, 1)
+	c.Pace = box.Pace{Period: 100 * time.Millisecond}
+	got, err := box.Describe(f.load(t, c))
+	check(t, err)
+	if want := "silent neighbours are given up after " + host.TickDeadline(c.Pace.Period).String(); !strings.Contains(got, want) || host.TickDeadline(time.Second) != 800*time.Millisecond {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -42,6 +42,7 @@ type fixture struct {
 	signals []float32
 	labels  []int32
 	graphs  []*graph.Graph // of each step
+	steps   *rule.StepSize // nil means those of the preset
 }
 
 // newFixture writes the files. A static graph is that of step 0 all the time.
@@ -126,6 +127,9 @@ func (f *fixture) config(id, hosts int) *box.Config {
 func (f *fixture) rule() rule.Config {
 	r := rule.Literal(false)
 	r.Window, r.Mixing = 4, 0.5
+	if f.steps != nil {
+		r.StepSize = *f.steps
+	}
 	return r
 }
 

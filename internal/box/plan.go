@@ -130,8 +130,18 @@ func (c *Config) rule() (*rule.Config, error) {
 	if err := dec.Decode(&r); err != nil {
 		return nil, fmt.Errorf("learn: %w; the keys here are preset, step_size, window, mixing, whiten, ridge, clip_norm, retrain, limit, outlier", err)
 	}
+	if r.StepSize.Schedule == rule.Automatic && !c.has("step_size", "value") {
+		r.StepSize.Value = 0 // that of the preset is no share
+	}
 	if err := r.Validate(); err != nil {
 		return nil, fmt.Errorf("learn: %w", err)
 	}
 	return &r, nil
+}
+
+// has says whether Learn names a key within a key.
+func (c *Config) has(outer, inner string) bool {
+	within, _ := c.Learn[outer].(map[string]any)
+	_, ok := within[inner]
+	return ok
 }

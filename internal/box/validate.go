@@ -242,7 +242,7 @@ func (c *Config) pace() *host.Pace {
 		p.Mode = host.RealTime
 	}
 	if p.Deadline == 0 && p.Mode == host.RealTime && c.Pace.Period > 0 {
-		p.Deadline = c.Pace.Period / 2
+		p.Deadline = host.TickDeadline(c.Pace.Period)
 	}
 	ends := c.World.Kind == WorldStream || c.World.File != ""
 	if p.Linger == 0 && ends && p.Mode != host.RealTime {

@@ -71,6 +71,10 @@ const (
 // DefaultDeadline is the deadline of a Pace that names none.
 const DefaultDeadline = time.Second
 
+// TickDeadline is the deadline of a step in real time, of a world that ticks with
+// the given period, unless a configuration names one.
+func TickDeadline(period time.Duration) time.Duration { return period * 8 / 10 }
+
 // Pace says how time passes.
 type Pace struct {
 	Mode Pacing `json:"mode"` // empty means Lockstep

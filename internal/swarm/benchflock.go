@@ -91,7 +91,7 @@ func (b *Bench) highest(ctx context.Context, processes int, hertz float64, first
 func (b *Bench) fly(ctx context.Context, processes int, hertz, seconds float64) (*Figure, error) {
 	b.Say(fmt.Sprintf("flocking, %d processes at %.0f Hz", processes, hertz))
 	o := Options{Hosts: processes, Bus: BusNATS, Program: b.program(), Period: time.Duration(float64(time.Second) / hertz)}
-	o.Pace = host.Pace{Mode: host.RealTime, Deadline: o.Period * 8 / 10}
+	o.Pace = host.Pace{Mode: host.RealTime, Deadline: host.TickDeadline(o.Period)}
 	task, err := b.benchFlock(enough(seconds, hertz))
 	if err != nil {
 		return nil, err
