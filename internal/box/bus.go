@@ -71,6 +71,7 @@ func (c *Config) listen(ctx context.Context, log *slog.Logger) (*tcpbus.Bus, err
 			return nil, err
 		}
 		t.Identify = func(cert *x509.Certificate) (transport.HostID, error) { return keys.HostOf(cert, c.Run) }
+		t.Permit = func(cert *x509.Certificate, sender transport.HostID) error { return keys.MayHear(cert, c.Run, sender) }
 	}
 	return tcpbus.Open(ctx, t)
 }

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,19 +63,22 @@ func newAuthority(run string, now time.Time, years int) (*authority, identity, e
 }
 
 // issue makes the identity of a party, which is both a client and a server.
-// The path names it within its run; names are DNS names and IP addresses.
-func (a *authority) issue(path string, names []string) (identity, error) {
+// Paths name it within its run, and what it may do; names are DNS names and IP
+// addresses.
+func (a *authority) issue(names []string, paths ...string) (identity, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return identity{}, err
 	}
 	template := &x509.Certificate{
-		Subject:     pkix.Name{Organization: []string{scheme}, CommonName: strings.TrimPrefix(path, "/")},
+		Subject:     pkix.Name{Organization: []string{scheme}, CommonName: strings.TrimPrefix(paths[0], "/")},
 		NotBefore:   a.cert.NotBefore,
 		NotAfter:    a.cert.NotAfter,
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-		URIs:        []*url.URL{{Scheme: scheme, Host: a.cert.URIs[0].Host, Path: path}},
+	}
+	for _, path := range paths {
+		template.URIs = append(template.URIs, &url.URL{Scheme: scheme, Host: a.cert.URIs[0].Host, Path: path})
 	}
 	for _, n := range names {
 		if ip := net.ParseIP(n); ip != nil {
@@ -131,4 +135,51 @@ func HostOf(cert *x509.Certificate, run string) (transport.HostID, error) {
 		return transport.HostID(host), nil
 	}
 	return 0, fmt.Errorf("keys: the certificate of %q names no host", cert.Subject.CommonName)
+}
+
+// hearsPrefix begins the path that lists whom a host may hear.
+const hearsPrefix = "/hears/"
+
+// hearsPath lists hosts, such as /hears/0-4,7.
+func hearsPath(hosts []transport.HostID) string {
+	list := slices.Compact(slices.Sorted(slices.Values(hosts)))
+	var parts []string
+	for k := 0; k < len(list); {
+		last := k
+		for last+1 < len(list) && list[last+1] == list[last]+1 {
+			last++
+		}
+		part := strconv.FormatUint(uint64(list[k]), 10)
+		if last > k {
+			part += "-" + strconv.FormatUint(uint64(list[last]), 10)
+		}
+		parts, k = append(parts, part), last+1
+	}
+	return hearsPrefix + strings.Join(parts, ",")
+}
+
+// MayHear reports that the host of a certificate may not hear another, by what
+// the authority wrote into it: what a NATS server enforces by its permissions,
+// boxes with direct links do by this. Certificates of sets that were made before
+// they said so permit everybody.
+func MayHear(cert *x509.Certificate, run string, sender transport.HostID) error {
+	for _, u := range cert.URIs {
+		list, ok := strings.CutPrefix(u.Path, hearsPrefix)
+		if u.Scheme != scheme || u.Host != run || !ok {
+			continue
+		}
+		for part := range strings.SplitSeq(list, ",") {
+			from, to, ranged := strings.Cut(part, "-")
+			if !ranged {
+				to = from
+			}
+			first, err := strconv.ParseUint(from, 10, 32)
+			last, err2 := strconv.ParseUint(to, 10, 32)
+			if err == nil && err2 == nil && first <= uint64(sender) && uint64(sender) <= last {
+				return nil
+			}
+		}
+		return fmt.Errorf("keys: the certificate of %q does not permit it to hear host %d; try: wdgnn swarm keys --graph", cert.Subject.CommonName, sender)
+	}
+	return nil
 }

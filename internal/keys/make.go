@@ -78,14 +78,14 @@ func secrets(plan Plan, now time.Time) (map[string][]byte, error) {
 		put(users[i].Name, authorityFile, root.cert)
 	}
 	for _, h := range plan.Hosts {
-		id, err := ca.issue(hostPath(h.ID), h.Names)
+		id, err := ca.issue(h.Names, hostPath(h.ID), hearsPath(h.Hears))
 		if err != nil {
 			return nil, err
 		}
 		put(HostName(h.ID), "host.crt", id.cert)
 		put(HostName(h.ID), "host.key", id.key)
 	}
-	server, err := ca.issue(serverPath, plan.servers())
+	server, err := ca.issue(plan.servers(), serverPath)
 	if err != nil {
 		return nil, err
 	}

@@ -92,7 +92,7 @@ func TestPeers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, err := ca.issue(hostPath(1), nil)
+	id, err := ca.issue(nil, hostPath(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,5 +108,42 @@ func TestPeers(t *testing.T) {
 	stranger := &tls.Config{Certificates: []tls.Certificate{pair}, InsecureSkipVerify: true}
 	if _, serverErr, _ := shake(t, base, stranger); serverErr == nil {
 		t.Error("a host of another run: got in, want a refusal")
+	}
+}
+
+// A certificate says whom its host may hear, and one of an older set that says
+// nothing permits everybody.
+func TestMayHear(t *testing.T) {
+	ca, _, err := newAuthority("test", time.Now(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		paths []string
+		may   []transport.HostID
+		not   []transport.HostID
+	}{
+		{[]string{hostPath(3), hearsPath([]transport.HostID{7, 0, 1, 2, 9})}, []transport.HostID{0, 1, 2, 7, 9}, []transport.HostID{3, 4, 8, 10, 79}},
+		{[]string{hostPath(3), hearsPath(nil)}, nil, []transport.HostID{0, 3, 4}},
+		{[]string{hostPath(3)}, []transport.HostID{0, 3, 4}, nil},
+	} {
+		id, err := ca.issue(nil, c.paths...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pair, err := tls.X509KeyPair(id.cert, id.key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range c.may {
+			if err := MayHear(pair.Leaf, "test", h); err != nil {
+				t.Errorf("%v: %v, want host %d permitted", c.paths, err, h)
+			}
+		}
+		for _, h := range c.not {
+			if err := MayHear(pair.Leaf, "test", h); err == nil {
+				t.Errorf("%v: host %d is permitted, want a refusal", c.paths, h)
+			}
+		}
 	}
 }

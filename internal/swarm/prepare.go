@@ -147,7 +147,11 @@ func (r *run) join(ctx context.Context, network *mem.Network, id transport.HostI
 		if err != nil {
 			return nil, err
 		}
-		return tcpbus.Open(ctx, tcpbus.Config{Host: id, Listen: addresses[id], Peers: addresses, TLS: secrets, Identify: func(c *x509.Certificate) (transport.HostID, error) { return keys.HostOf(c, r.Run) }})
+		return tcpbus.Open(ctx, tcpbus.Config{
+			Host: id, Listen: addresses[id], Peers: addresses, TLS: secrets,
+			Identify: func(c *x509.Certificate) (transport.HostID, error) { return keys.HostOf(c, r.Run) },
+			Permit:   func(c *x509.Certificate, sender transport.HostID) error { return keys.MayHear(c, r.Run, sender) },
+		})
 	}
 	secrets, err := keys.LoadClient(r.keyDir(), keys.HostName(id))
 	if err != nil {

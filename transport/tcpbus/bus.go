@@ -95,8 +95,10 @@ func (b *Bus) Send(frame []byte) error {
 
 // Hear dials those who are not heard yet, and hangs up on those who are named
 // no more. It fails, and changes nothing, if it names a host that is not among
-// the peers or has no address.
+// the peers or has no address. Hosts that Permit forbids are left out, counted
+// as refused and told to OnError.
 func (b *Bus) Hear(hosts []transport.HostID) error {
+	hosts = b.permitted(hosts)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {

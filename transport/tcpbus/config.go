@@ -35,6 +35,11 @@ type Config struct {
 	// It may be called concurrently.
 	Identify func(*x509.Certificate) (transport.HostID, error)
 
+	// Permit, if not nil, says why the host of a certificate may not hear another:
+	// this host's own, whom Hear then leaves out, and those of others that want
+	// to hear this one. It may be called concurrently.
+	Permit func(hearer *x509.Certificate, sender transport.HostID) error
+
 	// Insecure links without TLS: everybody who can connect may claim to be
 	// any peer. Only for tests, and only on a loopback address.
 	Insecure bool

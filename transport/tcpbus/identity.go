@@ -34,8 +34,35 @@ func (b *Bus) acceptTLS(ctx context.Context, raw net.Conn) (net.Conn, transport.
 		return err
 	}
 	conn := tls.Server(raw, c)
-	err := conn.HandshakeContext(ctx)
-	return conn, peer, err
+	if err := conn.HandshakeContext(ctx); err != nil || b.config.Permit == nil {
+		return conn, peer, err
+	}
+	return conn, peer, b.config.Permit(conn.ConnectionState().PeerCertificates[0], b.config.Host)
+}
+
+// permitted returns those of the hosts that this one may hear.
+func (b *Bus) permitted(hosts []transport.HostID) []transport.HostID {
+	if b.config.Permit == nil || b.tls == nil || len(b.tls.Certificates) == 0 {
+		return hosts
+	}
+	leaf, err := b.tls.Certificates[0].Leaf, error(nil)
+	if leaf == nil {
+		leaf, err = x509.ParseCertificate(b.tls.Certificates[0].Certificate[0])
+	}
+	var list []transport.HostID
+	for _, h := range hosts {
+		refused := err
+		if refused == nil {
+			refused = b.config.Permit(leaf, h)
+		}
+		if h == b.config.Host || refused == nil {
+			list = append(list, h)
+			continue
+		}
+		b.refused.Add(1)
+		b.config.OnError(fmt.Errorf("tcpbus: host %d does not hear host %d: %w", b.config.Host, h, refused))
+	}
+	return list
 }
 
 // dialTLS agrees on TLS as the side that dials.
