@@ -33,6 +33,25 @@ func numbered(names []string, prefix string) []uint64 {
 	return list
 }
 
+// Probe says whether the disk takes so many bytes: it writes a file beside the
+// others and removes it.
+func (j *Journal) Probe(size int) error {
+	const name = snapshotPrefix + "probe" + unfinished // Open removes what a crash leaves
+	f, err := j.disk.Append(name)
+	if err != nil {
+		return fmt.Errorf("journal: probe: %w", err)
+	}
+	_, err = f.Write(make([]byte, size))
+	if err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close(), j.disk.Remove(name))
+	if err != nil {
+		return fmt.Errorf("journal: probe: %w", err)
+	}
+	return nil
+}
+
 // WriteSnapshot writes the state after record seq, whole or not at all.
 func (j *Journal) WriteSnapshot(seq uint64, state []byte) error {
 	name := snapshotName(seq)

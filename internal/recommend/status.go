@@ -18,6 +18,7 @@ type Status struct {
 	Falls    int     `json:"falls"`    // how often the guard fell back
 	Moved    float64 `json:"moved"`    // ‖𝒜 - 𝒜†‖ of the learner
 	Writable bool    `json:"writable"` // false once a sync failed: no rating is accepted before a restart
+	Stored   bool    `json:"stored"`   // false after ratings that the disk did not take, until it would again
 
 	Window Window  `json:"window"`
 	Rule   Rule    `json:"rule"`
@@ -77,7 +78,7 @@ func (w *writer) status(v *version) Status {
 	st := Status{
 		Model: s.digest, Version: v.seq, Serving: v.servingName(), Steps: l.node.Steps(), Learned: w.totals.Learned, Changed: w.totals.Changed,
 		Users: int(s.count.Load()), Movies: s.world.ratings.Movies(), Falls: l.guard.Falls, Moved: l.frame.Distance(v.params, nil),
-		Writable: w.journal.Err() == nil,
+		Writable: w.journal.Err() == nil, Stored: !w.full && w.journal.Err() == nil,
 		Window:   Window{Length: l.guards.Window, Filled: len(l.guard.Online), Online: online, Frozen: frozen, Margin: l.guards.Margin},
 		Rule:     Rule{StepSize: l.config.StepSize.Value, Whitened: l.config.Whiten, Retrain: l.config.Retrain.String()},
 		Scale:    Scale{s.world.least, s.world.most}, Report: s.model.Report, At: v.at.UTC().Format(time.RFC3339Nano),

@@ -88,6 +88,7 @@ type writer struct {
 	since     int              // ratings since the last snapshot
 	snapshots chan error       // nil if no snapshot is being written
 	ended     error
+	full      bool // the last ratings were not kept, and the disk has not shown since that it would
 
 	commits atomic.Pointer[func(ratings int, took time.Duration)]
 }
@@ -105,9 +106,15 @@ func (w *writer) run() {
 	s := w.service
 	defer close(s.done)
 	for {
+		var again <-chan time.Time
+		if w.full {
+			again = time.After(probeEvery)
+		}
 		select {
 		case r := <-s.queue:
 			w.batch(r)
+		case <-again:
+			w.probe()
 		case err := <-w.snapshots:
 			w.snapshotDone(err)
 		case <-s.closed:
@@ -170,6 +177,7 @@ func (w *writer) commit(list []*request) {
 		w.rollback(list, before, totals, err)
 		return
 	}
+	w.full = w.full && steps == 0
 	for user, p := range w.pending {
 		s.put(user, p)
 	}
@@ -189,10 +197,29 @@ func (w *writer) rollback(list []*request, before memory, was totals, err error)
 		panic("recommend: a learner does not take its own memory: " + restored.Error())
 	}
 	w.totals = was
+	w.full = true
 	w.service.config.Log.Error("ratings were not kept", "ratings", len(list), "err", err)
 	for _, r := range list {
 		r.result, r.err = Rated{}, fmt.Errorf("%w: %w", ErrDisk, err)
 	}
+	w.publish()
+}
+
+// A disk that took no ratings is asked every probeEvery whether it would take as
+// much as a batch of them.
+const (
+	probeEvery = time.Second
+	probeBytes = 64 << 10
+)
+
+// probe finds out whether ratings would be kept again: nobody may send any to a
+// service that is not well.
+func (w *writer) probe() {
+	if w.journal.Err() != nil || w.journal.Probe(probeBytes) != nil {
+		return
+	}
+	w.full = false
+	w.service.config.Log.Info("the disk has room again")
 	w.publish()
 }
 

@@ -194,8 +194,11 @@ func (v *Server) scrape(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (v *Server) health(w http.ResponseWriter, _ *http.Request) error {
-	if !v.service.Status().Writable {
+	switch now := v.service.Status(); {
+	case !now.Writable:
 		return problemf(http.StatusServiceUnavailable, "read_only", "a sync failed: predictions go on, ratings are refused").hint("free or replace the disk and restart the service")
+	case !now.Stored:
+		return problemf(http.StatusServiceUnavailable, "not_stored", "the disk does not take ratings: predictions go on, ratings are refused").hint("free some space; the service notices by itself")
 	}
 	send(w, http.StatusOK, map[string]string{"status": "ok"})
 	return nil

@@ -175,10 +175,17 @@ func TestDiskFails(t *testing.T) {
 	if a := r.do(t, "POST", "/v1/ratings", body(5)); a.status != 503 || a.header.Get("Retry-After") == "" || strings.Contains(a.body, "device") {
 		t.Errorf("disk full: %+v", a)
 	}
-	if a := r.do(t, "GET", "/healthz", ""); a.status != 200 {
-		t.Errorf("disk full: %+v; want a service that is well, it may recover", a)
+	if a := r.do(t, "GET", "/healthz", ""); a.status != 503 || !strings.Contains(a.body, "not_stored") {
+		t.Errorf("disk full: %+v; want 503", a)
 	}
 	d.SetRoom(-1)
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) { // it notices by itself: nobody sends ratings to the sick
+		if a := r.do(t, "GET", "/healthz", ""); a.status == 200 {
+			break
+		} else if time.Since(began) > 20*time.Second {
+			t.Fatalf("room again: %+v, want 200", a)
+		}
+	}
 	if a := r.do(t, "POST", "/v1/ratings", body(5)); a.status != 200 {
 		t.Errorf("room again: %+v", a)
 	}
