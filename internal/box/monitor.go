@@ -7,30 +7,35 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/internal/host"
 )
 
 // monitor shows the latest report over HTTP. It is safe for concurrent use.
 type monitor struct {
 	latest atomic.Pointer[seen]
+	answer atomic.Pointer[func() error] // says why answers are not written; see watch
 	server *http.Server
 	addr   net.Addr
 }
 
-// seen is a report and when it came.
+// seen is a report and when it came, and since when neighbours have been silent.
 type seen struct {
 	report *host.Report
 	at     time.Time
+	silent map[agent.NodeID]time.Time
 }
 
 // reportEvery is the time between two reports; a host that sent none for
-// healthyFor is not well.
+// healthyFor is not well, nor is one that has missed a neighbour for silentFor.
 const (
 	reportEvery = time.Second
 	healthyFor  = 10 * reportEvery
+	silentFor   = 30 * time.Second
 )
 
 // newMonitor listens at an address; empty means nowhere.
@@ -53,8 +58,21 @@ func newMonitor(ctx context.Context, address string) (*monitor, error) {
 	return m, nil
 }
 
-// see takes a report.
-func (m *monitor) see(r *host.Report) { m.latest.Store(&seen{r, time.Now()}) }
+// watch asks about answers when it is asked how the host is.
+func (m *monitor) watch(answers func() error) { m.answer.Store(&answers) }
+
+// see takes a report. It is called by one goroutine at a time.
+func (m *monitor) see(r *host.Report) {
+	s := &seen{r, time.Now(), map[agent.NodeID]time.Time{}}
+	before := m.latest.Load()
+	for _, node := range r.Silent {
+		s.silent[node] = s.at
+		if before != nil && !before.silent[node].IsZero() {
+			s.silent[node] = before.silent[node]
+		}
+	}
+	m.latest.Store(s)
+}
 
 // report returns the latest report, nil if there is none.
 func (m *monitor) report() *host.Report {
@@ -75,15 +93,40 @@ func (m *monitor) status(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (m *monitor) health(w http.ResponseWriter, _ *http.Request) {
-	s := m.latest.Load()
-	switch {
-	case s == nil:
-		http.Error(w, "starting", http.StatusServiceUnavailable)
-	case time.Since(s.at) > healthyFor:
-		http.Error(w, fmt.Sprintf("the last report is %v old", time.Since(s.at).Round(time.Second)), http.StatusServiceUnavailable)
-	default:
-		fmt.Fprintln(w, "ok")
+	if ills := m.ills(time.Now()); len(ills) > 0 {
+		http.Error(w, strings.Join(ills, "\n"), http.StatusServiceUnavailable)
+		return
 	}
+	fmt.Fprintln(w, "ok")
+}
+
+// ills says what is wrong with the host, a line for each thing.
+func (m *monitor) ills(now time.Time) (list []string) {
+	s := m.latest.Load()
+	if s == nil {
+		return []string{"starting"}
+	}
+	if age := now.Sub(s.at); age > healthyFor {
+		list = append(list, fmt.Sprintf("the last report is %v old", age.Round(time.Second)))
+	}
+	if answers := m.answer.Load(); answers != nil {
+		if err := (*answers)(); err != nil {
+			list = append(list, fmt.Sprintf("answers are lost: %v", err))
+		}
+	}
+	if s.report.Unsaved {
+		list = append(list, "the last checkpoint was not written; the log says why")
+	}
+	var gone []agent.NodeID
+	for _, node := range s.report.Silent { // ascending
+		if now.Sub(s.silent[node]) >= silentFor {
+			gone = append(gone, node)
+		}
+	}
+	if len(gone) > 0 {
+		list = append(list, fmt.Sprintf("neighbours that have been silent for %v and more: nodes %s", silentFor, host.FormatNodes(gone)))
+	}
+	return list
 }
 
 // close ends the server and its connections.

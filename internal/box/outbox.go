@@ -1,56 +1,156 @@
 package box
 
 import (
-	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync/atomic"
 	"time"
 )
 
 // outbox writes lines beside the loop of a host, so that a reader who has
-// stopped reading does not stop the host. put may be called concurrently, close
-// once and after it.
+// stopped reading does not stop the host. Lines that cannot be written are lost
+// and counted, and the next are tried again: a full disk may have room later. A
+// file holds whole lines only; where what was written cannot be taken back, a
+// broken line is ended before the next.
+//
+// put may be called concurrently, close once and after it.
 type outbox struct {
+	to     io.Writer
+	file   *os.File // to, if it is a file whose end can be cut off; else nil
+	end    int64    // of the last whole line in it
+	owned  bool     // to was opened here
+	broken bool     // a part of a line was written that could not be taken back
+
 	queue  chan []byte
 	wait   time.Duration // for room
 	done   chan struct{}
-	failed atomic.Pointer[error]
+	failed atomic.Pointer[error] // of the last write; nil if that went well
+	lost   atomic.Uint64         // lines
+	change func(error)           // hears when writing begins to fail, and nil when it works again; may be nil
 }
 
 const (
 	outboxLines = 256
 	outboxEnd   = 2 * time.Second // in which the last lines must be taken
+	outboxBatch = 64 << 10        // bytes that are written at once, about
 )
 
 // errSlow says that nobody reads what is written.
 var errSlow = errors.New("nobody reads it")
 
 // newOutbox returns an outbox to w whose callers wait for room at most as given.
-func newOutbox(w io.Writer, wait time.Duration) *outbox {
-	o := &outbox{queue: make(chan []byte, outboxLines), wait: wait, done: make(chan struct{})}
-	go func() {
-		defer close(o.done)
-		buffered := bufio.NewWriter(w)
-		for line := range o.queue {
-			_, err := buffered.Write(line)
-			if err == nil && len(o.queue) == 0 {
-				err = buffered.Flush()
-			}
-			if err != nil {
-				o.failed.Store(&err)
-			}
-		}
-	}()
+func newOutbox(w io.Writer, wait time.Duration, change func(error)) *outbox {
+	o := &outbox{to: w, queue: make(chan []byte, outboxLines), wait: wait, done: make(chan struct{}), change: change}
+	go o.run()
 	return o
+}
+
+// openOutbox returns an outbox to the end of a file, which it makes if need be. A
+// line that a crash left without its end is cut off.
+func openOutbox(path string, wait time.Duration, change func(error)) (*outbox, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	o := &outbox{to: f, owned: true, queue: make(chan []byte, outboxLines), wait: wait, done: make(chan struct{}), change: change}
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() { // a pipe, or a device, cannot be cut
+		o.file = f
+		if o.end, err = wholeLines(path); err == nil && o.end < info.Size() {
+			err = f.Truncate(o.end)
+		}
+		if err != nil {
+			f.Close()
+			return nil, err
+		}
+	}
+	go o.run()
+	return o, nil
+}
+
+// wholeLines returns where the last whole line of a file ends.
+func wholeLines(path string) (int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	end, err := f.Seek(0, io.SeekEnd)
+	part := make([]byte, 64<<10)
+	for err == nil && end > 0 {
+		from := max(end-int64(len(part)), 0)
+		if _, err = f.ReadAt(part[:end-from], from); err != nil {
+			break
+		}
+		if at := bytes.LastIndexByte(part[:end-from], '\n'); at >= 0 {
+			return from + int64(at) + 1, nil
+		}
+		end = from
+	}
+	return 0, err
+}
+
+// run writes what is in the queue, many lines at once if many wait.
+func (o *outbox) run() {
+	defer close(o.done)
+	var batch []byte
+	for line := range o.queue {
+		batch = append(batch[:0], line...)
+		for len(batch) < outboxBatch && len(o.queue) > 0 {
+			batch = append(batch, <-o.queue...)
+		}
+		o.note(o.write(batch))
+	}
+}
+
+// write writes whole lines, and takes back what is left of one that was cut off.
+func (o *outbox) write(lines []byte) error {
+	if o.broken {
+		if _, err := o.to.Write([]byte{'\n'}); err != nil {
+			o.lost.Add(uint64(bytes.Count(lines, []byte{'\n'})))
+			return err
+		}
+		o.broken = false
+	}
+	n, err := o.to.Write(lines)
+	if err == nil {
+		o.end += int64(n)
+		return nil
+	}
+	whole := bytes.LastIndexByte(lines[:n], '\n') + 1
+	o.lost.Add(uint64(bytes.Count(lines[whole:], []byte{'\n'})))
+	o.end += int64(whole)
+	if whole < n {
+		o.broken = o.file == nil || o.file.Truncate(o.end) != nil
+	}
+	return err
+}
+
+// note keeps how the last write went.
+func (o *outbox) note(err error) {
+	was := o.failed.Load() != nil
+	if err == nil {
+		o.failed.Store(nil)
+	} else {
+		o.failed.Store(&err)
+	}
+	if o.change != nil && was != (err != nil) {
+		o.change(err)
+	}
+}
+
+// err returns why the last lines were not written, nil if they were.
+func (o *outbox) err() error {
+	if e := o.failed.Load(); e != nil {
+		return *e
+	}
+	return nil
 }
 
 // put takes a line, without its end; text is not kept.
 func (o *outbox) put(text []byte) error {
-	if err := o.failed.Load(); err != nil {
-		return *err
-	}
 	line := append(append(make([]byte, 0, len(text)+1), text...), '\n')
 	select {
 	case o.queue <- line:
@@ -77,8 +177,11 @@ func (o *outbox) close() error {
 	case <-timer.C:
 		return fmt.Errorf("box: the last lines for the world: %w", errSlow)
 	}
-	if err := o.failed.Load(); err != nil {
-		return *err
+	if c, ok := o.to.(io.Closer); ok && o.owned {
+		defer c.Close()
+	}
+	if err := o.err(); err != nil {
+		return fmt.Errorf("box: the last lines for the world: %w", err)
 	}
 	return nil
 }

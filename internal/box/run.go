@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/internal/host"
@@ -164,17 +163,17 @@ func (b *box) openWorld(s Streams) (err error) {
 	if out == nil {
 		out = io.Discard
 	}
-	b.stdout = newOutbox(out, wait)
+	b.stdout = newOutbox(out, wait, b.answersChange)
 	b.later(b.stdout.close)
 	b.answers = b.stdout
 	if b.World.Answers != "" {
-		f, err := os.OpenFile(b.Abs(b.World.Answers), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
-		if err != nil {
+		if b.answers, err = openOutbox(b.Abs(b.World.Answers), wait, b.answersChange); err != nil {
 			return fmt.Errorf("world: %w", err)
 		}
-		b.later(f.Close)
-		b.answers = newOutbox(f, wait)
 		b.later(b.answers.close)
+	}
+	if b.World.Kind != WorldSubject {
+		b.monitor.watch(b.answers.err)
 	}
 	switch b.World.Kind {
 	case WorldLines:
@@ -185,6 +184,15 @@ func (b *box) openWorld(s Streams) (err error) {
 		b.world = b.newSubject(b.buses.nats, b.log)
 	}
 	return err
+}
+
+// answersChange says that answers cannot be written, or can again.
+func (b *box) answersChange(err error) {
+	if err != nil {
+		b.log.Warn("answers cannot be written and are lost; the next will be tried", "err", err)
+		return
+	}
+	b.log.Info("answers are written again")
 }
 
 // host makes the host, which stands where its checkpoint left it.

@@ -39,6 +39,9 @@ func (s *stream) Act(a *host.Answer) error {
 	return s.out.put(text)
 }
 
+// Lost returns how many answers could not be written.
+func (s *stream) Lost() uint64 { return s.out.lost.Load() }
+
 func (s *stream) start(next uint64) error {
 	go s.play(next, s.config.newClock(next, time.Now()))
 	return nil

@@ -34,12 +34,13 @@ type lines struct {
 	*host.Text
 	config *Config
 	in     io.Reader
+	out    *outbox
 	halt   chan struct{}
 }
 
 // newLines returns a world of lines whose answers go to out.
 func (c *Config) newLines(in io.Reader, out *outbox, log *slog.Logger) (*lines, error) {
-	w := &lines{Text: c.newText(out.put, log), config: c, in: in, halt: make(chan struct{})}
+	w := &lines{Text: c.newText(out.put, log), config: c, in: in, out: out, halt: make(chan struct{})}
 	if c.World.File != "" {
 		f, err := os.Open(c.Abs(c.World.File))
 		if err != nil {
@@ -57,6 +58,9 @@ func (c *Config) newLines(in io.Reader, out *outbox, log *slog.Logger) (*lines, 
 func (c *Config) newText(write func([]byte) error, log *slog.Logger) *host.Text {
 	return host.NewText(write, func(err error) { log.Warn("line refused", "err", err) })
 }
+
+// Lost returns how many answers could not be written.
+func (w *lines) Lost() uint64 { return w.out.lost.Load() }
 
 func (w *lines) start(next uint64) error {
 	go w.read(w.config.newClock(next, time.Now()))

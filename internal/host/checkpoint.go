@@ -78,6 +78,7 @@ type saver struct {
 	seq     uint64
 	written atomic.Uint64
 	failed  atomic.Uint64
+	unsaved atomic.Bool // the last one failed
 }
 
 func newSaver(j *journal.Journal, seq uint64, every time.Duration, log *slog.Logger) *saver {
@@ -107,6 +108,7 @@ func (s *saver) write(c *checkpoint) error {
 	if err == nil { // under the same number as one that failed, whose remains it replaces
 		err = s.journal.WriteSnapshot(s.seq+1, text)
 	}
+	s.unsaved.Store(err != nil)
 	if err != nil {
 		s.failed.Add(1)
 		return err

@@ -37,6 +37,7 @@ type Host struct {
 	opened    uint64 // steps since the start
 	open      bool   // a step is under way
 	acted     bool   // and the world has its answer
+	unheard   bool   // the world did not take the last one
 	started   time.Time
 	turn      time.Time     // when the exchange under way began
 	came      time.Duration // how long after that its latest row came, 0 if none did
@@ -355,8 +356,12 @@ func (h *Host) act() {
 			h.stats.LostOutputs++
 		}
 	}
-	if err := h.cfg.World.Act(&h.answer); err != nil {
+	err := h.cfg.World.Act(&h.answer)
+	if err != nil {
 		h.stats.LostAnswers++
-		h.log.Warn("the world did not take the answer", "time", h.time, "err", err)
+		if !h.unheard { // once, until it takes one again
+			h.log.Warn("the world does not take answers", "time", h.time, "err", err)
+		}
 	}
+	h.unheard = err != nil
 }

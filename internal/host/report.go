@@ -80,7 +80,8 @@ type Report struct {
 	Agents  agent.Stats     `json:"agents"` // of all nodes together
 	Bus     transport.Stats `json:"bus"`
 	Latency Latency         `json:"latency"`
-	Silent  []agent.NodeID  `json:"silent,omitempty"` // neighbours that are not waited for
+	Silent  []agent.NodeID  `json:"silent,omitempty"`  // neighbours that are not waited for
+	Unsaved bool            `json:"unsaved,omitempty"` // the last checkpoint could not be written
 
 	// Digest stands for what this host runs, Differ names hosts that run
 	// something else.
@@ -166,9 +167,13 @@ func (h *Host) look(final bool) *Report {
 	}
 	if h.saver != nil {
 		r.Stats.Checkpoints, r.Stats.FailedCheckpoint = h.saver.written.Load(), h.saver.failed.Load()
+		r.Unsaved = h.saver.unsaved.Load()
 	}
 	if w, ok := h.cfg.World.(interface{ Refused() uint64 }); ok {
 		r.Stats.BadLines = w.Refused()
+	}
+	if w, ok := h.cfg.World.(interface{ Lost() uint64 }); ok { // after it took them
+		r.Stats.LostAnswers += w.Lost()
 	}
 	return r
 }

@@ -1,0 +1,51 @@
+package box
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/internal/host"
+)
+
+// A box is not well while answers are lost, checkpoints fail, or a neighbour has
+// been silent for long; one that has just fallen silent is no reason, nor one
+// that came back in between.
+func TestIlls(t *testing.T) {
+	m := new(monitor)
+	at := func(after time.Duration, r *host.Report) string {
+		m.see(r)
+		return strings.Join(m.ills(time.Now().Add(after)), "; ")
+	}
+	if got := strings.Join(m.ills(time.Now()), "; "); got != "starting" {
+		t.Errorf("before the first report: got %q, want starting", got)
+	}
+	silent := &host.Report{Silent: []agent.NodeID{3, 4, 5, 9}}
+	if got := at(0, silent); got != "" {
+		t.Errorf("silent for a moment: got %q, want nothing", got)
+	}
+	m.see(&host.Report{Silent: []agent.NodeID{3, 4, 9}}) // 5 speaks
+	for node := range m.latest.Load().silent {
+		m.latest.Load().silent[node] = time.Now().Add(-silentFor)
+	}
+	if got := at(0, silent); got != "neighbours that have been silent for 30s and more: nodes 3-4,9" {
+		t.Errorf("silent for long: got %q", got)
+	}
+	if got := at(0, &host.Report{Unsaved: true}); !strings.Contains(got, "checkpoint") {
+		t.Errorf("an unwritten checkpoint: got %q", got)
+	}
+	if got := at(11*time.Second, &host.Report{}); got != "the last report is 11s old" {
+		t.Errorf("an old report: got %q", got)
+	}
+	var trouble error
+	m.watch(func() error { return trouble })
+	if got := at(0, &host.Report{}); got != "" {
+		t.Errorf("nothing is wrong: got %q", got)
+	}
+	trouble = errors.New("no space left on device")
+	if got := at(0, &host.Report{}); got != "answers are lost: no space left on device" {
+		t.Errorf("lost answers: got %q", got)
+	}
+}
