@@ -9,9 +9,11 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/transport"
 	"github.com/wdgnn/wdgnn/transport/natsbus"
 )
 
@@ -54,9 +56,26 @@ func (c *Config) newLines(in io.Reader, out *outbox, log *slog.Logger) (*lines, 
 	return w, nil
 }
 
-// newText returns a world of text that logs what it refuses.
+// newText returns a world of text that answers what it cannot read, and logs the
+// first of it.
 func (c *Config) newText(write func([]byte) error, log *slog.Logger) *host.Text {
-	return host.NewText(write, func(err error) { log.Warn("line refused", "err", err) })
+	var once sync.Once
+	return host.NewText(write, func(err error) {
+		once.Do(func() { log.Warn("a line cannot be read, and so others without a word", "err", err) })
+		text, err := json.Marshal(unread{c.Host, err.Error()})
+		if err == nil {
+			err = write(text)
+		}
+		if err != nil {
+			log.Debug("nobody was told of a line that cannot be read", "err", err)
+		}
+	})
+}
+
+// unread answers a line that cannot be read: it has no time.
+type unread struct {
+	Host  transport.HostID `json:"host"`
+	Error string           `json:"error"`
 }
 
 // Lost returns how many answers could not be written.

@@ -34,7 +34,7 @@ func TestStdinLines(t *testing.T) {
 			k.say(bad[s], "")
 		}
 		k.say(f.line(s, everybody()...))
-		a := k.hear(func(l *spoken) bool { return l.Report == nil })
+		a := k.hear(func(l *spoken) bool { return l.Report == nil && l.Error == "" })
 		for _, o := range a.Outputs {
 			if got, want := fmt.Sprint(o.Value), fmt.Sprint(want.outputs[s][int(o.Node)*classes:(int(o.Node)+1)*classes]); got != want {
 				t.Fatalf("step %d, node %d: got %s, want %s", s, o.Node, got, want)

@@ -69,7 +69,9 @@ type world struct {
 func (w *world) Lines() <-chan *host.Line { return w.lines }
 
 func (w *world) Act(a *host.Answer) error {
-	w.answers <- a.Time
+	if a.Error == "" { // of lines that were not refused
+		w.answers <- a.Time
+	}
 	return nil
 }
 

@@ -64,6 +64,8 @@ type Host struct {
 	silent  map[agent.NodeID]silence
 	missing []agent.NodeID
 	answer  Answer
+	wrong   []string        // with the line of the step that begins
+	warned  map[string]bool // kinds of lines whose refusal was logged
 
 	stats   Stats
 	latency latencies
@@ -96,6 +98,7 @@ func New(c Config) (*Host, error) {
 	h := &Host{
 		cfg: c, log: c.Log, hash: RunHash(c.Run), index: map[agent.NodeID]int{}, hearers: map[agent.NodeID][]int{},
 		hears: map[transport.HostID]uint64{}, spoke: map[transport.HostID]frameMark{}, others: map[transport.HostID]uint32{}, silent: map[agent.NodeID]silence{},
+		warned: map[string]bool{},
 		posted: make([]int, c.Plan.Exchanges()), answer: Answer{Host: uint32(c.Host), Outputs: []Output{}},
 	}
 	if h.log == nil {
@@ -218,6 +221,7 @@ func (h *Host) line(l *Line) {
 	switch {
 	case observes && l.Time < h.skipTo:
 		h.stats.Skipped++
+		h.refuse(l, "skipped", "step %d is left out: all neighbours are ahead, at step %d and later", l.Time, h.skipTo)
 	case observes && (!h.begun || l.Time > h.time):
 		h.conclude()
 		h.reset()
@@ -227,8 +231,15 @@ func (h *Host) line(l *Line) {
 		}
 	case !observes && h.open && l.Time == h.time:
 		h.reveal(l)
+	case observes:
+		h.stats.StaleLines++
+		h.refuse(l, "stale", "step %d is over: the host, or the checkpoint that it began with, is at step %d; send a later time, or move the state folder away to begin anew", l.Time, h.time)
+	case !tells:
+		h.stats.StaleLines++
+		h.refuse(l, "empty", "the line of time %d has neither a row nor a target of any node; want {\"time\":%d,\"nodes\":[{\"node\":3,\"row\":[0.5]}]}", l.Time, l.Time)
 	default:
 		h.stats.StaleLines++
+		h.warnOnce("stale target", fmt.Sprintf("the line of time %d has no row, and step %d is not under way; send what answers cost before the next rows", l.Time, l.Time))
 	}
 }
 
@@ -246,16 +257,23 @@ func (h *Host) begin(l *Line) {
 		c := &h.cells[i]
 		c.taking, c.predicted, c.done, c.told = false, false, false, nil
 	}
+	h.wrong = h.wrong[:0]
 	h.wire(l)
 	for k := range l.Nodes {
 		n := &l.Nodes[k]
 		i, ok := h.index[n.Node]
 		if !ok || n.Row == nil {
 			h.stats.StrayLines++
+			if !ok {
+				h.complain("stray", "node %d is not one of host %d; look at hosts in the configuration", n.Node, h.cfg.Host)
+			} else {
+				h.complain("no row", "node %d has no row where others have; give each a row, or lines of their own", n.Node)
+			}
 			continue
 		}
 		c := &h.cells[i]
-		if h.step(i, agent.Begin{Time: l.Time, Links: c.links, Row: n.Row}) != nil {
+		if err := h.step(i, agent.Begin{Time: l.Time, Links: c.links, Row: n.Row}); err != nil {
+			h.complain("row", "node %d: %v", n.Node, err)
 			continue
 		}
 		c.taking = true
@@ -275,6 +293,7 @@ func (h *Host) reveal(l *Line) {
 		i, ok := h.index[l.Nodes[k].Node]
 		if !ok {
 			h.stats.StrayLines++
+			h.warnOnce("stray", fmt.Sprintf("node %d is not one of host %d; look at hosts in the configuration", l.Nodes[k].Node, h.cfg.Host))
 			continue
 		}
 		h.tell(&h.cells[i], &l.Nodes[k])
@@ -290,7 +309,11 @@ func (h *Host) tell(c *cell, n *NodeLine) {
 	told, err := h.cfg.Cost.told(n, h.cfg.Plan.Model.Outputs())
 	if err != nil {
 		h.stats.BadTargets++
-		h.log.Warn("target refused", "time", h.time, "err", err)
+		if h.acted { // its answer is out
+			h.warnOnce("target", err.Error())
+		} else {
+			h.complain("target", "%v", err)
+		}
 		return
 	}
 	c.told = told
@@ -356,11 +379,17 @@ func (h *Host) act() {
 			h.stats.LostOutputs++
 		}
 	}
-	err := h.cfg.World.Act(&h.answer)
+	h.answer.Error = h.complaints()
+	h.tellWorld(&h.answer)
+}
+
+// tellWorld gives the world an answer, and logs when it begins to refuse them.
+func (h *Host) tellWorld(a *Answer) {
+	err := h.cfg.World.Act(a)
 	if err != nil {
 		h.stats.LostAnswers++
 		if !h.unheard { // once, until it takes one again
-			h.log.Warn("the world does not take answers", "time", h.time, "err", err)
+			h.log.Warn("the world does not take answers", "time", a.Time, "err", err)
 		}
 	}
 	h.unheard = err != nil

@@ -114,11 +114,14 @@ func ParseLine(text []byte) (*Line, error) {
 	return &l, nil
 }
 
-// Answer is what the nodes of a host predicted at a step.
+// Answer is what the nodes of a host predicted at a step. Every line with rows is
+// answered, also one that was refused, in whole or in part: Error then says what
+// is wrong with it, and there are no outputs of what was refused.
 type Answer struct {
 	Host    uint32   `json:"host"`
 	Time    uint64   `json:"time"`
 	Outputs []Output `json:"outputs"`
+	Error   string   `json:"error,omitempty"`
 }
 
 // Output is the prediction of one node.

@@ -158,7 +158,7 @@ func (h *Host) deliver(m *agent.Message) {
 	}
 	switch {
 	case refused != nil:
-		h.refuse(m, refused)
+		h.refuseRow(m, refused)
 	case heard:
 		h.arrived(m)
 		h.heard(m)

@@ -49,8 +49,8 @@ func (h *Host) heard(m *agent.Message) {
 	delete(h.silent, m.From)
 }
 
-// refuse notes that a row of a neighbour was refused: it does not count as heard.
-func (h *Host) refuse(m *agent.Message, err error) {
+// refuseRow notes that a row of a neighbour was refused: it does not count as heard.
+func (h *Host) refuseRow(m *agent.Message, err error) {
 	s := h.silent[m.From]
 	if s.refusals == 0 || h.time >= s.refused+distrust {
 		h.log.Warn("rows of a neighbour are refused; it counts as silent until they fit", "node", m.From, "time", h.time, "err", err)

@@ -4,13 +4,13 @@ package host
 func (h *Host) trial(l *Line) {
 	if h.cfg.Losses == nil {
 		h.stats.StrayLines++
-		h.log.Warn("refused: no trial goes on here; it would be one with faults in the configuration", "loss", l.Loss, "reset", l.Reset)
+		h.warnOnce("trial", "no trial goes on here: loss and reset need faults in the configuration")
 		return
 	}
 	if l.Loss != nil {
 		if err := h.cfg.Losses.Set(*l.Loss); err != nil {
 			h.stats.StrayLines++
-			h.log.Warn("refused", "err", err)
+			h.warnOnce("loss", err.Error())
 		}
 	}
 	h.anew = h.anew || l.Reset

@@ -79,9 +79,9 @@ func (w *writer) status(v *version) Status {
 		Model: s.digest, Version: v.seq, Serving: v.servingName(), Steps: l.node.Steps(), Learned: w.totals.Learned, Changed: w.totals.Changed,
 		Users: int(s.count.Load()), Movies: s.world.ratings.Movies(), Falls: l.guard.Falls, Moved: l.frame.Distance(v.params, nil),
 		Writable: w.journal.Err() == nil, Stored: !w.full && w.journal.Err() == nil,
-		Window:   Window{Length: l.guards.Window, Filled: len(l.guard.Online), Online: online, Frozen: frozen, Margin: l.guards.Margin},
-		Rule:     Rule{StepSize: l.config.StepSize.Value, Whitened: l.config.Whiten, Retrain: l.config.Retrain.String()},
-		Scale:    Scale{s.world.least, s.world.most}, Report: s.model.Report, At: v.at.UTC().Format(time.RFC3339Nano),
+		Window: Window{Length: l.guards.Window, Filled: len(l.guard.Online), Online: online, Frozen: frozen, Margin: l.guards.Margin},
+		Rule:   Rule{StepSize: l.config.StepSize.Value, Whitened: l.config.Whiten, Retrain: l.config.Retrain.String()},
+		Scale:  Scale{s.world.least, s.world.most}, Report: s.model.Report, At: v.at.UTC().Format(time.RFC3339Nano),
 	}
 	for _, p := range v.params {
 		st.Params = append(st.Params, Param{p, math.Float32bits(p)})
