@@ -34,7 +34,7 @@ func factorize(a []float64, n, m int, tolerance float64) *factors {
 	}
 	least := 0.0
 	for f.r < min(n, m) {
-		p, length := f.longest(rest)
+		p, length := longest(rest)
 		if f.r == 0 {
 			least = tolerance * length
 		}
@@ -48,7 +48,7 @@ func factorize(a []float64, n, m int, tolerance float64) *factors {
 
 // longest returns the longest column of rest, the first of equals, and its
 // length.
-func (f *factors) longest(rest [][]float64) (column int, length float64) {
+func longest(rest [][]float64) (column int, length float64) {
 	most := 0.0
 	for c, v := range rest {
 		if s := dot(v, v); s > most { // 0 of columns that are in the basis

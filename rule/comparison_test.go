@@ -16,7 +16,7 @@ func TestHarm(t *testing.T) {
 		at   rule.Comparison
 		want bool
 	}{
-		{"as said in the open", rule.Comparison{Steps: 40, Learned: 5617, Frozen: 0.1, Usual: 0.1}, true},
+		{"thousands against a tenth", rule.Comparison{Steps: 40, Learned: 5617, Frozen: 0.1, Usual: 0.1}, true},
 		{"a little more", rule.Comparison{Steps: 40, Learned: 0.16, Frozen: 0.1, Usual: 0.1}, true},
 		{"just not", rule.Comparison{Steps: 40, Learned: 0.15, Frozen: 0.1, Usual: 0.1}, false},
 		{"better", rule.Comparison{Steps: 40, Learned: 0.01, Frozen: 0.1, Usual: 0.1}, false},
