@@ -233,6 +233,21 @@ func TestDamage(t *testing.T) {
 	if _, _, err := journal.Open(d); err == nil || !strings.Contains(err.Error(), "record 1, at byte 8, is damaged") {
 		t.Errorf("%v, want word of record 1", err)
 	}
+	// Of record 4 nobody knows but record 5, which was written after it was synced.
+	at := 8
+	for seq := range uint64(3) {
+		at += 24 + len(text(seq+1))
+	}
+	d = build()
+	d.Damage("log-0000000000000001", at+24+3)
+	if _, _, err := journal.Open(d); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("record 4, at byte %d, is damaged", at)) {
+		t.Errorf("%v, want word of record 4", err)
+	}
+	d = build()
+	d.Damage("log-0000000000000001", at+24+len(text(4))+24+3)
+	if _, was := open(t, d); len(was.Records) != 4 || was.Dropped == 0 {
+		t.Errorf("the last record is damaged: %d records, %d bytes dropped; want 4, and some", len(was.Records), was.Dropped)
+	}
 	d = build()
 	d.Damage("log-0000000000000001", 2)
 	if _, _, err := journal.Open(d); err == nil || !strings.Contains(err.Error(), "does not begin like a log") {
