@@ -61,7 +61,7 @@ func (c *Config) newLines(in io.Reader, out *outbox, log *slog.Logger) (*lines, 
 func (c *Config) newText(write func([]byte) error, log *slog.Logger) *host.Text {
 	var once sync.Once
 	return host.NewText(write, func(err error) {
-		once.Do(func() { log.Warn("a line cannot be read, and so others without a word", "err", err) })
+		once.Do(func() { log.Warn("a line cannot be read; others like it are counted without a word", "err", err) })
 		text, err := json.Marshal(unread{c.Host, err.Error()})
 		if err == nil {
 			err = write(text)

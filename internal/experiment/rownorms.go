@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"math"
+	"slices"
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/mat"
@@ -10,7 +11,8 @@ import (
 // RowNorms returns the largest Euclidean norm of what a node of net sends to its
 // neighbours, over samples on the shift s: of [X SX … Sᴷ⁻¹X] and of the same of
 // every layer's input after the first, layer by layer and hop by hop. Agents
-// refuse rows that are much longer.
+// refuse rows that are much longer. It is nil if one is not finite: a model whose
+// training went astray is still worth looking at.
 //
 //	s: R×R   signals: (samples·R)×F, sample by sample
 func RowNorms(net *gnn.WideDeep, s *mat.CSR, signals mat.Dense, e *mat.Engine) []float64 {
@@ -44,6 +46,9 @@ func RowNorms(net *gnn.WideDeep, s *mat.CSR, signals mat.Dense, e *mat.Engine) [
 				x = hidden[l]
 			}
 		}
+	}
+	if slices.ContainsFunc(norms, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
+		return nil
 	}
 	return norms
 }

@@ -20,7 +20,7 @@ func (h *Host) complain(kind, format string, args ...any) {
 func (h *Host) warnOnce(kind, text string) {
 	if !h.warned[kind] {
 		h.warned[kind] = true
-		h.log.Warn("refused, and so are others of the kind without a word", "kind", kind, "time", h.time, "why", text)
+		h.log.Warn("a line is refused; others like it are counted without a word", "kind", kind, "time", h.time, "why", text)
 	}
 }
 
