@@ -57,6 +57,11 @@ type Online struct {
 	// The distance from the trained taps at which learning counts as
 	// diverged; 0 means 1e8.
 	Limit float64 `yaml:"limit" example:"1000"`
+
+	// How many times as far from the trained taps as a node's own, and as is
+	// usual among its other neighbours, a neighbour's may be to be mixed in;
+	// 0 means 10, less than 0 that everybody is believed. For `distributed`.
+	Outlier float64 `yaml:"outlier" example:"-1"`
 }
 
 // Stream names the files of a stream of T steps on N nodes with F features. The
@@ -145,7 +150,7 @@ func (o *Online) Rule() (rule.Config, error) {
 	if o.Whiten != nil {
 		c.Whiten = *o.Whiten
 	}
-	c.Ridge, c.ClipNorm, c.Retrain, c.Limit = o.Ridge, o.ClipNorm, o.Retrain, o.Limit
+	c.Ridge, c.ClipNorm, c.Retrain, c.Limit, c.Outlier = o.Ridge, o.ClipNorm, o.Retrain, o.Limit, o.Outlier
 	return c, nil
 }
 

@@ -28,8 +28,8 @@ func TestOnlineRule(t *testing.T) {
 		{", preset: literal, step_size: {schedule: automatic}", rule.Config{StepSize: rule.StepSize{Schedule: rule.Automatic}, Mixing: 1}},
 		{", preset: literal, step_size: {schedule: decaying, steps: 7}", rule.Config{StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 3, Steps: 7}, Mixing: 1}},
 		{
-			", preset: literal, step_size: {value: 0.5}, ridge: 1, clip_norm: 2, limit: 3, retrain: taps+bias",
-			rule.Config{StepSize: rule.StepSize{Value: 0.5}, Mixing: 1, Ridge: 1, ClipNorm: 2, Limit: 3, Retrain: rule.RetrainTapsAndBias},
+			", preset: literal, step_size: {value: 0.5}, ridge: 1, clip_norm: 2, limit: 3, outlier: 4, retrain: taps+bias",
+			rule.Config{StepSize: rule.StepSize{Value: 0.5}, Mixing: 1, Ridge: 1, ClipNorm: 2, Limit: 3, Outlier: 4, Retrain: rule.RetrainTapsAndBias},
 		},
 	} {
 		cfg, err := Parse([]byte(stream + c.text + "}"))
