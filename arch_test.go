@@ -34,9 +34,10 @@ const rules = `
 	agent               : mat gnn loss rule
 	agent/agenttest     : mat graph loss agent
 	transport           :
-	transport/mem       : transport
-	transport/natsbus   : transport
-	transport/tcpbus    : transport
+	transport/internal/inbox : transport
+	transport/mem       : transport transport/internal/inbox
+	transport/natsbus   : transport transport/internal/inbox
+	transport/tcpbus    : transport transport/internal/inbox
 	transport/transporttest : transport
 	theory              : mat graph gnn loss rule online
 	random              :

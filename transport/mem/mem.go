@@ -5,11 +5,13 @@ package mem
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/wdgnn/wdgnn/transport"
+	"github.com/wdgnn/wdgnn/transport/internal/inbox"
 )
 
 // defaultBuffer is the room of a host, in frames.
@@ -34,10 +36,8 @@ type bus struct {
 
 	sent, sentBytes, failed atomic.Uint64
 
-	mu       sync.Mutex // guards what follows; taken after network.mu
-	frames   chan transport.Frame
-	isClosed atomic.Bool // written under mu
-	received transport.Stats
+	inbox    *inbox.Inbox
+	isClosed atomic.Bool
 }
 
 // Join returns a host's bus. A host that is there already may not join again
@@ -52,7 +52,7 @@ func (n *Network) Join(host transport.HostID) (transport.Bus, error) {
 	if size <= 0 {
 		size = defaultBuffer
 	}
-	b := &bus{network: n, self: host, frames: make(chan transport.Frame, size)}
+	b := &bus{network: n, self: host, inbox: inbox.New(size, math.MaxInt)}
 	var hearers []*bus
 	for _, other := range n.hosts {
 		if _, hears := slices.BinarySearch(other.hears, host); hears {
@@ -78,25 +78,9 @@ func (b *bus) Send(frame []byte) error {
 	b.sent.Add(1)
 	b.sentBytes.Add(uint64(len(frame)))
 	for _, h := range *b.hearers.Load() {
-		h.put(b.self, frame)
+		h.inbox.Put(transport.Frame{From: b.self, Data: bytes.Clone(frame)})
 	}
 	return nil
-}
-
-// put copies a frame into the channel if there is room.
-func (b *bus) put(from transport.HostID, frame []byte) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.isClosed.Load() {
-		return
-	}
-	if len(b.frames) == cap(b.frames) {
-		b.received.Dropped++
-		return
-	}
-	b.frames <- transport.Frame{From: from, Data: bytes.Clone(frame)} // does not block: only put sends, under mu
-	b.received.Received++
-	b.received.ReceivedBytes += uint64(len(frame))
 }
 
 func (b *bus) Hear(hosts []transport.HostID) error {
@@ -128,6 +112,7 @@ func (b *bus) hear(hears []transport.HostID) {
 		}
 	}
 	b.hears = hears
+	b.inbox.Senders(len(hears))
 }
 
 // add adds a hearer to b, which may be nil: a host that has not joined.
@@ -146,12 +131,10 @@ func (b *bus) remove(hearer *bus) {
 	}
 }
 
-func (b *bus) Frames() <-chan transport.Frame { return b.frames }
+func (b *bus) Frames() <-chan transport.Frame { return b.inbox.Frames() }
 
 func (b *bus) Stats() transport.Stats {
-	b.mu.Lock()
-	s := b.received
-	b.mu.Unlock()
+	s := b.inbox.Stats()
 	s.Sent, s.SentBytes, s.Failed = b.sent.Load(), b.sentBytes.Load(), b.failed.Load()
 	return s
 }
@@ -164,9 +147,7 @@ func (b *bus) Close() error {
 	}
 	b.hear(nil)
 	delete(b.network.hosts, b.self)
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.isClosed.Store(true)
-	close(b.frames)
+	b.inbox.Close()
 	return nil
 }

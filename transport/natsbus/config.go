@@ -29,9 +29,13 @@ type Config struct {
 	SeedFile string
 
 	TLS    *tls.Config // nil means no TLS unless URL begins with tls://
-	Buffer int         // frames that may wait for the reader; 0 means 4096
+	Buffer int         // frames that may wait for the reader, with a share for every sender; 0 means 4096
 	Bytes  int         // of frames that wait, in all; 0 means 256 MiB
 	Name   string      // for the server's lists of connections; empty means run and host
+
+	// MaxFrame is the largest frame, in bytes, that is received; larger ones are
+	// refused. 0 means transport.MaxFrame.
+	MaxFrame int
 
 	// OnError hears of refusals, slow readers and lost connections, one call
 	// at a time; it must return soon. May be nil.
@@ -60,8 +64,8 @@ func (c Config) Validate() error {
 	if len(c.Seed) > 0 && c.SeedFile != "" {
 		wrong = append(wrong, errors.New("natsbus: both a seed and a file with a seed; give one"))
 	}
-	if c.Buffer < 0 || c.Bytes < 0 {
-		wrong = append(wrong, fmt.Errorf("natsbus: room for %d frames and %d bytes, want positive numbers or 0", c.Buffer, c.Bytes))
+	if c.Buffer < 0 || c.Bytes < 0 || c.MaxFrame < 0 {
+		wrong = append(wrong, fmt.Errorf("natsbus: room for %d frames and %d bytes, of %d each, want positive numbers or 0", c.Buffer, c.Bytes, c.MaxFrame))
 	}
 	return errors.Join(wrong...)
 }

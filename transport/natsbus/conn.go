@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/wdgnn/wdgnn/transport"
+	"github.com/wdgnn/wdgnn/transport/internal/inbox"
 )
 
 // ErrDisconnected is returned for what is sent while no server is connected.
@@ -24,7 +25,7 @@ type Conn struct {
 	dialer  *dialer
 	cancel  context.CancelFunc // ends the dialer's connections
 	in      chan *nats.Msg     // from all hosts that are heard
-	inbox   inbox
+	inbox   *inbox.Inbox
 	done    chan struct{} // closed by Close
 	closed  atomic.Bool
 	up      atomic.Bool // nats.go's own answer waits while it dials
@@ -45,6 +46,9 @@ func newConn(config Config) *Conn {
 	if config.Bytes == 0 {
 		config.Bytes = defaultBytes
 	}
+	if config.MaxFrame == 0 {
+		config.MaxFrame = transport.MaxFrame
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Conn{
 		config:  config,
@@ -52,7 +56,7 @@ func newConn(config Config) *Conn {
 		dialer:  &dialer{ctx: ctx},
 		cancel:  cancel,
 		in:      make(chan *nats.Msg, config.Buffer),
-		inbox:   newInbox(config.Buffer, uint64(config.Bytes)),
+		inbox:   inbox.New(config.Buffer, config.Bytes),
 		done:    make(chan struct{}),
 		heard:   map[transport.HostID]*nats.Subscription{},
 		subs:    map[*nats.Subscription]bool{},
@@ -95,6 +99,7 @@ func (c *Conn) Hear(hosts []transport.HostID) error {
 			c.want[h] = true
 		}
 	}
+	c.inbox.Senders(len(c.want))
 	if !c.up.Load() {
 		return nil // once it is connected
 	}
@@ -142,7 +147,7 @@ func droppedBy(sub *nats.Subscription) uint64 {
 }
 
 // Frames implements [transport.Bus].
-func (c *Conn) Frames() <-chan transport.Frame { return c.inbox.frames }
+func (c *Conn) Frames() <-chan transport.Frame { return c.inbox.Frames() }
 
 // Stats implements [transport.Bus]. Messages of Subscribe that came too fast
 // count as dropped, too.
@@ -153,16 +158,16 @@ func (c *Conn) Stats() transport.Stats {
 		dropped += droppedBy(sub)
 	}
 	c.mu.Unlock()
-	return transport.Stats{
-		Sent:          c.sent.Load(),
-		SentBytes:     c.sentBytes.Load(),
-		Received:      c.inbox.received.Load(),
-		ReceivedBytes: c.inbox.receivedBytes.Load(),
-		Dropped:       dropped + c.inbox.dropped.Load(),
-		Refused:       c.refused.Load() + c.inbox.strange.Load(),
-		Failed:        c.failed.Load(),
-		Reconnects:    c.reconnects.Load(),
-	}
+	s := c.inbox.Stats()
+	s.Add(transport.Stats{
+		Sent:       c.sent.Load(),
+		SentBytes:  c.sentBytes.Load(),
+		Dropped:    dropped,
+		Refused:    c.refused.Load(),
+		Failed:     c.failed.Load(),
+		Reconnects: c.reconnects.Load(),
+	})
+	return s
 }
 
 // Close implements [transport.Bus]. What was sent before is written out.

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/wdgnn/wdgnn/transport"
+	"github.com/wdgnn/wdgnn/transport/internal/inbox"
 )
 
 // Bus is a host's place among its peers. Methods may be called concurrently.
@@ -18,14 +19,14 @@ type Bus struct {
 	config   Config
 	tls      *tls.Config // nil if insecure
 	listener net.Listener
-	frames   chan transport.Frame
+	inbox    *inbox.Inbox
 	context  context.Context // until Close
 	cancel   context.CancelFunc
 	running  sync.WaitGroup // all goroutines
 	closing  sync.Once
 	hearers  atomic.Pointer[[]*outlet] // replaced, never changed; written under mu
 
-	sent, sentBytes, received, receivedBytes, dropped, refused, failed, reconnects atomic.Uint64
+	sent, sentBytes, dropped, refused, failed, reconnects atomic.Uint64
 
 	mu      sync.Mutex // guards what follows
 	closed  bool
@@ -44,7 +45,7 @@ func Open(ctx context.Context, c Config) (*Bus, error) {
 	b := &Bus{
 		config:   c,
 		listener: c.Listener,
-		frames:   make(chan transport.Frame, c.Buffer),
+		inbox:    inbox.New(c.Buffer, c.Bytes),
 		inlets:   make(map[transport.HostID]context.CancelFunc),
 		outlets:  make(map[transport.HostID]*outlet),
 		conns:    make(map[net.Conn]struct{}),
@@ -115,6 +116,7 @@ func (b *Bus) Hear(hosts []transport.HostID) error {
 			delete(b.inlets, h)
 		}
 	}
+	b.inbox.Senders(len(hosts))
 	for _, h := range hosts {
 		if b.inlets[h] != nil || h == b.config.Host {
 			continue
@@ -130,21 +132,21 @@ func (b *Bus) Hear(hosts []transport.HostID) error {
 }
 
 // Frames returns what arrives.
-func (b *Bus) Frames() <-chan transport.Frame { return b.frames }
+func (b *Bus) Frames() <-chan transport.Frame { return b.inbox.Frames() }
 
 // Stats returns what was counted so far. Dropped counts frames for which the
 // reader left no room, and those that waited too long for a hearer.
 func (b *Bus) Stats() transport.Stats {
-	return transport.Stats{
-		Sent:          b.sent.Load(),
-		SentBytes:     b.sentBytes.Load(),
-		Received:      b.received.Load(),
-		ReceivedBytes: b.receivedBytes.Load(),
-		Dropped:       b.dropped.Load(),
-		Refused:       b.refused.Load(),
-		Failed:        b.failed.Load(),
-		Reconnects:    b.reconnects.Load(),
-	}
+	s := b.inbox.Stats()
+	s.Add(transport.Stats{
+		Sent:       b.sent.Load(),
+		SentBytes:  b.sentBytes.Load(),
+		Dropped:    b.dropped.Load(),
+		Refused:    b.refused.Load(),
+		Failed:     b.failed.Load(),
+		Reconnects: b.reconnects.Load(),
+	})
+	return s
 }
 
 // Close hangs up on everybody; frames that wait for a hearer are lost. All
@@ -160,7 +162,7 @@ func (b *Bus) Close() error {
 		b.mu.Unlock()
 		b.listener.Close()
 		b.running.Wait()
-		close(b.frames)
+		b.inbox.Close()
 	})
 	return nil
 }

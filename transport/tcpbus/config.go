@@ -44,7 +44,9 @@ type Config struct {
 	// any peer. Only for tests, and only on a loopback address.
 	Insecure bool
 
-	Buffer    int // received frames that wait for the reader; 0 means 1024
+	Buffer    int // received frames that wait for the reader, with a share for every sender; 0 means 1024
+	Bytes     int // of received frames that wait, in all; 0 means 256 MiB
+	MaxFrame  int // bytes of the largest frame that is received, whose sender is hung up on otherwise; 0 means transport.MaxFrame
 	SendQueue int // frames that wait for a hearer, oldest dropped first; 0 means 256
 
 	HandshakeTimeout time.Duration // to dial and to agree on who is who; 0 means 5 s
@@ -87,7 +89,7 @@ func (c Config) Validate() error {
 		}
 	}
 	for name, v := range map[string]int64{
-		"Buffer": int64(c.Buffer), "SendQueue": int64(c.SendQueue), "HandshakeTimeout": int64(c.HandshakeTimeout),
+		"Buffer": int64(c.Buffer), "Bytes": int64(c.Bytes), "MaxFrame": int64(c.MaxFrame), "SendQueue": int64(c.SendQueue), "HandshakeTimeout": int64(c.HandshakeTimeout),
 		"WriteTimeout": int64(c.WriteTimeout), "Idle": int64(c.Idle),
 	} {
 		if v < 0 {
@@ -100,6 +102,8 @@ func (c Config) Validate() error {
 // complete puts defaults where there is nothing.
 func (c *Config) complete() {
 	orElse(&c.Buffer, 1024)
+	orElse(&c.Bytes, 4*transport.MaxFrame)
+	orElse(&c.MaxFrame, transport.MaxFrame)
 	orElse(&c.SendQueue, 256)
 	orElse(&c.HandshakeTimeout, 5*time.Second)
 	orElse(&c.WriteTimeout, 10*time.Second)

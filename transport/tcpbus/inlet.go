@@ -101,7 +101,7 @@ func (b *Bus) receive(ctx context.Context, conn net.Conn, host transport.HostID)
 	r := bufio.NewReaderSize(patient{conn, b.config.Idle}, chunk)
 	w := steady{conn, b.config.WriteTimeout, b.config.Idle}
 	for {
-		data, isBeat, err := readFrame(r)
+		data, isBeat, err := readFrame(r, b.config.MaxFrame)
 		if err != nil {
 			return err
 		}
@@ -114,12 +114,6 @@ func (b *Bus) receive(ctx context.Context, conn net.Conn, host transport.HostID)
 			}
 			continue
 		}
-		select {
-		case b.frames <- transport.Frame{From: host, Data: data}:
-			b.received.Add(1)
-			b.receivedBytes.Add(uint64(len(data)))
-		default:
-			b.dropped.Add(1)
-		}
+		b.inbox.Put(transport.Frame{From: host, Data: data})
 	}
 }

@@ -67,8 +67,8 @@ func readWelcome(r io.Reader) (sender transport.HostID, err error) {
 	return transport.HostID(binary.LittleEndian.Uint32(welcome[len(magic):])), nil
 }
 
-// readFrame reads what comes next: a frame, or a beat.
-func readFrame(r *bufio.Reader) (data []byte, isBeat bool, err error) {
+// readFrame reads what comes next: a frame of so many bytes at most, or a beat.
+func readFrame(r *bufio.Reader, most int) (data []byte, isBeat bool, err error) {
 	head, err := r.Peek(4)
 	if err != nil {
 		return nil, false, err
@@ -78,8 +78,8 @@ func readFrame(r *bufio.Reader) (data []byte, isBeat bool, err error) {
 	if length == beat {
 		return nil, true, nil
 	}
-	if length > transport.MaxFrame {
-		return nil, false, refusal{fmt.Errorf("a frame of %d bytes, at most %d fit", length, transport.MaxFrame)}
+	if int64(length) > int64(most) {
+		return nil, false, refusal{fmt.Errorf("a frame of %d bytes, at most %d fit", length, most)}
 	}
 	size := int(length)
 	data = make([]byte, min(size, 1<<20)) // more only once it comes

@@ -19,7 +19,7 @@ func FuzzReadFrame(f *testing.F) {
 		r := bufio.NewReader(bytes.NewReader(data))
 		var again []byte
 		for {
-			frame, isBeat, err := readFrame(r)
+			frame, isBeat, err := readFrame(r, transport.MaxFrame)
 			if err != nil {
 				break
 			}

@@ -1,0 +1,125 @@
+// Package inbox holds frames that arrived and were not read yet, for buses: a
+// bounded number of them, of bounded size, of which no sender can take what
+// others need.
+package inbox
+
+import (
+	"sync"
+
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// Inbox is a channel of frames with a share of its room for every sender. A
+// sender may have as many frames waiting as there is room left for others, in
+// number and in bytes: alone it takes up to a half, two that send too much a
+// third each, and there is always room for somebody who has none there. Methods
+// may be called concurrently.
+type Inbox struct {
+	frames chan transport.Frame
+	most   int // bytes
+
+	mu      sync.Mutex
+	closed  bool
+	alone   bool                          // one sender at most is heard: it may take everything
+	waiting []entry                       // what is in the channel, in a ring
+	first   int                           // index of the oldest
+	count   int                           // how many
+	size    int                           // bytes of all
+	shares  map[transport.HostID]*holding // of senders with frames in it
+	stats   transport.Stats
+}
+
+// entry is a frame in the channel.
+type entry struct {
+	from transport.HostID
+	size int
+}
+
+// holding is what of a sender is in the channel.
+type holding struct{ frames, size int }
+
+// New returns an inbox for so many frames of so many bytes in all.
+func New(frames, bytes int) *Inbox {
+	return &Inbox{
+		frames: make(chan transport.Frame, frames), most: bytes, alone: true,
+		waiting: make([]entry, frames), shares: map[transport.HostID]*holding{},
+	}
+}
+
+// Frames returns the channel, which Close closes.
+func (b *Inbox) Frames() <-chan transport.Frame { return b.frames }
+
+// Senders says how many are heard from now on. One alone has all the room.
+func (b *Inbox) Senders(n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.alone = n <= 1
+}
+
+// Put hands a frame over to the reader, or drops and counts it if its sender has
+// no room left, or nobody has.
+func (b *Inbox) Put(f transport.Frame) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return
+	}
+	b.forget()
+	h := b.shares[f.From]
+	if h == nil {
+		h = new(holding)
+	}
+	size := len(f.Data)
+	free, room := cap(b.frames)-b.count, b.most-b.size
+	fits := free > 0 && (size <= room || b.count == 0)
+	if fits && !b.alone && h.frames > 0 {
+		fits = h.frames < free && h.size+size <= room
+	}
+	if !fits {
+		b.stats.Dropped++
+		return
+	}
+	at := (b.first + b.count) % len(b.waiting)
+	b.waiting[at] = entry{f.From, size}
+	b.count++
+	b.size += size
+	h.frames++
+	h.size += size
+	b.shares[f.From] = h
+	b.stats.Received++
+	b.stats.ReceivedBytes += uint64(size)
+	b.frames <- f // does not block: only Put sends, under mu
+}
+
+// forget drops what the reader has taken from the books.
+func (b *Inbox) forget() {
+	for left := len(b.frames); b.count > left; b.count-- {
+		from, size := b.waiting[b.first].from, b.waiting[b.first].size
+		b.first = (b.first + 1) % len(b.waiting)
+		b.size -= size
+		h := b.shares[from]
+		h.frames--
+		h.size -= size
+		if h.frames == 0 {
+			delete(b.shares, from)
+		}
+	}
+}
+
+// Stats returns what was received and dropped.
+func (b *Inbox) Stats() transport.Stats {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.stats
+}
+
+// Close closes the channel; what is put later is lost. A second Close does
+// nothing.
+func (b *Inbox) Close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.closed {
+		b.closed = true
+		close(b.frames)
+	}
+}
