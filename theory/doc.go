@@ -12,6 +12,7 @@
 // Step sizes that change from step to step or from node to node enter by
 // Problem.Scaled, and delayed filters on a sequence of graphs by the shift of
 // graph.SpaceTime, for which the direct certificate holds and Theorem 1 does not.
+// Taps that nodes have of their own enter by Network.GiveTaps.
 //
 // The derivations are written out in doc/theory.md. Everything is computed in
 // float64, models converted once. Nothing here opens a file, and no value is
@@ -38,4 +39,5 @@
 //	e_t      ‖mean_i 𝒜_{i,t} - 𝒜*_t‖
 //	b_t      (Σ_i ‖𝒜_{i,t} - mean‖²)^½, the disagreement
 //	ζ_t      (Σ_i ‖∇J_{i,t}(𝒜*_t) - mean‖²)^½, how much nodes want different things
+//	κ_t      ‖1ᵀW_t - 1ᵀ‖, how far mixing is from keeping the mean of the nodes
 package theory

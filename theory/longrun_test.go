@@ -44,7 +44,7 @@ func longInstances() int { return instances() / 5 }
 // Reference: Theorem 2.
 func TestTrackingBoundHoldsForLongRuns(t *testing.T) {
 	rng := newRand(140)
-	cut, close := 0, 0
+	cut, arrived := 0, 0
 	for k := range longInstances() {
 		kind := Kind(k % 2)
 		inputs, outputs, steps := 1+rng.IntN(3), 1+rng.IntN(2), 100+rng.IntN(200)
@@ -90,11 +90,11 @@ func TestTrackingBoundHoldsForLongRuns(t *testing.T) {
 			}
 		}
 		if last := steps - 1; track.PerStep[last] < 1e-6*(1+size) {
-			close++
+			arrived++
 		}
 	}
-	if n := longInstances(); cut < n/10 || close < n/20 {
-		t.Errorf("of %d runs %d have a direction that is cut and %d end close to the optimum: the test asks for too little", n, cut, close)
+	if n := longInstances(); cut < n/10 || arrived < n/20 {
+		t.Errorf("of %d runs %d have a direction that is cut and %d end close to the optimum: the test asks for too little", n, cut, arrived)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestTrackingBoundHoldsForLongRuns(t *testing.T) {
 // Reference: Theorem 3, doc/theory.md "Distributed learning with σ₂".
 func TestConsensusBoundHoldsForLongRuns(t *testing.T) {
 	rng := newRand(141)
-	large, close := 0, 0
+	large, arrived := 0, 0
 	for k := range longInstances() / 2 {
 		n := 2 + rng.IntN(12)
 		if k%20 == 0 {
@@ -169,10 +169,10 @@ func TestConsensusBoundHoldsForLongRuns(t *testing.T) {
 			}
 		}
 		if last := len(at) - 1; bound[last].Mean < 1e-6*(1+size) {
-			close++
+			arrived++
 		}
 	}
-	if want := longInstances() / 2; large < want/25 || close < want/20 {
-		t.Errorf("of %d networks %d are large and %d end close to the optimum: the test asks for too little", want, large, close)
+	if want := longInstances() / 2; large < want/25 || arrived < want/20 {
+		t.Errorf("of %d networks %d are large and %d end close to the optimum: the test asks for too little", want, large, arrived)
 	}
 }

@@ -162,7 +162,11 @@ func (m *Mixer) Lazy(eta float64) (*Mixer, error) {
 			dense[i] += 1 - eta
 		}
 	}
-	return MixerOf(m.Nodes, dense)
+	lazy, err := MixerOf(m.Nodes, dense)
+	if err == nil {
+		lazy.RowError, lazy.ColError = eta*m.RowError, eta*m.ColError
+	}
+	return lazy, err
 }
 
 // Products returns σ₂ of W_t, W_t W_{t-1}, … for the mixers of steps … t-1, t.

@@ -27,7 +27,8 @@ func TestTermsOfCertificate(t *testing.T) {
 		t.Errorf("any signal: got %v, want %v", got, want)
 	}
 	in := Inputs{Size: []float64{1, 6, 90}, Away: []float64{1, 2, 3}}
-	e2, e3 = 11*2+13*e1, 1000+17*3+19*(11*2+13*e1) // 17·90 is more than 1051
+	e2 = 11*2 + 13*e1
+	e3 = 1000 + 17*3 + 19*e2 // 17·90 is more than 1051
 	if got, want := c.ForSignal(10, in), 3*10+2*e3; !near(got, want, 1e-12) {
 		t.Errorf("one signal: got %v, want %v", got, want)
 	}

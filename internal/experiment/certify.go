@@ -208,6 +208,9 @@ func (r *StabilityReport) curves(net *theory.Network, over theory.Interval) {
 		return
 	}
 	for _, f := range net.Filters() {
+		if f == net.Wide && net.OwnTaps() > 0 {
+			continue // every node has another
+		}
 		var all []ResponseCurve
 		for i, a := range f.Responses() {
 			c := ResponseCurve{Filter: f.Name, In: i / f.Out, Out: i % f.Out}
