@@ -117,7 +117,8 @@ func ConsensusBound(nodes int, gamma float64, steps []ConsensusStep, start Conse
 		e, b := bound[t].Mean, bound[t].Spread
 		moved := s.Apart + s.Root*e
 		added[t] = gamma*min(s.Slope, moved+s.Most*b) + s.Rest.Spread
-		next := ConsensusError{Mean: s.Global.Contraction(gamma)*e + (gamma*s.Root+s.Mixer.Skew)/float64(nodes)*b + s.Drift + gamma*s.Left + s.Rest.Mean}
+		next := ConsensusError{Mean: s.Global.Contraction(gamma)*e + (gamma*s.Root+s.Mixer.Skew)/float64(nodes)*b}
+		next.Mean += s.Drift + gamma*s.Left + s.Rest.Mean
 		next.Spread = min(s.Mixer.Second*b+added[t], s.Mixer.shrink(gamma*s.Most)*b+gamma*moved+s.Rest.Spread)
 		if block := len(s.Window); block > 0 && block <= t+1 {
 			sum := s.Window[block-1]*bound[t+1-block].Spread + added[t]

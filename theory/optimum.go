@@ -31,7 +31,8 @@ func (o *Optimum) Missing() string {
 	case o.Direction != nil:
 		return "its samples are separable, the infimum of the cost is at infinity"
 	}
-	return fmt.Sprintf("the gradient fades, %.2g after %d Newton steps, while the taps run away: the infimum is at infinity, or too far off to tell", o.Slope, newtonSteps)
+	return fmt.Sprintf("the gradient fades, %.2g after %d Newton steps, while the taps run away: "+
+		"the infimum is at infinity, or too far off to tell", o.Slope, newtonSteps)
 }
 
 const (

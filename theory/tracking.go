@@ -88,7 +88,9 @@ func Track(ctx context.Context, costs []*Problem, optima []Optimum, path [][]flo
 		if err != nil {
 			return nil, err
 		}
-		t.Steps = append(t.Steps, TrackStep{Curvature: c, Contraction: c.Contraction(gamma), Drift: math.NaN(), Left: gamma * norm(costs[i].Gradient(o.W)), Rest: math.NaN()})
+		t.Steps = append(t.Steps, TrackStep{
+			Curvature: c, Contraction: c.Contraction(gamma), Drift: math.NaN(), Left: gamma * norm(costs[i].Gradient(o.W)), Rest: math.NaN(),
+		})
 		t.Measured = append(t.Measured, distance(path[i], o.W))
 		if i > 0 {
 			d := distance(o.W, optima[i-1].W)

@@ -142,7 +142,7 @@ func (r *recording) doubts(t *Tracked) []string {
 	if !r.exact() {
 		out = append(out, "gradients may be clipped")
 	}
-	if t.Rough > mostRough {
+	if !(t.Rough <= mostRough) {
 		out = append(out, fmt.Sprintf("steps are up to %.2g beside gradient steps, more than rounding explains", float64(t.Rest)))
 	}
 	return out
