@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -31,6 +32,7 @@ type ServeCommand struct {
 	preset             string
 	step               float64
 	window             int
+	limit              recommend.LimitConfig
 	snapshots          int
 	setting            recommend.Setting
 	verbose            bool
@@ -71,7 +73,9 @@ predictions move; doc/page.md describes it.`,
 	f.StringVar(&c.tokenFile, "token-file", "", "file with the token that requests must bear")
 	f.StringVar(&c.preset, "preset", "literal", "steps of the learner: literal (the plain gradient) or whitened")
 	f.Float64Var(&c.step, "step-size", 0, "step size of the learner; 0 does not learn (default 0.01 for literal, 0.001 for whitened)")
-	f.IntVar(&c.window, "guard-window", 500, "ratings over which the learner must not be worse than the model as trained")
+	f.IntVar(&c.window, "guard-window", 500, "users on whose last ratings the learner must not be worse than the model as trained")
+	f.IntVar(&c.limit.Burst, "user-burst", 30, "ratings of one user at once that are learned from")
+	f.DurationVar(&c.limit.Every, "user-every", 3*time.Second, "time after which one more rating of a user is learned from")
 	f.IntVar(&c.snapshots, "snapshot-every", 20_000, "ratings between two snapshots")
 	f.IntVar(&c.setting.Movies, "movies", c.setting.Movies, "when a model is trained: how many of the most rated movies it knows, 0 for all")
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "log every request")
@@ -136,6 +140,9 @@ func (c *ServeCommand) config() (recommend.Config, error) {
 	if c.data == "" {
 		return recommend.Config{}, bad("--data names the folder of ratings; wdgnn data get movielens-100k makes one")
 	}
+	if c.limit.Burst < 1 || c.limit.Every <= 0 {
+		return recommend.Config{}, bad("--user-burst is %d and --user-every %v, want at least 1 and more than 0", c.limit.Burst, c.limit.Every)
+	}
 	if c.snapshots < 1 || c.window < 1 {
 		return recommend.Config{}, bad("--snapshot-every is %d and --guard-window %d, want at least 1", c.snapshots, c.window)
 	}
@@ -144,7 +151,7 @@ func (c *ServeCommand) config() (recommend.Config, error) {
 		level = slog.LevelDebug
 	}
 	config := recommend.Config{
-		Rule: preset(c.step), Guard: recommend.GuardConfig{Window: c.window}, SnapshotEvery: c.snapshots, Threads: threads(),
+		Rule: preset(c.step), Guard: recommend.GuardConfig{Window: c.window}, Limit: c.limit, SnapshotEvery: c.snapshots, Threads: threads(),
 		Log: slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: level})),
 	}
 	if err := errors.Join(config.Rule.Validate(), config.Guard.Validate()); err != nil {

@@ -16,7 +16,9 @@
 // # The guard
 //
 // The model as trained runs beside the one that learns. Where learning makes
-// predictions worse, the frozen model serves; see [GuardConfig].
+// predictions worse for a panel of users, the frozen model serves; see
+// [GuardConfig]. How far one user can move what all share is bounded; see
+// [LimitConfig].
 //
 // # Letters
 //

@@ -85,6 +85,17 @@ func predict(t testing.TB, s *Service, user, movie int) float64 {
 	return p.List[0].Rating
 }
 
+// movieLens returns MovieLens 100k and a model of it.
+func movieLens(t testing.TB) (*movies.Ratings, *Model) {
+	t.Helper()
+	all := load(t, "data/ml-100k")
+	m, err := Train(context.Background(), all, DefaultSetting(), TrainConfig{Epochs: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all, m
+}
+
 // sharedPath is where the data sets lie, beside the checkout.
 const sharedPath = "../../../shared/"
 

@@ -13,6 +13,7 @@ import (
 // that hears nobody else, as online.Centralized has it, on the K+1 numbers of
 // one user at one movie. It is not safe for concurrent use.
 type learner struct {
+	world  *world
 	frame  *rule.Frame
 	config rule.Config
 	guards GuardConfig
@@ -24,7 +25,7 @@ type learner struct {
 	scratch [1]float64
 }
 
-func newLearner(m *Model, c rule.Config, guards GuardConfig) (*learner, error) {
+func newLearner(m *Model, w *world, c rule.Config, guards GuardConfig) (*learner, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -49,7 +50,7 @@ func newLearner(m *Model, c rule.Config, guards GuardConfig) (*learner, error) {
 	if err := guards.Validate(); err != nil {
 		return nil, err
 	}
-	l := &learner{frame: frame, config: c, guards: guards.withDefaults()}
+	l := &learner{world: w, frame: frame, config: c, guards: guards.withDefaults()}
 	l.node = rule.NewNode(frame, &l.config, 1, nil, nil)
 	sent, _ := c.Vectors()
 	l.own = make([]mat.Dense, sent)
@@ -62,6 +63,15 @@ type observation struct {
 	z      []float32
 	base   float32 // y†
 	target float32 // the rating less m and b
+}
+
+// partly returns o as a learner whose output is y takes a part of its step: the
+// gradient of (y - target)² is as much shorter as the target is nearer.
+func (o observation) partly(weight, y float32) observation {
+	if weight != 1 {
+		o.target = y + float32(weight*(o.target-y))
+	}
+	return o
 }
 
 // output returns what the learner predicts, less m and b.
@@ -87,16 +97,15 @@ func (l *learner) step(o observation) bool {
 	return true
 }
 
-// learn watches the errors of both models, steps, and turns the guard. Errors
-// are squared errors of predictions as served.
-func (l *learner) learn(o observation, online, frozen float64) (e event) {
-	l.guard.watch(online, frozen, l.guards.Window)
+// learn gives the user a seat in the panel, steps, and turns the guard.
+func (l *learner) learn(user int, o observation, h heard) (e event) {
+	l.guard.watch(user, h, l.guards.Window)
 	if !l.step(o) {
 		l.node.Reset()
 		l.guard.fall()
 		return eventDiverged
 	}
-	switch fall, recover := l.guard.turn(l.guards); {
+	switch fall, recover := l.guard.turn(l.guards, l.judge()); {
 	case fall:
 		l.node.Reset()
 		l.guard.fall()
@@ -144,9 +153,7 @@ func (l *learner) restore(m memory) error {
 		return fmt.Errorf("recommend: what the learner remembers: %w", err)
 	}
 	l.guard = m.Guard.clone()
-	if extra := len(l.guard.Online) - l.guards.Window; extra > 0 {
-		l.guard.Online, l.guard.Frozen = l.guard.Online[extra:], l.guard.Frozen[extra:]
-	}
+	l.guard.trim(l.guards.Window)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package recommend
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/wdgnn/wdgnn/gnn"
@@ -23,7 +24,7 @@ func TestLearnerIsCentralized(t *testing.T) {
 	}
 	const target = 3
 	c := Literal(0.05)
-	l, err := newLearner(m, c, GuardConfig{})
+	l, err := newLearner(m, w, c, GuardConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,7 @@ func TestParametersAreTaps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := newLearner(m, Literal(0.1), GuardConfig{})
+	l, err := newLearner(m, w, Literal(0.1), GuardConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,35 +98,66 @@ func TestParametersAreTaps(t *testing.T) {
 	}
 }
 
-// The guard falls back when the learner is worse, and recovers when it is not.
+// The guard falls back when the learner is worse on the panel, and recovers
+// when it is not, once it has learned from enough ratings.
 func TestGuardTurns(t *testing.T) {
 	c := GuardConfig{Window: 4, Margin: 0.1}
 	g := guard{}
+	chance := 0.0
 	put := func(online, frozen float64) (fall, recover bool) {
-		g.watch(online*online, frozen*frozen, c.Window)
-		return g.turn(c)
+		g.watch(1, heard{}, c.Window)
+		return g.turn(c, verdict{online: online, frozen: frozen, excess: online*online - 1.1*1.1*frozen*frozen, chance: chance})
 	}
-	for range 3 {
-		if fall, _ := put(2, 1); fall {
-			t.Fatal("fell back before the window was full")
-		}
+	if fall, _ := put(1.05, 1); fall {
+		t.Fatal("fell back within the margin")
 	}
-	if fall, _ := put(2, 1); !fall {
+	if fall, _ := put(1.2, 1); !fall {
 		t.Fatal("did not fall back")
+	}
+	chance = 0.2
+	if fall, _ := put(1.2, 1); fall {
+		t.Fatal("fell back because of what may be chance")
+	}
+	if fall, _ := put(math.NaN(), 1); !fall {
+		t.Fatal("did not fall back from an error that is no number")
 	}
 	g.fall()
 	for range 3 {
 		if _, recover := put(1, 1); recover {
-			t.Fatal("recovered before the window was full")
+			t.Fatal("recovered before as many ratings as the window has")
 		}
+	}
+	if _, recover := put(1.01, 1); recover {
+		t.Fatal("recovered while worse")
 	}
 	if _, recover := put(1, 1); !recover || !g.Fallen || g.Falls != 1 {
 		t.Fatalf("%+v did not recover", g)
 	}
-	g.Fallen = false
-	for range 8 {
-		if fall, _ := put(1.05, 1); fall {
-			t.Fatal("fell back within the margin")
+}
+
+// A user has one seat, however much they rate; who rated longest ago leaves.
+func TestPanelSeatsUsersOnce(t *testing.T) {
+	g := guard{}
+	g.fill([]*seat{{User: 1}, {User: 2}, {User: 3}, {User: 4}}, 3)
+	users := func() (list []int) {
+		for _, s := range g.Panel {
+			list = append(list, s.User)
+		}
+		return list
+	}
+	for _, c := range []struct {
+		user int
+		want []int
+	}{
+		{9, []int{2, 3, 9}},
+		{9, []int{2, 3, 9}},
+		{2, []int{3, 9, 2}},
+		{8, []int{9, 2, 8}},
+		{9, []int{2, 8, 9}},
+	} {
+		g.watch(c.user, heard{Rating: 5}, 3)
+		if got := users(); !slices.Equal(got, c.want) {
+			t.Fatalf("after a rating of user %d the panel is %v, want %v", c.user, got, c.want)
 		}
 	}
 }

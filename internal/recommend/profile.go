@@ -15,6 +15,8 @@ import (
 type profile struct {
 	movie   []int32 // positions, ascending
 	rating  []float64
+	repeats []uint8 // how often each rating was replaced; nil means never
+	spent   spent
 	changed bool // differs from the data
 
 	cached atomic.Pointer[features]
@@ -23,13 +25,31 @@ type profile struct {
 // with returns the profile after a rating.
 func (p *profile) with(n int32, rating float64) *profile {
 	at, known := slices.BinarySearch(p.movie, n)
-	q := &profile{movie: slices.Clone(p.movie), rating: slices.Clone(p.rating), changed: true}
+	q := &profile{movie: slices.Clone(p.movie), rating: slices.Clone(p.rating), repeats: slices.Clone(p.repeats), spent: p.spent, changed: true}
 	if known {
-		q.rating[at] = rating
+		if q.repeats == nil {
+			q.repeats = make([]uint8, len(q.movie))
+		}
+		q.rating[at], q.repeats[at] = rating, min(q.repeats[at], 254)+1
 		return q
 	}
 	q.movie, q.rating = slices.Insert(q.movie, at, n), slices.Insert(q.rating, at, rating)
+	if q.repeats != nil {
+		q.repeats = slices.Insert(q.repeats, at, 0)
+	}
 	return q
+}
+
+// repeat returns how many ratings of a movie the next one would follow.
+func (p *profile) repeat(n int32) int {
+	at, ok := slices.BinarySearch(p.movie, n)
+	switch {
+	case !ok:
+		return 0
+	case p.repeats == nil:
+		return 1
+	}
+	return 1 + int(p.repeats[at])
 }
 
 // of returns the rating of a movie.

@@ -16,6 +16,8 @@ type record struct {
 
 	learned bool // the rest is there
 	event   event
+	at      int64     // when, milliseconds since 1970; 0 in records of version 1
+	weight  float32   // part of a step that it took
 	mean    float64   // m + b of the prediction
 	online  float32   // output of the learner before the step
 	base    float32   // output of the frozen model
@@ -23,8 +25,10 @@ type record struct {
 	params  []float32 // of the learner, after the step and the guard
 }
 
+// Version 1 has neither at nor weight: every step was a whole one, and nobody's
+// were counted.
 const (
-	recordVersion = 1
+	recordVersion = 2
 	flagLearned   = 1
 )
 
@@ -34,7 +38,7 @@ const (
 //
 // and, if it was learned from,
 //
-//	mean float64, online, base float32, K+1, params uint16, z, params float32
+//	at int64, weight float32, mean float64, online, base float32, K+1, params uint16, z, params float32
 func (r *record) appendTo(dst []byte) []byte {
 	le := binary.LittleEndian
 	flags := byte(0)
@@ -48,6 +52,8 @@ func (r *record) appendTo(dst []byte) []byte {
 	if !r.learned {
 		return dst
 	}
+	dst = le.AppendUint64(dst, uint64(r.at))
+	dst = le.AppendUint32(dst, math.Float32bits(r.weight))
 	dst = le.AppendUint64(dst, math.Float64bits(r.mean))
 	dst = le.AppendUint32(dst, math.Float32bits(r.online))
 	dst = le.AppendUint32(dst, math.Float32bits(r.base))
@@ -63,14 +69,15 @@ func (r *record) appendTo(dst []byte) []byte {
 
 var errShort = errors.New("it is too short")
 
-// parseRecord is the inverse of appendTo.
+// parseRecord is the inverse of appendTo. It reads version 1, too.
 func parseRecord(b []byte) (r record, err error) {
 	le := binary.LittleEndian
-	const head, more = 20, 20
+	const head, since2, more = 20, 12, 20
 	if len(b) < head {
 		return r, errShort
 	}
-	if b[0] != recordVersion || b[1]&^flagLearned != 0 || int(b[2]) >= len(eventNames) {
+	version := b[0]
+	if version < 1 || version > recordVersion || b[1]&^flagLearned != 0 || int(b[2]) >= len(eventNames) {
 		return r, fmt.Errorf("version %d, flags %d, event %d are not known; try a newer wdgnn", b[0], b[1], b[2])
 	}
 	r.learned, r.event = b[1] == flagLearned, event(b[2])
@@ -81,6 +88,14 @@ func parseRecord(b []byte) (r record, err error) {
 			return r, errors.New("it is too long")
 		}
 		return r, nil
+	}
+	r.weight = 1
+	if version > 1 {
+		if len(b) < since2 {
+			return r, errShort
+		}
+		r.at, r.weight = int64(le.Uint64(b)), math.Float32frombits(le.Uint32(b[8:]))
+		b = b[since2:]
 	}
 	if len(b) < more {
 		return r, errShort

@@ -19,11 +19,15 @@ import (
 type Config struct {
 	Rule          rule.Config
 	Guard         GuardConfig
+	Limit         LimitConfig
 	SnapshotEvery int          // ratings between two snapshots; 0 means 20,000
 	CacheBytes    int          // for what the model sees of users; 0 means 256 MiB
 	Queue         int          // ratings that may wait; 0 means 4096
 	Threads       int          // that build the graph at the start; 0 means 1
 	Log           *slog.Logger // nil means none
+
+	// Now says what time it is, for what Limit counts; nil means time.Now.
+	Now func() time.Time
 }
 
 // DefaultConfig returns plain gradient steps of 0.01 on taps and bias, eq. (7).
@@ -54,7 +58,10 @@ func (c Config) withDefaults() Config {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	c.Guard = c.Guard.withDefaults()
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	c.Guard, c.Limit = c.Guard.withDefaults(), c.Limit.withDefaults()
 	return c
 }
 
@@ -84,6 +91,9 @@ func Open(m *Model, all *movies.Ratings, disk journal.Disk, c Config) (*Service,
 	if got := dataset.Fingerprint(all); got != m.Data {
 		return nil, fmt.Errorf("recommend: the model was trained on other ratings: fingerprint %.12s…, these have %.12s…", m.Data, got)
 	}
+	if err := c.Limit.Validate(); err != nil {
+		return nil, err
+	}
 	c = c.withDefaults()
 	w, err := newWorld(all, m.Setting, c.Threads)
 	if err != nil {
@@ -98,7 +108,7 @@ func Open(m *Model, all *movies.Ratings, disk journal.Disk, c Config) (*Service,
 			s.put(w.ratings.UserID(u), &profile{movie: movie, rating: rating})
 		}
 	}
-	l, err := newLearner(m, c.Rule, c.Guard)
+	l, err := newLearner(m, w, c.Rule, c.Guard)
 	if err != nil {
 		return nil, err
 	}

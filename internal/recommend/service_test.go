@@ -14,7 +14,7 @@ import (
 )
 
 func TestRatingsMovePredictions(t *testing.T) {
-	s := service(t, faultdisk.New(), Config{Rule: Literal(0.1)})
+	s := service(t, faultdisk.New(), Config{Rule: Literal(0.01)})
 	before := predict(t, s, 1, 20)
 	r := rate(t, s, 1, 20, 1)
 	after := predict(t, s, 1, 20)
@@ -96,7 +96,7 @@ func TestRefused(t *testing.T) {
 // A service may be opened with another step size, window and guard.
 // Learning that is worse than the trained model is not served; it recovers.
 func TestGuardServes(t *testing.T) {
-	s := service(t, faultdisk.New(), Config{Rule: Literal(0.02), Guard: GuardConfig{Window: 10}})
+	s := service(t, faultdisk.New(), Config{Rule: Literal(0.1), Guard: GuardConfig{Window: 50}, Limit: LimitConfig{Burst: 1 << 20}})
 	frozen := map[int]float64{}
 	for _, movie := range []int{10, 20, 30} {
 		frozen[movie] = predict(t, s, 1, movie)
@@ -111,7 +111,7 @@ func TestGuardServes(t *testing.T) {
 		if i > 1500 {
 			rating = 3
 		}
-		rate(t, s, 1000+i%7, s.world.ratings.MovieID(i%30), rating)
+		rate(t, s, 1000+i/15, s.world.ratings.MovieID(i%30), rating)
 		st := s.Status()
 		if st.Serving == "frozen" && !fell {
 			fell = true

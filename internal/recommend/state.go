@@ -20,9 +20,15 @@ type userState struct {
 	User    int       `json:"user"`
 	Movies  []int     `json:"movies"`
 	Ratings []float64 `json:"ratings"`
+	Repeats []int     `json:"repeats,omitempty"` // how often each rating was replaced; none means never
+	Steps   float64   `json:"steps,omitempty"`   // of late; see spent
+	At      int64     `json:"at,omitempty"`
 }
 
-const stateFormat = 1
+// stateFormat is that of snapshots. In format 1 the guard had squared errors of
+// the last ratings in place of a panel, and nobody's steps were counted; what
+// was learned is the same.
+const stateFormat = 2
 
 // open reads what is on the disk.
 func (w *writer) open(disk journal.Disk) error {
@@ -63,14 +69,17 @@ func (w *writer) writeFirst() error {
 
 // recover puts the snapshot and the records after it in place.
 func (w *writer) recover(was *journal.Recovered) error {
-	s, m := w.service, w.learner.memory()
+	s, window := w.service, w.service.config.Guard.Window
+	silent := s.silent(max(1, window/5))
+	w.learner.guard.fill(silent, window)
+	m := w.learner.memory()
 	if was.Snapshot != nil {
 		var st state
 		if err := json.Unmarshal(was.Snapshot, &st); err != nil {
 			return fmt.Errorf("recommend: snapshot %d: %w", was.Seq, err)
 		}
-		if st.Format != stateFormat {
-			return fmt.Errorf("recommend: snapshot %d has format %d, this program reads %d", was.Seq, st.Format, stateFormat)
+		if st.Format < 1 || st.Format > stateFormat {
+			return fmt.Errorf("recommend: snapshot %d has format %d, this program reads 1 to %d", was.Seq, st.Format, stateFormat)
 		}
 		if st.Model != s.digest && was.Seq == 0 && len(was.Records) == 0 {
 			return nil // nothing was learned
@@ -84,6 +93,8 @@ func (w *writer) recover(was *journal.Recovered) error {
 			}
 		}
 		m, w.totals = st.Memory, st.Totals
+		m.Guard.trim(window)
+		m.Guard.fill(silent, window)
 	}
 	for k, text := range was.Records {
 		rec, err := parseRecord(text)
@@ -105,7 +116,13 @@ func (s *Service) restoreUser(u userState) error {
 	if len(u.Movies) != len(u.Ratings) {
 		return fmt.Errorf("user %d has %d movies and %d ratings", u.User, len(u.Movies), len(u.Ratings))
 	}
-	p := &profile{changed: true}
+	p := &profile{changed: true, spent: spent{u.Steps, u.At}}
+	if len(u.Repeats) > 0 && len(u.Repeats) != len(u.Movies) || !(u.Steps >= 0) {
+		return fmt.Errorf("user %d has %d movies, %d numbers of repeats and %v steps", u.User, len(u.Movies), len(u.Repeats), u.Steps)
+	}
+	for _, r := range u.Repeats {
+		p.repeats = append(p.repeats, uint8(min(max(r, 0), 255)))
+	}
 	for k, id := range u.Movies {
 		n, err := s.check(u.User, id, u.Ratings[k])
 		if err != nil {
@@ -134,7 +151,11 @@ func (w *writer) redo(m *memory, rec *record) error {
 	if _, known := p.of(n); known {
 		w.totals.Changed++
 	}
-	s.put(rec.user, p.with(n, rec.rating))
+	p = p.with(n, rec.rating)
+	if rec.learned && rec.at != 0 {
+		p.spent, _ = p.spent.step(s.config.Limit, rec.at)
+	}
+	s.put(rec.user, p)
 	if !rec.learned {
 		return nil
 	}
@@ -142,7 +163,7 @@ func (w *writer) redo(m *memory, rec *record) error {
 		return fmt.Errorf("%d inputs and %d parameters; the learner has %d and %d", len(rec.z), len(rec.params), w.learner.frame.Inputs(), w.learner.frame.Len())
 	}
 	w.totals.Learned++
-	m.Guard.watch(s.errorsOf(rec))
+	m.Guard.watch(rec.user, rec.heard(), s.config.Guard.Window)
 	o, node := rec.observation(), &m.Node
 	node.Vectors[0] = rec.params
 	node.Steps++
@@ -163,11 +184,6 @@ func (w *writer) redo(m *memory, rec *record) error {
 	return nil
 }
 
-func (s *Service) errorsOf(rec *record) (online, frozen float64, window int) {
-	online, frozen = s.world.errors(rec)
-	return online, frozen, s.config.Guard.Window
-}
-
 // captured is the state at one moment, before it is made into text.
 type captured struct {
 	service  *Service
@@ -186,7 +202,10 @@ func (c *captured) state() state {
 	st := state{Format: stateFormat, Model: c.service.digest, Memory: c.memory, Totals: c.totals, Users: []userState{}}
 	for _, id := range c.ids {
 		p := c.profiles[id]
-		u := userState{User: id, Ratings: p.rating}
+		u := userState{User: id, Ratings: p.rating, Steps: p.spent.steps, At: p.spent.at}
+		for _, r := range p.repeats {
+			u.Repeats = append(u.Repeats, int(r))
+		}
 		for _, n := range p.movie {
 			u.Movies = append(u.Movies, c.service.world.ratings.MovieID(int(n)))
 		}

@@ -13,6 +13,7 @@ type Status struct {
 	Steps    int     `json:"steps"`    // of the learner since it last began at the trained parameters
 	Learned  int     `json:"learned"`  // ratings learned from, in all
 	Changed  int     `json:"changed"`  // ratings that replaced others
+	Limited  int     `json:"limited"`  // ratings not learned from because their user had taken too many steps
 	Users    int     `json:"users"`    // with a rating
 	Movies   int     `json:"movies"`   // N
 	Falls    int     `json:"falls"`    // how often the guard fell back
@@ -28,10 +29,10 @@ type Status struct {
 	At     string  `json:"at"`     // when this version was made, RFC 3339
 }
 
-// Window compares the learner with the frozen model over the last ratings that
-// were learned from.
+// Window compares the learner with the frozen model on the guard's panel; see
+// GuardConfig.
 type Window struct {
-	Length int     `json:"length"` // ratings of a full window
+	Length int     `json:"length"` // users of a full panel
 	Filled int     `json:"filled"`
 	Online float64 `json:"online_rmse"`
 	Frozen float64 `json:"frozen_rmse"`
@@ -74,12 +75,13 @@ func (s *Service) Waiting() int { return len(s.queue) }
 
 func (w *writer) status(v *version) Status {
 	s, l := w.service, w.learner
-	online, frozen := l.guard.rmse()
+	panel := l.judge()
 	st := Status{
 		Model: s.digest, Version: v.seq, Serving: v.servingName(), Steps: l.node.Steps(), Learned: w.totals.Learned, Changed: w.totals.Changed,
-		Users: int(s.count.Load()), Movies: s.world.ratings.Movies(), Falls: l.guard.Falls, Moved: l.frame.Distance(v.params, nil),
+		Limited: w.totals.Limited,
+		Users:   int(s.count.Load()), Movies: s.world.ratings.Movies(), Falls: l.guard.Falls, Moved: l.frame.Distance(v.params, nil),
 		Writable: w.journal.Err() == nil, Stored: !w.full && w.journal.Err() == nil,
-		Window: Window{Length: l.guards.Window, Filled: len(l.guard.Online), Online: online, Frozen: frozen, Margin: l.guards.Margin},
+		Window: Window{Length: l.guards.Window, Filled: len(l.guard.Panel), Online: panel.online, Frozen: panel.frozen, Margin: l.guards.Margin},
 		Rule:   Rule{StepSize: l.config.StepSize.Value, Whitened: l.config.Whiten, Retrain: l.config.Retrain.String()},
 		Scale:  Scale{s.world.least, s.world.most}, Report: s.model.Report, At: v.at.UTC().Format(time.RFC3339Nano),
 	}

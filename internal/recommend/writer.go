@@ -19,9 +19,10 @@ type Rated struct {
 	Rating  float64 `json:"rating"`
 	Version uint64  `json:"version"` // of the parameters that know it
 	Changed bool    `json:"changed"` // false if the user had said so before: nothing happened
-	Learned bool    `json:"learned"` // false for the first rating of a user, which has no signal to learn from
-	Before  float64 `json:"before"`  // the prediction that was served for it before
-	After   float64 `json:"after"`   // and is now
+	Learned bool    `json:"learned"`
+	Why     string  `json:"why,omitempty"` // nothing was learned
+	Before  float64 `json:"before"`        // the prediction that was served for it before
+	After   float64 `json:"after"`         // and is now
 }
 
 // request is a rating on its way.
@@ -39,7 +40,7 @@ type request struct {
 // Rate accepts a rating and learns from it. When it returns nil, the rating and
 // the parameters that it led to are on the disk and predictions show them. A
 // user who is not known becomes known. A movie that the user rated before gets
-// the new rating, which is learned from like any other; the same rating once
+// the new rating, from which less is learned each time; the same rating once
 // more changes nothing, so a rating whose fate is not known can be sent again.
 //
 // An error that is ErrDisk, or that of ctx, leaves open whether the rating will
@@ -85,6 +86,7 @@ type writer struct {
 
 	buffer    []byte
 	pending   map[int]*profile // of this batch
+	now       int64            // of this batch, milliseconds since 1970
 	since     int              // ratings since the last snapshot
 	snapshots chan error       // nil if no snapshot is being written
 	ended     error
@@ -97,6 +99,7 @@ type writer struct {
 type totals struct {
 	Learned int `json:"learned"`
 	Changed int `json:"changed"` // ratings that replaced others
+	Limited int `json:"limited"` // ratings beyond LimitConfig
 }
 
 // most is how many ratings are committed together at most.
@@ -158,6 +161,7 @@ func (w *writer) batch(first *request) {
 func (w *writer) commit(list []*request) {
 	s, before := w.service, w.learner.memory()
 	totals, began, steps := w.totals, time.Now(), 0
+	w.now = s.config.Now().UnixMilli()
 	w.pending = map[int]*profile{}
 	var events []event
 	for _, r := range list {
@@ -242,45 +246,58 @@ func (w *writer) apply(r *request) *record {
 	f := s.look.of(p)
 	r.result.Before = w.prediction(f, r.n)
 	if !r.result.Changed {
-		r.result.After = r.result.Before
+		r.result.After, r.result.Why = r.result.Before, whySame
 		return nil
 	}
-	rec := &record{user: r.user, movie: r.movie, rating: r.rating}
-	if others > 0 {
+	rec := &record{user: r.user, movie: r.movie, rating: r.rating, weight: weight(p.repeat(r.n)), at: w.now}
+	next := p.with(r.n, r.rating)
+	spent, allowed := p.spent.step(s.config.Limit, w.now)
+	switch {
+	case others == 0:
+		r.result.Why = whyFirst
+	case rec.weight == 0:
+		r.result.Why = whyRepeated
+	case !allowed:
+		r.result.Why = whyLimited
+		w.totals.Limited++
+	default:
 		w.learn(rec, f, r.n)
-		r.result.Learned = true
+		r.result.Learned, next.spent = true, spent
 	}
 	if known {
 		w.totals.Changed++
 	}
 	r.result.After = w.prediction(f, r.n) // the target's rating is no part of its features
-	w.pending[r.user] = p.with(r.n, r.rating)
+	w.pending[r.user] = next
 	return rec
 }
+
+// Why nothing was learned from a rating.
+const (
+	whySame     = "the user had said so before"
+	whyFirst    = "it is the user's only rating: there is no other to predict it from"
+	whyRepeated = "the user has changed this rating too often"
+	whyLimited  = "the user has rated too much in a short time; the rating counts for their own predictions"
+)
 
 // learn takes the step that a rating asks for and fills rec in.
 func (w *writer) learn(rec *record, f *features, n int32) {
 	l := w.learner
 	rec.learned, rec.mean, rec.base, rec.z = true, f.mean[n], f.base[n], f.row(n)
 	rec.online = l.output(rec.z, rec.base)
-	online, frozen := w.service.world.errors(rec)
-	rec.event = l.learn(rec.observation(), online, frozen)
+	rec.event = l.learn(rec.user, rec.observation(), rec.heard())
 	rec.params = slices.Clone(l.node.Params())
 	w.totals.Learned++
 }
 
 // observation returns what the learner saw.
 func (r *record) observation() observation {
-	return observation{z: r.z, base: r.base, target: float32(r.rating - r.mean)}
+	return observation{z: r.z, base: r.base, target: float32(r.rating - r.mean)}.partly(r.weight, r.online)
 }
 
-// errors returns the squared errors of both models' predictions, as served.
-func (w *world) errors(r *record) (online, frozen float64) {
-	square := func(y float32) float64 {
-		e := w.clip(r.mean+float64(y)) - r.rating
-		return float64(e * e)
-	}
-	return square(r.online), square(r.base)
+// heard returns the rating as the panel hears it.
+func (r *record) heard() heard {
+	return heard{Z: slices.Clone(r.z), Base: r.base, Mean: r.mean, Rating: r.rating}
 }
 
 // prediction returns what is served with the writer's parameters.

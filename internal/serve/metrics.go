@@ -50,13 +50,14 @@ func newMetrics(s *recommend.Service) *metrics {
 	}
 	counter("wdgnn_ratings_total", "Ratings accepted since the beginning; the version of the parameters.", func(s recommend.Status) float64 { return float64(s.Version) })
 	counter("wdgnn_ratings_learned_total", "Ratings learned from since the beginning.", func(s recommend.Status) float64 { return float64(s.Learned) })
+	counter("wdgnn_ratings_limited_total", "Ratings not learned from because their user had rated too much in a short time.", func(s recommend.Status) float64 { return float64(s.Limited) })
 	counter("wdgnn_guard_falls_total", "Times that the frozen model took over.", func(s recommend.Status) float64 { return float64(s.Falls) })
 	gauge("wdgnn_users", "Users with a rating.", nil, func(s recommend.Status) float64 { return float64(s.Users) })
 	gauge("wdgnn_moved", "Distance of the learner's taps from the trained ones.", nil, func(s recommend.Status) float64 { return s.Moved })
 	gauge("wdgnn_serving_online", "1 while the learner serves, 0 while the frozen model does.", nil, func(s recommend.Status) float64 { return one(s.Serving == "online") })
 	gauge("wdgnn_writable", "1 while ratings are accepted.", nil, func(s recommend.Status) float64 { return one(s.Writable) })
-	gauge("wdgnn_window_rmse", "RMSE over the last ratings learned from.", prometheus.Labels{"model": "online"}, func(s recommend.Status) float64 { return s.Window.Online })
-	gauge("wdgnn_window_rmse", "RMSE over the last ratings learned from.", prometheus.Labels{"model": "frozen"}, func(s recommend.Status) float64 { return s.Window.Frozen })
+	gauge("wdgnn_window_rmse", "RMSE on the panel of the guard.", prometheus.Labels{"model": "online"}, func(s recommend.Status) float64 { return s.Window.Online })
+	gauge("wdgnn_window_rmse", "RMSE on the panel of the guard.", prometheus.Labels{"model": "frozen"}, func(s recommend.Status) float64 { return s.Window.Frozen })
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "wdgnn_ratings_waiting", Help: "Ratings that wait for the writer."}, func() float64 { return float64(s.Waiting()) }))
 	return m
 }

@@ -15,7 +15,7 @@ type ratingsPage struct {
 
 // ratingsScene is what the recommender shows while ratings come in.
 func ratingsScene() live.Scene {
-	const chart = "prediction error, RMSE over the last ratings"
+	const chart = "prediction error, RMSE on a panel of users"
 	return live.Scene{
 		Title: "Ratings",
 		About: "Every rating moves the taps of the wide part at once, and the next prediction shows it. The model as trained runs beside it, for comparison.",
