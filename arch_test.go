@@ -33,8 +33,8 @@ const rules = `
 	online/onlinetest   : mat graph loss online
 	agent               : mat gnn loss rule
 	agent/agenttest     : mat graph loss agent
-	transport           :
-	transport/internal/inbox : transport
+	transport           : transport/internal/inbox
+	transport/internal/inbox :
 	transport/mem       : transport transport/internal/inbox
 	transport/natsbus   : transport transport/internal/inbox
 	transport/tcpbus    : transport transport/internal/inbox
@@ -57,13 +57,14 @@ const rules = `
 	internal/journal    :
 	internal/journal/faultdisk : internal/journal
 	internal/recommend  : mat graph gnn optim loss random train rule modelfile scenario/movies internal/dataset internal/journal
+	internal/hostname   :
 	internal/host       : agent loss mat rule transport internal/journal
 	internal/broker     : transport transport/natsbus internal/keys
 	internal/keys       : transport transport/natsbus transport/tcpbus
-	internal/box        : agent gnn graph loss mat online rule modelfile transport transport/natsbus transport/tcpbus internal/host internal/journal internal/keys
+	internal/box        : agent gnn graph loss mat online rule modelfile transport transport/natsbus transport/tcpbus internal/host internal/journal internal/keys internal/hostname
 	internal/swarm      : agent gnn graph loss mat random rule online modelfile scenario/sourceloc scenario/flocking transport transport/mem transport/natsbus transport/tcpbus internal/host internal/broker internal/keys internal/box internal/journal internal/reproduce internal/flock internal/live
 	internal/live       : modelfile
-	internal/serve      : scenario/movies internal/recommend internal/live
+	internal/serve      : scenario/movies internal/recommend internal/live internal/hostname
 	internal/perf       : mat graph gnn loss optim random rule online scenario/flocking
 	bench/report        : internal/perf
 	doc/check           :
@@ -76,7 +77,7 @@ const rules = `
 // shell lists the packages that touch the world; every other one only
 // computes, and is called "library" below.
 const shell = `
-	transport transport/mem transport/natsbus transport/tcpbus transport/transporttest internal/host internal/broker internal/keys internal/box internal/swarm internal/live cmd/wdgnn-agent
+	transport transport/mem transport/natsbus transport/tcpbus transport/transporttest internal/host internal/broker internal/keys internal/box internal/swarm internal/live internal/hostname cmd/wdgnn-agent
 	modelfile internal/config internal/rundir internal/dataset internal/figure internal/experiment internal/reproduce internal/flock internal/journal internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report doc/check doc/report doc/screenshots cmd/wdgnn
 `
 

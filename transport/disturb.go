@@ -3,9 +3,12 @@ package transport
 import (
 	"bytes"
 	"container/heap"
+	"math"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/wdgnn/wdgnn/transport/internal/inbox"
 )
 
 // Disturb returns a Bus that does the given faults to what arrives at b, the
@@ -29,7 +32,7 @@ func Disturb(b Bus, self HostID, f Faults) Bus {
 		faults:  f,
 		began:   f.Began,
 		senders: make(map[HostID]*sender),
-		frames:  make(chan Frame, max(cap(b.Frames()), 64)),
+		inbox:   inbox.New[Frame](max(cap(b.Frames()), 64), math.MaxInt),
 		ended:   make(chan struct{}),
 	}
 	go d.run()
@@ -69,7 +72,7 @@ type disturbed struct {
 	Bus
 	self   HostID
 	faults Faults
-	frames chan Frame
+	inbox  *inbox.Inbox[Frame]
 	ended  chan struct{} // closed when run has returned
 
 	began    time.Time // of run alone, as are the next three
@@ -77,9 +80,9 @@ type disturbed struct {
 	late     queue
 	lateSize int
 
-	mu    sync.Mutex // guards the counts
-	stats Stats      // of what was received and dropped here
-	done  Disturbances
+	mu      sync.Mutex // guards the counts
+	dropped uint64     // here, for want of room to be late in
+	done    Disturbances
 }
 
 // sender is what is known of a host that was heard.
@@ -89,7 +92,13 @@ type sender struct {
 	held  *parcel // waits for the next one
 }
 
-func (d *disturbed) Frames() <-chan Frame { return d.frames }
+func (d *disturbed) Frames() <-chan Frame { return d.inbox.Frames() }
+
+// Hear implements [Bus].
+func (d *disturbed) Hear(hosts []HostID) error {
+	d.inbox.Senders(len(hosts))
+	return d.Bus.Hear(hosts)
+}
 
 // Stats counts as received what Disturb let through, when it was put into the
 // channel.
@@ -97,8 +106,9 @@ func (d *disturbed) Stats() Stats {
 	s := d.Bus.Stats()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	s.Received, s.ReceivedBytes = d.stats.Received, d.stats.ReceivedBytes
-	s.Dropped += d.stats.Dropped
+	in := d.inbox.Counts()
+	s.Received, s.ReceivedBytes = in.Received, in.ReceivedBytes
+	s.Dropped += d.dropped + in.Dropped
 	return s
 }
 
@@ -112,7 +122,7 @@ func (d *disturbed) Close() error {
 // run moves frames until the Bus beneath is closed.
 func (d *disturbed) run() {
 	defer close(d.ended)
-	defer close(d.frames)
+	defer d.inbox.Close()
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for number := uint64(0); ; number++ {
@@ -202,7 +212,7 @@ func (d *disturbed) pass(p *parcel, delay time.Duration) {
 func (d *disturbed) wait(p *parcel) bool {
 	if len(d.late) >= maxLate || d.lateSize+len(p.frame.Data) > maxLateSize {
 		d.mu.Lock()
-		d.stats.Dropped++
+		d.dropped++
 		d.mu.Unlock()
 		return false
 	}
@@ -248,14 +258,5 @@ func (d *disturbed) deliver(p *parcel) {
 // put hands a frame to the reader if there is room.
 func (d *disturbed) put(p *parcel) {
 	p.delivered = true
-	size := uint64(len(p.frame.Data))
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	select {
-	case d.frames <- p.frame:
-		d.stats.Received++
-		d.stats.ReceivedBytes += size
-	default:
-		d.stats.Dropped++
-	}
+	d.inbox.Put(uint32(p.frame.From), len(p.frame.Data), p.frame)
 }

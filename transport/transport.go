@@ -36,7 +36,8 @@ type Bus interface {
 
 	// Frames returns what arrives, always the same channel, which Close
 	// closes. A frame for which the reader has left no room is dropped and
-	// counted: a slow reader never stalls others.
+	// counted: a slow reader never stalls others. No host that is heard takes
+	// all the room, however much it sends: there is some for the others.
 	Frames() <-chan Frame
 
 	// Stats returns what was counted so far.

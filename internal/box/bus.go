@@ -17,16 +17,20 @@ type buses struct {
 	nats *natsbus.Conn
 }
 
+// waitingFrames is how many frames of the largest size may wait for the host.
+const waitingFrames = 64
+
 // open connects. It waits for a server that is not there yet until ctx ends.
-func (c *Config) open(ctx context.Context, log *slog.Logger) (b buses, err error) {
+// Frames of more than most bytes are refused.
+func (c *Config) open(ctx context.Context, most int, log *slog.Logger) (b buses, err error) {
 	switch c.Bus.Kind {
 	case BusNATS:
-		if b.nats, err = c.dial(ctx, log); err != nil {
+		if b.nats, err = c.dial(ctx, most, log); err != nil {
 			return buses{}, err
 		}
 		b.bus = b.nats
 	case BusTCP:
-		if b.bus, err = c.listen(ctx, log); err != nil {
+		if b.bus, err = c.listen(ctx, most, log); err != nil {
 			return buses{}, err
 		}
 	}
@@ -37,8 +41,8 @@ func (c *Config) open(ctx context.Context, log *slog.Logger) (b buses, err error
 }
 
 // dial connects to a NATS server.
-func (c *Config) dial(ctx context.Context, log *slog.Logger) (*natsbus.Conn, error) {
-	n := natsbus.Config{URL: c.Bus.URL, Run: c.Run, Host: c.Host, OnError: func(err error) { log.Warn("bus", "err", err) }}
+func (c *Config) dial(ctx context.Context, most int, log *slog.Logger) (*natsbus.Conn, error) {
+	n := natsbus.Config{URL: c.Bus.URL, Run: c.Run, Host: c.Host, MaxFrame: most, Bytes: waitingFrames * most, OnError: newRarely(log).warn}
 	if c.Bus.Keys != "" {
 		client, err := keys.LoadClient(c.Abs(c.Bus.Keys), keys.HostName(c.Host))
 		if err != nil {
@@ -54,10 +58,10 @@ func (c *Config) dial(ctx context.Context, log *slog.Logger) (*natsbus.Conn, err
 }
 
 // listen opens direct links.
-func (c *Config) listen(ctx context.Context, log *slog.Logger) (*tcpbus.Bus, error) {
+func (c *Config) listen(ctx context.Context, most int, log *slog.Logger) (*tcpbus.Bus, error) {
 	t := tcpbus.Config{
 		Host: c.Host, Listen: c.Bus.Listen, Peers: map[transport.HostID]string{}, Insecure: c.Bus.Keys == "",
-		OnError: func(err error) { log.Warn("bus", "err", err) },
+		MaxFrame: most, Bytes: waitingFrames * most, OnError: newRarely(log).warn,
 	}
 	for id, p := range c.Hosts {
 		t.Peers[id] = p.Address

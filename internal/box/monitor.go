@@ -13,6 +13,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/internal/hostname"
 )
 
 // monitor shows the latest report over HTTP. It is safe for concurrent use.
@@ -53,9 +54,21 @@ func newMonitor(ctx context.Context, address string) (*monitor, error) {
 	mux.HandleFunc("GET /status", m.status)
 	mux.HandleFunc("GET /healthz", m.health)
 	m.addr = l.Addr()
-	m.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+	m.server = &http.Server{Handler: guarded(address, mux), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
 	go m.server.Serve(l) // ends with close
 	return m, nil
+}
+
+// guarded refuses requests that do not mean this machine, as the live page does:
+// reports hold parameters, and no page of another site may read them.
+func guarded(address string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !hostname.Means(address, r.Host) {
+			http.Error(w, fmt.Sprintf("host %.60q is not this machine; ask by its address, or by the name under metrics", r.Host), http.StatusMisdirectedRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // watch asks about answers when it is asked how the host is.

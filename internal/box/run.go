@@ -110,7 +110,8 @@ func (b *box) build(ctx context.Context, s Streams) (*host.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := b.plan(b.model, b.cost, b.supposed(scale)); err != nil {
+	plan, err := b.plan(b.model, b.cost, b.supposed(scale))
+	if err != nil {
 		return nil, err // before anything is opened
 	}
 	if b.monitor, err = newMonitor(ctx, b.Metrics); err != nil {
@@ -123,7 +124,7 @@ func (b *box) build(ctx context.Context, s Streams) (*host.Host, error) {
 		}
 		b.later(b.disk.Close)
 	}
-	if b.buses, err = b.open(ctx, b.log); err != nil {
+	if b.buses, err = b.open(ctx, host.MaxFrame(plan), b.log); err != nil {
 		return nil, err
 	}
 	if b.buses.bus != nil {

@@ -81,6 +81,16 @@ func (h *Host) post(m *agent.Message) {
 // limits.
 const frameRoom = 512 << 10
 
+// MaxFrame returns the largest frame, in bytes, that a host sends under a plan:
+// its room and the longest message, which is never divided.
+func MaxFrame(p *agent.Plan) int {
+	longest := 0
+	for e := range p.Exchanges() {
+		longest = max(longest, p.Length(e))
+	}
+	return 2*frameRoom + 4*longest // twice the room, for headers
+}
+
 // send sends what is pending.
 func (h *Host) send() {
 	h.ship = false

@@ -60,7 +60,6 @@ type Host struct {
 	sent    uint64 // sequence number of the last frame
 	reader  agent.Reader
 	later   []laterFrame
-	held    int // bytes in later
 	silent  map[agent.NodeID]silence
 	missing []agent.NodeID
 	answer  Answer

@@ -10,9 +10,11 @@ import (
 
 const (
 	window    = 4        // steps ahead of which frames are kept
-	mostLater = 64 << 20 // bytes of such frames
-	mostSkip  = 1 << 10  // steps left out at once, whatever neighbours say
-	latest    = 32       // frames by which one may be late
+	mostLater = 64 << 20 // bytes of such frames, in equal shares for all hosts that are heard
+
+	leastLater = 2 << 20 // bytes of a share at least
+	mostSkip   = 1 << 10 // steps left out at once, whatever neighbours say
+	latest     = 32      // frames by which one may be late
 )
 
 // frameMark is what a host knows of another's frames.
@@ -21,6 +23,7 @@ type frameMark struct {
 	step     uint64 // of the latest row in the last frame with rows
 	during   uint64 // our step when it came
 	kept     int    // frames of it in later
+	held     int    // bytes of them
 }
 
 // laterFrame is a frame with rows of steps to come; those before step from were
@@ -184,26 +187,27 @@ func (h *Host) near(time uint64) bool {
 // steps, so that none can take that of others.
 func (h *Host) keep(f transport.Frame) {
 	mark := h.spoke[f.From]
-	if h.held+len(f.Data) > mostLater || mark.kept >= 2*window*len(h.posted) {
+	share := max(mostLater/max(len(h.hears), 1), leastLater)
+	if mark.held+len(f.Data) > share || mark.kept >= 2*window*len(h.posted) {
 		h.stats.Overflows++
 		return
 	}
 	mark.kept++
+	mark.held += len(f.Data)
 	h.spoke[f.From] = mark
 	l := laterFrame{Frame: f}
 	if h.begun {
 		l.from = h.time + 1
 	}
 	h.later = append(h.later, l)
-	h.held += len(f.Data)
 }
 
 // replay opens the frames that were kept for the step that has begun.
 func (h *Host) replay() {
 	frames := h.later
-	h.later, h.held = nil, 0
+	h.later = nil
 	for id, mark := range h.spoke {
-		mark.kept = 0
+		mark.kept, mark.held = 0, 0
 		h.spoke[id] = mark
 	}
 	for _, f := range frames {

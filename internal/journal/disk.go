@@ -54,9 +54,10 @@ var ErrLocked = errors.New("another process uses it")
 
 const lockName = "lock"
 
-// OpenDir makes the folder, if need be, and locks it.
+// OpenDir makes the folder, if need be, and locks it. What it makes is its
+// owner's alone.
 func OpenDir(path string) (*Dir, error) {
-	if err := os.MkdirAll(path, 0o755); err != nil {
+	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	lock, err := lockFile(filepath.Join(path, lockName))
@@ -89,7 +90,7 @@ func (d *Dir) ReadFile(name string) ([]byte, error) { return os.ReadFile(filepat
 
 // Append implements [Disk].
 func (d *Dir) Append(name string) (File, error) {
-	f, err := os.OpenFile(filepath.Join(d.path, name), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(filepath.Join(d.path, name), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"crypto/subtle"
 	"net/http"
 	"strings"
+
+	"github.com/wdgnn/wdgnn/internal/hostname"
 )
 
 // gate decides who may come in. Without a token, only requests that mean this
@@ -20,7 +22,7 @@ func newGate(token string) gate { return gate{token != "", sha256.Sum256([]byte(
 // admit returns a problem with a request, or nil. What is open needs no token.
 func (g *gate) admit(w http.ResponseWriter, r *http.Request, open bool) error {
 	if !g.guarded {
-		if host := hostOf(r.Host); !loopback(host) {
+		if host := hostname.Of(r.Host); !hostname.Loopback(host) {
 			return problemf(http.StatusMisdirectedRequest, "wrong_host", "host %.60q is not this machine", host)
 		}
 		return nil

@@ -4,11 +4,9 @@ import (
 	_ "embed"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/wdgnn/wdgnn/internal/recommend"
@@ -93,14 +91,6 @@ func (v *Server) admit(t route, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return checkMethod(w, r, t.method, t.path)
-}
-
-// hostOf returns the host of host:port, or of host.
-func hostOf(hostport string) string {
-	if host, _, err := net.SplitHostPort(hostport); err == nil {
-		return host
-	}
-	return strings.Trim(hostport, "[]")
 }
 
 func parseValues(r *http.Request) (url.Values, error) { return url.ParseQuery(r.URL.RawQuery) }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/wdgnn/wdgnn/internal/hostname"
 	"github.com/wdgnn/wdgnn/internal/live"
 	"github.com/wdgnn/wdgnn/internal/recommend"
 )
@@ -110,7 +111,7 @@ func Listen(ctx context.Context, address string, token bool) (net.Listener, erro
 	if err != nil {
 		return nil, fmt.Errorf("serve: %w; want host:port", err)
 	}
-	if !token && !loopback(host) {
+	if !token && !hostname.Loopback(host) {
 		return nil, fmt.Errorf("serve: %s: %w", address, ErrNeedsToken)
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
@@ -122,12 +123,6 @@ func Listen(ctx context.Context, address string, token bool) (net.Listener, erro
 		return nil, fmt.Errorf("serve: %s is %s: %w", address, a, ErrNeedsToken)
 	}
 	return l, nil
-}
-
-// loopback says whether host is this machine as only it can call itself.
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // Serve answers requests until ctx ends, and then those under way. It closes

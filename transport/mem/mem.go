@@ -36,7 +36,7 @@ type bus struct {
 
 	sent, sentBytes, failed atomic.Uint64
 
-	inbox    *inbox.Inbox
+	inbox    *inbox.Inbox[transport.Frame]
 	isClosed atomic.Bool
 }
 
@@ -52,7 +52,7 @@ func (n *Network) Join(host transport.HostID) (transport.Bus, error) {
 	if size <= 0 {
 		size = defaultBuffer
 	}
-	b := &bus{network: n, self: host, inbox: inbox.New(size, math.MaxInt)}
+	b := &bus{network: n, self: host, inbox: inbox.New[transport.Frame](size, math.MaxInt)}
 	var hearers []*bus
 	for _, other := range n.hosts {
 		if _, hears := slices.BinarySearch(other.hears, host); hears {
@@ -78,7 +78,7 @@ func (b *bus) Send(frame []byte) error {
 	b.sent.Add(1)
 	b.sentBytes.Add(uint64(len(frame)))
 	for _, h := range *b.hearers.Load() {
-		h.inbox.Put(transport.Frame{From: b.self, Data: bytes.Clone(frame)})
+		h.inbox.Put(uint32(b.self), len(frame), transport.Frame{From: b.self, Data: bytes.Clone(frame)})
 	}
 	return nil
 }
@@ -134,7 +134,8 @@ func (b *bus) remove(hearer *bus) {
 func (b *bus) Frames() <-chan transport.Frame { return b.inbox.Frames() }
 
 func (b *bus) Stats() transport.Stats {
-	s := b.inbox.Stats()
+	in := b.inbox.Counts()
+	s := transport.Stats{Received: in.Received, ReceivedBytes: in.ReceivedBytes, Dropped: in.Dropped}
 	s.Sent, s.SentBytes, s.Failed = b.sent.Load(), b.sentBytes.Load(), b.failed.Load()
 	return s
 }

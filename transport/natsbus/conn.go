@@ -25,7 +25,7 @@ type Conn struct {
 	dialer  *dialer
 	cancel  context.CancelFunc // ends the dialer's connections
 	in      chan *nats.Msg     // from all hosts that are heard
-	inbox   *inbox.Inbox
+	inbox   *inbox.Inbox[transport.Frame]
 	done    chan struct{} // closed by Close
 	closed  atomic.Bool
 	up      atomic.Bool // nats.go's own answer waits while it dials
@@ -56,7 +56,7 @@ func newConn(config Config) *Conn {
 		dialer:  &dialer{ctx: ctx},
 		cancel:  cancel,
 		in:      make(chan *nats.Msg, config.Buffer),
-		inbox:   inbox.New(config.Buffer, config.Bytes),
+		inbox:   inbox.New[transport.Frame](config.Buffer, config.Bytes),
 		done:    make(chan struct{}),
 		heard:   map[transport.HostID]*nats.Subscription{},
 		subs:    map[*nats.Subscription]bool{},
@@ -158,16 +158,17 @@ func (c *Conn) Stats() transport.Stats {
 		dropped += droppedBy(sub)
 	}
 	c.mu.Unlock()
-	s := c.inbox.Stats()
-	s.Add(transport.Stats{
-		Sent:       c.sent.Load(),
-		SentBytes:  c.sentBytes.Load(),
-		Dropped:    dropped,
-		Refused:    c.refused.Load(),
-		Failed:     c.failed.Load(),
-		Reconnects: c.reconnects.Load(),
-	})
-	return s
+	in := c.inbox.Counts()
+	return transport.Stats{
+		Sent:          c.sent.Load(),
+		SentBytes:     c.sentBytes.Load(),
+		Received:      in.Received,
+		ReceivedBytes: in.ReceivedBytes,
+		Dropped:       dropped + in.Dropped,
+		Refused:       c.refused.Load(),
+		Failed:        c.failed.Load(),
+		Reconnects:    c.reconnects.Load(),
+	}
 }
 
 // Close implements [transport.Bus]. What was sent before is written out.

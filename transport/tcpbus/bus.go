@@ -19,7 +19,7 @@ type Bus struct {
 	config   Config
 	tls      *tls.Config // nil if insecure
 	listener net.Listener
-	inbox    *inbox.Inbox
+	inbox    *inbox.Inbox[transport.Frame]
 	context  context.Context // until Close
 	cancel   context.CancelFunc
 	running  sync.WaitGroup // all goroutines
@@ -45,7 +45,7 @@ func Open(ctx context.Context, c Config) (*Bus, error) {
 	b := &Bus{
 		config:   c,
 		listener: c.Listener,
-		inbox:    inbox.New(c.Buffer, c.Bytes),
+		inbox:    inbox.New[transport.Frame](c.Buffer, c.Bytes),
 		inlets:   make(map[transport.HostID]context.CancelFunc),
 		outlets:  make(map[transport.HostID]*outlet),
 		conns:    make(map[net.Conn]struct{}),
@@ -137,16 +137,17 @@ func (b *Bus) Frames() <-chan transport.Frame { return b.inbox.Frames() }
 // Stats returns what was counted so far. Dropped counts frames for which the
 // reader left no room, and those that waited too long for a hearer.
 func (b *Bus) Stats() transport.Stats {
-	s := b.inbox.Stats()
-	s.Add(transport.Stats{
-		Sent:       b.sent.Load(),
-		SentBytes:  b.sentBytes.Load(),
-		Dropped:    b.dropped.Load(),
-		Refused:    b.refused.Load(),
-		Failed:     b.failed.Load(),
-		Reconnects: b.reconnects.Load(),
-	})
-	return s
+	in := b.inbox.Counts()
+	return transport.Stats{
+		Sent:          b.sent.Load(),
+		SentBytes:     b.sentBytes.Load(),
+		Received:      in.Received,
+		ReceivedBytes: in.ReceivedBytes,
+		Dropped:       b.dropped.Load() + in.Dropped,
+		Refused:       b.refused.Load(),
+		Failed:        b.failed.Load(),
+		Reconnects:    b.reconnects.Load(),
+	}
 }
 
 // Close hangs up on everybody; frames that wait for a hearer are lost. All

@@ -48,6 +48,46 @@ func slowReader(n *network) {
 	}
 }
 
+// A host that is heard does not take the room of another, however much it sends:
+// what the other sent is there when the reader comes.
+func floodLeavesRoom(n *network) {
+	n.hear(1, 0, 2)
+	n.connect(0, 1)
+	n.connect(2, 1)
+	arrived := func() uint64 { s := n.buses[1].Stats(); return s.Received + s.Dropped }
+	for began := time.Now(); n.buses[1].Stats().Dropped == 0; {
+		if time.Since(began) > patience {
+			n.t.Fatalf("host 1 does not read: got stats %+v after %v, want dropped frames", n.buses[1].Stats(), patience)
+		}
+		n.send(0, n.message(100))
+	}
+	for last := uint64(0); last != arrived(); { // what is on its way
+		last = arrived()
+		time.Sleep(4 * resend)
+	}
+	const few = 8
+	var sent [][]byte
+	before := arrived()
+	for range few {
+		sent = append(sent, n.message(200))
+		n.send(2, sent[len(sent)-1])
+	}
+	for began := time.Now(); arrived() < before+few; time.Sleep(resend / 10) {
+		if time.Since(began) > patience {
+			n.t.Fatalf("%d of %d frames of host 2 arrived after %v", arrived()-before, few, patience)
+		}
+	}
+	for len(sent) > 0 {
+		f, ok := n.within(1, resend)
+		if !ok {
+			n.t.Fatalf("%d of %d frames of host 2 found no room beside those of host 0, want all there; stats %+v", len(sent), few, n.buses[1].Stats())
+		}
+		if f.From == 2 && bytes.Equal(f.Data, sent[0]) {
+			sent = sent[1:]
+		}
+	}
+}
+
 // A frame counts as sent once, however many hear it, and as received where it
 // was put into the channel.
 func countsAddUp(n *network) {

@@ -30,6 +30,7 @@ func Run(t *testing.T, open func(t *testing.T, hosts int) []transport.Bus) {
 		{"Send keeps no reference", 2, keepsNoReference},
 		{"the receiver owns the data", 3, receiverOwns},
 		{"a slow reader stalls nobody", 3, slowReader},
+		{"a flood leaves room", 3, floodLeavesRoom},
 		{"counts add up", 3, countsAddUp},
 		{"all at once", 3, allAtOnce},
 		{"Close ends it", 2, closeEnds},

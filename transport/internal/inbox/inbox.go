@@ -3,35 +3,31 @@
 // others need.
 package inbox
 
-import (
-	"sync"
-
-	"github.com/wdgnn/wdgnn/transport"
-)
+import "sync"
 
 // Inbox is a channel of frames with a share of its room for every sender. A
 // sender may have as many frames waiting as there is room left for others, in
 // number and in bytes: alone it takes up to a half, two that send too much a
 // third each, and there is always room for somebody who has none there. Methods
 // may be called concurrently.
-type Inbox struct {
-	frames chan transport.Frame
+type Inbox[Frame any] struct {
+	frames chan Frame
 	most   int // bytes
 
 	mu      sync.Mutex
 	closed  bool
-	alone   bool                          // one sender at most is heard: it may take everything
-	waiting []entry                       // what is in the channel, in a ring
-	first   int                           // index of the oldest
-	count   int                           // how many
-	size    int                           // bytes of all
-	shares  map[transport.HostID]*holding // of senders with frames in it
-	stats   transport.Stats
+	alone   bool                // one sender at most is heard: it may take everything
+	waiting []entry             // what is in the channel, in a ring
+	first   int                 // index of the oldest
+	count   int                 // how many
+	size    int                 // bytes of all
+	shares  map[uint32]*holding // of senders with frames in it
+	counts  Counts
 }
 
 // entry is a frame in the channel.
 type entry struct {
-	from transport.HostID
+	from uint32
 	size int
 }
 
@@ -39,60 +35,59 @@ type entry struct {
 type holding struct{ frames, size int }
 
 // New returns an inbox for so many frames of so many bytes in all.
-func New(frames, bytes int) *Inbox {
-	return &Inbox{
-		frames: make(chan transport.Frame, frames), most: bytes, alone: true,
-		waiting: make([]entry, frames), shares: map[transport.HostID]*holding{},
+func New[Frame any](frames, bytes int) *Inbox[Frame] {
+	return &Inbox[Frame]{
+		frames: make(chan Frame, frames), most: bytes, alone: true,
+		waiting: make([]entry, frames), shares: map[uint32]*holding{},
 	}
 }
 
 // Frames returns the channel, which Close closes.
-func (b *Inbox) Frames() <-chan transport.Frame { return b.frames }
+func (b *Inbox[Frame]) Frames() <-chan Frame { return b.frames }
 
 // Senders says how many are heard from now on. One alone has all the room.
-func (b *Inbox) Senders(n int) {
+func (b *Inbox[Frame]) Senders(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.alone = n <= 1
 }
 
-// Put hands a frame over to the reader, or drops and counts it if its sender has
-// no room left, or nobody has.
-func (b *Inbox) Put(f transport.Frame) {
+// Put hands a frame of so many bytes over to the reader, or drops and counts it
+// if its sender has no room left, or nobody has.
+func (b *Inbox[Frame]) Put(from uint32, size int, f Frame) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
 		return
 	}
 	b.forget()
-	h := b.shares[f.From]
+	h := b.shares[from]
 	if h == nil {
 		h = new(holding)
 	}
-	size := len(f.Data)
 	free, room := cap(b.frames)-b.count, b.most-b.size
 	fits := free > 0 && (size <= room || b.count == 0)
 	if fits && !b.alone && h.frames > 0 {
 		fits = h.frames < free && h.size+size <= room
 	}
 	if !fits {
-		b.stats.Dropped++
+		b.counts.Dropped++
 		return
 	}
 	at := (b.first + b.count) % len(b.waiting)
-	b.waiting[at] = entry{f.From, size}
+	b.waiting[at] = entry{from, size}
 	b.count++
 	b.size += size
 	h.frames++
 	h.size += size
-	b.shares[f.From] = h
-	b.stats.Received++
-	b.stats.ReceivedBytes += uint64(size)
+	b.shares[from] = h
+	b.counts.Received++
+	b.counts.ReceivedBytes += uint64(size)
 	b.frames <- f // does not block: only Put sends, under mu
 }
 
 // forget drops what the reader has taken from the books.
-func (b *Inbox) forget() {
+func (b *Inbox[Frame]) forget() {
 	for left := len(b.frames); b.count > left; b.count-- {
 		from, size := b.waiting[b.first].from, b.waiting[b.first].size
 		b.first = (b.first + 1) % len(b.waiting)
@@ -106,16 +101,19 @@ func (b *Inbox) forget() {
 	}
 }
 
-// Stats returns what was received and dropped.
-func (b *Inbox) Stats() transport.Stats {
+// Counts is what was put into the channel, and what was dropped.
+type Counts struct{ Received, ReceivedBytes, Dropped uint64 }
+
+// Counts returns what was counted so far.
+func (b *Inbox[Frame]) Counts() Counts {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.stats
+	return b.counts
 }
 
 // Close closes the channel; what is put later is lost. A second Close does
 // nothing.
-func (b *Inbox) Close() {
+func (b *Inbox[Frame]) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.closed {
