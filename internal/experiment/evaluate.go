@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/loss"
@@ -12,7 +13,8 @@ import (
 )
 
 // Evaluate scores a model on the part of a configuration's data that is called
-// train, valid or test. Nodes that have taps of their own use them.
+// train, valid or test. Nodes that have taps of their own use them. A loss that is
+// not finite is an error.
 func Evaluate(ctx context.Context, m *modelfile.Model, c *config.Config, part string) (*Score, error) {
 	d, err := LoadDataset(c)
 	if err != nil {
@@ -46,7 +48,11 @@ func Evaluate(ctx context.Context, m *modelfile.Model, c *config.Config, part st
 	}
 	engine := mat.NewEngine(c.Threads)
 	defer engine.Close()
-	return score(ctx, m.Network, b, engine, c)
+	s, err := score(ctx, m.Network, b, engine, c)
+	if err == nil && (math.IsNaN(s.Loss) || math.IsInf(s.Loss, 0)) {
+		return nil, fmt.Errorf("the loss on %s is %v: numbers outgrew float32; scale the signals as those of training were", part, s.Loss)
+	}
+	return s, err
 }
 
 // corrected is data whose losses judge the outputs of nodes with taps of their
