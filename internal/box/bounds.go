@@ -23,7 +23,8 @@ const (
 
 // maxRows returns the longest rows that are accepted from neighbours, by layer
 // and hop, and in words where they come from. A file that says nothing of rows
-// was written before files did; see guessRows.
+// was written before files did; see guessRows. A layer that was silent in training
+// may speak when links are lost: no bound is below that of the inputs.
 func maxRows(m *modelfile.Model) ([]float64, string, error) {
 	norms, found := m.RowNorms()
 	source := fmt.Sprintf("rows at most %d times as long as in training", roomForRows)
@@ -37,12 +38,15 @@ func maxRows(m *modelfile.Model) ([]float64, string, error) {
 	if want := agent.Hops(m.Network); len(norms) != want {
 		return nil, "", fmt.Errorf("model: tensor online.row_norms has %d numbers, want %d, one per row that a node sends; train the model again", len(norms), want)
 	}
-	most := make([]float64, len(norms))
+	most, inputs := make([]float64, len(norms)), 0.0
+	if len(norms) > 0 {
+		inputs = norms[0]
+	}
 	for k, v := range norms {
 		if !(v >= 0) {
 			return nil, "", fmt.Errorf("model: tensor online.row_norms: number %d is %v, want 0 or more; train the model again", k, v)
 		}
-		most[k] = roomForRows * v
+		most[k] = roomForRows * max(v, inputs)
 	}
 	return most, source, nil
 }

@@ -30,8 +30,8 @@ func TestBoundsOfRows(t *testing.T) {
 		want  []float64 // 0 means more than that of the input
 		words string
 	}{
-		"trained":       {trained, []float64{4, 2, 12}, "4 times as long as in training"},
-		"older":         {older, []float64{800, 800, 0}, "train the model again"}, // 4·√(10000·4)
+		"trained":       {trained, []float64{4, 4, 12}, "4 times as long as in training"}, // as the inputs at least
+		"older":         {older, []float64{800, 800, 0}, "train the model again"},         // 4·√(10000·4)
 		"not of ours":   {strange, []float64{1e9, 1e9, 1e9}, "train the model again"},
 		"with an order": {&modelfile.Model{Network: net, Meta: modelfile.Meta{Shift: graph.ShiftAdjacency}, Precise: older.Precise}, []float64{800, 800, 1e9}, "again"},
 	} {
