@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/rule"
 )
 
@@ -34,7 +35,7 @@ func (n *Node) Restore(m Memory) error {
 	if m.Node != n.id {
 		return fmt.Errorf("agent: restore: the memory of node %d for node %d", m.Node, n.id)
 	}
-	if len(m.Delay) != len(n.before) || !finite(m.Delay) {
+	if len(m.Delay) != len(n.before) || !mat.Finite(m.Delay...) {
 		return fmt.Errorf("agent: restore: a delay line of %d values, want %d finite ones", len(m.Delay), len(n.before))
 	}
 	if (m.Learner != nil) != (n.learner != nil) {

@@ -195,7 +195,7 @@ func (n *Node) checkBegin(ev Begin) error {
 	if n.begun && ev.Time <= n.time {
 		return fmt.Errorf("%w: node %d: step %d after step %d", ErrOrder, n.id, ev.Time, n.time)
 	}
-	if len(ev.Row) != n.plan.Model.Config.In || !finite(ev.Row) {
+	if len(ev.Row) != n.plan.Model.Config.In || !mat.Finite(ev.Row...) {
 		return fmt.Errorf("%w: node %d: an observation of %d values, want %d finite ones", ErrMalformed, n.id, len(ev.Row), n.plan.Model.Config.In)
 	}
 	return checkLinks(n.id, ev.Links)
@@ -361,15 +361,6 @@ func (n *Node) close() {
 		}
 	}
 	n.open = false
-}
-
-func finite(v []float32) bool {
-	for _, x := range v {
-		if x-x != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // panel returns memory for a row.

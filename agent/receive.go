@@ -51,7 +51,7 @@ func (n *Node) inspect(m *Message) error {
 	if want := n.plan.Length(int(m.Exchange)); len(m.Values) != want {
 		return fmt.Errorf("%w: node %d: %d values from %d, want %d: does it run the same model?", ErrMalformed, n.id, len(m.Values), m.From, want)
 	}
-	if !finite(m.Values) || m.Exchange == 0 && !(m.Degree >= 0 && !math.IsInf(m.Degree, 0)) {
+	if !mat.Finite(m.Values...) || m.Exchange == 0 && !(m.Degree >= 0 && mat.Finite(m.Degree)) {
 		return fmt.Errorf("%w: node %d: values from %d are not finite", ErrMalformed, n.id, m.From)
 	}
 	stage := &n.plan.stages[m.Exchange]

@@ -2,7 +2,6 @@ package loss
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/wdgnn/wdgnn/mat"
 )
@@ -69,4 +68,4 @@ func (p *pointwise) validate(op, want string, ok func(t float32) bool) error {
 	return nil
 }
 
-func finite(v float32) bool { return !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0) }
+func finite(v float32) bool { return mat.Finite(v) }

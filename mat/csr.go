@@ -49,7 +49,7 @@ func (s *CSR) validate() error {
 			if j <= last || int(j) >= s.Cols {
 				return fmt.Errorf("row %d: column %d after %d", i, j, last)
 			}
-			if v := float64(val[e]); math.IsNaN(v) || math.IsInf(v, 0) {
+			if !Finite(val[e]) {
 				return fmt.Errorf("row %d, column %d: value %v", i, j, val[e])
 			}
 			last = j

@@ -153,21 +153,19 @@ func checkExtra(t tensor, own map[string][]int) error {
 // check reports the first value that is not finite.
 func (t tensor) check() error {
 	for i, v := range t.precise {
-		if !finite(v) {
+		if !mat.Finite(v) {
 			return fmt.Errorf("tensor %s, value %d: %v; it is not worth keeping", t.name, i, v)
 		}
 	}
 	for i := range t.values.Rows {
 		for j, v := range t.values.Row(i) {
-			if !finite(float64(v)) {
+			if !mat.Finite(v) {
 				return fmt.Errorf("tensor %s, row %d, column %d: %v; a model that diverged is not worth keeping, try a smaller step size", t.name, i, j, v)
 			}
 		}
 	}
 	return nil
 }
-
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // header returns the length and the JSON text that precede the values. Spaces
 // at its end make the values start at a multiple of 8 bytes.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/mat"
 )
 
 // GraphFile is what a graph file holds: one graph, or one per time step.
@@ -132,10 +133,10 @@ func (l *links) add(e link, weight float64) error {
 		return fmt.Errorf("%s: node %d linked to itself; leave self loops out, the filter's tap 0 is that link", l.where(e), e.from)
 	}
 	e.weight = float32(weight)
-	if !(weight > 0) || !finite(weight) {
+	if !(weight > 0) || !mat.Finite(weight) {
 		return fmt.Errorf("%s: weight %v; want a positive number", l.where(e), weight)
 	}
-	if e.weight == 0 || !finite(float64(e.weight)) {
+	if e.weight == 0 || !mat.Finite(e.weight) {
 		return fmt.Errorf("%s: weight %v is beyond the range of float32; scale the weights", l.where(e), weight)
 	}
 	l.steps = max(l.steps, int(e.step)+1)

@@ -31,7 +31,7 @@ func (m *Meter) Watch(y mat.Dense, j loss.Loss) {
 			continue
 		}
 		m.Asked++
-		if largest(y.Row(i)) == int(l) {
+		if mat.Argmax(y.Row(i)) == int(l) {
 			m.Right++
 		}
 	}
@@ -42,14 +42,3 @@ func (m *Meter) MeanCost() float64 { return m.Sum / float64(max(m.Steps, 1)) }
 
 // Accuracy returns the share of right answers so far, 0 before the first.
 func (m *Meter) Accuracy() float64 { return float64(m.Right) / float64(max(m.Asked, 1)) }
-
-// largest returns the column of the largest value, the first of equals.
-func largest(y []float32) int {
-	best := 0
-	for j, v := range y {
-		if v > y[best] {
-			best = j
-		}
-	}
-	return best
-}

@@ -3,6 +3,8 @@ package rule
 import (
 	"fmt"
 	"math"
+
+	"github.com/wdgnn/wdgnn/mat"
 )
 
 // Comparison sets what answers cost beside what those of the model as trained
@@ -27,9 +29,9 @@ const (
 // as trained are not, or none were judged, there is nothing to compare with.
 func (c Comparison) Harmful() bool {
 	switch {
-	case c.Steps == 0 || !real64(c.Frozen):
+	case c.Steps == 0 || !mat.Finite(c.Frozen):
 		return false
-	case !real64(c.Learned):
+	case !mat.Finite(c.Learned):
 		return true
 	}
 	more := c.Learned - c.Frozen
@@ -44,6 +46,3 @@ func (c Comparison) String() string {
 	}
 	return fmt.Sprintf("the answers of %s cost %.4g, those of the model as trained %.4g", steps, c.Learned, c.Frozen)
 }
-
-// real64 says whether v is neither NaN nor infinite.
-func real64(v float64) bool { return v-v == 0 }

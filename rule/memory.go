@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/wdgnn/wdgnn/mat"
 )
 
 // Memory is everything a node remembers between steps. A node restored from it
@@ -125,7 +127,7 @@ func (n *Node) fits(m Memory) (rows int, err error) {
 		return 0, fmt.Errorf("rule: memory: %d inputs, %d outputs and %d targets for %d observations", len(m.Inputs), len(m.Bases), len(m.Targets), rows)
 	}
 	for _, values := range slices.Concat([][]float32{m.Inputs, m.Bases, m.Targets}, m.Vectors, n.translated(m)) {
-		if !finite(values) {
+		if !mat.Finite(values...) {
 			return 0, errors.New("rule: memory: a number is not finite")
 		}
 	}

@@ -153,7 +153,7 @@ func (n *Node) Step(heard *Heard) error {
 	n.window.release()
 	n.local = local{}
 	for _, v := range n.next {
-		if !finite(v) {
+		if !mat.Finite(v...) {
 			return ErrDiverged
 		}
 	}
@@ -165,16 +165,6 @@ func (n *Node) Step(heard *Heard) error {
 
 // far says whether the next parameters are beyond the limit.
 func (n *Node) far() bool { return n.frame.Distance(n.next[0], nil) > n.config.limit() }
-
-// finite says whether no value is NaN or infinite.
-func finite(v []float32) bool {
-	const exponent = 0x7f800000 // all ones in numbers that are not finite
-	bad := uint32(0)
-	for _, x := range v {
-		bad |= (math.Float32bits(x)&exponent + (1 << 23)) >> 31
-	}
-	return bad == 0
-}
 
 // Cancel ends an update without a change: what the step observed is dropped,
 // so that a cost which made learning diverge is not met again.

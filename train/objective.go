@@ -81,13 +81,7 @@ func (c *Classes) Correct(y mat.Dense, rows []int) (correct, labelled int) {
 			continue
 		}
 		labelled++
-		best, scores := 0, y.Row(i)
-		for j, v := range scores {
-			if v > scores[best] {
-				best = j
-			}
-		}
-		if int32(best) == c.labels[r] {
+		if int32(mat.Argmax(y.Row(i))) == c.labels[r] {
 			correct++
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/loss"
@@ -253,7 +252,7 @@ func learned(m *gnn.WideDeep) int {
 	return n
 }
 
-func bad(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
+func bad(v float64) bool { return !mat.Finite(v) }
 
 // validate scores the current parameters and keeps them if they are the best.
 func (r *runner) validate(ctx context.Context) error {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +19,7 @@ import (
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/experiment"
 	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/transport"
 )
@@ -162,22 +162,12 @@ func (y *yard) score(p *played, hosts int) (right float64, came int) {
 				continue
 			}
 			came++
-			if argmax(o.Value) == int(y.targets[a.Time]) {
+			if mat.Argmax(o.Value) == int(y.targets[a.Time]) {
 				hits++
 			}
 		}
 	}
 	return float64(hits) / float64(due), came
-}
-
-func argmax(v []float32) int {
-	best, at := float32(math.Inf(-1)), -1
-	for k, x := range v {
-		if x > best {
-			best, at = x, k
-		}
-	}
-	return at
 }
 
 // rowOf returns the part of a message that is the row of its exchange, and that

@@ -56,12 +56,12 @@ func (c Cost) told(n *NodeLine, outputs int) (loss.Loss, error) {
 		return nil, nil
 	}
 	if c == Gradient {
-		if len(n.Gradient) != outputs || !finite(n.Gradient) || n.Target != nil {
+		if len(n.Gradient) != outputs || !mat.Finite(n.Gradient...) || n.Target != nil {
 			return nil, fmt.Errorf("host: node %d: a gradient of %d values and a target of %d, want %d finite values and no target", n.Node, len(n.Gradient), len(n.Target), outputs)
 		}
 		return slope{n.Cost, n.Gradient}, nil
 	}
-	if n.Gradient != nil || !finite(n.Target) {
+	if n.Gradient != nil || !mat.Finite(n.Target...) {
 		return nil, fmt.Errorf("host: node %d: want a finite target and no gradient for the cost %s", n.Node, c)
 	}
 	if c == CrossEntropy {
@@ -111,15 +111,6 @@ func (s slope) Eval(dy, _ mat.Dense) float64 {
 		copy(dy.Row(0), s.gradient)
 	}
 	return s.value
-}
-
-func finite(v []float32) bool {
-	for _, x := range v {
-		if x-x != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // links converts what a line says of neighbours.

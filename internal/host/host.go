@@ -12,6 +12,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -369,7 +370,7 @@ func (h *Host) act() {
 		c := &h.cells[i]
 		switch {
 		case !c.taking:
-		case finite(c.output):
+		case mat.Finite(c.output...):
 			h.answer.Outputs = append(h.answer.Outputs, Output{c.node.ID(), c.output})
 		default: // JSON cannot write it, and nobody could use it
 			if h.stats.LostOutputs == 0 {

@@ -107,15 +107,7 @@ func (z *realization) play(ctx context.Context, spec learnerSpec, stream *source
 const streamCost = 0.5
 
 // answer returns the class with the largest score.
-func answer(y []float32) int32 {
-	best := 0
-	for j, v := range y {
-		if v > y[best] {
-			best = j
-		}
-	}
-	return int32(best)
-}
+func answer(y []float32) int32 { return int32(mat.Argmax(y)) }
 
 // subgraph returns what is left of the network if each link is lost with
 // probability p. Subgraphs of one number are nested over p.

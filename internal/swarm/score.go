@@ -1,6 +1,9 @@
 package swarm
 
-import "github.com/wdgnn/wdgnn/loss"
+import (
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+)
 
 // score is how well a swarm answers.
 type score struct {
@@ -25,7 +28,7 @@ func (s *score) watch(m *Moment) {
 			s.silent++
 		default:
 			s.answers++
-			if best(m.Outputs.Row(i)) == int(label) {
+			if mat.Argmax(m.Outputs.Row(i)) == int(label) {
 				s.right++
 			}
 		}
@@ -42,14 +45,3 @@ func (s *score) accuracy() float64 {
 
 // meanCost returns the mean of J over steps.
 func (s *score) meanCost() float64 { return s.cost / float64(max(s.steps, 1)) }
-
-// best returns the class with the largest score, the first of equals.
-func best(y []float32) int {
-	k := 0
-	for c, v := range y {
-		if v > y[k] {
-			k = c
-		}
-	}
-	return k
-}

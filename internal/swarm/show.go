@@ -8,6 +8,7 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/live"
 	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -143,7 +144,7 @@ func (s *stager) watch(m *Moment) {
 			continue
 		}
 		right := func(y []float32) float64 {
-			if best(y) == int(label) {
+			if mat.Argmax(y) == int(label) {
 				return 100
 			}
 			return 0
