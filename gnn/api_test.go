@@ -94,6 +94,18 @@ func TestStartZeroLeavesWideAtZero(t *testing.T) {
 	}
 }
 
+// Predict is Forward of the shifted signal, one or a batch.
+func TestPredictIsForward(t *testing.T) {
+	forEachArchitecture(t, func(t *testing.T, m *gnn.WideDeep) {
+		for _, batch := range []int{1, 3} {
+			w := newWorld(t, random.Stream(4, "predict"), 6, batch, m.Config.In)
+			y := mat.NewDense(w.x.Rows, m.Outputs(), nil)
+			m.Predict(y, w.s, w.x)
+			sameBits(t, "outputs", y, w.output(t, m))
+		}
+	})
+}
+
 // Mistakes of the program panic with a name.
 func TestShapeMistakesPanicByName(t *testing.T) {
 	m := newModel(t, architectures["wide and deep"], 1)
@@ -101,6 +113,7 @@ func TestShapeMistakesPanicByName(t *testing.T) {
 	in := w.input(t, m)
 	for name, f := range map[string]func(){
 		"gnn: Forward":   func() { m.Forward(mat.NewDense(3, 2, nil), in, new(gnn.Tape)) },
+		"gnn: Predict":   func() { m.Predict(mat.NewDense(12, 3, nil), w.s, w.x) },
 		"gnn: NewFilter": func() { gnn.NewFilter(0, 1, 1, true) },
 		"gnn: NewParams": func() { gnn.NewParams(m.Config, make([]float32, 3)) },
 		"gnn: Filter.Forward": func() {

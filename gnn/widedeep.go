@@ -123,6 +123,26 @@ func (m *WideDeep) Forward(y mat.Dense, in *Input, tape *Tape) {
 	m.finish(y, deep, tape)
 }
 
+// Predict writes Ψ(X; S, 𝒜, ℬ) to y, overwritten: the answer of every node to
+// one signal, or to a batch of B.
+//
+//	S: N×N   X: (N·B)×F   Y: (N·B)×C
+//
+// It is a Forward of the shifted signal, to the same bits, with memory of its
+// own. Where signals come at a rate, a Shifter and a Tape that are kept save
+// that; nodes that learn are a matter of package online.
+//
+// Predict panics if shapes disagree.
+func (m *WideDeep) Predict(y mat.Dense, s *mat.CSR, x mat.Dense) {
+	if s.Rows != s.Cols || s.Rows == 0 || x.Rows%s.Rows != 0 || x.Cols != m.Config.In || y.Rows != x.Rows || y.Cols != m.Outputs() {
+		panic(fmt.Sprintf("gnn: Predict: outputs %d×%d of a signal %d×%d on a shift %d×%d, for a model of %d features and %d outputs",
+			y.Rows, y.Cols, x.Rows, x.Cols, s.Rows, s.Cols, m.Config.In, m.Outputs()))
+	}
+	in := Input{Shift: s, Shifted: mat.NewDense(x.Rows, (m.InputOrder()+1)*x.Cols, nil)}
+	new(Shifter).Shift(in.Shifted, s, x)
+	m.Forward(y, &in, new(Tape))
+}
+
 // forwardWide computes A(X; S, 𝒜) from shifted inputs, if there is a wide part.
 func (m *WideDeep) forwardWide(z mat.Dense, tape *Tape) {
 	if m.Config.Wide != nil {

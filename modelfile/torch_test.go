@@ -301,9 +301,7 @@ func (c *torchCase) outputs(m *gnn.WideDeep) []float32 {
 			delayed.Predict(y, c.shifts[i], x)
 			delayed.Advance()
 		} else {
-			in := gnn.Input{Shift: c.shifts[0], Shifted: mat.NewDense(torchNodes, (m.InputOrder()+1)*m.Config.In, nil)}
-			new(gnn.Shifter).Shift(in.Shifted, in.Shift, x)
-			m.Forward(y, &in, new(gnn.Tape))
+			m.Predict(y, c.shifts[0], x)
 		}
 		out = append(out, y.Data...)
 	}
