@@ -70,6 +70,7 @@ const rules = `
 	doc/check           :
 	doc/report          : modelfile internal/reproduce
 	doc/screenshots     :
+	examples/tiny       :
 	cmd/wdgnn           : *
 	cmd/wdgnn-agent     : internal/box
 `
@@ -78,7 +79,7 @@ const rules = `
 // computes, and is called "library" below.
 const shell = `
 	transport transport/mem transport/natsbus transport/tcpbus transport/transporttest internal/host internal/broker internal/keys internal/box internal/swarm internal/live internal/hostname cmd/wdgnn-agent
-	modelfile internal/config internal/rundir internal/dataset internal/figure internal/experiment internal/reproduce internal/flock internal/journal internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report doc/check doc/report doc/screenshots cmd/wdgnn
+	modelfile internal/config internal/rundir internal/dataset internal/figure internal/experiment internal/reproduce internal/flock internal/journal internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report doc/check doc/report doc/screenshots examples/tiny cmd/wdgnn
 `
 
 // outside says which modules beside the standard library a package may use;
