@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
 )
 
 // NodeID names a node. Sums over neighbours run in ascending order of it.
@@ -56,6 +57,16 @@ func (m *Message) String() string {
 type Link struct {
 	Node   NodeID
 	Weight float32 // a_ij > 0
+}
+
+// LinksOf appends whom node i hears to dst: row i of the adjacency matrix A of a
+// network, as package graph has it.
+func LinksOf(dst []Link, adjacency *mat.CSR, i int) []Link {
+	nodes, weights := adjacency.Row(i)
+	for e, j := range nodes {
+		dst = append(dst, Link{Node: NodeID(j), Weight: weights[e]})
+	}
+	return dst
 }
 
 // checkLinks reports links that node id cannot have.

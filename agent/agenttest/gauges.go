@@ -34,7 +34,7 @@ func NewGauges(n int, c agent.GaugeConfig) (*Gauges, error) {
 func (s *Gauges) Measure(t uint64, g *graph.Graph, silent func(stops int) agent.Event) (int, error) {
 	s.graph = g
 	for _, i := range s.shuffled(len(s.Nodes)) {
-		if err := s.step(i, agent.Begin{Time: t, Links: links(g, i)}); err != nil {
+		if err := s.step(i, agent.Begin{Time: t, Links: agent.LinksOf(nil, g.Adjacency(), i)}); err != nil {
 			return 0, err
 		}
 	}

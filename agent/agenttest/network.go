@@ -86,13 +86,3 @@ func (n *Network) shuffled(count int) []int {
 	}
 	return order
 }
-
-// links returns whom node i hears in g.
-func links(g *graph.Graph, i int) []agent.Link {
-	var list []agent.Link
-	col, val := g.Adjacency().Row(i)
-	for e, j := range col {
-		list = append(list, agent.Link{Node: agent.NodeID(j), Weight: val[e]})
-	}
-	return list
-}

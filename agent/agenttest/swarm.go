@@ -49,7 +49,7 @@ func (s *Swarm) Begin(t uint64, g *graph.Graph, signal mat.Dense) error {
 // BeginNode opens step t at node i.
 func (s *Swarm) BeginNode(i int, t uint64, g *graph.Graph, row []float32) error {
 	s.graph = g
-	return s.Step(i, agent.Begin{Time: t, Links: links(g, i), Row: row})
+	return s.Step(i, agent.Begin{Time: t, Links: agent.LinksOf(nil, g.Adjacency(), i), Row: row})
 }
 
 // Step applies an event to node i and puts what it sends into the queue.

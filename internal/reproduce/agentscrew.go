@@ -68,11 +68,7 @@ func (w *crew) step(t int, g *graph.Graph, signal mat.Dense, arrives func(e, i, 
 		if w.dead[i] {
 			continue
 		}
-		w.links = w.links[:0]
-		col, val := g.Adjacency().Row(i)
-		for e, j := range col {
-			w.links = append(w.links, agent.Link{Node: agent.NodeID(j), Weight: val[e]})
-		}
+		w.links = agent.LinksOf(w.links[:0], g.Adjacency(), i)
 		if err := w.take(i, agent.Begin{Time: uint64(t), Links: w.links, Row: signal.Row(i)}); err != nil {
 			return err
 		}

@@ -11,7 +11,6 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/host"
-	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/rule"
@@ -64,7 +63,7 @@ func BenchmarkHostOf25000(b *testing.B) {
 	rows := make([]host.NodeLine, nodes)
 	for i := range nodes {
 		id := agent.NodeID(i)
-		c.Nodes, c.Links[id] = append(c.Nodes, id), swarm.LinksOf(g, i)
+		c.Nodes, c.Links[id] = append(c.Nodes, id), agent.LinksOf(nil, g.Adjacency(), i)
 		rows[i] = host.NodeLine{Node: id, Row: []float32{rng.Float32()}, Target: []float32{rng.Float32()}}
 	}
 	w := &pasture{lines: make(chan *host.Line), acted: make(chan struct{}, 1)}

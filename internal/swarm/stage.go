@@ -136,7 +136,7 @@ func (s *Stage) observe(sample graph.Sample, nodes []agent.NodeID, all bool) *ho
 	for k, node := range nodes {
 		n := &l.Nodes[k]
 		n.Node, n.Row = node, slices.Clone(sample.Signal.Row(int(node)))
-		now := LinksOf(s.World.Graph(), int(node))
+		now := agent.LinksOf(nil, s.World.Graph().Adjacency(), int(node))
 		if all || !slices.Equal(now, s.links[node]) {
 			list := make([]host.Link, len(now))
 			for e, link := range now {
@@ -152,16 +152,6 @@ func (s *Stage) observe(sample graph.Sample, nodes []agent.NodeID, all bool) *ho
 		}
 	}
 	return l
-}
-
-// LinksOf returns whom node i hears.
-func LinksOf(g *graph.Graph, i int) []agent.Link {
-	col, val := g.Adjacency().Row(i)
-	list := make([]agent.Link, len(col))
-	for e, j := range col {
-		list[e] = agent.Link{Node: agent.NodeID(j), Weight: val[e]}
-	}
-	return list
 }
 
 func nearOf(g *graph.Graph, i int) []agent.NodeID {
