@@ -3,8 +3,11 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/wdgnn/wdgnn/gnn"
 )
 
 const small = `
@@ -55,11 +58,29 @@ func TestParseKeepsNumbers(t *testing.T) {
 	}
 }
 
+// An alias is what it stands for, and a merge fills in what is not said.
+func TestParseAliases(t *testing.T) {
+	c, err := Parse([]byte(strings.Replace(small, "    - {order: 2, features: 8}\n", `    - &layer {order: 2, features: 8, activation: tanh}
+    - *layer
+    - {<<: *layer, order: 1}
+    - {features: 4, <<: [{order: 3}, *layer]}
+`, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Layer{{2, 8, gnn.Tanh}, {2, 8, gnn.Tanh}, {1, 8, gnn.Tanh}, {3, 4, gnn.Tanh}}
+	if !slices.Equal(c.Model.Deep, want) {
+		t.Errorf("got %+v, want %+v", c.Model.Deep, want)
+	}
+}
+
 // Every complaint names the line and the key.
 func TestParseComplains(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"unknown key", "seeed: 7", `line 1: unknown key "seeed"; did you mean "seed"?`},
 		{"unknown key inside", small + "  batchsize: 5", `line 14: unknown key "train.batchsize"; did you mean "batch_size"?`},
+		{"letters exchanged", "oinline: {}", `did you mean "online"?`},
+		{"a book for a key", strings.Repeat("seed", 200) + ": 1", "the keys here are seed"},
 		{"nothing near", "qqqqqqqq: 1", "the keys here are seed, threads"},
 		{"in a list", "model: {deep: [{ordr: 1}]}", `unknown key "model.deep[0].ordr"; did you mean "order"?`},
 		{"twice", "seed: 7\nseed: 8", `line 2: key "seed" for the second time`},
@@ -76,7 +97,10 @@ func TestParseComplains(t *testing.T) {
 		{"no list", "model: {deep: 5}", `model.deep is "5", want a list`},
 		{"shift", "data: {shift: sideways}", `no shift is called "sideways"`},
 		{"activation", "model: {deep: [{activation: sigmoid}]}", `no activation is called "sigmoid"`},
-		{"alias", "seed: &a 7\nthreads: *a", "threads is an alias"},
+		{"alias of text", "out: &a there\nthreads: *a", `threads is "there", want a whole number`},
+		{"alias within itself", "data: &a {read: [*a]}", "line 1: *a stands within what it means"},
+		{"aliases of aliases", "data: {read: &a [" + strings.Repeat("1,", 2000) + "]}\nmodel: {deep: &b [" + strings.Repeat("*a,", 2000) + "]}", "aliases stand for more than 1048576 values"},
+		{"merge of a number", "model: {<<: 3}", `<< is "3", want a section`},
 		{"empty", "", "the configuration is empty"},
 		{"a scalar", "hello", "want keys and values"},
 		{"two documents", "seed: 1\n---\nseed: 2", "more than one YAML document"},

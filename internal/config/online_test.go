@@ -53,7 +53,7 @@ func TestOnlineComplains(t *testing.T) {
 		{stream + ", mode: both}", `online.mode is "both"`},
 		{stream + ", preset: perso}", `online.preset is "perso", want literal, personal or personal-single`},
 		{stream + ", mode: centralized, mixing: 0.1}", "online.mixing is for mode distributed"},
-		{stream + ", mixing: 1.5, ridge: -1}", "online: mixing is 1.5, want 0 to 1\nonline: ridge is -1"},
+		{stream + ", mixing: 1.5, ridge: -1}", "online.mixing is 1.5, want 0 to 1\nonline.ridge is -1"},
 		{stream + ", window: -1}", "online.window is -1"},
 		{stream + ", step_size: {schedule: automatic, value: 2}}", "below 1"},
 		{"online: {stream: {signals: s.npy, targets: t.npy}}", "online.stream.graph is missing"},

@@ -8,32 +8,30 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/wdgnn/wdgnn/graph"
-	"github.com/wdgnn/wdgnn/scenario/sourceloc"
 )
 
-// largest is the largest configuration that is read, in bytes.
-const largest = 1 << 20
+// largest is the largest configuration that is read, in bytes: the links of a
+// box may be many.
+const largest = 64 << 20
 
-// Load reads and validates a file. Every complaint names the file, and those
-// about its form the line.
-func Load(path string) (*Config, error) {
+// Read reads a YAML file into a struct that holds the defaults; its keys are the
+// yaml tags of the fields. A key that does not exist, one that comes twice, a
+// number that would have to be cut and a value of another kind are errors. Every
+// complaint names the file and the line.
+func Read(path string, into any) error {
 	text, err := load(path)
 	if err != nil {
-		return nil, fmt.Errorf("read configuration: %w", err)
+		return fmt.Errorf("read configuration: %w", err)
 	}
-	c, err := Parse(text)
-	if err != nil {
-		return nil, complaints{path, err}
+	if err := decode(text, into); err != nil {
+		return InFile(path, err)
 	}
-	c.dir = filepath.Dir(path)
-	return c, nil
+	return nil
 }
 
 func load(path string) ([]byte, error) {
@@ -49,7 +47,9 @@ func load(path string) ([]byte, error) {
 	return text, err
 }
 
-// complaints puts the name of the file before each complaint.
+// InFile puts the name of a file before each complaint.
+func InFile(path string, err error) error { return complaints{path, err} }
+
 type complaints struct {
 	path string
 	err  error
@@ -65,27 +65,21 @@ func (c complaints) Error() string {
 
 func (c complaints) Unwrap() error { return c.err }
 
-// Parse reads and validates the text of a configuration. Relative paths begin
-// at the working directory.
-func Parse(text []byte) (*Config, error) {
-	root, err := parseTree(text)
+// decode is Read without a file.
+func decode(text []byte, into any) error {
+	v := reflect.ValueOf(into).Elem()
+	root, err := parseTree(text, v.Type())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	c := Default()
 	r := reader{}
-	r.fields(reflect.ValueOf(&c).Elem(), root, "")
-	if len(r.errs) > 0 {
-		return nil, errors.Join(r.errs...)
-	}
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	return &c, nil
+	r.fields(v, root, "")
+	return errors.Join(r.errs...)
 }
 
-// parseTree returns the one mapping that text holds.
-func parseTree(text []byte) (*yaml.Node, error) {
+// parseTree returns the one mapping that text holds, with values in the place of
+// aliases. It is to be a struct of type t.
+func parseTree(text []byte, t reflect.Type) (*yaml.Node, error) {
 	var doc, more yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	switch err := dec.Decode(&doc); {
@@ -98,13 +92,13 @@ func parseTree(text []byte) (*yaml.Node, error) {
 		return nil, errors.New("more than one YAML document, want one")
 	}
 	if len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
-		return nil, errors.New("want keys and values, such as seed: 7")
+		return nil, fmt.Errorf("want keys and values, such as %s: …", keyed(t)[0].key)
 	}
 	root := doc.Content[0]
 	if doc.HeadComment != "" { // it would be lost with the document
 		root.HeadComment = strings.TrimSpace(doc.HeadComment + "\n\n" + root.HeadComment)
 	}
-	return root, nil
+	return root, (&expander{}).expand(root)
 }
 
 // reader collects what is wrong with the form of a configuration.
@@ -137,41 +131,79 @@ func (r *reader) fields(v reflect.Value, n *yaml.Node, prefix string) {
 	}
 }
 
+// ownReader is a value that reads YAML by itself.
+type ownReader interface {
+	UnmarshalYAML(unmarshal func(any) error) error
+}
+
 // value reads what stands behind a key. Nothing leaves the default.
 func (r *reader) value(v reflect.Value, n *yaml.Node, key string) {
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
 		return
 	}
-	_, isText := v.Addr().Interface().(encoding.TextUnmarshaler)
+	_, isOwn := v.Addr().Interface().(ownReader)
+	_, isTime := v.Addr().Interface().(*time.Time)
+	text, isText := v.Addr().Interface().(encoding.TextUnmarshaler)
 	switch {
-	case n.Kind == yaml.AliasNode:
-		r.complain(n, "%s is an alias; write the value out", key)
+	case isOwn:
+		if err := n.Decode(v.Addr().Interface()); err != nil {
+			r.complain(n, "%s: %v", key, err)
+		}
 	case v.Kind() == reflect.Pointer:
 		v.Set(fresh(v.Type().Elem()))
 		r.value(v.Elem(), n, key)
-	case v.Kind() == reflect.Struct:
+	case v.Kind() == reflect.Struct && !isTime:
 		r.fields(v, n, key+".")
+	case v.Kind() == reflect.Map:
+		r.entries(v, n, key)
 	case v.Kind() == reflect.Slice:
-		if n.Kind != yaml.SequenceNode {
-			r.complain(n, "%s is %s, want a list", key, describe(n))
-			return
-		}
-		v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
-		for i, item := range n.Content {
-			v.Index(i).Set(fresh(v.Type().Elem()).Elem())
-			r.value(v.Index(i), item, fmt.Sprintf("%s[%d]", key, i))
-		}
+		r.items(v, n, key)
 	case n.Kind != yaml.ScalarNode:
 		r.complain(n, "%s is %s, want %s", key, describe(n), wanted(v.Type()))
-	case isText:
-		if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(n.Value)); err != nil {
-			_, text, _ := strings.Cut(err.Error(), ": ") // without the package
-			r.complain(n, "%s: %s", key, text)
+	case isText && !isTime: // a time is more in YAML than in text
+		if err := text.UnmarshalText([]byte(n.Value)); err != nil {
+			_, what, _ := strings.Cut(err.Error(), ": ") // without the package
+			r.complain(n, "%s: %s", key, what)
 		}
 	default:
 		if err := n.Decode(v.Addr().Interface()); err != nil || !keeps(n, v) {
 			r.complain(n, "%s is %s, want %s", key, describe(n), wanted(v.Type()))
 		}
+	}
+}
+
+// items reads a list.
+func (r *reader) items(v reflect.Value, n *yaml.Node, key string) {
+	if n.Kind != yaml.SequenceNode {
+		r.complain(n, "%s is %s, want a list", key, describe(n))
+		return
+	}
+	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
+	for i, item := range n.Content {
+		v.Index(i).Set(fresh(v.Type().Elem()).Elem())
+		r.value(v.Index(i), item, fmt.Sprintf("%s[%d]", key, i))
+	}
+}
+
+// entries reads a mapping whose keys are values, such as numbers of hosts.
+func (r *reader) entries(v reflect.Value, n *yaml.Node, key string) {
+	if n.Kind != yaml.MappingNode {
+		r.complain(n, "%s is %s, want keys and values", key, describe(n))
+		return
+	}
+	v.Set(reflect.MakeMap(v.Type()))
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k, item := fresh(v.Type().Key()).Elem(), fresh(v.Type().Elem()).Elem()
+		was := len(r.errs)
+		if r.value(k, n.Content[i], "a key of "+key); len(r.errs) > was {
+			continue
+		}
+		if v.MapIndex(k).IsValid() {
+			r.complain(n.Content[i], "key %q for the second time", fmt.Sprintf("%s.%v", key, k))
+			continue
+		}
+		r.value(item, n.Content[i+1], fmt.Sprintf("%s.%v", key, k))
+		v.SetMapIndex(k, item)
 	}
 }
 
@@ -199,44 +231,10 @@ func keeps(n *yaml.Node, v reflect.Value) bool {
 // fresh returns a pointer to a value of type t with its defaults.
 func fresh(t reflect.Type) reflect.Value {
 	v := reflect.New(t)
-	switch p := v.Interface().(type) {
-	case *Data:
-		*p = Data{Shift: graph.ShiftSpectral, Split: Split{Valid: 0.1, Test: 0.1}}
-	case *Sourceloc:
-		d := sourceloc.Default()
-		*p = Sourceloc{
-			Communities: d.Communities, Members: d.Members, Intra: d.Intra, Inter: d.Inter, MaxTime: d.MaxTime, Noise: d.Noise,
-			TrainSamples: 10000, ValidSamples: 1000, TestSamples: 1000,
-		}
-	case *Gains:
-		*p = Gains{Wide: 1, Deep: 1}
-	case *Adam:
-		*p = Adam{StepSize: 0.001, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
-	case *SGD:
-		*p = SGD{StepSize: 0.01}
-	case *Lipschitz:
-		*p = Lipschitz{Low: -1, High: 1}
-	case *Online:
-		*p = Online{Out: "online", Mode: Distributed, Preset: "personal"}
+	if d, ok := v.Interface().(interface{ setDefaults() }); ok {
+		d.setDefaults()
 	}
 	return v
-}
-
-func freshOf[T any]() *T { return fresh(reflect.TypeFor[T]()).Interface().(*T) }
-
-// keyOf returns the key of a field, "" if it has none.
-func keyOf(f reflect.StructField) string {
-	key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-	return key
-}
-
-func fieldByKey(v reflect.Value, key string) (reflect.Value, bool) {
-	for i := range v.NumField() {
-		if k := keyOf(v.Type().Field(i)); k != "" && k == key {
-			return v.Field(i), true
-		}
-	}
-	return reflect.Value{}, false
 }
 
 // describe shows what stands at a node, shortened.
@@ -254,15 +252,22 @@ func describe(n *yaml.Node) string {
 	return fmt.Sprintf("%q", string(text))
 }
 
+// wanted says what a value of type t looks like.
 func wanted(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Bool:
+	switch {
+	case t == reflect.TypeFor[time.Duration]():
+		return "a duration such as 200ms"
+	case t == reflect.TypeFor[time.Time]():
+		return "a time such as 2030-01-02T15:04:05Z"
+	}
+	switch v := reflect.Zero(t); {
+	case v.Kind() == reflect.Bool:
 		return "true or false"
-	case reflect.Int:
+	case v.CanInt():
 		return "a whole number"
-	case reflect.Uint64:
-		return "a whole number, 0 or more, below 2⁶⁴"
-	case reflect.Float32, reflect.Float64:
+	case v.CanUint():
+		return map[int]string{32: "a whole number, 0 or more, below 2³²", 64: "a whole number, 0 or more, below 2⁶⁴"}[t.Bits()]
+	case v.CanFloat():
 		return "a number"
 	}
 	return "text"

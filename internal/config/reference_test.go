@@ -40,12 +40,11 @@ func TestReference(t *testing.T) {
 // The example of every key reads back.
 func TestReferenceExamples(t *testing.T) {
 	eachSection(reflect.TypeFor[Config](), "", func(_ string, typ reflect.Type) {
-		for i := range typ.NumField() {
-			f := typ.Field(i)
-			if keyOf(f) == "" || section(f.Type) != nil {
+		for _, f := range keyed(typ) {
+			if section(f.Type) != nil {
 				continue
 			}
-			root, err := parseTree([]byte(keyOf(f) + ": " + f.Tag.Get("example")))
+			root, err := parseTree([]byte(f.key+": "+f.Tag.Get("example")), typ)
 			if err != nil {
 				t.Errorf("%s.%s: %v", typ.Name(), f.Name, err)
 				continue
@@ -83,13 +82,9 @@ file. A key that is not listed here is an error.
 		} else if path == "data.split" {
 			value = reflect.ValueOf(freshOf[Data]().Split)
 		}
-		for i := range typ.NumField() {
-			f := typ.Field(i)
-			key := keyOf(f)
-			if key == "" {
-				continue
-			}
-			doc := docs[typ.Name()+"."+f.Name]
+		for _, f := range keyed(typ) {
+			key := f.key
+			doc := docs[owner(typ, f.Index).Name()+"."+f.Name]
 			if doc == "" {
 				t.Errorf("%s.%s: key %q has no comment", typ.Name(), f.Name, key)
 			}
@@ -101,7 +96,7 @@ file. A key that is not listed here is an error.
 			if example == "" {
 				t.Errorf("%s.%s: key %q has no example", typ.Name(), f.Name, key)
 			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s | `%s: %s` |\n", key, doc, defaultOf(value.Field(i), f), key, example)
+			fmt.Fprintf(&b, "| `%s` | %s | %s | `%s: %s` |\n", key, doc, defaultOf(value.FieldByIndex(f.Index), f.StructField), key, example)
 		}
 	})
 	return b.Bytes()
@@ -110,12 +105,19 @@ file. A key that is not listed here is an error.
 // eachSection visits a struct type and those of its fields, outside first.
 func eachSection(typ reflect.Type, path string, visit func(path string, typ reflect.Type)) {
 	visit(path, typ)
-	for i := range typ.NumField() {
-		f := typ.Field(i)
-		if s := section(f.Type); s != nil && keyOf(f) != "" {
-			eachSection(s, join(path, keyOf(f), f.Type), visit)
+	for _, f := range keyed(typ) {
+		if s := section(f.Type); s != nil {
+			eachSection(s, join(path, f.key, f.Type), visit)
 		}
 	}
+}
+
+// owner returns the struct that a field at that index is written in.
+func owner(t reflect.Type, index []int) reflect.Type {
+	for _, i := range index[:len(index)-1] {
+		t = t.Field(i).Type
+	}
+	return t
 }
 
 // section returns the struct type of a field that is a section, nil for one
@@ -160,7 +162,7 @@ func defaultOf(v reflect.Value, f reflect.StructField) string {
 func fieldComments(t *testing.T) map[string]string {
 	docs := map[string]string{}
 	var decls []ast.Decl
-	for _, name := range []string{"config.go", "online.go"} {
+	for _, name := range []string{"config.go", "online.go", "../../rule/settings.go"} {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)

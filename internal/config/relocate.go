@@ -24,9 +24,9 @@ func relocate(path, dir, section string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("copy configuration: %w", err)
 	}
-	root, err := parseTree(text)
+	root, err := parseTree(text, reflect.TypeFor[Config]())
 	if err != nil {
-		return nil, complaints{path, err}
+		return nil, InFile(path, err)
 	}
 	move := func(p string) (string, error) {
 		if filepath.IsAbs(p) {
@@ -74,9 +74,8 @@ func movePaths(t reflect.Type, n *yaml.Node, move func(string) (string, error)) 
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		value := n.Content[i+1]
-		for f := range t.NumField() {
-			field := t.Field(f)
-			if keyOf(field) != n.Content[i].Value {
+		for _, field := range keyed(t) {
+			if field.key != n.Content[i].Value {
 				continue
 			}
 			if field.Type != reflect.TypeFor[Path]() {

@@ -24,12 +24,19 @@ func (c *checker) check(ok bool, format string, args ...any) {
 // take adds the complaints of another package, with the section in the place
 // of the package's name.
 func (c *checker) take(section, pkg string, err error) {
-	if err == nil {
-		return
+	if err != nil {
+		c.errs = append(c.errs, Under(section+": ", pkg+": ", err))
 	}
+}
+
+// Under returns the complaints of another package about a section, a line each,
+// with the section in the place of the package's prefix.
+func Under(section, prefix string, err error) error {
+	var errs []error
 	for line := range strings.Lines(err.Error()) {
-		c.complain("%s: %s", section, strings.TrimPrefix(strings.TrimSpace(line), pkg+": "))
+		errs = append(errs, errors.New(section+strings.TrimPrefix(strings.TrimSpace(line), prefix)))
 	}
+	return errors.Join(errs...)
 }
 
 // Validate reports everything that is wrong with c, as far as it can be known

@@ -1,0 +1,127 @@
+package rule
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Settings are a Config as people write it: a preset, and what is to differ from
+// it. They are the keys under `learn` in agent.yaml and, beside others, under
+// `online` in config.yaml; doc/config.md is written from the comments here.
+type Settings struct {
+	// Where the settings below begin: `personal` (own taps at every node,
+	// whitened steps on the last 50 signals), `personal-single` (the same on
+	// one signal at a time) or `literal` (the paper's words: plain gradient
+	// steps and full consensus).
+	Preset string `yaml:"preset,omitempty" default:"personal" example:"literal"`
+
+	// The step size γ. Those of the presets suit `classify`; squared errors
+	// want a tenth, or `automatic`.
+	StepSize *StepSettings `yaml:"step_size,omitempty"`
+
+	// The number of last steps whose mean cost is stepped down; 0 means that
+	// of the preset: 50 for `personal`, otherwise 1.
+	Window int `yaml:"window,omitempty" example:"20"`
+
+	// The mixing strength η, 0 to 1: 0 leaves every node to itself, 1 is the
+	// paper's consensus. For `distributed`.
+	Mixing *float64 `yaml:"mixing,omitempty" default:"of the preset: 0.003, literal 1" example:"0.1"`
+
+	// Whether steps are taken in whitened coordinates, with the second moment
+	// of the inputs that `wdgnn train` stores in the model.
+	Whiten *bool `yaml:"whiten,omitempty" default:"of the preset: true, literal false" example:"false"`
+
+	// The weight λ of a penalty that pulls the taps towards the trained ones.
+	Ridge float64 `yaml:"ridge,omitempty" example:"0.01"`
+
+	// Gradients longer than this are shortened to it; 0 never.
+	ClipNorm float64 `yaml:"clip_norm,omitempty" example:"1"`
+
+	// What learns: `taps`, or `taps+bias` for the wide part's bias as well.
+	Retrain Retrain `yaml:"retrain,omitempty" example:"taps+bias"`
+
+	// The distance from the trained taps at which learning counts as
+	// diverged; 0 means 1e8.
+	Limit float64 `yaml:"limit,omitempty" example:"1000"`
+
+	// How many times as far from the trained taps as a node's own, and as is
+	// usual among its other neighbours, a neighbour's may be to be mixed in;
+	// 0 means 10, less than 0 that everybody is believed. For `distributed`.
+	Outlier float64 `yaml:"outlier,omitempty" example:"-1"`
+}
+
+// StepSettings are the step size γ of online learning.
+type StepSettings struct {
+	// How it changes: `fixed`; `decaying`, γ/√(1+t/τ); or `automatic`, a share
+	// of 2 W_ii/C_s, from the curvature C_s of the cost and the weight W_ii that
+	// a node gives to itself. In `centralized` learning, where W_ii is 1, such
+	// a step cannot raise the cost that it is taken on. In `distributed`
+	// learning it cannot make mixing and stepping swing further and further,
+	// whatever the graph (doc/theory.md); costs may rise all the same, where
+	// nodes disagree about what is best.
+	Schedule Schedule `yaml:"schedule,omitempty" example:"decaying"`
+
+	// The step size γ, the first one if it decays, or the share, below 1, if
+	// it is automatic.
+	Value *float64 `yaml:"value,omitempty" default:"of the preset: 1, personal-single 0.3, literal 3 or, centralized, 0.3; automatic 0.5" example:"0.1"`
+
+	// The steps τ of `decaying`; 0 means 100.
+	Steps float64 `yaml:"steps,omitempty" example:"500"`
+}
+
+// DefaultPreset is the preset of Settings that name none.
+const DefaultPreset = "personal"
+
+// Config returns what s means for centralized or distributed learning: the preset
+// with what s says otherwise. It reports everything that is wrong, each complaint
+// with its key.
+func (s *Settings) Config(centralized bool) (Config, error) {
+	name := s.Preset
+	if name == "" {
+		name = DefaultPreset
+	}
+	c, err := Preset(name, centralized)
+	if err != nil {
+		return c, fmt.Errorf("rule: preset is %.40q, want literal, personal or personal-single", name)
+	}
+	if s.Mixing != nil {
+		c.Mixing = *s.Mixing
+		if centralized {
+			err = errors.New("rule: mixing is for mode distributed; nobody mixes in a centralized run")
+		}
+	}
+	if s.StepSize != nil {
+		s.StepSize.apply(&c.StepSize)
+	}
+	if s.Window != 0 {
+		c.Window = s.Window
+	}
+	if s.Whiten != nil {
+		c.Whiten = *s.Whiten
+	}
+	c.Ridge, c.ClipNorm, c.Retrain, c.Limit, c.Outlier = s.Ridge, s.ClipNorm, s.Retrain, s.Limit, s.Outlier
+	return c, errors.Join(err, c.Validate())
+}
+
+// apply puts s in the place of the step size of a preset. Its value is no share:
+// an automatic step without one begins with the default share.
+func (s *StepSettings) apply(to *StepSize) {
+	to.Schedule, to.Steps = s.Schedule, s.Steps
+	switch {
+	case s.Value != nil:
+		to.Value = *s.Value
+	case s.Schedule == Automatic:
+		to.Value = 0
+	}
+}
+
+// Settings returns how c is written, for distributed learning. A rule of one's
+// own cannot be.
+func (c Config) Settings() *Settings {
+	return &Settings{
+		Preset:   "literal",
+		StepSize: &StepSettings{Schedule: c.StepSize.Schedule, Value: &c.StepSize.Value, Steps: c.StepSize.Steps},
+		Window:   c.Window, Mixing: &c.Mixing, Whiten: &c.Whiten, Ridge: c.Ridge, ClipNorm: c.ClipNorm,
+		Retrain: c.Retrain, Limit: c.Limit, Outlier: c.Outlier,
+	}
+}

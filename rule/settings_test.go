@@ -1,0 +1,78 @@
+package rule_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// Settings change the preset, and only what they name.
+func TestSettings(t *testing.T) {
+	half, no, zero := 0.5, false, 0.0
+	for _, c := range []struct {
+		name        string
+		s           rule.Settings
+		centralized bool
+		want        rule.Config
+	}{
+		{"nothing", rule.Settings{}, false, rule.Personal(50)},
+		{"a window of 0 is that of the preset", rule.Settings{Preset: "personal-single", Window: 0}, false, rule.Personal(1)},
+		{"centralized", rule.Settings{Preset: "literal"}, true, rule.Literal(true)},
+		{"what is 0 or false counts", rule.Settings{Window: 3, Mixing: &zero, Whiten: &no}, false, rule.Config{StepSize: rule.StepSize{Value: 1}, Window: 3}},
+		{
+			"a schedule keeps the value",
+			rule.Settings{Preset: "literal", StepSize: &rule.StepSettings{Schedule: rule.Decaying, Steps: 7}},
+			false,
+			rule.Config{StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 3, Steps: 7}, Mixing: 1},
+		},
+		{
+			"but no share",
+			rule.Settings{Preset: "literal", StepSize: &rule.StepSettings{Schedule: rule.Automatic}},
+			false,
+			rule.Config{StepSize: rule.StepSize{Schedule: rule.Automatic}, Mixing: 1},
+		},
+		{
+			"the rest",
+			rule.Settings{Preset: "literal", StepSize: &rule.StepSettings{Value: &half}, Ridge: 1, ClipNorm: 2, Limit: 3, Outlier: 4, Retrain: rule.RetrainTapsAndBias},
+			false,
+			rule.Config{StepSize: rule.StepSize{Value: 0.5}, Mixing: 1, Ridge: 1, ClipNorm: 2, Limit: 3, Outlier: 4, Retrain: rule.RetrainTapsAndBias},
+		},
+	} {
+		if got, err := c.s.Config(c.centralized); err != nil || got != c.want {
+			t.Errorf("%s: got %+v and %v, want %+v", c.name, got, err, c.want)
+		}
+	}
+}
+
+// Every configuration can be written as settings.
+func TestSettingsOfAConfig(t *testing.T) {
+	for _, want := range []rule.Config{
+		{},
+		rule.Literal(false), rule.Personal(1), rule.Personal(50),
+		{
+			StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 0.1, Steps: 7}, Window: 3, Mixing: 0.5, Whiten: true,
+			Ridge: 0.1, ClipNorm: 2, Retrain: rule.RetrainTapsAndBias, Limit: 9, Outlier: -1,
+		},
+		{StepSize: rule.StepSize{Schedule: rule.Automatic, Value: 0.9}},
+	} {
+		if got, err := want.Settings().Config(false); err != nil || got != want {
+			t.Errorf("got %+v and %v, want %+v", got, err, want)
+		}
+	}
+}
+
+// Complaints begin with the key.
+func TestSettingsComplain(t *testing.T) {
+	much := 1.5
+	for want, s := range map[string]rule.Settings{
+		`rule: preset is "bold", want literal, personal or personal-single`: {Preset: "bold"},
+		"rule: window is -1":                                         {Window: -1},
+		"rule: mixing is for mode distributed":                       {Mixing: &much},
+		"rule: step_size.value is 1.5: an automatic step is a share": {StepSize: &rule.StepSettings{Schedule: rule.Automatic, Value: &much}},
+	} {
+		if _, err := s.Config(true); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
