@@ -89,7 +89,7 @@ const outside = `
 	internal/config : go.yaml.in/yaml/v3
 	internal/figure : gonum.org/v1/plot gonum.org/v1/gonum
 	internal/serve  : github.com/prometheus/client_golang
-	internal/box    : github.com/prometheus/client_golang go.yaml.in/yaml/v3
+	internal/box    : github.com/prometheus/client_golang
 	internal/broker : github.com/nats-io
 	internal/keys   : github.com/nats-io/nkeys
 	transport/natsbus : github.com/nats-io/nats.go github.com/nats-io/nkeys

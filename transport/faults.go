@@ -11,13 +11,13 @@ import (
 // does nothing wrong. Probabilities are per frame and receiver, 0 ≤ p ≤ 1;
 // durations are nanoseconds in JSON.
 type Faults struct {
-	Seed       uint64        `json:"seed"`                 // decides the fate of every frame
-	Loss       float64       `json:"loss,omitempty"`       // probability that a frame is lost
-	Duplicate  float64       `json:"duplicate,omitempty"`  // that it arrives twice
-	Reorder    float64       `json:"reorder,omitempty"`    // that it arrives after the next one of its sender
-	Delay      time.Duration `json:"delay,omitempty"`      // added to every frame
-	Jitter     time.Duration `json:"jitter,omitempty"`     // up to so much more, uniformly
-	Partitions []Partition   `json:"partitions,omitempty"` // may overlap
+	Seed       uint64        `json:"seed" yaml:"seed"`                                 // decides the fate of every frame
+	Loss       float64       `json:"loss,omitempty" yaml:"loss,omitempty"`             // probability that a frame is lost
+	Duplicate  float64       `json:"duplicate,omitempty" yaml:"duplicate,omitempty"`   // that it arrives twice
+	Reorder    float64       `json:"reorder,omitempty" yaml:"reorder,omitempty"`       // that it arrives after the next one of its sender
+	Delay      time.Duration `json:"delay,omitempty" yaml:"delay,omitempty"`           // added to every frame
+	Jitter     time.Duration `json:"jitter,omitempty" yaml:"jitter,omitempty"`         // up to so much more, uniformly
+	Partitions []Partition   `json:"partitions,omitempty" yaml:"partitions,omitempty"` // may overlap
 
 	// Began is what partitions count from, so that a host that is started
 	// again agrees with the others; zero means the first frame that arrives.
@@ -27,9 +27,9 @@ type Faults struct {
 // Partition cuts hosts off: frames between a host of the set and one outside
 // are lost, in both directions, if both sides are disturbed.
 type Partition struct {
-	Hosts []HostID      `json:"hosts"`
-	From  time.Duration `json:"from"`         // since Faults.Began
-	To    time.Duration `json:"to,omitempty"` // it heals then; 0 means never
+	Hosts []HostID      `json:"hosts" yaml:"hosts,flow"`
+	From  time.Duration `json:"from" yaml:"from"`                 // since Faults.Began
+	To    time.Duration `json:"to,omitempty" yaml:"to,omitempty"` // it heals then; 0 means never
 }
 
 // Any says whether there is any fault.

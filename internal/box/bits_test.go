@@ -35,11 +35,12 @@ func TestAutomaticSteps(t *testing.T) {
 	f := newFixture(t, graph.ShiftRowStochastic, false)
 	f.steps = &rule.StepSize{Schedule: rule.Automatic}
 	c := f.config(0, 1)
-	c.Learn["step_size"] = map[string]any{"schedule": "automatic"}
+	c.Learn.StepSize = &rule.StepSettings{Schedule: rule.Automatic}
 	want := f.reference(t)
 	want.check(t, run(t, f.load(t, c)))
-	c.Learn["step_size"] = map[string]any{"schedule": "automatic", "value": 1}
-	if _, err := box.Describe(f.load(t, c)); err == nil || !strings.Contains(err.Error(), "want below 1") {
+	share := 1.0
+	c.Learn.StepSize.Value = &share
+	if _, err := box.Load(f.write(t, c)); err == nil || !strings.Contains(err.Error(), "want below 1") {
 		t.Errorf("a share of 1: %v, want an error", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -31,10 +32,9 @@ type Config struct {
 	// that is estimated; 0 means the number of all nodes less one.
 	Diameter int `yaml:"diameter,omitempty"`
 
-	// Learn says how nodes learn: the key preset (literal, personal,
-	// personal-single) and keys of rule.Config as JSON writes them, which
-	// override it. Nothing means that nodes predict only.
-	Learn map[string]any `yaml:"learn,omitempty"`
+	// Learn says how nodes learn, with the keys of `online` in config.yaml.
+	// Nothing means that nodes predict only.
+	Learn *rule.Settings `yaml:"learn,omitempty"`
 
 	// Cost is what targets of the world mean.
 	Cost host.Cost `yaml:"cost,omitempty"`

@@ -1,6 +1,7 @@
 package box_test
 
 import (
+	"fmt"
 	"os"
 	"reflect"
 	"strings"
@@ -9,7 +10,9 @@ import (
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/box"
+	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -58,22 +61,33 @@ func TestConfigRefusals(t *testing.T) {
 		name, old, new string   // new takes the place of old; empty old means at the end
 		want           []string // parts of the error
 	}{
-		{"nothing", good, "", []string{"empty", "wdgnn agent -h"}},
-		{"no YAML", good, "run: [", []string{"yaml"}},
-		{"a list", good, "- run", []string{"want keys and values"}},
+		{"nothing", good, "", []string{"bad.yaml: the configuration is empty"}},
+		{"no YAML", good, "run: [", []string{"bad.yaml: line 1"}},
+		{"a list", good, "- run", []string{"want keys and values, such as run"}},
 		{"two documents", "", "---\nrun: other\n", []string{"more than one YAML document"}},
 		{"unknown key", "model:", "modle:", []string{`line 4: unknown key "modle"; did you mean "model"?`}},
-		{"unknown key, far off", "", "colour: red\n", []string{`unknown key "colour"; the keys here are bus, checkpoint_every`}},
+		{"unknown key, far off", "", "colour: red\n", []string{`unknown key "colour"; the keys here are run, host, hosts`}},
 		{"unknown key within", "{kind: none}", "{kind: none, ulr: x}", []string{`unknown key "bus.ulr"; did you mean "url"?`}},
 		{"unknown key in a host", "{nodes: 0-11}", "{nods: 0-11}", []string{`"hosts.0.nods"; did you mean "nodes"?`}},
 		{"unknown fault", "", "faults: {los: 0.3}\n", []string{`"faults.los"; did you mean "loss"?`}},
-		{"twice", "", "run: again\n", []string{"already defined"}},
-		{"seed of 65 bits", "", "faults: {seed: 18446744073709551616}\n", []string{"line 7: faults.seed is 18446744073709551616, want a whole number"}},
-		{"a host and a half", "host: 0", "host: 0.5", []string{"line 2: host is 0.5, want a whole number"}},
-		{"a node and a half", "", "links: {0.5: [1]}\n", []string{"a key of links is 0.5"}},
+		{"a host twice", "{0: {nodes: 0-11}}", "{0: {nodes: 0-11}, 0x0: {nodes: 12}}", []string{`key "hosts.0" for the second time`}},
+		{"twice", "", "run: again\n", []string{`line 7: key "run" for the second time`}},
+		{"seed of 65 bits", "", "faults: {seed: 18446744073709551616}\n", []string{`line 7: faults.seed is "18446744073709551616", want a whole number, 0 or more, below 2⁶⁴`}},
+		{"a host and a half", "host: 0", "host: 0.5", []string{`line 2: host is "0.5", want a whole number, 0 or more, below 2³²`}},
+		{"a node and a half", "", "links: {0.5: [1]}\n", []string{`a key of links is "0.5", want a whole number`}},
 		{"a link to half a node", "", "links: {0: [1.5]}\n", []string{"want [node, weight]"}},
-		{"half a step", "", "pace: {suspect: 2.5}\n", []string{"pace.suspect is 2.5"}},
-		{"a number for a duration", "", "pace: {deadline: fast}\n", []string{"fast", "200ms"}},
+		{"half a step", "", "pace: {suspect: 2.5}\n", []string{`pace.suspect is "2.5", want a whole number`}},
+		{"a number for a duration", "", "pace: {deadline: fast}\n", []string{`line 7: pace.deadline is "fast", want a duration such as 200ms`}},
+		{"half a nanosecond", "", "pace: {deadline: 1.5}\n", []string{`pace.deadline is "1.5", want a duration such as 200ms`}},
+		{"a time in words", "", "pace: {start: noon}\n", []string{`pace.start is "noon", want a time such as 2030-01-02T15:04:05Z`}},
+		{"unknown preset", "", "learn: {preset: wild}\n", []string{`learn.preset is "wild", want literal, personal or personal-single`}},
+		{"unknown key of the rule", "", "learn: {windw: 3}\n", []string{`line 7: unknown key "learn.windw"; did you mean "window"?`}},
+		{"unknown key of the step", "", "learn: {step_size: {vlaue: 3}}\n", []string{`unknown key "learn.step_size.vlaue"; did you mean "value"?`}},
+		{"a key in capitals", "", "learn: {Window: 3}\n", []string{`unknown key "learn.Window"; did you mean "window"?`}},
+		{"unknown schedule", "", "learn: {step_size: {schedule: cosine}}\n", []string{`line 7: learn.step_size.schedule: schedule "cosine": want fixed, decaying, automatic`}},
+		{"half a window", "", "learn: {window: 2.5}\n", []string{`learn.window is "2.5", want a whole number`}},
+		{"bad rule", "", "learn: {mixing: 7, ridge: -1}\n", []string{"bad.yaml: learn.mixing is 7, want 0 to 1", "bad.yaml: learn.ridge is -1"}},
+		{"learning in a word", "", "learn: personal\n", []string{`learn is "personal", want keys and values`}},
 		{"a bad link", "", "links: {0: [[1, 2, 3]]}\n", []string{"[node, weight]"}},
 		{"a link in words", "", "links: {0: [one]}\n", []string{"a link is a node, or [node, weight]"}},
 		{"no run", "run: test", "run: ''", []string{"run:", "want 1 to 64"}},
@@ -140,12 +154,7 @@ func TestFileRefusals(t *testing.T) {
 	}{
 		{"no model file", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.Model = "gone.safetensors" }, "gone.safetensors"},
 		{"spectral", graph.ShiftSpectral, func(*fixture, *box.Config) {}, "give the scale, or train with row-stochastic or symmetric"},
-		{"unknown preset", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.Learn["preset"] = "wild" }, "learn:"},
-		{"preset of a number", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.Learn["preset"] = 3 }, "want a name such as personal"},
-		{"unknown key of the rule", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.Learn["windw"] = 3 }, "the keys here are preset, step_size, window"},
-		{"half a window", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.Learn["window"] = 2.5 }, "window"},
-		{"bad rule", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.Learn["mixing"] = 7 }, "mixing"},
-		{"no moment", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.Learn["preset"] = "personal" }, "train the model again, or set learn.whiten: false"},
+		{"no moment", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.Learn.Preset = "personal" }, "train the model again, or set learn.whiten: false"},
 		{"no keys", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) {
 			c.Bus = box.Bus{Kind: box.BusNATS, URL: "nats://127.0.0.1:1", Keys: "gone"}
 		}, "wdgnn swarm keys"},
@@ -209,5 +218,49 @@ func TestDeadlineOfATick(t *testing.T) {
 	check(t, err)
 	if want := "silent neighbours are given up after " + host.TickDeadline(c.Pace.Period).String(); !strings.Contains(got, want) || host.TickDeadline(time.Second) != 800*time.Millisecond {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// One grammar for one rule: what stands under learn in agent.yaml and under
+// online in config.yaml means the same, and is refused with the same words.
+func TestLearnIsOnline(t *testing.T) {
+	f := newFixture(t, graph.ShiftRowStochastic, true)
+	for _, text := range []string{
+		"preset: personal", "preset: literal", "preset: personal-single, window: 0", "mixing: 0, whiten: false, window: 3",
+		"preset: literal, step_size: {schedule: automatic}", "step_size: {schedule: decaying, value: 1e-1, steps: 7}", "step_size: {value: &v 0.2}, mixing: *v",
+		"ridge: 1, clip_norm: 2, retrain: taps+bias, limit: 0x10, outlier: -1", "step_size: {}, preset: ", "window: 1e1", "whiten: ~, mixing: .5",
+		"preset: bold", "windw: 3", "Window: 3", "window: 2.5", "window: -1", "window: [1]", "window: 1, window: 2", "mixing: .nan", "mixing: 2, ridge: -1",
+		"step_size: 3", "step_size: {schedule: cosine}", "step_size: {schedule: automatic, value: 1}", "step_size: {valu: 1}", "retrain: all",
+		"outlier: 1.5", "limit: far", "whiten: 3", "preset: [literal]", "<<: 3", "mixing: *nothing",
+	} {
+		check(t, os.WriteFile(f.path("agent.yaml"), []byte(good+"learn: {"+text+"}"), 0o644))
+		check(t, os.WriteFile(f.path("config.yaml"), []byte("\n\n\n\n\n\nonline: {stream: {graph: g, signals: s, targets: t}, "+text+"}"), 0o644))
+		c, refused := box.Load(f.path("agent.yaml"))
+		other, err := config.Load(f.path("config.yaml"))
+		if refused != nil || err != nil {
+			same := strings.NewReplacer("config.yaml", "agent.yaml", "online", "learn")
+			if want := same.Replace(fmt.Sprint(err)); fmt.Sprint(refused) != want && !strings.Contains(want, "the keys here are") {
+				t.Errorf("%s: got %v, want %s", text, refused, want)
+			}
+			continue
+		}
+		got, err := c.Learn.Config(false)
+		check(t, err)
+		want, err := other.Online.Rule()
+		check(t, err)
+		if got != want {
+			t.Errorf("%s: got %+v, want %+v", text, got, want)
+		}
+	}
+}
+
+// A section without a word is none: nodes predict only.
+func TestLearnNothing(t *testing.T) {
+	f := newFixture(t, graph.ShiftRowStochastic, true)
+	c := f.config(0, 1)
+	for _, c.Learn = range []*rule.Settings{nil, {}} {
+		if got, err := box.Describe(f.load(t, c)); err != nil || !strings.Contains(got, "learn    not at all: nodes predict only") {
+			t.Errorf("got %s (%v), want nodes that predict only", got, err)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package box
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/internal/keys"
+	"github.com/wdgnn/wdgnn/rule"
 )
 
 // Describe says in words what Run would do, a line for each subject. It reads
@@ -108,11 +110,8 @@ func (c *Config) describeLearning(p *agent.Plan) string {
 	if p.Frame == nil {
 		return "not at all: nodes predict only; try learn: {preset: personal}"
 	}
-	name, err := c.preset()
-	if err != nil {
-		return err.Error()
-	}
-	return fmt.Sprintf("%s: window %d, mixing %v, %d numbers per node", name, max(p.Rule.Window, 1), p.Rule.Mixing, p.Frame.Len())
+	preset := cmp.Or(c.Learn.Preset, rule.DefaultPreset)
+	return fmt.Sprintf("%s: window %d, mixing %v, %d numbers per node", preset, max(p.Rule.Window, 1), p.Rule.Mixing, p.Frame.Len())
 }
 
 // describeBounds says what is accepted from neighbours.

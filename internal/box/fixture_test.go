@@ -110,9 +110,10 @@ func (f *fixture) path(name string) string { return filepath.Join(f.dir, name) }
 // config returns the configuration of one of so many hosts with the nodes in
 // runs of the same length.
 func (f *fixture) config(id, hosts int) *box.Config {
+	mixing := 0.5
 	c := &box.Config{
 		Run: "test", Host: transport.HostID(id), Hosts: map[transport.HostID]box.Peer{}, Model: "model.safetensors",
-		Learn: map[string]any{"preset": "literal", "window": 4, "mixing": 0.5},
+		Learn: &rule.Settings{Preset: "literal", Window: 4, Mixing: &mixing},
 		Bus:   box.Bus{Kind: box.BusNone},
 		World: box.World{Kind: box.WorldStream, Signals: "x.npy", Targets: "y.npy", Graph: "g.csv"},
 		Pace:  box.Pace{Deadline: 20 * time.Second, Retry: 20 * time.Millisecond, Linger: 300 * time.Millisecond},

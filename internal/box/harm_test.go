@@ -12,6 +12,7 @@ import (
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/experiment"
 	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -51,13 +52,13 @@ train: {epochs: 30, batch_size: 20, adam: {step_size: 0.005}}
 // with answers that are far off. It says so, how far and what to try; one whose
 // learning helps says nothing.
 func TestBoxSaysThatLearningDoesHarm(t *testing.T) {
-	f := newRegression(t)
+	f, half := newRegression(t), 0.5
 	for name, c := range map[string]struct {
-		learn map[string]any
+		learn *rule.Settings
 		harm  bool
 	}{
-		"documented preset": {map[string]any{"preset": "personal"}, true},
-		"calm":              {map[string]any{"preset": "personal", "step_size": map[string]any{"schedule": "automatic", "value": 0.5}}, false},
+		"documented preset": {&rule.Settings{Preset: "personal"}, true},
+		"calm":              {&rule.Settings{StepSize: &rule.StepSettings{Schedule: rule.Automatic, Value: &half}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer

@@ -1,22 +1,17 @@
 package box
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/rule"
 )
-
-// defaultPreset is the preset of a Learn that names none.
-const defaultPreset = "personal"
 
 // loadModel reads the model. One that has learned online is refused: what its
 // nodes learned belongs to their states, not to what they share.
@@ -57,7 +52,7 @@ func (c *Config) plan(m *modelfile.Model, cost host.Cost, scale float64) (*agent
 			return nil, err
 		}
 	}
-	if len(c.Learn) > 0 {
+	if c.learns() {
 		r, err := c.rule()
 		if err != nil {
 			return nil, err
@@ -96,52 +91,14 @@ func momentOf(m *modelfile.Model) (*rule.Moment, error) {
 	return moment, nil
 }
 
-// preset returns the name of the preset that Learn begins with.
-func (c *Config) preset() (string, error) {
-	v, ok := c.Learn["preset"]
-	if !ok {
-		return defaultPreset, nil
-	}
-	name, ok := v.(string)
-	if !ok {
-		return "", fmt.Errorf("learn.preset is %v, want a name such as %s", v, defaultPreset)
-	}
-	return name, nil
-}
+// learns says whether nodes learn. A section without a word is none.
+func (c *Config) learns() bool { return c.Learn != nil && *c.Learn != rule.Settings{} }
 
 // rule returns how nodes learn: the preset, and what Learn changes of it.
 func (c *Config) rule() (*rule.Config, error) {
-	name, err := c.preset()
+	r, err := c.Learn.Config(false)
 	if err != nil {
-		return nil, err
-	}
-	r, err := rule.Preset(name, false)
-	if err != nil {
-		return nil, fmt.Errorf("learn: %w", err)
-	}
-	rest := maps.Clone(c.Learn)
-	delete(rest, "preset")
-	text, err := json.Marshal(rest)
-	if err != nil {
-		return nil, fmt.Errorf("learn: %w", err)
-	}
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&r); err != nil {
-		return nil, fmt.Errorf("learn: %w; the keys here are preset, step_size, window, mixing, whiten, ridge, clip_norm, retrain, limit, outlier", err)
-	}
-	if r.StepSize.Schedule == rule.Automatic && !c.has("step_size", "value") {
-		r.StepSize.Value = 0 // that of the preset is no share
-	}
-	if err := r.Validate(); err != nil {
-		return nil, fmt.Errorf("learn: %w", err)
+		return nil, config.Under("learn.", "rule: ", err)
 	}
 	return &r, nil
-}
-
-// has says whether Learn names a key within a key.
-func (c *Config) has(outer, inner string) bool {
-	within, _ := c.Learn[outer].(map[string]any)
-	_, ok := within[inner]
-	return ok
 }

@@ -48,6 +48,11 @@ func (c *Config) Validate() error {
 	if c.Scale == Estimate && len(c.Links) == 0 && c.World.Kind != WorldStream {
 		bad.add("scale: to estimate it, nodes need links at the start; give links, or the scale as a number")
 	}
+	if c.learns() {
+		if _, err := c.rule(); err != nil {
+			bad = append(bad, err)
+		}
+	}
 	if c.Cost != "" {
 		if err := c.Cost.Validate(); err != nil {
 			bad.add("cost: %w", err)

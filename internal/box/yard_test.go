@@ -21,6 +21,7 @@ import (
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -88,7 +89,7 @@ func (y *yard) configs(addresses []string) []*box.Config {
 	for id := range yardHosts {
 		c := &box.Config{
 			Run: "yard", Host: transport.HostID(id), Hosts: map[transport.HostID]box.Peer{}, Model: "model.safetensors",
-			Learn: map[string]any{"preset": "personal"}, Bus: box.Bus{Kind: box.BusTCP},
+			Learn: &rule.Settings{Preset: "personal"}, Bus: box.Bus{Kind: box.BusTCP},
 			World: box.World{Kind: box.WorldStream, Signals: "stream_signals.npy", Targets: "stream_targets.npy", Graph: "stream_graph.csv"},
 			Pace:  box.Pace{Deadline: 200 * time.Millisecond, First: 5 * time.Second, Linger: 500 * time.Millisecond},
 		}

@@ -34,6 +34,9 @@ func Read(path string, into any) error {
 	return nil
 }
 
+// Marshal returns the text that Read reads v from.
+func Marshal(v any) ([]byte, error) { return yaml.Marshal(v) }
+
 func load(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

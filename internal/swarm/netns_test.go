@@ -15,6 +15,7 @@ import (
 	"github.com/wdgnn/wdgnn/internal/keys"
 	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -111,7 +112,7 @@ func (y *yard) configure(task *swarm.Task, w *watch) {
 	divided := swarm.Partition(task.Graph, machines)
 	plan := keys.Plan{Run: "yard"}
 	c := box.Config{
-		Run: "yard", Model: "model.safetensors", Learn: map[string]any{"preset": "literal"}, Cost: host.CrossEntropy, Hosts: map[transport.HostID]box.Peer{},
+		Run: "yard", Model: "model.safetensors", Learn: &rule.Settings{Preset: "literal"}, Cost: host.CrossEntropy, Hosts: map[transport.HostID]box.Peer{},
 		Bus: box.Bus{Kind: box.BusNATS, Keys: "keys"}, World: box.World{Kind: box.WorldLines}, Pace: box.Pace{Deadline: short.Deadline},
 	}
 	for k := range machines {

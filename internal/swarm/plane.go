@@ -16,6 +16,7 @@ import (
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -100,7 +101,7 @@ func (p *plane) writeLinks(w io.Writer) error {
 func (p *plane) config(id transport.HostID, url string) *box.Config {
 	c := &box.Config{
 		Run: "plane", Host: id, Model: "model.safetensors", Cost: host.MSE,
-		Learn: map[string]any{"preset": "literal", "step_size": map[string]any{"value": 1e-3}},
+		Learn: rule.Config{StepSize: rule.StepSize{Value: 1e-3}, Mixing: 1}.Settings(),
 		Hosts: map[transport.HostID]box.Peer{}, Bus: box.Bus{Kind: BusNATS, URL: url},
 		World: box.World{Kind: box.WorldStream, Signals: "signals.npy", Targets: "targets.npy", Graph: "graph.csv", Answers: "/dev/null"},
 		Pace:  box.Pace{Deadline: planeDeadline, First: planeFirst, Linger: planeLinger},

@@ -3,7 +3,6 @@ package swarm
 import (
 	"context"
 	"crypto/x509"
-	"encoding/json"
 	"fmt"
 	"net"
 	"os/exec"
@@ -173,11 +172,7 @@ func (r *run) preparePrograms(ctx context.Context, addresses map[transport.HostI
 	if err := modelfile.Save(filepath.Join(r.Dir, "model.safetensors"), r.Task.Model); err != nil {
 		return err
 	}
-	learn, err := learning(r.Task)
-	if err != nil {
-		return err
-	}
-	r.configure = func(id transport.HostID) error { return box.Save(r.file(id), r.config(id, learn, addresses)) }
+	r.configure = func(id transport.HostID) error { return box.Save(r.file(id), r.config(id, addresses)) }
 	for id := range transport.HostID(r.Hosts) {
 		if err := r.configure(id); err != nil {
 			return err
@@ -215,9 +210,9 @@ func (r *run) file(id transport.HostID) string {
 }
 
 // config returns the configuration of one process.
-func (r *run) config(id transport.HostID, learn map[string]any, addresses map[transport.HostID]string) *box.Config {
+func (r *run) config(id transport.HostID, addresses map[transport.HostID]string) *box.Config {
 	c := &box.Config{
-		Run: r.Run, Host: id, Model: "model.safetensors", Learn: learn, Cost: r.Task.Cost, Strict: r.Task.Strict, Hear: r.always(id),
+		Run: r.Run, Host: id, Model: "model.safetensors", Learn: r.Task.Rule.Settings(), Cost: r.Task.Cost, Strict: r.Task.Strict, Hear: r.always(id),
 		Hosts: map[transport.HostID]box.Peer{}, Bus: box.Bus{Kind: r.Bus, Keys: "keys", Plain: r.Bus == BusNATS},
 		World: box.World{Kind: "lines"}, CheckpointEvery: r.CheckpointEvery,
 		Pace: box.Pace{Mode: r.Pace.Mode, Deadline: r.Pace.Deadline, Retry: r.Pace.Retry, Suspect: r.Pace.Suspect},
@@ -249,20 +244,6 @@ func (r *run) faults() transport.Faults {
 		f.Loss = 0
 	}
 	return f
-}
-
-// learning returns the rule of a task as a configuration writes it: every key,
-// so that nothing of a preset remains.
-func learning(t *Task) (map[string]any, error) {
-	text, err := json.Marshal(t.Rule)
-	if err != nil {
-		return nil, err
-	}
-	m := map[string]any{
-		"preset": "literal", "window": t.Rule.Window, "whiten": t.Rule.Whiten, "ridge": t.Rule.Ridge,
-		"clip_norm": t.Rule.ClipNorm, "limit": t.Rule.Limit,
-	}
-	return m, json.Unmarshal(text, &m)
 }
 
 // Plan returns what the agents of the task share.
