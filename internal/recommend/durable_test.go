@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/wdgnn/wdgnn/internal/journal/faultdisk"
 	"github.com/wdgnn/wdgnn/rule"
@@ -265,6 +267,11 @@ func TestSlowDisk(t *testing.T) {
 	close(release)
 	if err := <-answers; err != nil {
 		t.Error(err)
+	}
+	for began := time.Now(); s.Waiting() > 0; runtime.Gosched() { // the writer takes them as soon as it can
+		if time.Since(began) > time.Minute {
+			t.Fatalf("%d ratings still wait", s.Waiting())
+		}
 	}
 	rate(t, s, 1, 50, 2)
 	if got := s.Status().Version; got != 4 {
