@@ -24,7 +24,7 @@ build: ## compile every package, and the program into bin/
 test: ## run the tests
 	$(GO) test ./...
 
-lint: ## check format, modules, vet and staticcheck
+lint: ## check format, modules, vet, staticcheck and that no function is dead
 	@unformatted="$$(gofmt -l .; $(TOOL) gofumpt -l .)"; \
 	if [ -n "$$unformatted" ]; then \
 		echo "not formatted:"; echo "$$unformatted" | sort -u; \
@@ -35,6 +35,7 @@ lint: ## check format, modules, vet and staticcheck
 	$(GO) vet ./...
 	$(GO) -C tools vet ./...
 	$(TOOL) staticcheck ./...
+	@dead="$$($(TOOL) deadcode -test ./...)"; if [ -n "$$dead" ]; then echo "nobody calls:"; echo "$$dead"; exit 1; fi
 
 race: ## run the tests under the race detector, without those that train whole models and packages without goroutines
 	$(GO) test -race -short $$($(GO) list ./... | grep -v -e /internal/kernel$$ -e /internal/figure$$ -e /theory$$)

@@ -30,9 +30,6 @@ type delivery struct {
 // Random returns a Pick that draws from rng.
 func Random(rng *rand.Rand) func(n int) int { return rng.IntN }
 
-// Waiting returns how many deliveries are in the queue.
-func (n *Network) Waiting() int { return len(n.waiting) }
-
 // Sent returns how many deliveries there were so far, lost ones included.
 func (n *Network) Sent() int { return n.sent }
 

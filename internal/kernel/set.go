@@ -118,13 +118,3 @@ func Sets() []*Set {
 
 // Best returns the fastest set that runs on this machine.
 func Best() *Set { return Sets()[0] }
-
-// Find returns the set called name, or nil if this machine has none.
-func Find(name string) *Set {
-	for _, s := range Sets() {
-		if s.Name == name {
-			return s
-		}
-	}
-	return nil
-}
