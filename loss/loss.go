@@ -32,6 +32,23 @@ type Local interface {
 	EvalNode(i int, dy, y []float32) float64
 }
 
+// Mean is the Eval of a cost that is given by its EvalNode, a row at a time:
+//
+//	J = (1/N) Σ_i J_i        i ascending over all N rows
+//
+// It is what makes a [Local] of one's own a [Loss]. dy is overwritten with the
+// gradient unless it is empty.
+func Mean(dy, y mat.Dense, j Local) float64 {
+	checkGradient("Mean", dy, y)
+	return mean(dy, y, func(int) bool { return true }, func(i int, dy, y []float32, share float64) float64 {
+		cost := j.EvalNode(i, dy, y)
+		for c, v := range dy {
+			dy[c] = float32(share * float64(v))
+		}
+		return cost
+	})
+}
+
 // rowCost returns J_i and, unless dy is nil, overwrites dy with its gradient
 // times share. It is asked for rows that carry a loss only.
 type rowCost func(i int, dy, y []float32, share float64) float64

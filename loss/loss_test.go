@@ -233,6 +233,27 @@ func TestMeanOfLocals(t *testing.T) {
 	}
 }
 
+// Mean makes of EvalNode what Eval is where every row carries a loss.
+func TestMean(t *testing.T) {
+	for _, s := range samples() {
+		if s.mask != nil {
+			continue
+		}
+		got, want := mat.NewDense(s.y.Rows, s.y.Cols, nil), mat.NewDense(s.y.Rows, s.y.Cols, nil)
+		if j, eval := loss.Mean(got, s.y, s.loss), s.loss.Eval(want, s.y); j != eval {
+			t.Errorf("%s: got %v, want %v", s.name, j, eval)
+		}
+		if j, eval := loss.Mean(mat.Dense{}, s.y, s.loss), s.loss.Eval(mat.Dense{}, s.y); j != eval {
+			t.Errorf("%s: value alone: got %v, want %v", s.name, j, eval)
+		}
+		for e, d := range want.Data {
+			if math.Abs(float64(got.Data[e]-d)) > 1e-7 {
+				t.Errorf("%s: gradient %d: got %v, want %v", s.name, e, got.Data[e], d)
+			}
+		}
+	}
+}
+
 // A row without a loss costs nothing, has gradient 0, and whatever its output
 // holds, changes nothing elsewhere.
 func TestMaskedRows(t *testing.T) {
@@ -359,6 +380,7 @@ func TestPanics(t *testing.T) {
 		{"loss: SmoothL1: threshold -1", func() { loss.SmoothL1{Target: d(2, 2), Threshold: -1}.Eval(mat.Dense{}, d(2, 2)) }},
 		{"loss: Hinge: target 2×2 for an output 2×1", func() { loss.Hinge{Target: d(2, 2)}.Eval(mat.Dense{}, d(2, 1)) }},
 		{"loss: Hinge: mask of 1 rows, target 2×2", func() { loss.Hinge{Target: d(2, 2), Mask: make([]bool, 1)}.EvalNode(0, nil, row) }},
+		{"loss: Mean: gradient 2×1 of an output 2×2", func() { loss.Mean(d(2, 1), d(2, 2), loss.MSE{Target: d(2, 2)}) }},
 		{"loss: Ridge: gradient of 1 values, 2 parameters", func() { loss.Ridge{}.Eval(row[:1], row) }},
 	}
 	for _, c := range cases {
