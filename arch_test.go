@@ -33,11 +33,10 @@ const rules = `
 	online/onlinetest   : mat graph loss online
 	agent               : mat gnn loss rule
 	agent/agenttest     : mat graph loss agent
-	transport           : transport/internal/inbox
-	transport/internal/inbox :
-	transport/mem       : transport transport/internal/inbox
-	transport/natsbus   : transport transport/internal/inbox
-	transport/tcpbus    : transport transport/internal/inbox
+	transport           :
+	transport/mem       : transport
+	transport/natsbus   : transport
+	transport/tcpbus    : transport
 	transport/transporttest : transport
 	theory              : mat graph gnn loss rule online
 	random              :

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/wdgnn/wdgnn/transport/internal/inbox"
 )
 
 // Disturb returns a Bus that does the given faults to what arrives at b, the
@@ -32,7 +30,7 @@ func Disturb(b Bus, self HostID, f Faults) Bus {
 		faults:  f,
 		began:   f.Began,
 		senders: make(map[HostID]*sender),
-		inbox:   inbox.New[Frame](max(cap(b.Frames()), 64), math.MaxInt),
+		inbox:   NewInbox(max(cap(b.Frames()), 64), math.MaxInt),
 		ended:   make(chan struct{}),
 	}
 	go d.run()
@@ -72,7 +70,7 @@ type disturbed struct {
 	Bus
 	self   HostID
 	faults Faults
-	inbox  *inbox.Inbox[Frame]
+	inbox  *Inbox
 	ended  chan struct{} // closed when run has returned
 
 	began    time.Time // of run alone, as are the next three
@@ -106,7 +104,7 @@ func (d *disturbed) Stats() Stats {
 	s := d.Bus.Stats()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	in := d.inbox.Counts()
+	in := d.inbox.Stats()
 	s.Received, s.ReceivedBytes = in.Received, in.ReceivedBytes
 	s.Dropped += d.dropped + in.Dropped
 	return s
@@ -258,5 +256,5 @@ func (d *disturbed) deliver(p *parcel) {
 // put hands a frame to the reader if there is room.
 func (d *disturbed) put(p *parcel) {
 	p.delivered = true
-	d.inbox.Put(uint32(p.frame.From), len(p.frame.Data), p.frame)
+	d.inbox.Put(p.frame)
 }

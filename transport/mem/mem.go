@@ -1,5 +1,6 @@
-// Package mem connects hosts of one process. Nothing is lost unless a reader
-// leaves no room; [transport.Disturb] makes it a worse network.
+// Package mem is a [transport.Bus] between hosts of one process, for programs
+// that run them all and for tests. Nothing is lost unless a reader leaves no
+// room; [transport.Disturb] makes it a worse network.
 package mem
 
 import (
@@ -11,7 +12,6 @@ import (
 	"sync/atomic"
 
 	"github.com/wdgnn/wdgnn/transport"
-	"github.com/wdgnn/wdgnn/transport/internal/inbox"
 )
 
 // defaultBuffer is the room of a host, in frames.
@@ -36,7 +36,7 @@ type bus struct {
 
 	sent, sentBytes, failed atomic.Uint64
 
-	inbox    *inbox.Inbox[transport.Frame]
+	inbox    *transport.Inbox
 	isClosed atomic.Bool
 }
 
@@ -52,7 +52,7 @@ func (n *Network) Join(host transport.HostID) (transport.Bus, error) {
 	if size <= 0 {
 		size = defaultBuffer
 	}
-	b := &bus{network: n, self: host, inbox: inbox.New[transport.Frame](size, math.MaxInt)}
+	b := &bus{network: n, self: host, inbox: transport.NewInbox(size, math.MaxInt)}
 	var hearers []*bus
 	for _, other := range n.hosts {
 		if _, hears := slices.BinarySearch(other.hears, host); hears {
@@ -78,7 +78,7 @@ func (b *bus) Send(frame []byte) error {
 	b.sent.Add(1)
 	b.sentBytes.Add(uint64(len(frame)))
 	for _, h := range *b.hearers.Load() {
-		h.inbox.Put(uint32(b.self), len(frame), transport.Frame{From: b.self, Data: bytes.Clone(frame)})
+		h.inbox.Put(transport.Frame{From: b.self, Data: bytes.Clone(frame)})
 	}
 	return nil
 }
@@ -134,8 +134,7 @@ func (b *bus) remove(hearer *bus) {
 func (b *bus) Frames() <-chan transport.Frame { return b.inbox.Frames() }
 
 func (b *bus) Stats() transport.Stats {
-	in := b.inbox.Counts()
-	s := transport.Stats{Received: in.Received, ReceivedBytes: in.ReceivedBytes, Dropped: in.Dropped}
+	s := b.inbox.Stats()
 	s.Sent, s.SentBytes, s.Failed = b.sent.Load(), b.sentBytes.Load(), b.failed.Load()
 	return s
 }

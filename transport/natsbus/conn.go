@@ -10,7 +10,6 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/wdgnn/wdgnn/transport"
-	"github.com/wdgnn/wdgnn/transport/internal/inbox"
 )
 
 // ErrDisconnected is returned for what is sent while no server is connected.
@@ -25,7 +24,7 @@ type Conn struct {
 	dialer  *dialer
 	cancel  context.CancelFunc // ends the dialer's connections
 	in      chan *nats.Msg     // from all hosts that are heard
-	inbox   *inbox.Inbox[transport.Frame]
+	inbox   *transport.Inbox
 	done    chan struct{} // closed by Close
 	closed  atomic.Bool
 	up      atomic.Bool // nats.go's own answer waits while it dials
@@ -56,7 +55,7 @@ func newConn(config Config) *Conn {
 		dialer:  &dialer{ctx: ctx},
 		cancel:  cancel,
 		in:      make(chan *nats.Msg, config.Buffer),
-		inbox:   inbox.New[transport.Frame](config.Buffer, config.Bytes),
+		inbox:   transport.NewInbox(config.Buffer, config.Bytes),
 		done:    make(chan struct{}),
 		heard:   map[transport.HostID]*nats.Subscription{},
 		subs:    map[*nats.Subscription]bool{},
@@ -158,7 +157,7 @@ func (c *Conn) Stats() transport.Stats {
 		dropped += droppedBy(sub)
 	}
 	c.mu.Unlock()
-	in := c.inbox.Counts()
+	in := c.inbox.Stats()
 	return transport.Stats{
 		Sent:          c.sent.Load(),
 		SentBytes:     c.sentBytes.Load(),

@@ -28,5 +28,5 @@ func (c *Conn) take(m *nats.Msg) {
 		c.refused.Add(1)
 		return
 	}
-	c.inbox.Put(uint32(from), len(m.Data), transport.Frame{From: from, Data: m.Data})
+	c.inbox.Put(transport.Frame{From: from, Data: m.Data})
 }

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 
 	"github.com/wdgnn/wdgnn/transport"
-	"github.com/wdgnn/wdgnn/transport/internal/inbox"
 )
 
 // Bus is a host's place among its peers. Methods may be called concurrently.
@@ -19,7 +18,7 @@ type Bus struct {
 	config   Config
 	tls      *tls.Config // nil if insecure
 	listener net.Listener
-	inbox    *inbox.Inbox[transport.Frame]
+	inbox    *transport.Inbox
 	context  context.Context // until Close
 	cancel   context.CancelFunc
 	running  sync.WaitGroup // all goroutines
@@ -45,7 +44,7 @@ func Open(ctx context.Context, c Config) (*Bus, error) {
 	b := &Bus{
 		config:   c,
 		listener: c.Listener,
-		inbox:    inbox.New[transport.Frame](c.Buffer, c.Bytes),
+		inbox:    transport.NewInbox(c.Buffer, c.Bytes),
 		inlets:   make(map[transport.HostID]context.CancelFunc),
 		outlets:  make(map[transport.HostID]*outlet),
 		conns:    make(map[net.Conn]struct{}),
@@ -137,7 +136,7 @@ func (b *Bus) Frames() <-chan transport.Frame { return b.inbox.Frames() }
 // Stats returns what was counted so far. Dropped counts frames for which the
 // reader left no room, and those that waited too long for a hearer.
 func (b *Bus) Stats() transport.Stats {
-	in := b.inbox.Counts()
+	in := b.inbox.Stats()
 	return transport.Stats{
 		Sent:          b.sent.Load(),
 		SentBytes:     b.sentBytes.Load(),

@@ -114,6 +114,6 @@ func (b *Bus) receive(ctx context.Context, conn net.Conn, host transport.HostID)
 			}
 			continue
 		}
-		b.inbox.Put(uint32(host), len(data), transport.Frame{From: host, Data: data})
+		b.inbox.Put(transport.Frame{From: host, Data: data})
 	}
 }

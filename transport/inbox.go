@@ -1,16 +1,16 @@
-// Package inbox holds frames that arrived and were not read yet, for buses: a
-// bounded number of them, of bounded size, of which no sender can take what
-// others need.
-package inbox
+package transport
 
 import "sync"
 
-// Inbox is a channel of frames with a share of its room for every sender. A
-// sender may have as many frames waiting as there is room left for others, in
+// Inbox holds frames that arrived at a Bus and were not read yet: a channel of
+// them with a share of its room for every sender, as [Bus.Frames] promises. All
+// buses of this module have one, and those of others may.
+//
+// A sender may have as many frames waiting as there is room left for others, in
 // number and in bytes: alone it takes up to a half, two that send too much a
 // third each, and there is always room for somebody who has none there. Methods
 // may be called concurrently.
-type Inbox[Frame any] struct {
+type Inbox struct {
 	frames chan Frame
 	most   int // bytes
 
@@ -21,46 +21,47 @@ type Inbox[Frame any] struct {
 	first   int                 // index of the oldest
 	count   int                 // how many
 	size    int                 // bytes of all
-	shares  map[uint32]*holding // of senders with frames in it
-	counts  Counts
+	shares  map[HostID]*holding // of senders with frames in it
+	stats   Stats
 }
 
 // entry is a frame in the channel.
 type entry struct {
-	from uint32
+	from HostID
 	size int
 }
 
 // holding is what of a sender is in the channel.
 type holding struct{ frames, size int }
 
-// New returns an inbox for so many frames of so many bytes in all.
-func New[Frame any](frames, bytes int) *Inbox[Frame] {
-	return &Inbox[Frame]{
+// NewInbox returns an inbox for so many frames of so many bytes in all.
+func NewInbox(frames, bytes int) *Inbox {
+	return &Inbox{
 		frames: make(chan Frame, frames), most: bytes, alone: true,
-		waiting: make([]entry, frames), shares: map[uint32]*holding{},
+		waiting: make([]entry, frames), shares: map[HostID]*holding{},
 	}
 }
 
 // Frames returns the channel, which Close closes.
-func (b *Inbox[Frame]) Frames() <-chan Frame { return b.frames }
+func (b *Inbox) Frames() <-chan Frame { return b.frames }
 
 // Senders says how many are heard from now on. One alone has all the room.
-func (b *Inbox[Frame]) Senders(n int) {
+func (b *Inbox) Senders(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.alone = n <= 1
 }
 
-// Put hands a frame of so many bytes over to the reader, or drops and counts it
-// if its sender has no room left, or nobody has.
-func (b *Inbox[Frame]) Put(from uint32, size int, f Frame) {
+// Put hands a frame over to the reader, or drops and counts it if its sender has
+// no room left, or nobody has.
+func (b *Inbox) Put(f Frame) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
 		return
 	}
 	b.forget()
+	from, size := f.From, len(f.Data)
 	h := b.shares[from]
 	if h == nil {
 		h = new(holding)
@@ -71,7 +72,7 @@ func (b *Inbox[Frame]) Put(from uint32, size int, f Frame) {
 		fits = h.frames < free && h.size+size <= room
 	}
 	if !fits {
-		b.counts.Dropped++
+		b.stats.Dropped++
 		return
 	}
 	at := (b.first + b.count) % len(b.waiting)
@@ -81,13 +82,13 @@ func (b *Inbox[Frame]) Put(from uint32, size int, f Frame) {
 	h.frames++
 	h.size += size
 	b.shares[from] = h
-	b.counts.Received++
-	b.counts.ReceivedBytes += uint64(size)
+	b.stats.Received++
+	b.stats.ReceivedBytes += uint64(size)
 	b.frames <- f // does not block: only Put sends, under mu
 }
 
 // forget drops what the reader has taken from the books.
-func (b *Inbox[Frame]) forget() {
+func (b *Inbox) forget() {
 	for left := len(b.frames); b.count > left; b.count-- {
 		from, size := b.waiting[b.first].from, b.waiting[b.first].size
 		b.first = (b.first + 1) % len(b.waiting)
@@ -101,19 +102,16 @@ func (b *Inbox[Frame]) forget() {
 	}
 }
 
-// Counts is what was put into the channel, and what was dropped.
-type Counts struct{ Received, ReceivedBytes, Dropped uint64 }
-
-// Counts returns what was counted so far.
-func (b *Inbox[Frame]) Counts() Counts {
+// Stats returns what was put into the channel, and what was dropped.
+func (b *Inbox) Stats() Stats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.counts
+	return b.stats
 }
 
 // Close closes the channel; what is put later is lost. A second Close does
 // nothing.
-func (b *Inbox[Frame]) Close() {
+func (b *Inbox) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.closed {
