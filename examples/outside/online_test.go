@@ -1,0 +1,64 @@
+package outside_test
+
+import (
+	"fmt"
+
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// A trained model meets a stream of signals; from the hundredth on, links are
+// lost. Nodes predict, hear what was right, and learn.
+func Example_online() {
+	file := must(modelfile.Load("../own-data/model.safetensors"))
+	mean, count, _ := file.Moment() // of the inputs in training: the metric of a step
+	c := online.Config{Nodes: 50, Read: file.Meta.Nodes, Rule: rule.Personal(rule.PersonalWindow)}
+	c.Moment = &rule.Moment{Inputs: mean.Rows - 1, Count: count, Mean: mean.Data}
+	samples, costs := stream(file.Meta.Shift, c.Nodes, c.Read)
+	y := mat.NewDense(c.Nodes, file.Network.Outputs(), nil)
+	frozen, consensus := must(online.NewFrozen(file.Network, c)), must(online.NewConsensus(file.Network, c))
+	for _, learner := range []online.Learner{frozen, consensus} {
+		var meter online.Meter
+		for t, sample := range samples {
+			check(learner.Predict(y, sample))
+			meter.Watch(y, costs[t])
+			check(learner.Update(costs[t]))
+		}
+		fmt.Printf("%T: %.0f %% right\n", learner, 100*meter.Accuracy())
+	}
+	// Output:
+	// *online.Frozen: 65 % right
+	// *online.Consensus: 76 % right
+}
+
+// stream returns what the network shows at every step, and what answers cost.
+func stream(shift graph.Shift, n int, read []int) (samples []graph.Sample, costs []loss.Loss) {
+	links := must(modelfile.LoadGraph("../own-data/stream_graph.csv", modelfile.GraphOptions{Nodes: n}))
+	values := must(must(modelfile.LoadArray("../own-data/stream_signals.npy")).Float32s())
+	right := must(must(modelfile.LoadArray("../own-data/stream_targets.npy")).Int32s())
+	at := func(g *graph.Graph) graph.Sample {
+		return graph.Sample{Shift: must(shift.Of(g)), Mixing: must(graph.Metropolis(g))}
+	}
+	whole, torn := at(links.Steps[0]), at(links.Steps[100])
+	for t := range right {
+		sample := whole
+		if t >= 100 {
+			sample = torn
+		}
+		sample.Time, sample.Signal = t, mat.NewDense(n, 1, values[t*n:(t+1)*n])
+		samples = append(samples, sample)
+		labels := make([]int32, n)
+		for i := range labels {
+			labels[i] = loss.NoLabel
+		}
+		for _, i := range read {
+			labels[i] = right[t]
+		}
+		costs = append(costs, loss.CrossEntropy{Labels: labels})
+	}
+	return samples, costs
+}

@@ -1,0 +1,37 @@
+package wdgnn
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// What users write works from outside the module: examples/outside has a go.mod
+// of its own, which "./..." leaves out.
+func TestOutside(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles another module")
+	}
+	const folder = "examples/outside"
+	files, err := filepath.Glob(folder + "/*")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: got %d files and error %v, want some", folder, len(files), err)
+	}
+	for _, file := range files { // go test remembers who passed until a file that was read changes
+		if _, err := os.ReadFile(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	for _, command := range []string{"vet", "test"} {
+		c := exec.CommandContext(ctx, "go", "-C", folder, command, "./...")
+		c.Env = append(os.Environ(), "GOOS=", "GOARCH=") // this machine's, whichever the tests are built for
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Errorf("go %s in %s: %v\n%s", command, folder, err, out)
+		}
+	}
+}
