@@ -3,6 +3,7 @@ package wdgnn
 import (
 	"fmt"
 	"go/ast"
+	"go/doc"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -143,6 +144,22 @@ func TestPackageComments(t *testing.T) {
 		}
 		if !strings.HasPrefix(p.doc, want) {
 			t.Errorf("package %s: its comment begins %q, want %q: say in doc.go what the package is for", p.path, firstLine(p.doc), want)
+		}
+		// Indexes of packages show the first sentence; for them "eq. (5)" ends it.
+		if first := new(doc.Package).Synopsis(p.doc); strings.HasSuffix(first, "eq.") {
+			t.Errorf("package %s: lists show %q: keep equation numbers out of the first sentence", p.path, first)
+		}
+	}
+}
+
+// The module's front page lists every package that others may import.
+func TestFrontPage(t *testing.T) {
+	all := packages(t)
+	front := all[slices.IndexFunc(all, func(p *pkg) bool { return p.path == "." })].doc
+	for _, p := range all {
+		public := p.path != "." && p.name != "main" && !slices.Contains(strings.Split(p.path, "/"), "internal")
+		if listed := strings.Contains(front, "\n\t"+p.path+" "); listed != public {
+			t.Errorf("doc.go lists package %s: got %t, want %t: one line with its path and what it is for", p.path, listed, public)
 		}
 	}
 }

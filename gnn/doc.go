@@ -1,7 +1,8 @@
-// Package gnn holds the paper's architectures, forward and backward by hand:
-// the graph filter (eq. 3), the delayed filter (eq. 24), the graph neural
-// network (eq. 4) and the wide and deep graph neural network (eq. 2) with a
-// local readout.
+// Package gnn holds the paper's models, forward and backward by hand: graph
+// filters, graph neural networks, and both in one, the wide and deep graph
+// neural network with a local readout. They are eq. (3), delayed eq. (24), eq.
+// (4) and eq. (2). [WideDeep.Predict] is the answer to a signal; what training
+// and learning need stands behind it.
 //
 // Letters: N nodes, F input features, G output features, K the order of a
 // filter (it has K+1 taps), L layers, C readout outputs, B samples in a batch,

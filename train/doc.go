@@ -1,4 +1,5 @@
-// Package train fits models offline by empirical risk minimisation, eq. (5):
+// Package train fits models offline, to samples of what they will see. It
+// minimises the empirical risk, eq. (5):
 //
 //	min_{𝒜,ℬ} (1/|𝒯|) Σ_{X ∈ 𝒯} J(Ψ(X; S, 𝒜, ℬ))
 //
