@@ -17,8 +17,8 @@ type Config struct {
 	// Rule says how nodes learn: rule.Literal or rule.Personal, for example.
 	Rule rule.Config
 
-	// Moment is the second moment of the inputs in training. It must be set
-	// if Rule.Whiten is.
+	// Moment is the second moment of the inputs in training, see InputMoment;
+	// model files hold it. It must be set if Rule.Whiten is.
 	Moment *rule.Moment
 
 	// Read names the nodes whose outputs are wanted and may carry a cost, in

@@ -96,6 +96,43 @@ func ExamplePlay() {
 	// node 2: taps [0.12 1.90]
 }
 
+// The preset called personal steps in a metric that comes from the inputs of
+// training. The same world as above is learned in a few steps.
+func ExampleInputMoment() {
+	model, err := gnn.New(gnn.Config{In: 1, Features: 1, Wide: &gnn.WideConfig{Order: 1}, NoBias: true})
+	if err != nil {
+		panic(err)
+	}
+	world, seen := newDoubler(9), mat.NewDense(4*3, 1, nil) // four signals, as training would have had
+	for sample := range newDoubler(4).Samples() {
+		seen.View(3*sample.Time, 0, 3, 1).CopyFrom(sample.Signal)
+	}
+	personal := rule.Personal(4)
+	personal.StepSize.Value = 0.25 // a squared error bends four times as much as cross-entropy
+	learner, err := online.NewConsensus(model, online.Config{
+		Nodes: 3, Rule: personal, Moment: online.InputMoment(model, world.shift, seen, nil, nil),
+	})
+	if err != nil {
+		panic(err)
+	}
+	y := mat.NewDense(3, 1, nil)
+	err = online.Play(context.Background(), y, learner, world, func(t int, y mat.Dense, j loss.Loss) error {
+		if t%2 == 0 {
+			fmt.Printf("step %d: cost %.3f\n", t, j.Eval(mat.Dense{}, y))
+		}
+		return nil
+	})
+	if err != nil {
+		panic(err)
+	}
+	// Output:
+	// step 0: cost 4.000
+	// step 2: cost 0.891
+	// step 4: cost 0.021
+	// step 6: cost 0.005
+	// step 8: cost 0.001
+}
+
 // A learner that diverges says so and keeps what it had.
 func ExampleCentralized() {
 	model, err := gnn.New(gnn.Config{In: 1, Features: 1, Wide: &gnn.WideConfig{Order: 1}, NoBias: true})

@@ -13,6 +13,7 @@ import (
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/rule"
 )
 
@@ -198,7 +199,7 @@ func TestMoment(t *testing.T) {
 		want.Add(z, 6)
 		delayed.Advance()
 	}
-	got := InputMoment(net, graph.SpaceTime(shifts), mat.NewDense(120, 2, x), read, nil)
+	got := online.InputMoment(net, graph.SpaceTime(shifts), mat.NewDense(120, 2, x), read, nil)
 	if got.Inputs != 6 || got.Count != 40 {
 		t.Fatalf("%d inputs, %v observations, want 6 and 40", got.Inputs, got.Count)
 	}

@@ -54,7 +54,7 @@ func newOnlineCase(t *testing.T, task config.Task, delayed bool) *onlineCase {
 	if err != nil {
 		t.Fatal(err)
 	}
-	PutMoment(f.model, InputMoment(net, s, mat.NewDense(len(signals)/2, 2, signals), f.model.Meta.Nodes, nil))
+	PutMoment(f.model, online.InputMoment(net, s, mat.NewDense(len(signals)/2, 2, signals), f.model.Meta.Nodes, nil))
 	f.text("g.csv", streamGraph)
 	f.save("x.npy", []int{20, 6, 2}, signals)
 	var targets []float32

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/wdgnn/wdgnn/gnn"
-	"github.com/wdgnn/wdgnn/internal/experiment"
 	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
 
@@ -33,7 +33,7 @@ func untrained(t *testing.T) (*realization, *agentsSettings) {
 		t.Fatal(err)
 	}
 	signals, _ := z.world.Draw(50, z.stream("train"))
-	z.models[wideDeep] = &trained{network: m, moment: experiment.InputMoment(m, shift, signals, z.read(), nil)}
+	z.models[wideDeep] = &trained{network: m, moment: online.InputMoment(m, shift, signals, z.read(), nil)}
 	return z, &s
 }
 

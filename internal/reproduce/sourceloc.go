@@ -11,6 +11,7 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/experiment"
 	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/optim"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/rule"
@@ -224,7 +225,7 @@ func (z *realization) fit(ctx context.Context, k kind) (*trained, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.moment = experiment.InputMoment(m, shift, signals, z.read(), nil)
+		t.moment = online.InputMoment(m, shift, signals, z.read(), nil)
 		t.norms = experiment.RowNorms(m, shift, signals, nil)
 	}
 	return t, nil
