@@ -8,7 +8,8 @@
 //
 // Networks lose, delay, double and reorder what they carry; agents expect all
 // four, and [Disturb] does them on purpose to any Bus. Package transporttest
-// holds what every Bus must keep.
+// holds what every Bus must keep; one's own puts what arrives into an [Inbox].
+// examples/outside has such a Bus.
 package transport
 
 // HostID names a host.
