@@ -256,7 +256,7 @@ func (r *onlineRun) printFinished() error {
 func (r *onlineRun) play(ctx context.Context) error {
 	s, state := r.run.Stream, &r.run.State
 	if !r.quiet {
-		fmt.Fprintf(r.Stderr, "%d nodes, %d read; %s, %s; %s\n", s.Nodes, len(s.Read), count(s.Steps, "step"), count(s.Graphs, "graph"),
+		fmt.Fprintf(r.Stderr, "%d nodes, %d read; %s, %s; %s\n", s.Nodes, len(s.Read), count(s.Steps, "step"), count(s.Changes, "graph"),
 			string(state.Mode)+", "+describeRule(state.Preset, &r.run.Rule, state.Mode))
 		if state.At > 0 {
 			fmt.Fprintf(r.Stderr, "resuming at step %d\n", state.At)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/data"
 	"github.com/wdgnn/wdgnn/internal/experiment"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
@@ -83,9 +84,7 @@ func (c *PredictCommand) Run(ctx context.Context) error {
 	if info, err := os.Stat(filepath.Dir(c.out)); err != nil || !info.IsDir() {
 		return helpful{fmt.Errorf("predict: --out %s: there is no folder %s", c.out, filepath.Dir(c.out)), "a file in a folder that exists"}
 	}
-	observed, err := experiment.LoadObservations(experiment.Observations{
-		Graph: c.graph, Signals: c.signals, Directed: c.directed, Shift: m.Meta.Shift,
-	})
+	observed, err := data.Load(data.Files{Graph: c.graph, Signals: c.signals, Directed: c.directed})
 	var p *experiment.Prediction
 	if err == nil {
 		p, err = experiment.Predict(ctx, m, observed, nodes, c.threads)

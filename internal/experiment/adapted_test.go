@@ -31,10 +31,11 @@ func TestOnlineRefuses(t *testing.T) {
 		{"features", func(f *onlineCase) { f.save("x.npy", []int{20, 6, 3}, ones(360)) }, "", "have 3 features, the model reads 2"},
 		{"no steps", func(f *onlineCase) { f.save("x.npy", []int{0, 6, 2}, nil) }, "", "want steps×nodes×features"},
 		{"dimensions", func(f *onlineCase) { f.save("x.npy", []int{5, 4, 6, 2}, ones(240)) }, "", "want steps×nodes×features"},
-		{"class", func(f *onlineCase) { f.save("y.npy", []int{20, 2}, append(ones(39), 3)) }, "", "label 3, number 39 of the file, is not among 3 classes"},
+		{"class", func(f *onlineCase) { f.save("y.npy", []int{20, 2}, append(ones(39), 7)) }, "", "y.npy: label 7, number 39 of the file, is not among 3 classes that count from 0"},
 		{"targets", func(f *onlineCase) { f.save("y.npy", []int{19, 2}, ones(38)) }, "", "targets of shape [19 2]"},
 		{"no label", func(f *onlineCase) { f.save("y.npy", []int{20}, slices.Repeat([]float32{-1}, 20)) }, "", "nothing to learn from"},
 		{"late graph", func(f *onlineCase) { f.text("g.csv", "0,1,1,20\n") }, "", "links at time 20, but the stream ends with step 19"},
+		{"later graph", func(f *onlineCase) { f.text("g.csv", streamGraph+"0,1,9999\n") }, "", "g.csv: it has links at time 9999, but the stream ends with step 19"},
 		{"no first graph", func(f *onlineCase) { f.text("g.csv", "0,1,1,3\n") }, "", "no links at time 0"},
 		{"no wide part", func(f *onlineCase) {
 			f.model.Network, _ = gnn.New(gnn.Config{In: 2, Features: 4, Outputs: 3, Deep: []gnn.LayerConfig{{Order: 1, Features: 4}}})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/data"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/theory"
@@ -27,7 +28,7 @@ func (f *onlineCase) adapted(settings string) *modelfile.Model {
 func (f *onlineCase) predicted(m *modelfile.Model, links string) []float32 {
 	f.Helper()
 	f.text("p.csv", links)
-	observed, err := LoadObservations(Observations{Graph: filepath.Join(f.dir, "p.csv"), Signals: filepath.Join(f.dir, "s.npy"), Shift: graph.ShiftSymmetric, Nodes: 6})
+	observed, err := data.Load(data.Files{Graph: filepath.Join(f.dir, "p.csv"), Signals: filepath.Join(f.dir, "s.npy"), Nodes: 6})
 	if err != nil {
 		f.Fatal(err)
 	}

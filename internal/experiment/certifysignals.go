@@ -2,12 +2,12 @@ package experiment
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/internal/data"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/theory"
@@ -83,16 +83,12 @@ func (r *StabilityReport) load(m *gnn.WideDeep, o CertifyOptions) ([]mat.Dense, 
 		}
 		r.Signals.Source = "random, ‖X‖ = 1"
 	} else {
-		shape, values, err := loadFloats(o.Signals)
+		samples, err := data.LoadSamples(o.Signals, r.Nodes, m.Config.In)
 		if err != nil {
 			return nil, err
 		}
-		size := r.Nodes * m.Config.In
-		if len(shape) < 2 || len(shape) > 3 || shape[1] != r.Nodes || len(values) == 0 || len(values)/shape[0] != size {
-			return nil, fmt.Errorf("%s: signals of shape %v, want samples×%d×%d", o.Signals, shape, r.Nodes, m.Config.In)
-		}
-		for k := range min(shape[0], 4*measuredSignals) {
-			out = append(out, mat.NewDense(r.Nodes, m.Config.In, values[k*size:(k+1)*size]))
+		for k := range min(samples.Samples, 4*measuredSignals) {
+			out = append(out, samples.Rows.View(k*r.Nodes, 0, r.Nodes, m.Config.In))
 		}
 		r.Signals.Source = o.Signals
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/data"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/scenario/sourceloc"
@@ -40,9 +41,7 @@ type Part struct {
 	Samples int
 
 	signals mat.Dense // (samples·N)×F, or (samples·T·N)×F
-	labels  []int32   // one per target row, for classify
-	values  mat.Dense // one row per target row, for regress
-	mask    []bool    // target rows that carry a loss; nil means all
+	data.Targets
 }
 
 // LoadDataset reads the files, or draws the scenario, of a configuration.
@@ -71,7 +70,7 @@ func drawSourceloc(c *config.Config) (*Dataset, error) {
 		p := &Part{Samples: samples, signals: signals}
 		for _, l := range labels {
 			for range d.Read {
-				p.labels = append(p.labels, l)
+				p.Labels = append(p.Labels, l)
 			}
 		}
 		return p
@@ -100,10 +99,10 @@ func (d *Dataset) bind(m *gnn.WideDeep, p *Part, outage float64) (bound, error) 
 		err     error
 	)
 	if d.Task == config.Classify {
-		b.classes, err = train.NewClasses(p.labels, d.Outputs)
+		b.classes, err = train.NewClasses(p.Labels, d.Outputs)
 		targets = b.classes
 	} else {
-		targets, err = train.NewTargets(d.criterion, p.values, p.mask)
+		targets, err = train.NewTargets(d.criterion, p.Values, p.Mask)
 	}
 	if err != nil {
 		return bound{}, err

@@ -21,13 +21,13 @@ func (d *Dataset) Digest() string {
 	}
 	putCSR(h, s)
 	for _, p := range []*Part{d.Train, d.Valid} {
-		for _, m := range []mat.Dense{p.signals, p.values} {
+		for _, m := range []mat.Dense{p.signals, p.Values} {
 			for i := range m.Rows {
 				putFloats(h, m.Row(i))
 			}
 		}
-		putInts(h, p.labels)
-		putBools(h, p.mask)
+		putInts(h, p.Labels)
+		putBools(h, p.Mask)
 	}
 	h.Flush()
 	return hex.EncodeToString(sum.Sum(nil)[:8])

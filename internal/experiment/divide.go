@@ -6,7 +6,6 @@ import (
 
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/mat"
-	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/random"
 )
 
@@ -49,23 +48,11 @@ func (l *loader) divide(whole *Part) error {
 
 // files reads samples on the graph that is already there.
 func (l *loader) files(f config.Files) (*Part, error) {
-	path := l.c.Abs(f.Signals)
-	a, err := modelfile.LoadArray(path)
+	signals, err := l.first.More(l.c.Abs(f.Signals))
 	if err != nil {
 		return nil, err
 	}
-	values, err := a.Float32s()
-	if err != nil {
-		return nil, err
-	}
-	if len(a.Shape) < 2 {
-		return nil, fmt.Errorf("%s: signals of shape %v, want samples×nodes×features", path, a.Shape)
-	}
-	part, err := l.set.fit(a.Shape, values)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return l.targets(&Observed{Shape: a.Shape, part: part}, f)
+	return l.part(signals, f)
 }
 
 // take copies the given samples of p in ascending order.
@@ -73,10 +60,10 @@ func (p *Part) take(samples []int) *Part {
 	slices.Sort(samples)
 	q := &Part{Samples: len(samples)}
 	q.signals = takeRows(p.signals, p.Samples, samples)
-	q.values = takeRows(p.values, p.Samples, samples)
+	q.Values = takeRows(p.Values, p.Samples, samples)
 	for _, s := range samples {
-		q.labels = append(q.labels, each(p.labels, p.Samples, s)...)
-		q.mask = append(q.mask, each(p.mask, p.Samples, s)...)
+		q.Labels = append(q.Labels, each(p.Labels, p.Samples, s)...)
+		q.Mask = append(q.Mask, each(p.Mask, p.Samples, s)...)
 	}
 	return q
 }

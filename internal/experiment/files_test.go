@@ -2,8 +2,6 @@ package experiment
 
 import (
 	"context"
-	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +10,7 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/config"
-	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/internal/data"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/random"
@@ -47,103 +45,10 @@ func (f folder) array(name string, m int, shape ...int) {
 	}
 }
 
-func (f folder) values(name string, shape []int, values ...float32) {
-	if err := modelfile.SaveArray(filepath.Join(f.dir, name), shape, values); err != nil {
-		f.Fatal(err)
-	}
-}
-
-func (f folder) load(data string) *Dataset {
-	f.Helper()
-	f.text("c.yaml", "data: {graph: g.csv, signals: x.npy, targets: y.npy, split: {valid: 0, test: 0}, "+data+"}\nmodel: {features: 2, wide: {order: 1}}\n")
-	c, err := config.Load(filepath.Join(f.dir, "c.yaml"))
-	if err != nil {
-		f.Fatal(err)
-	}
-	d, err := LoadDataset(c)
-	if err != nil {
-		f.Fatal(err)
-	}
-	return d
-}
-
 const (
 	line  = "src,dst\n0,1\n1,2\n2,3\n"
 	timed = "src,dst,weight,time\n0,1,1,0\n1,2,1,1\n2,3,1,2\n"
 )
-
-// Labels of every accepted shape end up at the rows of their nodes.
-func TestLabelShapes(t *testing.T) {
-	const none = loss.NoLabel
-	for _, c := range []struct {
-		name    string
-		graph   string
-		signals []int
-		targets []int
-		read    string
-		want    []int32
-	}{
-		{"per sample", line, []int{2, 4, 1}, []int{2}, "", []int32{0, 0, 0, 0, 1, 1, 1, 1}},
-		{"per sample, some read", line, []int{2, 4, 1}, []int{2}, "read: [3, 1]", []int32{0, 0, 1, 1}},
-		{"per node", line, []int{2, 4}, []int{2, 4}, "", []int32{0, 1, 2, 0, 1, 2, 0, 1}},
-		{"per node, some read", line, []int{2, 4}, []int{2, 4, 1}, "read: [3, 1]", []int32{0, 1, 1, 2}},
-		{"per node read", line, []int{2, 4}, []int{2, 2}, "read: [3, 1]", []int32{0, 1, 2, 0}},
-		{"trajectory per node", timed, []int{1, 3, 4, 1}, []int{1, 3, 4}, "", []int32{0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2}},
-		{"one trajectory, one node read", timed, []int{3, 4, 1}, []int{3, 1}, "read: [2]", []int32{
-			none, none, 0, none, none, none, 1, none, none, none, 2, none,
-		}},
-		{"trajectories, per sample", timed, []int{2, 3, 4, 1}, []int{2}, "read: [0]", []int32{
-			0, none, none, none, 0, none, none, none, 0, none, none, none,
-			1, none, none, none, 1, none, none, none, 1, none, none, none,
-		}},
-		{"steps without edges at the end", timed, []int{4, 4, 1}, []int{4, 4}, "", []int32{0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			f := newFolder(t)
-			f.text("g.csv", c.graph)
-			f.array("x.npy", 7, c.signals...)
-			f.array("y.npy", 3, c.targets...)
-			data := "task: classify, classes: 3"
-			if c.read != "" {
-				data += ", " + c.read
-			}
-			if got := f.load(data).Train.labels; !slices.Equal(got, c.want) {
-				t.Errorf("labels %v, want %v", got, c.want)
-			}
-		})
-	}
-}
-
-func TestValuesAndMask(t *testing.T) {
-	f := newFolder(t)
-	f.text("g.csv", line)
-	f.array("x.npy", 7, 2, 4, 3)
-	f.array("y.npy", 100, 2, 4, 2)
-	f.array("m.npy", 2, 2, 4)
-	p := f.load("task: regress, mask: m.npy, read: [3, 2]").Train
-	if got, want := fmt.Sprint(p.values.Data, p.mask), "[6 7 0 0 14 15 0 0] [true false true false]"; got != want {
-		t.Errorf("values and mask %s, want %s", got, want)
-	}
-}
-
-// A target that is not judged, because a mask hides it or nobody reads its
-// node, may be NaN.
-func TestHiddenTargetsMayBeMissing(t *testing.T) {
-	f := newFolder(t)
-	f.text("g.csv", line)
-	f.array("x.npy", 7, 2, 4, 3)
-	f.array("m.npy", 2, 2, 4)
-	nan := float32(math.NaN())
-	f.values("y.npy", []int{2, 4, 1}, nan, 1, nan, 3, nan, nan, nan, 7)
-	p := f.load("task: regress, mask: m.npy, read: [3, 2]").Train
-	if got, want := fmt.Sprint(p.values.Data, p.mask), "[3 0 7 0] [true false true false]"; got != want {
-		t.Errorf("values and mask %s, want %s", got, want)
-	}
-	p = f.load("task: regress, read: [3]").Train
-	if got, want := fmt.Sprint(p.values.Data, p.mask), "[3 7] [true true]"; got != want {
-		t.Errorf("values and mask %s, want %s", got, want)
-	}
-}
 
 // Every sample is in one part, with its own targets, and one seed gives one
 // split.
@@ -169,7 +74,7 @@ func TestDivide(t *testing.T) {
 	var all []int32
 	for _, p := range []*Part{d.Train, d.Valid, d.Test} {
 		for s := range p.Samples {
-			label := p.labels[4*s]
+			label := p.Labels[4*s]
 			if got, want := p.signals.At(4*s, 0), float32(4*label); got != want {
 				t.Errorf("sample %d begins with %v, want %v", label, got, want)
 			}
@@ -180,11 +85,11 @@ func TestDivide(t *testing.T) {
 	if len(slices.Compact(all)) != 20 || d.Train.Samples != 13 || d.Valid.Samples != 5 || d.Test.Samples != 2 {
 		t.Errorf("%d, %d and %d samples, %d different ones; want 13, 5, 2 and 20", d.Train.Samples, d.Valid.Samples, d.Test.Samples, len(all))
 	}
-	if again := load(""); !slices.Equal(again.Valid.labels, d.Valid.labels) || again.Digest() != d.Digest() {
+	if again := load(""); !slices.Equal(again.Valid.Labels, d.Valid.Labels) || again.Digest() != d.Digest() {
 		t.Error("the same seed gives another split")
 	}
-	if last := load(", in_order: true"); last.Test.labels[0] != 18 || last.Valid.labels[0] != 13 {
-		t.Errorf("in order the test begins at %d and validation at %d, want 18 and 13", last.Test.labels[0], last.Valid.labels[0])
+	if last := load(", in_order: true"); last.Test.Labels[0] != 18 || last.Valid.Labels[0] != 13 {
+		t.Errorf("in order the test begins at %d and validation at %d, want 18 and 13", last.Test.Labels[0], last.Valid.Labels[0])
 	}
 }
 
@@ -201,9 +106,7 @@ func TestPredictDelayed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := LoadObservations(Observations{
-		Graph: filepath.Join(f.dir, "g.csv"), Signals: filepath.Join(f.dir, "x.npy"), Shift: graph.ShiftAdjacency,
-	})
+	o, err := data.Load(data.Files{Graph: filepath.Join(f.dir, "g.csv"), Signals: filepath.Join(f.dir, "x.npy")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +135,7 @@ func TestPredictDelayed(t *testing.T) {
 
 // delayedByHand runs a model step by step, as nodes would, and returns its
 // outputs.
-func delayedByHand(t *testing.T, net *gnn.WideDeep, o *Observed, path string) []mat.Dense {
+func delayedByHand(t *testing.T, net *gnn.WideDeep, o *data.Observed, path string) []mat.Dense {
 	t.Helper()
 	file, err := modelfile.LoadGraph(path, modelfile.GraphOptions{})
 	if err != nil {
@@ -242,7 +145,7 @@ func delayedByHand(t *testing.T, net *gnn.WideDeep, o *Observed, path string) []
 	var outputs []mat.Dense
 	for step, g := range file.Steps {
 		y := mat.NewDense(file.Nodes, net.Outputs(), nil)
-		run.Predict(y, g.Adjacency(), o.part.signals.View(step*file.Nodes, 0, file.Nodes, 1))
+		run.Predict(y, g.Adjacency(), o.Rows.View(step*file.Nodes, 0, file.Nodes, 1))
 		run.Advance()
 		outputs = append(outputs, y)
 	}

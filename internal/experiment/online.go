@@ -68,7 +68,7 @@ func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineR
 	if r.trained.Network.Config.Wide == nil {
 		return nil, errors.New("the model has no wide part, and nothing else learns online; train one with model.wide")
 	}
-	if r.Stream, err = LoadStream(c, r.trained); err != nil {
+	if r.Stream, err = loadStream(c, r.trained); err != nil {
 		return nil, err
 	}
 	s := r.Stream
@@ -117,7 +117,7 @@ func (r *OnlineRun) build() error {
 		r.frozen, err = online.NewFrozen(net, cfg)
 	}
 	if err == nil {
-		_, err = s.of(s.graphs[0])
+		_, err = s.of(s.Graphs[0])
 	}
 	if err != nil {
 		r.Close()

@@ -15,6 +15,7 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/data"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
@@ -239,7 +240,11 @@ func TestOnlineNextStream(t *testing.T) {
 
 func (f *onlineCase) floats(name string) []float32 {
 	f.Helper()
-	_, values, err := loadFloats(filepath.Join(f.dir, name))
+	a, err := modelfile.LoadArray(filepath.Join(f.dir, name))
+	if err != nil {
+		f.Fatal(err)
+	}
+	values, err := a.Float32s()
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -271,10 +276,10 @@ func TestPredictAdapted(t *testing.T) {
 			}
 			if !delayed {
 				f.text("g.csv", "0,1\n1,2\n2,3\n3,4\n4,5\n5,0\n")
-				still.Stream.graphs = still.Stream.graphs[:1]
+				still.Stream.Graphs = still.Stream.Graphs[:1]
 			}
 			f.play(still, -1)
-			observed, err := LoadObservations(Observations{Graph: filepath.Join(f.dir, "g.csv"), Signals: filepath.Join(f.dir, "x.npy"), Shift: graph.ShiftSymmetric})
+			observed, err := data.Load(data.Files{Graph: filepath.Join(f.dir, "g.csv"), Signals: filepath.Join(f.dir, "x.npy")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -356,13 +361,13 @@ func TestOnlineIsolatedDetector(t *testing.T) {
 	f := newOnlineCase(t, config.Classify, false)
 	r := f.start(f.model, "preset: personal-single, mixing: 1")
 	f.play(r, -1)
-	if got := r.Stream.Graphs; got != 3 {
+	if got := r.Stream.Changes; got != 3 {
 		t.Errorf("%d graphs, want 3", got)
 	}
 	if got := len(r.Stream.byContent); got != 2 {
 		t.Errorf("matrices of %d graphs were computed, want 2: the first comes back", got)
 	}
-	m, err := r.Stream.of(r.Stream.graphs[9])
+	m, err := r.Stream.of(r.Stream.Graphs[9])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,7 +112,7 @@ func (r *OnlineRun) Report(version string) *OnlineResult {
 	return &OnlineResult{
 		Version: version, Kernels: mat.Kernels(), Threads: r.engine.Threads(),
 		Task: string(s.Task), Mode: r.State.Mode, Preset: r.State.Preset, Rule: r.Rule,
-		Nodes: s.Nodes, Read: s.Read, Graphs: s.Graphs, Steps: r.State.At, Diverged: r.State.Diverged,
+		Nodes: s.Nodes, Read: s.Read, Graphs: s.Changes, Steps: r.State.At, Diverged: r.State.Diverged,
 		Online: scores.Online.score(), Frozen: scores.Frozen.score(),
 		LateFrom: r.LateFrom(), LateOnline: scores.LateOnline.score(), LateFrozen: scores.LateFrozen.score(),
 		EndFrom: r.EndFrom(), EndOnline: scores.EndOnline.score(), EndFrozen: scores.EndFrozen.score(), Warning: r.State.Warning(),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/wdgnn/wdgnn/internal/data"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/train"
@@ -22,10 +23,13 @@ const blockValues = 1 << 26
 // Predict runs a model on observed signals and returns its outputs at the
 // given nodes; nil means all. Nodes that have taps of their own use them.
 // Outputs that are not finite are an error.
-func Predict(ctx context.Context, m *modelfile.Model, o *Observed, nodes []int, threads int) (*Prediction, error) {
-	d := *o.dataset
-	if m.Meta.Delayed != d.Delayed() {
+func Predict(ctx context.Context, m *modelfile.Model, o *data.Observed, nodes []int, threads int) (*Prediction, error) {
+	if m.Meta.Delayed != o.Delayed() {
 		return nil, delayMismatch(m.Meta.Delayed)
+	}
+	d, err := newDataset(o, m.Meta.Shift)
+	if err != nil {
+		return nil, err
 	}
 	if m.Network.Config.In != d.In {
 		return nil, fmt.Errorf("the model reads %d features, the signals have %d", m.Network.Config.In, d.In)
@@ -54,16 +58,16 @@ func Predict(ctx context.Context, m *modelfile.Model, o *Observed, nodes []int, 
 	}
 	p.Shape[len(p.Shape)-1] = read
 	p.Shape = append(p.Shape, cols)
-	p.Values = make([]float32, o.part.Samples*steps*read*cols)
+	p.Values = make([]float32, o.Samples*steps*read*cols)
 
 	engine := mat.NewEngine(threads)
 	defer engine.Close()
 	ev := train.Evaluator{Engine: engine}
 	rows := d.Nodes * steps
 	block := max(blockValues/(rows*d.In*(m.Network.InputOrder()+1)), 1)
-	for from := 0; from < o.part.Samples; from += block {
-		n := min(block, o.part.Samples-from)
-		part := &Part{Samples: n, signals: o.part.signals.View(from*rows, 0, n*rows, d.In)}
+	for from := 0; from < o.Samples; from += block {
+		n := min(block, o.Samples-from)
+		part := &Part{Samples: n, signals: o.Rows.View(from*rows, 0, n*rows, d.In)}
 		data, err := d.samples(m.Network, part, train.Unsupervised{}, 0)
 		if err != nil {
 			return nil, err
@@ -108,7 +112,7 @@ func (d *Dataset) finite(p *Prediction) error {
 	case d.Delayed(): // one trajectory
 		names[0] = "step"
 	}
-	at := place(first, p.Shape)
+	at := data.Index(first, p.Shape)
 	if node := len(at) - 2; d.Read != nil {
 		at[node] = d.Read[at[node]]
 	}
