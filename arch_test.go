@@ -62,7 +62,7 @@ const rules = `
 	internal/host       : agent loss mat rule transport internal/journal
 	internal/broker     : transport transport/natsbus internal/keys
 	internal/keys       : transport transport/natsbus transport/tcpbus
-	internal/box        : agent gnn graph loss mat online rule modelfile transport transport/natsbus transport/tcpbus internal/config internal/host internal/journal internal/keys internal/hostname
+	internal/box        : agent gnn graph loss mat online rule modelfile transport transport/natsbus transport/tcpbus internal/config internal/data internal/host internal/journal internal/keys internal/hostname
 	internal/swarm      : agent gnn graph loss mat random rule online modelfile scenario/sourceloc scenario/flocking transport transport/mem transport/natsbus transport/tcpbus internal/host internal/broker internal/keys internal/box internal/journal internal/reproduce internal/flock internal/live
 	internal/live       : modelfile
 	internal/serve      : scenario/movies internal/recommend internal/live internal/hostname

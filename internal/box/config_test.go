@@ -159,8 +159,8 @@ func TestFileRefusals(t *testing.T) {
 			c.Bus = box.Bus{Kind: box.BusNATS, URL: "nats://127.0.0.1:1", Keys: "gone"}
 		}, "wdgnn swarm keys"},
 		{"no signals", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.World.Signals = "gone.npy" }, "gone.npy"},
-		{"signals of labels", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.World.Signals = "y.npy" }, "want steps×nodes×2"},
-		{"targets of signals", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.World.Targets = "x.npy" }, "targets of shape [20 12 2], want 20×12"},
+		{"signals of labels", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.World.Signals = "y.npy" }, "y.npy: signals of shape [20 12] have 1 features, the model reads 2"},
+		{"targets of signals", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.World.Targets = "x.npy" }, "x.npy: targets of shape [20 12 2], want 20, one class per sample, or 20×12"},
 		{"too many nodes", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.Hosts[0] = box.Peer{Nodes: "0-12"} }, "host 0 has node 12"},
 		{"a model that has learned", graph.ShiftSymmetric, func(f *fixture, _ *box.Config) {
 			f.model.Meta.Online = "{}"

@@ -155,7 +155,7 @@ func (b *box) describeWorld() (string, error) {
 	case b.World.Kind == WorldSubject:
 		return "lines over NATS, answers too", nil
 	case b.World.Kind == WorldStream:
-		s, err := b.newStream(b.model, b.cost, b.nodes, nil)
+		s, err := b.loadStream()
 		if err != nil {
 			return "", err
 		}
@@ -163,7 +163,7 @@ func (b *box) describeWorld() (string, error) {
 		if b.World.Targets == "" {
 			targets = "no targets: nothing to learn from"
 		}
-		return fmt.Sprintf("a stream of %d steps on %d nodes; %s; answers to %s", s.steps, s.all, targets, answers), nil
+		return fmt.Sprintf("a stream of %d steps on %d nodes; %s; answers to %s", s.Steps, s.Nodes, targets, answers), nil
 	case b.World.File != "":
 		return fmt.Sprintf("lines of %s; targets are %s; answers to %s", b.World.File, b.cost, answers), nil
 	}

@@ -107,7 +107,7 @@ func (b *box) remember(m measured) error {
 func (s *stream) firstLinks() map[agent.NodeID][]agent.Link {
 	all := map[agent.NodeID][]agent.Link{}
 	for _, node := range s.nodes {
-		for _, l := range linksOf(s.graphs[0], int(node)) {
+		for _, l := range linksOf(s.files.Graphs[0], int(node)) {
 			all[node] = append(all[node], agent.Link(l))
 		}
 	}

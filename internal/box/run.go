@@ -8,6 +8,7 @@ import (
 	"log/slog"
 
 	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/internal/data"
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/internal/journal"
 	"github.com/wdgnn/wdgnn/modelfile"
@@ -30,6 +31,7 @@ type box struct {
 	directory *host.Directory
 	model     *modelfile.Model
 	cost      host.Cost
+	files     *data.Stream // of a world that is a stream
 
 	monitor *monitor
 	buses   buses
@@ -114,6 +116,11 @@ func (b *box) build(ctx context.Context, s Streams) (*host.Host, error) {
 	if err != nil {
 		return nil, err // before anything is opened
 	}
+	if b.World.Kind == WorldStream {
+		if b.files, err = b.loadStream(); err != nil {
+			return nil, err
+		}
+	}
 	if b.monitor, err = newMonitor(ctx, b.Metrics); err != nil {
 		return nil, err
 	}
@@ -180,7 +187,7 @@ func (b *box) openWorld(s Streams) (err error) {
 	case WorldLines:
 		b.world, err = b.newLines(s.In, b.answers, b.log)
 	case WorldStream:
-		b.world, err = b.newStream(b.model, b.cost, b.nodes, b.answers)
+		b.world = b.newStream(b.files, b.nodes, b.answers)
 	default:
 		b.world = b.newSubject(b.buses.nats, b.log)
 	}

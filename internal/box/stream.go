@@ -6,8 +6,9 @@ import (
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/data"
 	"github.com/wdgnn/wdgnn/internal/host"
-	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/loss"
 )
 
 // stream is a world of arrays, as wdgnn online reads them. A box says what its
@@ -17,14 +18,28 @@ type stream struct {
 	nodes  []agent.NodeID // of this box
 	out    *outbox
 
-	steps   int
-	all     int            // N
-	signals mat.Dense      // (T·N)×F
-	graphs  []*graph.Graph // of each step, or one for all
-	targets targets
+	files *data.Stream
+	rows  []int // target row, within a step, of each node of this box; -1 if it is not asked
 
 	lines chan *host.Line
 	halt  chan struct{}
+}
+
+// newStream returns a world of files for the given nodes of this box.
+func (c *Config) newStream(files *data.Stream, nodes []agent.NodeID, out *outbox) *stream {
+	s := &stream{config: c, nodes: nodes, out: out, files: files, lines: make(chan *host.Line, 4), halt: make(chan struct{})}
+	place := make(map[int]int, len(files.Read))
+	for r, i := range files.Read {
+		place[i] = r
+	}
+	for _, node := range nodes {
+		r, ok := place[int(node)]
+		if !ok {
+			r = -1
+		}
+		s.rows = append(s.rows, r)
+	}
+	return s
 }
 
 // Lines implements [host.World].
@@ -53,11 +68,11 @@ func (s *stream) stop() { close(s.halt) }
 func (s *stream) play(next uint64, k clock) {
 	defer close(s.lines)
 	var told *graph.Graph
-	for t := k.first(next, time.Now()); t < uint64(s.steps); t = k.first(t+1, time.Now()) {
+	for t := k.first(next, time.Now()); t < uint64(s.files.Steps); t = k.first(t+1, time.Now()) {
 		if !k.wait(t, s.halt) {
 			return
 		}
-		g := s.graphs[min(int(t), len(s.graphs)-1)]
+		g := s.files.Graph(int(t))
 		select {
 		case s.lines <- s.line(int(t), g, g != told):
 			told = g
@@ -72,14 +87,30 @@ func (s *stream) line(t int, g *graph.Graph, links bool) *host.Line {
 	l := &host.Line{Time: uint64(t), Nodes: make([]host.NodeLine, len(s.nodes))}
 	for k, node := range s.nodes {
 		n := &l.Nodes[k]
-		n.Node, n.Row = node, s.signals.Row(t*s.all+int(node))
-		n.Target = s.targets.of(t, int(node))
+		n.Node, n.Row = node, s.files.Signals.Row(t*s.files.Nodes+int(node))
+		n.Target = s.target(t, k)
 		if links {
 			list := linksOf(g, int(node))
 			n.Links = &list
 		}
 	}
 	return l
+}
+
+// target returns what the answer of the k-th node should have been at step t,
+// nil if that is not known.
+func (s *stream) target(t, k int) []float32 {
+	if s.rows[k] < 0 {
+		return nil
+	}
+	f, row := s.files, t*len(s.files.Read)+s.rows[k]
+	switch {
+	case f.Labels != nil && f.Labels[row] != loss.NoLabel:
+		return []float32{float32(f.Labels[row])}
+	case f.Mask != nil && f.Mask[row]:
+		return f.Values.Row(row)
+	}
+	return nil
 }
 
 // linksOf returns whom node i hears.
