@@ -107,9 +107,7 @@ func (b *box) remember(m measured) error {
 func (s *stream) firstLinks() map[agent.NodeID][]agent.Link {
 	all := map[agent.NodeID][]agent.Link{}
 	for _, node := range s.nodes {
-		for _, l := range linksOf(s.files.Graphs[0], int(node)) {
-			all[node] = append(all[node], agent.Link(l))
-		}
+		all[node] = agent.LinksOf(nil, s.files.Graphs[0].Adjacency(), int(node))
 	}
 	return all
 }

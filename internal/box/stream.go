@@ -90,8 +90,7 @@ func (s *stream) line(t int, g *graph.Graph, links bool) *host.Line {
 		n.Node, n.Row = node, s.files.Signals.Row(t*s.files.Nodes+int(node))
 		n.Target = s.target(t, k)
 		if links {
-			list := linksOf(g, int(node))
-			n.Links = &list
+			n.SetLinks(agent.LinksOf(nil, g.Adjacency(), int(node)))
 		}
 	}
 	return l
@@ -111,14 +110,4 @@ func (s *stream) target(t, k int) []float32 {
 		return f.Values.Row(row)
 	}
 	return nil
-}
-
-// linksOf returns whom node i hears.
-func linksOf(g *graph.Graph, i int) []host.Link {
-	col, val := g.Adjacency().Row(i)
-	list := make([]host.Link, len(col))
-	for e, j := range col {
-		list[e] = host.Link{Node: agent.NodeID(j), Weight: val[e]}
-	}
-	return list
 }

@@ -44,6 +44,15 @@ type NodeLine struct {
 	Cost     float64   `json:"cost,omitempty"`     // and J_i
 }
 
+// SetLinks says whom the node hears from now on.
+func (n *NodeLine) SetLinks(list []agent.Link) {
+	links := make([]Link, len(list))
+	for k, l := range list {
+		links[k] = Link(l)
+	}
+	n.Links = &links
+}
+
 // Link is a neighbour and the weight of the link, [4,0.5] in JSON. A bare number
 // is a neighbour with weight 1.
 type Link agent.Link

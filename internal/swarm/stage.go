@@ -138,11 +138,7 @@ func (s *Stage) observe(sample graph.Sample, nodes []agent.NodeID, all bool) *ho
 		n.Node, n.Row = node, slices.Clone(sample.Signal.Row(int(node)))
 		now := agent.LinksOf(nil, s.World.Graph().Adjacency(), int(node))
 		if all || !slices.Equal(now, s.links[node]) {
-			list := make([]host.Link, len(now))
-			for e, link := range now {
-				list[e] = host.Link(link)
-			}
-			n.Links = &list
+			n.SetLinks(now)
 			s.links[node] = now
 		}
 		if near != nil {
