@@ -3,6 +3,7 @@ package box_test
 import (
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -75,5 +76,37 @@ func TestStreamRefusals(t *testing.T) {
 				t.Errorf("the folder of checkpoints: got %v, want none before the files are read", err)
 			}
 		})
+	}
+}
+
+// Values reach the nodes they are for, whether a file holds those of all nodes or
+// of those that the model is read at, in its order. NaN means that nothing is
+// known, and a node that is never told anything does not learn.
+func TestStreamValues(t *testing.T) {
+	f := newFixture(t, graph.ShiftSymmetric, true)
+	f.model.Meta.Task, f.model.Meta.Nodes = "regress", []int{4, 1}
+	f.save()
+	c := f.config(0, 1)
+	c.Learn["mixing"] = 0
+	nan := float32(math.NaN())
+	learned := func(state string, rows int, place map[int]int) map[int][]float32 {
+		y := slices.Repeat([]float32{nan}, steps*rows*classes)
+		for s := range steps {
+			copy(y[(s*rows+place[4])*classes:], []float32{1, float32(s), -1})
+			copy(y[(s*rows+place[1])*classes:], []float32{1, 1, nan})
+		}
+		check(t, modelfile.SaveArray(f.path("y.npy"), []int{steps, rows, classes}, y))
+		c.State = state
+		run(t, f.load(t, c))
+		return f.memory(t, state)
+	}
+	all, some := learned("all", nodes, map[int]int{4: 4, 1: 1}), learned("some", 2, map[int]int{4: 0, 1: 1})
+	for node := range nodes {
+		if !slices.Equal(all[node], some[node]) {
+			t.Errorf("node %d: parameters %v from values of all nodes, %v from those of two; want the same", node, all[node], some[node])
+		}
+		if moved := !slices.Equal(all[node], all[0]); moved != (node == 4) {
+			t.Errorf("node %d: moved is %v, want that of node 4 only", node, moved)
+		}
 	}
 }
