@@ -26,25 +26,39 @@ type Config struct {
 	Gains      Gains `json:"gains,omitzero"`
 }
 
-// WideConfig describes the wide part.
+// WideConfig describes the wide part. doc/config.md is written from the comments
+// of its fields, and those of LayerConfig and Gains.
 type WideConfig struct {
-	Order     int  `json:"order"`                // K ≥ 0; the filter has K+1 taps
-	StartZero bool `json:"start_zero,omitempty"` // Init leaves taps and bias at 0 instead of drawing them
+	// How many hops the filter reaches, K: it has K+1 taps.
+	Order int `json:"order" yaml:"order" example:"5"`
+
+	// Whether the taps start at 0 instead of random values.
+	StartZero bool `json:"start_zero,omitempty" yaml:"start_zero" example:"true"`
 }
 
 // LayerConfig describes one layer of the deep part.
 type LayerConfig struct {
-	Order      int        `json:"order"`      // K_ℓ ≥ 0
-	Features   int        `json:"features"`   // F_ℓ; the last layer's must equal Config.Features
-	Activation Activation `json:"activation"` // the zero value is the ReLU
+	// How many hops the filters of the layer reach.
+	Order int `json:"order" yaml:"order" example:"5"`
+
+	// Features that the layer gives; those of the last one are the model's.
+	Features int `json:"features" yaml:"features" default:"required" example:"32"`
+
+	// The nonlinearity: `relu`, `tanh`, `leaky-relu` or `identity`.
+	Activation Activation `json:"activation" yaml:"activation" example:"tanh"`
 }
 
-// Gains are the starting values of α_W, α_D and β in eq. (2). The zero value
-// stands for 1, 1, 0.
+// Gains are the starting values of α_W, α_D and β in eq. (2): outputs are
+// wide·A + deep·Φ + bias. The zero value stands for 1, 1, 0.
 type Gains struct {
-	Wide float32 `json:"wide"`
-	Deep float32 `json:"deep"`
-	Bias float32 `json:"bias"`
+	// The gain of the wide part.
+	Wide float32 `json:"wide" yaml:"wide" example:"1"`
+
+	// The gain of the deep part.
+	Deep float32 `json:"deep" yaml:"deep" example:"1"`
+
+	// What is added to the sum of both.
+	Bias float32 `json:"bias" yaml:"bias" example:"0"`
 }
 
 // Validate reports everything that is wrong with c.

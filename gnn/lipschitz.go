@@ -16,14 +16,19 @@ import (
 // proportional. The maximum is taken over a grid of frequencies.
 //
 // Deviation: the paper says that such filters can be had by a penalty, and
-// trains without one. The zero value is no penalty.
+// trains without one. The zero value is no penalty; frequencies from 0 to 0 stand
+// for -1 to 1.
 type Lipschitz struct {
-	Strength float64 `json:"strength"` // s ≥ 0; 0 means no penalty
+	// The weight s ≥ 0 of the penalty.
+	Strength float64 `json:"strength" yaml:"strength" default:"required" example:"1e-3"`
 
-	// Low and High are the ends of the frequencies, -1 and 1 if both are 0: the
-	// eigenvalues of shifts that are divided by the largest one or by degrees.
-	Low  float64 `json:"low,omitempty"`
-	High float64 `json:"high,omitempty"`
+	// Where the eigenvalues λ of the shift begin, and end with `high`. The
+	// default, -1 to 1, suits shifts whose eigenvalues lie there: `spectral`,
+	// `symmetric` and `row-stochastic`.
+	Low float64 `json:"low,omitempty" yaml:"low" example:"0"`
+
+	// Where they end.
+	High float64 `json:"high,omitempty" yaml:"high" example:"2"`
 }
 
 // lipschitzGrid is how many steps the grid of frequencies has.

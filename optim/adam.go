@@ -9,19 +9,20 @@ import (
 )
 
 // AdamConfig says how [Adam] steps. Its zero value is usable and means the
-// values of the article that introduced Adam.
+// values of the article that introduced Adam. doc/config.md is written from the
+// comments of the fields.
 type AdamConfig struct {
-	// StepSize is γ > 0; 0 means 0.001.
-	StepSize float64 `json:"step_size,omitempty"`
+	// The step size γ > 0; 0 means 0.001.
+	StepSize float64 `json:"step_size,omitempty" yaml:"step_size" example:"0.005"`
 
-	// Beta1 is the decay of the mean of g, 0 < β₁ < 1; 0 means 0.9.
-	Beta1 float64 `json:"beta1,omitempty"`
+	// The decay β₁ of the mean of gradients, 0 < β₁ < 1; 0 means 0.9.
+	Beta1 float64 `json:"beta1,omitempty" yaml:"beta1" example:"0.9"`
 
-	// Beta2 is the decay of the mean of g², 0 < β₂ < 1; 0 means 0.999.
-	Beta2 float64 `json:"beta2,omitempty"`
+	// The decay β₂ of the mean of their squares, 0 < β₂ < 1; 0 means 0.999.
+	Beta2 float64 `json:"beta2,omitempty" yaml:"beta2" example:"0.999"`
 
-	// Epsilon is ε > 0, added to the root of the mean of g²; 0 means 1e-8.
-	Epsilon float64 `json:"epsilon,omitempty"`
+	// What is added to the root of that mean, ε > 0; 0 means 1e-8.
+	Epsilon float64 `json:"epsilon,omitempty" yaml:"epsilon" example:"1e-8"`
 }
 
 // Validate reports everything that is wrong with c.

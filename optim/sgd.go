@@ -7,13 +7,14 @@ import (
 )
 
 // SGDConfig says how [SGD] steps. Its zero value is usable: plain gradient
-// descent with step size 0.01.
+// descent with step size 0.01. doc/config.md is written from the comments of the
+// fields.
 type SGDConfig struct {
-	// StepSize is γ > 0; 0 means 0.01.
-	StepSize float64 `json:"step_size,omitempty"`
+	// The step size γ > 0; 0 means 0.01.
+	StepSize float64 `json:"step_size,omitempty" yaml:"step_size" example:"0.01"`
 
-	// Momentum is μ, 0 ≤ μ < 1; 0 means none.
-	Momentum float64 `json:"momentum,omitempty"`
+	// The momentum μ, 0 ≤ μ < 1; 0 means none.
+	Momentum float64 `json:"momentum,omitempty" yaml:"momentum" example:"0.9"`
 }
 
 // Validate reports everything that is wrong with c.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/optim"
 	"github.com/wdgnn/wdgnn/scenario/sourceloc"
 )
 
@@ -141,27 +142,8 @@ type Files struct {
 
 // Sourceloc is the source localization experiment of the paper, Section 6.1.
 type Sourceloc struct {
-	// Communities of the network; each has one source and one detector.
-	Communities int `yaml:"communities" example:"5"`
-
-	// Nodes per community.
-	Members int `yaml:"members" example:"10"`
-
-	// The probability of a link inside a community.
-	Intra float64 `yaml:"intra" example:"0.8"`
-
-	// The probability of a link between communities.
-	Inter float64 `yaml:"inter" example:"0.2"`
-
-	// A pulse spreads for 0 to `max_time`-1 steps.
-	MaxTime int `yaml:"max_time" example:"5"`
-
-	// The standard deviation of the noise at each node.
-	Noise float64 `yaml:"noise" example:"0.004"`
-
-	// Which node of a community is its source: `random`, or `largest-degree`,
-	// which makes pulses alike and is harder.
-	Sources sourceloc.Rule `yaml:"sources" example:"largest-degree"`
+	// The network.
+	sourceloc.Config `yaml:",inline"`
 
 	// Signals to train on.
 	TrainSamples int `yaml:"train_samples" example:"10000"`
@@ -181,11 +163,11 @@ type Model struct {
 	Features int `yaml:"features" example:"32"`
 
 	// The wide part, a linear graph filter. Leave it out for a GNN alone.
-	Wide *Wide `yaml:"wide,omitempty"`
+	Wide *gnn.WideConfig `yaml:"wide,omitempty"`
 
 	// The layers of the deep part, first to last. Leave it out for a graph
 	// filter alone.
-	Deep []Layer `yaml:"deep,omitempty"`
+	Deep []gnn.LayerConfig `yaml:"deep,omitempty"`
 
 	// Whether there is no readout: the outputs are the features themselves.
 	NoReadout bool `yaml:"no_readout" example:"true"`
@@ -197,41 +179,9 @@ type Model struct {
 	// their starting values.
 	FixedGains bool `yaml:"fixed_gains" example:"true"`
 
-	// Starting values of the gains. For models with both parts.
-	Gains *Gains `yaml:"gains,omitempty"`
-}
-
-// Wide is the wide part.
-type Wide struct {
-	// How many hops the filter reaches, K: it has K+1 taps.
-	Order int `yaml:"order" example:"5"`
-
-	// Whether the taps start at 0 instead of random values.
-	StartZero bool `yaml:"start_zero" example:"true"`
-}
-
-// Layer is one layer of the deep part.
-type Layer struct {
-	// How many hops the filters of the layer reach.
-	Order int `yaml:"order" example:"5"`
-
-	// Features that the layer gives.
-	Features int `yaml:"features" default:"required" example:"32"`
-
-	// The nonlinearity: `relu`, `tanh`, `leaky-relu` or `identity`.
-	Activation gnn.Activation `yaml:"activation" example:"tanh"`
-}
-
-// Gains weigh the parts: outputs are wide·A + deep·Φ + bias.
-type Gains struct {
-	// The gain of the wide part.
-	Wide float32 `yaml:"wide" example:"1"`
-
-	// The gain of the deep part.
-	Deep float32 `yaml:"deep" example:"1"`
-
-	// What is added to the sum of both.
-	Bias float32 `yaml:"bias" example:"0"`
+	// Starting values of the gains, which weigh the parts: outputs are
+	// wide·A + deep·Φ + bias. For models with both parts.
+	Gains *gnn.Gains `yaml:"gains,omitempty"`
 }
 
 // Train says how to train.
@@ -244,10 +194,10 @@ type Train struct {
 	BatchSize int `yaml:"batch_size" example:"50"`
 
 	// The optimiser Adam, the default.
-	Adam *Adam `yaml:"adam,omitempty"`
+	Adam *optim.AdamConfig `yaml:"adam,omitempty"`
 
 	// Stochastic gradient descent instead of Adam.
-	SGD *SGD `yaml:"sgd,omitempty"`
+	SGD *optim.SGDConfig `yaml:"sgd,omitempty"`
 
 	// Gradients longer than this are shortened to it; 0 never.
 	ClipNorm float64 `yaml:"clip_norm" example:"1"`
@@ -256,8 +206,10 @@ type Train struct {
 	Ridge float64 `yaml:"ridge" example:"1e-4"`
 
 	// A penalty on filters that bend sharply, which makes the model stable to
-	// changes of the graph. `wdgnn certify` says by how much.
-	Lipschitz *Lipschitz `yaml:"lipschitz,omitempty"`
+	// changes of the graph; `wdgnn certify` says by how much. It is (s/2) Σ C²,
+	// added to the loss, where C is the integral Lipschitz constant of a pair of
+	// features: the largest slope λ a'(λ), up or down, of its frequency response a.
+	Lipschitz *gnn.Lipschitz `yaml:"lipschitz,omitempty"`
 
 	// What validation compares: `accuracy`, for `classify`, or `loss`.
 	Select string `yaml:"select,omitempty" default:"accuracy for classify, loss for regress" example:"loss"`
@@ -280,46 +232,6 @@ type Train struct {
 	// 0 means 1024. Losses and steps are means over the rows of a whole batch
 	// that are judged, whatever this is.
 	PassRows int `yaml:"pass_rows" example:"4096"`
-}
-
-// Lipschitz is the penalty (s/2) Σ C², added to the loss: C is the integral
-// Lipschitz constant of a pair of features, the largest |λ a'(λ)| of its frequency
-// response a.
-type Lipschitz struct {
-	// The weight s of the penalty.
-	Strength float64 `yaml:"strength" default:"required" example:"1e-3"`
-
-	// Where the eigenvalues λ of the shift begin, and end with `high`. The
-	// default suits shifts whose eigenvalues lie between -1 and 1: `spectral`,
-	// `symmetric` and `row-stochastic`.
-	Low float64 `yaml:"low" example:"0"`
-
-	// Where they end.
-	High float64 `yaml:"high" example:"2"`
-}
-
-// Adam holds the numbers of the optimiser of that name.
-type Adam struct {
-	// The step size.
-	StepSize float64 `yaml:"step_size" example:"0.005"`
-
-	// The decay of the mean of gradients.
-	Beta1 float64 `yaml:"beta1" example:"0.9"`
-
-	// The decay of the mean of their squares.
-	Beta2 float64 `yaml:"beta2" example:"0.999"`
-
-	// Added to the root of that mean.
-	Epsilon float64 `yaml:"epsilon" example:"1e-8"`
-}
-
-// SGD holds the numbers of stochastic gradient descent.
-type SGD struct {
-	// The step size.
-	StepSize float64 `yaml:"step_size" example:"0.01"`
-
-	// The momentum; 0 means none.
-	Momentum float64 `yaml:"momentum" example:"0.9"`
 }
 
 // Task is what is asked of the nodes.

@@ -68,7 +68,7 @@ func TestParseAliases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Layer{{2, 8, gnn.Tanh}, {2, 8, gnn.Tanh}, {1, 8, gnn.Tanh}, {3, 4, gnn.Tanh}}
+	want := []gnn.LayerConfig{{Order: 2, Features: 8, Activation: gnn.Tanh}, {Order: 2, Features: 8, Activation: gnn.Tanh}, {Order: 1, Features: 8, Activation: gnn.Tanh}, {Order: 3, Features: 4, Activation: gnn.Tanh}}
 	if !slices.Equal(c.Model.Deep, want) {
 		t.Errorf("got %+v, want %+v", c.Model.Deep, want)
 	}

@@ -2,7 +2,6 @@ package config
 
 import (
 	"github.com/wdgnn/wdgnn/gnn"
-	"github.com/wdgnn/wdgnn/optim"
 	"github.com/wdgnn/wdgnn/scenario/sourceloc"
 	"github.com/wdgnn/wdgnn/train"
 )
@@ -38,30 +37,22 @@ func (c *Config) Settings() Sourceloc {
 }
 
 // World returns the part of s that describes the network.
-func (s Sourceloc) World() sourceloc.Config {
-	return sourceloc.Config{
-		Communities: s.Communities, Members: s.Members, Intra: s.Intra, Inter: s.Inter, MaxTime: s.MaxTime, Noise: s.Noise, Sources: s.Sources,
-	}
-}
+func (s Sourceloc) World() sourceloc.Config { return s.Config }
 
 // Architecture returns the model for signals of the given number of features
 // and the given number of outputs.
 func (m *Model) Architecture(in, outputs int) gnn.Config {
-	c := gnn.Config{In: in, Features: m.Features, Outputs: outputs, NoBias: m.NoBias, FixedGains: m.FixedGains}
+	c := gnn.Config{
+		In: in, Features: m.Features, Wide: m.Wide, Deep: m.Deep, Outputs: outputs, NoBias: m.NoBias, FixedGains: m.FixedGains,
+	}
 	if m.NoReadout {
 		c.Outputs = 0
 	}
 	if n := len(m.Deep); c.Features == 0 && n > 0 {
 		c.Features = m.Deep[n-1].Features
 	}
-	if m.Wide != nil {
-		c.Wide = &gnn.WideConfig{Order: m.Wide.Order, StartZero: m.Wide.StartZero}
-	}
-	for _, l := range m.Deep {
-		c.Deep = append(c.Deep, gnn.LayerConfig{Order: l.Order, Features: l.Features, Activation: l.Activation})
-	}
-	if g := m.Gains; g != nil {
-		c.Gains = gnn.Gains{Wide: g.Wide, Deep: g.Deep, Bias: g.Bias}
+	if m.Gains != nil {
+		c.Gains = *m.Gains
 	}
 	return c
 }
@@ -72,16 +63,13 @@ func (c *Config) Training() train.Config {
 	cfg := train.Config{
 		Epochs: t.Epochs, BatchSize: t.BatchSize, Seed: c.Seed,
 		ClipNorm: t.ClipNorm, Ridge: t.Ridge, ValidateEvery: t.ValidateEvery,
-		Patience: t.Patience, Restarts: t.Restarts, PassRows: t.PassRows,
+		Patience: t.Patience, Restarts: t.Restarts, PassRows: t.PassRows, SGD: t.SGD,
 	}
-	if a := t.Adam; a != nil {
-		cfg.Adam = optim.AdamConfig{StepSize: a.StepSize, Beta1: a.Beta1, Beta2: a.Beta2, Epsilon: a.Epsilon}
+	if t.Adam != nil {
+		cfg.Adam = *t.Adam
 	}
-	if l := t.Lipschitz; l != nil {
-		cfg.Lipschitz = gnn.Lipschitz{Strength: l.Strength, Low: l.Low, High: l.High}
-	}
-	if s := t.SGD; s != nil {
-		cfg.SGD = &optim.SGDConfig{StepSize: s.StepSize, Momentum: s.Momentum}
+	if t.Lipschitz != nil {
+		cfg.Lipschitz = *t.Lipschitz
 	}
 	return cfg
 }

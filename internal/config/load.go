@@ -4,7 +4,9 @@ import (
 	"path/filepath"
 	"reflect"
 
+	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/optim"
 	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/scenario/sourceloc"
 )
@@ -36,27 +38,26 @@ func Parse(text []byte) (*Config, error) {
 	return &c, nil
 }
 
-// Sections begin with these values.
-
-func (d *Data) setDefaults() {
-	*d = Data{Shift: graph.ShiftSpectral, Split: Split{Valid: 0.1, Test: 0.1}}
-}
-
-func (s *Sourceloc) setDefaults() {
-	d := sourceloc.Default()
-	*s = Sourceloc{
-		Communities: d.Communities, Members: d.Members, Intra: d.Intra, Inter: d.Inter, MaxTime: d.MaxTime, Noise: d.Noise,
-		TrainSamples: 10000, ValidSamples: 1000, TestSamples: 1000,
+// setDefaults fills what p points to, if it is a section, with what it holds
+// where nothing is said. Those of libraries have zero values that mean the same
+// for a whole section, not for one of its keys.
+func setDefaults(p any) {
+	switch p := p.(type) {
+	case *Data:
+		*p = Data{Shift: graph.ShiftSpectral, Split: Split{Valid: 0.1, Test: 0.1}}
+	case *Sourceloc:
+		*p = Sourceloc{Config: sourceloc.Default(), TrainSamples: 10000, ValidSamples: 1000, TestSamples: 1000}
+	case *gnn.Gains:
+		*p = gnn.Gains{Wide: 1, Deep: 1}
+	case *gnn.Lipschitz:
+		*p = gnn.Lipschitz{Low: -1, High: 1}
+	case *optim.AdamConfig:
+		*p = optim.AdamConfig{StepSize: 0.001, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
+	case *optim.SGDConfig:
+		*p = optim.SGDConfig{StepSize: 0.01}
+	case *Online:
+		*p = Online{Out: "online", Mode: Distributed, Settings: rule.Settings{Preset: rule.DefaultPreset}}
 	}
-}
-
-func (g *Gains) setDefaults()     { *g = Gains{Wide: 1, Deep: 1} }
-func (a *Adam) setDefaults()      { *a = Adam{StepSize: 0.001, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8} }
-func (s *SGD) setDefaults()       { *s = SGD{StepSize: 0.01} }
-func (l *Lipschitz) setDefaults() { *l = Lipschitz{Low: -1, High: 1} }
-
-func (o *Online) setDefaults() {
-	*o = Online{Out: "online", Mode: Distributed, Settings: rule.Settings{Preset: rule.DefaultPreset}}
 }
 
 func freshOf[T any]() *T { return fresh(reflect.TypeFor[T]()).Interface().(*T) }

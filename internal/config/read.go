@@ -234,9 +234,7 @@ func keeps(n *yaml.Node, v reflect.Value) bool {
 // fresh returns a pointer to a value of type t with its defaults.
 func fresh(t reflect.Type) reflect.Value {
 	v := reflect.New(t)
-	if d, ok := v.Interface().(interface{ setDefaults() }); ok {
-		d.setDefaults()
-	}
+	setDefaults(v.Interface())
 	return v
 }
 

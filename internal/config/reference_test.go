@@ -73,7 +73,11 @@ file. A key that is not listed here is an error.
 		if path != "" {
 			title = "`" + path + "`"
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| key | meaning | default | example |\n| --- | --- | --- | --- |\n", title, docs[typ.Name()])
+		fmt.Fprintf(&b, "\n## %s\n\n", title)
+		if typ.PkgPath() == reflect.TypeFor[Config]().PkgPath() { // a library speaks to programmers
+			fmt.Fprintf(&b, "%s\n\n", docs[typ.String()])
+		}
+		b.WriteString("| key | meaning | default | example |\n| --- | --- | --- | --- |\n")
 		value := fresh(typ).Elem()
 		if typ == reflect.TypeFor[Config]() {
 			value = reflect.ValueOf(Default())
@@ -84,7 +88,7 @@ file. A key that is not listed here is an error.
 		}
 		for _, f := range keyed(typ) {
 			key := f.key
-			doc := docs[owner(typ, f.Index).Name()+"."+f.Name]
+			doc := docs[owner(typ, f.Index).String()+"."+f.Name]
 			if doc == "" {
 				t.Errorf("%s.%s: key %q has no comment", typ.Name(), f.Name, key)
 			}
@@ -158,37 +162,43 @@ func defaultOf(v reflect.Value, f reflect.StructField) string {
 }
 
 // fieldComments returns the comments of types and fields, on one line each, by
-// "Type" and "Type.Field".
+// "package.Type" and "package.Type.Field".
 func fieldComments(t *testing.T) map[string]string {
 	docs := map[string]string{}
-	var decls []ast.Decl
-	for _, name := range []string{"config.go", "online.go", "../../rule/settings.go"} {
+	for _, name := range []string{
+		"config.go", "online.go", "../../rule/settings.go", "../../gnn/config.go", "../../gnn/lipschitz.go",
+		"../../optim/adam.go", "../../optim/sgd.go", "../../scenario/sourceloc/sourceloc.go",
+	} {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
 		}
-		decls = append(decls, file.Decls...)
+		addComments(docs, file)
 	}
-	for _, d := range decls {
+	return docs
+}
+
+func addComments(docs map[string]string, file *ast.File) {
+	for _, d := range file.Decls {
 		decl, ok := d.(*ast.GenDecl)
 		if !ok || decl.Tok != token.TYPE {
 			continue
 		}
 		for _, s := range decl.Specs {
 			spec := s.(*ast.TypeSpec)
-			docs[spec.Name.Name] = line(decl.Doc)
+			name := file.Name.Name + "." + spec.Name.Name
+			docs[name] = line(decl.Doc)
 			st, ok := spec.Type.(*ast.StructType)
 			if !ok {
 				continue
 			}
 			for _, f := range st.Fields.List {
-				for _, name := range f.Names {
-					docs[spec.Name.Name+"."+name.Name] = line(f.Doc)
+				for _, n := range f.Names {
+					docs[name+"."+n.Name] = line(f.Doc)
 				}
 			}
 		}
 	}
-	return docs
 }
 
 func line(g *ast.CommentGroup) string {

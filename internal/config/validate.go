@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/wdgnn/wdgnn/gnn"
 )
 
 // checker collects complaints, each about one key.
@@ -180,7 +182,7 @@ func (k *checker) model(m *Model) {
 		for _, v := range []float32{g.Wide, g.Deep, g.Bias} {
 			k.check(!math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0), "model.gains: %v is not a finite number", v)
 		}
-		k.check(*g != Gains{}, "model.gains are all 0: the model could not learn")
+		k.check(*g != gnn.Gains{}, "model.gains are all 0: the model could not learn")
 	}
 }
 

@@ -18,15 +18,30 @@ import (
 	"github.com/wdgnn/wdgnn/mat"
 )
 
-// Config describes the experiment. Default returns the paper's.
+// Config describes the experiment. Default returns the paper's. doc/config.md is
+// written from the comments of the fields.
 type Config struct {
-	Communities int     `json:"communities"` // of equal size; each has one source and one detector
-	Members     int     `json:"members"`     // nodes per community, at least 2
-	Intra       float64 `json:"intra"`       // probability of a link inside a community
-	Inter       float64 `json:"inter"`       // probability of a link between communities
-	MaxTime     int     `json:"max_time"`    // diffusion time is uniform on 0 … MaxTime-1
-	Noise       float64 `json:"noise"`       // standard deviation of the noise at each node
-	Sources     Rule    `json:"sources"`     // which node of a community is its source
+	// Communities of the network; each has one source and one detector.
+	Communities int `json:"communities" yaml:"communities" example:"5"`
+
+	// Nodes per community, at least 2.
+	Members int `json:"members" yaml:"members" example:"10"`
+
+	// The probability of a link inside a community.
+	Intra float64 `json:"intra" yaml:"intra" example:"0.8"`
+
+	// The probability of a link between communities.
+	Inter float64 `json:"inter" yaml:"inter" example:"0.2"`
+
+	// A pulse spreads for 0 to `max_time`-1 steps, uniformly.
+	MaxTime int `json:"max_time" yaml:"max_time" example:"5"`
+
+	// The standard deviation of the noise at each node.
+	Noise float64 `json:"noise" yaml:"noise" example:"0.004"`
+
+	// Which node of a community is its source: `random`, or `largest-degree`,
+	// which makes pulses alike and is harder.
+	Sources Rule `json:"sources" yaml:"sources" example:"largest-degree"`
 }
 
 // Rule says how the source of a community is chosen. It is written as text in
