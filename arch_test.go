@@ -48,6 +48,7 @@ const rules = `
 	scenario/movies     : mat graph
 	internal/kernel     :
 	internal/config     : graph gnn optim train rule scenario/sourceloc
+	internal/config/comments :
 	internal/rundir     : modelfile
 	internal/dataset    : scenario/movies
 	internal/baseline   : scenario/movies
@@ -80,7 +81,7 @@ const rules = `
 // computes, and is called "library" below.
 const shell = `
 	transport transport/mem transport/natsbus transport/tcpbus transport/transporttest internal/host internal/broker internal/keys internal/box internal/swarm internal/live internal/hostname cmd/wdgnn-agent
-	modelfile internal/config internal/data internal/rundir internal/dataset internal/figure internal/experiment internal/reproduce internal/flock internal/journal internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report doc/check doc/report doc/screenshots examples/tiny cmd/wdgnn
+	modelfile internal/config internal/config/comments internal/data internal/rundir internal/dataset internal/figure internal/experiment internal/reproduce internal/flock internal/journal internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report doc/check doc/report doc/screenshots examples/tiny cmd/wdgnn
 `
 
 // outside says which modules beside the standard library a package may use;

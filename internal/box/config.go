@@ -9,67 +9,82 @@ import (
 )
 
 // Config is the configuration file of one box, agent.yaml. Paths are as seen
-// from the folder of the file.
+// from the folder of the file. The table of doc/runtime.md is written from the
+// comments of the fields:
+//
+//	go generate ./internal/box
 type Config struct {
-	// The name of the run: letters, digits, - and _. All boxes of a deployment
-	// share it.
+	// Name of the deployment: letters, digits, `-` and `_`; the same on all
+	// boxes.
 	Run string `yaml:"run"`
 
-	// The number of this host, one of Hosts.
+	// Number of this box, one of `hosts`.
 	Host transport.HostID `yaml:"host"`
 
-	// All hosts of the deployment by number, this one among them.
+	// All boxes by number, this one among them: `nodes` such as `0-9,12`, and
+	// `address` for tcp.
 	Hosts map[transport.HostID]Peer `yaml:"hosts"`
 
-	// The model file, and what else the nodes share.
+	// A model file of `wdgnn train`, the same on all boxes; not one that has
+	// learned online.
 	Model string `yaml:"model"`
 
-	// Scale is λmax of the graph, for models whose shift is divided by it; a
-	// number, or "estimate", which lets the nodes find it out together.
+	// λmax of the graph, for models with a spectral shift: a number, or
+	// `estimate`, which lets the nodes find it out together.
 	Scale string `yaml:"scale,omitempty"`
 
-	// Diameter bounds the number of hops between any two nodes, for a scale
-	// that is estimated; 0 means the number of all nodes less one.
+	// For `estimate`: a bound on the hops between any two nodes; the number of
+	// nodes less one by default.
 	Diameter int `yaml:"diameter,omitempty"`
 
-	// Learn says how nodes learn, with the keys of `online` in config.yaml.
-	// Nothing means that nodes predict only.
+	// How nodes learn: `preset` (`personal`, `personal-single`, `literal`) and
+	// keys that override it, `step_size`, `window`, `mixing`, `whiten`, `ridge`,
+	// `clip_norm`, `retrain`, `limit`, `outlier`, all of them as under
+	// [`online`](config.md#online) of config.yaml. Left out or empty, nodes
+	// predict only.
 	Learn *rule.Settings `yaml:"learn,omitempty"`
 
-	// Cost is what targets of the world mean.
+	// What targets are: `cross-entropy`, `mse`, `smooth-l1`, `hinge`,
+	// `gradient`; by the model's task if left out.
 	Cost host.Cost `yaml:"cost,omitempty"`
 
-	// Strict drops a neighbour of whom one message did not come for the rest of
-	// the step; otherwise it is left out of that hop only. See agent.Plan.
+	// Whether a neighbour of whom one message was lost is dropped to the end of
+	// the step, not for that hop only.
 	Strict bool `yaml:"strict,omitempty"`
 
-	// MaxNorm and ClipNorm guard against absurd messages; see agent.Plan. A
-	// MaxNorm of 0 means four times the longest rows in training, by layer and
-	// hop, as the model file knows them; less than 0 means none.
-	MaxNorm  float64 `yaml:"max_norm,omitempty"`
+	// The longest row or vector that is accepted; 0, the default, for four times
+	// the longest in training, by layer and hop, as the model file knows them,
+	// less than 0 for none.
+	MaxNorm float64 `yaml:"max_norm,omitempty"`
+
+	// The length that parameters of neighbours are shortened to; 0 for none.
 	ClipNorm float64 `yaml:"clip_norm,omitempty"`
 
-	// Links are the neighbours of the box's nodes at the start, lists of
-	// nodes or [node, weight].
+	// Neighbours of the box's nodes at the start, until the world says otherwise,
+	// with weights other than 1: `{3: [4, [9, 0.5]]}`.
 	Links map[uint32][]host.Link `yaml:"links,omitempty"`
 
-	// Hear names hosts that are listened to all the time.
+	// Boxes that are listened to all the time; others are when a node has a
+	// neighbour there.
 	Hear []transport.HostID `yaml:"hear,omitempty,flow"`
 
 	Bus   Bus   `yaml:"bus"`
 	World World `yaml:"world"`
 	Pace  Pace  `yaml:"pace"`
 
-	// State is the folder of checkpoints, written every CheckpointEvery.
-	State           string        `yaml:"state,omitempty"`
+	// Folder of checkpoints, one per box, made for its owner alone (0700, files 0600); left out, a restart begins anew.
+	State string `yaml:"state,omitempty"`
+
+	// The time between two checkpoints: 1s.
 	CheckpointEvery time.Duration `yaml:"checkpoint_every,omitempty"`
 
-	// Metrics is the address that /metrics, /status and /healthz are served
-	// at; empty means nowhere.
+	// Address of `/metrics`, `/status` and `/healthz`; left out, they are served
+	// nowhere.
 	Metrics string `yaml:"metrics,omitempty"`
 
-	// Faults disturb what arrives, for trials. If they are given, even without
-	// any, the world may also say how many frames are lost, and reset nodes.
+	// For trials: `seed`, `loss`, `duplicate`, `reorder`, `delay`, `jitter`,
+	// `partitions` disturb what arrives; with this section, even an empty one,
+	// the world may also say `loss` and `reset`.
 	Faults *transport.Faults `yaml:"faults,omitempty"`
 
 	dir string // of the file
@@ -83,46 +98,76 @@ type Peer struct {
 
 // Bus says what carries frames.
 type Bus struct {
-	Kind   string `yaml:"kind"`             // nats, tcp, or none if all nodes are here
-	URL    string `yaml:"url,omitempty"`    // of the NATS server or cluster, comma separated
-	Listen string `yaml:"listen,omitempty"` // of this host for tcp; empty means its address in Hosts
-	Keys   string `yaml:"keys,omitempty"`   // folder written by wdgnn swarm keys; empty means an open server on loopback
-	Plain  bool   `yaml:"plain,omitempty"`  // keys without encryption, for a NATS server on loopback
+	// `nats`, `tcp`, or `none` if all nodes are here.
+	Kind string `yaml:"kind"`
+
+	// Of the NATS servers, comma separated.
+	URL string `yaml:"url,omitempty"`
+
+	// For tcp: where to listen, if not at the box's own address.
+	Listen string `yaml:"listen,omitempty"`
+
+	// The folder of `wdgnn swarm keys`, or the box's own part of it; without,
+	// only for loopback and trials.
+	Keys string `yaml:"keys,omitempty"`
+
+	// Keys without encryption, for a NATS server on loopback.
+	Plain bool `yaml:"plain,omitempty"`
 }
 
 // World says what the nodes observe.
 type World struct {
-	// Kind is lines (JSON, from stdin or File; answers go to stdout or
-	// Answers), stream (arrays, as `wdgnn online` reads them) or subject (JSON
-	// over the NATS bus).
+	// `lines` of JSON, a `stream` of arrays, as `wdgnn online` reads them, or
+	// `subject`, JSON over the NATS bus.
 	Kind string `yaml:"kind"`
 
-	File    string `yaml:"file,omitempty"`    // of lines; empty means stdin
-	Answers string `yaml:"answers,omitempty"` // file for answers; empty means stdout
+	// For lines: a file to read instead of stdin.
+	File string `yaml:"file,omitempty"`
 
-	Signals string `yaml:"signals,omitempty"` // T×N×F or T×N, all nodes of the network
-	Targets string `yaml:"targets,omitempty"` // T, T×N or T×N×C
-	Graph   string `yaml:"graph,omitempty"`   // edges, with a time column if they change
+	// For lines and streams: a file for answers instead of stdout, appended to.
+	Answers string `yaml:"answers,omitempty"`
+
+	// Of a stream: T×N×F or T×N, all nodes of the network.
+	Signals string `yaml:"signals,omitempty"`
+
+	// Of a stream: T, T×R, T×N or ×C.
+	Targets string `yaml:"targets,omitempty"`
+
+	// Of a stream: edges, with a time column if they change.
+	Graph string `yaml:"graph,omitempty"`
 }
 
 // Pace is host.Pace with the period of worlds that have no clock.
 type Pace struct {
-	Mode     host.Pacing   `yaml:"mode,omitempty"`
-	Deadline time.Duration `yaml:"deadline,omitempty"`
-	Retry    time.Duration `yaml:"retry,omitempty"`
-	Suspect  int           `yaml:"suspect,omitempty"`
-	Linger   time.Duration `yaml:"linger,omitempty"`
+	// `lockstep` (default) or `real-time` (default with a period).
+	Mode host.Pacing `yaml:"mode,omitempty"`
 
-	// First is the deadline of the first step after a start, when other boxes
-	// may still be starting.
+	// How long a step waits for silent neighbours: 1s, or 0.8 of the period.
+	Deadline time.Duration `yaml:"deadline,omitempty"`
+
+	// When silent neighbours are asked again: after three times what an exchange
+	// usually takes, then twice that, at most a fifth of the deadline; less than 0
+	// for never.
+	Retry time.Duration `yaml:"retry,omitempty"`
+
+	// Silent steps in a row until a neighbour is not waited for: 3.
+	Suspect int `yaml:"suspect,omitempty"`
+
+	// How long a box stays after the end of its world: the deadline for streams
+	// and files.
+	Linger time.Duration `yaml:"linger,omitempty"`
+
+	// The deadline of the first step after a start, when other boxes may still be
+	// starting.
 	First time.Duration `yaml:"first,omitempty"`
 
-	// Period is the time between two steps of a stream or a file of lines; 0
-	// means as fast as the neighbours. Start is when step 0 is: steps whose
-	// time is over are left out, so that a box which is started late, or
-	// again, is where the others are. Several boxes must share one, and have
-	// clocks that agree. A single box without it begins when it is started,
-	// and goes on where it was when it is started again.
+	// The time between two steps of a stream or a file of lines; 0 means as fast
+	// as the neighbours.
 	Period time.Duration `yaml:"period,omitempty"`
-	Start  time.Time     `yaml:"start,omitempty"`
+
+	// When step 0 is, with a period: steps whose time is over are left out, so
+	// that a box which is started late, or again, is where the others are. Several
+	// boxes must share one, and have clocks that agree. A single box without it
+	// begins when it is started, and goes on where it was when it is started again.
+	Start time.Time `yaml:"start,omitempty"`
 }

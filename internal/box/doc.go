@@ -7,3 +7,5 @@
 //
 // [Describe] says what Run would do and starts nothing.
 package box
+
+//go:generate go test -run TestKeysPage -update .

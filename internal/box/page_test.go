@@ -1,6 +1,7 @@
 package box_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"reflect"
@@ -9,7 +10,9 @@ import (
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/internal/box"
+	"github.com/wdgnn/wdgnn/internal/config/comments"
 	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -33,23 +36,58 @@ func TestMetricsPage(t *testing.T) {
 	}
 }
 
-// Every key of agent.yaml is in the table of doc/runtime.md.
+var update = flag.Bool("update", false, "write the keys in doc/runtime.md again")
+
+// The table of agent.yaml in doc/runtime.md is what the types say.
 func TestKeysPage(t *testing.T) {
-	_, table, _ := strings.Cut(runtimePage(t), "## agent.yaml")
-	var visit func(of reflect.Type, prefix string)
-	visit = func(of reflect.Type, prefix string) {
+	docs, err := comments.Of("config.go")
+	check(t, err)
+	var table strings.Builder
+	table.WriteString("| key | meaning |\n| --- | --- |\n")
+	var add func(of reflect.Type, prefix string)
+	add = func(of reflect.Type, prefix string) {
 		for f := range of.Fields() {
 			key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+			doc := docs[of.String()+"."+f.Name]
 			switch {
 			case key == "":
 			case f.Type.PkgPath() == of.PkgPath() && f.Type.Kind() == reflect.Struct:
-				visit(f.Type, prefix+key+".")
-			case !strings.Contains(table, "`"+prefix+key+"`"):
-				t.Errorf("doc/runtime.md does not list `%s%s`", prefix, key)
+				add(f.Type, prefix+key+".")
+			case doc == "":
+				t.Errorf("%v.%s: key %q has no comment", of, f.Name, prefix+key)
+			default:
+				fmt.Fprintf(&table, "| `%s%s` | %s |\n", prefix, key, doc)
 			}
 		}
 	}
-	visit(reflect.TypeFor[box.Config](), "")
+	add(reflect.TypeFor[box.Config](), "")
+	const begin, end = "<!-- Written by \"go generate ./internal/box\" from the types of that package; change their comments. -->\n\n", "\n## Size"
+	before, rest, found := strings.Cut(runtimePage(t), begin)
+	got, after, ended := strings.Cut(rest, end)
+	if !found || !ended {
+		t.Fatalf("doc/runtime.md has no table between %q and %q", begin, end)
+	}
+	if *update {
+		check(t, os.WriteFile("../../doc/runtime.md", []byte(before+begin+table.String()+end+after), 0o644))
+	} else if got != table.String() {
+		t.Error("the table of agent.yaml in doc/runtime.md is not what the types say\nTry: go generate ./internal/box")
+	}
+}
+
+// Every key of a section that another package defines is named in its row.
+func TestKeysOfOthers(t *testing.T) {
+	docs, err := comments.Of("config.go")
+	check(t, err)
+	for field, of := range map[string]reflect.Type{
+		"Learn": reflect.TypeFor[rule.Settings](), "Faults": reflect.TypeFor[transport.Faults](), "Hosts": reflect.TypeFor[box.Peer](),
+	} {
+		for f := range of.Fields() {
+			key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+			if key != "began" && !strings.Contains(docs["box.Config."+field], "`"+key+"`") { // a launcher writes that one
+				t.Errorf("the comment of %s does not name `%s`", field, key)
+			}
+		}
+	}
 }
 
 // The example in the help and that of deploy/ can be read.

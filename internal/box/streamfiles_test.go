@@ -87,7 +87,7 @@ func TestStreamValues(t *testing.T) {
 	f.model.Meta.Task, f.model.Meta.Nodes = "regress", []int{4, 1}
 	f.save()
 	c := f.config(0, 1)
-	c.Learn["mixing"] = 0
+	c.Learn.Mixing = new(float64)
 	nan := float32(math.NaN())
 	learned := func(state string, rows int, place map[int]int) map[int][]float32 {
 		y := slices.Repeat([]float32{nan}, steps*rows*classes)

@@ -5,13 +5,12 @@ import (
 	"encoding"
 	"flag"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/wdgnn/wdgnn/internal/config/comments"
 )
 
 var update = flag.Bool("update", false, "write doc/config.md again")
@@ -59,7 +58,12 @@ func TestReferenceExamples(t *testing.T) {
 }
 
 func reference(t *testing.T) []byte {
-	docs := fieldComments(t)
+	docs, err := comments.Of(
+		"config.go", "online.go", "../../rule/settings.go", "../../gnn/config.go", "../../gnn/lipschitz.go",
+		"../../optim/adam.go", "../../optim/sgd.go", "../../scenario/sourceloc/sourceloc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var b bytes.Buffer
 	b.WriteString(`# Configuration
 
@@ -159,48 +163,4 @@ func defaultOf(v reflect.Value, f reflect.StructField) string {
 		return text
 	}
 	return fmt.Sprintf("`%v`", v.Interface())
-}
-
-// fieldComments returns the comments of types and fields, on one line each, by
-// "package.Type" and "package.Type.Field".
-func fieldComments(t *testing.T) map[string]string {
-	docs := map[string]string{}
-	for _, name := range []string{
-		"config.go", "online.go", "../../rule/settings.go", "../../gnn/config.go", "../../gnn/lipschitz.go",
-		"../../optim/adam.go", "../../optim/sgd.go", "../../scenario/sourceloc/sourceloc.go",
-	} {
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
-		addComments(docs, file)
-	}
-	return docs
-}
-
-func addComments(docs map[string]string, file *ast.File) {
-	for _, d := range file.Decls {
-		decl, ok := d.(*ast.GenDecl)
-		if !ok || decl.Tok != token.TYPE {
-			continue
-		}
-		for _, s := range decl.Specs {
-			spec := s.(*ast.TypeSpec)
-			name := file.Name.Name + "." + spec.Name.Name
-			docs[name] = line(decl.Doc)
-			st, ok := spec.Type.(*ast.StructType)
-			if !ok {
-				continue
-			}
-			for _, f := range st.Fields.List {
-				for _, n := range f.Names {
-					docs[name+"."+n.Name] = line(f.Doc)
-				}
-			}
-		}
-	}
-}
-
-func line(g *ast.CommentGroup) string {
-	return strings.Join(strings.Fields(g.Text()), " ")
 }
