@@ -63,7 +63,7 @@ type StepSettings struct {
 
 	// The step size γ, the first one if it decays, or the share, below 1, if
 	// it is automatic.
-	Value *float64 `yaml:"value,omitempty" default:"of the preset: 1, personal-single 0.3, literal 3 or, centralized, 0.3; automatic 0.5" example:"0.1"`
+	Value *float64 `yaml:"value,omitempty" default:"1, personal-single 0.3, literal 3 or, centralized, 0.3; automatic 0.5" example:"0.1"`
 
 	// The steps τ of `decaying`; 0 means 100.
 	Steps float64 `yaml:"steps,omitempty" example:"500"`

@@ -19,7 +19,12 @@ func TestSettings(t *testing.T) {
 		{"nothing", rule.Settings{}, false, rule.Personal(50)},
 		{"a window of 0 is that of the preset", rule.Settings{Preset: "personal-single", Window: 0}, false, rule.Personal(1)},
 		{"centralized", rule.Settings{Preset: "literal"}, true, rule.Literal(true)},
-		{"what is 0 or false counts", rule.Settings{Window: 3, Mixing: &zero, Whiten: &no}, false, rule.Config{StepSize: rule.StepSize{Value: 1}, Window: 3}},
+		{
+			"what is 0 or false counts",
+			rule.Settings{Window: 3, Mixing: &zero, Whiten: &no},
+			false,
+			rule.Config{StepSize: rule.StepSize{Value: 1}, Window: 3},
+		},
 		{
 			"a schedule keeps the value",
 			rule.Settings{Preset: "literal", StepSize: &rule.StepSettings{Schedule: rule.Decaying, Steps: 7}},
@@ -34,9 +39,15 @@ func TestSettings(t *testing.T) {
 		},
 		{
 			"the rest",
-			rule.Settings{Preset: "literal", StepSize: &rule.StepSettings{Value: &half}, Ridge: 1, ClipNorm: 2, Limit: 3, Outlier: 4, Retrain: rule.RetrainTapsAndBias},
+			rule.Settings{
+				Preset: "literal", StepSize: &rule.StepSettings{Value: &half},
+				Ridge: 1, ClipNorm: 2, Limit: 3, Outlier: 4, Retrain: rule.RetrainTapsAndBias,
+			},
 			false,
-			rule.Config{StepSize: rule.StepSize{Value: 0.5}, Mixing: 1, Ridge: 1, ClipNorm: 2, Limit: 3, Outlier: 4, Retrain: rule.RetrainTapsAndBias},
+			rule.Config{
+				StepSize: rule.StepSize{Value: 0.5}, Mixing: 1,
+				Ridge: 1, ClipNorm: 2, Limit: 3, Outlier: 4, Retrain: rule.RetrainTapsAndBias,
+			},
 		},
 	} {
 		if got, err := c.s.Config(c.centralized); err != nil || got != c.want {

@@ -61,7 +61,10 @@ func TestKeysPage(t *testing.T) {
 		}
 	}
 	add(reflect.TypeFor[box.Config](), "")
-	const begin, end = "<!-- Written by \"go generate ./internal/box\" from the types of that package; change their comments. -->\n\n", "\n## Size"
+	const (
+		begin = "<!-- Written by \"go generate ./internal/box\" from the types of that package; change their comments. -->\n\n"
+		end   = "\n## Size"
+	)
 	before, rest, found := strings.Cut(runtimePage(t), begin)
 	got, after, ended := strings.Cut(rest, end)
 	if !found || !ended {

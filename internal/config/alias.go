@@ -65,6 +65,8 @@ func (e *expander) copy(n *yaml.Node) *yaml.Node {
 	return &same
 }
 
+func isNoMapping(n *yaml.Node) bool { return n.Kind != yaml.MappingNode }
+
 // merge gives the mapping n the keys of those under <<, where it has no own.
 func merge(n *yaml.Node) error {
 	var own, more []*yaml.Node
@@ -75,7 +77,7 @@ func merge(n *yaml.Node) error {
 			own = append(own, key, value)
 		case value.Kind == yaml.MappingNode:
 			more = append(more, value)
-		case value.Kind == yaml.SequenceNode && !slices.ContainsFunc(value.Content, func(n *yaml.Node) bool { return n.Kind != yaml.MappingNode }):
+		case value.Kind == yaml.SequenceNode && !slices.ContainsFunc(value.Content, isNoMapping):
 			more = append(more, value.Content...)
 		default:
 			return fmt.Errorf("line %d: << is %s, want a section or a list of them", key.Line, describe(value))

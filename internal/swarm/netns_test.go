@@ -112,8 +112,9 @@ func (y *yard) configure(task *swarm.Task, w *watch) {
 	divided := swarm.Partition(task.Graph, machines)
 	plan := keys.Plan{Run: "yard"}
 	c := box.Config{
-		Run: "yard", Model: "model.safetensors", Learn: &rule.Settings{Preset: "literal"}, Cost: host.CrossEntropy, Hosts: map[transport.HostID]box.Peer{},
-		Bus: box.Bus{Kind: box.BusNATS, Keys: "keys"}, World: box.World{Kind: box.WorldLines}, Pace: box.Pace{Deadline: short.Deadline},
+		Run: "yard", Model: "model.safetensors", Learn: &rule.Settings{Preset: "literal"}, Cost: host.CrossEntropy,
+		Hosts: map[transport.HostID]box.Peer{},
+		Bus:   box.Bus{Kind: box.BusNATS, Keys: "keys"}, World: box.World{Kind: box.WorldLines}, Pace: box.Pace{Deadline: short.Deadline},
 	}
 	for k := range machines {
 		id := transport.HostID(k)

@@ -212,8 +212,8 @@ func (r *run) file(id transport.HostID) string {
 // config returns the configuration of one process.
 func (r *run) config(id transport.HostID, addresses map[transport.HostID]string) *box.Config {
 	c := &box.Config{
-		Run: r.Run, Host: id, Model: "model.safetensors", Learn: r.Task.Rule.Settings(), Cost: r.Task.Cost, Strict: r.Task.Strict, Hear: r.always(id),
-		Hosts: map[transport.HostID]box.Peer{}, Bus: box.Bus{Kind: r.Bus, Keys: "keys", Plain: r.Bus == BusNATS},
+		Run: r.Run, Host: id, Model: "model.safetensors", Learn: r.Task.Rule.Settings(), Cost: r.Task.Cost, Strict: r.Task.Strict,
+		Hear: r.always(id), Hosts: map[transport.HostID]box.Peer{}, Bus: box.Bus{Kind: r.Bus, Keys: "keys", Plain: r.Bus == BusNATS},
 		World: box.World{Kind: "lines"}, CheckpointEvery: r.CheckpointEvery,
 		Pace: box.Pace{Mode: r.Pace.Mode, Deadline: r.Pace.Deadline, Retry: r.Pace.Retry, Suspect: r.Pace.Suspect},
 	}
