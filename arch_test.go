@@ -32,7 +32,7 @@ const rules = `
 	rule                : mat loss
 	online              : mat graph gnn loss rule
 	online/onlinetest   : mat graph loss online
-	agent               : mat gnn loss rule
+	agent               : mat graph gnn loss rule
 	agent/agenttest     : mat graph loss agent
 	transport           :
 	transport/mem       : transport
@@ -47,7 +47,7 @@ const rules = `
 	scenario/flocking   : mat graph loss
 	scenario/movies     : mat graph
 	internal/kernel     :
-	internal/config     : graph gnn optim train rule scenario/sourceloc
+	internal/config     : graph gnn loss optim train rule scenario/sourceloc
 	internal/config/comments :
 	internal/rundir     : modelfile
 	internal/dataset    : scenario/movies
@@ -60,7 +60,7 @@ const rules = `
 	internal/journal/faultdisk : internal/journal
 	internal/recommend  : mat graph gnn optim loss random train rule modelfile scenario/movies internal/dataset internal/journal
 	internal/hostname   :
-	internal/host       : agent loss mat rule transport internal/journal
+	internal/host       : agent graph loss mat rule transport internal/journal
 	internal/broker     : transport transport/natsbus internal/keys
 	internal/keys       : transport transport/natsbus transport/tcpbus
 	internal/box        : agent gnn graph loss mat online rule modelfile transport transport/natsbus transport/tcpbus internal/config internal/data internal/host internal/journal internal/keys internal/hostname
