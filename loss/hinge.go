@@ -34,6 +34,12 @@ func (l Hinge) Validate() error {
 	return p.validate("Hinge", "1 or -1", func(t float32) bool { return t == 1 || t == -1 })
 }
 
+// With returns the loss with other targets; see [Regression].
+func (l Hinge) With(target mat.Dense, mask []bool) Regression {
+	l.Target, l.Mask = target, mask
+	return l
+}
+
 func (l Hinge) pointwise() pointwise { return pointwise{l.Target, l.Mask} }
 
 // margin is Hinge during one call.

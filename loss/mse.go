@@ -37,6 +37,12 @@ func (l MSE) Validate() error {
 	return p.validate("MSE", "a finite number", finite)
 }
 
+// With returns the loss with other targets; see [Regression].
+func (l MSE) With(target mat.Dense, mask []bool) Regression {
+	l.Target, l.Mask = target, mask
+	return l
+}
+
 func (l MSE) pointwise() pointwise { return pointwise{l.Target, l.Mask} }
 
 // squared is MSE during one call.

@@ -50,6 +50,12 @@ func (l SmoothL1) Validate() error {
 	return errors.Join(threshold, p.validate("SmoothL1", "a finite number", finite))
 }
 
+// With returns the loss with other targets; see [Regression].
+func (l SmoothL1) With(target mat.Dense, mask []bool) Regression {
+	l.Target, l.Mask = target, mask
+	return l
+}
+
 func (l SmoothL1) pointwise() pointwise { return pointwise{l.Target, l.Mask} }
 
 func (l SmoothL1) delta() float64 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/optim"
 	"github.com/wdgnn/wdgnn/random"
@@ -82,7 +83,7 @@ func BenchmarkFlocking(b *testing.B) {
 		}
 		samples = append(samples, graph.Sample{Shift: graph.SpaceTime(shifts), Signal: x})
 	}
-	targets, err := train.NewTargets(train.MSE, mat.NewDense(trajectories*steps*n, 2, nil), nil)
+	targets, err := train.NewTargets(loss.MSE{}, mat.NewDense(trajectories*steps*n, 2, nil), nil)
 	if err != nil {
 		b.Fatal(err)
 	}

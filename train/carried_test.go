@@ -97,7 +97,7 @@ func (u uneven) objectives(t *testing.T) map[string]struct {
 	if err != nil {
 		t.Fatal(err)
 	}
-	targets, err := train.NewTargets(train.MSE, u.values, u.mask)
+	targets, err := train.NewTargets(loss.MSE{}, u.values, u.mask)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestGraphsOfDifferentSizes(t *testing.T) {
 		}
 		samples = append(samples, graph.Sample{Shift: s, Signal: x})
 	}
-	targets, err := train.NewTargets(train.MSE, mat.NewDense(len(values)/2, 2, values), nil)
+	targets, err := train.NewTargets(loss.MSE{}, mat.NewDense(len(values)/2, 2, values), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

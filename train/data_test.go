@@ -7,6 +7,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/optim"
 	"github.com/wdgnn/wdgnn/random"
@@ -48,7 +49,7 @@ func TestGraphs(t *testing.T) {
 			values.Data[i] = float32(rng.NormFloat64())
 		}
 		run := func(passRows int) ([]float32, []float64) {
-			targets, err := train.NewTargets(train.MSE, values, nil)
+			targets, err := train.NewTargets(loss.MSE{}, values, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,7 +91,7 @@ func TestObjectives(t *testing.T) {
 		mask[i] = i%4 != 0
 	}
 	objectives := map[string]train.Objective{"unsupervised": train.Unsupervised{J: spread{}}}
-	for name, criterion := range map[string]train.Criterion{"mse": train.MSE, "smooth-l1": train.SmoothL1, "hinge": train.Hinge} {
+	for name, criterion := range map[string]loss.Regression{"mse": loss.MSE{}, "smooth-l1": loss.SmoothL1{}, "hinge": loss.Hinge{}} {
 		o, err := train.NewTargets(criterion, values, mask)
 		if err != nil {
 			t.Fatal(err)
@@ -186,7 +187,7 @@ func TestMistakesAreErrors(t *testing.T) {
 	if _, err := train.NewClasses([]int32{0, 7}, 3); err == nil {
 		t.Error("a label out of range is accepted")
 	}
-	if _, err := train.NewTargets(train.Hinge, mat.NewDense(2, 1, nil), nil); err == nil {
+	if _, err := train.NewTargets(loss.Hinge{}, mat.NewDense(2, 1, nil), nil); err == nil {
 		t.Error("hinge targets of 0 are accepted")
 	}
 	if _, err := train.NewGraphs(m, nil, classes); err == nil {

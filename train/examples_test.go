@@ -8,6 +8,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/optim"
 	"github.com/wdgnn/wdgnn/random"
@@ -44,7 +45,7 @@ func TestExamplesMatchSignals(t *testing.T) {
 		shifter.Shift(z, s, signals.View(k*nodes, 0, nodes, 1))
 		copy(rows.Row(k), z.Row(node))
 	}
-	targets, err := train.NewTargets(train.SmoothL1, values, nil)
+	targets, err := train.NewTargets(loss.SmoothL1{}, values, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func TestExamplesMatchSignals(t *testing.T) {
 
 func TestExamplesRefuse(t *testing.T) {
 	values := mat.NewDense(2, 1, nil)
-	targets, err := train.NewTargets(train.MSE, values, nil)
+	targets, err := train.NewTargets(loss.MSE{}, values, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func NewLinear(m *gnn.WideDeep, d *Shifted, threads int) (*Linear, error) {
 		return nil, errors.New("train: a model with a deep part is not linear: train it on all rows")
 	}
 	t, ok := d.targets.(*Targets)
-	if !ok || t.criterion != MSE || t.mask != nil {
+	if !ok || !t.squared() {
 		return nil, errors.New("train: sums over rows give the mean squared error alone, of all rows: train with another loss on all rows")
 	}
 	inputs := (m.InputOrder() + 1) * m.Config.In

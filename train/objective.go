@@ -23,13 +23,13 @@ type Objective interface {
 // allocating.
 type Memory struct {
 	crossEntropy loss.CrossEntropy
-	mse          loss.MSE
-	smoothL1     loss.SmoothL1
-	hinge        loss.Hinge
 	adjacent     adjacent
 	quadratic    quadratic
-	target       mat.Dense
-	mask         []bool
+
+	of     *Targets // whose loss it is,
+	bound  loss.Regression
+	target mat.Dense // with these targets
+	mask   []bool
 }
 
 // Classes asks for the right class at every row: cross-entropy.
@@ -96,40 +96,27 @@ func checkRows(o Objective, samples, want int) error {
 	return nil
 }
 
-// Criterion chooses the loss of Targets.
-type Criterion uint8
-
-const (
-	MSE      Criterion = iota // mean squared error
-	SmoothL1                  // squared for errors below 1, absolute beyond
-	Hinge                     // hinge loss; targets are ±1
-)
-
 // Targets asks for given values at every row.
 type Targets struct {
-	criterion Criterion
-	values    mat.Dense
-	mask      []bool
+	kind   loss.Regression
+	values mat.Dense
+	mask   []bool
 }
 
-// NewTargets returns the objective with one row of values per target row. Mask
+// NewTargets returns the objective with one row of values per target row, under
+// a loss such as loss.MSE{}; targets that it holds itself do not count. Mask
 // says which target rows carry a loss; nil means all.
-func NewTargets(criterion Criterion, values mat.Dense, mask []bool) (*Targets, error) {
-	var err error
-	switch criterion {
-	case MSE:
-		err = loss.MSE{Target: values, Mask: mask}.Validate()
-	case SmoothL1:
-		err = loss.SmoothL1{Target: values, Mask: mask}.Validate()
-	case Hinge:
-		err = loss.Hinge{Target: values, Mask: mask}.Validate()
-	default:
-		err = fmt.Errorf("no criterion has number %d", criterion)
-	}
-	if err != nil {
+func NewTargets(kind loss.Regression, values mat.Dense, mask []bool) (*Targets, error) {
+	if err := kind.With(values, mask).Validate(); err != nil {
 		return nil, fmt.Errorf("train: targets: %w", err)
 	}
-	return &Targets{criterion: criterion, values: values, mask: mask}, nil
+	return &Targets{kind: kind, values: values, mask: mask}, nil
+}
+
+// squared says whether t asks for the least mean squared error of all rows.
+func (t *Targets) squared() bool {
+	_, ok := t.kind.(loss.MSE)
+	return ok && t.mask == nil
 }
 
 // Rows implements Objective.
@@ -139,6 +126,7 @@ func (t *Targets) carries(row int) bool { return t.mask == nil || t.mask[row] }
 
 // Loss implements Objective.
 func (t *Targets) Loss(m *Memory, rows []int) loss.Loss {
+	fresh := m.of != t || m.target.Rows != len(rows)
 	m.target = m.target.Resize(len(rows), t.values.Cols)
 	mat.GatherRows(m.target, t.values, rows)
 	var mask []bool
@@ -149,16 +137,10 @@ func (t *Targets) Loss(m *Memory, rows []int) loss.Loss {
 		}
 		mask = m.mask
 	}
-	switch t.criterion {
-	case SmoothL1:
-		m.smoothL1 = loss.SmoothL1{Target: m.target, Mask: mask}
-		return &m.smoothL1
-	case Hinge:
-		m.hinge = loss.Hinge{Target: m.target, Mask: mask}
-		return &m.hinge
+	if fresh { // otherwise the loss has target and mask already
+		m.of, m.bound = t, t.kind.With(m.target, mask)
 	}
-	m.mse = loss.MSE{Target: m.target, Mask: mask}
-	return &m.mse
+	return m.bound
 }
 
 // Unsupervised judges outputs without labels: the paper's J in its general

@@ -85,7 +85,7 @@ func (d *Shifted) Fill(p *Pass, samples []int, k, passes int, _ Draw) error {
 		p.Rows = append(p.Rows, s*d.each+r)
 	}
 	d.carried.share(p, samples)
-	if t, ok := d.targets.(*Targets); ok && t.criterion == MSE && t.mask == nil {
+	if t, ok := d.targets.(*Targets); ok && t.squared() {
 		p.memory.adjacent = adjacent{t.values.View(s*d.each+lo, 0, hi-lo, t.values.Cols)}
 		p.Loss = &p.memory.adjacent
 		return nil

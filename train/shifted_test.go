@@ -55,7 +55,7 @@ func newRowsTask(t *testing.T) rowsTask {
 
 func (r rowsTask) targets(t *testing.T, mask []bool) *train.Targets {
 	t.Helper()
-	targets, err := train.NewTargets(train.MSE, r.values, mask)
+	targets, err := train.NewTargets(loss.MSE{}, r.values, mask)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/optim"
 	"github.com/wdgnn/wdgnn/random"
@@ -342,7 +343,7 @@ func TestDivergenceKeepsBest(t *testing.T) {
 	for i := range values.Data {
 		values.Data[i] = 1e18
 	}
-	targets, err := train.NewTargets(train.MSE, values, nil)
+	targets, err := train.NewTargets(loss.MSE{}, values, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

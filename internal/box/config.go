@@ -44,8 +44,8 @@ type Config struct {
 	// predict only.
 	Learn *rule.Settings `yaml:"learn,omitempty"`
 
-	// What targets are: `cross-entropy`, `mse`, `smooth-l1`, `hinge`,
-	// `gradient`; by the model's task if left out.
+	// What targets are: one that package loss names; by the model's task if
+	// left out.
 	Cost host.Cost `yaml:"cost,omitempty"`
 
 	// Whether a neighbour of whom one message was lost is dropped to the end of

@@ -48,7 +48,7 @@ func TestKeysPage(t *testing.T) {
 	add = func(of reflect.Type, prefix string) {
 		for f := range of.Fields() {
 			key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-			doc := docs[of.String()+"."+f.Name]
+			doc := comments.Losses(docs[of.String()+"."+f.Name], host.Costs())
 			switch {
 			case key == "":
 			case f.Type.PkgPath() == of.PkgPath() && f.Type.Kind() == reflect.Struct:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/internal/data"
 	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/loss"
 )
 
 // loadStream reads the files of a stream. What is wrong with them is said before
@@ -16,11 +17,12 @@ func (b *box) loadStream() (*data.Stream, error) {
 	if b.cost == host.Gradient && w.Targets != "" {
 		return nil, errors.New("world: targets do not say how steep a cost is, and cost is gradient; leave one out, or try cost: mse")
 	}
+	regression, _ := b.cost.Kind().(loss.Regression)
 	s, err := data.LoadStream(data.StreamFiles{
 		Graph: b.Abs(w.Graph), Delayed: m.Meta.Delayed, Signals: b.Abs(w.Signals), Features: m.Network.Config.In,
 		TargetFiles: data.TargetFiles{
 			Targets: b.Abs(w.Targets), Read: m.Meta.Nodes, Outputs: m.Network.Outputs(),
-			Classify: b.cost == host.CrossEntropy, Signs: b.cost == host.Hinge,
+			Classify: b.cost == host.CrossEntropy, Loss: regression,
 		},
 	})
 	if err != nil {

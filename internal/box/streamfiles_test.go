@@ -54,7 +54,7 @@ func TestStreamRefusals(t *testing.T) {
 			f.save()
 		}, "x.npy: signals of shape [20 12 2] are on 12 nodes, and node 12 is to be read; nodes count from 0"},
 		{"values for a hinge", func(t *testing.T, f *fixture, c *box.Config) {
-			c.Cost = host.Hinge
+			c.Cost = "hinge"
 			check(t, modelfile.SaveArray(f.path("y.npy"), []int{steps, nodes, classes}, make([]float32, steps*nodes*classes)))
 		}, "y.npy: loss: Hinge: 720 targets out of range"},
 		{"targets for a slope", func(_ *testing.T, _ *fixture, c *box.Config) { c.Cost = host.Gradient }, "cost is gradient"},

@@ -95,8 +95,8 @@ type Data struct {
 	// `classify` only.
 	Classes int `yaml:"classes" example:"5"`
 
-	// The loss of `regress`: `mse`, `smooth-l1`, or `hinge` for targets of 1
-	// and -1. For `classify` it is the cross-entropy.
+	// The loss of `regress`: one that package loss names. `hinge` wants
+	// targets of 1 and -1. For `classify` it is the cross-entropy.
 	Loss string `yaml:"loss,omitempty" default:"mse" example:"smooth-l1"`
 
 	// Which targets of `regress` are known: numbers other than 0 where they

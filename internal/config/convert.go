@@ -1,31 +1,34 @@
 package config
 
 import (
+	"strings"
+
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/scenario/sourceloc"
 	"github.com/wdgnn/wdgnn/train"
 )
 
-// Criterion returns the loss of a regression; false if there is none of that
-// name.
-func (d *Data) Criterion() (train.Criterion, bool) { return criterion(d.Loss) }
+// Criterion returns the loss of a regression, without targets; nil if there is
+// none of that name.
+func (d *Data) Criterion() loss.Regression { return criterion(d.Loss) }
 
 // StreamCriterion is Criterion for the stream of the online section.
-func (c *Config) StreamCriterion() train.Criterion {
-	k, _ := criterion(c.StreamLoss())
-	return k
+func (c *Config) StreamCriterion() loss.Regression { return criterion(c.StreamLoss()) }
+
+func criterion(name string) loss.Regression {
+	if name == "" {
+		return loss.MSE{}
+	}
+	kind, _ := loss.Named(name).(loss.Regression)
+	return kind
 }
 
-func criterion(name string) (train.Criterion, bool) {
-	switch name {
-	case "", "mse":
-		return train.MSE, true
-	case "smooth-l1":
-		return train.SmoothL1, true
-	case "hinge":
-		return train.Hinge, true
-	}
-	return 0, false
+// criteria lists the losses of a regression for a message.
+func criteria() string {
+	names := loss.Names(true)
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // Settings returns those of the scenario sourceloc, with defaults.

@@ -56,7 +56,7 @@ type Stream struct {
 	// The nodes whose outputs are read, counted from 0.
 	Read []int `yaml:"read,omitempty,flow" default:"those of the model" example:"[3, 17, 29]"`
 
-	// The loss of `regress`: `mse`, `smooth-l1` or `hinge`.
+	// The loss of `regress`, as for `data`.
 	Loss string `yaml:"loss,omitempty" default:"that of data, or mse" example:"smooth-l1"`
 }
 
@@ -107,8 +107,7 @@ func (k *checker) online(c *Config) {
 	graph, _ := c.StreamGraph()
 	k.check(graph != "", "online.stream.graph is missing: name a file, or a data section that has one")
 	k.read("online.stream.read", s.Read)
-	_, ok := criterion(s.Loss)
-	k.check(ok, "online.stream.loss is %q, want mse, smooth-l1 or hinge", s.Loss)
+	k.check(criterion(s.Loss) != nil, "online.stream.loss is %q, want %s", s.Loss, criteria())
 }
 
 // Trains says whether c describes a training run. A configuration may hold an

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/wdgnn/wdgnn/internal/config/comments"
+	"github.com/wdgnn/wdgnn/loss"
 )
 
 var update = flag.Bool("update", false, "write doc/config.md again")
@@ -92,7 +93,7 @@ file. A key that is not listed here is an error. Aliases (` + "`*name`" + `) and
 		}
 		for _, f := range keyed(typ) {
 			key := f.key
-			doc := docs[owner(typ, f.Index).String()+"."+f.Name]
+			doc := comments.Losses(docs[owner(typ, f.Index).String()+"."+f.Name], loss.Names(true))
 			if doc == "" {
 				t.Errorf("%s.%s: key %q has no comment", typ.Name(), f.Name, key)
 			}

@@ -138,9 +138,7 @@ func (k *checker) task(d *Data) {
 		}
 	case Regress:
 		k.check(d.Classes == 0, "data.classes is %d, but regress has no classes", d.Classes)
-		if _, ok := d.Criterion(); !ok {
-			k.complain("data.loss is %q, want mse, smooth-l1 or hinge", d.Loss)
-		}
+		k.check(d.Criterion() != nil, "data.loss is %q, want %s", d.Loss, criteria())
 	case "":
 		k.complain("data.task is missing: classify or regress")
 	default:

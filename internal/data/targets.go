@@ -18,7 +18,8 @@ type TargetFiles struct {
 
 	Classify bool // targets are labels: classes that count from 0, or -1 where none is known
 	Outputs  int  // classes that labels are among, or values of a node; 0 means any
-	Signs    bool // values are 1 or -1, as a hinge loss wants them
+
+	Loss loss.Regression // that values are for, and must suit; nil means any
 }
 
 // Targets are what answers should be, row by row. A signal has a target row for
@@ -291,10 +292,11 @@ func (r *reader) judge(t *Targets) error {
 	if !slices.Contains(t.Mask, true) {
 		return fmt.Errorf("%s: no target of the nodes read is known", r.Targets)
 	}
-	if r.Signs {
-		if err := (loss.Hinge{Target: t.Values, Mask: t.Mask}).Validate(); err != nil {
-			return fmt.Errorf("%s: %w", r.Targets, err)
-		}
+	if r.Loss == nil {
+		return nil
+	}
+	if err := r.Loss.With(t.Values, t.Mask).Validate(); err != nil {
+		return fmt.Errorf("%s: %w", r.Targets, err)
 	}
 	return nil
 }

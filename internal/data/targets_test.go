@@ -106,6 +106,6 @@ func TestSigns(t *testing.T) {
 	f.text("g.csv", line)
 	f.array("x.npy", 7, 2, 4, 3)
 	f.array("y.npy", 2, 2, 4)
-	_, err := f.targets(TargetFiles{Signs: true})
+	_, err := f.targets(TargetFiles{Loss: loss.Hinge{}})
 	f.refused(err, "y.npy: loss: Hinge: 4 targets out of range: the first is 0 in row 0, column 0, want 1 or -1")
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/theory"
-	"github.com/wdgnn/wdgnn/train"
 )
 
 // Observation is one row of a step that carries a cost. Its share is left to the
@@ -66,7 +65,7 @@ func record(p *pace, run *OnlineRun) (*recording, error) {
 	s, kind := run.Stream, theory.CrossEntropy
 	if s.Task == config.Regress {
 		kind = theory.Quadratic
-		if s.criterion != train.MSE {
+		if _, ok := s.criterion.(loss.MSE); !ok {
 			return nil, errors.New("the constants of Theorems 2 and 3 are known for the squared error and the cross-entropy, not for the loss of this stream")
 		}
 	}
@@ -86,7 +85,7 @@ func record(p *pace, run *OnlineRun) (*recording, error) {
 			if kind == theory.CrossEntropy {
 				return r.rows(s.Read, z, base, s.cost.crossEntropy)
 			}
-			return r.rows(s.Read, z, base, s.cost.mse)
+			return r.rows(s.Read, z, base, s.cost.regression)
 		})
 	})
 	return r, r.end(err)

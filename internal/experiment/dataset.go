@@ -8,6 +8,7 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/data"
+	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/scenario/sourceloc"
@@ -28,9 +29,9 @@ type Dataset struct {
 
 	Train, Valid, Test *Part // the last two may have no samples
 
-	graph     *graph.Graph // of signals
-	spaceTime *mat.CSR     // of trajectories
-	criterion train.Criterion
+	graph     *graph.Graph    // of signals
+	spaceTime *mat.CSR        // of trajectories
+	criterion loss.Regression // nil for a classification
 }
 
 // Delayed says whether samples are trajectories on a graph that changes.

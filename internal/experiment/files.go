@@ -7,7 +7,6 @@ import (
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/data"
 	"github.com/wdgnn/wdgnn/mat"
-	"github.com/wdgnn/wdgnn/train"
 )
 
 // loader reads the samples of a configuration.
@@ -30,15 +29,17 @@ func loadFiles(c *config.Config) (*Dataset, error) {
 		return nil, err
 	}
 	set.Task, set.Read = d.Task, d.Read
-	set.criterion, _ = d.Criterion()
 	for _, i := range d.Read {
 		if i >= set.Nodes {
 			return nil, fmt.Errorf("data.read names node %d of a graph of %d nodes, which count from 0", i, set.Nodes)
 		}
 	}
 	classify := d.Task == config.Classify
+	if !classify {
+		set.criterion = d.Criterion()
+	}
 	l := &loader{c: c, set: set, first: first, asked: data.TargetFiles{
-		Read: d.Read, Classify: classify, Outputs: d.Classes, Signs: !classify && set.criterion == train.Hinge,
+		Read: d.Read, Classify: classify, Outputs: d.Classes, Loss: set.criterion,
 	}}
 	whole, err := l.part(&first.Signals, config.Files{Targets: d.Targets, Mask: d.Mask})
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
-	"github.com/wdgnn/wdgnn/train"
 )
 
 // Stream is a stream of files as a world to learn in, and what its answers cost.
@@ -24,7 +23,7 @@ type Stream struct {
 	*data.Stream
 	Task config.Task
 
-	criterion train.Criterion
+	criterion loss.Regression // nil for a classification
 	shift     graph.Shift
 	mixing    graph.Mixing
 	mixes     bool // W is needed
@@ -37,9 +36,9 @@ type Stream struct {
 
 	cost struct { // of the step
 		crossEntropy loss.CrossEntropy
-		mse          loss.MSE
-		smoothL1     loss.SmoothL1
-		hinge        loss.Hinge
+		regression   loss.Regression
+		target       mat.Dense // its targets
+		mask         []bool    // and its mask
 		known        bool
 	}
 }
@@ -71,7 +70,7 @@ func loadStream(c *config.Config, m *modelfile.Model) (*Stream, error) {
 		Signals: c.Abs(named.Signals), Features: m.Network.Config.In,
 		TargetFiles: data.TargetFiles{
 			Targets: c.Abs(named.Targets), Mask: pathOf(c, named.Mask), Read: named.Read, Outputs: outputs,
-			Classify: s.Task == config.Classify, Signs: s.Task == config.Regress && s.criterion == train.Hinge,
+			Classify: s.Task == config.Classify, Loss: s.criterion,
 		},
 	}
 	if files.Read == nil {
@@ -95,10 +94,8 @@ func (s *Stream) newCosts(outputs int) {
 		s.cost.crossEntropy.Labels = slices.Repeat([]int32{loss.NoLabel}, n)
 		return
 	}
-	target, mask := mat.NewDense(n, outputs, nil), make([]bool, n)
-	s.cost.mse = loss.MSE{Target: target, Mask: mask}
-	s.cost.smoothL1 = loss.SmoothL1{Target: target, Mask: mask}
-	s.cost.hinge = loss.Hinge{Target: target, Mask: mask}
+	s.cost.target, s.cost.mask = mat.NewDense(n, outputs, nil), make([]bool, n)
+	s.cost.regression = s.criterion.With(s.cost.target, s.cost.mask)
 }
 
 // Samples yields the steps that are left. Where a graph has no shift or mixing
@@ -171,19 +168,13 @@ func (s *Stream) Reveal(mat.Dense) loss.Loss {
 	}
 	for k, i := range s.Read {
 		known := s.Mask[t*r+k]
-		s.cost.mse.Mask[i] = known
+		s.cost.mask[i] = known
 		s.cost.known = s.cost.known || known
 		if known {
-			copy(s.cost.mse.Target.Row(i), s.Values.Row(t*r+k))
+			copy(s.cost.target.Row(i), s.Values.Row(t*r+k))
 		}
 	}
-	switch s.criterion {
-	case train.SmoothL1:
-		return &s.cost.smoothL1
-	case train.Hinge:
-		return &s.cost.hinge
-	}
-	return &s.cost.mse
+	return s.cost.regression
 }
 
 // sorted returns the nodes read in ascending order, nil if they are all.

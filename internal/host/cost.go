@@ -9,42 +9,34 @@ import (
 	"github.com/wdgnn/wdgnn/mat"
 )
 
-// Cost says what a target means.
+// Cost says what a target means: the name of a loss that package loss knows, or
+// Gradient.
 type Cost string
 
-// The costs. The first four take targets; with Gradient the world tells the
-// slope at the answer that was given, whatever cost is behind it.
+// The costs that stand for the tasks, and that without targets: with Gradient
+// the world tells the slope at the answer that was given, whatever cost is
+// behind it.
 const (
 	CrossEntropy Cost = "cross-entropy" // target: a class, -1 for none
 	MSE          Cost = "mse"           // target: what the outputs should have been
-	SmoothL1     Cost = "smooth-l1"
-	Hinge        Cost = "hinge"
 	Gradient     Cost = "gradient"
 )
 
-// costs lists them for messages.
-var costs = []string{string(CrossEntropy), string(MSE), string(SmoothL1), string(Hinge), string(Gradient)}
+// Costs returns the names of all costs.
+func Costs() []string { return append(loss.Names(false), string(Gradient)) }
 
 // Validate reports a cost that does not exist.
 func (c Cost) Validate() error {
-	switch c {
-	case CrossEntropy, MSE, SmoothL1, Hinge, Gradient:
-		return nil
+	if c != Gradient && loss.Named(string(c)) == nil {
+		return fmt.Errorf("host: no cost is called %q; try %s", c, strings.Join(Costs(), ", "))
 	}
-	return fmt.Errorf("host: no cost is called %q; try %s", c, strings.Join(costs, ", "))
+	return nil
 }
 
 // Kind returns a cost of that kind without a target, for [agent.Plan].
 func (c Cost) Kind() loss.Loss {
-	switch c {
-	case CrossEntropy:
-		return loss.CrossEntropy{}
-	case MSE:
-		return loss.MSE{}
-	case SmoothL1:
-		return loss.SmoothL1{}
-	case Hinge:
-		return loss.Hinge{}
+	if kind := loss.Named(string(c)); kind != nil {
+		return kind
 	}
 	return slope{}
 }
@@ -64,31 +56,30 @@ func (c Cost) told(n *NodeLine, outputs int) (loss.Loss, error) {
 	if n.Gradient != nil || !mat.Finite(n.Target...) {
 		return nil, fmt.Errorf("host: node %d: want a finite target and no gradient for the cost %s", n.Node, c)
 	}
-	if c == CrossEntropy {
-		if len(n.Target) != 1 {
-			return nil, fmt.Errorf("host: node %d: a target of %d values, want the number of a class", n.Node, len(n.Target))
-		}
-		class := int32(n.Target[0])
-		if float32(class) != n.Target[0] || class < loss.NoLabel || class >= int32(outputs) {
-			return nil, fmt.Errorf("host: node %d: class %v of %d", n.Node, n.Target[0], outputs)
-		}
-		if class == loss.NoLabel {
-			return nil, nil
-		}
-		return loss.CrossEntropy{Labels: []int32{class}}, nil
+	kind, values := c.Kind().(loss.Regression)
+	if !values {
+		return class(n, outputs)
 	}
 	if len(n.Target) != outputs {
 		return nil, fmt.Errorf("host: node %d: a target of %d values, want %d", n.Node, len(n.Target), outputs)
 	}
-	target := mat.NewDense(1, outputs, n.Target)
-	switch c {
-	case MSE:
-		return loss.MSE{Target: target}, nil
-	case SmoothL1:
-		return loss.SmoothL1{Target: target}, nil
+	j := kind.With(mat.NewDense(1, outputs, n.Target), nil)
+	return j, j.Validate()
+}
+
+// class is told for a line whose target is a class; nil for the class -1.
+func class(n *NodeLine, outputs int) (loss.Loss, error) {
+	if len(n.Target) != 1 {
+		return nil, fmt.Errorf("host: node %d: a target of %d values, want the number of a class", n.Node, len(n.Target))
 	}
-	h := loss.Hinge{Target: target}
-	return h, h.Validate()
+	class := int32(n.Target[0])
+	if float32(class) != n.Target[0] || class < loss.NoLabel || class >= int32(outputs) {
+		return nil, fmt.Errorf("host: node %d: class %v of %d", n.Node, n.Target[0], outputs)
+	}
+	if class == loss.NoLabel {
+		return nil, nil
+	}
+	return loss.CrossEntropy{Labels: []int32{class}}, nil
 }
 
 // slope is a cost of which the world told value and gradient at the answer.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/internal/dataset"
+	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/optim"
 	"github.com/wdgnn/wdgnn/random"
@@ -87,7 +88,7 @@ func Train(ctx context.Context, all *movies.Ratings, s Setting, c TrainConfig) (
 	if err != nil {
 		return nil, err
 	}
-	targets, err := train.NewTargets(train.MSE, mat.NewDense(examples.Len(), 1, examples.target), nil)
+	targets, err := train.NewTargets(loss.MSE{}, mat.NewDense(examples.Len(), 1, examples.target), nil)
 	if err != nil {
 		return nil, fmt.Errorf("recommend: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/optim"
@@ -105,7 +106,7 @@ func loadFlocking(path string) (*flockingTrained, error) {
 // job returns how a model is trained on the first flights of the set.
 func (z *swarms) job(network *gnn.WideDeep, m flockingModel, flights int, engine *mat.Engine) (train.Job, error) {
 	rows := flights * z.set.each
-	targets, err := train.NewTargets(train.MSE, z.set.targets.View(0, 0, rows, 2), nil)
+	targets, err := train.NewTargets(loss.MSE{}, z.set.targets.View(0, 0, rows, 2), nil)
 	if err != nil {
 		return train.Job{}, err
 	}

@@ -161,7 +161,7 @@ func TestRowsLearnAsTheGraphDoes(t *testing.T) {
 func TestFilterAboveLeastSquares(t *testing.T) {
 	w, e := toyWorld(t, libvarSetting)
 	bound := leastSquares(e.train)
-	targets, err := train.NewTargets(train.MSE, e.train.rating, nil)
+	targets, err := train.NewTargets(loss.MSE{}, e.train.rating, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

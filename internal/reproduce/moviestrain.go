@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/optim"
@@ -73,7 +74,7 @@ func (w *movieWorld) fit(ctx context.Context, k kind, e *movieExamples) (*gnn.Wi
 
 // job returns the training of m.
 func (w *movieWorld) job(m *gnn.WideDeep, e *movieExamples) (train.Job, error) {
-	targets, err := train.NewTargets(train.SmoothL1, e.train.rating, nil)
+	targets, err := train.NewTargets(loss.SmoothL1{}, e.train.rating, nil)
 	if err != nil {
 		return train.Job{}, err
 	}

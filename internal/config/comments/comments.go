@@ -50,3 +50,9 @@ func add(docs map[string]string, file *ast.File) {
 func line(g *ast.CommentGroup) string {
 	return strings.Join(strings.Fields(g.Text()), " ")
 }
+
+// Losses puts names where a comment says that a key is "one that package loss
+// names", so that a loss is entered in that package alone.
+func Losses(comment string, names []string) string {
+	return strings.ReplaceAll(comment, "one that package loss names", "`"+strings.Join(names, "`, `")+"`")
+}
