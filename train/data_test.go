@@ -91,8 +91,8 @@ func TestObjectives(t *testing.T) {
 		mask[i] = i%4 != 0
 	}
 	objectives := map[string]train.Objective{"unsupervised": train.Unsupervised{J: spread{}}}
-	for name, criterion := range map[string]loss.Regression{"mse": loss.MSE{}, "smooth-l1": loss.SmoothL1{}, "hinge": loss.Hinge{}} {
-		o, err := train.NewTargets(criterion, values, mask)
+	for _, name := range loss.Names(true) {
+		o, err := train.NewTargets(loss.Named(name).(loss.Regression), values, mask)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -9,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/rule"
 )
 
@@ -142,5 +144,28 @@ func TestRelocateOnline(t *testing.T) {
 	}
 	if string(c.Out) != "run" {
 		t.Errorf("training would write to %s, want run as before", c.Out)
+	}
+}
+
+// Every regression that has a name can be asked for, in training and online; the
+// cross-entropy is none.
+func TestLosses(t *testing.T) {
+	for _, name := range loss.Names(false) {
+		with := strings.Replace(small, "task: classify", "task: regress\n  loss: "+name, 1)
+		c, err := Parse([]byte(with + "online: {stream: {signals: s.npy, targets: t.npy}}\n"))
+		if name == "cross-entropy" {
+			if err == nil || !strings.Contains(err.Error(), `data.loss is "cross-entropy", want mse`) {
+				t.Errorf("%s: got %v, want it refused", name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		want := fmt.Sprintf("%T", loss.Named(name))
+		if a, b := fmt.Sprintf("%T", c.Data.Criterion()), fmt.Sprintf("%T", c.StreamCriterion()); a != want || b != want {
+			t.Errorf("%s: %s in training and %s online, want %s", name, a, b, want)
+		}
 	}
 }

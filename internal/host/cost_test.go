@@ -1,0 +1,45 @@
+package host
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/loss"
+)
+
+// Every loss that has a name is a cost: a line's target makes the loss of that
+// kind, and what the loss cannot judge by is refused.
+func TestCosts(t *testing.T) {
+	y := []float32{0.5, -2}
+	for _, name := range loss.Names(false) {
+		c := Cost(name)
+		if err := c.Validate(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		target := []float32{1}
+		kind := c.Kind().(loss.Targeted)
+		if kind.TargetLen(2) == 2 {
+			target = []float32{1, -1}
+		}
+		j, err := c.told(&NodeLine{Target: target}, 2)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got, want := j.(loss.Local).EvalNode(0, nil, y), kind.EvalTarget(nil, y, target); got != want {
+			t.Errorf("%s: cost %v, want %v", name, got, want)
+		}
+		for _, bad := range [][]float32{{float32(math.NaN()), 1}, {1, -1, 1}} {
+			if _, err := c.told(&NodeLine{Target: bad}, 2); err == nil {
+				t.Errorf("%s: no error for a target %v", name, bad)
+			}
+		}
+	}
+	if _, err := Cost("hinge").told(&NodeLine{Target: []float32{1, 0}}, 2); err == nil || !strings.Contains(err.Error(), "want 1 or -1") {
+		t.Errorf("hinge: got %v, want that 0 is no sign", err)
+	}
+	if err := Cost("l2").Validate(); err == nil || !strings.Contains(err.Error(), `no cost is called "l2"; try cross-entropy, mse`) {
+		t.Errorf("l2: got %v, want the costs that there are", err)
+	}
+}
