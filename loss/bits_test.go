@@ -33,6 +33,7 @@ func TestSameBitsEverywhere(t *testing.T) {
 		{"SmoothL1", func() float64 { return loss.SmoothL1{Target: target, Threshold: 0.7}.Eval(dy, y) }, 0x3ff24019ea0f67b6, 0xd31386d5},
 		{"Hinge", func() float64 { return loss.Hinge{Target: sign}.Eval(dy, y) }, 0x3ff316e5bdddddde, 0x47f0c786},
 		{"Ridge", func() float64 { return loss.Ridge{Strength: 0.3}.Eval(dy.Data, y.Data) }, 0x40538ca79cf418e5, 0xb02504ed},
+		{"Huber", func() float64 { return loss.Huber{Target: target, Delta: 0.7}.Eval(dy, y) }, 0x3fe98cf10d2f206d, 0xe63a6178},
 	} {
 		if got := math.Float64bits(c.eval()); got != c.value {
 			t.Errorf("%s: value bits %#x, want %#x", c.name, got, c.value)

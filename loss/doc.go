@@ -20,7 +20,7 @@
 // targets follow the rows of the output.
 //
 // Values are float64 and gradients float32. Sums run over rows and columns in
-// ascending order and round after every operation, so [MSE], [SmoothL1],
+// ascending order and round after every operation, so [MSE], [SmoothL1], [Huber],
 // [Hinge] and [Ridge] give the same bits on every architecture.
 // [CrossEntropy] goes through the softmax of package mat, whose bits are
 // promised per kernel set.

@@ -76,6 +76,10 @@ func samples() []sample {
 		{"Hinge", loss.Hinge{Target: sign}, y, nil},
 		{"Hinge/masked", loss.Hinge{Target: sign, Mask: mask}, y, mask},
 		{"Hinge/strided", loss.Hinge{Target: sign}, strided, nil},
+		{"Huber", loss.Huber{Target: target}, y, nil},
+		{"Huber/delta", loss.Huber{Target: target, Delta: 0.25}, y, nil},
+		{"Huber/masked", loss.Huber{Target: target, Mask: mask}, y, mask},
+		{"Huber/strided", loss.Huber{Target: target}, strided, nil},
 	}
 }
 
@@ -99,6 +103,8 @@ func TestValues(t *testing.T) {
 		{"squares of one row of two", loss.MSE{Target: two(1, 2, 3, 4), Mask: []bool{false, true}}, two(1, 4, 3, 3), 0.5, []float32{0, 0, 0, -1}},
 		{"near, far and at the threshold", loss.SmoothL1{Target: one(0, 0, 0, 0)}, one(0.5, 3, -3, -1), (0.125 + 2.5 + 2.5 + 0.5) / 4, []float32{0.125, 0.25, -0.25, -0.25}},
 		{"a threshold of 2", loss.SmoothL1{Target: one(0, 0), Threshold: 2}, one(1, 3), (0.25 + 2) / 2, []float32{0.25, 0.5}},
+		{"half a square, and the usual threshold", loss.Huber{Target: one(0, 0)}, one(1, -3), (0.5 + 1.345*(3-0.6725)) / 2, []float32{0.5, -0.6725}},
+		{"near, far and at a delta of 2", loss.Huber{Target: one(0, 0, 0), Delta: 2}, one(1, 3, -2), (0.5 + 4 + 2) / 3, []float32{1. / 3, 2. / 3, -2. / 3}},
 		{"inside, on and outside the margin", loss.Hinge{Target: one(1, -1, 1, -1)}, one(0.5, -1, 2, 1), (0.5 + 0 + 0 + 2) / 4, []float32{-0.25, 0, 0, 0.25}},
 	}
 	for _, c := range cases {
@@ -113,6 +119,23 @@ func TestValues(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Huber is δ times SmoothL1, to the bit where δ is 1.
+func TestHuberAndSmoothL1(t *testing.T) {
+	rng := generator()
+	target, y := normal(rng, 9, 4), normal(rng, 9, 4)
+	for _, delta := range []float32{0.25, 1, 2} {
+		got, want := mat.NewDense(9, 4, nil), mat.NewDense(9, 4, nil)
+		j := loss.Huber{Target: target, Delta: delta}.Eval(got, y)
+		scaled := float64(delta) * loss.SmoothL1{Target: target, Threshold: delta}.Eval(want, y)
+		for i := range want.Data {
+			want.Data[i] *= delta
+		}
+		if j != scaled || !slices.Equal(got.Data, want.Data) { // powers of 2 round nothing
+			t.Errorf("δ = %v: J = %v, want %v; gradient %v, want %v", delta, j, scaled, got.Data, want.Data)
+		}
 	}
 }
 
@@ -183,6 +206,13 @@ func awayFromKinks(s sample, by float32) {
 		delta := l.Threshold
 		if delta == 0 {
 			delta = 1
+		}
+		target = l.Target
+		kinks = func(t float32) []float32 { return []float32{t - delta, t + delta} }
+	case loss.Huber:
+		delta := l.Delta
+		if delta == 0 {
+			delta = 1.345
 		}
 		target = l.Target
 		kinks = func(t float32) []float32 { return []float32{t - delta, t + delta} }
@@ -298,13 +328,14 @@ func TestNothingToJudge(t *testing.T) {
 		loss.MSE{Target: target, Mask: none},
 		loss.SmoothL1{Target: target, Mask: none},
 		loss.Hinge{Target: target, Mask: none},
+		loss.Huber{Target: target, Mask: none},
 	} {
 		dy := normal(generator(), 2, 3)
 		if got := l.Eval(dy, y); got != 0 || !slices.Equal(dy.Data, make([]float32, 6)) {
 			t.Errorf("%T: J = %v, gradient %v, want 0", l, got, dy.Data)
 		}
 	}
-	for _, l := range []loss.Loss{loss.CrossEntropy{}, loss.MSE{}, loss.SmoothL1{}, loss.Hinge{}} {
+	for _, l := range []loss.Loss{loss.CrossEntropy{}, loss.MSE{}, loss.SmoothL1{}, loss.Hinge{}, loss.Huber{}} {
 		if got := l.Eval(mat.Dense{}, mat.Dense{}); got != 0 {
 			t.Errorf("%T of nothing: %v, want 0", l, got)
 		}
@@ -380,6 +411,9 @@ func TestPanics(t *testing.T) {
 		{"loss: SmoothL1: threshold -1", func() { loss.SmoothL1{Target: d(2, 2), Threshold: -1}.Eval(mat.Dense{}, d(2, 2)) }},
 		{"loss: Hinge: target 2×2 for an output 2×1", func() { loss.Hinge{Target: d(2, 2)}.Eval(mat.Dense{}, d(2, 1)) }},
 		{"loss: Hinge: mask of 1 rows, target 2×2", func() { loss.Hinge{Target: d(2, 2), Mask: make([]bool, 1)}.EvalNode(0, nil, row) }},
+		{"loss: Huber: target 2×2 for an output 3×2", func() { loss.Huber{Target: d(2, 2)}.Eval(mat.Dense{}, d(3, 2)) }},
+		{"loss: Huber: row 2 of 2", func() { loss.Huber{Target: d(2, 2)}.EvalNode(2, nil, row) }},
+		{"loss: Huber: delta -1", func() { loss.Huber{Target: d(2, 2), Delta: -1}.EvalTarget(nil, row, row) }},
 		{"loss: Mean: gradient 2×1 of an output 2×2", func() { loss.Mean(d(2, 1), d(2, 2), loss.MSE{Target: d(2, 2)}) }},
 		{"loss: Ridge: gradient of 1 values, 2 parameters", func() { loss.Ridge{}.Eval(row[:1], row) }},
 	}
@@ -412,6 +446,8 @@ func TestValidate(t *testing.T) {
 		{"mask", loss.MSE{Target: d(1), Mask: []bool{}}.Validate(), "mask of 0 rows"},
 		{"threshold", loss.SmoothL1{Target: d(inf), Threshold: nan}.Validate(), "threshold NaN"},
 		{"threshold and target", loss.SmoothL1{Target: d(inf), Threshold: nan}.Validate(), "1 targets out of range"},
+		{"delta", loss.Huber{Target: d(1), Delta: inf}.Validate(), "Huber: delta +Inf, want a finite number ≥ 0"},
+		{"a target out of reach", loss.Huber{Target: d(1, inf)}.Validate(), "Huber: 1 targets out of range: the first is +Inf in row 1"},
 		{"signs", loss.Hinge{Target: d(1, -1)}.Validate(), ""},
 		{"no sign", loss.Hinge{Target: d(1, 0)}.Validate(), "want 1 or -1"},
 		{"strength", loss.Ridge{Strength: 0.1}.Validate(), ""},
@@ -474,6 +510,7 @@ func BenchmarkEval(b *testing.B) {
 		{"MSE", loss.MSE{Target: normal(rng, rows, cols)}},
 		{"SmoothL1", loss.SmoothL1{Target: normal(rng, rows, cols)}},
 		{"Hinge", loss.Hinge{Target: signs(rng, rows, cols)}},
+		{"Huber", loss.Huber{Target: normal(rng, rows, cols)}},
 	} {
 		b.Run(l.name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -30,6 +30,7 @@ var named = []struct {
 	{"mse", MSE{}},
 	{"smooth-l1", SmoothL1{}},
 	{"hinge", Hinge{}},
+	{"huber", Huber{}},
 }
 
 // Named returns the loss of that name without labels or targets, nil if there
