@@ -46,7 +46,7 @@ func newVillage(t testing.TB, delayed bool) *village {
 		t.Fatal(err)
 	}
 	literal := rule.Literal(false)
-	p := &agent.Plan{Model: m, Operator: agent.RowStochastic, Frame: f, Rule: &literal, Delayed: delayed, Cost: loss.CrossEntropy{}}
+	p := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Frame: f, Rule: &literal, Delayed: delayed, Cost: loss.CrossEntropy{}}
 	if err := p.Validate(); err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func ExampleNode() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	plan := &agent.Plan{Model: model, Operator: agent.Adjacency, Frame: frame, Rule: &learn.Rule}
+	plan := &agent.Plan{Model: model, Operator: graph.ShiftAdjacency, Frame: frame, Rule: &learn.Rule}
 	if err := plan.Validate(); err != nil {
 		log.Fatal(err)
 	}

@@ -6,30 +6,18 @@ import (
 	"math"
 
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/rule"
-)
-
-// Operator says how a node makes its row of the shift S from its links.
-type Operator string
-
-// The operators. All but Scaled need nothing beyond a node's neighbours.
-const (
-	Adjacency           Operator = "adjacency"            // a_ij
-	RowStochastic       Operator = "row-stochastic"       // a_ij / d_i, over the links that are alive
-	Symmetric           Operator = "symmetric"            // a_ij / √(d_i d_j)
-	Laplacian           Operator = "laplacian"            // d_i on the diagonal, -a_ij
-	NormalizedLaplacian Operator = "normalized-laplacian" // 1 on the diagonal, -a_ij / √(d_i d_j)
-	Scaled              Operator = "spectral"             // a_ij / Scale: λmax of the whole graph must be given
 )
 
 // Plan is what all agents of a run share. It is read-only once validated, and
 // safe for concurrent use.
 type Plan struct {
 	Model    *gnn.WideDeep
-	Operator Operator
-	Scale    float64 // λmax, for Scaled
-	Delayed  bool    // one exchange per step, eq. (24)
+	Operator graph.Shift // how a node makes its row of S from the links that are alive
+	Scale    float64     // λmax of the whole graph, for graph.ShiftSpectral; the others need neighbours alone
+	Delayed  bool        // one exchange per step, eq. (24)
 
 	// Frame and Rule say how nodes learn; a nil Frame means that they do not.
 	Frame *rule.Frame
@@ -77,14 +65,10 @@ type stage struct {
 func (p *Plan) Validate() error {
 	var errs []error
 	complain := func(format string, args ...any) { errs = append(errs, fmt.Errorf("agent: "+format, args...)) }
-	switch p.Operator {
-	case Adjacency, RowStochastic, Symmetric, Laplacian, NormalizedLaplacian:
-	case Scaled:
-		if !(p.Scale > 0) {
-			complain("the model's shift is divided by λmax of the whole graph, which no node knows: give the scale, or train with row-stochastic or symmetric")
-		}
-	default:
+	if _, err := p.Operator.MarshalText(); err != nil {
 		complain("no operator is called %q", p.Operator)
+	} else if !p.Operator.Local() && !(p.Scale > 0) {
+		complain("the model's shift is divided by λmax of the whole graph, which no node knows: give the scale, or train with row-stochastic or symmetric")
 	}
 	if p.Model == nil {
 		complain("no model")

@@ -33,7 +33,7 @@ func line(t *testing.T, change func(*agent.Plan)) (*agenttest.Swarm, *graph.Grap
 	}
 	literal := rule.Literal(false)
 	literal.StepSize.Value = 0.1
-	p := &agent.Plan{Model: m, Operator: agent.Adjacency, Frame: f, Rule: &literal, Cost: loss.MSE{}}
+	p := &agent.Plan{Model: m, Operator: graph.ShiftAdjacency, Frame: f, Rule: &literal, Cost: loss.MSE{}}
 	if change != nil {
 		change(p)
 	}
@@ -376,10 +376,10 @@ func TestBadPlans(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, p := range map[string]*agent.Plan{
-		"no model":          {Operator: agent.Adjacency},
-		"no operator":       {Model: m},
-		"a scale not given": {Model: m, Operator: agent.Scaled},
-		"a negative norm":   {Model: m, Operator: agent.Adjacency, MaxNorm: -1},
+		"no model":          {Operator: graph.ShiftAdjacency},
+		"no such operator":  {Model: m, Operator: graph.Shift(99)},
+		"a scale not given": {Model: m, Operator: graph.ShiftSpectral},
+		"a negative norm":   {Model: m, Operator: graph.ShiftAdjacency, MaxNorm: -1},
 	} {
 		if p.Validate() == nil {
 			t.Errorf("%s: no error", name)
@@ -405,7 +405,7 @@ func TestForgiving(t *testing.T) {
 		{false, 10*1 + 100*10},      // Sx = 1 and S²x = 10, of node 2 alone
 		{true, 10*1 + 100*(10+100)}, // node 1 is heard in the second hop
 	} {
-		p := &agent.Plan{Model: m, Operator: agent.Adjacency, Forgiving: c.forgiving}
+		p := &agent.Plan{Model: m, Operator: graph.ShiftAdjacency, Forgiving: c.forgiving}
 		if err := p.Validate(); err != nil {
 			t.Fatal(err)
 		}

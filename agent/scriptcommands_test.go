@@ -11,6 +11,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/rule"
@@ -48,11 +49,13 @@ func (n *scriptNet) create(w words) error {
 	r := rule.Literal(false)
 	r.StepSize.Value, r.Mixing = w.number("step-size", 0.1), w.number("mixing", 1)
 	n.plan = &agent.Plan{
-		Model: m, Operator: agent.Adjacency, Scale: w.number("scale", 0), Delayed: slices.Contains(w.plain, "delayed"),
+		Model: m, Operator: graph.ShiftAdjacency, Scale: w.number("scale", 0), Delayed: slices.Contains(w.plain, "delayed"),
 		Rule: &r, Cost: loss.MSE{}, MaxNorm: w.number("max-norm", 0), ClipNorm: w.number("clip-norm", 0),
 	}
 	if name, ok := w.values["operator"]; ok {
-		n.plan.Operator = agent.Operator(name)
+		if n.plan.Operator, err = graph.ParseShift(name); err != nil {
+			return err
+		}
 	}
 	if !slices.Contains(w.plain, "frozen") {
 		if n.plan.Frame, err = rule.NewFrame(rule.FrameConfig{Inputs: (order + 1) * in, Features: out, Gain: 1, Readout: m.Params.Readout.Weight}); err != nil {

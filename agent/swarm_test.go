@@ -124,7 +124,7 @@ func newTrial(t testing.TB, v variant, seed uint64, steps int) *trial {
 		}
 	}
 	c := online.Config{Nodes: tr.nodes, HopByHop: true, Delayed: v.delayed, Moment: &moment}
-	tr.plan = &agent.Plan{Model: tr.model, Operator: agent.Operator(v.shift.String()), Scale: scale, Delayed: v.delayed, Cost: loss.CrossEntropy{}}
+	tr.plan = &agent.Plan{Model: tr.model, Operator: v.shift, Scale: scale, Delayed: v.delayed, Cost: loss.CrossEntropy{}}
 	if v.rule == nil {
 		tr.learner, err = online.NewFrozen(tr.model, c)
 	} else {

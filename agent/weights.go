@@ -1,6 +1,10 @@
 package agent
 
-import "math"
+import (
+	"math"
+
+	"github.com/wdgnn/wdgnn/graph"
+)
 
 // neighbor is a link of the current step.
 type neighbor struct {
@@ -26,9 +30,9 @@ func (n *Node) shiftRow() {
 	}
 	diagonal := func() {
 		switch {
-		case n.plan.Operator == Laplacian && n.degree != 0:
+		case n.plan.Operator == graph.ShiftLaplacian && n.degree != 0:
 			put(n.self, n.degree)
-		case n.plan.Operator == NormalizedLaplacian && len(n.links) > 0:
+		case n.plan.Operator == graph.ShiftNormalizedLaplacian && len(n.links) > 0:
 			put(n.self, 1)
 		}
 	}
@@ -45,15 +49,15 @@ func (n *Node) shiftRow() {
 			place++
 		}
 		switch n.plan.Operator {
-		case RowStochastic:
+		case graph.ShiftRowStochastic:
 			put(place, a/alive)
-		case Symmetric:
+		case graph.ShiftSymmetric:
 			put(place, a*(own*inverseRoot(nb.degree)))
-		case Laplacian:
+		case graph.ShiftLaplacian:
 			put(place, -a)
-		case NormalizedLaplacian:
+		case graph.ShiftNormalizedLaplacian:
 			put(place, -a*(own*inverseRoot(nb.degree)))
-		case Scaled:
+		case graph.ShiftSpectral:
 			put(place, a/n.plan.Scale)
 		default:
 			put(place, a)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/rule"
@@ -93,7 +94,7 @@ func TestDigest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &agent.Plan{Model: m, Operator: agent.Scaled, Scale: 2, Frame: frame, Rule: &learn}
+		p := &agent.Plan{Model: m, Operator: graph.ShiftSpectral, Scale: 2, Frame: frame, Rule: &learn}
 		change(p)
 		if err := p.Validate(); err != nil {
 			t.Fatal(err)
@@ -115,7 +116,7 @@ func TestDigest(t *testing.T) {
 	}
 	for name, other := range map[string]func(*agent.Plan){
 		"parameters": func(p *agent.Plan) { p.Model.Params.Flat[0]++ },
-		"operator":   func(p *agent.Plan) { p.Operator = agent.Symmetric },
+		"operator":   func(p *agent.Plan) { p.Operator = graph.ShiftSymmetric },
 		"scale":      func(p *agent.Plan) { p.Scale = 3 },
 		"delayed":    func(p *agent.Plan) { p.Delayed = true },
 		"no rule":    func(p *agent.Plan) { p.Frame, p.Rule = nil, nil },

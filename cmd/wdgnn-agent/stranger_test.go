@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/transport"
@@ -72,7 +73,7 @@ func (f *field) lie(ctx context.Context, change func(time uint64, exchange int, 
 	if err != nil {
 		return err
 	}
-	plan := &agent.Plan{Model: m.Network, Operator: agent.RowStochastic}
+	plan := &agent.Plan{Model: m.Network, Operator: graph.ShiftRowStochastic}
 	if err := plan.Validate(); err != nil {
 		return err
 	}

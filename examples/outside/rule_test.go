@@ -43,7 +43,7 @@ func ExampleMomentum() {
 	c := online.Config{Nodes: n, Rule: rule.Config{Rule: Momentum{Gamma: 0.03, Mu: 0.5}, Mixing: 1}}
 	learner := must(online.NewConsensus(model, c))
 
-	plan := &agent.Plan{Model: model, Operator: agent.Adjacency, Frame: learner.Frame(), Rule: &c.Rule}
+	plan := &agent.Plan{Model: model, Operator: graph.ShiftAdjacency, Frame: learner.Frame(), Rule: &c.Rule}
 	check(plan.Validate())
 	swarm := agenttest.New(n, plan)
 

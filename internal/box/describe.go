@@ -77,7 +77,7 @@ func Describe(c *Config) (string, error) {
 
 // describeDigest names what all boxes of a run must have in common.
 func (b *box) describeDigest(p *agent.Plan, scale float64) string {
-	if p.Operator == agent.Scaled && scale == 0 {
+	if !p.Operator.Local() && scale == 0 {
 		return "known when λmax is; the same on all boxes of the run"
 	}
 	return fmt.Sprintf("%06x, the same on all boxes of the run", p.Digest())
@@ -92,11 +92,11 @@ func (b *box) describeModel(p *agent.Plan) string {
 	if k := len(n.Config.Deep); k > 0 {
 		parts = append(parts, fmt.Sprintf("%d layers", k))
 	}
-	shift := "shift " + string(p.Operator)
+	shift := "shift " + p.Operator.String()
 	switch {
-	case p.Operator == agent.Scaled && b.Scale == Estimate:
+	case !p.Operator.Local() && b.Scale == Estimate:
 		shift += ", whose scale the nodes find out together"
-	case p.Operator == agent.Scaled:
+	case !p.Operator.Local():
 		shift += fmt.Sprintf(" with scale %v", p.Scale)
 	}
 	mode := fmt.Sprintf("%d exchanges per step", p.Exchanges())

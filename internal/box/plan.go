@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/wdgnn/wdgnn/agent"
-	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/modelfile"
@@ -43,7 +42,7 @@ func (c *Config) cost(m *modelfile.Model) (host.Cost, error) {
 // is known.
 func (c *Config) plan(m *modelfile.Model, cost host.Cost, scale float64) (*agent.Plan, error) {
 	p := &agent.Plan{
-		Model: m.Network, Operator: operator(m.Meta.Shift), Scale: scale, Delayed: m.Meta.Delayed,
+		Model: m.Network, Operator: m.Meta.Shift, Scale: scale, Delayed: m.Meta.Delayed,
 		Cost: cost.Kind(), Forgiving: !c.Strict, MaxNorm: max(c.MaxNorm, 0), ClipNorm: c.ClipNorm,
 	}
 	if c.MaxNorm == 0 {
@@ -74,9 +73,6 @@ func (c *Config) plan(m *modelfile.Model, cost host.Cost, scale float64) (*agent
 	}
 	return p, nil
 }
-
-// operator returns what agents call a shift.
-func operator(s graph.Shift) agent.Operator { return agent.Operator(s.String()) }
 
 // momentOf returns the second moment that a model holds, nil if it holds none.
 func momentOf(m *modelfile.Model) (*rule.Moment, error) {

@@ -141,7 +141,7 @@ func (b *box) build(ctx context.Context, s Streams) (*host.Host, error) {
 		return nil, err
 	}
 	b.reports = b.newReporter()
-	if scale == 0 && b.Scale == Estimate && operator(b.model.Meta.Shift) == agent.Scaled {
+	if scale == 0 && b.Scale == Estimate && !b.model.Meta.Shift.Local() {
 		if scale, err = b.estimate(ctx); err != nil {
 			return nil, err
 		}

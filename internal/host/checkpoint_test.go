@@ -11,6 +11,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/internal/journal"
 	"github.com/wdgnn/wdgnn/internal/journal/faultdisk"
@@ -38,7 +39,7 @@ func newRing(t *testing.T) *ring {
 	r := rule.Literal(false)
 	frame, err := (&online.Config{Nodes: 1, Rule: r}).Frame(m)
 	check(t, err)
-	g := &ring{plan: &agent.Plan{Model: m, Operator: agent.RowStochastic, Frame: frame, Rule: &r, Cost: host.CrossEntropy.Kind()}}
+	g := &ring{plan: &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Frame: frame, Rule: &r, Cost: host.CrossEntropy.Kind()}}
 	check(t, g.plan.Validate())
 	rng := random.Stream(1, "rows")
 	for s := range ringSteps {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/transport"
 )
@@ -147,7 +148,7 @@ func (h *Host) look(final bool) *Report {
 		numbers += len(n.Params())
 	}
 	r.Nodes = FormatNodes(ids)
-	if h.cfg.Plan.Operator == agent.Scaled {
+	if h.cfg.Plan.Operator == graph.ShiftSpectral {
 		r.Scale, r.Surveyed = h.cfg.Plan.Scale, h.cfg.Surveyed || h.cfg.Survey != nil
 	}
 	if numbers > 0 && numbers <= mostParams {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/transport"
@@ -22,7 +23,7 @@ import (
 func TestHostOfAnotherVersionIsNamed(t *testing.T) {
 	m, err := gnn.NewRandom(gnn.Config{In: 1, Features: 2, Outputs: 2, Wide: &gnn.WideConfig{Order: 1}}, random.Stream(1, "model"))
 	check(t, err)
-	plan := &agent.Plan{Model: m, Operator: agent.RowStochastic, Cost: host.MSE.Kind()}
+	plan := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Cost: host.MSE.Kind()}
 	check(t, plan.Validate())
 	directory, err := host.NewDirectory(map[transport.HostID][]agent.NodeID{0: {0}, 1: {1}})
 	check(t, err)

@@ -29,7 +29,7 @@ type crew struct {
 // newCrew returns agents at the parameters of m. They learn by c.Rule if learns
 // says so, from costs of the type of cost.
 func newCrew(m *gnn.WideDeep, shift graph.Shift, c online.Config, learns bool, cost loss.Loss) (*crew, error) {
-	p := &agent.Plan{Model: m, Operator: agent.Operator(shift.String()), Delayed: c.Delayed, Cost: cost}
+	p := &agent.Plan{Model: m, Operator: shift, Delayed: c.Delayed, Cost: cost}
 	if learns {
 		f, err := c.Frame(m)
 		if err != nil {

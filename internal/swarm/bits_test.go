@@ -104,7 +104,7 @@ func plan(t testing.TB, w *toy, s *setting) (*agent.Plan, *gnn.WideDeep) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &agent.Plan{Model: m, Operator: agent.RowStochastic, Delayed: s.delayed, Frame: f, Rule: &s.rule, Cost: host.CrossEntropy.Kind()}
+	p := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Delayed: s.delayed, Frame: f, Rule: &s.rule, Cost: host.CrossEntropy.Kind()}
 	if err := p.Validate(); err != nil {
 		t.Fatal(err)
 	}

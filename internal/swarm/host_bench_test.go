@@ -54,7 +54,7 @@ func BenchmarkHostOf25000(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p := &agent.Plan{Model: m, Operator: agent.RowStochastic, Delayed: true, Frame: frame, Rule: &r, Cost: host.MSE.Kind()}
+	p := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Delayed: true, Frame: frame, Rule: &r, Cost: host.MSE.Kind()}
 	if err := p.Validate(); err != nil {
 		b.Fatal(err)
 	}

@@ -253,7 +253,7 @@ func (t *Task) Plan() (*agent.Plan, error) {
 		return nil, err
 	}
 	p := &agent.Plan{
-		Model: t.Model.Network, Operator: agent.Operator(t.Model.Meta.Shift.String()), Delayed: t.Model.Meta.Delayed,
+		Model: t.Model.Network, Operator: t.Model.Meta.Shift, Delayed: t.Model.Meta.Delayed,
 		Frame: frame, Rule: &t.Rule, Cost: t.Cost.Kind(), Forgiving: !t.Strict,
 	}
 	return p, p.Validate()
