@@ -68,7 +68,8 @@ func (p *Plan) Validate() error {
 	if _, err := p.Operator.MarshalText(); err != nil {
 		complain("no operator is called %q", p.Operator)
 	} else if !p.Operator.Local() && !(p.Scale > 0) {
-		complain("the model's shift is divided by λmax of the whole graph, which no node knows: give the scale, or train with row-stochastic or symmetric")
+		complain("the model's shift is divided by λmax of the whole graph, which no node knows: " +
+			"give the scale, or train with row-stochastic or symmetric")
 	}
 	if p.Model == nil {
 		complain("no model")

@@ -103,8 +103,8 @@ func TestValues(t *testing.T) {
 		{"squares of one row of two", loss.MSE{Target: two(1, 2, 3, 4), Mask: []bool{false, true}}, two(1, 4, 3, 3), 0.5, []float32{0, 0, 0, -1}},
 		{"near, far and at the threshold", loss.SmoothL1{Target: one(0, 0, 0, 0)}, one(0.5, 3, -3, -1), (0.125 + 2.5 + 2.5 + 0.5) / 4, []float32{0.125, 0.25, -0.25, -0.25}},
 		{"a threshold of 2", loss.SmoothL1{Target: one(0, 0), Threshold: 2}, one(1, 3), (0.25 + 2) / 2, []float32{0.25, 0.5}},
-		{"half a square, and the usual threshold", loss.Huber{Target: one(0, 0)}, one(1, -3), (0.5 + 1.345*(3-0.6725)) / 2, []float32{0.5, -0.6725}},
-		{"near, far and at a delta of 2", loss.Huber{Target: one(0, 0, 0), Delta: 2}, one(1, 3, -2), (0.5 + 4 + 2) / 3, []float32{1. / 3, 2. / 3, -2. / 3}},
+		{"the usual delta", loss.Huber{Target: one(0, 0)}, one(1, -3), (0.5 + 1.345*(3-0.6725)) / 2, []float32{0.5, -0.6725}},
+		{"near and far at a delta of 2", loss.Huber{Target: one(0, 0), Delta: 2}, one(1, -3), (0.5 + 4) / 2, []float32{0.5, -1}},
 		{"inside, on and outside the margin", loss.Hinge{Target: one(1, -1, 1, -1)}, one(0.5, -1, 2, 1), (0.5 + 0 + 0 + 2) / 4, []float32{-0.25, 0, 0, 0.25}},
 	}
 	for _, c := range cases {
