@@ -279,7 +279,7 @@ func everybody(s *Service) float64 {
 // once.
 func TestOneAccountDoesNotSpoilEverybody(t *testing.T) {
 	if testing.Short() {
-		t.Skip("SKIPPED TestOneAccountDoesNotSpoilEverybody: -short")
+		t.Skipf("SKIPPED %s: it takes half a minute; it runs without -short", t.Name())
 	}
 	all, m := movieLens(t)
 	inTurn := func(i int) (int, float64) { return i % 400, 1 + 4*float64((i+i/400)%2) }
