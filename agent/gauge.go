@@ -74,7 +74,7 @@ type gaugeLink struct {
 	Link
 	lost     bool
 	answered bool        // since the latest Retry
-	got      [2]bool     // by parity of the round: its message is in
+	got      [2]bool     // by parity of the round, as it may be one ahead: its message is in
 	from     [2]estimate // and says
 }
 

@@ -182,7 +182,7 @@ func (g *Gauge) keep(m *Message) error {
 			return nil
 		}
 	}
-	if same >= 2 || len(g.kept) >= 2*keptSenders {
+	if same >= 2 || len(g.kept) >= 2*keptInAll {
 		g.stats.Refused++
 		return fmt.Errorf("%w: node %d: too many estimates of later measurements from %d", ErrMalformed, g.id, m.From)
 	}

@@ -30,7 +30,8 @@ func (n *Node) Memory() Memory {
 
 // Restore gives the node the memory m, which may come from outside: an error
 // says what does not fit and leaves the node as it was. The next Begin must be
-// of a later step.
+// of a later step: neighbours may have heard a row of the step that was under
+// way, and must not hear another for the same step.
 func (n *Node) Restore(m Memory) error {
 	if m.Node != n.id {
 		return fmt.Errorf("agent: restore: the memory of node %d for node %d", m.Node, n.id)

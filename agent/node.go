@@ -30,7 +30,7 @@ type Node struct {
 
 	inbox   []inbox        // by exchange
 	vectors []mat.Dense    // parameters of exchange 0, a row per node heard
-	outbox  [2][][]float32 // by parity of the step and exchange: what was sent
+	outbox  [2][][]float32 // by parity of the step and exchange: what was sent, for those who ask again
 	opened  [2]uint64      // the steps they belong to
 
 	shifted []mat.Dense // z, by layer, 1×((K+1)·F)
@@ -202,6 +202,9 @@ func (n *Node) checkBegin(ev Begin) error {
 }
 
 // connect prepares the inboxes for the neighbours of this step.
+//
+// The node's own parameters stand among those that it will hear: eq. (9) mixes
+// what all of them had when the step began.
 func (n *Node) connect(links []Link) {
 	n.links, n.self, n.degree = slices.Grow(n.links[:0], len(links)), 0, 0
 	for _, l := range links {
@@ -224,7 +227,10 @@ func (n *Node) connect(links []Link) {
 	}
 }
 
-// place returns where the k-th link stands among the nodes heard.
+// place returns where the k-th link stands among the nodes heard. The node
+// itself stands among its neighbours in ascending order of numbers: rows and
+// sums then have the order that they have in the product of a whole network,
+// and the same bits.
 func (n *Node) place(k int) int {
 	if k >= n.self {
 		return k + 1
@@ -262,7 +268,10 @@ func (n *Node) message(time uint64, e int, to NodeID) Message {
 	return m
 }
 
-// advance goes through all exchanges that are complete.
+// advance goes through all exchanges that are complete. There may be several:
+// a neighbour that heard everybody sends the row of the next exchange while this
+// node still waits for others in the present one, and that row is in its inbox
+// when it is due.
 func (n *Node) advance(r *Ready) {
 	for n.open && !n.predicted && n.inbox[n.exchange].missing == 0 {
 		e := n.exchange
@@ -289,7 +298,9 @@ func (n *Node) advance(r *Ready) {
 	}
 }
 
-// shift computes the node's row of S times what it heard.
+// shift computes the node's row of S times what it heard, by the product that a
+// simulation uses for the whole matrix: every element of a row is summed over
+// its columns in ascending order, so that one row alone has the same bits.
 func (n *Node) shift(y, heard mat.Dense) {
 	n.ptr[1] = len(n.col)
 	n.row = mat.CSR{Rows: 1, Cols: heard.Rows, RowPtr: n.ptr[:], Col: n.col, Val: n.val}
@@ -311,7 +322,10 @@ func (n *Node) finish(layer int) {
 	}
 }
 
-// delayed computes all shifted inputs and layers from the one exchange.
+// delayed computes all shifted inputs and layers from the one exchange, eq. (24).
+// The rows heard are those of the step before, of all layers and hops but the
+// last: shifted once they are hops 1 to K of this step, beside hop 0, which is
+// the node's own observation, or the output of the layer before.
 func (n *Node) delayed() {
 	in := n.inbox[0].rows
 	all := n.shifted
@@ -334,7 +348,9 @@ func (n *Node) delayed() {
 	}
 }
 
-// predict computes the output.
+// predict computes the output: y†, what the model as trained answers, and on top
+// of it what was learned since. y† is kept for the update, in which outputs are
+// computed again from it, and for whoever compares what learning is worth.
 func (n *Node) predict(r *Ready) {
 	var deep mat.Dense
 	if len(n.hidden) > 0 {
@@ -351,7 +367,9 @@ func (n *Node) predict(r *Ready) {
 	r.Prediction = n.output
 }
 
-// close ends the step; a delay line moves on if there was a prediction.
+// close ends the step; a delay line moves on if there was a prediction. In a step
+// without one the rows were never all there: neighbours hear those of the step
+// before again, which are whole.
 func (n *Node) close() {
 	if n.plan.Delayed && n.predicted {
 		at := 0

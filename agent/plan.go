@@ -30,7 +30,8 @@ type Plan struct {
 
 	// Forgiving leaves a neighbour whose message of one exchange did not come
 	// out of that hop only. Otherwise its link counts as dropped to the end of
-	// the step.
+	// the step. With six exchanges in a step a strict node keeps a link through
+	// all of them only if six messages came.
 	Forgiving bool
 
 	// MaxNorm is the largest Euclidean norm of a neighbour's row or vector;
@@ -38,9 +39,10 @@ type Plan struct {
 	MaxNorm float64
 
 	// MaxRows, if not nil, is the largest norm of a neighbour's row for every
-	// layer and hop that is sent, the hops of the input first: [Hops] of them. Of
-	// a delayed message, which carries all, it is the root of the sum of their
-	// squares.
+	// layer and hop that is sent, the hops of the input first: [Hops] of them.
+	// Rows of some are much longer than those of others, and one bound for all
+	// would bound only these. Of a delayed message, which carries all, it is the
+	// root of the sum of their squares.
 	MaxRows []float64
 
 	// ClipNorm shortens longer vectors of parameters instead of refusing

@@ -10,13 +10,18 @@ import (
 )
 
 // keptPerNode is how many messages of later steps a node keeps per sender, and
-// keptSenders of how many senders at most.
+// keptInAll of all senders together. Who will be a neighbour in a later step is
+// not known before it begins, so anybody's are kept; the second bound is for
+// those who invent senders.
 const (
 	keptPerNode = 4
-	keptSenders = 1024
+	keptInAll   = 1024
 )
 
-// receive takes in a message.
+// receive takes in a message. Its numbers are looked at before its time: also of
+// a row that comes too late a host wants to know whether it would have fitted,
+// because that is how it tells a neighbour that is behind from one that is
+// broken.
 func (n *Node) receive(m *Message, r *Ready) error {
 	if m == nil || m.From == n.id || m.To != Everyone && m.To != n.id {
 		n.stats.Strangers++
@@ -43,7 +48,20 @@ func (n *Node) receive(m *Message, r *Ready) error {
 	return nil
 }
 
-// inspect reports what is wrong with a row.
+// inspect reports what is wrong with a row: what no honest neighbour with the same
+// plan can have sent, and what it is not likely to have sent.
+//
+//   - The length says whether it runs the same model and rule.
+//   - A number that is not finite makes everything that it is added to the same:
+//     outputs as far away as the model has hops, and updates that are then refused
+//     as diverged, at nodes that did nothing wrong.
+//   - Finite ones can be large enough for that too: a row of 1e30 gives outputs and
+//     gradients of that size. Bounds come from training, by layer and hop; see
+//     Plan.MaxRows. Norms are taken in float64, where the square of no float32
+//     overflows.
+//
+// Parameters within the bounds may still be absurd beside those of others. That
+// cannot be seen in one message; package rule judges it when all have come.
 func (n *Node) inspect(m *Message) error {
 	if m.Kind != Row || int(m.Exchange) >= len(n.plan.stages) {
 		return fmt.Errorf("%w: node %d: kind %d, exchange %d of %d", ErrMalformed, n.id, m.Kind, m.Exchange, len(n.plan.stages))
@@ -85,7 +103,8 @@ func norm(v []float32) float64 {
 }
 
 // take puts a row of the current step where it belongs, and says whether it was
-// the last that an exchange waited for.
+// the last that an exchange waited for. The row of an exchange that is over is
+// too late: the sum without it was sent on, or is in the prediction.
 func (n *Node) take(m *Message) bool {
 	k, found := n.find(m.From)
 	if !found {
@@ -138,20 +157,21 @@ func (n *Node) find(id NodeID) (k int, found bool) {
 	return k, k < len(n.links) && n.links[k].Node == id
 }
 
-// keep stores a message of a later step.
+// keep stores a message of a later step; see "Whose step it is" in the package
+// comment for how many an honest neighbour can have sent.
 func (n *Node) keep(m *Message) error {
-	same, senders := 0, 0
+	same := 0
 	for k := range n.kept {
-		if n.kept[k].From == m.From {
-			if n.kept[k].Time == m.Time && n.kept[k].Exchange == m.Exchange {
-				n.stats.Duplicates++
-				return nil
-			}
-			same++
+		if n.kept[k].From != m.From {
+			continue
 		}
-		senders++
+		if n.kept[k].Time == m.Time && n.kept[k].Exchange == m.Exchange {
+			n.stats.Duplicates++
+			return nil
+		}
+		same++
 	}
-	if same >= keptPerNode || senders >= keptSenders {
+	if same >= keptPerNode || len(n.kept) >= keptInAll {
 		n.stats.Refused++
 		return fmt.Errorf("%w: node %d: too many messages of later steps from %d", ErrMalformed, n.id, m.From)
 	}
@@ -180,7 +200,11 @@ func (n *Node) replay() {
 	n.kept = later
 }
 
-// answer sends a row again, if it was sent in this step or the one before.
+// answer sends a row again, if it was sent in this step or the one before. It
+// does so from the outbox of the step that is asked for, also when the node is
+// done with it: a neighbour that lost a row cannot end its step otherwise. What
+// was overwritten, because the step is older, is not answered, and the neighbour
+// gives this node up at its deadline.
 func (n *Node) answer(m *Message) {
 	e := int(m.Exchange)
 	now := n.begun && m.Time == n.time && (e <= n.exchange || n.predicted)
@@ -208,6 +232,12 @@ func (n *Node) retry() {
 
 // expire gives up on those who are silent, for the rest of the step unless the
 // plan forgives.
+//
+// Strict, the link is gone from here to the end of the step, as if the graph had
+// lost it. Forgiving, each hop leaves out what that hop lost: where single
+// messages are lost, that keeps far more of the signal, and doc/deviations.md has
+// the numbers. Either way parameters count as heard if the first message came,
+// whatever was lost later.
 func (n *Node) expire(r *Ready) {
 	if !n.open || n.predicted {
 		return
@@ -231,7 +261,8 @@ func (n *Node) expire(r *Ready) {
 	n.advance(r)
 }
 
-// feedback learns from what the prediction cost and ends the step.
+// feedback learns from what the prediction cost and ends the step. A cost that is
+// refused leaves the step open, so that the caller may say that there is none.
 func (n *Node) feedback(ev Feedback, r *Ready) error {
 	if !n.open || !n.predicted {
 		return fmt.Errorf("%w: node %d: feedback without a prediction", ErrOrder, n.id)
@@ -247,7 +278,10 @@ func (n *Node) feedback(ev Feedback, r *Ready) error {
 	return nil
 }
 
-// learn is the update of the rule.
+// learn is the update of the rule. A node that was told nothing still mixes, and
+// steps on what is left in its window: mixing is how it hears of what others
+// learned. An update that diverges ends the step like any other, with the
+// parameters as they were: neighbours wait for the next step, not for a good one.
 func (n *Node) learn(ev Feedback) error {
 	if j := ev.Loss; j != nil {
 		if err := n.learner.Check(j); err != nil {
@@ -275,7 +309,8 @@ func (n *Node) learn(ev Feedback) error {
 	return nil
 }
 
-// listen gathers whom the node hears in this step.
+// listen gathers whom the node hears in this step: weights, vectors, and how far
+// from where they began everybody's parameters are, if any may stand out.
 func (n *Node) listen() {
 	self := n.mixingRow()
 	n.heard.Weights, n.heard.Rows, n.heard.Vectors, n.heard.Self = n.weights, n.rows, n.vectors, self

@@ -18,6 +18,13 @@ type neighbor struct {
 // shiftRow computes the node's row of S over the links that are alive: places
 // among own and neighbours in ascending order of nodes, with their values. The
 // arithmetic is that of package graph, to the same bits.
+//
+// What a lost link changes follows from what each operator promises. A
+// row-stochastic row is a mean, and stays one: of those who were heard. In the
+// others weights and degrees are those of the graph that the world named, and a
+// lost link is a term less. Degrees of neighbours come with their first message:
+// of one who was not heard then, but is later in the same step, the degree is
+// not known, and where the row needs it the weight is 0.
 func (n *Node) shiftRow() {
 	n.col, n.val = n.col[:0], n.val[:0]
 	put := func(place int, v float64) { n.col, n.val = append(n.col, int32(place)), append(n.val, float32(v)) }
@@ -80,7 +87,17 @@ func inverseRoot(d float64) float64 {
 
 // mixingRow computes the node's row of (1-η)I + ηW, W the Metropolis weights of
 // the links whose parameters came, and returns the node's own place in it. What
-// others would have had stays at home.
+// others would have had stays at home:
+//
+//	W_ij = 1/(1 + max(links of i, links of j))      W_ii = 1 - Σ_j W_ij over those heard
+//
+// Both ends of a link compute the same weight from the numbers of links that the
+// step began with, which is why messages carry them, and why a message that is
+// lost elsewhere does not change it. W is then symmetric, its columns sum to 1
+// like its rows, and mixing keeps the mean of all parameters. If a message is
+// lost in one direction, the row of the node that missed it still sums to 1: the
+// node keeps more of its own and never invents anything. The columns of that step
+// do not, and the mean moves; doc/deviations.md says so, one_way_loss.txt how much.
 func (n *Node) mixingRow() (self int) {
 	n.rows, n.weights = n.rows[:0], n.weights[:0]
 	rest := 1.0
