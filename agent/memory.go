@@ -49,7 +49,7 @@ func (n *Node) Restore(m Memory) error {
 	}
 	copy(n.before, m.Delay)
 	n.stats, n.time, n.begun, n.open, n.predicted = m.Stats, m.Time, true, false, false
-	n.opened = [2]uint64{m.Time + 1, m.Time + 1} // nothing can be sent again
+	n.opened = unopened
 	return nil
 }
 

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/wdgnn/wdgnn/gnn"
@@ -31,7 +32,7 @@ type Node struct {
 	inbox   []inbox        // by exchange
 	vectors []mat.Dense    // parameters of exchange 0, a row per node heard
 	outbox  [2][][]float32 // by parity of the step and exchange: what was sent, for those who ask again
-	opened  [2]uint64      // the steps they belong to
+	opened  [2]opening     // the steps they belong to
 
 	shifted []mat.Dense // z, by layer, 1×((K+1)·F)
 	hidden  []mat.Dense // outputs of the layers, 1×F_ℓ
@@ -52,6 +53,16 @@ type Node struct {
 	kept []Message // of later steps
 	send []Message
 }
+
+// opening is what a node told of itself when a step began.
+type opening struct {
+	time   uint64
+	links  uint32
+	degree float64
+}
+
+// unopened are those of a node that has begun no step: nothing can be sent again.
+var unopened = [2]opening{{time: math.MaxUint64}, {time: math.MaxUint64}}
 
 // inbox is what arrived for one exchange.
 type inbox struct {
@@ -76,7 +87,10 @@ func NewNode(id NodeID, p *Plan, s *Scratch) *Node {
 	if s == nil {
 		s = new(Scratch)
 	}
-	n := &Node{id: id, plan: p, scratch: s, output: make([]float32, p.Model.Outputs()), base: mat.NewDense(1, p.Model.Outputs(), nil)}
+	n := &Node{
+		id: id, plan: p, scratch: s, opened: unopened,
+		output: make([]float32, p.Model.Outputs()), base: mat.NewDense(1, p.Model.Outputs(), nil),
+	}
 	if p.learns() {
 		n.learner = rule.NewNode(p.Frame, p.Rule, 1, nil, nil)
 		n.vectors = make([]mat.Dense, p.sent)
@@ -184,7 +198,7 @@ func (n *Node) begin(ev Begin, r *Ready) error {
 	n.connect(ev.Links)
 	z := n.shifted[0].Row(0)
 	copy(z, ev.Row)
-	n.opened[n.time%2] = n.time
+	n.opened[n.time%2] = opening{n.time, uint32(len(n.links)), n.degree}
 	n.post(0)
 	n.replay()
 	n.advance(r)
@@ -259,11 +273,12 @@ func (n *Node) post(e int) {
 	}
 }
 
-// message returns the message of an exchange that was posted.
+// message returns the message of an exchange that was posted, with the links that
+// the node had then: they may be others now.
 func (n *Node) message(time uint64, e int, to NodeID) Message {
 	m := Message{From: n.id, To: to, Time: time, Kind: Row, Exchange: uint16(e), Values: n.outbox[time%2][e]}
 	if e == 0 {
-		m.Links, m.Degree = uint32(len(n.links)), n.degree
+		m.Links, m.Degree = n.opened[time%2].links, n.opened[time%2].degree
 	}
 	return m
 }

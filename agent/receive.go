@@ -208,7 +208,7 @@ func (n *Node) replay() {
 func (n *Node) answer(m *Message) {
 	e := int(m.Exchange)
 	now := n.begun && m.Time == n.time && (e <= n.exchange || n.predicted)
-	last := n.begun && m.Time < n.time && n.opened[m.Time%2] == m.Time
+	last := n.begun && m.Time < n.time && n.opened[m.Time%2].time == m.Time
 	if e >= len(n.plan.stages) || !now && !last {
 		n.stats.Stale++
 		return
