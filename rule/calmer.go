@@ -5,6 +5,10 @@ import "fmt"
 // Calmer returns settings that make nodes learn more calmly than they do under
 // c, written as in a configuration, the first to be tried first. It is what to
 // say where learning diverges or does harm, and never names what is set already.
+//
+// An automatic step comes first because it needs no number from the user: it
+// follows from the cost at hand. A window comes last. It steadies what single
+// samples pull about, but does not shorten a step that is too long.
 func (c *Config) Calmer() []string {
 	var try []string
 	switch s := c.StepSize; s.Schedule {

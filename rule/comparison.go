@@ -10,6 +10,10 @@ import (
 // Comparison sets what answers cost beside what those of the model as trained
 // would have cost on the same steps. It is how every program tells whether
 // online learning does harm.
+//
+// A cost that rises proves nothing by itself, for the world may have become
+// harder. The model as trained meets the same world, its answers y† are computed
+// anyway, and nothing that was learned touches them.
 type Comparison struct {
 	Steps   int     `json:"steps"`   // that the means are taken over, the latest that were judged
 	Learned float64 `json:"learned"` // mean cost of the answers that were given

@@ -14,7 +14,9 @@ type Config struct {
 	StepSize StepSize `json:"step_size"`
 
 	// Window is m, the number of last steps whose mean cost is stepped down;
-	// 0 means 1, the current step alone, as in the paper.
+	// 0 means 1, the current step alone, as in the paper. One sample says
+	// something of one direction of many; the mean over several does not forget
+	// the others each time.
 	//
 	// Deviation: eq. (7) and (9) look at the current step alone.
 	Window int `json:"window,omitempty"`
@@ -37,11 +39,13 @@ type Config struct {
 	// Deviation: eq. (6) does not clip; 0 is the paper.
 	ClipNorm float64 `json:"clip_norm,omitempty"`
 
-	// Retrain says which parameters learn.
+	// Retrain says which parameters learn, always of the wide part. Outputs are
+	// linear in them: a convex cost stays convex, and a node has its gradient
+	// without asking its neighbours for theirs.
 	Retrain Retrain `json:"retrain,omitzero"`
 
 	// Limit is the distance from 𝒜† at which learning counts as diverged; 0
-	// means 1e8.
+	// means 1e8, far beyond what taps of any use have.
 	Limit float64 `json:"limit,omitempty"`
 
 	// Outlier is how many times as far from 𝒜† as a node's own taps, and as is

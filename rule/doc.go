@@ -31,6 +31,38 @@
 // are long in some directions, and what is rounded there must not be felt in
 // others.
 //
+// All nodes must mean the same by x, though nobody sends Q: each computes it from
+// the model that all have, with operations that round the same everywhere (see
+// factorize). Starting from x = 0 at 𝒜†, a node that joins late or begins anew
+// needs nothing but the model to mix with others.
+//
+// # One update
+//
+// A [Node] learns in three calls, and the order of what happens in them is part
+// of eq. (9):
+//
+//  1. Observe takes in z_i, y†_i and the cost. Neither z nor y† depends on x, so
+//     what a window keeps of old steps stays true while x moves on.
+//  2. Step mixes what everybody had at t, takes the gradient at the node's own
+//     parameters of t, not at the mixture, and writes the result beside them.
+//  3. Commit exchanges the two, or Cancel leaves all as it was. Whoever runs many
+//     nodes lets all of them Step before any is committed, so that each hears the
+//     others' parameters of t.
+//
+// # What keeps it safe
+//
+// Learning must not do harm in a network that nobody watches. Each of these
+// looks at what the one before cannot see:
+//
+//   - numbers that are not finite, or farther from 𝒜† than Config.Limit, end an
+//     update with [ErrDiverged] and the parameters of before ([Node.Step]);
+//   - a neighbour whose finite parameters are absurd beside all others is left out
+//     of the mixture (Config.Outlier, [Frame.Sizes]);
+//   - a step that is too long for the cost shrinks by itself, with
+//     [Automatic] step sizes ([StepSize.At]);
+//   - and where all numbers look well and answers get worse, a [Comparison] with
+//     the model as trained shows it, and [Config.Calmer] says what to try.
+//
 // # Letters
 //
 //	i, j, t    node, neighbour, online step
@@ -45,5 +77,7 @@
 //
 // Parameters are float32. Gradients, whitening and the sums inside them are
 // float64 and round after every operation, so that they give the same bits on
-// every architecture, given the same costs.
+// every architecture, given the same costs. What gonum computes once, P_L and the
+// largest eigenvalue that automatic steps need, has the bits that gonum gives
+// there.
 package rule

@@ -87,7 +87,9 @@ func NewFrame(c FrameConfig) (*Frame, error) {
 }
 
 // rankTolerance is the share of the largest column of Ω below which what is left
-// of another counts as 0. A readout is float32, which knows no more of it.
+// of another counts as 0. A readout is float32, which knows no more of it: a
+// direction below that is rounding, and a whitened step, which divides by its
+// length, would be long in a direction that means nothing.
 const rankTolerance = 1e-6
 
 // measure finds the coordinates for Ω, and the metric.

@@ -48,6 +48,12 @@ func (h *Heard) Mix(dst []float32, v int) {
 
 // Weights writes row i of (1-η)I + ηW to dst, given row i of W; self is the
 // place of node i itself in it. dst may be w.
+//
+// The strength η says how much nodes are to agree, and keeps what W promises:
+// rows still sum to 1, and columns if those of W do, so that mixing keeps the mean
+// of all nodes whatever η. 1 draws all nodes to one set of taps. With a small one
+// each has taps of its own, and hears of what others found where it has seen
+// nothing itself.
 func (c *Config) Weights(dst, w []float32, self int) {
 	own := float64(w[self])
 	for e, v := range w {

@@ -145,6 +145,9 @@ func (l *local) Eval(dy, y mat.Dense) float64 {
 // Step computes the node's vectors at t+1 from its own, those it hears, and
 // what it observed. Nothing changes before Commit; after an error call Cancel
 // in its place.
+//
+// All vectors must be finite, those of a user's own rule too: neighbours refuse
+// others, and the node would be silent to them from then on.
 func (n *Node) Step(heard *Heard) error {
 	n.step.Time, n.step.Now, n.step.Heard = n.steps, n.now, n.trust(heard)
 	n.step.Flat = n.window.held == 0 && n.config.Ridge == 0
@@ -163,11 +166,14 @@ func (n *Node) Step(heard *Heard) error {
 	return nil
 }
 
-// far says whether the next parameters are beyond the limit.
+// far says whether the next parameters are beyond the limit, a ball around 𝒜†.
+// Parameters that grow without bound are finite for a long time. A bound on their
+// distance ends that earlier, while those of before are still good for something.
 func (n *Node) far() bool { return n.frame.Distance(n.next[0], nil) > n.config.limit() }
 
 // Cancel ends an update without a change: what the step observed is dropped,
-// so that a cost which made learning diverge is not met again.
+// so that a cost which made learning diverge is not met again in each of the
+// steps that it would stay in the window.
 func (n *Node) Cancel() { n.window.drop() }
 
 // Commit makes the vectors of the last Step the node's own.

@@ -39,7 +39,9 @@ type Step struct {
 //	x_{i,t+1} = Σ_j [W_t]_ij x_{j,t} - γ_t ∇J_{i,t}(x_{i,t})
 //
 // Neighbours' old parameters are mixed, and the gradient is taken at the node's
-// own old ones. With nobody else heard it is eq. (7).
+// own old ones, those that the prediction was made with: what the world said of
+// that answer is about them, and about no mixture. With nobody else heard it is
+// eq. (7).
 type Descent struct{ StepSize StepSize }
 
 // Sent returns 1: x_i.
@@ -48,7 +50,9 @@ func (Descent) Sent() int { return 1 }
 // Kept returns 0.
 func (Descent) Kept() int { return 0 }
 
-// Step implements [Rule].
+// Step implements [Rule]. A node with nothing to learn from mixes and takes no
+// step: a gradient of 0 would change nothing, and need not be computed. The step
+// is subtracted in float64 and rounded once.
 func (d Descent) Step(next State, s *Step) {
 	s.Heard.Mix(next[0], 0)
 	if s.Flat {

@@ -123,7 +123,13 @@ func (f *Frame) reach(x []float32, scratch []float64) float64 {
 // weight stays at home, as if they had not been heard.
 //
 // What is usual is the lower median without the one that is judged, so that one
-// neighbour alone never vouches for itself.
+// neighbour alone never vouches for itself. The node's own distance counts
+// because it may be the one that has learned most; with a single neighbour there
+// is nothing else to compare with.
+//
+// The weight of who is left out goes to the node itself, as that of a silent
+// neighbour does: the row still sums to 1. Scaling the others up instead would
+// make those who stay pull harder the more liars there are.
 func (n *Node) trust(h *Heard) *Heard {
 	n.leftOut = 0
 	if h.Sizes == nil || h.Len() < 2 || n.config.Outlier < 0 {

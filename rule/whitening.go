@@ -16,6 +16,10 @@ import (
 //
 // over the observations of training. It is what a whitening is made from, and
 // belongs in the model file. The zero Moment is empty.
+//
+// The mean is not taken off: outputs are linear in 𝒜 with inputs z as they are,
+// so the curvature of a squared error in 𝒜 is that of zᵀz. The 1 behind z is the
+// input of the bias.
 type Moment struct {
 	Inputs int       `json:"inputs"` // (K+1)·F
 	Count  float64   `json:"count"`  // observations
@@ -79,8 +83,10 @@ func (m *Moment) Validate() error {
 //	𝒜 ← 𝒜 - γ P_L ∇J P_R      P_L = (Σ + 1e-4 diag Σ)⁻¹     P_R = (ΩΩᵀ)⁺
 //
 // with the Σ of training; in the coordinates of package rule x ← x - γ P_L zᵀdy R⁺.
-// Both are the same at every node, so mixing commutes
-// with them: in the coordinates P_L^-½ 𝒜 P_R^-½ it is eq. (9) as it stands.
+// Both are the same at every node, so mixing commutes with them: in the
+// coordinates P_L^-½ 𝒜 P_R^-½ it is eq. (9) as it stands. That is why Σ is that of
+// training and not of what a node has seen: with a metric of its own at each node
+// they would not step down any common cost.
 //
 // Deviation: the paper steps along the plain gradient.
 type Whitening struct {
@@ -89,8 +95,9 @@ type Whitening struct {
 	sigma  []float64 // Σ
 }
 
-// whiteningRidge keeps directions that training hardly saw from being
-// stretched without bound.
+// whiteningRidge keeps directions that training hardly saw from being stretched
+// without bound. It is a share of each input's own mean square, so that units
+// of inputs do not matter.
 const whiteningRidge = 1e-4
 
 // NewWhitening returns the whitening of a second moment, for the taps alone or

@@ -10,6 +10,13 @@ import (
 //	J(x) = mean over the steps that brought a cost, of the mean over their rows,
 //	       of J_r(y†_r + z_r x R)
 //
+// What is kept of a step is z and y†, not the answer that was given: both are the
+// model's as trained, and with them every old step can be judged again at the
+// parameters of now. A gradient at old answers would be one of parameters that
+// nobody has any more. Steps without a cost take a place in the window but no
+// share of the mean, so that a node which is told rarely takes steps as long as
+// one which is told always.
+//
 // With m = 1 it is the cost of the current step alone, and any cost will do;
 // then nothing of it is kept afterwards. A longer window keeps targets and
 // needs a [loss.Targeted].
