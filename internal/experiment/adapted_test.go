@@ -165,7 +165,7 @@ func damage(m *modelfile.Model, name, how string) {
 func TestNodeTapsUnknown(t *testing.T) {
 	f := newOnlineCase(t, config.Classify, false)
 	f.model.Extra = map[string]mat.Dense{"node.2.deep.1.tap.0": f.model.Network.Params.Deep[0].Taps[0]}
-	if _, err := nodeTapsOf(f.model); err == nil || !strings.Contains(err.Error(), "node.2.deep.1.tap.0") {
+	if _, err := NodeTapsOf(f.model); err == nil || !strings.Contains(err.Error(), "node.2.deep.1.tap.0") {
 		t.Errorf("got %v, want the name of the tensor", err)
 	}
 }

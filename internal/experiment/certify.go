@@ -131,12 +131,12 @@ func CertifyGraphs(ctx context.Context, m *modelfile.Model, intact, perturbed *g
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	own, err := nodeTapsOf(m)
+	own, err := NodeTapsOf(m)
 	if err != nil {
 		return nil, err
 	}
 	net := theory.NewNetwork(m.Network)
-	if err := own.give(net, intact.Nodes()); err != nil {
+	if err := give(own, net, intact.Nodes()); err != nil {
 		return nil, err
 	}
 	st := theory.NewStability(net, pair)

@@ -2,10 +2,12 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
 	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/theory"
@@ -84,7 +86,18 @@ func CertifyRun(ctx context.Context, c *config.Config, file *modelfile.Model, wa
 		return nil, err
 	}
 	defer run.Close()
-	rec, err := record(&pace{ctx, watch}, run)
+	s := StreamRun{Distributed: run.State.Mode == config.Distributed, World: run.Stream, Kind: theory.CrossEntropy, read: run.Stream.Read}
+	s.Model, s.Config = run.Setup()
+	if run.Stream.Task == config.Regress {
+		s.Kind = theory.Quadratic
+		if _, ok := c.StreamCriterion().(loss.MSE); !ok {
+			return nil, errors.New("the constants of Theorems 2 and 3 are known for the squared error and the cross-entropy, not for the loss of this stream")
+		}
+	}
+	rec, err := s.record(&pace{ctx, watch})
+	if err == nil {
+		err = run.Stream.Err()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -99,7 +99,7 @@ func TestCertificateIsOfOwnTaps(t *testing.T) {
 // much as possible: random ones, and climbs from some of them.
 func (f *onlineCase) worstChange(m *modelfile.Model, intact, lost *graph.Graph) float64 {
 	f.Helper()
-	own, err := nodeTapsOf(m)
+	own, err := NodeTapsOf(m)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -149,12 +149,12 @@ func TestOwnTapsInTheory(t *testing.T) {
 	f := newOnlineCase(t, config.Regress, false)
 	f.model.Meta.Nodes = nil
 	m := f.adapted("mode: distributed, preset: literal, step_size: {value: 0.3}, mixing: 0.2, retrain: taps+bias")
-	own, err := nodeTapsOf(m)
+	own, err := NodeTapsOf(m)
 	if err != nil {
 		t.Fatal(err)
 	}
 	net := theory.NewNetwork(m.Network)
-	if err := own.give(net, 6); err != nil {
+	if err := give(own, net, 6); err != nil {
 		t.Fatal(err)
 	}
 	f.save("s.npy", []int{20, 6, 2}, f.floats("x.npy"))
@@ -174,7 +174,7 @@ func TestOwnTapsInTheory(t *testing.T) {
 		}
 		near(t, "own taps", got, want[k*18:(k+1)*18], 1e-4)
 	}
-	if err := own.give(net, 7); err == nil || !strings.Contains(err.Error(), "6 nodes") {
+	if err := give(own, net, 7); err == nil || !strings.Contains(err.Error(), "6 nodes") {
 		t.Errorf("got %v, want that the graph has another size", err)
 	}
 }

@@ -60,37 +60,6 @@ func newRecording(p *pace, mode config.Mode, net *gnn.WideDeep, c online.Config,
 	return r, err
 }
 
-// record plays a run.
-func record(p *pace, run *OnlineRun) (*recording, error) {
-	s, kind := run.Stream, theory.CrossEntropy
-	if s.Task == config.Regress {
-		kind = theory.Quadratic
-		if _, ok := s.criterion.(loss.MSE); !ok {
-			return nil, errors.New("the constants of Theorems 2 and 3 are known for the squared error and the cross-entropy, not for the loss of this stream")
-		}
-	}
-	c := online.Config{Nodes: s.Nodes, Rule: run.Rule, Delayed: run.trained.Meta.Delayed}
-	if run.Rule.Whiten {
-		var err error
-		if c.Moment, err = MomentOf(run.trained); err != nil {
-			return nil, err
-		}
-	}
-	r, err := newRecording(p, run.State.Mode, run.trained.Network, c, kind)
-	if err != nil {
-		return nil, err
-	}
-	err = run.Play(p.ctx, func() error { return nil }, func(OnlineStep) error {
-		return r.take(run.learner, s.now, func(z, base mat.Dense) []Observation {
-			if kind == theory.CrossEntropy {
-				return r.rows(s.Read, z, base, s.cost.crossEntropy)
-			}
-			return r.rows(s.Read, z, base, s.cost.regression)
-		})
-	})
-	return r, r.end(err)
-}
-
 // end judges how a play ended.
 func (r *recording) end(err error) error {
 	if r.diverged = errors.Is(err, online.ErrDiverged); err != nil && !r.diverged && !errors.Is(err, errEnough) {
@@ -135,6 +104,9 @@ func (r *recording) rows(read []int, z, base mat.Dense, j loss.Loss) []Observati
 	for _, i := range read {
 		o := Observation{Node: i, Row: theory.Row{Input: r.coords.Input(z.Row(i)), Base: theory.Signal(base.View(i, 0, 1, base.Cols))}}
 		known := false
+		if p, ok := j.(*loss.CrossEntropy); ok {
+			j = *p
+		}
 		switch j := j.(type) {
 		case loss.CrossEntropy:
 			o.Row.Label, known = int(j.Labels[i]), j.Labels[i] != loss.NoLabel

@@ -114,7 +114,7 @@ func normalise(x []float32, want float64) {
 // none of their own.
 type searched struct {
 	net     *gnn.WideDeep
-	own     *nodeTaps
+	own     *NodeTaps
 	s, sHat *mat.CSR
 }
 
@@ -149,7 +149,7 @@ func (h *searched) harmful(start []float64) mat.Dense {
 		for k := range sides {
 			shifter.Shift(sides[k].in.Shifted, sides[k].in.Shift, x)
 			m.Forward(sides[k].y, &sides[k].in, &sides[k].tape)
-			h.own.correctAll(sides[k].y, sides[k].in.Shifted)
+			h.own.CorrectAll(sides[k].y, sides[k].in.Shifted)
 		}
 		change, d := 0.0, sides[0].y.Clone()
 		mat.Serial.AddScaled(d, -1, sides[1].y)
@@ -160,7 +160,7 @@ func (h *searched) harmful(start []float64) mat.Dense {
 		}
 		for k := range sides {
 			m.Backward(&scratch, sides[k].dx, d, &sides[k].in, &sides[k].tape)
-			h.own.adopt(sides[k].dx, d, sides[k].in.ShiftT)
+			adopt(h.own, sides[k].dx, d, sides[k].in.ShiftT)
 		}
 		x.CopyFrom(sides[0].dx)
 		mat.Serial.AddScaled(x, -1, sides[1].dx)

@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/internal/config"
@@ -26,15 +27,26 @@ type StreamRun struct {
 	// the learner's output, and the cost. Without it the cost is a
 	// loss.CrossEntropy or a loss.MSE. It keeps none of its arguments.
 	Rows func(c *theory.Coordinates, z, base, y mat.Dense, j loss.Loss) []Observation
+
+	read []int // Config.Read in the order in which rows are added; nil leaves it
 }
 
 // CertifyStream plays a run and computes Theorems 2 and 3 for it.
 func CertifyStream(ctx context.Context, run StreamRun) (*OnlineCertificate, error) {
+	r, err := run.record(&pace{ctx: ctx})
+	if err != nil {
+		return nil, err
+	}
+	return r.certify()
+}
+
+// record plays a run.
+func (run *StreamRun) record(p *pace) (*recording, error) {
 	mode := config.Centralized
 	if run.Distributed {
 		mode = config.Distributed
 	}
-	r, err := newRecording(&pace{ctx: ctx}, mode, run.Model, run.Config, run.Kind)
+	r, err := newRecording(p, mode, run.Model, run.Config, run.Kind)
 	if err != nil {
 		return nil, err
 	}
@@ -50,15 +62,15 @@ func CertifyStream(ctx context.Context, run StreamRun) (*OnlineCertificate, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := r.end(run.play(ctx, r, learner)); err != nil {
-		return nil, err
-	}
-	return r.certify()
+	return r, r.end(run.play(p.ctx, r, learner))
 }
 
 // play runs the learner and looks at every step.
 func (run *StreamRun) play(ctx context.Context, r *recording, learner online.Learner) error {
-	read := run.Config.Read
+	read := run.read
+	if read == nil {
+		read = run.Config.Read
+	}
 	if len(read) == 0 {
 		for i := range run.Config.Nodes {
 			read = append(read, i)
@@ -71,6 +83,9 @@ func (run *StreamRun) play(ctx context.Context, r *recording, learner online.Lea
 		}
 		if err := learner.Predict(y, sample); err != nil {
 			return err
+		}
+		if slices.ContainsFunc(read, func(i int) bool { return !mat.Finite(y.Row(i)...) }) {
+			return fmt.Errorf("step %d: an output is not finite: %w", sample.Time, online.ErrDiverged)
 		}
 		j := run.World.Reveal(y)
 		err := r.take(learner, sample, func(z, base mat.Dense) []Observation {

@@ -31,9 +31,9 @@ func Evaluate(ctx context.Context, m *modelfile.Model, c *config.Config, part st
 	case m.Meta.Delayed != d.Delayed():
 		return nil, delayMismatch(m.Meta.Delayed)
 	}
-	own, err := nodeTapsOf(m)
+	own, err := NodeTapsOf(m)
 	if err == nil {
-		err = own.fits(d.Nodes)
+		err = own.Fits(d.Nodes)
 	}
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func Evaluate(ctx context.Context, m *modelfile.Model, c *config.Config, part st
 type corrected struct {
 	train.Data
 	set *Dataset
-	own *nodeTaps
+	own *NodeTaps
 }
 
 // Fill implements [train.Data].

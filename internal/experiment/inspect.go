@@ -92,7 +92,7 @@ func (in *Inspection) online(m *modelfile.Model) error {
 	if in.Online, err = AdaptationOf(m); err != nil {
 		return err
 	}
-	own, err := nodeTapsOf(m)
+	own, err := NodeTapsOf(m)
 	if own != nil {
 		in.NodeTaps = len(own.delta)
 	}

@@ -8,27 +8,26 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
-	"github.com/wdgnn/wdgnn/theory"
 )
 
-// nodeTaps are taps of their own that nodes have in a model file, as what they
+// NodeTaps are taps of their own that nodes have in a model file, as what they
 // add to the outputs of the network's own:
 //
 //	y_i = y†_i + z_i Δ_i        Δ_i = (𝒜_i - 𝒜†) Ω
 //
 // in float64, with the letters of package rule.
-type nodeTaps struct {
+type NodeTaps struct {
 	inputs, outputs int
 	nodes           int               // N of the network they belong to; 0 if unknown
 	delta           map[int][]float64 // by node: (inputs+1)×C, the last row is the bias's
 }
 
-// nodeTapsOf returns the taps by node of a model file, nil if it has none.
+// NodeTapsOf returns the taps by node of a model file, nil if it has none.
 // Tensors of single nodes that are not understood are an error: nothing that a
 // node has of its own is passed over.
-func nodeTapsOf(file *modelfile.Model) (*nodeTaps, error) {
+func NodeTapsOf(file *modelfile.Model) (*NodeTaps, error) {
 	net := file.Network
-	t := &nodeTaps{outputs: net.Outputs(), delta: map[int][]float64{}}
+	t := &NodeTaps{outputs: net.Outputs(), delta: map[int][]float64{}}
 	for name := range file.Precise {
 		if strings.HasPrefix(name, "node.") {
 			return nil, fmt.Errorf("the model holds %s in float64, which this program cannot use", name)
@@ -61,7 +60,7 @@ func nodeTapsOf(file *modelfile.Model) (*nodeTaps, error) {
 }
 
 // add takes in one tensor of node i, which stands for window w of the network.
-func (t *nodeTaps) add(net *gnn.WideDeep, i int, w gnn.Window, x mat.Dense) {
+func (t *NodeTaps) add(net *gnn.WideDeep, i int, w gnn.Window, x mat.Dense) {
 	t.inputs = (net.Config.Wide.Order + 1) * net.Config.In
 	if t.delta[i] == nil {
 		t.delta[i] = make([]float64, (t.inputs+1)*t.outputs)
@@ -90,7 +89,7 @@ func (t *nodeTaps) add(net *gnn.WideDeep, i int, w gnn.Window, x mat.Dense) {
 
 // correct changes the output y of the network's own taps at node i to that of
 // the node's; z are the node's shifted inputs.
-func (t *nodeTaps) correct(y, z []float32, i int) {
+func (t *NodeTaps) correct(y, z []float32, i int) {
 	delta := t.delta[i]
 	if delta == nil {
 		return
@@ -104,8 +103,8 @@ func (t *nodeTaps) correct(y, z []float32, i int) {
 	}
 }
 
-// correctAll does so for the nodes of a whole network.
-func (t *nodeTaps) correctAll(y, z mat.Dense) {
+// CorrectAll does so for the nodes of a whole network.
+func (t *NodeTaps) CorrectAll(y, z mat.Dense) {
 	if t == nil {
 		return
 	}
@@ -114,49 +113,17 @@ func (t *nodeTaps) correctAll(y, z mat.Dense) {
 	}
 }
 
-// adopt adds to dx, N×F, what the nodes' own taps add to the gradient of the
-// signal, given dy of the outputs, N×C, with st = Sᵀ:
-//
-//	dx += Σ_k (Sᵀ)ᵏ [rows dy_i Δ_{i,k}ᵀ]      by Horner's rule
-func (t *nodeTaps) adopt(dx, dy mat.Dense, st *mat.CSR) {
-	if t == nil {
-		return
-	}
-	in := dx.Cols
-	sum, next := mat.NewDense(dx.Rows, in, nil), mat.NewDense(dx.Rows, in, nil)
-	for k := t.inputs/in - 1; k >= 0; k-- {
-		mat.Serial.SpMM(next, st, sum)
-		sum, next = next, sum
-		for i, delta := range t.delta {
-			for f := range in {
-				for c, v := range dy.Row(i) {
-					sum.Row(i)[f] += v * float32(delta[(k*in+f)*t.outputs+c])
-				}
-			}
-		}
-	}
-	mat.Serial.AddScaled(dx, 1, sum)
-}
-
-// give hands the taps to a network of package theory with so many nodes.
-func (t *nodeTaps) give(net *theory.Network, nodes int) error {
+// Deltas returns Δ_i by node, (inputs+1)×C each, the bias's row last; nil if no
+// node has taps of its own. It is not a copy.
+func (t *NodeTaps) Deltas() map[int][]float64 {
 	if t == nil {
 		return nil
 	}
-	if err := t.fits(nodes); err != nil {
-		return err
-	}
-	for i, delta := range t.delta {
-		if i < 0 || i >= nodes {
-			return fmt.Errorf("the model holds taps of node %d; the graph has %d nodes", i, nodes)
-		}
-		net.GiveTaps(i, delta)
-	}
-	return nil
+	return t.delta
 }
 
-// fits reports a network of another size than that the nodes belong to.
-func (t *nodeTaps) fits(nodes int) error {
+// Fits reports a network of another size than that the nodes belong to.
+func (t *NodeTaps) Fits(nodes int) error {
 	if t == nil || t.nodes == 0 || t.nodes == nodes {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
@@ -28,6 +29,7 @@ type OnlineRun struct {
 	Predictions []float32
 
 	trained    *modelfile.Model
+	settings   online.Config // of the learner
 	learner    online.Learner
 	frozen     *online.Frozen
 	y, yFrozen mat.Dense
@@ -108,6 +110,7 @@ func (r *OnlineRun) build() error {
 	s.mixes, s.mixing = distributed && r.Rule.Mixing != 0, c.Online.MixingMatrix
 	r.engine = mat.NewEngine(c.Threads)
 	cfg := online.Config{Nodes: s.Nodes, Rule: r.Rule, Moment: moment, Read: s.sorted(), Delayed: r.trained.Meta.Delayed, Engine: r.engine}
+	r.settings = cfg
 	if distributed {
 		r.learner, err = online.NewConsensus(net, cfg)
 	} else {
@@ -137,6 +140,11 @@ func (r *OnlineRun) recall(before *Adaptation, s online.Snapshot) error {
 	}
 	return r.frozen.Restore(online.Snapshot{Delay: s.Delay})
 }
+
+// Setup returns the model as trained and the settings of its learner, for
+// whoever plays the stream with a learner of their own. Close ends the threads
+// of the settings.
+func (r *OnlineRun) Setup() (*gnn.WideDeep, online.Config) { return r.trained.Network, r.settings }
 
 // Close ends the threads.
 func (r *OnlineRun) Close() {

@@ -39,9 +39,9 @@ func Predict(ctx context.Context, m *modelfile.Model, o *data.Observed, nodes []
 			return nil, fmt.Errorf("no node %d in a graph of %d nodes, which count from 0", i, d.Nodes)
 		}
 	}
-	own, err := nodeTapsOf(m)
+	own, err := NodeTapsOf(m)
 	if err == nil {
-		err = own.fits(d.Nodes)
+		err = own.Fits(d.Nodes)
 	}
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (d *Dataset) finite(p *Prediction) error {
 }
 
 // correct changes outputs of a pass to those of nodes with taps of their own.
-func (d *Dataset) correct(own *nodeTaps, pass *train.Pass, y mat.Dense) {
+func (d *Dataset) correct(own *NodeTaps, pass *train.Pass, y mat.Dense) {
 	if own == nil {
 		return
 	}
