@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wdgnn/wdgnn/internal/certify"
 	"github.com/wdgnn/wdgnn/internal/config"
-	"github.com/wdgnn/wdgnn/internal/experiment"
 	"github.com/wdgnn/wdgnn/internal/rundir"
 	"github.com/wdgnn/wdgnn/theory"
 )
@@ -83,10 +83,10 @@ doc/theory.md explains every number.`,
 
 // certified is the whole report.
 type certified struct {
-	Model     string                        `json:"model"`
-	Stability *experiment.StabilityReport   `json:"stability,omitempty"`
-	Online    *experiment.OnlineCertificate `json:"online,omitempty"`
-	Charts    []string                      `json:"charts,omitempty"`
+	Model     string                     `json:"model"`
+	Stability *certify.StabilityReport   `json:"stability,omitempty"`
+	Online    *certify.OnlineCertificate `json:"online,omitempty"`
+	Charts    []string                   `json:"charts,omitempty"`
 }
 
 // Run computes and prints.
@@ -112,7 +112,7 @@ func (c *CertifyCommand) Run(ctx context.Context) error {
 	}
 	report := certified{Model: c.model}
 	if c.graph != "" {
-		report.Stability, err = experiment.CertifyStability(ctx, m, experiment.CertifyOptions{
+		report.Stability, err = certify.CertifyStability(ctx, m, certify.CertifyOptions{
 			Graph: c.graph, Perturbed: c.other, Drop: c.drop, Seed: c.seed, Signals: c.signals, Nodes: c.nodes,
 			Directed: c.directed, Sweep: c.out != "",
 		})
@@ -126,7 +126,7 @@ func (c *CertifyCommand) Run(ctx context.Context) error {
 			return helpful{during("certify", err), "--run DIR, a folder that wdgnn online wrote"}
 		}
 		show := newStageProgress(c.Stderr)
-		report.Online, err = experiment.CertifyRun(ctx, cfg, m, show.stage)
+		report.Online, err = certify.CertifyRun(ctx, cfg, m, show.stage)
 		show.end()
 		if ctx.Err() != nil {
 			return during("certify", ctx.Err())
@@ -163,7 +163,7 @@ func (c *CertifyCommand) print(r *certified) error {
 	return w.err
 }
 
-func printStability(w *lines, s *experiment.StabilityReport) {
+func printStability(w *lines, s *certify.StabilityReport) {
 	w.printf("Stability: %d nodes, %d links before, %d after\n\n", s.Nodes, s.Edges, s.PerturbedEdges)
 	printChecks(w, s.Checks)
 	switch {
@@ -196,13 +196,13 @@ func printStability(w *lines, s *experiment.StabilityReport) {
 	printMissing(w, s.Missing)
 }
 
-func printTracking(w *lines, o *experiment.OnlineCertificate) {
+func printTracking(w *lines, o *certify.OnlineCertificate) {
 	w.printf("Online learning: %s, %d nodes, %s\n\n", o.Mode, o.Nodes, count(o.Steps, "step"))
 	printChecks(w, o.Checks)
 	w.printf("\n  C_s = %s   C_c = %s   L = %s   largest safe step size 2/C_s = %s\n", number(float64(o.Smooth)), number(float64(o.Convex)), number(float64(o.Lipschitz)), number(float64(o.SafeStep)))
 	for _, t := range []struct {
 		name string
-		at   *experiment.Tracked
+		at   *certify.Tracked
 	}{{"as run", o.AsRun}, {"with a ridge", o.Ridged}, {"and a window", o.Windowed}} {
 		if t.at != nil && len(t.at.Measured) > 0 {
 			w.printf("  %-13s C_B = %s   m̂ = %s\n", t.name+":", number(float64(t.at.Drift)), number(float64(t.at.Slowest)))
@@ -218,7 +218,7 @@ func printTracking(w *lines, o *experiment.OnlineCertificate) {
 }
 
 // printLimits shows some of the step sizes that were tried.
-func printLimits(w *lines, o *experiment.OnlineCertificate) {
+func printLimits(w *lines, o *certify.OnlineCertificate) {
 	for k, p := range o.Limits {
 		if k == 0 {
 			w.printf("\n  where learning ends, %s; never above the larger of e_0 and C_B/(1 - m)\n  %-24s %10s %10s %12s %10s %10s\n", limitNote(o), "step size", "γ", "e_0", "C_B/(1 - m)", "own drift", "measured")
@@ -239,7 +239,7 @@ func printChecks(w *lines, checks []theory.Check) {
 	}
 }
 
-func printBounds(w *lines, bounds []experiment.BoundReport) {
+func printBounds(w *lines, bounds []certify.BoundReport) {
 	if len(bounds) == 0 {
 		return
 	}
@@ -263,10 +263,10 @@ func printMissing(w *lines, missing []string) {
 }
 
 // number prints v in a few characters.
-func number(v float64) string { return experiment.Number(v).Text(4) }
+func number(v float64) string { return certify.Number(v).Text(4) }
 
 // power prints 10ˣ for a logarithm x.
-func power(log experiment.Number) string {
+func power(log certify.Number) string {
 	if v := float64(log); !math.IsNaN(v) && !math.IsInf(v, 0) {
 		return fmt.Sprintf("10^%.0f", v)
 	}

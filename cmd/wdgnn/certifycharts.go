@@ -5,7 +5,7 @@ import (
 	"math"
 	"path/filepath"
 
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/certify"
 	"github.com/wdgnn/wdgnn/internal/figure"
 )
 
@@ -35,7 +35,7 @@ func drawCertificate(dir string, r *certified) ([]string, error) {
 	if o := r.Online; o != nil {
 		for _, t := range []struct {
 			name, title string
-			at          *experiment.Tracked
+			at          *certify.Tracked
 		}{{"tracking", "Distance from the optimum, as run", o.AsRun}, {"tracking-ridge", "Distance from the optimum, with a ridge", o.Ridged}, {"tracking-window", "Distance from the optimum, with a ridge and a window", o.Windowed}} {
 			if err := save(t.name, trackingChart(t.title, t.at)); err != nil {
 				return nil, err
@@ -49,7 +49,7 @@ func drawCertificate(dir string, r *certified) ([]string, error) {
 }
 
 // responsesChart shows the responses of every filter that bend most.
-func responsesChart(s *experiment.StabilityReport) *figure.Figure {
+func responsesChart(s *certify.StabilityReport) *figure.Figure {
 	if len(s.Responses) == 0 {
 		return nil
 	}
@@ -71,7 +71,7 @@ func responsesChart(s *experiment.StabilityReport) *figure.Figure {
 }
 
 // changeChart shows the change of the output on the way to the perturbed graph.
-func changeChart(s *experiment.StabilityReport) *figure.Figure {
+func changeChart(s *certify.StabilityReport) *figure.Figure {
 	var x, measured, direct, theorem []float64
 	label := "Relative perturbation ε"
 	for _, p := range s.Sweep {
@@ -101,11 +101,11 @@ func changeChart(s *experiment.StabilityReport) *figure.Figure {
 }
 
 // trackingChart shows a distance over time beside its bounds.
-func trackingChart(title string, t *experiment.Tracked) *figure.Figure {
+func trackingChart(title string, t *certify.Tracked) *figure.Figure {
 	if t == nil || len(t.Measured) < 2 {
 		return nil
 	}
-	curve := func(name string, values []experiment.Number, style figure.Style) figure.Series {
+	curve := func(name string, values []certify.Number, style figure.Style) figure.Series {
 		s := figure.Series{Name: name, Style: style}
 		for i, v := range values {
 			s.X, s.Y = append(s.X, float64(i)), append(s.Y, positive(float64(v)))
@@ -133,7 +133,7 @@ func trackingChart(title string, t *experiment.Tracked) *figure.Figure {
 }
 
 // limitChart shows where learning ends against the step size.
-func limitChart(o *experiment.OnlineCertificate) *figure.Figure {
+func limitChart(o *certify.OnlineCertificate) *figure.Figure {
 	if len(o.Limits) == 0 {
 		return nil
 	}
@@ -166,7 +166,7 @@ func limitChart(o *experiment.OnlineCertificate) *figure.Figure {
 }
 
 // limitNote says what was learned with.
-func limitNote(o *experiment.OnlineCertificate) string {
+func limitNote(o *certify.OnlineCertificate) string {
 	t := o.Ridged
 	if o.Windowed != nil {
 		t = o.Windowed

@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/certify"
 )
 
 // stageProgress shows how far a certificate is: one line that changes on a
@@ -23,7 +23,7 @@ func newStageProgress(out io.Writer) *stageProgress {
 }
 
 // stage reports a step of one.
-func (p *stageProgress) stage(s experiment.CertifyStage) {
+func (p *stageProgress) stage(s certify.CertifyStage) {
 	switch {
 	case p.terminal && time.Since(p.shown) >= redraw:
 		p.shown, p.open = time.Now(), true

@@ -5,13 +5,13 @@ import (
 	"fmt"
 
 	"github.com/wdgnn/wdgnn/graph"
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/certify"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/theory"
 )
 
-var certify = Experiment{
+var certificates = Experiment{
 	Name:  "certify",
 	Title: "Theorems as numbers",
 	About: "Theorem 1 for the WD-GNN of Table 1: how much may its output change when links are lost, by the paper's bound, by our direct certificate, and how much does it? Theorems 2 and 3 for its online learning: how far from the moving optimum may it be, and how far is it? Then the same for a controller of Table 2 and one of its flights. `wdgnn certify` prints such a report for any model; [doc/theory.md](theory.md) derives the bounds.",
@@ -80,7 +80,7 @@ func (z *realization) certify(ctx context.Context) (*certifyUnit, error) {
 		if err != nil {
 			return nil, err
 		}
-		report, err := experiment.CertifyGraphs(ctx, file, z.world.Graph, g, experiment.CertifyOptions{Seed: z.Seed})
+		report, err := certify.CertifyGraphs(ctx, file, z.world.Graph, g, certify.CertifyOptions{Seed: z.Seed})
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +92,7 @@ func (z *realization) certify(ctx context.Context) (*certifyUnit, error) {
 		if err != nil {
 			return nil, err
 		}
-		report, err := experiment.CertifyStream(ctx, experiment.StreamRun{
+		report, err := certify.CertifyStream(ctx, certify.StreamRun{
 			Model: t.network, Distributed: spec.Mode == distributed, World: stream, Kind: theory.CrossEntropy, Steps: certifiedSteps,
 			Config: online.Config{Nodes: z.world.Graph.Nodes(), Rule: spec.Config, Read: z.read()},
 		})
@@ -106,7 +106,7 @@ func (z *realization) certify(ctx context.Context) (*certifyUnit, error) {
 }
 
 // certifiedOf takes from a report what the table shows.
-func certifiedOf(r *experiment.StabilityReport) certifiedOutput {
+func certifiedOf(r *certify.StabilityReport) certifiedOutput {
 	c := certifiedOutput{Lost: r.Edges - r.PerturbedEdges, Epsilon: fmt.Sprintf("%.3g", float64(r.Epsilon)), Checks: len(r.Checks)}
 	for _, b := range r.Bounds {
 		switch b.Name {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/certify"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
@@ -102,7 +102,7 @@ func TestFlightCostsAreSquaredErrors(t *testing.T) {
 
 // stepIsGradient compares one update with a gradient step on the rows' squared
 // errors, and the cost with their value.
-func stepIsGradient(t *testing.T, cost flocking.Cost, coords *theory.Coordinates, rows []experiment.Observation, u mat.Dense, j loss.Loss, where func(int) []float64, update func() error, gamma float64) {
+func stepIsGradient(t *testing.T, cost flocking.Cost, coords *theory.Coordinates, rows []certify.Observation, u mat.Dense, j loss.Loss, where func(int) []float64, update func() error, gamma float64) {
 	t.Helper()
 	problems := map[int]*theory.Problem{}
 	for _, o := range rows {
@@ -155,7 +155,7 @@ func TestFlightBoundsHold(t *testing.T) {
 				t.Fatal(err)
 			}
 			costs := &flightCosts{swarm: s, cost: cost}
-			r, err := experiment.CertifyStream(context.Background(), experiment.StreamRun{
+			r, err := certify.CertifyStream(context.Background(), certify.StreamRun{
 				Model: m, Distributed: cost == flocking.CostNeighborhood, World: world, Kind: theory.Quadratic, Rows: costs.rows,
 				Config: online.Config{Nodes: 9, Rule: OnlineFlight(1e-3, clip), Delayed: true},
 			})
@@ -165,7 +165,7 @@ func TestFlightBoundsHold(t *testing.T) {
 			if costs.limited != 0 || r.Steps != 20 {
 				t.Fatalf("%d actions at the limit, %d steps, want none and 20", costs.limited, r.Steps)
 			}
-			for _, tr := range []*experiment.Tracked{r.AsRun, r.Ridged, r.Windowed} {
+			for _, tr := range []*certify.Tracked{r.AsRun, r.Ridged, r.Windowed} {
 				for k, e := range tr.Measured {
 					if b := tr.Bound[k]; float64(e) > float64(b)*(1+1e-3)+1e-4 {
 						t.Errorf("%s, clip %v, window %d: step %d: %v away, bound %v", cost, clip, tr.Window, k, e, b)
@@ -179,21 +179,21 @@ func TestFlightBoundsHold(t *testing.T) {
 // The report says where an optimum is missing, marks the safe step size, and says
 // what Theorem 1 does not cover.
 func TestCertifyResult(t *testing.T) {
-	inf := experiment.Number(math.Inf(1))
+	inf := certify.Number(math.Inf(1))
 	run := certifiedRun{
 		Mode: "centralized", Steps: 30, Rank: 2, Dim: 6, SafeStep: 10,
 		Rows: []certifiedTracking{
 			{Name: "as run", StepSize: 1, Window: 1, Missing: 0},
 			{Name: "with a ridge", StepSize: 1, Ridge: 0.1, Window: 1, Missing: -1, Drift: 2, Slowest: 0.999, Bound: inf, Measured: 3},
 		},
-		Limits: []experiment.LimitPoint{{StepSize: 1, Share: 0.1, Bound: 8, Own: 3, Measured: 2}, {StepSize: 9, Share: 0.9, Bound: 4, Own: 2, Measured: 1}},
+		Limits: []certify.LimitPoint{{StepSize: 1, Share: 0.1, Bound: 8, Own: 3, Measured: 2}, {StepSize: 9, Share: 0.9, Bound: 4, Own: 2, Measured: 1}},
 	}
 	u := &certifyUnit{
 		Stability: make([]certifiedOutput, len(certifiedProbs)), Runs: []certifiedRun{run},
 		Flight: certifiedFlight{
 			Pairs:     []certifiedPair{{Time: 3, Changed: 2}},
 			Filters:   []certifiedFilter{{"wide", 3, 0.5, 1.5}},
-			Sequences: []certifiedSequence{{"graphs a step old", experiment.SequenceReport{Steps: 50}}},
+			Sequences: []certifiedSequence{{"graphs a step old", certify.SequenceReport{Steps: 50}}},
 			Runs:      []certifiedRun{run}, Limited: []int{7},
 		},
 	}

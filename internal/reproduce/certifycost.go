@@ -3,7 +3,7 @@ package reproduce
 import (
 	"math"
 
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/certify"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
@@ -26,8 +26,8 @@ type flightCosts struct {
 	limited int // actions beyond the limit so far
 }
 
-// rows returns the rows of the present step; see experiment.StreamRun.
-func (f *flightCosts) rows(c *theory.Coordinates, z, base, u mat.Dense, _ loss.Loss) []experiment.Observation {
+// rows returns the rows of the present step; see certify.StreamRun.
+func (f *flightCosts) rows(c *theory.Coordinates, z, base, u mat.Dense, _ loss.Loss) []certify.Observation {
 	config, velocity := f.swarm.Config(), f.swarm.Velocities()
 	limit, seconds := config.MaxAccelMPS2, config.SampleSeconds
 	for _, v := range u.Data {
@@ -35,9 +35,9 @@ func (f *flightCosts) rows(c *theory.Coordinates, z, base, u mat.Dense, _ loss.L
 			f.limited++
 		}
 	}
-	var all []experiment.Observation
+	var all []certify.Observation
 	for i := range z.Rows {
-		o := experiment.Observation{Node: i, Row: theory.Row{Input: c.Input(z.Row(i)), Base: make([]float64, 2), Target: make([]float64, 2)}}
+		o := certify.Observation{Node: i, Row: theory.Row{Input: c.Input(z.Row(i)), Base: make([]float64, 2), Target: make([]float64, 2)}}
 		for k := range o.Row.Input {
 			o.Row.Input[k] *= seconds
 		}
@@ -50,7 +50,7 @@ func (f *flightCosts) rows(c *theory.Coordinates, z, base, u mat.Dense, _ loss.L
 		centre(all)
 		return all
 	}
-	var heard []experiment.Observation
+	var heard []certify.Observation
 	for _, o := range all {
 		neighbors := f.swarm.Heard().Neighbors(o.Node)
 		if len(neighbors) == 0 {
@@ -69,7 +69,7 @@ func (f *flightCosts) rows(c *theory.Coordinates, z, base, u mat.Dense, _ loss.L
 }
 
 // centre subtracts the mean of all rows from each, and scales them by √2.
-func centre(all []experiment.Observation) {
+func centre(all []certify.Observation) {
 	share := 1 / float64(len(all))
 	for _, part := range []func(r *theory.Row) []float64{
 		func(r *theory.Row) []float64 { return r.Input },

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/wdgnn/wdgnn/graph"
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/certify"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
@@ -56,7 +56,7 @@ type certifiedPair struct {
 // against the same steps on other graphs.
 type certifiedSequence struct {
 	Name string `json:"name"`
-	experiment.SequenceReport
+	certify.SequenceReport
 }
 
 const (
@@ -156,7 +156,7 @@ func (f *certifiedFlight) successive(ctx context.Context, t *flockingTrained, fl
 			if n == 0 {
 				continue
 			}
-			r, err := experiment.CertifyGraphs(ctx, file, flown.graphs[at], flown.graphs[at+1], experiment.CertifyOptions{Seed: seed})
+			r, err := certify.CertifyGraphs(ctx, file, flown.graphs[at], flown.graphs[at+1], certify.CertifyOptions{Seed: seed})
 			if err != nil {
 				return err
 			}
@@ -214,7 +214,7 @@ func (f *certifiedFlight) sequences(ctx context.Context, t *flockingTrained, flo
 		}{fmt.Sprintf("links lost at every step, p = %v", p), lost})
 	}
 	for _, o := range others {
-		r, err := experiment.CertifySequence(ctx, t.network, shifts, o.shifts, flown.signals[:steps])
+		r, err := certify.CertifySequence(ctx, t.network, shifts, o.shifts, flown.signals[:steps])
 		if err != nil {
 			return err
 		}
@@ -250,11 +250,11 @@ func (f *certifiedFlight) learning(ctx context.Context, t *flockingTrained, cost
 		return err
 	}
 	costs := &flightCosts{swarm: s, cost: cost}
-	run := experiment.StreamRun{
+	run := certify.StreamRun{
 		Model: t.network, Distributed: cost == flocking.CostNeighborhood, World: world, Kind: theory.Quadratic, Rows: costs.rows, Steps: z.runner.Test,
 		Config: online.Config{Nodes: z.World.Robots, Rule: OnlineFlight(z.Gamma, z.OnlineClip), Delayed: true},
 	}
-	r, err := experiment.CertifyStream(ctx, run)
+	r, err := certify.CertifyStream(ctx, run)
 	if err != nil {
 		return err
 	}

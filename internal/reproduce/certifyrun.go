@@ -4,50 +4,50 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/certify"
 )
 
 // certifiedRun is Theorem 2 or 3 for one run of online learning.
 type certifiedRun struct {
-	Mode     string                  `json:"mode"`
-	Steps    int                     `json:"steps"`
-	Rank     int                     `json:"rank"`
-	Dim      int                     `json:"dim"`
-	SafeStep experiment.Number       `json:"safe_step"`      // 2/C_s
-	Constant experiment.Number       `json:"paper_constant"` // log₁₀ C_ε, of distributed runs
-	Rows     []certifiedTracking     `json:"rows"`           // as run, with a ridge, and with a window
-	Limits   []experiment.LimitPoint `json:"limits"`         // against γ, of centralized runs
+	Mode     string               `json:"mode"`
+	Steps    int                  `json:"steps"`
+	Rank     int                  `json:"rank"`
+	Dim      int                  `json:"dim"`
+	SafeStep certify.Number       `json:"safe_step"`      // 2/C_s
+	Constant certify.Number       `json:"paper_constant"` // log₁₀ C_ε, of distributed runs
+	Rows     []certifiedTracking  `json:"rows"`           // as run, with a ridge, and with a window
+	Limits   []certify.LimitPoint `json:"limits"`         // against γ, of centralized runs
 }
 
 // certifiedTracking is a run beside its bound at the last step.
 type certifiedTracking struct {
-	Name     string            `json:"name"`
-	StepSize experiment.Number `json:"step_size"`
-	Ridge    float64           `json:"ridge"`
-	Window   int               `json:"window"`
-	Missing  int               `json:"missing"` // first step without an optimum, -1 if there is none
-	Drift    experiment.Number `json:"drift"`   // C_B
-	Slowest  experiment.Number `json:"slowest"` // m̂
-	Bound    experiment.Number `json:"bound"`
-	Measured experiment.Number `json:"measured"`
+	Name     string         `json:"name"`
+	StepSize certify.Number `json:"step_size"`
+	Ridge    float64        `json:"ridge"`
+	Window   int            `json:"window"`
+	Missing  int            `json:"missing"` // first step without an optimum, -1 if there is none
+	Drift    certify.Number `json:"drift"`   // C_B
+	Slowest  certify.Number `json:"slowest"` // m̂
+	Bound    certify.Number `json:"bound"`
+	Measured certify.Number `json:"measured"`
 }
 
 // certifiedRunOf takes from a report what tables show.
-func certifiedRunOf(r *experiment.OnlineCertificate) certifiedRun {
-	c := certifiedRun{Mode: string(r.Mode), Steps: r.Steps, Rank: r.Rank, Dim: r.Dim, SafeStep: r.SafeStep, Constant: experiment.Number(math.NaN()), Limits: r.Limits}
+func certifiedRunOf(r *certify.OnlineCertificate) certifiedRun {
+	c := certifiedRun{Mode: string(r.Mode), Steps: r.Steps, Rank: r.Rank, Dim: r.Dim, SafeStep: r.SafeStep, Constant: certify.Number(math.NaN()), Limits: r.Limits}
 	if r.Mixing != nil {
 		c.Constant = r.Mixing.PaperConstant
 	}
 	for _, t := range []struct {
 		name string
-		at   *experiment.Tracked
+		at   *certify.Tracked
 	}{{"as run", r.AsRun}, {"with a ridge", r.Ridged}, {"with a ridge and a window", r.Windowed}} {
 		if t.at == nil {
 			continue
 		}
 		row := certifiedTracking{
 			Name: t.name, StepSize: t.at.StepSize, Ridge: t.at.Ridge, Window: t.at.Window, Missing: t.at.Missing, Drift: t.at.Drift, Slowest: t.at.Slowest,
-			Bound: experiment.Number(math.NaN()), Measured: experiment.Number(math.NaN()),
+			Bound: certify.Number(math.NaN()), Measured: certify.Number(math.NaN()),
 		}
 		if n := len(t.at.Measured); n > 0 {
 			row.Bound, row.Measured = t.at.Bound[n-1], t.at.Measured[n-1]
@@ -86,7 +86,7 @@ func trackingTable(title, note string, runs []certifiedRun) Table {
 }
 
 // rateOf writes a contraction, of which matters how far it is from 1.
-func rateOf(n experiment.Number) string {
+func rateOf(n certify.Number) string {
 	if v := float64(n); v < 1 && v > 0.99 {
 		return fmt.Sprintf("%.6f", v)
 	}

@@ -20,7 +20,7 @@ type Experiment struct {
 
 // Experiments lists all of them in the paper's order.
 func Experiments() []Experiment {
-	return []Experiment{table1, fig2a, fig2b, gains, table2, table3, table4, table4Million, allmovies, certify, lipschitz, localshift, agents}
+	return []Experiment{table1, fig2a, fig2b, gains, table2, table3, table4, table4Million, allmovies, certificates, lipschitz, localshift, agents}
 }
 
 // Find returns the experiment with the given name.

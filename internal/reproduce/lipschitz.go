@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/wdgnn/wdgnn/graph"
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/certify"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
 
@@ -78,7 +78,7 @@ func (z *realization) lipschitz(ctx context.Context) (*lipschitzUnit, error) {
 		if err != nil {
 			return nil, err
 		}
-		report, err := experiment.CertifyGraphs(ctx, file, z.world.Graph, g, experiment.CertifyOptions{Seed: z.Seed})
+		report, err := certify.CertifyGraphs(ctx, file, z.world.Graph, g, certify.CertifyOptions{Seed: z.Seed})
 		if err != nil {
 			return nil, err
 		}

@@ -1,10 +1,9 @@
-package experiment
+package certify
 
 import (
 	"context"
 	"encoding/json"
 	"math"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -40,12 +39,7 @@ func TestCertifyRunBoundsHold(t *testing.T) {
 				"mode: centralized, preset: literal, step_size: {value: 0.05}, clip_norm: 0.2",
 				"mode: distributed, preset: literal, step_size: {value: 0.02}, clip_norm: 0.2, window: 4",
 			} {
-				f.text("c.yaml", "online: {stream: {graph: g.csv, signals: x.npy, targets: y.npy}, "+settings+"}\n")
-				c, err := config.Load(filepath.Join(f.dir, "c.yaml"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				r, err := CertifyRun(context.Background(), c, f.model, nil)
+				r, err := CertifyRun(context.Background(), f.config(settings), f.model, nil)
 				if err != nil {
 					t.Fatalf("%s, delayed %v, %s: %v", task, delayed, settings, err)
 				}

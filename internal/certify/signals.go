@@ -1,4 +1,4 @@
-package experiment
+package certify
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/internal/data"
+	"github.com/wdgnn/wdgnn/internal/experiment"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/theory"
@@ -114,7 +115,7 @@ func normalise(x []float32, want float64) {
 // none of their own.
 type searched struct {
 	net     *gnn.WideDeep
-	own     *NodeTaps
+	own     *experiment.NodeTaps
 	s, sHat *mat.CSR
 }
 

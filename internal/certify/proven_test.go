@@ -1,10 +1,9 @@
-package experiment
+package certify
 
 import (
 	"context"
 	"errors"
 	"iter"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,17 +18,6 @@ import (
 	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/theory"
 )
-
-// config returns the configuration of the case with settings.
-func (f *onlineCase) config(settings string) *config.Config {
-	f.Helper()
-	f.text("c.yaml", "online: {stream: {graph: g.csv, signals: x.npy, targets: y.npy}, "+settings+"}\n")
-	c, err := config.Load(filepath.Join(f.dir, "c.yaml"))
-	if err != nil {
-		f.Fatal(err)
-	}
-	return c
-}
 
 // certify plays the case with settings and returns the report.
 func (f *onlineCase) certify(settings string) *OnlineCertificate {

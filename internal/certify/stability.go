@@ -1,4 +1,4 @@
-package experiment
+package certify
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/experiment"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/theory"
@@ -131,7 +132,7 @@ func CertifyGraphs(ctx context.Context, m *modelfile.Model, intact, perturbed *g
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	own, err := NodeTapsOf(m)
+	own, err := experiment.NodeTapsOf(m)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package experiment
+package certify
 
 import (
 	"context"
@@ -10,19 +10,11 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/data"
+	"github.com/wdgnn/wdgnn/internal/experiment"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/theory"
 )
-
-// adapted returns what a distributed run leaves: a model whose nodes have taps of
-// their own.
-func (f *onlineCase) adapted(settings string) *modelfile.Model {
-	f.Helper()
-	run := f.start(f.model, settings)
-	f.play(run, -1)
-	return f.decode(f.bytes(run))
-}
 
 // predicted returns the outputs of all nodes for the signals of a file, 6×3 each.
 func (f *onlineCase) predicted(m *modelfile.Model, links string) []float32 {
@@ -32,7 +24,7 @@ func (f *onlineCase) predicted(m *modelfile.Model, links string) []float32 {
 	if err != nil {
 		f.Fatal(err)
 	}
-	p, err := Predict(context.Background(), m, observed, nil, 1)
+	p, err := experiment.Predict(context.Background(), m, observed, nil, 1)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -99,7 +91,7 @@ func TestCertificateIsOfOwnTaps(t *testing.T) {
 // much as possible: random ones, and climbs from some of them.
 func (f *onlineCase) worstChange(m *modelfile.Model, intact, lost *graph.Graph) float64 {
 	f.Helper()
-	own, err := NodeTapsOf(m)
+	own, err := experiment.NodeTapsOf(m)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -149,7 +141,7 @@ func TestOwnTapsInTheory(t *testing.T) {
 	f := newOnlineCase(t, config.Regress, false)
 	f.model.Meta.Nodes = nil
 	m := f.adapted("mode: distributed, preset: literal, step_size: {value: 0.3}, mixing: 0.2, retrain: taps+bias")
-	own, err := NodeTapsOf(m)
+	own, err := experiment.NodeTapsOf(m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,11 +160,11 @@ func TestOwnTapsInTheory(t *testing.T) {
 		for i, v := range f.floats("x.npy")[k*12 : (k+1)*12] {
 			x[i] = float64(v)
 		}
-		got := make([]float32, 18)
-		for i, v := range net.Forward(theory.NewShift(s), x) {
-			got[i] = float32(v)
+		for i, got := range net.Forward(theory.NewShift(s), x) {
+			if want := float64(want[k*18+i]); math.Abs(got-want) > 1e-4*max(1, math.Abs(want)) {
+				t.Fatalf("sample %d, output %d: got %v, want %v", k, i, got, want)
+			}
 		}
-		near(t, "own taps", got, want[k*18:(k+1)*18], 1e-4)
 	}
 	if err := give(own, net, 7); err == nil || !strings.Contains(err.Error(), "6 nodes") {
 		t.Errorf("got %v, want that the graph has another size", err)
