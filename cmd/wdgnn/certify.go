@@ -83,10 +83,10 @@ doc/theory.md explains every number.`,
 
 // certified is the whole report.
 type certified struct {
-	Model     string                     `json:"model"`
-	Stability *certify.StabilityReport   `json:"stability,omitempty"`
-	Online    *certify.OnlineCertificate `json:"online,omitempty"`
-	Charts    []string                   `json:"charts,omitempty"`
+	Model     string                   `json:"model"`
+	Stability *certify.StabilityReport `json:"stability,omitempty"`
+	Online    *certify.OnlineReport    `json:"online,omitempty"`
+	Charts    []string                 `json:"charts,omitempty"`
 }
 
 // Run computes and prints.
@@ -112,7 +112,7 @@ func (c *CertifyCommand) Run(ctx context.Context) error {
 	}
 	report := certified{Model: c.model}
 	if c.graph != "" {
-		report.Stability, err = certify.CertifyStability(ctx, m, certify.CertifyOptions{
+		report.Stability, err = certify.Stability(ctx, m, certify.Options{
 			Graph: c.graph, Perturbed: c.other, Drop: c.drop, Seed: c.seed, Signals: c.signals, Nodes: c.nodes,
 			Directed: c.directed, Sweep: c.out != "",
 		})
@@ -126,7 +126,7 @@ func (c *CertifyCommand) Run(ctx context.Context) error {
 			return helpful{during("certify", err), "--run DIR, a folder that wdgnn online wrote"}
 		}
 		show := newStageProgress(c.Stderr)
-		report.Online, err = certify.CertifyRun(ctx, cfg, m, show.stage)
+		report.Online, err = certify.Run(ctx, cfg, m, show.stage)
 		show.end()
 		if ctx.Err() != nil {
 			return during("certify", ctx.Err())
@@ -196,7 +196,7 @@ func printStability(w *lines, s *certify.StabilityReport) {
 	printMissing(w, s.Missing)
 }
 
-func printTracking(w *lines, o *certify.OnlineCertificate) {
+func printTracking(w *lines, o *certify.OnlineReport) {
 	w.printf("Online learning: %s, %d nodes, %s\n\n", o.Mode, o.Nodes, count(o.Steps, "step"))
 	printChecks(w, o.Checks)
 	w.printf("\n  C_s = %s   C_c = %s   L = %s   largest safe step size 2/C_s = %s\n", number(float64(o.Smooth)), number(float64(o.Convex)), number(float64(o.Lipschitz)), number(float64(o.SafeStep)))
@@ -218,7 +218,7 @@ func printTracking(w *lines, o *certify.OnlineCertificate) {
 }
 
 // printLimits shows some of the step sizes that were tried.
-func printLimits(w *lines, o *certify.OnlineCertificate) {
+func printLimits(w *lines, o *certify.OnlineReport) {
 	for k, p := range o.Limits {
 		if k == 0 {
 			w.printf("\n  where learning ends, %s; never above the larger of e_0 and C_B/(1 - m)\n  %-24s %10s %10s %12s %10s %10s\n", limitNote(o), "step size", "γ", "e_0", "C_B/(1 - m)", "own drift", "measured")

@@ -133,7 +133,7 @@ func trackingChart(title string, t *certify.Tracked) *figure.Figure {
 }
 
 // limitChart shows where learning ends against the step size.
-func limitChart(o *certify.OnlineCertificate) *figure.Figure {
+func limitChart(o *certify.OnlineReport) *figure.Figure {
 	if len(o.Limits) == 0 {
 		return nil
 	}
@@ -166,7 +166,7 @@ func limitChart(o *certify.OnlineCertificate) *figure.Figure {
 }
 
 // limitNote says what was learned with.
-func limitNote(o *certify.OnlineCertificate) string {
+func limitNote(o *certify.OnlineReport) string {
 	t := o.Ridged
 	if o.Windowed != nil {
 		t = o.Windowed

@@ -23,7 +23,7 @@ func newStageProgress(out io.Writer) *stageProgress {
 }
 
 // stage reports a step of one.
-func (p *stageProgress) stage(s certify.CertifyStage) {
+func (p *stageProgress) stage(s certify.Stage) {
 	switch {
 	case p.terminal && time.Since(p.shown) >= redraw:
 		p.shown, p.open = time.Now(), true

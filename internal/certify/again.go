@@ -36,7 +36,7 @@ func ball(local [][]*theory.Problem, mixers []*theory.Mixer, gamma float64) (flo
 // again learns from the costs of the run, with a window and a ridge, in float64.
 // The ridge is that of the run, or a hundredth of C_s; the step size is the given
 // one, if the theorem applies to it, and a safe one otherwise.
-func (c *OnlineCertificate) again(r *recording, how string, window int, gamma float64) (*Tracked, error) {
+func (c *OnlineReport) again(r *recording, how string, window int, gamma float64) (*Tracked, error) {
 	plain, _, err := r.costs("costs "+how, window, r.rule.Ridge)
 	if err != nil {
 		return nil, err

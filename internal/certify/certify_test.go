@@ -39,7 +39,7 @@ func TestCertifyRunBoundsHold(t *testing.T) {
 				"mode: centralized, preset: literal, step_size: {value: 0.05}, clip_norm: 0.2",
 				"mode: distributed, preset: literal, step_size: {value: 0.02}, clip_norm: 0.2, window: 4",
 			} {
-				r, err := CertifyRun(context.Background(), f.config(settings), f.model, nil)
+				r, err := Run(context.Background(), f.config(settings), f.model, nil)
 				if err != nil {
 					t.Fatalf("%s, delayed %v, %s: %v", task, delayed, settings, err)
 				}
@@ -116,24 +116,24 @@ func TestCertifySequence(t *testing.T) {
 		shifts, torn, signals = append(shifts, shift), append(torn, shift), append(signals, x)
 	}
 	torn[2] = none
-	r, err := CertifySequence(context.Background(), net, shifts, shifts, signals)
+	r, err := Sequence(context.Background(), net, shifts, shifts, signals)
 	if err != nil || r.Measured != 0 || r.Known > 1e-9 || r.Steps != steps || r.Nodes != nodes {
 		t.Errorf("the same graphs: got %+v, %v; want no change", r, err)
 	}
-	if r, err = CertifySequence(context.Background(), net, shifts, torn, signals); err != nil || r.Measured == 0 || r.Measured > r.Known || r.Known > r.Any*(1+1e-9) {
+	if r, err = Sequence(context.Background(), net, shifts, torn, signals); err != nil || r.Measured == 0 || r.Measured > r.Known || r.Known > r.Any*(1+1e-9) {
 		t.Errorf("no messages at step 2: got %+v, %v; want a change below the certificate", r, err)
 	}
 	for name, bad := range map[string]func() error{
 		"want as many of each": func() error {
-			_, err := CertifySequence(context.Background(), net, shifts, torn[1:], signals)
+			_, err := Sequence(context.Background(), net, shifts, torn[1:], signals)
 			return err
 		},
 		"step 0: shifts of 5 and 5 nodes and a signal of 1": func() error {
-			_, err := CertifySequence(context.Background(), net, shifts[:1], torn[:1], []mat.Dense{mat.NewDense(1, net.Config.In, nil)})
+			_, err := Sequence(context.Background(), net, shifts[:1], torn[:1], []mat.Dense{mat.NewDense(1, net.Config.In, nil)})
 			return err
 		},
 		"without a link": func() error {
-			_, err := CertifySequence(context.Background(), net, []*mat.CSR{none, none}, []*mat.CSR{none, none}, signals[:2])
+			_, err := Sequence(context.Background(), net, []*mat.CSR{none, none}, []*mat.CSR{none, none}, signals[:2])
 			return err
 		},
 	} {

@@ -14,9 +14,9 @@ import (
 	"github.com/wdgnn/wdgnn/theory"
 )
 
-// OnlineCertificate is Theorems 2 and 3 for an online run, which is played once
+// OnlineReport is Theorems 2 and 3 for an online run, which is played once
 // more.
-type OnlineCertificate struct {
+type OnlineReport struct {
 	Mode     config.Mode    `json:"mode"`
 	Nodes    int            `json:"nodes"`
 	Steps    int            `json:"steps"` // looked at
@@ -35,7 +35,7 @@ type OnlineCertificate struct {
 	Ridged   *Tracked      `json:"ridged"`   // the same costs with a ridge, learned once more in float64
 	Windowed *Tracked      `json:"windowed"` // and with a window of the last steps as well
 	Limits   []LimitPoint  `json:"limits"`   // against γ, centralized runs only, with the ridge and the longest window
-	Mixing   *MixingReport `json:"mixing"`   // distributed runs only
+	Mixing   *mixingReport `json:"mixing"`   // distributed runs only
 	Bounds   []BoundReport `json:"bounds"`   // at the last step
 	Messages []string      `json:"missing"`  // numbers that are not there, and why
 }
@@ -52,7 +52,7 @@ type Tracked struct {
 	Missing  int      `json:"missing"`     // first step without an optimum, -1 if there is none
 	Measured []Number `json:"measured"`
 	Bound    []Number `json:"bound"`         // ours
-	Paper    []Number `json:"paper"`         // of Theorem 2; of Theorem 3 its logarithm is in MixingReport
+	Paper    []Number `json:"paper"`         // of Theorem 2; of Theorem 3 its logarithm is in mixingReport
 	Mean     []Number `json:"mean_measured"` // ‖mean_i 𝒜_i - 𝒜*‖, distributed runs only
 
 	// Rest is the most that a step was beside a gradient step, and Rough the most
@@ -67,8 +67,8 @@ type Tracked struct {
 	Aside Number `json:"aside"`
 }
 
-// MixingReport is Assumptions 3 to 5 for the mixing matrices of a run.
-type MixingReport struct {
+// mixingReport is Assumptions 3 to 5 for the mixing matrices of a run.
+type mixingReport struct {
 	theory.Sequence
 	PaperConstant Number `json:"paper_constant_log10"` // log₁₀ C_ε
 	PaperBound    Number `json:"paper_bound_log10"`    // log₁₀ of the bound of Theorem 3
@@ -78,10 +78,10 @@ type MixingReport struct {
 // mostCertified is how many steps of a run are looked at.
 const mostCertified = 500
 
-// CertifyRun plays the online run of a configuration once more, from the model
+// Run plays the online run of a configuration once more, from the model
 // as trained, and computes Theorems 2 and 3 for it. It ends soon after ctx does.
 // watch, if not nil, hears how far it is.
-func CertifyRun(ctx context.Context, c *config.Config, file *modelfile.Model, watch func(CertifyStage)) (*OnlineCertificate, error) {
+func Run(ctx context.Context, c *config.Config, file *modelfile.Model, watch func(Stage)) (*OnlineReport, error) {
 	run, err := experiment.NewOnlineRun(c, file, true)
 	if err != nil {
 		return nil, err
@@ -106,8 +106,8 @@ func CertifyRun(ctx context.Context, c *config.Config, file *modelfile.Model, wa
 }
 
 // certify computes constants, bounds and measurements.
-func (r *recording) certify() (*OnlineCertificate, error) {
-	c := &OnlineCertificate{Mode: r.mode, Nodes: r.nodes, Steps: len(r.met), StepSize: Number(r.rule.StepSize.Value)}
+func (r *recording) certify() (*OnlineReport, error) {
+	c := &OnlineReport{Mode: r.mode, Nodes: r.nodes, Steps: len(r.met), StepSize: Number(r.rule.StepSize.Value)}
 	global, local, err := r.costs("costs", r.rule.Window, r.rule.Ridge)
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (r *recording) certify() (*OnlineCertificate, error) {
 		c.Messages = append(c.Messages, "distances of taps: steps are whitened, and all distances are in whitened coordinates")
 	}
 	if r.mode == config.Distributed {
-		c.Mixing = &MixingReport{}
+		c.Mixing = &mixingReport{}
 		if err := c.sequence(r); err != nil {
 			return nil, err
 		}
@@ -156,7 +156,7 @@ func (r *recording) certify() (*OnlineCertificate, error) {
 }
 
 // asRun sets the run as it was beside its bounds.
-func (c *OnlineCertificate) asRun(r *recording, taken *taken) error {
+func (c *OnlineReport) asRun(r *recording, taken *taken) error {
 	optima, aside, err := taken.follow(r)
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ func (c *OnlineCertificate) asRun(r *recording, taken *taken) error {
 }
 
 // hypotheses says which of Theorem 2 hold.
-func (c *OnlineCertificate) hypotheses(r *recording, taken *taken) {
+func (c *OnlineReport) hypotheses(r *recording, taken *taken) {
 	text := fmt.Sprintf("%v", r.rule.StepSize.Schedule)
 	if r.rule.StepSize.Schedule != rule.Fixed {
 		text += "; our bounds take γ_t as it comes"
@@ -218,12 +218,12 @@ func (c *OnlineCertificate) hypotheses(r *recording, taken *taken) {
 	c.check("gradients are not clipped", taken.short == 0 && r.exact(), text)
 }
 
-func (c *OnlineCertificate) check(name string, holds bool, text string) {
+func (c *OnlineReport) check(name string, holds bool, text string) {
 	c.Checks = append(c.Checks, theory.Check{Name: name, Holds: holds, Text: text})
 }
 
 // constants computes those of Assumption 2 over all steps.
-func (c *OnlineCertificate) constants(r *recording, costs []*theory.Problem) (smooth float64, err error) {
+func (c *OnlineReport) constants(r *recording, costs []*theory.Problem) (smooth float64, err error) {
 	convex, radius, lipschitz := math.Inf(1), 0.0, 0.0
 	for _, at := range r.path {
 		for _, w := range at {
@@ -254,7 +254,7 @@ func (c *OnlineCertificate) constants(r *recording, costs []*theory.Problem) (sm
 }
 
 // sequence examines the mixing matrices.
-func (c *OnlineCertificate) sequence(r *recording) error {
+func (c *OnlineReport) sequence(r *recording) error {
 	s, err := theory.CheckSequence(r.mixers, windowOf(r))
 	if err != nil {
 		return err

@@ -56,11 +56,11 @@ func TestCertificateIsOfOwnTaps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := CertifyGraphs(context.Background(), m, intact, lost, CertifyOptions{Seed: 3})
+	report, err := Graphs(context.Background(), m, intact, lost, Options{Seed: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
-	trained, err := CertifyGraphs(context.Background(), f.model, intact, lost, CertifyOptions{Seed: 3})
+	trained, err := Graphs(context.Background(), f.model, intact, lost, Options{Seed: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 )
 
-// CertifyStage is how far CertifyRun is.
-type CertifyStage struct {
+// Stage is how far Run is.
+type Stage struct {
 	Name  string // what is being computed
 	Done  int    // steps of the run
 	Steps int    // of so many; 0 while the run is played and nobody knows
@@ -15,7 +15,7 @@ type CertifyStage struct {
 // and ends where the context does.
 type pace struct {
 	ctx   context.Context
-	watch func(CertifyStage) // nil if nobody does
+	watch func(Stage) // nil if nobody does
 }
 
 // at begins step done of a stage.
@@ -24,7 +24,7 @@ func (p *pace) at(stage string, done, steps int) error {
 		return err
 	}
 	if p.watch != nil {
-		p.watch(CertifyStage{stage, done, steps})
+		p.watch(Stage{stage, done, steps})
 	}
 	return nil
 }

@@ -20,9 +20,9 @@ import (
 )
 
 // certify plays the case with settings and returns the report.
-func (f *onlineCase) certify(settings string) *OnlineCertificate {
+func (f *onlineCase) certify(settings string) *OnlineReport {
 	f.Helper()
-	r, err := CertifyRun(context.Background(), f.config(settings), f.model, nil)
+	r, err := Run(context.Background(), f.config(settings), f.model, nil)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestProvenIsDerived(t *testing.T) {
 	}
 	for _, delayed := range []bool{false, true} {
 		m := newOnlineCase(t, config.Regress, delayed).model
-		r, err := CertifyGraphs(context.Background(), m, graph.Ring(6), graph.Ring(6), CertifyOptions{})
+		r, err := Graphs(context.Background(), m, graph.Ring(6), graph.Ring(6), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,13 +83,13 @@ func TestStepsThatAreNotGradientSteps(t *testing.T) {
 	for _, distributed := range []bool{false, true} {
 		run := ringRun(t, 20, 0.5, 1)
 		run.Distributed = distributed
-		honest, err := CertifyStream(context.Background(), run)
+		honest, err := Stream(context.Background(), run)
 		if err != nil {
 			t.Fatal(err)
 		}
 		run = ringRun(t, 20, 0.5, 1)
 		run.Distributed, run.Rows = distributed, wrongly
-		r, err := CertifyStream(context.Background(), run)
+		r, err := Stream(context.Background(), run)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +173,7 @@ func TestBoundsHaveFloors(t *testing.T) {
 		for _, distributed := range []bool{false, true} {
 			run := ringRun(t, 20, c.ripple, c.residual)
 			run.Distributed, run.Config.Rule.Ridge = distributed, c.ridge
-			r, err := CertifyStream(context.Background(), run)
+			r, err := Stream(context.Background(), run)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -205,12 +205,12 @@ func TestCertifyRunEndsWithContext(t *testing.T) {
 		f := newOnlineCase(t, config.Regress, false)
 		c := f.config(settings)
 		var stages []string
-		heard := func(s CertifyStage) {
+		heard := func(s Stage) {
 			if !slices.Contains(stages, s.Name) {
 				stages = append(stages, s.Name)
 			}
 		}
-		if _, err := CertifyRun(context.Background(), c, f.model, heard); err != nil {
+		if _, err := Run(context.Background(), c, f.model, heard); err != nil {
 			t.Fatal(err)
 		}
 		if len(stages) < 8 {
@@ -219,7 +219,7 @@ func TestCertifyRunEndsWithContext(t *testing.T) {
 		for _, stage := range stages {
 			ctx, cancel := context.WithCancel(context.Background())
 			after := 0
-			_, err := CertifyRun(ctx, c, f.model, func(s CertifyStage) {
+			_, err := Run(ctx, c, f.model, func(s Stage) {
 				if s.Name == stage {
 					cancel()
 				}

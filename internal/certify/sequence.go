@@ -24,10 +24,10 @@ type SequenceReport struct {
 	Any      float64 `json:"any"`      // and of all that are as large
 }
 
-// CertifySequence runs a model with delayed filters on the shifts S_0, S_1, … and
+// Sequence runs a model with delayed filters on the shifts S_0, S_1, … and
 // on others, with the signals X_0, X_1, …, N×F each, and sets the change of its
 // outputs over all steps beside the direct certificate.
-func CertifySequence(ctx context.Context, m *gnn.WideDeep, shifts, perturbed []*mat.CSR, signals []mat.Dense) (*SequenceReport, error) {
+func Sequence(ctx context.Context, m *gnn.WideDeep, shifts, perturbed []*mat.CSR, signals []mat.Dense) (*SequenceReport, error) {
 	steps := len(shifts)
 	if steps == 0 || len(perturbed) != steps || len(signals) != steps {
 		return nil, fmt.Errorf("%d shifts, %d perturbed ones and %d signals, want as many of each", steps, len(perturbed), len(signals))

@@ -16,7 +16,7 @@ import (
 
 // measure runs signals on both graphs and sets the bounds beside the changes.
 // It returns the signal that changed most, relative to its bound.
-func (r *StabilityReport) measure(ctx context.Context, m *searched, st *theory.Stability, p *theory.Pair, o CertifyOptions) ([]float64, error) {
+func (r *StabilityReport) measure(ctx context.Context, m *searched, st *theory.Stability, p *theory.Pair, o Options) ([]float64, error) {
 	signals, err := r.load(m.net, o)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (r *StabilityReport) measure(ctx context.Context, m *searched, st *theory.S
 }
 
 // load reads or draws signals.
-func (r *StabilityReport) load(m *gnn.WideDeep, o CertifyOptions) ([]mat.Dense, error) {
+func (r *StabilityReport) load(m *gnn.WideDeep, o Options) ([]mat.Dense, error) {
 	var out []mat.Dense
 	if o.Signals == "" {
 		rng := random.Stream(o.Seed, "certify signals")

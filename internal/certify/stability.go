@@ -13,8 +13,8 @@ import (
 	"github.com/wdgnn/wdgnn/theory"
 )
 
-// CertifyOptions says what to hold a model against.
-type CertifyOptions struct {
+// Options says what to hold a model against.
+type Options struct {
 	Graph     string  // path
 	Perturbed string  // path of the graph as it may become; empty takes Drop
 	Drop      float64 // probability that a link is lost, if there is no Perturbed
@@ -35,7 +35,7 @@ type StabilityReport struct {
 	Parts          int            `json:"parts"` // of the graph; the bounds hold for any number
 	Connected      bool           `json:"perturbed_connected"`
 	Checks         []theory.Check `json:"hypotheses"`
-	Filters        []FilterReport `json:"filters"`
+	Filters        []filterReport `json:"filters"`
 
 	IntegralLipschitz Number `json:"integral_lipschitz"` // C_L
 	Architecture      Number `json:"architecture"`       // C_Ψ
@@ -48,16 +48,16 @@ type StabilityReport struct {
 	Wide    Number             `json:"wide_change"` // ‖ΔH_W‖
 	Own     int                `json:"own_taps"`    // nodes with taps of their own, which are what is certified
 	Bounds  []BoundReport      `json:"bounds"`
-	Signals SignalsReport      `json:"signals"`
+	Signals signalsReport      `json:"signals"`
 	Missing []string           `json:"missing,omitempty"`
 
-	Sweep     []SweepPoint    `json:"sweep,omitempty"`
-	Responses []ResponseCurve `json:"responses,omitempty"`
+	Sweep     []sweepPoint    `json:"sweep,omitempty"`
+	Responses []responseCurve `json:"responses,omitempty"`
 	Spectra   [2][]float64    `json:"-"` // eigenvalues of S and Ŝ
 }
 
-// FilterReport are the constants of one filter.
-type FilterReport struct {
+// filterReport are the constants of one filter.
+type filterReport struct {
 	theory.FilterConstants
 	PairConstant Number `json:"pair_constant"` // C_L in the form of eq. (12)
 }
@@ -72,8 +72,8 @@ type BoundReport struct {
 	Note     string `json:"note,omitempty"`
 }
 
-// SignalsReport says which signals were measured.
-type SignalsReport struct {
+// signalsReport says which signals were measured.
+type signalsReport struct {
 	Count  int     `json:"count"`
 	Source string  `json:"source"`
 	Norm   float64 `json:"norm"`   // ‖X‖ of the one that changed most
@@ -82,8 +82,8 @@ type SignalsReport struct {
 	Sought float64 `json:"sought"` // largest ‖ΔΨ‖ that a search for a harmful signal of the same norm found
 }
 
-// SweepPoint is a graph on the way from S to Ŝ.
-type SweepPoint struct {
+// sweepPoint is a graph on the way from S to Ŝ.
+type sweepPoint struct {
 	Way      float64 `json:"way"` // t of (1-t) S + t Ŝ
 	Epsilon  Number  `json:"epsilon"`
 	Measured float64 `json:"measured"`
@@ -91,8 +91,8 @@ type SweepPoint struct {
 	Theorem  Number  `json:"theorem"`
 }
 
-// ResponseCurve is a(λ) of one pair of features.
-type ResponseCurve struct {
+// responseCurve is a(λ) of one pair of features.
+type responseCurve struct {
 	Filter  string    `json:"filter"`
 	In      int       `json:"in"`
 	Out     int       `json:"out"`
@@ -105,18 +105,18 @@ type ResponseCurve struct {
 // measuredSignals is how many signals are run on both graphs.
 const measuredSignals = 64
 
-// CertifyStability computes Theorem 1 for a model on the graphs of files.
-func CertifyStability(ctx context.Context, m *modelfile.Model, o CertifyOptions) (*StabilityReport, error) {
+// Stability computes Theorem 1 for a model on the graphs of files.
+func Stability(ctx context.Context, m *modelfile.Model, o Options) (*StabilityReport, error) {
 	intact, perturbed, err := o.graphs()
 	if err != nil {
 		return nil, err
 	}
-	return CertifyGraphs(ctx, m, intact, perturbed, o)
+	return Graphs(ctx, m, intact, perturbed, o)
 }
 
-// CertifyGraphs computes Theorem 1 for a model and two graphs on the same nodes.
+// Graphs computes Theorem 1 for a model and two graphs on the same nodes.
 // Of the options it reads what says how to measure.
-func CertifyGraphs(ctx context.Context, m *modelfile.Model, intact, perturbed *graph.Graph, o CertifyOptions) (*StabilityReport, error) {
+func Graphs(ctx context.Context, m *modelfile.Model, intact, perturbed *graph.Graph, o Options) (*StabilityReport, error) {
 	s, err := m.Meta.Shift.Of(intact)
 	if err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func CertifyGraphs(ctx context.Context, m *modelfile.Model, intact, perturbed *g
 		r.Checks = append(r.Checks, theory.Check{Name: "filters read one graph", Text: "delayed: they read the graphs of several steps; here the graph stands still"})
 	}
 	for _, f := range st.Filters {
-		r.Filters = append(r.Filters, FilterReport{f, Number(f.Pair)})
+		r.Filters = append(r.Filters, filterReport{f, Number(f.Pair)})
 	}
 	worst, err := r.measure(ctx, &searched{m.Network, own, s, sHat}, st, pair, o)
 	if err != nil {
@@ -175,7 +175,7 @@ func CertifyGraphs(ctx context.Context, m *modelfile.Model, intact, perturbed *g
 }
 
 // graphs reads or makes both graphs.
-func (o *CertifyOptions) graphs() (intact, perturbed *graph.Graph, err error) {
+func (o *Options) graphs() (intact, perturbed *graph.Graph, err error) {
 	if intact, err = o.load(o.Graph, o.Nodes); err != nil {
 		return nil, nil, err
 	}
@@ -189,7 +189,7 @@ func (o *CertifyOptions) graphs() (intact, perturbed *graph.Graph, err error) {
 	return intact, perturbed, err
 }
 
-func (o *CertifyOptions) load(path string, nodes int) (*graph.Graph, error) {
+func (o *Options) load(path string, nodes int) (*graph.Graph, error) {
 	file, err := modelfile.LoadGraph(path, modelfile.GraphOptions{Nodes: nodes, Directed: o.Directed})
 	if err != nil {
 		return nil, err
@@ -212,14 +212,14 @@ func (r *StabilityReport) curves(net *theory.Network, over theory.Interval) {
 		if f == net.Wide && net.OwnTaps() > 0 {
 			continue // every node has another
 		}
-		var all []ResponseCurve
+		var all []responseCurve
 		for i, a := range f.Responses() {
-			c := ResponseCurve{Filter: f.Name, In: i / f.Out, Out: i % f.Out}
+			c := responseCurve{Filter: f.Name, In: i / f.Out, Out: i % f.Out}
 			c.Largest, _ = a.IntegralLipschitz(over)
 			c.Gain = []float64(a) // until it is known which are drawn
 			all = append(all, c)
 		}
-		slices.SortStableFunc(all, func(a, b ResponseCurve) int {
+		slices.SortStableFunc(all, func(a, b responseCurve) int {
 			switch {
 			case a.Largest > b.Largest:
 				return -1
@@ -256,7 +256,7 @@ func (r *StabilityReport) sweep(ctx context.Context, st *theory.Stability, p *th
 		if err != nil {
 			return err
 		}
-		r.Sweep = append(r.Sweep, SweepPoint{
+		r.Sweep = append(r.Sweep, sweepPoint{
 			Way: t, Epsilon: Number(t * float64(r.Epsilon)), Measured: m.Change, Direct: m.Any, Theorem: Number(t * st.Extended(m.Signal)),
 		})
 	}

@@ -31,8 +31,8 @@ type StreamRun struct {
 	read []int // Config.Read in the order in which rows are added; nil leaves it
 }
 
-// CertifyStream plays a run and computes Theorems 2 and 3 for it.
-func CertifyStream(ctx context.Context, run StreamRun) (*OnlineCertificate, error) {
+// Stream plays a run and computes Theorems 2 and 3 for it.
+func Stream(ctx context.Context, run StreamRun) (*OnlineReport, error) {
 	r, err := run.record(&pace{ctx: ctx})
 	if err != nil {
 		return nil, err

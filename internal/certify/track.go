@@ -21,7 +21,7 @@ func windowOf(r *recording) int {
 }
 
 // track sets a path beside the bounds.
-func (r *recording) track(c *OnlineCertificate, how string, global []*theory.Problem, local [][]*theory.Problem, optima []theory.Optimum, path [][][]float64, gamma float64) (*Tracked, error) {
+func (r *recording) track(c *OnlineReport, how string, global []*theory.Problem, local [][]*theory.Problem, optima []theory.Optimum, path [][][]float64, gamma float64) (*Tracked, error) {
 	if r.mode == config.Centralized {
 		one := make([][]float64, len(path))
 		for t := range path {
@@ -47,7 +47,7 @@ func (r *recording) track(c *OnlineCertificate, how string, global []*theory.Pro
 }
 
 // trackTogether does so for distributed learning.
-func (r *recording) trackTogether(c *OnlineCertificate, stage string, local [][]*theory.Problem, optima []theory.Optimum, path [][][]float64, gamma float64) (*Tracked, error) {
+func (r *recording) trackTogether(c *OnlineReport, stage string, local [][]*theory.Problem, optima []theory.Optimum, path [][][]float64, gamma float64) (*Tracked, error) {
 	out := &Tracked{Missing: -1}
 	if len(optima) < len(local) {
 		out.Missing = len(optima)
@@ -149,7 +149,7 @@ func (r *recording) doubts(t *Tracked) []string {
 }
 
 // summary sets the bounds of the last step beside what was measured.
-func (c *OnlineCertificate) summary(r *recording) {
+func (c *OnlineReport) summary(r *recording) {
 	add := func(name string, bound, measured []Number, proven bool, note string) {
 		if n := min(len(bound), len(measured)); n > 0 {
 			b, m := float64(bound[n-1]), float64(measured[n-1])

@@ -80,7 +80,7 @@ func (z *realization) certify(ctx context.Context) (*certifyUnit, error) {
 		if err != nil {
 			return nil, err
 		}
-		report, err := certify.CertifyGraphs(ctx, file, z.world.Graph, g, certify.CertifyOptions{Seed: z.Seed})
+		report, err := certify.Graphs(ctx, file, z.world.Graph, g, certify.Options{Seed: z.Seed})
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +92,7 @@ func (z *realization) certify(ctx context.Context) (*certifyUnit, error) {
 		if err != nil {
 			return nil, err
 		}
-		report, err := certify.CertifyStream(ctx, certify.StreamRun{
+		report, err := certify.Stream(ctx, certify.StreamRun{
 			Model: t.network, Distributed: spec.Mode == distributed, World: stream, Kind: theory.CrossEntropy, Steps: certifiedSteps,
 			Config: online.Config{Nodes: z.world.Graph.Nodes(), Rule: spec.Config, Read: z.read()},
 		})

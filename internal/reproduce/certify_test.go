@@ -155,7 +155,7 @@ func TestFlightBoundsHold(t *testing.T) {
 				t.Fatal(err)
 			}
 			costs := &flightCosts{swarm: s, cost: cost}
-			r, err := certify.CertifyStream(context.Background(), certify.StreamRun{
+			r, err := certify.Stream(context.Background(), certify.StreamRun{
 				Model: m, Distributed: cost == flocking.CostNeighborhood, World: world, Kind: theory.Quadratic, Rows: costs.rows,
 				Config: online.Config{Nodes: 9, Rule: OnlineFlight(1e-3, clip), Delayed: true},
 			})

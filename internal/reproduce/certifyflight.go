@@ -156,7 +156,7 @@ func (f *certifiedFlight) successive(ctx context.Context, t *flockingTrained, fl
 			if n == 0 {
 				continue
 			}
-			r, err := certify.CertifyGraphs(ctx, file, flown.graphs[at], flown.graphs[at+1], certify.CertifyOptions{Seed: seed})
+			r, err := certify.Graphs(ctx, file, flown.graphs[at], flown.graphs[at+1], certify.Options{Seed: seed})
 			if err != nil {
 				return err
 			}
@@ -214,7 +214,7 @@ func (f *certifiedFlight) sequences(ctx context.Context, t *flockingTrained, flo
 		}{fmt.Sprintf("links lost at every step, p = %v", p), lost})
 	}
 	for _, o := range others {
-		r, err := certify.CertifySequence(ctx, t.network, shifts, o.shifts, flown.signals[:steps])
+		r, err := certify.Sequence(ctx, t.network, shifts, o.shifts, flown.signals[:steps])
 		if err != nil {
 			return err
 		}
@@ -254,7 +254,7 @@ func (f *certifiedFlight) learning(ctx context.Context, t *flockingTrained, cost
 		Model: t.network, Distributed: cost == flocking.CostNeighborhood, World: world, Kind: theory.Quadratic, Rows: costs.rows, Steps: z.runner.Test,
 		Config: online.Config{Nodes: z.World.Robots, Rule: OnlineFlight(z.Gamma, z.OnlineClip), Delayed: true},
 	}
-	r, err := certify.CertifyStream(ctx, run)
+	r, err := certify.Stream(ctx, run)
 	if err != nil {
 		return err
 	}

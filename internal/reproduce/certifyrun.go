@@ -33,7 +33,7 @@ type certifiedTracking struct {
 }
 
 // certifiedRunOf takes from a report what tables show.
-func certifiedRunOf(r *certify.OnlineCertificate) certifiedRun {
+func certifiedRunOf(r *certify.OnlineReport) certifiedRun {
 	c := certifiedRun{Mode: string(r.Mode), Steps: r.Steps, Rank: r.Rank, Dim: r.Dim, SafeStep: r.SafeStep, Constant: certify.Number(math.NaN()), Limits: r.Limits}
 	if r.Mixing != nil {
 		c.Constant = r.Mixing.PaperConstant

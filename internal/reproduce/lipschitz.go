@@ -78,7 +78,7 @@ func (z *realization) lipschitz(ctx context.Context) (*lipschitzUnit, error) {
 		if err != nil {
 			return nil, err
 		}
-		report, err := certify.CertifyGraphs(ctx, file, z.world.Graph, g, certify.CertifyOptions{Seed: z.Seed})
+		report, err := certify.Graphs(ctx, file, z.world.Graph, g, certify.Options{Seed: z.Seed})
 		if err != nil {
 			return nil, err
 		}
