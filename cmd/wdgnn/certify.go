@@ -117,7 +117,10 @@ func (c *CertifyCommand) Run(ctx context.Context) error {
 			Directed: c.directed, Sweep: c.out != "",
 		})
 		if err != nil {
-			return helpful{during("certify", err), "a graph on the nodes that the model runs on, --directed if its links are; wdgnn certify -h shows how"}
+			return helpful{
+				during("certify", err),
+				"a graph on the nodes that the model runs on, --directed if its links are; wdgnn certify -h shows how",
+			}
 		}
 	}
 	if c.run != "" {
@@ -175,10 +178,11 @@ func printStability(w *lines, s *certify.StabilityReport) {
 	if len(s.Filters) > 0 {
 		w.printf("\n  %-8s %8s %6s %12s %12s %12s\n", "filter", "features", "order", "C_L", "of eq. (12)", "max |a(λ)|")
 		for _, f := range s.Filters {
-			w.printf("  %-8s %8s %6d %12s %12s %12s\n", f.Name, fmt.Sprintf("%d→%d", f.In, f.Out), f.Order, number(f.IntegralLipschitz), number(float64(f.PairConstant)), number(f.Gain))
+			w.printf("  %-8s %8s %6d %12s %12s %12s\n", f.Name, fmt.Sprintf("%d→%d", f.In, f.Out), f.Order,
+				number(f.IntegralLipschitz), number(f.PairConstant), number(f.Gain))
 		}
 	}
-	w.printf("\n  %-24s ‖ΔH‖ %s", "wide, gain and readout", number(float64(s.Wide)))
+	w.printf("\n  %-24s ‖ΔH‖ %s", "wide, gain and readout", number(s.Wide))
 	if s.Own > 0 {
 		w.printf("   with the taps that %s learned", count(s.Own, "node"))
 	}
@@ -190,26 +194,30 @@ func printStability(w *lines, s *certify.StabilityReport) {
 		}
 		w.printf("\n")
 	}
-	w.printf("\n  C_Ψ = %s   C_L = %s   ε = %s   δ = %s\n\n", number(float64(s.Architecture)), number(float64(s.IntegralLipschitz)), number(float64(s.Epsilon)), number(float64(s.Misalignment)))
+	w.printf("\n  C_Ψ = %s   C_L = %s   ε = %s   δ = %s\n\n", number(s.Architecture), number(s.IntegralLipschitz),
+		number(s.Epsilon), number(s.Misalignment))
 	printBounds(w, s.Bounds)
-	w.printf("\n  measured on %d signals (%s): outputs change by %s in the median, %s at most\n", s.Signals.Count, s.Signals.Source, percent(s.Signals.Median), percent(s.Signals.Worst))
+	w.printf("\n  measured on %d signals (%s): outputs change by %s in the median, %s at most\n", s.Signals.Count,
+		s.Signals.Source, percent(s.Signals.Median), percent(s.Signals.Worst))
 	printMissing(w, s.Missing)
 }
 
 func printTracking(w *lines, o *certify.OnlineReport) {
 	w.printf("Online learning: %s, %d nodes, %s\n\n", o.Mode, o.Nodes, count(o.Steps, "step"))
 	printChecks(w, o.Checks)
-	w.printf("\n  C_s = %s   C_c = %s   L = %s   largest safe step size 2/C_s = %s\n", number(float64(o.Smooth)), number(float64(o.Convex)), number(float64(o.Lipschitz)), number(float64(o.SafeStep)))
+	w.printf("\n  C_s = %s   C_c = %s   L = %s   largest safe step size 2/C_s = %s\n", number(o.Smooth), number(o.Convex),
+		number(o.Lipschitz), number(o.SafeStep))
 	for _, t := range []struct {
 		name string
 		at   *certify.Tracked
 	}{{"as run", o.AsRun}, {"with a ridge", o.Ridged}, {"and a window", o.Windowed}} {
 		if t.at != nil && len(t.at.Measured) > 0 {
-			w.printf("  %-13s C_B = %s   m̂ = %s\n", t.name+":", number(float64(t.at.Drift)), number(float64(t.at.Slowest)))
+			w.printf("  %-13s C_B = %s   m̂ = %s\n", t.name+":", number(t.at.Drift), number(t.at.Slowest))
 		}
 	}
 	if m := o.Mixing; m != nil {
-		w.printf("  C_ε of Theorem 3 = %s, its bound %s; our bound settles for γ < %s\n", power(m.PaperConstant), power(m.PaperBound), number(float64(m.SafeStep)))
+		w.printf("  C_ε of Theorem 3 = %s, its bound %s; our bound settles for γ < %s\n", power(m.PaperConstant),
+			power(m.PaperBound), number(m.SafeStep))
 	}
 	w.printf("\n")
 	printBounds(w, o.Bounds)
@@ -221,10 +229,12 @@ func printTracking(w *lines, o *certify.OnlineReport) {
 func printLimits(w *lines, o *certify.OnlineReport) {
 	for k, p := range o.Limits {
 		if k == 0 {
-			w.printf("\n  where learning ends, %s; never above the larger of e_0 and C_B/(1 - m)\n  %-24s %10s %10s %12s %10s %10s\n", limitNote(o), "step size", "γ", "e_0", "C_B/(1 - m)", "own drift", "measured")
+			w.printf("\n  where learning ends, %s; never above the larger of e_0 and C_B/(1 - m)\n", limitNote(o))
+			w.printf("  %-24s %10s %10s %12s %10s %10s\n", "step size", "γ", "e_0", "C_B/(1 - m)", "own drift", "measured")
 		}
 		if slices.Contains([]float64{0.01, 0.1, 0.5, 0.9, 0.99, 0.999}, p.Share) {
-			w.printf("  %-24s %10s %10s %12s %10s %10s\n", fmt.Sprintf("%v of the safe one", p.Share), number(p.StepSize), number(p.Start), number(float64(p.Bound)), number(p.Own), number(p.Measured))
+			w.printf("  %-24s %10s %10s %12s %10s %10s\n", fmt.Sprintf("%v of the safe one", p.Share), number(p.StepSize),
+				number(p.Start), number(p.Bound), number(p.Own), number(p.Measured))
 		}
 	}
 }
@@ -245,7 +255,7 @@ func printBounds(w *lines, bounds []certify.BoundReport) {
 	}
 	w.printf("  %-45s %10s %10s %14s\n", "", "bound", "measured", "bound/measured")
 	for _, b := range bounds {
-		w.printf("  %-45s %10s %10s %14s", b.Name, number(float64(b.Bound)), number(float64(b.Measured)), number(float64(b.Ratio)))
+		w.printf("  %-45s %10s %10s %14s", b.Name, number(b.Bound), number(b.Measured), number(b.Ratio))
 		if b.Note != "" {
 			w.printf("   %s", b.Note)
 		}
@@ -263,14 +273,14 @@ func printMissing(w *lines, missing []string) {
 }
 
 // number prints v in a few characters.
-func number(v float64) string { return certify.Number(v).Text(4) }
+func number[T ~float64](v T) string { return certify.Number(v).Text(4) }
 
 // power prints 10ˣ for a logarithm x.
 func power(log certify.Number) string {
 	if v := float64(log); !math.IsNaN(v) && !math.IsInf(v, 0) {
 		return fmt.Sprintf("10^%.0f", v)
 	}
-	return number(float64(log))
+	return number(log)
 }
 
 // percent prints a share.

@@ -36,7 +36,11 @@ func drawCertificate(dir string, r *certified) ([]string, error) {
 		for _, t := range []struct {
 			name, title string
 			at          *certify.Tracked
-		}{{"tracking", "Distance from the optimum, as run", o.AsRun}, {"tracking-ridge", "Distance from the optimum, with a ridge", o.Ridged}, {"tracking-window", "Distance from the optimum, with a ridge and a window", o.Windowed}} {
+		}{
+			{"tracking", "Distance from the optimum, as run", o.AsRun},
+			{"tracking-ridge", "Distance from the optimum, with a ridge", o.Ridged},
+			{"tracking-window", "Distance from the optimum, with a ridge and a window", o.Windowed},
+		} {
 			if err := save(t.name, trackingChart(t.title, t.at)); err != nil {
 				return nil, err
 			}

@@ -43,7 +43,10 @@ func newOnlineCase(t *testing.T, task config.Task, delayed bool) *onlineCase {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.model = &modelfile.Model{Network: net, Meta: modelfile.Meta{Shift: graph.ShiftSymmetric, Task: string(task), Delayed: delayed, Nodes: []int{4, 1}}}
+	f.model = &modelfile.Model{Network: net, Meta: modelfile.Meta{
+		Shift: graph.ShiftSymmetric, Task: string(task),
+		Delayed: delayed, Nodes: []int{4, 1},
+	}}
 	rng := random.Stream(1, "signals")
 	signals := make([]float32, 20*6*2)
 	for i := range signals {

@@ -52,19 +52,24 @@ func TestCertifyRunBoundsHold(t *testing.T) {
 					}
 					for k, m := range s.Measured {
 						if b := s.Bound[k]; float64(m) > float64(b)*(1+1e-9)+1e-12 {
-							t.Errorf("%s, delayed %v, %s, ridge %v, window %d: step %d: %v away, bound %v", task, delayed, settings, s.Ridge, s.Window, k, m, b)
+							t.Errorf("%s, delayed %v, %s, ridge %v, window %d: step %d: %v away, bound %v", task, delayed,
+								settings, s.Ridge, s.Window, k, m, b)
 						}
 					}
 				}
-				if r.AsRun == nil || strings.Contains(settings, "ridge") && len(r.AsRun.Bound) < 10 || (strings.Contains(settings, "schedule") || strings.Contains(settings, "clip")) != (len(r.AsRun.Sizes) > 0) {
+				if r.AsRun == nil || strings.Contains(settings, "ridge") && len(r.AsRun.Bound) < 10 ||
+					(strings.Contains(settings, "schedule") || strings.Contains(settings, "clip")) != (len(r.AsRun.Sizes) > 0) {
 					t.Errorf("%s, %s: no bounds of the run as it was", task, settings)
 				}
 				if !(r.AsRun.Rough < 1e-6) || r.Ridged.Rest != 0 {
-					t.Errorf("%s, %s: steps are %.3g beside gradient steps, %.3g once more; want rounding in float32, and none", task, settings, float64(r.AsRun.Rough), float64(r.Ridged.Rest))
+					t.Errorf("%s, %s: steps are %.3g beside gradient steps, %.3g once more; want rounding in float32, and none",
+						task, settings, float64(r.AsRun.Rough), float64(r.Ridged.Rest))
 				}
 				for _, p := range r.Limits {
-					if ceiling := max(p.Start, float64(p.Bound)); p.Measured > ceiling*(1+1e-6) || p.Measured > p.Own*(1+1e-6) || p.Own > ceiling*(1+1e-6) || p.Share < 1 == math.IsInf(float64(p.Bound), 1) {
-						t.Errorf("%s, %s: γ = %v ends at %v, want %v at most, and that %v", task, settings, p.StepSize, p.Measured, p.Own, ceiling)
+					if ceiling := max(p.Start, float64(p.Bound)); p.Measured > ceiling*(1+1e-6) ||
+						p.Measured > p.Own*(1+1e-6) || p.Own > ceiling*(1+1e-6) || p.Share < 1 == math.IsInf(float64(p.Bound), 1) {
+						t.Errorf("%s, %s: γ = %v ends at %v, want %v at most, and that %v", task, settings, p.StepSize,
+							p.Measured, p.Own, ceiling)
 					}
 				}
 				if _, err := json.Marshal(r); err != nil {
@@ -85,7 +90,8 @@ func TestNumberInJSON(t *testing.T) {
 		t.Errorf("as text: got %s", got)
 	}
 	var back []Number
-	if err := json.Unmarshal(text, &back); err != nil || back[0] != 1.5 || !math.IsNaN(float64(back[1])) || !math.IsInf(float64(back[2]), 1) {
+	if err := json.Unmarshal(text, &back); err != nil || back[0] != 1.5 || !math.IsNaN(float64(back[1])) ||
+		!math.IsInf(float64(back[2]), 1) {
 		t.Errorf("read back: got %v, %v", back, err)
 	}
 	if err := json.Unmarshal([]byte(`["much"]`), &back); err == nil {
@@ -120,7 +126,8 @@ func TestCertifySequence(t *testing.T) {
 	if err != nil || r.Measured != 0 || r.Known > 1e-9 || r.Steps != steps || r.Nodes != nodes {
 		t.Errorf("the same graphs: got %+v, %v; want no change", r, err)
 	}
-	if r, err = Sequence(context.Background(), net, shifts, torn, signals); err != nil || r.Measured == 0 || r.Measured > r.Known || r.Known > r.Any*(1+1e-9) {
+	if r, err = Sequence(context.Background(), net, shifts, torn, signals); err != nil || r.Measured == 0 ||
+		r.Measured > r.Known || r.Known > r.Any*(1+1e-9) {
 		t.Errorf("no messages at step 2: got %+v, %v; want a change below the certificate", r, err)
 	}
 	for name, bad := range map[string]func() error{

@@ -92,7 +92,8 @@ func Run(ctx context.Context, c *config.Config, file *modelfile.Model, watch fun
 	if run.Stream.Task == config.Regress {
 		s.Kind = theory.Quadratic
 		if _, ok := c.StreamCriterion().(loss.MSE); !ok {
-			return nil, errors.New("the constants of Theorems 2 and 3 are known for the squared error and the cross-entropy, not for the loss of this stream")
+			return nil, errors.New("the constants of Theorems 2 and 3 are known for the squared error and the cross-entropy, " +
+				"not for the loss of this stream")
 		}
 	}
 	rec, err := s.record(&pace{ctx, watch})
@@ -178,7 +179,9 @@ func (c *OnlineReport) asRun(r *recording, taken *taken) error {
 		}
 	}
 	if aside > 0 {
-		c.Messages = append(c.Messages, fmt.Sprintf("the distance from 𝒜*: each node steps by a γ_i of its own, and together they follow the optimum of the mean of γ_i J_i, which is up to %.3g away from it", aside))
+		c.Messages = append(c.Messages,
+			fmt.Sprintf("the distance from 𝒜*: each node steps by a γ_i of its own, and together they follow the optimum "+
+				"of the mean of γ_i J_i, which is up to %.3g away from it", aside))
 	}
 	if len(t.Measured) > 1 {
 		c.check("steps are gradient steps", len(r.doubts(t)) == 0,
@@ -209,7 +212,8 @@ func (c *OnlineReport) hypotheses(r *recording, taken *taken) {
 	}
 	c.check("costs are Lipschitz (Assumption 2)", everywhere, text)
 	if r.diverged {
-		c.check("the run stays within bounds", false, fmt.Sprintf("learning diverges at step %d; the steps up to there are looked at", len(r.path)-1))
+		c.check("the run stays within bounds", false,
+			fmt.Sprintf("learning diverges at step %d; the steps up to there are looked at", len(r.path)-1))
 	}
 	text = fmt.Sprintf("clip_norm %v", r.rule.ClipNorm)
 	if r.rule.ClipNorm > 0 && r.exact() {
@@ -269,7 +273,8 @@ func (c *OnlineReport) sequence(r *recording) error {
 		text += "; our bounds add what columns are off"
 	}
 	c.check("W is doubly stochastic (Assumption 5)", s.SumError < 1e-5, text)
-	c.check("every [W]_ij ≥ ε (Assumption 5 to the letter)", s.Everyone, fmt.Sprintf("ε = %.4g on links and the diagonal, 0 elsewhere", s.Smallest))
+	c.check("every [W]_ij ≥ ε (Assumption 5 to the letter)", s.Everyone,
+		fmt.Sprintf("ε = %.4g on links and the diagonal, 0 elsewhere", s.Smallest))
 	return nil
 }
 

@@ -52,7 +52,13 @@ func TestCertificateIsOfOwnTaps(t *testing.T) {
 	f.save("y.npy", []int{20, 6, 3}, targets)
 	m := f.adapted("mode: distributed, preset: literal, step_size: {value: 0.3}, mixing: 0.2, retrain: taps+bias")
 	intact := graph.Ring(6)
-	lost, err := graph.FromEdges(6, []graph.Edge{{From: 0, To: 1, Weight: 1}, {From: 1, To: 2, Weight: 1}, {From: 2, To: 3, Weight: 1}, {From: 4, To: 5, Weight: 1}, {From: 5, To: 0, Weight: 1}}, false)
+	lost, err := graph.FromEdges(6, []graph.Edge{
+		{From: 0, To: 1, Weight: 1},
+		{From: 1, To: 2, Weight: 1},
+		{From: 2, To: 3, Weight: 1},
+		{From: 4, To: 5, Weight: 1},
+		{From: 5, To: 0, Weight: 1},
+	}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +71,9 @@ func TestCertificateIsOfOwnTaps(t *testing.T) {
 		t.Fatal(err)
 	}
 	bound, before := float64(report.Bounds[1].Bound), float64(trained.Bounds[1].Bound)
-	if report.Own != 6 || trained.Own != 0 || report.Checks[1].Holds || !strings.Contains(report.Checks[1].Text, "6 of 6 have taps of their own") || !math.IsNaN(float64(report.Bounds[4].Bound)) || len(report.Missing) != 1 {
+	if report.Own != 6 || trained.Own != 0 || report.Checks[1].Holds ||
+		!strings.Contains(report.Checks[1].Text, "6 of 6 have taps of their own") ||
+		!math.IsNaN(float64(report.Bounds[4].Bound)) || len(report.Missing) != 1 {
 		t.Errorf("got %d own taps, %+v, %v; want 6, said in words, and no bound of Theorem 1", report.Own, report.Checks, report.Missing)
 	}
 	for _, c := range report.Responses {

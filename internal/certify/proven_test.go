@@ -42,7 +42,8 @@ func TestProvenIsDerived(t *testing.T) {
 		r := f.certify(settings)
 		for _, b := range r.Bounds {
 			asRun := strings.Contains(b.Name, "as run")
-			if asRun && (b.Proven != (want == "") || !strings.Contains(b.Note, want)) || strings.Contains(b.Name, "with a ridge") && !b.Proven {
+			if asRun && (b.Proven != (want == "") || !strings.Contains(b.Note, want)) ||
+				strings.Contains(b.Name, "with a ridge") && !b.Proven {
 				t.Errorf("%s: %s: proven %v, %q; want %q of the run as it was", settings, b.Name, b.Proven, b.Note, want)
 			}
 		}
@@ -67,7 +68,10 @@ func wrongly(c *theory.Coordinates, z, base, _ mat.Dense, j loss.Loss) []Observa
 	var met []Observation
 	target := j.(loss.MSE).Target
 	for i := range z.Rows {
-		row := theory.Row{Input: c.Input(z.Row(i)), Base: theory.Signal(base.View(i, 0, 1, base.Cols)), Target: theory.Signal(target.View(i, 0, 1, target.Cols))}
+		row := theory.Row{
+			Input: c.Input(z.Row(i)), Base: theory.Signal(base.View(i, 0, 1, base.Cols)),
+			Target: theory.Signal(target.View(i, 0, 1, target.Cols)),
+		}
 		for k := range row.Input {
 			row.Input[k] *= 1.01
 		}
@@ -94,7 +98,8 @@ func TestStepsThatAreNotGradientSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !honest.Bounds[0].Proven || r.Bounds[0].Proven || !strings.Contains(r.Bounds[0].Note, "more than rounding explains") {
-			t.Errorf("distributed %v: proven %v, and %v of other costs, %q; want true and false", distributed, honest.Bounds[0].Proven, r.Bounds[0].Proven, r.Bounds[0].Note)
+			t.Errorf("distributed %v: proven %v, and %v of other costs, %q; want true and false", distributed,
+				honest.Bounds[0].Proven, r.Bounds[0].Proven, r.Bounds[0].Note)
 		}
 		for k, m := range r.AsRun.Measured {
 			if m > r.AsRun.Bound[k]*(1+1e-9)+1e-12 {
@@ -134,7 +139,10 @@ func ringRun(t *testing.T, nodes int, ripple, residual float32) StreamRun {
 		}
 	}
 	return StreamRun{
-		Model: net, World: &stillWorld{graph.Sample{Shift: s, Mixing: w, Signal: x}, loss.MSE{Target: target}}, Kind: theory.Quadratic, Steps: 120,
+		Model: net, World: &stillWorld{
+			graph.Sample{Shift: s, Mixing: w, Signal: x},
+			loss.MSE{Target: target},
+		}, Kind: theory.Quadratic, Steps: 120,
 		Config: online.Config{Nodes: nodes, Rule: rule.Config{StepSize: rule.StepSize{Value: 0.09}, Mixing: 1}},
 	}
 }
@@ -179,7 +187,8 @@ func TestBoundsHaveFloors(t *testing.T) {
 			}
 			for name, s := range map[string]*Tracked{"as run": r.AsRun, "with a ridge": r.Ridged, "with a window": r.Windowed} {
 				last := len(s.Measured) - 1
-				t.Logf("%s, distributed %v, %s: bound %.4g, measured %.4g", c.name, distributed, name, float64(s.Bound[last]), float64(s.Measured[last]))
+				t.Logf("%s, distributed %v, %s: bound %.4g, measured %.4g", c.name, distributed, name,
+					float64(s.Bound[last]), float64(s.Measured[last]))
 				for k, m := range s.Measured {
 					if m > s.Bound[k]*(1+1e-9)+1e-13 {
 						t.Errorf("%s, distributed %v, %s, step %d: %v away, bound %v", c.name, distributed, name, k, m, s.Bound[k])
@@ -229,7 +238,8 @@ func TestCertifyRunEndsWithContext(t *testing.T) {
 			})
 			cancel()
 			if !errors.Is(err, context.Canceled) || after != 1 {
-				t.Errorf("%s: ended during %q: got %v after %d steps more, want that it was cancelled, at once", settings, stage, err, after-1)
+				t.Errorf("%s: ended during %q: got %v after %d steps more, want that it was cancelled, at once", settings,
+					stage, err, after-1)
 			}
 		}
 	}

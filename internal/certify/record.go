@@ -47,7 +47,8 @@ var errEnough = errors.New("enough steps")
 // newRecording returns one of a run that has not begun.
 func newRecording(p *pace, mode config.Mode, net *gnn.WideDeep, c online.Config, kind theory.Kind) (*recording, error) {
 	if mode == config.Distributed && c.Nodes > theory.MostDense {
-		return nil, fmt.Errorf("a distributed run of %d nodes: the contraction of mixing matrices is computed up to %d", c.Nodes, theory.MostDense)
+		return nil, fmt.Errorf("a distributed run of %d nodes: the contraction of mixing matrices is computed up to %d",
+			c.Nodes, theory.MostDense)
 	}
 	r := &recording{pace: p, mode: mode, rule: c.Rule, nodes: c.Nodes, kind: kind, known: map[*mat.CSR]*theory.Mixer{}, most: mostCertified}
 	moment := c.Moment

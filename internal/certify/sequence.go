@@ -36,7 +36,8 @@ func Sequence(ctx context.Context, m *gnn.WideDeep, shifts, perturbed []*mat.CSR
 	var x []float64
 	for t, s := range signals {
 		if s.Rows != n || s.Cols != m.Config.In || shifts[t].Rows != n || perturbed[t].Rows != n {
-			return nil, fmt.Errorf("step %d: shifts of %d and %d nodes and a signal of %d×%d, want %d nodes and %d features", t, shifts[t].Rows, perturbed[t].Rows, s.Rows, s.Cols, n, m.Config.In)
+			return nil, fmt.Errorf("step %d: shifts of %d and %d nodes and a signal of %d×%d, want %d nodes and %d features",
+				t, shifts[t].Rows, perturbed[t].Rows, s.Rows, s.Cols, n, m.Config.In)
 		}
 		x = append(x, theory.Signal(s)...)
 	}

@@ -158,7 +158,10 @@ func Graphs(ctx context.Context, m *modelfile.Model, intact, perturbed *graph.Gr
 		r.IntegralLipschitz = Number(math.NaN())
 	}
 	if o.delayed = m.Meta.Delayed; o.delayed {
-		r.Checks = append(r.Checks, theory.Check{Name: "filters read one graph", Text: "delayed: they read the graphs of several steps; here the graph stands still"})
+		r.Checks = append(r.Checks, theory.Check{
+			Name: "filters read one graph",
+			Text: "delayed: they read the graphs of several steps; here the graph stands still",
+		})
 	}
 	for _, f := range st.Filters {
 		r.Filters = append(r.Filters, filterReport{f, Number(f.Pair)})

@@ -21,7 +21,9 @@ func windowOf(r *recording) int {
 }
 
 // track sets a path beside the bounds.
-func (r *recording) track(c *OnlineReport, how string, global []*theory.Problem, local [][]*theory.Problem, optima []theory.Optimum, path [][][]float64, gamma float64) (*Tracked, error) {
+func (r *recording) track(c *OnlineReport, how string, global []*theory.Problem, local [][]*theory.Problem,
+	optima []theory.Optimum, path [][][]float64, gamma float64,
+) (*Tracked, error) {
 	if r.mode == config.Centralized {
 		one := make([][]float64, len(path))
 		for t := range path {
@@ -47,7 +49,9 @@ func (r *recording) track(c *OnlineReport, how string, global []*theory.Problem,
 }
 
 // trackTogether does so for distributed learning.
-func (r *recording) trackTogether(c *OnlineReport, stage string, local [][]*theory.Problem, optima []theory.Optimum, path [][][]float64, gamma float64) (*Tracked, error) {
+func (r *recording) trackTogether(c *OnlineReport, stage string, local [][]*theory.Problem, optima []theory.Optimum,
+	path [][][]float64, gamma float64,
+) (*Tracked, error) {
 	out := &Tracked{Missing: -1}
 	if len(optima) < len(local) {
 		out.Missing = len(optima)
@@ -179,7 +183,8 @@ func (c *OnlineReport) summary(r *recording) {
 func (t *Tracked) note(doubts []string) string {
 	text := fmt.Sprintf("γ = %.3g, ridge %.3g, window %d", float64(t.StepSize), t.Ridge, t.Window)
 	if n := len(t.Sizes); n > 0 {
-		text = fmt.Sprintf("γ_t = %.3g first, %.3g last, ridge %.3g, window %d", float64(t.Sizes[0]), float64(t.Sizes[n-1]), t.Ridge, t.Window)
+		text = fmt.Sprintf("γ_t = %.3g first, %.3g last, ridge %.3g, window %d", float64(t.Sizes[0]), float64(t.Sizes[n-1]),
+			t.Ridge, t.Window)
 	}
 	if len(doubts) > 0 {
 		text += "; not proven: " + strings.Join(doubts, ", ")
