@@ -53,9 +53,10 @@ const rules = `
 	internal/dataset    : scenario/movies
 	internal/baseline   : scenario/movies
 	internal/figure     : modelfile
-	internal/experiment : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc internal/config internal/data internal/rundir
+	internal/experiment : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc internal/config internal/data internal/recipe internal/rundir
+	internal/recipe     : mat graph gnn rule modelfile
 	internal/certify    : mat graph gnn loss random rule online theory modelfile internal/config internal/data internal/experiment
-	internal/reproduce  : agent mat graph gnn loss optim random train rule online modelfile scenario/sourceloc scenario/flocking scenario/movies internal/baseline internal/certify internal/dataset internal/experiment internal/figure theory internal/recommend internal/live
+	internal/reproduce  : agent mat graph gnn loss optim random train rule online modelfile scenario/sourceloc scenario/flocking scenario/movies internal/baseline internal/certify internal/dataset internal/experiment internal/figure theory internal/recipe internal/recommend internal/live
 	internal/flock      : mat graph gnn random online modelfile scenario/flocking internal/reproduce internal/live
 	internal/journal    :
 	internal/journal/faultdisk : internal/journal
@@ -82,7 +83,7 @@ const rules = `
 // computes, and is called "library" below.
 const shell = `
 	transport transport/mem transport/natsbus transport/tcpbus transport/transporttest internal/host internal/broker internal/keys internal/box internal/swarm internal/live internal/hostname cmd/wdgnn-agent
-	modelfile internal/config internal/config/comments internal/data internal/rundir internal/dataset internal/figure internal/experiment internal/certify internal/reproduce internal/flock internal/journal internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report doc/check doc/report doc/screenshots examples/tiny cmd/wdgnn
+	modelfile internal/config internal/config/comments internal/data internal/rundir internal/dataset internal/figure internal/experiment internal/recipe internal/certify internal/reproduce internal/flock internal/journal internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report doc/check doc/report doc/screenshots examples/tiny cmd/wdgnn
 `
 
 // outside says which modules beside the standard library a package may use;

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/wdgnn/wdgnn/graph"
-	"github.com/wdgnn/wdgnn/internal/experiment"
 	"github.com/wdgnn/wdgnn/internal/flock"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/internal/reproduce"
 	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/modelfile"
@@ -114,7 +114,7 @@ func locate(path string) (*reproduce.Localized, error) {
 	if err != nil {
 		return nil, err
 	}
-	moment, err := experiment.MomentOf(file)
+	moment, err := recipe.MomentOf(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

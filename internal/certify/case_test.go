@@ -12,6 +12,7 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
@@ -56,7 +57,7 @@ func newOnlineCase(t *testing.T, task config.Task, delayed bool) *onlineCase {
 	if err != nil {
 		t.Fatal(err)
 	}
-	experiment.PutMoment(f.model, online.InputMoment(net, s, mat.NewDense(len(signals)/2, 2, signals), f.model.Meta.Nodes, nil))
+	recipe.PutMoment(f.model, online.InputMoment(net, s, mat.NewDense(len(signals)/2, 2, signals), f.model.Meta.Nodes, nil))
 	f.text("g.csv", streamGraph)
 	f.save("x.npy", []int{20, 6, 2}, signals)
 	var targets []float32

@@ -11,6 +11,7 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
@@ -163,11 +164,11 @@ func Trained(file *modelfile.Model) (*modelfile.Model, error) {
 	}
 	m := &modelfile.Model{Network: network, Meta: file.Meta}
 	m.Meta.Online = ""
-	moment, err := MomentOf(file)
+	moment, err := recipe.MomentOf(file)
 	if err != nil {
 		return nil, err
 	}
-	PutMoment(m, moment)
+	recipe.PutMoment(m, moment)
 	if norms, found := file.RowNorms(); found {
 		m.SetRowNorms(norms)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
@@ -210,7 +211,7 @@ func TestMoment(t *testing.T) {
 		}
 	}
 	m := &modelfile.Model{Network: net, Meta: f.model.Meta}
-	PutMoment(m, got)
+	recipe.PutMoment(m, got)
 	path := filepath.Join(f.dir, "m.safetensors")
 	if err := modelfile.Save(path, m); err != nil {
 		t.Fatal(err)
@@ -219,7 +220,7 @@ func TestMoment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := MomentOf(loaded)
+	back, err := recipe.MomentOf(loaded)
 	if err != nil || !reflect.DeepEqual(back, got) {
 		t.Errorf("got %+v and %v, want %+v", back, err, got)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
 
@@ -84,7 +85,7 @@ func Inspect(m *modelfile.Model) (*Inspection, error) {
 
 // online describes what online learning left, or needs.
 func (in *Inspection) online(m *modelfile.Model) error {
-	moment, err := MomentOf(m)
+	moment, err := recipe.MomentOf(m)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
@@ -96,7 +97,7 @@ func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineR
 // build makes the learners.
 func (r *OnlineRun) build() error {
 	c, s, net := r.Config, r.Stream, r.trained.Network
-	moment, err := MomentOf(r.trained)
+	moment, err := recipe.MomentOf(r.trained)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/random"
@@ -166,8 +167,8 @@ func (t *Training) File(version string) *modelfile.Model {
 	file := &modelfile.Model{Network: t.Model, Meta: modelfile.Meta{
 		Shift: d.Shift, Delayed: d.Delayed(), Task: string(d.Task), Nodes: d.Read, Seed: t.Config.Seed, Version: version,
 	}}
-	PutMoment(file, t.moment)
-	file.SetRowNorms(RowNorms(t.Model, t.shift, d.Train.signals, t.engine))
+	recipe.PutMoment(file, t.moment)
+	file.SetRowNorms(recipe.RowNorms(t.Model, t.shift, d.Train.signals, t.engine))
 	return file
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/optim"
@@ -119,7 +119,7 @@ type realization struct {
 type trained struct {
 	network *gnn.WideDeep
 	moment  *rule.Moment // nil without a wide part
-	norms   []float64    // of rows; see experiment.RowNorms
+	norms   []float64    // of rows; see recipe.RowNorms
 	info    modelInfo
 }
 
@@ -226,7 +226,7 @@ func (z *realization) fit(ctx context.Context, k kind) (*trained, error) {
 			return nil, err
 		}
 		t.moment = online.InputMoment(m, shift, signals, z.read(), nil)
-		t.norms = experiment.RowNorms(m, shift, signals, nil)
+		t.norms = recipe.RowNorms(m, shift, signals, nil)
 	}
 	return t, nil
 }
@@ -293,7 +293,7 @@ func (t *trained) file(z *realization, version string) *modelfile.Model {
 		Shift: z.operator(), Task: "classify", Nodes: z.read(), Seed: z.Seed, Version: version,
 	}}
 	if t.moment != nil {
-		experiment.PutMoment(m, t.moment)
+		recipe.PutMoment(m, t.moment)
 	}
 	m.SetRowNorms(t.norms)
 	return m
