@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wdgnn/wdgnn/internal/demo"
 	"github.com/wdgnn/wdgnn/internal/live"
-	"github.com/wdgnn/wdgnn/internal/reproduce"
 	"github.com/wdgnn/wdgnn/internal/serve"
 	"github.com/wdgnn/wdgnn/train"
 )
@@ -83,25 +83,25 @@ that runs all nodes. wdgnn swarm up does the same with more to choose from.`,
 
 // Show runs the demo on a page until ctx ends.
 func (c *DemoCommand) Show(ctx context.Context) (err error) {
-	demo, err := reproduce.Demo{Seed: c.seed}.Live()
+	d, err := demo.Demo{Seed: c.seed}.Live()
 	if err != nil {
 		return during("demo", err)
 	}
 	if c.record != "" {
 		var recorder *live.Recorder
-		if recorder, err = live.Record(demo.Hub(), c.record, live.RecordConfig{}); err != nil {
+		if recorder, err = live.Record(d.Hub(), c.record, live.RecordConfig{}); err != nil {
 			return helpful{during("demo", err), "another --record folder"}
 		}
 		defer func() { err = errors.Join(err, during("demo", recorder.Close())) }()
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	served, err := c.page.start(ctx, c.Stdout, serve.LiveConfig{Hub: demo.Hub(), Control: true})
+	served, err := c.page.start(ctx, c.Stdout, serve.LiveConfig{Hub: d.Hub(), Control: true})
 	if err != nil {
 		return during("demo", err)
 	}
 	ran := make(chan error, 1)
-	go func() { ran <- demo.Run(ctx, nil) }()
+	go func() { ran <- d.Run(ctx, nil) }()
 	select { // whichever ends first ends the other
 	case err = <-served:
 		cancel()
@@ -120,20 +120,20 @@ func (c *DemoCommand) Run(ctx context.Context) error {
 	}
 	var bar *progress
 	view := &race{out: c.Stderr, terminal: isTerminal(c.Stderr)}
-	demo := reproduce.Demo{
+	d := demo.Demo{
 		Seed: c.seed, Subgraphs: c.subgraphs,
-		OnStart: func(s reproduce.DemoSetup) {
+		OnStart: func(s demo.Setup) {
 			fmt.Fprintf(c.Stderr, "%d nodes, %d links, %d detectors; a WD-GNN of %d parameters learns from %d signals\n",
 				s.Nodes, s.Edges, s.Detectors, s.Parameters, s.Signals)
 			bar = newProgress(c.Stderr, s.Epochs, "accuracy")
 		},
 		OnEpoch: func(e train.Epoch) { bar.epoch(e) },
-		OnSignal: func(f reproduce.DemoFrame) error {
+		OnSignal: func(f demo.Frame) error {
 			bar.end()
 			return view.show(ctx, f)
 		},
 	}
-	result, err := demo.Run(ctx)
+	result, err := d.Run(ctx)
 	view.end()
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
@@ -144,7 +144,7 @@ func (c *DemoCommand) Run(ctx context.Context) error {
 	return c.print(result)
 }
 
-func (c *DemoCommand) print(r *reproduce.DemoResult) error {
+func (c *DemoCommand) print(r *demo.Result) error {
 	out := lines{w: c.Stdout}
 	subgraphs := r.Learners[0].Subgraphs
 	out.printf("\nRight answers         all links   30 %% of the links lost, mean of %d subgraphs   last 300   better than frozen\n", subgraphs)
@@ -180,7 +180,7 @@ type race struct {
 // pace is how long a signal lasts on a terminal, so that people can watch.
 const pace = 5 * time.Millisecond
 
-func (r *race) show(ctx context.Context, f reproduce.DemoFrame) error {
+func (r *race) show(ctx context.Context, f demo.Frame) error {
 	first, last := f.Signal == 1, f.Signal == f.Signals
 	if first {
 		fmt.Fprintf(r.out, "\n%d links are lost. Right answers so far:\n", f.Lost)

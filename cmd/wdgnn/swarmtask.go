@@ -82,7 +82,7 @@ func (t *swarmTask) sourceloc(ctx context.Context, stderr io.Writer, model strin
 	if err != nil {
 		return nil, err
 	}
-	var l *reproduce.Localized
+	var l *recipe.Localized
 	if model == "" {
 		l, err = t.localize(ctx, stderr)
 	} else {
@@ -95,7 +95,7 @@ func (t *swarmTask) sourceloc(ctx context.Context, stderr io.Writer, model strin
 }
 
 // localize trains a model.
-func (t *swarmTask) localize(ctx context.Context, stderr io.Writer) (*reproduce.Localized, error) {
+func (t *swarmTask) localize(ctx context.Context, stderr io.Writer) (*recipe.Localized, error) {
 	epochs := t.epochs
 	if epochs == 0 {
 		epochs = 20
@@ -103,13 +103,13 @@ func (t *swarmTask) localize(ctx context.Context, stderr io.Writer) (*reproduce.
 	fmt.Fprintf(stderr, "no model given: one learns to localize sources, %d epochs\n", epochs)
 	bar := newProgress(stderr, epochs, "accuracy")
 	defer bar.end()
-	return reproduce.Localize(ctx, reproduce.Localization{
+	return recipe.Localize(ctx, recipe.Localization{
 		Seed: t.seed, Epochs: epochs, Shift: graph.ShiftRowStochastic, OnEpoch: func(e train.Epoch) { bar.epoch(e) },
 	})
 }
 
 // locate reads a model and finds the network that it was trained on.
-func locate(path string) (*reproduce.Localized, error) {
+func locate(path string) (*recipe.Localized, error) {
 	file, err := modelfile.Load(path)
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func locate(path string) (*reproduce.Localized, error) {
 	if c := file.Network.Config; c.In != 1 || file.Meta.Task != "classify" || file.Meta.Delayed {
 		return nil, helpful{fmt.Errorf("%s was not trained to localize sources", path), "wdgnn swarm up without --model, which trains one"}
 	}
-	return reproduce.Locate(file, moment)
+	return recipe.Locate(file, moment)
 }
 
 func (t *swarmTask) flocking(ctx context.Context, stderr io.Writer, model string) (*swarm.Task, error) {

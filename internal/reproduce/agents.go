@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
 
@@ -25,8 +26,8 @@ var agentsShift = graph.ShiftRowStochastic
 // agentsSettings are the settings of the experiment. Everything that changes a
 // number is here.
 type agentsSettings struct {
-	Source sourcelocSettings `json:"source"`
-	Flock  flockingSettings  `json:"flock"`
+	Source recipe.Sourceloc `json:"source"`
+	Flock  flockingSettings `json:"flock"`
 
 	Loss []float64 `json:"loss"` // probabilities that a message is lost, 0 first
 

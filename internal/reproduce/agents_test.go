@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
@@ -24,16 +25,16 @@ func untrained(t *testing.T) (*realization, *agentsSettings) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := gnn.NewRandom(z.architecture(wideDeep), z.stream("init"))
+	m, err := gnn.NewRandom(z.Architecture(recipe.WideDeep), z.Stream("init"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	shift, err := agentsShift.Of(z.world.Graph)
+	shift, err := agentsShift.Of(z.Net.Graph)
 	if err != nil {
 		t.Fatal(err)
 	}
-	signals, _ := z.world.Draw(50, z.stream("train"))
-	z.models[wideDeep] = &trained{network: m, moment: online.InputMoment(m, shift, signals, z.read(), nil)}
+	signals, _ := z.Net.Draw(50, z.Stream("train"))
+	z.Models[recipe.WideDeep] = &recipe.SourceModel{Network: m, Moment: online.InputMoment(m, shift, signals, z.Read(), nil)}
 	return z, &s
 }
 
@@ -85,11 +86,11 @@ func TestMeanDrift(t *testing.T) {
 	if err := p.prepare(z); err != nil {
 		t.Fatal(err)
 	}
-	stream, err := z.test(0, z.OutageProb)
+	stream, err := z.TestStream(0, z.OutageProb)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rng := z.stream("message loss", 0)
+	rng := z.Stream("message loss", 0)
 	mean := func() []float64 {
 		sum := make([]float64, len(p.crew.nodes[0].Params()))
 		for _, n := range p.crew.nodes {
@@ -132,7 +133,7 @@ func TestMeanDrift(t *testing.T) {
 func TestAgentsKilled(t *testing.T) {
 	z, s := untrained(t)
 	nodes, detectors := z.victims(s)
-	if len(nodes) != 45 || len(detectors) != s.Detectors || slices.ContainsFunc(nodes, func(i int) bool { return slices.Contains(z.world.Detectors, i) }) {
+	if len(nodes) != 45 || len(detectors) != s.Detectors || slices.ContainsFunc(nodes, func(i int) bool { return slices.Contains(z.Net.Detectors, i) }) {
 		t.Fatalf("%d nodes and %d detectors to kill, want 45 without a detector and %d", len(nodes), len(detectors), s.Detectors)
 	}
 	p := &agentsPass{spec: mixed(50, 0.003), killed: append(slices.Clone(nodes[:20]), detectors...)}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
@@ -41,7 +42,7 @@ func (s *agentsSettings) flockWork() float64 {
 
 // controller returns the model of the robots, the one of Table 2.
 func (s *agentsSettings) controller() flockingModel {
-	m := s.Flock.model(wideDeep, clipClosest)
+	m := s.Flock.model(recipe.WideDeep, clipClosest)
 	m.Shift = agentsShift
 	return m
 }

@@ -4,13 +4,15 @@ import (
 	"context"
 
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
 )
 
 // agentsPass is one pass of agents over the test signals.
 type agentsPass struct {
-	spec   learnerSpec
+	spec   recipe.LearnerSpec
 	sub    int     // the subgraph
 	loss   float64 // probability of losing a message
 	killed []int   // nodes that fall silent
@@ -37,21 +39,21 @@ func (p *agentsPass) accuracy(s *agentsSettings, detectors []int) float64 {
 	return 100 * float64(right) / float64((s.Source.Test-s.KillTime)*len(detectors))
 }
 
-func (p *agentsPass) learns() bool { return p.spec.Mode != frozen }
+func (p *agentsPass) learns() bool { return p.spec.Mode != recipe.Frozen }
 
 // prepare puts the agents in their places.
 func (p *agentsPass) prepare(z *realization) (err error) {
-	if p.graph, err = z.subgraph(p.sub, z.OutageProb); err != nil {
+	if p.graph, err = z.Subgraph(p.sub, z.OutageProb); err != nil {
 		return err
 	}
-	t := z.models[p.spec.Kind]
-	c := online.Config{Nodes: p.graph.Nodes(), Rule: p.spec.Config, Moment: t.moment, HopByHop: true}
-	if p.crew, err = newCrew(t.network, z.operator(), c, p.learns(), loss.CrossEntropy{}); err != nil {
+	t := z.Models[p.spec.Kind]
+	c := online.Config{Nodes: p.graph.Nodes(), Rule: p.spec.Config, Moment: t.Moment, HopByHop: true}
+	if p.crew, err = newCrew(t.Network, z.Operator(), c, p.learns(), loss.CrossEntropy{}); err != nil {
 		return err
 	}
 	p.crew.plan.Forgiving = p.forgiving
 	if p.loss == 0 && len(p.killed) == 0 {
-		if p.twin, err = newTwin(t.network, c, p.learns()); err != nil {
+		if p.twin, err = newTwin(t.Network, c, p.learns()); err != nil {
 			return err
 		}
 	}
@@ -65,16 +67,16 @@ func (z *realization) localize(ctx context.Context, s *agentsSettings, p *agents
 	if err := p.prepare(z); err != nil {
 		return err
 	}
-	stream, err := z.test(p.sub, z.OutageProb)
+	stream, err := z.TestStream(p.sub, z.OutageProb)
 	if err != nil {
 		return err
 	}
 	var arrives func(e, i, j int) bool
 	if p.loss > 0 {
-		rng := z.stream("message loss", p.sub)
+		rng := z.Stream("message loss", p.sub)
 		arrives = func(int, int, int) bool { return rng.Float64() >= p.loss }
 	}
-	detectors := z.read()
+	detectors := z.Read()
 	for sample := range stream.Samples() {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -105,7 +107,7 @@ func (z *realization) localize(ctx context.Context, s *agentsSettings, p *agents
 // count counts right answers.
 func (p *agentsPass) count(labels []int32, detectors []int, late bool) {
 	for _, d := range detectors {
-		if p.crew.dead[d] || answer(p.crew.outputs.Row(d)) != labels[d] {
+		if p.crew.dead[d] || int32(mat.Argmax(p.crew.outputs.Row(d))) != labels[d] {
 			continue
 		}
 		p.all++

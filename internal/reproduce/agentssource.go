@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/wdgnn/wdgnn/internal/recipe"
 )
 
 // agentsLearners are how the agents of source localization learn.
-var agentsLearners = []learnerSpec{wideDeepFrozen, wideDeepLiteral, mixed(50, 0.003)}
+var agentsLearners = []recipe.LearnerSpec{wideDeepFrozen, wideDeepLiteral, mixed(50, 0.003)}
 
 // agentsPassCost is about what agents take for a pass over a stream, in epochs
 // of a WD-GNN.
@@ -16,9 +18,9 @@ const agentsPassCost = 2.5
 // agentsSource is what one network shows. Accuracies are in %, mean over
 // subgraphs.
 type agentsSource struct {
-	Model modelInfo `json:"model"`
-	Links float64   `json:"links"` // to be heard over, each direction on its own
-	Bits  bits      `json:"bits"`  // against online.Consensus, with nothing lost
+	Model recipe.SourceInfo `json:"model"`
+	Links float64           `json:"links"` // to be heard over, each direction on its own
+	Bits  bits              `json:"bits"`  // against online.Consensus, with nothing lost
 
 	Loss     map[string][]agentsLoss `json:"loss"`     // by learner and probability
 	Forgiven map[string][]agentsLoss `json:"forgiven"` // likewise, of agents that leave a sender out of one hop only
@@ -49,23 +51,23 @@ func (s *agentsSettings) sourcePasses() int {
 }
 
 func (s *agentsSettings) sourceWork() float64 {
-	return epochCost[wideDeep]*float64(s.Source.Epochs) + agentsPassCost*float64(s.Source.Subgraphs*s.sourcePasses())
+	return epochCost[recipe.WideDeep]*float64(s.Source.Epochs) + agentsPassCost*float64(s.Source.Subgraphs*s.sourcePasses())
 }
 
 // agents computes a unit.
 func (z *realization) agents(ctx context.Context, s *agentsSettings) (*agentsSource, error) {
-	if err := z.train(ctx, wideDeep); err != nil {
+	if err := z.train(ctx, recipe.WideDeep); err != nil {
 		return nil, err
 	}
 	u := &agentsSource{
-		Model: z.models[wideDeep].info,
+		Model: z.Models[recipe.WideDeep].Info,
 		Loss:  map[string][]agentsLoss{}, Forgiven: map[string][]agentsLoss{}, Killed: map[string][]float64{}, Others: map[string][2]float64{},
 	}
 	for _, spec := range agentsLearners {
 		u.Loss[spec.ID], u.Forgiven[spec.ID], u.Killed[spec.ID] = make([]agentsLoss, len(s.Loss)), make([]agentsLoss, len(s.Loss)), make([]float64, len(s.Killed))
 	}
 	for sub := range z.Subgraphs {
-		g, err := z.subgraph(sub, z.OutageProb)
+		g, err := z.Subgraph(sub, z.OutageProb)
 		if err != nil {
 			return nil, err
 		}
@@ -80,10 +82,10 @@ func (z *realization) agents(ctx context.Context, s *agentsSettings) (*agentsSou
 }
 
 // agentsOn adds what one learner shows on one subgraph.
-func (z *realization) agentsOn(ctx context.Context, s *agentsSettings, u *agentsSource, sub int, spec learnerSpec) error {
+func (z *realization) agentsOn(ctx context.Context, s *agentsSettings, u *agentsSource, sub int, spec recipe.LearnerSpec) error {
 	share := 1 / float64(z.Subgraphs)
 	victims, fallen := z.victims(s)
-	others := slices.DeleteFunc(z.read(), func(d int) bool { return slices.Contains(fallen, d) })
+	others := slices.DeleteFunc(z.Read(), func(d int) bool { return slices.Contains(fallen, d) })
 	pair := u.Others[spec.ID]
 	for k, loss := range s.Loss {
 		p := &agentsPass{spec: spec, sub: sub, loss: loss}
@@ -93,7 +95,7 @@ func (z *realization) agentsOn(ctx context.Context, s *agentsSettings, u *agents
 		u.Loss[spec.ID][k].add(p.agentsLoss, share)
 		if loss == 0 {
 			u.Bits.add(p.twin.bits)
-			u.Killed[spec.ID][0] += share * p.accuracy(s, z.read())
+			u.Killed[spec.ID][0] += share * p.accuracy(s, z.Read())
 			pair[0] += share * p.accuracy(s, others)
 		}
 	}
@@ -109,7 +111,7 @@ func (z *realization) agentsOn(ctx context.Context, s *agentsSettings, u *agents
 		if err := z.localize(ctx, s, p); err != nil {
 			return err
 		}
-		u.Killed[spec.ID][k+1] += share * p.accuracy(s, z.read())
+		u.Killed[spec.ID][k+1] += share * p.accuracy(s, z.Read())
 	}
 	p := &agentsPass{spec: spec, sub: sub, killed: fallen}
 	if err := z.localize(ctx, s, p); err != nil {
@@ -123,9 +125,9 @@ func (z *realization) agentsOn(ctx context.Context, s *agentsSettings, u *agents
 // victims returns the nodes that are no detectors in the order in which they
 // fall, and the detectors that fall.
 func (z *realization) victims(s *agentsSettings) (nodes, detectors []int) {
-	rng := z.stream("killed")
-	for _, i := range rng.Perm(z.world.Graph.Nodes()) {
-		if slices.Contains(z.world.Detectors, i) {
+	rng := z.Stream("killed")
+	for _, i := range rng.Perm(z.Net.Graph.Nodes()) {
+		if slices.Contains(z.Net.Detectors, i) {
 			detectors = append(detectors, i)
 		} else {
 			nodes = append(nodes, i)

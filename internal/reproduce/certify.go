@@ -6,6 +6,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/certify"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/theory"
@@ -26,7 +27,7 @@ const certifiedSteps = 300
 
 // certifyUnit is all that is computed.
 type certifyUnit struct {
-	Model     modelInfo         `json:"model"`
+	Model     recipe.SourceInfo `json:"model"`
 	Stability []certifiedOutput `json:"stability"` // by probability
 	Runs      []certifiedRun    `json:"runs"`      // centralized, distributed
 	Flight    certifiedFlight   `json:"flight"`
@@ -46,7 +47,7 @@ type certifiedOutput struct {
 
 func runCertify(ctx context.Context, r *runner) (*Result, error) {
 	s, f := sourcelocFrom(r.Options), flockingFrom(r.Options)
-	swarm := datasetCost + f.work(f.model(wideDeep, clipClosest)) + flightsCost*certifiedFlightParts
+	swarm := datasetCost + f.work(f.model(recipe.WideDeep, clipClosest)) + flightsCost*certifiedFlightParts
 	work := float64(s.Epochs) + float64(len(certifiedProbs)) + 2*streamCost + swarm
 	list, err := units(ctx, r, 1, work, func(int) string { return "graph0-data0" }, []any{s, f},
 		func(ctx context.Context, _ int) (*certifyUnit, error) {
@@ -54,7 +55,7 @@ func runCertify(ctx context.Context, r *runner) (*Result, error) {
 			if err != nil {
 				return nil, err
 			}
-			if err := z.train(ctx, wideDeep); err != nil {
+			if err := z.train(ctx, recipe.WideDeep); err != nil {
 				return nil, err
 			}
 			u, err := z.certify(ctx)
@@ -72,29 +73,29 @@ func runCertify(ctx context.Context, r *runner) (*Result, error) {
 
 // certify computes the bounds for the trained model.
 func (z *realization) certify(ctx context.Context) (*certifyUnit, error) {
-	t := z.models[wideDeep]
-	u := &certifyUnit{Model: t.info}
-	file := &modelfile.Model{Network: t.network, Meta: modelfile.Meta{Shift: graph.ShiftSpectral}}
+	t := z.Models[recipe.WideDeep]
+	u := &certifyUnit{Model: t.Info}
+	file := &modelfile.Model{Network: t.Network, Meta: modelfile.Meta{Shift: graph.ShiftSpectral}}
 	for _, p := range certifiedProbs {
-		g, err := z.subgraph(0, p)
+		g, err := z.Subgraph(0, p)
 		if err != nil {
 			return nil, err
 		}
-		report, err := certify.Graphs(ctx, file, z.world.Graph, g, certify.Options{Seed: z.Seed})
+		report, err := certify.Graphs(ctx, file, z.Net.Graph, g, certify.Options{Seed: z.Seed})
 		if err != nil {
 			return nil, err
 		}
 		u.Stability = append(u.Stability, certifiedOf(report))
 		z.runner.advance(1, "certificate where links are lost with probability %v", p)
 	}
-	for _, spec := range []learnerSpec{wideDeepCentral, wideDeepLiteral} {
-		stream, err := z.test(0, z.OutageProb)
+	for _, spec := range []recipe.LearnerSpec{wideDeepCentral, wideDeepLiteral} {
+		stream, err := z.TestStream(0, z.OutageProb)
 		if err != nil {
 			return nil, err
 		}
 		report, err := certify.Stream(ctx, certify.StreamRun{
-			Model: t.network, Distributed: spec.Mode == distributed, World: stream, Kind: theory.CrossEntropy, Steps: certifiedSteps,
-			Config: online.Config{Nodes: z.world.Graph.Nodes(), Rule: spec.Config, Read: z.read()},
+			Model: t.Network, Distributed: spec.Mode == recipe.Distributed, World: stream, Kind: theory.CrossEntropy, Steps: certifiedSteps,
+			Config: online.Config{Nodes: z.Net.Graph.Nodes(), Rule: spec.Config, Read: z.Read()},
 		})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", spec.ID, err)

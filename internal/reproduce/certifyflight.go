@@ -7,6 +7,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/certify"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
@@ -77,7 +78,7 @@ func (z *swarms) certify(ctx context.Context) (certifiedFlight, error) {
 	var lent shelf
 	rows := z.World.Steps() * z.World.Robots
 	z.set = lent.take(z.Train*rows, (z.Depth+1)*flocking.Features, rows)
-	t, err := z.train(ctx, z.model(wideDeep, clipClosest))
+	t, err := z.train(ctx, z.model(recipe.WideDeep, clipClosest))
 	if err != nil {
 		return certifiedFlight{}, err
 	}

@@ -3,9 +3,11 @@ package reproduce
 import (
 	"fmt"
 	"slices"
+
+	"github.com/wdgnn/wdgnn/internal/recipe"
 )
 
-func certifyResult(s sourcelocSettings, f flockingSettings, u *certifyUnit) *Result {
+func certifyResult(s recipe.Sourceloc, f flockingSettings, u *certifyUnit) *Result {
 	r := &Result{Models: []string{u.Model.File, u.Flight.Model.File}}
 	bounds, chart := stabilityResult(s, u.Stability)
 	r.Tables, r.Charts = append(r.Tables, bounds), append(r.Charts, chart)
@@ -27,7 +29,7 @@ func certifyResult(s sourcelocSettings, f flockingSettings, u *certifyUnit) *Res
 }
 
 // stabilityResult shows Theorem 1 for source localization.
-func stabilityResult(s sourcelocSettings, all []certifiedOutput) (Table, Chart) {
+func stabilityResult(s recipe.Sourceloc, all []certifiedOutput) (Table, Chart) {
 	bounds := Table{
 		Title:   "Theorem 1: change of the output when links are lost",
 		Columns: []string{"links lost", "ε", "measured", "direct certificate", "certificate / measured", "Theorem 1 to the letter", "hypotheses that fail"},

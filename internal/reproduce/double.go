@@ -9,6 +9,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/rule"
 )
 
@@ -18,15 +19,15 @@ import (
 func (z *realization) compareDouble(ctx context.Context, u *sourcelocUnit) error {
 	u.Double = map[string]differing{}
 	for sub := range min(doubleSubgraphs, z.Subgraphs) {
-		stream, err := z.test(sub, z.OutageProb)
+		stream, err := z.TestStream(sub, z.OutageProb)
 		if err != nil {
 			return err
 		}
-		g, err := z.subgraph(sub, z.OutageProb)
+		g, err := z.Subgraph(sub, z.OutageProb)
 		if err != nil {
 			return err
 		}
-		for _, spec := range []learnerSpec{wideDeepLiteral, mixed(1, 0.003), mixed(50, 0.003)} {
+		for _, spec := range []recipe.LearnerSpec{wideDeepLiteral, mixed(1, 0.003), mixed(50, 0.003)} {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -53,11 +54,11 @@ func (z *realization) compareDouble(ctx context.Context, u *sourcelocUnit) error
 
 // double returns the answers of distributed learning in float64, by signal and
 // detector.
-func (z *realization) double(spec learnerSpec, g *graph.Graph) ([]int32, error) {
-	m := z.models[spec.Kind].network
-	n, detectors := z.world.Graph.Nodes(), z.read()
+func (z *realization) double(spec recipe.LearnerSpec, g *graph.Graph) ([]int32, error) {
+	m := z.Models[spec.Kind].Network
+	n, detectors := z.Net.Graph.Nodes(), z.Read()
 	d := newDoubleNet(m, g, n)
-	left, right, err := preconditioner(m, z.models[spec.Kind].moment, spec.Config.Whiten)
+	left, right, err := preconditioner(m, z.Models[spec.Kind].Moment, spec.Config.Whiten)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +76,7 @@ func (z *realization) double(spec learnerSpec, g *graph.Graph) ([]int32, error) 
 		label   int
 	}
 	window := make([][]observation, len(detectors))
-	signals, labels := z.world.Draw(z.Test, z.stream("test"))
+	signals, labels := z.Net.Draw(z.Test, z.Stream("test"))
 	for t, label := range labels {
 		x := double(signals.View(t*n, 0, n, 1).Data[:n])
 		shifted, deep := d.observe(x, detectors)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/wdgnn/wdgnn/internal/recipe"
 )
 
 var fig2a = Experiment{
@@ -25,10 +27,10 @@ var outageProbs = []float64{0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5}
 
 // stabilityUnit is a realization of the first figure.
 type stabilityUnit struct {
-	Graph    int         `json:"graph"`
-	Data     int         `json:"data"`
-	Model    modelInfo   `json:"model"`
-	Accuracy [][]float64 `json:"accuracy"` // by probability and subgraph, %
+	Graph    int               `json:"graph"`
+	Data     int               `json:"data"`
+	Model    recipe.SourceInfo `json:"model"`
+	Accuracy [][]float64       `json:"accuracy"` // by probability and subgraph, %
 }
 
 // figureRepeats returns how many realizations a figure uses.
@@ -41,7 +43,7 @@ func figureRepeats(o Options) int {
 
 // wideDeepUnits computes one unit per realization of a figure, each after
 // training its WD-GNN.
-func wideDeepUnits[T any](ctx context.Context, r *runner, s sourcelocSettings, passes int, do func(ctx context.Context, z *realization) (T, error)) ([]T, error) {
+func wideDeepUnits[T any](ctx context.Context, r *runner, s recipe.Sourceloc, passes int, do func(ctx context.Context, z *realization) (T, error)) ([]T, error) {
 	list := pairs(figureRepeats(r.Options))
 	work := float64(s.Epochs) + streamCost*float64(passes)
 	return units(ctx, r, len(list), work,
@@ -51,7 +53,7 @@ func wideDeepUnits[T any](ctx context.Context, r *runner, s sourcelocSettings, p
 			if err != nil {
 				return unit, err
 			}
-			if err := z.train(ctx, wideDeep); err != nil {
+			if err := z.train(ctx, recipe.WideDeep); err != nil {
 				return unit, err
 			}
 			return do(ctx, z)
@@ -60,8 +62,8 @@ func wideDeepUnits[T any](ctx context.Context, r *runner, s sourcelocSettings, p
 
 // sweep computes one unit per value of a setting and network, all networks of
 // the first value before those of the next. change sets the k-th value.
-func sweep[T any](ctx context.Context, r *runner, s sourcelocSettings, name string, count int, work float64,
-	change func(s *sourcelocSettings, k int), do func(z *realization, ctx context.Context) (T, error),
+func sweep[T any](ctx context.Context, r *runner, s recipe.Sourceloc, name string, count int, work float64,
+	change func(s *recipe.Sourceloc, k int), do func(z *realization, ctx context.Context) (T, error),
 ) ([]T, error) {
 	repeats := figureRepeats(r.Options)
 	return units(ctx, r, count*repeats, work,
@@ -80,11 +82,11 @@ func sweep[T any](ctx context.Context, r *runner, s sourcelocSettings, name stri
 func runFig2a(ctx context.Context, r *runner) (*Result, error) {
 	s := sourcelocFrom(r.Options)
 	all, err := wideDeepUnits(ctx, r, s, len(outageProbs)*s.Subgraphs, func(ctx context.Context, z *realization) (*stabilityUnit, error) {
-		u := &stabilityUnit{Graph: z.Graph, Data: z.Data, Model: z.models[wideDeep].info}
+		u := &stabilityUnit{Graph: z.Graph, Data: z.Data, Model: z.Models[recipe.WideDeep].Info}
 		for _, p := range outageProbs {
 			var row []float64
 			for sub := range z.Subgraphs {
-				stream, err := z.test(sub, p)
+				stream, err := z.TestStream(sub, p)
 				if err != nil {
 					return nil, err
 				}
@@ -154,18 +156,18 @@ const curveStep = 10
 type convergenceUnit struct {
 	Graph int                  `json:"graph"`
 	Data  int                  `json:"data"`
-	Model modelInfo            `json:"model"`
+	Model recipe.SourceInfo    `json:"model"`
 	Curve map[string][]float64 `json:"curve"` // running accuracy by learner, mean over subgraphs, %
 }
 
 // convergenceLearners are the curves of the second figure.
 func convergenceLearners() []struct {
 	Name string
-	Spec learnerSpec
+	Spec recipe.LearnerSpec
 } {
 	return []struct {
 		Name string
-		Spec learnerSpec
+		Spec recipe.LearnerSpec
 	}{
 		{"frozen", wideDeepFrozen},
 		{"literal, centralized", wideDeepCentral},
@@ -180,9 +182,9 @@ func runFig2b(ctx context.Context, r *runner) (*Result, error) {
 	s := sourcelocFrom(r.Options)
 	learners := convergenceLearners()
 	all, err := wideDeepUnits(ctx, r, s, len(learners)*s.Subgraphs, func(ctx context.Context, z *realization) (*convergenceUnit, error) {
-		u := &convergenceUnit{Graph: z.Graph, Data: z.Data, Model: z.models[wideDeep].info, Curve: map[string][]float64{}}
+		u := &convergenceUnit{Graph: z.Graph, Data: z.Data, Model: z.Models[recipe.WideDeep].Info, Curve: map[string][]float64{}}
 		for sub := range z.Subgraphs {
-			stream, err := z.test(sub, z.OutageProb)
+			stream, err := z.TestStream(sub, z.OutageProb)
 			if err != nil {
 				return nil, err
 			}
@@ -197,7 +199,7 @@ func runFig2b(ctx context.Context, r *runner) (*Result, error) {
 				}
 				for k := range curve {
 					seen := (k + 1) * curveStep
-					curve[k] += 100 * float64(out.Right[seen-1]) / float64(seen*len(z.world.Detectors)) / float64(z.Subgraphs)
+					curve[k] += 100 * float64(out.Right[seen-1]) / float64(seen*len(z.Net.Detectors)) / float64(z.Subgraphs)
 				}
 				u.Curve[l.Spec.ID] = curve
 			}
@@ -221,7 +223,7 @@ func runFig2b(ctx context.Context, r *runner) (*Result, error) {
 		Note: fmt.Sprintf("WD-GNN, p = 0.3, seed %d, %d realizations of %d subgraphs", s.Seed, len(all), s.Subgraphs),
 	}
 	for _, l := range learners {
-		curve := Curve{Name: l.Name, Reference: l.Spec.Mode == frozen}
+		curve := Curve{Name: l.Name, Reference: l.Spec.Mode == recipe.Frozen}
 		for k := range all[0].Curve[l.Spec.ID] {
 			sum := 0.0
 			for _, u := range all {

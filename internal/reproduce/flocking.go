@@ -9,6 +9,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
@@ -77,7 +78,7 @@ const (
 
 // flockingModel says which controller is trained, and on what.
 type flockingModel struct {
-	Kind     kind        `json:"kind"`
+	Kind     recipe.Kind `json:"kind"`
 	Clip     float64     `json:"clip"`
 	Shift    graph.Shift `json:"shift"`
 	NearCap  float64     `json:"near_cap,omitempty"`
@@ -99,7 +100,7 @@ func (m flockingModel) name() string {
 }
 
 // model returns a controller of the paper, trained with the given profile.
-func (s *flockingSettings) model(k kind, clip float64) flockingModel {
+func (s *flockingSettings) model(k recipe.Kind, clip float64) flockingModel {
 	return flockingModel{Kind: k, Clip: clip, Shift: graph.ShiftSpectral, Order: s.Order, Features: s.Features}
 }
 
@@ -110,10 +111,10 @@ func (s *flockingSettings) model(k kind, clip float64) flockingModel {
 // drawn like the rest it is hit hardest by near-collisions in the first steps.
 func (m flockingModel) architecture() gnn.Config {
 	c := gnn.Config{In: flocking.Features, Features: m.Features, Outputs: 2}
-	if m.Kind != gnnKind {
-		c.Wide = &gnn.WideConfig{Order: m.Order, StartZero: m.Kind == wideDeep}
+	if m.Kind != recipe.GNN {
+		c.Wide = &gnn.WideConfig{Order: m.Order, StartZero: m.Kind == recipe.WideDeep}
 	}
-	if m.Kind != filterKind {
+	if m.Kind != recipe.Filter {
 		c.Deep = []gnn.LayerConfig{{Order: m.Order, Features: m.Features, Activation: gnn.Tanh}}
 	}
 	return c

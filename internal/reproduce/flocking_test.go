@@ -10,6 +10,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/random"
@@ -35,7 +36,7 @@ func flightOf(t *testing.T, c flocking.Config, seed uint64) *flocking.Swarm {
 // somePilot is a random WD-GNN whose actions are of the size of real ones.
 func somePilot(t *testing.T) *Pilot {
 	t.Helper()
-	m := flockingModel{Kind: wideDeep, Order: 3, Features: 8}
+	m := flockingModel{Kind: recipe.WideDeep, Order: 3, Features: 8}
 	c := m.architecture()
 	c.Wide.StartZero = false
 	network, err := gnn.NewRandom(c, random.Stream(4, "pilot"))

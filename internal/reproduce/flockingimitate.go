@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
 
@@ -75,7 +76,7 @@ func Imitate(ctx context.Context, c Imitation) (*Pilot, error) {
 	s.World, s.NearCap = c.World, c.World.NearCap
 	s.Order, s.Features = or(c.Order, s.Order), or(c.Features, s.Features)
 	s.Depth = s.Order
-	m := s.model(wideDeep, clip)
+	m := s.model(recipe.WideDeep, clip)
 	m.Shift, m.NearCap, m.Dagger = c.Shift, c.World.NearCap, c.Dagger
 	if !m.Dagger {
 		s.DaggerFlights = 0

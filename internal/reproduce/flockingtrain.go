@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
@@ -22,7 +23,7 @@ const (
 )
 
 // flockingCost is about what an epoch takes.
-var flockingCost = map[kind]float64{filterKind: 0.05, gnnKind: 0.9, wideDeep: 1}
+var flockingCost = map[recipe.Kind]float64{recipe.Filter: 0.05, recipe.GNN: 0.9, recipe.WideDeep: 1}
 
 // flockingTrained is a controller ready to fly.
 type flockingTrained struct {
@@ -115,7 +116,7 @@ func (z *swarms) job(network *gnn.WideDeep, m flockingModel, flights int, engine
 		return train.Job{}, err
 	}
 	var data train.Data = shifted
-	if m.Kind == filterKind {
+	if m.Kind == recipe.Filter {
 		if z.set.linear[m.Order] == nil {
 			if z.set.linear[m.Order], err = train.NewLinear(network, shifted, z.threads); err != nil {
 				return train.Job{}, err
@@ -161,7 +162,7 @@ func (z *swarms) fit(ctx context.Context, m flockingModel) (*flockingTrained, er
 	info := flockingInfo{Model: m}
 	job.OnEpoch = func(e train.Epoch) error {
 		info.Loss = e.Loss
-		if e.Index == z.daggerEpoch() && z.DaggerFlights > 0 && m.Kind == wideDeep && !m.Dagger {
+		if e.Index == z.daggerEpoch() && z.DaggerFlights > 0 && m.Kind == recipe.WideDeep && !m.Dagger {
 			z.half[m] = e.Checkpoint()
 		}
 		z.advance(flockingCost[m.Kind], "realization %d: %s, epoch %d of %d, loss %.3g", z.Index, m.name(), e.Index, z.Epochs, e.Loss)

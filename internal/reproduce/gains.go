@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 )
 
 var gains = Experiment{
@@ -28,11 +29,11 @@ var ratios = []struct {
 }
 
 // gainsLearners are what is run at each ratio.
-var gainsLearners = []learnerSpec{wideDeepFrozen, wideDeepCentral, wideDeepLiteral, mixed(1, 0.003), mixed(50, 0.003)}
+var gainsLearners = []recipe.LearnerSpec{wideDeepFrozen, wideDeepCentral, wideDeepLiteral, mixed(1, 0.003), mixed(50, 0.003)}
 
 // gainsUnit is one realization at one ratio.
 type gainsUnit struct {
-	Model  modelInfo            `json:"model"`
+	Model  recipe.SourceInfo    `json:"model"`
 	Same   float64              `json:"same"`   // accuracy of the frozen model, %
 	Differ map[string][]float64 `json:"differ"` // by learner and subgraph
 }
@@ -42,7 +43,7 @@ func runGains(ctx context.Context, r *runner) (*Result, error) {
 	repeats := figureRepeats(r.Options)
 	work := float64(s.Epochs) + streamCost*float64(len(gainsLearners)*s.Subgraphs+1)
 	all, err := sweep(ctx, r, s, "ratio", len(ratios), work,
-		func(s *sourcelocSettings, k int) { s.Gains = &ratios[k].Gains }, (*realization).gains)
+		func(s *recipe.Sourceloc, k int) { s.Gains = &ratios[k].Gains }, (*realization).gains)
 	if err != nil {
 		return nil, err
 	}
@@ -50,11 +51,11 @@ func runGains(ctx context.Context, r *runner) (*Result, error) {
 }
 
 func (z *realization) gains(ctx context.Context) (*gainsUnit, error) {
-	if err := z.train(ctx, wideDeep); err != nil {
+	if err := z.train(ctx, recipe.WideDeep); err != nil {
 		return nil, err
 	}
-	u := &gainsUnit{Model: z.models[wideDeep].info, Differ: map[string][]float64{}}
-	stream, err := z.test(-1, 0)
+	u := &gainsUnit{Model: z.Models[recipe.WideDeep].Info, Differ: map[string][]float64{}}
+	stream, err := z.TestStream(-1, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +65,7 @@ func (z *realization) gains(ctx context.Context) (*gainsUnit, error) {
 	}
 	u.Same = out.Accuracy
 	for sub := range z.Subgraphs {
-		if stream, err = z.test(sub, z.OutageProb); err != nil {
+		if stream, err = z.TestStream(sub, z.OutageProb); err != nil {
 			return nil, err
 		}
 		for _, spec := range gainsLearners {
@@ -77,7 +78,7 @@ func (z *realization) gains(ctx context.Context) (*gainsUnit, error) {
 	return u, nil
 }
 
-func gainsResult(s sourcelocSettings, repeats int, all []*gainsUnit) *Result {
+func gainsResult(s recipe.Sourceloc, repeats int, all []*gainsUnit) *Result {
 	t := Table{
 		Title:   "Offline accuracy and online gain by ratio α_W : α_D",
 		Columns: []string{"same, offline", "different, offline", "literal centralized", "literal distributed", "personal, m = 1", "personal, m = 50"},
@@ -140,7 +141,7 @@ func gainsVerdict(repeats int, all []*gainsUnit) string {
 		}
 		return fmt.Sprintf("%s %s (%+.1f ± %.1f)", what, verb, v.Mean, v.Spread)
 	}
-	gain := func(spec learnerSpec) func(u *gainsUnit) float64 {
+	gain := func(spec recipe.LearnerSpec) func(u *gainsUnit) float64 {
 		return func(u *gainsUnit) float64 { return mean(u.Differ[spec.ID]) - mean(u.Differ[wideDeepFrozen.ID]) }
 	}
 	return fmt.Sprintf("Verdict on the claim, paired by network, from %s to %s: ", ratios[0].Name, ratios[len(ratios)-1].Name) +

@@ -7,6 +7,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/certify"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
 
@@ -25,7 +26,7 @@ const certifiedSubgraphs = 3
 
 // lipschitzUnit is one realization at one strength.
 type lipschitzUnit struct {
-	Model       modelInfo          `json:"model"`
+	Model       recipe.SourceInfo  `json:"model"`
 	Same        float64            `json:"same"`   // accuracy, %
 	Differ      map[string]float64 `json:"differ"` // by learner, mean over subgraphs
 	Constant    float64            `json:"constant"`
@@ -38,7 +39,7 @@ func runLipschitz(ctx context.Context, r *runner) (*Result, error) {
 	repeats := figureRepeats(r.Options)
 	work := float64(s.Epochs) + streamCost*float64(2*s.Subgraphs+1)
 	all, err := sweep(ctx, r, s, "strength", len(penalties), work,
-		func(s *sourcelocSettings, k int) { s.Lipschitz = penalties[k] }, (*realization).lipschitz)
+		func(s *recipe.Sourceloc, k int) { s.Lipschitz = penalties[k] }, (*realization).lipschitz)
 	if err != nil {
 		return nil, err
 	}
@@ -46,11 +47,11 @@ func runLipschitz(ctx context.Context, r *runner) (*Result, error) {
 }
 
 func (z *realization) lipschitz(ctx context.Context) (*lipschitzUnit, error) {
-	if err := z.train(ctx, wideDeep); err != nil {
+	if err := z.train(ctx, recipe.WideDeep); err != nil {
 		return nil, err
 	}
-	u := &lipschitzUnit{Model: z.models[wideDeep].info, Differ: map[string]float64{}}
-	stream, err := z.test(-1, 0)
+	u := &lipschitzUnit{Model: z.Models[recipe.WideDeep].Info, Differ: map[string]float64{}}
+	stream, err := z.TestStream(-1, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -59,13 +60,13 @@ func (z *realization) lipschitz(ctx context.Context) (*lipschitzUnit, error) {
 		return nil, err
 	}
 	u.Same = out.Accuracy
-	file := &modelfile.Model{Network: z.models[wideDeep].network, Meta: modelfile.Meta{Shift: graph.ShiftSpectral}}
+	file := &modelfile.Model{Network: z.Models[recipe.WideDeep].Network, Meta: modelfile.Meta{Shift: graph.ShiftSpectral}}
 	certified := min(certifiedSubgraphs, z.Subgraphs)
 	for sub := range z.Subgraphs {
-		if stream, err = z.test(sub, z.OutageProb); err != nil {
+		if stream, err = z.TestStream(sub, z.OutageProb); err != nil {
 			return nil, err
 		}
-		for _, spec := range []learnerSpec{wideDeepFrozen, mixed(50, 0.003)} {
+		for _, spec := range []recipe.LearnerSpec{wideDeepFrozen, mixed(50, 0.003)} {
 			if out, err = z.play(ctx, spec, stream, false); err != nil {
 				return nil, err
 			}
@@ -74,11 +75,11 @@ func (z *realization) lipschitz(ctx context.Context) (*lipschitzUnit, error) {
 		if sub >= certified {
 			continue
 		}
-		g, err := z.subgraph(sub, z.OutageProb)
+		g, err := z.Subgraph(sub, z.OutageProb)
 		if err != nil {
 			return nil, err
 		}
-		report, err := certify.Graphs(ctx, file, z.world.Graph, g, certify.Options{Seed: z.Seed})
+		report, err := certify.Graphs(ctx, file, z.Net.Graph, g, certify.Options{Seed: z.Seed})
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +91,7 @@ func (z *realization) lipschitz(ctx context.Context) (*lipschitzUnit, error) {
 	return u, nil
 }
 
-func lipschitzResult(s sourcelocSettings, repeats int, all []*lipschitzUnit) *Result {
+func lipschitzResult(s recipe.Sourceloc, repeats int, all []*lipschitzUnit) *Result {
 	t := Table{
 		Title:   "What a penalty on C_L costs and buys",
 		Columns: []string{"same", "different, frozen", "different, personal (m = 50)", "C_L", "certificate", "measured change", "certificate / measured"},

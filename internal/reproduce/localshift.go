@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/mat"
 )
 
@@ -23,11 +24,11 @@ var localShifts = []graph.Shift{graph.ShiftSpectral, graph.ShiftRowStochastic, g
 const localShiftEpochs = 40
 
 // localShiftLearners are what is run where links are lost.
-var localShiftLearners = []learnerSpec{wideDeepFrozen, wideDeepLiteral, mixed(50, 0.003)}
+var localShiftLearners = []recipe.LearnerSpec{wideDeepFrozen, wideDeepLiteral, mixed(50, 0.003)}
 
 // localShiftUnit is one realization with one shift. Accuracies are in %.
 type localShiftUnit struct {
-	Model  modelInfo          `json:"model"`
+	Model  recipe.SourceInfo  `json:"model"`
 	Same   float64            `json:"same"`            // of the frozen model
 	Differ map[string]float64 `json:"differ"`          // by learner, mean over subgraphs
 	Fixed  map[string]float64 `json:"fixed,omitempty"` // likewise, with λmax of the intact network
@@ -43,7 +44,7 @@ func runLocalShift(ctx context.Context, r *runner) (*Result, error) {
 	extra := float64(len(localShiftLearners)*s.Subgraphs) / float64(len(localShifts)) // fixed scales, of one shift only
 	work := float64(s.Epochs) + streamCost*(float64(passes)+extra)
 	all, err := sweep(ctx, r, s, "shift", len(localShifts), work,
-		func(s *sourcelocSettings, k int) {
+		func(s *recipe.Sourceloc, k int) {
 			if localShifts[k] != graph.ShiftSpectral {
 				s.Shift = &localShifts[k]
 			}
@@ -55,10 +56,10 @@ func runLocalShift(ctx context.Context, r *runner) (*Result, error) {
 }
 
 func (z *realization) localShift(ctx context.Context) (*localShiftUnit, error) {
-	if err := z.train(ctx, wideDeep); err != nil {
+	if err := z.train(ctx, recipe.WideDeep); err != nil {
 		return nil, err
 	}
-	stream, err := z.test(-1, 0)
+	stream, err := z.TestStream(-1, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -66,12 +67,12 @@ func (z *realization) localShift(ctx context.Context) (*localShiftUnit, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &localShiftUnit{Model: z.models[wideDeep].info, Same: out.Accuracy}
-	if u.Differ, err = z.overSubgraphs(ctx, z.operator().Of); err != nil {
+	u := &localShiftUnit{Model: z.Models[recipe.WideDeep].Info, Same: out.Accuracy}
+	if u.Differ, err = z.overSubgraphs(ctx, z.Operator().Of); err != nil {
 		return nil, err
 	}
-	if z.operator() == graph.ShiftSpectral {
-		u.Fixed, err = z.overSubgraphs(ctx, scaledBy(graph.LargestEigenvalue(z.world.Graph.Adjacency())))
+	if z.Operator() == graph.ShiftSpectral {
+		u.Fixed, err = z.overSubgraphs(ctx, scaledBy(graph.LargestEigenvalue(z.Net.Graph.Adjacency())))
 	}
 	return u, err
 }
@@ -92,7 +93,7 @@ func scaledBy(lambda float64) func(*graph.Graph) (*mat.CSR, error) {
 func (z *realization) overSubgraphs(ctx context.Context, shift func(*graph.Graph) (*mat.CSR, error)) (map[string]float64, error) {
 	sum := map[string]float64{}
 	for sub := range z.Subgraphs {
-		stream, err := z.testOver(shift, sub, z.OutageProb)
+		stream, err := z.TestOver(shift, sub, z.OutageProb)
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +108,7 @@ func (z *realization) overSubgraphs(ctx context.Context, shift func(*graph.Graph
 	return sum, nil
 }
 
-func localShiftResult(s sourcelocSettings, repeats int, all []*localShiftUnit) *Result {
+func localShiftResult(s recipe.Sourceloc, repeats int, all []*localShiftUnit) *Result {
 	t := Table{
 		Title:   "Accuracy, %, by shift",
 		Columns: []string{"all links, offline", "links lost, frozen", "links lost, literal distributed", "links lost, personal (m = 50)"},

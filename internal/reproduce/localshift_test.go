@@ -30,15 +30,15 @@ func TestLocalShiftStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	paper := sample(z.test(0, 0.3))
-	fixed := sample(z.testOver(scaledBy(graph.LargestEigenvalue(z.world.Graph.Adjacency())), 0, 0.3))
+	paper := sample(z.TestStream(0, 0.3))
+	fixed := sample(z.TestOver(scaledBy(graph.LargestEigenvalue(z.Net.Graph.Adjacency())), 0, 0.3))
 	s.Shift = &localShifts[1]
 	other, err := newRealization(r, s, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	local := sample(other.test(0, 0.3))
-	for i := range z.world.Graph.Nodes() {
+	local := sample(other.TestStream(0, 0.3))
+	for i := range z.Net.Graph.Nodes() {
 		if paper.Signal.At(i, 0) != local.Signal.At(i, 0) || paper.Signal.At(i, 0) != fixed.Signal.At(i, 0) {
 			t.Fatalf("node %d hears %v, %v and %v, want one signal", i, paper.Signal.At(i, 0), local.Signal.At(i, 0), fixed.Signal.At(i, 0))
 		}
@@ -46,10 +46,10 @@ func TestLocalShiftStreams(t *testing.T) {
 		col, val := local.Shift.Row(i)
 		for e, j := range col {
 			sum += val[e]
-			if got, want := fixed.Shift.At(i, int(j)), z.world.Shift.At(i, int(j)); got != want {
+			if got, want := fixed.Shift.At(i, int(j)), z.Net.Shift.At(i, int(j)); got != want {
 				t.Errorf("link %d-%d is %v at the fixed scale, want %v as before the loss", i, j, got, want)
 			}
-			if got, before := paper.Shift.At(i, int(j)), z.world.Shift.At(i, int(j)); !(got > before) {
+			if got, before := paper.Shift.At(i, int(j)), z.Net.Shift.At(i, int(j)); !(got > before) {
 				t.Errorf("link %d-%d is %v after the loss, want more than %v: λmax fell", i, j, got, before)
 			}
 		}

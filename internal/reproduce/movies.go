@@ -11,6 +11,7 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/dataset"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/scenario/movies"
@@ -101,12 +102,12 @@ func moviesFrom(o Options, r *movies.Ratings) moviesSettings {
 
 // architecture returns the network of Section 6.3: 64 features, filters of
 // order 5, one layer, one number per movie.
-func (s *moviesSettings) architecture(k kind) gnn.Config {
+func (s *moviesSettings) architecture(k recipe.Kind) gnn.Config {
 	c := gnn.Config{In: 1, Features: s.Features, Outputs: 1}
-	if k != gnnKind {
+	if k != recipe.GNN {
 		c.Wide = &gnn.WideConfig{Order: s.Order}
 	}
-	if k != filterKind {
+	if k != recipe.Filter {
 		c.Deep = []gnn.LayerConfig{{Order: s.Order, Features: s.Features}}
 	}
 	return c

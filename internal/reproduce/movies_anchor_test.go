@@ -12,6 +12,7 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/dataset"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/scenario/movies"
 	"github.com/wdgnn/wdgnn/train"
@@ -137,7 +138,7 @@ func TestMovieAnchors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, k := range map[string]kind{"gnn": gnnKind, "gf": filterKind, "wd": wideDeep} {
+		for name, k := range map[string]recipe.Kind{"gnn": recipe.GNN, "gf": recipe.Filter, "wd": recipe.WideDeep} {
 			t.Run(measure.String()+"/"+name, func(t *testing.T) {
 				var want map[string][]float64
 				if err := json.Unmarshal(part[name], &want); err != nil {
@@ -149,7 +150,7 @@ func TestMovieAnchors(t *testing.T) {
 	}
 }
 
-func checkMovieAnchor(t *testing.T, w *movieWorld, e *movieExamples, k kind, want map[string][]float64) {
+func checkMovieAnchor(t *testing.T, w *movieWorld, e *movieExamples, k recipe.Kind, want map[string][]float64) {
 	m, err := gnn.New(w.architecture(k))
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +193,7 @@ func checkMovieAnchor(t *testing.T, w *movieWorld, e *movieExamples, k kind, wan
 	if _, err := train.Run(context.Background(), m, job); err != nil {
 		t.Fatal(err)
 	}
-	if k != gnnKind {
+	if k != recipe.GNN {
 		for c, name := range map[int]string{1: "Contact", 2: "Jedi"} {
 			compare("online "+name+": stream offline, prequential, test after stream", playAnchor(t, w, m, e, c), anchorTolerance[30])
 		}

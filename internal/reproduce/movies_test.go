@@ -13,6 +13,7 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/dataset"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
@@ -118,7 +119,7 @@ func TestRowsMatchTheGraph(t *testing.T) {
 // Reference: Section 3, eq. (7).
 func TestRowsLearnAsTheGraphDoes(t *testing.T) {
 	w, e := toyWorld(t, libvarSetting)
-	m, err := w.fit(context.Background(), wideDeep, e)
+	m, err := w.fit(context.Background(), recipe.WideDeep, e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +167,7 @@ func TestFilterAboveLeastSquares(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, criterion := range []string{"smooth-L1", "MSE"} {
-		m, err := gnn.NewRandom(w.architecture(filterKind), random.Stream(4, "bound"))
+		m, err := gnn.NewRandom(w.architecture(recipe.Filter), random.Stream(4, "bound"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,7 +250,7 @@ func leastSquares(r movieRows) float64 {
 // Reference: Section 3, eq. (9).
 func TestNetworkLearner(t *testing.T) {
 	w, e := toyWorld(t, libvarSetting)
-	m, err := w.fit(context.Background(), filterKind, e)
+	m, err := w.fit(context.Background(), recipe.Filter, e)
 	if err != nil {
 		t.Fatal(err)
 	}

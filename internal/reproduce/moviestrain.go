@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
@@ -17,7 +18,7 @@ import (
 )
 
 // movieKinds are the architectures of Table 4.
-var movieKinds = []kind{gnnKind, filterKind, wideDeep}
+var movieKinds = []recipe.Kind{recipe.GNN, recipe.Filter, recipe.WideDeep}
 
 // movieExamples are the users of a split as a model sees them.
 type movieExamples struct {
@@ -57,7 +58,7 @@ func (w *movieWorld) examples() (*movieExamples, error) {
 
 // fit trains a model on the ratings of the target and keeps the parameters
 // with the least error on the validation users.
-func (w *movieWorld) fit(ctx context.Context, k kind, e *movieExamples) (*gnn.WideDeep, error) {
+func (w *movieWorld) fit(ctx context.Context, k recipe.Kind, e *movieExamples) (*gnn.WideDeep, error) {
 	m, err := gnn.NewRandom(w.architecture(k), random.Stream(w.Seed, "movies init "+string(k), w.Number))
 	if err != nil {
 		return nil, err
@@ -122,7 +123,7 @@ func rmse(y, want mat.Dense) float64 {
 }
 
 // save writes a model to a file and returns its name below the output folder.
-func (w *movieWorld) save(r *runner, k kind, m *gnn.WideDeep) (string, error) {
+func (w *movieWorld) save(r *runner, k recipe.Kind, m *gnn.WideDeep) (string, error) {
 	key := fingerprint([]any{w.moviesSettings, w.movieSetting, k, r.manifest.Version, r.manifest.Kernels})
 	name := fmt.Sprintf("movies-%s-%s-%s-split%d.safetensors", key, w.ID, k, w.Number)
 	file := &modelfile.Model{Network: m, Meta: modelfile.Meta{Shift: w.Shift, Task: "regress", Nodes: []int{w.split.Target}, Seed: w.Seed, Version: r.manifest.Version}}

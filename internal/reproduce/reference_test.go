@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/scenario/sourceloc"
 )
@@ -52,24 +53,23 @@ func referenceWorld(t *testing.T, name string) *sourceloc.World {
 }
 
 // referenceModels trains models on a reference network for 40 epochs.
-func referenceModels(t *testing.T, name string, kinds ...kind) *realization {
+func referenceModels(t *testing.T, name string, kinds ...recipe.Kind) *realization {
 	t.Helper()
 	s := sourcelocFrom(Options{Seed: 1, Quick: true})
-	z := &realization{sourcelocSettings: s, world: referenceWorld(t, name), models: map[kind]*trained{}, runner: &runner{}}
+	source := &recipe.Source{Sourceloc: s, Net: referenceWorld(t, name), Models: map[recipe.Kind]*recipe.SourceModel{}}
+	z := &realization{source, &runner{}}
 	for _, k := range kinds {
-		m, err := z.fit(context.Background(), k)
-		if err != nil {
+		if _, err := z.Fit(context.Background(), k, nil); err != nil {
 			t.Fatal(err)
 		}
-		z.models[k] = m
 	}
 	return z
 }
 
 // accuracy runs a learner over the test signals.
-func (z *realization) accuracy(t *testing.T, spec learnerSpec, subgraph int, p float64) float64 {
+func (z *realization) accuracy(t *testing.T, spec recipe.LearnerSpec, subgraph int, p float64) float64 {
 	t.Helper()
-	stream, err := z.test(subgraph, p)
+	stream, err := z.TestStream(subgraph, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestReferenceNetwork(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED in short mode: trains three models")
 	}
-	z := referenceModels(t, "0", filterKind, gnnKind, wideDeep)
+	z := referenceModels(t, "0", recipe.Filter, recipe.GNN, recipe.WideDeep)
 	within := func(what string, got, low, high float64) {
 		t.Helper()
 		t.Logf("%s: %.2f", what, got)
@@ -100,9 +100,9 @@ func TestReferenceNetwork(t *testing.T) {
 	within("GNN, same", gnn, 95, 98)
 	within("WD-GNN, same", wd, gnn-0.5, 98.5)
 
-	matched := learnerSpec{"matched", wideDeep, distributed, rule.Literal(false)}
+	matched := recipe.LearnerSpec{ID: "matched", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Literal(false)}
 	matched.Config.StepSize.Value = wideDeepCentral.Config.StepSize.Value * 50 / 5
-	specs := []learnerSpec{wideDeepCentral, wideDeepLiteral, matched, mixed(1, 0.003), mixed(50, 0), mixed(50, 0.003), mixed(50, 0.01), mixed(50, 1)}
+	specs := []recipe.LearnerSpec{wideDeepCentral, wideDeepLiteral, matched, mixed(1, 0.003), mixed(50, 0), mixed(50, 0.003), mixed(50, 0.01), mixed(50, 1)}
 	const subgraphs = 8
 	frozen, got := 0.0, map[string]float64{}
 	for sub := range subgraphs {
@@ -127,7 +127,7 @@ func TestReferenceNetwork(t *testing.T) {
 			t.Errorf("mixing strength %v gives %.2f, %v gives %.2f: want that mixing costs", pair[0], less, pair[1], more)
 		}
 	}
-	for _, spec := range []learnerSpec{wideDeepCentral, wideDeepLiteral, mixed(1, 0.003), mixed(50, 0.003)} {
+	for _, spec := range []recipe.LearnerSpec{wideDeepCentral, wideDeepLiteral, mixed(1, 0.003), mixed(50, 0.003)} {
 		within(spec.ID+" on the whole network, gain", z.accuracy(t, spec, -1, 0)-wd, -0.5, 2)
 	}
 }
@@ -138,7 +138,7 @@ func TestStabilityFallsWithOutage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED in short mode: trains a model")
 	}
-	z := referenceModels(t, "1", wideDeep)
+	z := referenceModels(t, "1", recipe.WideDeep)
 	last := 101.0
 	for _, p := range []float64{0, 0.1, 0.3, 0.5} {
 		sum := 0.0

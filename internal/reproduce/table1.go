@@ -3,6 +3,8 @@ package reproduce
 import (
 	"context"
 	"fmt"
+
+	"github.com/wdgnn/wdgnn/internal/recipe"
 )
 
 var table1 = Experiment{
@@ -17,10 +19,10 @@ var table1 = Experiment{
 // table1Row is one row with the paper's numbers.
 type table1Row struct {
 	Name   string
-	Spec   learnerSpec
+	Spec   recipe.LearnerSpec
 	Same   *Value // the paper's
 	Differ *Value
-	Before *learnerSpec // the model before online learning
+	Before *recipe.LearnerSpec // the model before online learning
 }
 
 // table1Rows are those of the paper, then ours.
@@ -56,10 +58,10 @@ const (
 
 // sourcelocUnit is what a realization leaves.
 type sourcelocUnit struct {
-	Graph  int         `json:"graph"`
-	Data   int         `json:"data"`
-	Edges  int         `json:"edges"`
-	Models []modelInfo `json:"models"`
+	Graph  int                 `json:"graph"`
+	Data   int                 `json:"data"`
+	Edges  int                 `json:"edges"`
+	Models []recipe.SourceInfo `json:"models"`
 
 	Same   map[string]float64   `json:"same"`   // accuracy by learner, %
 	Differ map[string][]float64 `json:"differ"` // by learner and subgraph
@@ -116,24 +118,24 @@ func runTable1(ctx context.Context, r *runner) (*Result, error) {
 
 // table1 computes a unit.
 func (z *realization) table1(ctx context.Context) (*sourcelocUnit, error) {
-	for _, k := range []kind{filterKind, gnnKind, wideDeep, sgnnKind} {
+	for _, k := range []recipe.Kind{recipe.Filter, recipe.GNN, recipe.WideDeep, recipe.SGNN} {
 		if err := z.train(ctx, k); err != nil {
 			return nil, err
 		}
 	}
 	u := &sourcelocUnit{
-		Graph: z.Graph, Data: z.Data, Edges: z.world.Graph.Edges(),
+		Graph: z.Graph, Data: z.Data, Edges: z.Net.Graph.Edges(),
 		Same: map[string]float64{}, Differ: map[string][]float64{}, Last: map[string][]float64{}, Eta: map[string][]float64{},
 	}
-	for _, k := range []kind{filterKind, gnnKind, wideDeep, sgnnKind} {
-		u.Models = append(u.Models, z.models[k].info)
+	for _, k := range []recipe.Kind{recipe.Filter, recipe.GNN, recipe.WideDeep, recipe.SGNN} {
+		u.Models = append(u.Models, z.Models[k].Info)
 	}
 	for sub := -1; sub < z.Subgraphs; sub++ {
 		p := z.OutageProb
 		if sub < 0 {
 			p = 0
 		}
-		stream, err := z.test(sub, p)
+		stream, err := z.TestStream(sub, p)
 		if err != nil {
 			return nil, err
 		}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/wdgnn/wdgnn/rule"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 )
 
 // column picks the realizations of one column.
@@ -38,7 +38,7 @@ func values(units []*sourcelocUnit, of func(u *sourcelocUnit) float64) (v []floa
 func mean(v []float64) float64 { return summary(v).Mean }
 
 // table1Result makes tables and figures of the units.
-func table1Result(s sourcelocSettings, all []*sourcelocUnit) *Result {
+func table1Result(s recipe.Sourceloc, all []*sourcelocUnit) *Result {
 	r := &Result{}
 	for _, c := range []column{fixedGraph, severalGraphs} {
 		list := c.pick(all)
@@ -74,7 +74,7 @@ func accuracies(c column, list []*sourcelocUnit) Table {
 	for _, row := range table1Rows() {
 		id := row.Spec.ID
 		same := id
-		if row.Spec.Kind == sgnnKind { // without lost links an SGNN is trained as a GNN is
+		if row.Spec.Kind == recipe.SGNN { // without lost links an SGNN is trained as a GNN is
 			same = gnnFrozen.ID
 		}
 		t.Rows = append(t.Rows, Row{Name: row.Name, Ours: row.Differ == nil, Cells: []Cell{
@@ -113,7 +113,7 @@ func differences(all []*sourcelocUnit) Table {
 	}
 	for _, pair := range []struct {
 		name      string
-		id, other learnerSpec
+		id, other recipe.LearnerSpec
 	}{{"WD-GNN - GNN", wideDeepFrozen, gnnFrozen}, {"SGNN - GNN", sgnnFrozen, gnnFrozen}} {
 		d := difference(pair.name, pair.id.ID, pair.other.ID, all)
 		d.Cells[1].Paper = &Value{Mean: paper[pair.id.ID] - paper[pair.other.ID]}
@@ -167,18 +167,6 @@ func etaChart(all []*sourcelocUnit) Chart {
 	return c
 }
 
-// mistakes says that a learner did harm: that its share of wrong answers to the
-// last signals is more than 1.5 times that of the model as trained. Accuracies are
-// in %, usual that of the model as trained on all signals; it is empty if there was
-// no harm.
-func mistakes(name string, learned, frozen, usual float64) string {
-	c := rule.Comparison{Steps: 1, Learned: 100 - learned, Frozen: 100 - frozen, Usual: 100 - usual}
-	if !c.Harmful() {
-		return ""
-	}
-	return fmt.Sprintf("Warning: %s did harm: %.1f %% of its answers to the last 30 %% of the signals are wrong, of those of the model as trained %.1f %%.", name, c.Learned, c.Frozen)
-}
-
 // table1Warnings names the learners that did harm where links are lost.
 func table1Warnings(all []*sourcelocUnit) (notes []string) {
 	of := func(by func(u *sourcelocUnit) map[string][]float64, id string) float64 {
@@ -190,7 +178,7 @@ func table1Warnings(all []*sourcelocUnit) (notes []string) {
 		if row.Before == nil {
 			continue
 		}
-		if text := mistakes(row.Name, of(last, row.Spec.ID), of(last, row.Before.ID), of(differ, row.Before.ID)); text != "" {
+		if text := recipe.Harm(row.Name, of(last, row.Spec.ID), of(last, row.Before.ID), of(differ, row.Before.ID)); text != "" {
 			notes = append(notes, text)
 		}
 	}
@@ -222,7 +210,7 @@ func table1Notes(all []*sourcelocUnit) []string {
 			continue
 		}
 		text := "Rounding: taps are float32, the second moment and the steps float64. Answers that differ from a run with every number in float64"
-		for k, spec := range []learnerSpec{wideDeepLiteral, mixed(1, 0.003), mixed(50, 0.003)} {
+		for k, spec := range []recipe.LearnerSpec{wideDeepLiteral, mixed(1, 0.003), mixed(50, 0.003)} {
 			sep := ", "
 			if k == 0 {
 				sep = ": "

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
@@ -53,7 +54,7 @@ func rowsOf(rows []flockingRow, realization int) (some []flockingRow) {
 // table2Rows are those of the paper, then ours.
 func table2Rows(s *flockingSettings) []flockingRow {
 	paper := func(mean, spread float64) *Value { return &Value{Mean: mean, Spread: spread} }
-	filter, deep, wide := s.model(filterKind, clipClosest), s.model(gnnKind, clipClosest), s.model(wideDeep, clipClosest)
+	filter, deep, wide := s.model(recipe.Filter, clipClosest), s.model(recipe.GNN, clipClosest), s.model(recipe.WideDeep, clipClosest)
 	rows := []flockingRow{
 		{ID: expertRow, Name: "Optimal controller", Total: paper(52, 2), Final: paper(0.0035, 0.0001)},
 		{ID: "gnn", Name: "GNN", Model: deep, Total: paper(95, 6), Final: paper(0.0153, 0.0030)},
@@ -91,7 +92,7 @@ func table2Rows(s *flockingSettings) []flockingRow {
 
 // stableRows are the paper's rows with the profile in which its orderings hold.
 func (s *flockingSettings) stableRows() []flockingRow {
-	filter, deep, wide := s.model(filterKind, clipStable), s.model(gnnKind, clipStable), s.model(wideDeep, clipStable)
+	filter, deep, wide := s.model(recipe.Filter, clipStable), s.model(recipe.GNN, clipStable), s.model(recipe.WideDeep, clipStable)
 	rows := []flockingRow{
 		{ID: "stable gnn", Name: "Stable profile: GNN", Model: deep},
 		{ID: "stable filter", Name: "Stable profile: graph filter", Model: filter, Before: "stable gnn"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
 
@@ -69,7 +70,7 @@ func table3ID(k, f, mode int) string {
 func table3Rows(s *flockingSettings) (rows []flockingRow) {
 	for k, order := range table3Orders {
 		for f, features := range table3Features {
-			m := s.model(wideDeep, clipClosest)
+			m := s.model(recipe.WideDeep, clipClosest)
 			m.Order, m.Features = order, features
 			for mode := range table3Modes {
 				rows = append(rows, flockingRow{

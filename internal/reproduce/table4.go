@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/mat"
 )
 
@@ -190,8 +191,8 @@ type beginner struct {
 
 // learners returns what adapts a model of the given kind, nothing without a
 // wide part.
-func (w *movieWorld) learners(k kind, m *gnn.WideDeep) []beginner {
-	if k == gnnKind {
+func (w *movieWorld) learners(k recipe.Kind, m *gnn.WideDeep) []beginner {
+	if k == recipe.GNN {
 		return nil
 	}
 	network := func(gamma float64) func(movie int) (adaptive, error) {

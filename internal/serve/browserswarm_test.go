@@ -13,7 +13,7 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/internal/live"
-	"github.com/wdgnn/wdgnn/internal/reproduce"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/rule"
 )
@@ -21,7 +21,7 @@ import (
 // pulsesTask is source localization after hardly any training.
 func pulsesTask(t testing.TB, signals int) *swarm.Task {
 	t.Helper()
-	l, err := reproduce.Localize(t.Context(), reproduce.Localization{Seed: 3, Signals: 200, Epochs: 1, Shift: graph.ShiftRowStochastic})
+	l, err := recipe.Localize(t.Context(), recipe.Localization{Seed: 3, Signals: 200, Epochs: 1, Shift: graph.ShiftRowStochastic})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/flock"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/internal/reproduce"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/random"
@@ -24,7 +25,7 @@ func (b *Bench) benchSource(signals int) (*Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := reproduce.Locate(&modelfile.Model{Network: m, Meta: modelfile.Meta{
+	l, err := recipe.Locate(&modelfile.Model{Network: m, Meta: modelfile.Meta{
 		Shift: graph.ShiftRowStochastic, Task: "classify", Seed: b.Seed,
 	}}, nil)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/flock"
 	"github.com/wdgnn/wdgnn/internal/host"
-	"github.com/wdgnn/wdgnn/internal/reproduce"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/rule"
@@ -53,7 +53,7 @@ type SourceWorld struct {
 // NewSourceTask returns source localization with the given signals left out of
 // training, over a network in which each link is lost with probability p; after
 // renew signals other links are lost, never if renew is 0.
-func NewSourceTask(l *reproduce.Localized, r rule.Config, signals, renew int, p float64) (*Task, error) {
+func NewSourceTask(l *recipe.Localized, r rule.Config, signals, renew int, p float64) (*Task, error) {
 	var graphs []*graph.Graph
 	count := 1
 	if renew > 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/flock"
 	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/internal/reproduce"
 	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/random"
@@ -37,7 +38,7 @@ func robots(t *testing.T) *swarm.Task {
 // sources returns source localization after hardly any training.
 func sources(t *testing.T) *swarm.Task {
 	t.Helper()
-	l, err := reproduce.Localize(t.Context(), reproduce.Localization{Seed: 3, Signals: 200, Epochs: 1, Shift: graph.ShiftRowStochastic})
+	l, err := recipe.Localize(t.Context(), recipe.Localization{Seed: 3, Signals: 200, Epochs: 1, Shift: graph.ShiftRowStochastic})
 	if err != nil {
 		t.Fatal(err)
 	}

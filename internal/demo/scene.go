@@ -1,17 +1,18 @@
-package reproduce
+package demo
 
 import (
 	"fmt"
 	"math"
 
 	"github.com/wdgnn/wdgnn/internal/live"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/online"
 )
 
 var nan = math.NaN()
 
-// scene is what a DemoLive shows.
-func (l *DemoLive) scene() live.Scene {
+// scene is what a Live shows.
+func (l *Live) scene() live.Scene {
 	w := l.world
 	s := live.Scene{
 		Title: "Where did the pulse start?",
@@ -21,7 +22,7 @@ func (l *DemoLive) scene() live.Scene {
 		Controls: []live.Control{
 			{Name: live.ControlPause, Label: "Pause", Kind: live.KindSwitch},
 			{Name: live.ControlStep, Label: "Step", Kind: live.KindButton},
-			{Name: live.ControlSpeed, Label: "Speed", Kind: live.KindRange, Low: 1, High: 500, Log: true, Unit: "signals/s", Value: demoSpeed},
+			{Name: live.ControlSpeed, Label: "Speed", Kind: live.KindRange, Low: 1, High: 500, Log: true, Unit: "signals/s", Value: firstSpeed},
 			{Name: live.ControlDrop, Label: "Links lost", Kind: live.KindRange, High: 0.6, Step: 0.05, Value: 0},
 			{Name: live.ControlKill, Label: "Stop", Kind: live.KindNode},
 			{Name: live.ControlRestart, Label: "Restart", Kind: live.KindNode},
@@ -31,10 +32,10 @@ func (l *DemoLive) scene() live.Scene {
 	for i := range w.all.Nodes() {
 		s.Nodes, s.Groups = append(s.Nodes, fmt.Sprintf("node %d, community %d", i, i/w.World.Members+1)), append(s.Groups, i/w.World.Members)
 	}
-	for _, i := range w.world.Sources {
+	for _, i := range w.Net.Sources {
 		s.Marks = append(s.Marks, live.Mark{Node: i, Kind: "source"})
 	}
-	for _, i := range w.world.Detectors {
+	for _, i := range w.Net.Detectors {
 		s.Marks = append(s.Marks, live.Mark{Node: i, Kind: "detector"})
 	}
 	s.Quantities = append(s.Quantities, live.Quantity{Name: "signal", Learner: -1, High: 0.2})
@@ -48,7 +49,7 @@ func (l *DemoLive) scene() live.Scene {
 		s.Quantities = append(s.Quantities, live.Quantity{Name: cost + ": " + learner.name, Group: cost, Learner: k, High: 2, Good: "low"})
 	}
 	for k, learner := range l.learners {
-		if learner.spec.Mode == distributed {
+		if learner.spec.Mode == recipe.Distributed {
 			s.Quantities = append(s.Quantities, live.Quantity{Name: "disagreement: " + learner.name, Group: "disagreement", Learner: k})
 			s.Curves = append(s.Curves, live.Curve{Name: learner.name, Chart: "disagreement of the nodes' taps", Learner: k, Log: true})
 		}
@@ -56,8 +57,8 @@ func (l *DemoLive) scene() live.Scene {
 	return s
 }
 
-// frame is what a DemoLive shows now.
-func (l *DemoLive) frame() *live.Frame {
+// frame is what a Live shows now.
+func (l *Live) frame() *live.Frame {
 	w, n := l.world, l.world.all.Nodes()
 	f := &live.Frame{Time: float64(l.time), Out: w.out, Down: []int32{}}
 	for _, i := range w.down {
@@ -70,7 +71,7 @@ func (l *DemoLive) frame() *live.Frame {
 	f.Values = append(f.Values, heard)
 	detectors := func(of func(i int) window) live.Floats {
 		v := blank(n)
-		for _, i := range w.world.Detectors {
+		for _, i := range w.Net.Detectors {
 			v[i] = float32(of(i).mean())
 		}
 		return v
@@ -83,13 +84,13 @@ func (l *DemoLive) frame() *live.Frame {
 		f.Values = append(f.Values, detectors(func(i int) window { return k.cost[i] }))
 	}
 	for _, k := range l.learners {
-		if k.spec.Mode == distributed {
+		if k.spec.Mode == recipe.Distributed {
 			values, most := disagreement(k.learner, n)
 			f.Values, f.Curves = append(f.Values, values), append(f.Curves, most)
 		}
 	}
 	links := len(w.edges) - len(w.out)
-	f.Counters = live.Numbers{float64(l.time), l.rate.value, float64(len(w.out)), float64(len(w.down)), float64(2 * links * demoValues(w))}
+	f.Counters = live.Numbers{float64(l.time), l.rate.value, float64(len(w.out)), float64(len(w.down)), float64(2 * links * valuesSent(w))}
 	f.Settings = live.Numbers{0, nan, l.speed, w.p, nan, nan, nan}
 	if l.paused {
 		f.Settings[0] = 1
@@ -100,10 +101,10 @@ func (l *DemoLive) frame() *live.Frame {
 	return f
 }
 
-// demoValues returns how many numbers a node sends to a neighbour for one
+// valuesSent returns how many numbers a node sends to a neighbour for one
 // signal: a row per hop of each layer.
-func demoValues(w *demoWorld) int {
-	c := w.architecture(wideDeep)
+func valuesSent(w *world) int {
+	c := w.Architecture(recipe.WideDeep)
 	sum, in := 0, c.In
 	for _, layer := range c.Deep {
 		sum += layer.Order * in
@@ -113,9 +114,9 @@ func demoValues(w *demoWorld) int {
 }
 
 // pulses are the links over which detectors hear.
-func (l *DemoLive) pulses() []int32 {
+func (l *Live) pulses() []int32 {
 	reads := map[int32]bool{}
-	for _, i := range l.world.world.Detectors {
+	for _, i := range l.world.Net.Detectors {
 		reads[int32(i)] = true
 	}
 	lost := map[int32]bool{}

@@ -1,6 +1,7 @@
-package reproduce
+package recipe
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/wdgnn/wdgnn/graph"
@@ -28,47 +29,47 @@ type Localized struct {
 	Model  *modelfile.Model // with the second moment of its inputs
 	Moment *rule.Moment
 
-	test *realization
+	test *Source
 }
 
 // Localize trains a model as the tables do. It touches no files.
 func Localize(ctx context.Context, c Localization) (*Localized, error) {
-	z, err := c.realization()
+	z, err := c.source()
 	if err != nil {
 		return nil, err
 	}
-	z.onEpoch = c.OnEpoch
-	t, err := z.fit(ctx, wideDeep)
+	t, err := z.Fit(ctx, WideDeep, c.OnEpoch)
 	if err != nil {
 		return nil, err
 	}
-	return &Localized{World: z.world, Model: t.file(z, ""), Moment: t.moment, test: z}, nil
+	return &Localized{World: z.Net, Model: t.file(z, ""), Moment: t.Moment, test: z}, nil
 }
 
 // Locate returns the network that a model with the given seed was trained on.
 func Locate(model *modelfile.Model, moment *rule.Moment) (*Localized, error) {
-	z, err := (&Localization{Seed: model.Meta.Seed, Shift: model.Meta.Shift}).realization()
+	z, err := (&Localization{Seed: model.Meta.Seed, Shift: model.Meta.Shift}).source()
 	if err != nil {
 		return nil, err
 	}
-	return &Localized{World: z.world, Model: model, Moment: moment, test: z}, nil
+	return &Localized{World: z.Net, Model: model, Moment: moment, test: z}, nil
 }
 
-func (c *Localization) realization() (*realization, error) {
-	s := sourcelocFrom(Options{Seed: c.Seed, Quick: true, Signals: c.Signals, Epochs: c.Epochs})
+func (c *Localization) source() (*Source, error) {
+	s := DefaultSourceloc(c.Seed)
+	s.Train, s.Epochs = cmp.Or(c.Signals, s.Train), cmp.Or(c.Epochs, FewEpochs)
 	if c.Shift != graph.ShiftSpectral {
 		s.Shift = &c.Shift
 	}
-	return newRealization(&runner{}, s, 0, 0)
+	return NewSource(s, 0, 0)
 }
 
 // Test returns signals that the model has not seen, with their communities.
 func (l *Localized) Test(count int) (mat.Dense, []int32) {
-	return l.World.Draw(count, l.test.stream("test"))
+	return l.World.Draw(count, l.test.Stream("test"))
 }
 
 // Subgraph returns what is left of the network if each link is lost with
 // probability p, by number: the subgraphs of Table 1.
 func (l *Localized) Subgraph(number int, p float64) (*graph.Graph, error) {
-	return l.test.subgraph(number, p)
+	return l.test.Subgraph(number, p)
 }

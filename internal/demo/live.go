@@ -1,4 +1,4 @@
-package reproduce
+package demo
 
 import (
 	"context"
@@ -6,18 +6,19 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/internal/live"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/train"
 )
 
-// DemoLive is a Demo that goes on until it is told to end, for people who
+// Live is a Demo that goes on until it is told to end, for people who
 // watch: learners side by side answer one signal after the other, links fail
 // and nodes go down as those who watch ask for.
 //
 // By itself it trains, answers for a while with all links, and then loses 30 %
 // of them.
-type DemoLive struct {
-	world    *demoWorld
-	learners []*demoLearner
+type Live struct {
+	world    *world
+	learners []*racer
 	hub      *live.Hub
 	epochs   int
 
@@ -28,40 +29,40 @@ type DemoLive struct {
 	touched  bool // somebody chose a drop probability
 	compared bool // it was said who is ahead, since links last changed
 	changed  int  // when they did
-	rate     demoRate
+	rate     rate
 }
 
 const (
-	demoSpeed  = 20  // signals per second at the beginning
-	demoIntact = 150 // signals before links are lost
-	demoBatch  = 256 // signals drawn at a time
+	firstSpeed    = 20  // signals per second at the beginning
+	intactSignals = 150 // signals before links are lost
+	batch         = 256 // signals drawn at a time
 )
 
 // Live prepares the demo for those who watch. It ends with Run.
-func (d Demo) Live() (*DemoLive, error) {
-	s := sourcelocFrom(Options{Seed: d.Seed, Quick: true, Signals: d.Signals, Epochs: d.Epochs})
-	z, err := newRealization(&runner{}, s, 0, 0)
+func (d Demo) Live() (*Live, error) {
+	s := d.settings()
+	z, err := recipe.NewSource(s, 0, 0)
 	if err != nil {
 		return nil, err
 	}
-	w, err := newDemoWorld(z)
+	w, err := newWorld(z)
 	if err != nil {
 		return nil, err
 	}
-	l := &DemoLive{world: w, speed: demoSpeed, epochs: s.Epochs}
-	for _, spec := range demoLiveLearners {
-		l.learners = append(l.learners, &demoLearner{name: spec.Name, spec: spec.Spec})
+	l := &Live{world: w, speed: firstSpeed, epochs: s.Epochs}
+	for _, spec := range liveLearners {
+		l.learners = append(l.learners, &racer{name: spec.Name, spec: spec.Spec})
 	}
 	l.hub, err = live.NewHub(l.scene())
 	return l, err
 }
 
 // Hub is where the demo shows itself.
-func (l *DemoLive) Hub() *live.Hub { return l.hub }
+func (l *Live) Hub() *live.Hub { return l.hub }
 
 // Run trains and then answers signals until ctx ends, which is no error. watch,
 // if not nil, is told of every epoch of training.
-func (l *DemoLive) Run(ctx context.Context, watch func(train.Epoch)) error {
+func (l *Live) Run(ctx context.Context, watch func(train.Epoch)) error {
 	defer l.hub.Close()
 	if err := l.hub.Publish(l.frame()); err != nil {
 		return err
@@ -77,7 +78,7 @@ func (l *DemoLive) Run(ctx context.Context, watch func(train.Epoch)) error {
 			return ended(ctx, err)
 		}
 		next = later(next, l.speed)
-		if !l.touched && l.time == demoIntact {
+		if !l.touched && l.time == intactSignals {
 			l.drop(l.world.OutageProb)
 		}
 		if err := l.step(); err != nil {
@@ -110,21 +111,19 @@ func later(last time.Time, speed float64) time.Time {
 }
 
 // train fits the model and makes the learners.
-func (l *DemoLive) train(ctx context.Context, watch func(train.Epoch)) error {
-	z := l.world.realization
-	z.onEpoch = func(e train.Epoch) {
+func (l *Live) train(ctx context.Context, watch func(train.Epoch)) error {
+	z := l.world.Source
+	_, err := z.Fit(ctx, recipe.WideDeep, func(e train.Epoch) {
 		if watch != nil {
 			watch(e)
 		}
 		if e.Index%10 == 0 {
 			l.hub.Say(0, "Training, epoch %d of %d: %.1f %% of the validation signals are told right.", e.Index, l.epochs, 100*(1-e.Score))
 		}
-	}
-	t, err := z.fit(ctx, wideDeep)
+	})
 	if err != nil {
 		return err
 	}
-	z.models[wideDeep] = t
 	for _, k := range l.learners {
 		if err := k.begin(z); err != nil {
 			return err
@@ -134,7 +133,7 @@ func (l *DemoLive) train(ctx context.Context, watch func(train.Epoch)) error {
 }
 
 // wait carries commands out until it is time for the next signal.
-func (l *DemoLive) wait(ctx context.Context, next time.Time) error {
+func (l *Live) wait(ctx context.Context, next time.Time) error {
 	timer := time.NewTimer(time.Until(next))
 	defer timer.Stop()
 	for {
@@ -162,7 +161,7 @@ func (l *DemoLive) wait(ctx context.Context, next time.Time) error {
 }
 
 // obey carries a command out and shows that it did.
-func (l *DemoLive) obey(c live.Command) {
+func (l *Live) obey(c live.Command) {
 	at := float64(l.time)
 	switch c.Name {
 	case live.ControlPause:
@@ -193,7 +192,7 @@ func (l *DemoLive) obey(c live.Command) {
 }
 
 // drop loses each link with probability p.
-func (l *DemoLive) drop(p float64) {
+func (l *Live) drop(p float64) {
 	if err := l.world.set(p, l.world.down); err != nil {
 		l.hub.Say(float64(l.time), "The links stay as they are: %v", err)
 		return
@@ -207,7 +206,7 @@ func (l *DemoLive) drop(p float64) {
 }
 
 // power stops a node or starts it again.
-func (l *DemoLive) power(node int, up bool) {
+func (l *Live) power(node int, up bool) {
 	at, down := float64(l.time), l.world.without(node)
 	if !up {
 		down = append(down, node)
@@ -227,7 +226,7 @@ func (l *DemoLive) power(node int, up bool) {
 }
 
 // step answers one signal with every learner.
-func (l *DemoLive) step() error {
+func (l *Live) step() error {
 	sample, truth := l.world.next(l.time)
 	for _, k := range l.learners {
 		if err := k.step(l.world, sample, truth); err != nil {
@@ -245,8 +244,8 @@ func (l *DemoLive) step() error {
 }
 
 // compare says once after every change of links who is ahead.
-func (l *DemoLive) compare() {
-	if l.compared || l.time-l.changed < 2*demoWindow || len(l.world.out) == 0 {
+func (l *Live) compare() {
+	if l.compared || l.time-l.changed < 2*lately || len(l.world.out) == 0 {
 		return
 	}
 	l.compared = true

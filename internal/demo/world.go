@@ -1,4 +1,4 @@
-package reproduce
+package demo
 
 import (
 	"errors"
@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
 )
 
-// demoWorld is the network of a DemoLive, whose links and nodes fail on demand.
-type demoWorld struct {
-	*realization
+// world is the network of a Live, whose links and nodes fail on demand.
+type world struct {
+	*recipe.Source
 	all    *graph.Graph
 	edges  [][2]int32 // i < j, as the scene has them
 	outage *graph.Outage
@@ -31,9 +32,9 @@ type demoWorld struct {
 	now     mat.Dense // the latest signal
 }
 
-func newDemoWorld(z *realization) (*demoWorld, error) {
-	w := &demoWorld{realization: z, all: z.world.Graph, signal: z.stream("live")}
-	w.outage = graph.NewOutage(w.all, z.stream("outage", 0))
+func newWorld(z *recipe.Source) (*world, error) {
+	w := &world{Source: z, all: z.Net.Graph, signal: z.Stream("live")}
+	w.outage = graph.NewOutage(w.all, z.Stream("outage", 0))
 	for i := range w.all.Nodes() {
 		for _, j := range w.all.Neighbors(i) {
 			if int(j) > i {
@@ -46,7 +47,7 @@ func newDemoWorld(z *realization) (*demoWorld, error) {
 
 // set loses links with probability p and all links of the nodes that are down.
 // After an error everything is as before.
-func (w *demoWorld) set(p float64, down []int) error {
+func (w *world) set(p float64, down []int) error {
 	left, err := w.outage.At(p)
 	if err != nil {
 		return err
@@ -73,22 +74,22 @@ func (w *demoWorld) set(p float64, down []int) error {
 }
 
 // without returns the nodes that are down, less one.
-func (w *demoWorld) without(node int) []int {
+func (w *world) without(node int) []int {
 	return slices.DeleteFunc(slices.Clone(w.down), func(i int) bool { return i == node })
 }
 
 // next returns the next signal and what the detectors are told afterwards.
-func (w *demoWorld) next(t int) (graph.Sample, loss.CrossEntropy) {
-	k, n := t%demoBatch, w.all.Nodes()
+func (w *world) next(t int) (graph.Sample, loss.CrossEntropy) {
+	k, n := t%batch, w.all.Nodes()
 	if k == 0 {
-		w.signals, w.labels = w.world.Draw(demoBatch, w.signal)
+		w.signals, w.labels = w.Net.Draw(batch, w.signal)
 	}
 	w.now = w.signals.View(k*n, 0, n, 1)
 	told := make([]int32, n)
 	for i := range told {
 		told[i] = loss.NoLabel
 	}
-	for _, d := range w.world.Detectors {
+	for _, d := range w.Net.Detectors {
 		if !slices.Contains(w.down, d) {
 			told[d] = w.labels[k]
 		}
@@ -96,24 +97,24 @@ func (w *demoWorld) next(t int) (graph.Sample, loss.CrossEntropy) {
 	return graph.Sample{Time: t, Shift: w.shift, Mixing: w.mixing, Signal: w.now}, loss.CrossEntropy{Labels: told}
 }
 
-// demoWindow is over how many signals accuracies are shown.
-const demoWindow = 100
+// lately is over how many signals accuracies are shown.
+const lately = 100
 
-// demoLiveLearners run side by side in a DemoLive.
-var demoLiveLearners = []struct {
+// liveLearners run side by side in a Live.
+var liveLearners = []struct {
 	Name string
-	Spec learnerSpec
+	Spec recipe.LearnerSpec
 }{
-	{"frozen", wideDeepFrozen},
-	{"centralized (eq. 7)", wideDeepCentral},
-	{"distributed (eq. 9)", wideDeepLiteral},
-	{"personal", mixed(50, 0.003)},
+	{"frozen", frozen},
+	{"centralized (eq. 7)", central},
+	{"distributed (eq. 9)", literal},
+	{"personal", personal(50, 0.003)},
 }
 
-// demoLearner is a learner with the record of its latest answers.
-type demoLearner struct {
+// racer is a learner with the record of its latest answers.
+type racer struct {
 	name     string
-	spec     learnerSpec
+	spec     recipe.LearnerSpec
 	learner  online.Learner
 	y        mat.Dense
 	all      window         // of right answers, in %, by signal
@@ -122,15 +123,15 @@ type demoLearner struct {
 	diverged bool
 }
 
-func (k *demoLearner) begin(z *realization) (err error) {
-	k.learner, err = z.learner(k.spec)
-	k.y = mat.NewDense(z.world.Graph.Nodes(), z.World.Communities, nil)
+func (k *racer) begin(z *recipe.Source) (err error) {
+	k.learner, err = z.Learner(k.spec)
+	k.y = mat.NewDense(z.Net.Graph.Nodes(), z.World.Communities, nil)
 	k.right, k.cost = map[int]window{}, map[int]window{}
 	return err
 }
 
 // reset puts the taps back to those trained offline.
-func (k *demoLearner) reset() {
+func (k *racer) reset() {
 	k.diverged = false
 	if l, ok := k.learner.(interface{ Reset() }); ok {
 		l.Reset()
@@ -138,7 +139,7 @@ func (k *demoLearner) reset() {
 }
 
 // step answers a signal, is told the truth and learns.
-func (k *demoLearner) step(w *demoWorld, sample graph.Sample, truth loss.CrossEntropy) error {
+func (k *racer) step(w *world, sample graph.Sample, truth loss.CrossEntropy) error {
 	if err := k.learner.Predict(k.y, sample); err != nil {
 		return err
 	}
@@ -148,16 +149,16 @@ func (k *demoLearner) step(w *demoWorld, sample graph.Sample, truth loss.CrossEn
 			continue
 		}
 		hit := 0.0
-		if answer(k.y.Row(i)) == label {
+		if int32(mat.Argmax(k.y.Row(i))) == label {
 			hit = 100
 		}
 		asked, right = asked+1, right+hit
-		k.right[i], k.cost[i] = k.right[i].add(hit, demoWindow/2), k.cost[i].add(truth.EvalNode(i, nil, k.y.Row(i)), demoWindow/2)
+		k.right[i], k.cost[i] = k.right[i].add(hit, lately/2), k.cost[i].add(truth.EvalNode(i, nil, k.y.Row(i)), lately/2)
 	}
 	if asked == 0 { // nobody answers, nobody learns
 		return nil
 	}
-	k.all = k.all.add(right/float64(asked), demoWindow)
+	k.all = k.all.add(right/float64(asked), lately)
 	err := k.learner.Update(truth)
 	if errors.Is(err, online.ErrDiverged) {
 		k.diverged, err = true, nil
@@ -166,7 +167,7 @@ func (k *demoLearner) step(w *demoWorld, sample graph.Sample, truth loss.CrossEn
 }
 
 // accuracy returns the share of right answers to the latest signals, in %.
-func (k *demoLearner) accuracy() float64 { return k.all.mean() }
+func (k *racer) accuracy() float64 { return k.all.mean() }
 
 // window is the latest values, the oldest first.
 type window []float64
@@ -187,14 +188,14 @@ func (w window) mean() float64 {
 	return mean(w)
 }
 
-// demoRate measures signals per second.
-type demoRate struct {
+// rate measures signals per second.
+type rate struct {
 	from  time.Time
 	seen  int
 	value float64
 }
 
-func (r *demoRate) count(now time.Time) {
+func (r *rate) count(now time.Time) {
 	r.seen++
 	if since := now.Sub(r.from).Seconds(); since >= 1 {
 		if !r.from.IsZero() {

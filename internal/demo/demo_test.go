@@ -1,0 +1,44 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"testing"
+)
+
+// The demo learns, stumbles when links are lost, and recovers.
+func TestDemo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED in short mode: trains a model")
+	}
+	signals := 0
+	d := Demo{Seed: 12, Signals: 2000, Epochs: 15, Subgraphs: 2, OnSignal: func(f Frame) error {
+		signals++
+		if f.Signal != signals || len(f.Accuracy) != len(f.Names) {
+			t.Fatalf("frame %+v after %d", f, signals-1)
+		}
+		return nil
+	}}
+	r, err := d.Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if signals != 1000 {
+		t.Errorf("%d signals were shown, want 1000", signals)
+	}
+	frozen, personal := r.Learners[0], r.Learners[2]
+	if frozen.Same < frozen.Accuracy+0.05 {
+		t.Errorf("the frozen model has %.3f with all links and %.3f without some: want a loss", frozen.Same, frozen.Accuracy)
+	}
+	if personal.Accuracy < frozen.Accuracy+0.05 || personal.Better != 2 {
+		t.Errorf("learning online takes %.3f to %.3f, better on %d of 2: want a gain of 0.05 at least", frozen.Accuracy, personal.Accuracy, personal.Better)
+	}
+}
+
+func TestDemoStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	d := Demo{Seed: 1, Signals: 200, Epochs: 1, OnSignal: func(Frame) error { cancel(); return nil }}
+	if _, err := d.Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("error is %v, want context.Canceled", err)
+	}
+}

@@ -1,0 +1,270 @@
+package recipe
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/optim"
+	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/rule"
+	"github.com/wdgnn/wdgnn/scenario/sourceloc"
+	"github.com/wdgnn/wdgnn/train"
+)
+
+// Sourceloc are the settings of Section 6.1. Everything that changes a
+// number is here, so that its fingerprint tells results apart.
+type Sourceloc struct {
+	Seed  uint64           `json:"seed"`
+	World sourceloc.Config `json:"world"`
+
+	Train int `json:"train"` // signals
+	Valid int `json:"valid"`
+	Test  int `json:"test"`
+
+	Epochs    int     `json:"epochs"`
+	BatchSize int     `json:"batch_size"`
+	StepSize  float64 `json:"step_size"` // of Adam
+
+	OutageProb float64 `json:"outage_prob"` // of the different scenario
+	Subgraphs  int     `json:"subgraphs"`   // random subgraphs per realization
+
+	// ValidSubgraphs is how many fixed subgraphs judge an SGNN in training.
+	ValidSubgraphs int `json:"valid_subgraphs"`
+
+	// Lipschitz is the strength of a penalty on filters that bend sharply.
+	Lipschitz float64 `json:"lipschitz,omitempty"`
+
+	// Gains, if set, fixes α_W and α_D of the WD-GNN instead of learning them.
+	Gains *gnn.Gains `json:"gains,omitempty"`
+
+	// Shift, if set, is what models use instead of A/λmax. Signals spread by
+	// A/λmax whatever models do.
+	Shift *graph.Shift `json:"shift,omitempty"`
+}
+
+// Operator returns the shift of the models.
+func (s *Sourceloc) Operator() graph.Shift {
+	if s.Shift == nil {
+		return graph.ShiftSpectral
+	}
+	return *s.Shift
+}
+
+// FewEpochs suffice for a model that is good, if not the table's.
+const FewEpochs = 40
+
+// DefaultSourceloc returns the paper's settings.
+func DefaultSourceloc(seed uint64) Sourceloc {
+	return Sourceloc{
+		Seed: seed, World: sourceloc.Default(),
+		Train: 10000, Valid: 2500, Test: 1000,
+		Epochs: 100, BatchSize: 50, StepSize: 5e-3,
+		OutageProb: 0.3, Subgraphs: 20, ValidSubgraphs: 3,
+	}
+}
+
+// Architecture returns the network of Section 6.1: 32 features, filters of
+// order 5, two layers.
+func (s *Sourceloc) Architecture(k Kind) gnn.Config {
+	const order, features = 5, 32
+	c := gnn.Config{In: 1, Features: features, Outputs: s.World.Communities}
+	if k == Filter || k == WideDeep {
+		c.Wide = &gnn.WideConfig{Order: order}
+	}
+	if k != Filter {
+		c.Deep = []gnn.LayerConfig{{Order: order, Features: features}, {Order: order, Features: features}}
+	}
+	if k == WideDeep && s.Gains != nil {
+		c.FixedGains, c.Gains = true, *s.Gains
+	}
+	return c
+}
+
+// Source is one network with one dataset on it, and the models trained there.
+type Source struct {
+	Sourceloc
+	Graph, Data int // numbers of the network and of the dataset on it
+
+	Net    *sourceloc.World      // the network that was drawn
+	Models map[Kind]*SourceModel // those trained so far
+}
+
+// SourceModel is a model ready for the online phase.
+type SourceModel struct {
+	Network *gnn.WideDeep
+	Moment  *rule.Moment // nil without a wide part
+	Norms   []float64    // of rows; see RowNorms
+	Info    SourceInfo
+}
+
+// SourceInfo is what is worth knowing about a trained model.
+type SourceInfo struct {
+	Kind     Kind      `json:"kind"`
+	Valid    float64   `json:"valid"`           // accuracy on validation signals, %
+	Restarts int       `json:"restarts"`        // because the deep part was dead
+	Gains    []float32 `json:"gains,omitempty"` // α_W, α_D, β
+	File     string    `json:"file"`            // below the output folder of who trains
+}
+
+// NewSource draws network g of the settings; dataset d is drawn from it as it is
+// needed.
+func NewSource(s Sourceloc, g, d int) (*Source, error) {
+	net, err := sourceloc.New(s.World, random.Stream(s.Seed, "world", g))
+	if err != nil {
+		return nil, err
+	}
+	return &Source{Sourceloc: s, Graph: g, Data: d, Net: net, Models: map[Kind]*SourceModel{}}, nil
+}
+
+// Stream returns the random stream for one purpose of this realization.
+func (z *Source) Stream(name string, index ...int) *rand.Rand {
+	return random.Stream(z.Seed, name, append([]int{z.Graph, z.Data}, index...)...)
+}
+
+// samples draws signals for a model that hears them over g, in which links fail
+// anew for every batch with probability outage.
+func (z *Source) samples(m *gnn.WideDeep, g *graph.Graph, count int, stream string, outage float64) (*train.Signals, *train.Classes, error) {
+	signals, labels := z.Net.Draw(count, z.Stream(stream))
+	classes, err := train.NewSampleClasses(labels, len(z.Net.Detectors), z.World.Communities)
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err := train.NewSignals(m, train.SignalsConfig{
+		Graph: g, Operator: z.Operator(), Signals: signals, Read: z.Net.Detectors, Targets: classes, OutageProb: outage,
+	})
+	return data, classes, err
+}
+
+// Fit trains a model of the given kind and puts it into Models. OnEpoch, if not
+// nil, is called after every epoch.
+func (z *Source) Fit(ctx context.Context, k Kind, onEpoch func(train.Epoch)) (*SourceModel, error) {
+	m, err := gnn.NewRandom(z.Architecture(k), z.Stream("init"))
+	if err != nil {
+		return nil, err
+	}
+	outage := 0.0
+	if k == SGNN {
+		outage = z.OutageProb
+	}
+	data, _, err := z.samples(m, z.Net.Graph, z.Train, "train", outage)
+	if err != nil {
+		return nil, err
+	}
+	score, valid, err := z.score(m, k)
+	if err != nil {
+		return nil, err
+	}
+	result, err := train.Run(ctx, m, train.Job{
+		Config: train.Config{Epochs: z.Epochs, BatchSize: z.BatchSize, Seed: z.Seed, Adam: optim.AdamConfig{StepSize: z.StepSize}, Lipschitz: gnn.Lipschitz{Strength: z.Lipschitz}},
+		Train:  data, Valid: valid, Score: score,
+		OnEpoch: func(e train.Epoch) error {
+			if onEpoch != nil {
+				onEpoch(e)
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := &SourceModel{Network: m, Info: SourceInfo{Kind: k, Valid: 100 * (1 - result.Best), Restarts: result.Restarts}}
+	t.Info.Gains = slices.Clone(m.Params.Gain)
+	if m.Config.Wide != nil {
+		signals, _ := z.Net.Draw(z.Train, z.Stream("train"))
+		shift, err := z.Operator().Of(z.Net.Graph)
+		if err != nil {
+			return nil, err
+		}
+		t.Moment = online.InputMoment(m, shift, signals, z.Read(), nil)
+		t.Norms = RowNorms(m, shift, signals, nil)
+	}
+	z.Models[k] = t
+	return t, nil
+}
+
+// score returns how a model is validated: by its errors on the network, or on
+// some of the subgraphs it is to live with.
+func (z *Source) score(m *gnn.WideDeep, k Kind) (func(context.Context, *gnn.WideDeep) (float64, error), train.Data, error) {
+	graphs := []*graph.Graph{z.Net.Graph}
+	if k == SGNN {
+		graphs = nil
+		for v := range z.ValidSubgraphs {
+			g, err := graph.NewOutage(z.Net.Graph, z.Stream("valid outage", v)).At(z.OutageProb)
+			if err != nil {
+				return nil, nil, err
+			}
+			graphs = append(graphs, g)
+		}
+	}
+	type judge struct {
+		data    *train.Signals
+		classes *train.Classes
+	}
+	var judges []judge
+	for _, g := range graphs {
+		data, classes, err := z.samples(m, g, z.Valid, "valid", 0)
+		if err != nil {
+			return nil, nil, err
+		}
+		judges = append(judges, judge{data, classes})
+	}
+	ev := train.Evaluator{}
+	return func(ctx context.Context, m *gnn.WideDeep) (float64, error) {
+		sum := 0.0
+		for _, j := range judges {
+			accuracy, err := ev.Accuracy(ctx, m, j.data, j.classes, z.Seed)
+			if err != nil {
+				return 0, err
+			}
+			sum += 1 - accuracy
+		}
+		return sum / float64(len(judges)), nil
+	}, judges[0].data, nil
+}
+
+// beside is what stands next to a saved model.
+type beside struct {
+	Info   SourceInfo   `json:"info"`
+	Moment *rule.Moment `json:"moment,omitempty"`
+}
+
+// Save writes a model that z trained to a file, and what a later run wants to
+// know of it beside.
+func (t *SourceModel) Save(path string, z *Source, version string) error {
+	if err := modelfile.Save(path, t.file(z, version)); err != nil {
+		return err
+	}
+	return WriteJSON(path+".json", beside{t.Info, t.Moment})
+}
+
+// file returns the model as a file holds it.
+func (t *SourceModel) file(z *Source, version string) *modelfile.Model {
+	m := &modelfile.Model{Network: t.Network, Meta: modelfile.Meta{
+		Shift: z.Operator(), Task: "classify", Nodes: z.Read(), Seed: z.Seed, Version: version,
+	}}
+	PutMoment(m, t.Moment)
+	m.SetRowNorms(t.Norms)
+	return m
+}
+
+// LoadSource is the inverse of Save.
+func LoadSource(path string) (*SourceModel, error) {
+	var b beside
+	if err := ReadJSON(path+".json", &b); err != nil {
+		return nil, err
+	}
+	m, err := modelfile.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	norms, _ := m.RowNorms()
+	return &SourceModel{Network: m.Network, Moment: b.Moment, Norms: norms, Info: b.Info}, nil
+}
+
+// Read returns the detectors in ascending order.
+func (z *Source) Read() []int { return slices.Sorted(slices.Values(z.Net.Detectors)) }

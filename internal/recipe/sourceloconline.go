@@ -1,0 +1,117 @@
+package recipe
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/rule"
+	"github.com/wdgnn/wdgnn/scenario/sourceloc"
+)
+
+// LearnerSpec is a model with a way to learn online.
+type LearnerSpec struct {
+	ID     string
+	Kind   Kind
+	Mode   Mode
+	Config rule.Config
+}
+
+// Mode is how a learner adapts.
+type Mode int
+
+// The modes.
+const (
+	Frozen      Mode = iota // not at all
+	Centralized             // eq. (7)
+	Distributed             // eq. (9)
+)
+
+// Learner returns the learner that spec describes. Its model is one of Models.
+func (z *Source) Learner(spec LearnerSpec) (online.Learner, error) {
+	t := z.Models[spec.Kind]
+	c := online.Config{Nodes: z.Net.Graph.Nodes(), Rule: spec.Config, Moment: t.Moment, Read: z.Read()}
+	switch spec.Mode {
+	case Centralized:
+		return online.NewCentralized(t.Network, c)
+	case Distributed:
+		return online.NewConsensus(t.Network, c)
+	}
+	return online.NewFrozen(t.Network, c)
+}
+
+// Played is what came out of one pass of a learner over a stream.
+type Played struct {
+	Accuracy float64 // of all answers, %
+	Last     float64 // of those to the last 30 % of the signals
+	Right    []int   // right answers up to and including each signal
+	Answers  []int32 // by signal and detector, if kept
+	Drift    online.Drift
+}
+
+// Play runs a learner over a stream. Answers are kept if keep says so.
+func (z *Source) Play(ctx context.Context, spec LearnerSpec, stream *sourceloc.Stream, keep bool) (*Played, error) {
+	learner, err := z.Learner(spec)
+	if err != nil {
+		return nil, err
+	}
+	y := mat.NewDense(z.Net.Graph.Nodes(), z.World.Communities, nil)
+	var m online.Meter
+	r := &Played{}
+	err = online.Play(ctx, y, learner, stream, func(_ int, y mat.Dense, j loss.Loss) error {
+		m.Watch(y, j)
+		r.Right = append(r.Right, m.Right)
+		if keep {
+			for _, i := range z.Read() {
+				r.Answers = append(r.Answers, int32(mat.Argmax(y.Row(i))))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", spec.ID, err)
+	}
+	r.Accuracy, r.Drift = 100*m.Accuracy(), learner.Drift()
+	detectors, from := len(z.Net.Detectors), stream.Len()*7/10
+	r.Last = 100 * float64(m.Right-r.Right[from-1]) / float64((stream.Len()-from)*detectors)
+	return r, nil
+}
+
+// Harm says that a learner did harm: that its share of wrong answers to the
+// last signals is more than 1.5 times that of the model as trained. Accuracies are
+// in %, usual that of the model as trained on all signals; it is empty if there was
+// no harm.
+func Harm(name string, learned, frozen, usual float64) string {
+	c := rule.Comparison{Steps: 1, Learned: 100 - learned, Frozen: 100 - frozen, Usual: 100 - usual}
+	if !c.Harmful() {
+		return ""
+	}
+	return fmt.Sprintf("Warning: %s did harm: %.1f %% of its answers to the last 30 %% of the signals are wrong, of those of the model as trained %.1f %%.", name, c.Learned, c.Frozen)
+}
+
+// Subgraph returns what is left of the network if each link is lost with
+// probability p. Subgraphs of one number are nested over p.
+func (z *Source) Subgraph(number int, p float64) (*graph.Graph, error) {
+	if p == 0 {
+		return z.Net.Graph, nil
+	}
+	return graph.NewOutage(z.Net.Graph, z.Stream("outage", number)).At(p)
+}
+
+// TestStream returns the test signals as they are heard over a subgraph.
+func (z *Source) TestStream(number int, p float64) (*sourceloc.Stream, error) {
+	return z.TestOver(z.Operator().Of, number, p)
+}
+
+// TestOver is TestStream with another shift of the subgraph.
+func (z *Source) TestOver(shift func(*graph.Graph) (*mat.CSR, error), number int, p float64) (*sourceloc.Stream, error) {
+	g, err := z.Subgraph(number, p)
+	if err != nil {
+		return nil, err
+	}
+	signals, labels := z.Net.Draw(z.Test, z.Stream("test"))
+	return z.Net.NewStreamOver(shift, []*graph.Graph{g}, 0, signals, labels)
+}

@@ -1,0 +1,98 @@
+package reproduce
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/rule"
+	"github.com/wdgnn/wdgnn/scenario/sourceloc"
+	"github.com/wdgnn/wdgnn/train"
+)
+
+// sourcelocFrom returns the paper's settings, or smaller ones if o asks.
+func sourcelocFrom(o Options) recipe.Sourceloc {
+	s := recipe.DefaultSourceloc(o.Seed)
+	s.Train, s.Test, s.Subgraphs = or(o.Signals, s.Train), or(o.Test, s.Test), or(o.Subgraphs, s.Subgraphs)
+	if o.Quick {
+		s.Epochs = recipe.FewEpochs
+	}
+	s.Epochs = or(o.Epochs, s.Epochs)
+	return s
+}
+
+// About what things take, in epochs of a WD-GNN, for progress.
+const streamCost = 0.5 // a pass over a stream
+
+// epochCost is what an epoch takes.
+var epochCost = map[recipe.Kind]float64{recipe.Filter: 0.3, recipe.GNN: 0.8, recipe.WideDeep: 1, recipe.SGNN: 3}
+
+// realization is one network with one dataset on it, as a unit of a run.
+type realization struct {
+	*recipe.Source
+	runner *runner
+}
+
+// newRealization draws the network.
+func newRealization(r *runner, s recipe.Sourceloc, g, d int) (*realization, error) {
+	source, err := recipe.NewSource(s, g, d)
+	return &realization{source, r}, err
+}
+
+// train trains a model of the given kind, or finds it among those that an
+// earlier run saved.
+func (z *realization) train(ctx context.Context, k recipe.Kind) error {
+	relevant := z.Sourceloc
+	relevant.Test, relevant.Subgraphs = 0, 0
+	key := fingerprint([]any{relevant, k, z.runner.manifest.Version, z.runner.manifest.Kernels})
+	name := fmt.Sprintf("sourceloc-%s-%s-graph%d-data%d.safetensors", key, k, z.Graph, z.Data)
+	path := filepath.Join(z.runner.models(), name)
+	if !z.runner.Fresh {
+		if t, err := recipe.LoadSource(path); err == nil {
+			z.Models[k] = t
+			z.runner.advance(epochCost[k]*float64(z.Epochs), "graph %d, data %d: %s found", z.Graph, z.Data, k)
+			return nil
+		}
+	}
+	t, err := z.Fit(ctx, k, func(e train.Epoch) {
+		z.runner.advance(epochCost[k], "graph %d, data %d: %s, epoch %d of %d, validation %.1f %%", z.Graph, z.Data, k, e.Index, z.Epochs, 100*(1-e.Score))
+	})
+	if err != nil {
+		return fmt.Errorf("train %s: %w", k, err)
+	}
+	t.Info.File = filepath.ToSlash(filepath.Join("models", name))
+	return t.Save(path, z.Source, z.runner.manifest.Version)
+}
+
+// learners of the source localization experiments.
+var (
+	filterFrozen   = recipe.LearnerSpec{ID: "filter", Kind: recipe.Filter}
+	gnnFrozen      = recipe.LearnerSpec{ID: "gnn", Kind: recipe.GNN}
+	wideDeepFrozen = recipe.LearnerSpec{ID: "wd-gnn", Kind: recipe.WideDeep}
+	sgnnFrozen     = recipe.LearnerSpec{ID: "sgnn", Kind: recipe.SGNN}
+
+	filterCentral  = recipe.LearnerSpec{ID: "filter central", Kind: recipe.Filter, Mode: recipe.Centralized, Config: rule.Literal(true)}
+	filterLiteral  = recipe.LearnerSpec{ID: "filter distributed", Kind: recipe.Filter, Mode: recipe.Distributed, Config: rule.Literal(false)}
+	filterSingle   = recipe.LearnerSpec{ID: "filter personal 1", Kind: recipe.Filter, Mode: recipe.Distributed, Config: rule.Personal(1)}
+	filterPersonal = recipe.LearnerSpec{ID: "filter personal 50", Kind: recipe.Filter, Mode: recipe.Distributed, Config: rule.Personal(50)}
+
+	wideDeepCentral = recipe.LearnerSpec{ID: "wd-gnn central", Kind: recipe.WideDeep, Mode: recipe.Centralized, Config: rule.Literal(true)}
+	wideDeepLiteral = recipe.LearnerSpec{ID: "wd-gnn distributed", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Literal(false)}
+)
+
+// mixed is the personal preset of a WD-GNN with another mixing strength.
+func mixed(window int, eta float64) recipe.LearnerSpec {
+	c := rule.Personal(window)
+	c.Mixing = eta
+	return recipe.LearnerSpec{ID: fmt.Sprintf("wd-gnn personal %d, eta %v", window, eta), Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: c}
+}
+
+// play runs a learner over a stream.
+func (z *realization) play(ctx context.Context, spec recipe.LearnerSpec, stream *sourceloc.Stream, keep bool) (*recipe.Played, error) {
+	out, err := z.Play(ctx, spec, stream, keep)
+	if err == nil {
+		z.runner.advance(streamCost, "graph %d, data %d: %s %.1f %%", z.Graph, z.Data, spec.ID, out.Accuracy)
+	}
+	return out, err
+}
