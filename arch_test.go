@@ -54,11 +54,11 @@ const rules = `
 	internal/baseline   : scenario/movies
 	internal/figure     : modelfile
 	internal/experiment : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc internal/config internal/data internal/recipe internal/rundir
-	internal/recipe     : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc
+	internal/recipe     : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc scenario/flocking
 	internal/demo       : mat graph gnn loss online rule train internal/recipe internal/live
 	internal/certify    : mat graph gnn loss random rule online theory modelfile internal/config internal/data internal/experiment
 	internal/reproduce  : agent mat graph gnn loss optim random train rule online modelfile scenario/sourceloc scenario/flocking scenario/movies internal/baseline internal/certify internal/dataset internal/experiment internal/figure theory internal/recipe internal/recommend
-	internal/flock      : mat graph gnn random online modelfile scenario/flocking internal/reproduce internal/live
+	internal/flock      : mat graph gnn random online modelfile scenario/flocking internal/recipe internal/live
 	internal/journal    :
 	internal/journal/faultdisk : internal/journal
 	internal/recommend  : mat graph gnn optim loss random train rule modelfile scenario/movies internal/dataset internal/journal
@@ -67,7 +67,7 @@ const rules = `
 	internal/broker     : transport transport/natsbus internal/keys
 	internal/keys       : transport transport/natsbus transport/tcpbus
 	internal/box        : agent gnn graph loss mat online rule modelfile transport transport/natsbus transport/tcpbus internal/config internal/data internal/host internal/journal internal/keys internal/hostname
-	internal/swarm      : agent gnn graph loss mat random rule online modelfile scenario/sourceloc scenario/flocking transport transport/mem transport/natsbus transport/tcpbus internal/host internal/broker internal/keys internal/box internal/journal internal/recipe internal/reproduce internal/flock internal/live
+	internal/swarm      : agent gnn graph loss mat random rule online modelfile scenario/sourceloc scenario/flocking transport transport/mem transport/natsbus transport/tcpbus internal/host internal/broker internal/keys internal/box internal/journal internal/recipe internal/flock internal/live
 	internal/live       : modelfile
 	internal/serve      : scenario/movies internal/recommend internal/live internal/hostname
 	internal/perf       : mat graph gnn loss optim random rule online scenario/flocking

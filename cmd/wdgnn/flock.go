@@ -18,7 +18,7 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/flock"
 	"github.com/wdgnn/wdgnn/internal/live"
-	"github.com/wdgnn/wdgnn/internal/reproduce"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
@@ -230,7 +230,7 @@ func (c *FlockCommand) controller(ctx context.Context, model string) (*flock.Con
 // imitate trains a controller on flights of the expert. A negative nearCap means
 // the usual bound of the features.
 func imitate(ctx context.Context, stderr io.Writer, seed uint64, flights, epochs int, nearCap float64) (*flock.Controller, error) {
-	im := reproduce.Imitation{
+	im := recipe.Imitation{
 		World: flocking.Default(), Seed: seed, Flights: flights, Epochs: epochs,
 		Shift: graph.ShiftRowStochastic, Threads: runtime.GOMAXPROCS(0), Dagger: flights >= 8,
 	}
@@ -240,8 +240,8 @@ func imitate(ctx context.Context, stderr io.Writer, seed uint64, flights, epochs
 	}
 	fmt.Fprintf(stderr, "no model given: one learns from %d flights of the expert, %d robots, %d epochs\n", im.Flights, im.World.Robots, im.Epochs)
 	shown := newShare(stderr, "training")
-	im.OnProgress = func(p reproduce.Progress) { shown.report(p.Done, p.What) }
-	trained, err := reproduce.Imitate(ctx, im)
+	im.OnProgress = shown.report
+	trained, err := recipe.Imitate(ctx, im)
 	shown.end()
 	if err != nil {
 		return nil, err

@@ -11,7 +11,6 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/flock"
 	"github.com/wdgnn/wdgnn/internal/recipe"
-	"github.com/wdgnn/wdgnn/internal/reproduce"
 	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/rule"
@@ -141,5 +140,5 @@ func (t *swarmTask) flocking(ctx context.Context, stderr io.Writer, model string
 	}
 	world := flocking.Default()
 	world.Robots, world.DurationSeconds = t.robots, t.seconds
-	return swarm.NewFlockTask(c, world, reproduce.OnlineFlight(t.gamma, 1), t.seed, version())
+	return swarm.NewFlockTask(c, world, recipe.OnlineFlight(t.gamma, 1), t.seed, version())
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
-	"github.com/wdgnn/wdgnn/internal/reproduce"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
@@ -96,10 +96,10 @@ func (c *Controller) check() error {
 }
 
 // pilot returns the controller as it flies with the given learning.
-func (c *Controller) pilot(cost flocking.Cost, gamma, clip float64) *reproduce.Pilot {
-	p := &reproduce.Pilot{Model: c.Model, Shift: c.Shift, Cost: cost}
+func (c *Controller) pilot(cost flocking.Cost, gamma, clip float64) *recipe.Pilot {
+	p := &recipe.Pilot{Model: c.Model, Shift: c.Shift, Cost: cost}
 	if cost != "" {
-		p.Rule = reproduce.OnlineFlight(gamma, clip)
+		p.Rule = recipe.OnlineFlight(gamma, clip)
 	}
 	return p
 }

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"io"
 
-	"github.com/wdgnn/wdgnn/internal/reproduce"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
@@ -104,4 +104,4 @@ func (r *Result) WriteJSON(w io.Writer) error {
 }
 
 // land prepares a learner for the next flight.
-func land(l online.Learner) error { return reproduce.Land(l) }
+func land(l online.Learner) error { return recipe.Land(l) }

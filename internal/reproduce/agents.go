@@ -7,7 +7,6 @@ import (
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/recipe"
-	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
 
 var agents = Experiment{
@@ -27,7 +26,7 @@ var agentsShift = graph.ShiftRowStochastic
 // number is here.
 type agentsSettings struct {
 	Source recipe.Sourceloc `json:"source"`
-	Flock  flockingSettings `json:"flock"`
+	Flock  recipe.Flocking  `json:"flock"`
 
 	Loss []float64 `json:"loss"` // probabilities that a message is lost, 0 first
 
@@ -74,7 +73,7 @@ func runAgents(ctx context.Context, r *runner) (*Result, error) {
 		repeats = or(r.Repeats, 1)
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(20)) // as for the flights of other tables
-	var lent shelf
+	var lent recipe.Shelf
 	source, flock := s.sourceWork(), s.flockWork()
 	all, err := units(ctx, r, 2*repeats, (source+flock)/2,
 		func(k int) string {
@@ -93,9 +92,8 @@ func runAgents(ctx context.Context, r *runner) (*Result, error) {
 				return &agentsUnit{Source: u}, err
 			}
 			z := newSwarms(r, s.Flock, k-repeats, r.inside(2*repeats), flock)
-			rows := s.Flock.World.Steps() * s.Flock.World.Robots
-			z.set = lent.take(s.Flock.Train*rows, (s.Flock.Depth+1)*flocking.Features, rows)
-			defer lent.give(z.set)
+			z.Reserve(&lent, 0)
+			defer z.Release(&lent)
 			u, err := z.agents(ctx, &s)
 			return &agentsUnit{Flock: u}, err
 		})

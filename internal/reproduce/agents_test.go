@@ -173,15 +173,15 @@ func TestAgentsFly(t *testing.T) {
 	s := agentsFrom(o)
 	s.Flock.World.DurationSeconds = 0.4
 	z := newSwarms(&runner{Options: o}, s.Flock, 0, 1, 1)
-	m, err := gnn.NewRandom(s.controller().architecture(), z.stream("init"))
+	m, err := gnn.NewRandom(s.controller().Architecture(), z.Stream("init"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Pilot{Model: m, Shift: agentsShift, Cost: flocking.CostNeighborhood, Rule: OnlineFlight(z.Gamma, z.OnlineClip)}
+	p := &recipe.Pilot{Model: m, Shift: agentsShift, Cost: flocking.CostNeighborhood, Rule: recipe.OnlineFlight(z.Gamma, z.OnlineClip)}
 	start := func(f flocking.Faults) *flocking.Swarm {
 		c := z.World
 		c.Faults = f
-		swarm, err := flocking.New(c, z.stream("test", 0))
+		swarm, err := flocking.New(c, z.Stream("test", 0))
 		if err != nil {
 			t.Fatal(err)
 		}

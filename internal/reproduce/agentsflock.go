@@ -14,8 +14,8 @@ import (
 // agentsFlock is what one realization of robots shows: velocity variation,
 // summed over a flight, of the robots that never break, m²/s²; by start.
 type agentsFlock struct {
-	Model flockingInfo `json:"model"`
-	Bits  bits         `json:"bits"` // against online.Consensus, first start at every loss
+	Model recipe.FlockInfo `json:"model"`
+	Bits  bits             `json:"bits"` // against online.Consensus, first start at every loss
 
 	Loss   map[string][][]float64 `json:"loss"`   // by pilot, probability and start
 	Killed map[string][][]float64 `json:"killed"` // by pilot, number and start
@@ -37,12 +37,12 @@ var agentsPilots = []string{expertRow, frozenPilot, learningPilot}
 const agentsFlightsCost = 5
 
 func (s *agentsSettings) flockWork() float64 {
-	return datasetCost + s.Flock.work(s.controller()) + agentsFlightsCost*float64(len(s.Loss)+len(s.Robots))
+	return recipe.DatasetCost + s.Flock.Work(s.controller()) + agentsFlightsCost*float64(len(s.Loss)+len(s.Robots))
 }
 
 // controller returns the model of the robots, the one of Table 2.
-func (s *agentsSettings) controller() flockingModel {
-	m := s.Flock.model(recipe.WideDeep, clipClosest)
+func (s *agentsSettings) controller() recipe.FlockSpec {
+	m := s.Flock.Spec(recipe.WideDeep, recipe.ClipClosest)
 	m.Shift = agentsShift
 	return m
 }
@@ -53,7 +53,7 @@ func (z *swarms) agents(ctx context.Context, s *agentsSettings) (*agentsFlock, e
 	if err != nil {
 		return nil, err
 	}
-	u := &agentsFlock{Model: t.info, Loss: map[string][][]float64{}, Killed: map[string][][]float64{}, GivenUp: make([]float64, len(s.Loss))}
+	u := &agentsFlock{Model: t.Info, Loss: map[string][][]float64{}, Killed: map[string][][]float64{}, GivenUp: make([]float64, len(s.Loss))}
 	for k, p := range s.Loss {
 		faults := func(int) flocking.Faults { return flocking.Faults{MessageLoss: p} }
 		if err := z.agentsFlights(ctx, s, u.Loss, faults, func(f *agentsFlight) {
@@ -66,7 +66,7 @@ func (z *swarms) agents(ctx context.Context, s *agentsSettings) (*agentsFlock, e
 	}
 	for k, n := range s.Robots {
 		faults := func(start int) (f flocking.Faults) {
-			for _, i := range z.stream("broken", start).Perm(z.World.Robots)[:n] {
+			for _, i := range z.Stream("broken", start).Perm(z.World.Robots)[:n] {
 				f.Stops = append(f.Stops, flocking.Stop{Robot: i, Step: s.BreakTime, Part: flocking.PartRobot})
 			}
 			return f
@@ -84,21 +84,21 @@ func (z *swarms) agents(ctx context.Context, s *agentsSettings) (*agentsFlock, e
 // given faults. Look sees the flights that agents flew, in order.
 func (z *swarms) agentsFlights(ctx context.Context, s *agentsSettings, totals map[string][][]float64, faults func(start int) flocking.Faults, look func(*agentsFlight)) error {
 	flights := make([]agentsFlight, len(agentsPilots)*s.Starts)
-	err := each(ctx, z.threads, len(flights), func(k int) error {
+	err := recipe.Each(ctx, z.Threads, len(flights), func(k int) error {
 		f := &flights[k]
 		f.pilot, f.start = agentsPilots[k/s.Starts], k%s.Starts
 		c := z.World
 		c.Faults = faults(f.start)
-		swarm, err := flocking.New(c, z.stream("test", f.start))
+		swarm, err := flocking.New(c, z.Stream("test", f.start))
 		if err != nil {
 			return err
 		}
 		if f.pilot == expertRow {
 			return f.flyExpert(swarm)
 		}
-		p := z.models[s.controller()].pilot()
+		p := z.models[s.controller()].Pilot()
 		if f.pilot == learningPilot {
-			p.Cost, p.Rule = flocking.CostNeighborhood, OnlineFlight(z.Gamma, z.OnlineClip)
+			p.Cost, p.Rule = flocking.CostNeighborhood, recipe.OnlineFlight(z.Gamma, z.OnlineClip)
 		}
 		return f.fly(ctx, p, swarm)
 	})
@@ -160,7 +160,7 @@ func (f *agentsFlight) flyExpert(s *flocking.Swarm) error {
 // fly lets every robot fly by an agent of its own. A robot expects to hear
 // everyone within reach; broken ones and lost messages keep it waiting until
 // the deadline.
-func (f *agentsFlight) fly(ctx context.Context, p *Pilot, s *flocking.Swarm) error {
+func (f *agentsFlight) fly(ctx context.Context, p *recipe.Pilot, s *flocking.Swarm) error {
 	world, err := flocking.NewStream(s, p.Shift, flocking.CostNeighborhood)
 	if err != nil {
 		return err

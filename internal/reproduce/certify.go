@@ -47,7 +47,7 @@ type certifiedOutput struct {
 
 func runCertify(ctx context.Context, r *runner) (*Result, error) {
 	s, f := sourcelocFrom(r.Options), flockingFrom(r.Options)
-	swarm := datasetCost + f.work(f.model(recipe.WideDeep, clipClosest)) + flightsCost*certifiedFlightParts
+	swarm := recipe.DatasetCost + f.Work(f.Spec(recipe.WideDeep, recipe.ClipClosest)) + flightsCost*certifiedFlightParts
 	work := float64(s.Epochs) + float64(len(certifiedProbs)) + 2*streamCost + swarm
 	list, err := units(ctx, r, 1, work, func(int) string { return "graph0-data0" }, []any{s, f},
 		func(ctx context.Context, _ int) (*certifyUnit, error) {

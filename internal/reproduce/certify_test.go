@@ -11,6 +11,7 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/certify"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
@@ -56,7 +57,7 @@ func TestFlightCostsAreSquaredErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		const gamma = 1e-3
-		pilot := Pilot{Model: m, Shift: graph.ShiftSpectral, Cost: cost, Rule: OnlineFlight(gamma, 0)}
+		pilot := recipe.Pilot{Model: m, Shift: graph.ShiftSpectral, Cost: cost, Rule: recipe.OnlineFlight(gamma, 0)}
 		learner, err := pilot.Learner(9)
 		if err != nil {
 			t.Fatal(err)
@@ -157,7 +158,7 @@ func TestFlightBoundsHold(t *testing.T) {
 			costs := &flightCosts{swarm: s, cost: cost}
 			r, err := certify.Stream(context.Background(), certify.StreamRun{
 				Model: m, Distributed: cost == flocking.CostNeighborhood, World: world, Kind: theory.Quadratic, Rows: costs.rows,
-				Config: online.Config{Nodes: 9, Rule: OnlineFlight(1e-3, clip), Delayed: true},
+				Config: online.Config{Nodes: 9, Rule: recipe.OnlineFlight(1e-3, clip), Delayed: true},
 			})
 			if err != nil {
 				t.Fatal(err)

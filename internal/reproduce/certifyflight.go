@@ -17,7 +17,7 @@ import (
 
 // certifiedFlight are the theorems for a trained controller and one flight.
 type certifiedFlight struct {
-	Model     flockingInfo        `json:"model"`
+	Model     recipe.FlockInfo    `json:"model"`
 	Mixing    []flightMixing      `json:"mixing"`
 	Filters   []certifiedFilter   `json:"filters"`
 	Pairs     []certifiedPair     `json:"pairs"`     // of successive graphs
@@ -75,15 +75,14 @@ type track struct {
 
 // certify trains the controller, lets it fly and computes the bounds.
 func (z *swarms) certify(ctx context.Context) (certifiedFlight, error) {
-	var lent shelf
-	rows := z.World.Steps() * z.World.Robots
-	z.set = lent.take(z.Train*rows, (z.Depth+1)*flocking.Features, rows)
-	t, err := z.train(ctx, z.model(recipe.WideDeep, clipClosest))
+	var lent recipe.Shelf
+	z.Reserve(&lent, 0)
+	t, err := z.train(ctx, z.Spec(recipe.WideDeep, recipe.ClipClosest))
 	if err != nil {
 		return certifiedFlight{}, err
 	}
-	z.set = nil // its memory is no longer needed
-	f := certifiedFlight{Model: t.info}
+	z.Release(&lent) // its memory is no longer needed
+	f := certifiedFlight{Model: t.Info}
 	flown, err := z.track(t)
 	if err != nil {
 		return f, err
@@ -113,18 +112,18 @@ func (z *swarms) certify(ctx context.Context) (certifiedFlight, error) {
 }
 
 // track lets the controller fly the first test flight, and records it.
-func (z *swarms) track(t *flockingTrained) (*track, error) {
-	s, err := z.swarm("test", 0, 0)
+func (z *swarms) track(t *recipe.FlockModel) (*track, error) {
+	s, err := z.Swarm("test", 0, 0)
 	if err != nil {
 		return nil, err
 	}
-	control, err := t.pilot().controller(z.World.Robots)
+	control, err := t.Pilot().Controller(z.World.Robots)
 	if err != nil {
 		return nil, err
 	}
 	out := &track{}
 	_, err = flocking.Fly(s, func(accel [][2]float64, s *flocking.Swarm) error {
-		shift, err := s.Shift(t.info.Model.Shift)
+		shift, err := s.Shift(t.Info.Model.Shift)
 		if err != nil {
 			return err
 		}
@@ -148,8 +147,8 @@ func (z *swarms) track(t *flockingTrained) (*track, error) {
 }
 
 // successive computes Theorem 1 for some steps at which the graph changes.
-func (f *certifiedFlight) successive(ctx context.Context, t *flockingTrained, flown *track, seed uint64) error {
-	file := &modelfile.Model{Network: t.network, Meta: modelfile.Meta{Shift: t.info.Model.Shift, Delayed: true}}
+func (f *certifiedFlight) successive(ctx context.Context, t *recipe.FlockModel, flown *track, seed uint64) error {
+	file := &modelfile.Model{Network: t.Network, Meta: modelfile.Meta{Shift: t.Info.Model.Shift, Delayed: true}}
 	last := len(flown.graphs) - 1
 	for part := range 4 {
 		for at := part * last / 4; at < (part+1)*last/4; at++ {
@@ -193,7 +192,7 @@ func changedLinks(a, b *graph.Graph) int {
 
 // sequences computes the direct certificate of the first steps for graphs that are
 // a step old, and for messages that are lost.
-func (f *certifiedFlight) sequences(ctx context.Context, t *flockingTrained, flown *track, z *swarms) error {
+func (f *certifiedFlight) sequences(ctx context.Context, t *recipe.FlockModel, flown *track, z *swarms) error {
 	steps := min(certifiedTrack, len(flown.shifts))
 	shifts := flown.shifts[:steps]
 	others := []struct {
@@ -203,7 +202,7 @@ func (f *certifiedFlight) sequences(ctx context.Context, t *flockingTrained, flo
 	for _, p := range []float64{0.05, 0.1, 0.3} {
 		var lost []*mat.CSR
 		for at, s := range shifts {
-			rest, err := graph.NewOutage(flown.graphs[at], z.stream("certified outage", at)).At(p)
+			rest, err := graph.NewOutage(flown.graphs[at], z.Stream("certified outage", at)).At(p)
 			if err != nil {
 				return err
 			}
@@ -215,7 +214,7 @@ func (f *certifiedFlight) sequences(ctx context.Context, t *flockingTrained, flo
 		}{fmt.Sprintf("links lost at every step, p = %v", p), lost})
 	}
 	for _, o := range others {
-		r, err := certify.Sequence(ctx, t.network, shifts, o.shifts, flown.signals[:steps])
+		r, err := certify.Sequence(ctx, t.Network, shifts, o.shifts, flown.signals[:steps])
 		if err != nil {
 			return err
 		}
@@ -241,19 +240,19 @@ func within(s *mat.CSR, g *graph.Graph) *mat.CSR {
 }
 
 // learning computes Theorem 2 or 3 for the controller as it learns in flight.
-func (f *certifiedFlight) learning(ctx context.Context, t *flockingTrained, cost flocking.Cost, z *swarms) error {
-	s, err := z.swarm("test", 0, 0)
+func (f *certifiedFlight) learning(ctx context.Context, t *recipe.FlockModel, cost flocking.Cost, z *swarms) error {
+	s, err := z.Swarm("test", 0, 0)
 	if err != nil {
 		return err
 	}
-	world, err := flocking.NewStream(s, t.info.Model.Shift, cost)
+	world, err := flocking.NewStream(s, t.Info.Model.Shift, cost)
 	if err != nil {
 		return err
 	}
 	costs := &flightCosts{swarm: s, cost: cost}
 	run := certify.StreamRun{
-		Model: t.network, Distributed: cost == flocking.CostNeighborhood, World: world, Kind: theory.Quadratic, Rows: costs.rows, Steps: z.runner.Test,
-		Config: online.Config{Nodes: z.World.Robots, Rule: OnlineFlight(z.Gamma, z.OnlineClip), Delayed: true},
+		Model: t.Network, Distributed: cost == flocking.CostNeighborhood, World: world, Kind: theory.Quadratic, Rows: costs.rows, Steps: z.runner.Test,
+		Config: online.Config{Nodes: z.World.Robots, Rule: recipe.OnlineFlight(z.Gamma, z.OnlineClip), Delayed: true},
 	}
 	r, err := certify.Stream(ctx, run)
 	if err != nil {

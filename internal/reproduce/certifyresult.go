@@ -7,7 +7,7 @@ import (
 	"github.com/wdgnn/wdgnn/internal/recipe"
 )
 
-func certifyResult(s recipe.Sourceloc, f flockingSettings, u *certifyUnit) *Result {
+func certifyResult(s recipe.Sourceloc, f recipe.Flocking, u *certifyUnit) *Result {
 	r := &Result{Models: []string{u.Model.File, u.Flight.Model.File}}
 	bounds, chart := stabilityResult(s, u.Stability)
 	r.Tables, r.Charts = append(r.Tables, bounds), append(r.Charts, chart)
@@ -63,7 +63,7 @@ func (c *certifiedOutput) cells(links int) []Cell {
 }
 
 // tables show what was found for a flight.
-func (f *certifiedFlight) tables(s flockingSettings) []Table {
+func (f *certifiedFlight) tables(s recipe.Flocking) []Table {
 	mixing := Table{
 		Title:   "A flight: how its graphs mix (Assumptions 3 to 5)",
 		Columns: []string{"union connected", "C_d, steps", "smallest entry ε", "largest σ₂(W_t)", "largest σ₂ over a window"},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
 
@@ -23,12 +24,12 @@ func (z *swarms) compareDouble(ctx context.Context, u *flockingUnit, rows []floc
 			continue
 		}
 		totals := make([]float64, min(doubleFlights, z.Test))
-		err := each(ctx, z.threads, len(totals), func(k int) error {
-			s, err := z.swarm("test", k, row.Model.NearCap)
+		err := recipe.Each(ctx, z.Threads, len(totals), func(k int) error {
+			s, err := z.Swarm("test", k, row.Model.NearCap)
 			if err != nil {
 				return err
 			}
-			d := newDoublePilot(z.models[row.Model].network)
+			d := newDoublePilot(z.models[row.Model].Network)
 			if row.Cost != "" {
 				d.gamma, d.clip = row.Gamma, z.OnlineClip
 			}

@@ -26,8 +26,8 @@ var table2 = Experiment{
 type flockingRow struct {
 	ID    string
 	Name  string
-	Model flockingModel // not read of the expert
-	Cost  flocking.Cost // what it learns from in flight; empty if it does not
+	Model recipe.FlockSpec // not read of the expert
+	Cost  flocking.Cost    // what it learns from in flight; empty if it does not
 	Gamma float64
 	Carry bool
 	Few   bool // needs trainings of its own: computed for the first few realizations, and not in a quick run
@@ -52,9 +52,9 @@ func rowsOf(rows []flockingRow, realization int) (some []flockingRow) {
 }
 
 // table2Rows are those of the paper, then ours.
-func table2Rows(s *flockingSettings) []flockingRow {
+func table2Rows(s *recipe.Flocking) []flockingRow {
 	paper := func(mean, spread float64) *Value { return &Value{Mean: mean, Spread: spread} }
-	filter, deep, wide := s.model(recipe.Filter, clipClosest), s.model(recipe.GNN, clipClosest), s.model(recipe.WideDeep, clipClosest)
+	filter, deep, wide := s.Spec(recipe.Filter, recipe.ClipClosest), s.Spec(recipe.GNN, recipe.ClipClosest), s.Spec(recipe.WideDeep, recipe.ClipClosest)
 	rows := []flockingRow{
 		{ID: expertRow, Name: "Optimal controller", Total: paper(52, 2), Final: paper(0.0035, 0.0001)},
 		{ID: "gnn", Name: "GNN", Model: deep, Total: paper(95, 6), Final: paper(0.0153, 0.0030)},
@@ -76,7 +76,7 @@ func table2Rows(s *flockingSettings) []flockingRow {
 		flockingRow{ID: "dagger", Name: "WD-GNN, DAgger", Model: dagger, Before: "wd-gnn"},
 		flockingRow{ID: "dagger distributed", Name: "WD-GNN, DAgger, distributed online", Model: dagger, Cost: flocking.CostNeighborhood, Gamma: s.Gamma, Before: "dagger"},
 	)
-	rows = append(rows, s.stableRows()...)
+	rows = append(rows, stableRows(s)...)
 	local := wide
 	local.Shift = graph.ShiftRowStochastic
 	capped := filter
@@ -91,8 +91,8 @@ func table2Rows(s *flockingSettings) []flockingRow {
 }
 
 // stableRows are the paper's rows with the profile in which its orderings hold.
-func (s *flockingSettings) stableRows() []flockingRow {
-	filter, deep, wide := s.model(recipe.Filter, clipStable), s.model(recipe.GNN, clipStable), s.model(recipe.WideDeep, clipStable)
+func stableRows(s *recipe.Flocking) []flockingRow {
+	filter, deep, wide := s.Spec(recipe.Filter, recipe.ClipStable), s.Spec(recipe.GNN, recipe.ClipStable), s.Spec(recipe.WideDeep, recipe.ClipStable)
 	rows := []flockingRow{
 		{ID: "stable gnn", Name: "Stable profile: GNN", Model: deep},
 		{ID: "stable filter", Name: "Stable profile: graph filter", Model: filter, Before: "stable gnn"},
@@ -111,7 +111,7 @@ func (s *flockingSettings) stableRows() []flockingRow {
 // flockingUnit is what a realization leaves.
 type flockingUnit struct {
 	Index  int                  `json:"index"`
-	Models []flockingInfo       `json:"models"`
+	Models []recipe.FlockInfo   `json:"models"`
 	Rows   map[string]*flown    `json:"rows"`
 	Tracks map[string][]Track   `json:"tracks,omitempty"` // of the first test flight, by row
 	Double map[string][]float64 `json:"double,omitempty"` // totals of the first test flights, computed in float64
@@ -135,36 +135,35 @@ func runTable2(ctx context.Context, r *runner) (*Result, error) {
 }
 
 // flockingUnits computes n realizations of the given rows.
-func flockingUnits(ctx context.Context, r *runner, s flockingSettings, n int, rows []flockingRow) ([]*flockingUnit, error) {
+func flockingUnits(ctx context.Context, r *runner, s recipe.Flocking, n int, rows []flockingRow) ([]*flockingUnit, error) {
 	// Most of the memory is a few large matrices: without this, garbage could
 	// double it before it is collected.
 	defer debug.SetGCPercent(debug.SetGCPercent(20))
-	var lent shelf
+	var lent recipe.Shelf
 	work := flightsCost * float64(len(rows))
 	for _, step := range plan(rows) {
-		work += datasetCost
+		work += recipe.DatasetCost
 		for _, m := range step {
-			work += s.work(m)
+			work += s.Work(m)
 		}
 	}
 	return units(ctx, r, n, work,
 		func(k int) string { return fmt.Sprintf("data%d", k) },
 		[]any{s, rows}, func(ctx context.Context, k int) (*flockingUnit, error) {
 			z := newSwarms(r, s, k, r.inside(n), work)
-			rowsPerFlight := s.World.Steps() * s.World.Robots
-			z.set = lent.take((s.Train+s.DaggerFlights)*rowsPerFlight, (s.Depth+1)*flocking.Features, rowsPerFlight)
-			defer lent.give(z.set)
+			z.Reserve(&lent, s.DaggerFlights)
+			defer z.Release(&lent)
 			return z.unit(ctx, rowsOf(rows, k))
 		})
 }
 
 // plan returns the models that rows need, those on one dataset together.
-func plan(rows []flockingRow) (steps [][]flockingModel) {
+func plan(rows []flockingRow) (steps [][]recipe.FlockSpec) {
 	type set struct {
 		shift graph.Shift
 		cap   float64
 	}
-	at, seen := map[set]int{}, map[flockingModel]bool{}
+	at, seen := map[set]int{}, map[recipe.FlockSpec]bool{}
 	for _, row := range rows {
 		m := row.Model
 		if row.ID == expertRow || seen[m] {
@@ -191,11 +190,11 @@ func (z *swarms) unit(ctx context.Context, rows []flockingRow) (*flockingUnit, e
 			if err != nil {
 				return nil, err
 			}
-			u.Models = append(u.Models, t.info)
+			u.Models = append(u.Models, t.Info)
 		}
 	}
 	flights := make([]*flown, len(rows))
-	err := each(ctx, z.threads, len(rows), func(k int) (err error) {
+	err := recipe.Each(ctx, z.Threads, len(rows), func(k int) (err error) {
 		if flights[k], err = z.row(ctx, rows[k]); err != nil {
 			return fmt.Errorf("%s: %w", rows[k].ID, err)
 		}
@@ -219,9 +218,9 @@ func (z *swarms) unit(ctx context.Context, rows []flockingRow) (*flockingUnit, e
 }
 
 // pilot returns the controller of a row.
-func (z *swarms) pilot(row flockingRow) *Pilot {
-	p := z.models[row.Model].pilot()
-	p.Cost, p.Rule = row.Cost, OnlineFlight(row.Gamma, z.OnlineClip)
+func (z *swarms) pilot(row flockingRow) *recipe.Pilot {
+	p := z.models[row.Model].Pilot()
+	p.Cost, p.Rule = row.Cost, recipe.OnlineFlight(row.Gamma, z.OnlineClip)
 	return p
 }
 
@@ -230,7 +229,7 @@ func (z *swarms) row(ctx context.Context, row flockingRow) (*flown, error) {
 	if row.ID == expertRow {
 		return z.flyExpert(ctx)
 	}
-	return z.fly(ctx, z.pilot(row), "test", z.Test, row.Model.NearCap, row.Carry, 1)
+	return z.fly(ctx, z.pilot(row), row.Model.NearCap, row.Carry)
 }
 
 // trackStep is the number of time steps between two points of a drawn track.
@@ -244,7 +243,7 @@ func (z *swarms) drawTracks(ctx context.Context, u *flockingUnit, rows []flockin
 		if row.ID != expertRow && row.ID != "wd-gnn central" {
 			continue
 		}
-		s, err := z.swarm("test", 0, row.Model.NearCap)
+		s, err := z.Swarm("test", 0, row.Model.NearCap)
 		if err != nil {
 			return err
 		}

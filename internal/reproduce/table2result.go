@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/rule"
 )
 
@@ -47,7 +48,7 @@ func medianTotal(f *flown) float64 { return median(f.Total) }
 func medianFinal(f *flown) float64 { return median(f.Final) }
 
 // table2Result makes tables and figures of the units.
-func table2Result(s *flockingSettings, rows []flockingRow, all []*flockingUnit) *Result {
+func table2Result(s *recipe.Flocking, rows []flockingRow, all []*flockingUnit) *Result {
 	r := &Result{Tables: []Table{variations(s, rows, all), flockingDifferences(rows, all)}, Models: flockingFiles(all)}
 	r.Charts = append(r.Charts, variationChart(s, rows, all))
 	for _, pair := range []struct{ id, name, title string }{
@@ -76,13 +77,13 @@ func flockingFiles(all []*flockingUnit) (files []string) {
 }
 
 // variations is the table of the paper.
-func variations(s *flockingSettings, rows []flockingRow, all []*flockingUnit) Table {
+func variations(s *recipe.Flocking, rows []flockingRow, all []*flockingUnit) Table {
 	t := Table{
 		Title:   "Velocity variation: total and final",
 		Columns: []string{"total", "final", "total, median flight", "final, median flight", "steps with a collision"},
 		Note: fmt.Sprintf("%d realizations of %d flights for training, %d for validation and %d for testing; %d epochs. Means over flights are moved by single ones in which a robot leaves the swarm; medians are not. A collision is two robots closer than %v m. "+
 			"γ = %v unless a row says otherwise, taps as trained at the start of each flight unless they are carried over, gradients clipped to %v in training (profile closest; %v in the stable profile) and %v online.",
-			len(all), s.Train, s.Valid, s.Test, s.Epochs, s.World.CollisionMeters, s.Gamma, clipClosest, clipStable, s.OnlineClip),
+			len(all), s.Train, s.Valid, s.Test, s.Epochs, s.World.CollisionMeters, s.Gamma, recipe.ClipClosest, recipe.ClipStable, s.OnlineClip),
 	}
 	if slices.ContainsFunc(rows, func(row flockingRow) bool { return row.Few }) {
 		t.Note += fmt.Sprintf(" Rows of the stable profile and of the row-stochastic shift are means over the first %d realizations at most.", fewRealizations)
@@ -151,7 +152,7 @@ func flockingDifferences(rows []flockingRow, all []*flockingUnit) Table {
 }
 
 // variationChart shows how velocities come together.
-func variationChart(s *flockingSettings, rows []flockingRow, all []*flockingUnit) Chart {
+func variationChart(s *recipe.Flocking, rows []flockingRow, all []*flockingUnit) Chart {
 	c := Chart{
 		Name: "table2", Title: "How velocities come together", X: "time, s", Y: "velocity variation, m²/s²", LogY: true,
 		Note: fmt.Sprintf("mean over %d flights and %d realizations, seed %d; taps as trained at the start of each flight", s.Test, len(all), s.Seed),
@@ -178,7 +179,7 @@ func variationChart(s *flockingSettings, rows []flockingRow, all []*flockingUnit
 }
 
 // table2Notes says what comes out and what does not.
-func table2Notes(s *flockingSettings, rows []flockingRow, all []*flockingUnit) []string {
+func table2Notes(s *recipe.Flocking, rows []flockingRow, all []*flockingUnit) []string {
 	total := func(id string) float64 { return overFlights(all, id, meanTotal).Mean }
 	final := func(id string) float64 { return overFlights(all, id, meanFinal).Mean }
 	percent := func(now, then float64) float64 { return 100 * (now/then - 1) }

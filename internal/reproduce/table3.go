@@ -67,10 +67,10 @@ func table3ID(k, f, mode int) string {
 	return fmt.Sprintf("k%d f%d %s", table3Orders[k], table3Features[f], table3Modes[mode].Name)
 }
 
-func table3Rows(s *flockingSettings) (rows []flockingRow) {
+func table3Rows(s *recipe.Flocking) (rows []flockingRow) {
 	for k, order := range table3Orders {
 		for f, features := range table3Features {
-			m := s.model(recipe.WideDeep, clipClosest)
+			m := s.Spec(recipe.WideDeep, recipe.ClipClosest)
 			m.Order, m.Features = order, features
 			for mode := range table3Modes {
 				rows = append(rows, flockingRow{
@@ -100,7 +100,7 @@ func runTable3(ctx context.Context, r *runner) (*Result, error) {
 		table3Table("Final velocity variation", all, meanFinal, &table3Final, 4),
 		table3Table("Final velocity variation of the median flight", all, medianFinal, nil, 4),
 	}
-	result.Tables[0].Note = fmt.Sprintf("%d realizations of %d flights for training and %d for testing; %d epochs, gradients clipped to %v, γ = %v.", len(all), s.Train, s.Test, s.Epochs, clipClosest, s.Gamma)
+	result.Tables[0].Note = fmt.Sprintf("%d realizations of %d flights for training and %d for testing; %d epochs, gradients clipped to %v, γ = %v.", len(all), s.Train, s.Test, s.Epochs, recipe.ClipClosest, s.Gamma)
 	result.Charts = []Chart{table3Chart(&s, all)}
 	return result, nil
 }
@@ -188,7 +188,7 @@ func table3Online(all []*flockingUnit) string {
 		better[0], better[1], order[0], order[1])
 }
 
-func table3Chart(s *flockingSettings, all []*flockingUnit) Chart {
+func table3Chart(s *recipe.Flocking, all []*flockingUnit) Chart {
 	c := Chart{
 		Name: "table3", Title: "More features fly better", X: "features F", Y: "total velocity variation, m²/s²",
 		Note: fmt.Sprintf("WD-GNN offline, %d realizations, seed %d; bars: standard deviation over realizations", len(all), s.Seed),

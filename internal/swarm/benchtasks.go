@@ -5,7 +5,6 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/flock"
 	"github.com/wdgnn/wdgnn/internal/recipe"
-	"github.com/wdgnn/wdgnn/internal/reproduce"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/rule"
@@ -58,5 +57,5 @@ func (b *Bench) benchFlock(steps int) (*Task, error) {
 	m.Params.Gain[gnn.GainDeep] = 0.02 // the deep part disturbs a little
 	world := flocking.Default()
 	world.DurationSeconds = float64(steps) * world.SampleSeconds
-	return NewFlockTask(&flock.Controller{Model: m, Shift: graph.ShiftRowStochastic}, world, reproduce.OnlineFlight(1e-4, 1), b.Seed, "")
+	return NewFlockTask(&flock.Controller{Model: m, Shift: graph.ShiftRowStochastic}, world, recipe.OnlineFlight(1e-4, 1), b.Seed, "")
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/wdgnn/wdgnn/internal/flock"
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/internal/recipe"
-	"github.com/wdgnn/wdgnn/internal/reproduce"
 	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/rule"
@@ -28,7 +27,7 @@ func robots(t *testing.T) *swarm.Task {
 	}
 	world := flocking.Default()
 	world.Robots, world.DurationSeconds = 20, 0.4
-	task, err := swarm.NewFlockTask(&flock.Controller{Model: m, Shift: graph.ShiftRowStochastic}, world, reproduce.OnlineFlight(0.05, 1), 3, "test")
+	task, err := swarm.NewFlockTask(&flock.Controller{Model: m, Shift: graph.ShiftRowStochastic}, world, recipe.OnlineFlight(0.05, 1), 3, "test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
-package reproduce
+package recipe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -9,16 +10,15 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
-	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 	"github.com/wdgnn/wdgnn/train"
 )
 
-// flockingSettings are the settings of Section 6.2. Everything that changes a
+// Flocking are the settings of Section 6.2. Everything that changes a
 // number is here, so that its fingerprint tells results apart.
-type flockingSettings struct {
+type Flocking struct {
 	Seed  uint64          `json:"seed"`
 	World flocking.Config `json:"world"`
 
@@ -44,7 +44,8 @@ type flockingSettings struct {
 	NearCap       float64 `json:"near_cap"`       // of the row with bounded features
 }
 
-// flockingFrom returns the paper's settings, or smaller ones if o asks.
+// DefaultFlocking returns the paper's settings for so many flights of the expert
+// and epochs; 0 means 400 and 30.
 //
 // Deviation: the paper names neither the clipping of gradients nor the step
 // size of online learning, and its shift is the plain adjacency matrix. Without
@@ -52,17 +53,16 @@ type flockingSettings struct {
 // a model with a linear path turns out; with a plain adjacency matrix no
 // controller comes near the paper's numbers. Of the 40 flights for validation
 // 10 are flown: the last parameters are the best in nearly every training.
-func flockingFrom(o Options) flockingSettings {
-	s := flockingSettings{
-		Seed: o.Seed, World: flocking.Default(),
-		Train:  or(o.Flights, 400),
-		Epochs: or(o.Epochs, 30), BatchSize: 20, StepSize: 5e-4,
+func DefaultFlocking(seed uint64, flights, epochs int) Flocking {
+	s := Flocking{
+		Seed: seed, World: flocking.Default(),
+		Train:  cmp.Or(flights, 400),
+		Epochs: cmp.Or(epochs, 30), BatchSize: 20, StepSize: 5e-4,
 		Order: 3, Features: 32, Depth: 3,
 		Gamma: 0.05, GammaLarge: 0.2, OnlineClip: 1,
 		DaggerFlights: 100, DaggerAfter: 2. / 3, NearCap: 30,
 	}
 	s.DaggerFlights = min(s.DaggerFlights, s.Train/4)
-	s.World.Robots = or(o.Robots, s.World.Robots)
 	s.Valid, s.Test = max(s.Train/40, 1), max(s.Train/10, 1)
 	for s.ValidateEvery = (s.Epochs + 2) / 3; s.Epochs%s.ValidateEvery != 0; { // three times, the last at the end
 		s.ValidateEvery++
@@ -72,13 +72,13 @@ func flockingFrom(o Options) flockingSettings {
 
 // Profiles of training, by the norm to which gradients are clipped.
 const (
-	clipClosest = 10 // closest to the paper's numbers; the default of the tables
-	clipStable  = 1  // lower totals of all models, less spread between them
+	ClipClosest = 10 // closest to the paper's numbers; the default of the tables
+	ClipStable  = 1  // lower totals of all models, less spread between them
 )
 
-// flockingModel says which controller is trained, and on what.
-type flockingModel struct {
-	Kind     recipe.Kind `json:"kind"`
+// FlockSpec says which controller is trained, and on what.
+type FlockSpec struct {
+	Kind     Kind        `json:"kind"`
 	Clip     float64     `json:"clip"`
 	Shift    graph.Shift `json:"shift"`
 	NearCap  float64     `json:"near_cap,omitempty"`
@@ -87,8 +87,8 @@ type flockingModel struct {
 	Features int         `json:"features"`
 }
 
-// name identifies the model among those of one realization.
-func (m flockingModel) name() string {
+// Name identifies the model among those of one realization.
+func (m FlockSpec) Name() string {
 	name := fmt.Sprintf("%s-clip%v-%v-k%d-f%d", m.Kind, m.Clip, m.Shift, m.Order, m.Features)
 	if m.NearCap > 0 {
 		name += fmt.Sprintf("-cap%v", m.NearCap)
@@ -99,69 +99,64 @@ func (m flockingModel) name() string {
 	return name
 }
 
-// model returns a controller of the paper, trained with the given profile.
-func (s *flockingSettings) model(k recipe.Kind, clip float64) flockingModel {
-	return flockingModel{Kind: k, Clip: clip, Shift: graph.ShiftSpectral, Order: s.Order, Features: s.Features}
+// Spec returns a controller of the paper, trained with the given profile.
+func (s *Flocking) Spec(k Kind, clip float64) FlockSpec {
+	return FlockSpec{Kind: k, Clip: clip, Shift: graph.ShiftSpectral, Order: s.Order, Features: s.Features}
 }
 
-// architecture returns the network: one layer of tanh, a readout to the two
+// Architecture returns the network: one layer of tanh, a readout to the two
 // components of an acceleration.
 //
 // Deviation: the wide part of a WD-GNN starts at zero. The paper does not say;
 // drawn like the rest it is hit hardest by near-collisions in the first steps.
-func (m flockingModel) architecture() gnn.Config {
+func (m FlockSpec) Architecture() gnn.Config {
 	c := gnn.Config{In: flocking.Features, Features: m.Features, Outputs: 2}
-	if m.Kind != recipe.GNN {
-		c.Wide = &gnn.WideConfig{Order: m.Order, StartZero: m.Kind == recipe.WideDeep}
+	if m.Kind != GNN {
+		c.Wide = &gnn.WideConfig{Order: m.Order, StartZero: m.Kind == WideDeep}
 	}
-	if m.Kind != recipe.Filter {
+	if m.Kind != Filter {
 		c.Deep = []gnn.LayerConfig{{Order: m.Order, Features: m.Features, Activation: gnn.Tanh}}
 	}
 	return c
 }
 
-// swarms is one realization of the dataset, and the controllers trained on it.
-type swarms struct {
-	flockingSettings
-	Index int
+// Flights is one realization of the dataset, which controllers learn from.
+type Flights struct {
+	Flocking
+	Index   int
+	Threads int // that may work inside this realization; they do not change the result
 
-	runner  *runner
-	threads int // that may work inside this realization
-	set     *flightRows
-	models  map[flockingModel]*flockingTrained
-	half    map[flockingModel]*train.Checkpoint // where DAgger goes on from
+	// OnProgress, if set, is told what was just done, and how much work that
+	// was; see Work.
+	OnProgress func(work float64, what string)
 
-	mu   sync.Mutex
-	left float64 // work not done yet, for progress
+	set  *flightRows
+	half map[FlockSpec]*train.Checkpoint // where DAgger goes on from
 }
 
-func newSwarms(r *runner, s flockingSettings, index, threads int, work float64) *swarms {
-	return &swarms{
-		flockingSettings: s, Index: index, runner: r, threads: threads, left: work,
-		models: map[flockingModel]*flockingTrained{}, half: map[flockingModel]*train.Checkpoint{},
-	}
+// NewFlights returns a realization; Reserve gives it memory for training.
+func NewFlights(s Flocking, index, threads int) *Flights {
+	return &Flights{Flocking: s, Index: index, Threads: threads, half: map[FlockSpec]*train.Checkpoint{}}
 }
 
 // advance says that work was done.
-func (z *swarms) advance(work float64, format string, args ...any) {
-	z.mu.Lock()
-	work = max(min(work, z.left), 0)
-	z.left -= work
-	z.mu.Unlock()
-	z.runner.advance(work, format, args...)
+func (z *Flights) advance(work float64, format string, args ...any) {
+	if z.OnProgress != nil {
+		z.OnProgress(work, fmt.Sprintf(format, args...))
+	}
 }
 
-// stream returns the random stream for one purpose of this realization.
-func (z *swarms) stream(name string, index ...int) *rand.Rand {
+// Stream returns the random stream for one purpose of this realization.
+func (z *Flights) Stream(name string, index ...int) *rand.Rand {
 	return random.Stream(z.Seed, "flocking "+name, append([]int{z.Index}, index...)...)
 }
 
-// swarm returns a swarm at the start of flight k for the given purpose:
+// Swarm returns a swarm at the start of flight k for the given purpose:
 // "train", "valid", "test" or "dagger".
-func (z *swarms) swarm(purpose string, k int, nearCap float64) (*flocking.Swarm, error) {
+func (z *Flights) Swarm(purpose string, k int, nearCap float64) (*flocking.Swarm, error) {
 	c := z.World
 	c.NearCap = nearCap
-	return flocking.New(c, z.stream(purpose, k))
+	return flocking.New(c, z.Stream(purpose, k))
 }
 
 // flightRows is what imitation learns from: for every flight, step and robot
@@ -213,40 +208,44 @@ func (d *flightRows) record(s *flocking.Swarm, k int, control flocking.Controlle
 	return err
 }
 
-// shelf lends memory for flightRows: a few hundred megabytes that realizations
-// use in turn.
-type shelf struct {
+// Shelf lends memory to Flights: a few hundred megabytes that realizations use
+// in turn. The zero value is ready. It is safe for concurrent use.
+type Shelf struct {
 	mu   sync.Mutex
 	free []*flightRows
 }
 
-func (s *shelf) take(rows, cols, each int) *flightRows {
+// Reserve takes memory from the shelf for the expert's training flights and so
+// many of the model's own.
+func (z *Flights) Reserve(s *Shelf, own int) {
+	each := z.World.Steps() * z.World.Robots
+	rows, cols := (z.Train+own)*each, (z.Depth+1)*flocking.Features
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.free); n > 0 {
-		d := s.free[n-1]
-		s.free = s.free[:n-1]
-		d.rows, d.targets, d.each, d.flights, d.linear = d.rows.Resize(rows, cols), d.targets.Resize(rows, 2), each, 0, nil
-		return d
+		z.set, s.free = s.free[n-1], s.free[:n-1]
+	} else {
+		z.set = new(flightRows)
 	}
-	return &flightRows{rows: mat.NewDense(rows, cols, nil), targets: mat.NewDense(rows, 2, nil), each: each}
+	z.set.rows, z.set.targets, z.set.each, z.set.flights, z.set.linear = z.set.rows.Resize(rows, cols), z.set.targets.Resize(rows, 2), each, 0, nil
 }
 
-func (s *shelf) give(d *flightRows) {
+// Release puts the memory back; nothing can be trained afterwards.
+func (z *Flights) Release(s *Shelf) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.free = append(s.free, d)
+	s.free, z.set = append(s.free, z.set), nil
 }
 
 // prepare fills the set with the expert's training flights, for models with
 // the given shift and features.
-func (z *swarms) prepare(ctx context.Context, kind graph.Shift, nearCap float64) error {
+func (z *Flights) prepare(ctx context.Context, kind graph.Shift, nearCap float64) error {
 	if z.set.flights == z.Train && z.set.kind == kind && z.set.nearCap == nearCap {
 		return nil
 	}
 	z.set.kind, z.set.nearCap, z.set.flights, z.set.linear = kind, nearCap, 0, map[int]*train.Linear{}
-	err := each(ctx, z.threads, z.Train, func(k int) error {
-		s, err := z.swarm("train", k, nearCap)
+	err := Each(ctx, z.Threads, z.Train, func(k int) error {
+		s, err := z.Swarm("train", k, nearCap)
 		if err != nil {
 			return err
 		}
@@ -254,14 +253,14 @@ func (z *swarms) prepare(ctx context.Context, kind graph.Shift, nearCap float64)
 	})
 	if err == nil {
 		z.set.flights = z.Train
-		z.advance(datasetCost, "realization %d: %d flights of the expert, shift %v", z.Index, z.Train, kind)
+		z.advance(DatasetCost, "realization %d: %d flights of the expert, shift %v", z.Index, z.Train, kind)
 	}
 	return err
 }
 
-// each calls do for 0 … n-1, threads at a time, and returns the error of the
+// Each calls do for 0 … n-1, threads at a time, and returns the error of the
 // smallest.
-func each(ctx context.Context, threads, n int, do func(k int) error) error {
+func Each(ctx context.Context, threads, n int, do func(k int) error) error {
 	errs := make([]error, n)
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -282,6 +281,3 @@ func each(ctx context.Context, threads, n int, do func(k int) error) error {
 	}
 	return ctx.Err()
 }
-
-// inside returns how many threads each of n units may use.
-func (r *runner) inside(n int) int { return max(r.threads()/max(min(r.threads(), n), 1), 1) }

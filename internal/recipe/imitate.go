@@ -1,12 +1,13 @@
-package reproduce
+package recipe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/wdgnn/wdgnn/graph"
-	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
 
@@ -24,9 +25,9 @@ const (
 func (p Profile) clip() (float64, error) {
 	switch p {
 	case "", ProfileStable:
-		return clipStable, nil
+		return ClipStable, nil
 	case ProfileClosest:
-		return clipClosest, nil
+		return ClipClosest, nil
 	}
 	return 0, fmt.Errorf("flocking: no profile is called %q; try %q or %q", p, ProfileStable, ProfileClosest)
 }
@@ -43,8 +44,11 @@ type Imitation struct {
 	Profile  Profile     // empty means stable
 	Dagger   bool        // learn from flights of its own as well
 
-	Threads    int // they do not change the result; 0 means one
-	OnProgress func(Progress)
+	Threads int // they do not change the result; 0 means one, less one per core
+
+	// OnProgress, if set, is told what was just done and which share of all the
+	// work is done, 0 to 1.
+	OnProgress func(done float64, what string)
 }
 
 // Validate reports everything that is wrong with c.
@@ -72,24 +76,31 @@ func Imitate(ctx context.Context, c Imitation) (*Pilot, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := flockingFrom(Options{Seed: c.Seed, Flights: c.Flights, Epochs: c.Epochs})
+	s := DefaultFlocking(c.Seed, c.Flights, c.Epochs)
 	s.World, s.NearCap = c.World, c.World.NearCap
-	s.Order, s.Features = or(c.Order, s.Order), or(c.Features, s.Features)
+	s.Order, s.Features = cmp.Or(c.Order, s.Order), cmp.Or(c.Features, s.Features)
 	s.Depth = s.Order
-	m := s.model(recipe.WideDeep, clip)
+	m := s.Spec(WideDeep, clip)
 	m.Shift, m.NearCap, m.Dagger = c.Shift, c.World.NearCap, c.Dagger
 	if !m.Dagger {
 		s.DaggerFlights = 0
 	}
-	r := &runner{Options: Options{Threads: c.Threads, OnProgress: c.OnProgress}}
-	work := datasetCost + s.work(m)
-	r.expect(work)
-	z := newSwarms(r, s, 0, r.threads(), work)
-	rows := s.World.Steps() * s.World.Robots
-	z.set = new(shelf).take((s.Train+s.DaggerFlights)*rows, (s.Depth+1)*flocking.Features, rows)
-	t, err := z.fit(ctx, m)
+	threads := max(c.Threads, 1)
+	if c.Threads < 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	z := NewFlights(s, 0, threads)
+	if c.OnProgress != nil {
+		done, all := 0.0, DatasetCost+s.Work(m)
+		z.OnProgress = func(work float64, what string) {
+			done = min(done+work, all)
+			c.OnProgress(done/all, what)
+		}
+	}
+	z.Reserve(new(Shelf), s.DaggerFlights)
+	t, err := z.Fit(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	return t.pilot(), nil
+	return t.Pilot(), nil
 }

@@ -1,4 +1,4 @@
-package reproduce
+package recipe
 
 import (
 	"context"
@@ -103,84 +103,30 @@ func (p *Pilot) Fly(ctx context.Context, s *flocking.Swarm, l online.Learner, lo
 // what they learned is kept.
 func Land(l online.Learner) error { return l.Restore(online.Snapshot{Nodes: l.Snapshot().Nodes}) }
 
-// flown is what a row of a table knows of its flights.
-type flown struct {
-	Total   []float64 `json:"total"`   // velocity variation of all steps, by flight
-	Final   []float64 `json:"final"`   // of the last step
-	Curve   []float64 `json:"curve"`   // by time step, mean over flights
-	Crashed float64   `json:"crashed"` // steps with a collision, mean over flights
-	Refused int       `json:"refused"` // updates, in all flights
-}
-
-func newFlown(flights []Flown) *flown {
-	f := &flown{Curve: make([]float64, len(flights[0].Variation))}
-	for _, x := range flights {
-		f.Total, f.Final = append(f.Total, x.Total()), append(f.Final, x.Final())
-		f.Crashed += float64(x.Crashed()) / float64(len(flights))
-		f.Refused += x.Refused
-		for t, v := range x.Variation {
-			f.Curve[t] += v / float64(len(flights))
-		}
-	}
-	return f
-}
-
-// fly lets a pilot fly the flights of the given purpose, threads at a time. Each
-// begins with the taps as trained, or, with carry, with those of the flight
-// before.
-func (z *swarms) fly(ctx context.Context, p *Pilot, purpose string, flights int, nearCap float64, carry bool, threads int) (*flown, error) {
+// Fly lets a pilot fly the flights of the given purpose, threads at a time. Each
+// begins with the taps as trained.
+func (z *Flights) Fly(ctx context.Context, p *Pilot, purpose string, flights int, nearCap float64, threads int) ([]Flown, error) {
 	out := make([]Flown, flights)
-	one := func(k int, l online.Learner) error {
-		s, err := z.swarm(purpose, k, nearCap)
+	err := Each(ctx, threads, flights, func(k int) error {
+		l, err := p.Learner(z.World.Robots)
 		if err != nil {
 			return err
 		}
-		if out[k], err = p.Fly(ctx, s, l, nil); err != nil {
-			return fmt.Errorf("flight %d: %w", k, err)
-		}
-		return nil
-	}
-	if !carry {
-		err := each(ctx, threads, flights, func(k int) error {
-			l, err := p.Learner(z.World.Robots)
-			if err != nil {
-				return err
-			}
-			return one(k, l)
-		})
-		if err != nil {
-			return nil, err
-		}
-		return newFlown(out), nil
-	}
-	l, err := p.Learner(z.World.Robots)
-	if err != nil {
-		return nil, err
-	}
-	for k := range flights {
-		if err := one(k, l); err != nil {
-			return nil, err
-		}
-		if err := Land(l); err != nil {
-			return nil, err
-		}
-	}
-	return newFlown(out), nil
-}
-
-// flyExpert lets the expert fly the test flights.
-func (z *swarms) flyExpert(ctx context.Context) (*flown, error) {
-	out := make([]Flown, z.Test)
-	err := each(ctx, 1, z.Test, func(k int) error {
-		s, err := z.swarm("test", k, 0)
-		if err != nil {
-			return err
-		}
-		out[k].Flight, err = flocking.Fly(s, flocking.Expert)
+		out[k], err = z.FlyOne(ctx, p, l, purpose, k, nearCap)
 		return err
 	})
+	return out, err
+}
+
+// FlyOne lets a pilot's learner fly flight k of the given purpose.
+func (z *Flights) FlyOne(ctx context.Context, p *Pilot, l online.Learner, purpose string, k int, nearCap float64) (Flown, error) {
+	s, err := z.Swarm(purpose, k, nearCap)
 	if err != nil {
-		return nil, err
+		return Flown{}, err
 	}
-	return newFlown(out), nil
+	f, err := p.Fly(ctx, s, l, nil)
+	if err != nil {
+		return f, fmt.Errorf("flight %d: %w", k, err)
+	}
+	return f, nil
 }

@@ -1,13 +1,10 @@
-package reproduce
+package recipe
 
 import (
 	"context"
-	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/wdgnn/wdgnn/gnn"
-	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
@@ -16,73 +13,46 @@ import (
 	"github.com/wdgnn/wdgnn/train"
 )
 
-// About what things take, in epochs of a WD-GNN, for progress.
-const (
-	datasetCost = 6
-	flightsCost = 1
-)
+// About what things take, in epochs of a WD-GNN, for progress: see Work.
+const DatasetCost = 6 // drawing the expert's flights
 
-// flockingCost is about what an epoch takes.
-var flockingCost = map[recipe.Kind]float64{recipe.Filter: 0.05, recipe.GNN: 0.9, recipe.WideDeep: 1}
+// flockingCost is what an epoch takes.
+var flockingCost = map[Kind]float64{Filter: 0.05, GNN: 0.9, WideDeep: 1}
 
-// flockingTrained is a controller ready to fly.
-type flockingTrained struct {
-	network *gnn.WideDeep
-	info    flockingInfo
+// FlockModel is a controller ready to fly.
+type FlockModel struct {
+	Network *gnn.WideDeep
+	Info    FlockInfo
 }
 
-// flockingInfo is what is worth knowing about a trained controller.
-type flockingInfo struct {
-	Model     flockingModel `json:"model"`
-	Loss      float64       `json:"loss"`            // of the last epoch
-	Valid     float64       `json:"valid"`           // total velocity variation in validation flights
-	BestSteps int           `json:"best_steps"`      // of the optimiser, after which that was reached
-	Steps     int           `json:"steps"`           // in all
-	Gains     []float32     `json:"gains,omitempty"` // α_W, α_D, β
-	File      string        `json:"file"`            // below the output folder
+// FlockInfo is what is worth knowing about a trained controller.
+type FlockInfo struct {
+	Model     FlockSpec `json:"model"`
+	Loss      float64   `json:"loss"`            // of the last epoch
+	Valid     float64   `json:"valid"`           // total velocity variation in validation flights
+	BestSteps int       `json:"best_steps"`      // of the optimiser, after which that was reached
+	Steps     int       `json:"steps"`           // in all
+	Gains     []float32 `json:"gains,omitempty"` // α_W, α_D, β
+	File      string    `json:"file"`            // below the output folder of who trains
 }
 
-// pilot returns the controller as it flies with the given learning.
-func (t *flockingTrained) pilot() *Pilot { return &Pilot{Model: t.network, Shift: t.info.Model.Shift} }
+// Pilot returns the controller as it flies without learning.
+func (t *FlockModel) Pilot() *Pilot { return &Pilot{Model: t.Network, Shift: t.Info.Model.Shift} }
 
-// train trains a controller, or finds it among those that an earlier run
-// saved.
-func (z *swarms) train(ctx context.Context, m flockingModel) (*flockingTrained, error) {
-	if t := z.models[m]; t != nil {
-		return t, nil
-	}
-	s := z.flockingSettings // without what changes no training or is named by m
-	s.Test, s.Gamma, s.GammaLarge, s.OnlineClip, s.NearCap, s.Order, s.Features, s.Depth = 0, 0, 0, 0, 0, 0, 0, 0
-	if !m.Dagger {
-		s.DaggerFlights, s.DaggerAfter = 0, 0
-	}
-	key := fingerprint([]any{s, m, z.runner.manifest.Version, z.runner.manifest.Kernels})
-	name := fmt.Sprintf("flocking-%s-%s-data%d.safetensors", key, m.name(), z.Index)
-	path := filepath.Join(z.runner.models(), name)
-	if !z.runner.Fresh {
-		if t, err := loadFlocking(path); err == nil {
-			z.models[m] = t
-			z.advance(z.work(m), "realization %d: %s found", z.Index, m.name())
-			return t, nil
-		}
-	}
-	t, err := z.fit(ctx, m)
-	if err != nil {
-		return nil, fmt.Errorf("train %s: %w", m.name(), err)
-	}
-	t.info.File = filepath.ToSlash(filepath.Join("models", name))
-	z.models[m] = t
-	file := &modelfile.Model{Network: t.network, Meta: modelfile.Meta{
-		Shift: m.Shift, Delayed: true, Task: "regress", Seed: z.Seed, Version: z.runner.manifest.Version,
+// Save writes a controller that was trained from the given seed to a file, and
+// what is worth knowing about it beside.
+func (t *FlockModel) Save(path string, seed uint64, version string) error {
+	file := &modelfile.Model{Network: t.Network, Meta: modelfile.Meta{
+		Shift: t.Info.Model.Shift, Delayed: true, Task: "regress", Seed: seed, Version: version,
 	}}
 	if err := modelfile.Save(path, file); err != nil {
-		return nil, err
+		return err
 	}
-	return t, writeJSON(path+".json", t.info)
+	return WriteJSON(path+".json", t.Info)
 }
 
-// work is about what training a model takes.
-func (s *flockingSettings) work(m flockingModel) float64 {
+// Work is about what training a model takes, in epochs of a WD-GNN.
+func (s *Flocking) Work(m FlockSpec) float64 {
 	work := flockingCost[m.Kind] * float64(s.Epochs)
 	if m.Dagger {
 		work *= 1. / 3
@@ -90,22 +60,22 @@ func (s *flockingSettings) work(m flockingModel) float64 {
 	return work
 }
 
-// loadFlocking reads a controller that train saved.
-func loadFlocking(path string) (*flockingTrained, error) {
-	t := new(flockingTrained)
-	if err := readJSON(path+".json", &t.info); err != nil {
+// LoadFlock is the inverse of Save.
+func LoadFlock(path string) (*FlockModel, error) {
+	t := new(FlockModel)
+	if err := ReadJSON(path+".json", &t.Info); err != nil {
 		return nil, err
 	}
 	m, err := modelfile.Load(path)
 	if err != nil {
 		return nil, err
 	}
-	t.network = m.Network
+	t.Network = m.Network
 	return t, nil
 }
 
 // job returns how a model is trained on the first flights of the set.
-func (z *swarms) job(network *gnn.WideDeep, m flockingModel, flights int, engine *mat.Engine) (train.Job, error) {
+func (z *Flights) job(network *gnn.WideDeep, m FlockSpec, flights int, engine *mat.Engine) (train.Job, error) {
 	rows := flights * z.set.each
 	targets, err := train.NewTargets(loss.MSE{}, z.set.targets.View(0, 0, rows, 2), nil)
 	if err != nil {
@@ -116,9 +86,9 @@ func (z *swarms) job(network *gnn.WideDeep, m flockingModel, flights int, engine
 		return train.Job{}, err
 	}
 	var data train.Data = shifted
-	if m.Kind == recipe.Filter {
+	if m.Kind == Filter {
 		if z.set.linear[m.Order] == nil {
-			if z.set.linear[m.Order], err = train.NewLinear(network, shifted, z.threads); err != nil {
+			if z.set.linear[m.Order], err = train.NewLinear(network, shifted, z.Threads); err != nil {
 				return train.Job{}, err
 			}
 		}
@@ -132,40 +102,44 @@ func (z *swarms) job(network *gnn.WideDeep, m flockingModel, flights int, engine
 		},
 		Train: data, Engine: engine,
 		Score: func(ctx context.Context, network *gnn.WideDeep) (float64, error) {
-			f, err := z.fly(ctx, &Pilot{Model: network, Shift: m.Shift}, "valid", z.Valid, m.NearCap, false, z.threads)
+			flown, err := z.Fly(ctx, &Pilot{Model: network, Shift: m.Shift}, "valid", z.Valid, m.NearCap, z.Threads)
 			if err != nil {
 				return 0, err
 			}
-			return mean(f.Total), nil
+			mean := 0.0
+			for _, f := range flown {
+				mean += f.Total() / float64(len(flown))
+			}
+			return mean, nil
 		},
 	}, nil
 }
 
-// fit trains a controller by imitation: it is to do in every state what the
+// Fit trains a controller by imitation: it is to do in every state what the
 // expert does. Of the parameters after every ValidateEvery epochs those are
 // kept that fly the validation flights with the least total velocity
 // variation.
-func (z *swarms) fit(ctx context.Context, m flockingModel) (*flockingTrained, error) {
+func (z *Flights) Fit(ctx context.Context, m FlockSpec) (*FlockModel, error) {
 	if err := z.prepare(ctx, m.Shift, m.NearCap); err != nil {
 		return nil, err
 	}
-	network, err := gnn.NewRandom(m.architecture(), z.stream("init"))
+	network, err := gnn.NewRandom(m.Architecture(), z.Stream("init"))
 	if err != nil {
 		return nil, err
 	}
-	engine := mat.NewEngine(z.threads)
+	engine := mat.NewEngine(z.Threads)
 	defer engine.Close()
 	job, err := z.job(network, m, z.Train, engine)
 	if err != nil {
 		return nil, err
 	}
-	info := flockingInfo{Model: m}
+	info := FlockInfo{Model: m}
 	job.OnEpoch = func(e train.Epoch) error {
 		info.Loss = e.Loss
-		if e.Index == z.daggerEpoch() && z.DaggerFlights > 0 && m.Kind == recipe.WideDeep && !m.Dagger {
+		if e.Index == z.daggerEpoch() && z.DaggerFlights > 0 && m.Kind == WideDeep && !m.Dagger {
 			z.half[m] = e.Checkpoint()
 		}
-		z.advance(flockingCost[m.Kind], "realization %d: %s, epoch %d of %d, loss %.3g", z.Index, m.name(), e.Index, z.Epochs, e.Loss)
+		z.advance(flockingCost[m.Kind], "realization %d: %s, epoch %d of %d, loss %.3g", z.Index, m.Name(), e.Index, z.Epochs, e.Loss)
 		return nil
 	}
 	var result train.Result
@@ -178,11 +152,11 @@ func (z *swarms) fit(ctx context.Context, m flockingModel) (*flockingTrained, er
 		return nil, err
 	}
 	info.Valid, info.BestSteps, info.Steps, info.Gains = result.Best, result.BestSteps, result.Steps, slices.Clone(network.Params.Gain)
-	return &flockingTrained{network: network, info: info}, nil
+	return &FlockModel{Network: network, Info: info}, nil
 }
 
 // daggerEpoch returns after how many epochs a model flies for DAgger.
-func (s *flockingSettings) daggerEpoch() int { return max(int(s.DaggerAfter*float64(s.Epochs)), 1) }
+func (s *Flocking) daggerEpoch() int { return max(int(s.DaggerAfter*float64(s.Epochs)), 1) }
 
 // dagger trains with flights of the model's own: partly trained it flies some
 // starts that the expert did not fly, and goes on learning what the expert
@@ -190,7 +164,7 @@ func (s *flockingSettings) daggerEpoch() int { return max(int(s.DaggerAfter*floa
 // other models do.
 //
 // Deviation: the paper trains on flights of the expert alone.
-func (z *swarms) dagger(ctx context.Context, network *gnn.WideDeep, m flockingModel, job train.Job) (train.Result, error) {
+func (z *Flights) dagger(ctx context.Context, network *gnn.WideDeep, m FlockSpec, job train.Job) (train.Result, error) {
 	plain := m
 	plain.Dagger = false
 	half := z.half[plain]
@@ -205,12 +179,12 @@ func (z *swarms) dagger(ctx context.Context, network *gnn.WideDeep, m flockingMo
 	delete(z.half, plain)
 	copy(network.Params.Flat, half.Params)
 	pilot := &Pilot{Model: network, Shift: m.Shift}
-	err := each(ctx, z.threads, z.DaggerFlights, func(k int) error {
-		s, err := z.swarm("dagger", k, m.NearCap)
+	err := Each(ctx, z.Threads, z.DaggerFlights, func(k int) error {
+		s, err := z.Swarm("dagger", k, m.NearCap)
 		if err != nil {
 			return err
 		}
-		control, err := pilot.controller(z.World.Robots)
+		control, err := pilot.Controller(z.World.Robots)
 		if err != nil {
 			return err
 		}
@@ -230,9 +204,9 @@ func (z *swarms) dagger(ctx context.Context, network *gnn.WideDeep, m flockingMo
 	return train.Run(ctx, network, more)
 }
 
-// controller returns the pilot, without learning, as a controller of swarms of
+// Controller returns the pilot, without learning, as a controller of swarms of
 // so many robots. It flies one flight.
-func (p *Pilot) controller(robots int) (flocking.Controller, error) {
+func (p *Pilot) Controller(robots int) (flocking.Controller, error) {
 	frozen := Pilot{Model: p.Model, Shift: p.Shift}
 	if _, err := frozen.Learner(robots); err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package reproduce
+package recipe
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
-	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
@@ -14,8 +13,8 @@ import (
 // BenchmarkFlight is one flight of 200 steps of 50 robots that a WD-GNN of the
 // paper's size keeps together: simulator, graph, shift, model and learning.
 func BenchmarkFlight(b *testing.B) {
-	m := flockingModel{Kind: recipe.WideDeep, Order: 3, Features: 32}
-	network, err := gnn.NewRandom(m.architecture(), random.Stream(1, "flight"))
+	m := FlockSpec{Kind: WideDeep, Order: 3, Features: 32}
+	network, err := gnn.NewRandom(m.Architecture(), random.Stream(1, "flight"))
 	if err != nil {
 		b.Fatal(err)
 	}
