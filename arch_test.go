@@ -72,6 +72,7 @@ const rules = `
 	internal/serve      : scenario/movies internal/recommend internal/live internal/hostname
 	internal/perf       : mat graph gnn loss optim random rule online scenario/flocking
 	bench/report        : internal/perf
+	bench/agents        : agent gnn graph rule random modelfile scenario/flocking transport transport/natsbus internal/host internal/broker internal/keys internal/box internal/recipe internal/flock internal/swarm
 	doc/check           :
 	doc/report          : modelfile internal/reproduce
 	doc/screenshots     :
@@ -81,10 +82,11 @@ const rules = `
 `
 
 // shell lists the packages that touch the world; every other one only
-// computes, and is called "library" below.
+// computes, and is called "library" below. "product" below is every package but
+// cmd/wdgnn and those of bench.
 const shell = `
 	transport transport/mem transport/natsbus transport/tcpbus transport/transporttest internal/host internal/broker internal/keys internal/box internal/swarm internal/live internal/hostname cmd/wdgnn-agent
-	modelfile internal/config internal/config/comments internal/data internal/rundir internal/dataset internal/figure internal/experiment internal/recipe internal/demo internal/certify internal/reproduce internal/flock internal/journal internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report doc/check doc/report doc/screenshots examples/tiny cmd/wdgnn
+	modelfile internal/config internal/config/comments internal/data internal/rundir internal/dataset internal/figure internal/experiment internal/recipe internal/demo internal/certify internal/reproduce internal/flock internal/journal internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report bench/agents doc/check doc/report doc/screenshots examples/tiny cmd/wdgnn
 `
 
 // outside says which modules beside the standard library a package may use;
@@ -118,6 +120,7 @@ var bans = []ban{
 	{"rule", module + "/gnn", "", "a rule moves a vector of parameters, whatever model they belong to; agents and simulations share it"},
 	{"agent", module + "/online sync time context math/rand math/rand/v2 log os net", "", "an agent is a pure state machine: events in, messages out; clocks, networks and schedules belong to its host"},
 	{"online", module + "/scenario", "", "a learner adapts to whatever world reveals a cost"},
+	{"product", module + "/bench", "", "what only measures stays out of what users build and deploy; commands that print figures may call it"},
 	{"optim", module + "/gnn", "", "an optimizer sees one slice of numbers; so consensus, checkpoints and tests can use it on any"},
 }
 
@@ -157,12 +160,12 @@ func TestPackageComments(t *testing.T) {
 	}
 }
 
-// The module's front page lists every package that others may import.
+// The module's front page lists every package that is for others to import.
 func TestFrontPage(t *testing.T) {
 	all := packages(t)
 	front := all[slices.IndexFunc(all, func(p *pkg) bool { return p.path == "." })].doc
 	for _, p := range all {
-		public := p.path != "." && p.name != "main" && !slices.Contains(strings.Split(p.path, "/"), "internal")
+		public := p.path != "." && p.name != "main" && !measures(p.path) && !slices.Contains(strings.Split(p.path, "/"), "internal")
 		if listed := strings.Contains(front, "\n\t"+p.path+" "); listed != public {
 			t.Errorf("doc.go lists package %s: got %t, want %t: one line with its path and what it is for", p.path, listed, public)
 		}
@@ -212,6 +215,9 @@ func TestJudge(t *testing.T) {
 		{"graph", "math/rand", "package-level generator"},
 		{"graph", "math/rand/v2", ""},
 		{"mat", "math/rand/v2", "its operands alone"},
+		{"internal/swarm", module + "/bench/agents", "what only measures"},
+		{"cmd/wdgnn-agent", module + "/bench/agents", "what only measures"},
+		{"cmd/wdgnn", module + "/bench/agents", ""},
 	} {
 		got := judge(c.from, c.to)
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
@@ -286,8 +292,17 @@ func fields(text string) map[string]string {
 
 // applies says whether a ban for from speaks of package pkg.
 func applies(from, pkg string) bool {
-	return from == pkg || from == "library" && !slices.Contains(strings.Fields(shell), pkg)
+	switch from {
+	case "library":
+		return !slices.Contains(strings.Fields(shell), pkg)
+	case "product":
+		return pkg != "cmd/wdgnn" && !measures(pkg)
+	}
+	return from == pkg
 }
+
+// measures says whether all that a package does is to measure others.
+func measures(pkg string) bool { return strings.HasPrefix(pkg, "bench/") }
 
 // covers says whether path is one of paths or lies below one; "*" covers all.
 func covers(paths, path string) bool {

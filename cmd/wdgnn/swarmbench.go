@@ -17,7 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/wdgnn/wdgnn/internal/swarm"
+	"github.com/wdgnn/wdgnn/bench/agents"
 )
 
 // SwarmBenchCommand measures how fast agents are.
@@ -33,7 +33,7 @@ type SwarmBenchCommand struct {
 
 func (c *SwarmBenchCommand) command() *cobra.Command {
 	var list strings.Builder
-	for _, m := range swarm.Measurements() {
+	for _, m := range agents.Measurements() {
 		fmt.Fprintf(&list, "  %-14s %s\n  %-14s wanted: %s\n", m.Name, m.Title, "", m.Wanted)
 	}
 	cmd := &cobra.Command{
@@ -80,17 +80,17 @@ func (c *SwarmBenchCommand) Run(ctx context.Context) error {
 		return during("swarm bench", err)
 	}
 	defer os.RemoveAll(dir)
-	b := &swarm.Bench{Self: []string{self}, Agent: c.findAgent(self), Dir: dir, Seconds: c.seconds, Seed: c.seed}
+	b := &agents.Bench{Self: []string{self}, Agent: c.findAgent(self), Dir: dir, Seconds: c.seconds, Seed: c.seed}
 	b.Say = func(what string) { fmt.Fprintf(c.Stderr, "%s  %s\n", time.Now().Format(time.TimeOnly), what) }
 	people := c.Stdout
 	if c.json {
 		people = c.Stderr
 	}
-	var all []*swarm.Figure
+	var all []*agents.Figure
 	for _, m := range list {
 		fmt.Fprintf(people, "\n%s: %s\n", m.Name, m.About)
 		var failed error
-		b.Found = func(f *swarm.Figure) {
+		b.Found = func(f *agents.Figure) {
 			all = append(all, f)
 			failed = errors.Join(failed, printFigure(people, f))
 			if c.json {
@@ -105,17 +105,17 @@ func (c *SwarmBenchCommand) Run(ctx context.Context) error {
 }
 
 // check returns the measurements that were asked for.
-func (c *SwarmBenchCommand) check() ([]swarm.Measurement, error) {
+func (c *SwarmBenchCommand) check() ([]agents.Measurement, error) {
 	var errs []error
 	if !(c.seconds >= 1) || math.IsInf(c.seconds, 1) {
 		errs = append(errs, fmt.Errorf("--seconds is %v, want 1 at least", c.seconds))
 	}
 	if len(c.only) == 0 {
-		return swarm.Measurements(), errors.Join(errs...)
+		return agents.Measurements(), errors.Join(errs...)
 	}
-	var list []swarm.Measurement
+	var list []agents.Measurement
 	for _, name := range c.only {
-		m, err := swarm.FindMeasurement(strings.TrimSpace(name))
+		m, err := agents.Find(strings.TrimSpace(name))
 		list, errs = append(list, m), append(errs, err)
 	}
 	return list, errors.Join(errs...)
@@ -136,7 +136,7 @@ func (c *SwarmBenchCommand) findAgent(self string) string {
 
 // swarmLine is a figure and where it was measured, a line of bench/results.
 type swarmLine struct {
-	swarm.Figure
+	agents.Figure
 	About  string  `json:"about"` // the measurement
 	Date   string  `json:"date"`
 	CPU    string  `json:"cpu"`
@@ -148,7 +148,7 @@ type swarmLine struct {
 	Length float64 `json:"run_seconds"` // asked for
 }
 
-func (c *SwarmBenchCommand) line(m swarm.Measurement, f *swarm.Figure) swarmLine {
+func (c *SwarmBenchCommand) line(m agents.Measurement, f *agents.Figure) swarmLine {
 	return swarmLine{
 		Figure: *f, About: m.About, Date: time.Now().UTC().Format(time.RFC3339), CPU: cpuName(), Cores: runtime.NumCPU(), Load: loadAverage(),
 		Commit: commit(), Go: runtime.Version(), Seed: c.seed, Length: c.seconds,

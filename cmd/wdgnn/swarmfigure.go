@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/wdgnn/wdgnn/internal/swarm"
+	"github.com/wdgnn/wdgnn/bench/agents"
 )
 
 // printFigure prints a figure for people.
-func printFigure(w io.Writer, f *swarm.Figure) error {
+func printFigure(w io.Writer, f *agents.Figure) error {
 	out := lines{w: w}
 	out.printf("  %s\n", f.Case)
 	if f.Rate > 0 {
@@ -51,7 +51,7 @@ func printFigure(w io.Writer, f *swarm.Figure) error {
 }
 
 // printFigures prints figures as a table, a line for each.
-func printFigures(w io.Writer, list []*swarm.Figure) error {
+func printFigures(w io.Writer, list []*agents.Figure) error {
 	out := lines{w: w}
 	out.printf("\n%-14s %-44s %9s %10s %9s %9s %8s  %s\n", "measurement", "case", "steps/s", "kB a step", "median", "99 %", "late", "wanted")
 	for _, f := range list {

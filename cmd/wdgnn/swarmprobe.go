@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/wdgnn/wdgnn/internal/swarm"
+	"github.com/wdgnn/wdgnn/bench/agents"
 )
 
 // newSwarmProbeCommand returns the process that swarm bench compares agents
@@ -28,7 +28,7 @@ func newSwarmProbeCommand() *cobra.Command {
 			if err != nil {
 				return during("swarm probe", err)
 			}
-			var p swarm.Probe
+			var p agents.Probe
 			if err := json.Unmarshal(text, &p); err != nil {
 				return during("swarm probe", err)
 			}

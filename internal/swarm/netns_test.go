@@ -189,7 +189,9 @@ func TestThreeMachines(t *testing.T) {
 		kill[k] = y.serve(server, k)
 	}
 	crew := swarm.NewProcesses(y.dir, func(id transport.HostID) *exec.Cmd {
-		return y.command(int(id), append(agents[:1:1], "--config", filepath.Join(y.dir, fmt.Sprintf("host-%d.yaml", id)))...)
+		cmd := y.command(int(id), append(agents[:1:1], "--config", filepath.Join(y.dir, fmt.Sprintf("host-%d.yaml", id)))...)
+		swarm.Share(cmd, machines)
+		return cmd
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), fieldTimeout)
 	defer cancel()

@@ -48,25 +48,6 @@ func walk(g *graph.Graph, start int, seen []bool, order []int) []int {
 	return order
 }
 
-// CutEdges returns how many links of g join nodes of different hosts.
-func CutEdges(g *graph.Graph, hosts map[transport.HostID][]agent.NodeID) int {
-	owner := make([]transport.HostID, g.Nodes())
-	for h, nodes := range hosts {
-		for _, i := range nodes {
-			owner[i] = h
-		}
-	}
-	cut := 0
-	for i := range owner {
-		for _, j := range g.Neighbors(i) {
-			if owner[i] != owner[j] {
-				cut++
-			}
-		}
-	}
-	return cut / 2
-}
-
 // Neighbours returns the hosts that each host may have to hear: those with a
 // node that one of its own has a link to in g, all others if g is nil.
 func Neighbours(g *graph.Graph, hosts map[transport.HostID][]agent.NodeID) map[transport.HostID][]transport.HostID {

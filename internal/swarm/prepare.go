@@ -156,12 +156,12 @@ func (r *run) join(ctx context.Context, network *mem.Network, id transport.HostI
 	if err != nil {
 		return nil, err
 	}
-	return dial(ctx, natsbus.Config{URL: r.broker.URL(), Run: r.Run, Host: id, Seed: secrets.Seed})
+	return Dial(ctx, natsbus.Config{URL: r.broker.URL(), Run: r.Run, Host: id, Seed: secrets.Seed})
 }
 
-// dial connects to a NATS server that should be there, and tries for so long as
+// Dial connects to a NATS server that should be there, and tries for so long as
 // an assembly may take.
-func dial(ctx context.Context, c natsbus.Config) (*natsbus.Conn, error) {
+func Dial(ctx context.Context, c natsbus.Config) (*natsbus.Conn, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, assembly, fmt.Errorf("tried for %v", assembly))
 	defer cancel()
 	return natsbus.Dial(ctx, c)
@@ -181,7 +181,7 @@ func (r *run) preparePrograms(ctx context.Context, addresses map[transport.HostI
 	p := NewProcesses(r.Dir, func(id transport.HostID) *exec.Cmd {
 		args := append(append([]string{}, r.Program[1:]...), "--config", r.file(id))
 		cmd := exec.Command(r.Program[0], args...)
-		cmd.Env = environment(r.Hosts)
+		Share(cmd, r.Hosts)
 		return cmd
 	})
 	p.Reports = r.reports
@@ -193,7 +193,7 @@ func (r *run) preparePrograms(ctx context.Context, addresses map[transport.HostI
 	if err != nil {
 		return err
 	}
-	conn, err := dial(ctx, natsbus.Config{URL: r.broker.URL(), Run: r.Run, Host: transport.HostID(r.Hosts), Seed: secrets.Seed, Name: "world"})
+	conn, err := Dial(ctx, natsbus.Config{URL: r.broker.URL(), Run: r.Run, Host: transport.HostID(r.Hosts), Seed: secrets.Seed, Name: "world"})
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 // Processes are hosts that run as processes of their own, which hear the world
 // on their standard input and answer on their standard output.
 type Processes struct {
-	// Command returns what runs host id.
+	// Command returns what runs host id; see [Share].
 	Command func(id transport.HostID) *exec.Cmd
 
 	// Logs is the folder for what they print to standard error.
@@ -68,7 +68,6 @@ func (p *Processes) Start(id transport.HostID) error {
 		return fmt.Errorf("swarm: host %d is running", id)
 	}
 	cmd := p.Command(id)
-	dieWithParent(cmd)
 	log, err := os.OpenFile(filepath.Join(p.Logs, fmt.Sprintf("host-%d.log", id)), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return fmt.Errorf("swarm: %w", err)

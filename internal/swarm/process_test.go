@@ -20,10 +20,12 @@ func TestProcessesClose(t *testing.T) {
 		t.Skipf("SKIPPED %s: %v", t.Name(), err)
 	}
 	p := swarm.NewProcesses(t.TempDir(), func(id transport.HostID) *exec.Cmd {
+		cmd := exec.Command("sleep", "600")
 		if id == 0 {
-			return exec.Command("sleep", "nonsense") // it fails
+			cmd = exec.Command("sleep", "nonsense") // it fails
 		}
-		return exec.Command("sleep", "600")
+		swarm.Share(cmd, 4)
+		return cmd
 	})
 	for id := range transport.HostID(4) {
 		if err := p.Start(id); err != nil {

@@ -1,4 +1,4 @@
-package swarm
+package agents
 
 import (
 	"bufio"
@@ -15,6 +15,7 @@ import (
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/transport"
 	"github.com/wdgnn/wdgnn/transport/mem"
 )
@@ -26,11 +27,11 @@ func TestMeasurementsAreNamed(t *testing.T) {
 			t.Errorf("%q: %q, wanted %q; want a name of its own, words and what to do", m.Name, m.About, m.Wanted)
 		}
 		seen[m.Name] = true
-		if got, err := FindMeasurement(m.Name); err != nil || got.Name != m.Name {
+		if got, err := Find(m.Name); err != nil || got.Name != m.Name {
 			t.Errorf("%s: found %q, %v", m.Name, got.Name, err)
 		}
 	}
-	if _, err := FindMeasurement("speed"); err == nil || !strings.Contains(err.Error(), "sourceloc-mem") {
+	if _, err := Find("speed"); err == nil || !strings.Contains(err.Error(), "sourceloc-mem") {
 		t.Errorf("got %v, want a list of those that there are", err)
 	}
 }
@@ -55,12 +56,12 @@ func TestGoals(t *testing.T) {
 func TestTimingWarmsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tm := &timing{long: time.Second}
-		tm.watch(&View{Seconds: 1, Counters: Sums{Agents: agent.Stats{Expired: 7}}})
-		tm.watch(&View{Seconds: 3, Counters: Sums{Agents: agent.Stats{Expired: 9}}})
+		tm.watch(&swarm.View{Seconds: 1, Counters: swarm.Sums{Agents: agent.Stats{Expired: 7}}})
+		tm.watch(&swarm.View{Seconds: 3, Counters: swarm.Sums{Agents: agent.Stats{Expired: 9}}})
 		steps := 0
 		for {
 			steps++
-			if err := tm.step(&Moment{Missing: 1}); err != nil {
+			if err := tm.step(&swarm.Moment{Missing: 1}); err != nil {
 				if !errors.Is(err, errEnough) {
 					t.Fatal(err)
 				}
@@ -78,13 +79,13 @@ func TestTimingWarmsUp(t *testing.T) {
 }
 
 // The robots of a measurement keep their neighbours however long it takes.
-func TestBenchFlockStaysTogether(t *testing.T) {
-	task, err := (&Bench{Seed: 1}).benchFlock(1500)
+func TestFlockStaysTogether(t *testing.T) {
+	task, err := (&Bench{Seed: 1}).flockTask(1500)
 	if err != nil {
 		t.Fatal(err)
 	}
 	least := math.MaxInt
-	if _, err := Up(t.Context(), Options{Task: task, Run: "bench", Hosts: 1, Bus: BusMem, OnStep: func(*Moment) error {
+	if _, err := swarm.Up(t.Context(), swarm.Options{Task: task, Run: "bench", Hosts: 1, Bus: swarm.BusMem, OnStep: func(*swarm.Moment) error {
 		least = min(least, task.World.Graph().Edges())
 		return nil
 	}}); err != nil {
@@ -203,7 +204,7 @@ func TestPlaneIsNotWatchedForEver(t *testing.T) {
 				}
 			}
 		}()
-		_, err := p.watch(ctx, NewProcesses("", nil), reports, time.Now(), time.Second)
+		_, err := p.watch(ctx, swarm.NewProcesses("", nil), reports, time.Now(), time.Second)
 		if err == nil || !strings.Contains(err.Error(), "host 1 did not make them") {
 			t.Errorf("got %v, want that host 1 was waited for", err)
 		}
@@ -226,7 +227,7 @@ func (c *counted) Send(frame []byte) error {
 
 // The frames of a probe are those of the agents it stands for.
 func TestProbeFrames(t *testing.T) {
-	task, err := (&Bench{Seed: 1}).benchSource(1)
+	task, err := (&Bench{Seed: 1}).sourceTask(1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,8 +235,8 @@ func TestProbeFrames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &run{Options: &Options{Task: task}, plan: plan, divided: Partition(task.Graph, task.Nodes)}
-	got := r.probeFrames(0)
+	p := &probes{task: task, plan: plan, divided: swarm.Partition(task.Graph, task.Nodes)}
+	got := p.frames(0)
 	const header, row = 32, 40 // bytes, doc/wire.md
 	want := []int{header + row + 4*(1+6*5)}
 	for e := 1; e < 10; e++ {
@@ -273,7 +274,7 @@ func TestPlane(t *testing.T) {
 		t.Errorf("host 2 has %d nodes, %v, want 500 from 1000 on", len(nodes), err)
 	}
 	degree := 2 * float64(p.graph.Edges()) / float64(p.nodes)
-	if cut := CutEdges(p.graph, p.divided); degree < 8 || degree > 11 || cut == 0 || cut > p.graph.Edges()/10 {
+	if cut := cutEdges(p.graph, p.divided); degree < 8 || degree > 11 || cut == 0 || cut > p.graph.Edges()/10 {
 		t.Errorf("degree %.1f, %d of %d links between hosts, want about 10 and few", degree, cut, p.graph.Edges())
 	}
 }

@@ -1,4 +1,4 @@
-package swarm_test
+package agents
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"syscall"
@@ -108,7 +109,7 @@ func ownTime() time.Duration {
 // reads costs.
 func BenchmarkPageReader(b *testing.B) {
 	task := func() swarm.Options {
-		t, err := swarm.BenchSource(200_000)
+		t, err := (&Bench{Seed: 1}).sourceTask(200_000)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -129,6 +130,16 @@ func BenchmarkPageReader(b *testing.B) {
 			return s.rate(pageWindow)
 		})
 	}
+}
+
+// buildAgent builds the program wdgnn-agent and returns its path.
+func buildAgent(b *testing.B) string {
+	b.Helper()
+	path := filepath.Join(b.TempDir(), "wdgnn-agent")
+	if out, err := exec.Command("go", "build", "-o", path, "../../cmd/wdgnn-agent").CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	return path
 }
 
 // compare alternates between without and with, and reports medians, quartiles
@@ -190,10 +201,7 @@ func BenchmarkPageBrowser(b *testing.B) {
 	if _, err := exec.LookPath("chromium"); err != nil {
 		b.Skipf("SKIPPED %s: it needs Debian's chromium: %v", b.Name(), err)
 	}
-	program, err := agentProgram()
-	if err != nil {
-		b.Fatal(err)
-	}
+	program := buildAgent(b)
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.Flag("disable-gpu", true))
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
@@ -213,7 +221,7 @@ func BenchmarkPageBrowser(b *testing.B) {
 		return hide
 	}
 	for b.Loop() {
-		t, err := swarm.BenchFlock(100_000)
+		t, err := (&Bench{Seed: 1}).flockTask(100_000)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package swarm
+package agents
 
 import (
 	"bufio"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/internal/keys"
+	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/transport"
 	"github.com/wdgnn/wdgnn/transport/natsbus"
 )
@@ -45,7 +46,7 @@ func (p *Probe) Play(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	conn, err := dial(ctx, natsbus.Config{URL: p.URL, Run: p.Run, Host: p.Host, Seed: secrets.Seed})
+	conn, err := swarm.Dial(ctx, natsbus.Config{URL: p.URL, Run: p.Run, Host: p.Host, Seed: secrets.Seed})
 	if err != nil {
 		return err
 	}
@@ -78,9 +79,9 @@ func (p *Probe) Play(ctx context.Context, in io.Reader, out io.Writer) error {
 }
 
 // await waits until somebody says when to begin: when all others are ready, each
-// of which may take as long as an assembly.
+// of which may take as long as startTimeout.
 func (p *Probe) await(ctx context.Context, begin <-chan error) error {
-	const wait = 2 * assembly
+	const wait = 2 * startTimeout
 	end := time.NewTimer(wait)
 	defer end.Stop()
 	select {

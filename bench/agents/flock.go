@@ -1,4 +1,4 @@
-package swarm
+package agents
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/internal/swarm"
 )
 
 const flockAbout = "50 robots, delayed filters, learning on, 24×2 parameters in every message, by the clock: what is late is lost"
@@ -90,9 +91,9 @@ func (b *Bench) highest(ctx context.Context, processes int, hertz float64, first
 // fly flies for some seconds at the given rate.
 func (b *Bench) fly(ctx context.Context, processes int, hertz, seconds float64) (*Figure, error) {
 	b.Say(fmt.Sprintf("flocking, %d processes at %.0f Hz", processes, hertz))
-	o := Options{Hosts: processes, Bus: BusNATS, Program: b.program(), Period: time.Duration(float64(time.Second) / hertz)}
+	o := swarm.Options{Hosts: processes, Bus: swarm.BusNATS, Program: b.program(), Period: time.Duration(float64(time.Second) / hertz)}
 	o.Pace = host.Pace{Mode: host.RealTime, Deadline: host.TickDeadline(o.Period)}
-	task, err := b.benchFlock(enough(seconds, hertz))
+	task, err := b.flockTask(enough(seconds, hertz))
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,11 @@
-package swarm
+package agents
 
 import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/flock"
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/rule"
@@ -14,9 +15,9 @@ import (
 // Models of measurements are not trained: they send and compute as much as
 // those that are.
 
-// benchSource returns source localization with the architecture of Section 6.1
+// sourceTask returns source localization with the architecture of Section 6.1
 // on a network with all its links, learning by eq. (9).
-func (b *Bench) benchSource(signals int) (*Task, error) {
+func (b *Bench) sourceTask(signals int) (*swarm.Task, error) {
 	m, err := gnn.NewRandom(gnn.Config{
 		In: 1, Features: 32, Outputs: 5, Wide: &gnn.WideConfig{Order: 5},
 		Deep: []gnn.LayerConfig{{Order: 5, Features: 32}, {Order: 5, Features: 32}},
@@ -32,13 +33,13 @@ func (b *Bench) benchSource(signals int) (*Task, error) {
 	}
 	r := rule.Literal(false)
 	r.StepSize.Value = 1e-3 // what a model that was not trained can take
-	return NewSourceTask(l, r, signals, 0, 0)
+	return swarm.NewSourceTask(l, r, signals, 0, 0)
 }
 
-// benchFlock returns a flight of 50 robots for so many steps, with the filters
+// flockTask returns a flight of 50 robots for so many steps, with the filters
 // of Section 6.2, learning on. The controller aligns velocities and nothing
 // else, so that the team stays together however long it flies.
-func (b *Bench) benchFlock(steps int) (*Task, error) {
+func (b *Bench) flockTask(steps int) (*swarm.Task, error) {
 	m, err := gnn.NewRandom(gnn.Config{
 		In: flocking.Features, Features: 32, Outputs: 2, Wide: &gnn.WideConfig{Order: 3},
 		Deep: []gnn.LayerConfig{{Order: 3, Features: 32, Activation: gnn.Tanh}},
@@ -57,5 +58,5 @@ func (b *Bench) benchFlock(steps int) (*Task, error) {
 	m.Params.Gain[gnn.GainDeep] = 0.02 // the deep part disturbs a little
 	world := flocking.Default()
 	world.DurationSeconds = float64(steps) * world.SampleSeconds
-	return NewFlockTask(&flock.Controller{Model: m, Shift: graph.ShiftRowStochastic}, world, recipe.OnlineFlight(1e-4, 1), b.Seed, "")
+	return swarm.NewFlockTask(&flock.Controller{Model: m, Shift: graph.ShiftRowStochastic}, world, recipe.OnlineFlight(1e-4, 1), b.Seed, "")
 }

@@ -1,4 +1,4 @@
-package swarm
+package agents
 
 import (
 	"context"
@@ -26,8 +26,8 @@ func Measurements() []Measurement {
 	return []Measurement{sourceMem, sourceFew, sourceMany, flockTen, flockFifty, largeGraph, programSizes}
 }
 
-// FindMeasurement returns the measurement called name.
-func FindMeasurement(name string) (Measurement, error) {
+// Find returns the measurement called name.
+func Find(name string) (Measurement, error) {
 	var known []string
 	for _, m := range Measurements() {
 		if m.Name == name {

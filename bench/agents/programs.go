@@ -1,10 +1,12 @@
-package swarm
+package agents
 
 import (
 	"context"
 	"debug/elf"
 	"os"
 	"path/filepath"
+
+	"github.com/wdgnn/wdgnn/internal/swarm"
 )
 
 const (
@@ -52,11 +54,11 @@ const trialSeconds = 2
 // trial runs wdgnn-agent for a moment.
 func (b *Bench) trial(ctx context.Context) (*Figure, error) {
 	b.Say("source localization with wdgnn-agent")
-	t, err := b.benchSource(100_000)
+	t, err := b.sourceTask(100_000)
 	if err != nil {
 		return nil, err
 	}
-	return b.timed(ctx, Options{Task: t, Hosts: 2, Bus: BusNATS, Program: []string{b.Agent}}, trialSeconds)
+	return b.timed(ctx, swarm.Options{Task: t, Hosts: 2, Bus: swarm.BusNATS, Program: []string{b.Agent}}, trialSeconds)
 }
 
 // fileFigure returns the size of a program, which is judged if it was built

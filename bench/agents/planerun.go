@@ -1,4 +1,4 @@
-package swarm
+package agents
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/broker"
 	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/transport"
 	"github.com/wdgnn/wdgnn/transport/natsbus"
 )
@@ -29,7 +30,7 @@ func (p *plane) run(ctx context.Context, b *Bench) (*Figure, error) {
 		return nil, err
 	}
 	defer server.Stop()
-	conn, err := dial(ctx, natsbus.Config{URL: server.URL(), Run: "plane", Host: transport.HostID(p.hosts), Name: "bench"})
+	conn, err := swarm.Dial(ctx, natsbus.Config{URL: server.URL(), Run: "plane", Host: transport.HostID(p.hosts), Name: "bench"})
 	if err != nil {
 		return nil, err
 	}
@@ -46,10 +47,10 @@ func (p *plane) run(ctx context.Context, b *Bench) (*Figure, error) {
 	}); err != nil {
 		return nil, err
 	}
-	all := NewProcesses(p.dir, func(id transport.HostID) *exec.Cmd {
+	all := swarm.NewProcesses(p.dir, func(id transport.HostID) *exec.Cmd {
 		args := append(b.program(), "--config", p.file(id))
 		cmd := exec.Command(args[0], args[1:]...)
-		cmd.Env = environment(p.hosts)
+		swarm.Share(cmd, p.hosts)
 		return cmd
 	})
 	defer all.Close(0)
@@ -81,8 +82,8 @@ type stretch struct {
 // watch hears reports until every host was timed for long enough, or one is at
 // the end of its world. Hosts that report and make no step are waited for as
 // long as two first steps may take, beside the time that counts.
-func (p *plane) watch(ctx context.Context, all *Processes, reports <-chan *host.Report, began time.Time, long time.Duration) (*Figure, error) {
-	f := &Figure{Bus: BusNATS, Hosts: p.hosts, Nodes: p.nodes, Processes: distinct(all.PIDs())}
+func (p *plane) watch(ctx context.Context, all *swarm.Processes, reports <-chan *host.Report, began time.Time, long time.Duration) (*Figure, error) {
+	f := &Figure{Bus: swarm.BusNATS, Hosts: p.hosts, Nodes: p.nodes, Processes: distinct(all.PIDs())}
 	hosts := map[transport.HostID]*stretch{}
 	var used usage
 	most := long + 2*planeFirst
@@ -145,8 +146,8 @@ func (p *plane) timed(hosts map[transport.HostID]*stretch, long time.Duration) b
 // sumUp computes rates from what every host did in its time. HostCPU is that of
 // the whole time before, and of a step after.
 func (p *plane) sumUp(f *Figure, hosts map[transport.HostID]*stretch) error {
-	var sums Sums
-	hears := Neighbours(p.graph, p.divided)
+	var sums swarm.Sums
+	hears := swarm.Neighbours(p.graph, p.divided)
 	for id, s := range hosts {
 		steps, seconds := float64(s.last.Time-s.first.Time), s.to.Sub(s.from).Seconds()
 		if steps == 0 || len(hosts) < p.hosts {
@@ -160,7 +161,8 @@ func (p *plane) sumUp(f *Figure, hosts map[transport.HostID]*stretch) error {
 		frames := float64(s.last.Bus.Received - s.first.Bus.Received)
 		f.Frames += float64(len(hears[id]))
 		f.Bytes += float64(s.last.Bus.ReceivedBytes-s.first.Bus.ReceivedBytes) / max(frames, 1) * float64(len(hears[id]))
-		sums.add(map[transport.HostID]*host.Report{id: s.last})
+		sums.Agents.Add(s.last.Agents)
+		sums.Latency = sums.Latency.Worst(s.last.Latency)
 	}
 	f.Latency, f.LateShare, f.HostCPU = sums.Latency, sums.LateShare(), f.HostCPU/float64(f.Steps)
 	return nil

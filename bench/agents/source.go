@@ -1,8 +1,10 @@
-package swarm
+package agents
 
 import (
 	"context"
 	"fmt"
+
+	"github.com/wdgnn/wdgnn/internal/swarm"
 )
 
 const sourceAbout = "50 agents localize sources, two layers of order 5, 32 features, learning by eq. (9); ten exchanges per step"
@@ -14,7 +16,7 @@ var sourceMem = Measurement{
 	Wanted: "300 steps/s",
 	run: func(ctx context.Context, b *Bench) error {
 		for _, hosts := range []int{1, 5, 50} {
-			f, err := b.source(ctx, Options{Hosts: hosts, Bus: BusMem})
+			f, err := b.source(ctx, swarm.Options{Hosts: hosts, Bus: swarm.BusMem})
 			if err != nil {
 				return err
 			}
@@ -32,7 +34,7 @@ var sourceFew = Measurement{
 	About:  sourceAbout + "; 5 processes of 10 nodes over NATS",
 	Wanted: "60 steps/s",
 	run: func(ctx context.Context, b *Bench) error {
-		f, err := b.source(ctx, Options{Hosts: 5, Bus: BusNATS, Program: b.program()})
+		f, err := b.source(ctx, swarm.Options{Hosts: 5, Bus: swarm.BusNATS, Program: b.program()})
 		if err != nil {
 			return err
 		}
@@ -50,7 +52,7 @@ var sourceMany = Measurement{
 	Wanted: "60 % of the rate of bare processes, before and after",
 	run: func(ctx context.Context, b *Bench) error {
 		const hosts = 50
-		task, err := b.benchSource(1)
+		task, err := b.sourceTask(1)
 		if err != nil {
 			return err
 		}
@@ -58,7 +60,7 @@ var sourceMany = Measurement{
 		if err != nil {
 			return err
 		}
-		f, err := b.source(ctx, Options{Hosts: hosts, Bus: BusNATS, Program: b.program()})
+		f, err := b.source(ctx, swarm.Options{Hosts: hosts, Bus: swarm.BusNATS, Program: b.program()})
 		if err != nil {
 			return err
 		}
@@ -75,13 +77,13 @@ var sourceMany = Measurement{
 }
 
 // source times source localization.
-func (b *Bench) source(ctx context.Context, o Options) (f *Figure, err error) {
+func (b *Bench) source(ctx context.Context, o swarm.Options) (f *Figure, err error) {
 	what := "hosts"
 	if o.Program != nil {
 		what = "processes"
 	}
 	b.Say(fmt.Sprintf("source localization, %d %s, %s", o.Hosts, what, o.Bus))
-	if o.Task, err = b.benchSource(enough(b.Seconds, mostRate)); err != nil {
+	if o.Task, err = b.sourceTask(enough(b.Seconds, mostRate)); err != nil {
 		return nil, err
 	}
 	return b.timed(ctx, o, b.Seconds)

@@ -1,4 +1,4 @@
-package swarm
+package agents
 
 import (
 	"bufio"
@@ -14,6 +14,7 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/rule"
@@ -43,7 +44,7 @@ func (p *plane) write() (err error) {
 	if p.graph, err = p.scatter(); err != nil {
 		return err
 	}
-	p.divided = Divide(p.nodes, p.hosts)
+	p.divided = swarm.Divide(p.nodes, p.hosts)
 	m, err := gnn.NewRandom(gnn.Config{
 		In: 1, Features: 32, Outputs: 1, Wide: &gnn.WideConfig{Order: 3}, Deep: []gnn.LayerConfig{{Order: 3, Features: 32}},
 	}, random.Stream(p.seed, "bench plane"))
@@ -102,7 +103,7 @@ func (p *plane) config(id transport.HostID, url string) *box.Config {
 	c := &box.Config{
 		Run: "plane", Host: id, Model: "model.safetensors", Cost: host.MSE,
 		Learn: rule.Config{StepSize: rule.StepSize{Value: 1e-3}, Mixing: 1}.Settings(),
-		Hosts: map[transport.HostID]box.Peer{}, Bus: box.Bus{Kind: BusNATS, URL: url},
+		Hosts: map[transport.HostID]box.Peer{}, Bus: box.Bus{Kind: swarm.BusNATS, URL: url},
 		World: box.World{Kind: box.WorldStream, Signals: "signals.npy", Targets: "targets.npy", Graph: "graph.csv", Answers: "/dev/null"},
 		Pace:  box.Pace{Deadline: planeDeadline, First: planeFirst, Linger: planeLinger},
 	}

@@ -1,4 +1,4 @@
-package swarm
+package agents
 
 import (
 	"context"
@@ -45,7 +45,7 @@ func (b *Bench) large(ctx context.Context, nodes, hosts int) (*Figure, error) {
 		return nil, err
 	}
 	f.Measurement, f.Case = "large", fmt.Sprintf("%d nodes", nodes)
-	f.CutEdges = CutEdges(p.graph, p.divided)
+	f.CutEdges = cutEdges(p.graph, p.divided)
 	f.BytesPerCutEdge = f.Bytes / float64(f.CutEdges)
 	return f, nil
 }

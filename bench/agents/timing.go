@@ -1,4 +1,4 @@
-package swarm
+package agents
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/internal/swarm"
 )
 
 // mostRate bounds the steps per second that a world must be able to show.
@@ -19,7 +20,7 @@ func enough(seconds, rate float64) int { return int(1.2*(seconds+warmUp.Seconds(
 
 // timed runs a swarm for about the given time and returns what was seen after
 // it has warmed up.
-func (b *Bench) timed(ctx context.Context, o Options, seconds float64) (*Figure, error) {
+func (b *Bench) timed(ctx context.Context, o swarm.Options, seconds float64) (*Figure, error) {
 	dir, err := b.folder()
 	if err != nil {
 		return nil, err
@@ -27,7 +28,7 @@ func (b *Bench) timed(ctx context.Context, o Options, seconds float64) (*Figure,
 	o.Run, o.Dir = "bench", dir
 	t := &timing{long: time.Duration(seconds * float64(time.Second))}
 	o.OnStep, o.Watch = t.step, t.watch
-	r, err := Up(ctx, o)
+	r, err := swarm.Up(ctx, o)
 	if !errors.Is(err, errEnough) {
 		if err == nil {
 			err = fmt.Errorf("the world ended after %d steps, before the time was over", t.steps)
@@ -42,7 +43,7 @@ func (b *Bench) timed(ctx context.Context, o Options, seconds float64) (*Figure,
 	f.Rate = float64(t.steps) / f.Seconds
 	f.WorldCPU, f.HostCPU = (t.now.own-t.used.own)/float64(t.steps), (t.now.children-t.used.children)/float64(t.steps)
 	f.ResidentBytes, f.LargestBytes = t.now.resident, t.now.largest
-	late := Sums{Agents: agent.Stats{
+	late := swarm.Sums{Agents: agent.Stats{
 		Expired: r.Counters.Agents.Expired - t.before.Agents.Expired, Received: r.Counters.Agents.Received - t.before.Agents.Received,
 	}}
 	f.LateShare = late.LateShare()
@@ -64,11 +65,11 @@ type timing struct {
 	used, now usage
 
 	mu     sync.Mutex
-	before Sums // counters when the run was warm
+	before swarm.Sums // counters when the run was warm
 }
 
 // step sees a step of the world.
-func (t *timing) step(m *Moment) error {
+func (t *timing) step(m *swarm.Moment) error {
 	at := time.Now()
 	switch {
 	case t.first.IsZero():
@@ -88,7 +89,7 @@ func (t *timing) step(m *Moment) error {
 }
 
 // watch sees the counters, from time to time.
-func (t *timing) watch(v *View) {
+func (t *timing) watch(v *swarm.View) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if v.Seconds < warmUp.Seconds() {
