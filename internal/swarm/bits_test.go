@@ -1,4 +1,4 @@
-package swarm_test
+package swarm
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/host"
-	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
@@ -127,8 +126,8 @@ func consensus(t testing.TB, w *toy, s *setting, m *gnn.WideDeep) *online.Consen
 // play runs a swarm of hosts on the given buses and returns their reports.
 func play(t testing.TB, w *toy, s *setting, p *agent.Plan, buses []transport.Bus, pace host.Pace) []*host.Report {
 	t.Helper()
-	local := swarm.NewLocal()
-	divided := swarm.Divide(w.nodes, len(buses))
+	local := NewLocal()
+	divided := Divide(w.nodes, len(buses))
 	directory, err := host.NewDirectory(divided)
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +145,7 @@ func play(t testing.TB, w *toy, s *setting, p *agent.Plan, buses []transport.Bus
 		}
 		hosts = append(hosts, h)
 	}
-	stage := &swarm.Stage{World: w, Hosts: divided, Outputs: w.classes, Cost: host.CrossEntropy, Answers: local.Answers, Ports: local.Ports}
+	stage := &Stage{World: w, Hosts: divided, Outputs: w.classes, Cost: host.CrossEntropy, Answers: local.Answers, Ports: local.Ports}
 	if err := stage.Run(ctx, nil); err != nil {
 		t.Fatal(err)
 	}

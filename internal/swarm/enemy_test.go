@@ -1,4 +1,4 @@
-package swarm_test
+package swarm
 
 import (
 	"context"
@@ -19,7 +19,6 @@ import (
 	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/internal/keys"
-	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/transport"
 	"github.com/wdgnn/wdgnn/transport/natsbus"
@@ -46,15 +45,15 @@ type enemy struct {
 
 // assail runs a swarm of processes and lets attack at it from its fifth step on.
 // The swarm must end with the bits of one process.
-func assail(t *testing.T, run, bus string, replay [][]byte, attack func(*enemy) error) (*swarm.Result, *enemy) {
+func assail(t *testing.T, run, bus string, replay [][]byte, attack func(*enemy) error) (*Result, *enemy) {
 	t.Helper()
-	o, w := observe(t, &settings[0], swarm.Options{
+	o, w := observe(t, &settings[0], Options{
 		Program: program(t), Run: run, Bus: bus, Verify: true, Pace: host.Pace{Deadline: 30 * time.Second, Retry: time.Second},
 	})
 	p, _ := plan(t, &w.toy, &settings[0])
-	divided := swarm.Partition(w.graph, fieldHosts)
+	divided := Partition(w.graph, fieldHosts)
 	e := &enemy{
-		t: t, dir: o.Dir, run: run, hears: swarm.Neighbours(w.graph, divided), nodes: divided, plan: p,
+		t: t, dir: o.Dir, run: run, hears: Neighbours(w.graph, divided), nodes: divided, plan: p,
 		rng: random.Stream(1, "enemy"), replay: replay,
 	}
 	done := make(chan error, 1)

@@ -1,4 +1,4 @@
-package swarm_test
+package swarm
 
 import (
 	"cmp"
@@ -13,7 +13,6 @@ import (
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/host"
-	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
@@ -52,7 +51,7 @@ func newField(t testing.TB, seed uint64) *field {
 	return &field{toy: toy{nodes: fieldNodes, features: 2, classes: 3, seed: seed, graph: g}}
 }
 
-// Samples implements [swarm.World].
+// Samples implements [World].
 func (f *field) Samples() iter.Seq[graph.Sample] {
 	return func(yield func(graph.Sample) bool) {
 		shift, err := graph.ShiftRowStochastic.Of(f.graph)
@@ -78,10 +77,10 @@ func (f *field) Samples() iter.Seq[graph.Sample] {
 }
 
 // task returns the field as a task.
-func (f *field) task(t testing.TB, s *setting) *swarm.Task {
+func (f *field) task(t testing.TB, s *setting) *Task {
 	t.Helper()
 	_, m := plan(t, &f.toy, s)
-	return &swarm.Task{
+	return &Task{
 		Name: "field", Nodes: f.nodes, Rule: s.rule, Cost: host.CrossEntropy, World: f, Graph: f.graph,
 		Model: &modelfile.Model{Network: m, Meta: modelfile.Meta{Shift: graph.ShiftRowStochastic, Delayed: s.delayed, Task: "classify"}},
 	}
@@ -112,7 +111,7 @@ type watch struct {
 }
 
 // observe makes options whose run is watched.
-func observe(t *testing.T, s *setting, o swarm.Options) (swarm.Options, *watch) {
+func observe(t *testing.T, s *setting, o Options) (Options, *watch) {
 	t.Helper()
 	f := newField(t, 7)
 	w := &watch{field: f, t: t, y: mat.NewDense(f.nodes, f.classes, nil), hosts: map[transport.HostID][]int{}, absent: map[transport.HostID]bool{}, lost: map[transport.HostID]int{}}
@@ -125,7 +124,7 @@ func observe(t *testing.T, s *setting, o swarm.Options) (swarm.Options, *watch) 
 		t.Fatal(err)
 	}
 	w.learner = l
-	for id, nodes := range swarm.Partition(f.graph, fieldHosts) {
+	for id, nodes := range Partition(f.graph, fieldHosts) {
 		for _, node := range nodes {
 			w.hosts[id] = append(w.hosts[id], int(node))
 		}
@@ -133,7 +132,7 @@ func observe(t *testing.T, s *setting, o swarm.Options) (swarm.Options, *watch) 
 	return o, w
 }
 
-func (w *watch) step(m *swarm.Moment) error {
+func (w *watch) step(m *Moment) error {
 	now := time.Now()
 	if w.steps == 0 {
 		w.began = now
@@ -174,9 +173,9 @@ func (w *watch) since() time.Duration { return w.last.Sub(w.began) }
 // up runs the swarm and checks what holds whatever goes wrong: everything ends,
 // no process fails or panics, parameters are finite and within near of those of
 // an undisturbed learner, relative to their length.
-func (w *watch) up(o swarm.Options, near float64) *swarm.Result {
+func (w *watch) up(o Options, near float64) *Result {
 	w.t.Helper()
-	r, err := swarm.Up(w.t.Context(), o)
+	r, err := Up(w.t.Context(), o)
 	if err != nil {
 		w.t.Fatalf("%v\n%s", err, logs(o.Dir))
 	}
@@ -188,7 +187,7 @@ func (w *watch) up(o swarm.Options, near float64) *swarm.Result {
 }
 
 // near compares parameters with those of an undisturbed learner.
-func (w *watch) near(r *swarm.Result, near float64) {
+func (w *watch) near(r *Result, near float64) {
 	w.t.Helper()
 	worst, seen := 0.0, 0
 	for _, report := range r.Reports {
@@ -221,7 +220,7 @@ func (w *watch) prompt(p host.Pace) {
 }
 
 // heard checks that nobody is taken for silent at the end.
-func heard(t *testing.T, r *swarm.Result) {
+func heard(t *testing.T, r *Result) {
 	t.Helper()
 	for _, report := range r.Reports {
 		if len(report.Silent) > 0 {

@@ -1,4 +1,4 @@
-package swarm_test
+package swarm
 
 import (
 	"fmt"
@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/internal/host"
-	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/transport"
 )
@@ -31,16 +30,16 @@ func TestKilledProcessesRejoin(t *testing.T) {
 	for _, c := range []struct {
 		bus  string
 		seed uint64
-	}{{swarm.BusNATS, 1}, {swarm.BusTCP, 2}} {
+	}{{BusNATS, 1}, {BusTCP, 2}} {
 		t.Run(c.bus, func(t *testing.T) {
-			o, w := observe(t, &settings[0], swarm.Options{
+			o, w := observe(t, &settings[0], Options{
 				Program: program(t), Bus: c.bus, Keep: true, CheckpointEvery: 20 * time.Millisecond, Pace: short,
 			})
 			rng := random.Stream(c.seed, "kills")
 			at := time.Duration(0)
 			for _, id := range rng.Perm(fieldHosts)[:2] {
 				at += 150*time.Millisecond + time.Duration(rng.IntN(int(200*time.Millisecond)))
-				k := swarm.Kill{Host: transport.HostID(id), From: at, To: at + 100*time.Millisecond}
+				k := Kill{Host: transport.HostID(id), From: at, To: at + 100*time.Millisecond}
 				o.Kills, at = append(o.Kills, k), k.To
 			}
 			w.then = func() { w.enough = w.since() > at && w.calm >= rejoinSteps }
@@ -63,11 +62,11 @@ func TestKilledProcessesRejoin(t *testing.T) {
 // When one is killed for good, the flock holds: all others answer every step but
 // the few in which it is missed.
 func TestKilledForGood(t *testing.T) {
-	o, w := observe(t, &settings[0], swarm.Options{
-		Program: program(t), Bus: swarm.BusTCP, Pace: short, Kills: []swarm.Kill{{Host: 1, From: 100 * time.Millisecond}},
+	o, w := observe(t, &settings[0], Options{
+		Program: program(t), Bus: BusTCP, Pace: short, Kills: []Kill{{Host: 1, From: 100 * time.Millisecond}},
 	})
 	w.then = func() { w.enough = w.lost[1] == 100 }
-	r, err := swarm.Up(t.Context(), o)
+	r, err := Up(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,10 +89,10 @@ func TestKilledForGood(t *testing.T) {
 // A process that stands still is waited for a few times and then no longer. When
 // it wakes, it skips what it missed and takes part again.
 func TestStuckProcess(t *testing.T) {
-	for _, bus := range []string{swarm.BusNATS, swarm.BusTCP} {
+	for _, bus := range []string{BusNATS, BusTCP} {
 		t.Run(bus, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
-			o, w := observe(t, &settings[0], swarm.Options{Program: program(t), Bus: bus, Pace: short})
+			o, w := observe(t, &settings[0], Options{Program: program(t), Bus: bus, Pace: short})
 			var pid int
 			w.then = func() {
 				switch {
@@ -138,8 +137,8 @@ func pidOf(t *testing.T, dir string, id transport.HostID) int {
 
 // A host that is a goroutine can be killed and started again as well.
 func TestKilledGoroutineRejoins(t *testing.T) {
-	o, w := observe(t, &settings[2], swarm.Options{
-		Bus: swarm.BusMem, Keep: true, Pace: short, Kills: []swarm.Kill{{Host: 3, From: 30 * time.Millisecond, To: 60 * time.Millisecond}},
+	o, w := observe(t, &settings[2], Options{
+		Bus: BusMem, Keep: true, Pace: short, Kills: []Kill{{Host: 3, From: 30 * time.Millisecond, To: 60 * time.Millisecond}},
 	})
 	w.then = func() { w.enough = w.since() > o.Kills[0].To && w.calm >= rejoinSteps }
 	r := w.up(o, sane)

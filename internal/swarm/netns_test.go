@@ -1,4 +1,4 @@
-package swarm_test
+package swarm
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/internal/keys"
-	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/transport"
@@ -107,9 +106,9 @@ func (y *yard) serve(program string, k int) (kill func()) {
 }
 
 // configure writes keys, a model and the configurations of the boxes.
-func (y *yard) configure(task *swarm.Task, w *watch) {
+func (y *yard) configure(task *Task, w *watch) {
 	y.t.Helper()
-	divided := swarm.Partition(task.Graph, machines)
+	divided := Partition(task.Graph, machines)
 	plan := keys.Plan{Run: "yard"}
 	c := box.Config{
 		Run: "yard", Model: "model.safetensors", Learn: &rule.Settings{Preset: "literal"}, Cost: host.CrossEntropy,
@@ -119,7 +118,7 @@ func (y *yard) configure(task *swarm.Task, w *watch) {
 	for k := range machines {
 		id := transport.HostID(k)
 		plan.Server = append(plan.Server, y.address(k))
-		plan.Hosts = append(plan.Hosts, keys.Host{ID: id, Hears: swarm.Neighbours(task.Graph, divided)[id], Names: []string{y.address(k)}})
+		plan.Hosts = append(plan.Hosts, keys.Host{ID: id, Hears: Neighbours(task.Graph, divided)[id], Names: []string{y.address(k)}})
 		c.Hosts[id] = box.Peer{Nodes: host.FormatNodes(divided[id])}
 		for _, node := range divided[id] {
 			w.hosts[id] = append(w.hosts[id], int(node))
@@ -181,16 +180,16 @@ func TestThreeMachines(t *testing.T) {
 	server := started(t, wholeProgram)
 	agents := program(t)
 	y := newYard(t)
-	o, w := observe(t, &settings[0], swarm.Options{Dir: y.dir})
+	o, w := observe(t, &settings[0], Options{Dir: y.dir})
 	clear(w.hosts)
 	y.configure(o.Task, w)
 	kill := map[int]func(){}
 	for k := range machines {
 		kill[k] = y.serve(server, k)
 	}
-	crew := swarm.NewProcesses(y.dir, func(id transport.HostID) *exec.Cmd {
+	crew := NewProcesses(y.dir, func(id transport.HostID) *exec.Cmd {
 		cmd := y.command(int(id), append(agents[:1:1], "--config", filepath.Join(y.dir, fmt.Sprintf("host-%d.yaml", id)))...)
-		swarm.Share(cmd, machines)
+		Share(cmd, machines)
 		return cmd
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), fieldTimeout)
@@ -229,8 +228,8 @@ func TestThreeMachines(t *testing.T) {
 			phases, since = phases[1:], w.steps+1
 		}
 	}
-	stage := &swarm.Stage{
-		World: w, Hosts: swarm.Partition(w.graph, machines), Outputs: w.classes, Cost: host.CrossEntropy, Answers: crew.Answers, Ports: crew.Ports,
+	stage := &Stage{
+		World: w, Hosts: Partition(w.graph, machines), Outputs: w.classes, Cost: host.CrossEntropy, Answers: crew.Answers, Ports: crew.Ports,
 		Period: 10 * time.Millisecond,
 	}
 	if err := stage.Run(ctx, w.step); err != nil {

@@ -1,4 +1,4 @@
-package swarm_test
+package swarm
 
 import (
 	"fmt"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/host"
-	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -21,16 +20,16 @@ func TestDisturbedSameBits(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fault transport.Faults
-		seen  func(s *swarm.Sums) bool
+		seen  func(s *Sums) bool
 	}{
-		{"doubled and reordered", transport.Faults{Duplicate: 0.3, Reorder: 0.3}, func(s *swarm.Sums) bool { return s.Host.Disordered > 0 && s.Agents.Duplicates > 0 }},
-		{"late", transport.Faults{Delay: 2 * time.Millisecond, Jitter: 8 * time.Millisecond}, func(s *swarm.Sums) bool { return s.Host.Disordered > 0 }},
-		{"30 % lost", transport.Faults{Loss: 0.3}, func(s *swarm.Sums) bool { return s.Host.Gaps > 0 && s.Agents.Asked > 0 && s.Agents.Resent > 0 }},
+		{"doubled and reordered", transport.Faults{Duplicate: 0.3, Reorder: 0.3}, func(s *Sums) bool { return s.Host.Disordered > 0 && s.Agents.Duplicates > 0 }},
+		{"late", transport.Faults{Delay: 2 * time.Millisecond, Jitter: 8 * time.Millisecond}, func(s *Sums) bool { return s.Host.Disordered > 0 }},
+		{"30 % lost", transport.Faults{Loss: 0.3}, func(s *Sums) bool { return s.Host.Gaps > 0 && s.Agents.Asked > 0 && s.Agents.Resent > 0 }},
 	} {
-		for _, bus := range []string{swarm.BusNATS, swarm.BusTCP} {
+		for _, bus := range []string{BusNATS, BusTCP} {
 			t.Run(c.name+", "+bus, func(t *testing.T) {
 				t.Parallel()
-				o, w := observe(t, &settings[1], swarm.Options{
+				o, w := observe(t, &settings[1], Options{
 					Bus: bus, Faults: c.fault, Verify: true, Pace: host.Pace{Deadline: 30 * time.Second, Retry: 10 * time.Millisecond},
 				})
 				w.then = func() { w.enough = w.steps == 20 }
@@ -50,8 +49,8 @@ func TestDisturbedSameBits(t *testing.T) {
 // their deadline, nodes go on with the neighbours that they heard, and
 // parameters stay near.
 func TestLossWithoutAsking(t *testing.T) {
-	o, w := observe(t, &settings[1], swarm.Options{
-		Bus: swarm.BusNATS, Faults: transport.Faults{Loss: 0.3}, Pace: host.Pace{Deadline: 20 * time.Millisecond, Retry: -1, Suspect: 100},
+	o, w := observe(t, &settings[1], Options{
+		Bus: BusNATS, Faults: transport.Faults{Loss: 0.3}, Pace: host.Pace{Deadline: 20 * time.Millisecond, Retry: -1, Suspect: 100},
 	})
 	w.then = func() { w.enough = w.steps == 60 }
 	r := w.up(o, sane)
@@ -73,12 +72,12 @@ func TestPartitionHeals(t *testing.T) {
 		program func(t *testing.T) []string
 		bus     string
 	}{
-		{"goroutines over NATS", func(*testing.T) []string { return nil }, swarm.BusNATS},
-		{"processes over TCP", program, swarm.BusTCP},
+		{"goroutines over NATS", func(*testing.T) []string { return nil }, BusNATS},
+		{"processes over TCP", program, BusTCP},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cut := transport.Partition{Hosts: []transport.HostID{0, 1}, From: 100 * time.Millisecond, To: 900 * time.Millisecond}
-			o, w := observe(t, &settings[0], swarm.Options{
+			o, w := observe(t, &settings[0], Options{
 				Program: c.program(t), Bus: c.bus, Faults: transport.Faults{Partitions: []transport.Partition{cut}}, Pace: host.Pace{Deadline: 100 * time.Millisecond},
 			})
 			healed := 0
@@ -102,9 +101,9 @@ func TestPartitionHeals(t *testing.T) {
 // partitions are those of the others.
 func TestFaultsOfRestarted(t *testing.T) {
 	cut := transport.Partition{Hosts: []transport.HostID{2}, From: 20 * time.Millisecond, To: 40 * time.Millisecond}
-	o, w := observe(t, &settings[0], swarm.Options{
+	o, w := observe(t, &settings[0], Options{
 		Program: program(t), Faults: transport.Faults{Partitions: []transport.Partition{cut}}, Pace: short,
-		Kills: []swarm.Kill{{Host: 2, From: 50 * time.Millisecond, To: 60 * time.Millisecond}},
+		Kills: []Kill{{Host: 2, From: 50 * time.Millisecond, To: 60 * time.Millisecond}},
 	})
 	w.then = func() { w.enough = w.since() > o.Kills[0].To && w.calm >= healSteps }
 	heard(t, w.up(o, sane))
@@ -124,7 +123,7 @@ func TestFaultsOfRestarted(t *testing.T) {
 func TestServerRestart(t *testing.T) {
 	for name, run := range map[string]func(t *testing.T) []string{"goroutines": func(*testing.T) []string { return nil }, "processes": program} {
 		t.Run(name, func(t *testing.T) {
-			o, w := observe(t, &settings[0], swarm.Options{Program: run(t), Pace: short, Restart: 150 * time.Millisecond})
+			o, w := observe(t, &settings[0], Options{Program: run(t), Pace: short, Restart: 150 * time.Millisecond})
 			w.then = func() { w.enough = w.since() > o.Restart+100*time.Millisecond && w.calm >= healSteps && w.longest > 0 }
 			r := w.up(o, sane)
 			heard(t, r)

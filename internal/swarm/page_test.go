@@ -1,4 +1,4 @@
-package swarm_test
+package swarm
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/internal/live"
-	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -25,14 +24,14 @@ type audience struct {
 }
 
 // perform runs the field on a hub until the returned function is called.
-func perform(t *testing.T, o swarm.Options) (*audience, func() *swarm.Result) {
+func perform(t *testing.T, o Options) (*audience, func() *Result) {
 	t.Helper()
 	f := newField(t, 7)
 	o.Task = f.task(t, &settings[0])
 	o.Task.Whole = f.graph
 	o.Run, o.Dir, o.Pace, o.Keep, o.Every = "shown", t.TempDir(), short, true, 50*time.Millisecond
 	enough := make(chan struct{})
-	o.OnStep = func(*swarm.Moment) error {
+	o.OnStep = func(*Moment) error {
 		select {
 		case <-enough:
 			f.enough = true
@@ -40,7 +39,7 @@ func perform(t *testing.T, o swarm.Options) (*audience, func() *swarm.Result) {
 		}
 		return nil
 	}
-	hub, err := live.NewHub(swarm.Scene(&o))
+	hub, err := live.NewHub(Scene(&o))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,12 +49,12 @@ func perform(t *testing.T, o swarm.Options) (*audience, func() *swarm.Result) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), fieldTimeout)
-	var result *swarm.Result
+	var result *Result
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		var err error
-		if result, err = swarm.Up(ctx, o); err != nil && !errors.Is(err, context.Canceled) {
+		if result, err = Up(ctx, o); err != nil && !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 		hub.Close()
@@ -64,7 +63,7 @@ func perform(t *testing.T, o swarm.Options) (*audience, func() *swarm.Result) {
 		cancel()
 		<-ended
 	})
-	return &audience{t, hub, sub}, func() *swarm.Result {
+	return &audience{t, hub, sub}, func() *Result {
 		close(enough)
 		<-ended
 		return result
@@ -136,7 +135,7 @@ func TestSwarmIsDirected(t *testing.T) {
 		down  []int32
 	}{{fieldNodes, "node 5", []int32{5}}, {fieldHosts, "host 0, with nodes 5-7,", []int32{5, 6, 7}}} {
 		t.Run(fmt.Sprintf("%d hosts", c.hosts), func(t *testing.T) {
-			a, end := perform(t, swarm.Options{Hosts: c.hosts, Bus: swarm.BusMem})
+			a, end := perform(t, Options{Hosts: c.hosts, Bus: BusMem})
 			a.frame("all up", func(f *live.Frame) bool { return len(f.Down) == 0 && f.Counters[hostsUp] == float64(c.hosts) })
 			a.ask(live.ControlKill, 0, 5)
 			a.words(c.name + " is down; its neighbours carry on")
@@ -165,9 +164,9 @@ func TestSwarmIsDirected(t *testing.T) {
 
 // What happens without anybody on the page having asked is said, too.
 func TestKillsAreTold(t *testing.T) {
-	a, end := perform(t, swarm.Options{
-		Hosts: fieldNodes, Bus: swarm.BusMem, Faults: transport.Faults{Loss: 0.2},
-		Kills: []swarm.Kill{{Host: 3, From: 100 * time.Millisecond, To: 600 * time.Millisecond}}, // it runs node 8
+	a, end := perform(t, Options{
+		Hosts: fieldNodes, Bus: BusMem, Faults: transport.Faults{Loss: 0.2},
+		Kills: []Kill{{Host: 3, From: 100 * time.Millisecond, To: 600 * time.Millisecond}}, // it runs node 8
 	})
 	a.words("node 8 is down; its neighbours carry on")
 	a.words("node 8 is back; its neighbours hear it again")
@@ -177,7 +176,7 @@ func TestKillsAreTold(t *testing.T) {
 
 // A world that was paused does not hurry to catch up with the clock.
 func TestPauseStopsTheClock(t *testing.T) {
-	a, end := perform(t, swarm.Options{Hosts: fieldHosts, Bus: swarm.BusMem, Period: 20 * time.Millisecond})
+	a, end := perform(t, Options{Hosts: fieldHosts, Bus: BusMem, Period: 20 * time.Millisecond})
 	a.frame("steps", func(f *live.Frame) bool { return f.Time > 5 })
 	a.ask(live.ControlPause, 1, 0)
 	a.words("Paused.")

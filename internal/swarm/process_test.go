@@ -1,4 +1,4 @@
-package swarm_test
+package swarm
 
 import (
 	"os/exec"
@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -19,12 +18,12 @@ func TestProcessesClose(t *testing.T) {
 	if _, err := exec.LookPath("sleep"); err != nil {
 		t.Skipf("SKIPPED %s: %v", t.Name(), err)
 	}
-	p := swarm.NewProcesses(t.TempDir(), func(id transport.HostID) *exec.Cmd {
+	p := NewProcesses(t.TempDir(), func(id transport.HostID) *exec.Cmd {
 		cmd := exec.Command("sleep", "600")
 		if id == 0 {
 			cmd = exec.Command("sleep", "nonsense") // it fails
 		}
-		swarm.Share(cmd, 4)
+		Share(cmd, 4)
 		return cmd
 	})
 	for id := range transport.HostID(4) {

@@ -1,4 +1,4 @@
-package swarm_test
+package swarm
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package swarm_test
+package swarm
 
 import (
 	"flag"
@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/transport"
 )
@@ -33,21 +32,21 @@ func TestSoak(t *testing.T) {
 		rng := random.Stream(*soakSeed, "soak", round)
 		span := max(min(soakRound, *soak-time.Since(began)), 2*time.Second)
 		moment := func() time.Duration { return time.Duration(rng.Float64() * float64(span)) }
-		o, w := observe(t, &settings[rng.IntN(len(settings))], swarm.Options{
-			Program: program(t), Bus: []string{swarm.BusNATS, swarm.BusTCP}[rng.IntN(2)], Lines: rng.IntN(2) == 0,
+		o, w := observe(t, &settings[rng.IntN(len(settings))], Options{
+			Program: program(t), Bus: []string{BusNATS, BusTCP}[rng.IntN(2)], Lines: rng.IntN(2) == 0,
 			Keep: rng.IntN(4) > 0, CheckpointEvery: 50 * time.Millisecond, Pace: short, Dir: t.TempDir(),
 			Faults: transport.Faults{
 				Seed: rng.Uint64(), Loss: 0.1 * rng.Float64(), Duplicate: 0.1 * rng.Float64(), Reorder: 0.1 * rng.Float64(),
 				Jitter: time.Duration(rng.IntN(int(3 * time.Millisecond))),
 			},
 		})
-		if o.Bus == swarm.BusNATS {
+		if o.Bus == BusNATS {
 			o.Restart = moment()
 		}
 		for id := range transport.HostID(fieldHosts) { // each is killed now and then
 			for at := moment(); at < span; at += moment() {
 				to := at + 50*time.Millisecond + time.Duration(rng.IntN(int(2*time.Second)))
-				o.Kills = append(o.Kills, swarm.Kill{Host: id, From: at, To: to})
+				o.Kills = append(o.Kills, Kill{Host: id, From: at, To: to})
 				at = to + time.Second
 			}
 		}

@@ -1,4 +1,4 @@
-package swarm_test
+package swarm
 
 import (
 	"testing"
@@ -9,7 +9,6 @@ import (
 	"github.com/wdgnn/wdgnn/internal/flock"
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/internal/recipe"
-	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
@@ -17,7 +16,7 @@ import (
 
 // robots returns a flight of robots with a controller that has learned nothing
 // yet; what it does to them must be the same everywhere.
-func robots(t *testing.T) *swarm.Task {
+func robots(t *testing.T) *Task {
 	t.Helper()
 	m, err := gnn.NewRandom(gnn.Config{
 		In: flocking.Features, Features: 8, Outputs: 2, Wide: &gnn.WideConfig{Order: 3}, Deep: []gnn.LayerConfig{{Order: 3, Features: 8}},
@@ -27,7 +26,7 @@ func robots(t *testing.T) *swarm.Task {
 	}
 	world := flocking.Default()
 	world.Robots, world.DurationSeconds = 20, 0.4
-	task, err := swarm.NewFlockTask(&flock.Controller{Model: m, Shift: graph.ShiftRowStochastic}, world, recipe.OnlineFlight(0.05, 1), 3, "test")
+	task, err := NewFlockTask(&flock.Controller{Model: m, Shift: graph.ShiftRowStochastic}, world, recipe.OnlineFlight(0.05, 1), 3, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,13 +34,13 @@ func robots(t *testing.T) *swarm.Task {
 }
 
 // sources returns source localization after hardly any training.
-func sources(t *testing.T) *swarm.Task {
+func sources(t *testing.T) *Task {
 	t.Helper()
 	l, err := recipe.Localize(t.Context(), recipe.Localization{Seed: 3, Signals: 200, Epochs: 1, Shift: graph.ShiftRowStochastic})
 	if err != nil {
 		t.Fatal(err)
 	}
-	task, err := swarm.NewSourceTask(l, rule.Personal(5), 30, 10, 0.3)
+	task, err := NewSourceTask(l, rule.Personal(5), 30, 10, 0.3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,11 +51,11 @@ func sources(t *testing.T) *swarm.Task {
 // bus: the robots fly the same way.
 // Reference: Section 6.1 and 6.2, eq. (9) and (24).
 func TestTasksSameBits(t *testing.T) {
-	for name, build := range map[string]func(*testing.T) *swarm.Task{"sourceloc": sources, "flocking": robots} {
-		for _, bus := range []string{swarm.BusMem, swarm.BusNATS, swarm.BusTCP} {
+	for name, build := range map[string]func(*testing.T) *Task{"sourceloc": sources, "flocking": robots} {
+		for _, bus := range []string{BusMem, BusNATS, BusTCP} {
 			t.Run(name+" over "+bus, func(t *testing.T) {
 				task := build(t)
-				r, err := swarm.Up(t.Context(), swarm.Options{
+				r, err := Up(t.Context(), Options{
 					Task: task, Run: "task", Hosts: 5, Bus: bus, Dir: t.TempDir(), Verify: true,
 					Pace: host.Pace{Deadline: 20 * time.Second, Retry: 20 * time.Millisecond},
 				})

@@ -1,4 +1,4 @@
-package swarm_test
+package swarm
 
 import (
 	"testing"
@@ -6,16 +6,15 @@ import (
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/host"
-	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
 
 // toyTask returns the toy world as a task.
-func toyTask(t testing.TB, s *setting, steps int) *swarm.Task {
+func toyTask(t testing.TB, s *setting, steps int) *Task {
 	t.Helper()
 	w := &toy{nodes: 12, steps: steps, features: 2, classes: 3, seed: 5}
 	_, m := plan(t, w, s)
-	return &swarm.Task{
+	return &Task{
 		Name: "toy", Nodes: w.nodes, Rule: s.rule, Cost: host.CrossEntropy, World: w,
 		Model: &modelfile.Model{Network: m, Meta: modelfile.Meta{Shift: graph.ShiftRowStochastic, Delayed: s.delayed, Task: "classify"}},
 	}
@@ -25,10 +24,10 @@ func toyTask(t testing.TB, s *setting, steps int) *swarm.Task {
 // frames.
 // Reference: Section 3, eq. (9).
 func TestUpSameBits(t *testing.T) {
-	for _, bus := range []string{swarm.BusMem, swarm.BusNATS, swarm.BusTCP} {
+	for _, bus := range []string{BusMem, BusNATS, BusTCP} {
 		for _, s := range settings {
 			t.Run(bus+", "+s.name, func(t *testing.T) {
-				r, err := swarm.Up(t.Context(), swarm.Options{
+				r, err := Up(t.Context(), Options{
 					Task: toyTask(t, &s, 20), Run: "toy", Hosts: 4, Bus: bus, Dir: t.TempDir(), Verify: true,
 					Pace: host.Pace{Deadline: 20 * time.Second, Retry: 20 * time.Millisecond},
 				})
