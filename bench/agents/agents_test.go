@@ -61,7 +61,7 @@ func TestTimingWarmsUp(t *testing.T) {
 		steps := 0
 		for {
 			steps++
-			if err := tm.step(&swarm.Moment{Missing: 1}); err != nil {
+			if err := tm.step(&swarm.Step{Missing: 1}); err != nil {
 				if !errors.Is(err, errEnough) {
 					t.Fatal(err)
 				}
@@ -85,7 +85,7 @@ func TestFlockStaysTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	least := math.MaxInt
-	if _, err := swarm.Up(t.Context(), swarm.Options{Task: task, Run: "bench", Hosts: 1, Bus: swarm.BusMem, OnStep: func(*swarm.Moment) error {
+	if _, err := swarm.Up(t.Context(), swarm.Options{Task: task, Run: "bench", Hosts: 1, Bus: swarm.BusMem, OnStep: func(*swarm.Step) error {
 		least = min(least, task.World.Graph().Edges())
 		return nil
 	}}); err != nil {
@@ -204,7 +204,7 @@ func TestPlaneIsNotWatchedForEver(t *testing.T) {
 				}
 			}
 		}()
-		_, err := p.watch(ctx, swarm.NewProcesses("", nil), reports, time.Now(), time.Second)
+		_, err := p.watch(ctx, 2, reports, time.Now(), time.Second)
 		if err == nil || !strings.Contains(err.Error(), "host 1 did not make them") {
 			t.Errorf("got %v, want that host 1 was waited for", err)
 		}

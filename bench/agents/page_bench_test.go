@@ -49,7 +49,7 @@ func stage(b *testing.B, o swarm.Options, page bool) *staged {
 	b.Helper()
 	s := new(staged)
 	o.Run, o.Dir = "measured", b.TempDir()
-	o.OnStep = func(*swarm.Moment) error { s.steps.Add(1); return nil }
+	o.OnStep = func(*swarm.Step) error { s.steps.Add(1); return nil }
 	o.Watch = func(v *swarm.View) { s.view.Store(v) }
 	o.Every = 200 * time.Millisecond
 	end := func() {}

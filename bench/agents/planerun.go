@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,23 +49,24 @@ func (p *plane) run(ctx context.Context, b *Bench) (*Figure, error) {
 	}); err != nil {
 		return nil, err
 	}
-	all := swarm.NewProcesses(p.dir, func(id transport.HostID) *exec.Cmd {
+	hosts := slices.Sorted(maps.Keys(p.divided))
+	for _, id := range hosts {
+		if err := box.Save(p.file(id), p.config(id, server.URL())); err != nil {
+			return nil, err
+		}
+	}
+	began := time.Now()
+	pids, stop, err := swarm.StartProcesses(p.dir, hosts, func(id transport.HostID) *exec.Cmd {
 		args := append(b.program(), "--config", p.file(id))
 		cmd := exec.Command(args[0], args[1:]...)
 		swarm.Share(cmd, p.hosts)
 		return cmd
 	})
-	defer all.Close(0)
-	began := time.Now()
-	for id := range p.divided {
-		if err := box.Save(p.file(id), p.config(id, server.URL())); err != nil {
-			return nil, err
-		}
-		if err := all.Start(id); err != nil {
-			return nil, err
-		}
+	if err != nil {
+		return nil, err
 	}
-	return p.watch(ctx, all, reports, began, time.Duration(b.Seconds*float64(time.Second)))
+	defer stop()
+	return p.watch(ctx, distinct(pids), reports, began, time.Duration(b.Seconds*float64(time.Second)))
 }
 
 func (p *plane) file(id transport.HostID) string {
@@ -82,8 +85,8 @@ type stretch struct {
 // watch hears reports until every host was timed for long enough, or one is at
 // the end of its world. Hosts that report and make no step are waited for as
 // long as two first steps may take, beside the time that counts.
-func (p *plane) watch(ctx context.Context, all *swarm.Processes, reports <-chan *host.Report, began time.Time, long time.Duration) (*Figure, error) {
-	f := &Figure{Bus: swarm.BusNATS, Hosts: p.hosts, Nodes: p.nodes, Processes: distinct(all.PIDs())}
+func (p *plane) watch(ctx context.Context, processes int, reports <-chan *host.Report, began time.Time, long time.Duration) (*Figure, error) {
+	f := &Figure{Bus: swarm.BusNATS, Hosts: p.hosts, Nodes: p.nodes, Processes: processes}
 	hosts := map[transport.HostID]*stretch{}
 	var used usage
 	most := long + 2*planeFirst

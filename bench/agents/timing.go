@@ -69,7 +69,7 @@ type timing struct {
 }
 
 // step sees a step of the world.
-func (t *timing) step(m *swarm.Moment) error {
+func (t *timing) step(m *swarm.Step) error {
 	at := time.Now()
 	switch {
 	case t.first.IsZero():

@@ -16,7 +16,7 @@ type swarmView struct {
 	terminal bool
 	drawn    int // lines on the terminal
 	lines    int // printed elsewhere
-	told     int // events printed so far
+	events   int // printed so far
 }
 
 func newSwarmView(out io.Writer) *swarmView { return &swarmView{out: out, terminal: isTerminal(out)} }
@@ -29,9 +29,9 @@ func (s *swarmView) show(v *swarm.View) {
 		fmt.Fprintf(s.out, "\x1b[%dA\x1b[J", s.drawn)
 	}
 	s.drawn = 0
-	for _, words := range v.Told[s.told:] {
+	for _, words := range v.Events[s.events:] {
 		fmt.Fprintln(s.out, words)
-		s.told++
+		s.events++
 	}
 	if !s.terminal {
 		if s.lines%20 == 0 {
@@ -87,7 +87,7 @@ func printSwarm(w io.Writer, r *swarm.Result) error {
 		out.printf("network              %d frames lost, %d rows asked for again, %d doubled, %d neighbours given up for a while\n",
 			c.Host.Gaps, c.Agents.Asked, c.Agents.Duplicates, c.Host.Suspected)
 	}
-	for _, words := range r.Told {
+	for _, words := range r.Events {
 		out.printf("%s\n", words)
 	}
 	if r.Warning != "" {

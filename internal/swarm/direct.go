@@ -84,7 +84,7 @@ func (s *stager) hold() time.Duration {
 }
 
 // obey does what somebody asked for.
-func (s *stager) obey(c live.Command, m *Moment) {
+func (s *stager) obey(c live.Command, m *Step) {
 	at := float64(m.Sample.Time)
 	id := s.owner[agent.NodeID(c.Node)]
 	switch c.Name {
@@ -103,18 +103,18 @@ func (s *stager) obey(c live.Command, m *Moment) {
 		s.loss = c.Value
 		s.hub.Say(at, "%.0f %% of the frames between hosts are lost from now on.", 100*s.loss)
 	case live.ControlReset:
-		for _, port := range s.run.crew.Ports() {
-			_ = port.Say(&host.Line{Reset: true}) // a host that is gone has no taps
+		for _, port := range s.run.launcher.ports() {
+			_ = port.send(&host.Line{Reset: true}) // a host that is gone has no taps
 		}
 		s.hub.Say(at, "All taps are back to those trained offline.")
 	case live.ControlKill:
-		if err := s.run.crew.Kill(id); err != nil {
+		if err := s.run.launcher.kill(id); err != nil {
 			s.hub.Say(at, "%s cannot be killed: %v", s.name(id), err)
 		}
 	case live.ControlRestart:
 		if s.up[id] {
 			s.hub.Say(at, "%s runs already", s.name(id))
-		} else if err := s.run.again(id); err != nil {
+		} else if err := s.run.restart(id); err != nil {
 			s.hub.Say(at, "%s cannot be started: %v", s.name(id), err)
 		}
 	}
@@ -123,12 +123,12 @@ func (s *stager) obey(c live.Command, m *Moment) {
 
 // look finds out which hosts run, says what has changed, whoever did it, and
 // tells hosts how many frames to lose.
-func (s *stager) look(m *Moment) {
+func (s *stager) look(m *Step) {
 	if time.Since(s.looked) < lookGap {
 		return
 	}
 	s.looked = time.Now()
-	ports, at := s.run.crew.Ports(), float64(m.Sample.Time)
+	ports, at := s.run.launcher.ports(), float64(m.Sample.Time)
 	for id := range s.run.divided {
 		port, up := ports[id]
 		switch {
@@ -142,7 +142,7 @@ func (s *stager) look(m *Moment) {
 			delete(s.told, id)
 		} else if s.told[id] != s.loss {
 			loss := s.loss
-			if port.Say(&host.Line{Loss: &loss}) == nil {
+			if port.send(&host.Line{Loss: &loss}) == nil {
 				s.told[id] = loss
 			}
 		}

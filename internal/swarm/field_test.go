@@ -132,7 +132,7 @@ func observe(t *testing.T, s *setting, o Options) (Options, *watch) {
 	return o, w
 }
 
-func (w *watch) step(m *Moment) error {
+func (w *watch) step(m *Step) error {
 	now := time.Now()
 	if w.steps == 0 {
 		w.began = now
@@ -207,7 +207,7 @@ func (w *watch) near(r *Result, near float64) {
 	if seen != w.nodes {
 		w.t.Errorf("%d nodes reported, want %d", seen, w.nodes)
 	}
-	w.t.Logf("%d steps in %v, longest %v; parameters within %.3g; lost %v; %v; %+v", w.steps, w.since(), w.longest, worst, w.lost, r.Told, r.Counters.Host)
+	w.t.Logf("%d steps in %v, longest %v; parameters within %.3g; lost %v; %v; %+v", w.steps, w.since(), w.longest, worst, w.lost, r.Events, r.Counters.Host)
 }
 
 // prompt checks that no step took longer than a deadline allows: each further

@@ -23,7 +23,7 @@ func newFrozen(t *Task) (*frozen, error) {
 }
 
 // step takes the step that the swarm took.
-func (f *frozen) step(m *Moment) error {
+func (f *frozen) step(m *Step) error {
 	if _, ok := m.Cost.(loss.CrossEntropy); !ok {
 		return nil
 	}

@@ -3,118 +3,157 @@ package swarm
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"sync"
+	"time"
 
-	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
-// Local is hosts that run in this process, each in a goroutine of its own.
-type Local struct {
-	Answers chan *host.Answer
+// goroutines is a launcher of hosts that run in this process, each in a
+// goroutine of its own.
+type goroutines struct {
+	ctx     context.Context
+	prepare func(id transport.HostID) (host.Config, error) // all but the world
+	answers chan *host.Answer
+	reports chan<- *host.Report
 
 	mu    sync.Mutex
-	ports map[transport.HostID]*localPort
-	wait  sync.WaitGroup
-	errs  []error
+	hosts map[transport.HostID]*goroutine // that were started and not killed
 }
 
-// NewLocal returns a swarm without hosts.
-func NewLocal() *Local {
-	return &Local{Answers: make(chan *host.Answer, 256), ports: map[transport.HostID]*localPort{}}
-}
-
-// localPort is the world of one host.
-type localPort struct {
+// goroutine is one host, and the world that it hears.
+type goroutine struct {
 	lines   chan *host.Line
 	answers chan<- *host.Answer
+	stop    context.CancelFunc
+	release func() // closes bus and disk
 	done    chan struct{}
+	err     error // how it ended; valid once done is closed
 }
 
-func (p *localPort) Lines() <-chan *host.Line { return p.lines }
+// start implements [launcher].
+func (g *goroutines) start(id transport.HostID) error {
+	c, err := g.prepare(id)
+	if err != nil {
+		return err
+	}
+	r := &goroutine{lines: make(chan *host.Line, 4), answers: g.answers, done: make(chan struct{})}
+	r.release = func() {
+		c.Bus.Close()
+		if disk, ok := c.Disk.(io.Closer); ok {
+			disk.Close() // the next one wants its lock
+		}
+	}
+	c.World = r
+	c.OnReport = func(report *host.Report) {
+		select {
+		case g.reports <- report:
+		default:
+		}
+	}
+	h, err := host.New(c)
+	if err != nil {
+		r.release()
+		return err
+	}
+	ctx, stop := context.WithCancel(g.ctx)
+	r.stop = stop
+	g.mu.Lock()
+	g.hosts[id] = r
+	g.mu.Unlock()
+	go func() {
+		defer close(r.done)
+		if err := h.Run(ctx); ctx.Err() == nil {
+			r.err = err
+		}
+	}()
+	return nil
+}
+
+// kill implements [launcher] and waits until the host is gone. A goroutine can
+// only be asked: unlike a process it leaves a last checkpoint.
+func (g *goroutines) kill(id transport.HostID) error {
+	g.mu.Lock()
+	r := g.hosts[id]
+	delete(g.hosts, id)
+	g.mu.Unlock()
+	if r == nil {
+		return fmt.Errorf("swarm: host %d is not running", id)
+	}
+	r.stop()
+	<-r.done
+	r.release()
+	return nil
+}
+
+// ports implements [launcher].
+func (g *goroutines) ports() map[transport.HostID]port {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	ports := make(map[transport.HostID]port, len(g.hosts))
+	for id, r := range g.hosts {
+		select {
+		case <-r.done:
+		default:
+			ports[id] = r
+		}
+	}
+	return ports
+}
+
+// running implements [launcher].
+func (g *goroutines) running() int { return len(g.ports()) }
+
+// pids implements [launcher]: there are none.
+func (g *goroutines) pids() map[transport.HostID]int { return nil }
+
+// close implements [launcher]. Goroutines cannot be ended by force: it waits for
+// as long as they take.
+func (g *goroutines) close(time.Duration) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, r := range g.hosts {
+		close(r.lines)
+	}
+	var errs []error
+	for _, r := range g.hosts {
+		<-r.done
+		errs = append(errs, r.err)
+	}
+	for _, r := range g.hosts { // when all have ended: some may wait for the last frames of others
+		r.stop()
+		r.release()
+	}
+	return errors.Join(errs...)
+}
+
+// Lines implements [host.World].
+func (r *goroutine) Lines() <-chan *host.Line { return r.lines }
 
 // Act implements [host.World].
-func (p *localPort) Act(a *host.Answer) error {
+func (r *goroutine) Act(a *host.Answer) error {
 	c := &host.Answer{Host: a.Host, Time: a.Time, Outputs: slices.Clone(a.Outputs)}
 	for k := range c.Outputs {
 		c.Outputs[k].Value = slices.Clone(c.Outputs[k].Value)
 	}
 	select {
-	case p.answers <- c:
+	case r.answers <- c:
 		return nil
 	default:
-		return errors.New("swarm: the stage is busy")
+		return errors.New("swarm: the simulator is busy")
 	}
 }
 
-// Say implements [Port].
-func (p *localPort) Say(l *host.Line) error {
+// send implements [port].
+func (r *goroutine) send(l *host.Line) error {
 	select {
-	case p.lines <- l:
+	case r.lines <- l:
 		return nil
-	case <-p.done:
+	case <-r.done:
 		return errors.New("swarm: the host is gone")
 	}
-}
-
-// Start runs a host of the given configuration, whose World is set here. The
-// host ends when ctx does, or when the swarm is closed.
-func (s *Local) Start(ctx context.Context, c host.Config) (*host.Host, error) {
-	p := &localPort{lines: make(chan *host.Line, 4), answers: s.Answers, done: make(chan struct{})}
-	c.World = p
-	h, err := host.New(c)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	s.ports[c.Host] = p
-	s.mu.Unlock()
-	s.wait.Go(func() {
-		err := h.Run(ctx)
-		close(p.done)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.ports[c.Host] == p {
-			delete(s.ports, c.Host)
-		}
-		if err != nil && ctx.Err() == nil {
-			s.errs = append(s.errs, err)
-		}
-	})
-	return h, nil
-}
-
-// Ports returns the ports of the hosts that run.
-func (s *Local) Ports() map[transport.HostID]Port {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	ports := make(map[transport.HostID]Port, len(s.ports))
-	for id, p := range s.ports {
-		ports[id] = p
-	}
-	return ports
-}
-
-// Close ends the world of all hosts and waits for them.
-func (s *Local) Close() error {
-	s.mu.Lock()
-	for _, p := range s.ports {
-		close(p.lines)
-	}
-	s.mu.Unlock()
-	s.wait.Wait()
-	return errors.Join(s.errs...)
-}
-
-// Divide gives n nodes to hosts in runs of nearly the same length.
-func Divide(n, hosts int) map[transport.HostID][]agent.NodeID {
-	m := make(map[transport.HostID][]agent.NodeID, hosts)
-	for h := range hosts {
-		for i := n * h / hosts; i < n*(h+1)/hosts; i++ {
-			m[transport.HostID(h)] = append(m[transport.HostID(h)], agent.NodeID(i))
-		}
-	}
-	return m
 }

@@ -46,8 +46,8 @@ func TestKilledProcessesRejoin(t *testing.T) {
 			r := w.up(o, sane)
 			w.prompt(o.Pace)
 			heard(t, r)
-			if len(r.Told) != 4 || strings.Contains(strings.Join(r.Told, " "), "failed") {
-				t.Errorf("told %q, want two kills and two starts", r.Told)
+			if len(r.Events) != 4 || strings.Contains(strings.Join(r.Events, " "), "failed") {
+				t.Errorf("events %q, want two kills and two starts", r.Events)
 			}
 			if n := &r.Counters; n.Agents.Expired == 0 || n.Host.Checkpoints == 0 {
 				t.Errorf("counters %+v, want links given up and checkpoints", *n)

@@ -187,7 +187,7 @@ func TestThreeMachines(t *testing.T) {
 	for k := range machines {
 		kill[k] = y.serve(server, k)
 	}
-	crew := NewProcesses(y.dir, func(id transport.HostID) *exec.Cmd {
+	all := newProcesses(y.dir, func(id transport.HostID) *exec.Cmd {
 		cmd := y.command(int(id), append(agents[:1:1], "--config", filepath.Join(y.dir, fmt.Sprintf("host-%d.yaml", id)))...)
 		Share(cmd, machines)
 		return cmd
@@ -195,9 +195,9 @@ func TestThreeMachines(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), fieldTimeout)
 	defer cancel()
 	up := make(chan transport.HostID, machines)
-	go y.take(ctx, crew.Reports, up)
+	go y.take(ctx, all.reports, up)
 	for k := range machines {
-		if err := crew.Start(transport.HostID(k)); err != nil {
+		if err := all.start(transport.HostID(k)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -228,14 +228,14 @@ func TestThreeMachines(t *testing.T) {
 			phases, since = phases[1:], w.steps+1
 		}
 	}
-	stage := &Stage{
-		World: w, Hosts: Partition(w.graph, machines), Outputs: w.classes, Cost: host.CrossEntropy, Answers: crew.Answers, Ports: crew.Ports,
-		Period: 10 * time.Millisecond,
+	sim := &simulator{
+		world: w, hosts: Partition(w.graph, machines), outputs: w.classes, cost: host.CrossEntropy, answers: all.answers, ports: all.ports,
+		period: 10 * time.Millisecond,
 	}
-	if err := stage.Run(ctx, w.step); err != nil {
+	if err := sim.run(ctx, w.step); err != nil {
 		t.Errorf("%v; %d phases left\n%s", err, len(phases), logs(y.dir))
 	}
-	if err := crew.Close(10 * time.Second); err != nil {
+	if err := all.close(10 * time.Second); err != nil {
 		t.Errorf("%v\n%s", err, logs(y.dir))
 	}
 	y.mu.Lock()

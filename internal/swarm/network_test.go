@@ -127,8 +127,8 @@ func TestServerRestart(t *testing.T) {
 			w.then = func() { w.enough = w.since() > o.Restart+100*time.Millisecond && w.calm >= healSteps && w.longest > 0 }
 			r := w.up(o, sane)
 			heard(t, r)
-			if len(r.Told) != 1 || strings.Contains(r.Told[0], "failed") {
-				t.Errorf("told %q, want that the server was restarted", r.Told)
+			if len(r.Events) != 1 || strings.Contains(r.Events[0], "failed") {
+				t.Errorf("events %q, want that the server was restarted", r.Events)
 			}
 			// nats.go tries again after a quarter of a second or so; nobody
 			// hears the world until then, which waits.

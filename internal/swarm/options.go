@@ -56,7 +56,7 @@ type Options struct {
 	Hub *live.Hub
 
 	// OnStep, if set, sees every step; an error of its own ends the run.
-	OnStep func(*Moment) error
+	OnStep func(*Step) error
 }
 
 // Kill is a host that is killed, and perhaps started again.

@@ -31,7 +31,7 @@ func perform(t *testing.T, o Options) (*audience, func() *Result) {
 	o.Task.Whole = f.graph
 	o.Run, o.Dir, o.Pace, o.Keep, o.Every = "shown", t.TempDir(), short, true, 50*time.Millisecond
 	enough := make(chan struct{})
-	o.OnStep = func(*Moment) error {
+	o.OnStep = func(*Step) error {
 		select {
 		case <-enough:
 			f.enough = true

@@ -34,6 +34,17 @@ func Partition(g *graph.Graph, hosts int) map[transport.HostID][]agent.NodeID {
 	return m
 }
 
+// Divide gives n nodes to hosts in runs of nearly the same length.
+func Divide(n, hosts int) map[transport.HostID][]agent.NodeID {
+	m := make(map[transport.HostID][]agent.NodeID, hosts)
+	for h := range hosts {
+		for i := n * h / hosts; i < n*(h+1)/hosts; i++ {
+			m[transport.HostID(h)] = append(m[transport.HostID(h)], agent.NodeID(i))
+		}
+	}
+	return m
+}
+
 // walk appends the nodes that can be reached from start, nearest first.
 func walk(g *graph.Graph, start int, seen []bool, order []int) []int {
 	from := len(order)

@@ -23,7 +23,7 @@ import (
 	"github.com/wdgnn/wdgnn/transport/tcpbus"
 )
 
-// prepare makes the crew: keys, a server, configurations.
+// prepare makes the launcher: keys, a server, configurations.
 func (r *run) prepare(ctx context.Context) error {
 	if r.Bus == "" {
 		r.Bus = BusNATS
@@ -46,9 +46,9 @@ func (r *run) prepare(ctx context.Context) error {
 		}
 	}
 	if r.Program == nil {
-		return r.prepareThreads(ctx, addresses)
+		return r.prepareGoroutines(ctx, addresses)
 	}
-	return r.preparePrograms(ctx, addresses)
+	return r.prepareProcesses(ctx, addresses)
 }
 
 func (r *run) keyDir() string { return filepath.Join(r.Dir, "keys") }
@@ -97,16 +97,15 @@ func freeAddresses(hosts int) (map[transport.HostID]string, error) {
 	return m, nil
 }
 
-// prepareThreads makes a crew of goroutines.
-func (r *run) prepareThreads(ctx context.Context, addresses map[transport.HostID]string) error {
+// prepareGoroutines makes a launcher of goroutines.
+func (r *run) prepareGoroutines(ctx context.Context, addresses map[transport.HostID]string) error {
 	directory, err := host.NewDirectory(r.divided)
 	if err != nil {
 		return err
 	}
 	network := &mem.Network{Buffer: 1 << 14}
-	local := NewLocal()
-	r.answers = local.Answers
-	r.crew = &threads{Local: local, ctx: ctx, reports: r.reports, prepare: func(id transport.HostID) (host.Config, error) {
+	r.answers = make(chan *host.Answer, 256)
+	prepare := func(id transport.HostID) (host.Config, error) {
 		bus, err := r.join(ctx, network, id, addresses)
 		if err != nil {
 			return host.Config{}, err
@@ -123,7 +122,8 @@ func (r *run) prepareThreads(ctx context.Context, addresses map[transport.HostID
 			c.Disk, err = journal.OpenDir(filepath.Join(r.Dir, "state", strconv.Itoa(int(id))))
 		}
 		return c, err
-	}}
+	}
+	r.launcher = &goroutines{ctx: ctx, prepare: prepare, answers: r.answers, reports: r.reports, hosts: map[transport.HostID]*goroutine{}}
 	return nil
 }
 
@@ -159,16 +159,16 @@ func (r *run) join(ctx context.Context, network *mem.Network, id transport.HostI
 	return Dial(ctx, natsbus.Config{URL: r.broker.URL(), Run: r.Run, Host: id, Seed: secrets.Seed})
 }
 
-// Dial connects to a NATS server that should be there, and tries for so long as
-// an assembly may take.
+// Dial connects to a NATS server that should be there, and tries for
+// startTimeout.
 func Dial(ctx context.Context, c natsbus.Config) (*natsbus.Conn, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, assembly, fmt.Errorf("tried for %v", assembly))
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("tried for %v", startTimeout))
 	defer cancel()
 	return natsbus.Dial(ctx, c)
 }
 
-// preparePrograms makes a crew of processes.
-func (r *run) preparePrograms(ctx context.Context, addresses map[transport.HostID]string) error {
+// prepareProcesses makes a launcher of processes.
+func (r *run) prepareProcesses(ctx context.Context, addresses map[transport.HostID]string) error {
 	if err := modelfile.Save(filepath.Join(r.Dir, "model.safetensors"), r.Task.Model); err != nil {
 		return err
 	}
@@ -178,14 +178,14 @@ func (r *run) preparePrograms(ctx context.Context, addresses map[transport.HostI
 			return err
 		}
 	}
-	p := NewProcesses(r.Dir, func(id transport.HostID) *exec.Cmd {
+	p := newProcesses(r.Dir, func(id transport.HostID) *exec.Cmd {
 		args := append(append([]string{}, r.Program[1:]...), "--config", r.file(id))
 		cmd := exec.Command(r.Program[0], args...)
 		Share(cmd, r.Hosts)
 		return cmd
 	})
-	p.Reports = r.reports
-	r.crew, r.answers = p, p.Answers
+	p.reports = r.reports
+	r.launcher, r.answers = p, p.answers
 	if !r.overSubjects() {
 		return nil
 	}
@@ -197,9 +197,9 @@ func (r *run) preparePrograms(ctx context.Context, addresses map[transport.HostI
 	if err != nil {
 		return err
 	}
-	s := &subjects{conn: conn, run: r.Run, last: make(chan transport.HostID, 4096)}
-	r.crew = &programs{p, s}
-	return s.listen(p.Answers, r.reports, p.heard)
+	s := &subjects{conn: conn, run: r.Run, final: make(chan transport.HostID, 4096)}
+	r.launcher = &natsProcesses{p, s}
+	return s.listen(p.answers, r.reports, p.reported)
 }
 
 // overSubjects says whether the world speaks over NATS.

@@ -17,58 +17,72 @@ import (
 	"github.com/wdgnn/wdgnn/transport"
 )
 
-// Processes are hosts that run as processes of their own, which hear the world
-// on their standard input and answer on their standard output.
-type Processes struct {
-	// Command returns what runs host id; see [Share].
-	Command func(id transport.HostID) *exec.Cmd
+// processes is a launcher of processes that hear the world on their standard
+// input and answer on their standard output.
+type processes struct {
+	// command returns what runs host id; see [Share].
+	command func(id transport.HostID) *exec.Cmd
 
-	// Logs is the folder for what they print to standard error.
-	Logs string
+	// logs is the folder for what they print to standard error.
+	logs string
 
-	Answers chan *host.Answer
-	Reports chan *host.Report
+	answers chan *host.Answer
+	reports chan *host.Report
 
-	mu      sync.Mutex
-	running map[transport.HostID]*process
-	broken  []error // how processes ended that nobody had ended
-	readers sync.WaitGroup
+	mu       sync.Mutex
+	live     map[transport.HostID]*process
+	failures []error // of processes that ended though nobody had ended them
+	readers  sync.WaitGroup
 }
 
-// NewProcesses returns a crew without processes.
-func NewProcesses(logs string, command func(transport.HostID) *exec.Cmd) *Processes {
-	return &Processes{
-		Command: command, Logs: logs, Answers: make(chan *host.Answer, 4096), Reports: make(chan *host.Report, 4096),
-		running: map[transport.HostID]*process{},
+func newProcesses(logs string, command func(transport.HostID) *exec.Cmd) *processes {
+	return &processes{
+		command: command, logs: logs, answers: make(chan *host.Answer, 4096), reports: make(chan *host.Report, 4096),
+		live: map[transport.HostID]*process{},
 	}
+}
+
+// StartProcesses starts what command returns for each host; see [Share]. What
+// they print to standard error is logged in a folder. It returns the operating
+// system's numbers of the processes, and what kills all of them.
+func StartProcesses(logs string, hosts []transport.HostID, command func(transport.HostID) *exec.Cmd) (pids map[transport.HostID]int, stop func(), err error) {
+	p := newProcesses(logs, command)
+	stop = func() { _ = p.close(0) } // killed: how they ended is of no interest
+	for _, id := range hosts {
+		if err := p.start(id); err != nil {
+			stop()
+			return nil, nil, err
+		}
+	}
+	return p.pids(), stop, nil
 }
 
 // process is one running host.
 type process struct {
-	id    transport.HostID
-	cmd   *exec.Cmd
-	lines chan []byte // to its standard input
-	up    bool        // it has reported; guarded by Processes.mu, as is the next
-	meant bool        // it was told to end
-	done  chan struct{}
-	err   error // how it ended; valid once done is closed
+	id     transport.HostID
+	cmd    *exec.Cmd
+	lines  chan []byte // to its standard input
+	up     bool        // it has reported; guarded by processes.mu, as is the next
+	ending bool        // it was told to
+	done   chan struct{}
+	err    error // how it ended; valid once done is closed
 }
 
-// spoken is what a process prints: an answer, or a report.
-type spoken struct {
+// output is a line that a process prints: an answer, or a report.
+type output struct {
 	host.Answer
 	Report *host.Report `json:"report"`
 }
 
-// Start implements [Crew]. The host must not be running.
-func (p *Processes) Start(id transport.HostID) error {
+// start implements [launcher]. The host must not be running.
+func (p *processes) start(id transport.HostID) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.running[id] != nil {
+	if p.live[id] != nil {
 		return fmt.Errorf("swarm: host %d is running", id)
 	}
-	cmd := p.Command(id)
-	log, err := os.OpenFile(filepath.Join(p.Logs, fmt.Sprintf("host-%d.log", id)), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	cmd := p.command(id)
+	log, err := os.OpenFile(filepath.Join(p.logs, fmt.Sprintf("host-%d.log", id)), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return fmt.Errorf("swarm: %w", err)
 	}
@@ -86,20 +100,20 @@ func (p *Processes) Start(id transport.HostID) error {
 		return fmt.Errorf("swarm: host %d: %w", id, err)
 	}
 	r := &process{id: id, cmd: cmd, lines: make(chan []byte, 8), done: make(chan struct{})}
-	p.running[id] = r
-	go r.speak(in)
+	p.live[id] = r
+	go r.write(in)
 	p.readers.Go(func() {
-		p.listen(r, out)
+		p.read(r, out)
 		err := cmd.Wait()
 		if err != nil {
-			r.err = fmt.Errorf("swarm: host %d: %w; its last words are in %s", id, err, log.Name())
+			r.err = fmt.Errorf("swarm: host %d: %w; its log is in %s", id, err, log.Name())
 		}
 		p.mu.Lock()
-		if p.running[id] == r {
-			delete(p.running, id)
+		if p.live[id] == r {
+			delete(p.live, id)
 		}
-		if err != nil && !r.meant {
-			p.broken = append(p.broken, r.err)
+		if err != nil && !r.ending {
+			p.failures = append(p.failures, r.err)
 		}
 		p.mu.Unlock()
 		close(r.done)
@@ -107,8 +121,8 @@ func (p *Processes) Start(id transport.HostID) error {
 	return nil
 }
 
-// speak writes lines until the channel is closed or the process is gone.
-func (r *process) speak(in io.WriteCloser) {
+// write writes lines until the channel is closed or the process is gone.
+func (r *process) write(in io.WriteCloser) {
 	defer in.Close()
 	for {
 		select {
@@ -128,34 +142,34 @@ func (r *process) speak(in io.WriteCloser) {
 // mostLine bounds a line that a process prints.
 const mostLine = 64 << 20
 
-// listen takes in what a process prints. Lines that make no sense, and those for
+// read takes in what a process prints. Lines that make no sense, and those for
 // which nobody has time, are dropped.
-func (p *Processes) listen(r *process, out io.Reader) {
+func (p *processes) read(r *process, out io.Reader) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(make([]byte, 64<<10), mostLine)
 	for lines.Scan() {
-		var s spoken
+		var s output
 		if json.Unmarshal(lines.Bytes(), &s) != nil || s.Report == nil && s.Host != uint32(r.id) {
 			continue
 		}
 		if s.Report != nil {
-			p.heard(r.id)
+			p.reported(r.id)
 			select {
-			case p.Reports <- s.Report:
+			case p.reports <- s.Report:
 			default:
 			}
 			continue
 		}
 		select {
-		case p.Answers <- &s.Answer:
+		case p.answers <- &s.Answer:
 		default:
 		}
 	}
 }
 
-// Say implements [Port]. A process that is several lines behind is left out of
+// send implements [port]. A process that is several lines behind is left out of
 // the step.
-func (r *process) Say(l *host.Line) error {
+func (r *process) send(l *host.Line) error {
 	text, err := json.Marshal(l)
 	if err != nil {
 		return err
@@ -170,21 +184,21 @@ func (r *process) Say(l *host.Line) error {
 	}
 }
 
-// heard notes that a process has reported: it hears its world from now on.
-func (p *Processes) heard(id transport.HostID) {
+// reported notes that a process has reported: it hears its world from now on.
+func (p *processes) reported(id transport.HostID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if r := p.running[id]; r != nil {
+	if r := p.live[id]; r != nil {
 		r.up = true
 	}
 }
 
-// Ports implements [Crew].
-func (p *Processes) Ports() map[transport.HostID]Port {
+// ports implements [launcher].
+func (p *processes) ports() map[transport.HostID]port {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	ports := make(map[transport.HostID]Port, len(p.running))
-	for id, r := range p.running {
+	ports := make(map[transport.HostID]port, len(p.live))
+	for id, r := range p.live {
 		if r.up {
 			ports[id] = r
 		}
@@ -192,30 +206,30 @@ func (p *Processes) Ports() map[transport.HostID]Port {
 	return ports
 }
 
-// Running implements [Crew].
-func (p *Processes) Running() int {
+// running implements [launcher].
+func (p *processes) running() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.running)
+	return len(p.live)
 }
 
-// PIDs implements [Crew].
-func (p *Processes) PIDs() map[transport.HostID]int {
+// pids implements [launcher].
+func (p *processes) pids() map[transport.HostID]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	ids := make(map[transport.HostID]int, len(p.running))
-	for id, r := range p.running {
+	ids := make(map[transport.HostID]int, len(p.live))
+	for id, r := range p.live {
 		ids[id] = r.cmd.Process.Pid
 	}
 	return ids
 }
 
-// Kill implements [Crew] and waits until the process is gone.
-func (p *Processes) Kill(id transport.HostID) error {
+// kill implements [launcher] and waits until the process is gone.
+func (p *processes) kill(id transport.HostID) error {
 	p.mu.Lock()
-	r := p.running[id]
+	r := p.live[id]
 	if r != nil {
-		r.meant = true
+		r.ending = true
 	}
 	p.mu.Unlock()
 	if r == nil {
@@ -228,18 +242,18 @@ func (p *Processes) Kill(id transport.HostID) error {
 	return nil
 }
 
-// Close ends the world of all processes, waits for them, and kills those that
+// close ends the world of all processes, waits for them, and kills those that
 // take longer than the given time. It returns how those that failed ended, now
 // or before.
-func (p *Processes) Close(wait time.Duration) error {
+func (p *processes) close(wait time.Duration) error {
 	p.mu.Lock()
 	var all []*process
-	for _, r := range p.running {
+	for _, r := range p.live {
 		all = append(all, r)
-		r.meant = true
+		r.ending = true
 		close(r.lines)
 	}
-	errs := p.broken
+	errs := p.failures
 	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()

@@ -32,7 +32,7 @@ type View struct {
 
 	Counters Sums           `json:"counters"`
 	Reports  []*host.Report `json:"-"` // the latest of every host, ascending
-	Told     []string       `json:"told,omitempty"`
+	Events   []string       `json:"told,omitempty"`
 }
 
 // Sums are counters of all hosts together.
@@ -73,7 +73,7 @@ type Result struct {
 	Counters  Sums                     `json:"counters"`
 	Server    broker.Stats             `json:"server,omitzero"`
 	Processes map[transport.HostID]int `json:"processes,omitempty"`
-	Told      []string                 `json:"told,omitempty"`
+	Events    []string                 `json:"told,omitempty"`
 	Warning   string                   `json:"warning,omitempty"` // that online learning does harm
 	Verified  *Verification            `json:"verified,omitempty"`
 	Reports   []*host.Report           `json:"-"` // the last of every host, ascending
@@ -136,12 +136,12 @@ func (r *run) show() {
 
 // view returns how things are.
 func (r *run) view() *View {
-	up := len(r.crew.Ports())
+	up := len(r.launcher.ports())
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	v := &View{
 		Seconds: time.Since(r.began).Seconds(), Step: r.steps, Hosts: r.Hosts, HostsUp: up, Missing: r.missing,
-		Accuracy: r.score.accuracy(), Frozen: r.asTrained, Cost: r.score.meanCost(), Told: slices.Clone(r.told),
+		Accuracy: r.score.accuracy(), Frozen: r.asTrained, Cost: r.score.meanCost(), Events: slices.Clone(r.events),
 	}
 	v.Counters = r.past
 	v.Reports = v.Counters.add(r.latest)
@@ -156,7 +156,7 @@ func (r *run) result() *Result {
 	s := &Result{
 		Task: r.Task.Name, Run: r.Run, Bus: r.Bus, Hosts: r.Hosts, Nodes: r.Task.Nodes, Steps: r.steps,
 		Seconds: r.ended.Sub(r.began).Seconds(), Missing: r.missing, Accuracy: r.score.accuracy(), Frozen: r.asTrained, Cost: r.score.meanCost(),
-		Server: r.server, Processes: r.pids, Told: r.told,
+		Server: r.server, Processes: r.pids, Events: r.events,
 	}
 	if r.steps == 0 {
 		s.Seconds = 0

@@ -14,7 +14,7 @@ type score struct {
 }
 
 // watch takes in a step.
-func (s *score) watch(m *Moment) {
+func (s *score) watch(m *Step) {
 	s.steps++
 	s.cost += m.Cost.Eval(emptyDense, m.Outputs)
 	c, ok := m.Cost.(loss.CrossEntropy)

@@ -90,7 +90,7 @@ func newStager(r *run) *stager {
 
 // step shows a step, holds the world while it is paused or slow, and returns for
 // how long.
-func (s *stager) step(ctx context.Context, m *Moment) (held time.Duration, err error) {
+func (s *stager) step(ctx context.Context, m *Step) (held time.Duration, err error) {
 	s.watch(m)
 	s.slow = time.Since(s.stepped) > slowStep
 	s.stepped = time.Now()
@@ -121,7 +121,7 @@ func (s *stager) step(ctx context.Context, m *Moment) (held time.Duration, err e
 const slowStep = 80 * time.Millisecond
 
 // attend does what those who watch have asked for so far.
-func (s *stager) attend(m *Moment) {
+func (s *stager) attend(m *Step) {
 	for {
 		select {
 		case c := <-s.hub.Commands():
@@ -134,7 +134,7 @@ func (s *stager) attend(m *Moment) {
 }
 
 // watch counts answers.
-func (s *stager) watch(m *Moment) {
+func (s *stager) watch(m *Step) {
 	c, ok := m.Cost.(loss.CrossEntropy)
 	if !ok {
 		return
@@ -199,7 +199,7 @@ func (s *stager) latest() *View {
 }
 
 // frame is what is shown now.
-func (s *stager) frame(m *Moment) *live.Frame {
+func (s *stager) frame(m *Step) *live.Frame {
 	v, n := s.latest(), s.run.Task.Nodes
 	f := &live.Frame{Time: float64(m.Sample.Time), Down: s.stopped()}
 	behind := blank(n)

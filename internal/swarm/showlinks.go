@@ -79,7 +79,7 @@ func (s *stager) pulses(f *live.Frame) []int32 {
 }
 
 // costs returns what the answers cost the nodes.
-func costs(m *Moment, n int) live.Floats {
+func costs(m *Step, n int) live.Floats {
 	v := blank(n)
 	j, ok := m.Cost.(loss.Local)
 	if !ok {

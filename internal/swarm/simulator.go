@@ -27,44 +27,45 @@ type World interface {
 	Near() *graph.Graph
 }
 
-// Port is how a stage reaches one host. It is used by one goroutine.
-type Port interface {
-	// Say hands a line over. A host that is gone is an error and is left out
+// port is how a simulator reaches one host. It is used by one goroutine.
+type port interface {
+	// send hands a line over. A host that is gone is an error and is left out
 	// of this step.
-	Say(l *host.Line) error
+	send(l *host.Line) error
 }
 
-// Stage plays a world to hosts.
-type Stage struct {
-	World   World
-	Hosts   map[transport.HostID][]agent.NodeID // who runs which nodes, ascending
-	Outputs int                                 // C
-	Cost    host.Cost
+// simulator plays a world to hosts: it sends them what their nodes observe,
+// gathers their answers and tells them what these cost.
+type simulator struct {
+	world   World
+	hosts   map[transport.HostID][]agent.NodeID // who runs which nodes, ascending
+	outputs int                                 // C
+	cost    host.Cost
 
-	// Answers is where the hosts' answers arrive.
-	Answers <-chan *host.Answer
+	// answers is where the hosts' answers arrive.
+	answers <-chan *host.Answer
 
-	// Ports returns the ports of hosts that are up, at the beginning of a
+	// ports returns the ports of hosts that are up, at the beginning of a
 	// step.
-	Ports func() map[transport.HostID]Port
+	ports func() map[transport.HostID]port
 
-	// Period is the time between two steps; 0 means lockstep: the next step
-	// begins when every host has answered, or after Patience. A host that did
-	// not answer is waited for no longer until it answers again.
-	Period   time.Duration
-	Patience time.Duration // 0 means 10 s
+	// period is the time between two steps; 0 means lockstep: the next step
+	// begins when every host has answered, or after timeout. A host that did
+	// not answer is a straggler: nobody waits for it until it answers again.
+	period  time.Duration
+	timeout time.Duration // 0 means 10 s
 
-	links [][]agent.Link // as told last, by node
-	near  [][]agent.NodeID
-	told  map[transport.HostID]Port // that know all links so far
-	quiet map[transport.HostID]bool // that did not answer and are not waited for
-	y     mat.Dense
-	fresh []bool        // nodes that answered in this step
-	held  time.Duration // for how long watch held the world: the clock stood still
+	links      [][]agent.Link // as sent last, by node
+	near       [][]agent.NodeID
+	synced     map[transport.HostID]port // that know all links so far
+	stragglers map[transport.HostID]bool // that did not answer and are not waited for
+	y          mat.Dense
+	fresh      []bool        // nodes that answered in this step
+	paused     time.Duration // by watch: the clock stood still
 }
 
-// Moment is what a stage saw of one step.
-type Moment struct {
+// Step is what a simulator saw of one step.
+type Step struct {
 	Sample  graph.Sample
 	Outputs mat.Dense // N×C; what a silent node answered last
 	Fresh   []bool    // nodes that answered in time
@@ -72,28 +73,28 @@ type Moment struct {
 	Cost    loss.Loss
 }
 
-// Run plays the world to its end. Watch, if not nil, sees every step after the
-// answers are in; an error of its own ends the play.
-func (s *Stage) Run(ctx context.Context, watch func(*Moment) error) error {
-	if s.Patience == 0 {
-		s.Patience = 10 * time.Second
+// run plays the world to its end. Watch, if not nil, sees every step after the
+// answers are in; an error of its own ends the run.
+func (s *simulator) run(ctx context.Context, watch func(*Step) error) error {
+	if s.timeout == 0 {
+		s.timeout = 10 * time.Second
 	}
-	s.told, s.quiet = map[transport.HostID]Port{}, map[transport.HostID]bool{}
+	s.synced, s.stragglers = map[transport.HostID]port{}, map[transport.HostID]bool{}
 	next := time.Now()
-	for sample := range s.World.Samples() {
+	for sample := range s.world.Samples() {
 		if err := s.begin(sample); err != nil {
 			return err
 		}
-		ports, err := s.show(ctx, sample)
+		ports, err := s.observeAll(ctx, sample)
 		if err != nil {
 			return err
 		}
-		next = next.Add(s.Period)
+		next = next.Add(s.period)
 		if err := s.gather(ctx, uint64(sample.Time), ports, next); err != nil {
 			return err
 		}
-		s.remember(ports)
-		m := &Moment{Sample: sample, Outputs: s.y, Fresh: s.fresh, Cost: s.World.Reveal(s.y)}
+		s.noteStragglers(ports)
+		m := &Step{Sample: sample, Outputs: s.y, Fresh: s.fresh, Cost: s.world.Reveal(s.y)}
 		for _, ok := range s.fresh {
 			if !ok {
 				m.Missing++
@@ -103,11 +104,11 @@ func (s *Stage) Run(ctx context.Context, watch func(*Moment) error) error {
 			if err := watch(m); err != nil {
 				return err
 			}
-			next, s.held = next.Add(s.held), 0
+			next, s.paused = next.Add(s.paused), 0
 		}
 		for id, port := range ports {
-			if err := port.Say(s.tell(m, s.Hosts[id])); err != nil {
-				delete(s.told, id)
+			if err := port.send(s.feedback(m, s.hosts[id])); err != nil {
+				delete(s.synced, id)
 			}
 		}
 	}
@@ -115,28 +116,28 @@ func (s *Stage) Run(ctx context.Context, watch func(*Moment) error) error {
 }
 
 // begin prepares a step and finds out whose links have changed.
-func (s *Stage) begin(sample graph.Sample) error {
+func (s *simulator) begin(sample graph.Sample) error {
 	n := sample.Signal.Rows
 	if s.links == nil {
 		s.links, s.near = make([][]agent.Link, n), make([][]agent.NodeID, n)
-		s.y, s.fresh = mat.NewDense(n, s.Outputs, nil), make([]bool, n)
+		s.y, s.fresh = mat.NewDense(n, s.outputs, nil), make([]bool, n)
 	}
-	if g := s.World.Graph(); g.Directed() || g.Nodes() != n {
+	if g := s.world.Graph(); g.Directed() || g.Nodes() != n {
 		return fmt.Errorf("swarm: a graph of %d nodes, directed: %v; agents need an undirected one of %d", g.Nodes(), g.Directed(), n)
 	}
 	clear(s.fresh)
 	return nil
 }
 
-// observe returns what the nodes of a host see. Links are told where they have
+// observe returns what the nodes of a host see. Links are sent where they have
 // changed, or to a host that is new here.
-func (s *Stage) observe(sample graph.Sample, nodes []agent.NodeID, all bool) *host.Line {
+func (s *simulator) observe(sample graph.Sample, nodes []agent.NodeID, all bool) *host.Line {
 	l := &host.Line{Time: uint64(sample.Time), Nodes: make([]host.NodeLine, len(nodes))}
-	near := s.World.Near()
+	near := s.world.Near()
 	for k, node := range nodes {
 		n := &l.Nodes[k]
 		n.Node, n.Row = node, slices.Clone(sample.Signal.Row(int(node)))
-		now := agent.LinksOf(nil, s.World.Graph().Adjacency(), int(node))
+		now := agent.LinksOf(nil, s.world.Graph().Adjacency(), int(node))
 		if all || !slices.Equal(now, s.links[node]) {
 			n.SetLinks(now)
 			s.links[node] = now
@@ -160,21 +161,21 @@ func nearOf(g *graph.Graph, i int) []agent.NodeID {
 }
 
 // gather waits for the answers of the step.
-func (s *Stage) gather(ctx context.Context, t uint64, ports map[transport.HostID]Port, next time.Time) error {
+func (s *simulator) gather(ctx context.Context, t uint64, ports map[transport.HostID]port, next time.Time) error {
 	waiting := s.expected(ports)
-	left := s.Patience
-	if s.Period > 0 {
+	left := s.timeout
+	if s.period > 0 {
 		left = time.Until(next)
 	}
 	end := time.NewTimer(left)
 	defer end.Stop()
-	look := time.NewTicker(2 * standstill)
-	defer look.Stop()
-	for len(waiting) > 0 || s.Period > 0 {
+	check := time.NewTicker(2 * retryDelay)
+	defer check.Stop()
+	for len(waiting) > 0 || s.period > 0 {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case a := <-s.Answers:
+		case a := <-s.answers:
 			id := transport.HostID(a.Host)
 			if a.Time == t {
 				s.accept(a)
@@ -182,10 +183,10 @@ func (s *Stage) gather(ctx context.Context, t uint64, ports map[transport.HostID
 					delete(waiting, id)
 				}
 			} else if a.Time+1 == t {
-				delete(s.quiet, id) // it has nearly caught up
+				delete(s.stragglers, id) // it has nearly caught up
 			}
-		case <-look.C:
-			s.missed(waiting)
+		case <-check.C:
+			s.dropGone(waiting)
 		case <-end.C:
 			return nil
 		}
@@ -194,9 +195,9 @@ func (s *Stage) gather(ctx context.Context, t uint64, ports map[transport.HostID
 }
 
 // accept takes in an answer: of nodes that the host runs, once.
-func (s *Stage) accept(a *host.Answer) {
+func (s *simulator) accept(a *host.Answer) {
 	for _, o := range a.Outputs {
-		if _, runs := slices.BinarySearch(s.Hosts[transport.HostID(a.Host)], o.Node); !runs || len(o.Value) != s.Outputs || s.fresh[o.Node] {
+		if _, runs := slices.BinarySearch(s.hosts[transport.HostID(a.Host)], o.Node); !runs || len(o.Value) != s.outputs || s.fresh[o.Node] {
 			continue
 		}
 		copy(s.y.Row(int(o.Node)), o.Value)
@@ -204,9 +205,9 @@ func (s *Stage) accept(a *host.Answer) {
 	}
 }
 
-// tell returns what the answers of a host's nodes cost. Nodes that did not
-// answer in time are told nothing.
-func (s *Stage) tell(m *Moment, nodes []agent.NodeID) *host.Line {
+// feedback returns what the answers of a host's nodes cost. Nodes that did not
+// answer in time get none.
+func (s *simulator) feedback(m *Step, nodes []agent.NodeID) *host.Line {
 	l := &host.Line{Time: uint64(m.Sample.Time), Nodes: make([]host.NodeLine, len(nodes))}
 	targeted, _ := m.Cost.(loss.Targeted)
 	local, _ := m.Cost.(loss.Local)
@@ -215,13 +216,13 @@ func (s *Stage) tell(m *Moment, nodes []agent.NodeID) *host.Line {
 		n.Node = node
 		switch {
 		case !s.fresh[i]:
-		case s.Cost != host.Gradient && targeted != nil:
-			target := make([]float32, targeted.TargetLen(s.Outputs))
+		case s.cost != host.Gradient && targeted != nil:
+			target := make([]float32, targeted.TargetLen(s.outputs))
 			if targeted.TargetOf(i, target) {
 				n.Target = target
 			}
-		case s.Cost == host.Gradient && local != nil:
-			n.Gradient = make([]float32, s.Outputs)
+		case s.cost == host.Gradient && local != nil:
+			n.Gradient = make([]float32, s.outputs)
 			n.Cost = local.EvalNode(i, n.Gradient, s.y.Row(i))
 		}
 	}

@@ -8,27 +8,27 @@ import (
 	"github.com/wdgnn/wdgnn/transport"
 )
 
-// standstill is after what time a world that nobody hears tries again.
-const standstill = 10 * time.Millisecond
+// retryDelay is after what time a world that nobody hears tries again.
+const retryDelay = 10 * time.Millisecond
 
-// show shows a sample to all hosts and returns those that were reached. In
-// lockstep a world that reaches nobody stands still, for Patience at most: it
-// would be over before a server is back.
-func (s *Stage) show(ctx context.Context, sample graph.Sample) (map[transport.HostID]Port, error) {
+// observeAll sends a sample to all hosts and returns those that were reached. In
+// lockstep a world that reaches nobody tries again, until timeout: it would be
+// over before a server is back.
+func (s *simulator) observeAll(ctx context.Context, sample graph.Sample) (map[transport.HostID]port, error) {
 	for began := time.Now(); ; {
-		ports := s.Ports()
+		ports := s.ports()
 		for id, port := range ports {
-			if err := port.Say(s.observe(sample, s.Hosts[id], s.told[id] != port)); err == nil {
-				s.told[id] = port
+			if err := port.send(s.observe(sample, s.hosts[id], s.synced[id] != port)); err == nil {
+				s.synced[id] = port
 			} else {
-				delete(s.told, id)
+				delete(s.synced, id)
 				delete(ports, id)
 			}
 		}
-		if len(ports) > 0 || s.Period > 0 || time.Since(began) > s.Patience {
+		if len(ports) > 0 || s.period > 0 || time.Since(began) > s.timeout {
 			return ports, nil
 		}
-		wait := time.NewTimer(standstill)
+		wait := time.NewTimer(retryDelay)
 		select {
 		case <-wait.C:
 		case <-ctx.Done():
@@ -38,12 +38,12 @@ func (s *Stage) show(ctx context.Context, sample graph.Sample) (map[transport.Ho
 	}
 }
 
-// expected returns the hosts whose answers are waited for: not those that have
-// been quiet, unless all are.
-func (s *Stage) expected(ports map[transport.HostID]Port) map[transport.HostID]bool {
+// expected returns the hosts whose answers are waited for: all but stragglers,
+// or all if every one is a straggler.
+func (s *simulator) expected(ports map[transport.HostID]port) map[transport.HostID]bool {
 	list := map[transport.HostID]bool{}
 	for id := range ports {
-		if !s.quiet[id] {
+		if !s.stragglers[id] {
 			list[id] = true
 		}
 	}
@@ -55,9 +55,9 @@ func (s *Stage) expected(ports map[transport.HostID]Port) map[transport.HostID]b
 	return list
 }
 
-// missed takes out those who have gone since they were shown the sample.
-func (s *Stage) missed(waiting map[transport.HostID]bool) {
-	ports := s.Ports()
+// dropGone takes out those who have gone since they were shown the sample.
+func (s *simulator) dropGone(waiting map[transport.HostID]bool) {
+	ports := s.ports()
 	for id := range waiting {
 		if ports[id] == nil {
 			delete(waiting, id)
@@ -65,22 +65,22 @@ func (s *Stage) missed(waiting map[transport.HostID]bool) {
 	}
 }
 
-// remember notes who answered. Whoever did not may have missed the line, and is
-// told all links the next time.
-func (s *Stage) remember(ports map[transport.HostID]Port) {
-	for id := range s.Hosts {
+// noteStragglers notes who answered. Whoever did not may have missed the line,
+// and is sent all links the next time.
+func (s *simulator) noteStragglers(ports map[transport.HostID]port) {
+	for id := range s.hosts {
 		if ports[id] != nil && s.answered(id) {
-			delete(s.quiet, id)
+			delete(s.stragglers, id)
 			continue
 		}
-		delete(s.told, id)
-		s.quiet[id] = ports[id] != nil // one that comes back begins anew
+		delete(s.synced, id)
+		s.stragglers[id] = ports[id] != nil // one that comes back begins anew
 	}
 }
 
 // answered says whether all nodes of a host have answered in this step.
-func (s *Stage) answered(id transport.HostID) bool {
-	for _, node := range s.Hosts[id] {
+func (s *simulator) answered(id transport.HostID) bool {
+	for _, node := range s.hosts[id] {
 		if !s.fresh[node] {
 			return false
 		}

@@ -12,14 +12,14 @@ import (
 
 // subjects makes a world reach its hosts over NATS.
 type subjects struct {
-	conn *natsbus.Conn
-	run  string
-	stop []func()
-	last chan transport.HostID // hosts whose last report has come
+	conn  *natsbus.Conn
+	run   string
+	stop  []func()
+	final chan transport.HostID // hosts whose last report has come
 }
 
 // listen passes on what hosts answer and report.
-func (s *subjects) listen(answers chan<- *host.Answer, reports chan<- *host.Report, heard func(transport.HostID)) error {
+func (s *subjects) listen(answers chan<- *host.Answer, reports chan<- *host.Report, reported func(transport.HostID)) error {
 	stop, err := s.conn.Subscribe(natsbus.AnswerSubjects(s.run), func(subject string, data []byte) {
 		var a host.Answer
 		from, err := natsbus.HostOf(subject)
@@ -41,11 +41,11 @@ func (s *subjects) listen(answers chan<- *host.Answer, reports chan<- *host.Repo
 		if err != nil || json.Unmarshal(data, &r) != nil || r.Host != from {
 			return
 		}
-		heard(from)
+		reported(from)
 		if r.Final {
 			defer func() {
 				select {
-				case s.last <- from:
+				case s.final <- from:
 				default:
 				}
 			}()
@@ -59,14 +59,14 @@ func (s *subjects) listen(answers chan<- *host.Answer, reports chan<- *host.Repo
 	return err
 }
 
-// await waits for the last reports of hosts that have ended, for a moment: they
+// awaitFinal waits for the last reports of hosts that have ended, for a moment: they
 // may still be on their way when the processes are gone.
-func (s *subjects) await(hosts map[transport.HostID]Port) {
-	end := time.NewTimer(lastWords)
+func (s *subjects) awaitFinal(hosts map[transport.HostID]port) {
+	end := time.NewTimer(finalTimeout)
 	defer end.Stop()
 	for len(hosts) > 0 {
 		select {
-		case id := <-s.last:
+		case id := <-s.final:
 			delete(hosts, id)
 		case <-end.C:
 			return
@@ -74,8 +74,8 @@ func (s *subjects) await(hosts map[transport.HostID]Port) {
 	}
 }
 
-// lastWords is how long last reports are waited for.
-const lastWords = time.Second
+// finalTimeout is how long last reports are waited for.
+const finalTimeout = time.Second
 
 func (s *subjects) close() {
 	for _, stop := range s.stop {
@@ -87,7 +87,7 @@ func (s *subjects) close() {
 }
 
 // port returns the port of a host.
-func (s *subjects) port(id transport.HostID) Port {
+func (s *subjects) port(id transport.HostID) port {
 	return subjectPort{s.conn, natsbus.WorldSubject(s.run, id)}
 }
 
@@ -96,8 +96,8 @@ type subjectPort struct {
 	subject string
 }
 
-// Say implements [Port].
-func (p subjectPort) Say(l *host.Line) error {
+// send implements [port].
+func (p subjectPort) send(l *host.Line) error {
 	text, err := json.Marshal(l)
 	if err != nil {
 		return err
@@ -107,3 +107,33 @@ func (p subjectPort) Say(l *host.Line) error {
 
 // flush waits until the server has what was said.
 func (s *subjects) flush(ctx context.Context) error { return s.conn.Flush(ctx) }
+
+// natsProcesses is a launcher of processes that hear the world over NATS.
+type natsProcesses struct {
+	*processes
+	*subjects
+}
+
+// ports implements [launcher].
+func (p *natsProcesses) ports() map[transport.HostID]port {
+	ports := p.processes.ports()
+	for id := range ports {
+		ports[id] = p.port(id)
+	}
+	return ports
+}
+
+// close implements [launcher].
+func (p *natsProcesses) close(wait time.Duration) error {
+	ports := p.ports()
+	for _, port := range ports {
+		_ = port.send(&host.Line{End: true}) // a host that does not hear it is killed below
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	defer cancel()
+	_ = p.flush(ctx)
+	err := p.processes.close(wait)
+	p.awaitFinal(ports)
+	p.subjects.close()
+	return err
+}

@@ -1,12 +1,8 @@
 package swarm
 
 import (
-	"context"
-	"fmt"
 	"iter"
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/gnn"
@@ -17,8 +13,6 @@ import (
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/rule"
-	"github.com/wdgnn/wdgnn/transport"
-	"github.com/wdgnn/wdgnn/transport/mem"
 )
 
 // toy is a world of random signals on a graph that loses other links every few
@@ -108,105 +102,4 @@ func plan(t testing.TB, w *toy, s *setting) (*agent.Plan, *gnn.WideDeep) {
 		t.Fatal(err)
 	}
 	return p, m
-}
-
-// consensus returns the parameters that online.Consensus ends with.
-func consensus(t testing.TB, w *toy, s *setting, m *gnn.WideDeep) *online.Consensus {
-	t.Helper()
-	l, err := online.NewConsensus(m, online.Config{Nodes: w.nodes, Rule: s.rule, Delayed: s.delayed, HopByHop: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := online.Play(t.Context(), mat.NewDense(w.nodes, w.classes, nil), l, w, nil); err != nil {
-		t.Fatal(err)
-	}
-	return l
-}
-
-// play runs a swarm of hosts on the given buses and returns their reports.
-func play(t testing.TB, w *toy, s *setting, p *agent.Plan, buses []transport.Bus, pace host.Pace) []*host.Report {
-	t.Helper()
-	local := NewLocal()
-	divided := Divide(w.nodes, len(buses))
-	directory, err := host.NewDirectory(divided)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	var hosts []*host.Host
-	for k, bus := range buses {
-		h, err := local.Start(ctx, host.Config{
-			Run: "toy", Host: transport.HostID(k), Nodes: divided[transport.HostID(k)], Plan: p, Cost: host.CrossEntropy,
-			Directory: directory, Bus: bus, Pace: pace,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		hosts = append(hosts, h)
-	}
-	stage := &Stage{World: w, Hosts: divided, Outputs: w.classes, Cost: host.CrossEntropy, Answers: local.Answers, Ports: local.Ports}
-	if err := stage.Run(ctx, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := local.Close(); err != nil {
-		t.Fatal(err)
-	}
-	var reports []*host.Report
-	for _, h := range hosts {
-		reports = append(reports, h.Report())
-	}
-	return reports
-}
-
-// sameBits compares parameters of all nodes with those of one process.
-func sameBits(t *testing.T, w *toy, want *online.Consensus, reports []*host.Report) {
-	t.Helper()
-	seen := 0
-	for _, r := range reports {
-		for node, params := range r.Params {
-			seen++
-			if !slices.Equal(params, want.Params(int(node))) {
-				t.Errorf("node %d: parameters %v, want %v", node, params, want.Params(int(node)))
-			}
-		}
-		if r.Agents.Expired > 0 {
-			t.Errorf("host %d gave up %d links though nothing was lost", r.Host, r.Agents.Expired)
-		}
-	}
-	if seen != w.nodes {
-		t.Errorf("%d nodes reported, want %d", seen, w.nodes)
-	}
-}
-
-// join returns buses of hosts in one process.
-func join(t testing.TB, hosts int) []transport.Bus {
-	t.Helper()
-	network := new(mem.Network)
-	var buses []transport.Bus
-	for k := range hosts {
-		b, err := network.Join(transport.HostID(k))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { b.Close() })
-		buses = append(buses, b)
-	}
-	return buses
-}
-
-// However many hosts the nodes are divided among, agents end with the bits of
-// the learner in one process.
-// Reference: Section 3, eq. (9).
-func TestSameBitsOverMem(t *testing.T) {
-	for _, s := range settings {
-		for _, hosts := range []int{1, 3, 12} {
-			t.Run(fmt.Sprintf("%s, %d hosts", s.name, hosts), func(t *testing.T) {
-				w := &toy{nodes: 12, steps: 20, features: 2, classes: 3, seed: 5}
-				p, m := plan(t, w, &s)
-				want := consensus(t, w, &s, m)
-				sameBits(t, w, want, play(t, w, &s, p, join(t, hosts), host.Pace{Deadline: 20 * time.Second, Retry: 20 * time.Millisecond}))
-			})
-		}
-	}
 }

@@ -27,17 +27,17 @@ func Up(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	played := r.play(ctx)
-	closed := r.crew.Close(10 * time.Second)
+	played := r.simulate(ctx)
+	closed := r.launcher.close(10 * time.Second)
 	r.watching.Wait()
-	r.end()
+	r.drain()
 	if r.broker != nil {
 		r.server = r.broker.Stats()
 		r.broker.Stop()
 	}
 	result := r.result()
 	if ctx.Err() != nil {
-		closed = nil // hosts that were told to stop in the middle
+		closed = nil // hosts that were stopped in the middle
 	}
 	return result, errors.Join(played, closed)
 }
@@ -45,10 +45,10 @@ func Up(ctx context.Context, o Options) (*Result, error) {
 // run is a swarm that is up.
 type run struct {
 	*Options
-	plan    *agent.Plan
-	divided map[transport.HostID][]agent.NodeID
-	hears   map[transport.HostID][]transport.HostID
-	crew    Crew
+	plan     *agent.Plan
+	divided  map[transport.HostID][]agent.NodeID
+	hears    map[transport.HostID][]transport.HostID
+	launcher launcher
 
 	configure func(transport.HostID) error // writes the configuration of a process; nil without
 
@@ -60,7 +60,7 @@ type run struct {
 	frozen  *frozen   // nil unless the task asks for classes
 
 	watching sync.WaitGroup
-	stop     chan struct{} // ends those who watch
+	stop     chan struct{} // closed when the world has ended
 
 	mu        sync.Mutex // guards what follows
 	latest    map[transport.HostID]*host.Report
@@ -71,7 +71,7 @@ type run struct {
 	began     time.Time // of the first step
 	ended     time.Time // of the last
 	steps     int
-	told      []string // what happened, in words
+	events    []string // what happened, in words
 	pids      map[transport.HostID]int
 	missing   int
 }
@@ -105,17 +105,17 @@ func launch(ctx context.Context, o *Options) (*run, error) {
 		return nil, err
 	}
 	for _, id := range slices.Sorted(maps.Keys(r.divided)) {
-		if err := r.crew.Start(id); err != nil {
+		if err := r.launcher.start(id); err != nil {
 			r.abandon()
 			return nil, err
 		}
 	}
-	if err := r.assemble(ctx); err != nil {
+	if err := r.awaitHosts(ctx); err != nil {
 		r.abandon()
 		return nil, err
 	}
-	r.pids = r.crew.PIDs()
-	r.watching.Go(r.listen)
+	r.pids = r.launcher.pids()
+	r.watching.Go(r.collect)
 	return r, nil
 }
 
@@ -129,20 +129,20 @@ func divide(o *Options) map[transport.HostID][]agent.NodeID {
 
 // abandon ends what was started so far.
 func (r *run) abandon() {
-	if r.crew != nil {
-		r.crew.Close(time.Second)
+	if r.launcher != nil {
+		r.launcher.close(time.Second)
 	}
 	if r.broker != nil {
 		r.broker.Stop()
 	}
 }
 
-// assembly is how long hosts may take to come up.
-const assembly = 60 * time.Second
+// startTimeout is how long hosts may take to come up.
+const startTimeout = 60 * time.Second
 
-// assemble waits for the first report of every host.
-func (r *run) assemble(ctx context.Context) error {
-	end := time.NewTimer(assembly)
+// awaitHosts waits for the first report of every host.
+func (r *run) awaitHosts(ctx context.Context) error {
+	end := time.NewTimer(startTimeout)
 	defer end.Stop()
 	check := time.NewTicker(100 * time.Millisecond)
 	defer check.Stop()
@@ -153,29 +153,29 @@ func (r *run) assemble(ctx context.Context) error {
 		case report := <-r.reports:
 			r.latest[report.Host] = report
 		case <-check.C:
-			if n := r.crew.Running(); n < r.Hosts {
+			if n := r.launcher.running(); n < r.Hosts {
 				return fmt.Errorf("swarm: %d of %d hosts are gone before the first step; logs are in %s", r.Hosts-n, r.Hosts, r.Dir)
 			}
 		case <-end.C:
-			return fmt.Errorf("swarm: %d of %d hosts are up after %v; logs are in %s", len(r.latest), r.Hosts, assembly, r.Dir)
+			return fmt.Errorf("swarm: %d of %d hosts are up after %v; logs are in %s", len(r.latest), r.Hosts, startTimeout, r.Dir)
 		}
 	}
 	return nil
 }
 
-// play plays the world to the hosts, with what is to go wrong.
-func (r *run) play(ctx context.Context) error {
-	var trouble sync.WaitGroup
-	defer trouble.Wait() // nobody is started or killed while the crew is closed
+// simulate plays the world to the hosts, with what is to go wrong.
+func (r *run) simulate(ctx context.Context) error {
+	var faults sync.WaitGroup
+	defer faults.Wait() // nobody is started or killed while all are ended
 	defer close(r.stop)
-	stage := &Stage{
-		World: r.Task.World, Hosts: r.divided, Outputs: r.Task.Model.Network.Outputs(), Cost: r.Task.Cost,
-		Answers: r.answers, Ports: r.crew.Ports, Period: r.Period, Patience: 3*cmp.Or(r.Pace.Deadline, host.DefaultDeadline) + time.Second,
+	sim := &simulator{
+		world: r.Task.World, hosts: r.divided, outputs: r.Task.Model.Network.Outputs(), cost: r.Task.Cost,
+		answers: r.answers, ports: r.launcher.ports, period: r.Period, timeout: 3*cmp.Or(r.Pace.Deadline, host.DefaultDeadline) + time.Second,
 	}
 	r.mu.Lock()
 	r.began = time.Now()
 	r.mu.Unlock()
-	trouble.Go(func() { r.trouble(ctx) })
+	faults.Go(func() { r.injectFaults(ctx) })
 	if r.Watch != nil {
 		r.watching.Go(r.show)
 	}
@@ -183,7 +183,7 @@ func (r *run) play(ctx context.Context) error {
 	if r.Hub != nil {
 		show = newStager(r)
 	}
-	return stage.Run(ctx, func(m *Moment) (err error) {
+	return sim.run(ctx, func(m *Step) (err error) {
 		if r.verify != nil {
 			if err := r.verify.step(m); err != nil {
 				return err
@@ -204,7 +204,7 @@ func (r *run) play(ctx context.Context) error {
 		r.ended = time.Now()
 		r.mu.Unlock()
 		if show != nil {
-			if stage.held, err = show.step(ctx, m); err != nil {
+			if sim.paused, err = show.step(ctx, m); err != nil {
 				return err
 			}
 		}
@@ -215,8 +215,8 @@ func (r *run) play(ctx context.Context) error {
 	})
 }
 
-// listen keeps the latest report of every host.
-func (r *run) listen() {
+// collect keeps the latest report of every host.
+func (r *run) collect() {
 	for {
 		select {
 		case report := <-r.reports:
@@ -236,8 +236,8 @@ func (r *run) note(report *host.Report) {
 	}
 }
 
-// end takes in the reports that came last.
-func (r *run) end() {
+// drain takes in the reports that came last.
+func (r *run) drain() {
 	for {
 		select {
 		case report := <-r.reports:
@@ -248,8 +248,8 @@ func (r *run) end() {
 	}
 }
 
-// again starts a host that was killed.
-func (r *run) again(id transport.HostID) error {
+// restart starts a host that was killed.
+func (r *run) restart(id transport.HostID) error {
 	if r.configure != nil && r.Faults.Any() {
 		if err := r.configure(id); err != nil { // since when there are faults
 			return err
@@ -262,28 +262,28 @@ func (r *run) again(id transport.HostID) error {
 		r.latest[id] = &host.Report{Run: last.Run, Host: id, Nodes: last.Nodes, Time: last.Time, Agents: last.Agents, Params: last.Params}
 	}
 	r.mu.Unlock()
-	return r.crew.Start(id)
+	return r.launcher.start(id)
 }
 
-// trouble makes happen what is to go wrong.
-func (r *run) trouble(ctx context.Context) {
-	type act struct {
+// injectFaults makes happen what is to go wrong.
+func (r *run) injectFaults(ctx context.Context) {
+	type fault struct {
 		at   time.Duration
 		what string
 		do   func() error
 	}
-	var acts []act
+	var list []fault
 	for _, k := range r.Kills {
-		acts = append(acts, act{k.From, fmt.Sprintf("host %d was killed", k.Host), func() error { return r.crew.Kill(k.Host) }})
+		list = append(list, fault{k.From, fmt.Sprintf("host %d was killed", k.Host), func() error { return r.launcher.kill(k.Host) }})
 		if k.To > 0 {
-			acts = append(acts, act{k.To, fmt.Sprintf("host %d was started again", k.Host), func() error { return r.again(k.Host) }})
+			list = append(list, fault{k.To, fmt.Sprintf("host %d was started again", k.Host), func() error { return r.restart(k.Host) }})
 		}
 	}
 	if r.Restart > 0 {
-		acts = append(acts, act{r.Restart, "the NATS server was restarted", r.restartBroker})
+		list = append(list, fault{r.Restart, "the NATS server was restarted", r.restartBroker})
 	}
-	slices.SortStableFunc(acts, func(a, b act) int { return int(a.at - b.at) })
-	for _, a := range acts {
+	slices.SortStableFunc(list, func(a, b fault) int { return int(a.at - b.at) })
+	for _, a := range list {
 		wait := time.NewTimer(time.Until(r.began.Add(a.at)))
 		select {
 		case <-wait.C:
@@ -299,7 +299,7 @@ func (r *run) trouble(ctx context.Context) {
 			words = fmt.Sprintf("%s: it failed: %v", a.what, err)
 		}
 		r.mu.Lock()
-		r.told = append(r.told, fmt.Sprintf("%.1f s: %s", time.Since(r.began).Seconds(), words))
+		r.events = append(r.events, fmt.Sprintf("%.1f s: %s", time.Since(r.began).Seconds(), words))
 		r.mu.Unlock()
 	}
 }

@@ -1,6 +1,7 @@
 package swarm
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -20,22 +21,26 @@ func toyTask(t testing.TB, s *setting, steps int) *Task {
 	}
 }
 
-// Hosts in one process have the bits of one learner, whatever carries their
-// frames.
+// However many hosts the nodes are divided among and whatever carries their
+// frames, agents end with the bits of the learner in one process.
 // Reference: Section 3, eq. (9).
 func TestUpSameBits(t *testing.T) {
-	for _, bus := range []string{BusMem, BusNATS, BusTCP} {
+	for _, c := range []struct {
+		bus   string
+		hosts int
+	}{{BusMem, 1}, {BusMem, 3}, {BusMem, 12}, {BusNATS, 4}, {BusTCP, 4}} {
 		for _, s := range settings {
-			t.Run(bus+", "+s.name, func(t *testing.T) {
+			t.Run(fmt.Sprintf("%d hosts over %s, %s", c.hosts, c.bus, s.name), func(t *testing.T) {
 				r, err := Up(t.Context(), Options{
-					Task: toyTask(t, &s, 20), Run: "toy", Hosts: 4, Bus: bus, Dir: t.TempDir(), Verify: true,
+					Task: toyTask(t, &s, 20), Run: "toy", Hosts: c.hosts, Bus: c.bus, Dir: t.TempDir(), Verify: true,
 					Pace: host.Pace{Deadline: 20 * time.Second, Retry: 20 * time.Millisecond},
 				})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if !r.Verified.Same() || r.Missing != 0 || r.Steps != 20 {
-					t.Errorf("%+v; %d answers missing, %d steps, want 20 steps of the same bits", *r.Verified, r.Missing, r.Steps)
+				if !r.Verified.Same() || r.Missing != 0 || r.Steps != 20 || r.Counters.Agents.Expired != 0 {
+					t.Errorf("%+v; %d answers missing, %d links given up, %d steps, want 20 steps of the same bits",
+						*r.Verified, r.Missing, r.Counters.Agents.Expired, r.Steps)
 				}
 			})
 		}

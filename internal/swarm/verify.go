@@ -43,7 +43,7 @@ func newVerifier(t *Task) (*verifier, error) {
 }
 
 // step takes the step that the swarm took.
-func (v *verifier) step(m *Moment) error {
+func (v *verifier) step(m *Step) error {
 	if err := v.learner.Predict(v.y, m.Sample); err != nil {
 		return err
 	}
