@@ -153,14 +153,14 @@ func TestProbeDoesNotWaitForEver(t *testing.T) {
 		}
 		began := time.Now()
 		_, err := p.pass(t.Context(), bus)
-		if err == nil || !strings.Contains(err.Error(), "round 0: none came from host 2") || time.Since(began) != probePatience {
-			t.Errorf("after %v got %v, want after %v that host 2 was waited for in round 0", time.Since(began), err, probePatience)
+		if err == nil || !strings.Contains(err.Error(), "round 0: none came from host 2") || time.Since(began) != probeTimeout {
+			t.Errorf("after %v got %v, want after %v that host 2 was waited for in round 0", time.Since(began), err, probeTimeout)
 		}
 	})
 }
 
 // Nobody says when to begin: a probe ends and says so.
-func TestProbeIsNeverTold(t *testing.T) {
+func TestProbeIsNeverStarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		err := new(Probe).await(t.Context(), make(chan error))
 		if err == nil || !strings.Contains(err.Error(), "when to begin") {

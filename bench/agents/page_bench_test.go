@@ -36,8 +36,8 @@ const (
 	browserSettle = 3 * time.Second // a page that was opened or left is not counted
 )
 
-// staged is a swarm with a page that goes on until it is stopped.
-type staged struct {
+// shown is a swarm with a page that goes on until it is stopped.
+type shown struct {
 	url   string
 	hub   *live.Hub
 	steps atomic.Int64
@@ -45,9 +45,9 @@ type staged struct {
 	stop  func()
 }
 
-func stage(b *testing.B, o swarm.Options, page bool) *staged {
+func show(b *testing.B, o swarm.Options, page bool) *shown {
 	b.Helper()
-	s := new(staged)
+	s := new(shown)
 	o.Run, o.Dir = "measured", b.TempDir()
 	o.OnStep = func(*swarm.Step) error { s.steps.Add(1); return nil }
 	o.Watch = func(v *swarm.View) { s.view.Store(v) }
@@ -89,7 +89,7 @@ func stage(b *testing.B, o swarm.Options, page bool) *staged {
 
 // rate returns steps per second, and milliseconds of this process' processor
 // time per step, during a window.
-func (s *staged) rate(window time.Duration) (perSecond, cpu float64) {
+func (s *shown) rate(window time.Duration) (perSecond, cpu float64) {
 	from, at, used := s.steps.Load(), time.Now(), ownTime()
 	<-time.After(window)
 	steps := float64(s.steps.Load() - from)
@@ -116,7 +116,7 @@ func BenchmarkPageReader(b *testing.B) {
 		return swarm.Options{Task: t, Hosts: 10, Bus: swarm.BusMem, Pace: host.Pace{Deadline: 20 * time.Second}}
 	}
 	for b.Loop() {
-		s := stage(b, task(), true)
+		s := show(b, task(), true)
 		compare(b, "reader", readerPairs, func(with bool) (float64, float64) {
 			if with {
 				defer read(b, s.url+"/events")()
@@ -125,7 +125,7 @@ func BenchmarkPageReader(b *testing.B) {
 		})
 		s.stop()
 		compare(b, "page", pagePairs, func(with bool) (float64, float64) {
-			s := stage(b, task(), with)
+			s := show(b, task(), with)
 			defer s.stop()
 			return s.rate(pageWindow)
 		})
@@ -213,7 +213,7 @@ func BenchmarkPageBrowser(b *testing.B) {
 	if err := chromedp.Do(browser); err != nil { // starts it
 		b.Fatal(err)
 	}
-	show := func(url string) (hide func()) {
+	open := func(url string) (hide func()) {
 		tab, hide := chromedp.NewContext(browser)
 		if err := chromedp.Do(tab, chromedp.Navigate(url)); err != nil {
 			b.Fatal(err)
@@ -225,7 +225,7 @@ func BenchmarkPageBrowser(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		s := stage(b, swarm.Options{
+		s := show(b, swarm.Options{
 			Task: t, Hosts: 10, Program: []string{program}, Period: 50 * time.Millisecond, Pace: host.Pace{Mode: host.RealTime, Deadline: 30 * time.Millisecond},
 		}, true)
 		var late, all [2]float64
@@ -234,7 +234,7 @@ func BenchmarkPageBrowser(b *testing.B) {
 			for _, which := range []int{k % 2, 1 - k%2} {
 				hide := func() {}
 				if which == 1 {
-					hide = show(s.url)
+					hide = open(s.url)
 				}
 				<-time.After(browserSettle)
 				if got := s.hub.Stats().Readers; got != which {

@@ -39,9 +39,9 @@ type probed struct {
 // probeHeader is the number of the round, which every frame begins with.
 const probeHeader = 8
 
-// Play prints a line when the bus is ready, waits for a line, passes frames
+// Serve prints a line when the bus is ready, waits for a line, passes frames
 // until in ends, and prints how many steps that were.
-func (p *Probe) Play(ctx context.Context, in io.Reader, out io.Writer) error {
+func (p *Probe) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	secrets, err := keys.LoadClient(p.Keys, keys.HostName(p.Host))
 	if err != nil {
 		return err
@@ -97,9 +97,9 @@ func (p *Probe) await(ctx context.Context, begin <-chan error) error {
 	}
 }
 
-// probePatience is how long a round may take. A frame that was lost does not
+// probeTimeout is how long a round may take. A frame that was lost does not
 // come again, and without it there is nothing to measure.
-const probePatience = 10 * time.Second
+const probeTimeout = 10 * time.Second
 
 // pass passes frames until ctx ends and returns the number of rounds.
 func (p *Probe) pass(ctx context.Context, bus transport.Bus) (int, error) {
@@ -108,15 +108,15 @@ func (p *Probe) pass(ctx context.Context, bus transport.Bus) (int, error) {
 		frames[k] = make([]byte, max(size, probeHeader))
 	}
 	heard := map[uint64][]transport.HostID{} // by round; neighbours are one ahead at most
-	patience := time.NewTimer(probePatience)
-	defer patience.Stop()
+	timeout := time.NewTimer(probeTimeout)
+	defer timeout.Stop()
 	for round := uint64(0); ; round++ {
 		frame := frames[round%uint64(len(frames))]
 		binary.LittleEndian.PutUint64(frame, round)
 		if err := bus.Send(frame); err != nil {
 			return 0, err
 		}
-		patience.Reset(probePatience)
+		timeout.Reset(probeTimeout)
 		for len(heard[round]) < len(p.Hear) {
 			select {
 			case f, ok := <-bus.Frames():
@@ -129,9 +129,9 @@ func (p *Probe) pass(ctx context.Context, bus transport.Bus) (int, error) {
 				}
 			case <-ctx.Done():
 				return int(round), nil
-			case <-patience.C:
+			case <-timeout.C:
 				return 0, fmt.Errorf("host %d waited %v for the frames of round %d: none came from host %s",
-					p.Host, probePatience, round, p.silent(heard[round]))
+					p.Host, probeTimeout, round, p.silent(heard[round]))
 			}
 		}
 		delete(heard, round)

@@ -32,7 +32,7 @@ func newSwarmProbeCommand() *cobra.Command {
 			if err := json.Unmarshal(text, &p); err != nil {
 				return during("swarm probe", err)
 			}
-			return during("swarm probe", p.Play(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout()))
+			return during("swarm probe", p.Serve(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout()))
 		},
 	}
 }

@@ -76,7 +76,7 @@ func (c *SwarmStatusCommand) Run(ctx context.Context, args []string) error {
 func (c *SwarmStatusCommand) collect(ctx context.Context, args []string) ([]*host.Report, error) {
 	switch {
 	case c.nats != "":
-		return swarm.Overhear(ctx, swarm.Overhearing{URL: c.nats, Run: c.run, Keys: c.keys, Party: keys.Observer, Wait: c.wait})
+		return swarm.CollectReports(ctx, swarm.ReportSource{URL: c.nats, Run: c.run, Keys: c.keys, Party: keys.Observer, Wait: c.wait})
 	case len(args) == 1 && !strings.Contains(args[0], "://"):
 		v, err := swarm.ReadStatus(args[0])
 		if err != nil {

@@ -104,7 +104,7 @@ them), keys, logs, checkpoints and result.json.`,
 
 // Run starts the swarm and prints how it went.
 func (c *SwarmUpCommand) Run(ctx context.Context) error {
-	if err := c.settle(); err != nil {
+	if err := c.complete(); err != nil {
 		return usageError{"wdgnn swarm up", err}
 	}
 	o := &c.options
@@ -203,8 +203,8 @@ func (c *SwarmUpCommand) what() string {
 	return "processes"
 }
 
-// settle completes the options from the flags.
-func (c *SwarmUpCommand) settle() error {
+// complete completes the options from the flags.
+func (c *SwarmUpCommand) complete() error {
 	o := &c.options
 	errs := []error{c.task.validate()}
 	for _, text := range c.kills {

@@ -11,27 +11,27 @@ import (
 	"github.com/wdgnn/wdgnn/transport"
 )
 
-// director is what those who watch have asked for, and what has become of the
-// hosts meanwhile.
-type director struct {
+// control is what viewers have asked for, and what has become of the hosts
+// meanwhile.
+type control struct {
 	paused bool
 	steps  int       // to make although paused
 	speed  float64   // steps per second at most, in lockstep
 	next   time.Time // when the next step may begin
 
 	loss   float64                      // share of frames that are to be lost
-	told   map[transport.HostID]float64 // what hosts know of it
-	up     map[transport.HostID]bool    // who ran at the last look
-	looked time.Time
+	sent   map[transport.HostID]float64 // what hosts know of it
+	up     map[transport.HostID]bool    // who ran at the last poll
+	polled time.Time
 }
 
 const (
 	fastest  = 1000.0                 // a speed that is no limit
-	lookGap  = 50 * time.Millisecond  // between two looks at the hosts
-	idleTime = 100 * time.Millisecond // between two looks at anything while the world is held
+	pollGap  = 50 * time.Millisecond  // between two polls of the hosts
+	idleTime = 100 * time.Millisecond // between two polls of anything while the world is paused
 )
 
-// controls are what those who watch may do to a swarm.
+// controls are what viewers may do to a swarm.
 func controls(o *Options) []live.Control {
 	list := []live.Control{
 		{Name: live.ControlPause, Label: "Pause", Kind: live.KindSwitch},
@@ -48,7 +48,7 @@ func controls(o *Options) []live.Control {
 }
 
 // settings returns the present values of the controls.
-func (s *stager) settings() live.Numbers {
+func (s *publisher) settings() live.Numbers {
 	list := live.Numbers{}
 	for _, c := range s.hub.Scene().Controls {
 		v := math.NaN()
@@ -68,8 +68,9 @@ func (s *stager) settings() live.Numbers {
 	return list
 }
 
-// hold returns for how long the world is held, and lets it go by returning 0.
-func (s *stager) hold() time.Duration {
+// delay returns after what time to ask again whether the next step may begin; 0
+// means now.
+func (s *publisher) delay() time.Duration {
 	now := time.Now()
 	switch {
 	case s.paused && s.steps > 0:
@@ -83,8 +84,8 @@ func (s *stager) hold() time.Duration {
 	return 0
 }
 
-// obey does what somebody asked for.
-func (s *stager) obey(c live.Command, m *Step) {
+// handle does what a viewer asked for.
+func (s *publisher) handle(c live.Command, m *Step) {
 	at := float64(m.Sample.Time)
 	id := s.owner[agent.NodeID(c.Node)]
 	switch c.Name {
@@ -118,16 +119,16 @@ func (s *stager) obey(c live.Command, m *Step) {
 			s.hub.Say(at, "%s cannot be started: %v", s.name(id), err)
 		}
 	}
-	s.looked = time.Time{}
+	s.polled = time.Time{}
 }
 
-// look finds out which hosts run, says what has changed, whoever did it, and
-// tells hosts how many frames to lose.
-func (s *stager) look(m *Step) {
-	if time.Since(s.looked) < lookGap {
+// poll finds out which hosts run, says what has changed, whoever did it, and
+// sends hosts how many frames to lose.
+func (s *publisher) poll(m *Step) {
+	if time.Since(s.polled) < pollGap {
 		return
 	}
-	s.looked = time.Now()
+	s.polled = time.Now()
 	ports, at := s.run.launcher.ports(), float64(m.Sample.Time)
 	for id := range s.run.divided {
 		port, up := ports[id]
@@ -139,18 +140,18 @@ func (s *stager) look(m *Step) {
 		}
 		s.up[id] = up
 		if !up {
-			delete(s.told, id)
-		} else if s.told[id] != s.loss {
+			delete(s.sent, id)
+		} else if s.sent[id] != s.loss {
 			loss := s.loss
 			if port.send(&host.Line{Loss: &loss}) == nil {
-				s.told[id] = loss
+				s.sent[id] = loss
 			}
 		}
 	}
 }
 
 // name returns what people call a host: the node that it runs, if it is one.
-func (s *stager) name(id transport.HostID) string {
+func (s *publisher) name(id transport.HostID) string {
 	nodes := s.run.divided[id]
 	if len(nodes) == 1 {
 		return fmt.Sprintf("node %d", nodes[0])

@@ -9,7 +9,7 @@ import (
 )
 
 // stopped returns the nodes of hosts that do not run.
-func (s *stager) stopped() []int32 {
+func (s *publisher) stopped() []int32 {
 	nodes := []int32{}
 	for h, list := range s.run.divided {
 		if s.up[h] {
@@ -23,7 +23,7 @@ func (s *stager) stopped() []int32 {
 }
 
 // running returns how many hosts run.
-func (s *stager) running() (n int) {
+func (s *publisher) running() (n int) {
 	for _, up := range s.up {
 		if up {
 			n++
@@ -33,7 +33,7 @@ func (s *stager) running() (n int) {
 }
 
 // lost returns the links of the scene that are out.
-func (s *stager) lost() []int32 {
+func (s *publisher) lost() []int32 {
 	if now := s.run.Task.World.Graph(); now != s.links {
 		s.links, s.out = now, []int32{}
 		for k, e := range s.hub.Scene().Edges {
@@ -50,7 +50,7 @@ const mostPulses = 300
 
 // pulses returns the links of the scene that carried messages: all that work
 // between nodes that run or, if these are too many, those of detectors.
-func (s *stager) pulses(f *live.Frame) []int32 {
+func (s *publisher) pulses(f *live.Frame) []int32 {
 	scene := s.hub.Scene()
 	out, down, read := map[int32]bool{}, map[int32]bool{}, map[int32]bool{}
 	for _, k := range f.Out {

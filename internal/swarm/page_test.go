@@ -16,15 +16,15 @@ import (
 	"github.com/wdgnn/wdgnn/transport"
 )
 
-// audience watches a swarm and asks things of it.
-type audience struct {
+// viewer watches a swarm and asks things of it.
+type viewer struct {
 	t   *testing.T
 	hub *live.Hub
 	sub *live.Subscription
 }
 
-// perform runs the field on a hub until the returned function is called.
-func perform(t *testing.T, o Options) (*audience, func() *Result) {
+// publish runs the field on a hub until the returned function is called.
+func publish(t *testing.T, o Options) (*viewer, func() *Result) {
 	t.Helper()
 	f := newField(t, 7)
 	o.Task = f.task(t, &settings[0])
@@ -63,7 +63,7 @@ func perform(t *testing.T, o Options) (*audience, func() *Result) {
 		cancel()
 		<-ended
 	})
-	return &audience{t, hub, sub}, func() *Result {
+	return &viewer{t, hub, sub}, func() *Result {
 		close(enough)
 		<-ended
 		return result
@@ -71,7 +71,7 @@ func perform(t *testing.T, o Options) (*audience, func() *Result) {
 }
 
 // ask sends a command.
-func (a *audience) ask(name string, value float64, node int) {
+func (a *viewer) ask(name string, value float64, node int) {
 	a.t.Helper()
 	if err := a.hub.Command(live.Command{Name: name, Value: value, Node: node}); err != nil {
 		a.t.Fatal(err)
@@ -79,7 +79,7 @@ func (a *audience) ask(name string, value float64, node int) {
 }
 
 // words waits until somebody says them.
-func (a *audience) words(want string) {
+func (a *viewer) words(want string) {
 	a.t.Helper()
 	var seen []string
 	a.until("words", want, &seen, func(text []byte) bool {
@@ -93,7 +93,7 @@ func (a *audience) words(want string) {
 }
 
 // frame waits for a frame as it should be.
-func (a *audience) frame(want string, as func(*live.Frame) bool) {
+func (a *viewer) frame(want string, as func(*live.Frame) bool) {
 	a.t.Helper()
 	var f live.Frame
 	a.until("frame", want, &f, func(text []byte) bool {
@@ -105,7 +105,7 @@ func (a *audience) frame(want string, as func(*live.Frame) bool) {
 	})
 }
 
-func (a *audience) until(kind, want string, seen any, as func([]byte) bool) {
+func (a *viewer) until(kind, want string, seen any, as func([]byte) bool) {
 	a.t.Helper()
 	ctx, cancel := context.WithTimeout(a.t.Context(), fieldTimeout/2)
 	defer cancel()
@@ -126,16 +126,16 @@ const (
 	framesLost = 4
 )
 
-// Those who watch a swarm kill nodes, start them again, and lose messages; words
+// Viewers of a swarm kill nodes, start them again, and lose messages; words
 // and frames say what has become of it.
-func TestSwarmIsDirected(t *testing.T) {
+func TestViewersControl(t *testing.T) {
 	for _, c := range []struct {
 		hosts int
 		name  string
 		down  []int32
 	}{{fieldNodes, "node 5", []int32{5}}, {fieldHosts, "host 0, with nodes 5-7,", []int32{5, 6, 7}}} {
 		t.Run(fmt.Sprintf("%d hosts", c.hosts), func(t *testing.T) {
-			a, end := perform(t, Options{Hosts: c.hosts, Bus: BusMem})
+			a, end := publish(t, Options{Hosts: c.hosts, Bus: BusMem})
 			a.frame("all up", func(f *live.Frame) bool { return len(f.Down) == 0 && f.Counters[hostsUp] == float64(c.hosts) })
 			a.ask(live.ControlKill, 0, 5)
 			a.words(c.name + " is down; its neighbours carry on")
@@ -164,7 +164,7 @@ func TestSwarmIsDirected(t *testing.T) {
 
 // What happens without anybody on the page having asked is said, too.
 func TestKillsAreTold(t *testing.T) {
-	a, end := perform(t, Options{
+	a, end := publish(t, Options{
 		Hosts: fieldNodes, Bus: BusMem, Faults: transport.Faults{Loss: 0.2},
 		Kills: []Kill{{Host: 3, From: 100 * time.Millisecond, To: 600 * time.Millisecond}}, // it runs node 8
 	})
@@ -176,7 +176,7 @@ func TestKillsAreTold(t *testing.T) {
 
 // A world that was paused does not hurry to catch up with the clock.
 func TestPauseStopsTheClock(t *testing.T) {
-	a, end := perform(t, Options{Hosts: fieldHosts, Bus: BusMem, Period: 20 * time.Millisecond})
+	a, end := publish(t, Options{Hosts: fieldHosts, Bus: BusMem, Period: 20 * time.Millisecond})
 	a.frame("steps", func(f *live.Frame) bool { return f.Time > 5 })
 	a.ask(live.ControlPause, 1, 0)
 	a.words("Paused.")

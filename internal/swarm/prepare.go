@@ -236,7 +236,7 @@ func (r *run) config(id transport.HostID, addresses map[transport.HostID]string)
 }
 
 // faults returns what is to go wrong on the network, as a host that starts now
-// must know it. Those who watch may change how much is lost: hosts are told.
+// must know it. Viewers may change how much is lost: it is sent to hosts.
 func (r *run) faults() transport.Faults {
 	f := r.Faults
 	f.Began = r.began

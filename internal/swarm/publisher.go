@@ -12,13 +12,13 @@ import (
 	"github.com/wdgnn/wdgnn/transport"
 )
 
-// stager shows a run on a hub and does what those who watch ask for.
-type stager struct {
+// publisher publishes a run on a hub and does what its viewers ask for.
+type publisher struct {
 	run   *run
 	hub   *live.Hub
 	owner map[agent.NodeID]transport.HostID
 
-	director
+	control
 
 	right  []recent // answers of detectors, by node, %
 	cost   []recent // and what they cost
@@ -67,11 +67,11 @@ func (r *recent) mean() float64 {
 	return sum / float64(count) // NaN if nothing was added
 }
 
-func newStager(r *run) *stager {
-	s := &stager{
+func newPublisher(r *run) *publisher {
+	s := &publisher{
 		run: r, hub: r.Hub, owner: map[agent.NodeID]transport.HostID{}, at: time.Now(),
 		right: make([]recent, r.Task.Nodes), cost: make([]recent, r.Task.Nodes),
-		director: director{speed: fastest, loss: r.Faults.Loss, told: map[transport.HostID]float64{}, up: map[transport.HostID]bool{}},
+		control: control{speed: fastest, loss: r.Faults.Loss, sent: map[transport.HostID]float64{}, up: map[transport.HostID]bool{}},
 	}
 	for h, nodes := range r.divided {
 		s.up[h] = true // the world begins when all are
@@ -88,53 +88,53 @@ func newStager(r *run) *stager {
 	return s
 }
 
-// step shows a step, holds the world while it is paused or slow, and returns for
-// how long.
-func (s *stager) step(ctx context.Context, m *Step) (held time.Duration, err error) {
+// step publishes a step, waits while the world is paused or slow, and returns for
+// how long it did.
+func (s *publisher) step(ctx context.Context, m *Step) (paused time.Duration, err error) {
 	s.watch(m)
 	s.slow = time.Since(s.stepped) > slowStep
 	s.stepped = time.Now()
 	for {
-		s.attend(m)
+		s.handleAll(m)
 		if s.hub.Due() {
 			if err := s.hub.Publish(s.frame(m)); err != nil {
-				return held, err
+				return paused, err
 			}
 		}
-		wait := s.hold()
+		wait := s.delay()
 		if wait == 0 {
-			return held, nil
+			return paused, nil
 		}
 		began := time.Now()
 		select {
 		case <-ctx.Done():
-			return held, ctx.Err()
+			return paused, ctx.Err()
 		case c := <-s.hub.Commands():
-			s.obey(c, m)
+			s.handle(c, m)
 		case <-time.After(wait):
 		}
-		held += time.Since(began)
+		paused += time.Since(began)
 	}
 }
 
 // slowStep is the time between two steps whose messages people can follow.
 const slowStep = 80 * time.Millisecond
 
-// attend does what those who watch have asked for so far.
-func (s *stager) attend(m *Step) {
+// handleAll does what viewers have asked for so far.
+func (s *publisher) handleAll(m *Step) {
 	for {
 		select {
 		case c := <-s.hub.Commands():
-			s.obey(c, m)
+			s.handle(c, m)
 		default:
-			s.look(m)
+			s.poll(m)
 			return
 		}
 	}
 }
 
 // watch counts answers.
-func (s *stager) watch(m *Step) {
+func (s *publisher) watch(m *Step) {
 	c, ok := m.Cost.(loss.CrossEntropy)
 	if !ok {
 		return
@@ -159,7 +159,7 @@ func (s *stager) watch(m *Step) {
 }
 
 // rate computes what happened per second, about once a second.
-func (s *stager) rate(v *View) {
+func (s *publisher) rate(v *View) {
 	spent := time.Since(s.at).Seconds()
 	if spent < 1 && s.before.Step > 0 {
 		return
@@ -186,7 +186,7 @@ func since(now, then uint64) float64 {
 const viewGap = 250 * time.Millisecond
 
 // latest returns how things are, or were a moment ago.
-func (s *stager) latest() *View {
+func (s *publisher) latest() *View {
 	if s.view != nil && time.Since(s.seen) < viewGap {
 		return s.view
 	}
@@ -198,8 +198,8 @@ func (s *stager) latest() *View {
 	return s.view
 }
 
-// frame is what is shown now.
-func (s *stager) frame(m *Step) *live.Frame {
+// frame returns what is published now.
+func (s *publisher) frame(m *Step) *live.Frame {
 	v, n := s.latest(), s.run.Task.Nodes
 	f := &live.Frame{Time: float64(m.Sample.Time), Down: s.stopped()}
 	behind := blank(n)
@@ -208,7 +208,7 @@ func (s *stager) frame(m *Step) *live.Frame {
 			behind[node] = float32(max(float64(m.Sample.Time)-float64(r.Time)-s.rates.steps, 0)) // reports are a second old
 		}
 	}
-	if w, ok := s.run.Task.World.(*FlockWorld); ok {
+	if w, ok := s.run.Task.World.(*flockWorld); ok {
 		f.Values = append(f.Values, costs(m, n))
 		for i, p := range w.swarm.Positions() {
 			u := w.swarm.Velocities()[i]

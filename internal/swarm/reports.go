@@ -16,17 +16,17 @@ import (
 	"github.com/wdgnn/wdgnn/transport/natsbus"
 )
 
-// Overhearing says where reports are listened for.
-type Overhearing struct {
+// ReportSource says where reports are listened for.
+type ReportSource struct {
 	URL, Run string
 	Keys     string // folder; empty means a server without keys
 	Party    string // whose key of it
 	Wait     time.Duration
 }
 
-// Overhear listens on the bus of a deployment and returns the latest report of
+// CollectReports listens on the bus of a deployment and returns the latest report of
 // every host that spoke, ascending.
-func Overhear(ctx context.Context, o Overhearing) ([]*host.Report, error) {
+func CollectReports(ctx context.Context, o ReportSource) ([]*host.Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.Wait)
 	defer cancel()
 	c := natsbus.Config{URL: o.URL, Run: o.Run, Name: "observer"}

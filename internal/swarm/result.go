@@ -9,11 +9,8 @@ import (
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/internal/broker"
 	"github.com/wdgnn/wdgnn/internal/host"
-	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/transport"
 )
-
-var emptyDense mat.Dense
 
 // View is how a swarm is doing.
 type View struct {

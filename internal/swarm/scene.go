@@ -69,7 +69,7 @@ func sourceScene(t *Task, s *live.Scene) {
 			}
 		}
 	}
-	if w, ok := t.World.(*SourceWorld); ok {
+	if w, ok := t.World.(*sourceWorld); ok {
 		for _, i := range w.sources {
 			s.Marks = append(s.Marks, live.Mark{Node: i, Kind: "source"})
 		}

@@ -16,7 +16,7 @@ type score struct {
 // watch takes in a step.
 func (s *score) watch(m *Step) {
 	s.steps++
-	s.cost += m.Cost.Eval(emptyDense, m.Outputs)
+	s.cost += m.Cost.Eval(mat.Dense{}, m.Outputs)
 	c, ok := m.Cost.(loss.CrossEntropy)
 	if !ok {
 		return

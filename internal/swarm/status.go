@@ -14,8 +14,8 @@ import (
 // statusName is the file in a swarm's folder that says how it is doing.
 const statusName = "status.json"
 
-// Status is a View with the reports of all hosts.
-type Status struct {
+// status is a View with the reports of all hosts.
+type status struct {
 	View
 	Hosts []*host.Report `json:"reports"`
 }
@@ -23,7 +23,7 @@ type Status struct {
 // WriteStatus writes how a swarm is doing into its folder.
 func WriteStatus(dir string, v *View) error {
 	return modelfile.WriteFile(filepath.Join(dir, statusName), func(w io.Writer) error {
-		return json.NewEncoder(w).Encode(Status{*v, v.Reports})
+		return json.NewEncoder(w).Encode(status{*v, v.Reports})
 	})
 }
 
@@ -33,7 +33,7 @@ func ReadStatus(dir string) (*View, error) {
 	if err != nil {
 		return nil, fmt.Errorf("swarm: status: %w", err)
 	}
-	var s Status
+	var s status
 	if err := json.Unmarshal(text, &s); err != nil {
 		return nil, fmt.Errorf("swarm: status: %s: %w", filepath.Join(dir, statusName), err)
 	}

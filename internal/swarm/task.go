@@ -39,9 +39,9 @@ type Task struct {
 	PeriodSeconds float64
 }
 
-// SourceWorld is source localization on graphs that lose links: one graph after
+// sourceWorld is source localization on graphs that lose links: one graph after
 // the other serves renew signals.
-type SourceWorld struct {
+type sourceWorld struct {
 	*sourceloc.Stream
 	graphs []*graph.Graph
 	renew  int
@@ -77,7 +77,7 @@ func NewSourceTask(l *recipe.Localized, r rule.Config, signals, renew int, p flo
 	}
 	return &Task{
 		Name: "sourceloc", Model: l.Model, Nodes: l.World.Graph.Nodes(), Rule: r, Moment: l.Moment, Cost: host.CrossEntropy,
-		Graph: possible, Whole: l.World.Graph, World: &SourceWorld{Stream: stream, graphs: graphs, renew: renew, sources: l.World.Sources},
+		Graph: possible, Whole: l.World.Graph, World: &sourceWorld{Stream: stream, graphs: graphs, renew: renew, sources: l.World.Sources},
 	}, nil
 }
 
@@ -85,7 +85,7 @@ func NewSourceTask(l *recipe.Localized, r rule.Config, signals, renew int, p flo
 // neighbourhood.
 func NewFlockTask(c *flock.Controller, world flocking.Config, r rule.Config, seed uint64, version string) (*Task, error) {
 	world.NearCap = c.NearCap
-	w, err := NewFlockWorld(world, c.Shift, seed)
+	w, err := newFlockWorld(world, c.Shift, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func NewFlockTask(c *flock.Controller, world flocking.Config, r rule.Config, see
 }
 
 // Samples implements [online.World].
-func (w *SourceWorld) Samples() iter.Seq[graph.Sample] {
+func (w *sourceWorld) Samples() iter.Seq[graph.Sample] {
 	return func(yield func(graph.Sample) bool) {
 		for sample := range w.Stream.Samples() {
 			w.now = w.graphs[0]
@@ -111,20 +111,20 @@ func (w *SourceWorld) Samples() iter.Seq[graph.Sample] {
 }
 
 // Graph implements [World].
-func (w *SourceWorld) Graph() *graph.Graph { return w.now }
+func (w *sourceWorld) Graph() *graph.Graph { return w.now }
 
 // Near implements [World]: links only fail.
-func (w *SourceWorld) Near() *graph.Graph { return nil }
+func (w *sourceWorld) Near() *graph.Graph { return nil }
 
-// FlockWorld is robots in flight, as an online learner sees them.
-type FlockWorld struct {
+// flockWorld is robots in flight, as an online learner sees them.
+type flockWorld struct {
 	*flocking.Stream
 	swarm *flocking.Swarm
 	near  graph.Builder
 }
 
-// NewFlockWorld returns a flight of c.DurationSeconds.
-func NewFlockWorld(c flocking.Config, shift graph.Shift, seed uint64) (*FlockWorld, error) {
+// newFlockWorld returns a flight of c.DurationSeconds.
+func newFlockWorld(c flocking.Config, shift graph.Shift, seed uint64) (*flockWorld, error) {
 	s, err := flocking.New(c, random.Stream(seed, "start"))
 	if err != nil {
 		return nil, err
@@ -133,24 +133,21 @@ func NewFlockWorld(c flocking.Config, shift graph.Shift, seed uint64) (*FlockWor
 	if err != nil {
 		return nil, err
 	}
-	return &FlockWorld{Stream: stream, swarm: s}, nil
+	return &flockWorld{Stream: stream, swarm: s}, nil
 }
 
 // Graph implements [World].
-func (w *FlockWorld) Graph() *graph.Graph { return w.swarm.Heard() }
+func (w *flockWorld) Graph() *graph.Graph { return w.swarm.Heard() }
 
 // nearFactor is how much farther than the radius robots are listened for: two
 // robots need seven steps at least to cross the difference, at top speed.
 const nearFactor = 1.2
 
 // Near implements [World].
-func (w *FlockWorld) Near() *graph.Graph {
+func (w *flockWorld) Near() *graph.Graph {
 	g, err := w.near.Geometric(w.swarm.Positions(), nearFactor*w.swarm.Config().CommRadiusMeters)
 	if err != nil {
 		panic(fmt.Sprintf("swarm: %v", err))
 	}
 	return g
 }
-
-// Swarm returns the robots, to look at.
-func (w *FlockWorld) Swarm() *flocking.Swarm { return w.swarm }

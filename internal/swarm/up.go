@@ -179,9 +179,9 @@ func (r *run) simulate(ctx context.Context) error {
 	if r.Watch != nil {
 		r.watching.Go(r.show)
 	}
-	var show *stager
+	var page *publisher
 	if r.Hub != nil {
-		show = newStager(r)
+		page = newPublisher(r)
 	}
 	return sim.run(ctx, func(m *Step) (err error) {
 		if r.verify != nil {
@@ -203,8 +203,8 @@ func (r *run) simulate(ctx context.Context) error {
 		r.missing += m.Missing
 		r.ended = time.Now()
 		r.mu.Unlock()
-		if show != nil {
-			if sim.paused, err = show.step(ctx, m); err != nil {
+		if page != nil {
+			if sim.paused, err = page.step(ctx, m); err != nil {
 				return err
 			}
 		}
