@@ -34,7 +34,8 @@ const rules = `
 	online/onlinetest   : mat graph loss online
 	agent               : mat graph gnn loss rule
 	agent/agenttest     : mat graph loss agent
-	transport           :
+	internal/idlist     :
+	transport           : internal/idlist
 	transport/mem       : transport
 	transport/natsbus   : transport
 	transport/tcpbus    : transport
@@ -63,9 +64,9 @@ const rules = `
 	internal/journal/faultdisk : internal/journal
 	internal/recommend  : mat graph gnn optim loss random train rule modelfile scenario/movies internal/dataset internal/journal
 	internal/hostname   :
-	internal/host       : agent graph loss mat rule transport internal/journal
+	internal/host       : agent graph loss mat rule transport internal/idlist internal/journal
 	internal/broker     : transport transport/natsbus internal/keys
-	internal/keys       : transport transport/natsbus transport/tcpbus
+	internal/keys       : internal/idlist transport transport/natsbus transport/tcpbus
 	internal/box        : agent gnn graph loss mat online rule modelfile transport transport/natsbus transport/tcpbus internal/config internal/data internal/host internal/journal internal/keys internal/hostname
 	internal/swarm      : agent gnn graph loss mat random rule online modelfile scenario/sourceloc scenario/flocking transport transport/mem transport/natsbus transport/tcpbus internal/host internal/broker internal/keys internal/box internal/journal internal/recipe internal/flock internal/live
 	internal/live       : modelfile

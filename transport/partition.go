@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/wdgnn/wdgnn/internal/idlist"
 )
 
 // maxHosts is how many hosts the text of a partition may name.
@@ -40,19 +41,14 @@ func ParsePartition(text string) (Partition, error) {
 	}
 	var p Partition
 	for part := range strings.SplitSeq(hosts, ",") {
-		first, last, isRange := strings.Cut(part, "-")
-		if !isRange {
-			last = first
-		}
-		lo, errLo := strconv.ParseUint(first, 10, 32)
-		hi, errHi := strconv.ParseUint(last, 10, 32)
-		if errLo != nil || errHi != nil || hi < lo {
+		first, last, ok := idlist.ParseRange(part)
+		if !ok {
 			return fail("%q is no host and no range of hosts", part)
 		}
-		if hi-lo >= maxHosts-uint64(len(p.Hosts)) {
+		if last-first >= maxHosts-uint64(len(p.Hosts)) {
 			return fail("more than %d hosts", maxHosts)
 		}
-		for h := lo; h <= hi; h++ {
+		for h := first; h <= last; h++ {
 			p.Hosts = append(p.Hosts, HostID(h))
 		}
 	}
@@ -76,23 +72,7 @@ func ParsePartition(text string) (Partition, error) {
 
 // String returns the partition as text that ParsePartition reads.
 func (p Partition) String() string {
-	hosts := slices.Clone(p.Hosts)
-	slices.Sort(hosts)
-	hosts = slices.Compact(hosts)
-	var parts []string
-	for i := 0; i < len(hosts); {
-		j := i
-		for j+1 < len(hosts) && hosts[j+1] == hosts[j]+1 {
-			j++
-		}
-		part := strconv.FormatUint(uint64(hosts[i]), 10)
-		if j > i {
-			part += "-" + strconv.FormatUint(uint64(hosts[j]), 10)
-		}
-		parts = append(parts, part)
-		i = j + 1
-	}
-	text := strings.Join(parts, ",") + "@" + p.From.String()
+	text := idlist.Format(slices.Compact(slices.Sorted(slices.Values(p.Hosts)))) + "@" + p.From.String()
 	if p.To != 0 {
 		text += "-" + p.To.String()
 	}

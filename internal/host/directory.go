@@ -1,13 +1,12 @@
 package host
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/internal/idlist"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -64,13 +63,8 @@ const mostNodes = 10_000_000
 func ParseNodes(text string) ([]agent.NodeID, error) {
 	var nodes []agent.NodeID
 	for part := range strings.SplitSeq(text, ",") {
-		from, to, ok := strings.Cut(strings.TrimSpace(part), "-")
-		if !ok {
-			to = from
-		}
-		first, err := strconv.ParseUint(from, 10, 32)
-		last, err2 := strconv.ParseUint(to, 10, 32)
-		if err := errors.Join(err, err2); err != nil || last < first || last >= uint64(agent.Everyone) || last-first >= mostNodes || len(nodes) > mostNodes {
+		first, last, ok := idlist.ParseRange(strings.TrimSpace(part))
+		if !ok || last >= uint64(agent.Everyone) || last-first >= mostNodes || len(nodes) > mostNodes {
 			return nil, fmt.Errorf("nodes %q: %q is no node and no range; want a list such as 0-9,12", text, part)
 		}
 		for n := first; n <= last; n++ {
@@ -85,18 +79,4 @@ func ParseNodes(text string) ([]agent.NodeID, error) {
 }
 
 // FormatNodes writes ascending nodes as ParseNodes reads them.
-func FormatNodes(nodes []agent.NodeID) string {
-	var parts []string
-	for k := 0; k < len(nodes); {
-		last := k
-		for last+1 < len(nodes) && nodes[last+1] == nodes[last]+1 {
-			last++
-		}
-		part := strconv.Itoa(int(nodes[k]))
-		if last > k {
-			part += "-" + strconv.Itoa(int(nodes[last]))
-		}
-		parts, k = append(parts, part), last+1
-	}
-	return strings.Join(parts, ",")
-}
+func FormatNodes(nodes []agent.NodeID) string { return idlist.Format(nodes) }

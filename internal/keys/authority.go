@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wdgnn/wdgnn/internal/idlist"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -142,20 +143,7 @@ const hearsPrefix = "/hears/"
 
 // hearsPath lists hosts, such as /hears/0-4,7.
 func hearsPath(hosts []transport.HostID) string {
-	list := slices.Compact(slices.Sorted(slices.Values(hosts)))
-	var parts []string
-	for k := 0; k < len(list); {
-		last := k
-		for last+1 < len(list) && list[last+1] == list[last]+1 {
-			last++
-		}
-		part := strconv.FormatUint(uint64(list[k]), 10)
-		if last > k {
-			part += "-" + strconv.FormatUint(uint64(list[last]), 10)
-		}
-		parts, k = append(parts, part), last+1
-	}
-	return hearsPrefix + strings.Join(parts, ",")
+	return hearsPrefix + idlist.Format(slices.Compact(slices.Sorted(slices.Values(hosts))))
 }
 
 // MayHear reports that the host of a certificate may not hear another, by what
@@ -169,13 +157,7 @@ func MayHear(cert *x509.Certificate, run string, sender transport.HostID) error 
 			continue
 		}
 		for part := range strings.SplitSeq(list, ",") {
-			from, to, ranged := strings.Cut(part, "-")
-			if !ranged {
-				to = from
-			}
-			first, err := strconv.ParseUint(from, 10, 32)
-			last, err2 := strconv.ParseUint(to, 10, 32)
-			if err == nil && err2 == nil && first <= uint64(sender) && uint64(sender) <= last {
+			if first, last, ok := idlist.ParseRange(part); ok && first <= uint64(sender) && uint64(sender) <= last {
 				return nil
 			}
 		}
