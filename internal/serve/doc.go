@@ -9,7 +9,7 @@
 //
 // It is also the live page, [Live], of anything that shows itself on a hub of
 // package live, was recorded, or is a table of wdgnn reproduce; the recommender
-// has it at /. What the page consists of is in the folder page.
+// has it at /. What the page consists of is in package livepage.
 //
 // Whatever comes in is checked: bodies are small, strict JSON; unknown fields,
 // repeated fields and anything after the object are refused. Every answer but

@@ -3,18 +3,16 @@ package serve
 import (
 	"bytes"
 	"crypto/sha256"
-	"embed"
 	"encoding/hex"
+	"io/fs"
 	"net/http"
 	"path"
 	"strings"
 	"time"
 
 	"github.com/wdgnn/wdgnn/internal/live"
+	"github.com/wdgnn/wdgnn/internal/livepage"
 )
-
-//go:embed page
-var pageFiles embed.FS
 
 // kinds are the files that the page consists of.
 var kinds = map[string]string{
@@ -36,7 +34,7 @@ func (v *Live) file(w http.ResponseWriter, r *http.Request) error {
 // sendFile sends a file of the page. A browser asks every time whether it
 // changed: the program may have been replaced.
 func sendFile(w http.ResponseWriter, r *http.Request, name string) error {
-	text, err := pageFiles.ReadFile(path.Join("page", path.Base(name)))
+	text, err := fs.ReadFile(livepage.Files(), path.Base(name))
 	kind := kinds[path.Ext(name)]
 	if err != nil || kind == "" {
 		return problemf(http.StatusNotFound, "no_such_path", "the page has no file %.80q", name)
