@@ -1,15 +1,12 @@
 // The page begins here: it asks the process what there is to show.
 
 import { byId, element, checkScene, checkFrame, checkHistory, format } from "./model.js";
-import { get, listen, setToken, Refused } from "./net.js";
-import * as graph from "./graph.js";
+import { get, post, listen, setToken, Refused } from "./net.js";
+import { show, status, take } from "./view.js";
 import * as curves from "./curves.js";
 import * as panel from "./panel.js";
 
 let scene = null, text = "", ignored = 0, lost = 0, about = null, over = false;
-export const last = { frame: null, frames: 0 };
-
-function status(state, words) { byId("status").dataset.state = state; byId("status").textContent = words; }
 
 function notes() {
   const parts = [];
@@ -21,20 +18,14 @@ function notes() {
 // bad counts what could not be understood.
 function bad() { ignored++; notes(); }
 
-export function show(s) {
-  scene = s;
-  panel.begin(s, about.control);
-  graph.begin(s);
-  graph.drawRamp();
-  curves.begin(s);
-}
+const send = (name, value, node) => post("control", { name, value, node });
 
 function on(kind, value) {
   switch (kind) {
     case "scene": {
       const next = checkScene(value), as = JSON.stringify(value);
       panel.forget();
-      if (as !== text) { text = as; show(next); } // after a reconnection it is usually the same
+      if (as !== text) { text = as; scene = next; show(scene, about.control ? send : null); } // after a reconnection it is usually the same
       break;
     }
     case "history": if (scene) curves.past(checkHistory(scene, value)); break;
@@ -43,13 +34,6 @@ function on(kind, value) {
     case "end": over = true; break;
     case "lost": lost = Number(value) || 0; notes(); break;
   }
-}
-
-function take(f) {
-  last.frame = f; last.frames++;
-  graph.take(f);
-  curves.add(f);
-  panel.take(f);
 }
 
 function live() {
@@ -62,6 +46,11 @@ function live() {
       status(state, over ? "the run has ended" : words[state]);
     },
   });
+}
+
+async function replay() {
+  const player = await import("./replay.js"), run = await get("replay");
+  await player.begin(run, async (from, count) => (await get(`replay/frames?from=${from}&count=${count}`)).frames);
 }
 
 const views = { run: "Network", ratings: "Ratings", tables: "Tables" };
@@ -107,12 +96,8 @@ async function begin() {
   open(names[0] ?? "run");
   if (about.ratings) import("./ratings.js").then(m => m.begin(about.ratings));
   if (about.mode === "live") live();
-  else if (about.mode === "replay") import("./replay.js").then(m => m.begin({ show, status })).catch(err => status("lost", err.message));
+  else if (about.mode === "replay") replay().catch(err => status("lost", err.message));
   else { byId("title").textContent = "The paper's tables, ours beside them"; status("live", "tables"); }
 }
 
-// For tests and the curious.
-globalThis.wdgnn = { stats: graph.stats, where: graph.where, pin: graph.pin, last };
-
-setInterval(() => { if (graph.stats.fps > 0) byId("rate60").textContent = `${Math.round(graph.stats.fps)} frames/s · ${graph.stats.drawMs.toFixed(1)} ms each`; }, 1000);
 begin();

@@ -2,20 +2,21 @@
 // pinned node, words, and controls.
 
 import { byId, element, format } from "./model.js";
-import { post } from "./net.js";
 import * as graph from "./graph.js";
 
-let scene = null, allowed = false, settings = [];
+let scene = null, send = null, settings = [];
 const longest = 100; // words kept in the list
 
-export function begin(s, control) {
-  scene = s; allowed = control; settings = [];
+// begin builds all of it for a scene. Commands go to how(name, value, node),
+// which is null where the page can be looked at only.
+export function begin(s, how) {
+  scene = s; send = how; settings = [];
   document.title = s.title ? s.title + " · wdgnn" : "wdgnn";
   byId("title").textContent = s.title;
   byId("about").textContent = s.about;
   byId("run").classList.toggle("plain", s.layout === "none");
   byId("picture").hidden = s.layout === "none";
-  byId("stage").hidden = s.layout === "none" && !control && byId("replay").hidden;
+  byId("stage").hidden = s.layout === "none" && !send && byId("replay").hidden;
   buildQuantities();
   buildLegend();
   buildCounters();
@@ -53,7 +54,7 @@ function buildCounters() {
 }
 
 async function command(name, value, node) {
-  try { await post("control", { name, value: value ?? 0, node: node ?? 0 }); } catch (err) { note(err.message); }
+  try { await send(name, value ?? 0, node ?? 0); } catch (err) { note(err.message); }
 }
 
 export function note(text) { byId("notes").textContent = text; }
@@ -62,9 +63,9 @@ function buildControls() {
   const box = byId("controls");
   box.replaceChildren();
   byId("nodecontrols").replaceChildren();
-  byId("deck").hidden = (scene.controls.length === 0 || scene.layout === "none" && !allowed) && byId("replay").hidden;
+  byId("deck").hidden = (scene.controls.length === 0 || scene.layout === "none" && !send) && byId("replay").hidden;
   if (scene.controls.length === 0) return;
-  if (!allowed) { if (byId("replay").hidden) box.append(element("span", "This page can be looked at only.", { class: "looking" })); return; }
+  if (!send) { if (byId("replay").hidden) box.append(element("span", "This page can be looked at only.", { class: "looking" })); return; }
   scene.controls.forEach((c, k) => {
     switch (c.kind) {
       case "switch": case "button": box.append(button(c, k)); break;

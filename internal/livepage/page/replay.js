@@ -1,23 +1,22 @@
 // A recorded run, with a slider for time.
 
 import { byId, checkScene, checkFrame, checkHistory, format, moment } from "./model.js";
-import { get } from "./net.js";
-import * as graph from "./graph.js";
+import { show, status, at as view } from "./view.js";
 import * as curves from "./curves.js";
 import * as panel from "./panel.js";
-import { last } from "./main.js";
 
 const chunk = 100, most = 40; // frames fetched together, and such pieces kept
 const slider = byId("slider"), play = byId("play");
-let scene = null, times = [], words = [], at = 0, clock = 0, playing = false, before = 0, said = -1;
+let scene = null, read = null, times = [], words = [], at = 0, clock = 0, playing = false, before = 0, said = -1;
 const pieces = new Map(), under = new Map();
 
-export async function begin({ show, status }) {
-  const run = await get("replay");
-  scene = checkScene(run.scene);
+// begin shows a recorded run. Frames come from frames(from, count), which
+// returns the first of them or more.
+export async function begin(run, frames) {
+  scene = checkScene(run.scene); read = frames;
   times = run.times; words = run.words;
   byId("replay").hidden = false;
-  show(scene);
+  show(scene, null);
   byId("deck").hidden = byId("stage").hidden = false;
   if (run.history?.t) curves.past(checkHistory(scene, run.history));
   slider.max = Math.max(times.length - 1, 0);
@@ -35,7 +34,7 @@ function piece(k) {
 async function load(k) {
   const list = [], from = k * chunk, want = Math.min(chunk, times.length - from);
   while (list.length < want) { // large frames come in several answers
-    const part = (await get(`replay/frames?from=${from + list.length}&count=${want - list.length}`)).frames;
+    const part = await read(from + list.length, want - list.length);
     if (part.length === 0) break;
     list.push(...part.map(f => checkFrame(scene, f)));
   }
@@ -52,10 +51,7 @@ async function go(to) {
   slider.value = at;
   byId("moment").textContent = moment(scene, f.t);
   slider.setAttribute("aria-valuetext", byId("moment").textContent);
-  last.frame = f; last.frames++;
-  graph.take(f);
-  curves.at(f);
-  panel.take(f);
+  view(f);
   tell(f.t);
   if (at % chunk > chunk / 2 && (Math.floor(at / chunk) + 1) * chunk < times.length) piece(Math.floor(at / chunk) + 1);
 }

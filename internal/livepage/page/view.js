@@ -1,0 +1,37 @@
+// What is on view: a scene and a frame of it, handed to the picture, the curves
+// and what stands around them.
+
+import { byId } from "./model.js";
+import * as graph from "./graph.js";
+import * as curves from "./curves.js";
+import * as panel from "./panel.js";
+
+export const last = { frame: null, frames: 0 };
+
+export function status(state, words) { byId("status").dataset.state = state; byId("status").textContent = words; }
+
+// show begins with a scene. Commands go to send; without it the page can be
+// looked at only.
+export function show(scene, send) {
+  panel.begin(scene, send);
+  graph.begin(scene);
+  graph.drawRamp();
+  curves.begin(scene);
+}
+
+function put(f) {
+  last.frame = f; last.frames++;
+  graph.take(f);
+  panel.take(f);
+}
+
+// take shows the next frame of a run, which the curves grow by.
+export function take(f) { put(f); curves.add(f); }
+
+// at shows a frame of a recording, whose curves are there already.
+export function at(f) { put(f); curves.at(f); }
+
+// For tests and the curious.
+globalThis.wdgnn = { stats: graph.stats, where: graph.where, pin: graph.pin, last };
+
+setInterval(() => { if (graph.stats.fps > 0) byId("rate60").textContent = `${Math.round(graph.stats.fps)} frames/s · ${graph.stats.drawMs.toFixed(1)} ms each`; }, 1000);
