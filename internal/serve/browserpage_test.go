@@ -192,6 +192,72 @@ func TestPageReplay(t *testing.T) {
 	p.clean(s.URL)
 }
 
+// flightOf is a flight of three robots, a hundred frames a second.
+func flightOf(t testing.TB, frames int) *live.Recording {
+	t.Helper()
+	scene := live.Scene{
+		Title: "Flock", Task: "flocking", Time: "s", Layout: live.LayoutMoving, Nodes: []string{"a", "b", "c"},
+		Curves: []live.Curve{{Name: "variation", Chart: "variation", Learner: -1}},
+	}
+	return recording(t, scene, func(w *live.Writer) error {
+		for k := range frames {
+			x := float32(k) / 10
+			frame := &live.Frame{
+				Time: float64(k) / 100, Positions: live.Floats{x, 0, x + 1, 1, x + 2, 0}, Velocities: live.Floats{10, 0, 10, 0, 10, 0},
+				Links: [][2]int32{{0, 1}, {0, 2}, {1, 2}}, Down: []int32{}, Curves: live.Numbers{float64(frames - k)},
+			}
+			if err := w.Frame(frame); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// painted counts the pixels of the picture that are not empty, once what is new
+// has been drawn.
+const painted = `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))).then(() => {
+	const g = document.getElementById("graph"), c = new OffscreenCanvas(g.width, g.height).getContext("2d", { willReadFrequently: true });
+	c.drawImage(g, 0, 0);
+	return c.getImageData(0, 0, g.width, g.height).data.filter((v, k) => k % 4 === 3 && v > 0).length;
+})`
+
+// A flight is replayed as fast as it was flown, whatever is not wanted of it is
+// not drawn, and a click on a curve goes to that moment.
+func TestPageReplayFlight(t *testing.T) {
+	p := newTab(t)
+	s := showing(t, LiveConfig{Recording: flightOf(t, 300)})
+	p.open(s.URL)
+	p.wait(`wdgnn.last.frame?.t === 0 && document.querySelector(".chart .u-over")`)
+	p.do(chromedp.Focus(chromedp.CSS("#play")), chromedp.KeyEvent(" "))
+	p.wait(`wdgnn.last.frame.t === 2.99`) // at ten frames a second it would take half a minute
+	p.wait(`document.getElementById("play").textContent === "Play"`)
+
+	all := evaluate[int](p, painted, chromedp.EvalAwaitPromise)
+	for _, what := range []string{"links", "arrows", "trails"} {
+		evaluate[any](p, fmt.Sprintf(`document.getElementById(%q).click()`, what))
+		left := evaluate[int](p, painted, chromedp.EvalAwaitPromise)
+		if left >= all {
+			t.Errorf("without %s %d pixels are painted, with them %d", what, left, all)
+		}
+		all = left
+	}
+	near := evaluate[float64](p, `wdgnn.where(2).x - wdgnn.where(0).x`)
+	evaluate[any](p, `document.getElementById("follow").click()`)
+	if far := evaluate[float64](p, `wdgnn.where(2).x - wdgnn.where(0).x`); far > near/2 {
+		t.Errorf("robots are %v pixels apart where the whole way is shown, %v where the view follows them", far, near)
+	}
+
+	over := evaluate[[]float64](p, `(() => { const b = document.querySelector(".chart .u-over").getBoundingClientRect(); return [b.x + b.width / 2, b.y + 5]; })()`)
+	p.do(chromedp.MouseClickXY(over[0], over[1]))
+	p.wait(`Math.abs(wdgnn.last.frame.t - 1.5) < 0.1`)
+	at := evaluate[float64](p, `wdgnn.last.frame.t`)
+	evaluate[any](p, `document.activeElement.blur()`)
+	p.do(chromedp.KeyEvent(kb.ArrowRight))
+	p.wait(fmt.Sprintf(`Math.abs(wdgnn.last.frame.t - %v) < 1e-6`, at+0.01))
+	p.clean(s.URL)
+}
+
 // The page finds its server again after a restart.
 func TestPageReconnects(t *testing.T) {
 	p := newTab(t)

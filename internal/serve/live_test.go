@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -396,30 +397,38 @@ func TestReplayRanges(t *testing.T) {
 // Node 2 is down in its second half.
 func recorded(t testing.TB, frames int) *live.Recording {
 	t.Helper()
+	return recording(t, ringScene(6), func(w *live.Writer) error {
+		for at := range frames {
+			frame := ringFrame(6, float64(at))
+			if at >= frames/2 {
+				frame.Down = []int32{2}
+			}
+			if at == frames/2 {
+				if err := w.Say(float64(at), "node 2 is down; its neighbours carry on"); err != nil {
+					return err
+				}
+			}
+			if err := w.Frame(frame); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// recording is what write puts into a file, opened.
+func recording(t testing.TB, s live.Scene, write func(w *live.Writer) error) *live.Recording {
+	t.Helper()
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, live.EventsName))
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := live.NewWriter(f, ringScene(6))
+	w, err := live.NewWriter(f, s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for at := range frames {
-		frame := ringFrame(6, float64(at))
-		if at >= frames/2 {
-			frame.Down = []int32{2}
-		}
-		if at == frames/2 {
-			if err := w.Say(float64(at), "node 2 is down; its neighbours carry on"); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := w.Frame(frame); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := f.Close(); err != nil {
+	if err := errors.Join(write(w), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	r, err := live.Open(dir)

@@ -4,7 +4,10 @@ import { byId, element, format } from "./model.js";
 import { theme, learnerColor, learnerDash, onTheme } from "./theme.js";
 
 const most = 3000; // points of a curve; beyond, every second is dropped
-let scene = null, charts = [], times = [], series = [], mark = null, timer = 0;
+let scene = null, charts = [], times = [], series = [], mark = null, timer = 0, sought = null;
+
+// onSeek names who hears of the time at which a chart is clicked.
+export function onSeek(f) { sought = f; }
 
 export function begin(s) {
   scene = s; times = []; series = s.curves.map(() => []); mark = null;
@@ -55,6 +58,7 @@ function make(chart) {
     hooks: { draw: [line], setLegend: [u => read(chart, u.cursor.idx)] },
   };
   chart.plot = new uPlot(options, data(chart), chart.holder);
+  chart.plot.over.addEventListener("click", e => { if (sought) sought(chart.plot.posToVal(e.offsetX, "x")); });
 }
 
 // line marks the moment that a replay shows.

@@ -15,7 +15,7 @@ let scene = null, frame = null, quantity = 0, ring = [];
 let xs = new Float32Array(0), ys = xs, shown = xs, target = xs, radius = 6;
 let low = 0, high = 1, width = 0, height = 0, ratio = 1;
 let out = new Uint8Array(0), down = new Uint8Array(0), mark = [];
-let hovered = -1, pinned = -1, pulses = [], trails = [], box = null;
+let hovered = -1, pinned = -1, pulses = [], trails = [], box = null, flown = null;
 let dirty = true, linksDirty = true, quiet = 0, running = false;
 let picked = () => {};
 export const stats = { fps: 0, drawMs: 0, drawn: 0, recent: [] }; // recent: ms of the latest frames drawn
@@ -24,7 +24,7 @@ export function onPick(f) { picked = f; }
 export function pinnedNode() { return pinned; }
 
 export function begin(s) {
-  scene = s; frame = null; pinned = hovered = -1; pulses = []; trails = []; box = null;
+  scene = s; frame = null; pinned = hovered = -1; pulses = []; trails = []; box = flown = null;
   const n = s.nodes.length;
   xs = new Float32Array(n); ys = new Float32Array(n); shown = new Float32Array(n).fill(NaN); target = new Float32Array(n).fill(NaN);
   out = new Uint8Array(s.edges.length); down = new Uint8Array(n); mark = new Array(n).fill("");
@@ -127,13 +127,23 @@ function move(f) {
   fly(f);
 }
 
-// fly keeps all robots in view; the view follows them without jumping.
+// cut ends the trails: what comes next does not follow what was.
+export function cut() { trails = []; }
+
+const shows = id => byId(id).checked;
+for (const id of ["arrows", "trails", "links", "follow"]) byId(id).addEventListener("change", () => { if (frame?.pos) fly(frame); touch(); });
+
+// fly keeps all robots in view: the view follows them without jumping, or holds
+// all places where they have been.
 function fly(f) {
   const p = f.pos, n = scene.nodes.length;
   let x0 = Infinity, x1 = -Infinity, y0 = Infinity, y1 = -Infinity;
   for (let i = 0; i < n; i++) { x0 = Math.min(x0, p[2 * i]); x1 = Math.max(x1, p[2 * i]); y0 = Math.min(y0, p[2 * i + 1]); y1 = Math.max(y1, p[2 * i + 1]); }
+  flown = flown ? [Math.min(flown[0], x0), Math.max(flown[1], x1), Math.min(flown[2], y0), Math.max(flown[3], y1)] : [x0, x1, y0, y1];
+  const follow = shows("follow");
+  if (!follow) [x0, x1, y0, y1] = flown;
   const want = { x: (x0 + x1) / 2, y: (y0 + y1) / 2, size: Math.max(x1 - x0, (y1 - y0) * width / Math.max(height, 1), 1e-3) * 1.25 };
-  box = box ? { x: want.x, y: want.y, size: want.size > box.size || want.size < 0.6 * box.size ? want.size : box.size } : want;
+  box = box && follow ? { x: want.x, y: want.y, size: want.size > box.size || want.size < 0.6 * box.size ? want.size : box.size } : want;
   const scale = width / box.size;
   for (let i = 0; i < n; i++) { xs[i] = width / 2 + (p[2 * i] - box.x) * scale; ys[i] = height / 2 - (p[2 * i + 1] - box.y) * scale; }
   linksDirty = true;
@@ -168,7 +178,7 @@ function tick(now) {
 function draw(now) {
   const moving = settle();
   pulses = pulses.filter(p => now - p.from < lasting);
-  const view = { scene, frame, quantity, ring, xs, ys, shown, radius, low, high, width, height, ratio, out, down, mark, hovered, pinned, pulses, trails, box };
+  const view = { scene, frame, quantity, ring, xs, ys, shown, radius, low, high, width, height, ratio, out, down, mark, hovered, pinned, pulses, box, trails: shows("trails") ? trails : [], arrows: shows("arrows"), links: shows("links") };
   if (linksDirty) { paintLinks(under, view); linksDirty = false; }
   ctx.setTransform(1, 0, 0, 1, 0, 0);
   ctx.clearRect(0, 0, canvas.width, canvas.height);

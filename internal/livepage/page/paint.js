@@ -11,7 +11,7 @@ const bin = (v, low, high) => Math.max(0, Math.min(63, Math.round(63 * (v - low)
 
 // paint paints all that stands above the links.
 export function paint(ctx, view, now) {
-  if (view.scene.layout === "moving") { drawTrails(ctx, view); drawArrows(ctx, view); }
+  if (view.scene.layout === "moving") { drawTrails(ctx, view); if (view.arrows) drawArrows(ctx, view); }
   drawPulses(ctx, view, now);
   drawNodes(ctx, view);
   drawMarks(ctx, view);
@@ -30,10 +30,10 @@ function drawMetre(ctx, { width, height, box }) {
 }
 
 // paintLinks paints the layer of the links.
-export function paintLinks(under, { scene, frame, xs, ys, width, height, ratio, out }) {
+export function paintLinks(under, { scene, frame, xs, ys, width, height, ratio, out, links: shown }) {
   under.setTransform(ratio, 0, 0, ratio, 0, 0);
   under.clearRect(0, 0, width, height);
-  const moving = scene.layout === "moving", links = moving ? frame?.links ?? [] : scene.edges;
+  const moving = scene.layout === "moving", links = !moving ? scene.edges : shown ? frame?.links ?? [] : [];
   under.lineWidth = links.length > 3000 ? 0.5 : links.length > 800 ? 0.8 : 1.1;
   for (const lost of [1, 0]) {
     under.strokeStyle = lost ? theme["edge-out"] : theme.edge;

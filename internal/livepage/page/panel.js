@@ -16,6 +16,7 @@ export function begin(s, how) {
   byId("about").textContent = s.about;
   byId("run").classList.toggle("plain", s.layout === "none");
   byId("picture").hidden = s.layout === "none";
+  byId("shown").hidden = s.layout !== "moving";
   byId("stage").hidden = s.layout === "none" && !send && byId("replay").hidden;
   buildQuantities();
   buildLegend();

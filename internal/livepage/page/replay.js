@@ -2,12 +2,15 @@
 
 import { byId, checkScene, checkFrame, checkHistory, format, moment } from "./model.js";
 import { show, status, at as view } from "./view.js";
+import * as graph from "./graph.js";
 import * as curves from "./curves.js";
 import * as panel from "./panel.js";
 
 const chunk = 100, most = 40; // frames fetched together, and such pieces kept
+const rate = 10; // frames per second of a recording whose time is not in seconds
+const jump = 40; // frames, from which on trails begin anew
 const slider = byId("slider"), play = byId("play");
-let scene = null, read = null, times = [], words = [], at = 0, clock = 0, playing = false, before = 0, said = -1;
+let scene = null, read = null, times = [], due = [], words = [], at = 0, clock = 0, playing = false, before = null, said = -1;
 const pieces = new Map(), under = new Map();
 
 // begin shows a recorded run. Frames come from frames(from, count), which
@@ -15,6 +18,8 @@ const pieces = new Map(), under = new Map();
 export async function begin(run, frames) {
   scene = checkScene(run.scene); read = frames;
   times = run.times; words = run.words;
+  due = [0];
+  for (let k = 1; k < times.length; k++) due.push(due[k - 1] + (scene.time === "s" && times[k] > times[k - 1] ? times[k] - times[k - 1] : 1 / rate));
   byId("replay").hidden = false;
   show(scene, null);
   byId("deck").hidden = byId("stage").hidden = false;
@@ -45,6 +50,7 @@ async function load(k) {
 
 async function go(to) {
   if (times.length === 0) return;
+  if (to < at || to > at + jump) graph.cut();
   at = Math.max(0, Math.min(times.length - 1, to));
   const asked = at, list = await piece(Math.floor(at / chunk)), f = list[at % chunk];
   if (asked !== at || !f) return; // somebody moved on
@@ -65,24 +71,35 @@ function tell(t) {
   said = count;
 }
 
-function run(on) {
+// run plays or pauses.
+export function run(on) {
   playing = on && times.length > 1;
   if (playing && at === times.length - 1) { go(0); }
-  clock = at; before = performance.now();
+  clock = due[at]; before = null;
   play.textContent = playing ? "Pause" : "Play";
   play.setAttribute("aria-pressed", String(playing));
   if (playing) requestAnimationFrame(tick);
 }
 
-const rate = 10; // frames per second of a recording
 function tick(now) {
   if (!playing) return;
-  clock += (now - before) / 1000 * rate * Number(byId("pace").value);
+  if (before !== null) clock += (now - before) / 1000 * Number(byId("pace").value); // the clock starts with the first frame
   before = now;
-  const to = Math.floor(clock);
+  let to = at;
+  while (to < times.length - 1 && due[to + 1] <= clock) to++;
   if (to !== at) go(to);
   if (to >= times.length - 1) run(false); else requestAnimationFrame(tick);
 }
 
 play.addEventListener("click", () => run(!playing));
-slider.addEventListener("input", () => { run(false); go(Number(slider.value)); });
+// seek pauses at a frame.
+function seek(to) { run(false); go(to); }
+
+slider.addEventListener("input", () => seek(Number(slider.value)));
+curves.onSeek(t => { const after = times.findIndex(v => v >= t); seek(after < 0 ? times.length - 1 : after); });
+document.addEventListener("keydown", e => {
+  const way = e.key === "ArrowLeft" ? -1 : e.key === "ArrowRight" ? 1 : 0;
+  if (!way || e.target !== document.body || e.ctrlKey || e.altKey || e.metaKey || byId("run").hidden) return;
+  seek(at + (e.shiftKey ? 10 : 1) * way);
+  e.preventDefault();
+});
