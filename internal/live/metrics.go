@@ -33,7 +33,7 @@ func openMetrics(dir string) (*Recording, error) {
 	if err != nil {
 		return nil, fmt.Errorf("live: %s: %w", f.Name(), err)
 	}
-	r := &Recording{Skipped: skipped}
+	r := &Recording{Times: Numbers{}, Words: []Words{}, Skipped: skipped}
 	r.Scene = Scene{Title: filepath.Base(filepath.Clean(dir)), Task: "run", Time: "line", Layout: LayoutNone}
 	names := r.curves(rows)
 	if len(names) == 0 {

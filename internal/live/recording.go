@@ -21,13 +21,14 @@ const (
 // ErrNoRun is what Open returns for a folder without anything to replay.
 var ErrNoRun = errors.New("there is nothing to replay")
 
-// Recording is a run that can be replayed. It is safe for concurrent use.
+// Recording is a run that can be replayed. As JSON it is all but its frames. It
+// is safe for concurrent use.
 type Recording struct {
-	Scene   Scene
-	Times   Numbers // of the frames
-	Words   []Words
-	History History
-	Skipped int // lines that make no sense, a torn last line among them
+	Scene   Scene   `json:"scene"`
+	Times   Numbers `json:"times"` // of the frames
+	Words   []Words `json:"words"`
+	History History `json:"history"`
+	Skipped int     `json:"skipped"` // lines that make no sense, a torn last line among them
 
 	file   io.ReaderAt
 	closer io.Closer
@@ -50,7 +51,7 @@ func Open(dir string) (*Recording, error) {
 	if err != nil {
 		return nil, fmt.Errorf("live: %w", err)
 	}
-	r := &Recording{file: f, closer: f}
+	r := &Recording{Times: Numbers{}, Words: []Words{}, file: f, closer: f}
 	if err := r.index(f); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("live: %s: %w", filepath.Join(dir, EventsName), err)

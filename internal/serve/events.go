@@ -174,13 +174,7 @@ func (v *Live) replay(w http.ResponseWriter, _ *http.Request) error {
 	if c == nil {
 		return problemf(http.StatusNotFound, "not_recorded", "this process shows no recording").hint("GET /events")
 	}
-	send(w, http.StatusOK, struct {
-		Scene   *live.Scene   `json:"scene"`
-		Times   live.Numbers  `json:"times"`
-		Words   []live.Words  `json:"words"`
-		History *live.History `json:"history"`
-		Skipped int           `json:"skipped"`
-	}{&c.Scene, append(live.Numbers{}, c.Times...), append([]live.Words{}, c.Words...), &c.History, c.Skipped})
+	send(w, http.StatusOK, c)
 	return nil
 }
 
