@@ -70,7 +70,7 @@ const rules = `
 	internal/box        : agent gnn graph loss mat online rule modelfile transport transport/natsbus transport/tcpbus internal/config internal/data internal/host internal/journal internal/keys internal/hostname
 	internal/swarm      : agent gnn graph loss mat random rule online modelfile scenario/sourceloc scenario/flocking transport transport/mem transport/natsbus transport/tcpbus internal/host internal/broker internal/keys internal/box internal/journal internal/recipe internal/flock internal/live
 	internal/live       : modelfile
-	internal/livepage   :
+	internal/livepage   : internal/live
 	internal/serve      : scenario/movies internal/recommend internal/live internal/livepage internal/hostname
 	internal/perf       : mat graph gnn loss optim random rule online scenario/flocking
 	bench/report        : internal/perf
