@@ -62,7 +62,7 @@ without one a small one is trained first and saved: 200 flights of the expert,
 some of its own, each robot's features bounded and its neighbours averaged.
 
 The folder of --out gets
-  flight.html   playback in any browser, one file
+  flight.html   playback in any browser, one file that needs no network
   flight.mcap   the same for Foxglove: /scene, /poses and /metrics
   events.jsonl  the same for wdgnn view
   flight.json   numbers: the same seed gives the same bytes
@@ -255,7 +255,6 @@ func (c *FlockCommand) save(r *flock.Result) error {
 		name  string
 		write func(io.Writer) error
 	}{
-		{"flight.html", r.Recording.WriteHTML},
 		{"flight.mcap", r.Recording.WriteMCAP},
 		{live.EventsName, r.Recording.WriteEvents},
 		{"flight.json", r.WriteJSON},
@@ -264,5 +263,10 @@ func (c *FlockCommand) save(r *flock.Result) error {
 			return during("flock", err)
 		}
 	}
-	return nil
+	recording, err := live.Open(c.out)
+	if err != nil {
+		return during("flock", err)
+	}
+	defer recording.Close()
+	return during("flock", export(filepath.Join(c.out, "flight.html"), recording))
 }

@@ -3,19 +3,24 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wdgnn/wdgnn/internal/live"
+	"github.com/wdgnn/wdgnn/internal/livepage"
 	"github.com/wdgnn/wdgnn/internal/serve"
+	"github.com/wdgnn/wdgnn/modelfile"
 )
 
 // ViewCommand shows what a run left.
 type ViewCommand struct {
 	Stdout, Stderr io.Writer
 
-	page page
+	page   page
+	export string
 }
 
 func (c *ViewCommand) command() *cobra.Command {
@@ -28,9 +33,12 @@ func (c *ViewCommand) command() *cobra.Command {
   metrics.jsonl   of wdgnn train and wdgnn online: the curves
   result.json     of wdgnn reproduce, here or in folders below: tables and figures
 
-It goes on until Ctrl-C.`,
+It goes on until Ctrl-C. With --export it serves nothing: the page and the run go
+into one file that any browser plays, from a disk or as an attachment, without
+this program and without a network.`,
 		Example: `  wdgnn demo --page --record run
   wdgnn view run
+  wdgnn view run --export run.html
   wdgnn view reproduce`,
 		Args: arguments("FOLDER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -41,13 +49,18 @@ It goes on until Ctrl-C.`,
 	c.page.flag = "--addr"
 	c.page.flags(cmd.Flags())
 	cmd.Flags().StringVar(&c.page.address, "addr", pageAddress, "`address` of the page")
+	cmd.Flags().StringVar(&c.export, "export", "", "`file` to write the page and the run to, instead of serving them; it must not exist yet")
 	return cmd
 }
 
-// Run serves the page until ctx ends.
+// Run serves the page until ctx ends, or exports it.
 func (c *ViewCommand) Run(ctx context.Context, dir string) error {
 	recording, err := live.Open(dir)
-	if errors.Is(err, live.ErrNoRun) {
+	if err == nil && c.export != "" {
+		defer recording.Close()
+		return c.save(recording)
+	}
+	if errors.Is(err, live.ErrNoRun) && c.export == "" {
 		if c.page.shown = tablesIn(dir); c.page.shown != nil {
 			recording, err = nil, nil
 		}
@@ -76,4 +89,22 @@ func tablesIn(dir string) *live.Results {
 		return nil
 	}
 	return r
+}
+
+// save exports a recording, unless something is there already.
+func (c *ViewCommand) save(r *live.Recording) error {
+	if _, err := os.Lstat(c.export); err == nil {
+		return helpful{fmt.Errorf("view: --export %s: it exists already", c.export), "another name, or remove it first"}
+	}
+	if err := export(c.export, r); err != nil {
+		return during("view", err)
+	}
+	_, err := fmt.Fprintf(c.Stdout, "%d frames in %s, for any browser\n", r.Frames(), c.export)
+	return err
+}
+
+// export writes a recording as one file that a browser plays, whole or not at
+// all.
+func export(path string, r *live.Recording) error {
+	return modelfile.WriteFile(path, func(w io.Writer) error { return livepage.Export(w, r) })
 }

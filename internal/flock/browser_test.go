@@ -2,6 +2,8 @@ package flock
 
 import (
 	"context"
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +11,9 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/wdgnn/wdgnn/internal/live"
+	"github.com/wdgnn/wdgnn/internal/livepage"
 )
 
 // browserTab opens a tab of the system's browser.
@@ -42,15 +47,15 @@ func browserTab(t *testing.T) context.Context {
 // look counts what is painted after some frames of the animation, and waits
 // until the playback has moved on.
 const look = `new Promise(done => {
-	const sky = document.getElementById("sky"), slider = document.getElementById("time"), end = performance.now() + 20000;
+	const sky = document.getElementById("graph"), slider = document.getElementById("slider"), end = performance.now() + 20000;
 	let drawn = 0;
 	const see = () => {
 		if (++drawn < 3) { requestAnimationFrame(see); return; }
 		const pixels = sky.getContext("2d").getImageData(0, 0, sky.width, sky.height).data;
 		let painted = 0;
 		for (let k = 3; k < pixels.length; k += 4) if (pixels[k] > 0) painted++;
-		if (painted > 0 && slider.value === "0" && performance.now() < end) { requestAnimationFrame(see); return; }
-		done({ painted, frame: Number(slider.value), clock: document.getElementById("clock").textContent });
+		if ((painted === 0 || slider.value === "0") && performance.now() < end) { requestAnimationFrame(see); return; }
+		done({ painted, frame: Number(slider.value), clock: document.getElementById("moment").textContent });
 	};
 	requestAnimationFrame(see);
 })`
@@ -66,17 +71,15 @@ type seen struct {
 // of an animation is often before the time at which the page asked for it.
 func TestPagePlays(t *testing.T) {
 	ctx := browserTab(t)
-	path := filepath.Join(t.TempDir(), "flight.html")
-	file, err := os.Create(path)
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, live.EventsName), fly(t, somePlan()).Recording.WriteEvents)
+	recording, err := live.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := fly(t, somePlan()).Recording.WriteHTML(file); err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
+	defer recording.Close()
+	path := filepath.Join(dir, "flight.html")
+	writeFile(t, path, func(w io.Writer) error { return livepage.Export(w, recording) })
 	const loads = 20
 	blank := 0
 	for range loads {
@@ -94,5 +97,16 @@ func TestPagePlays(t *testing.T) {
 	}
 	if blank > 0 {
 		t.Errorf("the flight does not play in %d of %d loads", blank, loads)
+	}
+}
+
+func writeFile(t *testing.T, path string, write func(io.Writer) error) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(write(f), f.Close()); err != nil {
+		t.Fatal(err)
 	}
 }

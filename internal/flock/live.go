@@ -7,7 +7,8 @@ import (
 	"github.com/wdgnn/wdgnn/internal/live"
 )
 
-// WriteEvents writes the recording in the form that wdgnn view replays.
+// WriteEvents writes the recording in the form of package live, which wdgnn view
+// replays and package livepage puts into one file.
 func (r *Recording) WriteEvents(w io.Writer) error {
 	out, err := live.NewWriter(w, r.liveScene())
 	if err != nil {
@@ -45,6 +46,22 @@ func (r *Recording) liveScene() live.Scene {
 		s.Nodes = append(s.Nodes, fmt.Sprintf("robot %d", i))
 	}
 	return s
+}
+
+// about says in a sentence or two what is flown.
+func (r *Recording) about() string {
+	c := r.World
+	text := fmt.Sprintf("Communication radius %v m, %d steps of %v s. Total velocity variation %.4g, expert %.4g on the same start.",
+		c.CommRadiusMeters, len(r.Learned.Variation), c.SampleSeconds, r.Learned.Total(), r.Expert.Total())
+	if f := c.Faults; f.MessageLoss > 0 || f.DelaySteps > 0 || len(f.Stops) > 0 {
+		n := r.Learned.Counts
+		text += fmt.Sprintf(" Faults: %d robots stop, %d of %d messages lost, %d steps of delay.",
+			len(f.Stops), n.Lost, n.Messages, f.DelaySteps)
+	}
+	if r.Stride > 1 {
+		text += fmt.Sprintf(" One frame in %d steps.", r.Stride)
+	}
+	return text
 }
 
 // liveFrame is one frame of it.

@@ -1,8 +1,6 @@
 package flock
 
 import (
-	"math"
-
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
@@ -77,19 +75,4 @@ func (r *Recording) stopped(robot, step int, other flocking.Part) bool {
 		}
 	}
 	return false
-}
-
-// bounds returns the smallest box around all positions and the largest
-// component of a velocity.
-func (r *Recording) bounds() (lo, hi [2]float64, fastest float64) {
-	lo, hi = [2]float64{math.Inf(1), math.Inf(1)}, [2]float64{math.Inf(-1), math.Inf(-1)}
-	for _, f := range r.Frames {
-		for i, p := range f.Position {
-			for d := range p {
-				lo[d], hi[d] = min(lo[d], p[d]), max(hi[d], p[d])
-				fastest = max(fastest, math.Abs(f.Velocity[i][d]))
-			}
-		}
-	}
-	return lo, hi, fastest
 }
