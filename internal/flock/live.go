@@ -65,7 +65,7 @@ func (r *Recording) about() string {
 }
 
 // liveFrame is one frame of it.
-func (r *Recording) liveFrame(f *Frame) *live.Frame {
+func (r *Recording) liveFrame(f *frame) *live.Frame {
 	t := f.Step
 	out := &live.Frame{
 		Time: r.seconds(t), Links: append([][2]int32{}, f.Links...), Down: []int32{},

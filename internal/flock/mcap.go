@@ -12,9 +12,9 @@ import (
 
 // The topics of an MCAP file. All messages are JSON.
 const (
-	TopicScene   = "/scene"   // foxglove.SceneUpdate: robots as arrows along their velocities, links as lines
-	TopicPoses   = "/poses"   // foxglove.PosesInFrame: robots in the order of their numbers
-	TopicMetrics = "/metrics" // wdgnn.FlightMetrics: scalars, every step
+	topicScene   = "/scene"   // foxglove.SceneUpdate: robots as arrows along their velocities, links as lines
+	topicPoses   = "/poses"   // foxglove.PosesInFrame: robots in the order of their numbers
+	topicMetrics = "/metrics" // wdgnn.FlightMetrics: scalars, every step
 )
 
 // The schemas describe the parts of Foxglove's messages that are written.
@@ -146,9 +146,9 @@ func (r *Recording) WriteMCAP(w io.Writer) error {
 		topic, schema string
 		text          []byte
 	}{
-		{TopicScene, "foxglove.SceneUpdate", sceneSchema},
-		{TopicPoses, "foxglove.PosesInFrame", posesSchema},
-		{TopicMetrics, "wdgnn.FlightMetrics", metricsSchema},
+		{topicScene, "foxglove.SceneUpdate", sceneSchema},
+		{topicPoses, "foxglove.PosesInFrame", posesSchema},
+		{topicMetrics, "wdgnn.FlightMetrics", metricsSchema},
 	} {
 		id := uint16(k + 1) // 0 stands for no schema
 		m.do(out.WriteSchema(&mcap.Schema{ID: id, Name: c.schema, Encoding: "jsonschema", Data: c.text}))
@@ -220,7 +220,7 @@ func (r *Recording) metrics(step int, at stamp) flightMetrics {
 
 // scene returns the robots and their links. An entity replaces the one with the
 // same name.
-func (r *Recording) scene(f *Frame, at stamp) sceneUpdate {
+func (r *Recording) scene(f *frame, at stamp) sceneUpdate {
 	robots, links := r.entity("robots", at), r.entity("links", at)
 	for i, p := range poses(f) {
 		v := f.Velocity[i]
@@ -258,7 +258,7 @@ func (r *Recording) entity(id string, at stamp) entity {
 }
 
 // poses returns where robots are, turned the way they fly.
-func poses(f *Frame) []pose {
+func poses(f *frame) []pose {
 	list := make([]pose, len(f.Position))
 	for i, p := range f.Position {
 		sin, cos := math.Sincos(math.Atan2(f.Velocity[i][1], f.Velocity[i][0]) / 2)

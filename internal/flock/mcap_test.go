@@ -50,7 +50,7 @@ func TestMCAP(t *testing.T) {
 		conform(t, channel.Topic, schema.Data, m.Data)
 		frame := r.Recording.Frames[step]
 		switch channel.Topic {
-		case TopicScene:
+		case topicScene:
 			var s sceneUpdate
 			if err := json.Unmarshal(m.Data, &s); err != nil {
 				return err
@@ -61,7 +61,7 @@ func TestMCAP(t *testing.T) {
 			if marked := s.Entities[0].Arrows[1].Color == red; marked != (step >= 4) {
 				t.Errorf("step %d: robot 1 marked as stopped: %v", step, marked)
 			}
-		case TopicPoses:
+		case topicPoses:
 			var got posesInFrame
 			if err := json.Unmarshal(m.Data, &got); err != nil {
 				return err
@@ -75,7 +75,7 @@ func TestMCAP(t *testing.T) {
 					t.Errorf("step %d: robot %d looks %v, flies %v", step, i, angle, v)
 				}
 			}
-		case TopicMetrics:
+		case topicMetrics:
 			var got flightMetrics
 			if err := json.Unmarshal(m.Data, &got); err != nil {
 				return err
@@ -89,7 +89,7 @@ func TestMCAP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, topic := range []string{TopicScene, TopicPoses, TopicMetrics} {
+	for _, topic := range []string{topicScene, topicPoses, topicMetrics} {
 		if seen[topic] != 30 {
 			t.Errorf("%s: got %d messages, want 30", topic, seen[topic])
 		}

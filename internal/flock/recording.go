@@ -9,7 +9,7 @@ import (
 type Recording struct {
 	World  flocking.Config
 	Stride int     // steps from one frame to the next
-	Frames []Frame // at steps 0, Stride, 2·Stride, …
+	Frames []frame // at steps 0, Stride, 2·Stride, …
 
 	Learned, Expert *flocking.Flight // every step
 	Frozen          *flocking.Flight // nil if nothing was learned
@@ -17,8 +17,8 @@ type Recording struct {
 	Disagreement    []float64        // of its robots
 }
 
-// Frame is where the robots are at one step.
-type Frame struct {
+// frame is where the robots are at one step.
+type frame struct {
 	Step               int
 	Position, Velocity [][2]float64
 	Links              [][2]int32 // i < j: within the communication radius, both radios working
@@ -40,7 +40,7 @@ func (r *Recording) add(s *flocking.Swarm, l online.Learner) {
 	if s.Time()%r.Stride != 0 {
 		return
 	}
-	f := Frame{
+	f := frame{
 		Step:     s.Time(),
 		Position: append([][2]float64(nil), s.Positions()...),
 		Velocity: append([][2]float64(nil), s.Velocities()...),

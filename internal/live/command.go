@@ -17,14 +17,14 @@ type Command struct {
 
 // Errors of commands.
 var (
-	ErrRefused = errors.New("live: the command is refused") // the scene has no such control, or not this value
+	errRefused = errors.New("live: the command is refused") // the scene has no such control, or not this value
 	ErrBusy    = errors.New("live: too many commands are waiting")
 )
 
 // Command hands a command to the producer, if the scene allows it. It does not
 // wait for it to be carried out.
 func (h *Hub) Command(c Command) error {
-	if err := h.scene.Allows(c); err != nil {
+	if err := h.scene.allows(c); err != nil {
 		return err
 	}
 	select {
@@ -39,21 +39,21 @@ func (h *Hub) Command(c Command) error {
 // never closed.
 func (h *Hub) Commands() <-chan Command { return h.commands }
 
-// Allows reports why a command is refused, or nil.
-func (s *Scene) Allows(c Command) error {
+// allows reports why a command is refused, or nil.
+func (s *Scene) allows(c Command) error {
 	for _, k := range s.Controls {
 		if k.Name != c.Name {
 			continue
 		}
 		switch {
 		case k.Kind == KindNode && !within(c.Node, len(s.Nodes)):
-			return fmt.Errorf("%w: %s: node %d, there are %d", ErrRefused, k.Name, c.Node, len(s.Nodes))
+			return fmt.Errorf("%w: %s: node %d, there are %d", errRefused, k.Name, c.Node, len(s.Nodes))
 		case k.Kind == KindSwitch && c.Value != 0 && c.Value != 1:
-			return fmt.Errorf("%w: %s is %v, want 0 or 1", ErrRefused, k.Name, c.Value)
+			return fmt.Errorf("%w: %s is %v, want 0 or 1", errRefused, k.Name, c.Value)
 		case k.Kind == KindRange && !(c.Value >= k.Low && c.Value <= k.High):
-			return fmt.Errorf("%w: %s is %v, want %v to %v", ErrRefused, k.Name, c.Value, k.Low, k.High)
+			return fmt.Errorf("%w: %s is %v, want %v to %v", errRefused, k.Name, c.Value, k.Low, k.High)
 		}
 		return nil
 	}
-	return fmt.Errorf("%w: nothing is called %.40q here", ErrRefused, c.Name)
+	return fmt.Errorf("%w: nothing is called %.40q here", errRefused, c.Name)
 }

@@ -55,8 +55,8 @@ type Words struct {
 	Text string  `json:"text"`
 }
 
-// Check reports a frame that does not fit the scene.
-func (s *Scene) Check(f *Frame) error {
+// check reports a frame that does not fit the scene.
+func (s *Scene) check(f *Frame) error {
 	n := len(s.Nodes)
 	switch {
 	case math.IsNaN(f.Time) || math.IsInf(f.Time, 0):

@@ -35,7 +35,7 @@ type Hub struct {
 // NewHub returns a hub for a scene. It computes positions if the layout is
 // LayoutForce. The scene belongs to the hub.
 func NewHub(s Scene) (*Hub, error) {
-	if err := s.Validate(); err != nil {
+	if err := s.validate(); err != nil {
 		return nil, err
 	}
 	if s.Layout == LayoutForce {
@@ -59,7 +59,7 @@ func (h *Hub) Due() bool {
 // wait: whoever is slow loses frames. A frame that does not fit the scene is an
 // error and is not shown.
 func (h *Hub) Publish(f *Frame) error {
-	if err := h.scene.Check(f); err != nil {
+	if err := h.scene.check(f); err != nil {
 		return err
 	}
 	h.mutex.Lock()
@@ -108,8 +108,8 @@ func (h *Hub) Say(at float64, format string, args ...any) {
 // ErrClosed is what readers of a closed hub get.
 var ErrClosed = errors.New("live: the hub is closed")
 
-// ErrFull is what Subscribe returns when there are too many readers.
-var ErrFull = errors.New("live: too many readers")
+// errFull is what Subscribe returns when there are too many readers.
+var errFull = errors.New("live: too many readers")
 
 // Subscribe returns a reader that holds at most buffer frames, at least 1. It
 // begins with the scene, the history of the curves, the latest words and the
@@ -121,7 +121,7 @@ func (h *Hub) Subscribe(buffer int) (*Subscription, error) {
 	case h.closed:
 		return nil, ErrClosed
 	case len(h.readers) >= maxReader:
-		return nil, ErrFull
+		return nil, errFull
 	}
 	s := &Subscription{hub: h, buffer: max(buffer, 1), wake: make(chan struct{}, 1)}
 	s.put(&message{kind: kindScene, value: &h.scene})

@@ -177,8 +177,8 @@ func TestTooManyReaders(t *testing.T) {
 	for range maxReader {
 		subscribe(t, h, 1)
 	}
-	if _, err := h.Subscribe(1); !errors.Is(err, ErrFull) {
-		t.Errorf("got %v, want ErrFull", err)
+	if _, err := h.Subscribe(1); !errors.Is(err, errFull) {
+		t.Errorf("got %v, want errFull", err)
 	}
 }
 
@@ -261,15 +261,15 @@ func TestCommand(t *testing.T) {
 		want    error
 	}{
 		{Command{Name: ControlPause, Value: 1}, nil},
-		{Command{Name: ControlPause, Value: 0.5}, ErrRefused},
+		{Command{Name: ControlPause, Value: 0.5}, errRefused},
 		{Command{Name: ControlDrop, Value: 0.3}, nil},
-		{Command{Name: ControlDrop, Value: 0.6}, ErrRefused},
-		{Command{Name: ControlDrop, Value: math.NaN()}, ErrRefused},
+		{Command{Name: ControlDrop, Value: 0.6}, errRefused},
+		{Command{Name: ControlDrop, Value: math.NaN()}, errRefused},
 		{Command{Name: ControlKill, Node: 3}, nil},
-		{Command{Name: ControlKill, Node: 4}, ErrRefused},
-		{Command{Name: ControlKill, Node: -1}, ErrRefused},
+		{Command{Name: ControlKill, Node: 4}, errRefused},
+		{Command{Name: ControlKill, Node: -1}, errRefused},
 		{Command{Name: ControlReset}, nil},
-		{Command{Name: "explode"}, ErrRefused},
+		{Command{Name: "explode"}, errRefused},
 	} {
 		if err := h.Command(c.command); !errors.Is(err, c.want) {
 			t.Errorf("%+v: got %v, want %v", c.command, err, c.want)

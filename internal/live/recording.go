@@ -86,7 +86,7 @@ func (r *Recording) index(f io.Reader) error {
 		case long > int64(len(text)) || json.Unmarshal(text, &l) != nil:
 			r.Skipped++
 		case l.Scene != nil && !begun:
-			if err := l.Scene.Validate(); err != nil {
+			if err := l.Scene.validate(); err != nil {
 				return err
 			}
 			r.Scene, begun = *l.Scene, true
@@ -112,7 +112,7 @@ func (r *Recording) index(f io.Reader) error {
 
 func (r *Recording) addFrame(text []byte, at span, past *history) {
 	f := new(Frame)
-	if json.Unmarshal(text, f) != nil || r.Scene.Check(f) != nil {
+	if json.Unmarshal(text, f) != nil || r.Scene.check(f) != nil {
 		r.Skipped++
 		return
 	}

@@ -29,11 +29,11 @@ type Result struct {
 	Name    string          `json:"name"`
 	Tables  json.RawMessage `json:"tables"`
 	Notes   []string        `json:"notes"`
-	Figures []Figure        `json:"figures"`
+	Figures []figure        `json:"figures"`
 }
 
-// Figure is a picture of a result.
-type Figure struct {
+// figure is a picture of a result.
+type figure struct {
 	Title string `json:"title"`
 	Note  string `json:"note,omitempty"`
 	Path  string `json:"path"` // in the folder; see Results.Figure
@@ -101,14 +101,14 @@ func (r *Results) result(name, file string) (out Result, ok bool) {
 	if json.Unmarshal(text, &in) != nil || in.Manifest == nil {
 		return out, false
 	}
-	out = Result{Name: name, Tables: in.Tables, Notes: in.Notes, Figures: []Figure{}}
+	out = Result{Name: name, Tables: in.Tables, Notes: in.Notes, Figures: []figure{}}
 	if len(out.Tables) == 0 {
 		out.Tables = json.RawMessage("[]")
 	}
 	for _, c := range in.Charts {
 		picture := path.Join(path.Dir(file), c.Name+".svg")
 		if _, err := r.root.Stat(picture); err == nil && len(out.Figures) < maxPlots {
-			out.Figures = append(out.Figures, Figure{c.Title, c.Note, picture})
+			out.Figures = append(out.Figures, figure{c.Title, c.Note, picture})
 		}
 	}
 	return out, true

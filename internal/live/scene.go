@@ -113,8 +113,8 @@ const (
 	maxAbout = 2000 // bytes of a description
 )
 
-// Validate reports everything that is wrong with s.
-func (s *Scene) Validate() error {
+// validate reports everything that is wrong with s.
+func (s *Scene) validate() error {
 	var errs []error
 	complain := func(format string, args ...any) {
 		if len(errs) < 20 {

@@ -25,7 +25,7 @@ func NewWriter(w io.Writer, s Scene) (*Writer, error) {
 
 // Frame adds a frame.
 func (v *Writer) Frame(f *Frame) error {
-	if err := v.scene.Check(f); err != nil {
+	if err := v.scene.check(f); err != nil {
 		return err
 	}
 	return v.line(kindFrame, f)
