@@ -55,7 +55,7 @@ const rules = `
 	internal/baseline   : scenario/movies
 	internal/figure     : modelfile
 	internal/experiment : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc internal/config internal/data internal/recipe internal/rundir
-	internal/recipe     : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc scenario/flocking
+	internal/recipe     : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc scenario/flocking scenario/movies internal/dataset
 	internal/demo       : mat graph gnn loss online rule train internal/recipe internal/live
 	internal/certify    : mat graph gnn loss random rule online theory modelfile internal/config internal/data internal/experiment
 	internal/reproduce  : agent mat graph gnn loss optim random train rule online modelfile scenario/sourceloc scenario/flocking scenario/movies internal/baseline internal/certify internal/dataset internal/experiment internal/figure theory internal/recipe internal/recommend

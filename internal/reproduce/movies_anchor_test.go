@@ -33,7 +33,7 @@ func shared(t testing.TB, name string) string {
 }
 
 // movieLens returns the 400 most rated movies of a data set.
-func movieLens(t testing.TB, folder string) *library {
+func movieLens(t testing.TB, folder string) *recipe.Library {
 	t.Helper()
 	all, err := dataset.Load(shared(t, "data/"+folder))
 	if err != nil {
@@ -47,12 +47,12 @@ func movieLens(t testing.TB, folder string) *library {
 }
 
 // everyTenth returns the split without chance under one similarity.
-func everyTenth(t testing.TB, l *library, measure movies.Similarity) *movieWorld {
+func everyTenth(t testing.TB, l *recipe.Library, measure movies.Similarity) *movieWorld {
 	t.Helper()
 	s := moviesFrom(Options{}, l.Ratings)
-	w, err := newMovieWorld(&s, movieSetting{
-		ID: measure.String(), Graph: similarBy(measure), Shift: graph.ShiftSpectral, Protocol: movies.ProtocolEveryTenth,
-	}, l, 0)
+	w, err := newMovieWorld(&s, movieSetting{Reading: recipe.Reading{
+		ID: measure.String(), Graph: recipe.SimilarBy(measure), Shift: graph.ShiftSpectral, Protocol: movies.ProtocolEveryTenth,
+	}}, l, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestMovieAnchors(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := everyTenth(t, l, measure)
-		e, err := w.examples()
+		e, err := w.Examples()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,8 +150,8 @@ func TestMovieAnchors(t *testing.T) {
 	}
 }
 
-func checkMovieAnchor(t *testing.T, w *movieWorld, e *movieExamples, k recipe.Kind, want map[string][]float64) {
-	m, err := gnn.New(w.architecture(k))
+func checkMovieAnchor(t *testing.T, w *movieWorld, e *recipe.MovieExamples, k recipe.Kind, want map[string][]float64) {
+	m, err := gnn.New(w.Architecture(k))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,9 +169,9 @@ func checkMovieAnchor(t *testing.T, w *movieWorld, e *movieExamples, k recipe.Ki
 		delete(want, what)
 	}
 	errors := func() (v []float64) {
-		var f reader
-		for _, rows := range e.test {
-			v = append(v, rmse(f.read(m, rows), rows.rating))
+		var f recipe.MovieReader
+		for _, rows := range e.Test {
+			v = append(v, recipe.RMSE(f.Read(m, rows), rows.Rating))
 		}
 		return v
 	}
@@ -179,7 +179,7 @@ func checkMovieAnchor(t *testing.T, w *movieWorld, e *movieExamples, k recipe.Ki
 		compare(fmt.Sprintf("epoch %d RMSE SW, Contact, Jedi", epoch), errors(), anchorTolerance[epoch])
 	}
 	at(0)
-	job, err := w.job(m, e)
+	job, err := w.Job(m, e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,19 +205,19 @@ func checkMovieAnchor(t *testing.T, w *movieWorld, e *movieExamples, k recipe.Ki
 
 // playAnchor returns the error along the stream without and with learning, and
 // that of the test users afterwards.
-func playAnchor(t *testing.T, w *movieWorld, m *gnn.WideDeep, e *movieExamples, c int) []float64 {
+func playAnchor(t *testing.T, w *movieWorld, m *gnn.WideDeep, e *recipe.MovieExamples, c int) []float64 {
 	t.Helper()
-	var f reader
-	offline := rmse(f.read(m, e.stream[c]), e.stream[c].rating)
+	var f recipe.MovieReader
+	offline := recipe.RMSE(f.Read(m, e.Stream[c]), e.Stream[c].Rating)
 	l, err := w.newCentral(m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	prequential, err := along(l, e.stream[c], nil)
+	prequential, err := along(l, e.Stream[c], nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := mat.NewDense(len(e.test[c].users), 1, nil)
-	l.predict(y, e.test[c])
-	return []float64{offline, prequential, rmse(y, e.test[c].rating)}
+	y := mat.NewDense(len(e.Test[c].Users), 1, nil)
+	l.predict(y, e.Test[c])
+	return []float64{offline, prequential, recipe.RMSE(y, e.Test[c].Rating)}
 }

@@ -58,7 +58,7 @@ func toyRatings(t testing.TB) string {
 }
 
 // toyWorld is a split of the made-up ratings.
-func toyWorld(t testing.TB, m movieSetting) (*movieWorld, *movieExamples) {
+func toyWorld(t testing.TB, m movieSetting) (*movieWorld, *recipe.MovieExamples) {
 	t.Helper()
 	l, all, err := openLibrary(toyRatings(t), "ml-100k", 400)
 	if err != nil {
@@ -69,7 +69,7 @@ func toyWorld(t testing.TB, m movieSetting) (*movieWorld, *movieExamples) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := w.examples()
+	e, err := w.Examples()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,29 +83,29 @@ func toyWorld(t testing.TB, m movieSetting) (*movieWorld, *movieExamples) {
 func TestRowsMatchTheGraph(t *testing.T) {
 	for _, m := range []movieSetting{libvarSetting, centeredSetting} {
 		w, e := toyWorld(t, m)
-		n := w.graph.Nodes()
+		n := w.Similar.Nodes()
 		values, signal, z, y := make([]float64, n), mat.NewDense(n, 1, nil), mat.NewDense(n, w.Order+1, nil), mat.NewDense(n, 1, nil)
 		var (
 			shifter gnn.Shifter
 			tape    gnn.Tape
-			f       reader
+			f       recipe.MovieReader
 		)
 		for _, k := range movieKinds {
-			model, err := w.fit(context.Background(), k, e)
+			model, err := w.Fit(context.Background(), k, e)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, rows := range e.test {
-				short := f.read(model, rows)
-				for i, u := range rows.users {
-					rated, rating := w.library.User(u)
-					w.Signal.Fill(values, rated, rating, rows.movie, w.unknown)
+			for _, rows := range e.Test {
+				short := f.Read(model, rows)
+				for i, u := range rows.Users {
+					rated, rating := w.Library.User(u)
+					w.Signal.Fill(values, rated, rating, rows.Movie, w.Unknown)
 					for j, v := range values {
 						signal.Data[j] = float32(v)
 					}
-					shifter.Shift(z, w.shift, signal)
-					model.Forward(y, &gnn.Input{Shift: w.shift, Shifted: z}, &tape)
-					if got, want := short.At(i, 0), y.At(rows.movie, 0); math.Abs(float64(got-want)) > 1e-5 {
+					shifter.Shift(z, w.Operator, signal)
+					model.Forward(y, &gnn.Input{Shift: w.Operator, Shifted: z}, &tape)
+					if got, want := short.At(i, 0), y.At(rows.Movie, 0); math.Abs(float64(got-want)) > 1e-5 {
 						t.Fatalf("%s, %s, user %d: %v from %d numbers, want %v as on the graph", m.ID, k, u, got, w.Order+1, want)
 					}
 				}
@@ -119,37 +119,37 @@ func TestRowsMatchTheGraph(t *testing.T) {
 // Reference: Section 3, eq. (7).
 func TestRowsLearnAsTheGraphDoes(t *testing.T) {
 	w, e := toyWorld(t, libvarSetting)
-	m, err := w.fit(context.Background(), recipe.WideDeep, e)
+	m, err := w.Fit(context.Background(), recipe.WideDeep, e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, n := e.stream[1], w.graph.Nodes()
+	rows, n := e.Stream[1], w.Similar.Nodes()
 	short, err := w.newCentral(m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := online.NewCentralized(m, online.Config{Nodes: n, Rule: movieRule(w.Gamma), Read: []int{rows.movie}})
+	whole, err := online.NewCentralized(m, online.Config{Nodes: n, Rule: movieRule(w.Gamma), Read: []int{rows.Movie}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	signal, y, target, mask := mat.NewDense(n, 1, nil), mat.NewDense(n, 1, nil), mat.NewDense(n, 1, nil), make([]bool, n)
 	values, got := make([]float64, n), mat.NewDense(1, 1, nil)
-	mask[rows.movie] = true
-	for i, u := range rows.users {
-		rated, rating := w.library.User(u)
-		w.Signal.Fill(values, rated, rating, rows.movie, 0)
+	mask[rows.Movie] = true
+	for i, u := range rows.Users {
+		rated, rating := w.Library.User(u)
+		w.Signal.Fill(values, rated, rating, rows.Movie, 0)
 		for j, v := range values {
 			signal.Data[j] = float32(v)
 		}
-		if err := whole.Predict(y, graph.Sample{Time: i, Shift: w.shift, Signal: signal}); err != nil {
+		if err := whole.Predict(y, graph.Sample{Time: i, Shift: w.Operator, Signal: signal}); err != nil {
 			t.Fatal(err)
 		}
-		target.Data[rows.movie] = rows.rating.At(i, 0)
-		short.predict(got, rows.one(i))
-		if a, b := got.At(0, 0), y.At(rows.movie, 0); math.Abs(float64(a-b)) > 1e-5 {
+		target.Data[rows.Movie] = rows.Rating.At(i, 0)
+		short.predict(got, rows.One(i))
+		if a, b := got.At(0, 0), y.At(rows.Movie, 0); math.Abs(float64(a-b)) > 1e-5 {
 			t.Fatalf("rating %d: %v on rows, want %v as on the graph", i, a, b)
 		}
-		if err := errors.Join(whole.Update(loss.MSE{Target: target, Mask: mask}), short.learn(rows.one(i))); err != nil {
+		if err := errors.Join(whole.Update(loss.MSE{Target: target, Mask: mask}), short.learn(rows.One(i))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -161,32 +161,32 @@ func TestRowsLearnAsTheGraphDoes(t *testing.T) {
 // Reference: Section 6.3.
 func TestFilterAboveLeastSquares(t *testing.T) {
 	w, e := toyWorld(t, libvarSetting)
-	bound := leastSquares(e.train)
-	targets, err := train.NewTargets(loss.MSE{}, e.train.rating, nil)
+	bound := leastSquares(e.Train)
+	targets, err := train.NewTargets(loss.MSE{}, e.Train.Rating, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, criterion := range []string{"smooth-L1", "MSE"} {
-		m, err := gnn.NewRandom(w.architecture(recipe.Filter), random.Stream(4, "bound"))
+		m, err := gnn.NewRandom(w.Architecture(recipe.Filter), random.Stream(4, "bound"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		job, err := w.job(m, e)
+		job, err := w.Job(m, e)
 		if err != nil {
 			t.Fatal(err)
 		}
 		job.Score = nil
 		job.Config.Epochs = 200
 		if criterion == "MSE" {
-			if job.Train, err = train.NewExamples(m, e.train.z, targets); err != nil {
+			if job.Train, err = train.NewExamples(m, e.Train.Z, targets); err != nil {
 				t.Fatal(err)
 			}
-			job.Config.Epochs, job.Config.Adam.StepSize, job.Config.BatchSize = 3000, 1e-3, len(e.train.users)
+			job.Config.Epochs, job.Config.Adam.StepSize, job.Config.BatchSize = 3000, 1e-3, len(e.Train.Users)
 		}
-		var f reader
+		var f recipe.MovieReader
 		least := math.Inf(1)
 		job.OnEpoch = func(train.Epoch) error {
-			v := rmse(f.read(m, e.train), e.train.rating)
+			v := recipe.RMSE(f.Read(m, e.Train), e.Train.Rating)
 			least = min(least, float64(v*v))
 			return nil
 		}
@@ -205,14 +205,14 @@ func TestFilterAboveLeastSquares(t *testing.T) {
 
 // leastSquares returns the least mean squared error of linear functions of z_1
 // … z_K and a constant, by Gram-Schmidt in float64.
-func leastSquares(r movieRows) float64 {
-	n := r.z.Rows
+func leastSquares(r recipe.MovieRows) float64 {
+	n := r.Z.Rows
 	rest := make([]float64, n)
 	var columns [][]float64
-	for k := range r.z.Cols {
+	for k := range r.Z.Cols {
 		c := make([]float64, n)
 		for i := range c {
-			c[i] = float64(r.z.At(i, k))
+			c[i] = float64(r.Z.At(i, k))
 			if k == 0 { // z_0 is always 0: the constant takes its place
 				c[i] = 1
 			}
@@ -220,7 +220,7 @@ func leastSquares(r movieRows) float64 {
 		columns = append(columns, c)
 	}
 	for i := range rest {
-		rest[i] = float64(r.rating.At(i, 0))
+		rest[i] = float64(r.Rating.At(i, 0))
 	}
 	dot := func(a, b []float64) (v float64) {
 		for i := range a {
@@ -250,22 +250,22 @@ func leastSquares(r movieRows) float64 {
 // Reference: Section 3, eq. (9).
 func TestNetworkLearner(t *testing.T) {
 	w, e := toyWorld(t, libvarSetting)
-	m, err := w.fit(context.Background(), recipe.Filter, e)
+	m, err := w.Fit(context.Background(), recipe.Filter, e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := e.stream[2]
+	rows := e.Stream[2]
 	central, err := w.newCentral(m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	network, err := w.newNetwork(m, rows.movie, movieRule(w.Gamma))
+	network, err := w.newNetwork(m, rows.Movie, movieRule(w.Gamma))
 	if err != nil {
 		t.Fatal(err)
 	}
 	lone := movieRule(w.Gamma)
 	lone.Mixing = 0
-	alone, err := w.newNetwork(m, rows.movie, lone)
+	alone, err := w.newNetwork(m, rows.Movie, lone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,11 +277,11 @@ func TestNetworkLearner(t *testing.T) {
 		}
 	}
 	far := network.learner.Frame().Distance(central.node.Params(), nil)
-	if d := network.learner.Drift(); d.Steps != 2*len(rows.users) || !(d.Moved > 0 && d.Moved < far) {
-		t.Errorf("nodes moved by %v in %d steps, want more than 0 and less than the %v of centralized learning in %d", d.Moved, d.Steps, far, 2*len(rows.users))
+	if d := network.learner.Drift(); d.Steps != 2*len(rows.Users) || !(d.Moved > 0 && d.Moved < far) {
+		t.Errorf("nodes moved by %v in %d steps, want more than 0 and less than the %v of centralized learning in %d", d.Moved, d.Steps, far, 2*len(rows.Users))
 	}
 	for e, want := range central.node.Params() {
-		if got := alone.learner.Params(rows.movie)[e]; math.Abs(float64(got-want)) > 1e-5 {
+		if got := alone.learner.Params(rows.Movie)[e]; math.Abs(float64(got-want)) > 1e-5 {
 			t.Errorf("without mixing, parameter %d: got %v, want %v as in centralized learning", e, got, want)
 		}
 	}
@@ -412,18 +412,18 @@ func TestMovieLensBands(t *testing.T) {
 func BenchmarkMovieEpoch(b *testing.B) {
 	l := movieLens(b, "ml-100k")
 	w := everyTenth(b, l, movies.SimilarityLibvar)
-	e, err := w.examples()
+	e, err := w.Examples()
 	if err != nil {
 		b.Fatal(err)
 	}
 	for _, k := range movieKinds {
 		b.Run(string(k), func(b *testing.B) {
-			m, err := gnn.NewRandom(w.architecture(k), random.Stream(1, "bench"))
+			m, err := gnn.NewRandom(w.Architecture(k), random.Stream(1, "bench"))
 			if err != nil {
 				b.Fatal(err)
 			}
-			e.valid = e.test[0]
-			job, err := w.job(m, e)
+			e.Valid = e.Test[0]
+			job, err := w.Job(m, e)
 			if err != nil {
 				b.Fatal(err)
 			}

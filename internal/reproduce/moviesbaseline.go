@@ -52,9 +52,9 @@ func (c constant) Predict(int, int) float64 { return float64(c) }
 func (w *movieWorld) baselines() (map[string][3]float64, error) {
 	all := map[string][3]float64{}
 	for c := range movieColumns {
-		movie, test, heard := w.split.Target, w.split.Test, append(append([]int{}, w.split.Train...), w.split.Validation...)
+		movie, test, heard := w.Users.Target, w.Users.Test, append(append([]int{}, w.Users.Train...), w.Users.Validation...)
 		if c > 0 {
-			o := w.split.Others[c-1]
+			o := w.Users.Others[c-1]
 			movie, test, heard = o.Movie, o.Test, o.Stream
 		}
 		models, err := w.baselinesOf(movie, test, heard)
@@ -70,7 +70,7 @@ func (w *movieWorld) baselines() (map[string][3]float64, error) {
 
 // baselinesOf fits the baselines for one movie, in the order of their names.
 func (w *movieWorld) baselinesOf(movie int, test, heard []int) ([]baseline.Model, error) {
-	t, c := baseline.NewTable(w.library.Ratings, movie, test), w.Baselines
+	t, c := baseline.NewTable(w.Library.Ratings, movie, test), w.settings.Baselines
 	plain, err := baseline.NewNeighbors(t, c.Neighbors)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (w *movieWorld) baselinesOf(movie int, test, heard []int) ([]baseline.Model
 	}
 	return []baseline.Model{
 		baseline.Global(t), baseline.UserMean(t),
-		constant(w.meanRating(w.split.Target, w.split.Train)), constant(w.meanRating(movie, heard)), baseline.MovieMean(t),
+		constant(w.meanRating(w.Users.Target, w.Users.Train)), constant(w.meanRating(movie, heard)), baseline.MovieMean(t),
 		baseline.UserMeanMovieOffset(t), baseline.NewBias(t, c.Biases),
 		plain, plain.WithK(c.More), shrunk,
 		factors(0), factors(1),
@@ -96,7 +96,7 @@ func (w *movieWorld) baselinesOf(movie int, test, heard []int) ([]baseline.Model
 func (w *movieWorld) meanRating(movie int, users []int) float64 {
 	sum := 0.0
 	for _, u := range users {
-		v, _ := w.library.Rating(u, movie)
+		v, _ := w.Library.Rating(u, movie)
 		sum += v
 	}
 	return sum / float64(len(users))
@@ -106,7 +106,7 @@ func (w *movieWorld) meanRating(movie int, users []int) float64 {
 func (w *movieWorld) judge(m baseline.Model, movie int, users []int) float64 {
 	sum := 0.0
 	for _, u := range users {
-		v, _ := w.library.Rating(u, movie)
+		v, _ := w.Library.Rating(u, movie)
 		e := m.Predict(u, movie) - v
 		sum += float64(e * e)
 	}

@@ -3,6 +3,7 @@ package reproduce
 import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
@@ -18,15 +19,15 @@ func movieRule(gamma float64) rule.Config {
 // adaptive is a learner of ratings that come one at a time.
 type adaptive interface {
 	// predict writes what the learner says of every row, users×1.
-	predict(y mat.Dense, r movieRows)
+	predict(y mat.Dense, r recipe.MovieRows)
 	// learn takes in a rating: rows of one user.
-	learn(r movieRows) error
+	learn(r recipe.MovieRows) error
 }
 
 // centralLearner is eq. (7) on rows that were shifted before: one rule.Node
 // that hears nobody else.
 type centralLearner struct {
-	reader
+	recipe.MovieReader
 	model *gnn.WideDeep
 	node  *rule.Node
 	heard rule.Heard
@@ -34,12 +35,12 @@ type centralLearner struct {
 	width int
 }
 
-func (s *moviesSettings) newCentral(m *gnn.WideDeep) (*centralLearner, error) {
+func (w *movieWorld) newCentral(m *gnn.WideDeep) (*centralLearner, error) {
 	frame, err := wideFrame(m)
 	if err != nil {
 		return nil, err
 	}
-	c := movieRule(s.Gamma)
+	c := movieRule(w.Gamma)
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -57,15 +58,15 @@ func wideFrame(m *gnn.WideDeep) (*rule.Frame, error) {
 	return rule.NewFrame(c)
 }
 
-func (l *centralLearner) predict(y mat.Dense, r movieRows) {
-	base := l.read(l.model, r)
+func (l *centralLearner) predict(y mat.Dense, r recipe.MovieRows) {
+	base := l.Read(l.model, r)
 	for i := range y.Rows {
-		l.node.Predict(y.Row(i), base.Row(i), r.z.Row(i))
+		l.node.Predict(y.Row(i), base.Row(i), r.Z.Row(i))
 	}
 }
 
-func (l *centralLearner) learn(r movieRows) error {
-	l.node.ObserveAll(r.z, l.read(l.model, r), loss.MSE{Target: r.rating})
+func (l *centralLearner) learn(r recipe.MovieRows) error {
+	l.node.ObserveAll(r.Z, l.Read(l.model, r), loss.MSE{Target: r.Rating})
 	l.own[0] = mat.NewDense(1, l.width, l.node.Params())
 	if err := l.node.Step(&l.heard); err != nil {
 		l.node.Cancel()
@@ -79,7 +80,7 @@ func (l *centralLearner) learn(r movieRows) error {
 // every movie keeps taps of its own, and only the one that is asked for hears
 // a rating.
 type networkLearner struct {
-	reader
+	recipe.MovieReader
 	world   *movieWorld
 	model   *gnn.WideDeep
 	learner *online.Consensus
@@ -94,8 +95,8 @@ type networkLearner struct {
 }
 
 func (w *movieWorld) newNetwork(m *gnn.WideDeep, movie int, c rule.Config) (*networkLearner, error) {
-	n := w.graph.Nodes()
-	mixing, err := graph.MixingMetropolis.Of(w.graph)
+	n := w.Similar.Nodes()
+	mixing, err := graph.MixingMetropolis.Of(w.Similar)
 	if err != nil {
 		return nil, err
 	}
@@ -111,34 +112,34 @@ func (w *movieWorld) newNetwork(m *gnn.WideDeep, movie int, c rule.Config) (*net
 	return l, nil
 }
 
-func (l *networkLearner) predict(y mat.Dense, r movieRows) {
-	base := l.read(l.model, r)
+func (l *networkLearner) predict(y mat.Dense, r recipe.MovieRows) {
+	base := l.Read(l.model, r)
 	for i := range y.Rows {
-		l.learner.Frame().Predict(y.Row(i), base.Row(i), r.z.Row(i), l.learner.Params(r.movie), l.scratch)
+		l.learner.Frame().Predict(y.Row(i), base.Row(i), r.Z.Row(i), l.learner.Params(r.Movie), l.scratch)
 	}
 }
 
-func (l *networkLearner) learn(r movieRows) error {
+func (l *networkLearner) learn(r recipe.MovieRows) error {
 	w := l.world
-	rated, rating := w.library.User(r.users[0])
-	w.Signal.Fill(l.values, rated, rating, r.movie, w.unknown)
+	rated, rating := w.Library.User(r.Users[0])
+	w.Signal.Fill(l.values, rated, rating, r.Movie, w.Unknown)
 	for n, v := range l.values {
 		l.signal.Data[n] = float32(v)
 	}
-	if err := l.learner.Predict(l.y, graph.Sample{Time: l.steps, Shift: w.shift, Mixing: l.mixing, Signal: l.signal}); err != nil {
+	if err := l.learner.Predict(l.y, graph.Sample{Time: l.steps, Shift: w.Operator, Mixing: l.mixing, Signal: l.signal}); err != nil {
 		return err
 	}
 	l.steps++
-	l.target.Data[r.movie] = r.rating.At(0, 0)
+	l.target.Data[r.Movie] = r.Rating.At(0, 0)
 	return l.learner.Update(loss.MSE{Target: l.target, Mask: l.mask})
 }
 
 // along predicts and then learns, row after row, and returns the error of the
 // predictions. Watch, if not nil, is called after every row.
-func along(l adaptive, r movieRows, watch func(rows int)) (float64, error) {
-	y := mat.NewDense(r.z.Rows, 1, nil)
-	for i := range r.z.Rows {
-		one := r.one(i)
+func along(l adaptive, r recipe.MovieRows, watch func(rows int)) (float64, error) {
+	y := mat.NewDense(r.Z.Rows, 1, nil)
+	for i := range r.Z.Rows {
+		one := r.One(i)
 		l.predict(y.View(i, 0, 1, 1), one)
 		if err := l.learn(one); err != nil {
 			return 0, err
@@ -147,5 +148,5 @@ func along(l adaptive, r movieRows, watch func(rows int)) (float64, error) {
 			watch(i + 1)
 		}
 	}
-	return rmse(y, r.rating), nil
+	return recipe.RMSE(y, r.Rating), nil
 }

@@ -126,7 +126,7 @@ func runMovies(ctx context.Context, r *runner, edition moviesEdition) (*Result, 
 }
 
 // movieSplit computes a unit.
-func movieSplit(ctx context.Context, r *runner, s *moviesSettings, l *library, number int) (*movieUnit, error) {
+func movieSplit(ctx context.Context, r *runner, s *moviesSettings, l *recipe.Library, number int) (*movieUnit, error) {
 	u := &movieUnit{Split: number, Readings: map[string]*movieScores{}}
 	for _, m := range s.Settings {
 		w, err := newMovieWorld(s, m, l, number)
@@ -148,16 +148,16 @@ func movieSplit(ctx context.Context, r *runner, s *moviesSettings, l *library, n
 
 // scores trains all models and lets them adapt.
 func (w *movieWorld) scores(ctx context.Context, r *runner, u *movieUnit) (*movieScores, error) {
-	e, err := w.examples()
+	e, err := w.Examples()
 	if err != nil {
 		return nil, err
 	}
 	s := &movieScores{Test: map[string][3]float64{}, Stream: map[string][3]float64{}, Curve: map[string][3][]float64{}}
-	for c, rows := range e.test {
-		s.Users[c] = len(rows.users)
+	for c, rows := range e.Test {
+		s.Users[c] = len(rows.Users)
 	}
 	for _, k := range movieKinds {
-		m, err := w.fit(ctx, k, e)
+		m, err := w.Fit(ctx, k, e)
 		if err != nil {
 			return nil, err
 		}
@@ -177,7 +177,7 @@ func (w *movieWorld) scores(ctx context.Context, r *runner, u *movieUnit) (*movi
 		r.advance(1, "split %d, %s: %s %.4f", w.Number, w.ID, k, s.Test[string(k)][0])
 	}
 	s.hearMeans(e)
-	if w.Distributed {
+	if w.setting.Distributed {
 		r.advance(networkCost, "split %d, %s: distributed", w.Number, w.ID)
 	}
 	return s, nil
@@ -199,7 +199,7 @@ func (w *movieWorld) learners(k recipe.Kind, m *gnn.WideDeep) []beginner {
 		return func(movie int) (adaptive, error) { return w.newNetwork(m, movie, movieRule(gamma)) }
 	}
 	list := []beginner{{string(k) + " online", func(int) (adaptive, error) { return w.newCentral(m) }}}
-	if w.Distributed {
+	if w.setting.Distributed {
 		list = append(list, beginner{string(k) + " distributed", network(w.Gamma)}, beginner{string(k) + " distributed large", network(w.GammaLarge)})
 	}
 	return list
@@ -213,22 +213,22 @@ func put[T any](table map[string][3]T, id string, column int, value T) {
 }
 
 // freeze judges a model that does not learn.
-func (s *movieScores) freeze(id string, m *gnn.WideDeep, e *movieExamples) {
-	var f reader
-	for c := range e.test {
-		put(s.Test, id, c, rmse(f.read(m, e.test[c]), e.test[c].rating))
-		if len(e.stream[c].users) > 0 {
-			put(s.Stream, id, c, rmse(f.read(m, e.stream[c]), e.stream[c].rating))
+func (s *movieScores) freeze(id string, m *gnn.WideDeep, e *recipe.MovieExamples) {
+	var f recipe.MovieReader
+	for c := range e.Test {
+		put(s.Test, id, c, recipe.RMSE(f.Read(m, e.Test[c]), e.Test[c].Rating))
+		if len(e.Stream[c].Users) > 0 {
+			put(s.Stream, id, c, recipe.RMSE(f.Read(m, e.Stream[c]), e.Stream[c].Rating))
 		}
 	}
 }
 
 // adapt judges learners that begin with the trained model on every movie: on
 // the first along the test users, on the others after the stream.
-func (s *movieScores) adapt(id string, e *movieExamples, begin func(movie int) (adaptive, error)) error {
-	for c := range e.test {
-		test := e.test[c]
-		l, err := begin(test.movie)
+func (s *movieScores) adapt(id string, e *recipe.MovieExamples, begin func(movie int) (adaptive, error)) error {
+	for c := range e.Test {
+		test := e.Test[c]
+		l, err := begin(test.Movie)
 		if err != nil {
 			return err
 		}
@@ -240,13 +240,13 @@ func (s *movieScores) adapt(id string, e *movieExamples, begin func(movie int) (
 			put(s.Test, id, c, v)
 			continue
 		}
-		y := mat.NewDense(len(test.users), 1, nil)
+		y := mat.NewDense(len(test.Users), 1, nil)
 		judge := func() float64 {
 			l.predict(y, test)
-			return rmse(y, test.rating)
+			return recipe.RMSE(y, test.Rating)
 		}
 		curve := []float64{judge()}
-		v, err := along(l, e.stream[c], func(heard int) {
+		v, err := along(l, e.Stream[c], func(heard int) {
 			if slices.Contains(curveAt, heard) {
 				curve = append(curve, judge())
 			}
@@ -263,22 +263,22 @@ func (s *movieScores) adapt(id string, e *movieExamples, begin func(movie int) (
 
 // hearMeans judges the learner that says the mean of the ratings it has heard,
 // beginning with the mean of the training ratings.
-func (s *movieScores) hearMeans(e *movieExamples) {
-	begin := columnMean(e.train.rating)
-	for c := range e.stream {
-		r := e.stream[c]
-		if len(r.users) == 0 {
+func (s *movieScores) hearMeans(e *recipe.MovieExamples) {
+	begin := columnMean(e.Train.Rating)
+	for c := range e.Stream {
+		r := e.Stream[c]
+		if len(r.Users) == 0 {
 			continue
 		}
-		y, sum := mat.NewDense(len(r.users), 1, nil), 0.0
-		for i := range r.users {
+		y, sum := mat.NewDense(len(r.Users), 1, nil), 0.0
+		for i := range r.Users {
 			y.Data[i] = float32(begin)
 			if i > 0 {
 				y.Data[i] = float32(sum / float64(i))
 			}
-			sum += float64(r.rating.At(i, 0))
+			sum += float64(r.Rating.At(i, 0))
 		}
-		put(s.Stream, heardMean, c, rmse(y, r.rating))
+		put(s.Stream, heardMean, c, recipe.RMSE(y, r.Rating))
 	}
 }
 

@@ -3,6 +3,8 @@ package reproduce
 import (
 	"fmt"
 	"strings"
+
+	"github.com/wdgnn/wdgnn/internal/recipe"
 )
 
 // movieColumn returns one number per split.
@@ -14,7 +16,7 @@ func movieColumn(all []*movieUnit, of func(u *movieUnit) float64) (v []float64) 
 }
 
 // table4Result makes tables and figures of the units.
-func table4Result(edition moviesEdition, s *moviesSettings, l *library, all []*movieUnit) *Result {
+func table4Result(edition moviesEdition, s *moviesSettings, l *recipe.Library, all []*movieUnit) *Result {
 	r := &Result{}
 	r.Tables = append(
 		r.Tables,
