@@ -2,7 +2,6 @@ package reproduce
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
@@ -135,7 +135,7 @@ func unitOf[T any](ctx context.Context, r *runner, work float64, name string, ke
 	file := r.path(filepath.Join("units", name+".json"))
 	want := fingerprint([]any{r.manifest.Version, r.manifest.Kernels, key})
 	var s stored[T]
-	if !r.Fresh && readJSON(file, &s) == nil && s.Key == want {
+	if !r.Fresh && recipe.ReadJSON(file, &s) == nil && s.Key == want {
 		r.advance(work, "%s: stored", name)
 		r.took(s.Seconds)
 		return s.Unit, nil
@@ -147,7 +147,7 @@ func unitOf[T any](ctx context.Context, r *runner, work float64, name string, ke
 	}
 	s = stored[T]{Key: want, Seconds: r.Now() - begin, Unit: unit}
 	r.took(s.Seconds)
-	return unit, writeJSON(file, s)
+	return unit, recipe.WriteJSON(file, s)
 }
 
 func (r *runner) took(seconds float64) {
@@ -158,10 +158,10 @@ func (r *runner) took(seconds float64) {
 
 // save writes a result.
 func (r *runner) save(result *Result) error {
-	if err := writeJSON(r.path("result.json"), result); err != nil {
+	if err := recipe.WriteJSON(r.path("result.json"), result); err != nil {
 		return err
 	}
-	if err := writeJSON(r.path("manifest.json"), result.Manifest); err != nil {
+	if err := recipe.WriteJSON(r.path("manifest.json"), result.Manifest); err != nil {
 		return err
 	}
 	if err := modelfile.WriteFile(r.path("table.md"), func(w io.Writer) error { return result.WriteMarkdown(w, "") }); err != nil {
@@ -178,7 +178,7 @@ func (r *runner) save(result *Result) error {
 // ReadManifest reads a manifest that a run left.
 func ReadManifest(path string) (Manifest, error) {
 	var m Manifest
-	if err := readJSON(path, &m); err != nil {
+	if err := recipe.ReadJSON(path, &m); err != nil {
 		return m, fmt.Errorf("manifest: %w", err)
 	}
 	if _, ok := Find(m.Experiment); !ok {
@@ -190,27 +190,8 @@ func ReadManifest(path string) (Manifest, error) {
 // ReadResult reads a result that a run left.
 func ReadResult(path string) (*Result, error) {
 	r := new(Result)
-	if err := readJSON(path, r); err != nil {
+	if err := recipe.ReadJSON(path, r); err != nil {
 		return nil, fmt.Errorf("result: %w", err)
 	}
 	return r, nil
-}
-
-func readJSON(path string, v any) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(text, v); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
-}
-
-func writeJSON(path string, v any) error {
-	return modelfile.WriteFile(path, func(w io.Writer) error {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", " ")
-		return enc.Encode(v)
-	})
 }
