@@ -27,10 +27,6 @@ type Controller struct {
 	NearCap float64
 }
 
-// capTensor names the tensor, 1×1 of float64, in which a model file keeps the
-// bound of the features that its model was trained with.
-const capTensor = "online.near_cap"
-
 // cappedName finds the bound in names that the tables give to models.
 var cappedName = regexp.MustCompile(`-cap([0-9.]*[0-9])-`)
 
@@ -54,9 +50,8 @@ func Load(path string, nearCap float64) (*Controller, error) {
 	if nearCap >= 0 {
 		return c, nil
 	}
-	c.NearCap = 0
-	if own, ok := file.Precise[capTensor]; ok && len(own.Data) == 1 {
-		c.NearCap = own.Data[0]
+	var found bool
+	if c.NearCap, found = recipe.NearCapOf(file); found {
 		return c, nil
 	}
 	return c, c.describe(path)
@@ -109,8 +104,6 @@ func (c *Controller) File(seed uint64, version string) *modelfile.Model {
 	m := &modelfile.Model{Network: c.Model, Meta: modelfile.Meta{
 		Shift: c.Shift, Delayed: true, Task: "regress", Seed: seed, Version: version,
 	}}
-	if c.NearCap > 0 {
-		m.Precise = map[string]modelfile.Float64s{capTensor: {Rows: 1, Cols: 1, Data: []float64{c.NearCap}}}
-	}
+	recipe.PutNearCap(m, c.NearCap)
 	return m
 }

@@ -244,18 +244,37 @@ func (z *Flights) prepare(ctx context.Context, kind graph.Shift, nearCap float64
 		return nil
 	}
 	z.set.kind, z.set.nearCap, z.set.flights, z.set.linear = kind, nearCap, 0, map[int]*train.Linear{}
-	err := Each(ctx, z.Threads, z.Train, func(k int) error {
-		s, err := z.Swarm("train", k, nearCap)
-		if err != nil {
-			return err
-		}
-		return z.set.record(s, k, nil)
-	})
+	err := z.fill(ctx, z.set, "train", z.Train)
 	if err == nil {
 		z.set.flights = z.Train
 		z.advance(DatasetCost, "realization %d: %d flights of the expert, shift %v", z.Index, z.Train, kind)
 	}
 	return err
+}
+
+// fill records flights of the expert.
+func (z *Flights) fill(ctx context.Context, set *flightRows, purpose string, flights int) error {
+	return Each(ctx, z.Threads, flights, func(k int) error {
+		s, err := z.Swarm(purpose, k, set.nearCap)
+		if err != nil {
+			return err
+		}
+		return set.record(s, k, nil)
+	})
+}
+
+// Record returns what m learns from the expert's flights of a purpose: for every
+// flight, step and robot the delayed inputs and what the expert does.
+//
+//	rows: [Z_0 … Z_K], (flights·T·N)×((K+1)·F)   actions: (flights·T·N)×2
+func (z *Flights) Record(ctx context.Context, m FlockSpec, purpose string, flights int) (rows, actions mat.Dense, err error) {
+	each := z.World.Steps() * z.World.Robots
+	set := &flightRows{
+		kind: m.Shift, nearCap: m.NearCap, each: each,
+		rows: mat.NewDense(flights*each, (m.Order+1)*flocking.Features, nil), targets: mat.NewDense(flights*each, 2, nil),
+	}
+	err = z.fill(ctx, set, purpose, flights)
+	return set.rows, set.targets, err
 }
 
 // Each calls do for 0 … n-1, threads at a time, and returns the error of the

@@ -102,17 +102,41 @@ func (z *Flights) job(network *gnn.WideDeep, m FlockSpec, flights int, engine *m
 		},
 		Train: data, Engine: engine,
 		Score: func(ctx context.Context, network *gnn.WideDeep) (float64, error) {
-			flown, err := z.Fly(ctx, &Pilot{Model: network, Shift: m.Shift}, "valid", z.Valid, m.NearCap, z.Threads)
-			if err != nil {
-				return 0, err
-			}
-			mean := 0.0
-			for _, f := range flown {
-				mean += f.Total() / float64(len(flown))
-			}
-			return mean, nil
+			return z.Cost(ctx, network, m, "valid", z.Valid)
 		},
 	}, nil
+}
+
+// Cost returns how a network that does not learn flies the flights of a purpose:
+// their velocity variation, summed over time, mean over flights.
+func (z *Flights) Cost(ctx context.Context, network *gnn.WideDeep, m FlockSpec, purpose string, flights int) (mean float64, err error) {
+	flown, err := z.Fly(ctx, &Pilot{Model: network, Shift: m.Shift}, purpose, flights, m.NearCap, z.Threads)
+	for _, f := range flown {
+		if err == nil {
+			mean += f.Total() / float64(len(flown))
+		}
+	}
+	return mean, err
+}
+
+// ExpertCost is Cost of the expert.
+func (z *Flights) ExpertCost(ctx context.Context, purpose string, flights int) (mean float64, err error) {
+	totals := make([]float64, flights)
+	err = Each(ctx, z.Threads, flights, func(k int) error {
+		s, err := z.Swarm(purpose, k, 0)
+		if err != nil {
+			return err
+		}
+		f, err := flocking.Fly(s, flocking.Expert)
+		if err == nil {
+			totals[k] = f.Total()
+		}
+		return err
+	})
+	for _, v := range totals {
+		mean += v / float64(flights)
+	}
+	return mean, err
 }
 
 // Fit trains a controller by imitation: it is to do in every state what the

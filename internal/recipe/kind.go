@@ -1,5 +1,7 @@
 package recipe
 
+import "github.com/wdgnn/wdgnn/gnn"
+
 // Kind is an architecture of the paper's tables.
 type Kind string
 
@@ -10,3 +12,14 @@ const (
 	WideDeep Kind = "wd-gnn"
 	SGNN     Kind = "sgnn" // a GNN that is trained while links fail
 )
+
+// KindOf returns the architecture that a network has.
+func KindOf(c gnn.Config) Kind {
+	switch {
+	case len(c.Deep) == 0:
+		return Filter
+	case c.Wide == nil:
+		return GNN
+	}
+	return WideDeep
+}

@@ -183,12 +183,13 @@ type MovieRows struct {
 	Movie  int
 	Users  []int
 	Z      mat.Dense // [Sᵏx]_n, users×(K+1)
+	Means  []float64 // of the users if signals are centred, else 0
 	Rating mat.Dense // less the user's mean if signals are centred, users×1
 }
 
 // One returns row i.
 func (r MovieRows) One(i int) MovieRows {
-	return MovieRows{Movie: r.Movie, Users: r.Users[i : i+1], Z: r.Z.View(i, 0, 1, r.Z.Cols), Rating: r.Rating.View(i, 0, 1, 1)}
+	return MovieRows{Movie: r.Movie, Users: r.Users[i : i+1], Z: r.Z.View(i, 0, 1, r.Z.Cols), Means: r.Means[i : i+1], Rating: r.Rating.View(i, 0, 1, 1)}
 }
 
 // rows returns what a model sees of the users when it is asked for a movie.
@@ -197,7 +198,7 @@ func (w *MovieWorld) rows(p *movies.Powers, users []int) (MovieRows, error) {
 	if err != nil {
 		return MovieRows{}, err
 	}
-	r := MovieRows{Movie: p.Target(), Users: users, Z: mat.NewDense(len(users), p.Order()+1, nil), Rating: mat.NewDense(len(users), 1, nil)}
+	r := MovieRows{Movie: p.Target(), Users: users, Means: s.Means, Z: mat.NewDense(len(users), p.Order()+1, nil), Rating: mat.NewDense(len(users), 1, nil)}
 	for i, v := range s.Features {
 		r.Z.Data[i] = float32(v)
 	}

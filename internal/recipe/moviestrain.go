@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/loss"
@@ -50,10 +51,20 @@ func (w *MovieWorld) Examples() (*MovieExamples, error) {
 	return e, nil
 }
 
+// Start returns the random stream of a model's starting values.
+func (w *MovieWorld) Start(k Kind) *rand.Rand {
+	return random.Stream(w.Seed, "movies init "+string(k), w.Number)
+}
+
+// TrainSeed returns the seed of training.
+func (w *MovieWorld) TrainSeed() uint64 {
+	return random.Stream(w.Seed, "movies train", w.Number).Uint64()
+}
+
 // Fit trains a model on the ratings of the target and keeps the parameters
 // with the least error on the validation users.
 func (w *MovieWorld) Fit(ctx context.Context, k Kind, e *MovieExamples) (*gnn.WideDeep, error) {
-	m, err := gnn.NewRandom(w.Architecture(k), random.Stream(w.Seed, "movies init "+string(k), w.Number))
+	m, err := gnn.NewRandom(w.Architecture(k), w.Start(k))
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +90,7 @@ func (w *MovieWorld) Job(m *gnn.WideDeep, e *MovieExamples) (train.Job, error) {
 	}
 	j := train.Job{
 		Config: train.Config{
-			Epochs: w.Epochs, BatchSize: w.BatchSize, Seed: random.Stream(w.Seed, "movies train", w.Number).Uint64(),
+			Epochs: w.Epochs, BatchSize: w.BatchSize, Seed: w.TrainSeed(),
 			Adam: optim.AdamConfig{StepSize: w.StepSize}, ValidateEvery: w.ValidateEvery,
 		},
 		Train: data,

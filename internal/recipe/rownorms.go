@@ -47,6 +47,24 @@ func RowNorms(net *gnn.WideDeep, s *mat.CSR, signals mat.Dense, e *mat.Engine) [
 			}
 		}
 	}
+	return finite(norms)
+}
+
+// ShiftedNorms is RowNorms of a network that shifts its inputs alone, over rows
+// of all nodes that were shifted before.
+//
+//	rows: [Z_0 Z_1 … Z_K]
+func ShiftedNorms(net *gnn.WideDeep, rows mat.Dense) []float64 {
+	in := net.Config.In
+	norms := make([]float64, net.InputOrder())
+	for hop := range norms {
+		norms[hop] = longest(rows.View(0, hop*in, rows.Rows, in))
+	}
+	return finite(norms)
+}
+
+// finite returns norms, or nil if one is not a finite number.
+func finite(norms []float64) []float64 {
 	if slices.ContainsFunc(norms, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
 		return nil
 	}
