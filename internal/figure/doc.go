@@ -1,7 +1,6 @@
 // Package figure draws the charts of the experiments: curves over time or over
-// a parameter ([Figure]), paths of robots in the plane ([Paths]) and grouped
-// bars ([Bars]). A chart is a plain value; it is checked by Validate and comes
-// out as SVG or PNG.
+// a parameter ([Figure]) and paths of robots in the plane ([Paths]). A chart is a
+// plain value; it is checked when it is drawn and comes out as SVG or PNG.
 //
 // All charts share one look: white paper, thin light grid, the y label above
 // its axis instead of turned by its side, names at the ends of their curves

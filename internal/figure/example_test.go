@@ -3,6 +3,7 @@ package figure_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/wdgnn/wdgnn/internal/figure"
@@ -14,7 +15,7 @@ func ExampleFigure() {
 	f := &figure.Figure{
 		Title: "A little mixing is enough",
 		X:     figure.Axis{Label: "Mixing strength η", Log: true, Zero: true},
-		Y:     figure.Axis{Label: "Accuracy", Percent: true},
+		Y:     figure.Axis{Label: "Accuracy"},
 		Series: []figure.Series{
 			{
 				Name: "consensus", Style: figure.LinePoints,
@@ -32,19 +33,8 @@ func ExampleFigure() {
 	fmt.Println(strings.Count(svg.String(), ">frozen<"))
 
 	f.X.Zero = false
-	fmt.Println(f.Validate())
+	fmt.Println(f.WriteSVG(io.Discard))
 	// Output:
 	// 1
 	// figure cannot be drawn: series 1 "consensus": x of point 1: 0 has no place on a logarithmic axis; set Zero to give it one
-}
-
-func ExampleBars() {
-	f := &figure.Bars{
-		Y:          figure.Axis{Label: "Accuracy", Percent: true},
-		Categories: []string{"GNN", "WD-GNN"},
-		Series:     []figure.BarSeries{{Name: "paper", Y: []float64{0.8, 0.9}}, {Name: "wdgnn", Y: []float64{0.81}}},
-	}
-	fmt.Println(f.Validate())
-	// Output:
-	// bar chart cannot be drawn: series 2 "wdgnn": 1 values for 2 categories
 }

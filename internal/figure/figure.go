@@ -21,28 +21,14 @@ type Figure struct {
 }
 
 // Axis says how one direction of a chart is drawn. The zero value is a linear
-// axis without label whose range and ticks follow from the data.
+// axis without label. Its range and ticks follow from the data.
 type Axis struct {
 	Label string // with the unit
-
-	// Min and Max are the ends of the axis; nil means that the data decide.
-	// What lies outside is cut off.
-	Min, Max *float64
-
-	Log     bool // logarithmic; values must be positive
-	Zero    bool // with Log: the value 0 gets a place of its own before the axis
-	Percent bool // tick labels are percentages: 0.25 reads 25%
-
-	Ticks []Tick // empty means automatic
+	Log   bool   // logarithmic; values must be positive
+	Zero  bool   // with Log: the value 0 gets a place of its own before the axis
 }
 
-// Tick is a chosen mark on an axis, for instance a category.
-type Tick struct {
-	At    float64
-	Label string // empty means At as a number
-}
-
-// Series is one curve or cloud of points.
+// Series is one curve.
 type Series struct {
 	Name string // empty means that it is not named in the chart
 
@@ -52,7 +38,7 @@ type Series struct {
 	X, Y []float64
 
 	// Low and High are the ends of the band around a Line or Dashed, or of the
-	// error bars of Points and LinePoints; both nil for none. A NaN is a gap.
+	// error bars of LinePoints; both nil for none. A NaN is a gap.
 	// Error bars of several series at the same x stand side by side.
 	Low, High []float64
 
@@ -70,14 +56,13 @@ type Style int
 // Styles of a series.
 const (
 	Line       Style = iota // a curve
-	Points                  // markers
 	LinePoints              // markers joined by a thin curve
 	Dashed                  // a reference: "frozen", the paper's value
 )
 
 // String returns the name of the style.
 func (s Style) String() string {
-	names := [...]string{"line", "points", "line and points", "dashed"}
+	names := [...]string{"line", "line and points", "dashed"}
 	if s < 0 || int(s) >= len(names) {
 		return fmt.Sprintf("style %d", int(s))
 	}
@@ -87,9 +72,9 @@ func (s Style) String() string {
 // limit bounds what can be drawn: spans of larger values overflow.
 const limit = 1e300
 
-// Validate returns all that keeps f from being drawn, or nil.
-func (f *Figure) Validate() error {
-	errs := append(f.X.validate("x"), f.Y.validate("y")...)
+// validate returns all that keeps f from being drawn, or nil.
+func (f *Figure) validate() error {
+	errs := []error{f.X.validate("x"), f.Y.validate("y")}
 	if len(f.Series) == 0 {
 		errs = append(errs, errors.New("no series"))
 	}
@@ -102,19 +87,16 @@ func (f *Figure) Validate() error {
 			errs = append(errs, fmt.Errorf("series %d %q: %w", i+1, s.Name, err))
 		}
 	}
-	if len(errs) == 0 && drawn == 0 {
-		errs = append(errs, errors.New("every y is NaN: nothing to draw"))
+	if err := complain("figure", errs); err != nil || drawn > 0 {
+		return err
 	}
-	return complain("figure", errs)
+	return errors.New("figure cannot be drawn: every y is NaN: nothing to draw")
 }
 
 // WriteSVG writes f as an SVG image of 7 by 4.5 inches.
 func (f *Figure) WriteSVG(w io.Writer) error { return writeSVG(w, f) }
 
-// WritePNG writes f as a PNG image of 1344 by 864 pixels.
-func (f *Figure) WritePNG(w io.Writer) error { return writePNG(w, f) }
-
-// Save writes base.svg and base.png. Each replaces an older file whole or not
+// Save writes base.svg and base.png, of 1344 by 864 pixels. Each replaces an older file whole or not
 // at all.
 func (f *Figure) Save(base string) error { return save(base, f) }
 

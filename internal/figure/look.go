@@ -66,8 +66,6 @@ func looks(series []Series) []look {
 		switch s.Style {
 		case Line:
 			l.line = draw.LineStyle{Width: 1.5, Dashes: dashes[nth%len(dashes)]}
-		case Points:
-			l.marker = marker(nth % int(noMarker))
 		case LinePoints:
 			l.marker = marker(nth % int(noMarker))
 			l.line = draw.LineStyle{Width: 1.25}

@@ -33,7 +33,7 @@ func (b *box) drawPaths(paths []Path) {
 	}
 	for _, p := range paths {
 		if points := b.positions(p); len(points) > 0 {
-			ring.mark(b.Canvas, points[0], mix(paper, palette[p.Group%len(palette)], 0.6))
+			ring.mark(b.Canvas, points[0], mix(paper, palette[0], 0.6))
 		}
 	}
 	for _, p := range paths {
@@ -41,7 +41,7 @@ func (b *box) drawPaths(paths []Path) {
 		if len(points) == 0 {
 			continue
 		}
-		end, c := points[len(points)-1], palette[p.Group%len(palette)]
+		end, c := points[len(points)-1], palette[0]
 		if p.Velocity != nil && fastest > 0 {
 			tip := vg.Point{
 				X: end.X + longest*vg.Length(p.Velocity[0]/fastest),
@@ -67,7 +67,7 @@ func (b *box) positions(p Path) []vg.Point {
 // drawTrail draws a path as lines whose colour deepens with time.
 func (b *box) drawTrail(p Path) {
 	n := len(p.X)
-	full := palette[p.Group%len(palette)]
+	full := palette[0]
 	pieces := min(shades, n-1)
 	for k := range pieces {
 		from, to := k*(n-1)/pieces, (k+1)*(n-1)/pieces

@@ -12,7 +12,6 @@ import (
 type name struct {
 	text  string
 	look  look
-	block bool    // the sample is large, as bars are
 	end   float64 // y where the curve ends
 	at    vg.Length
 	place vg.Length
@@ -153,7 +152,7 @@ func (p *page) rows(all []name) {
 		if n.look.line.Width > 0 {
 			p.StrokeLines(n.look.line, []vg.Point{{X: x, Y: y}, {X: x + sample, Y: y}})
 		}
-		n.look.marker.draw(p.Canvas, vg.Point{X: x + sample/2, Y: y}, n.size(), n.look.color)
+		n.look.marker.draw(p.Canvas, vg.Point{X: x + sample/2, Y: y}, radius, n.look.color)
 		namePen.write(p.Canvas, x+sample+5, p.room.Max.Y, 0, n.text)
 		x += w + between
 	}
@@ -163,15 +162,7 @@ func (p *page) rows(all []name) {
 // sampleWidth is the room for the sample before a name.
 func (n *name) sampleWidth() vg.Length {
 	if n.look.line.Width == 0 && n.look.marker != arrow {
-		return 2.4 * n.size()
+		return 2.4 * radius
 	}
 	return 22
-}
-
-// size is that of the marker before a name.
-func (n *name) size() vg.Length {
-	if n.block {
-		return 4
-	}
-	return radius
 }

@@ -61,7 +61,6 @@ func (p *page) paragraph(pen pen, text string) {
 type box struct {
 	draw.Canvas // its rectangle is the box
 	x, y        *scale
-	bars        bool // no grid and no ticks along x
 
 	xLabel, yLabel []string    // lines
 	sheet          draw.Canvas // the whole page
@@ -78,7 +77,7 @@ func (p *page) layout(x, y *scale, xLabel, yLabel string, right vg.Length) *box 
 	if right > 0 {
 		r.Max.X -= right
 	} else if n := len(x.ticks); n > 0 {
-		r.Max.X -= tickPen.width(x.ticks[n-1].Label) / 2
+		r.Max.X -= tickPen.width(x.ticks[n-1].label) / 2
 	}
 	b.yLabel = labelPen.wrap(yLabel, p.width())
 	r.Max.Y -= labelPen.line()*vg.Length(len(b.yLabel)) + 9
@@ -86,11 +85,7 @@ func (p *page) layout(x, y *scale, xLabel, yLabel string, right vg.Length) *box 
 	if n := len(b.xLabel); n > 0 {
 		r.Min.Y += labelPen.line()*vg.Length(n) + 3
 	}
-	rows := 1
-	for _, t := range x.ticks {
-		rows = max(rows, len(tickPen.wrap(t.Label, tickRoom(x, r))))
-	}
-	r.Min.Y += tickPen.line()*vg.Length(rows) + 4
+	r.Min.Y += tickPen.line() + 4
 	r.Max.Y = max(r.Max.Y, r.Min.Y+40) // texts of any length leave something to see
 	b.Canvas = draw.Canvas{Canvas: p.Canvas.Canvas, Rectangle: r}
 	x.from, x.to = r.Min.X, r.Max.X
@@ -112,15 +107,9 @@ func (b *box) drawLabels() {
 
 func (p *page) tickWidth(s *scale) (w vg.Length) {
 	for _, t := range s.ticks {
-		w = max(w, tickPen.width(t.Label))
+		w = max(w, tickPen.width(t.label))
 	}
 	return min(w, p.width()/3)
-}
-
-// tickRoom is how wide the labels below an axis may be.
-func tickRoom(x *scale, room vg.Rectangle) vg.Length {
-	n := max(len(x.ticks), 3)
-	return max((room.Max.X-room.Min.X)/vg.Length(n)-4, 24)
 }
 
 // drawAxes draws grid, axes, ticks and their labels.
@@ -132,19 +121,17 @@ func (b *box) drawAxes() {
 		b.StrokeLine2(minor, b.Min.X, at, b.Max.X, at)
 	}
 	for _, t := range b.y.ticks {
-		at := snap(b.y.at(t.At))
+		at := snap(b.y.at(t.at))
 		b.StrokeLine2(thin, b.Min.X, at, b.Max.X, at)
-		tickPen.write(b.Canvas, b.Min.X-6, b.y.at(t.At)-0.36*tickPen.size, 1, t.Label)
+		tickPen.write(b.Canvas, b.Min.X-6, b.y.at(t.at)-0.36*tickPen.size, 1, t.label)
 	}
-	if !b.bars {
-		for _, v := range b.x.minor {
-			at := snap(b.x.at(v))
-			b.StrokeLine2(minor, at, b.Min.Y, at, b.Max.Y)
-		}
-		for _, t := range b.x.ticks {
-			at := snap(b.x.at(t.At))
-			b.StrokeLine2(thin, at, b.Min.Y, at, b.Max.Y)
-		}
+	for _, v := range b.x.minor {
+		at := snap(b.x.at(v))
+		b.StrokeLine2(minor, at, b.Min.Y, at, b.Max.Y)
+	}
+	for _, t := range b.x.ticks {
+		at := snap(b.x.at(t.at))
+		b.StrokeLine2(thin, at, b.Min.Y, at, b.Max.Y)
 	}
 	b.drawBase()
 	b.drawXLabels()
@@ -167,14 +154,11 @@ func (b *box) drawBase() {
 		from = gap + 2
 	}
 	b.StrokeLine2(line, from, y, b.Max.X, y)
-	if b.bars {
-		return
-	}
 	for _, v := range b.x.minor {
 		b.StrokeLine2(line, snap(b.x.at(v)), y, snap(b.x.at(v)), y-2)
 	}
 	for _, t := range b.x.ticks {
-		b.StrokeLine2(line, snap(b.x.at(t.At)), y, snap(b.x.at(t.At)), y-4)
+		b.StrokeLine2(line, snap(b.x.at(t.at)), y, snap(b.x.at(t.at)), y-4)
 	}
 }
 
@@ -184,12 +168,7 @@ func (b *box) drawXLabels() {
 	type span struct{ from, to vg.Length }
 	var taken []span
 	for _, t := range b.x.ticks {
-		lines := tickPen.wrap(t.Label, tickRoom(b.x, b.Rectangle))
-		var w vg.Length
-		for _, line := range lines {
-			w = max(w, tickPen.width(line))
-		}
-		at := b.x.at(t.At)
+		w, at := tickPen.width(t.label), b.x.at(t.at)
 		mine := span{at - w/2 - 2, at + w/2 + 2}
 		free := true
 		for _, s := range taken {
@@ -199,9 +178,7 @@ func (b *box) drawXLabels() {
 			continue
 		}
 		taken = append(taken, mine)
-		for i, line := range lines {
-			tickPen.write(b.Canvas, at, b.Min.Y-5-tickPen.size-vg.Length(i)*tickPen.line(), 0.5, line)
-		}
+		tickPen.write(b.Canvas, at, b.Min.Y-5-tickPen.size, 0.5, t.label)
 	}
 }
 

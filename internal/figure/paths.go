@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -14,22 +15,19 @@ import (
 // directions. Each path fades in from a ring at its start to a dot at its end.
 type Paths struct {
 	Title          string
-	Subtitle       string
 	XLabel, YLabel string // with the unit
 	Paths          []Path
-	Groups         []string // names of the colours that paths have; empty for one without name
-	Note           string   // under the chart
+	Note           string // under the chart
 }
 
 // Path is the way of one robot.
 type Path struct {
 	X, Y     []float64   // positions in order of time; a NaN is a gap
 	Velocity *[2]float64 // at the end, drawn as an arrow; nil for none
-	Group    int         // index into Groups, which also picks the colour
 }
 
-// Validate returns all that keeps f from being drawn, or nil.
-func (f *Paths) Validate() error {
+// validate returns all that keeps f from being drawn, or nil.
+func (f *Paths) validate() error {
 	var errs []error
 	if len(f.Paths) == 0 {
 		errs = append(errs, errors.New("no paths"))
@@ -38,9 +36,6 @@ func (f *Paths) Validate() error {
 	for i, path := range f.Paths {
 		say := func(format string, args ...any) {
 			errs = append(errs, fmt.Errorf("path %d: "+format, append([]any{i + 1}, args...)...))
-		}
-		if g := path.Group; g < 0 || g >= max(1, len(f.Groups)) {
-			say("group %d of %d", g, len(f.Groups))
 		}
 		if v := path.Velocity; v != nil && !(drawable(v[0]) && drawable(v[1])) {
 			say("velocity %g, %g", v[0], v[1])
@@ -70,16 +65,13 @@ func (f *Paths) Validate() error {
 // WriteSVG writes f as an SVG image of 7 by 5.75 inches.
 func (f *Paths) WriteSVG(w io.Writer) error { return writeSVG(w, f) }
 
-// WritePNG writes f as a PNG image of 1344 by 1104 pixels.
-func (f *Paths) WritePNG(w io.Writer) error { return writePNG(w, f) }
-
-// Save writes base.svg and base.png, as Figure.Save does.
+// Save writes base.svg and base.png, of 1344 by 1104 pixels, as Figure.Save does.
 func (f *Paths) Save(base string) error { return save(base, f) }
 
 func (f *Paths) size() (w, h vg.Length) { return pageWidth, pathsHeight }
 
 func (f *Paths) draw(c draw.Canvas) {
-	p := newPage(c, f.Title, f.Subtitle, f.Note)
+	p := newPage(c, f.Title, "", f.Note)
 	f.drawKey(p)
 	x, y := f.scales(1, 1)
 	b := p.layout(x, y, f.XLabel, f.YLabel, 0)
@@ -108,28 +100,20 @@ func (f *Paths) scales(width, height vg.Length) (xs, ys *scale) {
 	if least := 1e-9 * max(math.Abs(x[0]), math.Abs(x[1]), math.Abs(y[0]), math.Abs(y[1]), 1e-280); unit*min(w, h) < least {
 		unit = max(1, least/1e-9) / min(w, h)
 	}
-	around := func(ends [2]float64, length float64) Axis {
+	around := func(ends [2]float64, length float64, ticks int) *scale {
 		middle := ends[0]/2 + ends[1]/2
-		return Axis{Min: new(middle - unit*length/2), Max: new(middle + unit*length/2)}
+		return fixedScale(middle-unit*length/2, middle+unit*length/2, ticks)
 	}
-	return newScale(around(x, w), nil, scaleLook{ticks: 7}), newScale(around(y, h), nil, scaleLook{ticks: 6})
+	return around(x, w, 7), around(y, h, 6)
 }
 
 // drawKey says above the chart what the marks mean.
 func (f *Paths) drawKey(p *page) {
-	var row []name
-	if len(f.Groups) > 1 {
-		for i, g := range f.Groups {
-			c := palette[i%len(palette)]
-			row = append(row, name{text: g, look: look{color: c, marker: noMarker, line: draw.LineStyle{Color: c, Width: 1.5}}})
-		}
+	row := []name{
+		{text: "start", look: look{color: soft, marker: ring}},
+		{text: "end", look: look{color: soft, marker: circle}},
 	}
-	arrows := false
-	for _, path := range f.Paths {
-		arrows = arrows || path.Velocity != nil
-	}
-	row = append(row, name{text: "start", look: look{color: soft, marker: ring}}, name{text: "end", look: look{color: soft, marker: circle}})
-	if arrows {
+	if slices.ContainsFunc(f.Paths, func(p Path) bool { return p.Velocity != nil }) {
 		row = append(row, name{text: "velocity at the end", look: look{color: soft, marker: arrow}})
 	}
 	p.rows(row)

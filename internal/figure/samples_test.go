@@ -78,7 +78,6 @@ func samples() map[string]chart {
 		"running":  runningSample(),
 		"mixing":   mixingSample(),
 		"paths":    pathsSample(),
-		"bars":     barsSample(),
 		"stepsize": stepSizeSample(),
 	}
 }
@@ -88,7 +87,7 @@ func outageSample() *Figure {
 		Title:    "Online learning makes up for lost links",
 		Subtitle: "Source localization on 20 nodes; links fail independently with probability p",
 		X:        Axis{Label: "Link outage probability p"},
-		Y:        Axis{Label: "Accuracy on test signals", Percent: true},
+		Y:        Axis{Label: "Accuracy on test signals"},
 		Note:     "Mean and standard deviation of 10 networks; seed 1; 1000 test signals each.",
 	}
 	for i, name := range []string{"WD-GNN, online", "GNN"} {
@@ -109,7 +108,7 @@ func runningSample() *Figure {
 		Title:    "Running accuracy after the graph changes",
 		Subtitle: "Share of the last 100 signals whose source was found",
 		X:        Axis{Label: "Signals seen since the change"},
-		Y:        Axis{Label: "Running accuracy", Percent: true},
+		Y:        Axis{Label: "Running accuracy"},
 		Note:     "Bands: quartiles of 10 networks; seed 1.",
 	}
 	for i, name := range []string{"centralized", "consensus", "consensus, window 8", "consensus, whitened", "lone nodes"} {
@@ -132,7 +131,7 @@ func mixingSample() *Figure {
 		Title:    "A little mixing is enough",
 		Subtitle: "η = 0 is every node for itself, η = 1 the full average of eq. (9)",
 		X:        Axis{Label: "Mixing strength η", Log: true, Zero: true},
-		Y:        Axis{Label: "Accuracy over 1000 signals", Percent: true},
+		Y:        Axis{Label: "Accuracy over 1000 signals"},
 		Note:     "Mean and standard error of 10 networks; seed 1.",
 	}
 	for i, name := range []string{"p = 0", "p = 0.3"} {
@@ -151,9 +150,8 @@ func mixingSample() *Figure {
 func pathsSample() *Paths {
 	rng := rand.New(rand.NewPCG(3, 4))
 	f := &Paths{
-		Title:    "Fifty robots agree on where to go",
-		Subtitle: "Flocking with a learned controller, 2 seconds of flight",
-		XLabel:   "x in metres", YLabel: "y in metres",
+		Title:  "Fifty robots agree on where to go",
+		XLabel: "x in metres", YLabel: "y in metres",
 		Note: "Communication radius 2 m; seed 1; one run.",
 	}
 	for range 50 {
@@ -167,25 +165,6 @@ func pathsSample() *Paths {
 		}
 		p.Velocity = &[2]float64{vx, vy}
 		f.Paths = append(f.Paths, p)
-	}
-	return f
-}
-
-func barsSample() *Bars {
-	f := &Bars{
-		Title:      "Ours beside the paper",
-		Subtitle:   "Source localization, accuracy on test signals",
-		Y:          Axis{Label: "Accuracy", Percent: true},
-		Categories: []string{"graph filter", "GNN", "WD-GNN, offline", "WD-GNN, online centralized", "WD-GNN, online distributed"},
-		Note:       "Error bars: standard deviation of 10 networks.",
-	}
-	for i, name := range []string{"paper", "wdgnn"} {
-		s := BarSeries{Name: name}
-		for j := range f.Categories {
-			y := 0.7 + 0.05*float64(j) + 0.01*float64(i)
-			s.Y, s.Low, s.High = append(s.Y, y), append(s.Low, y-0.02), append(s.High, y+0.03)
-		}
-		f.Series = append(f.Series, s)
 	}
 	return f
 }

@@ -2,7 +2,6 @@ package figure
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/plot/vg"
 )
@@ -12,17 +11,23 @@ type scale struct {
 	min, max float64 // the ends; log10 of them on a logarithmic axis
 	log      bool
 	zero     bool // 0 has a place of its own, at from
-	ticks    []Tick
+	ticks    []tick
 	minor    []float64 // marks without label
 
 	from, to vg.Length // where the axis begins and ends on the page; 0 and 1 before layout
 }
 
+// tick is a mark on an axis.
+type tick struct {
+	at    float64
+	label string
+}
+
 // scaleLook says how the ends of an axis and its ticks are chosen.
 type scaleLook struct {
 	ticks int     // about so many
-	pad   float64 // part of the span to leave free at ends that the data decide
-	round bool    // such ends are ticks
+	pad   float64 // part of the span to leave free at the ends
+	round bool    // ends are ticks
 }
 
 // Parts of the length of an axis that the place for 0 takes: where 0 is, and
@@ -37,32 +42,27 @@ const (
 // them is passed over, and so is what a logarithmic axis cannot show.
 func newScale(a Axis, values []float64, look scaleLook) *scale {
 	s := &scale{log: a.Log, zero: a.Log && a.Zero, to: 1}
-	s.min, s.max = s.extent(a, values)
+	s.min, s.max = s.extent(values)
 	step := niceStep((s.max - s.min) / float64(look.ticks))
-	s.extend(a, look, step)
-	switch {
-	case len(a.Ticks) > 0:
-		for _, t := range a.Ticks {
-			if t.Label == "" {
-				t.Label = number(t.At, 0, a.Percent)
-			}
-			s.ticks = append(s.ticks, t)
-		}
-	case s.log:
-		s.logTicks(look.ticks, a.Percent)
-	default:
-		for _, v := range multiples(s.min, s.max, step) {
-			s.ticks = append(s.ticks, Tick{v, number(v, step, a.Percent)})
-		}
+	s.extend(look, step)
+	if s.log {
+		s.logTicks(look.ticks)
+	} else {
+		s.linearTicks(step)
 	}
-	s.ticks = slices.DeleteFunc(s.ticks, func(t Tick) bool { return !s.shows(t.At) })
 	return s
 }
 
-// extend moves the ends that the data decide outwards: to a tick, if ends
-// shall be ticks or one is near, and else by some padding. Percentages up to
-// 100 do not get an axis that goes beyond.
-func (s *scale) extend(a Axis, look scaleLook, step float64) {
+// fixedScale is a linear axis with given ends and about so many ticks.
+func fixedScale(lo, hi float64, ticks int) *scale {
+	s := &scale{min: lo, max: hi, to: 1}
+	s.linearTicks(niceStep((hi - lo) / float64(ticks)))
+	return s
+}
+
+// extend moves the ends outwards: to a tick, if ends shall be ticks or one is
+// near, and else by some padding.
+func (s *scale) extend(look scaleLook, step float64) {
 	lo, hi := s.min, s.max
 	pad, near := look.pad*(hi-lo), 0.012*(hi-lo)
 	if !s.log {
@@ -76,20 +76,12 @@ func (s *scale) extend(a Axis, look scaleLook, step float64) {
 			pad = 0
 		}
 	}
-	if a.Percent && s.max <= 1 && look.round {
-		hi = min(hi, 1)
-	}
-	if a.Min == nil {
-		s.min = lo - pad
-	}
-	if a.Max == nil {
-		s.max = hi + pad
-	}
+	s.min, s.max = lo-pad, hi+pad
 }
 
-// extent returns the smallest range that holds the values and obeys the axis'
-// ends, in units of the scale, and never an empty one.
-func (s *scale) extent(a Axis, values []float64) (lo, hi float64) {
+// extent returns the smallest range that holds the values, in units of the
+// scale, and never an empty one.
+func (s *scale) extent(values []float64) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, v := range values {
 		if s.log {
@@ -102,22 +94,6 @@ func (s *scale) extent(a Axis, values []float64) (lo, hi float64) {
 	if lo > hi {
 		lo, hi = 0, 0
 	}
-	unit := func(v float64) float64 {
-		if s.log {
-			return math.Log10(v)
-		}
-		return v
-	}
-	if a.Min != nil {
-		lo = unit(*a.Min)
-		hi = max(hi, lo)
-	}
-	if a.Max != nil {
-		hi = unit(*a.Max)
-		if a.Min == nil {
-			lo = min(lo, hi)
-		}
-	}
 	least := max(1e-9*max(math.Abs(lo), math.Abs(hi)), 1e-290)
 	if s.log {
 		least = 1e-6
@@ -129,13 +105,7 @@ func (s *scale) extent(a Axis, values []float64) (lo, hi float64) {
 	if widen < 1e-280 || s.log {
 		widen = 0.5
 	}
-	if a.Min == nil {
-		lo -= widen
-	}
-	if a.Max == nil {
-		hi += widen
-	}
-	return lo, hi
+	return lo - widen, hi + widen
 }
 
 // at returns where v is. Values far outside land outside, not too far for

@@ -35,29 +35,43 @@ func multiples(lo, hi, step float64) []float64 {
 	return out
 }
 
+// linearTicks marks the multiples of step.
+func (s *scale) linearTicks(step float64) {
+	for _, v := range multiples(s.min, s.max, step) {
+		s.mark(v, number(v, step))
+	}
+}
+
+// mark adds a tick where the axis shows v.
+func (s *scale) mark(v float64, label string) {
+	if s.shows(v) {
+		s.ticks = append(s.ticks, tick{v, label})
+	}
+}
+
 // logTicks marks a logarithmic axis: powers of ten, and what lies between
 // where few of those are in sight.
-func (s *scale) logTicks(want int, percent bool) {
+func (s *scale) logTicks(want int) {
 	if s.zero {
-		s.ticks = append(s.ticks, Tick{0, number(0, 0, percent)})
+		s.mark(0, number(0, 0))
 	}
 	decades := s.max - s.min
 	if decades < 0.9 {
 		lo, hi := math.Pow(10, s.min), math.Pow(10, s.max)
 		step := niceStep((hi - lo) / float64(want))
 		for _, v := range multiples(lo, hi, step) {
-			s.ticks = append(s.ticks, Tick{v, number(v, step, percent)})
+			s.mark(v, number(v, step))
 		}
 		return
 	}
-	label := func(v float64) string { return number(v, 0, percent) }
+	label := func(v float64) string { return number(v, 0) }
 	if math.Ceil(s.min-1e-9) < -3 || math.Floor(s.max+1e-9) > 5 { // one way of writing along one axis
 		label = func(v float64) string { return minus(scientific(v)) }
 	}
 	every := max(1, math.Ceil(decades/8))
 	for e := math.Ceil(s.min - 1e-9); e <= s.max+1e-9; e++ {
 		if math.Mod(e, every) == 0 {
-			s.ticks = append(s.ticks, Tick{pow10(e), label(pow10(e))})
+			s.mark(pow10(e), label(pow10(e)))
 		}
 	}
 	if every > 1 {
@@ -69,7 +83,7 @@ func (s *scale) logTicks(want int, percent bool) {
 			switch {
 			case !s.shows(v):
 			case decades < 2.2 && (m == 2 || m == 5):
-				s.ticks = append(s.ticks, Tick{v, label(v)})
+				s.mark(v, label(v))
 			default:
 				s.minor = append(s.minor, v)
 			}
@@ -82,11 +96,7 @@ func pow10(e float64) float64 { return math.Pow10(int(e)) }
 
 // number writes v as a tick label. A positive step is the distance between
 // ticks and sets the number of decimals; otherwise as many as v needs.
-func number(v, step float64, percent bool) string {
-	unit := ""
-	if percent {
-		v, step, unit = 100*v, 100*step, "%"
-	}
+func number(v, step float64) string {
 	size := max(math.Abs(v), step)
 	var text string
 	switch {
@@ -101,7 +111,7 @@ func number(v, step float64, percent bool) string {
 	default:
 		text = strconv.FormatFloat(v, 'g', 6, 64)
 	}
-	return minus(text) + unit
+	return minus(text)
 }
 
 // minus gives negative numbers the sign of typography.

@@ -15,15 +15,15 @@ import (
 // dpi is the resolution of PNG images: twice that of an ordinary screen.
 const dpi = 192
 
-// chart is what the three kinds have in common.
+// chart is what the two kinds have in common.
 type chart interface {
-	Validate() error
+	validate() error
 	size() (w, h vg.Length)
 	draw(draw.Canvas)
 }
 
 func writeSVG(w io.Writer, f chart) error {
-	if err := f.Validate(); err != nil {
+	if err := f.validate(); err != nil {
 		return err
 	}
 	c := vgsvg.New(f.size())
@@ -48,7 +48,7 @@ func finish(svg []byte) []byte {
 }
 
 func writePNG(w io.Writer, f chart) error {
-	if err := f.Validate(); err != nil {
+	if err := f.validate(); err != nil {
 		return err
 	}
 	width, height := f.size()
@@ -62,7 +62,7 @@ func save(base string, f chart) error {
 	if base == "" {
 		return errors.New("save a figure: no file name")
 	}
-	if err := f.Validate(); err != nil {
+	if err := f.validate(); err != nil {
 		return err
 	}
 	if err := modelfile.WriteFile(base+".svg", func(w io.Writer) error { return writeSVG(w, f) }); err != nil {
