@@ -103,23 +103,6 @@ func BenchmarkParts(b *testing.B) {
 	}
 }
 
-// Two seconds of flight with what a learned controller needs, and recorded: a
-// trajectory of training data.
-func BenchmarkRecord(b *testing.B) {
-	for _, n := range []int{50, 1000} {
-		for _, kind := range []graph.Shift{graph.ShiftSpectral, graph.ShiftRowStochastic} {
-			b.Run(fmt.Sprintf("N=%d/%v", n, kind), func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					if _, err := flocking.Record(newSwarm(b, robots(n), 1), kind, flocking.Expert); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
-	}
-}
-
 func BenchmarkNew(b *testing.B) {
 	for _, n := range []int{50, 10_000} {
 		b.Run(fmt.Sprintf("N=%d", n), func(b *testing.B) {

@@ -16,10 +16,8 @@
 //	}
 //
 // [Fly] is that loop with a [Flight] that records velocity variation,
-// collisions and connectivity. [Record] also keeps signals, shifts and expert
-// actions, for training by imitation. [Variation] and [Neighborhood] are the
-// costs of online learning, and a [Stream] plays a flight with them to a
-// learner. [Faults] break robots, lose messages and delay them.
+// collisions and connectivity. [Variation] and [Neighborhood] are the costs of
+// online learning, and a [Stream] plays a flight with them to a learner. [Faults] break robots, lose messages and delay them.
 //
 // # Letters
 //

@@ -3,7 +3,6 @@ package flocking_test
 import (
 	"fmt"
 
-	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
@@ -25,25 +24,4 @@ func ExampleFly() {
 	// Output:
 	// velocity variation from 5.7 to 0.003
 	// connected at 200 of 200 steps
-}
-
-// One flight of the expert as an example to imitate.
-func ExampleRecord() {
-	swarm, err := flocking.New(flocking.Default(), random.Stream(1, "swarm"))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	trajectory, err := flocking.Record(swarm, graph.ShiftRowStochastic, flocking.Expert)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println("signals", trajectory.Signals.Rows, "×", trajectory.Signals.Cols)
-	fmt.Println("targets", trajectory.Targets.Rows, "×", trajectory.Targets.Cols)
-	fmt.Println("shifts", len(trajectory.Shifts))
-	// Output:
-	// signals 10000 × 6
-	// targets 10000 × 2
-	// shifts 200
 }

@@ -92,18 +92,9 @@ func Expert(accel [][2]float64, s *Swarm) error {
 
 // Fly lets control fly s until time T and returns what it saw on the way.
 func Fly(s *Swarm, control Controller) (*Flight, error) {
-	return fly(s, control, func([][2]float64) error { return nil })
-}
-
-// fly is Fly with a look at the state and the scratch of the accelerations
-// before control acts.
-func fly(s *Swarm, control Controller, look func(scratch [][2]float64) error) (*Flight, error) {
 	flight, accel := new(Flight), make([][2]float64, len(s.position))
 	for s.time < s.config.Steps() {
 		flight.Watch(s)
-		if err := look(accel); err != nil {
-			return nil, err
-		}
 		if err := control(accel, s); err != nil {
 			return nil, fmt.Errorf("flocking: step %d: %w", s.time, err)
 		}

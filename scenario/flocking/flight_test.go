@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
@@ -107,55 +106,4 @@ func TestFlyReportsTheController(t *testing.T) {
 	nan := func(accel [][2]float64, _ *flocking.Swarm) error { accel[0][0] = math.NaN(); return nil }
 	_, err = flocking.Fly(newSwarm(t, robots(5), 1), nan)
 	wantError(t, err, "step 0", "robot 0")
-}
-
-// Row t·N+i of a trajectory is robot i at time t: what it knew, and what the
-// expert would have done, whoever flies.
-func TestRecord(t *testing.T) {
-	c := robots(20)
-	c.DurationSeconds = 0.1
-	half := func(accel [][2]float64, s *flocking.Swarm) error {
-		s.Expert(accel)
-		for i := range accel {
-			accel[i][0] /= 2
-		}
-		return nil
-	}
-	for name, control := range map[string]flocking.Controller{"expert": flocking.Expert, "other": half} {
-		tr, err := flocking.Record(newSwarm(t, c, 1), graph.ShiftSpectral, control)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if tr.Signals.Rows != 200 || tr.Targets.Rows != 200 || len(tr.Shifts) != 10 || len(tr.Flight.Variation) != 10 {
-			t.Fatalf("%s: %d signals, %d targets, %d shifts, want 200, 200 and 10", name, tr.Signals.Rows, tr.Targets.Rows, len(tr.Shifts))
-		}
-		s, accel, want := newSwarm(t, c, 1), make([][2]float64, 20), make([][2]float64, 20)
-		for k := range 10 {
-			s.Expert(want)
-			for i, x := range s.Features() {
-				for f, v := range x {
-					if got := tr.Signals.At(20*k+i, f); got != float32(v) {
-						t.Fatalf("%s: step %d, robot %d, feature %d: got %v, want %v", name, k, i, f, got, v)
-					}
-				}
-				for d, u := range want[i] {
-					if got := tr.Targets.At(20*k+i, d); got != float32(u) {
-						t.Fatalf("%s: step %d, robot %d: target %v, want %v", name, k, i, got, u)
-					}
-				}
-			}
-			if got := shiftOf(t, s, graph.ShiftSpectral); !tr.Shifts[k].Equal(got) {
-				t.Errorf("%s: step %d: shifts differ", name, k)
-			}
-			if err := control(accel, s); err != nil {
-				t.Fatal(err)
-			}
-			step(t, s, accel)
-		}
-		if sample := tr.Sample(); sample.Shift.Rows != 200 || sample.Signal.Rows != 200 {
-			t.Errorf("%s: the sample has %d rows on a shift of %d, want 200", name, sample.Signal.Rows, sample.Shift.Rows)
-		}
-	}
-	_, err := flocking.Record(newSwarm(t, c, 1), graph.Shift(99), flocking.Expert)
-	wantError(t, err, "no such shift")
 }
