@@ -3,7 +3,7 @@
 // outages, spectra. It learns nothing and knows no model.
 //
 // A [Graph] comes from one of the builders ([FromEdges], [SBM], [ErdosRenyi],
-// [Geometric], [Nearest], [Ring], [Grid]) and never changes afterwards. A
+// [Geometric], [Ring], [Grid]) and never changes afterwards. A
 // [Shift] names an operator, a [Mixing] names a mixing matrix, and both turn a
 // graph into a [mat.CSR]:
 //
