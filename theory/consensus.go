@@ -85,11 +85,6 @@ func (e ConsensusError) Worst(nodes int) float64 {
 	return e.Mean + math.Sqrt(float64(nodes-1)/float64(nodes))*e.Spread
 }
 
-// RootMean returns ((1/N) Σ_i ‖𝒜_{i,t} - 𝒜*_t‖²)^½, or bounds it.
-func (e ConsensusError) RootMean(nodes int) float64 {
-	return math.Hypot(e.Mean, e.Spread/math.Sqrt(float64(nodes)))
-}
-
 // ConsensusBound bounds distributed learning, eq. (9), with W_t whose rows sum
 // to 1 and step size γ, in place of Theorem 3. From where the nodes begin it
 // takes, for every step,

@@ -163,7 +163,7 @@ func randomSignal(rng *rand.Rand, n int) []float64 {
 
 func mustPair(t *testing.T, a, b []float64, n int) *Pair {
 	t.Helper()
-	p, err := NewPair(ShiftOf(n, a), ShiftOf(n, b))
+	p, err := NewPair(shiftOf(n, a), shiftOf(n, b))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,4 +179,40 @@ func median(values []float64) float64 {
 // near says whether a and b agree within a relative error.
 func near(a, b, tolerance float64) bool {
 	return a == b || math.Abs(a-b) <= tolerance*max(math.Abs(a), math.Abs(b), 1e-300)
+}
+
+// shiftOf returns the shift with the given elements, n×n by rows.
+func shiftOf(n int, dense []float64) *Shift {
+	s := &Shift{nodes: n, rowPtr: []int{0}}
+	for i := range n {
+		for j, v := range dense[i*n : (i+1)*n] {
+			if v != 0 {
+				s.col, s.val = append(s.col, int32(j)), append(s.val, v)
+			}
+		}
+		s.rowPtr = append(s.rowPtr, len(s.col))
+	}
+	return s
+}
+
+// ceiling returns what the error never exceeds, with any step sizes:
+//
+//	max( ‖𝒜_0 - 𝒜*_0‖,  max_t (‖𝒜*_{t+1} - 𝒜*_t‖ + γ‖∇J_t(𝒜*_t)‖ + Rest_t)/(1 - m_t) )
+//
+// With one γ and C_B it is Limit, or where learning began. It is +Inf if a step
+// with m_t ≥ 1 has a drift.
+func ceiling(t *Tracking) float64 {
+	if len(t.Measured) == 0 {
+		return math.NaN()
+	}
+	top := t.Measured[0]
+	for _, s := range t.Steps[:len(t.Steps)-1] {
+		switch {
+		case s.Contraction < 1:
+			top = max(top, (s.Drift+s.Left+s.Rest)/(1-s.Contraction))
+		case s.Contraction > 1 || s.Drift+s.Left+s.Rest > 0:
+			return math.Inf(1)
+		}
+	}
+	return top
 }

@@ -108,11 +108,11 @@ func TestPathGraph(t *testing.T) {
 
 // Wrong sizes and directed graphs are told apart.
 func TestPairComplains(t *testing.T) {
-	_, err := NewPair(ShiftOf(2, make([]float64, 4)), ShiftOf(3, make([]float64, 9)))
+	_, err := NewPair(shiftOf(2, make([]float64, 4)), shiftOf(3, make([]float64, 9)))
 	if err == nil || !strings.Contains(err.Error(), "2 nodes") {
 		t.Errorf("got %v, want a complaint about sizes", err)
 	}
-	p, err := NewPair(ShiftOf(2, []float64{0, 1, 0.5, 0}), ShiftOf(2, make([]float64, 4)))
+	p, err := NewPair(shiftOf(2, []float64{0, 1, 0.5, 0}), shiftOf(2, make([]float64, 4)))
 	if err != nil || p.Symmetric || !strings.Contains(p.Asymmetry, "(0,1) is 1 and (1,0) is 0.5") {
 		t.Errorf("got %q, %v; want the place", p.Asymmetry, err)
 	}

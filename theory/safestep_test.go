@@ -95,7 +95,7 @@ func BenchmarkStability(b *testing.B) {
 		b.Fatal(err)
 	}
 	a := randomGraph(rng, 50, false)
-	s, sHat := ShiftOf(50, a), ShiftOf(50, perturb(rng, a, 50, false))
+	s, sHat := shiftOf(50, a), shiftOf(50, perturb(rng, a, 50, false))
 	for b.Loop() {
 		p, err := NewPair(s, sHat)
 		if err != nil {

@@ -84,25 +84,3 @@ func StepSizes(s rule.StepSize, costs []*Problem, own []float64) ([]float64, err
 	}
 	return out, nil
 }
-
-// Ceiling returns what the error never exceeds, with any step sizes:
-//
-//	max( ‖𝒜_0 - 𝒜*_0‖,  max_t (‖𝒜*_{t+1} - 𝒜*_t‖ + γ‖∇J_t(𝒜*_t)‖ + Rest_t)/(1 - m_t) )
-//
-// With one γ and C_B it is Limit, or where learning began. It is +Inf if a step
-// with m_t ≥ 1 has a drift.
-func (t *Tracking) Ceiling() float64 {
-	if len(t.Measured) == 0 {
-		return math.NaN()
-	}
-	top := t.Measured[0]
-	for _, s := range t.Steps[:len(t.Steps)-1] {
-		switch {
-		case s.Contraction < 1:
-			top = max(top, (s.Drift+s.Left+s.Rest)/(1-s.Contraction))
-		case s.Contraction > 1 || s.Drift+s.Left+s.Rest > 0:
-			return math.Inf(1)
-		}
-	}
-	return top
-}

@@ -70,7 +70,7 @@ func TestTrackingBoundHoldsForSchedules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ceiling := track.Ceiling()
+		ceiling := ceiling(track)
 		for i, e := range track.Measured {
 			if above(e, track.PerStep[i]) || above(e, ceiling) || track.PerStep[i] > ceiling*(1+1e-9) {
 				t.Fatalf("instance %d, %v, step %d: error %v, bound %v, ceiling %v", k, s.Schedule, i, e, track.PerStep[i], ceiling)

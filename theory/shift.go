@@ -27,23 +27,6 @@ func NewShift(s *mat.CSR) *Shift {
 	return out
 }
 
-// ShiftOf returns the shift with the given elements, n×n by rows.
-func ShiftOf(n int, dense []float64) *Shift {
-	if len(dense) != n*n {
-		panic(fmt.Sprintf("theory: ShiftOf: %d numbers for %d nodes", len(dense), n))
-	}
-	s := &Shift{nodes: n, rowPtr: []int{0}}
-	for i := range n {
-		for j, v := range dense[i*n : (i+1)*n] {
-			if v != 0 {
-				s.col, s.val = append(s.col, int32(j)), append(s.val, v)
-			}
-		}
-		s.rowPtr = append(s.rowPtr, len(s.col))
-	}
-	return s
-}
-
 // Nodes returns N.
 func (s *Shift) Nodes() int { return s.nodes }
 

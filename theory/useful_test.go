@@ -149,7 +149,7 @@ func TestAdversaryOfDirectCertificate(t *testing.T) {
 					b[i*n+j], b[j*n+i] = v[i*n+j]+v[j*n+i], v[i*n+j]+v[j*n+i]
 				}
 			}
-			p, err := NewPair(ShiftOf(n, a), ShiftOf(n, b))
+			p, err := NewPair(shiftOf(n, a), shiftOf(n, b))
 			if err != nil {
 				return 0
 			}

@@ -26,20 +26,15 @@ type Stream struct {
 	now     int         // the signal whose answer is revealed next
 }
 
-// NewStream returns a stream over the given signals, heard over graphs with the
-// shift A/λmax and the Metropolis mixing matrix of each. A graph serves renew
+// NewStreamOver returns a stream over the given signals, heard over graphs with
+// the shift that the function returns for each, by which models read them and
+// not signals spread, and its Metropolis mixing matrix. A graph serves renew
 // signals before the next takes over, the first again after the last; with
 // renew 0 the first serves all.
 //
 // Deviation: the paper does not say whether a graph that lost links is
-// normalised anew. It is, by its own λmax: otherwise every model answers by
-// chance.
-func (w *World) NewStream(graphs []*graph.Graph, renew int, signals mat.Dense, labels []int32) (*Stream, error) {
-	return w.NewStreamOver(graph.ShiftSpectral.Of, graphs, renew, signals, labels)
-}
-
-// NewStreamOver is NewStream for models with another shift: that of each graph
-// is what shift returns. It has no part in how the signals spread.
+// normalised anew. It is, by its own λmax with graph.ShiftSpectral.Of: otherwise
+// every model answers by chance.
 func (w *World) NewStreamOver(shift func(*graph.Graph) (*mat.CSR, error), graphs []*graph.Graph, renew int, signals mat.Dense, labels []int32) (*Stream, error) {
 	n := w.Graph.Nodes()
 	if len(graphs) == 0 || renew < 0 {

@@ -27,7 +27,7 @@ func TestStreamOver(t *testing.T) {
 		t.Fatal("got no signals, want 2")
 		return graph.Sample{}
 	}
-	usual := first(w.NewStream(graphs, 0, signals, labels))
+	usual := first(w.NewStreamOver(graph.ShiftSpectral.Of, graphs, 0, signals, labels))
 	local := first(w.NewStreamOver(graph.ShiftRowStochastic.Of, graphs, 0, signals, labels))
 	if !usual.Shift.Equal(w.Shift) {
 		t.Error("the shift is not A/λmax")
