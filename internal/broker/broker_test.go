@@ -111,7 +111,10 @@ func TestRefuses(t *testing.T) {
 		{broker.Config{Cluster: &broker.Cluster{Name: "c", Addr: "0.0.0.0:0"}}, "pose as a server"},
 		{broker.Config{Cluster: &broker.Cluster{Name: "c", Addr: "127.0.0.1:0", Routes: []string{"x"}}}, "route \"x\""},
 	} {
-		if err := c.config.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
+		if s, err := broker.Start(c.config); err == nil {
+			s.Stop()
+			t.Errorf("%+v: it started, want %q", c.config, c.want)
+		} else if !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: got %v, want %q", c.config, err, c.want)
 		}
 	}

@@ -48,13 +48,7 @@ const (
 	maxPingsOut  = 2
 )
 
-// Validate returns all that is wrong with c.
-func (c Config) Validate() error {
-	_, err := c.options()
-	return err
-}
-
-// options returns what c means to the server.
+// options returns what c means to the server, or all that is wrong with c.
 func (c Config) options() (*server.Options, error) {
 	var wrong []error
 	o := &server.Options{

@@ -15,11 +15,10 @@ const startTimeout = 10 * time.Second
 
 // Server is a running server. Its methods may be called concurrently.
 type Server struct {
-	nats   *server.Server
-	log    *logger
-	url    string
-	addr   string
-	routes string
+	nats *server.Server
+	log  *logger
+	url  string
+	addr string
 }
 
 // Stats counts what a server did since it started.
@@ -53,9 +52,6 @@ func Start(config Config) (*Server, error) {
 	}
 	s.addr = nats.Addr().String()
 	s.url = clientURL(s.addr, config.TLS != nil)
-	if a := nats.ClusterAddr(); config.Cluster != nil && a != nil {
-		s.routes = a.String()
-	}
 	return s, nil
 }
 
@@ -80,9 +76,6 @@ func (s *Server) URL() string { return s.url }
 // Addr is the host and port that the server listens on. A server started with
 // it after Stop is the same one to its clients.
 func (s *Server) Addr() string { return s.addr }
-
-// ClusterAddr is where other servers find this one; empty without a cluster.
-func (s *Server) ClusterAddr() string { return s.routes }
 
 // Stop ends all connections, once what is under way is written, and waits until
 // the port is free and everything has ended.

@@ -26,7 +26,7 @@ train:
 `
 
 func TestParse(t *testing.T) {
-	c, err := Parse([]byte(small))
+	c, err := parse([]byte(small))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestParseKeepsNumbers(t *testing.T) {
 	for text, want := range map[string]uint64{
 		"18446744073709551615": 1<<64 - 1, "0x10": 16, "1_000": 1000, "1e3": 1000, "7.0": 7, "9007199254740993": 1<<53 + 1,
 	} {
-		c, err := Parse([]byte(strings.Replace(small, "seed: 7", "seed: "+text, 1)))
+		c, err := parse([]byte(strings.Replace(small, "seed: 7", "seed: "+text, 1)))
 		if err != nil || c.Seed != want {
 			t.Errorf("seed: %s: got %+v (%v), want %d", text, c, err, want)
 		}
@@ -60,7 +60,7 @@ func TestParseKeepsNumbers(t *testing.T) {
 
 // An alias is what it stands for, and a merge fills in what is not said.
 func TestParseAliases(t *testing.T) {
-	c, err := Parse([]byte(strings.Replace(small, "    - {order: 2, features: 8}\n", `    - &layer {order: 2, features: 8, activation: tanh}
+	c, err := parse([]byte(strings.Replace(small, "    - {order: 2, features: 8}\n", `    - &layer {order: 2, features: 8, activation: tanh}
     - *layer
     - {<<: *layer, order: 1}
     - {features: 4, <<: [{order: 3}, *layer]}
@@ -133,7 +133,7 @@ func TestParseComplains(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Parse([]byte(c.text))
+			_, err := parse([]byte(c.text))
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
@@ -180,7 +180,7 @@ func TestRelocate(t *testing.T) {
 
 func TestFingerprint(t *testing.T) {
 	read := func(text string) string {
-		c, err := Parse([]byte(text))
+		c, err := parse([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,17 +195,29 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// Whatever the text, Parse returns.
+// Whatever the text, reading it returns.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(small))
 	f.Add([]byte("scenario: sourceloc\nmodel: {deep: [{order: 1, features: 3}], gains: {wide: .inf}}"))
 	f.Add([]byte("a: &a [*a]\n? [x]\n: y"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if c, err := Parse(text); err == nil {
+		if c, err := parse(text); err == nil {
 			if again := c.Validate(); again != nil {
 				t.Errorf("accepted, then refused: %v", again)
 			}
 			c.Fingerprint()
 		}
 	})
+}
+
+// parse is Load for a text.
+func parse(text []byte) (*Config, error) {
+	c := Default()
+	if err := decode(text, &c); err != nil {
+		return nil, err
+	}
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return &c, nil
 }

@@ -25,19 +25,6 @@ func Load(path string) (*Config, error) {
 	return &c, nil
 }
 
-// Parse reads and validates the text of a configuration. Relative paths begin
-// at the working directory.
-func Parse(text []byte) (*Config, error) {
-	c := Default()
-	if err := decode(text, &c); err != nil {
-		return nil, err
-	}
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	return &c, nil
-}
-
 // setDefaults fills what p points to, if it is a section, with what it holds
 // where nothing is said. Those of libraries have zero values that mean the same
 // for a whole section, not for one of its keys.

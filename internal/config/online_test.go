@@ -34,7 +34,7 @@ func TestOnlineRule(t *testing.T) {
 			rule.Config{StepSize: rule.StepSize{Value: 0.5}, Mixing: 1, Ridge: 1, ClipNorm: 2, Limit: 3, Outlier: 4, Retrain: rule.RetrainTapsAndBias},
 		},
 	} {
-		cfg, err := Parse([]byte(stream + c.text + "}"))
+		cfg, err := parse([]byte(stream + c.text + "}"))
 		if err != nil {
 			t.Errorf("%s: %v", c.text, err)
 			continue
@@ -63,7 +63,7 @@ func TestOnlineComplains(t *testing.T) {
 		{stream + "}\ntrain: {epochs: 5}\nmodel: {features: 3, wide: {order: 1}}", "neither data nor scenario"},
 		{"online: {stream: {graph: g, signals: s, targets: t, read: [1, 1], loss: l2}}", "online.stream.read names node 1 twice\nonline.stream.loss is \"l2\""},
 	} {
-		if _, err := Parse([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := parse([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.text, err, c.want)
 		}
 	}
@@ -73,7 +73,7 @@ func TestOnlineComplains(t *testing.T) {
 // online section does not change what a training run is.
 func TestOnlineBesideData(t *testing.T) {
 	with := strings.Replace(small, "task: classify", "task: regress\n  loss: smooth-l1\n  directed: true", 1)
-	c, err := Parse([]byte(with + "online: {stream: {signals: s.npy, targets: t.npy}}\n"))
+	c, err := parse([]byte(with + "online: {stream: {signals: s.npy, targets: t.npy}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestOnlineBesideData(t *testing.T) {
 	if got := c.StreamLoss(); got != "smooth-l1" {
 		t.Errorf("loss %s, want that of data", got)
 	}
-	plain, err := Parse([]byte(with))
+	plain, err := parse([]byte(with))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestOnlineBesideData(t *testing.T) {
 
 // A configuration that is written out reads back as itself.
 func TestOnlineRoundTrip(t *testing.T) {
-	c, err := Parse([]byte(small + "online: {stream: {signals: s.npy, targets: t.npy, read: [2, 1]}, mixing: 0, whiten: false, " +
+	c, err := parse([]byte(small + "online: {stream: {signals: s.npy, targets: t.npy, read: [2, 1]}, mixing: 0, whiten: false, " +
 		"mixing_matrix: sinkhorn, step_size: {schedule: decaying, value: 0.5}, retrain: taps+bias}\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func TestOnlineRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := Parse(text)
+	again, err := parse(text)
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
@@ -152,7 +152,7 @@ func TestRelocateOnline(t *testing.T) {
 func TestLosses(t *testing.T) {
 	for _, name := range loss.Names(false) {
 		with := strings.Replace(small, "task: classify", "task: regress\n  loss: "+name, 1)
-		c, err := Parse([]byte(with + "online: {stream: {signals: s.npy, targets: t.npy}}\n"))
+		c, err := parse([]byte(with + "online: {stream: {signals: s.npy, targets: t.npy}}\n"))
 		if name == "cross-entropy" {
 			if err == nil || !strings.Contains(err.Error(), `data.loss is "cross-entropy", want mse`) {
 				t.Errorf("%s: got %v, want it refused", name, err)

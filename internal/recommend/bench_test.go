@@ -13,7 +13,7 @@ func benchmarked(b *testing.B) *Service {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s, err := Open(m, all, faultdisk.New(), DefaultConfig())
+	s, err := Open(m, all, faultdisk.New(), learning())
 	if err != nil {
 		b.Fatal(err)
 	}

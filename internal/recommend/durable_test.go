@@ -85,7 +85,7 @@ func TestRestartWithOtherRule(t *testing.T) {
 
 func TestOtherModel(t *testing.T) {
 	d := faultdisk.New()
-	s := service(t, d, DefaultConfig())
+	s := service(t, d, learning())
 	stream(t, s, 0, 3)
 	d = d.Crash(nil)
 	all, _ := small()
@@ -95,7 +95,7 @@ func TestOtherModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(other, all, d, DefaultConfig()); !errors.Is(err, ErrOtherModel) {
+	if _, err := Open(other, all, d, learning()); !errors.Is(err, ErrOtherModel) {
 		t.Errorf("%v, want %v", err, ErrOtherModel)
 	}
 }
@@ -104,7 +104,7 @@ func TestDiskErrors(t *testing.T) {
 	bad := errors.New("input/output error")
 	t.Run("full", func(t *testing.T) {
 		d := faultdisk.New()
-		s := service(t, d, DefaultConfig())
+		s := service(t, d, learning())
 		stream(t, s, 0, 5)
 		before, was := s.Status(), predict(t, s, 1, 10)
 		d.SetRoom(20)
@@ -119,13 +119,13 @@ func TestDiskErrors(t *testing.T) {
 		d.SetRoom(-1)
 		rate(t, s, 1, 10, 2)
 		want := s.Status().Params
-		if got := service(t, d.Crash(nil), DefaultConfig()).Status(); got.Version != 6 || !slices.Equal(got.Params, want) {
+		if got := service(t, d.Crash(nil), learning()).Status(); got.Version != 6 || !slices.Equal(got.Params, want) {
 			t.Errorf("after a restart %+v, want version 6 and %v", got, want)
 		}
 	})
 	t.Run("sync", func(t *testing.T) {
 		d := faultdisk.New()
-		s := service(t, d, DefaultConfig())
+		s := service(t, d, learning())
 		stream(t, s, 0, 5)
 		before := s.Status()
 		d.Fail(func(op faultdisk.Op) error {
@@ -144,7 +144,7 @@ func TestDiskErrors(t *testing.T) {
 		if st := s.Status(); st.Writable || !slices.Equal(st.Params, before.Params) {
 			t.Errorf("%+v; want a service that is not writable and as before", st)
 		}
-		if got := service(t, d.Crash(nil), DefaultConfig()).Status(); got.Version != 5 || !slices.Equal(got.Params, before.Params) || !got.Writable {
+		if got := service(t, d.Crash(nil), learning()).Status(); got.Version != 5 || !slices.Equal(got.Params, before.Params) || !got.Writable {
 			t.Errorf("after a restart %+v, want version 5", got)
 		}
 	})

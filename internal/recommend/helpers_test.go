@@ -55,6 +55,9 @@ func smallSetting() Setting {
 	return s
 }
 
+// learning is a configuration that learns by plain steps.
+func learning() Config { return Config{Rule: Literal(0.01)} }
+
 // service opens one on the small model. It is closed at the end of the test.
 func service(t testing.TB, d journal.Disk, c Config) *Service {
 	t.Helper()

@@ -14,8 +14,8 @@ import (
 	"github.com/wdgnn/wdgnn/scenario/movies"
 )
 
-// Config says how a service learns and keeps. Its zero value does not learn;
-// DefaultConfig does.
+// Config says how a service learns and keeps. Its zero value does not learn; one
+// with [Literal] or [Whitened] steps does.
 type Config struct {
 	Rule          rule.Config
 	Guard         GuardConfig
@@ -30,10 +30,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// DefaultConfig returns plain gradient steps of 0.01 on taps and bias, eq. (7).
-func DefaultConfig() Config { return Config{Rule: Literal(0.01)} }
-
-// Literal returns plain gradient steps on taps and bias.
+// Literal returns plain gradient steps on taps and bias, eq. (7).
 func Literal(step float64) rule.Config {
 	return rule.Config{StepSize: rule.StepSize{Value: step}, Retrain: rule.RetrainTapsAndBias}
 }

@@ -37,7 +37,7 @@ func TestRatingsMovePredictions(t *testing.T) {
 }
 
 func TestNewUser(t *testing.T) {
-	s := service(t, faultdisk.New(), DefaultConfig())
+	s := service(t, faultdisk.New(), learning())
 	if _, err := s.Top(4711, 3); !errors.Is(err, ErrUser) {
 		t.Errorf("predictions for a stranger: %v, want %v", err, ErrUser)
 	}
@@ -65,7 +65,7 @@ func TestNewUser(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	s := service(t, faultdisk.New(), DefaultConfig())
+	s := service(t, faultdisk.New(), learning())
 	for _, c := range []struct {
 		user, movie int
 		rating      float64
@@ -198,7 +198,7 @@ func TestConcurrent(t *testing.T) {
 // those who give up are not counted as kept.
 // The best few are the first of all, which are sorted.
 func TestTop(t *testing.T) {
-	s := service(t, faultdisk.New(), DefaultConfig())
+	s := service(t, faultdisk.New(), learning())
 	stream(t, s, 0, 50)
 	for user := 1; user <= 120; user++ {
 		all, err := s.Top(user, 1000)

@@ -81,7 +81,7 @@ func TestSaveLoad(t *testing.T) {
 	if back.Digest() != m.Digest() || back.Report != m.Report || !slices.Equal(back.Moment.Mean, m.Moment.Mean) {
 		t.Error("a model does not come back as it was")
 	}
-	if _, err := Open(back, generated(120, 40, 2), faultdisk.New(), DefaultConfig()); err == nil || !strings.Contains(err.Error(), "trained on other ratings") {
+	if _, err := Open(back, generated(120, 40, 2), faultdisk.New(), learning()); err == nil || !strings.Contains(err.Error(), "trained on other ratings") {
 		t.Errorf("other ratings: %v", err)
 	}
 	_ = all
