@@ -45,11 +45,11 @@ func check(t *testing.T, what string, got, want float64) {
 // Means by hand. User 0's rating of movie 0, a 5, is hidden.
 func TestMeans(t *testing.T) {
 	tb := NewTable(grid(t, small), 0, []int{0})
-	if tb.Count() != 12 || tb.Users() != 4 || tb.Movies() != 4 {
-		t.Errorf("got %d ratings of %d users and %d movies, want 12, 4, 4", tb.Count(), tb.Users(), tb.Movies())
+	if tb.count != 12 || tb.users() != 4 || tb.movies() != 4 {
+		t.Errorf("got %d ratings of %d users and %d movies, want 12, 4, 4", tb.count, tb.users(), tb.movies())
 	}
 	total := 4.0 + 1 + 4 + 2 + 1 + 1 + 2 + 5 + 3 + 3 + 4 + 5
-	check(t, "mean", tb.Mean(), total/12)
+	check(t, "mean", tb.mean, total/12)
 	check(t, "global", Global(tb).Predict(0, 0), total/12)
 	check(t, "user", UserMean(tb).Predict(0, 0), 2.5)
 	check(t, "user, own rating left out", UserMean(tb).Predict(1, 0), 1.5)

@@ -19,7 +19,7 @@ type Bias struct {
 
 // NewBias fits the biases.
 func NewBias(t *Table, c BiasesConfig) *Bias {
-	b := &Bias{mean: t.mean, user: make([]float64, t.Users()), movie: make([]float64, t.Movies())}
+	b := &Bias{mean: t.mean, user: make([]float64, t.users()), movie: make([]float64, t.movies())}
 	sweeps := c.Sweeps
 	if sweeps == 0 {
 		sweeps = 20

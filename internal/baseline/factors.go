@@ -29,7 +29,7 @@ type Factors struct {
 // NewFactors fits a factorisation that begins at random.
 func NewFactors(t *Table, c FactorsConfig, rng *rand.Rand) *Factors {
 	m := &Factors{bias: NewBias(t, c.Biases), factors: c.Factors}
-	m.user, m.movie = make([]float64, t.Users()*c.Factors), make([]float64, t.Movies()*c.Factors)
+	m.user, m.movie = make([]float64, t.users()*c.Factors), make([]float64, t.movies()*c.Factors)
 	for i := range m.movie {
 		m.movie[i] = rng.NormFloat64() / math.Sqrt(float64(c.Factors))
 	}

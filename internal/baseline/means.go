@@ -23,7 +23,7 @@ func UserMean(t *Table) Model { return &means{t: t, mean: t.mean, byUser: true} 
 // MovieMean predicts the mean of the movie's visible ratings; μ if there is
 // none. The user's own rating of the movie, if it is visible, is part of it.
 func MovieMean(t *Table) Model {
-	m := &means{t: t, mean: t.mean, movie: make([]float64, t.Movies())}
+	m := &means{t: t, mean: t.mean, movie: make([]float64, t.movies())}
 	for n, l := range t.byMovie {
 		m.movie[n] = t.mean
 		if len(l.value) > 0 {
@@ -37,7 +37,7 @@ func MovieMean(t *Table) Model {
 // plus the movie's offset: the mean of r_vn less the mean of user v's ratings
 // of other movies, over the raters v of n.
 func UserMeanMovieOffset(t *Table) Model {
-	m := &means{t: t, mean: t.mean, byUser: true, offset: true, movie: make([]float64, t.Movies())}
+	m := &means{t: t, mean: t.mean, byUser: true, offset: true, movie: make([]float64, t.movies())}
 	for n, l := range t.byMovie {
 		for e, v := range l.other {
 			m.movie[n] += (l.value[e] - t.userMean(int(v), n)) / float64(len(l.other))

@@ -81,17 +81,11 @@ func visible(other []int32, value []float64, hidden []bool) (l list) {
 	return l
 }
 
-// Users returns the number of users.
-func (t *Table) Users() int { return len(t.byUser) }
+// users returns the number of users.
+func (t *Table) users() int { return len(t.byUser) }
 
-// Movies returns the number of movies.
-func (t *Table) Movies() int { return len(t.byMovie) }
-
-// Count returns the number of visible ratings.
-func (t *Table) Count() int { return t.count }
-
-// Mean returns μ.
-func (t *Table) Mean() float64 { return t.mean }
+// movies returns the number of movies.
+func (t *Table) movies() int { return len(t.byMovie) }
 
 // others returns the visible users who had nothing hidden, ascending.
 func (t *Table) others() (users []int) {

@@ -68,7 +68,7 @@ func (d *download) request(ctx context.Context, u string, from int64) (*http.Res
 func (d *download) offline() string {
 	var names []string
 	for _, f := range d.set.need() {
-		names = append(names, f.Name)
+		names = append(names, f.name)
 	}
 	return fmt.Sprintf("without a network: fetch %s elsewhere, unpack it, and put %s into %s", d.url, strings.Join(names, " and "), d.dir)
 }

@@ -18,7 +18,7 @@ import (
 type Options struct {
 	Dir      string         // folder to make; it may exist if it is empty
 	Base     string         // address of the folder with the archive; empty means Base
-	Client   *http.Client   // nil means one with patience of its own
+	client   *http.Client   // nil means one with patience of its own
 	Progress func(Progress) // called now and then while bytes arrive; nil for nobody
 }
 
@@ -156,7 +156,7 @@ func newDownload(s Set, o Options) (*download, error) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, &Problem{fmt.Errorf("dataset: %q is not the address of a folder on the web", base), "--url " + Base}
 	}
-	d := &download{set: s, dir: o.Dir, url: u.JoinPath(s.Archive), part: o.Dir + ".zip.part", client: o.Client, progress: o.Progress}
+	d := &download{set: s, dir: o.Dir, url: u.JoinPath(s.Archive), part: o.Dir + ".zip.part", client: o.client, progress: o.Progress}
 	if d.client == nil {
 		d.client = patient()
 	}

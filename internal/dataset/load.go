@@ -140,8 +140,8 @@ func (s Set) check(dir string) error {
 			return fmt.Errorf("dataset: %s has %d %s, want %d", s.Name, c.got, c.what, c.want)
 		}
 	}
-	if got := Fingerprint(r); got != s.Digest {
-		return fmt.Errorf("dataset: %s counts right but its ratings are not the known ones: fingerprint %s, want %s", s.Name, got, s.Digest)
+	if got := Fingerprint(r); got != s.digest {
+		return fmt.Errorf("dataset: %s counts right but its ratings are not the known ones: fingerprint %s, want %s", s.Name, got, s.digest)
 	}
 	return nil
 }

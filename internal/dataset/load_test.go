@@ -13,7 +13,7 @@ const sharedPath = "../../../shared/data/"
 // The files as published have the counts and fingerprints that Get asks for.
 // At a desk without them the test is skipped; in CI that is a failure.
 func TestKnownContent(t *testing.T) {
-	for _, set := range Sets() {
+	for _, set := range sets() {
 		dir := sharedPath + set.Folder
 		if _, err := os.Stat(dir); os.IsNotExist(err) && os.Getenv("CI") != "true" {
 			t.Skipf("SKIPPED %s: no %s at %s", t.Name(), set.Name, dir)
@@ -56,7 +56,7 @@ func TestLoad(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	for _, name := range Names() {
-		if s, err := Find(name); err != nil || s.Name != name || len(s.Digest) != 64 {
+		if s, err := Find(name); err != nil || s.Name != name || len(s.digest) != 64 {
 			t.Errorf("%s: got %+v and %v", name, s, err)
 		}
 	}

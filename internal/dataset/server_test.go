@@ -36,9 +36,9 @@ func small(t *testing.T) (Set, map[string]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := Sets()[0]
+	set := sets()[0]
 	set.Name, set.Archive = "small", "small.zip"
-	set.Ratings, set.Users, set.Movies, set.Digest = 40, 8, 6, Fingerprint(r)
+	set.Ratings, set.Users, set.Movies, set.digest = 40, 8, 6, Fingerprint(r)
 	return set, map[string]string{
 		"ml-100k/u.data": ratings.String(), "ml-100k/u.item": titles.String(), "ml-100k/README": "terms",
 		"ml-100k/mku.sh": "exit 1", "ml-100k/filler": string(noise(200_000)),

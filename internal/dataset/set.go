@@ -14,17 +14,17 @@ type Set struct {
 	Name    string // as users write it: movielens-100k
 	Archive string // name of the zip below the base address
 	Folder  string // folder inside the archive that holds the files
-	Files   []File // what is kept of the archive
+	files   []file // what is kept of the archive
 	Notice  string // terms of use in short
 
 	Ratings, Users, Movies int    // what the content must count; Movies have titles
-	Digest                 string // Fingerprint of the ratings
+	digest                 string // Fingerprint of the ratings
 }
 
-// File is a member of an archive.
-type File struct {
-	Name string
-	Most int64 // bytes it may have
+// file is a member of an archive.
+type file struct {
+	name string
+	most int64 // bytes it may have
 }
 
 const terms = `MovieLens data were collected by the GroupLens Research Project at the University
@@ -33,20 +33,20 @@ publications, do not imply endorsement, do not pass the data on, and ask GroupLe
 before any commercial use. The full terms are in the file README beside the data.
 `
 
-// Sets lists the data sets. The digests are of the files as published.
-func Sets() []Set {
+// sets lists the data sets. The digests are of the files as published.
+func sets() []Set {
 	return []Set{
 		{
 			Name: "movielens-100k", Archive: "ml-100k.zip", Folder: "ml-100k", Notice: terms,
-			Files:   []File{{"u.data", 4 << 20}, {"u.item", 1 << 20}, {"README", 1 << 16}},
+			files:   []file{{"u.data", 4 << 20}, {"u.item", 1 << 20}, {"README", 1 << 16}},
 			Ratings: 100_000, Users: 943, Movies: 1682,
-			Digest: digest100k,
+			digest: digest100k,
 		},
 		{
 			Name: "movielens-1m", Archive: "ml-1m.zip", Folder: "ml-1m", Notice: terms,
-			Files:   []File{{"ratings.dat", 64 << 20}, {"movies.dat", 1 << 20}, {"README", 1 << 16}},
+			files:   []file{{"ratings.dat", 64 << 20}, {"movies.dat", 1 << 20}, {"README", 1 << 16}},
 			Ratings: 1_000_209, Users: 6040, Movies: 3883,
-			Digest: digest1M,
+			digest: digest1M,
 		},
 	}
 }
@@ -60,7 +60,7 @@ const (
 // Names returns the names of all sets.
 func Names() []string {
 	var names []string
-	for _, s := range Sets() {
+	for _, s := range sets() {
 		names = append(names, s.Name)
 	}
 	return names
@@ -68,7 +68,7 @@ func Names() []string {
 
 // Find returns the set with the given name.
 func Find(name string) (Set, error) {
-	sets := Sets()
+	sets := sets()
 	if i := slices.IndexFunc(sets, func(s Set) bool { return s.Name == name }); i >= 0 {
 		return sets[i], nil
 	}
@@ -76,6 +76,6 @@ func Find(name string) (Set, error) {
 }
 
 // need returns the files without which the set is of no use: all but README.
-func (s Set) need() []File {
-	return slices.DeleteFunc(slices.Clone(s.Files), func(f File) bool { return f.Name == "README" })
+func (s Set) need() []file {
+	return slices.DeleteFunc(slices.Clone(s.files), func(f file) bool { return f.name == "README" })
 }

@@ -61,35 +61,35 @@ func (s Set) unpack(archive, dir string) error {
 		if strings.Contains(member.Name, `\`) || !filepath.IsLocal(filepath.FromSlash(member.Name)) {
 			return fmt.Errorf("dataset: %s has a member %q, which leads out of its folder", s.Archive, member.Name)
 		}
-		for _, f := range s.Files {
-			if member.Name != path.Join(s.Folder, f.Name) {
+		for _, f := range s.files {
+			if member.Name != path.Join(s.Folder, f.name) {
 				continue
 			}
-			if slices.Contains(found, f.Name) || !member.Mode().IsRegular() {
+			if slices.Contains(found, f.name) || !member.Mode().IsRegular() {
 				return fmt.Errorf("dataset: %s: member %q is there twice or is no plain file", s.Archive, member.Name)
 			}
-			found = append(found, f.Name)
-			if err := f.extract(member, filepath.Join(dir, f.Name)); err != nil {
+			found = append(found, f.name)
+			if err := f.extract(member, filepath.Join(dir, f.name)); err != nil {
 				return fmt.Errorf("dataset: %s: %w", s.Archive, err)
 			}
 		}
 	}
 	for _, f := range s.need() {
-		if !slices.Contains(found, f.Name) {
-			return fmt.Errorf("dataset: %s has no member %s", s.Archive, path.Join(s.Folder, f.Name))
+		if !slices.Contains(found, f.name) {
+			return fmt.Errorf("dataset: %s has no member %s", s.Archive, path.Join(s.Folder, f.name))
 		}
 	}
 	return nil
 }
 
 // extract writes one member of an archive, whatever size it claims to have.
-func (f File) extract(member *zip.File, to string) (err error) {
-	if member.UncompressedSize64 > uint64(f.Most) {
-		return fmt.Errorf("member %s claims %d bytes, want at most %d", f.Name, member.UncompressedSize64, f.Most)
+func (f file) extract(member *zip.File, to string) (err error) {
+	if member.UncompressedSize64 > uint64(f.most) {
+		return fmt.Errorf("member %s claims %d bytes, want at most %d", f.name, member.UncompressedSize64, f.most)
 	}
 	from, err := member.Open()
 	if err != nil {
-		return fmt.Errorf("member %s: %w", f.Name, err)
+		return fmt.Errorf("member %s: %w", f.name, err)
 	}
 	defer from.Close()
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
@@ -97,12 +97,12 @@ func (f File) extract(member *zip.File, to string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
-	n, err := io.Copy(out, io.LimitReader(from, f.Most+1))
+	n, err := io.Copy(out, io.LimitReader(from, f.most+1))
 	if err != nil {
-		return fmt.Errorf("member %s: %w", f.Name, err)
+		return fmt.Errorf("member %s: %w", f.name, err)
 	}
-	if n > f.Most {
-		return fmt.Errorf("member %s has more than %d bytes", f.Name, f.Most)
+	if n > f.most {
+		return fmt.Errorf("member %s has more than %d bytes", f.name, f.most)
 	}
 	return out.Sync()
 }
