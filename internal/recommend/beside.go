@@ -32,7 +32,7 @@ func (m *Model) Beside(all *movies.Ratings, folds int, fit func(r *movies.Rating
 	if folds < 2 {
 		return Comparison{}, fmt.Errorf("recommend: %d folds, want at least 2", folds)
 	}
-	x := newExtractor(w, m.Network, 1<<20)
+	x := newExtractor(w, m.network, 1<<20)
 	ours, peer, count := 0.0, 0.0, 0
 	for f := range folds {
 		hidden := func(u int, n int32) bool { return (u*7+int(n)*3)%folds == f && slices.Contains(w.test, u) }

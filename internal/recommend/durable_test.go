@@ -234,7 +234,7 @@ func FuzzRecord(f *testing.F) {
 
 func TestSlowDisk(t *testing.T) {
 	d := faultdisk.New()
-	s := service(t, d, Config{Rule: Literal(0.01), Queue: 2})
+	s := service(t, d, Config{Rule: Literal(0.01), queue: 2})
 	entered, release := make(chan struct{}, 10), make(chan struct{})
 	d.Fail(func(op faultdisk.Op) error {
 		if op.Kind == "sync" {

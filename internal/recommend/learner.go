@@ -30,14 +30,14 @@ func newLearner(m *Model, w *world, c rule.Config, guards GuardConfig) (*learner
 		return nil, err
 	}
 	f := rule.FrameConfig{
-		Inputs: m.Setting.Order + 1, Features: m.Network.Config.Features, Gain: 1,
-		Bias: c.Retrain == rule.RetrainTapsAndBias, Readout: m.Network.Params.Readout.Weight,
+		Inputs: m.Setting.Order + 1, Features: m.network.Config.Features, Gain: 1,
+		Bias: c.Retrain == rule.RetrainTapsAndBias, Readout: m.network.Params.Readout.Weight,
 	}
-	if g := m.Network.Params.Gain; len(g) > 0 {
+	if g := m.network.Params.Gain; len(g) > 0 {
 		f.Gain = g[gnn.GainWide]
 	}
 	if c.Whiten {
-		w, err := rule.NewWhitening(m.Moment, f.Bias)
+		w, err := rule.NewWhitening(m.moment, f.Bias)
 		if err != nil {
 			return nil, err
 		}

@@ -29,11 +29,11 @@ func TestLearnerIsCentralized(t *testing.T) {
 		t.Fatal(err)
 	}
 	nodes := w.ratings.Movies()
-	whole, err := online.NewCentralized(m.Network, online.Config{Nodes: nodes, Rule: c, Read: []int{target}})
+	whole, err := online.NewCentralized(m.network, online.Config{Nodes: nodes, Rule: c, Read: []int{target}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, y := newExtractor(w, m.Network, 1<<20), mat.NewDense(nodes, 1, nil)
+	x, y := newExtractor(w, m.network, 1<<20), mat.NewDense(nodes, 1, nil)
 	users, ratings := w.ratings.Movie(target)
 	for k, u := range users {
 		movie, rating := w.ratings.User(int(u))
@@ -79,16 +79,16 @@ func TestParametersAreTaps(t *testing.T) {
 		t.Fatal(err)
 	}
 	movie, rating := w.ratings.User(0)
-	f := newExtractor(w, m.Network, 1<<20).of(&profile{movie: movie, rating: rating})
+	f := newExtractor(w, m.network, 1<<20).of(&profile{movie: movie, rating: rating})
 	for n := range int32(10) {
 		l.step(observation{f.row(n), f.base[n], 1})
 	}
-	moved, err := gnn.New(m.Network.Config)
+	moved, err := gnn.New(m.network.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	copy(moved.Params.Flat, m.Network.Params.Flat)
-	l.frame.Taps(moved.Params.Flat[:l.frame.TapsLen()], m.Network.Params.Flat[:l.frame.TapsLen()], l.node.Params())
+	copy(moved.Params.Flat, m.network.Params.Flat)
+	l.frame.Taps(moved.Params.Flat[:l.frame.TapsLen()], m.network.Params.Flat[:l.frame.TapsLen()], l.node.Params())
 	y := mat.NewDense(1, 1, nil)
 	for n := range int32(10) {
 		moved.Forward(y, &gnn.Input{Shifted: mat.NewDense(1, len(f.row(n)), f.row(n))}, &gnn.Tape{})

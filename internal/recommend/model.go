@@ -22,28 +22,28 @@ import (
 type Model struct {
 	Setting Setting
 	Data    string // fingerprint of the ratings, as package dataset has it
-	Network *gnn.WideDeep
-	Moment  *rule.Moment // of the inputs in training
+	network *gnn.WideDeep
+	moment  *rule.Moment // of the inputs in training
 	Report  Report
 }
 
-// Digest names the model: its parameters, its setting and its data, as
+// digest names the model: its parameters, its setting and its data, as
 // hexadecimal digits of SHA-256.
-func (m *Model) Digest() string {
+func (m *Model) digest() string {
 	sum := sha256.New()
 	setting, err := json.Marshal(m.Setting)
 	if err != nil {
 		panic("recommend: a setting that is no JSON: " + err.Error())
 	}
 	fmt.Fprintf(sum, "%s\n%s\n", setting, m.Data)
-	_ = binary.Write(sum, binary.LittleEndian, m.Network.Params.Flat) // a hash takes everything
+	_ = binary.Write(sum, binary.LittleEndian, m.network.Params.Flat) // a hash takes everything
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // sidecar is the content of the file beside a model file.
 type sidecar struct {
 	Format  int          `json:"format"`
-	Digest  string       `json:"digest"` // Model.Digest
+	Digest  string       `json:"digest"` // Model.digest
 	Data    string       `json:"data"`
 	Setting Setting      `json:"setting"`
 	Moment  *rule.Moment `json:"moment"`
@@ -62,7 +62,7 @@ func Save(path string, m *Model, version string) error {
 	if filepath.Ext(path) == ".json" {
 		return fmt.Errorf("recommend: model %s: the file beside it would have its name; try model.safetensors", path)
 	}
-	side := sidecar{Format: sidecarFormat, Digest: m.Digest(), Data: m.Data, Setting: m.Setting, Moment: m.Moment, Report: m.Report}
+	side := sidecar{Format: sidecarFormat, Digest: m.digest(), Data: m.Data, Setting: m.Setting, Moment: m.moment, Report: m.Report}
 	err := modelfile.WriteFile(sidecarPath(path), func(w io.Writer) error {
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")
@@ -72,7 +72,7 @@ func Save(path string, m *Model, version string) error {
 		return fmt.Errorf("recommend: save model: %w", err)
 	}
 	return modelfile.Save(path, &modelfile.Model{
-		Network: m.Network,
+		Network: m.network,
 		Meta:    modelfile.Meta{Shift: m.Setting.Shift, Task: "recommend", Seed: m.Setting.Seed, Version: version},
 	})
 }
@@ -93,7 +93,7 @@ func Load(path string) (*Model, error) {
 	if err := dec.Decode(&side); err != nil {
 		return nil, fmt.Errorf("recommend: %s: %w", sidecarPath(path), err)
 	}
-	m := &Model{Setting: side.Setting, Data: side.Data, Network: file.Network, Moment: side.Moment, Report: side.Report}
+	m := &Model{Setting: side.Setting, Data: side.Data, network: file.Network, moment: side.Moment, Report: side.Report}
 	if err := m.check(side); err != nil {
 		return nil, fmt.Errorf("recommend: model %s and %s: %w", path, sidecarPath(path), err)
 	}
@@ -108,15 +108,15 @@ func (m *Model) check(side sidecar) error {
 	if err := m.Setting.Validate(); err != nil {
 		return err
 	}
-	if side.Digest != m.Digest() {
+	if side.Digest != m.digest() {
 		return errors.New("they do not belong together: the digest differs; train again")
 	}
-	c := m.Network.Config
-	if c.In != 1 || c.Outputs != 1 || c.Wide == nil || c.Wide.Order != m.Setting.Order || len(c.Deep) > 1 || m.Network.InputOrder() > m.Setting.Order {
+	c := m.network.Config
+	if c.In != 1 || c.Outputs != 1 || c.Wide == nil || c.Wide.Order != m.Setting.Order || len(c.Deep) > 1 || m.network.InputOrder() > m.Setting.Order {
 		return errors.New("the network is not one that recommends")
 	}
-	if m.Moment == nil {
+	if m.moment == nil {
 		return errors.New("no second moment of the inputs")
 	}
-	return m.Moment.Validate()
+	return m.moment.Validate()
 }

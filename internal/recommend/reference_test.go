@@ -112,7 +112,7 @@ func newcomers(t *testing.T, m *Model, length int, changes bool) []seen {
 	}
 	rand.New(rand.NewPCG(1, 1)).Shuffle(len(stream), func(i, j int) { stream[i], stream[j] = stream[j], stream[i] })
 	stream = stream[:min(length, len(stream))]
-	x, users := newExtractor(w, m.Network, 1<<20), map[int]*profile{}
+	x, users := newExtractor(w, m.network, 1<<20), map[int]*profile{}
 	var list []seen
 	for i, r := range stream {
 		if changes && i > len(stream)/10 && i < len(stream)*9/10 {
@@ -143,7 +143,7 @@ func replay(t *testing.T, m *Model, list []seen, c rule.Config) (served, online,
 		return l
 	}
 	alone, guarded := learn(), learn()
-	s := &Service{world: w, look: newExtractor(w, m.Network, 1<<20)}
+	s := &Service{world: w, look: newExtractor(w, m.network, 1<<20)}
 	guarded.guard.fill(s.silent(guarded.guards.Window/5), guarded.guards.Window)
 	for _, o := range list {
 		square := func(l *learner) float64 {

@@ -21,13 +21,13 @@ type Config struct {
 	Guard         GuardConfig
 	Limit         LimitConfig
 	SnapshotEvery int          // ratings between two snapshots; 0 means 20,000
-	CacheBytes    int          // for what the model sees of users; 0 means 256 MiB
-	Queue         int          // ratings that may wait; 0 means 4096
+	cacheBytes    int          // for what the model sees of users; 0 means 256 MiB
+	queue         int          // ratings that may wait; 0 means 4096
 	Threads       int          // that build the graph at the start; 0 means 1
 	Log           *slog.Logger // nil means none
 
-	// Now says what time it is, for what Limit counts; nil means time.Now.
-	Now func() time.Time
+	// now says what time it is, for what Limit counts; nil means time.Now.
+	now func() time.Time
 }
 
 // Literal returns plain gradient steps on taps and bias, eq. (7).
@@ -46,17 +46,17 @@ func (c Config) withDefaults() Config {
 	if c.SnapshotEvery == 0 {
 		c.SnapshotEvery = 20_000
 	}
-	if c.CacheBytes == 0 {
-		c.CacheBytes = 256 << 20
+	if c.cacheBytes == 0 {
+		c.cacheBytes = 256 << 20
 	}
-	if c.Queue == 0 {
-		c.Queue = 4096
+	if c.queue == 0 {
+		c.queue = 4096
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	if c.Now == nil {
-		c.Now = time.Now
+	if c.now == nil {
+		c.now = time.Now
 	}
 	c.Guard, c.Limit = c.Guard.withDefaults(), c.Limit.withDefaults()
 	return c
@@ -97,8 +97,8 @@ func Open(m *Model, all *movies.Ratings, disk journal.Disk, c Config) (*Service,
 		return nil, err
 	}
 	s := &Service{
-		config: c, model: m, digest: m.Digest(), world: w, look: newExtractor(w, m.Network, c.CacheBytes),
-		queue: make(chan *request, c.Queue), closed: make(chan struct{}), done: make(chan struct{}),
+		config: c, model: m, digest: m.digest(), world: w, look: newExtractor(w, m.network, c.cacheBytes),
+		queue: make(chan *request, c.queue), closed: make(chan struct{}), done: make(chan struct{}),
 	}
 	for u := range w.ratings.Users() {
 		if movie, rating := w.ratings.User(u); len(movie) > 0 {

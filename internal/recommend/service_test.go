@@ -150,7 +150,7 @@ func TestDivergence(t *testing.T) {
 // stay on the scale.
 func TestConcurrent(t *testing.T) {
 	d := faultdisk.New()
-	c := Config{Rule: Literal(0.05), SnapshotEvery: 50, CacheBytes: 1 << 14}
+	c := Config{Rule: Literal(0.05), SnapshotEvery: 50, cacheBytes: 1 << 14}
 	s := service(t, d, c)
 	var wait sync.WaitGroup
 	for g := range 8 {

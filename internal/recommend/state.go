@@ -10,7 +10,7 @@ import (
 // state is the content of a snapshot.
 type state struct {
 	Format int         `json:"format"`
-	Model  string      `json:"model"` // Model.Digest
+	Model  string      `json:"model"` // Model.digest
 	Memory memory      `json:"memory"`
 	Totals totals      `json:"totals"`
 	Users  []userState `json:"users"` // those who differ from the data

@@ -62,9 +62,6 @@ type Param struct {
 // Status returns the state of the version that predictions read.
 func (s *Service) Status() Status { return s.version.Load().status }
 
-// Model returns the model that the service was opened with. It is read-only.
-func (s *Service) Model() *Model { return s.model }
-
 // OnCommit has watch called after every commit, by the goroutine that writes.
 func (s *Service) OnCommit(watch func(ratings int, took time.Duration)) {
 	s.writer.commits.Store(&watch)

@@ -23,7 +23,7 @@ func TestTrain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again.Digest() != m.Digest() {
+	if again.digest() != m.digest() {
 		t.Error("three threads give another model than one")
 	}
 }
@@ -48,7 +48,7 @@ func TestFeaturesAgree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := newExtractor(w, m.Network, 1<<20)
+	x := newExtractor(w, m.network, 1<<20)
 	rows, i := w.rowsOf(w.test, w.graph, 2), 0
 	sum := 0.0
 	for _, u := range w.test {
@@ -78,7 +78,7 @@ func TestSaveLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if back.Digest() != m.Digest() || back.Report != m.Report || !slices.Equal(back.Moment.Mean, m.Moment.Mean) {
+	if back.digest() != m.digest() || back.Report != m.Report || !slices.Equal(back.moment.Mean, m.moment.Mean) {
 		t.Error("a model does not come back as it was")
 	}
 	if _, err := Open(back, generated(120, 40, 2), faultdisk.New(), learning()); err == nil || !strings.Contains(err.Error(), "trained on other ratings") {

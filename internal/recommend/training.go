@@ -22,8 +22,8 @@ import (
 type TrainConfig struct {
 	Epochs    int     // 0 means 30
 	BatchSize int     // ratings per step; 0 means 256
-	StepSize  float64 // of Adam; 0 means 0.005
-	Folds     int     // groups of training users that see a graph without themselves; 0 means 5, 1 one graph for all
+	stepSize  float64 // of Adam; 0 means 0.005
+	folds     int     // groups of training users that see a graph without themselves; 0 means 5, 1 one graph for all
 	Threads   int     // 0 means 1; the model does not depend on it
 	OnEpoch   func(train.Epoch) error
 }
@@ -35,11 +35,11 @@ func (c TrainConfig) withDefaults() TrainConfig {
 	if c.BatchSize == 0 {
 		c.BatchSize = 256
 	}
-	if c.StepSize == 0 {
-		c.StepSize = 0.005
+	if c.stepSize == 0 {
+		c.stepSize = 0.005
 	}
-	if c.Folds == 0 {
-		c.Folds = 5
+	if c.folds == 0 {
+		c.folds = 5
 	}
 	c.Threads = max(1, c.Threads)
 	return c
@@ -77,7 +77,7 @@ func Train(ctx context.Context, all *movies.Ratings, s Setting, c TrainConfig) (
 	if err != nil {
 		return nil, err
 	}
-	examples, err := w.examples(c.Folds, c.Threads)
+	examples, err := w.examples(c.folds, c.Threads)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func Train(ctx context.Context, all *movies.Ratings, s Setting, c TrainConfig) (
 	engine := mat.NewEngine(c.Threads)
 	defer engine.Close()
 	result, err := train.Run(ctx, net, train.Job{
-		Config: train.Config{Epochs: c.Epochs, BatchSize: c.BatchSize, Seed: s.Seed, Adam: optim.AdamConfig{StepSize: c.StepSize}, FoldWide: true},
+		Config: train.Config{Epochs: c.Epochs, BatchSize: c.BatchSize, Seed: s.Seed, Adam: optim.AdamConfig{StepSize: c.stepSize}, FoldWide: true},
 		Train:  data, Engine: engine, OnEpoch: c.OnEpoch,
 		Score: func(_ context.Context, m *gnn.WideDeep) (float64, error) { return w.rmse(m, valid), nil },
 	})
@@ -111,7 +111,7 @@ func Train(ctx context.Context, all *movies.Ratings, s Setting, c TrainConfig) (
 	moment := &rule.Moment{}
 	moment.Add(examples.z, s.Order+1)
 	return &Model{
-		Setting: s, Data: dataset.Fingerprint(all), Network: net, Moment: moment,
+		Setting: s, Data: dataset.Fingerprint(all), network: net, moment: moment,
 		Report: Report{
 			Users: all.Users(), Movies: w.ratings.Movies(), Ratings: w.ratings.Count(), Training: examples.Len(),
 			Tested: test.Len(), RMSE: w.rmse(net, test), MeanRMSE: w.rmse(nil, test), Valid: result.Best,

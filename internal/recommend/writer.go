@@ -161,7 +161,7 @@ func (w *writer) batch(first *request) {
 func (w *writer) commit(list []*request) {
 	s, before := w.service, w.learner.memory()
 	totals, began, steps := w.totals, time.Now(), 0
-	w.now = s.config.Now().UnixMilli()
+	w.now = s.config.now().UnixMilli()
 	w.pending = map[int]*profile{}
 	var events []event
 	for _, r := range list {

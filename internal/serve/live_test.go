@@ -348,7 +348,7 @@ func TestEventsOutliveTimeouts(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- NewLive(LiveConfig{Hub: hub, Config: Config{Header: limit, Read: limit, Write: limit}}).Serve(ctx, listener)
+		ended <- NewLive(LiveConfig{Hub: hub, Config: Config{header: limit, read: limit, write: limit}}).Serve(ctx, listener)
 	}()
 	events, stop := readEvents(t, "http://"+listener.Addr().String())
 	defer stop()

@@ -242,7 +242,7 @@ func served(t *testing.T, c Config) (address string, service *recommend.Service,
 
 // Clients that send too slowly are cut off; others are served meanwhile.
 func TestSlowClients(t *testing.T) {
-	address, service, _ := served(t, Config{Header: 200 * time.Millisecond, Read: 300 * time.Millisecond})
+	address, service, _ := served(t, Config{header: 200 * time.Millisecond, read: 300 * time.Millisecond})
 	slow := func(text string) string {
 		c, err := net.Dial("tcp", address)
 		if err != nil {

@@ -17,11 +17,11 @@ import (
 // Config says how to serve. Its zero value serves without a token.
 type Config struct {
 	Token    string        // that requests must bear; empty means none is asked for
-	Header   time.Duration // for the head of a request; 0 means 5 s
-	Read     time.Duration // for a whole request; 0 means 10 s
-	Write    time.Duration // for an answer; 0 means 15 s
-	Idle     time.Duration // of a connection between requests; 0 means 2 min
-	Shutdown time.Duration // for requests under way when the server ends; 0 means 10 s
+	header   time.Duration // for the head of a request; 0 means 5 s
+	read     time.Duration // for a whole request; 0 means 10 s
+	write    time.Duration // for an answer; 0 means 15 s
+	idle     time.Duration // of a connection between requests; 0 means 2 min
+	shutdown time.Duration // for requests under way when the server ends; 0 means 10 s
 	Log      *slog.Logger  // nil means none
 	Users    []int         // that the recommender's page offers to pick from
 }
@@ -30,7 +30,7 @@ func (c Config) withDefaults() Config {
 	for _, d := range []struct {
 		value *time.Duration
 		usual time.Duration
-	}{{&c.Header, 5 * time.Second}, {&c.Read, 10 * time.Second}, {&c.Write, 15 * time.Second}, {&c.Idle, 2 * time.Minute}, {&c.Shutdown, 10 * time.Second}} {
+	}{{&c.header, 5 * time.Second}, {&c.read, 10 * time.Second}, {&c.write, 15 * time.Second}, {&c.idle, 2 * time.Minute}, {&c.shutdown, 10 * time.Second}} {
 		if *d.value == 0 {
 			*d.value = d.usual
 		}
@@ -135,7 +135,7 @@ func (v *Server) Serve(ctx context.Context, l net.Listener) error {
 // answers that have no end of their own.
 func serveUntil(ctx context.Context, l net.Listener, h http.Handler, c Config, end func()) error {
 	server := &http.Server{
-		Handler: h, ReadHeaderTimeout: c.Header, ReadTimeout: c.Read, WriteTimeout: c.Write, IdleTimeout: c.Idle, MaxHeaderBytes: maxHeader,
+		Handler: h, ReadHeaderTimeout: c.header, ReadTimeout: c.read, WriteTimeout: c.write, IdleTimeout: c.idle, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelWarn),
 	}
 	failed := make(chan error, 1)
@@ -147,7 +147,7 @@ func serveUntil(ctx context.Context, l net.Listener, h http.Handler, c Config, e
 	}
 	c.Log.Info("shutting down")
 	end()
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Shutdown)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.shutdown)
 	defer cancel()
 	if err := server.Shutdown(ending); err != nil {
 		server.Close()
