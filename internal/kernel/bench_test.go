@@ -7,7 +7,7 @@ import (
 )
 
 func benchmark(b *testing.B, bytes, flops int, run func(s *Set)) {
-	for _, s := range Sets() {
+	for _, s := range sets() {
 		b.Run(s.Name, func(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(bytes))

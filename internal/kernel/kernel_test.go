@@ -82,7 +82,7 @@ func same(a, b float32) bool {
 }
 
 func eachSet(t *testing.T, f func(t *testing.T, s *Set)) {
-	for _, s := range Sets() {
+	for _, s := range sets() {
 		t.Run(s.Name, func(t *testing.T) { f(t, s) })
 	}
 }
@@ -404,8 +404,8 @@ func TestTanhError(t *testing.T) {
 			}
 		}
 		t.Logf("largest error of tanh: %.2f ulp, at %v", worst, at)
-		if worst > TanhULP {
-			t.Errorf("tanh(%v) is off by %.2f ulp, stated are %d", at, worst, TanhULP)
+		if worst > tanhULP {
+			t.Errorf("tanh(%v) is off by %.2f ulp, stated are %d", at, worst, tanhULP)
 		}
 		for _, c := range []struct{ x, want float32 }{{0, 0}, {float32(math.Inf(1)), 1}, {float32(math.Inf(-1)), -1}, {20, 1}, {-3e38, -1}} {
 			s.Tanh(y[:1], []float32{c.x})
@@ -430,7 +430,7 @@ func checkTanh(t *testing.T, s *Set, rng *rand.Rand, n int, spread float32) {
 	s.Tanh(y.data, x.data)
 	y.checkGuards(t, "Tanh")
 	for i, got := range y.data {
-		if u := ulps(got, math.Tanh(float64(x.data[i]))); u > TanhULP {
+		if u := ulps(got, math.Tanh(float64(x.data[i]))); u > tanhULP {
 			t.Fatalf("tanh(%v) = %v is off by %.2f ulp", x.data[i], got, u)
 		}
 	}
@@ -460,11 +460,11 @@ func checkSoftmax(t *testing.T, s *Set, rng *rand.Rand, n int, spread float32) (
 		worst = max(worst, ulps(p.data[i], want))
 	}
 	// Each of n terms has its own error, and each addition rounds once.
-	if math.Abs(float64(gotSum)-sum) > (2*ExpULP+float64(n))*0x1p-24*sum {
+	if math.Abs(float64(gotSum)-sum) > (2*expULP+float64(n))*0x1p-24*sum {
 		t.Fatalf("sum of %v is %v, want %v", x.data, gotSum, sum)
 	}
-	if worst > ExpULP {
-		t.Errorf("exp is off by %.2f ulp, stated are %d", worst, ExpULP)
+	if worst > expULP {
+		t.Errorf("exp is off by %.2f ulp, stated are %d", worst, expULP)
 	}
 	return worst
 }

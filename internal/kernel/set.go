@@ -46,7 +46,7 @@ type Set struct {
 	// LeakyReLUBack computes dx[i] = scale·dy[i], times slope unless y[i] > 0.
 	LeakyReLUBack func(dx, dy, y []float32, slope, scale float32)
 
-	// Tanh computes y[i] = tanh x[i] within TanhULP units in the last place.
+	// Tanh computes y[i] = tanh x[i] within tanhULP units in the last place.
 	// NaN stays NaN.
 	Tanh func(y, x []float32)
 
@@ -54,7 +54,7 @@ type Set struct {
 	TanhBack func(dx, dy, y []float32, scale float32)
 
 	// Softmax writes p[i] = exp(x[i] - max x) and returns max x and Σ p[i].
-	// The exponential is within ExpULP units in the last place. Sets may
+	// The exponential is within expULP units in the last place. Sets may
 	// regroup the sum.
 	Softmax func(p, x []float32) (max, sum float32)
 
@@ -101,15 +101,15 @@ type AdamStep struct {
 	Epsilon      float32 // ε
 }
 
-// TanhULP and ExpULP bound the error of Tanh and of the exponential inside
+// tanhULP and expULP bound the error of Tanh and of the exponential inside
 // Softmax, in units in the last place of the exact result, for both sets.
 const (
-	TanhULP = 4
-	ExpULP  = 2
+	tanhULP = 4
+	expULP  = 2
 )
 
-// Sets lists the sets that run on this machine, the fastest first.
-func Sets() []*Set {
+// sets lists the sets that run on this machine, the fastest first.
+func sets() []*Set {
 	if avx2 != nil {
 		return []*Set{avx2, &portable}
 	}
@@ -117,4 +117,4 @@ func Sets() []*Set {
 }
 
 // Best returns the fastest set that runs on this machine.
-func Best() *Set { return Sets()[0] }
+func Best() *Set { return sets()[0] }

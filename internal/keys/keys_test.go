@@ -86,8 +86,8 @@ func TestMakeRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Make(dir, line); !errors.Is(err, ErrExists) {
-		t.Errorf("Make again: got %v, want %v", err, ErrExists)
+	if err := Make(dir, line); !errors.Is(err, errExists) {
+		t.Errorf("Make again: got %v, want %v", err, errExists)
 	}
 	after, err := os.ReadFile(filepath.Join(dir, "world", "world.seed"))
 	if err != nil || string(after) != string(before) {

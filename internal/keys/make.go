@@ -13,8 +13,8 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// ErrExists says that there is a set of keys already.
-var ErrExists = errors.New("there are keys already; replacing them shuts out everybody who has the old ones")
+// errExists says that there is a set of keys already.
+var errExists = errors.New("there are keys already; replacing them shuts out everybody who has the old ones")
 
 const (
 	serverFolder    = "server"
@@ -27,7 +27,7 @@ const (
 )
 
 // Make makes a set of keys in dir, which must not exist or be empty: else it
-// returns ErrExists and changes nothing.
+// returns errExists and changes nothing.
 func Make(dir string, plan Plan) error { return build(dir, plan, false) }
 
 // Replace is Make that replaces a set. It refuses a folder that holds anything
@@ -44,7 +44,7 @@ func build(dir string, plan Plan, replace bool) error {
 		return fmt.Errorf("keys: %w", err)
 	}
 	if there && !replace {
-		return fmt.Errorf("keys: folder %s: %w", dir, ErrExists)
+		return fmt.Errorf("keys: folder %s: %w", dir, errExists)
 	}
 	files, err := secrets(plan, time.Now())
 	if err != nil {

@@ -28,7 +28,7 @@ var flockingRollout = Task{
 	Skips:     "pairs of robots out of reach: graph from a cell grid, λmax from the step before; swarm in float64, model in float32",
 	Peer:      "nothing: all pairs of robots, S is dense; λmax by eigvalsh or from the step before; everything in float64",
 	Wanted:    8,
-	Allocates: "every flight is a swarm of its own, and every step has a shift with a pointer of its own",
+	allocates: "every flight is a swarm of its own, and every step has a shift with a pointer of its own",
 	New: func(env Env) (func(), map[string]any, error) {
 		model, err := flightModel(env)
 		if err != nil {
@@ -64,7 +64,7 @@ var flockingOnline = Task{
 	Skips:     "pairs out of reach; robots hold 24×2 numbers that stand for their 24×32 taps; W is sparse; swarm in float64, model in float32",
 	Peer:      "autograd: the gradient is written out; S and W are dense; λmax by eigvalsh or from the step before; everything in float64",
 	Wanted:    8,
-	Allocates: "every step has a shift and a mixing matrix of its own",
+	allocates: "every step has a shift and a mixing matrix of its own",
 	New: func(env Env) (func(), map[string]any, error) {
 		model, err := flightModel(env)
 		if err != nil {

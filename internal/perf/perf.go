@@ -35,8 +35,8 @@ type Task struct {
 	Wanted      float64
 	WantedBytes int64
 
-	// Allocates says why a run allocates memory; empty if it does not.
-	Allocates string
+	// allocates says why a run allocates memory; empty if it does not.
+	allocates string
 
 	// Missing says why the task cannot run yet; empty if it can.
 	Missing string

@@ -50,7 +50,7 @@ func TestRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			run()
-			if n := testing.AllocsPerRun(2, run); n > 0 && task.Allocates == "" {
+			if n := testing.AllocsPerRun(2, run); n > 0 && task.allocates == "" {
 				t.Errorf("%v allocations in a run, want none", n)
 			}
 		})

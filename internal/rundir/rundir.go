@@ -29,7 +29,7 @@ import (
 // Names of the files.
 const (
 	ConfigName      = "config.yaml"
-	MetricsName     = "metrics.jsonl"
+	metricsName     = "metrics.jsonl"
 	CheckpointName  = "checkpoint.json"
 	ModelName       = "model.safetensors"
 	AdaptedName     = "adapted.safetensors"
@@ -40,9 +40,9 @@ const (
 // ErrInUse is what Create returns for a folder that holds a run.
 var ErrInUse = errors.New("holds a run already")
 
-// ErrTraining is what CreateOnline returns for a folder that holds a training
+// errTraining is what CreateOnline returns for a folder that holds a training
 // run.
-var ErrTraining = errors.New("holds a run of another kind")
+var errTraining = errors.New("holds a run of another kind")
 
 // Dir is the folder of one run. It is not safe for concurrent use.
 type Dir struct {
@@ -61,7 +61,7 @@ func Create(path string, replace bool) (*Dir, error) {
 func CreateOnline(path string, replace bool) (*Dir, error) {
 	for _, name := range []string{ModelName, CheckpointName} {
 		if _, err := os.Stat(filepath.Join(path, name)); err == nil {
-			return nil, fmt.Errorf("run folder %s: %w, a training run (%s)", path, ErrTraining, name)
+			return nil, fmt.Errorf("run folder %s: %w, a training run (%s)", path, errTraining, name)
 		}
 	}
 	return create(path, replace, AdaptedName, PredictionsName)
@@ -73,7 +73,7 @@ func create(path string, replace bool, files ...string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return nil, fmt.Errorf("run folder: %w", err)
 	}
-	for _, name := range slices.Concat([]string{ResultName}, files, []string{MetricsName}) { // the claim of completion first
+	for _, name := range slices.Concat([]string{ResultName}, files, []string{metricsName}) { // the claim of completion first
 		switch _, err := os.Stat(d.Path(name)); {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
@@ -107,7 +107,7 @@ func reopen(path, needed string) (*Dir, error) {
 }
 
 func (d *Dir) openMetrics() error {
-	f, err := os.OpenFile(d.Path(MetricsName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(d.Path(metricsName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return fmt.Errorf("run folder: %w", err)
 	}
@@ -177,7 +177,7 @@ func (d *Dir) Finished() bool {
 // a crash there may be lines of epochs that the checkpoint does not know, and
 // half a line.
 func (d *Dir) Trim(keep func(line []byte) bool) error {
-	text, err := os.ReadFile(d.Path(MetricsName))
+	text, err := os.ReadFile(d.Path(metricsName))
 	if err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}
@@ -192,7 +192,7 @@ func (d *Dir) Trim(keep func(line []byte) bool) error {
 	if good == len(text) {
 		return nil
 	}
-	if err := os.Truncate(d.Path(MetricsName), int64(good)); err != nil {
+	if err := os.Truncate(d.Path(metricsName), int64(good)); err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}
 	return nil

@@ -24,7 +24,7 @@ func write(t *testing.T, d *Dir, epochs ...int) {
 
 func metrics(t *testing.T, d *Dir) string {
 	t.Helper()
-	text, err := os.ReadFile(d.Path(MetricsName))
+	text, err := os.ReadFile(d.Path(metricsName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestOnline(t *testing.T) {
 	if err := d.Write(ModelName, []byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := CreateOnline(path, true); !errors.Is(err, ErrTraining) {
-		t.Errorf("got %v, want %v", err, ErrTraining)
+	if _, err := CreateOnline(path, true); !errors.Is(err, errTraining) {
+		t.Errorf("got %v, want %v", err, errTraining)
 	}
 }
