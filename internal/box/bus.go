@@ -44,7 +44,7 @@ func (c *Config) open(ctx context.Context, most int, log *slog.Logger) (b buses,
 func (c *Config) dial(ctx context.Context, most int, log *slog.Logger) (*natsbus.Conn, error) {
 	n := natsbus.Config{URL: c.Bus.URL, Run: c.Run, Host: c.Host, MaxFrame: most, Bytes: waitingFrames * most, OnError: newRarely(log).warn}
 	if c.Bus.Keys != "" {
-		client, err := keys.LoadClient(c.Abs(c.Bus.Keys), keys.HostName(c.Host))
+		client, err := keys.LoadClient(c.abs(c.Bus.Keys), keys.HostName(c.Host))
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +71,7 @@ func (c *Config) listen(ctx context.Context, most int, log *slog.Logger) (*tcpbu
 	}
 	if c.Bus.Keys != "" {
 		var err error
-		if t.TLS, err = keys.HostTLS(c.Abs(c.Bus.Keys), c.Host); err != nil {
+		if t.TLS, err = keys.HostTLS(c.abs(c.Bus.Keys), c.Host); err != nil {
 			return nil, err
 		}
 		t.Identify = func(cert *x509.Certificate) (transport.HostID, error) { return keys.HostOf(cert, c.Run) }

@@ -133,13 +133,13 @@ func (c *Config) describeBus() (string, error) {
 		if c.Bus.Keys == "" {
 			return fmt.Sprintf("NATS at %s, without keys: anybody who reaches the server may speak as any host", c.Bus.URL), nil
 		}
-		_, err := keys.LoadClient(c.Abs(c.Bus.Keys), keys.HostName(c.Host))
+		_, err := keys.LoadClient(c.abs(c.Bus.Keys), keys.HostName(c.Host))
 		return fmt.Sprintf("NATS at %s, with the keys of %s", c.Bus.URL, keys.HostName(c.Host)), err
 	case BusTCP:
 		if c.Bus.Keys == "" {
 			return "direct links without keys, on loopback addresses only", nil
 		}
-		_, err := keys.HostTLS(c.Abs(c.Bus.Keys), c.Host)
+		_, err := keys.HostTLS(c.abs(c.Bus.Keys), c.Host)
 		return fmt.Sprintf("direct links with the keys of %s, to %d other hosts at most", keys.HostName(c.Host), len(c.Hosts)-1), err
 	}
 	return "none: all nodes are here", nil

@@ -77,7 +77,7 @@ func (b *box) recall() (*measured, error) {
 	if b.State == "" {
 		return nil, nil
 	}
-	path := filepath.Join(b.Abs(b.State), scaleName)
+	path := filepath.Join(b.abs(b.State), scaleName)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -100,7 +100,7 @@ func (b *box) remember(m measured) error {
 	if b.State == "" {
 		return nil
 	}
-	return modelfile.WriteFile(filepath.Join(b.Abs(b.State), scaleName), func(w io.Writer) error { return json.NewEncoder(w).Encode(m) })
+	return modelfile.WriteFile(filepath.Join(b.abs(b.State), scaleName), func(w io.Writer) error { return json.NewEncoder(w).Encode(m) })
 }
 
 // firstLinks returns the neighbours of the box's nodes at step 0.

@@ -44,8 +44,8 @@ func Save(path string, c *Config) error {
 	})
 }
 
-// Abs returns a path of the configuration as seen from here; empty stays empty.
-func (c *Config) Abs(path string) string {
+// abs returns a path of the configuration as seen from here; empty stays empty.
+func (c *Config) abs(path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path
 	}

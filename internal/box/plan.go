@@ -15,7 +15,7 @@ import (
 // loadModel reads the model. One that has learned online is refused: what its
 // nodes learned belongs to their states, not to what they share.
 func (c *Config) loadModel() (*modelfile.Model, error) {
-	m, err := modelfile.Load(c.Abs(c.Model))
+	m, err := modelfile.Load(c.abs(c.Model))
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}

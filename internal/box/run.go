@@ -126,7 +126,7 @@ func (b *box) build(ctx context.Context, s Streams) (*host.Host, error) {
 	}
 	b.later(b.monitor.close)
 	if b.State != "" {
-		if b.disk, err = journal.OpenDir(b.Abs(b.State)); err != nil {
+		if b.disk, err = journal.OpenDir(b.abs(b.State)); err != nil {
 			return nil, fmt.Errorf("state: %w; every box has a folder of its own", err)
 		}
 		b.later(b.disk.Close)
@@ -175,7 +175,7 @@ func (b *box) openWorld(s Streams) (err error) {
 	b.later(b.stdout.close)
 	b.answers = b.stdout
 	if b.World.Answers != "" {
-		if b.answers, err = openOutbox(b.Abs(b.World.Answers), wait, b.answersChange); err != nil {
+		if b.answers, err = openOutbox(b.abs(b.World.Answers), wait, b.answersChange); err != nil {
 			return fmt.Errorf("world: %w", err)
 		}
 		b.later(b.answers.close)

@@ -19,9 +19,9 @@ func (b *box) loadStream() (*data.Stream, error) {
 	}
 	regression, _ := b.cost.Kind().(loss.Regression)
 	s, err := data.LoadStream(data.StreamFiles{
-		Graph: b.Abs(w.Graph), Delayed: m.Meta.Delayed, Signals: b.Abs(w.Signals), Features: m.Network.Config.In,
+		Graph: b.abs(w.Graph), Delayed: m.Meta.Delayed, Signals: b.abs(w.Signals), Features: m.Network.Config.In,
 		TargetFiles: data.TargetFiles{
-			Targets: b.Abs(w.Targets), Read: m.Meta.Nodes, Outputs: m.Network.Outputs(),
+			Targets: b.abs(w.Targets), Read: m.Meta.Nodes, Outputs: m.Network.Outputs(),
 			Classify: b.cost == host.CrossEntropy, Loss: regression,
 		},
 	})
@@ -30,7 +30,7 @@ func (b *box) loadStream() (*data.Stream, error) {
 	}
 	if last := slices.Max(b.nodes); int(last) >= s.Nodes {
 		return nil, fmt.Errorf("world: %s: signals of %d nodes, and host %d has node %d; nodes count from 0",
-			b.Abs(w.Signals), s.Nodes, b.Host, last)
+			b.abs(w.Signals), s.Nodes, b.Host, last)
 	}
 	return s, nil
 }

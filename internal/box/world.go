@@ -44,7 +44,7 @@ type lines struct {
 func (c *Config) newLines(in io.Reader, out *outbox, log *slog.Logger) (*lines, error) {
 	w := &lines{Text: c.newText(out.put, log), config: c, in: in, out: out, halt: make(chan struct{})}
 	if c.World.File != "" {
-		f, err := os.Open(c.Abs(c.World.File))
+		f, err := os.Open(c.abs(c.World.File))
 		if err != nil {
 			return nil, fmt.Errorf("world: %w", err)
 		}

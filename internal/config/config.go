@@ -243,8 +243,8 @@ const (
 	Regress  Task = "regress"
 )
 
-// Default returns what a configuration holds before it is read.
-func Default() Config {
+// defaults returns what a configuration holds before it is read.
+func defaults() Config {
 	return Config{
 		Threads: 1,
 		Out:     "run",

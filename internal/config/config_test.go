@@ -212,7 +212,7 @@ func FuzzParse(f *testing.F) {
 
 // parse is Load for a text.
 func parse(text []byte) (*Config, error) {
-	c := Default()
+	c := defaults()
 	if err := decode(text, &c); err != nil {
 		return nil, err
 	}

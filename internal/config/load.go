@@ -14,7 +14,7 @@ import (
 // Load reads and validates a file. Every complaint names the file, and those
 // about its form the line.
 func Load(path string) (*Config, error) {
-	c := Default()
+	c := defaults()
 	if err := Read(path, &c); err != nil {
 		return nil, err
 	}

@@ -86,8 +86,8 @@ func (c *Config) StreamGraph() (path Path, directed bool) {
 	return path, directed
 }
 
-// StreamLoss returns the loss of a regression on the stream.
-func (c *Config) StreamLoss() string {
+// streamLoss returns the loss of a regression on the stream.
+func (c *Config) streamLoss() string {
 	if c.Online.Stream.Loss == "" && c.Data != nil {
 		return c.Data.Loss
 	}

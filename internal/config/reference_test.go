@@ -85,9 +85,9 @@ file. A key that is not listed here is an error. Aliases (` + "`*name`" + `) and
 		b.WriteString("| key | meaning | default | example |\n| --- | --- | --- | --- |\n")
 		value := fresh(typ).Elem()
 		if typ == reflect.TypeFor[Config]() {
-			value = reflect.ValueOf(Default())
+			value = reflect.ValueOf(defaults())
 		} else if path == "train" {
-			value = reflect.ValueOf(Default().Train)
+			value = reflect.ValueOf(defaults().Train)
 		} else if path == "data.split" {
 			value = reflect.ValueOf(freshOf[Data]().Split)
 		}

@@ -30,8 +30,7 @@ type Disk struct {
 	now   map[string]*file // names as programs see them
 	kept  map[string]*file // names that a crash leaves
 	fault func(Op) error
-	room  int // bytes that can still be written; negative means no limit
-	ops   int
+	room  int  // bytes that can still be written; negative means no limit
 	dead  bool // power is off
 }
 
@@ -65,22 +64,8 @@ func (d *Disk) SetRoom(bytes int) {
 	d.room = bytes
 }
 
-// Ops returns the number of operations so far.
-func (d *Disk) Ops() int {
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
-	return d.ops
-}
-
 // ErrPower says that the disk has no power.
 var ErrPower = errors.New("the power is off")
-
-// PowerOff makes everything fail from now on.
-func (d *Disk) PowerOff() {
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
-	d.dead = true
-}
 
 // Crash returns the disk as it is found after a loss of power: what was synced,
 // and of the rest, a random part. With a nil rng nothing of it is left. The
@@ -144,7 +129,6 @@ func (f *file) afterCrash(rng *rand.Rand) []byte {
 func (d *Disk) do(op Op, work func() error) error {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
-	d.ops++
 	if d.dead {
 		return ErrPower
 	}
