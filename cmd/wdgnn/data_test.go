@@ -3,7 +3,6 @@ package main
 import (
 	"archive/zip"
 	"bytes"
-	"context"
 	"crypto/md5"
 	"fmt"
 	"net/http"
@@ -95,13 +94,6 @@ func TestDataUsage(t *testing.T) {
 		{"data get movielens", exitUsage, `no data set is called "movielens"; there are movielens-100k and movielens-1m`},
 		{"data get movielens-1m --url ftp://x/", exitFailure, "is not the address of a folder on the web\nTry: --url https://files.grouplens.org/"},
 	} {
-		code, stdout, stderr := exec(context.Background(), strings.Fields(c.args)...)
-		got := stderr
-		if c.code == exitOK {
-			got = stdout
-		}
-		if code != c.code || !strings.Contains(got, c.want) {
-			t.Errorf("wdgnn %s: exit code %d and %q, want %d and %q", c.args, code, got, c.code, c.want)
-		}
+		expect(t, c.args, c.code, c.want)
 	}
 }

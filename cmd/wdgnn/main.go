@@ -150,6 +150,14 @@ func writeJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
+// onlyCommands refuses what is no command of a group of them.
+func onlyCommands(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{cmd.CommandPath(), fmt.Errorf("%s has no command %q", cmd.CommandPath(), args[0])}
+	}
+	return nil
+}
+
 // noArguments refuses positional arguments.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {

@@ -16,11 +16,26 @@ func exec(ctx context.Context, args ...string) (code int, stdout, stderr string)
 	return code, out.String(), err.String()
 }
 
+// expect runs one command line, compares its exit code and looks for words: in
+// stdout if all is well, in stderr otherwise, which it returns.
+func expect(t *testing.T, args string, code int, want string) string {
+	t.Helper()
+	gotCode, stdout, stderr := exec(t.Context(), strings.Fields(args)...)
+	got := stderr
+	if code == exitOK {
+		got = stdout
+	}
+	if gotCode != code || !strings.Contains(got, want) {
+		t.Errorf("wdgnn %s: exit code %d and %q, want %d and %q", args, gotCode, got, code, want)
+	}
+	return stderr
+}
+
 func TestUsage(t *testing.T) {
 	for _, c := range []struct {
 		args string
 		code int
-		want string // in stdout for code 0, in stderr otherwise
+		want string
 	}{
 		{"", exitOK, "wdgnn demo"},
 		{"-h", exitOK, "Examples:"},
@@ -40,14 +55,7 @@ func TestUsage(t *testing.T) {
 		{"train --resume --force c.yaml", exitUsage, "choose one"},
 		{"eval model", exitUsage, "wants MODEL CONFIG.yaml, got 1"},
 	} {
-		code, stdout, stderr := exec(context.Background(), strings.Fields(c.args)...)
-		got := stderr
-		if c.code == exitOK {
-			got = stdout
-		}
-		if code != c.code || !strings.Contains(got, c.want) {
-			t.Errorf("wdgnn %s: exit code %d and %q, want %d and %q", c.args, code, got, c.code, c.want)
-		}
+		stderr := expect(t, c.args, c.code, c.want)
 		if c.code == exitUsage && !strings.Contains(stderr, "Try: wdgnn") {
 			t.Errorf("wdgnn %s: %q does not say what to try", c.args, stderr)
 		}

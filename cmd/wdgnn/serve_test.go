@@ -61,14 +61,7 @@ func TestServeRefuses(t *testing.T) {
 		{"serve --data " + dir + "/none --addr 127.0.0.1:0 --state " + state, exitFailure, "Try: wdgnn data get"},
 		{"serve --data " + data + " --addr 127.0.0.1:0 --model " + dir + "/none --state " + state, exitFailure, "Try: wdgnn recommend train"},
 	} {
-		code, stdout, stderr := exec(context.Background(), strings.Fields(c.args)...)
-		got := stderr
-		if c.code == exitOK {
-			got = stdout
-		}
-		if code != c.code || !strings.Contains(got, c.want) {
-			t.Errorf("wdgnn %s: exit code %d and %q, want %d and %q", c.args, code, got, c.code, c.want)
-		}
+		stderr := expect(t, c.args, c.code, c.want)
 		if c.code != exitOK && !strings.Contains(stderr, "Try: ") {
 			t.Errorf("wdgnn %s: %q does not say what to try", c.args, stderr)
 		}

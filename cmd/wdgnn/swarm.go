@@ -1,10 +1,6 @@
 package main
 
-import (
-	"errors"
-
-	"github.com/spf13/cobra"
-)
+import "github.com/spf13/cobra"
 
 // newSwarmCommand gathers what concerns many agents at once.
 func newSwarmCommand() *cobra.Command {
@@ -25,12 +21,7 @@ wdgnn-agent; doc/runtime.md walks from one machine to three.`,
 		Example: `  wdgnn swarm up --task sourceloc --processes 50 --verify
   wdgnn swarm up --task flocking --processes 10 --rate 100 --kill 3@5s-8s
   wdgnn swarm status swarm`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageError{cmd.CommandPath(), errors.New("no command of swarm is called " + args[0])}
-			}
-			return nil
-		},
+		Args: onlyCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand((&SwarmUpCommand{}).command(), (&SwarmKeysCommand{}).command(), (&SwarmStatusCommand{}).command(), (&SwarmServerCommand{}).command(),

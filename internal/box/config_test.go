@@ -178,14 +178,7 @@ func TestFileRefusals(t *testing.T) {
 			f := newFixture(t, c.shift, true)
 			config := f.config(0, 1)
 			c.change(f, config)
-			loaded := f.load(t, config)
-			_, err := box.Describe(loaded)
-			ran := box.Run(t.Context(), loaded, box.Streams{})
-			for what, err := range map[string]error{"Describe": err, "Run": ran} {
-				if err == nil || !strings.Contains(err.Error(), c.want) {
-					t.Errorf("%s: got %v, want %q in it", what, err, c.want)
-				}
-			}
+			refused(t, f.load(t, config), c.want)
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,8 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/box"
+	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/experiment"
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
@@ -103,6 +106,50 @@ func check(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// trained returns the model that a configuration gives.
+func trained(t testing.TB, path string) *modelfile.Model {
+	t.Helper()
+	c, err := config.Load(path)
+	check(t, err)
+	training, err := experiment.NewTraining(c)
+	check(t, err)
+	defer training.Close()
+	_, err = training.Run(t.Context(), nil, nil, nil)
+	check(t, err)
+	return training.File("test")
+}
+
+// refused checks that a box is neither described nor run, and why.
+func refused(t *testing.T, c *box.Config, want string) {
+	t.Helper()
+	_, err := box.Describe(c)
+	ran := box.Run(t.Context(), c, box.Streams{})
+	for what, err := range map[string]error{"Describe": err, "Run": ran} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q in it", what, err, want)
+		}
+	}
+}
+
+// accept serves everybody who dials an address, until the test ends, and returns
+// the address.
+func accept(t *testing.T, address string, serve func(net.Conn)) string {
+	t.Helper()
+	at, err := net.Listen("tcp", address)
+	check(t, err)
+	t.Cleanup(func() { at.Close() })
+	go func() {
+		for {
+			c, err := at.Accept()
+			if err != nil {
+				return
+			}
+			go serve(c)
+		}
+	}()
+	return at.Addr().String()
 }
 
 func (f *fixture) path(name string) string { return filepath.Join(f.dir, name) }

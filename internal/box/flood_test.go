@@ -24,18 +24,7 @@ import (
 // to whoever dials, as fast as they are taken.
 func flood(t *testing.T, address string, frame func(k uint64) []byte) {
 	t.Helper()
-	at, err := net.Listen("tcp", address)
-	check(t, err)
-	t.Cleanup(func() { at.Close() })
-	go func() {
-		for {
-			hearer, err := at.Accept()
-			if err != nil {
-				return
-			}
-			go pour(hearer, frame)
-		}
-	}()
+	accept(t, address, func(hearer net.Conn) { pour(hearer, frame) })
 }
 
 // pour welcomes a hearer and sends until it hangs up.

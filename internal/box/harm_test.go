@@ -36,14 +36,7 @@ train: {epochs: 30, batch_size: 20, adam: {step_size: 0.005}}
 	check(t, modelfile.SaveArray(f.path("targets.npy"), set.TargetsShape, set.Targets))
 	check(t, modelfile.SaveArray(f.path("x.npy"), set.StreamSignalsShape, set.StreamSignals))
 	check(t, modelfile.SaveArray(f.path("y.npy"), set.StreamTargetsShape, set.StreamTargets))
-	c, err := config.Load(f.path("c.yaml"))
-	check(t, err)
-	training, err := experiment.NewTraining(c)
-	check(t, err)
-	defer training.Close()
-	_, err = training.Run(t.Context(), nil, nil, nil)
-	check(t, err)
-	f.model = training.File("test")
+	f.model = trained(t, f.path("c.yaml"))
 	f.save()
 	return f
 }

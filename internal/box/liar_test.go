@@ -22,19 +22,7 @@ type liar struct {
 // that others must dial.
 func (l *liar) listen(t *testing.T, box string) string {
 	t.Helper()
-	at, err := net.Listen("tcp", "127.0.0.1:0")
-	check(t, err)
-	t.Cleanup(func() { at.Close() })
-	go func() {
-		for {
-			hearer, err := at.Accept()
-			if err != nil {
-				return
-			}
-			go l.serve(hearer, box)
-		}
-	}()
-	return at.Addr().String()
+	return accept(t, "127.0.0.1:0", func(hearer net.Conn) { l.serve(hearer, box) })
 }
 
 // serve passes on what the hearer says, and changes what it hears.

@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/wdgnn/wdgnn/graph"
@@ -64,14 +63,7 @@ func TestStreamRefusals(t *testing.T) {
 			config := f.config(0, 1)
 			config.State = "state"
 			c.change(t, f, config)
-			loaded := f.load(t, config)
-			_, err := box.Describe(loaded)
-			ran := box.Run(t.Context(), loaded, box.Streams{})
-			for what, err := range map[string]error{"Describe": err, "Run": ran} {
-				if err == nil || !strings.Contains(err.Error(), c.want) {
-					t.Errorf("%s: got %v, want %q in it", what, err, c.want)
-				}
-			}
+			refused(t, f.load(t, config), c.want)
 			if _, err := os.Stat(f.path("state")); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("the folder of checkpoints: got %v, want none before the files are read", err)
 			}

@@ -63,14 +63,7 @@ train: {epochs: 150, batch_size: 20, adam: {step_size: 0.005}}
 	check(t, modelfile.SaveArray(y.path("targets.npy"), set.TargetsShape, set.Targets))
 	check(t, modelfile.SaveArray(y.path("stream_signals.npy"), []int{yardSteps, yardNodes, 1}, set.StreamSignals[:yardSteps*yardNodes]))
 	check(t, modelfile.SaveArray(y.path("stream_targets.npy"), []int{yardSteps}, set.StreamTargets[:yardSteps]))
-	c, err := config.Load(y.path("config.yaml"))
-	check(t, err)
-	training, err := experiment.NewTraining(c)
-	check(t, err)
-	defer training.Close()
-	_, err = training.Run(t.Context(), nil, nil, nil)
-	check(t, err)
-	y.model = training.File("test")
+	y.model = trained(t, y.path("config.yaml"))
 	y.save(t)
 	return y
 }

@@ -51,11 +51,7 @@ func LoadClient(dir, party string) (*Client, error) {
 // compared with names: who a host is does not depend on where it is.
 func HostTLS(dir string, host transport.HostID) (*tls.Config, error) {
 	dir = folder(dir, HostName(host))
-	roots, err := loadRoots(dir)
-	if err != nil {
-		return nil, err
-	}
-	cert, err := loadPair(dir, "host")
+	roots, cert, err := loadIdentity(dir, "host")
 	if err != nil {
 		return nil, err
 	}
@@ -105,11 +101,7 @@ func verifyPeer(s tls.ConnectionState, roots *x509.CertPool, run string) error {
 // clients are, their NKeys tell.
 func ServerTLS(dir string) (*tls.Config, error) {
 	dir = folder(dir, serverFolder)
-	roots, err := loadRoots(dir)
-	if err != nil {
-		return nil, err
-	}
-	cert, err := loadPair(dir, "server")
+	roots, cert, err := loadIdentity(dir, "server")
 	if err != nil {
 		return nil, err
 	}
@@ -120,6 +112,16 @@ func ServerTLS(dir string) (*tls.Config, error) {
 		ClientCAs:    roots,
 		ClientAuth:   tls.VerifyClientCertIfGiven,
 	}, nil
+}
+
+// loadIdentity returns the authority of a party and the party's certificate.
+func loadIdentity(dir, name string) (*x509.CertPool, tls.Certificate, error) {
+	roots, err := loadRoots(dir)
+	if err != nil {
+		return nil, tls.Certificate{}, err
+	}
+	cert, err := loadPair(dir, name)
+	return roots, cert, err
 }
 
 // folder returns where the files of a party are: in the folder of the set, or

@@ -159,10 +159,16 @@ func ask(t testing.TB, method, url, body string, headers ...string) answer {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return answer{a.StatusCode, a.Header, string(readBody(t, a))}
+}
+
+// readBody reads what was answered.
+func readBody(t testing.TB, a *http.Response) []byte {
+	t.Helper()
 	defer a.Body.Close()
 	text, err := io.ReadAll(a.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answer{a.StatusCode, a.Header, string(text)}
+	return text
 }

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -136,11 +135,7 @@ func (p *process) get(t *testing.T, path string, into any) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer a.Body.Close()
-	text, err := io.ReadAll(a.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := readBody(t, a)
 	if a.StatusCode == http.StatusOK {
 		if err := json.Unmarshal(text, into); err != nil {
 			t.Fatal(err)
