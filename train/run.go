@@ -97,7 +97,7 @@ func Run(ctx context.Context, m *gnn.WideDeep, job Job) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	defer r.crew.close()
+	defer r.workers.close()
 	err = r.run(ctx)
 	last := r.checkpoint()
 	if r.state.HasBest {
@@ -117,7 +117,7 @@ type runner struct {
 	state Progress
 
 	grad    gnn.Params
-	crew    *crew
+	workers *workers
 	eval    Evaluator
 	order   []int
 	stopped bool
@@ -139,12 +139,12 @@ func newRunner(m *gnn.WideDeep, job Job) (*runner, error) {
 	}
 	r := &runner{
 		job: job, model: m, opt: opt,
-		grad:  gnn.NewParams(m.Config, nil),
-		crew:  newCrew(m, job.Train, job.Config.passRows(), job.Engine),
-		eval:  Evaluator{Engine: job.Engine, PassRows: job.Config.PassRows},
-		order: make([]int, job.Train.Len()),
+		grad:    gnn.NewParams(m.Config, nil),
+		workers: newWorkers(m, job.Train, job.Config.passRows(), job.Engine),
+		eval:    Evaluator{Engine: job.Engine, PassRows: job.Config.PassRows},
+		order:   make([]int, job.Train.Len()),
 	}
-	r.crew.fold(job.Config.FoldWide)
+	r.workers.fold(job.Config.FoldWide)
 	r.take = r.checkpoint
 	if job.Resume != nil {
 		if err := r.restore(job.Resume); err != nil {
@@ -223,7 +223,7 @@ func (r *runner) epoch(ctx context.Context) error {
 // step takes one optimiser step on the mean loss of the batch.
 func (r *runner) step(batch []int) error {
 	cfg, s, m := &r.job.Config, &r.state, r.model
-	j, err := r.crew.gradient(r.grad.Flat, batch, Draw{Seed: cfg.Seed, Restart: s.Restart, Step: s.Steps})
+	j, err := r.workers.gradient(r.grad.Flat, batch, Draw{Seed: cfg.Seed, Restart: s.Restart, Step: s.Steps})
 	if err != nil {
 		return err
 	}

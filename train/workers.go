@@ -12,17 +12,22 @@ import (
 // memory; the order of the sum, and so its bits, do not depend on it.
 const group = 16
 
-// crew computes the gradient of a batch, its passes shared out among threads.
+// workers compute the gradient of a batch, its passes shared out among threads.
 // Every pass has a gradient of its own, and these are added up in the order of
 // the passes: which thread ran which pass leaves no trace.
-type crew struct {
-	model   *gnn.WideDeep
-	data    Data
-	rows    int
-	engine  *mat.Engine
-	workers []worker
-	wake    []chan struct{} // one per helping goroutine
-	done    sync.WaitGroup
+//
+// They are goroutines of their own beside those of a mat.Engine, which share out
+// the rows of one product: passes are larger pieces of work, and a worker keeps
+// its tape from one to the next. Like an Engine they stay alive between batches,
+// so that a step of training allocates nothing.
+type workers struct {
+	model  *gnn.WideDeep
+	data   Data
+	rows   int
+	engine *mat.Engine
+	all    []worker
+	wake   []chan struct{} // one per helping goroutine
+	done   sync.WaitGroup
 
 	// The work at hand, written before the helpers wake.
 	batch       []int
@@ -47,14 +52,14 @@ type result struct {
 	err  error
 }
 
-func newCrew(m *gnn.WideDeep, data Data, rows int, engine *mat.Engine) *crew {
-	c := &crew{model: m, data: data, rows: rows, engine: engine, workers: make([]worker, engine.Threads())}
-	for w := 1; w < len(c.workers); w++ {
+func newWorkers(m *gnn.WideDeep, data Data, rows int, engine *mat.Engine) *workers {
+	c := &workers{model: m, data: data, rows: rows, engine: engine, all: make([]worker, engine.Threads())}
+	for w := 1; w < len(c.all); w++ {
 		wake := make(chan struct{}, 1)
 		c.wake = append(c.wake, wake)
 		go func() {
 			for range wake {
-				c.work(&c.workers[w])
+				c.work(&c.all[w])
 				c.done.Done()
 			}
 		}()
@@ -63,14 +68,14 @@ func newCrew(m *gnn.WideDeep, data Data, rows int, engine *mat.Engine) *crew {
 }
 
 // fold says whether passes fold the wide part into the readout.
-func (c *crew) fold(on bool) {
-	for w := range c.workers {
-		c.workers[w].tape.Fold = on
+func (c *workers) fold(on bool) {
+	for w := range c.all {
+		c.all[w].tape.Fold = on
 	}
 }
 
 // close ends the helping goroutines.
-func (c *crew) close() {
+func (c *workers) close() {
 	for _, wake := range c.wake {
 		close(wake)
 	}
@@ -78,13 +83,13 @@ func (c *crew) close() {
 
 // gradient overwrites grad with the gradient of the mean loss of the batch and
 // returns that loss.
-func (c *crew) gradient(grad []float32, batch []int, draw Draw) (float64, error) {
+func (c *workers) gradient(grad []float32, batch []int, draw Draw) (float64, error) {
 	c.batch, c.draw = batch, draw
 	c.passes = c.data.Passes(len(batch), c.rows)
 	// A batch of one pass has nothing to share out but its products.
-	c.workers[0].tape.Engine = nil
+	c.all[0].tape.Engine = nil
 	if c.passes == 1 {
-		c.workers[0].tape.Engine = c.engine
+		c.all[0].tape.Engine = c.engine
 	}
 	clear(grad)
 	sum, total := mat.NewDense(1, len(grad), grad), 0.0
@@ -104,7 +109,7 @@ func (c *crew) gradient(grad []float32, batch []int, draw Draw) (float64, error)
 }
 
 // share runs the passes of the group on all threads.
-func (c *crew) share() {
+func (c *workers) share() {
 	for k := range c.last - c.first {
 		if c.results[k].grad.Flat == nil {
 			c.results[k].grad = gnn.NewParams(c.model.Config, nil)
@@ -116,12 +121,12 @@ func (c *crew) share() {
 	for _, wake := range helpers {
 		wake <- struct{}{}
 	}
-	c.work(&c.workers[0])
+	c.work(&c.all[0])
 	c.done.Wait()
 }
 
 // work runs passes until none is left.
-func (c *crew) work(w *worker) {
+func (c *workers) work(w *worker) {
 	for {
 		k := int(c.next.Add(1)) - 1
 		if k >= c.last {
@@ -133,7 +138,7 @@ func (c *crew) work(w *worker) {
 }
 
 // pass runs pass k and overwrites grad with its share of the gradient.
-func (c *crew) pass(w *worker, k int, grad *gnn.Params) (float64, error) {
+func (c *workers) pass(w *worker, k int, grad *gnn.Params) (float64, error) {
 	p, m := &w.pass, c.model
 	if err := c.data.Fill(p, c.batch, k, c.passes, c.draw); err != nil {
 		return 0, err
