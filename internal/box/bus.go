@@ -42,7 +42,7 @@ func (c *Config) open(ctx context.Context, most int, log *slog.Logger) (b buses,
 
 // dial connects to a NATS server.
 func (c *Config) dial(ctx context.Context, most int, log *slog.Logger) (*natsbus.Conn, error) {
-	n := natsbus.Config{URL: c.Bus.URL, Run: c.Run, Host: c.Host, MaxFrame: most, Bytes: waitingFrames * most, OnError: newRarely(log).warn}
+	n := natsbus.Config{URL: c.Bus.URL, Run: c.Run, Host: c.Host, MaxFrame: most, Bytes: waitingFrames * most, OnError: newLimitedLog(log).warn}
 	if c.Bus.Keys != "" {
 		client, err := keys.LoadClient(c.abs(c.Bus.Keys), keys.HostName(c.Host))
 		if err != nil {
@@ -61,7 +61,7 @@ func (c *Config) dial(ctx context.Context, most int, log *slog.Logger) (*natsbus
 func (c *Config) listen(ctx context.Context, most int, log *slog.Logger) (*tcpbus.Bus, error) {
 	t := tcpbus.Config{
 		Host: c.Host, Listen: c.Bus.Listen, Peers: map[transport.HostID]string{}, Insecure: c.Bus.Keys == "",
-		MaxFrame: most, Bytes: waitingFrames * most, OnError: newRarely(log).warn,
+		MaxFrame: most, Bytes: waitingFrames * most, OnError: newLimitedLog(log).warn,
 	}
 	for id, p := range c.Hosts {
 		t.Peers[id] = p.Address

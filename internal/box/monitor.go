@@ -106,15 +106,15 @@ func (m *monitor) status(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (m *monitor) health(w http.ResponseWriter, _ *http.Request) {
-	if ills := m.ills(time.Now()); len(ills) > 0 {
-		http.Error(w, strings.Join(ills, "\n"), http.StatusServiceUnavailable)
+	if problems := m.problems(time.Now()); len(problems) > 0 {
+		http.Error(w, strings.Join(problems, "\n"), http.StatusServiceUnavailable)
 		return
 	}
 	fmt.Fprintln(w, "ok")
 }
 
-// ills says what is wrong with the host, a line for each thing.
-func (m *monitor) ills(now time.Time) (list []string) {
+// problems says what is wrong with the host, a line for each thing.
+func (m *monitor) problems(now time.Time) (list []string) {
 	s := m.latest.Load()
 	if s == nil {
 		return []string{"starting"}

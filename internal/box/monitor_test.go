@@ -17,9 +17,9 @@ func TestIlls(t *testing.T) {
 	m := new(monitor)
 	at := func(after time.Duration, r *host.Report) string {
 		m.see(r)
-		return strings.Join(m.ills(time.Now().Add(after)), "; ")
+		return strings.Join(m.problems(time.Now().Add(after)), "; ")
 	}
-	if got := strings.Join(m.ills(time.Now()), "; "); got != "starting" {
+	if got := strings.Join(m.problems(time.Now()), "; "); got != "starting" {
 		t.Errorf("before the first report: got %q, want starting", got)
 	}
 	silent := &host.Report{Silent: []agent.NodeID{3, 4, 5, 9}}

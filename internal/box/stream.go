@@ -58,31 +58,31 @@ func (s *stream) Act(a *host.Answer) error {
 func (s *stream) Lost() uint64 { return s.out.lost.Load() }
 
 func (s *stream) start(next uint64) error {
-	go s.play(next, s.config.newClock(next, time.Now()))
+	go s.send(next, s.config.newClock(next, time.Now()))
 	return nil
 }
 
 func (s *stream) stop() { close(s.halt) }
 
-// play says the steps from next on.
-func (s *stream) play(next uint64, k clock) {
+// send sends the steps from next on.
+func (s *stream) send(next uint64, k clock) {
 	defer close(s.lines)
-	var told *graph.Graph
+	var sent *graph.Graph
 	for t := k.first(next, time.Now()); t < uint64(s.files.Steps); t = k.first(t+1, time.Now()) {
 		if !k.wait(t, s.halt) {
 			return
 		}
 		g := s.files.Graph(int(t))
 		select {
-		case s.lines <- s.line(int(t), g, g != told):
-			told = g
+		case s.lines <- s.line(int(t), g, g != sent):
+			sent = g
 		case <-s.halt:
 			return
 		}
 	}
 }
 
-// line returns what is said at step t; links only where they may have changed.
+// line returns what is sent at step t; links only where they may have changed.
 func (s *stream) line(t int, g *graph.Graph, links bool) *host.Line {
 	l := &host.Line{Time: uint64(t), Nodes: make([]host.NodeLine, len(s.nodes))}
 	for k, node := range s.nodes {

@@ -93,7 +93,7 @@ func (w *lines) stop() {
 	}
 }
 
-// read says line after line until the end.
+// read sends line after line until the end.
 func (w *lines) read(k clock) {
 	defer w.End()
 	r := bufio.NewReaderSize(w.in, 64<<10)
@@ -110,7 +110,7 @@ func (w *lines) read(k clock) {
 			if len(line) > mostLine {
 				text = []byte("a line that is too long")
 			}
-			if !w.say(text, k) {
+			if !w.send(text, k) {
 				return
 			}
 		}
@@ -121,8 +121,8 @@ func (w *lines) read(k clock) {
 	}
 }
 
-// say hands a line over when it is time, and says whether to go on.
-func (w *lines) say(text []byte, k clock) bool {
+// send hands a line over when it is time, and says whether to go on.
+func (w *lines) send(text []byte, k clock) bool {
 	if k.period > 0 {
 		var at struct{ Time uint64 }
 		if json.Unmarshal(text, &at) == nil && !k.wait(at.Time, w.halt) {
