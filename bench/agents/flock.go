@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/internal/swarm"
 )
@@ -91,7 +92,7 @@ func (b *Bench) highest(ctx context.Context, processes int, hertz float64, first
 // fly flies for some seconds at the given rate.
 func (b *Bench) fly(ctx context.Context, processes int, hertz, seconds float64) (*Figure, error) {
 	b.Say(fmt.Sprintf("flocking, %d processes at %.0f Hz", processes, hertz))
-	o := swarm.Options{Hosts: processes, Bus: swarm.BusNATS, Program: b.program(), Period: time.Duration(float64(time.Second) / hertz)}
+	o := swarm.Options{Hosts: processes, Bus: box.BusNATS, Program: b.program(), Period: time.Duration(float64(time.Second) / hertz)}
 	o.Pace = host.Pace{Mode: host.RealTime, Deadline: host.TickDeadline(o.Period)}
 	task, err := b.flockTask(enough(seconds, hertz))
 	if err != nil {

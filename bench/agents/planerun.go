@@ -86,7 +86,7 @@ type stretch struct {
 // the end of its world. Hosts that report and make no step are waited for as
 // long as two first steps may take, beside the time that counts.
 func (p *plane) watch(ctx context.Context, processes int, reports <-chan *host.Report, began time.Time, long time.Duration) (*Figure, error) {
-	f := &Figure{Bus: swarm.BusNATS, Hosts: p.hosts, Nodes: p.nodes, Processes: processes}
+	f := &Figure{Bus: box.BusNATS, Hosts: p.hosts, Nodes: p.nodes, Processes: processes}
 	hosts := map[transport.HostID]*stretch{}
 	var used usage
 	most := long + 2*planeFirst

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/swarm"
 )
 
@@ -58,7 +59,7 @@ func (b *Bench) trial(ctx context.Context) (*Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.timed(ctx, swarm.Options{Task: t, Hosts: 2, Bus: swarm.BusNATS, Program: []string{b.Agent}}, trialSeconds)
+	return b.timed(ctx, swarm.Options{Task: t, Hosts: 2, Bus: box.BusNATS, Program: []string{b.Agent}}, trialSeconds)
 }
 
 // fileFigure returns the size of a program, which is judged if it was built

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/swarm"
 )
 
@@ -34,7 +35,7 @@ var sourceFew = Measurement{
 	About:  sourceAbout + "; 5 processes of 10 nodes over NATS",
 	Wanted: "60 steps/s",
 	run: func(ctx context.Context, b *Bench) error {
-		f, err := b.source(ctx, swarm.Options{Hosts: 5, Bus: swarm.BusNATS, Program: b.program()})
+		f, err := b.source(ctx, swarm.Options{Hosts: 5, Bus: box.BusNATS, Program: b.program()})
 		if err != nil {
 			return err
 		}
@@ -60,7 +61,7 @@ var sourceMany = Measurement{
 		if err != nil {
 			return err
 		}
-		f, err := b.source(ctx, swarm.Options{Hosts: hosts, Bus: swarm.BusNATS, Program: b.program()})
+		f, err := b.source(ctx, swarm.Options{Hosts: hosts, Bus: box.BusNATS, Program: b.program()})
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/internal/live"
 	"github.com/wdgnn/wdgnn/internal/serve"
@@ -78,7 +79,7 @@ them), keys, logs, checkpoints and result.json.`,
 	c.task.flags(f)
 	f.StringVar(&c.model, "model", "", "model file, with a shift that nodes can compute; nothing trains a small one")
 	f.IntVar(&c.options.Hosts, "processes", 10, "processes; nodes are divided among them")
-	f.StringVar(&c.options.Bus, "bus", swarm.BusNATS, "what carries messages: nats, tcp (direct links, no server), or mem (goroutines instead of processes)")
+	f.StringVar(&c.options.Bus, "bus", box.BusNATS, "what carries messages: nats, tcp (direct links, no server), or mem (goroutines instead of processes)")
 	f.BoolVar(&c.options.Lines, "lines", false, "the world speaks to processes on their standard input instead of NATS")
 	f.Float64Var(&c.rate, "rate", 0, "steps per second by the clock; 0 means as fast as everybody answers, and 20 for flocking")
 	f.DurationVar(&c.options.Pace.Deadline, "deadline", 0, "how long a step waits for silent neighbours; 0 means 1s, and 0.8 of the period with --rate")

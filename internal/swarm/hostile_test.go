@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/keys"
 )
 
@@ -27,13 +28,13 @@ func TestHostileNATS(t *testing.T) {
 		defer stolen.Close()
 		return errors.Join(e.strangers(), e.noise(strings.TrimPrefix(e.url, "nats://")), e.trespass(stolen), e.lie(stolen), e.repeat(stolen), e.nonsense(), e.wait(3))
 	}
-	r, e := assail(t, "first", BusNATS, nil, attack)
+	r, e := assail(t, "first", box.BusNATS, nil, attack)
 	s, n := r.Counters.Host, r.Counters.Agents
 	if s.BadFrames == 0 || s.OtherRuns == 0 || s.Impostors == 0 || s.Overflows == 0 || s.LateRows == 0 || s.BadLines == 0 || s.StaleLines == 0 || n.Refused == 0 || r.Server.Refused == 0 {
 		t.Errorf("not everything was counted: %+v %+v %+v", s, n, r.Server)
 	}
 	before := e.recorded
-	r, _ = assail(t, "second", BusNATS, before, attack)
+	r, _ = assail(t, "second", box.BusNATS, before, attack)
 	if got := r.Counters.Host.OtherRuns; got < uint64(len(before)) {
 		t.Errorf("%d frames of another run, want %d and more", got, len(before))
 	}
@@ -41,7 +42,7 @@ func TestHostileNATS(t *testing.T) {
 
 // Over direct links there is no way in without a certificate of the deployment.
 func TestHostileTCP(t *testing.T) {
-	r, _ := assail(t, "direct", BusTCP, nil, func(e *enemy) error {
+	r, _ := assail(t, "direct", box.BusTCP, nil, func(e *enemy) error {
 		other := filepath.Join(e.t.TempDir(), "keys")
 		if err := keys.Make(other, keys.Plan{Run: e.run, Hosts: []keys.Host{{ID: traitor}}}); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/transport"
@@ -30,7 +31,7 @@ func TestKilledProcessesRejoin(t *testing.T) {
 	for _, c := range []struct {
 		bus  string
 		seed uint64
-	}{{BusNATS, 1}, {BusTCP, 2}} {
+	}{{box.BusNATS, 1}, {box.BusTCP, 2}} {
 		t.Run(c.bus, func(t *testing.T) {
 			o, w := observe(t, &settings[0], Options{
 				Program: program(t), Bus: c.bus, Keep: true, CheckpointEvery: 20 * time.Millisecond, Pace: short,
@@ -63,7 +64,7 @@ func TestKilledProcessesRejoin(t *testing.T) {
 // the few in which it is missed.
 func TestKilledForGood(t *testing.T) {
 	o, w := observe(t, &settings[0], Options{
-		Program: program(t), Bus: BusTCP, Pace: short, Kills: []Kill{{Host: 1, From: 100 * time.Millisecond}},
+		Program: program(t), Bus: box.BusTCP, Pace: short, Kills: []Kill{{Host: 1, From: 100 * time.Millisecond}},
 	})
 	w.then = func() { w.enough = w.lost[1] == 100 }
 	r, err := Up(t.Context(), o)
@@ -89,7 +90,7 @@ func TestKilledForGood(t *testing.T) {
 // A process that stands still is waited for a few times and then no longer. When
 // it wakes, it skips what it missed and takes part again.
 func TestStuckProcess(t *testing.T) {
-	for _, bus := range []string{BusNATS, BusTCP} {
+	for _, bus := range []string{box.BusNATS, box.BusTCP} {
 		t.Run(bus, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
 			o, w := observe(t, &settings[0], Options{Program: program(t), Bus: bus, Pace: short})

@@ -26,7 +26,7 @@ func TestDisturbedSameBits(t *testing.T) {
 		{"late", transport.Faults{Delay: 2 * time.Millisecond, Jitter: 8 * time.Millisecond}, func(s *Sums) bool { return s.Host.Disordered > 0 }},
 		{"30 % lost", transport.Faults{Loss: 0.3}, func(s *Sums) bool { return s.Host.Gaps > 0 && s.Agents.Asked > 0 && s.Agents.Resent > 0 }},
 	} {
-		for _, bus := range []string{BusNATS, BusTCP} {
+		for _, bus := range []string{box.BusNATS, box.BusTCP} {
 			t.Run(c.name+", "+bus, func(t *testing.T) {
 				t.Parallel()
 				o, w := observe(t, &settings[1], Options{
@@ -50,7 +50,7 @@ func TestDisturbedSameBits(t *testing.T) {
 // parameters stay near.
 func TestLossWithoutAsking(t *testing.T) {
 	o, w := observe(t, &settings[1], Options{
-		Bus: BusNATS, Faults: transport.Faults{Loss: 0.3}, Pace: host.Pace{Deadline: 20 * time.Millisecond, Retry: -1, Suspect: 100},
+		Bus: box.BusNATS, Faults: transport.Faults{Loss: 0.3}, Pace: host.Pace{Deadline: 20 * time.Millisecond, Retry: -1, Suspect: 100},
 	})
 	w.then = func() { w.enough = w.steps == 60 }
 	r := w.up(o, sane)
@@ -72,8 +72,8 @@ func TestPartitionHeals(t *testing.T) {
 		program func(t *testing.T) []string
 		bus     string
 	}{
-		{"goroutines over NATS", func(*testing.T) []string { return nil }, BusNATS},
-		{"processes over TCP", program, BusTCP},
+		{"goroutines over NATS", func(*testing.T) []string { return nil }, box.BusNATS},
+		{"processes over TCP", program, box.BusTCP},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cut := transport.Partition{Hosts: []transport.HostID{0, 1}, From: 100 * time.Millisecond, To: 900 * time.Millisecond}

@@ -7,24 +7,22 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/internal/live"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
-// The buses of a swarm.
-const (
-	BusNATS = "nats" // an embedded NATS server
-	BusTCP  = "tcp"  // direct links with mutual TLS
-	BusMem  = "mem"  // goroutines of this process
-)
+// BusMem is a bus between goroutines of this process, beside those of package
+// box: box.BusNATS, here with an embedded server, and box.BusTCP.
+const BusMem = "mem"
 
 // Options say how a swarm runs.
 type Options struct {
 	Task  *Task
 	Run   string // name of the run, a part of subjects
 	Hosts int    // processes, or goroutines
-	Bus   string // empty means BusNATS
+	Bus   string // empty means box.BusNATS
 
 	// Program runs an agent: its arguments are followed by --config FILE. Nil
 	// means goroutines of this process.
@@ -102,20 +100,20 @@ func (o *Options) Validate() error {
 		complain("%d hosts for %d nodes; want one for each at most", o.Hosts, o.Task.Nodes)
 	}
 	switch o.Bus {
-	case "", BusNATS, BusTCP:
+	case "", box.BusNATS, box.BusTCP:
 	case BusMem:
 		if o.Program != nil {
-			complain("processes cannot hear each other in memory; try the bus %s or %s", BusNATS, BusTCP)
+			complain("processes cannot hear each other in memory; try the bus %s or %s", box.BusNATS, box.BusTCP)
 		}
 	default:
-		complain("no bus is called %q; try %s, %s or %s", o.Bus, BusNATS, BusTCP, BusMem)
+		complain("no bus is called %q; try %s, %s or %s", o.Bus, box.BusNATS, box.BusTCP, BusMem)
 	}
 	for _, k := range o.Kills {
 		if int(k.Host) >= o.Hosts {
 			complain("host %d is to be killed, there are %d", k.Host, o.Hosts)
 		}
 	}
-	if o.Restart != 0 && o.Bus != "" && o.Bus != BusNATS {
+	if o.Restart != 0 && o.Bus != "" && o.Bus != box.BusNATS {
 		complain("there is no server to restart on the bus %s", o.Bus)
 	}
 	return errors.Join(errs...)

@@ -26,7 +26,7 @@ import (
 // prepare makes the launcher: keys, a server, configurations.
 func (r *run) prepare(ctx context.Context) error {
 	if r.Bus == "" {
-		r.Bus = BusNATS
+		r.Bus = box.BusNATS
 	}
 	var addresses map[transport.HostID]string
 	if r.Bus != BusMem {
@@ -35,11 +35,11 @@ func (r *run) prepare(ctx context.Context) error {
 		}
 	}
 	switch r.Bus {
-	case BusNATS:
+	case box.BusNATS:
 		if err := r.startBroker(""); err != nil {
 			return err
 		}
-	case BusTCP:
+	case box.BusTCP:
 		var err error
 		if addresses, err = freeAddresses(r.Hosts); err != nil {
 			return err
@@ -141,7 +141,7 @@ func (r *run) join(ctx context.Context, network *mem.Network, id transport.HostI
 	switch r.Bus {
 	case BusMem:
 		return network.Join(id)
-	case BusTCP:
+	case box.BusTCP:
 		secrets, err := keys.HostTLS(r.keyDir(), id)
 		if err != nil {
 			return nil, err
@@ -203,7 +203,7 @@ func (r *run) prepareProcesses(ctx context.Context, addresses map[transport.Host
 }
 
 // overSubjects says whether the world speaks over NATS.
-func (r *run) overSubjects() bool { return r.Bus == BusNATS && !r.Lines }
+func (r *run) overSubjects() bool { return r.Bus == box.BusNATS && !r.Lines }
 
 func (r *run) file(id transport.HostID) string {
 	return filepath.Join(r.Dir, fmt.Sprintf("host-%d.yaml", id))
@@ -213,12 +213,12 @@ func (r *run) file(id transport.HostID) string {
 func (r *run) config(id transport.HostID, addresses map[transport.HostID]string) *box.Config {
 	c := &box.Config{
 		Run: r.Run, Host: id, Model: "model.safetensors", Learn: r.Task.Rule.Settings(), Cost: r.Task.Cost, Strict: r.Task.Strict,
-		Hear: r.always(id), Hosts: map[transport.HostID]box.Peer{}, Bus: box.Bus{Kind: r.Bus, Keys: "keys", Plain: r.Bus == BusNATS},
-		World: box.World{Kind: "lines"}, CheckpointEvery: r.CheckpointEvery,
+		Hear: r.always(id), Hosts: map[transport.HostID]box.Peer{}, Bus: box.Bus{Kind: r.Bus, Keys: "keys", Plain: r.Bus == box.BusNATS},
+		World: box.World{Kind: box.WorldLines}, CheckpointEvery: r.CheckpointEvery,
 		Pace: box.Pace{Mode: r.Pace.Mode, Deadline: r.Pace.Deadline, Retry: r.Pace.Retry, Suspect: r.Pace.Suspect},
 	}
 	if r.overSubjects() {
-		c.World.Kind = "subject"
+		c.World.Kind = box.WorldSubject
 	}
 	if r.broker != nil {
 		c.Bus.URL = r.broker.URL()

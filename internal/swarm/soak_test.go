@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/transport"
 )
@@ -33,14 +34,14 @@ func TestSoak(t *testing.T) {
 		span := max(min(soakRound, *soak-time.Since(began)), 2*time.Second)
 		moment := func() time.Duration { return time.Duration(rng.Float64() * float64(span)) }
 		o, w := observe(t, &settings[rng.IntN(len(settings))], Options{
-			Program: program(t), Bus: []string{BusNATS, BusTCP}[rng.IntN(2)], Lines: rng.IntN(2) == 0,
+			Program: program(t), Bus: []string{box.BusNATS, box.BusTCP}[rng.IntN(2)], Lines: rng.IntN(2) == 0,
 			Keep: rng.IntN(4) > 0, CheckpointEvery: 50 * time.Millisecond, Pace: short, Dir: t.TempDir(),
 			Faults: transport.Faults{
 				Seed: rng.Uint64(), Loss: 0.1 * rng.Float64(), Duplicate: 0.1 * rng.Float64(), Reorder: 0.1 * rng.Float64(),
 				Jitter: time.Duration(rng.IntN(int(3 * time.Millisecond))),
 			},
 		})
-		if o.Bus == BusNATS {
+		if o.Bus == box.BusNATS {
 			o.Restart = moment()
 		}
 		for id := range transport.HostID(fieldHosts) { // each is killed now and then

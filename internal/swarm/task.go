@@ -34,9 +34,6 @@ type Task struct {
 	// Graph holds every link that there may ever be; nil means that anybody
 	// may meet anybody. Whole holds those that were lost for good as well.
 	Graph, Whole *graph.Graph
-
-	// Period is the sampling time of the world, seconds; 0 if it has none.
-	PeriodSeconds float64
 }
 
 // sourceWorld is source localization on graphs that lose links: one graph after
@@ -91,7 +88,6 @@ func NewFlockTask(c *flock.Controller, world flocking.Config, r rule.Config, see
 	}
 	return &Task{
 		Name: "flocking", Model: c.File(seed, version), Nodes: world.Robots, Rule: r, Cost: host.Gradient, World: w,
-		PeriodSeconds: world.SampleSeconds,
 	}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/flock"
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/internal/recipe"
@@ -52,7 +53,7 @@ func sources(t *testing.T) *Task {
 // Reference: Section 6.1 and 6.2, eq. (9) and (24).
 func TestTasksSameBits(t *testing.T) {
 	for name, build := range map[string]func(*testing.T) *Task{"sourceloc": sources, "flocking": robots} {
-		for _, bus := range []string{BusMem, BusNATS, BusTCP} {
+		for _, bus := range []string{BusMem, box.BusNATS, box.BusTCP} {
 			t.Run(name+" over "+bus, func(t *testing.T) {
 				task := build(t)
 				r, err := Up(t.Context(), Options{

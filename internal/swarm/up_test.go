@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
@@ -28,7 +29,7 @@ func TestUpSameBits(t *testing.T) {
 	for _, c := range []struct {
 		bus   string
 		hosts int
-	}{{BusMem, 1}, {BusMem, 3}, {BusMem, 12}, {BusNATS, 4}, {BusTCP, 4}} {
+	}{{BusMem, 1}, {BusMem, 3}, {BusMem, 12}, {box.BusNATS, 4}, {box.BusTCP, 4}} {
 		for _, s := range settings {
 			t.Run(fmt.Sprintf("%d hosts over %s, %s", c.hosts, c.bus, s.name), func(t *testing.T) {
 				r, err := Up(t.Context(), Options{
