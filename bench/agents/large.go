@@ -23,7 +23,10 @@ var largeGraph = Measurement{
 		}
 		f.goal(Goal{Name: "rate", Value: f.Rate, Unit: "steps/s", Wanted: 1})
 		f.goal(Goal{Name: "memory", Value: float64(f.ResidentBytes) / 1e9, Unit: "GB resident", Wanted: 3, Below: true})
-		f.goal(Goal{Name: "bytes", Value: f.BytesPerCutEdge / small.BytesPerCutEdge, Unit: "times those of 25,000 nodes, for each link between hosts", Wanted: 1.1, Below: true})
+		f.goal(Goal{
+			Name: "bytes", Value: f.BytesPerCutEdge / small.BytesPerCutEdge,
+			Unit: "times those of 25,000 nodes, for each link between hosts", Wanted: 1.1, Below: true,
+		})
 		b.Found(f)
 		return nil
 	},

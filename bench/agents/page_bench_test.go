@@ -156,7 +156,8 @@ func compare(b *testing.B, what string, pairs int, measure func(with bool) (perS
 		ratios = append(ratios, rates[1][k]/rates[0][k])
 		dearer = append(dearer, costs[1][k]/costs[0][k])
 	}
-	b.Logf("%s: steps/s without %s, with %s, ratio %s; processor time per step without %s ms, with %s ms, ratio %s; %d pairs, median (quartiles)",
+	b.Logf("%s: steps/s without %s, with %s, ratio %s; processor time per step without %s ms, with %s ms, ratio %s; "+
+		"%d pairs, median (quartiles)",
 		what, spread(rates[0]), spread(rates[1]), spread(ratios), spread(costs[0]), spread(costs[1]), spread(dearer), pairs)
 	b.ReportMetric(100*(1-quantile(ratios, 0.5)), "%slower-"+what)
 	b.ReportMetric(100*(quantile(dearer, 0.5)-1), "%cpu-"+what)
@@ -226,7 +227,8 @@ func BenchmarkPageBrowser(b *testing.B) {
 			b.Fatal(err)
 		}
 		s := show(b, swarm.Options{
-			Task: t, Hosts: 10, Program: []string{program}, Period: 50 * time.Millisecond, Pace: host.Pace{Mode: host.RealTime, Deadline: 30 * time.Millisecond},
+			Task: t, Hosts: 10, Program: []string{program}, Period: 50 * time.Millisecond,
+			Pace: host.Pace{Mode: host.RealTime, Deadline: 30 * time.Millisecond},
 		}, true)
 		var late, all [2]float64
 		var shares [2][]float64
@@ -250,7 +252,8 @@ func BenchmarkPageBrowser(b *testing.B) {
 			}
 		}
 		s.stop()
-		b.Logf("late messages without a browser %.0f of %.0f, by window %.3g %%; with one %.0f of %.0f, by window %.3g %%", late[0], all[0], shares[0], late[1], all[1], shares[1])
+		b.Logf("late messages without a browser %.0f of %.0f, by window %.3g %%; with one %.0f of %.0f, by window %.3g %%",
+			late[0], all[0], shares[0], late[1], all[1], shares[1])
 		b.ReportMetric(100*late[0]/all[0], "%late-without")
 		b.ReportMetric(100*late[1]/all[1], "%late-with")
 	}

@@ -85,7 +85,9 @@ type stretch struct {
 // watch hears reports until every host was timed for long enough, or one is at
 // the end of its world. Hosts that report and make no step are waited for as
 // long as two first steps may take, beside the time that counts.
-func (p *plane) watch(ctx context.Context, processes int, reports <-chan *host.Report, began time.Time, long time.Duration) (*Figure, error) {
+func (p *plane) watch(ctx context.Context, processes int, reports <-chan *host.Report,
+	began time.Time, long time.Duration,
+) (*Figure, error) {
 	f := &Figure{Bus: box.BusNATS, Hosts: p.hosts, Nodes: p.nodes, Processes: processes}
 	hosts := map[transport.HostID]*stretch{}
 	var used usage
@@ -101,7 +103,8 @@ func (p *plane) watch(ctx context.Context, processes int, reports <-chan *host.R
 		case <-silence.C:
 			return nil, fmt.Errorf("no host reported for %v; logs are in %s", planeFirst, p.dir)
 		case <-end.C:
-			return nil, fmt.Errorf("waited %v for %d steps of each host and %v more; %s; logs are in %s", most, planeWarm, long, p.seen(hosts), p.dir)
+			return nil, fmt.Errorf("waited %v for %d steps of each host and %v more; %s; logs are in %s",
+				most, planeWarm, long, p.seen(hosts), p.dir)
 		case r = <-reports:
 		}
 		silence.Stop()

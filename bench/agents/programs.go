@@ -22,9 +22,10 @@ const (
 )
 
 var programSizes = Measurement{
-	Name:   programsName,
-	Title:  "size and memory of the programs",
-	About:  "size of wdgnn and wdgnn-agent without symbols, and resident memory of wdgnn-agent with half of the 50 agents of source localization",
+	Name:  programsName,
+	Title: "size and memory of the programs",
+	About: "size of wdgnn and wdgnn-agent without symbols, " +
+		"and resident memory of wdgnn-agent with half of the 50 agents of source localization",
 	Wanted: "wdgnn < 45 MB; wdgnn-agent < 20 MB, < 30 MB resident",
 	run: func(ctx context.Context, b *Bench) error {
 		f, err := fileFigure(b.Self[0], mostProgram)

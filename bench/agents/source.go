@@ -47,9 +47,10 @@ var sourceFew = Measurement{
 }
 
 var sourceMany = Measurement{
-	Name:   "sourceloc-50",
-	Title:  "in 50 processes, beside processes that only pass frames",
-	About:  sourceAbout + "; 50 processes over NATS, beside 50 processes that pass frames of the same sizes to the same hearers over the same bus, wait for their neighbours in each of the ten rounds, and do nothing else",
+	Name:  "sourceloc-50",
+	Title: "in 50 processes, beside processes that only pass frames",
+	About: sourceAbout + "; 50 processes over NATS, beside 50 processes that pass frames of the same sizes " +
+		"to the same hearers over the same bus, wait for their neighbours in each of the ten rounds, and do nothing else",
 	Wanted: "60 % of the rate of bare processes, before and after",
 	run: func(ctx context.Context, b *Bench) error {
 		const hosts = 50

@@ -42,7 +42,10 @@ func controls(o *Options) []live.Control {
 		{Name: live.ControlReset, Label: "Reset the taps", Kind: live.KindButton},
 	}
 	if o.Period == 0 {
-		list = append(list, live.Control{Name: live.ControlSpeed, Label: "Speed", Kind: live.KindRange, Low: 1, High: fastest, Log: true, Unit: "steps/s at most", Value: fastest})
+		list = append(list, live.Control{
+			Name: live.ControlSpeed, Label: "Speed", Kind: live.KindRange, Low: 1, High: fastest,
+			Log: true, Unit: "steps/s at most", Value: fastest,
+		})
 	}
 	return list
 }

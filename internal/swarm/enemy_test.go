@@ -146,7 +146,10 @@ func (e *enemy) trespass(c *natsbus.Conn) error {
 		if id == traitor {
 			continue
 		}
-		for _, subject := range []string{natsbus.FromSubject(e.run, id), natsbus.WorldSubject(e.run, id), natsbus.AnswerSubject(e.run, id), natsbus.ReportSubject(e.run, id)} {
+		for _, subject := range []string{
+			natsbus.FromSubject(e.run, id), natsbus.WorldSubject(e.run, id),
+			natsbus.AnswerSubject(e.run, id), natsbus.ReportSubject(e.run, id),
+		} {
 			if err := c.Publish(subject, end); err != nil {
 				return err
 			}
@@ -176,7 +179,10 @@ func (e *enemy) lie(c *natsbus.Conn) error {
 	hash, own := host.RunHash(e.run), e.nodes[traitor][0]
 	other := e.nodes[e.hears[traitor][0]][0]
 	good := func(t uint64) agent.Message {
-		return agent.Message{From: own, To: agent.Everyone, Time: t, Kind: agent.Row, Links: 4, Degree: 4, Values: make([]float32, e.plan.Length(0))}
+		return agent.Message{
+			From: own, To: agent.Everyone, Time: t, Kind: agent.Row, Links: 4, Degree: 4,
+			Values: make([]float32, e.plan.Length(0)),
+		}
 	}
 	frame := func(h agent.Header, m ...agent.Message) []byte { return agent.AppendFrame(nil, h, m) }
 	mine := agent.Header{Run: hash, Plan: e.plan.Digest(), Host: uint32(traitor), Sequence: 1 << 40}
@@ -266,7 +272,8 @@ func (e *enemy) nonsense() error {
 	for id := range transport.HostID(fieldHosts) {
 		node := e.nodes[id][0]
 		for _, line := range []string{
-			"", "nonsense", string(e.random(1000)), `{"time":-1}`, `{"time":1,"surprise":2}`, `{"time":1}{"time":2}`, `[]`, strings.Repeat("[", 100_000),
+			"", "nonsense", string(e.random(1000)), `{"time":-1}`, `{"time":1,"surprise":2}`, `{"time":1}{"time":2}`,
+			`[]`, strings.Repeat("[", 100_000),
 			fmt.Sprintf(`{"time":%d,"nodes":[{"node":%d,"row":[1e999,0]}]}`, e.now.Load()+1, node),
 			fmt.Sprintf(`{"time":0,"nodes":[{"node":%d,"row":[1,2]}]}`, node),
 			fmt.Sprintf(`{"time":0,"nodes":[{"node":%d,"target":[1]}]}`, node),

@@ -114,7 +114,10 @@ type watch struct {
 func observe(t *testing.T, s *setting, o Options) (Options, *watch) {
 	t.Helper()
 	f := newField(t, 7)
-	w := &watch{field: f, t: t, y: mat.NewDense(f.nodes, f.classes, nil), hosts: map[transport.HostID][]int{}, absent: map[transport.HostID]bool{}, lost: map[transport.HostID]int{}}
+	w := &watch{
+		field: f, t: t, y: mat.NewDense(f.nodes, f.classes, nil), hosts: map[transport.HostID][]int{},
+		absent: map[transport.HostID]bool{}, lost: map[transport.HostID]int{},
+	}
 	o.Task, o.Run, o.Hosts, o.OnStep = f.task(t, s), cmp.Or(o.Run, "field"), fieldHosts, w.step
 	if o.Dir == "" {
 		o.Dir = t.TempDir()
@@ -207,7 +210,8 @@ func (w *watch) near(r *Result, near float64) {
 	if seen != w.nodes {
 		w.t.Errorf("%d nodes reported, want %d", seen, w.nodes)
 	}
-	w.t.Logf("%d steps in %v, longest %v; parameters within %.3g; lost %v; %v; %+v", w.steps, w.since(), w.longest, worst, w.lost, r.Events, r.Counters.Host)
+	w.t.Logf("%d steps in %v, longest %v; parameters within %.3g; lost %v; %v; %+v",
+		w.steps, w.since(), w.longest, worst, w.lost, r.Events, r.Counters.Host)
 }
 
 // prompt checks that no step took longer than a deadline allows: each further

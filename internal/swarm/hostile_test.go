@@ -26,11 +26,13 @@ func TestHostileNATS(t *testing.T) {
 			return err
 		}
 		defer stolen.Close()
-		return errors.Join(e.strangers(), e.noise(strings.TrimPrefix(e.url, "nats://")), e.trespass(stolen), e.lie(stolen), e.repeat(stolen), e.nonsense(), e.wait(3))
+		return errors.Join(e.strangers(), e.noise(strings.TrimPrefix(e.url, "nats://")), e.trespass(stolen), e.lie(stolen),
+			e.repeat(stolen), e.nonsense(), e.wait(3))
 	}
 	r, e := assail(t, "first", box.BusNATS, nil, attack)
 	s, n := r.Counters.Host, r.Counters.Agents
-	if s.BadFrames == 0 || s.OtherRuns == 0 || s.Impostors == 0 || s.Overflows == 0 || s.LateRows == 0 || s.BadLines == 0 || s.StaleLines == 0 || n.Refused == 0 || r.Server.Refused == 0 {
+	if s.BadFrames == 0 || s.OtherRuns == 0 || s.Impostors == 0 || s.Overflows == 0 || s.LateRows == 0 || s.BadLines == 0 ||
+		s.StaleLines == 0 || n.Refused == 0 || r.Server.Refused == 0 {
 		t.Errorf("not everything was counted: %+v %+v %+v", s, n, r.Server)
 	}
 	before := e.recorded
@@ -70,7 +72,10 @@ func (e *enemy) handshakes(address, other string) error {
 	if err != nil {
 		return err
 	}
-	for name, c := range map[string]*tls.Config{"none": {InsecureSkipVerify: true}, "another authority's": {InsecureSkipVerify: true, Certificates: stranger.Certificates}} {
+	for name, c := range map[string]*tls.Config{
+		"none":                {InsecureSkipVerify: true},
+		"another authority's": {InsecureSkipVerify: true, Certificates: stranger.Certificates},
+	} {
 		conn, err := tls.Dial("tcp", address, c)
 		if err == nil { // a server refuses after the client believes to be in
 			_, err = conn.Read(make([]byte, 1))

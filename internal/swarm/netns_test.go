@@ -81,7 +81,10 @@ func (y *yard) command(k int, args ...string) *exec.Cmd {
 // it.
 func (y *yard) serve(program string, k int) (kill func()) {
 	y.t.Helper()
-	args := []string{program, "swarm", "server", "--keys", filepath.Join(y.dir, "keys"), "--addr", y.address(k) + ":4222", "--cluster-addr", y.address(k) + ":6222"}
+	args := []string{
+		program, "swarm", "server", "--keys", filepath.Join(y.dir, "keys"), "--addr", y.address(k) + ":4222",
+		"--cluster-addr", y.address(k) + ":6222",
+	}
 	for other := range machines {
 		if other != k {
 			args = append(args, "--route", "nats://"+y.address(other)+":6222")

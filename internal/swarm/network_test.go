@@ -22,8 +22,16 @@ func TestDisturbedSameBits(t *testing.T) {
 		fault transport.Faults
 		seen  func(s *Sums) bool
 	}{
-		{"doubled and reordered", transport.Faults{Duplicate: 0.3, Reorder: 0.3}, func(s *Sums) bool { return s.Host.Disordered > 0 && s.Agents.Duplicates > 0 }},
-		{"late", transport.Faults{Delay: 2 * time.Millisecond, Jitter: 8 * time.Millisecond}, func(s *Sums) bool { return s.Host.Disordered > 0 }},
+		{
+			"doubled and reordered",
+			transport.Faults{Duplicate: 0.3, Reorder: 0.3},
+			func(s *Sums) bool { return s.Host.Disordered > 0 && s.Agents.Duplicates > 0 },
+		},
+		{
+			"late",
+			transport.Faults{Delay: 2 * time.Millisecond, Jitter: 8 * time.Millisecond},
+			func(s *Sums) bool { return s.Host.Disordered > 0 },
+		},
 		{"30 % lost", transport.Faults{Loss: 0.3}, func(s *Sums) bool { return s.Host.Gaps > 0 && s.Agents.Asked > 0 && s.Agents.Resent > 0 }},
 	} {
 		for _, bus := range []string{box.BusNATS, box.BusTCP} {
@@ -78,7 +86,8 @@ func TestPartitionHeals(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			cut := transport.Partition{Hosts: []transport.HostID{0, 1}, From: 100 * time.Millisecond, To: 900 * time.Millisecond}
 			o, w := observe(t, &settings[0], Options{
-				Program: c.program(t), Bus: c.bus, Faults: transport.Faults{Partitions: []transport.Partition{cut}}, Pace: host.Pace{Deadline: 100 * time.Millisecond},
+				Program: c.program(t), Bus: c.bus, Faults: transport.Faults{Partitions: []transport.Partition{cut}},
+				Pace: host.Pace{Deadline: 100 * time.Millisecond},
 			})
 			healed := 0
 			w.then = func() {
@@ -121,7 +130,10 @@ func TestFaultsOfRestarted(t *testing.T) {
 // The server is restarted. Hosts and world connect again by themselves; nothing
 // goes on without them meanwhile, and soon everybody is heard.
 func TestServerRestart(t *testing.T) {
-	for name, run := range map[string]func(t *testing.T) []string{"goroutines": func(*testing.T) []string { return nil }, "processes": program} {
+	for name, run := range map[string]func(t *testing.T) []string{
+		"goroutines": func(*testing.T) []string { return nil },
+		"processes":  program,
+	} {
 		t.Run(name, func(t *testing.T) {
 			o, w := observe(t, &settings[0], Options{Program: run(t), Pace: short, Restart: 150 * time.Millisecond})
 			w.then = func() { w.enough = w.since() > o.Restart+100*time.Millisecond && w.calm >= healSteps && w.longest > 0 }

@@ -137,7 +137,9 @@ func (r *run) always(id transport.HostID) []transport.HostID {
 }
 
 // join returns the bus of a host in this process.
-func (r *run) join(ctx context.Context, network *mem.Network, id transport.HostID, addresses map[transport.HostID]string) (transport.Bus, error) {
+func (r *run) join(
+	ctx context.Context, network *mem.Network, id transport.HostID, addresses map[transport.HostID]string,
+) (transport.Bus, error) {
 	switch r.Bus {
 	case BusMem:
 		return network.Join(id)

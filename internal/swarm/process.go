@@ -45,7 +45,9 @@ func newProcesses(logs string, command func(transport.HostID) *exec.Cmd) *proces
 // StartProcesses starts what command returns for each host; see [Share]. What
 // they print to standard error is logged in a folder. It returns the operating
 // system's numbers of the processes, and what kills all of them.
-func StartProcesses(logs string, hosts []transport.HostID, command func(transport.HostID) *exec.Cmd) (pids map[transport.HostID]int, stop func(), err error) {
+func StartProcesses(
+	logs string, hosts []transport.HostID, command func(transport.HostID) *exec.Cmd,
+) (pids map[transport.HostID]int, stop func(), err error) {
 	p := newProcesses(logs, command)
 	stop = func() { _ = p.close(0) } // killed: how they ended is of no interest
 	for _, id := range hosts {

@@ -47,7 +47,8 @@ func TestProcessesClose(t *testing.T) {
 	if took := time.Since(began); took > fieldTimeout/2 {
 		t.Errorf("close took %v, want 50 ms and a little", took)
 	}
-	if err == nil || !strings.Contains(err.Error(), "host 0: exit status") || !strings.Contains(err.Error(), "host 2: signal") || strings.Contains(err.Error(), "host 1") {
+	if err == nil || !strings.Contains(err.Error(), "host 0: exit status") || !strings.Contains(err.Error(), "host 2: signal") ||
+		strings.Contains(err.Error(), "host 1") {
 		t.Errorf("got %v, want how hosts 0, 2 and 3 ended", err)
 	}
 }

@@ -82,7 +82,8 @@ func Table(reports []*host.Report, most int) string {
 		if len(nodes) > 24 {
 			nodes = nodes[:23] + "…"
 		}
-		fmt.Fprintf(&b, "%5d %8d %9d %9d %9d %8d %8d %9s  %s\n", r.Host, r.Time, r.Agents.Received, r.Agents.Expired, r.Stats.LateRows, r.Stats.Gaps, r.Agents.Asked,
+		fmt.Fprintf(&b, "%5d %8d %9d %9d %9d %8d %8d %9s  %s\n",
+			r.Host, r.Time, r.Agents.Received, r.Agents.Expired, r.Stats.LateRows, r.Stats.Gaps, r.Agents.Asked,
 			r.Latency.P99.Round(10*time.Microsecond), nodes)
 	}
 	return b.String()

@@ -106,7 +106,8 @@ func warning(reports []*host.Report) string {
 	if worst == nil {
 		return ""
 	}
-	return fmt.Sprintf("online learning does harm on %d of %d hosts, the most on host %d (nodes %s): %s", count, len(reports), worst.Host, worst.Nodes, worst.Learning)
+	return fmt.Sprintf("online learning does harm on %d of %d hosts, the most on host %d (nodes %s): %s",
+		count, len(reports), worst.Host, worst.Nodes, worst.Learning)
 }
 
 // show tells how things are, from time to time.
@@ -164,7 +165,8 @@ func (r *run) result() *Result {
 	s.Reports = c.add(r.latest)
 	s.LateShare, s.Warning = c.LateShare(), warning(s.Reports)
 	steps := float64(max(s.Steps, 1))
-	s.MessagesPerStep, s.FramesPerStep, s.BytesPerStep = float64(c.Agents.Received)/steps, float64(c.Bus.Received)/steps, float64(c.Bus.ReceivedBytes)/steps
+	s.MessagesPerStep = float64(c.Agents.Received) / steps
+	s.FramesPerStep, s.BytesPerStep = float64(c.Bus.Received)/steps, float64(c.Bus.ReceivedBytes)/steps
 	s.Disagreement = r.disagreement(s.Reports)
 	if r.verify != nil {
 		r.verify.compare(r.final)

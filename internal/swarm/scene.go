@@ -60,7 +60,8 @@ func Scene(o *Options) live.Scene {
 }
 
 func sourceScene(t *Task, s *live.Scene) {
-	s.About = "A pulse starts in one of five communities and spreads. Processes that hear their neighbours only run the nodes; detectors say where it started, are told, and learn. Kill one: its neighbours carry on."
+	s.About = "A pulse starts in one of five communities and spreads. Processes that hear their neighbours only " +
+		"run the nodes; detectors say where it started, are told, and learn. Kill one: its neighbours carry on."
 	s.Layout = live.LayoutForce
 	for i := range t.Nodes {
 		for _, j := range t.Whole.Neighbors(i) {
@@ -88,7 +89,8 @@ func sourceScene(t *Task, s *live.Scene) {
 }
 
 func flockScene(s *live.Scene) {
-	s.About = "Robots keep together. Each is run by a process that hears the robots within its radius only, moves by what they say, and goes on learning. Kill one: the flock holds."
+	s.About = "Robots keep together. Each is run by a process that hears the robots within its radius only, " +
+		"moves by what they say, and goes on learning. Kill one: the flock holds."
 	s.Layout = live.LayoutMoving
 	s.Quantities = append(s.Quantities, live.Quantity{Name: "local cost", Learner: learnerAgents, Good: "low"})
 	s.Curves = append(s.Curves, live.Curve{Name: "agents", Chart: "velocity variation", Learner: learnerAgents, Log: true})

@@ -30,7 +30,8 @@ func (w *toy) Near() *graph.Graph  { return nil }
 
 func (w *toy) Samples() iter.Seq[graph.Sample] {
 	return func(yield func(graph.Sample) bool) {
-		whole, err := graph.SBM(graph.SBMConfig{Sizes: []int{w.nodes / 2, w.nodes - w.nodes/2}, Intra: 0.5, Inter: 0.1}, random.Stream(w.seed, "graph"))
+		whole, err := graph.SBM(graph.SBMConfig{Sizes: []int{w.nodes / 2, w.nodes - w.nodes/2}, Intra: 0.5, Inter: 0.1},
+			random.Stream(w.seed, "graph"))
 		if err != nil {
 			panic(err)
 		}
