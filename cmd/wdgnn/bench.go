@@ -83,13 +83,15 @@ func (c *BenchCommand) Run(ctx context.Context) error {
 		if c.kernel == kernelPortable {
 			return c.again(ctx)
 		}
-		return fmt.Errorf("bench: the kernel set %s is not available: this processor lacks AVX2 or FMA, or the program was built or started without it%s\nTry: wdgnn bench --kernel %s",
+		return fmt.Errorf("bench: the kernel set %s is not available: this processor lacks AVX2 or FMA, "+
+			"or the program was built or started without it%s\nTry: wdgnn bench --kernel %s",
 			c.kernel, godebug(os.Getenv("GODEBUG")), kernelPortable)
 	}
 	engine := mat.NewEngine(c.threads)
 	defer engine.Close()
 	if !c.json {
-		fmt.Fprintf(c.Stdout, "%s kernels, threads: %d, %s/%s, %s\n\n", mat.Kernels(), engine.Threads(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+		fmt.Fprintf(c.Stdout, "%s kernels, threads: %d, %s/%s, %s\n\n",
+			mat.Kernels(), engine.Threads(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 		fmt.Fprintf(c.Stdout, "%-34s %10s %10s %9s\n", "task", "best", "mean", "runs")
 	}
 	for _, t := range tasks {
@@ -168,7 +170,8 @@ func (c *BenchCommand) time(ctx context.Context, t perf.Task, engine *mat.Engine
 	if c.json {
 		return json.NewEncoder(c.Stdout).Encode(result)
 	}
-	_, err = fmt.Fprintf(c.Stdout, "%-34s %10s %10s %9d%s\n", t.Name, shortTime(timing.Best), shortTime(timing.Mean), timing.Runs, benchRemarks(t, result))
+	_, err = fmt.Fprintf(c.Stdout, "%-34s %10s %10s %9d%s\n",
+		t.Name, shortTime(timing.Best), shortTime(timing.Mean), timing.Runs, benchRemarks(t, result))
 	return err
 }
 

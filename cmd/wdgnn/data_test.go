@@ -92,7 +92,10 @@ func TestDataUsage(t *testing.T) {
 		{"data put", exitUsage, `wdgnn data has no command "put"`},
 		{"data get", exitUsage, "wants NAME, got 0"},
 		{"data get movielens", exitUsage, `no data set is called "movielens"; there are movielens-100k and movielens-1m`},
-		{"data get movielens-1m --url ftp://x/", exitFailure, "is not the address of a folder on the web\nTry: --url https://files.grouplens.org/"},
+		{
+			"data get movielens-1m --url ftp://x/", exitFailure,
+			"is not the address of a folder on the web\nTry: --url https://files.grouplens.org/",
+		},
 	} {
 		expect(t, c.args, c.code, c.want)
 	}

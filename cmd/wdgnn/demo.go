@@ -71,10 +71,12 @@ that runs all nodes. wdgnn swarm up does the same with more to choose from.`,
 	}
 	c.page.flag = "--page"
 	c.page.flags(cmd.Flags())
-	cmd.Flags().StringVar(&c.page.address, "page", "", "show a page at this `address` and go on until Ctrl-C (default of --page alone "+pageAddress+")")
+	cmd.Flags().StringVar(&c.page.address, "page", "",
+		"show a page at this `address` and go on until Ctrl-C (default of --page alone "+pageAddress+")")
 	cmd.Flags().Lookup("page").NoOptDefVal = pageAddress
 	cmd.Flags().StringVar(&c.record, "record", "", "with --page: `folder` that keeps what was shown")
-	cmd.Flags().Uint64Var(&c.seed, "seed", reproduceSeed, "root of every random stream, the network included; networks differ in how hard they are")
+	cmd.Flags().Uint64Var(&c.seed, "seed", reproduceSeed,
+		"root of every random stream, the network included; networks differ in how hard they are")
 	cmd.Flags().IntVar(&c.subgraphs, "subgraphs", 8, "random subgraphs to average over")
 	cmd.Flags().BoolVar(&c.agents, "agents", false, "run the nodes as processes that hear their neighbours only")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print the result as one JSON object")
@@ -147,9 +149,11 @@ func (c *DemoCommand) Run(ctx context.Context) error {
 func (c *DemoCommand) print(r *demo.Result) error {
 	out := lines{w: c.Stdout}
 	subgraphs := r.Learners[0].Subgraphs
-	out.printf("\nRight answers         all links   30 %% of the links lost, mean of %d subgraphs   last 300   better than frozen\n", subgraphs)
+	out.printf("\nRight answers         all links   30 %% of the links lost, mean of %d subgraphs   last 300   better than frozen\n",
+		subgraphs)
 	for k, l := range r.Learners {
-		out.printf("%-20s    %5.1f %%   %5.1f %% ± %.1f  %s      %5.1f %%", l.Name, 100*l.Same, 100*l.Accuracy, 100*l.Deviation, gauge(l.Accuracy, 25), 100*l.Last)
+		out.printf("%-20s    %5.1f %%   %5.1f %% ± %.1f  %s      %5.1f %%", l.Name, 100*l.Same, 100*l.Accuracy, 100*l.Deviation,
+			gauge(l.Accuracy, 25), 100*l.Last)
 		if k > 0 {
 			out.printf("   %13d of %d", l.Better, subgraphs)
 		}

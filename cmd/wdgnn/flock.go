@@ -110,7 +110,8 @@ part of it), --loss 0.3 loses 3 messages in 10, --delay 2 delivers them 2 steps 
 	f.IntVar(&w.Faults.DelaySteps, "delay", 0, "steps that messages take")
 	f.BoolVar(&c.transfer, "transfer", false, "how performance carries over to other teams and radii")
 	f.BoolVar(&c.large, "large", false, "with --transfer: 1,000 robots too")
-	f.Float64Var(&c.nearCap, "near-cap", -1, "bound of features that the model was trained with; -1 means as its file says, and 30 where one is trained")
+	f.Float64Var(&c.nearCap, "near-cap", -1,
+		"bound of features that the model was trained with; -1 means as its file says, and 30 where one is trained")
 	f.StringVar(&c.out, "out", "flight", "folder for recordings, and for the model if one is trained")
 	f.IntVar(&c.trainFlights, "train-flights", flockTrainFlights, "without MODEL: flights of the expert to learn from")
 	f.IntVar(&c.trainEpochs, "train-epochs", flockTrainEpochs, "without MODEL: epochs of training")
@@ -238,7 +239,8 @@ func imitate(ctx context.Context, stderr io.Writer, seed uint64, flights, epochs
 	if nearCap < 0 {
 		im.World.NearCap = flockTrainCap
 	}
-	fmt.Fprintf(stderr, "no model given: one learns from %d flights of the expert, %d robots, %d epochs\n", im.Flights, im.World.Robots, im.Epochs)
+	fmt.Fprintf(stderr, "no model given: one learns from %d flights of the expert, %d robots, %d epochs\n",
+		im.Flights, im.World.Robots, im.Epochs)
 	shown := newShare(stderr, "training")
 	im.OnProgress = shown.report
 	trained, err := recipe.Imitate(ctx, im)

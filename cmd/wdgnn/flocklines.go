@@ -132,7 +132,8 @@ func (c *FlockCommand) print(r *flock.Result, took time.Duration) error {
 	simulated := float64(m.Steps) * w.SampleSeconds
 	all := 1 + len(rows) // controllers that flew
 	out.printf("%.1f s of flight by %d controllers in %v\n", simulated*float64(all), all, brief(took))
-	out.printf("playback   %s\nFoxglove   %s\nnumbers    %s\n", filepath.Join(c.out, "flight.html"), filepath.Join(c.out, "flight.mcap"), filepath.Join(c.out, "flight.json"))
+	out.printf("playback   %s\nFoxglove   %s\nnumbers    %s\n", filepath.Join(c.out, "flight.html"),
+		filepath.Join(c.out, "flight.mcap"), filepath.Join(c.out, "flight.json"))
 	return out.err
 }
 
@@ -176,7 +177,8 @@ func (c *FlockCommand) runTransfer(ctx context.Context, pilot *flock.Controller)
 			return
 		}
 		m, e := t.Result.Learned.Mean(), t.Result.Expert.Mean()
-		out.printf("%6d %5.1f m   %13.2f  %8s   %13.4f  %8s      %4.0f %%  %6.2f m   %d of %d\n", t.Robots, t.Radius, m.Total, relative(m.Total, e.Total),
+		out.printf("%6d %5.1f m   %13.2f  %8s   %13.4f  %8s      %4.0f %%  %6.2f m   %d of %d\n",
+			t.Robots, t.Radius, m.Total, relative(m.Total, e.Total),
 			m.Final, relative(m.Final, e.Final), 100*flock.Ratio(float64(m.Connected), float64(m.Steps)), m.Closest, m.Crashed, m.Steps)
 	})
 	if err != nil {

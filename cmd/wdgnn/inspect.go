@@ -107,7 +107,8 @@ const mostNodeTensors = 10
 func printOnline(w *lines, in *experiment.Inspection) {
 	if a := in.Online; a != nil {
 		w.printf("online     %s, %s\n", a.Mode, describeRule(a.Preset, &a.Rule, a.Mode))
-		w.printf("learned    %d steps on %d nodes; moved %.4g from the trained taps, disagreement %.4g\n", a.Steps, a.Nodes, a.Moved, a.Disagreement)
+		w.printf("learned    %d steps on %d nodes; moved %.4g from the trained taps, disagreement %.4g\n",
+			a.Steps, a.Nodes, a.Moved, a.Disagreement)
 		if a.Diverged {
 			w.printf("           it diverged at step %d of its stream; these are the parameters before that\n", a.At)
 		} else if a.At < a.Length {

@@ -149,7 +149,10 @@ func (r *onlineRun) open() error {
 		}
 	}
 	if r.run, err = experiment.NewOnlineRun(cfg, file, r.fresh); err != nil {
-		return helpful{during("online", err), fmt.Sprintf("wdgnn inspect %s, which says what the model reads, or doc/config.md, section online", r.model)}
+		return helpful{
+			during("online", err),
+			fmt.Sprintf("wdgnn inspect %s, which says what the model reads, or doc/config.md, section online", r.model),
+		}
 	}
 	out := r.out
 	if out == "" {

@@ -29,7 +29,8 @@ type page struct {
 
 // flags adds what every command with a page has.
 func (p *page) flags(f *pflag.FlagSet) {
-	f.StringVar(&p.tokenFile, "token-file", "", "file with the token that the page asks for; an address that other machines can reach needs one")
+	f.StringVar(&p.tokenFile, "token-file", "",
+		"file with the token that the page asks for; an address that other machines can reach needs one")
 	f.BoolVar(&p.control, "allow-control", false, "let other machines control the run, not only look at it")
 	f.StringVar(&p.results, "results", defaultResults, "folder of wdgnn reproduce, whose tables the page shows too")
 }
@@ -41,7 +42,10 @@ const defaultResults = "reproduce"
 func listen(ctx context.Context, flag, address, token string) (net.Listener, error) {
 	l, err := serve.Listen(ctx, address, token != "")
 	if errors.Is(err, serve.ErrNeedsToken) {
-		return nil, helpful{err, flag + "=127.0.0.1:0, or a token: head -c 24 /dev/urandom | base64 > token && chmod 600 token, and --token-file token"}
+		return nil, helpful{
+			err,
+			flag + "=127.0.0.1:0, or a token: head -c 24 /dev/urandom | base64 > token && chmod 600 token, and --token-file token",
+		}
 	}
 	if err != nil {
 		return nil, helpful{err, "another " + flag + "; port 0 is any that is free"}

@@ -63,7 +63,8 @@ model.safetensors has model.json.`,
 	f.StringVar(&c.out, "out", "model.safetensors", "file to write")
 	f.IntVar(&c.setting.Movies, "movies", c.setting.Movies, "how many of the most rated movies the model knows, 0 for all")
 	f.IntVar(&c.setting.Neighbors, "neighbors", c.setting.Neighbors, "most similar movies that a movie keeps in the graph")
-	f.Float64Var(&c.setting.Similarity.Shrinkage, "shrinkage", c.setting.Similarity.Shrinkage, "co-raters by which similarities are shrunk; 0 leaves them as they are")
+	f.Float64Var(&c.setting.Similarity.Shrinkage, "shrinkage", c.setting.Similarity.Shrinkage,
+		"co-raters by which similarities are shrunk; 0 leaves them as they are")
 	f.BoolVar(&c.setting.Offsets, "offsets", c.setting.Offsets, "count ratings from what their movie gets beyond the mean of its raters")
 	f.Uint64Var(&c.setting.Seed, "seed", c.setting.Seed, "root of every random stream")
 	f.IntVar(&c.epochs, "epochs", 30, "passes over the ratings")
@@ -100,13 +101,16 @@ func (c *RecommendTrainCommand) Run(ctx context.Context) error {
 	w := &lines{w: c.Stdout}
 	r := model.Report
 	w.printf("trained %d epochs on %d ratings in %s\n", r.Epochs, r.Training, brief(time.Duration(r.Seconds*float64(time.Second))))
-	w.printf("RMSE   %.4f on %d ratings of users who had no part in it; %.4f by user mean and movie offset alone\n", r.RMSE, r.Tested, r.MeanRMSE)
+	w.printf("RMSE   %.4f on %d ratings of users who had no part in it; %.4f by user mean and movie offset alone\n",
+		r.RMSE, r.Tested, r.MeanRMSE)
 	w.printf("model  %s\n", c.out)
 	return w.err
 }
 
 // trainRecommender trains and shows progress.
-func trainRecommender(ctx context.Context, all *movies.Ratings, s recommend.Setting, c recommend.TrainConfig, stderr io.Writer, quiet bool) (*recommend.Model, error) {
+func trainRecommender(
+	ctx context.Context, all *movies.Ratings, s recommend.Setting, c recommend.TrainConfig, stderr io.Writer, quiet bool,
+) (*recommend.Model, error) {
 	if c.Epochs == 0 {
 		c.Epochs = 30
 	}
@@ -116,7 +120,8 @@ func trainRecommender(ctx context.Context, all *movies.Ratings, s recommend.Sett
 		if s.Movies > 0 {
 			n = min(n, s.Movies)
 		}
-		fmt.Fprintf(stderr, "%d users, %d ratings; the %d most rated of %d movies, each of them a target\n", all.Users(), all.Count(), n, all.Movies())
+		fmt.Fprintf(stderr, "%d users, %d ratings; the %d most rated of %d movies, each of them a target\n",
+			all.Users(), all.Count(), n, all.Movies())
 		end := "\n"
 		if isTerminal(stderr) {
 			end = "\r"

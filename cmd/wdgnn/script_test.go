@@ -84,7 +84,8 @@ func writeArray(ts *testscript.TestScript, _ bool, args []string) {
 
 // writeRaw writes an array with NaN, whatever modelfile thinks of it.
 func writeRaw(path string, shape []int, values []float32) error {
-	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%s,), }\n", strings.Trim(strings.ReplaceAll(fmt.Sprint(shape), " ", ","), "[]"))
+	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%s,), }\n",
+		strings.Trim(strings.ReplaceAll(fmt.Sprint(shape), " ", ","), "[]"))
 	var b bytes.Buffer
 	b.WriteString("\x93NUMPY\x01\x00")
 	b.Write([]byte{byte(len(header)), byte(len(header) >> 8)})

@@ -120,7 +120,8 @@ func (c *ServeCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return during("serve", err)
 	}
-	config.Log.Info("serving", "address", "http://"+listener.Addr().String(), "version", service.Status().Version, "users", service.Status().Users, "movies", service.Status().Movies, "token", token != "")
+	config.Log.Info("serving", "address", "http://"+listener.Addr().String(), "version", service.Status().Version,
+		"users", service.Status().Users, "movies", service.Status().Movies, "token", token != "")
 	err = serve.New(service, serve.Config{Token: token, Log: config.Log, Users: frequent(all)}).Serve(ctx, listener)
 	err = errors.Join(err, service.Close())
 	config.Log.Info("ended", "version", service.Status().Version)

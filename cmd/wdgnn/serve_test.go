@@ -96,7 +96,8 @@ func TestServe(t *testing.T) {
 			t.Errorf("round %d trains: %v, want %v", round, got, trains)
 		}
 		client := http.Client{Timeout: time.Minute}
-		a, err := client.Post(url+"/v1/ratings", "application/json", strings.NewReader(fmt.Sprintf(`{"user": 1, "movie": 3, "rating": %d}`, 1+round)))
+		a, err := client.Post(url+"/v1/ratings", "application/json",
+			strings.NewReader(fmt.Sprintf(`{"user": 1, "movie": 3, "rating": %d}`, 1+round)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +107,8 @@ func TestServe(t *testing.T) {
 			t.Errorf("round %d: %d %s, want %s", round, a.StatusCode, text, want)
 		}
 		if round == 0 {
-			if c, _, stderr := exec(context.Background(), "serve", "--data", data, "--state", state, "--addr", "127.0.0.1:0"); c != exitFailure || !strings.Contains(stderr, "another process uses it") {
+			c, _, stderr := exec(context.Background(), "serve", "--data", data, "--state", state, "--addr", "127.0.0.1:0")
+			if c != exitFailure || !strings.Contains(stderr, "another process uses it") {
 				t.Errorf("a second service on the same state: %d %s", c, stderr)
 			}
 		}
@@ -120,7 +122,8 @@ func TestServe(t *testing.T) {
 
 func TestRecommendTrain(t *testing.T) {
 	data, out := ratingsFolder(t), filepath.Join(t.TempDir(), "m.safetensors")
-	code, stdout, stderr := exec(context.Background(), "recommend", "train", "--data", data, "--movies", "0", "--epochs", "3", "--out", out, "--json")
+	code, stdout, stderr := exec(context.Background(), "recommend", "train", "--data", data, "--movies", "0", "--epochs", "3",
+		"--out", out, "--json")
 	if code != exitOK || !strings.Contains(stdout, `"rmse":`) || !strings.Contains(stderr, "the 20 most rated of 20 movies") {
 		t.Errorf("exit code %d, %q and %q", code, stdout, stderr)
 	}

@@ -24,7 +24,9 @@ wdgnn-agent; doc/runtime.md walks from one machine to three.`,
 		Args: onlyCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand((&SwarmUpCommand{}).command(), (&SwarmKeysCommand{}).command(), (&SwarmStatusCommand{}).command(), (&SwarmServerCommand{}).command(),
-		(&SwarmBenchCommand{}).command(), newSwarmProbeCommand())
+	cmd.AddCommand(
+		(&SwarmUpCommand{}).command(), (&SwarmKeysCommand{}).command(), (&SwarmStatusCommand{}).command(),
+		(&SwarmServerCommand{}).command(), (&SwarmBenchCommand{}).command(), newSwarmProbeCommand(),
+	)
 	return cmd
 }

@@ -16,7 +16,8 @@ func TestSwarmBenchJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &l); err != nil {
 		t.Fatalf("%q: %v", stdout, err)
 	}
-	if l.Measurement != "programs" || l.FileBytes == 0 || l.CPU == "" || l.Cores == 0 || l.Date == "" || l.Go == "" || l.Seed != 1 || l.About == "" {
+	if l.Measurement != "programs" || l.FileBytes == 0 || l.CPU == "" || l.Cores == 0 || l.Date == "" || l.Go == "" || l.Seed != 1 ||
+		l.About == "" {
 		t.Errorf("got %+v, want the size of this program and where it was measured", l)
 	}
 }

@@ -35,7 +35,8 @@ func (s *swarmView) show(v *swarm.View) {
 	}
 	if !s.terminal {
 		if s.lines%20 == 0 {
-			fmt.Fprintf(s.out, "%7s %7s %8s %7s %9s %8s %8s %12s\n", "seconds", "step", "steps/s", "up", viewScore(v), "late", "lost", "disagreement")
+			fmt.Fprintf(s.out, "%7s %7s %8s %7s %9s %8s %8s %12s\n",
+				"seconds", "step", "steps/s", "up", viewScore(v), "late", "lost", "disagreement")
 		}
 		s.lines++
 		fmt.Fprintf(s.out, "%7.0f %7d %8.1f %4d/%-2d %9s %6.2f %% %8d %12.3g\n",
@@ -43,8 +44,8 @@ func (s *swarmView) show(v *swarm.View) {
 		return
 	}
 	s.drawn = 1
-	fmt.Fprintf(s.out, "%.0f s  step %d  %.1f steps/s  %d of %d up  %s %s  late %.2f %%  disagreement %.3g\n", v.Seconds, v.Step, v.Rate, v.HostsUp, v.Hosts,
-		viewScore(v), viewValue(v), 100*v.Counters.LateShare(), v.Disagreement)
+	fmt.Fprintf(s.out, "%.0f s  step %d  %.1f steps/s  %d of %d up  %s %s  late %.2f %%  disagreement %.3g\n",
+		v.Seconds, v.Step, v.Rate, v.HostsUp, v.Hosts, viewScore(v), viewValue(v), 100*v.Counters.LateShare(), v.Disagreement)
 	table := swarm.Table(v.Reports, mostHosts)
 	fmt.Fprint(s.out, table)
 	s.drawn += strings.Count(table, "\n")
@@ -98,7 +99,8 @@ func printSwarm(w io.Writer, r *swarm.Result) error {
 		if !v.Same() {
 			verdict = "DIFFERENT from one process: " + v.First
 		}
-		out.printf("verified             %d of %d steps, parameters of %d of %d nodes: %s\n", v.SameOutputs, v.Steps, v.SameParams, v.Nodes, verdict)
+		out.printf("verified             %d of %d steps, parameters of %d of %d nodes: %s\n",
+			v.SameOutputs, v.Steps, v.SameParams, v.Nodes, verdict)
 	}
 	return out.err
 }

@@ -57,7 +57,8 @@ func (t *swarmTask) validate() error {
 		errs = append(errs, fmt.Errorf("--steps is %d, --renew %d, --epochs %d: want 1, 0 and 0 at least", t.steps, t.renew, t.epochs))
 	}
 	if !(t.drop >= 0 && t.drop < 1) || !(t.seconds > 0) || !(t.gamma >= 0) {
-		errs = append(errs, fmt.Errorf("--drop is %v, --seconds %v, --gamma %v: want 0 ≤ drop < 1, seconds > 0, gamma ≥ 0", t.drop, t.seconds, t.gamma))
+		errs = append(errs, fmt.Errorf("--drop is %v, --seconds %v, --gamma %v: want 0 ≤ drop < 1, seconds > 0, gamma ≥ 0",
+			t.drop, t.seconds, t.gamma))
 	}
 	_, err := rule.Preset(t.preset, false)
 	return errors.Join(append(errs, err)...)

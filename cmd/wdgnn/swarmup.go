@@ -79,11 +79,14 @@ them), keys, logs, checkpoints and result.json.`,
 	c.task.flags(f)
 	f.StringVar(&c.model, "model", "", "model file, with a shift that nodes can compute; nothing trains a small one")
 	f.IntVar(&c.options.Hosts, "processes", 10, "processes; nodes are divided among them")
-	f.StringVar(&c.options.Bus, "bus", box.BusNATS, "what carries messages: nats, tcp (direct links, no server), or mem (goroutines instead of processes)")
+	f.StringVar(&c.options.Bus, "bus", box.BusNATS,
+		"what carries messages: nats, tcp (direct links, no server), or mem (goroutines instead of processes)")
 	f.BoolVar(&c.options.Lines, "lines", false, "the world speaks to processes on their standard input instead of NATS")
 	f.Float64Var(&c.rate, "rate", 0, "steps per second by the clock; 0 means as fast as everybody answers, and 20 for flocking")
-	f.DurationVar(&c.options.Pace.Deadline, "deadline", 0, "how long a step waits for silent neighbours; 0 means 1s, and 0.8 of the period with --rate")
-	f.DurationVar(&c.options.Pace.Retry, "retry", 0, "when silent neighbours are asked again; 0 means after three times what an exchange usually takes, at most a fifth of the deadline")
+	f.DurationVar(&c.options.Pace.Deadline, "deadline", 0,
+		"how long a step waits for silent neighbours; 0 means 1s, and 0.8 of the period with --rate")
+	f.DurationVar(&c.options.Pace.Retry, "retry", 0,
+		"when silent neighbours are asked again; 0 means after three times what an exchange usually takes, at most a fifth of the deadline")
 	f.BoolVar(&c.options.Verify, "verify", false, "compare with online.Consensus bit for bit; a difference is a failure")
 	f.Float64Var(&c.options.Faults.Loss, "loss", 0, "probability that a frame is lost, at each receiver")
 	f.Float64Var(&c.options.Faults.Duplicate, "duplicate", 0, "probability that a frame arrives twice")
@@ -153,7 +156,10 @@ func (c *SwarmUpCommand) Run(ctx context.Context) error {
 		err = errors.Join(err, printSwarm(c.Stdout, result))
 	}
 	if err == nil && result.Verified != nil && !result.Verified.Same() {
-		err = helpful{fmt.Errorf("the swarm and one process differ: %s", result.Verified.First), "without faults, and with a longer --deadline: links that were given up make a difference"}
+		err = helpful{
+			fmt.Errorf("the swarm and one process differ: %s", result.Verified.First),
+			"without faults, and with a longer --deadline: links that were given up make a difference",
+		}
 	}
 	return during("swarm up", err)
 }

@@ -72,12 +72,16 @@ func TestDemoPageAndView(t *testing.T) {
 		}
 	}
 	got = showPage(t, []string{"view", run, "--addr", "127.0.0.1:0", "--results", ""}, "page.json", "replay")
-	for path, want := range map[string]string{"page.json": `"mode":"replay","control":false,"tables":false`, "replay": `"title":"Where did the pulse start?"`} {
+	for path, want := range map[string]string{
+		"page.json": `"mode":"replay","control":false,"tables":false`,
+		"replay":    `"title":"Where did the pulse start?"`,
+	} {
 		if !strings.Contains(got[path], want) {
 			t.Errorf("/%s: %q, want %q", path, got[path], want)
 		}
 	}
-	if code, _, stderr := exec(t.Context(), "demo", "--page=127.0.0.1:0", "--record", run); code != exitFailure || !strings.Contains(stderr, "Try: another --record folder") {
+	if code, _, stderr := exec(t.Context(), "demo", "--page=127.0.0.1:0", "--record", run); code != exitFailure ||
+		!strings.Contains(stderr, "Try: another --record folder") {
 		t.Errorf("recording over a recording: %d %s", code, stderr)
 	}
 }
