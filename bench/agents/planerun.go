@@ -2,7 +2,6 @@ package agents
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os/exec"
@@ -38,13 +37,10 @@ func (p *plane) run(ctx context.Context, b *Bench) (*Figure, error) {
 	}
 	defer conn.Close()
 	reports := make(chan *host.Report, 1024)
-	if _, err := conn.Subscribe(natsbus.ReportSubjects("plane"), func(_ string, data []byte) {
-		r := new(host.Report)
-		if json.Unmarshal(data, r) == nil {
-			select {
-			case reports <- r:
-			default:
-			}
+	if _, err := swarm.OnReports(conn, "plane", func(r *host.Report) {
+		select {
+		case reports <- r:
+		default:
 		}
 	}); err != nil {
 		return nil, err

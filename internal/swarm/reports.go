@@ -24,6 +24,17 @@ type ReportSource struct {
 	Wait     time.Duration
 }
 
+// OnReports calls take with every report of a run's hosts, until stop is called.
+// What cannot be read, and what one host says of another, is left out.
+func OnReports(conn *natsbus.Conn, run string, take func(*host.Report)) (stop func(), err error) {
+	return conn.Subscribe(natsbus.ReportSubjects(run), func(subject string, data []byte) {
+		r := new(host.Report)
+		if from, err := natsbus.HostOf(subject); err == nil && json.Unmarshal(data, r) == nil && r.Host == from {
+			take(r)
+		}
+	})
+}
+
 // CollectReports listens on the bus of a deployment and returns the latest report of
 // every host that spoke, ascending.
 func CollectReports(ctx context.Context, o ReportSource) ([]*host.Report, error) {
@@ -47,13 +58,10 @@ func CollectReports(ctx context.Context, o ReportSource) ([]*host.Report, error)
 	defer conn.Close()
 	var mu sync.Mutex
 	latest := map[transport.HostID]*host.Report{}
-	stop, err := conn.Subscribe(natsbus.ReportSubjects(o.Run), func(_ string, data []byte) {
-		r := new(host.Report)
-		if json.Unmarshal(data, r) == nil {
-			mu.Lock()
-			latest[r.Host] = r
-			mu.Unlock()
-		}
+	stop, err := OnReports(conn, o.Run, func(r *host.Report) {
+		mu.Lock()
+		latest[r.Host] = r
+		mu.Unlock()
 	})
 	if err != nil {
 		return nil, err

@@ -35,24 +35,17 @@ func (s *subjects) listen(answers chan<- *host.Answer, reports chan<- *host.Repo
 		return err
 	}
 	s.stop = append(s.stop, stop)
-	stop, err = s.conn.Subscribe(natsbus.ReportSubjects(s.run), func(subject string, data []byte) {
-		var r host.Report
-		from, err := natsbus.HostOf(subject)
-		if err != nil || json.Unmarshal(data, &r) != nil || r.Host != from {
-			return
-		}
-		reported(from)
-		if r.Final {
-			defer func() {
-				select {
-				case s.final <- from:
-				default:
-				}
-			}()
-		}
+	stop, err = OnReports(s.conn, s.run, func(r *host.Report) {
+		reported(r.Host)
 		select {
-		case reports <- &r:
+		case reports <- r:
 		default:
+		}
+		if r.Final {
+			select {
+			case s.final <- r.Host:
+			default:
+			}
 		}
 	})
 	s.stop = append(s.stop, stop)
