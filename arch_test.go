@@ -73,7 +73,7 @@ const rules = `
 	internal/livepage   : internal/live
 	internal/serve      : scenario/movies internal/recommend internal/live internal/livepage internal/hostname
 	internal/perf       : mat graph gnn loss optim random rule online scenario/flocking
-	bench/report        : internal/perf
+	bench/report        : internal/perf bench/agents
 	bench/agents        : agent gnn graph rule random modelfile scenario/flocking transport transport/natsbus internal/host internal/broker internal/keys internal/box internal/recipe internal/flock internal/swarm
 	doc/check           :
 	doc/report          : modelfile internal/reproduce

@@ -123,6 +123,20 @@ type Figure struct {
 	Goals []Goal `json:"goals,omitempty"`
 }
 
+// Line is a Figure and where it was measured, a line of bench/results.
+type Line struct {
+	Figure
+	About  string  `json:"about"` // the measurement
+	Date   string  `json:"date"`
+	CPU    string  `json:"cpu"`
+	Cores  int     `json:"cores"`
+	Load   float64 `json:"load"` // average number of running processes of the last minute; -1 if unknown
+	Commit string  `json:"commit"`
+	Go     string  `json:"go"`
+	Seed   uint64  `json:"seed"`
+	Length float64 `json:"run_seconds"` // asked for
+}
+
 // goal adds what is wanted of a figure.
 func (f *Figure) goal(g Goal) { f.Goals = append(f.Goals, g) }
 

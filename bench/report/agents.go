@@ -11,58 +11,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/wdgnn/wdgnn/bench/agents"
 )
 
-// agentLine is one figure of "wdgnn swarm bench --json".
-type agentLine struct {
-	Measurement string  `json:"measurement"`
-	About       string  `json:"about"`
-	Case        string  `json:"case"`
-	Rate        float64 `json:"steps_per_second"`
-	Messages    float64 `json:"messages_per_step"`
-	Frames      float64 `json:"frames_per_step"`
-	Bytes       float64 `json:"bytes_per_step"`
-	LateShare   float64 `json:"late_share"`
-	HostCPU     float64 `json:"host_cpu_seconds_per_step"`
-	WorldCPU    float64 `json:"world_cpu_seconds_per_step"`
-	Latency     struct {
-		Median time.Duration `json:"median_ns"`
-		P99    time.Duration `json:"p99_ns"`
-	} `json:"latency"`
-
-	ProbeRate       float64 `json:"probe_steps_per_second"`
-	Resident        int64   `json:"resident_bytes"`
-	CutEdges        int     `json:"cut_edges"`
-	BytesPerCutEdge float64 `json:"bytes_per_cut_edge_and_step"`
-	FileBytes       int64   `json:"file_bytes"`
-	Goals           []goal  `json:"goals"`
-
-	Date   string  `json:"date"`
-	CPU    string  `json:"cpu"`
-	Cores  int     `json:"cores"`
-	Load   float64 `json:"load"`
-	Commit string  `json:"commit"`
-	Go     string  `json:"go"`
-	Seed   uint64  `json:"seed"`
-	Length float64 `json:"run_seconds"`
-}
-
-// goal is what was wanted of a figure.
-type goal struct {
-	Name   string  `json:"name"`
-	Value  float64 `json:"value"`
-	Unit   string  `json:"unit"`
-	Wanted float64 `json:"wanted"`
-	Below  bool    `json:"below"`
-}
-
-func (g goal) met() bool {
-	if g.Below {
-		return g.Value < g.Wanted
-	}
-	return g.Value >= g.Wanted
-}
+// agentLine is one line of "wdgnn swarm bench --json".
+type agentLine agents.Line
 
 func (l *agentLine) check() error {
 	var bad []error
@@ -170,7 +124,7 @@ func agentTable(b *strings.Builder, lines []agentLine) {
 		l := &lines[i]
 		b.WriteString(l.row())
 		for _, g := range l.Goals {
-			if !g.met() {
+			if !g.Met() {
 				missed++
 			}
 		}
@@ -235,8 +189,8 @@ func (l *agentLine) row() string {
 	if l.CutEdges > 0 {
 		cells[1] += fmt.Sprintf("; %d links between hosts, %s bytes each and step", l.CutEdges, digits(l.BytesPerCutEdge, math.Round))
 	}
-	if l.Resident > 0 && l.CutEdges > 0 {
-		cells[1] += fmt.Sprintf("; %s resident", megabytes(l.Resident))
+	if l.ResidentBytes > 0 && l.CutEdges > 0 {
+		cells[1] += fmt.Sprintf("; %s resident", megabytes(l.ResidentBytes))
 	}
 	var wanted, verdicts []string
 	for _, g := range l.Goals {
@@ -244,17 +198,17 @@ func (l *agentLine) row() string {
 		if g.Below {
 			sign = "<"
 		}
-		if !g.met() {
+		if !g.Met() {
 			verdict = "**missed**"
 		}
 		wanted = append(wanted, fmt.Sprintf("%s %s %s", sign, digits(g.Wanted, math.Round), g.Unit))
-		verdicts = append(verdicts, fmt.Sprintf("%s: %s", g.value(), verdict))
+		verdicts = append(verdicts, fmt.Sprintf("%s: %s", goalValue(g), verdict))
 	}
 	return fmt.Sprintf("| %s | %s | %s |\n", strings.Join(cells, " | "), strings.Join(wanted, "; "), strings.Join(verdicts, "; "))
 }
 
-// value writes a value, rounded to the worse side.
-func (g goal) value() string {
+// goalValue writes a value, rounded to the worse side.
+func goalValue(g agents.Goal) string {
 	if g.Below {
 		return digits(g.Value, func(v float64) float64 { return math.Ceil(v - 2e-9) }) // without the hair that digits adds
 	}

@@ -134,22 +134,9 @@ func (c *SwarmBenchCommand) findAgent(self string) string {
 	return path
 }
 
-// swarmLine is a figure and where it was measured, a line of bench/results.
-type swarmLine struct {
-	agents.Figure
-	About  string  `json:"about"` // the measurement
-	Date   string  `json:"date"`
-	CPU    string  `json:"cpu"`
-	Cores  int     `json:"cores"`
-	Load   float64 `json:"load"` // average number of running processes of the last minute; -1 if unknown
-	Commit string  `json:"commit"`
-	Go     string  `json:"go"`
-	Seed   uint64  `json:"seed"`
-	Length float64 `json:"run_seconds"` // asked for
-}
-
-func (c *SwarmBenchCommand) line(m agents.Measurement, f *agents.Figure) swarmLine {
-	return swarmLine{
+// line returns a figure and where it was measured.
+func (c *SwarmBenchCommand) line(m agents.Measurement, f *agents.Figure) agents.Line {
+	return agents.Line{
 		Figure: *f, About: m.About, Date: time.Now().UTC().Format(time.RFC3339), CPU: cpuName(), Cores: runtime.NumCPU(), Load: loadAverage(),
 		Commit: commit(), Go: runtime.Version(), Seed: c.seed, Length: c.seconds,
 	}

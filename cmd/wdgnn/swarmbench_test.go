@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/wdgnn/wdgnn/bench/agents"
 )
 
 func TestSwarmBenchJSON(t *testing.T) {
@@ -12,7 +14,7 @@ func TestSwarmBenchJSON(t *testing.T) {
 	if code != exitFailure || !strings.Contains(stderr, "no/such/program") {
 		t.Errorf("exit code %d and %q, want %d and word of the missing program", code, stderr, exitFailure)
 	}
-	var l swarmLine
+	var l agents.Line
 	if err := json.Unmarshal([]byte(stdout), &l); err != nil {
 		t.Fatalf("%q: %v", stdout, err)
 	}
