@@ -95,7 +95,8 @@ func start(ctx context.Context, path string, check, verbose bool, stdin io.Reade
 	return box.Run(ctx, config, box.Streams{In: stdin, Out: stdout, Log: log})
 }
 
-// version returns that of the release, of the module, or "devel".
+// version returns that of the release, of the module, or "devel". Both programs
+// have it: commands are not imported, and the linker sets release of each.
 func version() string {
 	if release != "" {
 		return release

@@ -15,6 +15,11 @@ import (
 // exchange has one deadline for all, at which whoever misses a message gives the
 // link up for the rest of the step. Nothing is sent again. Nodes and links are
 // served in ascending order, so that a run can be repeated to the last bit.
+//
+// Hosts do not serve here, since their deadlines are those of a clock, nor does
+// agenttest, whose schedule is a test's to pick: a table loses messages by
+// exchange and link, drawn in a fixed order, over thousands of steps, and copies
+// none of them per receiver.
 type crew struct {
 	plan    *agent.Plan
 	nodes   []*agent.Node
