@@ -182,6 +182,16 @@ func (p *tab) style(selector, property string) string {
 	return evaluate[string](p, fmt.Sprintf(`getComputedStyle(document.querySelector(%q)).getPropertyValue(%q)`, selector, property))
 }
 
+// slide moves a slider.
+func (p *tab) slide(selector string, to any) {
+	p.t.Helper()
+	evaluate[any](p, fmt.Sprintf(`(() => {
+		const s = document.querySelector(%q);
+		s.value = %v;
+		s.dispatchEvent(new Event("input"));
+	})()`, selector, to))
+}
+
 // emulate sets a feature of the browser's media, such as the colour scheme.
 func (p *tab) emulate(name, value string) {
 	p.t.Helper()

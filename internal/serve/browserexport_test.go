@@ -90,7 +90,7 @@ func TestPageExportedFrames(t *testing.T) {
 	p.open(url)
 	p.wait(`wdgnn.last.frame?.t === 0`)
 	for _, k := range []int{229, 0, 99, 100, 157} {
-		p.wait(fmt.Sprintf(`(() => { const s = document.getElementById("slider"); s.value = %d; s.dispatchEvent(new Event("input")); return true; })()`, k))
+		p.slide("#slider", k)
 		p.wait(fmt.Sprintf(`Math.abs(wdgnn.last.frame.t - %v) < 1e-9`, float64(k)/100))
 		texts, err := r.Read(k, 1, 1)
 		if err != nil {
@@ -105,7 +105,8 @@ func TestPageExportedFrames(t *testing.T) {
 		}
 		for i := range want.Positions {
 			if math.Abs(float64(got.Positions[i]-want.Positions[i])) > 0.5e-3+1e-6 || got.Velocities[i] != want.Velocities[i] {
-				t.Errorf("frame %d, coordinate %d: got %v at %v, want %v at %v", k, i, got.Positions[i], got.Velocities[i], want.Positions[i], want.Velocities[i])
+				t.Errorf("frame %d, coordinate %d: got %v at %v, want %v at %v",
+					k, i, got.Positions[i], got.Velocities[i], want.Positions[i], want.Velocities[i])
 			}
 		}
 		if len(got.Links) != 3 || got.Curves[0] != want.Curves[0] {

@@ -33,7 +33,8 @@ func TestPageLive(t *testing.T) {
 	p.wait(`wdgnn.last.frame && document.querySelector("[data-curve='1']").textContent !== "–"`)
 
 	for selector, want := range map[string]string{
-		"#title": "Ring " + hostile, "[data-counter='0']": "1,234", "[data-counter='1']": "4", "[data-curve='0']": "70.5 %", "[data-curve='1']": "90.25 %",
+		"#title": "Ring " + hostile, "[data-counter='0']": "1,234", "[data-counter='1']": "4",
+		"[data-curve='0']": "70.5 %", "[data-curve='1']": "90.25 %",
 		"#words li span": hostile, "#status": "live", ".chart .names span": hostile,
 	} {
 		if got := p.text(selector); got != want {
@@ -147,7 +148,10 @@ func TestPageFlock(t *testing.T) {
 	hub := newHub(t, live.Scene{Title: "Flock", Task: "flocking", Time: "s", Layout: live.LayoutMoving, Nodes: []string{"a", "b", "c"}})
 	s := showing(t, LiveConfig{Hub: hub})
 	frame := func(at float64, x float32) *live.Frame {
-		return &live.Frame{Time: at, Positions: live.Floats{x, 0, 1, 1, 2, 0}, Velocities: live.Floats{1, 0, 0, 1, 1, 1}, Links: [][2]int32{{0, 1}}, Down: []int32{}}
+		return &live.Frame{
+			Time: at, Positions: live.Floats{x, 0, 1, 1, 2, 0}, Velocities: live.Floats{1, 0, 0, 1, 1, 1},
+			Links: [][2]int32{{0, 1}}, Down: []int32{},
+		}
 	}
 	publish(t, hub, frame(0, 0))
 	p.open(s.URL)
@@ -176,7 +180,9 @@ func TestPageReplay(t *testing.T) {
 	p.do(chromedp.Focus(chromedp.CSS("#slider")), chromedp.KeyEvent(kb.End))
 	p.wait(`wdgnn.last.frame.t === 119`)
 	p.waitColor(2, p.style("#legend .down i", "background-color"))
-	for selector, want := range map[string]string{"#moment": "119 s", "[data-counter='1']": "119", "#words li span": "node 2 is down; its neighbours carry on"} {
+	for selector, want := range map[string]string{
+		"#moment": "119 s", "[data-counter='1']": "119", "#words li span": "node 2 is down; its neighbours carry on",
+	} {
 		if got := p.text(selector); got != want {
 			t.Errorf("%s: got %q, want %q", selector, got, want)
 		}
@@ -248,7 +254,10 @@ func TestPageReplayFlight(t *testing.T) {
 		t.Errorf("robots are %v pixels apart where the whole way is shown, %v where the view follows them", far, near)
 	}
 
-	over := evaluate[[]float64](p, `(() => { const b = document.querySelector(".chart .u-over").getBoundingClientRect(); return [b.x + b.width / 2, b.y + 5]; })()`)
+	over := evaluate[[]float64](p, `(() => {
+		const b = document.querySelector(".chart .u-over").getBoundingClientRect();
+		return [b.x + b.width / 2, b.y + 5];
+	})()`)
 	p.do(chromedp.MouseClickXY(over[0], over[1]))
 	p.wait(`Math.abs(wdgnn.last.frame.t - 1.5) < 0.1`)
 	at := evaluate[float64](p, `wdgnn.last.frame.t`)
@@ -303,15 +312,17 @@ func TestPageHostileEvents(t *testing.T) {
 	hub := newHub(t, ringScene(6))
 	inner := NewLive(LiveConfig{Hub: hub})
 	bad := []string{
-		"{", "null", "[]", `"frame"`, `{"t":"now"}`, `{"t":1,"values":[[1,2,3]]}`, `{"t":1,"values":"x"}`, `{"t":1,"down":[99]}`, `{"t":1,"down":[-1]}`, `{"t":1,"out":[1e9]}`,
-		`{"t":1,"curves":[{},{}]}`, `{"t":1,"links":[[0,1e300]]}`, `{"t":1,"pos":[1]}`, `{"t":1e999}`, `{"t":1,"settings":[1]}`, `{"__proto__":{"t":1}}`,
+		"{", "null", "[]", `"frame"`, `{"t":"now"}`, `{"t":1e999}`, `{"__proto__":{"t":1}}`,
+		`{"t":1,"values":[[1,2,3]]}`, `{"t":1,"values":"x"}`, `{"t":1,"down":[99]}`, `{"t":1,"down":[-1]}`, `{"t":1,"out":[1e9]}`,
+		`{"t":1,"curves":[{},{}]}`, `{"t":1,"links":[[0,1e300]]}`, `{"t":1,"pos":[1]}`, `{"t":1,"settings":[1]}`,
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/events" {
 			inner.ServeHTTP(w, r)
 			return
 		}
-		_, _ = io.WriteString(w, "event: scene\ndata: {\"layout\":7}\n\n: not yet\n\nevent: nonsense\ndata: 1\n\nevent: frame\ndata: {\"t\":0}\n\n")
+		_, _ = io.WriteString(w, "event: scene\ndata: {\"layout\":7}\n\n: not yet\n\n")
+		_, _ = io.WriteString(w, "event: nonsense\ndata: 1\n\nevent: frame\ndata: {\"t\":0}\n\n")
 		for _, text := range bad {
 			_, _ = io.WriteString(w, "event: frame\ndata: "+text+"\n\n")
 		}
@@ -406,10 +417,15 @@ func TestPageFrameRates(t *testing.T) {
 				}
 			}()
 			p.wait(`wdgnn.last.frames > 30`)
-			p.wait(`(() => { wdgnn.since ??= { drawn: wdgnn.stats.drawn, at: performance.now() }; return performance.now() - wdgnn.since.at > 2500; })()`)
+			p.wait(`(() => {
+				wdgnn.since ??= { drawn: wdgnn.stats.drawn, at: performance.now() };
+				return performance.now() - wdgnn.since.at > 2500;
+			})()`)
 			drawn := evaluate[float64](p, `1000 * (wdgnn.stats.drawn - wdgnn.since.drawn) / (performance.now() - wdgnn.since.at)`)
-			fps, ms := evaluate[float64](p, `wdgnn.stats.fps`), evaluate[float64](p, `wdgnn.stats.recent.toSorted((a, b) => a - b)[Math.floor(wdgnn.stats.recent.length / 2)]`)
-			t.Logf("%d nodes, %d links: %.1f animation frames a second, %.1f drawn, half of them in less than %.2f ms; %d frames published, %d received",
+			fps := evaluate[float64](p, `wdgnn.stats.fps`)
+			ms := evaluate[float64](p, `wdgnn.stats.recent.toSorted((a, b) => a - b)[Math.floor(wdgnn.stats.recent.length / 2)]`)
+			t.Logf("%d nodes, %d links: %.1f animation frames a second, %.1f drawn, half of them in less than %.2f ms; "+
+				"%d frames published, %d received",
 				c.nodes, len(scene.Edges), fps, drawn, ms, frames.Load(), evaluate[int64](p, `wdgnn.last.frames`))
 			if ms > c.most || drawn < c.least {
 				t.Errorf("%.2f ms a frame and %.1f a second, want at most %v ms and at least %v", ms, drawn, c.most, c.least)

@@ -70,14 +70,16 @@ func swarming(t testing.TB, o swarm.Options) (url string) {
 func TestPageSwarm(t *testing.T) {
 	p := newTab(t)
 	url := swarming(t, swarm.Options{
-		Task: pulsesTask(t, 20_000), Run: "page", Hosts: 5, Program: agents(t), Dir: t.TempDir(), Keep: true, Pace: host.Pace{Deadline: 300 * time.Millisecond},
+		Task: pulsesTask(t, 20_000), Run: "page", Hosts: 5, Program: agents(t), Dir: t.TempDir(), Keep: true,
+		Pace: host.Pace{Deadline: 300 * time.Millisecond},
 	})
 	p.open(url)
 	p.wait(`wdgnn.last.frame?.t > 20`)
 	p.do(chromedp.Focus(chromedp.CSS("#graph")), chromedp.KeyEvent(" "))
 	p.wait(`wdgnn.last.frame.settings[0] === 1`)
 	for k := range 2 { // right answers of the model as trained, and of the agents
-		p.wait(fmt.Sprintf(`document.querySelector("[data-curve='%d']").textContent === Number(wdgnn.last.frame.curves[%d].toPrecision(4)) + " %%"`, k, k))
+		shown := fmt.Sprintf(`document.querySelector("[data-curve='%d']").textContent`, k)
+		p.wait(fmt.Sprintf(`%s === Number(wdgnn.last.frame.curves[%d].toPrecision(4)) + " %%"`, shown, k))
 	}
 	p.do(chromedp.Focus(chromedp.CSS("#graph")), chromedp.KeyEvent(" "))
 	p.wait(`wdgnn.last.frame.settings[0] === 0`)
@@ -90,20 +92,20 @@ func TestPageSwarm(t *testing.T) {
 	}
 	evaluate[any](p, fmt.Sprintf(`wdgnn.pin(%d)`, node))
 	p.do(chromedp.Focus(chromedp.CSS("#nodecontrols [data-control=kill]")), chromedp.KeyEvent(kb.Enter))
-	p.wait(fmt.Sprintf(`/^host \d+, with nodes .*, is down; its neighbours carry on$/.test(document.getElementById("latest").textContent) && wdgnn.last.frame.down.includes(%d)`, node))
+	latest := `document.getElementById("latest").textContent`
+	p.wait(fmt.Sprintf(`/^host \d+, with nodes .*, is down; its neighbours carry on$/.test(%s)`, latest))
+	p.wait(fmt.Sprintf(`wdgnn.last.frame.down.includes(%d)`, node))
 	p.waitColor(node, down)
 	if got := p.text("[data-counter='0']"); got != "4" {
 		t.Errorf("got %s hosts up, want 4", got)
 	}
 	p.do(chromedp.Focus(chromedp.CSS("#nodecontrols [data-control=restart]")), chromedp.KeyEvent(kb.Enter))
-	p.wait(`document.getElementById("latest").textContent.endsWith(" is back; its neighbours hear it again") && wdgnn.last.frame.down.length === 0`)
+	p.wait(latest + `.endsWith(" is back; its neighbours hear it again") && wdgnn.last.frame.down.length === 0`)
 	if p.color(node) == down {
 		t.Errorf("node %d has the colour of one that is down after its return", node)
 	}
 
-	slide := func(share float64) {
-		evaluate[any](p, fmt.Sprintf(`(() => { const s = document.querySelector("[data-control=%s]"); s.value = %v; s.dispatchEvent(new Event("input")); })()`, live.ControlLoss, share))
-	}
+	slide := func(share float64) { p.slide("[data-control="+live.ControlLoss+"]", share) }
 	lost := `Number(document.querySelector("[data-counter='4']").textContent.replaceAll(",", ""))`
 	p.wait(lost + ` === 0`)
 	slide(0.3)

@@ -120,7 +120,8 @@ func TestKill(t *testing.T) {
 	h := &history{acked: map[uint64]given{}}
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1)) // any moment will do
 	for round := range rounds {
-		p := launch(t, "--data", data, "--model", path, "--state", state, "--snapshot-every", "40", "--guard-window", "30", "--step-size", "0.05", "--user-burst", "1000000")
+		p := launch(t, "--data", data, "--model", path, "--state", state,
+			"--snapshot-every", "40", "--guard-window", "30", "--step-size", "0.05", "--user-burst", "1000000")
 		if round > 0 {
 			check(t, p, h, model, all)
 		}
@@ -186,7 +187,10 @@ type outcome struct {
 
 // undisturbed gives ratings to a service in this process.
 func undisturbed(m *recommend.Model, all *movies.Ratings, list []given) (out outcome, err error) {
-	s, err := recommend.Open(m, all, faultdisk.New(), recommend.Config{Rule: recommend.Literal(0.05), Guard: recommend.GuardConfig{Window: 30}, Limit: recommend.LimitConfig{Burst: 1_000_000}, SnapshotEvery: 1 << 30})
+	s, err := recommend.Open(m, all, faultdisk.New(), recommend.Config{
+		Rule: recommend.Literal(0.05), Guard: recommend.GuardConfig{Window: 30},
+		Limit: recommend.LimitConfig{Burst: 1_000_000}, SnapshotEvery: 1 << 30,
+	})
 	if err != nil {
 		return out, err
 	}

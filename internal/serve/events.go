@@ -156,7 +156,8 @@ func readObject(w http.ResponseWriter, r *http.Request, to any) error {
 // site cannot send one without asking first.
 func checkJSON(r *http.Request) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return problemf(http.StatusUnsupportedMediaType, "not_json", "Content-Type is %.60q, want application/json", r.Header.Get("Content-Type")).
+		return problemf(http.StatusUnsupportedMediaType, "not_json",
+			"Content-Type is %.60q, want application/json", r.Header.Get("Content-Type")).
 			hint("-H 'Content-Type: application/json'")
 	}
 	return nil
@@ -191,7 +192,8 @@ func (v *Live) frames(w http.ResponseWriter, r *http.Request) error {
 	from, err1 := strconv.Atoi(query["from"])
 	count, err2 := strconv.Atoi(query["count"])
 	if err := errors.Join(err1, err2); err != nil || from < 0 || from > c.Frames() || count < 1 || count > maxRange {
-		return problemf(http.StatusBadRequest, "bad_query", "from %.20q, count %.20q; want 0 to %d and 1 to %d", query["from"], query["count"], c.Frames(), maxRange)
+		return problemf(http.StatusBadRequest, "bad_query", "from %.20q, count %.20q; want 0 to %d and 1 to %d",
+			query["from"], query["count"], c.Frames(), maxRange)
 	}
 	list, err := c.Read(from, count, maxRangeBytes)
 	if err != nil {

@@ -91,7 +91,8 @@ func (v *Live) Close() { v.once.Do(func() { close(v.closed) }) }
 
 // policy is what a browser may load for the page: its own files and nothing
 // else, no script or style inside them.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // wrap does what all routes need.
 func (v *Live) wrap(t liveRoute) http.Handler {

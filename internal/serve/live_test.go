@@ -27,8 +27,11 @@ func ringScene(n int) live.Scene {
 		Learners:   []string{"frozen", "online"},
 		Marks:      []live.Mark{{Node: 0, Kind: "source"}, {Node: 1, Kind: "detector"}},
 		Quantities: []live.Quantity{{Name: "local loss", Learner: -1, High: 1}, {Name: "step lag", Learner: -1}},
-		Curves:     []live.Curve{{Name: "frozen", Chart: "accuracy", Learner: 0, Unit: "%"}, {Name: "online", Chart: "accuracy", Learner: 1, Unit: "%"}},
-		Counters:   []live.Counter{{Name: "messages", Unit: "per s"}, {Name: "late"}},
+		Curves: []live.Curve{
+			{Name: "frozen", Chart: "accuracy", Learner: 0, Unit: "%"},
+			{Name: "online", Chart: "accuracy", Learner: 1, Unit: "%"},
+		},
+		Counters: []live.Counter{{Name: "messages", Unit: "per s"}, {Name: "late"}},
 		Controls: []live.Control{
 			{Name: live.ControlPause, Label: "Pause", Kind: live.KindSwitch},
 			{Name: live.ControlDrop, Label: "Links lost", Kind: live.KindRange, High: 0.5, Step: 0.05},
@@ -195,7 +198,9 @@ func TestLiveToken(t *testing.T) {
 // of other sites can neither frame nor read it.
 func TestLiveHeaders(t *testing.T) {
 	s := showing(t, LiveConfig{Hub: newHub(t, ringScene(6))})
-	for _, path := range []string{"/", "/page/main.js", "/page/style.css", "/page/uplot.LICENSE", "/page.json", "/tables", "/nowhere", "/page/none.js"} {
+	for _, path := range []string{
+		"/", "/page/main.js", "/page/style.css", "/page/uplot.LICENSE", "/page.json", "/tables", "/nowhere", "/page/none.js",
+	} {
 		a := ask(t, "GET", s.URL+path, "")
 		for name, want := range map[string]string{
 			"Content-Security-Policy": "default-src 'none'; script-src 'self'", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
@@ -380,10 +385,14 @@ func TestReplayRanges(t *testing.T) {
 		From   int          `json:"from"`
 		Frames []live.Frame `json:"frames"`
 	}
-	if a := ask(t, "GET", s.URL+"/replay/frames?from=25&count=10", ""); a.status != 200 || json.Unmarshal([]byte(a.body), &part) != nil || len(part.Frames) != 5 || part.Frames[4].Time != 29 {
+	a := ask(t, "GET", s.URL+"/replay/frames?from=25&count=10", "")
+	if a.status != 200 || json.Unmarshal([]byte(a.body), &part) != nil || len(part.Frames) != 5 || part.Frames[4].Time != 29 {
 		t.Errorf("%d, from %d, %d frames", a.status, part.From, len(part.Frames))
 	}
-	for _, query := range []string{"", "?from=-1&count=1", "?from=31&count=1", "?from=0&count=0", "?from=0&count=501", "?from=0&count=1&x=1", "?from=1e3&count=1", "?from=0&count=1&count=2"} {
+	for _, query := range []string{
+		"", "?from=-1&count=1", "?from=31&count=1", "?from=0&count=0", "?from=0&count=501", "?from=0&count=1&x=1",
+		"?from=1e3&count=1", "?from=0&count=1&count=2",
+	} {
 		if a := ask(t, "GET", s.URL+"/replay/frames"+query, ""); a.status != 400 {
 			t.Errorf("%s: %d, want 400", query, a.status)
 		}

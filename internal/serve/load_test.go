@@ -23,7 +23,9 @@ type measured struct {
 }
 
 func (m measured) String() string {
-	return fmt.Sprintf("%.0f/s, p50 %v, p99 %v, max %v, %d failures", m.rate, m.p50.Round(time.Microsecond), m.p99.Round(time.Microsecond), m.most.Round(time.Microsecond), m.failures)
+	const digit = time.Microsecond
+	return fmt.Sprintf("%.0f/s, p50 %v, p99 %v, max %v, %d failures",
+		m.rate, m.p50.Round(digit), m.p99.Round(digit), m.most.Round(digit), m.failures)
 }
 
 // drive sends requests over connections that stay open, each the next as soon
@@ -109,7 +111,8 @@ func TestLoad(t *testing.T) {
 		}},
 		{"durable ratings", 1000, func(rng *rand.Rand) string {
 			body := fmt.Sprintf(`{"user":%d,"movie":%d,"rating":%.3f}`, 1+rng.IntN(users), ids[rng.IntN(len(ids))], 1+4*rng.Float64())
-			return fmt.Sprintf("POST /v1/ratings HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", host, len(body), body)
+			const head = "POST /v1/ratings HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+			return fmt.Sprintf(head, host, len(body)) + body
 		}},
 	} {
 		m := drive(t, host, 8, length, c.request)

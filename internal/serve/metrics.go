@@ -35,7 +35,8 @@ func newMetrics(s *recommend.Service) *metrics {
 		}, []string{"route"}),
 	}
 	m.commit = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "wdgnn_commit_seconds", Help: "Time to learn from ratings and sync them to the disk.", Buckets: prometheus.ExponentialBuckets(50e-6, 2, 16),
+		Name: "wdgnn_commit_seconds", Help: "Time to learn from ratings and sync them to the disk.",
+		Buckets: prometheus.ExponentialBuckets(50e-6, 2, 16),
 	})
 	m.batch = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "wdgnn_commit_ratings", Help: "Ratings synced together.", Buckets: prometheus.ExponentialBuckets(1, 2, 10),
@@ -43,22 +44,35 @@ func newMetrics(s *recommend.Service) *metrics {
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.predictions, m.requests, m.seconds, m.commit, m.batch)
 	gauge := func(name, help string, labels prometheus.Labels, value func(recommend.Status) float64) {
-		registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, func() float64 { return value(s.Status()) }))
+		opts := prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}
+		registry.MustRegister(prometheus.NewGaugeFunc(opts, func() float64 { return value(s.Status()) }))
 	}
 	counter := func(name, help string, value func(recommend.Status) float64) {
-		registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return value(s.Status()) }))
+		opts := prometheus.CounterOpts{Name: name, Help: help}
+		registry.MustRegister(prometheus.NewCounterFunc(opts, func() float64 { return value(s.Status()) }))
 	}
-	counter("wdgnn_ratings_total", "Ratings accepted since the beginning; the version of the parameters.", func(s recommend.Status) float64 { return float64(s.Version) })
-	counter("wdgnn_ratings_learned_total", "Ratings learned from since the beginning.", func(s recommend.Status) float64 { return float64(s.Learned) })
-	counter("wdgnn_ratings_limited_total", "Ratings not learned from because their user had rated too much in a short time.", func(s recommend.Status) float64 { return float64(s.Limited) })
-	counter("wdgnn_guard_falls_total", "Times that the frozen model took over.", func(s recommend.Status) float64 { return float64(s.Falls) })
-	gauge("wdgnn_users", "Users with a rating.", nil, func(s recommend.Status) float64 { return float64(s.Users) })
-	gauge("wdgnn_moved", "Distance of the learner's taps from the trained ones.", nil, func(s recommend.Status) float64 { return s.Moved })
-	gauge("wdgnn_serving_online", "1 while the learner serves, 0 while the frozen model does.", nil, func(s recommend.Status) float64 { return one(s.Serving == "online") })
-	gauge("wdgnn_writable", "1 while ratings are accepted.", nil, func(s recommend.Status) float64 { return one(s.Writable) })
-	gauge("wdgnn_window_rmse", "RMSE on the panel of the guard.", prometheus.Labels{"model": "online"}, func(s recommend.Status) float64 { return s.Window.Online })
-	gauge("wdgnn_window_rmse", "RMSE on the panel of the guard.", prometheus.Labels{"model": "frozen"}, func(s recommend.Status) float64 { return s.Window.Frozen })
-	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "wdgnn_ratings_waiting", Help: "Ratings that wait for the writer."}, func() float64 { return float64(s.Waiting()) }))
+	counter("wdgnn_ratings_total", "Ratings accepted since the beginning; the version of the parameters.",
+		func(s recommend.Status) float64 { return float64(s.Version) })
+	counter("wdgnn_ratings_learned_total", "Ratings learned from since the beginning.",
+		func(s recommend.Status) float64 { return float64(s.Learned) })
+	counter("wdgnn_ratings_limited_total", "Ratings not learned from because their user had rated too much in a short time.",
+		func(s recommend.Status) float64 { return float64(s.Limited) })
+	counter("wdgnn_guard_falls_total", "Times that the frozen model took over.",
+		func(s recommend.Status) float64 { return float64(s.Falls) })
+	gauge("wdgnn_users", "Users with a rating.", nil,
+		func(s recommend.Status) float64 { return float64(s.Users) })
+	gauge("wdgnn_moved", "Distance of the learner's taps from the trained ones.", nil,
+		func(s recommend.Status) float64 { return s.Moved })
+	gauge("wdgnn_serving_online", "1 while the learner serves, 0 while the frozen model does.", nil,
+		func(s recommend.Status) float64 { return one(s.Serving == "online") })
+	gauge("wdgnn_writable", "1 while ratings are accepted.", nil,
+		func(s recommend.Status) float64 { return one(s.Writable) })
+	gauge("wdgnn_window_rmse", "RMSE on the panel of the guard.", prometheus.Labels{"model": "online"},
+		func(s recommend.Status) float64 { return s.Window.Online })
+	gauge("wdgnn_window_rmse", "RMSE on the panel of the guard.", prometheus.Labels{"model": "frozen"},
+		func(s recommend.Status) float64 { return s.Window.Frozen })
+	waiting := prometheus.GaugeOpts{Name: "wdgnn_ratings_waiting", Help: "Ratings that wait for the writer."}
+	registry.MustRegister(prometheus.NewGaugeFunc(waiting, func() float64 { return float64(s.Waiting()) }))
 	return m
 }
 

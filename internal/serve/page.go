@@ -69,7 +69,8 @@ func (v *Live) describe(w http.ResponseWriter, _ *http.Request) error {
 // tables sends the results of wdgnn reproduce.
 func (v *Live) tables(w http.ResponseWriter, _ *http.Request) error {
 	if v.config.Results == nil {
-		return problemf(http.StatusNotFound, "no_tables", "this process shows no tables").hint("wdgnn view FOLDER, where FOLDER is what wdgnn reproduce wrote")
+		return problemf(http.StatusNotFound, "no_tables", "this process shows no tables").
+			hint("wdgnn view FOLDER, where FOLDER is what wdgnn reproduce wrote")
 	}
 	list, err := v.config.Results.List()
 	if err != nil {

@@ -18,8 +18,9 @@ func ratingsScene() live.Scene {
 	const chart = "prediction error, RMSE on a panel of users"
 	return live.Scene{
 		Title: "Ratings",
-		About: "Every rating moves the taps of the wide part at once, and the next prediction shows it. The model as trained runs beside it, for comparison.",
-		Task:  "ratings", Time: "rating", Layout: live.LayoutNone,
+		About: "Every rating moves the taps of the wide part at once, and the next prediction shows it. " +
+			"The model as trained runs beside it, for comparison.",
+		Task: "ratings", Time: "rating", Layout: live.LayoutNone,
 		Learners: []string{"frozen", "online"},
 		Curves: []live.Curve{
 			{Name: "frozen", Chart: chart, Learner: 0},

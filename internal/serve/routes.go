@@ -186,9 +186,11 @@ func (v *Server) scrape(w http.ResponseWriter, r *http.Request) error {
 func (v *Server) health(w http.ResponseWriter, _ *http.Request) error {
 	switch now := v.service.Status(); {
 	case !now.Writable:
-		return problemf(http.StatusServiceUnavailable, "read_only", "a sync failed: predictions go on, ratings are refused").hint("free or replace the disk and restart the service")
+		return problemf(http.StatusServiceUnavailable, "read_only", "a sync failed: predictions go on, ratings are refused").
+			hint("free or replace the disk and restart the service")
 	case !now.Stored:
-		return problemf(http.StatusServiceUnavailable, "not_stored", "the disk does not take ratings: predictions go on, ratings are refused").hint("free some space; the service notices by itself")
+		return problemf(http.StatusServiceUnavailable, "not_stored", "the disk does not take ratings: predictions go on, ratings are refused").
+			hint("free some space; the service notices by itself")
 	}
 	send(w, http.StatusOK, map[string]string{"status": "ok"})
 	return nil
@@ -209,5 +211,6 @@ func (v *Server) page(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (v *Server) nothing(_ http.ResponseWriter, r *http.Request) error {
-	return problemf(http.StatusNotFound, "no_such_path", "nothing is at %.80q", r.URL.Path).hint("GET /openapi.json, which lists what there is")
+	return problemf(http.StatusNotFound, "no_such_path", "nothing is at %.80q", r.URL.Path).
+		hint("GET /openapi.json, which lists what there is")
 }

@@ -84,7 +84,8 @@ func TestRefusals(t *testing.T) {
 			Error problem `json:"error"`
 		}
 		err := json.Unmarshal([]byte(a.body), &p)
-		if a.status != c.status || p.Error.Code != c.code || p.Error.Message == "" || err != nil || a.header.Get("Content-Type") != "application/json" {
+		kind := a.header.Get("Content-Type")
+		if a.status != c.status || p.Error.Code != c.code || p.Error.Message == "" || err != nil || kind != "application/json" {
 			t.Errorf("%s %.60s %.60s: %d %s %.200s, want %d %s", c.method, c.path, c.body, a.status, p.Error.Code, a.body, c.status, c.code)
 		}
 		if c.status == 405 && a.header.Get("Allow") == "" {
@@ -127,7 +128,8 @@ func TestToken(t *testing.T) {
 			t.Errorf("%s with %q does not say what is asked for", c.path, c.header)
 		}
 	}
-	if a := r.do(t, "POST", "/v1/ratings", fmt.Sprintf(`{"user": 1, "movie": %d, "rating": 3}`, r.known)); a.status != 401 || r.service.Status().Version != 0 {
+	a := r.do(t, "POST", "/v1/ratings", fmt.Sprintf(`{"user": 1, "movie": %d, "rating": 3}`, r.known))
+	if a.status != 401 || r.service.Status().Version != 0 {
 		t.Errorf("a rating without a token: %d", a.status)
 	}
 }
@@ -172,7 +174,8 @@ func TestDiskFails(t *testing.T) {
 		t.Fatal(a)
 	}
 	d.SetRoom(10)
-	if a := r.do(t, "POST", "/v1/ratings", body(5)); a.status != 503 || a.header.Get("Retry-After") == "" || strings.Contains(a.body, "device") {
+	a := r.do(t, "POST", "/v1/ratings", body(5))
+	if a.status != 503 || a.header.Get("Retry-After") == "" || strings.Contains(a.body, "device") {
 		t.Errorf("disk full: %+v", a)
 	}
 	if a := r.do(t, "GET", "/healthz", ""); a.status != 503 || !strings.Contains(a.body, "not_stored") {
@@ -268,7 +271,8 @@ func TestSlowClients(t *testing.T) {
 	if took := time.Since(began); took > 15*time.Second {
 		t.Errorf("slow clients were served for %v", took)
 	}
-	if got := slow("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", 2*maxHeader) + "\r\n\r\n"); !strings.HasPrefix(got, "HTTP/1.1 431 ") {
+	huge := "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", 2*maxHeader) + "\r\n\r\n"
+	if got := slow(huge); !strings.HasPrefix(got, "HTTP/1.1 431 ") {
 		t.Errorf("a huge head: %.60q, want 431", got)
 	}
 	if service.Status().Version != 0 {

@@ -30,7 +30,13 @@ func (c Config) withDefaults() Config {
 	for _, d := range []struct {
 		value *time.Duration
 		usual time.Duration
-	}{{&c.header, 5 * time.Second}, {&c.read, 10 * time.Second}, {&c.write, 15 * time.Second}, {&c.idle, 2 * time.Minute}, {&c.shutdown, 10 * time.Second}} {
+	}{
+		{&c.header, 5 * time.Second},
+		{&c.read, 10 * time.Second},
+		{&c.write, 15 * time.Second},
+		{&c.idle, 2 * time.Minute},
+		{&c.shutdown, 10 * time.Second},
+	} {
 		if *d.value == 0 {
 			*d.value = d.usual
 		}
