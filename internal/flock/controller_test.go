@@ -45,10 +45,11 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	unfit := &modelfile.Model{Network: other, Meta: modelfile.Meta{Delayed: true}}
 	for _, x := range []struct{ path, want string }{
 		{lost, "give the bound with --near-cap 30"},
 		{save("still.safetensors", still), "not trained with delayed filters"},
-		{save("other.safetensors", &modelfile.Model{Network: other, Meta: modelfile.Meta{Delayed: true}}), "from 1 features to 2 outputs cannot fly robots"},
+		{save("other.safetensors", unfit), "from 1 features to 2 outputs cannot fly robots"},
 		{filepath.Join(dir, "none"), "no such file"},
 	} {
 		if _, err := Load(x.path, -1); err == nil || !strings.Contains(err.Error(), x.want) {

@@ -68,17 +68,18 @@ func TestFly(t *testing.T) {
 		t.Fatal(err)
 	}
 	tape := r.Recording
-	if steps != 30 || len(tape.Frames) != 30 || len(tape.Moved) != 30 || len(tape.Learned.Variation) != 30 || len(tape.Expert.Variation) != 30 {
+	flown, led := tape.Learned.Variation, tape.Expert.Variation
+	if steps != 30 || len(tape.Frames) != 30 || len(tape.Moved) != 30 || len(flown) != 30 || len(led) != 30 {
 		t.Errorf("got %d steps watched, %d frames, %d drifts, want 30 of each", steps, len(tape.Frames), len(tape.Moved))
 	}
-	if tape.Learned.Variation[0] != tape.Expert.Variation[0] {
-		t.Errorf("the expert starts at variation %v, the controller at %v, want the same start", tape.Expert.Variation[0], tape.Learned.Variation[0])
+	if flown[0] != led[0] {
+		t.Errorf("the expert starts at variation %v, the controller at %v, want the same start", led[0], flown[0])
 	}
 	if r.Frozen != nil || r.Drift.Moved != 0 {
 		t.Errorf("nothing is learned, got drift %v", r.Drift)
 	}
-	if f := tape.Learned.Variation; !(f[29] < f[0]) {
-		t.Errorf("velocity variation went from %v to %v, want less", f[0], f[29])
+	if !(flown[29] < flown[0]) {
+		t.Errorf("velocity variation went from %v to %v, want less", flown[0], flown[29])
 	}
 }
 
@@ -108,7 +109,8 @@ func TestCarry(t *testing.T) {
 
 func TestFaultsAreCounted(t *testing.T) {
 	p := somePlan()
-	p.World.Faults = flocking.Faults{Stops: []flocking.Stop{{Robot: 3, Step: 10}, {Robot: 5, Step: 20, Part: flocking.PartActuator}}, MessageLoss: 0.3, DelaySteps: 2}
+	stops := []flocking.Stop{{Robot: 3, Step: 10}, {Robot: 5, Step: 20, Part: flocking.PartActuator}}
+	p.World.Faults = flocking.Faults{Stops: stops, MessageLoss: 0.3, DelaySteps: 2}
 	r := fly(t, p)
 	n := r.Learned.Mean().Counts
 	if n.Idle != 20+10 || n.Blind != 2 || n.Muted == 0 {
@@ -163,7 +165,10 @@ func TestPlanValidate(t *testing.T) {
 		{"no step", func(p *Plan) { p.Online = OnlineDistributed }, "gamma is 0"},
 		{"carry nothing", func(p *Plan) { p.Carry = true }, "carry keeps what is learned"},
 		{"a robot that is not there", func(p *Plan) { p.World.Faults.Stops = []flocking.Stop{{Robot: 12}} }, "robot 12, want 0 to 11"},
-		{"a stop after the end", func(p *Plan) { p.World.Faults.Stops = []flocking.Stop{{Step: 30}} }, "robot 0 stops at step 30, and a flight has 30 steps"},
+		{
+			"a stop after the end", func(p *Plan) { p.World.Faults.Stops = []flocking.Stop{{Step: 30}} },
+			"robot 0 stops at step 30, and a flight has 30 steps",
+		},
 		{"certain loss", func(p *Plan) { p.World.Faults.MessageLoss = 1 }, "message_loss is 1"},
 		{"a step that is not a number", func(p *Plan) { p.Online, p.Gamma = OnlineCentralized, math.NaN() }, "gamma is NaN"},
 	} {

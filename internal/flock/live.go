@@ -31,7 +31,10 @@ func (r *Recording) liveScene() live.Scene {
 	s := live.Scene{
 		Title: fmt.Sprintf("A flight of %d robots", r.World.Robots), About: r.about(), Task: "flocking", Time: "s", Layout: live.LayoutMoving,
 		Learners: []string{"expert", "learned"},
-		Curves:   []live.Curve{{Name: "expert", Chart: variation, Learner: 0, Log: true}, {Name: "learned", Chart: variation, Learner: 1, Log: true}},
+		Curves: []live.Curve{
+			{Name: "expert", Chart: variation, Learner: 0, Log: true},
+			{Name: "learned", Chart: variation, Learner: 1, Log: true},
+		},
 		Counters: []live.Counter{{Name: "links"}, {Name: "parts of the team"}, {Name: "collisions"}, {Name: "closest two", Unit: "m"}},
 	}
 	if r.Frozen != nil {

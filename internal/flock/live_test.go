@@ -32,8 +32,9 @@ func TestWriteEvents(t *testing.T) {
 	}
 	defer run.Close()
 	last := r.Recording.Frames[len(r.Recording.Frames)-1]
-	if run.Frames() != len(r.Recording.Frames) || run.Skipped != 0 || run.Scene.Layout != live.LayoutMoving {
-		t.Fatalf("%d frames, %d skipped, layout %s; want %d frames that move", run.Frames(), run.Skipped, run.Scene.Layout, len(r.Recording.Frames))
+	frames := len(r.Recording.Frames)
+	if run.Frames() != frames || run.Skipped != 0 || run.Scene.Layout != live.LayoutMoving {
+		t.Fatalf("%d frames, %d skipped, layout %s; want %d frames that move", run.Frames(), run.Skipped, run.Scene.Layout, frames)
 	}
 	list, err := run.Read(run.Frames()-1, 1, 1<<20)
 	if err != nil {

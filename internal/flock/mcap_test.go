@@ -55,8 +55,9 @@ func TestMCAP(t *testing.T) {
 			if err := json.Unmarshal(m.Data, &s); err != nil {
 				return err
 			}
-			if len(s.Entities[0].Arrows) != 12 || len(s.Entities[1].Lines[0].Indices) != 2*len(frame.Links) {
-				t.Errorf("step %d: got %d arrows and %d ends of links, want 12 and %d", step, len(s.Entities[0].Arrows), len(s.Entities[1].Lines[0].Indices), 2*len(frame.Links))
+			arrows, ends := len(s.Entities[0].Arrows), len(s.Entities[1].Lines[0].Indices)
+			if arrows != 12 || ends != 2*len(frame.Links) {
+				t.Errorf("step %d: got %d arrows and %d ends of links, want 12 and %d", step, arrows, ends, 2*len(frame.Links))
 			}
 			if marked := s.Entities[0].Arrows[1].Color == red; marked != (step >= 4) {
 				t.Errorf("step %d: robot 1 marked as stopped: %v", step, marked)

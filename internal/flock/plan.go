@@ -60,11 +60,13 @@ func (p *Plan) Validate() error {
 		errs = append(errs, fmt.Errorf("flock: clip is %v, want 0 or more", p.Clip))
 	}
 	if p.Carry && cost == "" {
-		errs = append(errs, errors.New("flock: carry keeps what is learned in flight, and nothing is: choose centralized or distributed learning"))
+		errs = append(errs, errors.New("flock: carry keeps what is learned in flight, and nothing is: "+
+			"choose centralized or distributed learning"))
 	}
 	for _, stop := range p.World.Faults.Stops {
 		if steps := p.World.Steps(); stop.Step >= steps {
-			errs = append(errs, fmt.Errorf("flock: robot %d stops at step %d, and a flight has %d steps of %v s", stop.Robot, stop.Step, steps, p.World.SampleSeconds))
+			errs = append(errs, fmt.Errorf("flock: robot %d stops at step %d, and a flight has %d steps of %v s",
+				stop.Robot, stop.Step, steps, p.World.SampleSeconds))
 		}
 	}
 	return errors.Join(errs...)

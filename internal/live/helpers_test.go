@@ -41,7 +41,10 @@ func ringHub(t testing.TB, n int) *Hub {
 
 // ringFrame is a moment of ringScene.
 func ringFrame(n int, at float64) *Frame {
-	f := &Frame{Time: at, Values: []Floats{make(Floats, n)}, Down: []int32{}, Out: []int32{}, Curves: Numbers{at / 2, at}, Counters: Numbers{3 * at}}
+	f := &Frame{
+		Time: at, Values: []Floats{make(Floats, n)}, Down: []int32{}, Out: []int32{},
+		Curves: Numbers{at / 2, at}, Counters: Numbers{3 * at},
+	}
 	for i := range n {
 		f.Values[0][i] = float32(i)
 	}

@@ -321,7 +321,8 @@ func TestHistory(t *testing.T) {
 		h.add(&Frame{Time: float64(at), Curves: Numbers{float64(at)}})
 	}
 	past := h.copy()
-	if n := len(past.Times); n > maxHistory || n < maxHistory/2 || past.Times[0] != 0 || past.Times[n-1] < 9990 || past.Curves[0][n/2] != past.Times[n/2] {
+	times := past.Times
+	if n := len(times); n > maxHistory || n < maxHistory/2 || times[0] != 0 || times[n-1] < 9990 || past.Curves[0][n/2] != times[n/2] {
 		t.Errorf("%d points from %v to %v", n, past.Times[0], past.Times[n-1])
 	}
 }

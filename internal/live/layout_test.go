@@ -40,7 +40,8 @@ func TestPlaceGroups(t *testing.T) {
 		s.Groups = append(s.Groups, i/10)
 	}
 	p := place(&s)
-	within, between := mean(p, func(i, j int) bool { return s.Groups[i] == s.Groups[j] }), mean(p, func(i, j int) bool { return s.Groups[i] != s.Groups[j] })
+	within := mean(p, func(i, j int) bool { return s.Groups[i] == s.Groups[j] })
+	between := mean(p, func(i, j int) bool { return s.Groups[i] != s.Groups[j] })
 	if !(2*within < between) {
 		t.Errorf("distance %v inside groups, %v between them", within, between)
 	}

@@ -80,7 +80,8 @@ func (r *Recording) curves(rows []map[string]float64) (names []string) {
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b)) })
 	names = names[:min(len(names), maxItems)]
 	for _, name := range names {
-		r.Scene.Curves = append(r.Scene.Curves, Curve{Name: strings.ReplaceAll(name, "_", " "), Chart: strings.ReplaceAll(name, "_", " "), Learner: -1})
+		title := strings.ReplaceAll(name, "_", " ")
+		r.Scene.Curves = append(r.Scene.Curves, Curve{Name: title, Chart: title, Learner: -1})
 	}
 	return names
 }

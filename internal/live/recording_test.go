@@ -109,7 +109,8 @@ func TestOpenDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := bytes.SplitAfter(text, []byte("\n"))
-	damaged := slices.Concat(lines[0], []byte("not json\n"), lines[1], []byte(`{"frame":{"t":3,"down":[99]}}`+"\n"), []byte(`{"scene":{"layout":"none"}}`+"\n"), lines[2], lines[3][:len(lines[3])/2])
+	unfit, second := []byte(`{"frame":{"t":3,"down":[99]}}`+"\n"), []byte(`{"scene":{"layout":"none"}}`+"\n")
+	damaged := slices.Concat(lines[0], []byte("not json\n"), lines[1], unfit, second, lines[2], lines[3][:len(lines[3])/2])
 	if err := os.WriteFile(file, damaged, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +140,8 @@ func TestOpenMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := open(t, dir)
-	if r.Frames() != 2 || r.Scene.Time != "epoch" || len(r.Scene.Curves) != 2 || r.Scene.Curves[1].Name != "valid score" || r.Skipped != 1 || r.Times[1] != 2 {
+	curves := r.Scene.Curves
+	if r.Frames() != 2 || r.Scene.Time != "epoch" || len(curves) != 2 || curves[1].Name != "valid score" || r.Skipped != 1 || r.Times[1] != 2 {
 		t.Fatalf("%d frames, scene %+v, skipped %d", r.Frames(), r.Scene, r.Skipped)
 	}
 	list, err := r.Read(1, 1, 1000)
@@ -181,7 +183,8 @@ func TestResults(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const result = `{"manifest":{},"tables":[{"title":"A"}],"charts":[{"name":"fig","title":"F"},{"name":"../../secret","title":"S"}],"notes":["n"]}`
+	const result = `{"manifest":{},"tables":[{"title":"A"}],"notes":["n"],
+		"charts":[{"name":"fig","title":"F"},{"name":"../../secret","title":"S"}]}`
 	put("table1/result.json", result)
 	put("table1/fig.svg", "<svg/>")
 	put("other.json", `{"some":"thing"}`)

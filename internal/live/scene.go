@@ -125,9 +125,18 @@ func (s *Scene) validate() error {
 	if n > maxNodes || len(s.Edges) > maxEdges {
 		complain("%d nodes and %d links, want at most %d and %d", n, len(s.Edges), maxNodes, maxEdges)
 	}
-	for what, count := range map[string]int{"learners": len(s.Learners), "quantities": len(s.Quantities), "curves": len(s.Curves), "counters": len(s.Counters), "controls": len(s.Controls)} {
-		if count > maxItems {
-			complain("%d %s, want at most %d", count, what, maxItems)
+	for _, list := range []struct {
+		what  string
+		count int
+	}{
+		{"learners", len(s.Learners)},
+		{"quantities", len(s.Quantities)},
+		{"curves", len(s.Curves)},
+		{"counters", len(s.Counters)},
+		{"controls", len(s.Controls)},
+	} {
+		if list.count > maxItems {
+			complain("%d %s, want at most %d", list.count, list.what, maxItems)
 		}
 	}
 	switch s.Layout {

@@ -29,7 +29,8 @@ func Export(w io.Writer, r *live.Recording) error {
 	if err != nil {
 		return fmt.Errorf("livepage: %w", err)
 	}
-	if _, err := fmt.Fprintf(w, "%s<script type=\"application/json\" id=\"recording\">{\"run\":%q,\"piece\":%d,\"pieces\":[", shell.before, run, pieceFrames); err != nil {
+	const begin = `%s<script type="application/json" id="recording">{"run":%q,"piece":%d,"pieces":[`
+	if _, err := fmt.Fprintf(w, begin, shell.before, run, pieceFrames); err != nil {
 		return err
 	}
 	for from := 0; from < r.Frames(); from += pieceFrames {
@@ -64,9 +65,11 @@ func newShell(files fs.FS) (*shell, error) {
 	if in.err != nil {
 		return nil, in.err
 	}
-	head := fmt.Sprintf(`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src %s; script-src %s; img-src data:; base-uri 'none'; form-action 'none'">
+	policy := fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data:; base-uri 'none'; form-action 'none'",
+		strings.Join(in.styles, " "), strings.Join(in.scripts, " "))
+	head := fmt.Sprintf(`<meta http-equiv="Content-Security-Policy" content="%s">
 <link rel="icon" href="data:image/svg+xml;base64,%s">
-`, strings.Join(in.styles, " "), strings.Join(in.scripts, " "), icon)
+`, policy, icon)
 	charset, rest, ok1 := strings.Cut(page, "<meta name=\"viewport\"")
 	rest, body, ok2 := strings.Cut(rest, "</head>\n")
 	body, end, ok3 := strings.Cut(body, "</body>\n")

@@ -61,7 +61,8 @@ func TestExport(t *testing.T) {
 	var last piece
 	inflate(t, file.Pieces[len(file.Pieces)-1], &last)
 	if len(file.Pieces) != 3 || file.Piece != pieceFrames || len(last.Frames) != 1 || string(last.Frames[0]["t"]) != "200" {
-		t.Errorf("got %d pieces of %d, the last with %d frames, want 3 of %d and one frame at 200", len(file.Pieces), file.Piece, len(last.Frames), pieceFrames)
+		t.Errorf("got %d pieces of %d, the last with %d frames, want 3 of %d and one frame at 200",
+			len(file.Pieces), file.Piece, len(last.Frames), pieceFrames)
 	}
 	if err := Export(&again, r); err != nil || !bytes.Equal(b.Bytes(), again.Bytes()) {
 		t.Errorf("a second export differs (%v)", err)
@@ -155,14 +156,17 @@ func TestBundle(t *testing.T) {
 func TestShellRefuses(t *testing.T) {
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{
-		"index.html": "<meta name=\"viewport\"></head>\n</body>\n", "uplot.css": "", "style.css": "", "uplot.js": "", "uplot.LICENSE": "", "icon.svg": "", "player.js": "",
+		"index.html": "<meta name=\"viewport\"></head>\n</body>\n", "icon.svg": "", "player.js": "", "style.css": "",
+		"uplot.css": "", "uplot.js": "", "uplot.LICENSE": "",
 	} {
 		files[name] = &fstest.MapFile{Data: []byte(text)}
 	}
 	if _, err := newShell(files); err != nil {
 		t.Errorf("got %v, want no error", err)
 	}
-	for name, text := range map[string]string{"player.js": `const x = "</SCRIPT>";`, "uplot.js": "<!-- x", "style.css": "</style>", "index.html": "<html>"} {
+	for name, text := range map[string]string{
+		"player.js": `const x = "</SCRIPT>";`, "uplot.js": "<!-- x", "style.css": "</style>", "index.html": "<html>",
+	} {
 		good := files[name]
 		files[name] = &fstest.MapFile{Data: []byte(text)}
 		if _, err := newShell(files); err == nil {

@@ -20,7 +20,9 @@ func TestPageFiles(t *testing.T) {
 		}
 		total += int64(len(text))
 		ours := !strings.HasPrefix(e.Name(), "uplot")
-		for _, bad := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "style=\"", " onclick=", "//cdn", "https://"} {
+		for _, bad := range []string{
+			"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "style=\"", " onclick=", "//cdn", "https://",
+		} {
 			if ours && strings.Contains(string(text), bad) {
 				t.Errorf("%s holds %q", e.Name(), bad)
 			}

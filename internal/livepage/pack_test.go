@@ -80,7 +80,10 @@ func listOf[T any](t *testing.T, frame map[string]json.RawMessage, name string) 
 // Coordinates come back to within half a unit, however long the way; links are
 // those of the frame; and what does not change is not repeated.
 func TestPack(t *testing.T) {
-	scene := live.Scene{Layout: live.LayoutMoving, Nodes: []string{"a", "b"}, Curves: []live.Curve{{Name: "cost", Learner: -1}}, Counters: []live.Counter{{Name: "messages"}}}
+	scene := live.Scene{
+		Layout: live.LayoutMoving, Nodes: []string{"a", "b"},
+		Curves: []live.Curve{{Name: "cost", Learner: -1}}, Counters: []live.Counter{{Name: "messages"}},
+	}
 	var frames []*live.Frame
 	for k := range pieceFrames {
 		x := float32(math.Sin(float64(k) / 7))
