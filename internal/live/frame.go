@@ -102,53 +102,43 @@ func (s *Scene) check(f *Frame) error {
 type Floats []float32
 
 // MarshalJSON writes the shortest text that reads back as the same float32.
-func (v Floats) MarshalJSON() ([]byte, error) {
-	if v == nil {
-		return []byte("null"), nil
-	}
-	text := append(make([]byte, 0, 2+8*len(v)), '[')
-	for i, x := range v {
-		text = appendNumber(text, i, float64(x), 32)
-	}
-	return append(text, ']'), nil
-}
+func (v Floats) MarshalJSON() ([]byte, error) { return writeNumbers(v, 32), nil }
 
 // UnmarshalJSON reads null as NaN.
 func (v *Floats) UnmarshalJSON(text []byte) error {
-	return readNumbers(text, func(x float64) { *v = append(*v, float32(x)) }, func() { *v = Floats{} })
+	return readNumbers(text, (*[]float32)(v))
 }
 
 // Numbers are Floats with more digits.
 type Numbers []float64
 
 // MarshalJSON writes the shortest text that reads back as the same float64.
-func (v Numbers) MarshalJSON() ([]byte, error) {
-	if v == nil {
-		return []byte("null"), nil
-	}
-	text := append(make([]byte, 0, 2+8*len(v)), '[')
-	for i, x := range v {
-		text = appendNumber(text, i, x, 64)
-	}
-	return append(text, ']'), nil
-}
+func (v Numbers) MarshalJSON() ([]byte, error) { return writeNumbers(v, 64), nil }
 
 // UnmarshalJSON reads null as NaN.
 func (v *Numbers) UnmarshalJSON(text []byte) error {
-	return readNumbers(text, func(x float64) { *v = append(*v, x) }, func() { *v = Numbers{} })
+	return readNumbers(text, (*[]float64)(v))
 }
 
-func appendNumber(text []byte, i int, x float64, bits int) []byte {
-	if i > 0 {
-		text = append(text, ',')
+func writeNumbers[F float32 | float64](v []F, bits int) []byte {
+	if v == nil {
+		return []byte("null")
 	}
-	if x-x != 0 { // NaN or infinite
-		return append(text, "null"...)
+	text := append(make([]byte, 0, 2+8*len(v)), '[')
+	for i, x := range v {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		if x-x != 0 { // NaN or infinite
+			text = append(text, "null"...)
+		} else {
+			text = strconv.AppendFloat(text, float64(x), 'g', -1, bits)
+		}
 	}
-	return strconv.AppendFloat(text, x, 'g', -1, bits)
+	return append(text, ']')
 }
 
-func readNumbers(text []byte, add func(float64), begin func()) error {
+func readNumbers[F float32 | float64](text []byte, to *[]F) error {
 	if bytes.Equal(bytes.TrimSpace(text), []byte("null")) {
 		return nil
 	}
@@ -156,12 +146,11 @@ func readNumbers(text []byte, add func(float64), begin func()) error {
 	if err := json.Unmarshal(text, &list); err != nil {
 		return err
 	}
-	begin()
-	for _, x := range list {
-		if x == nil {
-			add(math.NaN())
-		} else {
-			add(*x)
+	*to = make([]F, len(list))
+	for i, x := range list {
+		(*to)[i] = F(nan)
+		if x != nil {
+			(*to)[i] = F(*x)
 		}
 	}
 	return nil

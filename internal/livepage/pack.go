@@ -91,18 +91,14 @@ func unitOf(lists []live.Floats) float64 {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, list := range lists {
 		for _, v := range list {
-			if finite(float64(v)) {
-				lo, hi = min(lo, float64(v)), max(hi, float64(v))
-			}
+			lo, hi = min(lo, float64(v)), max(hi, float64(v))
 		}
 	}
-	if !(hi > lo) {
+	if !(hi > lo && hi-lo < math.MaxFloat32) { // no span, or not a number among them
 		return 1e-4
 	}
 	return math.Pow10(int(math.Floor(math.Log10(hi-lo))) - 4)
 }
-
-func finite(v float64) bool { return v-v == 0 }
 
 // change returns how f differs from the frame before.
 func (p *packer) change(f *live.Frame) (map[string]any, error) {
@@ -142,9 +138,10 @@ func (p *packer) move(out map[string]any, name string, to live.Floats) {
 	}
 	sums := make(live.Numbers, len(to))
 	for i, v := range to {
-		if sums[i] = math.Round(float64(v) / p.unit[name]); !finite(sums[i]) {
+		if v-v != 0 { // NaN or infinite
 			return
 		}
+		sums[i] = math.Round(float64(v) / p.unit[name])
 	}
 	steps := append(live.Numbers{}, sums...)
 	for i, before := range p.sums[name] {
@@ -185,9 +182,6 @@ func round[F float32 | float64, S ~[]F](list S, digits int) live.Numbers {
 }
 
 func roundOne(v float64, digits int) float64 {
-	if !finite(v) {
-		return v
-	}
 	out, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
 	if err != nil { // rounded beyond the largest number
 		return v
