@@ -92,7 +92,7 @@ func (d *fullDisk) Write(text []byte) (int, error) {
 
 // A flight of a large team is small enough to send.
 func TestExportSize(t *testing.T) {
-	for _, c := range []struct{ robots, frames, most int }{{50, 200, 300_000}, {1000, 40, 1 << 20}} {
+	for _, c := range []struct{ robots, frames, most int }{{50, 200, 300_000}, {400, 60, 500_000}} {
 		scene := live.Scene{Layout: live.LayoutMoving}
 		for i := range c.robots {
 			scene.Nodes = append(scene.Nodes, fmt.Sprintf("robot %d", i))

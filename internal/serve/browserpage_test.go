@@ -142,6 +142,35 @@ func TestPageSizes(t *testing.T) {
 	p.clean(s.URL)
 }
 
+// A picture whose size changes is drawn at once, not blank until the next frame.
+func TestPageResizes(t *testing.T) {
+	p := newTab(t)
+	hub := newHub(t, ringScene(6))
+	s := showing(t, LiveConfig{Hub: hub})
+	publish(t, hub, ringFrame(6, 1))
+	p.open(s.URL)
+	p.wait(`wdgnn.stats.drawn > 0`)
+	evaluate[any](p, `{
+		const g = document.getElementById("graph"), c = new OffscreenCanvas(2000, 2000).getContext("2d", { willReadFrequently: true });
+		wdgnn.widths = []; wdgnn.blank = 0;
+		new ResizeObserver(() => { // is called after the page's own, before anything is shown
+			c.clearRect(0, 0, 2000, 2000);
+			c.drawImage(g, 0, 0);
+			wdgnn.widths.push(g.width);
+			if (!c.getImageData(0, 0, 2000, 2000).data.some(v => v > 0)) wdgnn.blank++;
+		}).observe(document.getElementById("sky"));
+	}`)
+	for _, width := range []int64{1000, 1400, 700} {
+		seen := evaluate[int](p, `wdgnn.widths.length`)
+		p.do(chromedp.EmulateViewport(width, 900))
+		p.wait(fmt.Sprintf(`innerWidth === %d && wdgnn.widths.length > %d`, width, seen))
+	}
+	if blank := evaluate[int](p, `wdgnn.blank`); blank > 0 {
+		t.Errorf("the picture was blank at %d of the widths %s", blank, evaluate[string](p, `wdgnn.widths.join()`))
+	}
+	p.clean(s.URL)
+}
+
 // Robots are drawn where they are, and move.
 func TestPageFlock(t *testing.T) {
 	p := newTab(t)

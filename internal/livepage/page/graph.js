@@ -267,6 +267,6 @@ canvas.addEventListener("blur", () => hover(-1));
 canvas.addEventListener("pointermove", e => { if (scene) hover(nearest(e.offsetX, e.offsetY, radius * 2 + 8)); });
 canvas.addEventListener("pointerleave", () => hover(-1));
 canvas.addEventListener("click", e => { if (scene) pin(nearest(e.offsetX, e.offsetY, radius * 2 + 8)); });
-new ResizeObserver(() => { if (scene) resize(); }).observe(sky);
+new ResizeObserver(() => { if (scene) { resize(); draw(performance.now()); } }).observe(sky); // at once, or the picture would be blank for a moment
 document.addEventListener("visibilitychange", () => { if (!document.hidden) touch(); });
 onTheme(() => { linksDirty = true; drawRamp(); touch(); });
