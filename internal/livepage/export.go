@@ -1,9 +1,9 @@
 package livepage
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -74,7 +74,7 @@ func newShell(files fs.FS) (*shell, error) {
 	rest, body, ok2 := strings.Cut(rest, "</head>\n")
 	body, end, ok3 := strings.Cut(body, "</body>\n")
 	if !ok1 || !ok2 || !ok3 {
-		return nil, fmt.Errorf("livepage: index.html has no viewport, head or body to put things into")
+		return nil, errors.New("livepage: index.html has no viewport, head or body to put things into")
 	}
 	return &shell{
 		before: charset + head + `<meta name="viewport"` + rest + style + "</head>\n" + body,
@@ -128,7 +128,7 @@ func (in *inliner) script(attributes, text string) string {
 // element writes text that nothing in it can end early.
 func (in *inliner) element(hashes *[]string, tag, attributes, text string) string {
 	for _, bad := range []string{"</" + tag, "<!--"} {
-		if bytes.Contains(bytes.ToLower([]byte(text)), []byte(bad)) && in.err == nil {
+		if strings.Contains(strings.ToLower(text), bad) && in.err == nil {
 			in.err = fmt.Errorf("livepage: a %s holds %q and cannot stand in the page", tag, bad)
 		}
 	}
