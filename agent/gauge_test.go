@@ -117,7 +117,9 @@ func checkGauges(t testing.TB, s *agenttest.Gauges, g *graph.Graph, tolerance fl
 	}
 }
 
-func measured(t testing.TB, g *graph.Graph, c agent.GaugeConfig, prepare func(s *agenttest.Gauges), silent func(int) agent.Event) *agenttest.Gauges {
+func measured(
+	t testing.TB, g *graph.Graph, c agent.GaugeConfig, prepare func(s *agenttest.Gauges), silent func(int) agent.Event,
+) *agenttest.Gauges {
 	t.Helper()
 	s, err := agenttest.NewGauges(g.Nodes(), c)
 	if err != nil {

@@ -116,7 +116,8 @@ func (g *Gauge) receive(m *Message, r *Ready) error {
 	}
 	if m.Kind != Estimate || len(m.Values) != gaugeLen && len(m.Values) != 0 {
 		g.stats.Refused++
-		return fmt.Errorf("%w: node %d: kind %d with %d values from %d, want an estimate of %d", ErrMalformed, g.id, m.Kind, len(m.Values), m.From, gaugeLen)
+		return fmt.Errorf("%w: node %d: kind %d with %d values from %d, want an estimate of %d",
+			ErrMalformed, g.id, m.Kind, len(m.Values), m.From, gaugeLen)
 	}
 	if len(m.Values) == 0 {
 		g.answer(m)

@@ -52,8 +52,10 @@ func (l *lone) want(what string, received, stale uint64, rounds int, missing ...
 	l.Helper()
 	s := l.gauge.Stats()
 	_, round, _ := l.gauge.Result()
-	if got := l.gauge.Missing(nil); uint64(s.Received) != received || uint64(s.Stale) != stale || round != rounds || !slices.Equal(got, missing) {
-		l.Errorf("%s: %d received, %d stale, round %d, missing %v; want %d, %d, %d, %v", what, s.Received, s.Stale, round, got, received, stale, rounds, missing)
+	if got := l.gauge.Missing(nil); uint64(s.Received) != received || uint64(s.Stale) != stale || round != rounds ||
+		!slices.Equal(got, missing) {
+		l.Errorf("%s: %d received, %d stale, round %d, missing %v; want %d, %d, %d, %v",
+			what, s.Received, s.Stale, round, got, received, stale, rounds, missing)
 	}
 }
 

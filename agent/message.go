@@ -73,7 +73,8 @@ func LinksOf(dst []Link, adjacency *mat.CSR, i int) []Link {
 func checkLinks(id NodeID, links []Link) error {
 	for k, l := range links {
 		if l.Node == id || l.Node == Everyone || k > 0 && l.Node <= links[k-1].Node || !(l.Weight > 0) || math.IsInf(float64(l.Weight), 0) {
-			return fmt.Errorf("%w: node %d: link to %d with weight %v; want others in ascending order, weights > 0", ErrMalformed, id, l.Node, l.Weight)
+			return fmt.Errorf("%w: node %d: link to %d with weight %v; want others in ascending order, weights > 0",
+				ErrMalformed, id, l.Node, l.Weight)
 		}
 	}
 	return nil

@@ -210,7 +210,8 @@ func (n *Node) checkBegin(ev Begin) error {
 		return fmt.Errorf("%w: node %d: step %d after step %d", ErrOrder, n.id, ev.Time, n.time)
 	}
 	if len(ev.Row) != n.plan.Model.Config.In || !mat.Finite(ev.Row...) {
-		return fmt.Errorf("%w: node %d: an observation of %d values, want %d finite ones", ErrMalformed, n.id, len(ev.Row), n.plan.Model.Config.In)
+		return fmt.Errorf("%w: node %d: an observation of %d values, want %d finite ones",
+			ErrMalformed, n.id, len(ev.Row), n.plan.Model.Config.In)
 	}
 	return checkLinks(n.id, ev.Links)
 }

@@ -81,7 +81,8 @@ func (n *Node) inspect(m *Message) error {
 		}
 	}
 	if length := norm(m.Values[:stage.width]); length > stage.most {
-		return fmt.Errorf("%w: node %d: the row of exchange %d from %d has length %.4g, want at most %.4g", ErrMalformed, n.id, m.Exchange, m.From, length, stage.most)
+		return fmt.Errorf("%w: node %d: the row of exchange %d from %d has length %.4g, want at most %.4g",
+			ErrMalformed, n.id, m.Exchange, m.From, length, stage.most)
 	}
 	return nil
 }
@@ -293,7 +294,8 @@ func (n *Node) learn(ev Feedback) error {
 		n.index[0] = int32(ev.Index)
 		n.learner.Observe(n.shifted[0], n.base, n.index[:], j)
 	} else if n.plan.Cost == nil && n.plan.Rule.Window > 1 {
-		return fmt.Errorf("%w: node %d: nobody told the cost, and the plan does not say of which kind those in the window are: set Cost", ErrOrder, n.id)
+		return fmt.Errorf("%w: node %d: nobody told the cost, and the plan does not say of which kind those in the window are: set Cost",
+			ErrOrder, n.id)
 	} else {
 		n.learner.Observe(mat.Dense{}, mat.Dense{}, nil, n.plan.Cost)
 	}

@@ -167,7 +167,9 @@ func TestResendOnRequest(t *testing.T) {
 func TestAheadAndBehind(t *testing.T) {
 	s, g := line(t, nil)
 	row := func(from agent.NodeID, time uint64) agent.Event {
-		return agent.Receive{Message: &agent.Message{From: from, To: agent.Everyone, Time: time, Kind: agent.Row, Links: 1, Degree: 1, Values: []float32{5, 0, 0}}}
+		return agent.Receive{
+			Message: &agent.Message{From: from, To: agent.Everyone, Time: time, Kind: agent.Row, Links: 1, Degree: 1, Values: []float32{5, 0, 0}},
+		}
 	}
 	if err := s.BeginNode(1, 3, g, ones.Row(1)); err != nil {
 		t.Fatal(err)

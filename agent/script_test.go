@@ -54,7 +54,8 @@ func TestScripts(t *testing.T) {
 					}
 				}
 				if got != b.want && !*update {
-					t.Errorf("%s:%d: got\n%s\nwant\n%s\nTry: go test ./agent -run TestScripts -update, and read the difference", file, b.number, got, b.want)
+					t.Errorf("%s:%d: got\n%s\nwant\n%s\nTry: go test ./agent -run TestScripts -update, and read the difference",
+						file, b.number, got, b.want)
 				}
 				fmt.Fprintf(&out, "%s----\n%s\n", b.head, got)
 			}

@@ -58,7 +58,9 @@ func (n *scriptNet) create(w words) error {
 		}
 	}
 	if !slices.Contains(w.plain, "frozen") {
-		if n.plan.Frame, err = rule.NewFrame(rule.FrameConfig{Inputs: (order + 1) * in, Features: out, Gain: 1, Readout: m.Params.Readout.Weight}); err != nil {
+		if n.plan.Frame, err = rule.NewFrame(rule.FrameConfig{
+			Inputs: (order + 1) * in, Features: out, Gain: 1, Readout: m.Params.Readout.Weight,
+		}); err != nil {
 			return err
 		}
 	}

@@ -29,7 +29,10 @@ type words struct {
 
 // commands by name. A link is written 0->1; without one, all nodes are meant.
 var commands = map[string]func(n *scriptNet, w words) error{
-	"nodes":     (*scriptNet).create,                                         // 0-1 1-2:0.5 order=1 in=1 out=1 step-size=0.1 deep=1,1 delayed frozen operator=… scale= mixing= max-norm= clip-norm=
+	// 0-1 1-2:0.5 order=1 in=1 out=1 step-size=0.1 deep=1,1 delayed frozen operator=…
+	// scale= mixing= max-norm= clip-norm=
+	"nodes": (*scriptNet).create,
+
 	"links":     (*scriptNet).connect,                                        // 0-1 1-2: from the next step on
 	"observe":   (*scriptNet).observe,                                        // t=0 x=(1 0 0): a step begins at all nodes
 	"begin":     (*scriptNet).observe,                                        // 1 t=7 x=(2): at one node

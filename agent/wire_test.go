@@ -156,7 +156,8 @@ func TestFrameOfAnotherVersion(t *testing.T) {
 	clear(b[28:32])
 	binary.LittleEndian.PutUint32(b[28:], crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
 	_, _, err := new(agent.Reader).Read(b)
-	if !errors.Is(err, agent.ErrVersion) || !errors.Is(err, agent.ErrFrame) || !strings.Contains(err.Error(), "another version: 1, this program speaks 2") {
+	if !errors.Is(err, agent.ErrVersion) || !errors.Is(err, agent.ErrFrame) ||
+		!strings.Contains(err.Error(), "another version: 1, this program speaks 2") {
 		t.Errorf("error %v, want ErrVersion with both numbers", err)
 	}
 }

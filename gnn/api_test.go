@@ -12,12 +12,18 @@ import (
 
 // A configuration reports every complaint at once.
 func TestConfigComplaints(t *testing.T) {
-	c := gnn.Config{Features: -1, Outputs: -2, Wide: &gnn.WideConfig{Order: -1}, Deep: []gnn.LayerConfig{{Order: -3, Features: 4, Activation: 9}}}
+	c := gnn.Config{
+		Features: -1, Outputs: -2, Wide: &gnn.WideConfig{Order: -1},
+		Deep: []gnn.LayerConfig{{Order: -3, Features: 4, Activation: 9}},
+	}
 	_, err := gnn.New(c)
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{"in is 0", "features is -1", "outputs is -2", "wide.order is -1", "deep[0].order is -3", "deep[0].activation", "4 features, the model -1"} {
+	for _, want := range []string{
+		"in is 0", "features is -1", "outputs is -2", "wide.order is -1", "deep[0].order is -3", "deep[0].activation",
+		"4 features, the model -1",
+	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error %q does not mention %q", err, want)
 		}

@@ -92,7 +92,8 @@ func (c *Config) Validate() error {
 		}
 	}
 	if n := len(c.Deep); n > 0 && c.Deep[n-1].Features != c.Features {
-		complain("the last layer gives %d features, the model %d: they are added to the wide part's and must agree", c.Deep[n-1].Features, c.Features)
+		complain("the last layer gives %d features, the model %d: they are added to the wide part's and must agree",
+			c.Deep[n-1].Features, c.Features)
 	}
 	if (c.FixedGains || c.Gains != Gains{}) && (c.Wide == nil || len(c.Deep) == 0) {
 		complain("gains weigh a wide against a deep part; this model has one part only")

@@ -172,7 +172,8 @@ func (d *Delayed) Recall(n int, memory [][]float32) error {
 			order, features = m.deep.Layers[l].Order(), m.deep.Layers[l].In()
 		}
 		if len(line) != (order+1)*n*features {
-			return fmt.Errorf("gnn: Recall: a delay line of %d numbers, want %d shifts of %d nodes with %d features", len(line), order+1, n, features)
+			return fmt.Errorf("gnn: Recall: a delay line of %d numbers, want %d shifts of %d nodes with %d features",
+				len(line), order+1, n, features)
 		}
 		lines[l] = delayLine{before: mat.NewDense((order+1)*n, features, slices.Clone(line)), rows: n, begun: true}
 	}

@@ -24,12 +24,18 @@ func TestFoldAgrees(t *testing.T) {
 	}
 	wide, layer := &gnn.WideConfig{Order: 2}, gnn.LayerConfig{Order: 3, Features: 8, Activation: gnn.Tanh}
 	for name, c := range map[string]gnn.Config{
-		"filter":     {In: 3, Features: 8, Outputs: 2, Wide: wide},
-		"gnn":        {In: 3, Features: 8, Outputs: 2, Deep: []gnn.LayerConfig{layer}},
-		"wd-gnn":     {In: 3, Features: 8, Outputs: 2, Wide: wide, Deep: []gnn.LayerConfig{layer}, Gains: gnn.Gains{Wide: 0.7, Deep: 1.3, Bias: 0.2}},
+		"filter": {In: 3, Features: 8, Outputs: 2, Wide: wide},
+		"gnn":    {In: 3, Features: 8, Outputs: 2, Deep: []gnn.LayerConfig{layer}},
+		"wd-gnn": {
+			In: 3, Features: 8, Outputs: 2, Wide: wide, Deep: []gnn.LayerConfig{layer},
+			Gains: gnn.Gains{Wide: 0.7, Deep: 1.3, Bias: 0.2},
+		},
 		"two layers": {In: 3, Features: 8, Outputs: 2, Wide: wide, Deep: []gnn.LayerConfig{{Order: 1, Features: 5}, layer}},
 		"no bias":    {In: 3, Features: 8, Outputs: 2, Wide: wide, Deep: []gnn.LayerConfig{layer}, NoBias: true},
-		"fixed":      {In: 3, Features: 8, Outputs: 2, Wide: wide, Deep: []gnn.LayerConfig{layer}, FixedGains: true, Gains: gnn.Gains{Wide: 0.7, Deep: 1.3, Bias: 0.2}},
+		"fixed": {
+			In: 3, Features: 8, Outputs: 2, Wide: wide, Deep: []gnn.LayerConfig{layer}, FixedGains: true,
+			Gains: gnn.Gains{Wide: 0.7, Deep: 1.3, Bias: 0.2},
+		},
 		"no readout": {In: 3, Features: 8, Wide: wide, Deep: []gnn.LayerConfig{layer}},
 	} {
 		m, err := gnn.NewRandom(c, rng)
@@ -58,7 +64,9 @@ func TestFoldAgrees(t *testing.T) {
 		}
 		y, dx, grad := run(false)
 		yFold, dxFold, gradFold := run(true)
-		for what, pair := range map[string][2][]float32{"output": {yFold.Data, y.Data}, "signal": {dxFold.Data, dx.Data}, "gradient": {gradFold, grad}} {
+		for what, pair := range map[string][2][]float32{
+			"output": {yFold.Data, y.Data}, "signal": {dxFold.Data, dx.Data}, "gradient": {gradFold, grad},
+		} {
 			for i, got := range pair[0] {
 				if want := pair[1][i]; !(math.Abs(float64(got-want)) <= 2e-5*(1+math.Abs(float64(want)))) {
 					t.Errorf("%s: %s %d: got %v, want %v", name, what, i, got, want)

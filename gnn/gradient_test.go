@@ -23,7 +23,9 @@ var architectures = map[string]gnn.Config{
 		{Order: 3, Features: 5, Activation: gnn.LeakyReLU}, {Order: 2, Features: 3, Activation: gnn.Tanh},
 	}},
 	"three layers": {In: 1, Features: 3, Outputs: 2, Wide: &gnn.WideConfig{Order: 4}, Deep: []gnn.LayerConfig{
-		{Order: 0, Features: 4, Activation: gnn.Tanh}, {Order: 2, Features: 5, Activation: gnn.Identity}, {Order: 1, Features: 3, Activation: gnn.Tanh},
+		{Order: 0, Features: 4, Activation: gnn.Tanh},
+		{Order: 2, Features: 5, Activation: gnn.Identity},
+		{Order: 1, Features: 3, Activation: gnn.Tanh},
 	}},
 	"one layer, no bias, no readout": {
 		In: 3, Features: 4, NoBias: true, Wide: &gnn.WideConfig{Order: 2},

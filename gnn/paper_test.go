@@ -130,7 +130,10 @@ func TestFilterOnIdentityIsLinearMap(t *testing.T) {
 // Reference: Section 2, eq. (2).
 func TestWideDeepIsSumOfParts(t *testing.T) {
 	rng := random.Stream(8, "parts")
-	c := gnn.Config{In: 2, Features: 4, Wide: &gnn.WideConfig{Order: 2}, Deep: []gnn.LayerConfig{{Order: 3, Features: 4, Activation: gnn.Tanh}}}
+	c := gnn.Config{
+		In: 2, Features: 4, Wide: &gnn.WideConfig{Order: 2},
+		Deep: []gnn.LayerConfig{{Order: 3, Features: 4, Activation: gnn.Tanh}},
+	}
 	m := newModel(t, c, 4)
 	copy(m.Params.Gain, []float32{0.5, 2, 0.25})
 	w := newWorld(t, rng, 9, 2, 2)

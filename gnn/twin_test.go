@@ -21,7 +21,8 @@ import (
 // The numbers of testdata/twin.py, a float64 twin written from the paper.
 const committedTwin = "testdata/twin.json"
 
-var twinFile = flag.String("twin", committedTwin, "`file` that testdata/twin.py wrote; another than the committed one is compared with that too")
+var twinFile = flag.String("twin", committedTwin,
+	"`file` that testdata/twin.py wrote; another than the committed one is compared with that too")
 
 // Inputs and parameters of the twin are exact in float32, so all that may
 // differ is rounding, 6e-8 at a time. Errors are relative to the largest number

@@ -96,16 +96,33 @@ func TestValues(t *testing.T) {
 		want float64
 		grad []float32
 	}{
-		{"cross-entropy of equal scores", loss.CrossEntropy{Labels: []int32{1, 0}}, two(3, 3, -1, -1), math.Ln2, []float32{0.25, -0.25, -0.25, 0.25}},
+		{
+			"cross-entropy of equal scores",
+			loss.CrossEntropy{Labels: []int32{1, 0}},
+			two(3, 3, -1, -1), math.Ln2,
+			[]float32{0.25, -0.25, -0.25, 0.25},
+		},
 		{"cross-entropy of scores too large for exp", loss.CrossEntropy{Labels: []int32{0}}, two(1000, 0), 0, []float32{0, 0}},
 		{"cross-entropy of a sure mistake", loss.CrossEntropy{Labels: []int32{1}}, two(1000, 0), 1000, []float32{1, -1}},
 		{"squares", loss.MSE{Target: two(1, 2, 3, 4)}, two(1, 4, 3, 3), (4 + 1) / 4.0, []float32{0, 1, 0, -0.5}},
 		{"squares of one row of two", loss.MSE{Target: two(1, 2, 3, 4), Mask: []bool{false, true}}, two(1, 4, 3, 3), 0.5, []float32{0, 0, 0, -1}},
-		{"near, far and at the threshold", loss.SmoothL1{Target: one(0, 0, 0, 0)}, one(0.5, 3, -3, -1), (0.125 + 2.5 + 2.5 + 0.5) / 4, []float32{0.125, 0.25, -0.25, -0.25}},
+		{
+			"near, far and at the threshold",
+			loss.SmoothL1{Target: one(0, 0, 0, 0)},
+			one(0.5, 3, -3, -1),
+			(0.125 + 2.5 + 2.5 + 0.5) / 4,
+			[]float32{0.125, 0.25, -0.25, -0.25},
+		},
 		{"a threshold of 2", loss.SmoothL1{Target: one(0, 0), Threshold: 2}, one(1, 3), (0.25 + 2) / 2, []float32{0.25, 0.5}},
 		{"the usual delta", loss.Huber{Target: one(0, 0)}, one(1, -3), (0.5 + 1.345*(3-0.6725)) / 2, []float32{0.5, -0.6725}},
 		{"near and far at a delta of 2", loss.Huber{Target: one(0, 0), Delta: 2}, one(1, -3), (0.5 + 4) / 2, []float32{0.5, -1}},
-		{"inside, on and outside the margin", loss.Hinge{Target: one(1, -1, 1, -1)}, one(0.5, -1, 2, 1), (0.5 + 0 + 0 + 2) / 4, []float32{-0.25, 0, 0, 0.25}},
+		{
+			"inside, on and outside the margin",
+			loss.Hinge{Target: one(1, -1, 1, -1)},
+			one(0.5, -1, 2, 1),
+			(0.5 + 0 + 0 + 2) / 4,
+			[]float32{-0.25, 0, 0, 0.25},
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -399,8 +416,14 @@ func TestPanics(t *testing.T) {
 	}{
 		{"loss: CrossEntropy: gradient 2×3 of an output 3×2", func() { loss.CrossEntropy{Labels: make([]int32, 3)}.Eval(d(2, 3), d(3, 2)) }},
 		{"loss: CrossEntropy: 2 labels for an output 3×2", func() { loss.CrossEntropy{Labels: make([]int32, 2)}.Eval(mat.Dense{}, d(3, 2)) }},
-		{"loss: CrossEntropy: label 2 in row 1 of an output with 2 columns", func() { loss.CrossEntropy{Labels: []int32{0, 2}}.Eval(mat.Dense{}, d(2, 2)) }},
-		{"loss: CrossEntropy: label -2 in row 0 of an output with 2 columns", func() { loss.CrossEntropy{Labels: []int32{-2}}.EvalNode(0, nil, row) }},
+		{
+			"loss: CrossEntropy: label 2 in row 1 of an output with 2 columns",
+			func() { loss.CrossEntropy{Labels: []int32{0, 2}}.Eval(mat.Dense{}, d(2, 2)) },
+		},
+		{
+			"loss: CrossEntropy: label -2 in row 0 of an output with 2 columns",
+			func() { loss.CrossEntropy{Labels: []int32{-2}}.EvalNode(0, nil, row) },
+		},
 		{"loss: CrossEntropy: row 1 of 1", func() { loss.CrossEntropy{Labels: []int32{0}}.EvalNode(1, nil, row) }},
 		{"loss: CrossEntropy: gradient of 1 values, output of 2", func() { loss.CrossEntropy{Labels: []int32{0}}.EvalNode(0, row[:1], row) }},
 		{"loss: MSE: target 2×2 for an output 3×2", func() { loss.MSE{Target: d(2, 2)}.Eval(mat.Dense{}, d(3, 2)) }},
@@ -438,7 +461,10 @@ func TestValidate(t *testing.T) {
 		want string // a part of the message; empty means no error
 	}{
 		{"labels", loss.CrossEntropy{Labels: []int32{0, 2, loss.NoLabel}}.Validate(3), ""},
-		{"label too large", loss.CrossEntropy{Labels: []int32{0, 3, -2}}.Validate(3), "2 of 3 labels out of range: the first is 3 in row 1, want 0 to 2 or -1"},
+		{
+			"label too large", loss.CrossEntropy{Labels: []int32{0, 3, -2}}.Validate(3),
+			"2 of 3 labels out of range: the first is 3 in row 1, want 0 to 2 or -1",
+		},
 		{"no classes", loss.CrossEntropy{}.Validate(0), "0 classes"},
 		{"targets", loss.MSE{Target: d(1, 2)}.Validate(), ""},
 		{"bad target that nobody reads", loss.MSE{Target: d(1, nan), Mask: []bool{true, false}}.Validate(), ""},

@@ -202,13 +202,33 @@ func TestRestoreRefuses(t *testing.T) {
 		state optim.State
 		want  string
 	}{
-		{"another algorithm", adam(optim.AdamConfig{}), optim.State{Algorithm: "sgd", Values: make([]float32, 4)}, `optim: Adam: restore: state of algorithm "sgd", want "adam"`},
+		{
+			"another algorithm", adam(optim.AdamConfig{}),
+			optim.State{Algorithm: "sgd", Values: make([]float32, 4)},
+			`optim: Adam: restore: state of algorithm "sgd", want "adam"`,
+		},
 		{"no algorithm", momentum, optim.State{}, `optim: SGD: restore: state of algorithm "", want "sgd"`},
-		{"another size", adam(optim.AdamConfig{}), optim.State{Algorithm: "adam", Values: make([]float32, 2)}, "optim: Adam: restore: state with 2 values, want 4"},
-		{"a velocity too many", sgd(optim.SGDConfig{}), optim.State{Algorithm: "sgd", Values: make([]float32, 2)}, "optim: SGD: restore: state with 2 values, want 0"},
-		{"a count out of range", momentum, optim.State{Algorithm: "sgd", Steps: math.MaxUint64, Values: make([]float32, 2)}, "optim: SGD: restore: state after 18446744073709551615 steps"},
+		{
+			"another size", adam(optim.AdamConfig{}),
+			optim.State{Algorithm: "adam", Values: make([]float32, 2)},
+			"optim: Adam: restore: state with 2 values, want 4",
+		},
+		{
+			"a velocity too many", sgd(optim.SGDConfig{}),
+			optim.State{Algorithm: "sgd", Values: make([]float32, 2)},
+			"optim: SGD: restore: state with 2 values, want 0",
+		},
+		{
+			"a count out of range", momentum,
+			optim.State{Algorithm: "sgd", Steps: math.MaxUint64, Values: make([]float32, 2)},
+			"optim: SGD: restore: state after 18446744073709551615 steps",
+		},
 		{"an infinity", momentum, optim.State{Algorithm: "sgd", Values: []float32{0, inf}}, "optim: SGD: restore: state with value 1 = +Inf"},
-		{"a negative square", adam(optim.AdamConfig{}), optim.State{Algorithm: "adam", Values: []float32{-1, -1, 0, -2}}, "optim: Adam: restore: state with a negative mean of squares, value 3 = -2"},
+		{
+			"a negative square", adam(optim.AdamConfig{}),
+			optim.State{Algorithm: "adam", Values: []float32{-1, -1, 0, -2}},
+			"optim: Adam: restore: state with a negative mean of squares, value 3 = -2",
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -267,7 +287,11 @@ func TestValidate(t *testing.T) {
 		{"zero SGD", optim.SGDConfig{}, nil},
 		{"zero Adam", optim.AdamConfig{}, nil},
 		{"all of SGD", optim.SGDConfig{StepSize: -1, Momentum: 1}, []string{"optim: SGD: step size -1", "optim: SGD: momentum 1"}},
-		{"all of Adam", optim.AdamConfig{StepSize: inf, Beta1: 1, Beta2: nan, Epsilon: -1}, []string{"step size +Inf", "beta1 1", "beta2 NaN", "epsilon -1"}},
+		{
+			"all of Adam",
+			optim.AdamConfig{StepSize: inf, Beta1: 1, Beta2: nan, Epsilon: -1},
+			[]string{"step size +Inf", "beta1 1", "beta2 NaN", "epsilon -1"},
+		},
 		{"negative decays", optim.AdamConfig{Beta1: -0.1, Beta2: -0.1}, []string{"beta1 -0.1", "beta2 -0.1"}},
 		{"1 after rounding", optim.AdamConfig{Beta2: 0.99999999999}, []string{"beta2"}},
 		{"0 after rounding", optim.AdamConfig{StepSize: 1e-60, Epsilon: 1e-60}, []string{"step size 1e-60", "epsilon 1e-60"}},
@@ -307,8 +331,14 @@ func TestConfigJSON(t *testing.T) {
 		out  func(text []byte) (any, error)
 		want string
 	}{
-		{s, func(text []byte) (any, error) { var v optim.SGDConfig; err := json.Unmarshal(text, &v); return v, err }, `{"step_size":0.1,"momentum":0.9}`},
-		{a, func(text []byte) (any, error) { var v optim.AdamConfig; err := json.Unmarshal(text, &v); return v, err }, `{"step_size":0.005,"beta1":0.8,"beta2":0.99,"epsilon":0.000001}`},
+		{
+			s, func(text []byte) (any, error) { var v optim.SGDConfig; err := json.Unmarshal(text, &v); return v, err },
+			`{"step_size":0.1,"momentum":0.9}`,
+		},
+		{
+			a, func(text []byte) (any, error) { var v optim.AdamConfig; err := json.Unmarshal(text, &v); return v, err },
+			`{"step_size":0.005,"beta1":0.8,"beta2":0.99,"epsilon":0.000001}`,
+		},
 		{optim.AdamConfig{}, func(text []byte) (any, error) { var v optim.AdamConfig; err := json.Unmarshal(text, &v); return v, err }, `{}`},
 	} {
 		text, err := json.Marshal(c.in)

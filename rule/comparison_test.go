@@ -34,7 +34,8 @@ func TestHarm(t *testing.T) {
 			t.Errorf("%s, %+v: got %t, want %t", c.name, c.at, got, c.want)
 		}
 	}
-	if got, want := (rule.Comparison{Steps: 40, Learned: 5617.2, Frozen: 0.1}).String(), "the answers of the last 40 steps cost 5617, those of the model as trained 0.1"; got != want {
+	const want = "the answers of the last 40 steps cost 5617, those of the model as trained 0.1"
+	if got := (rule.Comparison{Steps: 40, Learned: 5617.2, Frozen: 0.1}).String(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -145,7 +145,10 @@ func TestCalmerNamesWhatIsNotSet(t *testing.T) {
 	}{
 		{rule.Literal(false), []string{"step_size: {schedule: automatic}", "step_size: {value: 0.3}", "window: 50"}},
 		{rule.Personal(50), []string{"step_size: {schedule: automatic}", "step_size: {value: 0.1}"}},
-		{rule.Config{StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 2}, Window: 3}, []string{"step_size: {schedule: automatic}", "step_size: {schedule: decaying, value: 0.2}"}},
+		{
+			rule.Config{StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 2}, Window: 3},
+			[]string{"step_size: {schedule: automatic}", "step_size: {schedule: decaying, value: 0.2}"},
+		},
 		{rule.Config{StepSize: rule.StepSize{Schedule: rule.Automatic}, Window: 3}, []string{"step_size: {schedule: automatic, value: 0.05}"}},
 	} {
 		if got := c.config.Calmer(); !slices.Equal(got, c.want) {

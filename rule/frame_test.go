@@ -156,7 +156,9 @@ func TestFrame(t *testing.T) {
 
 			diff.Sub(large(a.Data, rows, width), large(b.Data, rows, width))
 			apart.Mul(&diff, q.T())
-			for got, want := range map[float64]float64{f.Distance(a.Data, nil): dense.Norm(&moved, 2), f.Distance(a.Data, b.Data): dense.Norm(&apart, 2)} {
+			for got, want := range map[float64]float64{
+				f.Distance(a.Data, nil): dense.Norm(&moved, 2), f.Distance(a.Data, b.Data): dense.Norm(&apart, 2),
+			} {
 				if math.Abs(got-want) > 1e-6*(1+want) {
 					t.Errorf("distance %v, want %v", got, want)
 				}

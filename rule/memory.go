@@ -124,7 +124,8 @@ func (n *Node) fits(m Memory) (rows int, err error) {
 		rows += count
 	}
 	if len(m.Inputs) != rows*f.inputs || len(m.Bases) != rows*f.outputs || rows > 0 && len(m.Targets)%rows != 0 {
-		return 0, fmt.Errorf("rule: memory: %d inputs, %d outputs and %d targets for %d observations", len(m.Inputs), len(m.Bases), len(m.Targets), rows)
+		return 0, fmt.Errorf("rule: memory: %d inputs, %d outputs and %d targets for %d observations",
+			len(m.Inputs), len(m.Bases), len(m.Targets), rows)
 	}
 	for _, values := range slices.Concat([][]float32{m.Inputs, m.Bases, m.Targets}, m.Vectors, n.translated(m)) {
 		if !mat.Finite(values...) {

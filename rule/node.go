@@ -89,12 +89,14 @@ func (n *Node) Check(j loss.Loss) error {
 	automatic := n.config.StepSize.Schedule == Automatic
 	if t, ok := j.(loss.Targeted); ok {
 		if automatic && math.IsInf(t.Curvature(n.frame.outputs), 0) {
-			return fmt.Errorf("rule: an automatic step size needs a cost of bounded curvature, and the gradient of a %T jumps; try a fixed or decaying one", j)
+			return fmt.Errorf("rule: an automatic step size needs a cost of bounded curvature, "+
+				"and the gradient of a %T jumps; try a fixed or decaying one", j)
 		}
 		return nil
 	}
 	if n.config.Window > 1 {
-		return fmt.Errorf("rule: a window of %d steps judges old outputs again, for which a %T must be a loss.Targeted; try a window of 1", n.config.Window, j)
+		return fmt.Errorf("rule: a window of %d steps judges old outputs again, for which a %T must be a loss.Targeted; try a window of 1",
+			n.config.Window, j)
 	}
 	if automatic {
 		return fmt.Errorf("rule: an automatic step size needs to know the curvature of a %T, which must be a loss.Targeted; try a fixed one", j)

@@ -159,7 +159,8 @@ func TestWhiteningOfPoorData(t *testing.T) {
 	var got []float32
 	config := rule.Config{Rule: probe{func(_ float64, g []float32, _ rule.Cost) { got = slices.Clone(g) }}}
 	n := rule.NewNode(f, &config, 1, nil, nil)
-	n.Observe(mat.NewDense(1, 3, []float32{1, 1, 1}), mat.NewDense(1, 1, nil), []int32{0}, loss.MSE{Target: mat.NewDense(1, 1, []float32{-0.5})})
+	n.Observe(mat.NewDense(1, 3, []float32{1, 1, 1}),
+		mat.NewDense(1, 1, nil), []int32{0}, loss.MSE{Target: mat.NewDense(1, 1, []float32{-0.5})})
 	if err := n.Step(alone(n)); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +179,8 @@ func TestClip(t *testing.T) {
 		var got []float32
 		config := rule.Config{ClipNorm: limit, Rule: probe{func(_ float64, g []float32, _ rule.Cost) { got = slices.Clone(g) }}}
 		n := rule.NewNode(f, &config, 1, nil, nil)
-		n.Observe(mat.NewDense(1, 3, []float32{1, 2, 3}), mat.NewDense(1, 2, nil), []int32{0}, loss.MSE{Target: mat.NewDense(1, 2, []float32{3, -4})})
+		n.Observe(mat.NewDense(1, 3, []float32{1, 2, 3}),
+			mat.NewDense(1, 2, nil), []int32{0}, loss.MSE{Target: mat.NewDense(1, 2, []float32{3, -4})})
 		if err := n.Step(alone(n)); err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +207,14 @@ func TestAnotherKindOfCost(t *testing.T) {
 	for k, c := range []struct {
 		j    loss.Loss
 		want string
-	}{{labels, "[1]"}, {labels, "[1 1]"}, {squares, "[1]"}, {squares, "[1 1]"}, {loss.CrossEntropy{Labels: []int32{loss.NoLabel}}, "[0]"}, {labels, "[0 1]"}} {
+	}{
+		{labels, "[1]"},
+		{labels, "[1 1]"},
+		{squares, "[1]"},
+		{squares, "[1 1]"},
+		{loss.CrossEntropy{Labels: []int32{loss.NoLabel}}, "[0]"},
+		{labels, "[0 1]"},
+	} {
 		observe(c.j)
 		if got := fmt.Sprint(n.Memory().Counts); got != c.want {
 			t.Errorf("step %d: the window holds %s, want %s", k, got, c.want)

@@ -50,7 +50,9 @@ func BenchmarkSourceLocalization(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		data, err := train.NewSignals(m, train.SignalsConfig{Graph: world.Graph, Operator: graph.ShiftSpectral, Signals: signals, Read: read, Targets: classes})
+		data, err := train.NewSignals(m, train.SignalsConfig{
+			Graph: world.Graph, Operator: graph.ShiftSpectral, Signals: signals, Read: read, Targets: classes,
+		})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -66,7 +68,10 @@ func BenchmarkSourceLocalization(b *testing.B) {
 func BenchmarkFlocking(b *testing.B) {
 	const trajectories, steps, n = 20, 200, 50
 	rng := random.Stream(1, "flocking")
-	m := newModel(b, gnn.Config{In: 6, Features: 32, Outputs: 2, Wide: &gnn.WideConfig{Order: 3}, Deep: []gnn.LayerConfig{{Order: 3, Features: 32, Activation: gnn.Tanh}}}, 1)
+	m := newModel(b, gnn.Config{
+		In: 6, Features: 32, Outputs: 2, Wide: &gnn.WideConfig{Order: 3},
+		Deep: []gnn.LayerConfig{{Order: 3, Features: 32, Activation: gnn.Tanh}},
+	}, 1)
 	var samples []graph.Sample
 	for range trajectories {
 		var shifts []*mat.CSR

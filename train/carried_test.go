@@ -110,7 +110,9 @@ func (u uneven) objectives(t *testing.T) map[string]struct {
 	}
 }
 
-var unevenConfig = gnn.Config{In: 1, Features: 6, Outputs: 2, Wide: &gnn.WideConfig{Order: 2}, Deep: []gnn.LayerConfig{{Order: 2, Features: 6}}}
+var unevenConfig = gnn.Config{
+	In: 1, Features: 6, Outputs: 2, Wide: &gnn.WideConfig{Order: 2}, Deep: []gnn.LayerConfig{{Order: 2, Features: 6}},
+}
 
 // The loss of data is one mean over all rows that carry a loss, however passes
 // cut it.

@@ -100,7 +100,9 @@ func TestObjectives(t *testing.T) {
 	}
 	for name, o := range objectives {
 		m := newModel(t, c, 1)
-		d, err := train.NewSignals(m, train.SignalsConfig{Graph: l.graph, Operator: graph.ShiftSpectral, Signals: l.signals, Read: l.read, Targets: o})
+		d, err := train.NewSignals(m, train.SignalsConfig{
+			Graph: l.graph, Operator: graph.ShiftSpectral, Signals: l.signals, Read: l.read, Targets: o,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,8 +179,11 @@ func TestMistakesAreErrors(t *testing.T) {
 		"epochs is 0":               run(train.Job{Train: d}),
 		"batch_size is -1":          run(train.Job{Train: d, Config: train.Config{Epochs: 1, BatchSize: -1}}),
 		"clip_norm is NaN":          run(train.Job{Train: d, Config: train.Config{Epochs: 1, BatchSize: 1, ClipNorm: math.NaN()}}),
-		"choose one":                run(train.Job{Train: d, Config: train.Config{Epochs: 1, BatchSize: 1, Adam: optim.AdamConfig{StepSize: 1}, SGD: &optim.SGDConfig{}}}),
-		"written by another":        run(train.Job{Train: d, Config: train.Config{Epochs: 1, BatchSize: 1}, Resume: &train.Checkpoint{}}),
+		"choose one": run(train.Job{
+			Train:  d,
+			Config: train.Config{Epochs: 1, BatchSize: 1, Adam: optim.AdamConfig{StepSize: 1}, SGD: &optim.SGDConfig{}},
+		}),
+		"written by another": run(train.Job{Train: d, Config: train.Config{Epochs: 1, BatchSize: 1}, Resume: &train.Checkpoint{}}),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error is %v, want one about %q", err, want)

@@ -29,7 +29,8 @@ func NewExamples(m *gnn.WideDeep, rows mat.Dense, targets Objective) (*Examples,
 	case rows.Rows == 0:
 		return nil, errors.New("train: there are no examples")
 	case rows.Cols < width || rows.Cols%m.Config.In != 0:
-		return nil, fmt.Errorf("train: examples of %d numbers for a model that reads %d: %d features, shifted %d times", rows.Cols, width, m.Config.In, m.InputOrder())
+		return nil, fmt.Errorf("train: examples of %d numbers for a model that reads %d: %d features, shifted %d times",
+			rows.Cols, width, m.Config.In, m.InputOrder())
 	case len(m.Config.Deep) > 1:
 		return nil, fmt.Errorf("train: a deep part of %d layers shifts what the first one gives; examples serve one layer", len(m.Config.Deep))
 	}

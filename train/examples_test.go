@@ -16,7 +16,9 @@ import (
 )
 
 // examplesConfig is the architecture of Section 6.3 with few features.
-var examplesConfig = gnn.Config{In: 1, Features: 8, Outputs: 1, Wide: &gnn.WideConfig{Order: 3}, Deep: []gnn.LayerConfig{{Order: 3, Features: 8}}}
+var examplesConfig = gnn.Config{
+	In: 1, Features: 8, Outputs: 1, Wide: &gnn.WideConfig{Order: 3}, Deep: []gnn.LayerConfig{{Order: 3, Features: 8}},
+}
 
 // A user matters only through the K+1 numbers [Sᵏx]_n: training on those rows
 // is training on the graph with node n read, within rounding.
@@ -55,14 +57,19 @@ func TestExamplesMatchSignals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		job := train.Job{Config: train.Config{Epochs: 4, BatchSize: 5, Seed: 9, Adam: optim.AdamConfig{StepSize: 5e-3}, PassRows: passRows}, Train: d}
+		job := train.Job{
+			Config: train.Config{Epochs: 4, BatchSize: 5, Seed: 9, Adam: optim.AdamConfig{StepSize: 5e-3}, PassRows: passRows},
+			Train:  d,
+		}
 		if _, err := train.Run(context.Background(), m, job); err != nil {
 			t.Fatal(err)
 		}
 		return m.Params.Flat
 	}
 	want := run(func(m *gnn.WideDeep) (train.Data, error) {
-		return train.NewSignals(m, train.SignalsConfig{Graph: g, Operator: graph.ShiftSpectral, Signals: signals, Read: []int{node}, Targets: targets})
+		return train.NewSignals(m, train.SignalsConfig{
+			Graph: g, Operator: graph.ShiftSpectral, Signals: signals, Read: []int{node}, Targets: targets,
+		})
 	}, 0)
 	for _, passRows := range []int{0, 2} {
 		got := run(func(m *gnn.WideDeep) (train.Data, error) { return train.NewExamples(m, rows, targets) }, passRows)

@@ -49,7 +49,8 @@ func NewLinear(m *gnn.WideDeep, d *Shifted, threads int) (*Linear, error) {
 	}
 	inputs := (m.InputOrder() + 1) * m.Config.In
 	if d.rows.Cols < inputs || t.values.Cols != m.Outputs() {
-		return nil, fmt.Errorf("train: rows of %d numbers with targets of %d for a model from %d to %d", d.rows.Cols, t.values.Cols, inputs, m.Outputs())
+		return nil, fmt.Errorf("train: rows of %d numbers with targets of %d for a model from %d to %d",
+			d.rows.Cols, t.values.Cols, inputs, m.Outputs())
 	}
 	l := &Linear{samples: make([]moments, d.Len()), width: inputs + 1, outputs: t.values.Cols, probes: mat.NewDense(inputs+1, inputs, nil)}
 	for k := range inputs {

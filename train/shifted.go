@@ -34,10 +34,12 @@ func NewShifted(m *gnn.WideDeep, rows mat.Dense, each int, targets Objective) (*
 		return nil, fmt.Errorf("train: %d rows are not a number of samples of %d", rows.Rows, each)
 	}
 	if width := (m.InputOrder() + 1) * m.Config.In; rows.Cols < width || rows.Cols%m.Config.In != 0 {
-		return nil, fmt.Errorf("train: rows of %d numbers for a model that reads %d: %d features, shifted %d times", rows.Cols, width, m.Config.In, m.InputOrder())
+		return nil, fmt.Errorf("train: rows of %d numbers for a model that reads %d: %d features, shifted %d times",
+			rows.Cols, width, m.Config.In, m.InputOrder())
 	}
 	if len(m.Config.Deep) > 1 {
-		return nil, fmt.Errorf("train: a deep part of %d layers shifts what the first one gives; shifted rows serve one layer", len(m.Config.Deep))
+		return nil, fmt.Errorf("train: a deep part of %d layers shifts what the first one gives; shifted rows serve one layer",
+			len(m.Config.Deep))
 	}
 	if _, unsupervised := targets.(Unsupervised); unsupervised {
 		return nil, errors.New("train: shifted rows need a target per row; an unsupervised loss sees all nodes together")
@@ -101,7 +103,8 @@ type adjacent struct{ target mat.Dense }
 // Eval implements [loss.Loss].
 func (l *adjacent) Eval(dy, y mat.Dense) float64 {
 	t := l.target
-	if t.Rows != y.Rows || t.Cols != y.Cols || !t.Contiguous() || !y.Contiguous() || !dy.Empty() && (!dy.Contiguous() || dy.Rows != y.Rows || dy.Cols != y.Cols) {
+	if t.Rows != y.Rows || t.Cols != y.Cols || !t.Contiguous() || !y.Contiguous() ||
+		!dy.Empty() && (!dy.Contiguous() || dy.Rows != y.Rows || dy.Cols != y.Cols) {
 		return loss.MSE{Target: t}.Eval(dy, y)
 	}
 	cols := float64(y.Cols)

@@ -65,7 +65,10 @@ func (r rowsTask) targets(t *testing.T, mask []bool) *train.Targets {
 var rowsModels = map[string]gnn.Config{
 	"filter": {In: 3, Features: 4, Outputs: 2, Wide: &gnn.WideConfig{Order: 2}},
 	"gnn":    {In: 3, Features: 4, Outputs: 2, Deep: []gnn.LayerConfig{{Order: 1, Features: 4, Activation: gnn.Tanh}}},
-	"wd-gnn": {In: 3, Features: 4, Outputs: 2, Wide: &gnn.WideConfig{Order: 2}, Deep: []gnn.LayerConfig{{Order: 2, Features: 4, Activation: gnn.Tanh}}},
+	"wd-gnn": {
+		In: 3, Features: 4, Outputs: 2, Wide: &gnn.WideConfig{Order: 2},
+		Deep: []gnn.LayerConfig{{Order: 2, Features: 4, Activation: gnn.Tanh}},
+	},
 }
 
 // trained returns the parameters and the score after a short training.
@@ -163,7 +166,8 @@ func TestShiftedLoss(t *testing.T) {
 	}
 	part := loss.MSE{Target: task.values.View(60, 0, 30, 2)}
 	dy, wantDy := mat.NewDense(30, 2, nil), mat.NewDense(30, 2, nil)
-	if got, want := p.Loss.Eval(dy, y.View(60, 0, 30, 2)), part.Eval(wantDy, y.View(60, 0, 30, 2)); got != want || !slices.Equal(dy.Data, wantDy.Data) {
+	if got, want := p.Loss.Eval(dy, y.View(60, 0, 30, 2)), part.Eval(wantDy, y.View(60, 0, 30, 2)); got != want ||
+		!slices.Equal(dy.Data, wantDy.Data) {
 		t.Errorf("a sample: loss %v, want %v and its gradient, to the last bit", got, want)
 	}
 	linear, err := train.NewLinear(m, shifted, 2)

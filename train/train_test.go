@@ -348,7 +348,9 @@ func TestDivergenceKeepsBest(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := newLocalization(t, 120, "train")
-	d, err := train.NewSignals(m, train.SignalsConfig{Graph: l.graph, Operator: graph.ShiftSpectral, Signals: l.signals, Read: l.read, Targets: targets})
+	d, err := train.NewSignals(m, train.SignalsConfig{
+		Graph: l.graph, Operator: graph.ShiftSpectral, Signals: l.signals, Read: l.read, Targets: targets,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -284,7 +284,10 @@ func TestPartitionOfLatecomer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		time.Sleep(time.Second)
-		p := join(t, new(mem.Network), transport.Faults{Began: began, Partitions: []transport.Partition{{Hosts: []transport.HostID{1}, From: time.Second, To: 2 * time.Second}}})
+		p := join(t, new(mem.Network), transport.Faults{
+			Began:      began,
+			Partitions: []transport.Partition{{Hosts: []transport.HostID{1}, From: time.Second, To: 2 * time.Second}},
+		})
 		p.send(1)
 		p.want("while it lasts")
 		time.Sleep(time.Second)

@@ -22,7 +22,9 @@ func TestFaultsValidate(t *testing.T) {
 	if err == nil {
 		t.Fatal("got no error, want one")
 	}
-	for _, want := range []string{"loss", "duplicate", "reorder", "delay", "jitter", "partition 0", "no hosts", "begins", "partition 1", "heals"} {
+	for _, want := range []string{
+		"loss", "duplicate", "reorder", "delay", "jitter", "partition 0", "no hosts", "begins", "partition 1", "heals",
+	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("got %q, want it to name %q", err, want)
 		}

@@ -65,7 +65,8 @@ func (c Config) Validate() error {
 		wrong = append(wrong, errors.New("natsbus: both a seed and a file with a seed; give one"))
 	}
 	if c.Buffer < 0 || c.Bytes < 0 || c.MaxFrame < 0 {
-		wrong = append(wrong, fmt.Errorf("natsbus: room for %d frames and %d bytes, of %d each, want positive numbers or 0", c.Buffer, c.Bytes, c.MaxFrame))
+		wrong = append(wrong, fmt.Errorf("natsbus: room for %d frames and %d bytes, of %d each, want positive numbers or 0",
+			c.Buffer, c.Bytes, c.MaxFrame))
 	}
 	return errors.Join(wrong...)
 }

@@ -91,7 +91,8 @@ func (c *Conn) explainDial(err error) error {
 	where := redacted(c.config.URL)
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
-		return fmt.Errorf("natsbus: %s: %w: the server wants a key it knows; try a seed of the set of keys that the server was started with", where, err)
+		return fmt.Errorf("natsbus: %s: %w: the server wants a key it knows; try a seed of the set of keys that the server was started with",
+			where, err)
 	case errors.Is(err, nats.ErrSecureConnRequired), errors.Is(err, nats.ErrSecureConnWanted):
 		return fmt.Errorf("natsbus: %s: %w: one side wants TLS and the other does not; try the keys of the deployment on both", where, err)
 	case final(err):
@@ -111,7 +112,8 @@ func (c *Conn) explain(err error, size int) error {
 	case errors.Is(err, nats.ErrReconnectBufExceeded):
 		return ErrDisconnected
 	case errors.Is(err, nats.ErrMaxPayload):
-		return fmt.Errorf("natsbus: %d bytes: %w: the server takes at most %d; set max_payload in its configuration, up to 64MB", size, err, c.nc.MaxPayload())
+		return fmt.Errorf("natsbus: %d bytes: %w: the server takes at most %d; set max_payload in its configuration, up to 64MB",
+			size, err, c.nc.MaxPayload())
 	}
 	return fmt.Errorf("natsbus: %w", err)
 }

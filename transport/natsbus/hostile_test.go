@@ -149,7 +149,9 @@ func TestForeignEars(t *testing.T) {
 	case <-time.After(patience):
 		t.Error("OnError: got nothing, want the refusal")
 	}
-	for _, subject := range []string{">", "wdgnn.>", "wdgnn.test.from.*", natsbus.WorldSubject("test", 0), natsbus.ReportSubjects("test"), "_INBOX.>"} {
+	for _, subject := range []string{
+		">", "wdgnn.>", "wdgnn.test.from.*", natsbus.WorldSubject("test", 0), natsbus.ReportSubjects("test"), "_INBOX.>",
+	} {
 		d.refused(func() {
 			if _, err := evil.Subscribe(subject, func(subject string, data []byte) {
 				t.Errorf("heard %q on %s, want nothing", data, subject)

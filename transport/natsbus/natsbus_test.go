@@ -82,7 +82,9 @@ func TestSubjects(t *testing.T) {
 	if host, err := natsbus.HostOf("wdgnn.demo.report.12"); host != 12 || err != nil {
 		t.Errorf("HostOf: got %d, %v, want 12", host, err)
 	}
-	for _, subject := range []string{"", "12", "wdgnn.demo.report.", "wdgnn.demo.report.-1", "wdgnn.demo.report.4294967296", "wdgnn.demo.report.1x"} {
+	for _, subject := range []string{
+		"", "12", "wdgnn.demo.report.", "wdgnn.demo.report.-1", "wdgnn.demo.report.4294967296", "wdgnn.demo.report.1x",
+	} {
 		if host, err := natsbus.HostOf(subject); err == nil {
 			t.Errorf("HostOf(%q): got %d, want an error", subject, host)
 		}

@@ -89,7 +89,8 @@ func (c Config) Validate() error {
 		}
 	}
 	for name, v := range map[string]int64{
-		"Buffer": int64(c.Buffer), "Bytes": int64(c.Bytes), "MaxFrame": int64(c.MaxFrame), "SendQueue": int64(c.SendQueue), "HandshakeTimeout": int64(c.HandshakeTimeout),
+		"Buffer": int64(c.Buffer), "Bytes": int64(c.Bytes), "MaxFrame": int64(c.MaxFrame),
+		"SendQueue": int64(c.SendQueue), "HandshakeTimeout": int64(c.HandshakeTimeout),
 		"WriteTimeout": int64(c.WriteTimeout), "Idle": int64(c.Idle),
 	} {
 		if v < 0 {

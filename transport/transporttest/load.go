@@ -80,7 +80,8 @@ func floodLeavesRoom(n *network) {
 	for len(sent) > 0 {
 		f, ok := n.within(1, resend)
 		if !ok {
-			n.t.Fatalf("%d of %d frames of host 2 found no room beside those of host 0, want all there; stats %+v", len(sent), few, n.buses[1].Stats())
+			n.t.Fatalf("%d of %d frames of host 2 found no room beside those of host 0, want all there; stats %+v",
+				len(sent), few, n.buses[1].Stats())
 		}
 		if f.From == 2 && bytes.Equal(f.Data, sent[0]) {
 			sent = sent[1:]
