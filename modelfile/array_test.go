@@ -158,7 +158,10 @@ func TestArrayValues(t *testing.T) {
 	}{
 		{"<f4", "\x00\x00\x80\x3f\x00\x00\xc0\x7f", "[1] is NaN", "[1] is NaN"},
 		{"<f4", "\x00\x00\x80\xff\x00\x00\x00\x00", "[0] is -Inf", "[0] is -Inf"},
-		{">f8", "\x3f\xb9\x99\x99\x99\x99\x99\x9a\x48\x07\x82\x87\xf4\x9c\x4a\x1d", "[1] is 1e+39 does not fit a float32", "[0] is 0.1; want an integer"},
+		{
+			">f8", "\x3f\xb9\x99\x99\x99\x99\x99\x9a\x48\x07\x82\x87\xf4\x9c\x4a\x1d", "[1] is 1e+39 does not fit a float32",
+			"[0] is 0.1; want an integer",
+		},
 		{"<i8", "\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x80\x00\x00\x00\x00", "", "[1] is 2147483648; want"},
 		{"<u4", "\x01\x00\x00\x00\xff\xff\xff\xff", "", "[1] is 4294967295"},
 		{"<u8", "\x01\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff", "", "[1] is 1.8446744073709552e+19"},
@@ -200,7 +203,10 @@ func TestLoadArrayRefuses(t *testing.T) {
 		{"version", npyBytes(4, ok, ""), "version 4.0 of the .npy format"},
 		{"header too long", []byte("\x93NUMPY\x01\x00\xff\xff{'descr'"), "a header of 65535 bytes; the file has 18"},
 		{"header far too long", npyBytes(2, strings.Repeat(" ", 1<<16+1), ""), "headers at most 65536"},
-		{"4e12 values", change("(1,)", "(4000000000000,)"), "shape (4000000000000,) of <f4, which makes a file of 16000000000079 bytes; the file has 83 bytes"},
+		{
+			"4e12 values", change("(1,)", "(4000000000000,)"),
+			"shape (4000000000000,) of <f4, which makes a file of 16000000000079 bytes; the file has 83 bytes",
+		},
 		{"bytes beyond int64", change("(1,)", "(4611686018427387904,)"), "no file can hold"},
 		{"product beyond int64", change("(1,)", "(4294967296, 4294967296)"), "no array has shape (4294967296, 4294967296)"},
 		{"dimension beyond int64", change("(1,)", "(99999999999999999999,)"), "want a shape of at most 32 numbers"},

@@ -159,7 +159,8 @@ func (h *fileHeader) each(r io.ReaderAt, name string, take func(i int, v float64
 		for i := range n {
 			v := element(t.DType, block[i*width:])
 			if !mat.Finite(v) {
-				return fmt.Errorf("tensor %s, value %d: %v; a model that diverged cannot be used, train again with a smaller step size", name, done+i, v)
+				return fmt.Errorf("tensor %s, value %d: %v; a model that diverged cannot be used, train again with a smaller step size",
+					name, done+i, v)
 			}
 			if err := take(done+i, v); err != nil {
 				return err

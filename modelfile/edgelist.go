@@ -93,7 +93,8 @@ func split(fields [][]byte, line []byte, separator string) [][]byte {
 // a letter, otherwise by number, src, dst, weight, time.
 func findColumns(fields [][]byte) (c *columns, named bool, err error) {
 	if len(fields) < 2 {
-		return nil, false, errors.New("one column, want at least src and dst; columns are separated by commas in a .csv, tabs in a .tsv, spaces in a .txt file")
+		return nil, false, errors.New("one column, want at least src and dst; columns are separated by commas in a .csv, " +
+			"tabs in a .tsv, spaces in a .txt file")
 	}
 	c = &columns{src: -1, dst: -1, weight: -1, time: -1, count: len(fields)}
 	if first := fields[0]; len(first) == 0 || !isLetter(first[0]) {

@@ -160,7 +160,8 @@ func (t tensor) check() error {
 	for i := range t.values.Rows {
 		for j, v := range t.values.Row(i) {
 			if !mat.Finite(v) {
-				return fmt.Errorf("tensor %s, row %d, column %d: %v; a model that diverged is not worth keeping, try a smaller step size", t.name, i, j, v)
+				return fmt.Errorf("tensor %s, row %d, column %d: %v; a model that diverged is not worth keeping, try a smaller step size",
+					t.name, i, j, v)
 			}
 		}
 	}

@@ -201,7 +201,8 @@ func (l *links) checkSize() error {
 		return nil
 	}
 	if steps := min(l.steps, edges); steps > budget/(l.nodes+1) {
-		return fmt.Errorf("%d steps of %d nodes, but only %d edges; give the number of nodes, or split the file into shorter runs", steps, l.nodes, edges)
+		return fmt.Errorf("%d steps of %d nodes, but only %d edges; give the number of nodes, or split the file into shorter runs",
+			steps, l.nodes, edges)
 	}
 	return nil
 }
@@ -246,7 +247,8 @@ func (l *links) unique() error {
 		return nil
 	}
 	if first.from != again.from {
-		return fmt.Errorf("%s and %s give the edge between %d and %d two weights, one for each direction; make them equal, or read the graph as directed",
+		return fmt.Errorf("%s and %s give the edge between %d and %d two weights, "+
+			"one for each direction; make them equal, or read the graph as directed",
 			l.where(first), l.where(again), again.from, again.to)
 	}
 	return fmt.Errorf("%s and %s are the same edge, %d → %d; keep one of the two or add their weights",

@@ -43,7 +43,10 @@ func TestEdgeList(t *testing.T) {
 	}{
 		{"plain", ".csv", "0,1,1\n1,2,2\n2,3,3.5\n", false, pathEntries},
 		{"no line end, spaces, comment, blank line", ".csv", "# a path\n\n 0 , 1 , 1\n\t\n1,2,2e0\n  # more\n3,2,+3.5", false, pathEntries},
-		{"windows, quotes, byte order mark", ".csv", "\ufeff\"Source\",\"Target\",\"Weight\"\r\n\"0\",\"1\",\"1\"\r\n1,2,2\r\n2,3,3.5\r\n", false, pathEntries},
+		{
+			"windows, quotes, byte order mark", ".csv",
+			"\ufeff\"Source\",\"Target\",\"Weight\"\r\n\"0\",\"1\",\"1\"\r\n1,2,2\r\n2,3,3.5\r\n", false, pathEntries,
+		},
 		{"columns in another order", ".csv", "weight,to,from\n1,1,0\n2,2,1\n3.5,3,2\n", false, pathEntries},
 		{"both directions", ".csv", "0,1,1\n1,0,1.0\n1,2,2\n2,3,3.5\n3,2,3.5\n", false, pathEntries},
 		{"tabs", ".tsv", "src\tdst\tw\n0\t1\t1\n1\t2\t2\n2\t3\t3.5\n", false, pathEntries},
@@ -165,7 +168,10 @@ func TestEdgeListRefuses(t *testing.T) {
 		{"0,1\n", -1, []string{"-1 nodes"}},
 		{"0,1\n1,2\n# x\n0,1\n", 0, []string{"line 1 and line 4 are the same edge, 0 → 1; keep one of the two or add their weights"}},
 		{"0,1\n1,0\n2,3\n1,0\n", 0, []string{"line 2 and line 4 are the same edge, 1 → 0"}},
-		{"1,0,1\n3,2,1\n2,3,2\n0,1,2\n", 0, []string{"line 2 and line 3 give the edge between 2 and 3 two weights", "read the graph as directed"}},
+		{
+			"1,0,1\n3,2,1\n2,3,2\n0,1,2\n", 0,
+			[]string{"line 2 and line 3 give the edge between 2 and 3 two weights", "read the graph as directed"},
+		},
 		{"0,1,1,3\n0,1,1,2\n0,1,1,3\n", 0, []string{"line 1 and line 3 are the same edge"}},
 		{"0,2000000000\n", 0, []string{"2000000001 nodes, but only 1 edges: number nodes 0, 1, 2, … without gaps, or give the number of nodes"}},
 		{"0,1,1,1700000000\n", 0, []string{"times up to 1700000000, but only 1 edges: times are steps"}},
@@ -283,8 +289,16 @@ func TestSparseRefuses(t *testing.T) {
 		{csr, "indptr", [3]string{"|u1", "2,", "\x00\x02"}, "indptr of 2 values"},
 		{coo, "row", [3]string{"|u1", "1,", "\x01"}, "row, col and data have 1, 2 and 2 values"},
 		{coo, "row", [3]string{"|u1", "2,", "\x01\x01"}, "entry 2, at (1, 1): node 1 linked to itself"},
-		{coo, "shape", [3]string{"<i8", "2,", "\x00\x00\x00\x10\x00\x00\x00\x00\x00\x00\x00\x10\x00\x00\x00\x00"}, "268435456 nodes, but only 2 edges"},
-		{coo, "shape", [3]string{"<i8", "2,", "\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00"}, "4294967296 nodes; want at most 2147483647"},
+		{
+			coo, "shape",
+			[3]string{"<i8", "2,", "\x00\x00\x00\x10\x00\x00\x00\x00\x00\x00\x00\x10\x00\x00\x00\x00"},
+			"268435456 nodes, but only 2 edges",
+		},
+		{
+			coo, "shape",
+			[3]string{"<i8", "2,", "\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00"},
+			"4294967296 nodes; want at most 2147483647",
+		},
 	} {
 		parts := maps.Clone(c.whole)
 		parts[c.name] = c.part

@@ -48,7 +48,8 @@ func readHeader(r io.ReaderAt, size int64) (*fileHeader, error) {
 	}
 	n := binary.LittleEndian.Uint64(length[:])
 	if n > uint64(size-8) || n > maxHeader {
-		return nil, fmt.Errorf("its first 8 bytes announce a header of %d bytes, the file has %d: it is cut off or not a safetensors file", n, size)
+		return nil, fmt.Errorf("its first 8 bytes announce a header of %d bytes, the file has %d: it is cut off or not a safetensors file",
+			n, size)
 	}
 	text := make([]byte, n)
 	if k, err := r.ReadAt(text, 8); k < len(text) {

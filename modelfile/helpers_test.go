@@ -16,12 +16,24 @@ import (
 
 // architectures are one of each kind.
 var architectures = map[string]gnn.Config{
-	"filter":     {In: 2, Features: 3, Wide: &gnn.WideConfig{Order: 2}},
-	"gnn":        {In: 1, Features: 4, Outputs: 2, Deep: []gnn.LayerConfig{{Order: 2, Features: 5}, {Order: 1, Features: 4}}},
-	"leaky":      {In: 2, Features: 3, Outputs: 2, Wide: &gnn.WideConfig{Order: 3}, Deep: []gnn.LayerConfig{{Order: 1, Features: 6, Activation: gnn.LeakyReLU}, {Order: 3, Features: 3, Activation: gnn.Tanh}}},
-	"no bias":    {In: 3, Features: 2, Outputs: 1, NoBias: true, Wide: &gnn.WideConfig{Order: 1}, Deep: []gnn.LayerConfig{{Order: 4, Features: 2, Activation: gnn.Tanh}}},
-	"no readout": {In: 1, Features: 2, Wide: &gnn.WideConfig{Order: 4, StartZero: true}, Deep: []gnn.LayerConfig{{Order: 0, Features: 2, Activation: gnn.Identity}}},
-	"gains":      {In: 1, Features: 1, FixedGains: true, Gains: gnn.Gains{Wide: 0.25, Deep: 0.75, Bias: -1}, Wide: &gnn.WideConfig{}, Deep: []gnn.LayerConfig{{Order: 1, Features: 1}}},
+	"filter": {In: 2, Features: 3, Wide: &gnn.WideConfig{Order: 2}},
+	"gnn":    {In: 1, Features: 4, Outputs: 2, Deep: []gnn.LayerConfig{{Order: 2, Features: 5}, {Order: 1, Features: 4}}},
+	"leaky": {
+		In: 2, Features: 3, Outputs: 2, Wide: &gnn.WideConfig{Order: 3},
+		Deep: []gnn.LayerConfig{{Order: 1, Features: 6, Activation: gnn.LeakyReLU}, {Order: 3, Features: 3, Activation: gnn.Tanh}},
+	},
+	"no bias": {
+		In: 3, Features: 2, Outputs: 1, NoBias: true, Wide: &gnn.WideConfig{Order: 1},
+		Deep: []gnn.LayerConfig{{Order: 4, Features: 2, Activation: gnn.Tanh}},
+	},
+	"no readout": {
+		In: 1, Features: 2, Wide: &gnn.WideConfig{Order: 4, StartZero: true},
+		Deep: []gnn.LayerConfig{{Order: 0, Features: 2, Activation: gnn.Identity}},
+	},
+	"gains": {
+		In: 1, Features: 1, FixedGains: true, Gains: gnn.Gains{Wide: 0.25, Deep: 0.75, Bias: -1}, Wide: &gnn.WideConfig{},
+		Deep: []gnn.LayerConfig{{Order: 1, Features: 1}},
+	},
 }
 
 // randomModel returns a model whose numbers are all drawn, gains included.

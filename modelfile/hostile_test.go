@@ -110,34 +110,75 @@ func TestDecodeRefuses(t *testing.T) {
 		{"config with more", swap(`\"outputs\":1}"`, `\"outputs\":1} x"`), "wdgnn.config: more text follows"},
 		{"config with a new key", swap(`\"in\":1,`, `\"in\":1,\"attention\":3,`), `unknown field "attention"; try a newer wdgnn`},
 		{"config not valid", swap(`\"in\":1,`, `\"in\":-1,`), "in is -1"},
-		{"config of two parts", swap(`\"outputs\":1`, `\"deep\":[{\"order\":1,\"features\":1,\"activation\":\"relu\"}],\"outputs\":1`), "tensor deep.1.tap.0 is missing"},
-		{"config of many layers", swap(`\"outputs\":1`, `\"deep\":[`+strings.Repeat(`{},`, 1000)+`{}],\"outputs\":1`), "1001 layers in a file of 8 tensors"},
-		{"config with an activation", swap(`\"outputs\":1`, `\"deep\":[{\"order\":1,\"features\":1,\"activation\":\"gelu\"}],\"outputs\":1`), `no activation is called "gelu"`},
-		{"order huge", swap(`\"order\":1`, `\"order\":9000000000000000000`), "tensor wide.tap.2 is missing, the architecture of the file has it; the file has"},
-		{"features huge", swap(`\"features\":1`, `\"features\":4000000000000`), "tensor wide.tap.0 has shape [1 1], the architecture of the file wants [1 4000000000000]"},
+		{
+			"config of two parts",
+			swap(`\"outputs\":1`, `\"deep\":[{\"order\":1,\"features\":1,\"activation\":\"relu\"}],\"outputs\":1`),
+			"tensor deep.1.tap.0 is missing",
+		},
+		{
+			"config of many layers", swap(`\"outputs\":1`, `\"deep\":[`+strings.Repeat(`{},`, 1000)+`{}],\"outputs\":1`),
+			"1001 layers in a file of 8 tensors",
+		},
+		{
+			"config with an activation",
+			swap(`\"outputs\":1`, `\"deep\":[{\"order\":1,\"features\":1,\"activation\":\"gelu\"}],\"outputs\":1`),
+			`no activation is called "gelu"`,
+		},
+		{
+			"order huge", swap(`\"order\":1`, `\"order\":9000000000000000000`),
+			"tensor wide.tap.2 is missing, the architecture of the file has it; the file has",
+		},
+		{
+			"features huge", swap(`\"features\":1`, `\"features\":4000000000000`),
+			"tensor wide.tap.0 has shape [1 1], the architecture of the file wants [1 4000000000000]",
+		},
 		{"tensor missing", swap(`"wide.tap.1":`, `"online.tap.1":`), "tensor wide.tap.1 is missing"},
 		{"tensor unknown", swap(`"online.whiten.left":`, `"whiten.left":`), `tensor "whiten.left" belongs neither`},
 		{"tensor twice", swap(`"wide.tap.1":`, `"wide.tap.0":`), `tensor "wide.tap.0" occurs twice`},
-		{"own shape", swap(tap0, `"wide.tap.0":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}`), "tensor wide.tap.0 has shape [1], the architecture of the file wants [1 1]"},
-		{"shape of a node's tensor", swap(`"node.7.wide.tap.0":{"dtype":"F32","shape":[1,1]`, `"node.7.wide.tap.0":{"dtype":"F32","shape":[1]`), "tensor node.7.wide.tap.0 has shape [1], wide.tap.0 has [1 1]"},
+		{
+			"own shape", swap(tap0, `"wide.tap.0":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}`),
+			"tensor wide.tap.0 has shape [1], the architecture of the file wants [1 1]",
+		},
+		{
+			"shape of a node's tensor",
+			swap(`"node.7.wide.tap.0":{"dtype":"F32","shape":[1,1]`, `"node.7.wide.tap.0":{"dtype":"F32","shape":[1]`),
+			"tensor node.7.wide.tap.0 has shape [1], wide.tap.0 has [1 1]",
+		},
 		{"dimensions", swap(`"shape":[2,2]`, `"shape":[2,2,1]`), "tensor online.whiten.left has 3 dimensions"},
-		{"no dimensions", swap(`"node.7.wide.tap.0":{"dtype":"F32","shape":[1,1]`, `"node.7.x":{"dtype":"F32","shape":[]`), "tensor node.7.x has 0 dimensions"},
+		{
+			"no dimensions", swap(`"node.7.wide.tap.0":{"dtype":"F32","shape":[1,1]`, `"node.7.x":{"dtype":"F32","shape":[]`),
+			"tensor node.7.x has 0 dimensions",
+		},
 		{"nine dimensions", swap(`"shape":[2,2]`, `"shape":[2,2,1,1,1,1,1,1,1]`), "at most 8 numbers"},
-		{"empty tensor", swap(tap0, tap0+`,"online.x":{"dtype":"F32","shape":[0,9000000000000000000],"data_offsets":[4,4]}`), "tensor online.x is empty"},
+		{
+			"empty tensor", swap(tap0, tap0+`,"online.x":{"dtype":"F32","shape":[0,9000000000000000000],"data_offsets":[4,4]}`),
+			"tensor online.x is empty",
+		},
 		{"no shape", swap(tap0, `"wide.tap.0":{"dtype":"F32","shape":null,"data_offsets":[0,4]}`), "want a shape"},
 		{"no offsets", swap(tap0, `"wide.tap.0":{"dtype":"F32","shape":[1,1]}`), "two data_offsets"},
 		{"three offsets", swap(tap0, `"wide.tap.0":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4,8]}`), "two data_offsets"},
 		{"unknown key", swap(tap0, `"wide.tap.0":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4],"x":1}`), `unknown field "x"`},
 		{"type", swap(tap0, `"wide.tap.0":{"dtype":"I32","shape":[1,1],"data_offsets":[0,4]}`), `type "I32" cannot be read; convert them to F32`},
-		{"negative shape", swap(tap0, `"wide.tap.0":{"dtype":"F32","shape":[-1,-1],"data_offsets":[0,4]}`), "shape [-1 -1] of F32 does not fill bytes 0 to 4"},
+		{
+			"negative shape", swap(tap0, `"wide.tap.0":{"dtype":"F32","shape":[-1,-1],"data_offsets":[0,4]}`),
+			"shape [-1 -1] of F32 does not fill bytes 0 to 4",
+		},
 		{"shape beyond int64", swap(tap0, `"wide.tap.0":{"dtype":"F32","shape":[18446744073709551617],"data_offsets":[0,4]}`), "header: tensor"},
-		{"product beyond int64", swap(tap0, `"wide.tap.0":{"dtype":"F32","shape":[4294967296,4294967296,1],"data_offsets":[0,4]}`), "does not fill"},
+		{
+			"product beyond int64",
+			swap(tap0, `"wide.tap.0":{"dtype":"F32","shape":[4294967296,4294967296,1],"data_offsets":[0,4]}`), "does not fill",
+		},
 		{"bytes beyond int64", swap(tap0, `"wide.tap.0":{"dtype":"F32","shape":[4611686018427387905],"data_offsets":[0,4]}`), "does not fill"},
 		{"offsets out of order", swap(tap0, `"wide.tap.0":{"dtype":"F32","shape":[1,1],"data_offsets":[4,0]}`), "bytes 4 to 0 are not a range"},
 		{"negative offset", swap(tap0, `"wide.tap.0":{"dtype":"F32","shape":[1,1],"data_offsets":[-4,0]}`), "not a range"},
-		{"offset behind the end", swap(tap0, `"wide.tap.0":{"dtype":"F32","shape":[1,1],"data_offsets":[9223372036854775803,9223372036854775807]}`), "cut off"},
+		{
+			"offset behind the end",
+			swap(tap0, `"wide.tap.0":{"dtype":"F32","shape":[1,1],"data_offsets":[9223372036854775803,9223372036854775807]}`),
+			"cut off",
+		},
 		{"overlap", swap(`"data_offsets":[4,8]`, `"data_offsets":[0,4]`), "inside the tensor before it"},
-		{"gap", swap(`"data_offsets":[0,4]`, `"data_offsets":[4,8]`, `"data_offsets":[4,8]`, `"data_offsets":[8,12]`, `"data_offsets":[8,12]`, `"data_offsets":[12,16]`), "belong to no tensor"},
+		{"gap", swap(`"data_offsets":[0,4]`, `"data_offsets":[4,8]`, `"data_offsets":[4,8]`, `"data_offsets":[8,12]`,
+			`"data_offsets":[8,12]`, `"data_offsets":[12,16]`), "belong to no tensor"},
 		{"NaN", withValue(float32(math.NaN())), "tensor wide.tap.1, value 0: NaN"},
 		{"Inf", withValue(float32(math.Inf(1))), "tensor wide.tap.1, value 0: +Inf"},
 	} {
@@ -171,9 +212,11 @@ func TestLongNames(t *testing.T) {
 
 // Files of others may hold other floating-point types; their values are rounded.
 func TestDecodeTypes(t *testing.T) {
-	const meta = `{"__metadata__":{"format":"pt","wdgnn.format":"1","wdgnn.shift":"adjacency","wdgnn.config":"{\"in\":2,\"features\":1,\"no_bias\":true,\"wide\":{\"order\":0}}"},`
+	const meta = `{"__metadata__":{"format":"pt","wdgnn.format":"1","wdgnn.shift":"adjacency",` +
+		`"wdgnn.config":"{\"in\":2,\"features\":1,\"no_bias\":true,\"wide\":{\"order\":0}}"},`
 	file := func(dtype string, values ...byte) []byte {
-		text := meta + `"wide.tap.0":{"dtype":"` + dtype + `","shape":[2,1],"data_offsets":[0,` + map[int]string{4: "4", 8: "8", 16: "16"}[len(values)] + `]}}`
+		text := meta + `"wide.tap.0":{"dtype":"` + dtype + `","shape":[2,1],"data_offsets":[0,` +
+			map[int]string{4: "4", 8: "8", 16: "16"}[len(values)] + `]}}`
 		return append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...), values...)
 	}
 	double := func(v float64) []byte { return binary.LittleEndian.AppendUint64(nil, math.Float64bits(v)) }

@@ -136,7 +136,8 @@ func (l *links) readCompressed(z *npz, data *Array, columns bool) error {
 		return err
 	}
 	if len(indptr) != l.nodes+1 || indptr[0] != 0 || indptr[l.nodes] > int64(len(indices)) || len(indices) != data.Len() {
-		return fmt.Errorf("indptr of %d values, indices of %d and data of %d do not make a matrix of %d nodes", len(indptr), len(indices), data.Len(), l.nodes)
+		return fmt.Errorf("indptr of %d values, indices of %d and data of %d do not make a matrix of %d nodes",
+			len(indptr), len(indices), data.Len(), l.nodes)
 	}
 	l.backed = l.nodes
 	for i := range l.nodes {

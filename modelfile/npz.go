@@ -79,7 +79,8 @@ func (z *npz) array(name string) (*Array, error) {
 		return nil, fmt.Errorf("array %.80q: the archive announces %d bytes of its own %d: it is cut off or damaged", name, packed, z.size)
 	}
 	if full > freeInflation && full/maxInflation > packed {
-		return nil, fmt.Errorf("array %.80q: %d bytes would grow to %d; save it without compression, with numpy.savez or numpy.save", name, packed, full)
+		return nil, fmt.Errorf("array %.80q: %d bytes would grow to %d; save it without compression, with numpy.savez or numpy.save",
+			name, packed, full)
 	}
 	r, err := f.Open()
 	if err != nil {

@@ -53,7 +53,8 @@ const torchNodes = 12
 // saves.
 func TestTorch(t *testing.T) {
 	if out, err := exec.Command(python, "-c", "import torch").CombinedOutput(); err != nil {
-		message := fmt.Sprintf("%s cannot import torch (%v): exchange with PyTorch is NOT TESTED; try: apt-get install python3-torch\n%s", python, err, out)
+		message := fmt.Sprintf("%s cannot import torch (%v): exchange with PyTorch is NOT TESTED; try: apt-get install python3-torch\n%s",
+			python, err, out)
 		if os.Getenv("CI") == "true" {
 			t.Fatal(message)
 		}
@@ -233,7 +234,8 @@ func (c *torchCase) check(t *testing.T, a torchAnswer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !sameBits(back.Network.Params.Flat, c.model.Network.Params.Flat) || !sameExtra(back.Extra, c.model.Extra) || !reflect.DeepEqual(back.Precise, c.model.Precise) {
+	if !sameBits(back.Network.Params.Flat, c.model.Network.Params.Flat) || !sameExtra(back.Extra, c.model.Extra) ||
+		!reflect.DeepEqual(back.Precise, c.model.Precise) {
 		t.Error("Python saved other numbers")
 	}
 	if !reflect.DeepEqual(back.Meta, c.model.Meta) || !reflect.DeepEqual(back.Network.Config, c.model.Network.Config) {

@@ -48,7 +48,8 @@ func TestTrackingWithCollinearShifts(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := len(costs) - 1
-	t.Logf("rank %d of %d, slope %.3g: measured %.4g, recursion %.4g, paper %.4g", c.Rank, c.Dim, track.Optima[0].Slope, track.Measured[last], track.PerStep[last], track.Paper[last])
+	t.Logf("rank %d of %d, slope %.3g: measured %.4g, recursion %.4g, paper %.4g",
+		c.Rank, c.Dim, track.Optima[0].Slope, track.Measured[last], track.PerStep[last], track.Paper[last])
 	for i, e := range track.Measured {
 		if limit := track.PerStep[i]*(1+1e-9) + 1e-12; e > limit || e > track.Paper[i]*(1+1e-9)+1e-12 {
 			t.Fatalf("step %d: error %v, recursion %v, paper %v", i, e, track.PerStep[i], track.Paper[i])

@@ -320,7 +320,8 @@ func TestAssumption5(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Everyone || m.RowError > 1e-6 || m.ColError > 1e-6 || !near(m.Smallest, 1.0/3, 1e-6) || !near(m.Second, graph.SecondSingularValue(w), 1e-6) {
+	if m.Everyone || m.RowError > 1e-6 || m.ColError > 1e-6 || !near(m.Smallest, 1.0/3, 1e-6) ||
+		!near(m.Second, graph.SecondSingularValue(w), 1e-6) {
 		t.Errorf("got %+v, want doubly stochastic with ε = 1/3 on links only", m)
 	}
 }

@@ -47,7 +47,8 @@ func NewCoordinates(m *gnn.WideDeep, bias bool, moment *rule.Moment) (*Coordinat
 	n := NewNetwork(m)
 	var err error
 	if c.frame, err = rule.NewFrame(rule.FrameConfig{
-		Inputs: (m.Config.Wide.Order + 1) * m.Config.In, Features: n.Features, Bias: bias, Gain: float32(n.GainWide), Readout: m.Params.Readout.Weight,
+		Inputs:   (m.Config.Wide.Order + 1) * m.Config.In,
+		Features: n.Features, Bias: bias, Gain: float32(n.GainWide), Readout: m.Params.Readout.Weight,
 	}); err != nil {
 		return nil, err
 	}

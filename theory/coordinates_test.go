@@ -116,7 +116,10 @@ func TestCoordinatesAreThoseOfLearners(t *testing.T) {
 				all := coords.Problem(kind, ridge)
 				var each []*Problem
 				for i := range nodes {
-					row := Row{Input: coords.Input(z.Row(i)), Base: wide64(y.View(i, 0, 1, 3)), Target: wide64(target.View(i, 0, 1, 3)), Label: int(labels[i]), Share: 1}
+					row := Row{
+						Input: coords.Input(z.Row(i)), Base: wide64(y.View(i, 0, 1, 3)), Target: wide64(target.View(i, 0, 1, 3)),
+						Label: int(labels[i]), Share: 1,
+					}
 					one := coords.Problem(kind, ridge)
 					one.Rows = []Row{row}
 					each = append(each, one)

@@ -36,7 +36,8 @@ func TestLargeGraphUsesExtremeEigenvalues(t *testing.T) {
 	}
 	m := st.Measure(p, randomSignal(newRand(97), n))
 	if !(m.Change > 0 && m.Change <= m.Known && m.Known <= m.Any) || !math.IsNaN(st.Paper(1)) || !math.IsNaN(st.Extended(1)) {
-		t.Errorf("got a change of %v, certificates %v and %v, Theorem 1 %v; want them ordered, and no claim", m.Change, m.Known, m.Any, st.Paper(1))
+		t.Errorf("got a change of %v, certificates %v and %v, Theorem 1 %v; want them ordered, and no claim",
+			m.Change, m.Known, m.Any, st.Paper(1))
 	}
 	missing := strings.Join(st.Missing(), "; ")
 	for _, text := range []string{"ε, δ and the bounds of Theorem 1", "[-λmax, λmax]", "eq. (12)"} {

@@ -305,7 +305,8 @@ func (p *Problem) reach() float64 {
 // ridge: then an optimum exists.
 func (p *Problem) quasiNewton(o *Optimum, c Curvature) error {
 	if p.Ridge == 0 {
-		return fmt.Errorf("theory: a cross-entropy of %d parameters without ridge; whether an optimum exists is decided up to %d", p.Len(), mostNewton)
+		return fmt.Errorf("theory: a cross-entropy of %d parameters without ridge; whether an optimum exists is decided up to %d",
+			p.Len(), mostNewton)
 	}
 	result, err := optimize.Minimize(optimize.Problem{
 		Func: func(w []float64) float64 { return p.Eval(nil, w) },

@@ -61,7 +61,8 @@ type Relative struct {
 // ones are not, but leave most numbers out.
 func NewPair(s, perturbed *Shift) (*Pair, error) {
 	if s.nodes != perturbed.nodes {
-		return nil, fmt.Errorf("theory: a graph of %d nodes and a perturbed one of %d; a node that left keeps its number, without links", s.nodes, perturbed.nodes)
+		return nil, fmt.Errorf("theory: a graph of %d nodes and a perturbed one of %d; a node that left keeps its number, without links",
+			s.nodes, perturbed.nodes)
 	}
 	if s.nodes == 0 {
 		return nil, errors.New("theory: a graph without nodes")

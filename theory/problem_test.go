@@ -283,7 +283,8 @@ func TestGradientFades(t *testing.T) {
 		}
 	}
 	for want, o := range map[string]Optimum{
-		"": {Exists: true}, "its samples are separable": {Direction: []float64{1}}, "the gradient fades, 2e-15 after 100 Newton steps": {Slope: 2e-15},
+		"": {Exists: true}, "its samples are separable": {Direction: []float64{1}},
+		"the gradient fades, 2e-15 after 100 Newton steps": {Slope: 2e-15},
 	} {
 		if got := o.Missing(); !strings.HasPrefix(got, want) || want == "" && got != "" {
 			t.Errorf("%+v: got %q, want %q", o, got, want)

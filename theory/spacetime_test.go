@@ -95,7 +95,8 @@ func TestDirectCertificateHoldsForSequences(t *testing.T) {
 		s := NewStability(net, p)
 		m := s.Measure(p, randomSignal(rng, steps*n*net.In))
 		if limit := m.Known*(1+1e-9) + 1e-12*(1+m.Output); m.Change > limit || m.Known > m.Any*(1+1e-9) {
-			t.Fatalf("instance %d, %d steps of %d nodes: the output changed by %v, the certificate says %v, and %v for all signals", k, steps, n, m.Change, m.Known, m.Any)
+			t.Fatalf("instance %d, %d steps of %d nodes: the output changed by %v, the certificate says %v, and %v for all signals",
+				k, steps, n, m.Change, m.Known, m.Any)
 		}
 		if moved := norm(difference(p.Perturbed.dense(), p.Shift.dense())) > 0; moved && (s.Checks[0].Holds || !math.IsNaN(s.Paper(1))) {
 			t.Fatalf("instance %d: Theorem 1 claims %v for a sequence", k, s.Paper(1))

@@ -68,9 +68,11 @@ func NewStability(n *Network, p *Pair) *Stability {
 			gain, worst = c.Gain, c.Name
 		}
 	}
-	s.check("filters are integral Lipschitz", !math.IsInf(s.IntegralLipschitz, 0), s.IntegralLipschitz, fmt.Sprintf("C_L = %.4g", s.IntegralLipschitz))
+	s.check("filters are integral Lipschitz", !math.IsInf(s.IntegralLipschitz, 0),
+		s.IntegralLipschitz, fmt.Sprintf("C_L = %.4g", s.IntegralLipschitz))
 	s.check("no response exceeds 1", gain <= 1, gain, fmt.Sprintf("max |a(λ)| = %.4g, filter %s", gain, worst))
-	s.check("one feature in and one out", n.In == 1 && n.Features == 1 && n.Readout == nil, 0, fmt.Sprintf("%d in, %d inside, %d out", n.In, n.Features, n.Outputs))
+	s.check("one feature in and one out", n.In == 1 && n.Features == 1 && n.Readout == nil, 0,
+		fmt.Sprintf("%d in, %d inside, %d out", n.In, n.Features, n.Outputs))
 	biased := 0.0
 	for _, f := range n.Filters() {
 		biased = max(biased, norm(f.Bias))

@@ -193,7 +193,8 @@ func TestConsensusBoundKnowsRounding(t *testing.T) {
 	}
 	bound, without := ConsensusBound(m.Nodes, gamma, steps, first), ConsensusBound(m.Nodes, gamma, exact, first)
 	if last := len(steps); end > bound[last].Worst(m.Nodes) || end <= without[last].Worst(m.Nodes) || bound[last].Worst(m.Nodes) > 1e-3 {
-		t.Errorf("a node ends %v away, bound %v, and %v without what rounding adds; want it between", end, bound[last].Worst(m.Nodes), without[last].Worst(m.Nodes))
+		t.Errorf("a node ends %v away, bound %v, and %v without what rounding adds; want it between",
+			end, bound[last].Worst(m.Nodes), without[last].Worst(m.Nodes))
 	}
 }
 
@@ -214,12 +215,37 @@ func TestTermsOfConsensusBound(t *testing.T) {
 		want  ConsensusError
 	}{
 		{"e contracts", ConsensusStep{Global: Curvature{Smooth: 5, Convex: 1}, Slope: none}, ConsensusError{Mean: 1}, ConsensusError{Mean: 0.9}},
-		{"e overshoots", ConsensusStep{Global: Curvature{Smooth: 19, Convex: 19}, Slope: none}, ConsensusError{Mean: 1}, ConsensusError{Mean: 0.9}},
-		{"e drifts, and keeps what is left", ConsensusStep{Drift: 2, Left: 30, Slope: none, Rest: ConsensusError{Mean: 4}}, ConsensusError{}, ConsensusError{Mean: 2 + 3 + 4}},
-		{"e is led astray by b", ConsensusStep{Root: 20, Slope: none}, ConsensusError{Spread: 1}, ConsensusError{Mean: 0.1 / 2 * 20, Spread: 0.5}},
-		{"b mixes, and rounds", ConsensusStep{Slope: none, Rest: ConsensusError{Spread: 3}}, ConsensusError{Spread: 1}, ConsensusError{Spread: 0.5 + 3}},
+		{
+			"e overshoots",
+			ConsensusStep{Global: Curvature{Smooth: 19, Convex: 19}, Slope: none},
+			ConsensusError{Mean: 1},
+			ConsensusError{Mean: 0.9},
+		},
+		{
+			"e drifts, and keeps what is left",
+			ConsensusStep{Drift: 2, Left: 30, Slope: none, Rest: ConsensusError{Mean: 4}},
+			ConsensusError{},
+			ConsensusError{Mean: 2 + 3 + 4},
+		},
+		{
+			"e is led astray by b",
+			ConsensusStep{Root: 20, Slope: none},
+			ConsensusError{Spread: 1},
+			ConsensusError{Mean: 0.1 / 2 * 20, Spread: 0.5},
+		},
+		{
+			"b mixes, and rounds",
+			ConsensusStep{Slope: none, Rest: ConsensusError{Spread: 3}},
+			ConsensusError{Spread: 1},
+			ConsensusError{Spread: 0.5 + 3},
+		},
 		{"b is driven apart", ConsensusStep{Apart: 7, Slope: none}, ConsensusError{}, ConsensusError{Spread: 0.7}},
-		{"b is driven apart, gradients bounded", ConsensusStep{Apart: 7, Slope: 5, Rest: ConsensusError{Spread: 3}}, ConsensusError{}, ConsensusError{Spread: 0.5 + 3}},
+		{
+			"b is driven apart, gradients bounded",
+			ConsensusStep{Apart: 7, Slope: 5, Rest: ConsensusError{Spread: 3}},
+			ConsensusError{},
+			ConsensusError{Spread: 0.5 + 3},
+		},
 		{"b by e", ConsensusStep{Root: 20, Slope: none}, ConsensusError{Mean: 1}, ConsensusError{Mean: 1, Spread: 2}},
 		{"b overshoots", ConsensusStep{Most: 15, Slope: none}, ConsensusError{Spread: 1}, ConsensusError{Spread: 1}}, // max(½, 1.5 - ½)
 	} {

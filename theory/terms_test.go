@@ -54,10 +54,12 @@ func TestPartsOfCertificate(t *testing.T) {
 	second := &net.Deep[1].Filter
 	moved := norm(difference(second.apply(p.Perturbed, rest[1], false), second.apply(p.Shift, rest[1], false)))
 	first, last := c.Layers[0], c.Layers[1]
-	if first.Rest != 0 || first.After != 0 || first.Size != 0 || !near(first.Norm, filterNorm(&net.Deep[0].Filter, p.Shift, p.shiftT, p.Values), 1e-12) {
+	if first.Rest != 0 || first.After != 0 || first.Size != 0 ||
+		!near(first.Norm, filterNorm(&net.Deep[0].Filter, p.Shift, p.shiftT, p.Values), 1e-12) {
 		t.Errorf("layer 1: got %+v, want no rest and ‖H(S)‖", first)
 	}
-	if !near(last.Rest, moved, 1e-12) || !near(last.Size, norm(rest[1]), 1e-12) || last.Norm != 0 || !near(last.After, filterNorm(second, p.Perturbed, p.perturbedT, p.PerturbedValues), 1e-12) {
+	if !near(last.Rest, moved, 1e-12) || !near(last.Size, norm(rest[1]), 1e-12) || last.Norm != 0 ||
+		!near(last.After, filterNorm(second, p.Perturbed, p.perturbedT, p.PerturbedValues), 1e-12) {
 		t.Errorf("layer 2: got %+v, want rest %v of %v and ‖H(Ŝ)‖", last, moved, norm(rest[1]))
 	}
 	if c.Wide != 0 || !near(c.Behind, 6, 1e-12) {
@@ -131,7 +133,8 @@ func TestUnreachableShare(t *testing.T) {
 		const way = 0.1
 		r := mustPair(t, s, []float64{c.delta, 1 + way, 1 + way, -c.delta}, 2).Relative
 		want := c.delta / math.Hypot(c.delta, way)
-		if r.Exists != c.exists || math.Abs(r.Unreachable-want) > 1e-9 || math.IsInf(r.Size, 1) == c.exists || c.exists && !near(r.Size, way/2, 1e-6) {
+		if r.Exists != c.exists || math.Abs(r.Unreachable-want) > 1e-9 || math.IsInf(r.Size, 1) == c.exists ||
+			c.exists && !near(r.Size, way/2, 1e-6) {
 			t.Errorf("δ = %v: got %+v, want a share of %v, and E: %v", c.delta, r, want, c.exists)
 		}
 	}
@@ -216,7 +219,16 @@ func TestGapOfLinks(t *testing.T) {
 	for _, c := range []struct {
 		seen []int // of 6 steps
 		want int
-	}{{[]int{0, 1, 2, 3, 4, 5}, 1}, {[]int{0}, 6}, {[]int{5}, 6}, {[]int{0, 1}, 5}, {[]int{4, 5}, 5}, {[]int{0, 4, 5}, 4}, {[]int{1, 3, 5}, 2}, {[]int{2, 3}, 3}} {
+	}{
+		{[]int{0, 1, 2, 3, 4, 5}, 1},
+		{[]int{0}, 6},
+		{[]int{5}, 6},
+		{[]int{0, 1}, 5},
+		{[]int{4, 5}, 5},
+		{[]int{0, 4, 5}, 4},
+		{[]int{1, 3, 5}, 2},
+		{[]int{2, 3}, 3},
+	} {
 		var mix []*Mixer
 		for step := range 6 {
 			mix = append(mix, one(slices.Contains(c.seen, step)))

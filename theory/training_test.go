@@ -43,7 +43,9 @@ func trainStable(t *testing.T, seed uint64, strength float64, samples, epochs, f
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, err := train.NewSignals(m, train.SignalsConfig{Graph: world.Graph, Operator: graph.ShiftSpectral, Signals: x, Read: world.Detectors, Targets: classes})
+		data, err := train.NewSignals(m, train.SignalsConfig{
+			Graph: world.Graph, Operator: graph.ShiftSpectral, Signals: x, Read: world.Detectors, Targets: classes,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,8 +55,11 @@ func trainStable(t *testing.T, seed uint64, strength float64, samples, epochs, f
 	valid, validClasses, _, _ := draw(500, "valid")
 	var ev train.Evaluator
 	_, err = train.Run(ctx, m, train.Job{
-		Config: train.Config{Epochs: epochs, BatchSize: 50, Seed: seed, Adam: optim.AdamConfig{StepSize: 5e-3}, Lipschitz: gnn.Lipschitz{Strength: strength}},
-		Train:  data,
+		Config: train.Config{
+			Epochs: epochs, BatchSize: 50, Seed: seed, Adam: optim.AdamConfig{StepSize: 5e-3},
+			Lipschitz: gnn.Lipschitz{Strength: strength},
+		},
+		Train: data,
 		Score: func(ctx context.Context, m *gnn.WideDeep) (float64, error) {
 			a, err := ev.Accuracy(ctx, m, valid, validClasses, 0)
 			return -a, err
@@ -126,6 +131,7 @@ func TestPenaltyMakesModelsStable(t *testing.T) {
 	stable := trainStable(t, 1, 0.003, 400, 10, 8, 2)
 	t.Logf("plain %+v, stable %+v", plain, stable)
 	if stable.lipschitz > 0.7*plain.lipschitz || stable.certificate > 0.7*plain.certificate {
-		t.Errorf("C_L %v after %v, certificate %v after %v; want both clearly lower", stable.lipschitz, plain.lipschitz, stable.certificate, plain.certificate)
+		t.Errorf("C_L %v after %v, certificate %v after %v; want both clearly lower",
+			stable.lipschitz, plain.lipschitz, stable.certificate, plain.certificate)
 	}
 }

@@ -78,7 +78,8 @@ func TestFlight(t *testing.T) {
 		t.Errorf("collisions are %v, want none: 1 m is not closer than 1 m", got)
 	}
 	if flight.Total() != 6 || flight.Final() != 2 || flight.MinDistance() != 1 || flight.Connected() != 1 {
-		t.Errorf("total %v, final %v, distance %v m, connected at %d; want 6, 2, 1 and 1", flight.Total(), flight.Final(), flight.MinDistance(), flight.Connected())
+		t.Errorf("total %v, final %v, distance %v m, connected at %d; want 6, 2, 1 and 1",
+			flight.Total(), flight.Final(), flight.MinDistance(), flight.Connected())
 	}
 	if s.Time() != 3 {
 		t.Errorf("the flight ends at step %d, want 3", s.Time())

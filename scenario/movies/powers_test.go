@@ -56,7 +56,8 @@ func TestFeaturesAgainstPowers(t *testing.T) {
 				}
 				for k := range order + 1 {
 					if math.Abs(z[k]-x[target]) > 1e-13*float64(1+k*k) || math.Abs(all[target*(order+1)+k]-x[target]) > 1e-12*float64(1+k*k) {
-						t.Fatalf("%v signal, user %d, target %d, k = %d: got %v by rows and %v everywhere, want %v", signal, u, target, k, z[k], all[target*(order+1)+k], x[target])
+						t.Fatalf("%v signal, user %d, target %d, k = %d: got %v by rows and %v everywhere, want %v",
+							signal, u, target, k, z[k], all[target*(order+1)+k], x[target])
 					}
 					multiply(y, s, x)
 					x, y = y, x

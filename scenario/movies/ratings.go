@@ -137,7 +137,8 @@ func latest(list []Rating) ([]int32, error) {
 			was, is := list[kept[n-1]], list[pos]
 			if was.User == is.User && was.Item == is.Item {
 				if was.Time == is.Time {
-					return nil, fmt.Errorf("movies: %s: user %d rated movie %d already in %s; keep one of the two, or give their times: the later one counts",
+					return nil, fmt.Errorf("movies: %s: user %d rated movie %d already in %s; "+
+						"keep one of the two, or give their times: the later one counts",
 						is.where(int(pos)), is.User, is.Item, was.where(int(kept[n-1])))
 				}
 				n--

@@ -71,7 +71,8 @@ func (f ratingsFile) read(r io.Reader) ([]Rating, error) {
 	err := eachLine(r, f.kind, func(number int, line []byte) error {
 		if f.header && number == 1 {
 			line = bytes.TrimPrefix(line, []byte("\ufeff"))
-			if first := bytes.TrimLeft(line, " \t\""); len(first) > 0 && !('0' <= first[0] && first[0] <= '9') && !bytes.ContainsAny(first[:1], "+-.") {
+			if first := bytes.TrimLeft(line, " \t\""); len(first) > 0 && !('0' <= first[0] && first[0] <= '9') &&
+				!bytes.ContainsAny(first[:1], "+-.") {
 				return nil
 			}
 		}

@@ -89,7 +89,11 @@ func TestReadTitles(t *testing.T) {
 		{"Latin-1", ReadUItem, item("7", "Mis\xe9rables, Les (1995)"), map[int]string{7: "Misérables, Les (1995)"}, ""},
 		{"UTF-8", ReadUItem, item("7", "Misérables, Les (1995)"), map[int]string{7: "Misérables, Les (1995)"}, ""},
 		{"control characters", ReadUItem, item("7", "a\x1b[31m\x00"), map[int]string{7: "a\ufffd[31m\ufffd"}, ""},
-		{"1M", ReadMoviesDat, "73::Mis\xe9rables, Les (1995)::Drama\n9::A: B::X|Y\n", map[int]string{73: "Misérables, Les (1995)", 9: "A: B"}, ""},
+		{
+			"1M", ReadMoviesDat, "73::Mis\xe9rables, Les (1995)::Drama\n9::A: B::X|Y\n",
+			map[int]string{73: "Misérables, Les (1995)", 9: "A: B"},
+			"",
+		},
 		{"cut", ReadUItem, "7|Mis", nil, "u.item: line 1: 2 fields, is the line cut off? want id|title|…, 24 fields"},
 		{"twice", ReadMoviesDat, "1::A::X\n1::B::X\n", nil, "movies.dat: line 2: movie 1 has a title already"},
 		{"no id", ReadMoviesDat, "one::A::X\n", nil, `line 1: movie "one"`},
@@ -114,7 +118,8 @@ func TestRepeatedRatings(t *testing.T) {
 	for _, text := range []string{"1,2,3\n4,5,1\n1,2,3\n", "1,2,3,7\n4,5,1\n1,2,5,7\n"} {
 		list, err := ReadCSV(strings.NewReader(text))
 		must(t, list, err)
-		if _, err := NewRatings(list, nil); err == nil || !strings.Contains(err.Error(), "line 3: user 1 rated movie 2 already in line 1; keep one of the two") {
+		if _, err := NewRatings(list, nil); err == nil ||
+			!strings.Contains(err.Error(), "line 3: user 1 rated movie 2 already in line 1; keep one of the two") {
 			t.Errorf("%q: got %v, want both lines", text, err)
 		}
 	}
@@ -129,7 +134,8 @@ func TestRatings(t *testing.T) {
 		{User: 30, Item: 9, Value: 5},
 	}, map[int]string{5: "Five", 6: "Six"})
 	must(t, r, err)
-	if got, want := fmt.Sprint(r.Users(), r.Movies(), r.Count(), r.Mean(nil), r.Mean([]int{0}), r.Mean([]int{})), "3 3 5 3 1.5 0"; got != want {
+	got := fmt.Sprint(r.Users(), r.Movies(), r.Count(), r.Mean(nil), r.Mean([]int{0}), r.Mean([]int{}))
+	if want := "3 3 5 3 1.5 0"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if got := fmt.Sprint(r.Top(2), r.Top(99), r.Top(-1)); got != "[0 2] [0 2 1] []" {

@@ -119,10 +119,12 @@ func TestAnchors(t *testing.T) {
 		t.Errorf("got %d ratings in 400 movies, want %d", r.Count(), ratings)
 	}
 	target := titled(t, r, starWars)
-	split, err := NewSplit(r, target, []int{titled(t, r, contact), titled(t, r, jedi)}, SplitConfig{Protocol: ProtocolEveryTenth, Stream: 400}, nil)
+	split, err := NewSplit(r, target, []int{titled(t, r, contact), titled(t, r, jedi)},
+		SplitConfig{Protocol: ProtocolEveryTenth, Stream: 400}, nil)
 	must(t, split, err)
 	if len(split.Train) != train || len(split.Test) != test || len(split.Graph) != graphUsers {
-		t.Errorf("got %d train, %d test, %d for the graph, want %d, %d, %d", len(split.Train), len(split.Test), len(split.Graph), train, test, graphUsers)
+		t.Errorf("got %d train, %d test, %d for the graph, want %d, %d, %d",
+			len(split.Train), len(split.Test), len(split.Graph), train, test, graphUsers)
 	}
 	for _, o := range split.Others {
 		if len(o.Stream) != 400 || len(o.Test) != 50 {

@@ -101,7 +101,8 @@ func TestSimilaritiesAgainstBruteForce(t *testing.T) {
 						}
 						for v := range rows {
 							if u != v && math.Abs(rows[u][v]-bruteForce(r, some, c, u, v)) > 1e-11 {
-								t.Fatalf("%s, density %v, %v of movies %d and %d: got %v, want %v", kind, density, c, u, v, rows[u][v], bruteForce(r, some, c, u, v))
+								t.Fatalf("%s, density %v, %v of movies %d and %d: got %v, want %v",
+									kind, density, c, u, v, rows[u][v], bruteForce(r, some, c, u, v))
 							}
 						}
 					}
@@ -144,7 +145,9 @@ func TestPackedFields(t *testing.T) {
 	}{{3000, 2, true}, {20_000, 2, true}, {500, 60, true}, {20_000, 60, false}, {300, 100, false}} {
 		var list []Rating
 		for u := range c.raters {
-			list = append(list, Rating{User: u, Item: 1, Value: float64(1 + (c.level-1)*(u%2))}, Rating{User: u, Item: 2, Value: float64(c.level - u%3/2)})
+			list = append(list,
+				Rating{User: u, Item: 1, Value: float64(1 + (c.level-1)*(u%2))},
+				Rating{User: u, Item: 2, Value: float64(c.level - u%3/2)})
 		}
 		r, err := NewRatings(list, nil)
 		must(t, r, err)
@@ -211,7 +214,8 @@ func TestGraphAgainstSorting(t *testing.T) {
 				threaded, err := NewGraph(r, nil, c)
 				must(t, threaded, err)
 				if !got.Adjacency().Equal(want.Adjacency()) || !threaded.Adjacency().Equal(want.Adjacency()) {
-					t.Errorf("%d movies, %v, k = %d: the graphs differ: got %v and with threads %v, want %v", movies, c.Similarity.Measure, k, got, threaded, want)
+					t.Errorf("%d movies, %v, k = %d: the graphs differ: got %v and with threads %v, want %v",
+						movies, c.Similarity.Measure, k, got, threaded, want)
 				}
 			}
 		}
@@ -261,7 +265,10 @@ func TestConfigs(t *testing.T) {
 			t.Errorf("%s does not say %q", text, word)
 		}
 	}
-	for _, err := range []error{new(Similarity).UnmarshalText([]byte("x")), new(Signal).UnmarshalText([]byte("x")), new(Protocol).UnmarshalText([]byte("x"))} {
+	for _, err := range []error{
+		new(Similarity).UnmarshalText([]byte("x")), new(Signal).UnmarshalText([]byte("x")),
+		new(Protocol).UnmarshalText([]byte("x")),
+	} {
 		if err == nil || !strings.Contains(err.Error(), "try ") {
 			t.Errorf("got %v, want an error with names to try", err)
 		}

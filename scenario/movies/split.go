@@ -13,7 +13,7 @@ import (
 type SplitConfig struct {
 	Protocol   Protocol `json:"protocol"`   // the zero value is by-movie
 	Test       float64  `json:"test"`       // part of the users that test, 0 < part < 1; every-tenth does not read it
-	Validation float64  `json:"validation"` // part of the training users that choose parameters instead, 0 ≤ part < 1; every-tenth does not read it
+	Validation float64  `json:"validation"` // part of the training users that choose parameters, 0 ≤ part < 1; not for every-tenth
 	Stream     int      `json:"stream"`     // users that pass by one after the other on another movie, at most; 0 for none
 }
 
@@ -98,7 +98,8 @@ func (s *Split) check(r *Ratings) error {
 	need := func(group []int, what string, movie int) {
 		if len(group) == 0 {
 			raters, _ := r.Movie(movie)
-			errs = append(errs, fmt.Errorf("movies: nobody is left to %s on movie %d, which has %d raters; choose one with more", what, r.MovieID(movie), len(raters)))
+			errs = append(errs, fmt.Errorf("movies: nobody is left to %s on movie %d, which has %d raters; choose one with more",
+				what, r.MovieID(movie), len(raters)))
 		}
 	}
 	need(s.Train, "train", s.Target)

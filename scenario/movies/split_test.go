@@ -16,7 +16,8 @@ func TestSplitSizes(t *testing.T) {
 	s, err := NewSplit(r, titled(t, r, starWars), others, DefaultSplit(), rand.New(rand.NewPCG(1, 1)))
 	must(t, s, err)
 	if len(s.Train) != 473 || len(s.Validation) != 52 || len(s.Test) != 58 || len(s.Graph) != 885 {
-		t.Errorf("got %d train, %d validate, %d test, %d graph, want 473, 52, 58, 885", len(s.Train), len(s.Validation), len(s.Test), len(s.Graph))
+		t.Errorf("got %d train, %d validate, %d test, %d graph, want 473, 52, 58, 885",
+			len(s.Train), len(s.Validation), len(s.Test), len(s.Graph))
 	}
 	for _, o := range s.Others {
 		if len(o.Test) != 51 || len(o.Stream) != 400 {
@@ -92,7 +93,8 @@ func TestSplitTooSmall(t *testing.T) {
 	for p := range protocolNames {
 		c := DefaultSplit()
 		c.Protocol = Protocol(p)
-		if _, err := NewSplit(r, 0, nil, c, rand.New(rand.NewPCG(1, 1))); err == nil || !strings.Contains(err.Error(), "nobody is left to test on movie 7") {
+		if _, err := NewSplit(r, 0, nil, c, rand.New(rand.NewPCG(1, 1))); err == nil ||
+			!strings.Contains(err.Error(), "nobody is left to test on movie 7") {
 			t.Errorf("%v: got %v, want word of nobody being left", c.Protocol, err)
 		}
 	}

@@ -171,7 +171,8 @@ func Given(c Config, g *graph.Graph, sources, detectors []int) (*World, error) {
 		return nil, err
 	}
 	if len(sources) != c.Communities || len(detectors) != c.Communities {
-		return nil, fmt.Errorf("sourceloc: %d sources and %d detectors for %d communities, want one each", len(sources), len(detectors), c.Communities)
+		return nil, fmt.Errorf("sourceloc: %d sources and %d detectors for %d communities, want one each",
+			len(sources), len(detectors), c.Communities)
 	}
 	for _, i := range slices.Concat(sources, detectors) {
 		if i < 0 || i >= g.Nodes() {

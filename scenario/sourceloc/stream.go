@@ -35,13 +35,16 @@ type Stream struct {
 // Deviation: the paper does not say whether a graph that lost links is
 // normalised anew. It is, by its own λmax with graph.ShiftSpectral.Of: otherwise
 // every model answers by chance.
-func (w *World) NewStreamOver(shift func(*graph.Graph) (*mat.CSR, error), graphs []*graph.Graph, renew int, signals mat.Dense, labels []int32) (*Stream, error) {
+func (w *World) NewStreamOver(
+	shift func(*graph.Graph) (*mat.CSR, error), graphs []*graph.Graph, renew int, signals mat.Dense, labels []int32,
+) (*Stream, error) {
 	n := w.Graph.Nodes()
 	if len(graphs) == 0 || renew < 0 {
 		return nil, fmt.Errorf("sourceloc: a stream over %d graphs, a new one every %d signals; want at least one graph", len(graphs), renew)
 	}
 	if signals.Rows != len(labels)*n || signals.Cols != 1 {
-		return nil, fmt.Errorf("sourceloc: signals of %d×%d for %d labels and %d nodes, want %d×1", signals.Rows, signals.Cols, len(labels), n, len(labels)*n)
+		return nil, fmt.Errorf("sourceloc: signals of %d×%d for %d labels and %d nodes, want %d×1",
+			signals.Rows, signals.Cols, len(labels), n, len(labels)*n)
 	}
 	s := &Stream{signals: signals, labels: labels, nodes: n, renew: renew}
 	for t, l := range labels {

@@ -39,7 +39,8 @@ func TestStreamOver(t *testing.T) {
 		t.Error("another shift changed the signals or the mixing")
 	}
 	broken := errors.New("broken")
-	if _, err := w.NewStreamOver(func(*graph.Graph) (*mat.CSR, error) { return nil, broken }, graphs, 0, signals, labels); !errors.Is(err, broken) {
+	if _, err := w.NewStreamOver(func(*graph.Graph) (*mat.CSR, error) { return nil, broken },
+		graphs, 0, signals, labels); !errors.Is(err, broken) {
 		t.Errorf("error is %v, want what the shift said", err)
 	}
 }
