@@ -84,7 +84,9 @@ func models() map[string]func(*testing.T, *Table) Model {
 	}
 	for _, shrinkage := range []float64{0, 30} {
 		list[fmt.Sprintf("neighbours, shrinkage %v", shrinkage)] = func(t *testing.T, tb *Table) Model {
-			m, err := NewNeighbors(tb, NeighborsConfig{K: 2, Similarity: movies.SimilarityConfig{Measure: movies.SimilarityPearson, Shrinkage: shrinkage}})
+			m, err := NewNeighbors(tb, NeighborsConfig{
+				K: 2, Similarity: movies.SimilarityConfig{Measure: movies.SimilarityPearson, Shrinkage: shrinkage},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -36,7 +36,8 @@ func maxRows(m *modelfile.Model) ([]float64, string, error) {
 		norms, source = guessRows(m, moment)
 	}
 	if want := agent.Hops(m.Network); len(norms) != want {
-		return nil, "", fmt.Errorf("model: tensor online.row_norms has %d numbers, want %d, one per row that a node sends; train the model again", len(norms), want)
+		return nil, "", fmt.Errorf("model: tensor online.row_norms has %d numbers, want %d, one per row that a node sends; train the model again",
+			len(norms), want)
 	}
 	most, inputs := make([]float64, len(norms)), 0.0
 	if len(norms) > 0 {
@@ -63,7 +64,8 @@ func guessRows(m *modelfile.Model, moment *rule.Moment) ([]float64, string) {
 		for k := range norms {
 			norms[k] = boundless / roomForRows
 		}
-		return norms, fmt.Sprintf("rows no longer than %.0e: the model file does not say how long they were in training; train the model again", boundless)
+		return norms, fmt.Sprintf("rows no longer than %.0e: the model file does not say how long they were in training; train the model again",
+			boundless)
 	}
 	longest, at := float64(leastGuess)/roomForRows, 0
 	for hop := range net.InputOrder() {

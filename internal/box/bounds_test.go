@@ -15,7 +15,8 @@ import (
 // they only keep numbers finite.
 func TestBoundsOfRows(t *testing.T) {
 	net, err := gnn.NewRandom(gnn.Config{
-		In: 1, Features: 2, Outputs: 1, Wide: &gnn.WideConfig{Order: 2}, Deep: []gnn.LayerConfig{{Order: 1, Features: 2}, {Order: 1, Features: 2}},
+		In: 1, Features: 2, Outputs: 1, Wide: &gnn.WideConfig{Order: 2},
+		Deep: []gnn.LayerConfig{{Order: 1, Features: 2}, {Order: 1, Features: 2}},
 	}, random.Stream(1, "model"))
 	if err != nil {
 		t.Fatal(err)
@@ -30,10 +31,14 @@ func TestBoundsOfRows(t *testing.T) {
 		want  []float64 // 0 means more than that of the input
 		words string
 	}{
-		"trained":       {trained, []float64{4, 4, 12}, "4 times as long as in training"}, // as the inputs at least
-		"older":         {older, []float64{800, 800, 0}, "train the model again"},         // 4·√(10000·4)
-		"not of ours":   {strange, []float64{1e9, 1e9, 1e9}, "train the model again"},
-		"with an order": {&modelfile.Model{Network: net, Meta: modelfile.Meta{Shift: graph.ShiftAdjacency}, Precise: older.Precise}, []float64{800, 800, 1e9}, "again"},
+		"trained":     {trained, []float64{4, 4, 12}, "4 times as long as in training"}, // as the inputs at least
+		"older":       {older, []float64{800, 800, 0}, "train the model again"},         // 4·√(10000·4)
+		"not of ours": {strange, []float64{1e9, 1e9, 1e9}, "train the model again"},
+		"with an order": {
+			&modelfile.Model{Network: net, Meta: modelfile.Meta{Shift: graph.ShiftAdjacency}, Precise: older.Precise},
+			[]float64{800, 800, 1e9},
+			"again",
+		},
 	} {
 		got, words, err := maxRows(c.model)
 		if err != nil || len(got) != len(c.want) || !strings.Contains(words, c.words) {

@@ -109,9 +109,16 @@ func TestConfigRefusals(t *testing.T) {
 		{"hears nobody", "", "hear: [9]\n", []string{"there is no host 9"}},
 		{"no bus", "{kind: none}", "{}", []string{`bus.kind is "", want nats, tcp, or none`}},
 		{"no url", "{kind: none}", "{kind: nats}", []string{"bus.url", "nats://127.0.0.1:4222"}},
-		{"plain, elsewhere", "{kind: none}", "{kind: nats, url: 'nats://127.0.0.1:4222,nats://10.0.0.1:4222', plain: true}", []string{"not on loopback"}},
+		{
+			"plain, elsewhere", "{kind: none}", "{kind: nats, url: 'nats://127.0.0.1:4222,nats://10.0.0.1:4222', plain: true}",
+			[]string{"not on loopback"},
+		},
 		{"no address", "{kind: none}", "{kind: tcp}", []string{"bus.listen"}},
-		{"no address of others", "{0: {nodes: 0-11}}\nmodel: model.safetensors\nbus: {kind: none}", "{0: {nodes: 0}, 1: {nodes: 1}}\nmodel: m\nbus: {kind: tcp, listen: 'localhost:1'}", []string{"host 1", "host:port"}},
+		{
+			"no address of others", "{0: {nodes: 0-11}}\nmodel: model.safetensors\nbus: {kind: none}",
+			"{0: {nodes: 0}, 1: {nodes: 1}}\nmodel: m\nbus: {kind: tcp, listen: 'localhost:1'}",
+			[]string{"host 1", "host:port"},
+		},
 		{"others without a bus", "{0: {nodes: 0-11}}", "{0: {nodes: 0}, 1: {nodes: 1}}", []string{"there are 2 hosts; try nats or tcp"}},
 		{"faults without a bus", "", "faults: {loss: 0.5}\n", []string{"bus.kind is none"}},
 		{"bad faults", "", "faults: {loss: 2}\n", []string{"want a probability"}},
@@ -120,7 +127,11 @@ func TestConfigRefusals(t *testing.T) {
 		{"a stream of lines", "{kind: lines}", "{kind: lines, signals: x.npy}", []string{"are of kind stream"}},
 		{"a subject without NATS", "{kind: lines}", "{kind: subject}", []string{"needs bus.kind nats"}},
 		{"a period of stdin", "", "pace: {period: 1s}\n", []string{"pace.period is for streams and files"}},
-		{"a period of several", "{0: {nodes: 0-11}}\nmodel: model.safetensors\nbus: {kind: none}\nworld: {kind: lines}", "{0: {nodes: 0}, 1: {nodes: 1}}\nmodel: m\nbus: {kind: nats, url: x}\nworld: {kind: lines, file: l}\npace: {period: 1s}", []string{"must agree when step 0 is"}},
+		{
+			"a period of several", "{0: {nodes: 0-11}}\nmodel: model.safetensors\nbus: {kind: none}\nworld: {kind: lines}",
+			"{0: {nodes: 0}, 1: {nodes: 1}}\nmodel: m\nbus: {kind: nats, url: x}\nworld: {kind: lines, file: l}\npace: {period: 1s}",
+			[]string{"must agree when step 0 is"},
+		},
 		{"a start without a period", "", "pace: {start: 2030-01-01T00:00:00Z}\n", []string{"needs a pace.period"}},
 		{"bad pace", "", "pace: {mode: fast}\n", []string{"try lockstep or real-time"}},
 		{"negative deadline", "", "pace: {deadline: -1s}\n", []string{"want 0 or more"}},
@@ -162,8 +173,14 @@ func TestFileRefusals(t *testing.T) {
 			c.Bus = box.Bus{Kind: box.BusNATS, URL: "nats://127.0.0.1:1", Keys: "gone"}
 		}, "wdgnn swarm keys"},
 		{"no signals", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.World.Signals = "gone.npy" }, "gone.npy"},
-		{"signals of labels", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.World.Signals = "y.npy" }, "y.npy: signals of shape [20 12] have 1 features, the model reads 2"},
-		{"targets of signals", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.World.Targets = "x.npy" }, "x.npy: targets of shape [20 12 2], want 20, one class per sample, or 20×12"},
+		{
+			"signals of labels", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.World.Signals = "y.npy" },
+			"y.npy: signals of shape [20 12] have 1 features, the model reads 2",
+		},
+		{
+			"targets of signals", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.World.Targets = "x.npy" },
+			"x.npy: targets of shape [20 12 2], want 20, one class per sample, or 20×12",
+		},
 		{"too many nodes", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.Hosts[0] = box.Peer{Nodes: "0-12"} }, "host 0 has node 12"},
 		{"a model that has learned", graph.ShiftSymmetric, func(f *fixture, _ *box.Config) {
 			f.model.Meta.Online = "{}"
@@ -192,7 +209,8 @@ func TestDescribe(t *testing.T) {
 	check(t, err)
 	for _, want := range []string{
 		"run      test, host 0 of 1: nodes 0-11\n", "a wide part of order 2; 2 layers; shift spectral with scale 3.5; 3 exchanges per step",
-		"learn    literal: window 4, mixing 0.5", "bus      none: all nodes are here\n", "a stream of 20 steps on 12 nodes; targets are cross-entropy; answers to stdout",
+		"learn    literal: window 4, mixing 0.5", "bus      none: all nodes are here\n",
+		"a stream of 20 steps on 12 nodes; targets are cross-entropy; answers to stdout",
 		"pace     lockstep: a step waits for neighbours, up to 20s\n", "state    state, a checkpoint every 1s\n", "http://127.0.0.1:9100/metrics",
 	} {
 		if !strings.Contains(got, want) {
@@ -212,7 +230,8 @@ func TestDeadlineOfATick(t *testing.T) {
 	c.Pace = box.Pace{Period: 100 * time.Millisecond}
 	got, err := box.Describe(f.load(t, c))
 	check(t, err)
-	if want := "silent neighbours are given up after " + host.TickDeadline(c.Pace.Period).String(); !strings.Contains(got, want) || host.TickDeadline(time.Second) != 800*time.Millisecond {
+	if want := "silent neighbours are given up after " + host.TickDeadline(c.Pace.Period).String(); !strings.Contains(got, want) ||
+		host.TickDeadline(time.Second) != 800*time.Millisecond {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

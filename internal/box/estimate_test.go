@@ -45,7 +45,8 @@ func TestEstimate(t *testing.T) {
 		}
 	}
 	check(t, os.WriteFile(f.path("state-0/scale.json"), []byte(`{"run":"other","scale":2}`), 0o644))
-	if err := box.Run(t.Context(), configs[0], box.Streams{}); err == nil || !strings.Contains(err.Error(), "remove the file to measure again") {
+	if err := box.Run(t.Context(), configs[0], box.Streams{}); err == nil ||
+		!strings.Contains(err.Error(), "remove the file to measure again") {
 		t.Errorf("with the scale of another run: %v, want a hint", err)
 	}
 	run(t, configs[1]) // its stream is over; it must not wait for the others

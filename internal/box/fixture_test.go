@@ -251,14 +251,15 @@ func (f *fixture) reference(t testing.TB) *expected {
 	l, err := online.NewConsensus(f.model.Network, online.Config{Nodes: nodes, Rule: f.rule(), HopByHop: true})
 	check(t, err)
 	e := &expected{params: l.Params}
-	check(t, online.Play(t.Context(), mat.NewDense(nodes, classes, nil), l, &revealing{fixture: f}, func(_ int, y mat.Dense, _ loss.Loss) error {
+	err = online.Play(t.Context(), mat.NewDense(nodes, classes, nil), l, &revealing{fixture: f}, func(_ int, y mat.Dense, _ loss.Loss) error {
 		var all []float32
 		for i := range nodes {
 			all = append(all, y.Row(i)...)
 		}
 		e.outputs = append(e.outputs, all)
 		return nil
-	}))
+	})
+	check(t, err)
 	return e
 }
 

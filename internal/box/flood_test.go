@@ -140,7 +140,9 @@ func TestMetricsHost(t *testing.T) {
 	k.say(f.line(0, everybody()...))
 	k.hear(func(l *spoken) bool { return l.Report == nil })
 	for _, path := range []string{"/status", "/metrics", "/healthz"} {
-		for name, want := range map[string]int{"evil.example": http.StatusMisdirectedRequest, "localhost:9100": http.StatusOK, c.Metrics: http.StatusOK} {
+		for name, want := range map[string]int{
+			"evil.example": http.StatusMisdirectedRequest, "localhost:9100": http.StatusOK, c.Metrics: http.StatusOK,
+		} {
 			r, err := http.NewRequest(http.MethodGet, "http://"+c.Metrics+path, nil)
 			check(t, err)
 			r.Host = name

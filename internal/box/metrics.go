@@ -28,8 +28,14 @@ type gauge struct {
 var gauges = []gauge{
 	{"wdgnn_time", "the latest step", func(r *host.Report) float64 { return float64(r.Time) }},
 	{"wdgnn_silent_neighbours", "neighbours that are not waited for", func(r *host.Report) float64 { return float64(len(r.Silent)) }},
-	{"wdgnn_learned_cost", "mean cost of the answers of the last steps in which targets were told, at most 100", func(r *host.Report) float64 { return learning(r).Learned }},
-	{"wdgnn_frozen_cost", "what the answers of the model as trained would have cost in these steps", func(r *host.Report) float64 { return learning(r).Frozen }},
+	{
+		"wdgnn_learned_cost", "mean cost of the answers of the last steps in which targets were told, at most 100",
+		func(r *host.Report) float64 { return learning(r).Learned },
+	},
+	{
+		"wdgnn_frozen_cost", "what the answers of the model as trained would have cost in these steps",
+		func(r *host.Report) float64 { return learning(r).Frozen },
+	},
 	{"wdgnn_learning_harmful", "1 if the first is more than 1.5 times the second, else 0", func(r *host.Report) float64 {
 		if learning(r).Harmful() {
 			return 1

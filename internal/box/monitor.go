@@ -54,7 +54,10 @@ func newMonitor(ctx context.Context, address string) (*monitor, error) {
 	mux.HandleFunc("GET /status", m.status)
 	mux.HandleFunc("GET /healthz", m.health)
 	m.addr = l.Addr()
-	m.server = &http.Server{Handler: guarded(address, mux), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+	m.server = &http.Server{
+		Handler: guarded(address, mux), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 16 << 10,
+	}
 	go m.server.Serve(l) // ends with close
 	return m, nil
 }
@@ -64,7 +67,8 @@ func newMonitor(ctx context.Context, address string) (*monitor, error) {
 func guarded(address string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !hostname.Means(address, r.Host) {
-			http.Error(w, fmt.Sprintf("host %.60q is not this machine; ask by its address, or by the name under metrics", r.Host), http.StatusMisdirectedRequest)
+			http.Error(w, fmt.Sprintf("host %.60q is not this machine; ask by its address, or by the name under metrics",
+				r.Host), http.StatusMisdirectedRequest)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -20,7 +20,8 @@ func (c *Config) loadModel() (*modelfile.Model, error) {
 		return nil, fmt.Errorf("model: %w", err)
 	}
 	if m.Meta.Online != "" {
-		return nil, fmt.Errorf("model: %s has learned online in one process; agents begin with the model as trained: name the file that wdgnn train left", c.Model)
+		return nil, fmt.Errorf("model: %s has learned online in one process; agents begin with the model as trained: "+
+			"name the file that wdgnn train left", c.Model)
 	}
 	return m, nil
 }
@@ -61,7 +62,8 @@ func (c *Config) plan(m *modelfile.Model, cost host.Cost, scale float64) (*agent
 			return nil, err
 		}
 		if r.Whiten && moment == nil {
-			return nil, errors.New("learn: whitened steps need the second moment of the inputs in training, which the model file does not hold; train the model again, or set learn.whiten: false")
+			return nil, errors.New("learn: whitened steps need the second moment of the inputs in training, " +
+				"which the model file does not hold; train the model again, or set learn.whiten: false")
 		}
 		if p.Frame, err = (&online.Config{Nodes: 1, Rule: *r, Moment: moment}).Frame(m.Network); err != nil {
 			return nil, fmt.Errorf("learn: %w", err)

@@ -23,9 +23,15 @@ var refusedLines = []struct {
 	outputs    int
 	words      []string
 }{
-	{"a row too short", `{"time":6,"nodes":[{"node":0,"row":[1],"links":[]},{"node":1,"row":[1,1],"links":[]}]}`, 6, 1, []string{"node 0", "1 values, want 2"}},
+	{
+		"a row too short", `{"time":6,"nodes":[{"node":0,"row":[1],"links":[]},{"node":1,"row":[1,1],"links":[]}]}`, 6, 1,
+		[]string{"node 0", "1 values, want 2"},
+	},
 	{"all rows too long", `{"time":7,"nodes":[{"node":0,"row":[1,2,3],"links":[]}]}`, 7, 0, []string{"3 values, want 2"}},
-	{"a stray node", `{"time":8,"nodes":[{"node":99,"row":[1,1]},{"node":1,"row":[1,1],"links":[]}]}`, 8, 1, []string{"node 99 is not one of host 0", "hosts"}},
+	{
+		"a stray node", `{"time":8,"nodes":[{"node":99,"row":[1,1]},{"node":1,"row":[1,1],"links":[]}]}`, 8, 1,
+		[]string{"node 99 is not one of host 0", "hosts"},
+	},
 	{"no row", `{"time":9,"nodes":[{"node":0,"target":[1]},{"node":1,"row":[1,1],"links":[]}]}`, 9, 1, []string{"node 0 has no row"}},
 	{"a class that is none", `{"time":10,"nodes":[{"node":1,"row":[1,1],"links":[],"target":[77]}]}`, 10, 1, []string{"class 77 of 3"}},
 	{"a step that is over", `{"time":3,"nodes":[{"node":1,"row":[1,1],"links":[]}]}`, 3, 0, []string{"step 3 is over", "later time"}},
@@ -98,7 +104,9 @@ func TestRefusedLines(t *testing.T) {
 	}
 	inW.Close()
 	check(t, receive(t, done))
-	for kind, count := range map[string]int{"kind=row": 1, "kind=stray": 1, "kind=stale": 1, "kind=target": 1, "kind=empty": 1, "cannot be read": 1} {
+	for kind, count := range map[string]int{
+		"kind=row": 1, "kind=stray": 1, "kind=stale": 1, "kind=target": 1, "kind=empty": 1, "cannot be read": 1,
+	} {
 		if got := strings.Count(log.String(), kind); got != count {
 			t.Errorf("the log has %q %d times, want %d:\n%s", kind, got, count, log.String())
 		}

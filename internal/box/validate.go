@@ -242,7 +242,10 @@ func (c *Config) directory() ([]agent.NodeID, *host.Directory, error) {
 // pace returns how time passes, with what worlds that end by themselves, or are
 // paced by a clock, need.
 func (c *Config) pace() *host.Pace {
-	p := &host.Pace{Mode: c.Pace.Mode, Deadline: c.Pace.Deadline, First: c.Pace.First, Retry: c.Pace.Retry, Suspect: c.Pace.Suspect, Linger: c.Pace.Linger}
+	p := &host.Pace{
+		Mode: c.Pace.Mode, Deadline: c.Pace.Deadline, First: c.Pace.First, Retry: c.Pace.Retry, Suspect: c.Pace.Suspect,
+		Linger: c.Pace.Linger,
+	}
 	if p.Mode == "" && c.Pace.Period > 0 {
 		p.Mode = host.RealTime
 	}

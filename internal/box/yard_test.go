@@ -52,7 +52,8 @@ func newYard(t testing.TB) *yard {
 		"graph.csv": set.Graph, "stream_graph.csv": set.StreamGraph,
 		"config.yaml": `
 seed: 1
-data: {graph: graph.csv, signals: signals.npy, targets: targets.npy, task: classify, read: [5, 15, 25, 35, 45], shift: row-stochastic, split: {valid: 0.15, test: 0.15}}
+data: {graph: graph.csv, signals: signals.npy, targets: targets.npy, task: classify, read: [5, 15, 25, 35, 45],
+  shift: row-stochastic, split: {valid: 0.15, test: 0.15}}
 model: {wide: {order: 3}, deep: [{order: 3, features: 16, activation: relu}, {order: 3, features: 16, activation: relu}]}
 train: {epochs: 150, batch_size: 20, adam: {step_size: 0.005}}
 `,

@@ -81,7 +81,8 @@ func TestStart(t *testing.T) {
 	if st := s.Stats(); st.Connections != 2 || st.Messages == 0 || st.Deliveries == 0 || st.DeliveryBytes < 5 || st.Refused != 0 {
 		t.Errorf("got stats %+v, want two connections and what they said", st)
 	}
-	if _, err := broker.Start(broker.Config{Addr: s.Addr()}); err == nil || !strings.Contains(err.Error(), s.Addr()) || !strings.Contains(err.Error(), "in use") {
+	if _, err := broker.Start(broker.Config{Addr: s.Addr()}); err == nil || !strings.Contains(err.Error(), s.Addr()) ||
+		!strings.Contains(err.Error(), "in use") {
 		t.Errorf("a second server on the port: got %v, want that it is in use", err)
 	}
 	s.Stop()

@@ -78,7 +78,8 @@ func (c Config) options() (*server.Options, error) {
 	if o.Host, o.Port, err = split(addr); err != nil {
 		wrong = append(wrong, err)
 	} else if c.Keys == nil && !c.Insecure && !loopback(o.Host) {
-		wrong = append(wrong, fmt.Errorf("address %s is open to other machines and there are no keys: anybody could speak as any host; try keys made by wdgnn swarm keys, or a loopback address", addr))
+		wrong = append(wrong, fmt.Errorf("address %s is open to other machines and there are no keys: "+
+			"anybody could speak as any host; try keys made by wdgnn swarm keys, or a loopback address", addr))
 	}
 	if c.Keys != nil {
 		if err := c.Keys.Validate(); err != nil {
@@ -101,7 +102,8 @@ func (c Config) cluster(o *server.Options) (wrong []error) {
 	if err != nil {
 		wrong = append(wrong, fmt.Errorf("cluster: %w", err))
 	} else if !loopback(host) && (c.Keys == nil || c.TLS == nil) && !c.Insecure {
-		wrong = append(wrong, fmt.Errorf("cluster: address %s is open to other machines and there are no keys or no TLS: anybody could pose as a server", c.Cluster.Addr))
+		wrong = append(wrong, fmt.Errorf("cluster: address %s is open to other machines and there are no keys or no TLS: "+
+			"anybody could pose as a server", c.Cluster.Addr))
 	}
 	if c.Cluster.Name == "" {
 		wrong = append(wrong, errors.New("cluster: no name"))

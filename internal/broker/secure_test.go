@@ -163,7 +163,10 @@ func TestCluster(t *testing.T) {
 	}
 	posing.VerifyConnection = nil // it trusts everybody
 	before := one.Stats().Refused
-	three := start(t, broker.Config{TLS: posing, Cluster: &broker.Cluster{Name: "c", Addr: "127.0.0.1:0", Routes: []string{"nats://" + one.ClusterAddr()}}})
+	three := start(t, broker.Config{
+		TLS:     posing,
+		Cluster: &broker.Cluster{Name: "c", Addr: "127.0.0.1:0", Routes: []string{"nats://" + one.ClusterAddr()}},
+	})
 	select {
 	case <-refused:
 	case <-time.After(patience):
@@ -204,7 +207,8 @@ func TestWrittenConfiguration(t *testing.T) {
 				t.Fatalf("the server reads its configuration: got %v, want no error", err)
 			}
 			if options.MaxPayload != transport.MaxFrame || !options.NoFastProducerStall {
-				t.Errorf("got payloads of %d bytes and stall %v, want %d and none", options.MaxPayload, !options.NoFastProducerStall, transport.MaxFrame)
+				t.Errorf("got payloads of %d bytes and stall %v, want %d and none",
+					options.MaxPayload, !options.NoFastProducerStall, transport.MaxFrame)
 			}
 			if got, want := len(options.Cluster.TLSPinnedCerts), strings.Count(name, "cluster"); got != want {
 				t.Errorf("got %d pinned certificates, want %d", got, want)

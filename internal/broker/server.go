@@ -48,7 +48,8 @@ func Start(config Config) (*Server, error) {
 	nats.Start()
 	if err := s.ready(); err != nil {
 		s.Stop()
-		return nil, fmt.Errorf("broker: address %s: %w; is another server running there?", net.JoinHostPort(options.Host, strconv.Itoa(max(options.Port, 0))), err)
+		return nil, fmt.Errorf("broker: address %s: %w; is another server running there?",
+			net.JoinHostPort(options.Host, strconv.Itoa(max(options.Port, 0))), err)
 	}
 	s.addr = nats.Addr().String()
 	s.url = clientURL(s.addr, config.TLS != nil)

@@ -119,9 +119,19 @@ func TestParseComplains(t *testing.T) {
 		{"no model", "scenario: sourceloc", "model.features is 0, want at least 1"},
 		{"not finite", small + "  ridge: .nan", "train: ridge is NaN"},
 		{"huge", "scenario: sourceloc\nmodel: {wide: {order: 99999999}, features: 4}", "too large"},
-		{"many parameters", "scenario: sourceloc\nmodel: {deep: [{order: 60000, features: 60000}]}", "model: 3.6e+09 parameters, want at most 268435456"},
-		{"many nodes", "scenario: sourceloc\nsourceloc: {members: 99999999999}\nmodel: {wide: {order: 1}, features: 4}", "want at most 10000 nodes"},
-		{"many samples", "scenario: sourceloc\nsourceloc: {train_samples: 99999999999}\nmodel: {wide: {order: 1}, features: 4}", "want at most 1073741824 numbers"},
+		{
+			"many parameters", "scenario: sourceloc\nmodel: {deep: [{order: 60000, features: 60000}]}",
+			"model: 3.6e+09 parameters, want at most 268435456",
+		},
+		{
+			"many nodes", "scenario: sourceloc\nsourceloc: {members: 99999999999}\nmodel: {wide: {order: 1}, features: 4}",
+			"want at most 10000 nodes",
+		},
+		{
+			"many samples",
+			"scenario: sourceloc\nsourceloc: {train_samples: 99999999999}\nmodel: {wide: {order: 1}, features: 4}",
+			"want at most 1073741824 numbers",
+		},
 		{"penalty", small + "  lipschitz: {low: 1, high: 0}", "train.lipschitz.strength is missing"},
 		{"optimisers", small + "  sgd: {step_size: 1}", "both adam and sgd"},
 		{"split", strings.Replace(small, "task:", "split: {valid: 0.6, test: 0.6}\n  task:", 1), "leave some to train on"},

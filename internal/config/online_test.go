@@ -28,10 +28,16 @@ func TestOnlineRule(t *testing.T) {
 		{", preset: literal, mode: centralized", rule.Literal(true)},
 		{", mixing: 0, whiten: false, window: 3", rule.Config{StepSize: rule.StepSize{Value: 1}, Window: 3}},
 		{", preset: literal, step_size: {schedule: automatic}", rule.Config{StepSize: rule.StepSize{Schedule: rule.Automatic}, Mixing: 1}},
-		{", preset: literal, step_size: {schedule: decaying, steps: 7}", rule.Config{StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 3, Steps: 7}, Mixing: 1}},
+		{
+			", preset: literal, step_size: {schedule: decaying, steps: 7}",
+			rule.Config{StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 3, Steps: 7}, Mixing: 1},
+		},
 		{
 			", preset: literal, step_size: {value: 0.5}, ridge: 1, clip_norm: 2, limit: 3, outlier: 4, retrain: taps+bias",
-			rule.Config{StepSize: rule.StepSize{Value: 0.5}, Mixing: 1, Ridge: 1, ClipNorm: 2, Limit: 3, Outlier: 4, Retrain: rule.RetrainTapsAndBias},
+			rule.Config{
+				StepSize: rule.StepSize{Value: 0.5}, Mixing: 1, Ridge: 1, ClipNorm: 2, Limit: 3, Outlier: 4,
+				Retrain: rule.RetrainTapsAndBias,
+			},
 		},
 	} {
 		cfg, err := parse([]byte(stream + c.text + "}"))
@@ -61,7 +67,10 @@ func TestOnlineComplains(t *testing.T) {
 		{"online: {stream: {signals: s.npy, targets: t.npy}}", "online.stream.graph is missing"},
 		{"online: {}", "online.stream.signals is missing: name a file\nonline.stream.targets is missing"},
 		{stream + "}\ntrain: {epochs: 5}\nmodel: {features: 3, wide: {order: 1}}", "neither data nor scenario"},
-		{"online: {stream: {graph: g, signals: s, targets: t, read: [1, 1], loss: l2}}", "online.stream.read names node 1 twice\nonline.stream.loss is \"l2\""},
+		{
+			"online: {stream: {graph: g, signals: s, targets: t, read: [1, 1], loss: l2}}",
+			"online.stream.read names node 1 twice\nonline.stream.loss is \"l2\"",
+		},
 	} {
 		if _, err := parse([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.text, err, c.want)

@@ -70,7 +70,8 @@ func reference(t *testing.T) []byte {
 
 <!-- Written by "go generate ./internal/config" from the types of that package; change their comments. -->
 
-` + "`wdgnn train CONFIG.yaml`" + ` and ` + "`wdgnn online MODEL CONFIG.yaml`" + ` read this. ` + "`wdgnn init DIR`" + ` writes one to start from. Relative paths begin at the folder of the
+` + "`wdgnn train CONFIG.yaml`" + ` and ` + "`wdgnn online MODEL CONFIG.yaml`" + ` read this. ` +
+		"`wdgnn init DIR`" + ` writes one to start from. Relative paths begin at the folder of the
 file. A key that is not listed here is an error. Aliases (` + "`*name`" + `) and merges (` + "`<<`" + `) of YAML are what they stand for.
 `)
 	eachSection(reflect.TypeFor[Config](), "", func(path string, typ reflect.Type) {

@@ -159,7 +159,10 @@ func (d *download) connect(ctx context.Context) (err error) {
 		return err
 	}
 	if d.total >= 0 && d.done != d.total {
-		return &cutError{&Problem{fmt.Errorf("dataset: the connection ended after %d of %d bytes", d.done, d.total), "the same command again: it goes on from there"}}
+		return &cutError{&Problem{
+			fmt.Errorf("dataset: the connection ended after %d of %d bytes", d.done, d.total),
+			"the same command again: it goes on from there",
+		}}
 	}
 	if err := file.Sync(); err != nil {
 		return fmt.Errorf("dataset: %w", err)
@@ -188,7 +191,10 @@ func (d *download) agree(file *os.File, resp *http.Response) (finished bool, err
 		}
 		return false, d.refuse(fmt.Errorf("dataset: %d bytes are here, which is not the size on the server", d.done))
 	default:
-		return false, &Problem{fmt.Errorf("dataset: %s: the server answers %s", d.url, resp.Status), "a --url that holds " + d.set.Archive + ", or " + d.offline()}
+		return false, &Problem{
+			fmt.Errorf("dataset: %s: the server answers %s", d.url, resp.Status),
+			"a --url that holds " + d.set.Archive + ", or " + d.offline(),
+		}
 	}
 	if d.total > mostBytes {
 		return false, &Problem{fmt.Errorf("dataset: %s has %d bytes, want at most %d", d.url, d.total, mostBytes), "another --url"}

@@ -107,7 +107,10 @@ func (s Set) present(dir string) (bool, error) {
 		return false, nil
 	}
 	if err := s.check(dir); err != nil {
-		return false, &Problem{fmt.Errorf("dataset: the folder %s is not empty and does not hold %s: %w", dir, s.Name, err), "--data with another folder, or remove this one"}
+		return false, &Problem{
+			fmt.Errorf("dataset: the folder %s is not empty and does not hold %s: %w", dir, s.Name, err),
+			"--data with another folder, or remove this one",
+		}
 	}
 	return true, nil
 }

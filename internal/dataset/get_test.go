@@ -204,9 +204,15 @@ func TestRefused(t *testing.T) {
 		{"zip slip, absolute", zipped(t, with("/etc/evil", "x")), "", "which leads out of its folder"},
 		{"bomb", zipped(t, with("ml-100k/u.item", strings.Repeat("0", 2<<20))), "", "member u.item claims 2097152 bytes, want at most 1048576"},
 		{"no titles", zipped(t, without), "", "has no member ml-100k/u.item"},
-		{"too few ratings", zipped(t, with("ml-100k/u.data", strings.Join(strings.SplitAfter(data, "\n")[:35], ""))), "", "small has 35 ratings, want 40"},
+		{
+			"too few ratings", zipped(t, with("ml-100k/u.data", strings.Join(strings.SplitAfter(data, "\n")[:35], ""))), "",
+			"small has 35 ratings, want 40",
+		},
 		{"too few titles", zipped(t, with("ml-100k/u.item", "1|A"+strings.Repeat("|", 22))), "", "small has 1 movies with titles, want 6"},
-		{"other ratings", zipped(t, with("ml-100k/u.data", strings.Replace(data, "1\t1\t2\t", "1\t1\t3\t", 1))), "", "its ratings are not the known ones"},
+		{
+			"other ratings", zipped(t, with("ml-100k/u.data", strings.Replace(data, "1\t1\t2\t", "1\t1\t3\t", 1))), "",
+			"its ratings are not the known ones",
+		},
 		{"binary ratings", zipped(t, with("ml-100k/u.data", "\x00\x01")), "", "u.data: line 1"},
 	} {
 		s := serve(t, c.archive)

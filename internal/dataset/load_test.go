@@ -29,15 +29,18 @@ func TestLoad(t *testing.T) {
 		files map[string]string
 		want  string // a part of the error; empty means two ratings
 	}{
-		"100k":             {map[string]string{"u.data": "1\t2\t3\t4\n1\t3\t4\t5\n", "u.item": "2|A" + strings.Repeat("|", 22)}, ""},
-		"without titles":   {map[string]string{"u.data": "1\t2\t3\t4\n1\t3\t4\t5\n"}, ""},
-		"1M":               {map[string]string{"ratings.dat": "1::2::3\n1::3::4\n", "movies.dat": "2::A::B\n"}, ""},
-		"CSV":              {map[string]string{"ratings.csv": "user,item,rating\n1,2,3\n1,3,4\n"}, ""},
-		"empty folder":     {nil, "want one of the files u.data, ratings.dat, ratings.csv"},
-		"two kinds":        {map[string]string{"u.data": "", "ratings.csv": ""}, "holds u.data and ratings.csv; keep one of them"},
-		"broken titles":    {map[string]string{"ratings.dat": "1::2::3\n", "movies.dat": "2::A\n"}, "movies.dat: line 1: 2 fields"},
-		"broken ratings":   {map[string]string{"ratings.csv": "1,2\n"}, "CSV of ratings: line 1: 2 of 3 fields"},
-		"repeated ratings": {map[string]string{"ratings.csv": "1,2,3\n1,2,3\n"}, "ratings.csv: movies: line 2: user 1 rated movie 2 already in line 1"},
+		"100k":           {map[string]string{"u.data": "1\t2\t3\t4\n1\t3\t4\t5\n", "u.item": "2|A" + strings.Repeat("|", 22)}, ""},
+		"without titles": {map[string]string{"u.data": "1\t2\t3\t4\n1\t3\t4\t5\n"}, ""},
+		"1M":             {map[string]string{"ratings.dat": "1::2::3\n1::3::4\n", "movies.dat": "2::A::B\n"}, ""},
+		"CSV":            {map[string]string{"ratings.csv": "user,item,rating\n1,2,3\n1,3,4\n"}, ""},
+		"empty folder":   {nil, "want one of the files u.data, ratings.dat, ratings.csv"},
+		"two kinds":      {map[string]string{"u.data": "", "ratings.csv": ""}, "holds u.data and ratings.csv; keep one of them"},
+		"broken titles":  {map[string]string{"ratings.dat": "1::2::3\n", "movies.dat": "2::A\n"}, "movies.dat: line 1: 2 fields"},
+		"broken ratings": {map[string]string{"ratings.csv": "1,2\n"}, "CSV of ratings: line 1: 2 of 3 fields"},
+		"repeated ratings": {
+			map[string]string{"ratings.csv": "1,2,3\n1,2,3\n"},
+			"ratings.csv: movies: line 2: user 1 rated movie 2 already in line 1",
+		},
 	} {
 		dir := t.TempDir()
 		for name, text := range c.files {

@@ -161,7 +161,8 @@ func MayHear(cert *x509.Certificate, run string, sender transport.HostID) error 
 				return nil
 			}
 		}
-		return fmt.Errorf("keys: the certificate of %q does not permit it to hear host %d; try: wdgnn swarm keys --graph", cert.Subject.CommonName, sender)
+		return fmt.Errorf("keys: the certificate of %q does not permit it to hear host %d; try: wdgnn swarm keys --graph",
+			cert.Subject.CommonName, sender)
 	}
 	return nil
 }

@@ -129,7 +129,10 @@ func TestPlanRefused(t *testing.T) {
 		{Plan{Run: "a", Hosts: []Host{{ID: 1, Hears: []transport.HostID{2}}}}, []string{"host 1 hears 2"}},
 		{Plan{Run: "a", Hosts: []Host{{ID: 1, Hears: []transport.HostID{1}}}}, []string{"host 1 hears 1"}},
 		{Plan{Run: "a", Hosts: []Host{{ID: 1}, {ID: 1}}}, []string{"host 1 is there twice"}},
-		{Plan{Run: "a", Hosts: []Host{{Names: []string{"nats://x:1"}}}, Server: []string{"a b"}, Years: 101}, []string{"nats://x:1", "a b", "101 years"}},
+		{
+			Plan{Run: "a", Hosts: []Host{{Names: []string{"nats://x:1"}}}, Server: []string{"a b"}, Years: 101},
+			[]string{"nats://x:1", "a b", "101 years"},
+		},
 	} {
 		err := Make(filepath.Join(t.TempDir(), "keys"), c.plan)
 		for _, want := range c.want {
@@ -241,7 +244,8 @@ func TestLoadRefuses(t *testing.T) {
 	if _, err := HostTLS(filepath.Join(dir, "host-1"), 1); err != nil {
 		t.Errorf("the host's own folder: got %v, want no error", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "server", "permissions.json"), []byte(`{"run":"test","users":[{"name":"host-0","key":"UX"}]}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "server", "permissions.json"),
+		[]byte(`{"run":"test","users":[{"name":"host-0","key":"UX"}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := LoadPermissions(dir); err == nil || !strings.Contains(err.Error(), "not the public key") {

@@ -123,7 +123,11 @@ func TestMayHear(t *testing.T) {
 		may   []transport.HostID
 		not   []transport.HostID
 	}{
-		{[]string{hostPath(3), hearsPath([]transport.HostID{7, 0, 1, 2, 9})}, []transport.HostID{0, 1, 2, 7, 9}, []transport.HostID{3, 4, 8, 10, 79}},
+		{
+			[]string{hostPath(3), hearsPath([]transport.HostID{7, 0, 1, 2, 9})},
+			[]transport.HostID{0, 1, 2, 7, 9},
+			[]transport.HostID{3, 4, 8, 10, 79},
+		},
 		{[]string{hostPath(3), hearsPath(nil)}, nil, []transport.HostID{0, 3, 4}},
 		{[]string{hostPath(3)}, []transport.HostID{0, 3, 4}, nil},
 	} {

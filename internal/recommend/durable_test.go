@@ -55,7 +55,9 @@ func TestRestart(t *testing.T) {
 				d = d.Crash(rand.New(rand.NewPCG(uint64(at), 4)))
 				after := service(t, d, c).Status()
 				before.At, after.At = "", ""
-				if !slices.Equal(before.Params, after.Params) || before.Window != after.Window || before.Version != after.Version || before.Falls != after.Falls || before.Steps != after.Steps || before.Learned != after.Learned || before.Users != after.Users || before.Serving != after.Serving {
+				if !slices.Equal(before.Params, after.Params) || before.Window != after.Window || before.Version != after.Version ||
+					before.Falls != after.Falls || before.Steps != after.Steps || before.Learned != after.Learned || before.Users != after.Users ||
+					before.Serving != after.Serving {
 					t.Fatalf("after %d ratings: %+v, after a restart %+v", next, before, after)
 				}
 				at, d = next, d.Crash(nil)
@@ -113,7 +115,8 @@ func TestDiskErrors(t *testing.T) {
 				t.Fatalf("%v, want %v", err, ErrDisk)
 			}
 		}
-		if after := s.Status(); !slices.Equal(after.Params, before.Params) || after.Version != 5 || !after.Writable || predict(t, s, 1, 10) != was {
+		if after := s.Status(); !slices.Equal(after.Params, before.Params) || after.Version != 5 || !after.Writable ||
+			predict(t, s, 1, 10) != was {
 			t.Errorf("refused ratings left %+v", after)
 		}
 		d.SetRoom(-1)
@@ -144,7 +147,8 @@ func TestDiskErrors(t *testing.T) {
 		if st := s.Status(); st.Writable || !slices.Equal(st.Params, before.Params) {
 			t.Errorf("%+v; want a service that is not writable and as before", st)
 		}
-		if got := service(t, d.Crash(nil), learning()).Status(); got.Version != 5 || !slices.Equal(got.Params, before.Params) || !got.Writable {
+		if got := service(t, d.Crash(nil), learning()).Status(); got.Version != 5 ||
+			!slices.Equal(got.Params, before.Params) || !got.Writable {
 			t.Errorf("after a restart %+v, want version 5", got)
 		}
 	})
@@ -211,7 +215,10 @@ func TestPowerLoss(t *testing.T) {
 
 func FuzzRecord(f *testing.F) {
 	f.Add((&record{user: 1, movie: 2, rating: 3}).appendTo(nil))
-	f.Add((&record{user: 1, movie: 2, rating: 3.5, learned: true, event: eventFell, mean: 3, online: 1, base: 2, z: []float32{1, 2}, params: []float32{3}}).appendTo(nil))
+	f.Add((&record{
+		user: 1, movie: 2, rating: 3.5, learned: true, event: eventFell, mean: 3, online: 1, base: 2, z: []float32{1, 2},
+		params: []float32{3},
+	}).appendTo(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := parseRecord(b)
 		if err != nil {

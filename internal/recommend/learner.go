@@ -127,7 +127,9 @@ const (
 	eventRecovered
 )
 
-var eventNames = []string{"", "fell back: online learning was worse than the frozen model", "fell back: online learning diverged", "recovered"}
+var eventNames = []string{
+	"", "fell back: online learning was worse than the frozen model", "fell back: online learning diverged", "recovered",
+}
 
 func (e event) String() string { return eventNames[e] }
 

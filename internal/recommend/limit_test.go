@@ -40,7 +40,8 @@ func TestLimit(t *testing.T) {
 		if r.Learned != want || r.Why != why || !r.Changed {
 			t.Fatalf("movie %d: %+v, want learned %v, %q", movie, r, want, why)
 		}
-		if after := s.Status(); !want && (r.Before != r.After || !slices.Equal(after.Params, before.Params) || after.Version != before.Version+1) {
+		if after := s.Status(); !want &&
+			(r.Before != r.After || !slices.Equal(after.Params, before.Params) || after.Version != before.Version+1) {
 			t.Fatalf("movie %d: not learned from, and %+v became %+v", movie, before, after)
 		}
 	}

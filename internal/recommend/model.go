@@ -112,7 +112,8 @@ func (m *Model) check(side sidecar) error {
 		return errors.New("they do not belong together: the digest differs; train again")
 	}
 	c := m.network.Config
-	if c.In != 1 || c.Outputs != 1 || c.Wide == nil || c.Wide.Order != m.Setting.Order || len(c.Deep) > 1 || m.network.InputOrder() > m.Setting.Order {
+	if c.In != 1 || c.Outputs != 1 || c.Wide == nil || c.Wide.Order != m.Setting.Order || len(c.Deep) > 1 ||
+		m.network.InputOrder() > m.Setting.Order {
 		return errors.New("the network is not one that recommends")
 	}
 	if m.moment == nil {

@@ -25,7 +25,10 @@ type profile struct {
 // with returns the profile after a rating.
 func (p *profile) with(n int32, rating float64) *profile {
 	at, known := slices.BinarySearch(p.movie, n)
-	q := &profile{movie: slices.Clone(p.movie), rating: slices.Clone(p.rating), repeats: slices.Clone(p.repeats), spent: p.spent, changed: true}
+	q := &profile{
+		movie: slices.Clone(p.movie), rating: slices.Clone(p.rating), repeats: slices.Clone(p.repeats), spent: p.spent,
+		changed: true,
+	}
 	if known {
 		if q.repeats == nil {
 			q.repeats = make([]uint8, len(q.movie))

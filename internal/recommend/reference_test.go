@@ -73,7 +73,8 @@ func TestBesideFactors(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := m.Beside(all, 10, func(r *movies.Ratings) Predictor {
-		return baseline.NewFactors(baseline.NewTable(r, 0, nil), baseline.FactorsConfig{Factors: 20, Ridge: 15}, random.Stream(1, "factors")).Predict
+		return baseline.NewFactors(baseline.NewTable(r, 0, nil), baseline.FactorsConfig{Factors: 20, Ridge: 15},
+			random.Stream(1, "factors")).Predict
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +124,11 @@ func newcomers(t *testing.T, m *Model, length int, changes bool) []seen {
 			p = &profile{}
 		} else {
 			f := x.of(p)
-			list = append(list, seen{observation{f.row(r.movie), f.base[r.movie], float32(r.rating - f.mean[r.movie])}, w.ratings.UserID(r.user), f.mean[r.movie], r.rating, w})
+			list = append(list, seen{
+				observation{f.row(r.movie), f.base[r.movie], float32(r.rating - f.mean[r.movie])},
+				w.ratings.UserID(r.user),
+				f.mean[r.movie], r.rating, w,
+			})
 		}
 		users[r.user] = p.with(r.movie, r.rating)
 	}

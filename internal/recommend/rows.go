@@ -28,7 +28,10 @@ func (w *world) rowsOf(users []int, v *view, threads int) *rows {
 			count += len(rated)
 		}
 	}
-	r := &rows{z: mat.NewDense(count, width, nil), target: make([]float32, count), mean: make([]float64, count), rating: make([]float64, count)}
+	r := &rows{
+		z: mat.NewDense(count, width, nil), target: make([]float32, count), mean: make([]float64, count),
+		rating: make([]float64, count),
+	}
 	threads = max(1, threads)
 	var wait sync.WaitGroup
 	for t := range threads {

@@ -189,7 +189,8 @@ func TestConcurrent(t *testing.T) {
 	if _, err := s.Rate(context.Background(), 1, 10, 3); !errors.Is(err, ErrClosed) {
 		t.Errorf("%v after Close, want %v", err, ErrClosed)
 	}
-	if got := service(t, d.Crash(nil), c).Status(); got.Version != want.Version || !slices.Equal(got.Params, want.Params) || got.Users != want.Users {
+	if got := service(t, d.Crash(nil), c).Status(); got.Version != want.Version ||
+		!slices.Equal(got.Params, want.Params) || got.Users != want.Users {
 		t.Errorf("after a restart %+v, want %+v", got, want)
 	}
 }

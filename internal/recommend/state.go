@@ -160,7 +160,8 @@ func (w *writer) redo(m *memory, rec *record) error {
 		return nil
 	}
 	if len(rec.z) != w.learner.frame.Inputs() || len(rec.params) != w.learner.frame.Len() {
-		return fmt.Errorf("%d inputs and %d parameters; the learner has %d and %d", len(rec.z), len(rec.params), w.learner.frame.Inputs(), w.learner.frame.Len())
+		return fmt.Errorf("%d inputs and %d parameters; the learner has %d and %d",
+			len(rec.z), len(rec.params), w.learner.frame.Inputs(), w.learner.frame.Len())
 	}
 	w.totals.Learned++
 	m.Guard.watch(rec.user, rec.heard(), s.config.Guard.Window)

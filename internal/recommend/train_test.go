@@ -81,7 +81,8 @@ func TestSaveLoad(t *testing.T) {
 	if back.digest() != m.digest() || back.Report != m.Report || !slices.Equal(back.moment.Mean, m.moment.Mean) {
 		t.Error("a model does not come back as it was")
 	}
-	if _, err := Open(back, generated(120, 40, 2), faultdisk.New(), learning()); err == nil || !strings.Contains(err.Error(), "trained on other ratings") {
+	_, err = Open(back, generated(120, 40, 2), faultdisk.New(), learning())
+	if err == nil || !strings.Contains(err.Error(), "trained on other ratings") {
 		t.Errorf("other ratings: %v", err)
 	}
 	_ = all

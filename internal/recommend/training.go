@@ -100,8 +100,11 @@ func Train(ctx context.Context, all *movies.Ratings, s Setting, c TrainConfig) (
 	engine := mat.NewEngine(c.Threads)
 	defer engine.Close()
 	result, err := train.Run(ctx, net, train.Job{
-		Config: train.Config{Epochs: c.Epochs, BatchSize: c.BatchSize, Seed: s.Seed, Adam: optim.AdamConfig{StepSize: c.stepSize}, FoldWide: true},
-		Train:  data, Engine: engine, OnEpoch: c.OnEpoch,
+		Config: train.Config{
+			Epochs: c.Epochs, BatchSize: c.BatchSize, Seed: s.Seed, Adam: optim.AdamConfig{StepSize: c.stepSize},
+			FoldWide: true,
+		},
+		Train: data, Engine: engine, OnEpoch: c.OnEpoch,
 		Score: func(_ context.Context, m *gnn.WideDeep) (float64, error) { return w.rmse(m, valid), nil },
 	})
 	if err != nil {
