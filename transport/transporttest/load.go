@@ -132,84 +132,99 @@ func countsAddUp(n *network) {
 // All methods may be called at once, and Close in the middle of it.
 func allAtOnce(n *network) {
 	const enough = 20 * window // frames at each host before Close
-	var (
-		all    sync.WaitGroup
-		number atomic.Uint64
-		busy   sync.WaitGroup // hosts that have not received enough
-		closed atomic.Bool
-	)
-	until := func(call func() error, name string) { // until the bus is closed
-		for began := time.Now(); ; runtime.Gosched() {
-			if err := call(); errors.Is(err, transport.ErrClosed) {
-				return
-			} else if time.Since(began) > 3*patience {
-				n.t.Errorf("%s: got %v, want ErrClosed once the bus is closed", name, err)
-				return
-			}
-		}
-	}
+	c := crowd{network: n}
 	for host, b := range n.buses {
 		heard := make(chan struct{}, 1)
-		busy.Add(1)
-		all.Go(func() {
-			defer close(heard)
-			received := 0
-			for f := range b.Frames() {
-				if k := number.Load(); len(f.Data) != 200 || f.From == transport.HostID(host) || !whole(f.Data, k) {
-					n.t.Errorf("host %d: got %s, want messages 1 to %d", host, describe(f), k)
-				}
-				if received++; received == enough {
-					busy.Done()
-				}
-				select {
-				case heard <- struct{}{}:
-				default:
-				}
-			}
-			if received < enough {
-				busy.Done()
-			}
-		})
+		c.busy.Add(1)
+		c.all.Go(func() { c.read(host, enough, heard) })
 		left, right := transport.HostID((host+1)%3), transport.HostID((host+2)%3)
-		all.Go(func() { // one stays, the other comes and goes
-			until(func() error {
+		c.all.Go(func() { // one stays, the other comes and goes
+			c.until("Hear", func() error {
 				if err := b.Hear([]transport.HostID{left}); err != nil {
 					return err
 				}
 				<-heard
 				return b.Hear([]transport.HostID{left, right})
-			}, "Hear")
+			})
 		})
 		for range 2 {
-			all.Go(func() {
-				until(func() error { return b.Send(content(number.Add(1), 200)) }, "Send")
+			c.all.Go(func() {
+				c.until("Send", func() error { return b.Send(content(c.sent.Add(1), 200)) })
 			})
 		}
-		all.Go(func() {
-			for !closed.Load() {
+		c.all.Go(func() {
+			for !c.closed.Load() {
 				b.Stats()
 				runtime.Gosched()
 			}
 		})
 	}
-	if !n.ends(busy.Wait) {
+	if !n.ends(c.busy.Wait) {
 		n.t.Errorf("after %v: got too few frames at some host, want %d at each", patience, enough)
 	}
+	returned := n.ends(c.closeTwice)
+	c.closed.Store(true)
+	if !returned || !n.ends(c.all.Wait) {
+		n.t.Fatalf("after Close: got calls or readers that go on for %v, want them to end", patience)
+	}
+}
+
+// crowd is many goroutines on the buses of a network.
+type crowd struct {
+	*network
+	all    sync.WaitGroup // the goroutines
+	busy   sync.WaitGroup // hosts that have not received enough
+	sent   atomic.Uint64  // messages
+	closed atomic.Bool
+}
+
+// until calls again and again until the bus is closed.
+func (c *crowd) until(name string, call func() error) {
+	for began := time.Now(); ; runtime.Gosched() {
+		if err := call(); errors.Is(err, transport.ErrClosed) {
+			return
+		} else if time.Since(began) > 3*patience {
+			c.t.Errorf("%s: got %v, want ErrClosed once the bus is closed", name, err)
+			return
+		}
+	}
+}
+
+// read reads what arrives at a host until its bus is closed. Each frame is a sign
+// on heard; after enough of them the host is no longer busy.
+func (c *crowd) read(host, enough int, heard chan<- struct{}) {
+	defer close(heard)
+	received := 0
+	for f := range c.buses[host].Frames() {
+		if k := c.sent.Load(); len(f.Data) != 200 || f.From == transport.HostID(host) || !whole(f.Data, k) {
+			c.t.Errorf("host %d: got %s, want messages 1 to %d", host, describe(f), k)
+		}
+		if received++; received == enough {
+			c.busy.Done()
+		}
+		select {
+		case heard <- struct{}{}:
+		default:
+		}
+	}
+	if received < enough {
+		c.busy.Done()
+	}
+}
+
+// closeTwice closes every bus from two goroutines.
+func (c *crowd) closeTwice() {
 	var closers sync.WaitGroup
-	for _, b := range n.buses {
+	for _, b := range c.buses {
 		for range 2 {
 			closers.Go(func() {
 				if err := b.Close(); err != nil {
-					n.t.Errorf("Close: got %v, want no error", err)
+					c.t.Errorf("Close: got %v, want no error", err)
 				}
 			})
 		}
 	}
-	returned := n.ends(closers.Wait)
-	closed.Store(true)
-	if !returned || !n.ends(all.Wait) {
-		n.t.Fatalf("after Close: got calls or readers that go on for %v, want them to end", patience)
-	}
+	closers.Wait()
 }
 
 // whole says whether data is one of messages 1 to last.
