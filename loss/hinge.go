@@ -15,23 +15,21 @@ type Hinge struct {
 
 // Eval returns J and overwrites dy with its gradient; see [Loss].
 func (l Hinge) Eval(dy, y mat.Dense) float64 {
-	p := margin{l.pointwise()}
-	p.check("Hinge", dy, y)
-	return mean(dy, y, p.carries, p.row)
+	p := l.pointwise()
+	return p.eval(dy, y)
 }
 
 // EvalNode returns J_i and overwrites dy with its gradient; see [Local].
 func (l Hinge) EvalNode(i int, dy, y []float32) float64 {
-	p := margin{l.pointwise()}
-	p.checkRow("Hinge", i, dy, y)
-	return one(i, dy, y, p.carries, p.row)
+	p := l.pointwise()
+	return p.evalNode(i, dy, y)
 }
 
 // Validate reports a mask that does not fit the target, and targets other than
 // 1 and -1.
 func (l Hinge) Validate() error {
 	p := l.pointwise()
-	return p.validate("Hinge", "1 or -1", func(t float32) bool { return t == 1 || t == -1 })
+	return p.validate("1 or -1", func(t float32) bool { return t == 1 || t == -1 })
 }
 
 // With returns the loss with other targets; see [Regression].
@@ -40,18 +38,12 @@ func (l Hinge) With(target mat.Dense, mask []bool) Regression {
 	return l
 }
 
-func (l Hinge) pointwise() pointwise { return pointwise{l.Target, l.Mask} }
-
-// margin is Hinge during one call.
-type margin struct{ pointwise }
-
-func (l *margin) row(i int, dy, y []float32, share float64) float64 {
-	return shortfall(dy, y, l.target.Row(i), share)
+func (l Hinge) pointwise() pointwise {
+	return pointwise{op: "Hinge", target: l.Target, mask: l.Mask, cost: shortfall}
 }
 
-// shortfall returns the cost of y against t and, unless dy is nil, overwrites
-// dy with its gradient times share.
-func shortfall(dy, y, t []float32, share float64) float64 {
+// shortfall is the cost of Hinge; see elementwise.
+func shortfall(dy, y, t []float32, _, share float64) float64 {
 	cols, sum := float64(len(y)), 0.0
 	slope := share / cols
 	for j := range y {

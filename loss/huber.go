@@ -33,16 +33,16 @@ type Huber struct {
 
 // Eval returns J and overwrites dy with its gradient; see [Loss].
 func (l Huber) Eval(dy, y mat.Dense) float64 {
-	p := robust{l.pointwise(), l.delta()}
-	p.check("Huber", dy, y)
-	return mean(dy, y, p.carries, p.row)
+	p := l.pointwise()
+	p.delta = l.delta()
+	return p.eval(dy, y)
 }
 
 // EvalNode returns J_i and overwrites dy with its gradient; see [Local].
 func (l Huber) EvalNode(i int, dy, y []float32) float64 {
-	p := robust{l.pointwise(), l.delta()}
-	p.checkRow("Huber", i, dy, y)
-	return one(i, dy, y, p.carries, p.row)
+	p := l.pointwise()
+	p.delta = l.delta()
+	return p.evalNode(i, dy, y)
 }
 
 // TargetLen returns C.
@@ -73,10 +73,12 @@ func (l Huber) Validate() error {
 		delta = fmt.Errorf("loss: Huber: delta %v, want a finite number ≥ 0", l.Delta)
 	}
 	p := l.pointwise()
-	return errors.Join(delta, p.validate("Huber", "a finite number", finite))
+	return errors.Join(delta, p.validate("a finite number", finite))
 }
 
-func (l Huber) pointwise() pointwise { return pointwise{l.Target, l.Mask} }
+func (l Huber) pointwise() pointwise {
+	return pointwise{op: "Huber", target: l.Target, mask: l.Mask, cost: huber}
+}
 
 func (l Huber) delta() float64 {
 	switch {
@@ -88,18 +90,7 @@ func (l Huber) delta() float64 {
 	return float64(l.Delta)
 }
 
-// robust is Huber during one call.
-type robust struct {
-	pointwise
-	delta float64
-}
-
-func (l *robust) row(i int, dy, y []float32, share float64) float64 {
-	return huber(dy, y, l.target.Row(i), l.delta, share)
-}
-
-// huber returns the cost of y against t and, unless dy is nil, overwrites dy
-// with its gradient times share.
+// huber is the cost of Huber; see elementwise.
 func huber(dy, y, t []float32, delta, share float64) float64 {
 	return float64(delta * smoothed(dy, y, t, delta, float64(delta*share)))
 }

@@ -18,23 +18,21 @@ type MSE struct {
 
 // Eval returns J and overwrites dy with its gradient; see [Loss].
 func (l MSE) Eval(dy, y mat.Dense) float64 {
-	p := squared{l.pointwise()}
-	p.check("MSE", dy, y)
-	return mean(dy, y, p.carries, p.row)
+	p := l.pointwise()
+	return p.eval(dy, y)
 }
 
 // EvalNode returns J_i and overwrites dy with its gradient; see [Local].
 func (l MSE) EvalNode(i int, dy, y []float32) float64 {
-	p := squared{l.pointwise()}
-	p.checkRow("MSE", i, dy, y)
-	return one(i, dy, y, p.carries, p.row)
+	p := l.pointwise()
+	return p.evalNode(i, dy, y)
 }
 
 // Validate reports a mask that does not fit the target, and targets that are
 // not finite.
 func (l MSE) Validate() error {
 	p := l.pointwise()
-	return p.validate("MSE", "a finite number", finite)
+	return p.validate("a finite number", finite)
 }
 
 // With returns the loss with other targets; see [Regression].
@@ -43,18 +41,12 @@ func (l MSE) With(target mat.Dense, mask []bool) Regression {
 	return l
 }
 
-func (l MSE) pointwise() pointwise { return pointwise{l.Target, l.Mask} }
-
-// squared is MSE during one call.
-type squared struct{ pointwise }
-
-func (l *squared) row(i int, dy, y []float32, share float64) float64 {
-	return squares(dy, y, l.target.Row(i), share)
+func (l MSE) pointwise() pointwise {
+	return pointwise{op: "MSE", target: l.Target, mask: l.Mask, cost: squares}
 }
 
-// squares returns the cost of y against t and, unless dy is nil, overwrites dy
-// with its gradient times share.
-func squares(dy, y, t []float32, share float64) float64 {
+// squares is the cost of MSE; see elementwise.
+func squares(dy, y, t []float32, _, share float64) float64 {
 	cols, sum := float64(len(y)), 0.0
 	slope := 2 * share / cols
 	for j := range y {

@@ -6,45 +6,58 @@ import (
 	"github.com/wdgnn/wdgnn/mat"
 )
 
-// pointwise is what losses with a target per element have in common.
+// pointwise is a loss with a target per element during one call.
 type pointwise struct {
+	op     string // its name
 	target mat.Dense
-	mask   []bool // nil, or one per row
+	mask   []bool  // nil, or one per row
+	delta  float64 // δ, of those that have one
+	cost   elementwise
+}
+
+// elementwise returns the cost of a row y against its target t and, unless dy is
+// nil, overwrites dy with its gradient times share.
+type elementwise func(dy, y, t []float32, delta, share float64) float64
+
+// eval is Eval.
+func (p *pointwise) eval(dy, y mat.Dense) float64 {
+	checkGradient(p.op, dy, y)
+	if p.target.Rows != y.Rows || p.target.Cols != y.Cols {
+		panic(fmt.Sprintf("loss: %s: target %d×%d for an output %d×%d", p.op, p.target.Rows, p.target.Cols, y.Rows, y.Cols))
+	}
+	p.checkMask()
+	return mean(dy, y, p.carries, p.row)
+}
+
+// evalNode is EvalNode.
+func (p *pointwise) evalNode(i int, dy, y []float32) float64 {
+	checkNode(p.op, i, p.target.Rows, dy, y)
+	if len(y) != p.target.Cols {
+		panic(fmt.Sprintf("loss: %s: target %d×%d for a row of %d", p.op, p.target.Rows, p.target.Cols, len(y)))
+	}
+	p.checkMask()
+	return one(i, dy, y, p.carries, p.row)
+}
+
+func (p *pointwise) row(i int, dy, y []float32, share float64) float64 {
+	return p.cost(dy, y, p.target.Row(i), p.delta, share)
 }
 
 // carries says whether row i carries a loss. A row without columns does not:
 // there is nothing to compare.
 func (p *pointwise) carries(i int) bool { return p.target.Cols > 0 && (p.mask == nil || p.mask[i]) }
 
-// check panics unless an output and its gradient fit the targets.
-func (p *pointwise) check(op string, dy, y mat.Dense) {
-	checkGradient(op, dy, y)
-	if p.target.Rows != y.Rows || p.target.Cols != y.Cols {
-		panic(fmt.Sprintf("loss: %s: target %d×%d for an output %d×%d", op, p.target.Rows, p.target.Cols, y.Rows, y.Cols))
-	}
-	p.checkMask(op)
-}
-
-// checkRow is check for row i alone.
-func (p *pointwise) checkRow(op string, i int, dy, y []float32) {
-	checkNode(op, i, p.target.Rows, dy, y)
-	if len(y) != p.target.Cols {
-		panic(fmt.Sprintf("loss: %s: target %d×%d for a row of %d", op, p.target.Rows, p.target.Cols, len(y)))
-	}
-	p.checkMask(op)
-}
-
-func (p *pointwise) checkMask(op string) {
+func (p *pointwise) checkMask() {
 	if p.mask != nil && len(p.mask) != p.target.Rows {
-		panic(fmt.Sprintf("loss: %s: mask of %d rows, target %d×%d", op, len(p.mask), p.target.Rows, p.target.Cols))
+		panic(fmt.Sprintf("loss: %s: mask of %d rows, target %d×%d", p.op, len(p.mask), p.target.Rows, p.target.Cols))
 	}
 }
 
 // validate reports a mask of the wrong length, and targets in rows that carry
 // a loss for which ok is false.
-func (p *pointwise) validate(op, want string, ok func(t float32) bool) error {
+func (p *pointwise) validate(want string, ok func(t float32) bool) error {
 	if p.mask != nil && len(p.mask) != p.target.Rows {
-		return fmt.Errorf("loss: %s: mask of %d rows, target %d×%d", op, len(p.mask), p.target.Rows, p.target.Cols)
+		return fmt.Errorf("loss: %s: mask of %d rows, target %d×%d", p.op, len(p.mask), p.target.Rows, p.target.Cols)
 	}
 	row, col, bad := 0, 0, 0
 	for i := range p.target.Rows {
@@ -63,7 +76,7 @@ func (p *pointwise) validate(op, want string, ok func(t float32) bool) error {
 	}
 	if bad > 0 {
 		return fmt.Errorf("loss: %s: %d targets out of range: the first is %v in row %d, column %d, want %s",
-			op, bad, p.target.At(row, col), row, col, want)
+			p.op, bad, p.target.At(row, col), row, col, want)
 	}
 	return nil
 }

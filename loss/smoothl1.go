@@ -27,16 +27,16 @@ type SmoothL1 struct {
 
 // Eval returns J and overwrites dy with its gradient; see [Loss].
 func (l SmoothL1) Eval(dy, y mat.Dense) float64 {
-	p := smooth{l.pointwise(), l.delta()}
-	p.check("SmoothL1", dy, y)
-	return mean(dy, y, p.carries, p.row)
+	p := l.pointwise()
+	p.delta = l.delta()
+	return p.eval(dy, y)
 }
 
 // EvalNode returns J_i and overwrites dy with its gradient; see [Local].
 func (l SmoothL1) EvalNode(i int, dy, y []float32) float64 {
-	p := smooth{l.pointwise(), l.delta()}
-	p.checkRow("SmoothL1", i, dy, y)
-	return one(i, dy, y, p.carries, p.row)
+	p := l.pointwise()
+	p.delta = l.delta()
+	return p.evalNode(i, dy, y)
 }
 
 // Validate reports a threshold out of range, a mask that does not fit the
@@ -47,7 +47,7 @@ func (l SmoothL1) Validate() error {
 		threshold = fmt.Errorf("loss: SmoothL1: threshold %v, want a finite number ≥ 0", l.Threshold)
 	}
 	p := l.pointwise()
-	return errors.Join(threshold, p.validate("SmoothL1", "a finite number", finite))
+	return errors.Join(threshold, p.validate("a finite number", finite))
 }
 
 // With returns the loss with other targets; see [Regression].
@@ -56,7 +56,9 @@ func (l SmoothL1) With(target mat.Dense, mask []bool) Regression {
 	return l
 }
 
-func (l SmoothL1) pointwise() pointwise { return pointwise{l.Target, l.Mask} }
+func (l SmoothL1) pointwise() pointwise {
+	return pointwise{op: "SmoothL1", target: l.Target, mask: l.Mask, cost: smoothed}
+}
 
 func (l SmoothL1) delta() float64 {
 	switch {
@@ -68,18 +70,7 @@ func (l SmoothL1) delta() float64 {
 	return float64(l.Threshold)
 }
 
-// smooth is SmoothL1 during one call.
-type smooth struct {
-	pointwise
-	delta float64
-}
-
-func (l *smooth) row(i int, dy, y []float32, share float64) float64 {
-	return smoothed(dy, y, l.target.Row(i), l.delta, share)
-}
-
-// smoothed returns the cost of y against t and, unless dy is nil, overwrites dy
-// with its gradient times share.
+// smoothed is the cost of SmoothL1; see elementwise.
 func smoothed(dy, y, t []float32, delta, share float64) float64 {
 	cols, sum := float64(len(y)), 0.0
 	slope, half := share/cols, float64(delta/2)

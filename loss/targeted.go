@@ -71,7 +71,7 @@ func (l MSE) TargetLen(outputs int) int { return outputs }
 func (l MSE) TargetOf(i int, dst []float32) bool { p := l.pointwise(); return p.copyTo(dst, i) }
 
 // EvalTarget judges a row with the given target; see [Targeted].
-func (l MSE) EvalTarget(dy, y, target []float32) float64 { return squares(dy, y, target, 1) }
+func (l MSE) EvalTarget(dy, y, target []float32) float64 { return squares(dy, y, target, 0, 1) }
 
 // Curvature returns 2/C.
 func (l MSE) Curvature(outputs int) float64 { return 2 / float64(outputs) }
@@ -97,7 +97,7 @@ func (l Hinge) TargetLen(outputs int) int { return outputs }
 func (l Hinge) TargetOf(i int, dst []float32) bool { p := l.pointwise(); return p.copyTo(dst, i) }
 
 // EvalTarget judges a row with the given target; see [Targeted].
-func (l Hinge) EvalTarget(dy, y, target []float32) float64 { return shortfall(dy, y, target, 1) }
+func (l Hinge) EvalTarget(dy, y, target []float32) float64 { return shortfall(dy, y, target, 0, 1) }
 
 // Curvature returns +Inf: the gradient jumps at the margin.
 func (l Hinge) Curvature(int) float64 { return math.Inf(1) }
