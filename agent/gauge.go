@@ -62,7 +62,7 @@ type Gauge struct {
 	settled      bool       // they are as close as the tolerance asks
 
 	outbox [3][gaugeLen]float32 // by round: what was sent
-	kept   []Message            // of a later measurement
+	later  later                // of a later measurement
 	send   []Message
 }
 
@@ -137,7 +137,7 @@ func NewGauge(id NodeID, c GaugeConfig) (*Gauge, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	return &Gauge{id: id, config: c}, nil
+	return &Gauge{id: id, config: c, later: later{each: laterPerGauge, all: 2 * mostLater}}, nil
 }
 
 // ID returns the node's number.
@@ -190,9 +190,7 @@ func (g *Gauge) Step(ev Event) (Ready, error) {
 		err = fmt.Errorf("%w: a %T for a gauge", ErrOrder, ev)
 	}
 	r.Send = g.send
-	for k := range g.kept {
-		r.Ahead = max(r.Ahead, g.kept[k].Time)
-	}
+	r.Ahead = g.later.ahead()
 	return r, err
 }
 
@@ -223,18 +221,12 @@ func (g *Gauge) begin(ev Begin, r *Ready) error {
 		g.upper = g.lower
 		g.post()
 	}
-	kept := g.kept
-	g.kept = nil
-	for k := range kept {
-		switch m := &kept[k]; {
-		case m.Time == g.time:
+	for k := range g.later.messages {
+		if m := &g.later.messages[k]; m.Time == g.time {
 			g.take(m)
-		case m.Time > g.time:
-			g.kept = append(g.kept, *m)
-		default:
-			g.stats.Stale++
 		}
 	}
+	g.later.drop(g.time, &g.stats)
 	g.advance(r)
 	return nil
 }

@@ -1,9 +1,6 @@
 package agent
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // post sends the message of the current round.
 func (g *Gauge) post() {
@@ -170,27 +167,15 @@ func (g *Gauge) take(m *Message) {
 	}
 }
 
-// keep stores an estimate of a later measurement. A neighbour can send those of
-// two rounds before it waits for this node.
+// laterPerGauge is how many estimates of later measurements are kept per sender:
+// a neighbour can send those of two rounds before it waits for this node.
+const laterPerGauge = 2
+
+// keep stores an estimate of a later measurement.
 func (g *Gauge) keep(m *Message) error {
-	same := 0
-	for k := range g.kept {
-		if g.kept[k].From != m.From {
-			continue
-		}
-		if same++; g.kept[k].Time == m.Time && g.kept[k].Exchange == m.Exchange {
-			g.stats.Duplicates++
-			return nil
-		}
-	}
-	if same >= 2 || len(g.kept) >= 2*keptInAll {
-		g.stats.Refused++
+	if !g.later.keep(m, &g.stats) {
 		return fmt.Errorf("%w: node %d: too many estimates of later measurements from %d", ErrMalformed, g.id, m.From)
 	}
-	copied := *m
-	copied.Values = slices.Clone(m.Values)
-	g.kept = append(g.kept, copied)
-	g.stats.Kept++
 	return nil
 }
 

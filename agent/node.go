@@ -50,8 +50,8 @@ type Node struct {
 	row     mat.CSR
 	index   [1]int32
 
-	kept []Message // of later steps
-	send []Message
+	later later
+	send  []Message
 }
 
 // opening is what a node told of itself when a step began.
@@ -88,7 +88,7 @@ func NewNode(id NodeID, p *Plan, s *Scratch) *Node {
 		s = new(Scratch)
 	}
 	n := &Node{
-		id: id, plan: p, scratch: s, opened: unopened,
+		id: id, plan: p, scratch: s, opened: unopened, later: later{each: laterPerNode, all: mostLater},
 		output: make([]float32, p.Model.Outputs()), base: mat.NewDense(1, p.Model.Outputs(), nil),
 	}
 	if p.learns() {
@@ -176,9 +176,7 @@ func (n *Node) Step(ev Event) (r Ready, err error) {
 		err = fmt.Errorf("%w: a %T", ErrOrder, ev)
 	}
 	r.Send = n.send
-	for k := range n.kept {
-		r.Ahead = max(r.Ahead, n.kept[k].Time)
-	}
+	r.Ahead = n.later.ahead()
 	return r, err
 }
 

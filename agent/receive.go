@@ -9,13 +9,11 @@ import (
 	"github.com/wdgnn/wdgnn/mat"
 )
 
-// keptPerNode is how many messages of later steps a node keeps per sender, and
-// keptInAll of all senders together. Who will be a neighbour in a later step is
-// not known before it begins, so anybody's are kept; the second bound is for
-// those who invent senders.
+// laterPerNode is how many messages of later steps are kept of one sender, and
+// mostLater in all.
 const (
-	keptPerNode = 4
-	keptInAll   = 1024
+	laterPerNode = 4
+	mostLater    = 1024
 )
 
 // receive takes in a message. Its numbers are looked at before its time: also of
@@ -161,44 +159,21 @@ func (n *Node) find(id NodeID) (k int, found bool) {
 // keep stores a message of a later step; see "Whose step it is" in the package
 // comment for how many an honest neighbour can have sent.
 func (n *Node) keep(m *Message) error {
-	same := 0
-	for k := range n.kept {
-		if n.kept[k].From != m.From {
-			continue
-		}
-		if n.kept[k].Time == m.Time && n.kept[k].Exchange == m.Exchange {
-			n.stats.Duplicates++
-			return nil
-		}
-		same++
-	}
-	if same >= keptPerNode || len(n.kept) >= keptInAll {
-		n.stats.Refused++
+	if !n.later.keep(m, &n.stats) {
 		return fmt.Errorf("%w: node %d: too many messages of later steps from %d", ErrMalformed, n.id, m.From)
 	}
-	copied := *m
-	copied.Values = slices.Clone(m.Values)
-	n.kept = append(n.kept, copied)
-	n.stats.Kept++
 	return nil
 }
 
 // replay takes in what was kept for the step that begins, and drops what is
 // past.
 func (n *Node) replay() {
-	later := n.kept[:0]
-	for k := range n.kept {
-		switch m := &n.kept[k]; {
-		case m.Time == n.time:
+	for k := range n.later.messages {
+		if m := &n.later.messages[k]; m.Time == n.time {
 			n.take(m)
-		case m.Time > n.time:
-			later = append(later, *m)
-		default:
-			n.stats.Stale++
 		}
 	}
-	clear(n.kept[len(later):])
-	n.kept = later
+	n.later.drop(n.time, &n.stats)
 }
 
 // answer sends a row again, if it was sent in this step or the one before. It
