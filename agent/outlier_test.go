@@ -35,15 +35,7 @@ func TestOutlierSameBits(t *testing.T) {
 			}
 			left := uint64(0)
 			for k := range 6 {
-				if err := s.Begin(uint64(k)+1, tr.graphs[k/3], tr.samples[k].Signal); err != nil {
-					t.Fatal(err)
-				}
-				if err := s.RunToQuiet(); err != nil {
-					t.Fatal(err)
-				}
-				if err := s.Feedback(tr.costs[k]); err != nil {
-					t.Fatal(err)
-				}
+				tr.play(t, s, k, uint64(k)+1)
 				tr.sameBits(t, k, s, tr.step(t, k))
 			}
 			for i, n := range s.Nodes {

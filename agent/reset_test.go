@@ -18,15 +18,7 @@ func TestReset(t *testing.T) {
 			s := agenttest.New(tr.nodes, tr.plan)
 			trained := agent.NewNode(0, tr.plan, nil).Params()
 			for k := range steps {
-				if err := s.Begin(uint64(k), tr.graphs[k/3], tr.samples[k].Signal); err != nil {
-					t.Fatal(err)
-				}
-				if err := s.RunToQuiet(); err != nil {
-					t.Fatal(err)
-				}
-				if err := s.Feedback(tr.costs[k]); err != nil {
-					t.Fatal(err)
-				}
+				tr.play(t, s, k, uint64(k))
 				learned := slices.ContainsFunc(s.Nodes, func(n *agent.Node) bool { return !slices.Equal(n.Params(), trained) })
 				if k%2 == 1 && trained != nil && !learned {
 					t.Errorf("step %d: nobody has learned anything", k)

@@ -350,15 +350,7 @@ func TestRestart(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if err := s.Begin(uint64(k), tr.graphs[k/3], tr.samples[k].Signal); err != nil {
-					t.Fatal(err)
-				}
-				if err := s.RunToQuiet(); err != nil {
-					t.Fatal(err)
-				}
-				if err := s.Feedback(tr.costs[k]); err != nil {
-					t.Fatal(err)
-				}
+				tr.play(t, s, k, uint64(k))
 				tr.sameBits(t, k, s, tr.step(t, k))
 			}
 			if err := s.Nodes[0].Restore(agent.Memory{Node: 1}); err == nil {

@@ -144,6 +144,20 @@ func newTrial(t testing.TB, v variant, seed uint64, steps int) *trial {
 	return tr
 }
 
+// play lets agents take step k of the trial, under the given time.
+func (tr *trial) play(t testing.TB, s *agenttest.Swarm, k int, time uint64) {
+	t.Helper()
+	if err := s.Begin(time, tr.graphs[k/3], tr.samples[k].Signal); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RunToQuiet(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Feedback(tr.costs[k]); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // step lets the in-process learner take step k and returns its predictions.
 func (tr *trial) step(t testing.TB, k int) mat.Dense {
 	t.Helper()
@@ -198,15 +212,7 @@ func compare(t testing.TB, v variant, seed uint64, steps int) {
 		s.Fate = func(*agent.Message, agent.NodeID) int { return 1 + rng.IntN(5)/4 }
 	}
 	for k := range steps {
-		if err := s.Begin(uint64(k), tr.graphs[k/3], tr.samples[k].Signal); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.RunToQuiet(); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Feedback(tr.costs[k]); err != nil {
-			t.Fatal(err)
-		}
+		tr.play(t, s, k, uint64(k))
 		tr.sameBits(t, k, s, tr.step(t, k))
 	}
 }

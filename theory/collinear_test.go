@@ -1,7 +1,6 @@
 package theory
 
 import (
-	"context"
 	"testing"
 )
 
@@ -37,16 +36,8 @@ func collinear(nodes, steps int, ripple, residual float64) []*Problem {
 // Reference: Theorem 2, doc/theory.md "What is left of the gradient".
 func TestTrackingWithCollinearShifts(t *testing.T) {
 	costs := collinear(20, 500, 2e-6, 100)
-	c, err := costs[0].Curvature()
-	if err != nil {
-		t.Fatal(err)
-	}
-	gamma := 1 / c.Smooth
 	start := make([]float64, 2)
-	track, err := Track(context.Background(), costs, nil, Descend(costs, start, gamma), gamma)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, _, track := tracked(t, costs, start)
 	last := len(costs) - 1
 	t.Logf("rank %d of %d, slope %.3g: measured %.4g, recursion %.4g, paper %.4g",
 		c.Rank, c.Dim, track.Optima[0].Slope, track.Measured[last], track.PerStep[last], track.Paper[last])

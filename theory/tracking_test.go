@@ -56,20 +56,27 @@ func TestTrackingOfKnownDrift(t *testing.T) {
 	}
 }
 
+// tracked follows the optima of costs with the step 1/C_s of the first.
+func tracked(t *testing.T, costs []*Problem, start []float64) (c Curvature, gamma float64, track *Tracking) {
+	t.Helper()
+	c, err := costs[0].Curvature()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gamma = 1 / c.Smooth
+	track, err = Track(context.Background(), costs, nil, Descend(costs, start, gamma), gamma)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, gamma, track
+}
+
 // With C_B = 0 the error falls at the linear rate m, as gradient descent does.
 //
 // Reference: Theorem 2.
 func TestStaticOptimumIsReachedLinearly(t *testing.T) {
 	costs, start := drifting(41, 300, 0)
-	c, err := costs[0].Curvature()
-	if err != nil {
-		t.Fatal(err)
-	}
-	gamma := 1 / c.Smooth
-	track, err := Track(context.Background(), costs, nil, Descend(costs, start, gamma), gamma)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, gamma, track := tracked(t, costs, start)
 	m := c.Contraction(gamma)
 	for i, e := range track.Measured {
 		want := math.Pow(m, float64(i)) * track.Measured[0]

@@ -1,7 +1,6 @@
 package theory
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -48,15 +47,7 @@ func TestBoundsStayUseful(t *testing.T) {
 	}
 	for seed := range uint64(50) {
 		costs, start := drifting(100+seed, 60, 0.05)
-		c, err := costs[0].Curvature()
-		if err != nil {
-			t.Fatal(err)
-		}
-		gamma := 1 / c.Smooth
-		track, err := Track(context.Background(), costs, nil, Descend(costs, start, gamma), gamma)
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, _, track := tracked(t, costs, start)
 		note("2: each step's own drift", track.PerStep[59], track.Measured[59])
 		note("2: as the theorem says", track.Paper[59], track.Measured[59])
 	}
