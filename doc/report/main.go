@@ -45,7 +45,8 @@ func run(dir string) error {
 
 const head = `# Results
 
-Written by ` + "`go run ./doc/report`" + ` from the raw results in [doc/results](results), which ` + "`wdgnn reproduce`" + ` left; do not edit.
+Written by ` + "`go run ./doc/report`" + ` from the raw results in [doc/results](results), which ` +
+	"`wdgnn reproduce`" + ` left; do not edit.
 Columns called *paper* hold the numbers of *Wide and Deep Graph Neural Network with Distributed Online Learning*.
 
 `

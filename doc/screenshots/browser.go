@@ -54,7 +54,13 @@ func (s *studio) shoot(url string, p picture) error {
 	for _, step := range p.steps {
 		script, act := strings.CutPrefix(step, "do ")
 		if !act {
-			script = fmt.Sprintf(`new Promise(done => { const look = () => { let v; try { v = %s; } catch {} if (v) done(true); else setTimeout(look, 50); }; look(); })`, step)
+			script = fmt.Sprintf(`new Promise(done => {
+				const look = () => {
+					let v; try { v = %s; } catch {}
+					if (v) done(true); else setTimeout(look, 50);
+				};
+				look();
+			})`, step)
 		}
 		if _, err := chromedp.Run(ctx, chromedp.Evaluate[chromedp.Void](script, chromedp.EvalAwaitPromise)); err != nil {
 			return fmt.Errorf("%s: %s: %w", p.name, step, err)

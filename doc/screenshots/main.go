@@ -88,7 +88,8 @@ func (s *studio) demo(ctx context.Context) error {
 	defer stop()
 	faster := set("speed", 60)
 	if err := s.shoot(url, picture{"demo", 1440, 940, "light", []string{
-		`wdgnn.last.frame?.t > 1`, "do " + faster, `wdgnn.last.frame.t > 620`, "do " + set("kill", 0), "do " + set("speed", 10), "do wdgnn.pin(23)",
+		`wdgnn.last.frame?.t > 1`, "do " + faster, `wdgnn.last.frame.t > 620`,
+		"do " + set("kill", 0), "do " + set("speed", 10), "do wdgnn.pin(23)",
 		`wdgnn.last.frame.down.length === 1 && wdgnn.last.frame.settings[2] === 10`, "do new Promise(done => setTimeout(done, 700))",
 	}}); err != nil {
 		return err
@@ -100,7 +101,8 @@ func (s *studio) demo(ctx context.Context) error {
 // set is a script that uses a control of the page, for node 23 if it is about
 // nodes.
 func set(name string, value float64) string {
-	return fmt.Sprintf(`fetch("control", {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify({name: %q, value: %v, node: 23})})`, name, value)
+	return fmt.Sprintf(`fetch("control", {method: "POST", headers: {"Content-Type": "application/json"},
+		body: JSON.stringify({name: %q, value: %v, node: 23})})`, name, value)
 }
 
 // swarm is ten processes that localize sources, one of which was killed, while
@@ -112,15 +114,18 @@ func (s *studio) swarm(ctx context.Context) error {
 	}
 	defer stop()
 	return s.shoot(url, picture{"swarm", 1440, 940, "light", []string{
-		`wdgnn.last.frame?.t > 600`, "do " + set("loss", 0.05), `wdgnn.last.frame.counters[4] > 0 && wdgnn.last.frame.t > 640`, "do " + set("kill", 0), "do wdgnn.pin(23)",
-		`wdgnn.last.frame.down.length > 0`, "do new Promise(done => setTimeout(done, 4000))", "do " + set("speed", 5), "do new Promise(done => setTimeout(done, 3000))",
+		`wdgnn.last.frame?.t > 600`, "do " + set("loss", 0.05),
+		`wdgnn.last.frame.counters[4] > 0 && wdgnn.last.frame.t > 640`, "do " + set("kill", 0), "do wdgnn.pin(23)",
+		`wdgnn.last.frame.down.length > 0`, "do new Promise(done => setTimeout(done, 4000))",
+		"do " + set("speed", 5), "do new Promise(done => setTimeout(done, 3000))",
 	}})
 }
 
 // flock is the replay of a flight.
 func (s *studio) flock(ctx context.Context) error {
 	dir := filepath.Join(s.work, "flight")
-	if text, err := exec.CommandContext(ctx, s.program, "flock", "--online", "distributed", "--stop", "3@0.5s", "--out", dir).CombinedOutput(); err != nil {
+	if text, err := exec.CommandContext(ctx, s.program, "flock",
+		"--online", "distributed", "--stop", "3@0.5s", "--out", dir).CombinedOutput(); err != nil {
 		return fmt.Errorf("flock: %w: %s", err, text)
 	}
 	url, stop, err := s.start(ctx, "view", dir, "--addr", "127.0.0.1:0")

@@ -97,7 +97,8 @@ func elementwise() {
 	})
 	finish()
 
-	function("blendAVX2", "func(y *float32, a float32, u *float32, b float32, v *float32, c float32, n int)", "blendAVX2 is Blend of the set for n values.")
+	function("blendAVX2", "func(y *float32, a float32, u *float32, b float32, v *float32, c float32, n int)",
+		"blendAVX2 is Blend of the set for n values.")
 	a, b, c := broadcast("a"), broadcast("b"), broadcast("c")
 	forEach("blend", 2, []string{"y", "u", "v"}, func(v vector) {
 		t := YMM()
@@ -164,7 +165,8 @@ func relu() {
 	})
 	finish()
 
-	function("leakyReLUBackAVX2", "func(dx, dy, y *float32, slope, scale float32, n int)", "leakyReLUBackAVX2 is LeakyReLUBack of the set for n values.")
+	function("leakyReLUBackAVX2", "func(dx, dy, y *float32, slope, scale float32, n int)",
+		"leakyReLUBackAVX2 is LeakyReLUBack of the set for n values.")
 	slope, keep = leakage()
 	nought = zero()
 	scale := broadcast("scale")
@@ -295,7 +297,8 @@ func softmax() {
 }
 
 func adam() {
-	function("adamAVX2", "func(p, grad, m, v *float32, n int, beta1, rest1, beta2, rest2, rate, unbias, epsilon float32)", "adamAVX2 is Adam of the set for n values.")
+	function("adamAVX2", "func(p, grad, m, v *float32, n int, beta1, rest1, beta2, rest2, rate, unbias, epsilon float32)",
+		"adamAVX2 is Adam of the set for n values.")
 	beta1, rest1, beta2, rest2 := broadcast("beta1"), broadcast("rest1"), broadcast("beta2"), broadcast("rest2")
 	rate, unbias, epsilon := broadcast("rate"), broadcast("unbias"), broadcast("epsilon")
 	least, magnitude := constant(0x1p-126), everywhere(1<<31-1)

@@ -50,7 +50,8 @@ func gemmTile(rows, vectors int, fetch bool) {
 	if fetch {
 		name += "fetch"
 	}
-	function(name, "func(c *float32, ldc int, start *float32, lds int, a *float32, aRow, aCol, aPanel int, b *float32, ldb, k, panels, tiles int"+signature+")",
+	function(name, "func(c *float32, ldc int, start *float32, lds int, a *float32, "+
+		"aRow, aCol, aPanel int, b *float32, ldb, k, panels, tiles int"+signature+")",
 		fmt.Sprintf("%s multiplies blocks of %d rows; strides are in bytes.", name, rows))
 	c := Load(Param("c"), GP64())
 	start := Load(Param("start"), GP64())
