@@ -110,9 +110,16 @@ const outside = `
 // bans are imports that somebody will want one day, each with the reason why
 // not. Packages and imports are paths; an import covers what lies below it.
 var bans = []ban{
-	{"internal/kernel", "*", "math unsafe golang.org/x/sys/cpu", "a kernel is a loop over numbers; its specification must be readable without anything else"},
-	{"library", "os net log syscall flag", "", "the core computes and the shell touches the world: files, network, logs and flags belong to the program, and a simulation must not depend on them"},
-	{"library", "math/rand", "math/rand/v2", "its package-level generator is state that everybody shares; take a *rand.Rand from package random"},
+	{
+		"internal/kernel", "*", "math unsafe golang.org/x/sys/cpu",
+		"a kernel is a loop over numbers; its specification must be readable without anything else",
+	},
+	{"library", "os net log syscall flag", "", "the core computes and the shell touches the world: " +
+		"files, network, logs and flags belong to the program, and a simulation must not depend on them"},
+	{
+		"library", "math/rand", "math/rand/v2",
+		"its package-level generator is state that everybody shares; take a *rand.Rand from package random",
+	},
 	{"library", "crypto/rand time", "", "a run must be repeatable from its seed, whatever the hour; the caller measures time"},
 	{"library", "C", "", "go install must give everybody the full speed without a C compiler"},
 	{"mat", "math/rand/v2", "", "a product depends on its operands alone"},
@@ -120,7 +127,10 @@ var bans = []ban{
 	{"loss", module + "/gnn", "", "a cost judges an output, whatever model it came from; so users can bring their own of either"},
 	{"gnn", module + "/loss", "", "a model gives an output and takes a gradient; what the output is worth is not its business"},
 	{"rule", module + "/gnn", "", "a rule moves a vector of parameters, whatever model they belong to; agents and simulations share it"},
-	{"agent", module + "/online sync time context math/rand math/rand/v2 log os net", "", "an agent is a pure state machine: events in, messages out; clocks, networks and schedules belong to its host"},
+	{
+		"agent", module + "/online sync time context math/rand math/rand/v2 log os net", "",
+		"an agent is a pure state machine: events in, messages out; clocks, networks and schedules belong to its host",
+	},
 	{"online", module + "/scenario", "", "a learner adapts to whatever world reveals a cost"},
 	{"product", module + "/bench", "", "what only measures stays out of what users build and deploy; commands that print figures may call it"},
 	{"optim", module + "/gnn", "", "an optimizer sees one slice of numbers; so consensus, checkpoints and tests can use it on any"},
@@ -135,7 +145,8 @@ type ban struct{ from, paths, but, reason string }
 func TestImports(t *testing.T) {
 	for _, p := range packages(t) {
 		if !known(p.path) {
-			t.Errorf("package %s is not in the import policy: add a line %q to rules in arch_test.go with the packages it may import, and a row to ARCHITECTURE.md", p.path, p.path+" :")
+			t.Errorf("package %s is not in the import policy: add a line %q to rules in arch_test.go with the packages it may import, "+
+				"and a row to ARCHITECTURE.md", p.path, p.path+" :")
 			continue
 		}
 		for _, i := range p.imports {
@@ -281,12 +292,18 @@ func known(pkg string) bool {
 	return ok
 }
 
-// fields reads lines of the form "key : words".
+// fields reads lines of the form "key : words". A line without a colon goes on
+// with the words of the one before.
 func fields(text string) map[string]string {
-	m := map[string]string{}
+	m, key := map[string]string{}, ""
 	for line := range strings.Lines(text) {
-		if key, words, ok := strings.Cut(line, ":"); ok {
-			m[strings.TrimSpace(key)] = strings.Join(strings.Fields(words), " ")
+		words := line
+		if before, after, ok := strings.Cut(line, ":"); ok {
+			key, words = strings.TrimSpace(before), after
+			m[key] = ""
+		}
+		if key != "" {
+			m[key] = strings.Join(strings.Fields(m[key]+" "+words), " ")
 		}
 	}
 	return m
