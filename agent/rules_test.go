@@ -49,6 +49,17 @@ func line(t *testing.T, change func(*agent.Plan)) (*agenttest.Swarm, *graph.Grap
 
 var ones = mat.NewDense(3, 1, []float32{1, 2, 4})
 
+// begin opens a step and delivers until nothing waits.
+func begin(t testing.TB, s *agenttest.Swarm, time uint64, g *graph.Graph, x mat.Dense) {
+	t.Helper()
+	if err := s.Begin(time, g, x); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RunToQuiet(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func target(v ...float32) loss.MSE { return loss.MSE{Target: mat.NewDense(len(v), 1, v)} }
 
 // A neighbour that stays silent counts as a dropped link for the step: the
@@ -61,12 +72,7 @@ func TestSilentNeighbor(t *testing.T) {
 		}
 		return 1
 	}
-	if err := s.Begin(0, g, ones); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.RunToQuiet(); err != nil {
-		t.Fatal(err)
-	}
+	begin(t, s, 0, g, ones)
 	if got, want := s.Nodes[1].Missing(nil), []agent.NodeID{2}; !slices.Equal(got, want) {
 		t.Fatalf("node 1 waits for %v, want %v", got, want)
 	}
@@ -122,12 +128,7 @@ func TestResendOnRequest(t *testing.T) {
 		}
 		return 1
 	}
-	if err := s.Begin(0, g, ones); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.RunToQuiet(); err != nil {
-		t.Fatal(err)
-	}
+	begin(t, s, 0, g, ones)
 	lost = false
 	if err := s.Step(1, agent.Retry{}); err != nil {
 		t.Fatal(err)
@@ -304,12 +305,7 @@ func TestClippedParameters(t *testing.T) {
 func TestDivergence(t *testing.T) {
 	s, g := line(t, func(p *agent.Plan) { r := *p.Rule; r.StepSize.Value = 1e30; p.Rule = &r })
 	for k := range uint64(3) {
-		if err := s.Begin(k, g, ones); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.RunToQuiet(); err != nil {
-			t.Fatal(err)
-		}
+		begin(t, s, k, g, ones)
 		if err := s.Feedback(target(1e6, 1e6, 1e6)); err != nil {
 			t.Fatal(err)
 		}

@@ -147,12 +147,7 @@ func newTrial(t testing.TB, v variant, seed uint64, steps int) *trial {
 // play lets agents take step k of the trial, under the given time.
 func (tr *trial) play(t testing.TB, s *agenttest.Swarm, k int, time uint64) {
 	t.Helper()
-	if err := s.Begin(time, tr.graphs[k/3], tr.samples[k].Signal); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.RunToQuiet(); err != nil {
-		t.Fatal(err)
-	}
+	begin(t, s, time, tr.graphs[k/3], tr.samples[k].Signal)
 	if err := s.Feedback(tr.costs[k]); err != nil {
 		t.Fatal(err)
 	}

@@ -170,6 +170,19 @@ func mustPair(t *testing.T, a, b []float64, n int) *Pair {
 	return p
 }
 
+// loopedPair returns a random graph and a perturbed one, both with loops of the
+// given weight at every node, which keep pairs of eigenvalues from adding up to 0.
+func loopedPair(t *testing.T, rng *rand.Rand, n int, weight float64) *Pair {
+	t.Helper()
+	a := randomGraph(rng, n, false)
+	b := perturb(rng, a, n, false)
+	for i := range n {
+		a[i*n+i] += weight
+		b[i*n+i] += weight
+	}
+	return mustPair(t, a, b, n)
+}
+
 // median returns the middle of values.
 func median(values []float64) float64 {
 	v := slices.Sorted(slices.Values(values))

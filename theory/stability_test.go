@@ -166,12 +166,7 @@ func TestChangeIsOfFirstOrder(t *testing.T) {
 func TestExtendedIsThePapersBound(t *testing.T) {
 	rng := newRand(5)
 	n := 10
-	a := randomGraph(rng, n, false)
-	b := perturb(rng, a, n, false)
-	for i := range n {
-		a[i*n+i], b[i*n+i] = a[i*n+i]+1, b[i*n+i]+1
-	}
-	p := mustPair(t, a, b, n)
+	p := loopedPair(t, rng, n, 1)
 	f := Filter{In: 1, Out: 1, Taps: [][]float64{{0.2}, {0.1}}} // a(λ) = 0.2 + 0.1 λ: both forms of C_L are 0.1 λmax
 	net := &Network{In: 1, Features: 1, Outputs: 1, Wide: &f, GainWide: -0.5, GainDeep: 1}
 	s := NewStability(net, p)

@@ -73,12 +73,7 @@ func TestPartsOfCertificate(t *testing.T) {
 func TestTermsOfExtended(t *testing.T) {
 	rng := newRand(151)
 	n := 7
-	a := randomGraph(rng, n, false)
-	b := perturb(rng, a, n, false)
-	for i := range n {
-		a[i*n+i], b[i*n+i] = a[i*n+i]+1.5, b[i*n+i]+1.5
-	}
-	p := mustPair(t, a, b, n)
+	p := loopedPair(t, rng, n, 1.5)
 	wide := randomFilter(rng, "wide", 2, 2, 2, true)
 	net := &Network{
 		In: 2, Features: 2, Outputs: 3, Wide: &wide, GainWide: -0.7, GainDeep: 1.3, Readout: randomSignal(rng, 6), Offset: make([]float64, 3),
