@@ -77,9 +77,9 @@
 // There is no common clock: the world counts steps, and every message says to
 // which it belongs. Three rules follow.
 //
-//   - Neighbours that hear each other and did not give each other up are at most
-//     one step apart. To predict in step t+1 a node needs the rows of t+1 of all
-//     whom it waits for, so none of them is still in step t when it begins t+2.
+//   - While links stay as they are, neighbours that did not give each other up are
+//     at most one step apart. To predict in step t+1 a node needs the rows of t+1
+//     of all whom it hears, so none of them is still in step t when it begins t+2.
 //   - What was sent is therefore kept for two steps, by the parity of t, for
 //     Node.answer (agent/receive.go). A neighbour that is one step behind may have
 //     lost a row of its step, and is sent it again with the parameters of then:
@@ -90,6 +90,10 @@
 //     ahead have given this node up. A few of their rows are kept, for the step
 //     to which the host may skip, and the rest is refused, so that nobody fills
 //     the memory of another.
+//
+// Where links change, two nodes may meet again several steps apart. A row that is
+// lost then may be forgotten when it is asked for, and the link counts as dropped
+// for that step.
 //
 // # When the network misbehaves
 //
