@@ -240,7 +240,7 @@ func TestMatchedStepSizesAgree(t *testing.T) {
 	world, err := sourceloc.New(sourceloc.Default(), rng)
 	must(t, err)
 	signals, labels := world.Draw(400, rng)
-	stream, err := world.NewStream([]*graph.Graph{world.Graph}, 0, signals, labels)
+	stream, err := world.NewStreamOver(graph.ShiftSpectral.Of, []*graph.Graph{world.Graph}, 0, signals, labels)
 	must(t, err)
 	m, err := gnn.NewRandom(gnn.Config{In: 1, Features: 32, Outputs: 5, Wide: &gnn.WideConfig{Order: 5}}, rng)
 	must(t, err)
