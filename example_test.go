@@ -28,15 +28,17 @@ func Example() {
 	}
 	literal := rule.Literal(true) // plain steps of size 0.3
 	literal.Retrain = rule.RetrainTapsAndBias
-	learner := must(online.NewCentralized(net, online.Config{Nodes: n, Rule: literal}))
+	observer := must(online.NewObserver(net, online.Config{Nodes: n}))
+	learner := must(online.NewCentralized(observer, literal))
 	y := mat.NewDense(n, net.Outputs(), nil)
-	check(learner.Predict(y, sample))
+	check(observer.Observe(sample))
+	check(learner.Predict(y))
 	fmt.Printf("node 15 scores the communities %.0f\n", y.Row(15))
 
 	truth := loss.CrossEntropy{Labels: labels(n, 15, 0)} // node 15 is told: it was community 0
 	before := truth.Eval(mat.Dense{}, y)
 	check(learner.Update(truth))
-	check(learner.Predict(y, sample))
+	check(learner.Predict(y))
 	fmt.Printf("its loss falls from %.1f to %.1f\n", before, truth.Eval(mat.Dense{}, y))
 
 	dir := must(os.MkdirTemp("", "wdgnn"))

@@ -23,12 +23,12 @@ func ExampleNode() {
 		log.Fatal(err)
 	}
 	copy(model.Params.Flat, []float32{1, 10})
-	learn := online.Config{Nodes: 2, Rule: rule.Config{StepSize: rule.StepSize{Value: 0.1}, Mixing: 1}}
-	frame, err := learn.Frame(model) // the coordinates of what learns, the same at all nodes
+	learn := rule.Config{StepSize: rule.StepSize{Value: 0.1}, Mixing: 1}
+	frame, err := online.NewFrame(model, learn, nil) // the coordinates of what learns, the same at all nodes
 	if err != nil {
 		log.Fatal(err)
 	}
-	plan := &agent.Plan{Model: model, Operator: graph.ShiftAdjacency, Frame: frame, Rule: &learn.Rule}
+	plan := &agent.Plan{Model: model, Operator: graph.ShiftAdjacency, Frame: frame, Rule: &learn}
 	if err := plan.Validate(); err != nil {
 		log.Fatal(err)
 	}

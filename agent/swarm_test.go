@@ -125,18 +125,17 @@ func newTrial(t testing.TB, v variant, seed uint64, steps int) *trial {
 	}
 	c := online.Config{Nodes: tr.nodes, HopByHop: true, Delayed: v.delayed, Moment: &moment}
 	tr.plan = &agent.Plan{Model: tr.model, Operator: v.shift, Scale: scale, Delayed: v.delayed, Cost: loss.CrossEntropy{}}
-	if v.rule == nil {
-		tr.learner, err = online.NewFrozen(tr.model, c)
-	} else {
-		c.Rule = *v.rule
-		tr.consensus, err = online.NewConsensus(tr.model, c)
-		tr.learner = tr.consensus
-		if err == nil {
-			tr.plan.Frame, tr.plan.Rule = tr.consensus.Frame(), v.rule
-		}
-	}
+	observer, err := online.NewObserver(tr.model, c)
 	if err != nil {
 		t.Fatal(err)
+	}
+	tr.learner = observer
+	if v.rule != nil {
+		if tr.consensus, err = online.NewConsensus(observer, *v.rule); err != nil {
+			t.Fatal(err)
+		}
+		tr.learner = tr.consensus
+		tr.plan.Frame, tr.plan.Rule = tr.consensus.Frame(), v.rule
 	}
 	if err := tr.plan.Validate(); err != nil {
 		t.Fatal(err)
@@ -157,7 +156,10 @@ func (tr *trial) play(t testing.TB, s *agenttest.Swarm, k int, time uint64) {
 func (tr *trial) step(t testing.TB, k int) mat.Dense {
 	t.Helper()
 	y := mat.NewDense(tr.nodes, tr.model.Outputs(), nil)
-	if err := tr.learner.Predict(y, tr.samples[k]); err != nil {
+	if err := tr.learner.Observe(tr.samples[k]); err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.learner.Predict(y); err != nil {
 		t.Fatal(err)
 	}
 	if err := tr.learner.Update(tr.costs[k]); err != nil {

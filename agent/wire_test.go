@@ -90,7 +90,7 @@ func TestDigest(t *testing.T) {
 			t.Fatal(err)
 		}
 		learn := rule.Literal(false)
-		frame, err := (&online.Config{Nodes: 1, Rule: learn}).Frame(m)
+		frame, err := online.NewFrame(m, learn, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -154,13 +154,13 @@ func TestNodeAloneHasSameBits(t *testing.T) {
 		"literal": plain(0.5), "automatic": {StepSize: rule.StepSize{Schedule: rule.Automatic}, Mixing: 1}, "personal": rule.Personal(4), "taps+bias": {StepSize: rule.StepSize{Value: 0.2}, Mixing: 0.3, Retrain: rule.RetrainTapsAndBias},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := online.Config{Nodes: b.nodes, Rule: r, Moment: b.moment}
-			hop := newConsensus(t, b.model, c)
+			c := online.Config{Nodes: b.nodes, Moment: b.moment}
+			hop := newConsensus(t, b.model, c, r)
 			c.Read = b.labelled()
 			c.HopByHop = true
-			few := newConsensus(t, b.model, c)
+			few := newConsensus(t, b.model, c, r)
 			c.HopByHop = false
-			pruned := newConsensus(t, b.model, c)
+			pruned := newConsensus(t, b.model, c, r)
 			v := &village{m: b.model, rule: r, frame: hop.Frame()}
 			for i := range b.nodes {
 				v.all = append(v.all, &hermit{id: i, m: b.model, node: rule.NewNode(v.frame, &v.rule, 1, nil, nil)})

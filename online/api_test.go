@@ -20,45 +20,50 @@ type silent struct{ heavyBall }
 
 func (silent) Sent() int { return 0 }
 
-// Validate reports everything at once.
+// What is wrong with a rule is said all at once.
 func TestConfigComplains(t *testing.T) {
 	bare, err := gnn.New(gnn.Config{In: 1, Features: 2, Wide: &gnn.WideConfig{Order: 1}, NoBias: true})
 	must(t, err)
 	deep, err := gnn.New(gnn.Config{In: 1, Features: 2, Deep: []gnn.LayerConfig{{Features: 2}}})
 	must(t, err)
 	for _, c := range []struct {
-		m    *gnn.WideDeep
-		c    online.Config
-		want []string
+		m      *gnn.WideDeep
+		moment *rule.Moment
+		r      rule.Config
+		want   []string
 	}{
-		{bare, online.Config{}, []string{"a network of 0 nodes"}},
-		{bare, online.Config{Nodes: 3, Read: []int{1, 1}}, []string{"node 1 to read, after 1, of a network of 3"}},
-		{bare, online.Config{Nodes: 3, Read: []int{3}}, []string{"node 3 to read"}},
-		{bare, online.Config{Nodes: 3, Read: []int{-1}}, []string{"node -1 to read"}},
-		{deep, online.Config{Nodes: 3}, []string{"no wide part"}},
-		{bare, online.Config{Rule: rule.Config{Mixing: -1, Whiten: true, Retrain: rule.RetrainTapsAndBias, Rule: silent{}}}, []string{
-			"a network of 0 nodes", "mixing is -1", "set Moment", "no bias to retrain", "sends 0 vectors",
+		{deep, nil, rule.Config{}, []string{"no wide part"}},
+		{bare, nil, rule.Config{Mixing: -1, Whiten: true, Retrain: rule.RetrainTapsAndBias, Rule: silent{}}, []string{
+			"mixing is -1", "set Moment", "no bias to retrain", "sends 0 vectors",
 		}},
-		{bare, online.Config{Nodes: 3, Rule: rule.Personal(1), Moment: &rule.Moment{Inputs: 3, Mean: make([]float64, 16)}}, []string{"of 3 inputs, the wide part reads 2"}},
-		{bare, online.Config{Nodes: 3, Rule: rule.Personal(1), Moment: &rule.Moment{Inputs: 2}}, []string{"0 numbers, want 9"}},
+		{bare, &rule.Moment{Inputs: 3, Mean: make([]float64, 16)}, rule.Personal(1), []string{"of 3 inputs, the wide part reads 2"}},
+		{bare, &rule.Moment{Inputs: 2}, rule.Personal(1), []string{"0 numbers, want 9"}},
 	} {
-		_, e1 := online.NewCentralized(c.m, c.c)
-		_, e2 := online.NewConsensus(c.m, c.c)
-		for _, err := range []error{e1, e2} {
+		o, err := online.NewObserver(c.m, online.Config{Nodes: 3, Moment: c.moment})
+		must(t, err) // a model is observed whether it can learn or not
+		_, e1 := online.NewCentralized(o, c.r)
+		_, e2 := online.NewConsensus(o, c.r)
+		_, e3 := online.NewFrame(c.m, c.r, c.moment)
+		for _, err := range []error{e1, e2, e3} {
 			for _, want := range c.want {
 				if err == nil || !strings.Contains(err.Error(), want) {
-					t.Errorf("%+v: error %v, want one with %q", c.c, err, want)
+					t.Errorf("%+v: error %v, want one with %q", c.r, err, want)
 				}
 			}
 		}
 	}
-	for _, c := range []online.Config{{}, {Nodes: 2, Read: []int{2}}} {
-		if _, err := online.NewFrozen(deep, c); err == nil {
-			t.Errorf("a frozen learner of %+v", c)
+	for _, c := range []struct {
+		c    online.Config
+		want string
+	}{
+		{online.Config{}, "a network of 0 nodes"},
+		{online.Config{Nodes: 3, Read: []int{1, 1}}, "node 1 to read, after 1, of a network of 3"},
+		{online.Config{Nodes: 3, Read: []int{3}}, "node 3 to read"},
+		{online.Config{Nodes: 3, Read: []int{-1}}, "node -1 to read"},
+	} {
+		if _, err := online.NewObserver(bare, c.c); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: error %v, want one with %q", c.c, err, c.want)
 		}
-	}
-	if _, err := online.NewFrozen(deep, online.Config{Nodes: 2}); err != nil {
-		t.Errorf("frozen without a wide part: %v", err)
 	}
 }
 
@@ -66,7 +71,7 @@ func TestConfigComplains(t *testing.T) {
 // sum to 1. After the error the learner goes on.
 func TestMixingMatrixIsChecked(t *testing.T) {
 	b := newBig(t, 20, 1)
-	l := newConsensus(t, b.model, online.Config{Nodes: b.nodes, Rule: plain(0.1)})
+	l := newConsensus(t, b.model, online.Config{Nodes: b.nodes}, plain(0.1))
 	good := b.samples[0]
 	entries := func(keep func(i, j int, v float32) float32) *mat.CSR {
 		var list []mat.Entry
@@ -89,7 +94,7 @@ func TestMixingMatrixIsChecked(t *testing.T) {
 	} {
 		bad := good
 		bad.Mixing = w
-		must(t, l.Predict(mat.NewDense(b.nodes, 5, nil), bad))
+		must(t, l.Observe(bad))
 		if err := l.Update(b.labels(0)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
@@ -104,16 +109,16 @@ func TestMixingMatrixIsChecked(t *testing.T) {
 func TestOutputThatIsNotFinite(t *testing.T) {
 	b := newBig(t, 21, 1)
 	for _, read := range [][]int{nil, {3, 4}} {
-		l := newConsensus(t, b.model, online.Config{Nodes: b.nodes, Read: read, Rule: plain(0.1)})
+		l := newConsensus(t, b.model, online.Config{Nodes: b.nodes, Read: read}, plain(0.1))
 		huge := b.samples[0]
 		huge.Signal = huge.Signal.Clone()
 		for i := range huge.Signal.Data {
 			huge.Signal.Data[i] = math.MaxFloat32
 		}
-		if err := l.Predict(mat.NewDense(b.nodes, 5, nil), huge); err == nil || !strings.Contains(err.Error(), "too large") {
+		if err := l.Observe(huge); err == nil || !strings.Contains(err.Error(), "too large") {
 			t.Errorf("error %v, want one that says what is too large", err)
 		}
-		must(t, l.Predict(mat.NewDense(b.nodes, 5, nil), b.samples[0]))
+		must(t, l.Observe(b.samples[0]))
 	}
 }
 
@@ -121,10 +126,11 @@ func TestOutputThatIsNotFinite(t *testing.T) {
 func TestReadIsCopied(t *testing.T) {
 	b := newBig(t, 22, 1)
 	read := []int{2, 5}
-	l := newConsensus(t, b.model, online.Config{Nodes: b.nodes, Read: read, Rule: plain(0.1)})
+	l := newConsensus(t, b.model, online.Config{Nodes: b.nodes, Read: read}, plain(0.1))
 	read[0] = 99
 	y := mat.NewDense(b.nodes, 5, nil)
-	must(t, l.Predict(y, b.samples[0]))
+	must(t, l.Observe(b.samples[0]))
+	must(t, l.Predict(y))
 	for i := range b.nodes {
 		zero := y.At(i, 0) == 0 && y.At(i, 1) == 0
 		if zero != (i != 2 && i != 5) {
@@ -136,12 +142,12 @@ func TestReadIsCopied(t *testing.T) {
 // Reset goes back to the beginning, to the same bits.
 func TestReset(t *testing.T) {
 	b := newBig(t, 23, 4)
-	c := online.Config{Nodes: b.nodes, Delayed: true, Rule: rule.Personal(3), Moment: b.moment}
+	c := online.Config{Nodes: b.nodes, Delayed: true, Moment: b.moment}
 	type resetter interface {
 		online.Learner
 		Reset()
 	}
-	for _, l := range []resetter{newCentralized(t, b.model, c), newConsensus(t, b.model, c)} {
+	for _, l := range []resetter{newCentralized(t, b.model, c, rule.Personal(3)), newConsensus(t, b.model, c, rule.Personal(3))} {
 		var first []mat.Dense
 		for round := range 2 {
 			for k, s := range b.samples {
@@ -167,7 +173,7 @@ func TestPlayEnds(t *testing.T) {
 	y := mat.NewDense(3, 1, nil)
 	stop := errors.New("stop")
 	play := func(nodes int, gamma float64, watch func(step int) error) (int, error) {
-		l := newCentralized(t, model, online.Config{Nodes: nodes, Rule: plain(gamma)})
+		l := newCentralized(t, model, online.Config{Nodes: nodes}, plain(gamma))
 		ctx, cancel := context.WithCancel(t.Context())
 		err := online.Play(ctx, y, l, newDoubler(20), func(step int, _ mat.Dense, _ loss.Loss) error {
 			err := watch(step)
@@ -210,7 +216,7 @@ func TestPlayEnds(t *testing.T) {
 func TestNodesWithoutCostPassOn(t *testing.T) {
 	b := newBig(t, 24, 1)
 	s := sampleOn(t, graph.Ring(b.nodes), b.samples[0].Signal)
-	l := newConsensus(t, b.model, online.Config{Nodes: b.nodes, Read: []int{0}, Rule: plain(0.5)})
+	l := newConsensus(t, b.model, online.Config{Nodes: b.nodes, Read: []int{0}}, plain(0.5))
 	labels := b.labels(0)
 	for i := range labels.Labels {
 		labels.Labels[i] = loss.NoLabel

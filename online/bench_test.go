@@ -17,36 +17,27 @@ import (
 // detectors that are read. Nothing may be allocated.
 func BenchmarkStep(b *testing.B) {
 	s := newLocalization(b)
-	config := online.Config{Nodes: s.nodes, Read: s.detectors, Moment: s.moment}
 	for _, c := range []struct {
 		name string
-		make func(c online.Config) (online.Learner, error)
-		rule rule.Config
+		make maker
 	}{
-		{"frozen", s.frozen, rule.Config{}},
-		{"centralized/literal", s.centralized, rule.Literal(true)},
-		{"centralized/personal=50", s.centralized, rule.Personal(50)},
-		{"consensus/literal", s.consensus, rule.Literal(false)},
-		{"consensus/personal=1", s.consensus, rule.Personal(1)},
-		{"consensus/personal=50", s.consensus, rule.Personal(50)},
+		{"frozen", func(o *online.Observer) (online.Learner, error) { return o, nil }},
+		{"centralized/literal", centralized(rule.Literal(true))},
+		{"centralized/personal=50", centralized(rule.Personal(50))},
+		{"consensus/literal", consensus(rule.Literal(false))},
+		{"consensus/personal=1", consensus(rule.Personal(1))},
+		{"consensus/personal=50", consensus(rule.Personal(50))},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			config := config
-			config.Rule = c.rule
-			l, err := c.make(config)
-			if err != nil {
-				b.Fatal(err)
-			}
+			l, err := c.make(s.observer(b, s.detectors))
+			must(b, err)
 			y := mat.NewDense(s.nodes, 5, nil)
 			t := 0
 			step := func() {
 				k := t % len(s.samples)
-				if err := l.Predict(y, s.samples[k]); err != nil {
-					b.Fatal(err)
-				}
-				if err := l.Update(s.costs[k]); err != nil {
-					b.Fatal(err)
-				}
+				must(b, l.Observe(s.samples[k]))
+				must(b, l.Predict(y))
+				must(b, l.Update(s.costs[k]))
 				t++
 			}
 			for range 60 { // fills the window
@@ -57,6 +48,42 @@ func BenchmarkStep(b *testing.B) {
 				step()
 			}
 		})
+	}
+}
+
+// BenchmarkOnlineStep is what wdgnn online does with a sample: the model as
+// trained answers, and a distributed learner beside it answers and learns. With
+// observers of their own the forward pass, which never changes, is computed for
+// each of them; on a shared one, once.
+func BenchmarkOnlineStep(b *testing.B) {
+	s := newLocalization(b)
+	for _, c := range []struct {
+		name string
+		read []int
+	}{{"detectors", s.detectors}, {"all nodes", nil}} {
+		for _, sharing := range []string{"own observers", "shared"} {
+			b.Run(c.name+"/"+sharing, func(b *testing.B) {
+				frozen := s.observer(b, c.read)
+				observers := []*online.Observer{frozen}
+				if sharing != "shared" {
+					observers = append(observers, s.observer(b, c.read))
+				}
+				learner, err := online.NewConsensus(observers[len(observers)-1], rule.Literal(false))
+				must(b, err)
+				y, t := mat.NewDense(s.nodes, 5, nil), 0
+				b.ReportAllocs()
+				for b.Loop() {
+					k := t % len(s.samples)
+					for _, o := range observers {
+						must(b, o.Observe(s.samples[k]))
+					}
+					must(b, frozen.Predict(y))
+					must(b, learner.Predict(y))
+					must(b, learner.Update(s.costs[k]))
+					t++
+				}
+			})
+		}
 	}
 }
 
@@ -108,16 +135,9 @@ func newLocalization(tb testing.TB) *localization {
 	return l
 }
 
-func (l *localization) frozen(c online.Config) (online.Learner, error) {
-	return online.NewFrozen(l.model, c)
-}
-
-func (l *localization) centralized(c online.Config) (online.Learner, error) {
-	return online.NewCentralized(l.model, c)
-}
-
-func (l *localization) consensus(c online.Config) (online.Learner, error) {
-	return online.NewConsensus(l.model, c)
+func (l *localization) observer(tb testing.TB, read []int) *online.Observer {
+	tb.Helper()
+	return newObserver(tb, l.model, online.Config{Nodes: l.nodes, Read: read, Moment: l.moment})
 }
 
 func must(tb testing.TB, err error) {

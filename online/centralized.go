@@ -3,7 +3,6 @@ package online
 import (
 	"slices"
 
-	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
@@ -19,58 +18,59 @@ import (
 // a window or an automatic step size J_t is the mean of the costs J_{i,t} of
 // the nodes that carry one; otherwise it is whatever the loss says.
 type Centralized struct {
-	net    network
-	frame  *rule.Frame
-	config rule.Config
-	start  []float32
-	node   *rule.Node
-	heard  rule.Heard
-	own    []mat.Dense
+	observer *Observer
+	learned  uint64 // the last step that was learned from
+	frame    *rule.Frame
+	config   rule.Config
+	start    []float32
+	node     *rule.Node
+	heard    rule.Heard
+	own      []mat.Dense
+	scatter  scatter
 }
 
-// NewCentralized returns a learner that begins with the taps of m.
-func NewCentralized(m *gnn.WideDeep, c Config) (*Centralized, error) {
-	f, err := c.Frame(m)
+// NewCentralized returns a learner that begins with the taps of the model that o
+// observes. Whitened steps need its Config.Moment.
+func NewCentralized(o *Observer, r rule.Config) (*Centralized, error) {
+	f, err := NewFrame(o.model, r, o.moment)
 	if err != nil {
 		return nil, err
 	}
-	l := &Centralized{net: newNetwork(m, c), frame: f, config: c.Rule}
-	l.start = slices.Clone(m.Params.Flat[:f.TapsLen()])
-	sent, _ := c.Rule.Vectors()
-	l.node = rule.NewNode(f, &l.config, len(l.net.read), nil, nil)
+	l := &Centralized{observer: o, frame: f, config: r}
+	l.start = slices.Clone(o.model.Params.Flat[:f.TapsLen()])
+	sent, _ := r.Vectors()
+	l.node = rule.NewNode(f, &l.config, len(o.read), nil, nil)
 	l.own = make([]mat.Dense, sent)
 	l.heard = rule.Heard{Weights: []float32{1}, Rows: []int32{0}, Vectors: l.own}
 	return l, nil
 }
 
+// Observe implements [Learner].
+func (l *Centralized) Observe(sample graph.Sample) error { return l.observer.Observe(sample) }
+
 // Predict implements [Learner].
-func (l *Centralized) Predict(y mat.Dense, sample graph.Sample) error {
-	if err := l.net.observe(y, sample); err != nil {
-		return err
-	}
-	l.net.blank(y)
-	for r, i := range l.net.read {
-		l.node.Predict(y.Row(i), l.net.base.Row(r), l.net.z.Row(r))
-	}
-	return nil
+func (l *Centralized) Predict(y mat.Dense) error {
+	return l.observer.each(y, func(_ int, yi, base, z []float32) { l.node.Predict(yi, base, z) })
 }
 
 // Update implements [Learner].
 func (l *Centralized) Update(j loss.Loss) error {
-	if err := l.net.accept(j, l.node); err != nil {
+	o := l.observer
+	if err := o.accept(j, l.learned, l.node); err != nil {
 		return err
 	}
+	l.learned = o.step
 	if l.config.Window > 1 || l.config.StepSize.Schedule == rule.Automatic {
-		l.node.Observe(l.net.z, l.net.base, l.net.rows, j)
+		l.node.Observe(o.z, o.base, o.rows, j)
 	} else {
-		l.node.ObserveAll(l.net.z, l.net.base, l.all(j))
+		l.node.ObserveAll(o.z, o.base, l.all(j))
 	}
 	for v := range l.own {
 		l.own[v] = mat.NewDense(1, l.frame.Len(), l.node.State()[v])
 	}
 	err := l.node.Step(&l.heard)
-	l.net.scatter.cost = nil
-	l.net.advance()
+	l.scatter.cost = nil
+	o.advance()
 	if err != nil {
 		l.node.Cancel()
 		return err
@@ -81,11 +81,12 @@ func (l *Centralized) Update(j loss.Loss) error {
 
 // all is j as a cost of the rows that are read.
 func (l *Centralized) all(j loss.Loss) loss.Loss {
-	if len(l.net.read) == l.net.nodes {
+	o := l.observer
+	if len(o.read) == o.nodes {
 		return j
 	}
-	l.net.scatter.cost, l.net.scatter.read, l.net.scatter.nodes = j, l.net.read, l.net.nodes
-	return &l.net.scatter
+	l.scatter.cost, l.scatter.read, l.scatter.nodes = j, o.read, o.nodes
+	return &l.scatter
 }
 
 // Frame returns the coordinates of Params. 𝒜 is its Taps of them.
@@ -106,14 +107,22 @@ func (l *Centralized) Drift() Drift {
 
 // Snapshot implements [Learner].
 func (l *Centralized) Snapshot() Snapshot {
-	return Snapshot{Nodes: []rule.Memory{l.node.Memory()}, Delay: l.net.memory()}
+	return Snapshot{Nodes: []rule.Memory{l.node.Memory()}, Delay: l.observer.memory()}
 }
 
 // Restore implements [Learner].
-func (l *Centralized) Restore(s Snapshot) error { return restore(&l.net, []*rule.Node{l.node}, s) }
+func (l *Centralized) Restore(s Snapshot) error {
+	if err := restore(l.observer, []*rule.Node{l.node}, s); err != nil {
+		return err
+	}
+	l.learned = l.observer.step
+	return nil
+}
 
-// Reset goes back to 𝒜† and forgets all observations.
+// Reset goes back to 𝒜† and forgets all observations, those in the observer's
+// delay lines too.
 func (l *Centralized) Reset() {
 	l.node.Reset()
-	l.net.reset()
+	l.observer.reset()
+	l.learned = l.observer.step
 }

@@ -9,17 +9,10 @@ import (
 	"github.com/wdgnn/wdgnn/rule"
 )
 
-// Config describes a learner.
+// Config says how a model is observed.
 type Config struct {
 	// Nodes is N of the network that the model runs on, at least 1.
 	Nodes int
-
-	// Rule says how nodes learn: rule.Literal or rule.Personal, for example.
-	Rule rule.Config
-
-	// Moment is the second moment of the inputs in training, see InputMoment;
-	// model files hold it. It must be set if Rule.Whiten is.
-	Moment *rule.Moment
 
 	// Read names the nodes whose outputs are wanted and may carry a cost, in
 	// ascending order; none means all. Rows of other nodes are predicted as 0.
@@ -32,30 +25,16 @@ type Config struct {
 	// Delayed runs the model with one exchange per step, eq. (24).
 	Delayed bool
 
+	// Moment is the second moment of the model's inputs in training, see
+	// InputMoment; model files hold it. Learners whose rule whitens need it.
+	Moment *rule.Moment
+
 	// Engine computes; nil is the calling goroutine alone.
 	Engine *mat.Engine
 }
 
-// Validate reports everything that is wrong with c for the model m.
-func (c *Config) Validate(m *gnn.WideDeep) error {
-	errs := []error{c.Rule.Validate(), c.validateNetwork()}
-	complain := func(format string, args ...any) { errs = append(errs, fmt.Errorf("online: "+format, args...)) }
-	if sent, kept := c.Rule.Vectors(); sent < 1 || kept < 0 {
-		complain("the rule sends %d vectors and keeps %d; it must send one at least", sent, kept)
-	}
-	if m.Config.Wide == nil {
-		complain("the model has no wide part, and nothing else learns online; train one with a wide part")
-	} else if c.Rule.Retrain == rule.RetrainTapsAndBias && len(m.Params.Wide.Bias) == 0 {
-		complain("the wide part has no bias to retrain; retrain taps")
-	}
-	if c.Rule.Whiten && c.Moment == nil {
-		complain("a whitened step needs the second moment of the inputs in training; set Moment, or Rule.Whiten to false")
-	}
-	return errors.Join(errs...)
-}
-
-// validateNetwork reports what is wrong with how c predicts.
-func (c *Config) validateNetwork() error {
+// Validate reports what is wrong with c.
+func (c *Config) Validate() error {
 	if c.Nodes < 1 {
 		return fmt.Errorf("online: a network of %d nodes, want at least 1", c.Nodes)
 	}
@@ -69,15 +48,16 @@ func (c *Config) validateNetwork() error {
 	return nil
 }
 
-// Frame returns what the nodes of a network with model m share, as an agent
-// needs it.
-func (c *Config) Frame(m *gnn.WideDeep) (*rule.Frame, error) {
-	if err := c.Validate(m); err != nil {
+// NewFrame returns what the nodes of a network with model m share if they learn
+// by r, as an agent needs it. The moment is [Config.Moment], nil if the rule does
+// not whiten. An error says everything that is wrong with r for m.
+func NewFrame(m *gnn.WideDeep, r rule.Config, moment *rule.Moment) (*rule.Frame, error) {
+	if err := fits(m, &r, moment); err != nil {
 		return nil, err
 	}
 	f := rule.FrameConfig{
 		Inputs: (m.Config.Wide.Order + 1) * m.Config.In, Features: m.Config.Features, Gain: 1,
-		Bias: c.Rule.Retrain == rule.RetrainTapsAndBias, Readout: m.Params.Readout.Weight,
+		Bias: r.Retrain == rule.RetrainTapsAndBias, Readout: m.Params.Readout.Weight,
 	}
 	f.Start = m.Params.Flat[:m.Params.WideTaps()]
 	if f.Bias {
@@ -86,15 +66,33 @@ func (c *Config) Frame(m *gnn.WideDeep) (*rule.Frame, error) {
 	if len(m.Params.Gain) > 0 {
 		f.Gain = m.Params.Gain[gnn.GainWide]
 	}
-	if c.Rule.Whiten {
-		if c.Moment.Inputs != f.Inputs {
-			return nil, fmt.Errorf("online: the second moment is of %d inputs, the wide part reads %d", c.Moment.Inputs, f.Inputs)
+	if r.Whiten {
+		if moment.Inputs != f.Inputs {
+			return nil, fmt.Errorf("online: the second moment is of %d inputs, the wide part reads %d", moment.Inputs, f.Inputs)
 		}
-		w, err := rule.NewWhitening(c.Moment, f.Bias)
+		w, err := rule.NewWhitening(moment, f.Bias)
 		if err != nil {
 			return nil, err
 		}
 		f.Whitening = w
 	}
 	return rule.NewFrame(f)
+}
+
+// fits reports everything that is wrong with a rule for the model m.
+func fits(m *gnn.WideDeep, r *rule.Config, moment *rule.Moment) error {
+	errs := []error{r.Validate()}
+	complain := func(format string, args ...any) { errs = append(errs, fmt.Errorf("online: "+format, args...)) }
+	if sent, kept := r.Vectors(); sent < 1 || kept < 0 {
+		complain("the rule sends %d vectors and keeps %d; it must send one at least", sent, kept)
+	}
+	if m.Config.Wide == nil {
+		complain("the model has no wide part, and nothing else learns online; train one with a wide part")
+	} else if r.Retrain == rule.RetrainTapsAndBias && len(m.Params.Wide.Bias) == 0 {
+		complain("the wide part has no bias to retrain; retrain taps")
+	}
+	if r.Whiten && moment == nil {
+		complain("a whitened step needs the second moment of the inputs in training; set Moment, or Rule.Whiten to false")
+	}
+	return errors.Join(errs...)
 }

@@ -57,22 +57,21 @@ func TestConformance(t *testing.T) {
 	for pathName, path := range paths {
 		path.Nodes, path.Moment = w.nodes, w.moment
 		t.Run("frozen, "+pathName, func(t *testing.T) {
-			onlinetest.Check(t, func() online.Learner { return made(t)(online.NewFrozen(w.model, path)) }, w.labels(path))
+			onlinetest.Check(t, func() online.Learner { return newObserver(t, w.model, path) }, w.labels(path))
 		})
 		for name, r := range settings {
 			if pathName != "pruned" && name != "literal" && name != "personal 50" {
 				continue
 			}
-			path.Rule = r
 			t.Run(fmt.Sprintf("centralized, %s, %s", name, pathName), func(t *testing.T) {
 				s := w.labels(path)
-				s.Refused = refused(s, path)
-				onlinetest.Check(t, func() online.Learner { return made(t)(online.NewCentralized(w.model, path)) }, s)
+				s.Refused = refused(s, path, r)
+				check(t, w.model, path, centralized(r), s)
 			})
 			t.Run(fmt.Sprintf("consensus, %s, %s", name, pathName), func(t *testing.T) {
 				s := w.labels(path)
-				s.Refused = append(refused(s, path), global{loss.CrossEntropy{}})
-				onlinetest.Check(t, func() online.Learner { return made(t)(online.NewConsensus(w.model, path)) }, s)
+				s.Refused = append(refused(s, path, r), global{loss.CrossEntropy{}})
+				check(t, w.model, path, consensus(r), s)
 			})
 		}
 	}
@@ -84,25 +83,25 @@ func TestConformanceQuadratic(t *testing.T) {
 	w := newWorld(t, 8)
 	for _, name := range []string{"literal", "ridge", "own rule", "personal 50"} {
 		for _, local := range []bool{false, true} {
-			c := online.Config{Nodes: w.nodes, Moment: w.moment, Rule: settings[name]}
-			c.Rule.StepSize.Value = min(c.Rule.StepSize.Value, 0.3) // squares are steeper than labels
-			if local && c.Rule.Window > 1 {
+			c, r := online.Config{Nodes: w.nodes, Moment: w.moment}, settings[name]
+			r.StepSize.Value = min(r.StepSize.Value, 0.3) // squares are steeper than labels
+			if local && r.Window > 1 {
 				continue
 			}
 			s := w.targets(local)
 			t.Run(fmt.Sprintf("centralized, %s, local %t", name, local), func(t *testing.T) {
-				onlinetest.Check(t, func() online.Learner { return made(t)(online.NewCentralized(w.model, c)) }, s)
+				check(t, w.model, c, centralized(r), s)
 			})
 			t.Run(fmt.Sprintf("consensus, %s, local %t", name, local), func(t *testing.T) {
-				onlinetest.Check(t, func() online.Learner { return made(t)(online.NewConsensus(w.model, c)) }, s)
+				check(t, w.model, c, consensus(r), s)
 			})
 		}
 	}
 }
 
 // refused are costs that no learner of that kind takes.
-func refused(s onlinetest.Stream, c online.Config) []loss.Loss {
-	r, n := c.Rule, s.Samples[0].Signal.Rows
+func refused(s onlinetest.Stream, c online.Config, r rule.Config) []loss.Loss {
+	n := s.Samples[0].Signal.Rows
 	labels := func(first int32) loss.CrossEntropy {
 		l := make([]int32, n)
 		for i := range l {
@@ -238,13 +237,28 @@ func (w *world) targets(local bool) onlinetest.Stream {
 	}
 }
 
-// made returns the learner of a constructor that must succeed.
-func made(t *testing.T) func(l online.Learner, err error) online.Learner {
-	return func(l online.Learner, err error) online.Learner {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+// maker makes a learner on an observer.
+type maker func(o *online.Observer) (online.Learner, error)
+
+func centralized(r rule.Config) maker {
+	return func(o *online.Observer) (online.Learner, error) { return online.NewCentralized(o, r) }
+}
+
+func consensus(r rule.Config) maker {
+	return func(o *online.Observer) (online.Learner, error) { return online.NewConsensus(o, r) }
+}
+
+// check runs the suite with learners on observers of their own, and in pairs.
+func check(t *testing.T, m *gnn.WideDeep, c online.Config, make maker, s onlinetest.Stream) {
+	t.Helper()
+	on := func(o *online.Observer) online.Learner {
+		l, err := make(o)
+		must(t, err)
 		return l
 	}
+	s.Pair = func() (a, b online.Learner) {
+		o := newObserver(t, m, c)
+		return on(o), on(o)
+	}
+	onlinetest.Check(t, func() online.Learner { return on(newObserver(t, m, c)) }, s)
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
@@ -23,10 +22,11 @@ import (
 // A node without links keeps its taps to itself, W_ii = 1, and learns from its
 // own cost alone.
 type Consensus struct {
-	net    network
-	frame  *rule.Frame
-	config rule.Config
-	start  []float32 // 𝒜†
+	observer *Observer
+	learned  uint64 // the last step that was learned from
+	frame    *rule.Frame
+	config   rule.Config
+	start    []float32 // 𝒜†
 
 	nodes     []*rule.Node
 	now, next []mat.Dense // vectors of all nodes, N×Len each
@@ -39,46 +39,43 @@ type Consensus struct {
 	none   mat.Dense
 }
 
-// NewConsensus returns a learner whose nodes all begin with the taps of m.
-func NewConsensus(m *gnn.WideDeep, c Config) (*Consensus, error) {
-	f, err := c.Frame(m)
+// NewConsensus returns a learner whose nodes all begin with the taps of the model
+// that o observes. Whitened steps need its Config.Moment.
+func NewConsensus(o *Observer, r rule.Config) (*Consensus, error) {
+	f, err := NewFrame(o.model, r, o.moment)
 	if err != nil {
 		return nil, err
 	}
-	l := &Consensus{net: newNetwork(m, c), frame: f, config: c.Rule}
-	l.start = slices.Clone(m.Params.Flat[:f.TapsLen()])
-	sent, kept := c.Rule.Vectors()
+	l := &Consensus{observer: o, frame: f, config: r}
+	l.start = slices.Clone(o.model.Params.Flat[:f.TapsLen()])
+	sent, kept := r.Vectors()
 	for range sent {
-		l.mixed = append(l.mixed, mat.NewDense(c.Nodes, f.Len(), nil))
+		l.mixed = append(l.mixed, mat.NewDense(o.nodes, f.Len(), nil))
 	}
 	l.heard.Mixed = make([][]float32, sent)
 	for range sent + kept {
-		l.now = append(l.now, mat.NewDense(c.Nodes, f.Len(), nil))
-		l.next = append(l.next, mat.NewDense(c.Nodes, f.Len(), nil))
+		l.now = append(l.now, mat.NewDense(o.nodes, f.Len(), nil))
+		l.next = append(l.next, mat.NewDense(o.nodes, f.Len(), nil))
 	}
-	for i := range c.Nodes {
+	for i := range o.nodes {
 		now, next := make(rule.State, sent+kept), make(rule.State, sent+kept)
 		for v := range now {
 			now[v], next[v] = l.now[v].Row(i), l.next[v].Row(i)
 		}
 		l.nodes = append(l.nodes, rule.NewNode(f, &l.config, 1, now, next))
 	}
-	if c.Rule.Mixing == 0 {
-		l.lazy = identity(c.Nodes)
+	if r.Mixing == 0 {
+		l.lazy = identity(o.nodes)
 	}
 	return l, nil
 }
 
+// Observe implements [Learner].
+func (l *Consensus) Observe(sample graph.Sample) error { return l.observer.Observe(sample) }
+
 // Predict implements [Learner]: node i predicts with 𝒜_i.
-func (l *Consensus) Predict(y mat.Dense, sample graph.Sample) error {
-	if err := l.net.observe(y, sample); err != nil {
-		return err
-	}
-	l.net.blank(y)
-	for r, i := range l.net.read {
-		l.nodes[i].Predict(y.Row(i), l.net.base.Row(r), l.net.z.Row(r))
-	}
-	return nil
+func (l *Consensus) Predict(y mat.Dense) error {
+	return l.observer.each(y, func(i int, yi, base, z []float32) { l.nodes[i].Predict(yi, base, z) })
 }
 
 // Update implements [Learner]. The cost must be a [loss.Local], and a
@@ -87,8 +84,10 @@ func (l *Consensus) Update(j loss.Loss) error {
 	if err := l.ready(j); err != nil {
 		return err
 	}
+	o := l.observer
+	l.learned = o.step
 	for v := range l.mixed {
-		l.net.engine.SpMM(l.mixed[v], &l.lazy, l.now[v])
+		o.engine.SpMM(l.mixed[v], &l.lazy, l.now[v])
 	}
 	if l.config.Mixing > 0 {
 		far := false
@@ -100,9 +99,9 @@ func (l *Consensus) Update(j loss.Loss) error {
 	var failed error
 	r := 0
 	for i, n := range l.nodes {
-		z, base, rows := l.none, l.none, l.net.rows[:0]
-		if r < len(l.net.read) && l.net.read[r] == i {
-			z, base, rows = l.net.z.View(r, 0, 1, l.net.z.Cols), l.net.base.View(r, 0, 1, l.net.base.Cols), l.net.rows[r:r+1]
+		z, base, rows := l.none, l.none, o.rows[:0]
+		if r < len(o.read) && o.read[r] == i {
+			z, base, rows = o.z.View(r, 0, 1, o.z.Cols), o.base.View(r, 0, 1, o.base.Cols), o.rows[r:r+1]
 			r++
 		}
 		n.Observe(z, base, rows, j)
@@ -110,7 +109,7 @@ func (l *Consensus) Update(j loss.Loss) error {
 			failed = fmt.Errorf("node %d: %w", i, err)
 		}
 	}
-	l.net.advance()
+	o.advance()
 	for _, n := range l.nodes {
 		if failed != nil {
 			n.Cancel()
@@ -126,13 +125,13 @@ func (l *Consensus) Update(j loss.Loss) error {
 
 // ready reports whether an update can begin.
 func (l *Consensus) ready(j loss.Loss) error {
-	if err := l.net.accept(j, l.nodes[0]); err != nil {
+	if err := l.observer.accept(j, l.learned, l.nodes[0]); err != nil {
 		return err
 	}
 	if _, ok := j.(loss.Local); !ok {
 		return fmt.Errorf("online: distributed learning needs the cost of each node, and a %T has none: it must be a loss.Local", j)
 	}
-	return l.prepare(l.net.mixing)
+	return l.prepare(l.observer.mixing)
 }
 
 // prepare computes (1-η)I + ηW.
@@ -223,7 +222,7 @@ func (l *Consensus) Drift() Drift {
 
 // Snapshot implements [Learner].
 func (l *Consensus) Snapshot() Snapshot {
-	s := Snapshot{Delay: l.net.memory()}
+	s := Snapshot{Delay: l.observer.memory()}
 	for _, n := range l.nodes {
 		s.Nodes = append(s.Nodes, n.Memory())
 	}
@@ -231,10 +230,16 @@ func (l *Consensus) Snapshot() Snapshot {
 }
 
 // Restore implements [Learner].
-func (l *Consensus) Restore(s Snapshot) error { return restore(&l.net, l.nodes, s) }
+func (l *Consensus) Restore(s Snapshot) error {
+	if err := restore(l.observer, l.nodes, s); err != nil {
+		return err
+	}
+	l.learned = l.observer.step
+	return nil
+}
 
 // restore puts back the memory of nodes, all of it or none.
-func restore(net *network, nodes []*rule.Node, s Snapshot) error {
+func restore(o *Observer, nodes []*rule.Node, s Snapshot) error {
 	if len(s.Nodes) != len(nodes) {
 		return fmt.Errorf("online: restore: a snapshot of %d nodes for %d", len(s.Nodes), len(nodes))
 	}
@@ -243,7 +248,7 @@ func restore(net *network, nodes []*rule.Node, s Snapshot) error {
 			return fmt.Errorf("online: restore: node %d: %w", i, err)
 		}
 	}
-	if err := net.recall(s.Delay); err != nil {
+	if err := o.recall(s.Delay); err != nil {
 		return err
 	}
 	for i, n := range nodes {
@@ -254,10 +259,12 @@ func restore(net *network, nodes []*rule.Node, s Snapshot) error {
 	return nil
 }
 
-// Reset puts all nodes back to 𝒜† and forgets all observations.
+// Reset puts all nodes back to 𝒜† and forgets all observations, those in the
+// observer's delay lines too.
 func (l *Consensus) Reset() {
 	for _, n := range l.nodes {
 		n.Reset()
 	}
-	l.net.reset()
+	l.observer.reset()
+	l.learned = l.observer.step
 }

@@ -64,9 +64,11 @@ func ExamplePlay() {
 	if err != nil {
 		panic(err)
 	}
-	learner, err := online.NewConsensus(model, online.Config{
-		Nodes: 3, Rule: rule.Config{StepSize: rule.StepSize{Value: 0.1}, Mixing: 1},
-	})
+	observer, err := online.NewObserver(model, online.Config{Nodes: 3})
+	if err != nil {
+		panic(err)
+	}
+	learner, err := online.NewConsensus(observer, rule.Config{StepSize: rule.StepSize{Value: 0.1}, Mixing: 1})
 	if err != nil {
 		panic(err)
 	}
@@ -109,9 +111,13 @@ func ExampleInputMoment() {
 	}
 	personal := rule.Personal(4)
 	personal.StepSize.Value = 0.25 // a squared error bends four times as much as cross-entropy
-	learner, err := online.NewConsensus(model, online.Config{
-		Nodes: 3, Rule: personal, Moment: online.InputMoment(model, world.shift, seen, nil, nil),
+	observer, err := online.NewObserver(model, online.Config{
+		Nodes: 3, Moment: online.InputMoment(model, world.shift, seen, nil, nil),
 	})
+	if err != nil {
+		panic(err)
+	}
+	learner, err := online.NewConsensus(observer, personal)
 	if err != nil {
 		panic(err)
 	}
@@ -139,8 +145,12 @@ func ExampleCentralized() {
 	if err != nil {
 		panic(err)
 	}
+	observer, err := online.NewObserver(model, online.Config{Nodes: 3})
+	if err != nil {
+		panic(err)
+	}
 	for _, gamma := range []float64{0.1, 1e3} {
-		learner, err := online.NewCentralized(model, online.Config{Nodes: 3, Rule: rule.Config{StepSize: rule.StepSize{Value: gamma}}})
+		learner, err := online.NewCentralized(observer, rule.Config{StepSize: rule.StepSize{Value: gamma}})
 		if err != nil {
 			panic(err)
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
@@ -17,30 +16,38 @@ import (
 // parameters of the last good step and can go on predicting.
 var ErrDiverged = rule.ErrDiverged
 
-// A Learner predicts, is told what the prediction cost, and adapts. Calls
-// alternate: Predict, Update, Predict, Update. Predict works before any Update
-// and does not change what later predictions return (a delay line advances in
-// Update). A Learner keeps no reference to signals, outputs and costs once
-// Update returns; a shift or mixing matrix, which never changes once made, it
-// may recognise.
+// A Learner sees a sample, predicts, is told what the prediction cost, and
+// adapts. Calls take turns: Observe, Predict, Update, Observe, Predict, Update.
+// Predict works before any Update. Neither Observe nor Predict changes what later
+// predictions return (a delay line advances in Update): a sample may be observed
+// again, or another one in between. A Learner keeps no reference to signals once
+// Observe returns, and none to outputs and costs once Update does; a shift or
+// mixing matrix, which never changes once made, it may recognise.
 //
-// After an error from Predict or Update the parameters are what they were
-// before, and the next Predict may follow. A Learner is not safe for
-// concurrent use. Package onlinetest checks all of this for any Learner.
+// After an error the parameters are what they were before, and the next Observe
+// may follow. A Learner is not safe for concurrent use. Package onlinetest
+// checks all of this for any Learner.
 type Learner interface {
-	// Predict writes Ψ(X_t; S_t, 𝒜_t, ℬ†) to y, N×C, overwritten. A sample that
-	// does not fit the network is an error.
-	Predict(y mat.Dense, sample graph.Sample) error
+	// Observe opens a step. A sample that does not fit the network is an error,
+	// after which there is nothing to predict or to learn from. Learners that are
+	// made on one [Observer] observe together: one call per sample does for all.
+	Observe(sample graph.Sample) error
 
-	// Update takes one step on J_t, by eq. (7) or eq. (9).
+	// Predict writes Ψ(X_t; S_t, 𝒜_t, ℬ†) of the open step to y, N×C,
+	// overwritten. After Update it says what the learner would answer now.
+	Predict(y mat.Dense) error
+
+	// Update takes one step on J_t, by eq. (7) or eq. (9); at most one per
+	// Observe.
 	Update(j loss.Loss) error
 
 	// Drift says how far the parameters have gone.
 	Drift() Drift
 
 	// Snapshot returns a copy of everything the learner remembers, and
-	// Restore puts one back: learning goes on with the same bits. A snapshot
-	// that does not fit is an error and changes nothing.
+	// Restore puts one back: learning goes on with the same bits, from the
+	// next Observe on. A snapshot that does not fit is an error and changes
+	// nothing. Delay lines are shared by all learners on one observer.
 	Snapshot() Snapshot
 	Restore(s Snapshot) error
 }
@@ -64,15 +71,18 @@ type World interface {
 	Reveal(y mat.Dense) loss.Loss
 }
 
-// Play is Algorithm 1: for every sample of the world, predict, hear what it
-// cost, update. watch, if not nil, sees every prediction with its cost before
+// Play is Algorithm 1: for every sample of the world, observe, predict, hear what
+// it cost, update. watch, if not nil, sees every prediction with its cost before
 // the update; an error of its own ends the play. y, N×C, is overwritten.
 func Play(ctx context.Context, y mat.Dense, learner Learner, world World, watch func(t int, y mat.Dense, j loss.Loss) error) error {
 	for sample := range world.Samples() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := learner.Predict(y, sample); err != nil {
+		if err := learner.Observe(sample); err != nil {
+			return err
+		}
+		if err := learner.Predict(y); err != nil {
 			return err
 		}
 		j := world.Reveal(y)
@@ -86,51 +96,4 @@ func Play(ctx context.Context, y mat.Dense, learner Learner, world World, watch 
 		}
 	}
 	return nil
-}
-
-// Frozen is the model as trained offline: it predicts and does not learn.
-type Frozen struct{ net network }
-
-// NewFrozen returns a learner that does not learn. Of the configuration it
-// reads what says how to predict.
-func NewFrozen(m *gnn.WideDeep, c Config) (*Frozen, error) {
-	if err := c.validateNetwork(); err != nil {
-		return nil, err
-	}
-	return &Frozen{net: newNetwork(m, c)}, nil
-}
-
-// Predict implements [Learner].
-func (f *Frozen) Predict(y mat.Dense, sample graph.Sample) error {
-	if err := f.net.observe(y, sample); err != nil {
-		return err
-	}
-	f.net.blank(y)
-	for r, i := range f.net.read {
-		copy(y.Row(i), f.net.base.Row(r))
-	}
-	return nil
-}
-
-// Update moves on to the next step.
-func (f *Frozen) Update(loss.Loss) error {
-	if !f.net.waiting {
-		return errNoPrediction
-	}
-	f.net.advance()
-	return nil
-}
-
-// Drift returns zeros.
-func (f *Frozen) Drift() Drift { return Drift{} }
-
-// Snapshot implements [Learner].
-func (f *Frozen) Snapshot() Snapshot { return Snapshot{Delay: f.net.memory()} }
-
-// Restore implements [Learner].
-func (f *Frozen) Restore(s Snapshot) error {
-	if len(s.Nodes) != 0 {
-		return fmt.Errorf("online: restore: parameters of %d nodes for a frozen model", len(s.Nodes))
-	}
-	return f.net.recall(s.Delay)
 }

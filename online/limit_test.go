@@ -87,7 +87,7 @@ func TestCentralizedFindsLeastSquares(t *testing.T) {
 			{StepSize: rule.StepSize{Schedule: rule.Automatic, Value: 0.8}, Window: 3},
 		} {
 			c.Ridge = lambda
-			l := newCentralized(t, r.model, online.Config{Nodes: r.nodes, Rule: c})
+			l := newCentralized(t, r.model, online.Config{Nodes: r.nodes}, c)
 			for range 4000 {
 				step(t, l, 2, r.sample, r.cost)
 			}
@@ -107,7 +107,7 @@ func TestConsensusFindsLeastSquares(t *testing.T) {
 	c.StepSize, c.Whiten = rule.StepSize{Schedule: rule.Decaying, Value: 0.2, Steps: 1}, true
 	moment := new(rule.Moment)
 	moment.Add((&reference{m: r.model}).shifted(r.sample), 3)
-	l := newConsensus(t, r.model, online.Config{Nodes: r.nodes, Rule: c, Moment: moment})
+	l := newConsensus(t, r.model, online.Config{Nodes: r.nodes, Moment: moment}, c)
 	for range 5000 {
 		step(t, l, 2, r.sample, r.cost)
 	}
@@ -131,7 +131,7 @@ func TestWhitenedStepOnFullTaps(t *testing.T) {
 	const gamma = 0.3
 	c := plain(gamma)
 	c.Whiten = true
-	l := newConsensus(t, b.model, online.Config{Nodes: b.nodes, Moment: b.moment, Rule: c})
+	l := newConsensus(t, b.model, online.Config{Nodes: b.nodes, Moment: b.moment}, c)
 	want := newReference(b.model, b.nodes)
 
 	left := dense.NewDense(6, 6, nil)
@@ -196,7 +196,7 @@ func pseudoInverse(t *testing.T, omega *dense.Dense) *dense.Dense {
 func TestDelayedModelLearns(t *testing.T) {
 	b := newBig(t, 13, 8)
 	const gamma = 0.4
-	l := newCentralized(t, b.model, online.Config{Nodes: b.nodes, Delayed: true, Rule: plain(gamma)})
+	l := newCentralized(t, b.model, online.Config{Nodes: b.nodes, Delayed: true}, plain(gamma))
 	a := make([]float32, 192)
 	for k, s := range b.samples {
 		l.Taps(a)

@@ -12,10 +12,26 @@ import (
 	"github.com/wdgnn/wdgnn/rule"
 )
 
-// network computes what does not learn: the shifted inputs z and the outputs
-// y† of the model as trained offline.
-type network struct {
+// Observer computes what does not learn, once per sample for all learners that
+// are made on it: the shifted inputs z = [X SX … SᴷX] and the outputs y† of the
+// model as trained offline.
+//
+//	z: R×(K+1)F   y†: R×C      a row per node that is read
+//
+// Observe opens a step, which lasts until the next Observe. In it any number of
+// learners predict, and each may learn once. An observer is a learner itself,
+// the one that does not learn: it predicts y†.
+//
+// The delay lines of a delayed model belong to the observer. They advance with
+// the first Update of a step, whoever's it is, so once however many learners
+// there are; a step in which nobody is told a cost ends with the observer's own
+// Update. What was observed and not updated is forgotten by the next Observe,
+// as if it had not been shown.
+//
+// An observer and the learners on it are not safe for concurrent use.
+type Observer struct {
 	model  *gnn.WideDeep
+	moment *rule.Moment
 	nodes  int
 	read   []int   // nodes that have an output row
 	rows   []int32 // read, as rows of a loss
@@ -30,47 +46,57 @@ type network struct {
 	input   gnn.Input
 	tape    gnn.Tape
 
-	z, base mat.Dense // a row per node read
-	outputs mat.Dense // of all nodes
-	mixing  *mat.CSR  // W_t
-	waiting bool      // a prediction was made and not yet costed
-	target  []float32 // scratch
-	scatter scatter
+	step     uint64    // how many steps were opened
+	open     bool      // the last of them can be predicted and learned from
+	advanced bool      // the delay lines have moved on since
+	ended    uint64    // the step of the observer's own last Update
+	z, base  mat.Dense // a row per node read
+	outputs  mat.Dense // of all nodes
+	mixing   *mat.CSR  // W_t
+	target   []float32 // scratch
 }
 
-var errNoPrediction = errors.New("online: Update before Predict: there is no prediction to learn from")
+var (
+	errNoSample   = errors.New("online: Predict before Observe: there is no sample to predict from")
+	errNothingNew = errors.New("online: Update without a new sample: there is nothing to learn from; Observe one before each Update")
+)
 
-func newNetwork(m *gnn.WideDeep, c Config) network {
-	n := network{model: m, nodes: c.Nodes, read: slices.Clone(c.Read), engine: c.Engine, hop: c.HopByHop || len(c.Read) == 0 || c.Delayed}
-	if len(n.read) == 0 {
+// NewObserver returns an observer of m, which must not change while it is
+// observed.
+func NewObserver(m *gnn.WideDeep, c Config) (*Observer, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	o := &Observer{
+		model: m, moment: c.Moment, nodes: c.Nodes, read: slices.Clone(c.Read), engine: c.Engine,
+		hop: c.HopByHop || len(c.Read) == 0 || c.Delayed,
+	}
+	if len(o.read) == 0 {
 		for i := range c.Nodes {
-			n.read = append(n.read, i)
+			o.read = append(o.read, i)
 		}
 	}
-	for _, i := range n.read {
-		n.rows = append(n.rows, int32(i))
+	for _, i := range o.read {
+		o.rows = append(o.rows, int32(i))
 	}
-	n.shifter.Engine, n.tape.Engine = c.Engine, c.Engine
+	o.shifter.Engine, o.tape.Engine = c.Engine, c.Engine
 	if c.Delayed {
-		n.delayed = &gnn.Delayed{Model: m, Engine: c.Engine}
+		o.delayed = &gnn.Delayed{Model: m, Engine: c.Engine}
 	}
-	return n
+	return o, nil
 }
 
-// check reports a sample that does not fit the network.
-func (n *network) check(y mat.Dense, s graph.Sample) error {
+// check reports a sample that does not fit.
+func (o *Observer) check(s graph.Sample) error {
 	switch {
 	case s.Shift == nil:
 		return fmt.Errorf("online: step %d: no shift: what is the graph?", s.Time)
-	case s.Shift.Rows != n.nodes || s.Shift.Cols != n.nodes:
-		return fmt.Errorf("online: step %d: a graph of %d nodes, the network has %d; nodes that come and go keep their number, without links", s.Time, s.Shift.Rows, n.nodes)
-	case s.Signal.Rows != n.nodes || s.Signal.Cols != n.model.Config.In:
-		return fmt.Errorf("online: step %d: a signal of %d×%d, want %d nodes with %d features", s.Time, s.Signal.Rows, s.Signal.Cols, n.nodes, n.model.Config.In)
-	case s.Mixing != nil && (s.Mixing.Rows != n.nodes || s.Mixing.Cols != n.nodes):
-		return fmt.Errorf("online: step %d: a mixing matrix of %d×%d, the network has %d nodes", s.Time, s.Mixing.Rows, s.Mixing.Cols, n.nodes)
-	}
-	if y.Rows != n.nodes || y.Cols != n.model.Outputs() {
-		panic(fmt.Sprintf("online: Predict: y is %d×%d, want %d×%d", y.Rows, y.Cols, n.nodes, n.model.Outputs()))
+	case s.Shift.Rows != o.nodes || s.Shift.Cols != o.nodes:
+		return fmt.Errorf("online: step %d: a graph of %d nodes, the network has %d; nodes that come and go keep their number, without links", s.Time, s.Shift.Rows, o.nodes)
+	case s.Signal.Rows != o.nodes || s.Signal.Cols != o.model.Config.In:
+		return fmt.Errorf("online: step %d: a signal of %d×%d, want %d nodes with %d features", s.Time, s.Signal.Rows, s.Signal.Cols, o.nodes, o.model.Config.In)
+	case s.Mixing != nil && (s.Mixing.Rows != o.nodes || s.Mixing.Cols != o.nodes):
+		return fmt.Errorf("online: step %d: a mixing matrix of %d×%d, the network has %d nodes", s.Time, s.Mixing.Rows, s.Mixing.Cols, o.nodes)
 	}
 	for i := range s.Signal.Rows {
 		for f, v := range s.Signal.Row(i) {
@@ -82,106 +108,154 @@ func (n *network) check(y mat.Dense, s graph.Sample) error {
 	return nil
 }
 
-// observe computes z and y† of a sample.
-func (n *network) observe(y mat.Dense, s graph.Sample) error {
-	n.mixing, n.waiting = nil, false
-	if err := n.check(y, s); err != nil {
+// Observe opens a step: it computes z and y† of a sample. After an error no step
+// is open.
+func (o *Observer) Observe(s graph.Sample) error {
+	o.mixing, o.open, o.advanced = nil, false, false
+	o.step++
+	if err := o.check(s); err != nil {
 		return err
 	}
-	m := n.model
+	m := o.model
 	switch {
-	case n.delayed != nil:
-		n.outputs = n.outputs.Resize(n.nodes, m.Outputs())
-		n.delayed.Predict(n.outputs, s.Shift, s.Signal)
-		n.gather(n.delayed.Shifted())
-	case n.hop:
-		n.shift(s)
-		n.outputs = n.outputs.Resize(n.nodes, m.Outputs())
-		n.input = gnn.Input{Shift: s.Shift, Shifted: n.shifted}
-		m.Forward(n.outputs, &n.input, &n.tape)
-		n.gather(n.shifted)
+	case o.delayed != nil:
+		o.outputs = o.outputs.Resize(o.nodes, m.Outputs())
+		o.delayed.Predict(o.outputs, s.Shift, s.Signal)
+		o.gather(o.delayed.Shifted())
+	case o.hop:
+		o.shift(s)
+		o.outputs = o.outputs.Resize(o.nodes, m.Outputs())
+		o.input = gnn.Input{Shift: s.Shift, Shifted: o.shifted}
+		m.Forward(o.outputs, &o.input, &o.tape)
+		o.gather(o.shifted)
 	default:
-		if err := n.prune(s.Shift); err != nil {
+		if err := o.prune(s.Shift); err != nil {
 			return err
 		}
-		n.shift(s)
-		n.z = n.z.Resize(len(n.read), n.shifted.Cols)
-		n.pruned.Gather(n.z, n.shifted, 1)
-		n.base = n.base.Resize(len(n.read), m.Outputs())
-		n.input = gnn.Input{Shift: s.Shift, Shifted: n.shifted, Read: n.pruned, ReadShifted: n.z}
-		m.Forward(n.base, &n.input, &n.tape)
+		o.shift(s)
+		o.z = o.z.Resize(len(o.read), o.shifted.Cols)
+		o.pruned.Gather(o.z, o.shifted, 1)
+		o.base = o.base.Resize(len(o.read), m.Outputs())
+		o.input = gnn.Input{Shift: s.Shift, Shifted: o.shifted, Read: o.pruned, ReadShifted: o.z}
+		m.Forward(o.base, &o.input, &o.tape)
 	}
-	for r := range n.base.Rows {
-		for _, v := range n.base.Row(r) {
+	for r := range o.base.Rows {
+		for _, v := range o.base.Row(r) {
 			if v-v != 0 { // NaN or infinite
-				return fmt.Errorf("online: step %d: the model's output at node %d is %v: its parameters or the signal are too large", s.Time, n.read[r], v)
+				return fmt.Errorf("online: step %d: the model's output at node %d is %v: its parameters or the signal are too large", s.Time, o.read[r], v)
 			}
 		}
 	}
-	n.mixing, n.waiting = s.Mixing, true
+	o.mixing, o.open = s.Mixing, true
+	return nil
+}
+
+// Predict writes y† of the open step to y, N×C, overwritten.
+func (o *Observer) Predict(y mat.Dense) error {
+	return o.each(y, func(i int, yi, base, _ []float32) { copy(yi, base) })
+}
+
+// each lets predict write the row of every node that is read, given y† and z of
+// it; rows that nobody reads are 0.
+func (o *Observer) each(y mat.Dense, predict func(i int, yi, base, z []float32)) error {
+	if y.Rows != o.nodes || y.Cols != o.model.Outputs() {
+		panic(fmt.Sprintf("online: Predict: y is %d×%d, want %d×%d", y.Rows, y.Cols, o.nodes, o.model.Outputs()))
+	}
+	if !o.open {
+		return errNoSample
+	}
+	if len(o.read) < o.nodes {
+		y.Zero()
+	}
+	for r, i := range o.read {
+		predict(i, y.Row(i), o.base.Row(r), o.z.Row(r))
+	}
+	return nil
+}
+
+// Update ends the step without learning from it. Beside learners that update it
+// is not needed.
+func (o *Observer) Update(loss.Loss) error {
+	if !o.open || o.ended == o.step {
+		return errNothingNew
+	}
+	o.ended = o.step
+	o.advance()
+	return nil
+}
+
+// Drift returns zeros.
+func (o *Observer) Drift() Drift { return Drift{} }
+
+// Snapshot implements [Learner].
+func (o *Observer) Snapshot() Snapshot { return Snapshot{Delay: o.memory()} }
+
+// Restore implements [Learner].
+func (o *Observer) Restore(s Snapshot) error {
+	if len(s.Nodes) != 0 {
+		return fmt.Errorf("online: restore: parameters of %d nodes for a model that does not learn", len(s.Nodes))
+	}
+	if err := o.recall(s.Delay); err != nil {
+		return err
+	}
+	o.ended = o.step
 	return nil
 }
 
 // shift computes [X SX … SᴷX].
-func (n *network) shift(s graph.Sample) {
-	n.shifted = n.shifted.Resize(n.nodes, (n.model.InputOrder()+1)*n.model.Config.In)
-	n.shifter.Shift(n.shifted, s.Shift, s.Signal)
+func (o *Observer) shift(s graph.Sample) {
+	o.shifted = o.shifted.Resize(o.nodes, (o.model.InputOrder()+1)*o.model.Config.In)
+	o.shifter.Shift(o.shifted, s.Shift, s.Signal)
 }
 
 // prune prepares the pruned path for a shift. Shifts do not change once made,
 // so one that was seen before needs no work.
-func (n *network) prune(s *mat.CSR) error {
-	if n.last == s {
+func (o *Observer) prune(s *mat.CSR) error {
+	if o.last == s {
 		return nil
 	}
-	if n.pruned == nil {
-		rows, err := gnn.NewRows(s, n.read, n.model.LastOrder())
+	if o.pruned == nil {
+		rows, err := gnn.NewRows(s, o.read, o.model.LastOrder())
 		if err != nil {
 			return err
 		}
-		n.pruned = rows
+		o.pruned = rows
 	} else {
-		n.pruned.Reset(s, n.model.LastOrder())
+		o.pruned.Reset(s, o.model.LastOrder())
 	}
-	n.last = s
+	o.last = s
 	return nil
 }
 
 // gather copies the rows of the nodes that are read.
-func (n *network) gather(z mat.Dense) {
-	n.z, n.base = n.z.Resize(len(n.read), z.Cols), n.base.Resize(len(n.read), n.outputs.Cols)
-	for r, i := range n.read {
-		copy(n.z.Row(r), z.Row(i))
-		copy(n.base.Row(r), n.outputs.Row(i))
+func (o *Observer) gather(z mat.Dense) {
+	o.z, o.base = o.z.Resize(len(o.read), z.Cols), o.base.Resize(len(o.read), o.outputs.Cols)
+	for r, i := range o.read {
+		copy(o.z.Row(r), z.Row(i))
+		copy(o.base.Row(r), o.outputs.Row(i))
 	}
 }
 
-// advance ends a step.
-func (n *network) advance() {
-	if n.delayed != nil {
-		n.delayed.Advance()
+// advance moves the delay lines on, once a step.
+func (o *Observer) advance() {
+	if o.delayed != nil && !o.advanced {
+		o.delayed.Advance()
 	}
-	n.mixing, n.waiting = nil, false
-}
-
-// blank zeroes the rows of y that nobody reads.
-func (n *network) blank(y mat.Dense) {
-	if len(n.read) < n.nodes {
-		y.Zero()
-	}
+	o.advanced = true
 }
 
 // memory returns the delay lines, nil if there are none.
-func (n *network) memory() [][]float32 {
-	if n.delayed == nil {
+func (o *Observer) memory() [][]float32 {
+	if o.delayed == nil {
 		return nil
 	}
-	return n.delayed.Memory()
+	return o.delayed.Memory()
 }
 
-// recall puts them back.
-func (n *network) recall(memory [][]float32) error {
-	if n.delayed == nil && len(memory) > 0 {
+// recall puts them back. The open step, which was computed with others, is then
+// over.
+func (o *Observer) recall(memory [][]float32) error {
+	if o.delayed == nil && len(memory) > 0 {
 		return errors.New("online: restore: delay lines for a model that does not delay")
 	}
 	for l, line := range memory {
@@ -191,20 +265,20 @@ func (n *network) recall(memory [][]float32) error {
 			}
 		}
 	}
-	if n.delayed != nil {
-		if err := n.delayed.Recall(n.nodes, memory); err != nil {
+	if o.delayed != nil {
+		if err := o.delayed.Recall(o.nodes, memory); err != nil {
 			return fmt.Errorf("online: restore: %w", err)
 		}
+		o.open = false
 	}
-	n.mixing, n.waiting = nil, false
 	return nil
 }
 
-// accept reports whether an update with the cost j can begin, by a node that
-// asks for what every node asks for.
-func (n *network) accept(j loss.Loss, node *rule.Node) error {
-	if !n.waiting {
-		return errNoPrediction
+// accept reports whether an update with the cost j can begin, by a learner that
+// has learned from the given step and whose nodes all ask for what node does.
+func (o *Observer) accept(j loss.Loss, learned uint64, node *rule.Node) error {
+	if !o.open || learned == o.step {
+		return errNothingNew
 	}
 	if err := node.Check(j); err != nil {
 		return err
@@ -212,7 +286,7 @@ func (n *network) accept(j loss.Loss, node *rule.Node) error {
 	var err error
 	switch v := j.(type) {
 	case interface{ Validate(outputs int) error }: // as loss.CrossEntropy has it
-		err = v.Validate(n.model.Outputs())
+		err = v.Validate(o.model.Outputs())
 	case interface{ Validate() error }: // as loss.MSE has it
 		err = v.Validate()
 	}
@@ -220,7 +294,7 @@ func (n *network) accept(j loss.Loss, node *rule.Node) error {
 		return fmt.Errorf("online: the cost: %w", err)
 	}
 	if t, ok := j.(loss.Targeted); ok {
-		if i, found := n.carriesElsewhere(t); found {
+		if i, found := o.carriesElsewhere(t); found {
 			return fmt.Errorf("online: node %d carries a cost but is not among the nodes that are read", i)
 		}
 	}
@@ -228,18 +302,18 @@ func (n *network) accept(j loss.Loss, node *rule.Node) error {
 }
 
 // carriesElsewhere returns a node with a cost but no output, if there is one.
-func (n *network) carriesElsewhere(j loss.Targeted) (node int, found bool) {
-	if len(n.read) == n.nodes {
+func (o *Observer) carriesElsewhere(j loss.Targeted) (node int, found bool) {
+	if len(o.read) == o.nodes {
 		return 0, false
 	}
-	if len(n.target) < j.TargetLen(n.model.Outputs()) {
-		n.target = make([]float32, j.TargetLen(n.model.Outputs()))
+	if len(o.target) < j.TargetLen(o.model.Outputs()) {
+		o.target = make([]float32, j.TargetLen(o.model.Outputs()))
 	}
 	next := 0
-	for i := range n.nodes {
-		if next < len(n.read) && n.read[next] == i {
+	for i := range o.nodes {
+		if next < len(o.read) && o.read[next] == i {
 			next++
-		} else if j.TargetOf(i, n.target) {
+		} else if j.TargetOf(i, o.target) {
 			return i, true
 		}
 	}
@@ -247,9 +321,9 @@ func (n *network) carriesElsewhere(j loss.Targeted) (node int, found bool) {
 }
 
 // reset forgets the past.
-func (n *network) reset() {
-	if n.delayed != nil {
-		n.delayed.Reset()
+func (o *Observer) reset() {
+	if o.delayed != nil {
+		o.delayed.Reset()
+		o.open = false
 	}
-	n.waiting = false
 }

@@ -20,25 +20,33 @@ func plain(gamma float64) rule.Config {
 	return rule.Config{StepSize: rule.StepSize{Value: gamma}, Mixing: 1}
 }
 
-func newCentralized(t *testing.T, m *gnn.WideDeep, c online.Config) *online.Centralized {
+func newObserver(tb testing.TB, m *gnn.WideDeep, c online.Config) *online.Observer {
+	tb.Helper()
+	o, err := online.NewObserver(m, c)
+	must(tb, err)
+	return o
+}
+
+func newCentralized(t *testing.T, m *gnn.WideDeep, c online.Config, r rule.Config) *online.Centralized {
 	t.Helper()
-	l, err := online.NewCentralized(m, c)
+	l, err := online.NewCentralized(newObserver(t, m, c), r)
 	must(t, err)
 	return l
 }
 
-func newConsensus(t *testing.T, m *gnn.WideDeep, c online.Config) *online.Consensus {
+func newConsensus(t *testing.T, m *gnn.WideDeep, c online.Config, r rule.Config) *online.Consensus {
 	t.Helper()
-	l, err := online.NewConsensus(m, c)
+	l, err := online.NewConsensus(newObserver(t, m, c), r)
 	must(t, err)
 	return l
 }
 
-// step predicts and updates.
+// step observes, predicts and updates.
 func step(t *testing.T, l online.Learner, outputs int, s graph.Sample, j loss.Loss) mat.Dense {
 	t.Helper()
 	y := mat.NewDense(s.Signal.Rows, outputs, nil)
-	must(t, l.Predict(y, s))
+	must(t, l.Observe(s))
+	must(t, l.Predict(y))
 	must(t, l.Update(j))
 	return y
 }
@@ -57,7 +65,7 @@ func TestCentralizedStepIsGradientStep(t *testing.T) {
 	b := newBig(t, 1, 3)
 	for name, j := range map[string]loss.Loss{"squares": b.squares(0), "labels": b.labels(0)} {
 		const gamma = 0.4
-		l := newCentralized(t, b.model, online.Config{Nodes: b.nodes, Rule: plain(gamma)})
+		l := newCentralized(t, b.model, online.Config{Nodes: b.nodes}, plain(gamma))
 		step(t, l, 5, b.samples[0], j) // away from 𝒜†
 		before, after := make([]float32, 192), make([]float32, 192)
 		l.Taps(before)
@@ -80,7 +88,7 @@ func TestCentralizedStepIsGradientStep(t *testing.T) {
 func TestConsensusStepTermByTerm(t *testing.T) {
 	b := newBig(t, 2, 4)
 	const gamma = 0.6
-	l := newConsensus(t, b.model, online.Config{Nodes: b.nodes, Rule: plain(gamma)})
+	l := newConsensus(t, b.model, online.Config{Nodes: b.nodes}, plain(gamma))
 	for k := range 3 { // copies differ now
 		step(t, l, 5, b.samples[k], b.squares(k))
 	}
@@ -111,8 +119,8 @@ func TestConsensusStepTermByTerm(t *testing.T) {
 // Reference: Section 3, eq. (7) and (9).
 func TestCompactCoordinatesAreExact(t *testing.T) {
 	b := newBig(t, 3, 10)
-	consensus := newConsensus(t, b.model, online.Config{Nodes: b.nodes, Rule: plain(0.5)})
-	central := newCentralized(t, b.model, online.Config{Nodes: b.nodes, Rule: plain(0.5)})
+	consensus := newConsensus(t, b.model, online.Config{Nodes: b.nodes}, plain(0.5))
+	central := newCentralized(t, b.model, online.Config{Nodes: b.nodes}, plain(0.5))
 	copies, shared := newReference(b.model, b.nodes), newReference(b.model, b.nodes)
 	for k := range 60 {
 		s, j := b.samples[k%len(b.samples)], b.labels(k)
@@ -135,11 +143,11 @@ func TestIdentityMixingGivesLoneLearners(t *testing.T) {
 	b := newBig(t, 4, 5)
 	eye, err := graph.MixingIdentity.Of(graph.Ring(b.nodes))
 	must(t, err)
-	together := newConsensus(t, b.model, online.Config{Nodes: b.nodes, Rule: plain(0.5)})
-	apart := newConsensus(t, b.model, online.Config{Nodes: b.nodes, Rule: rule.Config{StepSize: rule.StepSize{Value: 0.5}}})
+	together := newConsensus(t, b.model, online.Config{Nodes: b.nodes}, plain(0.5))
+	apart := newConsensus(t, b.model, online.Config{Nodes: b.nodes}, rule.Config{StepSize: rule.StepSize{Value: 0.5}})
 	var lone []*online.Centralized
 	for i := range b.nodes {
-		lone = append(lone, newCentralized(t, b.model, online.Config{Nodes: b.nodes, Read: []int{i}, HopByHop: true, Rule: plain(0.5)}))
+		lone = append(lone, newCentralized(t, b.model, online.Config{Nodes: b.nodes, Read: []int{i}, HopByHop: true}, plain(0.5)))
 	}
 	for k := range 20 {
 		s := b.samples[k%len(b.samples)]
@@ -171,11 +179,11 @@ func TestIdentityMixingGivesLoneLearners(t *testing.T) {
 // Reference: Section 3, eq. (9).
 func TestMixingKeepsMean(t *testing.T) {
 	b := newBig(t, 5, 4)
-	learned := newConsensus(t, b.model, online.Config{Nodes: b.nodes, Rule: rule.Config{StepSize: rule.StepSize{Value: 1}}})
+	learned := newConsensus(t, b.model, online.Config{Nodes: b.nodes}, rule.Config{StepSize: rule.StepSize{Value: 1}})
 	for k := range 10 {
 		step(t, learned, 5, b.samples[k%4], b.squares(k))
 	}
-	l := newConsensus(t, b.model, online.Config{Nodes: b.nodes, Rule: plain(0)})
+	l := newConsensus(t, b.model, online.Config{Nodes: b.nodes}, plain(0))
 	must(t, l.Restore(learned.Snapshot()))
 	mean := func() []float64 {
 		m := make([]float64, 192)
@@ -216,8 +224,8 @@ func TestEqualGradientsGiveCentralizedStep(t *testing.T) {
 		w, err := mixing.Of(dense)
 		must(t, err)
 		ring.Mixing = w
-		central := newCentralized(t, b.model, online.Config{Nodes: b.nodes, Rule: plain(0.3)})
-		l := newConsensus(t, b.model, online.Config{Nodes: b.nodes, Rule: plain(0.3)})
+		central := newCentralized(t, b.model, online.Config{Nodes: b.nodes}, plain(0.3))
+		l := newConsensus(t, b.model, online.Config{Nodes: b.nodes}, plain(0.3))
 		for k := range 10 {
 			for i := range ring.Signal.Data {
 				ring.Signal.Data[i] = float32(k%3) - 0.7
@@ -246,8 +254,8 @@ func TestMatchedStepSizesAgree(t *testing.T) {
 	must(t, err)
 	read := slices.Sorted(slices.Values(world.Detectors))
 	const gamma, nodes = 0.3, 50
-	central := newCentralized(t, m, online.Config{Nodes: nodes, Read: read, Rule: plain(gamma)})
-	shared := newConsensus(t, m, online.Config{Nodes: nodes, Read: read, Rule: plain(gamma * nodes / 5)})
+	central := newCentralized(t, m, online.Config{Nodes: nodes, Read: read}, plain(gamma))
+	shared := newConsensus(t, m, online.Config{Nodes: nodes, Read: read}, plain(gamma*nodes/5))
 	var meters [2]online.Meter
 	for k, l := range []online.Learner{central, shared} {
 		must(t, online.Play(t.Context(), mat.NewDense(nodes, 5, nil), l, stream, func(_ int, y mat.Dense, j loss.Loss) error {
@@ -307,7 +315,7 @@ func TestAutomaticStepNeverRaisesCost(t *testing.T) {
 	for _, share := range []float64{0, 0.9} {
 		for _, whiten := range []bool{false, true} {
 			c := rule.Config{StepSize: rule.StepSize{Schedule: rule.Automatic, Value: share}, Whiten: whiten}
-			l := newCentralized(t, b.model, online.Config{Nodes: b.nodes, Moment: b.moment, Rule: c})
+			l := newCentralized(t, b.model, online.Config{Nodes: b.nodes, Moment: b.moment}, c)
 			for k := range 60 {
 				s := b.samples[k%len(b.samples)]
 				j := loss.Loss(b.squares(k))
@@ -316,7 +324,7 @@ func TestAutomaticStepNeverRaisesCost(t *testing.T) {
 				}
 				before := j.Eval(mat.Dense{}, step(t, l, 5, s, j))
 				y := mat.NewDense(b.nodes, 5, nil)
-				must(t, l.Predict(y, s))
+				must(t, l.Predict(y))
 				if after := j.Eval(mat.Dense{}, y); after > before+1e-6 {
 					t.Fatalf("share %v, whitened %t: the cost of step %d rose from %v to %v", share, whiten, k, before, after)
 				}
@@ -341,8 +349,8 @@ func TestIsolatedNodeLearnsAlone(t *testing.T) {
 		t.Fatalf("node 5 has %d links", g.Degree(5))
 	}
 	s := sampleOn(t, g, b.samples[0].Signal)
-	l := newConsensus(t, b.model, online.Config{Nodes: b.nodes, Rule: plain(0.5)})
-	lone := newCentralized(t, b.model, online.Config{Nodes: b.nodes, Read: []int{5}, HopByHop: true, Rule: plain(0.5)})
+	l := newConsensus(t, b.model, online.Config{Nodes: b.nodes}, plain(0.5))
+	lone := newCentralized(t, b.model, online.Config{Nodes: b.nodes, Read: []int{5}, HopByHop: true}, plain(0.5))
 	only := b.labels(0)
 	for i := range only.Labels {
 		if i != 5 {

@@ -40,7 +40,7 @@ func TestIllConditionedReadoutCostsNoPrecision(t *testing.T) {
 	}
 	left := inverseMoment(t, moment)
 	twin := make([][4]float64, nodes) // B of every node
-	l := newConsensus(t, m, online.Config{Nodes: nodes, Moment: moment, Rule: rule.Config{StepSize: rule.StepSize{Value: gamma}, Whiten: true}})
+	l := newConsensus(t, m, online.Config{Nodes: nodes, Moment: moment}, rule.Config{StepSize: rule.StepSize{Value: gamma}, Whiten: true})
 	var cost, twinCost, frozen float64
 	for k := range steps {
 		x := gaussian(rng, nodes, 1)
@@ -53,7 +53,8 @@ func TestIllConditionedReadoutCostsNoPrecision(t *testing.T) {
 			}
 		}
 		j := loss.MSE{Target: target}
-		must(t, l.Predict(y, graph.Sample{Time: k, Shift: shift, Signal: x}))
+		must(t, l.Observe(graph.Sample{Time: k, Shift: shift, Signal: x}))
+		must(t, l.Predict(y))
 		for i := range nodes {
 			for c := range 2 {
 				want := float64(base.At(i, c)) + float64(z.At(i, 0))*twin[i][c] + float64(z.At(i, 1))*twin[i][2+c]

@@ -112,8 +112,8 @@ func TestAutomaticStepsNeverSpread(t *testing.T) {
 		for _, classes := range []bool{false, true} {
 			for _, share := range []float64{0, 0.99} {
 				t.Run(fmt.Sprintf("%s, classes %t, share %v", c.name, classes, share), func(t *testing.T) {
-					config := online.Config{Nodes: nodes, Rule: rule.Config{StepSize: rule.StepSize{Schedule: rule.Automatic, Value: share}, Mixing: 1}}
-					a, b := newConsensus(t, m, config), newConsensus(t, m, config)
+					config := rule.Config{StepSize: rule.StepSize{Schedule: rule.Automatic, Value: share}, Mixing: 1}
+					a, b := newConsensus(t, m, online.Config{Nodes: nodes}, config), newConsensus(t, m, online.Config{Nodes: nodes}, config)
 					elsewhere(t, b, rng)
 					worst, all := apart(a, b)
 					for k := range steps {

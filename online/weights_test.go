@@ -18,7 +18,7 @@ func TestSumsOfMixingWeights(t *testing.T) {
 		off  float64 // what is added to the weight that node 7 gives itself
 		fine bool
 	}{{0, true}, {5e-5, true}, {-5e-5, true}, {2e-4, false}, {-2e-4, false}, {-0.1, false}, {0.1, false}, {math.NaN(), false}} {
-		l := newConsensus(t, b.model, online.Config{Nodes: b.nodes, Rule: plain(0.1)})
+		l := newConsensus(t, b.model, online.Config{Nodes: b.nodes}, plain(0.1))
 		sample := b.samples[0]
 		w := &mat.CSR{Rows: b.nodes, Cols: b.nodes, RowPtr: sample.Mixing.RowPtr, Col: sample.Mixing.Col}
 		for i := range b.nodes {
@@ -32,7 +32,7 @@ func TestSumsOfMixingWeights(t *testing.T) {
 			}
 		}
 		sample.Mixing = w
-		must(t, l.Predict(mat.NewDense(b.nodes, 5, nil), sample))
+		must(t, l.Observe(sample))
 		if err := l.Update(b.labels(0)); c.fine != (err == nil) || !c.fine && !strings.Contains(err.Error(), "row 7 of the mixing matrix sums to") {
 			t.Errorf("a sum that is off by %v: got %v, want an error: %v", c.off, err, !c.fine)
 		}

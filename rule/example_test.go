@@ -54,13 +54,17 @@ func ExampleRule() {
 		if err != nil {
 			panic(err)
 		}
-		learner, err := online.NewConsensus(model, online.Config{Nodes: 4, Rule: c})
+		observer, err := online.NewObserver(model, online.Config{Nodes: 4})
+		if err != nil {
+			panic(err)
+		}
+		learner, err := online.NewConsensus(observer, c)
 		if err != nil {
 			panic(err)
 		}
 		y := mat.NewDense(4, 1, nil)
 		for range 300 {
-			if err := learner.Predict(y, sample); err != nil {
+			if err := learner.Observe(sample); err != nil {
 				panic(err)
 			}
 			if err := learner.Update(want); err != nil {

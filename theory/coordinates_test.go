@@ -47,9 +47,9 @@ func TestCoordinatesAreThoseOfLearners(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cfg := online.Config{Nodes: nodes, Rule: rule.Config{StepSize: c.size, Mixing: 1, Ridge: ridge, Whiten: c.whiten}}
+			cfg, how := online.Config{Nodes: nodes}, rule.Config{StepSize: c.size, Mixing: 1, Ridge: ridge, Whiten: c.whiten}
 			if c.bias {
-				cfg.Rule.Retrain = rule.RetrainTapsAndBias
+				how.Retrain = rule.RetrainTapsAndBias
 			}
 			if c.whiten {
 				cfg.Moment = &rule.Moment{Inputs: 6, Mean: make([]float64, 49)}
@@ -79,11 +79,15 @@ func TestCoordinatesAreThoseOfLearners(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			observer, err := online.NewObserver(m, cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
 			var learner online.Learner
 			if c.more {
-				learner, err = online.NewConsensus(m, cfg)
+				learner, err = online.NewConsensus(observer, how)
 			} else {
-				learner, err = online.NewCentralized(m, cfg)
+				learner, err = online.NewCentralized(observer, how)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -137,7 +141,7 @@ func TestCoordinatesAreThoseOfLearners(t *testing.T) {
 					}
 				}
 				path = append(path, at)
-				if err := learner.Predict(y, graph.Sample{Time: step, Shift: s, Mixing: w, Signal: x}); err != nil {
+				if err := learner.Observe(graph.Sample{Time: step, Shift: s, Mixing: w, Signal: x}); err != nil {
 					t.Fatal(err)
 				}
 				var j loss.Loss = loss.MSE{Target: target}

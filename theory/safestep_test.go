@@ -43,9 +43,13 @@ func TestAutomaticStepIsSafe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	observer, err := online.NewObserver(m, online.Config{Nodes: nodes})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, kind := range []Kind{Quadratic, CrossEntropy} {
 		var seen []float64
-		learner, err := online.NewConsensus(m, online.Config{Nodes: nodes, Rule: rule.Config{Rule: spy{&seen}, Ridge: 0.1}})
+		learner, err := online.NewConsensus(observer, rule.Config{Rule: spy{&seen}, Ridge: 0.1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,8 +57,7 @@ func TestAutomaticStepIsSafe(t *testing.T) {
 		for i := range x.Data {
 			x.Data[i] = float32(rng.NormFloat64())
 		}
-		y := mat.NewDense(nodes, 3, nil)
-		if err := learner.Predict(y, graph.Sample{Shift: s, Signal: x}); err != nil {
+		if err := learner.Observe(graph.Sample{Shift: s, Signal: x}); err != nil {
 			t.Fatal(err)
 		}
 		var j loss.Loss = loss.MSE{Target: target}

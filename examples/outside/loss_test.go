@@ -63,12 +63,13 @@ func ExampleQuantile() {
 	must(train.Run(context.Background(), model, train.Job{Train: data, Config: train.Config{Epochs: 50, BatchSize: 10}}))
 
 	sample := graph.Sample{Shift: data.Shift(), Mixing: must(graph.Metropolis(ring))}
-	c := online.Config{Nodes: n, Rule: rule.Config{StepSize: rule.StepSize{Value: 0.05}, Mixing: 1}}
+	observer := must(online.NewObserver(model, online.Config{Nodes: n}))
 	below := func(learner online.Learner) float64 { // in the second half of the stream, in percent
 		count, y := 0, mat.NewDense(n, 1, nil)
 		for t := range samples {
 			sample.Time, sample.Signal = t, seen.View(t*n, 0, n, 1)
-			check(learner.Predict(y, sample))
+			check(learner.Observe(sample))
+			check(learner.Predict(y))
 			cost := Quantile{0.9, loads.View(t*n, 0, n, 1)}
 			for i, level := range y.Data {
 				if t >= samples/2 && cost.Target.At(i, 0) <= level {
@@ -79,10 +80,11 @@ func ExampleQuantile() {
 		}
 		return 100 * float64(count) / (samples / 2 * n)
 	}
-	fmt.Printf("as trained        %2.0f %%\n", below(must(online.NewFrozen(model, c))))
+	fmt.Printf("as trained        %2.0f %%\n", below(observer))
 	mat.Serial.Scale(loads, 1.5)
-	fmt.Printf("larger, frozen    %2.0f %%\n", below(must(online.NewFrozen(model, c))))
-	fmt.Printf("larger, learning  %2.0f %%\n", below(must(online.NewConsensus(model, c))))
+	follow := rule.Config{StepSize: rule.StepSize{Value: 0.05}, Mixing: 1}
+	fmt.Printf("larger, frozen    %2.0f %%\n", below(observer))
+	fmt.Printf("larger, learning  %2.0f %%\n", below(must(online.NewConsensus(observer, follow))))
 	// Output:
 	// as trained        90 %
 	// larger, frozen    55 %

@@ -16,23 +16,25 @@ import (
 func Example_online() {
 	file := must(modelfile.Load("../own-data/model.safetensors"))
 	mean, count, _ := file.Moment() // of the inputs in training: the metric of a step
-	c := online.Config{Nodes: 50, Read: file.Meta.Nodes, Rule: rule.Personal(rule.PersonalWindow)}
+	c := online.Config{Nodes: 50, Read: file.Meta.Nodes}
 	c.Moment = &rule.Moment{Inputs: mean.Rows - 1, Count: count, Mean: mean.Data}
 	samples, costs := stream(file.Meta.Shift, c.Nodes, c.Read)
 	y := mat.NewDense(c.Nodes, file.Network.Outputs(), nil)
-	frozen, consensus := must(online.NewFrozen(file.Network, c)), must(online.NewConsensus(file.Network, c))
-	for _, learner := range []online.Learner{frozen, consensus} {
-		var meter online.Meter
-		for t, sample := range samples {
-			check(learner.Predict(y, sample))
-			meter.Watch(y, costs[t])
-			check(learner.Update(costs[t]))
-		}
-		fmt.Printf("%T: %.0f %% right\n", learner, 100*meter.Accuracy())
+	observer := must(online.NewObserver(file.Network, c))
+	learner := must(online.NewConsensus(observer, rule.Personal(rule.PersonalWindow)))
+	var frozen, learning online.Meter
+	for t, sample := range samples {
+		check(observer.Observe(sample))
+		check(observer.Predict(y)) // what the model as trained says
+		frozen.Watch(y, costs[t])
+		check(learner.Predict(y))
+		learning.Watch(y, costs[t])
+		check(learner.Update(costs[t]))
 	}
+	fmt.Printf("frozen: %.0f %% right\nlearning: %.0f %% right\n", 100*frozen.Accuracy(), 100*learning.Accuracy())
 	// Output:
-	// *online.Frozen: 65 % right
-	// *online.Consensus: 76 % right
+	// frozen: 65 % right
+	// learning: 76 % right
 }
 
 // stream returns what the network shows at every step, and what answers cost.

@@ -40,16 +40,16 @@ func ExampleMomentum() {
 	const n = 6
 	ring, rng := graph.Ring(n), random.Stream(1, "signals")
 	model := must(gnn.New(gnn.Config{In: 1, Features: 1, Wide: &gnn.WideConfig{Order: 1}, NoBias: true}))
-	c := online.Config{Nodes: n, Rule: rule.Config{Rule: Momentum{Gamma: 0.03, Mu: 0.5}, Mixing: 1}}
-	learner := must(online.NewConsensus(model, c))
+	momentum := rule.Config{Rule: Momentum{Gamma: 0.03, Mu: 0.5}, Mixing: 1}
+	learner := must(online.NewConsensus(must(online.NewObserver(model, online.Config{Nodes: n})), momentum))
 
-	plan := &agent.Plan{Model: model, Operator: graph.ShiftAdjacency, Frame: learner.Frame(), Rule: &c.Rule}
+	plan := &agent.Plan{Model: model, Operator: graph.ShiftAdjacency, Frame: learner.Frame(), Rule: &momentum}
 	check(plan.Validate())
 	swarm := agenttest.New(n, plan)
 
 	sample := graph.Sample{Shift: must(graph.ShiftAdjacency.Of(ring)), Mixing: must(graph.Metropolis(ring))}
 	sample.Signal = mat.NewDense(n, 1, nil)
-	y, want := mat.NewDense(n, 1, nil), mat.NewDense(n, 1, nil)
+	want := mat.NewDense(n, 1, nil)
 	for t := range 200 {
 		for i := range n {
 			sample.Signal.Set(i, 0, rng.Float32())
@@ -58,7 +58,7 @@ func ExampleMomentum() {
 		mat.Serial.Scale(want, 2)
 		cost := loss.MSE{Target: want}
 
-		check(learner.Predict(y, sample))
+		check(learner.Observe(sample))
 		check(learner.Update(cost))
 
 		check(swarm.Begin(uint64(t), ring, sample.Signal))

@@ -248,7 +248,9 @@ type expected struct {
 // reference plays the stream with online.Consensus.
 func (f *fixture) reference(t testing.TB) *expected {
 	t.Helper()
-	l, err := online.NewConsensus(f.model.Network, online.Config{Nodes: nodes, Rule: f.rule(), HopByHop: true})
+	o, err := online.NewObserver(f.model.Network, online.Config{Nodes: nodes, HopByHop: true})
+	check(t, err)
+	l, err := online.NewConsensus(o, f.rule())
 	check(t, err)
 	e := &expected{params: l.Params}
 	err = online.Play(t.Context(), mat.NewDense(nodes, classes, nil), l, &revealing{fixture: f}, func(_ int, y mat.Dense, _ loss.Loss) error {

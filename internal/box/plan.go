@@ -65,7 +65,7 @@ func (c *Config) plan(m *modelfile.Model, cost host.Cost, scale float64) (*agent
 			return nil, errors.New("learn: whitened steps need the second moment of the inputs in training, " +
 				"which the model file does not hold; train the model again, or set learn.whiten: false")
 		}
-		if p.Frame, err = (&online.Config{Nodes: 1, Rule: *r, Moment: moment}).Frame(m.Network); err != nil {
+		if p.Frame, err = online.NewFrame(m.Network, *r, moment); err != nil {
 			return nil, fmt.Errorf("learn: %w", err)
 		}
 		p.Rule = r

@@ -143,7 +143,7 @@ func ringRun(t *testing.T, nodes int, ripple, residual float32) StreamRun {
 			graph.Sample{Shift: s, Mixing: w, Signal: x},
 			loss.MSE{Target: target},
 		}, Kind: theory.Quadratic, Steps: 120,
-		Config: online.Config{Nodes: nodes, Rule: rule.Config{StepSize: rule.StepSize{Value: 0.09}, Mixing: 1}},
+		Config: online.Config{Nodes: nodes}, Rule: rule.Config{StepSize: rule.StepSize{Value: 0.09}, Mixing: 1},
 	}
 }
 
@@ -180,7 +180,7 @@ func TestBoundsHaveFloors(t *testing.T) {
 	}{{"collinear", 2e-6, 100, 0}, {"flat", 0, 1, 0}, {"arrived", 0.5, 1, 3}, {"plain", 0.5, 1, 0}} {
 		for _, distributed := range []bool{false, true} {
 			run := ringRun(t, 20, c.ripple, c.residual)
-			run.Distributed, run.Config.Rule.Ridge = distributed, c.ridge
+			run.Distributed, run.Rule.Ridge = distributed, c.ridge
 			r, err := Stream(context.Background(), run)
 			if err != nil {
 				t.Fatal(err)

@@ -45,18 +45,18 @@ type recording struct {
 var errEnough = errors.New("enough steps")
 
 // newRecording returns one of a run that has not begun.
-func newRecording(p *pace, mode config.Mode, net *gnn.WideDeep, c online.Config, kind theory.Kind) (*recording, error) {
+func newRecording(p *pace, mode config.Mode, net *gnn.WideDeep, c online.Config, how rule.Config, kind theory.Kind) (*recording, error) {
 	if mode == config.Distributed && c.Nodes > theory.MostDense {
 		return nil, fmt.Errorf("a distributed run of %d nodes: the contraction of mixing matrices is computed up to %d",
 			c.Nodes, theory.MostDense)
 	}
-	r := &recording{pace: p, mode: mode, rule: c.Rule, nodes: c.Nodes, kind: kind, known: map[*mat.CSR]*theory.Mixer{}, most: mostCertified}
+	r := &recording{pace: p, mode: mode, rule: how, nodes: c.Nodes, kind: kind, known: map[*mat.CSR]*theory.Mixer{}, most: mostCertified}
 	moment := c.Moment
-	if !c.Rule.Whiten {
+	if !how.Whiten {
 		moment = nil
 	}
 	var err error
-	r.coords, err = theory.NewCoordinates(net, c.Rule.Retrain == rule.RetrainTapsAndBias, moment)
+	r.coords, err = theory.NewCoordinates(net, how.Retrain == rule.RetrainTapsAndBias, moment)
 	r.witness = newWitness(net, c.Delayed, c.Nodes)
 	return r, err
 }

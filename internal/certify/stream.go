@@ -10,6 +10,7 @@ import (
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/theory"
 )
 
@@ -17,6 +18,7 @@ import (
 type StreamRun struct {
 	Model       *gnn.WideDeep
 	Config      online.Config
+	Rule        rule.Config
 	Distributed bool // eq. (9), or eq. (7)
 	World       online.World
 	Kind        theory.Kind // of the cost
@@ -46,18 +48,22 @@ func (run *StreamRun) record(p *pace) (*recording, error) {
 	if run.Distributed {
 		mode = config.Distributed
 	}
-	r, err := newRecording(p, mode, run.Model, run.Config, run.Kind)
+	r, err := newRecording(p, mode, run.Model, run.Config, run.Rule, run.Kind)
 	if err != nil {
 		return nil, err
 	}
 	if run.Steps > 0 {
 		r.most = run.Steps
 	}
+	observer, err := online.NewObserver(run.Model, run.Config)
+	if err != nil {
+		return nil, err
+	}
 	var learner online.Learner
 	if run.Distributed {
-		learner, err = online.NewConsensus(run.Model, run.Config)
+		learner, err = online.NewConsensus(observer, run.Rule)
 	} else {
-		learner, err = online.NewCentralized(run.Model, run.Config)
+		learner, err = online.NewCentralized(observer, run.Rule)
 	}
 	if err != nil {
 		return nil, err
@@ -81,7 +87,10 @@ func (run *StreamRun) play(ctx context.Context, r *recording, learner online.Lea
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := learner.Predict(y, sample); err != nil {
+		if err := learner.Observe(sample); err != nil {
+			return err
+		}
+		if err := learner.Predict(y); err != nil {
 			return err
 		}
 		if slices.ContainsFunc(read, func(i int) bool { return !mat.Finite(y.Row(i)...) }) {

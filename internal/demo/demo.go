@@ -163,7 +163,10 @@ func (d Demo) show(ctx context.Context, z *recipe.Source) error {
 		}
 		var j loss.Loss
 		for k, l := range learners {
-			if err := l.Predict(y, sample); err != nil {
+			if err := l.Observe(sample); err != nil {
+				return err
+			}
+			if err := l.Predict(y); err != nil {
 				return err
 			}
 			j = stream.Reveal(y)

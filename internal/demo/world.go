@@ -140,7 +140,10 @@ func (k *racer) reset() {
 
 // step answers a signal, is told the truth and learns.
 func (k *racer) step(w *world, sample graph.Sample, truth loss.CrossEntropy) error {
-	if err := k.learner.Predict(k.y, sample); err != nil {
+	if err := k.learner.Observe(sample); err != nil {
+		return err
+	}
+	if err := k.learner.Predict(k.y); err != nil {
 		return err
 	}
 	asked, right := 0, 0.0

@@ -16,8 +16,8 @@ import (
 	"github.com/wdgnn/wdgnn/rule"
 )
 
-// OnlineRun is the online phase of a configuration made ready to play: a
-// learner and, beside it, the model as trained, on the same stream. Close it
+// OnlineRun is the online phase of a configuration made ready to play: the model
+// as trained and a learner beside it, which observe each sample once. Close it
 // after use. It is not safe for concurrent use.
 type OnlineRun struct {
 	Config *config.Config
@@ -30,9 +30,9 @@ type OnlineRun struct {
 	Predictions []float32
 
 	trained    *modelfile.Model
-	settings   online.Config // of the learner
+	settings   online.Config // of the observer
 	learner    online.Learner
-	frozen     *online.Frozen
+	frozen     *online.Observer
 	y, yFrozen mat.Dense
 	engine     *mat.Engine
 }
@@ -94,7 +94,7 @@ func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineR
 	return r, nil
 }
 
-// build makes the learners.
+// build makes the observer and the learner on it.
 func (r *OnlineRun) build() error {
 	c, s, net := r.Config, r.Stream, r.trained.Network
 	moment, err := recipe.MomentOf(r.trained)
@@ -110,15 +110,14 @@ func (r *OnlineRun) build() error {
 	}
 	s.mixes, s.mixing = distributed && r.Rule.Mixing != 0, c.Online.MixingMatrix
 	r.engine = mat.NewEngine(c.Threads)
-	cfg := online.Config{Nodes: s.Nodes, Rule: r.Rule, Moment: moment, Read: s.sorted(), Delayed: r.trained.Meta.Delayed, Engine: r.engine}
-	r.settings = cfg
-	if distributed {
-		r.learner, err = online.NewConsensus(net, cfg)
-	} else {
-		r.learner, err = online.NewCentralized(net, cfg)
-	}
-	if err == nil {
-		r.frozen, err = online.NewFrozen(net, cfg)
+	r.settings = online.Config{Nodes: s.Nodes, Moment: moment, Read: s.sorted(), Delayed: r.trained.Meta.Delayed, Engine: r.engine}
+	r.frozen, err = online.NewObserver(net, r.settings)
+	switch {
+	case err != nil:
+	case distributed:
+		r.learner, err = online.NewConsensus(r.frozen, r.Rule)
+	default:
+		r.learner, err = online.NewCentralized(r.frozen, r.Rule)
 	}
 	if err == nil {
 		_, err = s.of(s.Graphs[0])
@@ -131,7 +130,7 @@ func (r *OnlineRun) build() error {
 	return nil
 }
 
-// recall puts the learners where an earlier run left them.
+// recall puts the learner where an earlier run left it.
 func (r *OnlineRun) recall(before *Adaptation, s online.Snapshot) error {
 	if before.Mode != r.State.Mode {
 		return fmt.Errorf("the model has learned in mode %s, the configuration says %s; choose the same, or begin anew with --fresh", before.Mode, r.State.Mode)
@@ -139,12 +138,11 @@ func (r *OnlineRun) recall(before *Adaptation, s online.Snapshot) error {
 	if err := r.learner.Restore(s); err != nil {
 		return fmt.Errorf("the model cannot go on with these settings: %w; choose those it learned with, or begin anew with --fresh", err)
 	}
-	return r.frozen.Restore(online.Snapshot{Delay: s.Delay})
+	return nil
 }
 
-// Setup returns the model as trained and the settings of its learner, for
-// whoever plays the stream with a learner of their own. Close ends the threads
-// of the settings.
+// Setup returns the model as trained and how it is observed, for whoever plays
+// the stream with a learner of their own. Close ends the threads of the settings.
 func (r *OnlineRun) Setup() (*gnn.WideDeep, online.Config) { return r.trained.Network, r.settings }
 
 // Close ends the threads.
@@ -244,10 +242,7 @@ func (c counted) Update(j loss.Loss) error {
 // step judges a prediction, and that of the model as trained.
 func (r *OnlineRun) step(t int, y mat.Dense, j loss.Loss) (OnlineStep, error) {
 	s := r.Stream
-	if err := r.frozen.Predict(r.yFrozen, s.now); err != nil {
-		return OnlineStep{}, err
-	}
-	if err := r.frozen.Update(j); err != nil {
+	if err := r.frozen.Predict(r.yFrozen); err != nil {
 		return OnlineStep{}, err
 	}
 	for _, i := range s.Read {

@@ -37,7 +37,7 @@ func newRing(t *testing.T) *ring {
 	m, err := gnn.NewRandom(gnn.Config{In: 1, Features: 3, Outputs: 2, Wide: &gnn.WideConfig{Order: 1}}, random.Stream(1, "model"))
 	check(t, err)
 	r := rule.Literal(false)
-	frame, err := (&online.Config{Nodes: 1, Rule: r}).Frame(m)
+	frame, err := online.NewFrame(m, r, nil)
 	check(t, err)
 	g := &ring{plan: &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Frame: frame, Rule: &r, Cost: host.CrossEntropy.Kind()}}
 	check(t, g.plan.Validate())

@@ -77,10 +77,11 @@ var flockingOnline = Task{
 		if err != nil {
 			return nil, nil, err
 		}
-		l, err := online.NewConsensus(model, online.Config{
-			Nodes: c.Robots, Delayed: true, Engine: env.Engine,
-			Rule: rule.Config{StepSize: rule.StepSize{Value: flightGamma}, Mixing: 1, ClipNorm: flightClip},
-		})
+		o, err := online.NewObserver(model, online.Config{Nodes: c.Robots, Delayed: true, Engine: env.Engine})
+		if err != nil {
+			return nil, nil, err
+		}
+		l, err := online.NewConsensus(o, rule.Config{StepSize: rule.StepSize{Value: flightGamma}, Mixing: 1, ClipNorm: flightClip})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -94,7 +95,8 @@ var flockingOnline = Task{
 			must(err)
 			sample.Mixing, err = s.Mixing()
 			must(err)
-			must(l.Predict(u, sample))
+			must(l.Observe(sample))
+			must(l.Predict(u))
 			cost.Reset(s, u)
 			must(l.Update(&cost))
 			must(s.StepDense(u))

@@ -23,8 +23,8 @@ var onlineCentral = Task{
 	Peer:   "gradients of the frozen deep part; every node's output is computed",
 	Wanted: 25,
 	New: func(env Env) (func(), map[string]any, error) {
-		return onlineStep(env, func(m *gnn.WideDeep, c online.Config) (online.Learner, error) {
-			return online.NewCentralized(m, c)
+		return onlineStep(env, func(o *online.Observer, r rule.Config) (online.Learner, error) {
+			return online.NewCentralized(o, r)
 		})
 	},
 }
@@ -36,14 +36,14 @@ var onlineDistributed = Task{
 	Peer:   "gradients of the frozen deep part and of nodes without a cost; W is dense",
 	Wanted: 20,
 	New: func(env Env) (func(), map[string]any, error) {
-		return onlineStep(env, func(m *gnn.WideDeep, c online.Config) (online.Learner, error) {
-			return online.NewConsensus(m, c)
+		return onlineStep(env, func(o *online.Observer, r rule.Config) (online.Learner, error) {
+			return online.NewConsensus(o, r)
 		})
 	},
 }
 
 // onlineStep returns a whole step, prediction and update, of a learner.
-func onlineStep(env Env, make func(*gnn.WideDeep, online.Config) (online.Learner, error)) (func(), map[string]any, error) {
+func onlineStep(env Env, make func(*online.Observer, rule.Config) (online.Learner, error)) (func(), map[string]any, error) {
 	g, err := sourcelocGraph(env)
 	if err != nil {
 		return nil, nil, err
@@ -59,10 +59,11 @@ func onlineStep(env Env, make func(*gnn.WideDeep, online.Config) (online.Learner
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := make(m, online.Config{
-		Nodes: sourcelocNodes, Read: detectors, Engine: env.Engine,
-		Rule: rule.Config{StepSize: rule.StepSize{Value: onlineStepSize}, Mixing: 1},
-	})
+	o, err := online.NewObserver(m, online.Config{Nodes: sourcelocNodes, Read: detectors, Engine: env.Engine})
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := make(o, rule.Config{StepSize: rule.StepSize{Value: onlineStepSize}, Mixing: 1})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -71,12 +72,9 @@ func onlineStep(env Env, make func(*gnn.WideDeep, online.Config) (online.Learner
 	return func() { mustStep(l, y, sample, j) }, map[string]any{"batch": 1, "nodes": sourcelocNodes}, nil
 }
 
-// mustStep predicts and updates. The data of a task give no errors.
+// mustStep observes, predicts and updates. The data of a task give no errors.
 func mustStep(l online.Learner, y mat.Dense, s graph.Sample, j loss.Loss) {
-	if err := l.Predict(y, s); err != nil {
-		panic(err)
-	}
-	if err := l.Update(j); err != nil {
-		panic(err)
-	}
+	must(l.Observe(s))
+	must(l.Predict(y))
+	must(l.Update(j))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/rule"
 )
 
 func TestTasks(t *testing.T) {
@@ -138,8 +139,8 @@ func TestPrunedIsTheSameTask(t *testing.T) {
 func TestOnlineStepsAreGradientSteps(t *testing.T) {
 	env := Env{Seed: 4}
 	var central *online.Centralized
-	run, _, err := onlineStep(env, func(m *gnn.WideDeep, c online.Config) (_ online.Learner, err error) {
-		central, err = online.NewCentralized(m, c)
+	run, _, err := onlineStep(env, func(o *online.Observer, r rule.Config) (_ online.Learner, err error) {
+		central, err = online.NewCentralized(o, r)
 		return central, err
 	})
 	if err != nil {
@@ -147,8 +148,8 @@ func TestOnlineStepsAreGradientSteps(t *testing.T) {
 	}
 	run()
 	var shared *online.Consensus
-	run, _, err = onlineStep(env, func(m *gnn.WideDeep, c online.Config) (_ online.Learner, err error) {
-		shared, err = online.NewConsensus(m, c)
+	run, _, err = onlineStep(env, func(o *online.Observer, r rule.Config) (_ online.Learner, err error) {
+		shared, err = online.NewConsensus(o, r)
 		return shared, err
 	})
 	if err != nil {

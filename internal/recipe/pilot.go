@@ -41,14 +41,17 @@ func (p *Pilot) Learner(robots int) (online.Learner, error) {
 		return nil, fmt.Errorf("flocking: a model from %d features to %d outputs cannot fly robots, which have %d features and 2 components of acceleration; train one on flights",
 			c.In, p.Model.Outputs(), flocking.Features)
 	}
-	c := online.Config{Nodes: robots, Rule: p.Rule, Delayed: true}
+	o, err := online.NewObserver(p.Model, online.Config{Nodes: robots, Delayed: true})
+	if err != nil {
+		return nil, err
+	}
 	switch p.Cost {
 	case "":
-		return online.NewFrozen(p.Model, c)
+		return o, nil
 	case flocking.CostVariation:
-		return online.NewCentralized(p.Model, c)
+		return online.NewCentralized(o, p.Rule)
 	case flocking.CostNeighborhood:
-		return online.NewConsensus(p.Model, c)
+		return online.NewConsensus(o, p.Rule)
 	}
 	return nil, fmt.Errorf("flocking: no cost is called %q; try %q or %q", p.Cost, flocking.CostVariation, flocking.CostNeighborhood)
 }
@@ -80,7 +83,10 @@ func (p *Pilot) Fly(ctx context.Context, s *flocking.Swarm, l online.Learner, lo
 		if err := ctx.Err(); err != nil {
 			return flown, err
 		}
-		if err := l.Predict(u, sample); err != nil {
+		if err := l.Observe(sample); err != nil {
+			return flown, err
+		}
+		if err := l.Predict(u); err != nil {
 			return flown, err
 		}
 		j := world.Reveal(u)

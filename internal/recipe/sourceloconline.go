@@ -33,14 +33,17 @@ const (
 // Learner returns the learner that spec describes. Its model is one of Models.
 func (z *Source) Learner(spec LearnerSpec) (online.Learner, error) {
 	t := z.Models[spec.Kind]
-	c := online.Config{Nodes: z.Net.Graph.Nodes(), Rule: spec.Config, Moment: t.Moment, Read: z.Read()}
+	o, err := online.NewObserver(t.Network, online.Config{Nodes: z.Net.Graph.Nodes(), Moment: t.Moment, Read: z.Read()})
+	if err != nil {
+		return nil, err
+	}
 	switch spec.Mode {
 	case Centralized:
-		return online.NewCentralized(t.Network, c)
+		return online.NewCentralized(o, spec.Config)
 	case Distributed:
-		return online.NewConsensus(t.Network, c)
+		return online.NewConsensus(o, spec.Config)
 	}
-	return online.NewFrozen(t.Network, c)
+	return o, nil
 }
 
 // Played is what came out of one pass of a learner over a stream.

@@ -29,7 +29,11 @@ func TestLearnerIsCentralized(t *testing.T) {
 		t.Fatal(err)
 	}
 	nodes := w.ratings.Movies()
-	whole, err := online.NewCentralized(m.network, online.Config{Nodes: nodes, Rule: c, Read: []int{target}})
+	observer, err := online.NewObserver(m.network, online.Config{Nodes: nodes, Read: []int{target}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := online.NewCentralized(observer, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +49,10 @@ func TestLearnerIsCentralized(t *testing.T) {
 		for n, v := range filled {
 			signal.Set(n, 0, float32(v))
 		}
-		if err := whole.Predict(y, graph.Sample{Time: k, Shift: w.graph.shift, Signal: signal}); err != nil {
+		if err := whole.Observe(graph.Sample{Time: k, Shift: w.graph.shift, Signal: signal}); err != nil {
+			t.Fatal(err)
+		}
+		if err := whole.Predict(y); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := float64(l.output(o.z, o.base)), float64(y.At(target, 0)); math.Abs(got-want) > 1e-5 {

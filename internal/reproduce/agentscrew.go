@@ -9,6 +9,7 @@ import (
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/rule"
 )
 
 // crew is all agents of a network in one process, paced as in real time: every
@@ -31,16 +32,16 @@ type crew struct {
 	links   []agent.Link      // scratch
 }
 
-// newCrew returns agents at the parameters of m. They learn by c.Rule if learns
-// says so, from costs of the type of cost.
-func newCrew(m *gnn.WideDeep, shift graph.Shift, c online.Config, learns bool, cost loss.Loss) (*crew, error) {
+// newCrew returns agents at the parameters of m. They learn by r, unless it is
+// nil, from costs of the type of cost.
+func newCrew(m *gnn.WideDeep, shift graph.Shift, c online.Config, r *rule.Config, cost loss.Loss) (*crew, error) {
 	p := &agent.Plan{Model: m, Operator: shift, Delayed: c.Delayed, Cost: cost}
-	if learns {
-		f, err := c.Frame(m)
+	if r != nil {
+		f, err := online.NewFrame(m, *r, c.Moment)
 		if err != nil {
 			return nil, err
 		}
-		p.Frame, p.Rule = f, &c.Rule
+		p.Frame, p.Rule = f, r
 	}
 	if err := p.Validate(); err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
 
@@ -166,15 +167,19 @@ func (f *agentsFlight) fly(ctx context.Context, p *recipe.Pilot, s *flocking.Swa
 		return err
 	}
 	learns := p.Cost != ""
-	c := online.Config{Nodes: s.Config().Robots, Rule: p.Rule, Delayed: true}
-	w, err := newCrew(p.Model, p.Shift, c, learns, nil)
+	var how *rule.Config
+	if learns {
+		how = &p.Rule
+	}
+	c := online.Config{Nodes: s.Config().Robots, Delayed: true}
+	w, err := newCrew(p.Model, p.Shift, c, how, nil)
 	if err != nil {
 		return err
 	}
 	var beside *twin
 	stops := s.Config().Faults.Stops
 	if f.start == 0 && len(stops) == 0 {
-		if beside, err = newTwin(p.Model, c, learns); err != nil {
+		if beside, err = newTwin(p.Model, c, how); err != nil {
 			return err
 		}
 	}

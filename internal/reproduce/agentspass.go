@@ -8,6 +8,7 @@ import (
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/rule"
 )
 
 // agentsPass is one pass of agents over the test signals.
@@ -47,13 +48,17 @@ func (p *agentsPass) prepare(z *realization) (err error) {
 		return err
 	}
 	t := z.Models[p.spec.Kind]
-	c := online.Config{Nodes: p.graph.Nodes(), Rule: p.spec.Config, Moment: t.Moment, HopByHop: true}
-	if p.crew, err = newCrew(t.Network, z.Operator(), c, p.learns(), loss.CrossEntropy{}); err != nil {
+	c := online.Config{Nodes: p.graph.Nodes(), Moment: t.Moment, HopByHop: true}
+	var how *rule.Config
+	if p.learns() {
+		how = &p.spec.Config
+	}
+	if p.crew, err = newCrew(t.Network, z.Operator(), c, how, loss.CrossEntropy{}); err != nil {
 		return err
 	}
 	p.crew.plan.Forgiving = p.forgiving
 	if p.loss == 0 && len(p.killed) == 0 {
-		if p.twin, err = newTwin(t.Network, c, p.learns()); err != nil {
+		if p.twin, err = newTwin(t.Network, c, how); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/rule"
 )
 
 // meanDrift follows how far mixing alone moves the mean of all parameters. With
@@ -67,14 +68,14 @@ type twin struct {
 	bits
 }
 
-// newTwin returns a learner that computes as agents do. It learns by c.Rule if
-// learns says so.
-func newTwin(m *gnn.WideDeep, c online.Config, learns bool) (*twin, error) {
-	if !learns {
-		l, err := online.NewFrozen(m, c)
-		return &twin{learner: l}, err
+// newTwin returns a learner that computes as agents do. It learns by r, unless it
+// is nil.
+func newTwin(m *gnn.WideDeep, c online.Config, r *rule.Config) (*twin, error) {
+	o, err := online.NewObserver(m, c)
+	if err != nil || r == nil {
+		return &twin{learner: o}, err
 	}
-	l, err := online.NewConsensus(m, c)
+	l, err := online.NewConsensus(o, *r)
 	return &twin{learner: l}, err
 }
 
@@ -85,7 +86,10 @@ func (t *twin) step(sample graph.Sample, outputs mat.Dense, j loss.Loss) error {
 		return nil
 	}
 	t.y = t.y.Resize(outputs.Rows, outputs.Cols)
-	if err := t.learner.Predict(t.y, sample); err != nil {
+	if err := t.learner.Observe(sample); err != nil {
+		return err
+	}
+	if err := t.learner.Predict(t.y); err != nil {
 		return err
 	}
 	t.Steps++

@@ -95,7 +95,7 @@ func (z *realization) certify(ctx context.Context) (*certifyUnit, error) {
 		}
 		report, err := certify.Stream(ctx, certify.StreamRun{
 			Model: t.Network, Distributed: spec.Mode == recipe.Distributed, World: stream, Kind: theory.CrossEntropy, Steps: certifiedSteps,
-			Config: online.Config{Nodes: z.Net.Graph.Nodes(), Rule: spec.Config, Read: z.Read()},
+			Config: online.Config{Nodes: z.Net.Graph.Nodes(), Read: z.Read()}, Rule: spec.Config,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", spec.ID, err)

@@ -79,7 +79,10 @@ func TestFlightCostsAreSquaredErrors(t *testing.T) {
 		u, base := mat.NewDense(9, 2, nil), mat.NewDense(9, 2, nil)
 		first := true
 		for sample := range world.Samples() {
-			if err := learner.Predict(u, sample); err != nil {
+			if err := learner.Observe(sample); err != nil {
+				t.Fatal(err)
+			}
+			if err := learner.Predict(u); err != nil {
 				t.Fatal(err)
 			}
 			j := world.Reveal(u)
@@ -158,7 +161,7 @@ func TestFlightBoundsHold(t *testing.T) {
 			costs := &flightCosts{swarm: s, cost: cost}
 			r, err := certify.Stream(context.Background(), certify.StreamRun{
 				Model: m, Distributed: cost == flocking.CostNeighborhood, World: world, Kind: theory.Quadratic, Rows: costs.rows,
-				Config: online.Config{Nodes: 9, Rule: recipe.OnlineFlight(1e-3, clip), Delayed: true},
+				Config: online.Config{Nodes: 9, Delayed: true}, Rule: recipe.OnlineFlight(1e-3, clip),
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -252,7 +252,7 @@ func (f *certifiedFlight) learning(ctx context.Context, t *recipe.FlockModel, co
 	costs := &flightCosts{swarm: s, cost: cost}
 	run := certify.StreamRun{
 		Model: t.Network, Distributed: cost == flocking.CostNeighborhood, World: world, Kind: theory.Quadratic, Rows: costs.rows, Steps: z.runner.Test,
-		Config: online.Config{Nodes: z.World.Robots, Rule: recipe.OnlineFlight(z.Gamma, z.OnlineClip), Delayed: true},
+		Config: online.Config{Nodes: z.World.Robots, Delayed: true}, Rule: recipe.OnlineFlight(z.Gamma, z.OnlineClip),
 	}
 	r, err := certify.Stream(ctx, run)
 	if err != nil {

@@ -128,7 +128,11 @@ func TestRowsLearnAsTheGraphDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := online.NewCentralized(m, online.Config{Nodes: n, Rule: movieRule(w.Gamma), Read: []int{rows.Movie}})
+	observer, err := online.NewObserver(m, online.Config{Nodes: n, Read: []int{rows.Movie}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := online.NewCentralized(observer, movieRule(w.Gamma))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +145,10 @@ func TestRowsLearnAsTheGraphDoes(t *testing.T) {
 		for j, v := range values {
 			signal.Data[j] = float32(v)
 		}
-		if err := whole.Predict(y, graph.Sample{Time: i, Shift: w.Operator, Signal: signal}); err != nil {
+		if err := whole.Observe(graph.Sample{Time: i, Shift: w.Operator, Signal: signal}); err != nil {
+			t.Fatal(err)
+		}
+		if err := whole.Predict(y); err != nil {
 			t.Fatal(err)
 		}
 		target.Data[rows.Movie] = rows.Rating.At(i, 0)

@@ -87,7 +87,6 @@ type networkLearner struct {
 	mixing  *mat.CSR
 	signal  mat.Dense
 	values  []float64
-	y       mat.Dense
 	target  mat.Dense
 	mask    []bool
 	scratch []float64
@@ -100,13 +99,17 @@ func (w *movieWorld) newNetwork(m *gnn.WideDeep, movie int, c rule.Config) (*net
 	if err != nil {
 		return nil, err
 	}
-	learner, err := online.NewConsensus(m, online.Config{Nodes: n, Rule: c, Read: []int{movie}})
+	observer, err := online.NewObserver(m, online.Config{Nodes: n, Read: []int{movie}})
+	if err != nil {
+		return nil, err
+	}
+	learner, err := online.NewConsensus(observer, c)
 	if err != nil {
 		return nil, err
 	}
 	l := &networkLearner{
 		world: w, model: m, learner: learner, mixing: mixing, signal: mat.NewDense(n, 1, nil), values: make([]float64, n),
-		y: mat.NewDense(n, 1, nil), target: mat.NewDense(n, 1, nil), mask: make([]bool, n), scratch: make([]float64, 1),
+		target: mat.NewDense(n, 1, nil), mask: make([]bool, n), scratch: make([]float64, 1),
 	}
 	l.mask[movie] = true
 	return l, nil
@@ -126,7 +129,7 @@ func (l *networkLearner) learn(r recipe.MovieRows) error {
 	for n, v := range l.values {
 		l.signal.Data[n] = float32(v)
 	}
-	if err := l.learner.Predict(l.y, graph.Sample{Time: l.steps, Shift: w.Operator, Mixing: l.mixing, Signal: l.signal}); err != nil {
+	if err := l.learner.Observe(graph.Sample{Time: l.steps, Shift: w.Operator, Mixing: l.mixing, Signal: l.signal}); err != nil {
 		return err
 	}
 	l.steps++

@@ -122,7 +122,11 @@ func observe(t *testing.T, s *setting, o Options) (Options, *watch) {
 	if o.Dir == "" {
 		o.Dir = t.TempDir()
 	}
-	l, err := online.NewConsensus(o.Task.Model.Network, online.Config{Nodes: f.nodes, Rule: s.rule, HopByHop: true, Delayed: s.delayed})
+	observer, err := online.NewObserver(o.Task.Model.Network, online.Config{Nodes: f.nodes, HopByHop: true, Delayed: s.delayed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := online.NewConsensus(observer, s.rule)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +159,10 @@ func (w *watch) step(m *Step) error {
 			w.calm = 0
 		}
 	}
-	if err := w.learner.Predict(w.y, m.Sample); err != nil {
+	if err := w.learner.Observe(m.Sample); err != nil {
+		return err
+	}
+	if err := w.learner.Predict(w.y); err != nil {
 		return err
 	}
 	if err := w.learner.Update(m.Cost); err != nil {

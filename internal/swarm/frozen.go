@@ -9,17 +9,17 @@ import (
 // frozen runs the model as trained beside a swarm that is asked for classes, on
 // the same samples.
 type frozen struct {
-	learner *online.Frozen
-	y       mat.Dense
-	meter   online.Meter
+	model *online.Observer
+	y     mat.Dense
+	meter online.Meter
 }
 
 func newFrozen(t *Task) (*frozen, error) {
-	l, err := online.NewFrozen(t.Model.Network, online.Config{Nodes: t.Nodes, Read: t.Model.Meta.Nodes, Delayed: t.Model.Meta.Delayed})
+	o, err := online.NewObserver(t.Model.Network, online.Config{Nodes: t.Nodes, Read: t.Model.Meta.Nodes, Delayed: t.Model.Meta.Delayed})
 	if err != nil {
 		return nil, err
 	}
-	return &frozen{learner: l, y: mat.NewDense(t.Nodes, t.Model.Network.Outputs(), nil)}, nil
+	return &frozen{model: o, y: mat.NewDense(t.Nodes, t.Model.Network.Outputs(), nil)}, nil
 }
 
 // step takes the step that the swarm took.
@@ -27,9 +27,12 @@ func (f *frozen) step(m *Step) error {
 	if _, ok := m.Cost.(loss.CrossEntropy); !ok {
 		return nil
 	}
-	if err := f.learner.Predict(f.y, m.Sample); err != nil {
+	if err := f.model.Observe(m.Sample); err != nil {
+		return err
+	}
+	if err := f.model.Predict(f.y); err != nil {
 		return err
 	}
 	f.meter.Watch(f.y, m.Cost)
-	return f.learner.Update(m.Cost)
+	return f.model.Update(m.Cost)
 }

@@ -50,7 +50,7 @@ func BenchmarkHostOf25000(b *testing.B) {
 	}
 	r := rule.Literal(false)
 	r.StepSize.Value = 1e-3
-	frame, err := (&online.Config{Nodes: 1, Rule: r}).Frame(m)
+	frame, err := online.NewFrame(m, r, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

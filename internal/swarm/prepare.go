@@ -250,7 +250,7 @@ func (r *run) faults() transport.Faults {
 
 // Plan returns what the agents of the task share.
 func (t *Task) Plan() (*agent.Plan, error) {
-	frame, err := (&online.Config{Nodes: t.Nodes, Rule: t.Rule, Moment: t.Moment}).Frame(t.Model.Network)
+	frame, err := online.NewFrame(t.Model.Network, t.Rule, t.Moment)
 	if err != nil {
 		return nil, err
 	}

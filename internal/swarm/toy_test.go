@@ -94,7 +94,7 @@ func plan(t testing.TB, w *toy, s *setting) (*agent.Plan, *gnn.WideDeep) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := (&online.Config{Nodes: w.nodes, Rule: s.rule}).Frame(m)
+	f, err := online.NewFrame(m, s.rule, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

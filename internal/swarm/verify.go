@@ -33,9 +33,13 @@ type verifier struct {
 }
 
 func newVerifier(t *Task) (*verifier, error) {
-	l, err := online.NewConsensus(t.Model.Network, online.Config{
-		Nodes: t.Nodes, Rule: t.Rule, Moment: t.Moment, HopByHop: true, Delayed: t.Model.Meta.Delayed,
+	o, err := online.NewObserver(t.Model.Network, online.Config{
+		Nodes: t.Nodes, Moment: t.Moment, HopByHop: true, Delayed: t.Model.Meta.Delayed,
 	})
+	if err != nil {
+		return nil, err
+	}
+	l, err := online.NewConsensus(o, t.Rule)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +48,10 @@ func newVerifier(t *Task) (*verifier, error) {
 
 // step takes the step that the swarm took.
 func (v *verifier) step(m *Step) error {
-	if err := v.learner.Predict(v.y, m.Sample); err != nil {
+	if err := v.learner.Observe(m.Sample); err != nil {
+		return err
+	}
+	if err := v.learner.Predict(v.y); err != nil {
 		return err
 	}
 	v.Steps++

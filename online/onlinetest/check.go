@@ -26,6 +26,10 @@ type Stream struct {
 	// Explosive is a cost that no step on it can survive: Update must return
 	// online.ErrDiverged. Nil if this learner cannot diverge.
 	Explosive loss.Loss
+
+	// Pair returns two learners on one observer, each otherwise like those under
+	// test. Nil if they have no observer to share.
+	Pair func() (a, b online.Learner)
 }
 
 // Check runs the suite: one subtest per clause of the contract. New returns a
@@ -44,12 +48,13 @@ func Check(t *testing.T, new func() online.Learner, s Stream) {
 		{"predict is pure", predictIsPure},
 		{"same input, same bits", sameBits},
 		{"keeps no reference", keepsNoReference},
-		{"update needs a prediction", updateNeedsPrediction},
+		{"update needs a sample", updateNeedsSample},
 		{"refuses bad samples", refusesBadSamples},
 		{"refuses bad costs", refusesBadCosts},
 		{"survives divergence", survivesDivergence},
 		{"resumes from a snapshot", resumes},
 		{"refuses other snapshots", refusesSnapshots},
+		{"shares an observer", sharesObserver},
 		{"memory is bounded", memoryIsBounded},
 		{"allocates nothing", allocatesNothing},
 	} {
@@ -77,19 +82,40 @@ func (r *run) sample() graph.Sample {
 	return sample
 }
 
-// predict returns the prediction of the current step.
-func (r *run) predict() mat.Dense {
+// observe shows the sample of the current step.
+func (r *run) observe() {
 	r.t.Helper()
-	if err := r.learner.Predict(r.y, r.sample()); err != nil {
+	if err := r.learner.Observe(r.sample()); err != nil {
+		r.t.Fatalf("Observe at step %d: %v", r.time, err)
+	}
+}
+
+// answer returns the prediction of the step that is open.
+func (r *run) answer() mat.Dense {
+	r.t.Helper()
+	if err := r.learner.Predict(r.y); err != nil {
 		r.t.Fatalf("Predict at step %d: %v", r.time, err)
 	}
 	return r.y
 }
 
+// predict shows the sample of the current step and returns the prediction.
+func (r *run) predict() mat.Dense {
+	r.t.Helper()
+	r.observe()
+	return r.answer()
+}
+
 // update learns from the current step and moves on.
 func (r *run) update() {
 	r.t.Helper()
-	j, _ := r.s.Cost(r.time % len(r.s.Samples))
+	r.learn(r.time)
+}
+
+// learn learns from the current step at the cost of another, and moves on.
+func (r *run) learn(cost int) {
+	r.t.Helper()
+	j, _ := r.s.Cost(cost % len(r.s.Samples))
 	if err := r.learner.Update(j); err != nil {
 		r.t.Fatalf("Update at step %d: %v", r.time, err)
 	}

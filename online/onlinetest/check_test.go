@@ -21,9 +21,10 @@ const nodes, outputs = 3, 2
 // at all nodes, whatever the signal, and learns what.
 type constant struct {
 	fault   string // how it breaks the contract
+	sight   *sight
+	learned int // the last step of sight that it learned from
 	b       []float32
 	dy      mat.Dense
-	waiting bool
 	steps   int
 	y       mat.Dense // memory of an output
 
@@ -33,12 +34,29 @@ type constant struct {
 	hoard []float32
 }
 
-func newConstant(fault string) *constant {
-	return &constant{fault: fault, b: make([]float32, outputs), dy: mat.NewDense(nodes, outputs, nil), y: mat.NewDense(nodes, outputs, nil)}
+// sight is what constants see of the world: that there is a sample.
+type sight struct {
+	step int
+	open bool
 }
 
-func (c *constant) Predict(y mat.Dense, s graph.Sample) error {
-	c.waiting = c.waiting && c.fault == "stale prediction"
+func newConstant(fault string, s *sight) *constant {
+	return &constant{fault: fault, sight: s, b: make([]float32, outputs), dy: mat.NewDense(nodes, outputs, nil), y: mat.NewDense(nodes, outputs, nil)}
+}
+
+// pair returns two constants with one sight.
+func pair(fault string) (a, b online.Learner) {
+	first := newConstant(fault, new(sight))
+	second := newConstant(fault, first.sight)
+	if fault == "meddles" {
+		second.b = first.b
+	}
+	return first, second
+}
+
+func (c *constant) Observe(s graph.Sample) error {
+	c.sight.step++
+	c.sight.open = c.sight.open && c.fault == "stale sample"
 	if s.Shift == nil || s.Shift.Rows != nodes || s.Signal.Rows != nodes || s.Signal.Cols != 1 || s.Mixing != nil && s.Mixing.Rows != nodes {
 		return errors.New("the sample does not fit")
 	}
@@ -46,6 +64,14 @@ func (c *constant) Predict(y mat.Dense, s graph.Sample) error {
 		if v-v != 0 && c.fault != "takes NaN" {
 			return errors.New("not finite")
 		}
+	}
+	c.sight.open = true
+	return nil
+}
+
+func (c *constant) Predict(y mat.Dense) error {
+	if !c.sight.open {
+		return errors.New("no sample")
 	}
 	if c.fault == "impure" {
 		c.b[0]++
@@ -60,14 +86,13 @@ func (c *constant) Predict(y mat.Dense, s graph.Sample) error {
 			y.Row(i)[k] += v
 		}
 	}
-	c.waiting = true
 	c.last = y
 	return nil
 }
 
 func (c *constant) Update(j loss.Loss) error {
-	if !c.waiting && c.fault != "learns twice" {
-		return errors.New("no prediction")
+	if (!c.sight.open || c.learned == c.sight.step) && c.fault != "learns twice" {
+		return errors.New("no sample")
 	}
 	if j == nil {
 		if c.fault == "bad cost changes" {
@@ -87,7 +112,7 @@ func (c *constant) Update(j loss.Loss) error {
 	} else {
 		j.Eval(c.dy, y)
 	}
-	c.old, c.kept, c.waiting = c.last, j, false
+	c.old, c.kept, c.learned = c.last, j, c.sight.step
 	var next [outputs]float32
 	for k, b := range c.b {
 		next[k] = b
@@ -143,7 +168,7 @@ func (c *constant) Restore(s online.Snapshot) error {
 	if c.fault == "forgets" {
 		return nil
 	}
-	c.waiting, c.steps = false, s.Nodes[0].Steps
+	c.learned, c.steps = c.sight.step, s.Nodes[0].Steps
 	copy(c.b, s.Nodes[0].Vectors[0])
 	if c.fault == "restore shares" {
 		c.b = s.Nodes[0].Vectors[0]
@@ -200,8 +225,8 @@ var faults = map[string]string{
 	"impure":             "predict is pure",
 	"keeps outputs":      "keeps no reference",
 	"keeps costs":        "keeps no reference",
-	"learns twice":       "update needs a prediction",
-	"stale prediction":   "refuses bad samples",
+	"learns twice":       "update needs a sample",
+	"stale sample":       "refuses bad samples",
 	"takes NaN":          "refuses bad samples",
 	"bad cost changes":   "refuses bad costs",
 	"diverges":           "survives divergence",
@@ -209,13 +234,16 @@ var faults = map[string]string{
 	"restore shares":     "resumes from a snapshot",
 	"forgets":            "resumes from a snapshot",
 	"takes any snapshot": "refuses other snapshots",
+	"meddles":            "shares an observer",
 	"hoards":             "memory is bounded",
 }
 
 // A learner of one's own passes the suite if it keeps the contract.
 func TestCheck(t *testing.T) {
 	fault := os.Getenv(faultVariable)
-	onlinetest.Check(t, func() online.Learner { return newConstant(fault) }, stream())
+	s := stream()
+	s.Pair = func() (a, b online.Learner) { return pair(fault) }
+	onlinetest.Check(t, func() online.Learner { return newConstant(fault, new(sight)) }, s)
 }
 
 const faultVariable = "WDGNN_ONLINETEST_FAULT"

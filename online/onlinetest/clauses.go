@@ -27,7 +27,8 @@ func predictWorksFirst(t *testing.T, new func() online.Learner, s Stream) {
 	}
 }
 
-// Predicting, taking a snapshot and asking for the drift change nothing.
+// Observing, predicting, taking a snapshot and asking for the drift change
+// nothing.
 func predictIsPure(t *testing.T, new func() online.Learner, s Stream) {
 	r, twin := start(t, new(), s), start(t, new(), s)
 	for range 2 * len(s.Samples) {
@@ -38,6 +39,7 @@ func predictIsPure(t *testing.T, new func() online.Learner, s Stream) {
 		r.learner.Snapshot()
 		r.learner.Drift()
 		equal(t, r.time, r.predict(), first)
+		equal(t, r.time, r.answer(), first) // the step is still open
 		equal(t, r.time, twin.predict(), first)
 		r.update()
 		twin.update()
@@ -49,14 +51,19 @@ func sameBits(t *testing.T, new func() online.Learner, s Stream) {
 	start(t, new(), s).follows(start(t, new(), s))
 }
 
-// Signals, outputs and costs may be used again once Update returns.
+// Signals may be used again once Observe returns, outputs and costs once Update
+// does.
 func keepsNoReference(t *testing.T, new func() online.Learner, s Stream) {
 	r, twin := start(t, new(), s), start(t, new(), s)
 	for range 2 * len(s.Samples) {
 		sample := r.sample()
 		sample.Signal = sample.Signal.Clone()
 		y := mat.NewDense(sample.Signal.Rows, s.Outputs, nil)
-		if err := r.learner.Predict(y, sample); err != nil {
+		if err := r.learner.Observe(sample); err != nil {
+			t.Fatal(err)
+		}
+		scribbled(sample.Signal)
+		if err := r.learner.Predict(y); err != nil {
 			t.Fatal(err)
 		}
 		j, scribble := s.Cost(r.time % len(s.Samples))
@@ -64,19 +71,22 @@ func keepsNoReference(t *testing.T, new func() online.Learner, s Stream) {
 			t.Fatal(err)
 		}
 		scribble()
-		for _, d := range [][]float32{sample.Signal.Data, y.Data} {
-			for e := range d {
-				d[e] = 1e9
-			}
-		}
+		scribbled(y)
 		r.time++
 		twin.steps(1)
 	}
 	r.follows(twin)
 }
 
-// Update learns from the last prediction, once.
-func updateNeedsPrediction(t *testing.T, new func() online.Learner, s Stream) {
+// scribbled overwrites all of x.
+func scribbled(x mat.Dense) {
+	for e := range x.Data {
+		x.Data[e] = 1e9
+	}
+}
+
+// Update learns from a sample, once; without one there is no prediction either.
+func updateNeedsSample(t *testing.T, new func() online.Learner, s Stream) {
 	r := start(t, new(), s)
 	refuse := func(when string) {
 		t.Helper()
@@ -89,9 +99,14 @@ func updateNeedsPrediction(t *testing.T, new func() online.Learner, s Stream) {
 			t.Errorf("Update %s changed the learner", when)
 		}
 	}
-	refuse("before any prediction")
+	refuse("before any sample")
+	if err := r.learner.Predict(r.y); err == nil {
+		t.Error("Predict before any sample succeeded")
+	}
 	r.steps(3)
 	refuse("again after an update")
+	r.answer()
+	refuse("after another look at a step that was learned from")
 	r.predict()
 	if err := r.learner.Restore(r.learner.Snapshot()); err != nil {
 		t.Fatal(err)
@@ -111,9 +126,12 @@ func refusesBadSamples(t *testing.T, new func() online.Learner, s Stream) {
 	for name, bad := range badSamples(s.Samples[0]) {
 		r.predict() // which is not what an Update after the error may learn from
 		before := text(t, r.learner.Snapshot())
-		if err := r.learner.Predict(r.y, bad); err == nil {
+		if err := r.learner.Observe(bad); err == nil {
 			t.Errorf("%s: no error", name)
 			continue
+		}
+		if err := r.learner.Predict(r.y); err == nil {
+			t.Errorf("%s: Predict after the error succeeded", name)
 		}
 		j, _ := s.Cost(0)
 		if err := r.learner.Update(j); err == nil {

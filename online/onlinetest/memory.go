@@ -115,7 +115,7 @@ func memoryIsBounded(t *testing.T, new func() online.Learner, s Stream) {
 // enough is a number of steps after which a learner has made all its memory.
 const enough = 120
 
-// Predict and Update allocate nothing once a learner is warm. The race detector
+// Observe, Predict and Update allocate nothing once a learner is warm. The race detector
 // allocates itself, so nothing is counted under it.
 func allocatesNothing(t *testing.T, new func() online.Learner, s Stream) {
 	if !countAllocations {
@@ -127,7 +127,7 @@ func allocatesNothing(t *testing.T, new func() online.Learner, s Stream) {
 	r.time = 0
 	sample := r.sample()
 	if n := testing.AllocsPerRun(10, func() {
-		if r.learner.Predict(r.y, sample) != nil || r.learner.Update(j) != nil {
+		if r.learner.Observe(sample) != nil || r.learner.Predict(r.y) != nil || r.learner.Update(j) != nil {
 			t.Fatal("a step failed")
 		}
 	}); n > 0 {
