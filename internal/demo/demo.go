@@ -3,6 +3,7 @@ package demo
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -150,22 +151,20 @@ func (d Demo) show(ctx context.Context, z *recipe.Source) error {
 	}
 	frame := Frame{Signals: stream.Len(), Lost: z.Net.Graph.Edges() - left.Edges(), Accuracy: make([]float64, len(contestants))}
 	learners, meters := make([]online.Learner, len(contestants)), make([]online.Meter, len(contestants))
+	shared := recipe.Observers{}
 	for k, l := range contestants {
 		frame.Names = append(frame.Names, l.Name)
-		if learners[k], err = z.Learner(l.Spec); err != nil {
+		if learners[k], err = z.Learner(l.Spec, shared); err != nil {
 			return err
 		}
 	}
 	y := mat.NewDense(z.Net.Graph.Nodes(), z.World.Communities, nil)
 	for sample := range stream.Samples() {
-		if err := ctx.Err(); err != nil {
+		if err := errors.Join(ctx.Err(), shared.Observe(sample)); err != nil {
 			return err
 		}
 		var j loss.Loss
 		for k, l := range learners {
-			if err := l.Observe(sample); err != nil {
-				return err
-			}
 			if err := l.Predict(y); err != nil {
 				return err
 			}
@@ -188,6 +187,10 @@ func (d Demo) show(ctx context.Context, z *recipe.Source) error {
 func (d Demo) measure(ctx context.Context, z *recipe.Source, result *Result) error {
 	accuracy := make([][]float64, len(contestants))
 	last := make([][]float64, len(contestants))
+	var specs []recipe.LearnerSpec
+	for _, l := range contestants {
+		specs = append(specs, l.Spec)
+	}
 	for sub := -1; sub < z.Subgraphs; sub++ {
 		p := z.OutageProb
 		if sub < 0 {
@@ -197,13 +200,13 @@ func (d Demo) measure(ctx context.Context, z *recipe.Source, result *Result) err
 		if err != nil {
 			return err
 		}
-		for k, l := range contestants {
-			out, err := z.Play(ctx, l.Spec, stream, false)
-			if err != nil {
-				return err
-			}
+		played, err := z.Play(ctx, specs, stream, false)
+		if err != nil {
+			return err
+		}
+		for k, out := range played {
 			if sub < 0 {
-				result.Learners = append(result.Learners, Mean{Name: l.Name, Same: out.Accuracy / 100, Subgraphs: z.Subgraphs})
+				result.Learners = append(result.Learners, Mean{Name: contestants[k].Name, Same: out.Accuracy / 100, Subgraphs: z.Subgraphs})
 				continue
 			}
 			accuracy[k], last[k] = append(accuracy[k], out.Accuracy/100), append(last[k], out.Last/100)

@@ -19,6 +19,7 @@ import (
 type Live struct {
 	world    *world
 	learners []*racer
+	shared   recipe.Observers // of all learners
 	hub      *live.Hub
 	epochs   int
 
@@ -49,7 +50,7 @@ func (d Demo) Live() (*Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Live{world: w, speed: firstSpeed, epochs: s.Epochs}
+	l := &Live{world: w, shared: recipe.Observers{}, speed: firstSpeed, epochs: s.Epochs}
 	for _, spec := range liveLearners {
 		l.learners = append(l.learners, &racer{name: spec.Name, spec: spec.Spec})
 	}
@@ -125,7 +126,7 @@ func (l *Live) train(ctx context.Context, watch func(train.Epoch)) error {
 		return err
 	}
 	for _, k := range l.learners {
-		if err := k.begin(z); err != nil {
+		if err := k.begin(z, l.shared); err != nil {
 			return err
 		}
 	}
@@ -228,8 +229,11 @@ func (l *Live) power(node int, up bool) {
 // step answers one signal with every learner.
 func (l *Live) step() error {
 	sample, truth := l.world.next(l.time)
+	if err := l.shared.Observe(sample); err != nil {
+		return err
+	}
 	for _, k := range l.learners {
-		if err := k.step(l.world, sample, truth); err != nil {
+		if err := k.step(truth); err != nil {
 			return fmt.Errorf("%s: %w", k.name, err)
 		}
 		if k.diverged {

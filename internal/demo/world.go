@@ -123,8 +123,8 @@ type racer struct {
 	diverged bool
 }
 
-func (k *racer) begin(z *recipe.Source) (err error) {
-	k.learner, err = z.Learner(k.spec)
+func (k *racer) begin(z *recipe.Source, shared recipe.Observers) (err error) {
+	k.learner, err = z.Learner(k.spec, shared)
 	k.y = mat.NewDense(z.Net.Graph.Nodes(), z.World.Communities, nil)
 	k.right, k.cost = map[int]window{}, map[int]window{}
 	return err
@@ -138,11 +138,9 @@ func (k *racer) reset() {
 	}
 }
 
-// step answers a signal, is told the truth and learns.
-func (k *racer) step(w *world, sample graph.Sample, truth loss.CrossEntropy) error {
-	if err := k.learner.Observe(sample); err != nil {
-		return err
-	}
+// step answers the signal that its observer was shown, is told the truth and
+// learns.
+func (k *racer) step(truth loss.CrossEntropy) error {
 	if err := k.learner.Predict(k.y); err != nil {
 		return err
 	}

@@ -2,10 +2,10 @@ package recipe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/wdgnn/wdgnn/graph"
-	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/rule"
@@ -30,12 +30,31 @@ const (
 	Distributed             // eq. (9)
 )
 
-// Learner returns the learner that spec describes. Its model is one of Models.
-func (z *Source) Learner(spec LearnerSpec) (online.Learner, error) {
-	t := z.Models[spec.Kind]
-	o, err := online.NewObserver(t.Network, online.Config{Nodes: z.Net.Graph.Nodes(), Moment: t.Moment, Read: z.Read()})
-	if err != nil {
-		return nil, err
+// Observers hold one observer of each model, for all learners that begin with it.
+type Observers map[Kind]*online.Observer
+
+// Observe shows a signal to all of them.
+func (o Observers) Observe(sample graph.Sample) error {
+	for _, one := range o {
+		if err := one.Observe(sample); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Learner returns the learner that spec describes, whose model is one of Models,
+// on the observer of that model in shared, which is made for the first.
+func (z *Source) Learner(spec LearnerSpec, shared Observers) (online.Learner, error) {
+	o := shared[spec.Kind]
+	if o == nil {
+		t := z.Models[spec.Kind]
+		var err error
+		o, err = online.NewObserver(t.Network, online.Config{Nodes: z.Net.Graph.Nodes(), Moment: t.Moment, Read: z.Read()})
+		if err != nil {
+			return nil, err
+		}
+		shared[spec.Kind] = o
 	}
 	switch spec.Mode {
 	case Centralized:
@@ -55,32 +74,53 @@ type Played struct {
 	Drift    online.Drift
 }
 
-// Play runs a learner over a stream. Answers are kept if keep says so.
-func (z *Source) Play(ctx context.Context, spec LearnerSpec, stream *sourceloc.Stream, keep bool) (*Played, error) {
-	learner, err := z.Learner(spec)
-	if err != nil {
-		return nil, err
+// Play runs learners over a stream, side by side: the forward pass of a model is
+// computed once per signal for all that begin with it. Answers are kept if keep
+// says so.
+func (z *Source) Play(ctx context.Context, specs []LearnerSpec, stream *sourceloc.Stream, keep bool) ([]*Played, error) {
+	shared, learners := Observers{}, make([]online.Learner, len(specs))
+	played, meters := make([]*Played, len(specs)), make([]online.Meter, len(specs))
+	for k, spec := range specs {
+		var err error
+		if learners[k], err = z.Learner(spec, shared); err != nil {
+			return nil, err
+		}
+		played[k] = &Played{}
 	}
 	y := mat.NewDense(z.Net.Graph.Nodes(), z.World.Communities, nil)
-	var m online.Meter
-	r := &Played{}
-	err = online.Play(ctx, y, learner, stream, func(_ int, y mat.Dense, j loss.Loss) error {
-		m.Watch(y, j)
-		r.Right = append(r.Right, m.Right)
-		if keep {
-			for _, i := range z.Read() {
-				r.Answers = append(r.Answers, int32(mat.Argmax(y.Row(i))))
+	for sample := range stream.Samples() {
+		if err := errors.Join(ctx.Err(), shared.Observe(sample)); err != nil {
+			return nil, err
+		}
+		for k, l := range learners {
+			if err := z.step(l, y, stream, &meters[k], played[k], keep); err != nil {
+				return nil, fmt.Errorf("%s: step %d: %w", specs[k].ID, sample.Time, err)
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", spec.ID, err)
 	}
-	r.Accuracy, r.Drift = 100*m.Accuracy(), learner.Drift()
 	detectors, from := len(z.Net.Detectors), stream.Len()*7/10
-	r.Last = 100 * float64(m.Right-r.Right[from-1]) / float64((stream.Len()-from)*detectors)
-	return r, nil
+	for k, r := range played {
+		r.Accuracy, r.Drift = 100*meters[k].Accuracy(), learners[k].Drift()
+		r.Last = 100 * float64(meters[k].Right-r.Right[from-1]) / float64((stream.Len()-from)*detectors)
+	}
+	return played, nil
+}
+
+// step lets a learner answer the signal that its observer was shown, notes the
+// answer, and lets it learn.
+func (z *Source) step(l online.Learner, y mat.Dense, stream *sourceloc.Stream, m *online.Meter, r *Played, keep bool) error {
+	if err := l.Predict(y); err != nil {
+		return err
+	}
+	j := stream.Reveal(y)
+	m.Watch(y, j)
+	r.Right = append(r.Right, m.Right)
+	if keep {
+		for _, i := range z.Read() {
+			r.Answers = append(r.Answers, int32(mat.Argmax(y.Row(i))))
+		}
+	}
+	return l.Update(j)
 }
 
 // Harm says that a learner did harm: that its share of wrong answers to the

@@ -181,6 +181,10 @@ func convergenceLearners() []struct {
 func runFig2b(ctx context.Context, r *runner) (*Result, error) {
 	s := sourcelocFrom(r.Options)
 	learners := convergenceLearners()
+	var specs []recipe.LearnerSpec
+	for _, l := range learners {
+		specs = append(specs, l.Spec)
+	}
 	all, err := wideDeepUnits(ctx, r, s, len(learners)*s.Subgraphs, func(ctx context.Context, z *realization) (*convergenceUnit, error) {
 		u := &convergenceUnit{Graph: z.Graph, Data: z.Data, Model: z.Models[recipe.WideDeep].Info, Curve: map[string][]float64{}}
 		for sub := range z.Subgraphs {
@@ -188,12 +192,12 @@ func runFig2b(ctx context.Context, r *runner) (*Result, error) {
 			if err != nil {
 				return nil, err
 			}
-			for _, l := range learners {
-				out, err := z.play(ctx, l.Spec, stream, false)
-				if err != nil {
-					return nil, err
-				}
-				curve := u.Curve[l.Spec.ID]
+			runs, err := z.playAll(ctx, specs, stream, false)
+			if err != nil {
+				return nil, err
+			}
+			for n, out := range runs {
+				curve := u.Curve[specs[n].ID]
 				if curve == nil {
 					curve = make([]float64, len(out.Right)/curveStep)
 				}
@@ -201,7 +205,7 @@ func runFig2b(ctx context.Context, r *runner) (*Result, error) {
 					seen := (k + 1) * curveStep
 					curve[k] += 100 * float64(out.Right[seen-1]) / float64(seen*len(z.Net.Detectors)) / float64(z.Subgraphs)
 				}
-				u.Curve[l.Spec.ID] = curve
+				u.Curve[specs[n].ID] = curve
 			}
 		}
 		return u, nil

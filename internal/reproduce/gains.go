@@ -68,11 +68,12 @@ func (z *realization) gains(ctx context.Context) (*gainsUnit, error) {
 		if stream, err = z.TestStream(sub, z.OutageProb); err != nil {
 			return nil, err
 		}
-		for _, spec := range gainsLearners {
-			if out, err = z.play(ctx, spec, stream, false); err != nil {
-				return nil, err
-			}
-			u.Differ[spec.ID] = append(u.Differ[spec.ID], out.Accuracy)
+		runs, err := z.playAll(ctx, gainsLearners, stream, false)
+		if err != nil {
+			return nil, err
+		}
+		for k, spec := range gainsLearners {
+			u.Differ[spec.ID] = append(u.Differ[spec.ID], runs[k].Accuracy)
 		}
 	}
 	return u, nil

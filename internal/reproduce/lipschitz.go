@@ -66,11 +66,13 @@ func (z *realization) lipschitz(ctx context.Context) (*lipschitzUnit, error) {
 		if stream, err = z.TestStream(sub, z.OutageProb); err != nil {
 			return nil, err
 		}
-		for _, spec := range []recipe.LearnerSpec{wideDeepFrozen, mixed(50, 0.003)} {
-			if out, err = z.play(ctx, spec, stream, false); err != nil {
-				return nil, err
-			}
-			u.Differ[spec.ID] += out.Accuracy / float64(z.Subgraphs)
+		specs := []recipe.LearnerSpec{wideDeepFrozen, mixed(50, 0.003)}
+		runs, err := z.playAll(ctx, specs, stream, false)
+		if err != nil {
+			return nil, err
+		}
+		for k, spec := range specs {
+			u.Differ[spec.ID] += runs[k].Accuracy / float64(z.Subgraphs)
 		}
 		if sub >= certified {
 			continue

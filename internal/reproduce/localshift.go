@@ -97,12 +97,12 @@ func (z *realization) overSubgraphs(ctx context.Context, shift func(*graph.Graph
 		if err != nil {
 			return nil, err
 		}
-		for _, spec := range localShiftLearners {
-			out, err := z.play(ctx, spec, stream, false)
-			if err != nil {
-				return nil, err
-			}
-			sum[spec.ID] += out.Accuracy / float64(z.Subgraphs)
+		runs, err := z.playAll(ctx, localShiftLearners, stream, false)
+		if err != nil {
+			return nil, err
+		}
+		for k, spec := range localShiftLearners {
+			sum[spec.ID] += runs[k].Accuracy / float64(z.Subgraphs)
 		}
 	}
 	return sum, nil

@@ -90,9 +90,21 @@ func mixed(window int, eta float64) recipe.LearnerSpec {
 
 // play runs a learner over a stream.
 func (z *realization) play(ctx context.Context, spec recipe.LearnerSpec, stream *sourceloc.Stream, keep bool) (*recipe.Played, error) {
-	out, err := z.Play(ctx, spec, stream, keep)
-	if err == nil {
-		z.runner.advance(streamCost, "graph %d, data %d: %s %.1f %%", z.Graph, z.Data, spec.ID, out.Accuracy)
+	out, err := z.playAll(ctx, []recipe.LearnerSpec{spec}, stream, keep)
+	if err != nil {
+		return nil, err
 	}
-	return out, err
+	return out[0], nil
+}
+
+// playAll runs learners over a stream, side by side.
+func (z *realization) playAll(ctx context.Context, specs []recipe.LearnerSpec, stream *sourceloc.Stream, keep bool) ([]*recipe.Played, error) {
+	all, err := z.Play(ctx, specs, stream, keep)
+	if err != nil {
+		return nil, err
+	}
+	for k, out := range all {
+		z.runner.advance(streamCost, "graph %d, data %d: %s %.1f %%", z.Graph, z.Data, specs[k].ID, out.Accuracy)
+	}
+	return all, nil
 }

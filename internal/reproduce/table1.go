@@ -139,27 +139,30 @@ func (z *realization) table1(ctx context.Context) (*sourcelocUnit, error) {
 		if err != nil {
 			return nil, err
 		}
+		var specs []recipe.LearnerSpec
 		for _, row := range table1Rows() {
-			out, err := z.play(ctx, row.Spec, stream, false)
-			if err != nil {
-				return nil, err
-			}
-			if id := row.Spec.ID; sub < 0 {
-				u.Same[id] = out.Accuracy
-			} else {
-				u.Differ[id], u.Last[id] = append(u.Differ[id], out.Accuracy), append(u.Last[id], out.Last)
-			}
+			specs = append(specs, row.Spec)
 		}
-		if sub < 0 || sub >= etaSubgraphs {
-			continue
-		}
-		for _, window := range []int{1, 50} {
-			for _, eta := range etas {
-				out, err := z.play(ctx, mixed(window, eta), stream, false)
-				if err != nil {
-					return nil, err
+		rows := len(specs)
+		if sub >= 0 && sub < etaSubgraphs {
+			for _, window := range []int{1, 50} {
+				for _, eta := range etas {
+					specs = append(specs, mixed(window, eta))
 				}
-				u.Eta[mixed(window, eta).ID] = append(u.Eta[mixed(window, eta).ID], out.Accuracy)
+			}
+		}
+		runs, err := z.playAll(ctx, specs, stream, false)
+		if err != nil {
+			return nil, err
+		}
+		for k, out := range runs {
+			switch id := specs[k].ID; {
+			case k >= rows:
+				u.Eta[id] = append(u.Eta[id], out.Accuracy)
+			case sub < 0:
+				u.Same[id] = out.Accuracy
+			default:
+				u.Differ[id], u.Last[id] = append(u.Differ[id], out.Accuracy), append(u.Last[id], out.Last)
 			}
 		}
 	}
