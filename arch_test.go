@@ -62,7 +62,7 @@ const rules = `
 	internal/flock      : mat graph gnn random online modelfile scenario/flocking internal/recipe internal/live
 	internal/journal    :
 	internal/journal/faultdisk : internal/journal
-	internal/recommend  : mat graph gnn optim loss random train rule modelfile scenario/movies internal/dataset internal/journal
+	internal/recommend  : mat graph gnn optim loss random train rule online modelfile scenario/movies internal/dataset internal/journal
 	internal/hostname   :
 	internal/host       : agent graph loss mat rule transport internal/idlist internal/journal
 	internal/broker     : transport transport/natsbus internal/keys

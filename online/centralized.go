@@ -1,8 +1,6 @@
 package online
 
 import (
-	"slices"
-
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
@@ -18,31 +16,20 @@ import (
 // a window or an automatic step size J_t is the mean of the costs J_{i,t} of
 // the nodes that carry one; otherwise it is whatever the loss says.
 type Centralized struct {
+	*lone
 	observer *Observer
 	learned  uint64 // the last step that was learned from
-	frame    *rule.Frame
-	config   rule.Config
-	start    []float32
-	node     *rule.Node
-	heard    rule.Heard
-	own      []mat.Dense
 	scatter  scatter
 }
 
 // NewCentralized returns a learner that begins with the taps of the model that o
 // observes. Whitened steps need its Config.Moment.
 func NewCentralized(o *Observer, r rule.Config) (*Centralized, error) {
-	f, err := NewFrame(o.model, r, o.moment)
+	l, err := newLone(o.model, r, o.moment, len(o.read))
 	if err != nil {
 		return nil, err
 	}
-	l := &Centralized{observer: o, frame: f, config: r}
-	l.start = slices.Clone(o.model.Params.Flat[:f.TapsLen()])
-	sent, _ := r.Vectors()
-	l.node = rule.NewNode(f, &l.config, len(o.read), nil, nil)
-	l.own = make([]mat.Dense, sent)
-	l.heard = rule.Heard{Weights: []float32{1}, Rows: []int32{0}, Vectors: l.own}
-	return l, nil
+	return &Centralized{lone: l, observer: o}, nil
 }
 
 // Observe implements [Learner].
@@ -65,18 +52,10 @@ func (l *Centralized) Update(j loss.Loss) error {
 	} else {
 		l.node.ObserveAll(o.z, o.base, l.all(j))
 	}
-	for v := range l.own {
-		l.own[v] = mat.NewDense(1, l.frame.Len(), l.node.State()[v])
-	}
-	err := l.node.Step(&l.heard)
+	err := l.step()
 	l.scatter.cost = nil
 	o.advance()
-	if err != nil {
-		l.node.Cancel()
-		return err
-	}
-	l.node.Commit()
-	return nil
+	return err
 }
 
 // all is j as a cost of the rows that are read.
@@ -87,22 +66,6 @@ func (l *Centralized) all(j loss.Loss) loss.Loss {
 	}
 	l.scatter.cost, l.scatter.read, l.scatter.nodes = j, o.read, o.nodes
 	return &l.scatter
-}
-
-// Frame returns the coordinates of Params. 𝒜 is its Taps of them.
-func (l *Centralized) Frame() *rule.Frame { return l.frame }
-
-// Params returns x, the parameters as package rule writes them. It belongs to
-// the learner.
-func (l *Centralized) Params() []float32 { return l.node.Params() }
-
-// Taps writes 𝒜 to dst, overwritten: the retrained part of the model's
-// parameters, Frame().TapsLen() values in the order of gnn.Params.Flat.
-func (l *Centralized) Taps(dst []float32) { l.frame.Taps(dst, l.start, l.node.Params()) }
-
-// Drift implements [Learner].
-func (l *Centralized) Drift() Drift {
-	return Drift{Steps: l.node.Steps(), Moved: l.frame.Distance(l.node.Params(), nil)}
 }
 
 // Snapshot implements [Learner].

@@ -280,23 +280,31 @@ func (o *Observer) accept(j loss.Loss, learned uint64, node *rule.Node) error {
 	if !o.open || learned == o.step {
 		return errNothingNew
 	}
+	if err := usable(j, o.model.Outputs(), node); err != nil {
+		return err
+	}
+	if t, ok := j.(loss.Targeted); ok {
+		if i, found := o.carriesElsewhere(t); found {
+			return fmt.Errorf("online: node %d carries a cost but is not among the nodes that are read", i)
+		}
+	}
+	return nil
+}
+
+// usable reports whether node can learn from j, a cost of rows of outputs.
+func usable(j loss.Loss, outputs int, node *rule.Node) error {
 	if err := node.Check(j); err != nil {
 		return err
 	}
 	var err error
 	switch v := j.(type) {
 	case interface{ Validate(outputs int) error }: // as loss.CrossEntropy has it
-		err = v.Validate(o.model.Outputs())
+		err = v.Validate(outputs)
 	case interface{ Validate() error }: // as loss.MSE has it
 		err = v.Validate()
 	}
 	if err != nil {
 		return fmt.Errorf("online: the cost: %w", err)
-	}
-	if t, ok := j.(loss.Targeted); ok {
-		if i, found := o.carriesElsewhere(t); found {
-			return fmt.Errorf("online: node %d carries a cost but is not among the nodes that are read", i)
-		}
 	}
 	return nil
 }

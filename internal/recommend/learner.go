@@ -3,59 +3,34 @@ package recommend
 import (
 	"fmt"
 
-	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/rule"
 )
 
-// learner moves the taps and the bias of the wide part by eq. (7): one node
-// that hears nobody else, as online.Centralized has it, on the K+1 numbers of
-// one user at one movie. It is not safe for concurrent use.
+// learner moves the taps and the bias of the wide part by eq. (7), on the K+1
+// numbers of one user at one movie, and has a guard. It is not safe for
+// concurrent use.
 type learner struct {
 	world  *world
 	frame  *rule.Frame
 	config rule.Config
 	guards GuardConfig
-	node   *rule.Node
-	own    []mat.Dense
-	heard  rule.Heard
+	solo   *online.Solo
 
-	guard   guard
-	scratch [1]float64
+	guard guard
 }
 
 func newLearner(m *Model, w *world, c rule.Config, guards GuardConfig) (*learner, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	f := rule.FrameConfig{
-		Inputs: m.Setting.Order + 1, Features: m.network.Config.Features, Gain: 1,
-		Bias: c.Retrain == rule.RetrainTapsAndBias, Readout: m.network.Params.Readout.Weight,
-	}
-	if g := m.network.Params.Gain; len(g) > 0 {
-		f.Gain = g[gnn.GainWide]
-	}
-	if c.Whiten {
-		w, err := rule.NewWhitening(m.moment, f.Bias)
-		if err != nil {
-			return nil, err
-		}
-		f.Whitening = w
-	}
-	frame, err := rule.NewFrame(f)
+	solo, err := online.NewSolo(m.network, c, m.moment)
 	if err != nil {
 		return nil, err
 	}
 	if err := guards.Validate(); err != nil {
 		return nil, err
 	}
-	l := &learner{world: w, frame: frame, config: c, guards: guards.withDefaults()}
-	l.node = rule.NewNode(frame, &l.config, 1, nil, nil)
-	sent, _ := c.Vectors()
-	l.own = make([]mat.Dense, sent)
-	l.heard = rule.Heard{Weights: []float32{1}, Rows: []int32{0}, Vectors: l.own}
-	return l, l.node.Check(loss.MSE{Target: mat.NewDense(1, 1, nil)})
+	return &learner{world: w, frame: solo.Frame(), config: c, guards: guards.withDefaults(), solo: solo}, nil
 }
 
 // observation is a rating as the learner sees it.
@@ -77,37 +52,27 @@ func (o observation) partly(weight, y float32) observation {
 // output returns what the learner predicts, less m and b.
 func (l *learner) output(z []float32, base float32) float32 {
 	var y [1]float32
-	l.frame.Predict(y[:], []float32{base}, z, l.node.Params(), l.scratch[:])
+	l.solo.Predict(y[:], []float32{base}, z)
 	return y[0]
 }
 
 // step takes one step on (y - target)². False means that it would have
 // diverged; the parameters are those before it.
 func (l *learner) step(o observation) bool {
-	l.node.Observe(mat.NewDense(1, len(o.z), o.z), mat.NewDense(1, 1, []float32{o.base}), []int32{0},
-		loss.MSE{Target: mat.NewDense(1, 1, []float32{o.target})})
-	for v := range l.own {
-		l.own[v] = mat.NewDense(1, l.frame.Len(), l.node.State()[v])
-	}
-	if err := l.node.Step(&l.heard); err != nil {
-		l.node.Cancel()
-		return false
-	}
-	l.node.Commit()
-	return true
+	return l.solo.Learn([]float32{o.base}, o.z, loss.MSE{Target: mat.NewDense(1, 1, []float32{o.target})}) == nil
 }
 
 // learn gives the user a seat in the panel, steps, and turns the guard.
 func (l *learner) learn(user int, o observation, h heard) (e event) {
 	l.guard.watch(user, h, l.guards.Window)
 	if !l.step(o) {
-		l.node.Reset()
+		l.solo.Reset()
 		l.guard.fall()
 		return eventDiverged
 	}
 	switch fall, recover := l.guard.turn(l.guards, l.judge()); {
 	case fall:
-		l.node.Reset()
+		l.solo.Reset()
 		l.guard.fall()
 		return eventFell
 	case recover:
@@ -140,7 +105,7 @@ type memory struct {
 	Guard guard       `json:"guard"`
 }
 
-func (l *learner) memory() memory { return memory{l.node.Memory(), l.guard.clone()} }
+func (l *learner) memory() memory { return memory{l.solo.Memory(), l.guard.clone()} }
 
 // restore gives l the memory m. A window longer than the configuration asks
 // for, because that has changed, loses its oldest steps.
@@ -151,7 +116,7 @@ func (l *learner) restore(m memory) error {
 	if l.config.Window <= 1 {
 		m.Node = forget(m.Node, len(m.Node.Counts), l.frame.Inputs())
 	}
-	if err := l.node.Restore(m.Node); err != nil {
+	if err := l.solo.Restore(m.Node); err != nil {
 		return fmt.Errorf("recommend: what the learner remembers: %w", err)
 	}
 	l.guard = m.Guard.clone()

@@ -286,7 +286,7 @@ func (w *writer) learn(rec *record, f *features, n int32) {
 	rec.learned, rec.mean, rec.base, rec.z = true, f.mean[n], f.base[n], f.row(n)
 	rec.online = l.output(rec.z, rec.base)
 	rec.event = l.learn(rec.user, rec.observation(), rec.heard())
-	rec.params = slices.Clone(l.node.Params())
+	rec.params = slices.Clone(l.solo.Params())
 	w.totals.Learned++
 }
 
@@ -312,7 +312,7 @@ func (w *writer) prediction(f *features, n int32) float64 {
 // publish lets predictions see the writer's parameters.
 func (w *writer) publish() {
 	l := w.learner
-	v := &version{seq: w.journal.Last(), params: slices.Clone(l.node.Params()), serving: !l.guard.Fallen, at: time.Now()}
+	v := &version{seq: w.journal.Last(), params: slices.Clone(l.solo.Params()), serving: !l.guard.Fallen, at: time.Now()}
 	v.status = w.status(v)
 	w.service.version.Store(v)
 }

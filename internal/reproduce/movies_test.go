@@ -283,11 +283,11 @@ func TestNetworkLearner(t *testing.T) {
 			}
 		}
 	}
-	far := network.learner.Frame().Distance(central.node.Params(), nil)
+	far := network.learner.Frame().Distance(central.solo.Params(), nil)
 	if d := network.learner.Drift(); d.Steps != 2*len(rows.Users) || !(d.Moved > 0 && d.Moved < far) {
 		t.Errorf("nodes moved by %v in %d steps, want more than 0 and less than the %v of centralized learning in %d", d.Moved, d.Steps, far, 2*len(rows.Users))
 	}
-	for e, want := range central.node.Params() {
+	for e, want := range central.solo.Params() {
 		if got := alone.learner.Params(rows.Movie)[e]; math.Abs(float64(got-want)) > 1e-5 {
 			t.Errorf("without mixing, parameter %d: got %v, want %v as in centralized learning", e, got, want)
 		}

@@ -24,56 +24,27 @@ type adaptive interface {
 	learn(r recipe.MovieRows) error
 }
 
-// centralLearner is eq. (7) on rows that were shifted before: one rule.Node
-// that hears nobody else.
+// centralLearner is eq. (7) on rows that were shifted before.
 type centralLearner struct {
 	recipe.MovieReader
 	model *gnn.WideDeep
-	node  *rule.Node
-	heard rule.Heard
-	own   [1]mat.Dense
-	width int
+	solo  *online.Solo
 }
 
 func (w *movieWorld) newCentral(m *gnn.WideDeep) (*centralLearner, error) {
-	frame, err := wideFrame(m)
-	if err != nil {
-		return nil, err
-	}
-	c := movieRule(w.Gamma)
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	l := &centralLearner{model: m, node: rule.NewNode(frame, &c, 1, nil, nil), width: frame.Len()}
-	l.heard = rule.Heard{Weights: []float32{1}, Rows: []int32{0}, Vectors: l.own[:]}
-	return l, nil
-}
-
-// wideFrame returns the coordinates of taps and bias behind the readout of m.
-func wideFrame(m *gnn.WideDeep) (*rule.Frame, error) {
-	c := rule.FrameConfig{Inputs: m.Params.Wide.Order() + 1, Features: m.Config.Features, Bias: true, Gain: 1, Readout: m.Params.Readout.Weight}
-	if len(m.Params.Gain) > 0 {
-		c.Gain = m.Params.Gain[gnn.GainWide]
-	}
-	return rule.NewFrame(c)
+	solo, err := online.NewSolo(m, movieRule(w.Gamma), nil)
+	return &centralLearner{model: m, solo: solo}, err
 }
 
 func (l *centralLearner) predict(y mat.Dense, r recipe.MovieRows) {
 	base := l.Read(l.model, r)
 	for i := range y.Rows {
-		l.node.Predict(y.Row(i), base.Row(i), r.Z.Row(i))
+		l.solo.Predict(y.Row(i), base.Row(i), r.Z.Row(i))
 	}
 }
 
 func (l *centralLearner) learn(r recipe.MovieRows) error {
-	l.node.ObserveAll(r.Z, l.Read(l.model, r), loss.MSE{Target: r.Rating})
-	l.own[0] = mat.NewDense(1, l.width, l.node.Params())
-	if err := l.node.Step(&l.heard); err != nil {
-		l.node.Cancel()
-		return err
-	}
-	l.node.Commit()
-	return nil
+	return l.solo.Learn(l.Read(l.model, r).Row(0), r.Z.Row(0), loss.MSE{Target: r.Rating})
 }
 
 // networkLearner is eq. (9) on the graph of movies with Metropolis weights:
