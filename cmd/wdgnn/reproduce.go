@@ -13,6 +13,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/internal/dataset"
 	"github.com/wdgnn/wdgnn/internal/reproduce"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 )
 
 // ReproduceCommand runs one table or figure of the paper again and prints it
@@ -20,7 +21,7 @@ import (
 type ReproduceCommand struct {
 	Stdout, Stderr io.Writer
 
-	options reproduce.Options
+	options study.Options
 	from    string
 	json    bool
 }
@@ -120,7 +121,7 @@ func (c *ReproduceCommand) Run(ctx context.Context, name string) error {
 	o.Version, o.CPU = version(), cpuName()
 	o.Now = func() float64 { return time.Since(start).Seconds() }
 	shown := newShare(c.Stderr, name)
-	o.OnProgress = func(p reproduce.Progress) { shown.report(p.Done, p.What) }
+	o.OnProgress = func(p study.Progress) { shown.report(p.Done, p.What) }
 	result, err := e.Run(ctx, o)
 	shown.end()
 	if err != nil {

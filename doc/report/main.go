@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 
 	"github.com/wdgnn/wdgnn/internal/reproduce"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
 
@@ -56,14 +57,14 @@ func report(dir string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	page := bytes.NewBufferString(head)
 	for _, e := range reproduce.Experiments() {
-		r, err := reproduce.ReadResult(filepath.Join(dir, "results", e.Name+".json"))
+		r, err := study.ReadResult(filepath.Join(dir, "results", e.Name+".json"))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		if err := r.WriteMarkdown(page, "results/"); err != nil {
+		if err := e.WriteMarkdown(page, r, "results/"); err != nil {
 			return nil, err
 		}
 		page.WriteByte('\n')

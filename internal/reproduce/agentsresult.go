@@ -3,6 +3,8 @@ package reproduce
 import (
 	"fmt"
 	"slices"
+
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 )
 
 // agentsColumns names agentsLearners.
@@ -11,35 +13,35 @@ var agentsColumns = []string{"frozen", "literal, eq. (9)", "personal (m = 50)"}
 // agentsResult makes tables and figures of the units.
 func agentsResult(s *agentsSettings, nets []*agentsSource, teams []*agentsFlock) *Result {
 	r := &Result{
-		Tables: []Table{s.lossTable(nets), s.killedTable(nets), s.flightTable(teams), s.brokenTable(teams)},
+		Tables: []study.Table{s.lossTable(nets), s.killedTable(nets), s.flightTable(teams), s.brokenTable(teams)},
 		Notes:  []string{agentsBits(s, nets, teams), agentsVerdict(s, nets, teams)},
 	}
-	r.Charts = []Chart{
+	r.Charts = []study.Chart{
 		{Name: "agents-loss", Title: "Agents that lose messages", X: "messages lost, %", Y: "right answers, %", Note: s.sourceNote(nets)},
 		{Name: "agents-killed", Title: "Agents whose neighbours fall silent", X: "nodes killed", Y: "right answers, %", Note: s.sourceNote(nets)},
 		{Name: "agents-flight-loss", Title: "Robots that lose messages", X: "messages lost, %", Y: "total velocity variation, m²/s²", Note: s.flightNote(teams)},
 		{Name: "agents-flight-killed", Title: "Robots among broken ones", X: "robots broken", Y: "total velocity variation, m²/s²", Note: s.flightNote(teams)},
 	}
 	for l, spec := range agentsLearners {
-		r.Charts[0].add(agentsColumns[l], len(s.Loss), func(k int) (float64, *Value) {
+		addCurve(&r.Charts[0], agentsColumns[l], len(s.Loss), func(k int) (float64, *study.Value) {
 			return 100 * s.Loss[k], over(nets, func(u *agentsSource) float64 { return u.Loss[spec.ID][k].Accuracy })
 		})
-		r.Charts[1].add(agentsColumns[l], len(s.Killed), func(k int) (float64, *Value) {
+		addCurve(&r.Charts[1], agentsColumns[l], len(s.Killed), func(k int) (float64, *study.Value) {
 			return float64(s.Killed[k]), over(nets, func(u *agentsSource) float64 { return u.Killed[spec.ID][k] })
 		})
 	}
 	for l, spec := range agentsLearners {
-		r.Charts[0].add(agentsColumns[l]+", forgiving", len(s.Loss), func(k int) (float64, *Value) {
+		addCurve(&r.Charts[0], agentsColumns[l]+", forgiving", len(s.Loss), func(k int) (float64, *study.Value) {
 			return 100 * s.Loss[k], over(nets, func(u *agentsSource) float64 { return u.Forgiven[spec.ID][k].Accuracy })
 		})
 	}
 	chance := 100 / float64(s.Source.World.Communities)
-	r.Charts[0].Curves = append(r.Charts[0].Curves, Curve{Name: "chance", X: []float64{0}, Y: []float64{chance}, Reference: true})
+	r.Charts[0].Curves = append(r.Charts[0].Curves, study.Curve{Name: "chance", X: []float64{0}, Y: []float64{chance}, Reference: true})
 	for _, pilot := range agentsPilots {
-		r.Charts[2].add(pilot, len(s.Loss), func(k int) (float64, *Value) {
+		addCurve(&r.Charts[2], pilot, len(s.Loss), func(k int) (float64, *study.Value) {
 			return 100 * s.Loss[k], over(teams, func(u *agentsFlock) float64 { return mean(u.Loss[pilot][k]) })
 		})
-		r.Charts[3].add(pilot, len(s.Robots), func(k int) (float64, *Value) {
+		addCurve(&r.Charts[3], pilot, len(s.Robots), func(k int) (float64, *study.Value) {
 			return float64(s.Robots[k]), over(teams, func(u *agentsFlock) float64 { return mean(u.Killed[pilot][k]) })
 		})
 	}
@@ -53,10 +55,10 @@ func agentsResult(s *agentsSettings, nets []*agentsSource, teams []*agentsFlock)
 	return r
 }
 
-// add adds a curve of points with standard errors; the expert's is something to
+// addCurve adds a curve of points with standard errors; the expert's is something to
 // compare with.
-func (c *Chart) add(name string, points int, at func(k int) (float64, *Value)) {
-	curve := Curve{Name: name, Points: name != expertRow, Reference: name == expertRow}
+func addCurve(c *study.Chart, name string, points int, at func(k int) (float64, *study.Value)) {
+	curve := study.Curve{Name: name, Points: name != expertRow, Reference: name == expertRow}
 	for k := range points {
 		x, v := at(k)
 		curve.X, curve.Y, curve.Spread = append(curve.X, x), append(curve.Y, v.Mean), append(curve.Spread, v.Spread)
@@ -65,12 +67,12 @@ func (c *Chart) add(name string, points int, at func(k int) (float64, *Value)) {
 }
 
 // over returns mean and standard error of a number over units.
-func over[T any](all []T, of func(u T) float64) *Value {
+func over[T any](all []T, of func(u T) float64) *study.Value {
 	var v []float64
 	for _, u := range all {
 		v = append(v, of(u))
 	}
-	return standardError(v)
+	return study.StandardError(v)
 }
 
 func (s *agentsSettings) sourceNote(nets []*agentsSource) string {
@@ -82,8 +84,8 @@ func (s *agentsSettings) flightNote(teams []*agentsFlock) string {
 }
 
 // lossTable is accuracy against lost messages.
-func (s *agentsSettings) lossTable(nets []*agentsSource) Table {
-	t := Table{
+func (s *agentsSettings) lossTable(nets []*agentsSource) study.Table {
+	t := study.Table{
 		Title:   "Source localization: right answers, %, by messages lost",
 		Columns: slices.Concat(agentsColumns, []string{"frozen, forgiving", "literal, forgiving", "personal, forgiving"}, []string{"links given up per signal", "drift of the mean, literal, %", "drift of the mean, personal, %"}),
 		Note: fmt.Sprintf("WD-GNN of Table 1 with a row-stochastic shift, %d epochs; mean ± standard error over %d networks, %d subgraphs each, %d signals, links lost for good with probability %v. On top of that each message to each receiver is lost with the probability in the first column, and what is lost at one is lost at all larger ones. "+
@@ -93,20 +95,20 @@ func (s *agentsSettings) lossTable(nets []*agentsSource) Table {
 			s.Source.Epochs, len(nets), s.Source.Subgraphs, s.Source.Test, s.Source.OutageProb, over(nets, func(u *agentsSource) float64 { return u.Links }).Mean, 100/float64(s.Source.World.Communities)),
 	}
 	for k, p := range s.Loss {
-		row := Row{Name: fmt.Sprintf("%.0f %%", 100*p), Ours: true}
+		row := study.Row{Name: fmt.Sprintf("%.0f %%", 100*p), Ours: true}
 		for _, spec := range agentsLearners {
-			row.Cells = append(row.Cells, Cell{Value: over(nets, func(u *agentsSource) float64 { return u.Loss[spec.ID][k].Accuracy }), Decimals: 1})
+			row.Cells = append(row.Cells, study.Cell{Value: over(nets, func(u *agentsSource) float64 { return u.Loss[spec.ID][k].Accuracy }), Decimals: 1})
 		}
 		for _, spec := range agentsLearners {
-			row.Cells = append(row.Cells, Cell{Value: over(nets, func(u *agentsSource) float64 { return u.Forgiven[spec.ID][k].Accuracy }), Decimals: 1})
+			row.Cells = append(row.Cells, study.Cell{Value: over(nets, func(u *agentsSource) float64 { return u.Forgiven[spec.ID][k].Accuracy }), Decimals: 1})
 		}
 		share := over(nets, func(u *agentsSource) float64 { return 100 * u.Loss[wideDeepFrozen.ID][k].GivenUp / u.Links })
-		row.Cells = append(row.Cells, Cell{
+		row.Cells = append(row.Cells, study.Cell{
 			Value: over(nets, func(u *agentsSource) float64 { return u.Loss[wideDeepFrozen.ID][k].GivenUp }), Decimals: 0,
 			Text: fmt.Sprintf("(%.0f %%)", share.Mean),
 		})
 		for _, spec := range agentsLearners[1:] {
-			row.Cells = append(row.Cells, Cell{Decimals: 2, Value: over(nets, func(u *agentsSource) float64 {
+			row.Cells = append(row.Cells, study.Cell{Decimals: 2, Value: over(nets, func(u *agentsSource) float64 {
 				return 100 * u.Loss[spec.ID][k].Drift / max(u.Loss[spec.ID][k].Way, 1e-30)
 			})})
 		}
@@ -116,17 +118,17 @@ func (s *agentsSettings) lossTable(nets []*agentsSource) Table {
 }
 
 // killedTable is accuracy against killed nodes.
-func (s *agentsSettings) killedTable(nets []*agentsSource) Table {
-	t := Table{
+func (s *agentsSettings) killedTable(nets []*agentsSource) study.Table {
+	t := study.Table{
 		Title:   "Source localization: right answers, %, after nodes were killed",
 		Columns: agentsColumns,
 		Note: fmt.Sprintf("Answers to the signals from number %d on, when the nodes fall silent; those before, in which agents already learn, are not counted. Of %d nodes some that are no detectors are killed, at random, the same ones and more in every next row. Nobody is told: those who are left wait for them until the deadline of every signal. No message is lost. The last two rows kill detectors and count the answers of the others.",
 			s.KillTime, s.Source.World.Communities*s.Source.World.Members),
 	}
 	add := func(name string, of func(u *agentsSource, id string) float64) {
-		row := Row{Name: name, Ours: true}
+		row := study.Row{Name: name, Ours: true}
 		for _, spec := range agentsLearners {
-			row.Cells = append(row.Cells, Cell{Value: over(nets, func(u *agentsSource) float64 { return of(u, spec.ID) }), Decimals: 1})
+			row.Cells = append(row.Cells, study.Cell{Value: over(nets, func(u *agentsSource) float64 { return of(u, spec.ID) }), Decimals: 1})
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -139,9 +141,9 @@ func (s *agentsSettings) killedTable(nets []*agentsSource) Table {
 }
 
 // flightCells are a row of flights: totals, and what learning changes.
-func flightCells(teams []*agentsFlock, totals func(u *agentsFlock, pilot string) []float64) (cells []Cell) {
+func flightCells(teams []*agentsFlock, totals func(u *agentsFlock, pilot string) []float64) (cells []study.Cell) {
 	for _, pilot := range agentsPilots {
-		cells = append(cells, Cell{Value: over(teams, func(u *agentsFlock) float64 { return mean(totals(u, pilot)) }), Decimals: 1})
+		cells = append(cells, study.Cell{Value: over(teams, func(u *agentsFlock) float64 { return mean(totals(u, pilot)) }), Decimals: 1})
 	}
 	lower, flights := 0, 0
 	for _, u := range teams {
@@ -156,14 +158,14 @@ func flightCells(teams []*agentsFlock, totals func(u *agentsFlock, pilot string)
 	change := over(teams, func(u *agentsFlock) float64 {
 		return 100 * (mean(totals(u, learningPilot))/mean(totals(u, frozenPilot)) - 1)
 	})
-	return append(cells, Cell{Value: change, Decimals: 1, Signed: true}, Cell{Text: fmt.Sprintf("%d of %d", lower, flights)})
+	return append(cells, study.Cell{Value: change, Decimals: 1, Signed: true}, study.Cell{Text: fmt.Sprintf("%d of %d", lower, flights)})
 }
 
 var flightColumns = []string{"expert", "WD-GNN, frozen", "WD-GNN, distributed online", "change by learning, %", "flights with a lower total"}
 
 // flightTable is velocity variation against lost messages.
-func (s *agentsSettings) flightTable(teams []*agentsFlock) Table {
-	t := Table{
+func (s *agentsSettings) flightTable(teams []*agentsFlock) study.Table {
+	t := study.Table{
 		Title:   "Robots: total velocity variation, m²/s², by messages lost",
 		Columns: append(slices.Clone(flightColumns), "links given up per step"),
 		Note: fmt.Sprintf("%d robots, each with an agent of its own that exchanges one message per step with those within %v m; controller of Table 2 with a row-stochastic shift, %d flights, %d epochs; γ = %v, taps as trained at the start of each flight. Mean ± standard error over %d realizations of %d starts. With a message a robot loses the position and velocity of its sender too, for features and cost. The expert sees everything.",
@@ -171,22 +173,22 @@ func (s *agentsSettings) flightTable(teams []*agentsFlock) Table {
 	}
 	for k, p := range s.Loss {
 		cells := flightCells(teams, func(u *agentsFlock, pilot string) []float64 { return u.Loss[pilot][k] })
-		cells = append(cells, Cell{Value: over(teams, func(u *agentsFlock) float64 { return u.GivenUp[k] }), Decimals: 0})
-		t.Rows = append(t.Rows, Row{Name: fmt.Sprintf("%.0f %%", 100*p), Ours: true, Cells: cells})
+		cells = append(cells, study.Cell{Value: over(teams, func(u *agentsFlock) float64 { return u.GivenUp[k] }), Decimals: 0})
+		t.Rows = append(t.Rows, study.Row{Name: fmt.Sprintf("%.0f %%", 100*p), Ours: true, Cells: cells})
 	}
 	return t
 }
 
 // brokenTable is velocity variation against broken robots.
-func (s *agentsSettings) brokenTable(teams []*agentsFlock) Table {
-	t := Table{
+func (s *agentsSettings) brokenTable(teams []*agentsFlock) study.Table {
+	t := study.Table{
 		Title:   "Robots: total velocity variation of those that work, m²/s², by robots broken",
 		Columns: flightColumns,
 		Note: fmt.Sprintf("From %.2f s of %v s on the broken robots keep their velocity and say nothing; the same ones and more in every next row. They are not counted, before or after. No message of the others is lost. The expert sees broken robots, keeps a distance and takes them for part of the swarm whose velocity is to be met; the others do not see them.",
 			float64(s.BreakTime)*s.Flock.World.SampleSeconds, s.Flock.World.DurationSeconds),
 	}
 	for k, n := range s.Robots {
-		t.Rows = append(t.Rows, Row{
+		t.Rows = append(t.Rows, study.Row{
 			Name: fmt.Sprintf("%d broken", n), Ours: true,
 			Cells: flightCells(teams, func(u *agentsFlock, pilot string) []float64 { return u.Killed[pilot][k] }),
 		})
@@ -228,7 +230,7 @@ func agentsVerdict(s *agentsSettings, nets []*agentsSource, teams []*agentsFlock
 			}
 		}
 	}
-	percent := func(of func(u *agentsFlock) (first, last []float64)) *Value {
+	percent := func(of func(u *agentsFlock) (first, last []float64)) *study.Value {
 		return over(teams, func(u *agentsFlock) float64 {
 			a, b := of(u)
 			return 100 * (mean(b)/mean(a) - 1)

@@ -8,6 +8,7 @@ import (
 	"github.com/wdgnn/wdgnn/internal/baseline"
 	"github.com/wdgnn/wdgnn/internal/dataset"
 	"github.com/wdgnn/wdgnn/internal/recommend"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/scenario/movies"
 	"github.com/wdgnn/wdgnn/train"
@@ -17,7 +18,7 @@ var allmovies = Experiment{
 	Name:  "allmovies",
 	Title: "Every movie as target: the model of the recommender",
 	About: "`wdgnn serve` needs one model for all movies. It is trained with every rated movie of every training user as target in turn. A tenth of the users take no part in training nor in the graph; their ratings are predicted from their others, and beside it, hidden a tenth at a time, by matrix factorisation fitted to everything else.",
-	run:   runAllMovies,
+	Do:    in(runAllMovies),
 }
 
 // allMoviesUnit is the result on one number of movies.
@@ -65,19 +66,19 @@ func runAllMovies(ctx context.Context, r *runner) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := Table{
+	t := study.Table{
 		Title:   "RMSE over all movies, users unseen in training",
 		Columns: []string{"ratings tested", "mean and offset alone", "WD-GNN", "hidden a tenth at a time: WD-GNN", "matrix factorisation"},
 		Note: "One split of the users. Factorisation: 20 factors, penalty 15, the best of a few settings on such test ratings; the model's own settings (shrinkage, offsets) were chosen on validation users. " +
 			"The two columns to the right are of the same ratings.",
 	}
 	for _, u := range list {
-		number := func(v float64) Cell { return Cell{Value: &Value{Mean: v}, Decimals: 4} }
-		t.Rows = append(t.Rows, Row{Name: fmt.Sprintf("%d movies", u.Report.Movies), Ours: true, Cells: []Cell{
+		number := func(v float64) study.Cell { return study.Cell{Value: &study.Value{Mean: v}, Decimals: 4} }
+		t.Rows = append(t.Rows, study.Row{Name: fmt.Sprintf("%d movies", u.Report.Movies), Ours: true, Cells: []study.Cell{
 			{Text: fmt.Sprint(u.Report.Tested)}, number(u.Report.MeanRMSE), number(u.Report.RMSE), number(u.Beside.RMSE), number(u.Beside.Peer),
 		}})
 	}
-	result := &Result{Tables: []Table{t}, Notes: []string{
+	result := &Result{Tables: []study.Table{t}, Notes: []string{
 		"Both predictors come out about equal: a WD-GNN of 1,100 numbers that is the same for all users and movies, and a factorisation with 20 numbers for each. The WD-GNN needs no fit for a new user and learns from the next rating at once.",
 	}}
 	for _, u := range list {

@@ -207,7 +207,7 @@ func TestCertifyResult(t *testing.T) {
 	o := toy(t.TempDir())
 	r := certifyResult(sourcelocFrom(o), flockingFrom(o), u)
 	var page bytes.Buffer
-	if err := errors.Join(r.WriteText(&page), r.WriteMarkdown(&page, "")); err != nil {
+	if err := errors.Join(r.WriteText(&page), certificates.WriteMarkdown(&page, r, "")); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"no optimum", "2 of 6", "0.999000", "∞", "Theorem 1 does not apply there", "all 0, so that Theorem 1 says nothing", "7 of 720 components", "C_L = 0.5"} {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 )
 
 func certifyResult(s recipe.Sourceloc, f recipe.Flocking, u *certifyUnit) *Result {
@@ -29,29 +30,29 @@ func certifyResult(s recipe.Sourceloc, f recipe.Flocking, u *certifyUnit) *Resul
 }
 
 // stabilityResult shows Theorem 1 for source localization.
-func stabilityResult(s recipe.Sourceloc, all []certifiedOutput) (Table, Chart) {
-	bounds := Table{
+func stabilityResult(s recipe.Sourceloc, all []certifiedOutput) (study.Table, study.Chart) {
+	bounds := study.Table{
 		Title:   "Theorem 1: change of the output when links are lost",
 		Columns: []string{"links lost", "ε", "measured", "direct certificate", "certificate / measured", "Theorem 1 to the letter", "hypotheses that fail"},
 		Note:    "Largest change over 64 random signals of length 1, seed " + fmt.Sprint(s.Seed) + ". The certificate is proven for every perturbation and signal; the theorem leaves out O(ε²) and asks for small ε, one feature per layer and responses below 1.",
 	}
-	chart := Chart{Name: "certify", Title: "Change of the output: bounds and measurement", X: "probability of losing a link", Y: "‖Ψ(X; S) - Ψ(X; Ŝ)‖", LogY: true, Note: "WD-GNN of Table 1, 64 random signals"}
-	direct, measured := Curve{Name: "direct certificate", Points: true}, Curve{Name: "measured", Points: true}
+	chart := study.Chart{Name: "certify", Title: "Change of the output: bounds and measurement", X: "probability of losing a link", Y: "‖Ψ(X; S) - Ψ(X; Ŝ)‖", LogY: true, Note: "WD-GNN of Table 1, 64 random signals"}
+	direct, measured := study.Curve{Name: "direct certificate", Points: true}, study.Curve{Name: "measured", Points: true}
 	for k, c := range all {
 		p := certifiedProbs[k]
-		bounds.Rows = append(bounds.Rows, Row{Name: fmt.Sprintf("p = %v", p), Ours: true, Cells: c.cells(c.Lost)})
+		bounds.Rows = append(bounds.Rows, study.Row{Name: fmt.Sprintf("p = %v", p), Ours: true, Cells: c.cells(c.Lost)})
 		if c.Measured > 0 {
 			direct.X, direct.Y = append(direct.X, p), append(direct.Y, c.Certificate)
 			measured.X, measured.Y = append(measured.X, p), append(measured.Y, c.Measured)
 		}
 	}
-	chart.Curves = []Curve{direct, measured}
+	chart.Curves = []study.Curve{direct, measured}
 	return bounds, chart
 }
 
 // cells are the columns of Theorem 1 for a number of links that differ.
-func (c *certifiedOutput) cells(links int) []Cell {
-	return []Cell{
+func (c *certifiedOutput) cells(links int) []study.Cell {
+	return []study.Cell{
 		{Text: fmt.Sprint(links)},
 		{Text: c.Epsilon},
 		{Text: fmt.Sprintf("%.3g", c.Measured)},
@@ -63,8 +64,8 @@ func (c *certifiedOutput) cells(links int) []Cell {
 }
 
 // tables show what was found for a flight.
-func (f *certifiedFlight) tables(s recipe.Flocking) []Table {
-	mixing := Table{
+func (f *certifiedFlight) tables(s recipe.Flocking) []study.Table {
+	mixing := study.Table{
 		Title:   "A flight: how its graphs mix (Assumptions 3 to 5)",
 		Columns: []string{"union connected", "C_d, steps", "smallest entry ε", "largest σ₂(W_t)", "largest σ₂ over a window"},
 		Note:    fmt.Sprintf("One flight of %d robots under the WD-GNN of Table 2, Metropolis weights at every step. A σ₂ below 1 is what our bound needs of every step or of every window; where it is 1, some robots did not hear the others in all that time. Assumption 5 to the letter (all entries positive) holds on no sparse graph.", s.World.Robots),
@@ -74,11 +75,11 @@ func (f *certifiedFlight) tables(s recipe.Flocking) []Table {
 		if m.Connected {
 			yes = "yes"
 		}
-		mixing.Rows = append(mixing.Rows, Row{Name: fmt.Sprintf("windows of %d", m.Window), Ours: true, Cells: []Cell{
+		mixing.Rows = append(mixing.Rows, study.Row{Name: fmt.Sprintf("windows of %d", m.Window), Ours: true, Cells: []study.Cell{
 			{Text: yes}, {Text: fmt.Sprint(m.Gap)}, {Text: fmt.Sprintf("%.4f", m.Smallest)}, {Text: fmt.Sprintf("%.4f", m.Worst)}, {Text: fmt.Sprintf("%.4f", m.Windowed)},
 		}})
 	}
-	out := []Table{mixing}
+	out := []study.Table{mixing}
 	if len(f.Pairs) > 0 {
 		out = append(out, f.pairs())
 	}
@@ -92,31 +93,31 @@ func (f *certifiedFlight) tables(s recipe.Flocking) []Table {
 }
 
 // pairs shows Theorem 1 for successive graphs.
-func (f *certifiedFlight) pairs() Table {
+func (f *certifiedFlight) pairs() study.Table {
 	filters := ""
 	for _, c := range f.Filters {
 		filters += fmt.Sprintf(" filter %s of order %d has C_L = %.3g and max |a(λ)| = %.3g;", c.Name, c.Order, c.Lipschitz, c.Gain)
 	}
-	t := Table{
+	t := study.Table{
 		Title:   "A flight: Theorem 1 between successive graphs, if they stood still",
 		Columns: []string{"links changed", "ε", "measured", "direct certificate", "certificate / measured", "Theorem 1 to the letter", "hypotheses that fail"},
 		Note:    "The frequency responses of the trained controller over the graphs' spectra:" + filters[:max(len(filters)-1, 0)] + ". The first change of links in every quarter of the flight. In flight filters are delayed and graphs do not stand still: Theorem 1 does not apply there, and the next table has what does.",
 	}
 	for _, p := range f.Pairs {
-		t.Rows = append(t.Rows, Row{Name: fmt.Sprintf("steps %d and %d", p.Time, p.Time+1), Ours: true, Cells: p.cells(p.Changed)})
+		t.Rows = append(t.Rows, study.Row{Name: fmt.Sprintf("steps %d and %d", p.Time, p.Time+1), Ours: true, Cells: p.cells(p.Changed)})
 	}
 	return t
 }
 
 // sequence shows the direct certificate of delayed filters.
-func (f *certifiedFlight) sequence() Table {
-	t := Table{
+func (f *certifiedFlight) sequence() study.Table {
+	t := study.Table{
 		Title:   "A flight: delayed filters on a sequence of graphs",
 		Columns: []string{"‖X‖", "‖Ψ‖", "measured ‖ΔΨ‖", "direct certificate", "certificate / measured"},
 		Note:    fmt.Sprintf("The first %d steps of the flight with the signals that the robots had, all steps together, against the same steps on other graphs: what the delayed filters would have answered. A sequence of graphs is one graph in space and time, which is directed and whose eigenvalues are all 0, so that Theorem 1 says nothing about it. The direct certificate holds.", f.Sequences[0].Steps),
 	}
 	for _, q := range f.Sequences {
-		t.Rows = append(t.Rows, Row{Name: q.Name, Ours: true, Cells: []Cell{
+		t.Rows = append(t.Rows, study.Row{Name: q.Name, Ours: true, Cells: []study.Cell{
 			{Text: fmt.Sprintf("%.3g", q.Signal)},
 			{Text: fmt.Sprintf("%.3g", q.Output)},
 			{Text: fmt.Sprintf("%.3g", q.Measured)},

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/wdgnn/wdgnn/internal/certify"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 )
 
 // certifiedRun is Theorem 2 or 3 for one run of online learning.
@@ -58,15 +59,15 @@ func certifiedRunOf(r *certify.OnlineReport) certifiedRun {
 }
 
 // trackingTable shows runs beside their bounds.
-func trackingTable(title, note string, runs []certifiedRun) Table {
-	t := Table{
+func trackingTable(title, note string, runs []certifiedRun) study.Table {
+	t := study.Table{
 		Title:   title,
 		Columns: []string{"rank of taps", "γ", "2/C_s", "ridge", "window", "C_B", "slowest m", "bound", "measured", "bound / measured"},
 		Note:    note,
 	}
 	for _, r := range runs {
 		for _, b := range r.Rows {
-			row := Row{Name: fmt.Sprintf("%s, %s", r.Mode, b.Name), Ours: true, Cells: []Cell{
+			row := study.Row{Name: fmt.Sprintf("%s, %s", r.Mode, b.Name), Ours: true, Cells: []study.Cell{
 				{Text: fmt.Sprintf("%d of %d", r.Rank, r.Dim)},
 				{Text: b.StepSize.Text(3)},
 				{Text: r.SafeStep.Text(3)},
@@ -74,10 +75,10 @@ func trackingTable(title, note string, runs []certifiedRun) Table {
 				{Text: fmt.Sprint(b.Window)},
 			}}
 			if b.Missing == 0 {
-				row.Cells = append(row.Cells, Cell{Text: "no optimum"}, Cell{}, Cell{}, Cell{}, Cell{})
+				row.Cells = append(row.Cells, study.Cell{Text: "no optimum"}, study.Cell{}, study.Cell{}, study.Cell{}, study.Cell{})
 			} else {
-				row.Cells = append(row.Cells, Cell{Text: b.Drift.Text(3)}, Cell{Text: rateOf(b.Slowest)}, Cell{Text: b.Bound.Text(3)},
-					Cell{Text: b.Measured.Text(3)}, Cell{Text: (b.Bound / b.Measured).Text(3)})
+				row.Cells = append(row.Cells, study.Cell{Text: b.Drift.Text(3)}, study.Cell{Text: rateOf(b.Slowest)}, study.Cell{Text: b.Bound.Text(3)},
+					study.Cell{Text: b.Measured.Text(3)}, study.Cell{Text: (b.Bound / b.Measured).Text(3)})
 			}
 			t.Rows = append(t.Rows, row)
 		}
@@ -95,28 +96,28 @@ func rateOf(n certify.Number) string {
 
 // limitTable shows where learning ends against the step size, and limitChart draws
 // it.
-func limitTable(r certifiedRun) Table {
+func limitTable(r certifiedRun) study.Table {
 	last := r.Rows[len(r.Rows)-1]
-	t := Table{
+	t := study.Table{
 		Title:   "Theorem 2: the limiting error against the step size",
 		Columns: []string{"γ", "C_B/(1 - m)", "each step's own drift", "measured", "own / measured"},
 		Note:    fmt.Sprintf("%s of centralized learning, once more in float64, with a ridge of %.3g and a window of %d; shares of the safe step size 2/C_s, beyond which the theorem says nothing. C_B/(1 - m) is where the theorem's bound ends, with the largest drift and the slowest step; the same recursion with the drift and curvature of each step is smaller. Measured is the largest distance from the moving optimum in the last quarter of the steps; learning begins %.3g away from it.", fmt.Sprintf("%d steps", r.Steps), last.Ridge, last.Window, r.Limits[0].Start),
 	}
 	for _, p := range r.Limits {
-		t.Rows = append(t.Rows, Row{Name: fmt.Sprintf("%v of 2/C_s", p.Share), Ours: true, Cells: []Cell{
+		t.Rows = append(t.Rows, study.Row{Name: fmt.Sprintf("%v of 2/C_s", p.Share), Ours: true, Cells: []study.Cell{
 			{Text: fmt.Sprintf("%.3g", p.StepSize)}, {Text: p.Bound.Text(3)}, {Text: fmt.Sprintf("%.3g", p.Own)}, {Text: fmt.Sprintf("%.3g", p.Measured)}, {Text: fmt.Sprintf("%.3g", p.Own/p.Measured)},
 		}})
 	}
 	return t
 }
 
-func limitChart(r certifiedRun) Chart {
+func limitChart(r certifiedRun) study.Chart {
 	last := r.Rows[len(r.Rows)-1]
-	c := Chart{
+	c := study.Chart{
 		Name: "certify-limit", Title: "Where online learning ends, against the step size", X: "step size γ", Y: "distance of the taps from the optimum", LogY: true,
 		Note: fmt.Sprintf("WD-GNN of Table 1, centralized, ridge %.3g, window %d", last.Ridge, last.Window),
 	}
-	bound, own, measured := Curve{Name: "C_B/(1 - m)", Points: true}, Curve{Name: "each step's own drift", Points: true}, Curve{Name: "measured", Points: true}
+	bound, own, measured := study.Curve{Name: "C_B/(1 - m)", Points: true}, study.Curve{Name: "each step's own drift", Points: true}, study.Curve{Name: "measured", Points: true}
 	low, high := math.Inf(1), 0.0
 	for _, p := range r.Limits {
 		if b := float64(p.Bound); !math.IsInf(b, 0) && b > 0 {
@@ -130,6 +131,6 @@ func limitChart(r certifiedRun) Chart {
 		}
 	}
 	safe := r.Limits[0].StepSize / r.Limits[0].Share
-	c.Curves = []Curve{bound, own, measured, {Name: "safe step size 2/C_s", X: []float64{safe, safe}, Y: []float64{low, high}, Reference: true}}
+	c.Curves = []study.Curve{bound, own, measured, {Name: "safe step size 2/C_s", X: []float64{safe, safe}, Y: []float64{low, high}, Reference: true}}
 	return c
 }

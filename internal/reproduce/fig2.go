@@ -6,20 +6,21 @@ import (
 	"slices"
 
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 )
 
 var fig2a = Experiment{
 	Name:  "fig2a",
 	Title: "Figure 2 (a): stability",
 	About: "A WD-GNN that was trained on the whole network answers where each link is lost with probability p. The subgraphs of one realization are nested: what is lost at one p is lost at all larger ones, so that the curve compares like with like.",
-	run:   runFig2a,
+	Do:    in(runFig2a),
 }
 
 var fig2b = Experiment{
 	Name:  "fig2b",
 	Title: "Figure 2 (b): convergence",
 	About: "Links are lost with probability 0.3, the test signals come one by one, and the learners adapt. The running accuracy counts all answers so far.",
-	run:   runFig2b,
+	Do:    in(runFig2b),
 }
 
 // outageProbs are the points of the first figure.
@@ -108,11 +109,11 @@ func runFig2a(ctx context.Context, r *runner) (*Result, error) {
 		return nil, err
 	}
 	result := &Result{}
-	t := Table{
+	t := study.Table{
 		Title: "Accuracy, %, by probability of losing a link", Columns: nil,
 		Note: fmt.Sprintf("WD-GNN, %d epochs, %d nested subgraphs per realization; mean ± standard deviation over realizations. The paper shows this figure without numbers; its curve falls as these do.", s.Epochs, s.Subgraphs),
 	}
-	c := Chart{
+	c := study.Chart{
 		Name: "fig2a", Title: "A WD-GNN where links are lost", X: "probability of losing a link", Y: "accuracy, %",
 		Note: fmt.Sprintf("seed %d; bands: standard deviation over realizations", s.Seed),
 	}
@@ -126,7 +127,7 @@ func runFig2a(ctx context.Context, r *runner) (*Result, error) {
 		{"one network", func(u *stabilityUnit) bool { return u.Graph == 0 }},
 		{"several networks", func(u *stabilityUnit) bool { return u.Data == 0 }},
 	} {
-		row, curve := Row{Name: col.name}, Curve{Name: col.name}
+		row, curve := study.Row{Name: col.name}, study.Curve{Name: col.name}
 		for k, p := range outageProbs {
 			var v []float64
 			for _, u := range all {
@@ -134,14 +135,14 @@ func runFig2a(ctx context.Context, r *runner) (*Result, error) {
 					v = append(v, mean(u.Accuracy[k]))
 				}
 			}
-			cell := summary(v)
-			row.Cells = append(row.Cells, Cell{Value: cell, Decimals: 1})
+			cell := study.Summary(v)
+			row.Cells = append(row.Cells, study.Cell{Value: cell, Decimals: 1})
 			curve.X, curve.Y, curve.Spread = append(curve.X, p), append(curve.Y, cell.Mean), append(curve.Spread, cell.Spread)
 		}
 		row.Name += fmt.Sprintf(" (%d)", row.Cells[0].Value.Count)
 		t.Rows, c.Curves = append(t.Rows, row), append(c.Curves, curve)
 	}
-	result.Tables, result.Charts = []Table{t}, []Chart{c}
+	result.Tables, result.Charts = []study.Table{t}, []study.Chart{c}
 	for _, u := range all {
 		result.Models = append(result.Models, u.Model.File)
 	}
@@ -215,19 +216,19 @@ func runFig2b(ctx context.Context, r *runner) (*Result, error) {
 	}
 	result := &Result{}
 	marks := []int{10, 20, 50, 100, 200, 400, 600, 800, 1000}
-	t := Table{
+	t := study.Table{
 		Title: "Running accuracy, %, after so many signals",
 		Note:  fmt.Sprintf("WD-GNN, %d realizations of %d subgraphs. Early values are few answers: compare with the frozen model on the same signals.", len(all), s.Subgraphs),
 	}
 	for _, m := range marks {
 		t.Columns = append(t.Columns, fmt.Sprint(m))
 	}
-	c := Chart{
+	c := study.Chart{
 		Name: "fig2b", Title: "Learning online after links were lost", X: "test signals", Y: "running accuracy, %",
 		Note: fmt.Sprintf("WD-GNN, p = 0.3, seed %d, %d realizations of %d subgraphs", s.Seed, len(all), s.Subgraphs),
 	}
 	for _, l := range learners {
-		curve := Curve{Name: l.Name, Reference: l.Spec.Mode == recipe.Frozen}
+		curve := study.Curve{Name: l.Name, Reference: l.Spec.Mode == recipe.Frozen}
 		for k := range all[0].Curve[l.Spec.ID] {
 			sum := 0.0
 			for _, u := range all {
@@ -235,17 +236,17 @@ func runFig2b(ctx context.Context, r *runner) (*Result, error) {
 			}
 			curve.X, curve.Y = append(curve.X, float64((k+1)*curveStep)), append(curve.Y, sum)
 		}
-		row := Row{Name: l.Name, Ours: l.Spec.Config.Whiten}
+		row := study.Row{Name: l.Name, Ours: l.Spec.Config.Whiten}
 		for _, m := range marks {
-			cell := Cell{Text: "–"}
+			cell := study.Cell{Text: "–"}
 			if k := m/curveStep - 1; k < len(curve.Y) {
-				cell = Cell{Value: &Value{Mean: curve.Y[k]}, Decimals: 1}
+				cell = study.Cell{Value: &study.Value{Mean: curve.Y[k]}, Decimals: 1}
 			}
 			row.Cells = append(row.Cells, cell)
 		}
 		t.Rows, c.Curves = append(t.Rows, row), append(c.Curves, curve)
 	}
-	result.Tables, result.Charts = []Table{t}, []Chart{c}
+	result.Tables, result.Charts = []study.Table{t}, []study.Chart{c}
 	result.Notes = []string{"The paper's curves rise to 92.7 and 86.5 with its literal update; ours stay flat. With own taps and whitened steps they rise as the paper's figure shows, and most of it within the first 200 signals."}
 	for _, u := range all {
 		result.Models = append(result.Models, u.Model.File)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -242,8 +243,8 @@ func TestFlockingOrderings(t *testing.T) {
 		o.Repeats, o.Robots = 2, 0
 		chains = append(chains, []string{"stable gnn", "stable filter central"})
 	}
-	r := &runner{Options: o, name: "orderings"}
-	for _, dir := range []string{r.path("units"), r.models()} {
+	r := &runner{Options: o}
+	for _, dir := range []string{filepath.Join(o.Out, "units"), r.models()} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}

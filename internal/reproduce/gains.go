@@ -7,13 +7,14 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 )
 
 var gains = Experiment{
 	Name:  "gains",
 	Title: "Wide against deep: the gains α_W and α_D",
 	About: "Section 3 ends with a claim: a larger α_D learns better representations offline, a larger α_W adapts faster online. Here the ratio α_W : α_D is fixed before training, at five values with α_W + α_D = 2, and both are measured.",
-	run:   runGains,
+	Do:    in(runGains),
 }
 
 // ratios are α_W : α_D.
@@ -80,42 +81,42 @@ func (z *realization) gains(ctx context.Context) (*gainsUnit, error) {
 }
 
 func gainsResult(s recipe.Sourceloc, repeats int, all []*gainsUnit) *Result {
-	t := Table{
+	t := study.Table{
 		Title:   "Offline accuracy and online gain by ratio α_W : α_D",
 		Columns: []string{"same, offline", "different, offline", "literal centralized", "literal distributed", "personal, m = 1", "personal, m = 50"},
 		Note: fmt.Sprintf("%% and points; mean ± standard error over %d networks, %d epochs, %d subgraphs each. The last four columns are gains over the frozen model on the same signals.",
 			repeats, s.Epochs, s.Subgraphs),
 	}
-	c := Chart{
+	c := study.Chart{
 		Name: "gains", Title: "Wide against deep", X: "α_W / (α_W + α_D)", Y: "points gained online where links are lost",
 		Note: fmt.Sprintf("WD-GNN, p = 0.3, seed %d, %d networks; bars: standard error", s.Seed, repeats),
 	}
 	names := []string{"literal centralized", "literal distributed", "personal, m = 1", "personal, m = 50"}
 	for _, n := range names {
-		c.Curves = append(c.Curves, Curve{Name: n, Points: true})
+		c.Curves = append(c.Curves, study.Curve{Name: n, Points: true})
 	}
 	for k, ratio := range ratios {
 		list := all[k*repeats : (k+1)*repeats]
-		of := func(f func(u *gainsUnit) float64) *Value {
+		of := func(f func(u *gainsUnit) float64) *study.Value {
 			var v []float64
 			for _, u := range list {
 				v = append(v, f(u))
 			}
-			return standardError(v)
+			return study.StandardError(v)
 		}
-		row := Row{Name: ratio.Name, Cells: []Cell{
+		row := study.Row{Name: ratio.Name, Cells: []study.Cell{
 			{Value: of(func(u *gainsUnit) float64 { return u.Same }), Decimals: 1},
 			{Value: of(func(u *gainsUnit) float64 { return mean(u.Differ[wideDeepFrozen.ID]) }), Decimals: 1},
 		}}
 		for l, spec := range gainsLearners[1:] {
 			v := of(func(u *gainsUnit) float64 { return mean(u.Differ[spec.ID]) - mean(u.Differ[wideDeepFrozen.ID]) })
-			row.Cells = append(row.Cells, Cell{Value: v, Decimals: 1, Signed: true})
+			row.Cells = append(row.Cells, study.Cell{Value: v, Decimals: 1, Signed: true})
 			curve := &c.Curves[l]
 			curve.X, curve.Y, curve.Spread = append(curve.X, float64(ratio.Gains.Wide/2)), append(curve.Y, v.Mean), append(curve.Spread, v.Spread)
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	result := &Result{Tables: []Table{t}, Charts: []Chart{c}, Notes: []string{gainsVerdict(repeats, all)}}
+	result := &Result{Tables: []study.Table{t}, Charts: []study.Chart{c}, Notes: []string{gainsVerdict(repeats, all)}}
 	for _, u := range all {
 		result.Models = append(result.Models, u.Model.File)
 	}
@@ -132,7 +133,7 @@ func gainsVerdict(repeats int, all []*gainsUnit) string {
 		for k := range first {
 			d = append(d, of(last[k])-of(first[k]))
 		}
-		v := standardError(d)
+		v := study.StandardError(d)
 		verb := "does not change significantly"
 		switch {
 		case v.Mean > 2*v.Spread:

@@ -8,6 +8,7 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/certify"
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
 
@@ -15,7 +16,7 @@ var lipschitz = Experiment{
 	Name:  "lipschitz",
 	Title: "Stability by training",
 	About: "Theorem 1 says that filters which bend little change little when links are lost. A penalty on their integral Lipschitz constants, (s/2) Σ C_fg², is added to the loss of the WD-GNN of Table 1: what does it cost where nothing is lost, what does it buy where links are, and what does it do to the certificate?",
-	run:   runLipschitz,
+	Do:    in(runLipschitz),
 }
 
 // penalties are the strengths s.
@@ -94,7 +95,7 @@ func (z *realization) lipschitz(ctx context.Context) (*lipschitzUnit, error) {
 }
 
 func lipschitzResult(s recipe.Sourceloc, repeats int, all []*lipschitzUnit) *Result {
-	t := Table{
+	t := study.Table{
 		Title:   "What a penalty on C_L costs and buys",
 		Columns: []string{"same", "different, frozen", "different, personal (m = 50)", "C_L", "certificate", "measured change", "certificate / measured"},
 		Note: fmt.Sprintf("Accuracies in %%, mean ± standard error over %d networks, %d epochs, %d subgraphs each, links lost with probability %v. Certificate and measured change are of 64 random signals of length 1, %d subgraphs.",
@@ -112,7 +113,7 @@ func lipschitzResult(s recipe.Sourceloc, repeats int, all []*lipschitzUnit) *Res
 	certificate := func(u *lipschitzUnit) float64 { return u.Certificate }
 	verdict := "Against no penalty, paired by network:"
 	for k, strength := range penalties {
-		row := Row{Name: fmt.Sprintf("s = %v", strength), Ours: true}
+		row := study.Row{Name: fmt.Sprintf("s = %v", strength), Ours: true}
 		for c, of := range []func(u *lipschitzUnit) float64{
 			same, differ, func(u *lipschitzUnit) float64 { return u.Differ[mixed(50, 0.003).ID] },
 			func(u *lipschitzUnit) float64 { return u.Constant }, certificate, func(u *lipschitzUnit) float64 { return u.Measured },
@@ -122,23 +123,23 @@ func lipschitzResult(s recipe.Sourceloc, repeats int, all []*lipschitzUnit) *Res
 			if c == 4 || c == 5 {
 				decimals = 0
 			}
-			row.Cells = append(row.Cells, Cell{Value: standardError(column(k, of)), Decimals: decimals})
+			row.Cells = append(row.Cells, study.Cell{Value: study.StandardError(column(k, of)), Decimals: decimals})
 		}
 		t.Rows = append(t.Rows, row)
 		if k == 0 {
 			continue
 		}
-		paired := func(of func(u *lipschitzUnit) float64) *Value {
+		paired := func(of func(u *lipschitzUnit) float64) *study.Value {
 			v, base := column(k, of), column(0, of)
 			for e := range v {
 				v[e] -= base[e]
 			}
-			return standardError(v)
+			return study.StandardError(v)
 		}
 		a, b := paired(same), paired(differ)
 		verdict += fmt.Sprintf(" s = %v changes accuracy by %+.1f ± %.1f on the same network and %+.1f ± %.1f where links are lost;", strength, a.Mean, a.Spread, b.Mean, b.Spread)
 	}
-	result := &Result{Tables: []Table{t}, Notes: []string{verdict[:len(verdict)-1] + "."}}
+	result := &Result{Tables: []study.Table{t}, Notes: []string{verdict[:len(verdict)-1] + "."}}
 	for _, u := range all {
 		result.Models = append(result.Models, u.Model.File)
 	}

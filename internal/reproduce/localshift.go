@@ -7,6 +7,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 	"github.com/wdgnn/wdgnn/mat"
 )
 
@@ -14,7 +15,7 @@ var localshift = Experiment{
 	Name:  "localshift",
 	Title: "What a shift that nodes can compute costs or gains",
 	About: "The paper's shift A/λmax needs a number of the whole network, which no node knows. Agents can use shifts whose row a node computes from its links: row-stochastic, D⁻¹A, or symmetric, D^-½AD^-½ with degrees exchanged. Here the WD-GNN of Table 1 is trained with each, on the same signals (which spread by A/λmax whatever the model does), and runs where links are lost. After a loss every shift is made anew from the links that remain, as agents would; for A/λmax that means measuring λmax again, so it is also run with λmax of the intact network, what agents with a scale set once would have.",
-	run:   runLocalShift,
+	Do:    in(runLocalShift),
 }
 
 // localShifts are the shifts of the models.
@@ -109,7 +110,7 @@ func (z *realization) overSubgraphs(ctx context.Context, shift func(*graph.Graph
 }
 
 func localShiftResult(s recipe.Sourceloc, repeats int, all []*localShiftUnit) *Result {
-	t := Table{
+	t := study.Table{
 		Title:   "Accuracy, %, by shift",
 		Columns: []string{"all links, offline", "links lost, frozen", "links lost, literal distributed", "links lost, personal (m = 50)"},
 		Note: fmt.Sprintf("WD-GNN, %d epochs; mean ± standard error over %d networks, %d subgraphs each, links lost with probability %v. The step size of the literal update is the one that suits A/λmax; the personal update is whitened and needs no such choice.",
@@ -142,15 +143,15 @@ func localShiftResult(s recipe.Sourceloc, repeats int, all []*localShiftUnit) *R
 	var verdict string
 	for k, r := range rows {
 		list := columns(r)
-		out := Row{Name: r.name, Ours: k > 0}
+		out := study.Row{Name: r.name, Ours: k > 0}
 		var change []any
 		for c := range list {
-			out.Cells = append(out.Cells, Cell{Value: standardError(list[c]), Decimals: 1})
+			out.Cells = append(out.Cells, study.Cell{Value: study.StandardError(list[c]), Decimals: 1})
 			d := slices.Clone(list[c])
 			for e := range d {
 				d[e] -= base[c][e]
 			}
-			v := standardError(d)
+			v := study.StandardError(d)
 			change = append(change, v.Mean, v.Spread)
 		}
 		t.Rows = append(t.Rows, out)
@@ -158,7 +159,7 @@ func localShiftResult(s recipe.Sourceloc, repeats int, all []*localShiftUnit) *R
 			verdict += fmt.Sprintf(" %s: %+.1f ± %.1f with all links; %+.1f ± %.1f frozen, %+.1f ± %.1f literal, %+.1f ± %.1f personal where links are lost.", append([]any{r.name}, change...)...)
 		}
 	}
-	result := &Result{Tables: []Table{t}, Notes: []string{"Points against A/λmax measured again, paired by network." + verdict}}
+	result := &Result{Tables: []study.Table{t}, Notes: []string{"Points against A/λmax measured again, paired by network." + verdict}}
 	for _, u := range all {
 		result.Models = append(result.Models, u.Model.File)
 	}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 )
 
 // toy are options that take seconds.
@@ -25,7 +27,7 @@ func toy(dir string) Options {
 func text(t *testing.T, r *Result) string {
 	t.Helper()
 	same := *r
-	same.Machine = Machine{}
+	same.Machine = study.Machine{}
 	b, err := json.Marshal(same)
 	if err != nil {
 		t.Fatal(err)
@@ -97,12 +99,12 @@ func TestExperiments(t *testing.T) {
 			if got, want := text(t, stored), text(t, first); got != want {
 				t.Errorf("from stored realizations:\n%s\nwant\n%s", got, want)
 			}
-			read, err := ReadResult(filepath.Join(dir, e.Name, "result.json"))
+			read, err := study.ReadResult(filepath.Join(dir, e.Name, "result.json"))
 			if err != nil {
 				t.Fatal(err)
 			}
 			var a, b bytes.Buffer
-			if err := errors.Join(read.WriteMarkdown(&a, ""), first.WriteMarkdown(&b, "")); err != nil || a.String() != b.String() {
+			if err := errors.Join(e.WriteMarkdown(&a, read, ""), e.WriteMarkdown(&b, first, "")); err != nil || a.String() != b.String() {
 				t.Errorf("the page of the result on disk is another: %v", err)
 			}
 		})
@@ -154,13 +156,13 @@ func TestOtherSettingsComputeAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if slices.EqualFunc(a.Tables, b.Tables, func(x, y Table) bool { return slices.EqualFunc(x.Rows, y.Rows, equalRows) }) {
+	if slices.EqualFunc(a.Tables, b.Tables, func(x, y study.Table) bool { return slices.EqualFunc(x.Rows, y.Rows, equalRows) }) {
 		t.Error("another seed gives the same numbers")
 	}
 }
 
-func equalRows(a, b Row) bool {
-	return slices.EqualFunc(a.Cells, b.Cells, func(x, y Cell) bool { return x.String() == y.String() })
+func equalRows(a, b study.Row) bool {
+	return slices.EqualFunc(a.Cells, b.Cells, func(x, y study.Cell) bool { return x.String() == y.String() })
 }
 
 func TestBadOptions(t *testing.T) {
@@ -195,54 +197,5 @@ func TestBadManifest(t *testing.T) {
 		if _, err := ReadManifest(path); err == nil {
 			t.Errorf("%s: no error", name)
 		}
-	}
-}
-
-func TestStatistics(t *testing.T) {
-	v := summary([]float64{1, 2, 3, 4})
-	if v.Mean != 2.5 || math.Abs(v.Spread-math.Sqrt(5.0/3)) > 1e-15 || v.Count != 4 {
-		t.Errorf("summary is %+v, want 2.5 ± %v of 4", v, math.Sqrt(5.0/3))
-	}
-	if e := standardError([]float64{1, 2, 3, 4}); math.Abs(e.Spread-math.Sqrt(5.0/12)) > 1e-15 {
-		t.Errorf("standard error is %v, want %v", e.Spread, math.Sqrt(5.0/12))
-	}
-	if v := summary([]float64{7}); v.Mean != 7 || v.Spread != 0 {
-		t.Errorf("summary of one value is %+v", v)
-	}
-}
-
-func TestRender(t *testing.T) {
-	r := &Result{
-		Manifest: Manifest{Experiment: "fig2a"},
-		Tables: []Table{{Title: "T", Columns: []string{"a", "b"}, Note: "note", Rows: []Row{
-			{Name: "both", Cells: []Cell{{Value: &Value{1.25, 0.5, 3}, Paper: &Value{2, 1, 0}, Decimals: 1}, {Text: "x"}}},
-			{Name: "ours", Ours: true, Cells: []Cell{{Value: &Value{-3, 0, 1}, Decimals: 2, Signed: true}, {Text: "–"}}},
-		}}},
-		Notes: []string{"A sentence."},
-	}
-	var b bytes.Buffer
-	if err := r.WriteText(&b); err != nil {
-		t.Fatal(err)
-	}
-	want := `
-T
-                 a       paper   b
-──────────────────────────────────
-both     1.2 ± 0.5   2.0 ± 1.0   x
-ours *       -3.00               –
-* not in the paper
-note
-
-A sentence.
-`
-	if b.String() != want {
-		t.Errorf("text is\n%s\nwant\n%s", b.String(), want)
-	}
-	b.Reset()
-	if err := r.WriteMarkdown(&b, "results/"); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(b.String(), "| ours \\* | -3.00 |  | – |") {
-		t.Errorf("page is\n%s", b.String())
 	}
 }

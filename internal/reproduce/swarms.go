@@ -47,9 +47,6 @@ func (z *swarms) advance(work float64, format string, args ...any) {
 	z.runner.advance(work, format, args...)
 }
 
-// inside returns how many threads each of n units may use.
-func (r *runner) inside(n int) int { return max(r.threads()/max(min(r.threads(), n), 1), 1) }
-
 // train trains a controller, or finds it among those that an earlier run
 // saved.
 func (z *swarms) train(ctx context.Context, m recipe.FlockSpec) (*recipe.FlockModel, error) {

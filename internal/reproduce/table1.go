@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 )
 
 var table1 = Experiment{
@@ -13,21 +14,21 @@ var table1 = Experiment{
 	About: "A pulse starts in one of five communities of a network of 50 nodes and spreads; five detectors, which hear their neighbours only, say where. " +
 		"Models are trained on the whole network and tested on it (same) or where each link is lost with probability 0.3 (different). Online, every detector is told the answer after it gave its own. " +
 		"Accuracies in percent, mean ± standard deviation over realizations; each realization of *different* is a mean over random subgraphs.",
-	run: runTable1,
+	Do: in(runTable1),
 }
 
 // table1Row is one row with the paper's numbers.
 type table1Row struct {
 	Name   string
 	Spec   recipe.LearnerSpec
-	Same   *Value // the paper's
-	Differ *Value
+	Same   *study.Value // the paper's
+	Differ *study.Value
 	Before *recipe.LearnerSpec // the model before online learning
 }
 
 // table1Rows are those of the paper, then ours.
 func table1Rows() []table1Row {
-	paper := func(mean, spread float64) *Value { return &Value{Mean: mean, Spread: spread} }
+	paper := func(mean, spread float64) *study.Value { return &study.Value{Mean: mean, Spread: spread} }
 	return []table1Row{
 		{"Graph filter", filterFrozen, paper(41.1618, 2.0924), paper(25.1600, 1.3132), nil},
 		{"GNN", gnnFrozen, paper(93.9673, 1.0987), paper(76.7873, 2.8290), nil},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 )
 
 // column picks the realizations of one column.
@@ -34,8 +35,6 @@ func values(units []*sourcelocUnit, of func(u *sourcelocUnit) float64) (v []floa
 	}
 	return v
 }
-
-func mean(v []float64) float64 { return summary(v).Mean }
 
 // table1Result makes tables and figures of the units.
 func table1Result(s recipe.Sourceloc, all []*sourcelocUnit) *Result {
@@ -69,26 +68,26 @@ func (c column) describe() string {
 }
 
 // accuracies is the table of the paper for one column of realizations.
-func accuracies(c column, list []*sourcelocUnit) Table {
-	t := Table{Title: "Accuracy, %: " + c.name, Columns: []string{"same", "different", "last 30 % of the signals"}}
+func accuracies(c column, list []*sourcelocUnit) study.Table {
+	t := study.Table{Title: "Accuracy, %: " + c.name, Columns: []string{"same", "different", "last 30 % of the signals"}}
 	for _, row := range table1Rows() {
 		id := row.Spec.ID
 		same := id
 		if row.Spec.Kind == recipe.SGNN { // without lost links an SGNN is trained as a GNN is
 			same = gnnFrozen.ID
 		}
-		t.Rows = append(t.Rows, Row{Name: row.Name, Ours: row.Differ == nil, Cells: []Cell{
-			{Value: summary(values(list, func(u *sourcelocUnit) float64 { return u.Same[same] })), Paper: row.Same, Decimals: 1},
-			{Value: summary(values(list, func(u *sourcelocUnit) float64 { return mean(u.Differ[id]) })), Paper: row.Differ, Decimals: 1},
-			{Value: summary(values(list, func(u *sourcelocUnit) float64 { return mean(u.Last[id]) })), Decimals: 1},
+		t.Rows = append(t.Rows, study.Row{Name: row.Name, Ours: row.Differ == nil, Cells: []study.Cell{
+			{Value: study.Summary(values(list, func(u *sourcelocUnit) float64 { return u.Same[same] })), Paper: row.Same, Decimals: 1},
+			{Value: study.Summary(values(list, func(u *sourcelocUnit) float64 { return mean(u.Differ[id]) })), Paper: row.Differ, Decimals: 1},
+			{Value: study.Summary(values(list, func(u *sourcelocUnit) float64 { return mean(u.Last[id]) })), Decimals: 1},
 		}})
 	}
 	return t
 }
 
 // differences compares learners with what they learned from, pair by pair.
-func differences(all []*sourcelocUnit) Table {
-	t := Table{
+func differences(all []*sourcelocUnit) study.Table {
+	t := study.Table{
 		Title:   "Paired differences, points (standard errors over realizations)",
 		Columns: []string{"same", "different", "adaptation: different - same", "better on subgraphs"},
 		Note: "Each online learner is compared with its own frozen model on the same signals and subgraphs, over all realizations. " +
@@ -107,7 +106,7 @@ func differences(all []*sourcelocUnit) Table {
 		}
 		d := difference(row.Name, row.Spec.ID, row.Before.ID, all)
 		if d.Ours = row.Differ == nil; !d.Ours {
-			d.Cells[1].Paper = &Value{Mean: row.Differ.Mean - paper[row.Before.ID]}
+			d.Cells[1].Paper = &study.Value{Mean: row.Differ.Mean - paper[row.Before.ID]}
 		}
 		t.Rows = append(t.Rows, d)
 	}
@@ -116,13 +115,13 @@ func differences(all []*sourcelocUnit) Table {
 		id, other recipe.LearnerSpec
 	}{{"WD-GNN - GNN", wideDeepFrozen, gnnFrozen}, {"SGNN - GNN", sgnnFrozen, gnnFrozen}} {
 		d := difference(pair.name, pair.id.ID, pair.other.ID, all)
-		d.Cells[1].Paper = &Value{Mean: paper[pair.id.ID] - paper[pair.other.ID]}
+		d.Cells[1].Paper = &study.Value{Mean: paper[pair.id.ID] - paper[pair.other.ID]}
 		t.Rows = append(t.Rows, d)
 	}
 	return t
 }
 
-func difference(name, id, before string, all []*sourcelocUnit) Row {
+func difference(name, id, before string, all []*sourcelocUnit) study.Row {
 	same := values(all, func(u *sourcelocUnit) float64 { return u.Same[id] - u.Same[before] })
 	differ := values(all, func(u *sourcelocUnit) float64 { return mean(u.Differ[id]) - mean(u.Differ[before]) })
 	better, count := 0, 0
@@ -138,24 +137,24 @@ func difference(name, id, before string, all []*sourcelocUnit) Row {
 	for k := range adapted {
 		adapted[k] = differ[k] - same[k]
 	}
-	return Row{Name: name, Cells: []Cell{
-		{Value: standardError(same), Decimals: 1, Signed: true},
-		{Value: standardError(differ), Decimals: 1, Signed: true},
-		{Value: standardError(adapted), Decimals: 1, Signed: true},
+	return study.Row{Name: name, Cells: []study.Cell{
+		{Value: study.StandardError(same), Decimals: 1, Signed: true},
+		{Value: study.StandardError(differ), Decimals: 1, Signed: true},
+		{Value: study.StandardError(adapted), Decimals: 1, Signed: true},
 		{Text: fmt.Sprintf("%d of %d", better, count)},
 	}}
 }
 
 // etaChart is accuracy against mixing strength.
-func etaChart(all []*sourcelocUnit) Chart {
-	c := Chart{
+func etaChart(all []*sourcelocUnit) study.Chart {
+	c := study.Chart{
 		Name: "table1-mixing", Title: "How much should neighbours agree?", X: "mixing strength η (0: every node its own taps, 1: consensus)", Y: "accuracy, %", Log: true,
 		Note: fmt.Sprintf("WD-GNN, links lost with probability 0.3, %d realizations; bars: standard error", len(all)),
 	}
 	for _, window := range []int{1, 50} {
-		curve := Curve{Name: fmt.Sprintf("personal, m = %d", window), Points: true}
+		curve := study.Curve{Name: fmt.Sprintf("personal, m = %d", window), Points: true}
 		for _, eta := range etas {
-			v := standardError(values(all, func(u *sourcelocUnit) float64 { return mean(u.Eta[mixed(window, eta).ID]) }))
+			v := study.StandardError(values(all, func(u *sourcelocUnit) float64 { return mean(u.Eta[mixed(window, eta).ID]) }))
 			curve.X, curve.Y, curve.Spread = append(curve.X, eta), append(curve.Y, v.Mean), append(curve.Spread, v.Spread)
 		}
 		c.Curves = append(c.Curves, curve)
@@ -163,7 +162,7 @@ func etaChart(all []*sourcelocUnit) Chart {
 	frozen := mean(values(all, func(u *sourcelocUnit) float64 {
 		return mean(u.Differ[wideDeepFrozen.ID][:min(etaSubgraphs, len(u.Differ[wideDeepFrozen.ID]))])
 	}))
-	c.Curves = append(c.Curves, Curve{Name: "frozen", X: []float64{etas[1]}, Y: []float64{frozen}, Reference: true})
+	c.Curves = append(c.Curves, study.Curve{Name: "frozen", X: []float64{etas[1]}, Y: []float64{frozen}, Reference: true})
 	return c
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
@@ -19,7 +20,7 @@ var table2 = Experiment{
 		"decentralized controllers, in which what robots tell each other moves one hop per step, learn to imitate it and then fly 40 other starts on their own. " +
 		"Online, they also learn in flight from how much velocities differ: of all robots (centralized) or of each robot and those it hears (distributed). " +
 		"Velocity variation, m²/s²: the sum over the flight and the value at its end, mean over flights, mean ± standard deviation over realizations.",
-	run: runTable2,
+	Do: in(runTable2),
 }
 
 // flockingRow is one row with the paper's numbers.
@@ -32,8 +33,8 @@ type flockingRow struct {
 	Carry bool
 	Few   bool // needs trainings of its own: computed for the first few realizations, and not in a quick run
 
-	Total, Final *Value // the paper's; nil for rows of ours
-	Before       string // row that it is compared with
+	Total, Final *study.Value // the paper's; nil for rows of ours
+	Before       string       // row that it is compared with
 }
 
 const (
@@ -53,7 +54,7 @@ func rowsOf(rows []flockingRow, realization int) (some []flockingRow) {
 
 // table2Rows are those of the paper, then ours.
 func table2Rows(s *recipe.Flocking) []flockingRow {
-	paper := func(mean, spread float64) *Value { return &Value{Mean: mean, Spread: spread} }
+	paper := func(mean, spread float64) *study.Value { return &study.Value{Mean: mean, Spread: spread} }
 	filter, deep, wide := s.Spec(recipe.Filter, recipe.ClipClosest), s.Spec(recipe.GNN, recipe.ClipClosest), s.Spec(recipe.WideDeep, recipe.ClipClosest)
 	rows := []flockingRow{
 		{ID: expertRow, Name: "Optimal controller", Total: paper(52, 2), Final: paper(0.0035, 0.0001)},
@@ -110,11 +111,11 @@ func stableRows(s *recipe.Flocking) []flockingRow {
 
 // flockingUnit is what a realization leaves.
 type flockingUnit struct {
-	Index  int                  `json:"index"`
-	Models []recipe.FlockInfo   `json:"models"`
-	Rows   map[string]*flown    `json:"rows"`
-	Tracks map[string][]Track   `json:"tracks,omitempty"` // of the first test flight, by row
-	Double map[string][]float64 `json:"double,omitempty"` // totals of the first test flights, computed in float64
+	Index  int                      `json:"index"`
+	Models []recipe.FlockInfo       `json:"models"`
+	Rows   map[string]*flown        `json:"rows"`
+	Tracks map[string][]study.Track `json:"tracks,omitempty"` // of the first test flight, by row
+	Double map[string][]float64     `json:"double,omitempty"` // totals of the first test flights, computed in float64
 }
 
 func runTable2(ctx context.Context, r *runner) (*Result, error) {
@@ -238,7 +239,7 @@ const trackStep = 4
 // drawTracks keeps the ways of the robots in the first test flight of the
 // expert and of the WD-GNN.
 func (z *swarms) drawTracks(ctx context.Context, u *flockingUnit, rows []flockingRow) error {
-	u.Tracks = map[string][]Track{}
+	u.Tracks = map[string][]study.Track{}
 	for _, row := range rows {
 		if row.ID != expertRow && row.ID != "wd-gnn central" {
 			continue
@@ -247,7 +248,7 @@ func (z *swarms) drawTracks(ctx context.Context, u *flockingUnit, rows []flockin
 		if err != nil {
 			return err
 		}
-		tracks := make([]Track, z.World.Robots)
+		tracks := make([]study.Track, z.World.Robots)
 		look := func(s *flocking.Swarm) {
 			if s.Time()%trackStep == 0 || s.Time() == z.World.Steps()-1 {
 				for i, p := range s.Positions() {

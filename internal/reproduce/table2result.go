@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 	"github.com/wdgnn/wdgnn/rule"
 )
 
@@ -22,14 +23,14 @@ func median(values []float64) float64 {
 }
 
 // overFlights summarises one number per realization that has the row.
-func overFlights(all []*flockingUnit, id string, of func(f *flown) float64) *Value {
+func overFlights(all []*flockingUnit, id string, of func(f *flown) float64) *study.Value {
 	var v []float64
 	for _, u := range all {
 		if f := u.Rows[id]; f != nil {
 			v = append(v, of(f))
 		}
 	}
-	return summary(v)
+	return study.Summary(v)
 }
 
 // with returns the realizations that have all of the rows.
@@ -49,14 +50,14 @@ func medianFinal(f *flown) float64 { return median(f.Final) }
 
 // table2Result makes tables and figures of the units.
 func table2Result(s *recipe.Flocking, rows []flockingRow, all []*flockingUnit) *Result {
-	r := &Result{Tables: []Table{variations(s, rows, all), flockingDifferences(rows, all)}, Models: flockingFiles(all)}
+	r := &Result{Tables: []study.Table{variations(s, rows, all), flockingDifferences(rows, all)}, Models: flockingFiles(all)}
 	r.Charts = append(r.Charts, variationChart(s, rows, all))
 	for _, pair := range []struct{ id, name, title string }{
 		{expertRow, "table2-paths-optimal", "Robots flown by the optimal controller"},
 		{"wd-gnn central", "table2-paths-wdgnn", "The same start, flown by a WD-GNN that learns centrally"},
 	} {
 		if tracks := all[0].Tracks[pair.id]; len(tracks) > 0 {
-			r.Charts = append(r.Charts, Chart{
+			r.Charts = append(r.Charts, study.Chart{
 				Name: pair.name, Title: pair.title, X: "x, m", Y: "y, m", Tracks: tracks,
 				Note: fmt.Sprintf("first test flight of the first realization, seed %d, %v s", s.Seed, s.World.DurationSeconds),
 			})
@@ -77,8 +78,8 @@ func flockingFiles(all []*flockingUnit) (files []string) {
 }
 
 // variations is the table of the paper.
-func variations(s *recipe.Flocking, rows []flockingRow, all []*flockingUnit) Table {
-	t := Table{
+func variations(s *recipe.Flocking, rows []flockingRow, all []*flockingUnit) study.Table {
+	t := study.Table{
 		Title:   "Velocity variation: total and final",
 		Columns: []string{"total", "final", "total, median flight", "final, median flight", "steps with a collision"},
 		Note: fmt.Sprintf("%d realizations of %d flights for training, %d for validation and %d for testing; %d epochs. Means over flights are moved by single ones in which a robot leaves the swarm; medians are not. A collision is two robots closer than %v m. "+
@@ -91,7 +92,7 @@ func variations(s *recipe.Flocking, rows []flockingRow, all []*flockingUnit) Tab
 		t.Note += " A quick run leaves out the stable profile and the row-stochastic shift."
 	}
 	for _, row := range rows {
-		t.Rows = append(t.Rows, Row{Name: row.Name, Ours: row.Total == nil, Cells: []Cell{
+		t.Rows = append(t.Rows, study.Row{Name: row.Name, Ours: row.Total == nil, Cells: []study.Cell{
 			{Value: overFlights(all, row.ID, meanTotal), Paper: row.Total, Decimals: 1},
 			{Value: overFlights(all, row.ID, meanFinal), Paper: row.Final, Decimals: 4},
 			{Value: overFlights(all, row.ID, medianTotal), Decimals: 1},
@@ -103,8 +104,8 @@ func variations(s *recipe.Flocking, rows []flockingRow, all []*flockingUnit) Tab
 }
 
 // flockingDifferences compares rows pair by pair, flight by flight.
-func flockingDifferences(rows []flockingRow, all []*flockingUnit) Table {
-	t := Table{
+func flockingDifferences(rows []flockingRow, all []*flockingUnit) study.Table {
+	t := study.Table{
 		Title:   "Paired differences, % (standard errors over realizations)",
 		Columns: []string{"total", "final", "final, median flight", "flights with a lower total"},
 		Note:    "Each controller is compared with the one named, on the same starts.",
@@ -119,18 +120,18 @@ func flockingDifferences(rows []flockingRow, all []*flockingUnit) Table {
 			continue
 		}
 		both := with(all, row.ID, before.ID)
-		change := func(of func(f *flown) float64) *Value {
+		change := func(of func(f *flown) float64) *study.Value {
 			var v []float64
 			for _, u := range both {
 				v = append(v, 100*(of(u.Rows[row.ID])/of(u.Rows[before.ID])-1))
 			}
-			return standardError(v)
+			return study.StandardError(v)
 		}
-		paper := func(now, then *Value) *Value {
+		paper := func(now, then *study.Value) *study.Value {
 			if now == nil || then == nil {
 				return nil
 			}
-			return &Value{Mean: 100 * (now.Mean/then.Mean - 1)}
+			return &study.Value{Mean: 100 * (now.Mean/then.Mean - 1)}
 		}
 		lower, flights := 0, 0
 		for _, u := range both {
@@ -141,7 +142,7 @@ func flockingDifferences(rows []flockingRow, all []*flockingUnit) Table {
 				}
 			}
 		}
-		t.Rows = append(t.Rows, Row{Name: row.Name + " / " + before.Name, Ours: row.Total == nil, Cells: []Cell{
+		t.Rows = append(t.Rows, study.Row{Name: row.Name + " / " + before.Name, Ours: row.Total == nil, Cells: []study.Cell{
 			{Value: change(meanTotal), Paper: paper(row.Total, before.Total), Decimals: 1, Signed: true},
 			{Value: change(meanFinal), Paper: paper(row.Final, before.Final), Decimals: 1, Signed: true},
 			{Value: change(medianFinal), Decimals: 1, Signed: true},
@@ -152,8 +153,8 @@ func flockingDifferences(rows []flockingRow, all []*flockingUnit) Table {
 }
 
 // variationChart shows how velocities come together.
-func variationChart(s *recipe.Flocking, rows []flockingRow, all []*flockingUnit) Chart {
-	c := Chart{
+func variationChart(s *recipe.Flocking, rows []flockingRow, all []*flockingUnit) study.Chart {
+	c := study.Chart{
 		Name: "table2", Title: "How velocities come together", X: "time, s", Y: "velocity variation, m²/s²", LogY: true,
 		Note: fmt.Sprintf("mean over %d flights and %d realizations, seed %d; taps as trained at the start of each flight", s.Test, len(all), s.Seed),
 	}
@@ -161,7 +162,7 @@ func variationChart(s *recipe.Flocking, rows []flockingRow, all []*flockingUnit)
 		if row.Total == nil {
 			continue
 		}
-		curve := Curve{Name: row.Name, Reference: row.ID == expertRow}
+		curve := study.Curve{Name: row.Name, Reference: row.ID == expertRow}
 		for t := range all[0].Rows[row.ID].Curve {
 			sum := 0.0
 			for _, u := range all {

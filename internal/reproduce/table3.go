@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
 
@@ -14,7 +15,7 @@ var table3 = Experiment{
 	Title: "Table 3: filter order and number of features",
 	About: "The WD-GNN of Table 2 with filters of order K = 2, 3, 4 and F = 16, 32, 48 features, offline and learning in flight. " +
 		"Velocity variation, m²/s², mean over flights, mean ± standard deviation over realizations. All nine architectures see the same flights.",
-	run: runTable3,
+	Do: in(runTable3),
 }
 
 // The paper's numbers, by order, mode and number of features.
@@ -26,7 +27,7 @@ var (
 		Cost flocking.Cost
 	}{{"WD-GNN", ""}, {"centralized online", flocking.CostVariation}, {"distributed online", flocking.CostNeighborhood}}
 
-	table3Total = [3][3][3]Value{
+	table3Total = [3][3][3]study.Value{
 		{
 			{{Mean: 115, Spread: 9}, {Mean: 90, Spread: 8}, {Mean: 85, Spread: 5}},
 			{{Mean: 108, Spread: 9}, {Mean: 86, Spread: 7}, {Mean: 80, Spread: 5}},
@@ -43,7 +44,7 @@ var (
 			{{Mean: 112, Spread: 9}, {Mean: 85, Spread: 6}, {Mean: 81, Spread: 2}},
 		},
 	}
-	table3Final = [3][3][3]Value{
+	table3Final = [3][3][3]study.Value{
 		{
 			{{Mean: 0.0549, Spread: 0.0233}, {Mean: 0.0206, Spread: 0.0090}, {Mean: 0.0132, Spread: 0.0031}},
 			{{Mean: 0.0270, Spread: 0.0193}, {Mean: 0.0063, Spread: 0.0030}, {Mean: 0.0036, Spread: 0.0022}},
@@ -95,26 +96,26 @@ func runTable3(ctx context.Context, r *runner) (*Result, error) {
 		return nil, err
 	}
 	result := &Result{Models: flockingFiles(all), Notes: []string{table3Verdict(all), table3Online(all), selectionNote(all)}}
-	result.Tables = []Table{
+	result.Tables = []study.Table{
 		table3Table("Total velocity variation", all, meanTotal, &table3Total, 1),
 		table3Table("Final velocity variation", all, meanFinal, &table3Final, 4),
 		table3Table("Final velocity variation of the median flight", all, medianFinal, nil, 4),
 	}
 	result.Tables[0].Note = fmt.Sprintf("%d realizations of %d flights for training and %d for testing; %d epochs, gradients clipped to %v, γ = %v.", len(all), s.Train, s.Test, s.Epochs, recipe.ClipClosest, s.Gamma)
-	result.Charts = []Chart{table3Chart(&s, all)}
+	result.Charts = []study.Chart{table3Chart(&s, all)}
 	return result, nil
 }
 
-func table3Table(title string, all []*flockingUnit, of func(f *flown) float64, paper *[3][3][3]Value, decimals int) Table {
-	t := Table{Title: title}
+func table3Table(title string, all []*flockingUnit, of func(f *flown) float64, paper *[3][3][3]study.Value, decimals int) study.Table {
+	t := study.Table{Title: title}
 	for _, f := range table3Features {
 		t.Columns = append(t.Columns, fmt.Sprintf("F = %d", f))
 	}
 	for k, order := range table3Orders {
 		for mode := range table3Modes {
-			row := Row{Name: fmt.Sprintf("K = %d, %s", order, table3Modes[mode].Name)}
+			row := study.Row{Name: fmt.Sprintf("K = %d, %s", order, table3Modes[mode].Name)}
 			for f := range table3Features {
-				cell := Cell{Value: overFlights(all, table3ID(k, f, mode), of), Decimals: decimals}
+				cell := study.Cell{Value: overFlights(all, table3ID(k, f, mode), of), Decimals: decimals}
 				if paper != nil {
 					cell.Paper = &paper[k][mode][f]
 				}
@@ -188,13 +189,13 @@ func table3Online(all []*flockingUnit) string {
 		better[0], better[1], order[0], order[1])
 }
 
-func table3Chart(s *recipe.Flocking, all []*flockingUnit) Chart {
-	c := Chart{
+func table3Chart(s *recipe.Flocking, all []*flockingUnit) study.Chart {
+	c := study.Chart{
 		Name: "table3", Title: "More features fly better", X: "features F", Y: "total velocity variation, m²/s²",
 		Note: fmt.Sprintf("WD-GNN offline, %d realizations, seed %d; bars: standard deviation over realizations", len(all), s.Seed),
 	}
 	for k, order := range table3Orders {
-		curve := Curve{Name: fmt.Sprintf("K = %d", order), Points: true}
+		curve := study.Curve{Name: fmt.Sprintf("K = %d", order), Points: true}
 		for f, features := range table3Features {
 			v := overFlights(all, table3ID(k, f, 0), meanTotal)
 			curve.X, curve.Y, curve.Spread = append(curve.X, float64(features)), append(curve.Y, v.Mean), append(curve.Spread, v.Spread)

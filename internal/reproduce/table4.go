@@ -7,6 +7,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 	"github.com/wdgnn/wdgnn/mat"
 )
 
@@ -19,18 +20,18 @@ var table4 = Experiment{
 	Name:  "table4",
 	Title: "Table 4: movie recommendation",
 	About: "MovieLens 100k. " + moviesAbout,
-	run: func(ctx context.Context, r *runner) (*Result, error) {
+	Do: in(func(ctx context.Context, r *runner) (*Result, error) {
 		return runMovies(ctx, r, moviesEdition{Folder: "ml-100k", Paper: true})
-	},
+	}),
 }
 
 var table4Million = Experiment{
 	Name:  "table4-1m",
 	Title: "Table 4 on MovieLens 1M",
 	About: "MovieLens 1M, ten times the ratings, which the paper does not use. " + moviesAbout,
-	run: func(ctx context.Context, r *runner) (*Result, error) {
+	Do: in(func(ctx context.Context, r *runner) (*Result, error) {
 		return runMovies(ctx, r, moviesEdition{Folder: "ml-1m"})
-	},
+	}),
 }
 
 // moviesEdition is a data set on which Table 4 is computed.
@@ -43,19 +44,19 @@ type moviesEdition struct {
 type movieRow struct {
 	ID    string
 	Name  string
-	Paper [3]Value // by movie; nothing in rows of ours
+	Paper [3]study.Value // by movie; nothing in rows of ours
 }
 
 func (r movieRow) ours() bool { return r.Paper[0].Mean == 0 }
 
 // The rows.
 var (
-	gnnRow      = movieRow{"gnn", "GNN", [3]Value{{Mean: 0.8630, Spread: 0.0884}, {Mean: 1.0889, Spread: 0.1106}, {Mean: 1.0072, Spread: 0.1039}}}
-	filterRow   = movieRow{"filter", "Graph filter", [3]Value{{Mean: 0.8589, Spread: 0.0895}, {Mean: 1.0950, Spread: 0.1129}, {Mean: 0.9924, Spread: 0.1005}}}
-	wideDeepRow = movieRow{"wd-gnn", "WD-GNN", [3]Value{{Mean: 0.8535, Spread: 0.0883}, {Mean: 1.0920, Spread: 0.1053}, {Mean: 0.9986, Spread: 0.0930}}}
+	gnnRow      = movieRow{"gnn", "GNN", [3]study.Value{{Mean: 0.8630, Spread: 0.0884}, {Mean: 1.0889, Spread: 0.1106}, {Mean: 1.0072, Spread: 0.1039}}}
+	filterRow   = movieRow{"filter", "Graph filter", [3]study.Value{{Mean: 0.8589, Spread: 0.0895}, {Mean: 1.0950, Spread: 0.1129}, {Mean: 0.9924, Spread: 0.1005}}}
+	wideDeepRow = movieRow{"wd-gnn", "WD-GNN", [3]study.Value{{Mean: 0.8535, Spread: 0.0883}, {Mean: 1.0920, Spread: 0.1053}, {Mean: 0.9986, Spread: 0.0930}}}
 
-	filterOnlineRow   = movieRow{"filter online", "Graph filter, online", [3]Value{{Mean: 0.8595, Spread: 0.0865}, {Mean: 0.9837, Spread: 0.0898}, {Mean: 0.9486, Spread: 0.0755}}}
-	wideDeepOnlineRow = movieRow{"wd-gnn online", "WD-GNN, online", [3]Value{{Mean: 0.8524, Spread: 0.0907}, {Mean: 0.9759, Spread: 0.0927}, {Mean: 0.9232, Spread: 0.0664}}}
+	filterOnlineRow   = movieRow{"filter online", "Graph filter, online", [3]study.Value{{Mean: 0.8595, Spread: 0.0865}, {Mean: 0.9837, Spread: 0.0898}, {Mean: 0.9486, Spread: 0.0755}}}
+	wideDeepOnlineRow = movieRow{"wd-gnn online", "WD-GNN, online", [3]study.Value{{Mean: 0.8524, Spread: 0.0907}, {Mean: 0.9759, Spread: 0.0927}, {Mean: 0.9232, Spread: 0.0664}}}
 
 	filterNetworkRow   = movieRow{ID: "filter distributed", Name: "Graph filter, distributed online"}
 	wideDeepNetworkRow = movieRow{ID: "wd-gnn distributed", Name: "WD-GNN, distributed online"}

@@ -1,6 +1,10 @@
 package reproduce
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
+)
 
 // movieNumbers are means over splits, as notes need them.
 type movieNumbers []*movieUnit
@@ -19,7 +23,7 @@ func (all movieNumbers) baseline(name string, c int) float64 {
 
 // difference writes the paired difference of two rows with its standard error.
 func (all movieNumbers) difference(m movieSetting, first, second movieRow, c int) string {
-	v := standardError(pairedDifference(all, m, first.ID, second.ID, c))
+	v := study.StandardError(pairedDifference(all, m, first.ID, second.ID, c))
 	return fmt.Sprintf("%+.4f ± %.4f", v.Mean, v.Spread)
 }
 
@@ -48,7 +52,7 @@ func (all movieNumbers) aboutRanking() string {
 			order++
 		}
 	}
-	spread := summary(movieColumn(all, func(u *movieUnit) float64 { return u.Readings[libvarSetting.ID].Test[wideDeepRow.ID][0] })).Spread
+	spread := study.Summary(movieColumn(all, func(u *movieUnit) float64 { return u.Readings[libvarSetting.ID].Test[wideDeepRow.ID][0] })).Spread
 	return fmt.Sprintf(
 		"The offline ranking of the paper is noise. %d users test on Star Wars, so errors have a standard deviation of %.2f over splits and a mean of ten splits an error of about %.2f, while the paper's models differ by 0.004 to 0.010. "+
 			"Its order on Star Wars (WD-GNN before graph filter before GNN) holds on %d of %d splits; chance gives one in six. Only paired differences tell models apart.",
@@ -82,7 +86,7 @@ func (all movieNumbers) aboutBaselines(edition moviesEdition) string {
 			"The same WD-GNN on what ratings differ from the user's mean has %.4f. ",
 		all.baseline("Movie's mean", 0), all.test(libvarSetting, wideDeepRow, 0), all.test(huangSetting, wideDeepRow, 0), all.baseline("Item-kNN, k = 10, shrinkage 30", 0),
 		all.baseline(factorsLoose, 0), all.baseline(factorsTight, 0), all.test(centeredSetting, wideDeepRow, 0))
-	v := standardError(movieColumn(all, func(u *movieUnit) float64 {
+	v := study.StandardError(movieColumn(all, func(u *movieUnit) float64 {
 		return u.Readings[centeredSetting.ID].Test[wideDeepRow.ID][0] - min(u.Baselines[factorsLoose][0], u.Baselines[factorsTight][0])
 	}))
 	verdict := "neither is shown to be better"

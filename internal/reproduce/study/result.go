@@ -1,4 +1,4 @@
-package reproduce
+package study
 
 import (
 	"fmt"
@@ -94,9 +94,9 @@ type Curve struct {
 	Points    bool      `json:"points,omitempty"`
 }
 
-// summary returns mean and standard deviation, that of a sample: it divides by
+// Summary returns mean and standard deviation, that of a sample: it divides by
 // one less than the count.
-func summary(values []float64) *Value {
+func Summary(values []float64) *Value {
 	v := &Value{Count: len(values)}
 	for _, x := range values {
 		v.Mean += x / float64(len(values))
@@ -110,9 +110,12 @@ func summary(values []float64) *Value {
 	return v
 }
 
-// standardError returns the mean with its standard error.
-func standardError(values []float64) *Value {
-	v := summary(values)
+// Mean returns the mean of the values.
+func Mean(values []float64) float64 { return Summary(values).Mean }
+
+// StandardError returns the mean with its standard error.
+func StandardError(values []float64) *Value {
+	v := Summary(values)
 	if v.Count > 1 {
 		v.Spread /= math.Sqrt(float64(v.Count))
 	}

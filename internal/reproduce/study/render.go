@@ -1,4 +1,4 @@
-package reproduce
+package study
 
 import (
 	"fmt"
@@ -115,11 +115,10 @@ func wrap(text string, width int) string {
 	return b.String()
 }
 
-// WriteMarkdown writes the result as a section of a page. Figures are linked
-// as files in the folder given.
-func (r *Result) WriteMarkdown(w io.Writer, figures string) error {
+// WriteMarkdown writes a result of the experiment as a section of a page. Figures
+// are linked as files in the folder given.
+func (e Experiment) WriteMarkdown(w io.Writer, r *Result, figures string) error {
 	var b strings.Builder
-	e, _ := Find(r.Manifest.Experiment)
 	fmt.Fprintf(&b, "## %s\n\n%s\n\n", e.Title, e.About)
 	for _, t := range r.Tables {
 		fmt.Fprintf(&b, "### %s\n\n", t.Title)
@@ -157,9 +156,9 @@ type drawing interface {
 
 func (c *Chart) drawing() drawing {
 	if len(c.Tracks) > 0 {
-		return c.Paths()
+		return c.paths()
 	}
-	return c.Figure()
+	return c.figure()
 }
 
 // Save writes base.svg and base.png.
@@ -168,8 +167,8 @@ func (c *Chart) Save(base string) error { return c.drawing().Save(base) }
 // WriteSVG writes the drawing.
 func (c *Chart) WriteSVG(w io.Writer) error { return c.drawing().WriteSVG(w) }
 
-// Paths returns a chart of tracks as it is drawn.
-func (c *Chart) Paths() *figure.Paths {
+// paths returns a chart of tracks as it is drawn.
+func (c *Chart) paths() *figure.Paths {
 	f := &figure.Paths{Title: c.Title, XLabel: c.X, YLabel: c.Y, Note: c.Note}
 	for _, t := range c.Tracks {
 		f.Paths = append(f.Paths, figure.Path{X: t.X, Y: t.Y, Velocity: &t.Velocity})
@@ -177,9 +176,12 @@ func (c *Chart) Paths() *figure.Paths {
 	return f
 }
 
-// Figure returns a chart of curves as it is drawn.
-func (c *Chart) Figure() *figure.Figure {
-	f := &figure.Figure{Title: c.Title, X: figure.Axis{Label: c.X, Log: c.Log, Zero: c.Log}, Y: figure.Axis{Label: c.Y, Log: c.LogY}, Note: c.Note}
+// figure returns a chart of curves as it is drawn.
+func (c *Chart) figure() *figure.Figure {
+	f := &figure.Figure{
+		Title: c.Title, Note: c.Note,
+		X: figure.Axis{Label: c.X, Log: c.Log, Zero: c.Log}, Y: figure.Axis{Label: c.Y, Log: c.LogY},
+	}
 	for _, curve := range c.Curves {
 		s := figure.Series{Name: curve.Name, X: curve.X, Y: curve.Y}
 		switch {
