@@ -11,10 +11,8 @@ import (
 var table1 = Experiment{
 	Name:  "table1",
 	Title: "Table 1: source localization",
-	About: "A pulse starts in one of five communities of a network of 50 nodes and spreads; five detectors, which hear their neighbours only, say where. " +
-		"Models are trained on the whole network and tested on it (same) or where each link is lost with probability 0.3 (different). Online, every detector is told the answer after it gave its own. " +
-		"Accuracies in percent, mean ± standard deviation over realizations; each realization of *different* is a mean over random subgraphs.",
-	Do: in(runTable1),
+	About: texts.Say("table1 about", nil),
+	Do:    in(runTable1),
 }
 
 // table1Row is one row with the paper's numbers.

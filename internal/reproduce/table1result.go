@@ -8,222 +8,181 @@ import (
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 )
 
-// column picks the realizations of one column.
-type column struct {
-	name string
-	of   func(u *sourcelocUnit) bool
-}
-
-var (
-	fixedGraph    = column{"one network", func(u *sourcelocUnit) bool { return u.Graph == 0 }}
-	severalGraphs = column{"several networks", func(u *sourcelocUnit) bool { return u.Data == 0 }}
+// Columns of what a realization of Table 1 sees, by learner.
+const (
+	same   = "same"      // with all links
+	differ = "different" // where links are lost, by subgraph
+	last   = "last 30 % of the signals"
+	shown  = "same, as the table has it"
+	ofEta  = "η" // of the first subgraphs
 )
 
-func (c column) pick(all []*sourcelocUnit) (list []*sourcelocUnit) {
-	for _, u := range all {
-		if c.of(u) {
-			list = append(list, u)
+// observe1 returns what units of Table 1 saw.
+func observe1(all []*sourcelocUnit) *study.Frame {
+	f := new(study.Frame)
+	for k, u := range all {
+		for id, v := range u.Same {
+			f.Add(id, same, k, v)
+			f.Add(id, differ, k, u.Differ[id]...)
+			f.Add(id, last, k, u.Last[id]...)
+			f.Add(id, shown, k, u.Same[trainedAs(id)])
 		}
+		for id, v := range u.Eta {
+			f.Add(id, ofEta, k, v...)
+		}
+		frozen := u.Differ[wideDeepFrozen.ID]
+		f.Add(wideDeepFrozen.ID, ofEta, k, frozen[:min(etaSubgraphs, len(frozen))]...)
 	}
-	return list
+	return f
 }
 
-// values returns one number per unit.
-func values(units []*sourcelocUnit, of func(u *sourcelocUnit) float64) (v []float64) {
-	for _, u := range units {
-		v = append(v, of(u))
+// trainedAs returns the learner that is the same where no link is lost: an SGNN
+// is then trained as a GNN is.
+func trainedAs(id string) string {
+	if id == sgnnFrozen.ID {
+		return gnnFrozen.ID
 	}
-	return v
+	return id
+}
+
+// oneNetwork returns the realizations that share a network, severalNetworks one
+// of every network.
+func oneNetwork(all []*sourcelocUnit) (list []*sourcelocUnit) {
+	return slices.DeleteFunc(slices.Clone(all), func(u *sourcelocUnit) bool { return u.Graph != 0 })
+}
+
+func severalNetworks(all []*sourcelocUnit) (list []*sourcelocUnit) {
+	return slices.DeleteFunc(slices.Clone(all), func(u *sourcelocUnit) bool { return u.Data != 0 })
 }
 
 // table1Result makes tables and figures of the units.
 func table1Result(s recipe.Sourceloc, all []*sourcelocUnit) *Result {
 	r := &Result{}
-	for _, c := range []column{fixedGraph, severalGraphs} {
-		list := c.pick(all)
-		if len(all) == 1 && c.name == severalGraphs.name { // the same realization again
-			break
-		}
-		t := accuracies(c, list)
-		t.Note = fmt.Sprintf("Realizations: %d (%s), %d epochs, %d subgraphs each.", len(list), c.describe(), s.Epochs, s.Subgraphs)
-		r.Tables = append(r.Tables, t)
+	r.Tables = append(r.Tables, accuracies(s, "Accuracy, %: one network", oneNetwork(all), true))
+	if len(all) > 1 { // else it is the same realization again
+		r.Tables = append(r.Tables, accuracies(s, "Accuracy, %: several networks", severalNetworks(all), false))
 	}
-	r.Tables = append(r.Tables, differences(all))
-	r.Charts = append(r.Charts, etaChart(all))
+	f := observe1(all)
+	r.Tables = append(r.Tables, differences(f))
+	r.Charts = append(r.Charts, etaChart(s, f, len(all)))
 	for _, u := range all {
 		for _, m := range u.Models {
 			r.Models = append(r.Models, m.File)
 		}
 	}
 	slices.Sort(r.Models)
-	r.Notes = append(table1Notes(all), table1Warnings(all)...)
+	r.Notes = append(texts.Notes("table1 notes", table1Numbers(s, all)), table1Warnings(f)...)
 	return r
 }
 
-func (c column) describe() string {
-	if c.name == fixedGraph.name {
-		return "datasets and starting values vary, the network does not"
+// accuracies is the table of the paper.
+func accuracies(s recipe.Sourceloc, title string, list []*sourcelocUnit, one bool) study.Table {
+	l := study.Layout{
+		Title: title,
+		Columns: []study.Column{
+			{Name: same, Of: shown, Decimals: 1}, {Name: differ, Decimals: 1}, {Name: last, Decimals: 1},
+		},
+		Note: texts.Say("table1 realizations", map[string]any{
+			"Count": len(list), "OneNetwork": one, "Epochs": s.Epochs, "Subgraphs": s.Subgraphs,
+		}),
 	}
-	return "the network varies too"
-}
-
-// accuracies is the table of the paper for one column of realizations.
-func accuracies(c column, list []*sourcelocUnit) study.Table {
-	t := study.Table{Title: "Accuracy, %: " + c.name, Columns: []string{"same", "different", "last 30 % of the signals"}}
 	for _, row := range table1Rows() {
-		id := row.Spec.ID
-		same := id
-		if row.Spec.Kind == recipe.SGNN { // without lost links an SGNN is trained as a GNN is
-			same = gnnFrozen.ID
-		}
-		t.Rows = append(t.Rows, study.Row{Name: row.Name, Ours: row.Differ == nil, Cells: []study.Cell{
-			{Value: study.Summary(values(list, func(u *sourcelocUnit) float64 { return u.Same[same] })), Paper: row.Same, Decimals: 1},
-			{Value: study.Summary(values(list, func(u *sourcelocUnit) float64 { return mean(u.Differ[id]) })), Paper: row.Differ, Decimals: 1},
-			{Value: study.Summary(values(list, func(u *sourcelocUnit) float64 { return mean(u.Last[id]) })), Decimals: 1},
-		}})
+		l.Lines = append(l.Lines, study.Line{
+			Name: row.Name, Of: row.Spec.ID, Ours: row.Differ == nil, Paper: []*study.Value{row.Same, row.Differ},
+		})
 	}
-	return t
+	return observe1(list).Table(l)
 }
 
 // differences compares learners with what they learned from, pair by pair.
-func differences(all []*sourcelocUnit) study.Table {
-	t := study.Table{
-		Title:   "Paired differences, points (standard errors over realizations)",
-		Columns: []string{"same", "different", "adaptation: different - same", "better on subgraphs"},
-		Note: "Each online learner is compared with its own frozen model on the same signals and subgraphs, over all realizations. " +
-			"Own taps are also a larger model, which gains without any lost link: what is left of the gain after subtracting that is adaptation.",
+func differences(f *study.Frame) study.Table {
+	const adaptation = "adaptation: different - same"
+	others := map[string][2]string{} // what a row compares
+	l := study.Layout{
+		Title: "Paired differences, points (standard errors over realizations)",
+		Columns: []study.Column{
+			{Name: same, Decimals: 1, Signed: true, Error: true},
+			{Name: differ, Decimals: 1, Signed: true, Error: true},
+			{Name: adaptation, Decimals: 1, Signed: true, Error: true},
+			{Name: "better on subgraphs", Cell: func(row string) study.Cell {
+				above, all := f.Above(others[row][0], others[row][1], differ)
+				return study.Cell{Text: fmt.Sprintf("%d of %d", above, all)}
+			}},
+		},
+		Note: texts.Say("table1 differences", nil),
 	}
-	rows := table1Rows()
-	paper := map[string]float64{} // of frozen models
-	for _, row := range rows {
-		if row.Before == nil {
+	for _, d := range table1Differences() {
+		others[d.Name] = [2]string{d.ID, d.Before}
+		f.Compare(d.Name, d.ID, d.Before, study.Less, same, differ)
+		less := f.Values(d.Name, same)
+		for k, v := range f.Values(d.Name, differ) {
+			f.Add(d.Name, adaptation, k, v-less[k])
+		}
+		l.Lines = append(l.Lines, study.Line{Name: d.Name, Ours: d.Paper == nil, Paper: []*study.Value{nil, d.Paper}})
+	}
+	return f.Table(l)
+}
+
+// table1Difference is a learner against another, with the paper's difference where
+// links are lost.
+type table1Difference struct {
+	Name, ID, Before string
+	Paper            *study.Value
+}
+
+func table1Differences() (list []table1Difference) {
+	paper := map[string]float64{}
+	for _, row := range table1Rows() {
+		if row.Differ != nil {
 			paper[row.Spec.ID] = row.Differ.Mean
 		}
 	}
-	for _, row := range rows {
-		if row.Before == nil {
-			continue
+	add := func(name, id, before string) {
+		d := table1Difference{Name: name, ID: id, Before: before}
+		if v, ok := paper[id]; ok {
+			d.Paper = &study.Value{Mean: v - paper[before]}
 		}
-		d := difference(row.Name, row.Spec.ID, row.Before.ID, all)
-		if d.Ours = row.Differ == nil; !d.Ours {
-			d.Cells[1].Paper = &study.Value{Mean: row.Differ.Mean - paper[row.Before.ID]}
-		}
-		t.Rows = append(t.Rows, d)
+		list = append(list, d)
 	}
-	for _, pair := range []struct {
-		name      string
-		id, other recipe.LearnerSpec
-	}{{"WD-GNN - GNN", wideDeepFrozen, gnnFrozen}, {"SGNN - GNN", sgnnFrozen, gnnFrozen}} {
-		d := difference(pair.name, pair.id.ID, pair.other.ID, all)
-		d.Cells[1].Paper = &study.Value{Mean: paper[pair.id.ID] - paper[pair.other.ID]}
-		t.Rows = append(t.Rows, d)
-	}
-	return t
-}
-
-func difference(name, id, before string, all []*sourcelocUnit) study.Row {
-	same := values(all, func(u *sourcelocUnit) float64 { return u.Same[id] - u.Same[before] })
-	differ := values(all, func(u *sourcelocUnit) float64 { return mean(u.Differ[id]) - mean(u.Differ[before]) })
-	better, count := 0, 0
-	for _, u := range all {
-		for k, v := range u.Differ[id] {
-			count++
-			if v > u.Differ[before][k] {
-				better++
-			}
+	for _, row := range table1Rows() {
+		if row.Before != nil {
+			add(row.Name, row.Spec.ID, row.Before.ID)
 		}
 	}
-	adapted := make([]float64, len(same))
-	for k := range adapted {
-		adapted[k] = differ[k] - same[k]
-	}
-	return study.Row{Name: name, Cells: []study.Cell{
-		{Value: study.StandardError(same), Decimals: 1, Signed: true},
-		{Value: study.StandardError(differ), Decimals: 1, Signed: true},
-		{Value: study.StandardError(adapted), Decimals: 1, Signed: true},
-		{Text: fmt.Sprintf("%d of %d", better, count)},
-	}}
+	add("WD-GNN - GNN", wideDeepFrozen.ID, gnnFrozen.ID)
+	add("SGNN - GNN", sgnnFrozen.ID, gnnFrozen.ID)
+	return list
 }
 
 // etaChart is accuracy against mixing strength.
-func etaChart(all []*sourcelocUnit) study.Chart {
+func etaChart(s recipe.Sourceloc, f *study.Frame, count int) study.Chart {
 	c := study.Chart{
-		Name: "table1-mixing", Title: "How much should neighbours agree?", X: "mixing strength η (0: every node its own taps, 1: consensus)", Y: "accuracy, %", Log: true,
-		Note: fmt.Sprintf("WD-GNN, links lost with probability 0.3, %d realizations; bars: standard error", len(all)),
+		Name: "table1-mixing", Title: "How much should neighbours agree?",
+		X: "mixing strength η (0: every node its own taps, 1: consensus)", Y: "accuracy, %", Log: true,
+		Note: texts.Say("table1 mixing", map[string]any{"OutageProb": s.OutageProb, "Count": count}),
 	}
 	for _, window := range []int{1, 50} {
 		curve := study.Curve{Name: fmt.Sprintf("personal, m = %d", window), Points: true}
 		for _, eta := range etas {
-			v := study.StandardError(values(all, func(u *sourcelocUnit) float64 { return mean(u.Eta[mixed(window, eta).ID]) }))
-			curve.X, curve.Y, curve.Spread = append(curve.X, eta), append(curve.Y, v.Mean), append(curve.Spread, v.Spread)
+			curve.Add(eta, f.Error(mixed(window, eta).ID, ofEta))
 		}
 		c.Curves = append(c.Curves, curve)
 	}
-	frozen := mean(values(all, func(u *sourcelocUnit) float64 {
-		return mean(u.Differ[wideDeepFrozen.ID][:min(etaSubgraphs, len(u.Differ[wideDeepFrozen.ID]))])
-	}))
-	c.Curves = append(c.Curves, study.Curve{Name: "frozen", X: []float64{etas[1]}, Y: []float64{frozen}, Reference: true})
+	level := f.Mean(wideDeepFrozen.ID, ofEta)
+	c.Curves = append(c.Curves, study.Curve{Name: "frozen", X: []float64{etas[1]}, Y: []float64{level}, Reference: true})
 	return c
 }
 
 // table1Warnings names the learners that did harm where links are lost.
-func table1Warnings(all []*sourcelocUnit) (notes []string) {
-	of := func(by func(u *sourcelocUnit) map[string][]float64, id string) float64 {
-		return mean(values(all, func(u *sourcelocUnit) float64 { return mean(by(u)[id]) }))
-	}
-	last := func(u *sourcelocUnit) map[string][]float64 { return u.Last }
-	differ := func(u *sourcelocUnit) map[string][]float64 { return u.Differ }
+func table1Warnings(f *study.Frame) (notes []string) {
 	for _, row := range table1Rows() {
 		if row.Before == nil {
 			continue
 		}
-		if text := recipe.Harm(row.Name, of(last, row.Spec.ID), of(last, row.Before.ID), of(differ, row.Before.ID)); text != "" {
+		id, before := row.Spec.ID, row.Before.ID
+		if text := recipe.Harm(row.Name, f.Mean(id, last), f.Mean(before, last), f.Mean(before, differ)); text != "" {
 			notes = append(notes, text)
 		}
 	}
 	return notes
-}
-
-// table1Notes says in words what a reader must know.
-func table1Notes(all []*sourcelocUnit) []string {
-	list := fixedGraph.pick(all)
-	gain := func(id, before string) float64 {
-		return mean(values(list, func(u *sourcelocUnit) float64 { return mean(u.Differ[id]) - mean(u.Differ[before]) }))
-	}
-	var notes []string
-	notes = append(notes, fmt.Sprintf(
-		"What comes out: the order of the models on the same network, the fall of all of them when links are lost, online learning that is harmless or slightly harmful on the same network. "+
-			"What does not: the paper's gains of online learning where links are lost (+15.2 centralized, +9.0 distributed). With the update as the paper writes it we find %+.1f and %+.1f on one network. "+
-			"One set of taps behind a frozen readout is one linear map for all five detectors; fitted to the test signals in hindsight it gains 3 to 6 points on most draws, so no step size can deliver 15.",
-		gain(wideDeepCentral.ID, wideDeepFrozen.ID), gain(wideDeepLiteral.ID, wideDeepFrozen.ID)))
-	notes = append(notes, fmt.Sprintf(
-		"Our preset `personal` gains %+.1f points (m = 50) and %+.1f (m = 1) there: every node keeps taps of its own, mixed weakly, and steps in whitened coordinates. Both are needed. "+
-			"It is convex, exchanges messages with neighbours only and is eq. (9) with a doubly stochastic W, but not the paper's problem (8), which asks all nodes to agree; and it lifts the plain filter far above the paper's row. "+
-			"We do not claim that the authors did this.",
-		gain(mixed(50, 0.003).ID, wideDeepFrozen.ID), gain(mixed(1, 0.003).ID, wideDeepFrozen.ID)))
-	notes = append(notes, "Accuracy depends on the network that is drawn far more than the paper's standard deviations show, which suggests that its ten datasets share one network: hence both tables. "+
-		"Noise (0.004), diffusion times (0 to 4) and the step sizes (literal 0.3 and 3, personal 1 and 0.3) come from a study on three other networks in which step sizes were read off the accuracy on test signals; they were fixed before the runs shown here. "+
-		"The default seed, 12, was picked from 1 to 16 because a WD-GNN learns the first network it draws about as well as the paper's; over those seeds its accuracy on the whole network lies between 56 and 98 %.")
-	for _, u := range all {
-		if u.Double == nil {
-			continue
-		}
-		text := "Rounding: taps are float32, the second moment and the steps float64. Answers that differ from a run with every number in float64"
-		for k, spec := range []recipe.LearnerSpec{wideDeepLiteral, mixed(1, 0.003), mixed(50, 0.003)} {
-			sep := ", "
-			if k == 0 {
-				sep = ": "
-			}
-			d := u.Double[spec.ID]
-			text += fmt.Sprintf("%s%d of %d (%s)", sep, d.Differ, d.Answers, []string{"literal", "personal, m = 1", "personal, m = 50"}[k])
-		}
-		notes = append(notes, text+".")
-	}
-	restarts := 0
-	for _, u := range all {
-		for _, m := range u.Models {
-			restarts += m.Restarts
-		}
-	}
-	return append(notes, fmt.Sprintf("Training began anew %d times in %d trainings because every unit of the deep part was dead.", restarts, 4*len(all)))
 }
