@@ -22,7 +22,7 @@ func TestTablesWarnOfHarm(t *testing.T) {
 	for _, id := range []string{expertRow, "wd-gnn", "wd-gnn central", "wd-gnn distributed", "wd-gnn distributed carry"} {
 		rows = append(rows, flockingRow{ID: id, Name: id})
 	}
-	notes := table2Warnings(rows, all)
+	notes := table2Warnings(rows, observeFlights(all))
 	if len(notes) != 1 || !strings.Contains(notes[0], "wd-gnn distributed carry did harm: its flights cost 700 in all, those of the model as trained 70") {
 		t.Errorf("got %q, want one of the row that did harm", notes)
 	}

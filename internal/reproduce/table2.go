@@ -16,11 +16,8 @@ import (
 var table2 = Experiment{
 	Name:  "table2",
 	Title: "Table 2: robot swarm control",
-	About: "Fifty robots begin with random velocities and are to fly at one velocity without colliding. An expert that sees everything shows how in 400 flights of 2 seconds; " +
-		"decentralized controllers, in which what robots tell each other moves one hop per step, learn to imitate it and then fly 40 other starts on their own. " +
-		"Online, they also learn in flight from how much velocities differ: of all robots (centralized) or of each robot and those it hears (distributed). " +
-		"Velocity variation, m²/s²: the sum over the flight and the value at its end, mean over flights, mean ± standard deviation over realizations.",
-	Do: in(runTable2),
+	About: texts.Say("table2 about", nil),
+	Do:    in(runTable2),
 }
 
 // flockingRow is one row with the paper's numbers.

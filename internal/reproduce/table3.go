@@ -3,7 +3,6 @@ package reproduce
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
@@ -13,9 +12,8 @@ import (
 var table3 = Experiment{
 	Name:  "table3",
 	Title: "Table 3: filter order and number of features",
-	About: "The WD-GNN of Table 2 with filters of order K = 2, 3, 4 and F = 16, 32, 48 features, offline and learning in flight. " +
-		"Velocity variation, m²/s², mean over flights, mean ± standard deviation over realizations. All nine architectures see the same flights.",
-	Do: in(runTable3),
+	About: texts.Say("table3 about", nil),
+	Do:    in(runTable3),
 }
 
 // The paper's numbers, by order, mode and number of features.
@@ -95,110 +93,163 @@ func runTable3(ctx context.Context, r *runner) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{Models: flockingFiles(all), Notes: []string{table3Verdict(all), table3Online(all), selectionNote(all)}}
-	result.Tables = []study.Table{
-		table3Table("Total velocity variation", all, meanTotal, &table3Total, 1),
-		table3Table("Final velocity variation", all, meanFinal, &table3Final, 4),
-		table3Table("Final velocity variation of the median flight", all, medianFinal, nil, 4),
-	}
-	result.Tables[0].Note = fmt.Sprintf("%d realizations of %d flights for training and %d for testing; %d epochs, gradients clipped to %v, γ = %v.", len(all), s.Train, s.Test, s.Epochs, recipe.ClipClosest, s.Gamma)
-	result.Charts = []study.Chart{table3Chart(&s, all)}
-	return result, nil
+	return table3Result(&s, all), nil
 }
 
-func table3Table(title string, all []*flockingUnit, of func(f *flown) float64, paper *[3][3][3]study.Value, decimals int) study.Table {
-	t := study.Table{Title: title}
-	for _, f := range table3Features {
-		t.Columns = append(t.Columns, fmt.Sprintf("F = %d", f))
-	}
-	for k, order := range table3Orders {
-		for mode := range table3Modes {
-			row := study.Row{Name: fmt.Sprintf("K = %d, %s", order, table3Modes[mode].Name)}
-			for f := range table3Features {
-				cell := study.Cell{Value: overFlights(all, table3ID(k, f, mode), of), Decimals: decimals}
-				if paper != nil {
-					cell.Paper = &paper[k][mode][f]
-				}
-				row.Cells = append(row.Cells, cell)
-			}
-			t.Rows = append(t.Rows, row)
-		}
-	}
-	return t
+// byFeatures names the column of a number of features.
+func byFeatures(column string, f int) string {
+	return fmt.Sprintf("%s, F = %d", column, table3Features[f])
 }
 
-// table3Verdict says whether the paper's claim holds in the numbers: mean and
-// spread fall with F, and not necessarily with K.
-func table3Verdict(all []*flockingUnit) string {
-	var parts []string
-	for _, measure := range []struct {
-		name string
-		of   func(f *flown) float64
-	}{{"total", meanTotal}, {"final", meanFinal}} {
-		var byF, byK [2][3]float64 // mean, spread
-		for k := range table3Orders {
-			for f := range table3Features {
-				for mode := range table3Modes {
-					v := overFlights(all, table3ID(k, f, mode), measure.of)
-					byF[0][f] += v.Mean / 9
-					byF[1][f] += v.Spread / 9
-					byK[0][k] += v.Mean / 9
-					byK[1][k] += v.Spread / 9
-				}
-			}
-		}
-		for m, what := range []string{"mean", "spread"} {
-			if m == 1 && len(all) < 2 {
-				continue
-			}
-			parts = append(parts, fmt.Sprintf("%s of the %s variation over F = 16, 32, 48: %s; over K = 2, 3, 4: %s", what, measure.name, trend(byF[m]), trend(byK[m])))
-		}
-	}
-	return "Verdict on the claim that mean and spread fall with the number of features F but not necessarily with the order K (averages over the other two of order, features and mode): " + strings.Join(parts, ". ") + "."
+// byOrder names the row of an order and a mode.
+func byOrder(k, mode int) string {
+	return fmt.Sprintf("K = %d, %s", table3Orders[k], table3Modes[mode].Name)
 }
 
-// trend writes three numbers and which way they go.
-func trend(v [3]float64) string {
-	way := "neither falls nor rises throughout"
-	switch {
-	case v[0] > v[1] && v[1] > v[2]:
-		way = "falls"
-	case v[0] < v[1] && v[1] < v[2]:
-		way = "rises"
+// observe3 returns what realizations saw, by order and mode, and by features.
+func observe3(all []*flockingUnit) *study.Frame {
+	f := new(study.Frame)
+	for unit, u := range all {
+		table3Each(func(k, features, mode int) {
+			row, flown := byOrder(k, mode), u.Rows[table3ID(k, features, mode)]
+			f.Add(row, byFeatures(total, features), unit, flown.Total...)
+			f.Add(row, byFeatures(final, features), unit, flown.Final...)
+			f.Add(row, byFeatures(medianFinal, features), unit, median(flown.Final))
+		})
 	}
-	return fmt.Sprintf("%.4g, %.4g, %.4g (%s)", v[0], v[1], v[2], way)
+	return f
 }
 
-// table3Online says whether online learning helps every architecture.
-func table3Online(all []*flockingUnit) string {
-	better, order := [2]int{}, [2]int{}
+// table3Each calls do for the places of every order, number of features and mode.
+func table3Each(do func(k, f, mode int)) {
 	for k := range table3Orders {
 		for f := range table3Features {
-			for m, of := range []func(f *flown) float64{meanTotal, meanFinal} {
-				v := func(mode int) float64 { return overFlights(all, table3ID(k, f, mode), of).Mean }
-				if v(1) < v(0) && v(2) < v(0) {
-					better[m]++
+			for mode := range table3Modes {
+				do(k, f, mode)
+			}
+		}
+	}
+}
+
+// table3Result makes tables and figures of the units.
+func table3Result(s *recipe.Flocking, all []*flockingUnit) *Result {
+	f := observe3(all)
+	r := &Result{Models: flockingFiles(all), Tables: []study.Table{
+		table3Table(f, "Total velocity variation", total, &table3Total, 1),
+		table3Table(f, "Final velocity variation", final, &table3Final, 4),
+		table3Table(f, "Final velocity variation of the median flight", medianFinal, nil, 4),
+	}}
+	r.Tables[0].Note = texts.Say("table3 flights", map[string]any{"S": s, "Count": len(all), "Clip": recipe.ClipClosest})
+	r.Charts = []study.Chart{table3Chart(s, f, len(all))}
+	r.Notes = texts.Notes("table3 notes", map[string]any{
+		"Trends": table3Trends(f, len(all) > 1), "All": len(table3Orders) * len(table3Features),
+		"Ours": onlineIn(func(k, features, mode int) (float64, float64) {
+			return f.Mean(byOrder(k, mode), byFeatures(total, features)), f.Mean(byOrder(k, mode), byFeatures(final, features))
+		}),
+		"Paper": onlineIn(func(k, features, mode int) (float64, float64) {
+			return table3Total[k][mode][features].Mean, table3Final[k][mode][features].Mean
+		}),
+		"Selection": selectionOf(all),
+	})
+	return r
+}
+
+func table3Table(f *study.Frame, title, column string, paper *[3][3][3]study.Value, decimals int) study.Table {
+	l := study.Layout{Title: title}
+	for features, count := range table3Features {
+		l.Columns = append(l.Columns, study.Column{
+			Name: fmt.Sprintf("F = %d", count), Of: byFeatures(column, features), Decimals: decimals,
+		})
+	}
+	for k := range table3Orders {
+		for mode := range table3Modes {
+			line := study.Line{Name: byOrder(k, mode)}
+			if paper != nil {
+				for features := range table3Features {
+					line.Paper = append(line.Paper, &paper[k][mode][features])
 				}
-				if v(1) < v(2) {
-					order[m]++
+			}
+			l.Lines = append(l.Lines, line)
+		}
+	}
+	return f.Table(l)
+}
+
+// table3Trend is whether the paper's claim holds in the numbers: mean and spread
+// fall with F, and not necessarily with K.
+type table3Trend struct {
+	What, Measure string
+	ByF, ByK      trend
+}
+
+// trend is three numbers.
+type trend []float64
+
+// Falls says whether each number is below the one before.
+func (t trend) Falls() bool { return t[0] > t[1] && t[1] > t[2] }
+
+// Rises says whether each number is above the one before.
+func (t trend) Rises() bool { return t[0] < t[1] && t[1] < t[2] }
+
+// table3Trends returns the trends of means, and of spreads if there are some.
+func table3Trends(f *study.Frame, spreads bool) (list []table3Trend) {
+	for _, measure := range []string{total, final} {
+		means := table3Trend{"mean", measure, make(trend, 3), make(trend, 3)}
+		spread := table3Trend{"spread", measure, make(trend, 3), make(trend, 3)}
+		table3Each(func(k, features, mode int) {
+			v := f.Deviation(byOrder(k, mode), byFeatures(measure, features))
+			means.ByF[features] += v.Mean / 9
+			means.ByK[k] += v.Mean / 9
+			spread.ByF[features] += v.Spread / 9
+			spread.ByK[k] += v.Spread / 9
+		})
+		list = append(list, means)
+		if spreads {
+			list = append(list, spread)
+		}
+	}
+	return list
+}
+
+// onlineCounts is in how many architectures online learning helps.
+type onlineCounts struct {
+	BetterTotal, BetterFinal int // both modes are ahead of the frozen model
+	AheadTotal, AheadFinal   int // centralized learning is ahead of distributed
+}
+
+// onlineIn counts in a table of totals and final variations.
+func onlineIn(at func(k, features, mode int) (total, final float64)) (c onlineCounts) {
+	for k := range table3Orders {
+		for f := range table3Features {
+			var total, final [3]float64
+			for mode := range table3Modes {
+				total[mode], final[mode] = at(k, f, mode)
+			}
+			for _, m := range []struct {
+				v             [3]float64
+				better, ahead *int
+			}{{total, &c.BetterTotal, &c.AheadTotal}, {final, &c.BetterFinal, &c.AheadFinal}} {
+				if m.v[1] < m.v[0] && m.v[2] < m.v[0] {
+					*m.better++
+				}
+				if m.v[1] < m.v[2] {
+					*m.ahead++
 				}
 			}
 		}
 	}
-	return fmt.Sprintf("Online learning, both modes, lowers the total in %d of 9 architectures and the final variation in %d; centralized learning is ahead of distributed in %d and %d. In the paper all of these are 9.",
-		better[0], better[1], order[0], order[1])
+	return c
 }
 
-func table3Chart(s *recipe.Flocking, all []*flockingUnit) study.Chart {
+func table3Chart(s *recipe.Flocking, f *study.Frame, count int) study.Chart {
 	c := study.Chart{
-		Name: "table3", Title: "More features fly better", X: "features F", Y: "total velocity variation, m²/s²",
-		Note: fmt.Sprintf("WD-GNN offline, %d realizations, seed %d; bars: standard deviation over realizations", len(all), s.Seed),
+		Name: "table3", Title: "Velocity variation by features", X: "features F", Y: "total velocity variation, m²/s²",
+		Note: texts.Say("table3 chart", map[string]any{"Count": count, "Seed": s.Seed}),
 	}
 	for k, order := range table3Orders {
 		curve := study.Curve{Name: fmt.Sprintf("K = %d", order), Points: true}
-		for f, features := range table3Features {
-			v := overFlights(all, table3ID(k, f, 0), meanTotal)
-			curve.X, curve.Y, curve.Spread = append(curve.X, float64(features)), append(curve.Y, v.Mean), append(curve.Spread, v.Spread)
+		for features, n := range table3Features {
+			curve.Add(float64(n), f.Deviation(byOrder(k, 0), byFeatures(total, features)))
 		}
 		c.Curves = append(c.Curves, curve)
 	}

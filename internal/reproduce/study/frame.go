@@ -1,6 +1,9 @@
 package study
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // Frame is what the units of an experiment saw: observations, each of a row and
 // a column of a table by one unit.
@@ -100,6 +103,18 @@ func (f *Frame) Above(row, other, column string) (above, all int) {
 	return above, all
 }
 
+// Both returns the means of two rows over the units that have both, 0 if there is
+// none.
+func (f *Frame) Both(row, other, column string) (a, b float64) {
+	var first, second []float64
+	for _, s := range f.cells[place{row, column}] {
+		if v := f.of(other, column, s.unit); v != nil {
+			first, second = append(first, Mean(s.values)), append(second, Mean(v))
+		}
+	}
+	return Mean(first), Mean(second)
+}
+
 // Layout says which observations a table shows, and how.
 type Layout struct {
 	Title   string
@@ -185,3 +200,7 @@ func (v *Value) Sign() int {
 	}
 	return 0
 }
+
+// Near says whether a mean of ours is within two of the paper's standard
+// deviations of the paper's.
+func Near(ours, paper *Value) bool { return math.Abs(ours.Mean-paper.Mean) <= 2*paper.Spread }

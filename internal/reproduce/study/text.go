@@ -15,6 +15,7 @@ import (
 //
 //	signed d v     a number with its sign and d decimals
 //	pm d v         a Value as mean ± spread with d decimals, signed
+//	near v paper   whether v is within two of the paper's standard deviations
 //	toward v a b c a if v is above 0 by two standard errors, b if below, else c
 type Texts struct{ t *template.Template }
 
@@ -29,6 +30,7 @@ var words = template.FuncMap{
 	"pm": func(decimals int, v *Value) string {
 		return Cell{Value: v, Decimals: decimals, Signed: true}.String()
 	},
+	"near": Near,
 	"toward": func(v *Value, above, below, neither string) string {
 		switch v.Sign() {
 		case 1:
