@@ -12,14 +12,14 @@ import (
 var fig2a = Experiment{
 	Name:  "fig2a",
 	Title: "Figure 2 (a): stability",
-	About: "A WD-GNN that was trained on the whole network answers where each link is lost with probability p. The subgraphs of one realization are nested: what is lost at one p is lost at all larger ones, so that the curve compares like with like.",
+	About: texts.Say("fig2a about", nil),
 	Do:    in(runFig2a),
 }
 
 var fig2b = Experiment{
 	Name:  "fig2b",
 	Title: "Figure 2 (b): convergence",
-	About: "Links are lost with probability 0.3, the test signals come one by one, and the learners adapt. The running accuracy counts all answers so far.",
+	About: texts.Say("fig2b about", nil),
 	Do:    in(runFig2b),
 }
 
@@ -44,7 +44,9 @@ func figureRepeats(o Options) int {
 
 // wideDeepUnits computes one unit per realization of a figure, each after
 // training its WD-GNN.
-func wideDeepUnits[T any](ctx context.Context, r *runner, s recipe.Sourceloc, passes int, do func(ctx context.Context, z *realization) (T, error)) ([]T, error) {
+func wideDeepUnits[T any](
+	ctx context.Context, r *runner, s recipe.Sourceloc, passes int, do func(z *realization, ctx context.Context) (T, error),
+) ([]T, error) {
 	list := pairs(figureRepeats(r.Options))
 	work := float64(s.Epochs) + streamCost*float64(passes)
 	return units(ctx, r, len(list), work,
@@ -57,7 +59,7 @@ func wideDeepUnits[T any](ctx context.Context, r *runner, s recipe.Sourceloc, pa
 			if err := z.train(ctx, recipe.WideDeep); err != nil {
 				return unit, err
 			}
-			return do(ctx, z)
+			return do(z, ctx)
 		})
 }
 
@@ -82,72 +84,82 @@ func sweep[T any](ctx context.Context, r *runner, s recipe.Sourceloc, name strin
 
 func runFig2a(ctx context.Context, r *runner) (*Result, error) {
 	s := sourcelocFrom(r.Options)
-	all, err := wideDeepUnits(ctx, r, s, len(outageProbs)*s.Subgraphs, func(ctx context.Context, z *realization) (*stabilityUnit, error) {
-		u := &stabilityUnit{Graph: z.Graph, Data: z.Data, Model: z.Models[recipe.WideDeep].Info}
-		for _, p := range outageProbs {
-			var row []float64
-			for sub := range z.Subgraphs {
-				stream, err := z.TestStream(sub, p)
-				if err != nil {
-					return nil, err
-				}
-				out, err := z.play(ctx, wideDeepFrozen, stream, false)
-				if err != nil {
-					return nil, err
-				}
-				row = append(row, out.Accuracy)
-				if p == 0 {
-					z.runner.advance(streamCost*float64(z.Subgraphs-1), "graph %d, data %d: the whole network", z.Graph, z.Data)
-					break
-				}
-			}
-			u.Accuracy = append(u.Accuracy, row)
-		}
-		return u, nil
-	})
+	all, err := wideDeepUnits(ctx, r, s, len(outageProbs)*s.Subgraphs, (*realization).stability)
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{}
-	t := study.Table{
-		Title: "Accuracy, %, by probability of losing a link", Columns: nil,
-		Note: fmt.Sprintf("WD-GNN, %d epochs, %d nested subgraphs per realization; mean ± standard deviation over realizations. The paper shows this figure without numbers; its curve falls as these do.", s.Epochs, s.Subgraphs),
+	return stabilityFigure(s, all), nil
+}
+
+// stability computes a unit.
+func (z *realization) stability(ctx context.Context) (*stabilityUnit, error) {
+	u := &stabilityUnit{Graph: z.Graph, Data: z.Data, Model: z.Models[recipe.WideDeep].Info}
+	for _, p := range outageProbs {
+		var row []float64
+		for sub := range z.Subgraphs {
+			stream, err := z.TestStream(sub, p)
+			if err != nil {
+				return nil, err
+			}
+			out, err := z.play(ctx, wideDeepFrozen, stream, false)
+			if err != nil {
+				return nil, err
+			}
+			row = append(row, out.Accuracy)
+			if p == 0 {
+				z.runner.advance(streamCost*float64(z.Subgraphs-1), "graph %d, data %d: the whole network", z.Graph, z.Data)
+				break
+			}
+		}
+		u.Accuracy = append(u.Accuracy, row)
 	}
+	return u, nil
+}
+
+// outageName names a column.
+func outageName(p float64) string { return fmt.Sprintf("p = %v", p) }
+
+// stabilityFigure makes a table and a figure of the units.
+func stabilityFigure(s recipe.Sourceloc, all []*stabilityUnit) *Result {
+	const one, several = "one network", "several networks"
+	f, r := new(study.Frame), new(Result)
+	for k, u := range all {
+		for e, p := range outageProbs {
+			if u.Graph == 0 {
+				f.Add(one, outageName(p), k, u.Accuracy[e]...)
+			}
+			if u.Data == 0 {
+				f.Add(several, outageName(p), k, u.Accuracy[e]...)
+			}
+		}
+		r.Models = append(r.Models, u.Model.File)
+	}
+	l := study.Layout{Title: "Accuracy, %, by probability of losing a link"}
 	c := study.Chart{
 		Name: "fig2a", Title: "A WD-GNN where links are lost", X: "probability of losing a link", Y: "accuracy, %",
-		Note: fmt.Sprintf("seed %d; bands: standard deviation over realizations", s.Seed),
+		Note: texts.Say("fig2a chart", s),
 	}
-	for _, p := range outageProbs {
-		t.Columns = append(t.Columns, fmt.Sprintf("p = %v", p))
-	}
-	for _, col := range []struct {
-		name string
-		of   func(u *stabilityUnit) bool
-	}{
-		{"one network", func(u *stabilityUnit) bool { return u.Graph == 0 }},
-		{"several networks", func(u *stabilityUnit) bool { return u.Data == 0 }},
-	} {
-		row, curve := study.Row{Name: col.name}, study.Curve{Name: col.name}
-		for k, p := range outageProbs {
-			var v []float64
-			for _, u := range all {
-				if col.of(u) {
-					v = append(v, mean(u.Accuracy[k]))
-				}
-			}
-			cell := study.Summary(v)
-			row.Cells = append(row.Cells, study.Cell{Value: cell, Decimals: 1})
-			curve.X, curve.Y, curve.Spread = append(curve.X, p), append(curve.Y, cell.Mean), append(curve.Spread, cell.Spread)
+	falls := 0
+	for k, p := range outageProbs {
+		l.Columns = append(l.Columns, study.Column{Name: outageName(p), Decimals: 1})
+		if k > 0 && f.Mean(one, outageName(p)) < f.Mean(one, outageName(outageProbs[k-1])) {
+			falls++
 		}
-		row.Name += fmt.Sprintf(" (%d)", row.Cells[0].Value.Count)
-		t.Rows, c.Curves = append(t.Rows, row), append(c.Curves, curve)
 	}
-	result.Tables, result.Charts = []study.Table{t}, []study.Chart{c}
-	for _, u := range all {
-		result.Models = append(result.Models, u.Model.File)
+	for _, row := range []string{one, several} {
+		l.Lines = append(l.Lines, study.Line{Name: fmt.Sprintf("%s (%d)", row, len(f.Values(row, outageName(0)))), Of: row})
+		curve := study.Curve{Name: row}
+		for _, p := range outageProbs {
+			curve.Add(p, f.Deviation(row, outageName(p)))
+		}
+		c.Curves = append(c.Curves, curve)
 	}
-	slices.Sort(result.Models)
-	return result, nil
+	l.Note = texts.Say("fig2a table", map[string]any{
+		"Epochs": s.Epochs, "Subgraphs": s.Subgraphs, "Falls": falls, "Steps": len(outageProbs) - 1,
+	})
+	r.Tables, r.Charts = []study.Table{f.Table(l)}, []study.Chart{c}
+	slices.Sort(r.Models)
+	return r
 }
 
 // curveStep is the number of signals between two points of a running accuracy.
@@ -181,60 +193,74 @@ func convergenceLearners() []struct {
 
 func runFig2b(ctx context.Context, r *runner) (*Result, error) {
 	s := sourcelocFrom(r.Options)
-	learners := convergenceLearners()
-	var specs []recipe.LearnerSpec
-	for _, l := range learners {
-		specs = append(specs, l.Spec)
-	}
-	all, err := wideDeepUnits(ctx, r, s, len(learners)*s.Subgraphs, func(ctx context.Context, z *realization) (*convergenceUnit, error) {
-		u := &convergenceUnit{Graph: z.Graph, Data: z.Data, Model: z.Models[recipe.WideDeep].Info, Curve: map[string][]float64{}}
-		for sub := range z.Subgraphs {
-			stream, err := z.TestStream(sub, z.OutageProb)
-			if err != nil {
-				return nil, err
-			}
-			runs, err := z.playAll(ctx, specs, stream, false)
-			if err != nil {
-				return nil, err
-			}
-			for n, out := range runs {
-				curve := u.Curve[specs[n].ID]
-				if curve == nil {
-					curve = make([]float64, len(out.Right)/curveStep)
-				}
-				for k := range curve {
-					seen := (k + 1) * curveStep
-					curve[k] += 100 * float64(out.Right[seen-1]) / float64(seen*len(z.Net.Detectors)) / float64(z.Subgraphs)
-				}
-				u.Curve[specs[n].ID] = curve
-			}
-		}
-		return u, nil
-	})
+	passes := len(convergenceLearners()) * s.Subgraphs
+	all, err := wideDeepUnits(ctx, r, s, passes, (*realization).convergence)
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{}
-	marks := []int{10, 20, 50, 100, 200, 400, 600, 800, 1000}
-	t := study.Table{
-		Title: "Running accuracy, %, after so many signals",
-		Note:  fmt.Sprintf("WD-GNN, %d realizations of %d subgraphs. Early values are few answers: compare with the frozen model on the same signals.", len(all), s.Subgraphs),
+	return convergenceFigure(s, all), nil
+}
+
+// convergence computes a unit.
+func (z *realization) convergence(ctx context.Context) (*convergenceUnit, error) {
+	u := &convergenceUnit{Graph: z.Graph, Data: z.Data, Model: z.Models[recipe.WideDeep].Info, Curve: map[string][]float64{}}
+	var specs []recipe.LearnerSpec
+	for _, l := range convergenceLearners() {
+		specs = append(specs, l.Spec)
 	}
+	for sub := range z.Subgraphs {
+		stream, err := z.TestStream(sub, z.OutageProb)
+		if err != nil {
+			return nil, err
+		}
+		runs, err := z.playAll(ctx, specs, stream, false)
+		if err != nil {
+			return nil, err
+		}
+		for n, out := range runs {
+			curve := u.Curve[specs[n].ID]
+			if curve == nil {
+				curve = make([]float64, len(out.Right)/curveStep)
+			}
+			for k := range curve {
+				seen := (k + 1) * curveStep
+				curve[k] += 100 * float64(out.Right[seen-1]) / float64(seen*len(z.Net.Detectors)) / float64(z.Subgraphs)
+			}
+			u.Curve[specs[n].ID] = curve
+		}
+	}
+	return u, nil
+}
+
+// afterSignals names a column.
+func afterSignals(count int) string { return fmt.Sprint(count) }
+
+// convergenceFigure makes a table and a figure of the units.
+func convergenceFigure(s recipe.Sourceloc, all []*convergenceUnit) *Result {
+	f, r := new(study.Frame), new(Result)
+	for k, u := range all {
+		for _, l := range convergenceLearners() {
+			for e, v := range u.Curve[l.Spec.ID] {
+				f.Add(l.Name, afterSignals((e+1)*curveStep), k, v)
+			}
+		}
+		r.Models = append(r.Models, u.Model.File)
+	}
+	said := map[string]any{"Count": len(all), "Subgraphs": s.Subgraphs, "OutageProb": s.OutageProb, "Seed": s.Seed}
+	t := study.Table{Title: "Running accuracy, %, after so many signals", Note: texts.Say("fig2b table", said)}
+	marks := []int{10, 20, 50, 100, 200, 400, 600, 800, 1000}
 	for _, m := range marks {
-		t.Columns = append(t.Columns, fmt.Sprint(m))
+		t.Columns = append(t.Columns, afterSignals(m))
 	}
 	c := study.Chart{
 		Name: "fig2b", Title: "Learning online after links were lost", X: "test signals", Y: "running accuracy, %",
-		Note: fmt.Sprintf("WD-GNN, p = 0.3, seed %d, %d realizations of %d subgraphs", s.Seed, len(all), s.Subgraphs),
+		Note: texts.Say("fig2b chart", said),
 	}
-	for _, l := range learners {
+	for _, l := range convergenceLearners() {
 		curve := study.Curve{Name: l.Name, Reference: l.Spec.Mode == recipe.Frozen}
 		for k := range all[0].Curve[l.Spec.ID] {
-			sum := 0.0
-			for _, u := range all {
-				sum += u.Curve[l.Spec.ID][k] / float64(len(all))
-			}
-			curve.X, curve.Y = append(curve.X, float64((k+1)*curveStep)), append(curve.Y, sum)
+			signals := (k + 1) * curveStep
+			curve.X, curve.Y = append(curve.X, float64(signals)), append(curve.Y, f.Mean(l.Name, afterSignals(signals)))
 		}
 		row := study.Row{Name: l.Name, Ours: l.Spec.Config.Whiten}
 		for _, m := range marks {
@@ -246,11 +272,31 @@ func runFig2b(ctx context.Context, r *runner) (*Result, error) {
 		}
 		t.Rows, c.Curves = append(t.Rows, row), append(c.Curves, curve)
 	}
-	result.Tables, result.Charts = []study.Table{t}, []study.Chart{c}
-	result.Notes = []string{"The paper's curves rise to 92.7 and 86.5 with its literal update; ours stay flat. With own taps and whitened steps they rise as the paper's figure shows, and most of it within the first 200 signals."}
-	for _, u := range all {
-		result.Models = append(result.Models, u.Model.File)
+	r.Tables, r.Charts = []study.Table{t}, []study.Chart{c}
+	r.Notes = texts.Notes("fig2b notes", convergenceGains(f, len(all[0].Curve[wideDeepFrozen.ID])))
+	slices.Sort(r.Models)
+	return r
+}
+
+// convergenceGain is what a learner is above the frozen model, in points.
+type convergenceGain struct {
+	Name       string
+	Early, End *study.Value // after a fifth of the signals, and after all
+}
+
+// convergenceGains compares learners with the frozen model on curves of so many
+// points.
+func convergenceGains(f *study.Frame, points int) map[string]any {
+	early, end := max(points/5, 1)*curveStep, points*curveStep
+	learners, paper := convergenceLearners(), table1Paper()
+	var gains []convergenceGain
+	for _, l := range learners[1:] {
+		name := l.Name + " less frozen"
+		f.Compare(name, l.Name, learners[0].Name, study.Less, afterSignals(early), afterSignals(end))
+		gains = append(gains, convergenceGain{l.Name, f.Error(name, afterSignals(early)), f.Error(name, afterSignals(end))})
 	}
-	slices.Sort(result.Models)
-	return result, nil
+	return map[string]any{
+		"Early": early, "All": end, "Gains": gains, "PaperFrozen": paper[wideDeepFrozen.ID].Differ.Mean,
+		"PaperCentral": paper[wideDeepCentral.ID].Differ.Mean, "PaperLiteral": paper[wideDeepLiteral.ID].Differ.Mean,
+	}
 }

@@ -2,7 +2,6 @@ package reproduce
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/wdgnn/wdgnn/gnn"
@@ -13,7 +12,7 @@ import (
 var gains = Experiment{
 	Name:  "gains",
 	Title: "Wide against deep: the gains α_W and α_D",
-	About: "Section 3 ends with a claim: a larger α_D learns better representations offline, a larger α_W adapts faster online. Here the ratio α_W : α_D is fixed before training, at five values with α_W + α_D = 2, and both are measured.",
+	About: texts.Say("gains about", nil),
 	Do:    in(runGains),
 }
 
@@ -80,74 +79,62 @@ func (z *realization) gains(ctx context.Context) (*gainsUnit, error) {
 	return u, nil
 }
 
+// gainsNames are the learners, as columns of gains.
+var gainsNames = []string{"literal centralized", "literal distributed", "personal, m = 1", "personal, m = 50"}
+
+// observeGains returns what units saw by ratio: accuracies, and gains of learners.
+// Units are networks.
+func observeGains(repeats int, all []*gainsUnit) *study.Frame {
+	f := new(study.Frame)
+	for k, u := range all {
+		ratio, network := ratios[k/repeats].Name, k%repeats
+		f.Add(ratio, "same, offline", network, u.Same)
+		f.Add(ratio, "different, offline", network, u.Differ[wideDeepFrozen.ID]...)
+		for l, spec := range gainsLearners[1:] {
+			f.Add(ratio, gainsNames[l], network, mean(u.Differ[spec.ID])-mean(u.Differ[wideDeepFrozen.ID]))
+		}
+	}
+	return f
+}
+
 func gainsResult(s recipe.Sourceloc, repeats int, all []*gainsUnit) *Result {
-	t := study.Table{
-		Title:   "Offline accuracy and online gain by ratio α_W : α_D",
-		Columns: []string{"same, offline", "different, offline", "literal centralized", "literal distributed", "personal, m = 1", "personal, m = 50"},
-		Note: fmt.Sprintf("%% and points; mean ± standard error over %d networks, %d epochs, %d subgraphs each. The last four columns are gains over the frozen model on the same signals.",
-			repeats, s.Epochs, s.Subgraphs),
+	f := observeGains(repeats, all)
+	said := map[string]any{
+		"Repeats": repeats, "Epochs": s.Epochs, "Subgraphs": s.Subgraphs, "Seed": s.Seed, "OutageProb": s.OutageProb,
+	}
+	l := study.Layout{
+		Title: "Offline accuracy and online gain by ratio α_W : α_D", Note: texts.Say("gains table", said),
+		Columns: []study.Column{{Name: "same, offline", Decimals: 1, Error: true}, {Name: "different, offline", Decimals: 1, Error: true}},
 	}
 	c := study.Chart{
 		Name: "gains", Title: "Wide against deep", X: "α_W / (α_W + α_D)", Y: "points gained online where links are lost",
-		Note: fmt.Sprintf("WD-GNN, p = 0.3, seed %d, %d networks; bars: standard error", s.Seed, repeats),
+		Note: texts.Say("gains chart", said),
 	}
-	names := []string{"literal centralized", "literal distributed", "personal, m = 1", "personal, m = 50"}
-	for _, n := range names {
-		c.Curves = append(c.Curves, study.Curve{Name: n, Points: true})
-	}
-	for k, ratio := range ratios {
-		list := all[k*repeats : (k+1)*repeats]
-		of := func(f func(u *gainsUnit) float64) *study.Value {
-			var v []float64
-			for _, u := range list {
-				v = append(v, f(u))
-			}
-			return study.StandardError(v)
+	for _, name := range gainsNames {
+		l.Columns = append(l.Columns, study.Column{Name: name, Decimals: 1, Signed: true, Error: true})
+		curve := study.Curve{Name: name, Points: true}
+		for _, ratio := range ratios {
+			curve.Add(float64(ratio.Gains.Wide/2), f.Error(ratio.Name, name))
 		}
-		row := study.Row{Name: ratio.Name, Cells: []study.Cell{
-			{Value: of(func(u *gainsUnit) float64 { return u.Same }), Decimals: 1},
-			{Value: of(func(u *gainsUnit) float64 { return mean(u.Differ[wideDeepFrozen.ID]) }), Decimals: 1},
-		}}
-		for l, spec := range gainsLearners[1:] {
-			v := of(func(u *gainsUnit) float64 { return mean(u.Differ[spec.ID]) - mean(u.Differ[wideDeepFrozen.ID]) })
-			row.Cells = append(row.Cells, study.Cell{Value: v, Decimals: 1, Signed: true})
-			curve := &c.Curves[l]
-			curve.X, curve.Y, curve.Spread = append(curve.X, float64(ratio.Gains.Wide/2)), append(curve.Y, v.Mean), append(curve.Spread, v.Spread)
-		}
-		t.Rows = append(t.Rows, row)
+		c.Curves = append(c.Curves, curve)
 	}
-	result := &Result{Tables: []study.Table{t}, Charts: []study.Chart{c}, Notes: []string{gainsVerdict(repeats, all)}}
+	for _, ratio := range ratios {
+		l.Lines = append(l.Lines, study.Line{Name: ratio.Name})
+	}
+	r := &Result{Tables: []study.Table{f.Table(l)}, Charts: []study.Chart{c}, Notes: texts.Notes("gains notes", gainsVerdict(f))}
 	for _, u := range all {
-		result.Models = append(result.Models, u.Model.File)
+		r.Models = append(r.Models, u.Model.File)
 	}
-	slices.Sort(result.Models)
-	return result
+	slices.Sort(r.Models)
+	return r
 }
 
-// gainsVerdict says whether the claim holds: it compares the outermost ratios,
-// network by network.
-func gainsVerdict(repeats int, all []*gainsUnit) string {
-	first, last := all[:repeats], all[len(all)-repeats:]
-	compare := func(what string, of func(u *gainsUnit) float64) string {
-		var d []float64
-		for k := range first {
-			d = append(d, of(last[k])-of(first[k]))
-		}
-		v := study.StandardError(d)
-		verb := "does not change significantly"
-		switch {
-		case v.Mean > 2*v.Spread:
-			verb = "rises"
-		case v.Mean < -2*v.Spread:
-			verb = "falls"
-		}
-		return fmt.Sprintf("%s %s (%+.1f ± %.1f)", what, verb, v.Mean, v.Spread)
+// gainsVerdict compares the outermost ratios, network by network.
+func gainsVerdict(f *study.Frame) map[string]any {
+	first, last := ratios[0].Name, ratios[len(ratios)-1].Name
+	f.Compare("change", last, first, study.Less, "same, offline", gainsNames[1], gainsNames[3])
+	return map[string]any{
+		"First": first, "Last": last, "Offline": f.Error("change", "same, offline"),
+		"Literal": f.Error("change", gainsNames[1]), "Personal": f.Error("change", gainsNames[3]),
 	}
-	gain := func(spec recipe.LearnerSpec) func(u *gainsUnit) float64 {
-		return func(u *gainsUnit) float64 { return mean(u.Differ[spec.ID]) - mean(u.Differ[wideDeepFrozen.ID]) }
-	}
-	return fmt.Sprintf("Verdict on the claim, paired by network, from %s to %s: ", ratios[0].Name, ratios[len(ratios)-1].Name) +
-		compare("offline accuracy on the same network", func(u *gainsUnit) float64 { return u.Same }) + "; " +
-		compare("the online gain of the literal distributed update", gain(wideDeepLiteral)) + "; " +
-		compare("that of the personal preset with m = 50", gain(mixed(50, 0.003))) + "."
 }

@@ -15,7 +15,7 @@ import (
 var lipschitz = Experiment{
 	Name:  "lipschitz",
 	Title: "Stability by training",
-	About: "Theorem 1 says that filters which bend little change little when links are lost. A penalty on their integral Lipschitz constants, (s/2) Σ C_fg², is added to the loss of the WD-GNN of Table 1: what does it cost where nothing is lost, what does it buy where links are, and what does it do to the certificate?",
+	About: texts.Say("lipschitz about", nil),
 	Do:    in(runLipschitz),
 }
 
@@ -94,55 +94,62 @@ func (z *realization) lipschitz(ctx context.Context) (*lipschitzUnit, error) {
 	return u, nil
 }
 
+// Columns of what a network shows at one strength.
+const (
+	lostFrozen   = "different, frozen"
+	lostPersonal = "different, personal (m = 50)"
+)
+
+// strengthName names a row.
+func strengthName(strength float64) string { return fmt.Sprintf("s = %v", strength) }
+
 func lipschitzResult(s recipe.Sourceloc, repeats int, all []*lipschitzUnit) *Result {
-	t := study.Table{
-		Title:   "What a penalty on C_L costs and buys",
-		Columns: []string{"same", "different, frozen", "different, personal (m = 50)", "C_L", "certificate", "measured change", "certificate / measured"},
-		Note: fmt.Sprintf("Accuracies in %%, mean ± standard error over %d networks, %d epochs, %d subgraphs each, links lost with probability %v. Certificate and measured change are of 64 random signals of length 1, %d subgraphs.",
-			repeats, s.Epochs, s.Subgraphs, s.OutageProb, min(certifiedSubgraphs, s.Subgraphs)),
+	f, r := new(study.Frame), new(Result)
+	for k, u := range all {
+		row, network := strengthName(penalties[k/repeats]), k%repeats
+		f.Add(row, same, network, u.Same)
+		f.Add(row, lostFrozen, network, u.Differ[wideDeepFrozen.ID])
+		f.Add(row, lostPersonal, network, u.Differ[mixed(50, 0.003).ID])
+		f.Add(row, "C_L", network, u.Constant)
+		f.Add(row, "certificate", network, u.Certificate)
+		f.Add(row, "measured change", network, u.Measured)
+		f.Add(row, "certificate / measured", network, u.Certificate/u.Measured)
+		r.Models = append(r.Models, u.Model.File)
 	}
-	column := func(k int, of func(u *lipschitzUnit) float64) []float64 {
-		var v []float64
-		for _, u := range all[k*repeats : (k+1)*repeats] {
-			v = append(v, of(u))
-		}
-		return v
+	l := study.Layout{
+		Title: "What a penalty on C_L costs and buys",
+		Columns: []study.Column{
+			{Name: same, Decimals: 1, Error: true},
+			{Name: lostFrozen, Decimals: 1, Error: true},
+			{Name: lostPersonal, Decimals: 1, Error: true},
+			{Name: "C_L", Decimals: 1, Error: true},
+			{Name: "certificate", Error: true},
+			{Name: "measured change", Error: true},
+			{Name: "certificate / measured", Decimals: 1, Error: true},
+		},
+		Note: texts.Say("lipschitz table", map[string]any{
+			"S": s, "Repeats": repeats, "Certified": min(certifiedSubgraphs, s.Subgraphs),
+		}),
 	}
-	same := func(u *lipschitzUnit) float64 { return u.Same }
-	differ := func(u *lipschitzUnit) float64 { return u.Differ[wideDeepFrozen.ID] }
-	certificate := func(u *lipschitzUnit) float64 { return u.Certificate }
-	verdict := "Against no penalty, paired by network:"
-	for k, strength := range penalties {
-		row := study.Row{Name: fmt.Sprintf("s = %v", strength), Ours: true}
-		for c, of := range []func(u *lipschitzUnit) float64{
-			same, differ, func(u *lipschitzUnit) float64 { return u.Differ[mixed(50, 0.003).ID] },
-			func(u *lipschitzUnit) float64 { return u.Constant }, certificate, func(u *lipschitzUnit) float64 { return u.Measured },
-			func(u *lipschitzUnit) float64 { return u.Certificate / u.Measured },
-		} {
-			decimals := 1
-			if c == 4 || c == 5 {
-				decimals = 0
-			}
-			row.Cells = append(row.Cells, study.Cell{Value: study.StandardError(column(k, of)), Decimals: decimals})
-		}
-		t.Rows = append(t.Rows, row)
-		if k == 0 {
-			continue
-		}
-		paired := func(of func(u *lipschitzUnit) float64) *study.Value {
-			v, base := column(k, of), column(0, of)
-			for e := range v {
-				v[e] -= base[e]
-			}
-			return study.StandardError(v)
-		}
-		a, b := paired(same), paired(differ)
-		verdict += fmt.Sprintf(" s = %v changes accuracy by %+.1f ± %.1f on the same network and %+.1f ± %.1f where links are lost;", strength, a.Mean, a.Spread, b.Mean, b.Spread)
+	for _, strength := range penalties {
+		l.Lines = append(l.Lines, study.Line{Name: strengthName(strength), Ours: true})
 	}
-	result := &Result{Tables: []study.Table{t}, Notes: []string{verdict[:len(verdict)-1] + "."}}
-	for _, u := range all {
-		result.Models = append(result.Models, u.Model.File)
+	r.Tables, r.Notes = []study.Table{f.Table(l)}, texts.Notes("lipschitz notes", lipschitzChanges(f))
+	slices.Sort(r.Models)
+	return r
+}
+
+// lipschitzChange is what a penalty changes against none.
+type lipschitzChange struct {
+	Strength     float64
+	Same, Differ *study.Value
+}
+
+func lipschitzChanges(f *study.Frame) (list []lipschitzChange) {
+	for _, strength := range penalties[1:] {
+		name := strengthName(strength) + " against none"
+		f.Compare(name, strengthName(strength), strengthName(penalties[0]), study.Less, same, lostFrozen)
+		list = append(list, lipschitzChange{strength, f.Error(name, same), f.Error(name, lostFrozen)})
 	}
-	slices.Sort(result.Models)
-	return result
+	return list
 }

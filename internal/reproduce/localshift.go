@@ -2,7 +2,6 @@ package reproduce
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/wdgnn/wdgnn/graph"
@@ -14,7 +13,7 @@ import (
 var localshift = Experiment{
 	Name:  "localshift",
 	Title: "What a shift that nodes can compute costs or gains",
-	About: "The paper's shift A/λmax needs a number of the whole network, which no node knows. Agents can use shifts whose row a node computes from its links: row-stochastic, D⁻¹A, or symmetric, D^-½AD^-½ with degrees exchanged. Here the WD-GNN of Table 1 is trained with each, on the same signals (which spread by A/λmax whatever the model does), and runs where links are lost. After a loss every shift is made anew from the links that remain, as agents would; for A/λmax that means measuring λmax again, so it is also run with λmax of the intact network, what agents with a scale set once would have.",
+	About: texts.Say("localshift about", nil),
 	Do:    in(runLocalShift),
 }
 
@@ -109,60 +108,68 @@ func (z *realization) overSubgraphs(ctx context.Context, shift func(*graph.Graph
 	return sum, nil
 }
 
+// localShiftRows are what the table compares, the paper's shift first.
+var localShiftRows = []string{
+	"A/λmax, λmax measured again after the loss", "A/λmax, λmax of the intact network", "row-stochastic", "symmetric",
+}
+
+// localShiftColumns are what each is measured by: all links, then learners where
+// links are lost.
+var localShiftColumns = []string{
+	"all links, offline", "links lost, frozen", "links lost, literal distributed", "links lost, personal (m = 50)",
+}
+
+// observeShifts returns what units saw. Units are networks.
+func observeShifts(repeats int, all []*localShiftUnit) *study.Frame {
+	f := new(study.Frame)
+	add := func(row string, network int, same float64, differ map[string]float64) {
+		f.Add(row, localShiftColumns[0], network, same)
+		for l, spec := range localShiftLearners {
+			f.Add(row, localShiftColumns[l+1], network, differ[spec.ID])
+		}
+	}
+	for k, u := range all {
+		network := k % repeats
+		switch shift := k / repeats; shift {
+		case 0:
+			add(localShiftRows[0], network, u.Same, u.Differ)
+			add(localShiftRows[1], network, u.Same, u.Fixed)
+		default:
+			add(localShiftRows[shift+1], network, u.Same, u.Differ)
+		}
+	}
+	return f
+}
+
 func localShiftResult(s recipe.Sourceloc, repeats int, all []*localShiftUnit) *Result {
-	t := study.Table{
-		Title:   "Accuracy, %, by shift",
-		Columns: []string{"all links, offline", "links lost, frozen", "links lost, literal distributed", "links lost, personal (m = 50)"},
-		Note: fmt.Sprintf("WD-GNN, %d epochs; mean ± standard error over %d networks, %d subgraphs each, links lost with probability %v. The step size of the literal update is the one that suits A/λmax; the personal update is whitened and needs no such choice.",
-			s.Epochs, repeats, s.Subgraphs, s.OutageProb),
+	f, r := observeShifts(repeats, all), new(Result)
+	l := study.Layout{
+		Title: "Accuracy, %, by shift", Note: texts.Say("localshift table", map[string]any{"S": s, "Repeats": repeats}),
 	}
-	type row struct {
-		name   string
-		units  []*localShiftUnit
-		differ func(u *localShiftUnit) map[string]float64
+	for _, name := range localShiftColumns {
+		l.Columns = append(l.Columns, study.Column{Name: name, Decimals: 1, Error: true})
 	}
-	anew := func(u *localShiftUnit) map[string]float64 { return u.Differ }
-	part := func(k int) []*localShiftUnit { return all[k*repeats : (k+1)*repeats] }
-	rows := []row{
-		{"A/λmax, λmax measured again after the loss", part(0), anew},
-		{"A/λmax, λmax of the intact network", part(0), func(u *localShiftUnit) map[string]float64 { return u.Fixed }},
-		{"row-stochastic", part(1), anew},
-		{"symmetric", part(2), anew},
-	}
-	columns := func(r row) (list [][]float64) {
-		list = make([][]float64, 1+len(localShiftLearners))
-		for _, u := range r.units {
-			list[0] = append(list[0], u.Same)
-			for l, spec := range localShiftLearners {
-				list[l+1] = append(list[l+1], r.differ(u)[spec.ID])
-			}
+	var changes []localShiftChange
+	for k, row := range localShiftRows {
+		l.Lines = append(l.Lines, study.Line{Name: row, Ours: k > 0})
+		if k == 0 {
+			continue
 		}
-		return list
+		name := row + " against the first"
+		f.Compare(name, row, localShiftRows[0], study.Less, localShiftColumns...)
+		at := func(column int) *study.Value { return f.Error(name, localShiftColumns[column]) }
+		changes = append(changes, localShiftChange{row, at(0), at(1), at(2), at(3)})
 	}
-	base := columns(rows[0])
-	var verdict string
-	for k, r := range rows {
-		list := columns(r)
-		out := study.Row{Name: r.name, Ours: k > 0}
-		var change []any
-		for c := range list {
-			out.Cells = append(out.Cells, study.Cell{Value: study.StandardError(list[c]), Decimals: 1})
-			d := slices.Clone(list[c])
-			for e := range d {
-				d[e] -= base[c][e]
-			}
-			v := study.StandardError(d)
-			change = append(change, v.Mean, v.Spread)
-		}
-		t.Rows = append(t.Rows, out)
-		if k > 0 {
-			verdict += fmt.Sprintf(" %s: %+.1f ± %.1f with all links; %+.1f ± %.1f frozen, %+.1f ± %.1f literal, %+.1f ± %.1f personal where links are lost.", append([]any{r.name}, change...)...)
-		}
-	}
-	result := &Result{Tables: []study.Table{t}, Notes: []string{"Points against A/λmax measured again, paired by network." + verdict}}
+	r.Tables, r.Notes = []study.Table{f.Table(l)}, texts.Notes("localshift notes", changes)
 	for _, u := range all {
-		result.Models = append(result.Models, u.Model.File)
+		r.Models = append(r.Models, u.Model.File)
 	}
-	slices.Sort(result.Models)
-	return result
+	slices.Sort(r.Models)
+	return r
+}
+
+// localShiftChange is a row less the first.
+type localShiftChange struct {
+	Name                            string
+	Same, Frozen, Literal, Personal *study.Value
 }
