@@ -11,15 +11,10 @@ import (
 	"github.com/wdgnn/wdgnn/mat"
 )
 
-const moviesAbout = "How will a user rate a movie? Nodes are the 400 most rated movies, edges join each with the ten most similar, a signal holds one user's ratings, 0 where there is none. " +
-	"Models are trained on the ratings of Star Wars and tested on other raters of it, and on Contact and Return of the Jedi, read out at the node of that movie. " +
-	"Online, a model hears one rating after the other and retrains its wide part: along the test users of Star Wars, and on 400 other raters of the new movie before it is tested there. " +
-	"Root mean squared errors, mean ± standard deviation over random splits of the users; less is better."
-
 var table4 = Experiment{
 	Name:  "table4",
 	Title: "Table 4: movie recommendation",
-	About: "MovieLens 100k. " + moviesAbout,
+	About: texts.Say("table4 about", nil),
 	Do: in(func(ctx context.Context, r *runner) (*Result, error) {
 		return runMovies(ctx, r, moviesEdition{Folder: "ml-100k", Paper: true})
 	}),
@@ -28,7 +23,7 @@ var table4 = Experiment{
 var table4Million = Experiment{
 	Name:  "table4-1m",
 	Title: "Table 4 on MovieLens 1M",
-	About: "MovieLens 1M, ten times the ratings, which the paper does not use. " + moviesAbout,
+	About: texts.Say("table4-1m about", nil),
 	Do: in(func(ctx context.Context, r *runner) (*Result, error) {
 		return runMovies(ctx, r, moviesEdition{Folder: "ml-1m"})
 	}),

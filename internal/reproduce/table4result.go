@@ -8,59 +8,102 @@ import (
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 )
 
-// movieColumn returns one number per split.
-func movieColumn(all []*movieUnit, of func(u *movieUnit) float64) (v []float64) {
-	for _, u := range all {
-		v = append(v, of(u))
+// Columns of what a split sees, by row: errors of test users of a movie, along its
+// stream, and after so many ratings of it. Those of baselines are named by the
+// movie alone.
+func testIn(m movieSetting, c int) string { return movieColumns[c] + ", " + m.ID }
+
+func streamIn(m movieSetting, c int) string {
+	return []string{"", "Contact", "Jedi"}[c] + ", " + m.ID + ", stream"
+}
+
+func heardIn(c, ratings int) string {
+	return fmt.Sprintf("%s after %d ratings", movieColumns[c], ratings)
+}
+
+// observe4 returns what splits saw.
+func observe4(s *moviesSettings, all []*movieUnit) *study.Frame {
+	f := new(study.Frame)
+	for k, u := range all {
+		for _, m := range s.Settings {
+			scores := u.Readings[m.ID]
+			for c := range movieColumns {
+				for id, v := range scores.Test {
+					f.Add(id, testIn(m, c), k, v[c])
+				}
+				if c == 0 {
+					continue // there is no stream
+				}
+				for id, v := range scores.Stream {
+					f.Add(id, streamIn(m, c), k, v[c])
+				}
+			}
+		}
+		for c, movie := range movieColumns {
+			for name, v := range u.Baselines {
+				f.Add(name, movie, k, v[c])
+			}
+			for id, v := range u.Readings[libvarSetting.ID].Curve {
+				for e, at := range curveAt[:len(v[c])] {
+					f.Add(id, heardIn(c, at), k, v[c][e])
+				}
+			}
+		}
 	}
-	return v
+	return f
 }
 
 // table4Result makes tables and figures of the units.
 func table4Result(edition moviesEdition, s *moviesSettings, l *recipe.Library, all []*movieUnit) *Result {
-	r := &Result{}
-	r.Tables = append(
-		r.Tables,
-		errorTable(edition, libvarSetting, append(append([]movieRow{}, paperRows...), networkRows...), all,
-			"Similarity libvar, which the paper's table fits",
-			"libvar is (var_u + var_v) / (2 sd_u sd_v), variances over the users who rated both movies: no correlation. The paper says Pearson."),
-		differenceTable(edition, libvarSetting, all, "Paired differences, similarity libvar"),
-		errorTable(edition, huangSetting, append(append([]movieRow{}, paperRows...), networkRows...), all,
-			"Similarity huang, the correlation that the paper's text and its reference describe", ""),
-		differenceTable(edition, huangSetting, all, "Paired differences, similarity huang"),
-		baselineTable(all),
-		streamTable(all),
-		unseenTable(all),
-	)
-	users := all[0].Readings[libvarSetting.ID].Users
-	r.Tables[0].Note = fmt.Sprintf("%d splits. Test users: %d, %d and %d; %d movies, %d ratings. %s",
-		len(all), users[0], users[1], users[2], l.Movies(), l.Count(), r.Tables[0].Note)
+	f := observe4(s, all)
+	r := &Result{Tables: []study.Table{
+		errorTable(f, edition, libvarSetting, "Similarity libvar"),
+		differenceTable(f, edition, libvarSetting, "Paired differences, similarity libvar"),
+		errorTable(f, edition, huangSetting, "Similarity huang, the correlation that the paper's text and its reference describe"),
+		differenceTable(f, edition, huangSetting, "Paired differences, similarity huang"),
+		baselineTable(f), streamTable(f), unseenTable(f),
+	}}
+	r.Tables[0].Note = texts.Say("table4 libvar", map[string]any{
+		"Splits": len(all), "Users": all[0].Readings[libvarSetting.ID].Users, "Movies": l.Movies(), "Ratings": l.Count(),
+	})
 	name := map[bool]string{true: "table4", false: "table4-1m"}[edition.Paper]
 	for c := 1; c < len(movieColumns); c++ {
-		r.Charts = append(r.Charts, curveChart(name, c, s, all))
+		r.Charts = append(r.Charts, curveChart(f, name, c, s, len(all)))
 	}
 	for _, u := range all {
 		r.Models = append(r.Models, u.Models...)
 	}
-	r.Notes = table4Notes(edition, all)
+	r.Notes = texts.Notes("table4 notes", table4Numbers(f, edition, s, all))
 	return r
 }
 
-// errorTable is the table of the paper under one reading.
-func errorTable(edition moviesEdition, m movieSetting, rows []movieRow, all []*movieUnit, title, note string) study.Table {
-	t := study.Table{Title: title, Columns: movieColumns, Note: note}
-	for _, row := range rows {
-		out := study.Row{Name: row.Name, Ours: row.ours()}
-		for c := range movieColumns {
-			cell := study.Cell{Value: study.Summary(movieColumn(all, func(u *movieUnit) float64 { return u.Readings[m.ID].Test[row.ID][c] })), Decimals: 4}
-			if edition.Paper && !row.ours() {
-				cell.Paper = &row.Paper[c]
-			}
-			out.Cells = append(out.Cells, cell)
-		}
-		t.Rows = append(t.Rows, out)
+// movieLayout is a table with a column for every movie, of test users in one
+// setting.
+func movieLayout(m movieSetting, title, note string) study.Layout {
+	l := study.Layout{Title: title, Note: note}
+	for c, movie := range movieColumns {
+		l.Columns = append(l.Columns, study.Column{Name: movie, Of: testIn(m, c), Decimals: 4})
 	}
-	return t
+	return l
+}
+
+// paper returns the paper's numbers of a row, as far as it has some.
+func (e moviesEdition) paper(row movieRow) (values []*study.Value) {
+	if e.Paper && !row.ours() {
+		for c := range row.Paper {
+			values = append(values, &row.Paper[c])
+		}
+	}
+	return values
+}
+
+// errorTable is the table of the paper in one setting.
+func errorTable(f *study.Frame, edition moviesEdition, m movieSetting, title string) study.Table {
+	l := movieLayout(m, title, "")
+	for _, row := range append(append([]movieRow{}, paperRows...), networkRows...) {
+		l.Lines = append(l.Lines, study.Line{Name: row.Name, Of: row.ID, Ours: row.ours(), Paper: edition.paper(row)})
+	}
+	return f.Table(l)
 }
 
 // moviePairs are the differences worth a look: first less second.
@@ -81,115 +124,93 @@ var moviePairs = []struct {
 }
 
 // differenceTable compares rows split by split.
-func differenceTable(edition moviesEdition, m movieSetting, all []*movieUnit, title string) study.Table {
-	t := study.Table{Title: title, Columns: movieColumns, Note: "Mean over splits ± standard error of that mean; less than 0 means that the first is better. The paper gives no errors of differences."}
-	for _, p := range moviePairs {
-		row := study.Row{Name: p.Name, Ours: p.First.ours()}
-		for c := range movieColumns {
-			cell := study.Cell{Value: study.StandardError(pairedDifference(all, m, p.First.ID, p.Second.ID, c)), Decimals: 4, Signed: true}
-			if edition.Paper && !p.First.ours() {
-				cell.Paper = &study.Value{Mean: p.First.Paper[c].Mean - p.Second.Paper[c].Mean}
-			}
-			row.Cells = append(row.Cells, cell)
-		}
-		t.Rows = append(t.Rows, row)
+func differenceTable(f *study.Frame, edition moviesEdition, m movieSetting, title string) study.Table {
+	l := movieLayout(m, title, texts.Say("table4 differences", nil))
+	for c := range l.Columns {
+		l.Columns[c].Signed, l.Columns[c].Error = true, true
 	}
-	return t
-}
-
-func pairedDifference(all []*movieUnit, m movieSetting, first, second string, c int) []float64 {
-	return movieColumn(all, func(u *movieUnit) float64 {
-		return u.Readings[m.ID].Test[first][c] - u.Readings[m.ID].Test[second][c]
-	})
+	for _, p := range moviePairs {
+		line := study.Line{Name: p.Name, Ours: p.First.ours()}
+		for c := range movieColumns {
+			f.Compare(p.Name, p.First.ID, p.Second.ID, study.Less, testIn(m, c))
+		}
+		for c, v := range edition.paper(p.First) {
+			line.Paper = append(line.Paper, &study.Value{Mean: v.Mean - p.Second.Paper[c].Mean})
+		}
+		l.Lines = append(l.Lines, line)
+	}
+	return f.Table(l)
 }
 
 // baselineTable puts the models beside simpler ones, on the same users.
-func baselineTable(all []*movieUnit) study.Table {
-	t := study.Table{
-		Title: "The same users: baselines and our setting", Columns: movieColumns,
-		Note: "Baselines see all ratings but those of the movie by its test users; on Contact and Return of the Jedi graph models see none of the movie's ratings before they go online, and then 400. " +
-			"Ours: a signal is what a rating differs from the user's mean, Pearson's correlation over co-raters, D^-½ A D^-½. The penalty of the biases was picked among five on ten of these splits; those of the factorisation are not tuned.",
-	}
-	add := func(name string, of func(u *movieUnit, c int) float64) {
-		row := study.Row{Name: name, Ours: true}
-		for c := range movieColumns {
-			row.Cells = append(row.Cells, study.Cell{Value: study.Summary(movieColumn(all, func(u *movieUnit) float64 { return of(u, c) })), Decimals: 4})
-		}
-		t.Rows = append(t.Rows, row)
+func baselineTable(f *study.Frame) study.Table {
+	l := study.Layout{Title: "The same users: baselines and our setting", Note: texts.Say("table4 baselines", nil)}
+	for _, movie := range movieColumns {
+		l.Columns = append(l.Columns, study.Column{Name: movie, Decimals: 4})
 	}
 	for _, name := range baselineNames {
-		add(name, func(u *movieUnit, c int) float64 { return u.Baselines[name][c] })
+		l.Lines = append(l.Lines, study.Line{Name: name, Ours: true})
 	}
-	for _, row := range paperRows {
-		add("Ours: "+row.Name, func(u *movieUnit, c int) float64 { return u.Readings[centeredSetting.ID].Test[row.ID][c] })
-	}
+	t := f.Table(l)
+	t.Rows = append(t.Rows, settingRows(f, "Ours: ", centeredSetting)...)
 	return t
 }
 
+// settingRows are the paper's rows in another setting.
+func settingRows(f *study.Frame, prefix string, m movieSetting) []study.Row {
+	l := movieLayout(m, "", "")
+	for _, row := range paperRows {
+		l.Lines = append(l.Lines, study.Line{Name: prefix + row.Name, Of: row.ID, Ours: true})
+	}
+	return f.Table(l).Rows
+}
+
 // streamTable is about the ratings that are heard on the way.
-func streamTable(all []*movieUnit) study.Table {
-	t := study.Table{
-		Title: "Along the stream: predict, then learn", Columns: []string{"Contact, libvar", "Jedi, libvar", "Contact, huang", "Jedi, huang"},
-		Note: "RMSE over the users of the stream. Distributed: Metropolis weights on the graph of movies, every movie keeps taps of its own, only the movie in question hears a rating.",
+func streamTable(f *study.Frame) study.Table {
+	l := study.Layout{Title: "Along the stream: predict, then learn", Note: texts.Say("table4 stream", nil)}
+	for _, m := range []movieSetting{libvarSetting, huangSetting} {
+		for c := 1; c < len(movieColumns); c++ {
+			l.Columns = append(l.Columns, study.Column{Name: strings.TrimSuffix(streamIn(m, c), ", stream"), Of: streamIn(m, c), Decimals: 4})
+		}
 	}
 	for _, row := range []movieRow{
 		filterRow, filterOnlineRow, filterNetworkRow, filterLargeRow, wideDeepRow, wideDeepOnlineRow, wideDeepNetworkRow, wideDeepLargeRow,
 		{ID: heardMean, Name: "Mean of the ratings heard so far"},
 	} {
-		out := study.Row{Name: row.Name, Ours: true}
-		for _, m := range []movieSetting{libvarSetting, huangSetting} {
-			for c := 1; c < len(movieColumns); c++ {
-				out.Cells = append(out.Cells, study.Cell{Value: study.Summary(movieColumn(all, func(u *movieUnit) float64 { return u.Readings[m.ID].Stream[row.ID][c] })), Decimals: 4})
-			}
-		}
-		t.Rows = append(t.Rows, out)
+		l.Lines = append(l.Lines, study.Line{Name: row.Name, Of: row.ID, Ours: true})
 	}
-	return t
+	return f.Table(l)
 }
 
 // unseenTable is the protocol without a leak.
-func unseenTable(all []*movieUnit) study.Table {
+func unseenTable(f *study.Frame) study.Table {
 	t := study.Table{
-		Title: "Test users whom nothing has seen", Columns: movieColumns,
-		Note: "One tenth of all users is held out of training, of the graph and of the streams, and tests on every movie. In the tables above, as in the paper as we read it, test users of the other movies may have trained on Star Wars and are in the graph.",
+		Title: "Test users whom nothing has seen", Columns: movieColumns, Note: texts.Say("table4 unseen", nil),
+		Rows: settingRows(f, "libvar: ", libvarByUser),
 	}
-	for _, m := range []struct {
-		prefix string
-		movieSetting
-	}{{"libvar: ", libvarByUser}, {"Ours: ", centeredByUser}} {
-		for _, row := range paperRows {
-			out := study.Row{Name: m.prefix + row.Name, Ours: true}
-			for c := range movieColumns {
-				out.Cells = append(out.Cells, study.Cell{Value: study.Summary(movieColumn(all, func(u *movieUnit) float64 { return u.Readings[m.ID].Test[row.ID][c] })), Decimals: 4})
-			}
-			t.Rows = append(t.Rows, out)
-		}
-	}
+	t.Rows = append(t.Rows, settingRows(f, "Ours: ", centeredByUser)...)
 	return t
 }
 
 // curveChart shows how test users fare while a stream passes.
-func curveChart(name string, c int, s *moviesSettings, all []*movieUnit) study.Chart {
+func curveChart(f *study.Frame, name string, c int, s *moviesSettings, splits int) study.Chart {
 	chart := study.Chart{
 		Name: fmt.Sprintf("%s-%s", name, []string{"", "contact", "jedi"}[c]), Title: "Learning a new movie: " + movieColumns[c],
-		X: "ratings heard", Y: "RMSE of the test users",
-		Note: fmt.Sprintf("trained on Star Wars, similarity libvar, %d splits; bars: standard error", len(all)),
+		X: "ratings heard", Y: "RMSE of the test users", Note: texts.Say("table4 chart", splits),
 	}
-	scores := func(u *movieUnit) *movieScores { return u.Readings[libvarSetting.ID] }
 	for _, row := range []movieRow{filterOnlineRow, wideDeepOnlineRow, wideDeepLargeRow} {
 		curve := study.Curve{Name: strings.ReplaceAll(row.Name, ", online", ", centralized online"), Points: true}
-		for k, at := range curveAt {
-			if at > s.Split.Stream || k >= len(scores(all[0]).Curve[row.ID][c]) {
-				break
+		for _, at := range curveAt {
+			if v := f.Error(row.ID, heardIn(c, at)); at <= s.Split.Stream && v.Count > 0 {
+				curve.Add(float64(at), v)
 			}
-			v := study.StandardError(movieColumn(all, func(u *movieUnit) float64 { return scores(u).Curve[row.ID][c][k] }))
-			curve.X, curve.Y, curve.Spread = append(curve.X, float64(at)), append(curve.Y, v.Mean), append(curve.Spread, v.Spread)
 		}
 		chart.Curves = append(chart.Curves, curve)
 	}
 	for _, name := range []string{"Mean of the ratings heard online", factorsTight} {
-		level := mean(movieColumn(all, func(u *movieUnit) float64 { return u.Baselines[name][c] }))
-		chart.Curves = append(chart.Curves, study.Curve{Name: strings.ToLower(name[:1]) + name[1:], X: []float64{0}, Y: []float64{level}, Reference: true})
+		chart.Curves = append(chart.Curves, study.Curve{
+			Name: strings.ToLower(name[:1]) + name[1:], X: []float64{0}, Y: []float64{f.Mean(name, movieColumns[c])}, Reference: true,
+		})
 	}
 	return chart
 }
