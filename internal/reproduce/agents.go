@@ -12,11 +12,8 @@ import (
 var agents = Experiment{
 	Name:  "agents",
 	Title: "Agents that lose messages and neighbours",
-	About: "Every node is an agent: it knows its own signal and what its neighbours tell it, and learns with them. Models have the row-stochastic shift, whose row a node computes itself. " +
-		"Messages are lost, each to each receiver on its own, and nodes fall silent without a word. Nothing is sent again, as in real time, where late is lost: a message that did not come by the deadline of its exchange drops the link from there to the end of the step, and its mixing weight stays at home. " +
-		"That is the worst case: in lockstep agents ask again, and a loss costs time instead of accuracy. " +
-		"Source localization exchanges ten messages per link and signal, one per hop; robots exchange one per step, and lose with it what they would have sensed of each other.",
-	Do: in(runAgents),
+	About: texts.Say("agents about", nil),
+	Do:    in(runAgents),
 }
 
 // agentsShift is the shift of the models, which nodes compute from their links.
