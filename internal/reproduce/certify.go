@@ -15,7 +15,7 @@ import (
 var certificates = Experiment{
 	Name:  "certify",
 	Title: "Theorems as numbers",
-	About: "Theorem 1 for the WD-GNN of Table 1: how much may its output change when links are lost, by the paper's bound, by our direct certificate, and how much does it? Theorems 2 and 3 for its online learning: how far from the moving optimum may it be, and how far is it? Then the same for a controller of Table 2 and one of its flights. `wdgnn certify` prints such a report for any model; [doc/theory.md](theory.md) derives the bounds.",
+	About: texts.Say("certify about", nil),
 	Do:    in(runCertify),
 }
 

@@ -35,7 +35,10 @@ type certifiedTracking struct {
 
 // certifiedRunOf takes from a report what tables show.
 func certifiedRunOf(r *certify.OnlineReport) certifiedRun {
-	c := certifiedRun{Mode: string(r.Mode), Steps: r.Steps, Rank: r.Rank, Dim: r.Dim, SafeStep: r.SafeStep, Constant: certify.Number(math.NaN()), Limits: r.Limits}
+	c := certifiedRun{
+		Mode: string(r.Mode), Steps: r.Steps, Rank: r.Rank, Dim: r.Dim,
+		SafeStep: r.SafeStep, Constant: certify.Number(math.NaN()), Limits: r.Limits,
+	}
 	if r.Mixing != nil {
 		c.Constant = r.Mixing.PaperConstant
 	}
@@ -47,7 +50,8 @@ func certifiedRunOf(r *certify.OnlineReport) certifiedRun {
 			continue
 		}
 		row := certifiedTracking{
-			Name: t.name, StepSize: t.at.StepSize, Ridge: t.at.Ridge, Window: t.at.Window, Missing: t.at.Missing, Drift: t.at.Drift, Slowest: t.at.Slowest,
+			Name: t.name, StepSize: t.at.StepSize, Ridge: t.at.Ridge, Window: t.at.Window,
+			Missing: t.at.Missing, Drift: t.at.Drift, Slowest: t.at.Slowest,
 			Bound: certify.Number(math.NaN()), Measured: certify.Number(math.NaN()),
 		}
 		if n := len(t.at.Measured); n > 0 {
@@ -101,11 +105,17 @@ func limitTable(r certifiedRun) study.Table {
 	t := study.Table{
 		Title:   "Theorem 2: the limiting error against the step size",
 		Columns: []string{"γ", "C_B/(1 - m)", "each step's own drift", "measured", "own / measured"},
-		Note:    fmt.Sprintf("%s of centralized learning, once more in float64, with a ridge of %.3g and a window of %d; shares of the safe step size 2/C_s, beyond which the theorem says nothing. C_B/(1 - m) is where the theorem's bound ends, with the largest drift and the slowest step; the same recursion with the drift and curvature of each step is smaller. Measured is the largest distance from the moving optimum in the last quarter of the steps; learning begins %.3g away from it.", fmt.Sprintf("%d steps", r.Steps), last.Ridge, last.Window, r.Limits[0].Start),
+		Note: texts.Say("certify limits", map[string]any{
+			"Steps": r.Steps, "Last": last, "Start": r.Limits[0].Start,
+		}),
 	}
 	for _, p := range r.Limits {
 		t.Rows = append(t.Rows, study.Row{Name: fmt.Sprintf("%v of 2/C_s", p.Share), Ours: true, Cells: []study.Cell{
-			{Text: fmt.Sprintf("%.3g", p.StepSize)}, {Text: p.Bound.Text(3)}, {Text: fmt.Sprintf("%.3g", p.Own)}, {Text: fmt.Sprintf("%.3g", p.Measured)}, {Text: fmt.Sprintf("%.3g", p.Own/p.Measured)},
+			{Text: fmt.Sprintf("%.3g", p.StepSize)},
+			{Text: p.Bound.Text(3)},
+			{Text: fmt.Sprintf("%.3g", p.Own)},
+			{Text: fmt.Sprintf("%.3g", p.Measured)},
+			{Text: fmt.Sprintf("%.3g", p.Own/p.Measured)},
 		}})
 	}
 	return t
@@ -114,10 +124,12 @@ func limitTable(r certifiedRun) study.Table {
 func limitChart(r certifiedRun) study.Chart {
 	last := r.Rows[len(r.Rows)-1]
 	c := study.Chart{
-		Name: "certify-limit", Title: "Where online learning ends, against the step size", X: "step size γ", Y: "distance of the taps from the optimum", LogY: true,
-		Note: fmt.Sprintf("WD-GNN of Table 1, centralized, ridge %.3g, window %d", last.Ridge, last.Window),
+		Name: "certify-limit", Title: "Where online learning ends, against the step size",
+		X: "step size γ", Y: "distance of the taps from the optimum", LogY: true,
+		Note: texts.Say("certify limits chart", last),
 	}
-	bound, own, measured := study.Curve{Name: "C_B/(1 - m)", Points: true}, study.Curve{Name: "each step's own drift", Points: true}, study.Curve{Name: "measured", Points: true}
+	bound, own := study.Curve{Name: "C_B/(1 - m)", Points: true}, study.Curve{Name: "each step's own drift", Points: true}
+	measured := study.Curve{Name: "measured", Points: true}
 	low, high := math.Inf(1), 0.0
 	for _, p := range r.Limits {
 		if b := float64(p.Bound); !math.IsInf(b, 0) && b > 0 {
@@ -131,6 +143,7 @@ func limitChart(r certifiedRun) study.Chart {
 		}
 	}
 	safe := r.Limits[0].StepSize / r.Limits[0].Share
-	c.Curves = []study.Curve{bound, own, measured, {Name: "safe step size 2/C_s", X: []float64{safe, safe}, Y: []float64{low, high}, Reference: true}}
+	mark := study.Curve{Name: "safe step size 2/C_s", X: []float64{safe, safe}, Y: []float64{low, high}, Reference: true}
+	c.Curves = []study.Curve{bound, own, measured, mark}
 	return c
 }
