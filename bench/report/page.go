@@ -96,7 +96,7 @@ func machinePage(b *strings.Builder, lines []line, m machine) {
 	}
 	fmt.Fprintf(b, "\n## %s, %s, against %s\n", m.cpu, threads(m.threads), cmp.Or(strings.Join(peers, " and "), "nobody"))
 	if unfair {
-		fmt.Fprintf(b, "\n**NOT A FAIR COMPARISON.** PyTorch had no optimised BLAS in these runs, which makes its products some twenty\ntimes slower than they could be. Install one (on Debian libopenblas0-pthread) and measure again.\n")
+		fmt.Fprintf(b, "\n**NOT A FAIR COMPARISON.** PyTorch had no optimised BLAS in these runs, and its products depend on one.\nInstall one (on Debian libopenblas0-pthread) and measure again.\n")
 	}
 	b.WriteString("\n| task | PyTorch, fastest way | wdgnn | ratio | wanted | | PyTorch, usual way |\n| --- | ---: | ---: | ---: | ---: | --- | ---: |\n")
 	b.WriteString(strings.Join(rows, ""))

@@ -47,7 +47,7 @@ number behind each, every constant, the bounds, and what was measured.
 Stability (Theorem 1): how much the outputs can change when the graph becomes
 that of --perturbed, or loses every link with probability --drop. The direct
 certificate is ours: it holds for every perturbation, small or large, and for
-every signal of the given size, and is far below the theorem's bound.
+every signal of the given size.
 
 Online learning (Theorems 2 and 3): --run names a folder of wdgnn online. The
 run is played once more from the trained model, and its distance from the moving

@@ -32,12 +32,12 @@ type DemoCommand struct {
 func (c *DemoCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Train a WD-GNN, drop links, watch it recover by learning online",
+		Short: "Train a WD-GNN, drop links, watch it learn online",
 		Long: `A pulse starts in one of five communities of a network and spreads. Five
 detector nodes, which hear their neighbours only, learn to say where it
-started. Then 30 % of the links fail and the frozen network stumbles. Signals
-keep coming; each detector is told the answer after it gave its own, and nodes
-learn from that:
+started. Then 30 % of the links fail. Signals keep coming; each detector is told
+the answer after it gave its own, and nodes learn from that, beside the model as
+it was trained:
 
   literal    the update of the paper's eq. (9), all nodes to agree on one set of taps
   personal   every node its own taps, pulled gently at by its neighbours', steps

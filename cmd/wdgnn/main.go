@@ -83,7 +83,7 @@ func newRoot() *cobra.Command {
 filter and a deep graph neural network, added. Both are trained offline; the
 filter goes on learning where the network runs, at every node, from one-hop
 messages.`,
-		Example: `  wdgnn demo                            train one, drop links, watch it recover
+		Example: `  wdgnn demo                            train one, drop links, watch it learn
   wdgnn demo --page                     the same in a browser, with links and nodes to take away
   wdgnn reproduce table1 --quick        the paper's table beside ours
   wdgnn flock                           train a controller of robots, fly it, record the flight

@@ -49,6 +49,7 @@ const head = `# Results
 Written by ` + "`go run ./doc/report`" + ` from the raw results in [doc/results](results), which ` +
 	"`wdgnn reproduce`" + ` left; do not edit.
 Columns called *paper* hold the numbers of *Wide and Deep Graph Neural Network with Distributed Online Learning*.
+Notes are those that the run itself wrote, by the version named below them; they are kept with its numbers.
 
 `
 

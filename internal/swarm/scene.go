@@ -90,7 +90,7 @@ func sourceScene(t *Task, s *live.Scene) {
 
 func flockScene(s *live.Scene) {
 	s.About = "Robots keep together. Each is run by a process that hears the robots within its radius only, " +
-		"moves by what they say, and goes on learning. Kill one: the flock holds."
+		"moves by what they say, and goes on learning. Kill one and see what the others do."
 	s.Layout = live.LayoutMoving
 	s.Quantities = append(s.Quantities, live.Quantity{Name: "local cost", Learner: learnerAgents, Good: "low"})
 	s.Curves = append(s.Curves, live.Curve{Name: "agents", Chart: "velocity variation", Learner: learnerAgents, Log: true})
