@@ -17,8 +17,8 @@ import (
 )
 
 // Demo shows in a minute what this is about: a WD-GNN learns to tell where a
-// pulse started in a network, links are lost, the frozen model stumbles, and
-// nodes that keep learning from their neighbours and their own mistakes recover.
+// pulse started in a network, links are lost, and nodes that keep learning from
+// their neighbours and their own mistakes answer beside the frozen model.
 type Demo struct {
 	Seed uint64 // root of every random stream
 

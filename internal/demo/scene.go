@@ -16,8 +16,9 @@ func (l *Live) scene() live.Scene {
 	w := l.world
 	s := live.Scene{
 		Title: "Where did the pulse start?",
-		About: "A pulse starts in one of five communities and spreads. Five detectors, which hear their neighbours only, say where. Links fail, the frozen model stumbles, and nodes that keep learning recover.",
-		Task:  "sourceloc", Time: "signal", Layout: live.LayoutForce, Edges: w.edges,
+		About: "A pulse starts in one of five communities and spreads. Five detectors, which hear their neighbours only, say where. " +
+			"Links fail, and nodes that keep learning answer beside the model as it was trained.",
+		Task: "sourceloc", Time: "signal", Layout: live.LayoutForce, Edges: w.edges,
 		Counters: []live.Counter{{Name: "signals"}, {Name: "signals per second"}, {Name: "links lost"}, {Name: "nodes down"}, {Name: "numbers sent per signal"}},
 		Controls: []live.Control{
 			{Name: live.ControlPause, Label: "Pause", Kind: live.KindSwitch},

@@ -123,18 +123,6 @@ func (z *Source) step(l online.Learner, y mat.Dense, stream *sourceloc.Stream, m
 	return l.Update(j)
 }
 
-// Harm says that a learner did harm: that its share of wrong answers to the
-// last signals is more than 1.5 times that of the model as trained. Accuracies are
-// in %, usual that of the model as trained on all signals; it is empty if there was
-// no harm.
-func Harm(name string, learned, frozen, usual float64) string {
-	c := rule.Comparison{Steps: 1, Learned: 100 - learned, Frozen: 100 - frozen, Usual: 100 - usual}
-	if !c.Harmful() {
-		return ""
-	}
-	return fmt.Sprintf("Warning: %s did harm: %.1f %% of its answers to the last 30 %% of the signals are wrong, of those of the model as trained %.1f %%.", name, c.Learned, c.Frozen)
-}
-
 // Subgraph returns what is left of the network if each link is lost with
 // probability p. Subgraphs of one number are nested over p.
 func (z *Source) Subgraph(number int, p float64) (*graph.Graph, error) {
