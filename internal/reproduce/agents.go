@@ -1,19 +1,21 @@
 package reproduce
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 )
 
-var agents = Experiment{
+var agents = study.Experiment{
 	Name:  "agents",
 	Title: "Agents that lose messages and neighbours",
 	About: texts.Say("agents about", nil),
-	Do:    in(runAgents),
+	Do:    runAgents,
 }
 
 // agentsShift is the shift of the models, which nodes compute from their links.
@@ -36,15 +38,15 @@ type agentsSettings struct {
 }
 
 // agentsFrom returns the settings that o asks for.
-func agentsFrom(o Options) agentsSettings {
+func agentsFrom(o study.Options) agentsSettings {
 	s := agentsSettings{
 		Source: sourcelocFrom(o), Flock: flockingFrom(o),
 		Loss: []float64{0, 0.1, 0.2, 0.3, 0.4, 0.5}, Killed: []int{0, 1, 2, 5, 10, 20}, Detectors: 2,
 	}
-	s.Source.Epochs, s.Source.Shift = or(o.Epochs, localShiftEpochs), &agentsShift
-	s.Source.Subgraphs = or(o.Subgraphs, 5)
+	s.Source.Epochs, s.Source.Shift = cmp.Or(o.Epochs, localShiftEpochs), &agentsShift
+	s.Source.Subgraphs = cmp.Or(o.Subgraphs, 5)
 	if o.Quick {
-		s.Source.Subgraphs = or(o.Subgraphs, 1)
+		s.Source.Subgraphs = cmp.Or(o.Subgraphs, 1)
 	}
 	s.KillTime = min(100, s.Source.Test/2)
 	s.BreakTime = s.Flock.World.Steps() / 4
@@ -63,16 +65,16 @@ type agentsUnit struct {
 	Flock  *agentsFlock  `json:"flock,omitempty"`
 }
 
-func runAgents(ctx context.Context, r *runner) (*Result, error) {
+func runAgents(ctx context.Context, r *study.Run) (*study.Result, error) {
 	s := agentsFrom(r.Options)
-	repeats := or(r.Repeats, 3)
+	repeats := cmp.Or(r.Repeats, 3)
 	if r.Quick {
-		repeats = or(r.Repeats, 1)
+		repeats = cmp.Or(r.Repeats, 1)
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(20)) // as for the flights of other tables
 	var lent recipe.Shelf
 	source, flock := s.sourceWork(), s.flockWork()
-	all, err := units(ctx, r, 2*repeats, (source+flock)/2,
+	all, err := study.Units(ctx, r, 2*repeats, (source+flock)/2,
 		func(k int) string {
 			if k < repeats {
 				return fmt.Sprintf("graph%d", k)
@@ -88,7 +90,7 @@ func runAgents(ctx context.Context, r *runner) (*Result, error) {
 				u, err := z.agents(ctx, &s)
 				return &agentsUnit{Source: u}, err
 			}
-			z := newSwarms(r, s.Flock, k-repeats, r.inside(2*repeats), flock)
+			z := newSwarms(r, s.Flock, k-repeats, r.Inside(2*repeats), flock)
 			z.Reserve(&lent, 0)
 			defer z.Release(&lent)
 			u, err := z.agents(ctx, &s)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
@@ -21,7 +22,7 @@ func untrained(t *testing.T) (*realization, *agentsSettings) {
 	o := toy(t.TempDir())
 	o.Test = 12
 	s := agentsFrom(o)
-	z, err := newRealization(&runner{Options: o}, s.Source, 0, 0)
+	z, err := newRealization(&study.Run{Options: o}, s.Source, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,7 @@ func TestAgentsFly(t *testing.T) {
 	o := toy(t.TempDir())
 	s := agentsFrom(o)
 	s.Flock.World.DurationSeconds = 0.4
-	z := newSwarms(&runner{Options: o}, s.Flock, 0, 1, 1)
+	z := newSwarms(&study.Run{Options: o}, s.Flock, 0, 1, 1)
 	m, err := gnn.NewRandom(s.controller().Architecture(), z.Stream("init"))
 	if err != nil {
 		t.Fatal(err)

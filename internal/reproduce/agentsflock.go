@@ -7,6 +7,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
@@ -63,7 +64,7 @@ func (z *swarms) agents(ctx context.Context, s *agentsSettings) (*agentsFlock, e
 		}); err != nil {
 			return nil, fmt.Errorf("%v of messages lost: %w", p, err)
 		}
-		z.advance(agentsFlightsCost, "realization %d: robots, %.0f %% of messages lost: %.1f, learning %.1f", z.Index, 100*p, mean(u.Loss[frozenPilot][k]), mean(u.Loss[learningPilot][k]))
+		z.advance(agentsFlightsCost, "realization %d: robots, %.0f %% of messages lost: %.1f, learning %.1f", z.Index, 100*p, study.Mean(u.Loss[frozenPilot][k]), study.Mean(u.Loss[learningPilot][k]))
 	}
 	for k, n := range s.Robots {
 		faults := func(start int) (f flocking.Faults) {
@@ -75,7 +76,7 @@ func (z *swarms) agents(ctx context.Context, s *agentsSettings) (*agentsFlock, e
 		if err := z.agentsFlights(ctx, s, u.Killed, faults, func(*agentsFlight) {}); err != nil {
 			return nil, fmt.Errorf("%d robots broken: %w", n, err)
 		}
-		z.advance(agentsFlightsCost, "realization %d: %d robots broken: %.1f, learning %.1f", z.Index, n, mean(u.Killed[frozenPilot][k]), mean(u.Killed[learningPilot][k]))
+		z.advance(agentsFlightsCost, "realization %d: %d robots broken: %.1f, learning %.1f", z.Index, n, study.Mean(u.Killed[frozenPilot][k]), study.Mean(u.Killed[learningPilot][k]))
 	}
 	z.advance(z.left, "realization %d: flown", z.Index)
 	return u, nil

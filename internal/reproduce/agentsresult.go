@@ -72,7 +72,7 @@ func (s *agentsSettings) observeTeams(teams []*agentsFlock) *study.Frame {
 				f.Add(row, pilotColumns[pilot], unit, totals(pilot)...)
 				f.Add(pilot, row, unit, totals(pilot)...)
 			}
-			f.Add(row, learningChanges, unit, study.Percent(mean(totals(learningPilot)), mean(totals(frozenPilot))))
+			f.Add(row, learningChanges, unit, study.Percent(study.Mean(totals(learningPilot)), study.Mean(totals(frozenPilot))))
 		}
 		for k, p := range s.Loss {
 			add(lostRow(p), func(pilot string) []float64 { return u.Loss[pilot][k] })
@@ -86,9 +86,9 @@ func (s *agentsSettings) observeTeams(teams []*agentsFlock) *study.Frame {
 }
 
 // agentsResult makes tables and figures of the units.
-func agentsResult(s *agentsSettings, nets []*agentsSource, teams []*agentsFlock) *Result {
+func agentsResult(s *agentsSettings, nets []*agentsSource, teams []*agentsFlock) *study.Result {
 	f, g := s.observeNets(nets), s.observeTeams(teams)
-	r := &Result{
+	r := &study.Result{
 		Tables: []study.Table{s.lossTable(f, nets), s.killedTable(f), s.flightTable(g, len(teams)), s.brokenTable(g)},
 		Charts: append(s.sourceCharts(f, len(nets)), s.flightCharts(g, len(teams))...),
 		Notes:  texts.Notes("agents notes", s.agentsNumbers(f, g, nets, teams)),

@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -14,11 +15,11 @@ import (
 	"github.com/wdgnn/wdgnn/train"
 )
 
-var allmovies = Experiment{
+var allmovies = study.Experiment{
 	Name:  "allmovies",
 	Title: "Every movie as target: the model of the recommender",
 	About: texts.Say("allmovies about", nil),
-	Do:    in(runAllMovies),
+	Do:    runAllMovies,
 }
 
 // allMoviesUnit is the result on one number of movies.
@@ -29,7 +30,7 @@ type allMoviesUnit struct {
 	File   string               `json:"file"` // the model, below the output folder
 }
 
-func runAllMovies(ctx context.Context, r *runner) (*Result, error) {
+func runAllMovies(ctx context.Context, r *study.Run) (*study.Result, error) {
 	_, all, err := openLibrary(r.Data, "ml-1m", 400)
 	if err != nil {
 		return nil, err
@@ -38,14 +39,14 @@ func runAllMovies(ctx context.Context, r *runner) (*Result, error) {
 	if r.Quick {
 		sizes = sizes[:1]
 	}
-	epochs := or(r.Epochs, 30)
-	list, err := units(ctx, r, len(sizes), float64(epochs)+factorFolds,
+	epochs := cmp.Or(r.Epochs, 30)
+	list, err := study.Units(ctx, r, len(sizes), float64(epochs)+factorFolds,
 		func(k int) string { return fmt.Sprintf("movies%d", sizes[k]) },
 		[]any{r.Seed, epochs, dataset.Fingerprint(all)}, func(ctx context.Context, k int) (*allMoviesUnit, error) {
 			s := recommend.DefaultSetting()
 			s.Movies, s.Seed = sizes[k], r.Seed
 			m, err := recommend.Train(ctx, all, s, recommend.TrainConfig{Epochs: epochs, OnEpoch: func(e train.Epoch) error {
-				r.advance(1, "%d movies: epoch %d of %d, validation %.4f", sizes[k], e.Index, epochs, e.Score)
+				r.Advance(1, "%d movies: epoch %d of %d, validation %.4f", sizes[k], e.Index, epochs, e.Score)
 				return ctx.Err()
 			}})
 			if err != nil {
@@ -57,7 +58,7 @@ func runAllMovies(ctx context.Context, r *runner) (*Result, error) {
 			}
 			u.Report.Seconds = 0 // the rest does not depend on the clock
 			u.Beside, err = m.Beside(all, factorFolds, func(table *movies.Ratings) recommend.Predictor {
-				r.advance(1, "%d movies: matrix factorisation", sizes[k])
+				r.Advance(1, "%d movies: matrix factorisation", sizes[k])
 				c := baseline.FactorsConfig{Factors: 20, Ridge: 15}
 				return baseline.NewFactors(baseline.NewTable(table, 0, nil), c, random.Stream(r.Seed, "factors")).Predict
 			})
@@ -70,8 +71,8 @@ func runAllMovies(ctx context.Context, r *runner) (*Result, error) {
 }
 
 // allMoviesResult makes a table of the units, one row each.
-func allMoviesResult(list []*allMoviesUnit) *Result {
-	f, r := new(study.Frame), new(Result)
+func allMoviesResult(list []*allMoviesUnit) *study.Result {
+	f, r := new(study.Frame), new(study.Result)
 	l := study.Layout{
 		Title: "RMSE over all movies, users unseen in training", Note: texts.Say("allmovies table", nil),
 		Columns: []study.Column{{Name: "ratings tested", Cell: func(row string) study.Cell {

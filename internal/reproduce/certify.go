@@ -7,16 +7,17 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/certify"
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/theory"
 )
 
-var certificates = Experiment{
+var certificates = study.Experiment{
 	Name:  "certify",
 	Title: "Theorems as numbers",
 	About: texts.Say("certify about", nil),
-	Do:    in(runCertify),
+	Do:    runCertify,
 }
 
 // certifiedProbs are the probabilities of losing a link.
@@ -45,11 +46,11 @@ type certifiedOutput struct {
 	Checks      int     `json:"checks"`
 }
 
-func runCertify(ctx context.Context, r *runner) (*Result, error) {
+func runCertify(ctx context.Context, r *study.Run) (*study.Result, error) {
 	s, f := sourcelocFrom(r.Options), flockingFrom(r.Options)
 	swarm := recipe.DatasetCost + f.Work(f.Spec(recipe.WideDeep, recipe.ClipClosest)) + flightsCost*certifiedFlightParts
 	work := float64(s.Epochs) + float64(len(certifiedProbs)) + 2*streamCost + swarm
-	list, err := units(ctx, r, 1, work, func(int) string { return "graph0-data0" }, []any{s, f},
+	list, err := study.Units(ctx, r, 1, work, func(int) string { return "graph0-data0" }, []any{s, f},
 		func(ctx context.Context, _ int) (*certifyUnit, error) {
 			z, err := newRealization(r, s, 0, 0)
 			if err != nil {
@@ -62,7 +63,7 @@ func runCertify(ctx context.Context, r *runner) (*Result, error) {
 			if err != nil {
 				return nil, err
 			}
-			u.Flight, err = newSwarms(r, f, 0, r.inside(1), swarm).certify(ctx)
+			u.Flight, err = newSwarms(r, f, 0, r.Inside(1), swarm).certify(ctx)
 			return u, err
 		})
 	if err != nil {
@@ -86,7 +87,7 @@ func (z *realization) certify(ctx context.Context) (*certifyUnit, error) {
 			return nil, err
 		}
 		u.Stability = append(u.Stability, certifiedOf(report))
-		z.runner.advance(1, "certificate where links are lost with probability %v", p)
+		z.runner.Advance(1, "certificate where links are lost with probability %v", p)
 	}
 	for _, spec := range []recipe.LearnerSpec{wideDeepCentral, wideDeepLiteral} {
 		stream, err := z.TestStream(0, z.OutageProb)
@@ -101,7 +102,7 @@ func (z *realization) certify(ctx context.Context) (*certifyUnit, error) {
 			return nil, fmt.Errorf("%s: %w", spec.ID, err)
 		}
 		u.Runs = append(u.Runs, certifiedRunOf(report))
-		z.runner.advance(streamCost, "bounds of %s", spec.ID)
+		z.runner.Advance(streamCost, "bounds of %s", spec.ID)
 	}
 	return u, nil
 }

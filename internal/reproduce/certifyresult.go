@@ -8,8 +8,8 @@ import (
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 )
 
-func certifyResult(s recipe.Sourceloc, f recipe.Flocking, u *certifyUnit) *Result {
-	r := &Result{Models: []string{u.Model.File, u.Flight.Model.File}}
+func certifyResult(s recipe.Sourceloc, f recipe.Flocking, u *certifyUnit) *study.Result {
+	r := &study.Result{Models: []string{u.Model.File, u.Flight.Model.File}}
 	bounds, chart := stabilityResult(s, u.Stability)
 	r.Tables, r.Charts = append(r.Tables, bounds), append(r.Charts, chart)
 	var constants []float64

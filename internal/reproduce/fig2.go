@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,18 +10,18 @@ import (
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 )
 
-var fig2a = Experiment{
+var fig2a = study.Experiment{
 	Name:  "fig2a",
 	Title: "Figure 2 (a): stability",
 	About: texts.Say("fig2a about", nil),
-	Do:    in(runFig2a),
+	Do:    runFig2a,
 }
 
-var fig2b = Experiment{
+var fig2b = study.Experiment{
 	Name:  "fig2b",
 	Title: "Figure 2 (b): convergence",
 	About: texts.Say("fig2b about", nil),
-	Do:    in(runFig2b),
+	Do:    runFig2b,
 }
 
 // outageProbs are the points of the first figure.
@@ -35,21 +36,21 @@ type stabilityUnit struct {
 }
 
 // figureRepeats returns how many realizations a figure uses.
-func figureRepeats(o Options) int {
+func figureRepeats(o study.Options) int {
 	if o.Quick {
-		return or(o.Repeats, 3)
+		return cmp.Or(o.Repeats, 3)
 	}
-	return or(o.Repeats, 5)
+	return cmp.Or(o.Repeats, 5)
 }
 
 // wideDeepUnits computes one unit per realization of a figure, each after
 // training its WD-GNN.
 func wideDeepUnits[T any](
-	ctx context.Context, r *runner, s recipe.Sourceloc, passes int, do func(z *realization, ctx context.Context) (T, error),
+	ctx context.Context, r *study.Run, s recipe.Sourceloc, passes int, do func(z *realization, ctx context.Context) (T, error),
 ) ([]T, error) {
 	list := pairs(figureRepeats(r.Options))
 	work := float64(s.Epochs) + streamCost*float64(passes)
-	return units(ctx, r, len(list), work,
+	return study.Units(ctx, r, len(list), work,
 		func(k int) string { return fmt.Sprintf("graph%d-data%d", list[k][0], list[k][1]) },
 		s, func(ctx context.Context, k int) (unit T, err error) {
 			z, err := newRealization(r, s, list[k][0], list[k][1])
@@ -65,11 +66,11 @@ func wideDeepUnits[T any](
 
 // sweep computes one unit per value of a setting and network, all networks of
 // the first value before those of the next. change sets the k-th value.
-func sweep[T any](ctx context.Context, r *runner, s recipe.Sourceloc, name string, count int, work float64,
+func sweep[T any](ctx context.Context, r *study.Run, s recipe.Sourceloc, name string, count int, work float64,
 	change func(s *recipe.Sourceloc, k int), do func(z *realization, ctx context.Context) (T, error),
 ) ([]T, error) {
 	repeats := figureRepeats(r.Options)
-	return units(ctx, r, count*repeats, work,
+	return study.Units(ctx, r, count*repeats, work,
 		func(k int) string { return fmt.Sprintf("%s%d-graph%d", name, k/repeats, k%repeats) },
 		s, func(ctx context.Context, k int) (unit T, err error) {
 			s := s
@@ -82,7 +83,7 @@ func sweep[T any](ctx context.Context, r *runner, s recipe.Sourceloc, name strin
 		})
 }
 
-func runFig2a(ctx context.Context, r *runner) (*Result, error) {
+func runFig2a(ctx context.Context, r *study.Run) (*study.Result, error) {
 	s := sourcelocFrom(r.Options)
 	all, err := wideDeepUnits(ctx, r, s, len(outageProbs)*s.Subgraphs, (*realization).stability)
 	if err != nil {
@@ -107,7 +108,7 @@ func (z *realization) stability(ctx context.Context) (*stabilityUnit, error) {
 			}
 			row = append(row, out.Accuracy)
 			if p == 0 {
-				z.runner.advance(streamCost*float64(z.Subgraphs-1), "graph %d, data %d: the whole network", z.Graph, z.Data)
+				z.runner.Advance(streamCost*float64(z.Subgraphs-1), "graph %d, data %d: the whole network", z.Graph, z.Data)
 				break
 			}
 		}
@@ -120,9 +121,9 @@ func (z *realization) stability(ctx context.Context) (*stabilityUnit, error) {
 func outageName(p float64) string { return fmt.Sprintf("p = %v", p) }
 
 // stabilityFigure makes a table and a figure of the units.
-func stabilityFigure(s recipe.Sourceloc, all []*stabilityUnit) *Result {
+func stabilityFigure(s recipe.Sourceloc, all []*stabilityUnit) *study.Result {
 	const one, several = "one network", "several networks"
-	f, r := new(study.Frame), new(Result)
+	f, r := new(study.Frame), new(study.Result)
 	for k, u := range all {
 		for e, p := range outageProbs {
 			if u.Graph == 0 {
@@ -191,7 +192,7 @@ func convergenceLearners() []struct {
 	}
 }
 
-func runFig2b(ctx context.Context, r *runner) (*Result, error) {
+func runFig2b(ctx context.Context, r *study.Run) (*study.Result, error) {
 	s := sourcelocFrom(r.Options)
 	passes := len(convergenceLearners()) * s.Subgraphs
 	all, err := wideDeepUnits(ctx, r, s, passes, (*realization).convergence)
@@ -236,8 +237,8 @@ func (z *realization) convergence(ctx context.Context) (*convergenceUnit, error)
 func afterSignals(count int) string { return fmt.Sprint(count) }
 
 // convergenceFigure makes a table and a figure of the units.
-func convergenceFigure(s recipe.Sourceloc, all []*convergenceUnit) *Result {
-	f, r := new(study.Frame), new(Result)
+func convergenceFigure(s recipe.Sourceloc, all []*convergenceUnit) *study.Result {
+	f, r := new(study.Frame), new(study.Result)
 	for k, u := range all {
 		for _, l := range convergenceLearners() {
 			for e, v := range u.Curve[l.Spec.ID] {

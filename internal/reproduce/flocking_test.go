@@ -11,6 +11,7 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/random"
@@ -243,8 +244,8 @@ func TestFlockingOrderings(t *testing.T) {
 		o.Repeats, o.Robots = 2, 0
 		chains = append(chains, []string{"stable gnn", "stable filter central"})
 	}
-	r := &runner{Options: o}
-	for _, dir := range []string{filepath.Join(o.Out, "units"), r.models()} {
+	r := &study.Run{Options: o}
+	for _, dir := range []string{filepath.Join(o.Out, "units"), r.Models()} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -259,11 +260,11 @@ func TestFlockingOrderings(t *testing.T) {
 	for _, u := range all {
 		for _, row := range rows {
 			f := u.Rows[row.ID]
-			t.Logf("%d %-26s total %6.1f (median %6.1f), final %.4f (median %.4f)", u.Index, row.ID, mean(f.Total), median(f.Total), mean(f.Final), median(f.Final))
+			t.Logf("%d %-26s total %6.1f (median %6.1f), final %.4f (median %.4f)", u.Index, row.ID, study.Mean(f.Total), median(f.Total), study.Mean(f.Final), median(f.Final))
 		}
 		for _, order := range chains {
 			for k := 1; k < len(order); k++ {
-				if a, b := mean(u.Rows[order[k-1]].Total), mean(u.Rows[order[k]].Total); a >= b {
+				if a, b := study.Mean(u.Rows[order[k-1]].Total), study.Mean(u.Rows[order[k]].Total); a >= b {
 					t.Errorf("realization %d: %s has a total of %v, %s of %v", u.Index, order[k-1], a, order[k], b)
 				}
 			}

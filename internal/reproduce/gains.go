@@ -9,11 +9,11 @@ import (
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 )
 
-var gains = Experiment{
+var gains = study.Experiment{
 	Name:  "gains",
 	Title: "Wide against deep: the gains α_W and α_D",
 	About: texts.Say("gains about", nil),
-	Do:    in(runGains),
+	Do:    runGains,
 }
 
 // ratios are α_W : α_D.
@@ -38,7 +38,7 @@ type gainsUnit struct {
 	Differ map[string][]float64 `json:"differ"` // by learner and subgraph
 }
 
-func runGains(ctx context.Context, r *runner) (*Result, error) {
+func runGains(ctx context.Context, r *study.Run) (*study.Result, error) {
 	s := sourcelocFrom(r.Options)
 	repeats := figureRepeats(r.Options)
 	work := float64(s.Epochs) + streamCost*float64(len(gainsLearners)*s.Subgraphs+1)
@@ -91,13 +91,13 @@ func observeGains(repeats int, all []*gainsUnit) *study.Frame {
 		f.Add(ratio, "same, offline", network, u.Same)
 		f.Add(ratio, "different, offline", network, u.Differ[wideDeepFrozen.ID]...)
 		for l, spec := range gainsLearners[1:] {
-			f.Add(ratio, gainsNames[l], network, mean(u.Differ[spec.ID])-mean(u.Differ[wideDeepFrozen.ID]))
+			f.Add(ratio, gainsNames[l], network, study.Mean(u.Differ[spec.ID])-study.Mean(u.Differ[wideDeepFrozen.ID]))
 		}
 	}
 	return f
 }
 
-func gainsResult(s recipe.Sourceloc, repeats int, all []*gainsUnit) *Result {
+func gainsResult(s recipe.Sourceloc, repeats int, all []*gainsUnit) *study.Result {
 	f := observeGains(repeats, all)
 	said := map[string]any{
 		"Repeats": repeats, "Epochs": s.Epochs, "Subgraphs": s.Subgraphs, "Seed": s.Seed, "OutageProb": s.OutageProb,
@@ -121,7 +121,7 @@ func gainsResult(s recipe.Sourceloc, repeats int, all []*gainsUnit) *Result {
 	for _, ratio := range ratios {
 		l.Lines = append(l.Lines, study.Line{Name: ratio.Name})
 	}
-	r := &Result{Tables: []study.Table{f.Table(l)}, Charts: []study.Chart{c}, Notes: texts.Notes("gains notes", gainsVerdict(f))}
+	r := &study.Result{Tables: []study.Table{f.Table(l)}, Charts: []study.Chart{c}, Notes: texts.Notes("gains notes", gainsVerdict(f))}
 	for _, u := range all {
 		r.Models = append(r.Models, u.Model.File)
 	}

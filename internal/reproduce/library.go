@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/dataset"
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
+	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/scenario/movies"
 )
@@ -50,13 +53,13 @@ func (s movieSetting) byUser() movieSetting {
 }
 
 // moviesFrom returns the paper's settings, or smaller ones if o asks.
-func moviesFrom(o Options, r *movies.Ratings) moviesSettings {
+func moviesFrom(o study.Options, r *movies.Ratings) moviesSettings {
 	s := moviesSettings{
 		Movies:    recipe.DefaultMovies(o.Seed, r),
 		Settings:  []movieSetting{libvarSetting, huangSetting, centeredSetting, libvarByUser, centeredByUser},
 		Baselines: defaultBaselines(),
 	}
-	s.Epochs, s.Split.Stream = or(o.Epochs, s.Epochs), or(o.Test, s.Split.Stream)
+	s.Epochs, s.Split.Stream = cmp.Or(o.Epochs, s.Epochs), cmp.Or(o.Test, s.Split.Stream)
 	return s
 }
 
@@ -114,9 +117,9 @@ func newMovieWorld(s *moviesSettings, m movieSetting, l *recipe.Library, number 
 }
 
 // save writes a model to a file and returns its name below the output folder.
-func (w *movieWorld) save(r *runner, k recipe.Kind, m *gnn.WideDeep) (string, error) {
-	key := fingerprint([]any{w.settings, w.setting, k, r.manifest.Version, r.manifest.Kernels})
+func (w *movieWorld) save(r *study.Run, k recipe.Kind, m *gnn.WideDeep) (string, error) {
+	key := study.Fingerprint([]any{w.settings, w.setting, k, r.Version, mat.Kernels()})
 	name := fmt.Sprintf("movies-%s-%s-%s-split%d.safetensors", key, w.ID, k, w.Number)
-	file := &modelfile.Model{Network: m, Meta: modelfile.Meta{Shift: w.Shift, Task: "regress", Nodes: []int{w.Users.Target}, Seed: w.Seed, Version: r.manifest.Version}}
-	return filepath.ToSlash(filepath.Join("models", name)), modelfile.Save(filepath.Join(r.models(), name), file)
+	file := &modelfile.Model{Network: m, Meta: modelfile.Meta{Shift: w.Shift, Task: "regress", Nodes: []int{w.Users.Target}, Seed: w.Seed, Version: r.Version}}
+	return filepath.ToSlash(filepath.Join("models", name)), modelfile.Save(filepath.Join(r.Models(), name), file)
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/wdgnn/wdgnn/modelfile"
 )
 
-var lipschitz = Experiment{
+var lipschitz = study.Experiment{
 	Name:  "lipschitz",
 	Title: "Stability by training",
 	About: texts.Say("lipschitz about", nil),
-	Do:    in(runLipschitz),
+	Do:    runLipschitz,
 }
 
 // penalties are the strengths s.
@@ -35,7 +35,7 @@ type lipschitzUnit struct {
 	Measured    float64            `json:"measured"`    // the largest change that was seen, mean over subgraphs
 }
 
-func runLipschitz(ctx context.Context, r *runner) (*Result, error) {
+func runLipschitz(ctx context.Context, r *study.Run) (*study.Result, error) {
 	s := sourcelocFrom(r.Options)
 	repeats := figureRepeats(r.Options)
 	work := float64(s.Epochs) + streamCost*float64(2*s.Subgraphs+1)
@@ -103,8 +103,8 @@ const (
 // strengthName names a row.
 func strengthName(strength float64) string { return fmt.Sprintf("s = %v", strength) }
 
-func lipschitzResult(s recipe.Sourceloc, repeats int, all []*lipschitzUnit) *Result {
-	f, r := new(study.Frame), new(Result)
+func lipschitzResult(s recipe.Sourceloc, repeats int, all []*lipschitzUnit) *study.Result {
+	f, r := new(study.Frame), new(study.Result)
 	for k, u := range all {
 		row, network := strengthName(penalties[k/repeats]), k%repeats
 		f.Add(row, same, network, u.Same)

@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -10,11 +11,11 @@ import (
 	"github.com/wdgnn/wdgnn/mat"
 )
 
-var localshift = Experiment{
+var localshift = study.Experiment{
 	Name:  "localshift",
 	Title: "What a shift that nodes can compute costs or gains",
 	About: texts.Say("localshift about", nil),
-	Do:    in(runLocalShift),
+	Do:    runLocalShift,
 }
 
 // localShifts are the shifts of the models.
@@ -34,11 +35,11 @@ type localShiftUnit struct {
 	Fixed  map[string]float64 `json:"fixed,omitempty"` // likewise, with λmax of the intact network
 }
 
-func runLocalShift(ctx context.Context, r *runner) (*Result, error) {
+func runLocalShift(ctx context.Context, r *study.Run) (*study.Result, error) {
 	s := sourcelocFrom(r.Options)
-	s.Epochs = or(r.Epochs, localShiftEpochs)
+	s.Epochs = cmp.Or(r.Epochs, localShiftEpochs)
 	if r.Quick {
-		s.Subgraphs = or(r.Options.Subgraphs, 5)
+		s.Subgraphs = cmp.Or(r.Options.Subgraphs, 5)
 	}
 	passes := 1 + len(localShiftLearners)*s.Subgraphs
 	extra := float64(len(localShiftLearners)*s.Subgraphs) / float64(len(localShifts)) // fixed scales, of one shift only
@@ -141,8 +142,8 @@ func observeShifts(repeats int, all []*localShiftUnit) *study.Frame {
 	return f
 }
 
-func localShiftResult(s recipe.Sourceloc, repeats int, all []*localShiftUnit) *Result {
-	f, r := observeShifts(repeats, all), new(Result)
+func localShiftResult(s recipe.Sourceloc, repeats int, all []*localShiftUnit) *study.Result {
+	f, r := observeShifts(repeats, all), new(study.Result)
 	l := study.Layout{
 		Title: "Accuracy, %, by shift", Note: texts.Say("localshift table", map[string]any{"S": s, "Repeats": repeats}),
 	}

@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 	"github.com/wdgnn/wdgnn/scenario/sourceloc"
 )
 
 // Models with other shifts hear the same signals over other numbers; the scale
 // of the intact network leaves what remains of a link as it was.
 func TestLocalShiftStreams(t *testing.T) {
-	r := &runner{Options: toy(t.TempDir())}
+	r := &study.Run{Options: toy(t.TempDir())}
 	s := sourcelocFrom(r.Options)
 	sample := func(stream *sourceloc.Stream, err error) graph.Sample {
 		t.Helper()
@@ -62,7 +63,7 @@ func TestLocalShiftStreams(t *testing.T) {
 // Settings without a shift are written as they were before there was one, so
 // that models and realizations on disk are found.
 func TestShiftIsOptional(t *testing.T) {
-	text, err := json.Marshal(sourcelocFrom(Options{}))
+	text, err := json.Marshal(sourcelocFrom(study.Options{}))
 	if err != nil || strings.Contains(string(text), "shift") {
 		t.Errorf("settings are %s, want no word of a shift: %v", text, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/dataset"
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/scenario/movies"
 	"github.com/wdgnn/wdgnn/train"
@@ -49,7 +50,7 @@ func movieLens(t testing.TB, folder string) *recipe.Library {
 // everyTenth returns the split without chance under one similarity.
 func everyTenth(t testing.TB, l *recipe.Library, measure movies.Similarity) *movieWorld {
 	t.Helper()
-	s := moviesFrom(Options{}, l.Ratings)
+	s := moviesFrom(study.Options{}, l.Ratings)
 	w, err := newMovieWorld(&s, movieSetting{Reading: recipe.Reading{
 		ID: measure.String(), Graph: recipe.SimilarBy(measure), Shift: graph.ShiftSpectral, Protocol: movies.ProtocolEveryTenth,
 	}}, l, 0)

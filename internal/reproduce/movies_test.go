@@ -14,6 +14,7 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/dataset"
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
@@ -64,7 +65,7 @@ func toyWorld(t testing.TB, m movieSetting) (*movieWorld, *recipe.MovieExamples)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := moviesFrom(Options{Seed: 2}, all)
+	s := moviesFrom(study.Options{Seed: 2}, all)
 	w, err := newMovieWorld(&s, m, l, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -303,7 +304,7 @@ func TestMissingRatings(t *testing.T) {
 	}
 	empty := t.TempDir()
 	for _, c := range []struct {
-		experiment      Experiment
+		experiment      study.Experiment
 		data            string
 		where, whatToDo string
 	}{
@@ -364,7 +365,7 @@ func TestMovieLensBands(t *testing.T) {
 		t.Skip("SKIPPED in short mode: trains on several splits")
 	}
 	l := movieLens(t, "ml-100k")
-	s := moviesFrom(Options{Seed: 12}, l.Ratings)
+	s := moviesFrom(study.Options{Seed: 12}, l.Ratings)
 	s.Settings = []movieSetting{libvarSetting, huangSetting, centeredSetting}
 	const splits = 4
 	test, base := map[string][3]float64{}, map[string][3]float64{}
@@ -375,8 +376,8 @@ func TestMovieLensBands(t *testing.T) {
 			}
 		}
 	}
-	r := &runner{Options: Options{Out: t.TempDir()}}
-	if err := os.MkdirAll(r.models(), 0o755); err != nil {
+	r := &study.Run{Options: study.Options{Out: t.TempDir()}}
+	if err := os.MkdirAll(r.Models(), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for k := range splits {

@@ -1,24 +1,27 @@
 package reproduce
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
 
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
+	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/scenario/sourceloc"
 	"github.com/wdgnn/wdgnn/train"
 )
 
 // sourcelocFrom returns the paper's settings, or smaller ones if o asks.
-func sourcelocFrom(o Options) recipe.Sourceloc {
+func sourcelocFrom(o study.Options) recipe.Sourceloc {
 	s := recipe.DefaultSourceloc(o.Seed)
-	s.Train, s.Test, s.Subgraphs = or(o.Signals, s.Train), or(o.Test, s.Test), or(o.Subgraphs, s.Subgraphs)
+	s.Train, s.Test, s.Subgraphs = cmp.Or(o.Signals, s.Train), cmp.Or(o.Test, s.Test), cmp.Or(o.Subgraphs, s.Subgraphs)
 	if o.Quick {
 		s.Epochs = recipe.FewEpochs
 	}
-	s.Epochs = or(o.Epochs, s.Epochs)
+	s.Epochs = cmp.Or(o.Epochs, s.Epochs)
 	return s
 }
 
@@ -31,11 +34,11 @@ var epochCost = map[recipe.Kind]float64{recipe.Filter: 0.3, recipe.GNN: 0.8, rec
 // realization is one network with one dataset on it, as a unit of a run.
 type realization struct {
 	*recipe.Source
-	runner *runner
+	runner *study.Run
 }
 
 // newRealization draws the network.
-func newRealization(r *runner, s recipe.Sourceloc, g, d int) (*realization, error) {
+func newRealization(r *study.Run, s recipe.Sourceloc, g, d int) (*realization, error) {
 	source, err := recipe.NewSource(s, g, d)
 	return &realization{source, r}, err
 }
@@ -45,24 +48,24 @@ func newRealization(r *runner, s recipe.Sourceloc, g, d int) (*realization, erro
 func (z *realization) train(ctx context.Context, k recipe.Kind) error {
 	relevant := z.Sourceloc
 	relevant.Test, relevant.Subgraphs = 0, 0
-	key := fingerprint([]any{relevant, k, z.runner.manifest.Version, z.runner.manifest.Kernels})
+	key := study.Fingerprint([]any{relevant, k, z.runner.Version, mat.Kernels()})
 	name := fmt.Sprintf("sourceloc-%s-%s-graph%d-data%d.safetensors", key, k, z.Graph, z.Data)
-	path := filepath.Join(z.runner.models(), name)
+	path := filepath.Join(z.runner.Models(), name)
 	if !z.runner.Fresh {
 		if t, err := recipe.LoadSource(path); err == nil {
 			z.Models[k] = t
-			z.runner.advance(epochCost[k]*float64(z.Epochs), "graph %d, data %d: %s found", z.Graph, z.Data, k)
+			z.runner.Advance(epochCost[k]*float64(z.Epochs), "graph %d, data %d: %s found", z.Graph, z.Data, k)
 			return nil
 		}
 	}
 	t, err := z.Fit(ctx, k, func(e train.Epoch) {
-		z.runner.advance(epochCost[k], "graph %d, data %d: %s, epoch %d of %d, validation %.1f %%", z.Graph, z.Data, k, e.Index, z.Epochs, 100*(1-e.Score))
+		z.runner.Advance(epochCost[k], "graph %d, data %d: %s, epoch %d of %d, validation %.1f %%", z.Graph, z.Data, k, e.Index, z.Epochs, 100*(1-e.Score))
 	})
 	if err != nil {
 		return fmt.Errorf("train %s: %w", k, err)
 	}
 	t.Info.File = filepath.ToSlash(filepath.Join("models", name))
-	return t.Save(path, z.Source, z.runner.manifest.Version)
+	return t.Save(path, z.Source, z.runner.Version)
 }
 
 // learners of the source localization experiments.
@@ -104,7 +107,7 @@ func (z *realization) playAll(ctx context.Context, specs []recipe.LearnerSpec, s
 		return nil, err
 	}
 	for k, out := range all {
-		z.runner.advance(streamCost, "graph %d, data %d: %s %.1f %%", z.Graph, z.Data, specs[k].ID, out.Accuracy)
+		z.runner.Advance(streamCost, "graph %d, data %d: %s %.1f %%", z.Graph, z.Data, specs[k].ID, out.Accuracy)
 	}
 	return all, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/scenario/sourceloc"
 )
@@ -55,9 +56,9 @@ func referenceWorld(t *testing.T, name string) *sourceloc.World {
 // referenceModels trains models on a reference network for 40 epochs.
 func referenceModels(t *testing.T, name string, kinds ...recipe.Kind) *realization {
 	t.Helper()
-	s := sourcelocFrom(Options{Seed: 1, Quick: true})
+	s := sourcelocFrom(study.Options{Seed: 1, Quick: true})
 	source := &recipe.Source{Sourceloc: s, Net: referenceWorld(t, name), Models: map[recipe.Kind]*recipe.SourceModel{}}
-	z := &realization{source, &runner{}}
+	z := &realization{source, &study.Run{}}
 	for _, k := range kinds {
 		if _, err := z.Fit(context.Background(), k, nil); err != nil {
 			t.Fatal(err)

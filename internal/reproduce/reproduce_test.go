@@ -16,15 +16,15 @@ import (
 )
 
 // toy are options that take seconds.
-func toy(dir string) Options {
-	return Options{
+func toy(dir string) study.Options {
+	return study.Options{
 		Seed: 3, Repeats: 2, Epochs: 2, Subgraphs: 1, Signals: 500, Test: 60, Flights: 8, Robots: 12, Threads: 2, Out: dir, Version: "test", CPU: "a processor",
 		Now: func() float64 { return 0 },
 	}
 }
 
 // text is a result without what depends on the clock.
-func text(t *testing.T, r *Result) string {
+func text(t *testing.T, r *study.Result) string {
 	t.Helper()
 	same := *r
 	same.Machine = study.Machine{}
@@ -48,7 +48,7 @@ func TestExperiments(t *testing.T) {
 			o := toy(dir)
 			o.Data = toyRatings(t)
 			share := 0.0
-			o.OnProgress = func(p Progress) {
+			o.OnProgress = func(p study.Progress) {
 				if p.Done < share || p.Done > 1 {
 					t.Errorf("progress %v after %v", p.Done, share)
 				}
@@ -122,7 +122,7 @@ func TestInterrupted(t *testing.T) {
 	o := toy(dir)
 	o.Threads = 1
 	ctx, cancel := context.WithCancel(context.Background())
-	o.OnProgress = func(p Progress) {
+	o.OnProgress = func(p study.Progress) {
 		if p.Done > 0.5 {
 			cancel()
 		}

@@ -1,19 +1,22 @@
 package reproduce
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
 	"sync"
 
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
+	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
 
 // flockingFrom returns the paper's settings, or smaller ones if o asks.
-func flockingFrom(o Options) recipe.Flocking {
+func flockingFrom(o study.Options) recipe.Flocking {
 	s := recipe.DefaultFlocking(o.Seed, o.Flights, o.Epochs)
-	s.World.Robots = or(o.Robots, s.World.Robots)
+	s.World.Robots = cmp.Or(o.Robots, s.World.Robots)
 	return s
 }
 
@@ -25,14 +28,14 @@ const flightsCost = 1
 // a unit of a run.
 type swarms struct {
 	*recipe.Flights
-	runner *runner
+	runner *study.Run
 	models map[recipe.FlockSpec]*recipe.FlockModel
 
 	mu   sync.Mutex
 	left float64 // work not done yet, for progress
 }
 
-func newSwarms(r *runner, s recipe.Flocking, index, threads int, work float64) *swarms {
+func newSwarms(r *study.Run, s recipe.Flocking, index, threads int, work float64) *swarms {
 	z := &swarms{Flights: recipe.NewFlights(s, index, threads), runner: r, models: map[recipe.FlockSpec]*recipe.FlockModel{}, left: work}
 	z.OnProgress = func(work float64, what string) { z.advance(work, "%s", what) }
 	return z
@@ -44,7 +47,7 @@ func (z *swarms) advance(work float64, format string, args ...any) {
 	work = max(min(work, z.left), 0)
 	z.left -= work
 	z.mu.Unlock()
-	z.runner.advance(work, format, args...)
+	z.runner.Advance(work, format, args...)
 }
 
 // train trains a controller, or finds it among those that an earlier run
@@ -58,9 +61,9 @@ func (z *swarms) train(ctx context.Context, m recipe.FlockSpec) (*recipe.FlockMo
 	if !m.Dagger {
 		s.DaggerFlights, s.DaggerAfter = 0, 0
 	}
-	key := fingerprint([]any{s, m, z.runner.manifest.Version, z.runner.manifest.Kernels})
+	key := study.Fingerprint([]any{s, m, z.runner.Version, mat.Kernels()})
 	name := fmt.Sprintf("flocking-%s-%s-data%d.safetensors", key, m.Name(), z.Index)
-	path := filepath.Join(z.runner.models(), name)
+	path := filepath.Join(z.runner.Models(), name)
 	if !z.runner.Fresh {
 		if t, err := recipe.LoadFlock(path); err == nil {
 			z.models[m] = t
@@ -74,7 +77,7 @@ func (z *swarms) train(ctx context.Context, m recipe.FlockSpec) (*recipe.FlockMo
 	}
 	t.Info.File = filepath.ToSlash(filepath.Join("models", name))
 	z.models[m] = t
-	return t, t.Save(path, z.Seed, z.runner.manifest.Version)
+	return t, t.Save(path, z.Seed, z.runner.Version)
 }
 
 // flown is what a row of a table knows of its flights.

@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -8,11 +9,11 @@ import (
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 )
 
-var table1 = Experiment{
+var table1 = study.Experiment{
 	Name:  "table1",
 	Title: "Table 1: source localization",
 	About: texts.Say("table1 about", nil),
-	Do:    in(runTable1),
+	Do:    runTable1,
 }
 
 // table1Row is one row with the paper's numbers.
@@ -88,11 +89,11 @@ func pairs(repeats int) (list [][2]int) {
 	return list
 }
 
-func runTable1(ctx context.Context, r *runner) (*Result, error) {
+func runTable1(ctx context.Context, r *study.Run) (*study.Result, error) {
 	s := sourcelocFrom(r.Options)
-	repeats := or(r.Repeats, 10)
+	repeats := cmp.Or(r.Repeats, 10)
 	if r.Quick {
-		repeats = or(r.Repeats, 3)
+		repeats = cmp.Or(r.Repeats, 3)
 	}
 	list := pairs(repeats)
 	passes := len(table1Rows())*(s.Subgraphs+1) + 2*len(etas)*min(etaSubgraphs, s.Subgraphs)
@@ -100,7 +101,7 @@ func runTable1(ctx context.Context, r *runner) (*Result, error) {
 	for _, cost := range epochCost {
 		work += cost * float64(s.Epochs)
 	}
-	all, err := units(ctx, r, len(list), work,
+	all, err := study.Units(ctx, r, len(list), work,
 		func(k int) string { return fmt.Sprintf("graph%d-data%d", list[k][0], list[k][1]) },
 		s, func(ctx context.Context, k int) (*sourcelocUnit, error) {
 			z, err := newRealization(r, s, list[k][0], list[k][1])

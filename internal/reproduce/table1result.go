@@ -56,8 +56,8 @@ func severalNetworks(all []*sourcelocUnit) (list []*sourcelocUnit) {
 }
 
 // table1Result makes tables and figures of the units.
-func table1Result(s recipe.Sourceloc, all []*sourcelocUnit) *Result {
-	r := &Result{}
+func table1Result(s recipe.Sourceloc, all []*sourcelocUnit) *study.Result {
+	r := &study.Result{}
 	r.Tables = append(r.Tables, accuracies(s, "Accuracy, %: one network", oneNetwork(all), true))
 	if len(all) > 1 { // else it is the same realization again
 		r.Tables = append(r.Tables, accuracies(s, "Accuracy, %: several networks", severalNetworks(all), false))

@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -13,11 +14,11 @@ import (
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
 
-var table2 = Experiment{
+var table2 = study.Experiment{
 	Name:  "table2",
 	Title: "Table 2: robot swarm control",
 	About: texts.Say("table2 about", nil),
-	Do:    in(runTable2),
+	Do:    runTable2,
 }
 
 // flockingRow is one row with the paper's numbers.
@@ -115,11 +116,11 @@ type flockingUnit struct {
 	Double map[string][]float64     `json:"double,omitempty"` // totals of the first test flights, computed in float64
 }
 
-func runTable2(ctx context.Context, r *runner) (*Result, error) {
+func runTable2(ctx context.Context, r *study.Run) (*study.Result, error) {
 	s := flockingFrom(r.Options)
-	repeats := or(r.Repeats, 5)
+	repeats := cmp.Or(r.Repeats, 5)
 	if r.Quick {
-		repeats = or(r.Repeats, 1)
+		repeats = cmp.Or(r.Repeats, 1)
 	}
 	rows := table2Rows(&s)
 	if r.Quick {
@@ -133,7 +134,7 @@ func runTable2(ctx context.Context, r *runner) (*Result, error) {
 }
 
 // flockingUnits computes n realizations of the given rows.
-func flockingUnits(ctx context.Context, r *runner, s recipe.Flocking, n int, rows []flockingRow) ([]*flockingUnit, error) {
+func flockingUnits(ctx context.Context, r *study.Run, s recipe.Flocking, n int, rows []flockingRow) ([]*flockingUnit, error) {
 	// Most of the memory is a few large matrices: without this, garbage could
 	// double it before it is collected.
 	defer debug.SetGCPercent(debug.SetGCPercent(20))
@@ -145,10 +146,10 @@ func flockingUnits(ctx context.Context, r *runner, s recipe.Flocking, n int, row
 			work += s.Work(m)
 		}
 	}
-	return units(ctx, r, n, work,
+	return study.Units(ctx, r, n, work,
 		func(k int) string { return fmt.Sprintf("data%d", k) },
 		[]any{s, rows}, func(ctx context.Context, k int) (*flockingUnit, error) {
-			z := newSwarms(r, s, k, r.inside(n), work)
+			z := newSwarms(r, s, k, r.Inside(n), work)
 			z.Reserve(&lent, s.DaggerFlights)
 			defer z.Release(&lent)
 			return z.unit(ctx, rowsOf(rows, k))
@@ -196,7 +197,7 @@ func (z *swarms) unit(ctx context.Context, rows []flockingRow) (*flockingUnit, e
 		if flights[k], err = z.row(ctx, rows[k]); err != nil {
 			return fmt.Errorf("%s: %w", rows[k].ID, err)
 		}
-		z.advance(flightsCost, "realization %d: %s %.1f", z.Index, rows[k].ID, mean(flights[k].Total))
+		z.advance(flightsCost, "realization %d: %s %.1f", z.Index, rows[k].ID, study.Mean(flights[k].Total))
 		return nil
 	})
 	if err != nil {

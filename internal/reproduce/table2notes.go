@@ -98,7 +98,7 @@ func orderOf(profile, prefix string, all []*flockingUnit) flockingOrder {
 	for _, u := range all {
 		broken := func(measure string, of func(f *flown) []float64) (list []flockingBreak) {
 			for k := 1; k < len(ids); k++ {
-				if a, b := mean(of(u.Rows[ids[k-1]])), mean(of(u.Rows[ids[k]])); a >= b {
+				if a, b := study.Mean(of(u.Rows[ids[k-1]])), study.Mean(of(u.Rows[ids[k]])); a >= b {
 					list = append(list, flockingBreak{measure, u.Index, ids[k-1], ids[k], a, b})
 				}
 			}

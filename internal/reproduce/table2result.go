@@ -47,9 +47,9 @@ func median(values []float64) float64 {
 }
 
 // table2Result makes tables and figures of the units.
-func table2Result(s *recipe.Flocking, rows []flockingRow, all []*flockingUnit) *Result {
+func table2Result(s *recipe.Flocking, rows []flockingRow, all []*flockingUnit) *study.Result {
 	f := observeFlights(all)
-	r := &Result{Tables: []study.Table{variations(s, rows, f, len(all)), flockingDifferences(rows, f)}, Models: flockingFiles(all)}
+	r := &study.Result{Tables: []study.Table{variations(s, rows, f, len(all)), flockingDifferences(rows, f)}, Models: flockingFiles(all)}
 	r.Charts = append(r.Charts, variationChart(s, rows, all))
 	for _, pair := range []struct{ id, name, title string }{
 		{expertRow, "table2-paths-optimal", "Robots flown by the optimal controller"},

@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -9,11 +10,11 @@ import (
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
 
-var table3 = Experiment{
+var table3 = study.Experiment{
 	Name:  "table3",
 	Title: "Table 3: filter order and number of features",
 	About: texts.Say("table3 about", nil),
-	Do:    in(runTable3),
+	Do:    runTable3,
 }
 
 // The paper's numbers, by order, mode and number of features.
@@ -82,12 +83,12 @@ func table3Rows(s *recipe.Flocking) (rows []flockingRow) {
 	return rows
 }
 
-func runTable3(ctx context.Context, r *runner) (*Result, error) {
+func runTable3(ctx context.Context, r *study.Run) (*study.Result, error) {
 	s := flockingFrom(r.Options)
 	s.Depth, s.DaggerFlights = 4, 0
-	repeats := or(r.Repeats, 5)
+	repeats := cmp.Or(r.Repeats, 5)
 	if r.Quick {
-		repeats = or(r.Repeats, 1)
+		repeats = cmp.Or(r.Repeats, 1)
 	}
 	all, err := flockingUnits(ctx, r, s, repeats, table3Rows(&s))
 	if err != nil {
@@ -132,9 +133,9 @@ func table3Each(do func(k, f, mode int)) {
 }
 
 // table3Result makes tables and figures of the units.
-func table3Result(s *recipe.Flocking, all []*flockingUnit) *Result {
+func table3Result(s *recipe.Flocking, all []*flockingUnit) *study.Result {
 	f := observe3(all)
-	r := &Result{Models: flockingFiles(all), Tables: []study.Table{
+	r := &study.Result{Models: flockingFiles(all), Tables: []study.Table{
 		table3Table(f, "Total velocity variation", total, &table3Total, 1),
 		table3Table(f, "Final velocity variation", final, &table3Final, 4),
 		table3Table(f, "Final velocity variation of the median flight", medianFinal, nil, 4),

@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,22 +12,22 @@ import (
 	"github.com/wdgnn/wdgnn/mat"
 )
 
-var table4 = Experiment{
+var table4 = study.Experiment{
 	Name:  "table4",
 	Title: "Table 4: movie recommendation",
 	About: texts.Say("table4 about", nil),
-	Do: in(func(ctx context.Context, r *runner) (*Result, error) {
+	Do: func(ctx context.Context, r *study.Run) (*study.Result, error) {
 		return runMovies(ctx, r, moviesEdition{Folder: "ml-100k", Paper: true})
-	}),
+	},
 }
 
-var table4Million = Experiment{
+var table4Million = study.Experiment{
 	Name:  "table4-1m",
 	Title: "Table 4 on MovieLens 1M",
 	About: texts.Say("table4-1m about", nil),
-	Do: in(func(ctx context.Context, r *runner) (*Result, error) {
+	Do: func(ctx context.Context, r *study.Run) (*study.Result, error) {
 		return runMovies(ctx, r, moviesEdition{Folder: "ml-1m"})
-	}),
+	},
 }
 
 // moviesEdition is a data set on which Table 4 is computed.
@@ -91,7 +92,7 @@ const (
 	networkCost   = 2
 )
 
-func runMovies(ctx context.Context, r *runner, edition moviesEdition) (*Result, error) {
+func runMovies(ctx context.Context, r *study.Run, edition moviesEdition) (*study.Result, error) {
 	const top = 400
 	l, all, err := openLibrary(r.Data, edition.Folder, top)
 	if err != nil {
@@ -112,7 +113,7 @@ func runMovies(ctx context.Context, r *runner, edition moviesEdition) (*Result, 
 			work += networkCost
 		}
 	}
-	units, err := units(ctx, r, or(r.Repeats, splits), work,
+	units, err := study.Units(ctx, r, cmp.Or(r.Repeats, splits), work,
 		func(k int) string { return fmt.Sprintf("split%d", k) },
 		s, func(ctx context.Context, k int) (*movieUnit, error) { return movieSplit(ctx, r, &s, l, k) })
 	if err != nil {
@@ -122,7 +123,7 @@ func runMovies(ctx context.Context, r *runner, edition moviesEdition) (*Result, 
 }
 
 // movieSplit computes a unit.
-func movieSplit(ctx context.Context, r *runner, s *moviesSettings, l *recipe.Library, number int) (*movieUnit, error) {
+func movieSplit(ctx context.Context, r *study.Run, s *moviesSettings, l *recipe.Library, number int) (*movieUnit, error) {
 	u := &movieUnit{Split: number, Readings: map[string]*movieScores{}}
 	for _, m := range s.Settings {
 		w, err := newMovieWorld(s, m, l, number)
@@ -133,7 +134,7 @@ func movieSplit(ctx context.Context, r *runner, s *moviesSettings, l *recipe.Lib
 			if u.Baselines, err = w.baselines(); err != nil {
 				return nil, err
 			}
-			r.advance(baselinesCost, "split %d: baselines", number)
+			r.Advance(baselinesCost, "split %d: baselines", number)
 		}
 		if u.Readings[m.ID], err = w.scores(ctx, r, u); err != nil {
 			return nil, fmt.Errorf("%s: %w", m.ID, err)
@@ -143,7 +144,7 @@ func movieSplit(ctx context.Context, r *runner, s *moviesSettings, l *recipe.Lib
 }
 
 // scores trains all models and lets them adapt.
-func (w *movieWorld) scores(ctx context.Context, r *runner, u *movieUnit) (*movieScores, error) {
+func (w *movieWorld) scores(ctx context.Context, r *study.Run, u *movieUnit) (*movieScores, error) {
 	e, err := w.Examples()
 	if err != nil {
 		return nil, err
@@ -170,11 +171,11 @@ func (w *movieWorld) scores(ctx context.Context, r *runner, u *movieUnit) (*movi
 			}
 			u.Models = append(u.Models, name)
 		}
-		r.advance(1, "split %d, %s: %s %.4f", w.Number, w.ID, k, s.Test[string(k)][0])
+		r.Advance(1, "split %d, %s: %s %.4f", w.Number, w.ID, k, s.Test[string(k)][0])
 	}
 	s.hearMeans(e)
 	if w.setting.Distributed {
-		r.advance(networkCost, "split %d, %s: distributed", w.Number, w.ID)
+		r.Advance(networkCost, "split %d, %s: distributed", w.Number, w.ID)
 	}
 	return s, nil
 }

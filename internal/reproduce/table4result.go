@@ -54,9 +54,9 @@ func observe4(s *moviesSettings, all []*movieUnit) *study.Frame {
 }
 
 // table4Result makes tables and figures of the units.
-func table4Result(edition moviesEdition, s *moviesSettings, l *recipe.Library, all []*movieUnit) *Result {
+func table4Result(edition moviesEdition, s *moviesSettings, l *recipe.Library, all []*movieUnit) *study.Result {
 	f := observe4(s, all)
-	r := &Result{Tables: []study.Table{
+	r := &study.Result{Tables: []study.Table{
 		errorTable(f, edition, libvarSetting, "Similarity libvar"),
 		differenceTable(f, edition, libvarSetting, "Paired differences, similarity libvar"),
 		errorTable(f, edition, huangSetting, "Similarity huang, the correlation that the paper's text and its reference describe"),
