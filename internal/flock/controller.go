@@ -45,7 +45,8 @@ func Load(path string, nearCap float64) (*Controller, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if !file.Meta.Delayed {
-		return nil, fmt.Errorf("%s: flocking: the model was not trained with delayed filters, eq. (24), which robots need; train one on flights", path)
+		return nil, fmt.Errorf("%s: flocking: the model was not trained with delayed filters, eq. (24), which robots need; "+
+			"train one on flights", path)
 	}
 	if nearCap >= 0 {
 		return c, nil
@@ -77,7 +78,8 @@ func (c *Controller) describe(path string) error {
 	}
 	if m := cappedName.FindStringSubmatch(filepath.Base(path) + "-"); m != nil {
 		if limit, err := strconv.ParseFloat(m[1], 64); err == nil && limit > 0 {
-			return fmt.Errorf("%s: by its name the model was trained with features bounded by %v, and %s.json, which would say so, is not there; give the bound with --near-cap %v, or --near-cap 0 if there is none",
+			return fmt.Errorf("%s: by its name the model was trained with features bounded by %v, and %s.json, "+
+				"which would say so, is not there; give the bound with --near-cap %v, or --near-cap 0 if there is none",
 				path, limit, filepath.Base(path), limit)
 		}
 	}
