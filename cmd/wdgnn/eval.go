@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/lifecycle"
 )
 
 // EvalCommand scores a model on the data of a configuration.
@@ -52,7 +52,7 @@ func (c *EvalCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return during("eval", err)
 	}
-	score, err := experiment.Evaluate(ctx, m, cfg, c.part)
+	score, err := lifecycle.Evaluate(ctx, m, cfg, c.part)
 	if err != nil {
 		return helpful{during("eval", err), fmt.Sprintf("wdgnn inspect %s, which says what the model reads", c.model)}
 	}

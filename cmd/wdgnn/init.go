@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wdgnn/wdgnn/internal/config"
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
 
@@ -111,7 +111,7 @@ func (c *InitCommand) files() ([]file, error) {
 	if c.task == "sourceloc" {
 		return files, nil
 	}
-	set, err := experiment.NewExampleSet(config.Task(c.task))
+	set, err := lifecycle.NewExampleSet(config.Task(c.task))
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/lifecycle"
 )
 
 // InspectCommand says what is in a model file.
@@ -40,7 +40,7 @@ func (c *InspectCommand) Run() error {
 	if err != nil {
 		return during("inspect", err)
 	}
-	in, err := experiment.Inspect(m)
+	in, err := lifecycle.Inspect(m)
 	if err != nil {
 		return helpful{during("inspect", err), "the model that wdgnn train wrote, if you have it"}
 	}
@@ -50,7 +50,7 @@ func (c *InspectCommand) Run() error {
 	return c.print(in)
 }
 
-func (c *InspectCommand) print(in *experiment.Inspection) error {
+func (c *InspectCommand) print(in *lifecycle.Inspection) error {
 	w, a := &lines{w: c.Stdout}, in.Architecture
 	w.printf("features   %d in, %d inside, %d out\n", a.In, a.Features, in.Outputs)
 	if a.Wide != nil {
@@ -104,7 +104,7 @@ func (c *InspectCommand) print(in *experiment.Inspection) error {
 const mostNodeTensors = 10
 
 // printOnline says what online learning left, or needs.
-func printOnline(w *lines, in *experiment.Inspection) {
+func printOnline(w *lines, in *lifecycle.Inspection) {
 	if a := in.Online; a != nil {
 		w.printf("online     %s, %s\n", a.Mode, describeRule(a.Preset, &a.Rule, a.Mode))
 		w.printf("learned    %d steps on %d nodes; moved %.4g from the trained taps, disagreement %.4g\n",

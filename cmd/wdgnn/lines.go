@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/train"
 )
 
@@ -22,7 +22,7 @@ func (l *lines) printf(format string, args ...any) {
 }
 
 // describeGraph says what a dataset lives on.
-func describeGraph(d *experiment.Dataset) string {
+func describeGraph(d *lifecycle.Dataset) string {
 	if d.Delayed() {
 		return fmt.Sprintf("%d nodes, %d edges in %d steps", d.Nodes, d.Edges, d.Steps)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wdgnn/wdgnn/internal/config"
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/internal/rundir"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
@@ -100,7 +100,7 @@ doc/config.md lists every key.`,
 // onlineRun is an OnlineCommand while it runs.
 type onlineRun struct {
 	*OnlineCommand
-	run   *experiment.OnlineRun
+	run   *lifecycle.OnlineRun
 	dir   *rundir.Dir
 	saved time.Time
 	pause time.Duration // between two saves
@@ -148,7 +148,7 @@ func (r *onlineRun) open() error {
 			"online: {stream: {signals: s.npy, targets: y.npy}}; wdgnn online -h shows more, doc/config.md lists every key",
 		}
 	}
-	if r.run, err = experiment.NewOnlineRun(cfg, file, r.fresh); err != nil {
+	if r.run, err = lifecycle.NewOnlineRun(cfg, file, r.fresh); err != nil {
 		return helpful{
 			during("online", err),
 			fmt.Sprintf("wdgnn inspect %s, which says what the model reads, or doc/config.md, section online", r.model),
@@ -204,7 +204,7 @@ func (r *onlineRun) reopen() (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	was, err := experiment.AdaptationOf(file)
+	was, err := lifecycle.AdaptationOf(file)
 	if err == nil && was == nil {
 		err = fmt.Errorf("%s does not come from an online run", r.model)
 	}
@@ -212,7 +212,7 @@ func (r *onlineRun) reopen() (done bool, err error) {
 		return true, r.printFinished()
 	}
 	if err == nil {
-		r.run, err = experiment.NewOnlineRun(cfg, file, false)
+		r.run, err = lifecycle.NewOnlineRun(cfg, file, false)
 	}
 	if err == nil {
 		err = r.goOn(was)
@@ -225,7 +225,7 @@ func (r *onlineRun) reopen() (done bool, err error) {
 }
 
 // goOn puts the run and its files to where was says.
-func (r *onlineRun) goOn(was *experiment.Adaptation) error {
+func (r *onlineRun) goOn(was *lifecycle.Adaptation) error {
 	var predictions []float32
 	if was.At > 0 {
 		a, err := modelfile.LoadArray(r.dir.Path(rundir.PredictionsName))
@@ -240,14 +240,14 @@ func (r *onlineRun) goOn(was *experiment.Adaptation) error {
 		return err
 	}
 	return r.dir.Trim(func(line []byte) bool {
-		var s experiment.OnlineStep
+		var s lifecycle.OnlineStep
 		return json.Unmarshal(line, &s) == nil && s.Step < was.At
 	})
 }
 
 // printFinished prints what the run came to when it ended.
 func (r *onlineRun) printFinished() error {
-	var result experiment.OnlineResult
+	var result lifecycle.OnlineResult
 	if err := r.dir.ReadJSON(rundir.ResultName, &result); err != nil {
 		return err
 	}
@@ -268,7 +268,7 @@ func (r *onlineRun) play(ctx context.Context) error {
 	show := newStepProgress(r.Stderr, s.Steps, state.At)
 	began := time.Now()
 	r.saved = began
-	err := r.run.Play(ctx, r.rest, func(step experiment.OnlineStep) error {
+	err := r.run.Play(ctx, r.rest, func(step lifecycle.OnlineStep) error {
 		if !r.quiet {
 			show.step(step)
 		}

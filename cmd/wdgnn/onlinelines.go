@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/internal/config"
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/internal/rundir"
 	"github.com/wdgnn/wdgnn/rule"
 )
 
 // print says what came out of the run. That learning did harm goes to stderr,
 // where it is seen whatever is done with the rest.
-func (r *onlineRun) print(result *experiment.OnlineResult) error {
+func (r *onlineRun) print(result *lifecycle.OnlineResult) error {
 	if result.Warning != "" {
 		fmt.Fprintf(r.Stderr, "warning: %s\n", result.Warning)
 	}

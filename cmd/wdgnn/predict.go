@@ -14,7 +14,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/data"
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
 
@@ -85,9 +85,9 @@ func (c *PredictCommand) Run(ctx context.Context) error {
 		return helpful{fmt.Errorf("predict: --out %s: there is no folder %s", c.out, filepath.Dir(c.out)), "a file in a folder that exists"}
 	}
 	observed, err := data.Load(data.Files{Graph: c.graph, Signals: c.signals, Directed: c.directed})
-	var p *experiment.Prediction
+	var p *lifecycle.Prediction
 	if err == nil {
-		p, err = experiment.Predict(ctx, m, observed, nodes, c.threads)
+		p, err = lifecycle.Predict(ctx, m, observed, nodes, c.threads)
 	}
 	if err != nil {
 		return helpful{during("predict", err), fmt.Sprintf("wdgnn inspect %s, which says what the model reads", c.model)}
@@ -99,7 +99,7 @@ func (c *PredictCommand) Run(ctx context.Context) error {
 }
 
 // print says what was written.
-func (c *PredictCommand) print(p *experiment.Prediction, nodes []int) error {
+func (c *PredictCommand) print(p *lifecycle.Prediction, nodes []int) error {
 	if c.json {
 		return writeJSON(c.Stdout, struct {
 			Out   string `json:"out"`

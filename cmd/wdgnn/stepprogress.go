@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/lifecycle"
 )
 
 // stepProgress shows how an online run goes: one line that changes on a
@@ -20,7 +20,7 @@ func newStepProgress(out io.Writer, steps, from int) *stepProgress {
 }
 
 // step reports one.
-func (p *stepProgress) step(s experiment.OnlineStep) {
+func (p *stepProgress) step(s lifecycle.OnlineStep) {
 	done := s.Step + 1
 	every := (p.epochs + plainLines - 1) / plainLines
 	switch {
@@ -33,7 +33,7 @@ func (p *stepProgress) step(s experiment.OnlineStep) {
 	}
 }
 
-func (p *stepProgress) line(s experiment.OnlineStep, done int) string {
+func (p *stepProgress) line(s lifecycle.OnlineStep, done int) string {
 	spent := time.Since(p.began)
 	left := time.Duration(float64(spent) / float64(done-p.from) * float64(p.epochs-done))
 	text := fmt.Sprintf("step %*d/%d", len(fmt.Sprint(p.epochs)), done, p.epochs)

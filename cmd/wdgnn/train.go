@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wdgnn/wdgnn/internal/config"
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/internal/rundir"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/train"
@@ -82,7 +82,7 @@ func (c *TrainCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return during("train", err)
 	}
-	t, err := experiment.NewTraining(cfg)
+	t, err := lifecycle.NewTraining(cfg)
 	if err != nil {
 		return helpful{during("train", err), "wdgnn init DIR, which writes files of the right form to compare with"}
 	}
@@ -111,7 +111,7 @@ func loadConfig(path string) (*config.Config, error) {
 // trainRun is a TrainCommand while it runs.
 type trainRun struct {
 	*TrainCommand
-	t     *experiment.Training
+	t     *lifecycle.Training
 	cfg   *config.Config
 	dir   *rundir.Dir
 	now   checkpoint // State is where to resume; nil at the start
@@ -181,7 +181,7 @@ func (r *trainRun) reopen(out string) (done bool, err error) {
 	}
 	r.now = was
 	if r.dir.Finished() {
-		var result experiment.TrainingResult
+		var result lifecycle.TrainingResult
 		if err := r.dir.ReadJSON(rundir.ResultName, &result); err != nil {
 			return false, fmt.Errorf("train: resume: %w", err)
 		}
@@ -237,7 +237,7 @@ func (r *trainRun) run(ctx context.Context) error {
 	if saveErr := r.save(); saveErr != nil {
 		return helpful{during("train", errors.Join(saveErr, err)), "another out: in the configuration, with room to write to"}
 	}
-	var result *experiment.TrainingResult
+	var result *lifecycle.TrainingResult
 	if err == nil {
 		result, err = r.t.Report(ctx, trained, version())
 	}
@@ -289,7 +289,7 @@ func (r *trainRun) stopped(trained train.Result, err error) error {
 	return helpful{during("train", err), try}
 }
 
-func (r *trainRun) print(result *experiment.TrainingResult) error {
+func (r *trainRun) print(result *lifecycle.TrainingResult) error {
 	if r.json {
 		return writeJSON(r.Stdout, result)
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/config"
-	"github.com/wdgnn/wdgnn/internal/experiment"
 	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
@@ -113,7 +113,7 @@ func trained(t testing.TB, path string) *modelfile.Model {
 	t.Helper()
 	c, err := config.Load(path)
 	check(t, err)
-	training, err := experiment.NewTraining(c)
+	training, err := lifecycle.NewTraining(c)
 	check(t, err)
 	defer training.Close()
 	_, err = training.Run(t.Context(), nil, nil, nil)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/config"
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/transport"
@@ -21,7 +21,7 @@ import (
 func newRegression(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{dir: t.TempDir()}
-	set, err := experiment.NewExampleSet(config.Regress)
+	set, err := lifecycle.NewExampleSet(config.Regress)
 	check(t, err)
 	for name, text := range map[string]string{
 		"graph.csv": set.Graph, "g.csv": set.StreamGraph, "c.yaml": `

@@ -17,8 +17,8 @@ import (
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/config"
-	"github.com/wdgnn/wdgnn/internal/experiment"
 	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/rule"
@@ -45,7 +45,7 @@ type yard struct {
 // newYard trains the model.
 func newYard(t testing.TB) *yard {
 	t.Helper()
-	set, err := experiment.NewExampleSet(config.Classify)
+	set, err := lifecycle.NewExampleSet(config.Classify)
 	check(t, err)
 	y := &yard{dir: t.TempDir(), read: set.Read, targets: set.StreamTargets}
 	for name, text := range map[string]string{

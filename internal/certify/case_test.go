@@ -11,7 +11,7 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/config"
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
@@ -118,12 +118,12 @@ func (f *onlineCase) config(settings string) *config.Config {
 // their own.
 func (f *onlineCase) adapted(settings string) *modelfile.Model {
 	f.Helper()
-	run, err := experiment.NewOnlineRun(f.config(settings), f.model, false)
+	run, err := lifecycle.NewOnlineRun(f.config(settings), f.model, false)
 	if err != nil {
 		f.Fatal(err)
 	}
 	defer run.Close()
-	err = run.Play(context.Background(), func() error { return nil }, func(experiment.OnlineStep) error { return nil })
+	err = run.Play(context.Background(), func() error { return nil }, func(lifecycle.OnlineStep) error { return nil })
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"math"
 
 	"github.com/wdgnn/wdgnn/internal/config"
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/rule"
@@ -82,7 +82,7 @@ const mostCertified = 500
 // as trained, and computes Theorems 2 and 3 for it. It ends soon after ctx does.
 // watch, if not nil, hears how far it is.
 func Run(ctx context.Context, c *config.Config, file *modelfile.Model, watch func(Stage)) (*OnlineReport, error) {
-	run, err := experiment.NewOnlineRun(c, file, true)
+	run, err := lifecycle.NewOnlineRun(c, file, true)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,7 @@ package certify
 import (
 	"fmt"
 
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/theory"
 )
@@ -12,7 +12,7 @@ import (
 // signal, given dy of the outputs, N×C, with st = Sᵀ:
 //
 //	dx += Σ_k (Sᵀ)ᵏ [rows dy_i Δ_{i,k}ᵀ]      by Horner's rule
-func adopt(own *experiment.NodeTaps, dx, dy mat.Dense, st *mat.CSR) {
+func adopt(own *lifecycle.NodeTaps, dx, dy mat.Dense, st *mat.CSR) {
 	deltas, in, outputs := own.Deltas(), dx.Cols, dy.Cols
 	if len(deltas) == 0 {
 		return
@@ -38,7 +38,7 @@ func adopt(own *experiment.NodeTaps, dx, dy mat.Dense, st *mat.CSR) {
 }
 
 // give hands the taps to a network of package theory with so many nodes.
-func give(own *experiment.NodeTaps, net *theory.Network, nodes int) error {
+func give(own *lifecycle.NodeTaps, net *theory.Network, nodes int) error {
 	if err := own.Fits(nodes); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/data"
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/theory"
@@ -24,7 +24,7 @@ func (f *onlineCase) predicted(m *modelfile.Model, links string) []float32 {
 	if err != nil {
 		f.Fatal(err)
 	}
-	p, err := experiment.Predict(context.Background(), m, observed, nil, 1)
+	p, err := lifecycle.Predict(context.Background(), m, observed, nil, 1)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestCertificateIsOfOwnTaps(t *testing.T) {
 // much as possible: random ones, and climbs from some of them.
 func (f *onlineCase) worstChange(m *modelfile.Model, intact, lost *graph.Graph) float64 {
 	f.Helper()
-	own, err := experiment.NodeTapsOf(m)
+	own, err := lifecycle.NodeTapsOf(m)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestOwnTapsInTheory(t *testing.T) {
 	f := newOnlineCase(t, config.Regress, false)
 	f.model.Meta.Nodes = nil
 	m := f.adapted("mode: distributed, preset: literal, step_size: {value: 0.3}, mixing: 0.2, retrain: taps+bias")
-	own, err := experiment.NodeTapsOf(m)
+	own, err := lifecycle.NodeTapsOf(m)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/internal/data"
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/theory"
@@ -115,7 +115,7 @@ func normalise(x []float32, want float64) {
 // none of their own.
 type searched struct {
 	net     *gnn.WideDeep
-	own     *experiment.NodeTaps
+	own     *lifecycle.NodeTaps
 	s, sHat *mat.CSR
 }
 

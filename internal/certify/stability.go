@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/wdgnn/wdgnn/graph"
-	"github.com/wdgnn/wdgnn/internal/experiment"
+	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/theory"
@@ -132,7 +132,7 @@ func Graphs(ctx context.Context, m *modelfile.Model, intact, perturbed *graph.Gr
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	own, err := experiment.NodeTapsOf(m)
+	own, err := lifecycle.NodeTapsOf(m)
 	if err != nil {
 		return nil, err
 	}
