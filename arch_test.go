@@ -59,7 +59,7 @@ const rules = `
 	internal/demo       : mat graph gnn loss online rule train internal/recipe internal/live
 	internal/certify    : mat graph gnn loss random rule online theory modelfile internal/config internal/data internal/lifecycle
 	internal/reproduce/study : mat modelfile internal/figure
-	internal/reproduce  : internal/reproduce/study agent mat graph gnn loss optim random train rule online modelfile scenario/sourceloc scenario/flocking scenario/movies internal/baseline internal/certify internal/dataset internal/lifecycle theory internal/recipe internal/recommend
+	internal/reproduce  : internal/reproduce/study agent mat graph gnn loss optim random train rule online modelfile scenario/sourceloc scenario/flocking scenario/movies internal/baseline internal/certify internal/dataset theory internal/recipe internal/recommend
 	internal/flock      : mat graph gnn random online modelfile scenario/flocking internal/recipe internal/live
 	internal/journal    :
 	internal/journal/faultdisk : internal/journal

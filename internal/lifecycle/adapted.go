@@ -34,22 +34,22 @@ type Adaptation struct {
 	At       int    `json:"at"`                 // next step of that stream
 	Length   int    `json:"length"`             // steps of that stream
 	Diverged bool   `json:"diverged,omitempty"` // learning ended at that step
-	Scores   Scores `json:"scores"`
+	Scores   scores `json:"scores"`
 }
 
-// Scores count how the answers of a run were, with online learning and without.
-type Scores struct {
-	Online     Tally `json:"online"`
-	Frozen     Tally `json:"frozen"`
-	LateOnline Tally `json:"late_online"` // in the last quarter of the stream
-	LateFrozen Tally `json:"late_frozen"`
-	EndOnline  Tally `json:"end_online,omitzero"` // at its end; see EndFrom
-	EndFrozen  Tally `json:"end_frozen,omitzero"`
+// scores count how the answers of a run were, with online learning and without.
+type scores struct {
+	Online     tally `json:"online"`
+	Frozen     tally `json:"frozen"`
+	LateOnline tally `json:"late_online"` // in the last quarter of the stream
+	LateFrozen tally `json:"late_frozen"`
+	EndOnline  tally `json:"end_online,omitzero"` // at its end; see endFrom
+	EndFrozen  tally `json:"end_frozen,omitzero"`
 }
 
 // comparison sets the end of a run beside the model as trained: the end of the
 // stream, or what was judged last before it.
-func (s *Scores) comparison() rule.Comparison {
+func (s *scores) comparison() rule.Comparison {
 	online, frozen := &s.EndOnline, &s.EndFrozen
 	if online.Steps == 0 {
 		online, frozen = &s.LateOnline, &s.LateFrozen
@@ -90,14 +90,14 @@ func AdaptationOf(file *modelfile.Model) (*Adaptation, error) {
 	return a, nil
 }
 
-// AdaptedFile returns the file of a model that has learned: trained is the
+// adaptedFile returns the file of a model that has learned: trained is the
 // model as trained offline, l the learner that began with it.
 //
 // A distributed learner leaves the network as trained, and the taps of node i
 // beside it as node.<i>.wide.tap.<k>. A centralized one replaces the network's
 // own taps and keeps the trained ones as online.start.wide.tap.<k>. Both keep
 // what the learner remembers.
-func AdaptedFile(trained *modelfile.Model, l online.Learner, a *Adaptation) (*modelfile.Model, error) {
+func adaptedFile(trained *modelfile.Model, l online.Learner, a *Adaptation) (*modelfile.Model, error) {
 	text, err := json.Marshal(a)
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func AdaptedFile(trained *modelfile.Model, l online.Learner, a *Adaptation) (*mo
 	file := &modelfile.Model{Network: network, Meta: trained.Meta, Extra: map[string]mat.Dense{}, Precise: maps.Clone(trained.Precise)}
 	file.Meta.Online = string(text)
 	maps.Copy(file.Extra, trained.Extra)
-	PutSnapshot(file, l.Snapshot())
+	putSnapshot(file, l.Snapshot())
 	switch l := l.(type) {
 	case *online.Consensus:
 		for i := range l.Nodes() {
@@ -142,9 +142,9 @@ func eachWindow(net *gnn.WideDeep, n int, visit func(w gnn.Window)) {
 	}
 }
 
-// Trained returns the model of a file as it was trained offline, without what
+// asTrained returns the model of a file as it was trained offline, without what
 // online learning changed and added.
-func Trained(file *modelfile.Model) (*modelfile.Model, error) {
+func asTrained(file *modelfile.Model) (*modelfile.Model, error) {
 	network, err := gnn.New(file.Network.Config)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 // Inspection describes a model file.
 type Inspection struct {
 	Architecture gnn.Config `json:"architecture"`
-	Meta         MetaText   `json:"meta"`
+	Meta         metaText   `json:"meta"`
 	Outputs      int        `json:"outputs"` // columns of the output
 	Parameters   int        `json:"parameters"`
 	Wide         int        `json:"wide"`            // parameters of the wide part, which online learning retrains
@@ -28,8 +28,8 @@ type Inspection struct {
 	Moment   bool        `json:"moment"`              // whether whitened online learning is possible
 }
 
-// MetaText is modelfile.Meta for reading.
-type MetaText struct {
+// metaText is modelfile.Meta for reading.
+type metaText struct {
 	Shift   string `json:"shift"`
 	Delayed bool   `json:"delayed"`
 	Task    string `json:"task"`
@@ -52,7 +52,7 @@ func Inspect(m *modelfile.Model) (*Inspection, error) {
 	p := &m.Network.Params
 	in := &Inspection{
 		Architecture: m.Network.Config, Outputs: m.Network.Outputs(), Parameters: len(p.Flat), Gains: p.Gain,
-		Meta: MetaText{
+		Meta: metaText{
 			Shift: m.Meta.Shift.String(), Delayed: m.Meta.Delayed, Task: m.Meta.Task,
 			Nodes: m.Meta.Nodes, Seed: m.Meta.Seed, Version: m.Meta.Version,
 		},

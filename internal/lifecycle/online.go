@@ -20,7 +20,6 @@ import (
 // as trained and a learner beside it, which observe each sample once. Close it
 // after use. It is not safe for concurrent use.
 type OnlineRun struct {
-	Config *config.Config
 	Stream *Stream
 	Rule   rule.Config
 	State  Adaptation // where the run is
@@ -29,6 +28,7 @@ type OnlineRun struct {
 	// nodes read in the order of Stream.Read.
 	Predictions []float32
 
+	config     *config.Config
 	trained    *modelfile.Model
 	settings   online.Config // of the observer
 	learner    online.Learner
@@ -51,7 +51,7 @@ func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineR
 	if err != nil {
 		return nil, err
 	}
-	snapshot, found, err := SnapshotOf(file)
+	snapshot, found, err := snapshotOf(file)
 	if err != nil {
 		return nil, err
 	}
@@ -61,8 +61,8 @@ func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineR
 	if fresh {
 		before = nil
 	}
-	r := &OnlineRun{Config: c}
-	if r.trained, err = Trained(file); err != nil {
+	r := &OnlineRun{config: c}
+	if r.trained, err = asTrained(file); err != nil {
 		return nil, err
 	}
 	if r.Rule, err = c.Online.Rule(); err != nil {
@@ -83,7 +83,7 @@ func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineR
 	}
 	r.State = Adaptation{
 		Mode: c.Online.Mode, Preset: c.Online.Preset, Rule: r.Rule, MixingMatrix: c.Online.MixingMatrix,
-		Nodes: s.Nodes, Stream: s.Digest(), Length: s.Steps,
+		Nodes: s.Nodes, Stream: s.digest(), Length: s.Steps,
 	}
 	if before != nil {
 		if err := r.recall(before, snapshot); err != nil {
@@ -96,7 +96,7 @@ func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineR
 
 // build makes the observer and the learner on it.
 func (r *OnlineRun) build() error {
-	c, s, net := r.Config, r.Stream, r.trained.Network
+	c, s, net := r.config, r.Stream, r.trained.Network
 	moment, err := recipe.MomentOf(r.trained)
 	if err != nil {
 		return err
@@ -187,13 +187,13 @@ func (r *OnlineRun) PredictionShape() []int {
 	return []int{len(r.Predictions) / r.answers(), len(r.Stream.Read), r.y.Cols}
 }
 
-// LateFrom returns the step at which the last quarter of the stream begins.
-func (r *OnlineRun) LateFrom() int { return r.Stream.Steps - (r.Stream.Steps+3)/4 }
+// lateFrom returns the step at which the last quarter of the stream begins.
+func (r *OnlineRun) lateFrom() int { return r.Stream.Steps - (r.Stream.Steps+3)/4 }
 
-// EndFrom returns the step at which the end of the stream begins, by which is
+// endFrom returns the step at which the end of the stream begins, by which is
 // judged whether learning did harm: its last tenth, but ten steps at least if
 // there are as many.
-func (r *OnlineRun) EndFrom() int {
+func (r *OnlineRun) endFrom() int {
 	n := r.Stream.Steps
 	return max(n-max((n+9)/10, leastEnd), 0)
 }
@@ -259,11 +259,11 @@ func (r *OnlineRun) step(t int, y mat.Dense, j loss.Loss) (OnlineStep, error) {
 	if s.cost.known {
 		scores.Online.watch(y, j)
 		scores.Frozen.watch(r.yFrozen, j)
-		if t >= r.LateFrom() {
+		if t >= r.lateFrom() {
 			scores.LateOnline.watch(y, j)
 			scores.LateFrozen.watch(r.yFrozen, j)
 		}
-		if t >= r.EndFrom() {
+		if t >= r.endFrom() {
 			scores.EndOnline.watch(y, j)
 			scores.EndFrozen.watch(r.yFrozen, j)
 		}
@@ -288,7 +288,7 @@ const driftLines = 200
 // File returns the model as it is saved, with all that is needed to go on.
 func (r *OnlineRun) File(version string) (*modelfile.Model, error) {
 	r.State.Drift = r.learner.Drift()
-	file, err := AdaptedFile(r.trained, r.learner, &r.State)
+	file, err := adaptedFile(r.trained, r.learner, &r.State)
 	if err == nil {
 		file.Meta.Version = version
 	}

@@ -229,7 +229,7 @@ func TestOnlineNextStream(t *testing.T) {
 		if got := second.State.Steps; got != 20 {
 			t.Errorf("%s: %d steps in all, want 20", settings, got)
 		}
-		back, err := Trained(got)
+		back, err := asTrained(got)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,15 +27,15 @@ type OnlineStep struct {
 	Disagreement *float64 `json:"disagreement,omitempty"`
 }
 
-// OnlineScore is how well answers were.
-type OnlineScore struct {
+// onlineScore is how well answers were.
+type onlineScore struct {
 	Steps    int      `json:"steps"` // with a known target
 	Cost     float64  `json:"cost"`  // mean
 	Accuracy *float64 `json:"accuracy,omitempty"`
 }
 
 // String writes the score for people.
-func (s OnlineScore) String() string {
+func (s onlineScore) String() string {
 	if s.Accuracy != nil {
 		return fmt.Sprintf("accuracy %5.1f %%  cost %.4f", 100**s.Accuracy, s.Cost)
 	}
@@ -58,25 +58,25 @@ type OnlineResult struct {
 	Steps    int         `json:"steps"`  // played
 	Diverged bool        `json:"diverged,omitempty"`
 
-	Online     OnlineScore `json:"online"`
-	Frozen     OnlineScore `json:"frozen"`
+	Online     onlineScore `json:"online"`
+	Frozen     onlineScore `json:"frozen"`
 	LateFrom   int         `json:"late_from"` // the step at which the last quarter begins
-	LateOnline OnlineScore `json:"late_online"`
-	LateFrozen OnlineScore `json:"late_frozen"`
+	LateOnline onlineScore `json:"late_online"`
+	LateFrozen onlineScore `json:"late_frozen"`
 
 	// The end of the stream: from when, and how it went. A cost of more than 1.5
 	// times that of the model as trained is a warning, in words.
 	EndFrom   int         `json:"end_from"`
-	EndOnline OnlineScore `json:"end_online"`
-	EndFrozen OnlineScore `json:"end_frozen"`
+	EndOnline onlineScore `json:"end_online"`
+	EndFrozen onlineScore `json:"end_frozen"`
 	Warning   string      `json:"warning,omitempty"`
 
 	Drift   online.Drift `json:"drift"`
 	Seconds float64      `json:"seconds"` // filled in by whoever has a clock
 }
 
-// Tally is an online.Meter in JSON.
-type Tally struct {
+// tally is an online.Meter in JSON.
+type tally struct {
 	Steps int     `json:"steps"` // with a known target
 	Cost  float64 `json:"cost"`  // of the last
 	Sum   float64 `json:"sum"`   // of all costs
@@ -84,21 +84,21 @@ type Tally struct {
 	Asked int     `json:"asked"`
 }
 
-func (t *Tally) meter() online.Meter {
+func (t *tally) meter() online.Meter {
 	return online.Meter{Steps: t.Steps, Cost: t.Cost, Sum: t.Sum, Right: t.Right, Asked: t.Asked}
 }
 
 // watch takes in a prediction and what it cost.
-func (t *Tally) watch(y mat.Dense, j loss.Loss) {
+func (t *tally) watch(y mat.Dense, j loss.Loss) {
 	m := t.meter()
 	m.Watch(y, j)
-	*t = Tally{m.Steps, m.Cost, m.Sum, m.Right, m.Asked}
+	*t = tally{m.Steps, m.Cost, m.Sum, m.Right, m.Asked}
 }
 
 // score returns how well the answers were.
-func (t *Tally) score() OnlineScore {
+func (t *tally) score() onlineScore {
 	m := t.meter()
-	s := OnlineScore{Steps: m.Steps, Cost: m.MeanCost()}
+	s := onlineScore{Steps: m.Steps, Cost: m.MeanCost()}
 	if m.Asked > 0 {
 		accuracy := m.Accuracy()
 		s.Accuracy = &accuracy
@@ -114,8 +114,8 @@ func (r *OnlineRun) Report(version string) *OnlineResult {
 		Task: string(s.Task), Mode: r.State.Mode, Preset: r.State.Preset, Rule: r.Rule,
 		Nodes: s.Nodes, Read: s.Read, Graphs: s.Changes, Steps: r.State.At, Diverged: r.State.Diverged,
 		Online: scores.Online.score(), Frozen: scores.Frozen.score(),
-		LateFrom: r.LateFrom(), LateOnline: scores.LateOnline.score(), LateFrozen: scores.LateFrozen.score(),
-		EndFrom: r.EndFrom(), EndOnline: scores.EndOnline.score(), EndFrozen: scores.EndFrozen.score(), Warning: r.State.Warning(),
+		LateFrom: r.lateFrom(), LateOnline: scores.LateOnline.score(), LateFrozen: scores.LateFrozen.score(),
+		EndFrom: r.endFrom(), EndOnline: scores.EndOnline.score(), EndFrozen: scores.EndFrozen.score(), Warning: r.State.Warning(),
 		Drift: r.learner.Drift(),
 	}
 }

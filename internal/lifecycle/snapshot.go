@@ -25,10 +25,10 @@ const (
 	delayName   = "online.delay." // and l: the l-th delay line, one row
 )
 
-// PutSnapshot stores what a learner remembers in a model file, to the last bit.
+// putSnapshot stores what a learner remembers in a model file, to the last bit.
 // Steps at the far end of a window that brought no observation are left out:
 // they change nothing.
-func PutSnapshot(file *modelfile.Model, s online.Snapshot) {
+func putSnapshot(file *modelfile.Model, s online.Snapshot) {
 	if file.Extra == nil {
 		file.Extra = map[string]mat.Dense{}
 	}
@@ -80,9 +80,9 @@ func PutSnapshot(file *modelfile.Model, s online.Snapshot) {
 	}
 }
 
-// SnapshotOf returns what PutSnapshot stored; false if there is nothing. What
+// snapshotOf returns what putSnapshot stored; false if there is nothing. What
 // it returns holds together; whether it fits a learner, Restore says.
-func SnapshotOf(file *modelfile.Model) (s online.Snapshot, found bool, err error) {
+func snapshotOf(file *modelfile.Model) (s online.Snapshot, found bool, err error) {
 	r := snapshotReader{file: file}
 	steps := r.integers(stepsName)
 	if steps == nil && r.err == nil {

@@ -190,7 +190,7 @@ func TestOnlineRunWarnsOfHarm(t *testing.T) {
 	}
 	short := newOnlineCase(t, config.Regress, false) // 20 steps
 	r := short.start(short.model, "preset: personal, step_size: {value: 0.01}")
-	if got := r.EndFrom(); got != 10 {
+	if got := r.endFrom(); got != 10 {
 		t.Errorf("the end of 20 steps begins at %d, want 10", got)
 	}
 }

@@ -185,8 +185,8 @@ func (s *Stream) sorted() []int {
 	return slices.Sorted(slices.Values(s.Read))
 }
 
-// Digest identifies the stream: a run that is resumed must find the same.
-func (s *Stream) Digest() string {
+// digest identifies the stream: a run that is resumed must find the same.
+func (s *Stream) digest() string {
 	sum := sha256.New()
 	h := bufio.NewWriter(sum) // a hash takes everything: no errors
 	var last *graph.Graph
