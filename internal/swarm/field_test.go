@@ -81,8 +81,8 @@ func (f *field) task(t testing.TB, s *setting) *Task {
 	t.Helper()
 	_, m := plan(t, &f.toy, s)
 	return &Task{
-		Name: "field", Nodes: f.nodes, Rule: s.rule, Cost: host.CrossEntropy, World: f, Graph: f.graph,
-		Model: &modelfile.Model{Network: m, Meta: modelfile.Meta{Shift: graph.ShiftRowStochastic, Delayed: s.delayed, Task: "classify"}},
+		name: "field", Nodes: f.nodes, rule: s.rule, cost: host.CrossEntropy, World: f, Graph: f.graph,
+		model: &modelfile.Model{Network: m, Meta: modelfile.Meta{Shift: graph.ShiftRowStochastic, Delayed: s.delayed, Task: "classify"}},
 	}
 }
 
@@ -122,7 +122,7 @@ func observe(t *testing.T, s *setting, o Options) (Options, *watch) {
 	if o.Dir == "" {
 		o.Dir = t.TempDir()
 	}
-	observer, err := online.NewObserver(o.Task.Model.Network, online.Config{Nodes: f.nodes, HopByHop: true, Delayed: s.delayed})
+	observer, err := online.NewObserver(o.Task.model.Network, online.Config{Nodes: f.nodes, HopByHop: true, Delayed: s.delayed})
 	if err != nil {
 		t.Fatal(err)
 	}

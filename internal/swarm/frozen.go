@@ -15,11 +15,11 @@ type frozen struct {
 }
 
 func newFrozen(t *Task) (*frozen, error) {
-	o, err := online.NewObserver(t.Model.Network, online.Config{Nodes: t.Nodes, Read: t.Model.Meta.Nodes, Delayed: t.Model.Meta.Delayed})
+	o, err := online.NewObserver(t.model.Network, online.Config{Nodes: t.Nodes, Read: t.model.Meta.Nodes, Delayed: t.model.Meta.Delayed})
 	if err != nil {
 		return nil, err
 	}
-	return &frozen{model: o, y: mat.NewDense(t.Nodes, t.Model.Network.Outputs(), nil)}, nil
+	return &frozen{model: o, y: mat.NewDense(t.Nodes, t.model.Network.Outputs(), nil)}, nil
 }
 
 // step takes the step that the swarm took.

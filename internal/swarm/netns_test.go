@@ -130,7 +130,7 @@ func (y *yard) configure(task *Task, w *watch) {
 	if err := keys.Make(filepath.Join(y.dir, "keys"), plan); err != nil {
 		y.t.Fatal(err)
 	}
-	if err := modelfile.Save(filepath.Join(y.dir, "model.safetensors"), task.Model); err != nil {
+	if err := modelfile.Save(filepath.Join(y.dir, "model.safetensors"), task.model); err != nil {
 		y.t.Fatal(err)
 	}
 	for k := range machines {

@@ -28,7 +28,7 @@ func publish(t *testing.T, o Options) (*viewer, func() *Result) {
 	t.Helper()
 	f := newField(t, 7)
 	o.Task = f.task(t, &settings[0])
-	o.Task.Whole = f.graph
+	o.Task.whole = f.graph
 	o.Run, o.Dir, o.Pace, o.Keep, o.Every = "shown", t.TempDir(), short, true, 50*time.Millisecond
 	enough := make(chan struct{})
 	o.OnStep = func(*Step) error {

@@ -112,7 +112,7 @@ func (r *run) prepareGoroutines(ctx context.Context, addresses map[transport.Hos
 		}
 		bus = transport.Disturb(bus, id, r.faults())
 		c := host.Config{
-			Run: r.Run, Host: id, Nodes: r.divided[id], Plan: r.plan, Cost: r.Task.Cost, Directory: directory, Bus: bus, Pace: r.Pace,
+			Run: r.Run, Host: id, Nodes: r.divided[id], Plan: r.plan, Cost: r.Task.cost, Directory: directory, Bus: bus, Pace: r.Pace,
 			Hear: r.always(id), Every: r.CheckpointEvery, ReportEvery: r.Every,
 		}
 		if r.Hub != nil {
@@ -171,7 +171,7 @@ func Dial(ctx context.Context, c natsbus.Config) (*natsbus.Conn, error) {
 
 // prepareProcesses makes a launcher of processes.
 func (r *run) prepareProcesses(ctx context.Context, addresses map[transport.HostID]string) error {
-	if err := modelfile.Save(filepath.Join(r.Dir, "model.safetensors"), r.Task.Model); err != nil {
+	if err := modelfile.Save(filepath.Join(r.Dir, "model.safetensors"), r.Task.model); err != nil {
 		return err
 	}
 	r.configure = func(id transport.HostID) error { return box.Save(r.file(id), r.config(id, addresses)) }
@@ -214,7 +214,7 @@ func (r *run) file(id transport.HostID) string {
 // config returns the configuration of one process.
 func (r *run) config(id transport.HostID, addresses map[transport.HostID]string) *box.Config {
 	c := &box.Config{
-		Run: r.Run, Host: id, Model: "model.safetensors", Learn: r.Task.Rule.Settings(), Cost: r.Task.Cost, Strict: r.Task.Strict,
+		Run: r.Run, Host: id, Model: "model.safetensors", Learn: r.Task.rule.Settings(), Cost: r.Task.cost, Strict: r.Task.Strict,
 		Hear: r.always(id), Hosts: map[transport.HostID]box.Peer{}, Bus: box.Bus{Kind: r.Bus, Keys: "keys", Plain: r.Bus == box.BusNATS},
 		World: box.World{Kind: box.WorldLines}, CheckpointEvery: r.CheckpointEvery,
 		Pace: box.Pace{Mode: r.Pace.Mode, Deadline: r.Pace.Deadline, Retry: r.Pace.Retry, Suspect: r.Pace.Suspect},
@@ -250,13 +250,13 @@ func (r *run) faults() transport.Faults {
 
 // Plan returns what the agents of the task share.
 func (t *Task) Plan() (*agent.Plan, error) {
-	frame, err := online.NewFrame(t.Model.Network, t.Rule, t.Moment)
+	frame, err := online.NewFrame(t.model.Network, t.rule, t.moment)
 	if err != nil {
 		return nil, err
 	}
 	p := &agent.Plan{
-		Model: t.Model.Network, Operator: t.Model.Meta.Shift, Delayed: t.Model.Meta.Delayed,
-		Frame: frame, Rule: &t.Rule, Cost: t.Cost.Kind(), Forgiving: !t.Strict,
+		Model: t.model.Network, Operator: t.model.Meta.Shift, Delayed: t.model.Meta.Delayed,
+		Frame: frame, Rule: &t.rule, Cost: t.cost.Kind(), Forgiving: !t.Strict,
 	}
 	return p, p.Validate()
 }

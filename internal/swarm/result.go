@@ -152,7 +152,7 @@ func (r *run) result() *Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := &Result{
-		Task: r.Task.Name, Run: r.Run, Bus: r.Bus, Hosts: r.Hosts, Nodes: r.Task.Nodes, Steps: r.steps,
+		Task: r.Task.name, Run: r.Run, Bus: r.Bus, Hosts: r.Hosts, Nodes: r.Task.Nodes, Steps: r.steps,
 		Seconds: r.ended.Sub(r.began).Seconds(), Missing: r.missing, Accuracy: r.score.accuracy(), Frozen: r.asTrained, Cost: r.score.meanCost(),
 		Server: r.server, Processes: r.pids, Events: r.events,
 	}

@@ -18,7 +18,7 @@ const (
 // Scene returns what a swarm of the given options shows on a page.
 func Scene(o *Options) live.Scene {
 	s := live.Scene{
-		Title: fmt.Sprintf("%d nodes on %d hosts", o.Task.Nodes, o.Hosts), Task: o.Task.Name, Time: "step",
+		Title: fmt.Sprintf("%d nodes on %d hosts", o.Task.Nodes, o.Hosts), Task: o.Task.name, Time: "step",
 		Learners: []string{"as trained", "agents"},
 		Counters: []live.Counter{
 			{Name: "hosts up"},
@@ -40,7 +40,7 @@ func Scene(o *Options) live.Scene {
 		s.Nodes = append(s.Nodes, fmt.Sprintf("node %d on host %d", i, owner[agent.NodeID(i)]))
 		s.Groups = append(s.Groups, int(owner[agent.NodeID(i)]))
 	}
-	if o.Task.Cost == host.CrossEntropy {
+	if o.Task.cost == host.CrossEntropy {
 		sourceScene(o.Task, &s)
 	} else {
 		flockScene(&s)
@@ -64,7 +64,7 @@ func sourceScene(t *Task, s *live.Scene) {
 		"run the nodes; detectors say where it started, are told, and learn. Kill one: its neighbours carry on."
 	s.Layout = live.LayoutForce
 	for i := range t.Nodes {
-		for _, j := range t.Whole.Neighbors(i) {
+		for _, j := range t.whole.Neighbors(i) {
 			if int32(i) < j {
 				s.Edges = append(s.Edges, [2]int32{int32(i), j})
 			}
@@ -75,7 +75,7 @@ func sourceScene(t *Task, s *live.Scene) {
 			s.Marks = append(s.Marks, live.Mark{Node: i, Kind: "source"})
 		}
 	}
-	for _, i := range t.Model.Meta.Nodes {
+	for _, i := range t.model.Meta.Nodes {
 		s.Marks = append(s.Marks, live.Mark{Node: i, Kind: "detector"})
 	}
 	s.Quantities = append(s.Quantities,

@@ -15,25 +15,25 @@ import (
 	"github.com/wdgnn/wdgnn/scenario/sourceloc"
 )
 
-// Task is what a swarm works on: a model, how its nodes learn, and the world.
+// Task is what a swarm works on: a model, how its nodes learn, and the world; see
+// NewSourceTask and NewFlockTask.
 type Task struct {
-	Name  string // sourceloc or flocking
-	Model *modelfile.Model
-	Nodes int
-	Rule  rule.Config
-	Cost  host.Cost
-
+	Nodes  int
 	Strict bool // neighbours are dropped for the rest of a step, not for one hop; see agent.Plan
-
-	// Moment is the second moment of the inputs in training, for rules that
-	// whiten; the model file holds it too.
-	Moment *rule.Moment
-
-	World World
+	World  World
 
 	// Graph holds every link that there may ever be; nil means that anybody
-	// may meet anybody. Whole holds those that were lost for good as well.
-	Graph, Whole *graph.Graph
+	// may meet anybody. whole holds those that were lost for good as well.
+	Graph, whole *graph.Graph
+
+	name  string // sourceloc or flocking
+	model *modelfile.Model
+	rule  rule.Config
+	cost  host.Cost
+
+	// moment is the second moment of the inputs in training, for rules that
+	// whiten; the model file holds it too.
+	moment *rule.Moment
 }
 
 // sourceWorld is source localization on graphs that lose links: one graph after
@@ -73,8 +73,8 @@ func NewSourceTask(l *recipe.Localized, r rule.Config, signals, renew int, p flo
 		possible = graphs[0]
 	}
 	return &Task{
-		Name: "sourceloc", Model: l.Model, Nodes: l.World.Graph.Nodes(), Rule: r, Moment: l.Moment, Cost: host.CrossEntropy,
-		Graph: possible, Whole: l.World.Graph, World: &sourceWorld{Stream: stream, graphs: graphs, renew: renew, sources: l.World.Sources},
+		name: "sourceloc", model: l.Model, Nodes: l.World.Graph.Nodes(), rule: r, moment: l.Moment, cost: host.CrossEntropy,
+		Graph: possible, whole: l.World.Graph, World: &sourceWorld{Stream: stream, graphs: graphs, renew: renew, sources: l.World.Sources},
 	}, nil
 }
 
@@ -87,7 +87,7 @@ func NewFlockTask(c *flock.Controller, world flocking.Config, r rule.Config, see
 		return nil, err
 	}
 	return &Task{
-		Name: "flocking", Model: c.File(seed, version), Nodes: world.Robots, Rule: r, Cost: host.Gradient, World: w,
+		name: "flocking", model: c.File(seed, version), Nodes: world.Robots, rule: r, cost: host.Gradient, World: w,
 	}, nil
 }
 

@@ -95,7 +95,7 @@ func launch(ctx context.Context, o *Options) (*run, error) {
 		}
 		r.verify = v
 	}
-	if o.Task.Cost == host.CrossEntropy {
+	if o.Task.cost == host.CrossEntropy {
 		if r.frozen, err = newFrozen(o.Task); err != nil {
 			return nil, err
 		}
@@ -169,7 +169,7 @@ func (r *run) simulate(ctx context.Context) error {
 	defer faults.Wait() // nobody is started or killed while all are ended
 	defer close(r.stop)
 	sim := &simulator{
-		world: r.Task.World, hosts: r.divided, outputs: r.Task.Model.Network.Outputs(), cost: r.Task.Cost,
+		world: r.Task.World, hosts: r.divided, outputs: r.Task.model.Network.Outputs(), cost: r.Task.cost,
 		answers: r.answers, ports: r.launcher.ports, period: r.Period, timeout: 3*cmp.Or(r.Pace.Deadline, host.DefaultDeadline) + time.Second,
 	}
 	r.mu.Lock()

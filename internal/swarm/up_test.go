@@ -17,8 +17,8 @@ func toyTask(t testing.TB, s *setting, steps int) *Task {
 	w := &toy{nodes: 12, steps: steps, features: 2, classes: 3, seed: 5}
 	_, m := plan(t, w, s)
 	return &Task{
-		Name: "toy", Nodes: w.nodes, Rule: s.rule, Cost: host.CrossEntropy, World: w,
-		Model: &modelfile.Model{Network: m, Meta: modelfile.Meta{Shift: graph.ShiftRowStochastic, Delayed: s.delayed, Task: "classify"}},
+		name: "toy", Nodes: w.nodes, rule: s.rule, cost: host.CrossEntropy, World: w,
+		model: &modelfile.Model{Network: m, Meta: modelfile.Meta{Shift: graph.ShiftRowStochastic, Delayed: s.delayed, Task: "classify"}},
 	}
 }
 

@@ -33,17 +33,17 @@ type verifier struct {
 }
 
 func newVerifier(t *Task) (*verifier, error) {
-	o, err := online.NewObserver(t.Model.Network, online.Config{
-		Nodes: t.Nodes, Moment: t.Moment, HopByHop: true, Delayed: t.Model.Meta.Delayed,
+	o, err := online.NewObserver(t.model.Network, online.Config{
+		Nodes: t.Nodes, Moment: t.moment, HopByHop: true, Delayed: t.model.Meta.Delayed,
 	})
 	if err != nil {
 		return nil, err
 	}
-	l, err := online.NewConsensus(o, t.Rule)
+	l, err := online.NewConsensus(o, t.rule)
 	if err != nil {
 		return nil, err
 	}
-	return &verifier{learner: l, y: mat.NewDense(t.Nodes, t.Model.Network.Outputs(), nil), Verification: Verification{Nodes: t.Nodes}}, nil
+	return &verifier{learner: l, y: mat.NewDense(t.Nodes, t.model.Network.Outputs(), nil), Verification: Verification{Nodes: t.Nodes}}, nil
 }
 
 // step takes the step that the swarm took.
