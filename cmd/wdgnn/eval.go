@@ -54,7 +54,7 @@ func (c *EvalCommand) Run(ctx context.Context) error {
 	}
 	score, err := lifecycle.Evaluate(ctx, m, cfg, c.part)
 	if err != nil {
-		return helpful{during("eval", err), fmt.Sprintf("wdgnn inspect %s, which says what the model reads", c.model)}
+		return helpful{during("eval", err), hint(err, fmt.Sprintf("wdgnn inspect %s, which says what the model reads", c.model))}
 	}
 	if c.json {
 		return writeJSON(c.Stdout, score)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/dataset"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/internal/rundir"
 	"github.com/wdgnn/wdgnn/modelfile"
@@ -82,9 +83,9 @@ func (c *TrainCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return during("train", err)
 	}
-	t, err := lifecycle.NewTraining(cfg)
+	t, err := lifecycle.NewTraining(ctx, cfg)
 	if err != nil {
-		return helpful{during("train", err), "wdgnn init DIR, which writes files of the right form to compare with"}
+		return helpful{during("train", err), hint(err, "wdgnn init DIR, which writes files of the right form to compare with")}
 	}
 	defer t.Close()
 	r := &trainRun{TrainCommand: c, t: t, cfg: cfg, now: checkpoint{Config: cfg.Fingerprint(), Data: t.Data.Digest()}}
@@ -94,6 +95,19 @@ func (c *TrainCommand) Run(ctx context.Context) error {
 		return err
 	}
 	return r.run(ctx)
+}
+
+// hint returns what an error itself says to try, or else what the command does.
+func hint(err error, otherwise string) string {
+	var p *dataset.Problem
+	if errors.As(err, &p) {
+		return p.Try
+	}
+	var h helpful
+	if errors.As(err, &h) {
+		return h.try
+	}
+	return otherwise
 }
 
 // loadConfig reads a configuration for a command.

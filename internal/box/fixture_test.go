@@ -113,7 +113,7 @@ func trained(t testing.TB, path string) *modelfile.Model {
 	t.Helper()
 	c, err := config.Load(path)
 	check(t, err)
-	training, err := lifecycle.NewTraining(c)
+	training, err := lifecycle.NewTraining(t.Context(), c)
 	check(t, err)
 	defer training.Close()
 	_, err = training.Run(t.Context(), nil, nil, nil)

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -46,12 +47,15 @@ type Part struct {
 }
 
 // LoadDataset reads the files, or draws the scenario, of a configuration.
-func LoadDataset(c *config.Config) (*Dataset, error) {
+func LoadDataset(ctx context.Context, c *config.Config) (*Dataset, error) {
 	if !c.Trains() {
 		return nil, errors.New("neither data nor scenario: say what to train on")
 	}
 	if c.Data != nil {
 		return loadFiles(c)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	return drawSourceloc(c)
 }

@@ -16,43 +16,57 @@ import (
 // train, valid or test. Nodes that have taps of their own use them. A loss that is
 // not finite is an error.
 func Evaluate(ctx context.Context, m *modelfile.Model, c *config.Config, part string) (*Score, error) {
-	d, err := LoadDataset(c)
+	a, err := ask(ctx, m, c, part)
 	if err != nil {
 		return nil, err
 	}
-	p := map[string]*Part{"train": d.Train, "valid": d.Valid, "test": d.Test}[part]
+	if a.own != nil {
+		a.bound.data = &corrected{a.bound.data, a.set, a.own}
+		a.bound.correct = func(pass *train.Pass, y mat.Dense) { a.set.correct(a.own, pass, y) }
+	}
+	engine := mat.NewEngine(c.Threads)
+	defer engine.Close()
+	s, err := score(ctx, m.Network, a.bound, engine, c)
+	if err == nil && (math.IsNaN(s.Loss) || math.IsInf(s.Loss, 0)) {
+		return nil, fmt.Errorf("the loss on %s is %v: numbers outgrew float32; scale the signals as those of training were", part, s.Loss)
+	}
+	return s, err
+}
+
+// asked is a part of a configuration's data, ready for a model.
+type asked struct {
+	set   *Dataset
+	part  *Part
+	bound bound
+	own   *NodeTaps // of the model; nil if it has none
+}
+
+// ask loads the part of the data that is called train, valid or test, and checks
+// that the model fits it.
+func ask(ctx context.Context, m *modelfile.Model, c *config.Config, part string) (*asked, error) {
+	d, err := LoadDataset(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	a := &asked{set: d, part: map[string]*Part{"train": d.Train, "valid": d.Valid, "test": d.Test}[part]}
 	switch {
-	case p == nil:
+	case a.part == nil:
 		return nil, fmt.Errorf("no part of the data is called %q: there are train, valid and test", part)
-	case p.Samples == 0:
+	case a.part.Samples == 0:
 		return nil, fmt.Errorf("the configuration sets no samples aside to be called %s", part)
 	case m.Meta.Shift != d.Shift:
 		return nil, fmt.Errorf("the model was trained with shift %v, the configuration has %v", m.Meta.Shift, d.Shift)
 	case m.Meta.Delayed != d.Delayed():
 		return nil, delayMismatch(m.Meta.Delayed)
 	}
-	own, err := NodeTapsOf(m)
-	if err == nil {
-		err = own.Fits(d.Nodes)
-	}
-	if err != nil {
+	if a.own, err = NodeTapsOf(m); err != nil {
 		return nil, err
 	}
-	b, err := d.bind(m.Network, p, 0)
-	if err != nil {
+	if err := a.own.Fits(d.Nodes); err != nil {
 		return nil, err
 	}
-	if own != nil {
-		b.data = &corrected{b.data, d, own}
-		b.correct = func(pass *train.Pass, y mat.Dense) { d.correct(own, pass, y) }
-	}
-	engine := mat.NewEngine(c.Threads)
-	defer engine.Close()
-	s, err := score(ctx, m.Network, b, engine, c)
-	if err == nil && (math.IsNaN(s.Loss) || math.IsInf(s.Loss, 0)) {
-		return nil, fmt.Errorf("the loss on %s is %v: numbers outgrew float32; scale the signals as those of training were", part, s.Loss)
-	}
-	return s, err
+	a.bound, err = d.bind(m.Network, a.part, 0)
+	return a, err
 }
 
 // corrected is data whose losses judge the outputs of nodes with taps of their

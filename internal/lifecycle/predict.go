@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/data"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
@@ -89,6 +90,40 @@ func Predict(ctx context.Context, m *modelfile.Model, o *data.Observed, nodes []
 		return nil, err
 	}
 	return p, nil
+}
+
+// PredictPart runs a model on the part of a configuration's data that is called
+// train, valid or test. Otherwise it is as Predict.
+func PredictPart(ctx context.Context, m *modelfile.Model, c *config.Config, part string, threads int) (*Prediction, error) {
+	a, err := ask(ctx, m, c, part)
+	if err != nil {
+		return nil, err
+	}
+	d, cols := a.set, m.Network.Outputs()
+	read, place := d.Nodes, d.outputRow(0)
+	if d.Read != nil {
+		read = len(d.Read)
+	}
+	p := &Prediction{Shape: []int{a.part.Samples, read, cols}}
+	if d.Delayed() {
+		p.Shape = []int{a.part.Samples, d.Steps, read, cols}
+	}
+	p.Values = make([]float32, a.part.Samples*max(d.Steps, 1)*read*cols)
+	engine := mat.NewEngine(threads)
+	defer engine.Close()
+	ev := train.Evaluator{Engine: engine}
+	err = ev.Each(ctx, m.Network, a.bound.data, c.Seed, func(pass *train.Pass, y mat.Dense) {
+		d.correct(a.own, pass, y)
+		for r, row := range pass.Rows {
+			if at := place(row); at >= 0 {
+				copy(p.Values[at*cols:(at+1)*cols], y.Row(r))
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p, d.finite(p)
 }
 
 // finite reports outputs that are no finite numbers, and where the first is.

@@ -23,7 +23,7 @@ func (f folder) trainIn(text string) *modelfile.Model {
 	if err != nil {
 		f.Fatal(err)
 	}
-	t, err := NewTraining(c)
+	t, err := NewTraining(f.Context(), c)
 	if err != nil {
 		f.Fatal(err)
 	}

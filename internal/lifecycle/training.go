@@ -73,8 +73,8 @@ type TrainingResult struct {
 }
 
 // NewTraining loads the data of c and draws a model.
-func NewTraining(c *config.Config) (*Training, error) {
-	data, err := LoadDataset(c)
+func NewTraining(ctx context.Context, c *config.Config) (*Training, error) {
+	data, err := LoadDataset(ctx, c)
 	if err != nil {
 		return nil, err
 	}
