@@ -23,7 +23,10 @@ func (l *lines) printf(format string, args ...any) {
 
 // describeGraph says what a dataset lives on.
 func describeGraph(d *lifecycle.Dataset) string {
-	if d.Delayed() {
+	switch {
+	case d.Flights():
+		return fmt.Sprintf("%d robots, %d steps a flight", d.Nodes, d.Steps)
+	case d.Delayed():
 		return fmt.Sprintf("%d nodes, %d edges in %d steps", d.Nodes, d.Edges, d.Steps)
 	}
 	return fmt.Sprintf("%d nodes, %d edges", d.Nodes, d.Edges)

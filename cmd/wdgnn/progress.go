@@ -14,7 +14,7 @@ type progress struct {
 	out      io.Writer
 	terminal bool
 	epochs   int    // planned
-	score    string // what validation compares: "accuracy" or "loss"
+	score    string // what validation compares: "accuracy", "loss", "cost" or "rmse"
 	began    time.Time
 	shown    time.Time
 	done     int  // epochs since it began
@@ -69,7 +69,7 @@ func (p *progress) line(e train.Epoch) string {
 	case e.Scored && p.score == "accuracy":
 		text += fmt.Sprintf("  validation accuracy %5.1f %%  best %5.1f %%", 100*(1-e.Score), 100*(1-e.Best))
 	case e.Scored:
-		text += fmt.Sprintf("  validation loss %.4f  best %.4f", e.Score, e.Best)
+		text += fmt.Sprintf("  validation %s %.4f  best %.4f", p.score, e.Score, e.Best)
 	}
 	return text + fmt.Sprintf("  %s, %s left", brief(spent), brief(left))
 }

@@ -22,7 +22,7 @@ type Dataset struct {
 	Task    config.Task
 	Shift   graph.Shift
 	Nodes   int   // N
-	Edges   int   // of all steps together
+	Edges   int   // of all steps together; 0 if every sample has a graph of its own
 	Steps   int   // T of trajectories; 0 for signals on one graph
 	In      int   // F, features of the signals
 	Outputs int   // classes, or columns of the targets
@@ -32,17 +32,25 @@ type Dataset struct {
 
 	graph     *graph.Graph    // of signals
 	spaceTime *mat.CSR        // of trajectories
+	each      int             // rows of a sample that were shifted before; 0 if signals were not
 	criterion loss.Regression // nil for a classification
+	scenario  scenario        // nil unless it has more to say than its samples
 }
 
 // Delayed says whether samples are trajectories on a graph that changes.
 func (d *Dataset) Delayed() bool { return d.Steps > 0 }
+
+// Flights says whether samples are flights of robots, each with graphs of its
+// own.
+func (d *Dataset) Flights() bool { return d.each > 1 }
 
 // Part is a number of samples with their targets.
 type Part struct {
 	Samples int
 
 	signals mat.Dense // (samples·N)×F, or (samples·T·N)×F
+	shifted mat.Dense // instead of signals: [Z_0 … Z_K], (samples·each)×((K+1)·F)
+	means   []float64 // what was taken from the targets of a row; nil means nothing
 	data.Targets
 }
 
@@ -118,7 +126,12 @@ func (d *Dataset) bind(m *gnn.WideDeep, p *Part, outage float64) (bound, error) 
 
 // samples are those of p for m.
 func (d *Dataset) samples(m *gnn.WideDeep, p *Part, targets train.Objective, outage float64) (train.Data, error) {
-	if !d.Delayed() {
+	switch {
+	case d.each == 1:
+		return train.NewExamples(m, p.shifted, targets)
+	case d.each > 1:
+		return train.NewShifted(m, p.shifted, d.each, targets)
+	case !d.Delayed():
 		return train.NewSignals(m, train.SignalsConfig{
 			Graph: d.graph, Operator: d.Shift, Signals: p.signals, Read: d.Read, Targets: targets, OutageProb: outage,
 		})

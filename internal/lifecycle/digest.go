@@ -15,13 +15,14 @@ import (
 func (d *Dataset) Digest() string {
 	sum := sha256.New()
 	h := bufio.NewWriter(sum) // a hash takes everything: no errors
-	s := d.spaceTime
-	if s == nil {
-		s = d.graph.Adjacency()
+	switch {
+	case d.spaceTime != nil:
+		putCSR(h, d.spaceTime)
+	case d.graph != nil:
+		putCSR(h, d.graph.Adjacency())
 	}
-	putCSR(h, s)
 	for _, p := range []*Part{d.Train, d.Valid} {
-		for _, m := range []mat.Dense{p.signals, p.Values} {
+		for _, m := range []mat.Dense{p.signals, p.shifted, p.Values} {
 			for i := range m.Rows {
 				putFloats(h, m.Row(i))
 			}

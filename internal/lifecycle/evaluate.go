@@ -27,6 +27,9 @@ func Evaluate(ctx context.Context, m *modelfile.Model, c *config.Config, part st
 	engine := mat.NewEngine(c.Threads)
 	defer engine.Close()
 	s, err := score(ctx, m.Network, a.bound, engine, c)
+	if err == nil && a.own == nil {
+		err = a.set.judge(ctx, s, m.Network, part)
+	}
 	if err == nil && (math.IsNaN(s.Loss) || math.IsInf(s.Loss, 0)) {
 		return nil, fmt.Errorf("the loss on %s is %v: numbers outgrew float32; scale the signals as those of training were", part, s.Loss)
 	}

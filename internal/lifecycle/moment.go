@@ -10,6 +10,9 @@ import (
 // Moment returns the second moment of the training signals at the nodes read,
 // on the whole graph; nil for a network without a wide part.
 func (d *Dataset) Moment(net *gnn.WideDeep, e *mat.Engine) (*rule.Moment, error) {
+	if d.each > 0 {
+		return d.shiftedMoment(net), nil
+	}
 	s, err := d.shift()
 	if err != nil {
 		return nil, err
@@ -24,6 +27,20 @@ func (d *Dataset) Moment(net *gnn.WideDeep, e *mat.Engine) (*rule.Moment, error)
 		}
 	}
 	return online.InputMoment(net, s, d.Train.signals, read, e), nil
+}
+
+// shiftedMoment is Moment of rows that were shifted before, all of which are
+// read.
+func (d *Dataset) shiftedMoment(net *gnn.WideDeep) *rule.Moment {
+	if net.Config.Wide == nil {
+		return nil
+	}
+	const block = 1024 // rows that are added at once
+	moment, rows := new(rule.Moment), d.Train.shifted
+	for from := 0; from < rows.Rows; from += block {
+		moment.Add(rows.View(from, 0, min(block, rows.Rows-from), rows.Cols), (net.Config.Wide.Order+1)*net.Config.In)
+	}
+	return moment
 }
 
 // shift returns S of the whole graph, of trajectories that of space and time.

@@ -93,20 +93,24 @@ func Predict(ctx context.Context, m *modelfile.Model, o *data.Observed, nodes []
 }
 
 // PredictPart runs a model on the part of a configuration's data that is called
-// train, valid or test. Otherwise it is as Predict.
+// train, valid or test: of flights it returns accelerations, of users their
+// ratings of the target. Otherwise it is as Predict.
 func PredictPart(ctx context.Context, m *modelfile.Model, c *config.Config, part string, threads int) (*Prediction, error) {
 	a, err := ask(ctx, m, c, part)
 	if err != nil {
 		return nil, err
 	}
 	d, cols := a.set, m.Network.Outputs()
-	read, place := d.Nodes, d.outputRow(0)
+	read, place := d.Nodes, func(row int) int { return row }
 	if d.Read != nil {
 		read = len(d.Read)
 	}
 	p := &Prediction{Shape: []int{a.part.Samples, read, cols}}
 	if d.Delayed() {
 		p.Shape = []int{a.part.Samples, d.Steps, read, cols}
+	}
+	if d.each == 0 {
+		place = d.outputRow(0)
 	}
 	p.Values = make([]float32, a.part.Samples*max(d.Steps, 1)*read*cols)
 	engine := mat.NewEngine(threads)
@@ -122,6 +126,9 @@ func PredictPart(ctx context.Context, m *modelfile.Model, c *config.Config, part
 	})
 	if err != nil {
 		return nil, err
+	}
+	for row, mean := range a.part.means {
+		p.Values[row] += float32(mean)
 	}
 	return p, d.finite(p)
 }

@@ -22,7 +22,7 @@ type Training struct {
 
 	engine             *mat.Engine
 	train, valid, test bound
-	shift              *mat.CSR     // of the whole graph
+	shift              *mat.CSR     // of the whole graph; nil where inputs were shifted before
 	moment             *rule.Moment // of the training signals; see Dataset.Moment
 }
 
@@ -31,12 +31,20 @@ type Score struct {
 	Samples  int      `json:"samples"`
 	Loss     float64  `json:"loss"`
 	Accuracy *float64 `json:"accuracy,omitempty"` // share of right classes, for classify
+	Cost     *float64 `json:"cost,omitempty"`     // of robots' flights: velocity variation, summed over time, mean over flights
+	Expert   *float64 `json:"expert,omitempty"`   // that of the expert on the same flights
+	RMSE     *float64 `json:"rmse,omitempty"`     // of ratings
 }
 
 // String writes the score for people.
 func (s Score) String() string {
-	if s.Accuracy != nil {
+	switch {
+	case s.Accuracy != nil:
 		return fmt.Sprintf("accuracy %.1f %%, loss %.4f on %d samples", 100**s.Accuracy, s.Loss, s.Samples)
+	case s.Cost != nil:
+		return fmt.Sprintf("cost %.1f, the expert's %.1f, loss %.4f on %d samples", *s.Cost, *s.Expert, s.Loss, s.Samples)
+	case s.RMSE != nil:
+		return fmt.Sprintf("RMSE %.4f, loss %.4f on %d samples", *s.RMSE, s.Loss, s.Samples)
 	}
 	return fmt.Sprintf("loss %.4f on %d samples", s.Loss, s.Samples)
 }
@@ -57,7 +65,7 @@ type TrainingResult struct {
 	ValidSamples int    `json:"valid_samples"`
 	TestSamples  int    `json:"test_samples"`
 
-	Select    string  `json:"select"` // what the score is: "accuracy" means 1 - accuracy
+	Select    string  `json:"select"` // what the score is: "accuracy" means 1 - accuracy; or loss, cost, rmse
 	Epochs    int     `json:"epochs"`
 	Steps     int     `json:"steps"`
 	Restarts  int     `json:"restarts"`
@@ -86,7 +94,11 @@ func NewTraining(ctx context.Context, c *config.Config) (*Training, error) {
 	if err := c.Model.CheckSize(data.In, data.Outputs); err != nil {
 		return nil, err
 	}
-	if t.Model, err = gnn.NewRandom(arch, random.Stream(c.Seed, "init")); err != nil {
+	start := random.Stream(c.Seed, "init")
+	if data.scenario != nil {
+		start = data.scenario.start(arch)
+	}
+	if t.Model, err = gnn.NewRandom(arch, start); err != nil {
 		return nil, err
 	}
 	if t.train, err = data.bind(t.Model, data.Train, c.Train.OutageProb); err != nil {
@@ -103,7 +115,10 @@ func NewTraining(ctx context.Context, c *config.Config) (*Training, error) {
 		}
 	}
 	t.engine = mat.NewEngine(c.Threads)
-	if t.shift, err = data.shift(); err == nil {
+	if data.each == 0 {
+		t.shift, err = data.shift()
+	}
+	if err == nil {
 		t.moment, err = data.Moment(t.Model, t.engine)
 	}
 	if err != nil {
@@ -121,9 +136,17 @@ func (t *Training) Close() { t.engine.Close() }
 // parameters so far and the checkpoint is where to resume.
 func (t *Training) Run(ctx context.Context, resume *train.Checkpoint, onEpoch func(train.Epoch) error, onStep func(train.Step) error) (train.Result, error) {
 	job := train.Job{Config: t.Config.Training(), Train: t.train.data, Resume: resume, OnEpoch: onEpoch, OnStep: onStep, Engine: t.engine}
+	if t.Data.scenario != nil {
+		t.Data.scenario.tune(&job.Config)
+	}
 	if t.valid.data != nil {
 		job.Valid = t.valid.data
-		if t.Config.Select() == "accuracy" {
+		switch t.Config.Select() {
+		case "cost", "rmse":
+			job.Score = func(ctx context.Context, m *gnn.WideDeep) (float64, error) {
+				return t.Data.scenario.measure(ctx, m, "valid")
+			}
+		case "accuracy":
 			ev := train.Evaluator{Engine: t.engine, PassRows: job.Config.PassRows}
 			job.Score = func(ctx context.Context, m *gnn.WideDeep) (float64, error) {
 				accuracy, err := ev.Accuracy(ctx, m, t.valid.data, t.valid.classes, t.Config.Seed)
@@ -150,15 +173,22 @@ func (t *Training) Report(ctx context.Context, r train.Result, version string) (
 		return nil, err
 	}
 	out.Train = *first
-	if t.valid.data != nil {
-		if out.Valid, err = score(ctx, t.Model, t.valid, t.engine, t.Config); err != nil {
+	for _, p := range []struct {
+		name string
+		bound
+		to **Score
+	}{{"valid", t.valid, &out.Valid}, {"test", t.test, &out.Test}} {
+		if p.data == nil {
+			continue
+		}
+		if *p.to, err = score(ctx, t.Model, p.bound, t.engine, t.Config); err == nil {
+			err = d.judge(ctx, *p.to, t.Model, p.name)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
-	if t.test.data != nil {
-		out.Test, err = score(ctx, t.Model, t.test, t.engine, t.Config)
-	}
-	return out, err
+	return out, nil
 }
 
 // File returns the model as it is saved.
@@ -168,7 +198,15 @@ func (t *Training) File(version string) *modelfile.Model {
 		Shift: d.Shift, Delayed: d.Delayed(), Task: string(d.Task), Nodes: d.Read, Seed: t.Config.Seed, Version: version,
 	}}
 	recipe.PutMoment(file, t.moment)
-	file.SetRowNorms(recipe.RowNorms(t.Model, t.shift, d.Train.signals, t.engine))
+	switch {
+	case d.each == 0:
+		file.SetRowNorms(recipe.RowNorms(t.Model, t.shift, d.Train.signals, t.engine))
+	case d.Read == nil: // all nodes are seen
+		file.SetRowNorms(recipe.ShiftedNorms(t.Model, d.Train.shifted))
+	}
+	if d.scenario != nil {
+		d.scenario.keep(file)
+	}
 	return file
 }
 

@@ -315,7 +315,7 @@ func TestMissingRatings(t *testing.T) {
 	} {
 		o := toy(t.TempDir())
 		o.Data = c.data
-		_, err := c.lifecycle.Run(context.Background(), o)
+		_, err := c.experiment.Run(context.Background(), o)
 		var p *dataset.Problem
 		if !errors.As(err, &p) || !strings.Contains(p.Try, c.whatToDo) || !strings.Contains(err.Error(), "no ratings in "+c.where) {
 			t.Errorf("--data %q: error %v with help %+v, want that it looked in %s and %q", c.data, err, p, c.where, c.whatToDo)
