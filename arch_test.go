@@ -48,13 +48,13 @@ const rules = `
 	scenario/flocking   : mat graph loss
 	scenario/movies     : mat graph
 	internal/kernel     :
-	internal/config     : graph gnn loss optim train rule scenario/sourceloc
+	internal/config     : graph gnn loss optim train rule scenario/sourceloc scenario/flocking scenario/movies
 	internal/config/comments :
 	internal/rundir     : modelfile
 	internal/dataset    : scenario/movies
 	internal/baseline   : scenario/movies
 	internal/figure     : modelfile
-	internal/lifecycle  : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc internal/config internal/data internal/recipe internal/rundir
+	internal/lifecycle  : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc scenario/flocking scenario/movies internal/config internal/data internal/dataset internal/recipe internal/rundir
 	internal/recipe     : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc scenario/flocking scenario/movies internal/dataset
 	internal/demo       : mat graph gnn loss online rule train internal/recipe internal/live
 	internal/certify    : mat graph gnn loss random rule online theory modelfile internal/config internal/data internal/lifecycle

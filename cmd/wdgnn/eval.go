@@ -24,7 +24,9 @@ func (c *EvalCommand) command() *cobra.Command {
 		Use:   "eval MODEL CONFIG.yaml",
 		Short: "Score a model on the data of a configuration",
 		Long: `Runs a model on the test samples of a configuration, which its split or its
-files set aside, and prints loss and accuracy.`,
+files set aside, and prints its loss and what the task has beside: accuracy for
+classify; for the scenario flocking the cost of flights that the model flies, and
+that of the expert; for movies the RMSE of the ratings.`,
 		Example: `  wdgnn eval first/run/model.safetensors first/config.yaml
   wdgnn eval first/run/model.safetensors first/config.yaml --on valid --json`,
 		Args: arguments("MODEL", "CONFIG.yaml"),

@@ -20,14 +20,8 @@ import (
 //go:embed template
 var templates embed.FS
 
-// tasks are those that init knows.
-var tasks = []string{"classify", "regress", "sourceloc"}
-
-// elsewhere says which commands have what init does not.
-var elsewhere = map[string]string{
-	"flocking": "wdgnn flock, which trains a controller of robots and flies it",
-	"movies":   "wdgnn serve -h, which recommends movies, or wdgnn reproduce table4",
-}
+// tasks are those that init knows: two for a user's own data, then the scenarios.
+var tasks = []string{"classify", "regress", "sourceloc", "flocking", "movies"}
 
 // InitCommand writes a configuration and data to begin with.
 type InitCommand struct {
@@ -45,17 +39,20 @@ func (c *InitCommand) command() *cobra.Command {
 		Long: `Makes a folder with a commented config.yaml. For your own data (classify,
 regress) it adds a small example set that trains in seconds: a graph of 50 nodes
 (graph.csv), signals and targets (.npy), and a stream to keep learning from
-(stream_….csv, .npy). Put your files in their place.`,
+(stream_….csv, .npy). Put your files in their place. The scenarios need no data,
+but for movies, which are rated in MovieLens: wdgnn data get.`,
 		Example: `  wdgnn init first && wdgnn train first/config.yaml
   wdgnn init --task regress values
-  wdgnn init --task sourceloc paper`,
+  wdgnn init --task sourceloc paper
+  wdgnn init --task flocking robots
+  wdgnn init --task movies films`,
 		Args: arguments("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.Stdout, c.dir = cmd.OutOrStdout(), args[0]
 			return c.Run()
 		},
 	}
-	cmd.Flags().StringVar(&c.task, "task", "classify", "classify or regress for your own data, or the scenario sourceloc")
+	cmd.Flags().StringVar(&c.task, "task", "classify", "classify or regress for your own data, or a scenario: sourceloc, flocking or movies")
 	cmd.Flags().BoolVar(&c.force, "force", false, "overwrite files that are there")
 	_ = cmd.RegisterFlagCompletionFunc("task", cobra.FixedCompletions(tasks, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -64,11 +61,7 @@ regress) it adds a small example set that trains in seconds: a graph of 50 nodes
 // Run writes the files.
 func (c *InitCommand) Run() error {
 	if !slices.Contains(tasks, c.task) {
-		err := fmt.Errorf("--task is %q, want one of %q", c.task, tasks)
-		if try := elsewhere[c.task]; try != "" {
-			return helpful{during("init", err), try}
-		}
-		return usageError{"wdgnn init", err}
+		return usageError{"wdgnn init", fmt.Errorf("--task is %q, want one of %q", c.task, tasks)}
 	}
 	files, err := c.files()
 	if err != nil {
@@ -91,6 +84,9 @@ func (c *InitCommand) Run() error {
 		}
 		w.printf("wrote %s\n", f.path)
 	}
+	if c.task == "movies" {
+		w.printf("Try: wdgnn data get movielens-100k --data %s, and then\n", filepath.Join(c.dir, "data", "ml-100k"))
+	}
 	w.printf("Try: wdgnn train %s\n", files[0].path)
 	return w.err
 }
@@ -108,8 +104,8 @@ func (c *InitCommand) files() ([]file, error) {
 		return nil, err
 	}
 	files := []file{{filepath.Join(c.dir, "config.yaml"), content(text)}}
-	if c.task == "sourceloc" {
-		return files, nil
+	if task := config.Task(c.task); task != config.Classify && task != config.Regress {
+		return files, nil // a scenario
 	}
 	set, err := lifecycle.NewExampleSet(config.Task(c.task))
 	if err != nil {

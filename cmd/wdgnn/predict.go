@@ -46,11 +46,12 @@ are samples×steps×nodes×features. Outputs that are not finite are an error th
 says where; nothing is written then.
 
 With --config the signals are those of a configuration that trains, its test
-samples or those that --on names.`,
+samples or those that --on names: of robots the model says the accelerations,
+flights×steps×robots×2, of movies each user's rating of the target.`,
 		Example: `  wdgnn predict first/run/model.safetensors --graph first/graph.csv --signals first/signals.npy --out y.npy
   wdgnn predict first/run/model.safetensors --graph first/graph.csv --signals first/signals.npy --nodes 1,5 --out y.npy
   wdgnn predict first/run/model.safetensors --graph first/graph.csv --signals first/signals.npy --nodes trained --out y.npy
-  wdgnn predict first/run/model.safetensors --config first/config.yaml --on test --out y.npy`,
+  wdgnn predict robots/run/model.safetensors --config robots/config.yaml --on test --out accelerations.npy`,
 		Args: arguments("MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.Stdout, c.model = cmd.OutOrStdout(), args[0]

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -47,6 +48,50 @@ func TestExamples(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"shape": checkShape, "same": same},
 	})
+}
+
+// Movies are rated in MovieLens, which lies beside the checkout and is not part of
+// it. At a desk without it the test is skipped, loudly; in CI that is a failure.
+// There is one more command:
+//
+//	within FILE LOW HIGH     fail unless all numbers of the array lie between
+func TestMoviesScript(t *testing.T) {
+	data, err := filepath.Abs(sharedData + "ml-100k")
+	if err == nil {
+		_, err = os.Stat(data)
+	}
+	if os.IsNotExist(err) && os.Getenv("CI") != "true" {
+		t.Skipf("SKIPPED %s: no MovieLens at %s", t.Name(), sharedData)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/movies",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("DATA", filepath.ToSlash(data))
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"shape": checkShape, "same": same, "edit": edit, "within": within,
+		},
+	})
+}
+
+func within(ts *testscript.TestScript, _ bool, args []string) {
+	a, err := modelfile.LoadArray(ts.MkAbs(args[0]))
+	ts.Check(err)
+	low, err := strconv.ParseFloat(args[1], 32)
+	ts.Check(err)
+	high, err := strconv.ParseFloat(args[2], 32)
+	ts.Check(err)
+	values, err := a.Float32s()
+	ts.Check(err)
+	for i, v := range values {
+		if !(float64(v) >= low && float64(v) <= high) {
+			ts.Fatalf("%s: number %d is %v, want %v to %v", args[0], i, v, low, high)
+		}
+	}
 }
 
 func writeArray(ts *testscript.TestScript, _ bool, args []string) {

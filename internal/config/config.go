@@ -10,6 +10,7 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/optim"
+	"github.com/wdgnn/wdgnn/scenario/movies"
 	"github.com/wdgnn/wdgnn/scenario/sourceloc"
 )
 
@@ -30,12 +31,20 @@ type Config struct {
 	// Your own data, in files. Leave it out for a scenario.
 	Data *Data `yaml:"data,omitempty"`
 
-	// A built-in world instead of data. This build has `sourceloc`: detectors
-	// are to say in which community of a network a pulse started.
+	// A built-in world instead of data: `sourceloc`, detectors are to say in
+	// which community of a network a pulse started; `flocking`, robots learn
+	// from an expert to fly together; `movies`, ratings of one movie are told
+	// from those of others.
 	Scenario string `yaml:"scenario,omitempty" default:"none" example:"sourceloc"`
 
 	// Settings of the scenario `sourceloc`.
 	Sourceloc *Sourceloc `yaml:"sourceloc,omitempty"`
+
+	// Settings of the scenario `flocking`.
+	Flocking *Flocking `yaml:"flocking,omitempty"`
+
+	// Settings of the scenario `movies`.
+	Movies *Movies `yaml:"movies,omitempty"`
 
 	// The architecture. The number of inputs and outputs follows from the data.
 	Model Model `yaml:"model"`
@@ -155,6 +164,82 @@ type Sourceloc struct {
 	TestSamples int `yaml:"test_samples" example:"1000"`
 }
 
+// Flocking is the control of robots of the paper, Section 6.2: a model learns to
+// do what an expert does that sees everything. It has at most one layer.
+type Flocking struct {
+	// The robots of a flight.
+	Robots int `yaml:"robots" example:"50"`
+
+	// How far apart robots may be and still hear each other, in metres.
+	CommRadiusMeters float64 `yaml:"comm_radius_meters" example:"2"`
+
+	// The length of a flight in seconds.
+	DurationSeconds float64 `yaml:"duration_seconds" example:"2"`
+
+	// The time between two steps in seconds.
+	SampleSeconds float64 `yaml:"sample_seconds" example:"0.01"`
+
+	// The most that a component of an acceleration may be, in m/s².
+	MaxAccelMPS2 float64 `yaml:"max_accel_mps2" example:"10"`
+
+	// The bound of the features that grow without limit when two robots nearly
+	// collide; 0 means none.
+	NearCap float64 `yaml:"near_cap" example:"30"`
+
+	// The shift operator: `spectral` as in the paper, or one that robots can
+	// compute themselves, `row-stochastic`.
+	Shift graph.Shift `yaml:"shift" example:"row-stochastic"`
+
+	// Flights of the expert to train on.
+	TrainFlights int `yaml:"train_flights" example:"400"`
+
+	// Flights to validate on: a model in training flies them itself.
+	ValidFlights int `yaml:"valid_flights" example:"10"`
+
+	// Flights to test on.
+	TestFlights int `yaml:"test_flights" example:"40"`
+}
+
+// Movies is the recommendation of movies of the paper, Section 6.3: nodes are
+// movies, a signal is what one user rated, and the model says how the user rates
+// one movie more. It has at most one layer.
+type Movies struct {
+	// The folder of the ratings, as `wdgnn data get` leaves it.
+	Data Path `yaml:"data" default:"required" example:"data/ml-100k"`
+
+	// The title of the movie whose ratings are told.
+	Target string `yaml:"target" example:"\"Contact (1997)\""`
+
+	// How many movies there are in the graph: those with most ratings.
+	Top int `yaml:"top" example:"400"`
+
+	// What makes two movies similar: `libvar`, which the paper's numbers fit,
+	// `huang`, the correlation of the paper's reference, or `pearson`, that
+	// over the users who rated both.
+	Similarity movies.Similarity `yaml:"similarity" example:"pearson"`
+
+	// To how many similar movies a movie is linked.
+	Neighbors int `yaml:"neighbors" example:"10"`
+
+	// The shift operator, as of your own data.
+	Shift graph.Shift `yaml:"shift" example:"symmetric"`
+
+	// What a signal holds: `raw` ratings, or `centered` ones, less the mean of
+	// the user.
+	Signal movies.Signal `yaml:"signal" example:"centered"`
+
+	// Who tests: `by-movie`, some raters of the target, as in the paper;
+	// `by-user`, users who are new to everything; or, without chance and without
+	// validation, `every-tenth` rater.
+	Protocol movies.Protocol `yaml:"protocol" example:"by-user"`
+
+	// The share of the raters of the movie to test on.
+	Test float64 `yaml:"test" example:"0.1"`
+
+	// The share of the others to validate on.
+	Valid float64 `yaml:"valid" example:"0.1"`
+}
+
 // Model is the architecture: a wide part, a deep part, or both, and a readout
 // at every node.
 type Model struct {
@@ -211,8 +296,11 @@ type Train struct {
 	// features: the largest slope λ a'(λ), up or down, of its frequency response a.
 	Lipschitz *gnn.Lipschitz `yaml:"lipschitz,omitempty"`
 
-	// What validation compares: `accuracy`, for `classify`, or `loss`.
-	Select string `yaml:"select,omitempty" default:"accuracy for classify, loss for regress" example:"loss"`
+	// What validation compares: `loss`, or what the task has beside it:
+	// `accuracy` for `classify`, for the scenario `flocking` the `cost` of
+	// flights, the velocity variation summed up over time, and for `movies` the
+	// `rmse` of the ratings.
+	Select string `yaml:"select,omitempty" default:"what the task has; loss for regress" example:"loss"`
 
 	// Steps between validations; 0 means once per epoch.
 	ValidateEvery int `yaml:"validate_every" example:"100"`
@@ -267,6 +355,11 @@ func (c *Config) Abs(p Path) string {
 func (c *Config) Fingerprint() string {
 	same := *c
 	same.Threads, same.Out, same.Train.Epochs, same.Online = 0, "", 0, nil
+	if c.Movies != nil {
+		m := *c.Movies
+		m.Data = ""
+		same.Movies = &m
+	}
 	if c.Data != nil {
 		d := *c.Data
 		d.Graph, d.Signals, d.Targets, d.Mask = "", "", "", ""

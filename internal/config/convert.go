@@ -5,6 +5,8 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/scenario/flocking"
+	"github.com/wdgnn/wdgnn/scenario/movies"
 	"github.com/wdgnn/wdgnn/scenario/sourceloc"
 	"github.com/wdgnn/wdgnn/train"
 )
@@ -32,15 +34,41 @@ func criteria() string {
 }
 
 // Settings returns those of the scenario sourceloc, with defaults.
-func (c *Config) Settings() Sourceloc {
-	if c.Sourceloc != nil {
-		return *c.Sourceloc
+func (c *Config) Settings() Sourceloc { return *settings(c.Sourceloc) }
+
+// Flights returns the settings of the scenario flocking, with defaults.
+func (c *Config) Flights() Flocking { return *settings(c.Flocking) }
+
+// settings returns what was said, or the defaults if nothing was.
+func settings[T any](said *T) *T {
+	if said != nil {
+		return said
 	}
-	return *freshOf[Sourceloc]()
+	return freshOf[T]()
 }
 
 // World returns the part of s that describes the network.
 func (s Sourceloc) World() sourceloc.Config { return s.Config }
+
+// World returns the part of f that describes a flight.
+func (f Flocking) World() flocking.Config {
+	w := flocking.Default()
+	w.Robots, w.CommRadiusMeters, w.DurationSeconds, w.SampleSeconds = f.Robots, f.CommRadiusMeters, f.DurationSeconds, f.SampleSeconds
+	w.MaxAccelMPS2, w.NearCap = f.MaxAccelMPS2, f.NearCap
+	return w
+}
+
+// Similar returns how the graph of movies is made.
+func (m Movies) Similar() movies.GraphConfig {
+	c := movies.GraphConfig{Neighbors: m.Neighbors}
+	c.Similarity.Measure = m.Similarity
+	return c
+}
+
+// Split returns how users are divided.
+func (m Movies) Split() movies.SplitConfig {
+	return movies.SplitConfig{Protocol: m.Protocol, Test: m.Test, Validation: m.Valid}
+}
 
 // Architecture returns the model for signals of the given number of features
 // and the given number of outputs.
@@ -77,11 +105,22 @@ func (c *Config) Training() train.Config {
 	return cfg
 }
 
-// Select returns what validation compares: "accuracy" or "loss".
+// Select returns what validation compares: "loss", or what the task has beside
+// it.
 func (c *Config) Select() string {
-	switch {
-	case c.Train.Select != "":
+	if c.Train.Select != "" {
 		return c.Train.Select
+	}
+	return c.measure()
+}
+
+// measure returns what the task has beside its loss; "loss" if it has nothing.
+func (c *Config) measure() string {
+	switch {
+	case c.Scenario == "flocking":
+		return "cost"
+	case c.Scenario == "movies":
+		return "rmse"
 	case c.Data != nil && c.Data.Task == Regress:
 		return "loss"
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/optim"
 	"github.com/wdgnn/wdgnn/rule"
+	"github.com/wdgnn/wdgnn/scenario/flocking"
+	"github.com/wdgnn/wdgnn/scenario/movies"
 	"github.com/wdgnn/wdgnn/scenario/sourceloc"
 )
 
@@ -34,6 +36,18 @@ func setDefaults(p any) {
 		*p = Data{Shift: graph.ShiftSpectral, Split: Split{Valid: 0.1, Test: 0.1}}
 	case *Sourceloc:
 		*p = Sourceloc{Config: sourceloc.Default(), TrainSamples: 10000, ValidSamples: 1000, TestSamples: 1000}
+	case *Flocking:
+		w := flocking.Default()
+		*p = Flocking{
+			Robots: w.Robots, CommRadiusMeters: w.CommRadiusMeters, DurationSeconds: w.DurationSeconds, SampleSeconds: w.SampleSeconds,
+			MaxAccelMPS2: w.MaxAccelMPS2, Shift: graph.ShiftSpectral, TrainFlights: 400, ValidFlights: 10, TestFlights: 40,
+		}
+	case *Movies:
+		s := movies.DefaultSplit()
+		*p = Movies{
+			Target: "Star Wars (1977)", Top: 400, Neighbors: movies.DefaultGraph().Neighbors, Shift: graph.ShiftSpectral,
+			Test: s.Test, Valid: s.Validation,
+		}
 	case *gnn.Gains:
 		*p = gnn.Gains{Wide: 1, Deep: 1}
 	case *gnn.Lipschitz:

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/wdgnn/wdgnn/gnn"
@@ -63,37 +62,15 @@ func (c *Config) Validate() error {
 	default:
 		k.scenario(c)
 	}
-	k.check(c.Sourceloc == nil || c.Scenario == "sourceloc", "sourceloc has settings, but scenario is %q", c.Scenario)
+	for _, s := range []struct {
+		name string
+		said bool
+	}{{"sourceloc", c.Sourceloc != nil}, {"flocking", c.Flocking != nil}, {"movies", c.Movies != nil}} {
+		k.check(!s.said || c.Scenario == s.name, "%s has settings, but scenario is %q", s.name, c.Scenario)
+	}
 	k.model(&c.Model)
 	k.train(c)
 	return errors.Join(k.errs...)
-}
-
-// later lists scenarios that this build knows by name only.
-var later = []string{"flocking", "movies"}
-
-func (k *checker) scenario(c *Config) {
-	switch {
-	case slices.Contains(later, c.Scenario):
-		k.complain("scenario %q is not in this build yet; it has sourceloc", c.Scenario)
-	case c.Scenario != "sourceloc":
-		k.complain("no scenario is called %q; this build has sourceloc", c.Scenario)
-	default:
-		s := c.Settings()
-		k.take("sourceloc", "sourceloc", s.World().Validate())
-		k.share("sourceloc.intra", s.Intra)
-		k.share("sourceloc.inter", s.Inter)
-		k.check(s.TrainSamples >= 1, "sourceloc.train_samples is %d, want at least 1", s.TrainSamples)
-		k.check(s.ValidSamples >= 0, "sourceloc.valid_samples is %d, want 0 or more", s.ValidSamples)
-		k.check(s.TestSamples >= 0, "sourceloc.test_samples is %d, want 0 or more", s.TestSamples)
-		const nodes, values = 10_000, 1 << 30
-		n := max(s.Communities, 1) * max(s.Members, 1)
-		k.check(s.Communities <= nodes && s.Members <= nodes && n <= nodes,
-			"sourceloc: %d communities of %d members, want at most %d nodes", s.Communities, s.Members, nodes)
-		for _, samples := range []int{s.TrainSamples, s.ValidSamples, s.TestSamples} {
-			k.check(samples <= values/max(n, 1), "sourceloc: %d samples of %d nodes, want at most %d numbers", samples, n, values)
-		}
-	}
 }
 
 func (k *checker) share(key string, p float64) {
@@ -216,6 +193,17 @@ func (m *Model) sizes() []int {
 	return s
 }
 
+// Order returns how many times the inputs of the model are shifted.
+func (m *Model) Order() (order int) {
+	if m.Wide != nil {
+		order = m.Wide.Order
+	}
+	if len(m.Deep) > 0 {
+		order = max(order, m.Deep[0].Order)
+	}
+	return order
+}
+
 func (k *checker) train(c *Config) {
 	t := &c.Train
 	k.check(t.Adam == nil || t.SGD == nil, "train: both adam and sgd: choose one")
@@ -231,9 +219,13 @@ func (k *checker) train(c *Config) {
 	k.check(t.OutageProb >= 0 && t.OutageProb < 1, "train.outage_prob is %v, want 0 ≤ p < 1", t.OutageProb)
 	switch t.Select {
 	case "", "loss":
-	case "accuracy":
-		k.check(c.Data == nil || c.Data.Task != Regress, "train.select is accuracy, but regress has none; want loss")
+	case "accuracy", "cost", "rmse":
+		of := "the scenario " + c.Scenario
+		if c.Data != nil {
+			of = string(c.Data.Task)
+		}
+		k.check(t.Select == c.measure(), "train.select is %s, but %s has none; want %s", t.Select, of, c.measure())
 	default:
-		k.complain("train.select is %q, want accuracy or loss", t.Select)
+		k.complain("train.select is %q, want accuracy, cost, rmse or loss", t.Select)
 	}
 }

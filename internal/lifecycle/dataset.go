@@ -62,10 +62,7 @@ func LoadDataset(ctx context.Context, c *config.Config) (*Dataset, error) {
 	if c.Data != nil {
 		return loadFiles(c)
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	return drawSourceloc(c)
+	return drawScenario(ctx, c)
 }
 
 func drawSourceloc(c *config.Config) (*Dataset, error) {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/train"
 )
@@ -27,6 +28,17 @@ type scenario interface {
 
 	// keep adds to a model file what models of the scenario need beside.
 	keep(file *modelfile.Model)
+}
+
+// drawScenario draws the samples of the scenario that c names.
+func drawScenario(ctx context.Context, c *config.Config) (*Dataset, error) {
+	switch c.Scenario {
+	case "flocking":
+		return drawFlights(ctx, c)
+	case "movies":
+		return drawMovies(c)
+	}
+	return drawSourceloc(c)
 }
 
 // judge adds to a score what counts in the scenario of d, if it is one that has

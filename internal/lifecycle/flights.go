@@ -1,0 +1,79 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/scenario/flocking"
+	"github.com/wdgnn/wdgnn/train"
+)
+
+// flights is the scenario flocking: a controller of robots learns to do what the
+// expert does, and is judged by how it flies.
+type flights struct {
+	*recipe.Flights
+	spec  recipe.FlockSpec
+	count map[string]int // of a part
+}
+
+// drawFlights lets the expert fly. A sample is a flight; its rows are robots at
+// one step after the other, with what they have heard by then.
+func drawFlights(ctx context.Context, c *config.Config) (*Dataset, error) {
+	s := c.Flights()
+	threads := c.Threads
+	if threads < 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	arch := c.Model.Architecture(flocking.Features, 2)
+	world := &flights{
+		Flights: recipe.NewFlights(recipe.Flocking{Seed: c.Seed, World: s.World()}, 0, max(threads, 1)),
+		spec:    recipe.FlockSpec{Kind: recipe.KindOf(arch), Shift: s.Shift, NearCap: s.NearCap, Order: c.Model.Order()},
+		count:   map[string]int{"train": s.TrainFlights, "valid": s.ValidFlights, "test": s.TestFlights},
+	}
+	d := &Dataset{
+		Task: config.Regress, Shift: s.Shift, Nodes: s.Robots, Steps: s.World().Steps(), In: flocking.Features, Outputs: 2,
+		each: s.World().Steps() * s.Robots, criterion: loss.MSE{}, scenario: world,
+	}
+	for _, p := range []struct {
+		name string
+		to   **Part
+	}{{"train", &d.Train}, {"valid", &d.Valid}, {"test", &d.Test}} {
+		*p.to = &Part{Samples: world.count[p.name]}
+		if (*p.to).Samples == 0 {
+			continue
+		}
+		var err error
+		if (*p.to).shifted, (*p.to).Values, err = world.Record(ctx, world.spec, p.name, (*p.to).Samples); err != nil {
+			return nil, fmt.Errorf("flocking: %w", err)
+		}
+	}
+	return d, nil
+}
+
+// start implements [scenario].
+func (f *flights) start(gnn.Config) *rand.Rand { return f.Stream("init") }
+
+// tune implements [scenario].
+func (f *flights) tune(c *train.Config) { c.FoldWide = true }
+
+// measure implements [scenario]: the cost of flights that m flies.
+func (f *flights) measure(ctx context.Context, m *gnn.WideDeep, part string) (float64, error) {
+	return f.Cost(ctx, m, f.spec, part, f.count[part])
+}
+
+// report implements [scenario].
+func (f *flights) report(ctx context.Context, s *Score, part string, measured float64) error {
+	expert, err := f.ExpertCost(ctx, part, f.count[part])
+	s.Cost, s.Expert = &measured, &expert
+	return err
+}
+
+// keep implements [scenario].
+func (f *flights) keep(file *modelfile.Model) { recipe.PutNearCap(file, f.spec.NearCap) }

@@ -1,0 +1,151 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/scenario/movies"
+)
+
+// trained trains by a configuration.
+func trained(t *testing.T, text string) *Training {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := NewTraining(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(run.Close)
+	if _, err := run.Run(t.Context(), nil, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// A configuration trains the controller that the recipe trains, to the last bit.
+func TestFlightsTrainAsTheRecipe(t *testing.T) {
+	s := recipe.DefaultFlocking(3, 8, 3)
+	s.World.Robots, s.World.DurationSeconds, s.World.NearCap = 9, 0.2, 30
+	s.BatchSize, s.Features, s.Valid = 4, 8, 2
+	spec := s.Spec(recipe.WideDeep, recipe.ClipStable)
+	spec.Shift, spec.NearCap = graph.ShiftRowStochastic, 30
+	z := recipe.NewFlights(s, 0, 1)
+	z.Reserve(new(recipe.Shelf), 0)
+	want, err := z.Fit(context.Background(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := trained(t, `
+seed: 3
+threads: 2
+scenario: flocking
+flocking: {robots: 9, duration_seconds: 0.2, near_cap: 30, shift: row-stochastic, train_flights: 8, valid_flights: 2, test_flights: 1}
+model: {features: 8, wide: {order: 3, start_zero: true}, deep: [{order: 3, features: 8, activation: tanh}]}
+train: {epochs: 3, batch_size: 4, adam: {step_size: 0.0005}, clip_norm: 1, validate_every: 2}
+`)
+	if !slices.Equal(got.Model.Params.Flat, want.Network.Params.Flat) {
+		t.Error("the configuration trains another controller than the recipe")
+	}
+	file := got.File("test")
+	if nearCap, found := recipe.NearCapOf(file); !found || nearCap != 30 {
+		t.Errorf("got %v (%t) as the bound of the features in the file, want 30", nearCap, found)
+	}
+	if norms, _ := file.RowNorms(); len(norms) != 3 || !file.Meta.Delayed || file.Meta.Shift != graph.ShiftRowStochastic {
+		t.Errorf("got norms %v and %+v, want three norms of a delayed row-stochastic model", norms, file.Meta)
+	}
+}
+
+// someRatings writes made-up ratings in the form of MovieLens 100k.
+func someRatings(t *testing.T) string {
+	t.Helper()
+	rng := random.Stream(1, "ratings")
+	var ratings, items strings.Builder
+	for n := range 30 {
+		fmt.Fprintf(&items, "%d|Movie %d%s\n", n+1, n, strings.Repeat("|", 22))
+		for u := range 120 {
+			if n == 0 || rng.IntN(2) == 0 {
+				fmt.Fprintf(&ratings, "%d\t%d\t%d\t1\n", u+1, n+1, 1+(u+rng.IntN(3))%5)
+			}
+		}
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{"u.data": ratings.String(), "u.item": items.String()} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// A configuration trains the model of ratings that the recipe trains, to the last
+// bit, and says ratings, not what they are beyond a user's mean.
+func TestMoviesTrainAsTheRecipe(t *testing.T) {
+	dir := someRatings(t)
+	all, err := recipe.OpenRatings(dir, "movielens-100k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	library, err := recipe.NewLibrary(all, 20, []string{"Movie 0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := recipe.DefaultMovies(5, all)
+	s.Epochs, s.Order, s.Features = 2, 3, 8
+	w, err := recipe.NewMovieWorld(&s, recipe.Reading{
+		Graph: recipe.SimilarBy(movies.SimilarityPearson), Shift: graph.ShiftSymmetric, Signal: movies.SignalCentered,
+	}, library, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := w.Examples()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := w.Fit(t.Context(), recipe.WideDeep, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := trained(t, `
+seed: 5
+scenario: movies
+movies: {data: "`+filepath.ToSlash(dir)+`", target: Movie 0, top: 20, similarity: pearson, shift: symmetric, signal: centered}
+model: {features: 8, wide: {order: 3}, deep: [{order: 3, features: 8}]}
+train: {epochs: 2, batch_size: 5, adam: {step_size: 0.005}, validate_every: 5}
+`)
+	if !slices.Equal(got.Model.Params.Flat, want.Params.Flat) {
+		t.Error("the configuration trains another model than the recipe")
+	}
+	p, err := PredictPart(t.Context(), got.File("test"), got.Config, "test", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	squares := 0.0
+	for i, u := range e.Test[0].Users {
+		rating, _ := library.Rating(u, library.Target)
+		squares += math.Pow(float64(p.Values[i])-rating, 2)
+	}
+	score, err := Evaluate(t.Context(), got.File("test"), got.Config, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rmse := math.Sqrt(squares / float64(len(p.Values))); math.Abs(rmse-*score.RMSE) > 1e-5 {
+		t.Errorf("predictions are %v away from the ratings, the score says %v", rmse, *score.RMSE)
+	}
+}
