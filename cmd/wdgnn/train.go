@@ -66,6 +66,7 @@ type checkpoint struct {
 	Data    string            `json:"data"`
 	Seconds float64           `json:"seconds"` // of training so far
 	State   *train.Checkpoint `json:"state"`
+	Half    []float32         `json:"half,omitempty"` // see experiment.Training
 }
 
 // metrics is one line of metrics.jsonl.
@@ -193,13 +194,13 @@ func (r *trainRun) reopen(out string) (done bool, err error) {
 	if fresh.err != nil {
 		return false, fresh
 	}
-	r.now = was
+	r.now, r.t.Half = was, was.Half
 	if r.dir.Finished() {
 		var result lifecycle.TrainingResult
 		if err := r.dir.ReadJSON(rundir.ResultName, &result); err != nil {
 			return false, fmt.Errorf("train: resume: %w", err)
 		}
-		if result.Stopped || was.State.Progress.Epoch >= r.cfg.Train.Epochs {
+		if result.Stopped || was.State.Progress.Epoch >= r.t.Epochs() {
 			fmt.Fprintf(r.Stderr, "this run has ended after %d epochs; it has nothing left to do\n", result.Epochs)
 			return true, r.print(&result)
 		}
@@ -228,7 +229,7 @@ func (r *trainRun) run(ctx context.Context) error {
 	}
 	before := r.now.Seconds
 	r.began, r.saved = time.Now(), time.Now()
-	show := newProgress(r.Stderr, r.cfg.Train.Epochs, r.cfg.Select())
+	show := newProgress(r.Stderr, r.t.Epochs(), r.cfg.Select())
 	trained, err := r.t.Run(ctx, r.now.State, func(e train.Epoch) error {
 		r.now.Seconds = before + time.Since(r.began).Seconds()
 		if !r.quiet {
@@ -247,7 +248,7 @@ func (r *trainRun) run(ctx context.Context) error {
 	if trained.Last == nil { // it did not begin
 		return during("train", err)
 	}
-	r.now.State = trained.Last
+	r.now.State, r.now.Half = trained.Last, r.t.Half
 	if saveErr := r.save(); saveErr != nil {
 		return helpful{during("train", errors.Join(saveErr, err)), "another out: in the configuration, with room to write to"}
 	}
@@ -280,7 +281,7 @@ func (r *trainRun) checkpoint(at interface{ Checkpoint() *train.Checkpoint }) er
 	if time.Since(r.saved) < saveEvery {
 		return nil
 	}
-	r.now.State, r.saved = at.Checkpoint(), time.Now()
+	r.now.State, r.now.Half, r.saved = at.Checkpoint(), r.t.Half, time.Now()
 	return r.dir.WriteCompact(rundir.CheckpointName, r.now)
 }
 

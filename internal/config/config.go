@@ -193,6 +193,11 @@ type Flocking struct {
 	// Flights of the expert to train on.
 	TrainFlights int `yaml:"train_flights" example:"400"`
 
+	// Flights that the model flies itself after two thirds of the epochs, to learn
+	// what the expert would have done there too, by DAgger; 0 means none, as in
+	// the paper. The epochs afterwards are longer, and so there are fewer.
+	DaggerFlights int `yaml:"dagger_flights" example:"100"`
+
 	// Flights to validate on: a model in training flies them itself.
 	ValidFlights int `yaml:"valid_flights" example:"10"`
 

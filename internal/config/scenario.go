@@ -55,8 +55,9 @@ func (k *checker) shifted(c *Config) {
 func (k *checker) flocking(f Flocking, m *Model) {
 	k.take("flocking", "flocking", f.World().Validate())
 	k.counts("flocking", "flights", f.TrainFlights, f.ValidFlights, f.TestFlights)
+	k.check(f.DaggerFlights >= 0, "flocking.dagger_flights is %d, want 0 or more", f.DaggerFlights)
 	values := flocking.Features * float64(max(m.Order(), 0)+1) * float64(f.Robots) * (f.DurationSeconds / f.SampleSeconds)
-	for _, flights := range []int{f.TrainFlights, f.ValidFlights, f.TestFlights} {
+	for _, flights := range []int{f.TrainFlights + f.DaggerFlights, f.ValidFlights, f.TestFlights} {
 		all := float64(flights) * values
 		k.check(!(all > mostValues), "flocking: %d flights of %d robots make %.3g numbers, want at most %d", flights, f.Robots, all, mostValues)
 	}

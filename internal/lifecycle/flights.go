@@ -21,6 +21,7 @@ type flights struct {
 	*recipe.Flights
 	spec  recipe.FlockSpec
 	count map[string]int // of a part
+	train recipe.Recorded
 }
 
 // drawFlights lets the expert fly. A sample is a flight; its rows are robots at
@@ -32,8 +33,10 @@ func drawFlights(ctx context.Context, c *config.Config) (*Dataset, error) {
 		threads = runtime.GOMAXPROCS(0)
 	}
 	arch := c.Model.Architecture(flocking.Features, 2)
+	settings := recipe.DefaultFlocking(c.Seed, s.TrainFlights, c.Train.Epochs)
+	settings.World, settings.DaggerFlights = s.World(), s.DaggerFlights
 	world := &flights{
-		Flights: recipe.NewFlights(recipe.Flocking{Seed: c.Seed, World: s.World()}, 0, max(threads, 1)),
+		Flights: recipe.NewFlights(settings, 0, max(threads, 1)),
 		spec:    recipe.FlockSpec{Kind: recipe.KindOf(arch), Shift: s.Shift, NearCap: s.NearCap, Order: c.Model.Order()},
 		count:   map[string]int{"train": s.TrainFlights, "valid": s.ValidFlights, "test": s.TestFlights},
 	}
@@ -49,12 +52,25 @@ func drawFlights(ctx context.Context, c *config.Config) (*Dataset, error) {
 		if (*p.to).Samples == 0 {
 			continue
 		}
-		var err error
-		if (*p.to).shifted, (*p.to).Values, err = world.Record(ctx, world.spec, p.name, (*p.to).Samples); err != nil {
+		room := 0
+		if p.name == "train" {
+			room = s.DaggerFlights
+		}
+		r, err := world.Record(ctx, world.spec, p.name, (*p.to).Samples, room)
+		if err != nil {
 			return nil, fmt.Errorf("flocking: %w", err)
 		}
+		if p.name == "train" {
+			world.train = r
+		}
+		(*p.to).first(r, d.each)
 	}
 	return d, nil
+}
+
+// first makes the first samples of what was recorded those of p.
+func (p *Part) first(r recipe.Recorded, each int) {
+	p.shifted, p.Values = r.Rows.View(0, 0, p.Samples*each, r.Rows.Cols), r.Actions.View(0, 0, p.Samples*each, 2)
 }
 
 // start implements [scenario].
@@ -62,6 +78,22 @@ func (f *flights) start(gnn.Config) *rand.Rand { return f.Stream("init") }
 
 // tune implements [scenario].
 func (f *flights) tune(c *train.Config) { c.FoldWide = true }
+
+// grow implements [scenario].
+func (f *flights) grow() (half, all int) {
+	if f.DaggerFlights == 0 {
+		return 0, 0
+	}
+	return f.DaggerEpochs()
+}
+
+// grown implements [scenario]: flights that m flies, and what the expert would have
+// done there.
+func (f *flights) grown(ctx context.Context, m *gnn.WideDeep) (*Part, error) {
+	p := &Part{Samples: f.Train + f.DaggerFlights}
+	p.first(f.train, f.World.Steps()*f.World.Robots)
+	return p, f.RecordOwn(ctx, f.spec, m, f.train, f.Train)
+}
 
 // measure implements [scenario]: the cost of flights that m flies.
 func (f *flights) measure(ctx context.Context, m *gnn.WideDeep, part string) (float64, error) {

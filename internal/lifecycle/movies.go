@@ -92,6 +92,12 @@ func (r *ratings) start(m gnn.Config) *rand.Rand { return r.Start(recipe.KindOf(
 // tune implements [scenario].
 func (r *ratings) tune(c *train.Config) { c.Seed = r.TrainSeed() }
 
+// grow implements [scenario].
+func (r *ratings) grow() (half, all int) { return 0, 0 }
+
+// grown implements [scenario]; it is not called.
+func (r *ratings) grown(context.Context, *gnn.WideDeep) (*Part, error) { return nil, nil }
+
 // measure implements [scenario]: the root mean squared error of the ratings.
 func (r *ratings) measure(_ context.Context, m *gnn.WideDeep, part string) (float64, error) {
 	rows := r.rows[part]

@@ -19,6 +19,14 @@ type scenario interface {
 	// tune sets what the recipe adds to the settings of training.
 	tune(c *train.Config)
 
+	// grow says after how many epochs samples of the model's own join those of
+	// training, and how many epochs there are in all; 0 and 0 if none do.
+	grow() (half, all int)
+
+	// grown returns the samples of training with those of the model's own, which
+	// m makes with the parameters that it has.
+	grown(ctx context.Context, m *gnn.WideDeep) (*Part, error)
+
 	// measure judges a model on the part of the data that is called train, valid
 	// or test. Less is better.
 	measure(ctx context.Context, m *gnn.WideDeep, part string) (float64, error)

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/internal/config"
@@ -19,6 +20,10 @@ type Training struct {
 	Config *config.Config
 	Data   *Dataset
 	Model  *gnn.WideDeep
+
+	// Half are the parameters with which the model made samples of its own to
+	// learn from; nil before it did. A run that is resumed needs them again.
+	Half []float32
 
 	engine             *mat.Engine
 	train, valid, test bound
@@ -154,6 +159,49 @@ func (t *Training) Run(ctx context.Context, resume *train.Checkpoint, onEpoch fu
 			}
 		}
 	}
+	return t.run(ctx, job)
+}
+
+// Epochs returns how many epochs there will be in all.
+func (t *Training) Epochs() int {
+	if t.Data.scenario != nil {
+		if _, all := t.Data.scenario.grow(); all > 0 {
+			return all
+		}
+	}
+	return t.Config.Train.Epochs
+}
+
+// run runs a job, in two parts if samples of the model's own join in.
+func (t *Training) run(ctx context.Context, job train.Job) (train.Result, error) {
+	half, all := 0, 0
+	if t.Data.scenario != nil {
+		half, all = t.Data.scenario.grow()
+	}
+	if half == 0 {
+		return train.Run(ctx, t.Model, job)
+	}
+	if t.Half == nil {
+		first := job
+		first.Config.Epochs = half
+		result, err := train.Run(ctx, t.Model, first)
+		if err != nil || result.Stopped {
+			return result, err
+		}
+		job.Resume = result.Last
+		job.Resume.Progress.HasBest = false // what did best without does not compete
+		t.Half = slices.Clone(job.Resume.Params)
+	}
+	copy(t.Model.Params.Flat, t.Half)
+	part, err := t.Data.scenario.grown(ctx, t.Model)
+	if err != nil {
+		return train.Result{Epochs: half, Last: job.Resume}, err
+	}
+	grown, err := t.Data.bind(t.Model, part, 0)
+	if err != nil {
+		return train.Result{}, err
+	}
+	job.Train, job.Config.Epochs = grown.data, all
 	return train.Run(ctx, t.Model, job)
 }
 

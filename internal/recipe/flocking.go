@@ -263,18 +263,46 @@ func (z *Flights) fill(ctx context.Context, set *flightRows, purpose string, fli
 	})
 }
 
-// Record returns what m learns from the expert's flights of a purpose: for every
-// flight, step and robot the delayed inputs and what the expert does.
-//
-//	rows: [Z_0 … Z_K], (flights·T·N)×((K+1)·F)   actions: (flights·T·N)×2
-func (z *Flights) Record(ctx context.Context, m FlockSpec, purpose string, flights int) (rows, actions mat.Dense, err error) {
-	each := z.World.Steps() * z.World.Robots
-	set := &flightRows{
-		kind: m.Shift, nearCap: m.NearCap, each: each,
-		rows: mat.NewDense(flights*each, (m.Order+1)*flocking.Features, nil), targets: mat.NewDense(flights*each, 2, nil),
-	}
-	err = z.fill(ctx, set, purpose, flights)
-	return set.rows, set.targets, err
+// fillOwn records flights of the network itself, beginning with flight from of
+// the set, with what the expert would have done there.
+func (z *Flights) fillOwn(ctx context.Context, set *flightRows, network *gnn.WideDeep, from, flights int) error {
+	pilot := &Pilot{Model: network, Shift: set.kind}
+	return Each(ctx, z.Threads, flights, func(k int) error {
+		s, err := z.Swarm("dagger", k, set.nearCap)
+		if err != nil {
+			return err
+		}
+		control, err := pilot.Controller(z.World.Robots)
+		if err != nil {
+			return err
+		}
+		return set.record(s, from+k, control)
+	})
+}
+
+// Recorded is what a controller learns from flights: for every flight, step and
+// robot the delayed inputs and what the expert does, or would have done.
+type Recorded struct {
+	Rows    mat.Dense // [Z_0 … Z_K], (flights·T·N)×((K+1)·F)
+	Actions mat.Dense // (flights·T·N)×2
+}
+
+// Record returns what m learns from the expert's flights of a purpose, and leaves
+// room for some of the model's own behind them.
+func (z *Flights) Record(ctx context.Context, m FlockSpec, purpose string, flights, room int) (Recorded, error) {
+	rows := (flights + room) * z.World.Steps() * z.World.Robots
+	r := Recorded{mat.NewDense(rows, (m.Order+1)*flocking.Features, nil), mat.NewDense(rows, 2, nil)}
+	return r, z.fill(ctx, z.of(m, r), purpose, flights)
+}
+
+// RecordOwn records the flights of DAgger, which the network flies itself, behind
+// the first flights of r.
+func (z *Flights) RecordOwn(ctx context.Context, m FlockSpec, network *gnn.WideDeep, r Recorded, from int) error {
+	return z.fillOwn(ctx, z.of(m, r), network, from, z.DaggerFlights)
+}
+
+func (z *Flights) of(m FlockSpec, r Recorded) *flightRows {
+	return &flightRows{kind: m.Shift, nearCap: m.NearCap, each: z.World.Steps() * z.World.Robots, rows: r.Rows, targets: r.Actions}
 }
 
 // Each calls do for 0 … n-1, threads at a time, and returns the error of the

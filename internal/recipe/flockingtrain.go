@@ -182,6 +182,13 @@ func (z *Flights) Fit(ctx context.Context, m FlockSpec) (*FlockModel, error) {
 // daggerEpoch returns after how many epochs a model flies for DAgger.
 func (s *Flocking) daggerEpoch() int { return max(int(s.DaggerAfter*float64(s.Epochs)), 1) }
 
+// DaggerEpochs returns after how many epochs a model flies for DAgger, and how
+// many epochs there are in all: flights to learn from come as often as without.
+func (s *Flocking) DaggerEpochs() (half, all int) {
+	half = s.daggerEpoch()
+	return half, half + (s.Epochs-half)*s.Train/(s.Train+s.DaggerFlights)
+}
+
 // dagger trains with flights of the model's own: partly trained it flies some
 // starts that the expert did not fly, and goes on learning what the expert
 // would have done there too. It takes about as many steps of the optimiser as
@@ -202,27 +209,14 @@ func (z *Flights) dagger(ctx context.Context, network *gnn.WideDeep, m FlockSpec
 	}
 	delete(z.half, plain)
 	copy(network.Params.Flat, half.Params)
-	pilot := &Pilot{Model: network, Shift: m.Shift}
-	err := Each(ctx, z.Threads, z.DaggerFlights, func(k int) error {
-		s, err := z.Swarm("dagger", k, m.NearCap)
-		if err != nil {
-			return err
-		}
-		control, err := pilot.Controller(z.World.Robots)
-		if err != nil {
-			return err
-		}
-		return z.set.record(s, z.Train+k, control)
-	})
-	if err != nil {
+	if err := z.fillOwn(ctx, z.set, network, z.Train, z.DaggerFlights); err != nil {
 		return train.Result{}, err
 	}
 	more, err := z.job(network, m, z.Train+z.DaggerFlights, job.Engine)
 	if err != nil {
 		return train.Result{}, err
 	}
-	left := (z.Epochs - z.daggerEpoch()) * z.Train // flights to learn from, each as often as it comes
-	more.Config.Epochs = z.daggerEpoch() + left/(z.Train+z.DaggerFlights)
+	_, more.Config.Epochs = z.DaggerEpochs()
 	more.OnEpoch, more.Resume = job.OnEpoch, half
 	more.Resume.Progress.HasBest = false // the model without DAgger does not compete
 	return train.Run(ctx, network, more)
