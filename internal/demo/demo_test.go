@@ -31,7 +31,8 @@ func TestDemo(t *testing.T) {
 		t.Errorf("the frozen model has %.3f with all links and %.3f without some: want a loss", frozen.Same, frozen.Accuracy)
 	}
 	if personal.Accuracy < frozen.Accuracy+0.05 || personal.Better != 2 {
-		t.Errorf("learning online takes %.3f to %.3f, better on %d of 2: want a gain of 0.05 at least", frozen.Accuracy, personal.Accuracy, personal.Better)
+		t.Errorf("learning online takes %.3f to %.3f, better on %d of 2: want a gain of 0.05 at least",
+			frozen.Accuracy, personal.Accuracy, personal.Better)
 	}
 }
 

@@ -203,7 +203,8 @@ func (l *Live) drop(p float64) {
 		l.hub.Say(float64(l.time), "All %d links work.", l.world.all.Edges())
 		return
 	}
-	l.hub.Say(float64(l.time), "%d of %d links are lost. The frozen model does not know; the others learn.", len(l.world.out), l.world.all.Edges())
+	l.hub.Say(float64(l.time), "%d of %d links are lost. The frozen model does not know; the others learn.",
+		len(l.world.out), l.world.all.Edges())
 }
 
 // power stops a node or starts it again.

@@ -127,7 +127,8 @@ train: {epochs: 12, batch_size: 4}
 		first, half := part(nil, train.Result{}, stop)
 		rest, got := part(first, half, -1)
 		if got.Epochs != want.Epochs || got.Best != want.Best || !slices.Equal(rest.Model.Params.Flat, whole.Model.Params.Flat) {
-			t.Errorf("stopped after epoch %d: got %d epochs and a score of %v, want %d and %v and the same bits", stop, got.Epochs, got.Best, want.Epochs, want.Best)
+			t.Errorf("stopped after epoch %d: got %d epochs and a score of %v, want %d and %v and the same bits",
+				stop, got.Epochs, got.Best, want.Epochs, want.Best)
 		}
 	}
 }

@@ -227,7 +227,8 @@ func (z *Flights) Reserve(s *Shelf, own int) {
 	} else {
 		z.set = new(flightRows)
 	}
-	z.set.rows, z.set.targets, z.set.each, z.set.flights, z.set.linear = z.set.rows.Resize(rows, cols), z.set.targets.Resize(rows, 2), each, 0, nil
+	z.set.rows, z.set.targets = z.set.rows.Resize(rows, cols), z.set.targets.Resize(rows, 2)
+	z.set.each, z.set.flights, z.set.linear = each, 0, nil
 }
 
 // Release puts the memory back; nothing can be trained afterwards.

@@ -105,7 +105,10 @@ func OpenRatings(dir, set string) (*movies.Ratings, error) {
 		if here, err := os.Getwd(); err == nil && !filepath.IsAbs(dir) {
 			where = filepath.Join(here, dir)
 		}
-		return nil, &dataset.Problem{Err: fmt.Errorf("no ratings in %s: %w", where, err), Try: fmt.Sprintf("wdgnn data get %s --data %s", set, dir)}
+		return nil, &dataset.Problem{
+			Err: fmt.Errorf("no ratings in %s: %w", where, err),
+			Try: fmt.Sprintf("wdgnn data get %s --data %s", set, dir),
+		}
 	}
 	return all, err
 }
@@ -139,7 +142,8 @@ func (l *Library) find(titles []string) (at int, err error) {
 		}
 	}
 	if !found {
-		return 0, fmt.Errorf("%s is not among the %d most rated movies; this experiment needs MovieLens with its titles", strings.Join(titles, " or "), l.Movies())
+		return 0, fmt.Errorf("%s is not among the %d most rated movies; this experiment needs MovieLens with its titles",
+			strings.Join(titles, " or "), l.Movies())
 	}
 	return at, nil
 }
@@ -189,7 +193,10 @@ type MovieRows struct {
 
 // One returns row i.
 func (r MovieRows) One(i int) MovieRows {
-	return MovieRows{Movie: r.Movie, Users: r.Users[i : i+1], Z: r.Z.View(i, 0, 1, r.Z.Cols), Means: r.Means[i : i+1], Rating: r.Rating.View(i, 0, 1, 1)}
+	return MovieRows{
+		Movie: r.Movie, Users: r.Users[i : i+1], Means: r.Means[i : i+1],
+		Z: r.Z.View(i, 0, 1, r.Z.Cols), Rating: r.Rating.View(i, 0, 1, 1),
+	}
 }
 
 // rows returns what a model sees of the users when it is asked for a movie.
@@ -198,7 +205,10 @@ func (w *MovieWorld) rows(p *movies.Powers, users []int) (MovieRows, error) {
 	if err != nil {
 		return MovieRows{}, err
 	}
-	r := MovieRows{Movie: p.Target(), Users: users, Means: s.Means, Z: mat.NewDense(len(users), p.Order()+1, nil), Rating: mat.NewDense(len(users), 1, nil)}
+	r := MovieRows{
+		Movie: p.Target(), Users: users, Means: s.Means,
+		Z: mat.NewDense(len(users), p.Order()+1, nil), Rating: mat.NewDense(len(users), 1, nil),
+	}
 	for i, v := range s.Features {
 		r.Z.Data[i] = float32(v)
 	}

@@ -38,7 +38,8 @@ func OnlineFlight(gamma, clip float64) rule.Config {
 // something other than robots is an error.
 func (p *Pilot) Learner(robots int) (online.Learner, error) {
 	if c := p.Model.Config; c.In != flocking.Features || p.Model.Outputs() != 2 {
-		return nil, fmt.Errorf("flocking: a model from %d features to %d outputs cannot fly robots, which have %d features and 2 components of acceleration; train one on flights",
+		return nil, fmt.Errorf("flocking: a model from %d features to %d outputs cannot fly robots, "+
+			"which have %d features and 2 components of acceleration; train one on flights",
 			c.In, p.Model.Outputs(), flocking.Features)
 	}
 	o, err := online.NewObserver(p.Model, online.Config{Nodes: robots, Delayed: true})

@@ -129,11 +129,13 @@ func TestLand(t *testing.T) {
 
 // A model that was made for something else does not fly.
 func TestPilotRefuses(t *testing.T) {
+	pilot := func(cost flocking.Cost, c gnn.Config) Pilot { return Pilot{Model: mustModel(t, c), Cost: cost} }
+	wide, deep := &gnn.WideConfig{Order: 2}, []gnn.LayerConfig{{Order: 2, Features: 4}}
 	for want, p := range map[string]Pilot{
-		"from 1 features to 5 outputs": {Model: mustModel(t, gnn.Config{In: 1, Features: 4, Outputs: 5, Wide: &gnn.WideConfig{Order: 2}})},
-		"from 6 features to 3 outputs": {Model: mustModel(t, gnn.Config{In: 6, Features: 3, Wide: &gnn.WideConfig{Order: 2}})},
-		`no cost is called "price"`:    {Model: mustModel(t, gnn.Config{In: 6, Features: 4, Outputs: 2, Wide: &gnn.WideConfig{Order: 2}}), Cost: "price"},
-		"no wide part":                 {Model: mustModel(t, gnn.Config{In: 6, Features: 4, Outputs: 2, Deep: []gnn.LayerConfig{{Order: 2, Features: 4}}}), Cost: flocking.CostVariation},
+		"from 1 features to 5 outputs": pilot("", gnn.Config{In: 1, Features: 4, Outputs: 5, Wide: wide}),
+		"from 6 features to 3 outputs": pilot("", gnn.Config{In: 6, Features: 3, Wide: wide}),
+		`no cost is called "price"`:    pilot("price", gnn.Config{In: 6, Features: 4, Outputs: 2, Wide: wide}),
+		"no wide part":                 pilot(flocking.CostVariation, gnn.Config{In: 6, Features: 4, Outputs: 2, Deep: deep}),
 	} {
 		if _, err := p.Learner(10); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error that mentions %q", err, want)
@@ -152,7 +154,8 @@ func TestPilotRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := somePilot(t).Fly(context.Background(), flightOf(t, smallFlight(), 1), l, nil); err == nil || !strings.Contains(err.Error(), "the network has 5") {
+	_, err = somePilot(t).Fly(context.Background(), flightOf(t, smallFlight(), 1), l, nil)
+	if err == nil || !strings.Contains(err.Error(), "the network has 5") {
 		t.Errorf("a learner of 5 robots flies 12: %v", err)
 	}
 }

@@ -128,7 +128,9 @@ func (z *Source) Stream(name string, index ...int) *rand.Rand {
 
 // samples draws signals for a model that hears them over g, in which links fail
 // anew for every batch with probability outage.
-func (z *Source) samples(m *gnn.WideDeep, g *graph.Graph, count int, stream string, outage float64) (*train.Signals, *train.Classes, error) {
+func (z *Source) samples(
+	m *gnn.WideDeep, g *graph.Graph, count int, stream string, outage float64,
+) (*train.Signals, *train.Classes, error) {
 	signals, labels := z.Net.Draw(count, z.Stream(stream))
 	classes, err := train.NewSampleClasses(labels, len(z.Net.Detectors), z.World.Communities)
 	if err != nil {
@@ -160,8 +162,11 @@ func (z *Source) Fit(ctx context.Context, k Kind, onEpoch func(train.Epoch)) (*S
 		return nil, err
 	}
 	result, err := train.Run(ctx, m, train.Job{
-		Config: train.Config{Epochs: z.Epochs, BatchSize: z.BatchSize, Seed: z.Seed, Adam: optim.AdamConfig{StepSize: z.StepSize}, Lipschitz: gnn.Lipschitz{Strength: z.Lipschitz}},
-		Train:  data, Valid: valid, Score: score,
+		Config: train.Config{
+			Epochs: z.Epochs, BatchSize: z.BatchSize, Seed: z.Seed,
+			Adam: optim.AdamConfig{StepSize: z.StepSize}, Lipschitz: gnn.Lipschitz{Strength: z.Lipschitz},
+		},
+		Train: data, Valid: valid, Score: score,
 		OnEpoch: func(e train.Epoch) error {
 			if onEpoch != nil {
 				onEpoch(e)
