@@ -110,7 +110,8 @@ func (v *village) predict(sample graph.Sample) mat.Dense {
 		n.z = z[int32(i)]
 		wide, gain := n.apply(&v.m.Params.Wide, n.z), v.m.Params.Gain
 		u, base := mat.NewDense(1, len(wide), nil), mat.NewDense(1, v.m.Outputs(), nil)
-		mat.Serial.Blend(u, gain[gnn.GainWide], mat.NewDense(1, len(wide), wide), gain[gnn.GainDeep], mat.NewDense(1, len(wide), rows[int32(i)]), gain[gnn.GainBias])
+		mat.Serial.Blend(u, gain[gnn.GainWide], mat.NewDense(1, len(wide), wide),
+			gain[gnn.GainDeep], mat.NewDense(1, len(wide), rows[int32(i)]), gain[gnn.GainBias])
 		v.m.Params.Readout.Forward(nil, base, u)
 		n.y = base.Data
 		n.node.Predict(y.Row(i), n.y, n.z)
@@ -151,7 +152,8 @@ func (v *village) update(t *testing.T, w *mat.CSR, j loss.Local) {
 func TestNodeAloneHasSameBits(t *testing.T) {
 	b := newBig(t, 14, 6)
 	for name, r := range map[string]rule.Config{
-		"literal": plain(0.5), "automatic": {StepSize: rule.StepSize{Schedule: rule.Automatic}, Mixing: 1}, "personal": rule.Personal(4), "taps+bias": {StepSize: rule.StepSize{Value: 0.2}, Mixing: 0.3, Retrain: rule.RetrainTapsAndBias},
+		"literal": plain(0.5), "automatic": {StepSize: rule.StepSize{Schedule: rule.Automatic}, Mixing: 1},
+		"personal": rule.Personal(4), "taps+bias": {StepSize: rule.StepSize{Value: 0.2}, Mixing: 0.3, Retrain: rule.RetrainTapsAndBias},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := online.Config{Nodes: b.nodes, Moment: b.moment}

@@ -89,7 +89,9 @@ func TestMixingMatrixIsChecked(t *testing.T) {
 	}
 	for want, w := range map[string]*mat.CSR{
 		"need the sample's mixing matrix": nil,
-		"gives node 4 no weight":          entries(func(i, j int, v float32) float32 { return map[bool]float32{true: 0, false: v}[i == 4 && j == 4] }),
+		"gives node 4 no weight": entries(func(i, j int, v float32) float32 {
+			return map[bool]float32{true: 0, false: v}[i == 4 && j == 4]
+		}),
 		"row 7 of the mixing matrix sums": entries(func(i, j int, v float32) float32 { return map[bool]float32{true: 2 * v, false: v}[i == 7] }),
 	} {
 		bad := good

@@ -92,9 +92,11 @@ func (o *Observer) check(s graph.Sample) error {
 	case s.Shift == nil:
 		return fmt.Errorf("online: step %d: no shift: what is the graph?", s.Time)
 	case s.Shift.Rows != o.nodes || s.Shift.Cols != o.nodes:
-		return fmt.Errorf("online: step %d: a graph of %d nodes, the network has %d; nodes that come and go keep their number, without links", s.Time, s.Shift.Rows, o.nodes)
+		return fmt.Errorf("online: step %d: a graph of %d nodes, the network has %d; nodes that come and go keep their number, without links",
+			s.Time, s.Shift.Rows, o.nodes)
 	case s.Signal.Rows != o.nodes || s.Signal.Cols != o.model.Config.In:
-		return fmt.Errorf("online: step %d: a signal of %d×%d, want %d nodes with %d features", s.Time, s.Signal.Rows, s.Signal.Cols, o.nodes, o.model.Config.In)
+		return fmt.Errorf("online: step %d: a signal of %d×%d, want %d nodes with %d features",
+			s.Time, s.Signal.Rows, s.Signal.Cols, o.nodes, o.model.Config.In)
 	case s.Mixing != nil && (s.Mixing.Rows != o.nodes || s.Mixing.Cols != o.nodes):
 		return fmt.Errorf("online: step %d: a mixing matrix of %d×%d, the network has %d nodes", s.Time, s.Mixing.Rows, s.Mixing.Cols, o.nodes)
 	}
@@ -142,7 +144,8 @@ func (o *Observer) Observe(s graph.Sample) error {
 	for r := range o.base.Rows {
 		for _, v := range o.base.Row(r) {
 			if v-v != 0 { // NaN or infinite
-				return fmt.Errorf("online: step %d: the model's output at node %d is %v: its parameters or the signal are too large", s.Time, o.read[r], v)
+				return fmt.Errorf("online: step %d: the model's output at node %d is %v: its parameters or the signal are too large",
+					s.Time, o.read[r], v)
 			}
 		}
 	}

@@ -33,7 +33,8 @@ func TestSumsOfMixingWeights(t *testing.T) {
 		}
 		sample.Mixing = w
 		must(t, l.Observe(sample))
-		if err := l.Update(b.labels(0)); c.fine != (err == nil) || !c.fine && !strings.Contains(err.Error(), "row 7 of the mixing matrix sums to") {
+		if err := l.Update(b.labels(0)); c.fine != (err == nil) ||
+			!c.fine && !strings.Contains(err.Error(), "row 7 of the mixing matrix sums to") {
 			t.Errorf("a sum that is off by %v: got %v, want an error: %v", c.off, err, !c.fine)
 		}
 	}

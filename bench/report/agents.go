@@ -116,7 +116,8 @@ func newestAgents(lines []agentLine, cpu string) []agentLine {
 
 func agentTable(b *strings.Builder, lines []agentLine) {
 	fmt.Fprintf(b, "\n### %s, %d cores\n\n", lines[0].CPU, lines[0].Cores)
-	b.WriteString("| measurement | case | steps/s | messages, frames, kB a step | processor time a step | latency: median, 99 % | late | wanted | |\n")
+	b.WriteString("| measurement | case | steps/s | messages, frames, kB a step | processor time a step " +
+		"| latency: median, 99 % | late | wanted | |\n")
 	b.WriteString("| --- | --- | ---: | ---: | ---: | ---: | ---: | --- | --- |\n")
 	var abouts []string
 	missed := 0

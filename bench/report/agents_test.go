@@ -24,15 +24,21 @@ func agentsOf(t *testing.T, text ...string) (string, error) {
 	return agentsPage(lines), err
 }
 
-const agentFacts = `"about":"what it is","case":"5 hosts","cpu":"Test CPU","cores":2,"commit":"abc","go":"go1","seed":1,"run_seconds":60,"load":0.5,`
+const agentFacts = `"about":"what it is","case":"5 hosts","cpu":"Test CPU","cores":2,` +
+	`"commit":"abc","go":"go1","seed":1,"run_seconds":60,"load":0.5,`
 
 func TestAgents(t *testing.T) {
 	got, err := agentsOf(t,
-		`{"measurement":"m",`+agentFacts+`"date":"2026-01-02T00:00:00Z","steps_per_second":10,"goals":[{"name":"rate","value":10,"unit":"steps/s","wanted":60}]}`,
-		`{"measurement":"m",`+agentFacts+`"date":"2026-01-03T00:00:00Z","steps_per_second":61.29,"messages_per_step":7420,"frames_per_step":200,"bytes_per_step":242400,`+
-			`"host_cpu_seconds_per_step":0.009,"world_cpu_seconds_per_step":0.001,"latency":{"median_ns":1500000,"p99_ns":2000000},"late_share":0.004,`+
-			`"goals":[{"name":"rate","value":61.29,"unit":"steps/s","wanted":60},{"name":"late","value":1.001,"unit":"% late","wanted":1,"below":true}]}`,
-		`{"measurement":"p","about":"sizes","case":"wdgnn","cpu":"Test CPU","date":"2026-01-03T00:00:00Z","file_bytes":5,"goals":[{"name":"size","value":44.9,"unit":"MB","wanted":45,"below":true}]}`,
+		`{"measurement":"m",`+agentFacts+
+			`"date":"2026-01-02T00:00:00Z","steps_per_second":10,"goals":[{"name":"rate","value":10,"unit":"steps/s","wanted":60}]}`,
+		`{"measurement":"m",`+agentFacts+
+			`"date":"2026-01-03T00:00:00Z","steps_per_second":61.29,"messages_per_step":7420,"frames_per_step":200,"bytes_per_step":242400,`+
+			`"host_cpu_seconds_per_step":0.009,"world_cpu_seconds_per_step":0.001,"latency":{"median_ns":1500000,`+
+			`"p99_ns":2000000},"late_share":0.004,`+
+			`"goals":[{"name":"rate","value":61.29,"unit":"steps/s","wanted":60},{"name":"late",`+
+			`"value":1.001,"unit":"% late","wanted":1,"below":true}]}`,
+		`{"measurement":"p","about":"sizes","case":"wdgnn","cpu":"Test CPU","date":"2026-01-03T00:00:00Z",`+
+			`"file_bytes":5,"goals":[{"name":"size","value":44.9,"unit":"MB","wanted":45,"below":true}]}`,
 	)
 	if err != nil {
 		t.Fatal(err)

@@ -44,7 +44,8 @@ func page(lines []line, agents []agentLine) string {
 	b.WriteString(`
 Every training step zeroes the gradients, runs the model forward and backward with its loss, and takes a step of Adam.
 Our filters then have a bias, the peer's have none. PyTorch's shift is a dense matrix where that is the faster choice
-for it, ours is always sparse. Arithmetic is in float32, except in closed-loop flights, whose simulator is in float64 on both sides; accelerators compute float32 without TensorFloat-32.
+for it, ours is always sparse. Arithmetic is in float32, except in closed-loop flights, ` +
+		`whose simulator is in float64 on both sides; accelerators compute float32 without TensorFloat-32.
 `)
 	b.WriteString(agentsPage(agents))
 	return b.String()
@@ -96,9 +97,11 @@ func machinePage(b *strings.Builder, lines []line, m machine) {
 	}
 	fmt.Fprintf(b, "\n## %s, %s, against %s\n", m.cpu, threads(m.threads), cmp.Or(strings.Join(peers, " and "), "nobody"))
 	if unfair {
-		fmt.Fprintf(b, "\n**NOT A FAIR COMPARISON.** PyTorch had no optimised BLAS in these runs, and its products depend on one.\nInstall one (on Debian libopenblas0-pthread) and measure again.\n")
+		fmt.Fprintf(b, "\n**NOT A FAIR COMPARISON.** PyTorch had no optimised BLAS in these runs, "+
+			"and its products depend on one.\nInstall one (on Debian libopenblas0-pthread) and measure again.\n")
 	}
-	b.WriteString("\n| task | PyTorch, fastest way | wdgnn | ratio | wanted | | PyTorch, usual way |\n| --- | ---: | ---: | ---: | ---: | --- | ---: |\n")
+	b.WriteString("\n| task | PyTorch, fastest way | wdgnn | ratio | wanted | | PyTorch, usual way |\n" +
+		"| --- | ---: | ---: | ---: | ---: | --- | ---: |\n")
 	b.WriteString(strings.Join(rows, ""))
 	b.WriteString(verdicts(met, missed))
 	if len(remarks) > 0 {

@@ -86,8 +86,11 @@ func TestVerdicts(t *testing.T) {
 		}, "against PyTorch 1.13 with openblas and PyTorch 1.13 with mkl\n"},
 		{"an accelerator", []string{
 			lineOf(ours, movie, "1", `"best_s":0.25e-3`), lineOf(theirs, movie, "1", `"best_s":2e-3`),
-			`{"side":"torch","task":"movie_train_step","best_s":1e-3,"device":"cuda","device_name":"Test GPU","torch":"2.0","blas":"cuBLAS","date":"2026-01-02T03:04:05Z"}`,
-		}, "PyTorch 2.0 with cuBLAS on one Test GPU, as written, against one thread of Test CPU\n\n| task | PyTorch on the accelerator | wdgnn on one thread | ratio | measured |\n| --- | ---: | ---: | ---: | --- |\n| movie_train_step | 1 ms | 250 µs | 4× | 2026-01-02T03:04:05Z |"},
+			`{"side":"torch","task":"movie_train_step","best_s":1e-3,"device":"cuda","device_name":"Test GPU",` +
+				`"torch":"2.0","blas":"cuBLAS","date":"2026-01-02T03:04:05Z"}`,
+		}, "PyTorch 2.0 with cuBLAS on one Test GPU, as written, against one thread of Test CPU\n\n" +
+			"| task | PyTorch on the accelerator | wdgnn on one thread | ratio | measured |\n" +
+			"| --- | ---: | ---: | ---: | --- |\n| movie_train_step | 1 ms | 250 µs | 4× | 2026-01-02T03:04:05Z |"},
 		{"nothing", nil, "Nothing has been measured yet."},
 	} {
 		if got := pageOf(t, c.lines...); !strings.Contains(got, c.want) {

@@ -134,7 +134,8 @@ func (s *studio) flock(ctx context.Context) error {
 	}
 	defer stop()
 	return s.shoot(url, picture{"flock", 1440, 940, "dark", []string{
-		`wdgnn.last.frame`, `do document.querySelector("#pace").value = 0.25, document.querySelector("#play").click()`, `wdgnn.last.frame.t > 0.9`,
+		`wdgnn.last.frame`, `do document.querySelector("#pace").value = 0.25, document.querySelector("#play").click()`,
+		`wdgnn.last.frame.t > 0.9`,
 		`do document.querySelector("#play").click()`, "do new Promise(done => setTimeout(done, 700))",
 	}})
 }

@@ -42,7 +42,10 @@ func (c *Config) open(ctx context.Context, most int, log *slog.Logger) (b buses,
 
 // dial connects to a NATS server.
 func (c *Config) dial(ctx context.Context, most int, log *slog.Logger) (*natsbus.Conn, error) {
-	n := natsbus.Config{URL: c.Bus.URL, Run: c.Run, Host: c.Host, MaxFrame: most, Bytes: waitingFrames * most, OnError: newLimitedLog(log).warn}
+	n := natsbus.Config{
+		URL: c.Bus.URL, Run: c.Run, Host: c.Host, MaxFrame: most, Bytes: waitingFrames * most,
+		OnError: newLimitedLog(log).warn,
+	}
 	if c.Bus.Keys != "" {
 		client, err := keys.LoadClient(c.abs(c.Bus.Keys), keys.HostName(c.Host))
 		if err != nil {

@@ -34,15 +34,27 @@ func TestBall(t *testing.T) {
 		mixers []*theory.Mixer
 		want   float64
 	}{
-		"one step":                    {[][]*theory.Problem{{pulled(1, 2), pulled(1, 1)}}, []*theory.Mixer{mixer(0.75)}, l},
-		"the largest of all":          {[][]*theory.Problem{{pulled(1, 2), pulled(1, 1)}, {pulled(0.5, 0.1), pulled(1, 2)}}, []*theory.Mixer{mixer(0.75), mixer(0.75)}, 5 * l},
-		"γλ is just what they keep":   {[][]*theory.Problem{{pulled(1, 2), pulled(1, 2)}}, []*theory.Mixer{mixer(0.5)}, l / 2},
-		"γλ is more than they keep":   {[][]*theory.Problem{{pulled(1, 2), pulled(1, 2)}}, []*theory.Mixer{mixer(0.4375)}, 0},
-		"more than they keep, later":  {[][]*theory.Problem{{pulled(1, 2), pulled(1, 2)}, {pulled(1, 2), pulled(1, 2)}}, []*theory.Mixer{mixer(0.75), mixer(0.4375)}, 0},
-		"one that mixes only":         {[][]*theory.Problem{{pulled(1, 2), none}}, []*theory.Mixer{mixer(0.75)}, l / 2},
-		"one without a ridge":         {[][]*theory.Problem{{pulled(1, 2), pulled(1, 0)}}, []*theory.Mixer{mixer(0.75)}, 0},
-		"another cost":                {[][]*theory.Problem{{pulled(1, 2), quadratic}}, []*theory.Mixer{mixer(0.75)}, 0},
-		"a ridge and nothing to meet": {[][]*theory.Problem{{pulled(1, 2), {Kind: theory.CrossEntropy, Inputs: 1, Outputs: 2, Ridge: 1}}}, []*theory.Mixer{mixer(0.75)}, l / 2},
+		"one step": {[][]*theory.Problem{{pulled(1, 2), pulled(1, 1)}}, []*theory.Mixer{mixer(0.75)}, l},
+		"the largest of all": {
+			[][]*theory.Problem{{pulled(1, 2), pulled(1, 1)}, {pulled(0.5, 0.1), pulled(1, 2)}},
+			[]*theory.Mixer{mixer(0.75), mixer(0.75)},
+			5 * l,
+		},
+		"γλ is just what they keep": {[][]*theory.Problem{{pulled(1, 2), pulled(1, 2)}}, []*theory.Mixer{mixer(0.5)}, l / 2},
+		"γλ is more than they keep": {[][]*theory.Problem{{pulled(1, 2), pulled(1, 2)}}, []*theory.Mixer{mixer(0.4375)}, 0},
+		"more than they keep, later": {
+			[][]*theory.Problem{{pulled(1, 2), pulled(1, 2)}, {pulled(1, 2), pulled(1, 2)}},
+			[]*theory.Mixer{mixer(0.75), mixer(0.4375)},
+			0,
+		},
+		"one that mixes only": {[][]*theory.Problem{{pulled(1, 2), none}}, []*theory.Mixer{mixer(0.75)}, l / 2},
+		"one without a ridge": {[][]*theory.Problem{{pulled(1, 2), pulled(1, 0)}}, []*theory.Mixer{mixer(0.75)}, 0},
+		"another cost":        {[][]*theory.Problem{{pulled(1, 2), quadratic}}, []*theory.Mixer{mixer(0.75)}, 0},
+		"a ridge and nothing to meet": {
+			[][]*theory.Problem{{pulled(1, 2), {Kind: theory.CrossEntropy, Inputs: 1, Outputs: 2, Ridge: 1}}},
+			[]*theory.Mixer{mixer(0.75)},
+			l / 2,
+		},
 	} {
 		if got, err := ball(c.local, c.mixers, gamma); err != nil || got != c.want {
 			t.Errorf("%s: got %v, %v; want %v", name, got, err, c.want)

@@ -87,7 +87,10 @@ func Run(ctx context.Context, c *config.Config, file *modelfile.Model, watch fun
 		return nil, err
 	}
 	defer run.Close()
-	s := StreamRun{Distributed: run.State.Mode == config.Distributed, Rule: run.Rule, World: run.Stream, Kind: theory.CrossEntropy, read: run.Stream.Read}
+	s := StreamRun{
+		Distributed: run.State.Mode == config.Distributed, Rule: run.Rule, World: run.Stream, Kind: theory.CrossEntropy,
+		read: run.Stream.Read,
+	}
 	s.Model, s.Config = run.Setup()
 	if run.Stream.Task == config.Regress {
 		s.Kind = theory.Quadratic

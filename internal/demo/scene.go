@@ -19,7 +19,13 @@ func (l *Live) scene() live.Scene {
 		About: "A pulse starts in one of five communities and spreads. Five detectors, which hear their neighbours only, say where. " +
 			"Links fail, and nodes that keep learning answer beside the model as it was trained.",
 		Task: "sourceloc", Time: "signal", Layout: live.LayoutForce, Edges: w.edges,
-		Counters: []live.Counter{{Name: "signals"}, {Name: "signals per second"}, {Name: "links lost"}, {Name: "nodes down"}, {Name: "numbers sent per signal"}},
+		Counters: []live.Counter{
+			{Name: "signals"},
+			{Name: "signals per second"},
+			{Name: "links lost"},
+			{Name: "nodes down"},
+			{Name: "numbers sent per signal"},
+		},
 		Controls: []live.Control{
 			{Name: live.ControlPause, Label: "Pause", Kind: live.KindSwitch},
 			{Name: live.ControlStep, Label: "Step", Kind: live.KindButton},
@@ -43,7 +49,9 @@ func (l *Live) scene() live.Scene {
 	const right, cost = "correctness, last 50 signals", "local loss, last 50 signals"
 	for k, learner := range l.learners {
 		s.Learners = append(s.Learners, learner.name)
-		s.Quantities = append(s.Quantities, live.Quantity{Name: right + ": " + learner.name, Group: right, Learner: k, Unit: "%", High: 100, Good: "high"})
+		s.Quantities = append(s.Quantities, live.Quantity{
+			Name: right + ": " + learner.name, Group: right, Learner: k, Unit: "%", High: 100, Good: "high",
+		})
 		s.Curves = append(s.Curves, live.Curve{Name: learner.name, Chart: "right answers, last 100 signals", Learner: k, Unit: "%"})
 	}
 	for k, learner := range l.learners {

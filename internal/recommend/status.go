@@ -74,7 +74,8 @@ func (w *writer) status(v *version) Status {
 	s, l := w.service, w.learner
 	panel := l.judge()
 	st := Status{
-		Model: s.digest, Version: v.seq, Serving: v.servingName(), Steps: l.solo.Drift().Steps, Learned: w.totals.Learned, Changed: w.totals.Changed,
+		Model: s.digest, Version: v.seq, Serving: v.servingName(),
+		Steps: l.solo.Drift().Steps, Learned: w.totals.Learned, Changed: w.totals.Changed,
 		Limited: w.totals.Limited,
 		Users:   int(s.count.Load()), Movies: s.world.ratings.Movies(), Falls: l.guard.Falls, Moved: l.frame.Distance(v.params, nil),
 		Writable: w.journal.Err() == nil, Stored: !w.full && w.journal.Err() == nil,

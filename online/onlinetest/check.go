@@ -38,7 +38,8 @@ type Stream struct {
 func Check(t *testing.T, new func() online.Learner, s Stream) {
 	t.Helper()
 	if len(s.Samples) < 4 || s.Outputs < 1 || s.Cost == nil {
-		t.Fatalf("onlinetest: a stream of %d samples and %d outputs, with costs: %t; want at least 4 and 1", len(s.Samples), s.Outputs, s.Cost != nil)
+		t.Fatalf("onlinetest: a stream of %d samples and %d outputs, with costs: %t; want at least 4 and 1",
+			len(s.Samples), s.Outputs, s.Cost != nil)
 	}
 	for _, c := range []struct {
 		name  string

@@ -41,7 +41,10 @@ type sight struct {
 }
 
 func newConstant(fault string, s *sight) *constant {
-	return &constant{fault: fault, sight: s, b: make([]float32, outputs), dy: mat.NewDense(nodes, outputs, nil), y: mat.NewDense(nodes, outputs, nil)}
+	return &constant{
+		fault: fault, sight: s, b: make([]float32, outputs), dy: mat.NewDense(nodes, outputs, nil),
+		y: mat.NewDense(nodes, outputs, nil),
+	}
 }
 
 // pair returns two constants with one sight.
