@@ -65,10 +65,11 @@ const rules = `
 	internal/journal/faultdisk : internal/journal
 	internal/recommend  : mat graph gnn optim loss random train rule online modelfile scenario/movies internal/dataset internal/journal
 	internal/hostname   :
-	internal/host       : agent graph loss mat rule transport internal/idlist internal/journal
+	internal/host       : agent graph loss mat rule transport internal/idlist
 	internal/broker     : transport transport/natsbus internal/keys
 	internal/keys       : internal/idlist transport transport/natsbus transport/tcpbus
 	internal/box        : agent gnn graph loss mat online rule modelfile transport transport/natsbus transport/tcpbus internal/config internal/data internal/host internal/journal internal/keys internal/hostname
+	internal/sim        : agent gnn graph loss mat online random rule transport internal/host internal/journal internal/journal/faultdisk
 	internal/swarm      : agent gnn graph loss mat random rule online modelfile scenario/sourceloc scenario/flocking transport transport/mem transport/natsbus transport/tcpbus internal/host internal/broker internal/keys internal/box internal/journal internal/recipe internal/flock internal/live
 	internal/live       : modelfile
 	internal/livepage   : internal/live
@@ -88,7 +89,7 @@ const rules = `
 // computes, and is called "library" below. "product" below is every package but
 // cmd/wdgnn and those of bench.
 const shell = `
-	transport transport/mem transport/natsbus transport/tcpbus transport/transporttest internal/host internal/broker internal/keys internal/box internal/swarm internal/live internal/hostname cmd/wdgnn-agent
+	transport transport/mem transport/natsbus transport/tcpbus transport/transporttest internal/host internal/broker internal/keys internal/box internal/sim internal/swarm internal/live internal/hostname cmd/wdgnn-agent
 	modelfile internal/config internal/config/comments internal/data internal/rundir internal/dataset internal/figure internal/lifecycle internal/recipe internal/demo internal/certify internal/reproduce internal/reproduce/study internal/flock internal/journal internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report bench/agents doc/check doc/report doc/screenshots examples/tiny cmd/wdgnn
 `
 

@@ -40,6 +40,10 @@ var counters = []counter{
 	{"wdgnn_host_bad_targets_total", "costs that make no sense", func(r *host.Report) uint64 { return r.Stats.BadTargets }},
 	{"wdgnn_host_lost_answers_total", "answers that the world did not take", func(r *host.Report) uint64 { return r.Stats.LostAnswers }},
 	{
+		"wdgnn_host_unanswered_total", "steps that the next line ended before there was an answer",
+		func(r *host.Report) uint64 { return r.Stats.Unanswered },
+	},
+	{
 		"wdgnn_host_lost_outputs_total", "outputs of nodes that are not finite and were left out of an answer",
 		func(r *host.Report) uint64 { return r.Stats.LostOutputs },
 	},

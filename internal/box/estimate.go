@@ -1,7 +1,6 @@
 package box
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,50 +25,30 @@ type measured struct {
 	Rounds int     `json:"rounds"`
 }
 
-// estimate returns λmax: as an earlier start found it, or by measuring it
-// together with the other hosts.
-func (b *box) estimate(ctx context.Context) (float64, error) {
-	if m, err := b.recall(); err != nil || m != nil {
-		if err != nil {
-			return 0, err
-		}
-		b.known = true
-		return m.Scale, nil
+// estimate returns λmax as an earlier start found it, or else how the nodes are to
+// find it together with those of other hosts.
+func (b *box) estimate() (scale float64, gauge *agent.GaugeConfig, err error) {
+	m, err := b.recall()
+	if err != nil {
+		return 0, nil, err
 	}
-	links, all := b.links(), 0
+	if m != nil {
+		b.known = true
+		return m.Scale, nil, nil
+	}
+	b.log.Info("measuring λmax with the other hosts")
+	if b.Diameter > 0 {
+		return 0, &agent.GaugeConfig{Diameter: b.Diameter}, nil
+	}
+	all := 0
 	for _, p := range b.Hosts {
 		nodes, err := host.ParseNodes(p.Nodes)
 		if err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 		all += len(nodes)
 	}
-	if s, ok := b.world.(*stream); ok && len(links) == 0 {
-		links = s.firstLinks()
-	}
-	c := host.SurveyConfig{
-		Run: b.Run, Host: b.Host, Nodes: b.nodes, Links: links, Directory: b.directory, Bus: b.buses.bus,
-		Pace: *b.pace(), Gauge: agent.GaugeConfig{Diameter: b.Diameter}, Log: b.log,
-	}
-	if c.Gauge.Diameter == 0 {
-		c.Gauge.Diameter = max(all-1, 1)
-	}
-	var err error
-	if c.Plan, err = b.plan(b.model, b.cost, b.supposed(0)); err != nil {
-		return 0, err
-	}
-	s, err := host.NewSurvey(c)
-	if err != nil {
-		return 0, err
-	}
-	b.log.Info("measuring λmax with the other hosts")
-	m := measured{Run: b.Run}
-	if m.Scale, m.Rounds, err = s.Run(ctx); err != nil {
-		return 0, fmt.Errorf("scale: %w", err)
-	}
-	b.log.Info("λmax found", "scale", m.Scale, "rounds", m.Rounds)
-	b.survey = s
-	return m.Scale, b.remember(m)
+	return 0, &agent.GaugeConfig{Diameter: max(all-1, 1)}, nil
 }
 
 // recall returns what an earlier start found, nil if there is nothing.

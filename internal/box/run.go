@@ -35,12 +35,11 @@ type box struct {
 
 	monitor *monitor
 	buses   buses
-	disk    *journal.Dir // nil if there is none
+	store   *journal.Snapshots // nil if there is none
 	stdout  *outbox
 	answers *outbox // may be stdout
 	world   world
 	reports *reporter
-	survey  *host.Survey   // of this start
 	known   bool           // an earlier start found the scale
 	closers []func() error // in reverse order
 }
@@ -63,10 +62,6 @@ func Run(ctx context.Context, c *Config, s Streams) (err error) {
 		}
 		return err
 	}
-	if err := b.world.start(h.Next()); err != nil {
-		return fmt.Errorf("world: %w", err)
-	}
-	b.log.Info("running", "run", c.Run, "host", c.Host, "nodes", host.FormatNodes(b.nodes), "next", h.Next())
 	err = h.Run(ctx)
 	b.world.stop()
 	b.reports.end(h.Report())
@@ -75,6 +70,21 @@ func Run(ctx context.Context, c *Config, s Streams) (err error) {
 	}
 	b.log.Info("stopped", "time", h.Report().Time, "steps", h.Report().Stats.Steps)
 	return err
+}
+
+// ready keeps a scale that the nodes found, and lets the world begin.
+func (b *box) ready(r *host.Ready) error {
+	if r.Scale != 0 {
+		b.log.Info("λmax found", "scale", r.Scale, "rounds", r.Rounds)
+		if err := b.remember(measured{Run: b.Run, Scale: r.Scale, Rounds: r.Rounds}); err != nil {
+			return err
+		}
+	}
+	if err := b.world.start(r.Next); err != nil {
+		return fmt.Errorf("world: %w", err)
+	}
+	b.log.Info("running", "run", b.Run, "host", b.Host, "nodes", host.FormatNodes(b.nodes), "next", r.Next)
+	return nil
 }
 
 // stopped returns what is wrong beside the end of the context.
@@ -126,10 +136,13 @@ func (b *box) build(ctx context.Context, s Streams) (*host.Host, error) {
 	}
 	b.later(b.monitor.close)
 	if b.State != "" {
-		if b.disk, err = journal.OpenDir(b.abs(b.State)); err != nil {
+		if b.store, err = journal.OpenFolder(b.abs(b.State)); err != nil {
 			return nil, fmt.Errorf("state: %w; every box has a folder of its own", err)
 		}
-		b.later(b.disk.Close)
+		b.later(b.store.Close)
+		for _, s := range b.store.Skipped {
+			b.log.Warn("checkpoint cannot be read", "what", s)
+		}
 	}
 	if b.buses, err = b.open(ctx, host.MaxFrame(plan), b.log); err != nil {
 		return nil, err
@@ -141,12 +154,13 @@ func (b *box) build(ctx context.Context, s Streams) (*host.Host, error) {
 		return nil, err
 	}
 	b.reports = b.newReporter()
+	var gauge *agent.GaugeConfig
 	if scale == 0 && b.Scale == Estimate && !b.model.Meta.Shift.Local() {
-		if scale, err = b.estimate(ctx); err != nil {
+		if scale, gauge, err = b.estimate(); err != nil {
 			return nil, err
 		}
 	}
-	return b.host(ctx, scale)
+	return b.host(ctx, scale, gauge)
 }
 
 // read reads the model and who runs what.
@@ -204,26 +218,29 @@ func (b *box) answersChange(err error) {
 }
 
 // host makes the host, which stands where its checkpoint left it.
-func (b *box) host(ctx context.Context, scale float64) (*host.Host, error) {
-	plan, err := b.plan(b.model, b.cost, scale)
+func (b *box) host(ctx context.Context, scale float64, gauge *agent.GaugeConfig) (*host.Host, error) {
+	plan, err := b.plan(b.model, b.cost, b.supposed(scale))
 	if err != nil {
 		return nil, err
 	}
 	c := host.Config{
-		Run: b.Run, Host: b.Host, Nodes: b.nodes, Plan: plan, Cost: b.cost,
-		Bus: b.buses.bus, World: b.world, Pace: *b.pace(), Hear: b.Hear, Links: b.links(),
-		Survey: b.survey, Surveyed: b.known, Every: b.CheckpointEvery, ReportEvery: reportEvery, OnReport: b.reports.take, Log: b.log,
+		Run: b.Run, Host: b.Host, Nodes: b.nodes, Plan: plan, Cost: b.cost, Pace: *b.pace(), Hear: b.Hear, Links: b.links(),
+		Gauge: gauge, Surveyed: b.known, Every: b.CheckpointEvery,
 	}
-	if c.Bus != nil {
+	e := host.Env{Bus: b.buses.bus, World: b.world, OnReady: b.ready, ReportEvery: reportEvery, OnReport: b.reports.take, Log: b.log}
+	if e.Bus != nil {
 		c.Directory = b.directory
+	}
+	if s, ok := b.world.(*stream); ok && gauge != nil && len(c.Links) == 0 {
+		c.Links = s.firstLinks()
 	}
 	if b.Faults != nil {
 		c.Losses = transport.NewLosses(b.Host, b.Faults.Seed)
 	}
-	if b.disk != nil {
-		c.Disk = b.disk
+	if b.store != nil {
+		e.Store = b.store
 	}
-	h, err := host.New(c)
+	h, err := host.New(c, e)
 	if err == nil && b.buses.nats != nil {
 		// What is heard should be known to the server before others are asked
 		// to speak; without a server that comes later.

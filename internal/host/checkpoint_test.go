@@ -81,9 +81,14 @@ func (w *world) Act(a *host.Answer) error {
 func (g *ring) play(t *testing.T, disk *faultdisk.Disk, until int, before func(step int)) (*host.Report, error) {
 	t.Helper()
 	w := &world{lines: make(chan *host.Line), answers: make(chan uint64, 1)}
+	store, err := journal.OpenSnapshots(disk)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
 	h, err := host.New(host.Config{
-		Run: "ring", Nodes: []agent.NodeID{0, 1, 2, 3}, Plan: g.plan, Cost: host.CrossEntropy, World: w, Disk: disk, Every: time.Nanosecond,
-	})
+		Run: "ring", Nodes: []agent.NodeID{0, 1, 2, 3}, Plan: g.plan, Cost: host.CrossEntropy, Every: time.Nanosecond,
+	}, host.Env{World: w, Store: store})
 	if err != nil {
 		return nil, err
 	}

@@ -4,16 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
-	"github.com/wdgnn/wdgnn/internal/journal"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
-// Config describes a Host.
+// Config describes a [Machine].
 type Config struct {
 	Run   string           // name of the run; frames of others are ignored
 	Host  transport.HostID // this host
@@ -22,9 +20,7 @@ type Config struct {
 	Plan *agent.Plan // validated; its Cost must be Cost.Kind()
 	Cost Cost        // what targets mean
 
-	Directory *Directory    // who runs which node; nil if all are here
-	Bus       transport.Bus // nil if all nodes are here
-	World     World
+	Directory *Directory // who runs which node; nil if all are here
 	Pace      Pace
 
 	// Hear names hosts that are listened to from the start to the end; others
@@ -39,24 +35,15 @@ type Config struct {
 	// Links are the neighbours of nodes of which the world says nothing.
 	Links map[agent.NodeID][]agent.Link
 
-	// Survey is what found Plan.Scale; nil if nothing had to. Neighbours who
-	// are not done with it get their answers from the host.
-	Survey *Survey
+	// Gauge, if set, says that the nodes are to find λmax together, along
+	// Links, before the first step; Plan.Scale is then a supposition.
+	Gauge *agent.GaugeConfig
 
-	// Surveyed says that a survey of an earlier start found Plan.Scale.
+	// Surveyed says that nodes found Plan.Scale at an earlier start.
 	Surveyed bool
 
-	// Disk keeps checkpoints; nil means none. Every is the time between two,
-	// 0 means a second.
-	Disk  journal.Disk
+	// Every is the time between two checkpoints; 0 means a second.
 	Every time.Duration
-
-	// OnReport, if set, hears how things are every ReportEvery, 0 means a
-	// second, and at the end. It is called by the loop and must not wait.
-	OnReport    func(*Report)
-	ReportEvery time.Duration
-
-	Log *slog.Logger // nil means silence
 }
 
 // Pacing says what a step waits for.
@@ -145,11 +132,8 @@ func (c *Config) Validate() error {
 	if len(c.Nodes) == 0 {
 		complain("no nodes")
 	}
-	if c.Plan == nil || c.World == nil {
-		complain("a plan and a world must be given")
-	}
-	if (c.Bus == nil) != (c.Directory == nil) {
-		complain("a bus needs a directory of who runs which node, and the other way round")
+	if c.Plan == nil {
+		complain("a plan must be given")
 	}
 	sorted := slices.Sorted(slices.Values(c.Nodes))
 	for k, n := range sorted {

@@ -70,7 +70,7 @@ func (c *contest) comparison() *rule.Comparison {
 
 // compare takes in the answer of a node that learns and was told a target. A
 // gradient says nothing of what another answer would have cost.
-func (h *Host) compare(c *cell) {
+func (h *Machine) compare(c *cell) {
 	j, ok := c.told.(loss.Targeted)
 	if !ok || h.cfg.Plan.Frame == nil {
 		return
@@ -80,7 +80,7 @@ func (h *Host) compare(c *cell) {
 
 // judge logs when learning begins to do harm and when it ceases to, and once
 // more if it ends so. Between two lines all steps that are compared are new ones.
-func (h *Host) judge(r *Report) {
+func (h *Machine) judge(r *Report) {
 	c, at := &h.contest, r.Learning
 	if at == nil || at.Steps < contestLeast && !r.Final {
 		return
@@ -92,9 +92,9 @@ func (h *Host) judge(r *Report) {
 	}
 	switch {
 	case now && (turned || r.Final):
-		h.log.Warn("online learning does harm: "+at.String(), "time", h.time, "cost", at.Learned, "frozen", at.Frozen,
+		h.warn("online learning does harm: "+at.String(), "time", h.time, "cost", at.Learned, "frozen", at.Frozen,
 			"try", "learn."+strings.Join(h.cfg.Plan.Rule.Calmer(), ", or learn."))
 	case turned:
-		h.log.Info("online learning does no harm any more: "+at.String(), "time", h.time, "cost", at.Learned, "frozen", at.Frozen)
+		h.info("online learning does no harm any more: "+at.String(), "time", h.time, "cost", at.Learned, "frozen", at.Frozen)
 	}
 }

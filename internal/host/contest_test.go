@@ -44,11 +44,19 @@ func TestContest(t *testing.T) {
 func TestJudge(t *testing.T) {
 	var log bytes.Buffer
 	learn := rule.Personal(50)
-	h := &Host{cfg: Config{Plan: &agent.Plan{Rule: &learn}}, log: slog.New(slog.NewTextHandler(&log, nil))}
+	h := &Machine{cfg: Config{Plan: &agent.Plan{Rule: &learn}}}
+	text := slog.New(slog.NewTextHandler(&log, nil))
+	judge := func(r *Report) {
+		h.actions.clear()
+		h.judge(r)
+		for _, e := range h.actions.Log {
+			text.Log(t.Context(), e.Level, e.Text, e.Args...)
+		}
+	}
 	steps := func(n int, learned float64) {
 		for range n {
 			h.contest.add(h.time, learned, 1)
-			h.judge(&Report{Learning: h.contest.comparison()})
+			judge(&Report{Learning: h.contest.comparison()})
 			h.time++
 		}
 	}
@@ -75,11 +83,11 @@ func TestJudge(t *testing.T) {
 	}
 	log.Reset()
 	steps(300, 9)
-	h.judge(&Report{Learning: h.contest.comparison(), Final: true})
+	judge(&Report{Learning: h.contest.comparison(), Final: true})
 	if !strings.Contains(log.String(), "level=WARN") || strings.Count(log.String(), harm) < 1 {
 		t.Errorf("the end is silent:\n%s", log.String())
 	}
 	log.Reset()
-	h.judge(&Report{Final: true}) // nothing was told
+	judge(&Report{Final: true}) // nothing was told
 	count("harm", 0)
 }

@@ -6,12 +6,12 @@ import (
 
 // step applies an event to a node and keeps what it asks for. An error says why
 // the event was refused.
-func (h *Host) step(i int, ev agent.Event) error {
+func (h *Machine) step(i int, ev agent.Event) error {
 	c := &h.cells[i]
 	r, err := c.node.Step(ev)
 	if err != nil {
 		h.stats.RefusedEvents++
-		h.log.Debug("event refused", "node", c.node.ID(), "err", err)
+		h.debug("event refused", "node", c.node.ID(), "err", err)
 	}
 	h.queue = append(h.queue, r.Send...)
 	if r.Prediction != nil {
@@ -24,14 +24,14 @@ func (h *Host) step(i int, ev agent.Event) error {
 }
 
 // settle goes on until nothing can be done without hearing from elsewhere.
-func (h *Host) settle() {
+func (h *Machine) settle() {
 	for {
 		h.drain()
 		switch {
 		case h.waits() && h.predicted >= h.taking:
 			h.send()
 			h.act()
-		case h.waits() && (len(h.silent) > 0 || len(h.others) > 0 || h.taking < len(h.cells)) && h.giveUpSuspects():
+		case h.waits() && h.doubts() && h.giveUpSuspects():
 			continue
 		}
 		break
@@ -43,7 +43,7 @@ func (h *Host) settle() {
 
 // drain delivers messages among nodes of this host, and sets aside those that
 // others must hear.
-func (h *Host) drain() {
+func (h *Machine) drain() {
 	for k := 0; k < len(h.queue); k++ {
 		h.current = h.queue[k]
 		if h.current.To != agent.Everyone {
@@ -67,7 +67,7 @@ func (h *Host) drain() {
 
 // post sets a row aside. The frame leaves when it holds the rows of all nodes
 // that others hear.
-func (h *Host) post(m *agent.Message) {
+func (h *Machine) post(m *agent.Message) {
 	h.pending = append(h.pending, *m)
 	e := m.Exchange
 	h.posted[e]++
@@ -91,12 +91,16 @@ func MaxFrame(p *agent.Plan) int {
 	return 2*frameRoom + 4*longest // twice the room, for headers
 }
 
-// send sends what is pending.
-func (h *Host) send() {
+// send has all that is pending sent.
+func (h *Machine) send() {
 	h.ship = false
-	if h.cfg.Bus == nil || len(h.pending) == 0 {
+	if h.cfg.Directory == nil { // all nodes are here
 		h.pending = h.pending[:0]
 		return
+	}
+	digest := h.plan
+	if h.survey.measures() {
+		digest = h.early
 	}
 	for from := 0; from < len(h.pending); {
 		to, size := from, 0
@@ -105,12 +109,19 @@ func (h *Host) send() {
 			to++
 		}
 		h.sent++
-		h.frame = agent.AppendFrame(h.frame[:0], agent.Header{Run: h.hash, Plan: h.plan, Host: uint32(h.cfg.Host), Sequence: h.sent}, h.pending[from:to])
-		if err := h.cfg.Bus.Send(h.frame); err != nil {
-			h.log.Debug("frame not sent", "time", h.time, "err", err)
-		}
+		header := agent.Header{Run: h.hash, Plan: digest, Host: uint32(h.cfg.Host), Sequence: h.sent}
+		h.actions.Frames = append(h.actions.Frames, agent.AppendFrame(h.buffer(), header, h.pending[from:to]))
 		from = to
 	}
 	clear(h.pending)
 	h.pending = h.pending[:0]
+}
+
+// buffer returns memory for one more frame of this event.
+func (h *Machine) buffer() []byte {
+	n := len(h.actions.Frames)
+	if n < cap(h.actions.Frames) { // what a frame of an earlier event was written to
+		return h.actions.Frames[:n+1][n][:0]
+	}
+	return nil
 }

@@ -1,6 +1,9 @@
 // Package host gives agents what they do not have: a clock, a bus, a world and a
-// disk. A [Host] runs the agents of one node or of many in one goroutine, the
-// only loop where time, network and core meet.
+// disk. It comes in two parts. A [Machine] decides: it is a pure state machine
+// that is told what happened and when, and returns what is to be done. A [Host] is
+// the loop around it, the only place where time, network and core meet. Everything
+// that is difficult is in the machine, so that every history can be played again,
+// and thousands of them in a second.
 //
 // # A step
 //
@@ -18,10 +21,15 @@
 // tenth of the deadline more, so that a neighbour who waited for a dead one is
 // not given up as well. A node that was silent in Pace.Suspect steps in a row is
 // no longer waited for until it speaks again. A host whose neighbours are all
-// ahead skips to where they are.
+// ahead skips to where the slowest of them is.
 //
 // In real time the world's lines are the ticks: a step is given up when the next
 // one begins, and what comes later is lost.
+//
+// # Before the first step
+//
+// Where a model divides by λmax and nobody gave it, the machine first finds it
+// together with the other hosts; the world's lines wait until then.
 //
 // # What is not trusted
 //

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
 )
@@ -131,6 +132,8 @@ type Answer struct {
 	Time    uint64   `json:"time"`
 	Outputs []Output `json:"outputs"`
 	Error   string   `json:"error,omitempty"`
+
+	began time.Duration // when its line came, after the start of the machine
 }
 
 // Output is the prediction of one node.

@@ -37,10 +37,10 @@ func starHost(t *testing.T, pace host.Pace, exchanges int) (*host.Host, *world, 
 	}
 	w := &world{lines: make(chan *host.Line), answers: make(chan uint64, 1)}
 	h, err := host.New(host.Config{
-		Run: "pair", Nodes: []agent.NodeID{0}, Plan: plan, Cost: host.MSE, Directory: directory, Bus: buses[0], World: w, Pace: pace,
-		ReportEvery: 100 * 24 * time.Hour, Hear: []transport.HostID{1, 2, 3},
+		Run: "pair", Nodes: []agent.NodeID{0}, Plan: plan, Cost: host.MSE, Directory: directory, Pace: pace,
+		Hear:  []transport.HostID{1, 2, 3},
 		Links: map[agent.NodeID][]agent.Link{0: {{Node: 1, Weight: 1}, {Node: 2, Weight: 1}, {Node: 3, Weight: 1}}},
-	})
+	}, host.Env{Bus: buses[0], World: w, ReportEvery: 100 * 24 * time.Hour})
 	check(t, err)
 	return h, w, buses, plan
 }

@@ -21,6 +21,9 @@ const (
 type frameMark struct {
 	sequence uint64 // of the last
 	step     uint64 // of the latest row in the last frame with rows
+	before   uint64 // the step that it made before that, if gap is false
+	gap      bool   // frames between these two did not come
+	missed   bool   // frames since the latter did not come
 	during   uint64 // our step when it came
 	kept     int    // frames of it in later
 	held     int    // bytes of them
@@ -34,8 +37,12 @@ type laterFrame struct {
 }
 
 // take takes in a frame.
-func (h *Host) take(f transport.Frame) {
+func (h *Machine) take(f transport.Frame) {
 	if h.cfg.Losses.Lose(f.From) {
+		return
+	}
+	if h.survey.measures() {
+		h.measure(f)
 		return
 	}
 	messages, ok := h.inspect(f)
@@ -61,9 +68,17 @@ func (h *Host) take(f transport.Frame) {
 			continue
 		}
 		last = max(last, m.Time)
-		mark.step, mark.during = last, h.time
+		mark.during = h.time
+		if m.To == agent.Everyone {
+			mark.moves(last)
+		} else {
+			mark.step = last
+		}
 		switch {
 		case !h.begun || m.Time > h.time:
+			if m.Time < h.skipTo { // not all neighbours are as far ahead as we were told
+				h.skipTo = m.Time
+			}
 			later, far = later || h.near(m.Time), true
 		case m.Time < h.time:
 			h.late(m)
@@ -80,15 +95,36 @@ func (h *Host) take(f transport.Frame) {
 	h.settle()
 }
 
+// moves notes that a host is in a step.
+func (m *frameMark) moves(step uint64) {
+	switch {
+	case step > m.step:
+		m.before, m.gap, m.missed = m.step, m.missed, false
+	case step < m.step: // it was restarted, or did not tell the truth
+		m.gap = true
+	}
+	m.step = step
+}
+
+// leftOut says whether a host went from a step before the present one to one
+// after it, as frames show of which none is missing: its rows of this step will
+// never come. A world by the clock leaves steps out that a host has no time for;
+// if nobody noticed, two hosts could wait for each other in turn, each in steps
+// that the other leaves out.
+func (h *Machine) leftOut(host transport.HostID) bool {
+	m, ok := h.spoke[host]
+	return ok && !m.gap && m.before < h.time && h.time < m.step
+}
+
 // inspect reads a frame and refuses what is not meant for this host.
-func (h *Host) inspect(f transport.Frame) ([]agent.Message, bool) {
+func (h *Machine) inspect(f transport.Frame) ([]agent.Message, bool) {
 	header, messages, err := h.reader.Read(f.Data)
 	switch {
 	case err != nil:
 		h.stats.BadFrames++
 		if errors.Is(err, agent.ErrVersion) && h.others[f.From] != anotherVersion {
 			h.others[f.From] = anotherVersion
-			h.log.Warn("a host speaks another version: it is not heard", "host", f.From, "err", err)
+			h.warn("a host speaks another version: it is not heard", "host", f.From, "err", err)
 		}
 	case header.Run != h.hash:
 		h.stats.OtherRuns++
@@ -109,11 +145,11 @@ const anotherVersion = 1<<32 - 1
 
 // differs notes that a host runs another model, or learns by another rule. What
 // it says means nothing here: its nodes count as silent.
-func (h *Host) differs(from transport.HostID, plan uint32) {
+func (h *Machine) differs(from transport.HostID, plan uint32) {
 	h.stats.OtherPlans++
 	if h.others[from] != plan {
 		h.others[from] = plan
-		h.log.Warn("a host runs another model, scale or rule; it is not listened to until it runs the same: compare what --check says of it",
+		h.warn("a host runs another model, scale or rule; it is not listened to until it runs the same: compare what --check says of it",
 			"host", from, "digest", fmt.Sprintf("%06x", plan), "here", fmt.Sprintf("%06x", h.plan))
 	}
 }
@@ -128,12 +164,15 @@ func unmeasured(p *agent.Plan) uint32 {
 // count notes a frame's number. Gaps are frames that were lost, or are late. A
 // number far below the last is that of a host that was restarted, and whose
 // first frame was lost.
-func (h *Host) count(from transport.HostID, sequence uint64) {
+func (h *Machine) count(from transport.HostID, sequence uint64) {
 	mark := h.spoke[from]
 	switch {
 	case mark.sequence == 0 || sequence == 1 || sequence+latest < mark.sequence: // its first, or it was restarted
+		mark.missed = true
 	case sequence > mark.sequence:
-		h.stats.Gaps += min(sequence-mark.sequence-1, 1<<20)
+		lost := min(sequence-mark.sequence-1, 1<<20)
+		h.stats.Gaps += lost
+		mark.missed = mark.missed || lost > 0
 	default:
 		h.stats.Disordered++
 		return
@@ -144,7 +183,7 @@ func (h *Host) count(from transport.HostID, sequence uint64) {
 
 // deliver hands a row of the present step to those who hear its sender. It is
 // accepted if none of them refuses it.
-func (h *Host) deliver(m *agent.Message) {
+func (h *Machine) deliver(m *agent.Message) {
 	var refused error
 	heard := false
 	if m.To != agent.Everyone {
@@ -160,7 +199,7 @@ func (h *Host) deliver(m *agent.Message) {
 		}
 	}
 	switch {
-	case refused != nil:
+	case refused != nil && Defect != 5:
 		h.refuseRow(m, refused)
 	case heard:
 		h.arrived(m)
@@ -170,7 +209,7 @@ func (h *Host) deliver(m *agent.Message) {
 
 // late takes in a row of a past step. It comes too late to be used, but may say
 // that a silent neighbour is there again: those who hear it look whether it fits.
-func (h *Host) late(m *agent.Message) {
+func (h *Machine) late(m *agent.Message) {
 	h.stats.LateRows++
 	if _, silent := h.silent[m.From]; silent {
 		h.deliver(m)
@@ -179,13 +218,13 @@ func (h *Host) late(m *agent.Message) {
 
 // near says whether a step to come is worth keeping frames for. Before the first
 // line nobody knows where the world is.
-func (h *Host) near(time uint64) bool {
+func (h *Machine) near(time uint64) bool {
 	return h.opened == 0 || time <= max(h.time, h.skipTo)+window
 }
 
 // keep stores a frame of a step to come. Every host has room for those of a few
 // steps, so that none can take that of others.
-func (h *Host) keep(f transport.Frame) {
+func (h *Machine) keep(f transport.Frame) {
 	mark := h.spoke[f.From]
 	share := max(mostLater/max(len(h.hears), 1), leastLater)
 	if mark.held+len(f.Data) > share || mark.kept >= 2*window*len(h.posted) {
@@ -203,7 +242,7 @@ func (h *Host) keep(f transport.Frame) {
 }
 
 // replay opens the frames that were kept for the step that has begun.
-func (h *Host) replay() {
+func (h *Machine) replay() {
 	frames := h.later
 	h.later = nil
 	for id, mark := range h.spoke {

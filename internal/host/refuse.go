@@ -10,22 +10,22 @@ const mostComplaints = 5
 
 // complain notes what is wrong with the line of the step that begins, for its
 // answer, and logs the first of its kind.
-func (h *Host) complain(kind, format string, args ...any) {
+func (h *Machine) complain(kind, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	h.wrong = append(h.wrong, text)
 	h.warnOnce(kind, text)
 }
 
 // warnOnce logs the first line of a kind that is refused; all are counted.
-func (h *Host) warnOnce(kind, text string) {
+func (h *Machine) warnOnce(kind, text string) {
 	if !h.warned[kind] {
 		h.warned[kind] = true
-		h.log.Warn("a line is refused; others like it are counted without a word", "kind", kind, "time", h.time, "why", text)
+		h.warn("a line is refused; others like it are counted without a word", "kind", kind, "time", h.time, "why", text)
 	}
 }
 
 // complaints returns what is wrong with the line, and forgets it.
-func (h *Host) complaints() string {
+func (h *Machine) complaints() string {
 	list := h.wrong
 	h.wrong = h.wrong[:0]
 	if more := len(list) - mostComplaints; more > 0 {
@@ -36,8 +36,8 @@ func (h *Host) complaints() string {
 
 // refuse answers a line with rows that begins no step, so that a world which
 // waits for the answer goes on.
-func (h *Host) refuse(l *Line, kind, format string, args ...any) {
+func (h *Machine) refuse(l *Line, kind, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	h.warnOnce(kind, text)
-	h.tellWorld(&Answer{Host: uint32(h.cfg.Host), Time: l.Time, Outputs: []Output{}, Error: text})
+	h.reply(l.Time).Error = text
 }

@@ -35,6 +35,7 @@ type Stats struct {
 	StrayLines        uint64 `json:"stray_lines"`        // about nodes that are not here, or of a trial where there is none
 	BadTargets        uint64 `json:"bad_targets"`        // costs that make no sense
 	LostAnswers       uint64 `json:"lost_answers"`       // answers that the world did not take
+	Unanswered        uint64 `json:"unanswered"`         // steps that the next line ended before there was an answer
 	LostOutputs       uint64 `json:"lost_outputs"`       // of nodes, not finite and left out of an answer
 	UnknownNeighbours uint64 `json:"unknown_neighbours"` // links to nodes that nobody runs
 
@@ -63,6 +64,7 @@ func (s *Stats) Add(o Stats) {
 	s.StrayLines += o.StrayLines
 	s.BadTargets += o.BadTargets
 	s.LostAnswers += o.LostAnswers
+	s.Unanswered += o.Unanswered
 	s.LostOutputs += o.LostOutputs
 	s.UnknownNeighbours += o.UnknownNeighbours
 	s.Checkpoints += o.Checkpoints
@@ -83,6 +85,7 @@ type Report struct {
 	Latency Latency         `json:"latency"`
 	Silent  []agent.NodeID  `json:"silent,omitempty"`  // neighbours that are not waited for
 	Unsaved bool            `json:"unsaved,omitempty"` // the last checkpoint could not be written
+	Kept    int             `json:"kept,omitempty"`    // bytes of frames for steps to come
 
 	// Digest stands for what this host runs, Differ names hosts that run
 	// something else.
@@ -120,24 +123,10 @@ func (l Latency) Worst(o Latency) Latency {
 // mostParams bounds the parameters in a report.
 const mostParams = 50_000
 
-// Report returns how the host was doing when it last looked, every
-// Config.ReportEvery.
-func (h *Host) Report() *Report { return h.report.Load() }
-
-// publish makes a report and passes it on.
-func (h *Host) publish(final bool) {
-	r := h.look(final)
-	h.judge(r)
-	h.report.Store(r)
-	if h.cfg.OnReport != nil {
-		h.cfg.OnReport(r)
-	}
-}
-
-// look makes a report.
-func (h *Host) look(final bool) *Report {
+// look makes a report, and logs what it says of learning.
+func (h *Machine) look(final bool) {
 	r := &Report{
-		Run: h.cfg.Run, Host: h.cfg.Host, Time: h.time, Final: final, Stats: h.stats, Latency: h.latency.summary(), Learning: h.contest.comparison(),
+		Run: h.cfg.Run, Host: h.cfg.Host, Time: h.time, Final: final, Stats: h.stats, Learning: h.contest.comparison(),
 		Digest: fmt.Sprintf("%06x", h.plan), Differ: slices.Sorted(maps.Keys(h.others)),
 	}
 	ids, numbers := make([]agent.NodeID, len(h.cells)), 0
@@ -149,7 +138,7 @@ func (h *Host) look(final bool) *Report {
 	}
 	r.Nodes = FormatNodes(ids)
 	if h.cfg.Plan.Operator == graph.ShiftSpectral {
-		r.Scale, r.Surveyed = h.cfg.Plan.Scale, h.cfg.Surveyed || h.cfg.Survey != nil
+		r.Scale, r.Surveyed = h.cfg.Plan.Scale, h.cfg.Surveyed || h.survey != nil
 	}
 	if numbers > 0 && numbers <= mostParams {
 		r.Params = map[agent.NodeID][]float32{}
@@ -163,20 +152,11 @@ func (h *Host) look(final bool) *Report {
 		}
 	}
 	slices.Sort(r.Silent)
-	if h.cfg.Bus != nil {
-		r.Bus = h.cfg.Bus.Stats()
+	for _, mark := range h.spoke {
+		r.Kept += mark.held
 	}
-	if h.saver != nil {
-		r.Stats.Checkpoints, r.Stats.FailedCheckpoint = h.saver.written.Load(), h.saver.failed.Load()
-		r.Unsaved = h.saver.unsaved.Load()
-	}
-	if w, ok := h.cfg.World.(interface{ Refused() uint64 }); ok {
-		r.Stats.BadLines = w.Refused()
-	}
-	if w, ok := h.cfg.World.(interface{ Lost() uint64 }); ok { // after it took them
-		r.Stats.LostAnswers += w.Lost()
-	}
-	return r
+	h.judge(r)
+	h.actions.Report = r
 }
 
 // latencies remembers the durations of the last steps.

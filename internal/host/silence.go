@@ -14,46 +14,63 @@ type silence struct {
 	first uint64 // the first of them
 	last  uint64 // the latest of them
 
-	refusals uint64 // rows of it that were refused in a row
+	refusals uint64 // rows of it that were refused
 	refused  uint64 // the step of the latest of them
+	distrust uint64 // for how many steps after that it is not waited for
 }
 
-// distrust is for how many steps after a refused row others of the same
-// neighbour do not count as a sign of life. A neighbour of which one row fits
-// and the next does not must not be waited for again and again.
-const distrust = 64
+// A neighbour whose row was refused is not waited for: what it says in this step
+// cannot be used, and asking again would bring the same. leastDistrust is for how
+// many steps after its latest refused row that lasts, whatever fits in between.
+// Each time that it relapses later the time is twice as long, up to mostDistrust:
+// one bad reading costs a few steps, and a neighbour of which one row fits and the
+// next does not is not waited for again and again.
+const (
+	leastDistrust = 4
+	mostDistrust  = 64
+)
+
+// distrusted says whether a row of a neighbour was refused not long ago.
+func (h *Machine) distrusted(s silence) bool { return s.refusals > 0 && h.time < s.refused+s.distrust }
 
 // suspect says whether a neighbour is no longer waited for: it was silent for
-// long, or its host runs something else.
-func (h *Host) suspect(node agent.NodeID) bool {
+// long, its rows are refused, or its host runs something else.
+func (h *Machine) suspect(node agent.NodeID) bool {
 	if len(h.others) > 0 {
 		if owner, _ := h.cfg.Directory.Owner(node); h.others[owner] != 0 {
 			return true
 		}
 	}
-	return h.silent[node].steps >= h.cfg.Pace.Suspect
+	s := h.silent[node]
+	return s.steps >= h.cfg.Pace.Suspect || h.distrusted(s)
 }
 
 // heard ends the silence of a neighbour of which a row was accepted. A row of a
 // past step will do, if it is of a step in which it was missed: the neighbour is
 // there and behind us, and catches up only if we wait. Rows from before its
 // silence prove nothing: whoever recorded them can say them again.
-func (h *Host) heard(m *agent.Message) {
+func (h *Machine) heard(m *agent.Message) {
 	s, ok := h.silent[m.From]
-	if !ok || m.Time < s.first || s.refusals > 0 && h.time < s.refused+distrust {
+	if !ok || m.Time < s.first || h.distrusted(s) || Defect == 4 && m.Time != h.time {
 		return
 	}
 	if s.steps >= h.cfg.Pace.Suspect {
-		h.log.Info("a neighbour is back", "node", m.From, "time", h.time, "its_time", m.Time)
+		h.info("a neighbour is back", "node", m.From, "time", h.time, "its_time", m.Time)
 	}
-	delete(h.silent, m.From)
+	if s.refusals == 0 || h.time >= s.refused+mostDistrust {
+		delete(h.silent, m.From)
+		return
+	}
+	s.steps, s.first, s.last = 0, 0, 0 // and it is remembered that it was refused
+	h.silent[m.From] = s
 }
 
 // refuseRow notes that a row of a neighbour was refused: it does not count as heard.
-func (h *Host) refuseRow(m *agent.Message, err error) {
+func (h *Machine) refuseRow(m *agent.Message, err error) {
 	s := h.silent[m.From]
-	if s.refusals == 0 || h.time >= s.refused+distrust {
-		h.log.Warn("rows of a neighbour are refused; it counts as silent until they fit", "node", m.From, "time", h.time, "err", err)
+	if !h.distrusted(s) { // for the first time, or again
+		s.distrust = min(max(2*s.distrust, leastDistrust), mostDistrust)
+		h.warn("rows of a neighbour are refused; it counts as silent until they fit", "node", m.From, "time", h.time, "err", err)
 	}
 	s.refusals++
 	s.refused = h.time
@@ -64,34 +81,35 @@ func (h *Host) refuseRow(m *agent.Message, err error) {
 // suspects: the network is down, or this host is cut off. In lockstep it then
 // waits a whole deadline in each step until a row is accepted, because whoever
 // runs on alone at full speed is never met again.
-func (h *Host) alone() bool {
+func (h *Machine) alone() bool {
 	for _, node := range h.outside {
 		if !h.suspect(node) {
 			return false
 		}
 	}
-	return len(h.outside) > 0
+	return len(h.outside) > 0 && Defect != 4
 }
 
-// wake returns when tick must be called; zero means never.
-func (h *Host) wake() time.Time {
-	if !h.waits() {
-		return time.Time{}
+// wake returns when the machine wants a Tick; 0 means never.
+func (h *Machine) wake() time.Duration {
+	if h.survey.measures() {
+		return h.survey.next
 	}
-	at := h.started.Add(h.due(0))
-	if !h.gaveUp.IsZero() {
-		at = h.gaveUp.Add(h.grace())
+	if !h.waits() {
+		return 0
+	}
+	at := h.started + h.due(0)
+	if h.resigned {
+		at = h.gaveUp + h.grace()
 	}
 	if r := h.retry(); r > 0 {
-		if again := h.asked.Add(r); again.Before(at) {
-			return again
-		}
+		at = min(at, h.asked+r)
 	}
-	return at
+	return max(at, 1)
 }
 
 // deadline is how long the step under way waits for silent neighbours.
-func (h *Host) deadline() time.Duration {
+func (h *Machine) deadline() time.Duration {
 	if h.opened == 1 {
 		return h.cfg.Pace.First
 	}
@@ -104,7 +122,7 @@ const leastRetry = 10 * time.Millisecond
 // retry is when silent neighbours are asked again, 0 for never. Unless it is
 // set, the first time comes after three times what an exchange usually takes,
 // and each further one after twice the time.
-func (h *Host) retry() time.Duration {
+func (h *Machine) retry() time.Duration {
 	most := h.cfg.Pace.Retry
 	if !h.cfg.Pace.adaptive || most == 0 {
 		return most
@@ -118,32 +136,32 @@ func (h *Host) retry() time.Duration {
 
 // advanced notes that all rows of an exchange that others hear are ready: the
 // messages of the one before have come.
-func (h *Host) advanced() {
+func (h *Machine) advanced() {
 	if h.came > 0 {
 		if h.usual == 0 {
 			h.usual = h.came
 		}
 		h.usual += (h.came - h.usual) / 8
 	}
-	h.turn, h.came = time.Now(), 0
+	h.turn, h.came = h.now, 0
 	h.asked, h.patience = h.turn, 0
 }
 
 // arrived notes when a row of the exchange under way came, if it was said to
 // everyone. One that was asked for has a receiver: how long it took says how
 // soon we asked, and not what an exchange takes.
-func (h *Host) arrived(m *agent.Message) {
+func (h *Machine) arrived(m *agent.Message) {
 	if m.To == agent.Everyone && m.Time == h.time && h.waits() {
-		h.came = time.Since(h.turn)
+		h.came = h.now - h.turn
 	}
 }
 
 // due is how long the messages of exchange e are waited for, from the beginning
 // of the step. In real time the last are due at the deadline, so that an answer
 // comes before the next tick whatever is lost; in lockstep the first.
-func (h *Host) due(e int) time.Duration {
+func (h *Machine) due(e int) time.Duration {
 	first := h.deadline()
-	if h.cfg.Pace.Mode == RealTime {
+	if h.cfg.Pace.Mode == RealTime && Defect != 10 {
 		first -= time.Duration(len(h.posted)-1) * h.grace()
 	}
 	return first + time.Duration(e)*h.grace()
@@ -151,22 +169,26 @@ func (h *Host) due(e int) time.Duration {
 
 // grace is how much longer each further exchange is waited for. In real time
 // all of them together take no more than half of the deadline.
-func (h *Host) grace() time.Duration {
+func (h *Machine) grace() time.Duration {
 	tenth := h.cfg.Pace.Deadline / 10
-	if h.cfg.Pace.Mode == RealTime && len(h.posted) > 1 {
+	if h.cfg.Pace.Mode == RealTime && len(h.posted) > 1 && Defect != 10 {
 		return min(tenth, h.deadline()/time.Duration(2*(len(h.posted)-1)))
 	}
 	return tenth
 }
 
 // tick asks silent neighbours again, and gives them up when their time is over.
-func (h *Host) tick(now time.Time) {
+func (h *Machine) tick() {
+	if h.survey.measures() {
+		h.tickSurvey()
+		return
+	}
 	if !h.waits() {
 		return
 	}
-	waited := now.Sub(h.started)
+	waited := h.now - h.started
 	after := h.retry()
-	retry := after > 0 && now.Sub(h.asked) >= after
+	retry := after > 0 && h.now-h.asked >= after
 	h.giveUpFrom(waited, retry && h.behind())
 	for retry && h.giveUpAhead() {
 		h.drain()
@@ -177,12 +199,12 @@ func (h *Host) tick(now time.Time) {
 		}
 	}
 	if retry {
-		h.asked = now
+		h.asked = h.now
 		h.patience++
 		h.stats.Retries++
 	}
 	if waited >= h.due(0) {
-		h.gaveUp = now
+		h.resigned, h.gaveUp = true, h.now
 	}
 	h.ship = true
 	h.settle()
@@ -191,7 +213,7 @@ func (h *Host) tick(now time.Time) {
 // giveUpFrom makes nodes go on whose time is over, or all if they are behind:
 // those in the earliest exchange first, who wait for others elsewhere, and then
 // those here who waited for them, if what they hear now is not enough.
-func (h *Host) giveUpFrom(waited time.Duration, behind bool) {
+func (h *Machine) giveUpFrom(waited time.Duration, behind bool) {
 	for {
 		earliest := -1
 		for i := range h.cells {
@@ -212,13 +234,13 @@ func (h *Host) giveUpFrom(waited time.Duration, behind bool) {
 }
 
 // comes says whether node is here and will send its row as soon as it can.
-func (h *Host) comes(node agent.NodeID) bool {
+func (h *Machine) comes(node agent.NodeID) bool {
 	i, here := h.index[node]
 	return here && h.cells[i].taking
 }
 
 // giveUp makes node i go on without those who are silent.
-func (h *Host) giveUp(i int) {
+func (h *Machine) giveUp(i int) {
 	h.missing = h.cells[i].node.Missing(h.missing[:0])
 	for _, node := range h.missing {
 		if _, here := h.index[node]; here {
@@ -233,7 +255,7 @@ func (h *Host) giveUp(i int) {
 			s.last = h.time
 			if s.steps == h.cfg.Pace.Suspect {
 				h.stats.Suspected++
-				h.log.Warn("a neighbour is silent; going on without it", "node", node, "time", h.time)
+				h.warn("a neighbour is silent; going on without it", "node", node, "time", h.time)
 			}
 			h.silent[node] = s
 		}
@@ -241,21 +263,39 @@ func (h *Host) giveUp(i int) {
 	h.step(i, agent.Expire{})
 }
 
+// doubts says whether there may be somebody who need not be waited for.
+func (h *Machine) doubts() bool {
+	if len(h.silent) > 0 || len(h.others) > 0 || h.taking < len(h.cells) {
+		return true
+	}
+	for host := range h.hears {
+		if h.leftOut(host) {
+			return true
+		}
+	}
+	return false
+}
+
 // giveUpSuspects goes on wherever only suspects are waited for, or nodes here
-// that do not take part, and says whether there was such a node. Whoever is
-// alone waits for suspects too, once in a step.
-func (h *Host) giveUpSuspects() bool {
-	alone := h.cfg.Pace.Mode == Lockstep && h.gaveUp.IsZero() && h.alone()
+// that do not take part, or hosts that leave this step out, and says whether there
+// was such a node. Whoever is alone waits for suspects too, once in a step.
+func (h *Machine) giveUpSuspects() bool {
+	alone := h.cfg.Pace.Mode == Lockstep && !h.resigned && h.alone()
 	return h.giveUpOn(func(node agent.NodeID) bool {
-		_, here := h.index[node]
-		return here && !h.comes(node) || !here && !alone && h.suspect(node)
+		if _, here := h.index[node]; here {
+			return !h.comes(node)
+		}
+		if owner, known := h.cfg.Directory.Owner(node); known && h.leftOut(owner) {
+			return true
+		}
+		return !alone && h.suspect(node)
 	})
 }
 
 // giveUpAhead goes on wherever only such neighbours are waited for as have left
 // this step behind, and says whether there was such a node. They sent their rows
 // when nobody heard them, and keep those of two steps.
-func (h *Host) giveUpAhead() bool {
+func (h *Machine) giveUpAhead() bool {
 	return h.giveUpOn(func(node agent.NodeID) bool {
 		if _, here := h.index[node]; here {
 			return false
@@ -267,7 +307,7 @@ func (h *Host) giveUpAhead() bool {
 }
 
 // giveUpOn goes on wherever all who are waited for are hopeless.
-func (h *Host) giveUpOn(hopeless func(agent.NodeID) bool) bool {
+func (h *Machine) giveUpOn(hopeless func(agent.NodeID) bool) bool {
 	any := false
 	for i := range h.cells {
 		c := &h.cells[i]
@@ -286,7 +326,7 @@ func (h *Host) giveUpOn(hopeless func(agent.NodeID) bool) bool {
 // behind says whether every host that spoke during this step is two steps ahead
 // or more. Then nobody can answer what we ask: steps up to the slowest of them
 // are left out.
-func (h *Host) behind() bool {
+func (h *Machine) behind() bool {
 	slowest, any := uint64(0), false
 	for host := range h.hears {
 		mark, ok := h.spoke[host]
@@ -305,35 +345,4 @@ func (h *Host) behind() bool {
 		h.skipTo = min(slowest, h.time+mostSkip)
 	}
 	return any
-}
-
-// alarm is a timer that is set often and rings rarely.
-type alarm struct {
-	timer *time.Timer
-	at    time.Time
-}
-
-func newAlarm() *alarm {
-	a := &alarm{timer: time.NewTimer(time.Hour)}
-	a.timer.Stop()
-	return a
-}
-
-func (a *alarm) c() <-chan time.Time { return a.timer.C }
-
-func (a *alarm) rang() { a.at = time.Time{} }
-
-func (a *alarm) stop() { a.timer.Stop() }
-
-// set makes the alarm ring at the given time; zero means never.
-func (a *alarm) set(at time.Time) {
-	switch {
-	case at.Equal(a.at):
-	case at.IsZero():
-		a.timer.Stop()
-		a.at = at
-	default:
-		a.timer.Reset(time.Until(at))
-		a.at = at
-	}
 }

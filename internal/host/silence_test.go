@@ -29,13 +29,13 @@ func TestSilenceStaysOutside(t *testing.T) {
 	defer bus.Close()
 	w := &world{lines: make(chan *host.Line), answers: make(chan uint64, 1)}
 	h, err := host.New(host.Config{
-		Run: "path", Nodes: []agent.NodeID{0, 1, 2, 3}, Plan: plan, Cost: host.MSE, Directory: directory, Bus: bus, World: w,
+		Run: "path", Nodes: []agent.NodeID{0, 1, 2, 3}, Plan: plan, Cost: host.MSE, Directory: directory,
 		Pace: host.Pace{Deadline: deadline},
 		Links: map[agent.NodeID][]agent.Link{ // 0 - 1 - 2 - 3 - 4
 			0: {{Node: 1, Weight: 1}}, 1: {{Node: 0, Weight: 1}, {Node: 2, Weight: 1}},
 			2: {{Node: 1, Weight: 1}, {Node: 3, Weight: 1}}, 3: {{Node: 2, Weight: 1}, {Node: 4, Weight: 1}},
 		},
-	})
+	}, host.Env{Bus: bus, World: w})
 	check(t, err)
 	done := make(chan error, 1)
 	go func() { done <- h.Run(t.Context()) }()

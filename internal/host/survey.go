@@ -1,140 +1,194 @@
 package host
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
-// SurveyConfig describes a Survey. Its fields mean what they mean in Config.
-type SurveyConfig struct {
-	Run       string
-	Host      transport.HostID
-	Nodes     []agent.NodeID
-	Plan      *agent.Plan                   // whose scale is to be found
-	Links     map[agent.NodeID][]agent.Link // undirected; of every node that has any
-	Directory *Directory                    // nil if all nodes are here
-	Bus       transport.Bus
-	Pace      Pace // Deadline, First and Retry, of a round
-	Gauge     agent.GaugeConfig
-	Log       *slog.Logger
-}
-
-// Survey finds λmax of the network: it drives a gauge for each node of a host,
-// beside those of other hosts. It is used by one goroutine: Run first, and then
-// the Host that it is handed to, which answers those who are not done yet.
-type Survey struct {
-	cfg     SurveyConfig
-	hash    uint32
-	plan    uint32         // digest without a scale
-	gauges  []*agent.Gauge // by node, ascending
-	index   map[agent.NodeID]int
-	hearers map[agent.NodeID][]int
-	queue   []agent.Message
-	away    []agent.Message // for other hosts
-	frame   []byte
-	sent    uint64
-	reader  agent.Reader
+// survey finds λmax of the network before the first step: it drives a gauge for
+// each node of a host, beside those of other hosts. It is a mode of the machine:
+// the world waits, frames carry estimates instead of rows. Once it is over, the
+// gauges only answer hosts that are not done yet. Methods may be called on nil,
+// where nothing has to be found.
+type survey struct {
+	gauges    []*agent.Gauge         // by cell
+	hearers   map[agent.NodeID][]int // cells that hear a node, while λmax is measured
+	elsewhere []bool                 // by cell: some of its neighbours are
+	queue     []agent.Message        // to be delivered
+	done      bool
+	every     time.Duration // between two times that silent neighbours are asked
+	next      time.Duration // the next of them
+	moved     time.Duration // when the slowest node last made a round
+	round     int           // its number
 }
 
 // surveyTime is the number of the measurement; a run makes one.
 const surveyTime = 1
 
-// NewSurvey returns a survey that has not begun.
-func NewSurvey(c SurveyConfig) (*Survey, error) {
-	c.Pace.Mode = Lockstep
-	c.Pace.fill()
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
+// measures says whether λmax is still being found.
+func (s *survey) measures() bool { return s != nil && !s.done }
+
+// prepareSurvey makes the gauges, if the configuration asks for them.
+func (h *Machine) prepareSurvey() error {
+	if h.cfg.Gauge == nil {
+		return nil
 	}
-	s := &Survey{cfg: c, hash: RunHash(c.Run), plan: unmeasured(c.Plan), index: map[agent.NodeID]int{}, hearers: map[agent.NodeID][]int{}}
-	for _, id := range slices.Sorted(slices.Values(c.Nodes)) {
-		g, err := agent.NewGauge(id, c.Gauge)
+	s := &survey{every: h.cfg.Pace.Deadline / 5, hearers: map[agent.NodeID][]int{}}
+	if h.cfg.Pace.Retry > 0 {
+		s.every = h.cfg.Pace.Retry
+	}
+	for i := range h.cells {
+		g, err := agent.NewGauge(h.cells[i].node.ID(), *h.cfg.Gauge)
 		if err != nil {
-			return nil, fmt.Errorf("host: survey: %w", err)
+			return fmt.Errorf("host: survey: %w", err)
 		}
-		s.index[id] = len(s.gauges)
-		s.gauges = append(s.gauges, g)
-		for _, l := range c.Links[id] {
-			s.hearers[l.Node] = append(s.hearers[l.Node], s.index[id])
+		s.gauges, s.elsewhere = append(s.gauges, g), append(s.elsewhere, h.cells[i].elsewhere)
+		for _, l := range h.cells[i].links {
+			s.hearers[l.Node] = append(s.hearers[l.Node], i)
 		}
 	}
-	return s, nil
+	h.survey = s
+	return nil
 }
 
-// Run measures, and returns λmax and the number of rounds.
-func (s *Survey) Run(ctx context.Context) (lambda float64, rounds int, err error) {
-	var frames <-chan transport.Frame
-	if s.cfg.Bus != nil {
-		if err := s.listen(); err != nil {
-			return 0, 0, err
+// beginSurvey begins to measure, or says that the machine is ready if nothing has
+// to be.
+func (h *Machine) beginSurvey() {
+	s := h.survey
+	if s == nil {
+		h.actions.Ready = &Ready{Next: h.Next()}
+		return
+	}
+	for i := range h.cells {
+		if err := h.gauge(i, agent.Begin{Time: surveyTime, Links: h.cells[i].links}); err != nil {
+			h.actions.Failed = fmt.Errorf("host: survey: %w", err)
+			return
 		}
-		frames = s.cfg.Bus.Frames()
 	}
-	for i, g := range s.gauges {
-		if err := s.step(i, agent.Begin{Time: surveyTime, Links: s.cfg.Links[g.ID()]}); err != nil {
-			return 0, 0, fmt.Errorf("host: survey: %w", err)
+	s.moved, s.next = h.now, h.now+s.every
+	h.settleSurvey()
+}
+
+// tickSurvey asks silent neighbours again, and gives them up when nobody has made
+// a round for too long.
+func (h *Machine) tickSurvey() {
+	s := h.survey
+	if h.now < s.next {
+		return
+	}
+	s.next = h.now + s.every
+	patience := h.cfg.Pace.Deadline
+	if s.rounds() == 0 {
+		patience = h.cfg.Pace.First
+	}
+	if h.now-s.moved >= patience {
+		h.gaugeAll(agent.Expire{})
+		s.moved = h.now
+	}
+	h.gaugeAll(agent.Retry{})
+	h.settleSurvey()
+}
+
+// measure takes in a frame while λmax is not known. Rows in it are of hosts that
+// know it already: they will be asked for again.
+func (h *Machine) measure(f transport.Frame) {
+	header, messages, err := h.reader.Read(f.Data)
+	if err != nil || header.Run != h.hash || header.Host != uint32(f.From) {
+		return
+	}
+	for k := range messages {
+		if owner, ok := h.cfg.Directory.Owner(messages[k].From); ok && owner == f.From {
+			h.estimate(&messages[k])
 		}
 	}
-	s.settle()
-	every := s.cfg.Pace.Retry
-	if every == 0 {
-		every = s.cfg.Pace.Deadline / 5
+	h.settleSurvey()
+}
+
+// estimate hands a message about λmax to those who hear its sender. When the
+// survey is over they answer neighbours that are not done.
+func (h *Machine) estimate(m *agent.Message) {
+	if h.survey == nil || m.Kind != agent.Estimate {
+		return
 	}
-	ticks := time.NewTicker(every)
-	defer ticks.Stop()
-	moved, round := time.Now(), 0
-	for s.open() {
-		select {
-		case <-ctx.Done():
-			return 0, 0, ctx.Err()
-		case f, ok := <-frames:
-			if !ok {
-				return 0, 0, transport.ErrClosed
+	if i, here := h.index[m.To]; here {
+		h.gauge(i, agent.Receive{Message: m})
+	} else if m.To == agent.Everyone {
+		for _, i := range h.survey.hearers[m.From] {
+			h.gauge(i, agent.Receive{Message: m})
+		}
+	}
+}
+
+// gauge applies an event to the gauge of a node.
+func (h *Machine) gauge(i int, ev agent.Event) error {
+	r, err := h.survey.gauges[i].Step(ev)
+	h.survey.queue = append(h.survey.queue, r.Send...)
+	return err
+}
+
+// gaugeAll gives an event to all gauges that wait, and delivers what they say.
+func (h *Machine) gaugeAll(ev agent.Event) {
+	for i, g := range h.survey.gauges {
+		if g.Open() {
+			h.gauge(i, ev)
+		}
+	}
+	h.drainSurvey()
+}
+
+// settleSurvey goes on until nothing can be done without hearing from elsewhere,
+// and ends the survey when every gauge is done.
+func (h *Machine) settleSurvey() {
+	h.drainSurvey()
+	h.send()
+	s := h.survey
+	if r := s.rounds(); r >= 0 {
+		if r != s.round {
+			s.moved, s.round = h.now, r
+		}
+		return
+	}
+	scale, rounds, err := h.found()
+	if err != nil {
+		h.actions.Failed = err
+		return
+	}
+	s.done = true
+	h.cfg.Plan.Scale = scale
+	h.plan = h.cfg.Plan.Digest()
+	h.actions.Ready = &Ready{Next: h.Next(), Scale: scale, Rounds: rounds}
+}
+
+// drainSurvey delivers messages among gauges of this host, and sets the others
+// aside.
+func (h *Machine) drainSurvey() {
+	s := h.survey
+	for k := 0; k < len(s.queue); k++ {
+		m := s.queue[k]
+		if i, here := h.index[m.To]; here {
+			h.gauge(i, agent.Receive{Message: &m})
+			continue
+		}
+		if m.To == agent.Everyone {
+			for _, i := range h.survey.hearers[m.From] {
+				h.gauge(i, agent.Receive{Message: &m})
 			}
-			s.take(f)
-		case now := <-ticks.C:
-			patience := s.cfg.Pace.Deadline
-			if s.rounds() == 0 {
-				patience = s.cfg.Pace.First
-			}
-			if now.Sub(moved) >= patience {
-				s.all(agent.Expire{})
-				moved = now
-			}
-			s.all(agent.Retry{})
 		}
-		if r := s.rounds(); r != round {
-			moved, round = time.Now(), r
+		if m.To != agent.Everyone || s.elsewhere[h.index[m.From]] {
+			h.pending = append(h.pending, m)
 		}
 	}
-	return s.result()
+	clear(s.queue)
+	s.queue = s.queue[:0]
 }
 
-// listen hears the hosts of all neighbours.
-func (s *Survey) listen() error {
-	var hosts []transport.HostID
-	for node := range s.hearers {
-		if owner, ok := s.cfg.Directory.Owner(node); ok && owner != s.cfg.Host {
-			hosts = append(hosts, owner)
-		}
-	}
-	slices.Sort(hosts)
-	return s.cfg.Bus.Hear(slices.Compact(hosts))
-}
-
-func (s *Survey) open() bool {
-	return slices.ContainsFunc(s.gauges, (*agent.Gauge).Open)
-}
-
-// rounds returns how many rounds the slowest node has made.
-func (s *Survey) rounds() int {
+// rounds returns how many rounds the slowest node has made that is not done, -1
+// if all are.
+func (s *survey) rounds() int {
 	least := -1
 	for _, g := range s.gauges {
 		if _, r, _ := g.Result(); g.Open() && (least < 0 || r < least) {
@@ -144,20 +198,22 @@ func (s *Survey) rounds() int {
 	return least
 }
 
-// result returns what the nodes found, which must be the same.
-func (s *Survey) result() (lambda float64, rounds int, err error) {
+// found returns what the nodes found, which must be the same.
+func (h *Machine) found() (lambda float64, rounds int, err error) {
 	found := false
-	for _, g := range s.gauges {
+	for i, g := range h.survey.gauges {
 		l, r, ok := g.Result()
 		if !ok {
 			low, high := g.Bounds()
-			return 0, 0, fmt.Errorf("host: survey: after %d rounds node %d knows only that λmax is from %v to %v; give it as a number, or a smaller diameter", r, g.ID(), low, high)
+			return 0, 0, fmt.Errorf("host: survey: after %d rounds node %d knows only that λmax is from %v to %v; "+
+				"give it as a number, or a smaller diameter", r, g.ID(), low, high)
 		}
-		if len(s.cfg.Links[g.ID()]) == 0 {
+		if len(h.cells[i].links) == 0 {
 			continue
 		}
 		if l == 0 || found && l != lambda {
-			return 0, 0, fmt.Errorf("host: survey: node %d found %v for λmax, others %v: some neighbours did not take part; start all hosts at the same time, or give λmax as a number", g.ID(), l, lambda)
+			return 0, 0, fmt.Errorf("host: survey: node %d found %v for λmax, others %v: some neighbours did not take part; "+
+				"start all hosts at the same time, or give λmax as a number", g.ID(), l, lambda)
 		}
 		lambda, rounds, found = l, r, true
 	}
@@ -167,105 +223,13 @@ func (s *Survey) result() (lambda float64, rounds int, err error) {
 	return lambda, rounds, nil
 }
 
-func (s *Survey) step(i int, ev agent.Event) error {
-	r, err := s.gauges[i].Step(ev)
-	s.queue = append(s.queue, r.Send...)
-	return err
-}
-
-// all gives an event to whoever waits.
-func (s *Survey) all(ev agent.Event) {
-	for i := range s.gauges {
-		if s.gauges[i].Open() {
-			s.step(i, ev)
-		}
-	}
-	s.settle()
-}
-
-// settle delivers what can be delivered here and sends the rest.
-func (s *Survey) settle() {
-	s.drain()
-	for len(s.away) > 0 {
-		batch := s.away[:min(len(s.away), frameRoom/100)]
-		s.away = s.away[len(batch):]
-		if s.cfg.Bus == nil {
-			continue
-		}
-		s.sent++
-		s.frame = agent.AppendFrame(s.frame[:0], agent.Header{Run: s.hash, Plan: s.plan, Host: uint32(s.cfg.Host), Sequence: s.sent}, batch)
-		if err := s.cfg.Bus.Send(s.frame); err != nil {
-			s.cfg.Log.Debug("frame not sent", "err", err)
-		}
-	}
-	s.away = s.away[:0]
-}
-
-// drain delivers messages among nodes of this host, and sets the others aside.
-func (s *Survey) drain() {
-	for k := 0; k < len(s.queue); k++ {
-		m := s.queue[k]
-		if i, here := s.index[m.To]; here {
-			s.step(i, agent.Receive{Message: &m})
-			continue
-		}
-		if m.To == agent.Everyone {
-			for _, i := range s.hearers[m.From] {
-				s.step(i, agent.Receive{Message: &m})
-			}
-		}
-		if m.To != agent.Everyone || s.heardElsewhere(m.From) {
-			s.away = append(s.away, m)
-		}
-	}
-	clear(s.queue)
-	s.queue = s.queue[:0]
-}
-
-// heardElsewhere says whether node has a neighbour on another host.
-func (s *Survey) heardElsewhere(node agent.NodeID) bool {
-	for _, l := range s.cfg.Links[node] {
-		if _, here := s.index[l.Node]; !here {
-			return true
-		}
-	}
-	return false
-}
-
-// take takes in a frame of another host.
-func (s *Survey) take(f transport.Frame) {
-	header, messages, err := s.reader.Read(f.Data)
-	if err != nil || header.Run != s.hash || header.Host != uint32(f.From) {
-		return
-	}
-	for k := range messages {
-		m := &messages[k]
-		if owner, ok := s.cfg.Directory.Owner(m.From); !ok || owner != f.From || m.Kind != agent.Estimate {
-			continue
-		}
-		s.receive(m)
-	}
-	s.settle()
-}
-
-func (s *Survey) receive(m *agent.Message) {
-	if i, here := s.index[m.To]; here {
-		s.step(i, agent.Receive{Message: m})
-	} else if m.To == agent.Everyone {
-		for _, i := range s.hearers[m.From] {
-			s.step(i, agent.Receive{Message: m})
-		}
-	}
-}
-
 // lateEstimate answers a neighbour that is not done with its survey.
-func (h *Host) lateEstimate(m *agent.Message) {
-	s := h.cfg.Survey
-	if s == nil {
+func (h *Machine) lateEstimate(m *agent.Message) {
+	if h.survey == nil {
 		return
 	}
-	s.receive(m)
-	s.drain()
-	h.pending, h.ship = append(h.pending, s.away...), h.ship || len(s.away) > 0
-	s.away = s.away[:0]
+	before := len(h.pending)
+	h.estimate(m)
+	h.drainSurvey()
+	h.ship = h.ship || len(h.pending) > before
 }

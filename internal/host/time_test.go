@@ -39,9 +39,9 @@ func pairHost(t *testing.T, pace host.Pace) (*host.Host, *world, transport.Bus, 
 	t.Cleanup(func() { bus.Close(); other.Close() })
 	w := &world{lines: make(chan *host.Line), answers: make(chan uint64, 1)}
 	h, err := host.New(host.Config{
-		Run: "pair", Nodes: []agent.NodeID{0}, Plan: plan, Cost: host.MSE, Directory: directory, Bus: bus, World: w, Pace: pace, ReportEvery: 100 * 24 * time.Hour,
+		Run: "pair", Nodes: []agent.NodeID{0}, Plan: plan, Cost: host.MSE, Directory: directory, Pace: pace,
 		Hear: []transport.HostID{1}, Links: map[agent.NodeID][]agent.Link{0: {{Node: 1, Weight: 1}}},
-	})
+	}, host.Env{Bus: bus, World: w, ReportEvery: 100 * 24 * time.Hour})
 	check(t, err)
 	return h, w, other, plan
 }

@@ -1,7 +1,7 @@
 package host
 
 // trial does what a world asks of hosts that are on trial.
-func (h *Host) trial(l *Line) {
+func (h *Machine) trial(l *Line) {
 	if h.cfg.Losses == nil {
 		h.stats.StrayLines++
 		h.warnOnce("trial", "no trial goes on here: loss and reset need faults in the configuration")
@@ -18,7 +18,7 @@ func (h *Host) trial(l *Line) {
 
 // reset puts the parameters of all nodes back, between two steps, if the world
 // asked for it.
-func (h *Host) reset() {
+func (h *Machine) reset() {
 	if !h.anew {
 		return
 	}

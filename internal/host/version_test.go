@@ -47,8 +47,10 @@ func TestHostOfAnotherVersionIsNamed(t *testing.T) {
 	w := &world{lines: make(chan *host.Line), answers: make(chan uint64, 1)}
 	refused := make(chan struct{}, 1)
 	h, err := host.New(host.Config{
-		Run: "old", Nodes: []agent.NodeID{0}, Plan: plan, Cost: host.MSE, Directory: directory, Bus: bus, World: w,
-		Links: map[agent.NodeID][]agent.Link{0: {{Node: 1, Weight: 1}}}, Log: slog.New(slog.NewTextHandler(&log, nil)),
+		Run: "old", Nodes: []agent.NodeID{0}, Plan: plan, Cost: host.MSE, Directory: directory,
+		Links: map[agent.NodeID][]agent.Link{0: {{Node: 1, Weight: 1}}},
+	}, host.Env{
+		Bus: bus, World: w, Log: slog.New(slog.NewTextHandler(&log, nil)),
 		ReportEvery: time.Millisecond, OnReport: func(r *host.Report) {
 			if r.Stats.BadFrames == 3 && len(refused) == 0 {
 				refused <- struct{}{}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -17,7 +18,7 @@ const patience = 25
 const always = math.MaxUint64
 
 // wire takes in what a line says of neighbours.
-func (h *Host) wire(l *Line) {
+func (h *Machine) wire(l *Line) {
 	changed := false
 	for k := range l.Nodes {
 		n := &l.Nodes[k]
@@ -42,7 +43,7 @@ func (h *Host) wire(l *Line) {
 }
 
 // rewire computes who hears whom from the neighbours of all nodes.
-func (h *Host) rewire() {
+func (h *Machine) rewire() {
 	for node, list := range h.hearers {
 		h.hearers[node] = list[:0]
 	}
@@ -69,7 +70,7 @@ func (h *Host) rewire() {
 			h.outside = append(h.outside, node)
 		}
 	}
-	if h.cfg.Bus == nil {
+	if h.cfg.Directory == nil {
 		return
 	}
 	for host, last := range h.hears {
@@ -80,13 +81,13 @@ func (h *Host) rewire() {
 		}
 	}
 	if wanted {
-		h.listen()
+		h.actions.Hear = h.Hears()
 	}
 }
 
 // want notes that the host of node must be heard, and says whether it was not.
-func (h *Host) want(node agent.NodeID) bool {
-	if h.cfg.Bus == nil {
+func (h *Machine) want(node agent.NodeID) bool {
+	if h.cfg.Directory == nil {
 		return false
 	}
 	owner, ok := h.cfg.Directory.Owner(node)
@@ -104,14 +105,9 @@ func (h *Host) want(node agent.NodeID) bool {
 	return !heard
 }
 
-// listen tells the bus whom to hear.
-func (h *Host) listen() {
-	list := make([]transport.HostID, 0, len(h.hears))
-	for host := range h.hears {
-		list = append(list, host)
-	}
+// Hears returns the hosts that the bus must hear.
+func (h *Machine) Hears() []transport.HostID {
+	list := slices.AppendSeq(make([]transport.HostID, 0, len(h.hears)), maps.Keys(h.hears))
 	slices.Sort(list)
-	if err := h.cfg.Bus.Hear(list); err != nil {
-		h.log.Warn("cannot hear", "hosts", list, "err", err)
-	}
+	return list
 }

@@ -17,7 +17,7 @@ import (
 // goroutine of its own.
 type goroutines struct {
 	ctx     context.Context
-	prepare func(id transport.HostID) (host.Config, error) // all but the world
+	prepare func(id transport.HostID) (host.Config, host.Env, error) // all but the world
 	answers chan *host.Answer
 	reports chan<- *host.Report
 
@@ -37,25 +37,25 @@ type goroutine struct {
 
 // start implements [launcher].
 func (g *goroutines) start(id transport.HostID) error {
-	c, err := g.prepare(id)
+	c, e, err := g.prepare(id)
 	if err != nil {
 		return err
 	}
 	r := &goroutine{lines: make(chan *host.Line, 4), answers: g.answers, done: make(chan struct{})}
 	r.release = func() {
-		c.Bus.Close()
-		if disk, ok := c.Disk.(io.Closer); ok {
-			disk.Close() // the next one wants its lock
+		e.Bus.Close()
+		if store, ok := e.Store.(io.Closer); ok {
+			store.Close() // the next one wants its lock
 		}
 	}
-	c.World = r
-	c.OnReport = func(report *host.Report) {
+	e.World = r
+	e.OnReport = func(report *host.Report) {
 		select {
 		case g.reports <- report:
 		default:
 		}
 	}
-	h, err := host.New(c)
+	h, err := host.New(c, e)
 	if err != nil {
 		r.release()
 		return err

@@ -67,8 +67,7 @@ func BenchmarkHostOf25000(b *testing.B) {
 		rows[i] = host.NodeLine{Node: id, Row: []float32{rng.Float32()}, Target: []float32{rng.Float32()}}
 	}
 	w := &pasture{lines: make(chan *host.Line), acted: make(chan struct{}, 1)}
-	c.World = w
-	h, err := host.New(c)
+	h, err := host.New(c, host.Env{World: w})
 	if err != nil {
 		b.Fatal(err)
 	}

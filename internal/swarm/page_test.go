@@ -208,7 +208,7 @@ func TestNoTrialUnasked(t *testing.T) {
 		}
 		w := &pasture{lines: make(chan *host.Line), acted: make(chan struct{}, 1)}
 		p, _ := plan(t, &toy{nodes: 1, features: 2, classes: 3, seed: 5}, &settings[0])
-		h, err := host.New(host.Config{Run: "alone", Nodes: []agent.NodeID{0}, Plan: p, Cost: host.CrossEntropy, World: w})
+		h, err := host.New(host.Config{Run: "alone", Nodes: []agent.NodeID{0}, Plan: p, Cost: host.CrossEntropy}, host.Env{World: w})
 		if err != nil {
 			t.Fatal(err)
 		}

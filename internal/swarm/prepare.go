@@ -105,23 +105,23 @@ func (r *run) prepareGoroutines(ctx context.Context, addresses map[transport.Hos
 	}
 	network := &mem.Network{Buffer: 1 << 14}
 	r.answers = make(chan *host.Answer, 256)
-	prepare := func(id transport.HostID) (host.Config, error) {
+	prepare := func(id transport.HostID) (c host.Config, e host.Env, err error) {
 		bus, err := r.join(ctx, network, id, addresses)
 		if err != nil {
-			return host.Config{}, err
+			return c, e, err
 		}
-		bus = transport.Disturb(bus, id, r.faults())
-		c := host.Config{
-			Run: r.Run, Host: id, Nodes: r.divided[id], Plan: r.plan, Cost: r.Task.cost, Directory: directory, Bus: bus, Pace: r.Pace,
-			Hear: r.always(id), Every: r.CheckpointEvery, ReportEvery: r.Every,
+		e = host.Env{Bus: transport.Disturb(bus, id, r.faults()), ReportEvery: r.Every}
+		c = host.Config{
+			Run: r.Run, Host: id, Nodes: r.divided[id], Plan: r.plan, Cost: r.Task.cost, Directory: directory, Pace: r.Pace,
+			Hear: r.always(id), Every: r.CheckpointEvery,
 		}
 		if r.Hub != nil {
 			c.Losses = transport.NewLosses(id, r.Faults.Seed)
 		}
 		if r.Keep {
-			c.Disk, err = journal.OpenDir(filepath.Join(r.Dir, "state", strconv.Itoa(int(id))))
+			e.Store, err = journal.OpenFolder(filepath.Join(r.Dir, "state", strconv.Itoa(int(id))))
 		}
-		return c, err
+		return c, e, err
 	}
 	r.launcher = &goroutines{ctx: ctx, prepare: prepare, answers: r.answers, reports: r.reports, hosts: map[transport.HostID]*goroutine{}}
 	return nil

@@ -2,12 +2,8 @@ package host
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
@@ -16,11 +12,13 @@ import (
 	"github.com/wdgnn/wdgnn/transport"
 )
 
-// Host runs agents; see the package comment. Run is the loop; Report may be
-// called from anywhere, everything else belongs to the loop.
-type Host struct {
+// Machine is the host as a pure state machine: what happens goes in as events,
+// what is to be done comes out as actions. It starts no goroutine, reads no clock
+// and touches neither network nor disk; the same events at the same times give
+// the same actions, bit for bit. [Host] is the loop around it. It is not safe for
+// concurrent use.
+type Machine struct {
 	cfg   Config
-	log   *slog.Logger
 	hash  uint32 // of the run's name
 	plan  uint32 // digest of the plan
 	early uint32 // the same without λmax: of those who still measure it
@@ -33,18 +31,19 @@ type Host struct {
 	spoke   map[transport.HostID]frameMark // what we know of each host's frames
 	others  map[transport.HostID]uint32    // hosts that run something else, and its digest, or anotherVersion
 
+	now       time.Duration // of the event that is being applied
 	time      uint64
 	begun     bool   // there was a step
 	opened    uint64 // steps since the start
 	open      bool   // a step is under way
 	acted     bool   // and the world has its answer
-	unheard   bool   // the world did not take the last one
-	started   time.Time
-	turn      time.Time     // when the exchange under way began
+	started   time.Duration
+	turn      time.Duration // when the exchange under way began
 	came      time.Duration // how long after that its latest row came, 0 if none did
-	asked     time.Time     // when silent neighbours were asked last, or an exchange was complete
+	asked     time.Duration // when silent neighbours were asked last, or an exchange was complete
 	patience  int           // how often they were asked since
-	gaveUp    time.Time     // when they were given up last, zero if not in this step
+	resigned  bool          // silent neighbours were given up in this step
+	gaveUp    time.Duration // when they were last
 	usual     time.Duration // about what an exchange takes if nothing is lost; 0 if not known
 	taking    int           // nodes that take part in the step
 	predicted int
@@ -57,21 +56,20 @@ type Host struct {
 	pending []agent.Message // to be sent
 	ship    bool            // pending messages should leave
 	current agent.Message   // being delivered
-	frame   []byte
-	sent    uint64 // sequence number of the last frame
+	sent    uint64          // sequence number of the last frame
 	reader  agent.Reader
 	later   []laterFrame
 	silent  map[agent.NodeID]silence
 	missing []agent.NodeID
-	answer  Answer
+	answer  Answer          // the latest
 	wrong   []string        // with the line of the step that begins
 	warned  map[string]bool // kinds of lines whose refusal was logged
 
 	stats   Stats
-	latency latencies
 	contest contest
-	report  atomic.Pointer[Report]
-	saver   *saver // nil without a disk
+	survey  *survey       // what finds λmax; nil if nothing has to
+	saved   time.Duration // when the last checkpoint was taken
+	actions Actions
 }
 
 // cell is one node of the host.
@@ -88,125 +86,81 @@ type cell struct {
 	told      loss.Loss // what the world said of the answer; nil if nothing
 }
 
-// New returns a host whose nodes stand where their checkpoints left them.
-func New(c Config) (*Host, error) {
+// NewMachine returns a machine whose nodes stand where the given checkpoint, nil
+// for none, left them.
+func NewMachine(c Config, checkpoint []byte) (*Machine, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	c.Pace.fill()
-	c.Every, c.ReportEvery = cmp.Or(c.Every, time.Second), cmp.Or(c.ReportEvery, time.Second)
-	h := &Host{
-		cfg: c, log: c.Log, hash: RunHash(c.Run), index: map[agent.NodeID]int{}, hearers: map[agent.NodeID][]int{},
-		hears: map[transport.HostID]uint64{}, spoke: map[transport.HostID]frameMark{}, others: map[transport.HostID]uint32{}, silent: map[agent.NodeID]silence{},
-		warned: map[string]bool{},
+	h := &Machine{
+		cfg: c, hash: RunHash(c.Run), index: map[agent.NodeID]int{}, hearers: map[agent.NodeID][]int{},
+		hears: map[transport.HostID]uint64{}, spoke: map[transport.HostID]frameMark{}, others: map[transport.HostID]uint32{},
+		silent: map[agent.NodeID]silence{}, warned: map[string]bool{},
 		posted: make([]int, c.Plan.Exchanges()), answer: Answer{Host: uint32(c.Host), Outputs: []Output{}},
 	}
-	if h.log == nil {
-		h.log = slog.New(slog.DiscardHandler)
-	}
-	h.plan, h.early = c.Plan.Digest(), unmeasured(c.Plan)
+	plan := *c.Plan // its scale may have to be found
+	h.cfg.Plan = &plan
+	h.cfg.Pace.fill()
+	h.cfg.Every = cmp.Or(c.Every, time.Second)
+	h.plan, h.early = plan.Digest(), unmeasured(&plan)
 	scratch := new(agent.Scratch)
 	for _, id := range slices.Sorted(slices.Values(c.Nodes)) {
 		h.index[id] = len(h.cells)
-		h.cells = append(h.cells, cell{node: agent.NewNode(id, c.Plan, scratch), links: c.Links[id]})
+		h.cells = append(h.cells, cell{node: agent.NewNode(id, &plan, scratch), links: c.Links[id]})
 	}
-	if c.Disk != nil {
-		if err := h.restore(); err != nil {
-			return nil, err
-		}
+	if err := h.restore(checkpoint); err != nil {
+		return nil, err
 	}
-	if c.Bus != nil {
-		for _, host := range c.Hear {
-			h.hears[host] = always
-		}
-		h.listen()
+	for _, host := range c.Hear {
+		h.hears[host] = always
 	}
 	h.rewire()
-	h.report.Store(h.look(false))
-	return h, nil
+	return h, h.prepareSurvey()
 }
 
 // Next returns the first step that the nodes have not made, by their checkpoint.
-// It is meant for before Run.
-func (h *Host) Next() uint64 {
+func (h *Machine) Next() uint64 {
 	if !h.begun {
 		return 0
 	}
 	return h.time + 1
 }
 
-// Run is the loop. It ends with nil when the world does, with the context's
-// error, or with an error if the bus ends. Checkpoints are written in all cases.
-func (h *Host) Run(ctx context.Context) (err error) {
-	defer func() { err = errors.Join(err, h.finish()) }()
-	var frames <-chan transport.Frame
-	if h.cfg.Bus != nil {
-		frames = h.cfg.Bus.Frames()
+// Step applies one event, now after the start of the machine, and returns what is
+// to be done, in the order of its fields. Actions belong to the machine and are
+// valid until the next Step. A clock that goes back stands still instead.
+func (h *Machine) Step(now time.Duration, ev Event) *Actions {
+	h.now = max(h.now, now)
+	h.actions.clear()
+	switch ev := ev.(type) {
+	case Start:
+		h.beginSurvey()
+	case *Line:
+		h.line(ev)
+	case Arrive:
+		h.take(ev.Frame)
+	case Tick:
+		h.tick()
+	case Look:
+		h.look(ev.Final)
 	}
-	h.publish(false)
-	reports := time.NewTicker(h.cfg.ReportEvery)
-	defer reports.Stop()
-	alarm := newAlarm()
-	defer alarm.stop()
-	lines := h.cfg.World.Lines()
-	var stay <-chan time.Time // set when the world has ended
-	for {
-		heard := lines
-		if h.waits() && h.cfg.Pace.Mode == Lockstep {
-			heard = nil // the world's next line can wait, the neighbours come first
-		}
-		alarm.set(h.wake())
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case l, ok := <-heard:
-			if ok && !l.End {
-				h.line(l)
-				continue
-			}
-			h.conclude()
-			if h.cfg.Bus == nil || h.cfg.Pace.Linger == 0 {
-				return nil
-			}
-			lines, stay = nil, time.After(h.cfg.Pace.Linger)
-		case f, ok := <-frames:
-			for waiting := len(frames); ok; waiting-- { // all that are there, before anything else is looked at
-				h.take(f)
-				if waiting == 0 {
-					break
-				}
-				f, ok = <-frames
-			}
-			if !ok {
-				return fmt.Errorf("host %d: %w", h.cfg.Host, transport.ErrClosed)
-			}
-		case now := <-alarm.c():
-			alarm.rang()
-			h.tick(now)
-		case <-reports.C:
-			h.publish(false)
-		case <-stay:
-			return nil
-		}
-	}
+	h.actions.Wake, h.actions.Busy = h.wake(), h.busy()
+	return &h.actions
 }
 
-// finish writes a last checkpoint, if there was a step, and tells how things
-// ended.
-func (h *Host) finish() (err error) {
-	if h.saver != nil {
-		var last *checkpoint
-		if h.begun {
-			last = h.memory()
-		}
-		err = h.saver.close(last)
-	}
-	h.publish(true)
-	return err
+// busy says whether the world's next line can wait: λmax is not known yet, or in
+// lockstep the neighbours come first.
+func (h *Machine) busy() bool {
+	return h.survey.measures() || h.waits() && h.cfg.Pace.Mode == Lockstep
 }
 
 // line hears the world.
-func (h *Host) line(l *Line) {
+func (h *Machine) line(l *Line) {
+	if l.End {
+		h.conclude()
+		h.actions.Ended = true
+		return
+	}
 	if l.Loss != nil || l.Reset {
 		h.trial(l)
 		if len(l.Nodes) == 0 {
@@ -244,10 +198,10 @@ func (h *Host) line(l *Line) {
 }
 
 // begin opens step l.Time.
-func (h *Host) begin(l *Line) {
+func (h *Machine) begin(l *Line) {
 	h.time, h.begun, h.open, h.acted = l.Time, true, true, false
 	h.opened++
-	h.started, h.gaveUp = time.Now(), time.Time{}
+	h.started, h.resigned = h.now, false
 	h.turn, h.asked, h.patience = h.started, h.started, 0
 	h.taking, h.predicted, h.boundary, h.ship = 0, 0, 0, false
 	clear(h.posted)
@@ -288,7 +242,7 @@ func (h *Host) begin(l *Line) {
 }
 
 // reveal takes in what answers cost.
-func (h *Host) reveal(l *Line) {
+func (h *Machine) reveal(l *Line) {
 	for k := range l.Nodes {
 		i, ok := h.index[l.Nodes[k].Node]
 		if !ok {
@@ -305,7 +259,7 @@ func (h *Host) reveal(l *Line) {
 }
 
 // tell keeps what a line says of a node's answer.
-func (h *Host) tell(c *cell, n *NodeLine) {
+func (h *Machine) tell(c *cell, n *NodeLine) {
 	told, err := h.cfg.Cost.told(n, h.cfg.Plan.Model.Outputs())
 	if err != nil {
 		h.stats.BadTargets++
@@ -320,7 +274,7 @@ func (h *Host) tell(c *cell, n *NodeLine) {
 }
 
 // learn ends the step of a node that has predicted.
-func (h *Host) learn(i int) {
+func (h *Machine) learn(i int) {
 	c := &h.cells[i]
 	if !c.taking || !c.predicted || c.done {
 		return
@@ -333,9 +287,12 @@ func (h *Host) learn(i int) {
 }
 
 // conclude ends the step: whoever was told nothing learns from its neighbours.
-func (h *Host) conclude() {
+func (h *Machine) conclude() {
 	if !h.open {
 		return
+	}
+	if h.waits() {
+		h.stats.Unanswered++
 	}
 	for i := range h.cells {
 		h.learn(i)
@@ -345,7 +302,7 @@ func (h *Host) conclude() {
 }
 
 // over closes a step in which every node is done.
-func (h *Host) over() {
+func (h *Machine) over() {
 	for i := range h.cells {
 		if c := &h.cells[i]; c.taking && !c.done {
 			return
@@ -353,44 +310,29 @@ func (h *Host) over() {
 	}
 	h.open = false
 	h.stats.Steps++
-	if h.saver != nil {
-		h.saver.offer(h.memory)
-	}
+	h.actions.Save = h.now-h.saved >= h.cfg.Every
 }
 
 // waits says whether a step waits for neighbours.
-func (h *Host) waits() bool { return h.open && !h.acted }
+func (h *Machine) waits() bool { return h.open && !h.acted }
 
 // act gives the world its answer.
-func (h *Host) act() {
+func (h *Machine) act() {
 	h.acted = true
-	h.latency.add(time.Since(h.started))
-	h.answer.Time, h.answer.Outputs = h.time, h.answer.Outputs[:0]
+	a := h.reply(h.time)
+	a.began = h.started
 	for i := range h.cells {
 		c := &h.cells[i]
 		switch {
 		case !c.taking:
-		case mat.Finite(c.output...):
-			h.answer.Outputs = append(h.answer.Outputs, Output{c.node.ID(), c.output})
+		case mat.Finite(c.output...) || Defect == 6:
+			a.Outputs = append(a.Outputs, Output{c.node.ID(), c.output})
 		default: // JSON cannot write it, and nobody could use it
 			if h.stats.LostOutputs == 0 {
-				h.log.Warn("the output of a node is not finite and left out of the answer; is a neighbour's row, or the model, absurd?", "node", c.node.ID(), "time", h.time)
+				h.warn("the output of a node is not finite and left out of the answer; is a neighbour's row, or the model, absurd?", "node", c.node.ID(), "time", h.time)
 			}
 			h.stats.LostOutputs++
 		}
 	}
-	h.answer.Error = h.complaints()
-	h.tellWorld(&h.answer)
-}
-
-// tellWorld gives the world an answer, and logs when it begins to refuse them.
-func (h *Host) tellWorld(a *Answer) {
-	err := h.cfg.World.Act(a)
-	if err != nil {
-		h.stats.LostAnswers++
-		if !h.unheard { // once, until it takes one again
-			h.log.Warn("the world does not take answers", "time", a.Time, "err", err)
-		}
-	}
-	h.unheard = err != nil
+	a.Error = h.complaints()
 }

@@ -1,0 +1,258 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// Env is what surrounds a machine.
+type Env struct {
+	World World
+	Bus   transport.Bus // nil if all nodes are here
+	Store Store         // keeps checkpoints; nil means none
+	Log   *slog.Logger  // nil means silence
+
+	// OnReady, if set, is called once, when the host is ready for the world's
+	// lines. Its error ends the host.
+	OnReady func(*Ready) error
+
+	// OnReport, if set, hears how things are every ReportEvery, 0 means a
+	// second, and at the end. It is called by the loop and must not wait.
+	OnReport    func(*Report)
+	ReportEvery time.Duration
+}
+
+// Host runs a [Machine]: it is the loop where clock, bus, world and disk meet.
+// Report may be called from anywhere, everything else belongs to one goroutine.
+type Host struct {
+	env     Env
+	machine *Machine
+	started time.Time
+	timer   alarm
+	saver   *saver // nil without a store
+	unheard bool   // the world did not take the last answer
+	lost    uint64 // answers that it did not take
+	latency latencies
+	report  atomic.Pointer[Report]
+}
+
+// New returns a host whose nodes stand where their last checkpoint left them, and
+// whose bus hears whom it should. Run is to follow.
+func New(c Config, e Env) (*Host, error) {
+	if e.World == nil {
+		return nil, errors.New("host: no world")
+	}
+	if (e.Bus == nil) != (c.Directory == nil) {
+		return nil, errors.New("host: a bus needs a directory of who runs which node, and the other way round")
+	}
+	if e.Log == nil {
+		e.Log = slog.New(slog.DiscardHandler)
+	}
+	h := &Host{env: e, started: time.Now(), timer: newAlarm()}
+	var last []byte
+	var err error
+	if e.Store != nil {
+		if last, err = e.Store.Last(); err != nil {
+			return nil, fmt.Errorf("host: state: %w", err)
+		}
+	}
+	if h.machine, err = NewMachine(c, last); err != nil {
+		return nil, err
+	}
+	if last != nil {
+		e.Log.Info("goes on from a checkpoint", "time", h.machine.time, "nodes", len(c.Nodes))
+	}
+	if e.Bus != nil {
+		h.hear(h.machine.Hears())
+	}
+	if e.Store != nil {
+		h.saver = newSaver(e.Store, e.Log)
+	}
+	h.report.Store(h.machine.Step(0, Look{}).Report)
+	return h, nil
+}
+
+// Next returns the first step that the nodes have not made, by their checkpoint.
+// It is meant for before Run.
+func (h *Host) Next() uint64 { return h.machine.Next() }
+
+// Report returns how the host was doing when it last looked, every
+// Env.ReportEvery.
+func (h *Host) Report() *Report { return h.report.Load() }
+
+// Run is the loop. It ends with nil when the world does, with the context's
+// error, or with an error if the bus ends. Checkpoints are written in all cases.
+func (h *Host) Run(ctx context.Context) (err error) {
+	defer func() { err = errors.Join(err, h.finish()) }()
+	var frames <-chan transport.Frame
+	if h.env.Bus != nil {
+		frames = h.env.Bus.Frames()
+	}
+	reports := time.NewTicker(cmp.Or(h.env.ReportEvery, time.Second))
+	defer reports.Stop()
+	defer h.timer.stop()
+	lines := h.env.World.Lines()
+	var stay <-chan time.Time // set when the world has ended
+	h.step(Look{})
+	a, err := h.step(Start{})
+	for err == nil {
+		heard := lines
+		if a.Busy {
+			heard = nil
+		}
+		h.timer.set(h.started, a.Wake)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case l, ok := <-heard:
+			if !ok {
+				l = &Line{End: true}
+			}
+			if a, err = h.step(l); a.Ended {
+				linger := h.machine.cfg.Pace.Linger
+				if h.env.Bus == nil || linger == 0 {
+					return err
+				}
+				lines, stay = nil, time.After(linger)
+			}
+		case f, ok := <-frames:
+			for waiting := len(frames); ok; waiting-- { // all that are there, before anything else is looked at
+				a, err = h.step(Arrive{f})
+				if waiting == 0 || err != nil {
+					break
+				}
+				f, ok = <-frames
+			}
+			if !ok {
+				return fmt.Errorf("host %d: %w", h.machine.cfg.Host, transport.ErrClosed)
+			}
+		case <-h.timer.c():
+			h.timer.rang()
+			a, err = h.step(Tick{})
+		case <-reports.C:
+			a, err = h.step(Look{})
+		case <-stay:
+			return nil
+		}
+	}
+	return err
+}
+
+// step tells the machine what happened and does what it asks for.
+func (h *Host) step(ev Event) (*Actions, error) {
+	a := h.machine.Step(time.Since(h.started), ev)
+	for _, e := range a.Log {
+		h.env.Log.Log(context.Background(), e.Level, e.Text, e.Args...)
+	}
+	if a.Hear != nil {
+		h.hear(a.Hear)
+	}
+	for _, f := range a.Frames {
+		if err := h.env.Bus.Send(f); err != nil {
+			h.env.Log.Debug("frame not sent", "err", err)
+		}
+	}
+	if a.Answer != nil {
+		h.tell(a.Answer)
+	}
+	if a.Save && h.saver != nil {
+		h.saver.offer(h.machine)
+	}
+	if a.Report != nil {
+		h.publish(a.Report)
+	}
+	if a.Ready != nil && h.env.OnReady != nil && a.Failed == nil {
+		return a, h.env.OnReady(a.Ready)
+	}
+	return a, a.Failed
+}
+
+// hear tells the bus whom to hear.
+func (h *Host) hear(hosts []transport.HostID) {
+	if err := h.env.Bus.Hear(hosts); err != nil {
+		h.env.Log.Warn("cannot hear", "hosts", hosts, "err", err)
+	}
+}
+
+// tell gives the world an answer, and logs when it begins to refuse them.
+func (h *Host) tell(a *Answer) {
+	h.latency.add(time.Since(h.started) - a.began)
+	err := h.env.World.Act(a)
+	if err != nil {
+		h.lost++
+		if !h.unheard { // once, until it takes one again
+			h.env.Log.Warn("the world does not take answers", "time", a.Time, "err", err)
+		}
+	}
+	h.unheard = err != nil
+}
+
+// publish completes a report and passes it on.
+func (h *Host) publish(r *Report) {
+	r.Latency, r.Stats.LostAnswers = h.latency.summary(), h.lost
+	if h.env.Bus != nil {
+		r.Bus = h.env.Bus.Stats()
+	}
+	if h.saver != nil {
+		r.Stats.Checkpoints, r.Stats.FailedCheckpoint = h.saver.written.Load(), h.saver.failed.Load()
+		r.Unsaved = h.saver.unsaved.Load()
+	}
+	if w, ok := h.env.World.(interface{ Refused() uint64 }); ok {
+		r.Stats.BadLines = w.Refused()
+	}
+	if w, ok := h.env.World.(interface{ Lost() uint64 }); ok { // after it took them
+		r.Stats.LostAnswers += w.Lost()
+	}
+	h.report.Store(r)
+	if h.env.OnReport != nil {
+		h.env.OnReport(r)
+	}
+}
+
+// finish writes a last checkpoint, if there was a step, and tells how things
+// ended.
+func (h *Host) finish() (err error) {
+	if h.saver != nil {
+		err = h.saver.close(h.machine.Checkpoint())
+	}
+	h.step(Look{Final: true})
+	return err
+}
+
+// alarm is a timer that is set often and rings rarely.
+type alarm struct {
+	timer *time.Timer
+	at    time.Duration // 0 if it will not ring
+}
+
+func newAlarm() alarm {
+	a := alarm{timer: time.NewTimer(time.Hour)}
+	a.timer.Stop()
+	return a
+}
+
+func (a *alarm) c() <-chan time.Time { return a.timer.C }
+
+func (a *alarm) rang() { a.at = 0 }
+
+func (a *alarm) stop() { a.timer.Stop() }
+
+// set makes the alarm ring so long after the start; 0 means never.
+func (a *alarm) set(start time.Time, at time.Duration) {
+	if at == a.at {
+		return
+	}
+	a.at = at
+	if at == 0 {
+		a.timer.Stop()
+		return
+	}
+	a.timer.Reset(time.Until(start.Add(at)))
+}

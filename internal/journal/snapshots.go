@@ -1,0 +1,60 @@
+package journal
+
+import "errors"
+
+// Snapshots keeps the latest of a series of snapshots on a disk, and no records.
+type Snapshots struct {
+	journal *Journal
+	seq     uint64
+	last    []byte
+	folder  *Dir // if it is to be closed too
+
+	// Skipped are snapshots that could not be read, and why.
+	Skipped []string
+}
+
+// OpenSnapshots reads what is on the disk and continues after it.
+func OpenSnapshots(d Disk) (*Snapshots, error) {
+	j, was, err := Open(d)
+	if err != nil {
+		return nil, err
+	}
+	return &Snapshots{journal: j, seq: was.Seq, last: was.Snapshot, Skipped: was.Skipped}, nil
+}
+
+// OpenFolder is OpenSnapshots for a folder, which is made if it does not exist and
+// locked until Close.
+func OpenFolder(path string) (*Snapshots, error) {
+	d, err := OpenDir(path)
+	if err != nil {
+		return nil, err
+	}
+	s, err := OpenSnapshots(d)
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	s.folder = d
+	return s, nil
+}
+
+// Last returns the snapshot that was on the disk, nil if there was none.
+func (s *Snapshots) Last() ([]byte, error) { return s.last, nil }
+
+// Write replaces it, whole or not at all.
+func (s *Snapshots) Write(snapshot []byte) error {
+	// Under the same number as one that failed, whose remains it replaces.
+	if err := s.journal.WriteSnapshot(s.seq+1, snapshot); err != nil {
+		return err
+	}
+	s.seq++
+	return s.journal.Prune()
+}
+
+// Close ends the series, and gives a folder's lock back.
+func (s *Snapshots) Close() error {
+	err := s.journal.Close()
+	if s.folder != nil {
+		err = errors.Join(err, s.folder.Close())
+	}
+	return err
+}
