@@ -14,6 +14,7 @@ neighbours and nobody else; together they predict, and each keeps learning.
   keys    make the secrets of a deployment: who may speak as whom and hear whom
   server  a NATS server for agents on other machines
   status  how agents are doing, here or elsewhere
+  sim     play swarms in virtual time by the thousand, and look for broken promises
   bench   how fast it goes
 
 One box of a deployment is run by wdgnn agent, or by the small program
@@ -26,7 +27,7 @@ wdgnn-agent; doc/runtime.md walks from one machine to three.`,
 	}
 	cmd.AddCommand(
 		(&SwarmUpCommand{}).command(), (&SwarmKeysCommand{}).command(), (&SwarmStatusCommand{}).command(),
-		(&SwarmServerCommand{}).command(), (&SwarmBenchCommand{}).command(), newSwarmProbeCommand(),
+		(&SwarmServerCommand{}).command(), (&SwarmSimCommand{}).command(), (&SwarmBenchCommand{}).command(), newSwarmProbeCommand(),
 	)
 	return cmd
 }

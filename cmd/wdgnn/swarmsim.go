@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wdgnn/wdgnn/internal/sim"
+)
+
+// SwarmSimCommand plays swarms in virtual time.
+type SwarmSimCommand struct {
+	Stdout, Stderr io.Writer
+
+	seeds  string
+	seed   uint64
+	trace  bool
+	shrink bool
+	quiet  bool
+	json   bool
+}
+
+func (c *SwarmSimCommand) command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sim",
+		Short: "Play swarms in virtual time, and look for promises that are broken",
+		Long: `Every seed is a swarm of 4 to 8 boxes in virtual time, as they are deployed, and
+what goes wrong around it: lost, late, doubled and damaged frames, partitions, a
+server that restarts, boxes that die, stand still or are slow, clocks that drift
+and jump, full disks, worlds that say nothing, neighbours that lie. One seed is
+one history. Looked at is, among others, that
+
+  nodes end with the bits of one process if nothing was lost,
+  a while after the last fault neighbours are on the same step,
+  parameters stay bounded and no step waits beyond its deadline,
+  a checkpoint never goes back and every line is answered or accounted for.
+
+A promise that was broken is an error, with the seed to look at it again.`,
+		Example: `  wdgnn swarm sim --seeds 1-20000
+  wdgnn swarm sim --seed 112 --shrink           which faults matter
+  wdgnn swarm sim --seed 112 --trace | less     everything that happened`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			if one := cmd.Flags().Changed("seed"); one == cmd.Flags().Changed("seeds") && one || !one && (c.trace || c.shrink) {
+				return usageError{cmd.CommandPath(), errors.New("--seeds plays many; --trace and --shrink look at one --seed")}
+			} else if one {
+				return during("swarm sim", c.one())
+			}
+			return during("swarm sim", c.many(cmd.Context()))
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.seeds, "seeds", "1-2000", "seeds to play, FIRST-LAST")
+	f.Uint64Var(&c.seed, "seed", 0, "one seed to look at")
+	f.BoolVar(&c.trace, "trace", false, "print everything that happens")
+	f.BoolVar(&c.shrink, "shrink", false, "leave out faults that do not matter")
+	f.BoolVarP(&c.quiet, "quiet", "q", false, "show no progress")
+	f.BoolVar(&c.json, "json", false, "print the result as one JSON object")
+	return cmd
+}
+
+// one plays one seed.
+func (c *SwarmSimCommand) one() error {
+	t, err := sim.Draw(c.seed)
+	if err != nil {
+		return err
+	}
+	if c.shrink {
+		if t, err = t.Shrink(); err != nil {
+			return err
+		}
+	}
+	trace := io.Discard
+	if c.trace {
+		trace = c.Stdout
+	}
+	if !c.json {
+		fmt.Fprint(c.Stdout, t)
+	}
+	o, err := t.Run(trace)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		if err := writeJSON(c.Stdout, o); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(c.Stdout, "%d steps of all hosts and %d frames in %v\n", o.Steps, o.Frames, o.Time.Round(time.Millisecond))
+	}
+	if len(o.Broken) > 0 {
+		return fmt.Errorf("seed %d breaks a promise:\n  %s", c.seed, strings.Join(o.Broken, "\n  "))
+	}
+	return nil
+}
+
+// many plays many seeds.
+func (c *SwarmSimCommand) many(ctx context.Context) error {
+	from, to, err := parseSeeds(c.seeds)
+	if err != nil {
+		return usageError{"wdgnn swarm sim", err}
+	}
+	began := time.Now()
+	p := newProgress(c.Stderr, int(min(to-from+1, math.MaxInt32)), "")
+	s, err := sim.Sweep(ctx, from, to, func(s sim.Summary) {
+		if !c.quiet && p.terminal && time.Since(p.shown) >= redraw {
+			p.shown, p.open = time.Now(), true
+			spent := time.Since(began)
+			left := time.Duration(float64(spent) / float64(s.Trials) * float64(to-from+1-s.Trials))
+			fmt.Fprintf(p.out, "\r\x1b[K%d of %d seeds, %d break a promise  %s, %s left", s.Trials, to-from+1, len(s.Broken), brief(spent), brief(left))
+		}
+	})
+	p.end()
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	if c.json {
+		if err := writeJSON(c.Stdout, s); err != nil {
+			return err
+		}
+	} else if err := c.print(s, time.Since(began)); err != nil {
+		return err
+	}
+	if len(s.Broken) > 0 {
+		return helpful{
+			fmt.Errorf("%d of %d seeds break a promise; seed %d: %s", len(s.Broken), s.Trials, s.Broken[0].Seed, s.Broken[0].Broken[0]),
+			fmt.Sprintf("wdgnn swarm sim --seed %d --shrink", s.Broken[0].Seed),
+		}
+	}
+	return nil
+}
+
+// print says what was played.
+func (c *SwarmSimCommand) print(s sim.Summary, took time.Duration) error {
+	out := lines{w: c.Stdout}
+	out.printf("%d seeds in %s: %.0f per second\n", s.Trials, brief(took), float64(s.Trials)/took.Seconds())
+	out.printf("played        %.1f hours of swarms, %d steps of their hosts, %d frames\n", s.Time.Hours(), s.Steps, s.Frames)
+	out.printf("nothing lost  in %d, to the bits of one process\n", s.Exact)
+	var kinds []string
+	for _, k := range slices.Sorted(maps.Keys(s.Faults)) {
+		kinds = append(kinds, fmt.Sprintf("%s %d", k, s.Faults[k]))
+	}
+	out.printf("faults        %s\n", strings.Join(kinds, ", "))
+	out.printf("broken        %d\n", len(s.Broken))
+	for _, f := range s.Broken {
+		out.printf("  seed %d: %s\n", f.Seed, f.Broken[0])
+	}
+	return out.err
+}
+
+// parseSeeds reads FIRST-LAST, or the one seed.
+func parseSeeds(text string) (from, to uint64, err error) {
+	first, last, ok := strings.Cut(text, "-")
+	if !ok {
+		last = first
+	}
+	from, err = strconv.ParseUint(first, 10, 63)
+	if err == nil {
+		to, err = strconv.ParseUint(last, 10, 63)
+	}
+	if err != nil || to < from {
+		return 0, 0, fmt.Errorf("--seeds is %q, want FIRST-LAST such as 1-20000", text)
+	}
+	return from, to, nil
+}

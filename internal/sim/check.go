@@ -1,0 +1,203 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/online"
+)
+
+const (
+	mostRow      = 60.0     // norm of a neighbour's row; more is refused
+	mostDistance = 1e3      // of parameters from where they began
+	mostKept     = 16 << 20 // bytes of frames for later steps
+	mostSlow     = 6        // steps that wait for somebody who talks nonsense
+)
+
+// waited looks at how long a step took until its answer.
+func (r *run) waited(b *box, step uint64) {
+	p, e := r.trial.pace, r.trial.plan.Exchanges()
+	took := r.now - b.began - b.idle
+	most := time.Duration(float64(p.Deadline)*(1+0.1*float64(e))/b.rate) + 40*r.cost
+	if p.Mode == host.RealTime {
+		most = time.Duration(float64(p.Deadline)/b.rate) + 40*r.cost
+	}
+	if took > most {
+		r.fail("host %d: step %d took %v, want %v at most", b.id, step, took, most)
+	}
+	if took > time.Duration(0.9*float64(p.Deadline)/b.rate) && r.onlyNonsense() && !r.lies(b.id) && r.company(b.id) {
+		if b.account.slow++; b.account.slow == mostSlow {
+			r.fail("host %d: in %d steps it waited for somebody who talks nonsense", b.id, mostSlow)
+		}
+	}
+}
+
+// onlyNonsense says whether somebody talks nonsense, and nothing else makes hosts
+// silent or did within the last deadlines.
+func (r *run) onlyNonsense() bool {
+	any := false
+	for k := range r.trial.Faults {
+		f := &r.trial.Faults[k]
+		switch {
+		case slices.Contains(harmless, f.Kind) || f.Kind == Jump && r.trial.period == 0:
+		case f.Kind == Nonsense:
+			any = any || f.active(r.now)
+		case f.From <= r.now && r.now < f.To+4*r.trial.pace.Deadline:
+			return false
+		}
+	}
+	return any
+}
+
+// company says whether a host has a neighbour elsewhere that talks sense.
+func (r *run) company(h int) bool {
+	for _, node := range r.trial.hosts[h] {
+		for _, l := range r.trial.links[node] {
+			if o := r.trial.owner[l.Node]; o != h && !r.lies(o) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (r *run) lies(h int) (any bool) {
+	r.faults(Nonsense, func(f *Fault) { any = any || f.Host == h })
+	return any
+}
+
+// neighbours calls do for all pairs of hosts with a link between them.
+func (t *Trial) neighbours(do func(a, b int)) {
+	for i, links := range t.links {
+		for _, l := range links {
+			if a, b := t.owner[i], t.owner[l.Node]; a < b {
+				do(a, b)
+			}
+		}
+	}
+}
+
+// inspect looks whether boxes are together again, and once they must be, whether
+// they stay together and nobody is given up any more.
+func (r *run) inspect() {
+	reports := make([]*host.Report, len(r.boxes))
+	expired := uint64(0)
+	for h, b := range r.boxes {
+		if b.machine == nil {
+			r.fail("host %d is not there", h)
+			return
+		}
+		reports[h] = b.report()
+		expired += reports[h].Agents.Expired
+		r.bounded(b, reports[h])
+	}
+	r.trial.neighbours(func(a, b int) {
+		if r.boxes[a].ended || r.boxes[b].ended {
+			return
+		}
+		if x, y := reports[a].Time, reports[b].Time; max(x, y)-min(x, y) > 1 {
+			r.fail("hosts %d and %d are neighbours and at steps %d and %d, %v after the last fault", a, b, x, y, r.now-r.trial.healed)
+		}
+	})
+	ended := slices.ContainsFunc(r.boxes, func(b *box) bool { return b.ended })
+	if r.checked && !ended && expired > r.expired {
+		r.fail("%d rows were given up, %v after the last fault", expired-r.expired, r.now-r.trial.healed)
+	}
+	r.expired, r.checked = expired, true
+	if !ended {
+		r.push(event{at: r.now + r.trial.pace.Deadline + r.trial.period, kind: inspect})
+	}
+}
+
+// bounded looks at what a host keeps.
+func (r *run) bounded(b *box, report *host.Report) {
+	for node, x := range report.Params {
+		if !mat.Finite(x...) || r.trial.plan.Frame.Distance(x, nil) > mostDistance {
+			r.fail("host %d: the parameters of node %d are %v away from where they began", b.id, node, r.trial.plan.Frame.Distance(x, nil))
+		}
+	}
+	if report.Kept > mostKept {
+		r.fail("host %d keeps %d bytes of frames", b.id, report.Kept)
+	}
+}
+
+// finish looks at what is left at the end.
+func (r *run) finish() {
+	r.outcome.Time = r.now
+	clean := r.honest && len(r.outcome.Broken) == 0
+	for _, b := range r.boxes {
+		if b.machine == nil {
+			continue
+		}
+		b.closeAccount(false)
+		report := b.report()
+		r.bounded(b, report)
+		r.outcome.Steps += report.Stats.Steps
+		s := report.Stats
+		clean = clean && report.Agents.Expired+s.Skipped+s.Unanswered == 0 && s.Steps == r.trial.steps
+	}
+	if clean {
+		r.outcome.Exact = true
+		r.compare()
+	}
+}
+
+// compare runs the same steps in one process, and compares parameters bit for
+// bit.
+func (r *run) compare() {
+	t := r.trial
+	n, m := len(t.owner), t.plan.Model
+	o, err := online.NewObserver(m, online.Config{Nodes: n, Delayed: t.plan.Delayed, HopByHop: true})
+	if err != nil {
+		r.fail("one process: %v", err)
+		return
+	}
+	l, err := online.NewConsensus(o, t.rule)
+	if err != nil {
+		r.fail("one process: %v", err)
+		return
+	}
+	shift, err := t.plan.Operator.Of(t.graph)
+	if err != nil {
+		r.fail("one process: %v", err)
+		return
+	}
+	mixing, err := graph.Metropolis(t.graph)
+	if err != nil {
+		r.fail("one process: %v", err)
+		return
+	}
+	x, y, target := mat.NewDense(n, m.Config.In, nil), mat.NewDense(n, m.Outputs(), nil), mat.NewDense(n, m.Outputs(), nil)
+	mask := make([]bool, n)
+	for step := range t.steps {
+		for i := range n {
+			t.row(x.Row(i), agent.NodeID(i), step, 1)
+			t.row(target.Row(i), agent.NodeID(i), step, 2)
+			mask[i] = t.told(agent.NodeID(i), step)
+		}
+		err := o.Observe(graph.Sample{Time: int(step), Shift: shift, Mixing: mixing, Signal: x})
+		if err == nil {
+			err = l.Predict(y)
+		}
+		if err == nil {
+			err = l.Update(loss.MSE{Target: target, Mask: mask})
+		}
+		if err != nil {
+			r.fail("one process: step %d: %v", step, err)
+			return
+		}
+	}
+	for _, b := range r.boxes {
+		params := b.report().Params
+		for _, node := range t.hosts[b.id] {
+			if !slices.Equal(params[node], l.Params(int(node))) {
+				r.fail("host %d: nothing was lost, and the parameters of node %d are not those of one process", b.id, node)
+			}
+		}
+	}
+}

@@ -1,0 +1,19 @@
+// Package sim plays swarms of boxes in virtual time, on one thread: hosts as they
+// are deployed ([host.Machine] and the agents in it), their checkpoints on disks
+// that forget, and everything that goes wrong around them. One seed is one
+// history, so that whatever it finds can be looked at again.
+//
+// [Draw] makes a [Trial] of a seed, Run plays it, and an [Outcome] names the
+// promises that were broken:
+//
+//   - If nothing was lost, nodes end with the bits of online.Consensus.
+//   - A while after the last fault hosts that are neighbours are on the same step,
+//     give nobody up, and go on.
+//   - Parameters stay finite and near where they began, whatever a neighbour says.
+//   - A step waits no longer than its deadline.
+//   - A neighbour that talks nonsense costs a few deadlines, and not one in every
+//     step.
+//   - A checkpoint never goes back.
+//   - Frames that are kept for later steps have bounded room.
+//   - Every line of the world is answered, or a counter says why not.
+package sim

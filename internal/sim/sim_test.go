@@ -1,0 +1,62 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// Whatever goes wrong, no promise is broken. CI plays more seeds through the
+// program.
+func TestSeeds(t *testing.T) {
+	seeds := uint64(2000)
+	if testing.Short() {
+		seeds = 200
+	}
+	s, err := Sweep(context.Background(), 1, seeds, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range s.Broken {
+		t.Errorf("seed %d: %v", f.Seed, f.Broken)
+	}
+	if s.Exact < seeds/10 || len(s.Faults) != int(kinds) {
+		t.Errorf("of %d trials %d lost nothing, and there were %d kinds of faults: want a tenth, and %d", seeds, s.Exact, len(s.Faults), kinds)
+	}
+}
+
+// One seed is one history, to the last line.
+func TestSameHistory(t *testing.T) {
+	var first, second bytes.Buffer
+	for _, b := range []*bytes.Buffer{&first, &second} {
+		trial, err := Draw(7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := trial.Run(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if first.Len() == 0 || !bytes.Equal(first.Bytes(), second.Bytes()) {
+		t.Errorf("two histories of %d and %d bytes, want the same", first.Len(), second.Len())
+	}
+}
+
+// Mistakes that were once made, put back, are found within a thousand seeds each:
+// see host.Defect.
+func TestFindsDefects(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestFindsDefects: builds the simulator four times over")
+	}
+	for _, defect := range []string{"4", "5", "6", "10"} {
+		cmd := exec.Command("go", "test", "-tags", "defects", "-run", "^TestDefectIsFound$", "-v", ".")
+		cmd.Env = append(os.Environ(), "WDGNN_DEFECT="+defect)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("defect %s: %v\n%s", defect, err, out)
+		}
+		t.Logf("%s", out)
+	}
+}

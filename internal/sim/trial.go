@@ -1,0 +1,202 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/rule"
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// Trial is a history before it happens: boxes, their world, and what will go
+// wrong.
+type Trial struct {
+	Seed   uint64
+	Faults []Fault // by the time they begin
+
+	pace   host.Pace
+	period time.Duration // of the world's clock; 0 means that a line follows the answer
+	think  time.Duration // between an answer and the next line, without a clock
+	delay  time.Duration // of a frame
+	hosts  [][]agent.NodeID
+	owner  []int // host of a node
+	graph  *graph.Graph
+	plan   *agent.Plan
+	rule   rule.Config
+	links  [][]agent.Link
+	steps  uint64        // of a box's stream
+	healed time.Duration // when the last fault is over
+	check  time.Duration // when boxes must be together again
+}
+
+const (
+	leastHosts, mostHosts = 4, 8
+	mostNodes             = 3 // of a host
+	leastSteps            = 60
+	leastFaults           = 3
+	mostFaults            = 6
+
+	// together is within how many deadlines after the last fault hosts that are
+	// neighbours must be on the same step again.
+	together = 16
+)
+
+// Draw returns the trial of a seed.
+func Draw(seed uint64) (*Trial, error) {
+	t := &Trial{Seed: seed}
+	rng := random.Stream(seed, "trial")
+	t.drawHosts(rng)
+	t.drawPace(rng)
+	if err := t.drawGraph(rng); err != nil {
+		return nil, err
+	}
+	if err := t.drawPlan(rng); err != nil {
+		return nil, err
+	}
+	t.drawFaults(rng)
+	t.schedule()
+	return t, nil
+}
+
+func (t *Trial) drawHosts(rng *rand.Rand) {
+	node := agent.NodeID(0)
+	for h := range leastHosts + rng.IntN(mostHosts-leastHosts+1) {
+		var nodes []agent.NodeID
+		for range 1 + rng.IntN(mostNodes) {
+			nodes = append(nodes, node)
+			t.owner = append(t.owner, h)
+			node++
+		}
+		t.hosts = append(t.hosts, nodes)
+	}
+}
+
+// drawPace chooses lockstep, of boxes that read their streams as fast as answers
+// come or by a clock, or real time.
+func (t *Trial) drawPace(rng *rand.Rand) {
+	deadline := time.Duration(50+rng.IntN(200)) * time.Millisecond
+	t.delay = deadline / time.Duration(40+rng.IntN(100))
+	switch rng.IntN(3) {
+	case 0:
+		t.pace = host.Pace{Mode: host.RealTime}
+		t.period = deadline * 10 / 8
+		deadline = host.TickDeadline(t.period)
+	case 1:
+		t.period = deadline * 3 / time.Duration([]int{2, 6, 9}[rng.IntN(3)])
+	default:
+		t.think = deadline / time.Duration(3+rng.IntN(2))
+	}
+	t.pace.Deadline = deadline
+	t.pace.Linger = time.Hour
+}
+
+// drawGraph links all nodes to a ring, and some of them across.
+func (t *Trial) drawGraph(rng *rand.Rand) error {
+	n := len(t.owner)
+	order := rng.Perm(n)
+	var edges []graph.Edge
+	seen := map[[2]int]bool{}
+	link := func(a, b int) {
+		if a > b {
+			a, b = b, a
+		}
+		if a != b && !seen[[2]int{a, b}] {
+			seen[[2]int{a, b}] = true
+			edges = append(edges, graph.Edge{From: a, To: b, Weight: 1})
+		}
+	}
+	for k := range n {
+		link(order[k], order[(k+1)%n])
+	}
+	for range n / 3 {
+		link(rng.IntN(n), rng.IntN(n))
+	}
+	g, err := graph.FromEdges(n, edges, false)
+	if err != nil {
+		return err
+	}
+	t.graph = g
+	for i := range n {
+		t.links = append(t.links, agent.LinksOf(nil, g.Adjacency(), i))
+	}
+	return nil
+}
+
+// drawPlan makes a small model, and a rule to learn by.
+func (t *Trial) drawPlan(rng *rand.Rand) error {
+	c := gnn.Config{In: 1 + rng.IntN(2), Features: 2, Outputs: 1 + rng.IntN(2), Wide: &gnn.WideConfig{Order: 1 + rng.IntN(2)}}
+	for range rng.IntN(4) {
+		c.Deep = append(c.Deep, gnn.LayerConfig{Order: 1 + rng.IntN(2), Features: 2})
+	}
+	m, err := gnn.NewRandom(c, random.Stream(t.Seed, "init"))
+	if err != nil {
+		return err
+	}
+	t.rule = rule.Config{StepSize: rule.StepSize{Value: 0.02}, Mixing: []float64{1, 0.3}[rng.IntN(2)]}
+	if rng.IntN(3) == 0 {
+		t.rule.Window = 3
+	}
+	p := &agent.Plan{
+		Model: m, Operator: graph.ShiftRowStochastic, Delayed: rng.IntN(5) == 0, Rule: &t.rule, Cost: host.MSE.Kind(), Forgiving: rng.IntN(3) > 0,
+	}
+	if p.Frame, err = online.NewFrame(m, t.rule, nil); err != nil {
+		return err
+	}
+	p.MaxRows = slices.Repeat([]float64{mostRow}, agent.Hops(m))
+	if host.Defect == 6 {
+		p.MaxRows, t.rule.Outlier = nil, -1
+	}
+	t.plan = p
+	return p.Validate()
+}
+
+// schedule says how long the trial lasts: a whole while after the last fault, and
+// leastSteps steps.
+func (t *Trial) schedule() {
+	t.healed = 0
+	for _, f := range t.Faults {
+		t.healed = max(t.healed, f.To)
+	}
+	t.check = t.healed + together*t.pace.Deadline
+	pace := max(t.period, t.think)
+	t.steps = max(uint64(t.check/pace)+12, leastSteps)
+}
+
+// config returns the configuration of a host.
+func (t *Trial) config(h int, d *host.Directory) host.Config {
+	c := host.Config{
+		Run: "sim", Host: transport.HostID(h), Nodes: t.hosts[h], Plan: t.plan, Cost: host.MSE, Directory: d, Pace: t.pace,
+		Links: map[agent.NodeID][]agent.Link{}, Every: 4 * t.pace.Deadline,
+	}
+	for _, node := range t.hosts[h] {
+		c.Links[node] = t.links[node]
+	}
+	return c
+}
+
+// String describes the trial in a few lines.
+func (t *Trial) String() string {
+	mode := string(host.Lockstep) + ", a line follows the answer"
+	switch {
+	case t.pace.Mode == host.RealTime:
+		mode = string(host.RealTime)
+	case t.period > 0:
+		mode = string(host.Lockstep) + ", lines by the clock"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "seed %d: %d nodes on %d hosts, %d exchanges per step, %s, deadline %v, frames take %v, %d steps\n",
+		t.Seed, len(t.owner), len(t.hosts), t.plan.Exchanges(), mode, t.pace.Deadline, t.delay, t.steps)
+	for k, f := range t.Faults {
+		fmt.Fprintf(&b, "  fault %d: %s\n", k, f)
+	}
+	return b.String()
+}

@@ -1,0 +1,151 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// row writes what a node observes at a step, or the answer that it should give.
+// Numbers depend on seed, node and step alone, so that a box that leaves steps out
+// sees the same.
+func (t *Trial) row(dst []float32, node agent.NodeID, step, what uint64) []float32 {
+	g := rand.NewPCG(t.Seed^what<<32^uint64(node)<<40, step)
+	for i := range dst {
+		dst[i] = float32(int64(g.Uint64()>>11))/(1<<52)*2 - 1 // from -1 to 1
+	}
+	return dst
+}
+
+// line returns what a host's world says at a step: what its nodes observe, and
+// what two of three should have answered.
+func (r *run) line(h int, step uint64) *host.Line {
+	t := r.trial
+	l := &host.Line{Time: step, Nodes: make([]host.NodeLine, len(t.hosts[h]))}
+	m := t.plan.Model
+	for k, node := range t.hosts[h] {
+		n := &l.Nodes[k]
+		n.Node, n.Row = node, t.row(make([]float32, m.Config.In), node, step, 1)
+		if t.told(node, step) {
+			n.Target = t.row(make([]float32, m.Outputs()), node, step, 2)
+		}
+	}
+	return l
+}
+
+// told says whether the world tells a node what its answer should have been.
+func (t *Trial) told(node agent.NodeID, step uint64) bool { return (uint64(node)+step)%3 > 0 }
+
+// faults calls do for every fault of a kind that is under way.
+func (r *run) faults(k Kind, do func(f *Fault)) {
+	for i := range r.trial.Faults {
+		if f := &r.trial.Faults[i]; f.Kind == k && f.active(r.now) {
+			do(f)
+		}
+	}
+}
+
+// send carries a frame to all who hear its sender.
+func (r *run) send(from int, frame []byte) {
+	data := slices.Clone(frame)
+	r.faults(Nonsense, func(f *Fault) {
+		if f.Host == from {
+			data, r.honest = f.Lie.tell(data, r.rng), false
+		}
+	})
+	for to, b := range r.boxes {
+		if to == from || b.machine == nil || !slices.Contains(b.hears, transport.HostID(from)) {
+			continue
+		}
+		r.outcome.Frames++
+		if r.cut(from, to) {
+			continue
+		}
+		copies := 1
+		r.faults(Duplicate, func(f *Fault) {
+			if r.rng.Float64() < f.Size {
+				copies++
+			}
+		})
+		for range copies {
+			frame := transport.Frame{From: transport.HostID(from), Data: data}
+			r.push(event{at: r.now + r.travel(), kind: arrive, host: int32(to), load: r.carry(load{frame: frame})})
+		}
+	}
+}
+
+// cut says whether a frame is lost between two hosts.
+func (r *run) cut(from, to int) (lost bool) {
+	r.faults(Server, func(*Fault) { lost = true })
+	r.faults(Partition, func(f *Fault) { lost = lost || f.Side>>from&1 != f.Side>>to&1 })
+	r.faults(Loss, func(f *Fault) { lost = lost || r.rng.Float64() < f.Size })
+	return lost
+}
+
+// travel returns how long a frame takes.
+func (r *run) travel() time.Duration {
+	usual := float64(r.trial.delay)
+	d := usual * (0.7 + 0.6*r.rng.Float64())
+	r.faults(Delay, func(f *Fault) { d += usual * (f.Size - 1) })
+	r.faults(Reorder, func(f *Fault) {
+		if r.rng.Float64() < f.Size {
+			d += usual * 4 * r.rng.Float64()
+		}
+	})
+	return time.Duration(d)
+}
+
+// arrived puts a frame into a host's inbox, which has room for some.
+func (r *run) arrived(b *box, f transport.Frame) {
+	const room = 1 << 10
+	if b.machine == nil || len(b.inbox) >= room {
+		return
+	}
+	b.inbox = append(b.inbox, f)
+	b.poke()
+}
+
+// jump returns by how much a host's wall clock is wrong.
+func (r *run) jump(h int) (d time.Duration) {
+	r.faults(Jump, func(f *Fault) {
+		if f.Host == h {
+			d += time.Duration(f.Size * float64(r.trial.pace.Deadline))
+		}
+	})
+	return d
+}
+
+// late returns until when a host's world says nothing.
+func (r *run) late(h int) (until time.Duration) {
+	r.faults(Late, func(f *Fault) {
+		if f.Host == h {
+			until = max(until, f.To)
+		}
+	})
+	return until
+}
+
+// stall returns until when a host stands still, and how slow it is.
+func (r *run) stall(h int) (until time.Duration, factor float64) {
+	r.faults(Stop, func(f *Fault) {
+		if f.Host == h {
+			until = max(until, f.To)
+		}
+	})
+	r.faults(Slow, func(f *Fault) {
+		if f.Host == h {
+			factor = max(factor, f.Size)
+		}
+	})
+	return until, factor
+}
+
+// diskFull says whether a host's disk takes nothing.
+func (r *run) diskFull(h int) (full bool) {
+	r.faults(Disk, func(f *Fault) { full = full || f.Host == h })
+	return full
+}
