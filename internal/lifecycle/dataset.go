@@ -19,14 +19,14 @@ import (
 // Dataset is what a configuration trains, validates and tests on. It is
 // read-only once loaded.
 type Dataset struct {
-	Task    config.Task
+	task    config.Task
 	Shift   graph.Shift
 	Nodes   int   // N
 	Edges   int   // of all steps together; 0 if every sample has a graph of its own
 	Steps   int   // T of trajectories; 0 for signals on one graph
-	In      int   // F, features of the signals
-	Outputs int   // classes, or columns of the targets
-	Read    []int // nodes that are read; nil means all
+	in      int   // F, features of the signals
+	outputs int   // classes, or columns of the targets
+	read    []int // nodes that are read; nil means all
 
 	Train, Valid, Test *Part // the last two may have no samples
 
@@ -54,8 +54,8 @@ type Part struct {
 	data.Targets
 }
 
-// LoadDataset reads the files, or draws the scenario, of a configuration.
-func LoadDataset(ctx context.Context, c *config.Config) (*Dataset, error) {
+// loadDataset reads the files, or draws the scenario, of a configuration.
+func loadDataset(ctx context.Context, c *config.Config) (*Dataset, error) {
 	if !c.Trains() {
 		return nil, errors.New("neither data nor scenario: say what to train on")
 	}
@@ -72,14 +72,14 @@ func drawSourceloc(c *config.Config) (*Dataset, error) {
 		return nil, err
 	}
 	d := &Dataset{
-		Task: config.Classify, Shift: graph.ShiftSpectral, Nodes: world.Graph.Nodes(), Edges: world.Graph.Edges(),
-		In: 1, Outputs: s.Communities, Read: world.Detectors, graph: world.Graph,
+		task: config.Classify, Shift: graph.ShiftSpectral, Nodes: world.Graph.Nodes(), Edges: world.Graph.Edges(),
+		in: 1, outputs: s.Communities, read: world.Detectors, graph: world.Graph,
 	}
 	draw := func(samples int, stream string) *Part {
 		signals, labels := world.Draw(samples, random.Stream(c.Seed, stream))
 		p := &Part{Samples: samples, signals: signals}
 		for _, l := range labels {
-			for range d.Read {
+			for range d.read {
 				p.Labels = append(p.Labels, l)
 			}
 		}
@@ -99,17 +99,17 @@ type bound struct {
 // bind shifts the signals of a part for m. Links are missing with probability
 // outage, another set of them for every batch.
 func (d *Dataset) bind(m *gnn.WideDeep, p *Part, outage float64) (bound, error) {
-	if m.Config.In != d.In || m.Outputs() != d.Outputs {
+	if m.Config.In != d.in || m.Outputs() != d.outputs {
 		return bound{}, fmt.Errorf("the model maps %d features to %d outputs, the data ask for %d to %d",
-			m.Config.In, m.Outputs(), d.In, d.Outputs)
+			m.Config.In, m.Outputs(), d.in, d.outputs)
 	}
 	var (
 		b       bound
 		targets train.Objective
 		err     error
 	)
-	if d.Task == config.Classify {
-		b.classes, err = train.NewClasses(p.Labels, d.Outputs)
+	if d.task == config.Classify {
+		b.classes, err = train.NewClasses(p.Labels, d.outputs)
 		targets = b.classes
 	} else {
 		targets, err = train.NewTargets(d.criterion, p.Values, p.Mask)
@@ -130,7 +130,7 @@ func (d *Dataset) samples(m *gnn.WideDeep, p *Part, targets train.Objective, out
 		return train.NewShifted(m, p.shifted, d.each, targets)
 	case !d.Delayed():
 		return train.NewSignals(m, train.SignalsConfig{
-			Graph: d.graph, Operator: d.Shift, Signals: p.signals, Read: d.Read, Targets: targets, OutageProb: outage,
+			Graph: d.graph, Operator: d.Shift, Signals: p.signals, Read: d.read, Targets: targets, OutageProb: outage,
 		})
 	}
 	if outage != 0 {

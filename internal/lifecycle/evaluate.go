@@ -47,7 +47,7 @@ type asked struct {
 // ask loads the part of the data that is called train, valid or test, and checks
 // that the model fits it.
 func ask(ctx context.Context, m *modelfile.Model, c *config.Config, part string) (*asked, error) {
-	d, err := LoadDataset(ctx, c)
+	d, err := loadDataset(ctx, c)
 	if err != nil {
 		return nil, err
 	}

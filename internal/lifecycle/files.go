@@ -28,7 +28,7 @@ func loadFiles(c *config.Config) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	set.Task, set.Read = d.Task, d.Read
+	set.task, set.read = d.Task, d.Read
 	for _, i := range d.Read {
 		if i >= set.Nodes {
 			return nil, fmt.Errorf("data.read names node %d of a graph of %d nodes, which count from 0", i, set.Nodes)
@@ -49,9 +49,9 @@ func loadFiles(c *config.Config) (*Dataset, error) {
 		return nil, err
 	}
 	if classify && d.Classes != 0 {
-		set.Outputs = d.Classes
+		set.outputs = d.Classes
 	}
-	if classify && set.Outputs < 2 {
+	if classify && set.outputs < 2 {
 		return nil, fmt.Errorf("%s: there is one class only, nothing to tell apart", c.Abs(d.Targets))
 	}
 	return set, nil
@@ -64,7 +64,7 @@ func (l *loader) part(s *data.Signals, files config.Files) (*Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.set.Outputs = max(l.set.Outputs, t.Outputs)
+	l.set.outputs = max(l.set.outputs, t.Outputs)
 	if !l.asked.Classify {
 		l.asked.Outputs = t.Outputs
 	}
@@ -81,7 +81,7 @@ func pathOf(c *config.Config, p config.Path) string {
 
 // newDataset returns a dataset without samples on an observed graph.
 func newDataset(o *data.Observed, shift graph.Shift) (*Dataset, error) {
-	d := &Dataset{Shift: shift, Nodes: o.Nodes, Steps: len(o.Steps), In: o.Rows.Cols, graph: o.Graph}
+	d := &Dataset{Shift: shift, Nodes: o.Nodes, Steps: len(o.Steps), in: o.Rows.Cols, graph: o.Graph}
 	if !o.Delayed() {
 		d.Edges = o.Graph.Edges()
 		return d, nil

@@ -64,7 +64,7 @@ func TestDivide(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := LoadDataset(t.Context(), c)
+		d, err := loadDataset(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}

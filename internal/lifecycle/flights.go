@@ -41,7 +41,7 @@ func drawFlights(ctx context.Context, c *config.Config) (*Dataset, error) {
 		count:   map[string]int{"train": s.TrainFlights, "valid": s.ValidFlights, "test": s.TestFlights},
 	}
 	d := &Dataset{
-		Task: config.Regress, Shift: s.Shift, Nodes: s.Robots, Steps: s.World().Steps(), In: flocking.Features, Outputs: 2,
+		task: config.Regress, Shift: s.Shift, Nodes: s.Robots, Steps: s.World().Steps(), in: flocking.Features, outputs: 2,
 		each: s.World().Steps() * s.Robots, criterion: loss.MSE{}, scenario: world,
 	}
 	for _, p := range []struct {

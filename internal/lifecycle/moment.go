@@ -7,9 +7,9 @@ import (
 	"github.com/wdgnn/wdgnn/rule"
 )
 
-// Moment returns the second moment of the training signals at the nodes read,
+// moment returns the second moment of the training signals at the nodes read,
 // on the whole graph; nil for a network without a wide part.
-func (d *Dataset) Moment(net *gnn.WideDeep, e *mat.Engine) (*rule.Moment, error) {
+func (d *Dataset) moment(net *gnn.WideDeep, e *mat.Engine) (*rule.Moment, error) {
 	if d.each > 0 {
 		return d.shiftedMoment(net), nil
 	}
@@ -18,18 +18,18 @@ func (d *Dataset) Moment(net *gnn.WideDeep, e *mat.Engine) (*rule.Moment, error)
 		return nil, err
 	}
 	if !d.Delayed() {
-		return online.InputMoment(net, s, d.Train.signals, d.Read, e), nil
+		return online.InputMoment(net, s, d.Train.signals, d.read, e), nil
 	}
 	var read []int
 	for t := range d.Steps {
-		for _, i := range d.Read {
+		for _, i := range d.read {
 			read = append(read, t*d.Nodes+i)
 		}
 	}
 	return online.InputMoment(net, s, d.Train.signals, read, e), nil
 }
 
-// shiftedMoment is Moment of rows that were shifted before, all of which are
+// shiftedMoment is moment of rows that were shifted before, all of which are
 // read.
 func (d *Dataset) shiftedMoment(net *gnn.WideDeep) *rule.Moment {
 	if net.Config.Wide == nil {

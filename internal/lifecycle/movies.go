@@ -60,8 +60,8 @@ func drawMovies(c *config.Config) (*Dataset, error) {
 		return p
 	}
 	return &Dataset{
-		Task: config.Regress, Shift: s.Shift, Nodes: world.Similar.Nodes(), Edges: world.Similar.Edges(), In: 1, Outputs: 1,
-		Read: []int{library.Target}, graph: world.Similar, each: 1, criterion: loss.SmoothL1{}, scenario: r,
+		task: config.Regress, Shift: s.Shift, Nodes: world.Similar.Nodes(), Edges: world.Similar.Edges(), in: 1, outputs: 1,
+		read: []int{library.Target}, graph: world.Similar, each: 1, criterion: loss.SmoothL1{}, scenario: r,
 		Train: part("train"), Valid: part("valid"), Test: part("test"),
 	}, nil
 }

@@ -32,8 +32,8 @@ func Predict(ctx context.Context, m *modelfile.Model, o *data.Observed, nodes []
 	if err != nil {
 		return nil, err
 	}
-	if m.Network.Config.In != d.In {
-		return nil, fmt.Errorf("the model reads %d features, the signals have %d", m.Network.Config.In, d.In)
+	if m.Network.Config.In != d.in {
+		return nil, fmt.Errorf("the model reads %d features, the signals have %d", m.Network.Config.In, d.in)
 	}
 	for _, i := range nodes {
 		if i < 0 || i >= d.Nodes {
@@ -47,7 +47,7 @@ func Predict(ctx context.Context, m *modelfile.Model, o *data.Observed, nodes []
 	if err != nil {
 		return nil, err
 	}
-	d.Read = nodes
+	d.read = nodes
 	read, steps := d.Nodes, max(d.Steps, 1)
 	if nodes != nil {
 		read = len(nodes)
@@ -65,10 +65,10 @@ func Predict(ctx context.Context, m *modelfile.Model, o *data.Observed, nodes []
 	defer engine.Close()
 	ev := train.Evaluator{Engine: engine}
 	rows := d.Nodes * steps
-	block := max(blockValues/(rows*d.In*(m.Network.InputOrder()+1)), 1)
+	block := max(blockValues/(rows*d.in*(m.Network.InputOrder()+1)), 1)
 	for from := 0; from < o.Samples; from += block {
 		n := min(block, o.Samples-from)
-		part := &Part{Samples: n, signals: o.Rows.View(from*rows, 0, n*rows, d.In)}
+		part := &Part{Samples: n, signals: o.Rows.View(from*rows, 0, n*rows, d.in)}
 		data, err := d.samples(m.Network, part, train.Unsupervised{}, 0)
 		if err != nil {
 			return nil, err
@@ -102,8 +102,8 @@ func PredictPart(ctx context.Context, m *modelfile.Model, c *config.Config, part
 	}
 	d, cols := a.set, m.Network.Outputs()
 	read, place := d.Nodes, func(row int) int { return row }
-	if d.Read != nil {
-		read = len(d.Read)
+	if d.read != nil {
+		read = len(d.read)
 	}
 	p := &Prediction{Shape: []int{a.part.Samples, read, cols}}
 	if d.Delayed() {
@@ -155,8 +155,8 @@ func (d *Dataset) finite(p *Prediction) error {
 		names[0] = "step"
 	}
 	at := data.Index(first, p.Shape)
-	if node := len(at) - 2; d.Read != nil {
-		at[node] = d.Read[at[node]]
+	if node := len(at) - 2; d.read != nil {
+		at[node] = d.read[at[node]]
 	}
 	where := make([]string, len(at))
 	for k, name := range names {
@@ -182,25 +182,25 @@ func (d *Dataset) correct(own *NodeTaps, pass *train.Pass, y mat.Dense) {
 
 // nodeOf returns the node that a target row belongs to.
 func (d *Dataset) nodeOf(row int) int {
-	if d.Delayed() || d.Read == nil {
+	if d.Delayed() || d.read == nil {
 		return row % d.Nodes
 	}
-	return d.Read[row%len(d.Read)]
+	return d.read[row%len(d.read)]
 }
 
 // outputRow returns the map from a target row of a block that begins at sample
 // from to the row of the prediction, -1 for nodes that are not read.
 func (d *Dataset) outputRow(from int) func(row int) int {
 	switch {
-	case !d.Delayed() && d.Read == nil:
+	case !d.Delayed() && d.read == nil:
 		return func(row int) int { return from*d.Nodes + row }
 	case !d.Delayed():
-		return func(row int) int { return from*len(d.Read) + row }
-	case d.Read == nil:
+		return func(row int) int { return from*len(d.read) + row }
+	case d.read == nil:
 		return func(row int) int { return from*d.Steps*d.Nodes + row }
 	}
-	place := make(map[int]int, len(d.Read))
-	for r, i := range d.Read {
+	place := make(map[int]int, len(d.read))
+	for r, i := range d.read {
 		place[i] = r
 	}
 	return func(row int) int {
@@ -208,6 +208,6 @@ func (d *Dataset) outputRow(from int) func(row int) int {
 		if !ok {
 			return -1
 		}
-		return (from*d.Steps+row/d.Nodes)*len(d.Read) + r
+		return (from*d.Steps+row/d.Nodes)*len(d.read) + r
 	}
 }

@@ -193,7 +193,7 @@ train: {epochs: 2, batch_size: 5, adam: {step_size: 0.005}, validate_every: 5}
 	if !slices.Equal(got.Model.Params.Flat, want.Params.Flat) {
 		t.Error("the configuration trains another model than the recipe")
 	}
-	p, err := PredictPart(t.Context(), got.File("test"), got.Config, "test", 1)
+	p, err := PredictPart(t.Context(), got.File("test"), got.config, "test", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ train: {epochs: 2, batch_size: 5, adam: {step_size: 0.005}, validate_every: 5}
 		rating, _ := library.Rating(u, library.Target)
 		squares += math.Pow(float64(p.Values[i])-rating, 2)
 	}
-	score, err := Evaluate(t.Context(), got.File("test"), got.Config, "test")
+	score, err := Evaluate(t.Context(), got.File("test"), got.config, "test")
 	if err != nil {
 		t.Fatal(err)
 	}

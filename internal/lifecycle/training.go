@@ -17,7 +17,7 @@ import (
 
 // Training is a configuration made ready to run. Close it after use.
 type Training struct {
-	Config *config.Config
+	config *config.Config
 	Data   *Dataset
 	Model  *gnn.WideDeep
 
@@ -28,7 +28,7 @@ type Training struct {
 	engine             *mat.Engine
 	train, valid, test bound
 	shift              *mat.CSR     // of the whole graph; nil where inputs were shifted before
-	moment             *rule.Moment // of the training signals; see Dataset.Moment
+	moment             *rule.Moment // of the training signals; see Dataset.moment
 }
 
 // Score is how well a model does on a number of samples.
@@ -87,16 +87,16 @@ type TrainingResult struct {
 
 // NewTraining loads the data of c and draws a model.
 func NewTraining(ctx context.Context, c *config.Config) (*Training, error) {
-	data, err := LoadDataset(ctx, c)
+	data, err := loadDataset(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	t := &Training{Config: c, Data: data}
-	arch := c.Model.Architecture(data.In, data.Outputs)
-	if arch.Outputs == 0 && arch.Features != data.Outputs {
-		return nil, fmt.Errorf("model.no_readout: the model gives %d features, the data ask for %d outputs", arch.Features, data.Outputs)
+	t := &Training{config: c, Data: data}
+	arch := c.Model.Architecture(data.in, data.outputs)
+	if arch.Outputs == 0 && arch.Features != data.outputs {
+		return nil, fmt.Errorf("model.no_readout: the model gives %d features, the data ask for %d outputs", arch.Features, data.outputs)
 	}
-	if err := c.Model.CheckSize(data.In, data.Outputs); err != nil {
+	if err := c.Model.CheckSize(data.in, data.outputs); err != nil {
 		return nil, err
 	}
 	start := random.Stream(c.Seed, "init")
@@ -124,7 +124,7 @@ func NewTraining(ctx context.Context, c *config.Config) (*Training, error) {
 		t.shift, err = data.shift()
 	}
 	if err == nil {
-		t.moment, err = data.Moment(t.Model, t.engine)
+		t.moment, err = data.moment(t.Model, t.engine)
 	}
 	if err != nil {
 		t.Close()
@@ -140,13 +140,13 @@ func (t *Training) Close() { t.engine.Close() }
 // reported to onEpoch and onStep. If ctx ends or training diverges the model holds the best
 // parameters so far and the checkpoint is where to resume.
 func (t *Training) Run(ctx context.Context, resume *train.Checkpoint, onEpoch func(train.Epoch) error, onStep func(train.Step) error) (train.Result, error) {
-	job := train.Job{Config: t.Config.Training(), Train: t.train.data, Resume: resume, OnEpoch: onEpoch, OnStep: onStep, Engine: t.engine}
+	job := train.Job{Config: t.config.Training(), Train: t.train.data, Resume: resume, OnEpoch: onEpoch, OnStep: onStep, Engine: t.engine}
 	if t.Data.scenario != nil {
 		t.Data.scenario.tune(&job.Config)
 	}
 	if t.valid.data != nil {
 		job.Valid = t.valid.data
-		switch t.Config.Select() {
+		switch t.config.Select() {
 		case "cost", "rmse":
 			job.Score = func(ctx context.Context, m *gnn.WideDeep) (float64, error) {
 				return t.Data.scenario.measure(ctx, m, "valid")
@@ -154,7 +154,7 @@ func (t *Training) Run(ctx context.Context, resume *train.Checkpoint, onEpoch fu
 		case "accuracy":
 			ev := train.Evaluator{Engine: t.engine, PassRows: job.Config.PassRows}
 			job.Score = func(ctx context.Context, m *gnn.WideDeep) (float64, error) {
-				accuracy, err := ev.Accuracy(ctx, m, t.valid.data, t.valid.classes, t.Config.Seed)
+				accuracy, err := ev.Accuracy(ctx, m, t.valid.data, t.valid.classes, t.config.Seed)
 				return 1 - accuracy, err
 			}
 		}
@@ -169,7 +169,7 @@ func (t *Training) Epochs() int {
 			return all
 		}
 	}
-	return t.Config.Train.Epochs
+	return t.config.Train.Epochs
 }
 
 // run runs a job, in two parts if samples of the model's own join in.
@@ -210,13 +210,13 @@ func (t *Training) run(ctx context.Context, job train.Job) (train.Result, error)
 func (t *Training) Report(ctx context.Context, r train.Result, version string) (*TrainingResult, error) {
 	d := t.Data
 	out := &TrainingResult{
-		Version: version, Kernels: mat.Kernels(), Threads: t.engine.Threads(), Seed: t.Config.Seed,
-		Task: string(d.Task), Nodes: d.Nodes, Edges: d.Edges, TimeSteps: d.Steps, Parameters: len(t.Model.Params.Flat),
+		Version: version, Kernels: mat.Kernels(), Threads: t.engine.Threads(), Seed: t.config.Seed,
+		Task: string(d.task), Nodes: d.Nodes, Edges: d.Edges, TimeSteps: d.Steps, Parameters: len(t.Model.Params.Flat),
 		TrainSamples: d.Train.Samples, ValidSamples: d.Valid.Samples, TestSamples: d.Test.Samples,
-		Select: t.Config.Select(), Epochs: r.Epochs, Steps: r.Steps, Restarts: r.Restarts, Stopped: r.Stopped,
+		Select: t.config.Select(), Epochs: r.Epochs, Steps: r.Steps, Restarts: r.Restarts, Stopped: r.Stopped,
 		Scored: r.Scored, Best: r.Best, BestSteps: r.BestSteps,
 	}
-	first, err := score(ctx, t.Model, t.train, t.engine, t.Config)
+	first, err := score(ctx, t.Model, t.train, t.engine, t.config)
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +229,7 @@ func (t *Training) Report(ctx context.Context, r train.Result, version string) (
 		if p.data == nil {
 			continue
 		}
-		if *p.to, err = score(ctx, t.Model, p.bound, t.engine, t.Config); err == nil {
+		if *p.to, err = score(ctx, t.Model, p.bound, t.engine, t.config); err == nil {
 			err = d.judge(ctx, *p.to, t.Model, p.name)
 		}
 		if err != nil {
@@ -243,13 +243,13 @@ func (t *Training) Report(ctx context.Context, r train.Result, version string) (
 func (t *Training) File(version string) *modelfile.Model {
 	d := t.Data
 	file := &modelfile.Model{Network: t.Model, Meta: modelfile.Meta{
-		Shift: d.Shift, Delayed: d.Delayed(), Task: string(d.Task), Nodes: d.Read, Seed: t.Config.Seed, Version: version,
+		Shift: d.Shift, Delayed: d.Delayed(), Task: string(d.task), Nodes: d.read, Seed: t.config.Seed, Version: version,
 	}}
 	recipe.PutMoment(file, t.moment)
 	switch {
 	case d.each == 0:
 		file.SetRowNorms(recipe.RowNorms(t.Model, t.shift, d.Train.signals, t.engine))
-	case d.Read == nil: // all nodes are seen
+	case d.read == nil: // all nodes are seen
 		file.SetRowNorms(recipe.ShiftedNorms(t.Model, d.Train.shifted))
 	}
 	if d.scenario != nil {
