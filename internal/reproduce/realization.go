@@ -101,7 +101,9 @@ func (z *realization) play(ctx context.Context, spec recipe.LearnerSpec, stream 
 }
 
 // playAll runs learners over a stream, side by side.
-func (z *realization) playAll(ctx context.Context, specs []recipe.LearnerSpec, stream *sourceloc.Stream, keep bool) ([]*recipe.Played, error) {
+func (z *realization) playAll(
+	ctx context.Context, specs []recipe.LearnerSpec, stream *sourceloc.Stream, keep bool,
+) ([]*recipe.Played, error) {
 	all, err := z.Play(ctx, specs, stream, keep)
 	if err != nil {
 		return nil, err
