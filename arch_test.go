@@ -59,7 +59,9 @@ const rules = `
 	internal/demo       : mat graph gnn loss online rule train internal/recipe internal/live
 	internal/certify    : mat graph gnn loss random rule online theory modelfile internal/config internal/data internal/lifecycle
 	internal/reproduce/study : mat modelfile internal/figure
-	internal/reproduce  : internal/reproduce/study agent mat graph gnn loss optim random train rule online modelfile scenario/sourceloc scenario/flocking scenario/movies internal/baseline internal/certify internal/dataset theory internal/recipe internal/recommend
+	internal/reproduce/study/studytest : random internal/reproduce/study
+	internal/reproduce/movies : gnn graph loss mat online random rule train modelfile scenario/movies internal/baseline internal/dataset internal/recipe internal/recommend internal/reproduce/study
+	internal/reproduce  : internal/reproduce/study internal/reproduce/movies agent mat graph gnn loss optim random train rule online modelfile scenario/sourceloc scenario/flocking scenario/movies internal/baseline internal/certify internal/dataset theory internal/recipe internal/recommend
 	internal/flock      : mat graph gnn random online modelfile scenario/flocking internal/recipe internal/live
 	internal/journal    :
 	internal/journal/faultdisk : internal/journal
@@ -90,7 +92,7 @@ const rules = `
 // cmd/wdgnn and those of bench.
 const shell = `
 	transport transport/mem transport/natsbus transport/tcpbus transport/transporttest internal/host internal/broker internal/keys internal/box internal/sim internal/swarm internal/live internal/hostname cmd/wdgnn-agent
-	modelfile internal/config internal/config/comments internal/data internal/rundir internal/dataset internal/figure internal/lifecycle internal/recipe internal/demo internal/certify internal/reproduce internal/reproduce/study internal/flock internal/journal internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report bench/agents doc/check doc/report doc/screenshots examples/tiny cmd/wdgnn
+	modelfile internal/config internal/config/comments internal/data internal/rundir internal/dataset internal/figure internal/lifecycle internal/recipe internal/demo internal/certify internal/reproduce internal/reproduce/study internal/reproduce/study/studytest internal/reproduce/movies internal/flock internal/journal internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report bench/agents doc/check doc/report doc/screenshots examples/tiny cmd/wdgnn
 `
 
 // outside says which modules beside the standard library a package may use;

@@ -10,6 +10,7 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study/studytest"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
@@ -19,7 +20,7 @@ import (
 // which is enough to compare arithmetic.
 func untrained(t *testing.T) (*realization, *agentsSettings) {
 	t.Helper()
-	o := toy(t.TempDir())
+	o := studytest.Options(t.TempDir())
 	o.Test = 12
 	s := agentsFrom(o)
 	z, err := newRealization(&study.Run{Options: o}, s.Source, 0, 0)
@@ -170,7 +171,7 @@ func TestAgentsKilled(t *testing.T) {
 // lost; broken ones do not count.
 // Reference: Section 6.2, eq. (24).
 func TestAgentsFly(t *testing.T) {
-	o := toy(t.TempDir())
+	o := studytest.Options(t.TempDir())
 	s := agentsFrom(o)
 	s.Flock.World.DurationSeconds = 0.4
 	z := newSwarms(&study.Run{Options: o}, s.Flock, 0, 1, 1)
@@ -226,7 +227,7 @@ func TestAgentsTables(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED in short mode: trains models")
 	}
-	o := toy(t.TempDir())
+	o := studytest.Options(t.TempDir())
 	o.Repeats, o.Test = 1, 10
 	s := agentsFrom(o)
 	result, err := agents.Run(context.Background(), o)

@@ -12,6 +12,7 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/certify"
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study/studytest"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
@@ -204,7 +205,7 @@ func TestCertifyResult(t *testing.T) {
 	for k := range u.Stability {
 		u.Stability[k] = certifiedOutput{Measured: 1, Certificate: 2 + float64(k)}
 	}
-	o := toy(t.TempDir())
+	o := studytest.Options(t.TempDir())
 	r := certifyResult(sourcelocFrom(o), flockingFrom(o), u)
 	var page bytes.Buffer
 	if err := errors.Join(r.WriteText(&page), certificates.WriteMarkdown(&page, r, "")); err != nil {

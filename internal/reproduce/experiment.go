@@ -3,13 +3,14 @@ package reproduce
 import (
 	"fmt"
 
+	"github.com/wdgnn/wdgnn/internal/reproduce/movies"
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 )
 
 // Experiments lists all of them in the paper's order.
 func Experiments() []study.Experiment {
 	return []study.Experiment{
-		table1, fig2a, fig2b, gains, table2, table3, table4, table4Million, allmovies, certificates, lipschitz, localshift, agents,
+		table1, fig2a, fig2b, gains, table2, table3, movies.Table4, movies.Million, movies.AllMovies, certificates, lipschitz, localshift, agents,
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study/studytest"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/random"
@@ -234,7 +235,7 @@ func TestFlockingOrderings(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED in short mode: trains models")
 	}
-	o := toy(t.TempDir())
+	o := studytest.Options(t.TempDir())
 	o.Repeats, o.Epochs, o.Flights = 1, 30, 100
 	chains := [][]string{
 		{expertRow, "stable wd-gnn central", "stable wd-gnn distributed", "stable wd-gnn", "stable gnn", "stable filter"},

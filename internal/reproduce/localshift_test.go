@@ -8,13 +8,14 @@ import (
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study/studytest"
 	"github.com/wdgnn/wdgnn/scenario/sourceloc"
 )
 
 // Models with other shifts hear the same signals over other numbers; the scale
 // of the intact network leaves what remains of a link as it was.
 func TestLocalShiftStreams(t *testing.T) {
-	r := &study.Run{Options: toy(t.TempDir())}
+	r := &study.Run{Options: studytest.Options(t.TempDir())}
 	s := sourcelocFrom(r.Options)
 	sample := func(stream *sourceloc.Stream, err error) graph.Sample {
 		t.Helper()
@@ -75,7 +76,7 @@ func TestLocalShiftTable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED in short mode: trains models")
 	}
-	o := toy(t.TempDir())
+	o := studytest.Options(t.TempDir())
 	o.Epochs, o.Signals = 8, 1500 // enough to be better than chance
 	result, err := localshift.Run(context.Background(), o)
 	if err != nil {

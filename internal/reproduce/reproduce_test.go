@@ -3,7 +3,6 @@ package reproduce
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"math"
 	"os"
@@ -13,27 +12,8 @@ import (
 	"testing"
 
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study/studytest"
 )
-
-// toy are options that take seconds.
-func toy(dir string) study.Options {
-	return study.Options{
-		Seed: 3, Repeats: 2, Epochs: 2, Subgraphs: 1, Signals: 500, Test: 60, Flights: 8, Robots: 12, Threads: 2, Out: dir, Version: "test", CPU: "a processor",
-		Now: func() float64 { return 0 },
-	}
-}
-
-// text is a result without what depends on the clock.
-func text(t *testing.T, r *study.Result) string {
-	t.Helper()
-	same := *r
-	same.Machine = study.Machine{}
-	b, err := json.Marshal(same)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
 
 // Every experiment runs at toy size, leaves its files, and gives the same
 // numbers on one thread and on two, from stored realizations, and from its
@@ -45,8 +25,8 @@ func TestExperiments(t *testing.T) {
 				t.Skip("SKIPPED in short mode: one experiment per scenario is enough")
 			}
 			dir := t.TempDir()
-			o := toy(dir)
-			o.Data = toyRatings(t)
+			o := studytest.Options(dir)
+			o.Data = studytest.Ratings(t)
 			share := 0.0
 			o.OnProgress = func(p study.Progress) {
 				if p.Done < share || p.Done > 1 {
@@ -88,7 +68,7 @@ func TestExperiments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := text(t, second), text(t, first); got != want {
+			if got, want := studytest.Text(t, second), studytest.Text(t, first); got != want {
 				t.Errorf("one thread, from the manifest:\n%s\nwant as on two\n%s", got, want)
 			}
 			o.OnProgress = nil
@@ -96,7 +76,7 @@ func TestExperiments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := text(t, stored), text(t, first); got != want {
+			if got, want := studytest.Text(t, stored), studytest.Text(t, first); got != want {
 				t.Errorf("from stored realizations:\n%s\nwant\n%s", got, want)
 			}
 			read, err := study.ReadResult(filepath.Join(dir, e.Name, "result.json"))
@@ -114,12 +94,12 @@ func TestExperiments(t *testing.T) {
 // A run that is interrupted keeps the realizations that were finished, and the
 // next run goes on from there to the same result.
 func TestInterrupted(t *testing.T) {
-	want, err := fig2b.Run(context.Background(), toy(t.TempDir()))
+	want, err := fig2b.Run(context.Background(), studytest.Options(t.TempDir()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	o := toy(dir)
+	o := studytest.Options(dir)
 	o.Threads = 1
 	ctx, cancel := context.WithCancel(context.Background())
 	o.OnProgress = func(p study.Progress) {
@@ -134,11 +114,11 @@ func TestInterrupted(t *testing.T) {
 	if err != nil || len(kept) == 0 {
 		t.Fatalf("%d realizations are kept, want some: %v", len(kept), err)
 	}
-	got, err := fig2b.Run(context.Background(), toy(dir))
+	got, err := fig2b.Run(context.Background(), studytest.Options(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text(t, got) != text(t, want) {
+	if studytest.Text(t, got) != studytest.Text(t, want) {
 		t.Error("the resumed run ends with another result")
 	}
 }
@@ -146,11 +126,11 @@ func TestInterrupted(t *testing.T) {
 // Stored realizations of other settings are not taken for these.
 func TestOtherSettingsComputeAnew(t *testing.T) {
 	dir := t.TempDir()
-	a, err := fig2a.Run(context.Background(), toy(dir))
+	a, err := fig2a.Run(context.Background(), studytest.Options(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := toy(dir)
+	o := studytest.Options(dir)
 	o.Seed++
 	b, err := fig2a.Run(context.Background(), o)
 	if err != nil {
@@ -166,7 +146,7 @@ func equalRows(a, b study.Row) bool {
 }
 
 func TestBadOptions(t *testing.T) {
-	o := toy(t.TempDir())
+	o := studytest.Options(t.TempDir())
 	o.Repeats, o.Epochs = -1, -2
 	_, err := table1.Run(context.Background(), o)
 	for _, want := range []string{"repeats is -1", "epochs is -2"} {
@@ -174,7 +154,7 @@ func TestBadOptions(t *testing.T) {
 			t.Errorf("error is %v, want it to say %q", err, want)
 		}
 	}
-	o = toy(filepath.Join(t.TempDir(), "file"))
+	o = studytest.Options(filepath.Join(t.TempDir(), "file"))
 	if err := os.WriteFile(o.Out, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

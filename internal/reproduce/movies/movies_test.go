@@ -1,9 +1,8 @@
-package reproduce
+package movies
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"github.com/wdgnn/wdgnn/internal/dataset"
 	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study/studytest"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
@@ -23,45 +23,10 @@ import (
 	"github.com/wdgnn/wdgnn/train"
 )
 
-// toyRatings writes a data set in the form of MovieLens 100k, of made-up
-// ratings: 150 users with tastes of two dimensions rate half of 40 movies.
-func toyRatings(t testing.TB) string {
-	t.Helper()
-	const users, films = 150, 40
-	rng := random.Stream(1, "toy ratings")
-	var taste [users + films][2]float64
-	for i := range taste {
-		taste[i] = [2]float64{rng.NormFloat64(), rng.NormFloat64()}
-	}
-	var ratings, items strings.Builder
-	for n := range films {
-		title := fmt.Sprintf("Movie %d", n)
-		if n < len(movieTitles) {
-			title = movieTitles[n][0]
-		}
-		fmt.Fprintf(&items, "%d|%s%s\n", n+1, title, strings.Repeat("|", 22))
-		for u := range users {
-			if n >= len(movieTitles) && rng.IntN(2) == 0 {
-				continue
-			}
-			a, b := taste[u], taste[users+n]
-			v := min(5, max(1, math.Round(3.5+0.7*(a[0]*b[0]+a[1]*b[1])+0.3*rng.NormFloat64())))
-			fmt.Fprintf(&ratings, "%d\t%d\t%d\t%d\n", u+1, n+1, int(v), 1)
-		}
-	}
-	dir := t.TempDir()
-	for name, text := range map[string]string{"u.data": ratings.String(), "u.item": items.String()} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
-
 // toyWorld is a split of the made-up ratings.
 func toyWorld(t testing.TB, m movieSetting) (*movieWorld, *recipe.MovieExamples) {
 	t.Helper()
-	l, all, err := openLibrary(toyRatings(t), "ml-100k", 400)
+	l, all, err := openLibrary(studytest.Ratings(t), "ml-100k", 400)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,12 +273,12 @@ func TestMissingRatings(t *testing.T) {
 		data            string
 		where, whatToDo string
 	}{
-		{table4, "", filepath.Join(here, "data", "ml-100k"), "wdgnn data get movielens-100k --data data/ml-100k, or name the folder that holds them with --data"},
-		{table4Million, "", filepath.Join(here, "data", "ml-1m"), "wdgnn data get movielens-1m --data data/ml-1m, or name"},
-		{table4, empty, empty, "wdgnn data get movielens-100k --data " + empty},
-		{table4, "nowhere", filepath.Join(here, "nowhere"), "wdgnn data get movielens-100k --data nowhere"},
+		{Table4, "", filepath.Join(here, "data", "ml-100k"), "wdgnn data get movielens-100k --data data/ml-100k, or name the folder that holds them with --data"},
+		{Million, "", filepath.Join(here, "data", "ml-1m"), "wdgnn data get movielens-1m --data data/ml-1m, or name"},
+		{Table4, empty, empty, "wdgnn data get movielens-100k --data " + empty},
+		{Table4, "nowhere", filepath.Join(here, "nowhere"), "wdgnn data get movielens-100k --data nowhere"},
 	} {
-		o := toy(t.TempDir())
+		o := studytest.Options(t.TempDir())
 		o.Data = c.data
 		_, err := c.experiment.Run(context.Background(), o)
 		var p *dataset.Problem
@@ -324,19 +289,19 @@ func TestMissingRatings(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(empty, "ratings.csv"), []byte("1,2,3\n1,3,4\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := toy(t.TempDir())
+	o := studytest.Options(t.TempDir())
 	o.Data = empty
-	if _, err := table4.Run(context.Background(), o); err == nil || !strings.Contains(err.Error(), "Star Wars (1977)") {
+	if _, err := Table4.Run(context.Background(), o); err == nil || !strings.Contains(err.Error(), "Star Wars (1977)") {
 		t.Errorf("ratings without titles: error %v, want one that names the movie", err)
 	}
 }
 
 // Other ratings are not taken for those of a stored split.
 func TestOtherRatingsComputeAnew(t *testing.T) {
-	dir, data := t.TempDir(), toyRatings(t)
-	o := toy(dir)
+	dir, data := t.TempDir(), studytest.Ratings(t)
+	o := studytest.Options(dir)
 	o.Data, o.Repeats = data, 1
-	a, err := table4.Run(context.Background(), o)
+	a, err := Table4.Run(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -348,11 +313,11 @@ func TestOtherRatingsComputeAnew(t *testing.T) {
 	if err := os.WriteFile(path, append(ratings, "151\t1\t5\t1\n"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b, err := table4.Run(context.Background(), o)
+	b, err := Table4.Run(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text(t, a) == text(t, b) {
+	if studytest.Text(t, a) == studytest.Text(t, b) {
 		t.Error("one more rating gives the same numbers")
 	}
 }

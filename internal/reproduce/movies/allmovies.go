@@ -1,4 +1,4 @@
-package reproduce
+package movies
 
 import (
 	"cmp"
@@ -15,7 +15,8 @@ import (
 	"github.com/wdgnn/wdgnn/train"
 )
 
-var allmovies = study.Experiment{
+// AllMovies is one model for all movies, that of the recommender.
+var AllMovies = study.Experiment{
 	Name:  "allmovies",
 	Title: "Every movie as target: the model of the recommender",
 	About: texts.Say("allmovies about", nil),

@@ -1,4 +1,4 @@
-package reproduce
+package movies
 
 import (
 	"cmp"
@@ -12,7 +12,8 @@ import (
 	"github.com/wdgnn/wdgnn/mat"
 )
 
-var table4 = study.Experiment{
+// Table4 is the table on the data that the paper uses.
+var Table4 = study.Experiment{
 	Name:  "table4",
 	Title: "Table 4: movie recommendation",
 	About: texts.Say("table4 about", nil),
@@ -21,7 +22,8 @@ var table4 = study.Experiment{
 	},
 }
 
-var table4Million = study.Experiment{
+// Million is Table 4 on ten times the ratings.
+var Million = study.Experiment{
 	Name:  "table4-1m",
 	Title: "Table 4 on MovieLens 1M",
 	About: texts.Say("table4-1m about", nil),

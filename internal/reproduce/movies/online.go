@@ -1,4 +1,4 @@
-package reproduce
+package movies
 
 import (
 	"github.com/wdgnn/wdgnn/gnn"
