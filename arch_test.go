@@ -60,8 +60,12 @@ const rules = `
 	internal/certify    : mat graph gnn loss random rule online theory modelfile internal/config internal/data internal/lifecycle
 	internal/reproduce/study : mat modelfile internal/figure
 	internal/reproduce/study/studytest : random internal/reproduce/study
+	internal/reproduce/sourceloc : gnn graph mat rule train scenario/sourceloc internal/recipe internal/reproduce/study
+	internal/reproduce/flocking : gnn graph mat rule scenario/flocking internal/recipe internal/reproduce/study
 	internal/reproduce/movies : gnn graph loss mat online random rule train modelfile scenario/movies internal/baseline internal/dataset internal/recipe internal/recommend internal/reproduce/study
-	internal/reproduce  : internal/reproduce/study internal/reproduce/movies agent mat graph gnn loss optim random train rule online modelfile scenario/sourceloc scenario/flocking scenario/movies internal/baseline internal/certify internal/dataset theory internal/recipe internal/recommend
+	internal/reproduce/theory : graph loss mat online modelfile theory scenario/flocking internal/certify internal/recipe internal/reproduce/study internal/reproduce/sourceloc internal/reproduce/flocking
+	internal/reproduce/agents : agent gnn graph loss mat online rule scenario/flocking internal/recipe internal/reproduce/study internal/reproduce/sourceloc internal/reproduce/flocking
+	internal/reproduce  : internal/reproduce/study internal/reproduce/sourceloc internal/reproduce/flocking internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents
 	internal/flock      : mat graph gnn random online modelfile scenario/flocking internal/recipe internal/live
 	internal/journal    :
 	internal/journal/faultdisk : internal/journal
@@ -92,7 +96,7 @@ const rules = `
 // cmd/wdgnn and those of bench.
 const shell = `
 	transport transport/mem transport/natsbus transport/tcpbus transport/transporttest internal/host internal/broker internal/keys internal/box internal/sim internal/swarm internal/live internal/hostname cmd/wdgnn-agent
-	modelfile internal/config internal/config/comments internal/data internal/rundir internal/dataset internal/figure internal/lifecycle internal/recipe internal/demo internal/certify internal/reproduce internal/reproduce/study internal/reproduce/study/studytest internal/reproduce/movies internal/flock internal/journal internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report bench/agents doc/check doc/report doc/screenshots examples/tiny cmd/wdgnn
+	modelfile internal/config internal/config/comments internal/data internal/rundir internal/dataset internal/figure internal/lifecycle internal/recipe internal/demo internal/certify internal/reproduce internal/reproduce/study internal/reproduce/study/studytest internal/reproduce/sourceloc internal/reproduce/flocking internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents internal/flock internal/journal internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report bench/agents doc/check doc/report doc/screenshots examples/tiny cmd/wdgnn
 `
 
 // outside says which modules beside the standard library a package may use;

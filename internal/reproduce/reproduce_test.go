@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wdgnn/wdgnn/internal/reproduce/sourceloc"
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 	"github.com/wdgnn/wdgnn/internal/reproduce/study/studytest"
 )
@@ -94,7 +95,7 @@ func TestExperiments(t *testing.T) {
 // A run that is interrupted keeps the realizations that were finished, and the
 // next run goes on from there to the same result.
 func TestInterrupted(t *testing.T) {
-	want, err := fig2b.Run(context.Background(), studytest.Options(t.TempDir()))
+	want, err := sourceloc.Fig2b.Run(context.Background(), studytest.Options(t.TempDir()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,14 +108,14 @@ func TestInterrupted(t *testing.T) {
 			cancel()
 		}
 	}
-	if _, err := fig2b.Run(ctx, o); !errors.Is(err, context.Canceled) {
+	if _, err := sourceloc.Fig2b.Run(ctx, o); !errors.Is(err, context.Canceled) {
 		t.Fatalf("error is %v, want context.Canceled", err)
 	}
 	kept, err := os.ReadDir(filepath.Join(dir, "fig2b", "units"))
 	if err != nil || len(kept) == 0 {
 		t.Fatalf("%d realizations are kept, want some: %v", len(kept), err)
 	}
-	got, err := fig2b.Run(context.Background(), studytest.Options(dir))
+	got, err := sourceloc.Fig2b.Run(context.Background(), studytest.Options(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,13 +127,13 @@ func TestInterrupted(t *testing.T) {
 // Stored realizations of other settings are not taken for these.
 func TestOtherSettingsComputeAnew(t *testing.T) {
 	dir := t.TempDir()
-	a, err := fig2a.Run(context.Background(), studytest.Options(dir))
+	a, err := sourceloc.Fig2a.Run(context.Background(), studytest.Options(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := studytest.Options(dir)
 	o.Seed++
-	b, err := fig2a.Run(context.Background(), o)
+	b, err := sourceloc.Fig2a.Run(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +149,7 @@ func equalRows(a, b study.Row) bool {
 func TestBadOptions(t *testing.T) {
 	o := studytest.Options(t.TempDir())
 	o.Repeats, o.Epochs = -1, -2
-	_, err := table1.Run(context.Background(), o)
+	_, err := sourceloc.Table1.Run(context.Background(), o)
 	for _, want := range []string{"repeats is -1", "epochs is -2"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error is %v, want it to say %q", err, want)
@@ -158,7 +159,7 @@ func TestBadOptions(t *testing.T) {
 	if err := os.WriteFile(o.Out, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table1.Run(context.Background(), o); err == nil {
+	if _, err := sourceloc.Table1.Run(context.Background(), o); err == nil {
 		t.Error("an output folder that is a file was accepted")
 	}
 }

@@ -1,0 +1,278 @@
+package flocking
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/scenario/flocking"
+)
+
+// Table2 compares controllers of robots.
+var Table2 = study.Experiment{
+	Name:  "table2",
+	Title: "Table 2: robot swarm control",
+	About: texts.Say("table2 about", nil),
+	Do:    runTable2,
+}
+
+// flockingRow is one row with the paper's numbers.
+type flockingRow struct {
+	ID    string
+	Name  string
+	Model recipe.FlockSpec // not read of the expert
+	Cost  flocking.Cost    // what it learns from in flight; empty if it does not
+	Gamma float64
+	Carry bool
+	Few   bool // needs trainings of its own: computed for the first few realizations, and not in a quick run
+
+	Total, Final *study.Value // the paper's; nil for rows of ours
+	Before       string       // row that it is compared with
+}
+
+const (
+	Expert          = "expert"
+	fewRealizations = 3
+)
+
+// rowsOf returns the rows of one realization.
+func rowsOf(rows []flockingRow, realization int) (some []flockingRow) {
+	for _, row := range rows {
+		if !row.Few || realization < fewRealizations {
+			some = append(some, row)
+		}
+	}
+	return some
+}
+
+// table2Rows are those of the paper, then ours.
+func table2Rows(s *recipe.Flocking) []flockingRow {
+	paper := func(mean, spread float64) *study.Value { return &study.Value{Mean: mean, Spread: spread} }
+	filter, deep, wide := s.Spec(recipe.Filter, recipe.ClipClosest), s.Spec(recipe.GNN, recipe.ClipClosest), s.Spec(recipe.WideDeep, recipe.ClipClosest)
+	rows := []flockingRow{
+		{ID: Expert, Name: "Optimal controller", Total: paper(52, 2), Final: paper(0.0035, 0.0001)},
+		{ID: "gnn", Name: "GNN", Model: deep, Total: paper(95, 6), Final: paper(0.0153, 0.0030)},
+		{ID: "filter", Name: "Graph filter", Model: filter, Total: paper(428, 105), Final: paper(1.8, 1.1), Before: "gnn"},
+		{ID: "filter central", Name: "Graph filter, centralized online", Model: filter, Cost: flocking.CostVariation, Gamma: s.Gamma, Total: paper(388, 100), Final: paper(1.3062, 0.8912), Before: "filter"},
+		{ID: "filter distributed", Name: "Graph filter, distributed online", Model: filter, Cost: flocking.CostNeighborhood, Gamma: s.Gamma, Total: paper(400, 98), Final: paper(1.4826, 0.8792), Before: "filter"},
+		{ID: "wd-gnn", Name: "WD-GNN", Model: wide, Total: paper(84, 5), Final: paper(0.0119, 0.0032), Before: "gnn"},
+		{ID: "wd-gnn central", Name: "WD-GNN, centralized online", Model: wide, Cost: flocking.CostVariation, Gamma: s.Gamma, Total: paper(79, 4), Final: paper(0.0065, 0.0028), Before: "wd-gnn"},
+		{ID: "wd-gnn distributed", Name: "WD-GNN, distributed online", Model: wide, Cost: flocking.CostNeighborhood, Gamma: s.Gamma, Total: paper(82, 4), Final: paper(0.0069, 0.0023), Before: "wd-gnn"},
+
+		{ID: "wd-gnn distributed large", Name: fmt.Sprintf("WD-GNN, distributed online, γ = %v", s.GammaLarge), Model: wide, Cost: flocking.CostNeighborhood, Gamma: s.GammaLarge, Before: "wd-gnn"},
+		{ID: "wd-gnn central carry", Name: "WD-GNN, centralized online, taps carried over", Model: wide, Cost: flocking.CostVariation, Gamma: s.Gamma, Carry: true, Before: "wd-gnn"},
+		{ID: "wd-gnn distributed carry", Name: "WD-GNN, distributed online, taps carried over", Model: wide, Cost: flocking.CostNeighborhood, Gamma: s.Gamma, Carry: true, Before: "wd-gnn"},
+	}
+	dagger := wide
+	dagger.Dagger = true
+	rows = append(
+		rows,
+		flockingRow{ID: "dagger", Name: "WD-GNN, DAgger", Model: dagger, Before: "wd-gnn"},
+		flockingRow{ID: "dagger distributed", Name: "WD-GNN, DAgger, distributed online", Model: dagger, Cost: flocking.CostNeighborhood, Gamma: s.Gamma, Before: "dagger"},
+	)
+	rows = append(rows, stableRows(s)...)
+	local := wide
+	local.Shift = graph.ShiftRowStochastic
+	capped := filter
+	capped.NearCap = s.NearCap
+	return append(
+		rows,
+		flockingRow{ID: "local", Name: "WD-GNN, row-stochastic shift", Model: local, Few: true, Before: "wd-gnn"},
+		flockingRow{ID: "local distributed", Name: "WD-GNN, row-stochastic shift, distributed online", Model: local, Few: true, Cost: flocking.CostNeighborhood, Gamma: s.Gamma, Before: "local"},
+		flockingRow{ID: "capped filter", Name: "Graph filter, bounded features", Model: capped, Before: "filter"},
+		flockingRow{ID: "capped filter central", Name: "Graph filter, bounded features, centralized online", Model: capped, Cost: flocking.CostVariation, Gamma: s.Gamma, Before: "capped filter"},
+	)
+}
+
+// stableRows are the paper's rows with the profile in which its orderings hold.
+func stableRows(s *recipe.Flocking) []flockingRow {
+	filter, deep, wide := s.Spec(recipe.Filter, recipe.ClipStable), s.Spec(recipe.GNN, recipe.ClipStable), s.Spec(recipe.WideDeep, recipe.ClipStable)
+	rows := []flockingRow{
+		{ID: "stable gnn", Name: "Stable profile: GNN", Model: deep},
+		{ID: "stable filter", Name: "Stable profile: graph filter", Model: filter, Before: "stable gnn"},
+		{ID: "stable filter central", Name: "Stable profile: graph filter, centralized online", Model: filter, Cost: flocking.CostVariation, Gamma: s.Gamma, Before: "stable filter"},
+		{ID: "stable filter distributed", Name: "Stable profile: graph filter, distributed online", Model: filter, Cost: flocking.CostNeighborhood, Gamma: s.Gamma, Before: "stable filter"},
+		{ID: "stable wd-gnn", Name: "Stable profile: WD-GNN", Model: wide, Before: "stable gnn"},
+		{ID: "stable wd-gnn central", Name: "Stable profile: WD-GNN, centralized online", Model: wide, Cost: flocking.CostVariation, Gamma: s.Gamma, Before: "stable wd-gnn"},
+		{ID: "stable wd-gnn distributed", Name: "Stable profile: WD-GNN, distributed online", Model: wide, Cost: flocking.CostNeighborhood, Gamma: s.Gamma, Before: "stable wd-gnn"},
+	}
+	for k := range rows {
+		rows[k].Few = true
+	}
+	return rows
+}
+
+// flockingUnit is what a realization leaves.
+type flockingUnit struct {
+	Index  int                      `json:"index"`
+	Models []recipe.FlockInfo       `json:"models"`
+	Rows   map[string]*flown        `json:"rows"`
+	Tracks map[string][]study.Track `json:"tracks,omitempty"` // of the first test flight, by row
+	Double map[string][]float64     `json:"double,omitempty"` // totals of the first test flights, computed in float64
+}
+
+func runTable2(ctx context.Context, r *study.Run) (*study.Result, error) {
+	s := From(r.Options)
+	repeats := cmp.Or(r.Repeats, 5)
+	if r.Quick {
+		repeats = cmp.Or(r.Repeats, 1)
+	}
+	rows := table2Rows(&s)
+	if r.Quick {
+		rows = slices.DeleteFunc(rows, func(row flockingRow) bool { return row.Few })
+	}
+	all, err := flockingUnits(ctx, r, s, repeats, rows)
+	if err != nil {
+		return nil, err
+	}
+	return table2Result(&s, rows, all), nil
+}
+
+// flockingUnits computes n realizations of the given rows.
+func flockingUnits(ctx context.Context, r *study.Run, s recipe.Flocking, n int, rows []flockingRow) ([]*flockingUnit, error) {
+	// Most of the memory is a few large matrices: without this, garbage could
+	// double it before it is collected.
+	defer debug.SetGCPercent(debug.SetGCPercent(20))
+	var lent recipe.Shelf
+	work := FlightsCost * float64(len(rows))
+	for _, step := range plan(rows) {
+		work += recipe.DatasetCost
+		for _, m := range step {
+			work += s.Work(m)
+		}
+	}
+	return study.Units(ctx, r, n, work,
+		func(k int) string { return fmt.Sprintf("data%d", k) },
+		[]any{s, rows}, func(ctx context.Context, k int) (*flockingUnit, error) {
+			z := New(r, s, k, r.Inside(n), work)
+			z.Reserve(&lent, s.DaggerFlights)
+			defer z.Release(&lent)
+			return z.unit(ctx, rowsOf(rows, k))
+		})
+}
+
+// plan returns the models that rows need, those on one dataset together.
+func plan(rows []flockingRow) (steps [][]recipe.FlockSpec) {
+	type set struct {
+		shift graph.Shift
+		cap   float64
+	}
+	at, seen := map[set]int{}, map[recipe.FlockSpec]bool{}
+	for _, row := range rows {
+		m := row.Model
+		if row.ID == Expert || seen[m] {
+			continue
+		}
+		seen[m] = true
+		key := set{m.Shift, m.NearCap}
+		k, ok := at[key]
+		if !ok {
+			k = len(steps)
+			at[key], steps = k, append(steps, nil)
+		}
+		steps[k] = append(steps[k], m)
+	}
+	return steps
+}
+
+// unit trains all models and flies all rows.
+func (z *Swarms) unit(ctx context.Context, rows []flockingRow) (*flockingUnit, error) {
+	u := &flockingUnit{Index: z.Index, Rows: map[string]*flown{}}
+	for _, step := range plan(rows) {
+		for _, m := range step {
+			t, err := z.Prepare(ctx, m)
+			if err != nil {
+				return nil, err
+			}
+			u.Models = append(u.Models, t.Info)
+		}
+	}
+	flights := make([]*flown, len(rows))
+	err := recipe.Each(ctx, z.Threads, len(rows), func(k int) (err error) {
+		if flights[k], err = z.row(ctx, rows[k]); err != nil {
+			return fmt.Errorf("%s: %w", rows[k].ID, err)
+		}
+		z.Advance(FlightsCost, "realization %d: %s %.1f", z.Index, rows[k].ID, study.Mean(flights[k].Total))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for k, row := range rows {
+		u.Rows[row.ID] = flights[k]
+	}
+	z.Finish()
+	if z.Index != 0 {
+		return u, nil
+	}
+	if err := z.drawTracks(ctx, u, rows); err != nil {
+		return nil, err
+	}
+	return u, z.compareDouble(ctx, u, rows)
+}
+
+// pilot returns the controller of a row.
+func (z *Swarms) pilot(row flockingRow) *recipe.Pilot {
+	p := z.Models[row.Model].Pilot()
+	p.Cost, p.Rule = row.Cost, recipe.OnlineFlight(row.Gamma, z.OnlineClip)
+	return p
+}
+
+// row flies the test flights of a row.
+func (z *Swarms) row(ctx context.Context, row flockingRow) (*flown, error) {
+	if row.ID == Expert {
+		return z.flyExpert(ctx)
+	}
+	return z.fly(ctx, z.pilot(row), row.Model.NearCap, row.Carry)
+}
+
+// trackStep is the number of time steps between two points of a drawn track.
+const trackStep = 4
+
+// drawTracks keeps the ways of the robots in the first test flight of the
+// expert and of the WD-GNN.
+func (z *Swarms) drawTracks(ctx context.Context, u *flockingUnit, rows []flockingRow) error {
+	u.Tracks = map[string][]study.Track{}
+	for _, row := range rows {
+		if row.ID != Expert && row.ID != "wd-gnn central" {
+			continue
+		}
+		s, err := z.Swarm("test", 0, row.Model.NearCap)
+		if err != nil {
+			return err
+		}
+		tracks := make([]study.Track, z.World.Robots)
+		look := func(s *flocking.Swarm) {
+			if s.Time()%trackStep == 0 || s.Time() == z.World.Steps()-1 {
+				for i, p := range s.Positions() {
+					t := &tracks[i]
+					t.X, t.Y, t.Velocity = append(t.X, p[0]), append(t.Y, p[1]), s.Velocities()[i]
+				}
+			}
+		}
+		if row.ID == Expert {
+			_, err = flocking.Fly(s, func(accel [][2]float64, s *flocking.Swarm) error {
+				look(s)
+				return flocking.Expert(accel, s)
+			})
+		} else {
+			p := z.pilot(row)
+			l, lerr := p.Learner(z.World.Robots)
+			if lerr != nil {
+				return lerr
+			}
+			_, err = p.Fly(ctx, s, l, func(s *flocking.Swarm, _ mat.Dense) error { look(s); return nil })
+		}
+		if err != nil {
+			return err
+		}
+		u.Tracks[row.ID] = tracks
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package sourceloc
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/rule"
+	"github.com/wdgnn/wdgnn/scenario/sourceloc"
+	"github.com/wdgnn/wdgnn/train"
+)
+
+// From returns the paper's settings, or smaller ones if o asks.
+func From(o study.Options) recipe.Sourceloc {
+	s := recipe.DefaultSourceloc(o.Seed)
+	s.Train, s.Test, s.Subgraphs = cmp.Or(o.Signals, s.Train), cmp.Or(o.Test, s.Test), cmp.Or(o.Subgraphs, s.Subgraphs)
+	if o.Quick {
+		s.Epochs = recipe.FewEpochs
+	}
+	s.Epochs = cmp.Or(o.Epochs, s.Epochs)
+	return s
+}
+
+// StreamCost is about what a pass over a stream takes, in epochs of a WD-GNN, for
+// progress.
+const StreamCost = 0.5
+
+// EpochCost is what an epoch takes, likewise.
+var EpochCost = map[recipe.Kind]float64{recipe.Filter: 0.3, recipe.GNN: 0.8, recipe.WideDeep: 1, recipe.SGNN: 3}
+
+// Realization is one network with one dataset on it, as a unit of a run.
+type Realization struct {
+	*recipe.Source
+	Run *study.Run
+}
+
+// New draws the network.
+func New(r *study.Run, s recipe.Sourceloc, g, d int) (*Realization, error) {
+	source, err := recipe.NewSource(s, g, d)
+	return &Realization{source, r}, err
+}
+
+// Prepare trains a model of the given kind, or finds it among those that an
+// earlier run saved.
+func (z *Realization) Prepare(ctx context.Context, k recipe.Kind) error {
+	relevant := z.Sourceloc
+	relevant.Test, relevant.Subgraphs = 0, 0
+	key := study.Fingerprint([]any{relevant, k, z.Run.Version, mat.Kernels()})
+	name := fmt.Sprintf("sourceloc-%s-%s-graph%d-data%d.safetensors", key, k, z.Graph, z.Data)
+	path := filepath.Join(z.Run.Models(), name)
+	if !z.Run.Fresh {
+		if t, err := recipe.LoadSource(path); err == nil {
+			z.Models[k] = t
+			z.Run.Advance(EpochCost[k]*float64(z.Epochs), "graph %d, data %d: %s found", z.Graph, z.Data, k)
+			return nil
+		}
+	}
+	t, err := z.Fit(ctx, k, func(e train.Epoch) {
+		z.Run.Advance(EpochCost[k], "graph %d, data %d: %s, epoch %d of %d, validation %.1f %%", z.Graph, z.Data, k, e.Index, z.Epochs, 100*(1-e.Score))
+	})
+	if err != nil {
+		return fmt.Errorf("train %s: %w", k, err)
+	}
+	t.Info.File = filepath.ToSlash(filepath.Join("models", name))
+	return t.Save(path, z.Source, z.Run.Version)
+}
+
+// Learners of source localization; other rooms use those of the WD-GNN.
+var (
+	filterFrozen   = recipe.LearnerSpec{ID: "filter", Kind: recipe.Filter}
+	gnnFrozen      = recipe.LearnerSpec{ID: "gnn", Kind: recipe.GNN}
+	WideDeepFrozen = recipe.LearnerSpec{ID: "wd-gnn", Kind: recipe.WideDeep}
+	sgnnFrozen     = recipe.LearnerSpec{ID: "sgnn", Kind: recipe.SGNN}
+
+	filterCentral  = recipe.LearnerSpec{ID: "filter central", Kind: recipe.Filter, Mode: recipe.Centralized, Config: rule.Literal(true)}
+	filterLiteral  = recipe.LearnerSpec{ID: "filter distributed", Kind: recipe.Filter, Mode: recipe.Distributed, Config: rule.Literal(false)}
+	filterSingle   = recipe.LearnerSpec{ID: "filter personal 1", Kind: recipe.Filter, Mode: recipe.Distributed, Config: rule.Personal(1)}
+	filterPersonal = recipe.LearnerSpec{ID: "filter personal 50", Kind: recipe.Filter, Mode: recipe.Distributed, Config: rule.Personal(50)}
+
+	WideDeepCentral = recipe.LearnerSpec{ID: "wd-gnn central", Kind: recipe.WideDeep, Mode: recipe.Centralized, Config: rule.Literal(true)}
+	WideDeepLiteral = recipe.LearnerSpec{ID: "wd-gnn distributed", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Literal(false)}
+)
+
+// Mixed is the personal preset of a WD-GNN with another mixing strength.
+func Mixed(window int, eta float64) recipe.LearnerSpec {
+	c := rule.Personal(window)
+	c.Mixing = eta
+	return recipe.LearnerSpec{ID: fmt.Sprintf("wd-gnn personal %d, eta %v", window, eta), Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: c}
+}
+
+// PlayOne runs a learner over a stream.
+func (z *Realization) PlayOne(ctx context.Context, spec recipe.LearnerSpec, stream *sourceloc.Stream, keep bool) (*recipe.Played, error) {
+	out, err := z.PlayAll(ctx, []recipe.LearnerSpec{spec}, stream, keep)
+	if err != nil {
+		return nil, err
+	}
+	return out[0], nil
+}
+
+// PlayAll runs learners over a stream, side by side.
+func (z *Realization) PlayAll(ctx context.Context, specs []recipe.LearnerSpec, stream *sourceloc.Stream, keep bool) ([]*recipe.Played, error) {
+	all, err := z.Play(ctx, specs, stream, keep)
+	if err != nil {
+		return nil, err
+	}
+	for k, out := range all {
+		z.Run.Advance(StreamCost, "graph %d, data %d: %s %.1f %%", z.Graph, z.Data, specs[k].ID, out.Accuracy)
+	}
+	return all, nil
+}

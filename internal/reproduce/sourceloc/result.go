@@ -1,0 +1,188 @@
+package sourceloc
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
+)
+
+// Columns of what a realization of Table 1 sees, by learner.
+const (
+	same   = "same"      // with all links
+	differ = "different" // where links are lost, by subgraph
+	last   = "last 30 % of the signals"
+	shown  = "same, as the table has it"
+	ofEta  = "η" // of the first subgraphs
+)
+
+// observe1 returns what units of Table 1 saw.
+func observe1(all []*sourcelocUnit) *study.Frame {
+	f := new(study.Frame)
+	for k, u := range all {
+		for id, v := range u.Same {
+			f.Add(id, same, k, v)
+			f.Add(id, differ, k, u.Differ[id]...)
+			f.Add(id, last, k, u.Last[id]...)
+			f.Add(id, shown, k, u.Same[trainedAs(id)])
+		}
+		for id, v := range u.Eta {
+			f.Add(id, ofEta, k, v...)
+		}
+		frozen := u.Differ[WideDeepFrozen.ID]
+		f.Add(WideDeepFrozen.ID, ofEta, k, frozen[:min(etaSubgraphs, len(frozen))]...)
+	}
+	return f
+}
+
+// trainedAs returns the learner that is the same where no link is lost: an SGNN
+// is then trained as a GNN is.
+func trainedAs(id string) string {
+	if id == sgnnFrozen.ID {
+		return gnnFrozen.ID
+	}
+	return id
+}
+
+// oneNetwork returns the realizations that share a network, severalNetworks one
+// of every network.
+func oneNetwork(all []*sourcelocUnit) (list []*sourcelocUnit) {
+	return slices.DeleteFunc(slices.Clone(all), func(u *sourcelocUnit) bool { return u.Graph != 0 })
+}
+
+func severalNetworks(all []*sourcelocUnit) (list []*sourcelocUnit) {
+	return slices.DeleteFunc(slices.Clone(all), func(u *sourcelocUnit) bool { return u.Data != 0 })
+}
+
+// table1Result makes tables and figures of the units.
+func table1Result(s recipe.Sourceloc, all []*sourcelocUnit) *study.Result {
+	r := &study.Result{}
+	r.Tables = append(r.Tables, accuracies(s, "Accuracy, %: one network", oneNetwork(all), true))
+	if len(all) > 1 { // else it is the same realization again
+		r.Tables = append(r.Tables, accuracies(s, "Accuracy, %: several networks", severalNetworks(all), false))
+	}
+	f := observe1(all)
+	r.Tables = append(r.Tables, differences(f))
+	r.Charts = append(r.Charts, etaChart(s, f, len(all)))
+	for _, u := range all {
+		for _, m := range u.Models {
+			r.Models = append(r.Models, m.File)
+		}
+	}
+	slices.Sort(r.Models)
+	r.Notes = append(texts.Notes("table1 notes", table1Numbers(s, all)), table1Warnings(f)...)
+	return r
+}
+
+// accuracies is the table of the paper.
+func accuracies(s recipe.Sourceloc, title string, list []*sourcelocUnit, one bool) study.Table {
+	l := study.Layout{
+		Title: title,
+		Columns: []study.Column{
+			{Name: same, Of: shown, Decimals: 1}, {Name: differ, Decimals: 1}, {Name: last, Decimals: 1},
+		},
+		Note: texts.Say("table1 realizations", map[string]any{
+			"Count": len(list), "OneNetwork": one, "Epochs": s.Epochs, "Subgraphs": s.Subgraphs,
+		}),
+	}
+	for _, row := range table1Rows() {
+		l.Lines = append(l.Lines, study.Line{
+			Name: row.Name, Of: row.Spec.ID, Ours: row.Differ == nil, Paper: []*study.Value{row.Same, row.Differ},
+		})
+	}
+	return observe1(list).Table(l)
+}
+
+// differences compares learners with what they learned from, pair by pair.
+func differences(f *study.Frame) study.Table {
+	const adaptation = "adaptation: different - same"
+	others := map[string][2]string{} // what a row compares
+	l := study.Layout{
+		Title: "Paired differences, points (standard errors over realizations)",
+		Columns: []study.Column{
+			{Name: same, Decimals: 1, Signed: true, Error: true},
+			{Name: differ, Decimals: 1, Signed: true, Error: true},
+			{Name: adaptation, Decimals: 1, Signed: true, Error: true},
+			{Name: "better on subgraphs", Cell: func(row string) study.Cell {
+				above, all := f.Above(others[row][0], others[row][1], differ)
+				return study.Cell{Text: fmt.Sprintf("%d of %d", above, all)}
+			}},
+		},
+		Note: texts.Say("table1 differences", nil),
+	}
+	for _, d := range table1Differences() {
+		others[d.Name] = [2]string{d.ID, d.Before}
+		f.Compare(d.Name, d.ID, d.Before, study.Less, same, differ)
+		less := f.Values(d.Name, same)
+		for k, v := range f.Values(d.Name, differ) {
+			f.Add(d.Name, adaptation, k, v-less[k])
+		}
+		l.Lines = append(l.Lines, study.Line{Name: d.Name, Ours: d.Paper == nil, Paper: []*study.Value{nil, d.Paper}})
+	}
+	return f.Table(l)
+}
+
+// table1Difference is a learner against another, with the paper's difference where
+// links are lost.
+type table1Difference struct {
+	Name, ID, Before string
+	Paper            *study.Value
+}
+
+func table1Differences() (list []table1Difference) {
+	paper := map[string]float64{}
+	for _, row := range table1Rows() {
+		if row.Differ != nil {
+			paper[row.Spec.ID] = row.Differ.Mean
+		}
+	}
+	add := func(name, id, before string) {
+		d := table1Difference{Name: name, ID: id, Before: before}
+		if v, ok := paper[id]; ok {
+			d.Paper = &study.Value{Mean: v - paper[before]}
+		}
+		list = append(list, d)
+	}
+	for _, row := range table1Rows() {
+		if row.Before != nil {
+			add(row.Name, row.Spec.ID, row.Before.ID)
+		}
+	}
+	add("WD-GNN - GNN", WideDeepFrozen.ID, gnnFrozen.ID)
+	add("SGNN - GNN", sgnnFrozen.ID, gnnFrozen.ID)
+	return list
+}
+
+// etaChart is accuracy against mixing strength.
+func etaChart(s recipe.Sourceloc, f *study.Frame, count int) study.Chart {
+	c := study.Chart{
+		Name: "table1-mixing", Title: "How much should neighbours agree?",
+		X: "mixing strength η (0: every node its own taps, 1: consensus)", Y: "accuracy, %", Log: true,
+		Note: texts.Say("table1 mixing", map[string]any{"OutageProb": s.OutageProb, "Count": count}),
+	}
+	for _, window := range []int{1, 50} {
+		curve := study.Curve{Name: fmt.Sprintf("personal, m = %d", window), Points: true}
+		for _, eta := range etas {
+			curve.Add(eta, f.Error(Mixed(window, eta).ID, ofEta))
+		}
+		c.Curves = append(c.Curves, curve)
+	}
+	level := f.Mean(WideDeepFrozen.ID, ofEta)
+	c.Curves = append(c.Curves, study.Curve{Name: "frozen", X: []float64{etas[1]}, Y: []float64{level}, Reference: true})
+	return c
+}
+
+// table1Warnings names the learners that did harm where links are lost.
+func table1Warnings(f *study.Frame) (notes []string) {
+	for _, row := range table1Rows() {
+		if row.Before == nil {
+			continue
+		}
+		id, before := row.Spec.ID, row.Before.ID
+		if text := recipe.Harm(row.Name, f.Mean(id, last), f.Mean(before, last), f.Mean(before, differ)); text != "" {
+			notes = append(notes, text)
+		}
+	}
+	return notes
+}

@@ -1,0 +1,174 @@
+package sourceloc
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
+)
+
+// Table1 is the accuracy of models and learners with all links and without some.
+var Table1 = study.Experiment{
+	Name:  "table1",
+	Title: "Table 1: source localization",
+	About: texts.Say("table1 about", nil),
+	Do:    runTable1,
+}
+
+// table1Row is one row with the paper's numbers.
+type table1Row struct {
+	Name   string
+	Spec   recipe.LearnerSpec
+	Same   *study.Value // the paper's
+	Differ *study.Value
+	Before *recipe.LearnerSpec // the model before online learning
+}
+
+// table1Rows are those of the paper, then ours.
+func table1Rows() []table1Row {
+	paper := func(mean, spread float64) *study.Value { return &study.Value{Mean: mean, Spread: spread} }
+	return []table1Row{
+		{"Graph filter", filterFrozen, paper(41.1618, 2.0924), paper(25.1600, 1.3132), nil},
+		{"GNN", gnnFrozen, paper(93.9673, 1.0987), paper(76.7873, 2.8290), nil},
+		{"WD-GNN", WideDeepFrozen, paper(97.6745, 1.1595), paper(77.4727, 4.3011), nil},
+		{"Graph filter, centralized online", filterCentral, paper(38.3897, 2.0665), paper(30.2920, 2.6178), &filterFrozen},
+		{"Graph filter, distributed online", filterLiteral, paper(39.9552, 1.5272), paper(28.0400, 2.2866), &filterFrozen},
+		{"WD-GNN, centralized online", WideDeepCentral, paper(98.0440, 0.6298), paper(92.7017, 1.6745), &WideDeepFrozen},
+		{"WD-GNN, distributed online", WideDeepLiteral, paper(98.1840, 0.4945), paper(86.5100, 3.6056), &WideDeepFrozen},
+		{"SGNN", sgnnFrozen, paper(93.9673, 1.0987), paper(84.1133, 2.7872), nil},
+
+		{"Graph filter, personal, m = 1", filterSingle, nil, nil, &filterFrozen},
+		{"Graph filter, personal, m = 50", filterPersonal, nil, nil, &filterFrozen},
+		{"WD-GNN, personal, m = 1", Mixed(1, 0.003), nil, nil, &WideDeepFrozen},
+		{"WD-GNN, personal, m = 50", Mixed(50, 0.003), nil, nil, &WideDeepFrozen},
+		{"WD-GNN, own taps without mixing, m = 1", Mixed(1, 0), nil, nil, &WideDeepFrozen},
+		{"WD-GNN, own taps without mixing, m = 50", Mixed(50, 0), nil, nil, &WideDeepFrozen},
+		{"WD-GNN, whitened consensus (η = 1), m = 50", Mixed(50, 1), nil, nil, &WideDeepFrozen},
+	}
+}
+
+// etas are the mixing strengths of the figure.
+var etas = []float64{0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1}
+
+const (
+	etaSubgraphs    = 5 // of a realization that the figure over η uses
+	doubleSubgraphs = 3 // of the first realization that are run again in float64
+)
+
+// sourcelocUnit is what a realization leaves.
+type sourcelocUnit struct {
+	Graph  int                 `json:"graph"`
+	Data   int                 `json:"data"`
+	Edges  int                 `json:"edges"`
+	Models []recipe.SourceInfo `json:"models"`
+
+	Same   map[string]float64   `json:"same"`   // accuracy by learner, %
+	Differ map[string][]float64 `json:"differ"` // by learner and subgraph
+	Last   map[string][]float64 `json:"last"`   // of the last 30 % of the signals
+	Eta    map[string][]float64 `json:"eta"`    // by learner and subgraph, for the figure
+
+	Double map[string]differing `json:"double,omitempty"`
+}
+
+// differing counts answers that differ from those of an all-float64 run.
+type differing struct {
+	Answers int `json:"answers"`
+	Differ  int `json:"differ"`
+}
+
+// pairs returns the realizations of both columns: datasets on one network, and
+// networks with a dataset each. The first is common to both.
+func pairs(repeats int) (list [][2]int) {
+	for d := range repeats {
+		list = append(list, [2]int{0, d})
+	}
+	for g := 1; g < repeats; g++ {
+		list = append(list, [2]int{g, 0})
+	}
+	return list
+}
+
+func runTable1(ctx context.Context, r *study.Run) (*study.Result, error) {
+	s := From(r.Options)
+	repeats := cmp.Or(r.Repeats, 10)
+	if r.Quick {
+		repeats = cmp.Or(r.Repeats, 3)
+	}
+	list := pairs(repeats)
+	passes := len(table1Rows())*(s.Subgraphs+1) + 2*len(etas)*min(etaSubgraphs, s.Subgraphs)
+	work := StreamCost * float64(passes)
+	for _, cost := range EpochCost {
+		work += cost * float64(s.Epochs)
+	}
+	all, err := study.Units(ctx, r, len(list), work,
+		func(k int) string { return fmt.Sprintf("graph%d-data%d", list[k][0], list[k][1]) },
+		s, func(ctx context.Context, k int) (*sourcelocUnit, error) {
+			z, err := New(r, s, list[k][0], list[k][1])
+			if err != nil {
+				return nil, err
+			}
+			return z.table1(ctx)
+		})
+	if err != nil {
+		return nil, err
+	}
+	return table1Result(s, all), nil
+}
+
+// table1 computes a unit.
+func (z *Realization) table1(ctx context.Context) (*sourcelocUnit, error) {
+	for _, k := range []recipe.Kind{recipe.Filter, recipe.GNN, recipe.WideDeep, recipe.SGNN} {
+		if err := z.Prepare(ctx, k); err != nil {
+			return nil, err
+		}
+	}
+	u := &sourcelocUnit{
+		Graph: z.Graph, Data: z.Data, Edges: z.Net.Graph.Edges(),
+		Same: map[string]float64{}, Differ: map[string][]float64{}, Last: map[string][]float64{}, Eta: map[string][]float64{},
+	}
+	for _, k := range []recipe.Kind{recipe.Filter, recipe.GNN, recipe.WideDeep, recipe.SGNN} {
+		u.Models = append(u.Models, z.Models[k].Info)
+	}
+	for sub := -1; sub < z.Subgraphs; sub++ {
+		p := z.OutageProb
+		if sub < 0 {
+			p = 0
+		}
+		stream, err := z.TestStream(sub, p)
+		if err != nil {
+			return nil, err
+		}
+		var specs []recipe.LearnerSpec
+		for _, row := range table1Rows() {
+			specs = append(specs, row.Spec)
+		}
+		rows := len(specs)
+		if sub >= 0 && sub < etaSubgraphs {
+			for _, window := range []int{1, 50} {
+				for _, eta := range etas {
+					specs = append(specs, Mixed(window, eta))
+				}
+			}
+		}
+		runs, err := z.PlayAll(ctx, specs, stream, false)
+		if err != nil {
+			return nil, err
+		}
+		for k, out := range runs {
+			switch id := specs[k].ID; {
+			case k >= rows:
+				u.Eta[id] = append(u.Eta[id], out.Accuracy)
+			case sub < 0:
+				u.Same[id] = out.Accuracy
+			default:
+				u.Differ[id], u.Last[id] = append(u.Differ[id], out.Accuracy), append(u.Last[id], out.Last)
+			}
+		}
+	}
+	if z.Graph == 0 && z.Data == 0 {
+		return u, z.compareDouble(ctx, u)
+	}
+	return u, nil
+}
