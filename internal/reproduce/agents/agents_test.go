@@ -56,7 +56,8 @@ func TestAgentsMatchConsensus(t *testing.T) {
 				t.Fatal(err)
 			}
 			if lost == 0 && (p.twin.Same != s.Source.Test || p.twin.Steps != s.Source.Test || p.GivenUp != 0 || p.Drift != 0) {
-				t.Errorf("%s: same bits in %d of %d signals, %v links given up, drift %v; want %d of %d, none, 0", spec.ID, p.twin.Same, p.twin.Steps, p.GivenUp, p.Drift, s.Source.Test, s.Source.Test)
+				t.Errorf("%s: same bits in %d of %d signals, %v links given up, drift %v; want %d of %d, none, 0",
+					spec.ID, p.twin.Same, p.twin.Steps, p.GivenUp, p.Drift, s.Source.Test, s.Source.Test)
 			}
 			if lost > 0 && p.learns() && !(p.Drift > 0) {
 				t.Errorf("%s: drift %v with %v of messages lost, want some", spec.ID, p.Drift, lost)
@@ -130,7 +131,8 @@ func TestMeanDrift(t *testing.T) {
 		differ += (v - before[e] - p.drift.sum[e]) * (v - before[e] - p.drift.sum[e])
 	}
 	if !(length > 0) || math.Sqrt(differ/length) > 1e-3 {
-		t.Errorf("the mean moved by %v, the drift differs from that by %v of it; want some, and 0", math.Sqrt(length), math.Sqrt(differ/length))
+		t.Errorf("the mean moved by %v, the drift differs from that by %v of it; want some, and 0",
+			math.Sqrt(length), math.Sqrt(differ/length))
 	}
 }
 
@@ -138,7 +140,8 @@ func TestMeanDrift(t *testing.T) {
 func TestAgentsKilled(t *testing.T) {
 	z, s := untrained(t)
 	nodes, detectors := z.victims(s)
-	if len(nodes) != 45 || len(detectors) != s.Detectors || slices.ContainsFunc(nodes, func(i int) bool { return slices.Contains(z.Net.Detectors, i) }) {
+	detects := func(i int) bool { return slices.Contains(z.Net.Detectors, i) }
+	if len(nodes) != 45 || len(detectors) != s.Detectors || slices.ContainsFunc(nodes, detects) {
 		t.Fatalf("%d nodes and %d detectors to kill, want 45 without a detector and %d", len(nodes), len(detectors), s.Detectors)
 	}
 	p := &agentsPass{spec: sourceloc.Mixed(50, 0.003), killed: append(slices.Clone(nodes[:20]), detectors...)}
@@ -198,7 +201,8 @@ func TestAgentsFly(t *testing.T) {
 			t.Fatal(err)
 		}
 		if steps := s.Flock.World.Steps(); f.bits.Same != steps || f.bits.Steps != steps || (f.givenUp > 0) != (lost > 0) {
-			t.Errorf("%v lost: same bits in %d of %d steps, %v links given up; want %d of %d", lost, f.bits.Same, f.bits.Steps, f.givenUp, steps, steps)
+			t.Errorf("%v lost: same bits in %d of %d steps, %v links given up; want %d of %d",
+				lost, f.bits.Same, f.bits.Steps, f.givenUp, steps, steps)
 		}
 		l, err := p.Learner(z.World.Robots)
 		if err != nil {
@@ -220,7 +224,8 @@ func TestAgentsFly(t *testing.T) {
 		}
 	}
 	if broken.total == none.total || broken.bits.Steps != 0 || !(broken.givenUp > 0) {
-		t.Errorf("total %v, %d steps compared, %v links given up; want another total than %v, none compared, some given up", broken.total, broken.bits.Steps, broken.givenUp, none.total)
+		t.Errorf("total %v, %d steps compared, %v links given up; want another total than %v, none compared, some given up",
+			broken.total, broken.bits.Steps, broken.givenUp, none.total)
 	}
 }
 

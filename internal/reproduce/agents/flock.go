@@ -59,7 +59,9 @@ func (z *swarms) agents(ctx context.Context, s *agentsSettings) (*agentsFlock, e
 	if err != nil {
 		return nil, err
 	}
-	u := &agentsFlock{Model: t.Info, Loss: map[string][][]float64{}, Killed: map[string][][]float64{}, GivenUp: make([]float64, len(s.Loss))}
+	u := &agentsFlock{
+		Model: t.Info, Loss: map[string][][]float64{}, Killed: map[string][][]float64{}, GivenUp: make([]float64, len(s.Loss)),
+	}
 	for k, p := range s.Loss {
 		faults := func(int) flocking.Faults { return flocking.Faults{MessageLoss: p} }
 		if err := z.agentsFlights(ctx, s, u.Loss, faults, func(f *agentsFlight) {
@@ -68,7 +70,8 @@ func (z *swarms) agents(ctx context.Context, s *agentsSettings) (*agentsFlock, e
 		}); err != nil {
 			return nil, fmt.Errorf("%v of messages lost: %w", p, err)
 		}
-		z.Advance(agentsFlightsCost, "realization %d: robots, %.0f %% of messages lost: %.1f, learning %.1f", z.Index, 100*p, study.Mean(u.Loss[frozenPilot][k]), study.Mean(u.Loss[learningPilot][k]))
+		z.Advance(agentsFlightsCost, "realization %d: robots, %.0f %% of messages lost: %.1f, learning %.1f",
+			z.Index, 100*p, study.Mean(u.Loss[frozenPilot][k]), study.Mean(u.Loss[learningPilot][k]))
 	}
 	for k, n := range s.Robots {
 		faults := func(start int) (f flocking.Faults) {
@@ -80,7 +83,8 @@ func (z *swarms) agents(ctx context.Context, s *agentsSettings) (*agentsFlock, e
 		if err := z.agentsFlights(ctx, s, u.Killed, faults, func(*agentsFlight) {}); err != nil {
 			return nil, fmt.Errorf("%d robots broken: %w", n, err)
 		}
-		z.Advance(agentsFlightsCost, "realization %d: %d robots broken: %.1f, learning %.1f", z.Index, n, study.Mean(u.Killed[frozenPilot][k]), study.Mean(u.Killed[learningPilot][k]))
+		z.Advance(agentsFlightsCost, "realization %d: %d robots broken: %.1f, learning %.1f",
+			z.Index, n, study.Mean(u.Killed[frozenPilot][k]), study.Mean(u.Killed[learningPilot][k]))
 	}
 	z.Finish()
 	return u, nil
@@ -88,7 +92,10 @@ func (z *swarms) agents(ctx context.Context, s *agentsSettings) (*agentsFlock, e
 
 // agentsFlights adds to each pilot's list the totals of its flights with the
 // given faults. Look sees the flights that agents flew, in order.
-func (z *swarms) agentsFlights(ctx context.Context, s *agentsSettings, totals map[string][][]float64, faults func(start int) flocking.Faults, look func(*agentsFlight)) error {
+func (z *swarms) agentsFlights(
+	ctx context.Context, s *agentsSettings, totals map[string][][]float64,
+	faults func(start int) flocking.Faults, look func(*agentsFlight),
+) error {
 	flights := make([]agentsFlight, len(agentsPilots)*s.Starts)
 	err := recipe.Each(ctx, z.Threads, len(flights), func(k int) error {
 		f := &flights[k]

@@ -105,7 +105,8 @@ func (z *realization) localize(ctx context.Context, s *agentsSettings, p *agents
 		}
 	}
 	p.sum(stream.Len(), len(detectors))
-	z.Run.Advance(agentsPassCost, "graph %d: agents, %s, %.0f %% of messages lost, %d nodes killed: %.1f %%", z.Graph, p.spec.ID, 100*p.loss, len(p.killed), p.Accuracy)
+	z.Run.Advance(agentsPassCost, "graph %d: agents, %s, %.0f %% of messages lost, %d nodes killed: %.1f %%",
+		z.Graph, p.spec.ID, 100*p.loss, len(p.killed), p.Accuracy)
 	return nil
 }
 

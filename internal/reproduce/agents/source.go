@@ -65,10 +65,12 @@ func (z *realization) agents(ctx context.Context, s *agentsSettings) (*agentsSou
 	}
 	u := &agentsSource{
 		Model: z.Models[recipe.WideDeep].Info,
-		Loss:  map[string][]agentsLoss{}, Forgiven: map[string][]agentsLoss{}, Killed: map[string][]float64{}, Others: map[string][2]float64{},
+		Loss:  map[string][]agentsLoss{}, Forgiven: map[string][]agentsLoss{},
+		Killed: map[string][]float64{}, Others: map[string][2]float64{},
 	}
 	for _, spec := range agentsLearners {
-		u.Loss[spec.ID], u.Forgiven[spec.ID], u.Killed[spec.ID] = make([]agentsLoss, len(s.Loss)), make([]agentsLoss, len(s.Loss)), make([]float64, len(s.Killed))
+		u.Loss[spec.ID], u.Forgiven[spec.ID] = make([]agentsLoss, len(s.Loss)), make([]agentsLoss, len(s.Loss))
+		u.Killed[spec.ID] = make([]float64, len(s.Killed))
 	}
 	for sub := range z.Subgraphs {
 		g, err := z.Subgraph(sub, z.OutageProb)

@@ -261,7 +261,8 @@ func TestFlockingOrderings(t *testing.T) {
 	for _, u := range all {
 		for _, row := range rows {
 			f := u.Rows[row.ID]
-			t.Logf("%d %-26s total %6.1f (median %6.1f), final %.4f (median %.4f)", u.Index, row.ID, study.Mean(f.Total), median(f.Total), study.Mean(f.Final), median(f.Final))
+			t.Logf("%d %-26s total %6.1f (median %6.1f), final %.4f (median %.4f)",
+				u.Index, row.ID, study.Mean(f.Total), median(f.Total), study.Mean(f.Final), median(f.Final))
 		}
 		for _, order := range chains {
 			for k := 1; k < len(order); k++ {

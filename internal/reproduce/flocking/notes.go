@@ -28,7 +28,8 @@ func table2Numbers(s *recipe.Flocking, rows []flockingRow, all []*flockingUnit) 
 		"S": s, "Filter": beside("filter"),
 		"Offline": beside(offline), "Central": beside(central), "Distributed": beside(distributed),
 
-		"CrashedOffline": f.Mean(offline, crashed), "CrashedCentral": f.Mean(central, crashed), "CrashedDistributed": f.Mean(distributed, crashed),
+		"CrashedOffline": f.Mean(offline, crashed),
+		"CrashedCentral": f.Mean(central, crashed), "CrashedDistributed": f.Mean(distributed, crashed),
 		"CrashedCentralCarry": f.Mean(central+" carry", crashed), "CrashedDistributedCarry": f.Mean(distributed+" carry", crashed),
 
 		"LastOffline": f.Mean(offline, lastFlights),

@@ -33,10 +33,14 @@ type movieSetting struct {
 
 // The readings of the experiment that are run.
 var (
-	// libvarSetting is the one that the paper's table fits.
-	libvarSetting = movieSetting{recipe.Reading{ID: "libvar", Graph: recipe.SimilarBy(movies.SimilarityLibvar), Shift: graph.ShiftSpectral}, true}
+	// libvarSetting is a similarity that is no correlation.
+	libvarSetting = movieSetting{recipe.Reading{
+		ID: "libvar", Graph: recipe.SimilarBy(movies.SimilarityLibvar), Shift: graph.ShiftSpectral,
+	}, true}
 	// huangSetting is what the paper's text describes.
-	huangSetting = movieSetting{recipe.Reading{ID: "huang", Graph: recipe.SimilarBy(movies.SimilarityHuang), Shift: graph.ShiftSpectral}, true}
+	huangSetting = movieSetting{recipe.Reading{
+		ID: "huang", Graph: recipe.SimilarBy(movies.SimilarityHuang), Shift: graph.ShiftSpectral,
+	}, true}
 	// centeredSetting is ours: what a rating says beyond the user's mean.
 	centeredSetting = movieSetting{recipe.Reading{
 		ID: "centered", Graph: recipe.SimilarBy(movies.SimilarityPearson), Shift: graph.ShiftSymmetric, Signal: movies.SignalCentered,
@@ -120,6 +124,8 @@ func newMovieWorld(s *moviesSettings, m movieSetting, l *recipe.Library, number 
 func (w *movieWorld) save(r *study.Run, k recipe.Kind, m *gnn.WideDeep) (string, error) {
 	key := study.Fingerprint([]any{w.settings, w.setting, k, r.Version, mat.Kernels()})
 	name := fmt.Sprintf("movies-%s-%s-%s-split%d.safetensors", key, w.ID, k, w.Number)
-	file := &modelfile.Model{Network: m, Meta: modelfile.Meta{Shift: w.Shift, Task: "regress", Nodes: []int{w.Users.Target}, Seed: w.Seed, Version: r.Version}}
+	file := &modelfile.Model{Network: m, Meta: modelfile.Meta{
+		Shift: w.Shift, Task: "regress", Nodes: []int{w.Users.Target}, Seed: w.Seed, Version: r.Version,
+	}}
 	return filepath.ToSlash(filepath.Join("models", name)), modelfile.Save(filepath.Join(r.Models(), name), file)
 }

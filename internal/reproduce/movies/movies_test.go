@@ -251,7 +251,8 @@ func TestNetworkLearner(t *testing.T) {
 	}
 	far := network.learner.Frame().Distance(central.solo.Params(), nil)
 	if d := network.learner.Drift(); d.Steps != 2*len(rows.Users) || !(d.Moved > 0 && d.Moved < far) {
-		t.Errorf("nodes moved by %v in %d steps, want more than 0 and less than the %v of centralized learning in %d", d.Moved, d.Steps, far, 2*len(rows.Users))
+		t.Errorf("nodes moved by %v in %d steps, want more than 0 and less than the %v of centralized learning in %d",
+			d.Moved, d.Steps, far, 2*len(rows.Users))
 	}
 	for e, want := range central.solo.Params() {
 		if got := alone.learner.Params(rows.Movie)[e]; math.Abs(float64(got-want)) > 1e-5 {
@@ -273,7 +274,10 @@ func TestMissingRatings(t *testing.T) {
 		data            string
 		where, whatToDo string
 	}{
-		{Table4, "", filepath.Join(here, "data", "ml-100k"), "wdgnn data get movielens-100k --data data/ml-100k, or name the folder that holds them with --data"},
+		{
+			Table4, "", filepath.Join(here, "data", "ml-100k"),
+			"wdgnn data get movielens-100k --data data/ml-100k, or name the folder that holds them with --data",
+		},
 		{Million, "", filepath.Join(here, "data", "ml-1m"), "wdgnn data get movielens-1m --data data/ml-1m, or name"},
 		{Table4, empty, empty, "wdgnn data get movielens-100k --data " + empty},
 		{Table4, "nowhere", filepath.Join(here, "nowhere"), "wdgnn data get movielens-100k --data nowhere"},
@@ -370,8 +374,10 @@ func TestMovieLensBands(t *testing.T) {
 	within("movie's mean", base["Movie's mean"][0], .8792, 0.16)
 	// Paired with the movie's mean, baselines vary less.
 	for name, want := range map[string]float64{
-		"Mean of all ratings": 1.1134, "User's mean": 1.0688, "User's mean and movie's offset": .8509, "Biases, λ = 10": .8332, "Item-kNN, k = 10": .7206, "Item-kNN, k = 20": .7499,
-		"Item-kNN, k = 10, shrinkage 30": .7100, "Matrix factorisation, 20 factors, λ = 8": .6804, "Matrix factorisation, 20 factors, λ = 15": .6867,
+		"Mean of all ratings": 1.1134, "User's mean": 1.0688, "User's mean and movie's offset": .8509, "Biases, λ = 10": .8332,
+		"Item-kNN, k = 10": .7206, "Item-kNN, k = 20": .7499,
+		"Item-kNN, k = 10, shrinkage 30":          .7100,
+		"Matrix factorisation, 20 factors, λ = 8": .6804, "Matrix factorisation, 20 factors, λ = 15": .6867,
 	} {
 		within(name, base[name][0]-base["Movie's mean"][0], want-.8792, 0.1)
 	}

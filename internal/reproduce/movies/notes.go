@@ -8,11 +8,12 @@ import (
 
 // table4Numbers are the numbers of the notes.
 func table4Numbers(f *study.Frame, edition moviesEdition, s *moviesSettings, all []*movieUnit) map[string]any {
+	contact := streamIn(libvarSetting, 1)
 	n := map[string]any{
 		"Paper": nil, "Streams": []streamNumbers{streamsOf(f, 1), streamsOf(f, 2)}, "GammaLarge": s.GammaLarge,
-		"Offline": f.Mean(wideDeepRow.ID, streamIn(libvarSetting, 1)), "Centralized": f.Mean(wideDeepOnlineRow.ID, streamIn(libvarSetting, 1)),
-		"Distributed": f.Mean(wideDeepNetworkRow.ID, streamIn(libvarSetting, 1)), "DistributedLarge": f.Mean(wideDeepLargeRow.ID, streamIn(libvarSetting, 1)),
-		"DistributedLess": less(f, wideDeepNetworkRow, wideDeepOnlineRow, streamIn(libvarSetting, 1)),
+		"Offline": f.Mean(wideDeepRow.ID, contact), "Centralized": f.Mean(wideDeepOnlineRow.ID, contact),
+		"Distributed": f.Mean(wideDeepNetworkRow.ID, contact), "DistributedLarge": f.Mean(wideDeepLargeRow.ID, contact),
+		"DistributedLess": less(f, wideDeepNetworkRow, wideDeepOnlineRow, contact),
 
 		"MovieMean": f.Mean("Movie's mean", movieColumns[0]), "Neighbors": f.Mean("Item-kNN, k = 10, shrinkage 30", movieColumns[0]),
 		"Libvar": f.Mean(wideDeepRow.ID, testIn(libvarSetting, 0)), "Huang": f.Mean(wideDeepRow.ID, testIn(huangSetting, 0)),
@@ -65,9 +66,11 @@ func streamsOf(f *study.Frame, c int) streamNumbers {
 func besidePaper(f *study.Frame, all []*movieUnit) map[string]any {
 	spread := f.Deviation(wideDeepRow.ID, testIn(libvarSetting, 0)).Spread
 	n := map[string]any{
-		"HuangSame": less(f, gnnRow, filterRow, testIn(huangSetting, 0)), "HuangOther": less(f, gnnRow, filterRow, testIn(huangSetting, 1)),
-		"LibvarSame": less(f, gnnRow, filterRow, testIn(libvarSetting, 0)), "LibvarOther": less(f, gnnRow, filterRow, testIn(libvarSetting, 1)),
-		"PaperSame": gnnRow.Paper[0].Mean - filterRow.Paper[0].Mean, "PaperOther": gnnRow.Paper[1].Mean - filterRow.Paper[1].Mean,
+		"HuangSame":   less(f, gnnRow, filterRow, testIn(huangSetting, 0)),
+		"HuangOther":  less(f, gnnRow, filterRow, testIn(huangSetting, 1)),
+		"LibvarSame":  less(f, gnnRow, filterRow, testIn(libvarSetting, 0)),
+		"LibvarOther": less(f, gnnRow, filterRow, testIn(libvarSetting, 1)),
+		"PaperSame":   gnnRow.Paper[0].Mean - filterRow.Paper[0].Mean, "PaperOther": gnnRow.Paper[1].Mean - filterRow.Paper[1].Mean,
 		"LibvarFar": farFromPaper(f, libvarSetting), "HuangFar": farFromPaper(f, huangSetting), "Cells": len(paperRows) * len(movieColumns),
 
 		"Users": all[0].Readings[libvarSetting.ID].Users[0], "Spread": spread, "TenSplits": spread / math.Sqrt(10),

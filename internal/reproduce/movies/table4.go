@@ -49,12 +49,22 @@ func (r movieRow) ours() bool { return r.Paper[0].Mean == 0 }
 
 // The rows.
 var (
-	gnnRow      = movieRow{"gnn", "GNN", [3]study.Value{{Mean: 0.8630, Spread: 0.0884}, {Mean: 1.0889, Spread: 0.1106}, {Mean: 1.0072, Spread: 0.1039}}}
-	filterRow   = movieRow{"filter", "Graph filter", [3]study.Value{{Mean: 0.8589, Spread: 0.0895}, {Mean: 1.0950, Spread: 0.1129}, {Mean: 0.9924, Spread: 0.1005}}}
-	wideDeepRow = movieRow{"wd-gnn", "WD-GNN", [3]study.Value{{Mean: 0.8535, Spread: 0.0883}, {Mean: 1.0920, Spread: 0.1053}, {Mean: 0.9986, Spread: 0.0930}}}
+	gnnRow = movieRow{"gnn", "GNN", [3]study.Value{
+		{Mean: 0.8630, Spread: 0.0884}, {Mean: 1.0889, Spread: 0.1106}, {Mean: 1.0072, Spread: 0.1039},
+	}}
+	filterRow = movieRow{"filter", "Graph filter", [3]study.Value{
+		{Mean: 0.8589, Spread: 0.0895}, {Mean: 1.0950, Spread: 0.1129}, {Mean: 0.9924, Spread: 0.1005},
+	}}
+	wideDeepRow = movieRow{"wd-gnn", "WD-GNN", [3]study.Value{
+		{Mean: 0.8535, Spread: 0.0883}, {Mean: 1.0920, Spread: 0.1053}, {Mean: 0.9986, Spread: 0.0930},
+	}}
 
-	filterOnlineRow   = movieRow{"filter online", "Graph filter, online", [3]study.Value{{Mean: 0.8595, Spread: 0.0865}, {Mean: 0.9837, Spread: 0.0898}, {Mean: 0.9486, Spread: 0.0755}}}
-	wideDeepOnlineRow = movieRow{"wd-gnn online", "WD-GNN, online", [3]study.Value{{Mean: 0.8524, Spread: 0.0907}, {Mean: 0.9759, Spread: 0.0927}, {Mean: 0.9232, Spread: 0.0664}}}
+	filterOnlineRow = movieRow{"filter online", "Graph filter, online", [3]study.Value{
+		{Mean: 0.8595, Spread: 0.0865}, {Mean: 0.9837, Spread: 0.0898}, {Mean: 0.9486, Spread: 0.0755},
+	}}
+	wideDeepOnlineRow = movieRow{"wd-gnn online", "WD-GNN, online", [3]study.Value{
+		{Mean: 0.8524, Spread: 0.0907}, {Mean: 0.9759, Spread: 0.0927}, {Mean: 0.9232, Spread: 0.0664},
+	}}
 
 	filterNetworkRow   = movieRow{ID: "filter distributed", Name: "Graph filter, distributed online"}
 	wideDeepNetworkRow = movieRow{ID: "wd-gnn distributed", Name: "WD-GNN, distributed online"}
@@ -199,7 +209,9 @@ func (w *movieWorld) learners(k recipe.Kind, m *gnn.WideDeep) []beginner {
 	}
 	list := []beginner{{string(k) + " online", func(int) (adaptive, error) { return w.newCentral(m) }}}
 	if w.setting.Distributed {
-		list = append(list, beginner{string(k) + " distributed", network(w.Gamma)}, beginner{string(k) + " distributed large", network(w.GammaLarge)})
+		list = append(list,
+			beginner{string(k) + " distributed", network(w.Gamma)},
+			beginner{string(k) + " distributed large", network(w.GammaLarge)})
 	}
 	return list
 }

@@ -60,7 +60,8 @@ func (z *Realization) Prepare(ctx context.Context, k recipe.Kind) error {
 		}
 	}
 	t, err := z.Fit(ctx, k, func(e train.Epoch) {
-		z.Run.Advance(EpochCost[k], "graph %d, data %d: %s, epoch %d of %d, validation %.1f %%", z.Graph, z.Data, k, e.Index, z.Epochs, 100*(1-e.Score))
+		z.Run.Advance(EpochCost[k], "graph %d, data %d: %s, epoch %d of %d, validation %.1f %%",
+			z.Graph, z.Data, k, e.Index, z.Epochs, 100*(1-e.Score))
 	})
 	if err != nil {
 		return fmt.Errorf("train %s: %w", k, err)
@@ -76,20 +77,24 @@ var (
 	WideDeepFrozen = recipe.LearnerSpec{ID: "wd-gnn", Kind: recipe.WideDeep}
 	sgnnFrozen     = recipe.LearnerSpec{ID: "sgnn", Kind: recipe.SGNN}
 
-	filterCentral  = recipe.LearnerSpec{ID: "filter central", Kind: recipe.Filter, Mode: recipe.Centralized, Config: rule.Literal(true)}
-	filterLiteral  = recipe.LearnerSpec{ID: "filter distributed", Kind: recipe.Filter, Mode: recipe.Distributed, Config: rule.Literal(false)}
-	filterSingle   = recipe.LearnerSpec{ID: "filter personal 1", Kind: recipe.Filter, Mode: recipe.Distributed, Config: rule.Personal(1)}
-	filterPersonal = recipe.LearnerSpec{ID: "filter personal 50", Kind: recipe.Filter, Mode: recipe.Distributed, Config: rule.Personal(50)}
+	filterCentral  = learner("filter central", recipe.Filter, recipe.Centralized, rule.Literal(true))
+	filterLiteral  = learner("filter distributed", recipe.Filter, recipe.Distributed, rule.Literal(false))
+	filterSingle   = learner("filter personal 1", recipe.Filter, recipe.Distributed, rule.Personal(1))
+	filterPersonal = learner("filter personal 50", recipe.Filter, recipe.Distributed, rule.Personal(50))
 
-	WideDeepCentral = recipe.LearnerSpec{ID: "wd-gnn central", Kind: recipe.WideDeep, Mode: recipe.Centralized, Config: rule.Literal(true)}
-	WideDeepLiteral = recipe.LearnerSpec{ID: "wd-gnn distributed", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Literal(false)}
+	WideDeepCentral = learner("wd-gnn central", recipe.WideDeep, recipe.Centralized, rule.Literal(true))
+	WideDeepLiteral = learner("wd-gnn distributed", recipe.WideDeep, recipe.Distributed, rule.Literal(false))
 )
+
+func learner(id string, k recipe.Kind, mode recipe.Mode, c rule.Config) recipe.LearnerSpec {
+	return recipe.LearnerSpec{ID: id, Kind: k, Mode: mode, Config: c}
+}
 
 // Mixed is the personal preset of a WD-GNN with another mixing strength.
 func Mixed(window int, eta float64) recipe.LearnerSpec {
 	c := rule.Personal(window)
 	c.Mixing = eta
-	return recipe.LearnerSpec{ID: fmt.Sprintf("wd-gnn personal %d, eta %v", window, eta), Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: c}
+	return learner(fmt.Sprintf("wd-gnn personal %d, eta %v", window, eta), recipe.WideDeep, recipe.Distributed, c)
 }
 
 // PlayOne runs a learner over a stream.
@@ -102,7 +107,9 @@ func (z *Realization) PlayOne(ctx context.Context, spec recipe.LearnerSpec, stre
 }
 
 // PlayAll runs learners over a stream, side by side.
-func (z *Realization) PlayAll(ctx context.Context, specs []recipe.LearnerSpec, stream *sourceloc.Stream, keep bool) ([]*recipe.Played, error) {
+func (z *Realization) PlayAll(
+	ctx context.Context, specs []recipe.LearnerSpec, stream *sourceloc.Stream, keep bool,
+) ([]*recipe.Played, error) {
 	all, err := z.Play(ctx, specs, stream, keep)
 	if err != nil {
 		return nil, err

@@ -103,7 +103,10 @@ func TestReferenceNetwork(t *testing.T) {
 
 	matched := recipe.LearnerSpec{ID: "matched", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Literal(false)}
 	matched.Config.StepSize.Value = WideDeepCentral.Config.StepSize.Value * 50 / 5
-	specs := []recipe.LearnerSpec{WideDeepCentral, WideDeepLiteral, matched, Mixed(1, 0.003), Mixed(50, 0), Mixed(50, 0.003), Mixed(50, 0.01), Mixed(50, 1)}
+	specs := []recipe.LearnerSpec{
+		WideDeepCentral, WideDeepLiteral, matched, Mixed(1, 0.003),
+		Mixed(50, 0), Mixed(50, 0.003), Mixed(50, 0.01), Mixed(50, 1),
+	}
 	const subgraphs = 8
 	frozen, got := 0.0, map[string]float64{}
 	for sub := range subgraphs {

@@ -80,7 +80,8 @@ Of {{.Count}} units.
 			t.Errorf("got %q, want %q and the count", got, want)
 		}
 	}
-	if got, want := texts.Say("notes", &Value{Mean: 101, Count: 1}), "Learning changes it by +101.0: nothing is shown. Much. Of 1 units."; got != want {
+	want := "Learning changes it by +101.0: nothing is shown. Much. Of 1 units."
+	if got := texts.Say("notes", &Value{Mean: 101, Count: 1}); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

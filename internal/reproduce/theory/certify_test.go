@@ -28,7 +28,8 @@ import (
 func toyController(t *testing.T) (*gnn.WideDeep, *flocking.Swarm) {
 	t.Helper()
 	m, err := gnn.NewRandom(gnn.Config{
-		In: flocking.Features, Features: 5, Outputs: 2, Wide: &gnn.WideConfig{Order: 2}, Deep: []gnn.LayerConfig{{Order: 2, Features: 5, Activation: gnn.Tanh}},
+		In: flocking.Features, Features: 5, Outputs: 2, Wide: &gnn.WideConfig{Order: 2},
+		Deep: []gnn.LayerConfig{{Order: 2, Features: 5, Activation: gnn.Tanh}},
 	}, random.Stream(1, "controller"))
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +110,10 @@ func TestFlightCostsAreSquaredErrors(t *testing.T) {
 
 // stepIsGradient compares one update with a gradient step on the rows' squared
 // errors, and the cost with their value.
-func stepIsGradient(t *testing.T, cost flocking.Cost, coords *theory.Coordinates, rows []certify.Observation, u mat.Dense, j loss.Loss, where func(int) []float64, update func() error, gamma float64) {
+func stepIsGradient(
+	t *testing.T, cost flocking.Cost, coords *theory.Coordinates, rows []certify.Observation, u mat.Dense, j loss.Loss,
+	where func(int) []float64, update func() error, gamma float64,
+) {
 	t.Helper()
 	problems := map[int]*theory.Problem{}
 	for _, o := range rows {
@@ -193,7 +197,10 @@ func TestCertifyResult(t *testing.T) {
 			{Name: "as run", StepSize: 1, Window: 1, Missing: 0},
 			{Name: "with a ridge", StepSize: 1, Ridge: 0.1, Window: 1, Missing: -1, Drift: 2, Slowest: 0.999, Bound: inf, Measured: 3},
 		},
-		Limits: []certify.LimitPoint{{StepSize: 1, Share: 0.1, Bound: 8, Own: 3, Measured: 2}, {StepSize: 9, Share: 0.9, Bound: 4, Own: 2, Measured: 1}},
+		Limits: []certify.LimitPoint{
+			{StepSize: 1, Share: 0.1, Bound: 8, Own: 3, Measured: 2},
+			{StepSize: 9, Share: 0.9, Bound: 4, Own: 2, Measured: 1},
+		},
 	}
 	u := &certifyUnit{
 		Stability: make([]certifiedOutput, len(certifiedProbs)), Runs: []certifiedRun{run},
@@ -213,7 +220,10 @@ func TestCertifyResult(t *testing.T) {
 	if err := errors.Join(r.WriteText(&page), Certify.WriteMarkdown(&page, r, "")); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"no optimum", "2 of 6", "0.999000", "∞", "Theorem 1 does not apply there", "all 0, so that Theorem 1 says nothing", "7 of 720 components", "C_L = 0.5"} {
+	for _, want := range []string{
+		"no optimum", "2 of 6", "0.999000", "∞", "Theorem 1 does not apply there", "all 0, so that Theorem 1 says nothing",
+		"7 of 720 components", "C_L = 0.5",
+	} {
 		if !strings.Contains(strings.Join(strings.Fields(page.String()), " "), want) {
 			t.Errorf("the page does not say %q:\n%s", want, page.String())
 		}

@@ -96,7 +96,9 @@ func (z *swarms) certify(ctx context.Context) (certifiedFlight, error) {
 		if err != nil {
 			return f, err
 		}
-		f.Mixing = append(f.Mixing, flightMixing{Window: window, Connected: q.Connected, Gap: q.Gap, Smallest: q.Smallest, Worst: q.Worst, Windowed: q.Windowed})
+		f.Mixing = append(f.Mixing, flightMixing{
+			Window: window, Connected: q.Connected, Gap: q.Gap, Smallest: q.Smallest, Worst: q.Worst, Windowed: q.Windowed,
+		})
 	}
 	if err := f.successive(ctx, t, flown, z.Seed); err != nil {
 		return f, err
@@ -255,7 +257,8 @@ func (f *certifiedFlight) learning(ctx context.Context, t *recipe.FlockModel, co
 	}
 	costs := &flightCosts{swarm: s, cost: cost}
 	run := certify.StreamRun{
-		Model: t.Network, Distributed: cost == flocking.CostNeighborhood, World: world, Kind: theory.Quadratic, Rows: costs.rows, Steps: z.Run.Test,
+		Model: t.Network, Distributed: cost == flocking.CostNeighborhood, World: world,
+		Kind: theory.Quadratic, Rows: costs.rows, Steps: z.Run.Test,
 		Config: online.Config{Nodes: z.World.Robots, Delayed: true}, Rule: recipe.OnlineFlight(z.Gamma, z.OnlineClip),
 	}
 	r, err := certify.Stream(ctx, run)

@@ -42,7 +42,8 @@ func runLipschitz(ctx context.Context, r *study.Run) (*study.Result, error) {
 	repeats := sourceloc.Repeats(r.Options)
 	work := float64(s.Epochs) + sourceloc.StreamCost*float64(2*s.Subgraphs+1)
 	all, err := sourceloc.Sweep(ctx, r, s, "strength", len(penalties), work,
-		func(s *recipe.Sourceloc, k int) { s.Lipschitz = penalties[k] }, func(z *sourceloc.Realization, ctx context.Context) (*lipschitzUnit, error) {
+		func(s *recipe.Sourceloc, k int) { s.Lipschitz = penalties[k] },
+		func(z *sourceloc.Realization, ctx context.Context) (*lipschitzUnit, error) {
 			return (&realization{z}).lipschitz(ctx)
 		})
 	if err != nil {

@@ -81,7 +81,8 @@ func trackingTable(title, note string, runs []certifiedRun) study.Table {
 			if b.Missing == 0 {
 				row.Cells = append(row.Cells, study.Cell{Text: "no optimum"}, study.Cell{}, study.Cell{}, study.Cell{}, study.Cell{})
 			} else {
-				row.Cells = append(row.Cells, study.Cell{Text: b.Drift.Text(3)}, study.Cell{Text: rateOf(b.Slowest)}, study.Cell{Text: b.Bound.Text(3)},
+				row.Cells = append(row.Cells, study.Cell{Text: b.Drift.Text(3)}, study.Cell{Text: rateOf(b.Slowest)},
+					study.Cell{Text: b.Bound.Text(3)},
 					study.Cell{Text: b.Measured.Text(3)}, study.Cell{Text: (b.Bound / b.Measured).Text(3)})
 			}
 			t.Rows = append(t.Rows, row)
