@@ -60,6 +60,7 @@ type Machine struct {
 	reader  agent.Reader
 	later   []laterFrame
 	silent  map[agent.NodeID]silence
+	latest  map[agent.NodeID]uint64 // the latest step of which a row of a neighbour was accepted
 	missing []agent.NodeID
 	answer  Answer          // the latest
 	wrong   []string        // with the line of the step that begins
@@ -95,7 +96,7 @@ func NewMachine(c Config, checkpoint []byte) (*Machine, error) {
 	h := &Machine{
 		cfg: c, hash: RunHash(c.Run), index: map[agent.NodeID]int{}, hearers: map[agent.NodeID][]int{},
 		hears: map[transport.HostID]uint64{}, spoke: map[transport.HostID]frameMark{}, others: map[transport.HostID]uint32{},
-		silent: map[agent.NodeID]silence{}, warned: map[string]bool{},
+		silent: map[agent.NodeID]silence{}, latest: map[agent.NodeID]uint64{}, warned: map[string]bool{},
 		posted: make([]int, c.Plan.Exchanges()), answer: Answer{Host: uint32(c.Host), Outputs: []Output{}},
 	}
 	plan := *c.Plan // its scale may have to be found

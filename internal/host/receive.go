@@ -19,14 +19,18 @@ const (
 
 // frameMark is what a host knows of another's frames.
 type frameMark struct {
-	sequence uint64 // of the last
-	step     uint64 // of the latest row in the last frame with rows
-	before   uint64 // the step that it made before that, if gap is false
-	gap      bool   // frames between these two did not come
-	missed   bool   // frames since the latter did not come
-	during   uint64 // our step when it came
-	kept     int    // frames of it in later
-	held     int    // bytes of them
+	sequence uint64 // of the latest
+	seen     uint64 // which came: bit k for the one k before the latest
+	newest   bool   // that which came last is the latest
+
+	step   uint64 // that it is in
+	before uint64 // the step that it made before; 0 with from 0 if that is not known
+	from   uint64 // sequence of the last frame of the step before,
+	first  uint64 // of the first of this step
+	last   uint64 // and of the last that told of it
+	during uint64 // our step when it spoke
+	kept   int    // frames of it in later
+	held   int    // bytes of them
 }
 
 // laterFrame is a frame with rows of steps to come; those before step from were
@@ -50,14 +54,16 @@ func (h *Machine) take(f transport.Frame) {
 		h.settle() // it may just have turned out that a host is not to be waited for
 		return
 	}
-	mark, last, later, far := h.spoke[f.From], uint64(0), false, false
+	mark, later, far := h.spoke[f.From], false, false
 	for k := range messages {
 		m := &messages[k]
 		if owner, known := h.cfg.Directory.Owner(m.From); !known || owner != f.From {
 			h.stats.Impostors++
 			continue
 		}
-		if m.Kind == agent.Ask {
+		mark.during = h.time
+		if m.Kind == agent.Ask { // for rows of the step that the sender is in
+			mark.moves(m.Time)
 			if i, here := h.index[m.To]; here {
 				h.step(i, agent.Receive{Message: m})
 			}
@@ -67,12 +73,8 @@ func (h *Machine) take(f transport.Frame) {
 			h.lateEstimate(m)
 			continue
 		}
-		last = max(last, m.Time)
-		mark.during = h.time
-		if m.To == agent.Everyone {
-			mark.moves(last)
-		} else {
-			mark.step = last
+		if m.To == agent.Everyone { // and not for somebody who asked for it later
+			mark.moves(m.Time)
 		}
 		switch {
 		case !h.begun || m.Time > h.time:
@@ -95,15 +97,31 @@ func (h *Machine) take(f transport.Frame) {
 	h.settle()
 }
 
-// moves notes that a host is in a step.
+// moves notes that a host is in a step, as its latest frame says.
 func (m *frameMark) moves(step uint64) {
-	switch {
-	case step > m.step:
-		m.before, m.gap, m.missed = m.step, m.missed, false
-	case step < m.step: // it was restarted, or did not tell the truth
-		m.gap = true
+	if !m.newest {
+		return
 	}
-	m.step = step
+	if step > m.step {
+		m.before, m.from, m.first = m.step, m.last, m.sequence
+	} else if step < m.step { // it was restarted, or did not tell the truth
+		m.from, m.first = 0, 0
+	}
+	m.step, m.last = step, m.sequence
+}
+
+// whole says whether all frames came that a host sent between the step before and
+// this one, and are remembered.
+func (m *frameMark) whole() bool {
+	if m.from == 0 || m.sequence-m.from >= 64 {
+		return false
+	}
+	for q := m.from + 1; q < m.first; q++ {
+		if m.seen>>(m.sequence-q)&1 == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // leftOut says whether a host went from a step before the present one to one
@@ -113,7 +131,7 @@ func (m *frameMark) moves(step uint64) {
 // that the other leaves out.
 func (h *Machine) leftOut(host transport.HostID) bool {
 	m, ok := h.spoke[host]
-	return ok && !m.gap && m.before < h.time && h.time < m.step
+	return ok && m.before < h.time && h.time < m.step && m.whole()
 }
 
 // inspect reads a frame and refuses what is not meant for this host.
@@ -166,18 +184,19 @@ func unmeasured(p *agent.Plan) uint32 {
 // first frame was lost.
 func (h *Machine) count(from transport.HostID, sequence uint64) {
 	mark := h.spoke[from]
+	mark.newest = true
 	switch {
 	case mark.sequence == 0 || sequence == 1 || sequence+latest < mark.sequence: // its first, or it was restarted
-		mark.missed = true
+		mark.sequence, mark.seen, mark.from, mark.last = sequence, 1, 0, 0
 	case sequence > mark.sequence:
-		lost := min(sequence-mark.sequence-1, 1<<20)
-		h.stats.Gaps += lost
-		mark.missed = mark.missed || lost > 0
+		h.stats.Gaps += min(sequence-mark.sequence-1, 1<<20)
+		mark.seen = mark.seen<<(sequence-mark.sequence) | 1
+		mark.sequence = sequence
 	default:
 		h.stats.Disordered++
-		return
+		mark.seen |= 1 << (mark.sequence - sequence)
+		mark.newest = false
 	}
-	mark.sequence = sequence
 	h.spoke[from] = mark
 }
 

@@ -19,12 +19,13 @@ type silence struct {
 	distrust uint64 // for how many steps after that it is not waited for
 }
 
-// A neighbour whose row was refused is not waited for: what it says in this step
-// cannot be used, and asking again would bring the same. leastDistrust is for how
-// many steps after its latest refused row that lasts, whatever fits in between.
-// Each time that it relapses later the time is twice as long, up to mostDistrust:
-// one bad reading costs a few steps, and a neighbour of which one row fits and the
-// next does not is not waited for again and again.
+// A neighbour whose row was refused and that then had to be given up is not waited
+// for any more: what it says cannot be used. leastDistrust is for how many steps
+// after its latest refused row that lasts, whatever fits in between. Each time that
+// it relapses later the time is twice as long, up to mostDistrust: one bad reading
+// costs a few steps, and a neighbour of which one row fits and the next does not is
+// not waited for again and again. A neighbour whose good rows come all the same, so
+// that it is not given up, is waited for: others may send bad ones in its name.
 const (
 	leastDistrust = 4
 	mostDistrust  = 64
@@ -42,16 +43,22 @@ func (h *Machine) suspect(node agent.NodeID) bool {
 		}
 	}
 	s := h.silent[node]
-	return s.steps >= h.cfg.Pace.Suspect || h.distrusted(s)
+	return s.steps >= h.cfg.Pace.Suspect || s.steps > 0 && h.distrusted(s)
 }
 
 // heard ends the silence of a neighbour of which a row was accepted. A row of a
-// past step will do, if it is of a step in which it was missed: the neighbour is
-// there and behind us, and catches up only if we wait. Rows from before its
-// silence prove nothing: whoever recorded them can say them again.
+// past step will do, if it is of a step in which it was missed, or later than any
+// that came before: the neighbour is there and behind us, and catches up only if
+// we wait. Several that fell behind together would never meet the others again
+// otherwise, because none of them is behind all its neighbours. Rows that came
+// before prove nothing: whoever recorded them can say them again.
 func (h *Machine) heard(m *agent.Message) {
+	news := m.Time > h.latest[m.From]
+	if news {
+		h.latest[m.From] = m.Time
+	}
 	s, ok := h.silent[m.From]
-	if !ok || m.Time < s.first || h.distrusted(s) || Defect == 4 && m.Time != h.time {
+	if !ok || m.Time < s.first && !news || h.distrusted(s) || Defect == 4 && m.Time != h.time {
 		return
 	}
 	if s.steps >= h.cfg.Pace.Suspect {
@@ -325,9 +332,10 @@ func (h *Machine) giveUpOn(hopeless func(agent.NodeID) bool) bool {
 
 // behind says whether every host that spoke during this step is two steps ahead
 // or more. Then nobody can answer what we ask: steps up to the slowest of them
-// are left out.
+// are left out. The word of one alone is believed for a few steps at a time: it may
+// not tell the truth.
 func (h *Machine) behind() bool {
-	slowest, any := uint64(0), false
+	slowest, voices := uint64(0), 0
 	for host := range h.hears {
 		mark, ok := h.spoke[host]
 		if !ok || mark.during != h.time {
@@ -336,13 +344,19 @@ func (h *Machine) behind() bool {
 		if mark.step < h.time+2 {
 			return false
 		}
-		if !any || mark.step < slowest {
-			slowest, any = mark.step, true
+		if voices == 0 || mark.step < slowest {
+			slowest = mark.step
 		}
+		voices++
 	}
-	if any {
-		h.stats.CaughtUp++
+	switch {
+	case voices == 0:
+		return false
+	case voices == 1:
+		h.skipTo = min(slowest, h.time+window)
+	default:
 		h.skipTo = min(slowest, h.time+mostSkip)
 	}
-	return any
+	h.stats.CaughtUp++
+	return true
 }

@@ -16,7 +16,7 @@ const (
 	mostRow      = 60.0     // norm of a neighbour's row; more is refused
 	mostDistance = 1e3      // of parameters from where they began
 	mostKept     = 16 << 20 // bytes of frames for later steps
-	mostSlow     = 6        // steps that wait for somebody who talks nonsense
+	mostSlow     = 10       // steps that wait for somebody who talks nonsense
 )
 
 // waited looks at how long a step took until its answer.
