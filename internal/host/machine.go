@@ -28,6 +28,7 @@ type Machine struct {
 	hearers map[agent.NodeID][]int         // who of ours hears a node
 	outside []agent.NodeID                 // nodes elsewhere that somebody here hears
 	hears   map[transport.HostID]uint64    // hosts that we listen to, and the step in which we last had a reason to
+	around  []transport.HostID             // the same hosts, ascending
 	spoke   map[transport.HostID]frameMark // what we know of each host's frames
 	others  map[transport.HostID]uint32    // hosts that run something else, and its digest, or anotherVersion
 

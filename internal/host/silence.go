@@ -275,12 +275,7 @@ func (h *Machine) doubts() bool {
 	if len(h.silent) > 0 || len(h.others) > 0 || h.taking < len(h.cells) {
 		return true
 	}
-	for host := range h.hears {
-		if h.leftOut(host) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(h.around, h.leftOut)
 }
 
 // giveUpSuspects goes on wherever only suspects are waited for, or nodes here

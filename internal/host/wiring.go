@@ -80,8 +80,8 @@ func (h *Machine) rewire() {
 			wanted = true
 		}
 	}
-	if wanted {
-		h.actions.Hear = h.Hears()
+	if h.around = h.Hears(); wanted {
+		h.actions.Hear = h.around
 	}
 }
 

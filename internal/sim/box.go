@@ -9,6 +9,7 @@ import (
 	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/internal/journal"
 	"github.com/wdgnn/wdgnn/internal/journal/faultdisk"
+	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -153,7 +154,9 @@ func (b *box) serve() {
 	}
 	line, ok := b.lineDue()
 	ready := [3]bool{len(b.inbox) > 0, b.wake > 0 && b.wake <= b.run.now, ok && line <= b.run.now}
-	for _, k := range b.run.rng.Perm(3) {
+	begin := b.run.rng.IntN(3)
+	for n := range 3 {
+		k := (begin + n) % 3
 		if !ready[k] {
 			continue
 		}
@@ -219,8 +222,10 @@ func (b *box) step(ev host.Event) {
 // answer takes in what the box says to its world.
 func (b *box) answer(a *host.Answer) {
 	b.account.answers++
-	if _, err := json.Marshal(a); err != nil {
-		b.run.fail("host %d: its answer at step %d cannot be written: %v", b.id, a.Time, err)
+	for _, o := range a.Outputs {
+		if !mat.Finite(o.Value...) {
+			b.run.fail("host %d: its answer at step %d cannot be written as JSON: node %d says %v", b.id, a.Time, o.Node, o.Value)
+		}
 	}
 	if a.Error != "" && len(a.Outputs) == 0 {
 		b.lineAt, b.waiting = b.run.now, false // it was left out: nothing to think about

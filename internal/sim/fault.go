@@ -77,7 +77,7 @@ func (t *Trial) drawFaults(rng *rand.Rand) {
 		if gentle {
 			k = harmless[rng.IntN(len(harmless))]
 		}
-		f := Fault{Kind: k, From: d + time.Duration(rng.Int64N(int64(12*d))), Host: -1, Size: rng.Float64()}
+		f := Fault{Kind: k, From: d + time.Duration(rng.Int64N(int64(8*d))), Host: -1, Size: rng.Float64()}
 		f.To = f.From + d/2 + time.Duration(rng.Int64N(int64(6*d)))
 		if k >= Kill {
 			f.Host = rng.IntN(len(t.hosts))

@@ -60,3 +60,13 @@ func TestFindsDefects(t *testing.T) {
 		t.Logf("%s", out)
 	}
 }
+
+// BenchmarkTrial plays one seed after the other.
+func BenchmarkTrial(b *testing.B) {
+	b.ReportAllocs()
+	for k := range b.N {
+		if _, _, err := play(uint64(k%500 + 1)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -91,9 +91,9 @@ func (t *Trial) drawPace(rng *rand.Rand) {
 		t.period = deadline * 10 / 8
 		deadline = host.TickDeadline(t.period)
 	case 1:
-		t.period = deadline * 3 / time.Duration([]int{2, 6, 9}[rng.IntN(3)])
+		t.period = deadline * 2 / time.Duration([]int{1, 3, 4}[rng.IntN(3)])
 	default:
-		t.think = deadline / time.Duration(3+rng.IntN(2))
+		t.think = deadline / time.Duration(1+rng.IntN(2))
 	}
 	t.pace.Deadline = deadline
 	t.pace.Linger = time.Hour
@@ -134,7 +134,7 @@ func (t *Trial) drawGraph(rng *rand.Rand) error {
 // drawPlan makes a small model, and a rule to learn by.
 func (t *Trial) drawPlan(rng *rand.Rand) error {
 	c := gnn.Config{In: 1 + rng.IntN(2), Features: 2, Outputs: 1 + rng.IntN(2), Wide: &gnn.WideConfig{Order: 1 + rng.IntN(2)}}
-	for range rng.IntN(4) {
+	for range rng.IntN(3) {
 		c.Deep = append(c.Deep, gnn.LayerConfig{Order: 1 + rng.IntN(2), Features: 2})
 	}
 	m, err := gnn.NewRandom(c, random.Stream(t.Seed, "init"))
