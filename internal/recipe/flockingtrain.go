@@ -48,7 +48,7 @@ func (t *FlockModel) Save(path string, seed uint64, version string) error {
 	if err := modelfile.Save(path, file); err != nil {
 		return err
 	}
-	return WriteJSON(path+".json", t.Info)
+	return writeJSON(path+".json", t.Info)
 }
 
 // Work is about what training a model takes, in epochs of a WD-GNN.
@@ -63,7 +63,7 @@ func (s *Flocking) Work(m FlockSpec) float64 {
 // LoadFlock is the inverse of Save.
 func LoadFlock(path string) (*FlockModel, error) {
 	t := new(FlockModel)
-	if err := ReadJSON(path+".json", &t.Info); err != nil {
+	if err := readJSON(path+".json", &t.Info); err != nil {
 		return nil, err
 	}
 	m, err := modelfile.Load(path)

@@ -9,8 +9,8 @@ import (
 	"github.com/wdgnn/wdgnn/modelfile"
 )
 
-// ReadJSON reads what WriteJSON wrote.
-func ReadJSON(path string, v any) error {
+// readJSON reads what writeJSON wrote.
+func readJSON(path string, v any) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -21,9 +21,9 @@ func ReadJSON(path string, v any) error {
 	return nil
 }
 
-// WriteJSON writes what stands beside a model, or is made of it, whole or not at
+// writeJSON writes what stands beside a model, or is made of it, whole or not at
 // all.
-func WriteJSON(path string, v any) error {
+func writeJSON(path string, v any) error {
 	return modelfile.WriteFile(path, func(w io.Writer) error {
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", " ")

@@ -244,7 +244,7 @@ func (t *SourceModel) Save(path string, z *Source, version string) error {
 	if err := modelfile.Save(path, t.file(z, version)); err != nil {
 		return err
 	}
-	return WriteJSON(path+".json", beside{t.Info, t.Moment})
+	return writeJSON(path+".json", beside{t.Info, t.Moment})
 }
 
 // file returns the model as a file holds it.
@@ -260,7 +260,7 @@ func (t *SourceModel) file(z *Source, version string) *modelfile.Model {
 // LoadSource is the inverse of Save.
 func LoadSource(path string) (*SourceModel, error) {
 	var b beside
-	if err := ReadJSON(path+".json", &b); err != nil {
+	if err := readJSON(path+".json", &b); err != nil {
 		return nil, err
 	}
 	m, err := modelfile.Load(path)

@@ -57,10 +57,10 @@ func (f *Frame) Values(row, column string) (values []float64) {
 func (f *Frame) Mean(row, column string) float64 { return Mean(f.Values(row, column)) }
 
 // Deviation returns the mean over units with their standard deviation.
-func (f *Frame) Deviation(row, column string) *Value { return Summary(f.Values(row, column)) }
+func (f *Frame) Deviation(row, column string) *Value { return summary(f.Values(row, column)) }
 
 // Error returns the mean over units with its standard error.
-func (f *Frame) Error(row, column string) *Value { return StandardError(f.Values(row, column)) }
+func (f *Frame) Error(row, column string) *Value { return standardError(f.Values(row, column)) }
 
 // Less is the difference a - b.
 func Less(a, b float64) float64 { return a - b }
@@ -176,9 +176,9 @@ func (f *Frame) cell(line Line, c Column) Cell {
 	case len(values) == 0:
 		return Cell{Text: "–"}
 	case c.Error:
-		return Cell{Value: StandardError(values), Decimals: c.Decimals, Signed: c.Signed}
+		return Cell{Value: standardError(values), Decimals: c.Decimals, Signed: c.Signed}
 	default:
-		return Cell{Value: Summary(values), Decimals: c.Decimals, Signed: c.Signed}
+		return Cell{Value: summary(values), Decimals: c.Decimals, Signed: c.Signed}
 	}
 }
 

@@ -94,9 +94,9 @@ type Curve struct {
 	Points    bool      `json:"points,omitempty"`
 }
 
-// Summary returns mean and standard deviation, that of a sample: it divides by
+// summary returns mean and standard deviation, that of a sample: it divides by
 // one less than the count.
-func Summary(values []float64) *Value {
+func summary(values []float64) *Value {
 	v := &Value{Count: len(values)}
 	for _, x := range values {
 		v.Mean += x / float64(len(values))
@@ -111,11 +111,11 @@ func Summary(values []float64) *Value {
 }
 
 // Mean returns the mean of the values.
-func Mean(values []float64) float64 { return Summary(values).Mean }
+func Mean(values []float64) float64 { return summary(values).Mean }
 
-// StandardError returns the mean with its standard error.
-func StandardError(values []float64) *Value {
-	v := Summary(values)
+// standardError returns the mean with its standard error.
+func standardError(values []float64) *Value {
+	v := summary(values)
 	if v.Count > 1 {
 		v.Spread /= math.Sqrt(float64(v.Count))
 	}

@@ -28,7 +28,7 @@ func (e Experiment) Run(ctx context.Context, o Options) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	r := &Run{Options: o, Name: e.Name}
+	r := &Run{Options: o, name: e.Name}
 	result, err := e.compute(ctx, r)
 	if err != nil {
 		return nil, fmt.Errorf("reproduce %s: %w", e.Name, err)
@@ -48,7 +48,7 @@ func (e Experiment) compute(ctx context.Context, r *Run) (*Result, error) {
 	}
 	result.Manifest = Manifest{Experiment: e.Name, Settings: r.Options, Version: r.Version, Kernels: mat.Kernels()}
 	result.Machine = Machine{
-		CPU: r.CPU, Cores: runtime.NumCPU(), Threads: r.Workers(), Go: runtime.Version(), Seconds: r.seconds,
+		CPU: r.CPU, Cores: runtime.NumCPU(), Threads: r.workers(), Go: runtime.Version(), Seconds: r.seconds,
 	}
 	return result, r.save(e, result)
 }
@@ -57,7 +57,7 @@ func (e Experiment) compute(ctx context.Context, r *Run) (*Result, error) {
 // of the work all the same.
 type Run struct {
 	Options
-	Name string // of the experiment
+	name string // of the experiment
 
 	mu      sync.Mutex
 	done    float64 // work done, in the unit of total
@@ -65,8 +65,8 @@ type Run struct {
 	seconds float64 // computing time of all units
 }
 
-// Workers returns how many units run side by side.
-func (r *Run) Workers() int {
+// workers returns how many units run side by side.
+func (r *Run) workers() int {
 	if r.Threads < 0 {
 		return runtime.GOMAXPROCS(0)
 	}
@@ -74,15 +74,15 @@ func (r *Run) Workers() int {
 }
 
 // Inside returns how many threads each of n units may use.
-func (r *Run) Inside(n int) int { return max(r.Workers()/max(min(r.Workers(), n), 1), 1) }
+func (r *Run) Inside(n int) int { return max(r.workers()/max(min(r.workers(), n), 1), 1) }
 
-func (r *Run) path(name string) string { return filepath.Join(r.Out, r.Name, name) }
+func (r *Run) path(name string) string { return filepath.Join(r.Out, r.name, name) }
 
 // Models returns the folder of trained models.
 func (r *Run) Models() string { return filepath.Join(r.Out, "models") }
 
-// Expect says how much work there will be.
-func (r *Run) Expect(work float64) {
+// expect says how much work there will be.
+func (r *Run) expect(work float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.total += work
@@ -114,11 +114,11 @@ func Units[T any](
 ) ([]T, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r.Expect(work * float64(n))
+	r.expect(work * float64(n))
 	all := make([]T, n)
 	next := make(chan int)
 	var wg sync.WaitGroup
-	for range min(r.Workers(), n) {
+	for range min(r.workers(), n) {
 		wg.Go(func() {
 			for k := range next {
 				one := func(ctx context.Context) (T, error) { return do(ctx, k) }

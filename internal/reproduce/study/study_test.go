@@ -8,14 +8,14 @@ import (
 )
 
 func TestStatistics(t *testing.T) {
-	v := Summary([]float64{1, 2, 3, 4})
+	v := summary([]float64{1, 2, 3, 4})
 	if v.Mean != 2.5 || math.Abs(v.Spread-math.Sqrt(5.0/3)) > 1e-15 || v.Count != 4 {
 		t.Errorf("summary is %+v, want 2.5 ± %v of 4", v, math.Sqrt(5.0/3))
 	}
-	if e := StandardError([]float64{1, 2, 3, 4}); math.Abs(e.Spread-math.Sqrt(5.0/12)) > 1e-15 {
+	if e := standardError([]float64{1, 2, 3, 4}); math.Abs(e.Spread-math.Sqrt(5.0/12)) > 1e-15 {
 		t.Errorf("standard error is %v, want %v", e.Spread, math.Sqrt(5.0/12))
 	}
-	if v := Summary([]float64{7}); v.Mean != 7 || v.Spread != 0 {
+	if v := summary([]float64{7}); v.Mean != 7 || v.Spread != 0 {
 		t.Errorf("summary of one value is %+v", v)
 	}
 }
