@@ -78,18 +78,6 @@ type differing struct {
 	Differ  int `json:"differ"`
 }
 
-// pairs returns the realizations of both columns: datasets on one network, and
-// networks with a dataset each. The first is common to both.
-func pairs(repeats int) (list [][2]int) {
-	for d := range repeats {
-		list = append(list, [2]int{0, d})
-	}
-	for g := 1; g < repeats; g++ {
-		list = append(list, [2]int{g, 0})
-	}
-	return list
-}
-
 func runTable1(ctx context.Context, r *study.Run) (*study.Result, error) {
 	s := From(r.Options)
 	repeats := cmp.Or(r.Repeats, 10)

@@ -1,7 +1,6 @@
 package sourceloc
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,159 +9,12 @@ import (
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 )
 
-// Fig2a is the accuracy against the share of links that are lost.
-var Fig2a = study.Experiment{
-	Name:  "fig2a",
-	Title: "Figure 2 (a): stability",
-	About: texts.Say("fig2a about", nil),
-	Do:    runFig2a,
-}
-
 // Fig2b is the accuracy as learners adapt.
 var Fig2b = study.Experiment{
 	Name:  "fig2b",
 	Title: "Figure 2 (b): convergence",
 	About: texts.Say("fig2b about", nil),
 	Do:    runFig2b,
-}
-
-// outageProbs are the points of the first figure.
-var outageProbs = []float64{0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5}
-
-// stabilityUnit is a realization of the first figure.
-type stabilityUnit struct {
-	Graph    int               `json:"graph"`
-	Data     int               `json:"data"`
-	Model    recipe.SourceInfo `json:"model"`
-	Accuracy [][]float64       `json:"accuracy"` // by probability and subgraph, %
-}
-
-// Repeats returns how many realizations a figure uses.
-func Repeats(o study.Options) int {
-	if o.Quick {
-		return cmp.Or(o.Repeats, 3)
-	}
-	return cmp.Or(o.Repeats, 5)
-}
-
-// wideDeepUnits computes one unit per realization of a figure, each after
-// training its WD-GNN.
-func wideDeepUnits[T any](
-	ctx context.Context, r *study.Run, s recipe.Sourceloc, passes int, do func(z *Realization, ctx context.Context) (T, error),
-) ([]T, error) {
-	list := pairs(Repeats(r.Options))
-	work := float64(s.Epochs) + StreamCost*float64(passes)
-	return study.Units(ctx, r, len(list), work,
-		func(k int) string { return fmt.Sprintf("graph%d-data%d", list[k][0], list[k][1]) },
-		s, func(ctx context.Context, k int) (unit T, err error) {
-			z, err := New(r, s, list[k][0], list[k][1])
-			if err != nil {
-				return unit, err
-			}
-			if err := z.Prepare(ctx, recipe.WideDeep); err != nil {
-				return unit, err
-			}
-			return do(z, ctx)
-		})
-}
-
-// Sweep computes one unit per value of a setting and network, all networks of
-// the first value before those of the next. change sets the k-th value.
-func Sweep[T any](ctx context.Context, r *study.Run, s recipe.Sourceloc, name string, count int, work float64,
-	change func(s *recipe.Sourceloc, k int), do func(z *Realization, ctx context.Context) (T, error),
-) ([]T, error) {
-	repeats := Repeats(r.Options)
-	return study.Units(ctx, r, count*repeats, work,
-		func(k int) string { return fmt.Sprintf("%s%d-graph%d", name, k/repeats, k%repeats) },
-		s, func(ctx context.Context, k int) (unit T, err error) {
-			s := s
-			change(&s, k/repeats)
-			z, err := New(r, s, k%repeats, 0)
-			if err != nil {
-				return unit, err
-			}
-			return do(z, ctx)
-		})
-}
-
-func runFig2a(ctx context.Context, r *study.Run) (*study.Result, error) {
-	s := From(r.Options)
-	all, err := wideDeepUnits(ctx, r, s, len(outageProbs)*s.Subgraphs, (*Realization).stability)
-	if err != nil {
-		return nil, err
-	}
-	return stabilityFigure(s, all), nil
-}
-
-// stability computes a unit.
-func (z *Realization) stability(ctx context.Context) (*stabilityUnit, error) {
-	u := &stabilityUnit{Graph: z.Graph, Data: z.Data, Model: z.Models[recipe.WideDeep].Info}
-	for _, p := range outageProbs {
-		var row []float64
-		for sub := range z.Subgraphs {
-			stream, err := z.TestStream(sub, p)
-			if err != nil {
-				return nil, err
-			}
-			out, err := z.PlayOne(ctx, WideDeepFrozen, stream, false)
-			if err != nil {
-				return nil, err
-			}
-			row = append(row, out.Accuracy)
-			if p == 0 {
-				z.Run.Advance(StreamCost*float64(z.Subgraphs-1), "graph %d, data %d: the whole network", z.Graph, z.Data)
-				break
-			}
-		}
-		u.Accuracy = append(u.Accuracy, row)
-	}
-	return u, nil
-}
-
-// outageName names a column.
-func outageName(p float64) string { return fmt.Sprintf("p = %v", p) }
-
-// stabilityFigure makes a table and a figure of the units.
-func stabilityFigure(s recipe.Sourceloc, all []*stabilityUnit) *study.Result {
-	const one, several = "one network", "several networks"
-	f, r := new(study.Frame), new(study.Result)
-	for k, u := range all {
-		for e, p := range outageProbs {
-			if u.Graph == 0 {
-				f.Add(one, outageName(p), k, u.Accuracy[e]...)
-			}
-			if u.Data == 0 {
-				f.Add(several, outageName(p), k, u.Accuracy[e]...)
-			}
-		}
-		r.Models = append(r.Models, u.Model.File)
-	}
-	l := study.Layout{Title: "Accuracy, %, by probability of losing a link"}
-	c := study.Chart{
-		Name: "fig2a", Title: "A WD-GNN where links are lost", X: "probability of losing a link", Y: "accuracy, %",
-		Note: texts.Say("fig2a chart", s),
-	}
-	falls := 0
-	for k, p := range outageProbs {
-		l.Columns = append(l.Columns, study.Column{Name: outageName(p), Decimals: 1})
-		if k > 0 && f.Mean(one, outageName(p)) < f.Mean(one, outageName(outageProbs[k-1])) {
-			falls++
-		}
-	}
-	for _, row := range []string{one, several} {
-		l.Lines = append(l.Lines, study.Line{Name: fmt.Sprintf("%s (%d)", row, len(f.Values(row, outageName(0)))), Of: row})
-		curve := study.Curve{Name: row}
-		for _, p := range outageProbs {
-			curve.Add(p, f.Deviation(row, outageName(p)))
-		}
-		c.Curves = append(c.Curves, curve)
-	}
-	l.Note = texts.Say("fig2a table", map[string]any{
-		"Epochs": s.Epochs, "Subgraphs": s.Subgraphs, "Falls": falls, "Steps": len(outageProbs) - 1,
-	})
-	r.Tables, r.Charts = []study.Table{f.Table(l)}, []study.Chart{c}
-	slices.Sort(r.Models)
-	return r
 }
 
 // curveStep is the number of signals between two points of a running accuracy.
