@@ -18,15 +18,15 @@ var Experiment = study.Experiment{
 	Name:  "agents",
 	Title: "Agents that lose messages and neighbours",
 	About: texts.Say("agents about", nil),
-	Do:    runAgents,
+	Do:    run,
 }
 
-// agentsShift is the shift of the models, which nodes compute from their links.
-var agentsShift = graph.ShiftRowStochastic
+// localShift is the shift of the models, which nodes compute from their links.
+var localShift = graph.ShiftRowStochastic
 
-// agentsSettings are the settings of the experiment. Everything that changes a
+// settings are the settings of the experiment. Everything that changes a
 // number is here.
-type agentsSettings struct {
+type settings struct {
 	Source recipe.Sourceloc `json:"source"`
 	Flock  recipe.Flocking  `json:"flock"`
 
@@ -40,13 +40,13 @@ type agentsSettings struct {
 	Starts    int   `json:"starts"`     // flights per setting
 }
 
-// agentsFrom returns the settings that o asks for.
-func agentsFrom(o study.Options) agentsSettings {
-	s := agentsSettings{
+// settingsFrom returns the settings that o asks for.
+func settingsFrom(o study.Options) settings {
+	s := settings{
 		Source: sourceloc.From(o), Flock: robots.From(o),
 		Loss: []float64{0, 0.1, 0.2, 0.3, 0.4, 0.5}, Killed: []int{0, 1, 2, 5, 10, 20}, Detectors: 2,
 	}
-	s.Source.Epochs, s.Source.Shift = cmp.Or(o.Epochs, sourceloc.ShiftEpochs), &agentsShift
+	s.Source.Epochs, s.Source.Shift = cmp.Or(o.Epochs, sourceloc.ShiftEpochs), &localShift
 	s.Source.Subgraphs = cmp.Or(o.Subgraphs, 5)
 	if o.Quick {
 		s.Source.Subgraphs = cmp.Or(o.Subgraphs, 1)
@@ -62,14 +62,14 @@ func agentsFrom(o study.Options) agentsSettings {
 	return s
 }
 
-// agentsUnit is one network, or one realization of robots.
-type agentsUnit struct {
-	Source *agentsSource `json:"source,omitempty"`
-	Flock  *agentsFlock  `json:"flock,omitempty"`
+// unit is one network, or one realization of robots.
+type unit struct {
+	Source *networkUnit `json:"source,omitempty"`
+	Flock  *teamUnit    `json:"flock,omitempty"`
 }
 
-func runAgents(ctx context.Context, r *study.Run) (*study.Result, error) {
-	s := agentsFrom(r.Options)
+func run(ctx context.Context, r *study.Run) (*study.Result, error) {
+	s := settingsFrom(r.Options)
 	repeats := cmp.Or(r.Repeats, 3)
 	if r.Quick {
 		repeats = cmp.Or(r.Repeats, 1)
@@ -84,26 +84,26 @@ func runAgents(ctx context.Context, r *study.Run) (*study.Result, error) {
 			}
 			return fmt.Sprintf("data%d", k-repeats)
 		},
-		s, func(ctx context.Context, k int) (*agentsUnit, error) {
+		s, func(ctx context.Context, k int) (*unit, error) {
 			if k < repeats {
 				source, err := sourceloc.New(r, s.Source, k, 0)
 				if err != nil {
 					return nil, err
 				}
 				u, err := (&realization{source}).agents(ctx, &s)
-				return &agentsUnit{Source: u}, err
+				return &unit{Source: u}, err
 			}
 			z := &swarms{robots.New(r, s.Flock, k-repeats, r.Inside(2*repeats), flock)}
 			z.Reserve(&lent, 0)
 			defer z.Release(&lent)
 			u, err := z.agents(ctx, &s)
-			return &agentsUnit{Flock: u}, err
+			return &unit{Flock: u}, err
 		})
 	if err != nil {
 		return nil, err
 	}
-	var nets []*agentsSource
-	var teams []*agentsFlock
+	var nets []*networkUnit
+	var teams []*teamUnit
 	for _, u := range all {
 		if u.Source != nil {
 			nets = append(nets, u.Source)
@@ -111,5 +111,5 @@ func runAgents(ctx context.Context, r *study.Run) (*study.Result, error) {
 			teams = append(teams, u.Flock)
 		}
 	}
-	return agentsResult(&s, nets, teams), nil
+	return resultOf(&s, nets, teams), nil
 }

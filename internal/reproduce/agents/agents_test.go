@@ -20,11 +20,11 @@ import (
 
 // untrained returns the first network of the experiment with a model at random,
 // which is enough to compare arithmetic.
-func untrained(t *testing.T) (*realization, *agentsSettings) {
+func untrained(t *testing.T) (*realization, *settings) {
 	t.Helper()
 	o := studytest.Options(t.TempDir())
 	o.Test = 12
-	s := agentsFrom(o)
+	s := settingsFrom(o)
 	source, err := sourceloc.New(&study.Run{Options: o}, s.Source, 0, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func untrained(t *testing.T) (*realization, *agentsSettings) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shift, err := agentsShift.Of(z.Net.Graph)
+	shift, err := localShift.Of(z.Net.Graph)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,10 +48,10 @@ func untrained(t *testing.T) (*realization, *agentsSettings) {
 // Reference: Section 3, eq. (9).
 func TestAgentsMatchConsensus(t *testing.T) {
 	z, s := untrained(t)
-	for _, spec := range agentsLearners {
+	for _, spec := range learners {
 		last := -1.0
 		for _, lost := range []float64{0, 0.1, 0.5} {
-			p := &agentsPass{spec: spec, loss: lost}
+			p := &pass{spec: spec, loss: lost}
 			if err := z.localize(context.Background(), s, p); err != nil {
 				t.Fatal(err)
 			}
@@ -74,7 +74,7 @@ func TestAgentsMatchConsensus(t *testing.T) {
 // lost.
 func TestAgentsGiveUpLinks(t *testing.T) {
 	z, s := untrained(t)
-	p := &agentsPass{spec: sourceloc.WideDeepFrozen, loss: 0.1}
+	p := &pass{spec: sourceloc.WideDeepFrozen, loss: 0.1}
 	if err := z.localize(context.Background(), s, p); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestAgentsGiveUpLinks(t *testing.T) {
 // and meanDrift says how far.
 func TestMeanDrift(t *testing.T) {
 	z, _ := untrained(t)
-	p := &agentsPass{spec: sourceloc.WideDeepLiteral, loss: 0.3}
+	p := &pass{spec: sourceloc.WideDeepLiteral, loss: 0.3}
 	if err := p.prepare(z); err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestAgentsKilled(t *testing.T) {
 	if len(nodes) != 45 || len(detectors) != s.Detectors || slices.ContainsFunc(nodes, detects) {
 		t.Fatalf("%d nodes and %d detectors to kill, want 45 without a detector and %d", len(nodes), len(detectors), s.Detectors)
 	}
-	p := &agentsPass{spec: sourceloc.Mixed(50, 0.003), killed: append(slices.Clone(nodes[:20]), detectors...)}
+	p := &pass{spec: sourceloc.Mixed(50, 0.003), killed: append(slices.Clone(nodes[:20]), detectors...)}
 	if err := z.localize(context.Background(), s, p); err != nil {
 		t.Fatal(err)
 	}
@@ -178,14 +178,14 @@ func TestAgentsKilled(t *testing.T) {
 // Reference: Section 6.2, eq. (24).
 func TestAgentsFly(t *testing.T) {
 	o := studytest.Options(t.TempDir())
-	s := agentsFrom(o)
+	s := settingsFrom(o)
 	s.Flock.World.DurationSeconds = 0.4
 	z := &swarms{robots.New(&study.Run{Options: o}, s.Flock, 0, 1, 1)}
 	m, err := gnn.NewRandom(s.controller().Architecture(), z.Stream("init"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &recipe.Pilot{Model: m, Shift: agentsShift, Cost: flocking.CostNeighborhood, Rule: recipe.OnlineFlight(z.Gamma, z.OnlineClip)}
+	p := &recipe.Pilot{Model: m, Shift: localShift, Cost: flocking.CostNeighborhood, Rule: recipe.OnlineFlight(z.Gamma, z.OnlineClip)}
 	start := func(f flocking.Faults) *flocking.Swarm {
 		c := z.World
 		c.Faults = f
@@ -196,7 +196,7 @@ func TestAgentsFly(t *testing.T) {
 		return swarm
 	}
 	for _, lost := range []float64{0, 0.3} {
-		f, faults := new(agentsFlight), flocking.Faults{MessageLoss: lost}
+		f, faults := new(flight), flocking.Faults{MessageLoss: lost}
 		if err := f.fly(context.Background(), p, start(faults)); err != nil {
 			t.Fatal(err)
 		}
@@ -216,9 +216,9 @@ func TestAgentsFly(t *testing.T) {
 			t.Errorf("%v lost: total %v, want %v", lost, got, want)
 		}
 	}
-	broken, none := new(agentsFlight), new(agentsFlight)
+	broken, none := new(flight), new(flight)
 	stops := flocking.Faults{Stops: []flocking.Stop{{Robot: 2, Step: 10}, {Robot: 5, Step: 10}}}
-	for f, faults := range map[*agentsFlight]flocking.Faults{broken: stops, none: {}} {
+	for f, faults := range map[*flight]flocking.Faults{broken: stops, none: {}} {
 		if err := f.fly(context.Background(), p, start(faults)); err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +237,7 @@ func TestAgentsTables(t *testing.T) {
 	}
 	o := studytest.Options(t.TempDir())
 	o.Repeats, o.Test = 1, 10
-	s := agentsFrom(o)
+	s := settingsFrom(o)
 	result, err := Experiment.Run(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -250,9 +250,9 @@ func TestAgentsTables(t *testing.T) {
 	if len(result.Charts) != 4 || len(result.Models) != 2 {
 		t.Errorf("%d charts, %d models; want 4, 2", len(result.Charts), len(result.Models))
 	}
-	for c := range agentsPilots {
+	for c := range pilots {
 		if got, want := result.Tables[3].Rows[0].Cells[c].Value.Mean, result.Tables[2].Rows[0].Cells[c].Value.Mean; got != want {
-			t.Errorf("%s: total %v with none broken, want %v as with nothing lost", agentsPilots[c], got, want)
+			t.Errorf("%s: total %v with none broken, want %v as with nothing lost", pilots[c], got, want)
 		}
 	}
 	if !strings.Contains(result.Notes[0], "30 of 30 signals") || !strings.Contains(result.Notes[0], "2400 of 2400 steps") {

@@ -14,9 +14,9 @@ import (
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
 
-// agentsFlock is what one realization of robots shows: velocity variation,
+// teamUnit is what one realization of robots shows: velocity variation,
 // summed over a flight, of the robots that never break, m²/s²; by start.
-type agentsFlock struct {
+type teamUnit struct {
 	Model recipe.FlockInfo `json:"model"`
 	Bits  bits             `json:"bits"` // against online.Consensus, first start at every loss
 
@@ -32,21 +32,21 @@ const (
 	learningPilot = "learning"
 )
 
-// agentsPilots are those whose flights are compared.
-var agentsPilots = []string{robots.Expert, frozenPilot, learningPilot}
+// pilots are those whose flights are compared.
+var pilots = []string{robots.Expert, frozenPilot, learningPilot}
 
-// agentsFlightsCost is about what the flights of one setting take, in epochs of
+// flightsCost is about what the flights of one setting take, in epochs of
 // a WD-GNN.
-const agentsFlightsCost = 5
+const flightsCost = 5
 
-func (s *agentsSettings) flockWork() float64 {
-	return recipe.DatasetCost + s.Flock.Work(s.controller()) + agentsFlightsCost*float64(len(s.Loss)+len(s.Robots))
+func (s *settings) flockWork() float64 {
+	return recipe.DatasetCost + s.Flock.Work(s.controller()) + flightsCost*float64(len(s.Loss)+len(s.Robots))
 }
 
 // controller returns the model of the robots, the one of Table 2.
-func (s *agentsSettings) controller() recipe.FlockSpec {
+func (s *settings) controller() recipe.FlockSpec {
 	m := s.Flock.Spec(recipe.WideDeep, recipe.ClipClosest)
-	m.Shift = agentsShift
+	m.Shift = localShift
 	return m
 }
 
@@ -54,23 +54,23 @@ func (s *agentsSettings) controller() recipe.FlockSpec {
 type swarms struct{ *robots.Swarms }
 
 // agents computes a unit.
-func (z *swarms) agents(ctx context.Context, s *agentsSettings) (*agentsFlock, error) {
+func (z *swarms) agents(ctx context.Context, s *settings) (*teamUnit, error) {
 	t, err := z.Prepare(ctx, s.controller())
 	if err != nil {
 		return nil, err
 	}
-	u := &agentsFlock{
+	u := &teamUnit{
 		Model: t.Info, Loss: map[string][][]float64{}, Killed: map[string][][]float64{}, GivenUp: make([]float64, len(s.Loss)),
 	}
 	for k, p := range s.Loss {
 		faults := func(int) flocking.Faults { return flocking.Faults{MessageLoss: p} }
-		if err := z.agentsFlights(ctx, s, u.Loss, faults, func(f *agentsFlight) {
+		if err := z.flyAll(ctx, s, u.Loss, faults, func(f *flight) {
 			u.Bits.add(f.bits)
 			u.GivenUp[k] += f.givenUp / float64(2*s.Starts) // of both pilots
 		}); err != nil {
 			return nil, fmt.Errorf("%v of messages lost: %w", p, err)
 		}
-		z.Advance(agentsFlightsCost, "realization %d: robots, %.0f %% of messages lost: %.1f, learning %.1f",
+		z.Advance(flightsCost, "realization %d: robots, %.0f %% of messages lost: %.1f, learning %.1f",
 			z.Index, 100*p, study.Mean(u.Loss[frozenPilot][k]), study.Mean(u.Loss[learningPilot][k]))
 	}
 	for k, n := range s.Robots {
@@ -80,26 +80,26 @@ func (z *swarms) agents(ctx context.Context, s *agentsSettings) (*agentsFlock, e
 			}
 			return f
 		}
-		if err := z.agentsFlights(ctx, s, u.Killed, faults, func(*agentsFlight) {}); err != nil {
+		if err := z.flyAll(ctx, s, u.Killed, faults, func(*flight) {}); err != nil {
 			return nil, fmt.Errorf("%d robots broken: %w", n, err)
 		}
-		z.Advance(agentsFlightsCost, "realization %d: %d robots broken: %.1f, learning %.1f",
+		z.Advance(flightsCost, "realization %d: %d robots broken: %.1f, learning %.1f",
 			z.Index, n, study.Mean(u.Killed[frozenPilot][k]), study.Mean(u.Killed[learningPilot][k]))
 	}
 	z.Finish()
 	return u, nil
 }
 
-// agentsFlights adds to each pilot's list the totals of its flights with the
+// flyAll adds to each pilot's list the totals of its flights with the
 // given faults. Look sees the flights that agents flew, in order.
-func (z *swarms) agentsFlights(
-	ctx context.Context, s *agentsSettings, totals map[string][][]float64,
-	faults func(start int) flocking.Faults, look func(*agentsFlight),
+func (z *swarms) flyAll(
+	ctx context.Context, s *settings, totals map[string][][]float64,
+	faults func(start int) flocking.Faults, look func(*flight),
 ) error {
-	flights := make([]agentsFlight, len(agentsPilots)*s.Starts)
+	flights := make([]flight, len(pilots)*s.Starts)
 	err := recipe.Each(ctx, z.Threads, len(flights), func(k int) error {
 		f := &flights[k]
-		f.pilot, f.start = agentsPilots[k/s.Starts], k%s.Starts
+		f.pilot, f.start = pilots[k/s.Starts], k%s.Starts
 		c := z.World
 		c.Faults = faults(f.start)
 		swarm, err := flocking.New(c, z.Stream("test", f.start))
@@ -118,7 +118,7 @@ func (z *swarms) agentsFlights(
 	if err != nil {
 		return err
 	}
-	for k, name := range agentsPilots {
+	for k, name := range pilots {
 		list := flights[k*s.Starts : (k+1)*s.Starts]
 		total := make([]float64, len(list))
 		for e := range list {
@@ -132,8 +132,8 @@ func (z *swarms) agentsFlights(
 	return nil
 }
 
-// agentsFlight is one flight.
-type agentsFlight struct {
+// flight is one flight.
+type flight struct {
 	pilot string
 	start int
 
@@ -143,7 +143,7 @@ type agentsFlight struct {
 }
 
 // watch adds the present velocities.
-func (f *agentsFlight) watch(s *flocking.Swarm) {
+func (f *flight) watch(s *flocking.Swarm) {
 	var mean [2]float64
 	squares, n := 0.0, 0.0
 	broken := s.Config().Faults.Stops
@@ -162,7 +162,7 @@ func (f *agentsFlight) watch(s *flocking.Swarm) {
 }
 
 // flyExpert lets the expert fly.
-func (f *agentsFlight) flyExpert(s *flocking.Swarm) error {
+func (f *flight) flyExpert(s *flocking.Swarm) error {
 	_, err := flocking.Fly(s, func(accel [][2]float64, s *flocking.Swarm) error {
 		f.watch(s)
 		return flocking.Expert(accel, s)
@@ -173,7 +173,7 @@ func (f *agentsFlight) flyExpert(s *flocking.Swarm) error {
 // fly lets every robot fly by an agent of its own. A robot expects to hear
 // everyone within reach; broken ones and lost messages keep it waiting until
 // the deadline.
-func (f *agentsFlight) fly(ctx context.Context, p *recipe.Pilot, s *flocking.Swarm) error {
+func (f *flight) fly(ctx context.Context, p *recipe.Pilot, s *flocking.Swarm) error {
 	world, err := flocking.NewStream(s, p.Shift, flocking.CostNeighborhood)
 	if err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"github.com/wdgnn/wdgnn/rule"
 )
 
-// agentsPass is one pass of agents over the test signals.
-type agentsPass struct {
+// pass is one pass of agents over the test signals.
+type pass struct {
 	spec   recipe.LearnerSpec
 	sub    int     // the subgraph
 	loss   float64 // probability of losing a message
@@ -27,12 +27,12 @@ type agentsPass struct {
 
 	all  int         // right answers
 	late map[int]int // those of a detector from the signal on at which nodes fall
-	agentsLoss
+	outcome
 }
 
 // accuracy returns the share of right answers, in %, that detectors gave from
 // the signal on at which nodes fall.
-func (p *agentsPass) accuracy(s *agentsSettings, detectors []int) float64 {
+func (p *pass) accuracy(s *settings, detectors []int) float64 {
 	right := 0
 	for _, d := range detectors {
 		right += p.late[d]
@@ -40,10 +40,10 @@ func (p *agentsPass) accuracy(s *agentsSettings, detectors []int) float64 {
 	return 100 * float64(right) / float64((s.Source.Test-s.KillTime)*len(detectors))
 }
 
-func (p *agentsPass) learns() bool { return p.spec.Mode != recipe.Frozen }
+func (p *pass) learns() bool { return p.spec.Mode != recipe.Frozen }
 
 // prepare puts the agents in their places.
-func (p *agentsPass) prepare(z *realization) (err error) {
+func (p *pass) prepare(z *realization) (err error) {
 	if p.graph, err = z.Subgraph(p.sub, z.OutageProb); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (p *agentsPass) prepare(z *realization) (err error) {
 
 // localize fills in what comes of a pass. What is lost at one probability is
 // lost at all larger ones.
-func (z *realization) localize(ctx context.Context, s *agentsSettings, p *agentsPass) error {
+func (z *realization) localize(ctx context.Context, s *settings, p *pass) error {
 	if err := p.prepare(z); err != nil {
 		return err
 	}
@@ -105,13 +105,13 @@ func (z *realization) localize(ctx context.Context, s *agentsSettings, p *agents
 		}
 	}
 	p.sum(stream.Len(), len(detectors))
-	z.Run.Advance(agentsPassCost, "graph %d: agents, %s, %.0f %% of messages lost, %d nodes killed: %.1f %%",
+	z.Run.Advance(passCost, "graph %d: agents, %s, %.0f %% of messages lost, %d nodes killed: %.1f %%",
 		z.Graph, p.spec.ID, 100*p.loss, len(p.killed), p.Accuracy)
 	return nil
 }
 
 // count counts right answers.
-func (p *agentsPass) count(labels []int32, detectors []int, late bool) {
+func (p *pass) count(labels []int32, detectors []int, late bool) {
 	for _, d := range detectors {
 		if p.crew.dead[d] || int32(mat.Argmax(p.crew.outputs.Row(d))) != labels[d] {
 			continue
@@ -124,7 +124,7 @@ func (p *agentsPass) count(labels []int32, detectors []int, late bool) {
 }
 
 // sum fills in the figures of the pass.
-func (p *agentsPass) sum(signals, detectors int) {
+func (p *pass) sum(signals, detectors int) {
 	stats := p.crew.stats()
 	p.Accuracy = 100 * float64(p.all) / float64(signals*detectors)
 	p.GivenUp, p.Diverged = float64(stats.Expired)/float64(signals), float64(stats.Diverged)

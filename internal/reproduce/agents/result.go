@@ -9,9 +9,9 @@ import (
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 )
 
-// Columns of what agents show. The first two name agentsLearners.
+// Columns of what agents show. The first two name learners.
 var (
-	agentsColumns    = []string{"frozen", "literal, eq. (9)", "personal (m = 50)"}
+	learnerColumns   = []string{"frozen", "literal, eq. (9)", "personal (m = 50)"}
 	forgivingColumns = []string{"frozen, forgiving", "literal, forgiving", "personal, forgiving"}
 	driftColumns     = []string{"", "drift of the mean, literal, %", "drift of the mean, personal, %"}
 	pilotColumns     = map[string]string{
@@ -30,30 +30,30 @@ const (
 func lostRow(loss float64) string { return fmt.Sprintf("%.0f %%", 100*loss) }
 func killedRow(nodes int) string  { return fmt.Sprintf("%d killed", nodes) }
 func brokenRow(robots int) string { return fmt.Sprintf("%d broken", robots) }
-func (s *agentsSettings) allLive() string {
+func (s *settings) allLive() string {
 	return fmt.Sprintf("none killed, all but %d detectors", s.Detectors)
 }
 
-func (s *agentsSettings) someFell() string {
+func (s *settings) someFell() string {
 	return fmt.Sprintf("these %d detectors killed, the others", s.Detectors)
 }
 
 // observeNets returns what networks of agents saw.
-func (s *agentsSettings) observeNets(nets []*agentsSource) *study.Frame {
+func (s *settings) observeNets(nets []*networkUnit) *study.Frame {
 	f := new(study.Frame)
 	for unit, u := range nets {
-		for l, spec := range agentsLearners {
+		for l, spec := range learners {
 			for k, p := range s.Loss {
 				x := u.Loss[spec.ID][k]
-				f.Add(lostRow(p), agentsColumns[l], unit, x.Accuracy)
+				f.Add(lostRow(p), learnerColumns[l], unit, x.Accuracy)
 				f.Add(lostRow(p), forgivingColumns[l], unit, u.Forgiven[spec.ID][k].Accuracy)
 				f.Add(lostRow(p), driftColumns[l], unit, 100*x.Drift/max(x.Way, 1e-30))
 			}
 			for k, n := range s.Killed {
-				f.Add(killedRow(n), agentsColumns[l], unit, u.Killed[spec.ID][k])
+				f.Add(killedRow(n), learnerColumns[l], unit, u.Killed[spec.ID][k])
 			}
-			f.Add(s.allLive(), agentsColumns[l], unit, u.Others[spec.ID][0])
-			f.Add(s.someFell(), agentsColumns[l], unit, u.Others[spec.ID][1])
+			f.Add(s.allLive(), learnerColumns[l], unit, u.Others[spec.ID][0])
+			f.Add(s.someFell(), learnerColumns[l], unit, u.Others[spec.ID][1])
 		}
 		for k, p := range s.Loss {
 			given := u.Loss[sourceloc.WideDeepFrozen.ID][k].GivenUp
@@ -66,11 +66,11 @@ func (s *agentsSettings) observeNets(nets []*agentsSource) *study.Frame {
 
 // observeTeams returns what teams of robots saw: totals by start, by row of the
 // tables and pilot, and the other way round.
-func (s *agentsSettings) observeTeams(teams []*agentsFlock) *study.Frame {
+func (s *settings) observeTeams(teams []*teamUnit) *study.Frame {
 	f := new(study.Frame)
 	for unit, u := range teams {
 		add := func(row string, totals func(pilot string) []float64) {
-			for _, pilot := range agentsPilots {
+			for _, pilot := range pilots {
 				f.Add(row, pilotColumns[pilot], unit, totals(pilot)...)
 				f.Add(pilot, row, unit, totals(pilot)...)
 			}
@@ -87,13 +87,13 @@ func (s *agentsSettings) observeTeams(teams []*agentsFlock) *study.Frame {
 	return f
 }
 
-// agentsResult makes tables and figures of the units.
-func agentsResult(s *agentsSettings, nets []*agentsSource, teams []*agentsFlock) *study.Result {
+// resultOf makes tables and figures of the units.
+func resultOf(s *settings, nets []*networkUnit, teams []*teamUnit) *study.Result {
 	f, g := s.observeNets(nets), s.observeTeams(teams)
 	r := &study.Result{
 		Tables: []study.Table{s.lossTable(f, nets), s.killedTable(f), s.flightTable(g, len(teams)), s.brokenTable(g)},
 		Charts: append(s.sourceCharts(f, len(nets)), s.flightCharts(g, len(teams))...),
-		Notes:  texts.Notes("agents notes", s.agentsNumbers(f, g, nets, teams)),
+		Notes:  texts.Notes("agents notes", s.numbers(f, g, nets, teams)),
 	}
 	for _, u := range nets {
 		r.Models = append(r.Models, u.Model.File)
@@ -122,17 +122,17 @@ func ourLines(names ...string) (list []study.Line) {
 }
 
 // chance is the accuracy of a guess, in %.
-func (s *agentsSettings) chance() float64 { return 100 / float64(s.Source.World.Communities) }
+func (s *settings) chance() float64 { return 100 / float64(s.Source.World.Communities) }
 
 // lossTable is accuracy against lost messages.
-func (s *agentsSettings) lossTable(f *study.Frame, nets []*agentsSource) study.Table {
+func (s *settings) lossTable(f *study.Frame, nets []*networkUnit) study.Table {
 	links := 0.0
 	for _, u := range nets {
 		links += u.Links / float64(len(nets))
 	}
 	l := study.Layout{
 		Title:   "Source localization: right answers, %, by messages lost",
-		Columns: append(errorColumns(1, agentsColumns...), errorColumns(1, forgivingColumns...)...),
+		Columns: append(errorColumns(1, learnerColumns...), errorColumns(1, forgivingColumns...)...),
 		Note:    texts.Say("agents loss", map[string]any{"S": s, "Count": len(nets), "Links": links, "Chance": s.chance()}),
 	}
 	l.Columns = append(l.Columns, study.Column{Name: givenUpSignal, Cell: func(row string) study.Cell {
@@ -146,10 +146,10 @@ func (s *agentsSettings) lossTable(f *study.Frame, nets []*agentsSource) study.T
 }
 
 // killedTable is accuracy against killed nodes.
-func (s *agentsSettings) killedTable(f *study.Frame) study.Table {
+func (s *settings) killedTable(f *study.Frame) study.Table {
 	l := study.Layout{
 		Title:   "Source localization: right answers, %, after nodes were killed",
-		Columns: errorColumns(1, agentsColumns...),
+		Columns: errorColumns(1, learnerColumns...),
 		Note:    texts.Say("agents killed", map[string]any{"S": s, "Nodes": s.Source.World.Communities * s.Source.World.Members}),
 	}
 	for _, n := range s.Killed {
@@ -161,7 +161,7 @@ func (s *agentsSettings) killedTable(f *study.Frame) study.Table {
 
 // flightColumns are totals, and what learning changes.
 func flightColumns(f *study.Frame) (list []study.Column) {
-	for _, pilot := range agentsPilots {
+	for _, pilot := range pilots {
 		list = append(list, errorColumns(1, pilotColumns[pilot])...)
 	}
 	return append(list, study.Column{Name: learningChanges, Decimals: 1, Error: true, Signed: true},
@@ -172,7 +172,7 @@ func flightColumns(f *study.Frame) (list []study.Column) {
 }
 
 // flightTable is velocity variation against lost messages.
-func (s *agentsSettings) flightTable(f *study.Frame, teams int) study.Table {
+func (s *settings) flightTable(f *study.Frame, teams int) study.Table {
 	l := study.Layout{
 		Title:   "Robots: total velocity variation, m²/s², by messages lost",
 		Columns: append(flightColumns(f), errorColumns(0, givenUpStep)...),
@@ -185,7 +185,7 @@ func (s *agentsSettings) flightTable(f *study.Frame, teams int) study.Table {
 }
 
 // brokenTable is velocity variation against broken robots.
-func (s *agentsSettings) brokenTable(f *study.Frame) study.Table {
+func (s *settings) brokenTable(f *study.Frame) study.Table {
 	l := study.Layout{
 		Title:   "Robots: total velocity variation of those that work, m²/s², by robots broken",
 		Columns: flightColumns(f),

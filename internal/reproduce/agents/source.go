@@ -9,28 +9,28 @@ import (
 	"github.com/wdgnn/wdgnn/internal/reproduce/sourceloc"
 )
 
-// agentsLearners are how the agents of source localization learn.
-var agentsLearners = []recipe.LearnerSpec{sourceloc.WideDeepFrozen, sourceloc.WideDeepLiteral, sourceloc.Mixed(50, 0.003)}
+// learners are how the agents of source localization learn.
+var learners = []recipe.LearnerSpec{sourceloc.WideDeepFrozen, sourceloc.WideDeepLiteral, sourceloc.Mixed(50, 0.003)}
 
-// agentsPassCost is about what agents take for a pass over a stream, in epochs
+// passCost is about what agents take for a pass over a stream, in epochs
 // of a WD-GNN.
-const agentsPassCost = 2.5
+const passCost = 2.5
 
-// agentsSource is what one network shows. Accuracies are in %, mean over
+// networkUnit is what one network shows. Accuracies are in %, mean over
 // subgraphs.
-type agentsSource struct {
+type networkUnit struct {
 	Model recipe.SourceInfo `json:"model"`
 	Links float64           `json:"links"` // to be heard over, each direction on its own
 	Bits  bits              `json:"bits"`  // against online.Consensus, with nothing lost
 
-	Loss     map[string][]agentsLoss `json:"loss"`     // by learner and probability
-	Forgiven map[string][]agentsLoss `json:"forgiven"` // likewise, of agents that leave a sender out of one hop only
-	Killed   map[string][]float64    `json:"killed"`   // by learner and number: right answers afterwards
-	Others   map[string][2]float64   `json:"others"`   // likewise of some detectors: while all live, and with the rest killed
+	Loss     map[string][]outcome  `json:"loss"`     // by learner and probability
+	Forgiven map[string][]outcome  `json:"forgiven"` // likewise, of agents that leave a sender out of one hop only
+	Killed   map[string][]float64  `json:"killed"`   // by learner and number: right answers afterwards
+	Others   map[string][2]float64 `json:"others"`   // likewise of some detectors: while all live, and with the rest killed
 }
 
-// agentsLoss is what came out at one probability of losing a message.
-type agentsLoss struct {
+// outcome is what came out at one probability of losing a message.
+type outcome struct {
 	Accuracy float64 `json:"accuracy"`
 	GivenUp  float64 `json:"given_up"` // links per signal
 	Drift    float64 `json:"drift"`    // of the mean of all parameters, by mixing alone
@@ -38,7 +38,7 @@ type agentsLoss struct {
 	Diverged float64 `json:"diverged"` // updates that were refused
 }
 
-func (a *agentsLoss) add(o agentsLoss, share float64) {
+func (a *outcome) add(o outcome, share float64) {
 	a.Accuracy += o.Accuracy * share
 	a.GivenUp += o.GivenUp * share
 	a.Drift += o.Drift * share
@@ -47,29 +47,29 @@ func (a *agentsLoss) add(o agentsLoss, share float64) {
 }
 
 // sourcePasses is how many times agents go through the signals on one subgraph.
-func (s *agentsSettings) sourcePasses() int {
-	return len(agentsLearners) * (2*len(s.Loss) + len(s.Killed)) // none killed is none lost; detectors are killed once
+func (s *settings) sourcePasses() int {
+	return len(learners) * (2*len(s.Loss) + len(s.Killed)) // none killed is none lost; detectors are killed once
 }
 
-func (s *agentsSettings) sourceWork() float64 {
-	return sourceloc.EpochCost[recipe.WideDeep]*float64(s.Source.Epochs) + agentsPassCost*float64(s.Source.Subgraphs*s.sourcePasses())
+func (s *settings) sourceWork() float64 {
+	return sourceloc.EpochCost[recipe.WideDeep]*float64(s.Source.Epochs) + passCost*float64(s.Source.Subgraphs*s.sourcePasses())
 }
 
 // realization is a network of Table 1 whose nodes are agents.
 type realization struct{ *sourceloc.Realization }
 
 // agents computes a unit.
-func (z *realization) agents(ctx context.Context, s *agentsSettings) (*agentsSource, error) {
+func (z *realization) agents(ctx context.Context, s *settings) (*networkUnit, error) {
 	if err := z.Prepare(ctx, recipe.WideDeep); err != nil {
 		return nil, err
 	}
-	u := &agentsSource{
+	u := &networkUnit{
 		Model: z.Models[recipe.WideDeep].Info,
-		Loss:  map[string][]agentsLoss{}, Forgiven: map[string][]agentsLoss{},
+		Loss:  map[string][]outcome{}, Forgiven: map[string][]outcome{},
 		Killed: map[string][]float64{}, Others: map[string][2]float64{},
 	}
-	for _, spec := range agentsLearners {
-		u.Loss[spec.ID], u.Forgiven[spec.ID] = make([]agentsLoss, len(s.Loss)), make([]agentsLoss, len(s.Loss))
+	for _, spec := range learners {
+		u.Loss[spec.ID], u.Forgiven[spec.ID] = make([]outcome, len(s.Loss)), make([]outcome, len(s.Loss))
 		u.Killed[spec.ID] = make([]float64, len(s.Killed))
 	}
 	for sub := range z.Subgraphs {
@@ -78,8 +78,8 @@ func (z *realization) agents(ctx context.Context, s *agentsSettings) (*agentsSou
 			return nil, err
 		}
 		u.Links += float64(g.Adjacency().NNZ()) / float64(z.Subgraphs)
-		for _, spec := range agentsLearners {
-			if err := z.agentsOn(ctx, s, u, sub, spec); err != nil {
+		for _, spec := range learners {
+			if err := z.learnOn(ctx, s, u, sub, spec); err != nil {
 				return nil, fmt.Errorf("subgraph %d: %s: %w", sub, spec.ID, err)
 			}
 		}
@@ -87,18 +87,18 @@ func (z *realization) agents(ctx context.Context, s *agentsSettings) (*agentsSou
 	return u, nil
 }
 
-// agentsOn adds what one learner shows on one subgraph.
-func (z *realization) agentsOn(ctx context.Context, s *agentsSettings, u *agentsSource, sub int, spec recipe.LearnerSpec) error {
+// learnOn adds what one learner shows on one subgraph.
+func (z *realization) learnOn(ctx context.Context, s *settings, u *networkUnit, sub int, spec recipe.LearnerSpec) error {
 	share := 1 / float64(z.Subgraphs)
 	victims, fallen := z.victims(s)
 	others := slices.DeleteFunc(z.Read(), func(d int) bool { return slices.Contains(fallen, d) })
 	pair := u.Others[spec.ID]
 	for k, loss := range s.Loss {
-		p := &agentsPass{spec: spec, sub: sub, loss: loss}
+		p := &pass{spec: spec, sub: sub, loss: loss}
 		if err := z.localize(ctx, s, p); err != nil {
 			return err
 		}
-		u.Loss[spec.ID][k].add(p.agentsLoss, share)
+		u.Loss[spec.ID][k].add(p.outcome, share)
 		if loss == 0 {
 			u.Bits.add(p.twin.bits)
 			u.Killed[spec.ID][0] += share * p.accuracy(s, z.Read())
@@ -106,20 +106,20 @@ func (z *realization) agentsOn(ctx context.Context, s *agentsSettings, u *agents
 		}
 	}
 	for k, loss := range s.Loss {
-		p := &agentsPass{spec: spec, sub: sub, loss: loss, forgiving: true}
+		p := &pass{spec: spec, sub: sub, loss: loss, forgiving: true}
 		if err := z.localize(ctx, s, p); err != nil {
 			return err
 		}
-		u.Forgiven[spec.ID][k].add(p.agentsLoss, share)
+		u.Forgiven[spec.ID][k].add(p.outcome, share)
 	}
 	for k, n := range s.Killed[1:] {
-		p := &agentsPass{spec: spec, sub: sub, killed: victims[:n]}
+		p := &pass{spec: spec, sub: sub, killed: victims[:n]}
 		if err := z.localize(ctx, s, p); err != nil {
 			return err
 		}
 		u.Killed[spec.ID][k+1] += share * p.accuracy(s, z.Read())
 	}
-	p := &agentsPass{spec: spec, sub: sub, killed: fallen}
+	p := &pass{spec: spec, sub: sub, killed: fallen}
 	if err := z.localize(ctx, s, p); err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (z *realization) agentsOn(ctx context.Context, s *agentsSettings, u *agents
 
 // victims returns the nodes that are no detectors in the order in which they
 // fall, and the detectors that fall.
-func (z *realization) victims(s *agentsSettings) (nodes, detectors []int) {
+func (z *realization) victims(s *settings) (nodes, detectors []int) {
 	rng := z.Stream("killed")
 	for _, i := range rng.Perm(z.Net.Graph.Nodes()) {
 		if slices.Contains(z.Net.Detectors, i) {

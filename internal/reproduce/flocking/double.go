@@ -17,7 +17,7 @@ const doubleFlights = 10
 var doubleRows = []string{"wd-gnn", "wd-gnn central"}
 
 // compareDouble flies some test flights with every number in float64.
-func (z *Swarms) compareDouble(ctx context.Context, u *flockingUnit, rows []flockingRow) error {
+func (z *Swarms) compareDouble(ctx context.Context, u *unit, rows []tableRow) error {
 	u.Double = map[string][]float64{}
 	for _, row := range rows {
 		if row.ID != doubleRows[0] && row.ID != doubleRows[1] {

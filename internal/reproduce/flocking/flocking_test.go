@@ -253,8 +253,8 @@ func TestFlockingOrderings(t *testing.T) {
 	}
 	s := From(o)
 	s.BatchSize, s.Test = 5, 40 // 600 steps of the optimiser, as at full size
-	rows := append([]flockingRow{{ID: Expert}}, stableRows(&s)...)
-	all, err := flockingUnits(context.Background(), r, s, o.Repeats, rows)
+	rows := append([]tableRow{{ID: Expert}}, stableRows(&s)...)
+	all, err := unitsOf(context.Background(), r, s, o.Repeats, rows)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,14 +19,14 @@ func TestTablesWarnOfHarm(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	flights := func(total float64) *flown { return &flown{Total: []float64{total}} }
-	all := []*flockingUnit{{Rows: map[string]*flown{
+	all := []*unit{{Rows: map[string]*flown{
 		"wd-gnn": flights(70), "wd-gnn central": flights(68), "wd-gnn distributed carry": flights(700),
 	}}}
-	var rows []flockingRow
+	var rows []tableRow
 	for _, id := range []string{Expert, "wd-gnn", "wd-gnn central", "wd-gnn distributed", "wd-gnn distributed carry"} {
-		rows = append(rows, flockingRow{ID: id, Name: id})
+		rows = append(rows, tableRow{ID: id, Name: id})
 	}
-	notes := table2Warnings(rows, observeFlights(all))
+	notes := table2Warnings(rows, observe(all))
 	want = "wd-gnn distributed carry did harm: its flights cost 700 in all, those of the model as trained 70"
 	if len(notes) != 1 || !strings.Contains(notes[0], want) {
 		t.Errorf("got %q, want one of the row that did harm", notes)

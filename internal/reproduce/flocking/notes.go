@@ -16,9 +16,9 @@ type againstPaper struct{ Ours, Paper *study.Value }
 func (a againstPaper) near() bool { return study.Near(a.Ours, a.Paper) }
 
 // table2Numbers are the numbers of the notes.
-func table2Numbers(s *recipe.Flocking, rows []flockingRow, all []*flockingUnit) map[string]any {
-	f := observeFlights(all)
-	at := map[string]flockingRow{}
+func table2Numbers(s *recipe.Flocking, rows []tableRow, all []*unit) map[string]any {
+	f := observe(all)
+	at := map[string]tableRow{}
 	for _, row := range rows {
 		at[row.ID] = row
 	}
@@ -35,7 +35,7 @@ func table2Numbers(s *recipe.Flocking, rows []flockingRow, all []*flockingUnit) 
 		"LastOffline": f.Mean(offline, lastFlights),
 		"LastCentral": f.Mean(central+" carry", lastFlights), "LastDistributed": f.Mean(distributed+" carry", lastFlights),
 
-		"Orders": []flockingOrder{
+		"Orders": []ordering{
 			orderOf("closest", "", all), orderOf("stable", "stable ", all),
 		},
 		"Selection": selectionOf(all), "Refused": refusedOf(rows, all),
@@ -71,15 +71,15 @@ func table2Numbers(s *recipe.Flocking, rows []flockingRow, all []*flockingUnit) 
 	return n
 }
 
-// flockingOrder says in how many realizations the paper's order of rows holds.
-type flockingOrder struct {
+// ordering says in how many realizations the paper's order of rows holds.
+type ordering struct {
 	Profile             string
 	Count, Total, Final int
-	Broken              []flockingBreak
+	Broken              []breach
 }
 
-// flockingBreak is a pair of rows in the wrong order.
-type flockingBreak struct {
+// breach is a pair of rows in the wrong order.
+type breach struct {
 	Measure       string
 	Unit          int
 	First, Second string
@@ -87,7 +87,7 @@ type flockingBreak struct {
 }
 
 // orderOf judges the rows of a profile, whose names begin with prefix.
-func orderOf(profile, prefix string, all []*flockingUnit) flockingOrder {
+func orderOf(profile, prefix string, all []*unit) ordering {
 	ids := []string{Expert}
 	for _, id := range []string{
 		"wd-gnn central", "wd-gnn distributed", "wd-gnn", "gnn", "filter central", "filter distributed", "filter",
@@ -95,12 +95,12 @@ func orderOf(profile, prefix string, all []*flockingUnit) flockingOrder {
 		ids = append(ids, prefix+id)
 	}
 	all = with(all, ids...)
-	o := flockingOrder{Profile: profile, Count: len(all)}
+	o := ordering{Profile: profile, Count: len(all)}
 	for _, u := range all {
-		broken := func(measure string, of func(f *flown) []float64) (list []flockingBreak) {
+		broken := func(measure string, of func(f *flown) []float64) (list []breach) {
 			for k := 1; k < len(ids); k++ {
 				if a, b := study.Mean(of(u.Rows[ids[k-1]])), study.Mean(of(u.Rows[ids[k]])); a >= b {
-					list = append(list, flockingBreak{measure, u.Index, ids[k-1], ids[k], a, b})
+					list = append(list, breach{measure, u.Index, ids[k-1], ids[k], a, b})
 				}
 			}
 			return list
@@ -119,7 +119,7 @@ func orderOf(profile, prefix string, all []*flockingUnit) flockingOrder {
 }
 
 // with returns the realizations that have all of the rows.
-func with(all []*flockingUnit, ids ...string) (some []*flockingUnit) {
+func with(all []*unit, ids ...string) (some []*unit) {
 	for _, u := range all {
 		if !slices.ContainsFunc(ids, func(id string) bool { return u.Rows[id] == nil }) {
 			some = append(some, u)
@@ -130,7 +130,7 @@ func with(all []*flockingUnit, ids ...string) (some []*flockingUnit) {
 
 // doubledOf returns how many flights were flown again in float64, and how far
 // their totals are from those in float32 at most.
-func doubledOf(all []*flockingUnit) (flights int, worst float64) {
+func doubledOf(all []*unit) (flights int, worst float64) {
 	for _, u := range all {
 		for id, totals := range u.Double {
 			for k, v := range totals {
@@ -148,7 +148,7 @@ type selection struct {
 	Last   int // of which the last parameters are the best
 }
 
-func selectionOf(all []*flockingUnit) (s selection) {
+func selectionOf(all []*unit) (s selection) {
 	for _, u := range all {
 		for _, m := range u.Models {
 			s.Models++
@@ -161,7 +161,7 @@ func selectionOf(all []*flockingUnit) (s selection) {
 }
 
 // refusedOf counts the updates that were refused.
-func refusedOf(rows []flockingRow, all []*flockingUnit) (refused int) {
+func refusedOf(rows []tableRow, all []*unit) (refused int) {
 	for _, u := range all {
 		for _, row := range rows {
 			if f := u.Rows[row.ID]; f != nil {
@@ -174,7 +174,7 @@ func refusedOf(rows []flockingRow, all []*flockingUnit) (refused int) {
 
 // table2Warnings names the learners whose flights cost more than 1.5 times what
 // those of the model as trained cost.
-func table2Warnings(rows []flockingRow, f *study.Frame) (notes []string) {
+func table2Warnings(rows []tableRow, f *study.Frame) (notes []string) {
 	for _, row := range rows {
 		before, _, central := strings.Cut(row.ID, " central")
 		if !central {

@@ -11,9 +11,9 @@ import (
 func TestNotesFollowTheNumbers(t *testing.T) {
 	s := From(study.Options{})
 	rows := table2Rows(&s)
-	made := func(total, crashed map[string]float64) (all []*flockingUnit) {
+	made := func(total, crashed map[string]float64) (all []*unit) {
 		for k := range 3 {
-			u := &flockingUnit{Index: k, Rows: map[string]*flown{}}
+			u := &unit{Index: k, Rows: map[string]*flown{}}
 			for _, row := range rows {
 				f := &flown{Total: []float64{100}, Final: []float64{1}, Crashed: 1}
 				if v, ok := total[row.ID]; ok {

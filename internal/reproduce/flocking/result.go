@@ -19,8 +19,8 @@ const (
 	lastFlights = "total of the last ten flights"
 )
 
-// observeFlights returns what realizations saw.
-func observeFlights(all []*flockingUnit) *study.Frame {
+// observe returns what realizations saw.
+func observe(all []*unit) *study.Frame {
 	f := new(study.Frame)
 	for k, u := range all {
 		for id, row := range u.Rows {
@@ -47,9 +47,9 @@ func median(values []float64) float64 {
 }
 
 // table2Result makes tables and figures of the units.
-func table2Result(s *recipe.Flocking, rows []flockingRow, all []*flockingUnit) *study.Result {
-	f := observeFlights(all)
-	r := &study.Result{Tables: []study.Table{variations(s, rows, f, len(all)), flockingDifferences(rows, f)}, Models: flockingFiles(all)}
+func table2Result(s *recipe.Flocking, rows []tableRow, all []*unit) *study.Result {
+	f := observe(all)
+	r := &study.Result{Tables: []study.Table{variations(s, rows, f, len(all)), differences(rows, f)}, Models: modelFiles(all)}
 	r.Charts = append(r.Charts, variationChart(s, rows, all))
 	for _, pair := range []struct{ id, name, title string }{
 		{Expert, "table2-paths-optimal", "Robots flown by the optimal controller"},
@@ -65,7 +65,7 @@ func table2Result(s *recipe.Flocking, rows []flockingRow, all []*flockingUnit) *
 	return r
 }
 
-func flockingFiles(all []*flockingUnit) (files []string) {
+func modelFiles(all []*unit) (files []string) {
 	for _, u := range all {
 		for _, m := range u.Models {
 			files = append(files, m.File)
@@ -76,9 +76,9 @@ func flockingFiles(all []*flockingUnit) (files []string) {
 }
 
 // variations is the table of the paper.
-func variations(s *recipe.Flocking, rows []flockingRow, f *study.Frame, count int) study.Table {
+func variations(s *recipe.Flocking, rows []tableRow, f *study.Frame, count int) study.Table {
 	few := 0
-	if slices.ContainsFunc(rows, func(row flockingRow) bool { return row.Few }) {
+	if slices.ContainsFunc(rows, func(row tableRow) bool { return row.Few }) {
 		few = fewRealizations
 	}
 	l := study.Layout{
@@ -102,13 +102,13 @@ func variations(s *recipe.Flocking, rows []flockingRow, f *study.Frame, count in
 	return f.Table(l)
 }
 
-// flockingDifferences compares rows pair by pair, flight by flight.
-func flockingDifferences(rows []flockingRow, f *study.Frame) study.Table {
-	at := map[string]flockingRow{}
+// differences compares rows pair by pair, flight by flight.
+func differences(rows []tableRow, f *study.Frame) study.Table {
+	at := map[string]tableRow{}
 	for _, row := range rows {
 		at[row.ID] = row
 	}
-	pairs := map[string]flockingRow{} // by name in this table
+	pairs := map[string]tableRow{} // by name in this table
 	l := study.Layout{
 		Title: "Paired differences, % (standard errors over realizations)",
 		Columns: []study.Column{
@@ -141,7 +141,7 @@ func flockingDifferences(rows []flockingRow, f *study.Frame) study.Table {
 }
 
 // variationChart shows how velocities come together.
-func variationChart(s *recipe.Flocking, rows []flockingRow, all []*flockingUnit) study.Chart {
+func variationChart(s *recipe.Flocking, rows []tableRow, all []*unit) study.Chart {
 	c := study.Chart{
 		Name: "table2", Title: "How velocities come together", X: "time, s", Y: "velocity variation, m²/s²", LogY: true,
 		Note: texts.Say("table2 curves", map[string]any{"Flights": s.Test, "Count": len(all), "Seed": s.Seed}),

@@ -9,8 +9,8 @@ import (
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
 
-// flockingRow is one row with the paper's numbers.
-type flockingRow struct {
+// tableRow is one row with the paper's numbers.
+type tableRow struct {
 	ID    string
 	Name  string
 	Model recipe.FlockSpec // not read of the expert
@@ -29,7 +29,7 @@ const (
 )
 
 // rowsOf returns the rows of one realization.
-func rowsOf(rows []flockingRow, realization int) (some []flockingRow) {
+func rowsOf(rows []tableRow, realization int) (some []tableRow) {
 	for _, row := range rows {
 		if !row.Few || realization < fewRealizations {
 			some = append(some, row)
@@ -39,34 +39,34 @@ func rowsOf(rows []flockingRow, realization int) (some []flockingRow) {
 }
 
 // paper adds the paper's numbers to a row.
-func (r flockingRow) paper(total, totalSpread, final, finalSpread float64) flockingRow {
+func (r tableRow) paper(total, totalSpread, final, finalSpread float64) tableRow {
 	r.Total, r.Final = &study.Value{Mean: total, Spread: totalSpread}, &study.Value{Mean: final, Spread: finalSpread}
 	return r
 }
 
 // central returns the row that learns in flight from the velocities of all.
-func (r flockingRow) central(s *recipe.Flocking) flockingRow {
+func (r tableRow) central(s *recipe.Flocking) tableRow {
 	return r.online(s, " central", ", centralized online", flocking.CostVariation)
 }
 
 // distributed returns the row whose robots learn from those they hear.
-func (r flockingRow) distributed(s *recipe.Flocking) flockingRow {
+func (r tableRow) distributed(s *recipe.Flocking) tableRow {
 	return r.online(s, " distributed", ", distributed online", flocking.CostNeighborhood)
 }
 
-func (r flockingRow) online(s *recipe.Flocking, id, name string, cost flocking.Cost) flockingRow {
+func (r tableRow) online(s *recipe.Flocking, id, name string, cost flocking.Cost) tableRow {
 	r.ID, r.Name, r.Before, r.Cost, r.Gamma = r.ID+id, r.Name+name, r.ID, cost, s.Gamma
 	return r
 }
 
 // carried returns the row whose taps are carried over from flight to flight.
-func (r flockingRow) carried() flockingRow {
+func (r tableRow) carried() tableRow {
 	r.ID, r.Name, r.Carry = r.ID+" carry", r.Name+", taps carried over", true
 	return r
 }
 
 // large returns the row with a larger step size.
-func (r flockingRow) large(s *recipe.Flocking) flockingRow {
+func (r tableRow) large(s *recipe.Flocking) tableRow {
 	r.ID, r.Name, r.Gamma = r.ID+" large", fmt.Sprintf("%s, γ = %v", r.Name, s.GammaLarge), s.GammaLarge
 	return r
 }
@@ -77,13 +77,13 @@ func specs(s *recipe.Flocking, clip float64) (filter, deep, wide recipe.FlockSpe
 }
 
 // table2Rows are those of the paper, then ours.
-func table2Rows(s *recipe.Flocking) []flockingRow {
+func table2Rows(s *recipe.Flocking) []tableRow {
 	filterSpec, deepSpec, wideSpec := specs(s, recipe.ClipClosest)
-	filter := flockingRow{ID: "filter", Name: "Graph filter", Model: filterSpec, Before: "gnn"}
-	deep := flockingRow{ID: "gnn", Name: "GNN", Model: deepSpec}
-	wide := flockingRow{ID: "wd-gnn", Name: "WD-GNN", Model: wideSpec, Before: "gnn"}
-	rows := []flockingRow{
-		flockingRow{ID: Expert, Name: "Optimal controller"}.paper(52, 2, 0.0035, 0.0001),
+	filter := tableRow{ID: "filter", Name: "Graph filter", Model: filterSpec, Before: "gnn"}
+	deep := tableRow{ID: "gnn", Name: "GNN", Model: deepSpec}
+	wide := tableRow{ID: "wd-gnn", Name: "WD-GNN", Model: wideSpec, Before: "gnn"}
+	rows := []tableRow{
+		tableRow{ID: Expert, Name: "Optimal controller"}.paper(52, 2, 0.0035, 0.0001),
 		deep.paper(95, 6, 0.0153, 0.0030),
 		filter.paper(428, 105, 1.8, 1.1),
 		filter.central(s).paper(388, 100, 1.3062, 0.8912),
@@ -94,25 +94,25 @@ func table2Rows(s *recipe.Flocking) []flockingRow {
 
 		wide.distributed(s).large(s), wide.central(s).carried(), wide.distributed(s).carried(),
 	}
-	dagger := flockingRow{ID: "dagger", Name: "WD-GNN, DAgger", Model: wideSpec, Before: "wd-gnn"}
+	dagger := tableRow{ID: "dagger", Name: "WD-GNN, DAgger", Model: wideSpec, Before: "wd-gnn"}
 	dagger.Model.Dagger = true
 	rows = append(rows, dagger, dagger.distributed(s))
 	rows = append(rows, stableRows(s)...)
-	local := flockingRow{ID: "local", Name: "WD-GNN, row-stochastic shift", Model: wideSpec, Few: true, Before: "wd-gnn"}
+	local := tableRow{ID: "local", Name: "WD-GNN, row-stochastic shift", Model: wideSpec, Few: true, Before: "wd-gnn"}
 	local.Model.Shift = graph.ShiftRowStochastic
-	capped := flockingRow{ID: "capped filter", Name: "Graph filter, bounded features", Model: filterSpec, Before: "filter"}
+	capped := tableRow{ID: "capped filter", Name: "Graph filter, bounded features", Model: filterSpec, Before: "filter"}
 	capped.Model.NearCap = s.NearCap
 	return append(rows, local, local.distributed(s), capped, capped.central(s))
 }
 
 // stableRows are the paper's rows with another profile of training: gradients are
 // clipped to a smaller norm.
-func stableRows(s *recipe.Flocking) []flockingRow {
+func stableRows(s *recipe.Flocking) []tableRow {
 	filterSpec, deepSpec, wideSpec := specs(s, recipe.ClipStable)
-	deep := flockingRow{ID: "stable gnn", Name: "Stable profile: GNN", Model: deepSpec, Few: true}
-	filter := flockingRow{ID: "stable filter", Name: "Stable profile: graph filter", Model: filterSpec, Few: true, Before: deep.ID}
-	wide := flockingRow{ID: "stable wd-gnn", Name: "Stable profile: WD-GNN", Model: wideSpec, Few: true, Before: deep.ID}
-	return []flockingRow{
+	deep := tableRow{ID: "stable gnn", Name: "Stable profile: GNN", Model: deepSpec, Few: true}
+	filter := tableRow{ID: "stable filter", Name: "Stable profile: graph filter", Model: filterSpec, Few: true, Before: deep.ID}
+	wide := tableRow{ID: "stable wd-gnn", Name: "Stable profile: WD-GNN", Model: wideSpec, Few: true, Before: deep.ID}
+	return []tableRow{
 		deep, filter, filter.central(s), filter.distributed(s), wide, wide.central(s), wide.distributed(s),
 	}
 }

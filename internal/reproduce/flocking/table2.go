@@ -22,8 +22,8 @@ var Table2 = study.Experiment{
 	Do:    runTable2,
 }
 
-// flockingUnit is what a realization leaves.
-type flockingUnit struct {
+// unit is what a realization leaves.
+type unit struct {
 	Index  int                      `json:"index"`
 	Models []recipe.FlockInfo       `json:"models"`
 	Rows   map[string]*flown        `json:"rows"`
@@ -39,17 +39,17 @@ func runTable2(ctx context.Context, r *study.Run) (*study.Result, error) {
 	}
 	rows := table2Rows(&s)
 	if r.Quick {
-		rows = slices.DeleteFunc(rows, func(row flockingRow) bool { return row.Few })
+		rows = slices.DeleteFunc(rows, func(row tableRow) bool { return row.Few })
 	}
-	all, err := flockingUnits(ctx, r, s, repeats, rows)
+	all, err := unitsOf(ctx, r, s, repeats, rows)
 	if err != nil {
 		return nil, err
 	}
 	return table2Result(&s, rows, all), nil
 }
 
-// flockingUnits computes n realizations of the given rows.
-func flockingUnits(ctx context.Context, r *study.Run, s recipe.Flocking, n int, rows []flockingRow) ([]*flockingUnit, error) {
+// unitsOf computes n realizations of the given rows.
+func unitsOf(ctx context.Context, r *study.Run, s recipe.Flocking, n int, rows []tableRow) ([]*unit, error) {
 	// Most of the memory is a few large matrices: without this, garbage could
 	// double it before it is collected.
 	defer debug.SetGCPercent(debug.SetGCPercent(20))
@@ -63,7 +63,7 @@ func flockingUnits(ctx context.Context, r *study.Run, s recipe.Flocking, n int, 
 	}
 	return study.Units(ctx, r, n, work,
 		func(k int) string { return fmt.Sprintf("data%d", k) },
-		[]any{s, rows}, func(ctx context.Context, k int) (*flockingUnit, error) {
+		[]any{s, rows}, func(ctx context.Context, k int) (*unit, error) {
 			z := New(r, s, k, r.Inside(n), work)
 			z.Reserve(&lent, s.DaggerFlights)
 			defer z.Release(&lent)
@@ -72,7 +72,7 @@ func flockingUnits(ctx context.Context, r *study.Run, s recipe.Flocking, n int, 
 }
 
 // plan returns the models that rows need, those on one dataset together.
-func plan(rows []flockingRow) (steps [][]recipe.FlockSpec) {
+func plan(rows []tableRow) (steps [][]recipe.FlockSpec) {
 	type set struct {
 		shift graph.Shift
 		cap   float64
@@ -96,8 +96,8 @@ func plan(rows []flockingRow) (steps [][]recipe.FlockSpec) {
 }
 
 // unit trains all models and flies all rows.
-func (z *Swarms) unit(ctx context.Context, rows []flockingRow) (*flockingUnit, error) {
-	u := &flockingUnit{Index: z.Index, Rows: map[string]*flown{}}
+func (z *Swarms) unit(ctx context.Context, rows []tableRow) (*unit, error) {
+	u := &unit{Index: z.Index, Rows: map[string]*flown{}}
 	for _, step := range plan(rows) {
 		for _, m := range step {
 			t, err := z.Prepare(ctx, m)
@@ -132,14 +132,14 @@ func (z *Swarms) unit(ctx context.Context, rows []flockingRow) (*flockingUnit, e
 }
 
 // pilot returns the controller of a row.
-func (z *Swarms) pilot(row flockingRow) *recipe.Pilot {
+func (z *Swarms) pilot(row tableRow) *recipe.Pilot {
 	p := z.Models[row.Model].Pilot()
 	p.Cost, p.Rule = row.Cost, recipe.OnlineFlight(row.Gamma, z.OnlineClip)
 	return p
 }
 
 // row flies the test flights of a row.
-func (z *Swarms) row(ctx context.Context, row flockingRow) (*flown, error) {
+func (z *Swarms) row(ctx context.Context, row tableRow) (*flown, error) {
 	if row.ID == Expert {
 		return z.flyExpert(ctx)
 	}
@@ -151,7 +151,7 @@ const trackStep = 4
 
 // drawTracks keeps the ways of the robots in the first test flight of the
 // expert and of the WD-GNN.
-func (z *Swarms) drawTracks(ctx context.Context, u *flockingUnit, rows []flockingRow) error {
+func (z *Swarms) drawTracks(ctx context.Context, u *unit, rows []tableRow) error {
 	u.Tracks = map[string][]study.Track{}
 	for _, row := range rows {
 		if row.ID != Expert && row.ID != "wd-gnn central" {

@@ -68,13 +68,13 @@ func table3ID(k, f, mode int) string {
 	return fmt.Sprintf("k%d f%d %s", table3Orders[k], table3Features[f], table3Modes[mode].Name)
 }
 
-func table3Rows(s *recipe.Flocking) (rows []flockingRow) {
+func table3Rows(s *recipe.Flocking) (rows []tableRow) {
 	for k, order := range table3Orders {
 		for f, features := range table3Features {
 			m := s.Spec(recipe.WideDeep, recipe.ClipClosest)
 			m.Order, m.Features = order, features
 			for mode := range table3Modes {
-				rows = append(rows, flockingRow{
+				rows = append(rows, tableRow{
 					ID: table3ID(k, f, mode), Model: m, Cost: table3Modes[mode].Cost, Gamma: s.Gamma,
 					Total: &table3Total[k][mode][f], Final: &table3Final[k][mode][f],
 				})
@@ -91,7 +91,7 @@ func runTable3(ctx context.Context, r *study.Run) (*study.Result, error) {
 	if r.Quick {
 		repeats = cmp.Or(r.Repeats, 1)
 	}
-	all, err := flockingUnits(ctx, r, s, repeats, table3Rows(&s))
+	all, err := unitsOf(ctx, r, s, repeats, table3Rows(&s))
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func byOrder(k, mode int) string {
 }
 
 // observe3 returns what realizations saw, by order and mode, and by features.
-func observe3(all []*flockingUnit) *study.Frame {
+func observe3(all []*unit) *study.Frame {
 	f := new(study.Frame)
 	for unit, u := range all {
 		table3Each(func(k, features, mode int) {
@@ -134,9 +134,9 @@ func table3Each(do func(k, f, mode int)) {
 }
 
 // table3Result makes tables and figures of the units.
-func table3Result(s *recipe.Flocking, all []*flockingUnit) *study.Result {
+func table3Result(s *recipe.Flocking, all []*unit) *study.Result {
 	f := observe3(all)
-	r := &study.Result{Models: flockingFiles(all), Tables: []study.Table{
+	r := &study.Result{Models: modelFiles(all), Tables: []study.Table{
 		table3Table(f, "Total velocity variation", total, &table3Total, 1),
 		table3Table(f, "Final velocity variation", final, &table3Final, 4),
 		table3Table(f, "Final velocity variation of the median flight", medianFinal, nil, 4),

@@ -50,7 +50,7 @@ func movieLens(t testing.TB, folder string) *recipe.Library {
 // everyTenth returns the split without chance under one similarity.
 func everyTenth(t testing.TB, l *recipe.Library, measure movies.Similarity) *movieWorld {
 	t.Helper()
-	s := moviesFrom(study.Options{}, l.Ratings)
+	s := settingsFrom(study.Options{}, l.Ratings)
 	w, err := newMovieWorld(&s, movieSetting{Reading: recipe.Reading{
 		ID: measure.String(), Graph: recipe.SimilarBy(measure), Shift: graph.ShiftSpectral, Protocol: movies.ProtocolEveryTenth,
 	}}, l, 0)

@@ -56,8 +56,8 @@ func (s movieSetting) byUser() movieSetting {
 	return s
 }
 
-// moviesFrom returns the paper's settings, or smaller ones if o asks.
-func moviesFrom(o study.Options, r *movies.Ratings) moviesSettings {
+// settingsFrom returns the paper's settings, or smaller ones if o asks.
+func settingsFrom(o study.Options, r *movies.Ratings) moviesSettings {
 	s := moviesSettings{
 		Movies:    recipe.DefaultMovies(o.Seed, r),
 		Settings:  []movieSetting{libvarSetting, huangSetting, centeredSetting, libvarByUser, centeredByUser},

@@ -30,7 +30,7 @@ func toyWorld(t testing.TB, m movieSetting) (*movieWorld, *recipe.MovieExamples)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := moviesFrom(study.Options{Seed: 2}, all)
+	s := settingsFrom(study.Options{Seed: 2}, all)
 	w, err := newMovieWorld(&s, m, l, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -334,7 +334,7 @@ func TestMovieLensBands(t *testing.T) {
 		t.Skip("SKIPPED in short mode: trains on several splits")
 	}
 	l := movieLens(t, "ml-100k")
-	s := moviesFrom(study.Options{Seed: 12}, l.Ratings)
+	s := settingsFrom(study.Options{Seed: 12}, l.Ratings)
 	s.Settings = []movieSetting{libvarSetting, huangSetting, centeredSetting}
 	const splits = 4
 	test, base := map[string][3]float64{}, map[string][3]float64{}

@@ -7,7 +7,7 @@ import (
 )
 
 // table4Numbers are the numbers of the notes.
-func table4Numbers(f *study.Frame, edition moviesEdition, s *moviesSettings, all []*movieUnit) map[string]any {
+func table4Numbers(f *study.Frame, edition moviesEdition, s *moviesSettings, all []*unit) map[string]any {
 	contact := streamIn(libvarSetting, 1)
 	n := map[string]any{
 		"Paper": nil, "Streams": []streamNumbers{streamsOf(f, 1), streamsOf(f, 2)}, "GammaLarge": s.GammaLarge,
@@ -28,12 +28,12 @@ func table4Numbers(f *study.Frame, edition moviesEdition, s *moviesSettings, all
 	for k, u := range all {
 		f.Add(best, testIn(centeredSetting, 0), k, min(u.Baselines[factorsLoose][0], u.Baselines[factorsTight][0]))
 	}
-	n["LessFactors"] = less(f, wideDeepRow, movieRow{ID: best}, testIn(centeredSetting, 0))
+	n["LessFactors"] = less(f, wideDeepRow, tableRow{ID: best}, testIn(centeredSetting, 0))
 	return n
 }
 
 // less returns the paired difference of two rows with its standard error.
-func less(f *study.Frame, first, second movieRow, column string) *study.Value {
+func less(f *study.Frame, first, second tableRow, column string) *study.Value {
 	name := first.ID + " less " + second.ID
 	if f.Error(name, column).Count == 0 {
 		f.Compare(name, first.ID, second.ID, study.Less, column)
@@ -63,7 +63,7 @@ func streamsOf(f *study.Frame, c int) streamNumbers {
 }
 
 // besidePaper compares with the paper's numbers.
-func besidePaper(f *study.Frame, all []*movieUnit) map[string]any {
+func besidePaper(f *study.Frame, all []*unit) map[string]any {
 	spread := f.Deviation(wideDeepRow.ID, testIn(libvarSetting, 0)).Spread
 	n := map[string]any{
 		"HuangSame":   less(f, gnnRow, filterRow, testIn(huangSetting, 0)),
@@ -100,7 +100,7 @@ func farFromPaper(f *study.Frame, m movieSetting) float64 {
 }
 
 // ordersOf counts the splits with the paper's order on the first movie.
-func ordersOf(all []*movieUnit) (order int) {
+func ordersOf(all []*unit) (order int) {
 	for _, u := range all {
 		v := u.Readings[libvarSetting.ID].Test
 		if v[wideDeepRow.ID][0] < v[filterRow.ID][0] && v[filterRow.ID][0] < v[gnnRow.ID][0] {
@@ -113,7 +113,7 @@ func ordersOf(all []*movieUnit) (order int) {
 // signsOf counts how many of the changes by online learning on the new movies have
 // the paper's sign.
 func signsOf(f *study.Frame) (signs, changes int) {
-	for _, pair := range [][2]movieRow{{filterOnlineRow, filterRow}, {wideDeepOnlineRow, wideDeepRow}} {
+	for _, pair := range [][2]tableRow{{filterOnlineRow, filterRow}, {wideDeepOnlineRow, wideDeepRow}} {
 		for c := 1; c < len(movieColumns); c++ {
 			column := testIn(libvarSetting, c)
 			ours := f.Mean(pair[0].ID, column) - f.Mean(pair[1].ID, column)

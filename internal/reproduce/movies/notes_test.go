@@ -7,13 +7,13 @@ import (
 
 // made returns splits in which models have the errors of the paper, but for those
 // that change says.
-func made(s *moviesSettings, change func(setting, row string, errors *[3]float64)) (all []*movieUnit) {
+func made(s *moviesSettings, change func(setting, row string, errors *[3]float64)) (all []*unit) {
 	for k := range 4 {
-		u := &movieUnit{Split: k, Readings: map[string]*movieScores{}, Baselines: map[string][3]float64{}}
+		u := &unit{Split: k, Readings: map[string]*movieScores{}, Baselines: map[string][3]float64{}}
 		little := 0.001 * float64(k)
 		for _, m := range s.Settings {
 			scores := &movieScores{Test: map[string][3]float64{}, Stream: map[string][3]float64{}, Curve: map[string][3][]float64{}}
-			for _, row := range append(append([]movieRow{{ID: heardMean}}, paperRows...), networkRows...) {
+			for _, row := range append(append([]tableRow{{ID: heardMean}}, paperRows...), networkRows...) {
 				v := [3]float64{1, 1, 1}
 				for c := range v {
 					if !row.ours() {
@@ -64,7 +64,7 @@ func TestNotesFollowTheNumbers(t *testing.T) {
 		{"not the mean", set(libvarSetting.ID, heardMean, 3), true, "no better than the WD-GNN offline", "correction of the mean"},
 	} {
 		all := made(s, c.change)
-		numbers := table4Numbers(observe4(s, all), moviesEdition{Paper: c.paper}, s, all)
+		numbers := table4Numbers(observe(s, all), moviesEdition{Paper: c.paper}, s, all)
 		notes := strings.Join(texts.Notes("table4 notes", numbers), "\n")
 		if !strings.Contains(notes, c.want) {
 			t.Errorf("%s: the notes do not say %q:\n%s", c.name, c.want, notes)

@@ -21,8 +21,8 @@ func heardIn(c, ratings int) string {
 	return fmt.Sprintf("%s after %d ratings", movieColumns[c], ratings)
 }
 
-// observe4 returns what splits saw.
-func observe4(s *moviesSettings, all []*movieUnit) *study.Frame {
+// observe returns what splits saw.
+func observe(s *moviesSettings, all []*unit) *study.Frame {
 	f := new(study.Frame)
 	for k, u := range all {
 		for _, m := range s.Settings {
@@ -54,8 +54,8 @@ func observe4(s *moviesSettings, all []*movieUnit) *study.Frame {
 }
 
 // table4Result makes tables and figures of the units.
-func table4Result(edition moviesEdition, s *moviesSettings, l *recipe.Library, all []*movieUnit) *study.Result {
-	f := observe4(s, all)
+func table4Result(edition moviesEdition, s *moviesSettings, l *recipe.Library, all []*unit) *study.Result {
+	f := observe(s, all)
 	r := &study.Result{Tables: []study.Table{
 		errorTable(f, edition, libvarSetting, "Similarity libvar"),
 		differenceTable(f, edition, libvarSetting, "Paired differences, similarity libvar"),
@@ -88,7 +88,7 @@ func movieLayout(m movieSetting, title, note string) study.Layout {
 }
 
 // paper returns the paper's numbers of a row, as far as it has some.
-func (e moviesEdition) paper(row movieRow) (values []*study.Value) {
+func (e moviesEdition) paper(row tableRow) (values []*study.Value) {
 	if e.Paper && !row.ours() {
 		for c := range row.Paper {
 			values = append(values, &row.Paper[c])
@@ -100,7 +100,7 @@ func (e moviesEdition) paper(row movieRow) (values []*study.Value) {
 // errorTable is the table of the paper in one setting.
 func errorTable(f *study.Frame, edition moviesEdition, m movieSetting, title string) study.Table {
 	l := movieLayout(m, title, "")
-	for _, row := range append(append([]movieRow{}, paperRows...), networkRows...) {
+	for _, row := range append(append([]tableRow{}, paperRows...), networkRows...) {
 		l.Lines = append(l.Lines, study.Line{Name: row.Name, Of: row.ID, Ours: row.ours(), Paper: edition.paper(row)})
 	}
 	return f.Table(l)
@@ -109,7 +109,7 @@ func errorTable(f *study.Frame, edition moviesEdition, m movieSetting, title str
 // moviePairs are the differences worth a look: first less second.
 var moviePairs = []struct {
 	Name          string
-	First, Second movieRow
+	First, Second tableRow
 }{
 	{"GNN − graph filter", gnnRow, filterRow},
 	{"WD-GNN − graph filter", wideDeepRow, filterRow},
@@ -173,7 +173,7 @@ func streamTable(f *study.Frame) study.Table {
 			l.Columns = append(l.Columns, study.Column{Name: strings.TrimSuffix(streamIn(m, c), ", stream"), Of: streamIn(m, c), Decimals: 4})
 		}
 	}
-	for _, row := range []movieRow{
+	for _, row := range []tableRow{
 		filterRow, filterOnlineRow, filterNetworkRow, filterLargeRow, wideDeepRow, wideDeepOnlineRow, wideDeepNetworkRow, wideDeepLargeRow,
 		{ID: heardMean, Name: "Mean of the ratings heard so far"},
 	} {
@@ -198,7 +198,7 @@ func curveChart(f *study.Frame, name string, c int, s *moviesSettings, splits in
 		Name: fmt.Sprintf("%s-%s", name, []string{"", "contact", "jedi"}[c]), Title: "Learning a new movie: " + movieColumns[c],
 		X: "ratings heard", Y: "RMSE of the test users", Note: texts.Say("table4 chart", splits),
 	}
-	for _, row := range []movieRow{filterOnlineRow, wideDeepOnlineRow, wideDeepLargeRow} {
+	for _, row := range []tableRow{filterOnlineRow, wideDeepOnlineRow, wideDeepLargeRow} {
 		curve := study.Curve{Name: strings.ReplaceAll(row.Name, ", online", ", centralized online"), Points: true}
 		for _, at := range curveAt {
 			if v := f.Error(row.ID, heardIn(c, at)); at <= s.Split.Stream && v.Count > 0 {

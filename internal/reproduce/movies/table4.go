@@ -38,49 +38,49 @@ type moviesEdition struct {
 	Paper  bool   // the paper has numbers for it
 }
 
-// movieRow is one row of Table 4.
-type movieRow struct {
+// tableRow is one row of Table 4.
+type tableRow struct {
 	ID    string
 	Name  string
 	Paper [3]study.Value // by movie; nothing in rows of ours
 }
 
-func (r movieRow) ours() bool { return r.Paper[0].Mean == 0 }
+func (r tableRow) ours() bool { return r.Paper[0].Mean == 0 }
 
 // The rows.
 var (
-	gnnRow = movieRow{"gnn", "GNN", [3]study.Value{
+	gnnRow = tableRow{"gnn", "GNN", [3]study.Value{
 		{Mean: 0.8630, Spread: 0.0884}, {Mean: 1.0889, Spread: 0.1106}, {Mean: 1.0072, Spread: 0.1039},
 	}}
-	filterRow = movieRow{"filter", "Graph filter", [3]study.Value{
+	filterRow = tableRow{"filter", "Graph filter", [3]study.Value{
 		{Mean: 0.8589, Spread: 0.0895}, {Mean: 1.0950, Spread: 0.1129}, {Mean: 0.9924, Spread: 0.1005},
 	}}
-	wideDeepRow = movieRow{"wd-gnn", "WD-GNN", [3]study.Value{
+	wideDeepRow = tableRow{"wd-gnn", "WD-GNN", [3]study.Value{
 		{Mean: 0.8535, Spread: 0.0883}, {Mean: 1.0920, Spread: 0.1053}, {Mean: 0.9986, Spread: 0.0930},
 	}}
 
-	filterOnlineRow = movieRow{"filter online", "Graph filter, online", [3]study.Value{
+	filterOnlineRow = tableRow{"filter online", "Graph filter, online", [3]study.Value{
 		{Mean: 0.8595, Spread: 0.0865}, {Mean: 0.9837, Spread: 0.0898}, {Mean: 0.9486, Spread: 0.0755},
 	}}
-	wideDeepOnlineRow = movieRow{"wd-gnn online", "WD-GNN, online", [3]study.Value{
+	wideDeepOnlineRow = tableRow{"wd-gnn online", "WD-GNN, online", [3]study.Value{
 		{Mean: 0.8524, Spread: 0.0907}, {Mean: 0.9759, Spread: 0.0927}, {Mean: 0.9232, Spread: 0.0664},
 	}}
 
-	filterNetworkRow   = movieRow{ID: "filter distributed", Name: "Graph filter, distributed online"}
-	wideDeepNetworkRow = movieRow{ID: "wd-gnn distributed", Name: "WD-GNN, distributed online"}
-	filterLargeRow     = movieRow{ID: "filter distributed large", Name: "Graph filter, distributed online, γ = 0.02"}
-	wideDeepLargeRow   = movieRow{ID: "wd-gnn distributed large", Name: "WD-GNN, distributed online, γ = 0.02"}
+	filterNetworkRow   = tableRow{ID: "filter distributed", Name: "Graph filter, distributed online"}
+	wideDeepNetworkRow = tableRow{ID: "wd-gnn distributed", Name: "WD-GNN, distributed online"}
+	filterLargeRow     = tableRow{ID: "filter distributed large", Name: "Graph filter, distributed online, γ = 0.02"}
+	wideDeepLargeRow   = tableRow{ID: "wd-gnn distributed large", Name: "WD-GNN, distributed online, γ = 0.02"}
 
-	paperRows   = []movieRow{gnnRow, filterRow, wideDeepRow, filterOnlineRow, wideDeepOnlineRow}
-	networkRows = []movieRow{filterNetworkRow, wideDeepNetworkRow, filterLargeRow, wideDeepLargeRow}
+	paperRows   = []tableRow{gnnRow, filterRow, wideDeepRow, filterOnlineRow, wideDeepOnlineRow}
+	networkRows = []tableRow{filterNetworkRow, wideDeepNetworkRow, filterLargeRow, wideDeepLargeRow}
 )
 
 // heardMean is the learner that knows nothing but the mean of the ratings it
 // has heard.
 const heardMean = "mean heard"
 
-// movieUnit is what a split leaves.
-type movieUnit struct {
+// unit is what a split leaves.
+type unit struct {
 	Split     int                     `json:"split"`
 	Readings  map[string]*movieScores `json:"readings"` // by setting
 	Baselines map[string][3]float64   `json:"baselines"`
@@ -110,7 +110,7 @@ func runMovies(ctx context.Context, r *study.Run, edition moviesEdition) (*study
 	if err != nil {
 		return nil, err
 	}
-	s := moviesFrom(r.Options, all)
+	s := settingsFrom(r.Options, all)
 	splits := 10
 	switch {
 	case r.Quick:
@@ -127,7 +127,7 @@ func runMovies(ctx context.Context, r *study.Run, edition moviesEdition) (*study
 	}
 	units, err := study.Units(ctx, r, cmp.Or(r.Repeats, splits), work,
 		func(k int) string { return fmt.Sprintf("split%d", k) },
-		s, func(ctx context.Context, k int) (*movieUnit, error) { return movieSplit(ctx, r, &s, l, k) })
+		s, func(ctx context.Context, k int) (*unit, error) { return movieSplit(ctx, r, &s, l, k) })
 	if err != nil {
 		return nil, err
 	}
@@ -135,8 +135,8 @@ func runMovies(ctx context.Context, r *study.Run, edition moviesEdition) (*study
 }
 
 // movieSplit computes a unit.
-func movieSplit(ctx context.Context, r *study.Run, s *moviesSettings, l *recipe.Library, number int) (*movieUnit, error) {
-	u := &movieUnit{Split: number, Readings: map[string]*movieScores{}}
+func movieSplit(ctx context.Context, r *study.Run, s *moviesSettings, l *recipe.Library, number int) (*unit, error) {
+	u := &unit{Split: number, Readings: map[string]*movieScores{}}
 	for _, m := range s.Settings {
 		w, err := newMovieWorld(s, m, l, number)
 		if err != nil {
@@ -156,7 +156,7 @@ func movieSplit(ctx context.Context, r *study.Run, s *moviesSettings, l *recipe.
 }
 
 // scores trains all models and lets them adapt.
-func (w *movieWorld) scores(ctx context.Context, r *study.Run, u *movieUnit) (*movieScores, error) {
+func (w *movieWorld) scores(ctx context.Context, r *study.Run, u *unit) (*movieScores, error) {
 	e, err := w.Examples()
 	if err != nil {
 		return nil, err

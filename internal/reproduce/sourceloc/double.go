@@ -16,7 +16,7 @@ import (
 // compareDouble runs distributed learning again with every number in float64,
 // by plain loops over the full taps of every node, and counts the answers that
 // differ from those of the library.
-func (z *Realization) compareDouble(ctx context.Context, u *sourcelocUnit) error {
+func (z *Realization) compareDouble(ctx context.Context, u *unit) error {
 	u.Double = map[string]differing{}
 	for sub := range min(doubleSubgraphs, z.Subgraphs) {
 		stream, err := z.TestStream(sub, z.OutageProb)

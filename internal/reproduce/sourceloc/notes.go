@@ -12,8 +12,8 @@ const manyTimes = 3
 
 // table1Numbers are the numbers of the notes: those of one network unless they say
 // otherwise.
-func table1Numbers(s recipe.Sourceloc, all []*sourcelocUnit) map[string]any {
-	f, several := observe1(oneNetwork(all)), severalNetworks(all)
+func table1Numbers(s recipe.Sourceloc, all []*unit) map[string]any {
+	f, several := observe(oneNetwork(all)), severalNetworks(all)
 	less := func(a, b recipe.LearnerSpec, column string) *study.Value {
 		name := a.ID + " - " + b.ID
 		f.Compare(name, a.ID, b.ID, study.Less, column)
@@ -41,7 +41,7 @@ func table1Numbers(s recipe.Sourceloc, all []*sourcelocUnit) map[string]any {
 		"Several":     len(several) > 1,
 		"SpreadOne":   f.Deviation(WideDeepFrozen.ID, same).Spread,
 		"PaperSpread": paper[WideDeepFrozen.ID].Same.Spread, "Times": manyTimes,
-		"SpreadSeveral": observe1(several).Deviation(WideDeepFrozen.ID, same).Spread,
+		"SpreadSeveral": observe(several).Deviation(WideDeepFrozen.ID, same).Spread,
 		"ManyTimes":     manyTimes * paper[WideDeepFrozen.ID].Same.Spread,
 
 		"Noise": s.World.Noise, "LastTime": s.World.MaxTime - 1,

@@ -9,7 +9,7 @@ import (
 
 // made returns realizations in which every learner has the accuracies given, or 50 %;
 // they differ by little from each other.
-func made(same, differ map[string]float64) (all []*sourcelocUnit) {
+func made(same, differ map[string]float64) (all []*unit) {
 	of := func(table map[string]float64, id string) float64 {
 		if v, ok := table[id]; ok {
 			return v
@@ -17,7 +17,7 @@ func made(same, differ map[string]float64) (all []*sourcelocUnit) {
 		return 50
 	}
 	for _, p := range pairs(3) {
-		u := &sourcelocUnit{
+		u := &unit{
 			Graph: p[0], Data: p[1],
 			Same: map[string]float64{}, Differ: map[string][]float64{}, Last: map[string][]float64{}, Eta: map[string][]float64{},
 		}

@@ -17,8 +17,8 @@ const (
 	ofEta  = "η" // of the first subgraphs
 )
 
-// observe1 returns what units of Table 1 saw.
-func observe1(all []*sourcelocUnit) *study.Frame {
+// observe returns what units of Table 1 saw.
+func observe(all []*unit) *study.Frame {
 	f := new(study.Frame)
 	for k, u := range all {
 		for id, v := range u.Same {
@@ -47,22 +47,22 @@ func trainedAs(id string) string {
 
 // oneNetwork returns the realizations that share a network, severalNetworks one
 // of every network.
-func oneNetwork(all []*sourcelocUnit) (list []*sourcelocUnit) {
-	return slices.DeleteFunc(slices.Clone(all), func(u *sourcelocUnit) bool { return u.Graph != 0 })
+func oneNetwork(all []*unit) (list []*unit) {
+	return slices.DeleteFunc(slices.Clone(all), func(u *unit) bool { return u.Graph != 0 })
 }
 
-func severalNetworks(all []*sourcelocUnit) (list []*sourcelocUnit) {
-	return slices.DeleteFunc(slices.Clone(all), func(u *sourcelocUnit) bool { return u.Data != 0 })
+func severalNetworks(all []*unit) (list []*unit) {
+	return slices.DeleteFunc(slices.Clone(all), func(u *unit) bool { return u.Data != 0 })
 }
 
 // table1Result makes tables and figures of the units.
-func table1Result(s recipe.Sourceloc, all []*sourcelocUnit) *study.Result {
+func table1Result(s recipe.Sourceloc, all []*unit) *study.Result {
 	r := &study.Result{}
 	r.Tables = append(r.Tables, accuracies(s, "Accuracy, %: one network", oneNetwork(all), true))
 	if len(all) > 1 { // else it is the same realization again
 		r.Tables = append(r.Tables, accuracies(s, "Accuracy, %: several networks", severalNetworks(all), false))
 	}
-	f := observe1(all)
+	f := observe(all)
 	r.Tables = append(r.Tables, differences(f))
 	r.Charts = append(r.Charts, etaChart(s, f, len(all)))
 	for _, u := range all {
@@ -76,7 +76,7 @@ func table1Result(s recipe.Sourceloc, all []*sourcelocUnit) *study.Result {
 }
 
 // accuracies is the table of the paper.
-func accuracies(s recipe.Sourceloc, title string, list []*sourcelocUnit, one bool) study.Table {
+func accuracies(s recipe.Sourceloc, title string, list []*unit, one bool) study.Table {
 	l := study.Layout{
 		Title: title,
 		Columns: []study.Column{
@@ -91,7 +91,7 @@ func accuracies(s recipe.Sourceloc, title string, list []*sourcelocUnit, one boo
 			Name: row.Name, Of: row.Spec.ID, Ours: row.Differ == nil, Paper: []*study.Value{row.Same, row.Differ},
 		})
 	}
-	return observe1(list).Table(l)
+	return observe(list).Table(l)
 }
 
 // differences compares learners with what they learned from, pair by pair.

@@ -57,8 +57,8 @@ const (
 	doubleSubgraphs = 3 // of the first realization that are run again in float64
 )
 
-// sourcelocUnit is what a realization leaves.
-type sourcelocUnit struct {
+// unit is what a realization leaves.
+type unit struct {
 	Graph  int                 `json:"graph"`
 	Data   int                 `json:"data"`
 	Edges  int                 `json:"edges"`
@@ -92,7 +92,7 @@ func runTable1(ctx context.Context, r *study.Run) (*study.Result, error) {
 	}
 	all, err := study.Units(ctx, r, len(list), work,
 		func(k int) string { return fmt.Sprintf("graph%d-data%d", list[k][0], list[k][1]) },
-		s, func(ctx context.Context, k int) (*sourcelocUnit, error) {
+		s, func(ctx context.Context, k int) (*unit, error) {
 			z, err := New(r, s, list[k][0], list[k][1])
 			if err != nil {
 				return nil, err
@@ -106,13 +106,13 @@ func runTable1(ctx context.Context, r *study.Run) (*study.Result, error) {
 }
 
 // table1 computes a unit.
-func (z *Realization) table1(ctx context.Context) (*sourcelocUnit, error) {
+func (z *Realization) table1(ctx context.Context) (*unit, error) {
 	for _, k := range []recipe.Kind{recipe.Filter, recipe.GNN, recipe.WideDeep, recipe.SGNN} {
 		if err := z.Prepare(ctx, k); err != nil {
 			return nil, err
 		}
 	}
-	u := &sourcelocUnit{
+	u := &unit{
 		Graph: z.Graph, Data: z.Data, Edges: z.Net.Graph.Edges(),
 		Same: map[string]float64{}, Differ: map[string][]float64{}, Last: map[string][]float64{}, Eta: map[string][]float64{},
 	}
