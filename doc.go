@@ -24,6 +24,7 @@
 //
 //	agent                    one node as a state machine, and the wire format
 //	agent/agenttest          a network of agents under a schedule of one's own choosing
+//	host                     the nodes of one process: clock, bus, world and disk around their agents
 //	transport                what carries messages between hosts, as an interface; faults on purpose
 //	transport/mem            hosts of one process
 //	transport/natsbus        a NATS server or cluster

@@ -27,10 +27,10 @@
 //	y_i = x_i + 10 Σ_j x_j      x = (1 2 4)
 //
 // This is what node 1 goes through, with the functions that a host of package
-// internal/host calls around it.
+// host calls around it.
 //
 //  1. The world shows a line: node 1 observes 2 and hears 0 and 2. Machine.line and
-//     Machine.begin (internal/host/machine.go) open the step with Step(Begin). Node.begin
+//     Machine.begin (host/machine.go) open the step with Step(Begin). Node.begin
 //     (agent/node.go) refuses what cannot be observed, ends a step that is still
 //     open, and Node.connect (agent/node.go) makes an inbox for two neighbours.
 //  2. Node.post (agent/node.go) writes the first row into the outbox: x_1 = 2 and,
@@ -38,14 +38,14 @@
 //     learned, because eq. (9) mixes what neighbours had before their update. One
 //     message to everyone is in Ready.Send; the script shows it as
 //     "1->all row t=0 e=0 links=2 degree=2 (2; 0 0)".
-//  3. Machine.step (internal/host/deliver.go) takes the Ready. Machine.drain
-//     (internal/host/deliver.go) hands the message to neighbours in the same
-//     process; for others Machine.post (internal/host/deliver.go) gathers the rows of
-//     one exchange, and Machine.send (internal/host/deliver.go) writes them into one
+//  3. Machine.step (host/deliver.go) takes the Ready. Machine.drain
+//     (host/deliver.go) hands the message to neighbours in the same
+//     process; for others Machine.post (host/deliver.go) gathers the rows of
+//     one exchange, and Machine.send (host/deliver.go) writes them into one
 //     frame with AppendFrame (agent/wire.go) and gives it to the bus.
-//  4. A frame comes. Machine.take (internal/host/receive.go) lets Machine.inspect
-//     (internal/host/receive.go) read it and refuse other runs, models and senders,
-//     and Machine.deliver (internal/host/receive.go) calls Step(Receive) of those who
+//  4. A frame comes. Machine.take (host/receive.go) lets Machine.inspect
+//     (host/receive.go) read it and refuse other runs, models and senders,
+//     and Machine.deliver (host/receive.go) calls Step(Receive) of those who
 //     hear the row. Node.receive (agent/receive.go) looks at its numbers first, in
 //     Node.inspect (agent/receive.go), then at its time: now, past or to come.
 //     Node.take (agent/receive.go) copies the row of node 0; "1 waits for 2, e=0".
@@ -55,18 +55,18 @@
 //     post the 5 as the row of exchange 1 and wait again. Node.finish
 //     (agent/node.go) would run the layers of a deep part, and Node.predict
 //     (agent/node.go) puts 2 + 10·5 into Ready.Prediction; "1 predicts (52)".
-//  6. When all nodes of the host have predicted, Machine.act (internal/host/machine.go)
+//  6. When all nodes of the host have predicted, Machine.act (host/machine.go)
 //     gives the world their outputs.
 //  7. The world says that 50 would have been right. Machine.reveal
-//     (internal/host/machine.go) and Machine.learn (internal/host/machine.go) turn that into
+//     (host/machine.go) and Machine.learn (host/machine.go) turn that into
 //     Step(Feedback). Node.learn (agent/receive.go) hands z_1, y†_1 and the cost to
 //     Node.Observe (rule/node.go). Node.listen (agent/receive.go) gathers whom the
 //     node heard, with the weights of Node.mixingRow (agent/weights.go), and
 //     Node.Step (rule/node.go) computes eq. (9): everybody's parameters were 0, and
 //     -γ·2(y - 50)·z = -0.1·2·2·(2 5). Node.Commit (rule/node.go) puts it in
 //     place, Ready.Done says so; "1 done (-0.8 -2)".
-//  8. Machine.over (internal/host/machine.go) counts the step, and saver.offer
-//     (internal/host/saver.go) writes a checkpoint if it is time for one.
+//  8. Machine.over (host/machine.go) counts the step, and saver.offer
+//     (host/saver.go) writes a checkpoint if it is time for one.
 //
 // In the second step of the script the parameters that travel are (-0.8 -2), and
 // with nothing to learn from node 1 ends at the mean of all three: its row of W

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/box"
-	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/internal/swarm"
 )
 

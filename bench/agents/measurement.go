@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/host"
 )
 
 // Measurement is one thing that the runtime is judged by.

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
 

@@ -3,7 +3,7 @@ package box
 import (
 	"time"
 
-	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/transport"
 )

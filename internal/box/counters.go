@@ -1,6 +1,6 @@
 package box
 
-import "github.com/wdgnn/wdgnn/internal/host"
+import "github.com/wdgnn/wdgnn/host"
 
 // counter is one count of a report.
 type counter struct {

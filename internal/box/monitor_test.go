@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
-	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/host"
 )
 
 // A box is not well while answers are lost, checkpoints fail, or a neighbour has

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/data"
-	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/loss"
 )
 

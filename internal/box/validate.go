@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/wdgnn/wdgnn/agent"
-	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/transport"
 	"github.com/wdgnn/wdgnn/transport/natsbus"
 )

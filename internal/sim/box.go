@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/journal"
 	"github.com/wdgnn/wdgnn/internal/journal/faultdisk"
 	"github.com/wdgnn/wdgnn/mat"

@@ -5,7 +5,7 @@ package sim
 import (
 	"testing"
 
-	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/internal/defect"
 )
 
 // A mistake that was once made, put back, is found within a thousand seeds.
@@ -20,9 +20,9 @@ func TestDefectIsFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(o.Broken) > 0 {
-			t.Logf("defect %d: seed %d: %s", host.Defect, seed, o.Broken[0])
+			t.Logf("defect %d: seed %d: %s", defect.Number, seed, o.Broken[0])
 			return
 		}
 	}
-	t.Errorf("defect %d is not found in 1000 seeds", host.Defect)
+	t.Errorf("defect %d is not found in 1000 seeds", defect.Number)
 }

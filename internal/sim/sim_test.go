@@ -45,7 +45,7 @@ func TestSameHistory(t *testing.T) {
 }
 
 // Mistakes that were once made, put back, are found within a thousand seeds each:
-// see host.Defect.
+// see defect.Number.
 func TestFindsDefects(t *testing.T) {
 	if testing.Short() {
 		t.Skip("TestFindsDefects: builds the simulator four times over")

@@ -10,7 +10,8 @@ import (
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
-	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/host"
+	"github.com/wdgnn/wdgnn/internal/defect"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/rule"
@@ -152,7 +153,7 @@ func (t *Trial) drawPlan(rng *rand.Rand) error {
 		return err
 	}
 	p.MaxRows = slices.Repeat([]float64{mostRow}, agent.Hops(m))
-	if host.Defect == 6 {
+	if defect.Number == 6 {
 		p.MaxRows, t.rule.Outlier = nil, -1
 	}
 	t.plan = p

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/box"
-	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/transport"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/broker"
-	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/transport/natsbus"
 )
 

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/broker"
-	"github.com/wdgnn/wdgnn/internal/host"
 	"github.com/wdgnn/wdgnn/transport"
 )
 

@@ -3,7 +3,7 @@ package swarm
 import (
 	"testing"
 
-	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/rule"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
-	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/journal"
 	"github.com/wdgnn/wdgnn/internal/journal/faultdisk"
 	"github.com/wdgnn/wdgnn/online"

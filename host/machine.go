@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/internal/defect"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/transport"
@@ -327,7 +328,7 @@ func (h *Machine) act() {
 		c := &h.cells[i]
 		switch {
 		case !c.taking:
-		case mat.Finite(c.output...) || Defect == 6:
+		case mat.Finite(c.output...) || defect.Number == 6:
 			a.Outputs = append(a.Outputs, Output{c.node.ID(), c.output})
 		default: // JSON cannot write it, and nobody could use it
 			if h.stats.LostOutputs == 0 {

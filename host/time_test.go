@@ -14,7 +14,7 @@ import (
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
-	"github.com/wdgnn/wdgnn/internal/host"
+	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/transport"
 	"github.com/wdgnn/wdgnn/transport/mem"
@@ -122,7 +122,7 @@ var stripped = []string{"Unix", "UnixMilli", "UnixMicro", "UnixNano", "Round", "
 // comes from time.Now and is compared by Sub, Since or Until, which use the
 // monotonic clock. A wall clock that jumps changes nothing.
 func TestNoWallClock(t *testing.T) {
-	for _, dir := range []string{".", "../../agent", "../../transport", "../../transport/mem", "../../transport/natsbus", "../../transport/tcpbus"} {
+	for _, dir := range []string{".", "../agent", "../transport", "../transport/mem", "../transport/natsbus", "../transport/tcpbus"} {
 		entries, err := os.ReadDir(dir)
 		check(t, err)
 		for _, e := range entries {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/internal/defect"
 )
 
 // silence is what a host remembers of a neighbour that it went on without, or
@@ -58,7 +59,7 @@ func (h *Machine) heard(m *agent.Message) {
 		h.latest[m.From] = m.Time
 	}
 	s, ok := h.silent[m.From]
-	if !ok || m.Time < s.first && !news || h.distrusted(s) || Defect == 4 && m.Time != h.time {
+	if !ok || m.Time < s.first && !news || h.distrusted(s) || defect.Number == 4 && m.Time != h.time {
 		return
 	}
 	if s.steps >= h.cfg.Pace.Suspect {
@@ -94,7 +95,7 @@ func (h *Machine) alone() bool {
 			return false
 		}
 	}
-	return len(h.outside) > 0 && Defect != 4
+	return len(h.outside) > 0 && defect.Number != 4
 }
 
 // wake returns when the machine wants a Tick; 0 means never.
@@ -168,7 +169,7 @@ func (h *Machine) arrived(m *agent.Message) {
 // comes before the next tick whatever is lost; in lockstep the first.
 func (h *Machine) due(e int) time.Duration {
 	first := h.deadline()
-	if h.cfg.Pace.Mode == RealTime && Defect != 10 {
+	if h.cfg.Pace.Mode == RealTime && defect.Number != 10 {
 		first -= time.Duration(len(h.posted)-1) * h.grace()
 	}
 	return first + time.Duration(e)*h.grace()
@@ -178,7 +179,7 @@ func (h *Machine) due(e int) time.Duration {
 // all of them together take no more than half of the deadline.
 func (h *Machine) grace() time.Duration {
 	tenth := h.cfg.Pace.Deadline / 10
-	if h.cfg.Pace.Mode == RealTime && len(h.posted) > 1 && Defect != 10 {
+	if h.cfg.Pace.Mode == RealTime && len(h.posted) > 1 && defect.Number != 10 {
 		return min(tenth, h.deadline()/time.Duration(2*(len(h.posted)-1)))
 	}
 	return tenth

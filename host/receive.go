@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/internal/defect"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -218,7 +219,7 @@ func (h *Machine) deliver(m *agent.Message) {
 		}
 	}
 	switch {
-	case refused != nil && Defect != 5:
+	case refused != nil && defect.Number != 5:
 		h.refuseRow(m, refused)
 	case heard:
 		h.arrived(m)
