@@ -1,146 +1,227 @@
 package rule
 
-import "math"
+import (
+	"fmt"
+	"math"
+	"slices"
 
-// factors is a matrix A, n×m of rank r, as an orthonormal basis of its columns
-// and what they are in it:
-//
-//	A = Q R      Q: n×r, columns orthonormal   R: r×m
-//
-// Column pivot[k] of R is 0 below row k: but for the order of its columns R is
-// upper triangular, and as pivots are the longest columns left, none of the
-// elements of a row is larger than the pivot's. The rows of R may differ in size
-// as much as the singular values of A do; within a row they do not, so that
-// numbers of float32 precision go through R with that precision.
-type factors struct {
-	n, m, r int
-	q       []float64 // Q by columns: column k is q[k*n : (k+1)*n]
-	root    []float64 // R by rows
-	pivot   []int
+	"github.com/wdgnn/wdgnn/mat"
+)
+
+// FrameConfig says which parameters are retrained and what is frozen behind
+// them.
+type FrameConfig struct {
+	Inputs   int       // (K+1)·F, rows of the stacked taps
+	Features int       // G, columns of a tap
+	Bias     bool      // the wide part's bias is retrained too: 𝒜 has one more row, whose input is 1
+	Gain     float32   // α_W; 1 in a model without a deep part
+	Readout  mat.Dense // G×C; empty if outputs are the G features
+
+	// Start is 𝒜†, the taps that are retrained, by rows; what Sizes begins with.
+	// nil means that it begins with 1.
+	Start []float32
+
+	// Whitening, if set, is the metric of a step. Its inputs must be those
+	// of the frame, and the bias's 1 where that is retrained.
+	Whitening *Whitening
 }
 
-// factorize returns the factors of a, n×m by rows: Gram and Schmidt's, longest
-// column first, every new vector made orthogonal twice. Columns whose rest is
-// tolerance times the longest column count as dependent. Every operation rounds,
-// so that all machines get the same bits and mean the same by coordinates.
-func factorize(a []float64, n, m int, tolerance float64) *factors {
-	f := &factors{n: n, m: m}
-	rest := make([][]float64, m) // columns, less their part in the basis
-	for c := range rest {
-		rest[c] = make([]float64, n)
-		for i := range n {
-			rest[c][i] = a[i*m+c]
-		}
-	}
-	least := 0.0
-	for f.r < min(n, m) {
-		p, length := longest(rest)
-		if f.r == 0 {
-			least = tolerance * length
-		}
-		if length <= least {
-			break
-		}
-		f.extend(rest, p)
-	}
-	return f
+// Frame is what all nodes of a network share: the frozen map behind the
+// retrained taps, the coordinates of the taps, and the metric in which a step is
+// measured. It is read-only and safe for concurrent use.
+type Frame struct {
+	inputs   int       // of an observation
+	rows     int       // of x: inputs, and one more if the bias is retrained
+	features int       // G
+	outputs  int       // C
+	width    int       // columns of x: the rank of Ω, at least 1
+	basis    []float64 // Q, by columns of G values
+	root     []float64 // R = QᵀΩ, width×C
+
+	size   float64 // of 𝒜†, as reach measures
+	modest float64 // ‖x‖ up to which reach is no more
+
+	whitening *Whitening
+	right     []float64 // what a gradient zᵀdy is multiplied with: Rᵀ, or R⁺ with a whitening, C×width
+	steepness float64   // the largest eigenvalue of ΩᵀΩ, as the metric of the step sees it: 1 with a whitening
 }
 
-// longest returns the longest column of rest, the first of equals, and its
-// length.
-func longest(rest [][]float64) (column int, length float64) {
-	most := 0.0
-	for c, v := range rest {
-		if s := dot(v, v); s > most { // 0 of columns that are in the basis
-			column, most = c, s
-		}
+// NewFrame returns the frame of a model.
+func NewFrame(c FrameConfig) (*Frame, error) {
+	if c.Inputs < 1 || c.Features < 1 {
+		return nil, fmt.Errorf("rule: a wide part of %d inputs and %d features: there is nothing to retrain", c.Inputs, c.Features)
 	}
-	return column, math.Sqrt(most)
-}
-
-// extend takes column p into the basis and its direction from all others.
-func (f *factors) extend(rest [][]float64, p int) {
-	v := rest[p]
-	for k := range f.r { // what rounding left
-		s := dot(f.column(k), v)
-		subtract(v, s, f.column(k))
-		f.root[k*f.m+p] += s
+	if !c.Readout.Empty() && c.Readout.Rows != c.Features {
+		return nil, fmt.Errorf("rule: a readout of %d×%d behind %d features", c.Readout.Rows, c.Readout.Cols, c.Features)
 	}
-	length := math.Sqrt(dot(v, v))
-	q := make([]float64, f.n)
-	for i, x := range v {
-		q[i] = x / length
+	f := &Frame{inputs: c.Inputs, rows: c.Inputs, features: c.Features, outputs: c.Features, whitening: c.Whitening}
+	if c.Bias {
+		f.rows++
 	}
-	row := make([]float64, f.m)
-	row[p], rest[p] = length, nil
-	for c, v := range rest {
-		if v != nil {
-			row[c] = dot(q, v)
-			subtract(v, row[c], q)
-		}
+	if !c.Readout.Empty() {
+		f.outputs = c.Readout.Cols
 	}
-	f.q, f.root, f.pivot = append(f.q, q...), append(f.root, row...), append(f.pivot, p)
-	f.r++
-}
-
-func (f *factors) column(k int) []float64 { return f.q[k*f.n : (k+1)*f.n] }
-
-// transposed returns Rᵀ, m×r by rows.
-func (f *factors) transposed() []float64 {
-	t := make([]float64, f.m*f.r)
-	for k := range f.r {
-		for c := range f.m {
-			t[c*f.r+k] = f.root[k*f.m+c]
-		}
+	if f.whitening != nil && f.whitening.inputs != f.rows {
+		return nil, fmt.Errorf("rule: a whitening of %d inputs for %d rows of taps", f.whitening.inputs, f.rows)
 	}
-	return t
-}
-
-// inverse returns R⁺, m×r by rows, for which R R⁺ = I.
-func (f *factors) inverse() []float64 {
-	t := factorize(f.transposed(), f.m, f.r, 0) // Rᵀ = Q T, R⁺ = Q T⁻ᵀ
-	inverse := make([]float64, f.m*f.r)
-	for b := range t.r {
-		x := t.solve(b) // row b of T⁻¹
-		for c := range f.m {
-			sum := 0.0
-			for k, v := range x {
-				sum += float64(t.column(k)[c] * v)
+	omega := make([]float64, f.features*f.outputs)
+	for g := range f.features {
+		for k := range f.outputs {
+			r := 0.0
+			if !c.Readout.Empty() {
+				r = float64(c.Readout.At(g, k))
+			} else if g == k {
+				r = 1
 			}
-			inverse[c*f.r+b] = sum
+			v := float64(c.Gain) * r
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return nil, fmt.Errorf("rule: the readout or the gain behind the taps is not finite")
+			}
+			omega[g*f.outputs+k] = v
 		}
 	}
-	return inverse
-}
-
-// solve returns row b of R⁻¹ for a square R of full rank: the x with x R = e_b,
-// column by column in the order of pivots.
-func (f *factors) solve(b int) []float64 {
-	x := make([]float64, f.r)
-	for k, p := range f.pivot {
-		sum := 0.0
-		if p == b {
-			sum = 1
-		}
-		for j := range k {
-			sum -= float64(x[j] * f.root[j*f.m+p])
-		}
-		x[k] = sum / f.root[k*f.m+p]
+	if err := f.measure(omega); err != nil {
+		return nil, err
 	}
-	return x
+	return f, f.begin(c.Start)
 }
 
-func dot(a, b []float64) float64 {
+// rankTolerance is the share of the largest column of Ω below which what is left
+// of another counts as 0. A readout is float32, which knows no more of it: a
+// direction below that is rounding, and a whitened step, which divides by its
+// length, would be long in a direction that means nothing.
+const rankTolerance = 1e-6
+
+// measure finds the coordinates for Ω, and the metric.
+func (f *Frame) measure(omega []float64) error {
+	q := factorize(omega, f.features, f.outputs, rankTolerance)
+	if q.r == 0 { // nothing that the taps do reaches an output
+		q.r, q.q, q.root = 1, make([]float64, f.features), make([]float64, f.outputs)
+		q.q[0] = 1
+	}
+	f.width, f.basis, f.root = q.r, q.q, q.root
+	if f.whitening != nil {
+		f.right, f.steepness = q.inverse(), 1
+		return nil
+	}
+	largest, err := largestEigenvalue(f.root, f.width, f.outputs)
+	if err != nil {
+		return fmt.Errorf("rule: the readout: %w", err)
+	}
+	f.right, f.steepness = q.transposed(), largest
+	return nil
+}
+
+// Len returns the length of x: rows times the rank of Ω.
+func (f *Frame) Len() int { return f.rows * f.width }
+
+// Inputs returns the length of an observation z.
+func (f *Frame) Inputs() int { return f.inputs }
+
+// Outputs returns C.
+func (f *Frame) Outputs() int { return f.outputs }
+
+// TapsLen returns how many numbers of 𝒜 are retrained.
+func (f *Frame) TapsLen() int { return f.rows * f.features }
+
+// Taps writes 𝒜† + x Qᵀ to dst, overwritten: the taps that x stands for. start
+// is 𝒜†, TapsLen values.
+func (f *Frame) Taps(dst, start, x []float32) {
+	n := f.features
+	if len(x) != f.Len() || len(dst) != f.TapsLen() || len(start) != len(dst) {
+		panic(fmt.Sprintf("rule: Taps: %d taps and %d from %d parameters, want %d and %d", len(dst), len(start), len(x), f.TapsLen(), f.Len()))
+	}
+	for k := range f.rows {
+		for g := range n {
+			sum := float64(start[k*n+g])
+			for c, v := range x[k*f.width : (k+1)*f.width] {
+				sum += float64(float64(v) * f.basis[c*n+g])
+			}
+			dst[k*n+g] = float32(sum)
+		}
+	}
+}
+
+// Distance returns ‖𝒜_a - 𝒜_b‖, the Euclidean distance between the taps that a
+// and b stand for, which is ‖a - b‖. A nil b stands for 𝒜†.
+func (f *Frame) Distance(a, b []float32) float64 {
 	sum := 0.0
-	for i, v := range a {
-		sum += float64(v * b[i])
+	for e, v := range a {
+		d := float64(v)
+		if b != nil {
+			d -= float64(b[e])
+		}
+		sum += float64(d * d)
 	}
-	return sum
+	return math.Sqrt(sum)
 }
 
-// subtract takes s b from a.
-func subtract(a []float64, s float64, b []float64) {
-	for i, v := range b {
-		a[i] -= float64(s * v)
+// Effect writes x R to dst, overwritten: by how much an output changes per unit
+// of an input, y = y† + z (x R).
+//
+//	dst: rows×C   x: Len
+func (f *Frame) Effect(dst []float64, x []float32) {
+	if len(dst) != f.rows*f.outputs || len(x) != f.Len() {
+		panic(fmt.Sprintf("rule: Effect: %d numbers from %d parameters, want %d from %d", len(dst), len(x), f.rows*f.outputs, f.Len()))
 	}
+	clear(dst)
+	for k := range f.rows {
+		to := dst[k*f.outputs : (k+1)*f.outputs]
+		for w, v := range x[k*f.width : (k+1)*f.width] {
+			for c, r := range f.root[w*f.outputs : (w+1)*f.outputs] {
+				to[c] += float64(float64(v) * r)
+			}
+		}
+	}
+}
+
+// Predict writes y† + z x R to y, overwritten: the output at one node with
+// parameters x. scratch has room for Outputs values.
+//
+//	y, base: C   z: Inputs   x: Len
+func (f *Frame) Predict(y, base, z, x []float32, scratch []float64) {
+	n := f.width
+	v := scratch[:n]
+	clear(v)
+	for k := range f.rows {
+		zk := 1.0 // of the bias
+		if k < f.inputs {
+			zk = float64(z[k])
+		}
+		for c, xc := range x[k*n : (k+1)*n] {
+			v[c] += float64(zk * float64(xc))
+		}
+	}
+	for c := range y {
+		sum := float64(base[c])
+		for k, vk := range v {
+			sum += float64(vk * f.root[k*f.outputs+c])
+		}
+		y[c] = float32(sum)
+	}
+}
+
+// project writes g times the right factor of a step to dst: one row of C values
+// to one of width.
+func (f *Frame) project(dst, g []float64) {
+	n := f.width
+	clear(dst[:n])
+	for c, v := range g {
+		for k, r := range f.right[c*n : (c+1)*n] {
+			dst[k] += float64(v * r)
+		}
+	}
+}
+
+// steepest returns ‖zᵀdy Ωᵀ‖, the length of the gradient of 𝒜, given zᵀdy.
+// scratch has room for a row of x.
+func (f *Frame) steepest(g, scratch []float64) float64 {
+	sum := 0.0
+	for row := range slices.Chunk(g, f.outputs) {
+		for k := range scratch {
+			scratch[k] = dot(row, f.root[k*f.outputs:(k+1)*f.outputs])
+		}
+		sum += dot(scratch, scratch)
+	}
+	return math.Sqrt(sum)
 }
