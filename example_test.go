@@ -43,7 +43,7 @@ func Example() {
 
 	dir := must(os.MkdirTemp("", "wdgnn"))
 	defer os.RemoveAll(dir)
-	learner.Taps(net.Params.Flat[:learner.Frame().TapsLen()])
+	learner.Taps(net.Params.Flat[:learner.Basis().TapsLen()])
 	check(modelfile.Save(filepath.Join(dir, "model.safetensors"), model))
 	// Output:
 	// node 15 scores the communities [0 -10 1 0 -6]

@@ -41,12 +41,12 @@ func newVillage(t testing.TB, delayed bool) *village {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := rule.NewFrame(rule.FrameConfig{Inputs: 6, Features: 32, Gain: 1, Readout: m.Params.Readout.Weight})
+	f, err := rule.NewBasis(rule.BasisConfig{Inputs: 6, Features: 32, Gain: 1, Readout: m.Params.Readout.Weight})
 	if err != nil {
 		t.Fatal(err)
 	}
 	literal := rule.Literal(false)
-	p := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Frame: f, Rule: &literal, Delayed: delayed, Cost: loss.CrossEntropy{}}
+	p := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Basis: f, Rule: &literal, Delayed: delayed, Cost: loss.CrossEntropy{}}
 	if err := p.Validate(); err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func (p *Plan) Digest() uint32 {
 		if err != nil {
 			panic(fmt.Sprintf("agent: Digest: %v", err))
 		}
-		fmt.Fprintf(h, "%s %T %d\n", rule, p.Rule.Rule, p.Frame.Len())
+		fmt.Fprintf(h, "%s %T %d\n", rule, p.Rule.Rule, p.Basis.Len())
 	}
 	sum := h.Sum64()
 	return max(uint32(sum^sum>>24^sum>>48)&digestMask, 1)

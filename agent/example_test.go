@@ -24,11 +24,11 @@ func ExampleNode() {
 	}
 	copy(model.Params.Flat, []float32{1, 10})
 	learn := rule.Config{StepSize: rule.StepSize{Value: 0.1}, Mixing: 1}
-	frame, err := online.NewFrame(model, learn, nil) // the coordinates of what learns, the same at all nodes
+	basis, err := online.NewBasis(model, learn, nil) // the coordinates of what learns, the same at all nodes
 	if err != nil {
 		log.Fatal(err)
 	}
-	plan := &agent.Plan{Model: model, Operator: graph.ShiftAdjacency, Frame: frame, Rule: &learn}
+	plan := &agent.Plan{Model: model, Operator: graph.ShiftAdjacency, Basis: basis, Rule: &learn}
 	if err := plan.Validate(); err != nil {
 		log.Fatal(err)
 	}

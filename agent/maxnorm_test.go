@@ -48,7 +48,7 @@ func TestMaxNormIsOfVectors(t *testing.T) {
 // A plan that learns nothing has no parameters to be long, and checks its rows all
 // the same.
 func TestMaxNormWithoutParameters(t *testing.T) {
-	s, g := line(t, func(p *agent.Plan) { p.MaxNorm, p.Rule, p.Frame, p.Cost = 100, nil, nil, nil })
+	s, g := line(t, func(p *agent.Plan) { p.MaxNorm, p.Rule, p.Basis, p.Cost = 100, nil, nil, nil })
 	if err := s.Begin(1, g, ones); err != nil {
 		t.Fatal(err)
 	}

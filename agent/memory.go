@@ -57,6 +57,6 @@ func (n *Node) Restore(m Memory) error {
 // window; delay line and counts stay. It belongs between two steps.
 func (n *Node) Reset() {
 	if n.learner != nil {
-		n.learner = rule.NewNode(n.plan.Frame, n.plan.Rule, 1, nil, nil)
+		n.learner = rule.NewNode(n.plan.Basis, n.plan.Rule, 1, nil, nil)
 	}
 }

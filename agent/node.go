@@ -92,7 +92,7 @@ func NewNode(id NodeID, p *Plan, s *Scratch) *Node {
 		output: make([]float32, p.Model.Outputs()), base: mat.NewDense(1, p.Model.Outputs(), nil),
 	}
 	if p.learns() {
-		n.learner = rule.NewNode(p.Frame, p.Rule, 1, nil, nil)
+		n.learner = rule.NewNode(p.Basis, p.Rule, 1, nil, nil)
 		n.vectors = make([]mat.Dense, p.sent)
 	}
 	n.inbox = make([]inbox, len(p.stages))
@@ -235,7 +235,7 @@ func (n *Node) connect(links []Link) {
 		in.missing = len(links)
 	}
 	for v := range n.vectors {
-		n.vectors[v] = n.vectors[v].Resize(len(links)+1, n.plan.Frame.Len())
+		n.vectors[v] = n.vectors[v].Resize(len(links)+1, n.plan.Basis.Len())
 		copy(n.vectors[v].Row(n.self), n.learner.State()[v])
 	}
 }

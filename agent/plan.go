@@ -19,8 +19,8 @@ type Plan struct {
 	Scale    float64     // λmax of the whole graph, for graph.ShiftSpectral; the others need neighbours alone
 	Delayed  bool        // one exchange per step, eq. (24)
 
-	// Frame and Rule say how nodes learn; a nil Frame means that they do not.
-	Frame *rule.Frame
+	// Basis and Rule say how nodes learn; a nil Basis means that they do not.
+	Basis *rule.Basis
 	Rule  *rule.Config
 
 	// Cost is the kind of cost that is revealed in this run, of which nothing
@@ -77,9 +77,9 @@ func (p *Plan) Validate() error {
 		complain("no model")
 		return errors.Join(errs...)
 	}
-	if p.Frame != nil {
+	if p.Basis != nil {
 		if p.Rule == nil {
-			complain("a frame without a rule")
+			complain("a basis without a rule")
 		} else if err := p.Rule.Validate(); err != nil {
 			errs = append(errs, err)
 		} else {
@@ -104,7 +104,7 @@ func (p *Plan) Validate() error {
 		return errors.Join(errs...)
 	}
 	if p.learns() {
-		p.extra = p.sent * p.Frame.Len()
+		p.extra = p.sent * p.Basis.Len()
 	}
 	p.stages = p.schedule()
 	p.bound()
@@ -142,7 +142,7 @@ func Hops(m *gnn.WideDeep) int {
 	return n
 }
 
-func (p *Plan) learns() bool { return p.Frame != nil }
+func (p *Plan) learns() bool { return p.Basis != nil }
 
 // layers returns how many shifted signals a step has: that of the input, and
 // one per layer after the first.

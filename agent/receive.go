@@ -90,7 +90,7 @@ func (n *Node) parts() int {
 	if n.learner == nil {
 		return 0
 	}
-	return n.plan.Frame.Len()
+	return n.plan.Basis.Len()
 }
 
 func norm(v []float32) float64 {
@@ -298,7 +298,7 @@ func (n *Node) listen() {
 	}
 	n.heard.Sizes = nil
 	far := false
-	if n.sizes, far = n.plan.Frame.Sizes(n.sizes, n.vectors[0]); far {
+	if n.sizes, far = n.plan.Basis.Sizes(n.sizes, n.vectors[0]); far {
 		n.heard.Sizes = n.sizes
 	}
 }

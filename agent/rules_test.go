@@ -27,13 +27,13 @@ func line(t *testing.T, change func(*agent.Plan)) (*agenttest.Swarm, *graph.Grap
 	m.Params.Wide.Taps[0].Set(0, 0, 1)
 	m.Params.Wide.Taps[1].Set(0, 0, 10)
 	m.Params.Readout.Weight.Set(0, 0, 1)
-	f, err := rule.NewFrame(rule.FrameConfig{Inputs: 2, Features: 1, Gain: 1, Readout: m.Params.Readout.Weight})
+	f, err := rule.NewBasis(rule.BasisConfig{Inputs: 2, Features: 1, Gain: 1, Readout: m.Params.Readout.Weight})
 	if err != nil {
 		t.Fatal(err)
 	}
 	literal := rule.Literal(false)
 	literal.StepSize.Value = 0.1
-	p := &agent.Plan{Model: m, Operator: graph.ShiftAdjacency, Frame: f, Rule: &literal, Cost: loss.MSE{}}
+	p := &agent.Plan{Model: m, Operator: graph.ShiftAdjacency, Basis: f, Rule: &literal, Cost: loss.MSE{}}
 	if change != nil {
 		change(p)
 	}

@@ -58,7 +58,7 @@ func (n *scriptNet) create(w words) error {
 		}
 	}
 	if !slices.Contains(w.plain, "frozen") {
-		if n.plan.Frame, err = rule.NewFrame(rule.FrameConfig{
+		if n.plan.Basis, err = rule.NewBasis(rule.BasisConfig{
 			Inputs: (order + 1) * in, Features: out, Gain: 1, Readout: m.Params.Readout.Weight,
 		}); err != nil {
 			return err

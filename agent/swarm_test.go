@@ -93,7 +93,7 @@ func newTrial(t testing.TB, v variant, seed uint64, steps int) *trial {
 		}
 		scale = graph.LargestEigenvalue(tr.graphs[0].Adjacency())
 	}
-	var moment rule.Moment
+	var moment rule.SecondMoment
 	for k := range steps {
 		g := tr.graphs[k/3]
 		s, err := v.shift.Of(g)
@@ -135,7 +135,7 @@ func newTrial(t testing.TB, v variant, seed uint64, steps int) *trial {
 			t.Fatal(err)
 		}
 		tr.learner = tr.consensus
-		tr.plan.Frame, tr.plan.Rule = tr.consensus.Frame(), v.rule
+		tr.plan.Basis, tr.plan.Rule = tr.consensus.Basis(), v.rule
 	}
 	if err := tr.plan.Validate(); err != nil {
 		t.Fatal(err)

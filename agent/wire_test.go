@@ -90,11 +90,11 @@ func TestDigest(t *testing.T) {
 			t.Fatal(err)
 		}
 		learn := rule.Literal(false)
-		frame, err := online.NewFrame(m, learn, nil)
+		basis, err := online.NewBasis(m, learn, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &agent.Plan{Model: m, Operator: graph.ShiftSpectral, Scale: 2, Frame: frame, Rule: &learn}
+		p := &agent.Plan{Model: m, Operator: graph.ShiftSpectral, Scale: 2, Basis: basis, Rule: &learn}
 		change(p)
 		if err := p.Validate(); err != nil {
 			t.Fatal(err)
@@ -119,7 +119,7 @@ func TestDigest(t *testing.T) {
 		"operator":   func(p *agent.Plan) { p.Operator = graph.ShiftSymmetric },
 		"scale":      func(p *agent.Plan) { p.Scale = 3 },
 		"delayed":    func(p *agent.Plan) { p.Delayed = true },
-		"no rule":    func(p *agent.Plan) { p.Frame, p.Rule = nil, nil },
+		"no rule":    func(p *agent.Plan) { p.Basis, p.Rule = nil, nil },
 		"rule":       func(p *agent.Plan) { p.Rule.Mixing = 0.5 },
 	} {
 		if plan(other) == want {

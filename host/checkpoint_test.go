@@ -37,9 +37,9 @@ func newRing(t *testing.T) *ring {
 	m, err := gnn.NewRandom(gnn.Config{In: 1, Features: 3, Outputs: 2, Wide: &gnn.WideConfig{Order: 1}}, random.Stream(1, "model"))
 	check(t, err)
 	r := rule.Literal(false)
-	frame, err := online.NewFrame(m, r, nil)
+	basis, err := online.NewBasis(m, r, nil)
 	check(t, err)
-	g := &ring{plan: &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Frame: frame, Rule: &r, Cost: host.CrossEntropy.Kind()}}
+	g := &ring{plan: &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Basis: basis, Rule: &r, Cost: host.CrossEntropy.Kind()}}
 	check(t, g.plan.Validate())
 	rng := random.Stream(1, "rows")
 	for s := range ringSteps {
@@ -241,7 +241,7 @@ func TestCheckpointOfVersion1(t *testing.T) {
 		r, err := g.play(t, disk, until, nil)
 		check(t, err)
 		for i := range agent.NodeID(ringNodes) {
-			if d, size := g.plan.Frame.Distance(r.Params[i], truth[until][i]), g.plan.Frame.Distance(truth[until][i], nil); !(d < 1e-4*size) {
+			if d, size := g.plan.Basis.Distance(r.Params[i], truth[until][i]), g.plan.Basis.Distance(truth[until][i], nil); !(d < 1e-4*size) {
 				t.Errorf("step %d: node %d is %v away from where it should be, %v from the start", until, i, d, size)
 			}
 		}

@@ -72,7 +72,7 @@ func (c *contest) comparison() *rule.Comparison {
 // gradient says nothing of what another answer would have cost.
 func (h *Machine) compare(c *cell) {
 	j, ok := c.told.(loss.Targeted)
-	if !ok || h.cfg.Plan.Frame == nil {
+	if !ok || h.cfg.Plan.Basis == nil {
 		return
 	}
 	h.contest.add(h.time, j.EvalNode(0, nil, c.output), j.EvalNode(0, nil, c.node.Base()))

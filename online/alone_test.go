@@ -58,7 +58,7 @@ type village struct {
 	m     *gnn.WideDeep
 	all   []*hermit
 	rule  rule.Config
-	frame *rule.Frame
+	basis *rule.Basis
 }
 
 // round lets every node send a row to those who hear it, and returns what each
@@ -122,7 +122,7 @@ func (v *village) predict(sample graph.Sample) mat.Dense {
 // update lets every node send its vectors, hear its neighbours' and step.
 func (v *village) update(t *testing.T, w *mat.CSR, j loss.Local) {
 	t.Helper()
-	length := v.frame.Len()
+	length := v.basis.Len()
 	for _, n := range v.all {
 		own, _ := w.Row(n.id)
 		heard := rule.Heard{Vectors: []mat.Dense{mat.NewDense(len(own), length, nil)}}
@@ -163,9 +163,9 @@ func TestNodeAloneHasSameBits(t *testing.T) {
 			few := newConsensus(t, b.model, c, r)
 			c.HopByHop = false
 			pruned := newConsensus(t, b.model, c, r)
-			v := &village{m: b.model, rule: r, frame: hop.Frame()}
+			v := &village{m: b.model, rule: r, basis: hop.Basis()}
 			for i := range b.nodes {
-				v.all = append(v.all, &hermit{id: i, m: b.model, node: rule.NewNode(v.frame, &v.rule, 1, nil, nil)})
+				v.all = append(v.all, &hermit{id: i, m: b.model, node: rule.NewNode(v.basis, &v.rule, 1, nil, nil)})
 			}
 			for k := range 20 {
 				s, j := b.samples[k%len(b.samples)], b.labels(k)

@@ -28,7 +28,7 @@ func TestConfigComplains(t *testing.T) {
 	must(t, err)
 	for _, c := range []struct {
 		m      *gnn.WideDeep
-		moment *rule.Moment
+		moment *rule.SecondMoment
 		r      rule.Config
 		want   []string
 	}{
@@ -36,14 +36,14 @@ func TestConfigComplains(t *testing.T) {
 		{bare, nil, rule.Config{Mixing: -1, Whiten: true, Retrain: rule.RetrainTapsAndBias, Rule: silent{}}, []string{
 			"mixing is -1", "set Moment", "no bias to retrain", "sends 0 vectors",
 		}},
-		{bare, &rule.Moment{Inputs: 3, Mean: make([]float64, 16)}, rule.Personal(1), []string{"of 3 inputs, the wide part reads 2"}},
-		{bare, &rule.Moment{Inputs: 2}, rule.Personal(1), []string{"0 numbers, want 9"}},
+		{bare, &rule.SecondMoment{Inputs: 3, Mean: make([]float64, 16)}, rule.Personal(1), []string{"of 3 inputs, the wide part reads 2"}},
+		{bare, &rule.SecondMoment{Inputs: 2}, rule.Personal(1), []string{"0 numbers, want 9"}},
 	} {
 		o, err := online.NewObserver(c.m, online.Config{Nodes: 3, Moment: c.moment})
 		must(t, err) // a model is observed whether it can learn or not
 		_, e1 := online.NewCentralized(o, c.r)
 		_, e2 := online.NewConsensus(o, c.r)
-		_, e3 := online.NewFrame(c.m, c.r, c.moment)
+		_, e3 := online.NewBasis(c.m, c.r, c.moment)
 		for _, err := range []error{e1, e2, e3} {
 			for _, want := range c.want {
 				if err == nil || !strings.Contains(err.Error(), want) {
@@ -228,7 +228,7 @@ func TestNodesWithoutCostPassOn(t *testing.T) {
 		step(t, l, 5, s, labels)
 		for i := range b.nodes {
 			hops := min(i, b.nodes-i)
-			if moved := l.Frame().Distance(l.Params(i), nil) > 0; moved != (hops <= k) {
+			if moved := l.Basis().Distance(l.Params(i), nil) > 0; moved != (hops <= k) {
 				t.Errorf("after %d steps node %d, %d hops away, has moved: %t", k+1, i, hops, moved)
 			}
 		}

@@ -95,13 +95,13 @@ type localization struct {
 	model     *gnn.WideDeep
 	samples   []graph.Sample
 	costs     []loss.Loss
-	moment    *rule.Moment
+	moment    *rule.SecondMoment
 }
 
 func newLocalization(tb testing.TB) *localization {
 	tb.Helper()
 	rng := random.Stream(1, "online bench")
-	l := &localization{nodes: 50, detectors: []int{1, 11, 21, 31, 41}, moment: new(rule.Moment)}
+	l := &localization{nodes: 50, detectors: []int{1, 11, 21, 31, 41}, moment: new(rule.SecondMoment)}
 	g, err := graph.SBM(graph.SBMConfig{Sizes: []int{10, 10, 10, 10, 10}, Intra: 0.8, Inter: 0.2}, rng)
 	must(tb, err)
 	shift, err := graph.ShiftSpectral.Of(g)

@@ -27,7 +27,7 @@ type Config struct {
 
 	// Moment is the second moment of the model's inputs in training, see
 	// InputMoment; model files hold it. Learners whose rule whitens need it.
-	Moment *rule.Moment
+	Moment *rule.SecondMoment
 
 	// Engine computes; nil is the calling goroutine alone.
 	Engine *mat.Engine
@@ -48,14 +48,14 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// NewFrame returns what the nodes of a network with model m share if they learn
+// NewBasis returns what the nodes of a network with model m share if they learn
 // by r, as an agent needs it. The moment is [Config.Moment], nil if the rule does
 // not whiten. An error says everything that is wrong with r for m.
-func NewFrame(m *gnn.WideDeep, r rule.Config, moment *rule.Moment) (*rule.Frame, error) {
+func NewBasis(m *gnn.WideDeep, r rule.Config, moment *rule.SecondMoment) (*rule.Basis, error) {
 	if err := fits(m, &r, moment); err != nil {
 		return nil, err
 	}
-	f := rule.FrameConfig{
+	f := rule.BasisConfig{
 		Inputs: (m.Config.Wide.Order + 1) * m.Config.In, Features: m.Config.Features, Gain: 1,
 		Bias: r.Retrain == rule.RetrainTapsAndBias, Readout: m.Params.Readout.Weight,
 	}
@@ -76,11 +76,11 @@ func NewFrame(m *gnn.WideDeep, r rule.Config, moment *rule.Moment) (*rule.Frame,
 		}
 		f.Whitening = w
 	}
-	return rule.NewFrame(f)
+	return rule.NewBasis(f)
 }
 
 // fits reports everything that is wrong with a rule for the model m.
-func fits(m *gnn.WideDeep, r *rule.Config, moment *rule.Moment) error {
+func fits(m *gnn.WideDeep, r *rule.Config, moment *rule.SecondMoment) error {
 	errs := []error{r.Validate()}
 	complain := func(format string, args ...any) { errs = append(errs, fmt.Errorf("online: "+format, args...)) }
 	if sent, kept := r.Vectors(); sent < 1 || kept < 0 {

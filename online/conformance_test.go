@@ -147,7 +147,7 @@ type world struct {
 	read    []int
 	model   *gnn.WideDeep
 	samples []graph.Sample
-	moment  *rule.Moment
+	moment  *rule.SecondMoment
 }
 
 const worldOutputs = 3
@@ -155,7 +155,7 @@ const worldOutputs = 3
 func newWorld(tb testing.TB, seed uint64) *world {
 	tb.Helper()
 	rng := random.Stream(seed, "online world")
-	w := &world{nodes: 8, read: []int{1, 4, 6}, moment: new(rule.Moment)}
+	w := &world{nodes: 8, read: []int{1, 4, 6}, moment: new(rule.SecondMoment)}
 	var err error
 	w.model, err = gnn.NewRandom(gnn.Config{
 		In: 2, Features: 7, Outputs: worldOutputs, Wide: &gnn.WideConfig{Order: 2},

@@ -24,7 +24,7 @@ import (
 type Consensus struct {
 	observer *Observer
 	learned  uint64 // the last step that was learned from
-	frame    *rule.Frame
+	basis    *rule.Basis
 	config   rule.Config
 	start    []float32 // 𝒜†
 
@@ -42,11 +42,11 @@ type Consensus struct {
 // NewConsensus returns a learner whose nodes all begin with the taps of the model
 // that o observes. Whitened steps need its Config.Moment.
 func NewConsensus(o *Observer, r rule.Config) (*Consensus, error) {
-	f, err := NewFrame(o.model, r, o.moment)
+	f, err := NewBasis(o.model, r, o.moment)
 	if err != nil {
 		return nil, err
 	}
-	l := &Consensus{observer: o, frame: f, config: r}
+	l := &Consensus{observer: o, basis: f, config: r}
 	l.start = slices.Clone(o.model.Params.Flat[:f.TapsLen()])
 	sent, kept := r.Vectors()
 	for range sent {
@@ -92,7 +92,7 @@ func (l *Consensus) Update(j loss.Loss) error {
 	if l.config.Mixing > 0 {
 		far := false
 		l.heard.Sizes = nil
-		if l.sizes, far = l.frame.Sizes(l.sizes, l.now[0]); far {
+		if l.sizes, far = l.basis.Sizes(l.sizes, l.now[0]); far {
 			l.heard.Sizes = l.sizes
 		}
 	}
@@ -191,21 +191,21 @@ func (l *Consensus) hear(i int) *rule.Heard {
 // Nodes returns N.
 func (l *Consensus) Nodes() int { return len(l.nodes) }
 
-// Frame returns what the nodes share. 𝒜_i is its Taps of Params(i).
-func (l *Consensus) Frame() *rule.Frame { return l.frame }
+// Basis returns what the nodes share. 𝒜_i is its Taps of Params(i).
+func (l *Consensus) Basis() *rule.Basis { return l.basis }
 
 // Params returns x_i, the parameters of node i as package rule writes them. It
 // belongs to the learner.
 func (l *Consensus) Params(i int) []float32 { return l.nodes[i].Params() }
 
 // Taps writes 𝒜_i to dst, overwritten: the retrained part of the model's
-// parameters, Frame().TapsLen() values in the order of gnn.Params.Flat.
-func (l *Consensus) Taps(dst []float32, i int) { l.frame.Taps(dst, l.start, l.nodes[i].Params()) }
+// parameters, Basis().TapsLen() values in the order of gnn.Params.Flat.
+func (l *Consensus) Taps(dst []float32, i int) { l.basis.Taps(dst, l.start, l.nodes[i].Params()) }
 
 // Drift implements [Learner].
 func (l *Consensus) Drift() Drift {
 	d := Drift{Steps: l.nodes[0].Steps()}
-	mean := make([]float32, l.frame.Len())
+	mean := make([]float32, l.basis.Len())
 	for e := range mean {
 		sum := 0.0
 		for _, n := range l.nodes {
@@ -214,8 +214,8 @@ func (l *Consensus) Drift() Drift {
 		mean[e] = float32(sum / float64(len(l.nodes)))
 	}
 	for _, n := range l.nodes {
-		d.Moved = max(d.Moved, l.frame.Distance(n.Params(), nil))
-		d.Disagreement = max(d.Disagreement, l.frame.Distance(n.Params(), mean))
+		d.Moved = max(d.Moved, l.basis.Distance(n.Params(), nil))
+		d.Disagreement = max(d.Disagreement, l.basis.Distance(n.Params(), mean))
 	}
 	return d
 }

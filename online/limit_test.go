@@ -91,7 +91,7 @@ func TestCentralizedFindsLeastSquares(t *testing.T) {
 			for range 4000 {
 				step(t, l, 2, r.sample, r.cost)
 			}
-			a := make([]float32, l.Frame().TapsLen())
+			a := make([]float32, l.Basis().TapsLen())
 			l.Taps(a)
 			near(t, fmt.Sprintf("ridge %v, window %d, %v step", lambda, c.Window, c.StepSize.Schedule), a, r.solution(t, lambda), 1e-4)
 		}
@@ -105,7 +105,7 @@ func TestConsensusFindsLeastSquares(t *testing.T) {
 	r := newRegression(t)
 	c := plain(0)
 	c.StepSize, c.Whiten = rule.StepSize{Schedule: rule.Decaying, Value: 0.2, Steps: 1}, true
-	moment := new(rule.Moment)
+	moment := new(rule.SecondMoment)
 	moment.Add((&reference{m: r.model}).shifted(r.sample), 3)
 	l := newConsensus(t, r.model, online.Config{Nodes: r.nodes, Moment: moment}, c)
 	for range 5000 {

@@ -12,7 +12,7 @@ import (
 // a trajectory, s is its space-time shift.
 //
 //	s: R×R   signals: (samples·R)×F, sample by sample   read: rows of a sample; nil means all
-func InputMoment(m *gnn.WideDeep, s *mat.CSR, signals mat.Dense, read []int, e *mat.Engine) *rule.Moment {
+func InputMoment(m *gnn.WideDeep, s *mat.CSR, signals mat.Dense, read []int, e *mat.Engine) *rule.SecondMoment {
 	if m.Config.Wide == nil {
 		return nil
 	}
@@ -27,7 +27,7 @@ func InputMoment(m *gnn.WideDeep, s *mat.CSR, signals mat.Dense, read []int, e *
 	shifted := mat.NewDense(s.Rows, inputs, nil)
 	const block = 1024 // rows that are added at once
 	rows := mat.NewDense(len(read)*max(block/len(read), 1), inputs, nil)
-	moment, filled := new(rule.Moment), 0
+	moment, filled := new(rule.SecondMoment), 0
 	for from := 0; from < signals.Rows; from += s.Rows {
 		shifter.Shift(shifted, s, signals.View(from, 0, s.Rows, signals.Cols))
 		for _, i := range read {

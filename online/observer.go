@@ -31,7 +31,7 @@ import (
 // An observer and the learners on it are not safe for concurrent use.
 type Observer struct {
 	model  *gnn.WideDeep
-	moment *rule.Moment
+	moment *rule.SecondMoment
 	nodes  int
 	read   []int   // nodes that have an output row
 	rows   []int32 // read, as rows of a loss

@@ -53,7 +53,7 @@ func step(t *testing.T, l online.Learner, outputs int, s graph.Sample, j loss.Lo
 
 // taps returns 𝒜_i.
 func taps(l *online.Consensus, i int) []float32 {
-	a := make([]float32, l.Frame().TapsLen())
+	a := make([]float32, l.Basis().TapsLen())
 	l.Taps(a, i)
 	return a
 }
@@ -266,14 +266,14 @@ func TestMatchedStepSizesAgree(t *testing.T) {
 	if a, b := meters[0].Accuracy(), meters[1].Accuracy(); !(math.Abs(a-b) < 0.01) {
 		t.Errorf("accuracy %.4f centralized and %.4f distributed, want within 0.01", a, b)
 	}
-	mean := make([]float32, shared.Frame().Len())
+	mean := make([]float32, shared.Basis().Len())
 	for i := range nodes {
 		for e, v := range shared.Params(i) {
 			mean[e] += v / nodes
 		}
 	}
 	moved := central.Drift().Moved
-	if d := shared.Frame().Distance(mean, central.Params()); !(moved > 0 && d < 0.1*moved) {
+	if d := shared.Basis().Distance(mean, central.Params()); !(moved > 0 && d < 0.1*moved) {
 		t.Errorf("the mean of the copies is %v from the shared taps, which moved by %v", d, moved)
 	}
 }

@@ -32,7 +32,7 @@ func TestIllConditionedReadoutCostsNoPrecision(t *testing.T) {
 	shift, err := graph.ShiftSymmetric.Of(graph.Ring(nodes))
 	must(t, err)
 	var shifter gnn.Shifter
-	moment := new(rule.Moment)
+	moment := new(rule.SecondMoment)
 	z, base, y := mat.NewDense(nodes, 2, nil), mat.NewDense(nodes, 2, nil), mat.NewDense(nodes, 2, nil)
 	for range 100 {
 		shifter.Shift(z, shift, gaussian(rng, nodes, 1))
@@ -91,7 +91,7 @@ func condition(t *testing.T, a mat.Dense) float64 {
 }
 
 // inverseMoment returns P_L = (Σ + 1e-4 diag Σ)⁻¹ of two inputs.
-func inverseMoment(t *testing.T, m *rule.Moment) *dense.Dense {
+func inverseMoment(t *testing.T, m *rule.SecondMoment) *dense.Dense {
 	t.Helper()
 	sigma := dense.NewDense(2, 2, []float64{m.Mean[0] * (1 + 1e-4), m.Mean[1], m.Mean[3], m.Mean[4] * (1 + 1e-4)})
 	var inverse dense.Dense

@@ -146,14 +146,14 @@ func difference(m *gnn.WideDeep, taps []float64, eps float64, j func(m *gnn.Wide
 type big struct {
 	nodes   int
 	model   *gnn.WideDeep
-	moment  *rule.Moment
+	moment  *rule.SecondMoment
 	samples []graph.Sample
 }
 
 func newBig(t *testing.T, seed uint64, steps int) *big {
 	t.Helper()
 	rng := random.Stream(seed, "online big")
-	b := &big{nodes: 12, moment: new(rule.Moment)}
+	b := &big{nodes: 12, moment: new(rule.SecondMoment)}
 	m, err := gnn.NewRandom(gnn.Config{
 		In: 1, Features: 32, Outputs: 5, Wide: &gnn.WideConfig{Order: 5},
 		Deep:  []gnn.LayerConfig{{Order: 2, Features: 8}, {Order: 1, Features: 32}},

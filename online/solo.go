@@ -20,7 +20,7 @@ type Solo struct {
 
 // NewSolo returns a learner that begins with the taps of m. The moment is
 // [Config.Moment], nil if the rule does not whiten.
-func NewSolo(m *gnn.WideDeep, r rule.Config, moment *rule.Moment) (*Solo, error) {
+func NewSolo(m *gnn.WideDeep, r rule.Config, moment *rule.SecondMoment) (*Solo, error) {
 	l, err := newLone(m, r, moment, 1)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (s *Solo) Predict(y, base, z []float32) { s.node.Predict(y, base, z) }
 // Learn takes one step on what the output of a row cost: row 0 of j. It keeps
 // none of its arguments. After an error the parameters are what they were.
 func (s *Solo) Learn(base, z []float32, j loss.Loss) error {
-	if err := usable(j, s.frame.Outputs(), s.node); err != nil {
+	if err := usable(j, s.basis.Outputs(), s.node); err != nil {
 		return err
 	}
 	inputs, outputs := mat.NewDense(1, len(z), z), mat.NewDense(1, len(base), base)
@@ -62,7 +62,7 @@ func (s *Solo) Reset() { s.node.Reset() }
 
 // lone is a node that hears nobody else.
 type lone struct {
-	frame  *rule.Frame
+	basis  *rule.Basis
 	config rule.Config
 	start  []float32 // 𝒜†
 	node   *rule.Node
@@ -72,12 +72,12 @@ type lone struct {
 
 // newLone returns one that begins with the taps of m and observes at most so many
 // rows per step.
-func newLone(m *gnn.WideDeep, r rule.Config, moment *rule.Moment, rows int) (*lone, error) {
-	f, err := NewFrame(m, r, moment)
+func newLone(m *gnn.WideDeep, r rule.Config, moment *rule.SecondMoment, rows int) (*lone, error) {
+	f, err := NewBasis(m, r, moment)
 	if err != nil {
 		return nil, err
 	}
-	l := &lone{frame: f, config: r, start: slices.Clone(m.Params.Flat[:f.TapsLen()])}
+	l := &lone{basis: f, config: r, start: slices.Clone(m.Params.Flat[:f.TapsLen()])}
 	l.node = rule.NewNode(f, &l.config, rows, nil, nil)
 	sent, _ := r.Vectors()
 	l.own = make([]mat.Dense, sent)
@@ -88,7 +88,7 @@ func newLone(m *gnn.WideDeep, r rule.Config, moment *rule.Moment, rows int) (*lo
 // step ends an update after what the step brought was observed.
 func (l *lone) step() error {
 	for v := range l.own {
-		l.own[v] = mat.NewDense(1, l.frame.Len(), l.node.State()[v])
+		l.own[v] = mat.NewDense(1, l.basis.Len(), l.node.State()[v])
 	}
 	if err := l.node.Step(&l.heard); err != nil {
 		l.node.Cancel()
@@ -98,18 +98,18 @@ func (l *lone) step() error {
 	return nil
 }
 
-// Frame returns the coordinates of Params. 𝒜 is its Taps of them.
-func (l *lone) Frame() *rule.Frame { return l.frame }
+// Basis returns the coordinates of Params. 𝒜 is its Taps of them.
+func (l *lone) Basis() *rule.Basis { return l.basis }
 
 // Params returns x, the parameters as package rule writes them. It belongs to
 // the learner.
 func (l *lone) Params() []float32 { return l.node.Params() }
 
 // Taps writes 𝒜 to dst, overwritten: the retrained part of the model's
-// parameters, Frame().TapsLen() values in the order of gnn.Params.Flat.
-func (l *lone) Taps(dst []float32) { l.frame.Taps(dst, l.start, l.node.Params()) }
+// parameters, Basis().TapsLen() values in the order of gnn.Params.Flat.
+func (l *lone) Taps(dst []float32) { l.basis.Taps(dst, l.start, l.node.Params()) }
 
 // Drift says how far the parameters have gone.
 func (l *lone) Drift() Drift {
-	return Drift{Steps: l.node.Steps(), Moved: l.frame.Distance(l.node.Params(), nil)}
+	return Drift{Steps: l.node.Steps(), Moved: l.basis.Distance(l.node.Params(), nil)}
 }

@@ -144,7 +144,7 @@ func elsewhere(t *testing.T, l *online.Consensus, rng *rand.Rand) {
 	t.Helper()
 	s := l.Snapshot()
 	for i := range s.Nodes {
-		copy(s.Nodes[i].Vectors[0], gaussian(rng, 1, l.Frame().Len()).Data)
+		copy(s.Nodes[i].Vectors[0], gaussian(rng, 1, l.Basis().Len()).Data)
 	}
 	must(t, l.Restore(s))
 }
@@ -153,7 +153,7 @@ func elsewhere(t *testing.T, l *online.Consensus, rng *rand.Rand) {
 // pair, and the root of the sum of squares of all.
 func apart(a, b *online.Consensus) (worst, all float64) {
 	for i := range a.Nodes() {
-		d := a.Frame().Distance(a.Params(i), b.Params(i))
+		d := a.Basis().Distance(a.Params(i), b.Params(i))
 		worst, all = max(worst, d), all+d*d
 	}
 	return worst, math.Sqrt(all)

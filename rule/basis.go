@@ -8,9 +8,9 @@ import (
 	"github.com/wdgnn/wdgnn/mat"
 )
 
-// FrameConfig says which parameters are retrained and what is frozen behind
+// BasisConfig says which parameters are retrained and what is frozen behind
 // them.
-type FrameConfig struct {
+type BasisConfig struct {
 	Inputs   int       // (K+1)·F, rows of the stacked taps
 	Features int       // G, columns of a tap
 	Bias     bool      // the wide part's bias is retrained too: 𝒜 has one more row, whose input is 1
@@ -22,20 +22,20 @@ type FrameConfig struct {
 	Start []float32
 
 	// Whitening, if set, is the metric of a step. Its inputs must be those
-	// of the frame, and the bias's 1 where that is retrained.
+	// of the basis, and the bias's 1 where that is retrained.
 	Whitening *Whitening
 }
 
-// Frame is what all nodes of a network share: the frozen map behind the
-// retrained taps, the coordinates of the taps, and the metric in which a step is
+// Basis is the coordinates of what learns, the same at all nodes of a network,
+// with the frozen map behind the retrained taps and the metric in which a step is
 // measured. It is read-only and safe for concurrent use.
-type Frame struct {
+type Basis struct {
 	inputs   int       // of an observation
 	rows     int       // of x: inputs, and one more if the bias is retrained
 	features int       // G
 	outputs  int       // C
 	width    int       // columns of x: the rank of Ω, at least 1
-	basis    []float64 // Q, by columns of G values
+	columns    []float64 // Q, by columns of G values
 	root     []float64 // R = QᵀΩ, width×C
 
 	size   float64 // of 𝒜†, as reach measures
@@ -46,15 +46,15 @@ type Frame struct {
 	steepness float64   // the largest eigenvalue of ΩᵀΩ, as the metric of the step sees it: 1 with a whitening
 }
 
-// NewFrame returns the frame of a model.
-func NewFrame(c FrameConfig) (*Frame, error) {
+// NewBasis returns the basis of a model.
+func NewBasis(c BasisConfig) (*Basis, error) {
 	if c.Inputs < 1 || c.Features < 1 {
 		return nil, fmt.Errorf("rule: a wide part of %d inputs and %d features: there is nothing to retrain", c.Inputs, c.Features)
 	}
 	if !c.Readout.Empty() && c.Readout.Rows != c.Features {
 		return nil, fmt.Errorf("rule: a readout of %d×%d behind %d features", c.Readout.Rows, c.Readout.Cols, c.Features)
 	}
-	f := &Frame{inputs: c.Inputs, rows: c.Inputs, features: c.Features, outputs: c.Features, whitening: c.Whitening}
+	f := &Basis{inputs: c.Inputs, rows: c.Inputs, features: c.Features, outputs: c.Features, whitening: c.Whitening}
 	if c.Bias {
 		f.rows++
 	}
@@ -93,13 +93,13 @@ func NewFrame(c FrameConfig) (*Frame, error) {
 const rankTolerance = 1e-6
 
 // measure finds the coordinates for Ω, and the metric.
-func (f *Frame) measure(omega []float64) error {
+func (f *Basis) measure(omega []float64) error {
 	q := factorize(omega, f.features, f.outputs, rankTolerance)
 	if q.r == 0 { // nothing that the taps do reaches an output
 		q.r, q.q, q.root = 1, make([]float64, f.features), make([]float64, f.outputs)
 		q.q[0] = 1
 	}
-	f.width, f.basis, f.root = q.r, q.q, q.root
+	f.width, f.columns, f.root = q.r, q.q, q.root
 	if f.whitening != nil {
 		f.right, f.steepness = q.inverse(), 1
 		return nil
@@ -113,20 +113,20 @@ func (f *Frame) measure(omega []float64) error {
 }
 
 // Len returns the length of x: rows times the rank of Ω.
-func (f *Frame) Len() int { return f.rows * f.width }
+func (f *Basis) Len() int { return f.rows * f.width }
 
 // Inputs returns the length of an observation z.
-func (f *Frame) Inputs() int { return f.inputs }
+func (f *Basis) Inputs() int { return f.inputs }
 
 // Outputs returns C.
-func (f *Frame) Outputs() int { return f.outputs }
+func (f *Basis) Outputs() int { return f.outputs }
 
 // TapsLen returns how many numbers of 𝒜 are retrained.
-func (f *Frame) TapsLen() int { return f.rows * f.features }
+func (f *Basis) TapsLen() int { return f.rows * f.features }
 
 // Taps writes 𝒜† + x Qᵀ to dst, overwritten: the taps that x stands for. start
 // is 𝒜†, TapsLen values.
-func (f *Frame) Taps(dst, start, x []float32) {
+func (f *Basis) Taps(dst, start, x []float32) {
 	n := f.features
 	if len(x) != f.Len() || len(dst) != f.TapsLen() || len(start) != len(dst) {
 		panic(fmt.Sprintf("rule: Taps: %d taps and %d from %d parameters, want %d and %d", len(dst), len(start), len(x), f.TapsLen(), f.Len()))
@@ -135,7 +135,7 @@ func (f *Frame) Taps(dst, start, x []float32) {
 		for g := range n {
 			sum := float64(start[k*n+g])
 			for c, v := range x[k*f.width : (k+1)*f.width] {
-				sum += float64(float64(v) * f.basis[c*n+g])
+				sum += float64(float64(v) * f.columns[c*n+g])
 			}
 			dst[k*n+g] = float32(sum)
 		}
@@ -144,7 +144,7 @@ func (f *Frame) Taps(dst, start, x []float32) {
 
 // Distance returns ‖𝒜_a - 𝒜_b‖, the Euclidean distance between the taps that a
 // and b stand for, which is ‖a - b‖. A nil b stands for 𝒜†.
-func (f *Frame) Distance(a, b []float32) float64 {
+func (f *Basis) Distance(a, b []float32) float64 {
 	sum := 0.0
 	for e, v := range a {
 		d := float64(v)
@@ -160,7 +160,7 @@ func (f *Frame) Distance(a, b []float32) float64 {
 // of an input, y = y† + z (x R).
 //
 //	dst: rows×C   x: Len
-func (f *Frame) Effect(dst []float64, x []float32) {
+func (f *Basis) Effect(dst []float64, x []float32) {
 	if len(dst) != f.rows*f.outputs || len(x) != f.Len() {
 		panic(fmt.Sprintf("rule: Effect: %d numbers from %d parameters, want %d from %d", len(dst), len(x), f.rows*f.outputs, f.Len()))
 	}
@@ -179,7 +179,7 @@ func (f *Frame) Effect(dst []float64, x []float32) {
 // parameters x. scratch has room for Outputs values.
 //
 //	y, base: C   z: Inputs   x: Len
-func (f *Frame) Predict(y, base, z, x []float32, scratch []float64) {
+func (f *Basis) Predict(y, base, z, x []float32, scratch []float64) {
 	n := f.width
 	v := scratch[:n]
 	clear(v)
@@ -203,7 +203,7 @@ func (f *Frame) Predict(y, base, z, x []float32, scratch []float64) {
 
 // project writes g times the right factor of a step to dst: one row of C values
 // to one of width.
-func (f *Frame) project(dst, g []float64) {
+func (f *Basis) project(dst, g []float64) {
 	n := f.width
 	clear(dst[:n])
 	for c, v := range g {
@@ -215,7 +215,7 @@ func (f *Frame) project(dst, g []float64) {
 
 // steepest returns ‖zᵀdy Ωᵀ‖, the length of the gradient of 𝒜, given zᵀdy.
 // scratch has room for a row of x.
-func (f *Frame) steepest(g, scratch []float64) float64 {
+func (f *Basis) steepest(g, scratch []float64) float64 {
 	sum := 0.0
 	for row := range slices.Chunk(g, f.outputs) {
 		for k := range scratch {

@@ -13,9 +13,9 @@ import (
 	"github.com/wdgnn/wdgnn/rule"
 )
 
-// frames are the maps behind the taps that tests run over: 3 inputs, 4
+// bases are the maps behind the taps that tests run over: 3 inputs, 4
 // features.
-var frames = map[string]rule.FrameConfig{
+var bases = map[string]rule.BasisConfig{
 	"readout":        {Inputs: 3, Features: 4, Gain: 0.5, Readout: matrix(random.Stream(1, "readout"), 4, 2)},
 	"no readout":     {Inputs: 3, Features: 4, Gain: 1},
 	"bias":           {Inputs: 3, Features: 4, Gain: 2, Bias: true, Readout: matrix(random.Stream(2, "readout"), 4, 2)},
@@ -33,7 +33,7 @@ func matrix(rng *rand.Rand, rows, cols int) mat.Dense {
 }
 
 // omega returns Ω = α_W R.
-func omega(c rule.FrameConfig) *dense.Dense {
+func omega(c rule.BasisConfig) *dense.Dense {
 	outputs := c.Features
 	if !c.Readout.Empty() {
 		outputs = c.Readout.Cols
@@ -85,8 +85,8 @@ func near(t *testing.T, what string, got []float32, want dense.Matrix, tolerance
 	}
 }
 
-// basis returns Q and R of a frame, which Taps and Effect show.
-func basis(c rule.FrameConfig, f *rule.Frame) (q, r *dense.Dense) {
+// basis returns Q and R of a basis, which Taps and Effect show.
+func basis(c rule.BasisConfig, f *rule.Basis) (q, r *dense.Dense) {
 	rows := f.TapsLen() / c.Features
 	width := f.Len() / rows
 	q, r = dense.NewDense(c.Features, width, nil), dense.NewDense(width, f.Outputs(), nil)
@@ -108,8 +108,8 @@ func basis(c rule.FrameConfig, f *rule.Frame) (q, r *dense.Dense) {
 // Q R = Ω, with as many columns as Ω has independent ones.
 func TestCoordinatesAreOrthonormal(t *testing.T) {
 	rank := map[string]int{"readout": 2, "no readout": 4, "bias": 2, "more outputs": 4, "rank deficient": 1, "zero gain": 1}
-	for name, c := range frames {
-		f := must[*rule.Frame](t)(rule.NewFrame(c))
+	for name, c := range bases {
+		f := must[*rule.Basis](t)(rule.NewBasis(c))
 		q, r := basis(c, f)
 		var one, all dense.Dense
 		one.Mul(q.T(), q)
@@ -129,11 +129,11 @@ func TestCoordinatesAreOrthonormal(t *testing.T) {
 }
 
 // Taps, Distance and Predict are 𝒜† + xQᵀ, ‖(a-b)Qᵀ‖ and y† + z(𝒜 - 𝒜†)Ω.
-func TestFrame(t *testing.T) {
-	for name, c := range frames {
+func TestBasis(t *testing.T) {
+	for name, c := range bases {
 		t.Run(name, func(t *testing.T) {
 			rng := random.Stream(5, name)
-			f := must[*rule.Frame](t)(rule.NewFrame(c))
+			f := must[*rule.Basis](t)(rule.NewBasis(c))
 			rows := c.Inputs
 			if c.Bias {
 				rows++
@@ -177,16 +177,16 @@ func TestFrame(t *testing.T) {
 	}
 }
 
-func TestFrameComplains(t *testing.T) {
-	whitening := must[*rule.Whitening](t)(rule.NewWhitening(&rule.Moment{Inputs: 1, Mean: []float64{1, 0, 0, 1}}, false))
-	for want, c := range map[string]rule.FrameConfig{
+func TestBasisComplains(t *testing.T) {
+	whitening := must[*rule.Whitening](t)(rule.NewWhitening(&rule.SecondMoment{Inputs: 1, Mean: []float64{1, 0, 0, 1}}, false))
+	for want, c := range map[string]rule.BasisConfig{
 		"nothing to retrain":    {Features: 4},
 		"4×2 behind 3 features": {Inputs: 1, Features: 3, Readout: mat.NewDense(4, 2, nil)},
 		"is not finite":         {Inputs: 1, Features: 1, Gain: float32(math.Inf(1))},
 		"whitening of 1 inputs": {Inputs: 2, Features: 1, Gain: 1, Whitening: whitening},
 		"for 2 rows of taps":    {Inputs: 1, Bias: true, Features: 1, Gain: 1, Whitening: whitening},
 	} {
-		if _, err := rule.NewFrame(c); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := rule.NewBasis(c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
@@ -195,7 +195,7 @@ func TestFrameComplains(t *testing.T) {
 // The second moment is the mean of [z 1]ᵀ[z 1], however the data come.
 func TestMoment(t *testing.T) {
 	z := matrix(random.Stream(6, "moment"), 40, 5) // only three columns count
-	var whole, parts rule.Moment
+	var whole, parts rule.SecondMoment
 	whole.Add(z, 3)
 	parts.Add(z.View(0, 0, 0, 5), 3)
 	parts.Add(z.View(0, 0, 13, 5), 3)
@@ -223,15 +223,15 @@ func TestMoment(t *testing.T) {
 func TestMomentComplains(t *testing.T) {
 	nan := math.NaN()
 	for name, c := range map[string]struct {
-		m    rule.Moment
+		m    rule.SecondMoment
 		want string
 	}{
-		"empty":     {rule.Moment{}, "0 inputs"},
-		"too few":   {rule.Moment{Inputs: 1, Mean: []float64{1, 0, 1}}, "3 numbers, want 4"},
-		"NaN":       {rule.Moment{Inputs: 1, Mean: []float64{1, nan, nan, 1}}, "NaN"},
-		"lopsided":  {rule.Moment{Inputs: 1, Mean: []float64{1, 2, 0, 1}}, "symmetric"},
-		"negative":  {rule.Moment{Inputs: 1, Mean: []float64{-1, 0, 0, 1}}, "diagonal"},
-		"no moment": {rule.Moment{Inputs: 2, Mean: []float64{1, 2, 0, 2, 1, 0, 0, 0, 1}}, "negative eigenvalue"},
+		"empty":     {rule.SecondMoment{}, "0 inputs"},
+		"too few":   {rule.SecondMoment{Inputs: 1, Mean: []float64{1, 0, 1}}, "3 numbers, want 4"},
+		"NaN":       {rule.SecondMoment{Inputs: 1, Mean: []float64{1, nan, nan, 1}}, "NaN"},
+		"lopsided":  {rule.SecondMoment{Inputs: 1, Mean: []float64{1, 2, 0, 1}}, "symmetric"},
+		"negative":  {rule.SecondMoment{Inputs: 1, Mean: []float64{-1, 0, 0, 1}}, "diagonal"},
+		"no moment": {rule.SecondMoment{Inputs: 2, Mean: []float64{1, 2, 0, 2, 1, 0, 0, 0, 1}}, "negative eigenvalue"},
 	} {
 		if _, err := rule.NewWhitening(&c.m, false); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, c.want)

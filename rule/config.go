@@ -51,7 +51,7 @@ type Config struct {
 	// Outlier is how many times as far from 𝒜† as a node's own taps, and as is
 	// usual among its other neighbours, a neighbour's may be; what is farther is
 	// left out of the mixture. Up to 10‖𝒜†‖ everything counts as that far; see
-	// Frame.Sizes. 0 means 10, less than 0 that everybody is believed.
+	// Basis.Sizes. 0 means 10, less than 0 that everybody is believed.
 	//
 	// Deviation: eq. (9) believes everybody. Nodes that learn from the same
 	// world come nowhere near the bound.

@@ -8,10 +8,10 @@ import (
 // Cost is J_t or J_{i,t}, a cost as a function of the parameters x.
 type Cost interface {
 	// Gradient writes to dst the direction of steepest ascent at x: the
-	// gradient, whitened if the frame has a whitening. It returns J, without
+	// gradient, whitened if the basis has a whitening. It returns J, without
 	// the ridge, whose gradient is in dst.
 	//
-	//	dst: Frame.Len values, overwritten   x: as many, read
+	//	dst: Basis.Len values, overwritten   x: as many, read
 	Gradient(dst, x []float32) float64
 
 	// Curvature bounds the curvature C_s of J in the metric of the step, so
@@ -22,7 +22,7 @@ type Cost interface {
 
 // Gradient implements [Cost].
 func (w *Window) Gradient(dst, x []float32) float64 {
-	f := w.frame
+	f := w.basis
 	if len(dst) != f.Len() || len(x) != f.Len() {
 		panic(fmt.Sprintf("rule: Gradient: %d values at %d, want %d", len(dst), len(x), f.Len()))
 	}
@@ -49,7 +49,7 @@ func (w *Window) Gradient(dst, x []float32) float64 {
 
 // together judges the newest slot as a whole.
 func (w *Window) together() float64 {
-	f, n := w.frame, w.count[w.newest]
+	f, n := w.basis, w.count[w.newest]
 	first := w.newest * w.per
 	y, dy := w.y.View(0, 0, n, f.outputs), w.dy.View(0, 0, n, f.outputs)
 	for r := range n {
@@ -123,7 +123,7 @@ func (w *Window) gather(r int, dy []float32, share float64) {
 //
 //	dst = zᵀdy Rᵀ      whitened: P_L zᵀdy R⁺
 func (w *Window) direction(dst []float32) {
-	f, n := w.frame, w.frame.outputs
+	f, n := w.basis, w.basis.outputs
 	if limit := w.config.ClipNorm; limit > 0 {
 		if norm := f.steepest(w.g, w.projected); norm > limit {
 			for e := range w.g {
@@ -159,7 +159,7 @@ func (w *Window) Curvature() float64 {
 	if w.judge == nil {
 		return math.Inf(1)
 	}
-	f := w.frame
+	f := w.basis
 	steps, mean := 0, 0.0
 	for s := range w.slots {
 		steps++
@@ -174,8 +174,8 @@ func (w *Window) Curvature() float64 {
 
 // squaredLength returns ‖z_r‖² in the metric of the step.
 func (w *Window) squaredLength(r int) float64 {
-	if w.frame.whitening != nil {
-		return w.frame.whitening.length(w.row(r))
+	if w.basis.whitening != nil {
+		return w.basis.whitening.length(w.row(r))
 	}
 	sum := 0.0
 	for _, z := range w.row(r) {

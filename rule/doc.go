@@ -57,7 +57,7 @@
 //   - numbers that are not finite, or farther from 𝒜† than Config.Limit, end an
 //     update with [ErrDiverged] and the parameters of before ([Node.Step]);
 //   - a neighbour whose finite parameters are absurd beside all others is left out
-//     of the mixture (Config.Outlier, [Frame.Sizes]);
+//     of the mixture (Config.Outlier, [Basis.Sizes]);
 //   - a step that is too long for the cost shrinks by itself, with
 //     [Automatic] step sizes ([StepSize.At]);
 //   - and where all numbers look well and answers get worse, a [Comparison] with

@@ -11,7 +11,7 @@ type Heard struct {
 	Vectors []mat.Dense // by sent vector; a row per node
 	Self    int         // which of them is the node itself
 
-	// Sizes, by row of Vectors, are what Frame.Sizes says of the first ones; nil
+	// Sizes, by row of Vectors, are what Basis.Sizes says of the first ones; nil
 	// if none may stand out. Those of nodes that were not heard do not matter.
 	Sizes []float64
 

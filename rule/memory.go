@@ -37,7 +37,7 @@ func (n *Node) Memory() Memory {
 	for _, v := range n.now {
 		m.Vectors = append(m.Vectors, slices.Clone(v))
 	}
-	w, f := n.window, n.frame
+	w, f := n.window, n.basis
 	for k := range w.filled {
 		s := (w.newest + 1 + k) % w.filled
 		m.Counts = append(m.Counts, w.count[s])
@@ -67,7 +67,7 @@ func (n *Node) Restore(m Memory) error {
 		copy(n.now[v], x)
 	}
 	n.steps = m.Steps
-	w, f := n.window, n.frame
+	w, f := n.window, n.basis
 	w.forget()
 	w.restored = true
 	if rows > 0 {
@@ -94,7 +94,7 @@ func (n *Node) Fits(m Memory) error {
 // fits reports what keeps m from being the memory of n, and returns the number
 // of observations in its window.
 func (n *Node) fits(m Memory) (rows int, err error) {
-	f, w := n.frame, n.window
+	f, w := n.basis, n.window
 	if m.Steps < 0 {
 		return 0, fmt.Errorf("rule: memory: %d steps", m.Steps)
 	}
@@ -141,7 +141,7 @@ func (n *Node) translated(m Memory) [][]float32 {
 	if m.Coordinates == Orthonormal {
 		return m.Vectors
 	}
-	f := n.frame
+	f := n.basis
 	var out [][]float32
 	for _, old := range m.Vectors {
 		var x []float32

@@ -18,7 +18,7 @@ import (
 // remembered returns a node with a window of 4 steps and the step that takes
 // it on.
 func remembered(tb testing.TB) (n *rule.Node, step func(k int, j loss.Loss) error) {
-	f := must[*rule.Frame](tb)(rule.NewFrame(frames["bias"]))
+	f := must[*rule.Basis](tb)(rule.NewBasis(bases["bias"]))
 	n = rule.NewNode(f, &rule.Config{StepSize: rule.StepSize{Value: 0.1}, Window: 4}, 2, nil, nil)
 	return n, func(k int, j loss.Loss) error {
 		rng := random.Stream(11, "remembered", k)
@@ -112,8 +112,8 @@ func TestRestoreComplains(t *testing.T) {
 // Early versions wrote parameters x with 𝒜 = 𝒜† + xΩᵀ, without a word on
 // coordinates. A node that is given them has the same taps.
 func TestRestoreOfEarlyVersions(t *testing.T) {
-	for name, c := range frames {
-		f := must[*rule.Frame](t)(rule.NewFrame(c))
+	for name, c := range bases {
+		f := must[*rule.Basis](t)(rule.NewBasis(c))
 		rows := f.TapsLen() / c.Features
 		old := matrix(random.Stream(12, name), rows, f.Outputs())
 		text := must[[]byte](t)(json.Marshal(map[string]any{"steps": 7, "vectors": [][]float32{old.Data}}))

@@ -17,7 +17,7 @@ var ErrDiverged = errors.New("online learning diverged: the parameters are those
 // nobody to hear, of a whole network. An update is Observe or ObserveAll, then
 // Step, then Commit or Cancel. It is not safe for concurrent use.
 type Node struct {
-	frame  *Frame
+	basis  *Basis
 	config *Config
 	rule   Rule
 	window *Window
@@ -36,10 +36,10 @@ type Node struct {
 
 // NewNode returns a learner at 𝒜†. It observes at most rows rows per step. Now
 // and next are the memory of its vectors, both of Vectors(config) vectors of
-// Frame.Len values; nil makes them. The configuration must be valid and is not
+// Basis.Len values; nil makes them. The configuration must be valid and is not
 // changed.
-func NewNode(f *Frame, c *Config, rows int, now, next State) *Node {
-	n := &Node{frame: f, config: c, rule: c.rule(), window: newWindow(f, c, rows), now: now, next: next, scratch: make([]float64, f.outputs)}
+func NewNode(f *Basis, c *Config, rows int, now, next State) *Node {
+	n := &Node{basis: f, config: c, rule: c.rule(), window: newWindow(f, c, rows), now: now, next: next, scratch: make([]float64, f.outputs)}
 	if now == nil {
 		n.now, n.next = newState(f, n.rule), newState(f, n.rule)
 	}
@@ -61,7 +61,7 @@ func (c *Config) Vectors() (sent, kept int) {
 	return r.Sent(), r.Kept()
 }
 
-func newState(f *Frame, r Rule) State {
+func newState(f *Basis, r Rule) State {
 	s := make(State, r.Sent()+r.Kept())
 	for v := range s {
 		s[v] = make([]float32, f.Len())
@@ -78,8 +78,8 @@ func (n *Node) Steps() int { return n.steps }
 // Params returns x_i. It belongs to the node.
 func (n *Node) Params() []float32 { return n.now[0] }
 
-// Predict writes the node's output to y, overwritten; see [Frame.Predict].
-func (n *Node) Predict(y, base, z []float32) { n.frame.Predict(y, base, z, n.now[0], n.scratch) }
+// Predict writes the node's output to y, overwritten; see [Basis.Predict].
+func (n *Node) Predict(y, base, z []float32) { n.basis.Predict(y, base, z, n.now[0], n.scratch) }
 
 // Check reports whether a node under this configuration can learn from j.
 func (n *Node) Check(j loss.Loss) error {
@@ -88,7 +88,7 @@ func (n *Node) Check(j loss.Loss) error {
 	}
 	automatic := n.config.StepSize.Schedule == Automatic
 	if t, ok := j.(loss.Targeted); ok {
-		if automatic && math.IsInf(t.Curvature(n.frame.outputs), 0) {
+		if automatic && math.IsInf(t.Curvature(n.basis.outputs), 0) {
 			return fmt.Errorf("rule: an automatic step size needs a cost of bounded curvature, "+
 				"and the gradient of a %T jumps; try a fixed or decaying one", j)
 		}
@@ -171,7 +171,7 @@ func (n *Node) Step(heard *Heard) error {
 // far says whether the next parameters are beyond the limit, a ball around 𝒜†.
 // Parameters that grow without bound are finite for a long time. A bound on their
 // distance ends that earlier, while those of before are still good for something.
-func (n *Node) far() bool { return n.frame.Distance(n.next[0], nil) > n.config.limit() }
+func (n *Node) far() bool { return n.basis.Distance(n.next[0], nil) > n.config.limit() }
 
 // Cancel ends an update without a change: what the step observed is dropped,
 // so that a cost which made learning diverge is not met again in each of the

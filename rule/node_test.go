@@ -39,7 +39,7 @@ func alone(n *rule.Node) *rule.Heard {
 }
 
 // restored returns a node with parameters x.
-func restored(t *testing.T, f *rule.Frame, c *rule.Config, rows int, x []float32) *rule.Node {
+func restored(t *testing.T, f *rule.Basis, c *rule.Config, rows int, x []float32) *rule.Node {
 	t.Helper()
 	n := rule.NewNode(f, c, rows, nil, nil)
 	if err := n.Restore(rule.Memory{Vectors: [][]float32{x}, Coordinates: rule.Orthonormal}); err != nil {
@@ -95,7 +95,7 @@ func TestWeights(t *testing.T) {
 // parameters beyond the limit end in ErrDiverged; the node stays as it was and
 // goes on.
 func TestDivergence(t *testing.T) {
-	f := must[*rule.Frame](t)(rule.NewFrame(frames["readout"]))
+	f := must[*rule.Basis](t)(rule.NewBasis(bases["readout"]))
 	z, base := mat.NewDense(1, 3, []float32{1, 2, 3}), mat.NewDense(1, 2, []float32{1, 1})
 	good := loss.MSE{Target: mat.NewDense(1, 2, []float32{3, -4})}
 	for name, c := range map[string]struct {
@@ -140,15 +140,15 @@ func TestDivergence(t *testing.T) {
 // The bound on the curvature holds for the cost along any line, and an
 // automatic step waits where nothing was observed.
 func TestCurvature(t *testing.T) {
-	for name, fc := range frames {
+	for name, fc := range bases {
 		for _, whiten := range []bool{false, true} {
 			rng := random.Stream(10, name)
-			moment := new(rule.Moment)
+			moment := new(rule.SecondMoment)
 			moment.Add(matrix(rng, 50, 3), 3)
 			if whiten {
 				fc.Whitening = must[*rule.Whitening](t)(rule.NewWhitening(moment, fc.Bias))
 			}
-			f := must[*rule.Frame](t)(rule.NewFrame(fc))
+			f := must[*rule.Basis](t)(rule.NewBasis(fc))
 			config := rule.Config{Window: 2, Ridge: 0.2}
 			asked := 0
 			config.Rule = probe{func(_ float64, _ []float32, c rule.Cost) {
@@ -200,7 +200,7 @@ type jumps struct{}
 func (jumps) Eval(dy, y mat.Dense) float64 { return 0 }
 
 func TestCheck(t *testing.T) {
-	f := must[*rule.Frame](t)(rule.NewFrame(frames["readout"]))
+	f := must[*rule.Basis](t)(rule.NewBasis(bases["readout"]))
 	automatic := rule.StepSize{Schedule: rule.Automatic}
 	for _, c := range []struct {
 		config rule.Config

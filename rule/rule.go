@@ -20,7 +20,7 @@ type Rule interface {
 	Step(next State, s *Step)
 }
 
-// State is the vectors of one node, of Frame.Len values each: the ones it
+// State is the vectors of one node, of Basis.Len values each: the ones it
 // sends, then the ones it keeps. They begin at 0, which for x_i means 𝒜†.
 type State [][]float32
 
@@ -31,7 +31,7 @@ type Step struct {
 	Heard *Heard
 	Cost  Cost      // J_{i,t}
 	Flat  bool      // J_{i,t} is the same everywhere, with gradient 0: the node observed nothing
-	Spare []float32 // Frame.Len values to work in, of any content
+	Spare []float32 // Basis.Len values to work in, of any content
 }
 
 // Descent is the update of eq. (9):

@@ -25,7 +25,7 @@ const plain = 10
 
 // begin sets how large 𝒜† is, 1 at least, as reach measures, and up to which ‖x‖
 // taps are plain.
-func (f *Frame) begin(start []float32) error {
+func (f *Basis) begin(start []float32) error {
 	if start != nil && len(start) != f.TapsLen() {
 		return fmt.Errorf("rule: %d taps at the start, want %d", len(start), f.TapsLen())
 	}
@@ -53,13 +53,13 @@ func (f *Frame) begin(start []float32) error {
 }
 
 // coordinates returns 𝒜Q: the part of taps that reaches an output, as x is written.
-func (f *Frame) coordinates(taps []float32) []float32 {
+func (f *Basis) coordinates(taps []float32) []float32 {
 	x := make([]float32, f.Len())
 	for k := range f.rows {
 		for w := range f.width {
 			sum := 0.0
 			for g, v := range taps[k*f.features : (k+1)*f.features] {
-				sum += float64(float64(v) * f.basis[w*f.features+g])
+				sum += float64(float64(v) * f.columns[w*f.features+g])
 			}
 			x[k*f.width+w] = float32(sum)
 		}
@@ -88,7 +88,7 @@ func (w *Whitening) energy(m []float64, outputs int) float64 {
 // the root of the mean square of what taps make of the inputs in training. Some
 // directions of taps change outputs a million times less than others: learning
 // may go far in them, and it means little.
-func (f *Frame) Sizes(dst []float64, x mat.Dense) (sizes []float64, far bool) {
+func (f *Basis) Sizes(dst []float64, x mat.Dense) (sizes []float64, far bool) {
 	for j := 0; j < x.Rows && !far; j++ {
 		sum := 0.0
 		for _, v := range x.Row(j) {
@@ -109,7 +109,7 @@ func (f *Frame) Sizes(dst []float64, x mat.Dense) (sizes []float64, far bool) {
 }
 
 // reach returns ‖𝒜 - 𝒜†‖ of the taps that x stands for.
-func (f *Frame) reach(x []float32, scratch []float64) float64 {
+func (f *Basis) reach(x []float32, scratch []float64) float64 {
 	if f.whitening == nil {
 		return f.Distance(x, nil)
 	}

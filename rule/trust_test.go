@@ -12,7 +12,7 @@ import (
 
 // hears returns what a node hears whose neighbours all sent vectors of equal
 // numbers; the node itself is the one at self. Weights are equal.
-func hears(f *rule.Frame, self int, numbers ...float32) *rule.Heard {
+func hears(f *rule.Basis, self int, numbers ...float32) *rule.Heard {
 	x := mat.NewDense(len(numbers), f.Len(), nil)
 	h := &rule.Heard{Vectors: []mat.Dense{x}, Self: self}
 	for j, v := range numbers {
@@ -32,7 +32,7 @@ func hears(f *rule.Frame, self int, numbers ...float32) *rule.Heard {
 // itself, and of two the smaller counts. Nodes at the start follow a neighbour
 // that is far ahead, and all go where all go.
 func TestOutliers(t *testing.T) {
-	f := must[*rule.Frame](t)(rule.NewFrame(rule.FrameConfig{Inputs: 2, Features: 2, Gain: 1, Start: []float32{1, 1, 1, 1}})) // of size 2
+	f := must[*rule.Basis](t)(rule.NewBasis(rule.BasisConfig{Inputs: 2, Features: 2, Gain: 1, Start: []float32{1, 1, 1, 1}})) // of size 2
 	for _, c := range []struct {
 		name    string
 		self    int
@@ -80,9 +80,9 @@ func near32(a, b []float32) bool {
 // Directions that hardly change outputs do not make a neighbour an outlier where
 // steps are whitened: learning goes far in them.
 func TestOutliersOfWhitenedSteps(t *testing.T) {
-	m := &rule.Moment{Inputs: 2, Count: 10, Mean: []float64{1, 0, 0, 0, 1e-10, 0, 0, 0, 1}}
+	m := &rule.SecondMoment{Inputs: 2, Count: 10, Mean: []float64{1, 0, 0, 0, 1e-10, 0, 0, 0, 1}}
 	w := must[*rule.Whitening](t)(rule.NewWhitening(m, false))
-	f := must[*rule.Frame](t)(rule.NewFrame(rule.FrameConfig{Inputs: 2, Features: 1, Gain: 1, Start: []float32{1, 0}, Whitening: w}))
+	f := must[*rule.Basis](t)(rule.NewBasis(rule.BasisConfig{Inputs: 2, Features: 1, Gain: 1, Start: []float32{1, 0}, Whitening: w}))
 	for _, c := range []struct {
 		x    []float32
 		want float64
@@ -99,7 +99,7 @@ func TestOutliersOfWhitenedSteps(t *testing.T) {
 
 // A node that is told nothing may not be carried beyond the limit either.
 func TestLimitWithoutACost(t *testing.T) {
-	f := must[*rule.Frame](t)(rule.NewFrame(rule.FrameConfig{Inputs: 2, Features: 2, Gain: 1}))
+	f := must[*rule.Basis](t)(rule.NewBasis(rule.BasisConfig{Inputs: 2, Features: 2, Gain: 1}))
 	config := rule.Config{Mixing: 1, Limit: 30}
 	n := rule.NewNode(f, &config, 1, nil, nil)
 	n.Observe(mat.Dense{}, mat.Dense{}, nil, nil)
@@ -117,7 +117,7 @@ func TestBadOutliers(t *testing.T) {
 	if err := (&rule.Config{Outlier: 1.5}).Validate(); err == nil {
 		t.Error("an outlier of 1.5 times is accepted, want 2 or more")
 	}
-	if _, err := rule.NewFrame(rule.FrameConfig{Inputs: 2, Features: 2, Gain: 1, Start: []float32{1}}); err == nil {
+	if _, err := rule.NewBasis(rule.BasisConfig{Inputs: 2, Features: 2, Gain: 1, Start: []float32{1}}); err == nil {
 		t.Error("one tap for four is accepted")
 	}
 }

@@ -10,30 +10,30 @@ import (
 	dense "github.com/wdgnn/wdgnn/mat"
 )
 
-// Moment gathers the second moment of the shifted inputs,
+// SecondMoment gathers the second moment of the shifted inputs,
 //
 //	Σ = mean of [z 1]ᵀ [z 1]
 //
 // over the observations of training. It is what a whitening is made from, and
-// belongs in the model file. The zero Moment is empty.
+// belongs in the model file. The zero SecondMoment is empty.
 //
 // The mean is not taken off: outputs are linear in 𝒜 with inputs z as they are,
 // so the curvature of a squared error in 𝒜 is that of zᵀz. The 1 behind z is the
 // input of the bias.
-type Moment struct {
+type SecondMoment struct {
 	Inputs int       `json:"inputs"` // (K+1)·F
 	Count  float64   `json:"count"`  // observations
 	Mean   []float64 `json:"mean"`   // Σ, (Inputs+1)×(Inputs+1), by rows
 }
 
 // Add takes in the first inputs columns of every row of z.
-func (m *Moment) Add(z dense.Dense, inputs int) {
+func (m *SecondMoment) Add(z dense.Dense, inputs int) {
 	n := inputs + 1
 	if m.Mean == nil {
 		m.Inputs, m.Mean = inputs, make([]float64, n*n)
 	}
 	if m.Inputs != inputs || z.Cols < inputs {
-		panic(fmt.Sprintf("rule: Moment: %d of %d columns after %d", inputs, z.Cols, m.Inputs))
+		panic(fmt.Sprintf("rule: SecondMoment: %d of %d columns after %d", inputs, z.Cols, m.Inputs))
 	}
 	if z.Rows == 0 {
 		return
@@ -59,7 +59,7 @@ func (m *Moment) Add(z dense.Dense, inputs int) {
 }
 
 // Validate reports what is wrong with a moment that came from outside.
-func (m *Moment) Validate() error {
+func (m *SecondMoment) Validate() error {
 	n := m.Inputs + 1
 	if m.Inputs < 1 || len(m.Mean) != n*n {
 		return fmt.Errorf("rule: a second moment of %d inputs with %d numbers, want %d", m.Inputs, len(m.Mean), n*n)
@@ -102,7 +102,7 @@ const whiteningRidge = 1e-4
 
 // NewWhitening returns the whitening of a second moment, for the taps alone or
 // for taps and bias.
-func NewWhitening(m *Moment, bias bool) (*Whitening, error) {
+func NewWhitening(m *SecondMoment, bias bool) (*Whitening, error) {
 	if err := m.Validate(); err != nil {
 		return nil, err
 	}

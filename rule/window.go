@@ -25,7 +25,7 @@ import (
 // A Window allocates nothing once it is full. It is not safe for concurrent
 // use.
 type Window struct {
-	frame  *Frame
+	basis  *Basis
 	config *Config
 	length int // m
 	per    int // rows per step at most
@@ -49,10 +49,10 @@ type Window struct {
 	y, dy              mat.Dense
 }
 
-func newWindow(f *Frame, c *Config, rows int) *Window {
+func newWindow(f *Basis, c *Config, rows int) *Window {
 	m := max(c.Window, 1)
 	return &Window{
-		frame: f, config: c, length: m, per: rows,
+		basis: f, config: c, length: m, per: rows,
 		count:     make([]int, m),
 		effective: make([]float64, f.rows*f.outputs), g: make([]float64, f.rows*f.outputs),
 		scratch: make([]float64, f.outputs), projected: make([]float64, f.width),
@@ -96,15 +96,15 @@ func (w *Window) setTargets(n int) {
 	w.targets, w.one, w.target = n, make([]float32, n), nil
 }
 
-// row returns [z_r 1] or z_r, as the frame has it.
-func (w *Window) row(r int) []float64 { return w.z[r*w.frame.rows : (r+1)*w.frame.rows] }
+// row returns [z_r 1] or z_r, as the basis has it.
+func (w *Window) row(r int) []float64 { return w.z[r*w.basis.rows : (r+1)*w.basis.rows] }
 
 // add puts an observation into the newest slot and returns where its target
 // goes.
 func (w *Window) add(z, base []float32) (target []float32) {
 	if w.z == nil { // most nodes of a network may never see a cost
-		w.z = make([]float64, w.length*w.per*w.frame.rows)
-		w.base = make([]float32, w.length*w.per*w.frame.outputs)
+		w.z = make([]float64, w.length*w.per*w.basis.rows)
+		w.base = make([]float32, w.length*w.per*w.basis.outputs)
 	}
 	if w.target == nil {
 		w.target = make([]float32, w.length*w.per*w.targets)
@@ -115,7 +115,7 @@ func (w *Window) add(z, base []float32) (target []float32) {
 	for k, v := range z {
 		row[k] = float64(v)
 	}
-	copy(w.base[r*w.frame.outputs:(r+1)*w.frame.outputs], base)
+	copy(w.base[r*w.basis.outputs:(r+1)*w.basis.outputs], base)
 	w.count[w.newest]++
 	w.held++
 	return w.target[r*w.targets : (r+1)*w.targets]
@@ -124,7 +124,7 @@ func (w *Window) add(z, base []float32) (target []float32) {
 // take puts the observations of a step into the window: rows of z and base,
 // those whose cost the loss carries. Row r is row rows[r] of the loss.
 func (w *Window) take(z, base mat.Dense, rows []int32, j loss.Targeted) {
-	w.setTargets(j.TargetLen(w.frame.outputs))
+	w.setTargets(j.TargetLen(w.basis.outputs))
 	if w.restored && !w.suits(j) {
 		w.forget()
 	}
@@ -133,7 +133,7 @@ func (w *Window) take(z, base mat.Dense, rows []int32, j loss.Targeted) {
 	w.begin()
 	for r := range z.Rows {
 		if j.TargetOf(int(rows[r]), w.one) {
-			copy(w.add(z.Row(r)[:w.frame.inputs], base.Row(r)), w.one)
+			copy(w.add(z.Row(r)[:w.basis.inputs], base.Row(r)), w.one)
 		}
 	}
 }
@@ -148,7 +148,7 @@ func (w *Window) suits(j loss.Targeted) bool {
 	}
 	for s := range w.slots {
 		for _, v := range w.target[s*w.per : s*w.per+w.count[s]] {
-			if !(v >= 0 && v < float32(w.frame.outputs)) {
+			if !(v >= 0 && v < float32(w.basis.outputs)) {
 				return false
 			}
 		}
@@ -162,7 +162,7 @@ func (w *Window) takeAll(z, base mat.Dense, j loss.Loss) {
 	w.setTargets(0)
 	w.begin()
 	for r := range z.Rows {
-		w.add(z.Row(r)[:w.frame.inputs], base.Row(r))
+		w.add(z.Row(r)[:w.basis.inputs], base.Row(r))
 	}
 	w.current = j
 }

@@ -19,18 +19,18 @@ import (
 // and clipped as long as the taps' gradient.
 func TestWindow(t *testing.T) {
 	const steps, rows = 12, 3
-	for name, fc := range frames {
+	for name, fc := range bases {
 		for _, m := range []int{1, 2, 5} {
 			for _, whiten := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s, m = %d, whitened %t", name, m, whiten), func(t *testing.T) {
 					rng := random.Stream(7, name, m)
-					moment := new(rule.Moment)
+					moment := new(rule.SecondMoment)
 					moment.Add(matrix(rng, 50, 3), 3)
 					fc := fc
 					if whiten {
 						fc.Whitening = must[*rule.Whitening](t)(rule.NewWhitening(moment, fc.Bias))
 					}
-					f := must[*rule.Frame](t)(rule.NewFrame(fc))
+					f := must[*rule.Basis](t)(rule.NewBasis(fc))
 					outputs, inputs := f.Outputs(), f.TapsLen()/4
 					_, root := basis(fc, f)
 					var cost float64
@@ -104,7 +104,7 @@ func TestWindow(t *testing.T) {
 }
 
 // inverseMoment returns (Σ + 1e-4 diag Σ)⁻¹ of the first n inputs.
-func inverseMoment(m *rule.Moment, n int) *dense.Dense {
+func inverseMoment(m *rule.SecondMoment, n int) *dense.Dense {
 	s := dense.NewDense(n, n, nil)
 	s.Apply(func(i, k int, _ float64) float64 {
 		v := m.Mean[i*(m.Inputs+1)+k]
@@ -152,10 +152,10 @@ func TestWhiteningOfPoorData(t *testing.T) {
 		v := float32(rng.NormFloat64())
 		copy(z.Row(i), []float32{v, 0, v})
 	}
-	m := new(rule.Moment)
+	m := new(rule.SecondMoment)
 	m.Add(z, 3)
 	w := must[*rule.Whitening](t)(rule.NewWhitening(m, false))
-	f := must[*rule.Frame](t)(rule.NewFrame(rule.FrameConfig{Inputs: 3, Features: 1, Gain: 1, Whitening: w}))
+	f := must[*rule.Basis](t)(rule.NewBasis(rule.BasisConfig{Inputs: 3, Features: 1, Gain: 1, Whitening: w}))
 	var got []float32
 	config := rule.Config{Rule: probe{func(_ float64, g []float32, _ rule.Cost) { got = slices.Clone(g) }}}
 	n := rule.NewNode(f, &config, 1, nil, nil)
@@ -174,7 +174,7 @@ func TestWhiteningOfPoorData(t *testing.T) {
 
 // Gradients of the taps that are longer than ClipNorm are shortened to it.
 func TestClip(t *testing.T) {
-	f := must[*rule.Frame](t)(rule.NewFrame(frames["readout"]))
+	f := must[*rule.Basis](t)(rule.NewBasis(bases["readout"]))
 	for _, limit := range []float64{0, 1e-3, 1e9} {
 		var got []float32
 		config := rule.Config{ClipNorm: limit, Rule: probe{func(_ float64, g []float32, _ rule.Cost) { got = slices.Clone(g) }}}
@@ -192,7 +192,7 @@ func TestClip(t *testing.T) {
 
 // A window holds targets of one kind: another kind of cost starts it anew.
 func TestAnotherKindOfCost(t *testing.T) {
-	f := must[*rule.Frame](t)(rule.NewFrame(frames["readout"]))
+	f := must[*rule.Basis](t)(rule.NewBasis(bases["readout"]))
 	config := rule.Config{Window: 4}
 	n := rule.NewNode(f, &config, 1, nil, nil)
 	observe := func(j loss.Loss) {

@@ -25,7 +25,7 @@ import (
 type Coordinates struct {
 	inputs, outputs int
 	bias            bool
-	frame           *rule.Frame
+	basis           *rule.Basis
 	root            []float64 // Γ^½, or with whitening the projection on the range of Γ
 	inverse         []float64 // its pseudo-inverse
 	left            []float64 // C, lower triangular, P×P; nil without whitening
@@ -36,7 +36,7 @@ const whiteningRidge = 1e-4
 
 // NewCoordinates returns those of a model with a wide part. Bias says whether
 // the wide part's bias is retrained; a moment asks for whitened steps.
-func NewCoordinates(m *gnn.WideDeep, bias bool, moment *rule.Moment) (*Coordinates, error) {
+func NewCoordinates(m *gnn.WideDeep, bias bool, moment *rule.SecondMoment) (*Coordinates, error) {
 	if m.Config.Wide == nil {
 		return nil, errors.New("theory: the model has no wide part, and nothing else learns online")
 	}
@@ -46,7 +46,7 @@ func NewCoordinates(m *gnn.WideDeep, bias bool, moment *rule.Moment) (*Coordinat
 	}
 	n := NewNetwork(m)
 	var err error
-	if c.frame, err = rule.NewFrame(rule.FrameConfig{
+	if c.basis, err = rule.NewBasis(rule.BasisConfig{
 		Inputs:   (m.Config.Wide.Order + 1) * m.Config.In,
 		Features: n.Features, Bias: bias, Gain: float32(n.GainWide), Readout: m.Params.Readout.Weight,
 	}); err != nil {
@@ -96,7 +96,7 @@ func NewCoordinates(m *gnn.WideDeep, bias bool, moment *rule.Moment) (*Coordinat
 }
 
 // whiten factors P_L = (Σ + 1e-4 diag Σ)⁻¹ as C Cᵀ. With Σ + … = L Lᵀ, C = L⁻ᵀ.
-func (c *Coordinates) whiten(m *rule.Moment) error {
+func (c *Coordinates) whiten(m *rule.SecondMoment) error {
 	n := c.inputs
 	all := m.Inputs + 1
 	if want := n; m.Inputs != want && !(c.bias && all == want) {
@@ -166,7 +166,7 @@ func (c *Coordinates) Input(z []float32) []float64 {
 func (c *Coordinates) Of(x []float32) []float64 {
 	n, k := c.inputs, c.outputs
 	effect, w := make([]float64, n*k), make([]float64, n*k)
-	c.frame.Effect(effect, x)
+	c.basis.Effect(effect, x)
 	for a := range n {
 		for b := range k {
 			axpy(w[a*k:(a+1)*k], effect[a*k+b], c.inverse[b*k:(b+1)*k])

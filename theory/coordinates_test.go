@@ -52,7 +52,7 @@ func TestCoordinatesAreThoseOfLearners(t *testing.T) {
 				how.Retrain = rule.RetrainTapsAndBias
 			}
 			if c.whiten {
-				cfg.Moment = &rule.Moment{Inputs: 6, Mean: make([]float64, 49)}
+				cfg.Moment = &rule.SecondMoment{Inputs: 6, Mean: make([]float64, 49)}
 				for range 40 {
 					z := append(randomSignal(rng, 6), 1)
 					for a := range 7 {

@@ -136,7 +136,7 @@ func (c *FlockCommand) Run(ctx context.Context, model string) error {
 	}
 	view := newFlightView(c.Stderr, &c.plan)
 	began := time.Now()
-	result, err := c.plan.Fly(ctx, pilot, func(m flock.Moment) error { return view.show(ctx, m) })
+	result, err := c.plan.Fly(ctx, pilot, func(m flock.Instant) error { return view.show(ctx, m) })
 	took := time.Since(began) - view.paused
 	view.end()
 	if err != nil {

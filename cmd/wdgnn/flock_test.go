@@ -61,7 +61,7 @@ func TestFlightView(t *testing.T) {
 	view := newFlightView(&b, &plan)
 	view.terminal = true
 	for range 2 {
-		if err := view.show(context.Background(), flock.Moment{Flight: 1, Swarm: s, Learner: still{}, Expert: 0.5}); err != nil {
+		if err := view.show(context.Background(), flock.Instant{Flight: 1, Swarm: s, Learner: still{}, Expert: 0.5}); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Step(make([][2]float64, 5)); err != nil {

@@ -31,7 +31,7 @@ func newFlightView(out io.Writer, p *flock.Plan) *flightView {
 }
 
 // show shows one step.
-func (v *flightView) show(ctx context.Context, m flock.Moment) error {
+func (v *flightView) show(ctx context.Context, m flock.Instant) error {
 	step, steps := m.Swarm.Time(), m.Swarm.Config().Steps()
 	last := step == steps-1
 	if step == 0 {
@@ -74,7 +74,7 @@ func (v *flightView) share(variation float64) float64 {
 	return min(max(1+math.Log10(variation/v.first)/4, 0), 1)
 }
 
-func (v *flightView) clock(m flock.Moment) string {
+func (v *flightView) clock(m flock.Instant) string {
 	c := m.Swarm.Config()
 	text := fmt.Sprintf("%5.2f of %.2f s", float64(m.Swarm.Time())*c.SampleSeconds, float64(c.Steps())*c.SampleSeconds)
 	if v.plan.Flights > 1 {
@@ -83,7 +83,7 @@ func (v *flightView) clock(m flock.Moment) string {
 	return text
 }
 
-func (v *flightView) state(m flock.Moment) string {
+func (v *flightView) state(m flock.Instant) string {
 	collisions, closest := m.Swarm.Closest()
 	text := "connected"
 	if parts := m.Swarm.Components(); parts > 1 {

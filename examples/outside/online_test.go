@@ -17,7 +17,7 @@ func Example_online() {
 	file := must(modelfile.Load("../own-data/model.safetensors"))
 	mean, count, _ := file.Moment() // of the inputs in training: the metric of a step
 	c := online.Config{Nodes: 50, Read: file.Meta.Nodes}
-	c.Moment = &rule.Moment{Inputs: mean.Rows - 1, Count: count, Mean: mean.Data}
+	c.Moment = &rule.SecondMoment{Inputs: mean.Rows - 1, Count: count, Mean: mean.Data}
 	samples, costs := stream(file.Meta.Shift, c.Nodes, c.Read)
 	y := mat.NewDense(c.Nodes, file.Network.Outputs(), nil)
 	observer := must(online.NewObserver(file.Network, c))

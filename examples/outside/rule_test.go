@@ -43,7 +43,7 @@ func ExampleMomentum() {
 	momentum := rule.Config{Rule: Momentum{Gamma: 0.03, Mu: 0.5}, Mixing: 1}
 	learner := must(online.NewConsensus(must(online.NewObserver(model, online.Config{Nodes: n})), momentum))
 
-	plan := &agent.Plan{Model: model, Operator: graph.ShiftAdjacency, Frame: learner.Frame(), Rule: &momentum}
+	plan := &agent.Plan{Model: model, Operator: graph.ShiftAdjacency, Basis: learner.Basis(), Rule: &momentum}
 	check(plan.Validate())
 	swarm := agenttest.New(n, plan)
 

@@ -57,7 +57,7 @@ func maxRows(m *modelfile.Model) ([]float64, string, error) {
 // together, and the filters that they go through. Observations are those of the
 // nodes that were read, and others may see larger signals: no bound is below
 // leastGuess. Without them it gives a number that keeps sums finite.
-func guessRows(m *modelfile.Model, moment *rule.Moment) ([]float64, string) {
+func guessRows(m *modelfile.Model, moment *rule.SecondMoment) ([]float64, string) {
 	net := m.Network
 	norms := make([]float64, agent.Hops(net))
 	if moment == nil || moment.Inputs < net.Config.In {
@@ -90,7 +90,7 @@ func guessRows(m *modelfile.Model, moment *rule.Moment) ([]float64, string) {
 
 // inputNorm returns the largest norm that any of the observations of a moment
 // can have had at a hop.
-func inputNorm(m *rule.Moment, hop, features int) float64 {
+func inputNorm(m *rule.SecondMoment, hop, features int) float64 {
 	sum := 0.0
 	for k := hop * features; k < (hop+1)*features; k++ {
 		sum += m.Mean[k*(m.Inputs+1)+k]

@@ -107,11 +107,11 @@ func (b *box) describeModel(p *agent.Plan) string {
 }
 
 func (c *Config) describeLearning(p *agent.Plan) string {
-	if p.Frame == nil {
+	if p.Basis == nil {
 		return "not at all: nodes predict only; try learn: {preset: personal}"
 	}
 	preset := cmp.Or(c.Learn.Preset, rule.DefaultPreset)
-	return fmt.Sprintf("%s: window %d, mixing %v, %d numbers per node", preset, max(p.Rule.Window, 1), p.Rule.Mixing, p.Frame.Len())
+	return fmt.Sprintf("%s: window %d, mixing %v, %d numbers per node", preset, max(p.Rule.Window, 1), p.Rule.Mixing, p.Basis.Len())
 }
 
 // describeBounds says what is accepted from neighbours.

@@ -65,7 +65,7 @@ func (c *Config) plan(m *modelfile.Model, cost host.Cost, scale float64) (*agent
 			return nil, errors.New("learn: whitened steps need the second moment of the inputs in training, " +
 				"which the model file does not hold; train the model again, or set learn.whiten: false")
 		}
-		if p.Frame, err = online.NewFrame(m.Network, *r, moment); err != nil {
+		if p.Basis, err = online.NewBasis(m.Network, *r, moment); err != nil {
 			return nil, fmt.Errorf("learn: %w", err)
 		}
 		p.Rule = r
@@ -77,12 +77,12 @@ func (c *Config) plan(m *modelfile.Model, cost host.Cost, scale float64) (*agent
 }
 
 // momentOf returns the second moment that a model holds, nil if it holds none.
-func momentOf(m *modelfile.Model) (*rule.Moment, error) {
+func momentOf(m *modelfile.Model) (*rule.SecondMoment, error) {
 	mean, count, found := m.Moment()
 	if !found {
 		return nil, nil
 	}
-	moment := &rule.Moment{Inputs: mean.Rows - 1, Mean: mean.Data, Count: count}
+	moment := &rule.SecondMoment{Inputs: mean.Rows - 1, Mean: mean.Data, Count: count}
 	if err := moment.Validate(); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}

@@ -156,7 +156,7 @@ func disagreement(l online.Learner, n int) (values live.Floats, most float64) {
 	if !ok { // before training
 		return blank(n), nan
 	}
-	mean := make([]float32, c.Frame().Len())
+	mean := make([]float32, c.Basis().Len())
 	for e := range mean {
 		sum := 0.0
 		for i := range n {
@@ -165,7 +165,7 @@ func disagreement(l online.Learner, n int) (values live.Floats, most float64) {
 		mean[e] = float32(sum / float64(n))
 	}
 	for i := range n {
-		d := c.Frame().Distance(c.Params(i), mean)
+		d := c.Basis().Distance(c.Params(i), mean)
 		values, most = append(values, float32(d)), max(most, d)
 	}
 	return values, most

@@ -57,7 +57,7 @@ func fly(t *testing.T, p Plan) *Result {
 // A flight is recorded step by step, and the expert's is beside it.
 func TestFly(t *testing.T) {
 	p, steps := somePlan(), 0
-	r, err := p.Fly(context.Background(), someController(t), func(m Moment) error {
+	r, err := p.Fly(context.Background(), someController(t), func(m Instant) error {
 		if m.Swarm.Time() != steps || m.Flight != 0 || !(m.Expert > 0) {
 			t.Errorf("step %d: got time %d of flight %d, expert %v", steps, m.Swarm.Time(), m.Flight, m.Expert)
 		}

@@ -72,9 +72,9 @@ func (p *Plan) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Moment is one step of a flight, before the robots move. Swarm and Learner are
+// Instant is one step of a flight, before the robots move. Swarm and Learner are
 // for looking at and change with the next step.
-type Moment struct {
+type Instant struct {
 	Flight  int // from 0
 	Swarm   *flocking.Swarm
 	Learner online.Learner
@@ -88,7 +88,7 @@ type Moment struct {
 // learning, so does the controller as trained. Robots stop and messages are
 // lost for all of them alike; the expert sees everything and only feels that
 // robots stop.
-func (p Plan) Fly(ctx context.Context, c *Controller, watch func(Moment) error) (*Result, error) {
+func (p Plan) Fly(ctx context.Context, c *Controller, watch func(Instant) error) (*Result, error) {
 	if err := errors.Join(p.Validate(), c.check()); err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (p Plan) Fly(ctx context.Context, c *Controller, watch func(Moment) error) 
 }
 
 // fly flies start k with every controller.
-func (p Plan) fly(ctx context.Context, c *Controller, r *Result, l online.Learner, k int, watch func(Moment) error) error {
+func (p Plan) fly(ctx context.Context, c *Controller, r *Result, l online.Learner, k int, watch func(Instant) error) error {
 	s, err := p.start(k)
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func (p Plan) fly(ctx context.Context, c *Controller, r *Result, l online.Learne
 		if watch == nil {
 			return nil
 		}
-		return watch(Moment{Flight: k, Swarm: s, Learner: l, Expert: expert.Variation[s.Time()]})
+		return watch(Instant{Flight: k, Swarm: s, Learner: l, Expert: expert.Variation[s.Time()]})
 	})
 	if err != nil {
 		return err

@@ -114,14 +114,14 @@ func adaptedFile(trained *modelfile.Model, l online.Learner, a *Adaptation) (*mo
 	switch l := l.(type) {
 	case *online.Consensus:
 		for i := range l.Nodes() {
-			taps := make([]float32, l.Frame().TapsLen())
+			taps := make([]float32, l.Basis().TapsLen())
 			l.Taps(taps, i)
 			eachWindow(network, len(taps), func(w gnn.Window) {
 				file.Extra[fmt.Sprintf("node.%d.%s", i, w.Name)] = mat.NewDense(w.Rows, w.Cols, taps[w.Offset:w.Offset+w.Len()])
 			})
 		}
 	case *online.Centralized:
-		n := l.Frame().TapsLen()
+		n := l.Basis().TapsLen()
 		eachWindow(network, n, func(w gnn.Window) {
 			start := slices.Clone(network.Params.Flat[w.Offset : w.Offset+w.Len()])
 			file.Extra[startName+w.Name] = mat.NewDense(w.Rows, w.Cols, start)

@@ -189,7 +189,7 @@ func TestMoment(t *testing.T) {
 		shifts = append(shifts, s)
 	}
 	var read []int
-	want := new(rule.Moment)
+	want := new(rule.SecondMoment)
 	delayed, y := gnn.Delayed{Model: net}, mat.NewDense(6, 3, nil)
 	for t := range 20 {
 		delayed.Predict(y, shifts[t], mat.NewDense(6, 2, x[t*12:(t+1)*12]))

@@ -9,7 +9,7 @@ import (
 
 // moment returns the second moment of the training signals at the nodes read,
 // on the whole graph; nil for a network without a wide part.
-func (d *Dataset) moment(net *gnn.WideDeep, e *mat.Engine) (*rule.Moment, error) {
+func (d *Dataset) moment(net *gnn.WideDeep, e *mat.Engine) (*rule.SecondMoment, error) {
 	if d.each > 0 {
 		return d.shiftedMoment(net), nil
 	}
@@ -31,12 +31,12 @@ func (d *Dataset) moment(net *gnn.WideDeep, e *mat.Engine) (*rule.Moment, error)
 
 // shiftedMoment is moment of rows that were shifted before, all of which are
 // read.
-func (d *Dataset) shiftedMoment(net *gnn.WideDeep) *rule.Moment {
+func (d *Dataset) shiftedMoment(net *gnn.WideDeep) *rule.SecondMoment {
 	if net.Config.Wide == nil {
 		return nil
 	}
 	const block = 1024 // rows that are added at once
-	moment, rows := new(rule.Moment), d.Train.shifted
+	moment, rows := new(rule.SecondMoment), d.Train.shifted
 	for from := 0; from < rows.Rows; from += block {
 		moment.Add(rows.View(from, 0, min(block, rows.Rows-from), rows.Cols), (net.Config.Wide.Order+1)*net.Config.In)
 	}

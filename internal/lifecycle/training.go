@@ -28,7 +28,7 @@ type Training struct {
 	engine             *mat.Engine
 	train, valid, test bound
 	shift              *mat.CSR     // of the whole graph; nil where inputs were shifted before
-	moment             *rule.Moment // of the training signals; see Dataset.moment
+	moment             *rule.SecondMoment // of the training signals; see Dataset.moment
 }
 
 // Score is how well a model does on a number of samples.

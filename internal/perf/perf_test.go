@@ -170,7 +170,7 @@ func TestOnlineStepsAreGradientSteps(t *testing.T) {
 	l.begin()
 	l.pass(&in, sourcelocNodes, atDetectors([]int32{onlineCommunity}), 1)
 
-	n := central.Frame().TapsLen()
+	n := central.Basis().TapsLen()
 	got, sum, own := make([]float32, n), make([]float64, n), make([]float32, n)
 	central.Taps(got)
 	for _, d := range detectors {

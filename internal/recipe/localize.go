@@ -27,7 +27,7 @@ type Localization struct {
 type Localized struct {
 	World  *sourceloc.World
 	Model  *modelfile.Model // with the second moment of its inputs
-	Moment *rule.Moment
+	Moment *rule.SecondMoment
 
 	test *Source
 }
@@ -46,7 +46,7 @@ func Localize(ctx context.Context, c Localization) (*Localized, error) {
 }
 
 // Locate returns the network that a model with the given seed was trained on.
-func Locate(model *modelfile.Model, moment *rule.Moment) (*Localized, error) {
+func Locate(model *modelfile.Model, moment *rule.SecondMoment) (*Localized, error) {
 	z, err := (&Localization{Seed: model.Meta.Seed, Shift: model.Meta.Shift}).source()
 	if err != nil {
 		return nil, err

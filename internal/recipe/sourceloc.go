@@ -97,7 +97,7 @@ type Source struct {
 // SourceModel is a model ready for the online phase.
 type SourceModel struct {
 	Network *gnn.WideDeep
-	Moment  *rule.Moment // nil without a wide part
+	Moment  *rule.SecondMoment // nil without a wide part
 	Norms   []float64    // of rows; see RowNorms
 	Info    SourceInfo
 }
@@ -235,7 +235,7 @@ func (z *Source) score(m *gnn.WideDeep, k Kind) (func(context.Context, *gnn.Wide
 // beside is what stands next to a saved model.
 type beside struct {
 	Info   SourceInfo   `json:"info"`
-	Moment *rule.Moment `json:"moment,omitempty"`
+	Moment *rule.SecondMoment `json:"moment,omitempty"`
 }
 
 // Save writes a model that z trained to a file, and what a later run wants to

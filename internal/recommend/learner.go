@@ -14,7 +14,7 @@ import (
 // concurrent use.
 type learner struct {
 	world  *world
-	frame  *rule.Frame
+	basis  *rule.Basis
 	config rule.Config
 	guards GuardConfig
 	solo   *online.Solo
@@ -30,7 +30,7 @@ func newLearner(m *Model, w *world, c rule.Config, guards GuardConfig) (*learner
 	if err := guards.Validate(); err != nil {
 		return nil, err
 	}
-	return &learner{world: w, frame: solo.Frame(), config: c, guards: guards.withDefaults(), solo: solo}, nil
+	return &learner{world: w, basis: solo.Basis(), config: c, guards: guards.withDefaults(), solo: solo}, nil
 }
 
 // observation is a rating as the learner sees it.
@@ -111,10 +111,10 @@ func (l *learner) memory() memory { return memory{l.solo.Memory(), l.guard.clone
 // for, because that has changed, loses its oldest steps.
 func (l *learner) restore(m memory) error {
 	if extra := len(m.Node.Counts) - max(1, l.config.Window); extra > 0 {
-		m.Node = forget(m.Node, extra, l.frame.Inputs())
+		m.Node = forget(m.Node, extra, l.basis.Inputs())
 	}
 	if l.config.Window <= 1 {
-		m.Node = forget(m.Node, len(m.Node.Counts), l.frame.Inputs())
+		m.Node = forget(m.Node, len(m.Node.Counts), l.basis.Inputs())
 	}
 	if err := l.solo.Restore(m.Node); err != nil {
 		return fmt.Errorf("recommend: what the learner remembers: %w", err)

@@ -23,7 +23,7 @@ type Model struct {
 	Setting Setting
 	Data    string // fingerprint of the ratings, as package dataset has it
 	network *gnn.WideDeep
-	moment  *rule.Moment // of the inputs in training
+	moment  *rule.SecondMoment // of the inputs in training
 	Report  Report
 }
 
@@ -46,7 +46,7 @@ type sidecar struct {
 	Digest  string       `json:"digest"` // Model.digest
 	Data    string       `json:"data"`
 	Setting Setting      `json:"setting"`
-	Moment  *rule.Moment `json:"moment"`
+	Moment  *rule.SecondMoment `json:"moment"`
 	Report  Report       `json:"report"`
 }
 

@@ -117,7 +117,7 @@ func (s *Service) raw(f *features, v *version, n int32) float64 {
 	}
 	var y [1]float32
 	var scratch [1]float64
-	s.writer.learner.frame.Predict(y[:], f.base[n:n+1], f.row(n), v.params, scratch[:])
+	s.writer.learner.basis.Predict(y[:], f.base[n:n+1], f.row(n), v.params, scratch[:])
 	return f.mean[n] + float64(y[0])
 }
 

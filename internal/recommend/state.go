@@ -159,9 +159,9 @@ func (w *writer) redo(m *memory, rec *record) error {
 	if !rec.learned {
 		return nil
 	}
-	if len(rec.z) != w.learner.frame.Inputs() || len(rec.params) != w.learner.frame.Len() {
+	if len(rec.z) != w.learner.basis.Inputs() || len(rec.params) != w.learner.basis.Len() {
 		return fmt.Errorf("%d inputs and %d parameters; the learner has %d and %d",
-			len(rec.z), len(rec.params), w.learner.frame.Inputs(), w.learner.frame.Len())
+			len(rec.z), len(rec.params), w.learner.basis.Inputs(), w.learner.basis.Len())
 	}
 	w.totals.Learned++
 	m.Guard.watch(rec.user, rec.heard(), s.config.Guard.Window)

@@ -77,7 +77,7 @@ func (w *writer) status(v *version) Status {
 		Model: s.digest, Version: v.seq, Serving: v.servingName(),
 		Steps: l.solo.Drift().Steps, Learned: w.totals.Learned, Changed: w.totals.Changed,
 		Limited: w.totals.Limited,
-		Users:   int(s.count.Load()), Movies: s.world.ratings.Movies(), Falls: l.guard.Falls, Moved: l.frame.Distance(v.params, nil),
+		Users:   int(s.count.Load()), Movies: s.world.ratings.Movies(), Falls: l.guard.Falls, Moved: l.basis.Distance(v.params, nil),
 		Writable: w.journal.Err() == nil, Stored: !w.full && w.journal.Err() == nil,
 		Window: Window{Length: l.guards.Window, Filled: len(l.guard.Panel), Online: panel.online, Frozen: panel.frozen, Margin: l.guards.Margin},
 		Rule:   Rule{StepSize: l.config.StepSize.Value, Whitened: l.config.Whiten, Retrain: l.config.Retrain.String()},

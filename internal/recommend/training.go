@@ -111,7 +111,7 @@ func Train(ctx context.Context, all *movies.Ratings, s Setting, c TrainConfig) (
 		return nil, fmt.Errorf("recommend: %w", err)
 	}
 	test := w.rowsOf(w.test, w.graph, c.Threads)
-	moment := &rule.Moment{}
+	moment := &rule.SecondMoment{}
 	moment.Add(examples.z, s.Order+1)
 	return &Model{
 		Setting: s, Data: dataset.Fingerprint(all), network: net, moment: moment,

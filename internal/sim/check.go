@@ -117,8 +117,8 @@ func (r *run) inspect() {
 // bounded looks at what a host keeps.
 func (r *run) bounded(b *box, report *host.Report) {
 	for node, x := range report.Params {
-		if !mat.Finite(x...) || r.trial.plan.Frame.Distance(x, nil) > mostDistance {
-			r.fail("host %d: the parameters of node %d are %v away from where they began", b.id, node, r.trial.plan.Frame.Distance(x, nil))
+		if !mat.Finite(x...) || r.trial.plan.Basis.Distance(x, nil) > mostDistance {
+			r.fail("host %d: the parameters of node %d are %v away from where they began", b.id, node, r.trial.plan.Basis.Distance(x, nil))
 		}
 	}
 	if report.Kept > mostKept {

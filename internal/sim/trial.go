@@ -149,7 +149,7 @@ func (t *Trial) drawPlan(rng *rand.Rand) error {
 	p := &agent.Plan{
 		Model: m, Operator: graph.ShiftRowStochastic, Delayed: rng.IntN(5) == 0, Rule: &t.rule, Cost: host.MSE.Kind(), Forgiving: rng.IntN(3) > 0,
 	}
-	if p.Frame, err = online.NewFrame(m, t.rule, nil); err != nil {
+	if p.Basis, err = online.NewBasis(m, t.rule, nil); err != nil {
 		return err
 	}
 	p.MaxRows = slices.Repeat([]float64{mostRow}, agent.Hops(m))

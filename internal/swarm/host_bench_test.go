@@ -50,11 +50,11 @@ func BenchmarkHostOf25000(b *testing.B) {
 	}
 	r := rule.Literal(false)
 	r.StepSize.Value = 1e-3
-	frame, err := online.NewFrame(m, r, nil)
+	basis, err := online.NewBasis(m, r, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
-	p := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Delayed: true, Frame: frame, Rule: &r, Cost: host.MSE.Kind()}
+	p := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Delayed: true, Basis: basis, Rule: &r, Cost: host.MSE.Kind()}
 	if err := p.Validate(); err != nil {
 		b.Fatal(err)
 	}

@@ -250,13 +250,13 @@ func (r *run) faults() transport.Faults {
 
 // Plan returns what the agents of the task share.
 func (t *Task) Plan() (*agent.Plan, error) {
-	frame, err := online.NewFrame(t.model.Network, t.rule, t.moment)
+	basis, err := online.NewBasis(t.model.Network, t.rule, t.moment)
 	if err != nil {
 		return nil, err
 	}
 	p := &agent.Plan{
 		Model: t.model.Network, Operator: t.model.Meta.Shift, Delayed: t.model.Meta.Delayed,
-		Frame: frame, Rule: &t.rule, Cost: t.cost.Kind(), Forgiving: !t.Strict,
+		Basis: basis, Rule: &t.rule, Cost: t.cost.Kind(), Forgiving: !t.Strict,
 	}
 	return p, p.Validate()
 }

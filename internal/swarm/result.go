@@ -206,7 +206,7 @@ func (r *run) distances(reports []*host.Report) map[agent.NodeID]float64 {
 	all := make(map[agent.NodeID]float64, count)
 	for _, report := range reports {
 		for node, params := range report.Params {
-			all[node] = r.plan.Frame.Distance(params, mean)
+			all[node] = r.plan.Basis.Distance(params, mean)
 		}
 	}
 	return all

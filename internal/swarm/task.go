@@ -33,7 +33,7 @@ type Task struct {
 
 	// moment is the second moment of the inputs in training, for rules that
 	// whiten; the model file holds it too.
-	moment *rule.Moment
+	moment *rule.SecondMoment
 }
 
 // sourceWorld is source localization on graphs that lose links: one graph after

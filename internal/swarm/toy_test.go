@@ -94,11 +94,11 @@ func plan(t testing.TB, w *toy, s *setting) (*agent.Plan, *gnn.WideDeep) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := online.NewFrame(m, s.rule, nil)
+	f, err := online.NewBasis(m, s.rule, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Delayed: s.delayed, Frame: f, Rule: &s.rule, Cost: host.CrossEntropy.Kind()}
+	p := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Delayed: s.delayed, Basis: f, Rule: &s.rule, Cost: host.CrossEntropy.Kind()}
 	if err := p.Validate(); err != nil {
 		t.Fatal(err)
 	}

@@ -37,11 +37,11 @@ type crew struct {
 func newCrew(m *gnn.WideDeep, shift graph.Shift, c online.Config, r *rule.Config, cost loss.Loss) (*crew, error) {
 	p := &agent.Plan{Model: m, Operator: shift, Delayed: c.Delayed, Cost: cost}
 	if r != nil {
-		f, err := online.NewFrame(m, *r, c.Moment)
+		f, err := online.NewBasis(m, *r, c.Moment)
 		if err != nil {
 			return nil, err
 		}
-		p.Frame, p.Rule = f, r
+		p.Basis, p.Rule = f, r
 	}
 	if err := p.Validate(); err != nil {
 		return nil, err

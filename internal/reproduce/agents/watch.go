@@ -49,7 +49,7 @@ func (d *meanDrift) against(w *crew) (drift, way float64) {
 		}
 		mean[e], moved[e] = float32(sum/float64(len(w.nodes))), float32(d.sum[e])
 	}
-	return w.plan.Frame.Distance(moved, nil), w.plan.Frame.Distance(mean, nil)
+	return w.plan.Basis.Distance(moved, nil), w.plan.Basis.Distance(mean, nil)
 }
 
 // bits compares agents with a learner of package online that takes the same

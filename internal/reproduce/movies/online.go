@@ -89,7 +89,7 @@ func (w *movieWorld) newNetwork(m *gnn.WideDeep, movie int, c rule.Config) (*net
 func (l *networkLearner) predict(y mat.Dense, r recipe.MovieRows) {
 	base := l.Read(l.model, r)
 	for i := range y.Rows {
-		l.learner.Frame().Predict(y.Row(i), base.Row(i), r.Z.Row(i), l.learner.Params(r.Movie), l.scratch)
+		l.learner.Basis().Predict(y.Row(i), base.Row(i), r.Z.Row(i), l.learner.Params(r.Movie), l.scratch)
 	}
 }
 

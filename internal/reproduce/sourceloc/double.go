@@ -141,7 +141,7 @@ func lazy(w float64, diagonal bool, eta float64) float64 {
 }
 
 // preconditioner returns P_L and P_R, or nil for a plain step.
-func preconditioner(m *gnn.WideDeep, moment *rule.Moment, whiten bool) (left, right *mat.Dense, err error) {
+func preconditioner(m *gnn.WideDeep, moment *rule.SecondMoment, whiten bool) (left, right *mat.Dense, err error) {
 	if !whiten {
 		return nil, nil, nil
 	}
