@@ -54,36 +54,51 @@ const rules = `
 	internal/dataset    : scenario/movies
 	internal/baseline   : scenario/movies
 	internal/figure     : modelfile
-	internal/lifecycle  : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc scenario/flocking scenario/movies internal/config internal/data internal/dataset internal/recipe internal/rundir
-	internal/recipe     : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc scenario/flocking scenario/movies internal/dataset
+	internal/lifecycle  : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc
+	                      scenario/flocking scenario/movies internal/config internal/data internal/dataset
+	                      internal/recipe internal/rundir
+	internal/recipe     : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc
+	                      scenario/flocking scenario/movies internal/dataset
 	internal/demo       : mat graph gnn loss online rule train internal/recipe internal/live
-	internal/certify    : mat graph gnn loss random rule online theory modelfile internal/config internal/data internal/lifecycle
+	internal/certify    : mat graph gnn loss random rule online theory modelfile internal/config internal/data
+	                      internal/lifecycle
 	internal/reproduce/study : mat modelfile internal/figure
 	internal/reproduce/study/studytest : random internal/reproduce/study
 	internal/reproduce/sourceloc : gnn graph mat rule train scenario/sourceloc internal/recipe internal/reproduce/study
 	internal/reproduce/flocking : gnn graph mat rule scenario/flocking internal/recipe internal/reproduce/study
-	internal/reproduce/movies : gnn graph loss mat online random rule train modelfile scenario/movies internal/baseline internal/dataset internal/recipe internal/recommend internal/reproduce/study
-	internal/reproduce/theory : graph loss mat online modelfile theory scenario/flocking internal/certify internal/recipe internal/reproduce/study internal/reproduce/sourceloc internal/reproduce/flocking
-	internal/reproduce/agents : agent gnn graph loss mat online rule scenario/flocking internal/recipe internal/reproduce/study internal/reproduce/sourceloc internal/reproduce/flocking
-	internal/reproduce  : internal/reproduce/study internal/reproduce/sourceloc internal/reproduce/flocking internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents
+	internal/reproduce/movies : gnn graph loss mat online random rule train modelfile scenario/movies internal/baseline
+	                            internal/dataset internal/recipe internal/recommend internal/reproduce/study
+	internal/reproduce/theory : graph loss mat online modelfile theory scenario/flocking internal/certify
+	                            internal/recipe internal/reproduce/study internal/reproduce/sourceloc
+	                            internal/reproduce/flocking
+	internal/reproduce/agents : agent gnn graph loss mat online rule scenario/flocking internal/recipe
+	                            internal/reproduce/study internal/reproduce/sourceloc internal/reproduce/flocking
+	internal/reproduce  : internal/reproduce/study internal/reproduce/sourceloc internal/reproduce/flocking
+	                      internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents
 	internal/flock      : mat graph gnn random online modelfile scenario/flocking internal/recipe internal/live
 	internal/journal    :
 	internal/journal/faultdisk : internal/journal
-	internal/recommend  : mat graph gnn optim loss random train rule online modelfile scenario/movies internal/dataset internal/journal
+	internal/recommend  : mat graph gnn optim loss random train rule online modelfile scenario/movies internal/dataset
+	                      internal/journal
 	internal/hostname   :
 	host                : agent graph loss mat rule transport internal/defect internal/idlist
 	internal/broker     : transport transport/natsbus internal/keys
 	internal/keys       : internal/idlist transport transport/natsbus transport/tcpbus
-	internal/box        : agent gnn graph loss mat online rule modelfile transport transport/natsbus transport/tcpbus internal/config internal/data host internal/journal internal/keys internal/hostname
+	internal/box        : agent gnn graph loss mat online rule modelfile transport transport/natsbus transport/tcpbus
+	                      internal/config internal/data host internal/journal internal/keys internal/hostname
 	internal/defect     :
-	internal/sim        : agent gnn graph loss mat online random rule transport host internal/defect internal/journal internal/journal/faultdisk
-	internal/swarm      : agent gnn graph loss mat random rule online modelfile scenario/sourceloc scenario/flocking transport transport/mem transport/natsbus transport/tcpbus host internal/broker internal/keys internal/box internal/journal internal/recipe internal/flock internal/live
+	internal/sim        : agent gnn graph loss mat online random rule transport host internal/defect internal/journal
+	                      internal/journal/faultdisk
+	internal/swarm      : agent gnn graph loss mat random rule online modelfile scenario/sourceloc scenario/flocking
+	                      transport transport/mem transport/natsbus transport/tcpbus host internal/broker internal/keys
+	                      internal/box internal/journal internal/recipe internal/flock internal/live
 	internal/live       : modelfile
 	internal/livepage   : internal/live
 	internal/serve      : scenario/movies internal/recommend internal/live internal/livepage internal/hostname
 	internal/perf       : mat graph gnn loss optim random rule online scenario/flocking
 	bench/report        : internal/perf bench/agents
-	bench/agents        : agent gnn graph rule random modelfile scenario/flocking transport transport/natsbus host internal/broker internal/keys internal/box internal/recipe internal/flock internal/swarm
+	bench/agents        : agent gnn graph rule random modelfile scenario/flocking transport transport/natsbus host
+	                      internal/broker internal/keys internal/box internal/recipe internal/flock internal/swarm
 	doc/check           :
 	doc/report          : modelfile internal/reproduce internal/reproduce/study
 	doc/screenshots     :
@@ -96,8 +111,15 @@ const rules = `
 // computes, and is called "library" below. "product" below is every package but
 // cmd/wdgnn and those of bench.
 const shell = `
-	transport transport/mem transport/natsbus transport/tcpbus transport/transporttest host internal/defect internal/broker internal/keys internal/box internal/sim internal/swarm internal/live internal/hostname cmd/wdgnn-agent
-	modelfile internal/config internal/config/comments internal/data internal/rundir internal/dataset internal/figure internal/lifecycle internal/recipe internal/demo internal/certify internal/reproduce internal/reproduce/study internal/reproduce/study/studytest internal/reproduce/sourceloc internal/reproduce/flocking internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents internal/flock internal/journal internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report bench/agents doc/check doc/report doc/screenshots examples/tiny cmd/wdgnn
+	transport transport/mem transport/natsbus transport/tcpbus transport/transporttest host internal/defect
+	internal/broker internal/keys internal/box internal/sim internal/swarm internal/live internal/hostname
+	cmd/wdgnn-agent
+	modelfile internal/config internal/config/comments internal/data internal/rundir internal/dataset internal/figure
+	internal/lifecycle internal/recipe internal/demo internal/certify internal/reproduce internal/reproduce/study
+	internal/reproduce/study/studytest internal/reproduce/sourceloc internal/reproduce/flocking
+	internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents internal/flock internal/journal
+	internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report bench/agents doc/check
+	doc/report doc/screenshots examples/tiny cmd/wdgnn
 `
 
 // outside says which modules beside the standard library a package may use;

@@ -44,7 +44,8 @@ func (h *Machine) restore(text []byte) error {
 	}
 	var c Checkpoint
 	if err := json.Unmarshal(text, &c); err != nil || c.Version < 1 || c.Version > checkpointVersion {
-		return fmt.Errorf("host: state: a checkpoint of version %d: %w; move the folder away to begin anew", c.Version, errors.Join(err, errors.ErrUnsupported))
+		return fmt.Errorf("host: state: a checkpoint of version %d: %w; move the folder away to begin anew",
+			c.Version, errors.Join(err, errors.ErrUnsupported))
 	}
 	if c.Run != h.cfg.Run {
 		return fmt.Errorf("host: state: it belongs to the run %q, this is %q; use another folder", c.Run, h.cfg.Run)

@@ -47,7 +47,9 @@ func newRing(t *testing.T) *ring {
 		for i := range agent.NodeID(ringNodes) {
 			links := []host.Link{{Node: (i + 1) % ringNodes, Weight: 1}, {Node: (i + 3) % ringNodes, Weight: 1}}
 			slices.SortFunc(links, func(a, b host.Link) int { return int(a.Node) - int(b.Node) })
-			l.Nodes = append(l.Nodes, host.NodeLine{Node: i, Row: []float32{float32(rng.NormFloat64())}, Links: &links, Target: []float32{float32(s % 2)}})
+			l.Nodes = append(l.Nodes, host.NodeLine{
+				Node: i, Row: []float32{float32(rng.NormFloat64())}, Links: &links, Target: []float32{float32(s % 2)},
+			})
 		}
 		g.lines = append(g.lines, l)
 	}

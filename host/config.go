@@ -120,7 +120,8 @@ func (p *Pace) Validate() error {
 		errs = append(errs, fmt.Errorf("host: no pace is called %q; try %s or %s", p.Mode, Lockstep, RealTime))
 	}
 	if p.Deadline < 0 || p.First < 0 || p.Suspect < 0 || p.Linger < 0 {
-		errs = append(errs, fmt.Errorf("host: deadline %v, first %v, suspect %d, linger %v: want 0 or more", p.Deadline, p.First, p.Suspect, p.Linger))
+		errs = append(errs, fmt.Errorf("host: deadline %v, first %v, suspect %d, linger %v: want 0 or more",
+			p.Deadline, p.First, p.Suspect, p.Linger))
 	}
 	return errors.Join(errs...)
 }

@@ -27,7 +27,8 @@ func TestContest(t *testing.T) {
 		c.add(step, 2*cost, cost)
 		c.add(step, 4*cost, 3*cost)
 	}
-	if got, want := *c.comparison(), (rule.Comparison{Steps: 100, Learned: 3, Frozen: 2, Usual: (200*10 + 100*2) / 300.0}); got.Steps != want.Steps ||
+	got, want := *c.comparison(), rule.Comparison{Steps: 100, Learned: 3, Frozen: 2, Usual: (200*10 + 100*2) / 300.0}
+	if got.Steps != want.Steps ||
 		math.Abs(got.Learned-want.Learned)+math.Abs(got.Frozen-want.Frozen)+math.Abs(got.Usual-want.Usual) > 1e-9 {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

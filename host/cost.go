@@ -49,7 +49,8 @@ func (c Cost) told(n *NodeLine, outputs int) (loss.Loss, error) {
 	}
 	if c == Gradient {
 		if len(n.Gradient) != outputs || !mat.Finite(n.Gradient...) || n.Target != nil {
-			return nil, fmt.Errorf("host: node %d: a gradient of %d values and a target of %d, want %d finite values and no target", n.Node, len(n.Gradient), len(n.Target), outputs)
+			return nil, fmt.Errorf("host: node %d: a gradient of %d values and a target of %d, want %d finite values and no target",
+				n.Node, len(n.Gradient), len(n.Target), outputs)
 		}
 		return slope{n.Cost, n.Gradient}, nil
 	}

@@ -116,7 +116,8 @@ func ParseLine(text []byte) (*Line, error) {
 	dec.DisallowUnknownFields()
 	var l Line
 	if err := dec.Decode(&l); err != nil {
-		return nil, fmt.Errorf(`host: line of the world: %w; want {"time":7,"nodes":[{"node":3,"row":[0.5],"links":[4,[9,0.5]],"target":[2]}]}`, err)
+		return nil, fmt.Errorf("host: line of the world: %w; want %s", err,
+			`{"time":7,"nodes":[{"node":3,"row":[0.5],"links":[4,[9,0.5]],"target":[2]}]}`)
 	}
 	if dec.More() {
 		return nil, errors.New("host: line of the world: something follows the object; want one per line")

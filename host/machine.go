@@ -190,13 +190,16 @@ func (h *Machine) line(l *Line) {
 		h.reveal(l)
 	case observes:
 		h.stats.StaleLines++
-		h.refuse(l, "stale", "step %d is over: the host, or the checkpoint that it began with, is at step %d; send a later time, or move the state folder away to begin anew", l.Time, h.time)
+		h.refuse(l, "stale", "step %d is over: the host, or the checkpoint that it began with, is at step %d; "+
+			"send a later time, or move the state folder away to begin anew", l.Time, h.time)
 	case !tells:
 		h.stats.StaleLines++
-		h.refuse(l, "empty", "the line of time %d has neither a row nor a target of any node; want {\"time\":%d,\"nodes\":[{\"node\":3,\"row\":[0.5]}]}", l.Time, l.Time)
+		h.refuse(l, "empty", "the line of time %d has neither a row nor a target of any node; "+
+			`want {"time":%d,"nodes":[{"node":3,"row":[0.5]}]}`, l.Time, l.Time)
 	default:
 		h.stats.StaleLines++
-		h.warnOnce("stale target", fmt.Sprintf("the line of time %d has no row, and step %d is not under way; send what answers cost before the next rows", l.Time, l.Time))
+		h.warnOnce("stale target", fmt.Sprintf("the line of time %d has no row, and step %d is not under way; "+
+			"send what answers cost before the next rows", l.Time, l.Time))
 	}
 }
 
@@ -332,7 +335,8 @@ func (h *Machine) act() {
 			a.Outputs = append(a.Outputs, Output{c.node.ID(), c.output})
 		default: // JSON cannot write it, and nobody could use it
 			if h.stats.LostOutputs == 0 {
-				h.warn("the output of a node is not finite and left out of the answer; is a neighbour's row, or the model, absurd?", "node", c.node.ID(), "time", h.time)
+				h.warn("the output of a node is not finite and left out of the answer; is a neighbour's row, or the model, absurd?",
+					"node", c.node.ID(), "time", h.time)
 			}
 			h.stats.LostOutputs++
 		}

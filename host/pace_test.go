@@ -47,7 +47,9 @@ func starHost(t *testing.T, pace host.Pace, exchanges int) (*host.Host, *world, 
 
 // frameOf returns a frame of host k with the row of exchange e at step t.
 func frameOf(p *agent.Plan, k uint32, sequence, t uint64, e int) []byte {
-	m := agent.Message{From: agent.NodeID(k), To: agent.Everyone, Time: t, Kind: agent.Row, Exchange: uint16(e), Values: make([]float32, p.Length(e))}
+	m := agent.Message{
+		From: agent.NodeID(k), To: agent.Everyone, Time: t, Kind: agent.Row, Exchange: uint16(e), Values: make([]float32, p.Length(e)),
+	}
 	if e == 0 {
 		m.Links, m.Degree = 1, 1
 	}
@@ -112,7 +114,8 @@ func TestSlowNetwork(t *testing.T) {
 		close(w.lines)
 		check(t, <-done)
 		if r := h.Report(); r.Stats.Retries > 3 || r.Agents.Expired > 0 {
-			t.Errorf("silent neighbours were asked %d times and given up %d times in %d steps, want at most 3 and 0", r.Stats.Retries, r.Agents.Expired, steps)
+			t.Errorf("silent neighbours were asked %d times and given up %d times in %d steps, want at most 3 and 0",
+				r.Stats.Retries, r.Agents.Expired, steps)
 		}
 	})
 }

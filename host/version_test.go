@@ -67,7 +67,8 @@ func TestHostOfAnotherVersionIsNamed(t *testing.T) {
 	}
 	close(w.lines)
 	check(t, <-done)
-	if text := log.String(); strings.Count(text, "another version") != 2 || !strings.Contains(text, "host=1 ") { // of one line: message and error
+	// Twice in one line: message and error.
+	if text := log.String(); strings.Count(text, "another version") != 2 || !strings.Contains(text, "host=1 ") {
 		t.Errorf("the log says\n%s\nwant one line that names host 1", text)
 	}
 }

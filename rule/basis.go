@@ -35,7 +35,7 @@ type Basis struct {
 	features int       // G
 	outputs  int       // C
 	width    int       // columns of x: the rank of Ω, at least 1
-	columns    []float64 // Q, by columns of G values
+	columns  []float64 // Q, by columns of G values
 	root     []float64 // R = QᵀΩ, width×C
 
 	size   float64 // of 𝒜†, as reach measures

@@ -117,7 +117,8 @@ func (c *SwarmSimCommand) many(ctx context.Context) error {
 			p.shown, p.open = time.Now(), true
 			spent := time.Since(began)
 			left := time.Duration(float64(spent) / float64(s.Trials) * float64(to-from+1-s.Trials))
-			fmt.Fprintf(p.out, "\r\x1b[K%d of %d seeds, %d break a promise  %s, %s left", s.Trials, to-from+1, len(s.Broken), brief(spent), brief(left))
+			fmt.Fprintf(p.out, "\r\x1b[K%d of %d seeds, %d break a promise  %s, %s left",
+				s.Trials, to-from+1, len(s.Broken), brief(spent), brief(left))
 		}
 	})
 	p.end()

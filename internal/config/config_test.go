@@ -123,7 +123,8 @@ func TestParseComplains(t *testing.T) {
 		{
 			"flights", flights + "\nflocking: {robots: 0, train_flights: -1, valid_flights: -2, test_flights: -3}",
 			"flocking: robots is 0, want 1 to 10000000\n" +
-				"flocking.train_flights is -1, want at least 1\nflocking.valid_flights is -2, want 0 or more\nflocking.test_flights is -3, want 0 or more",
+				"flocking.train_flights is -1, want at least 1\nflocking.valid_flights is -2, " +
+				"want 0 or more\nflocking.test_flights is -3, want 0 or more",
 		},
 		{"many flights", flights + "\nflocking: {robots: 5000, train_flights: 9999}", "make 1.2e+11 numbers, want at most 1073741824"},
 		{"two layers", "scenario: flocking\nmodel: {deep: [{features: 4}, {features: 4}]}", "model.deep has 2 layers, want at most 1"},
@@ -134,7 +135,10 @@ func TestParseComplains(t *testing.T) {
 			"movies.target is empty, want the title of a movie\nmovies.top is -1, want 2 to 10000 movies\n" +
 				"movies: neighbors is 0, want at least 1\nmovies: test is 2, want more than 0 and less than 1",
 		},
-		{"no accuracy", films + "\nmovies: {data: d}\ntrain: {select: accuracy}", "train.select is accuracy, but the scenario movies has none; want rmse"},
+		{
+			"no accuracy", films + "\nmovies: {data: d}\ntrain: {select: accuracy}",
+			"train.select is accuracy, but the scenario movies has none; want rmse",
+		},
 		{"no such scenario", "scenario: ants\nmodel: {wide: {order: 1}, features: 4}", `no scenario is called "ants"`},
 		{"no model", "scenario: sourceloc", "model.features is 0, want at least 1"},
 		{"not finite", small + "  ridge: .nan", "train: ridge is NaN"},

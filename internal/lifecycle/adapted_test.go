@@ -32,11 +32,17 @@ func TestOnlineRefuses(t *testing.T) {
 		{"features", func(f *onlineCase) { f.save("x.npy", []int{20, 6, 3}, ones(360)) }, "", "have 3 features, the model reads 2"},
 		{"no steps", func(f *onlineCase) { f.save("x.npy", []int{0, 6, 2}, nil) }, "", "want steps×nodes×features"},
 		{"dimensions", func(f *onlineCase) { f.save("x.npy", []int{5, 4, 6, 2}, ones(240)) }, "", "want steps×nodes×features"},
-		{"class", func(f *onlineCase) { f.save("y.npy", []int{20, 2}, append(ones(39), 7)) }, "", "y.npy: label 7, number 39 of the file, is not among 3 classes that count from 0"},
+		{
+			"class", func(f *onlineCase) { f.save("y.npy", []int{20, 2}, append(ones(39), 7)) }, "",
+			"y.npy: label 7, number 39 of the file, is not among 3 classes that count from 0",
+		},
 		{"targets", func(f *onlineCase) { f.save("y.npy", []int{19, 2}, ones(38)) }, "", "targets of shape [19 2]"},
 		{"no label", func(f *onlineCase) { f.save("y.npy", []int{20}, slices.Repeat([]float32{-1}, 20)) }, "", "nothing to learn from"},
 		{"late graph", func(f *onlineCase) { f.text("g.csv", "0,1,1,20\n") }, "", "links at time 20, but the stream ends with step 19"},
-		{"later graph", func(f *onlineCase) { f.text("g.csv", streamGraph+"0,1,9999\n") }, "", "g.csv: it has links at time 9999, but the stream ends with step 19"},
+		{
+			"later graph", func(f *onlineCase) { f.text("g.csv", streamGraph+"0,1,9999\n") }, "",
+			"g.csv: it has links at time 9999, but the stream ends with step 19",
+		},
 		{"no first graph", func(f *onlineCase) { f.text("g.csv", "0,1,1,3\n") }, "", "no links at time 0"},
 		{"no wide part", func(f *onlineCase) {
 			f.model.Network, _ = gnn.New(gnn.Config{In: 2, Features: 4, Outputs: 3, Deep: []gnn.LayerConfig{{Order: 1, Features: 4}}})
@@ -47,7 +53,10 @@ func TestOnlineRefuses(t *testing.T) {
 			f.model.Network, _ = gnn.New(gnn.Config{In: 2, Features: 4, Outputs: 3, NoBias: true, Wide: &gnn.WideConfig{Order: 2}})
 		}, "retrain: taps+bias", "no bias to retrain"},
 		{"task", func(f *onlineCase) { f.model.Meta.Task = "ponder" }, "", `the task of the model is "ponder"`},
-		{"damaged", func(f *onlineCase) { f.model.Meta.Online = `{"mode":"distributed","nodes":6}` }, "", "does not hold what is needed to go on"},
+		{
+			"damaged", func(f *onlineCase) { f.model.Meta.Online = `{"mode":"distributed","nodes":6}` }, "",
+			"does not hold what is needed to go on",
+		},
 		{"nonsense", func(f *onlineCase) { f.model.Meta.Online = `{"mode":"upside down"}` }, "", "makes no sense"},
 		{"not JSON", func(f *onlineCase) { f.model.Meta.Online = `{` }, "", "cannot be read"},
 		{"misspelt", func(f *onlineCase) {}, "windw: 3", `unknown key "online.windw"; did you mean "window"?`},
@@ -109,7 +118,8 @@ func TestOnlineGoOnRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.start(saved, "window: 5, mixing: 0.5").Resume(state, r.Predictions); err == nil || !strings.Contains(err.Error(), "another configuration") {
+	if err := f.start(saved, "window: 5, mixing: 0.5").Resume(state,
+		r.Predictions); err == nil || !strings.Contains(err.Error(), "another configuration") {
 		t.Errorf("got %v, want that the configuration is another", err)
 	}
 	f.save("y.npy", []int{20}, make([]float32, 20))

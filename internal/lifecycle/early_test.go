@@ -35,7 +35,8 @@ func TestAdaptedModelsOfEarlyVersions(t *testing.T) {
 			}
 			f.play(rest, -1)
 			if was.At != 10 || rest.State.At != 20 || len(rest.Predictions) != len(whole.Predictions) {
-				t.Fatalf("from step %d to %d with %d answers, want 10 to 20 with %d", was.At, rest.State.At, len(rest.Predictions), len(whole.Predictions))
+				t.Fatalf("from step %d to %d with %d answers, want 10 to 20 with %d",
+					was.At, rest.State.At, len(rest.Predictions), len(whole.Predictions))
 			}
 			moved := rest.learner.Drift().Moved
 			for e, want := range whole.Predictions {

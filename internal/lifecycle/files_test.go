@@ -58,8 +58,9 @@ func TestDivide(t *testing.T) {
 	f.array("x.npy", 1000, 20, 4)
 	f.array("y.npy", 20, 20)
 	load := func(split string) *Dataset {
-		f.text("c.yaml", "seed: 3\ndata: {graph: g.csv, signals: x.npy, targets: y.npy, task: classify, split: {valid: 0.25, test: 0.1"+split+"}}\n"+
-			"model: {features: 2, wide: {order: 1}}\n")
+		f.text("c.yaml",
+			"seed: 3\ndata: {graph: g.csv, signals: x.npy, targets: y.npy, task: classify, split: {valid: 0.25, test: 0.1"+split+"}}\n"+
+				"model: {features: 2, wide: {order: 1}}\n")
 		c, err := config.Load(filepath.Join(f.dir, "c.yaml"))
 		if err != nil {
 			t.Fatal(err)

@@ -56,7 +56,8 @@ func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineR
 		return nil, err
 	}
 	if before != nil && !found {
-		return nil, errors.New("the model has learned online, but the file does not hold what is needed to go on; begin from the trained model, or with --fresh")
+		return nil, errors.New("the model has learned online, but the file does not hold what is needed to go on; " +
+			"begin from the trained model, or with --fresh")
 	}
 	if fresh {
 		before = nil
@@ -76,7 +77,8 @@ func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineR
 	}
 	s := r.Stream
 	if before != nil && before.Nodes != s.Nodes {
-		return nil, fmt.Errorf("the stream has %d nodes, the model learned online on %d; nodes that come and go keep their number, without links", s.Nodes, before.Nodes)
+		return nil, fmt.Errorf("the stream has %d nodes, the model learned online on %d; nodes that come and go keep their number, without links",
+			s.Nodes, before.Nodes)
 	}
 	if err := r.build(); err != nil {
 		return nil, err
@@ -102,11 +104,13 @@ func (r *OnlineRun) build() error {
 		return err
 	}
 	if r.Rule.Whiten && moment == nil {
-		return errors.New("whitened steps need the second moment of the inputs in training, which the model file does not hold; train the model again with this version, or set online.whiten: false")
+		return errors.New("whitened steps need the second moment of the inputs in training, " +
+			"which the model file does not hold; train the model again with this version, or set online.whiten: false")
 	}
 	distributed := c.Online.Mode == config.Distributed
 	if tensors := s.Nodes * (net.Config.Wide.Order + 2); distributed && tensors > mostTensors {
-		return fmt.Errorf("a distributed run leaves the taps of %d nodes by name, %d tensors, want at most %d; try mode centralized", s.Nodes, tensors, mostTensors)
+		return fmt.Errorf("a distributed run leaves the taps of %d nodes by name, %d tensors, want at most %d; try mode centralized",
+			s.Nodes, tensors, mostTensors)
 	}
 	s.mixes, s.mixing = distributed && r.Rule.Mixing != 0, c.Online.MixingMatrix
 	r.engine = mat.NewEngine(c.Threads)
@@ -133,7 +137,8 @@ func (r *OnlineRun) build() error {
 // recall puts the learner where an earlier run left it.
 func (r *OnlineRun) recall(before *Adaptation, s online.Snapshot) error {
 	if before.Mode != r.State.Mode {
-		return fmt.Errorf("the model has learned in mode %s, the configuration says %s; choose the same, or begin anew with --fresh", before.Mode, r.State.Mode)
+		return fmt.Errorf("the model has learned in mode %s, the configuration says %s; choose the same, or begin anew with --fresh",
+			before.Mode, r.State.Mode)
 	}
 	if err := r.learner.Restore(s); err != nil {
 		return fmt.Errorf("the model cannot go on with these settings: %w; choose those it learned with, or begin anew with --fresh", err)

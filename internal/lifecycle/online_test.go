@@ -46,7 +46,10 @@ func newOnlineCase(t *testing.T, task config.Task, delayed bool) *onlineCase {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.model = &modelfile.Model{Network: net, Meta: modelfile.Meta{Shift: graph.ShiftSymmetric, Task: string(task), Delayed: delayed, Nodes: []int{4, 1}}}
+	f.model = &modelfile.Model{
+		Network: net,
+		Meta:    modelfile.Meta{Shift: graph.ShiftSymmetric, Task: string(task), Delayed: delayed, Nodes: []int{4, 1}},
+	}
 	rng := random.Stream(1, "signals")
 	signals := make([]float32, 20*6*2)
 	for i := range signals {
@@ -233,7 +236,8 @@ func TestOnlineNextStream(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(back.Network.Params.Flat, f.model.Network.Params.Flat) || !reflect.DeepEqual(back.Precise, f.model.Precise) || back.Extra != nil {
+		if !slices.Equal(back.Network.Params.Flat, f.model.Network.Params.Flat) ||
+			!reflect.DeepEqual(back.Precise, f.model.Precise) || back.Extra != nil {
 			t.Errorf("%s: the trained model does not come back", settings)
 		}
 	}
@@ -305,7 +309,8 @@ func TestPredictAdapted(t *testing.T) {
 func (f *onlineCase) checkScore(m *modelfile.Model, p *Prediction) {
 	f.Helper()
 	targets := f.floats("y.npy")
-	f.text("e.yaml", "data: {graph: g.csv, signals: x.npy, targets: y.npy, task: classify, classes: 3, read: [4, 1], shift: symmetric, split: {valid: 0, test: 0}}\n"+
+	f.text("e.yaml", "data: {graph: g.csv, signals: x.npy, targets: y.npy, task: "+
+		"classify, classes: 3, read: [4, 1], shift: symmetric, split: {valid: 0, test: 0}}\n"+
 		"model: {features: 4, wide: {order: 2}}\n")
 	c, err := config.Load(filepath.Join(f.dir, "e.yaml"))
 	if err != nil {

@@ -162,7 +162,8 @@ func (d *Dataset) finite(p *Prediction) error {
 	for k, name := range names {
 		where[k] = fmt.Sprintf("%s %d", name, at[k])
 	}
-	return fmt.Errorf("%d of %d outputs are not finite, the first is %v at %s: numbers outgrew float32; scale the signals as those of training were",
+	return fmt.Errorf("%d of %d outputs are not finite, the first is %v at %s: "+
+		"numbers outgrew float32; scale the signals as those of training were",
 		bad, len(p.Values), p.Values[first], strings.Join(where, ", "))
 }
 

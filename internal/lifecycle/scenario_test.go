@@ -61,7 +61,8 @@ seed: 3
 threads: 2
 scenario: flocking
 flocking:
-  {robots: 9, duration_seconds: 0.2, near_cap: 30, shift: row-stochastic, train_flights: 8, dagger_flights: %d, valid_flights: 2, test_flights: 1}
+  {robots: 9, duration_seconds: 0.2, near_cap: 30, shift: row-stochastic, train_flights: `+
+			`8, dagger_flights: %d, valid_flights: 2, test_flights: 1}
 model: {features: 8, wide: {order: 3, start_zero: true}, deep: [{order: 3, features: 8, activation: tanh}]}
 train: {epochs: 6, batch_size: 4, adam: {step_size: 0.0005}, clip_norm: 1, validate_every: 4}
 `, own))

@@ -180,7 +180,8 @@ func TestOnlineRunWarnsOfHarm(t *testing.T) {
 		t.Errorf("from step %d, in %d steps, cost %v against %v frozen; want the 40 steps from 360, and more than 1.5 times as much",
 			result.EndFrom, result.EndOnline.Steps, result.EndOnline.Cost, result.EndFrozen.Cost)
 	}
-	if !strings.Contains(result.Warning, "online learning did harm") || !strings.Contains(result.Warning, "try online.step_size: {schedule: automatic}") {
+	if !strings.Contains(result.Warning, "online learning did harm") ||
+		!strings.Contains(result.Warning, "try online.step_size: {schedule: automatic}") {
 		t.Errorf("the warning is %q", result.Warning)
 	}
 	calm := f.start(f.model, "preset: personal, step_size: {schedule: automatic}")

@@ -27,7 +27,7 @@ type Training struct {
 
 	engine             *mat.Engine
 	train, valid, test bound
-	shift              *mat.CSR     // of the whole graph; nil where inputs were shifted before
+	shift              *mat.CSR           // of the whole graph; nil where inputs were shifted before
 	moment             *rule.SecondMoment // of the training signals; see Dataset.moment
 }
 
@@ -139,7 +139,9 @@ func (t *Training) Close() { t.engine.Close() }
 // Run trains the model, from a checkpoint if there is one. Epochs and steps are
 // reported to onEpoch and onStep. If ctx ends or training diverges the model holds the best
 // parameters so far and the checkpoint is where to resume.
-func (t *Training) Run(ctx context.Context, resume *train.Checkpoint, onEpoch func(train.Epoch) error, onStep func(train.Step) error) (train.Result, error) {
+func (t *Training) Run(
+	ctx context.Context, resume *train.Checkpoint, onEpoch func(train.Epoch) error, onStep func(train.Step) error,
+) (train.Result, error) {
 	job := train.Job{Config: t.config.Training(), Train: t.train.data, Resume: resume, OnEpoch: onEpoch, OnStep: onStep, Engine: t.engine}
 	if t.Data.scenario != nil {
 		t.Data.scenario.tune(&job.Config)

@@ -69,7 +69,9 @@ type Flown struct {
 // and Land.
 //
 // The swarm is computed in float64, the model in float32.
-func (p *Pilot) Fly(ctx context.Context, s *flocking.Swarm, l online.Learner, look func(s *flocking.Swarm, u mat.Dense) error) (Flown, error) {
+func (p *Pilot) Fly(
+	ctx context.Context, s *flocking.Swarm, l online.Learner, look func(s *flocking.Swarm, u mat.Dense) error,
+) (Flown, error) {
 	cost := p.Cost
 	if cost == "" {
 		cost = flocking.CostVariation

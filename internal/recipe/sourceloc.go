@@ -98,7 +98,7 @@ type Source struct {
 type SourceModel struct {
 	Network *gnn.WideDeep
 	Moment  *rule.SecondMoment // nil without a wide part
-	Norms   []float64    // of rows; see RowNorms
+	Norms   []float64          // of rows; see RowNorms
 	Info    SourceInfo
 }
 
@@ -234,7 +234,7 @@ func (z *Source) score(m *gnn.WideDeep, k Kind) (func(context.Context, *gnn.Wide
 
 // beside is what stands next to a saved model.
 type beside struct {
-	Info   SourceInfo   `json:"info"`
+	Info   SourceInfo         `json:"info"`
 	Moment *rule.SecondMoment `json:"moment,omitempty"`
 }
 

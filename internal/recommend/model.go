@@ -42,12 +42,12 @@ func (m *Model) digest() string {
 
 // sidecar is the content of the file beside a model file.
 type sidecar struct {
-	Format  int          `json:"format"`
-	Digest  string       `json:"digest"` // Model.digest
-	Data    string       `json:"data"`
-	Setting Setting      `json:"setting"`
+	Format  int                `json:"format"`
+	Digest  string             `json:"digest"` // Model.digest
+	Data    string             `json:"data"`
+	Setting Setting            `json:"setting"`
 	Moment  *rule.SecondMoment `json:"moment"`
-	Report  Report       `json:"report"`
+	Report  Report             `json:"report"`
 }
 
 const sidecarFormat = 1

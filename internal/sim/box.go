@@ -242,7 +242,10 @@ func (b *box) answer(a *host.Answer) {
 func (b *box) save() {
 	c := b.machine.Checkpoint()
 	b.saving = true
-	b.run.push(event{at: b.run.now + b.run.trial.delay, kind: written, host: int32(b.id), life: int32(b.life), load: b.run.carry(load{checkpoint: c})})
+	b.run.push(event{
+		at: b.run.now + b.run.trial.delay, kind: written, host: int32(b.id), life: int32(b.life),
+		load: b.run.carry(load{checkpoint: c}),
+	})
 }
 
 // written ends it.

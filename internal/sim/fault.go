@@ -31,7 +31,8 @@ const (
 )
 
 var kindNames = [kinds]string{
-	"loss", "delay", "reorder", "duplicate", "partition", "server restarts", "kill", "stop", "slow", "drift", "jump", "late world", "full disk", "nonsense",
+	"loss", "delay", "reorder", "duplicate", "partition",
+	"server restarts", "kill", "stop", "slow", "drift", "jump", "late world", "full disk", "nonsense",
 }
 
 // String returns the kind in words.

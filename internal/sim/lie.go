@@ -24,7 +24,8 @@ const (
 )
 
 var lieNames = [lies]string{
-	"flipped bits", "another run", "another model", "rows of others", "NaN", "rows of 1e3", "rows of 3e38", "rows of the far future", "NaN now and then",
+	"flipped bits", "another run", "another model", "rows of others",
+	"NaN", "rows of 1e3", "rows of 3e38", "rows of the far future", "NaN now and then",
 }
 
 func (l lie) String() string { return lieNames[l] }
