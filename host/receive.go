@@ -29,7 +29,7 @@ type frameMark struct {
 	from   uint64 // sequence of the last frame of the step before,
 	first  uint64 // of the first of this step
 	last   uint64 // and of the last that told of it
-	during uint64 // our step when it spoke
+	during uint64 // how many steps we had opened when it spoke
 	kept   int    // frames of it in later
 	held   int    // bytes of them
 }
@@ -62,7 +62,7 @@ func (h *Machine) take(f transport.Frame) {
 			h.stats.Impostors++
 			continue
 		}
-		mark.during = h.time
+		mark.during = h.opened
 		if m.Kind == agent.Ask { // for rows of the step that the sender is in
 			mark.moves(m.Time)
 			if i, here := h.index[m.To]; here {

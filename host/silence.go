@@ -305,7 +305,7 @@ func (h *Machine) giveUpAhead() bool {
 		}
 		owner, known := h.cfg.Directory.Owner(node)
 		mark := h.spoke[owner]
-		return known && mark.during == h.time && mark.step >= h.time+2
+		return known && h.lately(mark) && mark.step >= h.time+2
 	})
 }
 
@@ -326,15 +326,18 @@ func (h *Machine) giveUpOn(hopeless func(agent.NodeID) bool) bool {
 	return any
 }
 
-// behind says whether every host that spoke during this step is two steps ahead
-// or more. Then nobody can answer what we ask: steps up to the slowest of them
+// lately says whether a host spoke during this step or the one before. Two hosts
+// may take turns: each speaks while the other's world thinks.
+func (h *Machine) lately(m frameMark) bool { return m.sequence > 0 && h.opened-m.during <= 1 }
+
+// behind says whether every host that spoke lately is two steps ahead or more. Then nobody can answer what we ask: steps up to the slowest of them
 // are left out. The word of one alone is believed for a few steps at a time: it may
 // not tell the truth.
 func (h *Machine) behind() bool {
 	slowest, voices := uint64(0), 0
 	for host := range h.hears {
 		mark, ok := h.spoke[host]
-		if !ok || mark.during != h.time {
+		if !ok || !h.lately(mark) {
 			continue
 		}
 		if mark.step < h.time+2 {

@@ -146,6 +146,7 @@ func (c *SwarmSimCommand) print(s sim.Summary, took time.Duration) error {
 	out := lines{w: c.Stdout}
 	out.printf("%d seeds in %s: %.0f per second\n", s.Trials, brief(took), float64(s.Trials)/took.Seconds())
 	out.printf("played        %.1f hours of swarms, %d steps of their hosts, %d frames\n", s.Time.Hours(), s.Steps, s.Frames)
+	out.printf("together      again in %d after the last fault; in the others the worlds ended before\n", s.Settled)
 	out.printf("nothing lost  in %d, to the bits of one process\n", s.Exact)
 	var kinds []string
 	for _, k := range slices.Sorted(maps.Keys(s.Faults)) {

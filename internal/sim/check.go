@@ -14,7 +14,7 @@ import (
 
 const (
 	mostRow      = 60.0     // norm of a neighbour's row; more is refused
-	mostDistance = 1e3      // of parameters from where they began
+	mostDistance = 1e5      // of parameters from where they began
 	mostKept     = 16 << 20 // bytes of frames for later steps
 	mostSlow     = 10       // steps that wait for somebody who talks nonsense
 )
@@ -82,6 +82,18 @@ func (t *Trial) neighbours(do func(a, b int)) {
 	}
 }
 
+// skew returns how many steps neighbours are apart at most.
+func (r *run) skew() (most uint64) {
+	r.trial.neighbours(func(a, b int) {
+		if r.boxes[a].machine == nil || r.boxes[b].machine == nil {
+			return
+		}
+		x, y := r.boxes[a].machine.Next(), r.boxes[b].machine.Next()
+		most = max(most, max(x, y)-min(x, y))
+	})
+	return most
+}
+
 // inspect looks whether boxes are together again, and once they must be, whether
 // they stay together and nobody is given up any more.
 func (r *run) inspect() {
@@ -105,6 +117,7 @@ func (r *run) inspect() {
 		}
 	})
 	ended := slices.ContainsFunc(r.boxes, func(b *box) bool { return b.ended })
+	r.outcome.Settled = r.outcome.Settled || !ended
 	if r.checked && !ended && expired > r.expired {
 		r.fail("%d rows were given up, %v after the last fault", expired-r.expired, r.now-r.trial.healed)
 	}

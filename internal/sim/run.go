@@ -16,11 +16,12 @@ import (
 
 // Outcome is how a trial went.
 type Outcome struct {
-	Broken []string      `json:"broken,omitempty"` // promises that were, in the order of time
-	Time   time.Duration `json:"time_ns"`          // that passed in it
-	Steps  uint64        `json:"steps"`            // of all hosts
-	Frames uint64        `json:"frames"`           // that were sent, once per receiver
-	Exact  bool          `json:"exact"`            // nothing was lost, and nodes ended with the bits of one process
+	Broken  []string      `json:"broken,omitempty"` // promises that were, in the order of time
+	Time    time.Duration `json:"time_ns"`          // that passed in it
+	Steps   uint64        `json:"steps"`            // of all hosts
+	Frames  uint64        `json:"frames"`           // that were sent, once per receiver
+	Settled bool          `json:"settled"`          // neighbours were on the same step a while after the last fault
+	Exact   bool          `json:"exact"`            // nothing was lost, and nodes ended with the bits of one process
 }
 
 // mostBroken is after how many broken promises a trial ends.
@@ -69,6 +70,7 @@ const (
 	die                      // a host does
 	rise                     // and is started again
 	poke                     // something around a host changed
+	heal                     // the last fault is over
 	inspect                  // promises are looked at
 )
 
@@ -92,7 +94,7 @@ func (t *Trial) Run(trace io.Writer) (*Outcome, error) {
 	for k := range t.Faults {
 		r.schedule(&t.Faults[k])
 	}
-	r.push(event{at: t.check, kind: inspect})
+	r.push(event{at: t.healed, kind: heal})
 	r.play()
 	r.finish()
 	return &r.outcome, nil
@@ -112,6 +114,7 @@ func (r *run) schedule(f *Fault) {
 
 // play takes events until all worlds have ended, or it takes too long.
 func (r *run) play() {
+	t := r.trial
 	limit := r.trial.check + time.Duration(r.trial.steps)*(r.trial.pace.Deadline+r.trial.period+r.trial.think)
 	for len(r.queue) > 0 && len(r.outcome.Broken) < mostBroken {
 		e := r.pop()
@@ -144,6 +147,9 @@ func (r *run) play() {
 			}
 		case poke:
 			b.poke()
+		case heal:
+			wait := together + catchUp*time.Duration(r.skew())
+			r.push(event{at: r.now + wait*t.pace.Deadline, kind: inspect})
 		case inspect:
 			r.inspect()
 		}

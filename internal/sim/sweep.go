@@ -10,15 +10,16 @@ import (
 
 // Summary is how many trials went.
 type Summary struct {
-	From   uint64         `json:"from"` // seeds, both included
-	To     uint64         `json:"to"`
-	Trials uint64         `json:"trials"` // that were played
-	Broken []Finding      `json:"broken"` // by seed
-	Exact  uint64         `json:"exact"`  // in which nothing was lost, compared with one process bit for bit
-	Steps  uint64         `json:"steps"`  // of all hosts
-	Frames uint64         `json:"frames"`
-	Time   time.Duration  `json:"time_ns"` // that passed in them
-	Faults map[string]int `json:"faults"`  // by kind
+	From    uint64         `json:"from"` // seeds, both included
+	To      uint64         `json:"to"`
+	Trials  uint64         `json:"trials"`  // that were played
+	Broken  []Finding      `json:"broken"`  // by seed
+	Settled uint64         `json:"settled"` // in which neighbours were on the same step a while after the last fault
+	Exact   uint64         `json:"exact"`   // in which nothing was lost, compared with one process bit for bit
+	Steps   uint64         `json:"steps"`   // of all hosts
+	Frames  uint64         `json:"frames"`
+	Time    time.Duration  `json:"time_ns"` // that passed in them
+	Faults  map[string]int `json:"faults"`  // by kind
 }
 
 // Finding is a seed that broke a promise.
@@ -87,6 +88,9 @@ func (s *Summary) add(t *Trial, o *Outcome) {
 	s.Steps += o.Steps
 	s.Frames += o.Frames
 	s.Time += o.Time
+	if o.Settled {
+		s.Settled++
+	}
 	if o.Exact {
 		s.Exact++
 	}

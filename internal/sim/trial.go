@@ -47,8 +47,10 @@ const (
 	mostFaults            = 6
 
 	// together is within how many deadlines after the last fault hosts that are
-	// neighbours must be on the same step again.
+	// neighbours must be on the same step again; for each step that they are apart
+	// then, there are catchUp more.
 	together = 24
+	catchUp  = 3
 )
 
 // Draw returns the trial of a seed.
