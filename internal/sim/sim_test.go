@@ -11,7 +11,7 @@ import (
 // Whatever goes wrong, no promise is broken. CI plays more seeds through the
 // program.
 func TestSeeds(t *testing.T) {
-	seeds := uint64(2000)
+	seeds := uint64(1000)
 	if testing.Short() {
 		seeds = 200
 	}
