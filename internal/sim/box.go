@@ -55,7 +55,7 @@ type account struct {
 func (r *run) newBox(id int) *box {
 	b := &box{run: r, id: id, rate: 1, disk: faultdisk.New()}
 	for _, f := range r.trial.Faults {
-		if f.Kind == Drift && f.Host == id {
+		if f.Kind == faultDrift && f.Host == id {
 			b.rate = f.Size
 		}
 	}

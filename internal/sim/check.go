@@ -44,8 +44,8 @@ func (r *run) onlyNonsense() bool {
 	for k := range r.trial.Faults {
 		f := &r.trial.Faults[k]
 		switch {
-		case slices.Contains(harmless, f.Kind) || f.Kind == Jump && r.trial.period == 0:
-		case f.Kind == Nonsense:
+		case slices.Contains(harmless, f.Kind) || f.Kind == faultJump && r.trial.period == 0:
+		case f.Kind == faultNonsense:
 			any = any || f.active(r.now)
 		case f.From <= r.now && r.now < f.To+4*r.trial.pace.Deadline:
 			return false
@@ -67,7 +67,7 @@ func (r *run) company(h int) bool {
 }
 
 func (r *run) lies(h int) (any bool) {
-	r.faults(Nonsense, func(f *Fault) { any = any || f.Host == h })
+	r.faults(faultNonsense, func(f *Fault) { any = any || f.Host == h })
 	return any
 }
 

@@ -103,10 +103,10 @@ func (t *Trial) Run(trace io.Writer) (*Outcome, error) {
 // schedule puts a fault's beginning and end into the queue.
 func (r *run) schedule(f *Fault) {
 	switch f.Kind {
-	case Kill:
+	case faultKill:
 		r.push(event{at: f.From, kind: die, host: int32(f.Host)})
 		r.push(event{at: f.To, kind: rise, host: int32(f.Host)})
-	case Jump, Late, Stop:
+	case faultJump, faultLate, faultStop:
 		r.push(event{at: f.From, kind: poke, host: int32(f.Host)})
 		r.push(event{at: f.To, kind: poke, host: int32(f.Host)})
 	}
@@ -162,7 +162,7 @@ func (r *run) play() {
 // dead says whether another fault keeps a host dead.
 func (r *run) dead(h int) bool {
 	for k := range r.trial.Faults {
-		if f := &r.trial.Faults[k]; f.Kind == Kill && f.Host == h && f.active(r.now) {
+		if f := &r.trial.Faults[k]; f.Kind == faultKill && f.Host == h && f.active(r.now) {
 			return true
 		}
 	}

@@ -168,7 +168,7 @@ func (t *Trial) schedule() {
 	t.healed = 0
 	for _, f := range t.Faults {
 		to := f.To
-		if f.Kind == Jump && f.Size > 0 && t.period > 0 { // until its clock is where it was, its world says nothing
+		if f.Kind == faultJump && f.Size > 0 && t.period > 0 { // until its clock is where it was, its world says nothing
 			to += time.Duration(f.Size * float64(t.pace.Deadline))
 		}
 		t.healed = max(t.healed, to)

@@ -41,7 +41,7 @@ func (r *run) line(h int, step uint64) *host.Line {
 func (t *Trial) told(node agent.NodeID, step uint64) bool { return (uint64(node)+step)%3 > 0 }
 
 // faults calls do for every fault of a kind that is under way.
-func (r *run) faults(k Kind, do func(f *Fault)) {
+func (r *run) faults(k kind, do func(f *Fault)) {
 	for i := range r.trial.Faults {
 		if f := &r.trial.Faults[i]; f.Kind == k && f.active(r.now) {
 			do(f)
@@ -52,7 +52,7 @@ func (r *run) faults(k Kind, do func(f *Fault)) {
 // send carries a frame to all who hear its sender.
 func (r *run) send(from int, frame []byte) {
 	data := slices.Clone(frame)
-	r.faults(Nonsense, func(f *Fault) {
+	r.faults(faultNonsense, func(f *Fault) {
 		if f.Host == from {
 			data, r.honest = f.Lie.tell(data, r.rng), false
 		}
@@ -66,7 +66,7 @@ func (r *run) send(from int, frame []byte) {
 			continue
 		}
 		copies := 1
-		r.faults(Duplicate, func(f *Fault) {
+		r.faults(faultDuplicate, func(f *Fault) {
 			if r.rng.Float64() < f.Size {
 				copies++
 			}
@@ -80,9 +80,9 @@ func (r *run) send(from int, frame []byte) {
 
 // cut says whether a frame is lost between two hosts.
 func (r *run) cut(from, to int) (lost bool) {
-	r.faults(Server, func(*Fault) { lost = true })
-	r.faults(Partition, func(f *Fault) { lost = lost || f.Side>>from&1 != f.Side>>to&1 })
-	r.faults(Loss, func(f *Fault) { lost = lost || r.rng.Float64() < f.Size })
+	r.faults(faultServer, func(*Fault) { lost = true })
+	r.faults(faultPartition, func(f *Fault) { lost = lost || f.Side>>from&1 != f.Side>>to&1 })
+	r.faults(faultLoss, func(f *Fault) { lost = lost || r.rng.Float64() < f.Size })
 	return lost
 }
 
@@ -90,8 +90,8 @@ func (r *run) cut(from, to int) (lost bool) {
 func (r *run) travel() time.Duration {
 	usual := float64(r.trial.delay)
 	d := usual * (0.7 + 0.6*r.rng.Float64())
-	r.faults(Delay, func(f *Fault) { d += usual * (f.Size - 1) })
-	r.faults(Reorder, func(f *Fault) {
+	r.faults(faultDelay, func(f *Fault) { d += usual * (f.Size - 1) })
+	r.faults(faultReorder, func(f *Fault) {
 		if r.rng.Float64() < f.Size {
 			d += usual * 4 * r.rng.Float64()
 		}
@@ -111,7 +111,7 @@ func (r *run) arrived(b *box, f transport.Frame) {
 
 // jump returns by how much a host's wall clock is wrong.
 func (r *run) jump(h int) (d time.Duration) {
-	r.faults(Jump, func(f *Fault) {
+	r.faults(faultJump, func(f *Fault) {
 		if f.Host == h {
 			d += time.Duration(f.Size * float64(r.trial.pace.Deadline))
 		}
@@ -121,7 +121,7 @@ func (r *run) jump(h int) (d time.Duration) {
 
 // late returns until when a host's world says nothing.
 func (r *run) late(h int) (until time.Duration) {
-	r.faults(Late, func(f *Fault) {
+	r.faults(faultLate, func(f *Fault) {
 		if f.Host == h {
 			until = max(until, f.To)
 		}
@@ -131,12 +131,12 @@ func (r *run) late(h int) (until time.Duration) {
 
 // stall returns until when a host stands still, and how slow it is.
 func (r *run) stall(h int) (until time.Duration, factor float64) {
-	r.faults(Stop, func(f *Fault) {
+	r.faults(faultStop, func(f *Fault) {
 		if f.Host == h {
 			until = max(until, f.To)
 		}
 	})
-	r.faults(Slow, func(f *Fault) {
+	r.faults(faultSlow, func(f *Fault) {
 		if f.Host == h {
 			factor = max(factor, f.Size)
 		}
@@ -146,6 +146,6 @@ func (r *run) stall(h int) (until time.Duration, factor float64) {
 
 // diskFull says whether a host's disk takes nothing.
 func (r *run) diskFull(h int) (full bool) {
-	r.faults(Disk, func(f *Fault) { full = full || f.Host == h })
+	r.faults(faultDisk, func(f *Fault) { full = full || f.Host == h })
 	return full
 }
