@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -110,6 +111,7 @@ func (c *SwarmSimCommand) many(ctx context.Context) error {
 	if err != nil {
 		return usageError{"wdgnn swarm sim", err}
 	}
+	debug.SetGCPercent(400) // histories are short, and memory is not what they lack
 	began := time.Now()
 	p := newProgress(c.Stderr, int(min(to-from+1, math.MaxInt32)), "")
 	s, err := sim.Sweep(ctx, from, to, func(s sim.Summary) {
