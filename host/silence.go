@@ -330,9 +330,10 @@ func (h *Machine) giveUpOn(hopeless func(agent.NodeID) bool) bool {
 // may take turns: each speaks while the other's world thinks.
 func (h *Machine) lately(m frameMark) bool { return m.sequence > 0 && h.opened-m.during <= 1 }
 
-// behind says whether every host that spoke lately is two steps ahead or more. Then nobody can answer what we ask: steps up to the slowest of them
-// are left out. The word of one alone is believed for a few steps at a time: it may
-// not tell the truth.
+// behind says whether every host that spoke lately is two steps ahead or more.
+// Then nobody can answer what we ask: steps up to the slowest of them are left
+// out. The word of one alone is believed for a few steps at a time: it may not tell
+// the truth.
 func (h *Machine) behind() bool {
 	slowest, voices := uint64(0), 0
 	for host := range h.hears {
