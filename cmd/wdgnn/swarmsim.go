@@ -41,7 +41,8 @@ and jump, full disks, worlds that say nothing, neighbours that lie. One seed is
 one history. Looked at is, among others, that
 
   nodes end with the bits of one process if nothing was lost,
-  a while after the last fault neighbours are on the same step,
+  24 deadlines after the last fault, or more if they are many steps apart,
+  neighbours are on the same step or in two that follow each other,
   parameters stay bounded and no step waits beyond its deadline,
   a checkpoint never goes back and every line is answered or accounted for.
 
