@@ -81,18 +81,27 @@ func appendMessage(dst []byte, m *Message) []byte {
 type Reader struct {
 	messages []Message
 	values   []float32
+	unknown  int
 }
 
+// Unknown returns how many messages of the frame that was read last are of kinds
+// that this program does not know, and were passed over: a later program of the
+// same version sends them.
+func (r *Reader) Unknown() int { return r.unknown }
+
 // Read returns the header and the messages of the frame b, which are valid
-// until the next Read. Bytes that are no whole frame, a wrong checksum, a kind
-// that does not exist and set reserved bytes are refused with ErrFrame.
+// until the next Read. Messages of kinds that came later are passed over, see
+// [Reader.Unknown]. Bytes that are no whole frame, a wrong checksum, a message of
+// kind 0 and reserved bytes that are set in messages of kinds that are known are
+// refused with ErrFrame, frames of another version with ErrVersion.
 func (r *Reader) Read(b []byte) (Header, []Message, error) {
 	var h Header
 	if len(b) < frameHeader || len(b) > MaxFrame || [4]byte(b[:4]) != frameMagic {
 		return h, nil, fmt.Errorf("%w: %d bytes that begin with no frame", ErrFrame, len(b))
 	}
+	r.unknown = 0
 	if b[4] != frameVersion {
-		return h, nil, fmt.Errorf("%w: %d, this program speaks %d; run one version of wdgnn everywhere", ErrVersion, b[4], frameVersion)
+		return h, nil, versionError(b[4])
 	}
 	sum := crc32.Update(0, castagnoli, b[:28])
 	sum = crc32.Update(sum, castagnoli, []byte{0, 0, 0, 0})
@@ -124,7 +133,17 @@ func (r *Reader) Read(b []byte) (Header, []Message, error) {
 	return h, r.messages, nil
 }
 
-// message reads one message and returns the bytes behind it.
+// versionError says which version a frame has, and who is to be updated.
+func versionError(version uint8) error {
+	who := "the sender is older, update it"
+	if version > frameVersion {
+		who = "the sender is newer, update this program"
+	}
+	return fmt.Errorf("%w: wire version %d, this program speaks %d: %s", ErrVersion, version, frameVersion, who)
+}
+
+// message reads one message and returns the bytes behind it. Those of a kind that
+// came later are as long as their number of values says, whatever they mean.
 func (r *Reader) message(b []byte) ([]byte, error) {
 	if len(b) < messageHeader {
 		return nil, fmt.Errorf("%w: it ends in a message", ErrFrame)
@@ -135,12 +154,17 @@ func (r *Reader) message(b []byte) ([]byte, error) {
 		Degree: math.Float64frombits(binary.LittleEndian.Uint64(b[24:])),
 	}
 	count := int(binary.LittleEndian.Uint32(b[32:]))
-	if m.Kind < Row || m.Kind > Estimate || b[17] != 0 || binary.LittleEndian.Uint32(b[36:]) != 0 {
-		return nil, fmt.Errorf("%w: a message of kind %d", ErrFrame, b[16])
+	known := m.Kind <= Estimate
+	if m.Kind < Row || known && (b[17] != 0 || binary.LittleEndian.Uint32(b[36:]) != 0) {
+		return nil, fmt.Errorf("%w: a message of kind %d, or with reserved bytes that are not 0", ErrFrame, b[16])
 	}
 	b = b[messageHeader:]
 	if count > len(b)/4 {
 		return nil, fmt.Errorf("%w: %d values in %d bytes", ErrFrame, count, len(b))
+	}
+	if !known {
+		r.unknown++
+		return b[4*count:], nil
 	}
 	first := len(r.values)
 	for k := range count {

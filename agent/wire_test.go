@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -148,41 +149,120 @@ func TestDamagedFrames(t *testing.T) {
 	}
 }
 
-// A frame of another version is named as one, however sound it is.
+// A frame of another version is named as one, however sound it is, with who is to
+// be updated.
 func TestFrameOfAnotherVersion(t *testing.T) {
 	h, messages := sampleFrame()
 	b := agent.AppendFrame(nil, h, messages)
-	b[4] = 1
-	clear(b[28:32])
-	binary.LittleEndian.PutUint32(b[28:], crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
-	_, _, err := new(agent.Reader).Read(b)
-	if !errors.Is(err, agent.ErrVersion) || !errors.Is(err, agent.ErrFrame) ||
-		!strings.Contains(err.Error(), "another version: 1, this program speaks 2") {
-		t.Errorf("error %v, want ErrVersion with both numbers", err)
+	for version, want := range map[byte]string{
+		1: "wire version 1, this program speaks 2: the sender is older, update it",
+		3: "wire version 3, this program speaks 2: the sender is newer, update this program",
+	} {
+		b[4] = version
+		seal(b)
+		_, _, err := new(agent.Reader).Read(b)
+		if !errors.Is(err, agent.ErrVersion) || !errors.Is(err, agent.ErrFrame) || !strings.Contains(err.Error(), want) {
+			t.Errorf("version %d: got %v, want ErrVersion with %q", version, err, want)
+		}
+	}
+}
+
+// seal gives a frame that was changed its checksum.
+func seal(frame []byte) {
+	clear(frame[28:32])
+	binary.LittleEndian.PutUint32(frame[28:], crc32.Checksum(frame, crc32.MakeTable(crc32.Castagnoli)))
+}
+
+// Version 2 has room: a message of a kind that came later is passed over and
+// counted, whatever its bytes mean, and those around it are read.
+func TestUnknownKinds(t *testing.T) {
+	h, messages := sampleFrame()
+	for _, kind := range []byte{4, 5, 127, 255} {
+		b := agent.AppendFrame(nil, h, messages)
+		at := 32                // the first message,
+		second := at + 40 + 3*4 // behind its values the second,
+		third := second + 40    // which has none
+		fill := b[third+16:]    // of the third all but who, to whom and when,
+		for k := range 16 {     // up to the number of its values
+			fill[k] = 0xa5
+		}
+		copy(fill[20:24], []byte{1, 2, 3, 4})
+		b[at+16], b[third+16] = kind, kind
+		seal(b)
+		var r agent.Reader
+		got, left, err := r.Read(b)
+		if err != nil || got != h || r.Unknown() != 2 || len(left) != len(messages)-2 {
+			t.Fatalf("kind %d: got %+v, %d messages and %d unknown (%v), want %+v, %d and 2",
+				kind, got, len(left), r.Unknown(), err, h, len(messages)-2)
+		}
+		for k, want := range []agent.Message{messages[1], messages[3], messages[4]} {
+			if left[k].String() != want.String() || !slices.Equal(left[k].Values, want.Values) {
+				t.Errorf("kind %d: message %d is %v, want %v", kind, k, &left[k], &want)
+			}
+		}
+		if _, _, err := r.Read(agent.AppendFrame(nil, h, messages)); err != nil || r.Unknown() != 0 {
+			t.Errorf("the next frame: %d unknown (%v), want none", r.Unknown(), err)
+		}
+	}
+}
+
+// Room is for what came later only: kind 0, reserved bytes of the kinds that are
+// known, and more values than there are bytes are refused as ever.
+func TestStrictWhereKnown(t *testing.T) {
+	h, messages := sampleFrame()
+	whole := agent.AppendFrame(nil, h, messages[:1])
+	for name, change := range map[string]func(message []byte){
+		"kind 0":                        func(m []byte) { m[16] = 0 },
+		"byte 17":                       func(m []byte) { m[17] = 1 },
+		"byte 36":                       func(m []byte) { m[36] = 1 },
+		"byte 39":                       func(m []byte) { m[39] = 1 },
+		"unknown, a value too many":     func(m []byte) { m[16], m[32] = 4, 4 },
+		"unknown, a value too few":      func(m []byte) { m[16], m[32] = 4, 2 },
+		"unknown, 4 thousand millions":  func(m []byte) { m[16], m[32], m[33], m[34], m[35] = 4, 255, 255, 255, 255 },
+		"known, a value too many":       func(m []byte) { m[32] = 4 },
+		"known, 4 thousand millions":    func(m []byte) { m[32], m[33], m[34], m[35] = 255, 255, 255, 255 },
+		"unknown and then half a frame": func(m []byte) { m[16], m[32] = 4, 0 },
+	} {
+		b := bytes.Clone(whole)
+		change(b[32:])
+		seal(b)
+		if _, _, err := new(agent.Reader).Read(b); !errors.Is(err, agent.ErrFrame) {
+			t.Errorf("%s: got %v, want ErrFrame", name, err)
+		}
 	}
 }
 
 // Whatever bytes arrive, reading them neither panics nor asks for more memory
-// than they are long; and what is read can be written to the same bytes.
+// than they are long; and what is read can be written to the same bytes, less the
+// messages that were passed over.
 func FuzzReadFrame(f *testing.F) {
 	h, messages := sampleFrame()
 	f.Add(agent.AppendFrame(nil, h, messages))
 	f.Add(agent.AppendFrame(nil, h, nil))
 	f.Add([]byte("WDGN"))
+	later := agent.AppendFrame(nil, h, messages)
+	later[32+16], later[32+17] = 4, 1
+	f.Add(later)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var r agent.Reader
 		fix := bytes.Clone(b)
 		if len(fix) >= 32 { // let the fuzzer pass the checksum
-			clear(fix[28:32])
-			binary.LittleEndian.PutUint32(fix[28:], crc32.Checksum(fix, crc32.MakeTable(crc32.Castagnoli)))
+			seal(fix)
 		}
 		for _, frame := range [][]byte{b, fix} {
 			h, messages, err := r.Read(frame)
 			if err != nil {
 				continue
 			}
-			if again := agent.AppendFrame(nil, h, messages); !bytes.Equal(again, frame) {
+			again := agent.AppendFrame(nil, h, messages)
+			if r.Unknown() == 0 && !bytes.Equal(again, frame) {
 				t.Errorf("read and written again is\n% x\nwant\n% x", again, frame)
+			}
+			if said := int(binary.LittleEndian.Uint32(frame[24:])); len(messages)+r.Unknown() != said {
+				t.Errorf("%d messages and %d unknown, want %d together", len(messages), r.Unknown(), said)
+			}
+			if len(again)+40*r.Unknown() > len(frame) {
+				t.Errorf("%d bytes without %d unknown messages, of %d", len(again), r.Unknown(), len(frame))
 			}
 		}
 	})

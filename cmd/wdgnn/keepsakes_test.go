@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -332,8 +333,9 @@ func TestKeepsakeJournal(t *testing.T) {
 	}
 }
 
-// Frames of this version are read to the last number; those of an earlier one are
-// refused by name.
+// Frames of this version are read to the last number, and written as they were;
+// those of an earlier one are refused by name. Whoever changes what is written
+// gives the version another number, and adds a frame of it.
 func TestKeepsakeFrames(t *testing.T) {
 	text, err := os.ReadFile(keepsakes + "/frames/version-2.bin")
 	if err != nil {
@@ -342,6 +344,9 @@ func TestKeepsakeFrames(t *testing.T) {
 	h, messages, err := new(agent.Reader).Read(text)
 	if want := (agent.Header{Run: 0x57d6, Plan: 0xa53398, Host: 3, Sequence: 41}); err != nil || h != want || len(messages) != 4 {
 		t.Fatalf("got %+v and %d messages (%v), want %+v and 4", h, len(messages), err, want)
+	}
+	if again := agent.AppendFrame(nil, h, messages); !bytes.Equal(again, text) {
+		t.Errorf("version 2 is written as\n% x\nwant\n% x", again, text)
 	}
 	for k, want := range []string{"4->all row t=9 e=0", "4->7 row t=9 e=2", "5->4 ask t=8 e=1", "5->all estimate t=1 e=6"} {
 		if got := messages[k].String(); got != want {
