@@ -1,7 +1,6 @@
 package host
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/wdgnn/wdgnn/agent"
@@ -140,11 +139,7 @@ func (h *Machine) inspect(f transport.Frame) ([]agent.Message, bool) {
 	header, messages, err := h.reader.Read(f.Data)
 	switch {
 	case err != nil:
-		h.stats.BadFrames++
-		if errors.Is(err, agent.ErrVersion) && h.others[f.From] != anotherVersion {
-			h.others[f.From] = anotherVersion
-			h.warn("a host speaks another version: it is not heard", "host", f.From, "err", err)
-		}
+		h.unreadable(f.From, err)
 	case header.Run != h.hash:
 		h.stats.OtherRuns++
 	case header.Host != uint32(f.From):
@@ -153,14 +148,12 @@ func (h *Machine) inspect(f transport.Frame) ([]agent.Message, bool) {
 		h.differs(f.From, header.Plan)
 	default:
 		delete(h.others, f.From)
+		h.passOver(f.From)
 		h.count(f.From, header.Sequence)
 		return messages, true
 	}
 	return nil, false
 }
-
-// anotherVersion stands for a digest that cannot be read.
-const anotherVersion = 1<<32 - 1
 
 // differs notes that a host runs another model, or learns by another rule. What
 // it says means nothing here: its nodes count as silent.

@@ -29,6 +29,8 @@ type Stats struct {
 	OtherPlans uint64 `json:"other_plans"` // frames of hosts with another model, scale or rule
 	Impostors  uint64 `json:"impostors"`   // frames and rows in somebody else's name
 
+	UnknownMessages uint64 `json:"unknown_messages"` // of kinds that came after this program; passed over
+
 	RefusedEvents     uint64 `json:"refused_events"`     // events that an agent refused
 	BadLines          uint64 `json:"bad_lines"`          // lines of the world that cannot be read
 	StaleLines        uint64 `json:"stale_lines"`        // lines of the world about past steps
@@ -58,6 +60,7 @@ func (s *Stats) Add(o Stats) {
 	s.OtherRuns += o.OtherRuns
 	s.OtherPlans += o.OtherPlans
 	s.Impostors += o.Impostors
+	s.UnknownMessages += o.UnknownMessages
 	s.RefusedEvents += o.RefusedEvents
 	s.BadLines += o.BadLines
 	s.StaleLines += o.StaleLines

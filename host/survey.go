@@ -97,9 +97,14 @@ func (h *Machine) tickSurvey() {
 // know it already: they will be asked for again.
 func (h *Machine) measure(f transport.Frame) {
 	header, messages, err := h.reader.Read(f.Data)
-	if err != nil || header.Run != h.hash || header.Host != uint32(f.From) {
+	if err != nil {
+		h.unreadable(f.From, err)
 		return
 	}
+	if header.Run != h.hash || header.Host != uint32(f.From) {
+		return
+	}
+	h.passOver(f.From)
 	for k := range messages {
 		if owner, ok := h.cfg.Directory.Owner(messages[k].From); ok && owner == f.From {
 			h.estimate(&messages[k])

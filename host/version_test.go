@@ -1,10 +1,9 @@
 package host_test
 
 import (
-	"bytes"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -15,60 +14,109 @@ import (
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/transport"
-	"github.com/wdgnn/wdgnn/transport/mem"
 )
 
-// Frames of another version mean something else by the same numbers: they are
-// not used, and the log names the host that sends them, once.
-func TestHostOfAnotherVersionIsNamed(t *testing.T) {
+// listener is host 0 of two, a machine that hears host 1; frames of the latter
+// are rows of its node.
+type listener struct {
+	t        *testing.T
+	machine  *host.Machine
+	now      time.Duration
+	sequence uint64
+	log      []string
+}
+
+func newListener(t *testing.T) *listener {
+	t.Helper()
 	m, err := gnn.NewRandom(gnn.Config{In: 1, Features: 2, Outputs: 2, Wide: &gnn.WideConfig{Order: 1}}, random.Stream(1, "model"))
 	check(t, err)
 	plan := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Cost: host.MSE.Kind()}
 	check(t, plan.Validate())
 	directory, err := host.NewDirectory(map[transport.HostID][]agent.NodeID{0: {0}, 1: {1}})
 	check(t, err)
-	network := new(mem.Network)
-	bus, err := network.Join(0)
-	check(t, err)
-	defer bus.Close()
-	other, err := network.Join(1)
-	check(t, err)
-	defer other.Close()
-	check(t, bus.Hear([]transport.HostID{1}))
-	for k := range 3 { // they wait on the bus until the host begins
-		row := agent.Message{From: 1, To: agent.Everyone, Kind: agent.Row, Values: []float32{1}}
-		frame := agent.AppendFrame(nil, agent.Header{Run: host.RunHash("old"), Host: 1, Sequence: uint64(k + 1)}, []agent.Message{row})
-		frame[4] = 1
-		clear(frame[28:32])
-		binary.LittleEndian.PutUint32(frame[28:], crc32.Checksum(frame, crc32.MakeTable(crc32.Castagnoli)))
-		check(t, other.Send(frame))
-	}
-	var log bytes.Buffer
-	w := &world{lines: make(chan *host.Line), answers: make(chan uint64, 1)}
-	refused := make(chan struct{}, 1)
-	h, err := host.New(host.Config{
+	l := &listener{t: t}
+	l.machine, err = host.NewMachine(host.Config{
 		Run: "old", Nodes: []agent.NodeID{0}, Plan: plan, Cost: host.MSE, Directory: directory,
 		Links: map[agent.NodeID][]agent.Link{0: {{Node: 1, Weight: 1}}},
-	}, host.Env{
-		Bus: bus, World: w, Log: slog.New(slog.NewTextHandler(&log, nil)),
-		ReportEvery: time.Millisecond, OnReport: func(r *host.Report) {
-			if r.Stats.BadFrames == 3 && len(refused) == 0 {
-				refused <- struct{}{}
-			}
-		},
-	})
+	}, nil)
 	check(t, err)
-	done := make(chan error, 1)
-	go func() { done <- h.Run(t.Context()) }()
-	select {
-	case <-refused:
-	case <-time.After(patience):
-		t.Fatalf("%d frames refused, want 3", h.Report().Stats.BadFrames)
+	l.step(host.Start{})
+	return l
+}
+
+func (l *listener) step(ev host.Event) *host.Actions {
+	l.now += time.Millisecond
+	a := l.machine.Step(l.now, ev)
+	for _, e := range a.Log {
+		l.log = append(l.log, strings.TrimSpace(fmt.Sprintln(append([]any{e.Text}, e.Args...)...)))
 	}
-	close(w.lines)
-	check(t, <-done)
-	// Twice in one line: message and error.
-	if text := log.String(); strings.Count(text, "another version") != 2 || !strings.Contains(text, "host=1 ") {
-		t.Errorf("the log says\n%s\nwant one line that names host 1", text)
+	return a
+}
+
+// hear gives the machine a frame of host 1 after change has been made to it.
+func (l *listener) hear(messages []agent.Message, change func(frame []byte)) *host.Actions {
+	l.sequence++
+	frame := agent.AppendFrame(nil, agent.Header{Run: host.RunHash("old"), Plan: l.digest(), Host: 1, Sequence: l.sequence}, messages)
+	change(frame)
+	clear(frame[28:32])
+	binary.LittleEndian.PutUint32(frame[28:], crc32.Checksum(frame, crc32.MakeTable(crc32.Castagnoli)))
+	return l.step(host.Arrive{Frame: transport.Frame{From: 1, Data: frame}})
+}
+
+func (l *listener) report() *host.Report { return l.step(host.Look{}).Report }
+
+func (l *listener) digest() (d uint32) {
+	l.t.Helper()
+	_, err := fmt.Sscanf(l.report().Digest, "%x", &d)
+	check(l.t, err)
+	return d
+}
+
+// Frames of another version mean something else by the same numbers: they are
+// not used, and the log names the host that sends them, once, with its version
+// and who is to be updated.
+func TestHostOfAnotherVersionIsNamed(t *testing.T) {
+	for version, want := range map[byte]string{
+		1: "wire version 1, this program speaks 2: the sender is older, update it",
+		3: "wire version 3, this program speaks 2: the sender is newer, update this program",
+	} {
+		l := newListener(t)
+		row := agent.Message{From: 1, To: agent.Everyone, Kind: agent.Row, Links: 1, Degree: 1, Values: []float32{1}}
+		for range 3 {
+			l.hear([]agent.Message{row}, func(frame []byte) { frame[4] = version })
+		}
+		r := l.report()
+		if r.Stats.BadFrames != 3 || len(r.Differ) != 1 || r.Differ[0] != 1 {
+			t.Errorf("version %d: %d frames refused, hosts %v differ, want 3 and host 1", version, r.Stats.BadFrames, r.Differ)
+		}
+		if len(l.log) != 1 || !strings.Contains(l.log[0], want) || !strings.Contains(l.log[0], "another version: it is not heard host 1 ") {
+			t.Errorf("version %d: the log says %q, want one line that names host 1 and says %q", version, l.log, want)
+		}
+	}
+}
+
+// A message of a kind that came after this program is passed over and counted, its
+// sender named once; the row beside it is heard, and the step answered with it.
+func TestMessagesOfLaterKinds(t *testing.T) {
+	l := newListener(t)
+	own := &host.Line{Time: 0, Nodes: []host.NodeLine{{Node: 0, Row: []float32{2}}}}
+	if a := l.step(own); a.Answer != nil {
+		t.Fatal("an answer before the neighbour's row, want to wait for it")
+	}
+	row := agent.Message{From: 1, To: agent.Everyone, Kind: agent.Row, Links: 1, Degree: 1, Values: []float32{1}}
+	later := func(frame []byte) { // the first of two messages, with all that version 2 leaves to it
+		frame[32+16], frame[32+17], frame[32+36] = 9, 1, 0xff
+	}
+	a := l.hear([]agent.Message{row, row}, later)
+	if a.Answer == nil || a.Answer.Error != "" || len(a.Answer.Outputs) != 1 {
+		t.Fatalf("got the answer %+v, want one: the row came beside the unknown message", a.Answer)
+	}
+	l.hear([]agent.Message{row, row}, later)
+	if s := l.report().Stats; s.UnknownMessages != 2 || s.BadFrames != 0 {
+		t.Errorf("got %d unknown messages and %d bad frames, want 2 and none", s.UnknownMessages, s.BadFrames)
+	}
+	want := "update this box host 1 "
+	if len(l.log) != 1 || !strings.Contains(l.log[0], want) {
+		t.Errorf("the log says %q, want one line with %q", l.log, want)
 	}
 }

@@ -30,6 +30,10 @@ var counters = []counter{
 		func(r *host.Report) uint64 { return r.Stats.OtherPlans },
 	},
 	{"wdgnn_host_impostors_total", "frames and rows in somebody else's name", func(r *host.Report) uint64 { return r.Stats.Impostors }},
+	{
+		"wdgnn_host_unknown_messages_total", "messages of kinds that came after this program, passed over",
+		func(r *host.Report) uint64 { return r.Stats.UnknownMessages },
+	},
 	{"wdgnn_host_refused_events_total", "events that an agent refused", func(r *host.Report) uint64 { return r.Stats.RefusedEvents }},
 	{"wdgnn_host_bad_lines_total", "lines of the world that cannot be read", func(r *host.Report) uint64 { return r.Stats.BadLines }},
 	{"wdgnn_host_stale_lines_total", "lines of the world about past steps", func(r *host.Report) uint64 { return r.Stats.StaleLines }},
