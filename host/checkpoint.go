@@ -18,8 +18,15 @@ type Checkpoint struct {
 }
 
 // checkpointVersion is that of what is written. Version 1 had its parameters in
-// other coordinates, which package rule translates.
+// other coordinates, which package rule translates. Earlier versions are read,
+// later ones refused: nobody knows what they mean. Whoever changes what is written
+// so that an earlier program would misread it gives it the next number, and keeps
+// a file of it in testdata.
 const checkpointVersion = 2
+
+// ErrState says that a host cannot go on from the checkpoint in its [Store]. The
+// checkpoint is left as it is.
+var ErrState = errors.New("host: state")
 
 // Checkpoint returns a copy of what the nodes remember, nil if there was no step,
 // for whoever writes it; the next is due a while later. It is meant for between
@@ -42,23 +49,46 @@ func (h *Machine) restore(text []byte) error {
 	if text == nil {
 		return nil
 	}
-	var c Checkpoint
-	if err := json.Unmarshal(text, &c); err != nil || c.Version < 1 || c.Version > checkpointVersion {
-		return fmt.Errorf("host: state: a checkpoint of version %d: %w; move the folder away to begin anew",
-			c.Version, errors.Join(err, errors.ErrUnsupported))
+	c, err := readCheckpoint(text)
+	if err != nil {
+		return err
 	}
 	if c.Run != h.cfg.Run {
-		return fmt.Errorf("host: state: it belongs to the run %q, this is %q; use another folder", c.Run, h.cfg.Run)
+		return fmt.Errorf("%w: it belongs to the run %q, this is %q; use another folder", ErrState, c.Run, h.cfg.Run)
 	}
 	for _, m := range c.Nodes {
 		i, ok := h.index[m.Node]
 		if !ok {
-			return fmt.Errorf("host: state: it has node %d, which is not here; use another folder", m.Node)
+			return fmt.Errorf("%w: it has node %d, which is not here; use another folder", ErrState, m.Node)
 		}
 		if err := h.cells[i].node.Restore(m); err != nil {
-			return fmt.Errorf("host: state: %w; move the folder away to begin anew", err)
+			return fmt.Errorf("%w: %w; move the folder away to begin anew", ErrState, err)
 		}
 	}
-	h.time, h.begun = c.Time, true
+	h.time, h.begun, h.wasVersion = c.Time, true, c.Version
 	return nil
+}
+
+// readCheckpoint reads a checkpoint of this version or an earlier one.
+func readCheckpoint(text []byte) (*Checkpoint, error) {
+	c := new(Checkpoint)
+	err := json.Unmarshal(text, c) // of a later one at least the version: fields of other types are passed over
+	switch {
+	case c.Version > checkpointVersion:
+		return nil, fmt.Errorf("%w: a checkpoint of version %d, this program reads up to %d: a newer one wrote it; "+
+			"update this box, or use another folder to begin anew", ErrState, c.Version, checkpointVersion)
+	case err != nil:
+		return nil, fmt.Errorf("%w: this is no checkpoint: %w; move the folder away to begin anew", ErrState, err)
+	case c.Version < 1:
+		return nil, fmt.Errorf("%w: a checkpoint of version %d, which never was; move the folder away to begin anew", ErrState, c.Version)
+	}
+	return c, nil
+}
+
+// sayOlder logs that the checkpoint is of an earlier version.
+func (h *Machine) sayOlder() {
+	if h.wasVersion > 0 && h.wasVersion < checkpointVersion {
+		h.info("state: a checkpoint of an earlier program is read; from now on it is written as this one does, which that one cannot read",
+			"version", h.wasVersion, "here", checkpointVersion)
+	}
 }

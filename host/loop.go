@@ -60,7 +60,7 @@ func New(c Config, e Env) (*Host, error) {
 	var err error
 	if e.Store != nil {
 		if last, err = e.Store.Last(); err != nil {
-			return nil, fmt.Errorf("host: state: %w", err)
+			return nil, fmt.Errorf("%w: %w", ErrState, err)
 		}
 	}
 	if h.machine, err = NewMachine(c, last); err != nil {

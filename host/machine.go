@@ -74,6 +74,8 @@ type Machine struct {
 	survey  *survey       // what finds λmax; nil if nothing has to
 	saved   time.Duration // when the last checkpoint was taken
 	actions Actions
+
+	wasVersion int // of the checkpoint that the nodes were restored from, 0 if there was none
 }
 
 // cell is one node of the host.
@@ -139,6 +141,7 @@ func (h *Machine) Step(now time.Duration, ev Event) *Actions {
 	h.actions.clear()
 	switch ev := ev.(type) {
 	case Start:
+		h.sayOlder()
 		h.beginSurvey()
 	case *Line:
 		h.line(ev)

@@ -1,9 +1,14 @@
 package host_test
 
 import (
+	"bytes"
 	"encoding/binary"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -118,5 +123,73 @@ func TestMessagesOfLaterKinds(t *testing.T) {
 	want := "update this box host 1 "
 	if len(l.log) != 1 || !strings.Contains(l.log[0], want) {
 		t.Errorf("the log says %q, want one line with %q", l.log, want)
+	}
+}
+
+// machineAt returns a machine of the ring that stands where a checkpoint left it,
+// and what it logs when it starts.
+func machineAt(t *testing.T, text []byte) (m *host.Machine, log []host.Entry, err error) {
+	t.Helper()
+	g := newRing(t)
+	m, err = host.NewMachine(host.Config{Run: "ring", Nodes: []agent.NodeID{0, 1, 2, 3}, Plan: g.plan, Cost: host.CrossEntropy}, text)
+	if err == nil {
+		log = m.Step(0, host.Start{}).Log
+	}
+	return m, log, err
+}
+
+// Every checkpoint in testdata is read, whatever its version: an earlier one with a
+// word in the log. The last comes out byte for byte as it went in. Whoever changes
+// what is written adds a file: checkpoint-3.json, of the next version, if an earlier
+// program would misread it, and otherwise, for a new count, checkpoint-2b.json.
+func TestCheckpointsOfAllVersions(t *testing.T) {
+	files, err := filepath.Glob("testdata/checkpoint-*.json")
+	check(t, err)
+	for k, file := range files {
+		text, err := os.ReadFile(file)
+		check(t, err)
+		var was host.Checkpoint
+		check(t, json.Unmarshal(text, &was))
+		m, log, err := machineAt(t, text)
+		check(t, err)
+		now := m.Checkpoint()
+		again, err := json.Marshal(now)
+		check(t, err)
+		if m.Next() != 10 || len(now.Nodes) != ringNodes {
+			t.Errorf("%s: the next step is %d, of %d nodes, want 10 and %d", file, m.Next(), len(now.Nodes), ringNodes)
+		}
+		if k == len(files)-1 && !bytes.Equal(again, text) {
+			t.Errorf("%s is written as\n%s\nwant\n%s", file, again, text)
+		}
+		want := "[]"
+		if was.Version < now.Version {
+			want = fmt.Sprintf("[version %d here %d]", was.Version, now.Version)
+		}
+		said := []any{}
+		for _, e := range log {
+			said = append(said, e.Args...)
+		}
+		if fmt.Sprint(said) != want {
+			t.Errorf("%s: the log says %v, want %s", file, log, want)
+		}
+	}
+}
+
+// A checkpoint of a newer program is refused by its version, also where nothing
+// else of it can be understood, with what to try; what is no checkpoint is called
+// that.
+func TestCheckpointsThatAreRefused(t *testing.T) {
+	const newer = "a checkpoint of version %d, this program reads up to 2: a newer one wrote it; update this box"
+	for text, want := range map[string]string{
+		`{"version":3,"run":"ring","time":9,"nodes":[]}`:     fmt.Sprintf(newer, 3),
+		`{"nodes":{"0":"AAAA"},"run":["ring"],"version":99}`: fmt.Sprintf(newer, 99),
+		`{"version":0,"run":"ring"}`:                         "a checkpoint of version 0, which never was; move the folder away",
+		`{"version":"two"}`:                                  "this is no checkpoint: json: cannot unmarshal string",
+		`{"version":2,"run":"ri`:                             "this is no checkpoint: unexpected end of JSON input; move the folder away",
+		`{"version":2,"run":"other","nodes":[]}`:             `it belongs to the run "other", this is "ring"; use another folder`,
+	} {
+		if _, _, err := machineAt(t, []byte(text)); !errors.Is(err, host.ErrState) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want ErrState with %q", text, err, want)
+		}
 	}
 }

@@ -276,6 +276,25 @@ func TestKeepsakeState(t *testing.T) {
 	sameLines(t, linesOf(t, "answers.jsonl"), want[15:])
 }
 
+// Its checkpoint, with windows that the short ones of package host do not have, is
+// read without a word too many or too few.
+func TestKeepsakeCheckpoint(t *testing.T) {
+	text, err := os.ReadFile(keepsakes + "/state/snapshot-0000000000000003")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ = bytes.Cut(text, []byte("\n"))
+	var c host.Checkpoint
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&c); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := json.Marshal(c); err != nil || sameJSON(string(text), string(again)) != "" {
+		t.Errorf("it is written as\n%s (%v)\nwant\n%s", again, err, text)
+	}
+}
+
 // Lines of the world are answered as they were.
 func TestKeepsakeLines(t *testing.T) {
 	unpack(t)

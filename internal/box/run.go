@@ -241,6 +241,9 @@ func (b *box) host(ctx context.Context, scale float64, gauge *agent.GaugeConfig)
 		e.Store = b.store
 	}
 	h, err := host.New(c, e)
+	if errors.Is(err, host.ErrState) {
+		err = fmt.Errorf("%s: %w", b.abs(b.State), err)
+	}
 	if err == nil && b.buses.nats != nil {
 		// What is heard should be known to the server before others are asked
 		// to speak; without a server that comes later.
