@@ -136,7 +136,11 @@ func (b *box) build(ctx context.Context, s Streams) (*host.Host, error) {
 	}
 	b.later(b.monitor.close)
 	if b.State != "" {
-		if b.store, err = journal.OpenFolder(b.abs(b.State)); err != nil {
+		b.store, err = journal.OpenFolder(b.abs(b.State))
+		if errors.Is(err, journal.ErrNewer) {
+			return nil, fmt.Errorf("state: %s: %w", b.abs(b.State), err)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("state: %w; every box has a folder of its own", err)
 		}
 		b.later(b.store.Close)

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -50,6 +51,9 @@ func (r *Recovered) load(d Disk, snapshots []uint64) error {
 		if err == nil {
 			r.Snapshot, r.Seq = state, snapshots[k]
 			return nil
+		}
+		if errors.Is(err, ErrNewer) { // sound for all we know: neither passed over nor called damaged
+			return fmt.Errorf("journal: %s: %w", name, err)
 		}
 		r.Skipped = append(r.Skipped, fmt.Sprintf("%s: %v", name, err))
 		if err := d.Rename(name, name+damaged); err != nil { // so that Prune does not count on it
@@ -118,8 +122,8 @@ func (j *Journal) reopen(was *Recovered, name string, good, size int) error {
 // good, and the record that they end with; what follows was never committed,
 // and may only follow in the last log.
 func (j *Journal) read(was *Recovered, first uint64, text []byte, last bool) (good int, reached uint64, err error) {
-	if string(text[:min(len(magic), len(text))]) != magic {
-		return 0, 0, fmt.Errorf("it does not begin like a log of this version")
+	if err := checkMagic(text); err != nil {
+		return 0, 0, err
 	}
 	good = len(magic)
 	next := first
@@ -142,6 +146,20 @@ func (j *Journal) read(was *Recovered, first uint64, text []byte, last bool) (go
 		j.last = next
 	}
 	return good, next - 1, nil
+}
+
+// checkMagic says whether a log begins as ours do, and if not, whether a newer
+// program's might: wdgnnj2 and so on.
+func checkMagic(text []byte) error {
+	begin := string(text[:min(len(magic), len(text))])
+	var version int
+	if n, _ := fmt.Sscanf(begin, "wdgnnj%d\n", &version); n == 1 && version > 1 {
+		return fmt.Errorf("a log of version %d, this program reads 1: %w", version, ErrNewer)
+	}
+	if begin != magic {
+		return errors.New("it does not begin like a log; restore the folder from a copy")
+	}
+	return nil
 }
 
 // confirmed says whether text, where record seq should begin, has a later

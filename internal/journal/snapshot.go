@@ -15,7 +15,12 @@ const (
 	snapshotPrefix = "snapshot-"
 	unfinished     = ".tmp"
 	damaged        = ".damaged"
+	snapshotMagic  = "wdgnn-snapshot " // and the version, 1
 )
+
+// ErrNewer says that a newer program wrote what is on the disk. All of it is left
+// as it is.
+var ErrNewer = errors.New("a newer program wrote it; update this one, or use another folder to begin anew")
 
 func logName(first uint64) string    { return fmt.Sprintf("%s%016x", logPrefix, first) }
 func snapshotName(seq uint64) string { return fmt.Sprintf("%s%016x", snapshotPrefix, seq) }
@@ -59,7 +64,7 @@ func (j *Journal) WriteSnapshot(seq uint64, state []byte) error {
 	if err != nil {
 		return fmt.Errorf("journal: snapshot: %w", err)
 	}
-	head := fmt.Sprintf("wdgnn-snapshot 1 seq=%d bytes=%d crc32c=%08x\n", seq, len(state), crc32.Checksum(state, castagnoli))
+	head := fmt.Sprintf(snapshotMagic+"1 seq=%d bytes=%d crc32c=%08x\n", seq, len(state), crc32.Checksum(state, castagnoli))
 	err = f.Truncate(0)
 	for _, part := range [][]byte{[]byte(head), state} {
 		if err == nil {
@@ -87,10 +92,14 @@ func (j *Journal) WriteSnapshot(seq uint64, state []byte) error {
 // parseSnapshot returns the state in a file that should be the snapshot seq.
 func parseSnapshot(text []byte, seq uint64) ([]byte, error) {
 	line, state, ok := bytes.Cut(text, []byte("\n"))
+	var version int
+	if n, _ := fmt.Sscanf(string(line), snapshotMagic+"%d ", &version); n == 1 && version > 1 {
+		return nil, fmt.Errorf("a snapshot of version %d, this program reads 1: %w", version, ErrNewer)
+	}
 	var at uint64
 	var size int
 	var crc uint32
-	if _, err := fmt.Sscanf(string(line), "wdgnn-snapshot 1 seq=%d bytes=%d crc32c=%x", &at, &size, &crc); err != nil || !ok {
+	if _, err := fmt.Sscanf(string(line), snapshotMagic+"1 seq=%d bytes=%d crc32c=%x", &at, &size, &crc); err != nil || !ok {
 		return nil, errors.New("its first line is not that of a snapshot")
 	}
 	if at != seq || size != len(state) || crc != crc32.Checksum(state, castagnoli) {
