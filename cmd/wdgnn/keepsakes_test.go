@@ -320,6 +320,60 @@ func sameLines(t *testing.T, got, want []string) {
 	}
 }
 
+// Models that are read and written again are the same files, byte for byte: whoever
+// changes what is written adds a file, and if an earlier program would misread it
+// gives wdgnn.format the next number.
+func TestKeepsakeModels(t *testing.T) {
+	for _, name := range []string{
+		"run/model.safetensors", "values/model.safetensors", "online/adapted.safetensors", "values-online/adapted.safetensors", "shop/model.safetensors",
+	} {
+		was, err := os.ReadFile(filepath.Join(keepsakes, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := modelfile.Decode(bytes.NewReader(was), int64(len(was)))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var again bytes.Buffer
+		if err := modelfile.Encode(&again, m); err != nil || !bytes.Equal(again.Bytes(), was) {
+			t.Errorf("%s: written again it has %d bytes, others than the %d before (%v)", name, again.Len(), len(was), err)
+		}
+	}
+}
+
+// A run that a newer program has written is refused by its version and left as it
+// is; one without a version, as they all were once, goes on and gets one.
+func TestKeepsakeTraining(t *testing.T) {
+	unpack(t)
+	const path = "run/checkpoint.json"
+	was, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer := []byte(strings.Replace(string(was), "{", `{"version":7,`, 1))
+	if err := os.WriteFile(path, newer, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := exec(t.Context(), "train", "longer.yaml", "--resume", "-q")
+	want := path + " is of version 7, this program reads 1: a newer wdgnn wrote it\nTry: a newer wdgnn to go on with it"
+	if code != exitFailure || !strings.Contains(filepath.ToSlash(stderr), want) {
+		t.Errorf("exit code %d and %s, want %d and %q", code, stderr, exitFailure, want)
+	}
+	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, newer) {
+		t.Errorf("the checkpoint was changed, or is gone (%v)", err)
+	}
+	if err := os.WriteFile(path, was, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := exec(t.Context(), "train", "longer.yaml", "--resume", "-q"); code != exitOK {
+		t.Fatalf("without a version: exit code %d and %s, want 0", code, stderr)
+	}
+	if now, err := os.ReadFile(path); err != nil || !bytes.HasPrefix(now, []byte(`{"version":1,`)) {
+		t.Errorf("it begins with %.40s (%v), want version 1", now, err)
+	}
+}
+
 // The service finds in its journal what was accepted, and the parameters that it
 // had.
 func TestKeepsakeJournal(t *testing.T) {

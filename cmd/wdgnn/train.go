@@ -60,8 +60,13 @@ Ctrl-C stops and keeps what was done. doc/config.md lists every key.`,
 	return cmd
 }
 
+// checkpointVersion is that of what is written. Files without one are of version
+// 1, too. It changes when an earlier program would misread them.
+const checkpointVersion = 1
+
 // checkpoint is the content of checkpoint.json.
 type checkpoint struct {
+	Version int               `json:"version"`
 	Config  string            `json:"config"` // fingerprints of what the run computes
 	Data    string            `json:"data"`
 	Seconds float64           `json:"seconds"` // of training so far
@@ -89,7 +94,8 @@ func (c *TrainCommand) Run(ctx context.Context) error {
 		return helpful{during("train", err), hint(err, "wdgnn init DIR, which writes files of the right form to compare with")}
 	}
 	defer t.Close()
-	r := &trainRun{TrainCommand: c, t: t, cfg: cfg, now: checkpoint{Config: cfg.Fingerprint(), Data: t.Data.Digest()}}
+	r := &trainRun{TrainCommand: c, t: t, cfg: cfg}
+	r.now = checkpoint{Version: checkpointVersion, Config: cfg.Fingerprint(), Data: t.Data.Digest()}
 	defer r.close()
 	done, err := r.open()
 	if err != nil || done {
@@ -179,7 +185,15 @@ func (r *trainRun) reopen(out string) (done bool, err error) {
 		return false, fresh
 	}
 	var was checkpoint
-	if err := r.dir.ReadJSON(rundir.CheckpointName, &was); err != nil {
+	err = r.dir.ReadJSON(rundir.CheckpointName, &was) // of a later version at least the number
+	if was.Version > checkpointVersion {
+		return false, helpful{
+			fmt.Errorf("train: resume: %s is of version %d, this program reads %d: a newer wdgnn wrote it",
+				r.dir.Path(rundir.CheckpointName), was.Version, checkpointVersion),
+			"a newer wdgnn to go on with it, or another out: in the configuration to begin anew",
+		}
+	}
+	if err != nil {
 		fresh.err = fmt.Errorf("train: resume: %w", err)
 		return false, fresh
 	}
@@ -194,6 +208,7 @@ func (r *trainRun) reopen(out string) (done bool, err error) {
 	if fresh.err != nil {
 		return false, fresh
 	}
+	was.Version = checkpointVersion
 	r.now, r.t.Half = was, was.Half
 	if r.dir.Finished() {
 		var result lifecycle.TrainingResult
