@@ -90,7 +90,7 @@ func Load(path string) (*Model, error) {
 	var side sidecar
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&side); err != nil {
+	if err := dec.Decode(&side); err != nil && side.Format <= sidecarFormat { // of a later format at least the number
 		return nil, fmt.Errorf("recommend: %s: %w", sidecarPath(path), err)
 	}
 	m := &Model{Setting: side.Setting, Data: side.Data, network: file.Network, moment: side.Moment, Report: side.Report}
@@ -103,7 +103,7 @@ func Load(path string) (*Model, error) {
 // check reports a network and a setting that do not belong together.
 func (m *Model) check(side sidecar) error {
 	if side.Format != sidecarFormat {
-		return fmt.Errorf("format %d, this program reads %d", side.Format, sidecarFormat)
+		return fmt.Errorf("format %d, this program reads %d; try a newer wdgnn", side.Format, sidecarFormat)
 	}
 	if err := m.Setting.Validate(); err != nil {
 		return err

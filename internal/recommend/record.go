@@ -77,8 +77,11 @@ func parseRecord(b []byte) (r record, err error) {
 		return r, errShort
 	}
 	version := b[0]
-	if version < 1 || version > recordVersion || b[1]&^flagLearned != 0 || int(b[2]) >= len(eventNames) {
-		return r, fmt.Errorf("version %d, flags %d, event %d are not known; try a newer wdgnn", b[0], b[1], b[2])
+	if version < 1 || version > recordVersion {
+		return r, fmt.Errorf("it has version %d, this program reads 1 to %d; try a newer wdgnn", version, recordVersion)
+	}
+	if b[1]&^flagLearned != 0 || int(b[2]) >= len(eventNames) {
+		return r, fmt.Errorf("flags %d, event %d are not known; try a newer wdgnn", b[1], b[2])
 	}
 	r.learned, r.event = b[1] == flagLearned, event(b[2])
 	r.user, r.movie = int(le.Uint32(b[4:])), int(le.Uint32(b[8:]))

@@ -75,11 +75,13 @@ func (w *writer) recover(was *journal.Recovered) error {
 	m := w.learner.memory()
 	if was.Snapshot != nil {
 		var st state
-		if err := json.Unmarshal(was.Snapshot, &st); err != nil {
+		err := json.Unmarshal(was.Snapshot, &st) // of a later format at least the number
+		if err != nil && st.Format <= stateFormat {
 			return fmt.Errorf("recommend: snapshot %d: %w", was.Seq, err)
 		}
 		if st.Format < 1 || st.Format > stateFormat {
-			return fmt.Errorf("recommend: snapshot %d has format %d, this program reads 1 to %d", was.Seq, st.Format, stateFormat)
+			return fmt.Errorf("recommend: snapshot %d has format %d, this program reads 1 to %d; try a newer wdgnn, or another folder to begin anew",
+				was.Seq, st.Format, stateFormat)
 		}
 		if st.Model != s.digest && was.Seq == 0 && len(was.Records) == 0 {
 			return nil // nothing was learned
