@@ -325,7 +325,8 @@ func sameLines(t *testing.T, got, want []string) {
 // gives wdgnn.format the next number.
 func TestKeepsakeModels(t *testing.T) {
 	for _, name := range []string{
-		"run/model.safetensors", "values/model.safetensors", "online/adapted.safetensors", "values-online/adapted.safetensors", "shop/model.safetensors",
+		"run/model.safetensors", "values/model.safetensors", "shop/model.safetensors",
+		"online/adapted.safetensors", "values-online/adapted.safetensors",
 	} {
 		was, err := os.ReadFile(filepath.Join(keepsakes, name))
 		if err != nil {
@@ -472,6 +473,57 @@ func TestKeepsakeReadme(t *testing.T) {
 	for _, e := range entries {
 		if e.Name() != "README.md" && !strings.Contains(string(text), "`"+e.Name()+"`") {
 			t.Errorf("README.md does not name %s", e.Name())
+		}
+	}
+}
+
+// Its table of formats names files and tests that there are, and all files of
+// formats that have versions.
+func TestKeepsakeFormats(t *testing.T) {
+	text, err := os.ReadFile(keepsakes + "/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "## Every format so far")
+	var tests strings.Builder
+	for _, folder := range []string{".", "../../host", "../../internal/lifecycle", "../../internal/recommend"} {
+		files, _ := filepath.Glob(folder + "/*_test.go")
+		for _, file := range files {
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tests.Write(source)
+		}
+	}
+	named := map[string]bool{}
+	for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(table, -1) {
+		name := m[1]
+		if strings.HasPrefix(name, "Test") {
+			if !strings.Contains(tests.String(), "func "+name+"(") {
+				t.Errorf("there is no %s", name)
+			}
+			continue
+		}
+		if inside, ok := strings.CutPrefix(name, "keepsakes"); ok {
+			name = "cmd/wdgnn/" + keepsakes + inside
+		}
+		named[name] = true
+		if _, err := os.Stat("../../" + name); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, pattern := range []string{
+		"cmd/wdgnn/testdata/keepsakes/frames/*", "host/testdata/checkpoint-*", "internal/lifecycle/testdata/*", "internal/recommend/testdata/*",
+	} {
+		files, _ := filepath.Glob("../../" + pattern)
+		if len(files) == 0 {
+			t.Errorf("no file is called %s", pattern)
+		}
+		for _, file := range files {
+			if name := strings.TrimPrefix(filepath.ToSlash(file), "../../"); !named[name] {
+				t.Errorf("README.md does not name %s", name)
+			}
 		}
 	}
 }
