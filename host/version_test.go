@@ -31,21 +31,28 @@ type listener struct {
 	log      []string
 }
 
-func newListener(t *testing.T) *listener {
+// newListener returns one that is ready, or still measures λmax.
+func newListener(t *testing.T, measures bool) *listener {
 	t.Helper()
 	m, err := gnn.NewRandom(gnn.Config{In: 1, Features: 2, Outputs: 2, Wide: &gnn.WideConfig{Order: 1}}, random.Stream(1, "model"))
 	check(t, err)
 	plan := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Cost: host.MSE.Kind()}
-	check(t, plan.Validate())
 	directory, err := host.NewDirectory(map[transport.HostID][]agent.NodeID{0: {0}, 1: {1}})
 	check(t, err)
 	l := &listener{t: t}
-	l.machine, err = host.NewMachine(host.Config{
+	c := host.Config{
 		Run: "old", Nodes: []agent.NodeID{0}, Plan: plan, Cost: host.MSE, Directory: directory,
 		Links: map[agent.NodeID][]agent.Link{0: {{Node: 1, Weight: 1}}},
-	}, nil)
+	}
+	if measures {
+		plan.Operator, plan.Scale, c.Gauge = graph.ShiftSpectral, 1, &agent.GaugeConfig{Diameter: 1} // 1 until it is known
+	}
+	check(t, plan.Validate())
+	l.machine, err = host.NewMachine(c, nil)
 	check(t, err)
-	l.step(host.Start{})
+	if a := l.step(host.Start{}); (a.Ready == nil) != measures {
+		t.Fatalf("it is ready: %v, and measures: %v", a.Ready != nil, measures)
+	}
 	return l
 }
 
@@ -81,11 +88,17 @@ func (l *listener) digest() (d uint32) {
 // not used, and the log names the host that sends them, once, with its version
 // and who is to be updated.
 func TestHostOfAnotherVersionIsNamed(t *testing.T) {
-	for version, want := range map[byte]string{
-		1: "wire version 1, this program speaks 2: the sender is older, update it",
-		3: "wire version 3, this program speaks 2: the sender is newer, update this program",
+	for _, c := range []struct {
+		version  byte
+		measures bool // λmax is not known yet
+		want     string
+	}{
+		{1, false, "wire version 1, this program speaks 2: the sender is older, update it"},
+		{3, false, "wire version 3, this program speaks 2: the sender is newer, update this program"},
+		{1, true, "wire version 1, this program speaks 2: the sender is older, update it"},
 	} {
-		l := newListener(t)
+		version, want := c.version, c.want
+		l := newListener(t, c.measures)
 		row := agent.Message{From: 1, To: agent.Everyone, Kind: agent.Row, Links: 1, Degree: 1, Values: []float32{1}}
 		for range 3 {
 			l.hear([]agent.Message{row}, func(frame []byte) { frame[4] = version })
@@ -103,7 +116,7 @@ func TestHostOfAnotherVersionIsNamed(t *testing.T) {
 // A message of a kind that came after this program is passed over and counted, its
 // sender named once; the row beside it is heard, and the step answered with it.
 func TestMessagesOfLaterKinds(t *testing.T) {
-	l := newListener(t)
+	l := newListener(t, false)
 	own := &host.Line{Time: 0, Nodes: []host.NodeLine{{Node: 0, Row: []float32{2}}}}
 	if a := l.step(own); a.Answer != nil {
 		t.Fatal("an answer before the neighbour's row, want to wait for it")
