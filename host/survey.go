@@ -104,6 +104,7 @@ func (h *Machine) measure(f transport.Frame) {
 	if header.Run != h.hash || header.Host != uint32(f.From) {
 		return
 	}
+	delete(h.others, f.From) // it speaks our version, if it did not before
 	h.passOver(f.From)
 	for k := range messages {
 		if owner, ok := h.cfg.Directory.Owner(messages[k].From); ok && owner == f.From {
