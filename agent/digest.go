@@ -10,8 +10,9 @@ import (
 
 // Digest returns a number that stands for what agents must agree on to
 // understand each other: the model with its parameters, the operator with its
-// scale, and how nodes learn. It has 24 bits, is never 0, and travels in every
-// frame. What each host decides for itself, such as limits, is not in it.
+// scale, and how nodes learn, of a rule of one's own its type and what it is as
+// JSON. It has 24 bits, is never 0, and travels in every frame. What each host
+// decides for itself, such as limits, is not in it.
 func (p *Plan) Digest() uint32 {
 	h := fnv.New64a()
 	config, err := json.Marshal(p.Model.Config)
@@ -30,6 +31,9 @@ func (p *Plan) Digest() uint32 {
 			panic(fmt.Sprintf("agent: Digest: %v", err))
 		}
 		fmt.Fprintf(h, "%s %T %d\n", rule, p.Rule.Rule, p.Basis.Len())
+		if own, err := json.Marshal(p.Rule.Rule); err == nil && p.Rule.Rule != nil {
+			h.Write(own)
+		}
 	}
 	sum := h.Sum64()
 	return max(uint32(sum^sum>>24^sum>>48)&digestMask, 1)

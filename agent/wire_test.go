@@ -122,9 +122,44 @@ func TestDigest(t *testing.T) {
 		"delayed":    func(p *agent.Plan) { p.Delayed = true },
 		"no rule":    func(p *agent.Plan) { p.Basis, p.Rule = nil, nil },
 		"rule":       func(p *agent.Plan) { p.Rule.Mixing = 0.5 },
+		"own rule":   func(p *agent.Plan) { p.Rule.Rule = rule.Descent{} },
 	} {
 		if plan(other) == want {
 			t.Errorf("%s: the digest is the same", name)
+		}
+	}
+}
+
+// Hosts with rules of their own understand each other if these are of one type,
+// with the same settings.
+func TestDigestOfOwnRules(t *testing.T) {
+	m, err := gnn.New(gnn.Config{In: 1, Features: 2, Wide: &gnn.WideConfig{Order: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := func(own rule.Rule) uint32 {
+		learn := rule.Config{Mixing: 1, Rule: own}
+		p := &agent.Plan{Model: m, Operator: graph.ShiftSymmetric, Rule: &learn}
+		if p.Basis, err = online.NewBasis(m, learn, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		return p.Digest()
+	}
+	type other struct{ rule.Descent }
+	type silent struct { // cannot be written as JSON: its type must do
+		rule.Descent
+		Watch func()
+	}
+	slow, fast := rule.Descent{StepSize: rule.StepSize{Value: 0.1}}, rule.Descent{StepSize: rule.StepSize{Value: 0.2}}
+	all := []rule.Rule{nil, slow, fast, other{slow}, &other{slow}, silent{Descent: slow}}
+	for i, a := range all {
+		for k, b := range all {
+			if same := digest(a) == digest(b); same != (i == k) {
+				t.Errorf("%T %+v and %T %+v: the same digest: got %t, want %t", a, a, b, b, same, i == k)
+			}
 		}
 	}
 }

@@ -86,6 +86,9 @@ func (c *Config) Validate() error {
 	if int(c.Retrain) >= len(retrainNames) || c.Retrain < 0 {
 		complain("%v: want %s", c.Retrain, strings.Join(retrainNames, " or "))
 	}
+	if c.Rule != nil && (c.Rule.Sent() < 1 || c.Rule.Kept() < 0) {
+		complain("a %T sends %d vectors and keeps %d, want at least 1, which predictions use, and 0", c.Rule, c.Rule.Sent(), c.Rule.Kept())
+	}
 	return errors.Join(errs...)
 }
 

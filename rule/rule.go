@@ -6,7 +6,8 @@ package rule
 //
 // A Rule holds settings and no state, and is used by all nodes of a network at
 // once: Step must be safe for concurrent use. It reads no clock and draws no
-// random numbers, so that agents and simulations agree.
+// random numbers, so that agents and simulations agree. Hosts tell the rules of
+// others from their own by their types, and by their settings as JSON.
 type Rule interface {
 	// Sent returns how many vectors a node sends to its neighbours at every
 	// step, at least 1: the first is x_i, which predictions use.

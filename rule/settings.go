@@ -3,6 +3,9 @@ package rule
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 )
 
 // Settings are a Config as people write it: a preset, and what is to differ from
@@ -15,8 +18,14 @@ type Settings struct {
 	// steps and full consensus).
 	Preset string `yaml:"preset,omitempty" default:"personal" example:"literal"`
 
+	// A rule of one's own in the place of gradient steps, by the name that a
+	// program gives it; see [A rule of one's own on
+	// boxes](runtime.md#a-rule-of-ones-own-on-boxes). `wdgnn` and `wdgnn-agent`
+	// have none.
+	Rule string `yaml:"rule,omitempty" default:"gradient steps" example:"mine"`
+
 	// The step size γ. Those of the presets suit `classify`; squared errors
-	// want a tenth, or `automatic`.
+	// want a tenth, or `automatic`. A rule of one's own has none.
 	StepSize *StepSettings `yaml:"step_size,omitempty"`
 
 	// The number of last steps whose mean cost is stepped down; 0 means that
@@ -73,9 +82,9 @@ type StepSettings struct {
 const DefaultPreset = "personal"
 
 // Config returns what s means for centralized or distributed learning: the preset
-// with what s says otherwise. It reports everything that is wrong, each complaint
-// with its key.
-func (s *Settings) Config(centralized bool) (Config, error) {
+// with what s says otherwise. Own holds the rules that s may name, nil for none.
+// It reports everything that is wrong, each complaint with its key.
+func (s *Settings) Config(centralized bool, own map[string]Rule) (Config, error) {
 	name := s.Preset
 	if name == "" {
 		name = DefaultPreset
@@ -84,10 +93,13 @@ func (s *Settings) Config(centralized bool) (Config, error) {
 	if err != nil {
 		return c, fmt.Errorf("rule: preset is %.40q, want literal, personal or personal-single", name)
 	}
+	if s.Rule != "" {
+		c.Rule, err = s.own(own)
+	}
 	if s.Mixing != nil {
 		c.Mixing = *s.Mixing
 		if centralized {
-			err = errors.New("rule: mixing is for mode distributed; nobody mixes in a centralized run")
+			err = errors.Join(err, errors.New("rule: mixing is for mode distributed; nobody mixes in a centralized run"))
 		}
 	}
 	if s.StepSize != nil {
@@ -101,6 +113,22 @@ func (s *Settings) Config(centralized bool) (Config, error) {
 	}
 	c.Ridge, c.ClipNorm, c.Retrain, c.Limit, c.Outlier = s.Ridge, s.ClipNorm, s.Retrain, s.Limit, s.Outlier
 	return c, errors.Join(err, c.Validate())
+}
+
+// own returns the rule that s names.
+func (s *Settings) own(rules map[string]Rule) (Rule, error) {
+	r := rules[s.Rule]
+	switch {
+	case r == nil && len(rules) == 0:
+		return nil, fmt.Errorf("rule: rule: no rule is called %.40q; this program has none of its own: leave the key out, "+
+			"or build a program that has it", s.Rule)
+	case r == nil:
+		return nil, fmt.Errorf("rule: rule: no rule is called %.40q; this program has: %s",
+			s.Rule, strings.Join(slices.Sorted(maps.Keys(rules)), ", "))
+	case s.StepSize != nil:
+		return nil, fmt.Errorf("rule: step_size is that of gradient steps; the rule %q takes its own: leave the key out", s.Rule)
+	}
+	return r, nil
 }
 
 // apply puts s in the place of the step size of a preset. Its value is no share:

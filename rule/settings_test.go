@@ -50,7 +50,7 @@ func TestSettings(t *testing.T) {
 			},
 		},
 	} {
-		if got, err := c.s.Config(c.centralized); err != nil || got != c.want {
+		if got, err := c.s.Config(c.centralized, nil); err != nil || got != c.want {
 			t.Errorf("%s: got %+v and %v, want %+v", c.name, got, err, c.want)
 		}
 	}
@@ -67,7 +67,7 @@ func TestSettingsOfAConfig(t *testing.T) {
 		},
 		{StepSize: rule.StepSize{Schedule: rule.Automatic, Value: 0.9}},
 	} {
-		if got, err := want.Settings().Config(false); err != nil || got != want {
+		if got, err := want.Settings().Config(false, nil); err != nil || got != want {
 			t.Errorf("got %+v and %v, want %+v", got, err, want)
 		}
 	}
@@ -82,8 +82,40 @@ func TestSettingsComplain(t *testing.T) {
 		"rule: mixing is for mode distributed":                       {Mixing: &much},
 		"rule: step_size.value is 1.5: an automatic step is a share": {StepSize: &rule.StepSettings{Schedule: rule.Automatic, Value: &much}},
 	} {
-		if _, err := s.Config(true); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := s.Config(true, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
 }
+
+// Settings may name a rule of the program's own; what surrounds it, window,
+// mixing and coordinates, is that of the preset.
+func TestSettingsNameARule(t *testing.T) {
+	own := map[string]rule.Rule{"slow": Tracking{Gamma: 0.1}, "fast": Tracking{Gamma: 0.5}, "mute": mute{}}
+	s := rule.Settings{Rule: "fast", Window: 3}
+	want := rule.Personal(rule.PersonalWindow)
+	want.Window, want.Rule = 3, Tracking{Gamma: 0.5}
+	if got, err := s.Config(false, own); err != nil || got != want {
+		t.Errorf("got %+v and %v, want %+v", got, err, want)
+	}
+	for _, c := range []struct {
+		s    rule.Settings
+		own  map[string]rule.Rule
+		want string
+	}{
+		{rule.Settings{Rule: "fats"}, own, `rule: rule: no rule is called "fats"; this program has: fast, mute, slow`},
+		{rule.Settings{Rule: "fast"}, nil, `rule: rule: no rule is called "fast"; this program has none of its own`},
+		{rule.Settings{Rule: "fast", StepSize: &rule.StepSettings{}}, own, `rule: step_size is that of gradient steps; the rule "fast"`},
+		{rule.Settings{Rule: "mute"}, own, "rule: a rule_test.mute sends 0 vectors and keeps 0, want at least 1"},
+	} {
+		if _, err := c.s.Config(false, c.own); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: got %v, want %q", c.s, err, c.want)
+		}
+	}
+}
+
+// mute has nothing that predictions could use.
+type mute struct{ Tracking }
+
+func (mute) Sent() int { return 0 }
+func (mute) Kept() int { return 0 }

@@ -38,7 +38,7 @@ type Config struct {
 	Diameter int `yaml:"diameter,omitempty"`
 
 	// How nodes learn: `preset` (`personal`, `personal-single`, `literal`) and
-	// keys that override it, `step_size`, `window`, `mixing`, `whiten`, `ridge`,
+	// keys that override it, `rule`, `step_size`, `window`, `mixing`, `whiten`, `ridge`,
 	// `clip_norm`, `retrain`, `limit`, `outlier`, all of them as under
 	// [`online`](config.md#online) of config.yaml. Left out or empty, nodes
 	// predict only.
@@ -87,7 +87,8 @@ type Config struct {
 	// the world may also say `loss` and `reset`.
 	Faults *transport.Faults `yaml:"faults,omitempty"`
 
-	dir string // of the file
+	dir   string               // of the file
+	rules map[string]rule.Rule // that Learn may name
 }
 
 // Peer is one host of a deployment.

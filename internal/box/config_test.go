@@ -249,6 +249,7 @@ func TestLearnIsOnline(t *testing.T) {
 		"mixing: .nan", "mixing: 2, ridge: -1",
 		"step_size: 3", "step_size: {schedule: cosine}", "step_size: {schedule: automatic, value: 1}", "step_size: {valu: 1}", "retrain: all",
 		"outlier: 1.5", "limit: far", "whiten: 3", "preset: [literal]", "<<: 3", "mixing: *nothing",
+		"rule: mine", "rule: mine, preset: literal", "rule: [mine]",
 	} {
 		check(t, os.WriteFile(f.path("agent.yaml"), []byte(good+"learn: {"+text+"}"), 0o644))
 		check(t, os.WriteFile(f.path("config.yaml"), []byte("\n\n\n\n\n\nonline: {stream: {graph: g, signals: s, targets: t}, "+text+"}"), 0o644))
@@ -261,7 +262,7 @@ func TestLearnIsOnline(t *testing.T) {
 			}
 			continue
 		}
-		got, err := c.Learn.Config(false)
+		got, err := c.Learn.Config(false, nil)
 		check(t, err)
 		want, err := other.Online.Rule()
 		check(t, err)

@@ -111,6 +111,9 @@ func (c *Config) describeLearning(p *agent.Plan) string {
 		return "not at all: nodes predict only; try learn: {preset: personal}"
 	}
 	preset := cmp.Or(c.Learn.Preset, rule.DefaultPreset)
+	if c.Learn.Rule != "" {
+		preset = fmt.Sprintf("%s, a rule of this program, with the preset %s", c.Learn.Rule, preset)
+	}
 	return fmt.Sprintf("%s: window %d, mixing %v, %d numbers per node", preset, max(p.Rule.Window, 1), p.Rule.Mixing, p.Basis.Len())
 }
 

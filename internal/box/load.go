@@ -7,15 +7,20 @@ import (
 
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/rule"
 )
 
 // Load reads and validates a configuration file. Keys that do not exist are
 // errors.
-func Load(path string) (*Config, error) {
+func Load(path string) (*Config, error) { return LoadWith(path, nil) }
+
+// LoadWith is Load for a program that has rules of its own, by name.
+func LoadWith(path string, own map[string]rule.Rule) (*Config, error) {
 	c, err := Read(path)
 	if err != nil {
 		return nil, err
 	}
+	c.rules = own
 	if err := c.Validate(); err != nil {
 		return nil, config.InFile(path, err)
 	}

@@ -94,7 +94,7 @@ func (c *Config) learns() bool { return c.Learn != nil && *c.Learn != rule.Setti
 
 // rule returns how nodes learn: the preset, and what Learn changes of it.
 func (c *Config) rule() (*rule.Config, error) {
-	r, err := c.Learn.Config(false)
+	r, err := c.Learn.Config(false, c.rules)
 	if err != nil {
 		return nil, config.Under("learn.", "rule: ", err)
 	}

@@ -71,7 +71,7 @@ const (
 
 // Rule returns how nodes learn: the preset with what the configuration says
 // otherwise.
-func (o *Online) Rule() (rule.Config, error) { return o.Settings.Config(o.Mode == Centralized) }
+func (o *Online) Rule() (rule.Config, error) { return o.Settings.Config(o.Mode == Centralized, nil) }
 
 // StreamGraph returns the graph of the stream, and whether its links have a
 // direction.
