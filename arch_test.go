@@ -86,6 +86,7 @@ const rules = `
 	internal/keys       : internal/idlist transport transport/natsbus transport/tcpbus
 	internal/box        : agent gnn graph loss mat online rule modelfile transport transport/natsbus transport/tcpbus
 	                      internal/config internal/data host internal/journal internal/keys internal/hostname
+	host/agentcmd       : rule internal/box
 	internal/defect     :
 	internal/sim        : agent gnn graph loss mat online random rule transport host internal/defect internal/journal
 	                      internal/journal/faultdisk
@@ -104,14 +105,14 @@ const rules = `
 	doc/screenshots     :
 	examples/tiny       :
 	cmd/wdgnn           : *
-	cmd/wdgnn-agent     : internal/box
+	cmd/wdgnn-agent     : host/agentcmd
 `
 
 // shell lists the packages that touch the world; every other one only
 // computes, and is called "library" below. "product" below is every package but
 // cmd/wdgnn and those of bench.
 const shell = `
-	transport transport/mem transport/natsbus transport/tcpbus transport/transporttest host internal/defect
+	transport transport/mem transport/natsbus transport/tcpbus transport/transporttest host host/agentcmd internal/defect
 	internal/broker internal/keys internal/box internal/sim internal/swarm internal/live internal/hostname
 	cmd/wdgnn-agent
 	modelfile internal/config internal/config/comments internal/data internal/rundir internal/dataset internal/figure

@@ -25,6 +25,7 @@
 //	agent                    one node as a state machine, and the wire format
 //	agent/agenttest          a network of agents under a schedule of one's own choosing
 //	host                     the nodes of one process: clock, bus, world and disk around their agents
+//	host/agentcmd            the program wdgnn-agent, for rules of one's own
 //	transport                what carries messages between hosts, as an interface; faults on purpose
 //	transport/mem            hosts of one process
 //	transport/natsbus        a NATS server or cluster

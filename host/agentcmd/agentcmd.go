@@ -1,0 +1,155 @@
+// Package agentcmd is the program wdgnn-agent, for those who build one with
+// rules of their own. This is all of it:
+//
+//	func main() {
+//		agentcmd.Main(map[string]rule.Rule{"mine": Mine{}})
+//	}
+//
+// In agent.yaml the nodes of a box then learn by it:
+//
+//	learn: {rule: mine}
+package agentcmd
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/wdgnn/wdgnn/internal/box"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// Exit codes.
+const (
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+// Main runs the agents of one box as the command line says, until their world
+// ends or SIGTERM comes, and exits: with 0, with 1 if something failed, or with 2
+// if the command line makes no sense. Rules are what learn.rule in agent.yaml may
+// name beside gradient steps, nil for none.
+func Main(rules map[string]rule.Rule) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	p := &program{
+		name:  strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"),
+		rules: rules, in: os.Stdin, out: os.Stdout, errors: os.Stderr,
+	}
+	code := p.run(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// program is wdgnn-agent under any name.
+type program struct {
+	name        string
+	rules       map[string]rule.Rule
+	in          io.Reader
+	out, errors io.Writer
+}
+
+// run executes one command line and returns the exit code.
+func (p *program) run(ctx context.Context, args []string) int {
+	fs := flag.NewFlagSet(p.name, flag.ContinueOnError)
+	fs.SetOutput(p.errors)
+	fs.Usage = func() {
+		fmt.Fprint(p.errors, p.usage()+box.Example+"\nFlags:\n")
+		fs.PrintDefaults()
+	}
+	path := fs.String("config", "", "configuration of the box, agent.yaml")
+	check := fs.Bool("check", false, "say what would be done, and start nothing")
+	verbose := fs.Bool("verbose", false, "log more")
+	fs.BoolVar(verbose, "v", false, "short for --verbose")
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return 0
+		}
+		return exitUsage
+	}
+	if fs.NArg() == 1 && fs.Arg(0) == "version" {
+		fmt.Fprintf(p.out, "%s %s, %s, %s/%s\n", p.name, version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		return 0
+	}
+	if *path == "" || fs.NArg() > 0 {
+		fmt.Fprintf(p.errors, "%s: --config FILE says what to run\nTry: %s -h\n", p.name, p.name)
+		return exitUsage
+	}
+	if err := p.start(ctx, *path, *check, *verbose); err != nil {
+		fmt.Fprintf(p.errors, "%s: %v\n", p.name, err)
+		return exitFailure
+	}
+	return 0
+}
+
+// usage is what help begins with.
+func (p *program) usage() string {
+	text := strings.ReplaceAll(`NAME runs the agents of one box.
+
+  NAME --config agent.yaml            run until the world ends, or SIGTERM
+  NAME --config agent.yaml --check    say what it would do, and start nothing
+  NAME version
+
+`, "NAME", p.name)
+	if len(p.rules) > 0 {
+		text += fmt.Sprintf("Its own rules, for learn.rule: %s\n\n", strings.Join(slices.Sorted(maps.Keys(p.rules)), ", "))
+	}
+	return text
+}
+
+// start runs or checks a box.
+func (p *program) start(ctx context.Context, path string, check, verbose bool) error {
+	config, err := box.LoadWith(path, p.rules)
+	if err != nil {
+		return err
+	}
+	if check {
+		text, err := box.Describe(config)
+		fmt.Fprint(p.out, text)
+		return err
+	}
+	level := slog.LevelInfo
+	if verbose {
+		level = slog.LevelDebug
+	}
+	log := slog.New(slog.NewTextHandler(p.errors, &slog.HandlerOptions{Level: level}))
+	return box.Run(ctx, config, box.Streams{In: p.in, Out: p.out, Log: log})
+}
+
+// version returns that of the program's module, or "devel", and that of this
+// module behind it if it is another.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "devel"
+	}
+	own := numbered(info.Main.Version)
+	for _, m := range info.Deps {
+		if m.Path == module {
+			return own + " with wdgnn " + numbered(m.Version)
+		}
+	}
+	return own
+}
+
+// module is where this package comes from.
+const module = "github.com/wdgnn/wdgnn"
+
+func numbered(version string) string {
+	if version == "" || version == "(devel)" {
+		return "devel"
+	}
+	return version
+}
