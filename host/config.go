@@ -17,7 +17,7 @@ type Config struct {
 	Host  transport.HostID // this host
 	Nodes []agent.NodeID   // its nodes, at least one, in any order
 
-	Plan *agent.Plan // validated; its Cost must be Cost.Kind()
+	Plan *agent.Plan // validated; its Cost is not looked at
 	Cost Cost        // what targets mean
 
 	Directory *Directory // who runs which node; nil if all are here

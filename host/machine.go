@@ -106,6 +106,7 @@ func NewMachine(c Config, checkpoint []byte) (*Machine, error) {
 		posted: make([]int, c.Plan.Exchanges()), answer: Answer{Host: uint32(c.Host), Outputs: []Output{}},
 	}
 	plan := *c.Plan // its scale may have to be found
+	plan.Cost = c.Cost.Kind()
 	h.cfg.Plan = &plan
 	h.cfg.Pace.fill()
 	h.cfg.Every = cmp.Or(c.Every, time.Second)
