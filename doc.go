@@ -40,9 +40,10 @@
 //
 // examples/tiny is the method in one file that uses none of this;
 // examples/outside has short programs for what most people come for: train and
-// predict, learn from a stream, a cost, a rule or a network of one's own. The
-// program is in cmd/wdgnn. ARCHITECTURE.md says how the packages fit together
-// and which may import which.
+// predict, learn from a stream, a cost, a rule, a network or a world of one's
+// own, and wdgnn-agent with that rule. The program is in cmd/wdgnn.
+// ARCHITECTURE.md says how the packages fit together and which may import
+// which.
 //
 // Equation numbers in comments are those of the paper, Gao, Gama and Ribeiro,
 // "Wide and Deep Graph Neural Network with Distributed Online Learning".

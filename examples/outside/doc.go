@@ -7,4 +7,6 @@
 //	loss_test.go     a cost of one's own, offline and online
 //	rule_test.go     a rule of one's own, in one process and in agents
 //	bus_test.go      a network of one's own, under the suite that all of them pass
+//	host_test.go     agents on hosts, with that rule, that network and a world of one's own
+//	own-agent        wdgnn-agent with a rule of one's own, for boxes
 package outside
