@@ -53,7 +53,7 @@ type Ready struct {
 	Rounds int     // that it took
 }
 
-// Entry is a line for the log.
+// Entry is a line for the log, for whoever runs a machine.
 type Entry struct {
 	Level slog.Level
 	Text  string

@@ -155,7 +155,8 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// RunHash returns what stands for a run's name in frames.
+// RunHash returns what stands for a run's name in frames, [agent.Header.Run], for
+// those who read or write them without a host.
 func RunHash(run string) uint32 {
 	h := fnv.New32a()
 	h.Write([]byte(run))

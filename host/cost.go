@@ -22,13 +22,13 @@ const (
 	Gradient     Cost = "gradient"
 )
 
-// Costs returns the names of all costs.
-func Costs() []string { return append(loss.Names(false), string(Gradient)) }
+// costs returns the names of all costs.
+func costs() []string { return append(loss.Names(false), string(Gradient)) }
 
 // Validate reports a cost that does not exist.
 func (c Cost) Validate() error {
 	if c != Gradient && loss.Named(string(c)) == nil {
-		return fmt.Errorf("host: no cost is called %q; try %s", c, strings.Join(Costs(), ", "))
+		return fmt.Errorf("host: no cost is called %q; try %s", c, strings.Join(costs(), ", "))
 	}
 	return nil
 }

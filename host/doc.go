@@ -5,6 +5,15 @@
 // that is difficult is in the machine, so that every history can be played again,
 // and thousands of them in a second.
 //
+// # In a program
+//
+// [New] takes a [Config], which says what the nodes are, and an [Env], what
+// surrounds them; [Host.Run] runs until the world ends. Rules, worlds and buses
+// of one's own are a [rule.Rule] in the plan, a [World] and a [transport.Bus]: the
+// example has a rule and a world, examples/outside all three. A [Store] makes a
+// host go on where it was. Those who bring their own loop, such as a simulation,
+// use the Machine; everybody else needs neither it nor its events and actions.
+//
 // # A step
 //
 // The [World] shows a [Line]: what the host's nodes observe at step t, and whom

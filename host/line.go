@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/transport"
 )
 
 // Line is what the world says at once, one JSON object per line where it speaks
@@ -129,10 +130,10 @@ func ParseLine(text []byte) (*Line, error) {
 // answered, also one that was refused, in whole or in part: Error then says what
 // is wrong with it, and there are no outputs of what was refused.
 type Answer struct {
-	Host    uint32   `json:"host"`
-	Time    uint64   `json:"time"`
-	Outputs []Output `json:"outputs"`
-	Error   string   `json:"error,omitempty"`
+	Host    transport.HostID `json:"host"`
+	Time    uint64           `json:"time"`
+	Outputs []Output         `json:"outputs"`
+	Error   string           `json:"error,omitempty"`
 
 	began time.Duration // when its line came, after the start of the machine
 }

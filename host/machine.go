@@ -103,7 +103,7 @@ func NewMachine(c Config, checkpoint []byte) (*Machine, error) {
 		hears: map[transport.HostID]uint64{}, spoke: map[transport.HostID]frameMark{}, others: map[transport.HostID]uint32{},
 		newer:  map[transport.HostID]bool{},
 		silent: map[agent.NodeID]silence{}, latest: map[agent.NodeID]uint64{}, warned: map[string]bool{},
-		posted: make([]int, c.Plan.Exchanges()), answer: Answer{Host: uint32(c.Host), Outputs: []Output{}},
+		posted: make([]int, c.Plan.Exchanges()), answer: Answer{Host: c.Host, Outputs: []Output{}},
 	}
 	plan := *c.Plan // its scale may have to be found
 	plan.Cost = c.Cost.Kind()

@@ -5,7 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// World is what the nodes of a host observe and act on.
+// World is what the nodes of a host observe and act on. One that cannot read
+// some of what it hears, or write some of its answers, may say how many with
+// methods Refused and Lost, both without arguments and of type uint64: reports
+// then have them as BadLines and among LostAnswers.
 type World interface {
 	// Lines returns what the world says, in order, always the same channel.
 	// The world closes it at its end.

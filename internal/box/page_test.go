@@ -12,6 +12,7 @@ import (
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/config/comments"
+	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/transport"
 )
@@ -48,7 +49,7 @@ func TestKeysPage(t *testing.T) {
 	add = func(of reflect.Type, prefix string) {
 		for f := range of.Fields() {
 			key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-			doc := comments.Losses(docs[of.String()+"."+f.Name], host.Costs())
+			doc := comments.Losses(docs[of.String()+"."+f.Name], append(loss.Names(false), string(host.Gradient)))
 			switch {
 			case key == "":
 			case f.Type.PkgPath() == of.PkgPath() && f.Type.Kind() == reflect.Struct:

@@ -151,7 +151,7 @@ func (p *processes) read(r *process, out io.Reader) {
 	lines.Buffer(make([]byte, 64<<10), mostLine)
 	for lines.Scan() {
 		var s output
-		if json.Unmarshal(lines.Bytes(), &s) != nil || s.Report == nil && s.Host != uint32(r.id) {
+		if json.Unmarshal(lines.Bytes(), &s) != nil || s.Report == nil && s.Host != r.id {
 			continue
 		}
 		if s.Report != nil {

@@ -23,7 +23,7 @@ func (s *subjects) listen(answers chan<- *host.Answer, reports chan<- *host.Repo
 	stop, err := s.conn.Subscribe(natsbus.AnswerSubjects(s.run), func(subject string, data []byte) {
 		var a host.Answer
 		from, err := natsbus.HostOf(subject)
-		if err != nil || json.Unmarshal(data, &a) != nil || a.Host != uint32(from) {
+		if err != nil || json.Unmarshal(data, &a) != nil || a.Host != from {
 			return
 		}
 		select {
