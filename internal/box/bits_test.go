@@ -45,6 +45,25 @@ func TestAutomaticSteps(t *testing.T) {
 	}
 }
 
+// A rule of the program's own that is gradient steps gives their bits, and
+// another digest: nobody can know that it is the same.
+func TestOwnRuleSameBits(t *testing.T) {
+	f := newFixture(t, graph.ShiftRowStochastic, false)
+	c := f.config(0, 1)
+	usual, err := box.Describe(f.load(t, c))
+	check(t, err)
+	c.Learn.Rule = "plain"
+	loaded, err := box.LoadWith(f.write(t, c), map[string]rule.Rule{"plain": rule.Descent{StepSize: f.rule().StepSize}})
+	check(t, err)
+	own, err := box.Describe(loaded)
+	check(t, err)
+	digest := func(text string) string { return text[strings.Index(text, "digest "):strings.Index(text, "bounds ")] }
+	if !strings.Contains(own, "learn    plain, a rule of this program, with the preset literal: window 4") || digest(own) == digest(usual) {
+		t.Errorf("got %s, want the rule, and another digest than in %s", own, usual)
+	}
+	f.reference(t).check(t, run(t, loaded))
+}
+
 // three runs three boxes on a bus that prepare puts into their configurations.
 func three(t *testing.T, prepare func(f *fixture, c *box.Config)) {
 	t.Helper()
