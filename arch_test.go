@@ -88,6 +88,7 @@ const rules = `
 	                      internal/config internal/data host internal/journal internal/keys internal/hostname
 	host/agentcmd       : rule internal/box
 	internal/defect     :
+	internal/script     :
 	internal/sim        : agent gnn graph loss mat online random rule transport host internal/defect internal/journal
 	                      internal/journal/faultdisk
 	internal/swarm      : agent gnn graph loss mat random rule online modelfile scenario/sourceloc scenario/flocking
@@ -112,7 +113,7 @@ const rules = `
 // computes, and is called "library" below. "product" below is every package but
 // cmd/wdgnn and those of bench.
 const shell = `
-	transport transport/mem transport/natsbus transport/tcpbus transport/transporttest host host/agentcmd internal/defect
+	transport transport/mem transport/natsbus transport/tcpbus transport/transporttest host host/agentcmd internal/defect internal/script
 	internal/broker internal/keys internal/box internal/sim internal/swarm internal/live internal/hostname
 	cmd/wdgnn-agent
 	modelfile internal/config internal/config/comments internal/data internal/rundir internal/dataset internal/figure

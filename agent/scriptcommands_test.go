@@ -12,16 +12,17 @@ import (
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/script"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/rule"
 )
 
 // create makes the network.
-func (n *scriptNet) create(w words) error {
-	order, in, out := int(w.number("order", 1)), int(w.number("in", 1)), int(w.number("out", 1))
+func (n *scriptNet) create(w script.Words) error {
+	order, in, out := int(w.Number("order", 1)), int(w.Number("in", 1)), int(w.Number("out", 1))
 	c := gnn.Config{In: in, Features: out, Outputs: out, NoBias: true, Wide: &gnn.WideConfig{Order: order}}
-	for _, f := range strings.FieldsFunc(w.values["deep"], func(r rune) bool { return r == ',' }) {
+	for _, f := range strings.FieldsFunc(w.Values["deep"], func(r rune) bool { return r == ',' }) {
 		k, err := strconv.Atoi(f)
 		if err != nil {
 			return err
@@ -47,17 +48,17 @@ func (n *scriptNet) create(w words) error {
 		m.Params.Gain[gnn.GainWide], m.Params.Gain[gnn.GainDeep] = 1, 1
 	}
 	r := rule.Literal(false)
-	r.StepSize.Value, r.Mixing = w.number("step-size", 0.1), w.number("mixing", 1)
+	r.StepSize.Value, r.Mixing = w.Number("step-size", 0.1), w.Number("mixing", 1)
 	n.plan = &agent.Plan{
-		Model: m, Operator: graph.ShiftAdjacency, Scale: w.number("scale", 0), Delayed: slices.Contains(w.plain, "delayed"),
-		Rule: &r, Cost: loss.MSE{}, MaxNorm: w.number("max-norm", 0), ClipNorm: w.number("clip-norm", 0),
+		Model: m, Operator: graph.ShiftAdjacency, Scale: w.Number("scale", 0), Delayed: slices.Contains(w.Plain, "delayed"),
+		Rule: &r, Cost: loss.MSE{}, MaxNorm: w.Number("max-norm", 0), ClipNorm: w.Number("clip-norm", 0),
 	}
-	if name, ok := w.values["operator"]; ok {
+	if name, ok := w.Values["operator"]; ok {
 		if n.plan.Operator, err = graph.ParseShift(name); err != nil {
 			return err
 		}
 	}
-	if !slices.Contains(w.plain, "frozen") {
+	if !slices.Contains(w.Plain, "frozen") {
 		if n.plan.Basis, err = rule.NewBasis(rule.BasisConfig{
 			Inputs: (order + 1) * in, Features: out, Gain: 1, Readout: m.Params.Readout.Weight,
 		}); err != nil {
@@ -85,9 +86,9 @@ func fill(a mat.Dense, v float32) {
 }
 
 // connect sets the links of the steps to come.
-func (n *scriptNet) connect(w words) error {
+func (n *scriptNet) connect(w script.Words) error {
 	clear(n.links)
-	for _, p := range w.plain {
+	for _, p := range w.Plain {
 		var i, j int
 		weight := float32(1)
 		if k, err := fmt.Sscanf(p, "%d-%d:%g", &i, &j, &weight); k < 2 {
@@ -109,21 +110,21 @@ func (n *scriptNet) connect(w words) error {
 }
 
 // observe begins a step.
-func (n *scriptNet) observe(w words) error {
-	x, in, list := w.list("x"), n.plan.Model.Config.In, n.named(w)
+func (n *scriptNet) observe(w script.Words) error {
+	x, in, list := w.List("x"), n.plan.Model.Config.In, n.named(w)
 	if len(x) != len(list)*in {
 		return fmt.Errorf("%d values for %d nodes with %d features", len(x), len(list), in)
 	}
 	for k, i := range list {
-		n.step(i, agent.Begin{Time: uint64(w.number("t", 0)), Links: n.links[i], Row: x[k*in : (k+1)*in]})
+		n.step(i, agent.Begin{Time: uint64(w.Number("t", 0)), Links: n.links[i], Row: x[k*in : (k+1)*in]})
 	}
 	return nil
 }
 
 // find returns the place of the oldest message over a link.
-func (n *scriptNet) find(w words) (int, error) {
+func (n *scriptNet) find(w script.Words) (int, error) {
 	var from, to int
-	if _, err := fmt.Sscanf(strings.Join(w.plain, " "), "%d->%d", &from, &to); err != nil {
+	if _, err := fmt.Sscanf(strings.Join(w.Plain, " "), "%d->%d", &from, &to); err != nil {
 		return 0, fmt.Errorf("link: %w", err)
 	}
 	k := slices.IndexFunc(n.waiting, func(d delivery) bool { return int(d.m.From) == from && d.to == to })
@@ -134,7 +135,7 @@ func (n *scriptNet) find(w words) (int, error) {
 }
 
 // take removes the oldest message over a link and gives it to use.
-func (n *scriptNet) take(w words, use func(d delivery)) error {
+func (n *scriptNet) take(w script.Words, use func(d delivery)) error {
 	k, err := n.find(w)
 	if err != nil {
 		return err
@@ -149,8 +150,8 @@ func (n *scriptNet) take(w words, use func(d delivery)) error {
 
 func (n *scriptNet) receive(d delivery) { n.step(d.to, agent.Receive{Message: &d.m}) }
 
-func (n *scriptNet) deliver(w words) error {
-	if !slices.Equal(w.plain, []string{"all"}) {
+func (n *scriptNet) deliver(w script.Words) error {
+	if !slices.Equal(w.Plain, []string{"all"}) {
 		return n.take(w, n.receive)
 	}
 	for len(n.waiting) > 0 {
@@ -161,7 +162,7 @@ func (n *scriptNet) deliver(w words) error {
 	return nil
 }
 
-func (n *scriptNet) duplicate(w words) error {
+func (n *scriptNet) duplicate(w script.Words) error {
 	k, err := n.find(w)
 	if err == nil {
 		n.waiting = append(n.waiting, n.waiting[k])
@@ -169,10 +170,10 @@ func (n *scriptNet) duplicate(w words) error {
 	return err
 }
 
-func (n *scriptNet) corrupt(w words) error {
+func (n *scriptNet) corrupt(w script.Words) error {
 	return n.take(w, func(d delivery) {
 		values := slices.Clone(d.m.Values)
-		switch w.plain[len(w.plain)-1] {
+		switch w.Plain[len(w.Plain)-1] {
 		case "nan":
 			values[0] = float32(math.NaN())
 		case "short":
@@ -185,10 +186,10 @@ func (n *scriptNet) corrupt(w words) error {
 	})
 }
 
-func (n *scriptNet) feedback(w words) error {
+func (n *scriptNet) feedback(w script.Words) error {
 	ev := agent.Feedback{}
 	out := n.plan.Model.Outputs()
-	if y := w.list("y"); len(y) == len(n.nodes)*out {
+	if y := w.List("y"); len(y) == len(n.nodes)*out {
 		ev.Loss = loss.MSE{Target: mat.NewDense(len(n.nodes), out, y)}
 	} else if y != nil {
 		return fmt.Errorf("%d targets for %d nodes with %d outputs", len(y), len(n.nodes), out)
@@ -200,7 +201,7 @@ func (n *scriptNet) feedback(w words) error {
 	return nil
 }
 
-func (n *scriptNet) restart(w words) error {
+func (n *scriptNet) restart(w script.Words) error {
 	for _, i := range n.named(w) {
 		text, err := json.Marshal(n.nodes[i].Memory())
 		if err != nil {
@@ -218,7 +219,7 @@ func (n *scriptNet) restart(w words) error {
 	return n.state(w)
 }
 
-func (n *scriptNet) state(w words) error {
+func (n *scriptNet) state(w script.Words) error {
 	for _, i := range n.named(w) {
 		node, counted := n.nodes[i], reflect.ValueOf(n.nodes[i].Stats())
 		line := fmt.Sprintf("%d t=%d open=%v%s", i, node.Time(), node.Open(), parameters(node))
@@ -233,13 +234,13 @@ func (n *scriptNet) state(w words) error {
 	return nil
 }
 
-func (n *scriptNet) mean(words) error {
+func (n *scriptNet) mean(script.Words) error {
 	sum := make([]float32, len(n.nodes[0].Params()))
 	for _, node := range n.nodes {
 		for e, v := range node.Params() {
 			sum[e] += v / float32(len(n.nodes))
 		}
 	}
-	n.printf("mean (%s)", numbers(sum))
+	n.printf("mean (%s)", script.Numbers(sum))
 	return nil
 }

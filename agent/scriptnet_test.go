@@ -2,13 +2,12 @@ package agent_test
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"testing"
 
 	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/internal/script"
 )
 
 // scriptNet is the network of a script. Messages wait in it until a command
@@ -21,27 +20,21 @@ type scriptNet struct {
 	trace   strings.Builder
 }
 
-// words are the arguments of a command: plain ones, and those with a "=".
-type words struct {
-	plain  []string
-	values map[string]string
-}
-
 // commands by name. A link is written 0->1; without one, all nodes are meant.
-var commands = map[string]func(n *scriptNet, w words) error{
+var commands = map[string]func(n *scriptNet, w script.Words) error{
 	// 0-1 1-2:0.5 order=1 in=1 out=1 step-size=0.1 deep=1,1 delayed frozen operator=…
 	// scale= mixing= max-norm= clip-norm=
 	"nodes": (*scriptNet).create,
 
-	"links":     (*scriptNet).connect,                                        // 0-1 1-2: from the next step on
-	"observe":   (*scriptNet).observe,                                        // t=0 x=(1 0 0): a step begins at all nodes
-	"begin":     (*scriptNet).observe,                                        // 1 t=7 x=(2): at one node
-	"deliver":   (*scriptNet).deliver,                                        // 0->1, the oldest; or all, until nothing waits
-	"drop":      func(n *scriptNet, w words) error { return n.take(w, nil) }, // 0->1
-	"duplicate": (*scriptNet).duplicate,                                      // 0->1: a copy goes to the end of the queue
-	"corrupt":   (*scriptNet).corrupt,                                        // 0->1 nan, short or huge: delivered like that
-	"expire":    func(n *scriptNet, w words) error { return n.each(w, agent.Expire{}) },
-	"retry":     func(n *scriptNet, w words) error { return n.each(w, agent.Retry{}) },
+	"links":     (*scriptNet).connect,                                               // 0-1 1-2: from the next step on
+	"observe":   (*scriptNet).observe,                                               // t=0 x=(1 0 0): a step begins at all nodes
+	"begin":     (*scriptNet).observe,                                               // 1 t=7 x=(2): at one node
+	"deliver":   (*scriptNet).deliver,                                               // 0->1, the oldest; or all, until nothing waits
+	"drop":      func(n *scriptNet, w script.Words) error { return n.take(w, nil) }, // 0->1
+	"duplicate": (*scriptNet).duplicate,                                             // 0->1: a copy goes to the end of the queue
+	"corrupt":   (*scriptNet).corrupt,                                               // 0->1 nan, short or huge: delivered like that
+	"expire":    func(n *scriptNet, w script.Words) error { return n.each(w, agent.Expire{}) },
+	"retry":     func(n *scriptNet, w script.Words) error { return n.each(w, agent.Retry{}) },
 	"feedback":  (*scriptNet).feedback, // y=(1 0 2): targets of a squared error; without, nobody told
 	"restart":   (*scriptNet).restart,  // 1: from its memory
 	"state":     (*scriptNet).state,    // where nodes are, their parameters, what they counted
@@ -49,75 +42,33 @@ var commands = map[string]func(n *scriptNet, w words) error{
 }
 
 // run carries out a line and returns its trace.
-func (n *scriptNet) run(t *testing.T, line string) string {
-	t.Helper()
+func (n *scriptNet) run(line string) (string, error) {
 	n.trace.Reset()
 	name, rest, _ := strings.Cut(line, " ")
 	do := commands[name]
 	if do == nil {
-		t.Errorf("no command is called %q", name)
-		return ""
+		return "", fmt.Errorf("no command is called %q", name)
 	}
-	if err := do(n, split(rest)); err != nil {
-		t.Error(err)
-	}
-	return n.trace.String()
-}
-
-// split cuts arguments at spaces outside of parentheses.
-func split(text string) words {
-	w := words{values: map[string]string{}}
-	inside := false
-	for _, f := range strings.FieldsFunc(text, func(r rune) bool {
-		inside = r == '(' || inside && r != ')'
-		return r == ' ' && !inside
-	}) {
-		if name, value, ok := strings.Cut(f, "="); ok {
-			w.values[name] = strings.Trim(value, "()")
-		} else {
-			w.plain = append(w.plain, f)
-		}
-	}
-	return w
-}
-
-// number returns a named number, or the default.
-func (w words) number(name string, otherwise float64) float64 {
-	if v, err := strconv.ParseFloat(w.values[name], 64); err == nil {
-		return v
-	}
-	return otherwise
-}
-
-// list returns a named list of numbers.
-func (w words) list(name string) []float32 {
-	var list []float32
-	for _, f := range strings.Fields(w.values[name]) {
-		v, err := strconv.ParseFloat(f, 32)
-		if err != nil {
-			v = math.NaN()
-		}
-		list = append(list, float32(v))
-	}
-	return list
+	err := do(n, script.Split(rest))
+	return n.trace.String(), err
 }
 
 // each applies an event to the nodes that are named, to all if there are none.
-func (n *scriptNet) each(w words, ev agent.Event) error {
+func (n *scriptNet) each(w script.Words, ev agent.Event) error {
 	for _, i := range n.named(w) {
 		n.step(i, ev)
 	}
 	return nil
 }
 
-func (n *scriptNet) named(w words) []int {
+func (n *scriptNet) named(w script.Words) []int {
 	var list []int
-	for _, p := range w.plain {
+	for _, p := range w.Plain {
 		if i, err := strconv.Atoi(p); err == nil && i < len(n.nodes) {
 			list = append(list, i)
 		}
 	}
-	if len(w.plain) == 0 {
+	if len(w.Plain) == 0 {
 		for i := range n.nodes {
 			list = append(list, i)
 		}
@@ -145,7 +96,7 @@ func (n *scriptNet) step(i int, ev agent.Event) {
 		n.printf("%d ahead %d", i, r.Ahead)
 	}
 	if r.Prediction != nil {
-		n.printf("%d predicts (%s)", i, numbers(r.Prediction))
+		n.printf("%d predicts (%s)", i, script.Numbers(r.Prediction))
 	}
 	if r.Done {
 		n.printf("%d done%s", i, parameters(node))
@@ -173,9 +124,9 @@ func (n *scriptNet) show(m *agent.Message) string {
 		text += fmt.Sprintf(" links=%d degree=%v", m.Links, m.Degree)
 		width -= len(n.nodes[m.From].Params())
 	}
-	text += " (" + numbers(m.Values[:width])
+	text += " (" + script.Numbers(m.Values[:width])
 	if width < len(m.Values) {
-		text += "; " + numbers(m.Values[width:])
+		text += "; " + script.Numbers(m.Values[width:])
 	}
 	return text + ")"
 }
@@ -185,13 +136,5 @@ func parameters(node *agent.Node) string {
 	if node.Params() == nil {
 		return ""
 	}
-	return " (" + numbers(node.Params()) + ")"
-}
-
-func numbers(v []float32) string {
-	var list []string
-	for _, x := range v {
-		list = append(list, strconv.FormatFloat(float64(x)+0, 'g', 5, 64))
-	}
-	return strings.Join(list, " ")
+	return " (" + script.Numbers(node.Params()) + ")"
 }
