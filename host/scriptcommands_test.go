@@ -1,0 +1,348 @@
+package host_test
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/host"
+	"github.com/wdgnn/wdgnn/internal/script"
+	"github.com/wdgnn/wdgnn/rule"
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// create makes the machine and starts it.
+func (s *scriptHost) create(w script.Words) error {
+	here, err := host.ParseNodes(cmp.Or(w.Values["here"], "0"))
+	if err != nil {
+		return err
+	}
+	if s.links, err = parseLinks(w.Plain); err != nil {
+		return err
+	}
+	owners := map[transport.HostID][]agent.NodeID{0: here}
+	for node := range s.links {
+		if !slices.Contains(here, node) {
+			owners[transport.HostID(node)] = []agent.NodeID{node}
+		}
+	}
+	if text, ok := w.Values["knows"]; ok {
+		node, err := strconv.Atoi(text)
+		if err != nil {
+			return err
+		}
+		owners[transport.HostID(node)] = []agent.NodeID{agent.NodeID(node)}
+	}
+	s.config = host.Config{Run: "script", Nodes: here, Cost: host.MSE, Links: map[agent.NodeID][]agent.Link{}}
+	for _, node := range here {
+		s.config.Links[node] = s.links[node]
+	}
+	if s.config.Plan, err = scriptPlan(w); err != nil {
+		return err
+	}
+	if s.config.Directory, err = host.NewDirectory(owners); err != nil {
+		return err
+	}
+	if w.Values["gauge"] != "" {
+		s.config.Gauge = &agent.GaugeConfig{Diameter: int(w.Number("gauge", 1))}
+	}
+	p := &s.config.Pace
+	p.Mode, p.Suspect = host.Pacing(w.Values["pace"]), int(w.Number("suspect", 0))
+	for name, d := range map[string]*time.Duration{"deadline": &p.Deadline, "first": &p.First, "retry": &p.Retry, "every": &s.config.Every} {
+		if text, ok := w.Values[name]; ok {
+			if *d, err = time.ParseDuration(text); err != nil {
+				return err
+			}
+		}
+	}
+	s.config.Every = cmp.Or(s.config.Every, time.Hour)
+	s.sent, s.gauges = map[transport.HostID]uint64{}, map[agent.NodeID]*agent.Gauge{}
+	return s.start()
+}
+
+// start makes the machines from the last checkpoint, if there is one.
+func (s *scriptHost) start() (err error) {
+	for k := range s.machines {
+		if s.machines[k], err = host.NewMachine(s.config, s.saved); err != nil {
+			return err
+		}
+	}
+	s.born, s.wake, s.busy = s.now, 0, false
+	s.hears(s.machines[0].Hears())
+	return s.step(host.Start{})
+}
+
+func (s *scriptHost) restart(script.Words) error { return s.start() }
+
+// scriptPlan returns the plan that a script's first command describes.
+func scriptPlan(w script.Words) (*agent.Plan, error) {
+	order := int(w.Number("exchanges", 1))
+	m, err := gnn.New(gnn.Config{In: 1, Features: 1, Outputs: 1, NoBias: true, Wide: &gnn.WideConfig{Order: order}})
+	if err != nil {
+		return nil, err
+	}
+	for k, tap := range m.Params.Wide.Taps { // 1, 10, 100 …
+		tap.Set(0, 0, float32(math.Pow10(k)))
+	}
+	m.Params.Readout.Weight.Set(0, 0, 1)
+	if len(m.Params.Gain) > 0 {
+		m.Params.Gain[gnn.GainWide] = 1
+	}
+	r := rule.Literal(false)
+	r.StepSize.Value = w.Number("step-size", 0.1)
+	plan := &agent.Plan{
+		Model: m, Operator: graph.ShiftAdjacency, Rule: &r, Cost: host.MSE.Kind(), MaxNorm: w.Number("max-norm", 0),
+		Forgiving: slices.Contains(w.Plain, "forgiving"),
+	}
+	if w.Values["gauge"] != "" {
+		plan.Operator, plan.Scale = graph.ShiftSpectral, 1 // a supposition
+	}
+	if slices.Contains(w.Plain, "learns") {
+		if plan.Basis, err = rule.NewBasis(rule.BasisConfig{
+			Inputs: order + 1, Features: 1, Gain: 1, Readout: m.Params.Readout.Weight,
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return plan, plan.Validate()
+}
+
+// parseLinks reads 0-1 1-2:0.5, and passes over other words.
+func parseLinks(list []string) (map[agent.NodeID][]agent.Link, error) {
+	links := map[agent.NodeID][]agent.Link{}
+	for _, p := range list {
+		var i, j agent.NodeID
+		weight := float32(1)
+		if k, err := fmt.Sscanf(p, "%d-%d:%g", &i, &j, &weight); k == 0 {
+			continue // an option without a value
+		} else if k < 2 {
+			return nil, fmt.Errorf("link %q: %w", p, err)
+		}
+		links[i] = append(links[i], agent.Link{Node: j, Weight: weight})
+		links[j] = append(links[j], agent.Link{Node: i, Weight: weight})
+	}
+	for _, l := range links {
+		slices.SortFunc(l, func(a, b agent.Link) int { return int(a.Node) - int(b.Node) })
+	}
+	return links, nil
+}
+
+// first reads the first plain word, a number.
+func first(w script.Words) (uint64, error) {
+	if len(w.Plain) == 0 {
+		return 0, errors.New("a number must follow")
+	}
+	return strconv.ParseUint(w.Plain[0], 10, 32)
+}
+
+// line has the world show rows: of all nodes, all 1, unless the command says other.
+func (s *scriptHost) line(w script.Words) error {
+	t, err := first(w)
+	if err != nil {
+		return err
+	}
+	l := &host.Line{Time: t}
+	nodes := s.config.Nodes
+	if only, ok := w.Values["only"]; ok {
+		if nodes, err = host.ParseNodes(only); err != nil {
+			return err
+		}
+	}
+	x, y := w.List("x"), w.List("y")
+	text, rewired := w.Values["links"]
+	links, err := parseLinks(strings.Fields(text))
+	if err != nil {
+		return err
+	}
+	for k, node := range nodes {
+		n := host.NodeLine{Node: node, Row: []float32{1}}
+		if k < len(x) {
+			n.Row = x[k : k+1]
+		}
+		if k < len(y) {
+			n.Target = y[k : k+1]
+		}
+		if rewired {
+			n.SetLinks(links[node])
+		}
+		if near, ok := w.Values["near"]; ok {
+			if n.Near, err = host.ParseNodes(near); err != nil {
+				return err
+			}
+		}
+		l.Nodes = append(l.Nodes, n)
+	}
+	if slices.Contains(w.Plain, "empty") {
+		l.Nodes = nil
+	}
+	if rewired {
+		maps.Copy(s.links, links)
+	}
+	return s.step(l)
+}
+
+// told has the world tell targets.
+func (s *scriptHost) told(w script.Words) error {
+	t, err := first(w)
+	if err != nil {
+		return err
+	}
+	l := &host.Line{Time: t}
+	for k, y := range w.List("y") {
+		l.Nodes = append(l.Nodes, host.NodeLine{Node: s.config.Nodes[k], Target: []float32{y}})
+	}
+	return s.step(l)
+}
+
+// row lets a frame with one row arrive.
+func (s *scriptHost) row(w script.Words) error {
+	node, err := first(w)
+	if err != nil {
+		return err
+	}
+	m := s.message(w, agent.NodeID(node), agent.Row)
+	if w.Values["to"] == "" {
+		m.To = agent.Everyone
+	}
+	if m.Values = w.List("x"); m.Values == nil {
+		m.Values = []float32{1}
+	}
+	if m.Exchange == 0 {
+		m.Links, m.Degree = uint32(len(s.links[m.From])), float64(len(s.links[m.From]))
+		if s.config.Plan.Basis != nil && len(m.Values) == 1 { // parameters of somebody who has learned nothing
+			m.Values = append(m.Values, make([]float32, s.config.Plan.Basis.Len())...)
+		}
+	}
+	return s.arrive(w, m)
+}
+
+// ask lets a frame arrive in which a node asks for a row.
+func (s *scriptHost) ask(w script.Words) error {
+	node, err := first(w)
+	if err != nil {
+		return err
+	}
+	return s.arrive(w, s.message(w, agent.NodeID(node), agent.Ask))
+}
+
+func (s *scriptHost) message(w script.Words, from agent.NodeID, kind agent.Kind) agent.Message {
+	return agent.Message{
+		From: from, To: agent.NodeID(w.Number("to", 0)), Kind: kind, Time: uint64(w.Number("t", 0)), Exchange: uint16(w.Number("e", 0)),
+	}
+}
+
+// arrive lets a frame arrive: of the host of the message's node, with its next
+// number, unless the command says other.
+func (s *scriptHost) arrive(w script.Words, m agent.Message) error {
+	from := transport.HostID(w.Number("host", float64(m.From)))
+	header := agent.Header{Run: host.RunHash(cmp.Or(w.Values["run"], "script")), Plan: s.config.Plan.Digest(), Host: uint32(from)}
+	if m.Kind == agent.Estimate {
+		early := *s.config.Plan
+		early.Scale = 0
+		header.Plan = early.Digest()
+	}
+	if w.Values["plan"] != "" {
+		header.Plan = uint32(w.Number("plan", 0))
+	}
+	if w.Values["seq"] == "" {
+		s.sent[from]++
+	}
+	header.Sequence = uint64(w.Number("seq", float64(s.sent[from])))
+	data := agent.AppendFrame(nil, header, []agent.Message{m})
+	if w.Values["version"] != "" {
+		data[4] = byte(w.Number("version", 0))
+	}
+	return s.step(host.Arrive{Frame: transport.Frame{From: from, Data: data}})
+}
+
+func (s *scriptHost) lost(w script.Words) error {
+	from, err := first(w)
+	s.sent[transport.HostID(from)]++
+	return err
+}
+
+func (s *scriptHost) until(w script.Words) error {
+	if len(w.Plain) == 0 {
+		return errors.New("a time must follow")
+	}
+	end, err := time.ParseDuration(w.Plain[0])
+	if err != nil {
+		return err
+	}
+	for ticks := 0; s.wake > 0 && s.wake <= end; ticks++ {
+		if ticks == 1000 {
+			return fmt.Errorf("%d ticks and no end", ticks)
+		}
+		s.now = max(s.now, s.wake)
+		if err := s.step(host.Tick{}); err != nil {
+			return err
+		}
+	}
+	s.now = end
+	return nil
+}
+
+// gauge makes a node elsewhere begin to measure.
+func (s *scriptHost) gauge(w script.Words) error {
+	node, err := first(w)
+	if err != nil {
+		return err
+	}
+	id := agent.NodeID(node)
+	if slices.Contains(w.Plain, "asks") {
+		return s.measure(s.gauges[id], agent.Retry{})
+	}
+	g, err := agent.NewGauge(id, *s.config.Gauge)
+	if err != nil {
+		return err
+	}
+	s.gauges[id], s.mail = g, nil // what was said before is lost
+	return s.measure(g, agent.Begin{Time: 1, Links: s.links[id]})
+}
+
+// measure applies an event to a gauge elsewhere, and sends what it says.
+func (s *scriptHost) measure(g *agent.Gauge, ev agent.Event) error {
+	before := g.Open()
+	r, err := g.Step(ev)
+	if lambda, rounds, ok := g.Result(); before && ok && !g.Open() {
+		s.printf("node %d elsewhere has found λmax %.4g after %d rounds", g.ID(), lambda, rounds)
+	}
+	for _, m := range r.Send {
+		m.Values = slices.Clone(m.Values)
+		s.mail = append(s.mail, m)
+	}
+	return err
+}
+
+func (s *scriptHost) deliver(w script.Words) error {
+	for len(s.mail) > 0 {
+		m := s.mail[0]
+		s.mail = s.mail[1:]
+		if s.gauges[m.From] != nil {
+			if err := s.arrive(w, m); err != nil {
+				return err
+			}
+			continue
+		}
+		for id, g := range s.gauges {
+			if m.To != id && m.To != agent.Everyone {
+				continue
+			}
+			if err := s.measure(g, agent.Receive{Message: &m}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *scriptHost) look(script.Words) error { return s.step(host.Look{}) }
