@@ -29,13 +29,24 @@ const checkpointVersion = 2
 var ErrState = errors.New("host: state")
 
 // Checkpoint returns a copy of what the nodes remember, nil if there was no step,
-// for whoever writes it; the next is due a while later. It is meant for between
-// two steps, when Actions.Save says so, or the end.
+// for whoever writes it; the next is due a while later. It is meant for when
+// Actions.Save says so, and for the end. A line may end a step and begin the next:
+// what is returned then is from between the two. A checkpoint of a step that is
+// only under way would count it as made, and whoever goes on from there leave it
+// out.
 func (h *Machine) Checkpoint() *Checkpoint {
 	if !h.begun {
 		return nil
 	}
 	h.saved = h.now
+	if h.between != nil {
+		return h.between
+	}
+	return h.memory()
+}
+
+// memory returns a copy of what the nodes remember after step h.time.
+func (h *Machine) memory() *Checkpoint {
 	c := &Checkpoint{Version: checkpointVersion, Run: h.cfg.Run, Time: h.time}
 	for i := range h.cells {
 		c.Nodes = append(c.Nodes, h.cells[i].node.Memory())

@@ -73,6 +73,7 @@ type Machine struct {
 	contest contest
 	survey  *survey       // what finds λmax; nil if nothing has to
 	saved   time.Duration // when the last checkpoint was taken
+	between *Checkpoint   // that which is due, if the event that ended a step has begun another
 	actions Actions
 
 	wasVersion int // of the checkpoint that the nodes were restored from, 0 if there was none
@@ -138,7 +139,7 @@ func (h *Machine) Next() uint64 {
 // to be done, in the order of its fields. Actions belong to the machine and are
 // valid until the next Step. A clock that goes back stands still instead.
 func (h *Machine) Step(now time.Duration, ev Event) *Actions {
-	h.now = max(h.now, now)
+	h.now, h.between = max(h.now, now), nil
 	h.actions.clear()
 	switch ev := ev.(type) {
 	case Start:
@@ -187,6 +188,9 @@ func (h *Machine) line(l *Line) {
 		h.refuse(l, "skipped", "step %d is left out: all neighbours are ahead, at step %d and later", l.Time, h.skipTo)
 	case observes && (!h.begun || l.Time > h.time):
 		h.conclude()
+		if h.actions.Save {
+			h.between = h.memory()
+		}
 		h.reset()
 		h.begin(l)
 		if tells && h.acted {
@@ -322,7 +326,7 @@ func (h *Machine) over() {
 	}
 	h.open = false
 	h.stats.Steps++
-	h.actions.Save = h.now-h.saved >= h.cfg.Every
+	h.actions.Save, h.between = h.now-h.saved >= h.cfg.Every, nil
 }
 
 // waits says whether a step waits for neighbours.
