@@ -1,4 +1,4 @@
-package main
+package agentcmd
 
 import (
 	"bytes"
@@ -46,14 +46,15 @@ func TestFilesOfOtherVersions(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.CopyFS(dir, os.DirFS("../wdgnn/testdata/keepsakes")); err != nil {
+			if err := os.CopyFS(dir, os.DirFS("../../cmd/wdgnn/testdata/keepsakes")); err != nil {
 				t.Fatal(err)
 			}
 			t.Chdir(dir)
 			c.change(t)
 			before := contents(t)
 			var out, errors strings.Builder
-			code := run(t.Context(), []string{"--config", "agent.yaml"}, nil, &out, &errors)
+			p := program{name: "wdgnn-agent", out: &out, errors: &errors}
+			code := p.run(t.Context(), []string{"--config", "agent.yaml"})
 			if code != c.code {
 				t.Errorf("exit code %d, want %d", code, c.code)
 			}
