@@ -23,7 +23,11 @@ func (h *Machine) step(i int, ev agent.Event) error {
 	return err
 }
 
-// settle goes on until nothing can be done without hearing from elsewhere.
+// settle goes on until nothing can be done without hearing from elsewhere. It
+// follows every event that may have changed what nodes wait for: rows among nodes
+// here bring further rows, and to give somebody up brings the next exchange, in
+// which somebody else may have to be given up. When all have predicted, what others
+// still wait for leaves before the world is answered: they should not wait for it.
 func (h *Machine) settle() {
 	for {
 		h.drain()
@@ -42,7 +46,8 @@ func (h *Machine) settle() {
 }
 
 // drain delivers messages among nodes of this host, and sets aside those that
-// others must hear.
+// others must hear. Nodes of one host hear each other at once: no frame, no delay,
+// no loss. What they say to that goes to the end of the queue.
 func (h *Machine) drain() {
 	for k := 0; k < len(h.queue); k++ {
 		h.current = h.queue[k]
@@ -66,7 +71,10 @@ func (h *Machine) drain() {
 }
 
 // post sets a row aside. The frame leaves when it holds the rows of all nodes
-// that others hear.
+// that others hear: one frame per exchange however many nodes a host has, as a
+// frame costs a network more than a row. A node whose neighbours are silent holds
+// the others back until a tick, or an answer to a request, with which everything
+// leaves that is there.
 func (h *Machine) post(m *agent.Message) {
 	h.pending = append(h.pending, *m)
 	e := m.Exchange
@@ -91,7 +99,10 @@ func MaxFrame(p *agent.Plan) int {
 	return 2*frameRoom + 4*longest // twice the room, for headers
 }
 
-// send has all that is pending sent.
+// send has all that is pending sent. Every host that hears this one gets every
+// frame: who needs which row is known to the receiver, and a bus that carries a
+// frame to many is cheaper than a frame for each. While λmax is measured, frames
+// carry the digest of a plan without it; receivers take both.
 func (h *Machine) send() {
 	h.ship = false
 	if h.cfg.Directory == nil { // all nodes are here

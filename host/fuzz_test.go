@@ -109,8 +109,8 @@ func (p *fuzzed) event() host.Event {
 func (p *fuzzed) frame(b [4]byte) host.Event {
 	sender := from(b[1])
 	p.sent[sender] += uint64(b[1] >> 6)
-	m := agent.Message{From: agent.NodeID(sender), To: agent.Everyone, Kind: agent.Row, Time: p.last + uint64(b[2]%8) - 2, Links: 1, Degree: 1}
-	m.Exchange = uint16(b[2] >> 3 & 3)
+	m := agent.Message{From: agent.NodeID(sender), To: agent.Everyone, Kind: agent.Row, Links: 1, Degree: 1}
+	m.Time, m.Exchange = p.last+uint64(b[2]%8)-2, uint16(b[2]>>3&3)
 	if b[2]&32 != 0 {
 		m.To = agent.NodeID(b[3] & 3)
 	}

@@ -159,12 +159,17 @@ func (h *Machine) Step(now time.Duration, ev Event) *Actions {
 }
 
 // busy says whether the world's next line can wait: λmax is not known yet, or in
-// lockstep the neighbours come first.
+// lockstep the neighbours come first. In real time a line is a tick of the clock and
+// is heard when it comes: it ends the step that still waits.
 func (h *Machine) busy() bool {
 	return h.survey.measures() || h.waits() && h.cfg.Pace.Mode == Lockstep
 }
 
-// line hears the world.
+// line hears the world. A line with rows of a later step begins that step, and ends
+// the one under way; worlds need not say that a step is over. Times may leap: worlds
+// by the clock leave out what they have no time for. One with rows that begins no
+// step is refused by an answer, because worlds may wait for one; one that only tells
+// what answers cost is no question, and a mistake in it is counted and logged.
 func (h *Machine) line(l *Line) {
 	if l.End {
 		h.conclude()
@@ -213,7 +218,12 @@ func (h *Machine) line(l *Line) {
 	}
 }
 
-// begin opens step l.Time.
+// begin opens step l.Time. Nodes of which the line has no usable row do not take
+// part: neighbours here do not wait for them, and those elsewhere will hear nothing.
+// The row of a node that is in order does not wait for one that is not.
+//
+// What was to be sent in the step before and had not left is dropped: nobody can use
+// it any more who is not behind, and who is can ask.
 func (h *Machine) begin(l *Line) {
 	h.time, h.begun, h.open, h.acted = l.Time, true, true, false
 	h.opened++
@@ -289,7 +299,9 @@ func (h *Machine) tell(c *cell, n *NodeLine) {
 	c.told = told
 }
 
-// learn ends the step of a node that has predicted.
+// learn ends the step of a node that has predicted. A cost that its agent refuses
+// leaves it as one that was told nothing: it mixes with its neighbours, who wait for
+// its next step and not for a good one.
 func (h *Machine) learn(i int) {
 	c := &h.cells[i]
 	if !c.taking || !c.predicted || c.done {
@@ -302,7 +314,9 @@ func (h *Machine) learn(i int) {
 	}
 }
 
-// conclude ends the step: whoever was told nothing learns from its neighbours.
+// conclude ends the step: whoever was told nothing learns from its neighbours. A
+// step that still waited has no answer and never will; it is counted, so that for
+// each line with rows there is an answer or a number that explains why not.
 func (h *Machine) conclude() {
 	if !h.open {
 		return
@@ -317,7 +331,9 @@ func (h *Machine) conclude() {
 	h.open = false
 }
 
-// over closes a step in which every node is done.
+// over closes a step in which every node is done. Now, between two steps, is when a
+// checkpoint is taken: what nodes remember of a step under way is not enough to end
+// it after a restart.
 func (h *Machine) over() {
 	for i := range h.cells {
 		if c := &h.cells[i]; c.taking && !c.done {
@@ -332,7 +348,8 @@ func (h *Machine) over() {
 // waits says whether a step waits for neighbours.
 func (h *Machine) waits() bool { return h.open && !h.acted }
 
-// act gives the world its answer.
+// act gives the world its answer: once in a step, when every node that takes part
+// has predicted, with what is wrong with the line beside it.
 func (h *Machine) act() {
 	h.acted = true
 	a := h.reply(h.time)

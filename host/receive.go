@@ -8,6 +8,15 @@ import (
 	"github.com/wdgnn/wdgnn/transport"
 )
 
+// Frames of steps to come are kept, because a neighbour that is a moment faster
+// sends its rows before the world has shown us ours, and does not send them again
+// unless it is asked. Who waits for us is a step ahead at most, and further only if
+// it has given us up. If it is more than a few steps further, we shall leave steps
+// out to meet it, or it does not tell the truth: its frames are not worth memory,
+// and what is missing then can be asked for. The memory is bounded by host, so that
+// none can take the room of others: in bytes, and in frames, of which a step has
+// one per exchange. With more than 32 hosts the shares may add up to more than
+// mostLater: each has room for a frame or two of any size.
 const (
 	window    = 4        // steps ahead of which frames are kept
 	mostLater = 64 << 20 // bytes of such frames, in equal shares for all hosts that are heard
@@ -17,7 +26,10 @@ const (
 	latest     = 32      // frames by which one may be late
 )
 
-// frameMark is what a host knows of another's frames.
+// frameMark is what a host knows of another's frames: which of the last 64 came,
+// and what they tell of the steps that it is making. Frames are numbered by their
+// sender, so that a loss is known to be one: between two frames with successive
+// numbers nothing was said.
 type frameMark struct {
 	sequence uint64 // of the latest
 	seen     uint64 // which came: bit k for the one k before the latest
@@ -40,7 +52,14 @@ type laterFrame struct {
 	from uint64
 }
 
-// take takes in a frame.
+// take takes in a frame. A message counts only if the bus, the header and the
+// directory agree on who sent it: a host can lie about its own nodes, and about
+// those of nobody else.
+//
+// Rows of the present step are used, those of past ones at most as a sign of life,
+// those of steps to come kept. A row that is addressed to somebody is the answer to
+// a request, and may be of the step before: only what is said to everyone, and
+// requests, tell which step the sender is in.
 func (h *Machine) take(f transport.Frame) {
 	if h.cfg.Losses.Lose(f.From) {
 		return
@@ -78,7 +97,7 @@ func (h *Machine) take(f transport.Frame) {
 		}
 		switch {
 		case !h.begun || m.Time > h.time:
-			if m.Time < h.skipTo { // not all neighbours are as far ahead as we were told
+			if m.Time < h.skipTo { // not all neighbours are as far ahead as we were told: meet this one
 				h.skipTo = m.Time
 			}
 			later, far = later || h.near(m.Time), true
@@ -97,7 +116,8 @@ func (h *Machine) take(f transport.Frame) {
 	h.settle()
 }
 
-// moves notes that a host is in a step, as its latest frame says.
+// moves notes that a host is in a step, as its latest frame says. A frame that was
+// overtaken says where it was, and is passed over.
 func (m *frameMark) moves(step uint64) {
 	if !m.newest {
 		return
@@ -111,7 +131,8 @@ func (m *frameMark) moves(step uint64) {
 }
 
 // whole says whether all frames came that a host sent between the step before and
-// this one, and are remembered.
+// this one, and are remembered. One that is missing may have held the rows of a step
+// between the two: it may yet come, or be asked for.
 func (m *frameMark) whole() bool {
 	if m.from == 0 || m.sequence-m.from >= 64 {
 		return false
@@ -175,7 +196,8 @@ func unmeasured(p *agent.Plan) uint32 {
 
 // count notes a frame's number. Gaps are frames that were lost, or are late. A
 // number far below the last is that of a host that was restarted, and whose
-// first frame was lost.
+// first frame was lost. Numbers only count and order: a frame that comes twice, or
+// late, is opened like any other, and the agents know which rows they have.
 func (h *Machine) count(from transport.HostID, sequence uint64) {
 	mark := h.spoke[from]
 	mark.newest = true
@@ -195,7 +217,9 @@ func (h *Machine) count(from transport.HostID, sequence uint64) {
 }
 
 // deliver hands a row of the present step to those who hear its sender. It is
-// accepted if none of them refuses it.
+// accepted if none of them refuses it. Nodes here have the same plan and the same
+// bounds: if one refuses a row, it is the row's fault. A row that nobody here hears,
+// because links have changed, says nothing about its sender.
 func (h *Machine) deliver(m *agent.Message) {
 	var refused error
 	heard := false
@@ -222,6 +246,7 @@ func (h *Machine) deliver(m *agent.Message) {
 
 // late takes in a row of a past step. It comes too late to be used, but may say
 // that a silent neighbour is there again: those who hear it look whether it fits.
+// Of neighbours that are not silent it is only counted.
 func (h *Machine) late(m *agent.Message) {
 	h.stats.LateRows++
 	if _, silent := h.silent[m.From]; silent {
@@ -230,13 +255,16 @@ func (h *Machine) late(m *agent.Message) {
 }
 
 // near says whether a step to come is worth keeping frames for. Before the first
-// line nobody knows where the world is.
+// line nobody knows where the world is. Where steps are being left out, those after
+// them are near.
 func (h *Machine) near(time uint64) bool {
 	return h.opened == 0 || time <= max(h.time, h.skipTo)+window
 }
 
 // keep stores a frame of a step to come. Every host has room for those of a few
-// steps, so that none can take that of others.
+// steps, so that none can take that of others: twice as many frames as it sends in
+// so many steps, as some come twice and long ones are divided. A frame may hold rows
+// of the present step too; those were taken when it came, and l.from says so.
 func (h *Machine) keep(f transport.Frame) {
 	mark := h.spoke[f.From]
 	share := max(mostLater/max(len(h.hears), 1), leastLater)
@@ -254,7 +282,9 @@ func (h *Machine) keep(f transport.Frame) {
 	h.later = append(h.later, l)
 }
 
-// replay opens the frames that were kept for the step that has begun.
+// replay opens the frames that were kept for the step that has begun. Those of
+// steps after it are kept again, those of steps that were left out may still be
+// signs of life. Their numbers were counted when they came.
 func (h *Machine) replay() {
 	frames := h.later
 	h.later = nil

@@ -8,8 +8,22 @@ import (
 	"github.com/wdgnn/wdgnn/internal/defect"
 )
 
+// Whom a step waits for
+//
+// A step needs a row of every neighbour, and there is always somebody who does not
+// send one: it is off, or slow, its frame was lost, or the network is down. A host
+// cannot tell which. It asks again (retry), it goes on at the deadline (giveUp), and
+// it ceases to wait for who is silent step after step (suspect). To be wrong about
+// somebody for a step costs a row. To be wrong for long costs the swarm: hosts that
+// take each other for dead run on at full speed and never meet again. So suspicion
+// ends with the first row that proves life (heard), a host that suspects everybody
+// doubts itself (alone), and one that all others have left behind leaves out what
+// nobody can answer any more (behind).
+//
+// The scripts in testdata show each of these rules.
+
 // silence is what a host remembers of a neighbour that it went on without, or
-// whose rows were refused.
+// whose rows were refused. There is none of a neighbour of which all is well.
 type silence struct {
 	steps int    // in a row that it was given up
 	first uint64 // the first of them
@@ -37,6 +51,11 @@ func (h *Machine) distrusted(s silence) bool { return s.refusals > 0 && h.time <
 
 // suspect says whether a neighbour is no longer waited for: it was silent for
 // long, its rows are refused, or its host runs something else.
+//
+// Silence is counted in steps and not in time: a host that was asleep, or whose
+// world is slow, has not been ignored by anybody meanwhile. It takes several steps
+// in a row, as a few lost frames are enough to miss one; after them the swarm runs
+// at its own speed again instead of a deadline per step.
 func (h *Machine) suspect(node agent.NodeID) bool {
 	if len(h.others) > 0 {
 		if owner, _ := h.cfg.Directory.Owner(node); h.others[owner] != 0 {
@@ -73,7 +92,10 @@ func (h *Machine) heard(m *agent.Message) {
 	h.silent[m.From] = s
 }
 
-// refuseRow notes that a row of a neighbour was refused: it does not count as heard.
+// refuseRow notes that a row of a neighbour was refused: it does not count as
+// heard. A neighbour whose every row is absurd would otherwise be asked, waited for
+// and forgiven for ever. What is refused while the distrust lasts prolongs it and
+// does not double it: a stuck sensor is one relapse and not a hundred.
 func (h *Machine) refuseRow(m *agent.Message, err error) {
 	s := h.silent[m.From]
 	if !h.distrusted(s) { // for the first time, or again
@@ -88,7 +110,8 @@ func (h *Machine) refuseRow(m *agent.Message, err error) {
 // alone says whether there are neighbours elsewhere and all of them are
 // suspects: the network is down, or this host is cut off. In lockstep it then
 // waits a whole deadline in each step until a row is accepted, because whoever
-// runs on alone at full speed is never met again.
+// runs on alone at full speed is never met again. In real time nobody can run
+// ahead of the world's ticks, and there is nothing to wait for.
 func (h *Machine) alone() bool {
 	for _, node := range h.outside {
 		if !h.suspect(node) {
@@ -98,7 +121,11 @@ func (h *Machine) alone() bool {
 	return len(h.outside) > 0 && defect.Number != 4
 }
 
-// wake returns when the machine wants a Tick; 0 means never.
+// wake returns when the machine wants a Tick; 0 means never. It is the earliest of
+// the next request and the time at which somebody is given up: at the deadline
+// those of the first exchange, after that a grace later each time, when those of
+// the exchange that was begun then are due. It follows from the state alone, so
+// that nobody has to remember timers, or to cancel them.
 func (h *Machine) wake() time.Duration {
 	if h.survey.measures() {
 		return h.survey.next
@@ -116,7 +143,8 @@ func (h *Machine) wake() time.Duration {
 	return max(at, 1)
 }
 
-// deadline is how long the step under way waits for silent neighbours.
+// deadline is how long the step under way waits for silent neighbours. Boxes of a
+// swarm do not start at the same moment: the first step may wait longer.
 func (h *Machine) deadline() time.Duration {
 	if h.opened == 1 {
 		return h.cfg.Pace.First
@@ -124,12 +152,20 @@ func (h *Machine) deadline() time.Duration {
 	return h.cfg.Pace.Deadline
 }
 
-// leastRetry is how soon a silent neighbour is asked at the earliest.
+// leastRetry is how soon a silent neighbour is asked at the earliest: where an
+// exchange takes microseconds, a neighbour that does something else for a moment
+// should not look like a loss.
 const leastRetry = 10 * time.Millisecond
 
 // retry is when silent neighbours are asked again, 0 for never. Unless it is
 // set, the first time comes after three times what an exchange usually takes,
 // and each further one after twice the time.
+//
+// A fixed time would be wrong on most networks: on a fast one a lost frame would
+// hold up a step for a hundred times what it takes, on a slow one everybody would
+// be asked for rows that are on their way. That the times double is for neighbours
+// who are slow because they have too much to do. They stay below a fifth of the
+// deadline, so that a few requests can be lost before anybody is given up.
 func (h *Machine) retry() time.Duration {
 	most := h.cfg.Pace.Retry
 	if !h.cfg.Pace.adaptive || most == 0 {
@@ -143,7 +179,9 @@ func (h *Machine) retry() time.Duration {
 }
 
 // advanced notes that all rows of an exchange that others hear are ready: the
-// messages of the one before have come.
+// messages of the one before have come. What an exchange usually takes follows the
+// latest ones slowly, an eighth at a time: one slow exchange is no new rule. The
+// times of requests begin anew with the exchange.
 func (h *Machine) advanced() {
 	if h.came > 0 {
 		if h.usual == 0 {
@@ -166,7 +204,10 @@ func (h *Machine) arrived(m *agent.Message) {
 
 // due is how long the messages of exchange e are waited for, from the beginning
 // of the step. In real time the last are due at the deadline, so that an answer
-// comes before the next tick whatever is lost; in lockstep the first.
+// comes before the next tick whatever is lost; in lockstep the first. There a
+// neighbour that is well may itself wait for a dead one up to the deadline, and
+// sends its next row only then: each further exchange has a grace more, or whoever
+// is next to a dead node would be given up as well, and so on through the swarm.
 func (h *Machine) due(e int) time.Duration {
 	first := h.deadline()
 	if h.cfg.Pace.Mode == RealTime && defect.Number != 10 {
@@ -186,6 +227,10 @@ func (h *Machine) grace() time.Duration {
 }
 
 // tick asks silent neighbours again, and gives them up when their time is over.
+// Before it asks it looks whether anybody could answer: if all are ahead the step
+// is not worth waiting for (behind), and those who are need not be asked
+// (giveUpAhead). Both wait for the moment to ask, and do not act on the first frame
+// from a later step: the row of this one may be right behind it.
 func (h *Machine) tick() {
 	if h.survey.measures() {
 		h.tickSurvey()
@@ -247,7 +292,9 @@ func (h *Machine) comes(node agent.NodeID) bool {
 	return here && h.cells[i].taking
 }
 
-// giveUp makes node i go on without those who are silent.
+// giveUp makes node i go on without those who are silent. A neighbour of several
+// nodes here is silent once in a step, however many miss it. Nodes here that wait
+// themselves are not to blame.
 func (h *Machine) giveUp(i int) {
 	h.missing = h.cells[i].node.Missing(h.missing[:0])
 	for _, node := range h.missing {
@@ -281,7 +328,8 @@ func (h *Machine) doubts() bool {
 
 // giveUpSuspects goes on wherever only suspects are waited for, or nodes here
 // that do not take part, or hosts that leave this step out, and says whether there
-// was such a node. Whoever is alone waits for suspects too, once in a step.
+// was such a node. Whoever is alone waits for suspects too, once in a step: when the
+// deadline has passed, later exchanges do not wait for them again.
 func (h *Machine) giveUpSuspects() bool {
 	alone := h.cfg.Pace.Mode == Lockstep && !h.resigned && h.alone()
 	return h.giveUpOn(func(node agent.NodeID) bool {
@@ -297,7 +345,8 @@ func (h *Machine) giveUpSuspects() bool {
 
 // giveUpAhead goes on wherever only such neighbours are waited for as have left
 // this step behind, and says whether there was such a node. They sent their rows
-// when nobody heard them, and keep those of two steps.
+// when nobody heard them, and keep those of two steps: who is at step t+1 can still
+// answer for step t, who is at step t+2 cannot.
 func (h *Machine) giveUpAhead() bool {
 	return h.giveUpOn(func(node agent.NodeID) bool {
 		if _, here := h.index[node]; here {
@@ -327,13 +376,19 @@ func (h *Machine) giveUpOn(hopeless func(agent.NodeID) bool) bool {
 }
 
 // lately says whether a host spoke during this step or the one before. Two hosts
-// may take turns: each speaks while the other's world thinks.
+// may take turns: each speaks while the other's world thinks. What was said earlier
+// does not count: a host that is gone must not keep others from catching up.
 func (h *Machine) lately(m frameMark) bool { return m.sequence > 0 && h.opened-m.during <= 1 }
 
-// behind says whether every host that spoke lately is two steps ahead or more.
-// Then nobody can answer what we ask: steps up to the slowest of them are left
-// out. The word of one alone is believed for a few steps at a time: it may not tell
-// the truth.
+// behind says whether every host that spoke lately is two steps ahead or more. Then
+// nobody can answer what we ask: steps up to the slowest of them are left out. The
+// word of one alone is believed for a few steps at a time: it may not tell the
+// truth. Nobody is believed beyond mostSkip.
+//
+// It is the slowest and not the fastest because that is the first with whom we can
+// make a step, and those who are further may be waiting for it. One who is not two
+// steps ahead is enough to stay, as it can answer, or will need our rows. And if
+// somebody slower is heard while lines are being left out, take lowers skipTo.
 func (h *Machine) behind() bool {
 	slowest, voices := uint64(0), 0
 	for host := range h.hears {

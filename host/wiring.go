@@ -10,14 +10,16 @@ import (
 )
 
 // patience is how many steps a host listens to another without a reason: robots
-// come back.
+// come back. To begin to listen takes a bus a moment, in which the first row of a new
+// neighbour may be lost and has to be asked for; to listen in vain costs some frames.
 const patience = 25
 
 // always, as the last step in which there was a reason, means that there will
 // always be one.
 const always = math.MaxUint64
 
-// wire takes in what a line says of neighbours.
+// wire takes in what a line says of neighbours. Many worlds say the same in every
+// line: who hears whom is computed only when it changed.
 func (h *Machine) wire(l *Line) {
 	changed := false
 	for k := range l.Nodes {
@@ -42,7 +44,13 @@ func (h *Machine) wire(l *Line) {
 	}
 }
 
-// rewire computes who hears whom from the neighbours of all nodes.
+// rewire computes who hears whom from the neighbours of all nodes: which nodes here
+// hear a node (hearers), which nodes are elsewhere (outside), and the hosts that the
+// bus must hear for them. Nodes that are near are listened to and not waited for:
+// they will be neighbours soon, and are then heard from their first row on.
+//
+// What is known of a host that is listened to no longer is forgotten with it. Its
+// frames go on meanwhile; the gap in their numbers would count as a loss.
 func (h *Machine) rewire() {
 	for node, list := range h.hearers {
 		h.hearers[node] = list[:0]
@@ -76,7 +84,7 @@ func (h *Machine) rewire() {
 	for host, last := range h.hears {
 		if last != always && last+patience < h.time {
 			delete(h.hears, host)
-			delete(h.spoke, host) // what it says until it is heard again is not lost
+			delete(h.spoke, host)
 			wanted = true
 		}
 	}
@@ -85,7 +93,8 @@ func (h *Machine) rewire() {
 	}
 }
 
-// want notes that the host of node must be heard, and says whether it was not.
+// want notes that the host of node must be heard, and says whether it was not. A
+// neighbour that nobody runs is counted, and given up like one that is silent.
 func (h *Machine) want(node agent.NodeID) bool {
 	if h.cfg.Directory == nil {
 		return false
