@@ -124,7 +124,9 @@ func (p *fuzzed) frame(b [4]byte) host.Event {
 		m.Values = make([]float32, p.plan.Length(int(m.Exchange)))
 		m.Values[0] = value(b[3])
 	}
-	header := agent.Header{Run: host.RunHash("fuzz"), Plan: p.plan.Digest() ^ uint32(b[1]>>5&1), Host: uint32(sender), Sequence: p.sent[sender]}
+	header := agent.Header{
+		Run: host.RunHash("fuzz"), Plan: p.plan.Digest() ^ uint32(b[1]>>5&1), Host: uint32(sender), Sequence: p.sent[sender],
+	}
 	return host.Arrive{Frame: transport.Frame{From: sender, Data: agent.AppendFrame(nil, header, []agent.Message{m})}}
 }
 
