@@ -19,7 +19,7 @@ import (
 	"github.com/wdgnn/wdgnn/train"
 )
 
-const sharedPath = "../../../shared/"
+const sharedPath = "../../../../shared/"
 
 // shared returns the path of a file beside the checkout. At a desk without it
 // the test is skipped, loudly; in CI that is a failure.

@@ -14,7 +14,7 @@ import (
 )
 
 // referencePath holds networks that independent code drew, with its results.
-const referencePath = "../../../shared/reference/sourceloc_graphs.json"
+const referencePath = "../../../../shared/reference/sourceloc_graphs.json"
 
 // referenceWorld returns one of them. At a desk without the file the test is
 // skipped, loudly; in CI that is a failure.
