@@ -89,3 +89,29 @@ func eachFile(t *testing.T, visit func(path string, source []byte, files *token.
 		t.Errorf("%d files were looked at, want those of the whole repository", seen)
 	}
 }
+
+// A test that is skipped says so by its name, and what it would need.
+func TestSkipsAreLoud(t *testing.T) {
+	eachFile(t, func(path string, _ []byte, files *token.FileSet, syntax *ast.File) {
+		ast.Inspect(syntax, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			method, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok || !strings.HasPrefix(method.Sel.Name, "Skip") || len(method.Sel.Name) > len("SkipNow") {
+				return true
+			}
+			if who, ok := method.X.(*ast.Ident); !ok || who.Name != "t" && who.Name != "b" && who.Name != "f" {
+				return true
+			}
+			if method.Sel.Name == "Skipf" && len(call.Args) > 1 {
+				if text, ok := call.Args[0].(*ast.BasicLit); ok && strings.HasPrefix(text.Value, `"SKIPPED %s`) {
+					return true
+				}
+			}
+			t.Errorf("%s: want t.Skipf(%q, t.Name(), …) that says what the test needs", files.Position(call.Pos()), "SKIPPED %s: …")
+			return true
+		})
+	})
+}

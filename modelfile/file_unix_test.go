@@ -47,7 +47,7 @@ func TestUnwritable(t *testing.T) {
 	folder := t.TempDir()
 	pipe := filepath.Join(folder, "pipe")
 	if err := syscall.Mkfifo(pipe, 0o666); err != nil {
-		t.Skipf("SKIPPED: this file system has no pipes: %v", err)
+		t.Skipf("SKIPPED %s: this file system has no pipes: %v", t.Name(), err)
 	}
 	wantError(t, WriteFile(pipe, text("x")), "it is not a regular file")
 	_, err := LoadArray(pipe)

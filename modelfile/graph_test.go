@@ -173,7 +173,9 @@ func TestEdgeListRefuses(t *testing.T) {
 			[]string{"line 2 and line 3 give the edge between 2 and 3 two weights", "read the graph as directed"},
 		},
 		{"0,1,1,3\n0,1,1,2\n0,1,1,3\n", 0, []string{"line 1 and line 3 are the same edge"}},
-		{"0,2000000000\n", 0, []string{"2000000001 nodes, but only 1 edges: number nodes 0, 1, 2, … without gaps, or give the number of nodes"}},
+		{"0,2000000000\n", 0, []string{
+			"2000000001 nodes, but only 1 edges: number nodes 0, 1, 2, … without gaps, or give the number of nodes",
+		}},
 		{"0,1,1,1700000000\n", 0, []string{"times up to 1700000000, but only 1 edges: times are steps"}},
 		{"0,1\n" + strings.Repeat("1", 1<<17), 0, []string{"line 2 has more than 65536 bytes"}},
 		{"0,1\n\x00\x01\x02,4\n", 0, []string{`line 2: src is "\x00\x01\x02"`}},

@@ -58,7 +58,7 @@ func TestTorch(t *testing.T) {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(message)
 		}
-		t.Skip("SKIPPED: " + message)
+		t.Skipf("SKIPPED %s: %s", t.Name(), message)
 	}
 	folder := t.TempDir()
 	var cases []*torchCase

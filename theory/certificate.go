@@ -13,7 +13,8 @@ import (
 // with ΔH_W the change of the wide part behind gain and readout, each node with
 // its own taps if it has any. Biases make the layers answer even to X = 0; with X°_ℓ that answer on S,
 //
-//	‖ΔH_ℓ X_{ℓ-1}‖ ≤ min( ‖ΔH_ℓ X°_{ℓ-1}‖ + ‖ΔH_ℓ‖ ‖X_{ℓ-1} - X°_{ℓ-1}‖,  ‖ΔH_ℓ‖ ‖X_{ℓ-1}‖ )
+//	‖ΔH_ℓ X_{ℓ-1}‖ ≤ min( ‖ΔH_ℓ X°_{ℓ-1}‖ + ‖ΔH_ℓ‖ ‖X_{ℓ-1} - X°_{ℓ-1}‖,
+//	                      ‖ΔH_ℓ‖ ‖X_{ℓ-1}‖ )
 //
 // and ‖X_ℓ - X°_ℓ‖ ≤ ‖H_ℓ(S)‖ ‖X_{ℓ-1} - X°_{ℓ-1}‖. Biases cancel and σ does not
 // stretch. It needs neither symmetric shifts nor a small perturbation. Norms of

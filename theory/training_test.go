@@ -125,7 +125,7 @@ func trainStable(t *testing.T, seed uint64, strength float64, samples, epochs, f
 // Reference: Section 4, after Definition 1.
 func TestPenaltyMakesModelsStable(t *testing.T) {
 	if testing.Short() {
-		t.Skipf("SKIPPED %s in short mode: trains two models", t.Name())
+		t.Skipf("SKIPPED %s: trains two models; it runs without -short", t.Name())
 	}
 	plain := trainStable(t, 1, 0, 400, 10, 8, 2)
 	stable := trainStable(t, 1, 0.003, 400, 10, 8, 2)

@@ -113,7 +113,7 @@ func climb(rng *rand.Rand, start []float64, rounds int, value func([]float64) fl
 // Reference: Theorem 1.
 func TestAdversaryOfDirectCertificate(t *testing.T) {
 	if testing.Short() {
-		t.Skipf("SKIPPED %s in short mode: a search of some seconds", t.Name())
+		t.Skipf("SKIPPED %s: a search of some seconds; it runs without -short", t.Name())
 	}
 	rng := newRand(61)
 	const n = 4
@@ -189,7 +189,7 @@ func TestAdversaryOfDirectCertificate(t *testing.T) {
 // Reference: Theorem 3.
 func TestAdversaryOfConsensusBound(t *testing.T) {
 	if testing.Short() {
-		t.Skipf("SKIPPED %s in short mode: a search of some seconds", t.Name())
+		t.Skipf("SKIPPED %s: a search of some seconds; it runs without -short", t.Name())
 	}
 	rng := newRand(62)
 	const n, steps = 3, 4

@@ -9,7 +9,7 @@ import (
 // The demo learns, stumbles when links are lost, and recovers.
 func TestDemo(t *testing.T) {
 	if testing.Short() {
-		t.Skip("SKIPPED in short mode: trains a model")
+		t.Skipf("SKIPPED %s: it trains a model; it runs without -short", t.Name())
 	}
 	signals := 0
 	d := Demo{Seed: 12, Signals: 2000, Epochs: 15, Subgraphs: 2, OnSignal: func(f Frame) error {

@@ -62,7 +62,8 @@ var flockingOnline = Task{
 	Name: "flocking_online_step",
 	Doc: "one control step of 50 robots with distributed online learning: " +
 		"act, gradient, mixing, move; robots creep, so that every step has the same graph",
-	Skips:     "pairs out of reach; robots hold 24×2 numbers that stand for their 24×32 taps; W is sparse; swarm in float64, model in float32",
+	Skips: "pairs out of reach; robots hold 24×2 numbers that stand for their 24×32 taps; W is sparse; " +
+		"swarm in float64, model in float32",
 	Peer:      "autograd: the gradient is written out; S and W are dense; λmax by eigvalsh or from the step before; everything in float64",
 	Wanted:    8,
 	allocates: "every step has a shift and a mixing matrix of its own",

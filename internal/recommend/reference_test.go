@@ -29,7 +29,7 @@ func TestMovieLens(t *testing.T) {
 // the movies get one star less for a while.
 func TestReplayedStream(t *testing.T) {
 	if testing.Short() {
-		t.Skip("SKIPPED TestReplayedStream: -short")
+		t.Skipf("SKIPPED %s: it takes some seconds; it runs without -short", t.Name())
 	}
 	all := load(t, "data/ml-100k")
 	m, err := Train(context.Background(), all, DefaultSetting(), TrainConfig{Epochs: 10})
@@ -65,7 +65,7 @@ func TestReplayedStream(t *testing.T) {
 // of its settings this one does best there.
 func TestBesideFactors(t *testing.T) {
 	if testing.Short() {
-		t.Skip("SKIPPED TestBesideFactors: -short")
+		t.Skipf("SKIPPED %s: it takes some seconds; it runs without -short", t.Name())
 	}
 	all := load(t, "data/ml-100k")
 	m, err := Train(context.Background(), all, DefaultSetting(), TrainConfig{})

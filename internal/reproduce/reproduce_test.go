@@ -23,7 +23,7 @@ func TestExperiments(t *testing.T) {
 	for _, e := range Experiments() {
 		t.Run(e.Name, func(t *testing.T) {
 			if testing.Short() && !slices.Contains([]string{"fig2b", "table2", "table4"}, e.Name) {
-				t.Skip("SKIPPED in short mode: one experiment per scenario is enough")
+				t.Skipf("SKIPPED %s: with -short one experiment per scenario is enough; it runs without", t.Name())
 			}
 			dir := t.TempDir()
 			o := studytest.Options(dir)

@@ -84,7 +84,7 @@ func drive(t *testing.T, address string, connections int, length time.Duration, 
 // asserted; otherwise it is only printed.
 func TestLoad(t *testing.T) {
 	if testing.Short() {
-		t.Skip("SKIPPED TestLoad: -short")
+		t.Skipf("SKIPPED %s: it puts load on a service; it runs without -short", t.Name())
 	}
 	length, asserted := time.Second, os.Getenv("WDGNN_LOAD") == "1"
 	if asserted {

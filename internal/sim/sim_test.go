@@ -50,7 +50,7 @@ func TestSameHistory(t *testing.T) {
 // what a test depends on, and its cache would answer for one with another.
 func TestFindsDefects(t *testing.T) {
 	if testing.Short() {
-		t.Skip("TestFindsDefects: builds the simulator four times over")
+		t.Skipf("SKIPPED %s: it builds the simulator with mistakes in it; it runs without -short", t.Name())
 	}
 	for _, defect := range []string{"4", "5", "6", "10"} {
 		cmd := exec.Command("go", "test", "-tags", "defects", "-count=1", "-run", "^TestDefectIsFound$", "-v", ".")

@@ -15,7 +15,7 @@ type Config struct {
 	MaxAccelMPS2     float64 `json:"max_accel_mps2"`     // > 0, metres per second squared; bounds each component of u
 
 	MinDistanceMeters float64 `json:"min_distance_meters"` // ≥ 0, distance of any two robots at the start
-	SpacingMeters     float64 `json:"spacing_meters"`      // of the rings at the start, ≥ MinDistanceMeters; 0 means (r + MinDistanceMeters)/2
+	SpacingMeters     float64 `json:"spacing_meters"`      // of the first rings, ≥ MinDistanceMeters; 0 means (r + MinDistanceMeters)/2
 	MaxSpeedMPS       float64 `json:"max_speed_mps"`       // ≥ 0, metres per second; bounds each component of a robot's own initial velocity
 	CommonSpeedMPS    float64 `json:"common_speed_mps"`    // ≥ 0, metres per second; bounds what velocities have in common at the start
 

@@ -233,7 +233,7 @@ func TestAgentsFly(t *testing.T) {
 // agents.
 func TestAgentsTables(t *testing.T) {
 	if testing.Short() {
-		t.Skip("SKIPPED in short mode: trains models")
+		t.Skipf("SKIPPED %s: it trains models; it runs without -short", t.Name())
 	}
 	o := studytest.Options(t.TempDir())
 	o.Repeats, o.Test = 1, 10

@@ -233,7 +233,7 @@ func TestDoublePilotAgrees(t *testing.T) {
 // Reference: Section 6.2, Table 2.
 func TestFlockingOrderings(t *testing.T) {
 	if testing.Short() {
-		t.Skip("SKIPPED in short mode: trains models")
+		t.Skipf("SKIPPED %s: it trains models; it runs without -short", t.Name())
 	}
 	o := studytest.Options(t.TempDir())
 	o.Repeats, o.Epochs, o.Flights = 1, 30, 100

@@ -331,7 +331,7 @@ func TestOtherRatingsComputeAnew(t *testing.T) {
 // Reference: Section 6.3, Table 4.
 func TestMovieLensBands(t *testing.T) {
 	if testing.Short() {
-		t.Skip("SKIPPED in short mode: trains on several splits")
+		t.Skipf("SKIPPED %s: it trains on several splits; it runs without -short", t.Name())
 	}
 	l := movieLens(t, "ml-100k")
 	s := settingsFrom(study.Options{Seed: 12}, l.Ratings)

@@ -74,7 +74,7 @@ func TestShiftIsOptional(t *testing.T) {
 // model on the intact network.
 func TestLocalShiftTable(t *testing.T) {
 	if testing.Short() {
-		t.Skip("SKIPPED in short mode: trains models")
+		t.Skipf("SKIPPED %s: it trains models; it runs without -short", t.Name())
 	}
 	o := studytest.Options(t.TempDir())
 	o.Epochs, o.Signals = 8, 1500 // enough to be better than chance

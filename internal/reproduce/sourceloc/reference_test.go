@@ -86,7 +86,7 @@ func (z *Realization) accuracy(t *testing.T, spec recipe.LearnerSpec, subgraph i
 // Reference: Section 6.1, Table 1.
 func TestReferenceNetwork(t *testing.T) {
 	if testing.Short() {
-		t.Skip("SKIPPED in short mode: trains three models")
+		t.Skipf("SKIPPED %s: it trains three models; it runs without -short", t.Name())
 	}
 	z := referenceModels(t, "0", recipe.Filter, recipe.GNN, recipe.WideDeep)
 	within := func(what string, got, low, high float64) {
@@ -140,7 +140,7 @@ func TestReferenceNetwork(t *testing.T) {
 // Reference: Section 6.4.
 func TestStabilityFallsWithOutage(t *testing.T) {
 	if testing.Short() {
-		t.Skip("SKIPPED in short mode: trains a model")
+		t.Skipf("SKIPPED %s: it trains a model; it runs without -short", t.Name())
 	}
 	z := referenceModels(t, "1", recipe.WideDeep)
 	last := 101.0
