@@ -57,6 +57,17 @@ type Config struct {
 	// world come nowhere near the bound.
 	Outlier float64 `json:"outlier,omitempty"`
 
+	// Gate, if set, keeps what is learned from doing harm: a node answers as
+	// trained where what it learned is not ahead, and updates that diverge are
+	// refused at that node alone; see [Answers].
+	//
+	// Deviation: the paper always answers with what was learned; nil does.
+	Gate *Gate `json:"gate,omitempty"`
+
+	// Delay is by how many steps what an answer cost may come late; 0 means
+	// before the next step, as in the paper.
+	Delay int `json:"delay,omitempty"`
+
 	// Rule, if set, replaces Descent: a rule of one's own.
 	Rule Rule `json:"-"`
 }
@@ -86,6 +97,12 @@ func (c *Config) Validate() error {
 	if int(c.Retrain) >= len(retrainNames) || c.Retrain < 0 {
 		complain("%v: want %s", c.Retrain, strings.Join(retrainNames, " or "))
 	}
+	if c.Gate != nil {
+		errs = append(errs, c.Gate.Validate())
+	}
+	if c.Delay < 0 || c.Delay > maxDelay {
+		complain("delay is %d, want 0 to %d steps", c.Delay, maxDelay)
+	}
 	if c.Rule != nil && (c.Rule.Sent() < 1 || c.Rule.Kept() < 0) {
 		complain("a %T sends %d vectors and keeps %d, want at least 1, which predictions use, and 0", c.Rule, c.Rule.Sent(), c.Rule.Kept())
 	}
@@ -94,6 +111,7 @@ func (c *Config) Validate() error {
 
 const (
 	maxWindow    = 1 << 20
+	maxDelay     = 1 << 12
 	defaultLimit = 1e8
 )
 

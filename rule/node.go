@@ -121,6 +121,17 @@ func (n *Node) Observe(z, base mat.Dense, rows []int32, j loss.Loss) {
 	n.ObserveAll(z, base, &n.local)
 }
 
+// ObserveMore takes in one more row of the step that Observe began, row of a cost
+// of the same kind: answers of several steps may be judged at once. At most as many
+// rows as the node was made for fit.
+func (n *Node) ObserveMore(z, base []float32, row int, j loss.Targeted) {
+	w := n.window
+	w.judge = j
+	if j.TargetOf(row, w.one) {
+		copy(w.add(z[:n.basis.inputs], base), w.one)
+	}
+}
+
 // ObserveAll is Observe for a cost that is evaluated on all rows together.
 func (n *Node) ObserveAll(z, base mat.Dense, j loss.Loss) {
 	if z.Rows == 0 {
@@ -177,6 +188,16 @@ func (n *Node) far() bool { return n.basis.Distance(n.next[0], nil) > n.config.l
 // so that a cost which made learning diverge is not met again in each of the
 // steps that it would stay in the window.
 func (n *Node) Cancel() { n.window.drop() }
+
+// Refuse ends an update like Cancel, at a node beside others that commit theirs:
+// its vectors stay as they are, in the memory that Commit would have left them in.
+func (n *Node) Refuse() {
+	n.Cancel()
+	for v, x := range n.now {
+		copy(n.next[v], x)
+	}
+	n.now, n.next = n.next, n.now
+}
 
 // Commit makes the vectors of the last Step the node's own.
 func (n *Node) Commit() {

@@ -1,0 +1,240 @@
+package rule_test
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// Whatever a learner says, the answers of a gated node cost at most
+// (1+δ)F + c, at every step: also those of one that knows the target and says the
+// opposite, that lures with good answers first, that says nonsense, and with costs
+// that come late.
+func TestGateBoundHoldsAgainstAnyone(t *testing.T) {
+	adversaries := map[string]func(rng *rand.Rand, step int, base, target float64) float64{
+		"opposite":     func(_ *rand.Rand, _ int, base, target float64) float64 { return base + 100*(base-target) },
+		"a bit off":    func(_ *rand.Rand, _ int, base, target float64) float64 { return base + 0.1*(base-target) },
+		"lures":        lure,
+		"noise":        func(rng *rand.Rand, _ int, base, _ float64) float64 { return base + math.Abs(base)*rng.NormFloat64() },
+		"huge":         func(rng *rand.Rand, _ int, _, _ float64) float64 { return 1e30 * rng.NormFloat64() },
+		"no number":    func(*rand.Rand, int, float64, float64) float64 { return math.NaN() },
+		"not finite":   func(*rand.Rand, int, float64, float64) float64 { return math.Inf(1) },
+		"sees through": func(_ *rand.Rand, _ int, _, target float64) float64 { return target },
+	}
+	for name, adversary := range adversaries {
+		for _, j := range []loss.Regression{loss.MSE{}, loss.SmoothL1{}, loss.Huber{}} {
+			for _, delay := range []int{0, 3} {
+				for k := range 60 {
+					p, rng := drawProblem(k), random.Stream(1, name, k)
+					gate := &rule.Gate{}
+					a := rule.NewAnswers(line(t, p.inputs), &rule.Config{Gate: gate, Delay: delay})
+					paid := 0.0
+					for s := range gateSteps {
+						adapted := []float32{float32(adversary(rng, s, float64(p.base[s]), float64(p.target[s])))}
+						var y [1]float32
+						a.Give(uint64(s), y[:], adapted, p.base[s:s+1], p.z[s])
+						if s < delay {
+							continue
+						}
+						at := s - delay
+						cost := j.With(mat.NewDense(1, 1, p.target[at:at+1]), nil)
+						g := a.At(uint64(at))
+						paid += cost.EvalNode(0, nil, g.Output())
+						if _, told := a.Judge(uint64(at), cost, 0); !told {
+							t.Fatalf("step %d: no answer of step %d waits", s, at)
+						}
+						state := a.State()
+						if bound := gate.Bound(&state); !(paid <= bound*(1+1e-9)) {
+							t.Fatalf("%s, %T, delay %d, problem %d, step %d: the answers cost %v, want at most %v", name, j, delay, k, s, paid, bound)
+						}
+						if state.Answered != paid {
+							t.Fatalf("the gate counts %v, the answers cost %v", state.Answered, paid)
+						}
+						if a.Losing() {
+							a.Anew()
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// lure gives the best answers there are until much is at stake.
+func lure(_ *rand.Rand, step int, base, target float64) float64 {
+	if step%50 < 40 {
+		return target
+	}
+	return base + 1000*(base-target)
+}
+
+// The same for classes.
+func TestGateBoundOfClasses(t *testing.T) {
+	const classes = 5
+	f, err := rule.NewBasis(rule.BasisConfig{Inputs: 1, Features: classes, Gain: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range 100 {
+		rng, gate := random.Stream(2, "gate classes", k), &rule.Gate{}
+		a := rule.NewAnswers(f, &rule.Config{Gate: gate})
+		base, adapted, y := make([]float32, classes), make([]float32, classes), make([]float32, classes)
+		sure := math.Pow(10, 3*rng.Float64()-1)
+		for s := range 300 {
+			label := rng.IntN(classes)
+			for c := range classes {
+				base[c] = float32(sure * rng.NormFloat64())
+				adapted[c] = float32(50 * rng.NormFloat64())
+			}
+			if s%100 < 70 {
+				adapted[label] += 100
+			} else {
+				adapted[label] -= 100
+			}
+			a.Give(uint64(s), y, adapted, base, []float32{1})
+			a.Judge(uint64(s), loss.CrossEntropy{Labels: []int32{int32(label)}}, 0)
+			if state := a.State(); !(state.Answered <= gate.Bound(&state)*(1+1e-9)) {
+				t.Fatalf("problem %d, step %d: the answers cost %v, want at most %v", k, s, state.Answered, gate.Bound(&state))
+			}
+		}
+	}
+}
+
+// c is at most Slack/Window of F: nobody who states a bound hides a large constant
+// in it.
+func TestGateSlackIsAShareOfFrozen(t *testing.T) {
+	for k := range 100 {
+		p, gate := drawProblem(k), &rule.Gate{}
+		a := rule.NewAnswers(line(t, p.inputs), &rule.Config{Gate: gate})
+		for s := range gateSteps {
+			a.Give(uint64(s), make([]float32, 1), p.base[s:s+1], p.base[s:s+1], p.z[s])
+			a.Judge(uint64(s), loss.MSE{Target: mat.NewDense(1, 1, p.target[s:s+1])}, 0)
+			state := a.State()
+			if c := gate.Bound(&state) - 1.05*state.Frozen; !(c <= 10.0/20*state.Frozen*(1+1e-9)) {
+				t.Fatalf("problem %d, step %d: c is %v with %v of the model as trained, want at most half of it", k, s, c, state.Frozen)
+			}
+		}
+	}
+}
+
+// Answers, their gate and those that wait go through JSON and on with the same
+// bits.
+func TestAnswersRestore(t *testing.T) {
+	p, config := drawProblem(4), &rule.Config{Gate: &rule.Gate{}, Delay: 3}
+	f := line(t, p.inputs)
+	a, b := rule.NewAnswers(f, config), rule.NewAnswers(f, config)
+	for s := range gateSteps {
+		var y, again [1]float32
+		adapted := []float32{(p.base[s] + p.target[s]) / 2}
+		a.Give(uint64(s), y[:], adapted, p.base[s:s+1], p.z[s])
+		if b.Give(uint64(s), again[:], adapted, p.base[s:s+1], p.z[s]); y != again {
+			t.Fatalf("step %d: restored answers give %v, want %v", s, again, y)
+		}
+		if s >= 3 {
+			for _, one := range []*rule.Answers{a, b} {
+				one.Judge(uint64(s-3), loss.MSE{Target: mat.NewDense(1, 1, p.target[s-3:s-2])}, 0)
+			}
+		}
+		text, err := json.Marshal(b.Memory())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m rule.AnswersMemory
+		if err := json.Unmarshal(text, &m); err != nil {
+			t.Fatal(err)
+		}
+		b = rule.NewAnswers(f, config)
+		if err := b.Restore(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := b.Memory(), a.Memory(); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if !a.State().Open {
+		t.Error("answers half way to the target leave the gate closed")
+	}
+}
+
+// A memory that does not fit is refused and changes nothing.
+func TestAnswersRefuseOtherMemories(t *testing.T) {
+	a := rule.NewAnswers(line(t, 2), &rule.Config{Gate: &rule.Gate{}, Delay: 1})
+	for name, m := range map[string]rule.AnswersMemory{
+		"state":  {Gate: &rule.GateState{Usual: math.NaN()}},
+		"inputs": {Given: []rule.Given{{Inputs: []float32{1}, Base: []float32{1}, Learned: []float32{1}}}},
+		"number": {Given: []rule.Given{{Inputs: []float32{1, 2}, Base: []float32{1}, Learned: []float32{float32(math.Inf(1))}}}},
+		"order": {Given: []rule.Given{
+			{Time: 2, Inputs: []float32{1, 2}, Base: []float32{1}, Learned: []float32{1}},
+			{Time: 2, Inputs: []float32{1, 2}, Base: []float32{1}, Learned: []float32{1}},
+		}},
+	} {
+		if err := a.Restore(m); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// A gate opens when what was learned is ahead, closes when it is behind, and asks
+// for a new beginning when it stays behind.
+func TestGateOpensClosesAndBeginsAgain(t *testing.T) {
+	a := rule.NewAnswers(line(t, 1), &rule.Config{Gate: &rule.Gate{}})
+	step, y := uint64(0), make([]float32, 1)
+	play := func(steps int, adapted float32) {
+		for range steps {
+			a.Give(step, y, []float32{adapted}, []float32{1}, []float32{1})
+			a.Judge(step, loss.MSE{Target: mat.NewDense(1, 1, []float32{2})}, 0)
+			step++
+		}
+	}
+	play(10, 1.5)
+	if s := a.State(); !s.Open || s.Since != 1 || y[0] <= 1 {
+		t.Errorf("better answers: got %+v and answer %v, want an open gate since step 1", s, y[0])
+	}
+	play(40, 0)
+	if s := a.State(); s.Open || y[0] != 1 {
+		t.Errorf("worse answers: got %+v and answer %v, want a closed gate and answers as trained", s, y[0])
+	}
+	if a.Losing() {
+		t.Error("losing after 40 answers, want 100 of patience")
+	}
+	play(120, 0)
+	if !a.Losing() {
+		t.Errorf("not losing after 160 worse answers: %+v", a.State())
+	}
+	if a.Anew(); a.Losing() || a.State().Anew != 1 {
+		t.Errorf("after a new beginning: %+v", a.State())
+	}
+}
+
+// Where the world tells slopes alone, answers stay within the usual size of those
+// of the model as trained.
+func TestGateOfSlopes(t *testing.T) {
+	a := rule.NewAnswers(line(t, 1), &rule.Config{Gate: &rule.Gate{}})
+	y := make([]float32, 1)
+	for s := range uint64(10) {
+		a.Give(s, y, []float32{1e6}, []float32{-2}, []float32{1})
+		a.Judge(s, sloped{}, 0)
+	}
+	if y[0] != 0 {
+		t.Errorf("the answer is %v, want 0: -2 and the usual 2 towards 1e6", y[0])
+	}
+}
+
+// sloped is a cost of which only the slope is known.
+type sloped struct{}
+
+func (sloped) EvalNode(int, []float32, []float32) float64 { return 0 }
+func (sloped) Sloped()                                    {}
+
+// line returns the basis of one output.
+func line(t *testing.T, inputs int) *rule.Basis {
+	t.Helper()
+	return must[*rule.Basis](t)(rule.NewBasis(rule.BasisConfig{Inputs: inputs, Features: 1, Gain: 1}))
+}
