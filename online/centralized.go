@@ -1,6 +1,8 @@
 package online
 
 import (
+	"fmt"
+
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
@@ -17,6 +19,7 @@ import (
 // the nodes that carry one; otherwise it is whatever the loss says.
 type Centralized struct {
 	*lone
+	*answering
 	observer *Observer
 	learned  uint64 // the last step that was learned from
 	scatter  scatter
@@ -29,7 +32,7 @@ func NewCentralized(o *Observer, r rule.Config) (*Centralized, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Centralized{lone: l, observer: o}, nil
+	return &Centralized{lone: l, observer: o, answering: newAnswering(o, l.basis, &r)}, nil
 }
 
 // Observe implements [Learner].
@@ -37,25 +40,94 @@ func (l *Centralized) Observe(sample graph.Sample) error { return l.observer.Obs
 
 // Predict implements [Learner].
 func (l *Centralized) Predict(y mat.Dense) error {
-	return l.observer.each(y, func(_ int, yi, base, z []float32) { l.node.Predict(yi, base, z) })
+	return l.observer.each(y, func(r int, yi, base, z []float32) { l.predict(r, l.node, yi, base, z) })
 }
 
 // Update implements [Learner].
 func (l *Centralized) Update(j loss.Loss) error {
 	o := l.observer
-	if err := o.accept(j, l.learned, l.node); err != nil {
+	err := o.accept(j, l.learned, l.node)
+	if err != nil {
 		return err
 	}
 	l.learned = o.step
-	if l.config.Window > 1 || l.config.StepSize.Schedule == rule.Automatic {
-		l.node.Observe(o.z, o.base, o.rows, j)
-	} else {
-		l.node.ObserveAll(o.z, o.base, l.all(j))
+	z, base, rows := o.z, o.base, o.rows
+	if l.answering != nil {
+		if z, base, err = l.judgeAll(j); err != nil {
+			return err
+		}
+		rows = rows[:z.Rows]
 	}
-	err := l.step()
+	if l.config.Window > 1 || l.config.StepSize.Schedule == rule.Automatic || z.Rows == 0 {
+		l.node.Observe(z, base, rows, j)
+	} else {
+		l.node.ObserveAll(z, base, l.all(j))
+	}
+	err = l.step()
 	l.scatter.cost = nil
 	o.advance()
+	if l.answering != nil {
+		err = l.restart(err)
+	}
 	return err
+}
+
+// judgeAll gives the answers of this step and takes in what those that j is about
+// cost. It returns what these were made with, nothing if they were given before
+// the first step.
+func (l *Centralized) judgeAll(j loss.Loss) (z, base mat.Dense, err error) {
+	local, ok := j.(loss.Local)
+	if !ok {
+		return z, base, fmt.Errorf("online: a gate and late answers need the cost of each node, and a %T has none: it must be a loss.Local", j)
+	}
+	o := l.observer
+	z, base = o.z, o.base
+	if l.delay > 0 {
+		l.z, l.base = l.z.Resize(len(o.read), o.z.Cols), l.base.Resize(len(o.read), o.base.Cols)
+		z, base = l.z, l.base
+	}
+	for r := range o.read {
+		if l.delay > 0 && l.given >= l.delay {
+			if g := l.answers[r].At(l.given - l.delay); g != nil {
+				copy(z.Row(r), g.Inputs)
+				copy(base.Row(r), g.Base)
+			}
+		}
+		l.judge(r, l.node, local)
+	}
+	if l.given < l.delay {
+		return mat.Dense{}, mat.Dense{}, nil
+	}
+	return z, base, nil
+}
+
+// restart ends an update whose step failed with the given error. With gates it is
+// refused, and counts at every node. If what was learned keeps losing at more
+// than half of the nodes that are judged, it begins again at 𝒜†.
+func (l *Centralized) restart(failed error) error {
+	l.given++
+	if !l.gated() {
+		return failed
+	}
+	judged, losing := 0, 0
+	for _, a := range l.answers {
+		if failed != nil {
+			a.Refuse()
+		}
+		if a.State().Judged > 0 {
+			judged++
+		}
+		if a.Losing() {
+			losing++
+		}
+	}
+	if losing > 0 && 2*losing > judged {
+		l.node.Reset()
+		for _, a := range l.answers {
+			a.Anew()
+		}
+	}
+	return nil
 }
 
 // all is j as a cost of the rows that are read.
@@ -70,12 +142,14 @@ func (l *Centralized) all(j loss.Loss) loss.Loss {
 
 // Snapshot implements [Learner].
 func (l *Centralized) Snapshot() Snapshot {
-	return Snapshot{Nodes: []rule.Memory{l.node.Memory()}, Delay: l.observer.memory()}
+	s := Snapshot{Nodes: []rule.Memory{l.node.Memory()}, Delay: l.observer.memory()}
+	l.memory(&s)
+	return s
 }
 
 // Restore implements [Learner].
 func (l *Centralized) Restore(s Snapshot) error {
-	if err := restore(l.observer, []*rule.Node{l.node}, s); err != nil {
+	if err := restore(l.observer, []*rule.Node{l.node}, l.answering, s); err != nil {
 		return err
 	}
 	l.learned = l.observer.step
@@ -86,6 +160,7 @@ func (l *Centralized) Restore(s Snapshot) error {
 // delay lines too.
 func (l *Centralized) Reset() {
 	l.node.Reset()
+	l.reset()
 	l.observer.reset()
 	l.learned = l.observer.step
 }

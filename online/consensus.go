@@ -27,9 +27,12 @@ type Consensus struct {
 	basis    *rule.Basis
 	config   rule.Config
 	start    []float32 // 𝒜†
+	*answering
 
 	nodes     []*rule.Node
 	now, next []mat.Dense // vectors of all nodes, N×Len each
+
+	refused []int // nodes whose update was, at this step
 
 	heard  rule.Heard
 	sizes  []float64   // of all nodes' taps
@@ -46,7 +49,7 @@ func NewConsensus(o *Observer, r rule.Config) (*Consensus, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Consensus{observer: o, basis: f, config: r}
+	l := &Consensus{observer: o, basis: f, config: r, answering: newAnswering(o, f, &r)}
 	l.start = slices.Clone(o.model.Params.Flat[:f.TapsLen()])
 	sent, kept := r.Vectors()
 	for range sent {
@@ -73,13 +76,16 @@ func NewConsensus(o *Observer, r rule.Config) (*Consensus, error) {
 // Observe implements [Learner].
 func (l *Consensus) Observe(sample graph.Sample) error { return l.observer.Observe(sample) }
 
-// Predict implements [Learner]: node i predicts with 𝒜_i.
+// Predict implements [Learner]: node i predicts with 𝒜_i, as far as its gate lets
+// it.
 func (l *Consensus) Predict(y mat.Dense) error {
-	return l.observer.each(y, func(i int, yi, base, z []float32) { l.nodes[i].Predict(yi, base, z) })
+	return l.observer.each(y, func(r int, yi, base, z []float32) { l.predict(r, l.nodes[l.observer.read[r]], yi, base, z) })
 }
 
 // Update implements [Learner]. The cost must be a [loss.Local], and a
-// [loss.Targeted] if the rule looks at a window of steps.
+// [loss.Targeted] if the rule looks at a window of steps. With gates an update
+// that diverges is refused at its node, and the others go on; without them it is
+// an error, and nobody moves.
 func (l *Consensus) Update(j loss.Loss) error {
 	if err := l.ready(j); err != nil {
 		return err
@@ -97,30 +103,76 @@ func (l *Consensus) Update(j loss.Loss) error {
 		}
 	}
 	var failed error
+	l.refused = l.refused[:0]
 	r := 0
 	for i, n := range l.nodes {
 		z, base, rows := l.none, l.none, o.rows[:0]
 		if r < len(o.read) && o.read[r] == i {
-			z, base, rows = o.z.View(r, 0, 1, o.z.Cols), o.base.View(r, 0, 1, o.base.Cols), o.rows[r:r+1]
+			z, base, rows = l.learnFrom(r, n, j)
 			r++
 		}
 		n.Observe(z, base, rows, j)
-		if err := n.Step(l.hear(i)); err != nil && failed == nil {
+		if err := n.Step(l.hear(i)); err == nil {
+			continue
+		} else if l.gated() {
+			l.refused = append(l.refused, i)
+		} else if failed == nil {
 			failed = fmt.Errorf("node %d: %w", i, err)
 		}
 	}
 	o.advance()
-	for _, n := range l.nodes {
-		if failed != nil {
+	l.end(failed)
+	return failed
+}
+
+// learnFrom returns what node n with the r-th row is to learn from.
+func (l *Consensus) learnFrom(r int, n *rule.Node, j loss.Loss) (z, base mat.Dense, rows []int32) {
+	o := l.observer
+	if l.answering == nil {
+		return o.z.View(r, 0, 1, o.z.Cols), o.base.View(r, 0, 1, o.base.Cols), o.rows[r : r+1]
+	}
+	z, base = l.judge(r, n, j.(loss.Local))
+	return z, base, o.rows[r : r+z.Rows]
+}
+
+// end commits what all nodes stepped to, or, after a failure, nothing.
+func (l *Consensus) end(failed error) {
+	if l.answering != nil {
+		l.given++
+	}
+	if failed != nil {
+		for _, n := range l.nodes {
 			n.Cancel()
+		}
+		return
+	}
+	refused := l.refused
+	for i, n := range l.nodes {
+		if len(refused) > 0 && refused[0] == i {
+			n.Refuse()
+			refused = refused[1:]
 		} else {
 			n.Commit()
 		}
 	}
-	if failed == nil {
-		l.now, l.next = l.next, l.now
+	l.now, l.next = l.next, l.now
+	if l.gated() {
+		l.restart()
 	}
-	return failed
+}
+
+// restart lets nodes begin again at 𝒜† that keep losing.
+func (l *Consensus) restart() {
+	for r, a := range l.answers {
+		i := l.observer.read[r]
+		if _, refused := slices.BinarySearch(l.refused, i); refused {
+			a.Refuse()
+		}
+		if a.Losing() {
+			l.nodes[i].Reset()
+			a.Anew()
+		}
+	}
 }
 
 // ready reports whether an update can begin.
@@ -204,7 +256,7 @@ func (l *Consensus) Taps(dst []float32, i int) { l.basis.Taps(dst, l.start, l.no
 
 // Drift implements [Learner].
 func (l *Consensus) Drift() Drift {
-	d := Drift{Steps: l.nodes[0].Steps()}
+	var d Drift
 	mean := make([]float32, l.basis.Len())
 	for e := range mean {
 		sum := 0.0
@@ -214,6 +266,7 @@ func (l *Consensus) Drift() Drift {
 		mean[e] = float32(sum / float64(len(l.nodes)))
 	}
 	for _, n := range l.nodes {
+		d.Steps = max(d.Steps, n.Steps()) // some may have begun again
 		d.Moved = max(d.Moved, l.basis.Distance(n.Params(), nil))
 		d.Disagreement = max(d.Disagreement, l.basis.Distance(n.Params(), mean))
 	}
@@ -226,20 +279,21 @@ func (l *Consensus) Snapshot() Snapshot {
 	for _, n := range l.nodes {
 		s.Nodes = append(s.Nodes, n.Memory())
 	}
+	l.memory(&s)
 	return s
 }
 
 // Restore implements [Learner].
 func (l *Consensus) Restore(s Snapshot) error {
-	if err := restore(l.observer, l.nodes, s); err != nil {
+	if err := restore(l.observer, l.nodes, l.answering, s); err != nil {
 		return err
 	}
 	l.learned = l.observer.step
 	return nil
 }
 
-// restore puts back the memory of nodes, all of it or none.
-func restore(o *Observer, nodes []*rule.Node, s Snapshot) error {
+// restore puts back the memory of nodes and of their answers, all of it or none.
+func restore(o *Observer, nodes []*rule.Node, a *answering, s Snapshot) error {
 	if len(s.Nodes) != len(nodes) {
 		return fmt.Errorf("online: restore: a snapshot of %d nodes for %d", len(s.Nodes), len(nodes))
 	}
@@ -247,6 +301,9 @@ func restore(o *Observer, nodes []*rule.Node, s Snapshot) error {
 		if err := n.Fits(s.Nodes[i]); err != nil {
 			return fmt.Errorf("online: restore: node %d: %w", i, err)
 		}
+	}
+	if err := a.fits(&s); err != nil {
+		return err
 	}
 	if err := o.recall(s.Delay); err != nil {
 		return err
@@ -256,7 +313,7 @@ func restore(o *Observer, nodes []*rule.Node, s Snapshot) error {
 			return fmt.Errorf("online: restore: node %d: %w", i, err)
 		}
 	}
-	return nil
+	return a.recall(&s)
 }
 
 // Reset puts all nodes back to 𝒜† and forgets all observations, those in the
@@ -265,6 +322,7 @@ func (l *Consensus) Reset() {
 	for _, n := range l.nodes {
 		n.Reset()
 	}
+	l.reset()
 	l.observer.reset()
 	l.learned = l.observer.step
 }

@@ -38,7 +38,9 @@ type Learner interface {
 	Predict(y mat.Dense) error
 
 	// Update takes one step on J_t, by eq. (7) or eq. (9); at most one per
-	// Observe.
+	// Observe. Of learners with a delay of h steps, rule.Config.Delay, J is what
+	// the answers of h updates ago cost, and what is learned from is what they
+	// were made with.
 	Update(j loss.Loss) error
 
 	// Drift says how far the parameters have gone.
@@ -63,6 +65,11 @@ type Drift struct {
 type Snapshot struct {
 	Nodes []rule.Memory `json:"nodes,omitempty"` // one per node; a single one for centralized learning
 	Delay [][]float32   `json:"delay,omitempty"` // delay lines, of delayed models; see gnn.Delayed.Memory
+
+	// Of learners with a gate, or whose answers are judged late: how many answers
+	// a node gave, and what is remembered of those of every node that is read.
+	Given   uint64               `json:"given,omitempty"`
+	Answers []rule.AnswersMemory `json:"answers,omitempty"`
 }
 
 // World shows samples one at a time and says what a prediction cost.

@@ -155,12 +155,12 @@ func (o *Observer) Observe(s graph.Sample) error {
 
 // Predict writes y† of the open step to y, N×C, overwritten.
 func (o *Observer) Predict(y mat.Dense) error {
-	return o.each(y, func(i int, yi, base, _ []float32) { copy(yi, base) })
+	return o.each(y, func(_ int, yi, base, _ []float32) { copy(yi, base) })
 }
 
-// each lets predict write the row of every node that is read, given y† and z of
-// it; rows that nobody reads are 0.
-func (o *Observer) each(y mat.Dense, predict func(i int, yi, base, z []float32)) error {
+// each lets predict write the row of every node that is read, the r-th of them
+// given y† and z of it; rows that nobody reads are 0.
+func (o *Observer) each(y mat.Dense, predict func(r int, yi, base, z []float32)) error {
 	if y.Rows != o.nodes || y.Cols != o.model.Outputs() {
 		panic(fmt.Sprintf("online: Predict: y is %d×%d, want %d×%d", y.Rows, y.Cols, o.nodes, o.model.Outputs()))
 	}
@@ -171,7 +171,7 @@ func (o *Observer) each(y mat.Dense, predict func(i int, yi, base, z []float32))
 		y.Zero()
 	}
 	for r, i := range o.read {
-		predict(i, y.Row(i), o.base.Row(r), o.z.Row(r))
+		predict(r, y.Row(i), o.base.Row(r), o.z.Row(r))
 	}
 	return nil
 }

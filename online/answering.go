@@ -1,0 +1,140 @@
+package online
+
+import (
+	"fmt"
+
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// answering is what the nodes that are read answer: with what they learned or as
+// trained, and judged at once or late. nil answers with what was learned and
+// remembers nothing.
+type answering struct {
+	observer *Observer
+	answers  []*rule.Answers // of the nodes read
+	given    uint64          // answers of each so far
+	delay    uint64
+	gates    bool
+
+	adapted, y []float32
+	z, base    mat.Dense // late: what the answers that are judged were made with
+}
+
+// newAnswering returns that of the nodes which o reads, nil if r asks for nothing
+// of it.
+func newAnswering(o *Observer, f *rule.Basis, r *rule.Config) *answering {
+	if r.Gate == nil && r.Delay == 0 {
+		return nil
+	}
+	a := &answering{
+		observer: o, delay: uint64(r.Delay), gates: r.Gate != nil,
+		adapted: make([]float32, f.Outputs()), y: make([]float32, f.Outputs()),
+	}
+	for range o.read {
+		a.answers = append(a.answers, rule.NewAnswers(f, r))
+	}
+	return a
+}
+
+// predict writes what the node with the r-th row answers.
+func (a *answering) predict(r int, node *rule.Node, y, base, z []float32) {
+	if a == nil {
+		node.Predict(y, base, z)
+		return
+	}
+	node.Predict(a.adapted, base, z)
+	a.answers[r].Answer(y, a.adapted, base)
+}
+
+// judge gives the answer of the r-th row at this step, and takes in what that of
+// the step which j is about cost. It returns what the latter was made with, none
+// if it is not known or carries no cost.
+func (a *answering) judge(r int, node *rule.Node, j loss.Local) (z, base mat.Dense) {
+	o := a.observer
+	z, base = o.z.View(r, 0, 1, o.z.Cols), o.base.View(r, 0, 1, o.base.Cols)
+	node.Predict(a.adapted, base.Row(0), z.Row(0))
+	a.answers[r].Give(a.given, a.y, a.adapted, base.Row(0), z.Row(0))
+	if a.given < a.delay {
+		return mat.Dense{}, mat.Dense{}
+	}
+	g, told := a.answers[r].Judge(a.given-a.delay, j, o.read[r])
+	if !told {
+		return mat.Dense{}, mat.Dense{}
+	}
+	if a.delay == 0 {
+		return z, base
+	}
+	return mat.NewDense(1, len(g.Inputs), g.Inputs), mat.NewDense(1, len(g.Base), g.Base)
+}
+
+// gated says whether nodes have gates.
+func (a *answering) gated() bool { return a != nil && a.gates }
+
+// Gates returns what the gates of the nodes that are read remember, in their
+// order; nil without gates.
+func (a *answering) Gates() []rule.GateState {
+	if !a.gated() {
+		return nil
+	}
+	list := make([]rule.GateState, len(a.answers))
+	for r, one := range a.answers {
+		list[r] = one.State()
+	}
+	return list
+}
+
+// memory writes what is remembered to s.
+func (a *answering) memory(s *Snapshot) {
+	if a == nil {
+		return
+	}
+	s.Given = a.given
+	for _, one := range a.answers {
+		s.Answers = append(s.Answers, one.Memory())
+	}
+}
+
+// fits reports what keeps the answers of s from being recalled. A snapshot without
+// any is one of a learner without gates: those begin anew.
+func (a *answering) fits(s *Snapshot) error {
+	if a == nil || len(s.Answers) == 0 {
+		return nil
+	}
+	if len(s.Answers) != len(a.answers) {
+		return fmt.Errorf("online: restore: answers of %d nodes, %d are read", len(s.Answers), len(a.answers))
+	}
+	for r, one := range a.answers {
+		if err := one.Fits(s.Answers[r]); err != nil {
+			return fmt.Errorf("online: restore: node %d: %w", a.observer.read[r], err)
+		}
+	}
+	return nil
+}
+
+// recall puts back what fits.
+func (a *answering) recall(s *Snapshot) error {
+	if a == nil {
+		return nil
+	}
+	a.reset()
+	a.given = s.Given
+	for r, m := range s.Answers {
+		if err := a.answers[r].Restore(m); err != nil {
+			return fmt.Errorf("online: restore: node %d: %w", a.observer.read[r], err)
+		}
+	}
+	return nil
+}
+
+// reset forgets everything.
+func (a *answering) reset() {
+	if a == nil {
+		return
+	}
+	a.given = 0
+	for _, one := range a.answers {
+		one.Reset()
+	}
+}
