@@ -16,6 +16,8 @@ type Memory struct {
 	Learner *rule.Memory `json:"learner,omitempty"` // nil if it does not learn
 	Delay   []float32    `json:"delay,omitempty"`   // shifted rows, of delayed models
 	Stats   Stats        `json:"stats"`
+
+	Answers *rule.AnswersMemory `json:"answers,omitempty"` // nil if it remembers none
 }
 
 // Memory returns a copy of what the node remembers.
@@ -24,6 +26,10 @@ func (n *Node) Memory() Memory {
 	if n.learner != nil {
 		l := n.learner.Memory()
 		m.Learner = &l
+	}
+	if n.answers != nil {
+		a := n.answers.Memory()
+		m.Answers = &a
 	}
 	return m
 }
@@ -42,11 +48,26 @@ func (n *Node) Restore(m Memory) error {
 	if (m.Learner != nil) != (n.learner != nil) {
 		return fmt.Errorf("agent: restore: the memory has parameters: %v, the plan learns: %v", m.Learner != nil, n.learner != nil)
 	}
+	var answers rule.AnswersMemory // of an earlier program, or a node without a gate: it begins anew
+	if m.Answers != nil {
+		answers = *m.Answers
+	}
+	if n.answers != nil {
+		if err := n.answers.Fits(answers); err != nil {
+			return fmt.Errorf("agent: restore: %w", err)
+		}
+	}
 	if n.learner != nil {
 		if err := n.learner.Restore(*m.Learner); err != nil {
 			return fmt.Errorf("agent: restore: %w", err)
 		}
 	}
+	if n.answers != nil {
+		if err := n.answers.Restore(answers); err != nil {
+			return fmt.Errorf("agent: restore: %w", err)
+		}
+	}
+	n.told = n.told[:0]
 	copy(n.before, m.Delay)
 	n.stats, n.time, n.begun, n.open, n.predicted = m.Stats, m.Time, true, false, false
 	n.opened = unopened
@@ -57,6 +78,6 @@ func (n *Node) Restore(m Memory) error {
 // window; delay line and counts stay. It belongs between two steps.
 func (n *Node) Reset() {
 	if n.learner != nil {
-		n.learner = rule.NewNode(n.plan.Basis, n.plan.Rule, 1, nil, nil)
+		n.fresh()
 	}
 }

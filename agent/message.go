@@ -80,7 +80,7 @@ func checkLinks(id NodeID, links []Link) error {
 	return nil
 }
 
-// Event is an input of Step: Begin, Receive, Feedback, Retry or Expire.
+// Event is an input of Step: Begin, Receive, Feedback, Told, Retry or Expire.
 type Event interface{ event() }
 
 // Begin opens step t with a new observation. Times ascend; some may be left
@@ -102,6 +102,15 @@ type Feedback struct {
 	Index int
 }
 
+// Told says late what the prediction of an earlier step cost, at most
+// rule.Config.Delay steps ago. It is learned from in the update of the present
+// step, or of the next if none is open, with what that prediction was made with.
+type Told struct {
+	Time  uint64
+	Loss  loss.Loss // a [loss.Local]
+	Index int       // of which the node is that row
+}
+
 // Retry asks those who are silent to send again.
 type Retry struct{}
 
@@ -111,6 +120,7 @@ type Expire struct{}
 func (Begin) event()    {}
 func (Receive) event()  {}
 func (Feedback) event() {}
+func (Told) event()     {}
 func (Retry) event()    {}
 func (Expire) event()   {}
 
@@ -136,6 +146,8 @@ type Stats struct {
 	Abandoned uint64 `json:"abandoned"` // steps that ended before they were done
 	Skipped   uint64 `json:"skipped"`   // times left out between two steps
 	Diverged  uint64 `json:"diverged"`  // updates that were refused, parameters kept
+	Anew      uint64 `json:"anew"`      // times that the node began again with the parameters as trained
+	Late      uint64 `json:"late"`      // costs of earlier steps that were learned from
 
 	Received   uint64 `json:"received"`   // messages that were used
 	Kept       uint64 `json:"kept"`       // messages of a later step
@@ -157,6 +169,8 @@ func (s *Stats) Add(o Stats) {
 	s.Abandoned += o.Abandoned
 	s.Skipped += o.Skipped
 	s.Diverged += o.Diverged
+	s.Anew += o.Anew
+	s.Late += o.Late
 	s.Received += o.Received
 	s.Kept += o.Kept
 	s.Stale += o.Stale

@@ -16,7 +16,9 @@ type Node struct {
 	id      NodeID
 	plan    *Plan
 	scratch *Scratch
-	learner *rule.Node // nil if the node does not learn
+	learner *rule.Node    // nil if the node does not learn
+	answers *rule.Answers // nil if it always answers with what it learned, and hears at once what that cost
+	told    []Told        // late, for the next update
 	stats   Stats
 
 	time      uint64
@@ -38,6 +40,7 @@ type Node struct {
 	hidden  []mat.Dense // outputs of the layers, 1×F_ℓ
 	before  []float32   // delayed: shifted rows of the step before
 	base    mat.Dense   // y†, 1×C
+	adapted []float32   // what the learner would answer
 	output  []float32
 
 	col     []int32 // row i of S: places and values
@@ -92,7 +95,7 @@ func NewNode(id NodeID, p *Plan, s *Scratch) *Node {
 		output: make([]float32, p.Model.Outputs()), base: mat.NewDense(1, p.Model.Outputs(), nil),
 	}
 	if p.learns() {
-		n.learner = rule.NewNode(p.Basis, p.Rule, 1, nil, nil)
+		n.fresh()
 		n.vectors = make([]mat.Dense, p.sent)
 	}
 	n.inbox = make([]inbox, len(p.stages))
@@ -113,6 +116,34 @@ func NewNode(id NodeID, p *Plan, s *Scratch) *Node {
 		n.before = make([]float32, p.stages[0].width)
 	}
 	return n
+}
+
+// fresh makes a learner at the parameters of the plan's model, and what it
+// answers with.
+func (n *Node) fresh() {
+	r := n.plan.Rule
+	n.learner = rule.NewNode(n.plan.Basis, r, 1+r.Delay, nil, nil)
+	n.answers, n.told = nil, n.told[:0]
+	if r.Gate != nil || r.Delay > 0 {
+		n.answers, n.adapted = rule.NewAnswers(n.plan.Basis, r), make([]float32, len(n.output))
+	}
+}
+
+// Gate returns what the node's gate remembers, and false if it has none.
+func (n *Node) Gate() (rule.GateState, bool) {
+	if n.answers == nil || !n.answers.Gated() {
+		return rule.GateState{}, false
+	}
+	return n.answers.State(), true
+}
+
+// Given returns the answer of an earlier step that may still be judged, nil if
+// there is none. It belongs to the node.
+func (n *Node) Given(time uint64) *rule.Given {
+	if n.answers == nil {
+		return nil
+	}
+	return n.answers.At(time)
 }
 
 // ID returns the node's number.
@@ -168,6 +199,8 @@ func (n *Node) Step(ev Event) (r Ready, err error) {
 		err = n.receive(ev.Message, &r)
 	case Feedback:
 		err = n.feedback(ev, &r)
+	case Told:
+		err = n.late(ev)
 	case Retry:
 		n.retry()
 	case Expire:
@@ -363,7 +396,7 @@ func (n *Node) delayed() {
 }
 
 // predict computes the output: y†, what the model as trained answers, and on top
-// of it what was learned since. y† is kept for the update, in which outputs are
+// of it what was learned since, as far as the gate lets it. y† is kept for the update, in which outputs are
 // computed again from it, and for whoever compares what learning is worth.
 func (n *Node) predict(r *Ready) {
 	var deep mat.Dense
@@ -371,10 +404,15 @@ func (n *Node) predict(r *Ready) {
 		deep = n.hidden[len(n.hidden)-1]
 	}
 	n.plan.Model.Combine(n.base, n.shifted[0], deep, &n.scratch.tape)
-	if n.learner != nil {
-		n.learner.Predict(n.output, n.base.Row(0), n.shifted[0].Row(0))
-	} else {
-		copy(n.output, n.base.Row(0))
+	base, z := n.base.Row(0), n.shifted[0].Row(0)
+	switch {
+	case n.learner == nil:
+		copy(n.output, base)
+	case n.answers == nil:
+		n.learner.Predict(n.output, base, z)
+	default:
+		n.learner.Predict(n.adapted, base, z)
+		n.answers.Give(n.time, n.output, n.adapted, base, z)
 	}
 	n.predicted = true
 	n.stats.Predicted++

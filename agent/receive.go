@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -254,36 +255,117 @@ func (n *Node) feedback(ev Feedback, r *Ready) error {
 	return nil
 }
 
+// late takes in what an earlier prediction cost, for the next update.
+func (n *Node) late(ev Told) error {
+	if n.learner == nil {
+		return nil
+	}
+	if n.Given(ev.Time) == nil {
+		return fmt.Errorf("%w: node %d: no prediction of step %d waits to be judged", ErrOrder, n.id, ev.Time)
+	}
+	if err := n.check(ev.Loss); err != nil {
+		return err
+	}
+	at, found := slices.BinarySearchFunc(n.told, ev.Time, func(t Told, time uint64) int { return cmp.Compare(t.Time, time) })
+	if found {
+		n.told[at] = ev
+	} else {
+		n.told = slices.Insert(n.told, at, ev)
+	}
+	return nil
+}
+
+// check reports a cost from which the node cannot learn.
+func (n *Node) check(j loss.Loss) error {
+	if err := n.learner.Check(j); err != nil {
+		return err
+	}
+	return checkCost(j, n.plan.Model.Outputs())
+}
+
 // learn is the update of the rule. A node that was told nothing still mixes, and
 // steps on what is left in its window: mixing is how it hears of what others
 // learned. An update that diverges ends the step like any other, with the
 // parameters as they were: neighbours wait for the next step, not for a good one.
 func (n *Node) learn(ev Feedback) error {
-	if j := ev.Loss; j != nil {
-		if err := n.learner.Check(j); err != nil {
+	if ev.Loss != nil {
+		if err := n.check(ev.Loss); err != nil {
 			return err
 		}
-		if err := checkCost(j, n.plan.Model.Outputs()); err != nil {
-			return err
-		}
-		n.index[0] = int32(ev.Index)
-		n.learner.Observe(n.shifted[0], n.base, n.index[:], j)
 	} else if n.plan.Cost == nil && n.plan.Rule.Window > 1 {
 		return fmt.Errorf("%w: node %d: nobody told the cost, and the plan does not say of which kind those in the window are: set Cost",
 			ErrOrder, n.id)
-	} else {
-		n.learner.Observe(mat.Dense{}, mat.Dense{}, nil, n.plan.Cost)
 	}
+	n.observe(ev)
 	n.listen()
 	err := n.learner.Step(&n.heard)
 	n.stats.LeftOut += uint64(n.learner.LeftOut())
 	if err != nil {
-		n.learner.Cancel()
+		n.learner.Refuse()
 		n.stats.Diverged++
-		return nil
+	} else {
+		n.learner.Commit()
 	}
-	n.learner.Commit()
+	if n.answers != nil {
+		n.restart(err != nil)
+	}
 	return nil
+}
+
+// restart lets the learner begin again if it keeps losing.
+func (n *Node) restart(refused bool) {
+	if refused {
+		n.answers.Refuse()
+	}
+	if n.answers.Losing() {
+		n.learner.Reset()
+		n.answers.Anew()
+		n.stats.Anew++
+	}
+}
+
+// observe gives the learner what was told since its last update, of this step and
+// of earlier ones.
+func (n *Node) observe(ev Feedback) {
+	if n.answers == nil {
+		n.index[0] = int32(ev.Index)
+		if ev.Loss != nil {
+			n.learner.Observe(n.shifted[0], n.base, n.index[:], ev.Loss)
+		} else {
+			n.learner.Observe(mat.Dense{}, mat.Dense{}, nil, n.plan.Cost)
+		}
+		return
+	}
+	late, rows := len(n.told), 0
+	if ev.Loss != nil {
+		n.told = append(n.told, Told{n.time, ev.Loss, ev.Index})
+	}
+	for k, told := range n.told {
+		g, ok := n.answers.Judge(told.Time, told.Loss.(loss.Local), told.Index)
+		if !ok {
+			continue
+		}
+		if rows == 0 {
+			n.index[0] = int32(told.Index)
+			n.learner.Observe(mat.NewDense(1, len(g.Inputs), g.Inputs), mat.NewDense(1, len(g.Base), g.Base), n.index[:], told.Loss)
+		} else if j, ok := told.Loss.(loss.Targeted); ok {
+			n.learner.ObserveMore(g.Inputs, g.Base, told.Index, j)
+		}
+		rows++
+		if k < late {
+			n.stats.Late++
+		}
+	}
+	clear(n.told)
+	n.told = n.told[:0]
+	if rows > 0 {
+		return
+	}
+	kind := n.plan.Cost
+	if ev.Loss != nil {
+		kind = ev.Loss
+	}
+	n.learner.Observe(mat.Dense{}, mat.Dense{}, nil, kind)
 }
 
 // listen gathers whom the node hears in this step: weights, vectors, and how far
