@@ -157,7 +157,7 @@ type Stats struct {
 	Refused    uint64 `json:"refused"`    // malformed, not finite or too long
 	LeftOut    uint64 `json:"left_out"`   // parameters that were left out of a mixture: too far from others'; see rule.Config
 	Expired    uint64 `json:"expired"`    // links dropped because nothing came
-	Clipped    uint64 `json:"clipped"`    // vectors shortened to ClipNorm
+	Clipped    uint64 `json:"clipped"`    // vectors shortened to ClipNorm, and neighbours far from all others; see rule.Node.Clipped
 	Asked      uint64 `json:"asked"`      // requests to send again
 	Resent     uint64 `json:"resent"`     // answers to such requests
 }

@@ -49,6 +49,7 @@ type Node struct {
 	weights []float32
 	heard   rule.Heard
 	sizes   []float64 // of the taps of nodes heard
+	points  []float64 // and where they are
 	ptr     [2]int
 	row     mat.CSR
 	index   [1]int32

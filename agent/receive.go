@@ -8,6 +8,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/rule"
 )
 
 // laterPerNode is how many messages of later steps are kept of one sender, and
@@ -300,6 +301,7 @@ func (n *Node) learn(ev Feedback) error {
 	n.listen()
 	err := n.learner.Step(&n.heard)
 	n.stats.LeftOut += uint64(n.learner.LeftOut())
+	n.stats.Clipped += uint64(n.learner.Clipped())
 	if err != nil {
 		n.learner.Refuse()
 		n.stats.Diverged++
@@ -368,8 +370,9 @@ func (n *Node) observe(ev Feedback) {
 	n.learner.Observe(mat.Dense{}, mat.Dense{}, nil, kind)
 }
 
-// listen gathers whom the node hears in this step: weights, vectors, and how far
-// from where they began everybody's parameters are, if any may stand out.
+// listen gathers whom the node hears in this step: weights, vectors, how far from
+// where they began everybody's parameters are, if any may stand out, and where
+// they are, if differences are clipped.
 func (n *Node) listen() {
 	self := n.mixingRow()
 	n.heard.Weights, n.heard.Rows, n.heard.Vectors, n.heard.Self = n.weights, n.rows, n.vectors, self
@@ -382,6 +385,10 @@ func (n *Node) listen() {
 	far := false
 	if n.sizes, far = n.plan.Basis.Sizes(n.sizes, n.vectors[0]); far {
 		n.heard.Sizes = n.sizes
+	}
+	if n.plan.Rule.Clip != rule.ClipOff {
+		n.points = n.plan.Basis.Points(n.points, n.vectors[0])
+		n.heard.Points = n.points
 	}
 }
 

@@ -137,6 +137,9 @@ func (v *village) update(t *testing.T, w *mat.CSR, j loss.Local) {
 		_, val := w.Row(n.id)
 		heard.Weights, heard.Self = make([]float32, len(own)), self
 		v.rule.Weights(heard.Weights, val, self)
+		if v.rule.Clip != rule.ClipOff {
+			heard.Points = v.basis.Points(nil, heard.Vectors[0])
+		}
 		n.node.Observe(mat.NewDense(1, len(n.z), n.z), mat.NewDense(1, len(n.y), n.y), []int32{int32(n.id)}, j.(loss.Loss))
 		must(t, n.node.Step(&heard))
 	}
@@ -154,6 +157,8 @@ func TestNodeAloneHasSameBits(t *testing.T) {
 	for name, r := range map[string]rule.Config{
 		"literal": plain(0.5), "automatic": {StepSize: rule.StepSize{Schedule: rule.Automatic}, Mixing: 1},
 		"personal": rule.Personal(4), "taps+bias": {StepSize: rule.StepSize{Value: 0.2}, Mixing: 0.3, Retrain: rule.RetrainTapsAndBias},
+		"median":  {StepSize: rule.StepSize{Value: 0.2}, Mixing: 0.5, Clip: rule.ClipMedian},
+		"trimmed": {StepSize: rule.StepSize{Value: 0.2}, Mixing: 0.5, Whiten: true, Clip: rule.ClipTrimmed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := online.Config{Nodes: b.nodes, Moment: b.moment}

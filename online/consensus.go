@@ -36,6 +36,7 @@ type Consensus struct {
 
 	heard  rule.Heard
 	sizes  []float64   // of all nodes' taps
+	points []float64   // and where they are
 	mixing *mat.CSR    // the W that lazy belongs to
 	lazy   mat.CSR     // (1-η)I + ηW
 	mixed  []mat.Dense // lazy times what the nodes send
@@ -100,6 +101,10 @@ func (l *Consensus) Update(j loss.Loss) error {
 		l.heard.Sizes = nil
 		if l.sizes, far = l.basis.Sizes(l.sizes, l.now[0]); far {
 			l.heard.Sizes = l.sizes
+		}
+		if l.config.Clip != rule.ClipOff {
+			l.points = l.basis.Points(l.points, l.now[0])
+			l.heard.Points = l.points
 		}
 	}
 	var failed error

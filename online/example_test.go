@@ -133,7 +133,7 @@ func ExampleInputMoment() {
 	}
 	// Output:
 	// step 0: cost 4.000
-	// step 2: cost 0.891
+	// step 2: cost 0.893
 	// step 4: cost 0.021
 	// step 6: cost 0.005
 	// step 8: cost 0.001

@@ -68,6 +68,12 @@ type Config struct {
 	// before the next step, as in the paper.
 	Delay int `json:"delay,omitempty"`
 
+	// Clip bounds how much single neighbours move a node; see Clip.
+	//
+	// Deviation: eq. (9) takes from everybody as much as W says; ClipOff is the
+	// paper.
+	Clip Clip `json:"clip,omitzero"`
+
 	// Rule, if set, replaces Descent: a rule of one's own.
 	Rule Rule `json:"-"`
 }
@@ -103,6 +109,9 @@ func (c *Config) Validate() error {
 	if c.Delay < 0 || c.Delay > maxDelay {
 		complain("delay is %d, want 0 to %d steps", c.Delay, maxDelay)
 	}
+	if int(c.Clip) >= len(clipNames) || c.Clip < 0 {
+		complain("%v: want %s", c.Clip, strings.Join(clipNames, ", "))
+	}
 	if c.Rule != nil && (c.Rule.Sent() < 1 || c.Rule.Kept() < 0) {
 		complain("a %T sends %d vectors and keeps %d, want at least 1, which predictions use, and 0", c.Rule, c.Rule.Sent(), c.Rule.Kept())
 	}
@@ -135,13 +144,13 @@ func Literal(centralized bool) Config {
 }
 
 // Personal is our default: every node keeps taps of its own, which its
-// neighbours' pull at with η = 0.003 only, and steps in whitened coordinates
-// on the mean cost of the last window steps.
+// neighbours' pull at with η = 0.003 only, none harder than is usual among them,
+// and steps in whitened coordinates on the mean cost of the last window steps.
 //
 // Deviation: eq. (8) asks all nodes to agree on one set of taps. On source
 // localization no shared set can do what the paper's table shows; own ones can.
 func Personal(window int) Config {
-	c := Config{StepSize: StepSize{Value: 1}, Window: window, Mixing: 0.003, Whiten: true}
+	c := Config{StepSize: StepSize{Value: 1}, Window: window, Mixing: 0.003, Whiten: true, Clip: ClipMedian}
 	if window <= 1 {
 		c.StepSize.Value = 0.3
 	}

@@ -88,7 +88,7 @@ func ExampleConfig() {
 	c := rule.Config{Mixing: 2, Window: -1}
 	fmt.Println(c.Validate())
 	// Output:
-	// {"step_size":{"value":1},"window":50,"mixing":0.003,"whiten":true} <nil>
+	// {"step_size":{"value":1},"window":50,"mixing":0.003,"whiten":true,"clip":"median"} <nil>
 	// rule: window is -1, want 1 to 1048576 steps
 	// rule: mixing is 2, want 0 to 1
 }

@@ -15,6 +15,10 @@ type Heard struct {
 	// if none may stand out. Those of nodes that were not heard do not matter.
 	Sizes []float64
 
+	// Points, by row of Vectors, are what Basis.Points says of the first ones; nil
+	// if nobody asks how far apart they are.
+	Points []float64
+
 	// Mixed, if not nil, is what Mix gives, by sent vector: whoever has the
 	// vectors of all nodes mixes them in one product, to the same bits.
 	Mixed [][]float32

@@ -28,6 +28,9 @@ type Node struct {
 	leftOut int       // neighbours of the last Step
 	trusted *Heard    // what was heard, without them; nil until there is one
 	sizes   []float64 // of neighbours, to be sorted
+	clipped int       // neighbours of the last Step that pull far harder than others
+	lengths []float64 // ‖x_j - x_i‖ of those heard
+	order   []int     // places among those heard, the farthest last
 
 	local   local // the cost of the current step, if it is no loss.Targeted
 	scratch []float64

@@ -57,6 +57,12 @@ type Settings struct {
 	// usual among its other neighbours, a neighbour's may be to be mixed in;
 	// 0 means 10, less than 0 that everybody is believed. For `distributed`.
 	Outlier float64 `yaml:"outlier,omitempty" example:"-1"`
+
+	// How much a single neighbour may move a node: `median` shortens what
+	// neighbours differ by from the node to the median of all its neighbours;
+	// `trimmed` leaves the farthest quarter of them out; `off` believes all, as
+	// the paper does. For `distributed`.
+	Clip *Clip `yaml:"clip,omitempty" default:"of the preset: median, literal off" example:"trimmed"`
 }
 
 // StepSettings are the step size γ of online learning.
@@ -111,6 +117,9 @@ func (s *Settings) Config(centralized bool, own map[string]Rule) (Config, error)
 	if s.Whiten != nil {
 		c.Whiten = *s.Whiten
 	}
+	if s.Clip != nil {
+		c.Clip = *s.Clip
+	}
 	c.Ridge, c.ClipNorm, c.Retrain, c.Limit, c.Outlier = s.Ridge, s.ClipNorm, s.Retrain, s.Limit, s.Outlier
 	return c, errors.Join(err, c.Validate())
 }
@@ -150,6 +159,6 @@ func (c Config) Settings() *Settings {
 		Preset:   "literal",
 		StepSize: &StepSettings{Schedule: c.StepSize.Schedule, Value: &c.StepSize.Value, Steps: c.StepSize.Steps},
 		Window:   c.Window, Mixing: &c.Mixing, Whiten: &c.Whiten, Ridge: c.Ridge, ClipNorm: c.ClipNorm,
-		Retrain: c.Retrain, Limit: c.Limit, Outlier: c.Outlier,
+		Retrain: c.Retrain, Limit: c.Limit, Outlier: c.Outlier, Clip: &c.Clip,
 	}
 }

@@ -21,7 +21,7 @@ func TestSettings(t *testing.T) {
 		{"centralized", rule.Settings{Preset: "literal"}, true, rule.Literal(true)},
 		{
 			"what is 0 or false counts",
-			rule.Settings{Window: 3, Mixing: &zero, Whiten: &no},
+			rule.Settings{Window: 3, Mixing: &zero, Whiten: &no, Clip: new(rule.Clip)},
 			false,
 			rule.Config{StepSize: rule.StepSize{Value: 1}, Window: 3},
 		},
@@ -63,7 +63,7 @@ func TestSettingsOfAConfig(t *testing.T) {
 		rule.Literal(false), rule.Personal(1), rule.Personal(50),
 		{
 			StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 0.1, Steps: 7}, Window: 3, Mixing: 0.5, Whiten: true,
-			Ridge: 0.1, ClipNorm: 2, Retrain: rule.RetrainTapsAndBias, Limit: 9, Outlier: -1,
+			Ridge: 0.1, ClipNorm: 2, Retrain: rule.RetrainTapsAndBias, Limit: 9, Outlier: -1, Clip: rule.ClipTrimmed,
 		},
 		{StepSize: rule.StepSize{Schedule: rule.Automatic, Value: 0.9}},
 	} {

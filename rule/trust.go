@@ -117,8 +117,8 @@ func (f *Basis) reach(x []float32, scratch []float64) float64 {
 	return math.Sqrt(f.whitening.energy(scratch, f.outputs))
 }
 
-// trust returns what a node believes of what it heard: all of it, but for
-// neighbours whose taps are more than Config.Outlier times as far from 𝒜† as the
+// trust returns what a node believes of what it heard: all of it, but for what
+// is clipped, see Clip, and for neighbours whose taps are more than Config.Outlier times as far from 𝒜† as the
 // farther of its own and of what is usual among its other neighbours. Their
 // weight stays at home, as if they had not been heard.
 //
@@ -131,8 +131,16 @@ func (f *Basis) reach(x []float32, scratch []float64) float64 {
 // neighbour does: the row still sums to 1. Scaling the others up instead would
 // make those who stay pull harder the more liars there are.
 func (n *Node) trust(h *Heard) *Heard {
-	n.leftOut = 0
-	if h.Sizes == nil || h.Len() < 2 || n.config.Outlier < 0 {
+	n.leftOut, n.clipped = 0, 0
+	if h.Len() < 2 {
+		return h
+	}
+	return n.clip(n.leaveOut(h))
+}
+
+// leaveOut returns h without the neighbours that stand out.
+func (n *Node) leaveOut(h *Heard) *Heard {
+	if h.Sizes == nil || n.config.Outlier < 0 {
 		return h
 	}
 	limit := n.config.outlier() * n.usual(h)
@@ -148,7 +156,7 @@ func (n *Node) trust(h *Heard) *Heard {
 		n.trusted = new(Heard)
 	}
 	t := n.trusted
-	t.Vectors, t.Rows, t.Weights = h.Vectors, t.Rows[:0], t.Weights[:0]
+	t.Vectors, t.Points, t.Rows, t.Weights = h.Vectors, h.Points, t.Rows[:0], t.Weights[:0]
 	home := 0.0
 	for e, row := range h.Rows {
 		switch {

@@ -93,6 +93,7 @@ type Whitening struct {
 	inputs int
 	left   []float64 // P_L
 	sigma  []float64 // Σ
+	root   []float64 // L, Σ = L Lᵀ
 }
 
 // whiteningRidge keeps directions that training hardly saw from being stretched
@@ -138,6 +139,7 @@ func NewWhitening(m *SecondMoment, bias bool) (*Whitening, error) {
 			w.left[a*n+b] = inverse.At(a, b)
 		}
 	}
+	w.root = lowerRoot(w.sigma, n)
 	return w, nil
 }
 

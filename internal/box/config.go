@@ -39,7 +39,7 @@ type Config struct {
 
 	// How nodes learn: `preset` (`personal`, `personal-single`, `literal`) and
 	// keys that override it, `rule`, `step_size`, `window`, `mixing`, `whiten`, `ridge`,
-	// `clip_norm`, `retrain`, `limit`, `outlier`, all of them as under
+	// `clip_norm`, `retrain`, `limit`, `outlier`, `clip`, all of them as under
 	// [`online`](config.md#online) of config.yaml. Left out or empty, nodes
 	// predict only.
 	Learn *rule.Settings `yaml:"learn,omitempty"`

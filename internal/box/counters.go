@@ -86,7 +86,10 @@ var counters = []counter{
 		func(r *host.Report) uint64 { return r.Agents.LeftOut },
 	},
 	{"wdgnn_agent_expired_total", "links dropped because nothing came", func(r *host.Report) uint64 { return r.Agents.Expired }},
-	{"wdgnn_agent_clipped_total", "vectors shortened to clip_norm", func(r *host.Report) uint64 { return r.Agents.Clipped }},
+	{
+		"wdgnn_agent_clipped_total", "vectors shortened to clip_norm, and neighbours far from all others",
+		func(r *host.Report) uint64 { return r.Agents.Clipped },
+	},
 	{"wdgnn_agent_asked_total", "requests to send again", func(r *host.Report) uint64 { return r.Agents.Asked }},
 	{"wdgnn_agent_resent_total", "answers to such requests", func(r *host.Report) uint64 { return r.Agents.Resent }},
 	{"wdgnn_bus_sent_total", "frames sent", func(r *host.Report) uint64 { return r.Bus.Sent }},

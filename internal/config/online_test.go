@@ -26,7 +26,7 @@ func TestOnlineRule(t *testing.T) {
 		{", preset: personal-single", rule.Personal(1)},
 		{", preset: literal", rule.Literal(false)},
 		{", preset: literal, mode: centralized", rule.Literal(true)},
-		{", mixing: 0, whiten: false, window: 3", rule.Config{StepSize: rule.StepSize{Value: 1}, Window: 3}},
+		{", mixing: 0, whiten: false, window: 3, clip: off", rule.Config{StepSize: rule.StepSize{Value: 1}, Window: 3}},
 		{", preset: literal, step_size: {schedule: automatic}", rule.Config{StepSize: rule.StepSize{Schedule: rule.Automatic}, Mixing: 1}},
 		{
 			", preset: literal, step_size: {schedule: decaying, steps: 7}",

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/wdgnn/wdgnn/internal/config"
@@ -22,12 +23,15 @@ func TestAdaptedModelsOfEarlyVersions(t *testing.T) {
 				t.Fatal("the file is not of an early version")
 			}
 			f := newOnlineCase(t, config.Classify, false)
-			settings := "mode: " + mode + ", preset: personal, window: 3, step_size: {value: 0.1}"
+			settings := "mode: " + mode + ", preset: personal, window: 3, step_size: {value: 0.1}, clip: off"
 			whole := f.start(f.model, settings)
 			f.play(whole, -1)
 			was, err := AdaptationOf(early)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if err := f.start(early, strings.TrimSuffix(settings, ", clip: off")).Resume(was, whole.Predictions); err != nil {
+				t.Fatalf("without a word on clip, which early versions did not know: %v", err)
 			}
 			rest := f.start(early, settings)
 			if err := rest.Resume(was, whole.Predictions); err != nil {

@@ -160,7 +160,11 @@ func (r *OnlineRun) Close() {
 // Resume goes on in the middle of the stream, where before was written. The
 // predictions are those that the earlier run made, at least as many.
 func (r *OnlineRun) Resume(before *Adaptation, predictions []float32) error {
-	was, err := json.Marshal(before.Rule)
+	began := before.Rule
+	if r.config.Online.Clip == nil { // a run of an earlier version did not clip, and goes on
+		began.Clip = r.Rule.Clip
+	}
+	was, err := json.Marshal(began)
 	if err != nil {
 		return err
 	}
