@@ -1,7 +1,6 @@
 package rule
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -153,14 +152,14 @@ func (n *Node) clip(h *Heard) *Heard {
 	if n.config.Clip == ClipTrimmed {
 		return n.trim(h)
 	}
-	limit := max(n.lengths[n.order[(len(n.order)-1)/2]], clipFloor*n.basis.size)
-	if n.lengths[n.order[len(n.order)-1]] <= limit {
+	limit := max(n.sizes[(len(n.sizes)-1)/2], clipFloor*n.basis.size)
+	if n.sizes[len(n.sizes)-1] <= limit {
 		return h
 	}
 	h = n.mine(h)
 	home := 0.0
-	for _, e := range n.order {
-		if length := n.lengths[e]; length > limit {
+	for e, length := range n.lengths {
+		if length > limit {
 			home += h.lower(e, limit/length)
 			if length > clipFar*limit {
 				n.clipped++
@@ -171,38 +170,49 @@ func (n *Node) clip(h *Heard) *Heard {
 	return h
 }
 
-// measure sets the lengths of all differences, and the neighbours in their order.
+// measure sets the lengths of all differences, by place and in their order.
 func (n *Node) measure(h *Heard) {
 	width := n.basis.pointLen()
 	point := func(e int) []float64 { return h.Points[int(h.Rows[e])*width : (int(h.Rows[e])+1)*width] }
 	own := point(h.Self)
-	n.lengths, n.order = n.lengths[:0], n.order[:0]
+	n.lengths, n.sizes = n.lengths[:0], n.sizes[:0]
 	for e := range h.Rows {
 		sum := 0.0
 		for k, v := range point(e) {
 			d := v - own[k]
 			sum += float64(d * d)
 		}
-		n.lengths = append(n.lengths, math.Sqrt(sum))
+		n.lengths = append(n.lengths, math.Sqrt(sum)) // 0 of the node itself
 		if e != h.Self {
-			n.order = append(n.order, e)
+			n.sizes = append(n.sizes, n.lengths[e])
 		}
 	}
-	slices.SortStableFunc(n.order, func(a, b int) int { return cmp.Compare(n.lengths[a], n.lengths[b]) })
+	slices.Sort(n.sizes)
 }
 
-// trim leaves the farthest out.
+// trim leaves the farthest out. Of those as far as the nearest of them, the ones
+// with the lowest numbers stay.
 func (n *Node) trim(h *Heard) *Heard {
-	out := (len(n.order) + trimShare - 1) / trimShare
-	if n.lengths[n.order[len(n.order)-1]] == 0 {
+	count := len(n.sizes)
+	first := count - (count+trimShare-1)/trimShare // of those that go
+	bound, middle := n.sizes[first], n.sizes[(count-1)/2]
+	if n.sizes[count-1] == 0 {
 		return h
 	}
+	nearer, _ := slices.BinarySearch(n.sizes, bound)
+	equals := first - nearer // that stay
 	h = n.mine(h)
-	middle := n.lengths[n.order[(len(n.order)-1)/2]]
 	home := 0.0
-	for _, e := range n.order[len(n.order)-out:] {
+	for e, length := range n.lengths {
+		switch {
+		case length < bound || e == h.Self:
+			continue
+		case length == bound && equals > 0:
+			equals--
+			continue
+		}
 		home += h.lower(e, 0)
-		if n.lengths[e] > clipFar*middle {
+		if length > clipFar*middle {
 			n.clipped++
 		}
 	}

@@ -30,7 +30,6 @@ type Node struct {
 	sizes   []float64 // of neighbours, to be sorted
 	clipped int       // neighbours of the last Step that pull far harder than others
 	lengths []float64 // ‖x_j - x_i‖ of those heard
-	order   []int     // places among those heard, the farthest last
 
 	local   local // the cost of the current step, if it is no loss.Targeted
 	scratch []float64
