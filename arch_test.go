@@ -29,7 +29,8 @@ const rules = `
 	loss                : mat
 	optim               : internal/kernel
 	train               : mat graph gnn loss optim random
-	rule                : mat loss
+	conformal           :
+	rule                : mat loss conformal
 	online              : mat graph gnn loss rule
 	online/onlinetest   : mat graph loss online
 	agent               : mat graph gnn loss rule
@@ -54,7 +55,7 @@ const rules = `
 	internal/dataset    : scenario/movies
 	internal/baseline   : scenario/movies
 	internal/figure     : modelfile
-	internal/lifecycle  : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc
+	internal/lifecycle  : mat graph gnn loss optim random train rule conformal online modelfile scenario/sourceloc
 	                      scenario/flocking scenario/movies internal/config internal/data internal/dataset
 	                      internal/recipe internal/rundir
 	internal/recipe     : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc
