@@ -7,8 +7,8 @@ import (
 	"github.com/wdgnn/wdgnn/mat"
 )
 
-// Both costs serve learners of the whole graph; Neighborhood also serves a
-// robot on its own.
+// The costs serve learners of the whole graph; Neighborhood, and Clearance, also
+// serve a robot on its own.
 var (
 	_ loss.Loss  = (*Variation)(nil)
 	_ loss.Loss  = (*Neighborhood)(nil)
@@ -84,14 +84,19 @@ type Neighborhood struct {
 //	u: N×2, read
 func (j *Neighborhood) Reset(s *Swarm, u mat.Dense) {
 	mustFit("Neighborhood", u, len(s.velocity), 2)
+	j.coast(s)
+	for i := range j.next {
+		j.next[i] = j.after(i, u.Row(i))
+	}
+}
+
+// coast is Reset for neighbours that keep their velocity.
+func (j *Neighborhood) coast(s *Swarm) {
 	j.reset(s)
 	heard := s.Heard().Adjacency()
 	j.rowPtr = append(j.rowPtr[:0], heard.RowPtr...)
 	j.col = append(j.col[:0], heard.Col...)
-	j.next = j.next[:0]
-	for i := range j.velocity {
-		j.next = append(j.next, j.after(i, u.Row(i)))
-	}
+	j.next = append(j.next[:0], s.velocity...)
 }
 
 // Eval returns J, the mean of J_i over all robots, and overwrites du with its
@@ -121,23 +126,32 @@ func (j *Neighborhood) EvalNode(i int, du, u []float32) float64 {
 // eval returns J_i and, unless du is nil, overwrites it with the gradient times
 // share.
 func (j *Neighborhood) eval(i int, du, u []float32, share float64) float64 {
-	v := j.after(i, u)
-	neighbors := j.col[j.rowPtr[i]:j.rowPtr[i+1]]
-	n, mean := float64(len(neighbors)+1), v
-	for _, k := range neighbors {
-		mean[0] += j.next[k][0]
-		mean[1] += j.next[k][1]
-	}
-	mean[0] /= n
-	mean[1] /= n
+	v, mean, n := j.around(i, u)
 	squares := squaredDistance(v, mean)
-	for _, k := range neighbors {
+	for _, k := range j.heard(i) {
 		squares += squaredDistance(j.next[k], mean)
 	}
 	if du != nil {
 		j.slope(i, du, u, v, mean, 2*share/n)
 	}
 	return squares / n
+}
+
+// heard returns 𝒩_i.
+func (j *Neighborhood) heard(i int) []int32 { return j.col[j.rowPtr[i]:j.rowPtr[i+1]] }
+
+// around returns v'_i, m_i and n_i.
+func (j *Neighborhood) around(i int, u []float32) (v, mean [2]float64, n float64) {
+	v = j.after(i, u)
+	neighbors := j.heard(i)
+	n, mean = float64(len(neighbors)+1), v
+	for _, k := range neighbors {
+		mean[0] += j.next[k][0]
+		mean[1] += j.next[k][1]
+	}
+	mean[0] /= n
+	mean[1] /= n
+	return v, mean, n
 }
 
 // motion is how actions change velocities from one state of a swarm.

@@ -16,8 +16,10 @@
 //	}
 //
 // [Fly] is that loop with a [Flight] that records velocity variation,
-// collisions and connectivity. [Variation] and [Neighborhood] are the costs of
-// online learning, and a [Stream] plays a flight with them to a learner. [Faults] break robots, lose messages and delay them.
+// collisions and connectivity. [Variation] and [Neighborhood] are the paper's costs
+// of online learning, [Clearance] is one that knows distances, and a [Stream] plays
+// a flight with them to a learner. [Faults] break robots, lose messages and delay
+// them.
 //
 // # Letters
 //

@@ -17,13 +17,14 @@ type Cost string
 const (
 	CostVariation    Cost = "variation"    // Variation, of all robots: centralized learning
 	CostNeighborhood Cost = "neighborhood" // Neighborhood, of each robot: distributed learning
+	CostClearance    Cost = "clearance"    // Clearance, of each robot, which knows distances: learning of either kind
 )
 
 // Stream is a flight as an online learner sees it: at every step the robots
 // show what they know, the learner answers with an action, is told what it
 // cost, and the robots move. It is played once, by one goroutine.
 //
-// Samples carry the shift of the given kind and, for CostNeighborhood, the
+// Samples carry the shift of the given kind and, for costs of each robot, the
 // mixing matrix of Swarm.Mixing. A sample's signal is valid until the next
 // sample, and so is the memory behind its shift.
 type Stream struct {
@@ -39,12 +40,15 @@ type Stream struct {
 
 	variation    Variation
 	neighborhood Neighborhood
+	clearance    Clearance
 }
 
 // NewStream returns the flight of s from its present state to time T.
 func NewStream(s *Swarm, shift graph.Shift, cost Cost) (*Stream, error) {
-	if cost != CostVariation && cost != CostNeighborhood {
-		return nil, fmt.Errorf("flocking: no cost is called %q; try %q or %q", cost, CostVariation, CostNeighborhood)
+	switch cost {
+	case CostVariation, CostNeighborhood, CostClearance:
+	default:
+		return nil, fmt.Errorf("flocking: no cost is called %q; try %q, %q or %q", cost, CostVariation, CostNeighborhood, CostClearance)
 	}
 	n := len(s.position)
 	return &Stream{swarm: s, shift: shift, cost: cost, signal: mat.NewDense(n, Features, nil), action: mat.NewDense(n, 2, nil)}, nil
@@ -78,7 +82,7 @@ func (st *Stream) sample() (sample graph.Sample, err error) {
 	if sample.Shift, err = st.swarm.Shift(st.shift); err != nil {
 		return sample, err
 	}
-	if st.cost == CostNeighborhood {
+	if st.cost != CostVariation {
 		sample.Mixing, err = st.swarm.Mixing()
 	}
 	return sample, err
@@ -101,9 +105,13 @@ func (st *Stream) Reveal(u mat.Dense) loss.Loss {
 	mustFit("Reveal", u, st.action.Rows, st.action.Cols)
 	st.action.CopyFrom(u)
 	st.acted = true
-	if st.cost == CostVariation {
+	switch st.cost {
+	case CostVariation:
 		st.variation.Reset(st.swarm)
 		return &st.variation
+	case CostClearance:
+		st.clearance.Reset(st.swarm)
+		return &st.clearance
 	}
 	st.neighborhood.Reset(st.swarm, u)
 	return &st.neighborhood

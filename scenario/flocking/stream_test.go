@@ -46,17 +46,17 @@ func TestStreamIsFly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, cost := range []flocking.Cost{flocking.CostVariation, flocking.CostNeighborhood} {
+	for _, cost := range []flocking.Cost{flocking.CostVariation, flocking.CostNeighborhood, flocking.CostClearance} {
 		st := newStream(t, c, cost)
 		var costs []float64
 		for sample := range st.Samples() {
-			if sample.Time != len(costs) || sample.Shift.Rows != 20 || (sample.Mixing != nil) != (cost == flocking.CostNeighborhood) {
+			if sample.Time != len(costs) || sample.Shift.Rows != 20 || (sample.Mixing != nil) != (cost != flocking.CostVariation) {
 				t.Fatalf("%s: sample %d has time %d, a shift of %d rows and mixing %v", cost, len(costs), sample.Time, sample.Shift.Rows, sample.Mixing)
 			}
 			brake(u, sample.Signal)
 			j := st.Reveal(u)
 			costs = append(costs, j.Eval(mat.Dense{}, u))
-			if _, local := j.(loss.Local); local != (cost == flocking.CostNeighborhood) {
+			if _, local := j.(loss.Local); local != (cost != flocking.CostVariation) {
 				t.Errorf("%s: the cost is %T", cost, j)
 			}
 		}
