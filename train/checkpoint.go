@@ -28,11 +28,20 @@ type Checkpoint struct {
 	Progress  Progress    `json:"progress"`
 	Params    []float32   `json:"params"`
 	Optimizer optim.State `json:"optimizer"`
+
+	// Where inputs are scaled: the parameters that training moves, of which
+	// Params are the folded ones, and the scalings of the wide part and the first
+	// layer. They stay what they were if a run goes on with more data.
+	Scaled   []float32  `json:"scaled,omitempty"`
+	Scalings []*Scaling `json:"scalings,omitempty"`
 }
 
 func (r *runner) checkpoint() *Checkpoint {
 	c := &Checkpoint{Progress: r.state, Params: slices.Clone(r.model.Params.Flat), Optimizer: r.opt.State()}
 	c.Progress.Best = slices.Clone(r.state.Best)
+	if r.scaled != nil {
+		c.Scaled, c.Scalings = slices.Clone(r.scaled.params.Flat), r.scaled.scalings
+	}
 	return c
 }
 
@@ -50,5 +59,25 @@ func (r *runner) restore(c *Checkpoint) error {
 	copy(r.model.Params.Flat, c.Params)
 	r.state = c.Progress
 	r.state.Best = slices.Clone(c.Progress.Best)
+	return r.restoreScaled(c)
+}
+
+// restoreScaled goes on with the scaled inputs of a checkpoint.
+func (r *runner) restoreScaled(c *Checkpoint) error {
+	filters := readers(&r.model.Params)
+	switch {
+	case c.Scaled == nil && !r.job.Config.Inputs.active():
+		return nil
+	case c.Scaled == nil || !r.job.Config.Inputs.active() || len(c.Scaled) != len(c.Params) || len(c.Scalings) != len(filters):
+		return fmt.Errorf("train: a checkpoint with other inputs than inputs.scale %q: was it written by another configuration?",
+			r.job.Config.Inputs.Scale)
+	}
+	for k, f := range filters {
+		if err := c.Scalings[k].validate((f.Order() + 1) * f.In()); err != nil {
+			return err
+		}
+	}
+	r.scaled = newScaled(r.model, c.Scalings)
+	copy(r.scaled.params.Flat, c.Scaled)
 	return nil
 }

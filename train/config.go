@@ -24,8 +24,14 @@ type Config struct {
 	ClipNorm float64 `json:"clip_norm,omitempty"`
 
 	// Ridge is λ of (λ/2)‖θ‖², added to J; 0 means none. θ is what training
-	// moves: all parameters, less gains that are fixed.
+	// moves: all parameters, less gains that are fixed. Where inputs are scaled
+	// they are those of the scaled ones.
 	Ridge float64 `json:"ridge,omitempty"`
+
+	// Inputs says in which coordinates of its inputs a model is trained. The
+	// parameters that training begins with are then taken for those of the
+	// scaled inputs.
+	Inputs Inputs `json:"inputs,omitzero"`
 
 	// Lipschitz penalises filters that bend sharply, which makes the model
 	// stable to changes of the graph; the zero value does not.
@@ -67,7 +73,7 @@ const (
 
 // Validate reports everything that is wrong with c.
 func (c *Config) Validate() error {
-	errs := []error{c.Adam.Validate(), c.Lipschitz.Validate()}
+	errs := []error{c.Adam.Validate(), c.Lipschitz.Validate(), c.Inputs.Validate()}
 	atLeast := func(name string, value, least int) {
 		if value < least {
 			errs = append(errs, fmt.Errorf("train: %s is %d, want at least %d", name, value, least))

@@ -31,23 +31,37 @@ const evalBatch = 64
 func (ev *Evaluator) Each(ctx context.Context, m *gnn.WideDeep, data Data, seed uint64, visit func(p *Pass, y mat.Dense)) error {
 	cfg := Config{PassRows: ev.PassRows}
 	ev.tape.Engine = ev.Engine
-	for from, step := 0, 0; from < data.Len(); from, step = from+evalBatch, step+1 {
-		ev.samples = ev.samples[:0]
-		for s := from; s < min(from+evalBatch, data.Len()); s++ {
-			ev.samples = append(ev.samples, s)
+	return inOrder(data, cfg.passRows(), &ev.samples, func(samples []int, k, passes, step int) error {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		passes := data.Passes(len(ev.samples), cfg.passRows())
+		ev.first, ev.pass.Weight = k == 0, float64(len(samples))
+		if err := data.Fill(&ev.pass, samples, k, passes, Draw{Seed: seed, Step: step}); err != nil {
+			return err
+		}
+		ev.y = ev.y.Resize(len(ev.pass.Rows), m.Outputs())
+		m.Forward(ev.y, &ev.pass.Input, &ev.tape)
+		visit(&ev.pass, ev.y)
+		return nil
+	})
+}
+
+// inOrder visits the passes over all samples, a batch of evalBatch after the
+// other. memory holds the samples of a batch; nil means memory of its own.
+func inOrder(data Data, rows int, memory *[]int, visit func(samples []int, k, passes, step int) error) error {
+	if memory == nil {
+		memory = new([]int)
+	}
+	for from, step := 0, 0; from < data.Len(); from, step = from+evalBatch, step+1 {
+		*memory = (*memory)[:0]
+		for s := from; s < min(from+evalBatch, data.Len()); s++ {
+			*memory = append(*memory, s)
+		}
+		passes := data.Passes(len(*memory), rows)
 		for k := range passes {
-			if err := ctx.Err(); err != nil {
+			if err := visit(*memory, k, passes, step); err != nil {
 				return err
 			}
-			ev.first, ev.pass.Weight = k == 0, float64(len(ev.samples))
-			if err := data.Fill(&ev.pass, ev.samples, k, passes, Draw{Seed: seed, Step: step}); err != nil {
-				return err
-			}
-			ev.y = ev.y.Resize(len(ev.pass.Rows), m.Outputs())
-			m.Forward(ev.y, &ev.pass.Input, &ev.tape)
-			visit(&ev.pass, ev.y)
 		}
 	}
 	return nil

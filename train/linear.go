@@ -101,6 +101,18 @@ func (m *moments) sum(rows, targets mat.Dense) {
 	}
 }
 
+// add adds the sums of other rows.
+func (m *moments) add(more *moments) {
+	for e, v := range more.gram {
+		m.gram[e] += v
+	}
+	for e := range m.cross {
+		m.cross[e] += more.cross[e]
+	}
+	m.squares += more.squares
+	m.rows += more.rows
+}
+
 // Len returns the number of samples.
 func (l *Linear) Len() int { return len(l.samples) }
 
@@ -118,15 +130,7 @@ func (l *Linear) Fill(p *Pass, samples []int, _, _ int, _ Draw) error {
 	clear(q.all.cross)
 	q.all.squares, q.all.rows = 0, 0
 	for _, s := range samples {
-		m := &l.samples[s]
-		for e, v := range m.gram {
-			q.all.gram[e] += v
-		}
-		for e, v := range m.cross {
-			q.all.cross[e] += v
-		}
-		q.all.squares += m.squares
-		q.all.rows += m.rows
+		q.all.add(&l.samples[s])
 	}
 	p.Input = gnn.Input{Shifted: l.probes}
 	p.Rows = p.Rows[:0]

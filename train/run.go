@@ -116,6 +116,8 @@ type runner struct {
 	opt   optim.Optimizer
 	state Progress
 
+	scaled *scaled // what training moves where inputs are scaled; nil if that is the model
+
 	grad    gnn.Params
 	workers *workers
 	eval    Evaluator
@@ -147,11 +149,37 @@ func newRunner(m *gnn.WideDeep, job Job) (*runner, error) {
 	r.workers.fold(job.Config.FoldWide)
 	r.take = r.checkpoint
 	if job.Resume != nil {
-		if err := r.restore(job.Resume); err != nil {
-			return nil, err
-		}
+		err = r.restore(job.Resume)
+	} else {
+		err = r.scaleInputs()
+	}
+	if err != nil {
+		r.workers.close()
+		return nil, err
 	}
 	return r, nil
+}
+
+// scaleInputs makes the model's parameters those of scaled inputs, if they are to be.
+func (r *runner) scaleInputs() error {
+	if !r.job.Config.Inputs.active() {
+		return nil
+	}
+	scalings, err := measure(r.model, r.job.Train, &r.job.Config)
+	if err != nil {
+		return err
+	}
+	r.scaled = newScaled(r.model, scalings)
+	r.scaled.refresh(r.model)
+	return nil
+}
+
+// moved returns the parameters that training moves.
+func (r *runner) moved() []float32 {
+	if r.scaled != nil {
+		return r.scaled.params.Flat
+	}
+	return r.model.Params.Flat
 }
 
 func (r *runner) run(ctx context.Context) error {
@@ -227,16 +255,25 @@ func (r *runner) step(batch []int) error {
 	if err != nil {
 		return err
 	}
+	if r.scaled != nil {
+		j += cfg.Lipschitz.Eval(&r.grad, &m.Params)
+		r.scaled.pull(&r.grad)
+	}
 	if cfg.Ridge > 0 {
 		n := learned(m)
-		j += loss.Ridge{Strength: float32(cfg.Ridge)}.Eval(r.grad.Flat[:n], m.Params.Flat[:n])
+		j += loss.Ridge{Strength: float32(cfg.Ridge)}.Eval(r.grad.Flat[:n], r.moved()[:n])
 	}
-	j += cfg.Lipschitz.Eval(&r.grad, &m.Params)
+	if r.scaled == nil {
+		j += cfg.Lipschitz.Eval(&r.grad, &m.Params)
+	}
 	r.norm = optim.ClipNorm(r.grad.Flat, cfg.ClipNorm)
 	if bad(j) || bad(r.norm) {
 		return fmt.Errorf("step %d, loss %v, gradient norm %v: %w", s.Steps+1, j, r.norm, ErrDiverged)
 	}
-	r.opt.Step(m.Params.Flat, r.grad.Flat)
+	r.opt.Step(r.moved(), r.grad.Flat)
+	if r.scaled != nil {
+		r.scaled.refresh(m)
+	}
 	s.Steps++
 	s.LossSum += float64(j * float64(len(batch)))
 	return nil
@@ -304,6 +341,12 @@ func (r *runner) restart() error {
 	}
 	r.opt, r.score, r.stopped = opt, 0, false
 	r.state = Progress{Restart: r.state.Restart + 1, Best: r.state.Best}
-	r.model.Params.Init(r.model.Config, random.Stream(cfg.Seed, "init", r.state.Restart))
+	start := random.Stream(cfg.Seed, "init", r.state.Restart)
+	if r.scaled == nil {
+		r.model.Params.Init(r.model.Config, start)
+		return nil
+	}
+	r.scaled.params.Init(r.model.Config, start)
+	r.scaled.refresh(r.model)
 	return nil
 }
