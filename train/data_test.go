@@ -172,7 +172,7 @@ func TestMistakesAreErrors(t *testing.T) {
 		"2 features, the model":     data(func(c *train.SignalsConfig) { c.Signals = mat.NewDense(180, 2, nil) }),
 		"signals: row 3, feature 0": data(func(c *train.SignalsConfig) { c.Signals = nan }),
 		"need an objective":         data(func(c *train.SignalsConfig) { c.Targets = nil }),
-		"outage probability 1":      data(func(c *train.SignalsConfig) { c.OutageProb = 1 }),
+		"outage from 1 to 1":        data(func(c *train.SignalsConfig) { c.Outage = train.Outage{From: 1, To: 1} }),
 		"node 18 to read":           data(func(c *train.SignalsConfig) { c.Read = []int{18} }),
 		"30 target rows for 10":     data(func(c *train.SignalsConfig) { c.Read = []int{1, 2} }),
 		"no training samples":       run(train.Job{Config: train.Config{Epochs: 1, BatchSize: 1}}),
@@ -182,6 +182,15 @@ func TestMistakesAreErrors(t *testing.T) {
 		"choose one": run(train.Job{
 			Train:  d,
 			Config: train.Config{Epochs: 1, BatchSize: 1, Adam: optim.AdamConfig{StepSize: 1}, SGD: &optim.SGDConfig{}},
+		}),
+		"inputs.scale is \"some\"": run(train.Job{
+			Train: d, Config: train.Config{Epochs: 1, BatchSize: 1, Inputs: train.Inputs{Scale: "some"}},
+		}),
+		"from 0.4 to 0.1": data(func(c *train.SignalsConfig) { c.Outage = train.Outage{From: 0.4, To: 0.1} }),
+		"-1 subgraphs":    data(func(c *train.SignalsConfig) { c.Outage = train.Outage{To: 0.1, Subgraphs: -1} }),
+		"with other inputs": run(train.Job{
+			Train: d, Resume: checkpoint(t, m, d, train.ScaleNone),
+			Config: train.Config{Epochs: 1, BatchSize: 1, Inputs: train.Inputs{Scale: train.ScaleDiag}},
 		}),
 		"written by another": run(train.Job{Train: d, Config: train.Config{Epochs: 1, BatchSize: 1}, Resume: &train.Checkpoint{}}),
 	} {
@@ -198,4 +207,11 @@ func TestMistakesAreErrors(t *testing.T) {
 	if _, err := train.NewGraphs(m, nil, classes); err == nil {
 		t.Error("no samples are accepted")
 	}
+}
+
+// checkpoint returns where an epoch of training ends.
+func checkpoint(t *testing.T, m *gnn.WideDeep, d train.Data, scale train.Scale) *train.Checkpoint {
+	t.Helper()
+	again := newModel(t, m.Config, 1)
+	return mustRun(t, again, train.Job{Train: d, Config: train.Config{Epochs: 1, BatchSize: 5, Inputs: train.Inputs{Scale: scale}}}).Last
 }

@@ -17,10 +17,8 @@ type SignalsConfig struct {
 	Read     []int       // nodes whose outputs are read; nil means all
 	Targets  Objective   // target rows: samples × nodes read
 
-	// OutageProb is p, 0 ≤ p < 1. If it is not 0, every batch sees a fresh
-	// subgraph from which each edge is missing with probability p, and S is
-	// computed from that subgraph: training a GNN on it gives the SGNN.
-	OutageProb float64
+	// Outage says which links fail; the zero value loses none.
+	Outage Outage
 }
 
 // Signals are samples on one graph, prepared for a model: unless the graph
@@ -35,8 +33,9 @@ type Signals struct {
 	carried       carried
 	shift, shiftT *mat.CSR
 	read          *gnn.Rows
-	all           mat.Dense // shifted inputs, sample by sample, if a pass needs every node
-	some          mat.Dense // the same at the nodes read, if only some are
+	lost          *subgraphs // nil if no link fails
+	all           mat.Dense  // shifted inputs, sample by sample, if a pass needs every node
+	some          mat.Dense  // the same at the nodes read, if only some are
 }
 
 // scratch is memory of a Pass.
@@ -45,10 +44,7 @@ type scratch struct {
 	signal  mat.Dense
 	shifted mat.Dense
 	some    mat.Dense
-	read    *gnn.Rows
-	draw    Draw // for which shift and read were made
-	shift   *mat.CSR
-	shiftT  *mat.CSR
+	sub     subgraph // made for this pass, where it is not kept for all
 }
 
 // NewSignals checks the samples and shifts them for the given model.
@@ -71,8 +67,10 @@ func NewSignals(m *gnn.WideDeep, cfg SignalsConfig) (*Signals, error) {
 		return nil, err
 	}
 	d.carried = newCarried(cfg.Targets, d.Len(), func(int) int { return d.outputs() })
-	if cfg.OutageProb == 0 {
+	if cfg.Outage == (Outage{}) {
 		d.shiftAll()
+	} else {
+		d.lost = newSubgraphs(d)
 	}
 	return d, nil
 }
@@ -94,8 +92,8 @@ func (d *Signals) validate() error {
 	if d.cfg.Targets == nil {
 		complain("signals need an objective")
 	}
-	if p := d.cfg.OutageProb; !(p >= 0 && p < 1) {
-		complain("outage probability %v, want 0 ≤ p < 1", p)
+	if err := d.cfg.Outage.Validate(); err != nil {
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
@@ -203,10 +201,12 @@ func (d *Signals) Fill(p *Pass, samples []int, k, passes int, draw Draw) error {
 		sample  = func(s int) int { return samples[s] }
 	)
 	p.Input = gnn.Input{Shift: d.shift, ShiftT: d.shiftT, Read: d.read}
-	if d.cfg.OutageProb > 0 {
-		if err := d.drop(p, draw); err != nil {
+	if d.lost != nil {
+		sub, err := d.lost.of(&sc.sub, draw)
+		if err != nil {
 			return err
 		}
+		p.Input = gnn.Input{Shift: sub.shift, ShiftT: sub.shiftT, Read: sub.read}
 		sc.signal = sc.signal.Resize(n*b, d.model.In)
 		interleave(sc.signal, d.cfg.Signals, n, b, sample)
 		sc.shifted = sc.shifted.Resize(n*b, width)
@@ -237,31 +237,5 @@ func (d *Signals) Fill(p *Pass, samples []int, k, passes int, draw Draw) error {
 	}
 	d.carried.share(p, batch)
 	p.Loss = d.cfg.Targets.Loss(&p.memory, p.Rows)
-	return nil
-}
-
-// drop gives the pass the subgraph of its batch.
-func (d *Signals) drop(p *Pass, draw Draw) error {
-	sc := &p.scratch
-	if sc.shift == nil || sc.draw != draw {
-		g, err := graph.NewOutage(d.cfg.Graph, draw.Rand("outage")).At(d.cfg.OutageProb)
-		if err != nil {
-			return fmt.Errorf("train: %w", err)
-		}
-		if sc.shift, err = d.cfg.Operator.Of(g); err != nil {
-			return fmt.Errorf("train: %w", err)
-		}
-		sc.shiftT, sc.draw = transpose(sc.shift, g), draw
-		if d.read != nil {
-			if sc.read == nil {
-				sc.read = &gnn.Rows{Nodes: d.read.Nodes}
-			}
-			sc.read.Reset(sc.shift, d.last)
-		}
-	}
-	p.Input.Shift, p.Input.ShiftT = sc.shift, sc.shiftT
-	if d.read != nil {
-		p.Input.Read = sc.read
-	}
 	return nil
 }

@@ -61,14 +61,20 @@ func newLocalization(t testing.TB, samples int, purpose string) localization {
 	return l
 }
 
-func (l localization) data(t testing.TB, m *gnn.WideDeep, outage float64) (*train.Signals, *train.Classes) {
+func (l localization) data(t testing.TB, m *gnn.WideDeep, p float64) (*train.Signals, *train.Classes) {
+	t.Helper()
+	return l.losing(t, m, train.Outage{From: p, To: p})
+}
+
+// losing is data with links that fail.
+func (l localization) losing(t testing.TB, m *gnn.WideDeep, outage train.Outage) (*train.Signals, *train.Classes) {
 	t.Helper()
 	classes, err := train.NewSampleClasses(l.labels, len(l.read), communities)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d, err := train.NewSignals(m, train.SignalsConfig{
-		Graph: l.graph, Operator: graph.ShiftSpectral, Signals: l.signals, Read: l.read, Targets: classes, OutageProb: outage,
+		Graph: l.graph, Operator: graph.ShiftSpectral, Signals: l.signals, Read: l.read, Targets: classes, Outage: outage,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -90,10 +96,34 @@ func newModel(t testing.TB, c gnn.Config, seed uint64) *gnn.WideDeep {
 }
 
 // job is a short training run with validation.
-func job(t testing.TB, m *gnn.WideDeep, outage float64) train.Job {
-	tr, _ := newLocalization(t, 120, "train").data(t, m, outage)
+func job(t testing.TB, m *gnn.WideDeep, p float64) train.Job {
+	t.Helper()
+	return way{outage: train.Outage{From: p, To: p}}.job(t, m)
+}
+
+// way is a way to train.
+type way struct {
+	outage train.Outage
+	scale  train.Scale
+}
+
+// ways are those whose bits must not depend on threads or interruptions.
+var ways = []way{
+	{},
+	{outage: train.Outage{From: 0.3, To: 0.3}},
+	{outage: train.Outage{To: 0.4, Subgraphs: 7}},
+	{scale: train.ScaleDiag},
+	{outage: train.Outage{To: 0.4, Subgraphs: 1024}, scale: train.ScaleFull},
+}
+
+func (w way) job(t testing.TB, m *gnn.WideDeep) train.Job {
+	t.Helper()
+	tr, _ := newLocalization(t, 120, "train").losing(t, m, w.outage)
 	va, _ := newLocalization(t, 60, "valid").data(t, m, 0)
-	return train.Job{Config: train.Config{Epochs: 5, BatchSize: 25, Seed: 4, Adam: optim.AdamConfig{StepSize: 0.01}}, Train: tr, Valid: va}
+	config := train.Config{
+		Epochs: 5, BatchSize: 25, Seed: 4, Adam: optim.AdamConfig{StepSize: 0.01}, Inputs: train.Inputs{Scale: w.scale},
+	}
+	return train.Job{Config: config, Train: tr, Valid: va}
 }
 
 func mustRun(t testing.TB, m *gnn.WideDeep, j train.Job) train.Result {
@@ -129,25 +159,25 @@ func TestTrainingLearns(t *testing.T) {
 // One seed gives the same bits, whatever the number of threads; another seed
 // gives others.
 func TestTrainingIsDeterministic(t *testing.T) {
-	run := func(threads int, seed uint64, outage float64) []float32 {
+	run := func(threads int, seed uint64, w way) []float32 {
 		e := mat.NewEngine(threads)
 		defer e.Close()
 		m := newModel(t, small, 1)
-		j := job(t, m, outage)
+		j := w.job(t, m)
 		j.Engine, j.Config.Seed, j.Config.Epochs = e, seed, 3
 		j.Config.BatchSize, j.Config.PassRows = 100, 100 // 20 passes
 		mustRun(t, m, j)
 		return m.Params.Flat
 	}
-	for _, outage := range []float64{0, 0.3} {
-		want := run(1, 4, outage)
+	for _, w := range ways {
+		want := run(1, 4, w)
 		for _, threads := range []int{1, 2, 3} {
-			if !slices.Equal(run(threads, 4, outage), want) {
-				t.Errorf("outage %v: %d threads give other bits", outage, threads)
+			if !slices.Equal(run(threads, 4, w), want) {
+				t.Errorf("%+v: %d threads give other bits", w, threads)
 			}
 		}
-		if slices.Equal(run(1, 5, outage), want) {
-			t.Errorf("outage %v: another seed gives the same parameters", outage)
+		if slices.Equal(run(1, 5, w), want) {
+			t.Errorf("%+v: another seed gives the same parameters", w)
 		}
 	}
 }
@@ -155,12 +185,12 @@ func TestTrainingIsDeterministic(t *testing.T) {
 // A run that is stopped anywhere, written as JSON and resumed, ends with the
 // bits of one that was not.
 func TestResumeEqualsUninterrupted(t *testing.T) {
-	for _, outage := range []float64{0, 0.3} {
+	for _, w := range ways {
 		whole := newModel(t, small, 1)
-		want := mustRun(t, whole, job(t, whole, outage))
+		want := mustRun(t, whole, w.job(t, whole))
 		for stop := 1; stop < want.Steps; stop += 3 {
 			m := newModel(t, small, 1)
-			j := job(t, m, outage)
+			j := w.job(t, m)
 			stopping, cancel := context.WithCancel(ctx)
 			j.Train = &countdown{Data: j.Train, left: stop, end: cancel}
 			first, err := train.Run(stopping, m, j)
@@ -172,14 +202,14 @@ func TestResumeEqualsUninterrupted(t *testing.T) {
 				t.Fatal(err)
 			}
 			again := newModel(t, small, 99)
-			j = job(t, again, outage)
+			j = w.job(t, again)
 			j.Resume = new(train.Checkpoint)
 			if err := json.Unmarshal(text, j.Resume); err != nil {
 				t.Fatal(err)
 			}
 			got := mustRun(t, again, j)
 			if !slices.Equal(again.Params.Flat, whole.Params.Flat) {
-				t.Fatalf("outage %v: stopped at step %d and resumed: other parameters", outage, first.Steps)
+				t.Fatalf("%+v: stopped at step %d and resumed: other parameters", w, first.Steps)
 			}
 			if got.Best != want.Best || got.Steps != want.Steps || got.BestSteps != want.BestSteps {
 				t.Errorf("resumed result %+v, want %+v", got, want)

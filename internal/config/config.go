@@ -12,6 +12,7 @@ import (
 	"github.com/wdgnn/wdgnn/optim"
 	"github.com/wdgnn/wdgnn/scenario/movies"
 	"github.com/wdgnn/wdgnn/scenario/sourceloc"
+	"github.com/wdgnn/wdgnn/train"
 )
 
 // Config is one run of `wdgnn train`, which names either data or a scenario,
@@ -317,8 +318,18 @@ type Train struct {
 	// died in the first epochs; 0 means 3, -1 never.
 	Restarts int `yaml:"restarts" example:"5"`
 
-	// The probability that a link is missing, drawn anew for every batch: the
-	// model learns to live with lost links.
+	// In which coordinates of its inputs the model is trained. Small signals beside
+	// large biases leave most units of a deep part dead; scaled inputs do not.
+	Inputs *train.Inputs `yaml:"inputs,omitempty"`
+
+	// Links that are missing in training, others for every batch, with a
+	// probability from `from` to `to`: the model learns to live with lost links.
+	// Validation then compares the mean of two scores: with all links, and with
+	// links that are missing likewise, other ones for every 64 samples.
+	Outage *train.Outage `yaml:"outage,omitempty"`
+
+	// One probability that a link is missing instead of `outage`, drawn anew for
+	// every batch; validation has all links.
 	OutageProb float64 `yaml:"outage_prob" example:"0.1"`
 
 	// About how many rows, nodes times samples, run through the model at once;

@@ -129,6 +129,12 @@ func TestParseComplains(t *testing.T) {
 		{"many flights", flights + "\nflocking: {robots: 5000, train_flights: 9999}", "make 1.2e+11 numbers, want at most 1073741824"},
 		{"two layers", "scenario: flocking\nmodel: {deep: [{features: 4}, {features: 4}]}", "model.deep has 2 layers, want at most 1"},
 		{"lost links", flights + "\ntrain: {outage_prob: 0.1}", "the scenario flocking loses no links at random"},
+		{"lost links, a range", flights + "\ntrain: {outage: {to: 0.1}}", "train.outage, but the scenario flocking loses no links at random"},
+		{"outage", small + "  outage: {from: 0.5, to: 0.4}", "train: outage from 0.5 to 0.4, want 0 ≤ from ≤ to < 1"},
+		{"no outage", small + "  outage: {}", "train.outage.to is missing"},
+		{"outages", small + "  outage: {to: 0.4}\n  outage_prob: 0.1", "both outage and outage_prob"},
+		{"subgraphs", small + "  outage: {to: 0.4, subgraphs: 99999999}", "train.outage.subgraphs is 99999999, want at most 1048576"},
+		{"inputs", small + "  inputs: {scale: half}", `train: inputs.scale is "half", want none, one, diag or full`},
 		{"no ratings", films, "movies.data is missing"},
 		{
 			"movies", films + "\nmovies: {data: d, target: '', top: -1, neighbors: 0, test: 2}",

@@ -102,7 +102,18 @@ func (c *Config) Training() train.Config {
 	if t.Lipschitz != nil {
 		cfg.Lipschitz = *t.Lipschitz
 	}
+	if t.Inputs != nil {
+		cfg.Inputs = *t.Inputs
+	}
 	return cfg
+}
+
+// Losses returns which links fail in training; the zero value is none.
+func (t *Train) Losses() train.Outage {
+	if t.Outage != nil {
+		return *t.Outage
+	}
+	return train.Outage{From: t.OutageProb, To: t.OutageProb}
 }
 
 // Select returns what validation compares: "loss", or what the task has beside

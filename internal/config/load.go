@@ -11,6 +11,7 @@ import (
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 	"github.com/wdgnn/wdgnn/scenario/movies"
 	"github.com/wdgnn/wdgnn/scenario/sourceloc"
+	"github.com/wdgnn/wdgnn/train"
 )
 
 // Load reads and validates a file. Every complaint names the file, and those
@@ -52,6 +53,8 @@ func setDefaults(p any) {
 		*p = gnn.Gains{Wide: 1, Deep: 1}
 	case *gnn.Lipschitz:
 		*p = gnn.Lipschitz{Low: -1, High: 1}
+	case *train.Outage:
+		*p = train.Outage{Subgraphs: 1024}
 	case *optim.AdamConfig:
 		*p = optim.AdamConfig{StepSize: 0.001, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8}
 	case *optim.SGDConfig:

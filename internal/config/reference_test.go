@@ -61,7 +61,7 @@ func TestReferenceExamples(t *testing.T) {
 func reference(t *testing.T) []byte {
 	docs, err := comments.Of(
 		"config.go", "online.go", "../../rule/settings.go", "../../gnn/config.go", "../../gnn/lipschitz.go",
-		"../../optim/adam.go", "../../optim/sgd.go", "../../scenario/sourceloc/sourceloc.go")
+		"../../optim/adam.go", "../../optim/sgd.go", "../../train/inputs.go", "../../train/outage.go", "../../scenario/sourceloc/sourceloc.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,9 +47,10 @@ func (k *checker) counts(section, what string, train, valid, test int) {
 // shifted checks what does not fit a scenario whose inputs are shifted before
 // training.
 func (k *checker) shifted(c *Config) {
-	layers, p := len(c.Model.Deep), c.Train.OutageProb
+	layers, p, lost := len(c.Model.Deep), c.Train.OutageProb, c.Train.Outage
 	k.check(layers <= 1, "model.deep has %d layers, want at most 1 for the scenario %s, as in the paper", layers, c.Scenario)
 	k.check(p == 0, "train.outage_prob is %v, but the scenario %s loses no links at random; leave it out", p, c.Scenario)
+	k.check(lost == nil, "train.outage, but the scenario %s loses no links at random; leave it out", c.Scenario)
 }
 
 func (k *checker) flocking(f Flocking, m *Model) {

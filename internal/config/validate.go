@@ -135,6 +135,8 @@ const (
 	MostThreads = 1024
 	mostClasses = 1 << 20
 	mostParams  = 1 << 28
+
+	mostSubgraphs = 1 << 20
 )
 
 func (k *checker) model(m *Model) {
@@ -217,6 +219,12 @@ func (k *checker) train(c *Config) {
 		k.check(l.Low < l.High, "train.lipschitz: eigenvalues from %v to %v, want low below high", l.Low, l.High)
 	}
 	k.check(t.OutageProb >= 0 && t.OutageProb < 1, "train.outage_prob is %v, want 0 ≤ p < 1", t.OutageProb)
+	if o := t.Outage; o != nil {
+		k.take("train", "train", o.Validate())
+		k.check(o.To != 0, "train.outage.to is missing: want a probability above 0")
+		k.check(t.OutageProb == 0, "train: both outage and outage_prob: choose one")
+		k.check(o.Subgraphs <= mostSubgraphs, "train.outage.subgraphs is %d, want at most %d", o.Subgraphs, mostSubgraphs)
+	}
 	switch t.Select {
 	case "", "loss":
 	case "accuracy", "cost", "rmse":

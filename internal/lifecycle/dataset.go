@@ -96,9 +96,9 @@ type bound struct {
 	correct func(p *train.Pass, y mat.Dense) // changes outputs before they are counted; nil means none
 }
 
-// bind shifts the signals of a part for m. Links are missing with probability
-// outage, another set of them for every batch.
-func (d *Dataset) bind(m *gnn.WideDeep, p *Part, outage float64) (bound, error) {
+// bind shifts the signals of a part for m, in a network whose links fail as
+// outage says.
+func (d *Dataset) bind(m *gnn.WideDeep, p *Part, outage train.Outage) (bound, error) {
 	if m.Config.In != d.in || m.Outputs() != d.outputs {
 		return bound{}, fmt.Errorf("the model maps %d features to %d outputs, the data ask for %d to %d",
 			m.Config.In, m.Outputs(), d.in, d.outputs)
@@ -122,7 +122,7 @@ func (d *Dataset) bind(m *gnn.WideDeep, p *Part, outage float64) (bound, error) 
 }
 
 // samples are those of p for m.
-func (d *Dataset) samples(m *gnn.WideDeep, p *Part, targets train.Objective, outage float64) (train.Data, error) {
+func (d *Dataset) samples(m *gnn.WideDeep, p *Part, targets train.Objective, outage train.Outage) (train.Data, error) {
 	switch {
 	case d.each == 1:
 		return train.NewExamples(m, p.shifted, targets)
@@ -130,11 +130,11 @@ func (d *Dataset) samples(m *gnn.WideDeep, p *Part, targets train.Objective, out
 		return train.NewShifted(m, p.shifted, d.each, targets)
 	case !d.Delayed():
 		return train.NewSignals(m, train.SignalsConfig{
-			Graph: d.graph, Operator: d.Shift, Signals: p.signals, Read: d.read, Targets: targets, OutageProb: outage,
+			Graph: d.graph, Operator: d.Shift, Signals: p.signals, Read: d.read, Targets: targets, Outage: outage,
 		})
 	}
-	if outage != 0 {
-		return nil, fmt.Errorf("train.outage_prob is %v, but a graph with a time column loses no links at random; leave it out", outage)
+	if outage != (train.Outage{}) {
+		return nil, errors.New("train.outage, but a graph with a time column loses no links at random; leave it out")
 	}
 	rows := d.spaceTime.Rows
 	trajectories := make([]graph.Sample, p.Samples)

@@ -68,7 +68,7 @@ func ask(ctx context.Context, m *modelfile.Model, c *config.Config, part string)
 	if err := a.own.Fits(d.Nodes); err != nil {
 		return nil, err
 	}
-	a.bound, err = d.bind(m.Network, a.part, 0)
+	a.bound, err = d.bind(m.Network, a.part, train.Outage{})
 	return a, err
 }
 

@@ -69,7 +69,7 @@ func Predict(ctx context.Context, m *modelfile.Model, o *data.Observed, nodes []
 	for from := 0; from < o.Samples; from += block {
 		n := min(block, o.Samples-from)
 		part := &Part{Samples: n, signals: o.Rows.View(from*rows, 0, n*rows, d.in)}
-		data, err := d.samples(m.Network, part, train.Unsupervised{}, 0)
+		data, err := d.samples(m.Network, part, train.Unsupervised{}, train.Outage{})
 		if err != nil {
 			return nil, err
 		}

@@ -22,6 +22,16 @@ import (
 // trained trains by a configuration.
 func trained(t *testing.T, text string) *Training {
 	t.Helper()
+	run := prepared(t, text)
+	if _, err := run.Run(t.Context(), nil, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// prepared is ready to train by a configuration.
+func prepared(t *testing.T, text string) *Training {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -35,9 +45,6 @@ func trained(t *testing.T, text string) *Training {
 		t.Fatal(err)
 	}
 	t.Cleanup(run.Close)
-	if _, err := run.Run(t.Context(), nil, nil, nil); err != nil {
-		t.Fatal(err)
-	}
 	return run
 }
 

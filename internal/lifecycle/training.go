@@ -27,6 +27,7 @@ type Training struct {
 
 	engine             *mat.Engine
 	train, valid, test bound
+	lost               bound              // valid with links missing as in training, where they are
 	shift              *mat.CSR           // of the whole graph; nil where inputs were shifted before
 	moment             *rule.SecondMoment // of the training signals; see Dataset.moment
 }
@@ -106,7 +107,7 @@ func NewTraining(ctx context.Context, c *config.Config) (*Training, error) {
 	if t.Model, err = gnn.NewRandom(arch, start); err != nil {
 		return nil, err
 	}
-	if t.train, err = data.bind(t.Model, data.Train, c.Train.OutageProb); err != nil {
+	if t.train, err = data.bind(t.Model, data.Train, c.Train.Losses()); err != nil {
 		return nil, err
 	}
 	for _, p := range []struct {
@@ -114,9 +115,14 @@ func NewTraining(ctx context.Context, c *config.Config) (*Training, error) {
 		to   *bound
 	}{{data.Valid, &t.valid}, {data.Test, &t.test}} {
 		if p.part.Samples > 0 {
-			if *p.to, err = data.bind(t.Model, p.part, 0); err != nil {
+			if *p.to, err = data.bind(t.Model, p.part, train.Outage{}); err != nil {
 				return nil, err
 			}
+		}
+	}
+	if o := c.Train.Outage; o != nil && data.Valid.Samples > 0 {
+		if t.lost, err = data.bind(t.Model, data.Valid, train.Outage{From: o.From, To: o.To}); err != nil {
+			return nil, err
 		}
 	}
 	t.engine = mat.NewEngine(c.Threads)
@@ -147,21 +153,42 @@ func (t *Training) Run(
 		t.Data.scenario.tune(&job.Config)
 	}
 	if t.valid.data != nil {
-		job.Valid = t.valid.data
-		switch t.config.Select() {
-		case "cost", "rmse":
-			job.Score = func(ctx context.Context, m *gnn.WideDeep) (float64, error) {
-				return t.Data.scenario.measure(ctx, m, "valid")
-			}
-		case "accuracy":
-			ev := train.Evaluator{Engine: t.engine, PassRows: job.Config.PassRows}
-			job.Score = func(ctx context.Context, m *gnn.WideDeep) (float64, error) {
-				accuracy, err := ev.Accuracy(ctx, m, t.valid.data, t.valid.classes, t.config.Seed)
-				return 1 - accuracy, err
-			}
-		}
+		job.Valid, job.Score = t.valid.data, t.validation()
 	}
 	return t.run(ctx, job)
+}
+
+// validation returns how parameters are compared, lower is better; nil means by
+// their loss. Where links fail in training it is the mean of two scores: with all
+// links and with some.
+func (t *Training) validation() func(context.Context, *gnn.WideDeep) (float64, error) {
+	ev := train.Evaluator{Engine: t.engine, PassRows: t.config.Train.PassRows}
+	score := func(ctx context.Context, m *gnn.WideDeep, b bound) (float64, error) {
+		return ev.Loss(ctx, m, b.data, t.config.Seed)
+	}
+	switch t.config.Select() {
+	case "cost", "rmse":
+		return func(ctx context.Context, m *gnn.WideDeep) (float64, error) {
+			return t.Data.scenario.measure(ctx, m, "valid")
+		}
+	case "accuracy":
+		score = func(ctx context.Context, m *gnn.WideDeep, b bound) (float64, error) {
+			accuracy, err := ev.Accuracy(ctx, m, b.data, b.classes, t.config.Seed)
+			return 1 - accuracy, err
+		}
+	default:
+		if t.lost.data == nil {
+			return nil
+		}
+	}
+	return func(ctx context.Context, m *gnn.WideDeep) (float64, error) {
+		whole, err := score(ctx, m, t.valid)
+		if err != nil || t.lost.data == nil {
+			return whole, err
+		}
+		lost, err := score(ctx, m, t.lost)
+		return (whole + lost) / 2, err
+	}
 }
 
 // Epochs returns how many epochs there will be in all.
@@ -199,7 +226,7 @@ func (t *Training) run(ctx context.Context, job train.Job) (train.Result, error)
 	if err != nil {
 		return train.Result{Epochs: half, Last: job.Resume}, err
 	}
-	grown, err := t.Data.bind(t.Model, part, 0)
+	grown, err := t.Data.bind(t.Model, part, train.Outage{})
 	if err != nil {
 		return train.Result{}, err
 	}

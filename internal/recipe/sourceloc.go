@@ -45,6 +45,12 @@ type Sourceloc struct {
 	// Shift, if set, is what models use instead of A/λmax. Signals spread by
 	// A/λmax whatever models do.
 	Shift *graph.Shift `json:"shift,omitempty"`
+
+	// Inputs and Outage are how models of our own are trained; see Robust. The
+	// zero values are the paper's: inputs as they are, no link lost. An SGNN loses
+	// links with OutageProb whatever Outage says.
+	Inputs train.Inputs  `json:"inputs,omitzero"`
+	Outage *train.Outage `json:"outage,omitempty"`
 }
 
 // Operator returns the shift of the models.
@@ -54,6 +60,10 @@ func (s *Sourceloc) Operator() graph.Shift {
 	}
 	return *s.Shift
 }
+
+// Subgraphs is from how many, drawn beforehand, batches see one where links are
+// lost in training.
+const Subgraphs = 1024
 
 // FewEpochs suffice for a model that is good, if not the table's.
 const FewEpochs = 40
@@ -66,6 +76,15 @@ func DefaultSourceloc(seed uint64) Sourceloc {
 		Epochs: 100, BatchSize: 50, StepSize: 5e-3,
 		OutageProb: 0.3, Subgraphs: 20, ValidSubgraphs: 3,
 	}
+}
+
+// Robust returns s with the training of models of our own: inputs are whitened,
+// and links are lost with a probability that is uniform from 0 to 0.4.
+//
+// Deviation: the paper trains on signals as they are and on the whole network.
+func (s Sourceloc) Robust() Sourceloc {
+	s.Inputs, s.Outage = train.Inputs{Scale: train.ScaleFull}, &train.Outage{To: 0.4, Subgraphs: Subgraphs}
+	return s
 }
 
 // Architecture returns the network of Section 6.1: 32 features, filters of
@@ -127,9 +146,9 @@ func (z *Source) Stream(name string, index ...int) *rand.Rand {
 }
 
 // samples draws signals for a model that hears them over g, in which links fail
-// anew for every batch with probability outage.
+// as outage says.
 func (z *Source) samples(
-	m *gnn.WideDeep, g *graph.Graph, count int, stream string, outage float64,
+	m *gnn.WideDeep, g *graph.Graph, count int, stream string, outage train.Outage,
 ) (*train.Signals, *train.Classes, error) {
 	signals, labels := z.Net.Draw(count, z.Stream(stream))
 	classes, err := train.NewSampleClasses(labels, len(z.Net.Detectors), z.World.Communities)
@@ -137,7 +156,7 @@ func (z *Source) samples(
 		return nil, nil, err
 	}
 	data, err := train.NewSignals(m, train.SignalsConfig{
-		Graph: g, Operator: z.Operator(), Signals: signals, Read: z.Net.Detectors, Targets: classes, OutageProb: outage,
+		Graph: g, Operator: z.Operator(), Signals: signals, Read: z.Net.Detectors, Targets: classes, Outage: outage,
 	})
 	return data, classes, err
 }
@@ -149,11 +168,7 @@ func (z *Source) Fit(ctx context.Context, k Kind, onEpoch func(train.Epoch)) (*S
 	if err != nil {
 		return nil, err
 	}
-	outage := 0.0
-	if k == SGNN {
-		outage = z.OutageProb
-	}
-	data, _, err := z.samples(m, z.Net.Graph, z.Train, "train", outage)
+	data, _, err := z.samples(m, z.Net.Graph, z.Train, "train", z.outage(k))
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +179,7 @@ func (z *Source) Fit(ctx context.Context, k Kind, onEpoch func(train.Epoch)) (*S
 	result, err := train.Run(ctx, m, train.Job{
 		Config: train.Config{
 			Epochs: z.Epochs, BatchSize: z.BatchSize, Seed: z.Seed,
-			Adam: optim.AdamConfig{StepSize: z.StepSize}, Lipschitz: gnn.Lipschitz{Strength: z.Lipschitz},
+			Adam: optim.AdamConfig{StepSize: z.StepSize}, Lipschitz: gnn.Lipschitz{Strength: z.Lipschitz}, Inputs: z.Inputs,
 		},
 		Train: data, Valid: valid, Score: score,
 		OnEpoch: func(e train.Epoch) error {
@@ -192,31 +207,30 @@ func (z *Source) Fit(ctx context.Context, k Kind, onEpoch func(train.Epoch)) (*S
 	return t, nil
 }
 
-// score returns how a model is validated: by its errors on the network, or on
-// some of the subgraphs it is to live with.
+// outage returns how links fail while a model of the given kind is trained.
+func (z *Source) outage(k Kind) train.Outage {
+	switch {
+	case k == SGNN:
+		return train.Outage{From: z.OutageProb, To: z.OutageProb}
+	case z.Outage != nil:
+		return *z.Outage
+	}
+	return train.Outage{}
+}
+
+// judge is what a model in training is judged by.
+type judge struct {
+	data    *train.Signals
+	classes *train.Classes
+}
+
+// score returns how a model is validated: by its errors on the network, on some of
+// the subgraphs an SGNN is to live with, or, where links are lost, by the mean of
+// its errors on the network and on subgraphs, one for every 64 signals.
 func (z *Source) score(m *gnn.WideDeep, k Kind) (func(context.Context, *gnn.WideDeep) (float64, error), train.Data, error) {
-	graphs := []*graph.Graph{z.Net.Graph}
-	if k == SGNN {
-		graphs = nil
-		for v := range z.ValidSubgraphs {
-			g, err := graph.NewOutage(z.Net.Graph, z.Stream("valid outage", v)).At(z.OutageProb)
-			if err != nil {
-				return nil, nil, err
-			}
-			graphs = append(graphs, g)
-		}
-	}
-	type judge struct {
-		data    *train.Signals
-		classes *train.Classes
-	}
-	var judges []judge
-	for _, g := range graphs {
-		data, classes, err := z.samples(m, g, z.Valid, "valid", 0)
-		if err != nil {
-			return nil, nil, err
-		}
-		judges = append(judges, judge{data, classes})
+	judges, err := z.judges(m, k)
+	if err != nil {
+		return nil, nil, err
 	}
 	ev := train.Evaluator{}
 	return func(ctx context.Context, m *gnn.WideDeep) (float64, error) {
@@ -230,6 +244,31 @@ func (z *Source) score(m *gnn.WideDeep, k Kind) (func(context.Context, *gnn.Wide
 		}
 		return sum / float64(len(judges)), nil
 	}, judges[0].data, nil
+}
+
+func (z *Source) judges(m *gnn.WideDeep, k Kind) (list []judge, err error) {
+	add := func(g *graph.Graph, outage train.Outage) {
+		var j judge
+		if err == nil {
+			j.data, j.classes, err = z.samples(m, g, z.Valid, "valid", outage)
+			list = append(list, j)
+		}
+	}
+	if k != SGNN {
+		add(z.Net.Graph, train.Outage{})
+		if z.Outage != nil {
+			add(z.Net.Graph, train.Outage{From: z.Outage.From, To: z.Outage.To})
+		}
+		return list, err
+	}
+	for v := range z.ValidSubgraphs {
+		g, err := graph.NewOutage(z.Net.Graph, z.Stream("valid outage", v)).At(z.OutageProb)
+		if err != nil {
+			return nil, err
+		}
+		add(g, train.Outage{})
+	}
+	return list, err
 }
 
 // beside is what stands next to a saved model.
