@@ -50,6 +50,7 @@ type Node struct {
 	heard   rule.Heard
 	sizes   []float64 // of the taps of nodes heard
 	points  []float64 // and where they are
+	near    []int32   // whom the node hears
 	ptr     [2]int
 	row     mat.CSR
 	index   [1]int32
@@ -123,7 +124,7 @@ func NewNode(id NodeID, p *Plan, s *Scratch) *Node {
 // answers with.
 func (n *Node) fresh() {
 	r := n.plan.Rule
-	n.learner = rule.NewNode(n.plan.Basis, r, 1+r.Delay, nil, nil)
+	n.learner = rule.NewNode(rule.NodeConfig{Basis: n.plan.Basis, Config: r, Rows: 1 + r.Delay})
 	n.answers, n.told = nil, n.told[:0]
 	if r.Gate != nil || r.Delay > 0 {
 		n.answers, n.adapted = rule.NewAnswers(n.plan.Basis, r), make([]float32, len(n.output))

@@ -289,6 +289,7 @@ func (n *Node) check(j loss.Loss) error {
 // learned. An update that diverges ends the step like any other, with the
 // parameters as they were: neighbours wait for the next step, not for a good one.
 func (n *Node) learn(ev Feedback) error {
+	n.relink()
 	if ev.Loss != nil {
 		if err := n.check(ev.Loss); err != nil {
 			return err
@@ -350,8 +351,8 @@ func (n *Node) observe(ev Feedback) {
 		if rows == 0 {
 			n.index[0] = int32(told.Index)
 			n.learner.Observe(mat.NewDense(1, len(g.Inputs), g.Inputs), mat.NewDense(1, len(g.Base), g.Base), n.index[:], told.Loss)
-		} else if j, ok := told.Loss.(loss.Targeted); ok {
-			n.learner.ObserveMore(g.Inputs, g.Base, told.Index, j)
+		} else if _, ok := told.Loss.(loss.Targeted); ok || n.plan.Rule.Newton != nil {
+			n.learner.ObserveMore(g.Inputs, g.Base, told.Index, told.Loss)
 		}
 		rows++
 		if k < late {
@@ -368,6 +369,16 @@ func (n *Node) observe(ev Feedback) {
 		kind = ev.Loss
 	}
 	n.learner.Observe(mat.Dense{}, mat.Dense{}, nil, kind)
+}
+
+// relink tells the learner whose messages the world says it hears. A message that
+// was lost on the way changes nothing about that.
+func (n *Node) relink() {
+	n.near = n.near[:0]
+	for k := range n.links {
+		n.near = append(n.near, int32(n.links[k].Node))
+	}
+	n.learner.Relink(n.near)
 }
 
 // listen gathers whom the node hears in this step: weights, vectors, how far from

@@ -53,6 +53,8 @@ func variants() []variant {
 	biased.Mixing = 0.3
 	personal.StepSize.Value, single.StepSize.Value, single.Mixing = 0.1, 0.1, 0
 	automatic := rule.Config{StepSize: rule.StepSize{Schedule: rule.Automatic}, Mixing: 1}
+	newton := rule.Config{Newton: &rule.Newton{Doubt: 0.2, Fresh: 2, Restart: true}, Retrain: rule.RetrainTapsAndBias}
+	mixed := rule.Config{Newton: &rule.Newton{Forget: 0.9}, Mixing: 0.5}
 	filter := gnn.Config{In: 2, Features: 6, Outputs: 3, Wide: &gnn.WideConfig{Order: 3}}
 	noWide := deepConfig(2, 1)
 	noWide.Wide = nil
@@ -63,6 +65,10 @@ func variants() []variant {
 		{"three layers, one without hops", deepConfig(1, 0, 2), graph.ShiftNormalizedLaplacian, false, &biased},
 		{"filter", filter, graph.ShiftSpectral, false, &literal},
 		{"one layer, automatic", deepConfig(2), graph.ShiftSymmetric, false, &automatic},
+		{"one layer, newton", deepConfig(2), graph.ShiftSymmetric, false, &newton},
+		{"filter, newton", filter, graph.ShiftLaplacian, false, &newton},
+		{"two layers, newton that mixes", deepConfig(3, 2), graph.ShiftSymmetric, false, &mixed},
+		{"delayed, newton", deepConfig(3, 2), graph.ShiftRowStochastic, true, &newton},
 		{"frozen GNN", noWide, graph.ShiftAdjacency, false, nil},
 		{"delayed, literal", deepConfig(3, 2), graph.ShiftRowStochastic, true, &literal},
 		{"delayed, personal", deepConfig(2), graph.ShiftSymmetric, true, &personal},

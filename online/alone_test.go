@@ -156,7 +156,9 @@ func TestNodeAloneHasSameBits(t *testing.T) {
 	b := newBig(t, 14, 6)
 	for name, r := range map[string]rule.Config{
 		"literal": plain(0.5), "automatic": {StepSize: rule.StepSize{Schedule: rule.Automatic}, Mixing: 1},
-		"personal": rule.Personal(4), "taps+bias": {StepSize: rule.StepSize{Value: 0.2}, Mixing: 0.3, Retrain: rule.RetrainTapsAndBias},
+		"newton":     {Newton: &rule.Newton{Doubt: 0.2, Fresh: 5}, Retrain: rule.RetrainTapsAndBias},
+		"newton mix": {Newton: &rule.Newton{}, Mixing: 0.4, Outlier: -1},
+		"personal":   rule.Personal(4), "taps+bias": {StepSize: rule.StepSize{Value: 0.2}, Mixing: 0.3, Retrain: rule.RetrainTapsAndBias},
 		"median":  {StepSize: rule.StepSize{Value: 0.2}, Mixing: 0.5, Clip: rule.ClipMedian},
 		"trimmed": {StepSize: rule.StepSize{Value: 0.2}, Mixing: 0.5, Whiten: true, Clip: rule.ClipTrimmed},
 	} {
@@ -170,7 +172,7 @@ func TestNodeAloneHasSameBits(t *testing.T) {
 			pruned := newConsensus(t, b.model, c, r)
 			v := &village{m: b.model, rule: r, basis: hop.Basis()}
 			for i := range b.nodes {
-				v.all = append(v.all, &hermit{id: i, m: b.model, node: rule.NewNode(v.basis, &v.rule, 1, nil, nil)})
+				v.all = append(v.all, &hermit{id: i, m: b.model, node: rule.NewNode(rule.NodeConfig{Basis: v.basis, Config: &v.rule, Rows: 1})})
 			}
 			for k := range 20 {
 				s, j := b.samples[k%len(b.samples)], b.labels(k)

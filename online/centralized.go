@@ -16,7 +16,8 @@ import (
 //
 // It runs the same rules as Consensus, as one node that hears nobody else. With
 // a window or an automatic step size J_t is the mean of the costs J_{i,t} of
-// the nodes that carry one; otherwise it is whatever the loss says.
+// the nodes that carry one; otherwise it is whatever the loss says. With
+// rule.Newton it learns from one J_{i,t} after the other.
 type Centralized struct {
 	*lone
 	*answering
@@ -58,7 +59,7 @@ func (l *Centralized) Update(j loss.Loss) error {
 		}
 		rows = rows[:z.Rows]
 	}
-	if l.config.Window > 1 || l.config.StepSize.Schedule == rule.Automatic || z.Rows == 0 {
+	if l.config.Newton != nil || l.config.Window > 1 || l.config.StepSize.Schedule == rule.Automatic || z.Rows == 0 {
 		l.node.Observe(z, base, rows, j)
 	} else {
 		l.node.ObserveAll(z, base, l.all(j))

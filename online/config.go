@@ -66,10 +66,15 @@ func NewBasis(m *gnn.WideDeep, r rule.Config, moment *rule.SecondMoment) (*rule.
 	if len(m.Params.Gain) > 0 {
 		f.Gain = m.Params.Gain[gnn.GainWide]
 	}
-	if r.Whiten {
+	if r.Newton != nil {
+		f.Newton, f.Moment = true, moment
+	}
+	if r.Whiten || r.Newton != nil && moment != nil {
 		if moment.Inputs != f.Inputs {
 			return nil, fmt.Errorf("online: the second moment is of %d inputs, the wide part reads %d", moment.Inputs, f.Inputs)
 		}
+	}
+	if r.Whiten {
 		w, err := rule.NewWhitening(moment, f.Bias)
 		if err != nil {
 			return nil, err
@@ -83,7 +88,7 @@ func NewBasis(m *gnn.WideDeep, r rule.Config, moment *rule.SecondMoment) (*rule.
 func fits(m *gnn.WideDeep, r *rule.Config, moment *rule.SecondMoment) error {
 	errs := []error{r.Validate()}
 	complain := func(format string, args ...any) { errs = append(errs, fmt.Errorf("online: "+format, args...)) }
-	if sent, kept := r.Vectors(); sent < 1 || kept < 0 {
+	if sent, kept := r.Vectors(); r.Newton == nil && sent < 1 || kept < 0 {
 		complain("the rule sends %d vectors and keeps %d; it must send one at least", sent, kept)
 	}
 	if m.Config.Wide == nil {

@@ -42,6 +42,8 @@ var settings = map[string]rule.Config{
 	"ridge":       {StepSize: rule.StepSize{Value: 0.3}, Mixing: 1, Ridge: 0.1},
 	"clip":        {StepSize: rule.StepSize{Value: 0.3}, Mixing: 1, ClipNorm: 0.05, Limit: 10},
 	"own rule":    {Mixing: 1, Rule: heavyBall{0.1, 0.5}},
+	"newton":      {Newton: &rule.Newton{Doubt: 0.2, Fresh: 5, Restart: true}, Retrain: rule.RetrainTapsAndBias},
+	"newton mix":  {Newton: &rule.Newton{Prior: 3, Forget: 0.99}, Mixing: 0.5},
 }
 
 // Every learner keeps the contract, whatever its rule and however the model is
@@ -60,7 +62,7 @@ func TestConformance(t *testing.T) {
 			onlinetest.Check(t, func() online.Learner { return newObserver(t, w.model, path) }, w.labels(path))
 		})
 		for name, r := range settings {
-			if pathName != "pruned" && name != "literal" && name != "personal 50" {
+			if pathName != "pruned" && name != "literal" && name != "personal 50" && name != "newton" {
 				continue
 			}
 			t.Run(fmt.Sprintf("centralized, %s, %s", name, pathName), func(t *testing.T) {

@@ -41,6 +41,9 @@ type Consensus struct {
 	lazy   mat.CSR     // (1-η)I + ηW
 	mixed  []mat.Dense // lazy times what the nodes send
 	none   mat.Dense
+
+	linked *mat.CSR // the S whose links the nodes were told
+	links  []int32
 }
 
 // NewConsensus returns a learner whose nodes all begin with the taps of the model
@@ -66,7 +69,7 @@ func NewConsensus(o *Observer, r rule.Config) (*Consensus, error) {
 		for v := range now {
 			now[v], next[v] = l.now[v].Row(i), l.next[v].Row(i)
 		}
-		l.nodes = append(l.nodes, rule.NewNode(f, &l.config, 1, now, next))
+		l.nodes = append(l.nodes, rule.NewNode(rule.NodeConfig{Basis: f, Config: &l.config, Rows: 1, Now: now, Next: next}))
 	}
 	if r.Mixing == 0 {
 		l.lazy = identity(o.nodes)
@@ -107,6 +110,7 @@ func (l *Consensus) Update(j loss.Loss) error {
 			l.heard.Points = l.points
 		}
 	}
+	l.relink(o.links)
 	var failed error
 	l.refused = l.refused[:0]
 	r := 0
@@ -177,6 +181,25 @@ func (l *Consensus) restart() {
 			l.nodes[i].Reset()
 			a.Anew()
 		}
+	}
+}
+
+// relink tells nodes that begin again with other links whom they hear: row i of
+// S, but for node i itself.
+func (l *Consensus) relink(s *mat.CSR) {
+	if l.config.Newton == nil || !l.config.Newton.Restart || s == l.linked {
+		return
+	}
+	l.linked = s
+	for i, n := range l.nodes {
+		l.links = l.links[:0]
+		col, _ := s.Row(i)
+		for _, j := range col {
+			if int(j) != i {
+				l.links = append(l.links, j)
+			}
+		}
+		n.Relink(l.links)
 	}
 }
 
@@ -293,6 +316,7 @@ func (l *Consensus) Restore(s Snapshot) error {
 	if err := restore(l.observer, l.nodes, l.answering, s); err != nil {
 		return err
 	}
+	l.linked = nil
 	l.learned = l.observer.step
 	return nil
 }

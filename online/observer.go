@@ -53,6 +53,7 @@ type Observer struct {
 	z, base  mat.Dense // a row per node read
 	outputs  mat.Dense // of all nodes
 	mixing   *mat.CSR  // W_t
+	links    *mat.CSR  // S_t
 	target   []float32 // scratch
 }
 
@@ -113,7 +114,7 @@ func (o *Observer) check(s graph.Sample) error {
 // Observe opens a step: it computes z and y† of a sample. After an error no step
 // is open.
 func (o *Observer) Observe(s graph.Sample) error {
-	o.mixing, o.open, o.advanced = nil, false, false
+	o.mixing, o.links, o.open, o.advanced = nil, nil, false, false
 	o.step++
 	if err := o.check(s); err != nil {
 		return err
@@ -149,7 +150,7 @@ func (o *Observer) Observe(s graph.Sample) error {
 			}
 		}
 	}
-	o.mixing, o.open = s.Mixing, true
+	o.mixing, o.links, o.open = s.Mixing, s.Shift, true
 	return nil
 }
 

@@ -41,7 +41,7 @@ func (s *Solo) Learn(base, z []float32, j loss.Loss) error {
 		return err
 	}
 	inputs, outputs := mat.NewDense(1, len(z), z), mat.NewDense(1, len(base), base)
-	if _, ok := j.(loss.Targeted); ok {
+	if _, ok := j.(loss.Targeted); ok || s.config.Newton != nil {
 		s.node.Observe(inputs, outputs, s.row[:], j)
 	} else {
 		s.node.ObserveAll(inputs, outputs, j)
@@ -78,7 +78,7 @@ func newLone(m *gnn.WideDeep, r rule.Config, moment *rule.SecondMoment, rows int
 		return nil, err
 	}
 	l := &lone{basis: f, config: r, start: slices.Clone(m.Params.Flat[:f.TapsLen()])}
-	l.node = rule.NewNode(f, &l.config, rows, nil, nil)
+	l.node = rule.NewNode(rule.NodeConfig{Basis: f, Config: &l.config, Rows: rows})
 	sent, _ := r.Vectors()
 	l.own = make([]mat.Dense, sent)
 	l.heard = rule.Heard{Weights: []float32{1}, Rows: []int32{0}, Vectors: l.own}

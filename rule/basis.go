@@ -24,6 +24,11 @@ type BasisConfig struct {
 	// Whitening, if set, is the metric of a step. Its inputs must be those
 	// of the basis, and the bias's 1 where that is retrained.
 	Whitening *Whitening
+
+	// Newton says that nodes learn by second derivatives, in features that are
+	// whitened by Moment, if there is one.
+	Newton bool
+	Moment *SecondMoment
 }
 
 // Basis is the coordinates of what learns, the same at all nodes of a network,
@@ -44,6 +49,8 @@ type Basis struct {
 	whitening *Whitening
 	right     []float64 // what a gradient zᵀdy is multiplied with: Rᵀ, or R⁺ with a whitening, C×width
 	steepness float64   // the largest eigenvalue of ΩᵀΩ, as the metric of the step sees it: 1 with a whitening
+
+	frame *frame // of those who learn by second derivatives
 }
 
 // NewBasis returns the basis of a model.
@@ -80,7 +87,7 @@ func NewBasis(c BasisConfig) (*Basis, error) {
 			omega[g*f.outputs+k] = v
 		}
 	}
-	if err := f.measure(omega); err != nil {
+	if err := f.measure(omega, c.Newton, c.Moment); err != nil {
 		return nil, err
 	}
 	return f, f.begin(c.Start)
@@ -93,13 +100,20 @@ func NewBasis(c BasisConfig) (*Basis, error) {
 const rankTolerance = 1e-6
 
 // measure finds the coordinates for Ω, and the metric.
-func (f *Basis) measure(omega []float64) error {
+func (f *Basis) measure(omega []float64, newton bool, moment *SecondMoment) error {
 	q := factorize(omega, f.features, f.outputs, rankTolerance)
+	f.width = max(q.r, 1)
+	if newton {
+		var err error
+		if f.frame, err = newFrame(f, q, moment); err != nil {
+			return err
+		}
+	}
 	if q.r == 0 { // nothing that the taps do reaches an output
 		q.r, q.q, q.root = 1, make([]float64, f.features), make([]float64, f.outputs)
 		q.q[0] = 1
 	}
-	f.width, f.columns, f.root = q.r, q.q, q.root
+	f.columns, f.root = q.q, q.root
 	if f.whitening != nil {
 		f.right, f.steepness = q.inverse(), 1
 		return nil

@@ -100,7 +100,7 @@ func TestPointsAreInTheMetricOfTheStep(t *testing.T) {
 func TestClipAllocatesNothing(t *testing.T) {
 	f := must[*rule.Basis](t)(rule.NewBasis(rule.BasisConfig{Inputs: 2, Features: 2, Gain: 1}))
 	config := rule.Config{Mixing: 1, Clip: rule.ClipMedian, StepSize: rule.StepSize{Value: 0.1}}
-	n := rule.NewNode(f, &config, 1, nil, nil)
+	n := rule.NewNode(rule.NodeConfig{Basis: f, Config: &config, Rows: 1})
 	h := hears(f, 0, 0, 1, 2, 3, 4, 5)
 	z, base := mat.NewDense(1, 2, []float32{1, 1}), mat.NewDense(1, 2, nil)
 	j := &loss.CrossEntropy{Labels: []int32{1}}

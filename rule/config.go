@@ -74,6 +74,11 @@ type Config struct {
 	// paper.
 	Clip Clip `json:"clip,omitzero"`
 
+	// Newton, if set, learns by second derivatives in the place of gradient steps.
+	// It has no use for a step size, a window, whitening, a ridge or clipping, and
+	// sends nothing unless Mixing is above 0.
+	Newton *Newton `json:"newton,omitempty"`
+
 	// Rule, if set, replaces Descent: a rule of one's own.
 	Rule Rule `json:"-"`
 }
@@ -111,6 +116,14 @@ func (c *Config) Validate() error {
 	}
 	if int(c.Clip) >= len(clipNames) || c.Clip < 0 {
 		complain("%v: want %s", c.Clip, strings.Join(clipNames, ", "))
+	}
+	if c.Newton != nil {
+		for _, what := range c.Newton.complaints() {
+			complain("%s", what)
+		}
+		if c.Rule != nil || c.StepSize != (StepSize{}) || c.Window > 1 || c.Whiten || c.Ridge != 0 || c.ClipNorm != 0 {
+			complain("newton goes without a rule of one's own, step size, window, whitening, ridge and clip_norm: leave them out")
+		}
 	}
 	if c.Rule != nil && (c.Rule.Sent() < 1 || c.Rule.Kept() < 0) {
 		complain("a %T sends %d vectors and keeps %d, want at least 1, which predictions use, and 0", c.Rule, c.Rule.Sent(), c.Rule.Kept())
@@ -155,6 +168,12 @@ func Personal(window int) Config {
 		c.StepSize.Value = 0.3
 	}
 	return c
+}
+
+// Laplace is learning by second derivatives: every node keeps taps and bias of
+// its own, sends none of them, and needs neither step size nor window.
+func Laplace() Config {
+	return Config{Newton: &Newton{Doubt: 0.2}, Retrain: RetrainTapsAndBias}
 }
 
 // PersonalWindow is the window of the preset called "personal".

@@ -24,6 +24,10 @@ type Memory struct {
 	Inputs  []float32 `json:"inputs,omitempty"`
 	Bases   []float32 `json:"bases,omitempty"`
 	Targets []float32 `json:"targets,omitempty"`
+
+	// Newton is what a node that learns by second derivatives knows; see
+	// newtonmemory.go.
+	Newton []float64 `json:"newton,omitempty"`
 }
 
 // Orthonormal says that vectors are in the coordinates of this package, x with
@@ -36,6 +40,9 @@ func (n *Node) Memory() Memory {
 	m := Memory{Steps: n.steps, Coordinates: Orthonormal}
 	for _, v := range n.now {
 		m.Vectors = append(m.Vectors, slices.Clone(v))
+	}
+	if n.newton != nil {
+		m.Newton = n.newton.now.memory()
 	}
 	w, f := n.window, n.basis
 	for k := range w.filled {
@@ -62,6 +69,11 @@ func (n *Node) Restore(m Memory) error {
 	rows, err := n.fits(m)
 	if err != nil {
 		return err
+	}
+	if n.newton != nil {
+		if err := n.newton.restore(m.Newton); err != nil {
+			return err
+		}
 	}
 	for v, x := range n.translated(m) {
 		copy(n.now[v], x)
@@ -126,6 +138,14 @@ func (n *Node) fits(m Memory) (rows int, err error) {
 	if len(m.Inputs) != rows*f.inputs || len(m.Bases) != rows*f.outputs || rows > 0 && len(m.Targets)%rows != 0 {
 		return 0, fmt.Errorf("rule: memory: %d inputs, %d outputs and %d targets for %d observations",
 			len(m.Inputs), len(m.Bases), len(m.Targets), rows)
+	}
+	if m.Newton != nil && n.newton == nil {
+		return 0, errors.New("rule: memory: of a node that learns by second derivatives, this one takes gradient steps")
+	}
+	if n.newton != nil {
+		if _, err := recall(m.Newton, n.newton.frame); err != nil {
+			return 0, err
+		}
 	}
 	for _, values := range slices.Concat([][]float32{m.Inputs, m.Bases, m.Targets}, m.Vectors, n.translated(m)) {
 		if !mat.Finite(values...) {

@@ -19,7 +19,7 @@ import (
 // it on.
 func remembered(tb testing.TB) (n *rule.Node, step func(k int, j loss.Loss) error) {
 	f := must[*rule.Basis](tb)(rule.NewBasis(bases["bias"]))
-	n = rule.NewNode(f, &rule.Config{StepSize: rule.StepSize{Value: 0.1}, Window: 4}, 2, nil, nil)
+	n = rule.NewNode(rule.NodeConfig{Basis: f, Config: &rule.Config{StepSize: rule.StepSize{Value: 0.1}, Window: 4}, Rows: 2})
 	return n, func(k int, j loss.Loss) error {
 		rng := random.Stream(11, "remembered", k)
 		n.Observe(matrix(rng, 2, 3), matrix(rng, 2, 2), []int32{0, 1}, j)
@@ -121,7 +121,7 @@ func TestRestoreOfEarlyVersions(t *testing.T) {
 		if err := json.Unmarshal(text, &m); err != nil {
 			t.Fatal(err)
 		}
-		n := rule.NewNode(f, &rule.Config{}, 1, nil, nil)
+		n := rule.NewNode(rule.NodeConfig{Basis: f, Config: &rule.Config{}, Rows: 1})
 		if err := n.Restore(m); err != nil {
 			t.Fatal(err)
 		}

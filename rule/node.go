@@ -24,6 +24,7 @@ type Node struct {
 	now    State
 	next   State
 	step   Step
+	newton *newton // nil unless it learns by second derivatives
 
 	leftOut int       // neighbours of the last Step
 	trusted *Heard    // what was heard, without them; nil until there is one
@@ -36,16 +37,31 @@ type Node struct {
 	steps   int
 }
 
-// NewNode returns a learner at 𝒜†. It observes at most rows rows per step. Now
-// and next are the memory of its vectors, both of Vectors(config) vectors of
-// Basis.Len values; nil makes them. The configuration must be valid and is not
-// changed.
-func NewNode(f *Basis, c *Config, rows int, now, next State) *Node {
-	n := &Node{basis: f, config: c, rule: c.rule(), window: newWindow(f, c, rows), now: now, next: next, scratch: make([]float64, f.outputs)}
-	if now == nil {
-		n.now, n.next = newState(f, n.rule), newState(f, n.rule)
+// NodeConfig says what a node is made of.
+type NodeConfig struct {
+	Basis  *Basis
+	Config *Config // valid; not changed
+	Rows   int     // observed per step at most
+
+	// Now and Next are the memory of the node's vectors, both of Vectors(config)
+	// vectors of Basis.Len values; nil makes them.
+	Now, Next State
+}
+
+// NewNode returns a learner at 𝒜†.
+func NewNode(c NodeConfig) *Node {
+	f := c.Basis
+	n := &Node{
+		basis: f, config: c.Config, rule: c.Config.rule(), window: newWindow(f, c.Config, c.Rows), now: c.Now, next: c.Next,
+		scratch: make([]float64, f.outputs),
+	}
+	if c.Now == nil {
+		n.now, n.next = newState(f, c.Config), newState(f, c.Config)
 	}
 	n.step = Step{Cost: n.window, Spare: make([]float32, f.Len())}
+	if c.Config.Newton != nil {
+		n.newton = newNewton(f, c.Config)
+	}
 	return n
 }
 
@@ -57,14 +73,23 @@ func (c *Config) rule() Rule {
 	return Descent{StepSize: c.StepSize}
 }
 
-// Vectors returns how many vectors a node sends and keeps under c.
+// Vectors returns how many vectors a node sends and keeps under c. The first is
+// x_i; one that learns by second derivatives and mixes with nobody keeps it to
+// itself.
 func (c *Config) Vectors() (sent, kept int) {
+	if c.Newton != nil {
+		if c.Mixing == 0 {
+			return 0, 1
+		}
+		return 1, 0
+	}
 	r := c.rule()
 	return r.Sent(), r.Kept()
 }
 
-func newState(f *Basis, r Rule) State {
-	s := make(State, r.Sent()+r.Kept())
+func newState(f *Basis, c *Config) State {
+	sent, kept := c.Vectors()
+	s := make(State, sent+kept)
 	for v := range s {
 		s[v] = make([]float32, f.Len())
 	}
@@ -81,12 +106,21 @@ func (n *Node) Steps() int { return n.steps }
 func (n *Node) Params() []float32 { return n.now[0] }
 
 // Predict writes the node's output to y, overwritten; see [Basis.Predict].
-func (n *Node) Predict(y, base, z []float32) { n.basis.Predict(y, base, z, n.now[0], n.scratch) }
+func (n *Node) Predict(y, base, z []float32) {
+	if n.newton != nil && n.newton.knows() {
+		n.newton.predict(y, base, z)
+		return
+	}
+	n.basis.Predict(y, base, z, n.now[0], n.scratch)
+}
 
 // Check reports whether a node under this configuration can learn from j.
 func (n *Node) Check(j loss.Loss) error {
 	if j == nil {
 		return errors.New("rule: no cost; a step that costs nothing is a cost of 0")
+	}
+	if _, ok := j.(loss.Local); n.newton != nil && !ok {
+		return fmt.Errorf("rule: newton needs the cost of every node, and a %T has none: it must be a loss.Local", j)
 	}
 	automatic := n.config.StepSize.Schedule == Automatic
 	if t, ok := j.(loss.Targeted); ok {
@@ -111,6 +145,10 @@ func (n *Node) Check(j loss.Loss) error {
 // cost. Row r is row rows[r] of the loss, which must have passed Check and be a
 // [loss.Local].
 func (n *Node) Observe(z, base mat.Dense, rows []int32, j loss.Loss) {
+	if n.newton != nil {
+		n.newton.observe(z, base, rows, j)
+		return
+	}
 	if z.Rows == 0 && n.window.held == 0 {
 		n.window.begin()
 		return
@@ -124,12 +162,17 @@ func (n *Node) Observe(z, base mat.Dense, rows []int32, j loss.Loss) {
 }
 
 // ObserveMore takes in one more row of the step that Observe began, row of a cost
-// of the same kind: answers of several steps may be judged at once. At most as many
-// rows as the node was made for fit.
-func (n *Node) ObserveMore(z, base []float32, row int, j loss.Targeted) {
-	w := n.window
-	w.judge = j
-	if j.TargetOf(row, w.one) {
+// of the same kind, a [loss.Targeted] unless the node learns by second derivatives:
+// answers of several steps may be judged at once. At most as many rows as the node
+// was made for fit.
+func (n *Node) ObserveMore(z, base []float32, row int, j loss.Loss) {
+	if n.newton != nil {
+		n.newton.observeMore(z, base, row, j)
+		return
+	}
+	w, t := n.window, j.(loss.Targeted)
+	w.judge = t
+	if t.TargetOf(row, w.one) {
 		copy(w.add(z[:n.basis.inputs], base), w.one)
 	}
 }
@@ -166,7 +209,11 @@ func (l *local) Eval(dy, y mat.Dense) float64 {
 func (n *Node) Step(heard *Heard) error {
 	n.step.Time, n.step.Now, n.step.Heard = n.steps, n.now, n.trust(heard)
 	n.step.Flat = n.window.held == 0 && n.config.Ridge == 0
-	n.rule.Step(n.next, &n.step)
+	if n.newton != nil {
+		n.newton.step(n.next, &n.step, n.config.Mixing > 0)
+	} else {
+		n.rule.Step(n.next, &n.step)
+	}
 	n.step.Heard = nil
 	n.window.release()
 	n.local = local{}
@@ -204,6 +251,9 @@ func (n *Node) Refuse() {
 // Commit makes the vectors of the last Step the node's own.
 func (n *Node) Commit() {
 	n.now, n.next = n.next, n.now
+	if n.newton != nil {
+		n.newton.commit()
+	}
 	n.steps++
 }
 
@@ -213,5 +263,30 @@ func (n *Node) Reset() {
 		clear(v)
 	}
 	n.window.forget()
+	if n.newton != nil {
+		n.newton.reset()
+	}
 	n.steps = 0
+}
+
+// Relink tells the node whose messages it hears in this step, ascending. If they
+// are others than at the step before and Newton.Restart is set, the node begins
+// again from 𝒜†, and it is true. It belongs before Observe, in every step. Nodes
+// that mix do not begin again: they have what others learned.
+func (n *Node) Relink(links []int32) bool {
+	if n.newton == nil || !n.config.Newton.Restart || n.config.Mixing > 0 || !n.newton.relink(links) {
+		return false
+	}
+	clear(n.now[0])
+	return true
+}
+
+// Refused returns how many answers the last Step did not learn from, because no
+// step was found that leads to a finite place within the limit. Only Newton
+// refuses single answers.
+func (n *Node) Refused() int {
+	if n.newton == nil {
+		return 0
+	}
+	return n.newton.refused
 }

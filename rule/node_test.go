@@ -41,7 +41,7 @@ func alone(n *rule.Node) *rule.Heard {
 // restored returns a node with parameters x.
 func restored(t *testing.T, f *rule.Basis, c *rule.Config, rows int, x []float32) *rule.Node {
 	t.Helper()
-	n := rule.NewNode(f, c, rows, nil, nil)
+	n := rule.NewNode(rule.NodeConfig{Basis: f, Config: c, Rows: rows})
 	if err := n.Restore(rule.Memory{Vectors: [][]float32{x}, Coordinates: rule.Orthonormal}); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestCurvature(t *testing.T) {
 					t.Errorf("%s, whitened %t: cost %v after steps of %v, %v before", name, whiten, last, auto, first)
 				}
 			}}
-			n := rule.NewNode(f, &config, 2, nil, nil)
+			n := rule.NewNode(rule.NodeConfig{Basis: f, Config: &config, Rows: 2})
 			target := matrix(rng, 2, f.Outputs())
 			for k, on := range []bool{false, true} {
 				n.Observe(matrix(rng, 2, 3), matrix(rng, 2, f.Outputs()), []int32{0, 1}, loss.MSE{Target: target, Mask: []bool{on, on}})
@@ -215,7 +215,7 @@ func TestCheck(t *testing.T) {
 		{rule.Config{StepSize: automatic}, loss.Hinge{}, "the gradient of a loss.Hinge jumps"},
 		{rule.Config{StepSize: automatic}, loss.CrossEntropy{}, ""},
 	} {
-		err := rule.NewNode(f, &c.config, 1, nil, nil).Check(c.j)
+		err := rule.NewNode(rule.NodeConfig{Basis: f, Config: &c.config, Rows: 1}).Check(c.j)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%T under %+v: error %v, want %q", c.j, c.config, err, c.want)
 		}

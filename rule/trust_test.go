@@ -101,7 +101,7 @@ func TestOutliersOfWhitenedSteps(t *testing.T) {
 func TestLimitWithoutACost(t *testing.T) {
 	f := must[*rule.Basis](t)(rule.NewBasis(rule.BasisConfig{Inputs: 2, Features: 2, Gain: 1}))
 	config := rule.Config{Mixing: 1, Limit: 30}
-	n := rule.NewNode(f, &config, 1, nil, nil)
+	n := rule.NewNode(rule.NodeConfig{Basis: f, Config: &config, Rows: 1})
 	n.Observe(mat.Dense{}, mat.Dense{}, nil, nil)
 	if err := n.Step(hears(f, 0, 0, 40)); !errors.Is(err, rule.ErrDiverged) {
 		t.Errorf("error %v, want ErrDiverged", err)

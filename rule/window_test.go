@@ -158,7 +158,7 @@ func TestWhiteningOfPoorData(t *testing.T) {
 	f := must[*rule.Basis](t)(rule.NewBasis(rule.BasisConfig{Inputs: 3, Features: 1, Gain: 1, Whitening: w}))
 	var got []float32
 	config := rule.Config{Rule: probe{func(_ float64, g []float32, _ rule.Cost) { got = slices.Clone(g) }}}
-	n := rule.NewNode(f, &config, 1, nil, nil)
+	n := rule.NewNode(rule.NodeConfig{Basis: f, Config: &config, Rows: 1})
 	n.Observe(mat.NewDense(1, 3, []float32{1, 1, 1}),
 		mat.NewDense(1, 1, nil), []int32{0}, loss.MSE{Target: mat.NewDense(1, 1, []float32{-0.5})})
 	if err := n.Step(alone(n)); err != nil {
@@ -178,7 +178,7 @@ func TestClip(t *testing.T) {
 	for _, limit := range []float64{0, 1e-3, 1e9} {
 		var got []float32
 		config := rule.Config{ClipNorm: limit, Rule: probe{func(_ float64, g []float32, _ rule.Cost) { got = slices.Clone(g) }}}
-		n := rule.NewNode(f, &config, 1, nil, nil)
+		n := rule.NewNode(rule.NodeConfig{Basis: f, Config: &config, Rows: 1})
 		n.Observe(mat.NewDense(1, 3, []float32{1, 2, 3}),
 			mat.NewDense(1, 2, nil), []int32{0}, loss.MSE{Target: mat.NewDense(1, 2, []float32{3, -4})})
 		if err := n.Step(alone(n)); err != nil {
@@ -194,7 +194,7 @@ func TestClip(t *testing.T) {
 func TestAnotherKindOfCost(t *testing.T) {
 	f := must[*rule.Basis](t)(rule.NewBasis(bases["readout"]))
 	config := rule.Config{Window: 4}
-	n := rule.NewNode(f, &config, 1, nil, nil)
+	n := rule.NewNode(rule.NodeConfig{Basis: f, Config: &config, Rows: 1})
 	observe := func(j loss.Loss) {
 		t.Helper()
 		n.Observe(mat.NewDense(1, 3, []float32{1, 2, 3}), mat.NewDense(1, 2, nil), []int32{0}, j)

@@ -1,0 +1,450 @@
+package rule_test
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// pupil is a node that learns by second derivatives, with observations for it.
+type pupil struct {
+	t       testing.TB
+	basis   *rule.Basis
+	config  rule.Config
+	node    *rule.Node
+	heard   *rule.Heard
+	y, base mat.Dense
+	z       mat.Dense
+}
+
+// newPupil returns one for taps of so many inputs behind a readout.
+func newPupil(t testing.TB, inputs int, bias bool, readout mat.Dense, moment *rule.SecondMoment, how rule.Newton) *pupil {
+	t.Helper()
+	f, err := rule.NewBasis(rule.BasisConfig{
+		Inputs: inputs, Features: readout.Rows, Gain: 1, Bias: bias, Readout: readout, Newton: true, Moment: moment,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pupil{t: t, basis: f, config: rule.Config{Newton: &how}}
+	p.node = rule.NewNode(rule.NodeConfig{Basis: f, Config: &p.config, Rows: 1})
+	p.heard = &rule.Heard{Weights: []float32{1}, Rows: []int32{0}}
+	p.y, p.base, p.z = mat.NewDense(1, readout.Cols, nil), mat.NewDense(1, readout.Cols, nil), mat.NewDense(1, inputs, nil)
+	return p
+}
+
+var firstRow = []int32{0}
+
+// learn takes one step on j.
+func (p *pupil) learn(j loss.Loss) {
+	p.t.Helper()
+	if err := p.node.Check(j); err != nil {
+		p.t.Fatal(err)
+	}
+	p.node.Observe(p.z, p.base, firstRow, j)
+	if err := p.node.Step(p.heard); err != nil {
+		p.t.Fatal(err)
+	}
+	p.node.Commit()
+}
+
+// draw fills the inputs and base outputs.
+func (p *pupil) draw(rng *rand.Rand) {
+	for e := range p.z.Data {
+		p.z.Data[e] = float32(rng.NormFloat64())
+	}
+	for e := range p.base.Data {
+		p.base.Data[e] = float32(rng.NormFloat64())
+	}
+}
+
+func randomReadout(rng *rand.Rand, features, outputs int) mat.Dense {
+	r := mat.NewDense(features, outputs, nil)
+	for e := range r.Data {
+		r.Data[e] = float32(rng.NormFloat64())
+	}
+	return r
+}
+
+// momentOf returns the moment of normal inputs with some correlation.
+func momentOf(inputs int) *rule.SecondMoment {
+	m := &rule.SecondMoment{Inputs: inputs, Count: 1, Mean: make([]float64, (inputs+1)*(inputs+1))}
+	for a := range inputs + 1 {
+		for b := range inputs + 1 {
+			m.Mean[a*(inputs+1)+b] = math.Pow(0.5, math.Abs(float64(a-b)))
+		}
+	}
+	return m
+}
+
+// With squared errors and no forgetting the mean is that of least squares with a
+// ridge 1/τ on X, whatever the whitening and whatever the rank of the readout:
+// the gradient of ½|X|²/τ + Σ J_t is 0 there. x, which is read from outside, has
+// the gradient zᵀ dy Rᵀ of the sum and the pull Σ' x RRᵀ/τ, Σ' = LLᵀ, against it.
+func TestNewtonIsLeastSquares(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 5))
+	for _, c := range []struct {
+		name             string
+		inputs, features int
+		outputs          int
+		moment           bool
+	}{
+		{"full rank", 4, 6, 3, true},
+		{"two features behind four outputs", 4, 2, 4, true},
+		{"one output", 5, 3, 1, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			moment := momentOf(c.inputs)
+			p := newPupil(t, c.inputs, true, randomReadout(rng, c.features, c.outputs), moment, rule.Newton{Prior: 0.5})
+			rows, n := c.inputs+1, p.basis.Len()
+			width := n / rows
+			var zs [][]float64
+			var targets, bases [][]float32
+			for range 60 {
+				p.draw(rng)
+				target := mat.NewDense(1, c.outputs, nil)
+				for e := range target.Data {
+					target.Data[e] = float32(rng.NormFloat64())
+				}
+				p.learn(loss.MSE{Target: target})
+				z := make([]float64, rows)
+				for k, v := range p.z.Data {
+					z[k] = float64(v)
+				}
+				z[rows-1] = 1
+				zs, targets, bases = append(zs, z), append(targets, target.Data), append(bases, append([]float32(nil), p.base.Data...))
+			}
+			x := p.node.Params()
+			effect := make([]float64, rows*c.outputs) // x R
+			p.basis.Effect(effect, x)
+			unit := make([]float64, rows*c.outputs) // R, by rows
+			one := make([]float32, n)
+			r := make([][]float64, width)
+			for w := range r {
+				clear(one)
+				one[w] = 1
+				p.basis.Effect(unit, one)
+				r[w] = append([]float64(nil), unit[:c.outputs]...)
+			}
+			g := make([]float64, rows*c.outputs) // of the sum, by x R
+			for i, z := range zs {
+				for k := range c.outputs {
+					y := float64(bases[i][k])
+					for a, v := range z {
+						y += v * effect[a*c.outputs+k]
+					}
+					for a, v := range z {
+						g[a*c.outputs+k] += 2 / float64(c.outputs) * (y - float64(targets[i][k])) * v
+					}
+				}
+			}
+			for a := range rows {
+				for b := range rows {
+					s := moment.Mean[a*rows+b]
+					if a == b {
+						s *= 1.001
+					}
+					for k := range c.outputs {
+						g[a*c.outputs+k] += s * effect[b*c.outputs+k] / 0.5
+					}
+				}
+			}
+			for a := range rows {
+				for w := range r {
+					sum := 0.0
+					for k, v := range r[w] {
+						sum += g[a*c.outputs+k] * v
+					}
+					if math.Abs(sum) > 2e-4 {
+						t.Errorf("gradient (%d,%d) at the mean is %v, want 0", a, w, sum)
+					}
+				}
+			}
+		})
+	}
+}
+
+// The implicit step minimises ½|X - X_t|²_{P⁻¹} + w J: after the first answer, with
+// P = τI and w = 1, the new outputs y' solve y' = y - τ|z̃|² ∇J(y').
+func TestNewtonStepIsImplicit(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 7))
+	for range 50 {
+		const inputs, outputs = 3, 4
+		p := newPupil(t, inputs, false, randomReadout(rng, 6, outputs), nil, rule.Newton{Prior: 30})
+		p.draw(rng)
+		for _, j := range []loss.Loss{
+			loss.CrossEntropy{Labels: []int32{rng.Int32N(outputs)}},
+			loss.SmoothL1{Target: mat.NewDense(1, outputs, []float32{1, -5, 0.2, 3})},
+			loss.Huber{Target: mat.NewDense(1, outputs, []float32{1, -5, 0.2, 3})},
+			userCost{mat.NewDense(1, outputs, []float32{1, 2, 3, 4})},
+		} {
+			p.node.Reset()
+			p.learn(j)
+			p.node.Predict(p.y.Row(0), p.base.Row(0), p.z.Row(0))
+			dy := make([]float32, outputs)
+			j.(loss.Local).EvalNode(0, dy, p.y.Row(0))
+			for c, y := range p.y.Row(0) { // features of mean square 1: |z̃|² is their number
+				want := float64(p.base.Data[c]) - 30*inputs*float64(dy[c])
+				if math.Abs(float64(y)-want) > 1e-3*(1+math.Abs(want)) {
+					t.Errorf("%T: output %d after the step is %v, want %v", j, c, y, want)
+				}
+			}
+		}
+	}
+}
+
+// userCost is a cost of one's own of which nobody knows second derivatives: the
+// pseudo-Huber cost.
+type userCost struct{ target mat.Dense }
+
+func (u userCost) Eval(dy, y mat.Dense) float64 { return loss.Mean(dy, y, u) }
+
+func (u userCost) EvalNode(i int, dy, y []float32) float64 {
+	sum := 0.0
+	for c, v := range y {
+		d := float64(v) - float64(u.target.At(i, c))
+		root := math.Sqrt(1 + d*d)
+		sum += root - 1
+		if dy != nil {
+			dy[c] = float32(d / root)
+		}
+	}
+	return sum
+}
+
+// classes teaches a node labels that depend on its inputs, after which it names
+// more of them than before; wrong ones are among them.
+func classes(t testing.TB, p *pupil, rng *rand.Rand, steps int, wrong float64) (right int) {
+	outputs := p.base.Cols
+	for k := range steps {
+		p.draw(rng)
+		p.base.Zero()
+		best, label := float32(-9), int32(0)
+		for c := range outputs {
+			if v := p.z.Data[c%p.z.Cols] * float32(1+c); v > best {
+				best, label = v, int32(c)
+			}
+		}
+		p.node.Predict(p.y.Row(0), p.base.Row(0), p.z.Row(0))
+		if k >= steps/2 && mat.Argmax(p.y.Row(0)) == int(label) {
+			right++
+		}
+		if rng.Float64() < wrong {
+			label = rng.Int32N(int32(outputs))
+		}
+		p.learn(loss.CrossEntropy{Labels: []int32{label}})
+	}
+	return right
+}
+
+func TestNewtonLearnsLabels(t *testing.T) {
+	for _, doubt := range []float64{0, 0.2} {
+		rng := rand.New(rand.NewPCG(8, 9))
+		p := newPupil(t, 4, true, randomReadout(rng, 8, 4), momentOf(4), rule.Newton{Doubt: doubt, Fresh: 100})
+		if got := classes(t, p, rng, 600, 0.1); got < 250 {
+			t.Errorf("doubt %v: %d of 300 labels are right, want 250", doubt, got)
+		}
+	}
+}
+
+// A node that was stopped and restored goes on with the same bits, through JSON
+// too, with a newcomer beside it and links of which it knows.
+func TestNewtonMemory(t *testing.T) {
+	run := func(stop bool) []float32 {
+		rng := rand.New(rand.NewPCG(10, 11))
+		p := newPupil(t, 3, true, randomReadout(rng, 6, 3), momentOf(3), rule.Newton{Doubt: 0.1, Fresh: 7, Restart: true})
+		for k := range 40 {
+			p.node.Relink([]int32{int32(k / 17)})
+			classes(t, p, rng, 1, 0.3)
+			if stop && k%5 == 0 {
+				text, err := json.Marshal(p.node.Memory())
+				if err != nil {
+					t.Fatal(err)
+				}
+				var m rule.Memory
+				if err := json.Unmarshal(text, &m); err != nil {
+					t.Fatal(err)
+				}
+				p.node = rule.NewNode(rule.NodeConfig{Basis: p.basis, Config: &p.config, Rows: 1})
+				if err := p.node.Restore(m); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		return append([]float32(nil), p.node.Params()...)
+	}
+	got, want := run(true), run(false)
+	for e := range want {
+		if got[e] != want[e] {
+			t.Fatalf("parameter %d is %v, want %v", e, got[e], want[e])
+		}
+	}
+}
+
+// A memory that does not fit is refused, and changes nothing.
+func TestNewtonMemoryRefused(t *testing.T) {
+	rng := rand.New(rand.NewPCG(12, 13))
+	p := newPupil(t, 3, true, randomReadout(rng, 6, 3), momentOf(3), rule.Newton{Fresh: 3})
+	classes(t, p, rng, 10, 0)
+	good := p.node.Memory()
+	change := func(f func(m []float64) []float64) rule.Memory {
+		m := good
+		m.Newton = f(append([]float64(nil), good.Newton...))
+		return m
+	}
+	for name, m := range map[string]rule.Memory{
+		"short":       change(func(m []float64) []float64 { return m[:len(m)-1] }),
+		"long":        change(func(m []float64) []float64 { return append(m, 1) }),
+		"only a head": change(func(m []float64) []float64 { return m[:3] }),
+		"nan":         change(func(m []float64) []float64 { m[20] = math.NaN(); return m }),
+		"links":       change(func(m []float64) []float64 { m[7] = 1e300; return m }),
+		"size":        change(func(m []float64) []float64 { m[8] = 1e9; return m }),
+		"no variance": change(func(m []float64) []float64 { m[len(m)-1] = 0; return m }),
+	} {
+		if err := p.node.Restore(m); err == nil {
+			t.Errorf("%s: got no error", name)
+		}
+	}
+	plain := rule.NewNode(rule.NodeConfig{Basis: p.basis, Config: &rule.Config{}, Rows: 1})
+	if err := plain.Restore(good); err == nil {
+		t.Error("a node that takes gradient steps took the memory of one that does not")
+	}
+}
+
+// Where what was right becomes wrong, a newcomer takes over; without one the
+// learner, sure of itself, is right less often.
+func TestFreshTakesOver(t *testing.T) {
+	after := func(fresh int) (right int) {
+		rng := rand.New(rand.NewPCG(14, 15))
+		p := newPupil(t, 4, true, randomReadout(rng, 8, 4), momentOf(4), rule.Newton{Doubt: 0.2, Fresh: fresh})
+		for k := range 4200 {
+			p.draw(rng)
+			p.base.Zero()
+			label := mat.Argmax(p.z.Row(0))
+			if k >= 4000 {
+				label = (label + 1) % 4
+			}
+			p.node.Predict(p.y.Row(0), p.base.Row(0), p.z.Row(0))
+			if k >= 4000 && mat.Argmax(p.y.Row(0)) == label {
+				right++
+			}
+			p.learn(loss.CrossEntropy{Labels: []int32{int32(label)}})
+		}
+		return right
+	}
+	with, without := after(100), after(0)
+	t.Logf("right of 200 after the change: %d with newcomers, %d without", with, without)
+	if with < 150 || with < without+20 {
+		t.Errorf("%d of 200 right with newcomers, %d without; want 150, and 20 more than without", with, without)
+	}
+}
+
+// Numbers without bounds are refused one by one: what was learned stays.
+func TestNewtonRefuses(t *testing.T) {
+	rng := rand.New(rand.NewPCG(16, 17))
+	p := newPupil(t, 2, false, randomReadout(rng, 4, 2), nil, rule.Newton{})
+	p.config.Limit = 100
+	for k := range 30 {
+		p.draw(rng)
+		target := mat.NewDense(1, 2, []float32{1, -1})
+		if k == 20 {
+			target.Data[0] = 3e38
+		}
+		before := append([]float32(nil), p.node.Params()...)
+		p.learn(loss.MSE{Target: target})
+		refused := 0
+		if k == 20 {
+			refused = 1
+			for e, v := range p.node.Params() {
+				if v != before[e] {
+					t.Errorf("parameter %d moved from %v to %v", e, before[e], v)
+				}
+			}
+		}
+		if got := p.node.Refused(); got != refused {
+			t.Errorf("step %d: %d answers refused, want %d", k, got, refused)
+		}
+	}
+}
+
+// The bits are those of every architecture, and of both levels of amd64.
+func TestNewtonBits(t *testing.T) {
+	h := fnv.New64a()
+	for _, fresh := range []int{0, 20} {
+		rng := rand.New(rand.NewPCG(18, 19))
+		readout := mat.NewDense(4, 3, nil)
+		for e := range readout.Data {
+			readout.Data[e] = rng.Float32() - 0.5
+		}
+		p := newPupil(t, 3, true, readout, nil, rule.Newton{Doubt: 0.2, Fresh: fresh, Forget: 0.999})
+		for k := range 200 {
+			for e := range p.z.Data {
+				p.z.Data[e] = rng.Float32() - 0.5
+			}
+			var j loss.Loss = loss.CrossEntropy{Labels: []int32{rng.Int32N(3)}}
+			if k%3 == 2 {
+				j = loss.SmoothL1{Target: mat.NewDense(1, 3, []float32{rng.Float32(), rng.Float32(), rng.Float32()})}
+			}
+			p.learn(j)
+			p.node.Predict(p.y.Row(0), p.base.Row(0), p.z.Row(0))
+			for _, v := range append(p.y.Row(0), p.node.Params()...) {
+				h.Write(binary.LittleEndian.AppendUint32(nil, math.Float32bits(v)))
+			}
+		}
+	}
+	if got, want := h.Sum64(), uint64(0x1ee8bd916880ddb9); got != want {
+		t.Errorf("hash %#x, want %#x", got, want)
+	}
+}
+
+// A step allocates nothing.
+func TestNewtonAllocates(t *testing.T) {
+	rng := rand.New(rand.NewPCG(20, 21))
+	p := newPupil(t, 6, true, randomReadout(rng, 8, 5), momentOf(6), rule.Newton{Doubt: 0.2, Fresh: 10})
+	labels := loss.CrossEntropy{Labels: []int32{2}}
+	var j loss.Loss = labels
+	for range 20 {
+		p.draw(rng)
+		p.learn(j)
+	}
+	if n := testing.AllocsPerRun(100, func() {
+		p.node.Predict(p.y.Row(0), p.base.Row(0), p.z.Row(0))
+		p.learn(j)
+	}); n != 0 {
+		t.Errorf("%v allocations a step, want 0", n)
+	}
+}
+
+func BenchmarkNewton(b *testing.B) {
+	for _, c := range []struct {
+		name            string
+		inputs, outputs int
+		fresh           int
+	}{{"taps+bias", 6, 5, 0}, {"taps+bias, fresh", 6, 5, 100}, {"one matrix of 28, fresh", 27, 5, 100}} {
+		b.Run(c.name, func(b *testing.B) {
+			rng := rand.New(rand.NewPCG(22, 23))
+			p := newPupil(b, c.inputs, true, randomReadout(rng, 8, c.outputs), momentOf(c.inputs), rule.Newton{Doubt: 0.2, Fresh: c.fresh})
+			draws := mat.NewDense(997, c.inputs, nil)
+			for e := range draws.Data {
+				draws.Data[e] = float32(rng.NormFloat64())
+			}
+			labels := []int32{0}
+			var j loss.Loss = loss.CrossEntropy{Labels: labels}
+			k := 0
+			b.ReportAllocs()
+			for b.Loop() {
+				copy(p.z.Data, draws.Row(k%draws.Rows))
+				labels[0] = int32(mat.Argmax(p.z.Data[:c.outputs]))
+				k++
+				p.learn(j)
+			}
+		})
+	}
+}
