@@ -63,6 +63,21 @@ type Settings struct {
 	// `trimmed` leaves the farthest quarter of them out; `off` believes all, as
 	// the paper does. For `distributed`.
 	Clip *Clip `yaml:"clip,omitempty" default:"of the preset: median, literal off" example:"trimmed"`
+
+	// What keeps learning from doing harm: a node answers with what it learned
+	// only while that is ahead of the model as trained, and what its answers
+	// cost stays below (1 + `margin`) times what those of the model as trained
+	// would have cost, and `slack` usual answers. `off` answers with what was
+	// learned, whatever it costs. Other keys are `window`, the answers looked
+	// back on, and `patience`, those after which a node that stays behind begins
+	// again with the trained taps. {margin: 0.05, slack: 10, window: 20,
+	// patience: 100} is what `on` means.
+	Gate GateSettings `yaml:"gate,omitempty" default:"on" example:"off"`
+
+	// By how many steps what an answer should have been may come late, in
+	// agent.yaml: a target of an earlier step is learned from with what its
+	// answer was made with. A stream says it itself, `online.stream.delay`.
+	Delay int `yaml:"delay,omitempty" example:"3"`
 }
 
 // StepSettings are the step size γ of online learning.
@@ -121,6 +136,7 @@ func (s *Settings) Config(centralized bool, own map[string]Rule) (Config, error)
 		c.Clip = *s.Clip
 	}
 	c.Ridge, c.ClipNorm, c.Retrain, c.Limit, c.Outlier = s.Ridge, s.ClipNorm, s.Retrain, s.Limit, s.Outlier
+	c.Gate, c.Delay = s.Gate.Config(), s.Delay
 	return c, errors.Join(err, c.Validate())
 }
 
@@ -159,6 +175,6 @@ func (c Config) Settings() *Settings {
 		Preset:   "literal",
 		StepSize: &StepSettings{Schedule: c.StepSize.Schedule, Value: &c.StepSize.Value, Steps: c.StepSize.Steps},
 		Window:   c.Window, Mixing: &c.Mixing, Whiten: &c.Whiten, Ridge: c.Ridge, ClipNorm: c.ClipNorm,
-		Retrain: c.Retrain, Limit: c.Limit, Outlier: c.Outlier, Clip: &c.Clip,
+		Retrain: c.Retrain, Limit: c.Limit, Outlier: c.Outlier, Clip: &c.Clip, Gate: c.Gate.settings(), Delay: c.Delay,
 	}
 }

@@ -1,6 +1,7 @@
 package rule_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -50,7 +51,8 @@ func TestSettings(t *testing.T) {
 			},
 		},
 	} {
-		if got, err := c.s.Config(c.centralized, nil); err != nil || got != c.want {
+		c.want.Gate = &rule.Gate{} // on, unless somebody says off
+		if got, err := c.s.Config(c.centralized, nil); err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: got %+v and %v, want %+v", c.name, got, err, c.want)
 		}
 	}
@@ -66,8 +68,10 @@ func TestSettingsOfAConfig(t *testing.T) {
 			Ridge: 0.1, ClipNorm: 2, Retrain: rule.RetrainTapsAndBias, Limit: 9, Outlier: -1, Clip: rule.ClipTrimmed,
 		},
 		{StepSize: rule.StepSize{Schedule: rule.Automatic, Value: 0.9}},
+		{Gate: &rule.Gate{}, Delay: 3},
+		{Gate: &rule.Gate{Margin: 0.1, Slack: 5, Window: 7, Patience: 9}},
 	} {
-		if got, err := want.Settings().Config(false, nil); err != nil || got != want {
+		if got, err := want.Settings().Config(false, nil); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v and %v, want %+v", got, err, want)
 		}
 	}
@@ -94,8 +98,8 @@ func TestSettingsNameARule(t *testing.T) {
 	own := map[string]rule.Rule{"slow": Tracking{Gamma: 0.1}, "fast": Tracking{Gamma: 0.5}, "mute": mute{}}
 	s := rule.Settings{Rule: "fast", Window: 3}
 	want := rule.Personal(rule.PersonalWindow)
-	want.Window, want.Rule = 3, Tracking{Gamma: 0.5}
-	if got, err := s.Config(false, own); err != nil || got != want {
+	want.Window, want.Rule, want.Gate = 3, Tracking{Gamma: 0.5}, &rule.Gate{}
+	if got, err := s.Config(false, own); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v and %v, want %+v", got, err, want)
 	}
 	for _, c := range []struct {

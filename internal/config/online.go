@@ -58,6 +58,11 @@ type Stream struct {
 
 	// The loss of `regress`, as for `data`.
 	Loss string `yaml:"loss,omitempty" default:"that of data, or mse" example:"smooth-l1"`
+
+	// By how many steps targets come late: those of a step are told that many
+	// steps later, as those of a forecast are, and learned from with what its
+	// answers were made with. 0 tells them before the next step.
+	Delay int `yaml:"delay" example:"3"`
 }
 
 // Mode says who learns.
@@ -71,7 +76,11 @@ const (
 
 // Rule returns how nodes learn: the preset with what the configuration says
 // otherwise.
-func (o *Online) Rule() (rule.Config, error) { return o.Settings.Config(o.Mode == Centralized, nil) }
+func (o *Online) Rule() (rule.Config, error) {
+	s := o.Settings
+	s.Delay = o.Stream.Delay
+	return s.Config(o.Mode == Centralized, nil)
+}
 
 // StreamGraph returns the graph of the stream, and whether its links have a
 // direction.
@@ -102,6 +111,7 @@ func (k *checker) online(c *Config) {
 		k.errs = append(k.errs, Under("online.", "rule: ", err))
 	}
 	s := &o.Stream
+	k.check(o.Delay == 0, "online.delay is %d; say it of the stream: online.stream.delay", o.Delay)
 	k.check(s.Signals != "", "online.stream.signals is missing: name a file")
 	k.check(s.Targets != "", "online.stream.targets is missing: name a file")
 	graph, _ := c.StreamGraph()

@@ -26,6 +26,10 @@ func TestOnlineRule(t *testing.T) {
 		{", preset: personal-single", rule.Personal(1)},
 		{", preset: literal", rule.Literal(false)},
 		{", preset: literal, mode: centralized", rule.Literal(true)},
+		{", preset: literal, gate: off", rule.Literal(false)},
+		{", gate: {margin: 0.1, patience: 50}, clip: off, window: 0, mixing: 0, whiten: false, step_size: {value: 2}", rule.Config{
+			StepSize: rule.StepSize{Value: 2}, Window: 50, Gate: &rule.Gate{Margin: 0.1, Patience: 50},
+		}},
 		{", mixing: 0, whiten: false, window: 3, clip: off", rule.Config{StepSize: rule.StepSize{Value: 1}, Window: 3}},
 		{", preset: literal, step_size: {schedule: automatic}", rule.Config{StepSize: rule.StepSize{Schedule: rule.Automatic}, Mixing: 1}},
 		{
@@ -45,6 +49,9 @@ func TestOnlineRule(t *testing.T) {
 			t.Errorf("%s: %v", c.text, err)
 			continue
 		}
+		if !strings.Contains(c.text, "gate:") {
+			c.want.Gate = &rule.Gate{} // on, unless somebody says off
+		}
 		got, err := cfg.Online.Rule()
 		if err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: got %+v and %v, want %+v", c.text, got, err, c.want)
@@ -57,6 +64,11 @@ func TestOnlineComplains(t *testing.T) {
 		{stream + ", windw: 3}", `unknown key "online.windw"; did you mean "window"?`},
 		{stream + ", step_size: 3}", `online.step_size is "3", want keys and values`},
 		{stream + ", mixing_matrix: magic}", "magic"},
+		{stream + ", gate: {margn: 1}}", `online.gate: unknown key "margn"; the keys here are margin, patience, slack, window`},
+		{stream + ", gate: {margin: -1}}", "online.gate.margin is -1, want a number above 0"},
+		{stream + ", gate: perhaps}", `online.gate: gate "perhaps": want on, off, or keys and values`},
+		{stream + ", delay: 3}", "online.delay is 3; say it of the stream: online.stream.delay"},
+		{"online: {stream: {graph: g.csv, signals: s.npy, targets: t.npy, delay: -1}}", "online.delay is -1, want 0 to 4096 steps"},
 		{stream + ", retrain: all}", `online.retrain: retrain "all": want taps, taps+bias`},
 		{stream + ", mode: both}", `online.mode is "both"`},
 		{stream + ", preset: perso}", `online.preset is "perso", want literal, personal or personal-single`},
