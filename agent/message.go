@@ -141,13 +141,13 @@ var (
 
 // Stats counts what happened to a node.
 type Stats struct {
-	Steps     uint64 `json:"steps"`     // updates that were made
-	Predicted uint64 `json:"predicted"` // predictions
-	Abandoned uint64 `json:"abandoned"` // steps that ended before they were done
-	Skipped   uint64 `json:"skipped"`   // times left out between two steps
-	Diverged  uint64 `json:"diverged"`  // updates that were refused, parameters kept
-	Anew      uint64 `json:"anew"`      // times that the node began again with the parameters as trained
-	Late      uint64 `json:"late"`      // costs of earlier steps that were learned from
+	Steps     uint64 `json:"steps"`          // updates that were made
+	Predicted uint64 `json:"predicted"`      // predictions
+	Abandoned uint64 `json:"abandoned"`      // steps that ended before they were done
+	Skipped   uint64 `json:"skipped"`        // times left out between two steps
+	Diverged  uint64 `json:"diverged"`       // updates that were refused, parameters kept
+	Anew      uint64 `json:"anew,omitempty"` // times that the node began again with the parameters as trained
+	Late      uint64 `json:"late,omitempty"` // costs of earlier steps that were learned from
 
 	Received   uint64 `json:"received"`   // messages that were used
 	Kept       uint64 `json:"kept"`       // messages of a later step

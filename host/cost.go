@@ -91,6 +91,9 @@ type slope struct {
 
 var _ loss.Local = slope{}
 
+// Sloped says that what other answers would have cost is not known.
+func (slope) Sloped() {}
+
 // EvalNode implements [loss.Local].
 func (s slope) EvalNode(_ int, dy, _ []float32) float64 {
 	copy(dy, s.gradient)

@@ -71,6 +71,7 @@ type Machine struct {
 
 	stats   Stats
 	contest contest
+	said    uint64        // the step up to which the log names closed gates
 	survey  *survey       // what finds λmax; nil if nothing has to
 	saved   time.Duration // when the last checkpoint was taken
 	between *Checkpoint   // that which is due, if the event that ended a step has begun another
@@ -207,6 +208,8 @@ func (h *Machine) line(l *Line) {
 		h.stats.StaleLines++
 		h.refuse(l, "stale", "step %d is over: the host, or the checkpoint that it began with, is at step %d; "+
 			"send a later time, or move the state folder away to begin anew", l.Time, h.time)
+	case tells && h.recent(l.Time):
+		h.tellLate(l)
 	case !tells:
 		h.stats.StaleLines++
 		h.refuse(l, "empty", "the line of time %d has neither a row nor a target of any node; "+
@@ -214,7 +217,7 @@ func (h *Machine) line(l *Line) {
 	default:
 		h.stats.StaleLines++
 		h.warnOnce("stale target", fmt.Sprintf("the line of time %d has no row, and step %d is not under way; "+
-			"send what answers cost before the next rows", l.Time, l.Time))
+			"send what answers cost before the next rows, or set learn.delay to how many steps late it comes", l.Time, l.Time))
 	}
 }
 
@@ -282,6 +285,45 @@ func (h *Machine) reveal(l *Line) {
 		}
 	}
 	h.over()
+}
+
+// recent says whether what answers of an earlier step cost may still be told.
+func (h *Machine) recent(time uint64) bool {
+	r := h.cfg.Plan.Rule
+	return h.cfg.Plan.Basis != nil && h.begun && time <= h.time && h.time-time <= uint64(r.Delay) && r.Delay > 0
+}
+
+// tellLate takes in what answers of an earlier step cost. Nodes learn from it in the
+// update of the step under way, or of the next.
+func (h *Machine) tellLate(l *Line) {
+	for k := range l.Nodes {
+		n := &l.Nodes[k]
+		i, ok := h.index[n.Node]
+		if !ok {
+			h.stats.StrayLines++
+			h.warnOnce("stray", fmt.Sprintf("node %d is not one of host %d; look at hosts in the configuration", n.Node, h.cfg.Host))
+			continue
+		}
+		told, err := h.cfg.Cost.told(n, h.cfg.Plan.Model.Outputs())
+		if err != nil {
+			h.stats.BadTargets++
+			h.warnOnce("target", err.Error())
+			continue
+		}
+		if told == nil {
+			continue
+		}
+		c := &h.cells[i]
+		given := c.node.Given(l.Time)
+		if given == nil { // it took no part in that step, or was told before
+			h.stats.StaleLines++
+			continue
+		}
+		if j, ok := told.(loss.Targeted); ok {
+			h.contest.add(l.Time, j.EvalNode(0, nil, given.Output()), j.EvalNode(0, nil, given.Base))
+		}
+		h.step(i, agent.Told{Time: l.Time, Loss: told})
+	}
 }
 
 // tell keeps what a line says of a node's answer.

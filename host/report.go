@@ -100,6 +100,10 @@ type Report struct {
 	// or nodes do not learn.
 	Learning *rule.Comparison `json:"learning,omitempty"`
 
+	// Gate says how many nodes answer with what they learned, and which do not;
+	// nil if nodes have no gates.
+	Gate *GateReport `json:"gate,omitempty"`
+
 	// Scale is λmax that the model's shift is divided by, 0 if it is not;
 	// Surveyed says that the nodes found it together.
 	Scale    float64 `json:"scale,omitempty"`
@@ -140,6 +144,7 @@ func (h *Machine) look(final bool) {
 		numbers += len(n.Params())
 	}
 	r.Nodes = FormatNodes(ids)
+	r.Gate = h.gates()
 	if h.cfg.Plan.Operator == graph.ShiftSpectral {
 		r.Scale, r.Surveyed = h.cfg.Plan.Scale, h.cfg.Surveyed || h.survey != nil
 	}
@@ -159,6 +164,7 @@ func (h *Machine) look(final bool) {
 		r.Kept += mark.held
 	}
 	h.judge(r)
+	h.sayGates(r.Gate)
 	h.actions.Report = r
 }
 

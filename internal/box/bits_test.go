@@ -29,6 +29,26 @@ func TestOneBoxSameBits(t *testing.T) {
 	}
 }
 
+// So it does without a gate, and with targets that come three steps late; some
+// nodes then answer as trained, and others not.
+func TestOneBoxSameBitsUngatedAndLate(t *testing.T) {
+	for name, set := range map[string]func(f *fixture){
+		"no gate":            func(f *fixture) { f.ungated = true },
+		"late":               func(f *fixture) { f.delay = 3 },
+		"late, without gate": func(f *fixture) { f.delay, f.ungated = 3, true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, graph.ShiftRowStochastic, false)
+			set(f)
+			c := f.config(0, 1)
+			c.State = "state"
+			want := f.reference(t)
+			want.check(t, run(t, f.load(t, c)))
+			want.checkParams(t, f.memory(t, "state"))
+		})
+	}
+}
+
 // An automatic step size needs no value, as in wdgnn online: a half, and not
 // what the preset has for a fixed one.
 func TestAutomaticSteps(t *testing.T) {

@@ -39,9 +39,9 @@ type Config struct {
 
 	// How nodes learn: `preset` (`personal`, `personal-single`, `literal`) and
 	// keys that override it, `rule`, `step_size`, `window`, `mixing`, `whiten`, `ridge`,
-	// `clip_norm`, `retrain`, `limit`, `outlier`, `clip`, all of them as under
-	// [`online`](config.md#online) of config.yaml. Left out or empty, nodes
-	// predict only.
+	// `clip_norm`, `retrain`, `limit`, `outlier`, `clip`, `gate` and `delay`, all of them
+	// as under [`online`](config.md#online) of config.yaml. Left out or empty,
+	// nodes predict only.
 	Learn *rule.Settings `yaml:"learn,omitempty"`
 
 	// What targets are: one that package loss names; by the model's task if

@@ -250,6 +250,7 @@ func TestLearnIsOnline(t *testing.T) {
 		"step_size: 3", "step_size: {schedule: cosine}", "step_size: {schedule: automatic, value: 1}", "step_size: {valu: 1}", "retrain: all",
 		"outlier: 1.5", "limit: far", "whiten: 3", "preset: [literal]", "<<: 3", "mixing: *nothing",
 		"rule: mine", "rule: mine, preset: literal", "rule: [mine]",
+		"gate: off", "gate: on", "gate: {margin: 0.1}", "gate: {window: 2.5}", "gate: perhaps", "gate: {margin: -1}", "gate: [1]",
 	} {
 		check(t, os.WriteFile(f.path("agent.yaml"), []byte(good+"learn: {"+text+"}"), 0o644))
 		check(t, os.WriteFile(f.path("config.yaml"), []byte("\n\n\n\n\n\nonline: {stream: {graph: g, signals: s, targets: t}, "+text+"}"), 0o644))
@@ -266,7 +267,7 @@ func TestLearnIsOnline(t *testing.T) {
 		check(t, err)
 		want, err := other.Online.Rule()
 		check(t, err)
-		if got != want {
+		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, want %+v", text, got, want)
 		}
 	}

@@ -65,6 +65,14 @@ var counters = []counter{
 	{"wdgnn_agent_abandoned_total", "steps that ended before they were done", func(r *host.Report) uint64 { return r.Agents.Abandoned }},
 	{"wdgnn_agent_skipped_total", "times left out between two steps", func(r *host.Report) uint64 { return r.Agents.Skipped }},
 	{"wdgnn_agent_diverged_total", "updates that were refused, parameters kept", func(r *host.Report) uint64 { return r.Agents.Diverged }},
+	{
+		"wdgnn_agent_anew_total", "times that a node began again with the trained taps",
+		func(r *host.Report) uint64 { return r.Agents.Anew },
+	},
+	{
+		"wdgnn_agent_late_total", "targets of earlier steps that were learned from",
+		func(r *host.Report) uint64 { return r.Agents.Late },
+	},
 	{"wdgnn_agent_received_total", "messages that were used", func(r *host.Report) uint64 { return r.Agents.Received }},
 	{"wdgnn_agent_kept_total", "messages of a later step", func(r *host.Report) uint64 { return r.Agents.Kept }},
 	{

@@ -114,7 +114,15 @@ func (c *Config) describeLearning(p *agent.Plan) string {
 	if c.Learn.Rule != "" {
 		preset = fmt.Sprintf("%s, a rule of this program, with the preset %s", c.Learn.Rule, preset)
 	}
-	return fmt.Sprintf("%s: window %d, mixing %v, %d numbers per node", preset, max(p.Rule.Window, 1), p.Rule.Mixing, p.Basis.Len())
+	more := ""
+	if p.Rule.Gate == nil {
+		more = "; no gate: what is learned is answered, whatever it costs"
+	}
+	if h := p.Rule.Delay; h > 0 {
+		more += fmt.Sprintf("; targets may come %d steps late", h)
+	}
+	return fmt.Sprintf("%s: window %d, mixing %v, %d numbers per node%s",
+		preset, max(p.Rule.Window, 1), p.Rule.Mixing, p.Basis.Len(), more)
 }
 
 // describeBounds says what is accepted from neighbours.

@@ -46,6 +46,8 @@ type fixture struct {
 	labels  []int32
 	graphs  []*graph.Graph // of each step
 	steps   *rule.StepSize // nil means those of the preset
+	ungated bool
+	delay   int // steps that targets come late
 }
 
 // newFixture writes the files. A static graph is that of step 0 all the time.
@@ -160,7 +162,7 @@ func (f *fixture) config(id, hosts int) *box.Config {
 	mixing := 0.5
 	c := &box.Config{
 		Run: "test", Host: transport.HostID(id), Hosts: map[transport.HostID]box.Peer{}, Model: "model.safetensors",
-		Learn: &rule.Settings{Preset: "literal", Window: 4, Mixing: &mixing},
+		Learn: &rule.Settings{Preset: "literal", Window: 4, Mixing: &mixing, Gate: rule.GateSettings{Off: f.ungated}, Delay: f.delay},
 		Bus:   box.Bus{Kind: box.BusNone},
 		World: box.World{Kind: box.WorldStream, Signals: "x.npy", Targets: "y.npy", Graph: "g.csv"},
 		Pace:  box.Pace{Deadline: 20 * time.Second, Retry: 20 * time.Millisecond, Linger: 300 * time.Millisecond},
@@ -174,7 +176,10 @@ func (f *fixture) config(id, hosts int) *box.Config {
 // rule is what config's Learn means.
 func (f *fixture) rule() rule.Config {
 	r := rule.Literal(false)
-	r.Window, r.Mixing = 4, 0.5
+	r.Window, r.Mixing, r.Delay = 4, 0.5, f.delay
+	if !f.ungated {
+		r.Gate = &rule.Gate{}
+	}
 	if f.steps != nil {
 		r.StepSize = *f.steps
 	}
@@ -225,7 +230,11 @@ type revealing struct {
 }
 
 func (r *revealing) Reveal(mat.Dense) loss.Loss {
-	return loss.CrossEntropy{Labels: r.labels[r.now*nodes : (r.now+1)*nodes]}
+	told := r.now - r.delay
+	if told < 0 {
+		return loss.CrossEntropy{Labels: slices.Repeat([]int32{loss.NoLabel}, nodes)}
+	}
+	return loss.CrossEntropy{Labels: r.labels[told*nodes : (told+1)*nodes]}
 }
 
 func (r *revealing) Samples() iter.Seq[graph.Sample] {

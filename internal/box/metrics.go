@@ -42,6 +42,18 @@ var gauges = []gauge{
 		}
 		return 0
 	}},
+	{"wdgnn_nodes_adapted", "nodes that answer with what they learned; 0 without gates", func(r *host.Report) float64 {
+		if r.Gate == nil {
+			return 0
+		}
+		return float64(r.Gate.Adapted)
+	}},
+	{"wdgnn_nodes_trained", "nodes whose gate is closed: they answer as trained", func(r *host.Report) float64 {
+		if r.Gate == nil {
+			return 0
+		}
+		return float64(r.Gate.Trained)
+	}},
 }
 
 // learning returns how learning does, zeros if nobody told.

@@ -20,6 +20,7 @@ type stream struct {
 
 	files *data.Stream
 	rows  []int // target row, within a step, of each node of this box; -1 if it is not asked
+	delay int   // steps that targets come late
 
 	lines chan *host.Line
 	halt  chan struct{}
@@ -28,6 +29,9 @@ type stream struct {
 // newStream returns a world of files for the given nodes of this box.
 func (c *Config) newStream(files *data.Stream, nodes []agent.NodeID, out *outbox) *stream {
 	s := &stream{config: c, nodes: nodes, out: out, files: files, lines: make(chan *host.Line, 4), halt: make(chan struct{})}
+	if c.Learn != nil {
+		s.delay = c.Learn.Delay
+	}
 	place := make(map[int]int, len(files.Read))
 	for r, i := range files.Read {
 		place[i] = r
@@ -79,7 +83,32 @@ func (s *stream) send(next uint64, k clock) {
 		case <-s.halt:
 			return
 		}
+		if l := s.late(int(t)); l != nil {
+			select {
+			case s.lines <- l:
+			case <-s.halt:
+				return
+			}
+		}
 	}
+}
+
+// late returns what answers of the step should have been that targets come late
+// for at step t; nil if there are none.
+func (s *stream) late(t int) *host.Line {
+	if s.delay == 0 || t < s.delay {
+		return nil
+	}
+	l := &host.Line{Time: uint64(t - s.delay)}
+	for k, node := range s.nodes {
+		if target := s.target(t-s.delay, k); target != nil {
+			l.Nodes = append(l.Nodes, host.NodeLine{Node: node, Target: target})
+		}
+	}
+	if l.Nodes == nil {
+		return nil
+	}
+	return l
 }
 
 // line returns what is sent at step t; links only where they may have changed.
@@ -88,7 +117,9 @@ func (s *stream) line(t int, g *graph.Graph, links bool) *host.Line {
 	for k, node := range s.nodes {
 		n := &l.Nodes[k]
 		n.Node, n.Row = node, s.files.Signals.Row(t*s.files.Nodes+int(node))
-		n.Target = s.target(t, k)
+		if s.delay == 0 {
+			n.Target = s.target(t, k)
+		}
 		if links {
 			n.SetLinks(agent.LinksOf(nil, g.Adjacency(), int(node)))
 		}

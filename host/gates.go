@@ -1,0 +1,82 @@
+package host
+
+import (
+	"fmt"
+
+	"github.com/wdgnn/wdgnn/agent"
+)
+
+// GateReport is what the gates of a host's nodes do.
+type GateReport struct {
+	Adapted int    `json:"adapted"`           // nodes that answer with what they learned
+	Trained int    `json:"trained"`           // nodes that answer as trained, because what they learned is not ahead
+	Refused uint64 `json:"refused,omitempty"` // updates that were
+	Anew    uint64 `json:"anew,omitempty"`    // times that a node began again with the trained taps
+
+	// Closed are nodes whose gate is closed after they were judged, and since
+	// which step; the first hundred of them.
+	Closed []ClosedGate `json:"closed,omitempty"`
+}
+
+// ClosedGate is a node that answers as trained.
+type ClosedGate struct {
+	Node  agent.NodeID `json:"node"`
+	Since uint64       `json:"since"`
+}
+
+// String says it in words.
+func (c ClosedGate) String() string {
+	return fmt.Sprintf("node %d answers as trained since step %d", c.Node, c.Since)
+}
+
+const (
+	mostClosed = 100 // gates in a report
+	mostSaid   = 10  // of these in the log, at once
+)
+
+// gates returns what the gates do, nil if there are none.
+func (h *Machine) gates() *GateReport {
+	var r *GateReport
+	for i := range h.cells {
+		n := h.cells[i].node
+		s, gated := n.Gate()
+		if !gated {
+			return nil
+		}
+		if r == nil {
+			r = &GateReport{}
+		}
+		r.Refused += s.Refused
+		r.Anew += s.Anew
+		if s.Open {
+			r.Adapted++
+			continue
+		}
+		r.Trained++
+		if s.Judged > 0 && len(r.Closed) < mostClosed {
+			r.Closed = append(r.Closed, ClosedGate{n.ID(), s.Since})
+		}
+	}
+	return r
+}
+
+// sayGates logs which gates closed since they were looked at last, after they had
+// been open.
+func (h *Machine) sayGates(r *GateReport) {
+	if r == nil {
+		return
+	}
+	said := 0
+	for _, c := range r.Closed {
+		if c.Since <= h.said || c.Since == 0 {
+			continue
+		}
+		if said++; said <= mostSaid {
+			h.info(c.String(), "time", h.time)
+		}
+	}
+	if said > mostSaid {
+		h.info(fmt.Sprintf("and so do %d nodes more", said-mostSaid), "time", h.time)
+	}
+	h.said = h.time + 1
+}
