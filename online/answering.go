@@ -85,6 +85,15 @@ func (a *answering) Gates() []rule.GateState {
 	return list
 }
 
+// Given returns how many answers each node that is read gave, if it has a gate or
+// is judged late: the number of the next, by which GateState.Since counts.
+func (a *answering) Given() uint64 {
+	if a == nil {
+		return 0
+	}
+	return a.given
+}
+
 // memory writes what is remembered to s.
 func (a *answering) memory(s *Snapshot) {
 	if a == nil {

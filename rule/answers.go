@@ -19,6 +19,7 @@ type Answers struct {
 	gate  *gate // nil: what was learned is always answered
 	given []Given
 	next  int       // the slot of the next
+	now   uint64    // the time of the latest
 	one   []float32 // a target
 }
 
@@ -125,6 +126,7 @@ func (a *Answers) Give(time uint64, y, adapted, base, z []float32) {
 	g.Inputs, g.Base = append(g.Inputs[:0], z[:a.basis.inputs]...), append(g.Base[:0], base...)
 	g.Learned = slices.Grow(g.Learned[:0], len(base))[:len(base)]
 	g.Time, g.Open, g.Risk = time, true, 0
+	a.now = time
 	if a.gate == nil {
 		copy(g.Learned, adapted)
 	} else {
@@ -182,7 +184,7 @@ func (a *Answers) judge(g *Given, j loss.Local, row int) {
 		for _, v := range g.Base {
 			size = max(size, math.Abs(float64(v)))
 		}
-		a.gate.glance(g.Time, size)
+		a.gate.glance(a.now, size)
 		return
 	}
 	frozen, learned := j.EvalNode(row, nil, g.Base), j.EvalNode(row, nil, g.Learned)
@@ -190,7 +192,7 @@ func (a *Answers) judge(g *Given, j loss.Local, row int) {
 	if g.Open {
 		answered = learned
 	}
-	a.gate.judge(g.Time, answered, frozen, learned)
+	a.gate.judge(a.now, answered, frozen, learned)
 }
 
 // Refuse counts an update of the learner that was refused.
@@ -259,7 +261,7 @@ func (a *Answers) Restore(m AnswersMemory) error {
 	for _, g := range m.Given[max(len(m.Given)-len(a.given), 0):] {
 		g.Inputs, g.Base, g.Learned = slices.Clone(g.Inputs), slices.Clone(g.Base), slices.Clone(g.Learned)
 		g.Used = true
-		a.given[a.next] = g
+		a.given[a.next], a.now = g, g.Time
 		a.next = (a.next + 1) % len(a.given)
 	}
 	return nil

@@ -215,10 +215,10 @@ func (g *gate) know(j loss.Local) {
 // are known: what another answer would have cost nobody can say.
 type Sloped interface{ Sloped() }
 
-// judge takes in what three answers cost: the one that was given at the time,
-// that of the model as trained, and that which the learner would have given
-// within its reach.
-func (g *gate) judge(time uint64, answered, frozen, learned float64) {
+// judge takes in what three answers cost: the one that was given, that of the
+// model as trained, and that which the learner would have given within its reach.
+// Now is the step of the latest answer.
+func (g *gate) judge(now uint64, answered, frozen, learned float64) {
 	if !mat.Finite(answered, frozen, learned) {
 		return
 	}
@@ -241,22 +241,22 @@ func (g *gate) judge(time uint64, answered, frozen, learned float64) {
 	case s.Ahead > 0:
 		s.Behind = max(s.Behind-1, 0)
 	}
-	g.turn(time, s.Ahead > 0)
+	g.turn(now, s.Ahead > 0)
 }
 
 // glance takes in a step of which only the slope is known, with the largest
 // output of the model as trained: that is how far answers may be from it.
-func (g *gate) glance(time uint64, size float64) {
+func (g *gate) glance(now uint64, size float64) {
 	s := &g.state
 	s.Judged++
 	s.Usual = max(s.Usual, size)
-	g.turn(time, true)
+	g.turn(now, true)
 }
 
-// turn opens or closes the gate, from the step after time on.
-func (g *gate) turn(time uint64, open bool) {
+// turn opens or closes the gate, from the step after now on.
+func (g *gate) turn(now uint64, open bool) {
 	if s := &g.state; s.Open != open {
-		s.Open, s.Since = open, time+1
+		s.Open, s.Since = open, now+1
 	}
 }
 

@@ -91,6 +91,11 @@ func Run(ctx context.Context, c *config.Config, file *modelfile.Model, watch fun
 		Distributed: run.State.Mode == config.Distributed, Rule: run.Rule, World: run.Stream, Kind: theory.CrossEntropy,
 		read: run.Stream.Read,
 	}
+	if run.Rule.Delay > 0 {
+		return nil, fmt.Errorf("the targets of this stream come %d steps late, and Theorems 2 and 3 are about costs that are told at once; "+
+			"try online.stream.delay: 0", run.Rule.Delay)
+	}
+	s.Rule.Gate = nil // the theorems are about the parameters, not about what is answered
 	s.Model, s.Config = run.Setup()
 	if run.Stream.Task == config.Regress {
 		s.Kind = theory.Quadratic

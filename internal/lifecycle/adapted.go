@@ -25,7 +25,8 @@ type Adaptation struct {
 	Preset       string       `json:"preset,omitempty"`
 	Rule         rule.Config  `json:"rule"`
 	MixingMatrix graph.Mixing `json:"mixing_matrix"`
-	Nodes        int          `json:"nodes"` // N of the network it learned on
+	Nodes        int          `json:"nodes"`          // N of the network it learned on
+	Read         []int        `json:"read,omitempty"` // nodes that have a gate, ascending
 
 	online.Drift // where the taps are; steps of all runs together
 

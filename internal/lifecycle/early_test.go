@@ -23,7 +23,7 @@ func TestAdaptedModelsOfEarlyVersions(t *testing.T) {
 				t.Fatal("the file is not of an early version")
 			}
 			f := newOnlineCase(t, config.Classify, false)
-			settings := "mode: " + mode + ", preset: personal, window: 3, step_size: {value: 0.1}, clip: off"
+			settings := "mode: " + mode + ", preset: personal, window: 3, step_size: {value: 0.1}, clip: off, gate: off"
 			whole := f.start(f.model, settings)
 			f.play(whole, -1)
 			was, err := AdaptationOf(early)

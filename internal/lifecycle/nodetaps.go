@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
@@ -22,7 +23,8 @@ type NodeTaps struct {
 	delta           map[int][]float64 // by node: (inputs+1)×C, the last row is the bias's
 }
 
-// NodeTapsOf returns the taps by node of a model file, nil if it has none.
+// NodeTapsOf returns the taps that nodes answer with by a model file, nil if it has
+// none: their own, or those that were trained where a gate is closed.
 // Tensors of single nodes that are not understood are an error: nothing that a
 // node has of its own is passed over.
 func NodeTapsOf(file *modelfile.Model) (*NodeTaps, error) {
@@ -49,14 +51,45 @@ func NodeTapsOf(file *modelfile.Model) (*NodeTaps, error) {
 		}
 		t.add(net, i, net.Params.Windows()[at], x)
 	}
+	a, err := AdaptationOf(file)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.close(file, a); err != nil {
+		return nil, err
+	}
 	if len(t.delta) == 0 {
 		return nil, nil
 	}
-	a, err := AdaptationOf(file)
 	if a != nil {
 		t.nodes = a.Nodes
 	}
-	return t, err
+	return t, nil
+}
+
+// close takes back what nodes learned that answer as trained, because their gate
+// was closed when the file was written.
+func (t *NodeTaps) close(file *modelfile.Model, a *Adaptation) error {
+	if a == nil || len(a.Read) == 0 {
+		return nil
+	}
+	s, found, err := snapshotOf(file)
+	if err != nil || !found || len(s.Answers) != len(a.Read) {
+		return err
+	}
+	net := file.Network
+	for k, i := range a.Read {
+		if gate := s.Answers[k].Gate; gate == nil || gate.Open {
+			continue
+		}
+		delete(t.delta, i)
+		for _, w := range net.Params.Windows() {
+			if start, ok := file.Extra[startName+w.Name]; ok && a.Mode == config.Centralized {
+				t.add(net, i, w, start)
+			}
+		}
+	}
+	return nil
 }
 
 // add takes in one tensor of node i, which stands for window w of the network.

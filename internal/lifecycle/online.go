@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/internal/config"
@@ -87,6 +88,9 @@ func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineR
 		Mode: c.Online.Mode, Preset: c.Online.Preset, Rule: r.Rule, MixingMatrix: c.Online.MixingMatrix,
 		Nodes: s.Nodes, Stream: s.digest(), Length: s.Steps,
 	}
+	if r.Rule.Gate != nil {
+		r.State.Read = slices.Sorted(slices.Values(s.Read))
+	}
 	if before != nil {
 		if err := r.recall(before, snapshot); err != nil {
 			r.Close()
@@ -160,15 +164,18 @@ func (r *OnlineRun) Close() {
 // Resume goes on in the middle of the stream, where before was written. The
 // predictions are those that the earlier run made, at least as many.
 func (r *OnlineRun) Resume(before *Adaptation, predictions []float32) error {
-	began := before.Rule
+	began, rule := before.Rule, r.Rule
 	if r.config.Online.Clip == nil { // a run of an earlier version did not clip, and goes on
 		began.Clip = r.Rule.Clip
+	}
+	if began.Gate == nil { // of an earlier version, which had none: a gate may begin at any step
+		rule.Gate = nil
 	}
 	was, err := json.Marshal(began)
 	if err != nil {
 		return err
 	}
-	is, err := json.Marshal(r.Rule)
+	is, err := json.Marshal(rule)
 	if err != nil {
 		return err
 	}
@@ -217,7 +224,7 @@ const leastEnd = 10
 func (r *OnlineRun) Play(ctx context.Context, rest func() error, watch func(OnlineStep) error) error {
 	s := r.Stream
 	s.next = r.State.At
-	err := online.Play(ctx, r.y, counted{r.learner, &r.State.At}, s, func(t int, y mat.Dense, j loss.Loss) error {
+	err := online.Play(ctx, r.y, counted{r.learner, r}, s, func(t int, y mat.Dense, j loss.Loss) error {
 		if err := rest(); err != nil {
 			return err
 		}
@@ -234,16 +241,20 @@ func (r *OnlineRun) Play(ctx context.Context, rest func() error, watch func(Onli
 	return err
 }
 
-// counted counts the steps that were learned from.
+// counted counts the steps that were learned from, and tells late what answers
+// cost if the stream does.
 type counted struct {
 	online.Learner
-	steps *int
+	run *OnlineRun
 }
 
 func (c counted) Update(j loss.Loss) error {
+	if h := c.run.Rule.Delay; h > 0 {
+		j = c.run.Stream.Late(h)
+	}
 	err := c.Learner.Update(j)
 	if err == nil {
-		*c.steps++
+		c.run.State.At++
 	}
 	return err
 }
@@ -287,6 +298,7 @@ func (r *OnlineRun) step(t int, y mat.Dense, j loss.Loss) (OnlineStep, error) {
 		d := r.learner.Drift()
 		step.Moved, step.Disagreement = &d.Moved, &d.Disagreement
 	}
+	r.watchGates(&step)
 	return step, nil
 }
 

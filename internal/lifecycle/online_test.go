@@ -260,7 +260,7 @@ func (f *onlineCase) floats(name string) []float32 {
 // the learner would give next.
 func TestPredictAdapted(t *testing.T) {
 	for _, delayed := range []bool{false, true} {
-		for _, settings := range []string{"window: 5, retrain: taps+bias", "mode: centralized, window: 5"} {
+		for _, settings := range []string{"window: 5, retrain: taps+bias, gate: off", "mode: centralized, window: 5, gate: off"} {
 			f := newOnlineCase(t, config.Classify, delayed)
 			learned := f.start(f.model, settings)
 			f.play(learned, -1)
@@ -403,10 +403,10 @@ func TestOnlineUnlabelled(t *testing.T) {
 	}
 }
 
-// Learning that diverges ends with the parameters before, and says so.
+// Learning that diverges without a gate ends with the parameters before, and says so.
 func TestOnlineDiverges(t *testing.T) {
 	f := newOnlineCase(t, config.Regress, false)
-	r := f.start(f.model, "preset: literal, step_size: {value: 1e6}")
+	r := f.start(f.model, "preset: literal, step_size: {value: 1e6}, gate: off")
 	err := r.Play(context.Background(), func() error { return nil }, func(OnlineStep) error { return nil })
 	if !errors.Is(err, online.ErrDiverged) || !strings.Contains(err.Error(), "step ") {
 		t.Fatalf("got %v, want word of the divergence and its step", err)
@@ -416,7 +416,7 @@ func TestOnlineDiverges(t *testing.T) {
 	if err != nil || !state.Diverged || state.At == 20 || state.Steps != state.At {
 		t.Errorf("got %+v and %v, want a state before the end", state, err)
 	}
-	again := f.start(file, "preset: literal, step_size: {value: 1e6}")
+	again := f.start(file, "preset: literal, step_size: {value: 1e6}, gate: off")
 	if err := again.Resume(state, r.Predictions); err == nil || !strings.Contains(err.Error(), "diverged at step") {
 		t.Errorf("resumed: %v, want that it would diverge again", err)
 	}

@@ -25,6 +25,12 @@ type OnlineStep struct {
 	// Of the taps that made the prediction, now and then: see online.Drift.
 	Moved        *float64 `json:"moved,omitempty"`
 	Disagreement *float64 `json:"disagreement,omitempty"`
+
+	// Of the gates: how many nodes answer with what they learned at this step, and
+	// which do, or answer as trained, from this step on.
+	Adapted *int  `json:"adapted,omitempty"`
+	Opened  []int `json:"opened,omitempty"`
+	Closed  []int `json:"closed,omitempty"`
 }
 
 // onlineScore is how well answers were.
@@ -71,6 +77,7 @@ type OnlineResult struct {
 	EndFrozen onlineScore `json:"end_frozen"`
 	Warning   string      `json:"warning,omitempty"`
 
+	Gate    *GateResult  `json:"gate,omitempty"` // nil without gates
 	Drift   online.Drift `json:"drift"`
 	Seconds float64      `json:"seconds"` // filled in by whoever has a clock
 }
@@ -116,6 +123,7 @@ func (r *OnlineRun) Report(version string) *OnlineResult {
 		Online: scores.Online.score(), Frozen: scores.Frozen.score(),
 		LateFrom: r.lateFrom(), LateOnline: scores.LateOnline.score(), LateFrozen: scores.LateFrozen.score(),
 		EndFrom: r.endFrom(), EndOnline: scores.EndOnline.score(), EndFrozen: scores.EndFrozen.score(), Warning: r.State.Warning(),
+		Gate:  r.gateResult(),
 		Drift: r.learner.Drift(),
 	}
 }

@@ -78,6 +78,7 @@ func putSnapshot(file *modelfile.Model, s online.Snapshot) {
 	for l, line := range s.Delay {
 		put(delayName+strconv.Itoa(l), 1, line)
 	}
+	putAnswers(file, &s)
 }
 
 // snapshotOf returns what putSnapshot stored; false if there is nothing. What
@@ -112,6 +113,7 @@ func snapshotOf(file *modelfile.Model) (s online.Snapshot, found bool, err error
 		r.complain("the tensors online.window.… hold more than %s says", lengthsName)
 	}
 	s.Delay = r.delay()
+	r.answers(&s)
 	return s, true, r.err
 }
 

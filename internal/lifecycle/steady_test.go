@@ -156,7 +156,7 @@ func TestAutomaticStepsHoldOnGraphs(t *testing.T) {
 	for name, make := range map[string]func(*testing.T) *onlineCase{"init": newRegression, "METR-LA": newTraffic} {
 		t.Run(name, func(t *testing.T) {
 			f := make(t)
-			r := f.start(f.model, "preset: literal, step_size: {schedule: automatic}")
+			r := f.start(f.model, "preset: literal, step_size: {schedule: automatic}, gate: off")
 			f.play(r, -1)
 			result := r.Report("test")
 			t.Logf("cost %.4f, frozen %.4f; in the last quarter %.4f, frozen %.4f",
@@ -173,7 +173,7 @@ func TestAutomaticStepsHoldOnGraphs(t *testing.T) {
 // carries a warning; the end is the last tenth of the stream, ten steps at least.
 func TestOnlineRunWarnsOfHarm(t *testing.T) {
 	f := newRegression(t)
-	harm := f.start(f.model, "preset: personal, clip_norm: 1")
+	harm := f.start(f.model, "preset: personal, clip_norm: 1, gate: off")
 	f.play(harm, -1)
 	result := harm.Report("test")
 	if result.EndFrom != 360 || result.EndOnline.Steps != 40 || !(result.EndOnline.Cost > 1.5*result.EndFrozen.Cost) {
@@ -184,10 +184,12 @@ func TestOnlineRunWarnsOfHarm(t *testing.T) {
 		!strings.Contains(result.Warning, "try online.step_size: {schedule: automatic}") {
 		t.Errorf("the warning is %q", result.Warning)
 	}
-	calm := f.start(f.model, "preset: personal, step_size: {schedule: automatic}")
-	f.play(calm, -1)
-	if got := calm.Report("test").Warning; got != "" {
-		t.Errorf("the warning is %q, want none", got)
+	for _, settings := range []string{"preset: personal, step_size: {schedule: automatic}, gate: off", "preset: personal, clip_norm: 1"} {
+		calm := f.start(f.model, settings)
+		f.play(calm, -1)
+		if got := calm.Report("test").Warning; got != "" {
+			t.Errorf("%s: the warning is %q, want none", settings, got)
+		}
 	}
 	short := newOnlineCase(t, config.Regress, false) // 20 steps
 	r := short.start(short.model, "preset: personal, step_size: {value: 0.01}")

@@ -34,13 +34,17 @@ type Stream struct {
 	now    graph.Sample // step that is being played
 	failed error        // why Samples ended early
 
-	cost struct { // of the step
-		crossEntropy loss.CrossEntropy
-		regression   loss.Regression
-		target       mat.Dense // its targets
-		mask         []bool    // and its mask
-		known        bool
-	}
+	cost costs // of the step
+	late costs // of the step whose targets are told at this one
+}
+
+// costs are what the answers of a step cost.
+type costs struct {
+	crossEntropy loss.CrossEntropy
+	regression   loss.Regression
+	target       mat.Dense // its targets
+	mask         []bool    // and its mask
+	known        bool
 }
 
 // matrices are what is made of one graph.
@@ -83,19 +87,20 @@ func loadStream(c *config.Config, m *modelfile.Model) (*Stream, error) {
 	if s.Stream, err = data.LoadStream(files); err != nil {
 		return nil, err
 	}
-	s.newCosts(outputs)
+	s.cost, s.late = s.newCosts(outputs), s.newCosts(outputs)
 	return s, nil
 }
 
 // newCosts makes room for what the answers of a step cost.
-func (s *Stream) newCosts(outputs int) {
+func (s *Stream) newCosts(outputs int) (c costs) {
 	n := s.Nodes
 	if s.Task == config.Classify {
-		s.cost.crossEntropy.Labels = slices.Repeat([]int32{loss.NoLabel}, n)
-		return
+		c.crossEntropy.Labels = slices.Repeat([]int32{loss.NoLabel}, n)
+		return c
 	}
-	s.cost.target, s.cost.mask = mat.NewDense(n, outputs, nil), make([]bool, n)
-	s.cost.regression = s.criterion.With(s.cost.target, s.cost.mask)
+	c.target, c.mask = mat.NewDense(n, outputs, nil), make([]bool, n)
+	c.regression = s.criterion.With(c.target, c.mask)
+	return c
 }
 
 // Samples yields the steps that are left. Where a graph has no shift or mixing
@@ -155,26 +160,36 @@ func contentOf(g *graph.Graph) string {
 
 // Reveal returns what the answers of the current step cost. A node whose target
 // is not known costs nothing.
-func (s *Stream) Reveal(mat.Dense) loss.Loss {
-	t, r := s.now.Time, len(s.Read)
-	s.cost.known = false
+func (s *Stream) Reveal(mat.Dense) loss.Loss { return s.reveal(s.now.Time, &s.cost) }
+
+// Late returns what the answers of delay steps before the current one cost, nothing
+// if there was no such step.
+func (s *Stream) Late(delay int) loss.Loss { return s.reveal(s.now.Time-delay, &s.late) }
+
+// reveal writes what the answers of step t cost to c.
+func (s *Stream) reveal(t int, c *costs) loss.Loss {
+	r := len(s.Read)
+	c.known = false
 	if s.Task == config.Classify {
 		for k, i := range s.Read {
-			label := s.Labels[t*r+k]
-			s.cost.crossEntropy.Labels[i] = label
-			s.cost.known = s.cost.known || label != loss.NoLabel
+			label := loss.NoLabel
+			if t >= 0 {
+				label = s.Labels[t*r+k]
+			}
+			c.crossEntropy.Labels[i] = label
+			c.known = c.known || label != loss.NoLabel
 		}
-		return &s.cost.crossEntropy
+		return &c.crossEntropy
 	}
 	for k, i := range s.Read {
-		known := s.Mask[t*r+k]
-		s.cost.mask[i] = known
-		s.cost.known = s.cost.known || known
+		known := t >= 0 && s.Mask[t*r+k]
+		c.mask[i] = known
+		c.known = c.known || known
 		if known {
-			copy(s.cost.target.Row(i), s.Values.Row(t*r+k))
+			copy(c.target.Row(i), s.Values.Row(t*r+k))
 		}
 	}
-	return s.cost.regression
+	return c.regression
 }
 
 // sorted returns the nodes read in ascending order, nil if they are all.
