@@ -86,6 +86,9 @@ func (c *InspectCommand) print(in *lifecycle.Inspection) error {
 	w.printf("%-20s %9s %9s %10s %10s\n", "tensor", "shape", "numbers", "norm", "largest")
 	left := 0
 	for _, t := range append(in.Tensors, in.Extra...) {
+		if strings.HasPrefix(t.Name, "online.scores") {
+			continue // said above, in words
+		}
 		if strings.HasPrefix(t.Name, "node.") {
 			left++
 			if left > mostNodeTensors {
@@ -119,6 +122,9 @@ func printOnline(w *lines, in *lifecycle.Inspection) {
 		}
 	} else if in.Architecture.Wide != nil && !in.Moment {
 		w.printf("online     without whitening only: the file holds no second moment of the inputs\n")
+	}
+	if in.Calibrated {
+		w.printf("trust      sets or intervals by the scores of validation samples: wdgnn predict --coverage\n")
 	}
 	if in.NodeTaps > 0 {
 		w.printf("taps       of their own at %d nodes\n", in.NodeTaps)

@@ -264,7 +264,7 @@ func (r *trainRun) run(ctx context.Context) error {
 		return during("train", err)
 	}
 	r.now.State, r.now.Half = trained.Last, r.t.Half
-	if saveErr := r.save(); saveErr != nil {
+	if saveErr := errors.Join(r.t.Calibrate(context.WithoutCancel(ctx)), r.save()); saveErr != nil {
 		return helpful{during("train", errors.Join(saveErr, err)), "another out: in the configuration, with room to write to"}
 	}
 	var result *lifecycle.TrainingResult

@@ -173,5 +173,9 @@ func asTrained(file *modelfile.Model) (*modelfile.Model, error) {
 	if norms, found := file.RowNorms(); found {
 		m.SetRowNorms(norms)
 	}
-	return m, nil
+	calibration, err := file.Calibration()
+	if calibration != nil {
+		m.SetCalibration(calibration)
+	}
+	return m, err
 }

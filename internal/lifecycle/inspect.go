@@ -26,6 +26,8 @@ type Inspection struct {
 	Online   *Adaptation `json:"online,omitempty"`    // of the online run that left the model
 	NodeTaps int         `json:"node_taps,omitempty"` // nodes that have taps of their own
 	Moment   bool        `json:"moment"`              // whether whitened online learning is possible
+
+	Calibrated bool `json:"calibrated"` // whether the file knows how answers turned out, and predict has sets or intervals
 }
 
 // metaText is modelfile.Meta for reading.
@@ -90,6 +92,11 @@ func (in *Inspection) online(m *modelfile.Model) error {
 		return err
 	}
 	in.Moment = moment != nil
+	calibration, err := m.Calibration()
+	if err != nil {
+		return err
+	}
+	in.Calibrated = calibration != nil
 	if in.Online, err = AdaptationOf(m); err != nil {
 		return err
 	}

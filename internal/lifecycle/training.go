@@ -30,6 +30,8 @@ type Training struct {
 	lost               bound              // valid with links missing as in training, where they are
 	shift              *mat.CSR           // of the whole graph; nil where inputs were shifted before
 	moment             *rule.SecondMoment // of the training signals; see Dataset.moment
+
+	calibration *modelfile.Calibration // of the model as it was when Calibrate was called
 }
 
 // Score is how well a model does on a number of samples.
@@ -280,6 +282,9 @@ func (t *Training) File(version string) *modelfile.Model {
 		file.SetRowNorms(recipe.RowNorms(t.Model, t.shift, d.Train.signals, t.engine))
 	case d.read == nil: // all nodes are seen
 		file.SetRowNorms(recipe.ShiftedNorms(t.Model, d.Train.shifted))
+	}
+	if t.calibration != nil {
+		file.SetCalibration(t.calibration)
 	}
 	if d.scenario != nil {
 		d.scenario.keep(file)
