@@ -58,5 +58,6 @@ func (b *Bench) flockTask(steps int) (*swarm.Task, error) {
 	m.Params.Gain[gnn.GainDeep] = 0.02 // the deep part disturbs a little
 	world := flocking.Default()
 	world.DurationSeconds = float64(steps) * world.SampleSeconds
-	return swarm.NewFlockTask(&flock.Controller{Model: m, Shift: graph.ShiftRowStochastic}, world, recipe.OnlineFlight(1e-4, 1), b.Seed, "")
+	c := &flock.Controller{Model: m, Shift: graph.ShiftRowStochastic}
+	return swarm.NewFlockTask(c, world, flocking.CostNeighborhood, recipe.OnlineFlight(1e-4, 1), b.Seed, "")
 }

@@ -29,6 +29,7 @@ type FlockCommand struct {
 
 	plan     flock.Plan
 	online   string
+	cost     string
 	stops    []string
 	nearCap  float64
 	out      string
@@ -68,8 +69,9 @@ The folder of --out gets
   flight.json   numbers: the same seed gives the same bytes
 of the last flight, or transfer.json.
 
-  --online distributed   robots learn in flight by eq. (9), each from its neighbourhood
-  --online centralized   eq. (7), from the velocity variation of all robots
+  --online distributed   robots learn in flight by eq. (9), each from what it senses of its neighbours
+  --online centralized   eq. (7), one set of taps from what all robots sense
+  --cost velocities      the paper's cost of both, which knows no distances: robots collide more often
   --carry --flights 10   what is learned in one flight is there in the next
   --transfer             teams of 25 to 400 robots and radii of 1.5, 2 and 3 m
 
@@ -102,6 +104,7 @@ part of it), --loss 0.3 loses 3 messages in 10, --delay 2 delivers them 2 steps 
 	f.Uint64Var(&c.plan.Seed, "seed", reproduceSeed, "root of every random stream")
 	f.IntVar(&c.plan.Flights, "flights", 1, "flights from different starts")
 	f.StringVar(&c.online, "online", string(flock.OnlineOff), "learning in flight: off, centralized or distributed")
+	f.StringVar(&c.cost, "cost", string(flock.CostDistances), "what robots learn from in flight: distances, or velocities as in the paper")
 	f.Float64Var(&c.plan.Gamma, "gamma", 0.05, "step size of learning in flight")
 	f.Float64Var(&c.plan.Clip, "clip", 1, "largest norm of a gradient in flight, 0 for any")
 	f.BoolVar(&c.plan.Carry, "carry", false, "begin a flight with what was learned in the one before")
@@ -154,7 +157,7 @@ func (c *FlockCommand) Run(ctx context.Context, model string) error {
 // settle completes the plan from the flags and reports everything that is wrong
 // with it.
 func (c *FlockCommand) settle() error {
-	c.plan.Online = flock.Online(c.online)
+	c.plan.Online, c.plan.Cost = flock.Online(c.online), flock.Cost(c.cost)
 	var errs []error
 	for _, text := range c.stops {
 		stop, err := parseStop(text, c.plan.World.SampleSeconds)

@@ -108,7 +108,7 @@ func (c *FlockCommand) print(r *flock.Result, took time.Duration) error {
 		out.printf(", features bounded by %v", w.NearCap)
 	}
 	if r.Frozen != nil {
-		out.printf("; %s learning, step size %v", r.Plan.Online, r.Plan.Gamma)
+		out.printf("; %s learning from %s, step size %v", r.Plan.Online, r.Plan.Cost, r.Plan.Gamma)
 		if r.Plan.Carry {
 			out.printf(", carried from flight to flight")
 		}

@@ -28,6 +28,7 @@ type swarmTask struct {
 	renew   int     // sourceloc: signals until others are lost
 	seconds float64 // flocking: of flight
 	robots  int     // flocking
+	cost    string  // flocking
 	gamma   float64 // flocking
 	epochs  int     // of training
 	strict  bool
@@ -42,6 +43,7 @@ func (t *swarmTask) flags(f *pflag.FlagSet) {
 	f.IntVar(&t.renew, "renew", 0, "sourceloc: signals after which other links are lost; 0 means never")
 	f.Float64Var(&t.seconds, "seconds", 2, "flocking: length of the flight in simulated seconds; a step is 0.01 s")
 	f.IntVar(&t.robots, "robots", 50, "flocking: robots")
+	f.StringVar(&t.cost, "cost", string(flock.CostDistances), "flocking: what robots learn from: distances, or velocities as in the paper")
 	f.Float64Var(&t.gamma, "gamma", 0.05, "flocking: step size of learning in flight; 0 means that nothing is learned")
 	f.BoolVar(&t.strict, "strict", false, "a message that does not come drops its sender to the end of the step, not for one hop only")
 	f.IntVar(&t.epochs, "epochs", 0, "epochs of training where no model is given; 0 means 20, and 12 for flocking")
@@ -61,7 +63,7 @@ func (t *swarmTask) validate() error {
 			t.drop, t.seconds, t.gamma))
 	}
 	_, err := rule.Preset(t.preset, false)
-	return errors.Join(append(errs, err)...)
+	return errors.Join(append(errs, err, flock.Cost(t.cost).Validate())...)
 }
 
 // prepare loads or trains a model and builds its world.
@@ -141,5 +143,5 @@ func (t *swarmTask) flocking(ctx context.Context, stderr io.Writer, model string
 	}
 	world := flocking.Default()
 	world.Robots, world.DurationSeconds = t.robots, t.seconds
-	return swarm.NewFlockTask(c, world, recipe.OnlineFlight(t.gamma, 1), t.seed, version())
+	return swarm.NewFlockTask(c, world, flock.Cost(t.cost).OfRobots(), recipe.OnlineFlight(t.gamma, 1), t.seed, version())
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/modelfile"
-	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
 
 // Controller is a trained model and what it expects of its inputs.
@@ -88,17 +87,21 @@ func (c *Controller) describe(path string) error {
 
 // check says whether the model can fly robots.
 func (c *Controller) check() error {
-	_, err := c.pilot("", 0, 0).Learner(1)
+	_, err := c.frozen().Learner(1)
 	return err
 }
 
-// pilot returns the controller as it flies with the given learning.
-func (c *Controller) pilot(cost flocking.Cost, gamma, clip float64) *recipe.Pilot {
-	p := &recipe.Pilot{Model: c.Model, Shift: c.Shift, Cost: cost}
-	if cost != "" {
-		p.Rule = recipe.OnlineFlight(gamma, clip)
+// frozen returns the controller as it flies without learning.
+func (c *Controller) frozen() *recipe.Pilot { return &recipe.Pilot{Model: c.Model, Shift: c.Shift} }
+
+// pilot returns the controller as it flies by the plan, which is valid.
+func (c *Controller) pilot(p *Plan) *recipe.Pilot {
+	pilot := c.frozen()
+	if p.learns() {
+		pilot.Cost, pilot.Centralized = p.cost(), p.Online == OnlineCentralized
+		pilot.Rule = recipe.OnlineFlight(p.Gamma, p.Clip)
 	}
-	return p
+	return pilot
 }
 
 // File returns the controller as a model file.

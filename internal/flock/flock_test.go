@@ -86,9 +86,14 @@ func TestFly(t *testing.T) {
 // The taps of one flight are there in the next if they are carried, and are
 // not otherwise.
 func TestCarry(t *testing.T) {
-	for _, mode := range []Online{OnlineCentralized, OnlineDistributed} {
-		p := somePlan()
-		p.Online, p.Gamma, p.Flights = mode, 0.5, 3
+	for _, way := range []Plan{
+		{Online: OnlineCentralized},
+		{Online: OnlineDistributed},
+		{Online: OnlineCentralized, Cost: CostVelocities},
+		{Online: OnlineDistributed, Cost: CostVelocities},
+	} {
+		p, mode := somePlan(), way.Online+" "+Online(way.Cost)
+		p.Online, p.Cost, p.Gamma, p.Flights = way.Online, way.Cost, 0.5, 3
 		alone := fly(t, p)
 		p.Carry = true
 		carried := fly(t, p)
@@ -162,6 +167,7 @@ func TestPlanValidate(t *testing.T) {
 		{"negative radius", func(p *Plan) { p.World.CommRadiusMeters = -1 }, "comm_radius_meters is -1"},
 		{"no flights", func(p *Plan) { p.Flights = 0 }, "flights is 0"},
 		{"unknown learning", func(p *Plan) { p.Online = "swarm" }, `online is "swarm", want off, centralized or distributed`},
+		{"unknown cost", func(p *Plan) { p.Cost = "speed" }, `cost is "speed", want distances or velocities`},
 		{"no step", func(p *Plan) { p.Online = OnlineDistributed }, "gamma is 0"},
 		{"carry nothing", func(p *Plan) { p.Carry = true }, "carry keeps what is learned"},
 		{"a robot that is not there", func(p *Plan) { p.World.Faults.Stops = []flocking.Stop{{Robot: 12}} }, "robot 12, want 0 to 11"},

@@ -1,6 +1,7 @@
 package flock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,21 +18,33 @@ type Online string
 // The ways to learn in flight.
 const (
 	OnlineOff         Online = "off"
-	OnlineCentralized Online = "centralized" // eq. (7), from the velocity variation of all robots
-	OnlineDistributed Online = "distributed" // eq. (9), each robot from its neighbourhood
+	OnlineCentralized Online = "centralized" // eq. (7), from what all robots pay together
+	OnlineDistributed Online = "distributed" // eq. (9), each robot from what it pays itself
 )
 
-// cost returns what is learned from; empty if nothing is.
-func (o Online) cost() (flocking.Cost, error) {
-	switch o {
-	case "", OnlineOff:
-		return "", nil
-	case OnlineCentralized:
-		return flocking.CostVariation, nil
-	case OnlineDistributed:
-		return flocking.CostNeighborhood, nil
+// Cost says what is learned from in flight.
+type Cost string
+
+// The costs.
+const (
+	CostDistances  Cost = "distances"  // velocities around a robot and what it comes too close to; see flocking.Clearance
+	CostVelocities Cost = "velocities" // how much velocities differ, as in the paper
+)
+
+// Validate reports a cost that there is not; empty means CostDistances.
+func (c Cost) Validate() error {
+	if c != "" && c != CostDistances && c != CostVelocities {
+		return fmt.Errorf("flock: cost is %q, want %s or %s", c, CostDistances, CostVelocities)
 	}
-	return "", fmt.Errorf("flock: online is %q, want %s, %s or %s", o, OnlineOff, OnlineCentralized, OnlineDistributed)
+	return nil
+}
+
+// OfRobots returns the cost as every robot pays it.
+func (c Cost) OfRobots() flocking.Cost {
+	if c == CostVelocities {
+		return flocking.CostNeighborhood
+	}
+	return flocking.CostClearance
 }
 
 // Plan describes flights of one controller.
@@ -41,32 +54,47 @@ type Plan struct {
 	Flights int             `json:"flights"`
 
 	Online Online  `json:"online"`          // empty means off
+	Cost   Cost    `json:"cost,omitempty"`  // empty means CostDistances; not read if nothing is learned
 	Gamma  float64 `json:"gamma,omitempty"` // γ > 0; not read if nothing is learned
 	Clip   float64 `json:"clip,omitempty"`  // largest norm of a gradient, 0 for any
 	Carry  bool    `json:"carry,omitempty"` // a flight begins with the taps that the one before ended with
 }
 
+// learns says whether anything is learned in flight.
+func (p *Plan) learns() bool { return p.Online != "" && p.Online != OnlineOff }
+
+// cost returns what is learned from.
+func (p *Plan) cost() flocking.Cost {
+	if p.Cost == CostVelocities && p.Online == OnlineCentralized {
+		return flocking.CostVariation
+	}
+	return p.Cost.OfRobots()
+}
+
 // Validate reports everything that is wrong with p.
 func (p *Plan) Validate() error {
-	cost, err := p.Online.cost()
-	errs := []error{p.World.Validate(), err}
-	if p.Flights < 1 {
-		errs = append(errs, fmt.Errorf("flock: flights is %d, want at least 1", p.Flights))
+	errs := []error{p.World.Validate(), p.Cost.Validate()}
+	complain := func(format string, args ...any) { errs = append(errs, fmt.Errorf("flock: "+format, args...)) }
+	switch p.Online {
+	case "", OnlineOff, OnlineCentralized, OnlineDistributed:
+	default:
+		complain("online is %q, want %s, %s or %s", p.Online, OnlineOff, OnlineCentralized, OnlineDistributed)
 	}
-	if cost != "" && !(p.Gamma > 0 && p.Gamma <= 1e6) {
-		errs = append(errs, fmt.Errorf("flock: gamma is %v, want a positive number up to 1e6", p.Gamma))
+	if p.Flights < 1 {
+		complain("flights is %d, want at least 1", p.Flights)
+	}
+	if p.learns() && !(p.Gamma > 0 && p.Gamma <= 1e6) {
+		complain("gamma is %v, want a positive number up to 1e6", p.Gamma)
 	}
 	if !(p.Clip >= 0) {
-		errs = append(errs, fmt.Errorf("flock: clip is %v, want 0 or more", p.Clip))
+		complain("clip is %v, want 0 or more", p.Clip)
 	}
-	if p.Carry && cost == "" {
-		errs = append(errs, errors.New("flock: carry keeps what is learned in flight, and nothing is: "+
-			"choose centralized or distributed learning"))
+	if p.Carry && !p.learns() {
+		complain("carry keeps what is learned in flight, and nothing is: choose centralized or distributed learning")
 	}
 	for _, stop := range p.World.Faults.Stops {
 		if steps := p.World.Steps(); stop.Step >= steps {
-			errs = append(errs, fmt.Errorf("flock: robot %d stops at step %d, and a flight has %d steps of %v s",
-				stop.Robot, stop.Step, steps, p.World.SampleSeconds))
+			complain("robot %d stops at step %d, and a flight has %d steps of %v s", stop.Robot, stop.Step, steps, p.World.SampleSeconds)
 		}
 	}
 	return errors.Join(errs...)
@@ -92,20 +120,21 @@ func (p Plan) Fly(ctx context.Context, c *Controller, watch func(Instant) error)
 	if err := errors.Join(p.Validate(), c.check()); err != nil {
 		return nil, err
 	}
-	cost, err := p.Online.cost()
-	if err != nil {
-		return nil, err
-	}
 	if p.Online == "" {
 		p.Online = OnlineOff
 	}
+	if p.learns() {
+		p.Cost = cmp.Or(p.Cost, CostDistances)
+	} else {
+		p.Cost = ""
+	}
 	p.World.NearCap = c.NearCap
 	r := &Result{Plan: p, Shift: c.Shift.String(), Learned: Row{Name: "learned"}, Expert: Row{Name: "expert"}}
-	learner, err := c.pilot(cost, p.Gamma, p.Clip).Learner(p.World.Robots)
+	learner, err := c.pilot(&p).Learner(p.World.Robots)
 	if err != nil {
 		return nil, err
 	}
-	if cost != "" {
+	if p.learns() {
 		r.Learned.Name, r.Frozen = "learning in flight", &Row{Name: "as trained"}
 	}
 	for k := range p.Flights {
@@ -114,7 +143,7 @@ func (p Plan) Fly(ctx context.Context, c *Controller, watch func(Instant) error)
 		}
 		r.Drift = learner.Drift()
 		if !p.Carry {
-			if learner, err = c.pilot(cost, p.Gamma, p.Clip).Learner(p.World.Robots); err != nil {
+			if learner, err = c.pilot(&p).Learner(p.World.Robots); err != nil {
 				return nil, err
 			}
 		} else if err := land(learner); err != nil {
@@ -140,7 +169,7 @@ func (p Plan) fly(ctx context.Context, c *Controller, r *Result, l online.Learne
 		if s, err = p.start(k); err != nil {
 			return err
 		}
-		pilot := c.pilot("", 0, 0)
+		pilot := c.frozen()
 		trained, err := pilot.Learner(p.World.Robots)
 		if err != nil {
 			return err
@@ -159,11 +188,7 @@ func (p Plan) fly(ctx context.Context, c *Controller, r *Result, l online.Learne
 	if k == p.Flights-1 {
 		tape = newRecording(p.World)
 	}
-	cost, err := p.Online.cost()
-	if err != nil {
-		return err
-	}
-	flown, err := c.pilot(cost, p.Gamma, p.Clip).Fly(ctx, s, l, func(s *flocking.Swarm, _ mat.Dense) error {
+	flown, err := c.pilot(&p).Fly(ctx, s, l, func(s *flocking.Swarm, _ mat.Dense) error {
 		if tape != nil {
 			tape.add(s, l)
 		}

@@ -20,6 +20,10 @@ type Pilot struct {
 	Shift graph.Shift   // that the model was trained with
 	Cost  flocking.Cost // what it learns from; empty means that it does not learn
 	Rule  rule.Config   // how it learns; not read if it does not
+
+	// Centralized makes it learn one set of taps for all robots from
+	// flocking.CostClearance; the other costs are of one kind of learning each.
+	Centralized bool
 }
 
 // OnlineFlight returns how a pilot learns in flight, to the letter of the
@@ -33,9 +37,10 @@ func OnlineFlight(gamma, clip float64) rule.Config {
 }
 
 // Learner returns a learner at the start of a flight of so many robots: one
-// that does not learn, a centralized one for flocking.CostVariation, or a
-// distributed one for flocking.CostNeighborhood. A model that was made for
-// something other than robots is an error.
+// that does not learn, a centralized one for flocking.CostVariation, a
+// distributed one for flocking.CostNeighborhood, or either for
+// flocking.CostClearance. A model that was made for something other than robots is
+// an error.
 func (p *Pilot) Learner(robots int) (online.Learner, error) {
 	if c := p.Model.Config; c.In != flocking.Features || p.Model.Outputs() != 2 {
 		return nil, fmt.Errorf("flocking: a model from %d features to %d outputs cannot fly robots, "+
@@ -53,8 +58,14 @@ func (p *Pilot) Learner(robots int) (online.Learner, error) {
 		return online.NewCentralized(o, p.Rule)
 	case flocking.CostNeighborhood:
 		return online.NewConsensus(o, p.Rule)
+	case flocking.CostClearance:
+		if p.Centralized {
+			return online.NewCentralized(o, p.Rule)
+		}
+		return online.NewConsensus(o, p.Rule)
 	}
-	return nil, fmt.Errorf("flocking: no cost is called %q; try %q or %q", p.Cost, flocking.CostVariation, flocking.CostNeighborhood)
+	return nil, fmt.Errorf("flocking: no cost is called %q; try %q, %q or %q", p.Cost,
+		flocking.CostVariation, flocking.CostNeighborhood, flocking.CostClearance)
 }
 
 // Flown is how one flight went.

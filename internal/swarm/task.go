@@ -78,11 +78,13 @@ func NewSourceTask(l *recipe.Localized, r rule.Config, signals, renew int, p flo
 	}, nil
 }
 
-// NewFlockTask returns a flight of robots by a controller that learns from its
-// neighbourhood.
-func NewFlockTask(c *flock.Controller, world flocking.Config, r rule.Config, seed uint64, version string) (*Task, error) {
+// NewFlockTask returns a flight of robots by a controller that learns from what
+// each robot pays.
+func NewFlockTask(
+	c *flock.Controller, world flocking.Config, cost flocking.Cost, r rule.Config, seed uint64, version string,
+) (*Task, error) {
 	world.NearCap = c.NearCap
-	w, err := newFlockWorld(world, c.Shift, seed)
+	w, err := newFlockWorld(world, c.Shift, cost, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -120,12 +122,12 @@ type flockWorld struct {
 }
 
 // newFlockWorld returns a flight of c.DurationSeconds.
-func newFlockWorld(c flocking.Config, shift graph.Shift, seed uint64) (*flockWorld, error) {
+func newFlockWorld(c flocking.Config, shift graph.Shift, cost flocking.Cost, seed uint64) (*flockWorld, error) {
 	s, err := flocking.New(c, random.Stream(seed, "start"))
 	if err != nil {
 		return nil, err
 	}
-	stream, err := flocking.NewStream(s, shift, flocking.CostNeighborhood)
+	stream, err := flocking.NewStream(s, shift, cost)
 	if err != nil {
 		return nil, err
 	}

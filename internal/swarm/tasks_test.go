@@ -27,7 +27,8 @@ func robots(t *testing.T) *Task {
 	}
 	world := flocking.Default()
 	world.Robots, world.DurationSeconds = 20, 0.4
-	task, err := NewFlockTask(&flock.Controller{Model: m, Shift: graph.ShiftRowStochastic}, world, recipe.OnlineFlight(0.05, 1), 3, "test")
+	c := &flock.Controller{Model: m, Shift: graph.ShiftRowStochastic}
+	task, err := NewFlockTask(c, world, flocking.CostClearance, recipe.OnlineFlight(0.05, 1), 3, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
