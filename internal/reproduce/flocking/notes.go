@@ -59,6 +59,8 @@ func table2Numbers(s *recipe.Flocking, rows []tableRow, all []*unit) map[string]
 		n["PaperFinal"+key] = study.Percent(at[id].Final.Mean, at[offline].Final.Mean)
 	}
 	n["FinalLarge"] = change(distributed+" large", final)
+	n["TotalApart"], n["TotalApartCarry"] = change(distributed+" apart", total), change(distributed+" apart carry", total)
+	n["CrashedApart"], n["CrashedApartCarry"] = f.Mean(distributed+" apart", crashed), f.Mean(distributed+" apart carry", crashed)
 	n["Collides"] = !slices.ContainsFunc([]string{central, distributed, central + " carry", distributed + " carry"}, func(id string) bool {
 		return f.Mean(id, crashed) <= f.Mean(offline, crashed)
 	})

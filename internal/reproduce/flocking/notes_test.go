@@ -40,6 +40,8 @@ func TestNotesFollowTheNumbers(t *testing.T) {
 		{"near", map[string]float64{"filter": 400}, nil, "400.0 here and 428 ± 105 in the paper, within two", "in the paper, beyond"},
 		{"collisions", nil, more, "Online learning pays with collisions in every one of these.", ""},
 		{"none", nil, nil, "The cost that the paper learns from in flight", "pays with collisions"},
+		{"apart", nil, nil, "no more than offline, and the total changes by", ""},
+		{"not apart", nil, map[string]float64{"wd-gnn distributed apart": 3}, "it is 3.0 distributed and 1.0 if taps", "no more than offline"},
 		{"lower", lower, nil, "Both modes lower the total by more than two standard errors.", ""},
 		{"the same", nil, nil, "Online learning changes the WD-GNN's total by", "Both modes lower"},
 	} {

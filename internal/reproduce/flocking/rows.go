@@ -65,6 +65,12 @@ func (r tableRow) carried() tableRow {
 	return r
 }
 
+// apart returns the row whose robots learn from distances as well.
+func (r tableRow) apart() tableRow {
+	r.ID, r.Name, r.Cost = r.ID+" apart", r.Name+", from distances too", flocking.CostClearance
+	return r
+}
+
 // large returns the row with a larger step size.
 func (r tableRow) large(s *recipe.Flocking) tableRow {
 	r.ID, r.Name, r.Gamma = r.ID+" large", fmt.Sprintf("%s, γ = %v", r.Name, s.GammaLarge), s.GammaLarge
@@ -93,6 +99,7 @@ func table2Rows(s *recipe.Flocking) []tableRow {
 		wide.distributed(s).paper(82, 4, 0.0069, 0.0023),
 
 		wide.distributed(s).large(s), wide.central(s).carried(), wide.distributed(s).carried(),
+		wide.distributed(s).apart(), wide.distributed(s).apart().large(s), wide.distributed(s).apart().carried(),
 	}
 	dagger := tableRow{ID: "dagger", Name: "WD-GNN, DAgger", Model: wideSpec, Before: "wd-gnn"}
 	dagger.Model.Dagger = true
