@@ -29,18 +29,20 @@ type Checkpoint struct {
 	Params    []float32   `json:"params"`
 	Optimizer optim.State `json:"optimizer"`
 
-	// Where inputs are scaled: the parameters that training moves, of which
-	// Params are the folded ones, and the scalings of the wide part and the first
-	// layer. They stay what they were if a run goes on with more data.
-	Scaled   []float32  `json:"scaled,omitempty"`
+	// Where inputs are scaled or parameters averaged: the parameters that training
+	// moves, of which it makes Params; the scalings of the wide part and the first
+	// layer, which stay what they were if a run goes on with more data; and the
+	// mean of Moved over steps.
+	Moved    []float32  `json:"moved,omitempty"`
 	Scalings []*Scaling `json:"scalings,omitempty"`
+	Mean     []float32  `json:"mean,omitempty"`
 }
 
 func (r *runner) checkpoint() *Checkpoint {
 	c := &Checkpoint{Progress: r.state, Params: slices.Clone(r.model.Params.Flat), Optimizer: r.opt.State()}
 	c.Progress.Best = slices.Clone(r.state.Best)
-	if r.scaled != nil {
-		c.Scaled, c.Scalings = slices.Clone(r.scaled.params.Flat), r.scaled.scalings
+	if r.moved != nil {
+		c.Moved, c.Scalings, c.Mean = slices.Clone(r.moved.params.Flat), r.moved.scalings, slices.Clone(r.moved.mean.Flat)
 	}
 	return c
 }
@@ -59,25 +61,36 @@ func (r *runner) restore(c *Checkpoint) error {
 	copy(r.model.Params.Flat, c.Params)
 	r.state = c.Progress
 	r.state.Best = slices.Clone(c.Progress.Best)
-	return r.restoreScaled(c)
+	return r.restoreMoved(c)
 }
 
-// restoreScaled goes on with the scaled inputs of a checkpoint.
-func (r *runner) restoreScaled(c *Checkpoint) error {
+// restoreMoved goes on with the scaled inputs and the mean of a checkpoint.
+func (r *runner) restoreMoved(c *Checkpoint) error {
+	cfg := &r.job.Config
 	filters := readers(&r.model.Params)
-	switch {
-	case c.Scaled == nil && !r.job.Config.Inputs.active():
-		return nil
-	case c.Scaled == nil || !r.job.Config.Inputs.active() || len(c.Scaled) != len(c.Params) || len(c.Scalings) != len(filters):
-		return fmt.Errorf("train: a checkpoint with other inputs than inputs.scale %q: was it written by another configuration?",
-			r.job.Config.Inputs.Scale)
+	if !cfg.Inputs.active() {
+		filters = nil
+	}
+	n, mean := 0, 0
+	if cfg.Inputs.active() || cfg.Average > 0 {
+		n = len(c.Params)
+	}
+	if cfg.Average > 0 {
+		mean = n
+	}
+	if len(c.Moved) != n || len(c.Mean) != mean || len(c.Scalings) != len(filters) {
+		return fmt.Errorf("train: a checkpoint with other inputs than scale %q, average %v: was it written by another configuration?",
+			cfg.Inputs.Scale, cfg.Average)
 	}
 	for k, f := range filters {
 		if err := c.Scalings[k].validate((f.Order() + 1) * f.In()); err != nil {
 			return err
 		}
 	}
-	r.scaled = newScaled(r.model, c.Scalings)
-	copy(r.scaled.params.Flat, c.Scaled)
+	if n > 0 {
+		r.moved = newMoved(r.model, c.Scalings, mean > 0)
+		copy(r.moved.params.Flat, c.Moved)
+		copy(r.moved.mean.Flat, c.Mean)
+	}
 	return nil
 }

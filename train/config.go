@@ -33,6 +33,11 @@ type Config struct {
 	// scaled inputs.
 	Inputs Inputs `json:"inputs,omitzero"`
 
+	// Average is a, 0 ≤ a < 1, of a running mean of the parameters over steps,
+	// θ̄ = a θ̄ + (1-a) θ. What is validated and kept are then the means, which
+	// steps of a few samples shake less. 0 means the parameters themselves.
+	Average float64 `json:"average,omitempty"`
+
 	// Lipschitz penalises filters that bend sharply, which makes the model
 	// stable to changes of the graph; the zero value does not.
 	Lipschitz gnn.Lipschitz `json:"lipschitz,omitzero"`
@@ -86,6 +91,9 @@ func (c *Config) Validate() error {
 	atLeast("pass_rows", c.PassRows, 0)
 	if !(c.ClipNorm >= 0) {
 		errs = append(errs, fmt.Errorf("train: clip_norm is %v, want 0 for none or more", c.ClipNorm))
+	}
+	if !(c.Average >= 0 && c.Average < 1) {
+		errs = append(errs, fmt.Errorf("train: average is %v, want 0 for none, or less than 1", c.Average))
 	}
 	if !(c.Ridge >= 0) {
 		errs = append(errs, fmt.Errorf("train: ridge is %v, want 0 for none or more", c.Ridge))

@@ -230,12 +230,6 @@ func (s *Scaling) pull(f *gnn.Filter) {
 	}
 }
 
-// scaled are the parameters that training moves where inputs are scaled.
-type scaled struct {
-	params   gnn.Params // θ', of which the model holds the folded ones
-	scalings []*Scaling // of the wide part and the first layer, where the model has them
-}
-
 // readers returns the filters of p that read the signal.
 func readers(p *gnn.Params) (list []*gnn.Filter) {
 	if len(p.Wide.Taps) > 0 {
@@ -245,11 +239,6 @@ func readers(p *gnn.Params) (list []*gnn.Filter) {
 		list = append(list, &p.Deep[0])
 	}
 	return list
-}
-
-// newScaled takes the parameters of the model for those of scaled inputs.
-func newScaled(m *gnn.WideDeep, scalings []*Scaling) *scaled {
-	return &scaled{params: gnn.NewParams(m.Config, slices.Clone(m.Params.Flat)), scalings: scalings}
 }
 
 // measure makes the scalings of a model from the training data.
@@ -293,20 +282,4 @@ func inputMoments(m *gnn.WideDeep, data Data, c *Config) (*moments, error) {
 		return nil
 	})
 	return &sums, err
-}
-
-// refresh folds what training moves into the model.
-func (s *scaled) refresh(m *gnn.WideDeep) {
-	copy(m.Params.Flat, s.params.Flat)
-	from := readers(&s.params)
-	for k, to := range readers(&m.Params) {
-		s.scalings[k].fold(to, from[k])
-	}
-}
-
-// pull turns a gradient of the model's parameters into that of s.
-func (s *scaled) pull(grad *gnn.Params) {
-	for k, f := range readers(grad) {
-		s.scalings[k].pull(f)
-	}
 }

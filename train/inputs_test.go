@@ -177,7 +177,7 @@ func TestFoldedModelAnswersAsTheScaledOne(t *testing.T) {
 		last := mustRun(t, m, j).Last
 		folded, plain := newModel(t, small, 2), newModel(t, small, 2)
 		copy(folded.Params.Flat, last.Params)
-		copy(plain.Params.Flat, last.Scaled)
+		copy(plain.Params.Flat, last.Moved)
 		test, classes := newLocalization(t, 1000, "test").data(t, m, 0)
 		var ev train.Evaluator
 		changed, most, largest := 0, 0.0, 0.0
@@ -245,7 +245,7 @@ func TestScaledGradients(t *testing.T) {
 			}
 			bad := 0
 			for i := range flat {
-				got := (float64(start[i]) - float64(last.Scaled[i])) / gamma
+				got := (float64(start[i]) - float64(last.Moved[i])) / gamma
 				const h = 2e-3
 				keep := flat[i]
 				flat[i] = keep + h
@@ -303,7 +303,7 @@ func TestScalingForgetsUnits(t *testing.T) {
 		d, _ := l.data(t, m, 0)
 		return mustRun(t, m, train.Job{Train: d, Config: train.Config{
 			Epochs: 3, BatchSize: 25, Seed: 4, Adam: optim.AdamConfig{StepSize: 0.01}, Inputs: train.Inputs{Scale: train.ScaleFull},
-		}}).Last.Scaled
+		}}).Last.Moved
 	}
 	want := run(1)
 	for _, unit := range []float32{1.0 / 1024, 1024} {
@@ -344,5 +344,40 @@ func TestSubgraphsDrawnBeforehand(t *testing.T) {
 	}
 	if len(seen) != 2*outage.Subgraphs {
 		t.Errorf("batches of two seeds see %d subgraphs, want %d", len(seen), 2*outage.Subgraphs)
+	}
+}
+
+// The running mean is that of the parameters that training moves, and what is
+// kept is its model.
+func TestAverage(t *testing.T) {
+	for _, scale := range []train.Scale{train.ScaleNone, train.ScaleDiag} {
+		m := newModel(t, small, 1)
+		j := way{scale: scale, average: 0.95}.job(t, m)
+		var mean []float64
+		start := m.Params.Flat
+		for _, v := range start {
+			mean = append(mean, float64(v))
+		}
+		steps := 0
+		j.OnStep = func(s train.Step) error {
+			steps++
+			c := s.Checkpoint()
+			a := min(0.95, float64(steps)/float64(steps+9))
+			for i, v := range c.Moved {
+				mean[i] = a*mean[i] + (1-a)*float64(v)
+				if got := float64(c.Mean[i]); math.Abs(got-mean[i]) > 1e-5 {
+					t.Fatalf("scale %s, step %d: mean of parameter %d: got %v, want %v", scale, steps, i, got, mean[i])
+				}
+			}
+			return nil
+		}
+		r := mustRun(t, m, j)
+		var ev train.Evaluator
+		if got, err := ev.Loss(ctx, m, j.Valid, j.Config.Seed); err != nil || got != r.Best {
+			t.Errorf("scale %s: the model's validation loss is %v (%v), its best was %v", scale, got, err, r.Best)
+		}
+		if slices.Equal(m.Params.Flat, r.Last.Params) {
+			t.Errorf("scale %s: the parameters were kept, not their mean", scale)
+		}
 	}
 }

@@ -100,8 +100,11 @@ func Run(ctx context.Context, m *gnn.WideDeep, job Job) (Result, error) {
 	defer r.workers.close()
 	err = r.run(ctx)
 	last := r.checkpoint()
-	if r.state.HasBest {
+	switch {
+	case r.state.HasBest:
 		copy(m.Params.Flat, r.state.Best)
+	case job.Config.Average > 0:
+		r.moved.present(m, &r.moved.mean)
 	}
 	return Result{
 		Epochs: r.state.Epoch, Steps: r.state.Steps, Restarts: r.state.Restart,
@@ -116,7 +119,7 @@ type runner struct {
 	opt   optim.Optimizer
 	state Progress
 
-	scaled *scaled // what training moves where inputs are scaled; nil if that is the model
+	moved *moved // what training moves; nil if that is the model
 
 	grad    gnn.Params
 	workers *workers
@@ -151,7 +154,7 @@ func newRunner(m *gnn.WideDeep, job Job) (*runner, error) {
 	if job.Resume != nil {
 		err = r.restore(job.Resume)
 	} else {
-		err = r.scaleInputs()
+		err = r.begin()
 	}
 	if err != nil {
 		r.workers.close()
@@ -160,26 +163,30 @@ func newRunner(m *gnn.WideDeep, job Job) (*runner, error) {
 	return r, nil
 }
 
-// scaleInputs makes the model's parameters those of scaled inputs, if they are to be.
-func (r *runner) scaleInputs() error {
-	if !r.job.Config.Inputs.active() {
+// begin takes the model's parameters for those that training moves.
+func (r *runner) begin() error {
+	c := &r.job.Config
+	if !c.Inputs.active() && c.Average == 0 {
 		return nil
 	}
-	scalings, err := measure(r.model, r.job.Train, &r.job.Config)
-	if err != nil {
-		return err
+	var scalings []*Scaling
+	if c.Inputs.active() {
+		var err error
+		if scalings, err = measure(r.model, r.job.Train, c); err != nil {
+			return err
+		}
 	}
-	r.scaled = newScaled(r.model, scalings)
-	r.scaled.refresh(r.model)
+	r.moved = newMoved(r.model, scalings, c.Average > 0)
+	r.moved.present(r.model, &r.moved.params)
 	return nil
 }
 
-// moved returns the parameters that training moves.
-func (r *runner) moved() []float32 {
-	if r.scaled != nil {
-		return r.scaled.params.Flat
+// params returns the parameters that training moves.
+func (r *runner) params() *gnn.Params {
+	if r.moved != nil {
+		return &r.moved.params
 	}
-	return r.model.Params.Flat
+	return &r.model.Params
 }
 
 func (r *runner) run(ctx context.Context) error {
@@ -255,26 +262,29 @@ func (r *runner) step(batch []int) error {
 	if err != nil {
 		return err
 	}
-	if r.scaled != nil {
+	if r.moved != nil {
 		j += cfg.Lipschitz.Eval(&r.grad, &m.Params)
-		r.scaled.pull(&r.grad)
+		r.moved.pull(&r.grad)
 	}
 	if cfg.Ridge > 0 {
 		n := learned(m)
-		j += loss.Ridge{Strength: float32(cfg.Ridge)}.Eval(r.grad.Flat[:n], r.moved()[:n])
+		j += loss.Ridge{Strength: float32(cfg.Ridge)}.Eval(r.grad.Flat[:n], r.params().Flat[:n])
 	}
-	if r.scaled == nil {
+	if r.moved == nil {
 		j += cfg.Lipschitz.Eval(&r.grad, &m.Params)
 	}
 	r.norm = optim.ClipNorm(r.grad.Flat, cfg.ClipNorm)
 	if bad(j) || bad(r.norm) {
 		return fmt.Errorf("step %d, loss %v, gradient norm %v: %w", s.Steps+1, j, r.norm, ErrDiverged)
 	}
-	r.opt.Step(r.moved(), r.grad.Flat)
-	if r.scaled != nil {
-		r.scaled.refresh(m)
-	}
+	r.opt.Step(r.params().Flat, r.grad.Flat)
 	s.Steps++
+	if r.moved != nil {
+		r.moved.present(m, &r.moved.params)
+	}
+	if cfg.Average > 0 {
+		r.moved.average(cfg.Average, s.Steps)
+	}
 	s.LossSum += float64(j * float64(len(batch)))
 	return nil
 }
@@ -291,8 +301,13 @@ func learned(m *gnn.WideDeep) int {
 
 func bad(v float64) bool { return !mat.Finite(v) }
 
-// validate scores the current parameters and keeps them if they are the best.
+// validate scores the current parameters, or their running mean, and keeps them
+// if they are the best.
 func (r *runner) validate(ctx context.Context) error {
+	if r.job.Config.Average > 0 {
+		r.moved.present(r.model, &r.moved.mean)
+		defer r.moved.present(r.model, &r.moved.params)
+	}
 	var err error
 	switch {
 	case r.job.Score != nil:
@@ -341,12 +356,10 @@ func (r *runner) restart() error {
 	}
 	r.opt, r.score, r.stopped = opt, 0, false
 	r.state = Progress{Restart: r.state.Restart + 1, Best: r.state.Best}
-	start := random.Stream(cfg.Seed, "init", r.state.Restart)
-	if r.scaled == nil {
-		r.model.Params.Init(r.model.Config, start)
-		return nil
+	r.params().Init(r.model.Config, random.Stream(cfg.Seed, "init", r.state.Restart))
+	if r.moved != nil {
+		r.moved.present(r.model, &r.moved.params)
+		copy(r.moved.mean.Flat, r.moved.params.Flat)
 	}
-	r.scaled.params.Init(r.model.Config, start)
-	r.scaled.refresh(r.model)
 	return nil
 }

@@ -103,8 +103,9 @@ func job(t testing.TB, m *gnn.WideDeep, p float64) train.Job {
 
 // way is a way to train.
 type way struct {
-	outage train.Outage
-	scale  train.Scale
+	outage  train.Outage
+	scale   train.Scale
+	average float64
 }
 
 // ways are those whose bits must not depend on threads or interruptions.
@@ -113,7 +114,8 @@ var ways = []way{
 	{outage: train.Outage{From: 0.3, To: 0.3}},
 	{outage: train.Outage{To: 0.4, Subgraphs: 7}},
 	{scale: train.ScaleDiag},
-	{outage: train.Outage{To: 0.4, Subgraphs: 1024}, scale: train.ScaleFull},
+	{average: 0.9},
+	{outage: train.Outage{To: 0.4, Subgraphs: 1024}, scale: train.ScaleFull, average: 0.99},
 }
 
 func (w way) job(t testing.TB, m *gnn.WideDeep) train.Job {
@@ -121,7 +123,7 @@ func (w way) job(t testing.TB, m *gnn.WideDeep) train.Job {
 	tr, _ := newLocalization(t, 120, "train").losing(t, m, w.outage)
 	va, _ := newLocalization(t, 60, "valid").data(t, m, 0)
 	config := train.Config{
-		Epochs: 5, BatchSize: 25, Seed: 4, Adam: optim.AdamConfig{StepSize: 0.01}, Inputs: train.Inputs{Scale: w.scale},
+		Epochs: 5, BatchSize: 25, Seed: 4, Adam: optim.AdamConfig{StepSize: 0.01}, Inputs: train.Inputs{Scale: w.scale}, Average: w.average,
 	}
 	return train.Job{Config: config, Train: tr, Valid: va}
 }

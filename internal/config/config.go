@@ -328,6 +328,11 @@ type Train struct {
 	// links that are missing likewise, other ones for every 64 samples.
 	Outage *train.Outage `yaml:"outage,omitempty"`
 
+	// The decay a of a running mean of the parameters over steps, below 1. What is
+	// validated and kept are then the means, which steps of a few samples shake
+	// less; 0 keeps the parameters themselves.
+	Average float64 `yaml:"average,omitempty" default:"0" example:"0.999"`
+
 	// One probability that a link is missing instead of `outage`, drawn anew for
 	// every batch; validation has all links.
 	OutageProb float64 `yaml:"outage_prob" example:"0.1"`

@@ -94,7 +94,7 @@ func (c *Config) Training() train.Config {
 	cfg := train.Config{
 		Epochs: t.Epochs, BatchSize: t.BatchSize, Seed: c.Seed,
 		ClipNorm: t.ClipNorm, Ridge: t.Ridge, ValidateEvery: t.ValidateEvery,
-		Patience: t.Patience, Restarts: t.Restarts, PassRows: t.PassRows, SGD: t.SGD,
+		Patience: t.Patience, Restarts: t.Restarts, PassRows: t.PassRows, SGD: t.SGD, Average: t.Average,
 	}
 	if t.Adam != nil {
 		cfg.Adam = *t.Adam

@@ -12,8 +12,8 @@ import (
 	"github.com/wdgnn/wdgnn/train"
 )
 
-// Localization says how a WD-GNN learns to tell where a pulse started, as in
-// Table 1.
+// Localization says how a WD-GNN of our own learns to tell where a pulse started:
+// the network and the signals of Table 1, and the training of Sourceloc.Robust.
 type Localization struct {
 	Seed    uint64
 	Signals int         // 0 means 10,000
@@ -32,7 +32,7 @@ type Localized struct {
 	test *Source
 }
 
-// Localize trains a model as the tables do. It touches no files.
+// Localize trains a model. It touches no files.
 func Localize(ctx context.Context, c Localization) (*Localized, error) {
 	z, err := c.source()
 	if err != nil {
@@ -55,7 +55,7 @@ func Locate(model *modelfile.Model, moment *rule.SecondMoment) (*Localized, erro
 }
 
 func (c *Localization) source() (*Source, error) {
-	s := DefaultSourceloc(c.Seed)
+	s := DefaultSourceloc(c.Seed).Robust()
 	s.Train, s.Epochs = cmp.Or(c.Signals, s.Train), cmp.Or(c.Epochs, FewEpochs)
 	if c.Shift != graph.ShiftSpectral {
 		s.Shift = &c.Shift
