@@ -7,8 +7,9 @@ import "fmt"
 // say where learning diverges or does harm, and never names what is set already.
 //
 // An automatic step comes first because it needs no number from the user: it
-// follows from the cost at hand. A window comes last. It steadies what single
-// samples pull about, but does not shorten a step that is too long.
+// follows from the cost at hand. A window steadies what single samples pull about,
+// but does not shorten a step that is too long. A gate makes nobody learn better,
+// but keeps what was learned badly from being answered.
 func (c *Config) Calmer() []string {
 	var try []string
 	switch s := c.StepSize; s.Schedule {
@@ -21,6 +22,9 @@ func (c *Config) Calmer() []string {
 	}
 	if c.Window <= 1 {
 		try = append(try, fmt.Sprintf("window: %d", PersonalWindow))
+	}
+	if c.Gate == nil {
+		try = append(try, "gate: on")
 	}
 	return try
 }

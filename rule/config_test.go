@@ -143,13 +143,14 @@ func TestCalmerNamesWhatIsNotSet(t *testing.T) {
 		config rule.Config
 		want   []string
 	}{
-		{rule.Literal(false), []string{"step_size: {schedule: automatic}", "step_size: {value: 0.3}", "window: 50"}},
-		{rule.Personal(50), []string{"step_size: {schedule: automatic}", "step_size: {value: 0.1}"}},
+		{rule.Literal(false), []string{"step_size: {schedule: automatic}", "step_size: {value: 0.3}", "window: 50", "gate: on"}},
+		{rule.Personal(50), []string{"step_size: {schedule: automatic}", "step_size: {value: 0.1}", "gate: on"}},
 		{
 			rule.Config{StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 2}, Window: 3},
-			[]string{"step_size: {schedule: automatic}", "step_size: {schedule: decaying, value: 0.2}"},
+			[]string{"step_size: {schedule: automatic}", "step_size: {schedule: decaying, value: 0.2}", "gate: on"},
 		},
-		{rule.Config{StepSize: rule.StepSize{Schedule: rule.Automatic}, Window: 3}, []string{"step_size: {schedule: automatic, value: 0.05}"}},
+		{rule.Config{StepSize: rule.StepSize{Value: 1}, Window: 3, Gate: &rule.Gate{}}, []string{"step_size: {schedule: automatic}", "step_size: {value: 0.1}"}},
+		{rule.Config{StepSize: rule.StepSize{Schedule: rule.Automatic}, Window: 3}, []string{"step_size: {schedule: automatic, value: 0.05}", "gate: on"}},
 	} {
 		if got := c.config.Calmer(); !slices.Equal(got, c.want) {
 			t.Errorf("%+v: got %q, want %q", c.config, got, c.want)

@@ -59,9 +59,12 @@ It leaves in the folder that online.out or --out names:
   result.json           scores, with online learning and without
   config.yaml           the configuration, with paths as seen from there
 
-If the end of the stream, its last tenth, costs more than 1.5 times what the
-model as trained pays, learning did harm: a warning says so, here and in
-result.json, and what to try.
+A gate at every node answers as trained where what was learned is not ahead, and
+holds what all answers cost below 1.05 times what the model as trained would have
+paid, and a little more at the start; gate: off answers with what was learned,
+whatever it costs. If the end of the stream, its last tenth, still costs more than
+1.5 times what the model as trained pays, learning did harm: an error says so, and
+what to try, after all files are written.
 
 predict, eval, inspect and online itself take the adapted model; online goes on
 from where it is. Ctrl-C stops between two steps and keeps what was done.

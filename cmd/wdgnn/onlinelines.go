@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -11,12 +12,17 @@ import (
 	"github.com/wdgnn/wdgnn/rule"
 )
 
-// print says what came out of the run. That learning did harm goes to stderr,
-// where it is seen whatever is done with the rest.
+// print says what came out of the run. That learning did harm is an error: no
+// script is to go on with such a model as if all were well.
 func (r *onlineRun) print(result *lifecycle.OnlineResult) error {
-	if result.Warning != "" {
-		fmt.Fprintf(r.Stderr, "warning: %s\n", result.Warning)
+	if err := r.printResult(result); err != nil || result.Warning == "" {
+		return err
 	}
+	what, try, _ := strings.Cut(result.Warning, "; try ")
+	return helpful{during("online", errors.New(what)), try}
+}
+
+func (r *onlineRun) printResult(result *lifecycle.OnlineResult) error {
 	if r.json {
 		return writeJSON(r.Stdout, result)
 	}
@@ -25,6 +31,9 @@ func (r *onlineRun) print(result *lifecycle.OnlineResult) error {
 	w.printf("             all steps                      from step %d\n", result.LateFrom)
 	w.printf("frozen       %-30s %s\n", result.Frozen, result.LateFrozen)
 	w.printf("online       %-30s %s\n", result.Online, result.LateOnline)
+	if result.Gate != nil {
+		w.printf("gate         %s\n", result.Gate)
+	}
 	w.printf("moved        %.4g from the trained taps, disagreement %.4g\n", result.Drift.Moved, result.Drift.Disagreement)
 	w.printf("predictions  %s\n", r.dir.Path(rundir.PredictionsName))
 	w.printf("model        %s\n", r.dir.Path(rundir.AdaptedName))
@@ -63,6 +72,12 @@ func describeRule(preset string, c *rule.Config, mode config.Mode) string {
 	}
 	if c.Whiten {
 		words = append(words, "whitened")
+	}
+	if c.Gate == nil {
+		words = append(words, "no gate")
+	}
+	if c.Delay > 0 {
+		words = append(words, fmt.Sprintf("targets %d steps late", c.Delay))
 	}
 	if c.Retrain != rule.RetrainTaps {
 		words = append(words, "retraining "+c.Retrain.String())

@@ -63,7 +63,7 @@ func TestBoxSaysThatLearningDoesHarm(t *testing.T) {
 			defer cancel()
 			check(t, box.Run(ctx, f.load(t, config), box.Streams{Log: slog.New(slog.NewTextHandler(&log, nil))}))
 			said := strings.Contains(log.String(), `level=WARN msg="online learning does harm: the answers of the last 100 steps cost `) &&
-				strings.Contains(log.String(), `try="learn.step_size: {schedule: automatic}, or learn.step_size: {value: 0.1}"`)
+				strings.Contains(log.String(), `try="learn.step_size: {schedule: automatic}, or learn.step_size: {value: 0.1}, or learn.gate: on"`)
 			if said != c.harm {
 				t.Errorf("harm %t, want %t; the log says\n%s", said, c.harm, log.String())
 			}

@@ -50,7 +50,7 @@ func TestCertificateIsOfOwnTaps(t *testing.T) {
 		targets[i] *= 20 // so that learning matters
 	}
 	f.save("y.npy", []int{20, 6, 3}, targets)
-	m := f.adapted("mode: distributed, preset: literal, step_size: {value: 0.3}, mixing: 0.2, retrain: taps+bias")
+	m := f.adapted("mode: distributed, preset: literal, step_size: {value: 0.3}, mixing: 0.2, retrain: taps+bias, gate: off")
 	intact := graph.Ring(6)
 	lost, err := graph.FromEdges(6, []graph.Edge{
 		{From: 0, To: 1, Weight: 1},
@@ -148,7 +148,7 @@ func (f *onlineCase) worstChange(m *modelfile.Model, intact, lost *graph.Graph) 
 func TestOwnTapsInTheory(t *testing.T) {
 	f := newOnlineCase(t, config.Regress, false)
 	f.model.Meta.Nodes = nil
-	m := f.adapted("mode: distributed, preset: literal, step_size: {value: 0.3}, mixing: 0.2, retrain: taps+bias")
+	m := f.adapted("mode: distributed, preset: literal, step_size: {value: 0.3}, mixing: 0.2, retrain: taps+bias, gate: off")
 	own, err := lifecycle.NodeTapsOf(m)
 	if err != nil {
 		t.Fatal(err)

@@ -84,10 +84,20 @@ func (f *onlineCase) save(name string, shape []int, values []float32) {
 	}
 }
 
-// run returns a run of the settings, ready to play.
+// run returns a run of the settings, ready to play. Those that begin with "late, "
+// are for a stream whose targets come three steps late.
 func (f *onlineCase) run(file *modelfile.Model, settings string) (*OnlineRun, error) {
 	f.Helper()
-	f.text("c.yaml", "online: {stream: {graph: g.csv, signals: x.npy, targets: y.npy}, "+settings+"}\n")
+	stream := "graph: g.csv, signals: x.npy, targets: y.npy"
+	settings, late := strings.CutPrefix(settings, "late, ")
+	if late {
+		stream += ", delay: 3"
+	}
+	if before, rest, found := strings.Cut(settings, "loss: "); found { // that of the stream
+		name, after, _ := strings.Cut(rest, ", ")
+		stream, settings = stream+", loss: "+name, before+after
+	}
+	f.text("c.yaml", "online: {stream: {"+stream+"}, "+settings+"}\n")
 	c, err := config.Load(filepath.Join(f.dir, "c.yaml"))
 	if err != nil {
 		return nil, err
@@ -164,6 +174,10 @@ func TestOnlineResume(t *testing.T) {
 				"preset: literal, step_size: {schedule: decaying, value: 0.01}",
 				"mode: centralized, window: 5",
 				"mode: centralized, preset: literal",
+				"late, window: 5",
+				"late, preset: literal, gate: off",
+				"late, mode: centralized, window: 5",
+				"late, mode: centralized, preset: literal",
 			} {
 				t.Run(fmt.Sprintf("%s delayed=%v %s", task, delayed, settings), func(t *testing.T) {
 					f := newOnlineCase(t, task, delayed)
