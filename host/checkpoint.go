@@ -17,12 +17,17 @@ type Checkpoint struct {
 	Nodes   []agent.Memory `json:"nodes"`
 }
 
-// checkpointVersion is that of what is written. Version 1 had its parameters in
-// other coordinates, which package rule translates. Earlier versions are read,
-// later ones refused: nobody knows what they mean. Whoever changes what is written
-// so that an earlier program would misread it gives it the next number, and keeps
-// a file of it in testdata.
-const checkpointVersion = 2
+// checkpointVersion is the latest that is written. Version 1 had its parameters in
+// other coordinates, which package rule translates. Version 3 holds what nodes know
+// by second derivatives, which an earlier program would go on without; where there
+// is none of that, version 2 is written. Earlier versions are read, later ones
+// refused: nobody knows what they mean. Whoever changes what is written so that an
+// earlier program would misread it gives it the next number, and keeps a file of it
+// in testdata.
+const (
+	checkpointVersion = 3
+	plainVersion      = 2
+)
 
 // ErrState says that a host cannot go on from the checkpoint in its [Store]. The
 // checkpoint is left as it is.
@@ -47,9 +52,13 @@ func (h *Machine) Checkpoint() *Checkpoint {
 
 // memory returns a copy of what the nodes remember after step h.time.
 func (h *Machine) memory() *Checkpoint {
-	c := &Checkpoint{Version: checkpointVersion, Run: h.cfg.Run, Time: h.time}
+	c := &Checkpoint{Version: plainVersion, Run: h.cfg.Run, Time: h.time}
 	for i := range h.cells {
-		c.Nodes = append(c.Nodes, h.cells[i].node.Memory())
+		m := h.cells[i].node.Memory()
+		if m.Learner != nil && m.Learner.Newton != nil {
+			c.Version = checkpointVersion
+		}
+		c.Nodes = append(c.Nodes, m)
 	}
 	return c
 }
@@ -98,8 +107,8 @@ func readCheckpoint(text []byte) (*Checkpoint, error) {
 
 // sayOlder logs that the checkpoint is of an earlier version.
 func (h *Machine) sayOlder() {
-	if h.wasVersion > 0 && h.wasVersion < checkpointVersion {
+	if h.wasVersion > 0 && h.wasVersion < plainVersion {
 		h.info("state: a checkpoint of an earlier program is read; from now on it is written as this one does, which that one cannot read",
-			"version", h.wasVersion, "here", checkpointVersion)
+			"version", h.wasVersion, "here", plainVersion)
 	}
 }

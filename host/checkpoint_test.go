@@ -34,9 +34,14 @@ type ring struct {
 
 func newRing(t *testing.T) *ring {
 	t.Helper()
+	return newRingOf(t, rule.Literal(false))
+}
+
+// newRingOf is newRing with another rule.
+func newRingOf(t *testing.T, r rule.Config) *ring {
+	t.Helper()
 	m, err := gnn.NewRandom(gnn.Config{In: 1, Features: 3, Outputs: 2, Wide: &gnn.WideConfig{Order: 1}}, random.Stream(1, "model"))
 	check(t, err)
-	r := rule.Literal(false)
 	basis, err := online.NewBasis(m, r, nil)
 	check(t, err)
 	g := &ring{plan: &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Basis: basis, Rule: &r, Cost: host.CrossEntropy.Kind()}}
@@ -248,4 +253,34 @@ func TestCheckpointOfVersion1(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What nodes know by second derivatives is in their checkpoints, which are of
+// version 3: a host that was stopped goes on with the same bits.
+func TestCheckpointOfNewton(t *testing.T) {
+	g := newRingOf(t, rule.Config{Newton: &rule.Newton{Doubt: 0.1, Fresh: 4, Restart: true}, Retrain: rule.RetrainTapsAndBias})
+	truth := g.truth(t)
+	disk := faultdisk.New()
+	for _, until := range []int{2, 9, 10, ringSteps - 1} {
+		r, err := g.play(t, disk, until, nil)
+		check(t, err)
+		if !same(r.Params, truth[until]) {
+			t.Errorf("parameters after step %d are not those of a host that was not stopped", until)
+		}
+	}
+	text := lastCheckpoint(t, disk)
+	if !strings.Contains(text, `"version":3`) || !strings.Contains(text, `"newton":[`) {
+		t.Errorf("the checkpoint is %.200s, want version 3 with what newton knows", text)
+	}
+}
+
+// lastCheckpoint returns what a host left on a disk.
+func lastCheckpoint(t *testing.T, disk *faultdisk.Disk) string {
+	t.Helper()
+	store, err := journal.OpenSnapshots(disk)
+	check(t, err)
+	defer store.Close()
+	text, err := store.Last()
+	check(t, err)
+	return string(text)
 }

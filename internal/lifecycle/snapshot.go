@@ -22,7 +22,9 @@ const (
 	inputsName  = "online.window.input"  // a row per observation
 	basesName   = "online.window.base"
 	targetsName = "online.window.target"
-	delayName   = "online.delay." // and l: the l-th delay line, one row
+	newtonSizes = "online.newton.length" // numbers that each node knows by second derivatives, float64
+	newtonName  = "online.newton.values" // all of them, one after the other, float64; see rule.Memory.Newton
+	delayName   = "online.delay."        // and l: the l-th delay line, one row
 )
 
 // putSnapshot stores what a learner remembers in a model file, to the last bit.
@@ -35,7 +37,7 @@ func putSnapshot(file *modelfile.Model, s online.Snapshot) {
 	if file.Precise == nil {
 		file.Precise = map[string]modelfile.Float64s{}
 	}
-	var steps, lengths, counts []float64
+	var steps, lengths, counts, sizes, known []float64
 	var inputs, bases, targets []float32
 	rows := 0
 	for _, n := range s.Nodes {
@@ -49,11 +51,15 @@ func putSnapshot(file *modelfile.Model, s online.Snapshot) {
 			rows += c
 		}
 		inputs, bases, targets = append(inputs, n.Inputs...), append(bases, n.Bases...), append(targets, n.Targets...)
+		sizes, known = append(sizes, float64(len(n.Newton))), append(known, n.Newton...)
+	}
+	if len(known) == 0 {
+		sizes = nil
 	}
 	for _, p := range []struct {
 		name   string
 		values []float64
-	}{{stepsName, steps}, {lengthsName, lengths}, {countsName, counts}} {
+	}{{stepsName, steps}, {lengthsName, lengths}, {countsName, counts}, {newtonSizes, sizes}, {newtonName, known}} {
 		if len(p.values) > 0 {
 			file.Precise[p.name] = modelfile.Float64s{Rows: 1, Cols: len(p.values), Data: p.values}
 		}
@@ -91,6 +97,7 @@ func snapshotOf(file *modelfile.Model) (s online.Snapshot, found bool, err error
 	}
 	s.Nodes = make([]rule.Memory, len(steps))
 	r.vectors(s.Nodes)
+	r.newton(s.Nodes)
 	lengths, counts := r.integers(lengthsName), r.integers(countsName)
 	inputs, bases, targets := r.values(inputsName), r.values(basesName), r.values(targetsName)
 	if len(lengths) != 0 && len(lengths) != len(steps) {
@@ -205,6 +212,28 @@ func (r *snapshotReader) vectors(nodes []rule.Memory) {
 		for i := range nodes {
 			nodes[i].Vectors = append(nodes[i].Vectors, append([]float32(nil), x.Row(i)...))
 		}
+	}
+}
+
+// newton gives every node what it knows by second derivatives, if the file says.
+func (r *snapshotReader) newton(nodes []rule.Memory) {
+	sizes := r.integers(newtonSizes)
+	if sizes == nil {
+		return
+	}
+	if len(sizes) != len(nodes) {
+		r.complain("%s has %d numbers, %s has %d", newtonSizes, len(sizes), stepsName, len(nodes))
+		return
+	}
+	x, _ := r.file.Numbers(newtonName)
+	rest := x.Data
+	for i, n := range sizes {
+		if n > 0 {
+			nodes[i].Newton = append([]float64(nil), take(r, newtonName, &rest, n)...)
+		}
+	}
+	if len(rest) > 0 {
+		r.complain("%s holds more than %s says", newtonName, newtonSizes)
 	}
 }
 
