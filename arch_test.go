@@ -31,9 +31,9 @@ const rules = `
 	train               : mat graph gnn loss optim random
 	conformal           :
 	rule                : mat loss conformal
-	online              : mat graph gnn loss rule
+	online              : mat graph gnn loss rule conformal
 	online/onlinetest   : mat graph loss online
-	agent               : mat graph gnn loss rule
+	agent               : mat graph gnn loss rule conformal
 	agent/agenttest     : mat graph loss agent
 	internal/idlist     :
 	transport           : internal/idlist
@@ -82,7 +82,7 @@ const rules = `
 	internal/recommend  : mat graph gnn optim loss random train rule online modelfile scenario/movies internal/dataset
 	                      internal/journal
 	internal/hostname   :
-	host                : agent graph loss mat rule transport internal/defect internal/idlist
+	host                : agent conformal graph loss mat rule transport internal/defect internal/idlist
 	internal/broker     : transport transport/natsbus internal/keys
 	internal/keys       : internal/idlist transport transport/natsbus transport/tcpbus
 	internal/box        : agent gnn graph loss mat online rule modelfile transport transport/natsbus transport/tcpbus

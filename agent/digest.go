@@ -27,7 +27,7 @@ func (p *Plan) Digest() uint32 {
 	h.Write(flat)
 	if p.learns() {
 		learns := *p.Rule
-		learns.Gate, learns.Delay = nil, 0 // what a node answers, and when it is judged, is no business of others
+		learns.Gate, learns.Delay, learns.Conformal = nil, 0, nil // what a node answers, and when it is judged, is no business of others
 		rule, err := json.Marshal(&learns)
 		if err != nil {
 			panic(fmt.Sprintf("agent: Digest: %v", err))

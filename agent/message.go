@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/wdgnn/wdgnn/conformal"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 )
@@ -127,10 +128,11 @@ func (Expire) event()   {}
 // Ready is what one Step asks of its caller. Its slices are valid until the
 // next Step of the node.
 type Ready struct {
-	Send       []Message // in any order; losing one is allowed
-	Prediction []float32 // row i of Ψ, on the step that completed it
-	Done       bool      // the update is in place and the step over
-	Ahead      uint64    // the latest step of a neighbour, if later than the node's own; 0 if not
+	Send       []Message         // in any order; losing one is allowed
+	Prediction []float32         // row i of Ψ, on the step that completed it
+	Bounds     []conformal.Bound // of the set or intervals that go with it; nil without a rule.Config.Conformal
+	Done       bool              // the update is in place and the step over
+	Ahead      uint64            // the latest step of a neighbour, if later than the node's own; 0 if not
 }
 
 // Errors of Step. They leave the node as it was.

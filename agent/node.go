@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/wdgnn/wdgnn/conformal"
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/rule"
@@ -126,8 +127,11 @@ func (n *Node) fresh() {
 	r := n.plan.Rule
 	n.learner = rule.NewNode(rule.NodeConfig{Basis: n.plan.Basis, Config: r, Rows: 1 + r.Delay})
 	n.answers, n.told = nil, n.told[:0]
-	if r.Gate != nil || r.Delay > 0 {
+	if r.Gate != nil || r.Delay > 0 || r.Conformal != nil {
 		n.answers, n.adapted = rule.NewAnswers(n.plan.Basis, r), make([]float32, len(n.output))
+		if n.plan.Scores != nil {
+			n.answers.Begin(n.plan.Scores(n.id))
+		}
 	}
 }
 
@@ -146,6 +150,24 @@ func (n *Node) Given(time uint64) *rule.Given {
 		return nil
 	}
 	return n.answers.At(time)
+}
+
+// Bounds returns those of the set or intervals that go with the node's last
+// answer, until it is told what that cost; nil if it has none. They belong to the
+// node.
+func (n *Node) Bounds() []conformal.Bound {
+	if n.answers == nil {
+		return nil
+	}
+	return n.answers.Bounds()
+}
+
+// Meter returns how often the sets or intervals of the node held the truth.
+func (n *Node) Meter() conformal.Meter {
+	if n.answers == nil {
+		return conformal.Meter{}
+	}
+	return n.answers.Meter()
 }
 
 // ID returns the node's number.
@@ -418,7 +440,7 @@ func (n *Node) predict(r *Ready) {
 	}
 	n.predicted = true
 	n.stats.Predicted++
-	r.Prediction = n.output
+	r.Prediction, r.Bounds = n.output, n.Bounds()
 }
 
 // close ends the step; a delay line moves on if there was a prediction. In a step

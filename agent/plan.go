@@ -28,6 +28,10 @@ type Plan struct {
 	// which nobody tells.
 	Cost loss.Loss
 
+	// Scores, if not nil, returns how earlier answers of a node turned out, with
+	// which its sets or intervals begin; see rule.Answers.Begin.
+	Scores func(id NodeID) [][]float64
+
 	// Forgiving leaves a neighbour whose message of one exchange did not come
 	// out of that hop only. Otherwise its link counts as dropped to the end of
 	// the step. With six exchanges in a step a strict node keeps a link through

@@ -36,13 +36,8 @@ func (n *Node) Memory() Memory {
 // what does not fit, and leaves the node as it was. If another coverage was asked
 // for then, the level begins anew.
 func (n *Node) Restore(m Memory) error {
-	if len(m.Windows) != len(n.windows) {
-		return fmt.Errorf("conformal: memory: scores of %d outputs, want %d", len(m.Windows), len(n.windows))
-	}
-	for _, w := range m.Windows {
-		if err := w.valid(); err != nil {
-			return err
-		}
+	if err := n.Fits(m); err != nil {
+		return err
 	}
 	for k, from := range m.Windows {
 		n.Begin(k, from.Scores)
@@ -52,6 +47,19 @@ func (n *Node) Restore(m Memory) error {
 			w.level = min(from.Level, n.config.most())
 		}
 		n.bounds[k] = w.bound(&n.config)
+	}
+	return nil
+}
+
+// Fits reports what keeps m from being restored.
+func (n *Node) Fits(m Memory) error {
+	if len(m.Windows) != len(n.windows) {
+		return fmt.Errorf("conformal: memory: scores of %d outputs, want %d", len(m.Windows), len(n.windows))
+	}
+	for _, w := range m.Windows {
+		if err := w.valid(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

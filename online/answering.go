@@ -3,6 +3,7 @@ package online
 import (
 	"fmt"
 
+	"github.com/wdgnn/wdgnn/conformal"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/rule"
@@ -25,15 +26,19 @@ type answering struct {
 // newAnswering returns that of the nodes which o reads, nil if r asks for nothing
 // of it.
 func newAnswering(o *Observer, f *rule.Basis, r *rule.Config) *answering {
-	if r.Gate == nil && r.Delay == 0 {
+	if r.Gate == nil && r.Delay == 0 && r.Conformal == nil {
 		return nil
 	}
 	a := &answering{
 		observer: o, delay: uint64(r.Delay), gates: r.Gate != nil,
 		adapted: make([]float32, f.Outputs()), y: make([]float32, f.Outputs()),
 	}
-	for range o.read {
-		a.answers = append(a.answers, rule.NewAnswers(f, r))
+	for _, i := range o.read {
+		one := rule.NewAnswers(f, r)
+		if o.scores != nil {
+			one.Begin(o.scores(i))
+		}
+		a.answers = append(a.answers, one)
 	}
 	return a
 }
@@ -92,6 +97,25 @@ func (a *answering) Given() uint64 {
 		return 0
 	}
 	return a.given
+}
+
+// Bounds returns those of the set or intervals that go with what the node of the
+// r-th row answers at the open step; nil without a rule.Config.Conformal. They
+// belong to the learner, and hold until Update.
+func (a *answering) Bounds(r int) []conformal.Bound {
+	if a == nil {
+		return nil
+	}
+	return a.answers[r].Bounds()
+}
+
+// Meter returns how often the sets or intervals of the node of the r-th row held
+// the truth.
+func (a *answering) Meter(r int) conformal.Meter {
+	if a == nil {
+		return conformal.Meter{}
+	}
+	return a.answers[r].Meter()
 }
 
 // memory writes what is remembered to s.

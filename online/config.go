@@ -29,6 +29,11 @@ type Config struct {
 	// InputMoment; model files hold it. Learners whose rule whitens need it.
 	Moment *rule.SecondMoment
 
+	// Scores, if not nil, returns how earlier answers of a node turned out, with
+	// which its sets or intervals begin; see rule.Answers.Begin. Model files hold
+	// some.
+	Scores func(node int) [][]float64
+
 	// Engine computes; nil is the calling goroutine alone.
 	Engine *mat.Engine
 }

@@ -36,6 +36,7 @@ type Observer struct {
 	read   []int   // nodes that have an output row
 	rows   []int32 // read, as rows of a loss
 	hop    bool
+	scores func(node int) [][]float64
 	engine *mat.Engine
 
 	delayed *gnn.Delayed
@@ -69,7 +70,7 @@ func NewObserver(m *gnn.WideDeep, c Config) (*Observer, error) {
 		return nil, err
 	}
 	o := &Observer{
-		model: m, moment: c.Moment, nodes: c.Nodes, read: slices.Clone(c.Read), engine: c.Engine,
+		model: m, moment: c.Moment, nodes: c.Nodes, read: slices.Clone(c.Read), scores: c.Scores, engine: c.Engine,
 		hop: c.HopByHop || len(c.Read) == 0 || c.Delayed,
 	}
 	if len(o.read) == 0 {

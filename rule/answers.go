@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/wdgnn/wdgnn/conformal"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 )
@@ -21,6 +22,10 @@ type Answers struct {
 	next  int       // the slot of the next
 	now   uint64    // the time of the latest
 	one   []float32 // a target
+
+	sure   *conformal.Node // nil: answers have no sets or intervals
+	config *conformal.Config
+	scores [][]float64 // that they began with
 }
 
 // Given is an answer that waits to be judged, and what it was made with.
@@ -32,6 +37,8 @@ type Given struct {
 	Open    bool      `json:"open"`    // which of the two was answered
 	Risk    float64   `json:"risk,omitempty"`
 	Used    bool      `json:"used,omitempty"` // the slot holds an answer that was not judged
+
+	Bounds []conformal.Bound `json:"bounds,omitempty"` // of its set or intervals
 }
 
 // Output returns what was answered. It belongs to the Answers.
@@ -49,6 +56,8 @@ func NewAnswers(f *Basis, c *Config) *Answers {
 	if c.Gate != nil {
 		a.gate = newGate(*c.Gate, f.outputs)
 	}
+	a.config = c.Conformal
+	a.unsure()
 	return a
 }
 
@@ -135,7 +144,7 @@ func (a *Answers) Give(time uint64, y, adapted, base, z []float32) {
 			a.gate.state.Behind = a.gate.Patience
 		}
 	}
-	g.Used = true
+	g.Used, g.Bounds = true, append(g.Bounds[:0], a.Bounds()...)
 	copy(y, g.Output())
 }
 
@@ -159,8 +168,11 @@ func (a *Answers) Judge(time uint64, j loss.Local, row int) (*Given, bool) {
 	if g == nil {
 		return nil, false
 	}
-	if t, ok := j.(loss.Targeted); ok && !a.carries(t, row) {
-		return nil, false
+	if t, ok := j.(loss.Targeted); ok {
+		if !a.carries(t, row) {
+			return nil, false
+		}
+		a.assess(g, t)
 	}
 	if a.gate != nil {
 		a.judge(g, j, row)
@@ -225,6 +237,8 @@ func (a *Answers) State() GateState {
 type AnswersMemory struct {
 	Gate  *GateState `json:"gate,omitempty"`  // nil without one
 	Given []Given    `json:"given,omitempty"` // answers that may still be judged, the oldest first
+
+	Conformal *conformal.Memory `json:"conformal,omitempty"` // how sets or intervals turned out; nil without
 }
 
 // Memory returns a copy of what is remembered. Without a delay no answer waits
@@ -235,12 +249,17 @@ func (a *Answers) Memory() AnswersMemory {
 		s := a.gate.state
 		m.Gate = &s
 	}
+	if a.sure != nil {
+		sure := a.sure.Memory()
+		m.Conformal = &sure
+	}
 	if len(a.given) == 1 {
 		return m
 	}
 	for k := range a.given {
 		if g := a.given[(a.next+k)%len(a.given)]; g.Used {
 			g.Inputs, g.Base, g.Learned = slices.Clone(g.Inputs), slices.Clone(g.Base), slices.Clone(g.Learned)
+			g.Bounds = slices.Clone(g.Bounds)
 			m.Given = append(m.Given, g)
 		}
 	}
@@ -249,7 +268,8 @@ func (a *Answers) Memory() AnswersMemory {
 
 // Restore gives the node the memory m, which may come from outside: an error says
 // what does not fit, and leaves all as it was. A gate of which m says nothing
-// begins anew. Of answers that wait, those are kept for which there is room.
+// begins anew, and so do sets and intervals. Of answers that wait, those are kept
+// for which there is room.
 func (a *Answers) Restore(m AnswersMemory) error {
 	if err := a.Fits(m); err != nil {
 		return err
@@ -258,9 +278,14 @@ func (a *Answers) Restore(m AnswersMemory) error {
 	if a.gate != nil && m.Gate != nil {
 		a.gate.state = *m.Gate
 	}
+	if a.sure != nil && m.Conformal != nil {
+		if err := a.sure.Restore(*m.Conformal); err != nil {
+			return err
+		}
+	}
 	for _, g := range m.Given[max(len(m.Given)-len(a.given), 0):] {
 		g.Inputs, g.Base, g.Learned = slices.Clone(g.Inputs), slices.Clone(g.Base), slices.Clone(g.Learned)
-		g.Used = true
+		g.Used, g.Bounds = true, slices.Clone(g.Bounds)
 		a.given[a.next], a.now = g, g.Time
 		a.next = (a.next + 1) % len(a.given)
 	}
@@ -284,11 +309,12 @@ func (a *Answers) Fits(m AnswersMemory) error {
 			return fmt.Errorf("rule: memory: an answer of step %d after one of step %d", g.Time, m.Given[k-1].Time)
 		}
 	}
-	return nil
+	return a.fitsSure(&m)
 }
 
-// Reset forgets everything.
+// Reset forgets everything but the scores of Begin.
 func (a *Answers) Reset() {
+	a.unsure()
 	if a.gate != nil {
 		a.gate.state = GateState{}
 	}

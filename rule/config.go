@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/wdgnn/wdgnn/conformal"
 )
 
 // Config says how a node learns. Its zero value keeps the taps where they are:
@@ -68,6 +70,11 @@ type Config struct {
 	// before the next step, as in the paper.
 	Delay int `json:"delay,omitempty"`
 
+	// Conformal, if set, gives answers sets of classes or intervals of numbers
+	// that hold the truth as often as it says, whatever is learned. It changes
+	// neither answers nor learning.
+	Conformal *conformal.Config `json:"conformal,omitempty"`
+
 	// Clip bounds how much single neighbours move a node; see Clip.
 	//
 	// Deviation: eq. (9) takes from everybody as much as W says; ClipOff is the
@@ -110,6 +117,9 @@ func (c *Config) Validate() error {
 	}
 	if c.Gate != nil {
 		errs = append(errs, c.Gate.Validate())
+	}
+	if c.Conformal != nil {
+		errs = append(errs, c.Conformal.Validate())
 	}
 	if c.Delay < 0 || c.Delay > maxDelay {
 		complain("delay is %d, want 0 to %d steps", c.Delay, maxDelay)
