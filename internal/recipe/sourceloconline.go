@@ -18,6 +18,10 @@ type LearnerSpec struct {
 	Kind   Kind
 	Mode   Mode
 	Config rule.Config
+
+	// After counts what a learner would answer once it has learned from the right
+	// answer to the same signal. That is leakage, for comparison only.
+	After bool
 }
 
 // Mode is how a learner adapts.
@@ -93,7 +97,7 @@ func (z *Source) Play(ctx context.Context, specs []LearnerSpec, stream *sourcelo
 			return nil, err
 		}
 		for k, l := range learners {
-			if err := z.step(l, y, stream, &meters[k], played[k], keep); err != nil {
+			if err := z.step(l, y, stream, &meters[k], played[k], keep, specs[k].After); err != nil {
 				return nil, fmt.Errorf("%s: step %d: %w", specs[k].ID, sample.Time, err)
 			}
 		}
@@ -107,18 +111,28 @@ func (z *Source) Play(ctx context.Context, specs []LearnerSpec, stream *sourcelo
 }
 
 // step lets a learner answer the signal that its observer was shown, notes the
-// answer, and lets it learn.
-func (z *Source) step(l online.Learner, y mat.Dense, stream *sourceloc.Stream, m *online.Meter, r *Played, keep bool) error {
+// answer, and lets it learn; with after, it learns first.
+func (z *Source) step(
+	l online.Learner, y mat.Dense, stream *sourceloc.Stream, m *online.Meter, r *Played, keep, after bool,
+) error {
 	if err := l.Predict(y); err != nil {
 		return err
 	}
 	j := stream.Reveal(y)
+	if after {
+		if err := errors.Join(l.Update(j), l.Predict(y)); err != nil {
+			return err
+		}
+	}
 	m.Watch(y, j)
 	r.Right = append(r.Right, m.Right)
 	if keep {
 		for _, i := range z.Read() {
 			r.Answers = append(r.Answers, int32(mat.Argmax(y.Row(i))))
 		}
+	}
+	if after {
+		return nil
 	}
 	return l.Update(j)
 }

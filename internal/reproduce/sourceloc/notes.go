@@ -36,7 +36,13 @@ func table1Numbers(s recipe.Sourceloc, all []*unit) map[string]any {
 		"Personal": less(Mixed(50, 0.003), WideDeepFrozen, differ), "Single": less(Mixed(1, 0.003), WideDeepFrozen, differ),
 		"Whitened":       less(Mixed(50, 1), WideDeepFrozen, differ),
 		"FilterPersonal": f.Mean(filterPersonal.ID, differ),
-		"PaperFilter":    max(paper[filterCentral.ID].Differ.Mean, paper[filterLiteral.ID].Differ.Mean),
+		"Leak": map[string]any{
+			"Gamma": leakGamma, "Offline": f.Mean(WideDeepFrozen.ID, differ),
+			"Central": f.Deviation(leakCentral.ID, differ), "Distributed": f.Deviation(leakDistributed.ID, differ),
+			"PaperCentral": paper[WideDeepCentral.ID].Differ, "PaperDistributed": paper[WideDeepLiteral.ID].Differ,
+			"HonestCentral": f.Mean(honest(leakCentral).ID, differ), "HonestDistributed": f.Mean(honest(leakDistributed).ID, differ),
+		},
+		"PaperFilter": max(paper[filterCentral.ID].Differ.Mean, paper[filterLiteral.ID].Differ.Mean),
 
 		"Several":     len(several) > 1,
 		"SpreadOne":   f.Deviation(WideDeepFrozen.ID, same).Spread,

@@ -45,6 +45,11 @@ func TestNotesFollowTheNumbers(t *testing.T) {
 		{"a gain", nil, map[string]float64{central: 60}, "points centralized (a gain;", "Warning: WD-GNN, centralized"},
 		{"a loss", nil, map[string]float64{central: 10}, "points centralized (a loss;", "(a gain"},
 		{"harm", nil, map[string]float64{central: 10}, "Warning: WD-GNN, centralized online did harm", ""},
+		{
+			"leakage", nil, map[string]float64{wide: 80, leakCentral.ID: 92, leakDistributed.ID: 86},
+			"has 92.0 % centralized (paper 92.7) and 86.0 distributed (paper 86.5), from 80.0 offline: both within", "",
+		},
+		{"no leakage", nil, nil, "has 50.0 % centralized (paper 92.7)", "both within"},
 		{"one spread", nil, nil, "has a standard deviation of", "datasets share one network"},
 	} {
 		notes := strings.Join(table1Result(s, made(c.same, c.differ)).Notes, "\n")

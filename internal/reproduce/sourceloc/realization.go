@@ -86,6 +86,44 @@ var (
 	WideDeepLiteral = learner("wd-gnn distributed", recipe.WideDeep, recipe.Distributed, rule.Literal(false))
 )
 
+// The reading under which the paper's online rows come out: one γ for both modes,
+// the gradient of the sum of the detectors' costs where it is centralized, and
+// every signal scored after the update that it brought. Our costs are means, so
+// that the sum over five detectors has five times the step.
+const (
+	leakGamma       = 30
+	leakFilterGamma = 0.1
+)
+
+var (
+	leakCentral     = leaking("wd-gnn central, after", recipe.WideDeep, recipe.Centralized, leakGamma)
+	leakDistributed = leaking("wd-gnn distributed, after", recipe.WideDeep, recipe.Distributed, leakGamma)
+
+	leakFilterCentral     = leaking("filter central, after", recipe.Filter, recipe.Centralized, leakFilterGamma)
+	leakFilterDistributed = leaking("filter distributed, after", recipe.Filter, recipe.Distributed, leakFilterGamma)
+)
+
+// leaking is a learner that is scored after the update.
+func leaking(id string, k recipe.Kind, mode recipe.Mode, gamma float64) recipe.LearnerSpec {
+	c := rule.Literal(mode == recipe.Centralized)
+	c.StepSize.Value = gamma
+	if mode == recipe.Centralized {
+		c.StepSize.Value *= detectors
+	}
+	l := learner(id, k, mode, c)
+	l.After = true
+	return l
+}
+
+// detectors is how many there are: one in each community.
+const detectors = 5
+
+// honest is the same learner, scored before the update.
+func honest(l recipe.LearnerSpec) recipe.LearnerSpec {
+	l.ID, l.After = l.ID+", scored before", false
+	return l
+}
+
 func learner(id string, k recipe.Kind, mode recipe.Mode, c rule.Config) recipe.LearnerSpec {
 	return recipe.LearnerSpec{ID: id, Kind: k, Mode: mode, Config: c}
 }

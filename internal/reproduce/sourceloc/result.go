@@ -145,7 +145,7 @@ func table1Differences() (list []table1Difference) {
 		list = append(list, d)
 	}
 	for _, row := range table1Rows() {
-		if row.Before != nil {
+		if row.Before != nil && !row.Spec.After { // leakage is no gain
 			add(row.Name, row.Spec.ID, row.Before.ID)
 		}
 	}

@@ -46,6 +46,13 @@ func table1Rows() []table1Row {
 		{"WD-GNN, own taps without mixing, m = 1", Mixed(1, 0), nil, nil, &WideDeepFrozen},
 		{"WD-GNN, own taps without mixing, m = 50", Mixed(50, 0), nil, nil, &WideDeepFrozen},
 		{"WD-GNN, whitened consensus (η = 1), m = 50", Mixed(50, 1), nil, nil, &WideDeepFrozen},
+
+		{"Leakage, scored after the update: graph filter, centralized, γ = 0.1", leakFilterCentral, nil, nil, &filterFrozen},
+		{"Leakage, scored after the update: graph filter, distributed, γ = 0.1", leakFilterDistributed, nil, nil, &filterFrozen},
+		{"Leakage, scored after the update: WD-GNN, centralized, γ = 30", leakCentral, nil, nil, &WideDeepFrozen},
+		{"Leakage, scored after the update: WD-GNN, distributed, γ = 30", leakDistributed, nil, nil, &WideDeepFrozen},
+		{"The same WD-GNN, centralized, γ = 30, scored before the update", honest(leakCentral), nil, nil, &WideDeepFrozen},
+		{"The same WD-GNN, distributed, γ = 30, scored before the update", honest(leakDistributed), nil, nil, &WideDeepFrozen},
 	}
 }
 
