@@ -131,6 +131,7 @@ type SourceInfo struct {
 	Valid    float64   `json:"valid"`           // accuracy on validation signals, %
 	Restarts int       `json:"restarts"`        // because the deep part was dead
 	Gains    []float32 `json:"gains,omitempty"` // α_W, α_D, β
+	Live     int       `json:"live,omitempty"`  // units of the last layer that are positive for some validation signal
 	File     string    `json:"file"`            // below the output folder of who trains
 }
 
@@ -199,6 +200,12 @@ func (z *Source) Fit(ctx context.Context, k Kind, onEpoch func(train.Epoch)) (*S
 	}
 	t := &SourceModel{Network: m, Info: SourceInfo{Kind: k, Valid: 100 * (1 - result.Best), Restarts: result.Restarts}}
 	t.Info.Gains = slices.Clone(m.Params.Gain)
+	if len(m.Config.Deep) > 0 {
+		ev := train.Evaluator{}
+		if t.Info.Live, err = ev.LiveUnits(ctx, m, valid, z.Seed); err != nil {
+			return nil, err
+		}
+	}
 	if m.Config.Wide != nil {
 		signals, _ := z.Net.Draw(z.Train, z.Stream("train"))
 		shift, err := z.Operator().Of(z.Net.Graph)

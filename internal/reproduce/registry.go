@@ -14,7 +14,7 @@ import (
 // Experiments lists all of them in the paper's order.
 func Experiments() []study.Experiment {
 	return []study.Experiment{
-		sourceloc.Table1, sourceloc.Fig2a, sourceloc.Fig2b, sourceloc.Gains,
+		sourceloc.Table1, sourceloc.Fig2a, sourceloc.Fig2b, sourceloc.Gains, sourceloc.Robust,
 		flocking.Table2, flocking.Table3,
 		movies.Table4, movies.Million, movies.AllMovies,
 		theory.Certify, theory.Lipschitz, sourceloc.LocalShift, agents.Experiment,

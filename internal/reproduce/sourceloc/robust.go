@@ -1,0 +1,122 @@
+package sourceloc
+
+import (
+	"context"
+	"slices"
+
+	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/reproduce/study"
+)
+
+// Robust compares models that are trained as the paper trains them with models
+// of our own.
+var Robust = study.Experiment{
+	Name:  "robust",
+	Title: "A better model to begin with: inputs at scale, links lost in training",
+	About: texts.Say("robust about", nil),
+	Do:    runRobust,
+}
+
+// trainings are the settings that are compared, the paper's first.
+var trainings = []struct {
+	Name   string
+	Change func(s *recipe.Sourceloc)
+}{
+	{"as the paper", func(*recipe.Sourceloc) {}},
+	{"our own: inputs whitened, links lost with p from 0 to 0.4", func(s *recipe.Sourceloc) { *s = s.Robust() }},
+}
+
+// robustLearners are what is run where links are lost.
+var robustLearners = []recipe.LearnerSpec{WideDeepFrozen, WideDeepLiteral, Mixed(50, 0.003)}
+
+// robustColumns are what each setting is measured by: all links, then learners
+// where links are lost, then the units of the deep part that are alive.
+var robustColumns = []string{
+	"all links, offline", "links lost, frozen", "links lost, literal distributed", "links lost, personal (m = 50)", "live units",
+}
+
+// robustUnit is one realization with one setting. Accuracies are in %.
+type robustUnit struct {
+	Model  recipe.SourceInfo    `json:"model"`
+	Same   float64              `json:"same"`   // of the frozen model
+	Differ map[string][]float64 `json:"differ"` // by learner and subgraph
+}
+
+func runRobust(ctx context.Context, r *study.Run) (*study.Result, error) {
+	s := From(r.Options)
+	if r.Quick && r.Options.Subgraphs == 0 {
+		s.Subgraphs = 5
+	}
+	work := float64(s.Epochs) + StreamCost*float64(len(robustLearners)*s.Subgraphs+1)
+	all, err := Sweep(ctx, r, s, "training", len(trainings), work,
+		func(s *recipe.Sourceloc, k int) { trainings[k].Change(s) }, (*Realization).robust)
+	if err != nil {
+		return nil, err
+	}
+	return robustResult(s, Repeats(r.Options), all), nil
+}
+
+func (z *Realization) robust(ctx context.Context) (*robustUnit, error) {
+	if err := z.Prepare(ctx, recipe.WideDeep); err != nil {
+		return nil, err
+	}
+	u := &robustUnit{Model: z.Models[recipe.WideDeep].Info, Differ: map[string][]float64{}}
+	stream, err := z.TestStream(-1, 0)
+	if err != nil {
+		return nil, err
+	}
+	out, err := z.PlayOne(ctx, WideDeepFrozen, stream, false)
+	if err != nil {
+		return nil, err
+	}
+	u.Same = out.Accuracy
+	for sub := range z.Subgraphs {
+		if stream, err = z.TestStream(sub, z.OutageProb); err != nil {
+			return nil, err
+		}
+		runs, err := z.PlayAll(ctx, robustLearners, stream, false)
+		if err != nil {
+			return nil, err
+		}
+		for k, spec := range robustLearners {
+			u.Differ[spec.ID] = append(u.Differ[spec.ID], runs[k].Accuracy)
+		}
+	}
+	return u, nil
+}
+
+// observeTrainings returns what units saw by setting. Units are networks.
+func observeTrainings(repeats int, all []*robustUnit) *study.Frame {
+	f := new(study.Frame)
+	for k, u := range all {
+		row, network := trainings[k/repeats].Name, k%repeats
+		f.Add(row, robustColumns[0], network, u.Same)
+		for l, spec := range robustLearners {
+			f.Add(row, robustColumns[l+1], network, study.Mean(u.Differ[spec.ID]))
+		}
+		f.Add(row, robustColumns[4], network, float64(u.Model.Live))
+	}
+	return f
+}
+
+func robustResult(s recipe.Sourceloc, repeats int, all []*robustUnit) *study.Result {
+	f := observeTrainings(repeats, all)
+	l := study.Layout{
+		Title: "Accuracy, %, by training", Note: texts.Say("robust table", map[string]any{"S": s, "Repeats": repeats}),
+	}
+	for _, name := range robustColumns {
+		l.Columns = append(l.Columns, study.Column{Name: name, Decimals: 1})
+	}
+	for k, t := range trainings {
+		l.Lines = append(l.Lines, study.Line{Name: t.Name, Ours: k > 0})
+	}
+	const change = "our own against the paper's"
+	f.Compare(change, trainings[1].Name, trainings[0].Name, study.Less, robustColumns[:4]...)
+	said := map[string]any{"Same": f.Error(change, robustColumns[0]), "Frozen": f.Error(change, robustColumns[1])}
+	r := &study.Result{Tables: []study.Table{f.Table(l)}, Notes: texts.Notes("robust notes", said)}
+	for _, u := range all {
+		r.Models = append(r.Models, u.Model.File)
+	}
+	slices.Sort(r.Models)
+	return r
+}
