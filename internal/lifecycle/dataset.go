@@ -134,7 +134,11 @@ func (d *Dataset) samples(m *gnn.WideDeep, p *Part, targets train.Objective, out
 		})
 	}
 	if outage != (train.Outage{}) {
-		return nil, errors.New("train.outage, but a graph with a time column loses no links at random; leave it out")
+		said := fmt.Sprintf("train.outage is %v to %v", outage.From, outage.To)
+		if outage.Subgraphs == 0 && outage.From == outage.To {
+			said = fmt.Sprintf("train.outage_prob is %v", outage.From)
+		}
+		return nil, fmt.Errorf("%s, but a graph with a time column loses no links at random; leave it out", said)
 	}
 	rows := d.spaceTime.Rows
 	trajectories := make([]graph.Sample, p.Samples)
