@@ -1,0 +1,234 @@
+package rule
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	dense "github.com/wdgnn/wdgnn/mat"
+)
+
+// hearingOf returns a hearing of two features, so many hops and neighbours, with
+// the moment of correlated values, and one of their rows.
+func hearingOf(hops, neighbors int) (*Hearing, []float32) {
+	rng := rand.New(rand.NewPCG(uint64(hops), uint64(neighbors)))
+	h := &Hearing{Inputs: 6, Features: 2, Hops: hops}
+	for j := range neighbors {
+		h.Neighbors = append(h.Neighbors, 3*j+1)
+	}
+	rows := dense.NewDense(200, h.Len(), nil)
+	for r := range rows.Rows {
+		common := rng.NormFloat64()
+		for c := range rows.Cols {
+			rows.Set(r, c, float32(common+0.3*rng.NormFloat64()+0.1*float64(c)))
+		}
+	}
+	m := new(SecondMoment)
+	m.Add(rows, h.Len())
+	h.Moment = m.Mean
+	return h, slices.Clone(rows.Row(0))
+}
+
+// plainFeatures is z̃ of a row by the equations, with gonum: the conditional mean,
+// then L z̃ = v.
+func plainFeatures(h *Hearing, row []float32) []float64 {
+	p := h.Size()
+	sigma := mat.NewSymDense(p, nil)
+	for a := range p {
+		for b := a; b < p; b++ {
+			v := h.Moment[a*p+b]
+			if a == b {
+				v *= 1.001
+			}
+			sigma.SetSym(a, b, v)
+		}
+	}
+	v := mat.NewVecDense(p, nil)
+	v.SetVec(p-1, 1)
+	heard, lost := []int{p - 1}, []int{}
+	for k, x := range row {
+		v.SetVec(k, float64(x))
+		if math.IsNaN(float64(x)) {
+			lost = append(lost, k)
+		} else {
+			heard = append(heard, k)
+		}
+	}
+	if n := len(heard); len(lost) > 0 {
+		oo, o := mat.NewDense(n, n, nil), mat.NewVecDense(n, nil)
+		for r, i := range heard {
+			o.SetVec(r, v.AtVec(i))
+			for c, j := range heard {
+				oo.Set(r, c, sigma.At(i, j))
+			}
+		}
+		var x mat.VecDense
+		if err := x.SolveVec(oo, o); err != nil {
+			panic(err)
+		}
+		for _, i := range lost {
+			sum := 0.0
+			for c, j := range heard {
+				sum += sigma.At(i, j) * x.AtVec(c)
+			}
+			v.SetVec(i, sum)
+		}
+	}
+	var chol mat.Cholesky
+	if !chol.Factorize(sigma) {
+		panic("not positive definite")
+	}
+	var l mat.TriDense
+	chol.LTo(&l)
+	var z mat.VecDense
+	if err := z.SolveVec(&l, v); err != nil {
+		panic(err)
+	}
+	return z.RawVector().Data
+}
+
+// Features are those of the equations, whatever was not heard.
+func TestHearingFeatures(t *testing.T) {
+	nan := float32(math.NaN())
+	for _, c := range []struct{ hops, neighbors int }{{1, 0}, {1, 1}, {1, 5}, {2, 3}, {2, 14}} {
+		h, row := hearingOf(c.hops, c.neighbors)
+		a, err := newEar(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng := rand.New(rand.NewPCG(1, 2))
+		for try := range 20 {
+			seen := slices.Clone(row)
+			for k := h.Inputs; k < len(seen) && try > 0; k++ {
+				if rng.IntN(3) == 0 || try == 1 { // once nobody is heard
+					seen[k] = nan
+				}
+			}
+			want := plainFeatures(h, seen)
+			for again := range 2 {
+				for k, v := range a.features(seen) {
+					if math.Abs(v-want[k]) > 1e-9*(1+math.Abs(want[k])) {
+						t.Fatalf("%d hops, %d neighbours, try %d.%d, feature %d: got %v, want %v", c.hops, c.neighbors, try, again, k, v, want[k])
+					}
+				}
+			}
+		}
+	}
+}
+
+// White features have the second moment I in training, less what the ridge takes.
+func TestHearingWhitens(t *testing.T) {
+	h, _ := hearingOf(2, 4)
+	a, err := newEar(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := h.Size()
+	left, sigma := mat.NewDense(p, p, a.white), mat.NewDense(p, p, h.Moment)
+	var got mat.Dense
+	got.Product(left, sigma, left.T())
+	for k := range p {
+		if v := got.At(k, k); v < 0.5 || v > 1 {
+			t.Errorf("mean square of feature %d: got %v, want just below 1", k, v)
+		}
+	}
+}
+
+// A set of missing values that was met lately costs no factorisation, and no
+// memory however often it changes.
+func TestHearingPatterns(t *testing.T) {
+	h, row := hearingOf(2, 5)
+	a, err := newEar(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := make([][]float32, patterns+2)
+	for k := range rows {
+		rows[k] = slices.Clone(row)
+		rows[k][h.Inputs+k] = float32(math.NaN())
+	}
+	a.features(rows[0])
+	made := &a.maps[0].w[0]
+	a.features(rows[1])
+	if a.features(rows[0]); &a.maps[0].w[0] != made || len(a.maps) != 2 {
+		t.Errorf("the map of a set that was met before: got a new one of %d, want the same of 2", len(a.maps))
+	}
+	turn := 0
+	if n := testing.AllocsPerRun(50, func() { a.features(rows[turn%len(rows)]); turn++ }); n != 0 || len(a.maps) != patterns {
+		t.Errorf("got %v allocations and %d maps, want 0 and %d", n, len(a.maps), patterns)
+	}
+}
+
+// Without a moment values have one scale, and a lost one is what the node itself
+// has at that hop.
+func TestHearingCommonScale(t *testing.T) {
+	h := &Hearing{Inputs: 6, Features: 2, Hops: 2, Neighbors: []int{3, 5}, Scale: 2}
+	a, err := newEar(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := []float32{1, 2, 3, 4, 5, 6}
+	row := make([]float32, h.Len())
+	h.Row(row, z, func(e, k int) []float32 {
+		if e == 0 && k == 2 {
+			return []float32{20, 22}
+		}
+		return nil
+	})
+	want := []float64{0.5, 1, 1.5, 2, 2.5, 3, 1.5, 2, 10, 11, 1.5, 2, 2.5, 3, 1}
+	if got := a.features(row); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// A hearing from outside is looked at.
+func TestHearingValidate(t *testing.T) {
+	good := func() *Hearing { h, _ := hearingOf(2, 3); return h }
+	if err := good().Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		spoil func(*Hearing)
+		want  string
+	}{
+		{func(h *Hearing) { h.Inputs = 0 }, "0 inputs"},
+		{func(h *Hearing) { h.Inputs = 4 }, "4 inputs of 2 features and 2 hops"},
+		{func(h *Hearing) { h.Hops = 3 }, "3 hops"},
+		{func(h *Hearing) { h.Scale = math.Inf(1) }, "scale"},
+		{func(h *Hearing) { h.Neighbors[0] = 100 }, "ascending"},
+		{func(h *Hearing) { h.Neighbors[0] = -1 }, "ascending"},
+		{func(h *Hearing) { h.Neighbors = append(h.Neighbors, 99) }, "want"},
+		{func(h *Hearing) { h.Moment[1]++ }, "symmetric"},
+		{func(h *Hearing) { h.Moment[0] = math.NaN() }, "finite"},
+		{func(h *Hearing) {
+			for j := range 20 {
+				h.Neighbors = append(h.Neighbors, 100+j)
+			}
+		}, "99 features, want at most 64; try newton"},
+	} {
+		h := good()
+		c.spoil(h)
+		if err := h.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %q", err, c.want)
+		}
+	}
+	h := good()
+	h.Moment = make([]float64, len(h.Moment))
+	h.Moment[1], h.Moment[h.Size()] = 1, 1
+	if _, err := newEar(h); err == nil || !strings.Contains(err.Error(), "negative eigenvalue") {
+		t.Errorf("no moment of anything: got %v, want a word of its eigenvalue", err)
+	}
+}
+
+// Two hops, where they are sent.
+func TestHeardHops(t *testing.T) {
+	for order, want := range []int{0, 0, 1, 2, 2, 2} {
+		if got := HeardHops(order); got != want {
+			t.Errorf("order %d: got %d hops, want %d", order, got, want)
+		}
+	}
+}
