@@ -41,3 +41,92 @@ func InputMoment(m *gnn.WideDeep, s *mat.CSR, signals mat.Dense, read []int, e *
 	}
 	return moment
 }
+
+// mostHeardWork bounds the products that HearEach takes: about two seconds of
+// them. It looks at fewer samples if there are more nodes, leastHeardSamples at
+// least, which say enough of 64 values.
+const (
+	mostHeardWork     = 1 << 31
+	leastHeardSamples = 512
+)
+
+// HearEach adds to moment what single nodes hear: of every node read that has few
+// enough neighbours in s its rule.Hearing with the second moment over the samples.
+// It is for graphs that stay as they are but for links that are lost; where
+// neighbours change at every step it means nothing. Arguments are as for
+// InputMoment.
+func HearEach(moment *rule.SecondMoment, m *gnn.WideDeep, s *mat.CSR, signals mat.Dense, read []int, e *mat.Engine) {
+	if moment == nil || rule.HeardHops(m.Config.Wide.Order) == 0 {
+		return
+	}
+	if read == nil {
+		for i := range s.Rows {
+			read = append(read, i)
+		}
+	}
+	heard, work := map[int]*rule.Hearing{}, 0
+	for _, i := range read {
+		h := NewHearing(m, neighbors(s, i))
+		if p := h.Size(); p <= rule.MostHeard {
+			heard[i] = h
+			h.Moment = make([]float64, p*p)
+			work += p * p
+		}
+	}
+	if len(heard) == 0 {
+		return
+	}
+	samples := signals.Rows / s.Rows
+	every := max(samples/max(mostHeardWork/work, leastHeardSamples), 1)
+	shifter := gnn.Shifter{Engine: e}
+	shifted := mat.NewDense(s.Rows, (m.Config.Wide.Order+1)*m.Config.In, nil)
+	row, v, count := make([]float32, rule.MostHeard), make([]float64, rule.MostHeard), 0.0
+	for sample := 0; sample < samples; sample += every {
+		shifter.Shift(shifted, s, signals.View(sample*s.Rows, 0, s.Rows, signals.Cols))
+		count++
+		for i, h := range heard {
+			h.Row(row, shifted.Row(i), func(e, k int) []float32 {
+				return shifted.Row(h.Neighbors[e])[k*h.Features : (k+1)*h.Features]
+			})
+			p := h.Size()
+			for k, x := range row[:p-1] {
+				v[k] = float64(x)
+			}
+			v[p-1] = 1
+			for a, va := range v[:p] {
+				for b, vb := range v[:a+1] {
+					h.Moment[a*p+b] += float64(va * vb)
+				}
+			}
+		}
+	}
+	for _, h := range heard {
+		p := h.Size()
+		for a := range p {
+			for b := range a + 1 {
+				mean := h.Moment[a*p+b] / count
+				h.Moment[a*p+b], h.Moment[b*p+a] = mean, mean
+			}
+		}
+	}
+	moment.Heard = heard
+}
+
+// NewHearing returns how a node of m with the given neighbours hears them, without
+// a moment.
+func NewHearing(m *gnn.WideDeep, neighbors []int) *rule.Hearing {
+	order := m.Config.Wide.Order
+	return &rule.Hearing{Inputs: (order + 1) * m.Config.In, Features: m.Config.In, Hops: rule.HeardHops(order), Neighbors: neighbors}
+}
+
+// neighbors returns the nodes whose values row i of s adds up, without i.
+func neighbors(s *mat.CSR, i int) []int {
+	col, _ := s.Row(i)
+	list := make([]int, 0, len(col))
+	for _, j := range col {
+		if int(j) != i {
+			list = append(list, int(j))
+		}
+	}
+	return list
+}

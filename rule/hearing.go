@@ -42,13 +42,13 @@ func HeardHops(order int) int { return max(min(2, order-1), 0) }
 // weights them one by one gives up permutation equivariance in what it learns
 // online; the model as trained keeps it.
 type Hearing struct {
-	Inputs    int   // (K+1)·F of z
-	Features  int   // F
-	Hops      int   // 1 or 2; see HeardHops
-	Neighbors []int // ascending
+	Inputs    int   `json:"inputs"`    // (K+1)·F of z
+	Features  int   `json:"features"`  // F
+	Hops      int   `json:"hops"`      // at most 2; see HeardHops
+	Neighbors []int `json:"neighbors"` // ascending
 
-	Moment []float64 // Σ, p×p by rows; nil if it is not known
-	Scale  float64   // of values where Σ is not known; 0 means 1
+	Moment []float64 `json:"moment,omitempty"` // Σ, p×p by rows; nil if it is not known
+	Scale  float64   `json:"scale,omitempty"`  // of values where Σ is not known; 0 means 1
 }
 
 // Len returns the number of values of a row: those of v without the 1.

@@ -24,6 +24,11 @@ type SecondMoment struct {
 	Inputs int       `json:"inputs"` // (K+1)·F
 	Count  float64   `json:"count"`  // observations
 	Mean   []float64 `json:"mean"`   // Σ, (Inputs+1)×(Inputs+1), by rows
+
+	// Heard says what single nodes heard in training, each with a moment of its
+	// own; nil if nobody computed it. Nodes that are not in it hear with one
+	// common scale; see Hearing.
+	Heard map[int]*Hearing `json:"heard,omitempty"`
 }
 
 // Add takes in the first inputs columns of every row of z.
@@ -70,6 +75,11 @@ func (m *SecondMoment) Validate() error {
 			if math.IsNaN(v) || math.IsInf(v, 0) || v != m.Mean[b*n+a] || (a == b && v < 0) {
 				return fmt.Errorf("rule: second moment: element (%d,%d) is %v; want finite numbers, symmetric, with a diagonal ≥ 0", a, b, v)
 			}
+		}
+	}
+	for i, h := range m.Heard {
+		if err := h.Validate(); err != nil {
+			return fmt.Errorf("%w: node %d", err, i)
 		}
 	}
 	return nil

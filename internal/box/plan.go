@@ -76,13 +76,26 @@ func (c *Config) plan(m *modelfile.Model, cost host.Cost, scale float64) (*agent
 	return p, nil
 }
 
-// momentOf returns the second moment that a model holds, nil if it holds none.
+// momentOf returns the second moment that a model holds, with those of single
+// nodes; nil if it holds none.
 func momentOf(m *modelfile.Model) (*rule.SecondMoment, error) {
 	mean, count, found := m.Moment()
 	if !found {
 		return nil, nil
 	}
 	moment := &rule.SecondMoment{Inputs: mean.Rows - 1, Mean: mean.Data, Count: count}
+	if wide := m.Network.Config.Wide; wide != nil {
+		shape := online.NewHearing(m.Network, nil)
+		heard, err := m.Heard(shape.Inputs, shape.Hops*shape.Features)
+		if err != nil {
+			return nil, fmt.Errorf("model: %w", err)
+		}
+		moment.Heard = make(map[int]*rule.Hearing, len(heard))
+		for i, h := range heard {
+			moment.Heard[i] = online.NewHearing(m.Network, h.Neighbors)
+			moment.Heard[i].Moment = h.Moment
+		}
+	}
 	if err := moment.Validate(); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}

@@ -8,7 +8,8 @@ import (
 )
 
 // moment returns the second moment of the training signals at the nodes read,
-// on the whole graph; nil for a network without a wide part.
+// on the whole graph; nil for a network without a wide part. Where the graph stays
+// as it is, it says what each of these nodes heard.
 func (d *Dataset) moment(net *gnn.WideDeep, e *mat.Engine) (*rule.SecondMoment, error) {
 	if d.each > 0 {
 		return d.shiftedMoment(net), nil
@@ -18,7 +19,9 @@ func (d *Dataset) moment(net *gnn.WideDeep, e *mat.Engine) (*rule.SecondMoment, 
 		return nil, err
 	}
 	if !d.Delayed() {
-		return online.InputMoment(net, s, d.Train.signals, d.read, e), nil
+		moment := online.InputMoment(net, s, d.Train.signals, d.read, e)
+		online.HearEach(moment, net, s, d.Train.signals, d.read, e)
+		return moment, nil
 	}
 	var read []int
 	for t := range d.Steps {

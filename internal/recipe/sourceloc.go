@@ -213,6 +213,7 @@ func (z *Source) Fit(ctx context.Context, k Kind, onEpoch func(train.Epoch)) (*S
 			return nil, err
 		}
 		t.Moment = online.InputMoment(m, shift, signals, z.Read(), nil)
+		online.HearEach(t.Moment, m, shift, signals, z.Read(), nil)
 		t.Norms = RowNorms(m, shift, signals, nil)
 	}
 	z.Models[k] = t
