@@ -52,6 +52,7 @@ type Node struct {
 	sizes   []float64 // of the taps of nodes heard
 	points  []float64 // and where they are
 	near    []int32   // whom the node hears
+	around  []float32 // what is learned from, of a node that hears its neighbours one by one
 	ptr     [2]int
 	row     mat.CSR
 	index   [1]int32
@@ -125,7 +126,7 @@ func NewNode(id NodeID, p *Plan, s *Scratch) *Node {
 // answers with.
 func (n *Node) fresh() {
 	r := n.plan.Rule
-	n.learner = rule.NewNode(rule.NodeConfig{Basis: n.plan.Basis, Config: r, Rows: 1 + r.Delay})
+	n.learner = rule.NewNode(rule.NodeConfig{Basis: n.plan.Basis, Config: r, Rows: 1 + r.Delay, Number: int(n.id)})
 	n.answers, n.told = nil, n.told[:0]
 	if r.Gate != nil || r.Delay > 0 || r.Conformal != nil {
 		n.answers, n.adapted = rule.NewAnswers(n.plan.Basis, r), make([]float32, len(n.output))
@@ -428,7 +429,7 @@ func (n *Node) predict(r *Ready) {
 		deep = n.hidden[len(n.hidden)-1]
 	}
 	n.plan.Model.Combine(n.base, n.shifted[0], deep, &n.scratch.tape)
-	base, z := n.base.Row(0), n.shifted[0].Row(0)
+	base, z := n.base.Row(0), n.observed()
 	switch {
 	case n.learner == nil:
 		copy(n.output, base)
@@ -441,6 +442,41 @@ func (n *Node) predict(r *Ready) {
 	n.predicted = true
 	n.stats.Predicted++
 	r.Prediction, r.Bounds = n.output, n.Bounds()
+}
+
+// observed returns the row that the node predicts and learns from: z, and behind
+// it the rows that its neighbours of training sent in exchanges 1 and 2 of this
+// step, hops 1 and 2 of their shifted inputs. Nothing is sent for it.
+func (n *Node) observed() []float32 {
+	z := n.shifted[0].Row(0)
+	if n.learner == nil {
+		return z
+	}
+	if n.learner.Unmet() {
+		n.meet()
+	}
+	h := n.learner.Hearing()
+	if h == nil {
+		return z[:n.plan.Basis.Inputs()]
+	}
+	n.around = slices.Grow(n.around[:0], h.Len())[:h.Len()]
+	h.Row(n.around, z, func(e, k int) []float32 {
+		link, found := n.find(NodeID(h.Neighbors[e]))
+		if !found || !n.inbox[k].got[link] {
+			return nil
+		}
+		return n.inbox[k].rows.Row(n.place(link))
+	})
+	return n.around
+}
+
+// meet tells the learner whose messages the world says it hears.
+func (n *Node) meet() {
+	known := make([]int, len(n.links))
+	for k := range n.links {
+		known[k] = int(n.links[k].Node)
+	}
+	n.learner.Meet(known)
 }
 
 // close ends the step; a delay line moves on if there was a prediction. In a step

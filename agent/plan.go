@@ -88,6 +88,9 @@ func (p *Plan) Validate() error {
 			errs = append(errs, err)
 		} else {
 			p.sent, _ = p.Rule.Vectors()
+			if p.Delayed && p.Rule.Retrain == rule.RetrainHeard {
+				complain("retrain: heard is for graphs that keep their links or lose some; with delayed filters they change at every step: try newton")
+			}
 		}
 		if p.Model.Config.Wide == nil {
 			complain("the model has no wide part, and nothing else learns online")

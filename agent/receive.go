@@ -333,7 +333,8 @@ func (n *Node) observe(ev Feedback) {
 	if n.answers == nil {
 		n.index[0] = int32(ev.Index)
 		if ev.Loss != nil {
-			n.learner.Observe(n.shifted[0], n.base, n.index[:], ev.Loss)
+			z := n.observed()
+			n.learner.Observe(mat.NewDense(1, len(z), z), n.base, n.index[:], ev.Loss)
 		} else {
 			n.learner.Observe(mat.Dense{}, mat.Dense{}, nil, n.plan.Cost)
 		}

@@ -53,14 +53,14 @@ func (a *answering) predict(r int, node *rule.Node, y, base, z []float32) {
 	a.answers[r].Answer(y, a.adapted, base)
 }
 
-// judge gives the answer of the r-th row at this step, and takes in what that of
-// the step which j is about cost. It returns what the latter was made with, none
-// if it is not known or carries no cost.
-func (a *answering) judge(r int, node *rule.Node, j loss.Local) (z, base mat.Dense) {
+// judge gives the answer of the r-th node to row, what it observes at this step,
+// and takes in what that of the step which j is about cost. It returns what the
+// latter was made with, none if it is not known or carries no cost.
+func (a *answering) judge(r int, node *rule.Node, row []float32, j loss.Local) (z, base mat.Dense) {
 	o := a.observer
-	z, base = o.z.View(r, 0, 1, o.z.Cols), o.base.View(r, 0, 1, o.base.Cols)
-	node.Predict(a.adapted, base.Row(0), z.Row(0))
-	a.answers[r].Give(a.given, a.y, a.adapted, base.Row(0), z.Row(0))
+	z, base = mat.NewDense(1, len(row), row), o.base.View(r, 0, 1, o.base.Cols)
+	node.Predict(a.adapted, base.Row(0), row)
+	a.answers[r].Give(a.given, a.y, a.adapted, base.Row(0), row)
 	if a.given < a.delay {
 		return mat.Dense{}, mat.Dense{}
 	}

@@ -94,7 +94,7 @@ func (l *Centralized) judgeAll(j loss.Loss) (z, base mat.Dense, err error) {
 				copy(base.Row(r), g.Base)
 			}
 		}
-		l.judge(r, l.node, local)
+		l.judge(r, l.node, o.z.Row(r), local)
 	}
 	if l.given < l.delay {
 		return mat.Dense{}, mat.Dense{}, nil

@@ -64,6 +64,12 @@ func NewBasis(m *gnn.WideDeep, r rule.Config, moment *rule.SecondMoment) (*rule.
 		Inputs: (m.Config.Wide.Order + 1) * m.Config.In, Features: m.Config.Features, Gain: 1,
 		Bias: r.Retrain == rule.RetrainTapsAndBias, Readout: m.Params.Readout.Weight,
 	}
+	if r.Retrain == rule.RetrainHeard {
+		f.Bias = len(m.Params.Wide.Bias) > 0
+		if f.Hearing = NewHearing(m, nil); moment != nil {
+			f.Hearing.Scale = moment.CommonScale()
+		}
+	}
 	f.Start = m.Params.Flat[:m.Params.WideTaps()]
 	if f.Bias {
 		f.Start = m.Params.Flat[:m.Params.WideLen()]
@@ -100,6 +106,8 @@ func fits(m *gnn.WideDeep, r *rule.Config, moment *rule.SecondMoment) error {
 		complain("the model has no wide part, and nothing else learns online; train one with a wide part")
 	} else if r.Retrain == rule.RetrainTapsAndBias && len(m.Params.Wide.Bias) == 0 {
 		complain("the wide part has no bias to retrain; retrain taps")
+	} else if r.Retrain == rule.RetrainHeard && rule.HeardHops(m.Config.Wide.Order) == 0 {
+		complain("the wide part has order %d, so neighbours send nothing but their inputs; retrain: heard needs 2, try newton", m.Config.Wide.Order)
 	}
 	if r.Whiten && moment == nil {
 		complain("a whitened step needs the second moment of the inputs in training; set Moment, or Rule.Whiten to false")

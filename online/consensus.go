@@ -44,6 +44,8 @@ type Consensus struct {
 
 	linked *mat.CSR // the S whose links the nodes were told
 	links  []int32
+
+	row []float32 // of a node that hears its neighbours one by one
 }
 
 // NewConsensus returns a learner whose nodes all begin with the taps of the model
@@ -52,6 +54,9 @@ func NewConsensus(o *Observer, r rule.Config) (*Consensus, error) {
 	f, err := NewBasis(o.model, r, o.moment)
 	if err != nil {
 		return nil, err
+	}
+	if r.Retrain == rule.RetrainHeard && o.delayed != nil {
+		return nil, errDelayedHeard
 	}
 	l := &Consensus{observer: o, basis: f, config: r, answering: newAnswering(o, f, &r)}
 	l.start = slices.Clone(o.model.Params.Flat[:f.TapsLen()])
@@ -69,7 +74,7 @@ func NewConsensus(o *Observer, r rule.Config) (*Consensus, error) {
 		for v := range now {
 			now[v], next[v] = l.now[v].Row(i), l.next[v].Row(i)
 		}
-		l.nodes = append(l.nodes, rule.NewNode(rule.NodeConfig{Basis: f, Config: &l.config, Rows: 1, Now: now, Next: next}))
+		l.nodes = append(l.nodes, rule.NewNode(rule.NodeConfig{Basis: f, Config: &l.config, Rows: 1, Number: i, Now: now, Next: next}))
 	}
 	if r.Mixing == 0 {
 		l.lazy = identity(o.nodes)
@@ -83,7 +88,10 @@ func (l *Consensus) Observe(sample graph.Sample) error { return l.observer.Obser
 // Predict implements [Learner]: node i predicts with 𝒜_i, as far as its gate lets
 // it.
 func (l *Consensus) Predict(y mat.Dense) error {
-	return l.observer.each(y, func(r int, yi, base, z []float32) { l.predict(r, l.nodes[l.observer.read[r]], yi, base, z) })
+	return l.observer.each(y, func(r int, yi, base, z []float32) {
+		i := l.observer.read[r]
+		l.predict(r, l.nodes[i], yi, base, l.heardRow(i, z))
+	})
 }
 
 // Update implements [Learner]. The cost must be a [loss.Local], and a
@@ -117,7 +125,10 @@ func (l *Consensus) Update(j loss.Loss) error {
 	for i, n := range l.nodes {
 		z, base, rows := l.none, l.none, o.rows[:0]
 		if r < len(o.read) && o.read[r] == i {
-			z, base, rows = l.learnFrom(r, n, j)
+			if n.Unmet() {
+				n.Meet(neighbors(o.links, i))
+			}
+			z, base, rows = l.learnFrom(r, n, l.heardRow(i, o.z.Row(r)), j)
 			r++
 		}
 		n.Observe(z, base, rows, j)
@@ -134,13 +145,14 @@ func (l *Consensus) Update(j loss.Loss) error {
 	return failed
 }
 
-// learnFrom returns what node n with the r-th row is to learn from.
-func (l *Consensus) learnFrom(r int, n *rule.Node, j loss.Loss) (z, base mat.Dense, rows []int32) {
+// learnFrom returns what node n is to learn from, given what it observes now: row,
+// which belongs to the r-th node that is read.
+func (l *Consensus) learnFrom(r int, n *rule.Node, row []float32, j loss.Loss) (z, base mat.Dense, rows []int32) {
 	o := l.observer
 	if l.answering == nil {
-		return o.z.View(r, 0, 1, o.z.Cols), o.base.View(r, 0, 1, o.base.Cols), o.rows[r : r+1]
+		return mat.NewDense(1, len(row), row), o.base.View(r, 0, 1, o.base.Cols), o.rows[r : r+1]
 	}
-	z, base = l.judge(r, n, j.(loss.Local))
+	z, base = l.judge(r, n, row, j.(loss.Local))
 	return z, base, o.rows[r : r+z.Rows]
 }
 
@@ -182,6 +194,26 @@ func (l *Consensus) restart() {
 			a.Anew()
 		}
 	}
+}
+
+// heardRow returns the row that node i predicts and learns from: z, and behind it
+// what its neighbours of training have there now, if their link is in row i of S.
+// Links that training did not know are heard in z alone.
+func (l *Consensus) heardRow(i int, z []float32) []float32 {
+	h := l.nodes[i].Hearing()
+	if h == nil {
+		return z[:l.basis.Inputs()]
+	}
+	l.row = slices.Grow(l.row[:0], h.Len())[:h.Len()]
+	links, _ := l.observer.links.Row(i)
+	h.Row(l.row, z, func(e, k int) []float32 {
+		j := h.Neighbors[e]
+		if _, found := slices.BinarySearch(links, int32(j)); !found {
+			return nil
+		}
+		return l.observer.shifted.Row(j)[k*h.Features : (k+1)*h.Features]
+	})
+	return l.row
 }
 
 // relink tells nodes that begin again with other links whom they hear: row i of

@@ -77,6 +77,9 @@ func newLone(m *gnn.WideDeep, r rule.Config, moment *rule.SecondMoment, rows int
 	if err != nil {
 		return nil, err
 	}
+	if r.Retrain == rule.RetrainHeard {
+		return nil, errAloneHeard
+	}
 	l := &lone{basis: f, config: r, start: slices.Clone(m.Params.Flat[:f.TapsLen()])}
 	l.node = rule.NewNode(rule.NodeConfig{Basis: f, Config: &l.config, Rows: rows})
 	sent, _ := r.Vectors()

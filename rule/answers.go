@@ -132,7 +132,11 @@ func (a *Answers) Give(time uint64, y, adapted, base, z []float32) {
 	g := &a.given[a.next]
 	a.next = (a.next + 1) % len(a.given)
 	g.Used = false // whatever it put at risk can be judged no more
-	g.Inputs, g.Base = append(g.Inputs[:0], z[:a.basis.inputs]...), append(g.Base[:0], base...)
+
+	if a.basis.common == nil { // otherwise what was heard stands behind z
+		z = z[:a.basis.inputs]
+	}
+	g.Inputs, g.Base = append(g.Inputs[:0], z...), append(g.Base[:0], base...)
 	g.Learned = slices.Grow(g.Learned[:0], len(base))[:len(base)]
 	g.Time, g.Open, g.Risk = time, true, 0
 	a.now = time
@@ -258,7 +262,7 @@ func (a *Answers) Memory() AnswersMemory {
 	}
 	for k := range a.given {
 		if g := a.given[(a.next+k)%len(a.given)]; g.Used {
-			g.Inputs, g.Base, g.Learned = slices.Clone(g.Inputs), slices.Clone(g.Base), slices.Clone(g.Learned)
+			g.Inputs, g.Base, g.Learned = a.basis.pack(g.Inputs), slices.Clone(g.Base), slices.Clone(g.Learned)
 			g.Bounds = slices.Clone(g.Bounds)
 			m.Given = append(m.Given, g)
 		}
@@ -284,7 +288,7 @@ func (a *Answers) Restore(m AnswersMemory) error {
 		}
 	}
 	for _, g := range m.Given[max(len(m.Given)-len(a.given), 0):] {
-		g.Inputs, g.Base, g.Learned = slices.Clone(g.Inputs), slices.Clone(g.Base), slices.Clone(g.Learned)
+		g.Inputs, g.Base, g.Learned = a.basis.unpack(g.Inputs), slices.Clone(g.Base), slices.Clone(g.Learned)
 		g.Used, g.Bounds = true, slices.Clone(g.Bounds)
 		a.given[a.next], a.now = g, g.Time
 		a.next = (a.next + 1) % len(a.given)
@@ -298,9 +302,9 @@ func (a *Answers) Fits(m AnswersMemory) error {
 		return errors.New("rule: memory: the state of a gate is not one")
 	}
 	for k, g := range m.Given {
-		if len(g.Inputs) != a.basis.inputs || len(g.Base) != a.basis.outputs || len(g.Learned) != a.basis.outputs {
+		if len(g.Inputs) != a.basis.packed() || len(g.Base) != a.basis.outputs || len(g.Learned) != a.basis.outputs {
 			return fmt.Errorf("rule: memory: an answer of %d and %d outputs from %d inputs, want %d from %d",
-				len(g.Base), len(g.Learned), len(g.Inputs), a.basis.outputs, a.basis.inputs)
+				len(g.Base), len(g.Learned), len(g.Inputs), a.basis.outputs, a.basis.packed())
 		}
 		if !mat.Finite(g.Inputs...) || !mat.Finite(g.Base...) || !mat.Finite(g.Learned...) || !(g.Risk >= 0) || !mat.Finite(g.Risk) {
 			return errors.New("rule: memory: a number of an answer is not finite")

@@ -29,6 +29,11 @@ type BasisConfig struct {
 	// whitened by Moment, if there is one.
 	Newton bool
 	Moment *SecondMoment
+
+	// Hearing, if set, says that nodes hear their neighbours one by one, and how
+	// one does of which nothing is known but its neighbours. Of others it is in
+	// Moment.
+	Hearing *Hearing
 }
 
 // Basis is the coordinates of what learns, the same at all nodes of a network,
@@ -51,6 +56,9 @@ type Basis struct {
 	steepness float64   // the largest eigenvalue of ΩᵀΩ, as the metric of the step sees it: 1 with a whitening
 
 	frame *frame // of those who learn by second derivatives
+
+	common *Hearing     // of nodes that hear, without neighbours; nil if none does
+	ears   map[int]*ear // of those that training knew
 }
 
 // NewBasis returns the basis of a model.
@@ -90,6 +98,9 @@ func NewBasis(c BasisConfig) (*Basis, error) {
 	if err := f.measure(omega, c.Newton, c.Moment); err != nil {
 		return nil, err
 	}
+	if err := f.hear(c.Hearing, c.Moment); err != nil {
+		return nil, err
+	}
 	return f, f.begin(c.Start)
 }
 
@@ -123,6 +134,25 @@ func (f *Basis) measure(omega []float64, newton bool, moment *SecondMoment) erro
 		return fmt.Errorf("rule: the readout: %w", err)
 	}
 	f.right, f.steepness = q.transposed(), largest
+	return nil
+}
+
+// hear prepares how nodes hear.
+func (f *Basis) hear(common *Hearing, m *SecondMoment) error {
+	if f.common = common; common == nil || m == nil {
+		return nil
+	}
+	f.ears = make(map[int]*ear, len(m.Heard))
+	for i, h := range m.Heard {
+		if h.Inputs != common.Inputs || h.Features != common.Features || h.Hops != common.Hops {
+			return fmt.Errorf("rule: hearing: node %d heard %d hops of %d features, want %d of %d; try a model trained again",
+				i, h.Hops, h.Features, common.Hops, common.Features)
+		}
+		var err error
+		if f.ears[i], err = newEar(h); err != nil {
+			return fmt.Errorf("%w: node %d", err, i)
+		}
+	}
 	return nil
 }
 

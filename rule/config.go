@@ -127,6 +127,12 @@ func (c *Config) Validate() error {
 	if int(c.Clip) >= len(clipNames) || c.Clip < 0 {
 		complain("%v: want %s", c.Clip, strings.Join(clipNames, ", "))
 	}
+	if c.Retrain == RetrainHeard && c.Newton == nil {
+		complain("retrain is heard, which learns by newton alone; with gradient steps and windows retrain taps or taps+bias")
+	}
+	if c.Retrain == RetrainHeard && c.Mixing != 0 {
+		complain("retrain is heard and mixing %v: what a node makes of its neighbours means nothing at others; want mixing 0", c.Mixing)
+	}
 	if c.Newton != nil {
 		for _, what := range c.Newton.complaints() {
 			complain("%s", what)
@@ -211,9 +217,13 @@ type Retrain int
 const (
 	RetrainTaps        Retrain = iota // "taps": A_0 … A_K, as in the paper
 	RetrainTapsAndBias                // "taps+bias": and the wide part's bias
+
+	// "heard": these, and a weight for every neighbour's shifted values; see
+	// Hearing. Nodes with too many of them learn taps and bias.
+	RetrainHeard
 )
 
-var retrainNames = []string{"taps", "taps+bias"}
+var retrainNames = []string{"taps", "taps+bias", "heard"}
 
 // String returns the name that UnmarshalText reads.
 func (r Retrain) String() string {

@@ -49,7 +49,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", text, err, want)
 		}
 	}
-	for _, v := range []any{rule.Retrain(2), rule.Retrain(-1), rule.Schedule(3), rule.Schedule(-1)} {
+	for _, v := range []any{rule.Retrain(3), rule.Retrain(-1), rule.Schedule(3), rule.Schedule(-1)} {
 		if text, err := json.Marshal(v); err == nil {
 			t.Errorf("%v is written as %s", v, text)
 		}

@@ -25,6 +25,8 @@ type frame struct {
 	back  []float64 // E R⁺, r×width
 	forth []float64 // R Eᵀ, width×r
 	width int
+
+	ear *listener // of a node that hears its neighbours one by one: the features are its own
 }
 
 // frameRidge keeps features that training hardly saw from being stretched without
@@ -58,19 +60,19 @@ func newFrame(f *Basis, q *factors, m *SecondMoment) (*frame, error) {
 		return g, nil
 	}
 	var err error
-	g.lower, g.white, err = whiten(m, f.rows)
+	_, g.lower, g.white, err = whiten(m, f.rows)
 	return g, err
 }
 
-// whiten returns L and L⁻¹ of the first n rows of a moment.
-func whiten(m *SecondMoment, n int) (lower, inverse []float64, err error) {
+// whiten returns Σ + 1e-3 diag Σ of the first n rows of a moment, its L and L⁻¹.
+func whiten(m *SecondMoment, n int) (sigma, lower, inverse []float64, err error) {
 	if err := m.Validate(); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if n > m.Inputs+1 {
-		return nil, nil, fmt.Errorf("rule: a second moment of %d inputs for %d rows of taps", m.Inputs, n)
+		return nil, nil, nil, fmt.Errorf("rule: a second moment of %d inputs for %d rows of taps", m.Inputs, n)
 	}
-	sigma := make([]float64, n*n)
+	sigma = make([]float64, n*n)
 	for a := range n {
 		for b := range n {
 			sigma[a*n+b] = m.Mean[a*(m.Inputs+1)+b]
@@ -83,7 +85,7 @@ func whiten(m *SecondMoment, n int) (lower, inverse []float64, err error) {
 	}
 	lower = make([]float64, n*n)
 	if !cholesky(lower, sigma, n) {
-		return nil, nil, errors.New("rule: the matrix given as second moment of the inputs has a negative eigenvalue: it is the moment of none")
+		return nil, nil, nil, errors.New("rule: the matrix given as second moment of the inputs has a negative eigenvalue: it is the moment of none")
 	}
 	inverse = make([]float64, n*n)
 	for b := range n {
@@ -98,12 +100,16 @@ func whiten(m *SecondMoment, n int) (lower, inverse []float64, err error) {
 			inverse[a*n+b] = sum / lower[a*n+a]
 		}
 	}
-	return lower, inverse, nil
+	return sigma, lower, inverse, nil
 }
 
 // features writes z̃ to dst, p values. Without a moment all are divided by scale.
 // raw has room for p values.
 func (g *frame) features(dst, raw []float64, z []float32, scale float64) {
+	if g.ear != nil {
+		g.ear.features(dst, z, scale)
+		return
+	}
 	raw[g.p-1] = 1 // of the bias; an input overwrites it if that is not retrained
 	for k, v := range z[:min(len(z), g.p)] {
 		raw[k] = float64(v)
@@ -131,6 +137,10 @@ func (g *frame) scaleOf(raw []float64) float64 {
 // params writes x = Tᵀ Y E R⁺ to x. mean holds Y by outputs, r rows of p values;
 // scratch has room for r·p values.
 func (g *frame) params(x []float32, mean, scratch []float64, scale float64) {
+	if g.ear != nil {
+		g.ear.taps(g, x, mean, scale)
+		return
+	}
 	for a := range g.r {
 		row, out := mean[a*g.p:(a+1)*g.p], scratch[a*g.p:(a+1)*g.p]
 		for k := range out {

@@ -36,7 +36,9 @@ func HeardHops(order int) int { return max(min(2, order-1), 0) }
 // holds it.
 //
 // Without a moment all values are divided by one scale, and a lost one is taken to
-// be what the node itself has at that hop.
+// be what the node itself has at that hop. The scale is a tenth of the root mean
+// square of the node's inputs: shifts of one signal are almost collinear, and what
+// tells answers apart is much smaller than they are.
 //
 // Deviation: eq. (3) gives one tap to all neighbours at a distance. A node that
 // weights them one by one gives up permutation equivariance in what it learns
@@ -48,7 +50,7 @@ type Hearing struct {
 	Neighbors []int `json:"neighbors"` // ascending
 
 	Moment []float64 `json:"moment,omitempty"` // Σ, p×p by rows; nil if it is not known
-	Scale  float64   `json:"scale,omitempty"`  // of values where Σ is not known; 0 means 1
+	Scale  float64   `json:"scale,omitempty"`  // where Σ is not known; 0 means that of the first row
 }
 
 // Len returns the number of values of a row: those of v without the 1.
@@ -99,26 +101,71 @@ func (h *Hearing) Validate() error {
 	return m.Validate()
 }
 
-// hearingRidge keeps directions that training hardly saw from being stretched
-// without bound, as a share of each value's own mean square.
-const hearingRidge = 1e-3
+// ear is a Hearing with what its moment says. It is read-only.
+type ear struct {
+	*Hearing
+	sigma []float64 // Σ', p×p; nil without a moment
+	white []float64 // T
+}
+
+// newEar returns the ear of a hearing.
+func newEar(h *Hearing) (*ear, error) {
+	if err := h.Validate(); err != nil {
+		return nil, err
+	}
+	a := &ear{Hearing: h}
+	if h.Moment == nil {
+		return a, nil
+	}
+	var err error
+	m := SecondMoment{Inputs: h.Len(), Mean: h.Moment}
+	if a.sigma, _, a.white, err = whiten(&m, h.Size()); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// commonScale is the share of the root mean square of inputs that values are
+// divided by where no moment is known.
+const commonScale = 0.1
+
+// CommonScale returns the scale of values of which no more is known than the
+// second moment of the inputs of all nodes; 0 if they were all 0.
+func (m *SecondMoment) CommonScale() float64 {
+	sum := 0.0
+	for k := range m.Inputs {
+		sum += m.Mean[k*(m.Inputs+1)+k]
+	}
+	return commonScale * math.Sqrt(sum/float64(m.Inputs))
+}
+
+// scaleOf returns the scale of values where the first row is all that is known.
+func (a *listener) scaleOf(row []float32) float64 {
+	if a.Scale > 0 {
+		return a.Scale
+	}
+	sum := 0.0
+	for _, v := range row[:a.Inputs] {
+		sum += float64(float64(v) * float64(v))
+	}
+	if s := commonScale * math.Sqrt(sum/float64(a.Inputs)); s > 0 {
+		return s
+	}
+	return 1
+}
 
 // patterns is how many maps from what was heard to features a node remembers, one
 // for each set of values that were missing.
 const patterns = 4
 
-// ear turns rows of a Hearing into features. It belongs to one node.
-type ear struct {
-	*Hearing
-	sigma []float64 // Σ', p×p; nil without a moment
-	white []float64 // T
-
+// listener turns rows of an ear into features. It belongs to one node.
+type listener struct {
+	*ear
 	maps []heardMap // the latest in use first
-	key  heardSet   // of the row at hand
-	v, z []float64  // v with 0 for what is missing, and z̃
+	v    []float64  // with 0 for what is missing
 
 	heard, lost []int     // what is in the map that is being made
-	l, b        []float64 // and factors for it
+	part, l, b  []float64 // and factors for it
 }
 
 // heardSet is a set of values, by place in v.
@@ -133,83 +180,52 @@ type heardMap struct {
 	w       []float64 // p×p
 }
 
-// newEar returns what turns rows of h into features.
-func newEar(h *Hearing) (*ear, error) {
-	if err := h.Validate(); err != nil {
-		return nil, err
-	}
-	p := h.Size()
-	a := &ear{Hearing: h, v: make([]float64, p), z: make([]float64, p)}
-	if h.Moment == nil {
-		return a, nil
-	}
-	a.sigma = slices.Clone(h.Moment)
-	for k := range p {
-		d := &a.sigma[k*p+k]
-		*d += float64(hearingRidge * *d)
-		if *d == 0 { // a value that was always 0
-			*d = 1
-		}
-	}
-	l := slices.Clone(a.sigma)
-	if !cholesky(l, p) {
-		return nil, errors.New("rule: hearing: the matrix given as second moment is not the moment of any values: it has a negative eigenvalue")
-	}
-	a.white = invertLower(l, p)
-	return a, nil
-}
-
-// features returns z̃ of a row, with NaN where a value was not heard. It belongs
-// to the ear.
-func (a *ear) features(row []float32) []float64 {
+// features writes z̃ of a row, with NaN where a value was not heard, to dst, p
+// values. A row that was made before the node met its neighbours ends early.
+// Without a moment all values are divided by scale.
+func (a *listener) features(dst []float64, row []float32, scale float64) {
 	p := len(a.v)
-	a.key = 0
-	for k, v := range row[:p-1] {
-		a.v[k] = float64(v)
-		if v != v {
-			a.v[k] = 0
-			a.key |= 1 << k
+	missing := heardSet(0)
+	for k := range p - 1 {
+		a.v[k] = 0
+		if k < len(row) && row[k] == row[k] {
+			a.v[k] = float64(row[k])
+		} else {
+			missing |= 1 << k
 		}
 	}
 	a.v[p-1] = 1
-	if a.white == nil {
-		a.plain()
-		return a.z
-	}
-	if a.key == 0 {
-		for k := range a.z {
-			a.z[k] = dot(a.white[k*p:k*p+k+1], a.v)
+	switch {
+	case a.white == nil:
+		a.plain(dst, missing, scale)
+	case missing == 0:
+		for k := range dst {
+			dst[k] = dot(a.white[k*p:k*p+k+1], a.v)
 		}
-		return a.z
+	default:
+		w := a.at(missing)
+		for k := range dst {
+			dst[k] = dot(w[k*p:(k+1)*p], a.v)
+		}
 	}
-	w := a.at(a.key)
-	for k := range a.z {
-		a.z[k] = dot(w[k*p:(k+1)*p], a.v)
-	}
-	return a.z
 }
 
 // plain is features without a moment.
-func (a *ear) plain() {
-	scale := a.Scale
-	if scale == 0 {
-		scale = 1
-	}
+func (a *listener) plain(dst []float64, missing heardSet, scale float64) {
 	last := len(a.v) - 1
-	for k := range last {
-		v := a.v[k]
-		if a.key.has(k) { // what the node itself has at that hop
+	for k, v := range a.v[:last] {
+		if missing.has(k) { // what the node itself has at that hop
 			e := k - a.Inputs
 			v = a.v[(e/a.Features%a.Hops+1)*a.Features+e%a.Features]
 		}
-		a.z[k] = v / scale
+		dst[k] = v / scale
 	}
-	a.z[last] = 1
+	dst[last] = 1
 }
 
 // at returns the map for a set of missing values, and makes it if it is not
 // among the latest.
-func (a *ear) at(missing heardSet) []float64 {
+func (a *listener) at(missing heardSet) []float64 {
 	for k := range a.maps {
 		if a.maps[k].missing == missing {
 			found := a.maps[k]
@@ -218,9 +234,8 @@ func (a *ear) at(missing heardSet) []float64 {
 			return found.w
 		}
 	}
-	p := len(a.v)
 	if len(a.maps) < patterns {
-		a.maps = append(a.maps, heardMap{w: make([]float64, p*p)})
+		a.maps = append(a.maps, heardMap{w: make([]float64, len(a.white))})
 	}
 	last := len(a.maps) - 1
 	w := a.maps[last].w
@@ -232,10 +247,11 @@ func (a *ear) at(missing heardSet) []float64 {
 
 // conditional writes T with the conditional means of missing values in it to w:
 // W_o = T_o + T_m Σ'_mo Σ'_oo⁻¹.
-func (a *ear) conditional(w []float64, missing heardSet) {
+func (a *listener) conditional(w []float64, missing heardSet) {
 	p := len(a.v)
 	if a.l == nil { // most nodes of most networks lose nobody
-		a.heard, a.lost, a.l, a.b = make([]int, 0, p), make([]int, 0, p), make([]float64, p*p), make([]float64, p)
+		a.heard, a.lost = make([]int, 0, p), make([]int, 0, p)
+		a.part, a.l, a.b = make([]float64, p*p), make([]float64, p*p), make([]float64, p)
 	}
 	heard, lost := a.heard[:0], a.lost[:0]
 	for k := range p {
@@ -246,13 +262,13 @@ func (a *ear) conditional(w []float64, missing heardSet) {
 		}
 	}
 	n := len(heard)
-	l, b := a.l[:n*n], a.b[:n]
+	part, l, b := a.part[:n*n], a.l[:n*n], a.b[:n]
 	for r, i := range heard {
 		for c, j := range heard {
-			l[r*n+c] = a.sigma[i*p+j]
+			part[r*n+c] = a.sigma[i*p+j]
 		}
 	}
-	cholesky(l, n) // a part of a positive definite matrix is one
+	cholesky(l, part, n) // a part of a positive definite matrix is one
 	clear(w)
 	for k := range p {
 		for c := range k + 1 {
@@ -265,7 +281,8 @@ func (a *ear) conditional(w []float64, missing heardSet) {
 		for r, i := range heard {
 			b[r] = a.sigma[m*p+i]
 		}
-		solveLower(l, b)
+		forward(l, b)
+		backward(l, b)
 		for k := m; k < p; k++ { // T is lower triangular
 			t := a.white[k*p+m]
 			for r, i := range heard {
@@ -275,60 +292,143 @@ func (a *ear) conditional(w []float64, missing heardSet) {
 	}
 }
 
-// cholesky writes L with L Lᵀ = A over A, n×n by rows; above the diagonal it
-// leaves what there was. It returns false if A is not positive definite. Every
-// operation rounds, so that all machines get the same bits.
-func cholesky(a []float64, n int) bool {
-	for i := range n {
-		for j := range i + 1 {
-			sum := a[i*n+j]
-			for k := range j {
-				sum -= float64(a[i*n+k] * a[j*n+k])
-			}
-			if i > j {
-				a[i*n+j] = sum / a[j*n+j]
-				continue
-			}
-			if !(sum > 0) {
-				return false
-			}
-			a[i*n+i] = math.Sqrt(sum)
-		}
-	}
-	return true
+// hearing returns the frame of a node that hears by e: that of the network in
+// outputs, with the node's own features.
+func (g *frame) hearing(e *ear) *frame {
+	own := *g
+	own.p, own.lower, own.white = e.Size(), nil, nil
+	own.ear = &listener{ear: e, v: make([]float64, own.p)}
+	return &own
 }
 
-// invertLower returns L⁻¹, which is lower triangular as well.
-func invertLower(l []float64, n int) []float64 {
-	t := make([]float64, n*n)
-	for c := range n {
-		t[c*n+c] = 1 / l[c*n+c]
-		for i := c + 1; i < n; i++ {
+// taps is params of a node that hears: the part of Y that belongs to the node's
+// own shifted inputs and, where x has a row for it, to the 1.
+func (a *listener) taps(g *frame, x []float32, mean []float64, scale float64) {
+	for k := range len(x) / g.width {
+		at := k
+		if k == a.Inputs {
+			at = g.p - 1
+		}
+		for w := range g.width {
 			sum := 0.0
-			for k := c; k < i; k++ {
-				sum -= float64(l[i*n+k] * t[k*n+c])
+			for c := range g.r {
+				sum += float64(a.back(at, mean[c*g.p:(c+1)*g.p], scale) * g.back[c*g.width+w])
 			}
-			t[i*n+c] = sum / l[i*n+i]
+			x[k*g.width+w] = float32(sum)
 		}
 	}
-	return t
 }
 
-// solveLower solves L Lᵀ x = b in place.
-func solveLower(l, b []float64) {
-	n := len(b)
-	for i := range n {
-		sum := b[i]
-		for k := range i {
-			sum -= float64(l[i*n+k] * b[k])
-		}
-		b[i] = sum / l[i*n+i]
+// back returns element k of Tᵀ y.
+func (a *listener) back(k int, y []float64, scale float64) float64 {
+	p := len(a.v)
+	switch {
+	case a.white == nil && k == p-1:
+		return y[k]
+	case a.white == nil:
+		return y[k] / scale
 	}
-	for i := n - 1; i >= 0; i-- {
-		sum := b[i]
-		for k := i + 1; k < n; k++ {
-			sum -= float64(l[k*n+i] * b[k])
-		}
-		b[i] = sum / l[i*n+i]
+	sum := 0.0
+	for j := k; j < p; j++ {
+		sum += float64(a.white[j*p+k] * y[j])
 	}
+	return sum
+}
+
+// Hearing returns what the node weights one by one, nil if it does not: its
+// observations are rows of it. It is not changed.
+func (n *Node) Hearing() *Hearing {
+	if n.newton == nil || n.newton.frame.ear == nil {
+		return nil
+	}
+	return n.newton.frame.ear.Hearing
+}
+
+// Unmet says whether the node is to weight its neighbours one by one and does not
+// know which.
+func (n *Node) Unmet() bool {
+	return n.basis.common != nil && n.newton != nil && n.newton.frame.ear == nil && !n.newton.knows()
+}
+
+// Meet tells an unmet node its neighbours, ascending. If they are too many, or
+// none, it stays as it is, and learns taps and bias from the first answer on. It
+// belongs before Observe.
+func (n *Node) Meet(neighbors []int) {
+	if !n.Unmet() || len(neighbors) == 0 {
+		return
+	}
+	h := *n.basis.common
+	if h.Neighbors = slices.Clone(neighbors); h.Size() <= MostHeard {
+		n.listen(&ear{Hearing: &h})
+	}
+}
+
+// listen makes the node hear by e.
+func (n *Node) listen(e *ear) {
+	links, linked := n.newton.now.links, n.newton.now.linked
+	n.newton = newNewton(n.basis, n.basis.frame.hearing(e), n.config)
+	n.newton.now.links, n.newton.now.linked = links, linked
+}
+
+// frameFor returns the frame of the node if it remembers that it heard the given
+// neighbours, none if it did not.
+func (n *Node) frameFor(heard []int) (*frame, error) {
+	f := n.basis
+	if e := f.ears[n.number]; e != nil {
+		if !slices.Equal(e.Neighbors, heard) {
+			return nil, fmt.Errorf("rule: memory: of a node that heard %v; by the model it heard %v in training", heard, e.Neighbors)
+		}
+		return f.frame.hearing(e), nil
+	}
+	switch {
+	case len(heard) == 0:
+		return f.frame, nil
+	case f.common == nil:
+		return nil, errors.New("rule: memory: of a node that weights its neighbours one by one, this one does not")
+	}
+	h := *f.common
+	h.Neighbors = slices.Clone(heard)
+	e, err := newEar(&h)
+	if err != nil {
+		return nil, err
+	}
+	return f.frame.hearing(e), nil
+}
+
+// notHeard stands for a value that was not heard where NaN cannot be written.
+const notHeard = math.MaxFloat32
+
+// packed returns the length of a row of inputs that is remembered: with hearing
+// one for all nodes.
+func (f *Basis) packed() int {
+	if f.common == nil {
+		return f.inputs
+	}
+	return max(MostHeard, f.inputs)
+}
+
+// pack returns a copy of a row of inputs as it is remembered: filled up, and
+// without NaN.
+func (f *Basis) pack(row []float32) []float32 {
+	to := slices.Clone(row[:min(len(row), f.packed())])
+	for k, v := range to {
+		if v != v {
+			to[k] = notHeard
+		}
+	}
+	for len(to) < f.packed() {
+		to = append(to, notHeard)
+	}
+	return to
+}
+
+// unpack is the inverse of pack, but for the length.
+func (f *Basis) unpack(row []float32) []float32 {
+	to := slices.Clone(row)
+	for k, v := range to {
+		if v == notHeard && f.common != nil {
+			to[k] = float32(math.NaN())
+		}
+	}
+	return to
 }

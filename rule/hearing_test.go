@@ -33,6 +33,16 @@ func hearingOf(hops, neighbors int) (*Hearing, []float32) {
 	return h, slices.Clone(rows.Row(0))
 }
 
+// listenerOf returns what turns rows of h into features.
+func listenerOf(t *testing.T, h *Hearing) *listener {
+	t.Helper()
+	a, err := newEar(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return (&frame{}).hearing(a).ear
+}
+
 // plainFeatures is z̃ of a row by the equations, with gonum: the conditional mean,
 // then L z̃ = v.
 func plainFeatures(h *Hearing, row []float32) []float64 {
@@ -96,10 +106,7 @@ func TestHearingFeatures(t *testing.T) {
 	nan := float32(math.NaN())
 	for _, c := range []struct{ hops, neighbors int }{{1, 0}, {1, 1}, {1, 5}, {2, 3}, {2, 14}} {
 		h, row := hearingOf(c.hops, c.neighbors)
-		a, err := newEar(h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a, got := listenerOf(t, h), make([]float64, h.Size())
 		rng := rand.New(rand.NewPCG(1, 2))
 		for try := range 20 {
 			seen := slices.Clone(row)
@@ -110,7 +117,8 @@ func TestHearingFeatures(t *testing.T) {
 			}
 			want := plainFeatures(h, seen)
 			for again := range 2 {
-				for k, v := range a.features(seen) {
+				a.features(got, seen, 1)
+				for k, v := range got {
 					if math.Abs(v-want[k]) > 1e-9*(1+math.Abs(want[k])) {
 						t.Fatalf("%d hops, %d neighbours, try %d.%d, feature %d: got %v, want %v", c.hops, c.neighbors, try, again, k, v, want[k])
 					}
@@ -123,16 +131,13 @@ func TestHearingFeatures(t *testing.T) {
 // White features have the second moment I in training, less what the ridge takes.
 func TestHearingWhitens(t *testing.T) {
 	h, _ := hearingOf(2, 4)
-	a, err := newEar(h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := listenerOf(t, h)
 	p := h.Size()
 	left, sigma := mat.NewDense(p, p, a.white), mat.NewDense(p, p, h.Moment)
-	var got mat.Dense
-	got.Product(left, sigma, left.T())
+	var square mat.Dense
+	square.Product(left, sigma, left.T())
 	for k := range p {
-		if v := got.At(k, k); v < 0.5 || v > 1 {
+		if v := square.At(k, k); v < 0.5 || v > 1 {
 			t.Errorf("mean square of feature %d: got %v, want just below 1", k, v)
 		}
 	}
@@ -142,23 +147,20 @@ func TestHearingWhitens(t *testing.T) {
 // memory however often it changes.
 func TestHearingPatterns(t *testing.T) {
 	h, row := hearingOf(2, 5)
-	a, err := newEar(h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a, got := listenerOf(t, h), make([]float64, h.Size())
 	rows := make([][]float32, patterns+2)
 	for k := range rows {
 		rows[k] = slices.Clone(row)
 		rows[k][h.Inputs+k] = float32(math.NaN())
 	}
-	a.features(rows[0])
+	a.features(got, rows[0], 1)
 	made := &a.maps[0].w[0]
-	a.features(rows[1])
-	if a.features(rows[0]); &a.maps[0].w[0] != made || len(a.maps) != 2 {
+	a.features(got, rows[1], 1)
+	if a.features(got, rows[0], 1); &a.maps[0].w[0] != made || len(a.maps) != 2 {
 		t.Errorf("the map of a set that was met before: got a new one of %d, want the same of 2", len(a.maps))
 	}
 	turn := 0
-	if n := testing.AllocsPerRun(50, func() { a.features(rows[turn%len(rows)]); turn++ }); n != 0 || len(a.maps) != patterns {
+	if n := testing.AllocsPerRun(50, func() { a.features(got, rows[turn%len(rows)], 1); turn++ }); n != 0 || len(a.maps) != patterns {
 		t.Errorf("got %v allocations and %d maps, want 0 and %d", n, len(a.maps), patterns)
 	}
 }
@@ -167,10 +169,7 @@ func TestHearingPatterns(t *testing.T) {
 // has at that hop.
 func TestHearingCommonScale(t *testing.T) {
 	h := &Hearing{Inputs: 6, Features: 2, Hops: 2, Neighbors: []int{3, 5}, Scale: 2}
-	a, err := newEar(h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a, got := listenerOf(t, h), make([]float64, h.Size())
 	z := []float32{1, 2, 3, 4, 5, 6}
 	row := make([]float32, h.Len())
 	h.Row(row, z, func(e, k int) []float32 {
@@ -180,7 +179,7 @@ func TestHearingCommonScale(t *testing.T) {
 		return nil
 	})
 	want := []float64{0.5, 1, 1.5, 2, 2.5, 3, 1.5, 2, 10, 11, 1.5, 2, 2.5, 3, 1}
-	if got := a.features(row); !slices.Equal(got, want) {
+	if a.features(got, row, a.scaleOf(row)); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -28,6 +28,9 @@ type Memory struct {
 	// Newton is what a node that learns by second derivatives knows; see
 	// newtonmemory.go.
 	Newton []float64 `json:"newton,omitempty"`
+
+	// Heard are the neighbours that the node weights one by one.
+	Heard []int `json:"heard,omitempty"`
 }
 
 // Orthonormal says that vectors are in the coordinates of this package, x with
@@ -43,6 +46,9 @@ func (n *Node) Memory() Memory {
 	}
 	if n.newton != nil {
 		m.Newton = n.newton.now.memory()
+	}
+	if h := n.Hearing(); h != nil {
+		m.Heard = slices.Clone(h.Neighbors)
 	}
 	w, f := n.window, n.basis
 	for k := range w.filled {
@@ -71,6 +77,11 @@ func (n *Node) Restore(m Memory) error {
 		return err
 	}
 	if n.newton != nil {
+		g, err := n.frameFor(m.Heard)
+		if err != nil {
+			return err
+		}
+		n.newton = newNewton(n.basis, g, n.config)
 		if err := n.newton.restore(m.Newton); err != nil {
 			return err
 		}
@@ -143,7 +154,11 @@ func (n *Node) fits(m Memory) (rows int, err error) {
 		return 0, errors.New("rule: memory: of a node that learns by second derivatives, this one takes gradient steps")
 	}
 	if n.newton != nil {
-		if _, err := recall(m.Newton, n.newton.frame); err != nil {
+		g, err := n.frameFor(m.Heard)
+		if err != nil {
+			return 0, err
+		}
+		if _, err := recall(m.Newton, g); err != nil {
 			return 0, err
 		}
 	}

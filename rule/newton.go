@@ -24,7 +24,8 @@ import (
 // Deviation: eq. (9) steps along the gradient at the old taps, and mixes.
 type Newton struct {
 	// Prior is τ, the variance of X before anything was observed: the larger, the
-	// less it is pulled to the trained taps. 0 means 30 for cross-entropy, and for
+	// less it is pulled to the trained taps. 0 means 30 for cross-entropy, 3 with
+	// weights for every neighbour, and for
 	// other costs a hundredth of what one answer tells, τ = 0.01/κ with κ the
 	// curvature of the cost: a pull as strong as 100 answers.
 	Prior float64 `json:"prior,omitempty"`
@@ -75,14 +76,18 @@ func (w *Newton) forget() float64 {
 
 const (
 	classPrior = 30.0
+	heardPrior = 3.0
 	otherPrior = 0.01
 )
 
-// prior returns τ for the costs that j judges.
-func (w *Newton) prior(j *judge, outputs int) float64 {
+// prior returns τ for the costs that j judges, of a node that hears its neighbours
+// one by one or not.
+func (w *Newton) prior(j *judge, outputs int, hears bool) float64 {
 	switch {
 	case w.Prior != 0:
 		return w.Prior
+	case j.classes && hears:
+		return heardPrior
 	case j.classes:
 		return classPrior
 	}

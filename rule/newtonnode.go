@@ -58,8 +58,7 @@ type learnt struct {
 	linked bool       // there was one
 }
 
-func newNewton(f *Basis, c *Config) *newton {
-	g := f.frame
+func newNewton(f *Basis, g *frame, c *Config) *newton {
 	return &newton{
 		frame: g, set: c.Newton, limit: c.limit(), now: &learnt{age: -1}, next: &learnt{age: -1},
 		room: make([]float64, g.r*g.p), zero: make([]float32, f.Len()),
@@ -153,12 +152,16 @@ func (n *newton) open(z, x []float32) {
 	}
 	if !n.knows() {
 		n.frame.features(n.z, n.raw, z, 1)
-		n.now.scale = n.frame.scaleOf(n.raw)
+		if n.now.scale = n.frame.scaleOf(n.raw); n.frame.ear != nil {
+			n.now.scale = n.frame.ear.scaleOf(z)
+		}
 		n.now.make(n.laplace)
 		n.next.make(n.laplace)
 		n.now.tau = n.laplace.tau
 		n.now.main.begin(n.now.tau)
-		n.frame.move(n.now.main.mean, n.room, n.zero, x, n.now.scale)
+		if n.frame.ear == nil { // who hears does not mix: x is 0
+			n.frame.move(n.now.main.mean, n.room, n.zero, x, n.now.scale)
+		}
 	}
 	n.begin()
 }
@@ -167,14 +170,14 @@ func (n *newton) open(z, x []float32) {
 // already says which kind of P it has.
 func (n *newton) prepare() {
 	g := n.frame
-	full := g.r > 1 && g.r*g.p <= fullMost && !n.judge.square()
+	full := g.r > 1 && g.r*g.p <= fullMost && !n.judge.square() && g.ear == nil
 	if n.knows() {
 		full = len(n.now.main.cov) != g.p*g.p
 	}
 	s := newLaplace(g, full)
 	s.tau, s.doubt, s.forget, s.limit = n.now.tau, n.set.Doubt, n.set.forget(), n.limit
 	if !n.knows() {
-		s.tau = n.set.prior(&n.judge, g.outputs)
+		s.tau = n.set.prior(&n.judge, g.outputs, g.ear != nil)
 	}
 	n.laplace = s
 }

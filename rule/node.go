@@ -25,6 +25,7 @@ type Node struct {
 	next   State
 	step   Step
 	newton *newton // nil unless it learns by second derivatives
+	number int     // see NodeConfig
 
 	leftOut int       // neighbours of the last Step
 	trusted *Heard    // what was heard, without them; nil until there is one
@@ -42,6 +43,7 @@ type NodeConfig struct {
 	Basis  *Basis
 	Config *Config // valid; not changed
 	Rows   int     // observed per step at most
+	Number int     // of the node, by which what it heard in training is found
 
 	// Now and Next are the memory of the node's vectors, both of Vectors(config)
 	// vectors of Basis.Len values; nil makes them.
@@ -53,14 +55,17 @@ func NewNode(c NodeConfig) *Node {
 	f := c.Basis
 	n := &Node{
 		basis: f, config: c.Config, rule: c.Config.rule(), window: newWindow(f, c.Config, c.Rows), now: c.Now, next: c.Next,
-		scratch: make([]float64, f.outputs),
+		scratch: make([]float64, f.outputs), number: c.Number,
 	}
 	if c.Now == nil {
 		n.now, n.next = newState(f, c.Config), newState(f, c.Config)
 	}
 	n.step = Step{Cost: n.window, Spare: make([]float32, f.Len())}
 	if c.Config.Newton != nil {
-		n.newton = newNewton(f, c.Config)
+		n.newton = newNewton(f, f.frame, c.Config)
+		if e := f.ears[c.Number]; e != nil {
+			n.listen(e)
+		}
 	}
 	return n
 }
