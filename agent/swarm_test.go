@@ -55,6 +55,7 @@ func variants() []variant {
 	automatic := rule.Config{StepSize: rule.StepSize{Schedule: rule.Automatic}, Mixing: 1}
 	newton := rule.Config{Newton: &rule.Newton{Doubt: 0.2, Fresh: 2, Restart: true}, Retrain: rule.RetrainTapsAndBias}
 	mixed := rule.Config{Newton: &rule.Newton{Forget: 0.9}, Mixing: 0.5}
+	heard := rule.Config{Newton: &rule.Newton{Doubt: 0.1, Fresh: 2, Restart: true}, Retrain: rule.RetrainHeard}
 	filter := gnn.Config{In: 2, Features: 6, Outputs: 3, Wide: &gnn.WideConfig{Order: 3}}
 	noWide := deepConfig(2, 1)
 	noWide.Wide = nil
@@ -69,6 +70,8 @@ func variants() []variant {
 		{"filter, newton", filter, graph.ShiftLaplacian, false, &newton},
 		{"two layers, newton that mixes", deepConfig(3, 2), graph.ShiftSymmetric, false, &mixed},
 		{"delayed, newton", deepConfig(3, 2), graph.ShiftRowStochastic, true, &newton},
+		{"filter, heard", filter, graph.ShiftRowStochastic, false, &heard},
+		{"two layers, heard", deepConfig(3, 2), graph.ShiftSymmetric, false, &heard},
 		{"frozen GNN", noWide, graph.ShiftAdjacency, false, nil},
 		{"delayed, literal", deepConfig(3, 2), graph.ShiftRowStochastic, true, &literal},
 		{"delayed, personal", deepConfig(2), graph.ShiftSymmetric, true, &personal},
@@ -128,6 +131,13 @@ func newTrial(t testing.TB, v variant, seed uint64, steps int) *trial {
 		if v.model.Wide != nil {
 			moment.Add(z, (v.model.Wide.Order+1)*v.model.In)
 		}
+	}
+	if v.rule != nil && v.rule.Retrain == rule.RetrainHeard && seed%2 == 0 { // otherwise nodes meet their neighbours of the first step
+		var signals []float32
+		for _, s := range tr.samples {
+			signals = append(signals, s.Signal.Data...)
+		}
+		online.HearEach(&moment, tr.model, tr.samples[0].Shift, mat.NewDense(steps*tr.nodes, v.model.In, signals), nil, nil)
 	}
 	c := online.Config{Nodes: tr.nodes, HopByHop: true, Delayed: v.delayed, Moment: &moment}
 	tr.plan = &agent.Plan{Model: tr.model, Operator: v.shift, Scale: scale, Delayed: v.delayed, Cost: loss.CrossEntropy{}}
