@@ -3,10 +3,12 @@ package online_test
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/random"
@@ -107,4 +109,230 @@ func TestHearEachOfShortFilters(t *testing.T) {
 	if rule.HeardHops(1) != 0 {
 		t.Error("a filter of order 1 sends inputs alone")
 	}
+}
+
+// heardRule is how the preset heard learns.
+func heardRule() rule.Config {
+	return rule.Config{Retrain: rule.RetrainHeard, Newton: &rule.Newton{Doubt: 0.1, Fresh: 3, Restart: true}}
+}
+
+// hearing is the world with what its nodes heard on its first graph.
+func (w *world) hearing() *rule.SecondMoment {
+	var signals []float32
+	for _, s := range w.samples {
+		signals = append(signals, s.Signal.Data...)
+	}
+	m := *w.moment
+	online.HearEach(&m, w.model, w.samples[0].Shift, mat.NewDense(len(w.samples)*w.nodes, 2, signals), w.read, nil)
+	return &m
+}
+
+// Nodes that weight their neighbours one by one keep the contract of a learner,
+// with moments of their own, without, and with no moment at all.
+func TestConformanceHeard(t *testing.T) {
+	w := newWorld(t, 7)
+	for name, moment := range map[string]*rule.SecondMoment{"own moments": w.hearing(), "common scale": w.moment, "no moment": nil} {
+		for path, c := range map[string]online.Config{"hop by hop": {Read: w.read, HopByHop: true}, "pruned": {Read: w.read}, "all": {}} {
+			t.Run(name+", "+path, func(t *testing.T) {
+				c.Nodes, c.Moment = w.nodes, moment
+				s := w.labels(c)
+				s.Refused = append(refused(s, c, heardRule()), global{loss.CrossEntropy{}})
+				check(t, w.model, c, consensus(heardRule()), s)
+			})
+		}
+	}
+}
+
+// Whoever computes the outputs of a few nodes alone and whoever computes all hop by
+// hop learns the same, but for the rounding of y†.
+func TestHeardPrunedAndHopByHop(t *testing.T) {
+	w := newWorld(t, 9)
+	var answers [2][]float32
+	for k, hop := range []bool{false, true} {
+		c := online.Config{Nodes: w.nodes, Read: w.read, HopByHop: hop, Moment: w.hearing()}
+		l, err := online.NewConsensus(newObserver(t, w.model, c), heardRule())
+		must(t, err)
+		y := mat.NewDense(w.nodes, worldOutputs, nil)
+		s := w.labels(c)
+		for k, sample := range w.samples {
+			must(t, l.Observe(sample))
+			must(t, l.Predict(y))
+			j, _ := s.Cost(k)
+			must(t, l.Update(j))
+		}
+		for _, i := range w.read {
+			answers[k] = append(answers[k], l.Params(i)...)
+		}
+	}
+	for e, v := range answers[0] {
+		if d := math.Abs(float64(v - answers[1][e])); d > 1e-5 {
+			t.Errorf("parameter %d: pruned %v, hop by hop %v", e, v, answers[1][e])
+		}
+	}
+}
+
+// What a node learns from a neighbour is what that one has at its hops now, where
+// the link is still there, and links that training did not know are not heard: a
+// node that is alone, with its own row by hand, learns the same bits.
+func TestHeardRowByHand(t *testing.T) {
+	w := newWorld(t, 11)
+	moment := w.hearing()
+	c := online.Config{Nodes: w.nodes, Read: w.read, HopByHop: true, Moment: moment}
+	r := heardRule()
+	l, err := online.NewConsensus(newObserver(t, w.model, c), r)
+	must(t, err)
+	const i = 4
+	h := moment.Heard[i]
+	alone := rule.NewNode(rule.NodeConfig{Basis: l.Basis(), Config: &r, Rows: 1, Number: i})
+	base, y := mat.NewDense(w.nodes, worldOutputs, nil), mat.NewDense(w.nodes, worldOutputs, nil)
+	z := mat.NewDense(w.nodes, 6, nil)
+	s, frozen, gone, fresh := w.labels(c), newObserver(t, w.model, c), 0, 0
+	for k, sample := range w.samples {
+		must(t, frozen.Observe(sample))
+		must(t, frozen.Predict(base))
+		must(t, l.Observe(sample))
+		must(t, l.Predict(y))
+		j, _ := s.Cost(k)
+		must(t, l.Update(j))
+		new(gnn.Shifter).Shift(z, sample.Shift, sample.Signal)
+		row := slices.Clone(z.Row(i))
+		for _, n := range h.Neighbors {
+			if sample.Shift.At(i, n) == 0 {
+				row = append(row, float32(math.NaN()), float32(math.NaN()))
+				gone++
+				continue
+			}
+			row = append(row, z.Row(n)[2:4]...) // hop 1: the model's filter is of order 2
+		}
+		links, _ := sample.Shift.Row(i)
+		var near []int32
+		for _, n := range links {
+			if int(n) != i {
+				near = append(near, n)
+				if !slices.Contains(h.Neighbors, int(n)) {
+					fresh++
+				}
+			}
+		}
+		got := make([]float32, worldOutputs)
+		alone.Predict(got, base.Row(i), row)
+		if !slices.Equal(got, y.Row(i)) {
+			t.Fatalf("step %d: node %d answers %v, want %v", k, i, y.Row(i), got)
+		}
+		alone.Relink(near)
+		alone.Observe(mat.NewDense(1, len(row), row), mat.NewDense(1, worldOutputs, base.Row(i)), []int32{i}, j)
+		must(t, alone.Step(&rule.Heard{Weights: []float32{1}, Rows: []int32{0}}))
+		alone.Commit()
+		if !slices.Equal(alone.Params(), l.Params(i)) {
+			t.Fatalf("step %d: node %d has %v, want %v", k, i, l.Params(i), alone.Params())
+		}
+	}
+	if gone == 0 || fresh == 0 {
+		t.Errorf("%d values were not heard and %d links new: the test shows nothing", gone, fresh)
+	}
+}
+
+// A node with too many neighbours learns taps and bias by newton, as it would
+// without the others; the rest hear.
+func TestHeardHubLearnsTaps(t *testing.T) {
+	rng := random.Stream(3, "hub")
+	const nodes = 40
+	var edges []graph.Edge
+	for j := 1; j < nodes; j++ {
+		edges = append(edges, graph.Edge{From: 0, To: j, Weight: 1})
+	}
+	g, err := graph.FromEdges(nodes, edges, false)
+	must(t, err)
+	s, err := graph.ShiftRowStochastic.Of(g)
+	must(t, err)
+	m, err := gnn.NewRandom(gnn.Config{In: 1, Features: 4, Outputs: 2, Wide: &gnn.WideConfig{Order: 3}}, rng)
+	must(t, err)
+	read := []int{0, 5}
+	var learners []*online.Consensus
+	for _, retrain := range []rule.Retrain{rule.RetrainHeard, rule.RetrainTapsAndBias} {
+		r := rule.Config{Retrain: retrain, Newton: &rule.Newton{Doubt: 0.1}}
+		l, err := online.NewConsensus(newObserver(t, m, online.Config{Nodes: nodes, Read: read}), r)
+		must(t, err)
+		learners = append(learners, l)
+	}
+	for k := range 20 {
+		x := mat.NewDense(nodes, 1, nil)
+		for e := range x.Data {
+			x.Data[e] = float32(rng.NormFloat64())
+		}
+		labels := make([]int32, nodes)
+		for i := range labels {
+			labels[i] = loss.NoLabel
+		}
+		labels[0], labels[5] = rng.Int32N(2), rng.Int32N(2)
+		for _, l := range learners {
+			must(t, l.Observe(graph.Sample{Time: k, Shift: s, Signal: x}))
+			must(t, l.Update(loss.CrossEntropy{Labels: labels}))
+		}
+	}
+	if got, want := learners[0].Params(0), learners[1].Params(0); !slices.Equal(got, want) {
+		t.Errorf("the hub has %v, want the taps %v of newton", got, want)
+	}
+	if got, want := learners[0].Params(5), learners[1].Params(5); slices.Equal(got, want) {
+		t.Error("a leaf has the taps of newton, want that it hears the hub")
+	}
+	memory := learners[0].Snapshot().Nodes
+	if memory[0].Heard != nil || !slices.Equal(memory[5].Heard, []int{0}) || memory[6].Heard != nil {
+		t.Errorf("got neighbours %v, %v and %v, want none of the hub, the hub of a leaf, none of a node that is not read",
+			memory[0].Heard, memory[5].Heard, memory[6].Heard)
+	}
+}
+
+// Where weights for single neighbours make no sense it is said what does.
+func TestHeardRefused(t *testing.T) {
+	w := newWorld(t, 7)
+	short, err := gnn.NewRandom(gnn.Config{In: 2, Features: 3, Outputs: 3, Wide: &gnn.WideConfig{Order: 1}}, random.Stream(1, "short"))
+	must(t, err)
+	mixing, window := heardRule(), rule.Personal(5)
+	mixing.Mixing, window.Retrain = 0.1, rule.RetrainHeard
+	for _, c := range []struct {
+		m    *gnn.WideDeep
+		c    online.Config
+		make maker
+		want string
+	}{
+		{w.model, online.Config{}, centralized(heardRule()), "try mode distributed, or newton"},
+		{w.model, online.Config{Delayed: true}, consensus(heardRule()), "change at every step: try newton"},
+		{short, online.Config{}, consensus(heardRule()), "heard needs 2, try newton"},
+		{w.model, online.Config{}, consensus(mixing), "want mixing 0"},
+		{w.model, online.Config{Moment: w.moment}, consensus(window), "by newton alone"},
+	} {
+		c.c.Nodes = w.nodes
+		if _, err := c.make(newObserver(t, c.m, c.c)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %q", err, c.want)
+		}
+	}
+	if _, err := online.NewSolo(w.model, heardRule(), nil); err == nil {
+		t.Error("a learner of single rows has no neighbours: want an error")
+	}
+}
+
+// What was learned of some neighbours is not given to a node that heard others.
+func TestHeardMemoryOfOthers(t *testing.T) {
+	w := newWorld(t, 7)
+	c := online.Config{Nodes: w.nodes, Read: w.read, Moment: w.hearing()}
+	l, err := online.NewConsensus(newObserver(t, w.model, c), heardRule())
+	must(t, err)
+	must(t, l.Observe(w.samples[0]))
+	j, _ := w.labels(c).Cost(1)
+	must(t, l.Update(j))
+	s := l.Snapshot()
+	for name, spoil := range map[string]func(){
+		"another neighbour":  func() { s.Nodes[1].Heard[0] = (s.Nodes[1].Heard[0] + 1) % w.nodes },
+		"one less":           func() { s.Nodes[1].Heard = s.Nodes[1].Heard[1:] },
+		"numbers left out":   func() { s.Nodes[1].Newton = s.Nodes[1].Newton[1:] },
+		"of one that is new": func() { s.Nodes[0].Heard = []int{3, 2} },
+	} {
+		s = l.Snapshot()
+		spoil()
+		if err := l.Restore(s); err == nil {
+			t.Errorf("%s: got no error", name)
+		}
+	}
+	must(t, l.Restore(l.Snapshot()))
 }
