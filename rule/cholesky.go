@@ -79,3 +79,29 @@ func logRatio(a, b float64) float64 {
 	}
 	return mat.Log(a) - mat.Log(b)
 }
+
+// multiply writes A x to dst, A by rows. Four rows at a time keep a processor busy
+// that waits for every sum to be added to; each is summed as dot does, to the same
+// bits.
+func multiply(dst, a, x []float64) {
+	n, e := len(x), 0
+	for ; e+4 <= len(dst); e += 4 {
+		r0, r1, r2, r3 := a[e*n:(e+1)*n], a[(e+1)*n:(e+2)*n], a[(e+2)*n:(e+3)*n], a[(e+3)*n:(e+4)*n]
+		dst[e], dst[e+1], dst[e+2], dst[e+3] = dots(r0, r1, r2, r3, x)
+	}
+	for ; e < len(dst); e++ {
+		dst[e] = dot(a[e*n:(e+1)*n], x)
+	}
+}
+
+// dots returns the products of four rows with x, of whose length they are.
+func dots(r0, r1, r2, r3, x []float64) (s0, s1, s2, s3 float64) {
+	r0, r1, r2, r3 = r0[:len(x)], r1[:len(x)], r2[:len(x)], r3[:len(x)]
+	for i, v := range x {
+		s0 += float64(r0[i] * v)
+		s1 += float64(r1[i] * v)
+		s2 += float64(r2[i] * v)
+		s3 += float64(r3[i] * v)
+	}
+	return s0, s1, s2, s3
+}

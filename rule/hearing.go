@@ -163,6 +163,7 @@ type listener struct {
 	*ear
 	maps []heardMap // the latest in use first
 	v    []float64  // with 0 for what is missing
+	sum  []float64  // a row of x
 
 	heard, lost []int     // what is in the map that is being made
 	part, l, b  []float64 // and factors for it
@@ -199,14 +200,9 @@ func (a *listener) features(dst []float64, row []float32, scale float64) {
 	case a.white == nil:
 		a.plain(dst, missing, scale)
 	case missing == 0:
-		for k := range dst {
-			dst[k] = dot(a.white[k*p:k*p+k+1], a.v)
-		}
+		multiply(dst, a.white, a.v)
 	default:
-		w := a.at(missing)
-		for k := range dst {
-			dst[k] = dot(w[k*p:(k+1)*p], a.v)
-		}
+		multiply(dst, a.at(missing), a.v)
 	}
 }
 
@@ -297,7 +293,7 @@ func (a *listener) conditional(w []float64, missing heardSet) {
 func (g *frame) hearing(e *ear) *frame {
 	own := *g
 	own.p, own.lower, own.white = e.Size(), nil, nil
-	own.ear = &listener{ear: e, v: make([]float64, own.p)}
+	own.ear = &listener{ear: e, v: make([]float64, own.p), sum: make([]float64, g.width)}
 	return &own
 }
 
@@ -309,12 +305,15 @@ func (a *listener) taps(g *frame, x []float32, mean []float64, scale float64) {
 		if k == a.Inputs {
 			at = g.p - 1
 		}
-		for w := range g.width {
-			sum := 0.0
-			for c := range g.r {
-				sum += float64(a.back(at, mean[c*g.p:(c+1)*g.p], scale) * g.back[c*g.width+w])
+		clear(a.sum)
+		for c := range g.r {
+			t := a.back(at, mean[c*g.p:(c+1)*g.p], scale)
+			for w, v := range g.back[c*g.width : (c+1)*g.width] {
+				a.sum[w] += float64(t * v)
 			}
-			x[k*g.width+w] = float32(sum)
+		}
+		for w, v := range a.sum {
+			x[k*g.width+w] = float32(v)
 		}
 	}
 }

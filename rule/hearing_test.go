@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/wdgnn/wdgnn/loss"
 	dense "github.com/wdgnn/wdgnn/mat"
 )
 
@@ -229,5 +230,125 @@ func TestHeardHops(t *testing.T) {
 		if got := HeardHops(order); got != want {
 			t.Errorf("order %d: got %d hops, want %d", order, got, want)
 		}
+	}
+}
+
+// heardNode returns a node with so many neighbours, one feature, five classes and
+// a moment of its own, and rows for it to learn from.
+func heardNode(tb testing.TB, neighbors int) (n *Node, rows []dense.Dense) {
+	tb.Helper()
+	rng := rand.New(rand.NewPCG(3, 4))
+	h := &Hearing{Inputs: 6, Features: 1, Hops: 2}
+	for j := range neighbors {
+		h.Neighbors = append(h.Neighbors, j+1)
+	}
+	all, m := dense.NewDense(500, h.Len(), nil), new(SecondMoment)
+	for r := range all.Rows {
+		common := rng.NormFloat64()
+		for c := range all.Cols {
+			all.Set(r, c, float32(common+rng.NormFloat64()))
+		}
+		rows = append(rows, all.View(r, 0, 1, all.Cols))
+	}
+	m.Add(all, h.Len())
+	h.Moment = m.Mean
+	f, err := NewBasis(BasisConfig{
+		Inputs: 6, Features: 5, Gain: 1, Newton: true,
+		Moment:  &SecondMoment{Inputs: 6, Mean: make([]float64, 49), Heard: map[int]*Hearing{0: h}},
+		Hearing: &Hearing{Inputs: 6, Features: 1, Hops: 2},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c := &Config{Retrain: RetrainHeard, Newton: &Newton{Doubt: 0.1, Fresh: 100}}
+	if err := c.Validate(); err != nil {
+		tb.Fatal(err)
+	}
+	return NewNode(NodeConfig{Basis: f, Config: c, Rows: 1}), rows
+}
+
+// teacher shows rows to a node, whose labels follow from them.
+type teacher struct {
+	y     []float32
+	base  dense.Dense
+	cost  *loss.CrossEntropy
+	rows  []int32
+	alone *Heard
+}
+
+func newTeacher() *teacher {
+	return &teacher{
+		y: make([]float32, 5), base: dense.NewDense(1, 5, nil), cost: &loss.CrossEntropy{Labels: make([]int32, 1)},
+		rows: make([]int32, 1), alone: &Heard{Weights: []float32{1}, Rows: []int32{0}},
+	}
+}
+
+// show lets the node predict and learn.
+func (w *teacher) show(n *Node, row dense.Dense) error {
+	z, label := row.Row(0), &w.cost.Labels[0]
+	n.Predict(w.y, w.base.Row(0), z)
+	*label = 0
+	for c := range 5 {
+		if z[c] > z[*label] {
+			*label = int32(c)
+		}
+	}
+	n.Observe(row, w.base, w.rows, w.cost)
+	err := n.Step(w.alone)
+	n.Commit()
+	return err
+}
+
+// A step takes no memory, also where sets of missing values come and go.
+func TestHeardStepAllocatesNothing(t *testing.T) {
+	n, rows := heardNode(t, 5)
+	w := newTeacher()
+	for k, row := range rows {
+		if k%3 > 0 {
+			row.Row(0)[7+k%7] = float32(math.NaN())
+		}
+	}
+	k := 0
+	step := func() {
+		if err := w.show(n, rows[k%len(rows)]); err != nil {
+			t.Fatal(err)
+		}
+		k++
+	}
+	for range 150 {
+		step()
+	}
+	if got := testing.AllocsPerRun(300, step); got != 0 {
+		t.Errorf("got %v allocations per step, want 0", got)
+	}
+}
+
+// BenchmarkHeard is a step of a node with 15 neighbours, which is 37 features, two
+// learners side by side, five classes: prediction and update.
+func BenchmarkHeard(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		lost int
+	}{{"all heard", 0}, {"4 lost", 4}} {
+		b.Run(c.name, func(b *testing.B) {
+			n, rows := heardNode(b, 15)
+			for _, row := range rows {
+				for e := range c.lost * 2 {
+					row.Row(0)[10+3*e] = float32(math.NaN())
+				}
+			}
+			w := newTeacher()
+			for k := range 150 {
+				if err := w.show(n, rows[k]); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportAllocs()
+			for k := 0; b.Loop(); k++ {
+				if err := w.show(n, rows[k%len(rows)]); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -154,10 +154,11 @@ func (s *laplace) projectFull(o *belief) {
 func (s *laplace) projectOne(o *belief) {
 	p, r := s.frame.p, s.frame.r
 	keep, add := s.faded()
+	multiply(s.b[:p], o.cov, s.z)
 	sum := 0.0
-	for e := range p {
-		s.b[e] = float64(keep*dot(o.cov[e*p:(e+1)*p], s.z)) + float64(add*s.z[e])
-		sum += float64(s.z[e] * s.b[e])
+	for e, z := range s.z {
+		s.b[e] = float64(keep*s.b[e]) + float64(add*z)
+		sum += float64(z * s.b[e])
 	}
 	clear(s.s)
 	for c := range r {
@@ -270,6 +271,26 @@ func (s *laplace) at(a []float64, base []float32, j *judge, w float64) (f float6
 func (s *laplace) direction(w float64) (slope float64, ok bool) {
 	r := s.frame.r
 	s.reduce(w)
+	if s.full {
+		s.bend()
+	} else {
+		s.bendOne()
+	}
+	for c, v := range s.grad {
+		s.d[c] = -v
+	}
+	if cholesky(s.k, s.n, r) { // otherwise J is not convex here: along the gradient
+		forward(s.k, s.d)
+		backward(s.k, s.d)
+	}
+	slope = dot(s.grad, s.d)
+	return slope, mat.Finite(slope)
+}
+
+// bend writes the gradient of f and the lower triangle of its Hessian to grad and
+// n.
+func (s *laplace) bend() {
+	r := s.frame.r
 	for c := range r { // w Lᵀ g, g in u
 		sum := 0.0
 		for k := c; k < r; k++ {
@@ -298,15 +319,21 @@ func (s *laplace) direction(w float64) (slope float64, ok bool) {
 			s.n[a*r+b] = sum
 		}
 	}
-	for c, v := range s.grad {
-		s.d[c] = -v
+}
+
+// bendOne is bend where P is one matrix for every output, so that S = sI.
+func (s *laplace) bendOne() {
+	r, variance := s.frame.r, s.s[0]
+	deviation := s.l[0]
+	for c, u := range s.u {
+		s.grad[c] = s.a[c] - float64(deviation*u)
 	}
-	if cholesky(s.k, s.n, r) { // otherwise J is not convex here: along the gradient
-		forward(s.k, s.d)
-		backward(s.k, s.d)
+	for a := range r {
+		for b := range a + 1 {
+			s.n[a*r+b] = float64(variance * s.he[a*r+b])
+		}
+		s.n[a*r+a]++
 	}
-	slope = dot(s.grad, s.d)
-	return slope, mat.Finite(slope)
 }
 
 // reduce writes w E g to u and w E H Eᵀ to he.
@@ -474,10 +501,11 @@ func (s *laplace) learn(o *belief) {
 			o.mean[c*p+k] -= s.change(c, k, u)
 		}
 	}
-	n, w := p, 1
-	if s.full {
-		n, w = p*s.frame.r, s.frame.r
+	if !s.full {
+		s.shrinkOne(o)
+		return
 	}
+	n, w := p*s.frame.r, s.frame.r
 	keep, add := s.faded()
 	for a := range n {
 		ga := s.gain[a*w : (a+1)*w]
@@ -490,5 +518,27 @@ func (s *laplace) learn(o *belief) {
 			row[b] = v
 			o.cov[b*n+a] = v
 		}
+	}
+}
+
+// shrinkOne is P ← a²P + (1-a²)τI - ggᵀ where P is one matrix. Both triangles are
+// computed, to the same bits: going along rows takes less time than half of it
+// across them.
+func (s *laplace) shrinkOne(o *belief) {
+	p := s.frame.p
+	keep, add := s.faded()
+	for a, g := range s.gain[:p] {
+		row := o.cov[a*p : (a+1)*p]
+		gains := s.gain[:len(row)]
+		if keep == 1 {
+			for b, v := range row {
+				row[b] = v - float64(g*gains[b])
+			}
+			continue
+		}
+		for b, v := range row {
+			row[b] = float64(keep*v) - float64(g*gains[b])
+		}
+		row[a] += add
 	}
 }
