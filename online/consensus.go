@@ -196,23 +196,14 @@ func (l *Consensus) restart() {
 	}
 }
 
-// heardRow returns the row that node i predicts and learns from: z, and behind it
-// what its neighbours of training have there now, if their link is in row i of S.
-// Links that training did not know are heard in z alone.
+// heardRow returns the row that node i predicts and learns from: z, or that of its
+// Hearing.
 func (l *Consensus) heardRow(i int, z []float32) []float32 {
 	h := l.nodes[i].Hearing()
 	if h == nil {
 		return z[:l.basis.Inputs()]
 	}
-	l.row = slices.Grow(l.row[:0], h.Len())[:h.Len()]
-	links, _ := l.observer.links.Row(i)
-	h.Row(l.row, z, func(e, k int) []float32 {
-		j := h.Neighbors[e]
-		if _, found := slices.BinarySearch(links, int32(j)); !found {
-			return nil
-		}
-		return l.observer.shifted.Row(j)[k*h.Features : (k+1)*h.Features]
-	})
+	l.row = HeardRow(l.row, h, l.observer.links, l.observer.shifted, i)
 	return l.row
 }
 

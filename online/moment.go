@@ -1,6 +1,8 @@
 package online
 
 import (
+	"slices"
+
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/rule"
@@ -117,6 +119,25 @@ func HearEach(moment *rule.SecondMoment, m *gnn.WideDeep, s *mat.CSR, signals ma
 func NewHearing(m *gnn.WideDeep, neighbors []int) *rule.Hearing {
 	order := m.Config.Wide.Order
 	return &rule.Hearing{Inputs: (order + 1) * m.Config.In, Features: m.Config.In, Hops: rule.HeardHops(order), Neighbors: neighbors}
+}
+
+// HeardRow returns the row of h at node i of a network with the shift s, in dst if
+// it has room: the node's own shifted inputs, and behind them those that its
+// neighbours have at their hops, where their link is in row i of s. Links that h
+// does not name are heard in the node's own inputs alone.
+//
+//	s: N×N   shifted: [X SX … SᴷX], N×((K+1)·F)
+func HeardRow(dst []float32, h *rule.Hearing, s *mat.CSR, shifted mat.Dense, i int) []float32 {
+	dst = slices.Grow(dst[:0], h.Len())[:h.Len()]
+	links, _ := s.Row(i)
+	h.Row(dst, shifted.Row(i), func(e, k int) []float32 {
+		j := h.Neighbors[e]
+		if _, found := slices.BinarySearch(links, int32(j)); !found {
+			return nil
+		}
+		return shifted.Row(j)[k*h.Features : (k+1)*h.Features]
+	})
+	return dst
 }
 
 // neighbors returns the nodes whose values row i of s adds up, without i.

@@ -129,4 +129,7 @@ func printOnline(w *lines, in *lifecycle.Inspection) {
 	if in.NodeTaps > 0 {
 		w.printf("taps       of their own at %d nodes\n", in.NodeTaps)
 	}
+	if in.Heard > 0 {
+		w.printf("weights    for every neighbour at %d nodes\n", in.Heard)
+	}
 }

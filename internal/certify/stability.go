@@ -136,6 +136,10 @@ func Graphs(ctx context.Context, m *modelfile.Model, intact, perturbed *graph.Gr
 	if err != nil {
 		return nil, err
 	}
+	if n := own.Heard(); n > 0 {
+		return nil, fmt.Errorf("%d nodes of the model weight their neighbours one by one (retrain: heard), "+
+			"for which no bound is computed yet; certify the model as trained, or one that learned taps", n)
+	}
 	net := theory.NewNetwork(m.Network)
 	if err := give(own, net, intact.Nodes()); err != nil {
 		return nil, err

@@ -97,7 +97,8 @@ func AdaptationOf(file *modelfile.Model) (*Adaptation, error) {
 // A distributed learner leaves the network as trained, and the taps of node i
 // beside it as node.<i>.wide.tap.<k>. A centralized one replaces the network's
 // own taps and keeps the trained ones as online.start.wide.tap.<k>. Both keep
-// what the learner remembers.
+// what the learner remembers; of nodes that weight their neighbours one by one,
+// whose taps alone mean nothing, that is all.
 func adaptedFile(trained *modelfile.Model, l online.Learner, a *Adaptation) (*modelfile.Model, error) {
 	text, err := json.Marshal(a)
 	if err != nil {
@@ -114,6 +115,9 @@ func adaptedFile(trained *modelfile.Model, l online.Learner, a *Adaptation) (*mo
 	putSnapshot(file, l.Snapshot())
 	switch l := l.(type) {
 	case *online.Consensus:
+		if a.Rule.Retrain == rule.RetrainHeard { // what the learner remembers is all that says what nodes answer
+			break
+		}
 		for i := range l.Nodes() {
 			taps := make([]float32, l.Basis().TapsLen())
 			l.Taps(taps, i)

@@ -21,8 +21,8 @@ func Evaluate(ctx context.Context, m *modelfile.Model, c *config.Config, part st
 		return nil, err
 	}
 	if a.own != nil {
-		a.bound.data = &corrected{a.bound.data, a.set, a.own}
-		a.bound.correct = func(pass *train.Pass, y mat.Dense) { a.set.correct(a.own, pass, y) }
+		a.bound.data = &corrected{a.bound.data, a}
+		a.bound.correct = func(pass *train.Pass, y mat.Dense) { a.set.correct(a.own, a.part, pass, y) }
 	}
 	engine := mat.NewEngine(c.Threads)
 	defer engine.Close()
@@ -62,10 +62,7 @@ func ask(ctx context.Context, m *modelfile.Model, c *config.Config, part string)
 	case m.Meta.Delayed != d.Delayed():
 		return nil, delayMismatch(m.Meta.Delayed)
 	}
-	if a.own, err = NodeTapsOf(m); err != nil {
-		return nil, err
-	}
-	if err := a.own.Fits(d.Nodes); err != nil {
+	if a.own, err = d.nodeTaps(m); err != nil {
 		return nil, err
 	}
 	a.bound, err = d.bind(m.Network, a.part, train.Outage{})
@@ -76,8 +73,7 @@ func ask(ctx context.Context, m *modelfile.Model, c *config.Config, part string)
 // own.
 type corrected struct {
 	train.Data
-	set *Dataset
-	own *NodeTaps
+	of *asked
 }
 
 // Fill implements [train.Data].
@@ -100,7 +96,7 @@ func (l *correctedLoss) Eval(dy, y mat.Dense) float64 {
 		panic("experiment: Eval: there is no gradient of corrected outputs")
 	}
 	own := y.Clone()
-	l.data.set.correct(l.data.own, l.pass, own)
+	l.data.of.set.correct(l.data.of.own, l.data.of.part, l.pass, own)
 	return l.loss.Eval(dy, own)
 }
 

@@ -25,7 +25,9 @@ type Inspection struct {
 
 	Online   *Adaptation `json:"online,omitempty"`    // of the online run that left the model
 	NodeTaps int         `json:"node_taps,omitempty"` // nodes that have taps of their own
+	Heard    int         `json:"heard,omitempty"`     // nodes that weight their neighbours one by one
 	Moment   bool        `json:"moment"`              // whether whitened online learning is possible
+	Hearings int         `json:"hearings,omitempty"`  // nodes of which is known what they heard in training
 
 	Calibrated bool `json:"calibrated"` // whether the file knows how answers turned out, and predict has sets or intervals
 }
@@ -91,7 +93,9 @@ func (in *Inspection) online(m *modelfile.Model) error {
 	if err != nil {
 		return err
 	}
-	in.Moment = moment != nil
+	if in.Moment = moment != nil; in.Moment {
+		in.Hearings = len(moment.Heard)
+	}
 	calibration, err := m.Calibration()
 	if err != nil {
 		return err
@@ -102,7 +106,7 @@ func (in *Inspection) online(m *modelfile.Model) error {
 	}
 	own, err := NodeTapsOf(m)
 	if own != nil {
-		in.NodeTaps = len(own.delta)
+		in.NodeTaps, in.Heard = len(own.delta), own.Heard()
 	}
 	return err
 }

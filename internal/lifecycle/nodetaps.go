@@ -21,6 +21,7 @@ type NodeTaps struct {
 	inputs, outputs int
 	nodes           int               // N of the network they belong to; 0 if unknown
 	delta           map[int][]float64 // by node: (inputs+1)×C, the last row is the bias's
+	heard           *heardNodes       // in their place; nil if nodes do not weight neighbours one by one
 }
 
 // NodeTapsOf returns the taps that nodes answer with by a model file, nil if it has
@@ -30,6 +31,10 @@ type NodeTaps struct {
 func NodeTapsOf(file *modelfile.Model) (*NodeTaps, error) {
 	net := file.Network
 	t := &NodeTaps{outputs: net.Outputs(), delta: map[int][]float64{}}
+	var err error
+	if t.heard, err = heardNodesOf(file); err != nil {
+		return nil, err
+	}
 	for name := range file.Precise {
 		if strings.HasPrefix(name, "node.") {
 			return nil, fmt.Errorf("the model holds %s in float64, which this program cannot use", name)
@@ -58,7 +63,7 @@ func NodeTapsOf(file *modelfile.Model) (*NodeTaps, error) {
 	if err := t.close(file, a); err != nil {
 		return nil, err
 	}
-	if len(t.delta) == 0 {
+	if len(t.delta) == 0 && t.heard == nil {
 		return nil, nil
 	}
 	if a != nil {
@@ -83,6 +88,9 @@ func (t *NodeTaps) close(file *modelfile.Model, a *Adaptation) error {
 			continue
 		}
 		delete(t.delta, i)
+		if t.heard != nil {
+			delete(t.heard.nodes, i)
+		}
 		for _, w := range net.Params.Windows() {
 			if start, ok := file.Extra[startName+w.Name]; ok && a.Mode == config.Centralized {
 				t.add(net, i, w, start)
@@ -144,6 +152,15 @@ func (t *NodeTaps) CorrectAll(y, z mat.Dense) {
 	for i := range t.delta {
 		t.correct(y.Row(i), z.Row(i), i)
 	}
+}
+
+// Heard returns how many nodes weight their neighbours one by one, which Deltas do
+// not say.
+func (t *NodeTaps) Heard() int {
+	if t == nil || t.heard == nil {
+		return 0
+	}
+	return len(t.heard.nodes)
 }
 
 // Deltas returns Δ_i by node, (inputs+1)×C each, the bias's row last; nil if no

@@ -40,10 +40,7 @@ func Predict(ctx context.Context, m *modelfile.Model, o *data.Observed, nodes []
 			return nil, fmt.Errorf("no node %d in a graph of %d nodes, which count from 0", i, d.Nodes)
 		}
 	}
-	own, err := NodeTapsOf(m)
-	if err == nil {
-		err = own.Fits(d.Nodes)
-	}
+	own, err := d.nodeTaps(m)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +72,7 @@ func Predict(ctx context.Context, m *modelfile.Model, o *data.Observed, nodes []
 		}
 		place := d.outputRow(from)
 		err = ev.Each(ctx, m.Network, data, 0, func(pass *train.Pass, y mat.Dense) {
-			d.correct(own, pass, y)
+			d.correct(own, part, pass, y)
 			for r, row := range pass.Rows {
 				if at := place(row); at >= 0 {
 					copy(p.Values[at*cols:(at+1)*cols], y.Row(r))
@@ -117,7 +114,7 @@ func PredictPart(ctx context.Context, m *modelfile.Model, c *config.Config, part
 	defer engine.Close()
 	ev := train.Evaluator{Engine: engine}
 	err = ev.Each(ctx, m.Network, a.bound.data, c.Seed, func(pass *train.Pass, y mat.Dense) {
-		d.correct(a.own, pass, y)
+		d.correct(a.own, a.part, pass, y)
 		for r, row := range pass.Rows {
 			if at := place(row); at >= 0 {
 				copy(p.Values[at*cols:(at+1)*cols], y.Row(r))
@@ -167,9 +164,14 @@ func (d *Dataset) finite(p *Prediction) error {
 		bad, len(p.Values), p.Values[first], strings.Join(where, ", "))
 }
 
-// correct changes outputs of a pass to those of nodes with taps of their own.
-func (d *Dataset) correct(own *NodeTaps, pass *train.Pass, y mat.Dense) {
+// correct changes outputs of a pass over samples of p to those of nodes with taps
+// of their own.
+func (d *Dataset) correct(own *NodeTaps, p *Part, pass *train.Pass, y mat.Dense) {
 	if own == nil {
+		return
+	}
+	if own.heard != nil {
+		d.correctHeard(own.heard, p, pass, y)
 		return
 	}
 	z := pass.Input.Shifted
@@ -178,6 +180,24 @@ func (d *Dataset) correct(own *NodeTaps, pass *train.Pass, y mat.Dense) {
 	}
 	for r, row := range pass.Rows {
 		own.correct(y.Row(r), z.Row(r), d.nodeOf(row))
+	}
+}
+
+// correctHeard is correct for nodes that weight their neighbours one by one.
+func (d *Dataset) correctHeard(h *heardNodes, p *Part, pass *train.Pass, y mat.Dense) {
+	each := d.Nodes // rows of a sample
+	if d.read != nil {
+		each = len(d.read)
+	}
+	bySample := map[int][]int{}
+	for r, row := range pass.Rows {
+		bySample[row/each] = append(bySample[row/each], r)
+	}
+	for sample, rows := range bySample {
+		h.show(p.signals.View(sample*d.Nodes, 0, d.Nodes, d.in))
+		for _, r := range rows {
+			h.correct(y.Row(r), d.nodeOf(pass.Rows[r]))
+		}
 	}
 }
 

@@ -25,6 +25,9 @@ const (
 	newtonSizes = "online.newton.length" // numbers that each node knows by second derivatives, float64
 	newtonName  = "online.newton.values" // all of them, one after the other, float64; see rule.Memory.Newton
 	delayName   = "online.delay."        // and l: the l-th delay line, one row
+
+	neighborSizes = "online.neighbor.length" // how many neighbours each node weights one by one, float64
+	neighborName  = "online.neighbor.values" // which, ascending, node after node, float64
 )
 
 // putSnapshot stores what a learner remembers in a model file, to the last bit.
@@ -81,10 +84,43 @@ func putSnapshot(file *modelfile.Model, s online.Snapshot) {
 			put(vectorName+strconv.Itoa(v), len(s.Nodes), all)
 		}
 	}
+	putNeighbors(file, s.Nodes)
 	for l, line := range s.Delay {
 		put(delayName+strconv.Itoa(l), 1, line)
 	}
 	putAnswers(file, &s)
+}
+
+// putNeighbors stores whom nodes weight one by one.
+func putNeighbors(file *modelfile.Model, nodes []rule.Memory) {
+	var sizes, all []float64
+	for _, n := range nodes {
+		sizes = append(sizes, float64(len(n.Heard)))
+		for _, j := range n.Heard {
+			all = append(all, float64(j))
+		}
+	}
+	if len(all) > 0 {
+		file.Precise[neighborSizes] = modelfile.Float64s{Rows: 1, Cols: len(sizes), Data: sizes}
+		file.Precise[neighborName] = modelfile.Float64s{Rows: 1, Cols: len(all), Data: all}
+	}
+}
+
+// neighbors gives every node those that it weights one by one.
+func (r *snapshotReader) neighbors(nodes []rule.Memory) {
+	sizes, all := r.integers(neighborSizes), r.integers(neighborName)
+	if sizes != nil && len(sizes) != len(nodes) {
+		r.complain("%s has %d numbers, %s has %d", neighborSizes, len(sizes), stepsName, len(nodes))
+		return
+	}
+	for i, n := range sizes {
+		if n > 0 {
+			nodes[i].Heard = take(r, neighborName, &all, n)
+		}
+	}
+	if len(all) > 0 {
+		r.complain("%s holds more than %s says", neighborName, neighborSizes)
+	}
 }
 
 // snapshotOf returns what putSnapshot stored; false if there is nothing. What
@@ -98,6 +134,7 @@ func snapshotOf(file *modelfile.Model) (s online.Snapshot, found bool, err error
 	s.Nodes = make([]rule.Memory, len(steps))
 	r.vectors(s.Nodes)
 	r.newton(s.Nodes)
+	r.neighbors(s.Nodes)
 	lengths, counts := r.integers(lengthsName), r.integers(countsName)
 	inputs, bases, targets := r.values(inputsName), r.values(basesName), r.values(targetsName)
 	if len(lengths) != 0 && len(lengths) != len(steps) {
