@@ -49,7 +49,9 @@ func TestHeardRefused(t *testing.T) {
 		{map[string]Float64s{heardNodeName: row(-1)}, "whole numbers"},
 		{map[string]Float64s{heardNodeName: row(1)}, "has 0 numbers"},
 		{map[string]Float64s{heardNodeName: row(1), heardCountName: row(2), heardNeighborName: row(1)}, "too short"},
-		{map[string]Float64s{heardNodeName: row(1), heardCountName: row(1), heardNeighborName: row(1, 2), heardMomentName: row(1, 2, 3, 4, 5, 6)}, "more than"},
+		{map[string]Float64s{
+			heardNodeName: row(1), heardCountName: row(1), heardNeighborName: row(1, 2), heardMomentName: row(1, 2, 3, 4, 5, 6),
+		}, "more than"},
 		{map[string]Float64s{heardNodeName: row(1, 1), heardCountName: row(0, 0), heardMomentName: row(1, 2, 3, 1, 2, 3)}, "more than"},
 		{map[string]Float64s{heardNodeName: row(1), heardCountName: row(1 << 31), heardNeighborName: row(1)}, "too short"},
 		{map[string]Float64s{heardNodeName: row(1), heardCountName: row(0), heardMomentName: row(1, 2)}, "too short"},

@@ -107,7 +107,7 @@ func fits(m *gnn.WideDeep, r *rule.Config, moment *rule.SecondMoment) error {
 	} else if r.Retrain == rule.RetrainTapsAndBias && len(m.Params.Wide.Bias) == 0 {
 		complain("the wide part has no bias to retrain; retrain taps")
 	} else if r.Retrain == rule.RetrainHeard && rule.HeardHops(m.Config.Wide.Order) == 0 {
-		complain("the wide part has order %d, so neighbours send nothing but their inputs; retrain: heard needs 2, try newton", m.Config.Wide.Order)
+		complain("the wide part has order %d, so that neighbours send inputs alone; retrain: heard needs 2, try newton", m.Config.Wide.Order)
 	}
 	if r.Whiten && moment == nil {
 		complain("a whitened step needs the second moment of the inputs in training; set Moment, or Rule.Whiten to false")

@@ -85,7 +85,7 @@ func whiten(m *SecondMoment, n int) (sigma, lower, inverse []float64, err error)
 	}
 	lower = make([]float64, n*n)
 	if !cholesky(lower, sigma, n) {
-		return nil, nil, nil, errors.New("rule: the matrix given as second moment of the inputs has a negative eigenvalue: it is the moment of none")
+		return nil, nil, nil, errors.New("rule: the matrix given as second moment of inputs has a negative eigenvalue: it is the moment of none")
 	}
 	inverse = make([]float64, n*n)
 	for b := range n {

@@ -51,7 +51,7 @@ func newRecording(p *pace, mode config.Mode, net *gnn.WideDeep, c online.Config,
 			c.Nodes, theory.MostDense)
 	}
 	if how.Retrain == rule.RetrainHeard {
-		return nil, errors.New("retrain is heard: Theorems 2 and 3 are about nodes that learn one set of taps, not weights for every neighbour; " +
+		return nil, errors.New("retrain is heard: Theorems 2 and 3 are about nodes that learn taps, not weights for every neighbour; " +
 			"try a preset that learns taps")
 	}
 	r := &recording{pace: p, mode: mode, rule: how, nodes: c.Nodes, kind: kind, known: map[*mat.CSR]*theory.Mixer{}, most: mostCertified}

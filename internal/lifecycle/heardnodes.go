@@ -36,7 +36,8 @@ func heardNodesOf(file *modelfile.Model) (*heardNodes, error) {
 	case err != nil:
 		return nil, err
 	case !found || len(s.Nodes) != a.Nodes:
-		return nil, errors.New("the nodes of the model weight their neighbours one by one, but the file does not hold the weights of all; it is damaged")
+		return nil, errors.New("the nodes of the model weight their neighbours one by one, " +
+			"but the file does not hold the weights of all; it is damaged")
 	}
 	trained, err := asTrained(file)
 	if err != nil {
