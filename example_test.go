@@ -23,8 +23,8 @@ func Example() {
 	net, n := model.Network, file.Nodes
 
 	sample := graph.Sample{
-		Shift:  must(model.Meta.Shift.Of(file.Graph)), // S
-		Signal: mat.NewDense(n, 1, signals[8*n:9*n]),  // X
+		Shift:  must(model.Meta.Shift.Of(file.Graph)),    // S
+		Signal: mat.NewDense(n, 1, signals[184*n:185*n]), // X
 	}
 	literal := rule.Literal(true) // plain steps of size 0.3
 	literal.Retrain = rule.RetrainTapsAndBias
@@ -35,7 +35,7 @@ func Example() {
 	check(learner.Predict(y))
 	fmt.Printf("node 15 scores the communities %.0f\n", y.Row(15))
 
-	truth := loss.CrossEntropy{Labels: labels(n, 15, 0)} // node 15 is told: it was community 0
+	truth := loss.CrossEntropy{Labels: labels(n, 15, 3)} // node 15 is told: it was community 3
 	before := truth.Eval(mat.Dense{}, y)
 	check(learner.Update(truth))
 	check(learner.Predict(y))
@@ -46,8 +46,8 @@ func Example() {
 	learner.Taps(net.Params.Flat[:learner.Basis().TapsLen()])
 	check(modelfile.Save(filepath.Join(dir, "model.safetensors"), model))
 	// Output:
-	// node 15 scores the communities [0 -10 1 0 -6]
-	// its loss falls from 1.5 to 0.1
+	// node 15 scores the communities [0 -5 1 1 -2]
+	// its loss falls from 1.2 to 1.1
 }
 
 // labels are those of n nodes of which one is told its class.

@@ -30,7 +30,8 @@ type Config struct {
 
 	// Inputs says in which coordinates of its inputs a model is trained. The
 	// parameters that training begins with are then taken for those of the
-	// scaled inputs.
+	// scaled inputs: draw them, and go on with a Checkpoint, not with a model that
+	// was trained before.
 	Inputs Inputs `json:"inputs,omitzero"`
 
 	// Average is a, 0 ≤ a < 1, of a running mean of the parameters over steps,

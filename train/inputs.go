@@ -78,7 +78,7 @@ type Scaling struct {
 // newScaling makes the scaling of the first n inputs that m has sums of.
 func newScaling(m *moments, n int, scale Scale, centred bool) (*Scaling, error) {
 	if scale == ScaleFull && n > mostWhitened {
-		return nil, fmt.Errorf("train: inputs.scale: full whitens at most %d inputs, and a filter of this model reads %d: try diag", mostWhitened, n)
+		return nil, fmt.Errorf("train: inputs.scale: full whitens at most %d inputs, a filter of this model reads %d: try diag", mostWhitened, n)
 	}
 	s := &Scaling{Inputs: n, Center: make([]float64, n), Matrix: make([]float64, n)}
 	width := math.Sqrt(float64(len(m.gram)))
