@@ -231,7 +231,7 @@ func (n *Node) Step(ev Event) (r Ready, err error) {
 	case Expire:
 		n.expire(&r)
 	default:
-		err = fmt.Errorf("%w: a %T", ErrOrder, ev)
+		err = fmt.Errorf("%w: no event", ErrOrder)
 	}
 	r.Send = n.send
 	r.Ahead = n.later.ahead()

@@ -23,6 +23,7 @@ const (
 var (
 	frameMagic = [4]byte{'W', 'D', 'G', 'N'}
 	castagnoli = crc32.MakeTable(crc32.Castagnoli)
+	unsummed   [4]byte // what stands in the place of the checksum while it is computed
 )
 
 // ErrFrame says that bytes are no frame of ours.
@@ -104,7 +105,7 @@ func (r *Reader) Read(b []byte) (Header, []Message, error) {
 		return h, nil, versionError(b[4])
 	}
 	sum := crc32.Update(0, castagnoli, b[:28])
-	sum = crc32.Update(sum, castagnoli, []byte{0, 0, 0, 0})
+	sum = crc32.Update(sum, castagnoli, unsummed[:])
 	if crc32.Update(sum, castagnoli, b[32:]) != binary.LittleEndian.Uint32(b[28:]) {
 		return h, nil, fmt.Errorf("%w: the checksum does not fit", ErrFrame)
 	}
