@@ -52,7 +52,7 @@ func (h *Machine) Checkpoint() *Checkpoint {
 
 // memory returns a copy of what the nodes remember after step h.time.
 func (h *Machine) memory() *Checkpoint {
-	c := &Checkpoint{Version: plainVersion, Run: h.cfg.Run, Time: h.time}
+	c := &Checkpoint{Version: plainVersion, Run: h.cfg.Run, Time: h.time, Nodes: make([]agent.Memory, 0, len(h.cells))}
 	for i := range h.cells {
 		m := h.cells[i].node.Memory()
 		if m.Learner != nil && m.Learner.Newton != nil {

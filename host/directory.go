@@ -45,14 +45,18 @@ func NewDirectory(hosts map[transport.HostID][]agent.NodeID) (*Directory, error)
 
 // Owner returns the host that runs node, and false if none does.
 func (d *Directory) Owner(node agent.NodeID) (transport.HostID, bool) {
-	k, found := slices.BinarySearchFunc(d.spans, node, func(s span, node agent.NodeID) int { return int(int64(s.first) - int64(node)) })
-	if !found {
-		k--
+	lo, hi := 0, len(d.spans)
+	for lo < hi { // the first span behind the node; it is asked for every message
+		if mid := (lo + hi) / 2; d.spans[mid].first <= node {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
 	}
-	if k < 0 || node > d.spans[k].last {
+	if lo == 0 || node > d.spans[lo-1].last {
 		return 0, false
 	}
-	return d.spans[k].host, true
+	return d.spans[lo-1].host, true
 }
 
 // mostNodes bounds a list of nodes.

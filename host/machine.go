@@ -26,13 +26,13 @@ type Machine struct {
 	cells []cell // ascending by node
 	index map[agent.NodeID]int
 
-	hearers map[agent.NodeID][]int         // who of ours hears a node
-	outside []agent.NodeID                 // nodes elsewhere that somebody here hears
-	hears   map[transport.HostID]uint64    // hosts that we listen to, and the step in which we last had a reason to
-	around  []transport.HostID             // the same hosts, ascending
-	spoke   map[transport.HostID]frameMark // what we know of each host's frames
-	others  map[transport.HostID]uint32    // hosts that run something else, and its digest, or anotherVersion
-	newer   map[transport.HostID]bool      // hosts that sent messages of unknown kinds, and were named
+	hearers map[agent.NodeID][]int          // who of ours hears a node
+	outside []agent.NodeID                  // nodes elsewhere that somebody here hears
+	hears   map[transport.HostID]uint64     // hosts that we listen to, and the step in which we last had a reason to
+	around  []transport.HostID              // the same hosts, ascending
+	spoke   map[transport.HostID]*frameMark // what we know of each host's frames
+	others  map[transport.HostID]uint32     // hosts that run something else, and its digest, or anotherVersion
+	newer   map[transport.HostID]bool       // hosts that sent messages of unknown kinds, and were named
 
 	now       time.Duration // of the event that is being applied
 	time      uint64
@@ -102,7 +102,7 @@ func NewMachine(c Config, checkpoint []byte) (*Machine, error) {
 	}
 	h := &Machine{
 		cfg: c, hash: RunHash(c.Run), index: map[agent.NodeID]int{}, hearers: map[agent.NodeID][]int{},
-		hears: map[transport.HostID]uint64{}, spoke: map[transport.HostID]frameMark{}, others: map[transport.HostID]uint32{},
+		hears: map[transport.HostID]uint64{}, spoke: map[transport.HostID]*frameMark{}, others: map[transport.HostID]uint32{},
 		newer:  map[transport.HostID]bool{},
 		silent: map[agent.NodeID]silence{}, latest: map[agent.NodeID]uint64{}, warned: map[string]bool{},
 		posted: make([]int, c.Plan.Exchanges()), answer: Answer{Host: c.Host, Outputs: []Output{}},

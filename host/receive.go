@@ -73,7 +73,7 @@ func (h *Machine) take(f transport.Frame) {
 		h.settle() // it may just have turned out that a host is not to be waited for
 		return
 	}
-	mark, later, far := h.spoke[f.From], false, false
+	mark, later, far := h.mark(f.From), false, false
 	for k := range messages {
 		m := &messages[k]
 		if owner, known := h.cfg.Directory.Owner(m.From); !known || owner != f.From {
@@ -107,7 +107,6 @@ func (h *Machine) take(f transport.Frame) {
 			h.deliver(m)
 		}
 	}
-	h.spoke[f.From] = mark
 	if later {
 		h.keep(f)
 	} else if far {
@@ -151,8 +150,8 @@ func (m *frameMark) whole() bool {
 // if nobody noticed, two hosts could wait for each other in turn, each in steps
 // that the other leaves out.
 func (h *Machine) leftOut(host transport.HostID) bool {
-	m, ok := h.spoke[host]
-	return ok && m.before < h.time && h.time < m.step && m.whole()
+	m := h.spoke[host]
+	return m != nil && m.before < h.time && h.time < m.step && m.whole()
 }
 
 // inspect reads a frame and refuses what is not meant for this host.
@@ -199,7 +198,7 @@ func unmeasured(p *agent.Plan) uint32 {
 // first frame was lost. Numbers only count and order: a frame that comes twice, or
 // late, is opened like any other, and the agents know which rows they have.
 func (h *Machine) count(from transport.HostID, sequence uint64) {
-	mark := h.spoke[from]
+	mark := h.mark(from)
 	mark.newest = true
 	switch {
 	case mark.sequence == 0 || sequence == 1 || sequence+latest < mark.sequence: // its first, or it was restarted
@@ -213,7 +212,16 @@ func (h *Machine) count(from transport.HostID, sequence uint64) {
 		mark.seen |= 1 << (mark.sequence - sequence)
 		mark.newest = false
 	}
-	h.spoke[from] = mark
+}
+
+// mark returns what is known of a host's frames.
+func (h *Machine) mark(host transport.HostID) *frameMark {
+	m := h.spoke[host]
+	if m == nil {
+		m = new(frameMark)
+		h.spoke[host] = m
+	}
+	return m
 }
 
 // deliver hands a row of the present step to those who hear its sender. It is
@@ -266,7 +274,7 @@ func (h *Machine) near(time uint64) bool {
 // so many steps, as some come twice and long ones are divided. A frame may hold rows
 // of the present step too; those were taken when it came, and l.from says so.
 func (h *Machine) keep(f transport.Frame) {
-	mark := h.spoke[f.From]
+	mark := h.mark(f.From)
 	share := max(mostLater/max(len(h.hears), 1), leastLater)
 	if mark.held+len(f.Data) > share || mark.kept >= 2*window*len(h.posted) {
 		h.stats.Overflows++
@@ -274,7 +282,6 @@ func (h *Machine) keep(f transport.Frame) {
 	}
 	mark.kept++
 	mark.held += len(f.Data)
-	h.spoke[f.From] = mark
 	l := laterFrame{Frame: f}
 	if h.begun {
 		l.from = h.time + 1
@@ -286,11 +293,13 @@ func (h *Machine) keep(f transport.Frame) {
 // steps after it are kept again, those of steps that were left out may still be
 // signs of life. Their numbers were counted when they came.
 func (h *Machine) replay() {
+	if len(h.later) == 0 {
+		return // and all is settled
+	}
 	frames := h.later
 	h.later = nil
-	for id, mark := range h.spoke {
+	for _, mark := range h.spoke {
 		mark.kept, mark.held = 0, 0
-		h.spoke[id] = mark
 	}
 	for _, f := range frames {
 		_, messages, err := h.reader.Read(f.Data)

@@ -134,7 +134,10 @@ const mostParams = 50_000
 func (h *Machine) look(final bool) {
 	r := &Report{
 		Run: h.cfg.Run, Host: h.cfg.Host, Time: h.time, Final: final, Stats: h.stats, Learning: h.contest.comparison(),
-		Digest: fmt.Sprintf("%06x", h.plan), Differ: slices.Sorted(maps.Keys(h.others)),
+		Digest: fmt.Sprintf("%06x", h.plan),
+	}
+	if len(h.others) > 0 {
+		r.Differ = slices.Sorted(maps.Keys(h.others))
 	}
 	ids, numbers := make([]agent.NodeID, len(h.cells)), 0
 	for i := range h.cells {

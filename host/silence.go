@@ -378,7 +378,9 @@ func (h *Machine) giveUpOn(hopeless func(agent.NodeID) bool) bool {
 // lately says whether a host spoke during this step or the one before. Two hosts
 // may take turns: each speaks while the other's world thinks. What was said earlier
 // does not count: a host that is gone must not keep others from catching up.
-func (h *Machine) lately(m frameMark) bool { return m.sequence > 0 && h.opened-m.during <= 1 }
+func (h *Machine) lately(m *frameMark) bool {
+	return m != nil && m.sequence > 0 && h.opened-m.during <= 1
+}
 
 // behind says whether every host that spoke lately is two steps ahead or more. Then
 // nobody can answer what we ask: steps up to the slowest of them are left out. The
@@ -392,8 +394,8 @@ func (h *Machine) lately(m frameMark) bool { return m.sequence > 0 && h.opened-m
 func (h *Machine) behind() bool {
 	slowest, voices := uint64(0), 0
 	for host := range h.hears {
-		mark, ok := h.spoke[host]
-		if !ok || !h.lately(mark) {
+		mark := h.spoke[host]
+		if !h.lately(mark) {
 			continue
 		}
 		if mark.step < h.time+2 {
