@@ -22,15 +22,24 @@ const (
 // as it is.
 var ErrNewer = errors.New("a newer program wrote it; update this one, or use another folder to begin anew")
 
-func logName(first uint64) string    { return fmt.Sprintf("%s%016x", logPrefix, first) }
-func snapshotName(seq uint64) string { return fmt.Sprintf("%s%016x", snapshotPrefix, seq) }
+func logName(first uint64) string    { return logPrefix + sixteen(first) }
+func snapshotName(seq uint64) string { return snapshotPrefix + sixteen(seq) }
+
+// sixteen returns v in as many hexadecimal digits.
+func sixteen(v uint64) string {
+	digits := strconv.FormatUint(v, 16)
+	return "0000000000000000"[len(digits):] + digits
+}
 
 // numbered returns the numbers of the files with the given prefix, ascending.
 func numbered(names []string, prefix string) []uint64 {
 	var list []uint64
 	for _, name := range names {
 		digits, ok := strings.CutPrefix(name, prefix)
-		if v, err := strconv.ParseUint(digits, 16, 64); ok && len(digits) == 16 && err == nil {
+		if !ok || len(digits) != 16 {
+			continue
+		}
+		if v, err := strconv.ParseUint(digits, 16, 64); err == nil {
 			list = append(list, v)
 		}
 	}

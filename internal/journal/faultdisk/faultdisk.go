@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -217,10 +218,8 @@ func (d *Disk) Remove(name string) error {
 // Sync implements [journal.Disk].
 func (d *Disk) Sync() error {
 	return d.do(Op{Kind: "sync folder"}, func() error {
-		d.kept = map[string]*file{}
-		for name, f := range d.now {
-			d.kept[name] = f
-		}
+		clear(d.kept)
+		maps.Copy(d.kept, d.now)
 		return nil
 	})
 }
