@@ -39,10 +39,14 @@ type run struct {
 	pushed    uint64
 	loads     []load
 	spare     []int32 // of them that are not used
+	occurs    uint    // a bit for each kind of fault that the trial has
 	honest    bool    // nobody talked nonsense
 	outcome   Outcome
 	trace     io.Writer // nil means none
-	expired   uint64    // rows given up by all hosts when they had to be together
+	bytes     slab[byte]
+	values    slab[float32]
+	lines     slab[host.NodeLine]
+	expired   uint64 // rows given up by all hosts when they had to be together
 	checked   bool
 }
 
@@ -59,6 +63,20 @@ type event struct {
 type load struct {
 	frame      transport.Frame
 	checkpoint *host.Checkpoint
+}
+
+// slab is memory that is handed out piece by piece and never given back: machines
+// may keep what they are told, and a history is short.
+type slab[T any] []T
+
+// take returns n zeros, of a new slab of size if this one is used up.
+func (s *slab[T]) take(n, size int) []T {
+	if len(*s) < n {
+		*s = make([]T, max(n, size))
+	}
+	piece := (*s)[:n:n]
+	*s = (*s)[n:]
+	return piece
 }
 
 type eventKind int32
@@ -100,8 +118,9 @@ func (t *Trial) Run(trace io.Writer) (*Outcome, error) {
 	return &r.outcome, nil
 }
 
-// schedule puts a fault's beginning and end into the queue.
+// schedule takes a fault up, and puts its beginning and end into the queue.
 func (r *run) schedule(f *Fault) {
+	r.occurs |= 1 << f.Kind
 	switch f.Kind {
 	case faultKill:
 		r.push(event{at: f.From, kind: die, host: int32(f.Host)})
@@ -243,37 +262,35 @@ func (r *run) push(e event) uint64 {
 	r.pushed++
 	e.order = r.pushed
 	r.queue = append(r.queue, e)
-	for k := len(r.queue) - 1; k > 0; {
-		up := (k - 1) / 2
-		if !before(&r.queue[k], &r.queue[up]) {
-			break
-		}
-		r.queue[k], r.queue[up] = r.queue[up], r.queue[k]
-		k = up
+	k := len(r.queue) - 1
+	for k > 0 && before(&e, &r.queue[(k-1)/2]) {
+		r.queue[k] = r.queue[(k-1)/2]
+		k = (k - 1) / 2
 	}
+	r.queue[k] = e
 	return e.order
 }
 
 // pop takes the earliest event.
 func (r *run) pop() event {
-	e := r.queue[0]
 	n := len(r.queue) - 1
-	r.queue[0] = r.queue[n]
-	r.queue[n] = event{}
-	r.queue = r.queue[:n]
-	for k := 0; ; {
-		least := k
-		for c := 2*k + 1; c <= 2*k+2 && c < n; c++ {
-			if before(&r.queue[c], &r.queue[least]) {
-				least = c
-			}
+	q, first, last, k := r.queue[:n], r.queue[0], r.queue[n], 0
+	for {
+		c := 2*k + 1
+		if c+1 < n && before(&q[c+1], &q[c]) {
+			c++
 		}
-		if least == k {
-			return e
+		if c >= n || !before(&q[c], &last) {
+			break
 		}
-		r.queue[k], r.queue[least] = r.queue[least], r.queue[k]
-		k = least
+		q[k] = q[c]
+		k = c
 	}
+	if n > 0 {
+		q[k] = last
+	}
+	r.queue = q
+	return first
 }
 
 func before(a, b *event) bool { return a.at < b.at || a.at == b.at && a.order < b.order }

@@ -25,13 +25,13 @@ func (t *Trial) row(dst []float32, node agent.NodeID, step, what uint64) []float
 // what two of three should have answered.
 func (r *run) line(h int, step uint64) *host.Line {
 	t := r.trial
-	l := &host.Line{Time: step, Nodes: make([]host.NodeLine, len(t.hosts[h]))}
+	l := &host.Line{Time: step, Nodes: r.lines.take(len(t.hosts[h]), 64)}
 	m := t.plan.Model
 	for k, node := range t.hosts[h] {
 		n := &l.Nodes[k]
-		n.Node, n.Row = node, t.row(make([]float32, m.Config.In), node, step, 1)
+		n.Node, n.Row = node, t.row(r.values.take(m.Config.In, 1<<10), node, step, 1)
 		if t.told(node, step) {
-			n.Target = t.row(make([]float32, m.Outputs()), node, step, 2)
+			n.Target = t.row(r.values.take(m.Outputs(), 1<<10), node, step, 2)
 		}
 	}
 	return l
@@ -42,6 +42,9 @@ func (t *Trial) told(node agent.NodeID, step uint64) bool { return (uint64(node)
 
 // faults calls do for every fault of a kind that is under way.
 func (r *run) faults(k kind, do func(f *Fault)) {
+	if r.occurs>>k&1 == 0 {
+		return
+	}
 	for i := range r.trial.Faults {
 		if f := &r.trial.Faults[i]; f.Kind == k && f.active(r.now) {
 			do(f)
@@ -51,7 +54,8 @@ func (r *run) faults(k kind, do func(f *Fault)) {
 
 // send carries a frame to all who hear its sender.
 func (r *run) send(from int, frame []byte) {
-	data := slices.Clone(frame)
+	data := r.bytes.take(len(frame), 8<<10)
+	copy(data, frame)
 	r.faults(faultNonsense, func(f *Fault) {
 		if f.Host == from {
 			data, r.honest = f.Lie.tell(data, r.rng), false
