@@ -22,22 +22,23 @@ const waitingFrames = 64
 
 // open connects. It waits for a server that is not there yet until ctx ends.
 // Frames of more than most bytes are refused.
-func (c *Config) open(ctx context.Context, most int, log *slog.Logger) (b buses, err error) {
-	switch c.Bus.Kind {
-	case BusNATS:
-		if b.nats, err = c.dial(ctx, most, log); err != nil {
-			return buses{}, err
-		}
-		b.bus = b.nats
-	case BusTCP:
-		if b.bus, err = c.listen(ctx, most, log); err != nil {
-			return buses{}, err
-		}
+func (b *Box) open(ctx context.Context, most int) (o buses, err error) {
+	switch {
+	case b.given.Join != nil:
+		o.bus, err = b.given.Join(b.Host)
+	case b.Bus.Kind == BusNATS:
+		o.nats, err = b.dial(ctx, most, b.log)
+		o.bus = o.nats
+	case b.Bus.Kind == BusTCP:
+		o.bus, err = b.listen(ctx, most, b.log)
 	}
-	if c.Faults != nil && b.bus != nil {
-		b.bus = transport.Disturb(b.bus, c.Host, *c.Faults)
+	if err != nil {
+		return buses{}, err
 	}
-	return b, nil
+	if b.Faults != nil && o.bus != nil {
+		o.bus = transport.Disturb(o.bus, b.Host, *b.Faults)
+	}
+	return o, nil
 }
 
 // dial connects to a NATS server.

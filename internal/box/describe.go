@@ -18,7 +18,7 @@ func Describe(c *Config) (string, error) {
 	if err := c.Validate(); err != nil {
 		return "", err
 	}
-	b := &box{Config: c}
+	b := &Box{Config: c}
 	if err := b.read(); err != nil {
 		return "", err
 	}
@@ -26,7 +26,7 @@ func Describe(c *Config) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	plan, err := c.plan(b.model, b.cost, b.supposed(scale))
+	plan, err := c.Plan(b.model, scale)
 	if err != nil {
 		return "", err
 	}
@@ -76,14 +76,14 @@ func Describe(c *Config) (string, error) {
 }
 
 // describeDigest names what all boxes of a run must have in common.
-func (b *box) describeDigest(p *agent.Plan, scale float64) string {
+func (b *Box) describeDigest(p *agent.Plan, scale float64) string {
 	if !p.Operator.Local() && scale == 0 {
 		return "known when λmax is; the same on all boxes of the run"
 	}
 	return fmt.Sprintf("%06x, the same on all boxes of the run", p.Digest())
 }
 
-func (b *box) describeModel(p *agent.Plan) string {
+func (b *Box) describeModel(p *agent.Plan) string {
 	n := b.model.Network
 	parts := []string{fmt.Sprintf("%d in, %d out", n.Config.In, n.Outputs())}
 	if n.Config.Wide != nil {
@@ -126,7 +126,7 @@ func (c *Config) describeLearning(p *agent.Plan) string {
 }
 
 // describeBounds says what is accepted from neighbours.
-func (b *box) describeBounds() (string, error) {
+func (b *Box) describeBounds() (string, error) {
 	switch {
 	case b.MaxNorm < 0:
 		return "none: neighbours are believed whatever they send; leave max_norm out for four times what training saw", nil
@@ -157,7 +157,7 @@ func (c *Config) describeBus() (string, error) {
 }
 
 // describeWorld reads the files of a stream.
-func (b *box) describeWorld() (string, error) {
+func (b *Box) describeWorld() (string, error) {
 	answers := "stdout"
 	if b.World.Answers != "" {
 		answers = b.World.Answers

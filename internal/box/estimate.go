@@ -27,7 +27,7 @@ type measured struct {
 
 // estimate returns λmax as an earlier start found it, or else how the nodes are to
 // find it together with those of other hosts.
-func (b *box) estimate() (scale float64, gauge *agent.GaugeConfig, err error) {
+func (b *Box) estimate() (scale float64, gauge *agent.GaugeConfig, err error) {
 	m, err := b.recall()
 	if err != nil {
 		return 0, nil, err
@@ -52,7 +52,7 @@ func (b *box) estimate() (scale float64, gauge *agent.GaugeConfig, err error) {
 }
 
 // recall returns what an earlier start found, nil if there is nothing.
-func (b *box) recall() (*measured, error) {
+func (b *Box) recall() (*measured, error) {
 	if b.State == "" {
 		return nil, nil
 	}
@@ -75,7 +75,7 @@ func (b *box) recall() (*measured, error) {
 }
 
 // remember keeps what was found.
-func (b *box) remember(m measured) error {
+func (b *Box) remember(m measured) error {
 	if b.State == "" {
 		return nil
 	}

@@ -39,15 +39,21 @@ func (c *Config) cost(m *modelfile.Model) (host.Cost, error) {
 	return "", fmt.Errorf("cost: the model's task is %q, which does not say what targets mean; try cost: %s", m.Meta.Task, host.MSE)
 }
 
-// plan returns what all agents of the run share. A scale of 0 means that none
-// is known.
-func (c *Config) plan(m *modelfile.Model, cost host.Cost, scale float64) (*agent.Plan, error) {
+// Plan returns what all agents of the run share. A scale of 0 means that none
+// is known: before one is measured, a plan is checked with that of 1.
+func (c *Config) Plan(m *modelfile.Model, scale float64) (*agent.Plan, error) {
+	cost, err := c.cost(m)
+	if err != nil {
+		return nil, err
+	}
+	if scale == 0 && c.Scale == Estimate {
+		scale = 1
+	}
 	p := &agent.Plan{
 		Model: m.Network, Operator: m.Meta.Shift, Scale: scale, Delayed: m.Meta.Delayed,
 		Cost: cost.Kind(), Forgiving: !c.Strict, MaxNorm: max(c.MaxNorm, 0), ClipNorm: c.ClipNorm,
 	}
 	if c.MaxNorm == 0 {
-		var err error
 		if p.MaxRows, _, err = maxRows(m); err != nil {
 			return nil, err
 		}

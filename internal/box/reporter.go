@@ -21,7 +21,7 @@ type reporter struct {
 	done    chan struct{}
 }
 
-func (b *box) newReporter() *reporter {
+func (b *Box) newReporter() *reporter {
 	r := &reporter{monitor: b.monitor, notify: newSupervisor(), log: b.log, queue: make(chan *host.Report, 1), done: make(chan struct{})}
 	if conn := b.buses.nats; conn != nil {
 		subject := natsbus.ReportSubject(b.Run, b.Host)
@@ -86,8 +86,12 @@ func (r *reporter) pass(report *host.Report) {
 	}
 }
 
-// end passes the last report on, when the loop has ended.
+// end passes the last report on, when the loop has ended. A nil reporter has
+// nobody to tell.
 func (r *reporter) end(last *host.Report) {
+	if r == nil {
+		return
+	}
 	r.notify.tell("STOPPING=1")
 	r.close()
 	r.pass(last)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/host"
@@ -18,14 +19,28 @@ import (
 // Streams is where a box reads and writes. In is closed at the end if it can
 // be.
 type Streams struct {
-	In  io.Reader    // lines of the world, if it is stdin
-	Out io.Writer    // answers and reports
-	Log *slog.Logger // nil means silence
+	In    io.Reader    // lines of the world, if it is stdin
+	Out   io.Writer    // answers and reports
+	Log   *slog.Logger // nil means silence
+	Given Given
 }
 
-// box is a Config while it runs.
-type box struct {
+// Given is what a box has from the process that it shares with others, in place
+// of what its configuration names. The zero Given is that of a box on its own.
+type Given struct {
+	Dir    string                                        // that paths are seen from
+	Model  *modelfile.Model                              // in place of a file
+	Join   func(transport.HostID) (transport.Bus, error) // in place of nats and tcp
+	World  host.World                                    // whose lines come when it says
+	Report func(*host.Report)                            // hears reports; nobody else does then
+	Every  time.Duration                                 // between two of them, with Report
+}
+
+// Box is a Config that was made a host, with everything around it.
+type Box struct {
 	*Config
+	given     Given
+	host      *host.Host
 	log       *slog.Logger
 	nodes     []agent.NodeID
 	directory *host.Directory
@@ -46,34 +61,52 @@ type box struct {
 
 // Run runs the box until its world ends or ctx does, both of which are no
 // error, and writes a last checkpoint.
-func Run(ctx context.Context, c *Config, s Streams) (err error) {
+func Run(ctx context.Context, c *Config, s Streams) error {
 	if err := c.Validate(); err != nil {
 		return err
 	}
-	b := &box{Config: c, log: s.Log}
-	if b.log == nil {
-		b.log = slog.New(slog.DiscardHandler)
-	}
-	defer func() { err = errors.Join(err, b.close()) }()
-	h, err := b.build(ctx, s)
+	b, err := Open(ctx, c, s)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
 		return err
 	}
-	err = h.Run(ctx)
+	return errors.Join(b.Serve(ctx), b.Close())
+}
+
+// Open makes the host of a valid configuration and everything around it: the one
+// place where boxes are put together, whatever process they are in.
+func Open(ctx context.Context, c *Config, s Streams) (*Box, error) {
+	b := &Box{Config: c, given: s.Given, log: s.Log}
+	if b.log == nil {
+		b.log = slog.New(slog.DiscardHandler)
+	}
+	if b.given.Dir != "" {
+		b.dir = b.given.Dir
+	}
+	if err := b.build(ctx, s); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
+}
+
+// Serve runs the host until its world ends or ctx does, and writes a last
+// checkpoint. Close follows.
+func (b *Box) Serve(ctx context.Context) error {
+	err := b.host.Run(ctx)
 	b.world.stop()
-	b.reports.end(h.Report())
+	last := b.host.Report()
+	b.reports.end(last)
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = stopped(err, ctx.Err())
 	}
-	b.log.Info("stopped", "time", h.Report().Time, "steps", h.Report().Stats.Steps)
+	b.log.Info("stopped", "time", last.Time, "steps", last.Stats.Steps)
 	return err
 }
 
 // ready keeps a scale that the nodes found, and lets the world begin.
-func (b *box) ready(r *host.Ready) error {
+func (b *Box) ready(r *host.Ready) error {
 	if r.Scale != 0 {
 		b.log.Info("λmax found", "scale", r.Scale, "rounds", r.Rounds)
 		if err := b.remember(measured{Run: b.Run, Scale: r.Scale, Rounds: r.Rounds}); err != nil {
@@ -103,9 +136,10 @@ func stopped(err, end error) error {
 }
 
 // later has f called at the end.
-func (b *box) later(f func() error) { b.closers = append(b.closers, f) }
+func (b *Box) later(f func() error) { b.closers = append(b.closers, f) }
 
-func (b *box) close() error {
+// Close gives back everything that Open opened.
+func (b *Box) Close() error {
 	var errs []error
 	for k := len(b.closers) - 1; k >= 0; k-- {
 		errs = append(errs, b.closers[k]())
@@ -114,73 +148,82 @@ func (b *box) close() error {
 }
 
 // build makes the host and everything around it.
-func (b *box) build(ctx context.Context, s Streams) (*host.Host, error) {
+func (b *Box) build(ctx context.Context, s Streams) error {
 	if err := b.read(); err != nil {
-		return nil, err
+		return err
 	}
 	scale, err := b.scale()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	plan, err := b.plan(b.model, b.cost, b.supposed(scale))
+	plan, err := b.Plan(b.model, scale)
 	if err != nil {
-		return nil, err // before anything is opened
+		return err // before anything is opened
 	}
 	if b.World.Kind == WorldStream {
 		if b.files, err = b.loadStream(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if b.monitor, err = newMonitor(ctx, b.Metrics); err != nil {
-		return nil, err
+		return err
 	}
 	b.later(b.monitor.close)
 	if b.State != "" {
 		b.store, err = journal.OpenFolder(b.abs(b.State))
 		if errors.Is(err, journal.ErrNewer) {
-			return nil, fmt.Errorf("state: %s: %w", b.abs(b.State), err)
+			return fmt.Errorf("state: %s: %w", b.abs(b.State), err)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("state: %w; every box has a folder of its own", err)
+			return fmt.Errorf("state: %w; every box has a folder of its own", err)
 		}
 		b.later(b.store.Close)
 		for _, s := range b.store.Skipped {
 			b.log.Warn("checkpoint cannot be read", "what", s)
 		}
 	}
-	if b.buses, err = b.open(ctx, host.MaxFrame(plan), b.log); err != nil {
-		return nil, err
+	if b.buses, err = b.open(ctx, host.MaxFrame(plan)); err != nil {
+		return err
 	}
 	if b.buses.bus != nil {
 		b.later(b.buses.bus.Close)
 	}
 	if err := b.openWorld(s); err != nil {
-		return nil, err
+		return err
 	}
-	b.reports = b.newReporter()
+	if b.given.Report == nil {
+		b.reports = b.newReporter()
+		b.given.Report, b.given.Every = b.reports.take, reportEvery
+	}
 	var gauge *agent.GaugeConfig
 	if scale == 0 && b.Scale == Estimate && !b.model.Meta.Shift.Local() {
 		if scale, gauge, err = b.estimate(); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return b.host(ctx, scale, gauge)
+	return b.makeHost(ctx, scale, gauge)
 }
 
 // read reads the model and who runs what.
-func (b *box) read() (err error) {
+func (b *Box) read() (err error) {
 	if b.nodes, b.directory, err = b.Config.directory(); err != nil {
 		return err
 	}
-	if b.model, err = b.loadModel(); err != nil {
-		return err
+	if b.model = b.given.Model; b.model == nil {
+		if b.model, err = b.loadModel(); err != nil {
+			return err
+		}
 	}
 	b.cost, err = b.Config.cost(b.model)
 	return err
 }
 
 // openWorld makes the world, and where its answers go.
-func (b *box) openWorld(s Streams) (err error) {
+func (b *Box) openWorld(s Streams) (err error) {
+	if b.given.World != nil {
+		b.world = givenWorld{b.given.World}
+		return nil
+	}
 	wait := b.pace().Deadline
 	if wait == 0 {
 		wait = host.DefaultDeadline
@@ -213,7 +256,7 @@ func (b *box) openWorld(s Streams) (err error) {
 }
 
 // answersChange says that answers cannot be written, or can again.
-func (b *box) answersChange(err error) {
+func (b *Box) answersChange(err error) {
 	if err != nil {
 		b.log.Warn("answers cannot be written and are lost; the next will be tried", "err", err)
 		return
@@ -221,17 +264,17 @@ func (b *box) answersChange(err error) {
 	b.log.Info("answers are written again")
 }
 
-// host makes the host, which stands where its checkpoint left it.
-func (b *box) host(ctx context.Context, scale float64, gauge *agent.GaugeConfig) (*host.Host, error) {
-	plan, err := b.plan(b.model, b.cost, b.supposed(scale))
+// makeHost makes the host, which stands where its checkpoint left it.
+func (b *Box) makeHost(ctx context.Context, scale float64, gauge *agent.GaugeConfig) error {
+	plan, err := b.Plan(b.model, scale)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c := host.Config{
 		Run: b.Run, Host: b.Host, Nodes: b.nodes, Plan: plan, Cost: b.cost, Pace: *b.pace(), Hear: b.Hear, Links: b.links(),
 		Gauge: gauge, Surveyed: b.known, Every: b.CheckpointEvery,
 	}
-	e := host.Env{Bus: b.buses.bus, World: b.world, OnReady: b.ready, ReportEvery: reportEvery, OnReport: b.reports.take, Log: b.log}
+	e := host.Env{Bus: b.buses.bus, World: b.world, OnReady: b.ready, ReportEvery: b.given.Every, OnReport: b.given.Report, Log: b.log}
 	if e.Bus != nil {
 		c.Directory = b.directory
 	}
@@ -244,7 +287,7 @@ func (b *box) host(ctx context.Context, scale float64, gauge *agent.GaugeConfig)
 	if b.store != nil {
 		e.Store = b.store
 	}
-	h, err := host.New(c, e)
+	b.host, err = host.New(c, e)
 	if errors.Is(err, host.ErrState) {
 		err = fmt.Errorf("%s: %w", b.abs(b.State), err)
 	}
@@ -255,7 +298,7 @@ func (b *box) host(ctx context.Context, scale float64, gauge *agent.GaugeConfig)
 			b.log.Warn("bus", "err", err)
 		}
 	}
-	return h, err
+	return err
 }
 
 // links returns the neighbours that the configuration names.
@@ -267,12 +310,4 @@ func (c *Config) links() map[agent.NodeID][]agent.Link {
 		}
 	}
 	return all
-}
-
-// supposed returns a scale to check a plan with before one is measured.
-func (b *box) supposed(scale float64) float64 {
-	if scale == 0 && b.Scale == Estimate {
-		return 1
-	}
-	return scale
 }

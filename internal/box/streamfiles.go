@@ -12,7 +12,7 @@ import (
 
 // loadStream reads the files of a stream. What is wrong with them is said before
 // anything is opened.
-func (b *box) loadStream() (*data.Stream, error) {
+func (b *Box) loadStream() (*data.Stream, error) {
 	w, m := &b.World, b.model
 	if b.cost == host.Gradient && w.Targets != "" {
 		return nil, errors.New("world: targets do not say how steep a cost is, and cost is gradient; leave one out, or try cost: mse")

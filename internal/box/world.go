@@ -28,6 +28,12 @@ type world interface {
 	stop()
 }
 
+// givenWorld is a world that begins and ends by itself.
+type givenWorld struct{ host.World }
+
+func (givenWorld) start(uint64) error { return nil }
+func (givenWorld) stop()              {}
+
 // mostLine bounds a line of text, in bytes.
 const mostLine = 64 << 20
 

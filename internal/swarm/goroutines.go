@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/wdgnn/wdgnn/host"
+	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -17,9 +17,8 @@ import (
 // goroutine of its own.
 type goroutines struct {
 	ctx     context.Context
-	prepare func(id transport.HostID) (host.Config, host.Env, error) // all but the world
+	open    func(transport.HostID, host.World) (*box.Box, error)
 	answers chan *host.Answer
-	reports chan<- *host.Report
 
 	mu    sync.Mutex
 	hosts map[transport.HostID]*goroutine // that were started and not killed
@@ -30,34 +29,16 @@ type goroutine struct {
 	lines   chan *host.Line
 	answers chan<- *host.Answer
 	stop    context.CancelFunc
-	release func() // closes bus and disk
+	box     *box.Box
 	done    chan struct{}
 	err     error // how it ended; valid once done is closed
 }
 
 // start implements [launcher].
 func (g *goroutines) start(id transport.HostID) error {
-	c, e, err := g.prepare(id)
-	if err != nil {
-		return err
-	}
 	r := &goroutine{lines: make(chan *host.Line, 4), answers: g.answers, done: make(chan struct{})}
-	r.release = func() {
-		e.Bus.Close()
-		if store, ok := e.Store.(io.Closer); ok {
-			store.Close() // the next one wants its lock
-		}
-	}
-	e.World = r
-	e.OnReport = func(report *host.Report) {
-		select {
-		case g.reports <- report:
-		default:
-		}
-	}
-	h, err := host.New(c, e)
-	if err != nil {
-		r.release()
+	var err error
+	if r.box, err = g.open(id, r); err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(g.ctx)
@@ -67,7 +48,7 @@ func (g *goroutines) start(id transport.HostID) error {
 	g.mu.Unlock()
 	go func() {
 		defer close(r.done)
-		if err := h.Run(ctx); ctx.Err() == nil {
+		if err := r.box.Serve(ctx); ctx.Err() == nil {
 			r.err = err
 		}
 	}()
@@ -86,8 +67,7 @@ func (g *goroutines) kill(id transport.HostID) error {
 	}
 	r.stop()
 	<-r.done
-	r.release()
-	return nil
+	return r.box.Close() // the next one wants its lock
 }
 
 // ports implements [launcher].
@@ -126,7 +106,7 @@ func (g *goroutines) close(time.Duration) error {
 	}
 	for _, r := range g.hosts { // when all have ended: some may wait for the last frames of others
 		r.stop()
-		r.release()
+		errs = append(errs, r.box.Close())
 	}
 	return errors.Join(errs...)
 }

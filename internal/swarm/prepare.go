@@ -2,25 +2,20 @@ package swarm
 
 import (
 	"context"
-	"crypto/x509"
 	"fmt"
 	"net"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/broker"
-	"github.com/wdgnn/wdgnn/internal/journal"
 	"github.com/wdgnn/wdgnn/internal/keys"
 	"github.com/wdgnn/wdgnn/modelfile"
-	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/transport"
 	"github.com/wdgnn/wdgnn/transport/mem"
 	"github.com/wdgnn/wdgnn/transport/natsbus"
-	"github.com/wdgnn/wdgnn/transport/tcpbus"
 )
 
 // prepare makes the launcher: keys, a server, configurations.
@@ -46,7 +41,8 @@ func (r *run) prepare(ctx context.Context) error {
 		}
 	}
 	if r.Program == nil {
-		return r.prepareGoroutines(ctx, addresses)
+		r.prepareGoroutines(ctx, addresses)
+		return nil
 	}
 	return r.prepareProcesses(ctx, addresses)
 }
@@ -98,33 +94,23 @@ func freeAddresses(hosts int) (map[transport.HostID]string, error) {
 }
 
 // prepareGoroutines makes a launcher of goroutines.
-func (r *run) prepareGoroutines(ctx context.Context, addresses map[transport.HostID]string) error {
-	directory, err := host.NewDirectory(r.divided)
-	if err != nil {
-		return err
+func (r *run) prepareGoroutines(ctx context.Context, addresses map[transport.HostID]string) {
+	g := &goroutines{ctx: ctx, answers: make(chan *host.Answer, 256), hosts: map[transport.HostID]*goroutine{}}
+	given := box.Given{Dir: r.Dir, Model: r.Task.model, Every: r.Every, Report: func(report *host.Report) {
+		select {
+		case r.reports <- report:
+		default:
+		}
+	}}
+	if r.Bus == BusMem {
+		given.Join = (&mem.Network{Buffer: 1 << 14}).Join
 	}
-	network := &mem.Network{Buffer: 1 << 14}
-	r.answers = make(chan *host.Answer, 256)
-	prepare := func(id transport.HostID) (c host.Config, e host.Env, err error) {
-		bus, err := r.join(ctx, network, id, addresses)
-		if err != nil {
-			return c, e, err
-		}
-		e = host.Env{Bus: transport.Disturb(bus, id, r.faults()), ReportEvery: r.Every}
-		c = host.Config{
-			Run: r.Run, Host: id, Nodes: r.divided[id], Plan: r.plan, Cost: r.Task.cost, Directory: directory, Pace: r.Pace,
-			Hear: r.always(id), Every: r.CheckpointEvery,
-		}
-		if r.Hub != nil {
-			c.Losses = transport.NewLosses(id, r.Faults.Seed)
-		}
-		if r.Keep {
-			e.Store, err = journal.OpenFolder(filepath.Join(r.Dir, "state", strconv.Itoa(int(id))))
-		}
-		return c, e, err
+	g.open = func(id transport.HostID, w host.World) (*box.Box, error) {
+		mine := given
+		mine.World = w
+		return box.Open(ctx, r.config(id, addresses), box.Streams{Given: mine})
 	}
-	r.launcher = &goroutines{ctx: ctx, prepare: prepare, answers: r.answers, reports: r.reports, hosts: map[transport.HostID]*goroutine{}}
-	return nil
+	r.launcher, r.answers = g, g.answers
 }
 
 // always returns the hosts that a host listens to all the time: all neighbours,
@@ -134,31 +120,6 @@ func (r *run) always(id transport.HostID) []transport.HostID {
 		return nil
 	}
 	return r.hears[id]
-}
-
-// join returns the bus of a host in this process.
-func (r *run) join(
-	ctx context.Context, network *mem.Network, id transport.HostID, addresses map[transport.HostID]string,
-) (transport.Bus, error) {
-	switch r.Bus {
-	case BusMem:
-		return network.Join(id)
-	case box.BusTCP:
-		secrets, err := keys.HostTLS(r.keyDir(), id)
-		if err != nil {
-			return nil, err
-		}
-		return tcpbus.Open(ctx, tcpbus.Config{
-			Host: id, Listen: addresses[id], Peers: addresses, TLS: secrets,
-			Identify: func(c *x509.Certificate) (transport.HostID, error) { return keys.HostOf(c, r.Run) },
-			Permit:   func(c *x509.Certificate, sender transport.HostID) error { return keys.MayHear(c, r.Run, sender) },
-		})
-	}
-	secrets, err := keys.LoadClient(r.keyDir(), keys.HostName(id))
-	if err != nil {
-		return nil, err
-	}
-	return Dial(ctx, natsbus.Config{URL: r.broker.URL(), Run: r.Run, Host: id, Seed: secrets.Seed})
 }
 
 // Dial connects to a NATS server that should be there, and tries for
@@ -211,13 +172,14 @@ func (r *run) file(id transport.HostID) string {
 	return filepath.Join(r.Dir, fmt.Sprintf("host-%d.yaml", id))
 }
 
-// config returns the configuration of one process.
+// config returns the configuration of one host.
 func (r *run) config(id transport.HostID, addresses map[transport.HostID]string) *box.Config {
-	c := &box.Config{
-		Run: r.Run, Host: id, Model: "model.safetensors", Learn: r.Task.rule.Settings(), Cost: r.Task.cost, Strict: r.Task.Strict,
-		Hear: r.always(id), Hosts: map[transport.HostID]box.Peer{}, Bus: box.Bus{Kind: r.Bus, Keys: "keys", Plain: r.Bus == box.BusNATS},
-		World: box.World{Kind: box.WorldLines}, CheckpointEvery: r.CheckpointEvery,
-		Pace: box.Pace{Mode: r.Pace.Mode, Deadline: r.Pace.Deadline, Retry: r.Pace.Retry, Suspect: r.Pace.Suspect},
+	c := r.Task.config()
+	c.Run, c.Host, c.Hear, c.Hosts = r.Run, id, r.always(id), map[transport.HostID]box.Peer{}
+	c.Bus, c.World = box.Bus{Kind: r.Bus, Keys: "keys", Plain: r.Bus == box.BusNATS}, box.World{Kind: box.WorldLines}
+	c.CheckpointEvery = r.CheckpointEvery
+	c.Pace = box.Pace{
+		Mode: r.Pace.Mode, Deadline: r.Pace.Deadline, First: r.Pace.First, Retry: r.Pace.Retry, Suspect: r.Pace.Suspect, Linger: r.Pace.Linger,
 	}
 	if r.overSubjects() {
 		c.World.Kind = box.WorldSubject
@@ -248,15 +210,10 @@ func (r *run) faults() transport.Faults {
 	return f
 }
 
-// Plan returns what the agents of the task share.
-func (t *Task) Plan() (*agent.Plan, error) {
-	basis, err := online.NewBasis(t.model.Network, t.rule, t.moment)
-	if err != nil {
-		return nil, err
-	}
-	p := &agent.Plan{
-		Model: t.model.Network, Operator: t.model.Meta.Shift, Delayed: t.model.Meta.Delayed,
-		Basis: basis, Rule: &t.rule, Cost: t.cost.Kind(), Forgiving: !t.Strict,
-	}
-	return p, p.Validate()
+// config returns what the configurations of all hosts say of the task.
+func (t *Task) config() *box.Config {
+	return &box.Config{Model: "model.safetensors", Learn: t.rule.Settings(), Cost: t.cost, Strict: t.Strict}
 }
+
+// Plan returns what the agents of the task share.
+func (t *Task) Plan() (*agent.Plan, error) { return t.config().Plan(t.model, 0) }
