@@ -53,48 +53,48 @@ func (j *job) loop(y, a, b []float32) {
 	}
 }
 
-func (e *Engine) each(j job, cost int) { e.do(j, j.y.Rows, j.y.Rows*j.y.Cols*cost) }
+func (e *Engine) each(j *job, cost int) { e.do(j, j.y.Rows, j.y.Rows*j.y.Cols*cost) }
 
 // AddScaled computes Y += a X.
 func (e *Engine) AddScaled(y Dense, a float32, x Dense) {
 	sameShape("AddScaled", y, x)
-	e.each(job{op: opAddScaled, y: y, p: a, a: x}, 1)
+	e.each(&job{op: opAddScaled, y: y, p: a, a: x}, 1)
 }
 
 // Scale computes X = a X.
-func (e *Engine) Scale(x Dense, a float32) { e.each(job{op: opScale, y: x, p: a}, 1) }
+func (e *Engine) Scale(x Dense, a float32) { e.each(&job{op: opScale, y: x, p: a}, 1) }
 
 // Blend computes Y = a U + b V + c, the sum of eq. (2). Y may be U or V.
 func (e *Engine) Blend(y Dense, a float32, u Dense, b float32, v Dense, c float32) {
 	sameShape("Blend", y, u, v)
-	e.each(job{op: opBlend, y: y, p: a, a: u, q: b, b: v, r: c}, 1)
+	e.each(&job{op: opBlend, y: y, p: a, a: u, q: b, b: v, r: c}, 1)
 }
 
 // LeakyReLU computes y = x where x ≥ 0 and slope·x elsewhere. Slope 0 is the
 // ReLU. Y may be X.
 func (e *Engine) LeakyReLU(y, x Dense, slope float32) {
 	sameShape("LeakyReLU", y, x)
-	e.each(job{op: opLeakyReLU, y: y, a: x, p: slope}, 1)
+	e.each(&job{op: opLeakyReLU, y: y, a: x, p: slope}, 1)
 }
 
 // LeakyReLUBack computes dX from scale·dY and the output Y of LeakyReLU,
 // slope ≥ 0. The derivative at 0 is taken as slope. dX may be dY.
 func (e *Engine) LeakyReLUBack(dx, dy, y Dense, slope, scale float32) {
 	sameShape("LeakyReLUBack", dx, dy, y)
-	e.each(job{op: opLeakyReLUBack, y: dx, a: dy, b: y, p: slope, q: scale}, 1)
+	e.each(&job{op: opLeakyReLUBack, y: dx, a: dy, b: y, p: slope, q: scale}, 1)
 }
 
 // Tanh computes y = tanh x, within four units in the last place. Y may be X.
 func (e *Engine) Tanh(y, x Dense) {
 	sameShape("Tanh", y, x)
-	e.each(job{op: opTanh, y: y, a: x}, 4)
+	e.each(&job{op: opTanh, y: y, a: x}, 4)
 }
 
 // TanhBack computes dX = scale·dY (1 - Y²) from the output Y of Tanh. dX may be
 // dY.
 func (e *Engine) TanhBack(dx, dy, y Dense, scale float32) {
 	sameShape("TanhBack", dx, dy, y)
-	e.each(job{op: opTanhBack, y: dx, a: dy, b: y, q: scale}, 1)
+	e.each(&job{op: opTanhBack, y: dx, a: dy, b: y, q: scale}, 1)
 }
 
 // dotBlock is how many products Dot sums in float32 before it continues in

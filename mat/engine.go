@@ -78,12 +78,12 @@ const worthSharing = 1 << 20
 
 // do runs j over n rows, on all threads if work, its number of multiply-adds,
 // makes that worth while.
-func (e *Engine) do(j job, n, work int) {
+func (e *Engine) do(j *job, n, work int) {
 	if e == nil || len(e.wake) == 0 || work < worthSharing {
 		j.run(0, n)
 		return
 	}
-	e.job = j
+	e.job = *j
 	lo, threads := 0, len(e.wake)+1
 	for t, wake := range e.wake {
 		hi := j.cut(n, t+1, threads)

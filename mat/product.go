@@ -80,7 +80,7 @@ func (e *Engine) SpMM(y Dense, s *CSR, x Dense) {
 		panic(fmt.Sprintf("mat: SpMM: %s = %d×%d sparse times %s", y.shape(), s.Rows, s.Cols, x.shape()))
 	}
 	apart("SpMM", y, x)
-	e.do(job{op: opSpMM, y: y, s: s, a: x}, y.Rows, s.NNZ()*x.Cols)
+	e.do(&job{op: opSpMM, y: y, s: s, a: x}, y.Rows, s.NNZ()*x.Cols)
 }
 
 // Mul computes C = A B, C overwritten.
@@ -125,7 +125,7 @@ func (e *Engine) mul(op string, c Dense, bias []float32, panels int, a, b Dense,
 		c.start(bias, accumulate)
 		return
 	}
-	e.do(job{op: opMul, y: c, a: a, b: b, bias: bias, panels: panels, accumulate: accumulate}, c.Rows, c.Rows*c.Cols*b.Rows)
+	e.do(&job{op: opMul, y: c, a: a, b: b, bias: bias, panels: panels, accumulate: accumulate}, c.Rows, c.Rows*c.Cols*b.Rows)
 }
 
 // start writes what a product without terms leaves.
@@ -157,7 +157,7 @@ func (e *Engine) mulATB(op string, c, a, b Dense, accumulate bool) {
 		c.start(nil, accumulate)
 		return
 	}
-	e.do(job{op: opMulATB, y: c, a: a, b: b, accumulate: accumulate}, c.Rows, c.Rows*c.Cols*a.Rows)
+	e.do(&job{op: opMulATB, y: c, a: a, b: b, accumulate: accumulate}, c.Rows, c.Rows*c.Cols*a.Rows)
 }
 
 // MulABT computes C = A Bᵀ, C overwritten.
@@ -178,7 +178,7 @@ func (e *Engine) mulABT(op string, c, a, b Dense, accumulate bool) {
 		c.start(nil, accumulate)
 		return
 	}
-	e.do(job{op: opMulABT, y: c, a: a, b: b, accumulate: accumulate}, c.Rows, c.Rows*c.Cols*a.Cols)
+	e.do(&job{op: opMulABT, y: c, a: a, b: b, accumulate: accumulate}, c.Rows, c.Rows*c.Cols*a.Cols)
 }
 
 // AddColumnSums computes y[j] += Σ_i x[i,j], i ascending: the gradient of a
