@@ -50,20 +50,20 @@ func (h *Machine) settle() {
 // no loss. What they say to that goes to the end of the queue.
 func (h *Machine) drain() {
 	for k := 0; k < len(h.queue); k++ {
-		h.current = h.queue[k]
-		if h.current.To != agent.Everyone {
-			if i, here := h.index[h.current.To]; here {
-				h.step(i, agent.Receive{Message: &h.current})
+		m := &h.queue[k] // stays where it is even if the queue has to grow
+		if m.To != agent.Everyone {
+			if i, here := h.index[m.To]; here {
+				h.step(i, agent.Receive{Message: m})
 				continue
 			}
-			h.pending, h.ship = append(h.pending, h.current), true
+			h.pending, h.ship = append(h.pending, *m), true
 			continue
 		}
-		for _, i := range h.hearers[h.current.From] {
-			h.step(i, agent.Receive{Message: &h.current})
+		for _, i := range h.hearers[m.From] {
+			h.step(i, agent.Receive{Message: m})
 		}
-		if h.cells[h.index[h.current.From]].elsewhere {
-			h.post(&h.queue[k])
+		if h.cells[h.index[m.From]].elsewhere {
+			h.post(m)
 		}
 	}
 	clear(h.queue)

@@ -58,7 +58,6 @@ type Machine struct {
 	queue   []agent.Message // to be delivered
 	pending []agent.Message // to be sent
 	ship    bool            // pending messages should leave
-	current agent.Message   // being delivered
 	sent    uint64          // sequence number of the last frame
 	reader  agent.Reader
 	later   []laterFrame
