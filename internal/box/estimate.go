@@ -18,11 +18,15 @@ import (
 // the nodes found: a box that is started again finds nobody to measure with.
 const scaleName = "scale.json"
 
+// scaleVersion is that of what is written; the first had none.
+const scaleVersion = 1
+
 // measured is its content.
 type measured struct {
-	Run    string  `json:"run"`
-	Scale  float64 `json:"scale"`
-	Rounds int     `json:"rounds"`
+	Version int     `json:"version"`
+	Run     string  `json:"run"`
+	Scale   float64 `json:"scale"`
+	Rounds  int     `json:"rounds"`
 }
 
 // estimate returns λmax as an earlier start found it, or else how the nodes are to
@@ -64,6 +68,10 @@ func (b *Box) recall() (*measured, error) {
 	m := new(measured)
 	if err == nil {
 		err = json.Unmarshal(text, m)
+	}
+	if m.Version > scaleVersion {
+		return nil, fmt.Errorf("scale: %s is of version %d, this program reads up to %d: a newer one wrote it; "+
+			"update this box, or use another folder to measure again", path, m.Version, scaleVersion)
 	}
 	if err == nil && (m.Run != b.Run || !(m.Scale > 0)) {
 		err = fmt.Errorf("the scale %v of run %q", m.Scale, m.Run)

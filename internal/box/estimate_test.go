@@ -44,10 +44,20 @@ func TestEstimate(t *testing.T) {
 			t.Errorf("host %d found %v, want %v", id, m.Scale, want)
 		}
 	}
-	check(t, os.WriteFile(f.path("state-0/scale.json"), []byte(`{"run":"other","scale":2}`), 0o644))
-	if err := box.Run(t.Context(), configs[0], box.Streams{}); err == nil ||
-		!strings.Contains(err.Error(), "remove the file to measure again") {
-		t.Errorf("with the scale of another run: %v, want a hint", err)
+	for text, hint := range map[string]string{
+		`{"run":"other","scale":2}`:                          "remove the file to measure again",
+		`{"version":2,"run":"other","scale":{"of":["S",2]}}`: "is of version 2, this program reads up to 1",
+	} {
+		check(t, os.WriteFile(f.path("state-0/scale.json"), []byte(text), 0o644))
+		if err := box.Run(t.Context(), configs[0], box.Streams{}); err == nil || !strings.Contains(err.Error(), hint) {
+			t.Errorf("with %s: %v, want %q", text, err, hint)
+		}
 	}
 	run(t, configs[1]) // its stream is over; it must not wait for the others
+	for _, kept := range []string{"testdata/scale-0.json", "testdata/scale-1.json"} {
+		text, err := os.ReadFile(kept)
+		check(t, err)
+		check(t, os.WriteFile(f.path("state-2/scale.json"), text, 0o644))
+		run(t, configs[2])
+	}
 }
