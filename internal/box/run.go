@@ -278,6 +278,9 @@ func (b *Box) makeHost(ctx context.Context, scale float64, gauge *agent.GaugeCon
 	if e.Bus != nil {
 		c.Directory = b.directory
 	}
+	if b.given.World != nil {
+		e.World = b.given.World // itself: it may count what it refuses and loses
+	}
 	if s, ok := b.world.(*stream); ok && gauge != nil && len(c.Links) == 0 {
 		c.Links = s.firstLinks()
 	}
