@@ -352,7 +352,7 @@ func (n *Node) observe(ev Feedback) {
 		if rows == 0 {
 			n.index[0] = int32(told.Index)
 			n.learner.Observe(mat.NewDense(1, len(g.Inputs), g.Inputs), mat.NewDense(1, len(g.Base), g.Base), n.index[:], told.Loss)
-		} else if _, ok := told.Loss.(loss.Targeted); ok || n.plan.Rule.Newton != nil {
+		} else {
 			n.learner.ObserveMore(g.Inputs, g.Base, told.Index, told.Loss)
 		}
 		rows++

@@ -53,23 +53,23 @@ func (a *answering) predict(r int, node *rule.Node, y, base, z []float32) {
 	a.answers[r].Answer(y, a.adapted, base)
 }
 
-// judge gives the answer of the r-th node to row, what it observes at this step,
-// and takes in what that of the step which j is about cost. It returns what the
-// latter was made with, none if it is not known or carries no cost.
-func (a *answering) judge(r int, node *rule.Node, row []float32, j loss.Local) (z, base mat.Dense) {
-	o := a.observer
-	z, base = mat.NewDense(1, len(row), row), o.base.View(r, 0, 1, o.base.Cols)
-	node.Predict(a.adapted, base.Row(0), row)
-	a.answers[r].Give(a.given, a.y, a.adapted, base.Row(0), row)
+// give gives the answer of the r-th node to row, what it observes at this step, with
+// what it knows before the update.
+func (a *answering) give(r int, node *rule.Node, row []float32) {
+	base := a.observer.base.Row(r)
+	node.Predict(a.adapted, base, row)
+	a.answers[r].Give(a.given, a.y, a.adapted, base, row)
+}
+
+// judge takes in what the answer of the r-th row cost at the step that j is about.
+// It returns what that was made with, none if it is not known or carries no cost.
+func (a *answering) judge(r int, j loss.Local) (z, base mat.Dense) {
 	if a.given < a.delay {
 		return mat.Dense{}, mat.Dense{}
 	}
-	g, told := a.answers[r].Judge(a.given-a.delay, j, o.read[r])
+	g, told := a.answers[r].Judge(a.given-a.delay, j, a.observer.read[r])
 	if !told {
 		return mat.Dense{}, mat.Dense{}
-	}
-	if a.delay == 0 {
-		return z, base
 	}
 	return mat.NewDense(1, len(g.Inputs), g.Inputs), mat.NewDense(1, len(g.Base), g.Base)
 }

@@ -94,7 +94,8 @@ func (l *Centralized) judgeAll(j loss.Loss) (z, base mat.Dense, err error) {
 				copy(base.Row(r), g.Base)
 			}
 		}
-		l.judge(r, l.node, o.z.Row(r), local)
+		l.give(r, l.node, o.z.Row(r))
+		l.judge(r, local)
 	}
 	if l.given < l.delay {
 		return mat.Dense{}, mat.Dense{}, nil

@@ -118,6 +118,11 @@ func (l *Consensus) Update(j loss.Loss) error {
 			l.heard.Points = l.points
 		}
 	}
+	if l.answering != nil { // before anybody begins again
+		for r, i := range o.read {
+			l.give(r, l.nodes[i], l.metRow(i, o.z.Row(r)))
+		}
+	}
 	l.relink(o.links)
 	var failed error
 	l.refused = l.refused[:0]
@@ -125,10 +130,7 @@ func (l *Consensus) Update(j loss.Loss) error {
 	for i, n := range l.nodes {
 		z, base, rows := l.none, l.none, o.rows[:0]
 		if r < len(o.read) && o.read[r] == i {
-			if n.Unmet() {
-				n.Meet(neighbors(o.links, i))
-			}
-			z, base, rows = l.learnFrom(r, n, l.heardRow(i, o.z.Row(r)), j)
+			z, base, rows = l.learnFrom(r, j)
 			r++
 		}
 		n.Observe(z, base, rows, j)
@@ -145,14 +147,14 @@ func (l *Consensus) Update(j loss.Loss) error {
 	return failed
 }
 
-// learnFrom returns what node n is to learn from, given what it observes now: row,
-// which belongs to the r-th node that is read.
-func (l *Consensus) learnFrom(r int, n *rule.Node, row []float32, j loss.Loss) (z, base mat.Dense, rows []int32) {
+// learnFrom returns what the node with the r-th row is to learn from.
+func (l *Consensus) learnFrom(r int, j loss.Loss) (z, base mat.Dense, rows []int32) {
 	o := l.observer
 	if l.answering == nil {
+		row := l.metRow(o.read[r], o.z.Row(r))
 		return mat.NewDense(1, len(row), row), o.base.View(r, 0, 1, o.base.Cols), o.rows[r : r+1]
 	}
-	z, base = l.judge(r, n, row, j.(loss.Local))
+	z, base = l.judge(r, j.(loss.Local))
 	return z, base, o.rows[r : r+z.Rows]
 }
 
@@ -205,6 +207,15 @@ func (l *Consensus) heardRow(i int, z []float32) []float32 {
 	}
 	l.row = HeardRow(l.row, h, l.observer.links, l.observer.shifted, i)
 	return l.row
+}
+
+// metRow is heardRow of a node that is about to learn: one that does not know its
+// neighbours meets them.
+func (l *Consensus) metRow(i int, z []float32) []float32 {
+	if n := l.nodes[i]; n.Unmet() {
+		n.Meet(neighbors(l.observer.links, i))
+	}
+	return l.heardRow(i, z)
 }
 
 // relink tells nodes that begin again with other links whom they hear: row i of

@@ -167,18 +167,19 @@ func (n *Node) Observe(z, base mat.Dense, rows []int32, j loss.Loss) {
 }
 
 // ObserveMore takes in one more row of the step that Observe began, row of a cost
-// of the same kind, a [loss.Targeted] unless the node learns by second derivatives:
-// answers of several steps may be judged at once. At most as many rows as the node
-// was made for fit.
+// of the same kind: answers of several steps may be judged at once. At most as many
+// rows as the node was made for fit. Gradient steps take one row of a cost that is
+// no [loss.Targeted], and leave more out.
 func (n *Node) ObserveMore(z, base []float32, row int, j loss.Loss) {
 	if n.newton != nil {
 		n.newton.observeMore(z, base, row, j)
 		return
 	}
-	w, t := n.window, j.(loss.Targeted)
-	w.judge = t
-	if t.TargetOf(row, w.one) {
-		copy(w.add(z[:n.basis.inputs], base), w.one)
+	w := n.window
+	if t, ok := j.(loss.Targeted); ok {
+		if w.judge = t; t.TargetOf(row, w.one) {
+			copy(w.add(z[:n.basis.inputs], base), w.one)
+		}
 	}
 }
 
