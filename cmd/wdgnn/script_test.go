@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 //	cut FILE BYTES           keep the first bytes of a file
 //	await FILE PATTERN       wait until a file matches
 //	same FILE FILE           fail unless the files are equal
-//	edit FILE OLD NEW        replace a text, which must be there
+//	edit FILE OLD NEW        replace a text, which must be there; \n ends a line
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -192,5 +192,6 @@ func edit(ts *testscript.TestScript, _ bool, args []string) {
 	if !strings.Contains(text, args[1]) {
 		ts.Fatalf("%s does not contain %q", args[0], args[1])
 	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, args[1], args[2], 1)), 0o644))
+	to := strings.ReplaceAll(args[2], `\n`, "\n")
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, args[1], to, 1)), 0o644))
 }
