@@ -95,6 +95,11 @@ func NewBasis(m *gnn.WideDeep, r rule.Config, moment *rule.SecondMoment) (*rule.
 	return rule.NewBasis(f)
 }
 
+// Facts returns what a model says to those who choose how its nodes learn.
+func Facts(m *gnn.WideDeep) rule.Facts {
+	return rule.Facts{Bias: m.Config.Wide != nil && len(m.Params.Wide.Bias) > 0}
+}
+
 // fits reports everything that is wrong with a rule for the model m.
 func fits(m *gnn.WideDeep, r *rule.Config, moment *rule.SecondMoment) error {
 	errs := []error{r.Validate()}

@@ -189,24 +189,30 @@ func Personal(window int) Config {
 // Laplace is learning by second derivatives: every node keeps taps and bias of
 // its own, sends none of them, and needs neither step size nor window.
 func Laplace() Config {
-	return Config{Newton: &Newton{Doubt: 0.2}, Retrain: RetrainTapsAndBias}
+	return Config{Newton: &Newton{Doubt: 0.2, Fresh: 100}, Retrain: RetrainTapsAndBias}
 }
 
-// PersonalWindow is the window of the preset called "personal".
+// PersonalWindow is the window of the preset called "window".
 const PersonalWindow = 50
 
-// Preset returns the preset with the given name: "literal", "personal", or
-// "personal-single", which looks at one signal at a time.
+// presetNames are those of today; earlier ones are read too.
+const presetNames = "auto, newton, window or literal"
+
+// Preset returns the preset with the given name: "newton", "window" or "literal",
+// or by an early name "personal", which is "window", or "personal-single". Which
+// of them "auto" is, Settings.For says.
 func Preset(name string, centralized bool) (Config, error) {
 	switch name {
 	case "literal":
 		return Literal(centralized), nil
-	case "personal":
+	case "window", "personal":
 		return Personal(PersonalWindow), nil
 	case "personal-single":
 		return Personal(1), nil
+	case "newton":
+		return Laplace(), nil
 	}
-	return Config{}, fmt.Errorf("rule: no preset is called %q; try literal, personal or personal-single", name)
+	return Config{}, fmt.Errorf("rule: no preset is called %q; try %s", name, presetNames)
 }
 
 // Retrain says which parameters of the wide part learn online. It is written

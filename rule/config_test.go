@@ -3,6 +3,7 @@ package rule_test
 import (
 	"encoding/json"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -87,9 +88,10 @@ func TestConfigComplains(t *testing.T) {
 
 func TestPresets(t *testing.T) {
 	for name, want := range map[string]rule.Config{
-		"literal": rule.Literal(false), "personal": rule.Personal(50), "personal-single": rule.Personal(1),
+		"literal": rule.Literal(false), "window": rule.Personal(50), "newton": rule.Laplace(),
+		"personal": rule.Personal(50), "personal-single": rule.Personal(1),
 	} {
-		if got := must[rule.Config](t)(rule.Preset(name, false)); got != want {
+		if got := must[rule.Config](t)(rule.Preset(name, false)); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, want %+v", name, got, want)
 		}
 	}
@@ -99,7 +101,7 @@ func TestPresets(t *testing.T) {
 	if c := rule.Personal(1); c.StepSize.Value != 0.3 || c.Mixing != 0.003 || !c.Whiten || rule.Personal(50).StepSize.Value != 1 {
 		t.Errorf("personal is %+v", c)
 	}
-	if _, err := rule.Preset("bold", false); err == nil || !strings.Contains(err.Error(), `no preset is called "bold"; try literal`) {
+	if _, err := rule.Preset("bold", false); err == nil || !strings.Contains(err.Error(), `no preset is called "bold"; try auto, newton, window or literal`) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -151,6 +153,8 @@ func TestCalmerNamesWhatIsNotSet(t *testing.T) {
 		},
 		{rule.Config{StepSize: rule.StepSize{Value: 1}, Window: 3, Gate: &rule.Gate{}}, []string{"step_size: {schedule: automatic}", "step_size: {value: 0.1}"}},
 		{rule.Config{StepSize: rule.StepSize{Schedule: rule.Automatic}, Window: 3}, []string{"step_size: {schedule: automatic, value: 0.05}", "gate: on"}},
+		{rule.Laplace(), []string{"newton: {prior: 0.001}", "preset: window", "gate: on"}},
+		{rule.Config{Newton: &rule.Newton{Prior: 5}, Gate: &rule.Gate{}}, []string{"newton: {prior: 0.5}", "preset: window"}},
 	} {
 		if got := c.config.Calmer(); !slices.Equal(got, c.want) {
 			t.Errorf("%+v: got %q, want %q", c.config, got, c.want)

@@ -49,6 +49,27 @@ type Newton struct {
 	Restart bool `json:"restart,omitempty"`
 }
 
+// String says in a few words how it learns.
+func (w *Newton) String() string {
+	words := "second derivatives"
+	if w.Prior != 0 {
+		words += fmt.Sprintf(", prior %g", w.Prior)
+	}
+	if w.Doubt != 0 {
+		words += fmt.Sprintf(", doubt %g", w.Doubt)
+	}
+	if w.forget() != 1 {
+		words += fmt.Sprintf(", forgetting %g", w.Forget)
+	}
+	if w.Fresh != 0 {
+		words += fmt.Sprintf(", a newcomer every %d answers", w.Fresh)
+	}
+	if w.Restart {
+		words += ", begins again with other links"
+	}
+	return words
+}
+
 // complaints reports what is wrong with w, each with its key.
 func (w *Newton) complaints() (list []string) {
 	complain := func(format string, args ...any) { list = append(list, fmt.Sprintf("newton."+format, args...)) }

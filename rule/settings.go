@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,33 +13,47 @@ import (
 // it. They are the keys under `learn` in agent.yaml and, beside others, under
 // `online` in config.yaml; doc/config.md is written from the comments here.
 type Settings struct {
-	// Where the settings below begin: `personal` (own taps at every node,
-	// whitened steps on the last 50 signals), `personal-single` (the same on
-	// one signal at a time) or `literal` (the paper's words: plain gradient
-	// steps and full consensus).
-	Preset string `yaml:"preset,omitempty" default:"personal" example:"literal"`
+	// Where the settings below begin. `auto` takes one of the others by the
+	// model file and this configuration: `window` where `links` is
+	// `every-step`, the cost is a gradient alone, or keys of gradient steps
+	// are set; `newton` otherwise. `newton`: own taps and bias at every node,
+	// learned by second derivatives, without step size and without a byte
+	// sent. `window`: own taps, whitened gradient steps on the last 50
+	// signals, mixed a little; `personal` is its old name, and
+	// `personal-single` the same on one signal at a time. `literal`: the
+	// paper's words, plain gradient steps and full consensus.
+	Preset string `yaml:"preset,omitempty" default:"auto" example:"literal"`
 
-	// A rule of one's own in the place of gradient steps, by the name that a
-	// program gives it; see [A rule of one's own on
+	// How links change: `fixed`; `outages`, some are lost or come back now
+	// and then; or `every-step`, as among robots. With `outages` what nodes of
+	// `newton` are sure of fades.
+	Links Links `yaml:"links,omitempty" example:"outages"`
+
+	// `newton`, or a rule of one's own in the place of gradient steps, by the
+	// name that a program gives it; see [A rule of one's own on
 	// boxes](runtime.md#a-rule-of-ones-own-on-boxes). `wdgnn` and `wdgnn-agent`
-	// have none.
-	Rule string `yaml:"rule,omitempty" default:"gradient steps" example:"mine"`
+	// have none of their own.
+	Rule string `yaml:"rule,omitempty" default:"of the preset" example:"newton"`
 
-	// The step size γ. Those of the presets suit `classify`; squared errors
-	// want a tenth, or `automatic`. A rule of one's own has none.
+	// Numbers of the rule `newton`; its defaults suit most tasks.
+	Newton *NewtonSettings `yaml:"newton,omitempty"`
+
+	// The step size γ of gradient steps. Those of the presets suit `classify`;
+	// squared errors want a tenth, or `automatic`. `newton` and rules of one's
+	// own have none.
 	StepSize *StepSettings `yaml:"step_size,omitempty"`
 
 	// The number of last steps whose mean cost is stepped down; 0 means that
-	// of the preset: 50 for `personal`, otherwise 1.
+	// of the preset: 50 for `window`, otherwise 1.
 	Window int `yaml:"window,omitempty" example:"20"`
 
 	// The mixing strength η, 0 to 1: 0 leaves every node to itself, 1 is the
 	// paper's consensus. For `distributed`.
-	Mixing *float64 `yaml:"mixing,omitempty" default:"of the preset: 0.003, literal 1" example:"0.1"`
+	Mixing *float64 `yaml:"mixing,omitempty" default:"of the preset: 0, window 0.003, literal 1" example:"0.1"`
 
 	// Whether steps are taken in whitened coordinates, with the second moment
 	// of the inputs that `wdgnn train` stores in the model.
-	Whiten *bool `yaml:"whiten,omitempty" default:"of the preset: true, literal false" example:"false"`
+	Whiten *bool `yaml:"whiten,omitempty" default:"of the preset: true for window" example:"false"`
 
 	// The weight λ of a penalty that pulls the taps towards the trained ones.
 	Ridge float64 `yaml:"ridge,omitempty" example:"0.01"`
@@ -47,7 +62,7 @@ type Settings struct {
 	ClipNorm float64 `yaml:"clip_norm,omitempty" example:"1"`
 
 	// What learns: `taps`, or `taps+bias` for the wide part's bias as well.
-	Retrain Retrain `yaml:"retrain,omitempty" example:"taps+bias"`
+	Retrain *Retrain `yaml:"retrain,omitempty" default:"of the preset: taps, newton taps+bias" example:"taps+bias"`
 
 	// The distance from the trained taps at which learning counts as
 	// diverged; 0 means 1e8.
@@ -99,22 +114,105 @@ type StepSettings struct {
 	Steps float64 `yaml:"steps,omitempty" example:"500"`
 }
 
+// NewtonSettings are the numbers of the rule newton; see Newton.
+type NewtonSettings struct {
+	// The variance τ of what may be learned, in whitened features, before
+	// anything was observed: the smaller, the harder it is pulled to the
+	// trained taps.
+	Prior *float64 `yaml:"prior,omitempty" default:"30 for classes; otherwise a pull as strong as 100 answers" example:"10"`
+
+	// The share ε of labels that are wrong, 0 to below 1. Unlikely labels then
+	// count less. For `classify`.
+	Doubt *float64 `yaml:"doubt,omitempty" default:"0.2" example:"0"`
+
+	// By which certainty fades with every answer, above 0 to 1: 1 never.
+	Forget *float64 `yaml:"forget,omitempty" default:"1; 0.9999 where links is outages" example:"0.999"`
+
+	// After how many answers, again and again, a second learner begins from the
+	// trained taps; it takes over when it is ahead. 0 means never.
+	Fresh *int `yaml:"fresh,omitempty" default:"100" example:"0"`
+
+	// Whether a node begins again from the trained taps when its own links
+	// change. What it had learned takes over again if it is ahead.
+	Restart *bool `yaml:"restart,omitempty" default:"false" example:"true"`
+}
+
+// apply puts s in the place of what a preset has.
+func (s *NewtonSettings) apply(to *Newton) {
+	set(&to.Prior, s.Prior)
+	set(&to.Doubt, s.Doubt)
+	set(&to.Forget, s.Forget)
+	set(&to.Fresh, s.Fresh)
+	set(&to.Restart, s.Restart)
+}
+
+// set puts v, if it is there, where it belongs.
+func set[T any](to, v *T) {
+	if v != nil {
+		*to = *v
+	}
+}
+
 // DefaultPreset is the preset of Settings that name none.
-const DefaultPreset = "personal"
+const DefaultPreset = "auto"
+
+// Facts are what is known of a run before it begins: what a model file and a
+// configuration say. By them, and by nothing else, Settings that leave it open
+// choose how nodes learn, so that simulation and agents choose alike.
+type Facts struct {
+	Bias     bool // the wide part has a bias
+	Gradient bool // costs are told as gradients, without a value at other answers
+}
+
+// For returns s with what it leaves open chosen: the preset where it is auto, and
+// what is retrained where the model has no bias. s is not changed.
+func (s *Settings) For(f Facts) *Settings {
+	c := *s
+	c.Preset = s.preset()
+	if c.Preset == "auto" {
+		switch {
+		case f.Gradient:
+			c.Preset = "personal-single"
+		case s.Links == LinksEveryStep || s.steps():
+			c.Preset = "window"
+		default:
+			c.Preset = "newton"
+		}
+	}
+	if taps := RetrainTaps; c.Preset == "newton" && s.Retrain == nil && !f.Bias {
+		c.Retrain = &taps
+	}
+	return &c
+}
+
+// preset returns the preset that s names.
+func (s *Settings) preset() string {
+	if s.Rule == "newton" && (s.Preset == "" || s.Preset == "auto") {
+		return "newton"
+	}
+	return cmp.Or(s.Preset, DefaultPreset)
+}
+
+// steps says whether s has keys of gradient steps, or another rule.
+func (s *Settings) steps() bool {
+	return s.Rule != "" && s.Rule != "newton" || s.StepSize != nil || s.Window != 0 || s.Mixing != nil && *s.Mixing != 0 ||
+		s.Whiten != nil || s.Ridge != 0 || s.ClipNorm != 0
+}
 
 // Config returns what s means for centralized or distributed learning: the preset
 // with what s says otherwise. Own holds the rules that s may name, nil for none.
-// It reports everything that is wrong, each complaint with its key.
+// It reports everything that is wrong, each complaint with its key. Where s leaves
+// the preset open, For comes first; without it nothing is known of a model.
 func (s *Settings) Config(centralized bool, own map[string]Rule) (Config, error) {
-	name := s.Preset
-	if name == "" {
-		name = DefaultPreset
+	name := s.preset()
+	if name == "auto" {
+		name = s.For(Facts{Bias: true}).Preset
 	}
 	c, err := Preset(name, centralized)
 	if err != nil {
-		return c, fmt.Errorf("rule: preset is %.40q, want literal, personal or personal-single", name)
+		return c, fmt.Errorf("rule: preset is %.40q, want %s", name, presetNames)
 	}
-	if s.Rule != "" {
+	if s.Rule != "" && (s.Rule != "newton" || own[s.Rule] != nil || c.Newton == nil) {
 		c.Rule, err = s.own(own)
 	}
 	if s.Mixing != nil {
@@ -129,14 +227,20 @@ func (s *Settings) Config(centralized bool, own map[string]Rule) (Config, error)
 	if s.Window != 0 {
 		c.Window = s.Window
 	}
-	if s.Whiten != nil {
-		c.Whiten = *s.Whiten
+	set(&c.Whiten, s.Whiten)
+	set(&c.Retrain, s.Retrain)
+	if c.Newton != nil && s.Links == LinksOutages {
+		c.Newton.Forget = 0.9999
 	}
-	if s.Clip != nil {
-		c.Clip = *s.Clip
+	switch {
+	case s.Newton != nil && c.Newton != nil:
+		s.Newton.apply(c.Newton)
+	case s.Newton != nil:
+		err = errors.Join(err, fmt.Errorf("rule: newton has numbers of the preset newton, and this is %s: leave it out, or change the preset", name))
 	}
-	c.Ridge, c.ClipNorm, c.Retrain, c.Limit, c.Outlier = s.Ridge, s.ClipNorm, s.Retrain, s.Limit, s.Outlier
+	set(&c.Clip, s.Clip)
 	c.Gate, c.Delay = s.Gate.Config(), s.Delay
+	c.Ridge, c.ClipNorm, c.Limit, c.Outlier = s.Ridge, s.ClipNorm, s.Limit, s.Outlier
 	return c, errors.Join(err, c.Validate())
 }
 
@@ -171,10 +275,46 @@ func (s *StepSettings) apply(to *StepSize) {
 // Settings returns how c is written, for distributed learning. A rule of one's
 // own cannot be.
 func (c Config) Settings() *Settings {
-	return &Settings{
-		Preset:   "literal",
-		StepSize: &StepSettings{Schedule: c.StepSize.Schedule, Value: &c.StepSize.Value, Steps: c.StepSize.Steps},
-		Window:   c.Window, Mixing: &c.Mixing, Whiten: &c.Whiten, Ridge: c.Ridge, ClipNorm: c.ClipNorm,
-		Retrain: c.Retrain, Limit: c.Limit, Outlier: c.Outlier, Clip: &c.Clip, Gate: c.Gate.settings(), Delay: c.Delay,
+	s := &Settings{
+		Preset: "literal", Window: c.Window, Mixing: &c.Mixing, Whiten: &c.Whiten, Ridge: c.Ridge, ClipNorm: c.ClipNorm,
+		Retrain: &c.Retrain, Limit: c.Limit, Outlier: c.Outlier, Clip: &c.Clip, Gate: c.Gate.settings(), Delay: c.Delay,
 	}
+	if w := c.Newton; w != nil {
+		s.Preset, s.Newton = "newton", &NewtonSettings{Prior: &w.Prior, Doubt: &w.Doubt, Forget: &w.Forget, Fresh: &w.Fresh, Restart: &w.Restart}
+		return s
+	}
+	s.StepSize = &StepSettings{Schedule: c.StepSize.Schedule, Value: &c.StepSize.Value, Steps: c.StepSize.Steps}
+	return s
+}
+
+// Links says how the links of a network change. It is written as text.
+type Links int
+
+// How links change.
+const (
+	LinksFixed     Links = iota // "fixed"
+	LinksOutages                // "outages": some are lost or come back now and then
+	LinksEveryStep              // "every-step"
+)
+
+var linksNames = []string{"fixed", "outages", "every-step"}
+
+// String returns the name that UnmarshalText reads.
+func (l Links) String() string {
+	if l < 0 || int(l) >= len(linksNames) {
+		return fmt.Sprintf("Links(%d)", int(l))
+	}
+	return linksNames[l]
+}
+
+// MarshalText returns the name of l.
+func (l Links) MarshalText() ([]byte, error) { return marshal("links", int(l), linksNames) }
+
+// UnmarshalText sets l by name.
+func (l *Links) UnmarshalText(text []byte) error {
+	i, err := unmarshal("links", string(text), linksNames)
+	if err == nil {
+		*l = Links(i)
+	}
+	return err
 }

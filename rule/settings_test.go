@@ -10,14 +10,23 @@ import (
 
 // Settings change the preset, and only what they name.
 func TestSettings(t *testing.T) {
-	half, no, zero := 0.5, false, 0.0
+	half, yes, no, zero, both, seven := 0.5, true, false, 0.0, rule.RetrainTapsAndBias, 7
 	for _, c := range []struct {
 		name        string
 		s           rule.Settings
 		centralized bool
 		want        rule.Config
 	}{
-		{"nothing", rule.Settings{}, false, rule.Personal(50)},
+		{"nothing", rule.Settings{}, false, rule.Laplace()},
+		{"the old name of window", rule.Settings{Preset: "personal"}, false, rule.Personal(50)},
+		{"newton by its rule", rule.Settings{Rule: "newton"}, true, rule.Laplace()},
+		{"links that change at every step", rule.Settings{Links: rule.LinksEveryStep}, false, rule.Personal(50)},
+		{
+			"numbers of newton",
+			rule.Settings{Links: rule.LinksOutages, Newton: &rule.NewtonSettings{Prior: &half, Doubt: &zero, Fresh: &seven, Restart: &yes}},
+			false,
+			rule.Config{Newton: &rule.Newton{Prior: 0.5, Forget: 0.9999, Fresh: 7, Restart: true}, Retrain: rule.RetrainTapsAndBias},
+		},
 		{"a window of 0 is that of the preset", rule.Settings{Preset: "personal-single", Window: 0}, false, rule.Personal(1)},
 		{"centralized", rule.Settings{Preset: "literal"}, true, rule.Literal(true)},
 		{
@@ -42,7 +51,7 @@ func TestSettings(t *testing.T) {
 			"the rest",
 			rule.Settings{
 				Preset: "literal", StepSize: &rule.StepSettings{Value: &half},
-				Ridge: 1, ClipNorm: 2, Limit: 3, Outlier: 4, Retrain: rule.RetrainTapsAndBias,
+				Ridge: 1, ClipNorm: 2, Limit: 3, Outlier: 4, Retrain: &both,
 			},
 			false,
 			rule.Config{
@@ -62,7 +71,8 @@ func TestSettings(t *testing.T) {
 func TestSettingsOfAConfig(t *testing.T) {
 	for _, want := range []rule.Config{
 		{},
-		rule.Literal(false), rule.Personal(1), rule.Personal(50),
+		rule.Literal(false), rule.Personal(1), rule.Personal(50), rule.Laplace(),
+		{Newton: &rule.Newton{Prior: 2, Forget: 0.9, Restart: true}, Mixing: 0.5},
 		{
 			StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 0.1, Steps: 7}, Window: 3, Mixing: 0.5, Whiten: true,
 			Ridge: 0.1, ClipNorm: 2, Retrain: rule.RetrainTapsAndBias, Limit: 9, Outlier: -1, Clip: rule.ClipTrimmed,
@@ -77,13 +87,45 @@ func TestSettingsOfAConfig(t *testing.T) {
 	}
 }
 
+// What settings leave open is chosen by what is known of the run.
+func TestSettingsFor(t *testing.T) {
+	one := 1.0
+	all := rule.Facts{Bias: true}
+	for _, c := range []struct {
+		s    rule.Settings
+		f    rule.Facts
+		want string
+	}{
+		{rule.Settings{}, all, "newton"},
+		{rule.Settings{Preset: "auto", Links: rule.LinksOutages}, all, "newton"},
+		{rule.Settings{Links: rule.LinksEveryStep}, all, "window"},
+		{rule.Settings{Links: rule.LinksEveryStep, Preset: "newton"}, all, "newton"},
+		{rule.Settings{}, rule.Facts{Gradient: true, Bias: true}, "personal-single"},
+		{rule.Settings{Mixing: &one}, all, "window"},
+		{rule.Settings{StepSize: &rule.StepSettings{}}, all, "window"},
+		{rule.Settings{Rule: "mine"}, all, "window"},
+		{rule.Settings{Rule: "newton"}, all, "newton"},
+		{rule.Settings{Preset: "literal"}, all, "literal"},
+	} {
+		if got := c.s.For(c.f).Preset; got != c.want {
+			t.Errorf("%+v with %+v: got %s, want %s", c.s, c.f, got, c.want)
+		}
+	}
+	if got, err := new(rule.Settings).For(rule.Facts{}).Config(false, nil); err != nil || got.Retrain != rule.RetrainTaps {
+		t.Errorf("a model without a bias retrains %v and %v, want taps", got.Retrain, err)
+	}
+}
+
 // Complaints begin with the key.
 func TestSettingsComplain(t *testing.T) {
 	much := 1.5
 	for want, s := range map[string]rule.Settings{
-		`rule: preset is "bold", want literal, personal or personal-single`: {Preset: "bold"},
+		`rule: preset is "bold", want auto, newton, window or literal`: {Preset: "bold"},
 		"rule: window is -1":                                         {Window: -1},
 		"rule: mixing is for mode distributed":                       {Mixing: &much},
+		"rule: newton goes without a rule of one's own, step size":   {Preset: "newton", Window: 7},
+		"rule: newton has numbers of the preset newton, and this is": {Preset: "window", Newton: &rule.NewtonSettings{}},
+		"rule: newton.doubt is 1.5, want a share of answers":         {Newton: &rule.NewtonSettings{Doubt: &much}},
 		"rule: step_size.value is 1.5: an automatic step is a share": {StepSize: &rule.StepSettings{Schedule: rule.Automatic, Value: &much}},
 	} {
 		if _, err := s.Config(true, nil); err == nil || !strings.Contains(err.Error(), want) {

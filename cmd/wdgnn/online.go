@@ -46,7 +46,15 @@ The stream is the section online of a configuration:
   online:
     stream: {signals: s.npy, targets: y.npy, graph: g.csv}   # T×N×F; T, T×N; src,dst[,weight][,time]
     mode: distributed         # or centralized
-    preset: personal          # or personal-single, or literal, the paper's words
+    preset: auto              # or newton, window, literal
+
+Which preset to take:
+
+  auto      the default: window where links is every-step, otherwise newton
+  newton    second derivatives, own taps and bias; no step size, nothing is sent
+  window    gradient steps on the last 50 signals, mixed a little; for links that
+            change at every step (links: every-step), or to share what is learned
+  literal   the paper's words: plain gradient steps and full consensus
 
 With a time column in the graph, links change as the stream goes on. Where no
 target is known (-1, NaN) the nodes predict and do not learn.

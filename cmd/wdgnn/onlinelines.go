@@ -59,6 +59,9 @@ func calmer(c *rule.Config) string {
 
 // describeRule says how nodes learn.
 func describeRule(preset string, c *rule.Config, mode config.Mode) string {
+	if c.Newton != nil {
+		return "preset " + preset + ": " + c.Newton.String() + ", retraining " + c.Retrain.String()
+	}
 	words := []string{fmt.Sprintf("preset %s: step size %g", preset, c.StepSize.Value)}
 	switch c.StepSize.Schedule {
 	case rule.Automatic:

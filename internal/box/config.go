@@ -37,11 +37,11 @@ type Config struct {
 	// nodes less one by default.
 	Diameter int `yaml:"diameter,omitempty"`
 
-	// How nodes learn: `preset` (`personal`, `personal-single`, `literal`) and
-	// keys that override it, `rule`, `step_size`, `window`, `mixing`, `whiten`, `ridge`,
-	// `clip_norm`, `retrain`, `limit`, `outlier`, `clip`, `gate` and `delay`, all of them
-	// as under [`online`](config.md#online) of config.yaml. Left out or empty,
-	// nodes predict only.
+	// How nodes learn: `preset` (`auto`, `newton`, `window`, `literal`) and
+	// keys that override it, `links`, `rule`, `newton`, `step_size`, `window`,
+	// `mixing`, `whiten`, `ridge`, `clip_norm`, `retrain`, `limit`, `outlier`, `clip`,
+	// `gate` and `delay`, all of them as under [`online`](config.md#online) of
+	// config.yaml. Left out or empty, nodes predict only.
 	Learn *rule.Settings `yaml:"learn,omitempty"`
 
 	// What targets are: one that package loss names; by the model's task if

@@ -108,9 +108,15 @@ func (b *Box) describeModel(p *agent.Plan) string {
 
 func (c *Config) describeLearning(p *agent.Plan) string {
 	if p.Basis == nil {
-		return "not at all: nodes predict only; try learn: {preset: personal}"
+		return "not at all: nodes predict only; try learn: {preset: auto}"
+	}
+	if w := p.Rule.Newton; w != nil {
+		return fmt.Sprintf("newton: %s, mixing %v, %d numbers per node", w, p.Rule.Mixing, p.Basis.Len())
 	}
 	preset := cmp.Or(c.Learn.Preset, rule.DefaultPreset)
+	if preset == rule.DefaultPreset {
+		preset = "window"
+	}
 	if c.Learn.Rule != "" {
 		preset = fmt.Sprintf("%s, a rule of this program, with the preset %s", c.Learn.Rule, preset)
 	}

@@ -59,11 +59,13 @@ func (c *Config) Plan(m *modelfile.Model, scale float64) (*agent.Plan, error) {
 		}
 	}
 	if c.learns() {
-		r, err := c.rule()
+		moment, err := momentOf(m)
 		if err != nil {
 			return nil, err
 		}
-		moment, err := momentOf(m)
+		facts := online.Facts(m.Network)
+		facts.Gradient = cost == host.Gradient
+		r, err := c.rule(facts)
 		if err != nil {
 			return nil, err
 		}
@@ -112,8 +114,8 @@ func momentOf(m *modelfile.Model) (*rule.SecondMoment, error) {
 func (c *Config) learns() bool { return c.Learn != nil && *c.Learn != rule.Settings{} }
 
 // rule returns how nodes learn: the preset, and what Learn changes of it.
-func (c *Config) rule() (*rule.Config, error) {
-	r, err := c.Learn.Config(false, c.rules)
+func (c *Config) rule(f rule.Facts) (*rule.Config, error) {
+	r, err := c.Learn.For(f).Config(false, c.rules)
 	if err != nil {
 		return nil, config.Under("learn.", "rule: ", err)
 	}

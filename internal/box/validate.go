@@ -12,6 +12,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/host"
+	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/transport"
 	"github.com/wdgnn/wdgnn/transport/natsbus"
 )
@@ -49,7 +50,7 @@ func (c *Config) Validate() error {
 		bad.add("scale: to estimate it, nodes need links at the start; give links, or the scale as a number")
 	}
 	if c.learns() {
-		if _, err := c.rule(); err != nil {
+		if _, err := c.rule(rule.Facts{Bias: true}); err != nil {
 			bad = append(bad, err)
 		}
 	}

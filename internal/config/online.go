@@ -74,12 +74,13 @@ const (
 	Centralized Mode = "centralized"
 )
 
-// Rule returns how nodes learn: the preset with what the configuration says
-// otherwise.
-func (o *Online) Rule() (rule.Config, error) {
-	s := o.Settings
+// Rule returns how nodes of a model learn, the preset with what the configuration
+// says otherwise, and the name of the preset.
+func (o *Online) Rule(f rule.Facts) (c rule.Config, preset string, err error) {
+	s := o.For(f)
 	s.Delay = o.Stream.Delay
-	return s.Config(o.Mode == Centralized, nil)
+	c, err = s.Config(o.Mode == Centralized, nil)
+	return c, s.Preset, err
 }
 
 // StreamGraph returns the graph of the stream, and whether its links have a
@@ -107,7 +108,7 @@ func (k *checker) online(c *Config) {
 	o := c.Online
 	k.check(o.Out != "", "online.out is empty, want a folder")
 	k.check(o.Mode == Distributed || o.Mode == Centralized, "online.mode is %q, want distributed or centralized", o.Mode)
-	if _, err := o.Rule(); err != nil {
+	if _, _, err := o.Rule(rule.Facts{Bias: true}); err != nil {
 		k.errs = append(k.errs, Under("online.", "rule: ", err))
 	}
 	s := &o.Stream

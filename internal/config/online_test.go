@@ -22,7 +22,10 @@ func TestOnlineRule(t *testing.T) {
 		text string
 		want rule.Config
 	}{
-		{"", rule.Personal(50)},
+		{"", rule.Laplace()},
+		{", preset: window", rule.Personal(50)},
+		{", preset: personal", rule.Personal(50)},
+		{", links: every-step", rule.Personal(50)},
 		{", preset: personal-single", rule.Personal(1)},
 		{", preset: literal", rule.Literal(false)},
 		{", preset: literal, mode: centralized", rule.Literal(true)},
@@ -52,7 +55,7 @@ func TestOnlineRule(t *testing.T) {
 		if !strings.Contains(c.text, "gate:") {
 			c.want.Gate = &rule.Gate{} // on, unless somebody says off
 		}
-		got, err := cfg.Online.Rule()
+		got, _, err := cfg.Online.Rule(rule.Facts{Bias: true})
 		if err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: got %+v and %v, want %+v", c.text, got, err, c.want)
 		}
@@ -71,7 +74,7 @@ func TestOnlineComplains(t *testing.T) {
 		{"online: {stream: {graph: g.csv, signals: s.npy, targets: t.npy, delay: -1}}", "online.delay is -1, want 0 to 4096 steps"},
 		{stream + ", retrain: all}", `online.retrain: retrain "all": want taps, taps+bias`},
 		{stream + ", mode: both}", `online.mode is "both"`},
-		{stream + ", preset: perso}", `online.preset is "perso", want literal, personal or personal-single`},
+		{stream + ", preset: perso}", `online.preset is "perso", want auto, newton, window or literal`},
 		{stream + ", mode: centralized, mixing: 0.1}", "online.mixing is for mode distributed"},
 		{stream + ", mixing: 1.5, ridge: -1}", "online.mixing is 1.5, want 0 to 1\nonline.ridge is -1"},
 		{stream + ", window: -1}", "online.window is -1"},

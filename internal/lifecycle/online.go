@@ -67,7 +67,8 @@ func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineR
 	if r.trained, err = asTrained(file); err != nil {
 		return nil, err
 	}
-	if r.Rule, err = c.Online.Rule(); err != nil {
+	var preset string
+	if r.Rule, preset, err = c.Online.Rule(online.Facts(r.trained.Network)); err != nil {
 		return nil, err
 	}
 	if r.trained.Network.Config.Wide == nil {
@@ -85,7 +86,7 @@ func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineR
 		return nil, err
 	}
 	r.State = Adaptation{
-		Mode: c.Online.Mode, Preset: c.Online.Preset, Rule: r.Rule, MixingMatrix: c.Online.MixingMatrix,
+		Mode: c.Online.Mode, Preset: preset, Rule: r.Rule, MixingMatrix: c.Online.MixingMatrix,
 		Nodes: s.Nodes, Stream: s.digest(), Length: s.Steps,
 	}
 	if r.Rule.Gate != nil {
