@@ -12,7 +12,8 @@
 // which turns a GNN into the paper's SGNN baseline; [Graphs] are samples that
 // each have a graph of their own, such as trajectories of a robot swarm. An
 // [Objective] says what the outputs should have been: [Classes], [Targets] or
-// [Unsupervised].
+// [Unsupervised]. [Inputs] and [Outage] say how models are trained that are to
+// use all their units and to live with lost links.
 //
 // One seed gives the same bits for any number of threads, and a run that is
 // stopped and resumed from a [Checkpoint] gives the bits of one that was not.
