@@ -107,6 +107,7 @@ part of it), --loss 0.3 loses 3 messages in 10, --delay 2 delivers them 2 steps 
 	f.StringVar(&c.cost, "cost", string(flock.CostDistances), "what robots learn from in flight: distances, or velocities as in the paper")
 	f.Float64Var(&c.plan.Gamma, "gamma", 0.05, "step size of learning in flight")
 	f.Float64Var(&c.plan.Clip, "clip", 1, "largest norm of a gradient in flight, 0 for any")
+	f.BoolVar(&c.plan.Ungated, "ungated", false, "fly by what was learned whatever it costs, as --cost velocities does")
 	f.BoolVar(&c.plan.Carry, "carry", false, "begin a flight with what was learned in the one before")
 	f.StringArrayVar(&c.stops, "stop", nil, "ROBOT@TIME[:radio|:actuator], may be given more than once")
 	f.Float64Var(&w.Faults.MessageLoss, "loss", 0, "probability that a message is lost, 0 ≤ p < 1")

@@ -128,6 +128,10 @@ func (c *FlockCommand) print(r *flock.Result, took time.Duration) error {
 	c.printFaults(&out, w.Faults, m.Counts)
 	if r.Frozen != nil {
 		out.printf("taps moved by %.4f, disagreement %.4f, %d updates refused\n", r.Drift.Moved, r.Drift.Disagreement, m.Refused)
+		if r.Plan.Cost == flock.CostDistances && !r.Plan.Ungated {
+			out.printf("gates: %d of %d robots flew as trained at the end, %d began to learn anew\n",
+				m.AsTrained, w.Robots*r.Plan.Flights, m.Anew)
+		}
 	}
 	simulated := float64(m.Steps) * w.SampleSeconds
 	all := 1 + len(rows) // controllers that flew

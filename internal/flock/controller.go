@@ -14,6 +14,7 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/rule"
 )
 
 // Controller is a trained model and what it expects of its inputs.
@@ -100,6 +101,9 @@ func (c *Controller) pilot(p *Plan) *recipe.Pilot {
 	if p.learns() {
 		pilot.Cost, pilot.Centralized = p.cost(), p.Online == OnlineCentralized
 		pilot.Rule = recipe.OnlineFlight(p.Gamma, p.Clip)
+		if p.gated() {
+			pilot.Rule.Gate = &rule.Gate{}
+		}
 	}
 	return pilot
 }

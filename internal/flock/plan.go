@@ -9,6 +9,7 @@ import (
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
 
@@ -58,10 +59,17 @@ type Plan struct {
 	Gamma  float64 `json:"gamma,omitempty"` // γ > 0; not read if nothing is learned
 	Clip   float64 `json:"clip,omitempty"`  // largest norm of a gradient, 0 for any
 	Carry  bool    `json:"carry,omitempty"` // a flight begins with the taps that the one before ended with
+
+	// Ungated lets robots fly by what they learned whatever it costs. From
+	// velocities, as in the paper, they always do.
+	Ungated bool `json:"ungated,omitempty"`
 }
 
 // learns says whether anything is learned in flight.
 func (p *Plan) learns() bool { return p.Online != "" && p.Online != OnlineOff }
+
+// gated says whether robots have gates, see rule.Gate.
+func (p *Plan) gated() bool { return p.learns() && p.Cost != CostVelocities && !p.Ungated }
 
 // cost returns what is learned from.
 func (p *Plan) cost() flocking.Cost {
@@ -201,6 +209,9 @@ func (p Plan) fly(ctx context.Context, c *Controller, r *Result, l online.Learne
 		return err
 	}
 	r.Learned.add(flown.Flight, flown.Refused)
+	if gates, ok := l.(interface{ Gates() []rule.GateState }); ok {
+		r.Learned.addGates(gates.Gates())
+	}
 	if tape != nil {
 		tape.Learned, tape.Expert, tape.Frozen = flown.Flight, expert, frozen
 		r.Recording = tape

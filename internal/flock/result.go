@@ -6,6 +6,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
 
@@ -35,8 +36,11 @@ type Summary struct {
 	Connected int             `json:"connected"`      // steps with a connected communication graph
 	Crashed   int             `json:"crashed"`        // steps with a collision
 	Closest   float64         `json:"closest_meters"` // distance of any two robots at any step
-	Refused   int             `json:"refused"`        // updates that diverged
+	Refused   int             `json:"refused"`        // updates that diverged; with gates, by robot
 	Counts    flocking.Counts `json:"counts"`         // what faults did
+
+	AsTrained int `json:"as_trained,omitempty"` // robots that flew as trained at the end, by their gates
+	Anew      int `json:"anew,omitempty"`       // times that a robot began to learn anew
 }
 
 func (r *Row) add(f *flocking.Flight, refused int) {
@@ -44,6 +48,18 @@ func (r *Row) add(f *flocking.Flight, refused int) {
 		Total: f.Total(), Final: f.Final(), Steps: len(f.Variation), Connected: f.Connected(),
 		Crashed: f.Crashed(), Closest: f.MinDistance(), Refused: refused, Counts: f.Counts,
 	})
+}
+
+// addGates adds what the gates of the robots say after the last flight added.
+func (r *Row) addGates(gates []rule.GateState) {
+	f := &r.Flights[len(r.Flights)-1]
+	for _, g := range gates {
+		if !g.Open {
+			f.AsTrained++
+		}
+		f.Anew += int(g.Anew)
+		f.Refused += int(g.Refused)
+	}
 }
 
 // Mean returns the mean over the flights of Total and Final; everything else is
@@ -57,6 +73,8 @@ func (r *Row) Mean() Summary {
 		m.Connected += f.Connected
 		m.Crashed += f.Crashed
 		m.Refused += f.Refused
+		m.AsTrained += f.AsTrained
+		m.Anew += f.Anew
 		if k == 0 || f.Closest < m.Closest {
 			m.Closest = f.Closest
 		}

@@ -80,6 +80,14 @@ func (j *Clearance) EvalNode(i int, du, u []float32) float64 {
 	return j.eval(i, du, u, 1)
 }
 
+// Curvature returns 2 T_s² (1 + κ), no less than the largest eigenvalue of the
+// Hessian of any J_i: a robot has fewer neighbours than n_i. With it a gate knows
+// what an action near another can cost, see [loss.Steep]; where the clamp is active
+// actions are nearer to each other than they look.
+func (j *Clearance) Curvature(int) float64 {
+	return 2 * j.velocities.seconds * j.velocities.seconds * (1 + clearanceWeight)
+}
+
 // eval returns J_i and, unless du is nil, overwrites it with the gradient times
 // share.
 func (j *Clearance) eval(i int, du, u []float32, share float64) float64 {

@@ -113,6 +113,34 @@ func TestClearanceIsConvex(t *testing.T) {
 	}
 }
 
+// No action costs more than the gate allows for: (1+δ) times another, and what
+// their distance and the curvature say.
+func TestClearanceCurvature(t *testing.T) {
+	s, _ := flying(t)
+	var j flocking.Clearance
+	j.Reset(s)
+	rng := random.Stream(4, "pairs")
+	tightest := 0.0
+	for range 20000 {
+		a, b := make([]float32, 2), make([]float32, 2)
+		far := 0.0
+		for d := range 2 {
+			a[d], b[d] = 24*rng.Float32()-12, 24*rng.Float32()-12
+			far += math.Pow(float64(a[d]-b[d]), 2)
+		}
+		i, delta := rng.IntN(30), math.Exp(3*rng.NormFloat64())
+		got, other := j.EvalNode(i, nil, a), j.EvalNode(i, nil, b)
+		bound := (1+delta)*other + j.Curvature(2)/2*(1+1/delta)*far
+		if got > bound*(1+1e-9) {
+			t.Fatalf("robot %d: %v costs %v, %v costs %v: want at most %v with δ = %v", i, a, got, b, other, bound, delta)
+		}
+		tightest = max(tightest, got/bound)
+	}
+	if tightest < 0.5 {
+		t.Errorf("costs came up to %.2f of the bound, want a bound that says something", tightest)
+	}
+}
+
 // Robots that fly side by side too close are told to part; the paper's cost has
 // nothing to say to them.
 func TestClearanceParts(t *testing.T) {
