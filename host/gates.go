@@ -13,9 +13,10 @@ type GateReport struct {
 	Refused uint64 `json:"refused,omitempty"` // updates that were
 	Anew    uint64 `json:"anew,omitempty"`    // times that a node began again with the trained taps
 
-	// Closed are nodes whose gate is closed after they were judged, and since
-	// which step; the first hundred of them.
-	Closed []ClosedGate `json:"closed,omitempty"`
+	// Open are nodes whose gate is open, and Closed those whose is not, after they
+	// were judged, with the step since which it is; the first thousand of each.
+	Open   []agent.NodeID `json:"open,omitempty"`
+	Closed []ClosedGate   `json:"closed,omitempty"`
 }
 
 // ClosedGate is a node that answers as trained.
@@ -30,8 +31,8 @@ func (c ClosedGate) String() string {
 }
 
 const (
-	mostClosed = 100 // gates in a report
-	mostSaid   = 10  // of these in the log, at once
+	mostGates = 1000 // in a report
+	mostSaid  = 10   // of those that closed in the log, at once
 )
 
 // gates returns what the gates do, nil if there are none.
@@ -50,10 +51,13 @@ func (h *Machine) gates() *GateReport {
 		r.Anew += s.Anew
 		if s.Open {
 			r.Adapted++
+			if len(r.Open) < mostGates {
+				r.Open = append(r.Open, n.ID())
+			}
 			continue
 		}
 		r.Trained++
-		if s.Judged > 0 && len(r.Closed) < mostClosed {
+		if s.Judged > 0 && len(r.Closed) < mostGates {
 			r.Closed = append(r.Closed, ClosedGate{n.ID(), s.Since})
 		}
 	}

@@ -151,8 +151,14 @@ func TestCalmerNamesWhatIsNotSet(t *testing.T) {
 			rule.Config{StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 2}, Window: 3},
 			[]string{"step_size: {schedule: automatic}", "step_size: {schedule: decaying, value: 0.2}", "gate: on"},
 		},
-		{rule.Config{StepSize: rule.StepSize{Value: 1}, Window: 3, Gate: &rule.Gate{}}, []string{"step_size: {schedule: automatic}", "step_size: {value: 0.1}"}},
-		{rule.Config{StepSize: rule.StepSize{Schedule: rule.Automatic}, Window: 3}, []string{"step_size: {schedule: automatic, value: 0.05}", "gate: on"}},
+		{
+			rule.Config{StepSize: rule.StepSize{Value: 1}, Window: 3, Gate: &rule.Gate{}},
+			[]string{"step_size: {schedule: automatic}", "step_size: {value: 0.1}"},
+		},
+		{
+			rule.Config{StepSize: rule.StepSize{Schedule: rule.Automatic}, Window: 3},
+			[]string{"step_size: {schedule: automatic, value: 0.05}", "gate: on"},
+		},
 		{rule.Laplace(), []string{"newton: {prior: 0.001}", "preset: window", "gate: on"}},
 		{rule.Config{Newton: &rule.Newton{Prior: 5}, Gate: &rule.Gate{}}, []string{"newton: {prior: 0.5}", "preset: window"}},
 	} {

@@ -121,7 +121,13 @@ func (s *GateState) valid() bool {
 // Bound returns (1+δ) F + c, which Answered never exceeds.
 func (g *Gate) Bound(s *GateState) float64 {
 	f := g.filled()
-	return float64((1+f.Margin)*s.Frozen) + float64(f.Slack*s.Most)
+	return float64(f.Slack*s.Most) - f.Excess(0, s.Frozen)
+}
+
+// Excess returns A - (1+δ) F: by how much answers that cost A are beyond what is
+// always allowed where those of the model as trained cost F.
+func (g *Gate) Excess(answered, frozen float64) float64 {
+	return answered - float64((1+g.filled().Margin)*frozen)
 }
 
 // gate is a Gate at work at one node.

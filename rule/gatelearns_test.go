@@ -86,7 +86,8 @@ func TestGateOnAThousandProblems(t *testing.T) {
 				k, 1-best/frozen, frozen, saved, (frozen-run.learned)/(frozen-best))
 		}
 	}
-	t.Logf("%d of %d beyond the bound; %d where much can be saved, half of it in %d, %.2f on the mean; at most %.3f of what the model as trained pays",
+	t.Logf("%d of %d beyond the bound; %d where much can be saved, half of it in %d, %.2f on the mean; "+
+		"at most %.3f of what the model as trained pays",
 		over, problems, able, half, sum/float64(able), dearest)
 }
 

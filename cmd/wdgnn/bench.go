@@ -51,7 +51,7 @@ func (c *BenchCommand) command() *cobra.Command {
 		Long: `Runs each task again and again for some seconds, after a warm-up, and reports
 the best and the mean time of one run. Training steps are whole ones: forward,
 loss, backward, Adam. The folder bench of the source compares the same tasks
-with PyTorch.
+with PyTorch. Online learning is timed without gates.
 
 Tasks:
 ` + strings.TrimRight(list.String(), "\n"),

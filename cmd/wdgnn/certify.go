@@ -50,8 +50,8 @@ certificate is ours: it holds for every perturbation, small or large, and for
 every signal of the given size.
 
 Online learning (Theorems 2 and 3): --run names a folder of wdgnn online. The
-run is played once more from the trained model, and its distance from the moving
-optimum stands beside the bounds. Where an optimum does not exist or costs are
+run is played once more from the trained model, without gates, and its distance
+from the moving optimum stands beside the bounds. Where an optimum does not exist or costs are
 not strongly convex, the report says so and adds the same run with a ridge.
 
 --out DIR writes charts: frequency responses, the change of the output on the
@@ -203,7 +203,7 @@ func printStability(w *lines, s *certify.StabilityReport) {
 }
 
 func printTracking(w *lines, o *certify.OnlineReport) {
-	w.printf("Online learning: %s, %d nodes, %s\n\n", o.Mode, o.Nodes, count(o.Steps, "step"))
+	w.printf("Online learning: %s, %d nodes, %s, played without gates\n\n", o.Mode, o.Nodes, count(o.Steps, "step"))
 	printChecks(w, o.Checks)
 	w.printf("\n  C_s = %s   C_c = %s   L = %s   largest safe step size 2/C_s = %s\n", number(o.Smooth), number(o.Convex),
 		number(o.Lipschitz), number(o.SafeStep))

@@ -44,7 +44,8 @@ func (c *ReproduceCommand) command() *cobra.Command {
 The folder of --out gets the tables, figures (SVG, PNG), raw results and trained
 models. Realizations are stored as they finish: after Ctrl-C, the same command
 goes on where it stopped. One seed gives the same numbers on any number of
-threads.`,
+threads. As in the paper, learners answer with what they learned, whatever it
+costs: they have no gates.`,
 		Example: `  wdgnn reproduce table1 --quick
   wdgnn reproduce fig2b --seed 7 --out paper
   wdgnn reproduce table4 --full --data data/ml-100k         ratings from wdgnn data get
@@ -141,7 +142,8 @@ func (c *ReproduceCommand) Run(ctx context.Context, name string) error {
 		return err
 	}
 	out := lines{w: c.Stdout}
-	out.printf("\n%s in %s: tables and figures\n%d models in %s, for wdgnn online, predict and inspect\n",
+	out.printf("\nlearners had no gates: they answered with what they learned, whatever it cost\n")
+	out.printf("%s in %s: tables and figures\n%d models in %s, for wdgnn online, predict and inspect\n",
 		e.Title, filepath.Join(o.Out, name), len(result.Models), filepath.Join(o.Out, "models"))
 	return out.err
 }

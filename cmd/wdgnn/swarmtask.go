@@ -84,6 +84,7 @@ func (t *swarmTask) sourceloc(ctx context.Context, stderr io.Writer, model strin
 	if err != nil {
 		return nil, err
 	}
+	r.Gate = &rule.Gate{}
 	var l *recipe.Localized
 	if model == "" {
 		l, err = t.localize(ctx, stderr)
@@ -143,5 +144,7 @@ func (t *swarmTask) flocking(ctx context.Context, stderr io.Writer, model string
 	}
 	world := flocking.Default()
 	world.Robots, world.DurationSeconds = t.robots, t.seconds
-	return swarm.NewFlockTask(c, world, flock.Cost(t.cost).OfRobots(), recipe.OnlineFlight(t.gamma, 1), t.seed, version())
+	r := recipe.OnlineFlight(t.gamma, 1)
+	r.Gate = &rule.Gate{}
+	return swarm.NewFlockTask(c, world, flock.Cost(t.cost).OfRobots(), r, t.seed, version())
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/rule"
 )
 
 // GuardConfig says when the model as trained serves instead of the one that
@@ -20,7 +21,8 @@ import (
 // chance does, the service falls back: the frozen model serves, and the learner
 // begins anew from the trained parameters, unseen. It serves again once it has
 // learned from Window ratings since then and its RMSE is no more than the frozen
-// model's. If a step leaves the range of numbers, the same happens at once.
+// model's. If a step leaves the range of numbers, the same happens at once. It is
+// the decision of rule.Gate, by users in the place of answers: one vote each.
 type GuardConfig struct {
 	Window int     `json:"window"` // users of the panel; 0 means 500
 	Margin float64 `json:"margin"` // 0 means 0.01
@@ -175,12 +177,13 @@ func (l *learner) judge() (v verdict) {
 		return v
 	}
 	var (
-		n, margin = float64(len(l.guard.Panel)), 1 + l.guards.Margin
-		spread    float64
+		n      = float64(len(l.guard.Panel))
+		gate   = rule.Gate{Margin: float64(l.guards.Margin * (2 + l.guards.Margin))} // of squares: (1+m)² - 1
+		spread float64
 	)
 	for _, s := range l.guard.Panel {
 		online, frozen := l.errors(s)
-		d := online - float64(frozen*float64(margin*margin))
+		d := gate.Excess(online, frozen)
 		v.online, v.frozen, v.excess, spread = v.online+online, v.frozen+frozen, v.excess+d, spread+float64(d*d)
 	}
 	v.online, v.frozen, v.excess = math.Sqrt(v.online/n), math.Sqrt(v.frozen/n), v.excess/n

@@ -6,6 +6,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/live"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
@@ -198,6 +199,24 @@ func (s *publisher) latest() *View {
 	return s.view
 }
 
+// gates returns 1 for nodes that answer with what they learned, 0 for those that
+// answer as trained, and nothing for those that nobody judged.
+func gates(reports []*host.Report, nodes int) live.Floats {
+	v := blank(nodes)
+	for _, r := range reports {
+		if r.Gate == nil {
+			continue
+		}
+		for _, i := range r.Gate.Open {
+			v[i] = 1
+		}
+		for _, c := range r.Gate.Closed {
+			v[c.Node] = 0
+		}
+	}
+	return v
+}
+
 // frame returns what is published now.
 func (s *publisher) frame(m *Step) *live.Frame {
 	v, n := s.latest(), s.run.Task.Nodes
@@ -225,6 +244,9 @@ func (s *publisher) frame(m *Step) *live.Frame {
 		f.Curves = live.Numbers{s.both[learnerFrozen].mean(), s.both[learnerAgents].mean()}
 	}
 	f.Values = append(f.Values, s.apart, behind)
+	if s.run.Task.rule.Gate != nil {
+		f.Values = append(f.Values, gates(v.Reports, n))
+	}
 	k := &s.rates
 	f.Curves = append(f.Curves, v.Disagreement, k.steps, k.received, k.lost, k.late)
 	f.Counters = live.Numbers{float64(s.running()), k.steps, k.received, k.share, k.lost, float64(v.Missing)}

@@ -49,6 +49,9 @@ func Scene(o *Options) live.Scene {
 		live.Quantity{Name: "disagreement", Learner: learnerAgents},
 		live.Quantity{Name: "steps behind", Learner: -1, Good: "low"},
 	)
+	if o.Task.rule.Gate != nil {
+		s.Quantities = append(s.Quantities, live.Quantity{Name: "answers with what it learned", Learner: learnerAgents, High: 1})
+	}
 	s.Curves = append(s.Curves,
 		live.Curve{Name: "agents", Chart: "disagreement of the nodes' taps", Learner: learnerAgents, Log: true},
 		live.Curve{Name: "steps per second", Chart: "steps per second", Learner: -1},
