@@ -225,7 +225,8 @@ func (n *scriptNet) state(w script.Words) error {
 		line := fmt.Sprintf("%d t=%d open=%v%s", i, node.Time(), node.Open(), parameters(node))
 		for k := range counted.NumField() {
 			if c := counted.Field(k).Uint(); c > 0 {
-				line += fmt.Sprintf(" %s=%d", counted.Type().Field(k).Tag.Get("json"), c)
+				name, _, _ := strings.Cut(counted.Type().Field(k).Tag.Get("json"), ",")
+				line += fmt.Sprintf(" %s=%d", name, c)
 			}
 		}
 		n.printf("%s", line)

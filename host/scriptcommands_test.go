@@ -99,6 +99,7 @@ func scriptPlan(w script.Words) (*agent.Plan, error) {
 	}
 	r := rule.Literal(false)
 	r.StepSize.Value = w.Number("step-size", 0.1)
+	r.Delay = int(w.Number("delay", 0))
 	plan := &agent.Plan{
 		Model: m, Operator: graph.ShiftAdjacency, Rule: &r, Cost: host.MSE.Kind(), MaxNorm: w.Number("max-norm", 0),
 		Forgiving: slices.Contains(w.Plain, "forgiving"),

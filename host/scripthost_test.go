@@ -38,7 +38,7 @@ type scriptHost struct {
 // when the one before did.
 var hostCommands = map[string]func(s *scriptHost, w script.Words) error{
 	// 0-1 0-2:0.5 here=0 pace=lockstep deadline=1s first= retry= suspect=3 exchanges=1
-	// every=1h step-size=0.1 max-norm= gauge=DIAMETER learns forgiving; unlinked nodes: knows=3
+	// every=1h step-size=0.1 delay=0 max-norm= gauge=DIAMETER learns forgiving; unlinked nodes: knows=3
 	"host": (*scriptHost).create,
 
 	"line":    (*scriptHost).line, // 0 x=(1) y=(20) only=0 links=(0-1) near=3: rows, and perhaps targets and neighbours
@@ -247,7 +247,8 @@ func counts(stats any) string {
 	line, v := "", reflect.ValueOf(stats)
 	for k := range v.NumField() {
 		if c := v.Field(k).Uint(); c > 0 {
-			line += fmt.Sprintf(" %s=%d", v.Type().Field(k).Tag.Get("json"), c)
+			name, _, _ := strings.Cut(v.Type().Field(k).Tag.Get("json"), ",")
+			line += fmt.Sprintf(" %s=%d", name, c)
 		}
 	}
 	return line
