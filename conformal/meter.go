@@ -31,6 +31,11 @@ func (m *Meter) Add(other Meter) {
 	m.Size += other.Size
 }
 
+// Since returns what was counted since the meter stood at an earlier one.
+func (m Meter) Since(earlier Meter) Meter {
+	return Meter{m.Judged - earlier.Judged, m.Held - earlier.Held, m.Sized - earlier.Sized, m.Size - earlier.Size}
+}
+
 // Coverage returns the share of judged answers that held the truth, 0 if none was
 // judged.
 func (m *Meter) Coverage() float64 { return share(float64(m.Held), m.Judged) }

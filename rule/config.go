@@ -119,7 +119,9 @@ func (c *Config) Validate() error {
 		errs = append(errs, c.Gate.Validate())
 	}
 	if c.Conformal != nil {
-		errs = append(errs, c.Conformal.Validate())
+		if err := c.Conformal.Validate(); err != nil {
+			complain("%s", strings.ReplaceAll(err.Error(), "conformal: ", ""))
+		}
 	}
 	if c.Delay < 0 || c.Delay > maxDelay {
 		complain("delay is %d, want 0 to %d steps", c.Delay, maxDelay)

@@ -93,6 +93,12 @@ type Settings struct {
 	// agent.yaml: a target of an earlier step is learned from with what its
 	// answer was made with. A stream says it itself, `online.stream.delay`.
 	Delay int `yaml:"delay,omitempty" example:"3"`
+
+	// How often the sets of classes or intervals of numbers that go with the
+	// answers of a node hold the truth, in the long run and on average; 0 for
+	// none. They change neither answers nor learning.
+	// [doc/uncertainty.md](uncertainty.md) says what is promised.
+	Coverage *float64 `yaml:"coverage,omitempty" default:"0.9" example:"0.95"`
 }
 
 // StepSettings are the step size γ of online learning.
@@ -239,7 +245,7 @@ func (s *Settings) Config(centralized bool, own map[string]Rule) (Config, error)
 		err = errors.Join(err, fmt.Errorf("rule: newton has numbers of the preset newton, and this is %s: leave it out, or change the preset", name))
 	}
 	set(&c.Clip, s.Clip)
-	c.Gate, c.Delay = s.Gate.Config(), s.Delay
+	c.Gate, c.Delay, c.Conformal = s.Gate.Config(), s.Delay, s.conformal()
 	c.Ridge, c.ClipNorm, c.Limit, c.Outlier = s.Ridge, s.ClipNorm, s.Limit, s.Outlier
 	return c, errors.Join(err, c.Validate())
 }
@@ -278,6 +284,7 @@ func (c Config) Settings() *Settings {
 	s := &Settings{
 		Preset: "literal", Window: c.Window, Mixing: &c.Mixing, Whiten: &c.Whiten, Ridge: c.Ridge, ClipNorm: c.ClipNorm,
 		Retrain: &c.Retrain, Limit: c.Limit, Outlier: c.Outlier, Clip: &c.Clip, Gate: c.Gate.settings(), Delay: c.Delay,
+		Coverage: c.coverage(),
 	}
 	if w := c.Newton; w != nil {
 		s.Preset, s.Newton = "newton", &NewtonSettings{Prior: &w.Prior, Doubt: &w.Doubt, Forget: &w.Forget, Fresh: &w.Fresh, Restart: &w.Restart}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wdgnn/wdgnn/conformal"
 	"github.com/wdgnn/wdgnn/rule"
 )
 
@@ -60,7 +61,7 @@ func TestSettings(t *testing.T) {
 			},
 		},
 	} {
-		c.want.Gate = &rule.Gate{} // on, unless somebody says off
+		c.want.Gate, c.want.Conformal = &rule.Gate{}, &conformal.Config{Coverage: 0.9} // on, unless somebody says off
 		if got, err := c.s.Config(c.centralized, nil); err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: got %+v and %v, want %+v", c.name, got, err, c.want)
 		}
@@ -79,6 +80,7 @@ func TestSettingsOfAConfig(t *testing.T) {
 		},
 		{StepSize: rule.StepSize{Schedule: rule.Automatic, Value: 0.9}},
 		{Gate: &rule.Gate{}, Delay: 3},
+		{Conformal: &conformal.Config{Coverage: 0.75}},
 		{Gate: &rule.Gate{Margin: 0.1, Slack: 5, Window: 7, Patience: 9}},
 	} {
 		if got, err := want.Settings().Config(false, nil); err != nil || !reflect.DeepEqual(got, want) {
@@ -141,6 +143,7 @@ func TestSettingsNameARule(t *testing.T) {
 	s := rule.Settings{Rule: "fast", Window: 3}
 	want := rule.Personal(rule.PersonalWindow)
 	want.Window, want.Rule, want.Gate = 3, Tracking{Gamma: 0.5}, &rule.Gate{}
+	want.Conformal = &conformal.Config{Coverage: 0.9}
 	if got, err := s.Config(false, own); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v and %v, want %+v", got, err, want)
 	}

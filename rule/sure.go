@@ -7,6 +7,26 @@ import (
 	"github.com/wdgnn/wdgnn/loss"
 )
 
+// conformal returns what s says of sets and intervals, nil for none.
+func (s *Settings) conformal() *conformal.Config {
+	switch {
+	case s.Coverage == nil:
+		return &conformal.Config{Coverage: conformal.DefaultCoverage}
+	case *s.Coverage == 0:
+		return nil
+	}
+	return &conformal.Config{Coverage: *s.Coverage}
+}
+
+// coverage returns how Conformal is written.
+func (c *Config) coverage() *float64 {
+	none := 0.0
+	if c.Conformal == nil {
+		return &none
+	}
+	return &c.Conformal.Coverage
+}
+
 // Begin gives the sets or intervals of the node's answers scores of earlier ones to
 // begin with, such as those that a model file holds: a list for classes, otherwise
 // one for each output. It keeps scores. Lists of another number are passed over,

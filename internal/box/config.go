@@ -40,8 +40,8 @@ type Config struct {
 	// How nodes learn: `preset` (`auto`, `newton`, `window`, `literal`) and
 	// keys that override it, `links`, `rule`, `newton`, `step_size`, `window`,
 	// `mixing`, `whiten`, `ridge`, `clip_norm`, `retrain`, `limit`, `outlier`, `clip`,
-	// `gate` and `delay`, all of them as under [`online`](config.md#online) of
-	// config.yaml. Left out or empty, nodes predict only.
+	// `gate`, `delay` and `coverage`, all of them as under
+	// [`online`](config.md#online) of config.yaml. Left out or empty, nodes predict only.
 	Learn *rule.Settings `yaml:"learn,omitempty"`
 
 	// What targets are: one that package loss names; by the model's task if

@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/wdgnn/wdgnn/conformal"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/rule"
 )
@@ -30,6 +31,7 @@ func TestOnlineRule(t *testing.T) {
 		{", preset: literal", rule.Literal(false)},
 		{", preset: literal, mode: centralized", rule.Literal(true)},
 		{", preset: literal, gate: off", rule.Literal(false)},
+		{", preset: literal, gate: off, coverage: 0", rule.Literal(false)},
 		{", gate: {margin: 0.1, patience: 50}, clip: off, window: 0, mixing: 0, whiten: false, step_size: {value: 2}", rule.Config{
 			StepSize: rule.StepSize{Value: 2}, Window: 50, Gate: &rule.Gate{Margin: 0.1, Patience: 50},
 		}},
@@ -55,6 +57,9 @@ func TestOnlineRule(t *testing.T) {
 		if !strings.Contains(c.text, "gate:") {
 			c.want.Gate = &rule.Gate{} // on, unless somebody says off
 		}
+		if !strings.Contains(c.text, "coverage:") {
+			c.want.Conformal = &conformal.Config{Coverage: 0.9} // on as well
+		}
 		got, _, err := cfg.Online.Rule(rule.Facts{Bias: true})
 		if err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: got %+v and %v, want %+v", c.text, got, err, c.want)
@@ -69,6 +74,7 @@ func TestOnlineComplains(t *testing.T) {
 		{stream + ", mixing_matrix: magic}", "magic"},
 		{stream + ", gate: {margn: 1}}", `online.gate: unknown key "margn"; the keys here are margin, patience, slack, window`},
 		{stream + ", gate: {margin: -1}}", "online.gate.margin is -1, want a number above 0"},
+		{stream + ", coverage: 90}", "online.coverage is 90, want a share between 0 and 1, such as 0.9"},
 		{stream + ", gate: perhaps}", `online.gate: gate "perhaps": want on, off, or keys and values`},
 		{stream + ", delay: 3}", "online.delay is 3; say it of the stream: online.stream.delay"},
 		{"online: {stream: {graph: g.csv, signals: s.npy, targets: t.npy, delay: -1}}", "online.delay is -1, want 0 to 4096 steps"},
