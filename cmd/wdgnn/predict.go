@@ -30,6 +30,7 @@ type PredictCommand struct {
 	on       string
 	out      string
 	nodes    string
+	coverage float64 // of sets or intervals; 0 for none
 	directed bool
 	threads  int
 	json     bool
@@ -45,12 +46,19 @@ be another one than that of training. On a graph with a time column, signals
 are samples×steps×nodes×features. Outputs that are not finite are an error that
 says where; nothing is written then.
 
+With --coverage 0.9 it writes beside Y.npy what the truth may be, with 90 % of the
+answers right: Y.sets.npy, 1 for each class that it may be and otherwise 0, or
+Y.intervals.npy, between which two numbers it is. That holds for each node on its
+own and on average, for samples like those that training set aside to validate
+on; doc/uncertainty.md says more.
+
 With --config the signals are those of a configuration that trains, its test
 samples or those that --on names: of robots the model says the accelerations,
 flights×steps×robots×2, of movies each user's rating of the target.`,
 		Example: `  wdgnn predict first/run/model.safetensors --graph first/graph.csv --signals first/signals.npy --out y.npy
   wdgnn predict first/run/model.safetensors --graph first/graph.csv --signals first/signals.npy --nodes 1,5 --out y.npy
   wdgnn predict first/run/model.safetensors --graph first/graph.csv --signals first/signals.npy --nodes trained --out y.npy
+  wdgnn predict first/run/model.safetensors --config first/config.yaml --coverage 0.9 --out y.npy
   wdgnn predict robots/run/model.safetensors --config robots/config.yaml --on test --out accelerations.npy`,
 		Args: arguments("MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -64,6 +72,7 @@ flights×steps×robots×2, of movies each user's rating of the target.`,
 	cmd.Flags().StringVar(&c.on, "on", "test", "samples of --config: train, valid or test")
 	cmd.Flags().StringVar(&c.out, "out", "", "file to write the outputs to, .npy")
 	cmd.Flags().StringVar(&c.nodes, "nodes", "all", "nodes to read, such as 1,5; or trained, those that training read; or all")
+	cmd.Flags().Float64Var(&c.coverage, "coverage", 0, "share of answers whose set or interval is to hold the truth, such as 0.9; 0 writes none")
 	cmd.Flags().BoolVar(&c.directed, "directed", false, "links have a direction: src is heard by dst")
 	cmd.Flags().IntVar(&c.threads, "threads", 1, "threads to compute on, -1 for all; they do not change the result")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print what was written as one JSON object")
@@ -96,16 +105,77 @@ func (c *PredictCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return helpful{during("predict", err), hint(err, fmt.Sprintf("wdgnn inspect %s, which says what the model reads", c.model))}
 	}
-	if err := modelfile.SaveArray(c.out, p.Shape, p.Values); err != nil {
+	trust, err := c.confidence(m, p)
+	if err != nil {
+		return helpful{during("predict", err), "wdgnn predict without --coverage, which needs no such scores"}
+	}
+	err = modelfile.SaveArray(c.out, p.Shape, p.Values)
+	if err == nil && trust != nil {
+		err = modelfile.SaveArray(trust.Out, trust.Shape, trust.values)
+	}
+	if err != nil {
 		return helpful{during("predict", err), "another --out, a file in a folder that you may write to"}
 	}
-	return c.print(p, nodes)
+	return c.print(p, nodes, trust)
+}
+
+// predictTrust is what is written and said of sets or intervals.
+type predictTrust struct {
+	Out      string  `json:"out"`
+	Shape    []int   `json:"shape"`
+	Coverage float64 `json:"coverage"`
+	Size     float64 `json:"size"`  // mean number of classes, or width
+	Known    int     `json:"known"` // answers of which something is known
+	Nodes    int     `json:"nodes"`
+	Own      int     `json:"own"` // nodes with scores of their own
+
+	classes bool
+	values  []float32
+}
+
+// confidence returns the sets or intervals of a prediction, nil if nobody asked.
+func (c *PredictCommand) confidence(m *modelfile.Model, p *lifecycle.Prediction) (*predictTrust, error) {
+	if c.coverage == 0 {
+		return nil, nil
+	}
+	t, err := p.Confidence(m, c.coverage)
+	if err != nil {
+		return nil, err
+	}
+	kind := "intervals"
+	if t.Classes {
+		kind = "sets"
+	}
+	return &predictTrust{
+		Out: strings.TrimSuffix(c.out, ".npy") + "." + kind + ".npy", Shape: t.Shape, Coverage: t.Coverage, Size: t.Size,
+		Known: t.Known, Nodes: t.Nodes, Own: t.Own, classes: t.Classes, values: t.Values,
+	}, nil
+}
+
+// String says what was written, and what it is worth.
+func (t *predictTrust) String() string {
+	text := fmt.Sprintf("wrote %s, %s: ", t.Out, shapeText(t.Shape))
+	switch {
+	case t.Known == 0:
+		text += "nothing is known yet"
+	case t.classes:
+		text += fmt.Sprintf("%.2f classes on average for a coverage of %g %%", t.Size, 100*t.Coverage)
+	default:
+		text += fmt.Sprintf("%.4g wide on average for a coverage of %g %%", t.Size, 100*t.Coverage)
+	}
+	if t.Own < t.Nodes {
+		text += fmt.Sprintf("\n%d of %d nodes have no scores of their own: theirs are those of all nodes together", t.Nodes-t.Own, t.Nodes)
+	}
+	return text
 }
 
 // check says which flags are missing, or too many.
 func (c *PredictCommand) check() error {
 	if c.out == "" {
 		return errors.New("--out is missing")
+	}
+	if !(c.coverage >= 0 && c.coverage < 1) {
+		return fmt.Errorf("--coverage is %v, want a share between 0 and 1, such as 0.9", c.coverage)
 	}
 	if c.config == "" {
 		for _, f := range []struct{ name, value string }{{"--graph", c.graph}, {"--signals", c.signals}} {
@@ -141,17 +211,26 @@ func (c *PredictCommand) predict(ctx context.Context, m *modelfile.Model, nodes 
 }
 
 // print says what was written.
-func (c *PredictCommand) print(p *lifecycle.Prediction, nodes []int) error {
+func (c *PredictCommand) print(p *lifecycle.Prediction, nodes []int, trust *predictTrust) error {
 	if c.json {
 		return writeJSON(c.Stdout, struct {
-			Out   string `json:"out"`
-			Shape []int  `json:"shape"`
-			Nodes []int  `json:"nodes,omitempty"`
-		}{c.out, p.Shape, nodes})
+			Out   string        `json:"out"`
+			Shape []int         `json:"shape"`
+			Nodes []int         `json:"nodes,omitempty"`
+			Trust *predictTrust `json:"trust,omitempty"`
+		}{c.out, p.Shape, nodes, trust})
 	}
-	shape := strings.ReplaceAll(strings.Trim(fmt.Sprint(p.Shape), "[]"), " ", "×")
-	_, err := fmt.Fprintf(c.Stdout, "wrote %s, %s\n", c.out, shape)
-	return err
+	w := &lines{w: c.Stdout}
+	w.printf("wrote %s, %s\n", c.out, shapeText(p.Shape))
+	if trust != nil {
+		w.printf("%s\n", trust)
+	}
+	return w.err
+}
+
+// shapeText writes 600×50×5.
+func shapeText(shape []int) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(shape), "[]"), " ", "×")
 }
 
 // parseNodes reads a list of nodes; nil means all.

@@ -16,6 +16,8 @@ import (
 type Prediction struct {
 	Shape  []int // samples×R×C, or samples×T×R×C for trajectories
 	Values []float32
+
+	nodes []int // that answer; nil means all
 }
 
 // blockValues is about how many numbers Predict shifts at once.
@@ -50,7 +52,7 @@ func Predict(ctx context.Context, m *modelfile.Model, o *data.Observed, nodes []
 		read = len(nodes)
 	}
 	cols := m.Network.Outputs()
-	p := &Prediction{Shape: append([]int{}, o.Shape[:len(o.Shape)-1]...)}
+	p := &Prediction{Shape: append([]int{}, o.Shape[:len(o.Shape)-1]...), nodes: nodes}
 	if len(o.Shape) == 2 { // one feature, its dimension left out
 		p.Shape = []int{o.Shape[0], 0}
 	}
@@ -102,7 +104,7 @@ func PredictPart(ctx context.Context, m *modelfile.Model, c *config.Config, part
 	if d.read != nil {
 		read = len(d.read)
 	}
-	p := &Prediction{Shape: []int{a.part.Samples, read, cols}}
+	p := &Prediction{Shape: []int{a.part.Samples, read, cols}, nodes: d.read}
 	if d.Delayed() {
 		p.Shape = []int{a.part.Samples, d.Steps, read, cols}
 	}

@@ -1,0 +1,111 @@
+package lifecycle
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/wdgnn/wdgnn/conformal"
+	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/modelfile"
+)
+
+// Confidence is how far the answers of a Prediction can be trusted: sets of
+// classes, or intervals of numbers, that hold the truth as often as asked for, if
+// the samples are like those that training set aside for validation.
+type Confidence struct {
+	Coverage float64
+	Classes  bool // sets; otherwise intervals
+
+	// Values are those of sets, 1 for a class that is in and otherwise 0, of the
+	// shape of the answers; or of intervals, for each answer the lower end and
+	// the upper one, -Inf and +Inf if nothing is known.
+	Shape  []int
+	Values []float32
+
+	Own, Nodes int     // how many nodes have scores of their own, of how many that answer; others have those of all
+	Known      int     // answers of which something is known
+	Size       float64 // their mean number of classes, or width
+}
+
+// errUncalibrated says that a model file does not know how its answers turn out.
+var errUncalibrated = errors.New("the model file holds no scores of validation samples, from which sets and intervals are made; " +
+	"train it again with this version, with samples to validate on")
+
+// Confidence returns how far the answers can be trusted, by what the model file
+// knows of earlier ones.
+func (p *Prediction) Confidence(m *modelfile.Model, coverage float64) (*Confidence, error) {
+	k := conformal.Config{Coverage: coverage, Classes: m.Meta.Task == string(config.Classify)}
+	if err := k.Validate(); err != nil {
+		return nil, err
+	}
+	known, err := calibrationOf(m, &k)
+	if err != nil {
+		return nil, err
+	}
+	if known == nil {
+		return nil, errUncalibrated
+	}
+	nodes, outputs := p.Shape[len(p.Shape)-2], p.Shape[len(p.Shape)-1]
+	c := &Confidence{Coverage: coverage, Classes: k.Classes, Shape: p.Shape, Nodes: nodes}
+	if !c.Classes {
+		c.Shape = append(append([]int{}, p.Shape...), 2)
+	}
+	bounds := make([]conformal.Bound, 0, nodes*len(known.Pooled))
+	for r := range nodes {
+		node := r
+		if p.nodes != nil {
+			node = p.nodes[r]
+		}
+		scores, own := known.Of(node)
+		if own {
+			c.Own++
+		}
+		for _, s := range scores {
+			bounds = append(bounds, k.Bound(s))
+		}
+	}
+	each := len(known.Pooled)
+	for row := range len(p.Values) / outputs {
+		r := row % nodes
+		c.add(p.Values[row*outputs:(row+1)*outputs], bounds[r*each:(r+1)*each])
+	}
+	c.Size /= float64(max(c.Known, 1))
+	return c, nil
+}
+
+// add takes in the answer y.
+func (c *Confidence) add(y []float32, bounds []conformal.Bound) {
+	if c.Classes {
+		for class := range y {
+			in := float32(0)
+			if bounds[0].Holds(y, class) {
+				in = 1
+			}
+			c.Values = append(c.Values, in)
+			c.Size += float64(in)
+		}
+		c.Known++
+		return
+	}
+	for k, v := range y {
+		low, high := bounds[k].Interval(v)
+		c.Values = append(c.Values, low, high)
+		if !bounds[k].Unknown() {
+			c.Known++
+			c.Size += float64(high) - float64(low)
+		}
+	}
+}
+
+// calibrationOf returns what a model file knows of earlier answers, nil if it
+// knows nothing.
+func calibrationOf(m *modelfile.Model, k *conformal.Config) (*modelfile.Calibration, error) {
+	c, err := m.Calibration()
+	if c == nil || err != nil {
+		return nil, err
+	}
+	if want := k.Windows(m.Network.Outputs()); len(c.Pooled) != want {
+		return nil, fmt.Errorf("the model file holds scores of %d outputs, want %d; train it again with this version", len(c.Pooled), want)
+	}
+	return c, nil
+}
