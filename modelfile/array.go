@@ -154,6 +154,16 @@ func (a *Array) Float32s() ([]float32, error) { return a.floats(false) }
 // number.
 func (a *Array) Float32sOrNaN() ([]float32, error) { return a.floats(true) }
 
+// AnyFloat32s is Float32s for an array that may hold NaN and infinity: intervals
+// that are open on one side or both.
+func (a *Array) AnyFloat32s() []float32 {
+	values := make([]float32, a.Len())
+	for i := range values {
+		values[i] = float32(a.float(i))
+	}
+	return values
+}
+
 func (a *Array) floats(gaps bool) ([]float32, error) {
 	values := make([]float32, a.Len())
 	for i := range values {

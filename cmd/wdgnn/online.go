@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -63,6 +64,8 @@ It leaves in the folder that online.out or --out names:
 
   adapted.safetensors   the model so far, with the taps of every node
   predictions.npy       outputs of the nodes read, T×R×C
+  sets.npy              the classes that the answers leave possible, 1 or 0, T×R×C;
+  intervals.npy         or between which numbers the truth is, T×R×C×2
   metrics.jsonl         one line per step
   result.json           scores, with online learning and without
   config.yaml           the configuration, with paths as seen from there
@@ -250,10 +253,31 @@ func (r *onlineRun) goOn(was *lifecycle.Adaptation) error {
 	if err := r.run.Resume(was, predictions); err != nil {
 		return err
 	}
+	if err := r.resumeSets(); err != nil {
+		return err
+	}
 	return r.dir.Trim(func(line []byte) bool {
 		var s lifecycle.OnlineStep
 		return json.Unmarshal(line, &s) == nil && s.Step < was.At
 	})
+}
+
+// resumeSets gives the run back the sets or intervals that it wrote.
+func (r *onlineRun) resumeSets() error {
+	name := r.run.SetsName()
+	if name == "" {
+		return nil
+	}
+	var values []float32
+	a, err := modelfile.LoadArray(r.dir.Path(name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // a run of an earlier version wrote none
+	case err != nil:
+		return err
+	default:
+		values = a.AnyFloat32s()
+	}
+	return r.run.ResumeSets(values)
 }
 
 // printFinished prints what the run came to when it ended.
@@ -319,6 +343,11 @@ func (r *onlineRun) save() error {
 	if len(r.run.Predictions) > 0 {
 		if err := modelfile.SaveArray(r.dir.Path(rundir.PredictionsName), r.run.PredictionShape(), r.run.Predictions); err != nil {
 			return err
+		}
+		if name := r.run.SetsName(); name != "" {
+			if err := modelfile.SaveArray(r.dir.Path(name), r.run.SetsShape(), r.run.Sets); err != nil {
+				return err
+			}
 		}
 	}
 	if err := modelfile.Save(r.dir.Path(rundir.AdaptedName), file); err != nil {

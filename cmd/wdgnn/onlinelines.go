@@ -34,8 +34,16 @@ func (r *onlineRun) printResult(result *lifecycle.OnlineResult) error {
 	if result.Gate != nil {
 		w.printf("gate         %s\n", result.Gate)
 	}
+	if result.Coverage != nil {
+		w.printf("coverage     %s\n", result.Coverage)
+	}
 	w.printf("moved        %.4g from the trained taps, disagreement %.4g\n", result.Drift.Moved, result.Drift.Disagreement)
 	w.printf("predictions  %s\n", r.dir.Path(rundir.PredictionsName))
+	if c := result.Coverage; c != nil && c.Classes {
+		w.printf("sets         %s\n", r.dir.Path(rundir.SetsName))
+	} else if c != nil {
+		w.printf("intervals    %s\n", r.dir.Path(rundir.IntervalsName))
+	}
 	w.printf("model        %s\n", r.dir.Path(rundir.AdaptedName))
 	return w.err
 }

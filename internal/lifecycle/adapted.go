@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wdgnn/wdgnn/conformal"
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/config"
@@ -36,6 +37,10 @@ type Adaptation struct {
 	Length   int    `json:"length"`             // steps of that stream
 	Diverged bool   `json:"diverged,omitempty"` // learning ended at that step
 	Scores   scores `json:"scores"`
+
+	// Metered is what was counted of the sets or intervals of the nodes read
+	// before that run; nil if it was the first.
+	Metered []conformal.Meter `json:"metered,omitempty"`
 }
 
 // scores count how the answers of a run were, with online learning and without.

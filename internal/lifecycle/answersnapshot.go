@@ -67,6 +67,7 @@ func putAnswers(file *modelfile.Model, s *online.Snapshot) {
 			inputs, bases, learned = append(inputs, g.Inputs...), append(bases, g.Base...), append(learned, g.Learned...)
 		}
 	}
+	putSure(file, s)
 	precise(givenName, 1, []float64{float64(s.Given)})
 	precise(gateName, gateNumbers, gates)
 	precise(waitLengthName, len(lengths), lengths)
@@ -118,4 +119,5 @@ func (r *snapshotReader) answers(s *online.Snapshot) {
 	if r.err == nil && len(rest)+inputs.left()+bases.left()+learned.left() > 0 {
 		r.complain("the tensors online.wait.… hold more than %s says", waitLengthName)
 	}
+	r.sure(s)
 }

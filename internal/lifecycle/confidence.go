@@ -11,7 +11,8 @@ import (
 
 // Confidence is how far the answers of a Prediction can be trusted: sets of
 // classes, or intervals of numbers, that hold the truth as often as asked for, if
-// the samples are like those that training set aside for validation.
+// the samples are like those that training set aside for validation, or like the
+// last that an online run met.
 type Confidence struct {
 	Coverage float64
 	Classes  bool // sets; otherwise intervals
@@ -38,7 +39,7 @@ func (p *Prediction) Confidence(m *modelfile.Model, coverage float64) (*Confiden
 	if err := k.Validate(); err != nil {
 		return nil, err
 	}
-	known, err := calibrationOf(m, &k)
+	known, err := latestOf(m, &k)
 	if err != nil {
 		return nil, err
 	}
@@ -97,8 +98,42 @@ func (c *Confidence) add(y []float32, bounds []conformal.Bound) {
 	}
 }
 
-// calibrationOf returns what a model file knows of earlier answers, nil if it
-// knows nothing.
+// latestOf returns what a model file knows of the latest answers of nodes: those of
+// an online run, if it left any, and otherwise those of calibrationOf.
+func latestOf(m *modelfile.Model, k *conformal.Config) (*modelfile.Calibration, error) {
+	trained, err := calibrationOf(m, k)
+	if err != nil {
+		return nil, err
+	}
+	a, err := AdaptationOf(m)
+	if a == nil || err != nil {
+		return trained, err
+	}
+	s, _, err := snapshotOf(m)
+	if err != nil || len(s.Answers) != len(a.Read) {
+		return trained, err
+	}
+	c := &modelfile.Calibration{Pooled: make([][]float64, k.Windows(m.Network.Outputs()))}
+	for n, answers := range s.Answers {
+		if answers.Conformal == nil || len(answers.Conformal.Windows) != len(c.Pooled) {
+			return trained, nil
+		}
+		c.Nodes = append(c.Nodes, a.Read[n])
+		var own [][]float64
+		for w, window := range answers.Conformal.Windows {
+			own = append(own, window.Scores)
+			c.Pooled[w] = append(c.Pooled[w], window.Scores...)
+		}
+		c.Scores = append(c.Scores, own)
+	}
+	if trained != nil {
+		c.Pooled = trained.Pooled
+	}
+	return c, nil
+}
+
+// calibrationOf returns what a model file knows of answers of the model as trained,
+// nil if it knows nothing.
 func calibrationOf(m *modelfile.Model, k *conformal.Config) (*modelfile.Calibration, error) {
 	c, err := m.Calibration()
 	if c == nil || err != nil {

@@ -29,10 +29,16 @@ type OnlineRun struct {
 	// nodes read in the order of Stream.Read.
 	Predictions []float32
 
+	// Sets are those of the answers so far, in the same order, 1 for a class that
+	// is in and otherwise 0; or intervals, a lower end and an upper one for each
+	// number. Empty if the rule has none.
+	Sets []float32
+
 	config     *config.Config
 	trained    *modelfile.Model
 	settings   online.Config // of the observer
 	learner    online.Learner
+	sure       *sure // nil without sets or intervals
 	frozen     *online.Observer
 	y, yFrozen mat.Dense
 	engine     *mat.Engine
@@ -89,13 +95,16 @@ func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineR
 		Mode: c.Online.Mode, Preset: preset, Rule: r.Rule, MixingMatrix: c.Online.MixingMatrix,
 		Nodes: s.Nodes, Stream: s.digest(), Length: s.Steps,
 	}
-	if r.Rule.Gate != nil {
+	if r.Rule.Gate != nil || r.Rule.Conformal != nil {
 		r.State.Read = slices.Sorted(slices.Values(s.Read))
 	}
 	if before != nil {
 		if err := r.recall(before, snapshot); err != nil {
 			r.Close()
 			return nil, err
+		}
+		if r.sure != nil {
+			r.State.Metered = r.sure.meters()
 		}
 	}
 	return r, nil
@@ -118,8 +127,14 @@ func (r *OnlineRun) build() error {
 			s.Nodes, tensors, mostTensors)
 	}
 	s.mixes, s.mixing = distributed && r.Rule.Mixing != 0, c.Online.MixingMatrix
+	scores, err := r.beginSure()
+	if err != nil {
+		return err
+	}
 	r.engine = mat.NewEngine(c.Threads)
-	r.settings = online.Config{Nodes: s.Nodes, Moment: moment, Read: s.sorted(), Delayed: r.trained.Meta.Delayed, Engine: r.engine}
+	r.settings = online.Config{
+		Nodes: s.Nodes, Moment: moment, Read: s.sorted(), Delayed: r.trained.Meta.Delayed, Scores: scores, Engine: r.engine,
+	}
 	r.frozen, err = online.NewObserver(net, r.settings)
 	switch {
 	case err != nil:
@@ -135,6 +150,7 @@ func (r *OnlineRun) build() error {
 		r.Close()
 		return err
 	}
+	r.sure = r.newSure()
 	r.y, r.yFrozen = mat.NewDense(s.Nodes, net.Outputs(), nil), mat.NewDense(s.Nodes, net.Outputs(), nil)
 	return nil
 }
@@ -172,6 +188,9 @@ func (r *OnlineRun) Resume(before *Adaptation, predictions []float32) error {
 	if began.Gate == nil { // of an earlier version, which had none: a gate may begin at any step
 		rule.Gate = nil
 	}
+	if began.Conformal == nil || rule.Conformal == nil { // sets and intervals may begin and end at any
+		began.Conformal, rule.Conformal = nil, nil
+	}
 	was, err := json.Marshal(began)
 	if err != nil {
 		return err
@@ -193,6 +212,10 @@ func (r *OnlineRun) Resume(before *Adaptation, predictions []float32) error {
 	}
 	r.State.At, r.State.Scores = before.At, before.Scores
 	r.Predictions = append(r.Predictions[:0], predictions[:n]...)
+	r.State.Metered = nil
+	if len(before.Metered) == len(r.Stream.Read) {
+		r.State.Metered = before.Metered
+	}
 	return nil
 }
 
@@ -276,6 +299,7 @@ func (r *OnlineRun) step(t int, y mat.Dense, j loss.Loss) (OnlineStep, error) {
 	for _, i := range s.Read {
 		r.Predictions = append(r.Predictions, y.Row(i)...)
 	}
+	r.watchSets(y)
 	scores := &r.State.Scores
 	if s.cost.known {
 		scores.Online.watch(y, j)
@@ -300,6 +324,7 @@ func (r *OnlineRun) step(t int, y mat.Dense, j loss.Loss) (OnlineStep, error) {
 		step.Moved, step.Disagreement = &d.Moved, &d.Disagreement
 	}
 	r.watchGates(&step)
+	r.watchCoverage(&step)
 	return step, nil
 }
 

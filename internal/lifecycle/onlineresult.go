@@ -31,6 +31,11 @@ type OnlineStep struct {
 	Adapted *int  `json:"adapted,omitempty"`
 	Opened  []int `json:"opened,omitempty"`
 	Closed  []int `json:"closed,omitempty"`
+
+	// Of the sets or intervals of all answers that were judged before this step:
+	// the share that held the truth, and their mean number of classes, or width.
+	Coverage *float64 `json:"coverage,omitempty"`
+	Size     *float64 `json:"size,omitempty"`
 }
 
 // onlineScore is how well answers were.
@@ -77,7 +82,9 @@ type OnlineResult struct {
 	EndFrozen onlineScore `json:"end_frozen"`
 	Warning   string      `json:"warning,omitempty"`
 
-	Gate    *GateResult  `json:"gate,omitempty"` // nil without gates
+	Gate     *GateResult     `json:"gate,omitempty"`     // nil without gates
+	Coverage *CoverageResult `json:"coverage,omitempty"` // nil without sets and intervals
+
 	Drift   online.Drift `json:"drift"`
 	Seconds float64      `json:"seconds"` // filled in by whoever has a clock
 }
@@ -123,7 +130,7 @@ func (r *OnlineRun) Report(version string) *OnlineResult {
 		Online: scores.Online.score(), Frozen: scores.Frozen.score(),
 		LateFrom: r.lateFrom(), LateOnline: scores.LateOnline.score(), LateFrozen: scores.LateFrozen.score(),
 		EndFrom: r.endFrom(), EndOnline: scores.EndOnline.score(), EndFrozen: scores.EndFrozen.score(), Warning: r.State.Warning(),
-		Gate:  r.gateResult(),
+		Gate: r.gateResult(), Coverage: r.coverage(),
 		Drift: r.learner.Drift(),
 	}
 }

@@ -6,6 +6,8 @@
 //	model.safetensors    the best parameters so far
 //	adapted.safetensors  of an online run: the model so far, and where to resume
 //	predictions.npy      of an online run: the outputs so far
+//	sets.npy             of an online run: the classes that each answer leaves possible
+//	intervals.npy        of an online run: between which numbers each answer says that the truth is
 //	result.json          what came out; written last, so its presence means that the run has ended
 //
 // Files other than metrics.jsonl are replaced whole or not at all.
@@ -34,6 +36,8 @@ const (
 	ModelName       = "model.safetensors"
 	AdaptedName     = "adapted.safetensors"
 	PredictionsName = "predictions.npy"
+	SetsName        = "sets.npy"
+	IntervalsName   = "intervals.npy"
 	ResultName      = "result.json"
 )
 
@@ -64,7 +68,7 @@ func CreateOnline(path string, replace bool) (*Dir, error) {
 			return nil, fmt.Errorf("run folder %s: %w, a training run (%s)", path, errTraining, name)
 		}
 	}
-	return create(path, replace, AdaptedName, PredictionsName)
+	return create(path, replace, AdaptedName, PredictionsName, SetsName, IntervalsName)
 }
 
 // create prepares a folder for a run that leaves the given files.
