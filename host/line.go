@@ -142,4 +142,9 @@ type Answer struct {
 type Output struct {
 	Node  agent.NodeID `json:"node"`
 	Value []float32    `json:"output"`
+
+	// What the truth may be, if nodes say so and something is known of it: which
+	// classes, or between which numbers each output's is. See package conformal.
+	Set       []int      `json:"set,omitempty"`
+	Intervals []Interval `json:"intervals,omitempty"`
 }

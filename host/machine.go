@@ -90,7 +90,9 @@ type cell struct {
 	predicted bool
 	done      bool
 	output    []float32
-	told      loss.Loss // what the world said of the answer; nil if nothing
+	set       []int      // of classes that go with it
+	intervals []Interval // or of numbers
+	told      loss.Loss  // what the world said of the answer; nil if nothing
 }
 
 // NewMachine returns a machine whose nodes stand where the given checkpoint, nil
@@ -400,7 +402,11 @@ func (h *Machine) act() {
 		switch {
 		case !c.taking:
 		case mat.Finite(c.output...) || defect.Number == 6:
-			a.Outputs = append(a.Outputs, Output{c.node.ID(), c.output})
+			o := Output{Node: c.node.ID(), Value: c.output}
+			if h.cfg.Plan.Basis != nil && h.cfg.Plan.Rule.Conformal != nil {
+				c.sure(&o, h.cfg.Plan.Rule.Conformal)
+			}
+			a.Outputs = append(a.Outputs, o)
 		default: // JSON cannot write it, and nobody could use it
 			if h.stats.LostOutputs == 0 {
 				h.warn("the output of a node is not finite and left out of the answer; is a neighbour's row, or the model, absurd?",

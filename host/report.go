@@ -104,6 +104,10 @@ type Report struct {
 	// nil if nodes have no gates.
 	Gate *GateReport `json:"gate,omitempty"`
 
+	// Coverage says how often sets or intervals held the truth; nil if there are
+	// none, or no truth was told.
+	Coverage *CoverageReport `json:"coverage,omitempty"`
+
 	// Scale is λmax that the model's shift is divided by, 0 if it is not;
 	// Surveyed says that the nodes found it together.
 	Scale    float64 `json:"scale,omitempty"`
@@ -147,7 +151,7 @@ func (h *Machine) look(final bool) {
 		numbers += len(n.Params())
 	}
 	r.Nodes = FormatNodes(ids)
-	r.Gate = h.gates()
+	r.Gate, r.Coverage = h.gates(), h.coverage()
 	if h.cfg.Plan.Operator == graph.ShiftSpectral {
 		r.Scale, r.Surveyed = h.cfg.Plan.Scale, h.cfg.Surveyed || h.survey != nil
 	}
@@ -168,6 +172,7 @@ func (h *Machine) look(final bool) {
 	}
 	h.judge(r)
 	h.sayGates(r.Gate)
+	h.sayCoverage(r.Coverage, final)
 	h.actions.Report = r
 }
 

@@ -31,6 +31,17 @@ func (c *Calibration) Of(node int) (scores [][]float64, own bool) {
 	return c.Scores[at], true
 }
 
+// Begin returns the scores with which a node begins, by output: its own, or those of
+// all nodes if training read it; nil if it did not, and nothing is known of its
+// answers. Read is Meta.Nodes.
+func (c *Calibration) Begin(node int, read []int) [][]float64 {
+	scores, own := c.Of(node)
+	if !own && len(read) > 0 && !slices.Contains(read, node) {
+		return nil
+	}
+	return scores
+}
+
 // SetCalibration stores how answers turned out; without pooled scores it stores
 // nothing.
 func (m *Model) SetCalibration(c *Calibration) {

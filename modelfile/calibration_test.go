@@ -40,6 +40,16 @@ func TestCalibration(t *testing.T) {
 			}
 		}
 	}
+	k := &Calibration{Nodes: []int{3}, Scores: [][][]float64{{{1}}}, Pooled: [][]float64{{2}}}
+	for _, c := range []struct {
+		node int
+		read []int
+		want [][]float64
+	}{{3, []int{3, 5}, [][]float64{{1}}}, {5, []int{3, 5}, [][]float64{{2}}}, {6, []int{3, 5}, nil}, {6, nil, [][]float64{{2}}}} {
+		if got := k.Begin(c.node, c.read); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("node %d of %v begins with %v, want %v", c.node, c.read, got, c.want)
+		}
+	}
 	if got, err := smallModel(t).Calibration(); got != nil || err != nil {
 		t.Errorf("a model without: got %v and %v, want neither", got, err)
 	}

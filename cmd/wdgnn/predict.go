@@ -164,7 +164,8 @@ func (t *predictTrust) String() string {
 		text += fmt.Sprintf("%.4g wide on average for a coverage of %g %%", t.Size, 100*t.Coverage)
 	}
 	if t.Own < t.Nodes {
-		text += fmt.Sprintf("\n%d of %d nodes have no scores of their own: theirs are those of all nodes together", t.Nodes-t.Own, t.Nodes)
+		text += fmt.Sprintf("\n%d of %d nodes have no scores of their own: those that training read have those of all nodes, "+
+			"of the others nothing is known", t.Nodes-t.Own, t.Nodes)
 	}
 	return text
 }

@@ -54,6 +54,21 @@ var gauges = []gauge{
 		}
 		return float64(r.Gate.Trained)
 	}},
+	{
+		"wdgnn_coverage", "share of the judged answers whose set or interval held the truth; 0 if none was judged",
+		func(r *host.Report) float64 { return coverage(r).Share },
+	},
+	{"wdgnn_coverage_asked", "the share that was asked for", func(r *host.Report) float64 { return coverage(r).Asked }},
+	{"wdgnn_coverage_worst", "the share of the node that has the least", func(r *host.Report) float64 { return coverage(r).WorstShare }},
+	{"wdgnn_set_size", "mean number of classes in a set, or width of an interval", func(r *host.Report) float64 { return coverage(r).Size }},
+}
+
+// coverage returns how often the truth was held, zeros if nothing was judged.
+func coverage(r *host.Report) host.CoverageReport {
+	if r.Coverage == nil {
+		return host.CoverageReport{}
+	}
+	return *r.Coverage
 }
 
 // learning returns how learning does, zeros if nobody told.

@@ -77,11 +77,32 @@ func (c *Config) Plan(m *modelfile.Model, scale float64) (*agent.Plan, error) {
 			return nil, fmt.Errorf("learn: %w", err)
 		}
 		p.Rule = r
+		if p.Scores, err = beginSure(m, r, cost); err != nil {
+			return nil, err
+		}
 	}
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("model %s: %w", c.Model, err)
 	}
 	return p, nil
+}
+
+// beginSure completes what a rule says of sets and intervals by what targets are,
+// and returns the scores that nodes begin with: those of training, if the model
+// file holds some of answers of that kind.
+func beginSure(m *modelfile.Model, r *rule.Config, cost host.Cost) (func(agent.NodeID) [][]float64, error) {
+	if r.Conformal == nil {
+		return nil, nil
+	}
+	r.Conformal.Classes = cost == host.CrossEntropy
+	known, err := m.Calibration()
+	if err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	if known == nil || (m.Meta.Task == "classify") != r.Conformal.Classes {
+		return nil, nil
+	}
+	return func(id agent.NodeID) [][]float64 { return known.Begin(int(id), m.Meta.Nodes) }, nil
 }
 
 // momentOf returns the second moment that a model holds, with those of single

@@ -23,9 +23,12 @@ type Confidence struct {
 	Shape  []int
 	Values []float32
 
-	Own, Nodes int     // how many nodes have scores of their own, of how many that answer; others have those of all
-	Known      int     // answers of which something is known
-	Size       float64 // their mean number of classes, or width
+	// How many nodes have scores of their own, of how many that answer. Others have
+	// those of all nodes together if training read them; otherwise nothing is known.
+	Own, Nodes int
+
+	Known int     // answers of which something is known
+	Size  float64 // their mean number of classes, or width
 }
 
 // errUncalibrated says that a model file does not know how its answers turn out.
@@ -57,9 +60,12 @@ func (p *Prediction) Confidence(m *modelfile.Model, coverage float64) (*Confiden
 		if p.nodes != nil {
 			node = p.nodes[r]
 		}
-		scores, own := known.Of(node)
-		if own {
+		if _, own := known.Of(node); own {
 			c.Own++
+		}
+		scores := known.Begin(node, m.Meta.Nodes)
+		if scores == nil {
+			scores = make([][]float64, len(known.Pooled))
 		}
 		for _, s := range scores {
 			bounds = append(bounds, k.Bound(s))
@@ -83,9 +89,13 @@ func (c *Confidence) add(y []float32, bounds []conformal.Bound) {
 				in = 1
 			}
 			c.Values = append(c.Values, in)
-			c.Size += float64(in)
+			if !bounds[0].Unknown() {
+				c.Size += float64(in)
+			}
 		}
-		c.Known++
+		if !bounds[0].Unknown() {
+			c.Known++
+		}
 		return
 	}
 	for k, v := range y {

@@ -76,7 +76,7 @@ func (r *OnlineRun) newSure() *sure {
 	return s
 }
 
-// begin completes what the rule says of sets and intervals by what the model says,
+// beginSure completes what the rule says of sets and intervals by what the model says,
 // and returns the scores that nodes begin with.
 func (r *OnlineRun) beginSure() (func(node int) [][]float64, error) {
 	if r.Rule.Conformal == nil {
@@ -87,10 +87,7 @@ func (r *OnlineRun) beginSure() (func(node int) [][]float64, error) {
 	if known == nil || err != nil {
 		return nil, err
 	}
-	return func(node int) [][]float64 {
-		scores, _ := known.Of(node)
-		return scores
-	}, nil
+	return func(node int) [][]float64 { return known.Begin(node, r.trained.Meta.Nodes) }, nil
 }
 
 // SetsName returns the name of the file for Sets, empty if there are none.
