@@ -10,7 +10,8 @@ const (
 	Filter   Kind = "filter"
 	GNN      Kind = "gnn"
 	WideDeep Kind = "wd-gnn"
-	SGNN     Kind = "sgnn" // a GNN that is trained while links fail
+	SGNN     Kind = "sgnn"  // a GNN that is trained while links fail
+	Blank    Kind = "blank" // a linear map of the shifted inputs that knows nothing yet; see Source.Blank
 )
 
 // KindOf returns the architecture that a network has.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
@@ -67,6 +68,28 @@ func (z *Source) Learner(spec LearnerSpec, shared Observers) (online.Learner, er
 		return online.NewConsensus(o, spec.Config)
 	}
 	return o, nil
+}
+
+// Blank puts a model that was not trained into Models, for learners that begin
+// from nothing: the shifted inputs, each with a weight of 0 for every output. Of
+// the training signals it has the second moment, and no answer to any.
+func (z *Source) Blank() error {
+	c := z.Architecture(Filter)
+	c.Features = c.Outputs
+	m, err := gnn.New(c)
+	if err != nil {
+		return err
+	}
+	for k := range c.Outputs {
+		m.Params.Readout.Weight.Set(k, k, 1)
+	}
+	shift, err := z.Operator().Of(z.Net.Graph)
+	if err != nil {
+		return err
+	}
+	signals, _ := z.Net.Draw(z.Train, z.Stream("train"))
+	z.Models[Blank] = &SourceModel{Network: m, Moment: online.InputMoment(m, shift, signals, z.Read(), nil), Info: SourceInfo{Kind: Blank}}
+	return nil
 }
 
 // Played is what came out of one pass of a learner over a stream.

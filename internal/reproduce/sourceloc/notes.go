@@ -36,6 +36,8 @@ func table1Numbers(s recipe.Sourceloc, all []*unit) map[string]any {
 		"Personal": less(Mixed(50, 0.003), WideDeepFrozen, differ), "Single": less(Mixed(1, 0.003), WideDeepFrozen, differ),
 		"Whitened":       less(Mixed(50, 1), WideDeepFrozen, differ),
 		"FilterPersonal": f.Mean(filterPersonal.ID, differ),
+		"Newton":         less(WideDeepNewton, WideDeepFrozen, differ), "NewtonWindow": less(WideDeepNewton, Mixed(50, 0), differ),
+		"Blank": f.Mean(blankNewton.ID, differ), "PersonalMean": f.Mean(Mixed(50, 0.003).ID, differ),
 		"Leak": map[string]any{
 			"Gamma": leakGamma, "Offline": f.Mean(WideDeepFrozen.ID, differ),
 			"Central": f.Deviation(leakCentral.ID, differ), "Distributed": f.Deviation(leakDistributed.ID, differ),

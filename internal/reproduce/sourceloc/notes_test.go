@@ -46,7 +46,8 @@ func TestNotesFollowTheNumbers(t *testing.T) {
 		{"a loss", nil, map[string]float64{central: 10}, "points centralized (a loss;", "(a gain"},
 		{"harm", nil, map[string]float64{central: 10}, "Warning: WD-GNN, centralized online did harm", ""},
 		{
-			"leakage", nil, map[string]float64{wide: 80, leakCentral.ID: 92, leakDistributed.ID: 86},
+			"leakage", nil,
+			map[string]float64{wide: 80, leakCentral.ID: 92, leakDistributed.ID: 86},
 			"has 92.0 % centralized (paper 92.7) and 86.0 distributed (paper 86.5), from 80.0 offline: both within", "",
 		},
 		{"no leakage", nil, nil, "has 50.0 % centralized (paper 92.7)", "both within"},

@@ -86,6 +86,17 @@ var (
 	WideDeepLiteral = learner("wd-gnn distributed", recipe.WideDeep, recipe.Distributed, rule.Literal(false))
 )
 
+// Learners by second derivatives.
+var (
+	WideDeepNewton = learner("wd-gnn newton", recipe.WideDeep, recipe.Distributed, laplace())
+	blankNewton    = learner("blank newton", recipe.Blank, recipe.Distributed, laplace())
+)
+
+// laplace is the preset newton.
+func laplace() rule.Config {
+	return rule.Config{Newton: &rule.Newton{Doubt: 0.2, Fresh: 100}, Retrain: rule.RetrainTapsAndBias}
+}
+
 // The reading under which the paper's online rows come out: one γ for both modes,
 // the gradient of the sum of the detectors' costs where it is centralized, and
 // every signal scored after the update that it brought. Our costs are means, so

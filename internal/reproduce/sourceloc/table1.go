@@ -46,6 +46,8 @@ func table1Rows() []table1Row {
 		{"WD-GNN, own taps without mixing, m = 1", Mixed(1, 0), nil, nil, &WideDeepFrozen},
 		{"WD-GNN, own taps without mixing, m = 50", Mixed(50, 0), nil, nil, &WideDeepFrozen},
 		{"WD-GNN, whitened consensus (η = 1), m = 50", Mixed(50, 1), nil, nil, &WideDeepFrozen},
+		{"WD-GNN, newton", WideDeepNewton, nil, nil, &WideDeepFrozen},
+		{"No model trained offline: newton from nothing", blankNewton, nil, nil, &WideDeepFrozen},
 
 		{"Leakage, scored after the update: graph filter, centralized, γ = 0.1", leakFilterCentral, nil, nil, &filterFrozen},
 		{"Leakage, scored after the update: graph filter, distributed, γ = 0.1", leakFilterDistributed, nil, nil, &filterFrozen},
@@ -118,6 +120,9 @@ func (z *Realization) table1(ctx context.Context) (*unit, error) {
 		if err := z.Prepare(ctx, k); err != nil {
 			return nil, err
 		}
+	}
+	if err := z.Blank(); err != nil {
+		return nil, err
 	}
 	u := &unit{
 		Graph: z.Graph, Data: z.Data, Edges: z.Net.Graph.Edges(),
