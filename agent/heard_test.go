@@ -1,13 +1,16 @@
 package agent_test
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/agent/agenttest"
+	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/random"
+	"github.com/wdgnn/wdgnn/rule"
 )
 
 // named returns the variant of that name.
@@ -99,5 +102,72 @@ func TestHeardWithLostMessages(t *testing.T) {
 		if moved < 6 { // those that are told answers
 			t.Errorf("seed %d: %d nodes learned, want 6", seed, moved)
 		}
+	}
+}
+
+// Answers that come two steps late are learned from with the rows that they were
+// made with, gaps and all, by agents and in one process, to the same bits, and also
+// where everybody is restored from a checkpoint in between.
+func TestHeardLate(t *testing.T) {
+	const steps, late = 15, 2
+	for seed := range uint64(4) {
+		v := named(t, "filter, heard")
+		r := *v.rule
+		r.Delay, r.Gate, r.Newton = late, &rule.Gate{}, &rule.Newton{Doubt: 0.1, Fresh: 2}
+		v.rule = &r
+		tr := newTrial(t, v, seed, steps)
+		s := agenttest.New(tr.nodes, tr.plan)
+		for k := range steps {
+			begin(t, s, uint64(k), tr.graphs[k/3], tr.samples[k].Signal)
+			told := loss.Loss(loss.CrossEntropy{Labels: slices.Repeat([]int32{loss.NoLabel}, tr.nodes)})
+			for i := range s.Nodes {
+				if k >= late {
+					told = tr.costs[k-late]
+					if err := s.Step(i, agent.Told{Time: uint64(k - late), Loss: told, Index: i}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := s.Step(i, agent.Feedback{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			y := mat.NewDense(tr.nodes, tr.model.Outputs(), nil)
+			if err := tr.learner.Observe(tr.samples[k]); err != nil {
+				t.Fatal(err)
+			}
+			if err := tr.learner.Predict(y); err != nil {
+				t.Fatal(err)
+			}
+			if err := tr.learner.Update(told); err != nil {
+				t.Fatal(err)
+			}
+			tr.sameBits(t, k, s, y)
+			if k%4 == 3 {
+				restart(t, tr, s)
+			}
+		}
+	}
+}
+
+// restart restores all nodes, and the learner in one process, from what they
+// remember.
+func restart(t *testing.T, tr *trial, s *agenttest.Swarm) {
+	t.Helper()
+	for i, n := range s.Nodes {
+		text, err := json.Marshal(n.Memory())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m agent.Memory
+		if err := json.Unmarshal(text, &m); err != nil {
+			t.Fatal(err)
+		}
+		s.Nodes[i] = agent.NewNode(agent.NodeID(i), tr.plan, nil)
+		if err := s.Nodes[i].Restore(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tr.learner.Restore(tr.learner.Snapshot()); err != nil {
+		t.Fatal(err)
 	}
 }
