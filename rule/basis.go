@@ -156,6 +156,10 @@ func (f *Basis) hear(common *Hearing, m *SecondMoment) error {
 	return nil
 }
 
+// Hears says whether a node weights its neighbours one by one by what training
+// knew of them.
+func (f *Basis) Hears(node int) bool { return f.ears[node] != nil }
+
 // Len returns the length of x: rows times the rank of Ω.
 func (f *Basis) Len() int { return f.rows * f.width }
 

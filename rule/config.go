@@ -194,14 +194,21 @@ func Laplace() Config {
 	return Config{Newton: &Newton{Doubt: 0.2, Fresh: 100}, Retrain: RetrainTapsAndBias}
 }
 
+// Hearers is learning by second derivatives with a weight for every neighbour's
+// shifted values beside taps and bias; see Hearing. A node begins again when its
+// links change: what it knew of the others is then not worth what it was.
+func Hearers() Config {
+	return Config{Newton: &Newton{Doubt: 0.1, Fresh: 100, Restart: true}, Retrain: RetrainHeard}
+}
+
 // PersonalWindow is the window of the preset called "window".
 const PersonalWindow = 50
 
 // presetNames are those of today; earlier ones are read too.
-const presetNames = "auto, newton, window or literal"
+const presetNames = "auto, heard, newton, window or literal"
 
-// Preset returns the preset with the given name: "newton", "window" or "literal",
-// or by an early name "personal", which is "window", or "personal-single". Which
+// Preset returns the preset with the given name: "heard", "newton", "window" or
+// "literal", or by an early name "personal", which is "window", or "personal-single". Which
 // of them "auto" is, Settings.For says.
 func Preset(name string, centralized bool) (Config, error) {
 	switch name {
@@ -213,6 +220,8 @@ func Preset(name string, centralized bool) (Config, error) {
 		return Personal(1), nil
 	case "newton":
 		return Laplace(), nil
+	case "heard":
+		return Hearers(), nil
 	}
 	return Config{}, fmt.Errorf("rule: no preset is called %q; try %s", name, presetNames)
 }

@@ -18,7 +18,8 @@ type Settings struct {
 	// `every-step`, the cost is a gradient alone, or keys of gradient steps
 	// are set; `newton` otherwise. `newton`: own taps and bias at every node,
 	// learned by second derivatives, without step size and without a byte
-	// sent. `window`: own taps, whitened gradient steps on the last 50
+	// sent. `heard`: the same with a weight for every neighbour's shifted
+	// values, which it hears anyway. `window`: own taps, whitened gradient steps on the last 50
 	// signals, mixed a little; `personal` is its old name, and
 	// `personal-single` the same on one signal at a time. `literal`: the
 	// paper's words, plain gradient steps and full consensus.
@@ -26,7 +27,8 @@ type Settings struct {
 
 	// How links change: `fixed`; `outages`, some are lost or come back now
 	// and then; or `every-step`, as among robots. With `outages` what nodes of
-	// `newton` are sure of fades.
+	// `newton` are sure of fades; those of `heard` begin again anyway when
+	// their links change.
 	Links Links `yaml:"links,omitempty" example:"outages"`
 
 	// `newton`, or a rule of one's own in the place of gradient steps, by the
@@ -61,8 +63,11 @@ type Settings struct {
 	// Gradients longer than this are shortened to it; 0 never.
 	ClipNorm float64 `yaml:"clip_norm,omitempty" example:"1"`
 
-	// What learns: `taps`, or `taps+bias` for the wide part's bias as well.
-	Retrain *Retrain `yaml:"retrain,omitempty" default:"of the preset: taps, newton taps+bias" example:"taps+bias"`
+	// What learns: `taps`, `taps+bias` for the wide part's bias as well, or
+	// `heard` for these and a weight for every neighbour that was there in
+	// training, at nodes with at most 64 features; see
+	// [neighbours one by one](runtime.md#what-neighbours-say-one-by-one).
+	Retrain *Retrain `yaml:"retrain,omitempty" default:"of the preset: taps, newton taps+bias, heard heard" example:"taps+bias"`
 
 	// The distance from the trained taps at which learning counts as
 	// diverged; 0 means 1e8.
@@ -235,7 +240,7 @@ func (s *Settings) Config(centralized bool, own map[string]Rule) (Config, error)
 	}
 	set(&c.Whiten, s.Whiten)
 	set(&c.Retrain, s.Retrain)
-	if c.Newton != nil && s.Links == LinksOutages {
+	if c.Newton != nil && s.Links == LinksOutages && c.Retrain != RetrainHeard {
 		c.Newton.Forget = 0.9999
 	}
 	switch {

@@ -74,6 +74,7 @@ func TestSettingsOfAConfig(t *testing.T) {
 		{},
 		rule.Literal(false), rule.Personal(1), rule.Personal(50), rule.Laplace(),
 		{Newton: &rule.Newton{Prior: 2, Forget: 0.9, Restart: true}, Mixing: 0.5},
+		rule.Hearers(),
 		{
 			StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 0.1, Steps: 7}, Window: 3, Mixing: 0.5, Whiten: true,
 			Ridge: 0.1, ClipNorm: 2, Retrain: rule.RetrainTapsAndBias, Limit: 9, Outlier: -1, Clip: rule.ClipTrimmed,
@@ -122,7 +123,7 @@ func TestSettingsFor(t *testing.T) {
 func TestSettingsComplain(t *testing.T) {
 	much := 1.5
 	for want, s := range map[string]rule.Settings{
-		`rule: preset is "bold", want auto, newton, window or literal`: {Preset: "bold"},
+		`rule: preset is "bold", want auto, heard, newton, window or literal`: {Preset: "bold"},
 		"rule: window is -1":                                         {Window: -1},
 		"rule: mixing is for mode distributed":                       {Mixing: &much},
 		"rule: newton goes without a rule of one's own, step size":   {Preset: "newton", Window: 7},

@@ -17,6 +17,7 @@ import (
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/internal/rundir"
 	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/online"
 )
 
@@ -47,12 +48,14 @@ The stream is the section online of a configuration:
   online:
     stream: {signals: s.npy, targets: y.npy, graph: g.csv}   # T×N×F; T, T×N; src,dst[,weight][,time]
     mode: distributed         # or centralized
-    preset: auto              # or newton, window, literal
+    preset: auto              # or heard, newton, window, literal
 
 Which preset to take:
 
   auto      the default: window where links is every-step, otherwise newton
   newton    second derivatives, own taps and bias; no step size, nothing is sent
+  heard     and a weight for every neighbour, which sends no more for it; for networks
+            that are those of training but for links that are lost
   window    gradient steps on the last 50 signals, mixed a little; for links that
             change at every step (links: every-step), or to share what is learned
   literal   the paper's words: plain gradient steps and full consensus
@@ -296,6 +299,10 @@ func (r *onlineRun) play(ctx context.Context) error {
 	if !r.quiet {
 		fmt.Fprintf(r.Stderr, "%d nodes, %d read; %s, %s; %s\n", s.Nodes, len(s.Read), count(s.Steps, "step"), count(s.Changes, "graph"),
 			string(state.Mode)+", "+describeRule(state.Preset, &r.run.Rule, state.Mode))
+		if n := r.run.Unknown(); n > 0 {
+			fmt.Fprintf(r.Stderr, "what %s heard in training is not in the model file: they take the neighbours of their first step, "+
+				"and learn by newton, taps and bias alone, if they have more than %d features\n", count(n, "node"), rule.MostHeard)
+		}
 		if state.At > 0 {
 			fmt.Fprintf(r.Stderr, "resuming at step %d\n", state.At)
 		}

@@ -37,7 +37,7 @@ type Config struct {
 	// nodes less one by default.
 	Diameter int `yaml:"diameter,omitempty"`
 
-	// How nodes learn: `preset` (`auto`, `newton`, `window`, `literal`) and
+	// How nodes learn: `preset` (`auto`, `heard`, `newton`, `window`, `literal`) and
 	// keys that override it, `links`, `rule`, `newton`, `step_size`, `window`,
 	// `mixing`, `whiten`, `ridge`, `clip_norm`, `retrain`, `limit`, `outlier`, `clip`,
 	// `gate`, `delay` and `coverage`, all of them as under

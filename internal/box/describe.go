@@ -36,7 +36,7 @@ func Describe(c *Config) (string, error) {
 	}
 	say("run", "%s, host %d of %d: nodes %s", c.Run, c.Host, len(c.Hosts), host.FormatNodes(b.nodes))
 	say("model", "%s: %s", c.Model, b.describeModel(plan))
-	say("learn", "%s", c.describeLearning(plan))
+	say("learn", "%s", b.describeLearning(plan))
 	say("digest", "%s", b.describeDigest(plan, scale))
 	bounds, err := b.describeBounds()
 	if err != nil {
@@ -106,19 +106,28 @@ func (b *Box) describeModel(p *agent.Plan) string {
 	return strings.Join(append(parts, shift, mode), "; ")
 }
 
-func (c *Config) describeLearning(p *agent.Plan) string {
+func (b *Box) describeLearning(p *agent.Plan) string {
 	if p.Basis == nil {
 		return "not at all: nodes predict only; try learn: {preset: auto}"
+	}
+	if p.Rule.Retrain == rule.RetrainHeard {
+		known := 0
+		for _, node := range b.nodes {
+			if p.Basis.Hears(int(node)) {
+				known++
+			}
+		}
+		return fmt.Sprintf("heard: %s, a weight for every neighbour; %d of %d nodes are known from training", p.Rule.Newton, known, len(b.nodes))
 	}
 	if w := p.Rule.Newton; w != nil {
 		return fmt.Sprintf("newton: %s, mixing %v, %d numbers per node", w, p.Rule.Mixing, p.Basis.Len())
 	}
-	preset := cmp.Or(c.Learn.Preset, rule.DefaultPreset)
+	preset := cmp.Or(b.Learn.Preset, rule.DefaultPreset)
 	if preset == rule.DefaultPreset {
 		preset = "window"
 	}
-	if c.Learn.Rule != "" {
-		preset = fmt.Sprintf("%s, a rule of this program, with the preset %s", c.Learn.Rule, preset)
+	if b.Learn.Rule != "" {
+		preset = fmt.Sprintf("%s, a rule of this program, with the preset %s", b.Learn.Rule, preset)
 	}
 	more := ""
 	if p.Rule.Gate == nil {

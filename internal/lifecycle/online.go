@@ -167,6 +167,22 @@ func (r *OnlineRun) recall(before *Adaptation, s online.Snapshot) error {
 	return nil
 }
 
+// Unknown returns how many of the nodes read are to weight their neighbours one by
+// one though the model file does not say what they heard in training.
+func (r *OnlineRun) Unknown() int {
+	l, ok := r.learner.(*online.Consensus)
+	if !ok || r.Rule.Retrain != rule.RetrainHeard {
+		return 0
+	}
+	n := 0
+	for _, i := range r.Stream.Read {
+		if !l.Basis().Hears(i) {
+			n++
+		}
+	}
+	return n
+}
+
 // Setup returns the model as trained and how it is observed, for whoever plays
 // the stream with a learner of their own. Close ends the threads of the settings.
 func (r *OnlineRun) Setup() (*gnn.WideDeep, online.Config) { return r.trained.Network, r.settings }

@@ -83,6 +83,7 @@ var settings = []setting{
 	{"multi-hop, window of 4", false, rule.Config{StepSize: rule.StepSize{Value: 0.1}, Window: 4, Mixing: 0.3, Ridge: 0.01}},
 	{"delayed, literal", true, rule.Literal(false)},
 	{"multi-hop, newton", false, rule.Config{Newton: &rule.Newton{Doubt: 0.2, Fresh: 5, Restart: true}, Retrain: rule.RetrainTapsAndBias}},
+	{"multi-hop, heard", false, rule.Hearers()},
 }
 
 // plan returns the plan of a setting on the toy world.

@@ -193,9 +193,7 @@ func newtonSpec(change func(*rule.Newton)) recipe.LearnerSpec {
 
 // heardSpec is the same with weights for every neighbour.
 func heardSpec() recipe.LearnerSpec {
-	return learner("heard", recipe.WideDeep, recipe.Distributed, rule.Config{
-		Retrain: rule.RetrainHeard, Newton: &rule.Newton{Doubt: 0.1, Fresh: 100},
-	})
+	return learner("heard", recipe.WideDeep, recipe.Distributed, rule.Hearers())
 }
 
 // Learning by second derivatives is worth 1.5 points more than the best of the
