@@ -23,11 +23,11 @@ type Gate struct {
 	Margin float64 `json:"margin,omitempty"`
 
 	// Slack is how many usual answers learning may cost in all before it has
-	// gained anything; 0 means 10.
+	// gained anything; 0 means 15.
 	Slack float64 `json:"slack,omitempty"`
 
 	// Window is over how many judged answers, about, a node looks back to see
-	// whether what it learned is ahead; 0 means 20.
+	// whether what it learned is ahead; 0 means 30.
 	Window int `json:"window,omitempty"`
 
 	// Patience is for how many judged answers what was learned may stay behind
@@ -56,8 +56,8 @@ func (g *Gate) Validate() error {
 
 const (
 	defaultMargin   = 0.05
-	defaultSlack    = 10
-	defaultLook     = 20
+	defaultSlack    = 15
+	defaultLook     = 30
 	defaultPatience = 100
 
 	// outlying is how many usual costs one answer counts for at most where the

@@ -90,7 +90,7 @@ type Settings struct {
 	// would have cost, and `slack` usual answers. `off` answers with what was
 	// learned, whatever it costs. Other keys are `window`, the answers looked
 	// back on, and `patience`, those after which a node that stays behind begins
-	// again with the trained taps. {margin: 0.05, slack: 10, window: 20,
+	// again with the trained taps. {margin: 0.05, slack: 15, window: 30,
 	// patience: 100} is what `on` means.
 	Gate GateSettings `yaml:"gate,omitempty" default:"on" example:"off"`
 
