@@ -17,8 +17,8 @@ import (
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/internal/rundir"
 	"github.com/wdgnn/wdgnn/modelfile"
-	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/rule"
 )
 
 // OnlineCommand lets a trained model keep learning from a stream.

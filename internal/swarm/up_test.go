@@ -47,3 +47,28 @@ func TestUpSameBits(t *testing.T) {
 		}
 	}
 }
+
+// Nodes that weight their neighbours one by one learn from the messages that the
+// filter needs: as many as nodes that mix, and shorter ones.
+func TestHeardMessages(t *testing.T) {
+	messages, bytes := map[string]uint64{}, map[string]uint64{}
+	for _, s := range settings {
+		if s.delayed {
+			continue
+		}
+		r, err := Up(t.Context(), Options{
+			Task: toyTask(t, &s, 20), Run: "toy", Hosts: 4, Bus: box.BusNATS, Dir: t.TempDir(), Verify: true,
+			Pace: host.Pace{Deadline: 20 * time.Second, Retry: time.Second},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		messages[s.name], bytes[s.name] = r.Counters.Agents.Received, r.Counters.Bus.SentBytes
+	}
+	const heard, window = "multi-hop, heard", "multi-hop, window of 4"
+	t.Logf("heard: %d messages, %d bytes; window: %d and %d", messages[heard], bytes[heard], messages[window], bytes[window])
+	if messages[heard] == 0 || messages[heard] != messages[window] || bytes[heard] >= bytes[window] {
+		t.Errorf("heard takes %d messages and %d bytes, a window that mixes %d and %d; want as many messages of fewer bytes",
+			messages[heard], bytes[heard], messages[window], bytes[window])
+	}
+}
