@@ -24,6 +24,7 @@ const (
 	Row      Kind = iota + 1 // the row of an exchange
 	Ask                      // a request to send the row of an exchange again
 	Estimate                 // of λmax, by a Gauge; without values a request to send it again
+	Relay                    // an answer that belongs to the whole network; see rule.Relay
 )
 
 // Message is what travels between agents. Values belong to whoever made the
@@ -32,10 +33,15 @@ type Message struct {
 	From, To NodeID
 	Time     uint64 // t; of an estimate, the measurement
 	Kind     Kind
-	Exchange uint16  // e; of an estimate, the round
+	Exchange uint16  // e; of an estimate, the round; of a relayed answer, the hops from its teller
 	Links    uint32  // neighbours that the sender hears; in messages of exchange 0
 	Degree   float64 // d of the sender; in messages of exchange 0
 	Values   []float32
+
+	// Of a relayed answer, whose values are the target: who was told it, and of
+	// which step. It is sent with the first row of step Time.
+	Teller NodeID
+	About  uint64
 }
 
 // String describes the message in a few words.
@@ -50,6 +56,8 @@ func (m *Message) String() string {
 		word = "ask"
 	case Estimate:
 		word = "estimate"
+	case Relay:
+		return fmt.Sprintf("%d->%s relay t=%d of %d about %d, hop %d", m.From, to, m.Time, m.Teller, m.About, m.Exchange)
 	}
 	return fmt.Sprintf("%d->%s %s t=%d e=%d", m.From, to, word, m.Time, m.Exchange)
 }

@@ -67,8 +67,13 @@ func appendMessage(dst []byte, m *Message) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, m.Time)
 	dst = append(dst, byte(m.Kind), 0)
 	dst = binary.LittleEndian.AppendUint16(dst, m.Exchange)
-	dst = binary.LittleEndian.AppendUint32(dst, m.Links)
-	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(m.Degree))
+	if m.Kind == Relay {
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(m.Teller))
+		dst = binary.LittleEndian.AppendUint64(dst, m.About)
+	} else {
+		dst = binary.LittleEndian.AppendUint32(dst, m.Links)
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(m.Degree))
+	}
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(m.Values)))
 	dst = append(dst, 0, 0, 0, 0)
 	for _, v := range m.Values {
@@ -151,11 +156,15 @@ func (r *Reader) message(b []byte) ([]byte, error) {
 	}
 	m := Message{
 		From: NodeID(binary.LittleEndian.Uint32(b)), To: NodeID(binary.LittleEndian.Uint32(b[4:])), Time: binary.LittleEndian.Uint64(b[8:]),
-		Kind: Kind(b[16]), Exchange: binary.LittleEndian.Uint16(b[18:]), Links: binary.LittleEndian.Uint32(b[20:]),
-		Degree: math.Float64frombits(binary.LittleEndian.Uint64(b[24:])),
+		Kind: Kind(b[16]), Exchange: binary.LittleEndian.Uint16(b[18:]),
+	}
+	if m.Kind == Relay {
+		m.Teller, m.About = NodeID(binary.LittleEndian.Uint32(b[20:])), binary.LittleEndian.Uint64(b[24:])
+	} else {
+		m.Links, m.Degree = binary.LittleEndian.Uint32(b[20:]), math.Float64frombits(binary.LittleEndian.Uint64(b[24:]))
 	}
 	count := int(binary.LittleEndian.Uint32(b[32:]))
-	known := m.Kind <= Estimate
+	known := m.Kind <= Relay
 	if m.Kind < Row || known && (b[17] != 0 || binary.LittleEndian.Uint32(b[36:]) != 0) {
 		return nil, fmt.Errorf("%w: a message of kind %d, or with reserved bytes that are not 0", ErrFrame, b[16])
 	}

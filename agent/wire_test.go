@@ -26,6 +26,7 @@ func sampleFrame() (agent.Header, []agent.Message) {
 		{From: 3, To: agent.Everyone, Kind: agent.Row, Links: 4, Degree: 2.75, Values: []float32{0}},
 		{From: 4, To: agent.Everyone, Time: 1, Kind: agent.Estimate, Exchange: 2, Values: []float32{0.5, 0, 1, 0.75, 0, 2, 0.75, 0, 2}},
 		{From: 4, To: 3, Time: 1, Kind: agent.Estimate, Exchange: 2},
+		{From: 5, To: agent.Everyone, Time: 9, Kind: agent.Relay, Exchange: 2, Teller: 7, About: 1<<40 + 7, Values: []float32{3}},
 	}
 }
 
@@ -212,7 +213,7 @@ func seal(frame []byte) {
 // counted, whatever its bytes mean, and those around it are read.
 func TestUnknownKinds(t *testing.T) {
 	h, messages := sampleFrame()
-	for _, kind := range []byte{4, 5, 127, 255} {
+	for _, kind := range []byte{5, 6, 127, 255} {
 		b := agent.AppendFrame(nil, h, messages)
 		at := 32                // the first message,
 		second := at + 40 + 3*4 // behind its values the second,
@@ -230,7 +231,7 @@ func TestUnknownKinds(t *testing.T) {
 			t.Fatalf("kind %d: got %+v, %d messages and %d unknown (%v), want %+v, %d and 2",
 				kind, got, len(left), r.Unknown(), err, h, len(messages)-2)
 		}
-		for k, want := range []agent.Message{messages[1], messages[3], messages[4]} {
+		for k, want := range []agent.Message{messages[1], messages[3], messages[4], messages[5]} {
 			if left[k].String() != want.String() || !slices.Equal(left[k].Values, want.Values) {
 				t.Errorf("kind %d: message %d is %v, want %v", kind, k, &left[k], &want)
 			}
@@ -251,12 +252,12 @@ func TestStrictWhereKnown(t *testing.T) {
 		"byte 17":                       func(m []byte) { m[17] = 1 },
 		"byte 36":                       func(m []byte) { m[36] = 1 },
 		"byte 39":                       func(m []byte) { m[39] = 1 },
-		"unknown, a value too many":     func(m []byte) { m[16], m[32] = 4, 4 },
-		"unknown, a value too few":      func(m []byte) { m[16], m[32] = 4, 2 },
-		"unknown, 4 thousand millions":  func(m []byte) { m[16], m[32], m[33], m[34], m[35] = 4, 255, 255, 255, 255 },
+		"unknown, a value too many":     func(m []byte) { m[16], m[32] = 5, 4 },
+		"unknown, a value too few":      func(m []byte) { m[16], m[32] = 5, 2 },
+		"unknown, 4 thousand millions":  func(m []byte) { m[16], m[32], m[33], m[34], m[35] = 5, 255, 255, 255, 255 },
 		"known, a value too many":       func(m []byte) { m[32] = 4 },
 		"known, 4 thousand millions":    func(m []byte) { m[32], m[33], m[34], m[35] = 255, 255, 255, 255 },
-		"unknown and then half a frame": func(m []byte) { m[16], m[32] = 4, 0 },
+		"unknown and then half a frame": func(m []byte) { m[16], m[32] = 5, 0 },
 	} {
 		b := bytes.Clone(whole)
 		change(b[32:])
