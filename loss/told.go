@@ -9,7 +9,11 @@ import (
 // Told returns a cost of one row of C outputs, of the given kind, with the given
 // target, of kind.TargetLen(outputs) values, which is kept. It is how a target that
 // travelled without its cost is judged. An error says that no row can have it.
-func Told(kind Targeted, outputs int, target []float32) (Targeted, error) {
+func Told(kind Targeted, outputs int, target []float32) (interface {
+	Loss
+	Targeted
+}, error,
+) {
 	if want := kind.TargetLen(outputs); len(target) != want || !mat.Finite(target...) {
 		return nil, fmt.Errorf("loss: a target of %d values for a %T, want %d finite ones", len(target), kind, want)
 	}

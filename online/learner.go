@@ -70,6 +70,9 @@ type Snapshot struct {
 	// a node gave, and what is remembered of those of every node that is read.
 	Given   uint64               `json:"given,omitempty"`
 	Answers []rule.AnswersMemory `json:"answers,omitempty"`
+
+	// Relays are the answers that are passed on, of every node.
+	Relays []rule.RelayMemory `json:"relays,omitempty"`
 }
 
 // World shows samples one at a time and says what a prediction cost.

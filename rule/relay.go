@@ -64,9 +64,9 @@ func NewRelay(self uint32, c *Config) *Relay {
 	return &Relay{self: self, hops: c.Relay, slots: make([]relaySlot, c.horizon())}
 }
 
-// horizon returns how many steps back a node must remember: an answer may come
-// late, and is then on its way.
-func (c *Config) horizon() int { return c.Relay + 1 }
+// horizon returns how many steps a node must remember, the present one included:
+// an answer may come late, and is then on its way.
+func (c *Config) horizon() int { return c.Delay + c.Relay + 1 }
 
 // Open begins a step of the node. Times ascend.
 func (r *Relay) Open(time uint64) {
@@ -127,8 +127,8 @@ func (r *Relay) Hear(m Relayed) {
 	}
 }
 
-// Fits reports what is wrong with a relayed answer that came from outside.
-func (r *Relay) Fits(m Relayed) error {
+// Check reports what is wrong with a relayed answer that came from outside.
+func (r *Relay) Check(m Relayed) error {
 	if m.Hop < 1 || m.Hop > r.hops {
 		return fmt.Errorf("rule: an answer %d hops from its teller, want 1 to %d", m.Hop, r.hops)
 	}
@@ -184,8 +184,11 @@ func (r *Relay) Reset() {
 	}
 }
 
-// RelayMemory is everything a Relay remembers of its steps, the oldest first.
-type RelayMemory []RelayStep
+// RelayMemory is everything a Relay remembers.
+type RelayMemory struct {
+	Steps []RelayStep `json:"steps,omitempty"` // the oldest first
+	Stats RelayStats  `json:"stats"`
+}
 
 // RelayStep is what a Relay remembers of one step.
 type RelayStep struct {
@@ -197,33 +200,41 @@ type RelayStep struct {
 
 // Memory returns a copy of what is remembered.
 func (r *Relay) Memory() RelayMemory {
-	var m RelayMemory
+	m := RelayMemory{Stats: r.stats}
 	for s := range r.oldestFirst {
 		step := RelayStep{s.Relayed, s.heard, s.believed, s.passed}
 		step.Target = slices.Clone(s.Target)
-		m = append(m, step)
+		m.Steps = append(m.Steps, step)
 	}
 	return m
 }
 
-// Restore is the inverse of Memory; it may come from outside, and an error changes
-// nothing.
-func (r *Relay) Restore(m RelayMemory) error {
-	if len(m) > len(r.slots) {
-		return fmt.Errorf("rule: relay: a memory of %d steps, want at most %d", len(m), len(r.slots))
+// Fits reports what keeps m from being restored.
+func (r *Relay) Fits(m RelayMemory) error {
+	if len(m.Steps) > len(r.slots) {
+		return fmt.Errorf("rule: memory: answers of %d steps are passed on, want at most %d", len(m.Steps), len(r.slots))
 	}
-	for k := range m {
-		if k > 0 && m[k].Time <= m[k-1].Time || m[k].Hop < 0 || m[k].Hop > r.hops || !mat.Finite(m[k].Target...) {
-			return fmt.Errorf("rule: relay: step %d of the memory makes no sense", m[k].Time)
+	for k, s := range m.Steps {
+		if k > 0 && s.Time <= m.Steps[k-1].Time || s.Hop < 0 || s.Hop > r.hops || !mat.Finite(s.Target...) {
+			return fmt.Errorf("rule: memory: an answer of step %d, hop %d, that is passed on makes no sense", s.Time, s.Hop)
 		}
 	}
+	return nil
+}
+
+// Restore is the inverse of Memory. A memory that does not fit is an error and
+// changes nothing.
+func (r *Relay) Restore(m RelayMemory) error {
+	if err := r.Fits(m); err != nil {
+		return err
+	}
 	r.Reset()
-	r.next = 0
-	for k := range m {
-		r.Open(m[k].Time)
-		if s := &r.slots[k]; m[k].Heard {
-			s.believe(m[k].Relayed)
-			s.believed, s.passed = m[k].Believed, m[k].Passed
+	r.next, r.stats = 0, m.Stats
+	for k, step := range m.Steps {
+		r.Open(step.Time)
+		if s := &r.slots[k]; step.Heard {
+			s.believe(step.Relayed)
+			s.believed, s.passed = step.Believed, step.Passed
 		}
 	}
 	return nil

@@ -120,18 +120,18 @@ func TestRelayMemory(t *testing.T) {
 			t.Errorf("learns %s and passes %s on", due, pass)
 		}
 	}
-	if len(was) != 3 || was[0].Time != 1 {
+	if len(was.Steps) != 3 || was.Steps[0].Time != 1 {
 		t.Errorf("remembers %+v, want steps 1 to 3", was)
 	}
-	was[1].Time = 9
+	was.Steps[1].Time = 9
 	if err := copied.Restore(was); err == nil {
 		t.Error("steps out of order are restored, want an error")
 	}
 	if err := rule.NewRelay(9, &rule.Config{Relay: 1}).Restore(r.Memory()); err == nil {
 		t.Error("three steps are restored for two, want an error")
 	}
-	for _, m := range []rule.Relayed{{Hop: 0}, {Hop: 3}, {Hop: 1, Target: []float32{1 / float32(len(was)-3)}}} {
-		if err := r.Fits(m); err == nil {
+	for _, m := range []rule.Relayed{{Hop: 0}, {Hop: 3}, {Hop: 1, Target: []float32{1 / float32(len(was.Steps)-3)}}} {
+		if err := r.Check(m); err == nil {
 			t.Errorf("%+v fits, want an error", m)
 		}
 	}
