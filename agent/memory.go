@@ -18,6 +18,7 @@ type Memory struct {
 	Stats   Stats        `json:"stats"`
 
 	Answers *rule.AnswersMemory `json:"answers,omitempty"` // nil if it remembers none
+	Relay   *rule.RelayMemory   `json:"relay,omitempty"`   // nil if it passes nothing on
 }
 
 // Memory returns a copy of what the node remembers.
@@ -30,6 +31,10 @@ func (n *Node) Memory() Memory {
 	if n.answers != nil {
 		a := n.answers.Memory()
 		m.Answers = &a
+	}
+	if n.relay != nil {
+		r := n.relay.Memory()
+		m.Relay = &r
 	}
 	return m
 }
@@ -57,6 +62,15 @@ func (n *Node) Restore(m Memory) error {
 			return fmt.Errorf("agent: restore: %w", err)
 		}
 	}
+	var relay rule.RelayMemory
+	if m.Relay != nil {
+		relay = *m.Relay
+	}
+	if n.relay != nil {
+		if err := n.relay.Fits(relay); err != nil {
+			return fmt.Errorf("agent: restore: %w", err)
+		}
+	}
 	if n.learner != nil {
 		if err := n.learner.Restore(*m.Learner); err != nil {
 			return fmt.Errorf("agent: restore: %w", err)
@@ -64,6 +78,11 @@ func (n *Node) Restore(m Memory) error {
 	}
 	if n.answers != nil {
 		if err := n.answers.Restore(answers); err != nil {
+			return fmt.Errorf("agent: restore: %w", err)
+		}
+	}
+	if n.relay != nil {
+		if err := n.relay.Restore(relay); err != nil {
 			return fmt.Errorf("agent: restore: %w", err)
 		}
 	}

@@ -38,6 +38,10 @@ type Message struct {
 	Degree   float64 // d of the sender; in messages of exchange 0
 	Values   []float32
 
+	// Relays is how many relayed answers come with a row of exchange 0: it is
+	// waited for them as for the row.
+	Relays uint8
+
 	// Of a relayed answer, whose values are the target: who was told it, and of
 	// which step. It is sent with the first row of step Time.
 	Teller NodeID
@@ -159,6 +163,12 @@ type Stats struct {
 	Anew      uint64 `json:"anew,omitempty"` // times that the node began again with the parameters as trained
 	Late      uint64 `json:"late,omitempty"` // costs of earlier steps that were learned from
 
+	Believed     uint64 `json:"believed,omitempty"`      // answers that others were told and passed on, learned from
+	Doubled      uint64 `json:"doubled,omitempty"`       // such answers that were heard before
+	Contradicted uint64 `json:"contradicted,omitempty"`  // such answers that say something else than another
+	Relayed      uint64 `json:"relayed,omitempty"`       // messages that pass answers on, sent
+	RelayedBytes uint64 `json:"relayed_bytes,omitempty"` // and their bytes
+
 	Received   uint64 `json:"received"`   // messages that were used
 	Kept       uint64 `json:"kept"`       // messages of a later step
 	Stale      uint64 `json:"stale"`      // of a past step, or of a hop that was given up
@@ -181,6 +191,11 @@ func (s *Stats) Add(o Stats) {
 	s.Diverged += o.Diverged
 	s.Anew += o.Anew
 	s.Late += o.Late
+	s.Believed += o.Believed
+	s.Doubled += o.Doubled
+	s.Contradicted += o.Contradicted
+	s.Relayed += o.Relayed
+	s.RelayedBytes += o.RelayedBytes
 	s.Received += o.Received
 	s.Kept += o.Kept
 	s.Stale += o.Stale

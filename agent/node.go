@@ -20,6 +20,7 @@ type Node struct {
 	learner *rule.Node    // nil if the node does not learn
 	answers *rule.Answers // nil if it always answers with what it learned, and hears at once what that cost
 	told    []Told        // late, for the next update
+	relay   *relay        // nil if answers are not passed on
 	stats   Stats
 
 	time      uint64
@@ -95,7 +96,7 @@ func NewNode(id NodeID, p *Plan, s *Scratch) *Node {
 		s = new(Scratch)
 	}
 	n := &Node{
-		id: id, plan: p, scratch: s, opened: unopened, later: later{each: laterPerNode, all: mostLater},
+		id: id, plan: p, scratch: s, opened: unopened, later: later{each: p.room(), all: mostLater},
 		output: make([]float32, p.Model.Outputs()), base: mat.NewDense(1, p.Model.Outputs(), nil),
 	}
 	if p.learns() {
@@ -126,9 +127,14 @@ func NewNode(id NodeID, p *Plan, s *Scratch) *Node {
 // answers with.
 func (n *Node) fresh() {
 	r := n.plan.Rule
-	n.learner = rule.NewNode(rule.NodeConfig{Basis: n.plan.Basis, Config: r, Rows: 1 + r.Delay, Number: int(n.id)})
+	n.learner = rule.NewNode(rule.NodeConfig{Basis: n.plan.Basis, Config: r, Rows: 1 + r.Delay + r.Relay, Number: int(n.id)})
 	n.answers, n.told = nil, n.told[:0]
-	if r.Gate != nil || r.Delay > 0 || r.Conformal != nil {
+	if n.relay == nil {
+		n.relay = newRelay(n.id, n.plan)
+	} else {
+		n.relay.Reset()
+	}
+	if r.Gate != nil || r.Delay > 0 || n.relay != nil || r.Conformal != nil {
 		n.answers, n.adapted = rule.NewAnswers(n.plan.Basis, r), make([]float32, len(n.output))
 		if n.plan.Scores != nil {
 			n.answers.Begin(n.plan.Scores(n.id))
@@ -255,6 +261,7 @@ func (n *Node) begin(ev Begin, r *Ready) error {
 	z := n.shifted[0].Row(0)
 	copy(z, ev.Row)
 	n.opened[n.time%2] = opening{n.time, uint32(len(n.links)), n.degree}
+	n.passOn()
 	n.post(0)
 	n.replay()
 	n.advance(r)
@@ -291,6 +298,9 @@ func (n *Node) connect(links []Link) {
 		in.got = slices.Grow(in.got[:0], len(links))[:len(links)]
 		clear(in.got)
 		in.missing = len(links)
+	}
+	if n.relay != nil {
+		n.relay.came = n.relay.came[:0]
 	}
 	for v := range n.vectors {
 		n.vectors[v] = n.vectors[v].Resize(len(links)+1, n.plan.Basis.Len())
@@ -336,6 +346,9 @@ func (n *Node) message(time uint64, e int, to NodeID) Message {
 	m := Message{From: n.id, To: to, Time: time, Kind: Row, Exchange: uint16(e), Values: n.outbox[time%2][e]}
 	if e == 0 {
 		m.Links, m.Degree = n.opened[time%2].links, n.opened[time%2].degree
+		if n.relay != nil {
+			m.Relays = uint8(len(n.relay.said[time%2]))
+		}
 	}
 	return m
 }
@@ -438,6 +451,9 @@ func (n *Node) predict(r *Ready) {
 	default:
 		n.learner.Predict(n.adapted, base, z)
 		n.answers.Give(n.time, n.output, n.adapted, base, z)
+	}
+	if n.relay != nil {
+		n.relay.Open(n.time)
 	}
 	n.predicted = true
 	n.stats.Predicted++

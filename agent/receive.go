@@ -38,6 +38,11 @@ func (n *Node) receive(m *Message, r *Ready) error {
 	switch {
 	case !n.begun || m.Time > n.time:
 		return n.keep(m)
+	case m.Kind == Relay:
+		if n.hearRelay(m) {
+			n.advance(r)
+		}
+		return nil
 	case m.Time < n.time || !n.open:
 		n.stats.Stale++
 		return nil
@@ -63,6 +68,9 @@ func (n *Node) receive(m *Message, r *Ready) error {
 // Parameters within the bounds may still be absurd beside those of others. That
 // cannot be seen in one message; package rule judges it when all have come.
 func (n *Node) inspect(m *Message) error {
+	if m.Kind == Relay {
+		return n.inspectRelay(m)
+	}
 	if m.Kind != Row || int(m.Exchange) >= len(n.plan.stages) {
 		return fmt.Errorf("%w: node %d: kind %d, exchange %d of %d", ErrMalformed, n.id, m.Kind, m.Exchange, len(n.plan.stages))
 	}
@@ -118,7 +126,7 @@ func (n *Node) take(m *Message) bool {
 	case n.links[k].lost || e < n.exchange:
 		n.stats.Stale++
 		return false
-	case in.got[k]:
+	case in.got[k] || e == 0 && n.links[k].heard:
 		n.stats.Duplicates++
 		return false
 	}
@@ -140,6 +148,18 @@ func (n *Node) take(m *Message) bool {
 		}
 	}
 	n.stats.Received++
+	if e == 0 && n.relay != nil {
+		if n.links[k].owed += int(m.Relays); n.links[k].owed > 0 {
+			return false
+		}
+	}
+	return n.complete(k, e)
+}
+
+// complete notes that everything of exchange e came from the k-th neighbour, and
+// says whether it was the last that the exchange waited for.
+func (n *Node) complete(k, e int) bool {
+	in := &n.inbox[e]
 	in.got[k] = true
 	in.missing--
 	return e == n.exchange && in.missing == 0
@@ -171,7 +191,11 @@ func (n *Node) keep(m *Message) error {
 // past.
 func (n *Node) replay() {
 	for k := range n.later.messages {
-		if m := &n.later.messages[k]; m.Time == n.time {
+		switch m := &n.later.messages[k]; {
+		case m.Time != n.time:
+		case m.Kind == Relay:
+			n.hearRelay(m)
+		default:
 			n.take(m)
 		}
 	}
@@ -192,6 +216,9 @@ func (n *Node) answer(m *Message) {
 		return
 	}
 	n.stats.Resent++
+	if e == 0 {
+		n.repeat(m.Time, m.From)
+	}
 	n.send = append(n.send, n.message(m.Time, e, m.From))
 }
 
@@ -222,6 +249,10 @@ func (n *Node) expire(r *Ready) {
 	}
 	for k := range n.links {
 		if n.inbox[n.exchange].got[k] || n.links[k].lost {
+			continue
+		}
+		if n.exchange == 0 && n.links[k].heard { // only answers that it passes on did not come
+			n.complete(k, 0)
 			continue
 		}
 		n.stats.Expired++
@@ -267,13 +298,19 @@ func (n *Node) late(ev Told) error {
 	if err := n.check(ev.Loss); err != nil {
 		return err
 	}
-	at, found := slices.BinarySearchFunc(n.told, ev.Time, func(t Told, time uint64) int { return cmp.Compare(t.Time, time) })
+	n.ownRelay(ev.Time, ev.Loss, ev.Index)
+	at, found := n.findTold(ev.Time)
 	if found {
 		n.told[at] = ev
 	} else {
 		n.told = slices.Insert(n.told, at, ev)
 	}
 	return nil
+}
+
+// findTold returns the place of a time among what was told late.
+func (n *Node) findTold(time uint64) (at int, found bool) {
+	return slices.BinarySearchFunc(n.told, time, func(t Told, time uint64) int { return cmp.Compare(t.Time, time) })
 }
 
 // check reports a cost from which the node cannot learn.
@@ -298,6 +335,10 @@ func (n *Node) learn(ev Feedback) error {
 		return fmt.Errorf("%w: node %d: nobody told the cost, and the plan does not say of which kind those in the window are: set Cost",
 			ErrOrder, n.id)
 	}
+	if ev.Loss != nil {
+		n.ownRelay(n.time, ev.Loss, ev.Index)
+	}
+	n.dueRelays()
 	n.observe(ev)
 	n.listen()
 	err := n.learner.Step(&n.heard)

@@ -56,6 +56,10 @@ func variants() []variant {
 	newton := rule.Config{Newton: &rule.Newton{Doubt: 0.2, Fresh: 2, Restart: true}, Retrain: rule.RetrainTapsAndBias}
 	mixed := rule.Config{Newton: &rule.Newton{Forget: 0.9}, Mixing: 0.5}
 	heard := rule.Config{Newton: &rule.Newton{Doubt: 0.1, Fresh: 2, Restart: true}, Retrain: rule.RetrainHeard}
+	relayed, gated, second, told := personal, personal, newton, heard
+	told.Relay = 2
+	second.Relay, second.Newton = 2, &rule.Newton{Doubt: 0.1}
+	relayed.Relay, gated.Relay, gated.Gate, gated.Mixing = 2, 1, &rule.Gate{}, 0
 	filter := gnn.Config{In: 2, Features: 6, Outputs: 3, Wide: &gnn.WideConfig{Order: 3}}
 	noWide := deepConfig(2, 1)
 	noWide.Wide = nil
@@ -72,6 +76,11 @@ func variants() []variant {
 		{"delayed, newton", deepConfig(3, 2), graph.ShiftRowStochastic, true, &newton},
 		{"filter, heard", filter, graph.ShiftRowStochastic, false, &heard},
 		{"two layers, heard", deepConfig(3, 2), graph.ShiftSymmetric, false, &heard},
+		{"one layer, answers passed on", deepConfig(2), graph.ShiftLaplacian, false, &relayed},
+		{"filter, answers passed on to gates", filter, graph.ShiftRowStochastic, false, &gated},
+		{"filter, newton, answers passed on", filter, graph.ShiftRowStochastic, false, &second},
+		{"two layers, heard, answers passed on", deepConfig(3, 2), graph.ShiftSymmetric, false, &told},
+		{"delayed, answers passed on", deepConfig(2), graph.ShiftSymmetric, true, &relayed},
 		{"frozen GNN", noWide, graph.ShiftAdjacency, false, nil},
 		{"delayed, literal", deepConfig(3, 2), graph.ShiftRowStochastic, true, &literal},
 		{"delayed, personal", deepConfig(2), graph.ShiftSymmetric, true, &personal},

@@ -65,7 +65,7 @@ func appendMessage(dst []byte, m *Message) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(m.From))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(m.To))
 	dst = binary.LittleEndian.AppendUint64(dst, m.Time)
-	dst = append(dst, byte(m.Kind), 0)
+	dst = append(dst, byte(m.Kind), m.Relays)
 	dst = binary.LittleEndian.AppendUint16(dst, m.Exchange)
 	if m.Kind == Relay {
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(m.Teller))
@@ -156,7 +156,7 @@ func (r *Reader) message(b []byte) ([]byte, error) {
 	}
 	m := Message{
 		From: NodeID(binary.LittleEndian.Uint32(b)), To: NodeID(binary.LittleEndian.Uint32(b[4:])), Time: binary.LittleEndian.Uint64(b[8:]),
-		Kind: Kind(b[16]), Exchange: binary.LittleEndian.Uint16(b[18:]),
+		Kind: Kind(b[16]), Relays: b[17], Exchange: binary.LittleEndian.Uint16(b[18:]),
 	}
 	if m.Kind == Relay {
 		m.Teller, m.About = NodeID(binary.LittleEndian.Uint32(b[20:])), binary.LittleEndian.Uint64(b[24:])
@@ -165,7 +165,7 @@ func (r *Reader) message(b []byte) ([]byte, error) {
 	}
 	count := int(binary.LittleEndian.Uint32(b[32:]))
 	known := m.Kind <= Relay
-	if m.Kind < Row || known && (b[17] != 0 || binary.LittleEndian.Uint32(b[36:]) != 0) {
+	if m.Kind < Row || known && (b[17] != 0 && (m.Kind != Row || m.Exchange != 0) || binary.LittleEndian.Uint32(b[36:]) != 0) {
 		return nil, fmt.Errorf("%w: a message of kind %d, or with reserved bytes that are not 0", ErrFrame, b[16])
 	}
 	b = b[messageHeader:]

@@ -77,6 +77,9 @@ func (h *Machine) drain() {
 // leaves that is there.
 func (h *Machine) post(m *agent.Message) {
 	h.pending = append(h.pending, *m)
+	if m.Kind == agent.Relay { // leaves with the row that follows it
+		return
+	}
 	e := m.Exchange
 	h.posted[e]++
 	if h.posted[e] == h.boundary {
@@ -92,7 +95,7 @@ const frameRoom = 512 << 10
 // MaxFrame returns the largest frame, in bytes, that a host sends under a plan:
 // its room and the longest message, which is never divided.
 func MaxFrame(p *agent.Plan) int {
-	longest := 0
+	longest := p.Model.Outputs() // of a target that is passed on
 	for e := range p.Exchanges() {
 		longest = max(longest, p.Length(e))
 	}

@@ -101,6 +101,8 @@ func (h *Machine) take(f transport.Frame) {
 				h.skipTo = m.Time
 			}
 			later, far = later || h.near(m.Time), true
+		case m.Kind == agent.Relay:
+			h.relayed(m)
 		case m.Time < h.time:
 			h.late(m)
 		default:
@@ -252,6 +254,21 @@ func (h *Machine) deliver(m *agent.Message) {
 	}
 }
 
+// relayed hands an answer that is passed on to those who hear its sender. Agents
+// take it in their step and after it, and count what they refuse; rows alone say
+// whether a neighbour is there.
+func (h *Machine) relayed(m *agent.Message) {
+	if m.To != agent.Everyone {
+		if i, here := h.index[m.To]; here {
+			h.step(i, agent.Receive{Message: m})
+		}
+		return
+	}
+	for _, i := range h.hearers[m.From] {
+		h.step(i, agent.Receive{Message: m})
+	}
+}
+
 // late takes in a row of a past step. It comes too late to be used, but may say
 // that a silent neighbour is there again: those who hear it look whether it fits.
 // Of neighbours that are not silent it is only counted.
@@ -311,11 +328,13 @@ func (h *Machine) replay() {
 			m := &messages[k]
 			owner, _ := h.cfg.Directory.Owner(m.From)
 			switch {
-			case owner != f.From || m.Kind != agent.Row || m.Time < f.from:
-			case m.Time == h.time:
-				h.deliver(m)
+			case owner != f.From || m.Kind != agent.Row && m.Kind != agent.Relay || m.Time < f.from:
 			case m.Time > h.time:
 				later = later || h.near(m.Time)
+			case m.Kind == agent.Relay:
+				h.relayed(m)
+			case m.Time == h.time:
+				h.deliver(m)
 			default:
 				h.late(m)
 			}
