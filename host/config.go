@@ -135,6 +135,8 @@ func (c *Config) Validate() error {
 	}
 	if c.Plan == nil {
 		complain("a plan must be given")
+	} else if r := c.Plan.Rule; r != nil && r.Relay > 0 && c.Cost == Gradient {
+		complain("answers are passed on by their targets, and the cost %s has none; try a relay of 0, or another cost", c.Cost)
 	}
 	sorted := slices.Sorted(slices.Values(c.Nodes))
 	for k, n := range sorted {

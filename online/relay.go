@@ -16,14 +16,12 @@ type relaying struct {
 	said   [][]rule.Relayed // by node, at this step
 	due    []rule.Relayed
 	target []float32
-	sent   Relayed
 }
 
 // Relayed is what passing answers on cost, and what came of it.
 type Relayed struct {
 	rule.RelayStats
-	Messages uint64 `json:"messages"` // a message is one to all who hear a node
-	Bytes    uint64 `json:"bytes"`    // as agents write them
+	Bytes uint64 `json:"bytes"` // of what was passed on, one message each to all who hear a node, as agents write it
 }
 
 // relayedBytes is what a message has beside its target; see doc/wire.md.
@@ -61,10 +59,6 @@ func (p *relaying) ready(j loss.Loss, outputs int) error {
 func (p *relaying) exchange(shift *mat.CSR, time uint64) {
 	for i, r := range p.relays {
 		p.said[i] = r.Pass(p.said[i][:0])
-		for _, m := range p.said[i] {
-			p.sent.Messages++
-			p.sent.Bytes += uint64(relayedBytes + 4*len(m.Target))
-		}
 	}
 	for i, r := range p.relays {
 		neighbors, _ := shift.Row(i)
@@ -96,14 +90,16 @@ func (p *relaying) count() Relayed {
 	if p == nil {
 		return Relayed{}
 	}
-	all := p.sent
+	var all Relayed
 	for _, r := range p.relays {
 		s := r.Stats()
 		all.Believed += s.Believed
 		all.Doubled += s.Doubled
 		all.Contradicted += s.Contradicted
 		all.Outdated += s.Outdated
+		all.Passed += s.Passed
 	}
+	all.Bytes = all.Passed * uint64(relayedBytes+4*len(p.target))
 	return all
 }
 

@@ -54,6 +54,7 @@ type RelayStats struct {
 	Doubled      uint64 `json:"doubled"`      // heard again
 	Contradicted uint64 `json:"contradicted"` // that say something else than another one
 	Outdated     uint64 `json:"outdated"`     // of steps that are forgotten, or never were
+	Passed       uint64 `json:"passed"`       // that the node said to its neighbours, its own among them
 }
 
 // NewRelay returns that of node self under c, which must relay.
@@ -157,6 +158,7 @@ func (r *Relay) Pass(dst []Relayed) []Relayed {
 	for s := range r.oldestFirst {
 		if s.believed && !s.passed && s.Hop < r.hops {
 			s.passed = true
+			r.stats.Passed++
 			m := s.Relayed
 			m.Hop++
 			dst = append(dst, m)

@@ -58,10 +58,10 @@ func TestRelayContradictions(t *testing.T) {
 		stats rule.RelayStats
 	}{
 		{"nobody says anything", nil, nil, "[]", rule.RelayStats{}},
-		{"the nearest", nil, []rule.Relayed{low, near, high}, "[{1 3 2 [5]}]", rule.RelayStats{Believed: 1, Contradicted: 2}},
-		{"the lowest", nil, []rule.Relayed{high, low}, "[{1 2 3 [6]}]", rule.RelayStats{Believed: 1, Doubled: 1}},
-		{"one's own", []float32{4}, []rule.Relayed{near}, "[{1 9 1 [4]}]", rule.RelayStats{Contradicted: 1}},
-		{"the same from all", []float32{5}, []rule.Relayed{near}, "[{1 9 1 [5]}]", rule.RelayStats{}},
+		{"the nearest", nil, []rule.Relayed{low, near, high}, "[{1 3 2 [5]}]", rule.RelayStats{Believed: 1, Contradicted: 2, Passed: 1}},
+		{"the lowest", nil, []rule.Relayed{high, low}, "[{1 2 3 [6]}]", rule.RelayStats{Believed: 1, Doubled: 1, Passed: 1}},
+		{"one's own", []float32{4}, []rule.Relayed{near}, "[{1 9 1 [4]}]", rule.RelayStats{Contradicted: 1, Passed: 1}},
+		{"the same from all", []float32{5}, []rule.Relayed{near}, "[{1 9 1 [5]}]", rule.RelayStats{Passed: 1}},
 		{"of another step", nil, []rule.Relayed{{Time: 8, Teller: 1, Hop: 1, Target: []float32{1}}}, "[]", rule.RelayStats{Outdated: 1}},
 	} {
 		r := rule.NewRelay(9, &rule.Config{Relay: 3})

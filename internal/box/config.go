@@ -40,7 +40,7 @@ type Config struct {
 	// How nodes learn: `preset` (`auto`, `heard`, `newton`, `window`, `literal`) and
 	// keys that override it, `links`, `rule`, `newton`, `step_size`, `window`,
 	// `mixing`, `whiten`, `ridge`, `clip_norm`, `retrain`, `limit`, `outlier`, `clip`,
-	// `gate`, `delay` and `coverage`, all of them as under
+	// `gate`, `delay`, `relay` and `coverage`, all of them as under
 	// [`online`](config.md#online) of config.yaml. Left out or empty, nodes predict only.
 	Learn *rule.Settings `yaml:"learn,omitempty"`
 

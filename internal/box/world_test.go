@@ -99,7 +99,8 @@ func TestMetrics(t *testing.T) {
 	for part, stats := range map[string]any{"host": status.Stats, "agent": status.Agents, "bus": status.Bus} {
 		v := reflect.ValueOf(stats)
 		for f := range v.Type().Fields() {
-			name := fmt.Sprintf("wdgnn_%s_%s_total", part, f.Tag.Get("json"))
+			key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			name := fmt.Sprintf("wdgnn_%s_%s_total", part, key)
 			got, ok := metrics[name]
 			if want := float64(v.FieldByIndex(f.Index).Uint()); !ok || got != want {
 				t.Errorf("%s: got %v, there: %v; want %v", name, got, ok, want)

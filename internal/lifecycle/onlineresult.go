@@ -85,8 +85,9 @@ type OnlineResult struct {
 	Gate     *GateResult     `json:"gate,omitempty"`     // nil without gates
 	Coverage *CoverageResult `json:"coverage,omitempty"` // nil without sets and intervals
 
-	Drift   online.Drift `json:"drift"`
-	Seconds float64      `json:"seconds"` // filled in by whoever has a clock
+	Relay   *online.Relayed `json:"relay,omitempty"` // what passing answers on cost and brought
+	Drift   online.Drift    `json:"drift"`
+	Seconds float64         `json:"seconds"` // filled in by whoever has a clock
 }
 
 // tally is an online.Meter in JSON.
@@ -130,7 +131,7 @@ func (r *OnlineRun) Report(version string) *OnlineResult {
 		Online: scores.Online.score(), Frozen: scores.Frozen.score(),
 		LateFrom: r.lateFrom(), LateOnline: scores.LateOnline.score(), LateFrozen: scores.LateFrozen.score(),
 		EndFrom: r.endFrom(), EndOnline: scores.EndOnline.score(), EndFrozen: scores.EndFrozen.score(), Warning: r.State.Warning(),
-		Gate: r.gateResult(), Coverage: r.coverage(),
+		Gate: r.gateResult(), Coverage: r.coverage(), Relay: r.relayResult(),
 		Drift: r.learner.Drift(),
 	}
 }

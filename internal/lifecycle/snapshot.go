@@ -89,6 +89,7 @@ func putSnapshot(file *modelfile.Model, s online.Snapshot) {
 		put(delayName+strconv.Itoa(l), 1, line)
 	}
 	putAnswers(file, &s)
+	putRelays(file, &s)
 }
 
 // putNeighbors stores whom nodes weight one by one.
@@ -158,6 +159,7 @@ func snapshotOf(file *modelfile.Model) (s online.Snapshot, found bool, err error
 	}
 	s.Delay = r.delay()
 	r.answers(&s)
+	r.relays(&s)
 	return s, true, r.err
 }
 
