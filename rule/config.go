@@ -204,10 +204,9 @@ func Laplace() Config {
 }
 
 // Hearers is learning by second derivatives with a weight for every neighbour's
-// shifted values beside taps and bias; see Hearing. A node begins again when its
-// links change: what it knew of the others is then not worth what it was.
+// shifted values beside taps and bias; see Hearing.
 func Hearers() Config {
-	return Config{Newton: &Newton{Doubt: 0.1, Fresh: 100, Restart: true}, Retrain: RetrainHeard}
+	return Config{Newton: &Newton{Doubt: 0.1, Fresh: 100}, Retrain: RetrainHeard}
 }
 
 // PersonalWindow is the window of the preset called "window".

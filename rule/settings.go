@@ -27,8 +27,8 @@ type Settings struct {
 
 	// How links change: `fixed`; `outages`, some are lost or come back now
 	// and then; or `every-step`, as among robots. With `outages` what nodes of
-	// `newton` are sure of fades; those of `heard` begin again anyway when
-	// their links change.
+	// `newton` are sure of fades; those of `heard` begin again when their links
+	// change, and what they had learned takes over again if it is ahead.
 	Links Links `yaml:"links,omitempty" example:"outages"`
 
 	// `newton`, or a rule of one's own in the place of gradient steps, by the
@@ -150,7 +150,7 @@ type NewtonSettings struct {
 
 	// Whether a node begins again from the trained taps when its own links
 	// change. What it had learned takes over again if it is ahead.
-	Restart *bool `yaml:"restart,omitempty" default:"false" example:"true"`
+	Restart *bool `yaml:"restart,omitempty" default:"false; true for heard where links is outages" example:"true"`
 }
 
 // apply puts s in the place of what a preset has.
@@ -245,8 +245,12 @@ func (s *Settings) Config(centralized bool, own map[string]Rule) (Config, error)
 	}
 	set(&c.Whiten, s.Whiten)
 	set(&c.Retrain, s.Retrain)
-	if c.Newton != nil && s.Links == LinksOutages && c.Retrain != RetrainHeard {
-		c.Newton.Forget = 0.9999
+	if c.Newton != nil && s.Links == LinksOutages {
+		if c.Retrain == RetrainHeard {
+			c.Newton.Restart = true
+		} else {
+			c.Newton.Forget = 0.9999
+		}
 	}
 	switch {
 	case s.Newton != nil && c.Newton != nil:
