@@ -95,9 +95,24 @@ func NewBasis(m *gnn.WideDeep, r rule.Config, moment *rule.SecondMoment) (*rule.
 	return rule.NewBasis(f)
 }
 
-// Facts returns what a model says to those who choose how its nodes learn.
-func Facts(m *gnn.WideDeep) rule.Facts {
-	return rule.Facts{Bias: m.Config.Wide != nil && len(m.Params.Wide.Bias) > 0}
+// Facts returns what a model says to those who choose how its nodes learn: one for
+// the given task, with the second moment of its inputs, whose loss read the given
+// nodes in training, nil for all.
+func Facts(m *gnn.WideDeep, task string, moment *rule.SecondMoment, read []int) rule.Facts {
+	f := rule.Facts{Bias: m.Config.Wide != nil && len(m.Params.Wide.Bias) > 0}
+	if task != "classify" || moment == nil || len(moment.Heard) == 0 {
+		return f
+	}
+	f.Heard = true
+	for _, i := range read {
+		f.Heard = f.Heard && moment.Heard[i] != nil
+	}
+	if read == nil { // all there are: none is left out among the first so many
+		for i := range len(moment.Heard) {
+			f.Heard = f.Heard && moment.Heard[i] != nil
+		}
+	}
+	return f
 }
 
 // fits reports everything that is wrong with a rule for the model m.

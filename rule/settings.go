@@ -16,7 +16,8 @@ type Settings struct {
 	// Where the settings below begin. `auto` takes one of the others by the
 	// model file and this configuration: `window` where `links` is
 	// `every-step`, the cost is a gradient alone, or keys of gradient steps
-	// are set; `newton` otherwise. `newton`: own taps and bias at every node,
+	// are set; `heard` where every node that is read in training classifies
+	// and is known to have at most 64 features; `newton` otherwise. `newton`: own taps and bias at every node,
 	// learned by second derivatives, without step size and without a byte
 	// sent. `heard`: the same with a weight for every neighbour's shifted
 	// values, which it hears anyway. `window`: own taps, whitened gradient steps on the last 50
@@ -178,6 +179,7 @@ const DefaultPreset = "auto"
 type Facts struct {
 	Bias     bool // the wide part has a bias
 	Gradient bool // costs are told as gradients, without a value at other answers
+	Heard    bool // nodes classify, and the model file says what each of them heard in training
 }
 
 // For returns s with what it leaves open chosen: the preset where it is auto, and
@@ -191,6 +193,8 @@ func (s *Settings) For(f Facts) *Settings {
 			c.Preset = "personal-single"
 		case s.Links == LinksEveryStep || s.steps():
 			c.Preset = "window"
+		case f.Heard && s.Retrain == nil:
+			c.Preset = "heard"
 		default:
 			c.Preset = "newton"
 		}

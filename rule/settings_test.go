@@ -101,6 +101,10 @@ func TestSettingsFor(t *testing.T) {
 	}{
 		{rule.Settings{}, all, "newton"},
 		{rule.Settings{Preset: "auto", Links: rule.LinksOutages}, all, "newton"},
+		{rule.Settings{}, rule.Facts{Bias: true, Heard: true}, "heard"},
+		{rule.Settings{Links: rule.LinksOutages}, rule.Facts{Heard: true}, "heard"},
+		{rule.Settings{Links: rule.LinksEveryStep}, rule.Facts{Heard: true}, "window"},
+		{rule.Settings{Rule: "newton"}, rule.Facts{Heard: true}, "newton"},
 		{rule.Settings{Links: rule.LinksEveryStep}, all, "window"},
 		{rule.Settings{Links: rule.LinksEveryStep, Preset: "newton"}, all, "newton"},
 		{rule.Settings{}, rule.Facts{Gradient: true, Bias: true}, "personal-single"},

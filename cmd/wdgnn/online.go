@@ -52,7 +52,8 @@ The stream is the section online of a configuration:
 
 Which preset to take:
 
-  auto      the default: window where links is every-step, otherwise newton
+  auto      the default: window where links is every-step, heard where the model file
+            knows what all nodes heard and they classify, otherwise newton
   newton    second derivatives, own taps and bias; no step size, nothing is sent
   heard     and a weight for every neighbour, which sends no more for it; for networks
             that are those of training but for links that are lost

@@ -63,7 +63,7 @@ func (c *Config) Plan(m *modelfile.Model, scale float64) (*agent.Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		facts := online.Facts(m.Network)
+		facts := online.Facts(m.Network, m.Meta.Task, moment, m.Meta.Nodes)
 		facts.Gradient = cost == host.Gradient
 		r, err := c.rule(facts)
 		if err != nil {

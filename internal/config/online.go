@@ -77,6 +77,7 @@ const (
 // Rule returns how nodes of a model learn, the preset with what the configuration
 // says otherwise, and the name of the preset.
 func (o *Online) Rule(f rule.Facts) (c rule.Config, preset string, err error) {
+	f.Heard = f.Heard && o.Mode == Distributed // one set of taps for all has no neighbours
 	s := o.For(f)
 	s.Delay = o.Stream.Delay
 	c, err = s.Config(o.Mode == Centralized, nil)

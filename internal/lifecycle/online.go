@@ -73,8 +73,13 @@ func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineR
 	if r.trained, err = asTrained(file); err != nil {
 		return nil, err
 	}
+	moment, err := recipe.MomentOf(r.trained)
+	if err != nil {
+		return nil, err
+	}
 	var preset string
-	if r.Rule, preset, err = c.Online.Rule(online.Facts(r.trained.Network)); err != nil {
+	meta := &r.trained.Meta
+	if r.Rule, preset, err = c.Online.Rule(online.Facts(r.trained.Network, meta.Task, moment, meta.Nodes)); err != nil {
 		return nil, err
 	}
 	if r.trained.Network.Config.Wide == nil {
