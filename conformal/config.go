@@ -15,10 +15,10 @@ type Config struct {
 	// otherwise each is a number with a truth of its own.
 	Classes bool `json:"classes,omitempty"`
 
-	// Window is how many scores are remembered; 0 means 100.
+	// Window is how many scores are remembered; 0 means 10/α, and 100 at least.
 	Window int `json:"window,omitempty"`
 
-	// Rate is r, by how much a miss moves the level; 0 means 0.02.
+	// Rate is r, by how much a miss moves the level; 0 means α/5.
 	Rate float64 `json:"rate,omitempty"`
 }
 
@@ -26,22 +26,25 @@ const (
 	// DefaultCoverage is that of a Config which says none.
 	DefaultCoverage = 0.9
 
-	defaultWindow = 100
-	defaultRate   = 0.02
-	maxWindow     = 1 << 16
+	leastWindow = 100     // of those that are not given
+	maxWindow   = 1 << 17 // for the largest coverage
+	maxCoverage = 0.9999
 )
 
 // Validate reports everything that is wrong with c.
 func (c *Config) Validate() error {
 	var errs []error
-	if c.Coverage != 0 && !(c.Coverage > 0 && c.Coverage < 1) {
-		errs = append(errs, fmt.Errorf("conformal: coverage is %v, want a share between 0 and 1, such as %v", c.Coverage, DefaultCoverage))
+	complain := func(format string, args ...any) { errs = append(errs, fmt.Errorf("conformal: "+format, args...)) }
+	if c.Coverage != 0 && !(c.Coverage > 0 && c.Coverage <= maxCoverage) {
+		complain("coverage is %v, want a share between 0 and 1, such as %v, and %v at most", c.Coverage, DefaultCoverage, maxCoverage)
+		return errors.Join(errs...)
 	}
-	if c.Window < 0 || c.Window > maxWindow {
-		errs = append(errs, fmt.Errorf("conformal: window is %d, want 1 to %d scores, or 0 for %d", c.Window, maxWindow, defaultWindow))
+	f := c.filled()
+	if least := f.least(); c.Window < 0 || f.Window < least || c.Window > maxWindow {
+		complain("window is %d, want %d scores for this coverage, %d at most, or 0 for a usual number", c.Window, least, maxWindow)
 	}
 	if !(c.Rate >= 0 && c.Rate < 1) {
-		errs = append(errs, fmt.Errorf("conformal: rate is %v, want a number between 0 and 1, or 0 for %v", c.Rate, defaultRate))
+		complain("rate is %v, want a number between 0 and 1, or 0 for a fifth of what may miss", c.Rate)
 	}
 	return errors.Join(errs...)
 }
@@ -52,12 +55,21 @@ func (c Config) filled() Config {
 		c.Coverage = DefaultCoverage
 	}
 	if c.Window == 0 {
-		c.Window = defaultWindow
+		c.Window = max(leastWindow, int(math.Round(10/c.miss())))
 	}
 	if c.Rate == 0 {
-		c.Rate = defaultRate
+		c.Rate = c.miss() / 5
 	}
 	return c
+}
+
+// least returns how many scores it takes until something is known.
+func (c *Config) least() int {
+	n := 1
+	for c.rank(n, c.miss()) > n {
+		n++
+	}
+	return n
 }
 
 // miss returns α, the share of answers that may miss the truth.

@@ -19,9 +19,10 @@
 // Promised is this, whatever the world does and however the model learns: of T
 // judged answers of a node (and output), at most
 //
-//	α T + (3α/2 + r (1 + h)) / r
+//	α T + 3α/(2r) + 1 + h
 //
-// miss the truth, if they are judged at most h steps late. It holds for a node on
+// miss the truth, if they are judged at most h steps late; with the rate r = α/5
+// that is 8.5 + h more than α T. It holds for a node on
 // its own, in the long run, and over all its answers together: not for each
 // answer, not for each class, not for any short stretch of time. Where answers
 // without a miss would need a set smaller than the best class alone, coverage is

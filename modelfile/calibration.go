@@ -59,6 +59,7 @@ func (m *Model) SetCalibration(c *Calibration) {
 	}
 	m.Precise[countsName] = Float64s{Rows: len(c.Nodes) + 1, Cols: len(c.Pooled), Data: counts}
 	m.Precise[scoresName] = Float64s{Rows: 1, Cols: len(all), Data: all}
+	delete(m.Precise, calibratedName)
 	if len(c.Nodes) > 0 {
 		nodes := make([]float64, len(c.Nodes))
 		for k, i := range c.Nodes {

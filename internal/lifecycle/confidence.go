@@ -60,15 +60,9 @@ func (p *Prediction) Confidence(m *modelfile.Model, coverage float64) (*Confiden
 		if p.nodes != nil {
 			node = p.nodes[r]
 		}
-		if _, own := known.Of(node); own {
+		own := false
+		if bounds, own = appendBounds(bounds, &k, known, node, m.Meta.Nodes); own {
 			c.Own++
-		}
-		scores := known.Begin(node, m.Meta.Nodes)
-		if scores == nil {
-			scores = make([][]float64, len(known.Pooled))
-		}
-		for _, s := range scores {
-			bounds = append(bounds, k.Bound(s))
 		}
 	}
 	each := len(known.Pooled)
@@ -78,6 +72,24 @@ func (p *Prediction) Confidence(m *modelfile.Model, coverage float64) (*Confiden
 	}
 	c.Size /= float64(max(c.Known, 1))
 	return c, nil
+}
+
+// appendBounds appends the bounds of the answers of a node, by output, and says
+// whether they are by scores of its own. If these are too few, those of all nodes
+// count; of a node that training did not read nothing is known.
+func appendBounds(dst []conformal.Bound, k *conformal.Config, known *modelfile.Calibration, node int, read []int) ([]conformal.Bound, bool) {
+	_, own := known.Of(node)
+	scores := known.Begin(node, read)
+	for w, pooled := range known.Pooled {
+		var b conformal.Bound
+		if scores == nil {
+			b = k.Bound(nil)
+		} else if b = k.Bound(scores[w]); b.Unknown() {
+			b, own = k.Bound(pooled), false
+		}
+		dst = append(dst, b)
+	}
+	return dst, own
 }
 
 // add takes in the answer y.

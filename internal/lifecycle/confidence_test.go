@@ -101,6 +101,15 @@ func TestConfidenceOfFewScores(t *testing.T) {
 	if c.Own != 0 || c.Known != len(p.Values) {
 		t.Errorf("30 validation samples: got %d nodes with scores of their own and %d answers known, want 0 and %d", c.Own, c.Known, len(p.Values))
 	}
+	file, training = calibrated(t, config.Regress, "valid: 0.3", "valid: 0.15")
+	if p, err = PredictPart(t.Context(), file, training.config, "test", 1); err != nil {
+		t.Fatal(err)
+	}
+	for coverage, own := range map[float64]int{0.9: 50, 0.99: 0} { // 90 scores are too few for 99 %, 400 are enough
+		if c, err = p.Confidence(file, coverage); err != nil || c.Own != own || c.Known != len(p.Values) {
+			t.Errorf("coverage %v: got %d nodes with scores of their own, %d known and %v, want %d and all", coverage, c.Own, c.Known, err, own)
+		}
+	}
 	if _, err := p.Confidence(file, 1); err == nil {
 		t.Error("coverage 1: got no complaint, want one")
 	}
