@@ -40,9 +40,9 @@ the answer after it gave its own, and nodes learn from that, beside the model as
 it was trained:
 
   literal    the update of the paper's eq. (9), all nodes to agree on one set of taps
-  personal   every node its own taps, pulled gently at by its neighbours', steps
-             in whitened coordinates over the last 50 signals
-  own taps   the same without neighbours: how much mixing costs here
+  heard      the default: every node its own taps, and a weight for each
+             neighbour's values, learned by second derivatives without a step size;
+             a gate answers as trained where that is better
 
 With --page it goes on until Ctrl-C and shows itself in a browser: learners side
 by side on the network, links lost and nodes stopped as you choose. With

@@ -85,12 +85,11 @@ var (
 	literal = recipe.LearnerSpec{ID: "literal", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Literal(false)}
 )
 
-// personal is the personal preset with another mixing strength.
-func personal(window int, eta float64) recipe.LearnerSpec {
-	c := rule.Personal(window)
-	c.Mixing = eta
-	return recipe.LearnerSpec{ID: "personal", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: c}
-}
+// heard is the default where a model knows what its nodes heard in training, with
+// gates.
+var heard = recipe.LearnerSpec{ID: "heard", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Config{
+	Newton: &rule.Newton{Doubt: 0.1, Fresh: 100, Restart: true}, Retrain: rule.RetrainHeard, Gate: &rule.Gate{},
+}}
 
 // contestants run side by side.
 var contestants = []struct {
@@ -99,8 +98,7 @@ var contestants = []struct {
 }{
 	{"frozen", frozen},
 	{"literal (eq. 9)", literal},
-	{"personal", personal(50, 0.003)},
-	{"own taps, no mixing", personal(50, 0)},
+	{"heard", heard},
 }
 
 // Run runs the demo.

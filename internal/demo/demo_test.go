@@ -26,13 +26,13 @@ func TestDemo(t *testing.T) {
 	if signals != 1000 {
 		t.Errorf("%d signals were shown, want 1000", signals)
 	}
-	frozen, personal := r.Learners[0], r.Learners[2]
+	frozen, learning := r.Learners[0], r.Learners[2] // the default
 	if frozen.Same < frozen.Accuracy+0.05 {
 		t.Errorf("the frozen model has %.3f with all links and %.3f without some: want a loss", frozen.Same, frozen.Accuracy)
 	}
-	if personal.Accuracy < frozen.Accuracy+0.05 || personal.Better != 2 {
+	if learning.Accuracy < frozen.Accuracy+0.05 || learning.Better != 2 {
 		t.Errorf("learning online takes %.3f to %.3f, better on %d of 2: want a gain of 0.05 at least",
-			frozen.Accuracy, personal.Accuracy, personal.Better)
+			frozen.Accuracy, learning.Accuracy, learning.Better)
 	}
 }
 

@@ -108,7 +108,7 @@ var liveLearners = []struct {
 	{"frozen", frozen},
 	{"centralized (eq. 7)", central},
 	{"distributed (eq. 9)", literal},
-	{"personal", personal(50, 0.003)},
+	{"heard", heard},
 }
 
 // racer is a learner with the record of its latest answers.
