@@ -5,7 +5,7 @@ TOOL      = $(GO) tool -modfile=tools/go.mod
 FUZZTIME ?= 10s
 SOAK     ?= 10m
 KERNEL    = ../internal/kernel
-EXPERIMENTS = table1 fig2a fig2b gains robust table2 table3 table4 table4-1m allmovies certify lipschitz localshift agents
+EXPERIMENTS = table1 fig2a fig2b gains robust table2 table3 table4 table4-1m allmovies certify lipschitz localshift learners agents
 RELEASES  = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
 SHELL       := bash

@@ -28,8 +28,9 @@ func contestants() []struct {
 	}{
 		{"as trained", WideDeepFrozen},
 		{"literal", WideDeepLiteral},
-		{"window", Mixed(50, 0.003)},
+		{"window", wideDeepWindow},
 		{"newton", WideDeepNewton},
+		{"heard", wideDeepHeard},
 	}
 }
 

@@ -37,6 +37,7 @@ func table1Numbers(s recipe.Sourceloc, all []*unit) map[string]any {
 		"Whitened":       less(Mixed(50, 1), WideDeepFrozen, differ),
 		"FilterPersonal": f.Mean(filterPersonal.ID, differ),
 		"Newton":         less(WideDeepNewton, WideDeepFrozen, differ), "NewtonWindow": less(WideDeepNewton, Mixed(50, 0), differ),
+		"Heard": less(wideDeepHeard, WideDeepFrozen, differ), "HeardPersonal": less(wideDeepHeard, Mixed(50, 0.003), differ),
 		"Blank": f.Mean(blankNewton.ID, differ), "PersonalMean": f.Mean(Mixed(50, 0.003).ID, differ),
 		"Leak": map[string]any{
 			"Gamma": leakGamma, "Offline": f.Mean(WideDeepFrozen.ID, differ),

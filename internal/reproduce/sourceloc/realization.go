@@ -79,22 +79,24 @@ var (
 
 	filterCentral  = learner("filter central", recipe.Filter, recipe.Centralized, rule.Literal(true))
 	filterLiteral  = learner("filter distributed", recipe.Filter, recipe.Distributed, rule.Literal(false))
-	filterSingle   = learner("filter personal 1", recipe.Filter, recipe.Distributed, rule.Personal(1))
-	filterPersonal = learner("filter personal 50", recipe.Filter, recipe.Distributed, rule.Personal(50))
+	filterSingle   = learner("filter personal 1", recipe.Filter, recipe.Distributed, personal(1))
+	filterPersonal = learner("filter personal 50", recipe.Filter, recipe.Distributed, personal(50))
 
 	WideDeepCentral = learner("wd-gnn central", recipe.WideDeep, recipe.Centralized, rule.Literal(true))
 	WideDeepLiteral = learner("wd-gnn distributed", recipe.WideDeep, recipe.Distributed, rule.Literal(false))
 )
 
-// Learners by second derivatives.
+// The presets of today, and one of them without an offline model.
 var (
-	WideDeepNewton = learner("wd-gnn newton", recipe.WideDeep, recipe.Distributed, laplace())
-	blankNewton    = learner("blank newton", recipe.Blank, recipe.Distributed, laplace())
+	WideDeepNewton = learner("wd-gnn newton", recipe.WideDeep, recipe.Distributed, rule.Laplace())
+	wideDeepHeard  = learner("wd-gnn heard", recipe.WideDeep, recipe.Distributed, hearers())
+	wideDeepWindow = learner("wd-gnn window", recipe.WideDeep, recipe.Distributed, rule.Personal(rule.PersonalWindow))
+	blankNewton    = learner("blank newton", recipe.Blank, recipe.Distributed, rule.Laplace())
 )
 
-// laplace is the preset newton.
-func laplace() rule.Config {
-	return rule.Config{Newton: &rule.Newton{Doubt: 0.2, Fresh: 100}, Retrain: rule.RetrainTapsAndBias}
+// hearers is the preset heard.
+func hearers() rule.Config {
+	return rule.Config{Newton: &rule.Newton{Doubt: 0.1, Fresh: 100, Restart: true}, Retrain: rule.RetrainHeard}
 }
 
 // The reading under which the paper's online rows come out: one γ for both modes,
@@ -139,9 +141,17 @@ func learner(id string, k recipe.Kind, mode recipe.Mode, c rule.Config) recipe.L
 	return recipe.LearnerSpec{ID: id, Kind: k, Mode: mode, Config: c}
 }
 
+// personal is the preset window as the tables have it: neighbours pull at a node
+// as hard as they like.
+func personal(window int) rule.Config {
+	c := rule.Personal(window)
+	c.Clip = rule.ClipOff
+	return c
+}
+
 // Mixed is the personal preset of a WD-GNN with another mixing strength.
 func Mixed(window int, eta float64) recipe.LearnerSpec {
-	c := rule.Personal(window)
+	c := personal(window)
 	c.Mixing = eta
 	return learner(fmt.Sprintf("wd-gnn personal %d, eta %v", window, eta), recipe.WideDeep, recipe.Distributed, c)
 }

@@ -47,6 +47,7 @@ func table1Rows() []table1Row {
 		{"WD-GNN, own taps without mixing, m = 50", Mixed(50, 0), nil, nil, &WideDeepFrozen},
 		{"WD-GNN, whitened consensus (η = 1), m = 50", Mixed(50, 1), nil, nil, &WideDeepFrozen},
 		{"WD-GNN, newton", WideDeepNewton, nil, nil, &WideDeepFrozen},
+		{"WD-GNN, heard", wideDeepHeard, nil, nil, &WideDeepFrozen},
 		{"No model trained offline: newton from nothing", blankNewton, nil, nil, &WideDeepFrozen},
 
 		{"Leakage, scored after the update: graph filter, centralized, γ = 0.1", leakFilterCentral, nil, nil, &filterFrozen},

@@ -39,6 +39,10 @@ func (z *Realization) endure(ctx context.Context, spec recipe.LearnerSpec, t *tr
 	if err != nil {
 		return nil, err
 	}
+	if n := spec.Config.Newton; n != nil && t.silent > 0 { // a message that is lost is not a link that is
+		kept := *n
+		kept.Restart, spec.Config.Newton = false, &kept
+	}
 	l, err := z.Learner(spec, recipe.Observers{})
 	if err != nil {
 		return nil, err
