@@ -27,12 +27,13 @@ var trainings = []struct {
 }
 
 // robustLearners are what is run where links are lost.
-var robustLearners = []recipe.LearnerSpec{WideDeepFrozen, WideDeepLiteral, Mixed(50, 0.003)}
+var robustLearners = []recipe.LearnerSpec{WideDeepFrozen, WideDeepLiteral, Mixed(50, 0.003), WideDeepNewton, wideDeepHeard}
 
 // robustColumns are what each setting is measured by: all links, then learners
 // where links are lost, then the units of the deep part that are alive.
 var robustColumns = []string{
-	"all links, offline", "links lost, frozen", "links lost, literal distributed", "links lost, personal (m = 50)", "live units",
+	"all links, offline", "links lost, frozen", "links lost, literal distributed", "links lost, personal (m = 50)", "links lost, newton",
+	"links lost, heard", "live units",
 }
 
 // robustUnit is one realization with one setting. Accuracies are in %.
@@ -94,7 +95,7 @@ func observeTrainings(repeats int, all []*robustUnit) *study.Frame {
 		for l, spec := range robustLearners {
 			f.Add(row, robustColumns[l+1], network, study.Mean(u.Differ[spec.ID]))
 		}
-		f.Add(row, robustColumns[4], network, float64(u.Model.Live))
+		f.Add(row, robustColumns[len(robustColumns)-1], network, float64(u.Model.Live))
 	}
 	return f
 }
@@ -111,7 +112,7 @@ func robustResult(s recipe.Sourceloc, repeats int, all []*robustUnit) *study.Res
 		l.Lines = append(l.Lines, study.Line{Name: t.Name, Ours: k > 0})
 	}
 	const change = "our own against the paper's"
-	f.Compare(change, trainings[1].Name, trainings[0].Name, study.Less, robustColumns[:4]...)
+	f.Compare(change, trainings[1].Name, trainings[0].Name, study.Less, robustColumns[:len(robustColumns)-1]...)
 	said := map[string]any{"Same": f.Error(change, robustColumns[0]), "Frozen": f.Error(change, robustColumns[1])}
 	r := &study.Result{Tables: []study.Table{f.Table(l)}, Notes: texts.Notes("robust notes", said)}
 	for _, u := range all {
