@@ -41,12 +41,12 @@ func unpack(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)
-	ungate(t)
+	asBefore(t)
 }
 
-// ungate turns gates off in the configurations here. Those who wrote them had none:
-// what they said is what is said without.
-func ungate(t *testing.T) {
+// asBefore turns off gates and clipping in the configurations here. Those who wrote
+// them had neither: what they said is what is said without.
+func asBefore(t *testing.T) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(path string, _ os.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".yaml" {
@@ -56,8 +56,8 @@ func ungate(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		text = regexp.MustCompile(`(?m)^(online|learn):( *#.*)?$`).ReplaceAll(text, []byte("$0\n  gate: off"))
-		text = regexp.MustCompile(`(?m)^learn: \{p`).ReplaceAll(text, []byte("learn: {gate: off, p"))
+		text = regexp.MustCompile(`(?m)^(online|learn):( *#.*)?$`).ReplaceAll(text, []byte("$0\n  gate: off\n  clip: off"))
+		text = regexp.MustCompile(`(?m)^learn: \{p`).ReplaceAll(text, []byte("learn: {gate: off, clip: off, p"))
 		return os.WriteFile(path, text, 0o644)
 	})
 	if err != nil {

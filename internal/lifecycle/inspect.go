@@ -106,7 +106,7 @@ func (in *Inspection) online(m *modelfile.Model) error {
 	}
 	own, err := NodeTapsOf(m)
 	if own != nil {
-		in.NodeTaps, in.Heard = len(own.delta), own.Heard()
+		in.NodeTaps, in.Heard = own.own, own.Heard()
 	}
 	return err
 }

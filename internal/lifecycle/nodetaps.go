@@ -21,6 +21,7 @@ type NodeTaps struct {
 	inputs, outputs int
 	nodes           int               // N of the network they belong to; 0 if unknown
 	delta           map[int][]float64 // by node: (inputs+1)×C, the last row is the bias's
+	own             int               // nodes that have taps of their own, whatever they answer with
 	heard           *heardNodes       // in their place; nil if nodes do not weight neighbours one by one
 }
 
@@ -60,6 +61,7 @@ func NodeTapsOf(file *modelfile.Model) (*NodeTaps, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.own = len(t.delta)
 	if err := t.close(file, a); err != nil {
 		return nil, err
 	}
