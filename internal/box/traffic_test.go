@@ -127,12 +127,14 @@ func TestAgentsDoNoHarmOnTraffic(t *testing.T) {
 		cost  host.Cost
 		harm  bool
 	}{
-		"personal":           {rule.Settings{Preset: "personal"}, "mse", false},
+		"window":             {rule.Settings{Preset: "window"}, "mse", false},
 		"literal":            {rule.Settings{Preset: "literal"}, "mse", false},
 		"literal, smooth-l1": {rule.Settings{Preset: "literal"}, "smooth-l1", false},
-		"personal-single":    {rule.Settings{Preset: "personal-single", Delay: 3}, "huber", false},
-		"personal, late":     {rule.Settings{Preset: "personal", Delay: 3}, "mse", false},
-		"personal, no gate":  {rule.Settings{Preset: "personal", Gate: rule.GateSettings{Off: true}}, "mse", true},
+		"newton":             {rule.Settings{Preset: "newton"}, "mse", false},
+		"newton, late":       {rule.Settings{Preset: "newton", Delay: 3}, "huber", false},
+		"auto":               {rule.Settings{Preset: "auto", Delay: 3}, "mse", false},
+		"window, late":       {rule.Settings{Preset: "window", Delay: 3}, "mse", false},
+		"window, no gate":    {rule.Settings{Preset: "window", Gate: rule.GateSettings{Off: true}}, "mse", true},
 		"literal, no gate":   {rule.Settings{Preset: "literal", Gate: rule.GateSettings{Off: true}, Delay: 3}, "mse", true},
 	} {
 		if testing.Short() && c.learn.Preset != "literal" {
