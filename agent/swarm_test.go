@@ -60,6 +60,9 @@ func variants() []variant {
 	told.Relay = 2
 	second.Relay, second.Newton = 2, &rule.Newton{Doubt: 0.1}
 	relayed.Relay, gated.Relay, gated.Gate, gated.Mixing = 2, 1, &rule.Gate{}, 0
+	shut, wild, sure := literal, literal, newton
+	shut.Gate, sure.Gate = &rule.Gate{Window: 2}, &rule.Gate{}
+	wild.Gate, wild.Limit, wild.StepSize.Value = &rule.Gate{Window: 2, Patience: 3}, 10, 20 // refused, and begun again
 	filter := gnn.Config{In: 2, Features: 6, Outputs: 3, Wide: &gnn.WideConfig{Order: 3}}
 	noWide := deepConfig(2, 1)
 	noWide.Wide = nil
@@ -81,6 +84,10 @@ func variants() []variant {
 		{"filter, newton, answers passed on", filter, graph.ShiftRowStochastic, false, &second},
 		{"two layers, heard, answers passed on", deepConfig(3, 2), graph.ShiftSymmetric, false, &told},
 		{"delayed, answers passed on", deepConfig(2), graph.ShiftSymmetric, true, &relayed},
+		{"two layers, literal, gates", deepConfig(3, 2), graph.ShiftRowStochastic, false, &shut},
+		{"one layer, newton, gates", deepConfig(2), graph.ShiftSymmetric, false, &sure},
+		{"filter, too long steps behind gates", filter, graph.ShiftRowStochastic, false, &wild},
+		{"delayed, too long steps behind gates", deepConfig(2), graph.ShiftSymmetric, true, &wild},
 		{"frozen GNN", noWide, graph.ShiftAdjacency, false, nil},
 		{"delayed, literal", deepConfig(3, 2), graph.ShiftRowStochastic, true, &literal},
 		{"delayed, personal", deepConfig(2), graph.ShiftSymmetric, true, &personal},
