@@ -31,15 +31,22 @@ func (c *Calibration) Of(node int) (scores [][]float64, own bool) {
 	return c.Scores[at], true
 }
 
-// Begin returns the scores with which a node begins, by output: its own, or those of
-// all nodes if training read it; nil if it did not, and nothing is known of its
-// answers. Read is Meta.Nodes.
+// Begin returns the scores with which a node begins, by output: those of all nodes
+// and then, as the latest, its own; nil if training did not read it, and nothing is
+// known of its answers. Read is Meta.Nodes.
 func (c *Calibration) Begin(node int, read []int) [][]float64 {
 	scores, own := c.Of(node)
-	if !own && len(read) > 0 && !slices.Contains(read, node) {
+	switch {
+	case !own && len(read) > 0 && !slices.Contains(read, node):
 		return nil
+	case !own:
+		return scores
 	}
-	return scores
+	all := make([][]float64, len(scores))
+	for k := range all {
+		all[k] = slices.Concat(c.Pooled[k], scores[k])
+	}
+	return all
 }
 
 // SetCalibration stores how answers turned out; without pooled scores it stores

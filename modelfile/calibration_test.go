@@ -45,7 +45,7 @@ func TestCalibration(t *testing.T) {
 		node int
 		read []int
 		want [][]float64
-	}{{3, []int{3, 5}, [][]float64{{1}}}, {5, []int{3, 5}, [][]float64{{2}}}, {6, []int{3, 5}, nil}, {6, nil, [][]float64{{2}}}} {
+	}{{3, []int{3, 5}, [][]float64{{2, 1}}}, {5, []int{3, 5}, [][]float64{{2}}}, {6, []int{3, 5}, nil}, {6, nil, [][]float64{{2}}}} {
 		if got := k.Begin(c.node, c.read); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("node %d of %v begins with %v, want %v", c.node, c.read, got, c.want)
 		}

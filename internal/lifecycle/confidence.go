@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/wdgnn/wdgnn/conformal"
 	"github.com/wdgnn/wdgnn/internal/config"
@@ -78,13 +79,14 @@ func (p *Prediction) Confidence(m *modelfile.Model, coverage float64) (*Confiden
 // whether they are by scores of its own. If these are too few, those of all nodes
 // count; of a node that training did not read nothing is known.
 func appendBounds(dst []conformal.Bound, k *conformal.Config, known *modelfile.Calibration, node int, read []int) ([]conformal.Bound, bool) {
-	_, own := known.Of(node)
-	scores := known.Begin(node, read)
+	scores, own := known.Of(node)
+	if !own && len(read) > 0 && !slices.Contains(read, node) {
+		scores = make([][]float64, len(known.Pooled))
+		known = &modelfile.Calibration{Pooled: scores}
+	}
 	for w, pooled := range known.Pooled {
-		var b conformal.Bound
-		if scores == nil {
-			b = k.Bound(nil)
-		} else if b = k.Bound(scores[w]); b.Unknown() {
+		b := k.Bound(scores[w])
+		if b.Unknown() {
 			b, own = k.Bound(pooled), false
 		}
 		dst = append(dst, b)
