@@ -22,11 +22,10 @@
 //	α T + 3α/(2r) + 1 + h
 //
 // miss the truth, if they are judged at most h steps late; with the rate r = α/5
-// that is 8.5 + h more than α T. It holds for a node on
-// its own, in the long run, and over all its answers together: not for each
-// answer, not for each class, not for any short stretch of time. Where answers
-// without a miss would need a set smaller than the best class alone, coverage is
-// above what was asked for.
+// that is 8.5 + h more than α T. doc/uncertainty.md has the proof. It holds for a
+// node on its own, in the long run, and over all its answers together: not for each
+// answer, not for each class, not for any short stretch of time. Where the best
+// class alone misses less often than α, coverage is above what was asked for.
 //
 // No function of this package calls an exponential or a logarithm: the same
 // answers give the same bits everywhere. It imports nothing of the module.

@@ -72,7 +72,7 @@ flights×steps×robots×2, of movies each user's rating of the target.`,
 	cmd.Flags().StringVar(&c.on, "on", "test", "samples of --config: train, valid or test")
 	cmd.Flags().StringVar(&c.out, "out", "", "file to write the outputs to, .npy")
 	cmd.Flags().StringVar(&c.nodes, "nodes", "all", "nodes to read, such as 1,5; or trained, those that training read; or all")
-	cmd.Flags().Float64Var(&c.coverage, "coverage", 0, "share of answers whose set or interval is to hold the truth, such as 0.9; 0 writes none")
+	cmd.Flags().Float64Var(&c.coverage, "coverage", 0, "share of answers whose set or interval holds the truth, such as 0.9; 0 writes none")
 	cmd.Flags().BoolVar(&c.directed, "directed", false, "links have a direction: src is heard by dst")
 	cmd.Flags().IntVar(&c.threads, "threads", 1, "threads to compute on, -1 for all; they do not change the result")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print what was written as one JSON object")

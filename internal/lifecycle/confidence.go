@@ -78,7 +78,9 @@ func (p *Prediction) Confidence(m *modelfile.Model, coverage float64) (*Confiden
 // appendBounds appends the bounds of the answers of a node, by output, and says
 // whether they are by scores of its own. If these are too few, those of all nodes
 // count; of a node that training did not read nothing is known.
-func appendBounds(dst []conformal.Bound, k *conformal.Config, known *modelfile.Calibration, node int, read []int) ([]conformal.Bound, bool) {
+func appendBounds(
+	dst []conformal.Bound, k *conformal.Config, known *modelfile.Calibration, node int, read []int,
+) ([]conformal.Bound, bool) {
 	scores, own := known.Of(node)
 	if !own && len(read) > 0 && !slices.Contains(read, node) {
 		scores = make([][]float64, len(known.Pooled))

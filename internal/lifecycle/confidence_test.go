@@ -99,7 +99,8 @@ func TestConfidenceOfFewScores(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.Own != 0 || c.Known != len(p.Values) {
-		t.Errorf("30 validation samples: got %d nodes with scores of their own and %d answers known, want 0 and %d", c.Own, c.Known, len(p.Values))
+		t.Errorf("30 validation samples: got %d nodes with scores of their own and %d answers known, want 0 and %d",
+			c.Own, c.Known, len(p.Values))
 	}
 	file, training = calibrated(t, config.Regress, "valid: 0.3", "valid: 0.15")
 	if p, err = PredictPart(t.Context(), file, training.config, "test", 1); err != nil {

@@ -31,7 +31,8 @@ func exampleStream(t *testing.T, task config.Task, model, settings string) (*Onl
 	f.save("stream_signals.npy", set.StreamSignalsShape, set.StreamSignals)
 	f.save("stream_targets.npy", set.StreamTargetsShape, set.StreamTargets)
 	f.text("config.yaml", "seed: 1\ndata: {graph: graph.csv, signals: signals.npy, targets: targets.npy, shift: spectral, "+
-		"split: {valid: 0.15, test: 0.15}, "+model+"\nonline:\n  stream: {graph: stream_graph.csv, signals: stream_signals.npy, targets: stream_targets.npy}\n  "+settings+"\n")
+		"split: {valid: 0.15, test: 0.15}, "+model+
+		"\nonline:\n  stream: {graph: stream_graph.csv, signals: stream_signals.npy, targets: stream_targets.npy}\n  "+settings+"\n")
 	c, err := config.Load(filepath.Join(f.dir, "config.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +169,10 @@ func stays(r *OnlineRun, from int) (all, worst float64) {
 // A run that is stopped and goes on writes the sets that it would have written, and
 // counts the same; the next stream counts anew.
 func TestCoverageGoesOn(t *testing.T) {
-	for _, settings := range []string{"window: 5, coverage: 0.5", "mode: centralized, window: 5, coverage: 0.6", "window: 5, coverage: 0.5, gate: off"} {
+	for _, settings := range []string{
+		"preset: window, window: 5, coverage: 0.5", "preset: window, mode: centralized, window: 5, coverage: 0.6",
+		"preset: window, window: 5, coverage: 0.5, gate: off",
+	} {
 		for _, task := range []config.Task{config.Classify, config.Regress} {
 			f := newOnlineCase(t, task, false)
 			whole := f.start(f.model, settings)
@@ -217,7 +221,8 @@ func TestCoverageOfEarlierRuns(t *testing.T) {
 	if err := errors.Join(rest.Resume(was, plain.Predictions), rest.ResumeSets(nil)); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := len(rest.Sets), 2*len(rest.Predictions); got != want || !math.IsInf(float64(rest.Sets[0]), -1) || !math.IsInf(float64(rest.Sets[1]), 1) {
+	inf := float32(math.Inf(1))
+	if got, want := len(rest.Sets), 2*len(rest.Predictions); got != want || rest.Sets[0] != -inf || rest.Sets[1] != inf {
 		t.Errorf("got %d ends, %v first, want %d that are open", got, rest.Sets[:2], want)
 	}
 	f.play(rest, -1)
@@ -292,8 +297,9 @@ func TestConfidenceOfAnAdaptedModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(after.Nodes, []int{5, 15, 25, 35, 45}) || len(after.Scores[0][0]) != 100 || slices.Equal(after.Scores[0][0], before.Scores[0][0]) {
-		t.Errorf("got nodes %v with %d scores, want five with the last 100", after.Nodes, len(after.Scores[0][0]))
+	scores := after.Scores[0][0]
+	if !slices.Equal(after.Nodes, []int{5, 15, 25, 35, 45}) || len(scores) != 100 || slices.Equal(scores, before.Scores[0][0]) {
+		t.Errorf("got nodes %v with %d scores, want five with the last 100", after.Nodes, len(scores))
 	}
 	fresh, err := asTrained(adapted)
 	if err != nil {
