@@ -210,7 +210,7 @@ func playAnchor(t *testing.T, w *movieWorld, m *gnn.WideDeep, e *recipe.MovieExa
 	t.Helper()
 	var f recipe.MovieReader
 	offline := recipe.RMSE(f.Read(m, e.Stream[c]), e.Stream[c].Rating)
-	l, err := w.newCentral(m)
+	l, err := newCentral(m, movieRule(w.Gamma), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

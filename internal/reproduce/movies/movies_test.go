@@ -90,7 +90,7 @@ func TestRowsLearnAsTheGraphDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows, n := e.Stream[1], w.Similar.Nodes()
-	short, err := w.newCentral(m)
+	short, err := newCentral(m, movieRule(w.Gamma), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestNetworkLearner(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := e.Stream[2]
-	central, err := w.newCentral(m)
+	central, err := newCentral(m, movieRule(w.Gamma), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,16 +24,24 @@ type adaptive interface {
 	learn(r recipe.MovieRows) error
 }
 
-// centralLearner is eq. (7) on rows that were shifted before.
+// centralLearner is eq. (7), or newton in its place, on rows that were shifted
+// before.
 type centralLearner struct {
 	recipe.MovieReader
 	model *gnn.WideDeep
 	solo  *online.Solo
 }
 
-func (w *movieWorld) newCentral(m *gnn.WideDeep) (*centralLearner, error) {
-	solo, err := online.NewSolo(m, movieRule(w.Gamma), nil)
+func newCentral(m *gnn.WideDeep, c rule.Config, moment *rule.SecondMoment) (*centralLearner, error) {
+	solo, err := online.NewSolo(m, c, moment)
 	return &centralLearner{model: m, solo: solo}, err
+}
+
+// momentOf returns the second moment of what models read in training.
+func momentOf(m *gnn.WideDeep, e *recipe.MovieExamples) *rule.SecondMoment {
+	moment := new(rule.SecondMoment)
+	moment.Add(e.Train.Z, (m.Config.Wide.Order+1)*m.Config.In)
+	return moment
 }
 
 func (l *centralLearner) predict(y mat.Dense, r recipe.MovieRows) {

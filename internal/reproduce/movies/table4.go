@@ -10,6 +10,7 @@ import (
 	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/rule"
 )
 
 // Table4 is the table on the data that the paper uses.
@@ -71,8 +72,11 @@ var (
 	filterLargeRow     = tableRow{ID: "filter distributed large", Name: "Graph filter, distributed online, γ = 0.02"}
 	wideDeepLargeRow   = tableRow{ID: "wd-gnn distributed large", Name: "WD-GNN, distributed online, γ = 0.02"}
 
+	filterNewtonRow   = tableRow{ID: "filter newton", Name: "Graph filter, newton"}
+	wideDeepNewtonRow = tableRow{ID: "wd-gnn newton", Name: "WD-GNN, newton"}
+
 	paperRows   = []tableRow{gnnRow, filterRow, wideDeepRow, filterOnlineRow, wideDeepOnlineRow}
-	networkRows = []tableRow{filterNetworkRow, wideDeepNetworkRow, filterLargeRow, wideDeepLargeRow}
+	networkRows = []tableRow{filterNetworkRow, wideDeepNetworkRow, filterLargeRow, wideDeepLargeRow, filterNewtonRow, wideDeepNewtonRow}
 )
 
 // heardMean is the learner that knows nothing but the mean of the ratings it
@@ -171,7 +175,7 @@ func (w *movieWorld) scores(ctx context.Context, r *study.Run, u *unit) (*movieS
 			return nil, err
 		}
 		s.freeze(string(k), m, e)
-		for _, l := range w.learners(k, m) {
+		for _, l := range w.learners(k, m, e) {
 			if err := s.adapt(l.id, e, l.begin); err != nil {
 				return nil, fmt.Errorf("%s: %w", l.id, err)
 			}
@@ -200,14 +204,17 @@ type beginner struct {
 
 // learners returns what adapts a model of the given kind, nothing without a
 // wide part.
-func (w *movieWorld) learners(k recipe.Kind, m *gnn.WideDeep) []beginner {
+func (w *movieWorld) learners(k recipe.Kind, m *gnn.WideDeep, e *recipe.MovieExamples) []beginner {
 	if k == recipe.GNN {
 		return nil
 	}
 	network := func(gamma float64) func(movie int) (adaptive, error) {
 		return func(movie int) (adaptive, error) { return w.newNetwork(m, movie, movieRule(gamma)) }
 	}
-	list := []beginner{{string(k) + " online", func(int) (adaptive, error) { return w.newCentral(m) }}}
+	list := []beginner{
+		{string(k) + " online", func(int) (adaptive, error) { return newCentral(m, movieRule(w.Gamma), nil) }},
+		{string(k) + " newton", func(int) (adaptive, error) { return newCentral(m, rule.Laplace(), momentOf(m, e)) }},
+	}
 	if w.setting.Distributed {
 		list = append(list,
 			beginner{string(k) + " distributed", network(w.Gamma)},
