@@ -35,6 +35,7 @@ var settings = map[string]rule.Config{
 	"literal":     {StepSize: rule.StepSize{Value: 0.3}, Mixing: 1},
 	"personal 1":  rule.Personal(1),
 	"personal 50": rule.Personal(50),
+	"gates":       {StepSize: rule.StepSize{Value: 0.1}, Window: 3, Mixing: 0.5, Gate: &rule.Gate{}},
 	"alone":       {StepSize: rule.StepSize{Value: 0.3}},
 	"taps+bias":   {StepSize: rule.StepSize{Value: 0.1}, Mixing: 0.5, Window: 3, Retrain: rule.RetrainTapsAndBias},
 	"automatic":   {StepSize: rule.StepSize{Schedule: rule.Automatic, Value: 0.2}, Mixing: 0.3},

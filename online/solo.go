@@ -11,8 +11,8 @@ import (
 
 // Solo is eq. (7) on rows that come one at a time, for those who have z and y†
 // of a row themselves and need no network to compute them: a recommender, whose
-// rows are the K+1 numbers of one user at one movie. It is not safe for
-// concurrent use.
+// rows are the K+1 numbers of one user at one movie. It has no gate: whoever has
+// the rows decides what is answered. It is not safe for concurrent use.
 type Solo struct {
 	*lone
 	row [1]int32 // the row of a loss that is learned from: 0
