@@ -28,10 +28,14 @@ func TestGateBoundHoldsAgainstAnyone(t *testing.T) {
 		"not finite":   func(*rand.Rand, int, float64, float64) float64 { return math.Inf(1) },
 		"sees through": func(_ *rand.Rand, _ int, _, target float64) float64 { return target },
 	}
+	problems := 60
+	if testing.Short() {
+		problems = 6
+	}
 	for name, adversary := range adversaries {
 		for _, j := range []loss.Regression{loss.MSE{}, loss.SmoothL1{}, loss.Huber{}} {
 			for _, delay := range []int{0, 3} {
-				for k := range 60 {
+				for k := range problems {
 					p, rng := drawProblem(k), random.Stream(1, name, k)
 					gate := &rule.Gate{}
 					a := rule.NewAnswers(line(t, p.inputs), &rule.Config{Gate: gate, Delay: delay})

@@ -62,7 +62,10 @@ func playGated(t *testing.T, p *problem, config rule.Config) gatedRun {
 // 30 % or more of what the model as trained pays, it gets at least half of that.
 // Reference: doc/theory.md, "A gate that bounds harm".
 func TestGateOnAThousandProblems(t *testing.T) {
-	const problems = 1000
+	problems := 1000
+	if testing.Short() {
+		problems = 100
+	}
 	able, half, over, dearest, sum := 0, 0, 0, 0.0, 0.0
 	for k := range problems {
 		p := drawProblem(k)
