@@ -17,11 +17,11 @@ type Settings struct {
 	// model file and this configuration: `window` where `links` is
 	// `every-step`, the cost is a gradient alone, or keys of gradient steps
 	// are set; `heard` where every node that is read in training classifies
-	// and is known to have at most 64 features; `newton` otherwise. `newton`: own taps and bias at every node,
-	// learned by second derivatives, without step size and without a byte
-	// sent. `heard`: the same with a weight for every neighbour's shifted
-	// values, which it hears anyway. `window`: own taps, whitened gradient steps on the last 50
-	// signals, mixed a little; `personal` is its old name, and
+	// and is known to have at most 64 features; `newton` otherwise. `newton`:
+	// own taps and bias at every node, learned by second derivatives, without
+	// step size and without a byte sent. `heard`: the same with a weight for
+	// every neighbour's shifted values, which it hears anyway. `window`: own
+	// taps, whitened gradient steps on the last 50 signals, mixed a little; `personal` is its old name, and
 	// `personal-single` the same on one signal at a time. `literal`: the
 	// paper's words, plain gradient steps and full consensus.
 	Preset string `yaml:"preset,omitempty" default:"auto" example:"literal"`
@@ -136,11 +136,11 @@ type NewtonSettings struct {
 	// The variance τ of what may be learned, in whitened features, before
 	// anything was observed: the smaller, the harder it is pulled to the
 	// trained taps.
-	Prior *float64 `yaml:"prior,omitempty" default:"30 for classes; otherwise a pull as strong as 100 answers" example:"10"`
+	Prior *float64 `yaml:"prior,omitempty" default:"30 for classes, heard 3; otherwise a pull as strong as 100 answers" example:"10"`
 
 	// The share ε of labels that are wrong, 0 to below 1. Unlikely labels then
 	// count less. For `classify`.
-	Doubt *float64 `yaml:"doubt,omitempty" default:"0.2" example:"0"`
+	Doubt *float64 `yaml:"doubt,omitempty" default:"0.2, heard 0.1" example:"0"`
 
 	// By which certainty fades with every answer, above 0 to 1: 1 never.
 	Forget *float64 `yaml:"forget,omitempty" default:"1; 0.9999 where links is outages" example:"0.999"`
@@ -193,7 +193,7 @@ func (s *Settings) For(f Facts) *Settings {
 			c.Preset = "personal-single"
 		case s.Links == LinksEveryStep || s.steps():
 			c.Preset = "window"
-		case f.Heard && s.Retrain == nil:
+		case f.Heard && (s.Retrain == nil || *s.Retrain == RetrainHeard):
 			c.Preset = "heard"
 		default:
 			c.Preset = "newton"

@@ -93,7 +93,7 @@ func TestSettingsOfAConfig(t *testing.T) {
 // What settings leave open is chosen by what is known of the run.
 func TestSettingsFor(t *testing.T) {
 	one := 1.0
-	all := rule.Facts{Bias: true}
+	all, heard, taps := rule.Facts{Bias: true}, rule.Facts{Bias: true, Heard: true}, rule.RetrainTaps
 	for _, c := range []struct {
 		s    rule.Settings
 		f    rule.Facts
@@ -112,6 +112,11 @@ func TestSettingsFor(t *testing.T) {
 		{rule.Settings{StepSize: &rule.StepSettings{}}, all, "window"},
 		{rule.Settings{Rule: "mine"}, all, "window"},
 		{rule.Settings{Rule: "newton"}, all, "newton"},
+		{rule.Settings{}, heard, "heard"},
+		{rule.Settings{Links: rule.LinksOutages}, heard, "heard"},
+		{rule.Settings{Links: rule.LinksEveryStep}, heard, "window"},
+		{rule.Settings{Rule: "newton"}, heard, "newton"},
+		{rule.Settings{Retrain: &taps}, heard, "newton"},
 		{rule.Settings{Preset: "literal"}, all, "literal"},
 	} {
 		if got := c.s.For(c.f).Preset; got != c.want {

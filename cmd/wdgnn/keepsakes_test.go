@@ -44,8 +44,9 @@ func unpack(t *testing.T) {
 	asBefore(t)
 }
 
-// asBefore turns off gates and clipping in the configurations here. Those who wrote
-// them had neither: what they said is what is said without.
+// asBefore turns off in the configurations here what those who wrote them did not
+// have: gates, sets of answers, and neighbours that are clipped. Where no preset is
+// named, the one that was the default then is: what they said is what is said with it.
 func asBefore(t *testing.T) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(path string, _ os.DirEntry, err error) error {
@@ -56,8 +57,12 @@ func asBefore(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		text = regexp.MustCompile(`(?m)^(online|learn):( *#.*)?$`).ReplaceAll(text, []byte("$0\n  gate: off\n  clip: off"))
-		text = regexp.MustCompile(`(?m)^learn: \{p`).ReplaceAll(text, []byte("learn: {gate: off, clip: off, p"))
+		block, inline := "\n  gate: off\n  clip: off\n  coverage: 0", "gate: off, clip: off, coverage: 0, "
+		if !bytes.Contains(text, []byte("preset:")) {
+			block += "\n  preset: personal"
+		}
+		text = regexp.MustCompile(`(?m)^(online|learn):( *#.*)?$`).ReplaceAll(text, []byte("$0"+block))
+		text = regexp.MustCompile(`(?m)^learn: \{p`).ReplaceAll(text, []byte("learn: {"+inline+"p"))
 		return os.WriteFile(path, text, 0o644)
 	})
 	if err != nil {

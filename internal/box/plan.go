@@ -64,7 +64,7 @@ func (c *Config) Plan(m *modelfile.Model, scale float64) (*agent.Plan, error) {
 			return nil, err
 		}
 		facts := online.Facts(m.Network, m.Meta.Task, moment, m.Meta.Nodes)
-		facts.Gradient = cost == host.Gradient
+		facts.Gradient, facts.Heard = cost == host.Gradient, facts.Heard && !m.Meta.Delayed
 		r, err := c.rule(facts)
 		if err != nil {
 			return nil, err

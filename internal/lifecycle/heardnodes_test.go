@@ -14,7 +14,6 @@ import (
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
-	"github.com/wdgnn/wdgnn/rule"
 )
 
 // playHeard lets the nodes of a case weight their neighbours one by one, and
@@ -35,20 +34,7 @@ func (f *onlineCase) playHeard(known bool) (*OnlineRun, *modelfile.Model) {
 		online.HearEach(moment, f.model.Network, s, mat.NewDense(len(x)/2, 2, x), f.model.Meta.Nodes, nil)
 		recipe.PutMoment(f.model, moment)
 	}
-	r := f.start(f.model, "window: 5")
-	r.Rule = rule.Config{Retrain: rule.RetrainHeard, Newton: &rule.Newton{Doubt: 0.1, Fresh: 6}}
-	r.State.Rule = r.Rule
-	moment, err := recipe.MomentOf(f.model)
-	if err != nil {
-		f.Fatal(err)
-	}
-	r.settings.Moment = moment
-	if r.frozen, err = online.NewObserver(r.trained.Network, r.settings); err != nil {
-		f.Fatal(err)
-	}
-	if r.learner, err = online.NewConsensus(r.frozen, r.Rule); err != nil {
-		f.Fatal(err)
-	}
+	r := f.start(f.model, "preset: heard, newton: {fresh: 6}, gate: off, coverage: 0")
 	f.play(r, -1)
 	return r, f.decode(f.bytes(r))
 }

@@ -79,7 +79,9 @@ func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineR
 	}
 	var preset string
 	meta := &r.trained.Meta
-	if r.Rule, preset, err = c.Online.Rule(online.Facts(r.trained.Network, meta.Task, moment, meta.Nodes)); err != nil {
+	facts := online.Facts(r.trained.Network, meta.Task, moment, meta.Nodes)
+	facts.Heard = facts.Heard && !meta.Delayed // with one exchange per step neighbours are not heard one by one
+	if r.Rule, preset, err = c.Online.Rule(facts); err != nil {
 		return nil, err
 	}
 	if r.trained.Network.Config.Wide == nil {
@@ -93,7 +95,7 @@ func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineR
 		return nil, fmt.Errorf("the stream has %d nodes, the model learned online on %d; nodes that come and go keep their number, without links",
 			s.Nodes, before.Nodes)
 	}
-	if err := r.build(); err != nil {
+	if err := r.build(moment); err != nil {
 		return nil, err
 	}
 	r.State = Adaptation{
@@ -116,12 +118,8 @@ func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineR
 }
 
 // build makes the observer and the learner on it.
-func (r *OnlineRun) build() error {
+func (r *OnlineRun) build(moment *rule.SecondMoment) error {
 	c, s, net := r.config, r.Stream, r.trained.Network
-	moment, err := recipe.MomentOf(r.trained)
-	if err != nil {
-		return err
-	}
 	if r.Rule.Whiten && moment == nil {
 		return errors.New("whitened steps need the second moment of the inputs in training, " +
 			"which the model file does not hold; train the model again with this version, or set online.whiten: false")
