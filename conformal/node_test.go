@@ -289,8 +289,16 @@ func TestBegin(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	for _, c := range []Config{
-		{Coverage: 1}, {Coverage: -0.1}, {Coverage: math.NaN()}, {Coverage: 0.99999}, {Window: -1}, {Window: 1 << 20}, {Window: 18},
-		{Rate: 1}, {Rate: math.NaN()}, {Coverage: 0.99, Window: 100},
+		{Coverage: 1},
+		{Coverage: -0.1},
+		{Coverage: math.NaN()},
+		{Coverage: 0.99999},
+		{Window: -1},
+		{Window: 1 << 20},
+		{Window: 18},
+		{Rate: 1},
+		{Rate: math.NaN()},
+		{Coverage: 0.99, Window: 100},
 	} {
 		if c.Validate() == nil {
 			t.Errorf("%+v: got no complaint, want one", c)
