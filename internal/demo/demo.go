@@ -87,9 +87,12 @@ var (
 
 // heard is the default where a model knows what its nodes heard in training, with
 // gates.
-var heard = recipe.LearnerSpec{ID: "heard", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Config{
-	Newton: &rule.Newton{Doubt: 0.1, Fresh: 100, Restart: true}, Retrain: rule.RetrainHeard, Gate: &rule.Gate{},
-}}
+var heard = gated(recipe.LearnerSpec{ID: "heard", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Hearers()})
+
+func gated(l recipe.LearnerSpec) recipe.LearnerSpec {
+	l.Config.Gate = &rule.Gate{}
+	return l
+}
 
 // contestants run side by side.
 var contestants = []struct {
