@@ -278,6 +278,9 @@ func (r *trainRun) run(ctx context.Context) error {
 	if err := r.dir.WriteJSON(rundir.ResultName, result); err != nil {
 		return during("train", err)
 	}
+	if result.Sharing != nil && !r.quiet {
+		fmt.Fprintf(r.Stderr, "online: %s\n", lifecycle.SharingLine(result.Sharing))
+	}
 	return r.print(result)
 }
 

@@ -39,8 +39,8 @@ type Config struct {
 
 	// How nodes learn: `preset` (`auto`, `heard`, `newton`, `window`, `literal`) and
 	// keys that override it, `links`, `rule`, `newton`, `step_size`, `window`,
-	// `mixing`, `whiten`, `ridge`, `clip_norm`, `retrain`, `limit`, `outlier`, `clip`,
-	// `gate`, `delay`, `relay` and `coverage`, all of them as under
+	// `mixing`, `sharing`, `whiten`, `ridge`, `clip_norm`, `retrain`, `limit`, `outlier`,
+	// `clip`, `gate`, `delay`, `relay` and `coverage`, all of them as under
 	// [`online`](config.md#online) of config.yaml. Left out or empty, nodes predict only.
 	Learn *rule.Settings `yaml:"learn,omitempty"`
 

@@ -69,6 +69,13 @@ func (c *Config) Plan(m *modelfile.Model, scale float64) (*agent.Plan, error) {
 		if err != nil {
 			return nil, err
 		}
+		if c.Learn.Measured() {
+			eta, err := m.MeasuredMixing()
+			if err != nil {
+				return nil, fmt.Errorf("learn.sharing: %w, or leave it out and set learn.mixing", err)
+			}
+			c.Learn.Share(r, eta)
+		}
 		if r.Whiten && moment == nil {
 			return nil, errors.New("learn: whitened steps need the second moment of the inputs in training, " +
 				"which the model file does not hold; train the model again, or set learn.whiten: false")

@@ -29,6 +29,8 @@ type Inspection struct {
 	Moment   bool        `json:"moment"`              // whether whitened online learning is possible
 	Hearings int         `json:"hearings,omitempty"`  // nodes of which is known what they heard in training
 
+	Sharing *modelfile.Sharing `json:"sharing,omitempty"` // how much nodes should share online, if that was measured
+
 	Calibrated bool `json:"calibrated"` // whether the file knows how answers turned out, and predict has sets or intervals
 }
 
@@ -101,6 +103,7 @@ func (in *Inspection) online(m *modelfile.Model) error {
 		return err
 	}
 	in.Calibrated = calibration != nil
+	in.Sharing, _ = m.Sharing()
 	if in.Online, err = AdaptationOf(m); err != nil {
 		return err
 	}

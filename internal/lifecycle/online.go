@@ -84,6 +84,13 @@ func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineR
 	if r.Rule, preset, err = c.Online.Rule(facts); err != nil {
 		return nil, err
 	}
+	if c.Online.Measured() {
+		eta, err := r.trained.MeasuredMixing()
+		if err != nil {
+			return nil, fmt.Errorf("online.sharing: %w, or leave it out and set online.mixing", err)
+		}
+		c.Online.Share(&r.Rule, eta)
+	}
 	if r.trained.Network.Config.Wide == nil {
 		return nil, errors.New("the model has no wide part, and nothing else learns online; train one with model.wide")
 	}

@@ -31,6 +31,10 @@ type Training struct {
 	shift              *mat.CSR           // of the whole graph; nil where inputs were shifted before
 	moment             *rule.SecondMoment // of the training signals; see Dataset.moment
 
+	shared  bool // sharing was looked at
+	sharing *modelfile.Sharing
+	skipped string
+
 	calibration *modelfile.Calibration // of the model as it was when Calibrate was called
 }
 
@@ -82,6 +86,10 @@ type TrainingResult struct {
 	Best      float64 `json:"best"`
 	BestSteps int     `json:"best_steps"`
 	Seconds   float64 `json:"seconds"` // of training; filled in by whoever has a clock
+
+	// How much nodes should share online, or why that was not measured.
+	Sharing        *modelfile.Sharing `json:"sharing,omitempty"`
+	SharingSkipped string             `json:"sharing_skipped,omitempty"`
 
 	Train Score  `json:"train"`
 	Valid *Score `json:"valid,omitempty"`
@@ -247,6 +255,7 @@ func (t *Training) Report(ctx context.Context, r train.Result, version string) (
 		Select: t.config.Select(), Epochs: r.Epochs, Steps: r.Steps, Restarts: r.Restarts, Stopped: r.Stopped,
 		Scored: r.Scored, Best: r.Best, BestSteps: r.BestSteps,
 	}
+	out.Sharing, out.SharingSkipped = t.Sharing()
 	first, err := score(ctx, t.Model, t.train, t.engine, t.config)
 	if err != nil {
 		return nil, err
@@ -270,6 +279,19 @@ func (t *Training) Report(ctx context.Context, r train.Result, version string) (
 	return out, nil
 }
 
+// Sharing returns how much nodes of the trained model should share online, or why
+// that was not measured. It is measured once, after training.
+func (t *Training) Sharing() (s *modelfile.Sharing, skipped string) {
+	if !t.shared {
+		var err error
+		if t.sharing, t.skipped, err = t.measureSharing(); err != nil {
+			t.sharing, t.skipped = nil, err.Error()
+		}
+		t.shared = true
+	}
+	return t.sharing, t.skipped
+}
+
 // File returns the model as it is saved.
 func (t *Training) File(version string) *modelfile.Model {
 	d := t.Data
@@ -286,6 +308,8 @@ func (t *Training) File(version string) *modelfile.Model {
 	if t.calibration != nil {
 		file.SetCalibration(t.calibration)
 	}
+	s, _ := t.Sharing()
+	file.SetSharing(s)
 	if d.scenario != nil {
 		d.scenario.keep(file)
 	}
