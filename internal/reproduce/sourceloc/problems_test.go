@@ -209,7 +209,9 @@ func TestProblems(t *testing.T) {
 	if os.Getenv("WDGNN_PROBLEMS") != "all" {
 		names = names[:1]
 	}
-	specs := []recipe.LearnerSpec{WideDeepFrozen, Mixed(50, 0.003), Mixed(50, 0), newtonSpec("newton", 1), heardSpec(), newtonSpec("newton, forgetting 0.9999", 0.9999)}
+	specs := []recipe.LearnerSpec{
+		WideDeepFrozen, Mixed(50, 0.003), Mixed(50, 0), newtonSpec("newton", 1), heardSpec(), newtonSpec("newton, forgetting 0.9999", 0.9999),
+	}
 	sums := map[string][]outcome{}
 	count := map[string]float64{}
 	note := func(what string, out []outcome) {
