@@ -178,3 +178,17 @@ func TestOwnTapsInTheory(t *testing.T) {
 		t.Errorf("got %v, want that the graph has another size", err)
 	}
 }
+
+// For nodes that weight their neighbours one by one nothing is promised yet, and
+// that is said, of a model that learned so and of a run that would.
+func TestHeardIsNotCertified(t *testing.T) {
+	f := newOnlineCase(t, config.Classify, false)
+	const heard = "mode: distributed, preset: heard, gate: off"
+	ring := graph.Ring(6)
+	if _, err := Graphs(context.Background(), f.adapted(heard), ring, ring, Options{}); err == nil || !strings.Contains(err.Error(), "one by one") {
+		t.Errorf("the adapted model: got %v, want that there is no bound", err)
+	}
+	if _, err := Run(context.Background(), f.config(heard), f.model, nil); err == nil || !strings.Contains(err.Error(), "retrain is heard") {
+		t.Errorf("a run: got %v, want that the theorems are about taps", err)
+	}
+}
