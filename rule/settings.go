@@ -266,7 +266,7 @@ func (s *Settings) Config(centralized bool, own map[string]Rule) (Config, error)
 	case s.Newton != nil && c.Newton != nil:
 		s.Newton.apply(c.Newton)
 	case s.Newton != nil:
-		err = errors.Join(err, fmt.Errorf("rule: newton has numbers of the preset newton, and this is %s: leave it out, or change the preset", name))
+		err = errors.Join(err, fmt.Errorf("rule: newton has numbers of the preset newton, this is %s: leave it out, or change the preset", name))
 	}
 	set(&c.Clip, s.Clip)
 	c.Gate, c.Delay, c.Conformal = s.Gate.Config(), s.Delay, s.conformal()

@@ -136,7 +136,7 @@ func TestSettingsComplain(t *testing.T) {
 		"rule: window is -1":                                         {Window: -1},
 		"rule: mixing is for mode distributed":                       {Mixing: &much},
 		"rule: newton goes without a rule of one's own, step size":   {Preset: "newton", Window: 7},
-		"rule: newton has numbers of the preset newton, and this is": {Preset: "window", Newton: &rule.NewtonSettings{}},
+		"rule: newton has numbers of the preset newton, this is":     {Preset: "window", Newton: &rule.NewtonSettings{}},
 		"rule: newton.doubt is 1.5, want a share of answers":         {Newton: &rule.NewtonSettings{Doubt: &much}},
 		"rule: step_size.value is 1.5: an automatic step is a share": {StepSize: &rule.StepSettings{Schedule: rule.Automatic, Value: &much}},
 	} {

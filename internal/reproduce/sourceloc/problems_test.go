@@ -210,7 +210,8 @@ func TestProblems(t *testing.T) {
 		names = names[:1]
 	}
 	specs := []recipe.LearnerSpec{
-		WideDeepFrozen, Mixed(50, 0.003), Mixed(50, 0), newtonSpec("newton", 1), heardSpec(), newtonSpec("newton, forgetting 0.9999", 0.9999),
+		WideDeepFrozen, Mixed(50, 0.003), Mixed(50, 0), newtonSpec("newton", 1), heardSpec(),
+		newtonSpec("newton, forgetting 0.9999", 0.9999),
 	}
 	sums := map[string][]outcome{}
 	count := map[string]float64{}
