@@ -31,7 +31,8 @@ func putRelays(file *modelfile.Model, s *online.Snapshot) {
 		counts = append(counts, float64(c.Believed), float64(c.Doubled), float64(c.Contradicted), float64(c.Outdated), float64(c.Passed))
 		lengths = append(lengths, float64(len(m.Steps)))
 		for _, step := range m.Steps {
-			numbers = append(numbers, float64(step.Time), float64(step.Teller), float64(step.Hop), bit(step.Heard), bit(step.Believed), bit(step.Passed))
+			numbers = append(numbers, float64(step.Time), float64(step.Teller), float64(step.Hop),
+				bit(step.Heard), bit(step.Believed), bit(step.Passed))
 			if step.Heard {
 				targets = append(targets, step.Target...)
 				rows++
