@@ -90,10 +90,13 @@ func (r *OnlineRun) beginSure() (func(node int) [][]float64, error) {
 	return func(node int) [][]float64 { return known.Begin(node, r.trained.Meta.Nodes) }, nil
 }
 
+// saysSets says whether answers come with sets or intervals.
+func (r *OnlineRun) saysSets() bool { return r.sure != nil && r.Rule.Conformal != nil }
+
 // SetsName returns the name of the file for Sets, empty if there are none.
 func (r *OnlineRun) SetsName() string {
 	switch {
-	case r.sure == nil:
+	case !r.saysSets():
 		return ""
 	case r.Rule.Conformal.Classes:
 		return rundir.SetsName
@@ -111,7 +114,7 @@ func (r *OnlineRun) SetsShape() []int {
 
 // watchSets writes the sets or intervals of the answers y of a step.
 func (r *OnlineRun) watchSets(y mat.Dense) {
-	if r.sure == nil {
+	if !r.saysSets() {
 		return
 	}
 	for k, i := range r.Stream.Read {
@@ -181,7 +184,7 @@ func (r *OnlineRun) metered() (all conformal.Meter, nodes []conformal.Meter) {
 
 // watchCoverage puts into a step how often the truth was held so far.
 func (r *OnlineRun) watchCoverage(step *OnlineStep) {
-	if r.sure == nil {
+	if !r.saysSets() {
 		return
 	}
 	if m, _ := r.metered(); m.Judged > 0 {
@@ -192,7 +195,7 @@ func (r *OnlineRun) watchCoverage(step *OnlineStep) {
 
 // coverage sums up how often the truth was held, nil if nobody asked.
 func (r *OnlineRun) coverage() *CoverageResult {
-	if r.sure == nil {
+	if !r.saysSets() {
 		return nil
 	}
 	m, nodes := r.metered()
