@@ -29,7 +29,7 @@ func TestCertifyRunBoundsHold(t *testing.T) {
 				"mode: centralized, preset: personal, ridge: 0.05",
 				"mode: distributed, preset: literal, step_size: {value: 0.02}",
 				"mode: distributed, preset: literal, step_size: {value: 0.05}, ridge: 0.1, window: 4, retrain: taps+bias",
-				"mode: distributed, preset: personal, ridge: 0.05, outlier: -1, clip: off", // it diverges
+				"mode: distributed, preset: personal, ridge: 0.05, clip: off, outlier: -1", // it diverges
 				"mode: centralized, preset: literal, step_size: {schedule: automatic}",
 				"mode: centralized, preset: literal, step_size: {schedule: decaying, value: 0.05, steps: 3}, ridge: 0.1",
 				"mode: centralized, preset: personal, step_size: {schedule: automatic, value: 0.8}, ridge: 0.05",
@@ -58,7 +58,7 @@ func TestCertifyRunBoundsHold(t *testing.T) {
 					}
 				}
 				if r.AsRun == nil || strings.Contains(settings, "ridge") && len(r.AsRun.Bound) < 10 ||
-					(strings.Contains(settings, "schedule") || strings.Contains(settings, "clip")) != (len(r.AsRun.Sizes) > 0) {
+					(strings.Contains(settings, "schedule") || strings.Contains(settings, "clip_norm")) != (len(r.AsRun.Sizes) > 0) {
 					t.Errorf("%s, %s: no bounds of the run as it was", task, settings)
 				}
 				if !(r.AsRun.Rough < 1e-6) || r.Ridged.Rest != 0 {
