@@ -29,10 +29,6 @@ type frame struct {
 	ear *listener // of a node that hears its neighbours one by one: the features are its own
 }
 
-// frameRidge keeps features that training hardly saw from being stretched without
-// bound: a share of each one's mean square.
-const frameRidge = 1e-3
-
 // newFrame returns the frame of a basis whose R has the given factors.
 func newFrame(f *Basis, q *factors, m *SecondMoment) (*frame, error) {
 	g := &frame{p: f.rows, r: q.r, outputs: f.outputs, width: f.width}
@@ -60,12 +56,12 @@ func newFrame(f *Basis, q *factors, m *SecondMoment) (*frame, error) {
 		return g, nil
 	}
 	var err error
-	_, g.lower, g.white, err = whiten(m, f.rows)
+	_, g.lower, g.white, err = whiten(m, f.rows, whiteningRidge)
 	return g, err
 }
 
-// whiten returns Σ + 1e-3 diag Σ of the first n rows of a moment, its L and L⁻¹.
-func whiten(m *SecondMoment, n int) (sigma, lower, inverse []float64, err error) {
+// whiten returns Σ + ridge diag Σ of the first n rows of a moment, its L and L⁻¹.
+func whiten(m *SecondMoment, n int, ridge float64) (sigma, lower, inverse []float64, err error) {
 	if err := m.Validate(); err != nil {
 		return nil, nil, nil, err
 	}
@@ -80,7 +76,7 @@ func whiten(m *SecondMoment, n int) (sigma, lower, inverse []float64, err error)
 		if v := &sigma[a*n+a]; *v == 0 { // an input that was always 0
 			*v = 1
 		} else {
-			*v += float64(frameRidge * *v)
+			*v += float64(ridge * *v)
 		}
 	}
 	lower = make([]float64, n*n)

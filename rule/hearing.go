@@ -108,6 +108,11 @@ type ear struct {
 	white []float64 // T
 }
 
+// hearingRidge keeps features that training hardly saw from being stretched
+// without bound: a share of each one's mean square. There are more of them than of
+// taps, and fewer rows to know them from.
+const hearingRidge = 1e-3
+
 // newEar returns the ear of a hearing.
 func newEar(h *Hearing) (*ear, error) {
 	if err := h.Validate(); err != nil {
@@ -119,7 +124,7 @@ func newEar(h *Hearing) (*ear, error) {
 	}
 	var err error
 	m := SecondMoment{Inputs: h.Len(), Mean: h.Moment}
-	if a.sigma, _, a.white, err = whiten(&m, h.Size()); err != nil {
+	if a.sigma, _, a.white, err = whiten(&m, h.Size(), hearingRidge); err != nil {
 		return nil, err
 	}
 	return a, nil

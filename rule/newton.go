@@ -16,7 +16,7 @@ import (
 // begins at 0, the trained taps. For squared errors it is recursive least squares,
 // exactly, with a ridge 1/τ to the trained taps.
 //
-//	y = y† + Xᵀ z̃      z̃ = L⁻¹ [z 1]ᵀ, LLᵀ = Σ + 1e-3 diag Σ      X: p×C, within the row space of Ω
+//	y = y† + Xᵀ z̃      z̃ = L⁻¹ [z 1]ᵀ, LLᵀ = Σ + 1e-4 diag Σ      X: p×C, within the row space of Ω
 //
 // P is one matrix over all of X where that has no more than 128 numbers, otherwise
 // one of the features that all outputs share, which for squared errors is the same.

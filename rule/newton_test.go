@@ -149,7 +149,7 @@ func TestNewtonIsLeastSquares(t *testing.T) {
 				for b := range rows {
 					s := moment.Mean[a*rows+b]
 					if a == b {
-						s *= 1.001
+						s *= 1.0001
 					}
 					for k := range c.outputs {
 						g[a*c.outputs+k] += s * effect[b*c.outputs+k] / 0.5

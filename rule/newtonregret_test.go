@@ -15,7 +15,7 @@ func whiteMoment(inputs int) *rule.SecondMoment {
 	n := inputs + 1
 	m := &rule.SecondMoment{Inputs: inputs, Count: 1, Mean: make([]float64, n*n)}
 	for a := range n {
-		m.Mean[a*n+a] = 1 / 1.001
+		m.Mean[a*n+a] = 1 / 1.0001
 	}
 	return m
 }
