@@ -65,7 +65,7 @@ const rules = `
 	                      internal/lifecycle
 	internal/reproduce/study : mat modelfile internal/figure
 	internal/reproduce/study/studytest : random internal/reproduce/study
-	internal/reproduce/sourceloc : gnn graph mat rule train scenario/sourceloc internal/recipe internal/reproduce/study
+	internal/reproduce/sourceloc : gnn graph loss mat online rule train scenario/sourceloc internal/recipe internal/reproduce/study
 	internal/reproduce/flocking : gnn graph mat rule scenario/flocking internal/recipe internal/reproduce/study
 	internal/reproduce/movies : gnn graph loss mat online random rule train modelfile scenario/movies internal/baseline
 	                            internal/dataset internal/recipe internal/recommend internal/reproduce/study
@@ -76,7 +76,7 @@ const rules = `
 	                            internal/reproduce/study internal/reproduce/sourceloc internal/reproduce/flocking
 	internal/reproduce  : internal/reproduce/study internal/reproduce/sourceloc internal/reproduce/flocking
 	                      internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents
-	internal/flock      : mat graph gnn random online modelfile scenario/flocking internal/recipe internal/live
+	internal/flock      : mat graph gnn random rule online modelfile scenario/flocking internal/recipe internal/live
 	internal/journal    :
 	internal/journal/faultdisk : internal/journal
 	internal/recommend  : mat graph gnn optim loss random train rule online modelfile scenario/movies internal/dataset

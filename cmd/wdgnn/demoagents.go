@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/wdgnn/wdgnn/internal/swarm"
+	"github.com/wdgnn/wdgnn/rule"
 )
 
 // demoProcesses is how many processes the demo starts.
@@ -14,7 +15,7 @@ const demoProcesses = 5
 // Agents runs the demo without a centre: nodes are agents in processes of their
 // own.
 func (c *DemoCommand) Agents(ctx context.Context) error {
-	task := swarmTask{name: "sourceloc", seed: c.seed, preset: "personal", steps: 1000, drop: 0.3}
+	task := swarmTask{name: "sourceloc", seed: c.seed, preset: rule.DefaultPreset, steps: 1000, drop: 0.3}
 	work, err := task.prepare(ctx, c.Stderr, "")
 	if err != nil {
 		return during("demo", err)

@@ -13,6 +13,7 @@ import (
 	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 	"github.com/wdgnn/wdgnn/train"
@@ -37,7 +38,7 @@ type swarmTask struct {
 func (t *swarmTask) flags(f *pflag.FlagSet) {
 	f.StringVar(&t.name, "task", "sourceloc", "what the agents do: sourceloc or flocking")
 	f.Uint64Var(&t.seed, "seed", reproduceSeed, "root of every random stream")
-	f.StringVar(&t.preset, "preset", "personal", "sourceloc: how nodes learn: heard, newton, window or literal (eq. 9)")
+	f.StringVar(&t.preset, "preset", rule.DefaultPreset, "sourceloc: how nodes learn: auto, heard, newton, window or literal (eq. 9)")
 	f.IntVar(&t.steps, "steps", 1000, "sourceloc: signals")
 	f.Float64Var(&t.drop, "drop", 0.3, "sourceloc: probability that a link is lost, 0 ≤ p < 1")
 	f.IntVar(&t.renew, "renew", 0, "sourceloc: signals after which other links are lost; 0 means never")
@@ -62,7 +63,7 @@ func (t *swarmTask) validate() error {
 		errs = append(errs, fmt.Errorf("--drop is %v, --seconds %v, --gamma %v: want 0 ≤ drop < 1, seconds > 0, gamma ≥ 0",
 			t.drop, t.seconds, t.gamma))
 	}
-	_, err := rule.Preset(t.preset, false)
+	_, err := t.learning(rule.Facts{Bias: true})
 	return errors.Join(append(errs, err, flock.Cost(t.cost).Validate())...)
 }
 
@@ -80,12 +81,8 @@ func (t *swarmTask) prepare(ctx context.Context, stderr io.Writer, model string)
 }
 
 func (t *swarmTask) sourceloc(ctx context.Context, stderr io.Writer, model string) (*swarm.Task, error) {
-	r, err := rule.Preset(t.preset, false)
-	if err != nil {
-		return nil, err
-	}
-	r.Gate = &rule.Gate{}
 	var l *recipe.Localized
+	var err error
 	if model == "" {
 		l, err = t.localize(ctx, stderr)
 	} else {
@@ -94,7 +91,23 @@ func (t *swarmTask) sourceloc(ctx context.Context, stderr io.Writer, model strin
 	if err != nil {
 		return nil, err
 	}
+	r, err := t.learning(online.Facts(l.Model.Network, l.Model.Meta.Task, l.Moment, l.World.Detectors))
+	if err != nil {
+		return nil, err
+	}
 	return swarm.NewSourceTask(l, r, t.steps, t.renew, t.drop)
+}
+
+// learning returns how nodes of a model learn.
+func (t *swarmTask) learning(f rule.Facts) (rule.Config, error) {
+	s := rule.Settings{Preset: t.preset}
+	switch {
+	case t.renew == 1:
+		s.Links = rule.LinksEveryStep
+	case t.renew > 1:
+		s.Links = rule.LinksOutages
+	}
+	return s.For(f).Config(false, nil)
 }
 
 // localize trains a model.

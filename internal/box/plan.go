@@ -69,6 +69,10 @@ func (c *Config) Plan(m *modelfile.Model, scale float64) (*agent.Plan, error) {
 		if err != nil {
 			return nil, err
 		}
+		if facts.Gradient && r.Newton != nil {
+			return nil, fmt.Errorf("learn.preset is %s, which needs to know how a cost bends, and cost: gradient tells its slope alone; "+
+				"try preset auto", c.Learn.Preset)
+		}
 		if c.Learn.Measured() {
 			eta, err := m.MeasuredMixing()
 			if err != nil {

@@ -185,7 +185,8 @@ func TestHeardIsNotCertified(t *testing.T) {
 	f := newOnlineCase(t, config.Classify, false)
 	const heard = "mode: distributed, preset: heard, gate: off"
 	ring := graph.Ring(6)
-	if _, err := Graphs(context.Background(), f.adapted(heard), ring, ring, Options{}); err == nil || !strings.Contains(err.Error(), "one by one") {
+	_, err := Graphs(context.Background(), f.adapted(heard), ring, ring, Options{})
+	if err == nil || !strings.Contains(err.Error(), "one by one") {
 		t.Errorf("the adapted model: got %v, want that there is no bound", err)
 	}
 	if _, err := Run(context.Background(), f.config(heard), f.model, nil); err == nil || !strings.Contains(err.Error(), "retrain is heard") {
