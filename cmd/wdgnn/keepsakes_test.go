@@ -123,13 +123,16 @@ func linesOf(t *testing.T, path string) []string {
 
 var (
 	took    = regexp.MustCompile(`\bin [0-9.]+(ns|µs|ms|s|m)\b`)
+	later   = regexp.MustCompile(`(?m)^(online\.(heard|scores|sharing)|sharing ).*\n`) // lines of what model files did not hold then
 	numbers = regexp.MustCompile(`[-+]?\d+(\.\d+)?(e[-+]?\d+)?`)
 )
 
 // sameText says how the numbers of two texts differ. Words may change; times that
-// were taken are no result.
+// were taken are no result, and what model files hold since then is not in the old.
 func sameText(was, is string) string {
-	of := func(text string) []string { return numbers.FindAllString(took.ReplaceAllString(text, ""), -1) }
+	of := func(text string) []string {
+		return numbers.FindAllString(later.ReplaceAllString(took.ReplaceAllString(text, ""), ""), -1)
+	}
 	want, got := of(was), of(is)
 	if len(got) != len(want) {
 		return fmt.Sprintf("got %d numbers in\n%swant %d as in\n%s", len(got), is, len(want), was)
@@ -214,6 +217,9 @@ func TestKeepsakeHelps(t *testing.T) {
 			var want []string
 			if m := flag.FindStringSubmatch(line); m != nil {
 				want = []string{m[1], preset.FindString(line)}
+				if m[1] == "--preset string" { // auto since then; the other names are still read
+					want = want[:1]
+				}
 			} else if m := command.FindStringSubmatch(line); m != nil {
 				want = []string{"  " + m[1] + " "}
 			}
