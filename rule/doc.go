@@ -49,6 +49,18 @@
 //     nodes lets all of them Step before any is committed, so that each hears the
 //     others' parameters of t.
 //
+// That is learning by gradients. With [Newton] in the configuration the same calls
+// learn by second derivatives: what a node knows is a mean and how sure it is of it,
+// in whitened features, and x_i is written from that for those who read it. With
+// [RetrainHeard] the features are also what each neighbour sent; see [Hearing].
+//
+// # Two sides of a node
+//
+// A Node learns. [Answers] are what it says: they give the adapted output or the one
+// of the model as trained, remember with what it was made until somebody tells what
+// it cost, at once or late, and only then hand it to the Node. Nothing that a Node
+// learns reaches anybody but through them, where there is a [Gate].
+//
 // # What keeps it safe
 //
 // Learning must not do harm in a network that nobody watches. Each of these
@@ -58,10 +70,15 @@
 //     update with [ErrDiverged] and the parameters of before ([Node.Step]);
 //   - a neighbour whose finite parameters are absurd beside all others is left out
 //     of the mixture (Config.Outlier, [Basis.Sizes]);
+//   - one that is far off, but not absurdly, moves a node no more than is usual
+//     among its neighbours ([Clip]);
 //   - a step that is too long for the cost shrinks by itself, with
-//     [Automatic] step sizes ([StepSize.At]);
-//   - and where all numbers look well and answers get worse, a [Comparison] with
-//     the model as trained shows it, and [Config.Calmer] says what to try.
+//     [Automatic] step sizes ([StepSize.At]), and an implicit one is never too long
+//     ([Newton]);
+//   - where all numbers look well and answers get worse, a node answers as trained,
+//     and what its answers cost is bounded whatever it learned ([Gate]);
+//   - and where there is no gate, a [Comparison] with the model as trained shows it,
+//     and [Config.Calmer] says what to try.
 //
 // # Letters
 //
