@@ -60,7 +60,9 @@ type Box struct {
 }
 
 // Run runs the box until its world ends or ctx does, both of which are no
-// error, and writes a last checkpoint.
+// error, and writes a last checkpoint. A box without gates whose learning does harm
+// when its world ends is one: everything is written, but whoever started it must not
+// take its answers for good ones.
 func Run(ctx context.Context, c *Config, s Streams) error {
 	if err := c.Validate(); err != nil {
 		return err
@@ -72,7 +74,21 @@ func Run(ctx context.Context, c *Config, s Streams) error {
 		}
 		return err
 	}
-	return errors.Join(b.Serve(ctx), b.Close())
+	err = b.Serve(ctx)
+	if err == nil && ctx.Err() == nil {
+		err = b.harm()
+	}
+	return errors.Join(err, b.Close())
+}
+
+// harm returns an error if nodes learned without gates and ended with answers that
+// cost far more than those of the model as trained.
+func (b *Box) harm() error {
+	r := b.host.Report()
+	if at := r.Learning; at != nil && r.Gate == nil && at.Harmful() {
+		return fmt.Errorf("online learning does harm: %v; try learn.gate: on", at)
+	}
+	return nil
 }
 
 // Open makes the host of a valid configuration and everything around it: the one

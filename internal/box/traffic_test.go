@@ -146,7 +146,10 @@ func TestAgentsDoNoHarmOnTraffic(t *testing.T) {
 			config.Hosts[transport.HostID(0)], config.Learn, config.Cost = box.Peer{Nodes: "0-206"}, &c.learn, c.cost
 			ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
 			defer cancel()
-			check(t, box.Run(ctx, f.load(t, config), box.Streams{Log: slog.New(slog.NewTextHandler(&log, nil))}))
+			err := box.Run(ctx, f.load(t, config), box.Streams{Log: slog.New(slog.NewTextHandler(&log, nil))})
+			if harm := err != nil && strings.Contains(err.Error(), "online learning does harm"); harm != c.harm || err != nil && !harm {
+				t.Errorf("the box ended with %v; want an error about harm: %t", err, c.harm)
+			}
 			if harm := strings.Contains(log.String(), "online learning does harm"); harm != c.harm {
 				t.Errorf("harm %t, want %t; the log says\n%s", harm, c.harm, log.String())
 			}
