@@ -233,7 +233,7 @@ func TestThreeMachines(t *testing.T) {
 	}
 	sim := &simulator{
 		world: w, hosts: Partition(w.graph, machines), outputs: w.classes, cost: host.CrossEntropy, answers: all.answers, ports: all.ports,
-		period: 10 * time.Millisecond,
+		period: 40 * time.Millisecond,
 	}
 	if err := sim.run(ctx, w.step); err != nil {
 		t.Errorf("%v; %d phases left\n%s", err, len(phases), logs(y.dir))
