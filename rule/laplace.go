@@ -298,25 +298,33 @@ func (s *laplace) bend() {
 		}
 		s.grad[c] = s.a[c] - sum
 	}
-	for a := range r { // H L, then I + Lᵀ(HL)
+	between(s.n, s.m, s.he, s.l, r)
+}
+
+// between writes the lower triangle of I + Lᵀ H L to dst, L lower triangular, by way
+// of HL in room.
+//
+//	all r×r by rows; dst may be h
+func between(dst, room, h, l []float64, r int) {
+	for a := range r {
 		for b := range r {
 			sum := 0.0
 			for k := b; k < r; k++ {
-				sum += float64(s.he[a*r+k] * s.l[k*r+b])
+				sum += float64(h[a*r+k] * l[k*r+b])
 			}
-			s.m[a*r+b] = sum
+			room[a*r+b] = sum
 		}
 	}
 	for a := range r {
 		for b := range a + 1 {
 			sum := 0.0
 			for k := a; k < r; k++ {
-				sum += float64(s.l[k*r+a] * s.m[k*r+b])
+				sum += float64(l[k*r+a] * room[k*r+b])
 			}
 			if a == b {
 				sum++
 			}
-			s.n[a*r+b] = sum
+			dst[a*r+b] = sum
 		}
 	}
 }
@@ -415,27 +423,7 @@ func (s *laplace) confine(j *judge, w float64) bool {
 		return true
 	}
 	root(s.n, s.he, r)
-	for a := range r { // S N
-		for b := range r {
-			sum := 0.0
-			for k := b; k < r; k++ {
-				sum += float64(s.s[a*r+k] * s.n[k*r+b])
-			}
-			s.m[a*r+b] = sum
-		}
-	}
-	for a := range r {
-		for b := range a + 1 {
-			sum := 0.0
-			for k := a; k < r; k++ {
-				sum += float64(s.n[k*r+a] * s.m[k*r+b])
-			}
-			if a == b {
-				sum++
-			}
-			s.he[a*r+b], s.he[b*r+a] = sum, sum
-		}
-	}
+	between(s.he, s.m, s.s, s.n, r)
 	if !cholesky(s.k, s.he, r) {
 		return false
 	}

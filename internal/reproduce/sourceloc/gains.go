@@ -32,52 +32,16 @@ var ratios = []struct {
 // gainsLearners are what is run at each ratio.
 var gainsLearners = []recipe.LearnerSpec{WideDeepFrozen, WideDeepCentral, WideDeepLiteral, Mixed(1, 0.003), Mixed(50, 0.003)}
 
-// gainsUnit is one realization at one ratio.
-type gainsUnit struct {
-	Model  recipe.SourceInfo    `json:"model"`
-	Same   float64              `json:"same"`   // accuracy of the frozen model, %
-	Differ map[string][]float64 `json:"differ"` // by learner and subgraph
-}
-
 func runGains(ctx context.Context, r *study.Run) (*study.Result, error) {
 	s := From(r.Options)
 	repeats := Repeats(r.Options)
 	work := float64(s.Epochs) + StreamCost*float64(len(gainsLearners)*s.Subgraphs+1)
 	all, err := Sweep(ctx, r, s, "ratio", len(ratios), work,
-		func(s *recipe.Sourceloc, k int) { s.Gains = &ratios[k].Gains }, (*Realization).gains)
+		func(s *recipe.Sourceloc, k int) { s.Gains = &ratios[k].Gains }, lossUnits(gainsLearners))
 	if err != nil {
 		return nil, err
 	}
 	return gainsResult(s, repeats, all), nil
-}
-
-func (z *Realization) gains(ctx context.Context) (*gainsUnit, error) {
-	if err := z.Prepare(ctx, recipe.WideDeep); err != nil {
-		return nil, err
-	}
-	u := &gainsUnit{Model: z.Models[recipe.WideDeep].Info, Differ: map[string][]float64{}}
-	stream, err := z.TestStream(-1, 0)
-	if err != nil {
-		return nil, err
-	}
-	out, err := z.PlayOne(ctx, WideDeepFrozen, stream, false)
-	if err != nil {
-		return nil, err
-	}
-	u.Same = out.Accuracy
-	for sub := range z.Subgraphs {
-		if stream, err = z.TestStream(sub, z.OutageProb); err != nil {
-			return nil, err
-		}
-		runs, err := z.PlayAll(ctx, gainsLearners, stream, false)
-		if err != nil {
-			return nil, err
-		}
-		for k, spec := range gainsLearners {
-			u.Differ[spec.ID] = append(u.Differ[spec.ID], runs[k].Accuracy)
-		}
-	}
-	return u, nil
 }
 
 // gainsNames are the learners, as columns of gains.
@@ -85,7 +49,7 @@ var gainsNames = []string{"literal centralized", "literal distributed", "persona
 
 // observeGains returns what units saw by ratio: accuracies, and gains of learners.
 // Units are networks.
-func observeGains(repeats int, all []*gainsUnit) *study.Frame {
+func observeGains(repeats int, all []*lossUnit) *study.Frame {
 	f := new(study.Frame)
 	for k, u := range all {
 		ratio, network := ratios[k/repeats].Name, k%repeats
@@ -98,7 +62,7 @@ func observeGains(repeats int, all []*gainsUnit) *study.Frame {
 	return f
 }
 
-func gainsResult(s recipe.Sourceloc, repeats int, all []*gainsUnit) *study.Result {
+func gainsResult(s recipe.Sourceloc, repeats int, all []*lossUnit) *study.Result {
 	f := observeGains(repeats, all)
 	said := map[string]any{
 		"Repeats": repeats, "Epochs": s.Epochs, "Subgraphs": s.Subgraphs, "Seed": s.Seed, "OutageProb": s.OutageProb,

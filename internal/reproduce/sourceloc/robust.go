@@ -36,13 +36,6 @@ var robustColumns = []string{
 	"links lost, heard", "live units",
 }
 
-// robustUnit is one realization with one setting. Accuracies are in %.
-type robustUnit struct {
-	Model  recipe.SourceInfo    `json:"model"`
-	Same   float64              `json:"same"`   // of the frozen model
-	Differ map[string][]float64 `json:"differ"` // by learner and subgraph
-}
-
 func runRobust(ctx context.Context, r *study.Run) (*study.Result, error) {
 	s := From(r.Options)
 	if r.Quick && r.Options.Subgraphs == 0 {
@@ -50,44 +43,15 @@ func runRobust(ctx context.Context, r *study.Run) (*study.Result, error) {
 	}
 	work := float64(s.Epochs) + StreamCost*float64(len(robustLearners)*s.Subgraphs+1)
 	all, err := Sweep(ctx, r, s, "training", len(trainings), work,
-		func(s *recipe.Sourceloc, k int) { trainings[k].Change(s) }, (*Realization).robust)
+		func(s *recipe.Sourceloc, k int) { trainings[k].Change(s) }, lossUnits(robustLearners))
 	if err != nil {
 		return nil, err
 	}
 	return robustResult(s, Repeats(r.Options), all), nil
 }
 
-func (z *Realization) robust(ctx context.Context) (*robustUnit, error) {
-	if err := z.Prepare(ctx, recipe.WideDeep); err != nil {
-		return nil, err
-	}
-	u := &robustUnit{Model: z.Models[recipe.WideDeep].Info, Differ: map[string][]float64{}}
-	stream, err := z.TestStream(-1, 0)
-	if err != nil {
-		return nil, err
-	}
-	out, err := z.PlayOne(ctx, WideDeepFrozen, stream, false)
-	if err != nil {
-		return nil, err
-	}
-	u.Same = out.Accuracy
-	for sub := range z.Subgraphs {
-		if stream, err = z.TestStream(sub, z.OutageProb); err != nil {
-			return nil, err
-		}
-		runs, err := z.PlayAll(ctx, robustLearners, stream, false)
-		if err != nil {
-			return nil, err
-		}
-		for k, spec := range robustLearners {
-			u.Differ[spec.ID] = append(u.Differ[spec.ID], runs[k].Accuracy)
-		}
-	}
-	return u, nil
-}
-
 // observeTrainings returns what units saw by setting. Units are networks.
-func observeTrainings(repeats int, all []*robustUnit) *study.Frame {
+func observeTrainings(repeats int, all []*lossUnit) *study.Frame {
 	f := new(study.Frame)
 	for k, u := range all {
 		row, network := trainings[k/repeats].Name, k%repeats
@@ -100,7 +64,7 @@ func observeTrainings(repeats int, all []*robustUnit) *study.Frame {
 	return f
 }
 
-func robustResult(s recipe.Sourceloc, repeats int, all []*robustUnit) *study.Result {
+func robustResult(s recipe.Sourceloc, repeats int, all []*lossUnit) *study.Result {
 	f := observeTrainings(repeats, all)
 	l := study.Layout{
 		Title: "Accuracy, %, by training", Note: texts.Say("robust table", map[string]any{"S": s, "Repeats": repeats}),
