@@ -1,0 +1,71 @@
+package forecast
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Memory is all that a sensor remembers; readings are normalised. Restored into a
+// sensor of the same Spec, it goes on with the same bits.
+type Memory struct {
+	Started  bool      `json:"started"` // something was read, or missed
+	Step     uint64    `json:"step"`    // the last one
+	Lags     []float32 `json:"lags"`    // the newest first
+	Extras   []float32 `json:"extras,omitempty"`
+	Value    float64   `json:"value"`    // what remains of the last reading
+	Residual float64   `json:"residual"` // and of its difference from the neighbours'
+
+	Doubt   float64 `json:"doubt"` // m
+	Doubted bool    `json:"doubted"`
+	Quiet   int     `json:"quiet"` // steps without an answer, 12 at most
+	Rough   float64 `json:"rough"` // v
+	Run     int     `json:"run"`   // equal readings, the last included
+	Last    float32 `json:"last"`  // reading that was not far outside
+	Reason  uint8   `json:"reason"`
+	Since   uint64  `json:"since"`
+
+	// Norm is that of a sensor that was not in training; nil for others.
+	Norm *Norm `json:"norm,omitempty"`
+}
+
+// Memory returns a copy of what the sensor remembers.
+func (s *Sensor) Memory() Memory {
+	m := s.m
+	m.Lags, m.Extras = slices.Clone(m.Lags), slices.Clone(m.Extras)
+	return m
+}
+
+// Restore makes the sensor go on from m, of which it keeps a copy.
+func (s *Sensor) Restore(m Memory) error {
+	if err := m.validate(s.spec); err != nil {
+		return fmt.Errorf("forecast: restore a sensor: %w", err)
+	}
+	m.Lags, m.Extras = slices.Clone(m.Lags), slices.Clone(m.Extras)
+	s.m, s.reason = m, reason(m.Reason)
+	s.truth, s.knows = 0, false
+	return nil
+}
+
+func (m *Memory) validate(s *Spec) error {
+	if len(m.Lags) != s.Lags || len(m.Extras) != s.Extras {
+		return fmt.Errorf("%d lags and %d extras, want %d and %d", len(m.Lags), len(m.Extras), s.Lags, s.Extras)
+	}
+	for _, v := range slices.Concat(m.Lags, m.Extras, []float32{m.Last}) {
+		if v-v != 0 {
+			return fmt.Errorf("a reading is %v, want a number", v)
+		}
+	}
+	for _, v := range []float64{m.Value, m.Residual, m.Doubt, m.Rough} {
+		if v-v != 0 {
+			return fmt.Errorf("a number is %v", v)
+		}
+	}
+	if m.Quiet < 0 || m.Run < 0 || int(m.Reason) >= len(reasons) {
+		return errors.New("a count is out of range")
+	}
+	if m.Norm != nil {
+		return m.Norm.validate(s)
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package forecast
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Norm is what training measured of one sensor. All but Mean, Scale, Low, High and
+// those of extras are in normalised units.
+type Norm struct {
+	Mean  float64 `json:"mean"`
+	Scale float64 `json:"scale"` // more than 0
+
+	Sigma []float64 `json:"sigma,omitempty"` // σ: rms error of the trained model, by horizon; nil before training
+
+	Near float64 `json:"near"` // β: what a neighbour's reading says of this one
+	Keep float64 `json:"keep"` // κ: what of the last reading remains after a step, 0 to 1
+
+	Rough   float64 `json:"rough"`   // the largest mean change that training saw
+	Longest int     `json:"longest"` // the longest run of equal readings that training saw
+	Low     float64 `json:"low"`     // the smallest reading of training
+	High    float64 `json:"high"`    // and the largest
+
+	ExtraMean  []float64 `json:"extra_mean,omitempty"`
+	ExtraScale []float64 `json:"extra_scale,omitempty"`
+}
+
+// Normal returns a reading in normalised units.
+func (n *Norm) Normal(reading float32) float32 {
+	return float32((float64(reading) - n.Mean) / n.Scale)
+}
+
+// Units returns a normalised number, such as a model's output, in the user's units.
+func (n *Norm) Units(y float32) float32 {
+	return float32(float64(float64(y)*n.Scale) + n.Mean)
+}
+
+// far says whether a reading is outside what training saw by more than twice the
+// distance between its ends: other units, or nonsense.
+func (n *Norm) far(reading float64) bool {
+	span := 2 * max(n.High-n.Low, n.Scale)
+	return reading < n.Low-span || reading > n.High+span
+}
+
+// sigma returns the rms error of forecasts of the shortest horizon.
+func (n *Norm) sigma() float64 {
+	if len(n.Sigma) == 0 || n.Sigma[0] <= 0 {
+		return untrained
+	}
+	return n.Sigma[0]
+}
+
+// untrained is σ where no model was trained yet.
+const untrained = 0.3
+
+func (n *Norm) validate(s *Spec) error {
+	var errs []error
+	finite := func(name string, values ...float64) {
+		for _, v := range values {
+			if v-v != 0 {
+				errs = append(errs, fmt.Errorf("%s is %v, want a number", name, v))
+			}
+		}
+	}
+	finite("mean", n.Mean)
+	finite("sigma", n.Sigma...)
+	finite("near", n.Near)
+	finite("low or high", n.Low, n.High)
+	finite("extra mean", n.ExtraMean...)
+	for _, scale := range append([]float64{n.Scale}, n.ExtraScale...) {
+		if !(scale > 0) || math.IsInf(scale, 0) {
+			errs = append(errs, fmt.Errorf("scale is %v, want a number above 0", scale))
+		}
+	}
+	if !(n.Keep >= 0 && n.Keep <= 1) {
+		errs = append(errs, fmt.Errorf("keep is %v, want 0 to 1", n.Keep))
+	}
+	if !(n.Rough >= 0) || n.Longest < 0 || n.Low > n.High {
+		errs = append(errs, fmt.Errorf("roughness %v, longest run %d, readings from %v to %v", n.Rough, n.Longest, n.Low, n.High))
+	}
+	if len(n.Sigma) != 0 && len(n.Sigma) != len(s.Horizons) {
+		errs = append(errs, fmt.Errorf("%d sigmas for %d horizons", len(n.Sigma), len(s.Horizons)))
+	}
+	if len(n.ExtraMean) != s.Extras || len(n.ExtraScale) != s.Extras {
+		errs = append(errs, fmt.Errorf("%d means and %d scales for %d extras", len(n.ExtraMean), len(n.ExtraScale), s.Extras))
+	}
+	return errors.Join(errs...)
+}
+
+// SetSigma stores the rms errors of a trained model at horizon c, by sensor, in
+// normalised units. Those that are not known (NaN) or below 0.3 × the mean over
+// sensors become that: a sensor that was easy to foretell in training is not
+// doubted for a small change.
+func (s *Spec) SetSigma(c int, rms []float64) {
+	sum, count := 0.0, 0
+	for _, v := range rms {
+		if v >= 0 && !math.IsInf(v, 0) {
+			sum, count = sum+v, count+1
+		}
+	}
+	mean := untrained
+	if count > 0 && sum > 0 {
+		mean = sum / float64(count)
+	}
+	for i := range s.Norms {
+		if len(s.Norms[i].Sigma) != len(s.Horizons) {
+			s.Norms[i].Sigma = make([]float64, len(s.Horizons))
+		}
+		v := mean
+		if rms[i] >= 0 && !math.IsInf(rms[i], 0) {
+			v = max(rms[i], 0.3*mean)
+		}
+		s.Norms[i].Sigma[c] = v
+	}
+}
+
+// Newcomer returns the norm of a sensor that was not in training: the weighted mean
+// of its neighbours', numbers of sensors below len(Norms) with weights of which the
+// size counts. It is false if there is none.
+func (s *Spec) Newcomer(near []int, weights []float32) (Norm, bool) {
+	n := Norm{Low: math.Inf(1), High: math.Inf(-1), ExtraMean: make([]float64, s.Extras), ExtraScale: make([]float64, s.Extras)}
+	total := 0.0
+	for e, j := range near {
+		if j >= 0 && j < len(s.Norms) {
+			total += math.Abs(float64(weights[e]))
+		}
+	}
+	if !(total > 0) {
+		return Norm{}, false
+	}
+	for e, j := range near {
+		w := math.Abs(float64(weights[e])) / total
+		if j < 0 || j >= len(s.Norms) || w == 0 {
+			continue
+		}
+		n.blend(w, &s.Norms[j])
+	}
+	return n, true
+}
+
+// blend adds w times another norm to n. What training saw is all that any of them
+// saw.
+func (n *Norm) blend(w float64, o *Norm) {
+	n.Mean += float64(w * o.Mean)
+	n.Scale += float64(w * o.Scale)
+	n.Near += float64(w * o.Near)
+	n.Keep = min(n.Keep+float64(w*o.Keep), 1)
+	if len(n.Sigma) < len(o.Sigma) {
+		n.Sigma = append(n.Sigma, make([]float64, len(o.Sigma)-len(n.Sigma))...)
+	}
+	for c, v := range o.Sigma {
+		n.Sigma[c] += float64(w * v)
+	}
+	n.Rough, n.Longest = max(n.Rough, o.Rough), max(n.Longest, o.Longest)
+	n.Low, n.High = min(n.Low, o.Low), max(n.High, o.High)
+	for e := range n.ExtraMean {
+		n.ExtraMean[e] += float64(w * o.ExtraMean[e])
+		n.ExtraScale[e] += float64(w * o.ExtraScale[e])
+	}
+}

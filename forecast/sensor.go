@@ -1,0 +1,144 @@
+package forecast
+
+import "fmt"
+
+// Sensor is the memory of one node: its last readings, and whether it can be
+// trusted. It is not safe for concurrent use.
+type Sensor struct {
+	spec     *Spec
+	norm     *Norm
+	calendar calendar
+	m        Memory
+
+	truth  float32 // of the step just read
+	knows  bool    // whether there is one
+	reason reason  // why the reading of the step just read is not used
+}
+
+// NewSensor returns a sensor that has read nothing yet.
+func NewSensor(s *Spec, n *Norm) *Sensor {
+	return &Sensor{
+		spec: s, norm: n, calendar: newCalendar(s),
+		m: Memory{Lags: make([]float32, s.Lags), Extras: make([]float32, s.Extras)},
+	}
+}
+
+// longestGap is how many skipped steps are counted one by one; of a longer silence
+// nothing more is left to fade.
+const longestGap = 4096
+
+// Read takes what arrived at step t and writes the node's F inputs to row.
+//
+//	reading  1+Extras numbers in the user's units, or none; NaN and Spec.Missing are no reading
+//	truth    in the user's units, NaN if it is not known; it counts only if answers are told
+//	told     answers come apart from readings; otherwise a reading is its own truth
+//	near     what an [Ear] heard of the neighbours' rows of step t-1; heard if it heard any
+//
+// Steps ascend; steps that were skipped count as missing. Read allocates nothing. It
+// panics if row or reading have other lengths, or t does not ascend.
+func (s *Sensor) Read(row []float32, t uint64, reading []float32, truth float32, told bool, near float32, heard bool) {
+	if len(row) != s.spec.Inputs() || len(reading) != 0 && len(reading) != 1+s.spec.Extras {
+		panic(fmt.Sprintf("forecast: Read: %d inputs from %d numbers, want %d from %d",
+			len(row), len(reading), s.spec.Inputs(), 1+s.spec.Extras))
+	}
+	if s.m.Started {
+		if t <= s.m.Step {
+			panic(fmt.Sprintf("forecast: Read: step %d after step %d", t, s.m.Step))
+		}
+		for range min(t-s.m.Step-1, longestGap) {
+			s.fade()
+			s.push(s.estimate(0, false))
+			s.m.Quiet++
+		}
+	}
+	s.m.Step = t
+	x, read := s.normal(reading)
+	s.judge(x, read, read && s.norm.far(float64(reading[0])), truth, told)
+	s.fade()
+	flag := float32(0)
+	switch v, known := s.Truth(); {
+	case read && s.reason == trusted:
+		s.trust(x, near, heard)
+	case told && known:
+		s.trust(v, near, heard)
+	default:
+		s.push(s.estimate(near, heard))
+		flag = 1
+	}
+	s.write(row, t, reading, flag)
+}
+
+// normal returns the reading in normalised units; false if there is none.
+func (s *Sensor) normal(reading []float32) (float32, bool) {
+	if len(reading) == 0 || !s.spec.present(reading[0]) {
+		return 0, false
+	}
+	return s.norm.Normal(reading[0]), true
+}
+
+// present says whether v is a number and not the code for none.
+func (s *Spec) present(v float32) bool {
+	return v-v == 0 && (s.Missing == nil || v != float32(*s.Missing))
+}
+
+// trust takes x as what the world is now.
+func (s *Sensor) trust(x, near float32, heard bool) {
+	s.push(x)
+	s.m.Value, s.m.Residual = float64(x), float64(x)
+	if heard {
+		s.m.Residual = float64(x) - float64(s.norm.Near*float64(near))
+	}
+}
+
+// fade lets what is known of the last reading go by one step.
+func (s *Sensor) fade() {
+	s.m.Value = float64(s.m.Value * s.norm.Keep)
+	s.m.Residual = float64(s.m.Residual * s.norm.Keep)
+}
+
+// estimate returns x̂ for a step without a reading, after fade.
+func (s *Sensor) estimate(near float32, heard bool) float32 {
+	if !heard {
+		return float32(s.m.Value)
+	}
+	return float32(float64(s.norm.Near*float64(near)) + s.m.Residual)
+}
+
+// push puts x before the readings so far. Before the first one the world was as it
+// is then.
+func (s *Sensor) push(x float32) {
+	lags := s.m.Lags
+	if !s.m.Started {
+		s.m.Started = true
+		for l := range lags {
+			lags[l] = x
+		}
+		return
+	}
+	copy(lags[1:], lags)
+	lags[0] = x
+}
+
+// mostExtra bounds normalised extras: a number in other units must not drown all
+// else.
+const mostExtra = 10
+
+func (s *Sensor) write(row []float32, t uint64, reading []float32, flag float32) {
+	copy(row, s.m.Lags)
+	row[s.spec.Lags] = flag
+	row = row[s.spec.Lags+1:]
+	for e := range s.m.Extras {
+		if len(reading) > 0 && s.spec.present(reading[1+e]) {
+			v := float32((float64(reading[1+e]) - s.norm.ExtraMean[e]) / s.norm.ExtraScale[e])
+			s.m.Extras[e] = min(max(v, -mostExtra), mostExtra)
+		}
+	}
+	s.calendar.write(row[copy(row, s.m.Extras):], t)
+}
+
+// Truth returns what the world was at the step just read, in normalised units; false
+// if nobody knows.
+func (s *Sensor) Truth() (v float32, ok bool) { return s.truth, s.knows }
+
+// Units returns a normalised number in the user's units.
+func (s *Sensor) Units(y float32) float32 { return s.norm.Units(y) }
