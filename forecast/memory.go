@@ -9,12 +9,13 @@ import (
 // Memory is all that a sensor remembers; readings are normalised. Restored into a
 // sensor of the same Spec, it goes on with the same bits.
 type Memory struct {
-	Started  bool      `json:"started"` // something was read, or missed
-	Step     uint64    `json:"step"`    // the last one
-	Lags     []float32 `json:"lags"`    // the newest first
-	Extras   []float32 `json:"extras,omitempty"`
-	Value    float64   `json:"value"`    // what remains of the last reading
-	Residual float64   `json:"residual"` // and of its difference from the neighbours'
+	Started   bool      `json:"started"` // something was read, or missed
+	Step      uint64    `json:"step"`    // the last one
+	Lags      []float32 `json:"lags"`    // the newest first
+	Extras    []float32 `json:"extras,omitempty"`
+	Estimated bool      `json:"estimated"` // the newest is an estimate
+	Value     float64   `json:"value"`     // what remains of the last reading
+	Residual  float64   `json:"residual"`  // and of its difference from the neighbours'
 
 	Doubt   float64 `json:"doubt"` // m
 	Doubted bool    `json:"doubted"`
@@ -33,15 +34,20 @@ type Memory struct {
 func (s *Sensor) Memory() Memory {
 	m := s.m
 	m.Lags, m.Extras = slices.Clone(m.Lags), slices.Clone(m.Extras)
+	if m.Norm != nil {
+		m.Norm = m.Norm.clone()
+	}
 	return m
 }
 
-// Restore makes the sensor go on from m, of which it keeps a copy.
+// Restore makes the sensor go on from m, of which it keeps a copy; the sensor's norm
+// stays.
 func (s *Sensor) Restore(m Memory) error {
 	if err := m.validate(s.spec); err != nil {
 		return fmt.Errorf("forecast: restore a sensor: %w", err)
 	}
 	m.Lags, m.Extras = slices.Clone(m.Lags), slices.Clone(m.Extras)
+	m.Norm = s.m.Norm
 	s.m, s.reason = m, reason(m.Reason)
 	s.truth, s.knows = 0, false
 	return nil

@@ -13,15 +13,15 @@ import (
 // have the same bits. The zero Ear has heard nothing.
 type Ear struct{ sum, weight float64 }
 
-// Hear adds the row of inputs that a neighbour sent, with the weight of the link, of
-// which the size counts.
+// Hear adds the row of inputs that a neighbour sent, with the weight a_ij of the link;
+// a weight that is not positive counts nothing.
 func (e *Ear) Hear(s *Spec, weight float32, row []float32) { e.add(weight, row[0], row[s.Flag()]) }
 
 func (e *Ear) add(weight, newest, flag float32) {
-	if flag != 0 || newest-newest != 0 {
+	if flag != 0 || newest-newest != 0 || !(weight > 0) {
 		return
 	}
-	w := math.Abs(float64(weight))
+	w := float64(weight)
 	e.sum += float64(w * float64(newest))
 	e.weight += w
 }
@@ -68,8 +68,7 @@ func NewNetwork(s *Spec, nodes int) *Network {
 //	rows      N×F
 //	readings  N×(1+Extras), in the user's units; NaN and Spec.Missing are no reading
 //	truths    N, in the user's units, NaN unknown; nil if a reading is its own truth
-//	links     N×N: row i holds whom i hears, with weights of which the size counts;
-//	          the shift operator S, as agents know it
+//	links     N×N, the adjacency matrix: row i holds whom i hears
 //
 // What a node hears of step t, it uses at step t+1. Read allocates nothing unless a
 // newcomer joins.
@@ -84,7 +83,7 @@ func (n *Network) Read(rows mat.Dense, t uint64, readings mat.Dense, truths []fl
 		}
 		row := rows.Row(i)
 		if n.sensors[i] == nil {
-			n.absent(row, t)
+			n.spec.Absent(row, t)
 			continue
 		}
 		near, heard := n.near(i, t)
@@ -129,16 +128,7 @@ func (n *Network) settle(i int, links *mat.CSR) {
 	if !ok {
 		return
 	}
-	n.sensors[i] = NewSensor(n.spec, &norm)
-	n.sensors[i].m.Norm = &norm
-}
-
-// absent writes the inputs of a node of which nothing is known.
-func (n *Network) absent(row []float32, t uint64) {
-	clear(row)
-	row[n.spec.Flag()] = 1
-	c := newCalendar(n.spec)
-	c.write(row[n.spec.Lags+1+n.spec.Extras:], t)
+	n.sensors[i] = NewNewcomer(n.spec, norm)
 }
 
 // Sensor returns that of node i; nil for a newcomer that has heard nobody yet.
@@ -156,4 +146,55 @@ func (n *Network) Truths(dst []float32) {
 			dst[i] = v
 		}
 	}
+}
+
+// Memory returns copies of what all sensors remember; without lags for a newcomer
+// that has heard nobody yet.
+func (n *Network) Memory() []Memory {
+	all := make([]Memory, len(n.sensors))
+	for i, s := range n.sensors {
+		if s != nil {
+			all[i] = s.Memory()
+		}
+	}
+	return all
+}
+
+// Restore makes the network go on from what Memory returned, of the first nodes if
+// there are fewer; links are those of the last step. Sensors whose memory is
+// restored go on with the same bits.
+func (n *Network) Restore(all []Memory, links *mat.CSR) error {
+	if len(all) > len(n.sensors) {
+		return fmt.Errorf("forecast: restore %d sensors in a network of %d", len(all), len(n.sensors))
+	}
+	if links != nil && (links.Rows != len(n.sensors) || links.Cols != len(n.sensors)) {
+		return fmt.Errorf("forecast: restore: links of %d×%d nodes in a network of %d", links.Rows, links.Cols, len(n.sensors))
+	}
+	for i := range n.flags {
+		n.newest[i], n.flags[i] = 0, 1
+	}
+	for i := range all {
+		if err := n.restore(i, &all[i]); err != nil {
+			return err
+		}
+	}
+	n.before = links
+	return nil
+}
+
+func (n *Network) restore(i int, m *Memory) error {
+	if i >= len(n.spec.Norms) {
+		n.sensors[i] = nil
+		if m.Norm == nil {
+			return nil
+		}
+		n.sensors[i] = NewNewcomer(n.spec, *m.Norm)
+	}
+	if err := n.sensors[i].Restore(*m); err != nil {
+		return fmt.Errorf("node %d: %w", i, err)
+	}
+	if m.Started {
+		n.newest[i], n.flags[i], n.step = m.Lags[0], flag(m.Estimated), max(n.step, m.Step)
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Norm is what training measured of one sensor. All but Mean, Scale, Low, High and
@@ -115,22 +116,28 @@ func (s *Spec) SetSigma(c int, rms []float64) {
 	}
 }
 
+func (n *Norm) clone() *Norm {
+	c := *n
+	c.Sigma, c.ExtraMean, c.ExtraScale = slices.Clone(n.Sigma), slices.Clone(n.ExtraMean), slices.Clone(n.ExtraScale)
+	return &c
+}
+
 // Newcomer returns the norm of a sensor that was not in training: the weighted mean
-// of its neighbours', numbers of sensors below len(Norms) with weights of which the
-// size counts. It is false if there is none.
+// of its neighbours' that were, with the weights of the links. It is false if there
+// is none.
 func (s *Spec) Newcomer(near []int, weights []float32) (Norm, bool) {
 	n := Norm{Low: math.Inf(1), High: math.Inf(-1), ExtraMean: make([]float64, s.Extras), ExtraScale: make([]float64, s.Extras)}
 	total := 0.0
 	for e, j := range near {
 		if j >= 0 && j < len(s.Norms) {
-			total += math.Abs(float64(weights[e]))
+			total += max(float64(weights[e]), 0)
 		}
 	}
 	if !(total > 0) {
 		return Norm{}, false
 	}
 	for e, j := range near {
-		w := math.Abs(float64(weights[e])) / total
+		w := max(float64(weights[e]), 0) / total
 		if j < 0 || j >= len(s.Norms) || w == 0 {
 			continue
 		}

@@ -23,6 +23,23 @@ func NewSensor(s *Spec, n *Norm) *Sensor {
 	}
 }
 
+// NewNewcomer returns a sensor that was not in training, with a norm of its own as
+// [Spec.Newcomer] makes it.
+func NewNewcomer(s *Spec, n Norm) *Sensor {
+	sensor := NewSensor(s, &n)
+	sensor.m.Norm = &n
+	return sensor
+}
+
+// Absent writes the inputs of a node of which nothing is known, a newcomer that has
+// no neighbour yet: nothing but a flag and the calendar.
+func (s *Spec) Absent(row []float32, t uint64) {
+	clear(row)
+	row[s.Flag()] = 1
+	c := newCalendar(s)
+	c.write(row[s.Lags+1+s.Extras:], t)
+}
+
 // longestGap is how many skipped steps are counted one by one; of a longer silence
 // nothing more is left to fade.
 const longestGap = 4096
@@ -55,7 +72,7 @@ func (s *Sensor) Read(row []float32, t uint64, reading []float32, truth float32,
 	x, read := s.normal(reading)
 	s.judge(x, read, read && s.norm.far(float64(reading[0])), truth, told)
 	s.fade()
-	flag := float32(0)
+	s.m.Estimated = false
 	switch v, known := s.Truth(); {
 	case read && s.reason == trusted:
 		s.trust(x, near, heard)
@@ -63,9 +80,9 @@ func (s *Sensor) Read(row []float32, t uint64, reading []float32, truth float32,
 		s.trust(v, near, heard)
 	default:
 		s.push(s.estimate(near, heard))
-		flag = 1
+		s.m.Estimated = true
 	}
-	s.write(row, t, reading, flag)
+	s.write(row, t, reading)
 }
 
 // normal returns the reading in normalised units; false if there is none.
@@ -123,9 +140,9 @@ func (s *Sensor) push(x float32) {
 // else.
 const mostExtra = 10
 
-func (s *Sensor) write(row []float32, t uint64, reading []float32, flag float32) {
+func (s *Sensor) write(row []float32, t uint64, reading []float32) {
 	copy(row, s.m.Lags)
-	row[s.spec.Lags] = flag
+	row[s.spec.Flag()] = flag(s.m.Estimated)
 	row = row[s.spec.Lags+1:]
 	for e := range s.m.Extras {
 		if len(reading) > 0 && s.spec.present(reading[1+e]) {
@@ -134,6 +151,13 @@ func (s *Sensor) write(row []float32, t uint64, reading []float32, flag float32)
 		}
 	}
 	s.calendar.write(row[copy(row, s.m.Extras):], t)
+}
+
+func flag(estimated bool) float32 {
+	if estimated {
+		return 1
+	}
+	return 0
 }
 
 // Truth returns what the world was at the step just read, in normalised units; false
