@@ -30,6 +30,7 @@ func TestSameBitsEverywhere(t *testing.T) {
 		grad  uint32
 	}{
 		{"MSE", func() float64 { return loss.MSE{Target: target}.Eval(dy, y) }, 0x4008ed10a5e2bc9d, 0x35a4c1e7},
+		{"L1", func() float64 { return loss.L1{Target: target}.Eval(dy, y) }, 0x3ff741fc22d82d82, 0xcf26034e},
 		{"SmoothL1", func() float64 { return loss.SmoothL1{Target: target, Threshold: 0.7}.Eval(dy, y) }, 0x3ff24019ea0f67b6, 0xd31386d5},
 		{"Hinge", func() float64 { return loss.Hinge{Target: sign}.Eval(dy, y) }, 0x3ff316e5bdddddde, 0x47f0c786},
 		{"Ridge", func() float64 { return loss.Ridge{Strength: 0.3}.Eval(dy.Data, y.Data) }, 0x40538ca79cf418e5, 0xb02504ed},

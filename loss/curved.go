@@ -92,6 +92,10 @@ func curve(g, h, y []float64, target []float32, of bend) float64 {
 	n, sum := len(y), 0.0
 	clear(h)
 	for j, v := range y {
+		if target[j] != target[j] {
+			g[j] = 0
+			continue
+		}
 		value, slope, second, _ := of(v - float64(target[j]))
 		sum += value
 		g[j], h[j*n+j] = slope/float64(n), second/float64(n)
@@ -104,6 +108,9 @@ func inform(h, y []float64, target []float32, of bend) {
 	n := len(y)
 	clear(h)
 	for j, v := range y {
+		if target[j] != target[j] {
+			continue
+		}
 		_, _, _, information := of(v - float64(target[j]))
 		h[j*n+j] = information / float64(n)
 	}
@@ -157,8 +164,9 @@ func (l Huber) Information(h, y []float64, target []float32) {
 	inform(h, y, target, rounded(l.delta(), l.delta()))
 }
 
-// corner is the width over which Hinge's corner at the margin is rounded off for
-// learners that need second derivatives. The cost changes by less than 0.03.
+// corner is the width over which Hinge's corner at the margin, and L1's at the
+// target, is rounded off for learners that need second derivatives. The cost
+// changes by 0.05 at most.
 const corner = 0.1
 
 // EvalCurved implements [Curved], with the corner at the margin rounded off: a
@@ -167,6 +175,10 @@ func (l Hinge) EvalCurved(g, h, y []float64, target []float32) float64 {
 	n, sum := len(y), 0.0
 	clear(h)
 	for j, v := range y {
+		if target[j] != target[j] {
+			g[j] = 0
+			continue
+		}
 		value, slope, second, _ := shorter(1 - float64(float64(target[j])*v))
 		sum += value
 		g[j], h[j*n+j] = float64(-slope*float64(target[j]))/float64(n), second/float64(n)
@@ -179,6 +191,9 @@ func (l Hinge) Information(h, y []float64, target []float32) {
 	n := len(y)
 	clear(h)
 	for j, v := range y {
+		if target[j] != target[j] {
+			continue
+		}
 		_, _, _, information := shorter(1 - float64(float64(target[j])*v))
 		h[j*n+j] = information / float64(n)
 	}

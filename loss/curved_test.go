@@ -9,7 +9,8 @@ import (
 
 // Second derivatives are those of the cost: value and gradient agree with those
 // in float32, the Hessian with differences of the gradient, and information is
-// never less than the Hessian. Hinge has its corner rounded off, by less than 0.03.
+// never less than the Hessian. Hinge and L1 have their corners rounded off, by
+// 0.05 at most.
 func TestCurved(t *testing.T) {
 	for _, s := range samples() {
 		j, ok := s.loss.(loss.Curved)
@@ -20,7 +21,7 @@ func TestCurved(t *testing.T) {
 		n := s.y.Cols
 		slack := 1e-5
 		if math.IsInf(j.Curvature(n), 1) {
-			slack = 0.03
+			slack = 0.05
 		}
 		target := make([]float32, j.TargetLen(n))
 		for i := range s.y.Rows {

@@ -15,13 +15,16 @@
 // rows that carry a loss, so that the size of a step does not depend on how
 // many nodes happen to have no label.
 //
+// A target may be known in part: an element that is NaN costs nothing and has
+// gradient 0, and a row of nothing else carries no loss.
+//
 // An output holds one row per node, and per sample in a batch of B: node i of
 // sample b is row i·B+b. A loss knows nothing of that order; its labels or
 // targets follow the rows of the output.
 //
 // Values are float64 and gradients float32. Sums run over rows and columns in
-// ascending order and round after every operation, so [MSE], [SmoothL1], [Huber],
-// [Hinge] and [Ridge] give the same bits on every architecture.
+// ascending order and round after every operation, so [MSE], [L1], [SmoothL1],
+// [Huber], [Hinge] and [Ridge] give the same bits on every architecture.
 // [CrossEntropy] goes through the softmax of package mat, whose bits are
 // promised per kernel set.
 //

@@ -9,7 +9,7 @@ import "github.com/wdgnn/wdgnn/mat"
 //
 //	∂J_i/∂y_ij = -t_ij/C where t_ij y_ij < 1, 0 elsewhere
 type Hinge struct {
-	Target mat.Dense // t, of the output's shape, every element 1 or -1
+	Target mat.Dense // t, of the output's shape, every element 1 or -1; NaN: not known
 	Mask   []bool    // Mask[i]: row i carries a loss; nil means that every row does
 }
 
@@ -47,6 +47,10 @@ func shortfall(dy, y, t []float32, _, share float64) float64 {
 	cols, sum := float64(len(y)), 0.0
 	slope := share / cols
 	for j := range y {
+		if t[j] != t[j] {
+			unknown(dy, j)
+			continue
+		}
 		short := 1 - float64(float64(t[j])*float64(y[j])) // what is missing to the margin
 		g := 0.0
 		if !(short <= 0) { // and NaN

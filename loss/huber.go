@@ -26,7 +26,7 @@ const defaultDelta = 1.345
 // the slope far from the target is δ and the curvature near it 1, there they
 // are 1 and 1/δ. The larger δ, the closer it is to half of [MSE].
 type Huber struct {
-	Target mat.Dense // t, of the output's shape
+	Target mat.Dense // t, of the output's shape; NaN: not known
 	Mask   []bool    // Mask[i]: row i carries a loss; nil means that every row does
 	Delta  float32   // δ ≥ 0, in the unit of the output; 0 means 1.345, the usual one for errors of variance 1
 }
@@ -66,7 +66,7 @@ func (l Huber) With(target mat.Dense, mask []bool) Regression {
 }
 
 // Validate reports a δ out of range, a mask that does not fit the target, and
-// targets that are not finite.
+// targets that are infinite.
 func (l Huber) Validate() error {
 	var delta error
 	if !(l.Delta >= 0) || !finite(l.Delta) {

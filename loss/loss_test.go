@@ -61,6 +61,15 @@ func samples() []sample {
 	}
 	target, sign := normal(rng, rows, cols), signs(rng, rows, cols)
 	y := normal(rng, rows, cols)
+	gaps, signGaps := target.Clone(), sign.Clone() // elements that nobody knows, and all of row 3
+	for _, g := range []mat.Dense{gaps, signGaps} {
+		g.Set(0, 1, nan)
+		g.Set(5, 0, nan)
+		for j := range cols {
+			g.Set(3, j, nan)
+		}
+	}
+	known := []bool{true, true, true, false, true, true, true}
 	strided := normal(rng, rows, cols+3).View(0, 2, rows, cols)
 	return []sample{
 		{"CrossEntropy", loss.CrossEntropy{Labels: labels}, y, nil},
@@ -69,6 +78,14 @@ func samples() []sample {
 		{"MSE", loss.MSE{Target: target}, y, nil},
 		{"MSE/masked", loss.MSE{Target: target, Mask: mask}, y, mask},
 		{"MSE/strided", loss.MSE{Target: target}, strided, nil},
+		{"MSE/gaps", loss.MSE{Target: gaps}, y, known},
+		{"L1", loss.L1{Target: target}, y, nil},
+		{"L1/masked", loss.L1{Target: target, Mask: mask}, y, mask},
+		{"L1/strided", loss.L1{Target: target}, strided, nil},
+		{"L1/gaps", loss.L1{Target: gaps}, y, known},
+		{"SmoothL1/gaps", loss.SmoothL1{Target: gaps}, y, known},
+		{"Hinge/gaps", loss.Hinge{Target: signGaps}, y, known},
+		{"Huber/gaps", loss.Huber{Target: gaps}, y, known},
 		{"SmoothL1", loss.SmoothL1{Target: target}, y, nil},
 		{"SmoothL1/threshold", loss.SmoothL1{Target: target, Threshold: 0.25}, y, nil},
 		{"SmoothL1/masked", loss.SmoothL1{Target: target, Mask: mask}, y, mask},
@@ -106,6 +123,13 @@ func TestValues(t *testing.T) {
 		{"cross-entropy of a sure mistake", loss.CrossEntropy{Labels: []int32{1}}, two(1000, 0), 1000, []float32{1, -1}},
 		{"squares", loss.MSE{Target: two(1, 2, 3, 4)}, two(1, 4, 3, 3), (4 + 1) / 4.0, []float32{0, 1, 0, -0.5}},
 		{"squares of one row of two", loss.MSE{Target: two(1, 2, 3, 4), Mask: []bool{false, true}}, two(1, 4, 3, 3), 0.5, []float32{0, 0, 0, -1}},
+		{"absolutes", loss.L1{Target: two(1, 2, 3, 4)}, two(1, 4, 2, 4.5), (2 + 1 + 0.5) / 4, []float32{0, 0.25, -0.25, 0.25}},
+		{
+			"absolutes, of three rows half of one known and nothing of one",
+			loss.L1{Target: two(1, 2, nan, nan, nan, 4)}, two(0, 4, 9, 9, 9, 3), (1 + 2 + 1) / 4.0,
+			[]float32{-0.25, 0.25, 0, 0, 0, -0.25},
+		},
+		{"squares of what is known", loss.MSE{Target: two(1, nan, 3, 4)}, two(2, 9, 3, 6), (1 + 4) / 4.0, []float32{0.5, 0, 0, 1}},
 		{
 			"near, far and at the threshold",
 			loss.SmoothL1{Target: one(0, 0, 0, 0)},
@@ -217,6 +241,9 @@ func awayFromKinks(s sample, by float32) {
 	var kinks func(t float32) []float32
 	switch l := s.loss.(type) {
 	case loss.Hinge:
+		target = l.Target
+		kinks = func(t float32) []float32 { return []float32{t} }
+	case loss.L1:
 		target = l.Target
 		kinks = func(t float32) []float32 { return []float32{t} }
 	case loss.SmoothL1:
@@ -343,6 +370,8 @@ func TestNothingToJudge(t *testing.T) {
 	for _, l := range []loss.Loss{
 		loss.CrossEntropy{Labels: []int32{loss.NoLabel, loss.NoLabel}},
 		loss.MSE{Target: target, Mask: none},
+		loss.L1{Target: target, Mask: none},
+		loss.L1{Target: mat.NewDense(2, 3, slices.Repeat([]float32{nan}, 6))},
 		loss.SmoothL1{Target: target, Mask: none},
 		loss.Hinge{Target: target, Mask: none},
 		loss.Huber{Target: target, Mask: none},
@@ -352,7 +381,7 @@ func TestNothingToJudge(t *testing.T) {
 			t.Errorf("%T: J = %v, gradient %v, want 0", l, got, dy.Data)
 		}
 	}
-	for _, l := range []loss.Loss{loss.CrossEntropy{}, loss.MSE{}, loss.SmoothL1{}, loss.Hinge{}, loss.Huber{}} {
+	for _, l := range []loss.Loss{loss.CrossEntropy{}, loss.MSE{}, loss.L1{}, loss.SmoothL1{}, loss.Hinge{}, loss.Huber{}} {
 		if got := l.Eval(mat.Dense{}, mat.Dense{}); got != 0 {
 			t.Errorf("%T of nothing: %v, want 0", l, got)
 		}
@@ -468,7 +497,9 @@ func TestValidate(t *testing.T) {
 		{"no classes", loss.CrossEntropy{}.Validate(0), "0 classes"},
 		{"targets", loss.MSE{Target: d(1, 2)}.Validate(), ""},
 		{"bad target that nobody reads", loss.MSE{Target: d(1, nan), Mask: []bool{true, false}}.Validate(), ""},
-		{"bad target", loss.MSE{Target: d(1, nan)}.Validate(), "the first is NaN in row 1, column 0"},
+		{"a target that is not known", loss.MSE{Target: d(1, nan)}.Validate(), ""},
+		{"bad target", loss.MSE{Target: d(1, -inf)}.Validate(), "the first is -Inf in row 1, column 0"},
+		{"bad target of l1", loss.L1{Target: d(1, inf)}.Validate(), "L1: 1 targets out of range: the first is +Inf in row 1"},
 		{"mask", loss.MSE{Target: d(1), Mask: []bool{}}.Validate(), "mask of 0 rows"},
 		{"threshold", loss.SmoothL1{Target: d(inf), Threshold: nan}.Validate(), "threshold NaN"},
 		{"threshold and target", loss.SmoothL1{Target: d(inf), Threshold: nan}.Validate(), "1 targets out of range"},
@@ -534,6 +565,7 @@ func BenchmarkEval(b *testing.B) {
 	}{
 		{"CrossEntropy", loss.CrossEntropy{Labels: labels}},
 		{"MSE", loss.MSE{Target: normal(rng, rows, cols)}},
+		{"L1", loss.L1{Target: normal(rng, rows, cols)}},
 		{"SmoothL1", loss.SmoothL1{Target: normal(rng, rows, cols)}},
 		{"Hinge", loss.Hinge{Target: signs(rng, rows, cols)}},
 		{"Huber", loss.Huber{Target: normal(rng, rows, cols)}},

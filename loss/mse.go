@@ -12,7 +12,7 @@ import "github.com/wdgnn/wdgnn/mat"
 // There is no factor ½: with all rows in play J is the mean over rows and
 // columns.
 type MSE struct {
-	Target mat.Dense // t, of the output's shape
+	Target mat.Dense // t, of the output's shape; NaN: not known
 	Mask   []bool    // Mask[i]: row i carries a loss; nil means that every row does
 }
 
@@ -29,7 +29,7 @@ func (l MSE) EvalNode(i int, dy, y []float32) float64 {
 }
 
 // Validate reports a mask that does not fit the target, and targets that are
-// not finite.
+// infinite.
 func (l MSE) Validate() error {
 	p := l.pointwise()
 	return p.validate("a finite number", finite)
@@ -50,6 +50,10 @@ func squares(dy, y, t []float32, _, share float64) float64 {
 	cols, sum := float64(len(y)), 0.0
 	slope := 2 * share / cols
 	for j := range y {
+		if t[j] != t[j] {
+			unknown(dy, j)
+			continue
+		}
 		d := float64(y[j]) - float64(t[j])
 		sum += float64(d * d)
 		if dy != nil {

@@ -13,7 +13,7 @@ type Regression interface {
 	// With returns the loss with other targets and another mask; what else it
 	// holds, such as a threshold, stays.
 	//
-	//	target: of the output's shape   mask: one per row; nil means that every row carries a loss
+	//	target: of the output's shape, NaN where it is not known   mask: one per row; nil means that every row carries a loss
 	With(target mat.Dense, mask []bool) Regression
 
 	// Validate reports targets that the loss cannot judge by.
@@ -28,6 +28,7 @@ var named = []struct {
 }{
 	{"cross-entropy", CrossEntropy{}},
 	{"mse", MSE{}},
+	{"l1", L1{}},
 	{"smooth-l1", SmoothL1{}},
 	{"hinge", Hinge{}},
 	{"huber", Huber{}},

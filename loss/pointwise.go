@@ -6,7 +6,10 @@ import (
 	"github.com/wdgnn/wdgnn/mat"
 )
 
-// pointwise is a loss with a target per element during one call.
+// pointwise is a loss with a target per element during one call. An element whose
+// target is NaN is not known: it costs nothing and has gradient 0. The cost of a
+// row stays the sum over those that are known, divided by all C: a row of which
+// less is known counts for less.
 type pointwise struct {
 	op     string // its name
 	target mat.Dense
@@ -18,6 +21,13 @@ type pointwise struct {
 // elementwise returns the cost of a row y against its target t and, unless dy is
 // nil, overwrites dy with its gradient times share.
 type elementwise func(dy, y, t []float32, delta, share float64) float64
+
+// unknown is what an elementwise does where the target is not known.
+func unknown(dy []float32, j int) {
+	if dy != nil {
+		dy[j] = 0
+	}
+}
 
 // eval is Eval.
 func (p *pointwise) eval(dy, y mat.Dense) float64 {
@@ -43,9 +53,11 @@ func (p *pointwise) row(i int, dy, y []float32, share float64) float64 {
 	return p.cost(dy, y, p.target.Row(i), p.delta, share)
 }
 
-// carries says whether row i carries a loss. A row without columns does not:
-// there is nothing to compare.
-func (p *pointwise) carries(i int) bool { return p.target.Cols > 0 && (p.mask == nil || p.mask[i]) }
+// carries says whether row i carries a loss. A row without columns does not, nor
+// one of which nothing is known: there is nothing to compare.
+func (p *pointwise) carries(i int) bool {
+	return (p.mask == nil || p.mask[i]) && Known(p.target.Row(i))
+}
 
 func (p *pointwise) checkMask() {
 	if p.mask != nil && len(p.mask) != p.target.Rows {
@@ -65,7 +77,7 @@ func (p *pointwise) validate(want string, ok func(t float32) bool) error {
 			continue
 		}
 		for j, t := range p.target.Row(i) {
-			if ok(t) {
+			if t != t || ok(t) {
 				continue
 			}
 			if bad == 0 {

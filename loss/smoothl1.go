@@ -20,7 +20,7 @@ import (
 //
 // δ is Threshold, in the unit of the output.
 type SmoothL1 struct {
-	Target    mat.Dense // t, of the output's shape
+	Target    mat.Dense // t, of the output's shape; NaN: not known
 	Mask      []bool    // Mask[i]: row i carries a loss; nil means that every row does
 	Threshold float32   // δ ≥ 0; 0 means 1
 }
@@ -40,7 +40,7 @@ func (l SmoothL1) EvalNode(i int, dy, y []float32) float64 {
 }
 
 // Validate reports a threshold out of range, a mask that does not fit the
-// target, and targets that are not finite.
+// target, and targets that are infinite.
 func (l SmoothL1) Validate() error {
 	var threshold error
 	if !(l.Threshold >= 0) || !finite(l.Threshold) {
@@ -75,6 +75,10 @@ func smoothed(dy, y, t []float32, delta, share float64) float64 {
 	cols, sum := float64(len(y)), 0.0
 	slope, half := share/cols, float64(delta/2)
 	for j := range y {
+		if t[j] != t[j] {
+			unknown(dy, j)
+			continue
+		}
 		d := float64(y[j]) - float64(t[j])
 		r := d / delta
 		switch {

@@ -102,6 +102,17 @@ func (l Hinge) EvalTarget(dy, y, target []float32) float64 { return shortfall(dy
 // Curvature returns +Inf: the gradient jumps at the margin.
 func (l Hinge) Curvature(int) float64 { return math.Inf(1) }
 
+// Known says whether a row of targets has an element that is known, one that is
+// not NaN.
+func Known(target []float32) bool {
+	for _, t := range target {
+		if t == t {
+			return true
+		}
+	}
+	return false
+}
+
 // copyTo writes row i of the targets to dst and says whether it carries a loss.
 func (p *pointwise) copyTo(dst []float32, i int) bool {
 	copy(dst, p.target.Row(i))
