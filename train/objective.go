@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
@@ -101,28 +102,36 @@ type Targets struct {
 	kind   loss.Regression
 	values mat.Dense
 	mask   []bool
+	gaps   bool // some value is not known
 }
 
 // NewTargets returns the objective with one row of values per target row, under
 // a loss such as loss.MSE{}; targets that it holds itself do not count. Mask
-// says which target rows carry a loss; nil means all.
+// says which target rows carry a loss; nil means all. A value that is NaN is not
+// known: it carries no loss, nor does a row of such values.
 func NewTargets(kind loss.Regression, values mat.Dense, mask []bool) (*Targets, error) {
 	if err := kind.With(values, mask).Validate(); err != nil {
 		return nil, fmt.Errorf("train: targets: %w", err)
 	}
-	return &Targets{kind: kind, values: values, mask: mask}, nil
+	t := &Targets{kind: kind, values: values, mask: mask}
+	for i := 0; i < values.Rows && !t.gaps; i++ {
+		t.gaps = slices.ContainsFunc(values.Row(i), func(v float32) bool { return v != v })
+	}
+	return t, nil
 }
 
 // squared says whether t asks for the least mean squared error of all rows.
 func (t *Targets) squared() bool {
 	_, ok := t.kind.(loss.MSE)
-	return ok && t.mask == nil
+	return ok && t.mask == nil && !t.gaps
 }
 
 // Rows implements Objective.
 func (t *Targets) Rows() int { return t.values.Rows }
 
-func (t *Targets) carries(row int) bool { return t.mask == nil || t.mask[row] }
+func (t *Targets) carries(row int) bool {
+	return (t.mask == nil || t.mask[row]) && (!t.gaps || loss.Known(t.values.Row(row)))
+}
 
 // Loss implements Objective.
 func (t *Targets) Loss(m *Memory, rows []int) loss.Loss {
