@@ -15,7 +15,7 @@ import (
 	"github.com/wdgnn/wdgnn/train"
 )
 
-// Config is one run of `wdgnn train`, which names either data or a scenario,
+// Config is one run of `wdgnn train`, which names data, a forecast or a scenario,
 // and of `wdgnn online`. For the second alone, `online` is enough.
 type Config struct {
 	// The root of every random stream: starting values, the order of samples,
@@ -29,8 +29,11 @@ type Config struct {
 	// The folder that the run is written to. It is made if it does not exist.
 	Out Path `yaml:"out" example:"runs/first"`
 
-	// Your own data, in files. Leave it out for a scenario.
+	// Your own data, in files. Leave it out for a forecast or a scenario.
 	Data *Data `yaml:"data,omitempty"`
+
+	// What sensors will read, from a series of what they read.
+	Forecast *Forecast `yaml:"forecast,omitempty"`
 
 	// A built-in world instead of data: `sourceloc`, detectors are to say in
 	// which community of a network a pulse started; `flocking`, robots learn
@@ -390,6 +393,11 @@ func (c *Config) Fingerprint() string {
 			}
 		}
 		same.Data = &d
+	}
+	if c.Forecast != nil {
+		f := *c.Forecast
+		f.Series, f.Answers, f.Graph, f.Coordinates, f.Mask = "", "", "", "", ""
+		same.Forecast = &f
 	}
 	text, err := yaml.Marshal(&same)
 	if err != nil {

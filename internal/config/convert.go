@@ -132,7 +132,7 @@ func (c *Config) measure() string {
 		return "cost"
 	case c.Scenario == "movies":
 		return "rmse"
-	case c.Data != nil && c.Data.Task == Regress:
+	case c.Forecast != nil, c.Data != nil && c.Data.Task == Regress:
 		return "loss"
 	}
 	return "accuracy"

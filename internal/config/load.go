@@ -35,6 +35,8 @@ func setDefaults(p any) {
 	switch p := p.(type) {
 	case *Data:
 		*p = Data{Shift: graph.ShiftSpectral, Split: Split{Valid: 0.1, Test: 0.1}}
+	case *Forecast:
+		*p = defaultForecast()
 	case *Sourceloc:
 		*p = Sourceloc{Config: sourceloc.Default(), TrainSamples: 10000, ValidSamples: 1000, TestSamples: 1000}
 	case *Flocking:

@@ -34,21 +34,31 @@ type Stream struct {
 	// until the next time that appears; for delayed filters, as in training, a
 	// step that does not appear has no links. A node without links keeps its
 	// number: it sees its own signal and learns alone.
-	Graph Path `yaml:"graph,omitempty" default:"that of data" example:"stream_graph.csv"`
+	Graph Path `yaml:"graph,omitempty" default:"that of data, or of the model" example:"stream_graph.csv"`
 
 	// Whether links have a direction: `src` is heard by `dst`. It is true as
 	// well if `data` says so.
 	Directed bool `yaml:"directed" example:"true"`
 
 	// What the nodes observe: T×N×F, or T×N for one feature.
-	Signals Path `yaml:"signals" default:"required" example:"stream_signals.npy"`
+	Signals Path `yaml:"signals,omitempty" default:"required, but for forecasts" example:"stream_signals.npy"`
 
 	// What the answers should have been, revealed after each step. For
 	// `classify` a class, or -1 for none: one per step, or T×N, or T×R for
 	// the R nodes that are read. For `regress` values, T×N×C or T×R×C, where C
 	// may be left out if it is 1 and NaN means unknown. Where nothing is known
 	// the model predicts and does not learn.
-	Targets Path `yaml:"targets" default:"required" example:"stream_targets.npy"`
+	Targets Path `yaml:"targets,omitempty" default:"required, but for forecasts" example:"stream_targets.npy"`
+
+	// The readings that a model of forecasts meets, in place of signals and
+	// targets, in a form that `forecast.series` may have. Columns are found by
+	// their names; sensors that were not in training join. What a forecast should
+	// have been is told when the reading that it spoke of comes, and no sooner.
+	Series Path `yaml:"series,omitempty" default:"the test part of forecast.series" example:"tuesday.csv"`
+
+	// What the readings should have been, in the same form, as
+	// `forecast.answers`. An empty cell is an answer that never comes.
+	Answers Path `yaml:"answers,omitempty" default:"the readings" example:"tuesday_checked.csv"`
 
 	// Which targets of `regress` are known, as for `data`.
 	Mask Path `yaml:"mask,omitempty" default:"all but NaN" example:"stream_known.npy"`
@@ -88,10 +98,16 @@ func (o *Online) Rule(f rule.Facts) (c rule.Config, preset string, err error) {
 // direction.
 func (c *Config) StreamGraph() (path Path, directed bool) {
 	path, directed = c.Online.Stream.Graph, c.Online.Stream.Directed
-	if d := c.Data; d != nil {
+	switch d, f := c.Data, c.Forecast; {
+	case d != nil:
 		directed = directed || d.Directed
 		if path == "" {
 			path = d.Graph
+		}
+	case f != nil:
+		directed = directed || f.Directed
+		if path == "" {
+			path = f.Graph
 		}
 	}
 	return path, directed
@@ -99,10 +115,16 @@ func (c *Config) StreamGraph() (path Path, directed bool) {
 
 // streamLoss returns the loss of a regression on the stream.
 func (c *Config) streamLoss() string {
-	if c.Online.Stream.Loss == "" && c.Data != nil {
+	switch said := c.Online.Stream.Loss; {
+	case said == "" && c.Data != nil:
 		return c.Data.Loss
+	case said == "" && c.Forecast != nil && c.Forecast.Loss != "":
+		return c.Forecast.Loss
+	case said == "" && c.Forecasts():
+		return "l1"
+	default:
+		return said
 	}
-	return c.Online.Stream.Loss
 }
 
 func (k *checker) online(c *Config) {
@@ -114,16 +136,35 @@ func (k *checker) online(c *Config) {
 	}
 	s := &o.Stream
 	k.check(o.Delay == 0, "online.delay is %d; say it of the stream: online.stream.delay", o.Delay)
-	k.check(s.Signals != "", "online.stream.signals is missing: name a file")
-	k.check(s.Targets != "", "online.stream.targets is missing: name a file")
-	graph, _ := c.StreamGraph()
-	k.check(graph != "", "online.stream.graph is missing: name a file, or a data section that has one")
+	if c.Forecasts() {
+		k.series(s)
+	} else {
+		k.check(s.Signals != "", "online.stream.signals is missing: name a file")
+		k.check(s.Targets != "", "online.stream.targets is missing: name a file")
+		k.check(s.Answers == "", "online.stream.answers is for a series of readings; name it: online.stream.series")
+		graph, _ := c.StreamGraph()
+		k.check(graph != "", "online.stream.graph is missing: name a file, or a data section that has one")
+	}
 	k.read("online.stream.read", s.Read)
 	k.check(criterion(s.Loss) != nil, "online.stream.loss is %q, want %s", s.Loss, criteria())
+}
+
+// Forecasts says whether the stream of the online section is a series of readings.
+func (c *Config) Forecasts() bool {
+	s := c.Online.Stream
+	return s.Series != "" || c.Forecast != nil && s.Signals == "" && s.Targets == ""
+}
+
+// series checks a stream that is a series of readings.
+func (k *checker) series(s *Stream) {
+	k.check(s.Signals == "" && s.Targets == "" && s.Mask == "",
+		"online.stream.series is in place of signals, targets and mask; leave those out")
+	k.check(s.Delay == 0, "online.stream.delay is %d, but forecasts are told when their time comes; leave it out", s.Delay)
+	k.check(len(s.Read) == 0, "online.stream.read, but every sensor of a series is read; leave it out")
 }
 
 // Trains says whether c describes a training run. A configuration may hold an
 // online section alone.
 func (c *Config) Trains() bool {
-	return c.Data != nil || c.Scenario != "" || c.Online == nil || c.Model.Features != 0 || c.Model.Wide != nil || c.Model.Deep != nil
+	return c.Data != nil || c.Forecast != nil || c.Scenario != "" || c.Online == nil || c.Model.Features != 0 || c.Model.Wide != nil || c.Model.Deep != nil
 }

@@ -60,7 +60,7 @@ func TestReferenceExamples(t *testing.T) {
 
 func reference(t *testing.T) []byte {
 	docs, err := comments.Of(
-		"config.go", "online.go", "../../rule/settings.go", "../../gnn/config.go", "../../gnn/lipschitz.go",
+		"config.go", "forecast.go", "online.go", "../../rule/settings.go", "../../gnn/config.go", "../../gnn/lipschitz.go",
 		"../../optim/adam.go", "../../optim/sgd.go", "../../train/inputs.go", "../../train/outage.go", "../../scenario/sourceloc/sourceloc.go")
 	if err != nil {
 		t.Fatal(err)
@@ -91,6 +91,8 @@ file. A key that is not listed here is an error. Aliases (` + "`*name`" + `) and
 			value = reflect.ValueOf(defaults().Train)
 		} else if path == "data.split" {
 			value = reflect.ValueOf(freshOf[Data]().Split)
+		} else if path == "forecast.split" {
+			value = reflect.ValueOf(freshOf[Forecast]().Split)
 		}
 		for _, f := range keyed(typ) {
 			key := f.key

@@ -52,16 +52,7 @@ func (c *Config) Validate() error {
 	if !c.Trains() {
 		return errors.Join(k.errs...)
 	}
-	switch {
-	case c.Data == nil && c.Scenario == "":
-		k.complain("neither data nor scenario: say what to train on")
-	case c.Data != nil && c.Scenario != "":
-		k.complain("both data and scenario: choose one")
-	case c.Data != nil:
-		k.data(c.Data)
-	default:
-		k.scenario(c)
-	}
+	k.source(c)
 	for _, s := range []struct {
 		name string
 		said bool
@@ -71,6 +62,30 @@ func (c *Config) Validate() error {
 	k.model(&c.Model)
 	k.train(c)
 	return errors.Join(k.errs...)
+}
+
+// source checks what c trains on, which is one thing.
+func (k *checker) source(c *Config) {
+	var named []string
+	if c.Data != nil {
+		named = append(named, "data")
+		k.data(c.Data)
+	}
+	if c.Forecast != nil {
+		named = append(named, "forecast")
+		k.forecast(c.Forecast)
+	}
+	if c.Scenario != "" {
+		named = append(named, "scenario")
+		k.scenario(c)
+	}
+	switch len(named) {
+	case 0:
+		k.complain("neither data nor scenario nor forecast: say what to train on")
+	case 1:
+	default:
+		k.complain("both %s: choose one", strings.Join(named, " and "))
+	}
 }
 
 func (k *checker) share(key string, p float64) {
@@ -229,8 +244,11 @@ func (k *checker) train(c *Config) {
 	case "", "loss":
 	case "accuracy", "cost", "rmse":
 		of := "the scenario " + c.Scenario
-		if c.Data != nil {
+		switch {
+		case c.Data != nil:
 			of = string(c.Data.Task)
+		case c.Forecast != nil:
+			of = "forecast"
 		}
 		k.check(t.Select == c.measure(), "train.select is %s, but %s has none; want %s", t.Select, of, c.measure())
 	default:
