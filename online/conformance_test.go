@@ -115,9 +115,9 @@ func refused(s onlinetest.Stream, c online.Config, r rule.Config) []loss.Loss {
 	}
 	elsewhere := labels(loss.NoLabel)
 	elsewhere.Labels[0] = 1
-	nan := mat.NewDense(n, s.Outputs, nil)
-	nan.Data[s.Outputs] = float32(math.NaN())
-	bad := []loss.Loss{nil, labels(int32(s.Outputs)), labels(-2), loss.MSE{Target: nan}}
+	far := mat.NewDense(n, s.Outputs, nil)
+	far.Data[s.Outputs] = float32(math.Inf(1))
+	bad := []loss.Loss{nil, labels(int32(s.Outputs)), labels(-2), loss.MSE{Target: far}}
 	if len(c.Read) > 0 {
 		bad = append(bad, elsewhere)
 	}
