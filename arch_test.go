@@ -53,12 +53,13 @@ const rules = `
 	internal/config     : graph gnn loss optim train rule scenario/sourceloc scenario/flocking scenario/movies
 	internal/config/comments :
 	internal/rundir     : modelfile
+	internal/snapshot   : mat rule conformal online modelfile
 	internal/dataset    : scenario/movies
 	internal/baseline   : scenario/movies
 	internal/figure     : modelfile
 	internal/lifecycle  : mat graph gnn loss optim random train rule conformal online modelfile scenario/sourceloc
 	                      scenario/flocking scenario/movies internal/config internal/data internal/dataset
-	                      internal/recipe internal/rundir
+	                      internal/recipe internal/rundir internal/snapshot
 	internal/recipe     : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc
 	                      scenario/flocking scenario/movies internal/dataset
 	internal/demo       : mat graph gnn loss online rule train internal/recipe internal/live
@@ -120,6 +121,7 @@ const shell = `
 	internal/broker internal/keys internal/box internal/sim internal/swarm internal/live internal/hostname
 	cmd/wdgnn-agent
 	modelfile internal/config internal/config/comments internal/data internal/rundir internal/dataset internal/figure
+	internal/snapshot
 	internal/lifecycle internal/recipe internal/demo internal/certify internal/reproduce internal/reproduce/study
 	internal/reproduce/study/studytest internal/reproduce/sourceloc internal/reproduce/flocking
 	internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents internal/flock internal/journal

@@ -13,6 +13,7 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/snapshot"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
@@ -117,7 +118,7 @@ func adaptedFile(trained *modelfile.Model, l online.Learner, a *Adaptation) (*mo
 	file := &modelfile.Model{Network: network, Meta: trained.Meta, Extra: map[string]mat.Dense{}, Precise: maps.Clone(trained.Precise)}
 	file.Meta.Online = string(text)
 	maps.Copy(file.Extra, trained.Extra)
-	putSnapshot(file, l.Snapshot())
+	snapshot.Put(file, l.Snapshot())
 	switch l := l.(type) {
 	case *online.Consensus:
 		if a.Rule.Retrain == rule.RetrainHeard { // what the learner remembers is all that says what nodes answer

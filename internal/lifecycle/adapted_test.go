@@ -134,12 +134,15 @@ func TestSnapshotDamaged(t *testing.T) {
 	r := f.start(f.model, "window: 5")
 	f.play(r, 7)
 	whole := f.bytes(r)
-	for _, name := range []string{stepsName, vectorName + "0", lengthsName, countsName, inputsName, basesName, targetsName, delayName + "0"} {
+	for _, name := range []string{
+		"online.steps", "online.orthonormal.0", "online.window.length", "online.window.count",
+		"online.window.input", "online.window.base", "online.window.target", "online.delay.0",
+	} {
 		for _, how := range []string{"missing", "short", "odd"} {
 			m := f.decode(whole)
 			damage(m, name, how)
 			_, err := f.run(m, "window: 5")
-			if err == nil && !(name == delayName+"0" && how != "short") {
+			if err == nil && !(name == "online.delay.0" && how != "short") {
 				if how == "odd" { // other numbers are still numbers
 					continue
 				}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/conformal"
 	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/snapshot"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
 
@@ -135,7 +136,7 @@ func latestOf(m *modelfile.Model, k *conformal.Config) (*modelfile.Calibration, 
 	if a == nil || err != nil {
 		return trained, err
 	}
-	s, _, err := snapshotOf(m)
+	s, _, err := snapshot.Of(m)
 	if err != nil || len(s.Answers) != len(a.Read) {
 		return trained, err
 	}

@@ -19,7 +19,7 @@ func TestAdaptedModelsOfEarlyVersions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, ok := early.Extra[earlyName+"0"]; !ok {
+			if _, ok := early.Extra["online.vector.0"]; !ok {
 				t.Fatal("the file is not of an early version")
 			}
 			f := newOnlineCase(t, config.Classify, false)

@@ -7,6 +7,7 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/snapshot"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
@@ -31,7 +32,7 @@ func heardNodesOf(file *modelfile.Model) (*heardNodes, error) {
 	if a == nil || err != nil || a.Mode != config.Distributed || a.Rule.Retrain != rule.RetrainHeard {
 		return nil, err
 	}
-	s, found, err := snapshotOf(file)
+	s, found, err := snapshot.Of(file)
 	switch {
 	case err != nil:
 		return nil, err

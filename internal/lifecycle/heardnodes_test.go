@@ -11,6 +11,7 @@ import (
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/data"
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/snapshot"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
@@ -47,7 +48,7 @@ func TestHeardNodes(t *testing.T) {
 		for _, graphText := range []string{"0,1\n1,2\n2,3\n3,4\n4,5\n5,0\n", "0,1\n1,2\n2,3\n4,5\n5,0\n"} {
 			f := newOnlineCase(t, config.Classify, false)
 			r, adapted := f.playHeard(known)
-			s, found, err := snapshotOf(adapted)
+			s, found, err := snapshot.Of(adapted)
 			if err != nil || !found {
 				t.Fatalf("the snapshot: found %v, %v", found, err)
 			}
@@ -103,7 +104,7 @@ func TestHeardNodes(t *testing.T) {
 func TestHeardNodesDamaged(t *testing.T) {
 	f := newOnlineCase(t, config.Classify, false)
 	_, whole := f.playHeard(false)
-	for _, name := range []string{newtonName, neighborName, neighborSizes, stepsName} {
+	for _, name := range []string{"online.newton.values", "online.neighbor.values", "online.neighbor.length", "online.steps"} {
 		for _, how := range []string{"missing", "short"} {
 			m := *whole
 			m.Precise = map[string]modelfile.Float64s{}

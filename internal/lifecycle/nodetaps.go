@@ -7,6 +7,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/snapshot"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
@@ -80,7 +81,7 @@ func (t *NodeTaps) close(file *modelfile.Model, a *Adaptation) error {
 	if a == nil || len(a.Read) == 0 {
 		return nil
 	}
-	s, found, err := snapshotOf(file)
+	s, found, err := snapshot.Of(file)
 	if err != nil || !found || len(s.Answers) != len(a.Read) {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/snapshot"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
@@ -58,7 +59,7 @@ func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineR
 	if err != nil {
 		return nil, err
 	}
-	snapshot, found, err := snapshotOf(file)
+	remembered, found, err := snapshot.Of(file)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +114,7 @@ func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineR
 		r.State.Read = slices.Sorted(slices.Values(s.Read))
 	}
 	if before != nil {
-		if err := r.recall(before, snapshot); err != nil {
+		if err := r.recall(before, remembered); err != nil {
 			r.Close()
 			return nil, err
 		}

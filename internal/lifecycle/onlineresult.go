@@ -135,3 +135,13 @@ func (r *OnlineRun) Report(version string) *OnlineResult {
 		Drift: r.learner.Drift(),
 	}
 }
+
+// relayResult is what passing answers on cost and brought, nil if none are.
+func (r *OnlineRun) relayResult() *online.Relayed {
+	l, ok := r.learner.(*online.Consensus)
+	if !ok || r.Rule.Relay == 0 {
+		return nil
+	}
+	all := l.Relayed()
+	return &all
+}

@@ -1,4 +1,4 @@
-package lifecycle
+package snapshot
 
 import (
 	"github.com/wdgnn/wdgnn/mat"
@@ -53,7 +53,7 @@ func putRelays(file *modelfile.Model, s *online.Snapshot) {
 }
 
 // relays gives a snapshot what putRelays stored.
-func (r *snapshotReader) relays(s *online.Snapshot) {
+func (r *reader) relays(s *online.Snapshot) {
 	counts, lengths, numbers := r.integers(relayCountName), r.integers(relayLengthName), r.integers(relayNumbersName)
 	targets := r.values(relayTargetName)
 	for range lengths {
@@ -82,14 +82,4 @@ func (r *snapshotReader) relays(s *online.Snapshot) {
 	if r.err == nil && len(counts)+len(numbers)+targets.left() > 0 {
 		r.complain("the tensors online.relay.… hold more than %s says", relayLengthName)
 	}
-}
-
-// relayResult is what passing answers on cost and brought, nil if none are.
-func (r *OnlineRun) relayResult() *online.Relayed {
-	l, ok := r.learner.(*online.Consensus)
-	if !ok || r.Rule.Relay == 0 {
-		return nil
-	}
-	all := l.Relayed()
-	return &all
 }

@@ -1,4 +1,4 @@
-package lifecycle
+package snapshot
 
 import (
 	"github.com/wdgnn/wdgnn/conformal"
@@ -57,7 +57,7 @@ func putSure(file *modelfile.Model, s *online.Snapshot) {
 }
 
 // sure gives a snapshot, whose answers are in place, what putSure stored.
-func (r *snapshotReader) sure(s *online.Snapshot) {
+func (r *reader) sure(s *online.Snapshot) {
 	if r.err != nil {
 		return
 	}
@@ -95,7 +95,7 @@ func (r *snapshotReader) sure(s *online.Snapshot) {
 }
 
 // bounds gives answers that wait their bounds.
-func (r *snapshotReader) bounds(s *online.Snapshot) {
+func (r *reader) bounds(s *online.Snapshot) {
 	x, found := r.file.Numbers(waitBoundName)
 	if !found || r.err != nil {
 		return

@@ -1,4 +1,4 @@
-package lifecycle
+package snapshot
 
 import (
 	"fmt"
@@ -30,10 +30,10 @@ const (
 	neighborName  = "online.neighbor.values" // which, ascending, node after node, float64
 )
 
-// putSnapshot stores what a learner remembers in a model file, to the last bit.
+// Put stores what a learner remembers in a model file, to the last bit.
 // Steps at the far end of a window that brought no observation are left out:
 // they change nothing.
-func putSnapshot(file *modelfile.Model, s online.Snapshot) {
+func Put(file *modelfile.Model, s online.Snapshot) {
 	if file.Extra == nil {
 		file.Extra = map[string]mat.Dense{}
 	}
@@ -108,7 +108,7 @@ func putNeighbors(file *modelfile.Model, nodes []rule.Memory) {
 }
 
 // neighbors gives every node those that it weights one by one.
-func (r *snapshotReader) neighbors(nodes []rule.Memory) {
+func (r *reader) neighbors(nodes []rule.Memory) {
 	sizes, all := r.integers(neighborSizes), r.integers(neighborName)
 	if sizes != nil && len(sizes) != len(nodes) {
 		r.complain("%s has %d numbers, %s has %d", neighborSizes, len(sizes), stepsName, len(nodes))
@@ -124,10 +124,10 @@ func (r *snapshotReader) neighbors(nodes []rule.Memory) {
 	}
 }
 
-// snapshotOf returns what putSnapshot stored; false if there is nothing. What
+// Of returns what Put stored; false if there is nothing. What
 // it returns holds together; whether it fits a learner, Restore says.
-func snapshotOf(file *modelfile.Model) (s online.Snapshot, found bool, err error) {
-	r := snapshotReader{file: file}
+func Of(file *modelfile.Model) (s online.Snapshot, found bool, err error) {
+	r := reader{file: file}
 	steps := r.integers(stepsName)
 	if steps == nil && r.err == nil {
 		return s, false, nil
@@ -163,20 +163,20 @@ func snapshotOf(file *modelfile.Model) (s online.Snapshot, found bool, err error
 	return s, true, r.err
 }
 
-// snapshotReader reads tensors until the first that does not fit.
-type snapshotReader struct {
+// reader reads tensors until the first that does not fit.
+type reader struct {
 	file *modelfile.Model
 	err  error
 }
 
-func (r *snapshotReader) complain(format string, args ...any) {
+func (r *reader) complain(format string, args ...any) {
 	if r.err == nil {
 		r.err = fmt.Errorf("the state of online learning in the model file is damaged: "+format, args...)
 	}
 }
 
 // integers returns a tensor of numbers from 0; nil if there is none.
-func (r *snapshotReader) integers(name string) []int {
+func (r *reader) integers(name string) []int {
 	x, ok := r.file.Numbers(name)
 	if !ok {
 		return nil
@@ -199,14 +199,14 @@ type rowsLeft struct {
 	at   int
 }
 
-func (r *snapshotReader) values(name string) *rowsLeft {
+func (r *reader) values(name string) *rowsLeft {
 	return &rowsLeft{name: name, rest: r.file.Extra[name]}
 }
 
 func (l *rowsLeft) left() int { return l.rest.Rows - l.at }
 
 // rows returns the values of the next n rows.
-func (l *rowsLeft) rows(r *snapshotReader, n int) []float32 {
+func (l *rowsLeft) rows(r *reader, n int) []float32 {
 	var values []float32
 	if n > l.left() {
 		r.complain("%s has %d rows, want more", l.name, l.rest.Rows)
@@ -219,7 +219,7 @@ func (l *rowsLeft) rows(r *snapshotReader, n int) []float32 {
 }
 
 // take returns the next n of values.
-func take[T any](r *snapshotReader, name string, values *[]T, n int) []T {
+func take[T any](r *reader, name string, values *[]T, n int) []T {
 	if n > len(*values) {
 		r.complain("%s is too short", name)
 		return nil
@@ -230,7 +230,7 @@ func take[T any](r *snapshotReader, name string, values *[]T, n int) []T {
 }
 
 // vectors gives every node its vectors.
-func (r *snapshotReader) vectors(nodes []rule.Memory) {
+func (r *reader) vectors(nodes []rule.Memory) {
 	prefix, coordinates := vectorName, rule.Orthonormal
 	if _, ok := r.file.Extra[earlyName+"0"]; ok {
 		prefix, coordinates = earlyName, 0
@@ -255,7 +255,7 @@ func (r *snapshotReader) vectors(nodes []rule.Memory) {
 }
 
 // newton gives every node what it knows by second derivatives, if the file says.
-func (r *snapshotReader) newton(nodes []rule.Memory) {
+func (r *reader) newton(nodes []rule.Memory) {
 	sizes := r.integers(newtonSizes)
 	if sizes == nil {
 		return
@@ -277,7 +277,7 @@ func (r *snapshotReader) newton(nodes []rule.Memory) {
 }
 
 // delay returns the delay lines, those that nothing passed as nil.
-func (r *snapshotReader) delay() [][]float32 {
+func (r *reader) delay() [][]float32 {
 	const most = 1 << 16
 	var lines [][]float32
 	for name, x := range r.file.Extra {

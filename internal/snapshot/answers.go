@@ -1,4 +1,4 @@
-package lifecycle
+package snapshot
 
 import (
 	"github.com/wdgnn/wdgnn/mat"
@@ -82,7 +82,7 @@ func putAnswers(file *modelfile.Model, s *online.Snapshot) {
 const waitNumbers = 3
 
 // answers gives a snapshot what putAnswers stored.
-func (r *snapshotReader) answers(s *online.Snapshot) {
+func (r *reader) answers(s *online.Snapshot) {
 	given, lengths := r.integers(givenName), r.integers(waitLengthName)
 	if len(given) != 1 || r.err != nil {
 		return
