@@ -42,6 +42,10 @@ type Config struct {
 	// Surveyed says that nodes found Plan.Scale at an earlier start.
 	Surveyed bool
 
+	// Names are those of sensors, by node, which lines may use in place of numbers;
+	// answers and the log then have both. Nodes without a name go by their number.
+	Names map[agent.NodeID]string
+
 	// Every is the time between two checkpoints; 0 means a second.
 	Every time.Duration
 }
@@ -138,6 +142,7 @@ func (c *Config) Validate() error {
 	} else if r := c.Plan.Rule; r != nil && r.Relay > 0 && c.Cost == Gradient {
 		complain("answers are passed on by their targets, and the cost %s has none; try a relay of 0, or another cost", c.Cost)
 	}
+	c.checkNames(complain)
 	sorted := slices.Sorted(slices.Values(c.Nodes))
 	for k, n := range sorted {
 		if k > 0 && n == sorted[k-1] {

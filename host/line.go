@@ -20,7 +20,9 @@ import (
 //
 // A node with a row observes at that step. A node with a target, or a gradient,
 // is told what its answer at that step cost; it may come in the same line, or
-// later in one of its own.
+// later in one of its own. Where nodes forecast, a row is a reading in the user's
+// units, null if there is none, and a target the truth of that time, where it is
+// another than the reading; nodes may be named by their sensors.
 type Line struct {
 	Time  uint64     `json:"time"`
 	Nodes []NodeLine `json:"nodes,omitempty"`
@@ -35,15 +37,16 @@ type Line struct {
 
 // NodeLine is what a Line says of one node.
 type NodeLine struct {
-	Node agent.NodeID `json:"node"`
+	Node   agent.NodeID `json:"node"`
+	Sensor string       `json:"sensor,omitempty"` // its name, in place of its number
 
-	Row   []float32      `json:"row,omitempty"`   // x_{i,t}
+	Row   Numbers        `json:"row,omitempty"`   // x_{i,t}
 	Links *[]Link        `json:"links,omitempty"` // whom it hears from now on; nil means as before
 	Near  []agent.NodeID `json:"near,omitempty"`  // who may become neighbours soon; nil means as before
 
-	Target   []float32 `json:"target,omitempty"`   // what the answer should have been
-	Gradient []float32 `json:"gradient,omitempty"` // or ∂J_i/∂y_i at the answer that was given
-	Cost     float64   `json:"cost,omitempty"`     // and J_i
+	Target   Numbers `json:"target,omitempty"`   // what the answer should have been
+	Gradient Numbers `json:"gradient,omitempty"` // or ∂J_i/∂y_i at the answer that was given
+	Cost     float64 `json:"cost,omitempty"`     // and J_i
 }
 
 // SetLinks says whom the node hears from now on.
@@ -140,8 +143,9 @@ type Answer struct {
 
 // Output is the prediction of one node.
 type Output struct {
-	Node  agent.NodeID `json:"node"`
-	Value []float32    `json:"output"`
+	Node   agent.NodeID `json:"node"`
+	Sensor string       `json:"sensor,omitempty"` // its name, where it has one
+	Value  []float32    `json:"output"`
 
 	// What the truth may be, if nodes say so and something is known of it: which
 	// classes, or between which numbers each output's is. See package conformal.

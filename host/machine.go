@@ -26,6 +26,8 @@ type Machine struct {
 	cells []cell // ascending by node
 	index map[agent.NodeID]int
 
+	numbers map[string]agent.NodeID // of sensors, by name
+
 	hearers map[agent.NodeID][]int          // who of ours hears a node
 	outside []agent.NodeID                  // nodes elsewhere that somebody here hears
 	hears   map[transport.HostID]uint64     // hosts that we listen to, and the step in which we last had a reason to
@@ -102,7 +104,7 @@ func NewMachine(c Config, checkpoint []byte) (*Machine, error) {
 		return nil, err
 	}
 	h := &Machine{
-		cfg: c, hash: RunHash(c.Run), index: map[agent.NodeID]int{}, hearers: map[agent.NodeID][]int{},
+		cfg: c, hash: RunHash(c.Run), index: map[agent.NodeID]int{}, numbers: naming(c.Names), hearers: map[agent.NodeID][]int{},
 		hears: map[transport.HostID]uint64{}, spoke: map[transport.HostID]*frameMark{}, others: map[transport.HostID]uint32{},
 		newer:  map[transport.HostID]bool{},
 		silent: map[agent.NodeID]silence{}, latest: map[agent.NodeID]uint64{}, warned: map[string]bool{},
@@ -245,19 +247,20 @@ func (h *Machine) begin(l *Line) {
 	h.wire(l)
 	for k := range l.Nodes {
 		n := &l.Nodes[k]
-		i, ok := h.index[n.Node]
-		if !ok || n.Row == nil {
+		i, ok := h.find(n)
+		if !ok {
 			h.stats.StrayLines++
-			if !ok {
-				h.complain("stray", "node %d is not one of host %d; look at hosts in the configuration", n.Node, h.cfg.Host)
-			} else {
-				h.complain("no row", "node %d has no row where others have; give each a row, or lines of their own", n.Node)
-			}
+			h.complain("stray", "%s", h.stranger(n))
 			continue
 		}
 		c := &h.cells[i]
+		if n.Row == nil {
+			h.stats.StrayLines++
+			h.complain("no row", "node %d has no row where others have; give each a row, or lines of their own", c.node.ID())
+			continue
+		}
 		if err := h.step(i, agent.Begin{Time: l.Time, Links: c.links, Row: n.Row}); err != nil {
-			h.complain("row", "node %d: %v", n.Node, err)
+			h.complain("row", "node %d: %v", c.node.ID(), err)
 			continue
 		}
 		c.taking = true
@@ -274,10 +277,10 @@ func (h *Machine) begin(l *Line) {
 // reveal takes in what answers cost.
 func (h *Machine) reveal(l *Line) {
 	for k := range l.Nodes {
-		i, ok := h.index[l.Nodes[k].Node]
+		i, ok := h.find(&l.Nodes[k])
 		if !ok {
 			h.stats.StrayLines++
-			h.warnOnce("stray", fmt.Sprintf("node %d is not one of host %d; look at hosts in the configuration", l.Nodes[k].Node, h.cfg.Host))
+			h.warnOnce("stray", h.stranger(&l.Nodes[k]))
 			continue
 		}
 		h.tell(&h.cells[i], &l.Nodes[k])
@@ -299,10 +302,10 @@ func (h *Machine) recent(time uint64) bool {
 func (h *Machine) tellLate(l *Line) {
 	for k := range l.Nodes {
 		n := &l.Nodes[k]
-		i, ok := h.index[n.Node]
+		i, ok := h.find(n)
 		if !ok {
 			h.stats.StrayLines++
-			h.warnOnce("stray", fmt.Sprintf("node %d is not one of host %d; look at hosts in the configuration", n.Node, h.cfg.Host))
+			h.warnOnce("stray", h.stranger(n))
 			continue
 		}
 		told, err := h.cfg.Cost.told(n, h.cfg.Plan.Model.Outputs())
@@ -402,7 +405,7 @@ func (h *Machine) act() {
 		switch {
 		case !c.taking:
 		case mat.Finite(c.output...) || defect.Number == 6:
-			o := Output{Node: c.node.ID(), Value: c.output}
+			o := Output{Node: c.node.ID(), Sensor: h.cfg.Names[c.node.ID()], Value: c.output}
 			if h.cfg.Plan.Basis != nil && h.cfg.Plan.Rule.Conformal != nil {
 				c.sure(&o, h.cfg.Plan.Rule.Conformal)
 			}

@@ -24,7 +24,7 @@ func (h *Machine) wire(l *Line) {
 	changed := false
 	for k := range l.Nodes {
 		n := &l.Nodes[k]
-		i, ok := h.index[n.Node]
+		i, ok := h.find(n)
 		if !ok || n.Links == nil && n.Near == nil {
 			continue
 		}
