@@ -3,6 +3,7 @@ package data
 import (
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,7 +51,7 @@ func (s *Series) Time(t int) time.Time {
 	if s.Interval == 0 {
 		return time.Time{}
 	}
-	return s.Start.Add(time.Duration(t) * s.Interval)
+	return time.UnixMicro(s.Start.UnixMicro() + int64(t)*s.Interval.Microseconds()).UTC()
 }
 
 // Step returns what the sensors read at step t, N×F. It shares memory with s.
@@ -69,19 +70,56 @@ func (s *Series) Part(from, to int) *Series {
 
 // LoadSeries reads a series. The ending of the path says what the file is:
 //
+//	.csv .tsv .txt   a table whose first line names its columns; commas, semicolons
+//	                 or tabs part them
 //	.npy .npz        T×N, or T×N×F with the reading first; sensors are called
 //	                 0, 1, 2, … or, where Names are given, those
 //
-// A step is an interval of time if the file has times, otherwise a row.
+// A table has a column for each sensor and, if it has times, one called time (or
+// timestamp, date, …); or a line for each reading, recognised by its header:
+// time,sensor,value and perhaps further numbers. Times are RFC 3339,
+// "2006-01-02 15:04[:05]", dates, or seconds since 1970; UTC unless they say
+// otherwise. Without times, each row is a step.
+//
+// Times are put on an even grid. Its interval is Every, otherwise the usual
+// spacing: the median, which is rounded to an interval such as 5m or 1h if times
+// jitter. A reading belongs to the step whose time is nearest; of several of one
+// sensor the one nearest to that time counts, of two as near the later, of two
+// at the same time the last in the file. What has no reading is a gap: nothing is
+// interpolated. Notes say what was done. A file in which a quarter of the
+// readings contradict others, or whose times are so far apart that the grid would
+// be far larger than the file, is refused.
 func LoadSeries(path string, o SeriesOptions) (*Series, error) {
-	if o.Every < 0 {
-		return nil, fmt.Errorf("%s: a grid of %v; want an interval such as 5m or 1h", path, o.Every)
+	if o.Every < 0 || o.Every > 0 && o.Every < time.Microsecond {
+		return nil, fmt.Errorf("series %s: a grid of %v; want an interval such as 5m or 1h", path, o.Every)
 	}
-	s, err := loadSeriesArray(path, o)
+	load := loadSeriesText
+	switch ending(path) {
+	case ".csv", ".tsv", ".txt":
+	case ".npy", ".npz":
+		load = loadSeriesArray
+	default:
+		return nil, fmt.Errorf("series %s: its ending is unknown; want .csv, .tsv, .txt, .npy or .npz", path)
+	}
+	s, err := load(path, o)
 	if err != nil {
 		return nil, fmt.Errorf("series %s: %w", path, err)
 	}
 	return s, nil
+}
+
+// loadSeriesText reads a table.
+func loadSeriesText(path string, o SeriesOptions) (*Series, error) {
+	r, file, err := openTable(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	b, err := readTable(r, o)
+	if err != nil {
+		return nil, err
+	}
+	return b.series(o)
 }
 
 // loadSeriesArray reads T×N or T×N×F.
@@ -191,4 +229,12 @@ func counted(n int, thing string) string {
 		return "1 " + thing
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// ending returns the ending of a path in small letters, of "a.npz:b" that of a.npz.
+func ending(path string) string {
+	if file, _, ok := strings.Cut(strings.ToLower(path), ".npz:"); ok {
+		path = file + ".npz"
+	}
+	return strings.ToLower(filepath.Ext(path))
 }

@@ -1,0 +1,162 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// layouts are the ways to write a time, beside seconds since 1970. What names no
+// zone is UTC. Fractions of a second may follow seconds.
+var layouts = []string{
+	"2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04",
+	"2006-01-02", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04Z07:00", "2006-01-02T15:04Z07:00",
+	"2006/01/02 15:04:05", "2006/01/02 15:04", "2006/01/02",
+}
+
+// clock reads times. A column has one way to write them, so it begins with the
+// one that worked last, and remembers the last time itself.
+type clock struct {
+	text   string
+	time   int64
+	layout int
+}
+
+// read returns a time in microseconds since 1970.
+func (c *clock) read(text string) (int64, error) {
+	if text == c.text && text != "" {
+		return c.time, nil
+	}
+	if text == "" {
+		return 0, errors.New("the time is empty; every row needs one")
+	}
+	at, err := c.parse(text)
+	if err != nil {
+		return 0, err
+	}
+	c.text, c.time = text, at
+	return at, nil
+}
+
+func (c *clock) parse(text string) (int64, error) {
+	if at, ok := parseSeconds(text); ok {
+		return at, nil
+	}
+	for i := range layouts {
+		k := (c.layout + i) % len(layouts)
+		if t, err := time.Parse(layouts[k], text); err == nil {
+			c.layout = k
+			return t.UnixMicro(), nil
+		}
+	}
+	return 0, fmt.Errorf("%.40q is not a time; want one such as 2026-03-31 15:04, 2026-03-31T15:04:05Z, 2026-03-31 or "+
+		"seconds since 1970", text)
+}
+
+// looksTimed says whether a text is a time that is not a plain number.
+func looksTimed(text string) bool {
+	_, plain := parseSeconds(text)
+	_, err := new(clock).parse(text)
+	return err == nil && !plain
+}
+
+// parseSeconds reads seconds since 1970; from 10¹¹ on, the year 5138, they are
+// milliseconds.
+func parseSeconds(text string) (int64, bool) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(math.Abs(v) < 1e14) {
+		return 0, false
+	}
+	if math.Abs(v) >= 1e11 {
+		v /= 1000
+	}
+	return int64(math.Round(v * 1e6)), true
+}
+
+// stamp writes a time for a message.
+func stamp(micro int64) string {
+	return time.UnixMicro(micro).UTC().Format("2006-01-02 15:04:05.999999")
+}
+
+// span writes a number of microseconds for a message: 15m, 36500 days.
+func span(micro int64) string {
+	if micro >= 3*day {
+		return fmt.Sprintf("%d days", micro/day)
+	}
+	return short(time.Duration(micro) * time.Microsecond)
+}
+
+// short writes a duration without zeros at its end: 15m, 1h30m, 24h.
+func short(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"0s", "0m"} {
+		n := len(text) - len(zero)
+		if n > 0 && text[n:] == zero && (text[n-1] == 'm' || text[n-1] == 'h') {
+			text = text[:n]
+		}
+	}
+	return text
+}
+
+const day = 24 * 3600 * int64(1e6) // microseconds
+
+// roundSpans are intervals that people set sensors to, in seconds.
+var roundSpans = []int64{
+	1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60, 120, 180, 240, 300, 360, 600, 720, 900, 1200, 1800,
+	3600, 2 * 3600, 3 * 3600, 4 * 3600, 6 * 3600, 8 * 3600, 12 * 3600, 24 * 3600, 7 * 24 * 3600,
+}
+
+// usual returns the usual spacing of ascending times that differ: their median,
+// if at least half of the spacings are just that.
+func usual(times []int64) (spacing int64, even bool) {
+	gaps := make([]int64, 0, len(times))
+	for i := 1; i < len(times); i++ {
+		gaps = append(gaps, times[i]-times[i-1])
+	}
+	return median(gaps)
+}
+
+// median reorders gaps.
+func median(gaps []int64) (spacing int64, even bool) {
+	if len(gaps) == 0 {
+		return 0, false
+	}
+	slices.Sort(gaps)
+	spacing = gaps[(len(gaps)-1)/2]
+	low, _ := slices.BinarySearch(gaps, spacing)
+	high, _ := slices.BinarySearch(gaps, spacing+1)
+	return spacing, 2*(high-low) >= len(gaps)
+}
+
+// settled rounds a spacing that varies: to an interval that people set sensors
+// to if there is one within a tenth, otherwise to a second.
+func settled(spacing int64) int64 {
+	for _, s := range roundSpans {
+		if d := spacing - s*1e6; 10*max(d, -d) <= s*1e6 {
+			return s * 1e6
+		}
+	}
+	if spacing < 1e6 {
+		return spacing
+	}
+	return (spacing + 5e5) / 1e6 * 1e6
+}
+
+// monthly says whether times are months: the same day and hour of each.
+func monthly(times []int64, spacing int64) bool {
+	if spacing < 28*day || spacing > 31*day || len(times) < 3 {
+		return false
+	}
+	fixed := true // 28 days each are four weeks
+	for i, at := range times {
+		a, b := time.UnixMicro(times[0]).UTC(), time.UnixMicro(at).UTC()
+		if a.Day() != b.Day() || a.Hour() != b.Hour() || a.Minute() != b.Minute() {
+			return false
+		}
+		fixed = fixed && (i == 0 || at-times[i-1] == spacing)
+	}
+	return !fixed
+}
