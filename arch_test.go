@@ -44,7 +44,7 @@ const rules = `
 	transport/transporttest : transport
 	theory              : mat graph gnn loss rule online
 	random              :
-	modelfile           : mat graph gnn
+	modelfile           : mat graph gnn forecast
 	internal/data       : mat graph loss modelfile
 	scenario/sourceloc  : mat graph loss
 	scenario/flocking   : mat graph loss
