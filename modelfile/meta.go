@@ -30,6 +30,8 @@ const (
 	keySeed    = "wdgnn.seed"
 	keyVersion = "wdgnn.version"
 	keyOnline  = "wdgnn.online"
+
+	keyForecast = "wdgnn.forecast"
 )
 
 // metadata returns the text that the header holds for c and m.
@@ -42,8 +44,8 @@ func metadata(c gnn.Config, m Meta) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !utf8.ValidString(m.Task) || !utf8.ValidString(m.Version) || !utf8.ValidString(m.Online) {
-		return nil, errors.New("task, version and online must be UTF-8 text")
+	if !utf8.ValidString(m.Task) || !utf8.ValidString(m.Version) || !utf8.ValidString(m.Online) || !utf8.ValidString(m.Forecast) {
+		return nil, errors.New("task, version, online and forecast must be UTF-8 text")
 	}
 	text := map[string]string{
 		keyFormat:  format,
@@ -56,6 +58,9 @@ func metadata(c gnn.Config, m Meta) (map[string]string, error) {
 	}
 	if m.Online != "" {
 		text[keyOnline] = m.Online
+	}
+	if m.Forecast != "" {
+		text[keyForecast] = m.Forecast
 	}
 	if len(m.Nodes) > 0 {
 		words := make([]string, len(m.Nodes))
@@ -107,6 +112,7 @@ func parseMetadata(text map[string]string, tensors int) (c gnn.Config, m Meta, e
 		}
 	}
 	m.Task, m.Version, m.Online = text[keyTask], text[keyVersion], text[keyOnline]
+	m.Forecast = text[keyForecast]
 	return c, m, nil
 }
 

@@ -41,6 +41,10 @@ type Meta struct {
 	Seed    uint64      // root of the random streams of the training run
 	Version string      // of the program that wrote the file
 	Online  string      // what an online run says of itself, JSON; empty if the model is as trained
+
+	// Forecast is what a forecast model says of its sensors, JSON; empty for others.
+	// Use Model.SetForecast and Model.Forecast.
+	Forecast string
 }
 
 // Save writes m to the file at path, whole or not at all; see WriteFile.

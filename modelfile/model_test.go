@@ -143,6 +143,7 @@ func TestEncodeRefuses(t *testing.T) {
 		{precise("node.3.wide.tap.0", Float64s{1, 2, []float64{1, 2}}), "has shape [1 2], wide.tap.0 has [1 1]"},
 		{precise("wide.tap.0", Float64s{1, 1, []float64{1}}), `"wide.tap.0"`},
 		{func(m *Model) { m.Meta.Online = "\xff" }, "UTF-8"},
+		{func(m *Model) { m.Meta.Forecast = "\xff" }, "UTF-8"},
 		{extra("node.3.wide.tap.0", mat.NewDense(2, 1, nil)), "tensor node.3.wide.tap.0 has shape [2 1], wide.tap.0 has [1 1]"},
 		{extra("wide.tap.0", one), `"wide.tap.0"`},
 		{extra("online", one), `"online"`},

@@ -131,6 +131,7 @@ func newTorchCase(t *testing.T, folder, name string, delayed bool) *torchCase {
 		}
 		c.model.Precise = map[string]Float64s{"online.moment": {2, 1, []float64{1.0 / 3, 1e300}}}
 		c.model.Meta.Online = `{"mode":"distributed"}`
+		c.model.Meta.Forecast = `{"sensors":["a"]}`
 	}
 	c.Model = filepath.Join(folder, strings.ReplaceAll(c.name, " ", "_")+".safetensors")
 	c.Saved = c.Model + ".saved"
