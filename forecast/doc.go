@@ -16,14 +16,16 @@
 //
 // A reading that is missing, far outside what training saw, or from a sensor that
 // is broken is replaced: by the truth, if somebody tells it, or else by an estimate
-// (β and κ fitted by least squares in training, k steps since the last reading):
+// between its last reading x, k steps ago, and what its neighbours read:
 //
-//	x̂(t) = β near(t-1) + κᵏ r       r = x - β near at the last reading
-//	x̂(t) = κᵏ x                      if no neighbour was heard
+//	x̂(t) = ℓ + κᵏ (x - ℓ) + (1-κᵏ) β (near(t-1) - ℓ')
+//	x̂(t) = ℓ + λᵏ (x - ℓ)                                 if no neighbour was heard
 //
 // where near is the weighted mean of the newest readings of neighbours that could be
-// trusted. Whether a sensor is broken is in the comment of [Sensor.Broken].
+// trusted, ℓ and ℓ' are the means of x and near in training, and β, κ and λ are fitted
+// there by least squares. Whether a sensor is broken is in the comment of
+// [Sensor.Broken].
 //
-// Letters: x reading, v truth, β near, κ keep, σ rms error of the trained model, all
-// in normalised units but for readings as they come.
+// Letters: x reading, v truth, ℓ level, β near, κ keep, λ alone, σ rms error of the
+// trained model, all in normalised units but for readings as they come.
 package forecast

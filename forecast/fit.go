@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/wdgnn/wdgnn/mat"
 )
@@ -148,39 +149,73 @@ func (f *fitting) moments(c int) (own []moments, all moments) {
 	return own, all
 }
 
-// limits measures what the self-test compares with.
+// limits measures what the self-test compares with. A sensor with few readings is
+// compared with what any sensor did.
 func (f *fitting) limits() {
+	counts := make([]int, f.nodes)
+	all := Norm{Low: math.Inf(1), High: math.Inf(-1)}
+	var usual []float64 // roughness in the user's units
 	for i := range f.spec.Norms {
 		n := &f.spec.Norms[i]
-		n.Low, n.High = math.Inf(1), math.Inf(-1)
-		s := NewSensor(f.spec, n)
-		for t := range f.steps {
-			reading := f.readings.Row(t*f.nodes + i)[:1]
-			x, read := s.normal(reading)
-			if !read {
-				continue
-			}
-			s.feel(x)
-			n.Rough, n.Longest = max(n.Rough, s.m.Rough), max(n.Longest, s.m.Run)
-			n.Low, n.High = min(n.Low, float64(reading[0])), max(n.High, float64(reading[0]))
+		counts[i] = f.limit(n, i)
+		all.Longest = max(all.Longest, n.Longest)
+		all.Low, all.High = min(all.Low, n.Low), max(all.High, n.High)
+		if rough := float64(n.Rough * n.Scale); rough > 0 {
+			usual = append(usual, rough)
 		}
-		if n.Low > n.High {
-			n.Low, n.High = n.Mean, n.Mean
+	}
+	slices.Sort(usual)
+	for i := range f.spec.Norms {
+		n := &f.spec.Norms[i]
+		n.Rough = max(n.Rough, roughFloor(n, usual))
+		if counts[i] < few {
+			n.Longest, n.Low, n.High = all.Longest, all.Low, all.High
+			if len(usual) > 0 {
+				n.Rough = usual[len(usual)-1] / n.Scale
+			}
 		}
 	}
 }
 
-// imputation fits β and κ by least squares, over steps with a reading before them:
-//
-//	β = Σ x(t) near(t-1) / Σ near(t-1)²      r(t) = x(t) - β near(t-1)
-//	κ = Σ r(t) r(t-1) / Σ r(t-1)²            between 0 and 1
-func (f *fitting) imputation() {
-	near := mat.NewDense(f.nodes, f.steps, nil) // of step t-1, NaN if nobody was heard
-	for i := range f.nodes {
-		f.hear(near.Row(i), i)
+// roughFloor returns the least roughness that is unlike training: of a sensor that was
+// calmer than most, that of the middle one, but no more than twice its own, since
+// sensors may measure different things. Many calm sensors have their first rush hour
+// after training.
+func roughFloor(n *Norm, usual []float64) float64 {
+	if len(usual) == 0 {
+		return 0
 	}
+	middle := usual[len(usual)/2] / n.Scale
+	if n.Rough == 0 {
+		return middle
+	}
+	return min(middle, 2*n.Rough)
+}
+
+// limit measures one sensor, and returns how many readings it has.
+func (f *fitting) limit(n *Norm, i int) (count int) {
+	n.Low, n.High = math.Inf(1), math.Inf(-1)
+	s := NewSensor(f.spec, n)
+	for t := range f.steps {
+		reading := f.readings.Row(t*f.nodes + i)[:1]
+		x, read := s.normal(reading)
+		if !read {
+			continue
+		}
+		s.feel(x)
+		count++
+		n.Rough, n.Longest = max(n.Rough, s.m.Rough), max(n.Longest, s.m.Run)
+		n.Low, n.High = min(n.Low, float64(reading[0])), max(n.High, float64(reading[0]))
+	}
+	return count
+}
+
+// imputation fits what estimates are made with.
+func (f *fitting) imputation() {
+	near := make([]float32, f.steps) // of step t-1, NaN if nobody was heard
 	for i := range f.spec.Norms {
-		f.impute(&f.spec.Norms[i], i, near.Row(i))
+		f.hear(near, i)
+		f.impute(&f.spec.Norms[i], i, near)
 	}
 }
 
@@ -214,29 +249,84 @@ func (f *fitting) hear(near []float32, i int) {
 	}
 }
 
-// impute fits the estimate of one node.
+// impute fits the estimate of one node: first what neighbours say, over steps with
+// both, about their means ℓ and ℓ',
+//
+//	β = Σ (x(t) - ℓ) (near(t-1) - ℓ') / (Σ (near(t-1) - ℓ')² + 1)
+//
+// then κ and λ for gaps of several lengths.
 func (f *fitting) impute(n *Norm, i int, near []float32) {
+	var own, others moments
+	for t, v := range near {
+		if x, read := f.at(t, i); read {
+			own.add(float64(x))
+		}
+		if v-v == 0 {
+			others.add(float64(v))
+		}
+	}
+	n.Level, n.NearLevel = own.mean(), others.mean()
 	xn, nn := 0.0, 1.0 // a little towards 0
-	for t := 1; t < f.steps; t++ {
-		if x, read := f.at(t, i); read && near[t]-near[t] == 0 {
-			xn += float64(float64(x) * float64(near[t]))
-			nn += float64(float64(near[t]) * float64(near[t]))
+	for t, v := range near {
+		if x, read := f.at(t, i); read && v-v == 0 {
+			d := float64(v) - n.NearLevel
+			xn += float64((float64(x) - n.Level) * d)
+			nn += float64(d * d)
 		}
 	}
 	n.Near = xn / nn
-	rr, ss := 0.0, 1.0
-	last, had := 0.0, false
+	n.Keep = f.keep(n, i, near, n.Near)
+	n.Alone = f.keep(n, i, near, 0)
+}
+
+// gaps are the lengths for which κ is fitted, kept its values that are tried.
+var (
+	gaps = []int{1, 2, 3, 6, 12}
+	kept = []float64{0, .5, .6, .7, .8, .85, .9, .93, .95, .96, .97, .98, .985, .99, .995, 1}
+)
+
+// keep returns the κ with the least squared error of estimates of x(t) from x(t-g)
+// and near(t-1), summed over gaps g; the smallest of equals. With
+//
+//	a = x(t) - ℓ - β near      b = x(t-g) - ℓ - β near      error = a - κᵍ b
+//
+// that takes three sums for each gap.
+func (f *fitting) keep(n *Norm, i int, near []float32, beta float64) float64 {
+	aa, ab, bb := make([]float64, len(gaps)), make([]float64, len(gaps)), make([]float64, len(gaps))
 	for t := range f.steps {
 		x, read := f.at(t, i)
-		r := float64(x)
-		if near[t]-near[t] == 0 {
-			r -= float64(n.Near * float64(near[t]))
+		if !read {
+			continue
 		}
-		if read && had {
-			rr += float64(r * last)
-			ss += float64(last * last)
+		others := 0.0
+		if v := near[t]; v-v == 0 {
+			others = float64(beta * (float64(v) - n.NearLevel))
 		}
-		last, had = r, read
+		for k, g := range gaps {
+			if t < g {
+				break
+			}
+			if before, read := f.at(t-g, i); read {
+				a, b := float64(x)-n.Level-others, float64(before)-n.Level-others
+				aa[k] += float64(a * a)
+				ab[k] += float64(a * b)
+				bb[k] += float64(b * b)
+			}
+		}
 	}
-	n.Keep = min(max(rr/ss, 0), 1)
+	best, least := 0.0, math.Inf(1)
+	for _, kappa := range kept {
+		total := 0.0
+		for k, g := range gaps {
+			p := 1.0
+			for range g {
+				p = float64(p * kappa)
+			}
+			total += aa[k] - float64(2*p*ab[k]) + float64(float64(p*p)*bb[k])
+		}
+		if total < least {
+			best, least = kappa, total
+		}
+	}
+	return best
 }

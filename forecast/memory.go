@@ -14,8 +14,9 @@ type Memory struct {
 	Lags      []float32 `json:"lags"`    // the newest first
 	Extras    []float32 `json:"extras,omitempty"`
 	Estimated bool      `json:"estimated"` // the newest is an estimate
-	Value     float64   `json:"value"`     // what remains of the last reading
-	Residual  float64   `json:"residual"`  // and of its difference from the neighbours'
+	Value     float64   `json:"value"`     // the last reading that was used, about its level
+	Kept      float64   `json:"kept"`      // κᵏ, what it counts now
+	Alone     float64   `json:"alone"`     // λᵏ, the same if no neighbour is heard
 
 	Doubt   float64 `json:"doubt"` // m
 	Doubted bool    `json:"doubted"`
@@ -62,7 +63,7 @@ func (m *Memory) validate(s *Spec) error {
 			return fmt.Errorf("a reading is %v, want a number", v)
 		}
 	}
-	for _, v := range []float64{m.Value, m.Residual, m.Doubt, m.Rough} {
+	for _, v := range []float64{m.Value, m.Kept, m.Alone, m.Doubt, m.Rough} {
 		if v-v != 0 {
 			return fmt.Errorf("a number is %v", v)
 		}

@@ -15,8 +15,11 @@ type Norm struct {
 
 	Sigma []float64 `json:"sigma,omitempty"` // σ: rms error of the trained model, by horizon; nil before training
 
-	Near float64 `json:"near"` // β: what a neighbour's reading says of this one
-	Keep float64 `json:"keep"` // κ: what of the last reading remains after a step, 0 to 1
+	Level     float64 `json:"level"`      // ℓ: mean reading; 0 unless the scale is common
+	NearLevel float64 `json:"near_level"` // ℓ': mean of what neighbours read
+	Near      float64 `json:"near"`       // β: what neighbours' readings say of this one
+	Keep      float64 `json:"keep"`       // κ: what the last reading counts after a step, 0 to 1
+	Alone     float64 `json:"alone"`      // λ: the same if no neighbour is heard
 
 	Rough   float64 `json:"rough"`   // the largest mean change that training saw
 	Longest int     `json:"longest"` // the longest run of equal readings that training saw
@@ -66,7 +69,7 @@ func (n *Norm) validate(s *Spec) error {
 	}
 	finite("mean", n.Mean)
 	finite("sigma", n.Sigma...)
-	finite("near", n.Near)
+	finite("near or level", n.Near, n.Level, n.NearLevel)
 	finite("low or high", n.Low, n.High)
 	finite("extra mean", n.ExtraMean...)
 	for _, scale := range append([]float64{n.Scale}, n.ExtraScale...) {
@@ -74,8 +77,8 @@ func (n *Norm) validate(s *Spec) error {
 			errs = append(errs, fmt.Errorf("scale is %v, want a number above 0", scale))
 		}
 	}
-	if !(n.Keep >= 0 && n.Keep <= 1) {
-		errs = append(errs, fmt.Errorf("keep is %v, want 0 to 1", n.Keep))
+	if !(n.Keep >= 0 && n.Keep <= 1 && n.Alone >= 0 && n.Alone <= 1) {
+		errs = append(errs, fmt.Errorf("keep is %v and alone %v, want 0 to 1", n.Keep, n.Alone))
 	}
 	if !(n.Rough >= 0) || n.Longest < 0 || n.Low > n.High {
 		errs = append(errs, fmt.Errorf("roughness %v, longest run %d, readings from %v to %v", n.Rough, n.Longest, n.Low, n.High))
@@ -151,8 +154,11 @@ func (s *Spec) Newcomer(near []int, weights []float32) (Norm, bool) {
 func (n *Norm) blend(w float64, o *Norm) {
 	n.Mean += float64(w * o.Mean)
 	n.Scale += float64(w * o.Scale)
+	n.Level += float64(w * o.Level)
+	n.NearLevel += float64(w * o.NearLevel)
 	n.Near += float64(w * o.Near)
 	n.Keep = min(n.Keep+float64(w*o.Keep), 1)
+	n.Alone = min(n.Alone+float64(w*o.Alone), 1)
 	if len(n.Sigma) < len(o.Sigma) {
 		n.Sigma = append(n.Sigma, make([]float64, len(o.Sigma)-len(n.Sigma))...)
 	}

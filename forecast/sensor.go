@@ -75,9 +75,9 @@ func (s *Sensor) Read(row []float32, t uint64, reading []float32, truth float32,
 	s.m.Estimated = false
 	switch v, known := s.Truth(); {
 	case read && s.reason == trusted:
-		s.trust(x, near, heard)
+		s.trust(x)
 	case told && known:
-		s.trust(v, near, heard)
+		s.trust(v)
 	default:
 		s.push(s.estimate(near, heard))
 		s.m.Estimated = true
@@ -99,26 +99,25 @@ func (s *Spec) present(v float32) bool {
 }
 
 // trust takes x as what the world is now.
-func (s *Sensor) trust(x, near float32, heard bool) {
+func (s *Sensor) trust(x float32) {
 	s.push(x)
-	s.m.Value, s.m.Residual = float64(x), float64(x)
-	if heard {
-		s.m.Residual = float64(x) - float64(s.norm.Near*float64(near))
-	}
+	s.m.Value, s.m.Kept, s.m.Alone = float64(x)-s.norm.Level, 1, 1
 }
 
-// fade lets what is known of the last reading go by one step.
+// fade lets the last reading count for less by one step: κᵏ and λᵏ.
 func (s *Sensor) fade() {
-	s.m.Value = float64(s.m.Value * s.norm.Keep)
-	s.m.Residual = float64(s.m.Residual * s.norm.Keep)
+	s.m.Kept = float64(s.m.Kept * s.norm.Keep)
+	s.m.Alone = float64(s.m.Alone * s.norm.Alone)
 }
 
 // estimate returns x̂ for a step without a reading, after fade.
 func (s *Sensor) estimate(near float32, heard bool) float32 {
+	n := s.norm
 	if !heard {
-		return float32(s.m.Value)
+		return float32(n.Level + float64(s.m.Alone*s.m.Value))
 	}
-	return float32(float64(s.norm.Near*float64(near)) + s.m.Residual)
+	others := float64(n.Near * (float64(near) - n.NearLevel))
+	return float32(n.Level + float64(s.m.Kept*s.m.Value) + float64((1-s.m.Kept)*others))
 }
 
 // push puts x before the readings so far. Before the first one the world was as it

@@ -14,7 +14,7 @@ var nan = float32(math.NaN())
 // spec returns one of two sensors that read around 50 with a deviation of 10, every
 // five minutes from Monday 23:50 on.
 func spec() *forecast.Spec {
-	norm := forecast.Norm{Mean: 50, Scale: 10, Near: .5, Keep: .8, Rough: .5, Longest: 3, Low: 20, High: 80, Sigma: []float64{.2}}
+	norm := forecast.Norm{Mean: 50, Scale: 10, Near: .5, Keep: .8, Alone: .9, Rough: .5, Longest: 3, Low: 20, High: 80, Sigma: []float64{.2}}
 	return &forecast.Spec{
 		Sensors: []string{"a", "b"}, Interval: 5 * time.Minute, Origin: time.Date(2012, 3, 5, 23, 50, 0, 0, time.UTC),
 		Lags: 3, Horizons: []int{3}, Norms: []forecast.Norm{norm, norm},
@@ -33,13 +33,13 @@ func TestRead(t *testing.T) {
 		heard   bool
 		want    []float32
 	}{
-		{0, 60, 0, false, []float32{1, 1, 1, 0}},         // before the first reading the world was as it is
-		{1, 70, 1, true, []float32{2, 1, 1, 0}},          // 1.5 more than half of what is near
-		{2, nan, 1, true, []float32{1.7, 2, 1, 1}},       // half of what is near, and .8 of that
-		{3, nan, 0, false, []float32{1.28, 1.7, 2, 1}},   // .8² of the last reading
-		{6, 50, 0, false, []float32{0, .8192, 1.024, 0}}, // steps 4 and 5 were skipped
-		{7, -500, 0, false, []float32{0, 0, .8192, 1}},   // far outside what training saw
-		{8, 40, 0, false, []float32{-1, 0, 0, 0}},        // and back
+		{0, 60, 0, false, []float32{1, 1, 1, 0}},          // before the first reading the world was as it is
+		{1, 70, 1, true, []float32{2, 1, 1, 0}},           // neighbours do not matter where there is a reading
+		{2, nan, 1, true, []float32{1.7, 2, 1, 1}},        // .8 of the last reading and .2 of half of what is near
+		{3, nan, 0, false, []float32{1.62, 1.7, 2, 1}},    // nobody was heard: .9² of the last reading
+		{6, 50, 0, false, []float32{0, 1.3122, 1.458, 0}}, // steps 4 and 5 were skipped
+		{7, -500, 0, false, []float32{0, 0, 1.3122, 1}},   // far outside what training saw
+		{8, 40, 0, false, []float32{-1, 0, 0, 0}},         // and back
 	} {
 		sensor.Read(row, c.step, []float32{c.reading}, 0, false, c.near, c.heard)
 		for k := range row {

@@ -14,12 +14,12 @@ import (
 // normsName is the tensor that holds the norms of a forecast model's sensors, N rows
 // of float64:
 //
-//	mean scale near keep rough longest low high    normFixed numbers
-//	σ by horizon                                   C, or none before training
-//	means of extras, scales of extras              2·Extras
+//	mean scale level near_level near keep alone rough longest low high
+//	σ by horizon                         C, or none before training
+//	means of extras, scales of extras    2·Extras
 const (
 	normsName = "online.forecast.norm"
-	normFixed = 8
+	normFixed = 11
 )
 
 // SetForecast stores what a forecast model knows of its sensors: text in the header,
@@ -41,7 +41,7 @@ func (m *Model) SetForecast(s *forecast.Spec) error {
 	x := Float64s{Rows: len(s.Norms), Cols: normFixed + len(s.Norms[0].Sigma) + 2*s.Extras}
 	for i := range s.Norms {
 		n := &s.Norms[i]
-		x.Data = append(x.Data, n.Mean, n.Scale, n.Near, n.Keep, n.Rough, float64(n.Longest), n.Low, n.High)
+		x.Data = append(x.Data, n.Mean, n.Scale, n.Level, n.NearLevel, n.Near, n.Keep, n.Alone, n.Rough, float64(n.Longest), n.Low, n.High)
 		x.Data = append(append(append(x.Data, n.Sigma...), n.ExtraMean...), n.ExtraScale...)
 	}
 	m.Meta.Forecast = string(text)
@@ -104,11 +104,12 @@ func readNorms(s *forecast.Spec, x Float64s) error {
 	s.Norms = make([]forecast.Norm, n)
 	for i := range s.Norms {
 		row := x.Data[i*x.Cols : (i+1)*x.Cols]
-		if !whole(row[5]) {
-			return fmt.Errorf("tensor %s: the longest run of sensor %d is %v, want a whole number", normsName, i, row[5])
+		if !whole(row[8]) {
+			return fmt.Errorf("tensor %s: the longest run of sensor %d is %v, want a whole number", normsName, i, row[8])
 		}
 		s.Norms[i] = forecast.Norm{
-			Mean: row[0], Scale: row[1], Near: row[2], Keep: row[3], Rough: row[4], Longest: int(row[5]), Low: row[6], High: row[7],
+			Mean: row[0], Scale: row[1], Level: row[2], NearLevel: row[3], Near: row[4], Keep: row[5], Alone: row[6],
+			Rough: row[7], Longest: int(row[8]), Low: row[9], High: row[10],
 			Sigma: some(row[normFixed : normFixed+c]), ExtraMean: some(row[normFixed+c : normFixed+c+e]), ExtraScale: some(row[normFixed+c+e:]),
 		}
 	}
@@ -120,11 +121,11 @@ func some(values []float64) []float64 { return append([]float64(nil), values...)
 
 // sensorsName is the tensor that holds what sensors remember, N rows of float64:
 //
-//	started step estimated value residual doubt doubted quiet rough run last reason since
+//	started step estimated value kept alone doubt doubted quiet rough run last reason since
 //	lags extras
 const (
 	sensorsName = "online.forecast.sensor"
-	sensorFixed = 13
+	sensorFixed = 14
 )
 
 // SetSensors stores what the sensors of Forecast remember after a replay, so that a
@@ -146,7 +147,7 @@ func (m *Model) SetSensors(all []forecast.Memory) error {
 		if q.Step > 1<<53 || q.Since > 1<<53 || len(q.Lags) != s.Lags || len(q.Extras) != s.Extras {
 			return fmt.Errorf("modelfile: the memory of sensor %q is that of another model", s.Sensors[i])
 		}
-		x.Data = append(x.Data, bit(q.Started), float64(q.Step), bit(q.Estimated), q.Value, q.Residual, q.Doubt, bit(q.Doubted),
+		x.Data = append(x.Data, bit(q.Started), float64(q.Step), bit(q.Estimated), q.Value, q.Kept, q.Alone, q.Doubt, bit(q.Doubted),
 			float64(q.Quiet), q.Rough, float64(q.Run), float64(q.Last), float64(q.Reason), float64(q.Since))
 		for _, v := range q.Lags {
 			x.Data = append(x.Data, float64(v))
@@ -181,20 +182,20 @@ func (m *Model) Sensors() ([]forecast.Memory, error) {
 	all := make([]forecast.Memory, x.Rows)
 	for i := range all {
 		row := x.Data[i*x.Cols : (i+1)*x.Cols]
-		for _, k := range []int{0, 2, 6, 7, 9, 11} {
-			if !whole(row[k]) || k != 7 && k != 9 && row[k] > math.MaxUint8 {
+		for _, k := range []int{0, 2, 7, 8, 10, 12} {
+			if !whole(row[k]) || k != 8 && k != 10 && row[k] > math.MaxUint8 {
 				return nil, fmt.Errorf("modelfile: tensor %s: number %d of sensor %q is %v", sensorsName, k, s.Sensors[i], row[k])
 			}
 		}
-		for _, k := range []int{1, 12} {
+		for _, k := range []int{1, 13} {
 			if !(row[k] >= 0 && row[k] <= 1<<53 && row[k] == math.Trunc(row[k])) {
 				return nil, fmt.Errorf("modelfile: tensor %s: step %v of sensor %q", sensorsName, row[k], s.Sensors[i])
 			}
 		}
 		all[i] = forecast.Memory{
-			Started: row[0] != 0, Step: uint64(row[1]), Estimated: row[2] != 0, Value: row[3], Residual: row[4], Doubt: row[5],
-			Doubted: row[6] != 0, Quiet: int(row[7]), Rough: row[8], Run: int(row[9]), Last: float32(row[10]), Reason: uint8(row[11]),
-			Since: uint64(row[12]), Lags: singles(row[sensorFixed : sensorFixed+s.Lags]), Extras: singles(row[sensorFixed+s.Lags:]),
+			Started: row[0] != 0, Step: uint64(row[1]), Estimated: row[2] != 0, Value: row[3], Kept: row[4], Alone: row[5],
+			Doubt: row[6], Doubted: row[7] != 0, Quiet: int(row[8]), Rough: row[9], Run: int(row[10]), Last: float32(row[11]),
+			Reason: uint8(row[12]), Since: uint64(row[13]), Lags: singles(row[sensorFixed : sensorFixed+s.Lags]), Extras: singles(row[sensorFixed+s.Lags:]),
 		}
 	}
 	return all, nil

@@ -18,7 +18,7 @@ import (
 func sensors() *forecast.Spec {
 	code := 0.0
 	norm := forecast.Norm{
-		Mean: 59.37636571018240, Scale: 1.0 / 3, Sigma: []float64{.1, .2}, Near: .7, Keep: 1.0 / 7, Rough: .3, Longest: 71,
+		Mean: 59.37636571018240, Scale: 1.0 / 3, Sigma: []float64{.1, .2}, Level: .1, NearLevel: .2, Near: .7, Keep: 1.0 / 7, Alone: .9, Rough: .3, Longest: 71,
 		Low: 1.5, High: 70, ExtraMean: []float64{2}, ExtraScale: []float64{3},
 	}
 	other := norm
@@ -125,7 +125,7 @@ func TestForecastRefuses(t *testing.T) {
 		"no norms":        {func(m *modelfile.Model) { delete(m.Precise, "online.forecast.norm") }, "0×0 for 2 sensors"},
 		"norms cut":       {func(m *modelfile.Model) { cut(m, "online.forecast.norm") }, "for 2 sensors"},
 		"a scale of 0":    {func(m *modelfile.Model) { m.Precise["online.forecast.norm"].Data[1] = 0 }, "scale is 0"},
-		"a run of 1.5":    {func(m *modelfile.Model) { m.Precise["online.forecast.norm"].Data[5] = 1.5 }, "want a whole number"},
+		"a run of 1.5":    {func(m *modelfile.Model) { m.Precise["online.forecast.norm"].Data[8] = 1.5 }, "want a whole number"},
 		"sensors cut":     {func(m *modelfile.Model) { cut(m, "online.forecast.sensor") }, "for 2 sensors with 3 lags"},
 		"a step of -1":    {func(m *modelfile.Model) { m.Precise["online.forecast.sensor"].Data[1] = -1 }, "step -1"},
 		"half a flag":     {func(m *modelfile.Model) { m.Precise["online.forecast.sensor"].Data[2] = .5 }, "is 0.5"},
