@@ -86,6 +86,10 @@ type Config struct {
 	// sends nothing unless Mixing is above 0.
 	Newton *Newton `json:"newton,omitempty"`
 
+	// Season, if set, is how forecasts learn, in the place of everything that moves
+	// taps: see [Season]. Its nodes are [SeasonNode].
+	Season *Season `json:"season,omitempty"`
+
 	// Relay is over how many hops nodes pass on what they are told, 0 to 16, for
 	// answers that belong to the whole network, such as which community a source
 	// is in; see Relay. 0 means that they keep it to themselves.
@@ -148,6 +152,7 @@ func (c *Config) Validate() error {
 			complain("newton goes without a rule of one's own, step size, window, whitening, ridge and clip_norm: leave them out")
 		}
 	}
+	errs = append(errs, c.checkSeason())
 	if c.Relay < 0 || c.Relay > maxRelay {
 		complain("relay is %d, want 0 to %d hops", c.Relay, maxRelay)
 	}
@@ -213,9 +218,9 @@ func Hearers() Config {
 const PersonalWindow = 50
 
 // presetNames are those of today; earlier ones are read too.
-const presetNames = "auto, heard, newton, window or literal"
+const presetNames = "auto, season, heard, newton, window or literal"
 
-// Preset returns the preset with the given name: "heard", "newton", "window" or
+// Preset returns the preset with the given name: "season", "heard", "newton", "window" or
 // "literal", or by an early name "personal", which is "window", or "personal-single". Which
 // of them "auto" is, Settings.For says.
 func Preset(name string, centralized bool) (Config, error) {
@@ -230,6 +235,8 @@ func Preset(name string, centralized bool) (Config, error) {
 		return Laplace(), nil
 	case "heard":
 		return Hearers(), nil
+	case "season":
+		return Seasonal(), nil
 	}
 	return Config{}, fmt.Errorf("rule: no preset is called %q; try %s", name, presetNames)
 }

@@ -101,7 +101,7 @@ func TestPresets(t *testing.T) {
 	if c := rule.Personal(1); c.StepSize.Value != 0.3 || c.Mixing != 0.003 || !c.Whiten || rule.Personal(50).StepSize.Value != 1 {
 		t.Errorf("personal is %+v", c)
 	}
-	const want = `no preset is called "bold"; try auto, heard, newton, window or literal`
+	const want = `no preset is called "bold"; try auto, season, heard, newton, window or literal`
 	if _, err := rule.Preset("bold", false); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v", err)
 	}

@@ -14,7 +14,7 @@ import (
 // `online` in config.yaml; doc/config.md is written from the comments here.
 type Settings struct {
 	// Where the settings below begin. `auto` takes one of the others by the
-	// model file and this configuration: `window` where `links` is
+	// model file and this configuration: `season` where it forecasts; `window` where `links` is
 	// `every-step`, the cost is a gradient alone, or keys of gradient steps
 	// are set; `heard` where every node that is read in training classifies
 	// and is known to have at most 64 features; `newton` otherwise. `newton`:
@@ -23,7 +23,9 @@ type Settings struct {
 	// every neighbour's shifted values, which it hears anyway. `window`: own
 	// taps, whitened gradient steps on the last 50 signals, mixed a little; `personal` is its old name, and
 	// `personal-single` the same on one signal at a time. `literal`: the
-	// paper's words, plain gradient steps and full consensus.
+	// paper's words, plain gradient steps and full consensus. `season`, for
+	// forecasts: what the model as trained lacks at this time of the season, its
+	// weight shared with neighbours, and own taps pulled hard to the trained ones.
 	Preset string `yaml:"preset,omitempty" default:"auto" example:"literal"`
 
 	// How links change: `fixed`; `outages`, some are lost or come back now
@@ -41,6 +43,9 @@ type Settings struct {
 	// Numbers of the rule `newton`; its defaults suit most tasks.
 	Newton *NewtonSettings `yaml:"newton,omitempty"`
 
+	// Numbers of the preset `season`; its defaults suit most sensors.
+	Season *SeasonSettings `yaml:"season,omitempty"`
+
 	// The step size γ of gradient steps. Those of the presets suit `classify`;
 	// squared errors want a tenth, or `automatic`. `newton` and rules of one's
 	// own have none.
@@ -52,7 +57,7 @@ type Settings struct {
 
 	// The mixing strength η, 0 to 1: 0 leaves every node to itself, 1 is the
 	// paper's consensus. For `distributed`.
-	Mixing *float64 `yaml:"mixing,omitempty" default:"of the preset: 0, window 0.003, literal 1" example:"0.1"`
+	Mixing *float64 `yaml:"mixing,omitempty" default:"of the preset: 0, window 0.003, literal and season 1" example:"0.1"`
 
 	// `measured` takes the mixing strength that cost least on the last training
 	// samples; `wdgnn train` tries some and stores what they cost in the model.
@@ -102,7 +107,9 @@ type Settings struct {
 
 	// By how many steps what an answer should have been may come late, in
 	// agent.yaml: a target of an earlier step is learned from with what its
-	// answer was made with. A stream says it itself, `online.stream.delay`.
+	// answer was made with. A stream says it itself, `online.stream.delay`. For
+	// `season` it is by how many steps later than the time that was forecast,
+	// and 0 means 12.
 	Delay int `yaml:"delay,omitempty" example:"3"`
 
 	// How often the sets of classes or intervals of numbers that go with the
@@ -159,6 +166,32 @@ type NewtonSettings struct {
 	Restart *bool `yaml:"restart,omitempty" default:"false; true for heard where links is outages" example:"true"`
 }
 
+// SeasonSettings are the numbers of the preset season; see Season.
+type SeasonSettings struct {
+	// By which what is known of the season's weight fades with every truth,
+	// above 0 to 1.
+	Forget float64 `yaml:"forget,omitempty" default:"0.995" example:"0.99"`
+
+	// The least share by which what is remembered of a time of the season moves
+	// to what came this time, above 0 to 1.
+	Rate float64 `yaml:"rate,omitempty" default:"0.2" example:"0.1"`
+
+	// What pulls the season's weight to 0.
+	Ridge float64 `yaml:"ridge,omitempty" default:"30" example:"100"`
+
+	// As how many truths strongly a node's own taps are pulled to the trained
+	// ones; less than 0 for no taps of one's own.
+	Taps float64 `yaml:"taps,omitempty" default:"3000" example:"-1"`
+
+	// By which share answers may err more than those of the model as trained,
+	// in the long run, before they are those of the model as trained; `gate: off`
+	// for no such bound.
+	Margin float64 `yaml:"margin,omitempty" default:"0.02" example:"0.05"`
+
+	// How many usual errors they may err beyond that.
+	Slack float64 `yaml:"slack,omitempty" default:"10" example:"5"`
+}
+
 // apply puts s in the place of what a preset has.
 func (s *NewtonSettings) apply(to *Newton) {
 	set(&to.Prior, s.Prior)
@@ -185,6 +218,7 @@ type Facts struct {
 	Bias     bool // the wide part has a bias
 	Gradient bool // costs are told as gradients, without a value at other answers
 	Heard    bool // nodes classify, and the model file says what each of them heard in training
+	Forecast bool // nodes forecast, and learn on their own or from neighbours: not in centralized learning
 }
 
 // For returns s with what it leaves open chosen: the preset where it is auto, and
@@ -194,6 +228,8 @@ func (s *Settings) For(f Facts) *Settings {
 	c.Preset = s.preset()
 	if c.Preset == "auto" {
 		switch {
+		case f.Forecast && !s.steps() && s.Newton == nil && s.Retrain == nil || s.Season != nil:
+			c.Preset = "season"
 		case f.Gradient:
 			c.Preset = "personal-single"
 		case s.Links == LinksEveryStep || s.steps():
@@ -267,6 +303,15 @@ func (s *Settings) Config(centralized bool, own map[string]Rule) (Config, error)
 		s.Newton.apply(c.Newton)
 	case s.Newton != nil:
 		err = errors.Join(err, fmt.Errorf("rule: newton has numbers of the preset newton, this is %s: leave it out, or change the preset", name))
+	}
+	switch {
+	case s.Season != nil && c.Season != nil:
+		*c.Season = Season(*s.Season)
+	case s.Season != nil:
+		err = errors.Join(err, fmt.Errorf("rule: season has numbers of the preset season, this is %s: leave it out, or change the preset", name))
+	}
+	if c.Season != nil && centralized {
+		err = errors.Join(err, errors.New("rule: season is for mode distributed: every node has a season of its own"))
 	}
 	set(&c.Clip, s.Clip)
 	c.Gate, c.Delay, c.Conformal = s.Gate.Config(), s.Delay, s.conformal()
@@ -346,6 +391,11 @@ func (c Config) Settings() *Settings {
 	}
 	if w := c.Newton; w != nil {
 		s.Preset, s.Newton = "newton", &NewtonSettings{Prior: &w.Prior, Doubt: &w.Doubt, Forget: &w.Forget, Fresh: &w.Fresh, Restart: &w.Restart}
+		return s
+	}
+	if c.Season != nil {
+		numbers := SeasonSettings(*c.Season)
+		s.Preset, s.Season = "season", &numbers
 		return s
 	}
 	s.StepSize = &StepSettings{Schedule: c.StepSize.Schedule, Value: &c.StepSize.Value, Steps: c.StepSize.Steps}

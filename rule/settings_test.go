@@ -132,7 +132,7 @@ func TestSettingsFor(t *testing.T) {
 func TestSettingsComplain(t *testing.T) {
 	much := 1.5
 	for want, s := range map[string]rule.Settings{
-		`rule: preset is "bold", want auto, heard, newton, window or literal`: {Preset: "bold"},
+		`rule: preset is "bold", want auto, season, heard, newton, window or literal`: {Preset: "bold"},
 		"rule: window is -1":                                         {Window: -1},
 		"rule: mixing is for mode distributed":                       {Mixing: &much},
 		"rule: newton goes without a rule of one's own, step size":   {Preset: "newton", Window: 7},

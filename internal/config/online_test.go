@@ -80,7 +80,7 @@ func TestOnlineComplains(t *testing.T) {
 		{"online: {stream: {graph: g.csv, signals: s.npy, targets: t.npy, delay: -1}}", "online.delay is -1, want 0 to 4096 steps"},
 		{stream + ", retrain: all}", `online.retrain: retrain "all": want taps, taps+bias`},
 		{stream + ", mode: both}", `online.mode is "both"`},
-		{stream + ", preset: perso}", `online.preset is "perso", want auto, heard, newton, window or literal`},
+		{stream + ", preset: perso}", `online.preset is "perso", want auto, season, heard, newton, window or literal`},
 		{stream + ", mode: centralized, mixing: 0.1}", "online.mixing is for mode distributed"},
 		{stream + ", mixing: 1.5, ridge: -1}", "online.mixing is 1.5, want 0 to 1\nonline.ridge is -1"},
 		{stream + ", window: -1}", "online.window is -1"},

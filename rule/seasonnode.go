@@ -1,0 +1,366 @@
+package rule
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/wdgnn/wdgnn/conformal"
+	"github.com/wdgnn/wdgnn/mat"
+)
+
+// SeasonNode is one node that learns by [Season]. At step t it is called in this
+// order, and agents and simulations keep to it:
+//
+//	Tell(t, x(t))        and before it the truths of earlier steps that came late
+//	Mix(…)               with what everybody's Sent says after that
+//	Give(y, t, y†, z)    the answer; Predict is the same and changes nothing
+//
+// So a forecast made at t knows every truth up to t. A step allocates nothing. A
+// SeasonNode is not safe for concurrent use.
+type SeasonNode struct {
+	plan     *SeasonPlan
+	horizons []seasonHorizon
+	ring     []seasonForecast // by time modulo their number
+	conform  *conformal.Node  // nil without intervals
+
+	phi, gain []float64 // p numbers to work in
+	sent      []float32
+	now       seasonForecast // what Predict answers, and Give keeps
+	truths    []float32      // of one judgement: NaN but for its horizon
+}
+
+// seasonHorizon is what is known of one horizon.
+type seasonHorizon struct {
+	sigma          float64
+	g, b           float64   // as told; Give makes them what they were mixed to
+	mixedG, mixedB float64   // what predictions use
+	table, seen    []float64 // c_k, n_k
+	taps           []float64 // θ, p
+	spread         []float64 // P, its lower triangle by rows, p(p+1)/2
+	answers        float64   // A
+	trained        float64   // F
+}
+
+// seasonForecast is what a forecast was made with. Numbers are by horizon, but phi.
+type seasonForecast struct {
+	time   uint64
+	used   bool
+	phi    []float64
+	base   []float32 // y†
+	answer []float32
+	season []float64 // f
+	first  []float64 // y₁ - y†
+	judged []bool
+	bounds []conformal.Bound
+}
+
+// NewSeasonNode returns a node that learned nothing yet. Sigma is σ by horizon, the
+// rms error of the model as trained at this sensor in units of its scale; what is
+// not above 1e-6, or no number, counts as 1e-6.
+func NewSeasonNode(p *SeasonPlan, sigma []float64) *SeasonNode {
+	c := len(p.horizons)
+	if len(sigma) != c {
+		panic(fmt.Sprintf("rule: NewSeasonNode: %d usual errors for %d horizons", len(sigma), c))
+	}
+	n := &SeasonNode{
+		plan: p, horizons: make([]seasonHorizon, c), ring: make([]seasonForecast, p.ring),
+		phi: make([]float64, p.p), gain: make([]float64, p.p), sent: make([]float32, 2*c), truths: make([]float32, c),
+	}
+	for k := range n.horizons {
+		n.horizons[k] = newSeasonHorizon(p, sigma[k])
+		n.truths[k] = float32(math.NaN())
+	}
+	if p.sure != nil {
+		n.conform = conformal.New(*p.sure, c)
+	}
+	n.now = p.newForecast()
+	for k := range n.ring {
+		n.ring[k] = p.newForecast()
+	}
+	return n
+}
+
+func newSeasonHorizon(p *SeasonPlan, sigma float64) seasonHorizon {
+	if !(sigma > leastSigma && sigma < math.MaxFloat32) {
+		sigma = leastSigma
+	}
+	h := seasonHorizon{
+		sigma: sigma, table: make([]float64, p.season), seen: make([]float64, p.season),
+		taps: make([]float64, p.p), spread: make([]float64, p.p*(p.p+1)/2),
+	}
+	at := 0
+	for i := range p.p {
+		at += i
+		h.spread[at+i] = 1 / p.config.Taps
+	}
+	return h
+}
+
+func (p *SeasonPlan) newForecast() seasonForecast {
+	c := len(p.horizons)
+	f := seasonForecast{
+		phi: make([]float64, p.p), base: make([]float32, c), answer: make([]float32, c), season: make([]float64, c),
+		first: make([]float64, c), judged: make([]bool, c),
+	}
+	if p.sure != nil {
+		f.bounds = make([]conformal.Bound, c)
+	}
+	return f
+}
+
+// Tell takes in the truth of step t, in units of the sensor's scale: the forecasts
+// that were made for it are judged and learned from, each once. It returns how many
+// those are: 0 if the truth is not finite, was told before, comes too late, or is
+// about steps at which nothing was forecast.
+func (n *SeasonNode) Tell(t uint64, truth float32) (judged int) {
+	if truth-truth != 0 { // NaN or infinite
+		return 0
+	}
+	for c, h := range n.plan.horizons {
+		if t < h {
+			continue
+		}
+		f := &n.ring[(t-h)%uint64(len(n.ring))]
+		if !f.used || f.time != t-h || f.judged[c] {
+			continue
+		}
+		f.judged[c] = true
+		n.judge(c, f, truth)
+		n.horizons[c].learn(n.plan, c, f, float64(truth), n.gain)
+		judged++
+	}
+	n.alone()
+	return judged
+}
+
+// judge counts what the forecast f of horizon c turned out to be.
+func (n *SeasonNode) judge(c int, f *seasonForecast, truth float32) {
+	h := &n.horizons[c]
+	most := float64(seasonCap * h.sigma)
+	h.answers += min(math.Abs(float64(truth)-float64(f.answer[c])), most)
+	h.trained += min(math.Abs(float64(truth)-float64(f.base[c])), most)
+	if n.conform != nil {
+		n.truths[c] = truth
+		n.conform.Judge(f.answer, f.bounds, n.truths)
+		n.truths[c] = float32(math.NaN())
+	}
+}
+
+// learn takes the truth x of forecast f into both stages.
+func (h *seasonHorizon) learn(p *SeasonPlan, c int, f *seasonForecast, x float64, gain []float64) {
+	most := float64(seasonClip * h.sigma)
+	known := x - float64(f.base[c])
+	if p.season > 0 {
+		r := min(max(known, -most), most)
+		s := f.season[c]
+		h.g = float64(p.config.Forget*h.g) + float64(s*s)
+		h.b = float64(p.config.Forget*h.b) + float64(s*r)
+		k := f.time % p.season
+		h.seen[k]++
+		h.table[k] += float64(max(p.config.Rate, 1/h.seen[k]) * (r - h.table[k]))
+	}
+	if p.p > 0 {
+		e := known - f.first[c] - dot(f.phi, h.taps)
+		h.recurse(f.phi, min(max(e, -most), most), gain)
+	}
+}
+
+// recurse is one step of recursive least squares with the innovation e. P stays
+// symmetric, because only one triangle is there, and no more than it was.
+//
+//	g = Pφ/(1 + φᵀPφ) ;  θ ← θ + g e ;  P ← P - g (Pφ)ᵀ
+func (h *seasonHorizon) recurse(phi []float64, e float64, gain []float64) {
+	symmetric(gain, h.spread, phi)            // Pφ
+	scale := 1 / (1 + max(dot(phi, gain), 0)) // below 0 by rounding alone
+	step := float64(scale * e)
+	at := 0
+	for i, v := range gain {
+		h.taps[i] += float64(step * v)
+		row := h.spread[at : at+i+1]
+		w := float64(scale * v)
+		for j := range row {
+			row[j] -= float64(w * gain[j])
+		}
+		at += i + 1
+	}
+}
+
+// symmetric writes A x to dst, overwritten; a is the lower triangle of A by rows.
+func symmetric(dst, a, x []float64) {
+	at := 0
+	for i, v := range x {
+		row, before := a[at:at+i], x[:i]
+		to := dst[:i]
+		sum := float64(a[at+i] * v)
+		for j, w := range row {
+			sum += float64(w * before[j])
+			to[j] += float64(w * v)
+		}
+		dst[i] = sum
+		at += i + 1
+	}
+}
+
+// alone lets predictions use what the node sends: it heard nobody yet.
+func (n *SeasonNode) alone() {
+	for c, v := range n.Sent() {
+		if h := &n.horizons[c/2]; c%2 == 0 {
+			h.mixedG = float64(v)
+		} else {
+			h.mixedB = float64(v)
+		}
+	}
+}
+
+// Sent returns what the node sends to its neighbours: G and b of every horizon, one
+// after the other. It belongs to the node and holds until the next call.
+func (n *SeasonNode) Sent() []float32 {
+	for c := range n.horizons {
+		n.sent[2*c], n.sent[2*c+1] = float32(n.horizons[c].g), float32(n.horizons[c].b)
+	}
+	return n.sent
+}
+
+// Mix makes (G, b) the sum over itself and its neighbours, with the weights of row i
+// of W, ascending by node; the e-th of them is node i itself for e = self. What the
+// e-th sent at this step stands in row rows[e] of vectors; in the place of one with
+// rows[e] < 0, who is silent, or who sent what cannot be, stands the node's own.
+// Nothing lasts before Give: Mix may be called again.
+//
+//	vectors: ·×2C, read      weights, rows: one per node heard
+func (n *SeasonNode) Mix(weights []float32, self int, vectors mat.Dense, rows []int32) {
+	own := n.Sent()
+	for c := range n.horizons {
+		h := &n.horizons[c]
+		g, b := 0.0, 0.0
+		for e, w := range weights {
+			vg, vb := own[2*c], own[2*c+1]
+			if e != self && rows[e] >= 0 {
+				if v := vectors.Row(int(rows[e])); n.plan.possible(v[2*c], v[2*c+1]) {
+					vg, vb = v[2*c], v[2*c+1]
+				}
+			}
+			g += float64(float64(w) * float64(vg))
+			b += float64(float64(w) * float64(vb))
+		}
+		h.mixedG, h.mixedB = h.within(n.plan, g, b)
+	}
+}
+
+// possible says whether G and b of a neighbour can be those of a node that learns.
+func (p *SeasonPlan) possible(g, b float32) bool {
+	return g >= 0 && float64(g) <= float64(farSeason*farSeason*p.weight)*(1+1e-6) && b-b == 0
+}
+
+// farSeason is the largest |f|: the table stays within ±3σ, and f = s/(0.3σ).
+const farSeason = seasonClip / seasonUnit
+
+// within keeps what was mixed within what a node could have learned itself: weights
+// do not sum to 1 to the last bit, and neighbours may send anything.
+func (h *seasonHorizon) within(p *SeasonPlan, g, b float64) (float64, float64) {
+	mostG := float64(farSeason * farSeason * p.weight)
+	mostB := float64(farSeason*float64(seasonClip*h.sigma)) * p.weight
+	return min(max(g, 0), mostG), min(max(b, -mostB), mostB)
+}
+
+// Predict writes what the node answers at step t to y, overwritten, and changes
+// nothing that lasts.
+//
+//	y, base: C      z: (K+1)F, the shifted inputs
+func (n *SeasonNode) Predict(y []float32, t uint64, base, z []float32) {
+	n.forecast(t, base, z)
+	copy(y, n.now.answer)
+}
+
+// Give is Predict, and keeps what the answer was made with, so that it is learned
+// from when its truth comes. What was mixed is now the node's own. It returns the
+// bounds of the answer's intervals, by horizon, nil without; they belong to the node
+// and hold until the next Tell.
+func (n *SeasonNode) Give(y []float32, t uint64, base, z []float32) []conformal.Bound {
+	n.forecast(t, base, z)
+	copy(y, n.now.answer)
+	for c := range n.horizons {
+		h := &n.horizons[c]
+		h.g, h.b = h.mixedG, h.mixedB
+	}
+	at := &n.ring[t%uint64(len(n.ring))]
+	*at, n.now = n.now, *at
+	return at.bounds
+}
+
+// forecast computes what the node answers at step t.
+func (n *SeasonNode) forecast(t uint64, base, z []float32) {
+	f := &n.now
+	f.time, f.used = t, mat.Finite(base...)
+	n.plan.features(f.phi, z)
+	clear(f.judged)
+	for c := range n.horizons {
+		h := &n.horizons[c]
+		f.base[c] = base[c]
+		f.season[c], f.first[c] = h.channel(n.plan, t)
+		v := float32(float64(base[c]) + f.first[c] + dot(f.phi, h.taps))
+		if v-v != 0 || !h.open(n.plan) {
+			v = base[c]
+		}
+		f.answer[c] = v
+	}
+	if n.conform != nil {
+		copy(f.bounds, n.conform.Bounds())
+	}
+}
+
+// channel returns f at step t, and what the first stage adds to y†.
+func (h *seasonHorizon) channel(p *SeasonPlan, t uint64) (f, first float64) {
+	if p.season == 0 {
+		return 0, 0
+	}
+	k := (t%p.season + p.season*p.half - p.half) % p.season
+	sum := 0.0
+	for range 2*p.half + 1 {
+		sum += h.table[k]
+		if k++; k == p.season {
+			k = 0
+		}
+	}
+	s := sum / float64(2*p.half+1)
+	f = s / float64(seasonUnit*h.sigma)
+	return f, float64(f * (h.mixedB / (h.mixedG + p.config.Ridge)))
+}
+
+// open says whether the node answers with what it learned.
+func (h *seasonHorizon) open(p *SeasonPlan) bool {
+	return !p.bounded || h.answers <= float64((1+p.config.Margin)*h.trained)+float64(p.config.Slack*h.sigma)
+}
+
+// Bounds returns those of the next answer, as Give does.
+func (n *SeasonNode) Bounds() []conformal.Bound {
+	if n.conform == nil {
+		return nil
+	}
+	return n.conform.Bounds()
+}
+
+// Meter returns how often intervals held the truth, all horizons together.
+func (n *SeasonNode) Meter() conformal.Meter {
+	if n.conform == nil {
+		return conformal.Meter{}
+	}
+	return n.conform.Meter()
+}
+
+// SeasonState is how the answers of one horizon do.
+type SeasonState struct {
+	Open    bool    `json:"open"`    // it answers with what was learned
+	Answers float64 `json:"answers"` // A, the sum of what answers erred, each 6σ at most
+	Trained float64 `json:"trained"` // F, the same of the model as trained
+}
+
+// State returns how the answers of horizon c, the c-th of the plan, do.
+func (n *SeasonNode) State(c int) SeasonState {
+	h := &n.horizons[c]
+	return SeasonState{h.open(n.plan), h.answers, h.trained}
+}
+
+// Taps returns θ of horizon c, what the second stage adds to the trained taps in
+// whitened features; empty without it. It belongs to the node.
+func (n *SeasonNode) Taps(c int) []float64 { return n.horizons[c].taps }
