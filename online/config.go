@@ -119,6 +119,10 @@ func Facts(m *gnn.WideDeep, task string, moment *rule.SecondMoment, read []int) 
 func fits(m *gnn.WideDeep, r *rule.Config, moment *rule.SecondMoment) error {
 	errs := []error{r.Validate()}
 	complain := func(format string, args ...any) { errs = append(errs, fmt.Errorf("online: "+format, args...)) }
+	if r.Season != nil {
+		complain("season is how forecasts learn, by a Forecaster; try another preset")
+		return errors.Join(errs...)
+	}
 	if sent, kept := r.Vectors(); r.Newton == nil && sent < 1 || kept < 0 {
 		complain("the rule sends %d vectors and keeps %d; it must send one at least", sent, kept)
 	}

@@ -303,11 +303,21 @@ func (l *Consensus) prepare(w *mat.CSR) error {
 	if l.config.Mixing == 0 || w != nil && w == l.mixing {
 		return nil
 	}
+	l.mixing = nil
+	if err := lazily(&l.lazy, &l.config, w); err != nil {
+		return err
+	}
+	l.mixing = w
+	return nil
+}
+
+// lazily writes (1-η)I + ηW to dst, overwritten, whose memory it uses again; what W
+// has of rows and columns is shared.
+func lazily(dst *mat.CSR, c *rule.Config, w *mat.CSR) error {
 	if w == nil {
 		return fmt.Errorf("online: nodes that mix need the sample's mixing matrix; set it, or the rule's mixing to 0")
 	}
-	l.mixing = nil
-	weights := slices.Grow(l.lazy.Val[:0], w.NNZ())[:w.NNZ()]
+	weights := slices.Grow(dst.Val[:0], w.NNZ())[:w.NNZ()]
 	for i := range w.Rows {
 		col, val := w.Row(i)
 		at, found := slices.BinarySearch(col, int32(i))
@@ -321,10 +331,9 @@ func (l *Consensus) prepare(w *mat.CSR) error {
 		if !(math.Abs(sum-1) <= rowTolerance) {
 			return fmt.Errorf("online: row %d of the mixing matrix sums to %v; a node mixes with weights that sum to 1", i, sum)
 		}
-		l.config.Weights(weights[w.RowPtr[i]:w.RowPtr[i+1]], val, at)
+		c.Weights(weights[w.RowPtr[i]:w.RowPtr[i+1]], val, at)
 	}
-	l.lazy = mat.CSR{Rows: w.Rows, Cols: w.Cols, RowPtr: w.RowPtr, Col: w.Col, Val: weights}
-	l.mixing = w
+	*dst = mat.CSR{Rows: w.Rows, Cols: w.Cols, RowPtr: w.RowPtr, Col: w.Col, Val: weights}
 	return nil
 }
 

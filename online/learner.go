@@ -73,6 +73,10 @@ type Snapshot struct {
 
 	// Relays are the answers that are passed on, of every node.
 	Relays []rule.RelayMemory `json:"relays,omitempty"`
+
+	// Season is what the nodes of a Forecaster remember, Given being the number of
+	// its updates.
+	Season []rule.SeasonMemory `json:"season,omitempty"`
 }
 
 // World shows samples one at a time and says what a prediction cost.

@@ -54,6 +54,7 @@ type Observer struct {
 	z, base  mat.Dense // a row per node read
 	outputs  mat.Dense // of all nodes
 	mixing   *mat.CSR  // W_t
+	time     int       // t
 	links    *mat.CSR  // S_t
 	target   []float32 // scratch
 }
@@ -155,7 +156,7 @@ func (o *Observer) Observe(s graph.Sample) error {
 			}
 		}
 	}
-	o.mixing, o.links, o.open = s.Mixing, s.Shift, true
+	o.mixing, o.links, o.time, o.open = s.Mixing, s.Shift, s.Time, true
 	return nil
 }
 
