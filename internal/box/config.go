@@ -37,8 +37,8 @@ type Config struct {
 	// nodes less one by default.
 	Diameter int `yaml:"diameter,omitempty"`
 
-	// How nodes learn: `preset` (`auto`, `heard`, `newton`, `window`, `literal`) and
-	// keys that override it, `links`, `rule`, `newton`, `step_size`, `window`,
+	// How nodes learn: `preset` (`auto`, `season`, `heard`, `newton`, `window`, `literal`) and
+	// keys that override it, `links`, `rule`, `newton`, `season`, `step_size`, `window`,
 	// `mixing`, `sharing`, `whiten`, `ridge`, `clip_norm`, `retrain`, `limit`, `outlier`,
 	// `clip`, `gate`, `delay`, `relay` and `coverage`, all of them as under
 	// [`online`](config.md#online) of config.yaml. Left out or empty, nodes predict only.
