@@ -33,7 +33,8 @@ type Forecaster struct {
 	learned  uint64 // the last step that was answered
 	config   rule.Config
 	plan     *rule.SeasonPlan
-	nodes    []*rule.SeasonNode
+	nodes    []*rule.SeasonNode // nil: has not joined yet
+	sigma    [][]float64        // by node; nil as well
 	steps    uint64
 
 	sent   mat.Dense // N×2C, what nodes send at this step
@@ -48,7 +49,8 @@ var errTimes = errors.New("online: a forecast of a step below 0: steps count fro
 
 // NewForecaster returns a learner whose nodes forecast as trained at first. Sigma is
 // the usual error of the model as trained, a row per node with a number per horizon;
-// see rule.NewSeasonNode. The second moment of a task that has none is
+// see rule.NewSeasonNode. A node whose row is nil is a newcomer, and answers as
+// trained until it joins; see Join. The second moment of a task that has none is
 // [Config.Moment].
 func NewForecaster(o *Observer, r rule.Config, task rule.SeasonTask, sigma [][]float64) (*Forecaster, error) {
 	if len(task.Horizons) != o.model.Outputs() {
@@ -68,16 +70,40 @@ func NewForecaster(o *Observer, r rule.Config, task rule.SeasonTask, sigma [][]f
 		return nil, err
 	}
 	f := &Forecaster{
-		observer: o, config: r, plan: p, sent: mat.NewDense(o.nodes, 2*p.Outputs(), nil), y: make([]float32, p.Outputs()),
+		observer: o, config: r, plan: p, nodes: make([]*rule.SeasonNode, o.nodes), sigma: make([][]float64, o.nodes),
+		sent: mat.NewDense(o.nodes, 2*p.Outputs(), nil), y: make([]float32, p.Outputs()),
 	}
 	for i, s := range sigma {
-		if len(s) != p.Outputs() {
-			return nil, fmt.Errorf("online: %d usual errors of node %d for %d horizons", len(s), i, p.Outputs())
+		if s == nil {
+			continue
 		}
-		f.nodes = append(f.nodes, rule.NewSeasonNode(p, s))
+		if err := f.Join(i, s, nil); err != nil {
+			return nil, err
+		}
 	}
 	return f, nil
 }
+
+// Join lets node i begin, with usual errors of its own and what a state says: that of
+// a model file, or for a sensor that was not in training the [rule.Average] of its
+// neighbours'; nil for nothing. What it did before is forgotten. An error changes
+// nothing.
+func (f *Forecaster) Join(i int, sigma []float64, state *rule.SeasonMemory) error {
+	if len(sigma) != f.plan.Outputs() {
+		return fmt.Errorf("online: %d usual errors of node %d for %d horizons", len(sigma), i, f.plan.Outputs())
+	}
+	n := rule.NewSeasonNode(f.plan, sigma)
+	if state != nil {
+		if err := n.Restore(*state); err != nil {
+			return fmt.Errorf("online: node %d: %w", i, err)
+		}
+	}
+	f.nodes[i], f.sigma[i], f.fresh = n, slices.Clone(sigma), false
+	return nil
+}
+
+// Joined says whether node i has begun.
+func (f *Forecaster) Joined(i int) bool { return f.nodes[i] != nil }
 
 // Tell takes in the truths of step t, one per node in units of its scale, NaN where
 // nobody knows. It belongs before Predict of step t; truths of earlier steps may
@@ -86,8 +112,10 @@ func (f *Forecaster) Tell(t uint64, truths []float32) (judged int) {
 	if len(truths) != len(f.nodes) {
 		panic(fmt.Sprintf("online: Tell: %d truths for %d nodes", len(truths), len(f.nodes)))
 	}
-	for i, v := range truths {
-		judged += f.nodes[i].Tell(t, v)
+	for i, n := range f.nodes {
+		if n != nil {
+			judged += len(n.Tell(t, truths[i]))
+		}
 	}
 	f.fresh = false
 	return judged
@@ -103,7 +131,11 @@ func (f *Forecaster) Predict(y mat.Dense) error {
 	}
 	t := uint64(f.observer.time)
 	return f.observer.each(y, func(r int, yi, base, z []float32) {
-		f.nodes[f.observer.read[r]].Predict(yi, t, base, z)
+		if n := f.nodes[f.observer.read[r]]; n != nil {
+			n.Predict(yi, t, base, z)
+		} else {
+			copy(yi, base)
+		}
 	})
 }
 
@@ -118,7 +150,9 @@ func (f *Forecaster) Update(loss.Loss) error {
 	}
 	f.learned = o.step
 	for r, i := range o.read {
-		f.nodes[i].Give(f.y, uint64(o.time), o.base.Row(r), o.z.Row(r))
+		if n := f.nodes[i]; n != nil {
+			n.Give(f.y, uint64(o.time), o.base.Row(r), o.z.Row(r))
+		}
 	}
 	f.steps++
 	o.advance()
@@ -144,9 +178,16 @@ func (f *Forecaster) mix() error {
 		f.mixing = o.mixing
 	}
 	for i, n := range f.nodes {
-		copy(f.sent.Row(i), n.Sent())
+		if n != nil {
+			copy(f.sent.Row(i), n.Sent())
+		} else {
+			clear(f.sent.Row(i))
+		}
 	}
 	for i, n := range f.nodes {
+		if n == nil {
+			continue
+		}
 		rows, weights := f.lazy.Row(i)
 		self, _ := slices.BinarySearch(rows, int32(i))
 		n.Mix(weights, self, f.sent, rows)
@@ -158,90 +199,91 @@ func (f *Forecaster) mix() error {
 // Bounds returns those of the intervals that go with what the node of the r-th row
 // answers at the open step, by horizon; nil without a rule.Config.Conformal. They
 // belong to the learner, and hold until the next Tell.
-func (f *Forecaster) Bounds(r int) []conformal.Bound { return f.nodes[f.observer.read[r]].Bounds() }
+func (f *Forecaster) Bounds(r int) []conformal.Bound {
+	if n := f.nodes[f.observer.read[r]]; n != nil {
+		return n.Bounds()
+	}
+	return nil
+}
 
 // Meter returns how often the intervals of the node of the r-th row held the truth.
-func (f *Forecaster) Meter(r int) conformal.Meter { return f.nodes[f.observer.read[r]].Meter() }
+func (f *Forecaster) Meter(r int) conformal.Meter {
+	if n := f.nodes[f.observer.read[r]]; n != nil {
+		return n.Meter()
+	}
+	return conformal.Meter{}
+}
 
 // State returns how the answers of node i for horizon c do.
-func (f *Forecaster) State(i, c int) rule.SeasonState { return f.nodes[i].State(c) }
+func (f *Forecaster) State(i, c int) rule.SeasonState {
+	if n := f.nodes[i]; n != nil {
+		return n.State(c)
+	}
+	return rule.SeasonState{}
+}
 
-// Begin gives the first nodes the states of a model file, one each. Nodes that are
-// beyond them were not in training, and begin with the mean of those of their
-// neighbours that were, by the weights of w, N×N; without such neighbours they begin
-// with nothing. An error changes nothing.
-func (f *Forecaster) Begin(states []rule.SeasonMemory, w *mat.CSR) error {
+// Begin gives the first nodes the states of a model file, one each; further ones are
+// those of sensors that were not in training. An error changes nothing.
+func (f *Forecaster) Begin(states []rule.SeasonMemory) error {
 	if len(states) > len(f.nodes) {
 		return fmt.Errorf("online: what %d nodes learned, for a network of %d", len(states), len(f.nodes))
 	}
-	for i := range states {
-		if err := f.nodes[i].Fits(states[i]); err != nil {
-			return fmt.Errorf("online: node %d: %w", i, err)
-		}
-	}
-	all := make([]rule.SeasonMemory, 0, len(f.nodes))
-	all = append(all, states...)
-	for i := len(states); i < len(f.nodes); i++ {
-		all = append(all, newcomer(f.nodes[i], i, states, w))
-	}
-	return f.restore(all)
-}
-
-// newcomer returns the memory that node i begins with, which was not in training.
-func newcomer(n *rule.SeasonNode, i int, states []rule.SeasonMemory, w *mat.CSR) rule.SeasonMemory {
-	var near []rule.SeasonMemory
-	var weights []float64
-	if w != nil {
-		col, val := w.Row(i)
-		for e, j := range col {
-			if int(j) < len(states) && val[e] > 0 {
-				near, weights = append(near, states[j]), append(weights, float64(val[e]))
-			}
-		}
-	}
-	if near == nil {
-		return n.Memory()
-	}
-	return rule.Average(near, weights)
+	return f.restore(states)
 }
 
 // Drift implements [Learner]. The distances are those of what the second stage adds
-// to the taps, in whitened features, the farthest horizon of a node.
+// to the taps, in whitened features, of the horizon where they are largest.
 func (f *Forecaster) Drift() Drift {
 	d := Drift{Steps: int(f.steps)}
 	for c := range f.plan.Outputs() {
-		var mean []float64
+		var all [][]float64
 		for _, n := range f.nodes {
-			taps := n.Taps(c)
-			if mean == nil {
-				mean = make([]float64, len(taps))
-			}
-			for e, v := range taps {
-				mean[e] += v / float64(len(f.nodes))
+			if n != nil {
+				all = append(all, n.Taps(c))
 			}
 		}
-		for _, n := range f.nodes {
-			moved, apart := 0.0, 0.0
-			for e, v := range n.Taps(c) {
-				moved += float64(v * v)
-				apart += float64((v - mean[e]) * (v - mean[e]))
-			}
-			d.Moved, d.Disagreement = max(d.Moved, math.Sqrt(moved)), max(d.Disagreement, math.Sqrt(apart))
-		}
+		moved, apart := distances(all)
+		d.Moved, d.Disagreement = max(d.Moved, moved), max(d.Disagreement, apart)
 	}
 	return d
 }
 
-// Snapshot implements [Learner].
+// distances returns how far the farthest of some vectors is from 0 and from their
+// mean.
+func distances(all [][]float64) (moved, apart float64) {
+	if len(all) == 0 {
+		return 0, 0
+	}
+	mean := make([]float64, len(all[0]))
+	for _, x := range all {
+		for e, v := range x {
+			mean[e] += v / float64(len(all))
+		}
+	}
+	for _, x := range all {
+		m, a := 0.0, 0.0
+		for e, v := range x {
+			m += float64(v * v)
+			a += float64((v - mean[e]) * (v - mean[e]))
+		}
+		moved, apart = max(moved, math.Sqrt(m)), max(apart, math.Sqrt(a))
+	}
+	return moved, apart
+}
+
+// Snapshot implements [Learner]. Of nodes that have not joined it holds nothing.
 func (f *Forecaster) Snapshot() Snapshot {
-	s := Snapshot{Delay: f.observer.memory(), Given: f.steps}
-	for _, n := range f.nodes {
-		s.Season = append(s.Season, n.Memory())
+	s := Snapshot{Delay: f.observer.memory(), Given: f.steps, Season: make([]rule.SeasonMemory, len(f.nodes))}
+	for i, n := range f.nodes {
+		if n != nil {
+			s.Season[i] = n.Memory()
+		}
 	}
 	return s
 }
 
-// Restore implements [Learner].
+// Restore implements [Learner]. Nodes of which the snapshot holds nothing have not
+// joined then.
 func (f *Forecaster) Restore(s Snapshot) error {
 	if len(s.Nodes) != 0 {
 		return fmt.Errorf("online: restore: taps of %d nodes for a learner of seasons", len(s.Nodes))
@@ -259,23 +301,41 @@ func (f *Forecaster) Restore(s Snapshot) error {
 	return f.restore(s.Season)
 }
 
-// fits reports what keeps memories from being restored, one per node.
+// fits reports what keeps the first nodes from being given what is remembered of
+// them.
 func (f *Forecaster) fits(memories []rule.SeasonMemory) error {
-	for i, n := range f.nodes {
-		if err := n.Fits(memories[i]); err != nil {
+	for i, m := range memories {
+		if len(m.Horizons) == 0 {
+			continue
+		}
+		if f.sigma[i] == nil {
+			return fmt.Errorf("online: restore: node %d has not joined: its usual errors are not known", i)
+		}
+		n := f.nodes[i]
+		if n == nil {
+			n = rule.NewSeasonNode(f.plan, f.sigma[i])
+		}
+		if err := n.Fits(m); err != nil {
 			return fmt.Errorf("online: restore: node %d: %w", i, err)
 		}
 	}
 	return nil
 }
 
-// restore gives every node its memory, all of them or none.
+// restore gives the first nodes their memories, all of them or none.
 func (f *Forecaster) restore(memories []rule.SeasonMemory) error {
 	if err := f.fits(memories); err != nil {
 		return err
 	}
-	for i, n := range f.nodes {
-		if err := n.Restore(memories[i]); err != nil {
+	for i, m := range memories {
+		if len(m.Horizons) == 0 {
+			f.nodes[i] = nil
+			continue
+		}
+		if f.nodes[i] == nil {
+			f.nodes[i] = rule.NewSeasonNode(f.plan, f.sigma[i])
+		}
+		if err := f.nodes[i].Restore(m); err != nil {
 			return fmt.Errorf("online: restore: node %d: %w", i, err)
 		}
 	}

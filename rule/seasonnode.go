@@ -27,6 +27,15 @@ type SeasonNode struct {
 	sent      []float32
 	now       seasonForecast // what Predict answers, and Give keeps
 	truths    []float32      // of one judgement: NaN but for its horizon
+	judged    []SeasonJudged // by the last Tell
+}
+
+// SeasonJudged is a forecast whose truth became known.
+type SeasonJudged struct {
+	Horizon int // which of them, not how many steps
+	Answer  float32
+	Base    float32         // y†
+	Bound   conformal.Bound // that the answer was given with; zeros without intervals
 }
 
 // seasonHorizon is what is known of one horizon.
@@ -109,12 +118,14 @@ func (p *SeasonPlan) newForecast() seasonForecast {
 }
 
 // Tell takes in the truth of step t, in units of the sensor's scale: the forecasts
-// that were made for it are judged and learned from, each once. It returns how many
-// those are: 0 if the truth is not finite, was told before, comes too late, or is
-// about steps at which nothing was forecast.
-func (n *SeasonNode) Tell(t uint64, truth float32) (judged int) {
+// that were made for it are judged and learned from, each once, in whatever order
+// truths come. It returns those forecasts: none if the truth is not finite, was told
+// before, comes too late, or is about steps at which nothing was forecast. They
+// belong to the node and hold until the next Tell.
+func (n *SeasonNode) Tell(t uint64, truth float32) []SeasonJudged {
+	n.judged = n.judged[:0]
 	if truth-truth != 0 { // NaN or infinite
-		return 0
+		return nil
 	}
 	for c, h := range n.plan.horizons {
 		if t < h {
@@ -127,10 +138,9 @@ func (n *SeasonNode) Tell(t uint64, truth float32) (judged int) {
 		f.judged[c] = true
 		n.judge(c, f, truth)
 		n.horizons[c].learn(n.plan, c, f, float64(truth), n.gain)
-		judged++
 	}
 	n.alone()
-	return judged
+	return n.judged
 }
 
 // judge counts what the forecast f of horizon c turned out to be.
@@ -139,11 +149,14 @@ func (n *SeasonNode) judge(c int, f *seasonForecast, truth float32) {
 	most := float64(seasonCap * h.sigma)
 	h.answers += min(math.Abs(float64(truth)-float64(f.answer[c])), most)
 	h.trained += min(math.Abs(float64(truth)-float64(f.base[c])), most)
+	said := SeasonJudged{Horizon: c, Answer: f.answer[c], Base: f.base[c]}
 	if n.conform != nil {
+		said.Bound = f.bounds[c]
 		n.truths[c] = truth
 		n.conform.Judge(f.answer, f.bounds, n.truths)
 		n.truths[c] = float32(math.NaN())
 	}
+	n.judged = append(n.judged, said)
 }
 
 // learn takes the truth x of forecast f into both stages.
@@ -236,7 +249,7 @@ func (n *SeasonNode) Mix(weights []float32, self int, vectors mat.Dense, rows []
 		for e, w := range weights {
 			vg, vb := own[2*c], own[2*c+1]
 			if e != self && rows[e] >= 0 {
-				if v := vectors.Row(int(rows[e])); n.plan.possible(v[2*c], v[2*c+1]) {
+				if v := vectors.Row(int(rows[e])); h.possible(n.plan, v[2*c], v[2*c+1]) {
 					vg, vb = v[2*c], v[2*c+1]
 				}
 			}
@@ -247,9 +260,18 @@ func (n *SeasonNode) Mix(weights []float32, self int, vectors mat.Dense, rows []
 	}
 }
 
-// possible says whether G and b of a neighbour can be those of a node that learns.
-func (p *SeasonPlan) possible(g, b float32) bool {
-	return g >= 0 && float64(g) <= float64(farSeason*farSeason*p.weight)*(1+1e-6) && b-b == 0
+// possible says whether G and b of a neighbour can be those of a node that learns,
+// with usual errors up to 100 times as large as here. For sums G of f² and b of f r,
+// |r| ≤ 3σ, that fade alike
+//
+//	0 ≤ G ≤ 100/(1-a)      b² ≤ G (3σ)²/(1-a)      by Cauchy and Schwarz
+//
+// and means of such G and b have both, too.
+func (h *seasonHorizon) possible(p *SeasonPlan, g, b float32) bool {
+	const others, rounding = 100, 1 + 1e-6
+	r := float64(others * float64(seasonClip*h.sigma))
+	return g >= 0 && float64(g) <= float64(float64(farSeason*farSeason*p.weight)*rounding) &&
+		float64(float64(b)*float64(b)) <= float64(float64(float64(g)*p.weight)*float64(float64(r*r)*rounding))
 }
 
 // farSeason is the largest |f|: the table stays within ±3σ, and f = s/(0.3σ).
