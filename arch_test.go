@@ -53,7 +53,7 @@ const rules = `
 	internal/config     : graph gnn loss optim train rule scenario/sourceloc scenario/flocking scenario/movies
 	internal/config/comments :
 	internal/rundir     : modelfile
-	internal/snapshot   : mat rule conformal online modelfile
+	internal/snapshot   : mat gnn rule conformal online agent modelfile
 	internal/dataset    : scenario/movies
 	internal/baseline   : scenario/movies
 	internal/figure     : modelfile
@@ -88,7 +88,7 @@ const rules = `
 	internal/broker     : transport transport/natsbus internal/keys
 	internal/keys       : internal/idlist transport transport/natsbus transport/tcpbus
 	internal/box        : agent gnn graph loss mat online rule modelfile transport transport/natsbus transport/tcpbus
-	                      internal/config internal/data host internal/journal internal/keys internal/hostname
+	                      internal/config internal/data host internal/journal internal/keys internal/hostname internal/snapshot
 	host/agentcmd       : rule internal/box
 	internal/defect     :
 	internal/script     :

@@ -10,8 +10,8 @@ import (
 
 // Digest returns a number that stands for what agents must agree on to
 // understand each other: the model with its parameters, the operator with its
-// scale, and how nodes learn, of a rule of one's own its type and what it is as
-// JSON. It has 24 bits, is never 0, and travels in every frame. What each host
+// scale, and how nodes learn and what they begin with, of a rule of one's own its
+// type and what it is as JSON. It has 24 bits, is never 0, and travels in every frame. What each host
 // decides for itself, such as limits, is not in it.
 func (p *Plan) Digest() uint32 {
 	h := fnv.New64a()
@@ -36,6 +36,9 @@ func (p *Plan) Digest() uint32 {
 		if own, err := json.Marshal(p.Rule.Rule); err == nil && p.Rule.Rule != nil {
 			h.Write(own)
 		}
+	}
+	if p.Start != 0 {
+		fmt.Fprintf(h, "start %x\n", p.Start)
 	}
 	sum := h.Sum64()
 	return max(uint32(sum^sum>>24^sum>>48)&digestMask, 1)

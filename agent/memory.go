@@ -93,6 +93,20 @@ func (n *Node) Restore(m Memory) error {
 	return nil
 }
 
+// Seed gives a node that has begun no step the memory of an earlier life, in this
+// network or one like it: Restore, but any step may be the next. Steps that m
+// speaks of are counted back from there, -1 being the last, in two's complement.
+func (n *Node) Seed(m Memory) error {
+	if n.begun {
+		return fmt.Errorf("%w: node %d: a seed after step %d", ErrOrder, n.id, n.time)
+	}
+	if err := n.Restore(m); err != nil {
+		return err
+	}
+	n.time, n.begun = 0, false
+	return nil
+}
+
 // Reset puts the parameters back to those of the plan's model and forgets the
 // window; delay line and counts stay. It belongs between two steps.
 func (n *Node) Reset() {

@@ -32,6 +32,11 @@ type Plan struct {
 	// which its sets or intervals begin; see rule.Answers.Begin.
 	Scores func(id NodeID) [][]float64
 
+	// Start stands for what nodes begin with that Model does not say, by which
+	// hosts know that theirs began alike; 0 if all begin with the model. See
+	// [Node.Seed].
+	Start uint64
+
 	// Forgiving leaves a neighbour whose message of one exchange did not come
 	// out of that hop only. Otherwise its link counts as dropped to the end of
 	// the step. With six exchanges in a step a strict node keeps a link through

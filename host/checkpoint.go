@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/rule"
 )
 
 // Checkpoint is what a host keeps on disk, as JSON: all that its nodes remember
@@ -15,6 +16,19 @@ type Checkpoint struct {
 	Run     string         `json:"run"`
 	Time    uint64         `json:"time"` // of the last step
 	Nodes   []agent.Memory `json:"nodes"`
+
+	// Learning says how nodes learned, and among whom, for whoever gathers what
+	// they know; nil if they do not learn, or an earlier program wrote it.
+	Learning *Learning `json:"learning,omitempty"`
+}
+
+// Learning is what nodes of a checkpoint have in common with those of other hosts.
+type Learning struct {
+	Digest uint32       `json:"digest"`          // of the plan
+	Rule   *rule.Config `json:"rule"`            // of the plan
+	Own    bool         `json:"own,omitempty"`   // and a rule that it does not say
+	Scale  float64      `json:"scale,omitempty"` // of the plan
+	Nodes  string       `json:"nodes"`           // of all hosts, as ParseNodes reads them
 }
 
 // checkpointVersion is the latest that is written. Version 1 had its parameters in
@@ -60,16 +74,19 @@ func (h *Machine) memory() *Checkpoint {
 		}
 		c.Nodes = append(c.Nodes, m)
 	}
+	if p := h.cfg.Plan; p.Basis != nil {
+		c.Learning = &Learning{Digest: h.plan, Rule: p.Rule, Own: p.Rule.Rule != nil, Scale: p.Scale, Nodes: h.everybody}
+	}
 	return c
 }
 
 // restore puts the nodes where a checkpoint left them; nil means that there is
-// none.
+// none, and nodes begin with their seed.
 func (h *Machine) restore(text []byte) error {
 	if text == nil {
-		return nil
+		return h.seed()
 	}
-	c, err := readCheckpoint(text)
+	c, err := ReadCheckpoint(text)
 	if err != nil {
 		return err
 	}
@@ -89,8 +106,22 @@ func (h *Machine) restore(text []byte) error {
 	return nil
 }
 
-// readCheckpoint reads a checkpoint of this version or an earlier one.
-func readCheckpoint(text []byte) (*Checkpoint, error) {
+// seed gives nodes that have no checkpoint what they remember of an earlier life.
+func (h *Machine) seed() error {
+	for _, m := range h.cfg.Seed {
+		i, ok := h.index[m.Node]
+		if !ok {
+			return fmt.Errorf("host: seed: node %d is not here", m.Node)
+		}
+		if err := h.cells[i].node.Seed(m); err != nil {
+			return fmt.Errorf("host: seed: node %d: %w", m.Node, err)
+		}
+	}
+	return nil
+}
+
+// ReadCheckpoint reads a checkpoint of this version or an earlier one.
+func ReadCheckpoint(text []byte) (*Checkpoint, error) {
 	c := new(Checkpoint)
 	err := json.Unmarshal(text, c) // of a later one at least the version: fields of other types are passed over
 	switch {

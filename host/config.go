@@ -35,6 +35,10 @@ type Config struct {
 	// Links are the neighbours of nodes of which the world says nothing.
 	Links map[agent.NodeID][]agent.Link
 
+	// Seed is what nodes remember of an earlier life, see [agent.Node.Seed]; those
+	// that it does not name begin with the model. A checkpoint goes before it.
+	Seed []agent.Memory
+
 	// Gauge, if set, says that the nodes are to find λmax together, along
 	// Links, before the first step; Plan.Scale is then a supposition.
 	Gauge *agent.GaugeConfig
@@ -168,4 +172,12 @@ func RunHash(run string) uint32 {
 	h := fnv.New32a()
 	h.Write([]byte(run))
 	return h.Sum32()
+}
+
+// everybody returns the nodes of all hosts, ascending.
+func (c *Config) everybody() []agent.NodeID {
+	if c.Directory == nil {
+		return slices.Sorted(slices.Values(c.Nodes))
+	}
+	return c.Directory.nodes()
 }

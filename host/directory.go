@@ -43,6 +43,20 @@ func NewDirectory(hosts map[transport.HostID][]agent.NodeID) (*Directory, error)
 	return d, nil
 }
 
+// nodes returns all nodes, ascending.
+func (d *Directory) nodes() []agent.NodeID {
+	var all []agent.NodeID
+	for _, s := range d.spans {
+		for node := s.first; ; node++ {
+			all = append(all, node)
+			if node == s.last {
+				break
+			}
+		}
+	}
+	return all
+}
+
 // Owner returns the host that runs node, and false if none does.
 func (d *Directory) Owner(node agent.NodeID) (transport.HostID, bool) {
 	lo, hi := 0, len(d.spans)

@@ -58,7 +58,7 @@ func (h *Machine) gates() *GateReport {
 		}
 		r.Trained++
 		if s.Judged > 0 && len(r.Closed) < mostGates {
-			r.Closed = append(r.Closed, ClosedGate{n.ID(), s.Since})
+			r.Closed = append(r.Closed, ClosedGate{n.ID(), uint64(max(int64(s.Since), 0))}) // below 0 is an earlier life
 		}
 	}
 	return r

@@ -78,7 +78,8 @@ type Machine struct {
 	between *Checkpoint   // that which is due, if the event that ended a step has begun another
 	actions Actions
 
-	wasVersion int // of the checkpoint that the nodes were restored from, 0 if there was none
+	everybody  string // nodes of all hosts
+	wasVersion int    // of the checkpoint that the nodes were restored from, 0 if there was none
 }
 
 // cell is one node of the host.
@@ -121,6 +122,7 @@ func NewMachine(c Config, checkpoint []byte) (*Machine, error) {
 		h.index[id] = len(h.cells)
 		h.cells = append(h.cells, cell{node: agent.NewNode(id, &plan, scratch), links: c.Links[id]})
 	}
+	h.everybody = FormatNodes(c.everybody())
 	if err := h.restore(checkpoint); err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ type Answers struct {
 
 // Given is an answer that waits to be judged, and what it was made with.
 type Given struct {
-	Time    uint64    `json:"time"`
+	Time    uint64    `json:"time"`    // those of an earlier life end at -1, in two's complement
 	Inputs  []float32 `json:"inputs"`  // z
 	Base    []float32 `json:"base"`    // y†
 	Learned []float32 `json:"learned"` // what the learner answers, within its reach
@@ -310,7 +310,7 @@ func (a *Answers) Fits(m AnswersMemory) error {
 		if !mat.Finite(g.Inputs...) || !mat.Finite(g.Base...) || !mat.Finite(g.Learned...) || !(g.Risk >= 0) || !mat.Finite(g.Risk) {
 			return errors.New("rule: memory: a number of an answer is not finite")
 		}
-		if k > 0 && g.Time <= m.Given[k-1].Time {
+		if k > 0 && int64(g.Time) <= int64(m.Given[k-1].Time) { // those of an earlier life are below 0
 			return fmt.Errorf("rule: memory: an answer of step %d after one of step %d", g.Time, m.Given[k-1].Time)
 		}
 	}

@@ -25,8 +25,8 @@ type Config struct {
 	// `address` for tcp.
 	Hosts map[transport.HostID]Peer `yaml:"hosts"`
 
-	// A model file of `wdgnn train`, the same on all boxes; not one that has
-	// learned online.
+	// A model file of `wdgnn train`, the same on all boxes; with one that `wdgnn
+	// online` or `wdgnn swarm collect` left, nodes begin with what they learned.
 	Model string `yaml:"model"`
 
 	// λmax of the graph, for models with a spectral shift: a number, or

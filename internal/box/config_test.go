@@ -183,9 +183,13 @@ func TestFileRefusals(t *testing.T) {
 		},
 		{"too many nodes", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.Hosts[0] = box.Peer{Nodes: "0-12"} }, "host 0 has node 12"},
 		{"a model that has learned", graph.ShiftSymmetric, func(f *fixture, _ *box.Config) {
-			f.model.Meta.Online = "{}"
+			f.model.Meta.Online = `{"mode":"distributed","nodes":12}`
 			f.save()
 		}, "name the file that wdgnn train left"},
+		{"a model that has learned who knows how", graph.ShiftSymmetric, func(f *fixture, _ *box.Config) {
+			f.model.Meta.Online = "{}"
+			f.save()
+		}, "makes no sense; the file is damaged"},
 		{"a task in free text", graph.ShiftSymmetric, func(f *fixture, _ *box.Config) {
 			f.model.Meta.Task = "steer"
 			f.save()

@@ -30,6 +30,10 @@ func Describe(c *Config) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	seed, err := b.readSeed(plan)
+	if err != nil {
+		return "", err
+	}
 	var out strings.Builder
 	say := func(subject, format string, args ...any) {
 		fmt.Fprintf(&out, "%-8s %s\n", subject, fmt.Sprintf(format, args...))
@@ -37,6 +41,9 @@ func Describe(c *Config) (string, error) {
 	say("run", "%s, host %d of %d: nodes %s", c.Run, c.Host, len(c.Hosts), host.FormatNodes(b.nodes))
 	say("model", "%s: %s", c.Model, b.describeModel(plan))
 	say("learn", "%s", b.describeLearning(plan))
+	if seed != nil {
+		say("seed", "%s", b.describeSeed())
+	}
 	say("digest", "%s", b.describeDigest(plan, scale))
 	bounds, err := b.describeBounds()
 	if err != nil {

@@ -7,21 +7,17 @@ import (
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/snapshot"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/rule"
 )
 
-// loadModel reads the model. One that has learned online is refused: what its
-// nodes learned belongs to their states, not to what they share.
+// loadModel reads the model.
 func (c *Config) loadModel() (*modelfile.Model, error) {
 	m, err := modelfile.Load(c.abs(c.Model))
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)
-	}
-	if m.Meta.Online != "" {
-		return nil, fmt.Errorf("model: %s has learned online in one process; agents begin with the model as trained: "+
-			"name the file that wdgnn train left", c.Model)
 	}
 	return m, nil
 }
@@ -88,6 +84,11 @@ func (c *Config) Plan(m *modelfile.Model, scale float64) (*agent.Plan, error) {
 			return nil, fmt.Errorf("learn: %w", err)
 		}
 		p.Rule = r
+		if origin, err := snapshot.OriginOf(m); err != nil {
+			return nil, fmt.Errorf("model: %w", err)
+		} else if origin.Distributed() {
+			p.Start = snapshot.Digest(m)
+		}
 		if p.Scores, err = beginSure(m, r, cost); err != nil {
 			return nil, err
 		}

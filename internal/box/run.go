@@ -46,7 +46,8 @@ type Box struct {
 	directory *host.Directory
 	model     *modelfile.Model
 	cost      host.Cost
-	files     *data.Stream // of a world that is a stream
+	files     *data.Stream   // of a world that is a stream
+	seed      []agent.Memory // of a model that has learned online
 
 	monitor *monitor
 	buses   buses
@@ -176,6 +177,9 @@ func (b *Box) build(ctx context.Context, s Streams) error {
 	if err != nil {
 		return err // before anything is opened
 	}
+	if b.seed, err = b.readSeed(plan); err != nil {
+		return err
+	}
 	if b.World.Kind == WorldStream {
 		if b.files, err = b.loadStream(); err != nil {
 			return err
@@ -288,7 +292,7 @@ func (b *Box) makeHost(ctx context.Context, scale float64, gauge *agent.GaugeCon
 	}
 	c := host.Config{
 		Run: b.Run, Host: b.Host, Nodes: b.nodes, Plan: plan, Cost: b.cost, Pace: *b.pace(), Hear: b.Hear, Links: b.links(),
-		Gauge: gauge, Surveyed: b.known, Every: b.CheckpointEvery,
+		Seed: b.seed, Gauge: gauge, Surveyed: b.known, Every: b.CheckpointEvery,
 	}
 	e := host.Env{Bus: b.buses.bus, World: b.world, OnReady: b.ready, ReportEvery: b.given.Every, OnReport: b.given.Report, Log: b.log}
 	if e.Bus != nil {

@@ -1,6 +1,9 @@
 package journal
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Snapshots keeps the latest of a series of snapshots on a disk, and no records.
 type Snapshots struct {
@@ -35,6 +38,33 @@ func OpenFolder(path string) (*Snapshots, error) {
 	}
 	s.folder = d
 	return s, nil
+}
+
+// ReadFolder returns the last snapshot in a folder that can be read, nil if there
+// is none, and those that cannot be, with why. It changes nothing and locks nothing:
+// whoever writes there may go on.
+func ReadFolder(path string) (state []byte, skipped []string, err error) {
+	d := &Dir{path: path}
+	names, err := d.Names()
+	if err != nil {
+		return nil, nil, fmt.Errorf("journal: %w", err)
+	}
+	found := numbered(names, snapshotPrefix)
+	for k := len(found) - 1; k >= 0; k-- {
+		name := snapshotName(found[k])
+		text, err := d.ReadFile(name)
+		if err == nil {
+			state, err = parseSnapshot(text, found[k])
+		}
+		switch {
+		case err == nil:
+			return state, skipped, nil
+		case errors.Is(err, ErrNewer):
+			return nil, nil, fmt.Errorf("journal: %s: %w", name, err)
+		}
+		skipped = append(skipped, fmt.Sprintf("%s: %v", name, err))
+	}
+	return nil, skipped, nil
 }
 
 // Last returns the snapshot that was on the disk, nil if there was none.
