@@ -1,28 +1,20 @@
 package gnn_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"testing"
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/twintest"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/optim"
 )
-
-// The numbers of testdata/twin.py, a float64 twin written from the paper.
-const committedTwin = "testdata/twin.json"
-
-var twinFile = flag.String("twin", committedTwin,
-	"`file` that testdata/twin.py wrote; another than the committed one is compared with that too")
 
 // Inputs and parameters of the twin are exact in float32, so all that may
 // differ is rounding, 6e-8 at a time. Errors are relative to the largest number
@@ -62,19 +54,10 @@ type twinCase struct {
 // errors were.
 func forEachTwin(t *testing.T, suits func(c *twinCase) bool, f func(t *testing.T, c *twinCase, check *twinCheck)) {
 	t.Helper()
-	text, err := os.ReadFile(*twinFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var cases map[string]*twinCase
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&cases); err != nil {
-		t.Fatalf("%s: %v", *twinFile, err)
-	}
+	cases := twintest.Cases[*twinCase](t)
 	maps.DeleteFunc(cases, func(_ string, c *twinCase) bool { return !suits(c) })
 	if len(cases) == 0 {
-		t.Fatalf("%s: no case for this test", *twinFile)
+		t.Fatal("the twin has no case for this test")
 	}
 	for _, name := range slices.Sorted(maps.Keys(cases)) {
 		t.Run(name, func(t *testing.T) {
@@ -530,52 +513,5 @@ func (a twinTensor) largest() float64 {
 	return largest
 }
 
-// The committed numbers are those of testdata/twin.py: with the flag -twin
-// they are compared with numbers that the script wrote just now. Another NumPy
-// may sum in another order, hence 1e-9.
-func TestTwinIsCommitted(t *testing.T) {
-	read := func(name string) (v any) {
-		text, err := os.ReadFile(name)
-		if err == nil {
-			err = json.Unmarshal(text, &v)
-		}
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		return v
-	}
-	sameNumbers(t, "", read(*twinFile), read(committedTwin))
-}
-
-func sameNumbers(t *testing.T, path string, got, want any) {
-	t.Helper()
-	switch want := want.(type) {
-	case map[string]any:
-		got, ok := got.(map[string]any)
-		if !ok || !slices.Equal(slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want))) {
-			t.Errorf("%s: got keys %v, want %v", path, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
-			return
-		}
-		for _, k := range slices.Sorted(maps.Keys(want)) {
-			sameNumbers(t, path+"/"+k, got[k], want[k])
-		}
-	case []any:
-		got, ok := got.([]any)
-		if !ok || len(got) != len(want) {
-			t.Errorf("%s: got %d elements, want %d", path, len(got), len(want))
-			return
-		}
-		for i := range want {
-			sameNumbers(t, fmt.Sprintf("%s[%d]", path, i), got[i], want[i])
-		}
-	case float64:
-		got, ok := got.(float64)
-		if !ok || !(math.Abs(got-want) <= 1e-9*max(math.Abs(want), 1e-6)) { // below 1e-6 sums that cancel
-			t.Errorf("%s: got %v, want %v", path, got, want)
-		}
-	default:
-		if got != want {
-			t.Errorf("%s: got %v, want %v", path, got, want)
-		}
-	}
-}
+// The committed numbers are those of testdata/twin.py.
+func TestTwinIsCommitted(t *testing.T) { twintest.Committed(t) }
