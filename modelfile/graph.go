@@ -25,6 +25,7 @@ type GraphFile struct {
 type GraphOptions struct {
 	Nodes    int  // N; 0 means the largest id + 1, or the size of the matrix
 	Directed bool // a link src → dst is heard by dst alone; otherwise each hears the other
+	NoLoops  bool // links of a node to itself are left out; otherwise they are an error
 }
 
 // LoadGraph reads a graph. The ending of the path says what the file is:
@@ -128,6 +129,9 @@ func (l *links) add(e link, weight float64) error {
 		if !l.matrix {
 			l.nodes = max(l.nodes, int(node)+1)
 		}
+	}
+	if e.from == e.to && l.options.NoLoops {
+		return nil
 	}
 	if e.from == e.to {
 		return fmt.Errorf("%s: node %d linked to itself; leave self loops out, the filter's tap 0 is that link", l.where(e), e.from)
