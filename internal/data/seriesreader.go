@@ -140,6 +140,21 @@ func (r *textReader) each(do func(fields []string) error) error {
 	}
 }
 
+// lines hands on all lines, or those after the first if that one has names.
+func (r *textReader) lines(named bool, do func(fields []string) error) error {
+	if !named {
+		after := r.line
+		r.line = r.top
+		if err := do(r.header); err != nil {
+			return fmt.Errorf("line %d, %w", r.top, err)
+		}
+		if r.line = after; r.first == nil {
+			return nil
+		}
+	}
+	return r.each(do)
+}
+
 // number reads a reading; NaN if there is none.
 func (r *textReader) number(text string) (float32, error) {
 	if text == "" {
