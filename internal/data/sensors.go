@@ -42,6 +42,14 @@ func (g *SensorGraphs) At(t int) *graph.Graph { return g.Graphs[min(t, len(g.Gra
 // otherwise numbers from 0. A time is the number of a step of s, or a time as in a
 // series; links hold until the next time that the file names. Links of a sensor
 // to itself are left out; a sensor need not have links.
+//
+// Coordinates are a table with the columns sensor and x, y, or lat, lon in
+// degrees, whose distance is that of the great circle in metres. A link of length
+// d has the weight exp(-d²/2m), where m is the mean square length of all links,
+// and at least 0.01.
+//
+// Links that are learned are those to the sensors whose readings correlate most,
+// see [correlate].
 func LoadSensorGraph(o SensorGraph, s *Series) (*SensorGraphs, error) {
 	switch {
 	case o.Graph != "" && o.Coordinates != "":
@@ -52,8 +60,14 @@ func LoadSensorGraph(o SensorGraph, s *Series) (*SensorGraphs, error) {
 			return nil, fmt.Errorf("graph %s: %w", o.Graph, err)
 		}
 		return g, nil
+	case o.Coordinates != "":
+		g, err := loadPlaces(o, s)
+		if err != nil {
+			return nil, fmt.Errorf("coordinates %s: %w", o.Coordinates, err)
+		}
+		return g, nil
 	}
-	return nil, errors.New("no graph; give one")
+	return correlate(o, s)
 }
 
 // loadSensorLinks reads a graph file.

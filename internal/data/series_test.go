@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
 
@@ -425,4 +426,15 @@ func TestMetrLASeries(t *testing.T) {
 	if !slices.EqualFunc(again.Values.Data, s.Values.Data, sameNumber) || !slices.Equal(again.Notes, s.Notes) {
 		t.Errorf("got other readings from the array, with notes %q; want those of the table, with %q", again.Notes, s.Notes)
 	}
+}
+
+// newSeriesValues fills the readings of a series.
+func newSeriesValues(s *Series, value func(t, i int) float64) mat.Dense {
+	v := mat.NewDense(s.Steps*s.Nodes, 1, nil)
+	for t := range s.Steps {
+		for i := range s.Nodes {
+			v.Set(t*s.Nodes+i, 0, float32(value(t, i)))
+		}
+	}
+	return v
 }
