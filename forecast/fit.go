@@ -149,47 +149,49 @@ func (f *fitting) moments(c int) (own []moments, all moments) {
 	return own, all
 }
 
-// limits measures what the self-test compares with. A sensor with few readings is
-// compared with what any sensor did.
+// limits measures what the self-test compares with. A sensor that was calmer than most
+// is compared with the middle one, in the user's units, one with few readings with
+// what others did.
 func (f *fitting) limits() {
 	counts := make([]int, f.nodes)
 	all := Norm{Low: math.Inf(1), High: math.Inf(-1)}
-	var usual []float64 // roughness in the user's units
+	var usual, spans []float64 // roughness and range of readings in the user's units
 	for i := range f.spec.Norms {
 		n := &f.spec.Norms[i]
 		counts[i] = f.limit(n, i)
 		all.Longest = max(all.Longest, n.Longest)
 		all.Low, all.High = min(all.Low, n.Low), max(all.High, n.High)
-		if rough := float64(n.Rough * n.Scale); rough > 0 {
-			usual = append(usual, rough)
+		if counts[i] >= few && n.Low < n.High {
+			usual, spans = append(usual, float64(n.Rough*n.Scale)), append(spans, n.High-n.Low)
 		}
 	}
 	slices.Sort(usual)
+	slices.Sort(spans)
 	for i := range f.spec.Norms {
 		n := &f.spec.Norms[i]
-		n.Rough = max(n.Rough, roughFloor(n, usual))
 		if counts[i] < few {
 			n.Longest, n.Low, n.High = all.Longest, all.Low, all.High
-			if len(usual) > 0 {
-				n.Rough = usual[len(usual)-1] / n.Scale
-			}
+			n.Rough = middle(usual, math.Inf(1)) / n.Scale
+			continue
 		}
+		n.Rough = max(n.Rough, middle(usual, float64(2*n.Rough*n.Scale))/n.Scale)
+		wider := max(middle(spans, 4*(n.High-n.Low))-(n.High-n.Low), 0) / 2
+		n.Low, n.High = n.Low-wider, n.High+wider
 	}
 }
 
-// roughFloor returns the least roughness that is unlike training: of a sensor that was
-// calmer than most, that of the middle one, but no more than twice its own, since
-// sensors may measure different things. Many calm sensors have their first rush hour
-// after training.
-func roughFloor(n *Norm, usual []float64) float64 {
-	if len(usual) == 0 {
+// middle returns the median of sorted values, but no more than most unless that is 0:
+// what is usual in a network. Many calm sensors have their first rush hour after
+// training; but sensors may also measure different things.
+func middle(sorted []float64, most float64) float64 {
+	if len(sorted) == 0 {
 		return 0
 	}
-	middle := usual[len(usual)/2] / n.Scale
-	if n.Rough == 0 {
-		return middle
+	m := sorted[len(sorted)/2]
+	if most > 0 {
+		m = min(m, most)
 	}
-	return min(middle, 2*n.Rough)
+	return m
 }
 
 // limit measures one sensor, and returns how many readings it has.

@@ -21,10 +21,12 @@ type Norm struct {
 	Keep      float64 `json:"keep"`       // κ: what the last reading counts after a step, 0 to 1
 	Alone     float64 `json:"alone"`      // λ: the same if no neighbour is heard
 
-	Rough   float64 `json:"rough"`   // the largest mean change that training saw
-	Longest int     `json:"longest"` // the longest run of equal readings that training saw
-	Low     float64 `json:"low"`     // the smallest reading of training
-	High    float64 `json:"high"`    // and the largest
+	// What training saw: the largest mean change, the longest run of equal readings,
+	// and between what readings were. Fit widens what is small for the network.
+	Rough   float64 `json:"rough"`
+	Longest int     `json:"longest"`
+	Low     float64 `json:"low"`
+	High    float64 `json:"high"`
 
 	ExtraMean  []float64 `json:"extra_mean,omitempty"`
 	ExtraScale []float64 `json:"extra_scale,omitempty"`
