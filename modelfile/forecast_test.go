@@ -96,6 +96,36 @@ func TestForecast(t *testing.T) {
 	}
 }
 
+// What the model is compared with is in the file, for newcomers too.
+func TestBaselines(t *testing.T) {
+	m, s := emptyModel(t), sensors()
+	s.Season = 2
+	if err := m.SetForecast(s); err != nil {
+		t.Fatal(err)
+	}
+	ridge, err := forecast.NewRidge(2, 2, []float64{.1, .2, .3, .4, .5, .6, .7, .8, .9, 1, 1.1, 1.2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	naive := forecast.NewNaive(s, 2)
+	naive.Read(1, 3, 42)
+	if err := m.SetBaselines(ridge, naive); err != nil {
+		t.Fatal(err)
+	}
+	r, n, err := again(t, m).Baselines(3)
+	if err != nil || !reflect.DeepEqual(r, ridge) {
+		t.Errorf("got %+v (%v), want %+v", r, err, ridge)
+	}
+	fresh := forecast.NewNaive(s, 3)
+	if n.Last(1) != 42 || n.Seasonal(1, 3, 2) != 42 || n.Last(0) != naive.Last(0) || n.Last(2) != fresh.Last(2) {
+		t.Errorf("got %+v, want %+v and a newcomer", n, naive)
+	}
+	cut(m, "online.forecast.ridge")
+	if _, _, err := m.Baselines(2); err == nil || !strings.Contains(err.Error(), "online.forecast.ridge is 2×5") {
+		t.Errorf("error %v, want one about the shape", err)
+	}
+}
+
 // A network without links is stored as one.
 func TestSensorGraphWithoutLinks(t *testing.T) {
 	m := emptyModel(t)
