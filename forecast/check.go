@@ -48,7 +48,7 @@ func (s *Sensor) judge(x float32, read, far bool, truth float32, told bool) {
 		s.confront(float64(x) - float64(s.truth))
 	}
 	if read && !far {
-		s.feel(x)
+		s.feel(x, s.m.Step)
 	}
 	s.decide(far, told)
 	if !told && read && s.reason == trusted {
@@ -69,24 +69,20 @@ func (s *Sensor) confront(difference float64) {
 	}
 }
 
-// feel moves what the self-test looks at by a reading.
+// feel moves what the self-test looks at by the reading of step t.
 //
-//	v ← .95 v + .05 |x - x'|        x' the reading before
-//	run ← run + 1 if x = x', else 1
-func (s *Sensor) feel(x float32) {
-	switch {
-	case s.m.Run == 0:
-		s.m.Run = 1
-	default:
+//	v ← .95 v + .05 |x - x'|         x' the reading of the step before, if there is one
+//	run ← run + 1 if x = x', else 1  x' the reading before
+func (s *Sensor) feel(x float32, t uint64) {
+	if s.m.Run > 0 && s.m.At+1 == t {
 		change := math.Abs(float64(x) - float64(s.m.Last))
 		s.m.Rough = float64(roughKeep*s.m.Rough) + float64((1-roughKeep)*change)
-		if x == s.m.Last {
-			s.m.Run++
-		} else {
-			s.m.Run = 1
-		}
 	}
-	s.m.Last = x
+	if x != s.m.Last {
+		s.m.Run = 0
+	}
+	s.m.Run++
+	s.m.Last, s.m.At = x, t
 }
 
 // decide says whether the sensor is broken, and since when.

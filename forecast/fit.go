@@ -204,7 +204,7 @@ func (f *fitting) limit(n *Norm, i int) (count int) {
 		if !read {
 			continue
 		}
-		s.feel(x)
+		s.feel(x, uint64(t))
 		count++
 		n.Rough, n.Longest = max(n.Rough, s.m.Rough), max(n.Longest, s.m.Run)
 		n.Low, n.High = min(n.Low, float64(reading[0])), max(n.High, float64(reading[0]))

@@ -24,6 +24,7 @@ type Memory struct {
 	Rough   float64 `json:"rough"` // v
 	Run     int     `json:"run"`   // equal readings, the last included
 	Last    float32 `json:"last"`  // reading that was not far outside
+	At      uint64  `json:"at"`    // its step
 	Reason  uint8   `json:"reason"`
 	Since   uint64  `json:"since"`
 

@@ -121,11 +121,11 @@ func some(values []float64) []float64 { return append([]float64(nil), values...)
 
 // sensorsName is the tensor that holds what sensors remember, N rows of float64:
 //
-//	started step estimated value kept alone doubt doubted quiet rough run last reason since
+//	started step estimated value kept alone doubt doubted quiet rough run last at reason since
 //	lags extras
 const (
 	sensorsName = "online.forecast.sensor"
-	sensorFixed = 14
+	sensorFixed = 15
 )
 
 // SetSensors stores what the sensors of Forecast remember after a replay, so that a
@@ -144,11 +144,11 @@ func (m *Model) SetSensors(all []forecast.Memory) error {
 	x := Float64s{Rows: len(s.Sensors), Cols: sensorFixed + s.Lags + s.Extras}
 	for i := range s.Sensors {
 		q := &all[i]
-		if q.Step > 1<<53 || q.Since > 1<<53 || len(q.Lags) != s.Lags || len(q.Extras) != s.Extras {
+		if q.Step > 1<<53 || len(q.Lags) != s.Lags || len(q.Extras) != s.Extras {
 			return fmt.Errorf("modelfile: the memory of sensor %q is that of another model", s.Sensors[i])
 		}
 		x.Data = append(x.Data, bit(q.Started), float64(q.Step), bit(q.Estimated), q.Value, q.Kept, q.Alone, q.Doubt, bit(q.Doubted),
-			float64(q.Quiet), q.Rough, float64(q.Run), float64(q.Last), float64(q.Reason), float64(q.Since))
+			float64(q.Quiet), q.Rough, float64(q.Run), float64(q.Last), float64(q.At), float64(q.Reason), float64(q.Since))
 		for _, v := range q.Lags {
 			x.Data = append(x.Data, float64(v))
 		}
@@ -182,12 +182,12 @@ func (m *Model) Sensors() ([]forecast.Memory, error) {
 	all := make([]forecast.Memory, x.Rows)
 	for i := range all {
 		row := x.Data[i*x.Cols : (i+1)*x.Cols]
-		for _, k := range []int{0, 2, 7, 8, 10, 12} {
+		for _, k := range []int{0, 2, 7, 8, 10, 13} {
 			if !whole(row[k]) || k != 8 && k != 10 && row[k] > math.MaxUint8 {
 				return nil, fmt.Errorf("modelfile: tensor %s: number %d of sensor %q is %v", sensorsName, k, s.Sensors[i], row[k])
 			}
 		}
-		for _, k := range []int{1, 13} {
+		for _, k := range []int{1, 12, 14} {
 			if !(row[k] >= 0 && row[k] <= 1<<53 && row[k] == math.Trunc(row[k])) {
 				return nil, fmt.Errorf("modelfile: tensor %s: step %v of sensor %q", sensorsName, row[k], s.Sensors[i])
 			}
@@ -195,7 +195,7 @@ func (m *Model) Sensors() ([]forecast.Memory, error) {
 		all[i] = forecast.Memory{
 			Started: row[0] != 0, Step: uint64(row[1]), Estimated: row[2] != 0, Value: row[3], Kept: row[4], Alone: row[5],
 			Doubt: row[6], Doubted: row[7] != 0, Quiet: int(row[8]), Rough: row[9], Run: int(row[10]), Last: float32(row[11]),
-			Reason: uint8(row[12]), Since: uint64(row[13]), Lags: singles(row[sensorFixed : sensorFixed+s.Lags]), Extras: singles(row[sensorFixed+s.Lags:]),
+			At: uint64(row[12]), Reason: uint8(row[13]), Since: uint64(row[14]), Lags: singles(row[sensorFixed : sensorFixed+s.Lags]), Extras: singles(row[sensorFixed+s.Lags:]),
 		}
 	}
 	return all, nil
