@@ -17,12 +17,18 @@ type SignalsConfig struct {
 	Read     []int       // nodes whose outputs are read; nil means all
 	Targets  Objective   // target rows: samples × nodes read
 
+	// Sparing shifts the signals of a pass when it is filled, in place of all of
+	// them once, here: (K+1) times less memory for a little more time. The bits
+	// are the same.
+	Sparing bool
+
 	// Outage says which links fail; the zero value loses none.
 	Outage Outage
 }
 
 // Signals are samples on one graph, prepared for a model: unless the graph
-// changes from batch to batch, every signal is shifted once, here.
+// changes from batch to batch, or memory is to be spared, every signal is shifted
+// once, here.
 type Signals struct {
 	cfg     SignalsConfig
 	model   gnn.Config
@@ -67,10 +73,11 @@ func NewSignals(m *gnn.WideDeep, cfg SignalsConfig) (*Signals, error) {
 		return nil, err
 	}
 	d.carried = newCarried(cfg.Targets, d.Len(), func(int) int { return d.outputs() })
-	if cfg.Outage == (Outage{}) {
-		d.shiftAll()
-	} else {
+	switch {
+	case cfg.Outage != (Outage{}):
 		d.lost = newSubgraphs(d)
+	case !cfg.Sparing:
+		d.shiftAll()
 	}
 	return d, nil
 }
@@ -207,6 +214,8 @@ func (d *Signals) Fill(p *Pass, samples []int, k, passes int, draw Draw) error {
 			return err
 		}
 		p.Input = gnn.Input{Shift: sub.shift, ShiftT: sub.shiftT, Read: sub.read}
+	}
+	if d.lost != nil || d.cfg.Sparing {
 		sc.signal = sc.signal.Resize(n*b, d.model.In)
 		interleave(sc.signal, d.cfg.Signals, n, b, sample)
 		sc.shifted = sc.shifted.Resize(n*b, width)
