@@ -18,7 +18,8 @@ type Forecast struct {
 	// named in the first line, or one in long form, `time,sensor,value`; or an
 	// array `.npy` T×N, or T×N×F where the first number is the reading and the
 	// others are further inputs. An empty cell and NaN are readings that are
-	// missing.
+	// missing. Missing readings are estimated from the last one and from the
+	// neighbours, and an input says so.
 	Series Path `yaml:"series" default:"required" example:"readings.csv"`
 
 	// What the readings should have been, in the same form, where that is known
@@ -40,13 +41,14 @@ type Forecast struct {
 	Coordinates Path `yaml:"coordinates,omitempty" default:"none" example:"places.csv"`
 
 	// How far apart two sensors may be and still be linked: in the unit of the
-	// coordinates, or in kilometres for latitudes and longitudes. For coordinates.
+	// coordinates, or in metres for latitudes and longitudes; 0 for any distance.
 	Radius float64 `yaml:"radius" example:"2.5"`
 
-	// To how many of the nearest sensors one is linked. For coordinates.
+	// To how many of the nearest sensors one is linked; 0 means 4 without a radius,
+	// and all within one.
 	Nearest int `yaml:"nearest" example:"5"`
 
-	// To how many sensors one is linked where links are learned; 0 means 5.
+	// To how many sensors one is linked where links are learned; 0 means 8.
 	Correlated int `yaml:"correlated" example:"8"`
 
 	// The shift operator, as for `data`.
@@ -71,7 +73,8 @@ type Forecast struct {
 	Horizons []Span `yaml:"horizons,flow" example:"[15m, 30m, 1h]"`
 
 	// Whether the time of day is an input, as sine and cosine: `true`, `false`, or
-	// `auto`, if there is a clock and the training part is two days or longer.
+	// `auto`, if the training part is two days or longer. Without a clock, or with a
+	// day or more between steps, it is the time of the season.
 	TimeOfDay Choice `yaml:"time_of_day" example:"true"`
 
 	// Whether the day of the week is an input: `true`, `false`, or `auto`, if
@@ -79,15 +82,16 @@ type Forecast struct {
 	Weekday Choice `yaml:"weekday" example:"false"`
 
 	// After how long the readings repeat: a number of steps or a duration, 0 for
-	// never, or `auto`, a day if there is a clock and a day has several steps. What
-	// forecasts miss at the same time of the season is what nodes learn online.
+	// never, or `auto`: with a clock a day, or a week of steps of a day; without one
+	// never. What forecasts miss at the same time of the season is what nodes learn
+	// online.
 	Season Span `yaml:"season" example:"168h"`
 
 	// How steps are set aside for validation and test, the last ones of the
 	// series. No part has forecasts whose truth lies in the next.
 	Split ForecastSplit `yaml:"split"`
 
-	// Which readings are right: an array T×N of numbers other than 0 where they
+	// Which readings are right, in the same form: numbers other than 0 where they
 	// are. The others are inputs, but no forecast is judged by them or learns from
 	// them.
 	Mask Path `yaml:"mask,omitempty" default:"all that are there" example:"checked.npy"`
@@ -227,7 +231,6 @@ func (k *checker) forecast(f *Forecast) {
 	k.check(f.Series != "", "forecast.series is missing: name a file of readings")
 	k.check(f.Graph == "" || f.Coordinates == "", "forecast: both graph and coordinates: choose one")
 	near := f.Radius != 0 || f.Nearest != 0
-	k.check(f.Coordinates == "" || near, "forecast.coordinates: say radius or nearest, which sensors are linked")
 	k.check(f.Coordinates != "" || !near, "forecast: radius and nearest are for coordinates, which are missing")
 	k.check(f.Correlated == 0 || f.Graph == "" && f.Coordinates == "",
 		"forecast.correlated is for links that are learned; leave it out, or graph and coordinates")

@@ -66,7 +66,7 @@ func TestForecastSectionComplains(t *testing.T) {
 		{section(series + "weekday: maybe"), `forecast.weekday: "maybe", want auto, true or false`},
 		{section(series + "lags: 0"), "forecast.lags is 0, want 1 to 4096 readings"},
 		{section(series + "graph: g.csv, coordinates: c.csv"), "both graph and coordinates"},
-		{section(series + "coordinates: c.csv"), "say radius or nearest"},
+		{section(series + "coordinates: c.csv"), ""},
 		{section(series + "radius: 3"), "are for coordinates"},
 		{section(series + "graph: g.csv, correlated: 3"), "forecast.correlated is for links that are learned"},
 		{section(series + "split: {valid: 0.5, test: 0.5}"), "leave some to train on"},
