@@ -78,19 +78,20 @@ func (a *Answers) Answer(y, adapted, base []float32) {
 		copy(y, base)
 		return
 	}
-	a.within(y, adapted, base)
+	a.within(y, adapted, base, a.next)
 }
 
 // within writes what lies within reach on the way from base to adapted, and
-// returns what it puts at risk.
-func (a *Answers) within(y, adapted, base []float32) (risk float64) {
+// returns what it puts at risk. The answer takes the given slot: what stands there
+// can be judged no more.
+func (a *Answers) within(y, adapted, base []float32, slot int) (risk float64) {
 	g := a.gate
 	far := distance(adapted, base)
 	if far == 0 || !mat.Finite(far) {
 		copy(y, base)
 		return 0
 	}
-	most := g.allowed(a.reserved(), len(a.given))
+	most := g.allowed(a.reserved(slot), len(a.given))
 	s := min(g.reach(most)/far, 1)
 	for c, b := range base {
 		y[c] = float32(float64(b) + float64(s*(float64(adapted[c])-float64(b))))
@@ -116,11 +117,12 @@ func distance(a, b []float32) float64 {
 	return most
 }
 
-// reserved returns what answers put at risk that are not judged yet.
-func (a *Answers) reserved() float64 {
+// reserved returns what answers put at risk that are not judged yet, but for that of
+// a slot.
+func (a *Answers) reserved(but int) float64 {
 	sum := 0.0
 	for k := range a.given {
-		if g := &a.given[k]; g.Used && g.Open {
+		if g := &a.given[k]; k != but && g.Used && g.Open {
 			sum += g.Risk
 		}
 	}
@@ -130,9 +132,10 @@ func (a *Answers) reserved() float64 {
 // Give is Answer, and keeps what the answer was made with under the given time,
 // which ascends.
 func (a *Answers) Give(time uint64, y, adapted, base, z []float32) {
-	g := &a.given[a.next]
-	a.next = (a.next + 1) % len(a.given)
-	g.Used = false // whatever it put at risk can be judged no more
+	slot := a.next
+	g := &a.given[slot]
+	a.next = (slot + 1) % len(a.given)
+	g.Used = false
 
 	if a.basis.common == nil { // otherwise what was heard stands behind z
 		z = z[:a.basis.inputs]
@@ -144,7 +147,7 @@ func (a *Answers) Give(time uint64, y, adapted, base, z []float32) {
 	if a.gate == nil {
 		copy(g.Learned, adapted)
 	} else {
-		g.Open, g.Risk = a.gate.state.Open, a.within(g.Learned, adapted, base)
+		g.Open, g.Risk = a.gate.state.Open, a.within(g.Learned, adapted, base, slot)
 		if !mat.Finite(adapted...) {
 			a.gate.state.Behind = a.gate.Patience
 		}

@@ -242,3 +242,26 @@ func line(t *testing.T, inputs int) *rule.Basis {
 	t.Helper()
 	return must[*rule.Basis](t)(rule.NewBasis(rule.BasisConfig{Inputs: inputs, Features: 1, Gain: 1}))
 }
+
+// What is answered is what would have been said, also after answers that nobody
+// judged: a prediction in one process and an answer of an agent are the same.
+func TestAnswerIsWhatIsGiven(t *testing.T) {
+	for _, delay := range []int{0, 3} {
+		for k := range 20 {
+			p, rng := drawProblem(k), random.Stream(2, "given", k)
+			a := rule.NewAnswers(line(t, p.inputs), &rule.Config{Gate: &rule.Gate{}, Delay: delay})
+			for s := range gateSteps {
+				adapted := []float32{p.target[s] + 0.3*float32(rng.NormFloat64())}
+				var said, given [1]float32
+				a.Answer(said[:], adapted, p.base[s:s+1])
+				a.Give(uint64(s), given[:], adapted, p.base[s:s+1], p.z[s])
+				if said != given {
+					t.Fatalf("delay %d, problem %d, step %d: gave %v, want %v, which it said it would", delay, k, s, given, said)
+				}
+				if at := s - delay; at >= 0 && rng.IntN(3) > 0 { // of a third nothing is heard
+					a.Judge(uint64(at), loss.MSE{Target: mat.NewDense(1, 1, p.target[at:at+1])}, 0)
+				}
+			}
+		}
+	}
+}
