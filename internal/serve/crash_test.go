@@ -169,7 +169,8 @@ func check(t *testing.T, p *process, h *history, m *recommend.Model, all *movies
 		h.flying = nil
 		return
 	}
-	t.Fatalf("version %d: parameters %v, or the ratings, fit none of %d orders of what was sent\n%s", got.Version, got.Params, len(orders), p.log)
+	t.Fatalf("version %d: parameters %v, or the ratings, fit none of %d orders of what was sent\n%s",
+		got.Version, got.Params, len(orders), p.log)
 }
 
 // sameRatings says whether users have these ratings. Of two first ratings of new
