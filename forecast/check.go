@@ -30,7 +30,7 @@ const (
 	patience = 12 // steps without an answer before a sensor tests itself
 
 	roughKeep = 0.95 // of the roughness stays from one reading to the next
-	roughMost = 1.3  // × that of training: broken above
+	roughMost = 1.3  // × that of training: broken above, until it is below that of training
 	runFactor = 2    // × the longest run of training
 	runMore   = 6    // and as many readings: broken above
 )
@@ -95,12 +95,13 @@ func (s *Sensor) decide(far, told bool) {
 	case told && s.m.Doubted:
 		s.reason = contradicted
 	case s.m.Quiet < patience:
-	case s.m.Rough > float64(roughMost*s.norm.Rough):
+	case s.m.Rough > float64(roughMost*s.norm.Rough) || was == rough && s.m.Rough > s.norm.Rough:
 		s.reason = rough
 	case s.m.Run > runFactor*s.norm.Longest+runMore:
 		s.reason = stuck
 	}
-	if s.reason != trusted && was == trusted {
+	s.noticed = s.reason != trusted && was == trusted
+	if s.noticed {
 		s.m.Since = s.m.Step
 	}
 	s.m.Reason = uint8(s.reason)
@@ -112,8 +113,9 @@ func (s *Sensor) decide(far, told bool) {
 // Answers are evidence: a sensor is broken whose readings are not what the answers
 // say, until they are again. Where answers come apart from readings and 12 steps
 // pass without one, or where a reading is its own truth, the sensor tests itself: it
-// is broken while its readings jump more than 1.3 times what training saw, or stand
-// still for more than twice as long and 6 readings. A reading far outside what
+// is broken when its readings jump more than 1.3 times what training saw, until they
+// do not more than that, and while they stand still for more than twice as long and 6
+// readings; the readings before are then forgotten, too. A reading far outside what
 // training saw is never used.
 func (s *Sensor) Broken() (why string, since uint64) {
 	if s.reason == trusted {

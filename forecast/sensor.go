@@ -10,9 +10,10 @@ type Sensor struct {
 	calendar calendar
 	m        Memory
 
-	truth  float32 // of the step just read
-	knows  bool    // whether there is one
-	reason reason  // why the reading of the step just read is not used
+	truth   float32 // of the step just read
+	knows   bool    // whether there is one
+	reason  reason  // why the reading of the step just read is not used
+	noticed bool    // that was not so at the step before
 }
 
 // NewSensor returns a sensor that has read nothing yet.
@@ -79,6 +80,9 @@ func (s *Sensor) Read(row []float32, t uint64, reading []float32, truth float32,
 	case told && known:
 		s.trust(v)
 	default:
+		if s.noticed && s.reason != outside {
+			s.forget(near, heard)
+		}
 		s.push(s.estimate(near, heard))
 		s.m.Estimated = true
 	}
@@ -118,6 +122,16 @@ func (s *Sensor) estimate(near float32, heard bool) float32 {
 	}
 	others := float64(n.Near * (float64(near) - n.NearLevel))
 	return float32(n.Level + float64(s.m.Kept*s.m.Value) + float64((1-s.m.Kept)*others))
+}
+
+// forget drops the readings of a sensor that has just been found broken: they were
+// nonsense for a while. Its neighbours alone say what it read.
+func (s *Sensor) forget(near float32, heard bool) {
+	s.m.Kept, s.m.Alone = 0, 0
+	x := s.estimate(near, heard)
+	for l := range s.m.Lags {
+		s.m.Lags[l] = x
+	}
 }
 
 // push puts x before the readings so far. Before the first one the world was as it
