@@ -195,7 +195,8 @@ func (m *Model) Sensors() ([]forecast.Memory, error) {
 		all[i] = forecast.Memory{
 			Started: row[0] != 0, Step: uint64(row[1]), Estimated: row[2] != 0, Value: row[3], Kept: row[4], Alone: row[5],
 			Doubt: row[6], Doubted: row[7] != 0, Quiet: int(row[8]), Rough: row[9], Run: int(row[10]), Last: float32(row[11]),
-			At: uint64(row[12]), Reason: uint8(row[13]), Since: uint64(row[14]), Lags: singles(row[sensorFixed : sensorFixed+s.Lags]), Extras: singles(row[sensorFixed+s.Lags:]),
+			At: uint64(row[12]), Reason: uint8(row[13]), Since: uint64(row[14]),
+			Lags: singles(row[sensorFixed : sensorFixed+s.Lags]), Extras: singles(row[sensorFixed+s.Lags:]),
 		}
 	}
 	return all, nil

@@ -18,8 +18,9 @@ import (
 func sensors() *forecast.Spec {
 	code := 0.0
 	norm := forecast.Norm{
-		Mean: 59.37636571018240, Scale: 1.0 / 3, Sigma: []float64{.1, .2}, Level: .1, NearLevel: .2, Near: .7, Keep: 1.0 / 7, Alone: .9, Rough: .3, Longest: 71,
-		Low: 1.5, High: 70, ExtraMean: []float64{2}, ExtraScale: []float64{3},
+		Mean: 59.37636571018240, Scale: 1.0 / 3, Sigma: []float64{.1, .2},
+		Level: .1, NearLevel: .2, Near: .7, Keep: 1.0 / 7, Alone: .9, Rough: .3, Longest: 71, Low: 1.5, High: 70,
+		ExtraMean: []float64{2}, ExtraScale: []float64{3},
 	}
 	other := norm
 	other.Mean = math.Pi
