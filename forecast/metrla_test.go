@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -271,6 +272,28 @@ func TestBrokenTraffic(t *testing.T) {
 		after := slices.Sorted(maps.Values(first))
 		if len(after) < 40 || after[0] < 1 || after[len(after)/2] > c.median {
 			t.Errorf("%s: noticed after %v steps, want 40 of 41, and the middle one after %d", c.name, after, c.median)
+		}
+	}
+}
+
+// Speeds in km/h or m/s are noticed by those who expect mph; the days after training
+// are not.
+func TestOtherUnits(t *testing.T) {
+	d := loadTraffic(t)
+	for _, scaling := range []forecast.Scaling{forecast.ScalePerSensor, forecast.ScaleCommon} {
+		s := d.fit(t, scaling)
+		test := d.readings.View(metrTrain*metrSensors, 0, (2016-metrTrain)*metrSensors, 1)
+		if why := s.Unlike(test, metrSensors); why != "" {
+			t.Errorf("%s: readings in mph: %s", scaling, why)
+		}
+		for factor, want := range map[float32]string{1.609: "their mean is 92.9", .447: "their mean is 25.8"} {
+			other := test.Clone()
+			for k := range other.Data {
+				other.Data[k] *= factor
+			}
+			if why := s.Unlike(other, metrSensors); !strings.Contains(why, want) || !strings.Contains(why, "are they in mph?") {
+				t.Errorf("%s: %v mph: got %q, want %q", scaling, factor, why, want)
+			}
 		}
 	}
 }
