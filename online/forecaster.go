@@ -54,7 +54,8 @@ var errTimes = errors.New("online: a forecast of a step below 0: steps count fro
 // [Config.Moment].
 func NewForecaster(o *Observer, r rule.Config, task rule.SeasonTask, sigma [][]float64) (*Forecaster, error) {
 	if len(task.Horizons) != o.model.Outputs() {
-		return nil, fmt.Errorf("online: %d horizons for a model of %d outputs: each output is the forecast of one", len(task.Horizons), o.model.Outputs())
+		return nil, fmt.Errorf("online: %d horizons for a model of %d outputs: each output is the forecast of one",
+			len(task.Horizons), o.model.Outputs())
 	}
 	if len(sigma) != o.nodes {
 		return nil, fmt.Errorf("online: usual errors of %d nodes for a network of %d", len(sigma), o.nodes)

@@ -53,7 +53,7 @@ func (n *SeasonNode) Memory() SeasonMemory {
 		})
 	}
 	for k := range n.ring {
-		if f := &n.ring[k]; f.used {
+		if f := &n.ring[k]; f.used && slices.Contains(f.judged, false) {
 			m.Waiting = append(m.Waiting, SeasonForecast{
 				Time: f.time, Features: slices.Clone(f.phi), Base: slices.Clone(f.base), Answer: slices.Clone(f.answer),
 				Season: slices.Clone(f.season), First: slices.Clone(f.first), Judged: slices.Clone(f.judged), Bounds: slices.Clone(f.bounds),
@@ -141,11 +141,10 @@ func (n *SeasonNode) Fits(m SeasonMemory) error {
 	}
 	for k := range m.Waiting {
 		f := &m.Waiting[k]
-		if len(f.Features) != p.p || len(f.Base) != c || len(f.Answer) != c || len(f.Season) != c || len(f.First) != c || len(f.Judged) != c ||
-			len(f.Bounds) != 0 && len(f.Bounds) != c || k > 0 && f.Time <= m.Waiting[k-1].Time {
+		if !f.sized(c, p.p) || k > 0 && f.Time <= m.Waiting[k-1].Time {
 			return fmt.Errorf("rule: memory: forecast %d of those that wait does not fit %d horizons and %d features, or is not in order", k, c, p.p)
 		}
-		if !mat.Finite(f.Features...) || !mat.Finite(f.Season...) || !mat.Finite(f.First...) || !mat.Finite(f.Base...) || !mat.Finite(f.Answer...) {
+		if !f.finite() {
 			return fmt.Errorf("rule: memory: a number of forecast %d of those that wait is not finite", k)
 		}
 	}
@@ -153,6 +152,16 @@ func (n *SeasonNode) Fits(m SeasonMemory) error {
 		return n.conform.Fits(*m.Conformal)
 	}
 	return nil
+}
+
+// sized says whether f has numbers for c horizons and p features.
+func (f *SeasonForecast) sized(c, p int) bool {
+	return len(f.Features) == p && len(f.Base) == c && len(f.Answer) == c && len(f.Season) == c && len(f.First) == c &&
+		len(f.Judged) == c && (len(f.Bounds) == 0 || len(f.Bounds) == c)
+}
+
+func (f *SeasonForecast) finite() bool {
+	return mat.Finite(f.Features...) && mat.Finite(f.Season...) && mat.Finite(f.First...) && mat.Finite(f.Base...) && mat.Finite(f.Answer...)
 }
 
 // valid reports what cannot be the memory of a horizon.

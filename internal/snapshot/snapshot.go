@@ -90,6 +90,7 @@ func Put(file *modelfile.Model, s online.Snapshot) {
 	}
 	putAnswers(file, &s)
 	putRelays(file, &s)
+	putSeason(file, &s)
 }
 
 // putNeighbors stores whom nodes weight one by one.
@@ -129,8 +130,9 @@ func (r *reader) neighbors(nodes []rule.Memory) {
 func Of(file *modelfile.Model) (s online.Snapshot, found bool, err error) {
 	r := reader{file: file}
 	steps := r.integers(stepsName)
-	if steps == nil && r.err == nil {
-		return s, false, nil
+	if found = r.season(&s, steps == nil); steps == nil && r.err == nil {
+		s.Delay = r.delay()
+		return s, found, r.err
 	}
 	s.Nodes = make([]rule.Memory, len(steps))
 	r.vectors(s.Nodes)
