@@ -1,0 +1,457 @@
+package rule_test
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"hash/crc32"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/conformal"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// finite fails unless everything that a node remembers is a number, and P that of
+// something that can vary.
+func finite(t *testing.T, n *rule.SeasonNode) {
+	t.Helper()
+	if err := n.Fits(n.Memory()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whatever truths, inputs, usual errors and neighbours say, a node stays finite, and
+// its answers are numbers.
+func TestSeasonCannotDiverge(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	for name, c := range map[string]struct {
+		sigma []float64
+		truth func(s int) float32
+		input float32 // in the place of every input
+		say   []float32
+	}{
+		"huge truths":         {truth: func(s int) float32 { return 1e30 }},
+		"largest truths":      {truth: func(s int) float32 { return math.MaxFloat32 * float32(1-2*(s%2)) }},
+		"no numbers":          {truth: func(s int) float32 { return []float32{nan, inf, -inf, 1}[s%4] }},
+		"no usual error":      {sigma: []float64{0, math.NaN()}, truth: func(s int) float32 { return float32(s % 3) }},
+		"endless usual error": {sigma: []float64{math.Inf(1), 1e300}, truth: func(s int) float32 { return 1e20 }},
+		"constant inputs":     {input: 1, truth: func(s int) float32 { return 2 }},
+		"huge inputs":         {input: 1e30, truth: func(s int) float32 { return float32(s%5) - 2 }},
+		"largest inputs":      {input: math.MaxFloat32, truth: func(s int) float32 { return float32(s%5) - 2 }},
+		"inputs of no number": {input: nan, truth: func(s int) float32 { return float32(s%5) - 2 }},
+		"neighbours' nonsense": {
+			truth: func(s int) float32 { return float32(s % 7) }, say: []float32{nan, 1, -1, 0, inf, inf, 1e30, 1e30},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := seasonal()
+			config.Gate, config.Conformal = nil, &conformal.Config{}
+			p := newTown(t, 1, 7, []int{1, 4}, 5, 8, config)
+			if c.sigma != nil {
+				plan, err := rule.NewSeasonPlan(&config, p.task)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.nodes[0] = rule.NewSeasonNode(plan, c.sigma)
+			}
+			n, y := p.nodes[0], make([]float32, 2)
+			for s := range 3000 {
+				n.Tell(uint64(s), c.truth(s))
+				if c.say != nil {
+					vectors := mat.NewDense(len(c.say)/2, 4, nil)
+					rows, weights := []int32{-1}, []float32{0.2}
+					for k := range vectors.Rows {
+						copy(vectors.Row(k), []float32{c.say[2*k], c.say[2*k+1], c.say[2*k], c.say[2*k+1]})
+						rows, weights = append(rows, int32(k)), append(weights, 0.2)
+					}
+					n.Mix(weights, 0, vectors, rows)
+				}
+				base, z := p.drawn()
+				for e := range z.Data {
+					if c.input != 0 {
+						z.Data[e] = c.input
+					}
+				}
+				n.Give(y, uint64(s), base.Row(0), z.Row(0))
+				if !mat.Finite(y...) {
+					t.Fatalf("step %d: answered %v", s, y)
+				}
+			}
+			finite(t, n)
+		})
+	}
+}
+
+// Neighbours that send what nobody can have learned count as silent: the node goes
+// on as if it heard itself in their place.
+func TestSeasonNonsenseIsSilence(t *testing.T) {
+	heard, alone := newTown(t, 1, 7, []int{2}, 3, 4, seasonal()), newTown(t, 1, 7, []int{2}, 3, 4, seasonal())
+	nan := float32(math.NaN())
+	say := mat.NewDense(5, 2, []float32{nan, 0, 1, nan, -1, 0, 1e9, 0, 1, 1e6})
+	for s := range 100 {
+		truth := heard.truth(s, 0)
+		base, z := heard.drawn()
+		var y [2][]float32
+		for k, p := range []*town{heard, alone} {
+			p.nodes[0].Tell(uint64(s), truth)
+			if k == 0 {
+				p.nodes[0].Mix([]float32{0.125, 0.125, 0.25, 0.125, 0.125, 0.125, 0.125}, 2, say, []int32{0, 1, 0, 2, 3, 4, -1})
+			}
+			y[k] = make([]float32, 1)
+			p.nodes[0].Give(y[k], uint64(s), base.Row(0), z.Row(0))
+		}
+		if y[0][0] != y[1][0] {
+			t.Fatalf("step %d: answered %v, want %v", s, y[0][0], y[1][0])
+		}
+	}
+}
+
+// What answers cost stays within what was promised, in a world that wants learning
+// to fail: truths are on the other side of y† than what was learned.
+func TestSeasonBound(t *testing.T) {
+	const h, sigma = 4, 0.3
+	config := seasonal() // hardly pulled to what was trained
+	config.Season.Ridge, config.Season.Taps = 0.01, 0.01
+	p := newTown(t, 1, 6, []int{h}, 3, 4, config)
+	n := p.nodes[0]
+	answers, trained, closed := 0.0, 0.0, 0
+	var given, base []float32
+	for s := range 5000 {
+		b, z := p.drawn()
+		if s >= h {
+			q := s - h
+			truth := base[q] + 0.25
+			if given[q] > base[q] {
+				truth = base[q] - 0.25
+			}
+			n.Tell(uint64(s), truth)
+			answers += min(math.Abs(float64(truth)-float64(given[q])), 6*sigma)
+			trained += min(math.Abs(float64(truth)-float64(base[q])), 6*sigma)
+		}
+		y := make([]float32, 1)
+		n.Give(y, uint64(s), b.Row(0), z.Row(0))
+		given, base = append(given, y[0]), append(base, b.At(0, 0))
+		if most := 1.02*trained + 10*sigma + h*6*sigma; answers > most {
+			t.Fatalf("step %d: answers cost %v, those of the model as trained %v: promised was %v", s, answers, trained, most)
+		}
+		if !n.State(0).Open {
+			closed++
+		}
+	}
+	if t.Logf("closed for %d of 5000 steps; answers cost %.1f, trained %.1f", closed, answers, trained); closed == 0 {
+		t.Error("the world never made learning fail: nothing was tested")
+	}
+	if st := n.State(0); math.Abs(st.Answers-answers) > 1e-6 || math.Abs(st.Trained-trained) > 1e-6 {
+		t.Errorf("counted %v and %v, want %v and %v", st.Answers, st.Trained, answers, trained)
+	}
+}
+
+// A node goes on for a year: own taps are still those of the ridge regression on all
+// that it was told.
+func TestSeasonLastsForAYear(t *testing.T) {
+	steps := 100_000
+	if testing.Short() {
+		steps = 10_000
+	}
+	const lags = 12
+	config := seasonal()
+	config.Gate = nil
+	p := newTown(t, 1, 0, []int{1}, lags, lags, config)
+	n := p.nodes[0]
+	twin := newReference(p.task, 1, p.sigma[0])
+	for s := range steps {
+		truth := 0.2 * p.truth(s, 0)
+		base, z := p.drawn()
+		base.Data[0] = 0
+		n.Tell(uint64(s), truth)
+		n.Give(make([]float32, 1), uint64(s), base.Row(0), z.Row(0))
+		if s > 0 { // no innovation is clipped: the sums are all there is to know
+			for i, v := range twin.phi[0] {
+				twin.right[i] += v * float64(truth)
+				for j, w := range twin.phi[0] {
+					twin.normal[i][j] += v * w
+				}
+			}
+		}
+		twin.phi = twin.phi[:0]
+		twin.answers(s, 0, z.Row(0), lags)
+	}
+	finite(t, n)
+	worst, want := 0.0, eliminate(twin.normal, twin.right)
+	for e, v := range n.Taps(0) {
+		worst = max(worst, math.Abs(v-want[e]))
+	}
+	if t.Logf("after %d steps own taps differ by %.1e", steps, worst); worst > 1e-9 {
+		t.Errorf("own taps differ by %.1e from the regression, want 1e-9 at most", worst)
+	}
+}
+
+// remembering returns a node that learned for some steps, with intervals.
+func remembering(t testing.TB, steps int) *town {
+	config := seasonal()
+	config.Conformal = &conformal.Config{Coverage: 0.8}
+	p := newTown(t, 3, 9, []int{1, 3, 5}, 4, 7, config)
+	for s := range steps {
+		p.steps(s)
+	}
+	return p
+}
+
+// steps is a step of truths that are sometimes not known.
+func (p *town) steps(s int) mat.Dense {
+	truths := make([]float32, len(p.nodes))
+	for i := range truths {
+		if truths[i] = p.truth(s, i); (s+i)%6 == 0 {
+			truths[i] = float32(math.NaN())
+		}
+	}
+	base, z := p.drawn()
+	return p.step(s, truths, base, z)
+}
+
+// A node restored from its memory goes on with the same bits, through JSON and
+// through numbers, and a memory that does not fit changes nothing.
+func TestSeasonMemory(t *testing.T) {
+	const first, more = 150, 60
+	want := remembering(t, first)
+	for name, pass := range map[string]func(m rule.SeasonMemory) (rule.SeasonMemory, error){
+		"JSON": func(m rule.SeasonMemory) (back rule.SeasonMemory, err error) {
+			text, err := json.Marshal(m)
+			if err != nil {
+				return back, err
+			}
+			return back, json.Unmarshal(text, &back)
+		},
+		"numbers": func(m rule.SeasonMemory) (rule.SeasonMemory, error) { return rule.SeasonOf(m.Numbers()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			whole, half := remembering(t, first), newTown(t, 3, 9, []int{1, 3, 5}, 4, 7, want.config)
+			half.rng = whole.rng
+			for i, n := range whole.nodes {
+				m, err := pass(n.Memory())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := half.nodes[i].Restore(m); err != nil {
+					t.Fatal(err)
+				}
+				if !reflect.DeepEqual(half.nodes[i].Memory(), n.Memory()) {
+					t.Fatalf("node %d remembers something else", i)
+				}
+			}
+			other := remembering(t, first)
+			for s := first; s < first+more; s++ {
+				got, want := half.steps(s), other.steps(s)
+				if !reflect.DeepEqual(got.Data, want.Data) {
+					t.Fatalf("step %d: got %v, want %v", s, got.Data, want.Data)
+				}
+			}
+		})
+	}
+	n := want.nodes[0]
+	before := n.Memory()
+	for name, spoil := range map[string]func(m *rule.SeasonMemory){
+		"horizons": func(m *rule.SeasonMemory) { m.Horizons = m.Horizons[:2] },
+		"season":   func(m *rule.SeasonMemory) { m.Horizons[0].Table = m.Horizons[0].Table[:3] },
+		"taps":     func(m *rule.SeasonMemory) { m.Horizons[1].Taps = nil },
+		"spread":   func(m *rule.SeasonMemory) { m.Horizons[1].Spread[0] = -1 },
+		"NaN":      func(m *rule.SeasonMemory) { m.Horizons[1].Weight[1] = math.NaN() },
+		"G":        func(m *rule.SeasonMemory) { m.Horizons[1].Weight[0] = -1 },
+		"waiting":  func(m *rule.SeasonMemory) { m.Waiting[0].Features = nil },
+		"order":    func(m *rule.SeasonMemory) { m.Waiting[0].Time = 1e6 },
+		"features": func(m *rule.SeasonMemory) { m.Waiting[1].First[0] = math.Inf(1) },
+		"scores":   func(m *rule.SeasonMemory) { m.Conformal.Windows = m.Conformal.Windows[:1] },
+	} {
+		m := n.Memory()
+		if spoil(&m); n.Restore(m) == nil {
+			t.Errorf("%s: a memory that does not fit was restored", name)
+		}
+		if !reflect.DeepEqual(n.Memory(), before) {
+			t.Fatalf("%s: changed the node", name)
+		}
+	}
+}
+
+// Numbers that are not those of a season are refused, wherever they are cut.
+func TestSeasonNumbersRefused(t *testing.T) {
+	m := remembering(t, 40).nodes[1].Memory()
+	numbers := m.Numbers()
+	for k := 1; k < len(numbers); k += 7 {
+		if _, err := rule.SeasonOf(numbers[:k]); err == nil {
+			t.Fatalf("the first %d of %d numbers are read", k, len(numbers))
+		}
+	}
+	for k := range 7 {
+		for _, v := range []float64{-1, 1e9, math.NaN(), 0.5, 1 << 52} {
+			spoiled := append([]float64(nil), numbers...)
+			if spoiled[k] == v || k >= 5 && v-v == 0 {
+				continue // a flag
+			}
+			spoiled[k] = v
+			if _, err := rule.SeasonOf(spoiled); err == nil {
+				t.Errorf("number %d is %v: no error", k, v)
+			}
+		}
+	}
+	if got, err := rule.SeasonOf(nil); err != nil || len(got.Horizons) != 0 {
+		t.Errorf("no numbers: got %+v and %v, want nothing", got, err)
+	}
+}
+
+// What begins a stream has learned, and counted nothing; a newcomer begins with the
+// mean of its neighbours.
+func TestSeasonNewcomer(t *testing.T) {
+	p := remembering(t, 200)
+	a, b := p.nodes[0].Memory(), p.nodes[1].Memory()
+	m := rule.Average([]rule.SeasonMemory{a, b}, []float64{1, 3})
+	if err := p.nodes[2].Restore(m); err != nil {
+		t.Fatal(err)
+	}
+	for c, h := range m.Horizons {
+		for e, v := range h.Taps {
+			if want := (a.Horizons[c].Taps[e] + 3*b.Horizons[c].Taps[e]) / 4; math.Abs(v-want) > 1e-15 {
+				t.Errorf("tap %d is %v, want %v", e, v, want)
+			}
+		}
+		if want := (a.Horizons[c].Weight[0] + 3*b.Horizons[c].Weight[0]) / 4; math.Abs(h.Weight[0]-want) > 1e-9 {
+			t.Errorf("G is %v, want %v", h.Weight[0], want)
+		}
+		if h.Answers != 0 || h.Trained != 0 {
+			t.Errorf("a newcomer has erred by %v and %v", h.Answers, h.Trained)
+		}
+	}
+	if len(m.Waiting) != 0 || m.Conformal.Windows[0].Meter != (conformal.Meter{}) || len(m.Conformal.Windows[0].Scores) == 0 {
+		t.Errorf("a newcomer has %d forecasts, and intervals %+v", len(m.Waiting), m.Conformal.Windows[0])
+	}
+	if got := b.Begun(); len(got.Waiting) == 0 || got.Horizons[0].Answers != 0 || b.Horizons[0].Answers == 0 {
+		t.Errorf("what begins a stream has %d forecasts and erred by %v; before %v",
+			len(got.Waiting), got.Horizons[0].Answers, b.Horizons[0].Answers)
+	}
+}
+
+// Intervals hold the truth as often as was asked for.
+func TestSeasonIntervals(t *testing.T) {
+	p := remembering(t, 3000)
+	for i, n := range p.nodes {
+		m := n.Meter()
+		if got := m.Coverage(); got < 0.78 || got > 0.84 {
+			t.Errorf("node %d: intervals held the truth in %.3f of %d answers, want 0.8", i, got, m.Judged)
+		}
+	}
+}
+
+// A step allocates nothing.
+func TestSeasonAllocatesNothing(t *testing.T) {
+	p := remembering(t, 50)
+	base, z := p.drawn()
+	y, n, s := make([]float32, 3), p.nodes[0], uint64(50)
+	row := []int32{0, 1, -1}
+	got := testing.AllocsPerRun(200, func() {
+		n.Tell(s, float32(s%5))
+		n.Mix([]float32{0.5, 0.25, 0.25}, 0, p.sent, row)
+		n.Predict(y, s, base.Row(0), z.Row(0))
+		n.Give(y, s, base.Row(0), z.Row(0))
+		s++
+	})
+	if got != 0 {
+		t.Errorf("got %v allocations per step, want 0", got)
+	}
+}
+
+// The same truths give the same bits on every architecture.
+func TestSeasonSameBitsEverywhere(t *testing.T) {
+	p := remembering(t, 0)
+	sum := crc32.NewIEEE()
+	state := uint32(1)
+	next := func() float32 { // no logarithms and sines, which differ
+		state = state*1664525 + 1013904223
+		return float32(int32(state)) / (1 << 30)
+	}
+	moment := &rule.SecondMoment{}
+	z := mat.NewDense(300, p.inputs, nil)
+	for e := range z.Data {
+		z.Data[e] = next()
+	}
+	moment.Add(z, p.inputs)
+	p.task.Moment = moment
+	plan, err := rule.NewSeasonPlan(&p.config, p.task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range p.nodes {
+		p.nodes[i] = rule.NewSeasonNode(plan, p.sigma)
+	}
+	base, rows := mat.NewDense(3, 3, nil), mat.NewDense(3, p.inputs, nil)
+	for s := range 400 {
+		for e := range base.Data {
+			base.Data[e] = 0.2 * next()
+		}
+		for e := range rows.Data {
+			rows.Data[e] = next()
+		}
+		y := p.step(s, []float32{next(), float32(s%9) / 9, 0.5 * next()}, base, rows)
+		binary.Write(sum, binary.LittleEndian, y.Data)
+	}
+	for _, n := range p.nodes {
+		m := n.Memory()
+		binary.Write(sum, binary.LittleEndian, m.Numbers())
+	}
+	if got, want := sum.Sum32(), uint32(0x91e4c9d); got != want {
+		t.Errorf("got bits %#x, want %#x", got, want)
+	}
+}
+
+// Configurations that make no sense are refused, each complaint with its key.
+func TestSeasonComplains(t *testing.T) {
+	moment := &rule.SecondMoment{Inputs: 1, Mean: []float64{1, 0, 0, 1}}
+	good := rule.SeasonTask{Season: 4, Horizons: []int{1}, Lagged: []int{0}, Moment: moment}
+	for want, spoil := range map[string]func(c *rule.Config, task *rule.SeasonTask){
+		"season.forget is 2":         func(c *rule.Config, _ *rule.SeasonTask) { c.Season.Forget = 2 },
+		"season.rate is -1":          func(c *rule.Config, _ *rule.SeasonTask) { c.Season.Rate = -1 },
+		"season.ridge is -3":         func(c *rule.Config, _ *rule.SeasonTask) { c.Season.Ridge = -3 },
+		"season.taps is NaN":         func(c *rule.Config, _ *rule.SeasonTask) { c.Season.Taps = math.NaN() },
+		"season.margin is -1":        func(c *rule.Config, _ *rule.SeasonTask) { c.Season.Margin = -1 },
+		"season.slack is +Inf":       func(c *rule.Config, _ *rule.SeasonTask) { c.Season.Slack = math.Inf(1) },
+		"season goes without newton": func(c *rule.Config, _ *rule.SeasonTask) { c.Window = 9 },
+		"gate has numbers of other":  func(c *rule.Config, _ *rule.SeasonTask) { c.Gate.Margin = 0.5 },
+		"no season: the preset":      func(c *rule.Config, _ *rule.SeasonTask) { *c = rule.Laplace() },
+		"season: -1 steps":           func(_ *rule.Config, task *rule.SeasonTask) { task.Season = -1 },
+		"no horizon":                 func(_ *rule.Config, task *rule.SeasonTask) { task.Horizons = nil },
+		"a horizon of 0 steps":       func(_ *rule.Config, task *rule.SeasonTask) { task.Horizons = []int{0} },
+		"column 0 of the shifted":    func(_ *rule.Config, task *rule.SeasonTask) { task.Lagged = []int{0, 0} },
+		"column 7 of shifted inputs": func(_ *rule.Config, task *rule.SeasonTask) { task.Lagged = []int{7} },
+		"need the second moment":     func(_ *rule.Config, task *rule.SeasonTask) { task.Moment = nil },
+		"it has a negative eigenvalue": func(_ *rule.Config, task *rule.SeasonTask) {
+			task.Moment = &rule.SecondMoment{Inputs: 1, Mean: []float64{1, 5, 5, 1}}
+		},
+		"a second moment of 2 inputs w": func(_ *rule.Config, task *rule.SeasonTask) { task.Moment = &rule.SecondMoment{Inputs: 2} },
+	} {
+		c, task := seasonal(), good
+		spoil(&c, &task)
+		if _, err := rule.NewSeasonPlan(&c, task); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// BenchmarkSeason is a learning step of one node with 3 horizons and 36 lags: told,
+// mixed with 6 neighbours, and answered.
+func BenchmarkSeason(b *testing.B) {
+	config := seasonal()
+	config.Conformal = &conformal.Config{}
+	p := newTown(b, 1, 288, []int{3, 6, 12}, 36, 45, config)
+	n, y, s := p.nodes[0], make([]float32, 3), uint64(0)
+	vectors := mat.NewDense(7, 6, nil)
+	weights, rows := []float32{0.4, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1}, []int32{0, 1, 2, 3, 4, 5, 6}
+	base, z := p.drawn()
+	b.ReportAllocs()
+	for b.Loop() {
+		n.Tell(s, float32(s%17)/17)
+		n.Mix(weights, 0, vectors, rows)
+		n.Give(y, s, base.Row(0), z.Row(0))
+		s++
+	}
+}
