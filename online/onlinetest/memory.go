@@ -95,6 +95,11 @@ func strangers(t *testing.T, good string) map[string]online.Snapshot {
 		})
 		add("a window too long", func(s *online.Snapshot) { s.Nodes[last(s)].Counts = make([]int, 1<<21) })
 	}
+	if len(parsed(t, good).Season) > 0 {
+		add("one season less", func(s *online.Snapshot) { s.Season = s.Season[1:] })
+		add("a horizon less", func(s *online.Snapshot) { s.Season[0].Horizons = s.Season[0].Horizons[1:] })
+		add("a season that is no number", func(s *online.Snapshot) { s.Season[0].Horizons[0].Weight[0] = math.NaN() })
+	}
 	if d := parsed(t, good).Delay; len(d) > 0 && len(d[0]) > 0 {
 		add("a delayed signal that is no number", func(s *online.Snapshot) { s.Delay[0][0] = nan })
 	}
@@ -164,8 +169,24 @@ func slices(s online.Snapshot) [][]float32 {
 	return all
 }
 
+// seasons returns those of forecasters.
+func seasons(s online.Snapshot) (all [][]float64) {
+	for _, n := range s.Season {
+		for _, h := range n.Horizons {
+			all = append(all, h.Table, h.Seen, h.Taps, h.Spread)
+		}
+		for _, f := range n.Waiting {
+			all = append(all, f.Features, f.Season, f.First)
+		}
+	}
+	return all
+}
+
 func size(s online.Snapshot) (numbers int) {
 	for _, v := range slices(s) {
+		numbers += len(v)
+	}
+	for _, v := range seasons(s) {
 		numbers += len(v)
 	}
 	return numbers
@@ -173,6 +194,11 @@ func size(s online.Snapshot) (numbers int) {
 
 func scribble(s online.Snapshot) {
 	for _, v := range slices(s) {
+		for e := range v {
+			v[e] = 1e9
+		}
+	}
+	for _, v := range seasons(s) {
 		for e := range v {
 			v[e] = 1e9
 		}
