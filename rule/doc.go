@@ -61,6 +61,12 @@
 // it cost, at once or late, and only then hand it to the Node. Nothing that a Node
 // learns reaches anybody but through them, where there is a [Gate].
 //
+// # Forecasts
+//
+// Forecasts are learned by [Season], whose nodes, [SeasonNode], are neither Node nor
+// Answers: what they answer is judged steps later, one horizon after the other, and
+// what they share with neighbours is no taps.
+//
 // # What keeps it safe
 //
 // Learning must not do harm in a network that nobody watches. Each of these
