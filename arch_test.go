@@ -58,7 +58,7 @@ const rules = `
 	internal/dataset    : scenario/movies
 	internal/baseline   : scenario/movies
 	internal/figure     : modelfile
-	internal/lifecycle  : mat graph gnn loss optim random train rule conformal online modelfile scenario/sourceloc
+	internal/lifecycle  : mat graph gnn loss optim random train rule conformal forecast online modelfile scenario/sourceloc
 	                      scenario/flocking scenario/movies internal/config internal/data internal/dataset
 	                      internal/recipe internal/rundir internal/snapshot
 	internal/recipe     : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc
