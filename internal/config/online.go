@@ -166,5 +166,6 @@ func (k *checker) series(s *Stream) {
 // Trains says whether c describes a training run. A configuration may hold an
 // online section alone.
 func (c *Config) Trains() bool {
-	return c.Data != nil || c.Forecast != nil || c.Scenario != "" || c.Online == nil || c.Model.Features != 0 || c.Model.Wide != nil || c.Model.Deep != nil
+	source := c.Data != nil || c.Forecast != nil || c.Scenario != ""
+	return source || c.Online == nil || c.Model.Features != 0 || c.Model.Wide != nil || c.Model.Deep != nil
 }
