@@ -126,7 +126,8 @@ func TestValues(t *testing.T) {
 		{"absolutes", loss.L1{Target: two(1, 2, 3, 4)}, two(1, 4, 2, 4.5), (2 + 1 + 0.5) / 4, []float32{0, 0.25, -0.25, 0.25}},
 		{
 			"absolutes, of three rows half of one known and nothing of one",
-			loss.L1{Target: two(1, 2, nan, nan, nan, 4)}, two(0, 4, 9, 9, 9, 3), (1 + 2 + 1) / 4.0,
+			loss.L1{Target: two(1, 2, nan, nan, nan, 4)},
+			two(0, 4, 9, 9, 9, 3), (1 + 2 + 1) / 4.0,
 			[]float32{-0.25, 0.25, 0, 0, 0, -0.25},
 		},
 		{"squares of what is known", loss.MSE{Target: two(1, nan, 3, 4)}, two(2, 9, 3, 6), (1 + 4) / 4.0, []float32{0.5, 0, 0, 1}},
