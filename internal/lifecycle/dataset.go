@@ -35,6 +35,7 @@ type Dataset struct {
 	each      int             // rows of a sample that were shifted before; 0 if signals were not
 	criterion loss.Regression // nil for a classification
 	scenario  scenario        // nil unless it has more to say than its samples
+	forecast  *forecasts      // nil unless samples are forecasts
 }
 
 // Delayed says whether samples are trajectories on a graph that changes.
@@ -43,6 +44,14 @@ func (d *Dataset) Delayed() bool { return d.Steps > 0 }
 // Flights says whether samples are flights of robots, each with graphs of its
 // own.
 func (d *Dataset) Flights() bool { return d.each > 1 }
+
+// Notes say what was done with the files of d, for people to read.
+func (d *Dataset) Notes() []string {
+	if d.forecast == nil {
+		return nil
+	}
+	return d.forecast.notes
+}
 
 // Part is a number of samples with their targets.
 type Part struct {
@@ -57,10 +66,13 @@ type Part struct {
 // loadDataset reads the files, or draws the scenario, of a configuration.
 func loadDataset(ctx context.Context, c *config.Config) (*Dataset, error) {
 	if !c.Trains() {
-		return nil, errors.New("neither data nor scenario: say what to train on")
+		return nil, errors.New("neither data nor scenario nor forecast: say what to train on")
 	}
-	if c.Data != nil {
+	switch {
+	case c.Data != nil:
 		return loadFiles(c)
+	case c.Forecast != nil:
+		return loadForecast(c)
 	}
 	return drawScenario(ctx, c)
 }
@@ -130,7 +142,7 @@ func (d *Dataset) samples(m *gnn.WideDeep, p *Part, targets train.Objective, out
 		return train.NewShifted(m, p.shifted, d.each, targets)
 	case !d.Delayed():
 		return train.NewSignals(m, train.SignalsConfig{
-			Graph: d.graph, Operator: d.Shift, Signals: p.signals, Read: d.read, Targets: targets, Outage: outage,
+			Graph: d.graph, Operator: d.Shift, Signals: p.signals, Read: d.read, Targets: targets, Outage: outage, Sparing: d.forecast != nil,
 		})
 	}
 	if outage != (train.Outage{}) {

@@ -20,6 +20,9 @@ func (d *Dataset) moment(net *gnn.WideDeep, e *mat.Engine) (*rule.SecondMoment, 
 	}
 	if !d.Delayed() {
 		moment := online.InputMoment(net, s, d.Train.signals, d.read, e)
+		if d.forecast != nil {
+			return moment, nil // they learn by season, and a neighbour has more lags than a node can weight
+		}
 		online.HearEach(moment, net, s, d.Train.signals, d.read, e)
 		return moment, nil
 	}

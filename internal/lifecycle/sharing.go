@@ -37,6 +37,8 @@ func (t *Training) measureSharing() (s *modelfile.Sharing, skipped string, err e
 	switch {
 	case t.Model.Config.Wide == nil:
 		return nil, "the model has no wide part", nil
+	case d.forecast != nil:
+		return nil, "what forecasts should have said is known late, and what their nodes share does not depend on it", nil
 	case d.each > 0 || d.Delayed():
 		return nil, "samples have graphs of their own", nil
 	}

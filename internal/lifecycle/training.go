@@ -102,7 +102,12 @@ func NewTraining(ctx context.Context, c *config.Config) (*Training, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Training{config: c, Data: data}
+	return newTraining(c, data)
+}
+
+// newTraining draws a model for data.
+func newTraining(c *config.Config, data *Dataset) (t *Training, err error) {
+	t = &Training{config: c, Data: data}
 	arch := c.Model.Architecture(data.in, data.outputs)
 	if arch.Outputs == 0 && arch.Features != data.outputs {
 		return nil, fmt.Errorf("model.no_readout: the model gives %d features, the data ask for %d outputs", arch.Features, data.outputs)
