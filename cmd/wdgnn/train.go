@@ -238,6 +238,9 @@ func (r *trainRun) run(ctx context.Context) error {
 		if r.now.State != nil {
 			fmt.Fprintf(r.Stderr, "resuming after epoch %d\n", r.now.State.Progress.Epoch)
 		}
+		for _, note := range d.Notes() {
+			fmt.Fprintf(r.Stderr, "%s\n", note)
+		}
 		if d.Valid.Samples == 0 {
 			fmt.Fprintln(r.Stderr, "nothing to validate on: the last parameters will be kept")
 		}
@@ -335,6 +338,7 @@ func (r *trainRun) print(result *lifecycle.TrainingResult) error {
 	if result.Test != nil {
 		w.printf("test   %s\n", result.Test)
 	}
+	w.horizons(result)
 	w.printf("model  %s\n", r.dir.Path(rundir.ModelName))
 	return w.err
 }

@@ -23,9 +23,18 @@ const (
 )
 
 // Calibrate keeps for File how the answers of the model as it is turned out on
-// the validation samples; nothing without such samples.
+// the validation samples; nothing without such samples. Of forecasts it also keeps
+// how large errors are and what is known of the past.
 func (t *Training) Calibrate(ctx context.Context) error {
-	t.calibration = nil
+	t.calibration, t.replayed = nil, nil
+	if t.Data.forecast != nil {
+		if err := t.measureSigma(ctx); err != nil {
+			return err
+		}
+		if err := t.replay(ctx); err != nil {
+			return err
+		}
+	}
 	if t.valid.data == nil {
 		return nil
 	}

@@ -1,10 +1,13 @@
 package lifecycle
 
 import (
+	"context"
 	"math"
 
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/data"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/train"
 )
 
 // loadForecast reads the series that a configuration names.
@@ -48,4 +51,35 @@ func loadSeries(c *config.Config) (s *data.Series, truths []float32, err error) 
 		}
 	}
 	return s, truths, nil
+}
+
+// trainForecast trains as c says on the steps of a series before upto, and returns
+// the model with what it remembers of them. Of these steps as many are for validation
+// as c sets aside of those that are not for the test. Epochs are reported to onEpoch,
+// which may be nil.
+func trainForecast(
+	ctx context.Context, c *config.Config, s *data.Series, truths []float32, upto int, version string, onEpoch func(train.Epoch) error,
+) (*modelfile.Model, error) {
+	own, section := *c, *c.Forecast
+	section.Split = config.ForecastSplit{Valid: section.Split.Valid / (1 - section.Split.Test)}
+	own.Forecast = &section
+	if truths != nil {
+		truths = truths[:upto*s.Nodes]
+	}
+	d, err := newForecasts(&own, s.Part(0, upto), truths)
+	if err != nil {
+		return nil, err
+	}
+	t, err := newTraining(&own, d)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	if _, err := t.Run(ctx, nil, onEpoch, nil); err != nil {
+		return nil, err
+	}
+	if err := t.Calibrate(ctx); err != nil {
+		return nil, err
+	}
+	return t.File(version), nil
 }

@@ -36,6 +36,7 @@ type Training struct {
 	skipped string
 
 	calibration *modelfile.Calibration // of the model as it was when Calibrate was called
+	replayed    *replayed              // by it, likewise; nil but for forecasts
 }
 
 // Score is how well a model does on a number of samples.
@@ -46,6 +47,8 @@ type Score struct {
 	Cost     *float64 `json:"cost,omitempty"`     // of robots' flights: velocity variation, summed over time, mean over flights
 	Expert   *float64 `json:"expert,omitempty"`   // that of the expert on the same flights
 	RMSE     *float64 `json:"rmse,omitempty"`     // of ratings
+
+	Horizons []HorizonScore `json:"horizons,omitempty"` // of forecasts, by horizon
 }
 
 // String writes the score for people.
@@ -88,6 +91,9 @@ type TrainingResult struct {
 	Seconds   float64 `json:"seconds"` // of training; filled in by whoever has a clock
 
 	// How much nodes should share online, or why that was not measured.
+	Unit  string   `json:"unit,omitempty"`  // of forecasts
+	Notes []string `json:"notes,omitempty"` // what was done with the series
+
 	Sharing        *modelfile.Sharing `json:"sharing,omitempty"`
 	SharingSkipped string             `json:"sharing_skipped,omitempty"`
 
@@ -260,6 +266,9 @@ func (t *Training) Report(ctx context.Context, r train.Result, version string) (
 		Select: t.config.Select(), Epochs: r.Epochs, Steps: r.Steps, Restarts: r.Restarts, Stopped: r.Stopped,
 		Scored: r.Scored, Best: r.Best, BestSteps: r.BestSteps,
 	}
+	if out.Notes = d.Notes(); d.forecast != nil {
+		out.Unit = d.forecast.spec.Unit
+	}
 	out.Sharing, out.SharingSkipped = t.Sharing()
 	first, err := score(ctx, t.Model, t.train, t.engine, t.config)
 	if err != nil {
@@ -276,6 +285,9 @@ func (t *Training) Report(ctx context.Context, r train.Result, version string) (
 		}
 		if *p.to, err = score(ctx, t.Model, p.bound, t.engine, t.config); err == nil {
 			err = d.judge(ctx, *p.to, t.Model, p.name)
+		}
+		if err == nil && d.forecast != nil {
+			err = t.reportForecasts(ctx, *p.to, p.name)
 		}
 		if err != nil {
 			return nil, err
@@ -317,6 +329,9 @@ func (t *Training) File(version string) *modelfile.Model {
 	file.SetSharing(s)
 	if d.scenario != nil {
 		d.scenario.keep(file)
+	}
+	if d.forecast != nil {
+		t.keepForecast(file)
 	}
 	return file
 }

@@ -1,0 +1,172 @@
+package lifecycle
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/random"
+)
+
+// What comes after the training and validation part changes nothing that is kept of
+// it: the whole model file has the same bytes, with links that are learned, norms,
+// errors and what the nodes remember. Without a validation part the same holds from
+// the end of the training part on.
+func TestForecastSeesNoFuture(t *testing.T) {
+	for _, split := range []string{"{valid: 0.2, test: 0.3}", "{valid: 0, test: 0.3}"} {
+		c := hillConfig(t, "  sensor_loss: 0.1\n  split: "+split)
+		c.Train.Epochs = 2
+		var files [2][]byte
+		for k := range files {
+			s := hill(300)
+			fc := mustForecasts(t, c, s, nil).forecast
+			if k == 1 {
+				for step := max(fc.train.end, fc.valid.end); step < s.Steps; step++ { // the future runs backwards, in other units
+					for i := range hillSensors {
+						s.Values.Set(step*hillSensors+i, 0, float32(1000*(s.Steps-step)+i))
+					}
+				}
+			}
+			d := mustForecasts(t, c, s, nil)
+			training, err := newTraining(c, d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := training.Run(t.Context(), nil, nil, nil); err != nil {
+				t.Fatal(err)
+			}
+			if err := training.Calibrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(t.TempDir(), "model.safetensors")
+			if err := modelfile.Save(path, training.File("test")); err != nil {
+				t.Fatal(err)
+			}
+			training.Close()
+			if files[k], err = os.ReadFile(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !slices.Equal(files[0], files[1]) {
+			t.Errorf("split %s: another future changes the model file", split)
+		}
+	}
+}
+
+// From a table of readings to a model that forecasts better than the last value
+// stays, with gaps, a sensor that never reads and one without links.
+func TestForecastTraining(t *testing.T) {
+	c := hillConfig(t, "  unit: °C\n  split: {valid: 0.2, test: 0.2}")
+	c.Train.Epochs = 20
+	s := hill(500)
+	rng := random.Stream(1, "gaps")
+	var b strings.Builder
+	b.WriteString("time," + strings.Join(s.Names, ",") + ",silent\n")
+	for step := range s.Steps {
+		b.WriteString(s.Time(step).Format(time.RFC3339))
+		for i := range hillSensors {
+			if rng.Float64() < 0.05 {
+				b.WriteString(",")
+				continue
+			}
+			fmt.Fprintf(&b, ",%.3f", s.Values.At(step*hillSensors+i, 0))
+		}
+		b.WriteString(",\n")
+	}
+	if err := os.WriteFile(c.Abs(c.Forecast.Series), []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	training, err := NewTraining(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer training.Close()
+	trained, err := training.Run(t.Context(), nil, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := training.Calibrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	result, err := training.Report(t.Context(), trained, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Unit != "°C" || len(result.Notes) == 0 || len(result.Test.Horizons) != 2 {
+		t.Fatalf("unit %q, notes %q and scores %+v, want those of two horizons", result.Unit, result.Notes, result.Test.Horizons)
+	}
+	for _, h := range result.Test.Horizons {
+		if h.Model.Count == 0 || h.Model.Count != h.Last.Count || !(h.Model.MAE < 0.8*h.Last.MAE) || !(h.Model.MAE < h.Ridge.MAE) {
+			t.Errorf("%s: the model errs by %+v, the last value by %+v, each alone by %+v; want the model to be better",
+				h.Name(), h.Model, h.Last, h.Ridge)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "model.safetensors")
+	if err := modelfile.Save(path, training.File("test")); err != nil {
+		t.Fatal(err)
+	}
+	checkForecastFile(t, path, training)
+}
+
+// checkForecastFile looks for all that a stream needs in a model file.
+func checkForecastFile(t *testing.T, path string, training *Training) {
+	t.Helper()
+	file, err := modelfile.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := file.Forecast()
+	if err != nil || spec == nil {
+		t.Fatalf("sensors %v (%v), want those of the training", spec, err)
+	}
+	if got := spec.Sensors[0]; got != "mast 0" || len(spec.Norms) != hillSensors+1 || spec.Unit != "°C" {
+		t.Errorf("sensor %q of %d, unit %q, want those of the series", got, len(spec.Norms), spec.Unit)
+	}
+	for i, n := range spec.Norms {
+		if len(n.Sigma) != 2 || !(n.Sigma[0] > 0) || !(n.Sigma[1] > 0) {
+			t.Errorf("sensor %d: usual errors %v, want one for each horizon", i, n.Sigma)
+		}
+	}
+	g, err := file.SensorGraph()
+	if err != nil || g == nil || g.Nodes() != hillSensors+1 || g.Edges() == 0 {
+		t.Errorf("graph %v (%v), want the one that was learned", g, err)
+	}
+	memory, err := file.Sensors()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := memory[0].Step, uint64(training.Data.forecast.valid.end-1); got != want {
+		t.Errorf("sensors have read up to step %d, want %d, the end of the validation part", got, want)
+	}
+}
+
+// A model that is trained on the steps before a moment is the same whatever follows,
+// and remembers up to that moment.
+func TestTrainForecastUpTo(t *testing.T) {
+	c := hillConfig(t, "")
+	c.Train.Epochs = 1
+	s := hill(260)
+	var params [2][]float32
+	for k := range params {
+		file, err := trainForecast(t.Context(), c, s.Part(0, s.Steps-100*k), nil, 160, "test", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		params[k] = file.Network.Params.Flat
+		memory, err := file.Sensors()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if memory[0].Step != 159 {
+			t.Errorf("sensors have read up to step %d, want 159", memory[0].Step)
+		}
+	}
+	if !slices.Equal(params[0], params[1]) {
+		t.Error("what follows changes the model")
+	}
+}
