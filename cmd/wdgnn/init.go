@@ -20,8 +20,8 @@ import (
 //go:embed template
 var templates embed.FS
 
-// tasks are those that init knows: two for a user's own data, then the scenarios.
-var tasks = []string{"classify", "regress", "sourceloc", "flocking", "movies"}
+// tasks are those that init knows: three for a user's own data, then the scenarios.
+var tasks = []string{"classify", "regress", "forecast", "sourceloc", "flocking", "movies"}
 
 // InitCommand writes a configuration and data to begin with.
 type InitCommand struct {
@@ -39,10 +39,14 @@ func (c *InitCommand) command() *cobra.Command {
 		Long: `Makes a folder with a commented config.yaml. For your own data (classify,
 regress) it adds a small example set that trains in seconds: a graph of 50 nodes
 (graph.csv), signals and targets (.npy), and a stream to keep learning from
-(stream_….csv, .npy). Put your files in their place. The scenarios need no data,
-but for movies, which are rated in MovieLens: wdgnn data get.`,
+(stream_….csv, .npy). For forecast it is three weeks of readings of 24 sensors
+(readings.csv), the links between them (sensors.csv), and the week after, in which
+a sensor breaks and another joins (later.csv, later_sensors.csv). Put your files
+in their place. The scenarios need no data, but for movies, which are rated in
+MovieLens: wdgnn data get.`,
 		Example: `  wdgnn init first && wdgnn train first/config.yaml
   wdgnn init --task regress values
+  wdgnn init --task forecast sensors
   wdgnn init --task sourceloc paper
   wdgnn init --task flocking robots
   wdgnn init --task movies films`,
@@ -52,7 +56,7 @@ but for movies, which are rated in MovieLens: wdgnn data get.`,
 			return c.Run()
 		},
 	}
-	cmd.Flags().StringVar(&c.task, "task", "classify", "classify or regress for your own data, or a scenario: sourceloc, flocking or movies")
+	cmd.Flags().StringVar(&c.task, "task", "classify", "classify, regress or forecast for your own data, or a scenario: sourceloc, flocking or movies")
 	cmd.Flags().BoolVar(&c.force, "force", false, "overwrite files that are there")
 	_ = cmd.RegisterFlagCompletionFunc("task", cobra.FixedCompletions(tasks, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -88,6 +92,11 @@ func (c *InitCommand) Run() error {
 		w.printf("Try: wdgnn data get movielens-100k --data %s, and then\n", filepath.Join(c.dir, "data", "ml-100k"))
 	}
 	w.printf("Try: wdgnn train %s\n", files[0].path)
+	if c.task == "forecast" {
+		model, later := filepath.Join(c.dir, "run", "model.safetensors"), filepath.Join(c.dir, "later")
+		w.printf("and: wdgnn forecast %s --series %s.csv --graph %s_sensors.csv --out f.csv\n", model, later, later)
+		w.printf("and: wdgnn online %s %s\n", model, files[0].path)
+	}
 	return w.err
 }
 
@@ -104,6 +113,9 @@ func (c *InitCommand) files() ([]file, error) {
 		return nil, err
 	}
 	files := []file{{filepath.Join(c.dir, "config.yaml"), content(text)}}
+	if c.task == "forecast" {
+		return append(files, c.series()...), nil
+	}
 	if task := config.Task(c.task); task != config.Classify && task != config.Regress {
 		return files, nil // a scenario
 	}
@@ -122,6 +134,18 @@ func (c *InitCommand) files() ([]file, error) {
 		array("stream_signals.npy", set.StreamSignalsShape, set.StreamSignals),
 		array("stream_targets.npy", set.StreamTargetsShape, set.StreamTargets),
 	), nil
+}
+
+// series lists the readings of the forecast example.
+func (c *InitCommand) series() []file {
+	e := lifecycle.NewForecastExample()
+	text := func(name, text string) file { return file{filepath.Join(c.dir, name), content([]byte(text))} }
+	return []file{
+		text("readings.csv", e.Readings),
+		text("sensors.csv", e.Sensors),
+		text("later.csv", e.Later),
+		text("later_sensors.csv", e.LaterSensors),
+	}
 }
 
 // content writes text, whole or not at all.
