@@ -20,6 +20,9 @@ const (
 	freeCells  = 1 << 22
 )
 
+// mostGaps bounds how many spacings are looked at to find the usual one.
+const mostGaps = 1 << 18
+
 // grid is an even grid of times, in microseconds: step k is at origin + k·every.
 type grid struct{ origin, every int64 }
 
@@ -44,12 +47,10 @@ func (b *table) series(o SeriesOptions) (*Series, error) {
 		s.noteGaps()
 		return s, nil
 	}
-	times := slices.Clone(b.times)
-	if !slices.IsSorted(times) {
+	times := b.distinctTimes()
+	if !slices.IsSorted(b.times) {
 		s.note("rows are not in the order of time: sorted")
-		slices.Sort(times)
 	}
-	times = slices.Compact(times)
 	g, err := b.chooseGrid(s, times, o)
 	if err != nil {
 		return nil, err
@@ -72,6 +73,18 @@ func (b *table) series(o SeriesOptions) (*Series, error) {
 	}
 	s.noteGaps()
 	return s, nil
+}
+
+// distinctTimes returns the times of all rows, ascending and each once.
+func (b *table) distinctTimes() []int64 {
+	var times []int64
+	for i, at := range b.times { // lines of one time mostly follow each other
+		if i == 0 || at != b.times[i-1] {
+			times = append(times, at)
+		}
+	}
+	slices.Sort(times)
+	return slices.Compact(times)
 }
 
 // chooseGrid settles interval and origin: those asked for, otherwise the usual
@@ -122,6 +135,9 @@ func (b *table) spacingOfSensors(common int64) (spacing int64, even bool) {
 	}
 	var gaps []int64
 	for _, r := range b.byTime(func(at int64) (int64, int64) { return at, 0 }) {
+		if len(gaps) >= mostGaps {
+			break
+		}
 		b.cells(r, func(i int, _ []float32) {
 			if at := b.times[r]; before[i] != math.MinInt64 && at > before[i] {
 				gaps = append(gaps, at-before[i])
