@@ -179,3 +179,12 @@ func (s *Sensor) Truth() (v float32, ok bool) { return s.truth, s.knows }
 
 // Units returns a normalised number in the user's units.
 func (s *Sensor) Units(y float32) float32 { return s.norm.Units(y) }
+
+// Normal returns what a truth in the user's units is in normalised ones; false if it
+// is no number, the code for none, or far outside what training saw.
+func (s *Sensor) Normal(truth float32) (v float32, ok bool) {
+	if !s.spec.present(truth) || s.norm.far(float64(truth)) {
+		return 0, false
+	}
+	return s.norm.Normal(truth), true
+}
