@@ -34,7 +34,7 @@ const rules = `
 	rule                : mat loss conformal
 	online              : mat graph gnn loss rule conformal
 	online/onlinetest   : mat graph loss online
-	agent               : mat graph gnn loss rule conformal
+	agent               : mat graph gnn loss rule conformal forecast
 	agent/agenttest     : mat graph loss agent
 	internal/idlist     :
 	transport           : internal/idlist
