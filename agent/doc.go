@@ -72,6 +72,28 @@
 // with nothing to learn from node 1 ends at the mean of all three: its row of W
 // is (1/3 1/3 1/3).
 //
+// # Forecasts
+//
+// Where Plan.Forecast is set, nodes forecast what their sensors will read. Begin then
+// has a reading, in the user's units, and Node.begin does first what one process does
+// in the same order, so that both have the same bits:
+//
+//  1. forecasting.read (agent/forecast.go) lets the forecast.Sensor turn the reading
+//     into inputs. What it lacks it estimates from the rows that neighbours sent in
+//     exchange 0 of the step before, which Node.hearReadings (agent/forecast.go) kept.
+//  2. Truths that came late, [Told], and that of the step are learned from, with
+//     rule.SeasonNode.Tell: forecasts of h steps ago are judged.
+//  3. Exchange 0 carries the row and two numbers per horizon, the season's weight as
+//     it is after that, where other plans send parameters. When it is complete,
+//     Node.mixSeason (agent/forecast.go) mixes.
+//  4. Node.predict (agent/node.go) gives the answer, Node.answerForecast
+//     (agent/forecast.go) its units. Feedback ends the step and tells nothing.
+//
+// Plans with a Basis in place of a Season learn when the truths of all horizons of an
+// answer are known, see Node.dueTruths (agent/truths.go). A node that was not in
+// training, a newcomer, begins in the first step in which it hears a sensor that was,
+// with the mean of what the plan knows of those that it hears.
+//
 // # Whose step it is
 //
 // There is no common clock: the world counts steps, and every message says to

@@ -19,6 +19,8 @@ type Memory struct {
 
 	Answers *rule.AnswersMemory `json:"answers,omitempty"` // nil if it remembers none
 	Relay   *rule.RelayMemory   `json:"relay,omitempty"`   // nil if it passes nothing on
+
+	Forecast *ForecastMemory `json:"forecast,omitempty"` // nil if it does not forecast
 }
 
 // Memory returns a copy of what the node remembers.
@@ -36,6 +38,7 @@ func (n *Node) Memory() Memory {
 		r := n.relay.Memory()
 		m.Relay = &r
 	}
+	m.Forecast = n.forecasting.memory(n.time)
 	return m
 }
 
@@ -52,6 +55,10 @@ func (n *Node) Restore(m Memory) error {
 	}
 	if (m.Learner != nil) != (n.learner != nil) {
 		return fmt.Errorf("agent: restore: the memory has parameters: %v, the plan learns: %v", m.Learner != nil, n.learner != nil)
+	}
+	f, err := n.recall(m.Forecast, m.Time)
+	if err != nil {
+		return fmt.Errorf("agent: restore: %w", err)
 	}
 	var answers rule.AnswersMemory // of an earlier program, or a node without a gate: it begins anew
 	if m.Answers != nil {
@@ -86,7 +93,7 @@ func (n *Node) Restore(m Memory) error {
 			return fmt.Errorf("agent: restore: %w", err)
 		}
 	}
-	n.told = n.told[:0]
+	n.told, n.forecasting = n.told[:0], f
 	copy(n.before, m.Delay)
 	n.stats, n.time, n.begun, n.open, n.predicted = m.Stats, m.Time, true, false, false
 	n.opened = unopened
@@ -112,5 +119,8 @@ func (n *Node) Seed(m Memory) error {
 func (n *Node) Reset() {
 	if n.learner != nil {
 		n.fresh()
+	}
+	if n.forecasting != nil {
+		n.forecasting.fresh()
 	}
 }

@@ -103,6 +103,12 @@ type Begin struct {
 	Time  uint64
 	Links []Link
 	Row   []float32 // x_{i,t}, F values
+
+	// Of nodes that forecast Row is the reading, in the user's units: a number and
+	// those that the model was trained with beside it, NaN for what is missing.
+	// Truth is what the world was, NaN if nobody knows; nil means that the reading
+	// says it.
+	Truth []float32
 }
 
 // Receive hands over a message.
@@ -118,10 +124,14 @@ type Feedback struct {
 // Told says late what the prediction of an earlier step cost, at most
 // rule.Config.Delay steps ago. It is learned from in the update of the present
 // step, or of the next if none is open, with what that prediction was made with.
+//
+// To a node that forecasts it says what the world was at that step, in place of
+// which there is no Loss. It is learned from when the next step begins.
 type Told struct {
 	Time  uint64
 	Loss  loss.Loss // a [loss.Local]
 	Index int       // of which the node is that row
+	Truth float32   // in the user's units
 }
 
 // Retry asks those who are silent to send again.
@@ -142,7 +152,7 @@ func (Expire) event()   {}
 type Ready struct {
 	Send       []Message         // in any order; losing one is allowed
 	Prediction []float32         // row i of Ψ, on the step that completed it
-	Bounds     []conformal.Bound // of the set or intervals that go with it; nil without a rule.Config.Conformal
+	Bounds     []conformal.Bound // of the set or intervals that go with it; nil without a rule.Config.Conformal; see Node.Interval
 	Done       bool              // the update is in place and the step over
 	Ahead      uint64            // the latest step of a neighbour, if later than the node's own; 0 if not
 }

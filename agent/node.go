@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/wdgnn/wdgnn/conformal"
+	"github.com/wdgnn/wdgnn/forecast"
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/rule"
@@ -22,6 +23,8 @@ type Node struct {
 	told    []Told        // late, for the next update
 	relay   *relay        // nil if answers are not passed on
 	stats   Stats
+
+	forecasting *forecasting // nil if the node does not forecast
 
 	time      uint64
 	begun     bool // there was a Begin
@@ -102,7 +105,10 @@ func NewNode(id NodeID, p *Plan, s *Scratch) *Node {
 	if p.learns() {
 		n.fresh()
 		n.vectors = make([]mat.Dense, p.sent)
+	} else if p.Season != nil {
+		n.vectors = make([]mat.Dense, 1)
 	}
+	n.forecasting = newForecasting(id, p)
 	n.inbox = make([]inbox, len(p.stages))
 	for k := range n.outbox {
 		n.outbox[k] = make([][]float32, len(p.stages))
@@ -163,18 +169,70 @@ func (n *Node) Given(time uint64) *rule.Given {
 // answer, until it is told what that cost; nil if it has none. They belong to the
 // node.
 func (n *Node) Bounds() []conformal.Bound {
-	if n.answers == nil {
+	switch {
+	case n.forecasting != nil:
+		return n.forecasting.bounds
+	case n.answers == nil:
 		return nil
 	}
 	return n.answers.Bounds()
 }
 
-// Meter returns how often the sets or intervals of the node held the truth.
-func (n *Node) Meter() conformal.Meter {
-	if n.answers == nil {
-		return conformal.Meter{}
+// Interval returns between which numbers the node says that the truth of output c is,
+// in the units of its answer; everything if nothing is known of it.
+func (n *Node) Interval(c int) (low, high float32) {
+	f := n.forecasting
+	if f == nil {
+		return n.Bounds()[c].Interval(n.output[c])
 	}
-	return n.answers.Meter()
+	low, high = f.bounds[c].Interval(f.normal[c])
+	if f.sensor == nil {
+		return low, high
+	}
+	return f.sensor.Units(low), f.sensor.Units(high)
+}
+
+// Meter returns how often the sets or intervals of the node held the truth.
+func (n *Node) Meter() (m conformal.Meter) {
+	f := n.forecasting
+	switch {
+	case f != nil && f.season != nil:
+		m = f.season.Meter()
+	case n.answers != nil:
+		m = n.answers.Meter()
+	}
+	if f != nil && f.norm != nil {
+		m.Size *= f.norm.Scale
+	}
+	return m
+}
+
+// Sensor returns what the node reads with, to be asked whether it is broken; nil if
+// the node does not forecast, or is a newcomer that has not heard a sensor of
+// training yet. It belongs to the node.
+func (n *Node) Sensor() *forecast.Sensor {
+	if n.forecasting == nil {
+		return nil
+	}
+	return n.forecasting.sensor
+}
+
+// Season returns what the node learned by seasons, to be asked how it does; nil if it
+// does not. It belongs to the node.
+func (n *Node) Season() *rule.SeasonNode {
+	if n.forecasting == nil {
+		return nil
+	}
+	return n.forecasting.season
+}
+
+// Judged returns how forecasts turned out whose truth became known in this step; that
+// of nodes which learn by a Basis is known when the step is over.
+func (n *Node) Judged() Judged {
+	if n.forecasting == nil {
+		return Judged{}
+	}
+	return n.forecasting.judged
 }
 
 // ID returns the node's number.
@@ -200,7 +258,12 @@ func (n *Node) Params() []float32 {
 
 // Base returns y†_i, what the model as trained answers at the present step, once
 // there is a prediction. It belongs to the node.
-func (n *Node) Base() []float32 { return n.base.Row(0) }
+func (n *Node) Base() []float32 {
+	if n.forecasting != nil {
+		return n.forecasting.trained
+	}
+	return n.base.Row(0)
+}
 
 // Waits returns the exchange whose messages the node waits for, and false if it
 // waits for none.
@@ -256,10 +319,17 @@ func (n *Node) begin(ev Begin, r *Ready) error {
 	if n.begun && ev.Time > n.time+1 {
 		n.stats.Skipped += ev.Time - n.time - 1
 	}
+	if n.forecasting != nil {
+		n.forecasting.before, n.forecasting.stepped = n.time, n.begun
+	}
 	n.time, n.begun, n.open, n.predicted, n.exchange = ev.Time, true, true, false, 0
-	n.connect(ev.Links)
 	z := n.shifted[0].Row(0)
-	copy(z, ev.Row)
+	if n.forecasting != nil {
+		n.stats.Late += n.forecasting.read(z[:n.plan.Model.Config.In], &ev)
+	} else {
+		copy(z, ev.Row)
+	}
+	n.connect(ev.Links)
 	n.opened[n.time%2] = opening{n.time, uint32(len(n.links)), n.degree}
 	n.passOn()
 	n.post(0)
@@ -272,7 +342,11 @@ func (n *Node) checkBegin(ev Begin) error {
 	if n.begun && ev.Time <= n.time {
 		return fmt.Errorf("%w: node %d: step %d after step %d", ErrOrder, n.id, ev.Time, n.time)
 	}
-	if len(ev.Row) != n.plan.Model.Config.In || !mat.Finite(ev.Row...) {
+	if n.forecasting != nil {
+		if err := n.forecasting.check(n.id, &ev); err != nil {
+			return err
+		}
+	} else if len(ev.Row) != n.plan.Model.Config.In || !mat.Finite(ev.Row...) {
 		return fmt.Errorf("%w: node %d: an observation of %d values, want %d finite ones",
 			ErrMalformed, n.id, len(ev.Row), n.plan.Model.Config.In)
 	}
@@ -302,6 +376,11 @@ func (n *Node) connect(links []Link) {
 	if n.relay != nil {
 		n.relay.came = n.relay.came[:0]
 	}
+	if n.learner == nil && len(n.vectors) > 0 {
+		n.vectors[0] = n.vectors[0].Resize(len(links)+1, n.plan.extra)
+		n.forecasting.send(n.vectors[0].Row(n.self))
+		return
+	}
 	for v := range n.vectors {
 		n.vectors[v] = n.vectors[v].Resize(len(links)+1, n.plan.Basis.Len())
 		copy(n.vectors[v].Row(n.self), n.learner.State()[v])
@@ -327,6 +406,9 @@ func (n *Node) post(e int) {
 		copy(out, n.before)
 	} else if stage.width > 0 {
 		copy(out, n.shifted[stage.layer].Row(0)[stage.hop*stage.width:(stage.hop+1)*stage.width])
+	}
+	if e == 0 && n.plan.Season != nil {
+		n.forecasting.send(out[stage.width:])
 	}
 	if e == 0 && n.learner != nil {
 		at := stage.width
@@ -360,6 +442,9 @@ func (n *Node) message(time uint64, e int, to NodeID) Message {
 func (n *Node) advance(r *Ready) {
 	for n.open && !n.predicted && n.inbox[n.exchange].missing == 0 {
 		e := n.exchange
+		if e == 0 && n.plan.Season != nil {
+			n.mixSeason()
+		}
 		n.shiftRow()
 		if n.plan.Delayed {
 			n.delayed()
@@ -444,6 +529,8 @@ func (n *Node) predict(r *Ready) {
 	n.plan.Model.Combine(n.base, n.shifted[0], deep, &n.scratch.tape)
 	base, z := n.base.Row(0), n.observed()
 	switch {
+	case n.Season() != nil:
+		n.forecasting.bounds = n.forecasting.season.Give(n.output, n.time, base, z)
 	case n.learner == nil:
 		copy(n.output, base)
 	case n.answers == nil:
@@ -454,6 +541,9 @@ func (n *Node) predict(r *Ready) {
 	}
 	if n.relay != nil {
 		n.relay.Open(n.time)
+	}
+	if n.forecasting != nil {
+		n.answerForecast(base)
 	}
 	n.predicted = true
 	n.stats.Predicted++
@@ -499,6 +589,9 @@ func (n *Node) meet() {
 // without one the rows were never all there: neighbours hear those of the step
 // before again, which are whole.
 func (n *Node) close() {
+	if n.forecasting != nil {
+		n.hearReadings()
+	}
 	if n.plan.Delayed && n.predicted {
 		at := 0
 		for l, z := range n.shifted {

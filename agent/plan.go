@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/wdgnn/wdgnn/forecast"
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/loss"
@@ -19,9 +20,18 @@ type Plan struct {
 	Scale    float64     // λmax of the whole graph, for graph.ShiftSpectral; the others need neighbours alone
 	Delayed  bool        // one exchange per step, eq. (24)
 
-	// Basis and Rule say how nodes learn; a nil Basis means that they do not.
+	// Basis and Rule say how nodes learn; a nil Basis means that they do not, but
+	// for Season.
 	Basis *rule.Basis
 	Rule  *rule.Config
+
+	// Forecast, if not nil, says that nodes forecast what their sensors will read:
+	// Begin then has readings in the user's units, and so have predictions.
+	// Season is how such nodes learn, with Rule and in the place of Basis, and
+	// Replayed what they begin with; all three may be nil.
+	Forecast *forecast.Spec
+	Season   *rule.SeasonPlan
+	Replayed *Replayed
 
 	// Cost is the kind of cost that is revealed in this run, of which nothing
 	// but the type matters. A window of several steps needs it for steps in
@@ -60,7 +70,7 @@ type Plan struct {
 
 	stages []stage // exchanges of a step
 	sent   int     // vectors that the rule sends
-	extra  int     // numbers behind the row of a first message: the vectors
+	extra  int     // numbers behind the row of a first message: the vectors, or the seasons
 }
 
 // stage is one exchange.
@@ -101,6 +111,7 @@ func (p *Plan) Validate() error {
 			complain("the model has no wide part, and nothing else learns online")
 		}
 	}
+	p.validateForecast(complain)
 	if !(p.MaxNorm >= 0) || !(p.ClipNorm >= 0) {
 		complain("max norm %v and clip norm %v, want 0 for none or more", p.MaxNorm, p.ClipNorm)
 	}
@@ -117,6 +128,8 @@ func (p *Plan) Validate() error {
 	}
 	if p.learns() {
 		p.extra = p.sent * p.Basis.Len()
+	} else if p.Season != nil {
+		p.extra = 2 * p.Season.Outputs()
 	}
 	p.stages = p.schedule()
 	p.bound()

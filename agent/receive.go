@@ -81,7 +81,7 @@ func (n *Node) inspect(m *Message) error {
 		return fmt.Errorf("%w: node %d: values from %d are not finite", ErrMalformed, n.id, m.From)
 	}
 	stage := &n.plan.stages[m.Exchange]
-	if limit := n.plan.MaxNorm; limit > 0 {
+	if limit := n.plan.MaxNorm; limit > 0 && n.learner != nil { // seasons are bounded where they are mixed
 		for part := range slices.Chunk(m.Values[stage.width:], max(n.parts(), 1)) {
 			if norm(part) > limit {
 				return fmt.Errorf("%w: node %d: parameters from %d are longer than %v", ErrMalformed, n.id, m.From, limit)
@@ -137,7 +137,7 @@ func (n *Node) take(m *Message) bool {
 		for v := range n.vectors {
 			row := n.vectors[v].Row(n.place(k))
 			copy(row, m.Values[width+v*len(row):])
-			if limit := n.plan.ClipNorm; limit > 0 {
+			if limit := n.plan.ClipNorm; limit > 0 && n.learner != nil {
 				if length := norm(row); length > limit {
 					n.stats.Clipped++
 					for c := range row {
@@ -276,6 +276,9 @@ func (n *Node) feedback(ev Feedback, r *Ready) error {
 	if !n.open || !n.predicted {
 		return fmt.Errorf("%w: node %d: feedback without a prediction", ErrOrder, n.id)
 	}
+	if n.forecasting != nil && ev.Loss != nil {
+		return fmt.Errorf("%w: node %d: a cost, where forecasts are judged by what the world was", ErrOrder, n.id)
+	}
 	if n.learner != nil {
 		if err := n.learn(ev); err != nil {
 			return err
@@ -289,6 +292,9 @@ func (n *Node) feedback(ev Feedback, r *Ready) error {
 
 // late takes in what an earlier prediction cost, for the next update.
 func (n *Node) late(ev Told) error {
+	if n.forecasting != nil {
+		return n.tellLate(ev)
+	}
 	if n.learner == nil {
 		return nil
 	}
@@ -327,6 +333,9 @@ func (n *Node) check(j loss.Loss) error {
 // parameters as they were: neighbours wait for the next step, not for a good one.
 func (n *Node) learn(ev Feedback) error {
 	n.relink()
+	if n.forecasting != nil {
+		n.dueTruths()
+	}
 	if ev.Loss != nil {
 		if err := n.check(ev.Loss); err != nil {
 			return err
@@ -383,7 +392,7 @@ func (n *Node) observe(ev Feedback) {
 	}
 	late, rows := len(n.told), 0
 	if ev.Loss != nil {
-		n.told = append(n.told, Told{n.time, ev.Loss, ev.Index})
+		n.told = append(n.told, Told{Time: n.time, Loss: ev.Loss, Index: ev.Index})
 	}
 	for k, told := range n.told {
 		g, ok := n.answers.Judge(told.Time, told.Loss.(loss.Local), told.Index)

@@ -52,6 +52,24 @@ func (s *Swarm) BeginNode(i int, t uint64, g *graph.Graph, row []float32) error 
 	return s.Step(i, agent.Begin{Time: t, Links: agent.LinksOf(nil, g.Adjacency(), i), Row: row})
 }
 
+// Read opens step t at all nodes, which forecast, in a picked order: with a row of
+// readings each and, unless truths is nil, what the world was.
+func (s *Swarm) Read(t uint64, g *graph.Graph, readings mat.Dense, truths []float32) error {
+	s.graph = g
+	clear(s.answers)
+	clear(s.done)
+	for _, i := range s.shuffled(len(s.Nodes)) {
+		ev := agent.Begin{Time: t, Links: agent.LinksOf(nil, g.Adjacency(), i), Row: readings.Row(i)}
+		if truths != nil {
+			ev.Truth = truths[i : i+1]
+		}
+		if err := s.Step(i, ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Step applies an event to node i and puts what it sends into the queue.
 func (s *Swarm) Step(i int, ev agent.Event) error {
 	r, err := s.Nodes[i].Step(ev)
