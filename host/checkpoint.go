@@ -33,13 +33,14 @@ type Learning struct {
 
 // checkpointVersion is the latest that is written. Version 1 had its parameters in
 // other coordinates, which package rule translates. Version 3 holds what nodes know
-// by second derivatives, which an earlier program would go on without; where there
-// is none of that, version 2 is written. Earlier versions are read, later ones
+// by second derivatives, which an earlier program would go on without, and version 4
+// what nodes know that forecast; where there is none of either, version 2 is written. Earlier versions are read, later ones
 // refused: nobody knows what they mean. Whoever changes what is written so that an
 // earlier program would misread it gives it the next number, and keeps a file of it
 // in testdata.
 const (
-	checkpointVersion = 3
+	checkpointVersion = 4
+	newtonVersion     = 3
 	plainVersion      = 2
 )
 
@@ -69,8 +70,11 @@ func (h *Machine) memory() *Checkpoint {
 	c := &Checkpoint{Version: plainVersion, Run: h.cfg.Run, Time: h.time, Nodes: make([]agent.Memory, 0, len(h.cells))}
 	for i := range h.cells {
 		m := h.cells[i].node.Memory()
-		if m.Learner != nil && m.Learner.Newton != nil {
+		switch {
+		case m.Forecast != nil:
 			c.Version = checkpointVersion
+		case m.Learner != nil && m.Learner.Newton != nil:
+			c.Version = max(c.Version, newtonVersion)
 		}
 		c.Nodes = append(c.Nodes, m)
 	}

@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/wdgnn/wdgnn/agent"
 )
@@ -13,6 +14,10 @@ type GateReport struct {
 	Refused uint64 `json:"refused,omitempty"` // updates that were
 	Anew    uint64 `json:"anew,omitempty"`    // times that a node began again with the trained taps
 
+	// Horizons counts forecasts that are answered as trained, of all horizons of all
+	// nodes, where nodes forecast: a node with one such is Trained.
+	Horizons int `json:"horizons,omitempty"`
+
 	// Open are nodes whose gate is open, and Closed those whose is not, after they
 	// were judged, with the step since which it is; the first thousand of each.
 	Open   []agent.NodeID `json:"open,omitempty"`
@@ -23,11 +28,73 @@ type GateReport struct {
 type ClosedGate struct {
 	Node  agent.NodeID `json:"node"`
 	Since uint64       `json:"since"`
+
+	Horizons []int `json:"horizons,omitempty"` // in steps, where it forecasts and not all are
 }
 
 // String says it in words.
 func (c ClosedGate) String() string {
-	return fmt.Sprintf("node %d answers as trained since step %d", c.Node, c.Since)
+	text := fmt.Sprintf("node %d answers as trained since step %d", c.Node, c.Since)
+	if len(c.Horizons) > 0 {
+		text += fmt.Sprintf(", %s steps ahead", strings.Trim(strings.ReplaceAll(fmt.Sprint(c.Horizons), " ", ", "), "[]"))
+	}
+	return text
+}
+
+// shutGate is where a node that learns by seasons answers as trained.
+type shutGate struct {
+	horizons []int // which of them
+	since    uint64
+}
+
+// look takes in where it does after a step.
+func (s *shutGate) look(n *agent.Node, time uint64) {
+	season := n.Season()
+	if season == nil {
+		return
+	}
+	before := len(s.horizons)
+	s.horizons = s.horizons[:0]
+	for c := range n.Base() {
+		if !season.State(c).Open {
+			s.horizons = append(s.horizons, c)
+		}
+	}
+	if before == 0 && len(s.horizons) > 0 {
+		s.since = time
+	}
+}
+
+// seasonGates is gates for nodes that learn by seasons.
+func (h *Machine) seasonGates() *GateReport {
+	if h.cfg.Plan.Rule.Gate == nil {
+		return nil
+	}
+	r, all := &GateReport{}, h.cfg.Plan.Forecast.Horizons
+	for i := range h.cells {
+		c := &h.cells[i]
+		id := c.node.ID()
+		if len(c.shut.horizons) == 0 {
+			r.Adapted++
+			if len(r.Open) < mostGates {
+				r.Open = append(r.Open, id)
+			}
+			continue
+		}
+		r.Trained++
+		r.Horizons += len(c.shut.horizons)
+		if len(r.Closed) == mostGates {
+			continue
+		}
+		closed := ClosedGate{Node: id, Since: c.shut.since}
+		if len(c.shut.horizons) < len(all) {
+			for _, k := range c.shut.horizons {
+				closed.Horizons = append(closed.Horizons, all[k])
+			}
+		}
+		r.Closed = append(r.Closed, closed)
+	}
+	return r
 }
 
 const (
@@ -37,6 +104,9 @@ const (
 
 // gates returns what the gates do, nil if there are none.
 func (h *Machine) gates() *GateReport {
+	if h.cfg.Plan.Season != nil {
+		return h.seasonGates()
+	}
 	var r *GateReport
 	for i := range h.cells {
 		n := h.cells[i].node
@@ -58,7 +128,7 @@ func (h *Machine) gates() *GateReport {
 		}
 		r.Trained++
 		if s.Judged > 0 && len(r.Closed) < mostGates {
-			r.Closed = append(r.Closed, ClosedGate{n.ID(), uint64(max(int64(s.Since), 0))}) // below 0 is an earlier life
+			r.Closed = append(r.Closed, ClosedGate{Node: n.ID(), Since: uint64(max(int64(s.Since), 0))}) // below 0 is an earlier life
 		}
 	}
 	return r

@@ -96,6 +96,11 @@ type cell struct {
 	set       []int      // of classes that go with it
 	intervals []Interval // or of numbers
 	told      loss.Loss  // what the world said of the answer; nil if nothing
+
+	broken BrokenSensor // its sensor, as the log was told; trusted if there is no Why
+	breaks int          // how often it was
+	awaits bool         // it is a newcomer that cannot forecast yet
+	shut   shutGate     // where it answers as trained, of nodes that learn by seasons
 }
 
 // NewMachine returns a machine whose nodes stand where the given checkpoint, nil
@@ -204,10 +209,12 @@ func (h *Machine) line(l *Line) {
 		}
 		h.reset()
 		h.begin(l)
-		if tells && h.acted {
+		if (tells || h.forecasts()) && h.acted { // nothing more will be said of it
 			h.conclude()
 		}
-	case !observes && h.open && l.Time == h.time:
+	case tells && h.forecasts() && !observes && h.begun && l.Time <= h.time:
+		h.tellTruths(l)
+	case !observes && h.open && l.Time == h.time && !h.forecasts():
 		h.reveal(l)
 	case observes:
 		h.stats.StaleLines++
@@ -261,7 +268,11 @@ func (h *Machine) begin(l *Line) {
 			h.complain("no row", "node %d has no row where others have; give each a row, or lines of their own", c.node.ID())
 			continue
 		}
-		if err := h.step(i, agent.Begin{Time: l.Time, Links: c.links, Row: n.Row}); err != nil {
+		ev := agent.Begin{Time: l.Time, Links: c.links, Row: n.Row}
+		if h.forecasts() {
+			ev.Truth = h.truth(n)
+		}
+		if err := h.step(i, ev); err != nil {
 			h.complain("row", "node %d: %v", c.node.ID(), err)
 			continue
 		}
@@ -270,7 +281,11 @@ func (h *Machine) begin(l *Line) {
 		if c.elsewhere {
 			h.boundary++
 		}
-		h.tell(c, n)
+		if h.forecasts() {
+			h.announce(c)
+		} else {
+			h.tell(c, n)
+		}
 	}
 	h.settle()
 	h.replay()
@@ -360,6 +375,10 @@ func (h *Machine) learn(i int) {
 	if !c.done { // refused: learn from the neighbours alone
 		h.step(i, agent.Feedback{})
 	}
+	if h.forecasts() {
+		h.compareForecast(c)
+		c.shut.look(c.node, h.time)
+	}
 }
 
 // conclude ends the step: whoever was told nothing learns from its neighbours. A
@@ -405,10 +424,10 @@ func (h *Machine) act() {
 	for i := range h.cells {
 		c := &h.cells[i]
 		switch {
-		case !c.taking:
+		case !c.taking, c.awaits:
 		case mat.Finite(c.output...) || defect.Number == 6:
 			o := Output{Node: c.node.ID(), Sensor: h.cfg.Names[c.node.ID()], Value: c.output}
-			if h.cfg.Plan.Basis != nil && h.cfg.Plan.Rule.Conformal != nil {
+			if h.learns() && h.cfg.Plan.Rule.Conformal != nil {
 				c.sure(&o, h.cfg.Plan.Rule.Conformal)
 			}
 			a.Outputs = append(a.Outputs, o)

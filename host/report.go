@@ -40,6 +40,7 @@ type Stats struct {
 	Unanswered        uint64 `json:"unanswered"`         // steps that the next line ended before there was an answer
 	LostOutputs       uint64 `json:"lost_outputs"`       // of nodes, not finite and left out of an answer
 	UnknownNeighbours uint64 `json:"unknown_neighbours"` // links to nodes that nobody runs
+	Broken            uint64 `json:"broken,omitempty"`   // times that a sensor was found broken
 
 	Checkpoints      uint64 `json:"checkpoints"`       // written
 	FailedCheckpoint uint64 `json:"failed_checkpoint"` // not written; the one before is still there
@@ -70,6 +71,7 @@ func (s *Stats) Add(o Stats) {
 	s.Unanswered += o.Unanswered
 	s.LostOutputs += o.LostOutputs
 	s.UnknownNeighbours += o.UnknownNeighbours
+	s.Broken += o.Broken
 	s.Checkpoints += o.Checkpoints
 	s.FailedCheckpoint += o.FailedCheckpoint
 }
@@ -107,6 +109,11 @@ type Report struct {
 	// Coverage says how often sets or intervals held the truth; nil if there are
 	// none, or no truth was told.
 	Coverage *CoverageReport `json:"coverage,omitempty"`
+
+	// Broken are sensors whose readings are not used, the first thousand of
+	// BrokenSensors.
+	Broken        []BrokenSensor `json:"broken,omitempty"`
+	BrokenSensors int            `json:"broken_sensors,omitempty"`
 
 	// Scale is λmax that the model's shift is divided by, 0 if it is not;
 	// Surveyed says that the nodes found it together.
@@ -152,6 +159,7 @@ func (h *Machine) look(final bool) {
 	}
 	r.Nodes = FormatNodes(ids)
 	r.Gate, r.Coverage = h.gates(), h.coverage()
+	r.Broken, r.BrokenSensors = h.broken()
 	if h.cfg.Plan.Operator == graph.ShiftSpectral {
 		r.Scale, r.Surveyed = h.cfg.Plan.Scale, h.cfg.Surveyed || h.survey != nil
 	}

@@ -53,8 +53,8 @@ func (c *cell) sure(o *Output, r *conformal.Config) {
 		return
 	}
 	c.intervals = c.intervals[:0]
-	for k, b := range bounds {
-		low, high := b.Interval(c.output[k])
+	for k := range bounds {
+		low, high := c.node.Interval(k)
 		c.intervals = append(c.intervals, Interval{low, high})
 	}
 	o.Intervals = c.intervals
@@ -77,7 +77,7 @@ type CoverageReport struct {
 // have neither sets nor intervals.
 func (h *Machine) coverage() *CoverageReport {
 	p := h.cfg.Plan
-	if p.Basis == nil || p.Rule.Conformal == nil {
+	if !h.learns() || p.Rule.Conformal == nil {
 		return nil
 	}
 	var all conformal.Meter

@@ -153,7 +153,7 @@ func machineAt(t *testing.T, text []byte) (m *host.Machine, log []host.Entry, er
 
 // Every checkpoint in testdata is read, whatever its version: an earlier one with a
 // word in the log. The last comes out byte for byte as it went in. Whoever changes
-// what is written adds a file: checkpoint-4.json, of the next version, if an earlier
+// what is written adds a file: checkpoint-5.json, of the next version, if an earlier
 // program would misread it, and otherwise, for a new count, checkpoint-2b.json.
 func TestCheckpointsOfAllVersions(t *testing.T) {
 	files, err := filepath.Glob("testdata/checkpoint-*.json")
@@ -192,9 +192,9 @@ func TestCheckpointsOfAllVersions(t *testing.T) {
 // else of it can be understood, with what to try; what is no checkpoint is called
 // that.
 func TestCheckpointsThatAreRefused(t *testing.T) {
-	const newer = "a checkpoint of version %d, this program reads up to 3: a newer one wrote it; update this box"
+	const newer = "a checkpoint of version %d, this program reads up to 4: a newer one wrote it; update this box"
 	for text, want := range map[string]string{
-		`{"version":4,"run":"ring","time":9,"nodes":[]}`:     fmt.Sprintf(newer, 4),
+		`{"version":5,"run":"ring","time":9,"nodes":[]}`:     fmt.Sprintf(newer, 5),
 		`{"nodes":{"0":"AAAA"},"run":["ring"],"version":99}`: fmt.Sprintf(newer, 99),
 		`{"version":0,"run":"ring"}`:                         "a checkpoint of version 0, which never was; move the folder away",
 		`{"version":"two"}`:                                  "this is no checkpoint: json: cannot unmarshal string",
