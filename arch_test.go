@@ -97,7 +97,8 @@ const rules = `
 	                      internal/journal/faultdisk
 	internal/swarm      : agent gnn graph loss mat random rule online modelfile scenario/sourceloc scenario/flocking
 	                      transport transport/mem transport/natsbus transport/tcpbus host internal/broker internal/keys
-	                      internal/box internal/journal internal/recipe internal/flock internal/live
+	                      internal/box internal/journal internal/recipe internal/flock internal/live internal/config internal/lifecycle
+	                      internal/snapshot
 	internal/live       : modelfile
 	internal/livepage   : internal/live
 	internal/serve      : scenario/movies internal/recommend internal/live internal/livepage internal/hostname

@@ -74,6 +74,8 @@ func printSwarm(w io.Writer, r *swarm.Result) error {
 	out.printf("%d steps in %.1f s: %.1f steps/s, %d nodes on %d hosts over %s\n", r.Steps, r.Seconds, r.Rate, r.Nodes, r.Hosts, r.Bus)
 	if r.Accuracy >= 0 {
 		out.printf("right answers        %.1f %%, as trained %.1f %%\n", 100*r.Accuracy, 100*r.Frozen)
+	} else if r.FrozenCost != 0 {
+		out.printf("mean cost            %.5f, as trained %.5f\n", r.Cost, r.FrozenCost)
 	} else {
 		out.printf("mean cost            %.5f\n", r.Cost)
 	}

@@ -39,7 +39,7 @@ func (t *swarmTask) flags(f *pflag.FlagSet) {
 	f.StringVar(&t.name, "task", "sourceloc", "what the agents do: sourceloc or flocking")
 	f.Uint64Var(&t.seed, "seed", reproduceSeed, "root of every random stream")
 	f.StringVar(&t.preset, "preset", rule.DefaultPreset, "sourceloc: how nodes learn: auto, heard, newton, window or literal (eq. 9)")
-	f.IntVar(&t.steps, "steps", 1000, "sourceloc: signals")
+	f.IntVar(&t.steps, "steps", 1000, "sourceloc: signals; with --config: steps of the stream, all unless given")
 	f.Float64Var(&t.drop, "drop", 0.3, "sourceloc: probability that a link is lost, 0 ≤ p < 1")
 	f.IntVar(&t.renew, "renew", 0, "sourceloc: signals after which other links are lost; 0 means never")
 	f.Float64Var(&t.seconds, "seconds", 2, "flocking: length of the flight in simulated seconds; a step is 0.01 s")
@@ -135,7 +135,7 @@ func locate(path string) (*recipe.Localized, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if c := file.Network.Config; c.In != 1 || file.Meta.Task != "classify" || file.Meta.Delayed {
-		return nil, helpful{fmt.Errorf("%s was not trained to localize sources", path), "wdgnn swarm up without --model, which trains one"}
+		return nil, helpful{fmt.Errorf("%s was not trained to localize sources", path), "wdgnn swarm up --model " + path + " --config CONFIG, whose section online names a stream, or without --model, which trains one"}
 	}
 	return recipe.Locate(file, moment)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/box"
@@ -26,8 +27,9 @@ import (
 type SwarmUpCommand struct {
 	Stdout, Stderr io.Writer
 
-	task  swarmTask
-	model string
+	task   swarmTask
+	model  string
+	config string
 
 	options    swarm.Options
 	rate       float64 // steps per second; 0 means lockstep
@@ -37,6 +39,7 @@ type SwarmUpCommand struct {
 	page       page
 	record     string
 	json       bool
+	hosts      bool // the number of processes was given
 }
 
 func (c *SwarmUpCommand) command() *cobra.Command {
@@ -51,6 +54,11 @@ network, and the world that they observe, and lets them work:
              a step ends when everybody has answered)
   flocking   50 robots keep together; the simulator is the world, a tick comes
              --rate times a second, and what is late is lost
+
+With --model and --config it is a model of your own, as wdgnn train or wdgnn online
+left it, on the stream of the configuration's section online, with the rule that
+wdgnn online would take. Nodes of a model that has learned online go on with what
+they learned.
 
 Every agent hears its one-hop neighbours only. Its key lets it speak as itself
 and hear those who may ever be its neighbours, nobody else.
@@ -68,16 +76,21 @@ them), keys, logs, checkpoints and result.json.`,
   wdgnn swarm up --task flocking --processes 50 --rate 20 --seconds 30
   wdgnn swarm up --task flocking --model flight/model.safetensors --processes 10 --rate 100 --kill 7@1s
   wdgnn swarm up --task flocking --processes 10 --page
+  wdgnn swarm up --model first/run/model.safetensors --config first/config.yaml --processes 5 --dir field
   wdgnn swarm up --processes 5 --json | jq '{steps_per_second, accuracy, late_share}'`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			if err := c.own(cmd.Flags()); err != nil {
+				return usageError{cmd.CommandPath(), err}
+			}
 			return c.Run(cmd.Context())
 		},
 	}
 	f := cmd.Flags()
 	c.task.flags(f)
 	f.StringVar(&c.model, "model", "", "model file, with a shift that nodes can compute; nothing trains a small one")
+	f.StringVar(&c.config, "config", "", "config.yaml whose section online names the stream that --model, one of your own, works on")
 	f.IntVar(&c.options.Hosts, "processes", 10, "processes; nodes are divided among them")
 	f.StringVar(&c.options.Bus, "bus", box.BusNATS,
 		"what carries messages: nats, tcp (direct links, no server), or mem (goroutines instead of processes)")
@@ -118,7 +131,7 @@ func (c *SwarmUpCommand) Run(ctx context.Context) error {
 	}
 	defer remove()
 	o.Dir = dir
-	if o.Task, err = c.task.prepare(ctx, c.Stderr, c.model); err != nil {
+	if o.Task, err = c.prepare(ctx); err != nil {
 		return during("swarm up", err)
 	}
 	if err := o.Validate(); err != nil {
@@ -130,6 +143,9 @@ func (c *SwarmUpCommand) Run(ctx context.Context) error {
 			return during("swarm up", err)
 		}
 		o.Program = []string{program, "agent"}
+	}
+	if c.config != "" && !c.hosts {
+		o.Hosts = min(o.Hosts, o.Task.Nodes)
 	}
 	view := newSwarmView(c.Stderr)
 	o.Watch = func(v *swarm.View) {
@@ -162,6 +178,56 @@ func (c *SwarmUpCommand) Run(ctx context.Context) error {
 		}
 	}
 	return during("swarm up", err)
+}
+
+// own looks at flags of which some are for a model of one's own, and others not.
+func (c *SwarmUpCommand) own(f *pflag.FlagSet) error {
+	c.hosts = f.Changed("processes")
+	if c.config == "" {
+		return nil
+	}
+	if c.model == "" {
+		return errors.New("--config says which stream; --model names the model that works on it")
+	}
+	for _, name := range []string{"task", "preset", "drop", "renew", "seconds", "robots", "cost", "gamma", "epochs"} {
+		if f.Changed(name) {
+			return fmt.Errorf("--%s is for the tasks that are built in; with --config, the configuration says what there is to do", name)
+		}
+	}
+	if !f.Changed("steps") {
+		c.task.steps = 0
+	}
+	return nil
+}
+
+// prepare makes the task.
+func (c *SwarmUpCommand) prepare(ctx context.Context) (*swarm.Task, error) {
+	if c.config == "" {
+		task, err := c.task.prepare(ctx, c.Stderr, c.model)
+		if err == nil && c.model != "" {
+			if _, err = task.Plan(); err != nil {
+				err = helpful{err, "--config CONFIG, if the model is one of your own"}
+			}
+		}
+		return task, err
+	}
+	file, err := loadModel(c.model)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := loadConfig(c.config)
+	if err != nil {
+		return nil, err
+	}
+	task, err := swarm.NewStreamTask(cfg, file, c.task.steps)
+	if err != nil {
+		return nil, helpful{err, fmt.Sprintf("wdgnn online %s %s, which plays the same stream in one process", c.model, c.config)}
+	}
+	task.Strict = c.task.strict
+	if note := task.Note(); note != "" {
+		fmt.Fprintln(c.Stderr, note)
+	}
+	return task, nil
 }
 
 // present opens the page and the recording, if they are wanted, and returns what
@@ -213,7 +279,12 @@ func (c *SwarmUpCommand) what() string {
 // complete completes the options from the flags.
 func (c *SwarmUpCommand) complete() error {
 	o := &c.options
-	errs := []error{c.task.validate()}
+	var errs []error
+	if c.config == "" {
+		errs = append(errs, c.task.validate())
+	} else if c.task.steps < 0 {
+		errs = append(errs, fmt.Errorf("--steps is %d, want how many steps of the stream are played", c.task.steps))
+	}
 	for _, text := range c.kills {
 		k, err := swarm.ParseKill(text)
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 func (d *Data) Criterion() loss.Regression { return criterion(d.Loss) }
 
 // StreamCriterion is Criterion for the stream of the online section.
-func (c *Config) StreamCriterion() loss.Regression { return criterion(c.streamLoss()) }
+func (c *Config) StreamCriterion() loss.Regression { return criterion(c.StreamLoss()) }
 
 func criterion(name string) loss.Regression {
 	if name == "" {

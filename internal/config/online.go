@@ -113,8 +113,9 @@ func (c *Config) StreamGraph() (path Path, directed bool) {
 	return path, directed
 }
 
-// streamLoss returns the loss of a regression on the stream.
-func (c *Config) streamLoss() string {
+// StreamLoss returns the name of the loss of a regression on the stream, empty for
+// mse.
+func (c *Config) StreamLoss() string {
 	switch said := c.Online.Stream.Loss; {
 	case said == "" && c.Data != nil:
 		return c.Data.Loss

@@ -110,7 +110,7 @@ func TestOnlineBesideData(t *testing.T) {
 	if path, directed := c.StreamGraph(); path != "graph.csv" || !directed {
 		t.Errorf("graph %s, directed %v, want those of data", path, directed)
 	}
-	if got := c.streamLoss(); got != "smooth-l1" {
+	if got := c.StreamLoss(); got != "smooth-l1" {
 		t.Errorf("loss %s, want that of data", got)
 	}
 	plain, err := parse([]byte(with))

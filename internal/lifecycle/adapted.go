@@ -153,6 +153,19 @@ func eachWindow(net *gnn.WideDeep, n int, visit func(w gnn.Window)) {
 	}
 }
 
+// Settled returns a model that has learned online, one set of taps for all nodes,
+// as if it had been trained so.
+func Settled(file *modelfile.Model) (*modelfile.Model, error) {
+	m := *file
+	m.Extra = map[string]mat.Dense{}
+	for name, x := range file.Extra {
+		if !strings.HasPrefix(name, startName) {
+			m.Extra[name] = x
+		}
+	}
+	return asTrained(&m)
+}
+
 // asTrained returns the model of a file as it was trained offline, without what
 // online learning changed and added.
 func asTrained(file *modelfile.Model) (*modelfile.Model, error) {

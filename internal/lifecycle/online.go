@@ -198,6 +198,9 @@ func (r *OnlineRun) Unknown() int {
 // the stream with a learner of their own. Close ends the threads of the settings.
 func (r *OnlineRun) Setup() (*gnn.WideDeep, online.Config) { return r.trained.Network, r.settings }
 
+// Snapshot returns what the learner remembers.
+func (r *OnlineRun) Snapshot() online.Snapshot { return r.learner.Snapshot() }
+
 // Close ends the threads.
 func (r *OnlineRun) Close() {
 	if r.engine != nil {

@@ -162,6 +162,9 @@ func contentOf(g *graph.Graph) string {
 // is not known costs nothing.
 func (s *Stream) Reveal(mat.Dense) loss.Loss { return s.reveal(s.now.Time, &s.cost) }
 
+// Known says whether the targets of the current step are, one at least.
+func (s *Stream) Known() bool { return s.cost.known }
+
 // Late returns what the answers of delay steps before the current one cost, nothing
 // if there was no such step.
 func (s *Stream) Late(delay int) loss.Loss { return s.reveal(s.now.Time-delay, &s.late) }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/host"
@@ -22,6 +23,11 @@ import (
 func (r *run) prepare(ctx context.Context) error {
 	if r.Bus == "" {
 		r.Bus = box.BusNATS
+	}
+	if r.Keep || r.Program != nil {
+		if err := modelfile.Save(filepath.Join(r.Dir, "model.safetensors"), r.Task.model); err != nil {
+			return err
+		}
 	}
 	var addresses map[transport.HostID]string
 	if r.Bus != BusMem {
@@ -132,9 +138,6 @@ func Dial(ctx context.Context, c natsbus.Config) (*natsbus.Conn, error) {
 
 // prepareProcesses makes a launcher of processes.
 func (r *run) prepareProcesses(ctx context.Context, addresses map[transport.HostID]string) error {
-	if err := modelfile.Save(filepath.Join(r.Dir, "model.safetensors"), r.Task.model); err != nil {
-		return err
-	}
 	r.configure = func(id transport.HostID) error { return box.Save(r.file(id), r.config(id, addresses)) }
 	for id := range transport.HostID(r.Hosts) {
 		if err := r.configure(id); err != nil {
@@ -212,8 +215,12 @@ func (r *run) faults() transport.Faults {
 
 // config returns what the configurations of all hosts say of the task.
 func (t *Task) config() *box.Config {
-	return &box.Config{Model: "model.safetensors", Learn: t.rule.Settings(), Cost: t.cost, Strict: t.Strict}
+	c := &box.Config{Model: "model.safetensors", Learn: t.rule.Settings(), Cost: t.cost, Strict: t.Strict}
+	if t.scale != 0 {
+		c.Scale = strconv.FormatFloat(t.scale, 'g', -1, 64)
+	}
+	return c
 }
 
 // Plan returns what the agents of the task share.
-func (t *Task) Plan() (*agent.Plan, error) { return t.config().Plan(t.model, 0) }
+func (t *Task) Plan() (*agent.Plan, error) { return t.config().Plan(t.model, t.scale) }

@@ -138,6 +138,7 @@ func (s *publisher) handleAll(m *Step) {
 func (s *publisher) watch(m *Step) {
 	c, ok := m.Cost.(loss.CrossEntropy)
 	if !ok {
+		s.watchValues(m)
 		return
 	}
 	for i, label := range c.Labels {
@@ -156,6 +157,27 @@ func (s *publisher) watch(m *Step) {
 			s.both[learnerAgents].add(right(m.Outputs.Row(i)))
 		}
 		s.both[learnerFrozen].add(right(s.run.frozen.y.Row(i)))
+	}
+}
+
+// watchValues counts what answers cost that are numbers.
+func (s *publisher) watchValues(m *Step) {
+	local, isLocal := m.Cost.(loss.Local)
+	targeted, isTargeted := m.Cost.(loss.Targeted)
+	if !isLocal || !isTargeted || s.run.frozen == nil {
+		return
+	}
+	target := make([]float32, targeted.TargetLen(m.Outputs.Cols))
+	for i := range m.Outputs.Rows {
+		if !targeted.TargetOf(i, target) {
+			continue
+		}
+		if m.Fresh[i] {
+			cost := local.EvalNode(i, nil, m.Outputs.Row(i))
+			s.cost[i].add(cost)
+			s.both[learnerAgents].add(cost)
+		}
+		s.both[learnerFrozen].add(local.EvalNode(i, nil, s.run.frozen.y.Row(i)))
 	}
 }
 
@@ -240,7 +262,10 @@ func (s *publisher) frame(m *Step) *live.Frame {
 		for i := range n {
 			right[i], cost[i] = float32(s.right[i].mean()), float32(s.cost[i].mean())
 		}
-		f.Values, f.Out = append(f.Values, right, cost), s.lost()
+		if s.run.Task.cost == host.CrossEntropy {
+			f.Values = append(f.Values, right)
+		}
+		f.Values, f.Out = append(f.Values, cost), s.lost()
 		f.Curves = live.Numbers{s.both[learnerFrozen].mean(), s.both[learnerAgents].mean()}
 	}
 	f.Values = append(f.Values, s.apart, behind)

@@ -25,6 +25,7 @@ type View struct {
 	Accuracy     float64 `json:"accuracy"` // share of right answers so far; -1 if there are no classes
 	Frozen       float64 `json:"frozen"`   // that of the model as trained
 	Cost         float64 `json:"cost"`     // mean of J so far
+	FrozenCost   float64 `json:"frozen_cost,omitempty"`
 	Disagreement float64 `json:"disagreement"`
 
 	Counters Sums           `json:"counters"`
@@ -57,9 +58,10 @@ type Result struct {
 	Rate    float64 `json:"steps_per_second"`
 	Missing int     `json:"missing"` // answers that did not come in time
 
-	Accuracy     float64 `json:"accuracy"` // share of right answers; -1 if there are no classes
-	Frozen       float64 `json:"frozen"`   // that of the model as trained
-	Cost         float64 `json:"cost"`
+	Accuracy     float64 `json:"accuracy"`              // share of right answers; -1 if there are no classes
+	Frozen       float64 `json:"frozen"`                // that of the model as trained
+	Cost         float64 `json:"cost"`                  // mean of J
+	FrozenCost   float64 `json:"frozen_cost,omitempty"` // that of the model as trained; 0 if answers change the world
 	Disagreement float64 `json:"disagreement"`
 	LateShare    float64 `json:"late_share"`
 
@@ -139,7 +141,7 @@ func (r *run) view() *View {
 	defer r.mu.Unlock()
 	v := &View{
 		Seconds: time.Since(r.began).Seconds(), Step: r.steps, Hosts: r.Hosts, HostsUp: up, Missing: r.missing,
-		Accuracy: r.score.accuracy(), Frozen: r.asTrained, Cost: r.score.meanCost(), Events: slices.Clone(r.events),
+		Accuracy: r.score.accuracy(), Frozen: r.asTrained.Accuracy(), Cost: r.score.meanCost(), FrozenCost: r.asTrained.MeanCost(), Events: slices.Clone(r.events),
 	}
 	v.Counters = r.past
 	v.Reports = v.Counters.add(r.latest)
@@ -153,7 +155,7 @@ func (r *run) result() *Result {
 	defer r.mu.Unlock()
 	s := &Result{
 		Task: r.Task.name, Run: r.Run, Bus: r.Bus, Hosts: r.Hosts, Nodes: r.Task.Nodes, Steps: r.steps,
-		Seconds: r.ended.Sub(r.began).Seconds(), Missing: r.missing, Accuracy: r.score.accuracy(), Frozen: r.asTrained, Cost: r.score.meanCost(),
+		Seconds: r.ended.Sub(r.began).Seconds(), Missing: r.missing, Accuracy: r.score.accuracy(), Frozen: r.asTrained.Accuracy(), Cost: r.score.meanCost(), FrozenCost: r.asTrained.MeanCost(),
 		Server: r.server, Processes: r.pids, Events: r.events,
 	}
 	if r.steps == 0 {

@@ -40,10 +40,13 @@ func Scene(o *Options) live.Scene {
 		s.Nodes = append(s.Nodes, fmt.Sprintf("node %d on host %d", i, owner[agent.NodeID(i)]))
 		s.Groups = append(s.Groups, int(owner[agent.NodeID(i)]))
 	}
-	if o.Task.cost == host.CrossEntropy {
-		sourceScene(o.Task, &s)
-	} else {
+	switch {
+	case o.Task.cost == host.Gradient:
 		flockScene(&s)
+	case o.Task.cost == host.CrossEntropy:
+		sourceScene(o.Task, &s)
+	default:
+		valueScene(o.Task, &s)
 	}
 	s.Quantities = append(s.Quantities,
 		live.Quantity{Name: "disagreement", Learner: learnerAgents},
@@ -65,20 +68,15 @@ func Scene(o *Options) live.Scene {
 func sourceScene(t *Task, s *live.Scene) {
 	s.About = "A pulse starts in one of five communities and spreads. Processes that hear their neighbours only " +
 		"run the nodes; detectors say where it started, are told, and learn. Kill one: its neighbours carry on."
-	s.Layout = live.LayoutForce
-	for i := range t.Nodes {
-		for _, j := range t.whole.Neighbors(i) {
-			if int32(i) < j {
-				s.Edges = append(s.Edges, [2]int32{int32(i), j})
-			}
-		}
-	}
+	drawNetwork(t, s)
 	if w, ok := t.World.(*sourceWorld); ok {
 		for _, i := range w.sources {
 			s.Marks = append(s.Marks, live.Mark{Node: i, Kind: "source"})
 		}
+	} else {
+		s.About = aboutStream
 	}
-	for _, i := range t.model.Meta.Nodes {
+	for _, i := range t.observed().Read {
 		s.Marks = append(s.Marks, live.Mark{Node: i, Kind: "detector"})
 	}
 	s.Quantities = append(s.Quantities,
@@ -88,6 +86,26 @@ func sourceScene(t *Task, s *live.Scene) {
 	s.Curves = append(s.Curves,
 		live.Curve{Name: "as trained", Chart: "right answers, last 100 signals", Learner: learnerFrozen, Unit: "%"},
 		live.Curve{Name: "agents", Chart: "right answers, last 100 signals", Learner: learnerAgents, Unit: "%"},
+	)
+}
+
+// aboutStream is what is said of a model of one's own.
+const aboutStream = "A stream of files is the world. Processes that hear their neighbours only run the nodes; they answer, " +
+	"are told what the answers should have been, and learn. Kill one: its neighbours carry on."
+
+// drawNetwork puts nodes where their links pull them.
+func drawNetwork(t *Task, s *live.Scene) {
+	s.Layout, s.Edges = live.LayoutForce, append(s.Edges, pairs(t.whole)...)
+}
+
+// valueScene is that of nodes whose answers are numbers.
+func valueScene(t *Task, s *live.Scene) {
+	s.About = aboutStream
+	drawNetwork(t, s)
+	s.Quantities = append(s.Quantities, live.Quantity{Name: "local loss, last 50 steps", Learner: learnerAgents, Good: "low"})
+	s.Curves = append(s.Curves,
+		live.Curve{Name: "as trained", Chart: "mean loss, last 500 answers", Learner: learnerFrozen},
+		live.Curve{Name: "agents", Chart: "mean loss, last 500 answers", Learner: learnerAgents},
 	)
 }
 

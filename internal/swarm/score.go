@@ -15,6 +15,9 @@ type score struct {
 
 // watch takes in a step.
 func (s *score) watch(m *Step) {
+	if !m.Known {
+		return
+	}
 	s.steps++
 	s.cost += m.Cost.Eval(mat.Dense{}, m.Outputs)
 	c, ok := m.Cost.(loss.CrossEntropy)

@@ -27,6 +27,15 @@ type World interface {
 	Near() *graph.Graph
 }
 
+// lateWorld is a world that does not always tell what answers cost, or tells it
+// late.
+type lateWorld interface {
+	// known says whether anything is known of what the answers of the latest
+	// sample cost; late returns what those of so many steps before did.
+	known() bool
+	late(delay int) loss.Loss
+}
+
 // port is how a simulator reaches one host. It is used by one goroutine.
 type port interface {
 	// send hands a line over. A host that is gone is an error and is left out
@@ -41,6 +50,7 @@ type simulator struct {
 	hosts   map[transport.HostID][]agent.NodeID // who runs which nodes, ascending
 	outputs int                                 // C
 	cost    host.Cost
+	delay   int // steps that nodes are told late what their answers cost
 
 	// answers is where the hosts' answers arrive.
 	answers <-chan *host.Answer
@@ -71,6 +81,16 @@ type Step struct {
 	Fresh   []bool    // nodes that answered in time
 	Missing int       // nodes that did not
 	Cost    loss.Loss
+	Known   bool      // somebody knows something of it
+	Late    loss.Loss // what nodes are told in its place, of an earlier step; nil if nothing comes late
+}
+
+// told returns what nodes are told at the step.
+func (m *Step) told() loss.Loss {
+	if m.Late != nil {
+		return m.Late
+	}
+	return m.Cost
 }
 
 // run plays the world to its end. Watch, if not nil, sees every step after the
@@ -94,7 +114,13 @@ func (s *simulator) run(ctx context.Context, watch func(*Step) error) error {
 			return err
 		}
 		s.noteStragglers(ports)
-		m := &Step{Sample: sample, Outputs: s.y, Fresh: s.fresh, Cost: s.world.Reveal(s.y)}
+		m := &Step{Sample: sample, Outputs: s.y, Fresh: s.fresh, Cost: s.world.Reveal(s.y), Known: true}
+		if w, ok := s.world.(lateWorld); ok {
+			m.Known = w.known()
+			if s.delay > 0 {
+				m.Late = w.late(s.delay)
+			}
+		}
 		for _, ok := range s.fresh {
 			if !ok {
 				m.Missing++
@@ -107,10 +133,13 @@ func (s *simulator) run(ctx context.Context, watch func(*Step) error) error {
 			next, s.paused = next.Add(s.paused), 0
 		}
 		for id, port := range ports {
-			if err := port.send(s.feedback(m, s.hosts[id])); err != nil {
+			if err := s.tell(port, m, s.hosts[id]); err != nil {
 				delete(s.synced, id)
 			}
 		}
+	}
+	if w, ok := s.world.(interface{ Err() error }); ok && w.Err() != nil {
+		return w.Err()
 	}
 	return ctx.Err()
 }
@@ -205,22 +234,54 @@ func (s *simulator) accept(a *host.Answer) {
 	}
 }
 
+// tell tells a host what answers of its nodes cost: those of an earlier step if they
+// are told late, and otherwise those of this step, which it ends.
+func (s *simulator) tell(p port, m *Step, nodes []agent.NodeID) error {
+	if m.Late != nil && m.Sample.Time >= s.delay {
+		if err := p.send(s.late(m, nodes)); err != nil {
+			return err
+		}
+	}
+	return p.send(s.feedback(m, nodes))
+}
+
+// late returns what answers of an earlier step should have been.
+func (s *simulator) late(m *Step, nodes []agent.NodeID) *host.Line {
+	l := &host.Line{Time: uint64(m.Sample.Time - s.delay), Nodes: []host.NodeLine{}}
+	for _, node := range nodes {
+		if target := s.target(m.Late, node); target != nil {
+			l.Nodes = append(l.Nodes, host.NodeLine{Node: node, Target: target})
+		}
+	}
+	return l
+}
+
+// target returns what the answer of a node should have been, nil if that is not
+// known.
+func (s *simulator) target(j loss.Loss, node agent.NodeID) []float32 {
+	targeted, ok := j.(loss.Targeted)
+	if !ok {
+		return nil
+	}
+	target := make([]float32, targeted.TargetLen(s.outputs))
+	if !targeted.TargetOf(int(node), target) {
+		return nil
+	}
+	return target
+}
+
 // feedback returns what the answers of a host's nodes cost. Nodes that did not
 // answer in time get none.
 func (s *simulator) feedback(m *Step, nodes []agent.NodeID) *host.Line {
 	l := &host.Line{Time: uint64(m.Sample.Time), Nodes: make([]host.NodeLine, len(nodes))}
-	targeted, _ := m.Cost.(loss.Targeted)
 	local, _ := m.Cost.(loss.Local)
 	for k, node := range nodes {
 		n, i := &l.Nodes[k], int(node)
 		n.Node = node
 		switch {
-		case !s.fresh[i]:
-		case s.cost != host.Gradient && targeted != nil:
-			target := make([]float32, targeted.TargetLen(s.outputs))
-			if targeted.TargetOf(i, target) {
-				n.Target = target
-			}
+		case !s.fresh[i] || m.Late != nil:
+		case s.cost != host.Gradient:
+			n.Target = s.target(m.Cost, node)
 		case s.cost == host.Gradient && local != nil:
 			n.Gradient = make([]float32, s.outputs)
 			n.Cost = local.EvalNode(i, n.Gradient, s.y.Row(i))

@@ -9,6 +9,7 @@ import (
 	"github.com/wdgnn/wdgnn/internal/flock"
 	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
@@ -26,7 +27,7 @@ type Task struct {
 	// may meet anybody. whole holds those that were lost for good as well.
 	Graph, whole *graph.Graph
 
-	name  string // sourceloc or flocking
+	name  string // sourceloc, flocking, or the task of a model of one's own
 	model *modelfile.Model
 	rule  rule.Config
 	cost  host.Cost
@@ -34,6 +35,24 @@ type Task struct {
 	// moment is the second moment of the inputs in training, for rules that
 	// whiten; the model file holds it too.
 	moment *rule.SecondMoment
+
+	// Of a model of one's own, on a stream: the nodes that are asked, ascending,
+	// nil meaning those of the model; how their earlier answers turned out; λmax
+	// that shifts are divided by, 0 if they are not; and what all nodes begin with,
+	// nil if with the model.
+	read   []int
+	scores func(node int) [][]float64
+	scale  float64
+	seed   *online.Snapshot
+}
+
+// observed returns how the model is observed in one process.
+func (t *Task) observed() online.Config {
+	c := online.Config{Nodes: t.Nodes, Moment: t.moment, Read: t.read, Delayed: t.model.Meta.Delayed, Scores: t.scores}
+	if c.Read == nil {
+		c.Read = t.model.Meta.Nodes
+	}
+	return c
 }
 
 // sourceWorld is source localization on graphs that lose links: one graph after

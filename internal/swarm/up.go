@@ -13,6 +13,7 @@ import (
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/broker"
+	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -57,7 +58,7 @@ type run struct {
 	broker  *broker.Server
 	server  broker.Stats
 	verify  *verifier // nil if nobody wants to know
-	frozen  *frozen   // nil unless the task asks for classes
+	frozen  *frozen   // nil if answers change the world
 
 	watching sync.WaitGroup
 	stop     chan struct{} // closed when the world has ended
@@ -67,9 +68,9 @@ type run struct {
 	final     map[transport.HostID]*host.Report
 	past      Sums // of hosts that were killed, as far as those who followed do not know
 	score     score
-	asTrained float64   // share of right answers of the model as trained
-	began     time.Time // of the first step
-	ended     time.Time // of the last
+	asTrained online.Meter // how the model as trained does
+	began     time.Time    // of the first step
+	ended     time.Time    // of the last
 	steps     int
 	events    []string // what happened, in words
 	pids      map[transport.HostID]int
@@ -95,7 +96,7 @@ func launch(ctx context.Context, o *Options) (*run, error) {
 		}
 		r.verify = v
 	}
-	if o.Task.cost == host.CrossEntropy {
+	if o.Task.cost != host.Gradient {
 		if r.frozen, err = newFrozen(o.Task); err != nil {
 			return nil, err
 		}
@@ -169,7 +170,7 @@ func (r *run) simulate(ctx context.Context) error {
 	defer faults.Wait() // nobody is started or killed while all are ended
 	defer close(r.stop)
 	sim := &simulator{
-		world: r.Task.World, hosts: r.divided, outputs: r.Task.model.Network.Outputs(), cost: r.Task.cost,
+		world: r.Task.World, hosts: r.divided, outputs: r.Task.model.Network.Outputs(), cost: r.Task.cost, delay: r.Task.rule.Delay,
 		answers: r.answers, ports: r.launcher.ports, period: r.Period, timeout: 3*cmp.Or(r.Pace.Deadline, host.DefaultDeadline) + time.Second,
 	}
 	r.mu.Lock()
@@ -194,7 +195,7 @@ func (r *run) simulate(ctx context.Context) error {
 				return err
 			}
 			r.mu.Lock()
-			r.asTrained = r.frozen.meter.Accuracy()
+			r.asTrained = r.frozen.meter
 			r.mu.Unlock()
 		}
 		r.mu.Lock()

@@ -33,15 +33,20 @@ type verifier struct {
 }
 
 func newVerifier(t *Task) (*verifier, error) {
-	o, err := online.NewObserver(t.model.Network, online.Config{
-		Nodes: t.Nodes, Moment: t.moment, HopByHop: true, Delayed: t.model.Meta.Delayed,
-	})
+	settings := t.observed()
+	settings.Read, settings.HopByHop = nil, true
+	o, err := online.NewObserver(t.model.Network, settings)
 	if err != nil {
 		return nil, err
 	}
 	l, err := online.NewConsensus(o, t.rule)
 	if err != nil {
 		return nil, err
+	}
+	if t.seed != nil {
+		if err := l.Restore(*t.seed); err != nil {
+			return nil, err
+		}
 	}
 	return &verifier{learner: l, y: mat.NewDense(t.Nodes, t.model.Network.Outputs(), nil), Verification: Verification{Nodes: t.Nodes}}, nil
 }
@@ -67,7 +72,7 @@ func (v *verifier) step(m *Step) error {
 	if same {
 		v.SameOutputs++
 	}
-	return v.learner.Update(m.Cost)
+	return v.learner.Update(m.told())
 }
 
 // compare compares the parameters that the hosts reported last.

@@ -1,0 +1,189 @@
+package swarm
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/host"
+	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/lifecycle"
+	"github.com/wdgnn/wdgnn/internal/snapshot"
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/online"
+	"github.com/wdgnn/wdgnn/rule"
+)
+
+// streamWorld is a stream of files, as wdgnn online plays it.
+type streamWorld struct {
+	*lifecycle.Stream
+	scale float64 // λmax that all shifts are divided by; 0 if they are not
+	most  int     // steps that are played
+	now   *graph.Graph
+
+	scaled map[*graph.Graph]*mat.CSR
+}
+
+// NewStreamTask returns a model at work on the stream of a configuration, with the
+// rule that wdgnn online would take: as many steps as are asked for, 0 means all.
+// A model that has learned online goes on with what its nodes learned.
+func NewStreamTask(c *config.Config, file *modelfile.Model, steps int) (*Task, error) {
+	if c.Online != nil && c.Online.Mode != config.Distributed {
+		return nil, fmt.Errorf("online.mode is %s, and agents learn each for itself; try online.mode: %s", c.Online.Mode, config.Distributed)
+	}
+	origin, err := snapshot.OriginOf(file)
+	if err != nil {
+		return nil, err
+	}
+	if origin != nil && !origin.Distributed() { // one set of taps learned for all: all begin there
+		if file, err = lifecycle.Settled(file); err != nil {
+			return nil, err
+		}
+	}
+	r, err := lifecycle.NewOnlineRun(c, file, false)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if r.Rule.Mixing != 0 && c.Online.MixingMatrix != graph.MixingMetropolis {
+		return nil, fmt.Errorf("online.mixing_matrix is %v, and agents mix with weights that they find with their neighbours; try %v",
+			c.Online.MixingMatrix, graph.MixingMetropolis)
+	}
+	w := &streamWorld{Stream: r.Stream, most: r.Stream.Steps, scaled: map[*graph.Graph]*mat.CSR{}}
+	if steps > 0 {
+		w.most = min(steps, w.most)
+	}
+	t := &Task{
+		name: string(r.Stream.Task), model: file, Nodes: r.Stream.Nodes, rule: r.Rule, cost: costOf(c, r.Stream), World: w,
+	}
+	_, settings := r.Setup()
+	t.moment, t.scores, t.read = settings.Moment, settings.Scores, slices.Sorted(slices.Values(r.Stream.Read))
+	if t.Graph, err = everyLink(r.Stream); err != nil {
+		return nil, err
+	}
+	t.whole = t.Graph
+	if !file.Meta.Shift.Local() {
+		if w.scale = graph.LargestEigenvalue(w.Stream.Graph(0).Adjacency()); !(w.scale > 0) {
+			return nil, fmt.Errorf("the shift %v is divided by λmax of the first graph of the stream, which has no links", file.Meta.Shift)
+		}
+		t.scale = w.scale
+	}
+	if origin.Distributed() {
+		t.seed = everyAnswer(r.Snapshot(), t.read, t.Nodes)
+	}
+	return t, nil
+}
+
+// Note says in words where agents differ from wdgnn online on the same stream; it is
+// empty if they do not.
+func (t *Task) Note() string {
+	w, ok := t.World.(*streamWorld)
+	if !ok || w.scale == 0 || w.Changes < 2 {
+		return ""
+	}
+	return fmt.Sprintf("links change: agents divide by λmax of the first graph, %.4g, all the time; wdgnn online by that of each", w.scale)
+}
+
+// costOf returns what targets of the stream mean.
+func costOf(c *config.Config, s *lifecycle.Stream) host.Cost {
+	if s.Task == config.Classify {
+		return host.CrossEntropy
+	}
+	return host.Cost(cmp.Or(c.StreamLoss(), string(host.MSE)))
+}
+
+// everyLink returns a graph with all links that there ever are in a stream.
+func everyLink(s *lifecycle.Stream) (*graph.Graph, error) {
+	seen := map[[2]int32]bool{}
+	var edges []graph.Edge
+	var last *graph.Graph
+	for _, g := range s.Graphs {
+		if g == last {
+			continue
+		}
+		if g.Directed() {
+			return nil, errors.New("the links of the stream have a direction, and agents answer whom they hear; try directed: false")
+		}
+		last = g
+		for _, e := range pairs(g) {
+			if !seen[e] {
+				seen[e] = true
+				edges = append(edges, graph.Edge{From: int(e[0]), To: int(e[1]), Weight: 1})
+			}
+		}
+	}
+	return graph.FromEdges(s.Nodes, edges, false)
+}
+
+// everyAnswer returns s, which remembers answers of the nodes read, as a learner
+// does that reads all of so many nodes: others begin anew, as their agents do.
+func everyAnswer(s online.Snapshot, read []int, nodes int) *online.Snapshot {
+	if len(read) > 0 && len(s.Answers) == len(read) {
+		all := make([]rule.AnswersMemory, nodes)
+		for k, i := range read {
+			all[i] = s.Answers[k]
+		}
+		s.Answers = all
+	}
+	s.Relays = nil // see snapshot.Agent
+	return &s
+}
+
+// Samples implements [online.World].
+func (w *streamWorld) Samples() iter.Seq[graph.Sample] {
+	return func(yield func(graph.Sample) bool) {
+		for sample := range w.Stream.Samples() {
+			if sample.Time == w.most {
+				return
+			}
+			w.now = w.Stream.Graph(sample.Time)
+			if w.scale != 0 {
+				sample.Shift = w.shift(w.now)
+			}
+			if !yield(sample) {
+				return
+			}
+		}
+	}
+}
+
+// shift returns A / λmax of the first graph: agents have one scale for all.
+func (w *streamWorld) shift(g *graph.Graph) *mat.CSR {
+	if w.scaled[g] == nil {
+		a := g.Adjacency()
+		s := &mat.CSR{Rows: a.Rows, Cols: a.Cols, RowPtr: a.RowPtr, Col: a.Col, Val: slices.Clone(a.Val)}
+		for e, v := range a.Val {
+			s.Val[e] = float32(float64(v) / w.scale)
+		}
+		w.scaled[g] = s
+	}
+	return w.scaled[g]
+}
+
+// Reveal implements [online.World].
+func (w *streamWorld) Reveal(y mat.Dense) loss.Loss { return plain(w.Stream.Reveal(y)) }
+
+// late implements [lateWorld].
+func (w *streamWorld) late(delay int) loss.Loss { return plain(w.Stream.Late(delay)) }
+
+// known implements [lateWorld].
+func (w *streamWorld) known() bool { return w.Stream.Known() }
+
+// plain returns a cost by value.
+func plain(j loss.Loss) loss.Loss {
+	if c, ok := j.(*loss.CrossEntropy); ok {
+		return *c
+	}
+	return j
+}
+
+// Graph implements [World].
+func (w *streamWorld) Graph() *graph.Graph { return w.now }
+
+// Near implements [World]: every link is known.
+func (w *streamWorld) Near() *graph.Graph { return nil }
