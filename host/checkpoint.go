@@ -27,6 +27,7 @@ type Learning struct {
 	Digest uint32       `json:"digest"`          // of the plan
 	Rule   *rule.Config `json:"rule"`            // of the plan
 	Own    bool         `json:"own,omitempty"`   // and a rule that it does not say
+	Cost   Cost         `json:"cost"`            // what targets mean
 	Scale  float64      `json:"scale,omitempty"` // of the plan
 	Nodes  string       `json:"nodes"`           // of all hosts, as ParseNodes reads them
 }
@@ -79,7 +80,7 @@ func (h *Machine) memory() *Checkpoint {
 		c.Nodes = append(c.Nodes, m)
 	}
 	if p := h.cfg.Plan; p.Basis != nil {
-		c.Learning = &Learning{Digest: h.plan, Rule: p.Rule, Own: p.Rule.Rule != nil, Scale: p.Scale, Nodes: h.everybody}
+		c.Learning = &Learning{Digest: h.plan, Rule: p.Rule, Own: p.Rule.Rule != nil, Cost: h.cfg.Cost, Scale: p.Scale, Nodes: h.everybody}
 	}
 	return c
 }

@@ -11,6 +11,7 @@ func newSwarmCommand() *cobra.Command {
 neighbours and nobody else; together they predict, and each keeps learning.
 
   up       start agents and a world around them on this machine, break things, verify
+  collect  write what agents learned into a model file
   keys     make the secrets of a deployment: who may speak as whom and hear whom
   server   a NATS server for agents on other machines
   status   how agents are doing, here or elsewhere
@@ -26,7 +27,7 @@ wdgnn-agent; doc/runtime.md walks from one machine to three.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
-		(&SwarmUpCommand{}).command(), (&SwarmKeysCommand{}).command(), (&SwarmStatusCommand{}).command(),
+		(&SwarmUpCommand{}).command(), (&SwarmCollectCommand{}).command(), (&SwarmKeysCommand{}).command(), (&SwarmStatusCommand{}).command(),
 		(&SwarmServerCommand{}).command(), (&SwarmSimCommand{}).command(), (&SwarmBenchCommand{}).command(), newSwarmProbeCommand(),
 	)
 	return cmd

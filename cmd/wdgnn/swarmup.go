@@ -58,7 +58,7 @@ network, and the world that they observe, and lets them work:
 With --model and --config it is a model of your own, as wdgnn train or wdgnn online
 left it, on the stream of the configuration's section online, with the rule that
 wdgnn online would take. Nodes of a model that has learned online go on with what
-they learned.
+they learned. wdgnn swarm collect writes what agents learned into a model file.
 
 Every agent hears its one-hop neighbours only. Its key lets it speak as itself
 and hear those who may ever be its neighbours, nobody else.
@@ -77,6 +77,7 @@ them), keys, logs, checkpoints and result.json.`,
   wdgnn swarm up --task flocking --model flight/model.safetensors --processes 10 --rate 100 --kill 7@1s
   wdgnn swarm up --task flocking --processes 10 --page
   wdgnn swarm up --model first/run/model.safetensors --config first/config.yaml --processes 5 --dir field
+  wdgnn swarm collect field --out adapted.safetensors
   wdgnn swarm up --processes 5 --json | jq '{steps_per_second, accuracy, late_share}'`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

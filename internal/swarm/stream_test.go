@@ -110,7 +110,13 @@ func (f *ownCase) online(c *config.Config, m *modelfile.Model) (*modelfile.Model
 // up runs agents from where m is, on so many hosts, and returns how it went.
 func (f *ownCase) up(c *config.Config, m *modelfile.Model, hosts int, dir string) *swarm.Result {
 	f.Helper()
-	task, err := swarm.NewStreamTask(c, m, 0)
+	return f.upSteps(c, m, hosts, dir, 0)
+}
+
+// upSteps is up for the first steps of the stream, all if there are 0.
+func (f *ownCase) upSteps(c *config.Config, m *modelfile.Model, hosts int, dir string, steps int) *swarm.Result {
+	f.Helper()
+	task, err := swarm.NewStreamTask(c, m, steps)
 	check(f.T, err)
 	check(f.T, os.MkdirAll(f.path(dir), 0o755))
 	result, err := swarm.Up(f.Context(), swarm.Options{
