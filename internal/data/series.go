@@ -82,8 +82,8 @@ func (s *Series) Part(from, to int) *Series {
 // otherwise. Without times, each row is a step.
 //
 // Times are put on an even grid. Its interval is Every, otherwise the usual
-// spacing: the median, which is rounded to an interval such as 5m or 1h if times
-// jitter. A reading belongs to the step whose time is nearest; of several of one
+// spacing: the most frequent between readings of a sensor, or, if times jitter,
+// about their median, rounded to an interval such as 5m or 1h. A reading belongs to the step whose time is nearest; of several of one
 // sensor the one nearest to that time counts, of two as near the later, of two
 // at the same time the last in the file. What has no reading is a gap: nothing is
 // interpolated. Notes say what was done. A file in which a quarter of the

@@ -131,6 +131,11 @@ func TestLoadSeriesText(t *testing.T) {
 			notes: []string{"not evenly spaced: the grid is 5m", "3 rows moved to the nearest time of the grid (every 5m), by 3s at most"},
 		},
 		{
+			name: "more gaps than rows",
+			text: "time,a\n2026-03-02 00:00,1\n2026-03-02 00:15,2\n2026-03-02 01:00,3\n2026-03-02 01:30,4\n2026-03-02 01:45,5\n2026-03-02 03:00,6\n",
+			want: "03-02 00:00 15m a | 1 | 2 | _ | _ | 3 | _ | 4 | 5 | _ | _ | _ | _ | 6", notes: []string{"7 of 13 steps", "7 of 13 readings"},
+		},
+		{
 			name: "sensors that read at times of their own",
 			text: "time,sensor,value\n2026-03-02 00:00:10,a,1\n2026-03-02 00:01:20,b,2\n" +
 				"2026-03-02 00:15:25,a,3\n2026-03-02 00:16:00,b,4\n2026-03-02 00:30:00,a,5\n",

@@ -90,10 +90,7 @@ func (b *table) distinctTimes() []int64 {
 // chooseGrid settles interval and origin: those asked for, otherwise the usual
 // spacing, through the first time. times ascend and differ.
 func (b *table) chooseGrid(s *Series, times []int64, o SeriesOptions) (grid, error) {
-	spacing, even := usual(times)
-	if !even {
-		spacing, even = b.spacingOfSensors(spacing)
-	}
+	spacing, even := usual(b.spacings())
 	g := grid{origin: times[0], every: o.Every.Microseconds()}
 	switch {
 	case g.every > 0:
@@ -109,7 +106,7 @@ func (b *table) chooseGrid(s *Series, times []int64, o SeriesOptions) (grid, err
 	case even:
 		g.every = spacing
 	default:
-		g.every = settled(spacing)
+		g.every = spacing
 		if day%g.every == 0 {
 			k, _ := grid{every: g.every}.step(times[0])
 			g.origin = k * g.every // a round time of the day
@@ -126,29 +123,35 @@ func (b *table) chooseGrid(s *Series, times []int64, o SeriesOptions) (grid, err
 	return g, nil
 }
 
-// spacingOfSensors returns the usual spacing of the readings of one sensor, for
-// sensors that read at times of their own.
-func (b *table) spacingOfSensors(common int64) (spacing int64, even bool) {
+// spacings returns the times between readings of the same sensor, as sensors may
+// read at times of their own; if none reads twice, those between rows.
+func (b *table) spacings() []int64 {
 	before := make([]int64, len(b.names))
 	for i := range before {
 		before[i] = math.MinInt64
 	}
-	var gaps []int64
+	var gaps, rows []int64
+	last := int64(math.MinInt64)
 	for _, r := range b.byTime(func(at int64) (int64, int64) { return at, 0 }) {
+		at := b.times[r]
+		if last != math.MinInt64 && at > last {
+			rows = append(rows, at-last)
+		}
+		last = at
+		b.cells(r, func(i int, _ []float32) {
+			if before[i] != math.MinInt64 && at > before[i] {
+				gaps = append(gaps, at-before[i])
+			}
+			before[i] = at
+		})
 		if len(gaps) >= mostGaps {
 			break
 		}
-		b.cells(r, func(i int, _ []float32) {
-			if at := b.times[r]; before[i] != math.MinInt64 && at > before[i] {
-				gaps = append(gaps, at-before[i])
-			}
-			before[i] = b.times[r]
-		})
 	}
 	if len(gaps) == 0 {
-		return common, false
+		return rows
 	}
-	return median(gaps)
+	return gaps
 }
 
 // byTime returns the rows sorted by the step of their time, then the farthest

@@ -109,26 +109,49 @@ var roundSpans = []int64{
 	3600, 2 * 3600, 3 * 3600, 4 * 3600, 6 * 3600, 8 * 3600, 12 * 3600, 24 * 3600, 7 * 24 * 3600,
 }
 
-// usual returns the usual spacing of ascending times that differ: their median,
-// if at least half of the spacings are just that.
-func usual(times []int64) (spacing int64, even bool) {
-	gaps := make([]int64, 0, len(times))
-	for i := 1; i < len(times); i++ {
-		gaps = append(gaps, times[i]-times[i-1])
-	}
-	return median(gaps)
-}
-
-// median reorders gaps.
-func median(gaps []int64) (spacing int64, even bool) {
+// usual returns the usual one of the spacings between readings, which it
+// reorders: the most frequent, if they are multiples of it, so that gaps do not
+// matter. If times jitter, and it is not even, a short one that they are nearly
+// multiples of, otherwise their median; both rounded, see settled.
+func usual(gaps []int64) (spacing int64, even bool) {
 	if len(gaps) == 0 {
 		return 0, false
 	}
 	slices.Sort(gaps)
-	spacing = gaps[(len(gaps)-1)/2]
-	low, _ := slices.BinarySearch(gaps, spacing)
-	high, _ := slices.BinarySearch(gaps, spacing+1)
-	return spacing, 2*(high-low) >= len(gaps)
+	if m := mostFrequent(gaps); multiples(gaps, m, 0) {
+		return m, true
+	}
+	if low := settled(gaps[len(gaps)/10]); multiples(gaps, low, low/5) {
+		return low, false
+	}
+	return settled(gaps[(len(gaps)-1)/2]), false
+}
+
+// mostFrequent returns the value that occurs most in an ascending list, the least
+// of several.
+func mostFrequent(sorted []int64) int64 {
+	best, most, run := sorted[0], 0, 0
+	for i, v := range sorted {
+		if run++; i > 0 && v != sorted[i-1] {
+			run = 1
+		}
+		if run > most {
+			best, most = v, run
+		}
+	}
+	return best
+}
+
+// multiples says whether nine of ten spacings, which ascend, are multiples of one
+// within a tolerance, and half of them at most eight times as long.
+func multiples(sorted []int64, of, tolerance int64) bool {
+	fit := 0
+	for _, v := range sorted {
+		if rest := v % of; min(rest, of-rest) <= tolerance && v >= of-tolerance {
+			fit++
+		}
+	}
+	return 10*fit >= 9*len(sorted) && sorted[(len(sorted)-1)/2] <= 8*of
 }
 
 // settled rounds a spacing that varies: to an interval that people set sensors
