@@ -46,3 +46,31 @@ func FuzzSeriesText(f *testing.F) {
 		}
 	})
 }
+
+// Whatever a text holds, it is the links of the sensors, or an error.
+func FuzzSensorLinks(f *testing.F) {
+	for _, text := range []string{
+		"src,dst\na,b\nc,b\n", "from,to,weight,time\na,b,0.5,0\nb,a,0.5,0\nd,a,2,2026-03-02 00:20\n", "0,1\n3,2\n",
+		"1,0.5,0,0\n0.5,1,0,0\n0,0,1,2\n0,0,2,1\n", ",a,b,c,d\nd,0,0,3,0\nc,0,0,0,3\nb,1,0,0,0\na,0,1,0,0\n",
+		"src,dst,time\na,b,1969-01-01\na,c,-1\n", "src;dst;w\na;b;1,5\n",
+	} {
+		f.Add(text, false)
+		f.Add(text, true)
+	}
+	f.Fuzz(func(t *testing.T, text string, directed bool) {
+		r, err := newTextReader(strings.NewReader(text), int64(len(text)))
+		if err != nil {
+			return
+		}
+		s := sensorsABCD()
+		g, err := readSensorLinks(r, SensorGraph{Directed: directed}, s)
+		if err != nil {
+			return
+		}
+		for step := range s.Steps {
+			if one := g.At(step); one.Nodes() != s.Nodes || one.Directed() != directed {
+				t.Errorf("step %d: got %v, want one of %d nodes", step, one, s.Nodes)
+			}
+		}
+	})
+}
