@@ -14,7 +14,8 @@ import (
 const (
 	usualCorrelated = 8
 	mostCorrelated  = 4000 // sensors
-	mostSteps       = 8192 // of the series, the last ones
+	mostSteps       = 8192 // of the series, the last ones; fewer if there are many sensors
+	mostProducts    = 2e10
 	leastShared     = 16   // readings that a sensor needs for its correlation to mean anything
 	correlateRows   = 64   // sensors at once
 )
@@ -77,7 +78,7 @@ func correlate(o SensorGraph, s *Series) (*SensorGraphs, error) {
 // standard returns the readings of each sensor as a row, less their mean and of
 // norm 1; 0 where there is none, and all 0 for a sensor that stands still.
 func standard(s *Series) mat.Dense {
-	from := max(0, s.Steps-mostSteps)
+	from := max(0, s.Steps-min(mostSteps, int(mostProducts)/max(1, s.Nodes*s.Nodes)))
 	x := mat.NewDense(s.Nodes, s.Steps-from, nil)
 	for i := range s.Nodes {
 		row := x.Row(i)
