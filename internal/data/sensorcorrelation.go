@@ -16,8 +16,8 @@ const (
 	mostCorrelated  = 4000 // sensors
 	mostSteps       = 8192 // of the series, the last ones; fewer if there are many sensors
 	mostProducts    = 2e10
-	leastShared     = 16   // readings that a sensor needs for its correlation to mean anything
-	correlateRows   = 64   // sensors at once
+	leastShared     = 16 // readings that a sensor needs for its correlation to mean anything
+	correlateRows   = 64 // sensors at once
 )
 
 // correlate links each sensor with the k others whose readings correlate most

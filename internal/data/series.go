@@ -78,8 +78,8 @@ func (s *Series) Part(from, to int) *Series {
 // A table has a column for each sensor and, if it has times, one called time (or
 // timestamp, date, …); or a line for each reading, recognised by its header:
 // time,sensor,value and perhaps further numbers. Times are RFC 3339,
-// "2006-01-02 15:04[:05]", dates, or seconds since 1970; UTC unless they say
-// otherwise. Without times, each row is a step.
+// "2006-01-02 15:04[:05]", dates, digits alone as in 20060102, or seconds since
+// 1970; UTC unless they say otherwise. Without times, each row is a step.
 //
 // Times are put on an even grid. Its interval is Every, otherwise the usual
 // spacing: the most frequent between readings of a sensor, or, if times jitter,

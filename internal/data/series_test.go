@@ -76,6 +76,14 @@ func TestLoadSeriesText(t *testing.T) {
 			want: "03-02 00:00 5m a | 1 | 2",
 		},
 		{
+			name: "dates of digits alone", text: "date,a\n20260301,1\n20260302,2\n202603030000,3\n",
+			want: "03-01 00:00 24h a | 1 | 2 | 3",
+		},
+		{
+			name: "a line per reading of an id", text: "id,time,value\n7,2026-03-02,1\n7,2026-03-03,2\n",
+			want: "03-02 00:00 24h 7 | 1 | 2",
+		},
+		{
 			name: "semicolons and decimal commas",
 			text: "\ufefftime;a;b\r\n2026-03-02 00:00;1,5;2\r\n2026-03-02 00:15;3;4,25\r\n",
 			want: "03-02 00:00 15m a,b | 1.5 2 | 3 4.25",

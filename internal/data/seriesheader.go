@@ -67,6 +67,9 @@ func readHeader(names, first []string) (*header, error) {
 // findReadings looks for the columns of a table with a line per reading.
 func (h *header) findReadings(names, first []string) bool {
 	sensors, values := having(names, sensorWords), having(names, valueWords)
+	if len(sensors) == 0 && len(values) == 1 {
+		sensors = having(names, []string{"id", "name"})
+	}
 	if len(sensors) != 1 || len(values) > 1 || len(names) < 3 {
 		return false
 	}

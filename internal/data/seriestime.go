@@ -42,6 +42,9 @@ func (c *clock) read(text string) (int64, error) {
 }
 
 func (c *clock) parse(text string) (int64, error) {
+	if at, ok := parseDigits(text); ok {
+		return at, nil
+	}
 	if at, ok := parseSeconds(text); ok {
 		return at, nil
 	}
@@ -54,6 +57,17 @@ func (c *clock) parse(text string) (int64, error) {
 	}
 	return 0, fmt.Errorf("%.40q is not a time; want one such as 2026-03-31 15:04, 2026-03-31T15:04:05Z, 2026-03-31 or "+
 		"seconds since 1970", text)
+}
+
+// parseDigits reads dates and times without anything between their numbers, of
+// this century and the last: 20260331, 202603311504, 20260331150405.
+func parseDigits(text string) (int64, bool) {
+	const layout = "20060102150405"
+	if n := len(text); n != 8 && n != 12 && n != 14 || text[:2] != "19" && text[:2] != "20" {
+		return 0, false
+	}
+	t, err := time.Parse(layout[:len(text)], text)
+	return t.UnixMicro(), err == nil
 }
 
 // looksTimed says whether a text is a time that is not a plain number.
