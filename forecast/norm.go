@@ -42,11 +42,17 @@ func (n *Norm) Units(y float32) float32 {
 	return float32(float64(float64(y)*n.Scale) + n.Mean)
 }
 
-// far says whether a reading is outside what training saw by more than twice the
-// distance between its ends: other units, or nonsense.
-func (n *Norm) far(reading float64) bool {
+// limits returns between what a reading must be: no further outside what training saw
+// than twice the distance between its ends. Others are in other units, or nonsense.
+func (n *Norm) limits() (low, high float64) {
 	span := 2 * max(n.High-n.Low, n.Scale)
-	return reading < n.Low-span || reading > n.High+span
+	return n.Low - span, n.High + span
+}
+
+// far says whether a reading is outside limits.
+func (n *Norm) far(reading float64) bool {
+	low, high := n.limits()
+	return reading < low || reading > high
 }
 
 // sigma returns the rms error of forecasts of the shortest horizon.

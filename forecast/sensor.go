@@ -114,14 +114,17 @@ func (s *Sensor) fade() {
 	s.m.Alone = float64(s.m.Alone * s.norm.Alone)
 }
 
-// estimate returns x̂ for a step without a reading, after fade.
+// estimate returns x̂ for a step without a reading, after fade. It is not further
+// outside what training saw than readings may be, whatever neighbours say.
 func (s *Sensor) estimate(near float32, heard bool) float32 {
 	n := s.norm
-	if !heard {
-		return float32(n.Level + float64(s.m.Alone*s.m.Value))
+	x := n.Level + float64(s.m.Alone*s.m.Value)
+	if heard {
+		others := float64(n.Near * (float64(near) - n.NearLevel))
+		x = n.Level + float64(s.m.Kept*s.m.Value) + float64((1-s.m.Kept)*others)
 	}
-	others := float64(n.Near * (float64(near) - n.NearLevel))
-	return float32(n.Level + float64(s.m.Kept*s.m.Value) + float64((1-s.m.Kept)*others))
+	low, high := n.limits()
+	return float32(min(max(x, (low-n.Mean)/n.Scale), (high-n.Mean)/n.Scale))
 }
 
 // forget drops the readings of a sensor that has just been found broken: they were
