@@ -31,6 +31,7 @@ const (
 
 	roughKeep = 0.95 // of the roughness stays from one reading to the next
 	roughMost = 1.3  // × that of training: broken above, until it is below that of training
+	roughCap  = 2    // × that of training: no more is remembered, so that a calm sensor is soon believed
 	runFactor = 2    // × the longest run of training
 	runMore   = 6    // and as many readings: broken above
 )
@@ -49,6 +50,7 @@ func (s *Sensor) judge(x float32, read, far bool, truth float32, told bool) {
 	}
 	if read && !far {
 		s.feel(x, s.m.Step)
+		s.m.Rough = min(s.m.Rough, float64(roughCap*s.norm.Rough))
 	}
 	s.decide(far, told)
 	if !told && read && s.reason == trusted {
