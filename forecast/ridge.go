@@ -41,16 +41,22 @@ func NewRidge(lags, horizons int, weights []float64) (*Ridge, error) {
 	return r, nil
 }
 
+// Of returns the weights of node i, C×(p+1); those of a newcomer are the mean of all.
+func (r *Ridge) Of(i int) []float64 {
+	each := len(r.pooled)
+	if i >= len(r.Weights)/each {
+		return r.pooled
+	}
+	return r.Weights[i*each : (i+1)*each]
+}
+
 // Forecast returns the normalised forecast of node i at horizon c from its inputs, a
 // row of Sensor.Read or Network.Read.
 func (r *Ridge) Forecast(i, c int, row []float32) float32 {
-	p := r.Lags + 1
-	w := r.pooled[c*p : (c+1)*p]
-	if at := (i*r.Horizons + c) * p; at < len(r.Weights) {
-		w = r.Weights[at : at+p]
-	}
-	y := w[p-1]
-	for l, x := range row[:p-1] {
+	p := r.Lags
+	w := r.Of(i)[c*(p+1) : (c+1)*(p+1)]
+	y := w[p]
+	for l, x := range row[:p] {
 		y += float64(w[l] * float64(x))
 	}
 	return float32(y)

@@ -16,7 +16,8 @@ const (
 
 // SetBaselines stores what a forecast model is compared with, as it was at the end of
 // a replay, so that a later stream can be judged without the training series. Nodes
-// behind the sensors of Forecast are left out.
+// behind the sensors of Forecast are left out; a sensor that joined later has the mean
+// weights.
 func (m *Model) SetBaselines(r *forecast.Ridge, n *forecast.Naive) error {
 	s, err := m.Forecast()
 	if err != nil {
@@ -26,10 +27,14 @@ func (m *Model) SetBaselines(r *forecast.Ridge, n *forecast.Naive) error {
 		return errors.New("modelfile: baselines need what SetForecast stores")
 	}
 	each := r.Horizons * (r.Lags + 1)
-	if r.Horizons != len(s.Horizons) || len(r.Weights) != len(s.Sensors)*each || len(n.Newest) < len(s.Sensors) || n.Slots.Cols != s.Season {
+	if r.Horizons != len(s.Horizons) || r.Lags > s.Lags || len(n.Newest) < len(s.Sensors) || n.Slots.Cols != s.Season {
 		return fmt.Errorf("modelfile: baselines of another model than that of %d sensors", len(s.Sensors))
 	}
-	m.setPrecise(ridgeName, Float64s{Rows: len(s.Sensors), Cols: each, Data: some(r.Weights)})
+	x := Float64s{Rows: len(s.Sensors), Cols: each}
+	for i := range s.Sensors {
+		x.Data = append(x.Data, r.Of(i)...)
+	}
+	m.setPrecise(ridgeName, x)
 	values := mat.NewDense(len(s.Sensors), 1+s.Season, nil)
 	for i := range values.Rows {
 		row := values.Row(i)
