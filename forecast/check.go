@@ -40,8 +40,8 @@ const (
 // with it, and decides whether readings are used.
 func (s *Sensor) judge(x float32, read, far bool, truth float32, told bool) {
 	s.truth, s.knows = 0, false
-	if told && s.spec.present(truth) && !s.norm.far(float64(truth)) {
-		s.truth, s.knows = s.norm.Normal(truth), true
+	if told {
+		s.truth, s.knows = s.Normal(truth)
 	}
 	s.m.Quiet = min(s.m.Quiet+1, patience)
 	if s.knows && read {
@@ -116,7 +116,7 @@ func (s *Sensor) decide(far, told bool) {
 // say, until they are again. Where answers come apart from readings and 12 steps
 // pass without one, or where a reading is its own truth, the sensor tests itself: it
 // is broken when its readings jump more than 1.3 times what training saw, until they
-// do not more than that, and while they stand still for more than twice as long and 6
+// jump no more than that, and while they stand still for more than twice as long and 6
 // readings; the readings before are then forgotten, too. A reading far outside what
 // training saw is never used.
 func (s *Sensor) Broken() (why string, since uint64) {

@@ -26,8 +26,11 @@ const (
 // reads has the mean and scale of all; one that stands still, the scale of all.
 func Fit(s Spec, readings mat.Dense, links *mat.CSR, scaling Scaling) (*Spec, error) {
 	nodes := len(s.Sensors)
-	if nodes == 0 || readings.Rows%nodes != 0 || readings.Cols != 1+s.Extras || links != nil && (links.Rows != nodes || links.Cols != nodes) {
+	if nodes == 0 || readings.Rows%nodes != 0 || readings.Cols != 1+s.Extras {
 		return nil, fmt.Errorf("forecast: fit: readings are %d×%d for %d sensors and %d extras", readings.Rows, readings.Cols, nodes, s.Extras)
+	}
+	if links != nil && (links.Rows != nodes || links.Cols != nodes) {
+		return nil, fmt.Errorf("forecast: fit: links of %d×%d nodes for %d sensors", links.Rows, links.Cols, nodes)
 	}
 	f := fitting{spec: &s, readings: readings, links: links, nodes: nodes, steps: readings.Rows / nodes}
 	s.Norms = make([]Norm, nodes)

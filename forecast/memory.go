@@ -69,6 +69,9 @@ func (m *Memory) validate(s *Spec) error {
 			return fmt.Errorf("a number is %v", v)
 		}
 	}
+	if !(m.Kept >= 0 && m.Kept <= 1 && m.Alone >= 0 && m.Alone <= 1 && m.Rough >= 0 && m.Doubt >= 0 && m.Doubt <= 1) {
+		return fmt.Errorf("a share is out of range: kept %v, alone %v, doubt %v", m.Kept, m.Alone, m.Doubt)
+	}
 	if m.Quiet < 0 || m.Run < 0 || int(m.Reason) >= len(reasons) {
 		return errors.New("a count is out of range")
 	}
