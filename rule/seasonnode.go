@@ -198,19 +198,30 @@ func (h *seasonHorizon) recurse(phi []float64, e float64, gain []float64) {
 	}
 }
 
-// symmetric writes A x to dst, overwritten; a is the lower triangle of A by rows.
+// symmetric writes A x to dst, overwritten; a is the lower triangle of A by rows. Two
+// rows at a time keep a processor busy that waits for every sum to be added to; each
+// number is summed as one row after the other would.
 func symmetric(dst, a, x []float64) {
-	at := 0
-	for i, v := range x {
-		row, before := a[at:at+i], x[:i]
-		to := dst[:i]
-		sum := float64(a[at+i] * v)
-		for j, w := range row {
-			sum += float64(w * before[j])
-			to[j] += float64(w * v)
+	i, at := 0, 0
+	if len(x)%2 == 1 {
+		dst[0] = float64(a[0] * x[0])
+		i, at = 1, 1
+	}
+	for ; i < len(x); i += 2 {
+		r0, r1 := a[at:at+i], a[at+i+1:at+2*i+1]
+		before, to := x[:len(r0)], dst[:len(r0)]
+		r1 = r1[:len(r0)]
+		v0, v1 := x[i], x[i+1]
+		s0, s1 := float64(a[at+i]*v0), float64(a[at+2*i+2]*v1)
+		for j, w0 := range r0 {
+			w1, b := r1[j], before[j]
+			s0 += float64(w0 * b)
+			s1 += float64(w1 * b)
+			to[j] = to[j] + float64(w0*v0) + float64(w1*v1)
 		}
-		dst[i] = sum
-		at += i + 1
+		across := a[at+2*i+1]
+		dst[i], dst[i+1] = s0+float64(across*v1), s1+float64(across*v0)
+		at += 2*i + 3
 	}
 }
 
