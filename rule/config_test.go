@@ -161,6 +161,8 @@ func TestCalmerNamesWhatIsNotSet(t *testing.T) {
 			[]string{"step_size: {schedule: automatic, value: 0.05}", "gate: on"},
 		},
 		{rule.Laplace(), []string{"newton: {prior: 0.001}", "preset: window", "gate: on"}},
+		{rule.Seasonal(), []string{"season: {taps: 30000}", "season: {taps: -1}", "season: {ridge: 300}", "gate: on"}},
+		{rule.Config{Season: &rule.Season{Ridge: 5, Taps: -1}, Gate: &rule.Gate{}}, []string{"season: {ridge: 50}"}},
 		{rule.Config{Newton: &rule.Newton{Prior: 5}, Gate: &rule.Gate{}}, []string{"newton: {prior: 0.5}", "preset: window"}},
 	} {
 		if got := c.config.Calmer(); !slices.Equal(got, c.want) {

@@ -28,6 +28,13 @@ func TestSettings(t *testing.T) {
 			false,
 			rule.Config{Newton: &rule.Newton{Prior: 0.5, Forget: 0.9999, Fresh: 7, Restart: true}, Retrain: rule.RetrainTapsAndBias},
 		},
+		{"a season", rule.Settings{Preset: "season", Mixing: &half}, false, rule.Config{Season: &rule.Season{}, Mixing: 0.5}},
+		{
+			"numbers of the season",
+			rule.Settings{Season: &rule.SeasonSettings{Taps: -1, Slack: 3}},
+			false,
+			rule.Config{Season: &rule.Season{Taps: -1, Slack: 3}, Mixing: 1},
+		},
 		{"a window of 0 is that of the preset", rule.Settings{Preset: "personal-single", Window: 0}, false, rule.Personal(1)},
 		{"centralized", rule.Settings{Preset: "literal"}, true, rule.Literal(true)},
 		{
@@ -74,7 +81,8 @@ func TestSettingsOfAConfig(t *testing.T) {
 		{},
 		rule.Literal(false), rule.Personal(1), rule.Personal(50), rule.Laplace(),
 		{Newton: &rule.Newton{Prior: 2, Forget: 0.9, Restart: true}, Mixing: 0.5},
-		rule.Hearers(),
+		rule.Hearers(), rule.Seasonal(),
+		{Season: &rule.Season{Forget: 0.9, Rate: 0.3, Ridge: 2, Taps: -1, Margin: 0.5, Slack: 7}, Mixing: 0.2, Gate: &rule.Gate{}},
 		{
 			StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 0.1, Steps: 7}, Window: 3, Mixing: 0.5, Whiten: true,
 			Ridge: 0.1, ClipNorm: 2, Retrain: rule.RetrainTapsAndBias, Limit: 9, Outlier: -1, Clip: rule.ClipTrimmed,
@@ -94,6 +102,7 @@ func TestSettingsOfAConfig(t *testing.T) {
 func TestSettingsFor(t *testing.T) {
 	one := 1.0
 	all, heard, taps := rule.Facts{Bias: true}, rule.Facts{Bias: true, Heard: true}, rule.RetrainTaps
+	forecast := rule.Facts{Bias: true, Forecast: true}
 	for _, c := range []struct {
 		s    rule.Settings
 		f    rule.Facts
@@ -118,6 +127,12 @@ func TestSettingsFor(t *testing.T) {
 		{rule.Settings{Rule: "newton"}, heard, "newton"},
 		{rule.Settings{Retrain: &taps}, heard, "newton"},
 		{rule.Settings{Preset: "literal"}, all, "literal"},
+		{rule.Settings{}, forecast, "season"},
+		{rule.Settings{Preset: "auto", Links: rule.LinksEveryStep}, forecast, "season"},
+		{rule.Settings{Preset: "newton"}, forecast, "newton"},
+		{rule.Settings{Newton: new(rule.NewtonSettings)}, forecast, "newton"},
+		{rule.Settings{StepSize: &rule.StepSettings{}}, forecast, "window"},
+		{rule.Settings{Season: new(rule.SeasonSettings)}, all, "season"},
 	} {
 		if got := c.s.For(c.f).Preset; got != c.want {
 			t.Errorf("%+v with %+v: got %s, want %s", c.s, c.f, got, c.want)
@@ -137,6 +152,9 @@ func TestSettingsComplain(t *testing.T) {
 		"rule: mixing is for mode distributed":                       {Mixing: &much},
 		"rule: newton goes without a rule of one's own, step size":   {Preset: "newton", Window: 7},
 		"rule: newton has numbers of the preset newton, this is":     {Preset: "window", Newton: &rule.NewtonSettings{}},
+		"rule: season has numbers of the preset season, this is":     {Preset: "window", Season: &rule.SeasonSettings{}},
+		"rule: season is for mode distributed":                       {Preset: "season"},
+		"rule: season.rate is 1.5, want above 0 to 1":                {Season: &rule.SeasonSettings{Rate: much}},
 		"rule: newton.doubt is 1.5, want a share of answers":         {Newton: &rule.NewtonSettings{Doubt: &much}},
 		"rule: step_size.value is 1.5: an automatic step is a share": {StepSize: &rule.StepSettings{Schedule: rule.Automatic, Value: &much}},
 	} {
