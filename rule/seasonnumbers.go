@@ -3,6 +3,7 @@ package rule
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/wdgnn/wdgnn/conformal"
 	"github.com/wdgnn/wdgnn/mat"
@@ -94,16 +95,23 @@ func SeasonOf(numbers []float64) (SeasonMemory, error) {
 		h.Table, h.Seen, h.Taps, h.Spread = r.take(season), r.take(season), r.take(p), r.take(p*(p+1)/2)
 		m.Horizons = append(m.Horizons, h)
 	}
+	if r.bad || c == 0 || len(m.Horizons) != c {
+		return SeasonMemory{}, errSeason(len(numbers), c)
+	}
 	for range min(waiting, len(r.rest)) {
 		m.Waiting = append(m.Waiting, r.forecast(c, p, bounded))
 	}
 	if sure {
 		m.Conformal = r.conformal(c)
 	}
-	if r.bad || len(r.rest) > 0 || len(m.Horizons) != c || len(m.Waiting) != waiting {
-		return SeasonMemory{}, fmt.Errorf("rule: memory: %d numbers that are not those of a season with %d horizons", len(numbers), c)
+	if r.bad || len(r.rest) > 0 || len(m.Waiting) != waiting {
+		return SeasonMemory{}, errSeason(len(numbers), c)
 	}
 	return m, nil
+}
+
+func errSeason(numbers, horizons int) error {
+	return fmt.Errorf("rule: memory: %d numbers that are not those of a season with %d horizons", numbers, horizons)
 }
 
 // take returns a copy of the next n numbers.
@@ -125,6 +133,7 @@ func (r *memoryReader) single(n int) []float32 {
 	var values []float32
 	for _, v := range r.take(n) {
 		values = append(values, float32(v))
+		r.bad = r.bad || math.Abs(v) > math.MaxFloat32
 	}
 	return values
 }

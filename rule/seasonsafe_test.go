@@ -301,6 +301,32 @@ func TestSeasonNumbersRefused(t *testing.T) {
 	}
 }
 
+// Whatever a file says, reading it ends, and what is read is what was written.
+func FuzzSeasonNumbers(f *testing.F) {
+	m := remembering(f, 12).nodes[0].Memory()
+	for _, numbers := range [][]float64{m.Numbers(), {1, 1 << 50, 0, 0, 1, 1, 0, 0, 0, 0, 0, 5}, {1, 1, 0, 1 << 40, 0, 0, 0}} {
+		var text []byte
+		for _, v := range numbers {
+			text = binary.LittleEndian.AppendUint64(text, math.Float64bits(v))
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var numbers []float64
+		for ; len(text) >= 8; text = text[8:] {
+			numbers = append(numbers, math.Float64frombits(binary.LittleEndian.Uint64(text)))
+		}
+		m, err := rule.SeasonOf(numbers)
+		if err != nil {
+			return
+		}
+		again, err := rule.SeasonOf(m.Numbers())
+		if err != nil || !reflect.DeepEqual(again, m) {
+			t.Errorf("read again: %+v and %v, want %+v", again, err, m)
+		}
+	})
+}
+
 // What begins a stream has learned, and counted nothing; a newcomer begins with the
 // mean of its neighbours.
 func TestSeasonNewcomer(t *testing.T) {
