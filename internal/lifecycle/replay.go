@@ -77,7 +77,11 @@ func (t *Training) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	mixing, err := graph.MixingMetropolis.Of(d.graph)
+	kind := graph.MixingMetropolis
+	if d.graph.Directed() {
+		kind = graph.MixingIdentity // weights that both ends agree on are for links in both directions
+	}
+	mixing, err := kind.Of(d.graph)
 	if err != nil {
 		return err
 	}
