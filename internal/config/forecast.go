@@ -191,11 +191,11 @@ func (s Span) Steps(interval time.Duration) (int, error) {
 	case err != nil:
 		return 0, fmt.Errorf("%q is no number of steps", string(s))
 	case interval <= 0:
-		return 0, fmt.Errorf("%s is a duration, but the series has no times; say a number of steps", d)
+		return 0, fmt.Errorf("%s is a duration, but the series has no times; say a number of steps", s)
 	case d%interval != 0:
-		return 0, fmt.Errorf("%s is not a whole number of steps of %s", d, interval)
+		return 0, fmt.Errorf("%s is not a whole number of steps of %s", s, interval)
 	case d/interval > mostSteps:
-		return 0, fmt.Errorf("%s is %d steps of %s, want at most %d", d, d/interval, interval, mostSteps)
+		return 0, fmt.Errorf("%s is %d steps of %s, want at most %d", s, d/interval, interval, mostSteps)
 	}
 	return int(d / interval), nil
 }
@@ -245,6 +245,7 @@ func (k *checker) forecast(f *Forecast) {
 		"forecast.split sets %v and %v of the steps aside, want shares that leave some to train on", s.Valid, s.Test)
 	k.check(f.SensorLoss >= 0 && f.SensorLoss < 1, "forecast.sensor_loss is %v, want 0 ≤ p < 1", f.SensorLoss)
 	k.check(f.Criterion() != nil, "forecast.loss is %q, want %s", f.Loss, criteria())
+	k.check(f.Loss != "hinge", "forecast.loss is hinge, which is for signs; try l1, mse or huber")
 	k.check(f.Scaling == ScaleSensor || f.Scaling == ScaleCommon,
 		"forecast.scaling is %q, want %s or %s", f.Scaling, ScaleSensor, ScaleCommon)
 }

@@ -35,7 +35,7 @@ func TestForecastSection(t *testing.T) {
 	}
 	for interval, want := range map[time.Duration]string{
 		0:                 "the series has no times; say a number of steps",
-		10 * time.Minute:  "15m0s is not a whole number of steps of 10m0s",
+		10 * time.Minute:  "15m is not a whole number of steps of 10m0s",
 		time.Nanosecond:   "want at most 1048576",
 		10 * time.Second:  "",
 		150 * time.Second: "6 is named twice",
@@ -72,6 +72,7 @@ func TestForecastSectionComplains(t *testing.T) {
 		{section(series + "split: {valid: 0.5, test: 0.5}"), "leave some to train on"},
 		{section(series + "sensor_loss: 1"), "forecast.sensor_loss is 1, want 0 ≤ p < 1"},
 		{section(series + "loss: l2"), `forecast.loss is "l2", want mse, l1, smooth-l1`},
+		{section(series + "loss: hinge"), "forecast.loss is hinge, which is for signs; try l1"},
 		{section(series + "scaling: none"), `forecast.scaling is "none", want sensor or common`},
 		{section(series) + "scenario: sourceloc", "both forecast and scenario: choose one"},
 		{section(series) + "train: {select: accuracy}", "train.select is accuracy, but forecast has none; want loss"},

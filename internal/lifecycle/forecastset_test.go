@@ -107,6 +107,7 @@ func TestForecastSplit(t *testing.T) {
 	}{
 		{10, 12, 3, config.ForecastSplit{}, "a series of 10 steps is too short for 12 lags, 3 steps ahead"},
 		{20, 12, 3, config.ForecastSplit{Valid: 0.5}, "3 forecasts are left to train on"},
+		{60, 4, 50, config.ForecastSplit{Test: 0.3}, "is too short for 4 lags, 50 steps ahead"},
 		{60, 4, 5, config.ForecastSplit{Valid: 0.05, Test: 0.3}, "valid sets 2 steps aside, of which no forecast of 5 steps ahead comes true"},
 	} {
 		fc := &forecasts{series: &data.Series{Steps: c.steps}}
@@ -239,5 +240,14 @@ func TestSensorLoss(t *testing.T) {
 	}
 	if got, want := lossy.Valid.signals.Row(0), whole.Valid.signals.Row(0); !slices.Equal(got, want) {
 		t.Errorf("the validation part changes: %v, want %v", got, want)
+	}
+}
+
+// A horizon that no forecast of the training part reaches cannot be learned.
+func TestForecastTooFar(t *testing.T) {
+	c := hillConfig(t, "")
+	c.Forecast.Horizons = append(c.Forecast.Horizons, "150h")
+	if _, err := newForecasts(c, hill(200), nil); err == nil || !strings.Contains(err.Error(), "another 150 steps later") {
+		t.Errorf("got %v, want that no step of training has another 150 steps later", err)
 	}
 }
