@@ -79,19 +79,14 @@ func absolutes(dy, y, t []float32, _, share float64) float64 {
 			unknown(dy, j)
 			continue
 		}
-		d, g := float64(y[j])-float64(t[j]), 0.0
-		switch {
-		case d > 0:
-			sum += d
-			g = slope
-		case d < 0:
-			sum -= d
-			g = -slope
-		default: // 0, and NaN
-			sum += d
+		d := float64(y[j]) - float64(t[j])
+		sum += math.Abs(d)
+		if dy == nil {
+			continue
 		}
-		if dy != nil {
-			dy[j] = float32(g)
+		dy[j] = 0
+		if d != 0 { // and NaN
+			dy[j] = float32(math.Copysign(slope, d))
 		}
 	}
 	return sum / cols

@@ -94,8 +94,8 @@ func (fc *forecasts) divide(lags int, ahead []int, split config.ForecastSplit) e
 			"%d forecasts are left to train on", steps, lags, ahead[0], split.Valid, split.Test, max(left, 0))
 	}
 	if far := ahead[len(ahead)-1]; fc.train.end-first <= far {
-		return fmt.Errorf("forecast.horizons: none of the %d steps to train on has another %d steps later; want shorter horizons, or a longer series",
-			fc.train.end-first, far)
+		return fmt.Errorf("forecast.horizons: none of the %d steps to train on has another %d steps later; "+
+			"want shorter horizons, or a longer series", fc.train.end-first, far)
 	}
 	if valid > 0 && fc.valid.end-fc.valid.from <= ahead[0] {
 		return fmt.Errorf("forecast.split.valid sets %d steps aside, of which no forecast of %d steps ahead comes true; want more, or 0",
