@@ -110,6 +110,7 @@ const rules = `
 	doc/report          : modelfile internal/reproduce internal/reproduce/study
 	doc/screenshots     :
 	examples/tiny       :
+	examples/forecast   : forecast gnn graph loss mat online optim random rule train
 	cmd/wdgnn           : *
 	cmd/wdgnn-agent     : host/agentcmd
 `
@@ -128,7 +129,7 @@ const shell = `
 	internal/reproduce/study/studytest internal/reproduce/sourceloc internal/reproduce/flocking
 	internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents internal/flock internal/journal
 	internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report bench/agents doc/check
-	doc/report doc/screenshots examples/tiny cmd/wdgnn
+	doc/report doc/screenshots examples/tiny examples/forecast cmd/wdgnn
 `
 
 // outside says which modules beside the standard library a package may use;
