@@ -8,16 +8,14 @@ import (
 	"slices"
 
 	"github.com/wdgnn/wdgnn/graph"
-	"github.com/wdgnn/wdgnn/mat"
 )
 
 const (
 	usualCorrelated = 8
-	mostCorrelated  = 4000 // sensors
-	mostSteps       = 8192 // of the series, the last ones; fewer if there are many sensors
-	mostProducts    = 2e10
-	leastShared     = 16 // readings that a sensor needs for its correlation to mean anything
-	correlateRows   = 64 // sensors at once
+	mostCorrelated  = 4000    // sensors
+	mostProducts    = 4e9     // of two readings; of longer series every second step is taken, or every third, …
+	mostReadings    = 1 << 14 // of a sensor
+	leastShared     = 16      // readings that a sensor needs for its correlation to mean anything
 )
 
 // correlate links each sensor with the k others whose readings correlate most
@@ -41,17 +39,19 @@ func correlate(o SensorGraph, s *Series) (*SensorGraphs, error) {
 		k = usualCorrelated
 	}
 	x := standard(s)
-	e := mat.NewEngine(1)
-	defer e.Close()
-	weights := make(map[[2]int]float64)
-	for from := 0; from < s.Nodes; from += correlateRows {
-		rows := min(correlateRows, s.Nodes-from)
-		rho := mat.NewDense(rows, s.Nodes, nil)
-		e.MulABT(rho, x.View(from, 0, rows, x.Cols), x)
-		for r := range rows {
-			for _, q := range closest(rho.Row(r), from+r, k) {
-				weights[[2]int{min(from+r, q.sensor), max(from+r, q.sensor)}] = q.distance
+	best := make([]leaders, s.Nodes)
+	for i := range best {
+		for j := range i {
+			if r := math.Round(dot(x[i], x[j])*nearnessDigits) / nearnessDigits; r > 0 {
+				best[i].add(near{j, r}, k)
+				best[j].add(near{i, r}, k)
 			}
+		}
+	}
+	weights := make(map[[2]int]float64)
+	for i, list := range best {
+		for _, q := range list {
+			weights[[2]int{min(i, q.sensor), max(i, q.sensor)}] = q.distance
 		}
 	}
 	if len(weights) == 0 && s.Nodes > 1 {
@@ -77,47 +77,65 @@ func correlate(o SensorGraph, s *Series) (*SensorGraphs, error) {
 
 // standard returns the readings of each sensor as a row, less their mean and of
 // norm 1; 0 where there is none, and all 0 for a sensor that stands still.
-func standard(s *Series) mat.Dense {
-	from := max(0, s.Steps-min(mostSteps, int(mostProducts)/max(1, s.Nodes*s.Nodes)))
-	x := mat.NewDense(s.Nodes, s.Steps-from, nil)
-	for i := range s.Nodes {
-		row := x.Row(i)
+func standard(s *Series) [][]float64 {
+	products := float64(s.Nodes) * float64(s.Nodes) * float64(s.Steps)
+	every := 1 + max(int(products/mostProducts), s.Steps/mostReadings)
+	x := make([][]float64, s.Nodes)
+	for i := range x {
+		row := make([]float64, (s.Steps+every-1)/every)
 		sum, n := 0.0, 0
 		for t := range row {
-			if row[t] = s.Values.At((from+t)*s.Nodes+i, 0); !isNaN(row[t]) {
-				sum += float64(row[t])
+			if row[t] = float64(s.Values.At(t*every*s.Nodes+i, 0)); !math.IsNaN(row[t]) {
+				sum += row[t]
 				n++
 			}
 		}
 		mean, square := sum/float64(max(n, 1)), 0.0
-		for _, v := range row {
-			if d := float64(v) - mean; !isNaN(v) {
-				square += float64(d * d)
+		for t := range row {
+			if row[t] -= mean; math.IsNaN(row[t]) {
+				row[t] = 0
 			}
+			square += float64(row[t] * row[t])
 		}
 		scale := 0.0
 		if n >= leastShared && square > 0 {
 			scale = 1 / math.Sqrt(square)
 		}
-		for t, v := range row {
-			row[t] = 0
-			if !isNaN(v) {
-				row[t] = float32((float64(v) - mean) * scale)
-			}
+		for t := range row {
+			row[t] *= scale
 		}
+		x[i] = row
 	}
 	return x
 }
 
-// closest returns the k sensors that correlate most with sensor i, as far as they
-// do; near.distance is the correlation, to four digits.
-func closest(rho []float32, i, k int) []near {
-	var list []near
-	for j, v := range rho {
-		if r := math.Round(float64(v)*nearnessDigits) / nearnessDigits; j != i && r > 0 {
-			list = append(list, near{j, r})
-		}
+// dot is the product of two rows in four sums, the same on every machine.
+func dot(a, b []float64) float64 {
+	var s0, s1, s2, s3 float64
+	for len(a) >= 4 && len(b) >= 4 {
+		s0 += float64(a[0] * b[0])
+		s1 += float64(a[1] * b[1])
+		s2 += float64(a[2] * b[2])
+		s3 += float64(a[3] * b[3])
+		a, b = a[4:], b[4:]
 	}
-	slices.SortStableFunc(list, func(a, b near) int { return cmp.Compare(b.distance, a.distance) })
-	return list[:min(k, len(list))]
+	for t := range a {
+		s0 += float64(a[t] * b[t])
+	}
+	return (s0 + s1) + (s2 + s3)
+}
+
+// leaders are the sensors that correlate most with one, the most first, of equals
+// the one with the lower number; near.distance is the correlation.
+type leaders []near
+
+// add takes a sensor if it is among the first k.
+func (l *leaders) add(q near, k int) {
+	at, _ := slices.BinarySearchFunc(*l, q, func(a, b near) int {
+		return cmp.Or(cmp.Compare(b.distance, a.distance), cmp.Compare(a.sensor, b.sensor))
+	})
+	if at == k {
+		return
+	}
+	*l = slices.Insert((*l)[:min(len(*l), k-1)], at, q)
 }
