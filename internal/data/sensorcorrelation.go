@@ -2,7 +2,6 @@ package data
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -53,10 +52,6 @@ func correlate(o SensorGraph, s *Series) (*SensorGraphs, error) {
 		for _, q := range list {
 			weights[[2]int{min(i, q.sensor), max(i, q.sensor)}] = q.distance
 		}
-	}
-	if len(weights) == 0 && s.Nodes > 1 {
-		return nil, errors.New("no graph, and no two sensors whose readings correlate, to learn one from; " +
-			"give the links as a graph, or coordinates")
 	}
 	pairs := make([][2]int, 0, len(weights))
 	for p := range weights {

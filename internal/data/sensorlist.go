@@ -23,6 +23,9 @@ var linkWords = map[string][]string{
 	"time":   {"time", "t", "step", "timestamp", "datetime", "date"},
 }
 
+// linkColumnsInOrder is how they follow each other where they have no names.
+var linkColumnsInOrder = []string{"src", "dst", "weight", "time"}
+
 // loadSensorText reads an edge list, or a matrix.
 func loadSensorText(o SensorGraph, s *Series) (*SensorGraphs, error) {
 	r, file, err := openTable(o.Graph)
@@ -80,13 +83,13 @@ func (l *sensorLinks) readEdges(r *textReader) error {
 func linkColumns(first []string) (place map[string]int, named bool, err error) {
 	place = map[string]int{"src": -1, "dst": -1, "weight": -1, "time": -1}
 	if allNumbers(first) && len(first) >= 2 && len(first) <= 4 {
-		for c, what := range []string{"src", "dst", "weight", "time"}[:len(first)] {
+		for c, what := range linkColumnsInOrder[:len(first)] {
 			place[what] = c
 		}
 		return place, false, nil
 	}
-	for what, words := range linkWords {
-		switch found := having(first, words); {
+	for _, what := range linkColumnsInOrder {
+		switch found := having(first, linkWords[what]); {
 		case len(found) > 1:
 			return nil, false, fmt.Errorf("columns %q and %q are both %s", first[found[0]], first[found[1]], what)
 		case len(found) == 1:
@@ -155,7 +158,8 @@ func numbered(list []edge, n int) bool {
 // the first step at or after it. What begins before the series is there from its
 // first step on; the steps before are negative, so that the last of them counts.
 func (l *sensorLinks) stepOf(text string, c *clock) (int, error) {
-	if k, err := strconv.Atoi(text); err == nil && k < 1e8 {
+	_, date := parseDigits(text)
+	if k, err := strconv.Atoi(text); err == nil && k < 1e8 && !date {
 		if k < 0 || k >= l.series.Steps {
 			return 0, fmt.Errorf("time is step %d, but the series has steps 0 to %d", k, l.series.Steps-1)
 		}

@@ -161,7 +161,7 @@ func TestLoadSeriesText(t *testing.T) {
 			want: "03-02 00:00 15m a,b | 1 1 | 2 7 | 3 3 | 4 4",
 			notes: []string{
 				"1 reading repeated with the same time",
-				"1 reading contradict another of the same sensor and time; the last in the file was taken " +
+				"1 reading at odds with another of the same sensor and time; the last in the file was taken " +
 					`(first: line 4, sensor "b", 2026-03-02 00:15:00: 7, and 2 before it)`,
 			},
 		},

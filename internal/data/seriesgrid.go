@@ -309,7 +309,7 @@ func (f *filling) report(s *Series, g grid, empty int) error {
 		s.note("%s repeated with the same time", counted(f.same, "reading"))
 	}
 	if f.other > 0 {
-		s.note("%s contradict another of the same sensor and time; the last in the file was taken (first: %s)",
+		s.note("%s at odds with another of the same sensor and time; the last in the file was taken (first: %s)",
 			counted(f.other, "reading"), f.contradiction)
 	}
 	if empty > 0 {
