@@ -261,7 +261,7 @@ func TestLoadSeriesRefuses(t *testing.T) {
 		{
 			"a missing column", "time,north-1,north2\n2026-03-02,1,2\n",
 			SeriesOptions{Names: []string{"north-1", "north-2"}},
-			`line 1: no column for sensor "north-2"; did you mean "north2"?; a sensor that is silent keeps its column`,
+			`line 1: no column for sensor "north-2"; did you mean "north2"? A sensor that is silent keeps its column`,
 		},
 		{
 			"missing columns", "time,a\n2026-03-02,1\n",

@@ -129,11 +129,12 @@ func (b *table) order(names, wanted []string) ([]int, error) {
 // lacking says which sensors are not there, and which of those that nobody asked
 // for may be meant.
 func lacking(absent, names []string) error {
+	const advice = " sensor that is silent keeps its column, with empty cells"
 	text := fmt.Sprintf("no column for %s %s", plural(len(absent), "sensor"), few(absent))
 	if near := nearest(absent[0], names); near != "" {
-		text += fmt.Sprintf("; did you mean %q?", near)
+		return fmt.Errorf("%s; did you mean %q? A%s", text, near, advice)
 	}
-	return errors.New(text + "; a sensor that is silent keeps its column, with empty cells")
+	return errors.New(text + "; a" + advice)
 }
 
 // readLong reads a table with a line per reading.
