@@ -75,11 +75,15 @@ func (n *SeasonNode) Memory() SeasonMemory {
 
 // Restore gives the node the memory m, which may come from outside: an error says
 // what does not fit, and leaves the node as it was. Forecasts that wait for longer
-// than this node would wait are left out; a memory without intervals, or with those
-// of other horizons, lets them begin anew.
+// than this node would wait are left out; a memory without intervals lets them begin
+// anew, and an empty one is that of a node which has learned nothing.
 func (n *SeasonNode) Restore(m SeasonMemory) error {
 	if err := n.Fits(m); err != nil {
 		return err
+	}
+	if m.empty() {
+		*n = *NewSeasonNode(n.plan, n.sigma())
+		return nil
 	}
 	for c := range n.horizons {
 		h, from := &n.horizons[c], &m.Horizons[c]
@@ -123,6 +127,9 @@ func (f *seasonForecast) set(from *SeasonForecast) {
 // Fits reports what keeps m from being restored.
 func (n *SeasonNode) Fits(m SeasonMemory) error {
 	p, c := n.plan, len(n.horizons)
+	if m.empty() {
+		return nil
+	}
 	if len(m.Horizons) != c {
 		return fmt.Errorf("rule: memory: the season of %d horizons, want %d", len(m.Horizons), c)
 	}
@@ -153,6 +160,9 @@ func (n *SeasonNode) Fits(m SeasonMemory) error {
 	}
 	return nil
 }
+
+// empty says that nothing is remembered.
+func (m *SeasonMemory) empty() bool { return len(m.Horizons) == 0 && len(m.Waiting) == 0 && m.Conformal == nil }
 
 // sized says whether f has numbers for c horizons and p features.
 func (f *SeasonForecast) sized(c, p int) bool {
@@ -208,36 +218,75 @@ func (m SeasonMemory) Begun() SeasonMemory {
 // Average returns the memory with which a node begins that was not there before: the
 // mean of its neighbours', whose weights are above 0, and nothing of how their
 // answers did. Intervals begin with the scores of the neighbour with the largest
-// weight. All must be of one plan.
+// weight. Neighbours that remember nothing, or other horizons, seasons or taps than
+// that one, are left out; without any the memory is empty.
 func Average(memories []SeasonMemory, weights []float64) SeasonMemory {
-	total, best := 0.0, 0
+	best := -1
 	for k, w := range weights {
-		if total += w; w > weights[best] {
+		if w > 0 && len(memories[k].Horizons) > 0 && (best < 0 || w > weights[best]) {
 			best = k
 		}
+	}
+	if best < 0 {
+		return SeasonMemory{}
+	}
+	shares, total := make([]float64, len(weights)), 0.0
+	for k, w := range weights {
+		if w > 0 && memories[k].alike(&memories[best]) {
+			shares[k] = w
+			total += w
+		}
+	}
+	for k := range shares {
+		shares[k] /= total
 	}
 	mean := memories[best].Begun()
 	mean.Waiting = nil
 	for c := range mean.Horizons {
-		h := &mean.Horizons[c]
-		blend := func(part func(h *SeasonHorizon) []float64) []float64 {
-			sum := make([]float64, len(part(h)))
-			for k := range memories {
-				for e, v := range part(&memories[k].Horizons[c]) {
-					sum[e] += float64(weights[k] / total * v)
-				}
-			}
-			return sum
-		}
-		copy(h.Weight[:], blend(func(h *SeasonHorizon) []float64 { return h.Weight[:] }))
-		table := blend(func(h *SeasonHorizon) []float64 { return h.Table })
-		seen := blend(func(h *SeasonHorizon) []float64 { return h.Seen })
-		taps := blend(func(h *SeasonHorizon) []float64 { return h.Taps })
-		spread := blend(func(h *SeasonHorizon) []float64 { return h.Spread })
-		for k, v := range seen {
-			seen[k] = math.Floor(v)
-		}
-		h.Table, h.Seen, h.Taps, h.Spread = table, seen, taps, spread
+		mean.Horizons[c] = blend(memories, shares, c)
 	}
 	return mean
+}
+
+// blend returns the mean of horizon c.
+func blend(memories []SeasonMemory, shares []float64, c int) (mean SeasonHorizon) {
+	for k, share := range shares {
+		if share == 0 {
+			continue
+		}
+		h := &memories[k].Horizons[c]
+		mean.Weight[0] += float64(share * h.Weight[0])
+		mean.Weight[1] += float64(share * h.Weight[1])
+		mean.Table, mean.Seen = addScaled(mean.Table, share, h.Table), addScaled(mean.Seen, share, h.Seen)
+		mean.Taps, mean.Spread = addScaled(mean.Taps, share, h.Taps), addScaled(mean.Spread, share, h.Spread)
+	}
+	for k, v := range mean.Seen {
+		mean.Seen[k] = math.Floor(v)
+	}
+	return mean
+}
+
+// addScaled adds a x to sum, which it makes if there is none.
+func addScaled(sum []float64, a float64, x []float64) []float64 {
+	if sum == nil {
+		sum = make([]float64, len(x))
+	}
+	for e, v := range x {
+		sum[e] += float64(a * v)
+	}
+	return sum
+}
+
+// alike says whether m and other are of one plan, as far as they show it.
+func (m *SeasonMemory) alike(other *SeasonMemory) bool {
+	if len(m.Horizons) != len(other.Horizons) {
+		return false
+	}
+	for c := range m.Horizons {
+		a, b := &m.Horizons[c], &other.Horizons[c]
+		if len(a.Table) != len(b.Table) || len(a.Seen) != len(b.Seen) || len(a.Taps) != len(b.Taps) || len(a.Spread) != len(b.Spread) {
+			return false
+		}
+	}
+	return true
 }

@@ -89,6 +89,15 @@ func NewSeasonNode(p *SeasonPlan, sigma []float64) *SeasonNode {
 	return n
 }
 
+// sigma returns the usual errors by horizon.
+func (n *SeasonNode) sigma() []float64 {
+	sigma := make([]float64, len(n.horizons))
+	for c := range sigma {
+		sigma[c] = n.horizons[c].sigma
+	}
+	return sigma
+}
+
 func newSeasonHorizon(p *SeasonPlan, sigma float64) seasonHorizon {
 	if !(sigma > leastSigma && sigma < math.MaxFloat32) {
 		sigma = leastSigma

@@ -275,6 +275,17 @@ func TestSeasonMemory(t *testing.T) {
 	}
 }
 
+// An empty memory is that of a node which has learned nothing.
+func TestSeasonForgets(t *testing.T) {
+	p, begun := remembering(t, 40), remembering(t, 0)
+	if err := p.nodes[0].Restore(rule.SeasonMemory{}); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(p.nodes[0].Memory(), begun.nodes[0].Memory()) {
+		t.Error("a node that was given an empty memory remembers something")
+	}
+}
+
 // Numbers that are not those of a season are refused, wherever they are cut.
 func TestSeasonNumbersRefused(t *testing.T) {
 	m := remembering(t, 40).nodes[1].Memory()
@@ -348,6 +359,13 @@ func TestSeasonNewcomer(t *testing.T) {
 		if h.Answers != 0 || h.Trained != 0 {
 			t.Errorf("a newcomer has erred by %v and %v", h.Answers, h.Trained)
 		}
+	}
+	short := rule.SeasonMemory{Horizons: a.Horizons[:1]}
+	if got := rule.Average([]rule.SeasonMemory{{}, a, short, b, b}, []float64{9, 1, 0.5, 3, 0}); !reflect.DeepEqual(got, m) {
+		t.Error("neighbours that remember nothing, something else, or do not count change what a newcomer begins with")
+	}
+	if got := rule.Average([]rule.SeasonMemory{{}}, []float64{1}); len(got.Horizons) != 0 {
+		t.Errorf("without neighbours that learned it begins with %d horizons, want none", len(got.Horizons))
 	}
 	if len(m.Waiting) != 0 || m.Conformal.Windows[0].Meter != (conformal.Meter{}) || len(m.Conformal.Windows[0].Scores) == 0 {
 		t.Errorf("a newcomer has %d forecasts, and intervals %+v", len(m.Waiting), m.Conformal.Windows[0])
