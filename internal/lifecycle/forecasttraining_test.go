@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/snapshot"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/random"
 )
@@ -136,6 +138,19 @@ func checkForecastFile(t *testing.T, path string, training *Training) {
 	if err != nil || g == nil || g.Nodes() != hillSensors+1 || g.Edges() == 0 {
 		t.Errorf("graph %v (%v), want the one that was learned", g, err)
 	}
+	past, found, err := snapshot.Of(file)
+	if err != nil || !found || len(past.Season) != hillSensors+1 {
+		t.Fatalf("what %d nodes learned in the replay (%v), want %d", len(past.Season), err, hillSensors+1)
+	}
+	for c, h := range past.Season[0].Horizons {
+		if h.Answers != 0 || h.Trained != 0 || slices.Max(h.Seen) == 0 {
+			t.Errorf("horizon %d: %v times at most in a slot, errors of %v and %v; want a season that was seen, and nothing counted yet",
+				c, slices.Max(h.Seen), h.Answers, h.Trained)
+		}
+	}
+	if ridge, naive, err := file.Baselines(hillSensors + 1); err != nil || ridge == nil || naive == nil {
+		t.Errorf("nothing to compare with in the file: %v", err)
+	}
 	memory, err := file.Sensors()
 	if err != nil {
 		t.Fatal(err)
@@ -168,5 +183,36 @@ func TestTrainForecastUpTo(t *testing.T) {
 	}
 	if !slices.Equal(params[0], params[1]) {
 		t.Error("what follows changes the model")
+	}
+}
+
+// Answers and masks are files in the form of a series, found by names and times: an
+// answer counts where it is and where the mask does not hide it.
+func TestForecastAnswersAndMask(t *testing.T) {
+	c := hillConfig(t, "  answers: answers.csv\n  mask: mask.csv")
+	nan := func(v float32) bool { return v != v }
+	for name, text := range map[string]string{
+		"readings.csv": "time,a,b\n2024-05-06 00:00,1,2\n2024-05-06 01:00,3,4\n2024-05-06 02:00,5,6\n",
+		"answers.csv":  "time,b,a\n2024-05-06 01:00,40,30\n2024-05-06 02:00,60,\n",
+		"mask.csv":     "time,a,b\n2024-05-06 00:00,1,1\n2024-05-06 01:00,1,0\n2024-05-06 02:00,1,1\n",
+	} {
+		if err := os.WriteFile(c.Abs(config.Path(name)), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, got, err := loadSeries(c)
+	if err != nil || s.Steps != 3 {
+		t.Fatalf("%+v: %v", s, err)
+	}
+	if !nan(got[0]) || !nan(got[1]) || got[2] != 30 || !nan(got[3]) || !nan(got[4]) || got[5] != 60 {
+		t.Errorf("with answers and a mask: %v, want 30 for the second a, 60 for the last b and nothing else", got)
+	}
+	c.Forecast.Answers = ""
+	if _, got, err = loadSeries(c); err != nil || got[0] != 1 || !nan(got[3]) || got[5] != 6 {
+		t.Errorf("with a mask alone: %v (%v), want the readings that it does not hide", got, err)
+	}
+	c.Forecast.Mask = ""
+	if _, got, err = loadSeries(c); err != nil || got != nil {
+		t.Errorf("with neither: %v (%v), want that readings are their own truths", got, err)
 	}
 }
