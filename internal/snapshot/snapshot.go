@@ -2,6 +2,8 @@ package snapshot
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -74,7 +76,7 @@ func Put(file *modelfile.Model, s online.Snapshot) {
 	}
 	put(inputsName, rows, inputs)
 	put(basesName, rows, bases)
-	put(targetsName, rows, targets)
+	put(targetsName, rows, codedGaps(targets))
 	if len(s.Nodes) > 0 {
 		for v := range s.Nodes[0].Vectors {
 			var all []float32
@@ -91,6 +93,31 @@ func Put(file *modelfile.Model, s online.Snapshot) {
 	putAnswers(file, &s)
 	putRelays(file, &s)
 	putSeason(file, &s)
+}
+
+// unknown stands for NaN, which model files do not hold: a target that nobody knew,
+// of an answer of which others were known.
+const unknown = math.MaxFloat32
+
+// codedGaps returns values with NaN as unknown.
+func codedGaps(values []float32) []float32 {
+	coded := slices.Clone(values)
+	for k, v := range coded {
+		if v != v {
+			coded[k] = unknown
+		}
+	}
+	return coded
+}
+
+// decodedGaps makes what is unknown NaN again.
+func decodedGaps(values []float32) []float32 {
+	for k, v := range values {
+		if v == unknown {
+			values[k] = float32(math.NaN())
+		}
+	}
+	return values
 }
 
 // putNeighbors stores whom nodes weight one by one.
@@ -154,7 +181,7 @@ func Of(file *modelfile.Model) (s online.Snapshot, found bool, err error) {
 		for _, c := range n.Counts {
 			rows += c
 		}
-		n.Inputs, n.Bases, n.Targets = inputs.rows(&r, rows), bases.rows(&r, rows), targets.rows(&r, rows)
+		n.Inputs, n.Bases, n.Targets = inputs.rows(&r, rows), bases.rows(&r, rows), decodedGaps(targets.rows(&r, rows))
 	}
 	if r.err == nil && len(counts)+inputs.left()+bases.left()+targets.left() > 0 {
 		r.complain("the tensors online.window.… hold more than %s says", lengthsName)
