@@ -30,8 +30,11 @@ type Stream struct {
 	matrices  map[*graph.Graph]*matrices
 	byContent map[string]*matrices
 
+	sensors *readings // of a forecast model: what signals are made of as the stream goes on; nil for others
+
 	next   int          // step that Samples begins with
-	now    graph.Sample // step that is being played
+	row    int          // step that is being played
+	now    graph.Sample // and what is met there
 	failed error        // why Samples ended early
 
 	cost costs // of the step
@@ -113,7 +116,12 @@ func (s *Stream) Samples() iter.Seq[graph.Sample] {
 				s.failed = fmt.Errorf("step %d: %w", t, err)
 				return
 			}
-			s.now = graph.Sample{Time: t, Shift: m.shift, Mixing: m.mixing, Signal: s.Signals.View(t*s.Nodes, 0, s.Nodes, s.Signals.Cols)}
+			s.row, s.now = t, graph.Sample{Time: t, Shift: m.shift, Mixing: m.mixing}
+			if s.sensors != nil {
+				s.now.Time, s.now.Signal = int(s.sensors.step(t)), s.sensors.read(t)
+			} else {
+				s.now.Signal = s.Signals.View(t*s.Nodes, 0, s.Nodes, s.Signals.Cols)
+			}
 			if !yield(s.now) {
 				return
 			}
@@ -160,14 +168,14 @@ func contentOf(g *graph.Graph) string {
 
 // Reveal returns what the answers of the current step cost. A node whose target
 // is not known costs nothing.
-func (s *Stream) Reveal(mat.Dense) loss.Loss { return s.reveal(s.now.Time, &s.cost) }
+func (s *Stream) Reveal(mat.Dense) loss.Loss { return s.reveal(s.row, &s.cost) }
 
 // Known says whether the targets of the current step are, one at least.
 func (s *Stream) Known() bool { return s.cost.known }
 
 // Late returns what the answers of delay steps before the current one cost, nothing
 // if there was no such step.
-func (s *Stream) Late(delay int) loss.Loss { return s.reveal(s.now.Time-delay, &s.late) }
+func (s *Stream) Late(delay int) loss.Loss { return s.reveal(s.row-delay, &s.late) }
 
 // reveal writes what the answers of step t cost to c.
 func (s *Stream) reveal(t int, c *costs) loss.Loss {
@@ -183,6 +191,13 @@ func (s *Stream) reveal(t int, c *costs) loss.Loss {
 			c.known = c.known || label != loss.NoLabel
 		}
 		return &c.crossEntropy
+	}
+	if s.sensors != nil {
+		for i := range c.mask {
+			c.mask[i] = s.sensors.target(c.target.Row(i), t, i)
+			c.known = c.known || c.mask[i]
+		}
+		return c.regression
 	}
 	for k, i := range s.Read {
 		known := t >= 0 && s.Mask[t*r+k]
@@ -215,7 +230,12 @@ func (s *Stream) digest() string {
 			last = g
 		}
 	}
-	for _, m := range []mat.Dense{s.Signals, s.Values} {
+	arrays := []mat.Dense{s.Signals, s.Values}
+	if s.sensors != nil {
+		arrays = []mat.Dense{s.sensors.series.Values}
+		putFloats(h, s.sensors.told)
+	}
+	for _, m := range arrays {
 		for i := range m.Rows {
 			putFloats(h, m.Row(i))
 		}
