@@ -36,8 +36,12 @@ type Adaptation struct {
 	Stream   string `json:"stream"`             // what identifies its stream
 	At       int    `json:"at"`                 // next step of that stream
 	Length   int    `json:"length"`             // steps of that stream
+	First    uint64 `json:"first,omitempty"`    // of forecasts: its first step, on the clock of the model
 	Diverged bool   `json:"diverged,omitempty"` // learning ended at that step
 	Scores   scores `json:"scores"`
+
+	// News are what happened to sensors in that run; see OnlineRun.News.
+	News []SensorNews `json:"news,omitempty"`
 
 	// Metered is what was counted of the sets or intervals of the nodes read
 	// before that run; nil if it was the first.
@@ -80,6 +84,19 @@ func (a *Adaptation) Warning() string {
 // startName begins the names of tensors that centralized learning replaced, as
 // they were trained.
 const startName = "online.start."
+
+// forecastName begins the names of tensors that say what a forecast model knows of
+// its sensors.
+const forecastName = "online.forecast."
+
+// copyNamed copies those tensors.
+func copyNamed[T any](dst, src map[string]T) {
+	for name, x := range src {
+		if strings.HasPrefix(name, forecastName) {
+			dst[name] = x
+		}
+	}
+}
 
 // AdaptationOf returns what a model file says of the online run that left it,
 // nil if it is as trained.
@@ -138,6 +155,7 @@ func adaptedFile(trained *modelfile.Model, l online.Learner, a *Adaptation) (*mo
 			file.Extra[startName+w.Name] = mat.NewDense(w.Rows, w.Cols, start)
 		})
 		l.Taps(network.Params.Flat[:n])
+	case *online.Forecaster: // the network stays as trained; what nodes add to it is in the snapshot
 	default:
 		return nil, fmt.Errorf("a learner of type %T leaves no model", l)
 	}
@@ -188,6 +206,11 @@ func asTrained(file *modelfile.Model) (*modelfile.Model, error) {
 	}
 	m := &modelfile.Model{Network: network, Meta: file.Meta}
 	m.Meta.Online = ""
+	if m.Meta.Forecast != "" {
+		m.Extra, m.Precise = map[string]mat.Dense{}, map[string]modelfile.Float64s{}
+		copyNamed(m.Extra, file.Extra)
+		copyNamed(m.Precise, file.Precise)
+	}
 	moment, err := recipe.MomentOf(file)
 	if err != nil {
 		return nil, err

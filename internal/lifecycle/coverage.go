@@ -118,15 +118,21 @@ func (r *OnlineRun) watchSets(y mat.Dense) {
 		return
 	}
 	for k, i := range r.Stream.Read {
-		r.addSets(y.Row(i), r.sure.learner.Bounds(r.sure.row[k]))
+		r.addSets(i, y.Row(i), r.sure.learner.Bounds(r.sure.row[k]))
 	}
 }
 
-// addSets writes those of the answer y of a node.
-func (r *OnlineRun) addSets(y []float32, bounds []conformal.Bound) {
+// addSets writes those of the answer y of node i.
+func (r *OnlineRun) addSets(i int, y []float32, bounds []conformal.Bound) {
 	for c, v := range y {
 		if !r.Rule.Conformal.Classes {
-			low, high := bounds[c].Interval(v)
+			var low, high float32
+			if bounds != nil { // a newcomer of whom nothing is known has none
+				low, high = bounds[c].Interval(v)
+			}
+			if s := r.Stream.sensors; s != nil {
+				low, high = s.units(i, low), s.units(i, high)
+			}
 			r.Sets = append(r.Sets, low, high)
 			continue
 		}

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/wdgnn/wdgnn/forecast"
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/internal/snapshot"
@@ -35,9 +37,19 @@ type OnlineRun struct {
 	// number. Empty if the rule has none.
 	Sets []float32
 
+	// Compared are what else could have been forecast, in the same order, four
+	// numbers for each: by the model as trained, by a ridge regression on the sensor's
+	// own readings, the value of one season before, and the last value. Empty if the
+	// model does not forecast. Forecasts are in the user's units.
+	Compared []float32
+
+	// News are of sensors that were not believed, were again, or joined.
+	News []SensorNews
+
 	config     *config.Config
 	trained    *modelfile.Model
-	settings   online.Config // of the observer
+	states     []rule.SeasonMemory // of forecasters when the run began
+	settings   online.Config       // of the observer
 	learner    online.Learner
 	sure       *sure // nil without sets or intervals
 	frozen     *online.Observer
@@ -52,6 +64,26 @@ const mostTensors = 500_000
 // NewOnlineRun loads the stream of c for a model. A model that has learned
 // online goes on from where it is; fresh takes it back to what was trained.
 func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineRun, error) {
+	return newOnlineRun(c, file, beginning{fresh: fresh})
+}
+
+// ReopenOnlineRun is NewOnlineRun for a run that goes on in the middle of its stream,
+// as Resume then says.
+func ReopenOnlineRun(c *config.Config, file *modelfile.Model) (*OnlineRun, error) {
+	return newOnlineRun(c, file, beginning{resume: true})
+}
+
+// beginning says how a run begins.
+type beginning struct {
+	fresh  bool         // with the taps as trained
+	resume bool         // in the middle of its stream
+	series *SeriesFiles // of forecasts: what to play instead of what the configuration says
+	rows   *readings    // or this
+	frozen bool         // it does not learn
+	again  bool         // it learns as before, if it did, whatever the configuration says
+}
+
+func newOnlineRun(c *config.Config, file *modelfile.Model, b beginning) (*OnlineRun, error) {
 	if c.Online == nil {
 		return nil, errors.New("the configuration has no section online: say which stream to learn from")
 	}
@@ -67,7 +99,14 @@ func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineR
 		return nil, errors.New("the model has learned online, but the file does not hold what is needed to go on; " +
 			"begin from the trained model, or with --fresh")
 	}
-	if fresh {
+	spec, err := file.Forecast()
+	if err != nil {
+		return nil, err
+	}
+	if b.fresh {
+		if before != nil && spec != nil {
+			return nil, errors.New("a model of forecasts that has learned online holds no longer what it knew before; begin from the trained model")
+		}
 		before = nil
 	}
 	r := &OnlineRun{config: c}
@@ -78,32 +117,25 @@ func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineR
 	if err != nil {
 		return nil, err
 	}
-	var preset string
-	meta := &r.trained.Meta
-	facts := online.Facts(r.trained.Network, meta.Task, moment, meta.Nodes)
-	facts.Heard = facts.Heard && !meta.Delayed // with one exchange per step neighbours are not heard one by one
-	if r.Rule, preset, err = c.Online.Rule(facts); err != nil {
+	preset, err := r.chooseRule(spec, before, b, moment)
+	if err != nil {
 		return nil, err
 	}
-	if c.Online.Measured() {
-		eta, err := r.trained.MeasuredMixing()
-		if err != nil {
-			return nil, fmt.Errorf("online.sharing: %w, or leave it out and set online.mixing", err)
-		}
-		c.Online.Share(&r.Rule, eta)
+	if spec != nil {
+		err = r.loadSeries(spec, before, b)
+	} else {
+		r.Stream, err = loadStream(c, r.trained)
 	}
-	if r.trained.Network.Config.Wide == nil {
-		return nil, errors.New("the model has no wide part, and nothing else learns online; train one with model.wide")
-	}
-	if r.Stream, err = loadStream(c, r.trained); err != nil {
+	c = r.config
+	if err != nil {
 		return nil, err
 	}
 	s := r.Stream
-	if before != nil && before.Nodes != s.Nodes {
+	if before != nil && before.Nodes != s.Nodes && !(r.Rule.Season != nil && before.Nodes < s.Nodes) {
 		return nil, fmt.Errorf("the stream has %d nodes, the model learned online on %d; nodes that come and go keep their number, without links",
 			s.Nodes, before.Nodes)
 	}
-	if err := r.build(moment); err != nil {
+	if err := r.build(moment, b.frozen); err != nil {
 		return nil, err
 	}
 	r.State = Adaptation{
@@ -113,31 +145,94 @@ func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineR
 	if r.Rule.Gate != nil || r.Rule.Conformal != nil {
 		r.State.Read = slices.Sorted(slices.Values(s.Read))
 	}
-	if before != nil {
-		if err := r.recall(before, remembered); err != nil {
-			r.Close()
-			return nil, err
-		}
-		if r.sure != nil {
-			r.State.Metered = r.sure.meters()
-		}
+	if s.sensors != nil {
+		r.State.First = s.sensors.first
+	}
+	if err := r.begin(before, remembered, b); err != nil {
+		r.Close()
+		return nil, err
 	}
 	return r, nil
 }
 
+// chooseRule sets how nodes learn, and returns the name of the preset.
+func (r *OnlineRun) chooseRule(spec *forecast.Spec, before *Adaptation, b beginning, moment *rule.SecondMoment) (preset string, err error) {
+	c, meta, net := r.config, &r.trained.Meta, r.trained.Network
+	facts := online.Facts(net, meta.Task, moment, meta.Nodes)
+	facts.Heard = facts.Heard && !meta.Delayed                          // with one exchange per step neighbours are not heard one by one
+	facts.Forecast = spec != nil && c.Online.Mode == config.Distributed // one set of taps for all has no seasons
+	if r.Rule, preset, err = c.Online.Rule(facts); err != nil {
+		return "", err
+	}
+	if b.again && before != nil {
+		asked, settings := *c, *c.Online
+		settings.Mode, settings.MixingMatrix = before.Mode, before.MixingMatrix
+		asked.Online = &settings
+		r.config, r.Rule, preset = &asked, before.Rule, before.Preset
+	}
+	if c.Online.Measured() {
+		eta, err := r.trained.MeasuredMixing()
+		if err != nil {
+			return "", fmt.Errorf("online.sharing: %w, or leave it out and set online.mixing", err)
+		}
+		c.Online.Share(&r.Rule, eta)
+	}
+	switch {
+	case net.Config.Wide != nil:
+	case r.Rule.Season == nil:
+		return "", errors.New("the model has no wide part, and nothing else learns online; train one with model.wide")
+	default: // there are no taps to begin from; the season is learned without
+		season := *r.Rule.Season
+		season.Taps = -1
+		r.Rule.Season = &season
+	}
+	return preset, nil
+}
+
+// begin gives the learner what a model file remembers: of an earlier run, nil if there
+// was none, or of the replay that ends the training of forecasts.
+func (r *OnlineRun) begin(before *Adaptation, s online.Snapshot, b beginning) error {
+	f, forecasts := r.learner.(*online.Forecaster)
+	r.states = s.Season
+	switch {
+	case b.frozen:
+		return nil
+	case forecasts && (before == nil || len(s.Season) < r.Stream.Nodes):
+		if err := f.Begin(s.Season); err != nil {
+			return fmt.Errorf("the model cannot go on with these settings: %w; choose those it learned with, or train it again", err)
+		}
+	case before == nil:
+		return nil
+	default:
+		if err := r.recall(before, s); err != nil {
+			return err
+		}
+	}
+	if before != nil && r.sure != nil {
+		r.State.Metered = r.sure.meters()
+	}
+	return nil
+}
+
 // build makes the observer and the learner on it.
-func (r *OnlineRun) build(moment *rule.SecondMoment) error {
+func (r *OnlineRun) build(moment *rule.SecondMoment, frozen bool) error {
 	c, s, net := r.config, r.Stream, r.trained.Network
 	if r.Rule.Whiten && moment == nil {
 		return errors.New("whitened steps need the second moment of the inputs in training, " +
 			"which the model file does not hold; train the model again with this version, or set online.whiten: false")
 	}
 	distributed := c.Online.Mode == config.Distributed
-	if tensors := s.Nodes * (net.Config.Wide.Order + 2); distributed && tensors > mostTensors {
+	if tensors := s.Nodes * (net.InputOrder() + 2); distributed && r.Rule.Season == nil && tensors > mostTensors {
 		return fmt.Errorf("a distributed run leaves the taps of %d nodes by name, %d tensors, want at most %d; try mode centralized",
 			s.Nodes, tensors, mostTensors)
 	}
 	s.mixes, s.mixing = distributed && r.Rule.Mixing != 0, c.Online.MixingMatrix
+	if s.sensors != nil && s.mixes {
+		var note string
+		if s.mixing, note = sensorMixing(s.mixing, s.Graphs[0]); note != "" {
+			s.sensors.notes = append(s.sensors.notes, note)
+		}
+	}
 	scores, err := r.beginSure()
 	if err != nil {
 		return err
@@ -149,6 +244,10 @@ func (r *OnlineRun) build(moment *rule.SecondMoment) error {
 	r.frozen, err = online.NewObserver(net, r.settings)
 	switch {
 	case err != nil:
+	case frozen:
+		r.learner, err = r.newUnchanging(scores)
+	case r.Rule.Season != nil:
+		r.learner, err = r.newForecaster()
 	case distributed:
 		r.learner, err = online.NewConsensus(r.frozen, r.Rule)
 	default:
@@ -241,6 +340,7 @@ func (r *OnlineRun) Resume(before *Adaptation, predictions []float32) error {
 		return fmt.Errorf("there are predictions of %d numbers for %d steps, want %d", len(predictions), before.At, n)
 	}
 	r.State.At, r.State.Scores = before.At, before.Scores
+	r.News = before.News
 	r.Predictions = append(r.Predictions[:0], predictions[:n]...)
 	r.State.Metered = nil
 	if len(before.Metered) == len(r.Stream.Read) {
@@ -278,11 +378,11 @@ const leastEnd = 10
 func (r *OnlineRun) Play(ctx context.Context, rest func() error, watch func(OnlineStep) error) error {
 	s := r.Stream
 	s.next = r.State.At
-	err := online.Play(ctx, r.y, counted{r.learner, r}, s, func(t int, y mat.Dense, j loss.Loss) error {
+	err := online.Play(ctx, r.y, counted{r.learner, r}, s, func(_ int, y mat.Dense, j loss.Loss) error {
 		if err := rest(); err != nil {
 			return err
 		}
-		step, err := r.step(t, y, j)
+		step, err := r.step(s.row, y, j)
 		if err != nil {
 			return err
 		}
@@ -300,6 +400,24 @@ func (r *OnlineRun) Play(ctx context.Context, rest func() error, watch func(Onli
 type counted struct {
 	online.Learner
 	run *OnlineRun
+}
+
+// Observe tells forecasters what became known before they are asked again.
+func (c counted) Observe(sample graph.Sample) error {
+	if f, ok := c.Learner.(*online.Forecaster); ok {
+		if err := c.run.welcome(f); err != nil {
+			return err
+		}
+	}
+	if f, ok := c.Learner.(teller); ok {
+		f.Tell(uint64(sample.Time), c.run.Stream.sensors.truths(c.run.Stream.row))
+	}
+	return c.Learner.Observe(sample)
+}
+
+// teller is a learner that is told the truth by the step that it is of.
+type teller interface {
+	Tell(t uint64, truths []float32) (judged int)
 }
 
 func (c counted) Update(j loss.Loss) error {
@@ -326,12 +444,31 @@ func (r *OnlineRun) step(t int, y mat.Dense, j loss.Loss) (OnlineStep, error) {
 			}
 		}
 	}
-	for _, i := range s.Read {
-		r.Predictions = append(r.Predictions, y.Row(i)...)
+	var step OnlineStep
+	if s.sensors != nil {
+		r.keepForecasts(y)
+		step = r.judgeForecasts(t)
+	} else {
+		for _, i := range s.Read {
+			r.Predictions = append(r.Predictions, y.Row(i)...)
+		}
+		step = r.judge(t, y, j)
 	}
 	r.watchSets(y)
+	if every := (s.Steps + driftLines - 1) / driftLines; t%every == 0 || t == s.Steps-1 {
+		d := r.learner.Drift()
+		step.Moved, step.Disagreement = &d.Moved, &d.Disagreement
+	}
+	r.watchGates(&step)
+	r.watchCoverage(&step)
+	r.watchSensors(&step)
+	return step, nil
+}
+
+// judge counts what the prediction y cost, and that of the model as trained.
+func (r *OnlineRun) judge(t int, y mat.Dense, j loss.Loss) OnlineStep {
 	scores := &r.State.Scores
-	if s.cost.known {
+	if r.Stream.cost.known {
 		scores.Online.watch(y, j)
 		scores.Frozen.watch(r.yFrozen, j)
 		if t >= r.lateFrom() {
@@ -343,19 +480,18 @@ func (r *OnlineRun) step(t int, y mat.Dense, j loss.Loss) (OnlineStep, error) {
 			scores.EndFrozen.watch(r.yFrozen, j)
 		}
 	}
-	a, b := scores.Online.score(), scores.Frozen.score()
+	return scores.step(t, r.Stream.cost.known)
+}
+
+// step returns the line of step t; judged says that its costs are known.
+func (s *scores) step(t int, judged bool) OnlineStep {
+	a, b := s.Online.score(), s.Frozen.score()
 	step := OnlineStep{Step: t, MeanCost: a.Cost, FrozenMeanCost: b.Cost, Accuracy: a.Accuracy, FrozenAccuracy: b.Accuracy}
-	if s.cost.known {
-		cost, frozen := scores.Online.Cost, scores.Frozen.Cost
+	if judged {
+		cost, frozen := s.Online.Cost, s.Frozen.Cost
 		step.Cost, step.FrozenCost = &cost, &frozen
 	}
-	if every := (s.Steps + driftLines - 1) / driftLines; t%every == 0 || t == s.Steps-1 {
-		d := r.learner.Drift()
-		step.Moved, step.Disagreement = &d.Moved, &d.Disagreement
-	}
-	r.watchGates(&step)
-	r.watchCoverage(&step)
-	return step, nil
+	return step
 }
 
 // driftLines is about how many lines of the metrics say where the taps are,
@@ -364,10 +500,14 @@ const driftLines = 200
 
 // File returns the model as it is saved, with all that is needed to go on.
 func (r *OnlineRun) File(version string) (*modelfile.Model, error) {
-	r.State.Drift = r.learner.Drift()
+	r.State.Drift, r.State.News = r.learner.Drift(), r.News
 	file, err := adaptedFile(r.trained, r.learner, &r.State)
-	if err == nil {
-		file.Meta.Version = version
+	if err != nil {
+		return nil, err
+	}
+	file.Meta.Version = version
+	if r.Stream.sensors != nil {
+		err = r.Stream.sensors.keep(file, r.State.At)
 	}
 	return file, err
 }

@@ -36,6 +36,12 @@ type OnlineStep struct {
 	// the share that held the truth, and their mean number of classes, or width.
 	Coverage *float64 `json:"coverage,omitempty"`
 	Size     *float64 `json:"size,omitempty"`
+
+	// Of forecasts: the time of the step, sensors of which something is new, and
+	// what a few sensors read and were forecast to.
+	Time    string        `json:"time,omitempty"`
+	News    []SensorNews  `json:"news,omitempty"`
+	Sensors []SensorState `json:"sensors,omitempty"`
 }
 
 // onlineScore is how well answers were.
@@ -85,6 +91,8 @@ type OnlineResult struct {
 	Gate     *GateResult     `json:"gate,omitempty"`     // nil without gates
 	Coverage *CoverageResult `json:"coverage,omitempty"` // nil without sets and intervals
 
+	Forecast *ForecastResult `json:"forecast,omitempty"` // nil unless the model forecasts
+
 	Relay   *online.Relayed `json:"relay,omitempty"` // what passing answers on cost and brought
 	Drift   online.Drift    `json:"drift"`
 	Seconds float64         `json:"seconds"` // filled in by whoever has a clock
@@ -131,7 +139,7 @@ func (r *OnlineRun) Report(version string) *OnlineResult {
 		Online: scores.Online.score(), Frozen: scores.Frozen.score(),
 		LateFrom: r.lateFrom(), LateOnline: scores.LateOnline.score(), LateFrozen: scores.LateFrozen.score(),
 		EndFrom: r.endFrom(), EndOnline: scores.EndOnline.score(), EndFrozen: scores.EndFrozen.score(), Warning: r.State.Warning(),
-		Gate: r.gateResult(), Coverage: r.coverage(), Relay: r.relayResult(),
+		Gate: r.gateResult(), Coverage: r.coverage(), Forecast: r.forecastResult(), Relay: r.relayResult(),
 		Drift: r.learner.Drift(),
 	}
 }

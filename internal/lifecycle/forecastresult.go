@@ -1,0 +1,233 @@
+package lifecycle
+
+import (
+	"github.com/wdgnn/wdgnn/forecast"
+	"github.com/wdgnn/wdgnn/online"
+)
+
+// ForecastResult is how forecasts turned out, in the user's units, beside what else
+// could have been forecast. All are judged by the same truths.
+type ForecastResult struct {
+	Unit string `json:"unit,omitempty"`
+	From string `json:"from"` // the first step of the stream: its time, or its number
+	To   string `json:"to"`   // and the last
+
+	Horizons []HorizonResult `json:"horizons"`
+	Sensors  []SensorResult  `json:"sensors"`
+
+	Learned int          `json:"learned"` // sensors that answer with what they learned, at all horizons, at the end
+	News    []SensorNews `json:"news,omitempty"`
+	Broken  []SensorNews `json:"broken,omitempty"` // sensors that are not believed at the end, and since when
+	Notes   []string     `json:"notes,omitempty"`  // what was done to the files
+}
+
+// HorizonResult is how forecasts of one horizon turned out, of all sensors together.
+type HorizonResult struct {
+	Steps   int            `json:"steps"`
+	Ahead   string         `json:"ahead"` // in words
+	Methods []MethodResult `json:"methods"`
+}
+
+// MethodResult is how one way to forecast turned out.
+type MethodResult struct {
+	Name string `json:"name"` // last value, seasonal naive, ridge, frozen or online
+	forecast.Score
+}
+
+// SensorResult is how forecasts of one sensor turned out, by horizon.
+type SensorResult struct {
+	Sensor string           `json:"sensor"`
+	Online []forecast.Score `json:"online"`
+	Frozen []forecast.Score `json:"frozen"`
+}
+
+// Method returns the result of a method at horizon c; the zero value if there is none.
+func (f *ForecastResult) Method(c int, name string) MethodResult {
+	for _, m := range f.Horizons[c].Methods {
+		if m.Name == name {
+			return m
+		}
+	}
+	return MethodResult{Name: name}
+}
+
+// The names of methods.
+const (
+	MethodLast   = "last value"
+	MethodSeason = "seasonal naive"
+	MethodRidge  = "ridge"
+	MethodFrozen = "frozen"
+	MethodOnline = "online"
+)
+
+// method is a way to forecast, as a run kept it.
+type method struct {
+	name  string
+	at    int // in OnlineRun.Compared; -1 for Predictions
+	meter *forecast.Meter
+}
+
+// methods judges what the run forecast, and what it kept to compare with.
+func (r *OnlineRun) methods() []method {
+	s := r.Stream.sensors
+	list := []method{{name: MethodLast, at: comparedLast}}
+	if s.spec.Season > 0 {
+		list = append(list, method{name: MethodSeason, at: comparedSeason})
+	}
+	if s.ridge != nil {
+		list = append(list, method{name: MethodRidge, at: comparedRidge})
+	}
+	list = append(list, method{name: MethodFrozen, at: comparedFrozen}, method{name: MethodOnline, at: -1})
+	n, outputs := s.series.Nodes, r.y.Cols
+	for k := range list {
+		list[k].meter = forecast.NewMeter(s.spec, n)
+	}
+	for t := range r.State.At {
+		for c, h := range s.spec.Horizons {
+			for i := range n {
+				at := ((t-h)*n+i)*outputs + c
+				if v := s.truth[t*n+i]; t >= h && v-v == 0 && r.Predictions[at]-r.Predictions[at] == 0 {
+					r.compare(list, c, i, at, v)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// compare judges all methods by the truth v of sensor i; their forecasts of horizon c
+// are the at-th of the run.
+func (r *OnlineRun) compare(list []method, c, i, at int, v float32) {
+	for _, m := range list {
+		if m.at >= 0 {
+			m.meter.Judge(c, i, r.Compared[at*compared+m.at], v)
+			continue
+		}
+		m.meter.Judge(c, i, r.Predictions[at], v)
+		if r.saysSets() {
+			m.meter.JudgeInterval(c, i, r.Sets[2*at], r.Sets[2*at+1], v)
+		}
+	}
+}
+
+// forecastResult sums up how forecasts turned out; nil if the model makes none.
+func (r *OnlineRun) forecastResult() *ForecastResult {
+	s := r.Stream.sensors
+	if s == nil {
+		return nil
+	}
+	last := s.step(max(r.State.At-1, 0))
+	f := &ForecastResult{
+		Unit: s.spec.Unit, From: stepName(s.spec, s.first), To: stepName(s.spec, last), News: r.News, Broken: s.broken(), Notes: s.notes,
+	}
+	list := r.methods()
+	for c, h := range s.spec.Horizons {
+		result := HorizonResult{Steps: h, Ahead: ahead(s.spec, h)}
+		for _, m := range list {
+			result.Methods = append(result.Methods, MethodResult{m.name, m.meter.Horizon(c, nil)})
+		}
+		f.Horizons = append(f.Horizons, result)
+	}
+	learned, frozen := list[len(list)-1].meter, list[len(list)-2].meter
+	for i, name := range s.series.Names {
+		one := SensorResult{Sensor: name}
+		for c := range s.spec.Horizons {
+			one.Online, one.Frozen = append(one.Online, learned.Sensor(c, i)), append(one.Frozen, frozen.Sensor(c, i))
+		}
+		f.Sensors = append(f.Sensors, one)
+	}
+	f.Learned = r.learnedSensors()
+	return f
+}
+
+// learnedSensors returns how many sensors answer with what they learned, at all
+// horizons.
+func (r *OnlineRun) learnedSensors() (count int) {
+	f, ok := r.learner.(*online.Forecaster)
+	if !ok {
+		for _, g := range r.gateStates() {
+			if g.Open {
+				count++
+			}
+		}
+		return count
+	}
+	for i := range r.Stream.Nodes {
+		open := f.Joined(i)
+		for c := range r.Stream.sensors.spec.Horizons {
+			open = open && f.State(i, c).Open
+		}
+		if open {
+			count++
+		}
+	}
+	return count
+}
+
+// broken returns the sensors that are not believed, and since when.
+func (s *readings) broken() (list []SensorNews) {
+	for i, name := range s.series.Names {
+		sensor := s.network.Sensor(i)
+		if sensor == nil {
+			continue
+		}
+		if why, since := sensor.Broken(); why != "" {
+			list = append(list, SensorNews{Sensor: name, Step: since, Time: s.clock(since), What: newsBroken, Why: why})
+		}
+	}
+	return list
+}
+
+// SensorState is what one sensor read at a step, and what it will read by the
+// forecasts made then, by horizon. A number that is not known is absent, or null.
+type SensorState struct {
+	Sensor   string     `json:"sensor"`
+	Reading  *float32   `json:"reading,omitempty"`
+	Truth    *float32   `json:"truth,omitempty"`
+	Forecast []*float32 `json:"forecast"`
+	Low      []*float32 `json:"low,omitempty"`
+	High     []*float32 `json:"high,omitempty"`
+	Broken   string     `json:"broken,omitempty"` // why it is not believed
+}
+
+// mostStates is how many sensors a line of the metrics shows.
+const mostStates = 16
+
+// watchSensors puts into a step what sensors read and forecast: all of a small network;
+// of a large one some, the same at every step, and those that are not believed.
+func (r *OnlineRun) watchSensors(step *OnlineStep) {
+	s := r.Stream.sensors
+	if s == nil {
+		return
+	}
+	n := s.series.Nodes
+	every := (n + mostStates - 1) / mostStates
+	for i := range n {
+		if i%every == 0 || s.trouble[i] != "" {
+			step.Sensors = append(step.Sensors, r.sensorState(step.Step, i))
+		}
+	}
+}
+
+func (r *OnlineRun) sensorState(t, i int) SensorState {
+	s, outputs := r.Stream.sensors, r.y.Cols
+	at := (t*s.series.Nodes + i) * outputs
+	state := SensorState{
+		Sensor: s.series.Names[i], Reading: known(s.series.Step(t).Row(i)[0]), Truth: known(s.truth[t*s.series.Nodes+i]), Broken: s.trouble[i],
+	}
+	for c := range outputs {
+		state.Forecast = append(state.Forecast, known(r.Predictions[at+c]))
+		if r.saysSets() {
+			state.Low, state.High = append(state.Low, known(r.Sets[2*(at+c)])), append(state.High, known(r.Sets[2*(at+c)+1]))
+		}
+	}
+	return state
+}
+
+// known returns v, nil if it is no finite number.
+func known(v float32) *float32 {
+	if v-v != 0 {
+		return nil
+	}
+	return &v
+}
