@@ -81,6 +81,18 @@ whatever it costs. If the end of the stream, its last tenth, still costs more th
 1.5 times what the model as trained pays, learning did harm: an error says so, and
 what to try, after all files are written.
 
+A model of forecasts meets a series of readings instead, and every sensor hears what
+it should have said when that comes true, and no sooner:
+
+  online:
+    stream: {series: tuesday.csv, graph: links.csv}   # left out: the test part of forecast.series
+    preset: auto              # season: what the model misses at this time of the day
+
+Its predictions and intervals are in the units of the readings. Beside them it leaves
+compared.npy, what the model as trained, a ridge regression, the season before and
+the last value say, T×N×C×4; truth.npy, what came true, T×N; and charts of a typical
+sensor and the worst. Sensors that cannot be believed, and newcomers, are announced.
+
 predict, eval, inspect and online itself take the adapted model; online goes on
 from where it is. Ctrl-C stops between two steps and keeps what was done.
 doc/config.md lists every key.`,
@@ -88,7 +100,8 @@ doc/config.md lists every key.`,
   wdgnn online first/run/model.safetensors first/config.yaml
   wdgnn online --resume first/online                             after Ctrl-C
   wdgnn online first/online/adapted.safetensors tomorrow.yaml    the next stream
-  wdgnn online first/run/model.safetensors first/config.yaml --out again --json | jq .online.accuracy`,
+  wdgnn online first/run/model.safetensors first/config.yaml --out again --json | jq .online.accuracy
+  wdgnn online roads/run/model.safetensors roads/config.yaml --json | jq .forecast.horizons    of forecasts`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if c.resume == "" {
 				return arguments("MODEL", "CONFIG.yaml")(cmd, args)
@@ -230,7 +243,7 @@ func (r *onlineRun) reopen() (done bool, err error) {
 		return true, r.printFinished()
 	}
 	if err == nil {
-		r.run, err = lifecycle.NewOnlineRun(cfg, file, false)
+		r.run, err = lifecycle.ReopenOnlineRun(cfg, file)
 	}
 	if err == nil {
 		err = r.goOn(was)
@@ -250,7 +263,7 @@ func (r *onlineRun) goOn(was *lifecycle.Adaptation) error {
 		if err != nil {
 			return err
 		}
-		if predictions, err = a.Float32s(); err != nil {
+		if predictions, err = a.Float32sOrNaN(); err != nil {
 			return err
 		}
 	}
@@ -258,6 +271,9 @@ func (r *onlineRun) goOn(was *lifecycle.Adaptation) error {
 		return err
 	}
 	if err := r.resumeSets(); err != nil {
+		return err
+	}
+	if err := r.resumeForecasts(was.At); err != nil {
 		return err
 	}
 	return r.dir.Trim(func(line []byte) bool {
@@ -284,6 +300,22 @@ func (r *onlineRun) resumeSets() error {
 	return r.run.ResumeSets(values)
 }
 
+// resumeForecasts gives the run back what it wrote beside forecasts.
+func (r *onlineRun) resumeForecasts(steps int) error {
+	if truths, _ := r.run.Truths(); truths == nil || steps == 0 {
+		return nil
+	}
+	others, err := modelfile.LoadArray(r.dir.Path(rundir.ComparedName))
+	if err != nil {
+		return err
+	}
+	truths, err := modelfile.LoadArray(r.dir.Path(rundir.TruthName))
+	if err != nil {
+		return err
+	}
+	return r.run.ResumeForecasts(others.AnyFloat32s(), truths.AnyFloat32s())
+}
+
 // printFinished prints what the run came to when it ended.
 func (r *onlineRun) printFinished() error {
 	var result lifecycle.OnlineResult
@@ -300,6 +332,9 @@ func (r *onlineRun) play(ctx context.Context) error {
 	if !r.quiet {
 		fmt.Fprintf(r.Stderr, "%d nodes, %d read; %s, %s; %s\n", s.Nodes, len(s.Read), count(s.Steps, "step"), count(s.Changes, "graph"),
 			string(state.Mode)+", "+describeRule(state.Preset, &r.run.Rule, state.Mode))
+		for _, note := range r.run.Notes() {
+			fmt.Fprintln(r.Stderr, note)
+		}
 		if n := r.run.Unknown(); n > 0 {
 			fmt.Fprintf(r.Stderr, "what %s heard in training is not in the model file: they take the neighbours of their first step, "+
 				"and learn by newton, taps and bias alone, if they have more than %d features\n", count(n, "node"), rule.MostHeard)
@@ -314,6 +349,7 @@ func (r *onlineRun) play(ctx context.Context) error {
 	err := r.run.Play(ctx, r.rest, func(step lifecycle.OnlineStep) error {
 		if !r.quiet {
 			show.step(step)
+			show.news(step.News)
 		}
 		return r.dir.Append(step)
 	})
@@ -326,6 +362,9 @@ func (r *onlineRun) play(ctx context.Context) error {
 	}
 	result := r.run.Report(version())
 	result.Seconds = time.Since(began).Seconds()
+	if err := drawForecasts(r.dir.Path(""), r.run); err != nil {
+		return during("online", err)
+	}
 	if err := r.dir.WriteJSON(rundir.ResultName, result); err != nil {
 		return during("online", err)
 	}
@@ -358,12 +397,27 @@ func (r *onlineRun) save() error {
 			}
 		}
 	}
+	if err := r.saveForecasts(); err != nil {
+		return err
+	}
 	if err := modelfile.Save(r.dir.Path(rundir.AdaptedName), file); err != nil {
 		return err
 	}
 	r.saved = time.Now()
 	r.pause = 20 * r.saved.Sub(began)
 	return nil
+}
+
+// saveForecasts writes what belongs to forecasts, if the model makes any.
+func (r *onlineRun) saveForecasts() error {
+	truths, shape := r.run.Truths()
+	if len(truths) == 0 {
+		return nil
+	}
+	if err := modelfile.SaveArray(r.dir.Path(rundir.ComparedName), r.run.ComparedShape(), r.run.Compared); err != nil {
+		return err
+	}
+	return modelfile.SaveArray(r.dir.Path(rundir.TruthName), shape, truths)
 }
 
 // stopped says what is left after the play ended early, and what to do.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -18,8 +19,13 @@ func (r *onlineRun) print(result *lifecycle.OnlineResult) error {
 	if err := r.printResult(result); err != nil || result.Warning == "" {
 		return err
 	}
-	what, try, _ := strings.Cut(result.Warning, "; try ")
-	return helpful{during("online", errors.New(what)), try}
+	return harm("online: ", result.Warning)
+}
+
+// harm is the error of a warning.
+func harm(where, warning string) error {
+	what, try, _ := strings.Cut(warning, "; try ")
+	return helpful{errors.New(where + what), try}
 }
 
 func (r *onlineRun) printResult(result *lifecycle.OnlineResult) error {
@@ -27,6 +33,9 @@ func (r *onlineRun) printResult(result *lifecycle.OnlineResult) error {
 		return writeJSON(r.Stdout, result)
 	}
 	w := &lines{w: r.Stdout}
+	if result.Forecast != nil {
+		return r.printForecasts(w, result)
+	}
 	w.printf("played %s in %s\n", count(result.Steps, "step"), brief(time.Duration(result.Seconds*float64(time.Second))))
 	w.printf("             all steps                      from step %d\n", result.LateFrom)
 	w.printf("frozen       %-30s %s\n", result.Frozen, result.LateFrozen)
@@ -45,6 +54,29 @@ func (r *onlineRun) printResult(result *lifecycle.OnlineResult) error {
 		w.printf("intervals    %s\n", r.dir.Path(rundir.IntervalsName))
 	}
 	w.printf("model        %s\n", r.dir.Path(rundir.AdaptedName))
+	return w.err
+}
+
+// printForecasts says how forecasts turned out.
+func (r *onlineRun) printForecasts(w *lines, result *lifecycle.OnlineResult) error {
+	f := result.Forecast
+	w.printf("played %s, %s to %s, in %s\n", count(result.Steps, "step"), f.From, f.To,
+		brief(time.Duration(result.Seconds*float64(time.Second))))
+	printScores(w, f.Unit, f.Horizons)
+	if r.run == nil || !r.run.Past() {
+		w.printf("%d of %d sensors answer with what they learned\n", f.Learned, len(f.Sensors))
+	}
+	for _, n := range f.Broken {
+		w.printf("! %s\n", n)
+	}
+	for _, c := range []struct{ what, name string }{
+		{"forecasts", rundir.PredictionsName}, {"intervals", rundir.IntervalsName}, {"charts", typicalChart + ".png"}, {"", worstChart + ".png"},
+		{"model", rundir.AdaptedName},
+	} {
+		if _, err := os.Stat(r.dir.Path(c.name)); err == nil {
+			w.printf("%-12s %s\n", c.what, r.dir.Path(c.name))
+		}
+	}
 	return w.err
 }
 
@@ -67,6 +99,9 @@ func calmer(c *rule.Config) string {
 
 // describeRule says how nodes learn.
 func describeRule(preset string, c *rule.Config, mode config.Mode) string {
+	if c.Season != nil {
+		return "preset " + preset + ": " + c.Season.String()
+	}
 	if c.Newton != nil {
 		return "preset " + preset + ": " + c.Newton.String() + ", retraining " + c.Retrain.String()
 	}

@@ -44,3 +44,11 @@ func (p *stepProgress) line(s lifecycle.OnlineStep, done int) string {
 	}
 	return text + fmt.Sprintf("  %s, %s left", brief(spent), brief(left))
 }
+
+// news reports what happened to sensors, each on a line of its own.
+func (p *stepProgress) news(list []lifecycle.SensorNews) {
+	for _, n := range list {
+		p.end()
+		fmt.Fprintln(p.out, n)
+	}
+}

@@ -8,6 +8,8 @@
 //	predictions.npy      of an online run: the outputs so far
 //	sets.npy             of an online run: the classes that each answer leaves possible
 //	intervals.npy        of an online run: between which numbers each answer says that the truth is
+//	compared.npy         of forecasts: what else could have been said
+//	truth.npy            of forecasts: what came true
 //	result.json          what came out; written last, so its presence means that the run has ended
 //
 // Files other than metrics.jsonl are replaced whole or not at all.
@@ -38,6 +40,8 @@ const (
 	PredictionsName = "predictions.npy"
 	SetsName        = "sets.npy"
 	IntervalsName   = "intervals.npy"
+	ComparedName    = "compared.npy"
+	TruthName       = "truth.npy"
 	ResultName      = "result.json"
 )
 
@@ -68,7 +72,7 @@ func CreateOnline(path string, replace bool) (*Dir, error) {
 			return nil, fmt.Errorf("run folder %s: %w, a training run (%s)", path, errTraining, name)
 		}
 	}
-	return create(path, replace, AdaptedName, PredictionsName, SetsName, IntervalsName)
+	return create(path, replace, AdaptedName, PredictionsName, SetsName, IntervalsName, ComparedName, TruthName)
 }
 
 // create prepares a folder for a run that leaves the given files.

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/wdgnn/wdgnn/internal/lifecycle"
+)
+
+// printScores writes how forecasts turned out, beside others.
+func printScores(w *lines, unit string, horizons []lifecycle.HorizonResult) {
+	if unit != "" {
+		unit = " " + unit
+	}
+	for _, h := range horizons {
+		rows := [][]string{{h.Ahead + " ahead", "MAE" + unit, "RMSE", "MAPE", "coverage", "width"}}
+		size := 0.0
+		for _, m := range h.Methods {
+			size = max(size, m.RMSE)
+		}
+		digits := decimalsOf(size / 10)
+		for _, m := range h.Methods {
+			row := []string{
+				"  " + m.Name, fmt.Sprintf("%.*f", digits, m.MAE), fmt.Sprintf("%.*f", digits, m.RMSE), fmt.Sprintf("%.1f %%", 100*m.MAPE),
+			}
+			if m.Intervals > 0 {
+				row = append(row, fmt.Sprintf("%.1f %%", 100*m.Coverage), fmt.Sprintf("%.*f", digits, m.Width))
+			}
+			rows = append(rows, row)
+		}
+		if len(h.Methods) > 0 && h.Methods[0].Count == 0 {
+			w.printf("%s ahead: nothing came true within the stream\n", h.Ahead)
+			continue
+		}
+		printColumns(w, rows)
+	}
+}
+
+// printColumns writes rows whose cells stand below each other, the first one to the
+// left and others to the right.
+func printColumns(w *lines, rows [][]string) {
+	var widths []int
+	for _, row := range rows {
+		for k, cell := range row {
+			if k == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[k] = max(widths[k], len([]rune(cell)))
+		}
+	}
+	for _, row := range rows {
+		var b strings.Builder
+		for k, cell := range row {
+			pad := strings.Repeat(" ", widths[k]-len([]rune(cell)))
+			if k == 0 {
+				b.WriteString(cell + pad)
+			} else {
+				b.WriteString("  " + pad + cell)
+			}
+		}
+		w.printf("%s\n", strings.TrimRight(b.String(), " "))
+	}
+}
+
+// decimalsOf returns how many decimals a number of such a size wants.
+func decimalsOf(size float64) int {
+	if !(size > 0) {
+		return 1
+	}
+	return min(max(2-int(math.Floor(math.Log10(size))), 0), 6)
+}
