@@ -88,7 +88,7 @@ const rules = `
 	host                : agent conformal graph loss mat rule transport internal/defect internal/idlist
 	internal/broker     : transport transport/natsbus internal/keys
 	internal/keys       : internal/idlist transport transport/natsbus transport/tcpbus
-	internal/box        : agent gnn graph loss mat online rule modelfile transport transport/natsbus transport/tcpbus
+	internal/box        : agent forecast gnn graph loss mat online rule modelfile transport transport/natsbus transport/tcpbus
 	                      internal/config internal/data host internal/journal internal/keys internal/hostname internal/snapshot
 	host/agentcmd       : rule internal/box
 	internal/defect     :
