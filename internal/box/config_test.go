@@ -83,7 +83,10 @@ func TestConfigRefusals(t *testing.T) {
 		{"a number for a duration", "", "pace: {deadline: fast}\n", []string{`line 7: pace.deadline is "fast", want a duration such as 200ms`}},
 		{"half a nanosecond", "", "pace: {deadline: 1.5}\n", []string{`pace.deadline is "1.5", want a duration such as 200ms`}},
 		{"a time in words", "", "pace: {start: noon}\n", []string{`pace.start is "noon", want a time such as 2030-01-02T15:04:05Z`}},
-		{"unknown preset", "", "learn: {preset: wild}\n", []string{`learn.preset is "wild", want auto, season, heard, newton, window or literal`}},
+		{
+			"unknown preset", "", "learn: {preset: wild}\n",
+			[]string{`learn.preset is "wild", want auto, season, heard, newton, window or literal`},
+		},
 		{"unknown key of the rule", "", "learn: {windw: 3}\n", []string{`line 7: unknown key "learn.windw"; did you mean "window"?`}},
 		{"unknown key of the step", "", "learn: {step_size: {vlaue: 3}}\n", []string{`"learn.step_size.vlaue"; did you mean "value"?`}},
 		{"a key in capitals", "", "learn: {Window: 3}\n", []string{`unknown key "learn.Window"; did you mean "window"?`}},

@@ -149,7 +149,8 @@ func (g *gathering) read(folder string) error {
 	case c.Run != g.Run:
 		return fmt.Errorf("%s is of run %q, and %s of %q: name folders of one deployment", folder, c.Run, g.first, g.Run)
 	case l.Digest != g.learning.Digest || l.Nodes != g.learning.Nodes:
-		return fmt.Errorf("%s has the digest %06x with nodes %s, and %s %06x with nodes %s: their boxes ran different models, or learned differently",
+		return fmt.Errorf("%s has the digest %06x with nodes %s, and %s %06x with nodes %s: "+
+			"their boxes ran different models, or learned differently",
 			folder, l.Digest, l.Nodes, g.first, g.learning.Digest, g.learning.Nodes)
 	}
 	for _, m := range c.Nodes {

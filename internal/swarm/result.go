@@ -141,7 +141,8 @@ func (r *run) view() *View {
 	defer r.mu.Unlock()
 	v := &View{
 		Seconds: time.Since(r.began).Seconds(), Step: r.steps, Hosts: r.Hosts, HostsUp: up, Missing: r.missing,
-		Accuracy: r.score.accuracy(), Frozen: r.asTrained.Accuracy(), Cost: r.score.meanCost(), FrozenCost: r.asTrained.MeanCost(), Events: slices.Clone(r.events),
+		Accuracy: r.score.accuracy(), Frozen: r.asTrained.Accuracy(),
+		Cost: r.score.meanCost(), FrozenCost: r.asTrained.MeanCost(), Events: slices.Clone(r.events),
 	}
 	v.Counters = r.past
 	v.Reports = v.Counters.add(r.latest)
@@ -155,7 +156,8 @@ func (r *run) result() *Result {
 	defer r.mu.Unlock()
 	s := &Result{
 		Task: r.Task.name, Run: r.Run, Bus: r.Bus, Hosts: r.Hosts, Nodes: r.Task.Nodes, Steps: r.steps,
-		Seconds: r.ended.Sub(r.began).Seconds(), Missing: r.missing, Accuracy: r.score.accuracy(), Frozen: r.asTrained.Accuracy(), Cost: r.score.meanCost(), FrozenCost: r.asTrained.MeanCost(),
+		Seconds: r.ended.Sub(r.began).Seconds(), Missing: r.missing,
+		Accuracy: r.score.accuracy(), Frozen: r.asTrained.Accuracy(), Cost: r.score.meanCost(), FrozenCost: r.asTrained.MeanCost(),
 		Server: r.server, Processes: r.pids, Events: r.events,
 	}
 	if r.steps == 0 {
