@@ -59,10 +59,15 @@ class Sensor:
     def normal(self, v):
         return rounded((v - self.norm["mean"]) / self.norm["scale"])
 
-    def far(self, v):
+    def limits(self):
+        """Between which readings are, whatever happens, in the user's units."""
         n = self.norm
         span = 2 * max(n["high"] - n["low"], n["scale"])
-        return v < n["low"] - span or v > n["high"] + span
+        return n["low"] - span, n["high"] + span
+
+    def far(self, v):
+        low, high = self.limits()
+        return v < low or v > high
 
     def run(self):
         """How many readings at the end are equal."""
@@ -89,7 +94,8 @@ class Sensor:
         if read and not far:
             self.felt.append((t, self.normal(reading)))
             if len(self.felt) > 1 and self.felt[-2][0] == t - 1:
-                self.rough = 0.95 * self.rough + 0.05 * abs(self.felt[-1][1] - self.felt[-2][1])
+                change = abs(self.felt[-1][1] - self.felt[-2][1])
+                self.rough = min(0.95 * self.rough + 0.05 * change, 2 * self.norm["rough"])
         why = ""
         if far:
             why = "outside"
@@ -130,7 +136,8 @@ class Sensor:
             found = before == "" and self.why not in ("", "outside")
             if found:
                 self.anchor = None  # what it took for true of late was nonsense
-            x = rounded(self.estimate(t, near))
+            low, high = ((v - self.norm["mean"]) / self.norm["scale"] for v in self.limits())
+            x = rounded(min(max(self.estimate(t, near), low), high))
             if found and self.used:
                 self.used[-LAGS:] = [x] * LAGS
         if not self.used:
