@@ -10,7 +10,7 @@ import (
 )
 
 // mostRows is how many sensors a table on the terminal has.
-const mostRows = 20
+const mostRows = 30
 
 // print says for people what sensors will read.
 func (c *ForecastCommand) print(run *lifecycle.OnlineRun) error {
@@ -66,7 +66,13 @@ func printOutlooks(w *lines, list []lifecycle.Outlook) {
 // printTrouble names sensors that are not believed, or do not read.
 func printTrouble(w *lines, list []lifecycle.Outlook) {
 	var silent, alone []string
+	unsure := 0
 	for _, o := range list {
+		for _, f := range o.Forecasts {
+			if f.Forecast != nil && (f.Low == nil || f.High == nil) {
+				unsure++
+			}
+		}
 		switch {
 		case !o.Known:
 			alone = append(alone, o.Sensor)
@@ -78,6 +84,9 @@ func printTrouble(w *lines, list []lifecycle.Outlook) {
 	}
 	if len(silent) > 0 {
 		w.printf("without a reading now: %s; what stood before and their neighbours stand for them\n", someNames(silent))
+	}
+	if unsure > 0 {
+		w.printf("%s without an interval: nothing is known of it yet, or the last ones missed too often\n", count(unsure, "forecast"))
 	}
 	if len(alone) > 0 {
 		w.printf("no forecast: %s, of which training knew nothing and who are linked to no sensor that it knew; name links with --graph\n",
@@ -104,7 +113,7 @@ func decimals(list []lifecycle.Outlook) int {
 			}
 		}
 	}
-	return decimalsOf(size)
+	return decimalsOf(size / 10)
 }
 
 // shortNumber writes a number for people.
