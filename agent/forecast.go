@@ -55,7 +55,7 @@ func newForecasting(id NodeID, p *Plan) *forecasting {
 	if f.sensor == nil {
 		return f
 	}
-	if r != nil && i < len(r.Seasons) {
+	if r != nil && i < len(r.Seasons) && learned(&r.Seasons[i]) {
 		f.begin = &r.Seasons[i]
 	}
 	f.fresh()
@@ -145,15 +145,7 @@ func (f *forecasting) settle(links []Link) {
 		return
 	}
 	f.join(norm)
-	if r := f.plan.Replayed; r != nil && len(r.Seasons) > 0 && f.plan.Season != nil {
-		var states []rule.SeasonMemory
-		var shares []float64
-		for k, j := range near {
-			states, shares = append(states, r.Seasons[j]), append(shares, float64(weights[k]))
-		}
-		begin := rule.Average(states, shares)
-		f.begin = &begin
-	}
+	f.begin = f.plan.meanSeason(near, weights)
 	f.fresh()
 }
 

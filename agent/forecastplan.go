@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -15,7 +14,7 @@ import (
 // training series was played to them, or a later one.
 type Replayed struct {
 	Sensors []forecast.Memory   // by node; nil means that they have read nothing
-	Seasons []rule.SeasonMemory // by node; nil means that they have learned nothing
+	Seasons []rule.SeasonMemory // by node; nil, or one without horizons, means that nothing was learned
 	Links   *mat.CSR            // whom they heard in the last step, the adjacency of then; nil for nobody
 }
 
@@ -40,6 +39,29 @@ func (r *Replayed) hears(s *forecast.Spec, i int) (at uint64, near float32, hear
 	}
 	near, heard = ear.Near()
 	return at, near, heard
+}
+
+// learned says whether there is anything in a memory.
+func learned(m *rule.SeasonMemory) bool { return len(m.Horizons) > 0 }
+
+// meanSeason returns the mean of what nodes of training began with; nil if they began
+// with nothing, or nodes do not learn by seasons.
+func (p *Plan) meanSeason(nodes []int, weights []float32) *rule.SeasonMemory {
+	if p.Replayed == nil || p.Season == nil {
+		return nil
+	}
+	var states []rule.SeasonMemory
+	var shares []float64
+	for k, j := range nodes {
+		if j < len(p.Replayed.Seasons) && learned(&p.Replayed.Seasons[j]) {
+			states, shares = append(states, p.Replayed.Seasons[j]), append(shares, float64(weights[k]))
+		}
+	}
+	if states == nil {
+		return nil
+	}
+	mean := rule.Average(states, shares)
+	return &mean
 }
 
 // sigma returns the usual errors of a sensor by horizon.
@@ -97,17 +119,24 @@ func (r *Replayed) validate(p *Plan) error {
 		return fmt.Errorf("what %d sensors and %d seasons remember, want that of all %d nodes of training, or nothing",
 			len(r.Sensors), len(r.Seasons), nodes)
 	}
-	var errs []error
 	for i := range r.Sensors {
 		if m := &r.Sensors[i]; i < nodes || m.Norm != nil {
-			errs = append(errs, forecast.NewSensor(p.Forecast, &p.Forecast.Norms[min(i, nodes-1)]).Restore(*m))
+			if err := forecast.NewSensor(p.Forecast, &p.Forecast.Norms[min(i, nodes-1)]).Restore(*m); err != nil {
+				return fmt.Errorf("what node %d remembers of its sensor does not fit: %w", i, err)
+			}
 		}
 	}
-	if p.Season != nil {
-		node := rule.NewSeasonNode(p.Season, p.sigma(&p.Forecast.Norms[0]))
-		for i := range r.Seasons {
-			errs = append(errs, node.Fits(r.Seasons[i]))
+	if p.Season == nil {
+		return nil
+	}
+	node := rule.NewSeasonNode(p.Season, p.sigma(&p.Forecast.Norms[0]))
+	for i := range r.Seasons {
+		if !learned(&r.Seasons[i]) {
+			continue
+		}
+		if err := node.Fits(r.Seasons[i]); err != nil {
+			return fmt.Errorf("what node %d remembers of its season does not fit: %w; learn as it did", i, err)
 		}
 	}
-	return errors.Join(errs...)
+	return nil
 }
