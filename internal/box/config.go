@@ -41,7 +41,8 @@ type Config struct {
 	// keys that override it, `links`, `rule`, `newton`, `season`, `step_size`, `window`,
 	// `mixing`, `sharing`, `whiten`, `ridge`, `clip_norm`, `retrain`, `limit`, `outlier`,
 	// `clip`, `gate`, `delay`, `relay` and `coverage`, all of them as under
-	// [`online`](config.md#online) of config.yaml. Left out or empty, nodes predict only.
+	// [`online`](config.md#online) of config.yaml. Left out or empty, nodes predict only;
+	// empty, nodes that forecast learn by `season`.
 	Learn *rule.Settings `yaml:"learn,omitempty"`
 
 	// What targets are: one that package loss names; by the model's task if
@@ -118,8 +119,8 @@ type Bus struct {
 
 // World says what the nodes observe.
 type World struct {
-	// `lines` of JSON, a `stream` of arrays, as `wdgnn online` reads them, or
-	// `subject`, JSON over the NATS bus.
+	// `lines` of JSON, a `stream` of arrays, or of a series of readings, as
+	// `wdgnn online` reads them, or `subject`, JSON over the NATS bus.
 	Kind string `yaml:"kind"`
 
 	// For lines: a file to read instead of stdin.
@@ -134,8 +135,17 @@ type World struct {
 	// Of a stream: T, T×R, T×N or ×C.
 	Targets string `yaml:"targets,omitempty"`
 
-	// Of a stream: edges, with a time column if they change.
+	// Of a stream: edges, with a time column if they change; of a series by name
+	// or number, those of the model file if left out.
 	Graph string `yaml:"graph,omitempty"`
+
+	// Of a stream for a model that forecasts, in place of signals and targets: a
+	// series of readings, as `forecast.series` of config.yaml.
+	Series string `yaml:"series,omitempty"`
+
+	// Of a series: what the readings should have been, in the same form, where
+	// that is told apart; the readings if left out.
+	Truths string `yaml:"truths,omitempty"`
 }
 
 // Pace is host.Pace with the period of worlds that have no clock.

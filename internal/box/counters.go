@@ -55,6 +55,10 @@ var counters = []counter{
 		"wdgnn_host_unknown_neighbours_total", "links to nodes that nobody runs",
 		func(r *host.Report) uint64 { return r.Stats.UnknownNeighbours },
 	},
+	{
+		"wdgnn_host_broken_total", "times that a sensor was found broken, where nodes forecast",
+		func(r *host.Report) uint64 { return r.Stats.Broken },
+	},
 	{"wdgnn_host_checkpoints_total", "checkpoints written", func(r *host.Report) uint64 { return r.Stats.Checkpoints }},
 	{
 		"wdgnn_host_failed_checkpoint_total", "checkpoints not written; the one before is still there",

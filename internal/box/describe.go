@@ -40,6 +40,9 @@ func Describe(c *Config) (string, error) {
 	}
 	say("run", "%s, host %d of %d: nodes %s", c.Run, c.Host, len(c.Hosts), host.FormatNodes(b.nodes))
 	say("model", "%s: %s", c.Model, b.describeModel(plan))
+	if plan.Forecast != nil {
+		say("forecast", "%s", b.describeForecast(plan.Forecast))
+	}
 	say("learn", "%s", b.describeLearning(plan))
 	if seed != nil {
 		say("seed", "%s", b.describeSeed())
@@ -55,7 +58,7 @@ func Describe(c *Config) (string, error) {
 		return "", err
 	}
 	say("bus", "%s", bus)
-	world, err := b.describeWorld()
+	world, err := b.describeWorld(plan)
 	if err != nil {
 		return "", err
 	}
@@ -114,6 +117,13 @@ func (b *Box) describeModel(p *agent.Plan) string {
 }
 
 func (b *Box) describeLearning(p *agent.Plan) string {
+	if p.Season != nil {
+		more := ""
+		if p.Rule.Mixing == 0 {
+			more = "; links have a direction: the weight of the season is not shared"
+		}
+		return p.Rule.Season.String() + more
+	}
 	if p.Basis == nil {
 		return "not at all: nodes predict only; try learn: {preset: auto}"
 	}
@@ -179,7 +189,7 @@ func (c *Config) describeBus() (string, error) {
 }
 
 // describeWorld reads the files of a stream.
-func (b *Box) describeWorld() (string, error) {
+func (b *Box) describeWorld(p *agent.Plan) (string, error) {
 	answers := "stdout"
 	if b.World.Answers != "" {
 		answers = b.World.Answers
@@ -188,10 +198,13 @@ func (b *Box) describeWorld() (string, error) {
 	case b.World.Kind == WorldSubject:
 		return "lines over NATS, answers too", nil
 	case b.World.Kind == WorldStream:
-		s, err := b.loadStream()
-		if err != nil {
+		if err := b.loadFiles(p); err != nil {
 			return "", err
 		}
+		if b.series != nil {
+			return b.describeSeries(p, answers), nil
+		}
+		s := b.files
 		targets := "targets are " + string(b.cost)
 		if b.World.Targets == "" {
 			targets = "no targets: nothing to learn from"
@@ -201,6 +214,24 @@ func (b *Box) describeWorld() (string, error) {
 		return fmt.Sprintf("lines of %s; targets are %s; answers to %s", b.World.File, b.cost, answers), nil
 	}
 	return fmt.Sprintf("lines on stdin; targets are %s; answers to %s, reports to stdout", b.cost, answers), nil
+}
+
+// describeSeries says what is played.
+func (b *Box) describeSeries(p *agent.Plan, answers string) string {
+	f := b.series
+	text := fmt.Sprintf("a series of %d steps of %d sensors", f.series.Steps, f.series.Nodes)
+	if at := p.Forecast.Time(f.from); !at.IsZero() {
+		text += ", from " + at.Format(time.DateTime)
+	} else {
+		text += fmt.Sprintf(", from step %d", f.from)
+	}
+	if dropped := f.from - f.first; dropped > 0 {
+		text += fmt.Sprintf(" on: its first %d steps are known", dropped)
+	}
+	if f.truths != nil {
+		text += "; truths of " + b.World.Truths
+	}
+	return text + "; answers to " + answers
 }
 
 func (c *Config) describePace() string {

@@ -120,6 +120,9 @@ func trained(t testing.TB, path string) *modelfile.Model {
 	defer training.Close()
 	_, err = training.Run(t.Context(), nil, nil, nil)
 	check(t, err)
+	if c.Forecast != nil { // and what sensors remember
+		check(t, training.Calibrate(t.Context()))
+	}
 	return training.File("test")
 }
 

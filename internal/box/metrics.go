@@ -2,6 +2,7 @@ package box
 
 import (
 	"net/http"
+	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -17,6 +18,7 @@ type collector struct {
 	counters []*prometheus.Desc
 	gauges   []*prometheus.Desc
 	latency  *prometheus.Desc
+	broken   *prometheus.Desc
 }
 
 // gauge is one number of a report that may fall.
@@ -60,6 +62,13 @@ var gauges = []gauge{
 	},
 	{"wdgnn_coverage_asked", "the share that was asked for", func(r *host.Report) float64 { return coverage(r).Asked }},
 	{"wdgnn_coverage_worst", "the share of the node that has the least", func(r *host.Report) float64 { return coverage(r).WorstShare }},
+	{"wdgnn_horizons_trained", "forecasts, of all horizons of all nodes, that are answered as trained", func(r *host.Report) float64 {
+		if r.Gate == nil {
+			return 0
+		}
+		return float64(r.Gate.Horizons)
+	}},
+	{"wdgnn_sensors_broken", "sensors whose readings are not used", func(r *host.Report) float64 { return float64(r.BrokenSensors) }},
 	{"wdgnn_set_size", "mean number of classes in a set, or width of an interval", func(r *host.Report) float64 { return coverage(r).Size }},
 }
 
@@ -80,12 +89,15 @@ func learning(r *host.Report) rule.Comparison {
 }
 
 const (
+	brokenName  = "wdgnn_sensor_broken"
+	brokenHelp  = "1 for each sensor whose readings are not used, with its name and node"
 	latencyName = "wdgnn_step_seconds"
 	latencyHelp = "time from the beginning of a step to the answer, of the last 1024"
 )
 
 func newCollector(report func() *host.Report) *collector {
 	c := &collector{report: report, latency: prometheus.NewDesc(latencyName, latencyHelp, []string{"quantile"}, nil)}
+	c.broken = prometheus.NewDesc(brokenName, brokenHelp, []string{"sensor", "node"}, nil)
 	for _, k := range counters {
 		c.counters = append(c.counters, prometheus.NewDesc(k.name, k.help, nil, nil))
 	}
@@ -104,6 +116,7 @@ func (c *collector) Describe(out chan<- *prometheus.Desc) {
 		out <- d
 	}
 	out <- c.latency
+	out <- c.broken
 }
 
 // Collect implements [prometheus.Collector].
@@ -117,6 +130,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	}
 	for k := range gauges {
 		out <- prometheus.MustNewConstMetric(c.gauges[k], prometheus.GaugeValue, gauges[k].value(r))
+	}
+	for _, b := range r.Broken {
+		out <- prometheus.MustNewConstMetric(c.broken, prometheus.GaugeValue, 1, b.Sensor, strconv.FormatUint(uint64(b.Node), 10))
 	}
 	l := &r.Latency
 	out <- prometheus.MustNewConstMetric(c.latency, prometheus.GaugeValue, l.Median.Seconds(), "0.5")

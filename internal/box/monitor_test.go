@@ -2,6 +2,7 @@ package box
 
 import (
 	"errors"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -47,5 +48,20 @@ func TestIlls(t *testing.T) {
 	trouble = errors.New("no space left on device")
 	if got := at(0, &host.Report{}); got != "answers are lost: no space left on device" {
 		t.Errorf("lost answers: got %q", got)
+	}
+}
+
+// Metrics name the sensors whose readings are not used.
+func TestBrokenSensorMetrics(t *testing.T) {
+	r := &host.Report{Broken: []host.BrokenSensor{{Node: 3, Sensor: "773869", Why: "rain", Since: 7}}, BrokenSensors: 1}
+	r.Stats.Broken, r.Gate = 2, &host.GateReport{Trained: 1, Horizons: 3}
+	w := httptest.NewRecorder()
+	metricsHandler(func() *host.Report { return r }).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	for _, want := range []string{
+		`wdgnn_sensor_broken{node="3",sensor="773869"} 1`, "wdgnn_sensors_broken 1", "wdgnn_host_broken_total 2", "wdgnn_horizons_trained 3",
+	} {
+		if text := w.Body.String(); !strings.Contains(text, want+"\n") {
+			t.Errorf("got\n%s\nwant %s in it", text, want)
+		}
 	}
 }

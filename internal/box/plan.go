@@ -3,6 +3,7 @@ package box
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/host"
@@ -27,6 +28,8 @@ func (c *Config) cost(m *modelfile.Model) (host.Cost, error) {
 	switch {
 	case c.Cost != "":
 		return c.Cost, nil
+	case forecasts(m):
+		return forecastCost, nil
 	case m.Meta.Task == "classify":
 		return host.CrossEntropy, nil
 	case m.Meta.Task == "regress":
@@ -54,42 +57,11 @@ func (c *Config) Plan(m *modelfile.Model, scale float64) (*agent.Plan, error) {
 			return nil, err
 		}
 	}
-	if c.learns() {
-		moment, err := momentOf(m)
-		if err != nil {
-			return nil, err
-		}
-		facts := online.Facts(m.Network, m.Meta.Task, moment, m.Meta.Nodes)
-		facts.Gradient, facts.Heard = cost == host.Gradient, facts.Heard && !m.Meta.Delayed
-		r, err := c.rule(facts)
-		if err != nil {
-			return nil, err
-		}
-		if facts.Gradient && r.Newton != nil {
-			return nil, fmt.Errorf("learn.preset is %s, which needs to know how a cost bends, and cost: gradient tells its slope alone; "+
-				"try preset auto", c.Learn.Preset)
-		}
-		if c.Learn.Measured() {
-			eta, err := m.MeasuredMixing()
-			if err != nil {
-				return nil, fmt.Errorf("learn.sharing: %w, or leave it out and set learn.mixing", err)
-			}
-			c.Learn.Share(r, eta)
-		}
-		if r.Whiten && moment == nil {
-			return nil, errors.New("learn: whitened steps need the second moment of the inputs in training, " +
-				"which the model file does not hold; train the model again, or set learn.whiten: false")
-		}
-		if p.Basis, err = online.NewBasis(m.Network, *r, moment); err != nil {
-			return nil, fmt.Errorf("learn: %w", err)
-		}
-		p.Rule = r
-		if origin, err := snapshot.OriginOf(m); err != nil {
-			return nil, fmt.Errorf("model: %w", err)
-		} else if origin.Distributed() {
-			p.Start = snapshot.Digest(m)
-		}
-		if p.Scores, err = beginSure(m, r, cost); err != nil {
+	if err := planForecast(p, m); err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	if c.learns() || c.Learn != nil && p.Forecast != nil {
+		if err := c.planLearning(p, m, cost); err != nil {
 			return nil, err
 		}
 	}
@@ -97,6 +69,56 @@ func (c *Config) Plan(m *modelfile.Model, scale float64) (*agent.Plan, error) {
 		return nil, fmt.Errorf("model %s: %w", c.Model, err)
 	}
 	return p, nil
+}
+
+// planLearning gives a plan how its nodes learn.
+func (c *Config) planLearning(p *agent.Plan, m *modelfile.Model, cost host.Cost) error {
+	moment, err := momentOf(m)
+	if err != nil {
+		return err
+	}
+	facts := online.Facts(m.Network, m.Meta.Task, moment, m.Meta.Nodes)
+	facts.Gradient, facts.Heard = cost == host.Gradient, facts.Heard && !m.Meta.Delayed
+	facts.Forecast = p.Forecast != nil
+	r, err := c.rule(facts)
+	if err != nil {
+		return err
+	}
+	if facts.Gradient && r.Newton != nil {
+		return fmt.Errorf("learn.preset is %s, which needs to know how a cost bends, and cost: gradient tells its slope alone; "+
+			"try preset auto", c.Learn.Preset)
+	}
+	if origin, err := snapshot.OriginOf(m); err != nil {
+		return fmt.Errorf("model: %w", err)
+	} else if origin.Distributed() {
+		p.Start = snapshot.Digest(m)
+	}
+	if r.Season != nil {
+		if p.Forecast == nil {
+			return errors.New("learn: season is how forecasts learn, and this model does not forecast; try preset auto")
+		}
+		return seasonPlan(p, m, r, moment)
+	}
+	if p.Forecast != nil {
+		r.Delay = slices.Max(p.Forecast.Horizons) // the truths of an answer are all known then
+	}
+	if c.Learn.Measured() {
+		eta, err := m.MeasuredMixing()
+		if err != nil {
+			return fmt.Errorf("learn.sharing: %w, or leave it out and set learn.mixing", err)
+		}
+		c.Learn.Share(r, eta)
+	}
+	if r.Whiten && moment == nil {
+		return errors.New("learn: whitened steps need the second moment of the inputs in training, " +
+			"which the model file does not hold; train the model again, or set learn.whiten: false")
+	}
+	if p.Basis, err = online.NewBasis(m.Network, *r, moment); err != nil {
+		return fmt.Errorf("learn: %w", err)
+	}
+	p.Rule = r
+	p.Scores, err = beginSure(m, r, cost)
+	return err
 }
 
 // beginSure completes what a rule says of sets and intervals by what targets are,

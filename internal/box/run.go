@@ -47,6 +47,7 @@ type Box struct {
 	model     *modelfile.Model
 	cost      host.Cost
 	files     *data.Stream   // of a world that is a stream
+	series    *seriesFiles   // or of one that is a series of readings
 	seed      []agent.Memory // of a model that has learned online
 
 	monitor *monitor
@@ -180,10 +181,8 @@ func (b *Box) build(ctx context.Context, s Streams) error {
 	if b.seed, err = b.readSeed(plan); err != nil {
 		return err
 	}
-	if b.World.Kind == WorldStream {
-		if b.files, err = b.loadStream(); err != nil {
-			return err
-		}
+	if err := b.loadFiles(plan); err != nil {
+		return err
 	}
 	if b.monitor, err = newMonitor(ctx, b.Metrics); err != nil {
 		return err
@@ -268,6 +267,10 @@ func (b *Box) openWorld(s Streams) (err error) {
 	case WorldLines:
 		b.world, err = b.newLines(s.In, b.answers, b.log)
 	case WorldStream:
+		if b.series != nil {
+			b.world = b.newReadings(b.series, b.nodes, b.answers)
+			break
+		}
 		b.world = b.newStream(b.files, b.nodes, b.answers)
 	default:
 		b.world = b.newSubject(b.buses.nats, b.log)
@@ -292,7 +295,7 @@ func (b *Box) makeHost(ctx context.Context, scale float64, gauge *agent.GaugeCon
 	}
 	c := host.Config{
 		Run: b.Run, Host: b.Host, Nodes: b.nodes, Plan: plan, Cost: b.cost, Pace: *b.pace(), Hear: b.Hear, Links: b.links(),
-		Seed: b.seed, Gauge: gauge, Surveyed: b.known, Every: b.CheckpointEvery,
+		Seed: b.seed, Gauge: gauge, Surveyed: b.known, Every: b.CheckpointEvery, Names: b.names(plan),
 	}
 	e := host.Env{Bus: b.buses.bus, World: b.world, OnReady: b.ready, ReportEvery: b.given.Every, OnReport: b.given.Report, Log: b.log}
 	if e.Bus != nil {

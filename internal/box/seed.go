@@ -15,7 +15,7 @@ import (
 // one set of taps learned for all, the network holds it.
 func (b *Box) readSeed(p *agent.Plan) ([]agent.Memory, error) {
 	origin, err := snapshot.OriginOf(b.model)
-	if err != nil || !origin.Distributed() {
+	if err != nil || !origin.Distributed() || p.Season != nil { // seasons are in the plan
 		return nil, err
 	}
 	preset := cmp.Or(origin.Preset, rule.DefaultPreset)

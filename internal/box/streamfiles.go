@@ -5,10 +5,27 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/data"
 	"github.com/wdgnn/wdgnn/loss"
 )
+
+// loadFiles reads the files of a world that is a stream.
+func (b *Box) loadFiles(p *agent.Plan) (err error) {
+	switch w := &b.World; {
+	case w.Kind != WorldStream:
+	case p.Forecast != nil && w.Series == "":
+		return errors.New("world: the model forecasts: give its stream as a series of readings, world.series, in place of signals and targets")
+	case p.Forecast == nil && w.Series != "":
+		return errors.New("world: a series of readings is for models that forecast, and this one does not; give signals and targets")
+	case p.Forecast != nil:
+		b.series, err = b.loadSeries(p)
+	default:
+		b.files, err = b.loadStream()
+	}
+	return err
+}
 
 // loadStream reads the files of a stream. What is wrong with them is said before
 // anything is opened.

@@ -159,12 +159,18 @@ func onLoopback(urls string) bool {
 
 func (c *Config) checkWorld(bad *complaints) {
 	w := &c.World
-	stream := w.Signals != "" || w.Targets != "" || w.Graph != ""
+	stream := w.Signals != "" || w.Targets != "" || w.Graph != "" || w.Series != "" || w.Truths != ""
 	switch w.Kind {
 	case WorldLines:
 	case WorldStream:
-		if w.Signals == "" || w.Graph == "" {
-			bad.add("world: a stream needs signals and graph, and targets to learn from")
+		switch {
+		case w.Series != "" && (w.Signals != "" || w.Targets != ""):
+			bad.add("world.series is in place of signals and targets; leave those out")
+		case w.Series != "":
+		case w.Truths != "":
+			bad.add("world.truths are those of a series of readings; name it: world.series")
+		case w.Signals == "" || w.Graph == "":
+			bad.add("world: a stream needs signals and graph, and targets to learn from; or, for a model that forecasts, series")
 		}
 	case WorldSubject:
 		if c.Bus.Kind != BusNATS {
@@ -178,7 +184,7 @@ func (c *Config) checkWorld(bad *complaints) {
 		return
 	}
 	if stream && w.Kind != WorldStream {
-		bad.add("world: signals, targets and graph are of kind stream, and this is %s", w.Kind)
+		bad.add("world: signals, targets, graph, series and truths are of kind stream, and this is %s", w.Kind)
 	}
 	if w.File != "" && w.Kind != WorldLines {
 		bad.add("world.file is of kind lines, and this is %s", w.Kind)
