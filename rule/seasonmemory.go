@@ -162,7 +162,9 @@ func (n *SeasonNode) Fits(m SeasonMemory) error {
 }
 
 // empty says that nothing is remembered.
-func (m *SeasonMemory) empty() bool { return len(m.Horizons) == 0 && len(m.Waiting) == 0 && m.Conformal == nil }
+func (m *SeasonMemory) empty() bool {
+	return len(m.Horizons) == 0 && len(m.Waiting) == 0 && m.Conformal == nil
+}
 
 // sized says whether f has numbers for c horizons and p features.
 func (f *SeasonForecast) sized(c, p int) bool {
