@@ -51,7 +51,8 @@ func TestForecastExample(t *testing.T) {
 		t.Errorf("got %d sensors, %d steps of %v, %d links; want 24, 2016 of 15m, 24",
 			first.Nodes, first.Steps, first.Interval, links.At(0).Edges())
 	}
-	if want := []string{"4 of 2016 steps have no row in the file: gaps", "998 of 48384 readings are missing (2.1 %)"}; !slices.Equal(first.Notes, want) {
+	want := []string{"4 of 2016 steps have no row in the file: gaps", "998 of 48384 readings are missing (2.1 %)"}
+	if !slices.Equal(first.Notes, want) {
 		t.Errorf("got notes %q, want %q", first.Notes, want)
 	}
 	if want := first.Time(first.Steps); !later.Start.Equal(want) || later.Known != 24 || later.Nodes != 25 || later.Names[24] != newcomerName {
