@@ -56,7 +56,8 @@ MovieLens: wdgnn data get.`,
 			return c.Run()
 		},
 	}
-	cmd.Flags().StringVar(&c.task, "task", "classify", "classify, regress or forecast for your own data, or a scenario: sourceloc, flocking or movies")
+	cmd.Flags().StringVar(&c.task, "task", "classify",
+		"classify, regress or forecast for your own data, or a scenario: sourceloc, flocking or movies")
 	cmd.Flags().BoolVar(&c.force, "force", false, "overwrite files that are there")
 	_ = cmd.RegisterFlagCompletionFunc("task", cobra.FixedCompletions(tasks, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
