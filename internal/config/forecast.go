@@ -27,8 +27,9 @@ type Forecast struct {
 	Answers Path `yaml:"answers,omitempty" default:"the readings" example:"checked.csv"`
 
 	// The links between sensors: an edge list `.csv` or `.tsv` with columns
-	// `src,dst[,weight]` of names or numbers, a SciPy sparse `.npz`, or a matrix
-	// `.csv` or `.npy`. Without graph and coordinates links are learned: every
+	// `src,dst[,weight][,time]` of names or numbers, a SciPy sparse `.npz`, or a
+	// matrix `.csv` or `.npy`. With a time column training has the links of its last
+	// step. Without graph and coordinates links are learned: every
 	// sensor is linked to those whose readings in the training part go with its
 	// own.
 	Graph Path `yaml:"graph,omitempty" default:"learned from the training part" example:"links.csv"`
@@ -54,9 +55,10 @@ type Forecast struct {
 	// The shift operator, as for `data`.
 	Shift graph.Shift `yaml:"shift" example:"symmetric"`
 
-	// The time between two steps of the grid that readings are put on: one that
-	// came between two grid points counts for the next one, of several the last.
-	// For series with times.
+	// The time between two steps of the grid that readings are put on. A reading
+	// counts for the step whose time is nearest; of several of a sensor the nearest
+	// one, of two at the same time the last in the file; gaps stay gaps. For series
+	// with times.
 	Every time.Duration `yaml:"every" default:"the usual time between readings" example:"5m"`
 
 	// A reading that means that there is none.

@@ -66,6 +66,16 @@ func seasonRule(c *config.Config) (rule.Config, error) {
 	return s.For(facts).Config(false, nil)
 }
 
+// replayMixing returns W of the replay, as the online section asks for it.
+func replayMixing(c *config.Config, g *graph.Graph) (*mat.CSR, error) {
+	asked := graph.MixingMetropolis
+	if c.Online != nil {
+		asked = c.Online.MixingMatrix
+	}
+	kind, _ := sensorMixing(asked, g)
+	return kind.Of(g)
+}
+
 // replay lets the network live through the training and the validation part once
 // more, now with the trained model: sensors read, nodes forecast, hear what came
 // true when it did, and learn. A stream that follows begins with what they know
@@ -74,14 +84,6 @@ func seasonRule(c *config.Config) (rule.Config, error) {
 func (t *Training) replay(ctx context.Context) error {
 	fc, d := t.Data.forecast, t.Data
 	learner, observer, err := t.newForecaster()
-	if err != nil {
-		return err
-	}
-	kind := graph.MixingMetropolis
-	if d.graph.Directed() {
-		kind = graph.MixingIdentity // weights that both ends agree on are for links in both directions
-	}
-	mixing, err := kind.Of(d.graph)
 	if err != nil {
 		return err
 	}
@@ -98,7 +100,7 @@ func (t *Training) replay(ctx context.Context) error {
 		}
 		network.Truths(truths)
 		learner.Tell(uint64(step), truths)
-		err := observer.Observe(graph.Sample{Time: step, Signal: rows, Shift: t.shift, Mixing: mixing})
+		err := observer.Observe(graph.Sample{Time: step, Signal: rows, Shift: t.shift, Mixing: t.mixing})
 		if err == nil {
 			err = learner.Update(nil)
 		}

@@ -30,6 +30,7 @@ type Training struct {
 	lost               bound              // valid with links missing as in training, where they are
 	shift              *mat.CSR           // of the whole graph; nil where inputs were shifted before
 	moment             *rule.SecondMoment // of the training signals; see Dataset.moment
+	mixing             *mat.CSR           // W of the replay of forecasts
 
 	shared  bool // sharing was looked at
 	sharing *modelfile.Sharing
@@ -152,6 +153,9 @@ func newTraining(c *config.Config, data *Dataset) (t *Training, err error) {
 	}
 	if err == nil {
 		t.moment, err = data.moment(t.Model, t.engine)
+	}
+	if err == nil && data.forecast != nil {
+		t.mixing, err = replayMixing(c, data.graph) // what fails should do so before training
 	}
 	if err != nil {
 		t.Close()
