@@ -26,7 +26,10 @@ func (c *EvalCommand) command() *cobra.Command {
 		Long: `Runs a model on the test samples of a configuration, which its split or its
 files set aside, and prints its loss and what the task has beside: accuracy for
 classify; for the scenario flocking the cost of flights that the model flies, and
-that of the expert; for movies the RMSE of the ratings.`,
+that of the expert; for movies the RMSE of the ratings; for forecasts their errors
+in the units of the readings, by horizon, beside those of simple ways to forecast.
+What a model of forecasts has not met yet it meets step by step, and the table says
+how it does with learning and without; what it has met it forecasts as trained.`,
 		Example: `  wdgnn eval first/run/model.safetensors first/config.yaml
   wdgnn eval first/run/model.safetensors first/config.yaml --on valid --json`,
 		Args: arguments("MODEL", "CONFIG.yaml"),
@@ -61,6 +64,10 @@ func (c *EvalCommand) Run(ctx context.Context) error {
 	if c.json {
 		return writeJSON(c.Stdout, score)
 	}
-	_, err = fmt.Fprintf(c.Stdout, "%s  %s\n", c.part, score)
-	return err
+	w := &lines{w: c.Stdout}
+	w.printf("%s  %s\n", c.part, score)
+	if score.Forecast != nil {
+		printScores(w, score.Forecast.Unit, score.Forecast.Horizons)
+	}
+	return w.err
 }

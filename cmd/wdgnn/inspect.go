@@ -81,6 +81,10 @@ func (c *InspectCommand) print(in *lifecycle.Inspection) error {
 	}
 	w.printf("read       %s\n", nodes)
 	w.printf("seed       %d\nversion    %s\n", in.Meta.Seed, in.Meta.Version)
+	if f := in.Forecast; f != nil {
+		w.printf("forecasts  %s\n", f)
+		w.printf("sensors    %d with %s: %s\n", len(f.Sensors), count(f.Links, "link"), someNames(f.Sensors))
+	}
 	printOnline(w, in)
 	w.printf("\n")
 	w.printf("%-20s %9s %9s %10s %10s\n", "tensor", "shape", "numbers", "norm", "largest")

@@ -33,6 +33,9 @@ func Evaluate(ctx context.Context, m *modelfile.Model, c *config.Config, part st
 	if err == nil && (math.IsNaN(s.Loss) || math.IsInf(s.Loss, 0)) {
 		return nil, fmt.Errorf("the loss on %s is %v: numbers outgrew float32; scale the signals as those of training were", part, s.Loss)
 	}
+	if err == nil && c.Forecast != nil {
+		s.Forecast, err = evaluateForecasts(ctx, m, c, part)
+	}
 	return s, err
 }
 

@@ -29,15 +29,15 @@ func (r *OnlineRun) Curves() (typical, worst *ForecastCurve, ok bool) {
 		return nil, nil, false
 	}
 	c := (len(r.Stream.sensors.spec.Horizons) - 1) / 2
-	list := r.methods()
-	ranked := list[len(list)-1].meter.Ranking(c)
+	learned, frozen := answering(r.methods())
+	ranked := learned.Ranking(c)
 	if len(ranked) == 0 {
 		return nil, nil, false
 	}
 	curve := func(i int) *ForecastCurve {
 		f := r.curve(i, c)
-		score := list[len(list)-1].meter.Sensor(c, i)
-		f.MAE, f.Coverage, f.FrozenMAE = score.MAE, score.Coverage, list[len(list)-2].meter.Sensor(c, i).MAE
+		score := learned.Sensor(c, i)
+		f.MAE, f.Coverage, f.FrozenMAE = score.MAE, score.Coverage, frozen.Sensor(c, i).MAE
 		f.Of = r.Stream.Nodes
 		return f
 	}

@@ -77,7 +77,11 @@ func (r *OnlineRun) methods() []method {
 	if s.ridge != nil {
 		list = append(list, method{name: MethodRidge, at: comparedRidge})
 	}
-	list = append(list, method{name: MethodFrozen, at: comparedFrozen}, method{name: MethodOnline, at: -1})
+	if _, frozen := r.learner.(*unchanging); frozen {
+		list = append(list, method{name: MethodFrozen, at: -1})
+	} else {
+		list = append(list, method{name: MethodFrozen, at: comparedFrozen}, method{name: MethodOnline, at: -1})
+	}
 	n, outputs := s.series.Nodes, r.y.Cols
 	for k := range list {
 		list[k].meter = forecast.NewMeter(s.spec, n)
@@ -86,13 +90,24 @@ func (r *OnlineRun) methods() []method {
 		for c, h := range s.spec.Horizons {
 			for i := range n {
 				at := ((t-h)*n+i)*outputs + c
-				if v := s.truth[t*n+i]; t >= h && v-v == 0 && r.Predictions[at]-r.Predictions[at] == 0 {
+				if v := s.truth[t*n+i]; t-h >= s.warm && v-v == 0 && r.Predictions[at]-r.Predictions[at] == 0 {
 					r.compare(list, c, i, at, v)
 				}
 			}
 		}
 	}
 	return list
+}
+
+// answering returns the meters of what the run answered, and of the model as trained.
+func answering(list []method) (learned, frozen *forecast.Meter) {
+	learned = list[len(list)-1].meter
+	for _, m := range list {
+		if m.name == MethodFrozen {
+			frozen = m.meter
+		}
+	}
+	return learned, frozen
 }
 
 // compare judges all methods by the truth v of sensor i; their forecasts of horizon c
@@ -128,7 +143,7 @@ func (r *OnlineRun) forecastResult() *ForecastResult {
 		}
 		f.Horizons = append(f.Horizons, result)
 	}
-	learned, frozen := list[len(list)-1].meter, list[len(list)-2].meter
+	learned, frozen := answering(list)
 	for i, name := range s.series.Names {
 		one := SensorResult{Sensor: name}
 		for c := range s.spec.Horizons {

@@ -31,6 +31,8 @@ type Inspection struct {
 
 	Sharing *modelfile.Sharing `json:"sharing,omitempty"` // how much nodes should share online, if that was measured
 
+	Forecast *ForecastAbility `json:"forecast,omitempty"` // what the model says of sensors; nil if it does not forecast
+
 	Calibrated bool `json:"calibrated"` // whether the file knows how answers turned out, and predict has sets or intervals
 }
 
@@ -107,6 +109,9 @@ func (in *Inspection) online(m *modelfile.Model) error {
 	if in.Online, err = AdaptationOf(m); err != nil {
 		return err
 	}
+	if in.Forecast, err = forecastAbility(m); err != nil {
+		return err
+	}
 	own, err := NodeTapsOf(m)
 	if own != nil {
 		in.NodeTaps, in.Heard = own.own, own.Heard()
@@ -121,6 +126,6 @@ func tensor[T float32 | float64](name string, rows, cols int, values []T) Tensor
 		sum += float64(float64(v) * float64(v))
 		t.Largest = max(t.Largest, math.Abs(float64(v)))
 	}
-	t.Norm = math.Sqrt(sum)
+	t.Norm = min(math.Sqrt(sum), math.MaxFloat64)
 	return t
 }

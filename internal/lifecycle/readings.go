@@ -26,6 +26,7 @@ type readings struct {
 	told   []float32 // answers that come apart from readings, T·N, NaN unknown; nil if a reading is its own
 	graphs *data.SensorGraphs
 	first  uint64
+	warm   int      // rows whose forecasts are not judged, for want of lags
 	again  bool     // the model met these rows before
 	notes  []string // what was done to the files, for people to read
 

@@ -49,7 +49,8 @@ type Score struct {
 	Expert   *float64 `json:"expert,omitempty"`   // that of the expert on the same flights
 	RMSE     *float64 `json:"rmse,omitempty"`     // of ratings
 
-	Horizons []HorizonScore `json:"horizons,omitempty"` // of forecasts, by horizon
+	Horizons []HorizonScore  `json:"horizons,omitempty"` // of forecasts, by horizon
+	Forecast *ForecastResult `json:"forecast,omitempty"` // the same of a model file, with intervals and by sensor
 }
 
 // String writes the score for people.
