@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/wdgnn/wdgnn/forecast"
@@ -43,7 +44,7 @@ func newForecasts(c *config.Config, s *data.Series, truths []float32) (*Dataset,
 	if err != nil {
 		return nil, err
 	}
-	fc := &forecasts{series: s, truths: truths, notes: s.Notes}
+	fc := &forecasts{series: s, truths: truths, notes: slices.Clone(s.Notes)}
 	if err := fc.divide(f.Lags, ahead, f.Split); err != nil {
 		return nil, err
 	}
@@ -212,7 +213,7 @@ func (fc *forecasts) play(rows mat.Dense) []float32 {
 			row = rows.View(at*n, 0, n, rows.Cols)
 		}
 		network.Read(row, uint64(t), s.Step(t), fc.told(t), fc.links)
-		if network.Truths(known[t*n : (t+1)*n]); t >= fc.valid.end {
+		if network.Truths(known[t*n : (t+1)*n]); t >= max(fc.train.end, fc.valid.end) {
 			fc.seen(known[t*n:(t+1)*n], t)
 		}
 	}
