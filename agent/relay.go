@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/rule"
 )
 
@@ -145,7 +146,8 @@ func (n *Node) ownRelay(time uint64, j loss.Loss, row int) {
 		return
 	}
 	t, ok := j.(loss.Targeted)
-	if ok && t.TargetLen(n.plan.Model.Outputs()) == len(n.relay.target) && t.TargetOf(row, n.relay.target) {
+	if ok && t.TargetLen(n.plan.Model.Outputs()) == len(n.relay.target) && t.TargetOf(row, n.relay.target) &&
+		mat.Finite(n.relay.target...) { // what is known in part stays here
 		n.relay.Own(time, n.relay.target)
 	}
 }

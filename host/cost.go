@@ -54,15 +54,18 @@ func (c Cost) told(n *NodeLine, outputs int) (loss.Loss, error) {
 		}
 		return slope{n.Cost, n.Gradient}, nil
 	}
-	if n.Gradient != nil || !mat.Finite(n.Target...) {
+	kind, values := c.Kind().(loss.Regression)
+	if n.Gradient != nil || !values && !mat.Finite(n.Target...) {
 		return nil, fmt.Errorf("host: node %d: want a finite target and no gradient for the cost %s", n.Node, c)
 	}
-	kind, values := c.Kind().(loss.Regression)
 	if !values {
 		return class(n, outputs)
 	}
 	if len(n.Target) != outputs {
 		return nil, fmt.Errorf("host: node %d: a target of %d values, want %d", n.Node, len(n.Target), outputs)
+	}
+	if !loss.Known(n.Target) {
+		return nil, nil
 	}
 	j := kind.With(mat.NewDense(1, outputs, n.Target), nil)
 	return j, j.Validate()

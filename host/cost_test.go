@@ -30,11 +30,21 @@ func TestCosts(t *testing.T) {
 		if got, want := j.(loss.Local).EvalNode(0, nil, y), kind.EvalTarget(nil, y, target); got != want {
 			t.Errorf("%s: cost %v, want %v", name, got, want)
 		}
-		for _, bad := range [][]float32{{float32(math.NaN()), 1}, {1, -1, 1}} {
+		for _, bad := range [][]float32{{float32(math.Inf(1)), 1}, {1, -1, 1}} {
 			if _, err := c.told(&NodeLine{Target: bad}, 2); err == nil {
 				t.Errorf("%s: no error for a target %v", name, bad)
 			}
 		}
+	}
+	nan := float32(math.NaN())
+	if j, err := MSE.told(&NodeLine{Target: []float32{nan, 1}}, 2); err != nil || j.(loss.Local).EvalNode(0, nil, []float32{7, 3}) != 2 {
+		t.Errorf("got %v, want the half of a target that is known to cost (3-1)²/2", err)
+	}
+	if j, err := MSE.told(&NodeLine{Target: []float32{nan, nan}}, 2); err != nil || j != nil {
+		t.Errorf("got %v, %v, want nothing told of a target that nobody knows", j, err)
+	}
+	if _, err := CrossEntropy.told(&NodeLine{Target: []float32{nan}}, 2); err == nil {
+		t.Error("got no error for a class that is no number")
 	}
 	if _, err := Cost("hinge").told(&NodeLine{Target: []float32{1, 0}}, 2); err == nil || !strings.Contains(err.Error(), "want 1 or -1") {
 		t.Errorf("hinge: got %v, want that 0 is no sign", err)

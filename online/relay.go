@@ -78,7 +78,7 @@ func (p *relaying) exchange(shift *mat.CSR, time uint64) {
 // learn takes in what node i was told of the step with the given time, row i of j,
 // and returns what it heard and is to learn from beside that.
 func (p *relaying) learn(i int, time uint64, told bool, j loss.Loss) []rule.Relayed {
-	if told && j.(loss.Targeted).TargetOf(i, p.target) {
+	if told && j.(loss.Targeted).TargetOf(i, p.target) && mat.Finite(p.target...) { // what is known in part stays there
 		p.relays[i].Own(time, p.target)
 	}
 	p.due = p.relays[i].Due(p.due[:0])
