@@ -231,7 +231,11 @@ func (b *Box) describeSeries(p *agent.Plan, answers string) string {
 	if f.truths != nil {
 		text += "; truths of " + b.World.Truths
 	}
-	return text + "; answers to " + answers
+	text += "; answers to " + answers
+	if f.unlike != "" {
+		text += "; " + f.unlike
+	}
+	return text
 }
 
 func (c *Config) describePace() string {

@@ -268,6 +268,7 @@ func (b *Box) openWorld(s Streams) (err error) {
 		b.world, err = b.newLines(s.In, b.answers, b.log)
 	case WorldStream:
 		if b.series != nil {
+			b.series.say(b.log)
 			b.world = b.newReadings(b.series, b.nodes, b.answers)
 			break
 		}

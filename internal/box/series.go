@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -22,6 +23,7 @@ type seriesFiles struct {
 	truths []float32 // T·N, NaN unknown; nil: the readings
 	first  uint64    // the step of the first row
 	from   uint64    // the first step that sensors have not read yet
+	unlike string    // by how much it is unlike that of training, in words; "" if it is not
 }
 
 // loadSeries reads the files of a stream of readings. What is wrong with them is said
@@ -41,7 +43,7 @@ func (b *Box) loadSeries(p *agent.Plan) (*seriesFiles, error) {
 		return nil, fmt.Errorf("world: %s: readings of %d sensors, and host %d has node %d; nodes count from 0, newcomers come last",
 			w.Series, s.Nodes, b.Host, last)
 	}
-	f := &seriesFiles{series: s}
+	f := &seriesFiles{series: s, unlike: spec.Unlike(s.Values, s.Nodes)}
 	if err := f.place(spec, p.Replayed.Sensors); err != nil {
 		return nil, fmt.Errorf("world: %s: %w", w.Series, err)
 	}
@@ -108,6 +110,19 @@ func (f *seriesFiles) place(spec *forecast.Spec, read []forecast.Memory) (err er
 		return fmt.Errorf("the sensors of the model have read all of its %d steps; give readings that follow", f.series.Steps)
 	}
 	return nil
+}
+
+// say logs what was done to the files, and what is strange about them.
+func (f *seriesFiles) say(log *slog.Logger) {
+	for _, note := range f.series.Notes {
+		log.Info("series: " + note)
+	}
+	if f.unlike != "" {
+		log.Warn("series: " + f.unlike)
+	}
+	if known := f.from - f.first; known > 0 {
+		log.Info("series: its first steps are left out: the sensors of the model have read them", "steps", known)
+	}
 }
 
 // readings is a world of a series. A box says what its own sensors read, and with it
