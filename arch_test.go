@@ -77,8 +77,10 @@ const rules = `
 	                            internal/reproduce/flocking
 	internal/reproduce/agents : agent gnn graph loss mat online rule scenario/flocking internal/recipe
 	                            internal/reproduce/study internal/reproduce/sourceloc internal/reproduce/flocking
+	internal/reproduce/traffic : online random train modelfile internal/config internal/dataset internal/lifecycle internal/reproduce/study
 	internal/reproduce  : internal/reproduce/study internal/reproduce/sourceloc internal/reproduce/flocking
 	                      internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents
+	                      internal/reproduce/traffic
 	internal/flock      : mat graph gnn random rule online modelfile scenario/flocking internal/recipe internal/live
 	internal/journal    :
 	internal/journal/faultdisk : internal/journal
@@ -127,7 +129,8 @@ const shell = `
 	internal/snapshot internal/twintest
 	internal/lifecycle internal/recipe internal/demo internal/certify internal/reproduce internal/reproduce/study
 	internal/reproduce/study/studytest internal/reproduce/sourceloc internal/reproduce/flocking
-	internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents internal/flock internal/journal
+	internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents internal/reproduce/traffic
+	internal/flock internal/journal
 	internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report bench/agents doc/check
 	doc/report doc/screenshots examples/tiny examples/forecast cmd/wdgnn
 `

@@ -45,10 +45,11 @@ The folder of --out gets the tables, figures (SVG, PNG), raw results and trained
 models. Realizations are stored as they finish: after Ctrl-C, the same command
 goes on where it stopped. One seed gives the same numbers on any number of
 threads. As in the paper, learners answer with what they learned, whatever it
-costs: they have no gates.`,
+costs: they have no gates. Those of traffic are bounded, as forecasts are.`,
 		Example: `  wdgnn reproduce table1 --quick
   wdgnn reproduce fig2b --seed 7 --out paper
   wdgnn reproduce table4 --full --data data/ml-100k         ratings from wdgnn data get
+  wdgnn reproduce traffic --data data/metr-la               speed.csv and adjacency.csv of METR-LA
   wdgnn reproduce table1 --json | jq '.tables[0].rows[] | .name, .cells[1].value.mean'
   wdgnn reproduce --from reproduce/table1/manifest.json     the same run again`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -74,7 +75,7 @@ costs: they have no gates.`,
 	f.IntVar(&c.options.Repeats, "repeats", 0, "realizations to average over; 0 means as many as the paper")
 	f.BoolVar(&c.options.Quick, "quick", false, "fewer realizations, and where that matters shorter training, for a first look")
 	f.BoolVar(&c.options.Full, "full", false, "60 splits of users instead of the paper's ten, in movie recommendation")
-	f.StringVar(&c.options.Data, "data", "", "folder of the data set (default data/ml-100k, data/ml-1m for table4-1m)")
+	f.StringVar(&c.options.Data, "data", "", "folder of the data set (default data/ml-100k, data/ml-1m for table4-1m, data/metr-la for traffic)")
 	f.IntVar(&c.options.Threads, "threads", -1, "realizations to run side by side, -1 for one per core; they do not change the result")
 	f.StringVar(&c.options.Out, "out", "reproduce", "folder for results and models")
 	f.BoolVar(&c.options.Fresh, "fresh", false, "compute everything anew, whatever the folder holds")
@@ -142,7 +143,10 @@ func (c *ReproduceCommand) Run(ctx context.Context, name string) error {
 		return err
 	}
 	out := lines{w: c.Stdout}
-	out.printf("\nlearners had no gates: they answered with what they learned, whatever it cost\n")
+	out.printf("\n")
+	if !e.Gates {
+		out.printf("learners had no gates: they answered with what they learned, whatever it cost\n")
+	}
 	out.printf("%s in %s: tables and figures\n%d models in %s, for wdgnn online, predict and inspect\n",
 		e.Title, filepath.Join(o.Out, name), len(result.Models), filepath.Join(o.Out, "models"))
 	return out.err

@@ -9,6 +9,7 @@ import (
 	"github.com/wdgnn/wdgnn/internal/reproduce/sourceloc"
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 	"github.com/wdgnn/wdgnn/internal/reproduce/theory"
+	"github.com/wdgnn/wdgnn/internal/reproduce/traffic"
 )
 
 // Experiments lists all of them in the paper's order.
@@ -18,6 +19,7 @@ func Experiments() []study.Experiment {
 		flocking.Table2, flocking.Table3,
 		movies.Table4, movies.Million, movies.AllMovies,
 		theory.Certify, theory.Lipschitz, sourceloc.LocalShift, sourceloc.Learners, agents.Experiment,
+		traffic.Experiment,
 	}
 }
 

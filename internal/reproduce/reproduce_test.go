@@ -28,6 +28,9 @@ func TestExperiments(t *testing.T) {
 			dir := t.TempDir()
 			o := studytest.Options(dir)
 			o.Data = studytest.Ratings(t)
+			if e.Name == "traffic" {
+				o.Data = studytest.Traffic(t)
+			}
 			share := 0.0
 			o.OnProgress = func(p study.Progress) {
 				if p.Done < share || p.Done > 1 {

@@ -15,6 +15,7 @@ type Experiment struct {
 	Name  string // on the command line
 	Title string
 	About string // what is done, in sentences
+	Gates bool   // learners are bounded; as in the paper, most are not
 
 	// Do computes the result.
 	Do func(ctx context.Context, r *Run) (*Result, error)

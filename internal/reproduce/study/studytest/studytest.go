@@ -1,5 +1,5 @@
 // Package studytest has what tests of experiments share: a size that takes
-// seconds, and ratings that are made up.
+// seconds, and data that are made up.
 package studytest
 
 import (
@@ -66,10 +66,52 @@ func Ratings(t testing.TB) string {
 		}
 	}
 	dir := t.TempDir()
-	for name, text := range map[string]string{"u.data": ratings.String(), "u.item": items.String()} {
+	write(t, dir, map[string]string{"u.data": ratings.String(), "u.item": items.String()})
+	return dir
+}
+
+// Traffic writes a data set in the form of METR-LA, of made-up speeds: 8 sensors on a
+// ring road with a rush hour in the morning, three days and a bit of every 5 minutes.
+func Traffic(t testing.TB) string {
+	t.Helper()
+	const sensors, steps, day = 8, 920, 288
+	rng := random.Stream(1, "toy traffic")
+	var speeds, weights strings.Builder
+	for i := range sensors {
+		fmt.Fprintf(&speeds, "%s%d", []string{",", ""}[btoi(i == 0)], 100+i)
+		for j := range sensors {
+			near := (i-j+sensors)%sensors == 1 || (j-i+sensors)%sensors == 1
+			fmt.Fprintf(&weights, "%s%d", []string{",", ""}[btoi(j == 0)], btoi(near || i == j))
+		}
+		weights.WriteByte('\n')
+	}
+	wave := 0.0
+	for k := range steps {
+		speeds.WriteByte('\n')
+		wave = 0.9*wave + rng.NormFloat64()
+		rush := 25 * math.Exp(-math.Pow(float64(k%day-96)/24, 2))
+		for i := range sensors {
+			fmt.Fprintf(&speeds, "%s%.3f", []string{",", ""}[btoi(i == 0)], 60+float64(i)-rush+wave+rng.NormFloat64())
+		}
+	}
+	speeds.WriteByte('\n')
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"speed.csv": speeds.String(), "adjacency.csv": weights.String()})
+	return dir
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func write(t testing.TB, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return dir
 }
