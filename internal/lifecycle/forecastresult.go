@@ -187,7 +187,7 @@ func (s *readings) broken() (list []SensorNews) {
 			continue
 		}
 		if why, since := sensor.Broken(); why != "" {
-			list = append(list, SensorNews{Sensor: name, Step: since, Time: s.clock(since), What: newsBroken, Why: why})
+			list = append(list, SensorNews{Sensor: name, Step: since, Time: s.clock(since), What: NewsBroken, Why: why})
 		}
 	}
 	return list
