@@ -39,10 +39,10 @@ func forecastChart(what string, c *lifecycle.ForecastCurve) *figure.Figure {
 	if c.Unit != "" {
 		y += ", " + c.Unit
 	}
-	note := fmt.Sprintf("Every forecast was made %s before, and knows nothing later. The band holds the truth in %.0f of 100 cases, %.0f asked for.",
+	note := fmt.Sprintf("every forecast was made %s before; the band holds the truth in %.0f of 100 cases, %.0f asked for",
 		c.Ahead, 100*c.Coverage, 100*c.Asked)
 	if c.Untold > 0 {
-		note += fmt.Sprintf(" At %s of %d no reading came, or none that is believed.", count(c.Untold, "step"), len(c.X))
+		note += fmt.Sprintf("; at %s of %d no reading came, or none that is believed", count(c.Untold, "step"), len(c.X))
 	}
 	return &figure.Figure{
 		Title:    fmt.Sprintf("Sensor %s, forecast %s ahead", c.Sensor, c.Ahead),

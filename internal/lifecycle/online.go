@@ -168,7 +168,8 @@ func newOnlineRun(c *config.Config, file *modelfile.Model, b beginning) (*Online
 // kindMismatch says that a stream is not what a model learns from.
 func kindMismatch(forecasts bool) error {
 	if forecasts {
-		return errors.New("the model forecasts what sensors read, and the stream has signals and targets; name a series of readings: online.stream.series")
+		return errors.New("the model forecasts what sensors read, and the stream has signals and targets; " +
+			"name a series of readings: online.stream.series")
 	}
 	return errors.New("the stream is a series of readings, and the model does not forecast; train one with a section forecast, " +
 		"or name signals and targets: online.stream.signals")
