@@ -136,7 +136,7 @@ const tryUnits = "readings in the unit of training; or --any-units, if they are 
 func (c *ForecastCommand) advice(err error) string {
 	switch {
 	case errors.Is(err, lifecycle.ErrNoForecast):
-		return fmt.Sprintf("wdgnn predict %s --graph G --signals X.npy --out Y.npy; or a model that does: wdgnn init --task forecast DIR", c.model)
+		return "wdgnn predict " + c.model + " --graph G --signals X.npy --out Y.npy; or a model that does: wdgnn init --task forecast DIR"
 	case errors.Is(err, lifecycle.ErrUnits):
 		return tryUnits
 	}

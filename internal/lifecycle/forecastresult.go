@@ -159,6 +159,9 @@ func (r *OnlineRun) forecastResult() *ForecastResult {
 // horizons.
 func (r *OnlineRun) learnedSensors() (count int) {
 	f, ok := r.learner.(*online.Forecaster)
+	if !ok && r.Rule.Gate == nil {
+		return r.Stream.Nodes
+	}
 	if !ok {
 		for _, g := range r.gateStates() {
 			if g.Open {

@@ -156,7 +156,7 @@ func newOnlineRun(c *config.Config, file *modelfile.Model, b beginning) (*Online
 		r.State.Read = slices.Sorted(slices.Values(s.Read))
 	}
 	if s.sensors != nil {
-		r.State.First = s.sensors.first
+		r.State.Forecasts, r.State.First = true, s.sensors.first
 	}
 	if err := r.begin(before, remembered, b); err != nil {
 		r.Close()
