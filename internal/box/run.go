@@ -190,7 +190,7 @@ func (b *Box) build(ctx context.Context, s Streams) error {
 	b.later(b.monitor.close)
 	if b.State != "" {
 		b.store, err = journal.OpenFolder(b.abs(b.State))
-		if errors.Is(err, journal.ErrNewer) {
+		if errors.Is(err, journal.ErrNewer) || errors.Is(err, journal.ErrDamaged) {
 			return fmt.Errorf("state: %s: %w", b.abs(b.State), err)
 		}
 		if err != nil {
@@ -198,7 +198,7 @@ func (b *Box) build(ctx context.Context, s Streams) error {
 		}
 		b.later(b.store.Close)
 		for _, s := range b.store.Skipped {
-			b.log.Warn("checkpoint cannot be read", "what", s)
+			b.log.Warn("checkpoint cannot be read; the one before is taken", "what", s)
 		}
 	}
 	if b.buses, err = b.open(ctx, host.MaxFrame(plan)); err != nil {

@@ -3,7 +3,14 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
+
+// ErrDamaged says that there are snapshots and none of them can be read. Whoever
+// went on would forget everything without a word.
+var ErrDamaged = errors.New("every checkpoint in it is damaged; put back a copy of the folder, " +
+	"or remove its files snapshot-*.damaged to begin anew without what was learned")
 
 // Snapshots keeps the latest of a series of snapshots on a disk, and no records.
 type Snapshots struct {
@@ -16,13 +23,40 @@ type Snapshots struct {
 	Skipped []string
 }
 
-// OpenSnapshots reads what is on the disk and continues after it.
+// OpenSnapshots reads what is on the disk and continues after it. If the last
+// snapshot is damaged, that is the one before; if all are, [ErrDamaged], also when it
+// is tried again.
 func OpenSnapshots(d Disk) (*Snapshots, error) {
 	j, was, err := Open(d)
 	if err != nil {
 		return nil, err
 	}
+	if was.Snapshot == nil {
+		if err := damagedSnapshots(d, was.Skipped); err != nil {
+			return nil, errors.Join(err, j.Close())
+		}
+	}
 	return &Snapshots{journal: j, seq: was.Seq, last: was.Snapshot, Skipped: was.Skipped}, nil
+}
+
+// damagedSnapshots returns ErrDamaged if a disk without a snapshot has damaged ones:
+// those that were just skipped, with why, or of an earlier start.
+func damagedSnapshots(d Disk, skipped []string) error {
+	names, err := d.Names()
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return !strings.HasPrefix(name, snapshotPrefix) || !strings.HasSuffix(name, damaged)
+	})
+	if len(names) == 0 {
+		return nil
+	}
+	if len(skipped) == 0 {
+		slices.Sort(names)
+		skipped = names
+	}
+	return fmt.Errorf("journal: %s: %w", strings.Join(skipped, "; "), ErrDamaged)
 }
 
 // OpenFolder is OpenSnapshots for a folder, which is made if it does not exist and
