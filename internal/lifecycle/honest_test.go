@@ -443,3 +443,10 @@ func second(t *testing.T, c *config.Config, first *OnlineRun, nodes int) {
 		}
 	}
 }
+
+// withUsual returns a configuration with an online section that says nothing.
+func withUsual(c *config.Config) *config.Config {
+	own := *c
+	own.Online = usualOnline()
+	return &own
+}
