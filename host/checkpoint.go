@@ -30,6 +30,11 @@ type Learning struct {
 	Cost   Cost         `json:"cost"`            // what targets mean
 	Scale  float64      `json:"scale,omitempty"` // of the plan
 	Nodes  string       `json:"nodes"`           // of all hosts, as ParseNodes reads them
+
+	// Where nodes forecast: the names of this host's sensors, and whom each heard
+	// last.
+	Sensors map[agent.NodeID]string `json:"sensors,omitempty"`
+	Links   map[agent.NodeID][]Link `json:"links,omitempty"`
 }
 
 // checkpointVersion is the latest that is written. Version 1 had its parameters in
@@ -79,10 +84,26 @@ func (h *Machine) memory() *Checkpoint {
 		}
 		c.Nodes = append(c.Nodes, m)
 	}
-	if p := h.cfg.Plan; p.Basis != nil {
+	if p := h.cfg.Plan; h.learns() {
 		c.Learning = &Learning{Digest: h.plan, Rule: p.Rule, Own: p.Rule.Rule != nil, Cost: h.cfg.Cost, Scale: p.Scale, Nodes: h.everybody}
+		h.noteSensors(c.Learning)
 	}
 	return c
+}
+
+// noteSensors says who the sensors of this host are, and whom they heard last.
+func (h *Machine) noteSensors(l *Learning) {
+	if !h.forecasts() {
+		return
+	}
+	l.Sensors, l.Links = map[agent.NodeID]string{}, map[agent.NodeID][]Link{}
+	for i := range h.cells {
+		id := h.cells[i].node.ID()
+		l.Sensors[id] = h.cfg.Names[id]
+		for _, link := range h.cells[i].links {
+			l.Links[id] = append(l.Links[id], Link(link))
+		}
+	}
 }
 
 // restore puts the nodes where a checkpoint left them; nil means that there is

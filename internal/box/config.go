@@ -29,6 +29,10 @@ type Config struct {
 	// online` or `wdgnn swarm collect` left, nodes begin with what they learned.
 	Model string `yaml:"model"`
 
+	// Names of sensors that were not in training, by node, for models that forecast:
+	// `{24: bypass}`. A series names them itself.
+	Sensors map[uint32]string `yaml:"sensors,omitempty,flow"`
+
 	// λmax of the graph, for models with a spectral shift: a number, or
 	// `estimate`, which lets the nodes find it out together.
 	Scale string `yaml:"scale,omitempty"`

@@ -78,7 +78,8 @@ func seasonPlan(p *agent.Plan, m *modelfile.Model, r *rule.Config, moment *rule.
 	return nil
 }
 
-// names returns those of sensors: of the model, and of newcomers that a series names.
+// names returns those of sensors: of the model, and of newcomers that a series or the
+// configuration names.
 func (b *Box) names(p *agent.Plan) map[agent.NodeID]string {
 	if p.Forecast == nil {
 		return nil
@@ -90,6 +91,11 @@ func (b *Box) names(p *agent.Plan) map[agent.NodeID]string {
 	names := make(map[agent.NodeID]string, len(list))
 	for i, name := range list {
 		names[agent.NodeID(i)] = name
+	}
+	for i, name := range b.Sensors {
+		if names[agent.NodeID(i)] == "" {
+			names[agent.NodeID(i)] = name
+		}
 	}
 	return names
 }
