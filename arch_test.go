@@ -97,7 +97,7 @@ const rules = `
 	internal/script     :
 	internal/sim        : agent gnn graph loss mat online random rule transport host internal/defect internal/journal
 	                      internal/journal/faultdisk
-	internal/swarm      : agent gnn graph loss mat random rule online modelfile scenario/sourceloc scenario/flocking
+	internal/swarm      : agent forecast gnn graph loss mat random rule online modelfile scenario/sourceloc scenario/flocking
 	                      transport transport/mem transport/natsbus transport/tcpbus host internal/broker internal/keys
 	                      internal/box internal/journal internal/recipe internal/flock internal/live internal/config internal/lifecycle
 	                      internal/snapshot

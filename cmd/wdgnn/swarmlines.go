@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/internal/swarm"
 )
 
@@ -72,11 +73,14 @@ func viewValue(v *swarm.View) string {
 func printSwarm(w io.Writer, r *swarm.Result) error {
 	out := lines{w: w}
 	out.printf("%d steps in %.1f s: %.1f steps/s, %d nodes on %d hosts over %s\n", r.Steps, r.Seconds, r.Rate, r.Nodes, r.Hosts, r.Bus)
-	if r.Accuracy >= 0 {
+	switch {
+	case r.Accuracy >= 0:
 		out.printf("right answers        %.1f %%, as trained %.1f %%\n", 100*r.Accuracy, 100*r.Frozen)
-	} else if r.FrozenCost != 0 {
+	case r.Forecast != nil:
+		printForecasts(&out, r.Forecast)
+	case r.FrozenCost != 0:
 		out.printf("mean cost            %.5f, as trained %.5f\n", r.Cost, r.FrozenCost)
-	} else {
+	default:
 		out.printf("mean cost            %.5f\n", r.Cost)
 	}
 	if r.Missing > 0 {
@@ -105,6 +109,34 @@ func printSwarm(w io.Writer, r *swarm.Result) error {
 			v.SameOutputs, v.Steps, v.SameParams, v.Nodes, verdict)
 	}
 	return out.err
+}
+
+// printForecasts prints the mean absolute error of agents that forecast beside others,
+// by horizon.
+func printForecasts(out *lines, f *lifecycle.ForecastResult) {
+	head := "mean absolute error"
+	if f.Unit != "" {
+		head += ", " + f.Unit
+	}
+	out.printf("%-20s", head)
+	for _, m := range f.Horizons[0].Methods {
+		name := m.Name
+		switch name {
+		case lifecycle.MethodOnline:
+			name = "agents"
+		case lifecycle.MethodFrozen:
+			name = "as trained"
+		}
+		out.printf(" %14s", name)
+	}
+	out.printf("\n")
+	for _, h := range f.Horizons {
+		out.printf("  %-18s", h.Ahead)
+		for _, m := range h.Methods {
+			out.printf(" %14.4g", m.MAE)
+		}
+		out.printf("\n")
+	}
 }
 
 // fine rounds a short duration for reading.

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"fmt"
 
+	"github.com/wdgnn/wdgnn/forecast"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/recipe"
@@ -16,9 +17,16 @@ import (
 type Gathering struct {
 	Run     string
 	Rule    rule.Config
+	Nodes   int   // of the network
 	Read    []int // nodes whose answers are remembered, ascending; none means all
 	Steps   int
 	Version string // of this program
+
+	// Of nodes that forecast: what their sensors remember, their names, and their
+	// links.
+	Sensors []forecast.Memory
+	Names   []string
+	Links   *graph.Graph
 }
 
 // Gathered returns the file of a model as online learning would have left it, with
@@ -42,12 +50,21 @@ func Gathered(file *modelfile.Model, s online.Snapshot, g Gathering) (*modelfile
 		return nil, err
 	}
 	o, err := online.NewObserver(trained.Network, online.Config{
-		Nodes: len(s.Nodes), Moment: moment, Read: g.Read, Delayed: trained.Meta.Delayed,
+		Nodes: g.Nodes, Moment: moment, Read: g.Read, Delayed: trained.Meta.Delayed,
 	})
 	if err != nil {
 		return nil, err
 	}
-	l, err := online.NewConsensus(o, g.Rule)
+	spec, err := g.sensors(trained)
+	if err != nil {
+		return nil, err
+	}
+	var l online.Learner
+	if g.Rule.Season != nil && spec != nil {
+		l, err = forecasterOf(o, g.Rule, trained, spec, g.Nodes)
+	} else {
+		l, err = online.NewConsensus(o, g.Rule)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -55,26 +72,89 @@ func Gathered(file *modelfile.Model, s online.Snapshot, g Gathering) (*modelfile
 		return nil, err
 	}
 	a := &Adaptation{
-		Mode: config.Distributed, Preset: g.preset(), Rule: g.Rule, MixingMatrix: graph.MixingMetropolis, Nodes: len(s.Nodes),
+		Mode: config.Distributed, Preset: g.preset(), Rule: g.Rule, MixingMatrix: graph.MixingMetropolis, Nodes: g.Nodes,
 		Drift: l.Drift(), Stream: fmt.Sprintf("agents of run %s", g.Run), At: g.Steps, Length: g.Steps,
 	}
 	if g.Rule.Gate != nil || g.Rule.Conformal != nil {
 		if a.Read = g.Read; len(a.Read) == 0 {
-			for i := range s.Nodes {
+			for i := range g.Nodes {
 				a.Read = append(a.Read, i)
 			}
 		}
 	}
 	m, err := adaptedFile(trained, l, a)
-	if err == nil {
-		m.Meta.Version = g.Version
+	if err != nil {
+		return nil, err
+	}
+	m.Meta.Version = g.Version
+	if spec != nil {
+		err = g.keep(m, spec, trained)
 	}
 	return m, err
+}
+
+// sensors returns what a model of forecasts knows of its sensors, newcomers among
+// them that have heard one of training; nil if it does not forecast.
+func (g *Gathering) sensors(m *modelfile.Model) (*forecast.Spec, error) {
+	spec, err := m.Forecast()
+	if spec == nil || err != nil {
+		return nil, err
+	}
+	for i := len(spec.Sensors); i < len(g.Sensors) && g.Sensors[i].Norm != nil; i++ {
+		spec.Sensors, spec.Norms = append(spec.Sensors, g.Names[i]), append(spec.Norms, *g.Sensors[i].Norm)
+	}
+	return spec, nil
+}
+
+// keep stores what sensors remember in a model file. What agents are compared with
+// stays as it was when they began.
+func (g *Gathering) keep(m *modelfile.Model, spec *forecast.Spec, trained *modelfile.Model) error {
+	ridge, naive, err := trained.Baselines(len(spec.Sensors))
+	if err != nil {
+		return err
+	}
+	if err := m.SetForecast(spec); err != nil {
+		return err
+	}
+	if err := m.SetSensors(g.Sensors[:len(spec.Sensors)]); err != nil {
+		return err
+	}
+	if g.Links != nil { // otherwise the model has none
+		links, err := narrowed(g.Links, len(spec.Sensors))
+		if err != nil {
+			return err
+		}
+		m.SetSensorGraph(links)
+	}
+	if ridge == nil {
+		return nil
+	}
+	if ridge, err = widenedRidge(ridge, len(spec.Sensors)); err != nil {
+		return err
+	}
+	return m.SetBaselines(ridge, naive)
+}
+
+// forecasterOf returns a learner of seasons for a network of so many nodes.
+func forecasterOf(o *online.Observer, r rule.Config, m *modelfile.Model, spec *forecast.Spec, nodes int) (*online.Forecaster, error) {
+	order := 0
+	if w := m.Network.Config.Wide; w != nil {
+		order = w.Order
+	}
+	sigma := make([][]float64, nodes)
+	for i := range spec.Norms {
+		sigma[i] = spec.Norms[i].Sigma
+	}
+	return online.NewForecaster(o, r, rule.SeasonTask{
+		Season: spec.Season, Horizons: spec.Horizons, Lagged: spec.Lagged(order),
+	}, sigma)
 }
 
 // preset returns the name of the preset that a rule is most like.
 func (g *Gathering) preset() string {
 	switch r := &g.Rule; {
+	case r.Season != nil:
+		return "season"
 	case r.Retrain == rule.RetrainHeard:
 		return "heard"
 	case r.Newton != nil:

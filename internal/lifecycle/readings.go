@@ -158,31 +158,25 @@ type SensorNews struct {
 	Why    string `json:"why,omitempty"`  // of broken: in words
 }
 
-// When names the step.
-func (n SensorNews) When() string {
-	if n.Time == "" {
-		return fmt.Sprintf("step %d", n.Step)
-	}
-	return n.Time
-}
-
 // String says it in words.
 func (n SensorNews) String() string {
-	when := n.When()
+	when := n.Time
+	if when == "" {
+		when = fmt.Sprintf("step %d", n.Step)
+	}
 	switch n.What {
-	case NewsBroken:
+	case newsBroken:
 		return fmt.Sprintf("%s  sensor %s is not believed: %s", when, n.Sensor, n.Why)
-	case NewsBack:
+	case newsBack:
 		return fmt.Sprintf("%s  sensor %s is believed again", when, n.Sensor)
 	}
 	return fmt.Sprintf("%s  sensor %s joined, with what its neighbours know", when, n.Sensor)
 }
 
-// What may be new of a sensor.
 const (
-	NewsBroken = "broken"
-	NewsBack   = "back"
-	NewsJoined = "joined"
+	newsBroken = "broken"
+	newsBack   = "back"
+	newsJoined = "joined"
 )
 
 // news returns what changed with row r, which was read last.
@@ -197,14 +191,14 @@ func (s *readings) news(r int) (list []SensorNews) {
 		}
 		if !s.joined[i] {
 			s.joined[i] = true
-			say(i, NewsJoined, "")
+			say(i, newsJoined, "")
 		}
 		why, _ := sensor.Broken()
 		switch {
 		case why != "" && s.trouble[i] == "":
-			say(i, NewsBroken, why)
+			say(i, newsBroken, why)
 		case why == "" && s.trouble[i] != "":
-			say(i, NewsBack, "")
+			say(i, newsBack, "")
 		}
 		s.trouble[i] = why
 	}

@@ -23,7 +23,11 @@ func Agent(file *modelfile.Model, s *online.Snapshot, read []int, id agent.NodeI
 	learner := s.Nodes[i]
 	a := agent.Memory{Node: id, Learner: &learner, Delay: delayOf(file, s, i)}
 	if k, ok := rowOf(read, i); ok && k < len(s.Answers) {
-		answers := later(s.Answers[k], -s.Given)
+		first, err := firstStep(file)
+		if err != nil {
+			return a, err
+		}
+		answers := later(s.Answers[k], first-s.Given)
 		a.Answers = &answers
 	}
 	return a, nil
@@ -32,8 +36,16 @@ func Agent(file *modelfile.Model, s *online.Snapshot, read []int, id agent.NodeI
 // Agents is the inverse: what a learner in one process would remember if its nodes
 // had learned as these agents did, who began with what [Agent] said of before. One
 // node is one memory, ascending from 0; time is the latest step of any.
-func Agents(file *modelfile.Model, before *online.Snapshot, read []int, nodes []agent.Memory, time uint64) online.Snapshot {
-	var s online.Snapshot
+func Agents(
+	file *modelfile.Model, before *online.Snapshot, read []int, nodes []agent.Memory, time uint64,
+) (s online.Snapshot, err error) {
+	first, err := firstStep(file)
+	if err != nil {
+		return s, err
+	}
+	if file.Meta.Forecast != "" && seasons(&s, before, nodes) {
+		return s, nil
+	}
 	for i := range nodes {
 		n := &nodes[i]
 		if n.Learner != nil {
@@ -42,21 +54,56 @@ func Agents(file *modelfile.Model, before *online.Snapshot, read []int, nodes []
 		if n.Relay != nil {
 			relay := rule.RelayMemory{Steps: slices.Clone(n.Relay.Steps), Stats: n.Relay.Stats}
 			for k := range relay.Steps {
-				relay.Steps[k].Time += before.Given
+				relay.Steps[k].Time += before.Given - first
 			}
 			s.Relays = append(s.Relays, relay)
 		}
 		if _, ok := rowOf(read, i); ok && n.Answers != nil {
-			s.Answers = append(s.Answers, later(*n.Answers, before.Given))
+			s.Answers = append(s.Answers, later(*n.Answers, before.Given-first))
 		}
 	}
 	if len(s.Answers) > 0 {
-		s.Given = before.Given + time + 1
+		s.Given = before.Given + time + 1 - first
 	}
 	if file.Meta.Delayed {
 		s.Delay = delays(file.Network, nodes)
 	}
-	return s
+	return s, nil
+}
+
+// seasons writes what nodes that learn by seasons remember to s; it returns false if
+// they do not.
+func seasons(s, before *online.Snapshot, nodes []agent.Memory) bool {
+	any, steps := false, uint64(0)
+	s.Season = make([]rule.SeasonMemory, len(nodes))
+	for i := range nodes {
+		if f := nodes[i].Forecast; f != nil && f.Season != nil {
+			s.Season[i], any = *f.Season, true
+		}
+		steps = max(steps, nodes[i].Stats.Steps)
+	}
+	if !any {
+		s.Season = nil
+		return false
+	}
+	s.Given = before.Given + steps
+	return true
+}
+
+// firstStep returns the step that agents of a model begin with: 0, or the one after
+// those that its sensors have read.
+func firstStep(file *modelfile.Model) (uint64, error) {
+	if file.Meta.Forecast == "" {
+		return 0, nil
+	}
+	sensors, err := file.Sensors()
+	first := uint64(0)
+	for i := range sensors {
+		if sensors[i].Started {
+			first = max(first, sensors[i].Step+1)
+		}
+	}
+	return first, err
 }
 
 // rowOf returns the place of node i among those that are read.

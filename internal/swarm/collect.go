@@ -1,6 +1,7 @@
 package swarm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/forecast"
+	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/journal"
@@ -58,6 +61,9 @@ type gathering struct {
 	found map[agent.NodeID]agent.Memory
 	from  map[agent.NodeID]string // folders
 	steps map[uint64][]string     // boxes by the step that they made last
+
+	names map[agent.NodeID]string // of sensors
+	links map[agent.NodeID][]host.Link
 }
 
 // Collect gathers what the agents of a model learned from the folders of their
@@ -67,6 +73,7 @@ type gathering struct {
 func Collect(file *modelfile.Model, folders []string, partial bool, version string) (*Collection, error) {
 	g := &gathering{
 		file: file, partial: partial, found: map[agent.NodeID]agent.Memory{}, from: map[agent.NodeID]string{}, steps: map[uint64][]string{},
+		names: map[agent.NodeID]string{}, links: map[agent.NodeID][]host.Link{},
 	}
 	var states []string
 	for _, folder := range folders {
@@ -122,21 +129,30 @@ func holdsCheckpoint(folder string) bool {
 	return err == nil && len(found) > 0
 }
 
+// readState reads the last checkpoint in a folder that can be read, and says which
+// later ones cannot.
+func readState(folder string) (c *host.Checkpoint, skipped []string, err error) {
+	text, skipped, err := journal.ReadFolder(folder)
+	switch {
+	case err != nil:
+		return nil, nil, fmt.Errorf("%s: %w", folder, err)
+	case text == nil:
+		return nil, nil, fmt.Errorf("%s: no checkpoint can be read: %s", folder, strings.Join(skipped, "; "))
+	}
+	if c, err = host.ReadCheckpoint(text); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", folder, err)
+	}
+	return c, skipped, nil
+}
+
 // read takes in the checkpoint of one box.
 func (g *gathering) read(folder string) error {
-	text, skipped, err := journal.ReadFolder(folder)
+	c, skipped, err := readState(folder)
 	if err != nil {
-		return fmt.Errorf("%s: %w", folder, err)
+		return err
 	}
 	for _, s := range skipped {
 		g.warn("%s: %s", folder, s)
-	}
-	if text == nil {
-		return fmt.Errorf("%s: no checkpoint can be read: %s", folder, strings.Join(skipped, "; "))
-	}
-	c, err := host.ReadCheckpoint(text)
-	if err != nil {
-		return fmt.Errorf("%s: %w", folder, err)
 	}
 	switch l := c.Learning; {
 	case l == nil:
@@ -160,6 +176,8 @@ func (g *gathering) read(folder string) error {
 		}
 		g.found[m.Node], g.from[m.Node] = m, folder
 	}
+	maps.Copy(g.names, c.Learning.Sensors)
+	maps.Copy(g.links, c.Learning.Links)
 	g.steps[c.Time] = append(g.steps[c.Time], folder)
 	g.Boxes++
 	g.Step = max(g.Step, c.Time)
@@ -202,16 +220,70 @@ func (g *gathering) assemble(version string) error {
 	if err != nil {
 		return err
 	}
-	s := snapshot.Agents(g.file, &before, read, memories, g.Step)
-	g.Model, err = lifecycle.Gathered(g.file, s, lifecycle.Gathering{
-		Run: g.Run, Rule: *g.learning.Rule, Read: read, Steps: int(g.Step) + 1, Version: version,
-	})
+	s, err := snapshot.Agents(g.file, &before, read, memories, g.Step)
+	if err != nil {
+		return err
+	}
+	how := lifecycle.Gathering{Run: g.Run, Rule: *g.learning.Rule, Nodes: g.Nodes, Read: read, Steps: int(g.Step) + 1, Version: version}
+	if g.file.Meta.Forecast != "" {
+		if err := g.sensors(&how, memories); err != nil {
+			return err
+		}
+	}
+	g.Model, err = lifecycle.Gathered(g.file, s, how)
 	if err != nil {
 		return err
 	}
 	a, err := lifecycle.AdaptationOf(g.Model)
 	g.drift = a.Drift
 	return err
+}
+
+// sensors says what the sensors of nodes that forecast remember, who they are, and
+// whom they heard last.
+func (g *gathering) sensors(how *lifecycle.Gathering, memories []agent.Memory) (err error) {
+	for i := range memories {
+		var sensor forecast.Memory // of a newcomer that has heard nobody yet
+		if f := memories[i].Forecast; f != nil && f.Sensor != nil {
+			sensor = *f.Sensor
+		}
+		name := cmp.Or(g.names[agent.NodeID(i)], fmt.Sprintf("node-%d", i))
+		how.Sensors, how.Names = append(how.Sensors, sensor), append(how.Names, name)
+	}
+	how.Links, err = g.lastLinks()
+	return err
+}
+
+// lastLinks returns the links that nodes had last; between those that are missing,
+// the ones of the model.
+func (g *gathering) lastLinks() (*graph.Graph, error) {
+	seen := map[[2]int]bool{}
+	var edges []graph.Edge
+	add := func(i, j int, weight float32) {
+		if e := [2]int{min(i, j), max(i, j)}; !seen[e] {
+			seen[e] = true
+			edges = append(edges, graph.Edge{From: e[0], To: e[1], Weight: float64(weight)})
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(g.links)) {
+		for _, l := range g.links[id] {
+			add(int(id), int(l.Node), l.Weight)
+		}
+	}
+	trained, err := g.file.SensorGraph()
+	if err != nil || trained == nil {
+		return nil, err
+	}
+	missing := func(i int) bool { return g.from[agent.NodeID(i)] == "" }
+	for i := range trained.Nodes() {
+		heard, weights := trained.Adjacency().Row(i)
+		for k, j := range heard {
+			if missing(i) && missing(int(j)) {
+				add(i, int(j), weights[k])
+			}
+		}
+	}
+	return graph.FromEdges(g.Nodes, edges, false)
 }
 
 // plan returns what the agents shared, if it was the given model.

@@ -11,9 +11,14 @@ type frozen struct {
 	model *online.Observer
 	y     mat.Dense
 	meter online.Meter
+
+	series *seriesWorld // of nodes that forecast, in the place of a model
 }
 
 func newFrozen(t *Task) (*frozen, error) {
+	if w, ok := t.World.(*seriesWorld); ok {
+		return &frozen{series: w}, nil
+	}
 	o, err := online.NewObserver(t.model.Network, t.observed())
 	if err != nil {
 		return nil, err
@@ -23,6 +28,12 @@ func newFrozen(t *Task) (*frozen, error) {
 
 // step takes the step that the swarm took.
 func (f *frozen) step(m *Step) error {
+	if f.series != nil {
+		if m.Known {
+			f.meter.Watch(mat.Dense{}, judged(f.series.trained))
+		}
+		return nil
+	}
 	if err := f.model.Observe(m.Sample); err != nil {
 		return err
 	}

@@ -216,6 +216,9 @@ func (r *run) faults() transport.Faults {
 // config returns what the configurations of all hosts say of the task.
 func (t *Task) config() *box.Config {
 	c := &box.Config{Model: "model.safetensors", Learn: t.rule.Settings(), Cost: t.cost, Strict: t.Strict}
+	if w, ok := t.World.(*seriesWorld); ok {
+		c.Sensors = w.newcomers(t.model)
+	}
 	if t.scale != 0 {
 		c.Scale = strconv.FormatFloat(t.scale, 'g', -1, 64)
 	}

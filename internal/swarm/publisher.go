@@ -162,6 +162,10 @@ func (s *publisher) watch(m *Step) {
 
 // watchValues counts what answers cost that are numbers.
 func (s *publisher) watchValues(m *Step) {
+	if c, ok := m.Cost.(judged); ok && m.Known {
+		s.both[learnerAgents].add(float64(c))
+		s.both[learnerFrozen].add(s.run.frozen.series.trained)
+	}
 	local, isLocal := m.Cost.(loss.Local)
 	targeted, isTargeted := m.Cost.(loss.Targeted)
 	if !isLocal || !isTargeted || s.run.frozen == nil {

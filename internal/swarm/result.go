@@ -9,6 +9,7 @@ import (
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/broker"
+	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -75,7 +76,12 @@ type Result struct {
 	Events    []string                 `json:"told,omitempty"`
 	Warning   string                   `json:"warning,omitempty"` // that online learning does harm
 	Verified  *Verification            `json:"verified,omitempty"`
-	Reports   []*host.Report           `json:"-"` // the last of every host, ascending
+
+	// Forecast is how forecasts of the agents turned out beside others; nil if they
+	// make none.
+	Forecast *lifecycle.ForecastResult `json:"forecast,omitempty"`
+
+	Reports []*host.Report `json:"-"` // the last of every host, ascending
 }
 
 // add adds up reports; the latest of a host stands for all before it.
@@ -172,8 +178,15 @@ func (r *run) result() *Result {
 	s.MessagesPerStep = float64(c.Agents.Received) / steps
 	s.FramesPerStep, s.BytesPerStep = float64(c.Bus.Received)/steps, float64(c.Bus.ReceivedBytes)/steps
 	s.Disagreement = r.disagreement(s.Reports)
+	if w, ok := r.Task.World.(*seriesWorld); ok && r.steps == w.steps {
+		s.Forecast = w.run.Judged(w.answers)
+	}
 	if r.verify != nil {
-		r.verify.compare(r.final)
+		if r.verify.series == nil {
+			r.verify.compare(r.final)
+		} else if err := r.verify.compareStates(r.Dir); err != nil {
+			r.verify.First = err.Error()
+		}
 		s.Verified = &r.verify.Verification
 	}
 	return s

@@ -3,6 +3,7 @@ package swarm
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -34,6 +35,14 @@ type lateWorld interface {
 	// sample cost; late returns what those of so many steps before did.
 	known() bool
 	late(delay int) loss.Loss
+}
+
+// truthWorld is a world of nodes that forecast: they learn from what they are shown,
+// and are told nothing else.
+type truthWorld interface {
+	// truth returns what a node should have been shown at the latest sample, nil if
+	// it was.
+	truth(node agent.NodeID) []float32
 }
 
 // port is how a simulator reaches one host. It is used by one goroutine.
@@ -163,9 +172,13 @@ func (s *simulator) begin(sample graph.Sample) error {
 func (s *simulator) observe(sample graph.Sample, nodes []agent.NodeID, all bool) *host.Line {
 	l := &host.Line{Time: uint64(sample.Time), Nodes: make([]host.NodeLine, len(nodes))}
 	near := s.world.Near()
+	truths, forecasts := s.world.(truthWorld)
 	for k, node := range nodes {
 		n := &l.Nodes[k]
 		n.Node, n.Row = node, slices.Clone(sample.Signal.Row(int(node)))
+		if forecasts {
+			n.Target = truths.truth(node)
+		}
 		now := agent.LinksOf(nil, s.world.Graph().Adjacency(), int(node))
 		if all || !slices.Equal(now, s.links[node]) {
 			n.SetLinks(now)
@@ -232,11 +245,31 @@ func (s *simulator) accept(a *host.Answer) {
 		copy(s.y.Row(int(o.Node)), o.Value)
 		s.fresh[o.Node] = true
 	}
+	if _, forecasts := s.world.(truthWorld); forecasts && a.Error == "" {
+		s.acceptSilence(transport.HostID(a.Host))
+	}
+}
+
+// acceptSilence takes in that nodes of a host that has answered have nothing to say:
+// sensors that were not in training, before they hear one that was.
+func (s *simulator) acceptSilence(id transport.HostID) {
+	for _, node := range s.hosts[id] {
+		if s.fresh[node] {
+			continue
+		}
+		for c := range s.outputs {
+			s.y.Row(int(node))[c] = float32(math.NaN())
+		}
+		s.fresh[node] = true
+	}
 }
 
 // tell tells a host what answers of its nodes cost: those of an earlier step if they
 // are told late, and otherwise those of this step, which it ends.
 func (s *simulator) tell(p port, m *Step, nodes []agent.NodeID) error {
+	if _, forecasts := s.world.(truthWorld); forecasts {
+		return nil
+	}
 	if m.Late != nil && m.Sample.Time >= s.delay {
 		if err := p.send(s.late(m, nodes)); err != nil {
 			return err

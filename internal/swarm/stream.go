@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/host"
@@ -54,19 +55,24 @@ func NewStreamTask(c *config.Config, file *modelfile.Model, steps int) (*Task, e
 		return nil, fmt.Errorf("online.mixing_matrix is %v, and agents mix with weights that they find with their neighbours; try %v",
 			c.Online.MixingMatrix, graph.MixingMetropolis)
 	}
-	w := &streamWorld{Stream: r.Stream, most: r.Stream.Steps, scaled: map[*graph.Graph]*mat.CSR{}}
+	most := r.Stream.Steps
 	if steps > 0 {
-		w.most = min(steps, w.most)
+		most = min(steps, most)
 	}
-	t := &Task{
-		name: string(r.Stream.Task), model: file, Nodes: r.Stream.Nodes, rule: r.Rule, cost: costOf(c, r.Stream), World: w,
-	}
-	_, settings := r.Setup()
-	t.moment, t.scores, t.read = settings.Moment, settings.Scores, slices.Sorted(slices.Values(r.Stream.Read))
+	t := &Task{name: string(r.Stream.Task), model: file, Nodes: r.Stream.Nodes, rule: r.Rule, cost: costOf(c, r.Stream)}
 	if t.Graph, err = everyLink(r.Stream); err != nil {
 		return nil, err
 	}
 	t.whole = t.Graph
+	if file.Meta.Forecast != "" {
+		t.name = "forecast"
+		t.World, err = newSeriesWorld(file, r, most)
+		return t, err
+	}
+	w := &streamWorld{Stream: r.Stream, most: most, scaled: map[*graph.Graph]*mat.CSR{}}
+	t.World = w
+	_, settings := r.Setup()
+	t.moment, t.scores, t.read = settings.Moment, settings.Scores, slices.Sorted(slices.Values(r.Stream.Read))
 	if !file.Meta.Shift.Local() {
 		if w.scale = graph.LargestEigenvalue(w.Stream.Graph(0).Adjacency()); !(w.scale > 0) {
 			return nil, fmt.Errorf("the shift %v is divided by λmax of the first graph of the stream, which has no links", file.Meta.Shift)
@@ -79,9 +85,12 @@ func NewStreamTask(c *config.Config, file *modelfile.Model, steps int) (*Task, e
 	return t, nil
 }
 
-// Note says in words where agents differ from wdgnn online on the same stream; it is
-// empty if they do not.
+// Note says in words what was done to the files of a stream, and where agents differ
+// from wdgnn online on the same; it is empty if there is nothing to say.
 func (t *Task) Note() string {
+	if w, ok := t.World.(*seriesWorld); ok {
+		return strings.Join(w.run.Stream.Notes(), "\n")
+	}
 	w, ok := t.World.(*streamWorld)
 	if !ok || w.scale == 0 || w.Changes < 2 {
 		return ""

@@ -46,6 +46,15 @@ type Task struct {
 	seed   *online.Snapshot
 }
 
+// delay returns by how many steps nodes are told late what their answers cost. Those
+// that forecast are told nothing: truths come with readings.
+func (t *Task) delay() int {
+	if _, forecasts := t.World.(*seriesWorld); forecasts {
+		return 0
+	}
+	return t.rule.Delay
+}
+
 // observed returns how the model is observed in one process.
 func (t *Task) observed() online.Config {
 	c := online.Config{Nodes: t.Nodes, Moment: t.moment, Read: t.read, Delayed: t.model.Meta.Delayed, Scores: t.scores}

@@ -83,6 +83,9 @@ func launch(ctx context.Context, o *Options) (*run, error) {
 		Options: o, latest: map[transport.HostID]*host.Report{}, final: map[transport.HostID]*host.Report{},
 		stop: make(chan struct{}), reports: make(chan *host.Report, 4096),
 	}
+	if _, forecasts := o.Task.World.(*seriesWorld); forecasts && o.Verify {
+		o.Keep = true // what nodes know at the end is in their checkpoints
+	}
 	plan, err := o.Task.Plan()
 	if err != nil {
 		return nil, err
@@ -170,7 +173,7 @@ func (r *run) simulate(ctx context.Context) error {
 	defer faults.Wait() // nobody is started or killed while all are ended
 	defer close(r.stop)
 	sim := &simulator{
-		world: r.Task.World, hosts: r.divided, outputs: r.Task.model.Network.Outputs(), cost: r.Task.cost, delay: r.Task.rule.Delay,
+		world: r.Task.World, hosts: r.divided, outputs: r.Task.model.Network.Outputs(), cost: r.Task.cost, delay: r.Task.delay(),
 		answers: r.answers, ports: r.launcher.ports, period: r.Period, timeout: 3*cmp.Or(r.Pace.Deadline, host.DefaultDeadline) + time.Second,
 	}
 	r.mu.Lock()
