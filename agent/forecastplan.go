@@ -96,7 +96,8 @@ func (p *Plan) validateForecast(complain func(format string, args ...any)) {
 		complain("nodes that forecast hear the readings of their neighbours, of the same step: train with an order of 1 or more, without delays")
 	}
 	if p.Season != nil && (p.Basis != nil || p.Rule == nil || p.Season.Outputs() != len(s.Horizons)) {
-		complain("seasons of %d horizons are learned by a rule of their own, without a basis; the model has %d", p.Season.Outputs(), len(s.Horizons))
+		complain("seasons of %d horizons are learned by a rule of their own, without a basis; the model has %d",
+			p.Season.Outputs(), len(s.Horizons))
 	}
 	if p.Basis != nil && p.Rule != nil {
 		if _, ok := p.Cost.(loss.Regression); !ok || p.Rule.Delay != p.furthest() || p.Rule.Relay != 0 {

@@ -61,7 +61,8 @@ func (f *forecasting) count(answered, trained float64, horizons int) {
 func (n *Node) tellLate(ev Told) error {
 	f := n.forecasting
 	if !n.begun || ev.Time > n.time || n.time-ev.Time > uint64(n.plan.lateness()) {
-		return fmt.Errorf("%w: node %d: the truth of step %d in step %d, want one of the %d before", ErrOrder, n.id, ev.Time, n.time, n.plan.lateness())
+		return fmt.Errorf("%w: node %d: the truth of step %d in step %d, want one of the %d before",
+			ErrOrder, n.id, ev.Time, n.time, n.plan.lateness())
 	}
 	if !mat.Finite(ev.Truth) {
 		return fmt.Errorf("%w: node %d: a truth of %v", ErrMalformed, n.id, ev.Truth)

@@ -45,8 +45,8 @@ func (h *Machine) truth(n *NodeLine) []float32 {
 // checkTruth reports a target that cannot be what the world was.
 func checkTruth(n *NodeLine) error {
 	if len(n.Target) != 1 || n.Gradient != nil || math.IsInf(float64(n.Target[0]), 0) {
-		return fmt.Errorf("host: node %d: a target of %d numbers, gradient of %d: where nodes forecast a target is one number, the truth of its time, "+
-			"null if nobody knows", n.Node, len(n.Target), len(n.Gradient))
+		return fmt.Errorf("host: node %d: a target of %d numbers, gradient of %d: where nodes forecast "+
+			"a target is one number, the truth of its time, null if nobody knows", n.Node, len(n.Target), len(n.Gradient))
 	}
 	return nil
 }

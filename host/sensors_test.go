@@ -43,7 +43,8 @@ func sensorConfig(t testing.TB, learn bool) host.Config {
 	for c := range spec.Horizons {
 		spec.SetSigma(c, []float64{0.3, 0.4, 0.5})
 	}
-	model, err := gnn.NewRandom(gnn.Config{In: spec.Inputs(), Features: 2, Outputs: 2, Wide: &gnn.WideConfig{Order: 1}}, random.Stream(1, "sensors"))
+	config := gnn.Config{In: spec.Inputs(), Features: 2, Outputs: 2, Wide: &gnn.WideConfig{Order: 1}}
+	model, err := gnn.NewRandom(config, random.Stream(1, "sensors"))
 	check(t, err)
 	plan := &agent.Plan{Model: model, Operator: graph.ShiftRowStochastic, Forecast: spec}
 	if learn {
@@ -269,9 +270,9 @@ func TestForecastCheckpoint(t *testing.T) {
 	whole := newSensorHost(t, c, nil)
 	parts := newSensorHost(t, c, nil)
 	line := func(s *sensorHost, k uint64) string {
-		links := `,"links":[0,2]`
-		return s.say(`{"time":%d,"nodes":[{"node":0,"row":[%v]},{"node":1,"row":[-99999]},{"node":2,"row":[null],"target":[%v]},{"node":3,"row":[65]%s}]}`,
-			k, sensorReading(0, k), sensorReading(2, k), links)
+		west := fmt.Sprintf(`{"node":0,"row":[%v]}`, sensorReading(0, k))
+		north := fmt.Sprintf(`{"node":2,"row":[null],"target":[%v]}`, sensorReading(2, k))
+		return s.say(`{"time":%d,"nodes":[%s,{"node":1,"row":[-99999]},%s,{"node":3,"row":[65],"links":[0,2]}]}`, k, west, north)
 	}
 	for k := range uint64(30) {
 		if a, b := line(whole, k), line(parts, k); a != b {
@@ -352,7 +353,8 @@ func fuzzedReadings(b [4]byte, now *uint64) *host.Line {
 		return float32(v)
 	}
 	if b[0]%4 == 3 { // a truth that comes late, or too early
-		return &host.Line{Time: *now + 1 - uint64(b[1]%16), Nodes: []host.NodeLine{{Node: agent.NodeID(b[2] % 5), Target: host.Numbers{number(b[3])}}}}
+		n := host.NodeLine{Node: agent.NodeID(b[2] % 5), Target: host.Numbers{number(b[3])}}
+		return &host.Line{Time: *now + 1 - uint64(b[1]%16), Nodes: []host.NodeLine{n}}
 	}
 	*now += 1 + uint64(b[0]>>6)*uint64(b[0]>>5)
 	l := &host.Line{Time: *now}

@@ -92,7 +92,8 @@ func (c *BacktestCommand) Run(ctx context.Context) error {
 	}
 	b, err := lifecycle.NewBacktest(cfg, c.origins, c.part)
 	if err != nil {
-		return helpful{during("backtest", err), hint(err, "wdgnn init --task forecast DIR, which writes a configuration that works, or doc/forecast.md")}
+		try := "wdgnn init --task forecast DIR, which writes a configuration that works, or doc/forecast.md"
+		return helpful{during("backtest", err), hint(err, try)}
 	}
 	if c.out == "" {
 		c.out = cfg.Abs(config.Path("backtest"))
@@ -135,7 +136,9 @@ func (c *BacktestCommand) prepare() error {
 
 // play trains and plays one origin after the other. If it fails it returns those that
 // were done.
-func (c *BacktestCommand) play(ctx context.Context, b *lifecycle.Backtest, cfg *config.Config) (results []lifecycle.OriginResult, err error) {
+func (c *BacktestCommand) play(
+	ctx context.Context, b *lifecycle.Backtest, cfg *config.Config,
+) (results []lifecycle.OriginResult, err error) {
 	show := &backtestProgress{progress: newProgress(c.Stderr, cfg.Train.Epochs, ""), origins: b.Origins(), quiet: c.quiet}
 	defer show.end()
 	if !c.quiet {
@@ -215,7 +218,8 @@ func (c *BacktestCommand) leave(report *lifecycle.BacktestResult) error {
 	}
 	w := &lines{w: c.Stdout}
 	for k, o := range report.Origins {
-		w.printf("origin %d of %d: %s; %s before it, %s played\n", k+1, report.Planned, o.Origin, count(o.Trained, "step"), count(o.Played, "step"))
+		w.printf("origin %d of %d: %s; %s before it, %s played\n",
+			k+1, report.Planned, o.Origin, count(o.Trained, "step"), count(o.Played, "step"))
 		printScores(w, o.Result.Unit, o.Result.Horizons)
 	}
 	if len(report.Origins) > 1 {

@@ -129,15 +129,22 @@ func (c *ForecastCommand) check() error {
 	return nil
 }
 
+// tryUnits is what helps where readings cannot be those of the model.
+const tryUnits = "readings in the unit of training; or --any-units, if they are right"
+
 // advice says what to try after an error.
 func (c *ForecastCommand) advice(err error) string {
 	switch {
 	case errors.Is(err, lifecycle.ErrNoForecast):
-		return fmt.Sprintf("wdgnn predict %s --graph G --signals X.npy --out Y.npy; or train a model that forecasts: wdgnn init --task forecast DIR", c.model)
+		return "wdgnn predict " + c.model + " --graph G --signals X.npy --out Y.npy; or a model that does: wdgnn init --task forecast DIR"
 	case errors.Is(err, lifecycle.ErrUnits):
-		return "readings in the unit of training; or --any-units, if they are right"
+		return tryUnits
 	}
-	return hint(err, fmt.Sprintf("wdgnn inspect %s, which says which sensors the model knows", c.model))
+	try := "wdgnn forecast -h, which shows what a series looks like, or doc/forecast.md"
+	if strings.Contains(err.Error(), "for sensor") {
+		try = fmt.Sprintf("wdgnn inspect %s, which says which sensors the model knows", c.model)
+	}
+	return hint(err, try)
 }
 
 // write writes the file that --out names.

@@ -39,6 +39,11 @@ func forecastChart(what string, c *lifecycle.ForecastCurve) *figure.Figure {
 	if c.Unit != "" {
 		y += ", " + c.Unit
 	}
+	note := fmt.Sprintf("every forecast was made %s before; the band holds the truth in %.0f of 100 cases, %.0f asked for",
+		c.Ahead, 100*c.Coverage, 100*c.Asked)
+	if c.Untold > 0 {
+		note += fmt.Sprintf("; at %s of %d no reading came, or none that is believed", count(c.Untold, "step"), len(c.X))
+	}
 	return &figure.Figure{
 		Title:    fmt.Sprintf("Sensor %s, forecast %s ahead", c.Sensor, c.Ahead),
 		Subtitle: fmt.Sprintf("%s of %d: mean absolute error %.3g, as trained %.3g", upper(what), c.Of, c.MAE, c.FrozenMAE),
@@ -47,8 +52,7 @@ func forecastChart(what string, c *lifecycle.ForecastCurve) *figure.Figure {
 			{Name: "forecast", X: c.X, Y: c.Forecast, Low: c.Low, High: c.High, Color: 1},
 			{Name: "came true", X: c.X, Y: c.Truth, Color: 7},
 		},
-		Note: fmt.Sprintf("Every forecast was made %s before, and knows nothing later. The band holds the truth in %.0f of 100 cases, %.0f asked for.",
-			c.Ahead, 100*c.Coverage, 100*c.Asked),
+		Note: note,
 	}
 }
 

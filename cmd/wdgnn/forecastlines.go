@@ -28,6 +28,7 @@ func (c *ForecastCommand) print(run *lifecycle.OnlineRun) error {
 	}
 	w.printf("forecasts made at %s%s, with what 9 of 10 lie between\n", list[0].Forecasts[0].MadeAt, unit)
 	printOutlooks(w, list)
+	printPast(w, run.News)
 	printTrouble(w, list)
 	if c.out != "" {
 		w.printf("wrote %s\n", c.out)
@@ -49,11 +50,7 @@ func printOutlooks(w *lines, list []lifecycle.Outlook) {
 			row[1] += " !"
 		}
 		for _, f := range o.Forecasts {
-			text := shortNumber(f.Forecast, digits)
-			if f.Low != nil && f.High != nil {
-				text += fmt.Sprintf(" (%s to %s)", shortNumber(f.Low, digits), shortNumber(f.High, digits))
-			}
-			row = append(row, text)
+			row = append(row, withInterval(f, digits))
 		}
 		rows = append(rows, row)
 	}
@@ -62,6 +59,43 @@ func printOutlooks(w *lines, list []lifecycle.Outlook) {
 		w.printf("and %s more; --out F.csv writes all\n", count(more, "sensor"))
 	}
 }
+
+// withInterval writes a forecast and what it lies between.
+func withInterval(f lifecycle.Forecast, digits int) string {
+	text := shortNumber(f.Forecast, digits)
+	switch {
+	case f.Forecast == nil:
+		return text
+	case f.Low == nil || f.High == nil:
+		return text + " (unknown)"
+	}
+	return text + fmt.Sprintf(" (%s to %s)", shortNumber(f.Low, digits), shortNumber(f.High, digits))
+}
+
+// printPast says which sensors were not believed for a while.
+func printPast(w *lines, news []lifecycle.SensorNews) {
+	open, said := map[string]lifecycle.SensorNews{}, 0
+	for _, n := range news {
+		was, broken := open[n.Sensor]
+		switch {
+		case n.What == lifecycle.NewsBroken:
+			open[n.Sensor] = n
+		case n.What == lifecycle.NewsBack && broken:
+			delete(open, n.Sensor)
+			if said++; said <= mostPast {
+				w.printf("%s was not believed from %s to %s: %s\n", n.Sensor, was.When(), n.When(), was.Why)
+			}
+		case n.What == lifecycle.NewsJoined:
+			w.printf("%s joined at %s, with what its neighbours know\n", n.Sensor, n.When())
+		}
+	}
+	if said > mostPast {
+		w.printf("and %d more times that a sensor was not believed; --json lists them\n", said-mostPast)
+	}
+}
+
+// mostPast is how many spells of sensors that were not believed are said.
+const mostPast = 10
 
 // printTrouble names sensors that are not believed, or do not read.
 func printTrouble(w *lines, list []lifecycle.Outlook) {
@@ -86,7 +120,7 @@ func printTrouble(w *lines, list []lifecycle.Outlook) {
 		w.printf("without a reading now: %s; what stood before and their neighbours stand for them\n", someNames(silent))
 	}
 	if unsure > 0 {
-		w.printf("%s without an interval: nothing is known of it yet, or the last ones missed too often\n", count(unsure, "forecast"))
+		w.printf("%s with an interval that is unknown: too few came true so far, or too many of the last missed\n", count(unsure, "forecast"))
 	}
 	if len(alone) > 0 {
 		w.printf("no forecast: %s, of which training knew nothing and who are linked to no sensor that it knew; name links with --graph\n",

@@ -30,6 +30,7 @@ type OnlineCommand struct {
 	resume        string // folder of a run to continue
 	force         bool
 	fresh         bool
+	anyUnits      bool
 	quiet         bool
 	json          bool
 }
@@ -38,7 +39,41 @@ func (c *OnlineCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "online MODEL CONFIG.yaml",
 		Short: "Keep learning from a stream, node by node",
-		Long: `Plays a stream to a trained model, step by step: the nodes predict, hear what
+		Long:  onlineLong,
+		Example: `  wdgnn init first && wdgnn train first/config.yaml
+  wdgnn online first/run/model.safetensors first/config.yaml
+  wdgnn online --resume first/online                             after Ctrl-C
+  wdgnn online first/online/adapted.safetensors tomorrow.yaml    the next stream
+  wdgnn online first/run/model.safetensors first/config.yaml --out again --json | jq .online.accuracy
+  wdgnn online roads/run/model.safetensors roads/config.yaml --json | jq .forecast.horizons    of forecasts`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if c.resume == "" {
+				return arguments("MODEL", "CONFIG.yaml")(cmd, args)
+			}
+			if len(args) > 0 || c.out != "" || c.force || c.fresh {
+				return usageError{cmd.CommandPath(), errors.New("--resume DIR takes everything from that folder; leave out the rest")}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			if c.resume == "" {
+				c.model, c.config = args[0], args[1]
+			}
+			return c.Run(cmd.Context())
+		},
+	}
+	cmd.Flags().StringVar(&c.out, "out", "", "folder to write to, instead of online.out of the configuration")
+	cmd.Flags().StringVar(&c.resume, "resume", "", "continue the run in that folder; it ends as if it had not been interrupted")
+	cmd.Flags().BoolVar(&c.force, "force", false, "replace the online run that is in the folder")
+	cmd.Flags().BoolVar(&c.fresh, "fresh", false, "begin with the taps as trained, even if the model has learned online")
+	cmd.Flags().BoolVar(&c.anyUnits, "any-units", false, "of forecasts: take readings that are far outside what training saw")
+	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "show no progress")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print the result as one JSON object")
+	return cmd
+}
+
+const onlineLong = `Plays a stream to a trained model, step by step: the nodes predict, hear what
 the answer should have been, and move the taps of the wide part, each its own
 with its neighbours' help (distributed) or all together (centralized). The model
 as trained runs beside it, frozen, for comparison.
@@ -95,38 +130,7 @@ sensor and the worst. Sensors that cannot be believed, and newcomers, are announ
 
 predict, eval, inspect and online itself take the adapted model; online goes on
 from where it is. Ctrl-C stops between two steps and keeps what was done.
-doc/config.md lists every key.`,
-		Example: `  wdgnn init first && wdgnn train first/config.yaml
-  wdgnn online first/run/model.safetensors first/config.yaml
-  wdgnn online --resume first/online                             after Ctrl-C
-  wdgnn online first/online/adapted.safetensors tomorrow.yaml    the next stream
-  wdgnn online first/run/model.safetensors first/config.yaml --out again --json | jq .online.accuracy
-  wdgnn online roads/run/model.safetensors roads/config.yaml --json | jq .forecast.horizons    of forecasts`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if c.resume == "" {
-				return arguments("MODEL", "CONFIG.yaml")(cmd, args)
-			}
-			if len(args) > 0 || c.out != "" || c.force || c.fresh {
-				return usageError{cmd.CommandPath(), errors.New("--resume DIR takes everything from that folder; leave out the rest")}
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
-			if c.resume == "" {
-				c.model, c.config = args[0], args[1]
-			}
-			return c.Run(cmd.Context())
-		},
-	}
-	cmd.Flags().StringVar(&c.out, "out", "", "folder to write to, instead of online.out of the configuration")
-	cmd.Flags().StringVar(&c.resume, "resume", "", "continue the run in that folder; it ends as if it had not been interrupted")
-	cmd.Flags().BoolVar(&c.force, "force", false, "replace the online run that is in the folder")
-	cmd.Flags().BoolVar(&c.fresh, "fresh", false, "begin with the taps as trained, even if the model has learned online")
-	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "show no progress")
-	cmd.Flags().BoolVar(&c.json, "json", false, "print the result as one JSON object")
-	return cmd
-}
+doc/config.md lists every key.`
 
 // onlineRun is an OnlineCommand while it runs.
 type onlineRun struct {
@@ -179,11 +183,16 @@ func (r *onlineRun) open() error {
 			"online: {stream: {signals: s.npy, targets: y.npy}}; wdgnn online -h shows more, doc/config.md lists every key",
 		}
 	}
-	if r.run, err = lifecycle.NewOnlineRun(cfg, file, r.fresh); err != nil {
-		return helpful{
-			during("online", err),
-			fmt.Sprintf("wdgnn inspect %s, which says what the model reads, or doc/config.md, section online", r.model),
+	begin := lifecycle.NewOnlineRun
+	if r.anyUnits {
+		begin = lifecycle.NewOnlineRunAnyUnits
+	}
+	if r.run, err = begin(cfg, file, r.fresh); err != nil {
+		try := fmt.Sprintf("wdgnn inspect %s, which says what the model reads, or doc/config.md, section online", r.model)
+		if errors.Is(err, lifecycle.ErrUnits) {
+			try = tryUnits
 		}
+		return helpful{during("online", err), try}
 	}
 	out := r.out
 	if out == "" {

@@ -70,7 +70,10 @@ func (r *onlineRun) printForecasts(w *lines, result *lifecycle.OnlineResult) err
 		w.printf("! %s\n", n)
 	}
 	for _, c := range []struct{ what, name string }{
-		{"forecasts", rundir.PredictionsName}, {"intervals", rundir.IntervalsName}, {"charts", typicalChart + ".png"}, {"", worstChart + ".png"},
+		{"forecasts", rundir.PredictionsName},
+		{"intervals", rundir.IntervalsName},
+		{"charts", typicalChart + ".png"},
+		{"", worstChart + ".png"},
 		{"model", rundir.AdaptedName},
 	} {
 		if _, err := os.Stat(r.dir.Path(c.name)); err == nil {

@@ -30,11 +30,14 @@ func TestMain(m *testing.M) {
 //	await FILE PATTERN       wait until a file matches
 //	same FILE FILE           fail unless the files are equal
 //	edit FILE OLD NEW        replace a text, which must be there; \n ends a line
+//	spoil FILE KIND FILE     write a table of readings as people have them: scale:1.6, twice:3 (a row comes
+//	                         twice), still:NAME (constant for the last 96 rows), without:NAME, gaps:40 (percent),
+//	                         first:5 (rows), reversed:20 (rows from there on in another order)
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"npy": writeArray, "shape": checkShape, "cut": cut, "await": await, "same": same, "edit": edit,
+			"npy": writeArray, "shape": checkShape, "cut": cut, "await": await, "same": same, "edit": edit, "spoil": spoil,
 		},
 	})
 }

@@ -269,7 +269,8 @@ func sameForecasts(t testing.TB, got, want map[[2]uint64]host.Output) {
 	for at, w := range want {
 		g := got[at]
 		if fmt.Sprint(g.Value, g.Intervals, g.Sensor) != fmt.Sprint(w.Value, w.Intervals, w.Sensor) {
-			t.Fatalf("step %d, node %d: got %v %v of %q, want %v %v of %q", at[0], at[1], g.Value, g.Intervals, g.Sensor, w.Value, w.Intervals, w.Sensor)
+			t.Fatalf("step %d, node %d: got %v %v of %q, want %v %v of %q",
+				at[0], at[1], g.Value, g.Intervals, g.Sensor, w.Value, w.Intervals, w.Sensor)
 		}
 	}
 }
@@ -416,7 +417,8 @@ func TestLinesOfReadings(t *testing.T) {
 	c.World = box.World{Kind: box.WorldLines}
 	var in strings.Builder
 	for row := range 20 {
-		fmt.Fprintf(&in, `{"time":%d,"nodes":[{"sensor":"a","row":[12.%d]},{"sensor":"b","row":[null]},{"node":2,"row":[-900]}]}`+"\n", hillSteps+row, row%7)
+		const line = `{"time":%d,"nodes":[{"sensor":"a","row":[12.%d]},{"sensor":"b","row":[null]},{"node":2,"row":[-900]}]}`
+		fmt.Fprintf(&in, line+"\n", hillSteps+row, row%7)
 	}
 	var out syncBuffer
 	var log bytes.Buffer

@@ -87,6 +87,10 @@ func Run(ctx context.Context, c *config.Config, file *modelfile.Model, watch fun
 		return nil, err
 	}
 	defer run.Close()
+	if run.State.Forecasts {
+		return nil, errors.New("the run forecasts, and what a forecast should have said is known late; " +
+			"Theorems 2 and 3 are about costs that are told at once")
+	}
 	s := StreamRun{
 		Distributed: run.State.Mode == config.Distributed, Rule: run.Rule, World: run.Stream, Kind: theory.CrossEntropy,
 		read: run.Stream.Read,

@@ -33,10 +33,15 @@ type Adaptation struct {
 	online.Drift // where the taps are; steps of all runs together
 
 	// The last run.
-	Stream   string `json:"stream"`             // what identifies its stream
-	At       int    `json:"at"`                 // next step of that stream
-	Length   int    `json:"length"`             // steps of that stream
-	First    uint64 `json:"first,omitempty"`    // of forecasts: its first step, on the clock of the model
+	Stream string `json:"stream"` // what identifies its stream
+	At     int    `json:"at"`     // next step of that stream
+	Length int    `json:"length"` // steps of that stream
+
+	// Of forecasts: that they are, and the first step of the stream on the clock of the
+	// model.
+	Forecasts bool   `json:"forecasts,omitempty"`
+	First     uint64 `json:"first,omitempty"`
+
 	Diverged bool   `json:"diverged,omitempty"` // learning ended at that step
 	Scores   scores `json:"scores"`
 
@@ -77,6 +82,9 @@ func (a *Adaptation) Warning() string {
 	c := a.Scores.comparison()
 	if !c.Harmful() {
 		return ""
+	}
+	if a.Forecasts && a.Rule.Season == nil {
+		return fmt.Sprintf("online learning did harm: %s; try online.preset: auto, by which forecasts learn, or online.gate: on", c)
 	}
 	return fmt.Sprintf("online learning did harm: %s; try online.%s", c, strings.Join(a.Rule.Calmer(), ", or online."))
 }

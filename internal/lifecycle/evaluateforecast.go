@@ -25,7 +25,8 @@ func evaluateForecasts(ctx context.Context, m *modelfile.Model, c *config.Config
 		return nil, err
 	}
 	if !slices.Equal(s.Names, spec.Sensors) {
-		return nil, fmt.Errorf("the series has %d sensors, the model knows %d: they are not the same; take the model as trained", s.Nodes, len(spec.Sensors))
+		return nil, fmt.Errorf("the series has %d sensors, the model knows %d: they are not the same; take the model as trained",
+			s.Nodes, len(spec.Sensors))
 	}
 	fc := &forecasts{series: s}
 	ahead, err := c.Forecast.Ahead(s.Interval)

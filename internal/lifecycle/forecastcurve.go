@@ -16,6 +16,7 @@ type ForecastCurve struct {
 	MAE, FrozenMAE      float64   // of the whole stream
 	Coverage, Asked     float64
 	Of                  int // sensors
+	Untold              int // points without a truth
 }
 
 // mostPoints is how many steps of a stream a curve shows, unless a season is longer.
@@ -69,6 +70,9 @@ func (r *OnlineRun) curve(i, c int) *ForecastCurve {
 		}
 		at := ((t-h)*n+i)*outputs + c
 		f.X, f.Forecast, f.Truth = append(f.X, x), append(f.Forecast, finite(r.Predictions[at])), append(f.Truth, finite(s.truth[t*n+i]))
+		if v := s.truth[t*n+i]; v-v != 0 {
+			f.Untold++
+		}
 		if r.saysSets() {
 			low, high := finite(r.Sets[2*at]), finite(r.Sets[2*at+1])
 			f.Low, f.High = append(f.Low, low), append(f.High, high)

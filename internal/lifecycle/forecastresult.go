@@ -159,6 +159,9 @@ func (r *OnlineRun) forecastResult() *ForecastResult {
 // horizons.
 func (r *OnlineRun) learnedSensors() (count int) {
 	f, ok := r.learner.(*online.Forecaster)
+	if !ok && r.Rule.Gate == nil {
+		return r.Stream.Nodes
+	}
 	if !ok {
 		for _, g := range r.gateStates() {
 			if g.Open {
@@ -187,7 +190,7 @@ func (s *readings) broken() (list []SensorNews) {
 			continue
 		}
 		if why, since := sensor.Broken(); why != "" {
-			list = append(list, SensorNews{Sensor: name, Step: since, Time: s.clock(since), What: newsBroken, Why: why})
+			list = append(list, SensorNews{Sensor: name, Step: since, Time: s.clock(since), What: NewsBroken, Why: why})
 		}
 	}
 	return list

@@ -25,6 +25,7 @@ func (r *OnlineRun) loadSeries(spec *forecast.Spec, before *Adaptation, b beginn
 		files := b.series
 		if files == nil {
 			f := streamFiles(r.config)
+			f.AnyUnits = b.anyUnits || b.resume
 			files = &f
 		}
 		if b.resume && before != nil {

@@ -67,6 +67,12 @@ func NewOnlineRun(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineR
 	return newOnlineRun(c, file, beginning{fresh: fresh})
 }
 
+// NewOnlineRunAnyUnits is NewOnlineRun for a series of readings that may be far outside
+// what training saw.
+func NewOnlineRunAnyUnits(c *config.Config, file *modelfile.Model, fresh bool) (*OnlineRun, error) {
+	return newOnlineRun(c, file, beginning{fresh: fresh, anyUnits: true})
+}
+
 // ReopenOnlineRun is NewOnlineRun for a run that goes on in the middle of its stream,
 // as Resume then says.
 func ReopenOnlineRun(c *config.Config, file *modelfile.Model) (*OnlineRun, error) {
@@ -75,12 +81,13 @@ func ReopenOnlineRun(c *config.Config, file *modelfile.Model) (*OnlineRun, error
 
 // beginning says how a run begins.
 type beginning struct {
-	fresh  bool         // with the taps as trained
-	resume bool         // in the middle of its stream
-	series *SeriesFiles // of forecasts: what to play instead of what the configuration says
-	rows   *readings    // or this
-	frozen bool         // it does not learn
-	again  bool         // it learns as before, if it did, whatever the configuration says
+	fresh    bool         // with the taps as trained
+	resume   bool         // in the middle of its stream
+	series   *SeriesFiles // of forecasts: what to play instead of what the configuration says
+	rows     *readings    // or this
+	frozen   bool         // it does not learn
+	anyUnits bool         // readings may be far outside what training saw
+	again    bool         // it learns as before, if it did, whatever the configuration says
 }
 
 func newOnlineRun(c *config.Config, file *modelfile.Model, b beginning) (*OnlineRun, error) {
@@ -102,6 +109,9 @@ func newOnlineRun(c *config.Config, file *modelfile.Model, b beginning) (*Online
 	spec, err := file.Forecast()
 	if err != nil {
 		return nil, err
+	}
+	if b.series == nil && b.rows == nil && c.Forecasts() != (spec != nil) {
+		return nil, kindMismatch(spec != nil)
 	}
 	if b.fresh {
 		if before != nil && spec != nil {
@@ -146,13 +156,23 @@ func newOnlineRun(c *config.Config, file *modelfile.Model, b beginning) (*Online
 		r.State.Read = slices.Sorted(slices.Values(s.Read))
 	}
 	if s.sensors != nil {
-		r.State.First = s.sensors.first
+		r.State.Forecasts, r.State.First = true, s.sensors.first
 	}
 	if err := r.begin(before, remembered, b); err != nil {
 		r.Close()
 		return nil, err
 	}
 	return r, nil
+}
+
+// kindMismatch says that a stream is not what a model learns from.
+func kindMismatch(forecasts bool) error {
+	if forecasts {
+		return errors.New("the model forecasts what sensors read, and the stream has signals and targets; " +
+			"name a series of readings: online.stream.series")
+	}
+	return errors.New("the stream is a series of readings, and the model does not forecast; train one with a section forecast, " +
+		"or name signals and targets: online.stream.signals")
 }
 
 // chooseRule sets how nodes learn, and returns the name of the preset.

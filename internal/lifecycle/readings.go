@@ -158,25 +158,31 @@ type SensorNews struct {
 	Why    string `json:"why,omitempty"`  // of broken: in words
 }
 
+// When names the step.
+func (n SensorNews) When() string {
+	if n.Time == "" {
+		return fmt.Sprintf("step %d", n.Step)
+	}
+	return n.Time
+}
+
 // String says it in words.
 func (n SensorNews) String() string {
-	when := n.Time
-	if when == "" {
-		when = fmt.Sprintf("step %d", n.Step)
-	}
+	when := n.When()
 	switch n.What {
-	case newsBroken:
+	case NewsBroken:
 		return fmt.Sprintf("%s  sensor %s is not believed: %s", when, n.Sensor, n.Why)
-	case newsBack:
+	case NewsBack:
 		return fmt.Sprintf("%s  sensor %s is believed again", when, n.Sensor)
 	}
 	return fmt.Sprintf("%s  sensor %s joined, with what its neighbours know", when, n.Sensor)
 }
 
+// What may be new of a sensor.
 const (
-	newsBroken = "broken"
-	newsBack   = "back"
-	newsJoined = "joined"
+	NewsBroken = "broken"
+	NewsBack   = "back"
+	NewsJoined = "joined"
 )
 
 // news returns what changed with row r, which was read last.
@@ -191,14 +197,14 @@ func (s *readings) news(r int) (list []SensorNews) {
 		}
 		if !s.joined[i] {
 			s.joined[i] = true
-			say(i, newsJoined, "")
+			say(i, NewsJoined, "")
 		}
 		why, _ := sensor.Broken()
 		switch {
 		case why != "" && s.trouble[i] == "":
-			say(i, newsBroken, why)
+			say(i, NewsBroken, why)
 		case why == "" && s.trouble[i] != "":
-			say(i, newsBack, "")
+			say(i, NewsBack, "")
 		}
 		s.trouble[i] = why
 	}
