@@ -1,56 +1,139 @@
 package box
 
-import "time"
+import (
+	"log/slog"
+	"sync/atomic"
+	"time"
+)
 
-// clock says when the steps of a world are.
+// tolerance is how far the clock of the machine may be put at once so that steps
+// follow it, as NTP does. What is farther is a jump.
+const tolerance = time.Second
+
+// farAway is how long a box waits for its first step without a word.
+const farAway = 10 * time.Second
+
+// clock says when the steps of a world are. Step 0 is at an instant of the machine's
+// clock, but the time in between is counted by one that nobody puts: a jump of the
+// machine's clock, by hours and in either direction, neither stalls a box nor makes
+// it leave out what is not over. It is used by one goroutine.
 type clock struct {
 	period time.Duration // 0 means at once
-	origin time.Time     // of step 0
 	skips  bool          // a step whose time is over is left out
+	jumps  *jumps
+
+	wall func() time.Time     // the machine's clock
+	even func() time.Duration // time that has passed since the start
+
+	start  time.Time     // of step 0 by the machine's clock; zero means none was named
+	origin time.Duration // of step 0 by even
+	begun  bool          // a step was waited for to its end
+	said   bool          // that the first is far away
+}
+
+// jumps says by how much the machine's clock is off what steps follow, 0 if they
+// follow it. It is safe for concurrent use, nil is never off.
+type jumps struct {
+	log *slog.Logger
+	by  atomic.Int64
+}
+
+func (j *jumps) off() time.Duration {
+	if j == nil {
+		return 0
+	}
+	return time.Duration(j.by.Load())
+}
+
+// note takes in how far the clock is off.
+func (j *jumps) note(by time.Duration) {
+	if j == nil {
+		return
+	}
+	before := time.Duration(j.by.Swap(int64(by)))
+	switch {
+	case by != 0 && (by-before).Abs() > tolerance:
+		j.log.Warn("the clock of this machine jumped; steps go on as before. Restart the box if the clock is right now, "+
+			"so that it is where the others are", "by", by.Round(time.Millisecond))
+	case by == 0 && before != 0:
+		j.log.Info("the clock of this machine is back where steps follow it")
+	}
 }
 
 // newClock returns the clock of a world that goes on with step next.
-func (c *Config) newClock(next uint64, now time.Time) clock {
-	k := clock{period: c.Pace.Period, origin: c.Pace.Start}
-	if k.origin.IsZero() {
-		k.origin = now.Add(-time.Duration(next) * k.period)
+func (c *Config) newClock(next uint64) *clock {
+	began := time.Now()
+	wall := func() time.Time { return time.Now().Round(0) } // without what time.Time counts evenly
+	return c.clockBy(next, wall, func() time.Duration { return time.Since(began) })
+}
+
+// clockBy is newClock with clocks of one's own.
+func (c *Config) clockBy(next uint64, wall func() time.Time, even func() time.Duration) *clock {
+	k := &clock{period: c.Pace.Period, start: c.Pace.Start, jumps: c.jumps, wall: wall, even: even}
+	if k.start.IsZero() {
+		k.origin = even() - time.Duration(next)*k.period
 	} else {
-		k.skips = true
+		k.origin, k.skips = k.named(), true
 	}
 	return k
 }
 
+// named returns when step 0 is by even, if the machine's clock is right now.
+func (k *clock) named() time.Duration { return k.even() + k.start.Sub(k.wall()) }
+
+// follow looks at the machine's clock: where it was put by a little, or before the
+// first step, steps follow it; else they go on as before.
+func (k *clock) follow() {
+	if k.start.IsZero() || k.period == 0 {
+		return
+	}
+	at := k.named()
+	jump := k.origin - at // > 0: the clock went forwards
+	if !k.begun || jump.Abs() <= tolerance {
+		k.origin, jump = at, 0
+	}
+	k.jumps.note(jump)
+}
+
 // first returns the first step, from t on, whose time is not over.
-func (k clock) first(t uint64, now time.Time) uint64 {
+func (k *clock) first(t uint64) uint64 {
 	if !k.skips || k.period == 0 {
 		return t
 	}
-	if since := now.Sub(k.origin); since > 0 {
+	k.follow()
+	if since := k.even() - k.origin; since > 0 {
 		t = max(t, uint64((since+k.period-1)/k.period))
 	}
 	return t
 }
 
 // wait waits for step t, and says whether it came before stop was closed.
-func (k clock) wait(t uint64, stop <-chan struct{}) bool {
-	left := time.Duration(0)
-	if k.period > 0 {
-		left = time.Until(k.origin.Add(time.Duration(t) * k.period))
-	}
-	if left <= 0 {
-		select {
-		case <-stop:
-			return false
-		default:
-			return true
+func (k *clock) wait(t uint64, stop <-chan struct{}) bool {
+	for {
+		k.follow()
+		left := time.Duration(0)
+		if k.period > 0 {
+			left = k.origin + time.Duration(t)*k.period - k.even()
 		}
-	}
-	timer := time.NewTimer(left)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-stop:
-		return false
+		if left <= 0 {
+			k.begun = true
+			select {
+			case <-stop:
+				return false
+			default:
+				return true
+			}
+		}
+		if !k.begun && !k.said && left > farAway && k.jumps != nil {
+			k.said = true
+			k.jumps.log.Info("waits for the time of its first step, by pace.start and the clock of this machine", "step", t, "in", left.Round(time.Second))
+		}
+		timer := time.NewTimer(min(left, tolerance)) // and look at the clock again
+		select {
+		case <-timer.C:
+		case <-stop:
+			timer.Stop()
+			return false
+		}
 	}
 }

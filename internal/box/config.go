@@ -94,6 +94,7 @@ type Config struct {
 
 	dir   string               // of the file
 	rules map[string]rule.Rule // that Learn may name
+	jumps *jumps               // of the clock; nil outside a box
 }
 
 // Peer is one host of a deployment.

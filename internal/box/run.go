@@ -100,6 +100,7 @@ func Open(ctx context.Context, c *Config, s Streams) (*Box, error) {
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
 	}
+	c.jumps = &jumps{log: b.log}
 	if b.given.Dir != "" {
 		b.dir = b.given.Dir
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/forecast"
@@ -159,17 +158,17 @@ func (r *readings) Lost() uint64 { return r.out.lost.Load() }
 // start begins with the row of step next, by a clock that counts rows.
 func (r *readings) start(next uint64) error {
 	row := max(next, r.from) - r.first
-	go r.send(row, r.config.newClock(row, time.Now()))
+	go r.send(row, r.config.newClock(row))
 	return nil
 }
 
 func (r *readings) stop() { close(r.halt) }
 
 // send sends the rows from next on.
-func (r *readings) send(next uint64, k clock) {
+func (r *readings) send(next uint64, k *clock) {
 	defer close(r.lines)
 	var sent *graph.Graph
-	for row := k.first(next, time.Now()); row < uint64(r.series.Steps); row = k.first(row+1, time.Now()) {
+	for row := k.first(next); row < uint64(r.series.Steps); row = k.first(row + 1) {
 		if !k.wait(row, r.halt) {
 			return
 		}

@@ -2,7 +2,6 @@ package box
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/graph"
@@ -62,17 +61,17 @@ func (s *stream) Act(a *host.Answer) error {
 func (s *stream) Lost() uint64 { return s.out.lost.Load() }
 
 func (s *stream) start(next uint64) error {
-	go s.send(next, s.config.newClock(next, time.Now()))
+	go s.send(next, s.config.newClock(next))
 	return nil
 }
 
 func (s *stream) stop() { close(s.halt) }
 
 // send sends the steps from next on.
-func (s *stream) send(next uint64, k clock) {
+func (s *stream) send(next uint64, k *clock) {
 	defer close(s.lines)
 	var sent *graph.Graph
-	for t := k.first(next, time.Now()); t < uint64(s.files.Steps); t = k.first(t+1, time.Now()) {
+	for t := k.first(next); t < uint64(s.files.Steps); t = k.first(t + 1) {
 		if !k.wait(t, s.halt) {
 			return
 		}

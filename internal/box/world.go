@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"os"
 	"sync"
-	"time"
 
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/transport"
@@ -88,7 +87,7 @@ type unread struct {
 func (w *lines) Lost() uint64 { return w.out.lost.Load() }
 
 func (w *lines) start(next uint64) error {
-	go w.read(w.config.newClock(next, time.Now()))
+	go w.read(w.config.newClock(next))
 	return nil
 }
 
@@ -100,7 +99,7 @@ func (w *lines) stop() {
 }
 
 // read sends line after line until the end.
-func (w *lines) read(k clock) {
+func (w *lines) read(k *clock) {
 	defer w.End()
 	r := bufio.NewReaderSize(w.in, 64<<10)
 	var line []byte
@@ -128,7 +127,7 @@ func (w *lines) read(k clock) {
 }
 
 // send hands a line over when it is time, and says whether to go on.
-func (w *lines) send(text []byte, k clock) bool {
+func (w *lines) send(text []byte, k *clock) bool {
 	if k.period > 0 {
 		var at struct{ Time uint64 }
 		if json.Unmarshal(text, &at) == nil && !k.wait(at.Time, w.halt) {
