@@ -90,7 +90,9 @@ messages.`,
   wdgnn init first                      write a configuration and data to begin with
   wdgnn train first/config.yaml         train on them
   wdgnn online first/run/model.safetensors first/config.yaml
-  wdgnn inspect first/run/model.safetensors`,
+  wdgnn inspect first/run/model.safetensors
+  wdgnn init --task forecast roads      readings of sensors: train, then say what they will read
+  wdgnn forecast roads/run/model.safetensors --series roads/later.csv`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -48,6 +48,8 @@ func TestUsage(t *testing.T) {
 		{"init -h", exitOK, "wdgnn init first && wdgnn train first/config.yaml"},
 		{"train -h", exitOK, "--resume"},
 		{"online -h", exitOK, "wdgnn online --resume first/online"},
+		{"forecast -h", exitOK, "--series first/later.csv --graph first/later_sensors.csv --out f.csv"},
+		{"backtest -h", exitOK, "wdgnn backtest first/config.yaml --origins 5"},
 		{"predict -h", exitOK, "--nodes trained"},
 		{"eval -h", exitOK, "--on valid"},
 		{"inspect -h", exitOK, "jq .gains"},

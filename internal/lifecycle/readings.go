@@ -211,8 +211,11 @@ func (s *readings) news(r int) (list []SensorNews) {
 	return list
 }
 
-// clockLayout is how times are written.
-const clockLayout = "2006-01-02 15:04:05"
+// How times are written, and those of series that say how far from UTC they are.
+const (
+	clockLayout = "2006-01-02 15:04:05"
+	zoneLayout  = "2006-01-02 15:04:05-07:00"
+)
 
 // clock writes the time of a step; empty without a clock.
 func (s *readings) clock(step uint64) string { return clockOf(s.spec, step) }
@@ -222,6 +225,9 @@ func clockOf(spec *forecast.Spec, step uint64) string {
 	at := spec.Time(step)
 	if at.IsZero() {
 		return ""
+	}
+	if _, offset := at.Zone(); offset != 0 {
+		return at.Format(zoneLayout)
 	}
 	return at.Format(clockLayout)
 }

@@ -147,6 +147,22 @@ func TestSensorMixing(t *testing.T) {
 	}
 }
 
+// Times are written as the series has them: with their distance from UTC if they have one.
+func TestClock(t *testing.T) {
+	at := time.Date(2024, 5, 6, 7, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		origin time.Time
+		want   string
+	}{
+		{at, "2024-05-06 08:00:00"},
+		{at.In(time.FixedZone("", 2*3600)), "2024-05-06 10:00:00+02:00"},
+	} {
+		if got := clockOf(&forecast.Spec{Interval: time.Hour, Origin: c.origin}, 1); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
 // Horizons are said in the words of people.
 func TestAhead(t *testing.T) {
 	for _, c := range []struct {
