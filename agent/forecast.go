@@ -92,12 +92,19 @@ func (f *forecasting) check(id NodeID, ev *Begin) error {
 		return fmt.Errorf("%w: node %d: a reading of %d numbers and a truth of %d, want %d, NaN for what is missing, and 1 or none",
 			ErrMalformed, id, len(ev.Row), len(ev.Truth), want)
 	}
+	if ev.Time > mostTime {
+		return fmt.Errorf("%w: node %d: step %d, want at most 2⁵³", ErrMalformed, id, ev.Time)
+	}
 	if f.started && ev.Time <= f.latest {
 		return fmt.Errorf("%w: node %d: a reading of step %d, and the sensor has read step %d; streams go on after what was replayed",
 			ErrOrder, id, ev.Time, f.latest)
 	}
 	return nil
 }
+
+// mostTime is the last step: up to it a float64, which memories are made of, holds
+// every time.
+const mostTime = 1 << 53
 
 // read turns a reading into the inputs z, F of them, and learns from the truths that
 // are known now: those that came late, in the order of their times, and that of the

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -100,6 +101,7 @@ func TestForecastsRefuse(t *testing.T) {
 		{agent.Begin{Time: last + 1, Row: []float32{1}}, agent.ErrMalformed},
 		{agent.Begin{Time: last + 1, Row: []float32{1, 2, 3}}, agent.ErrMalformed},
 		{agent.Begin{Time: last + 1, Row: []float32{1, 2}, Truth: []float32{1, 2}}, agent.ErrMalformed},
+		{agent.Begin{Time: 1 << 60, Row: []float32{1, 2}}, agent.ErrMalformed},
 		{agent.Begin{Time: last, Row: []float32{1, 2}}, agent.ErrOrder}, // it was replayed
 		{agent.Told{Time: last, Truth: 1}, agent.ErrOrder},              // nothing was answered yet
 		{agent.Begin{Time: last + 1, Row: []float32{nan, nan}}, nil},
@@ -134,6 +136,12 @@ func TestForecastMemoryThatDoesNotFit(t *testing.T) {
 		spoil(m.Forecast)
 		if err := swarm.Nodes[0].Restore(m); err == nil {
 			t.Errorf("%s: got no error, want one", name)
+		}
+	}
+	var m agent.ForecastMemory
+	for _, text := range []string{`{"season":"AAAA"}`, `{"season":"AAAAAAAA8D8="}`, `{"season":[1]}`, `{"season":"AAAAAAAA8H8="}`} {
+		if err := json.Unmarshal([]byte(text), &m); err == nil {
+			t.Errorf("%s: got no error, want one", text)
 		}
 	}
 	s.agents(swarm, 8)

@@ -1,8 +1,11 @@
 package agent
 
 import (
+	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/wdgnn/wdgnn/forecast"
@@ -17,6 +20,50 @@ type ForecastMemory struct {
 	Near   *float32           `json:"near,omitempty"`   // of neighbours' readings in the last step, normalised; nil if none was heard
 	Late   []PastTruth        `json:"late,omitempty"`   // told since, in the user's units
 	Truths []PastTruth        `json:"truths,omitempty"` // of the last steps, normalised; of nodes that learn by other rules
+}
+
+// forecastText is a ForecastMemory as JSON has it: of a season, thousands of numbers
+// per node, the bytes of rule.SeasonMemory.Numbers, little-endian float64.
+type forecastText struct {
+	*plainForecast
+	Season []byte `json:"season,omitempty"`
+}
+
+type plainForecast ForecastMemory
+
+// MarshalJSON writes the season as bytes.
+func (m *ForecastMemory) MarshalJSON() ([]byte, error) {
+	text := forecastText{plainForecast: (*plainForecast)(m)}
+	if m.Season != nil {
+		numbers := m.Season.Numbers()
+		text.Season = make([]byte, 0, 8*len(numbers))
+		for _, v := range numbers {
+			text.Season = binary.LittleEndian.AppendUint64(text.Season, math.Float64bits(v))
+		}
+	}
+	return json.Marshal(text)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes. Whether it fits a node, Restore says.
+func (m *ForecastMemory) UnmarshalJSON(data []byte) error {
+	text := forecastText{plainForecast: (*plainForecast)(m)}
+	if err := json.Unmarshal(data, &text); err != nil {
+		return err
+	}
+	m.Season = nil
+	if text.Season == nil {
+		return nil
+	}
+	if len(text.Season)%8 != 0 {
+		return fmt.Errorf("agent: memory: a season of %d bytes, want 8 for each number", len(text.Season))
+	}
+	numbers := make([]float64, len(text.Season)/8)
+	for k := range numbers {
+		numbers[k] = math.Float64frombits(binary.LittleEndian.Uint64(text.Season[8*k:]))
+	}
+	season, err := rule.SeasonOf(numbers)
+	m.Season = &season
+	return err
 }
 
 // memory returns a copy of what is remembered after a step.
