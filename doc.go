@@ -41,6 +41,7 @@
 //	scenario/movies     ratings of movies that resemble each other
 //
 // examples/tiny is the method in one file that uses none of this;
+// examples/forecast trains on a table of readings and keeps learning;
 // examples/outside has short programs for what most people come for: train and
 // predict, learn from a stream, a cost, a rule, a network or a world of one's
 // own, and wdgnn-agent with that rule. The program is in cmd/wdgnn.
