@@ -26,7 +26,7 @@ func (c *ForecastCommand) print(run *lifecycle.OnlineRun) error {
 	if run.Unit() != "" {
 		unit = ", in " + run.Unit()
 	}
-	w.printf("forecasts made at %s%s, with what 9 of 10 lie between\n", list[0].Forecasts[0].MadeAt, unit)
+	w.printf("forecasts made at %s%s%s\n", list[0].Forecasts[0].MadeAt, unit, covered(run.Coverage()))
 	printOutlooks(w, list)
 	printPast(w, run.News)
 	printTrouble(w, list)
@@ -34,6 +34,17 @@ func (c *ForecastCommand) print(run *lifecycle.OnlineRun) error {
 		w.printf("wrote %s\n", c.out)
 	}
 	return w.err
+}
+
+// covered says what intervals are, of which a share is to hold the truth.
+func covered(share float64) string {
+	switch share {
+	case 0:
+		return ""
+	case 0.9:
+		return ", with what 9 of 10 lie between"
+	}
+	return fmt.Sprintf(", with what %.4g %% lie between", 100*share)
 }
 
 // printOutlooks writes a row per sensor: what it reads, and what it will.

@@ -61,7 +61,7 @@ func (r *OnlineRun) curve(i, c int) *ForecastCurve {
 		f.Axis = fmt.Sprintf("%s since %s", map[time.Duration]string{time.Hour: "Hours", 24 * time.Hour: "Days"}[unit], s.clock(s.step(from)))
 	}
 	if r.saysSets() {
-		f.Asked = r.Rule.Conformal.Coverage
+		f.Asked = r.Coverage()
 	}
 	for t := from; t < r.State.At; t++ {
 		x := float64(s.step(t))

@@ -122,5 +122,13 @@ func (r *OnlineRun) Outlooks() (list []Outlook) {
 	return list
 }
 
+// Coverage returns how often intervals are to hold the truth; 0 if there are none.
+func (r *OnlineRun) Coverage() float64 {
+	if !r.saysSets() {
+		return 0
+	}
+	return r.Rule.Conformal.Coverage
+}
+
 // Unit returns the unit of the readings; empty if it is not known.
 func (r *OnlineRun) Unit() string { return r.Stream.sensors.spec.Unit }

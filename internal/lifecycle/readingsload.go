@@ -158,6 +158,10 @@ func placed(
 	}
 	drop := int(from - first)
 	r := newReadings(spec, s.Part(drop, s.Steps), after(told, drop*s.Nodes), graphsAfter(g, drop))
+	if !f.training && (s.Interval > 0) != (spec.Interval > 0) {
+		s.Notes = append(s.Notes, fmt.Sprintf("the model and the series do not both have times: rows are counted from %s on, "+
+			"after what the model was trained on", stepName(spec, first)))
+	}
 	r.first, r.again, r.notes = from, f.past, slices.Clone(s.Notes)
 	if g.Note != "" {
 		r.notes = append(r.notes, g.Note)
