@@ -78,6 +78,7 @@ func (h *Machine) warn(text string, args ...any)  { h.log(slog.LevelWarn, text, 
 func (h *Machine) reply(time uint64) *Answer {
 	a := &h.answer
 	a.Time, a.Outputs, a.Error, a.began = time, a.Outputs[:0], "", h.now
+	h.date(a)
 	h.actions.Answer = a
 	return a
 }

@@ -25,6 +25,7 @@ import (
 // another than the reading; nodes may be named by their sensors.
 type Line struct {
 	Time  uint64     `json:"time"`
+	At    string     `json:"at,omitempty"` // a time such as 2026-03-29T23:45:00Z in place of Time, where nodes forecast by a clock
 	Nodes []NodeLine `json:"nodes,omitempty"`
 	End   bool       `json:"end,omitempty"` // nothing will follow
 
@@ -137,6 +138,11 @@ type Answer struct {
 	Time    uint64           `json:"time"`
 	Outputs []Output         `json:"outputs"`
 	Error   string           `json:"error,omitempty"`
+
+	// Where nodes forecast by a clock: the time of the step, and those that are
+	// forecast, one per output, as RFC 3339 has them.
+	At  string   `json:"at,omitempty"`
+	For []string `json:"for,omitempty"`
 
 	began time.Duration // when its line came, after the start of the machine
 }

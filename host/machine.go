@@ -193,6 +193,14 @@ func (h *Machine) line(l *Line) {
 			return
 		}
 	}
+	dated, err := h.dated(l)
+	if err != nil {
+		h.stats.StaleLines++
+		h.refuse(l, "at", "%v", err)
+		h.answer.At, h.answer.For = l.At, nil
+		return
+	}
+	l = dated
 	observes, tells := false, false
 	for k := range l.Nodes {
 		observes = observes || l.Nodes[k].Row != nil

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/conformal"
@@ -259,6 +260,40 @@ func TestTruthsApart(t *testing.T) {
 	s.say(`{"time":3,"nodes":[{"node":0,"target":[60.25]}]}`)
 	if r := s.Step(0, host.Look{}).Report; r.Stats.StaleLines != 1 {
 		t.Errorf("got %d stale lines, want 1: nobody waits for a truth of step 3 in step 90", r.Stats.StaleLines)
+	}
+}
+
+// Where the model knows a clock, lines may say when in place of which step, and answers
+// say both, with the times that are forecast.
+func TestLinesByTheClock(t *testing.T) {
+	c := sensorConfig(t, false)
+	a := newSensorHost(t, c, nil).say(`{"at":"2031-05-04T01:00:00Z","nodes":[{"node":0,"row":[61]}]}`)
+	if !strings.Contains(a, "knows no clock") {
+		t.Errorf("got %s, want that the model knows no clock", a)
+	}
+	spec := c.Plan.Forecast
+	spec.Interval, spec.Origin = 15*time.Minute, time.Date(2031, 5, 4, 0, 0, 0, 0, time.UTC)
+	check(t, c.Plan.Validate())
+	s := newSensorHost(t, c, nil)
+	for _, c := range []struct{ at, want string }{
+		{`"at":"2031-05-04T01:00:00Z"`, `"time":4,`},
+		{`"at":"2031-05-04T03:15:00+02:00"`, `"time":5,`},
+		{`"at":"2031-05-04 01:37:29"`, `"time":6,`}, // the nearest step
+		{`"at":"2031-05-04 01:37:30"`, `"time":7,`}, // of two the later
+		{`"time":8`, `"at":"2031-05-04T02:00:00Z","for":["2031-05-04T02:15:00Z","2031-05-04T02:30:00Z"]`},
+		{`"at":"2031-05-05","time":96`, `"time":96,`},
+		{`"at":"2031-05-05T00:15:00Z","time":96`, "also said to be step 96, and is step 97"},
+		{`"at":"2031-05-03T23:00:00Z"`, "before"},
+		{`"at":"4031-05-03T23:00:00Z"`, "290 years"},
+		{`"at":"yesterday"`, "this is no time"},
+		{`"at":"2031-05-04T01:00:00Z"`, "step 4 is over"},
+	} {
+		if a := s.say(`{%s,"nodes":[{"node":0,"row":[61]}]}`, c.at); !strings.Contains(a, c.want) {
+			t.Errorf("%s: got %s, want %s in it", c.at, a, c.want)
+		}
+	}
+	if a := s.say(`{"at":"2031-05-05","nodes":[{"node":0,"target":[61]}]}`); a != "" || s.Step(0, host.Look{}).Report.Stats.StaleLines != 5 {
+		t.Errorf("got %s, want a late truth to be heard", a)
 	}
 }
 
