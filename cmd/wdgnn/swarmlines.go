@@ -118,7 +118,7 @@ func printForecasts(out *lines, f *lifecycle.ForecastResult) {
 	if f.Unit != "" {
 		head += ", " + f.Unit
 	}
-	out.printf("%-20s", head)
+	out.printf("%s", head)
 	for _, m := range f.Horizons[0].Methods {
 		name := m.Name
 		switch name {
@@ -131,7 +131,7 @@ func printForecasts(out *lines, f *lifecycle.ForecastResult) {
 	}
 	out.printf("\n")
 	for _, h := range f.Horizons {
-		out.printf("  %-18s", h.Ahead)
+		out.printf("  %-*s", len(head)-2, h.Ahead)
 		for _, m := range h.Methods {
 			out.printf(" %14.4g", m.MAE)
 		}

@@ -57,8 +57,9 @@ network, and the world that they observe, and lets them work:
 
 With --model and --config it is a model of your own, as wdgnn train or wdgnn online
 left it, on the stream of the configuration's section online, with the rule that
-wdgnn online would take. Nodes of a model that has learned online go on with what
-they learned. wdgnn swarm collect writes what agents learned into a model file.
+wdgnn online would take; for models that forecast it is a series of readings. Nodes
+of a model that has learned online go on with what they learned. wdgnn swarm collect
+writes what agents learned into a model file.
 
 Every agent hears its one-hop neighbours only. Its key lets it speak as itself
 and hear those who may ever be its neighbours, nobody else.
