@@ -37,7 +37,10 @@ that the configuration of one of them lists:
 A host may publish as itself only, and hear its world and those hosts with
 which one of its nodes has a link in --graph; without --graph it may hear all.
 Each host needs its own folder of the result, and nothing else of it; the keys
-of the authority should not stay on any of them.`,
+of the authority should not stay on any of them. Certificates are valid for a year:
+
+  renew    writes the next ones, which running boxes and servers take by themselves
+  revoke   shuts out who has a stolen key`,
 		Example: `  wdgnn swarm keys --config agent.yaml --graph field.csv --server box-1,10.0.0.1 --out keys
   scp -r keys/host-3 box-3:                     a folder for each box`,
 		Args: noArguments,
@@ -54,8 +57,9 @@ of the authority should not stay on any of them.`,
 	f.StringVar(&c.graph, "graph", "", "every link that there may ever be, as wdgnn train reads graphs")
 	f.StringVar(&c.out, "out", "keys", "folder to write")
 	f.StringSliceVar(&c.servers, "server", nil, "names and addresses of the NATS servers; nothing means this machine only")
-	f.IntVar(&c.years, "years", 0, "how long certificates are valid; 0 means 10")
+	f.IntVar(&c.years, "years", 0, "how long certificates are valid; 0 means 1")
 	f.BoolVar(&c.force, "force", false, "replace the keys that are there; all hosts need theirs anew")
+	cmd.AddCommand((&SwarmKeysRenewCommand{}).command(), (&SwarmKeysRevokeCommand{}).command())
 	return cmd
 }
 

@@ -28,7 +28,7 @@ func (c *SwarmServerCommand) command() *cobra.Command {
 		Short: "Run a NATS server for the agents of a deployment",
 		Long: `Runs the NATS server that is inside this program, for deployments that want no
 other one. It holds everybody to the permissions of --keys, encrypts, and stores
-nothing. Without --keys anybody may say anything, so that it listens on this
+nothing. Keys that change are in force within a second. Without --keys anybody may say anything, so that it listens on this
 machine only.
 
 Several servers share the load and stand in for each other: give each of them
@@ -81,6 +81,9 @@ func (c *SwarmServerCommand) Run(ctx context.Context) error {
 	defer s.Stop()
 	if _, err := fmt.Fprintf(c.Stdout, "%s  (agents: bus.url; Ctrl-C ends it)\n", s.URL()); err != nil {
 		return err
+	}
+	if c.keys != "" {
+		s.Follow(ctx, c.keys, b.Log)
 	}
 	<-ctx.Done()
 	n := s.Stats()

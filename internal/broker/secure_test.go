@@ -157,6 +157,11 @@ func TestCluster(t *testing.T) {
 		t.Errorf("got stats %+v and %+v, want routes between them", one.Stats(), two.Stats())
 	}
 
+	if err := one.Reload(config.Keys); err != nil {
+		t.Errorf("reload in a cluster: got %v, want no error", err)
+	}
+	talk(t, dir, one.URL(), two.URL())
+
 	posing, err := keys.HostTLS(dir, 0)
 	if err != nil {
 		t.Fatal(err)

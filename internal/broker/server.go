@@ -13,12 +13,14 @@ import (
 // startTimeout is how long a server may take to listen.
 const startTimeout = 10 * time.Second
 
-// Server is a running server. Its methods may be called concurrently.
+// Server is a running server. Its methods may be called concurrently, but Reload and
+// Follow, which belong to one goroutine.
 type Server struct {
-	nats *server.Server
-	log  *logger
-	url  string
-	addr string
+	nats   *server.Server
+	config Config // with the keys in force
+	log    *logger
+	url    string
+	addr   string
 }
 
 // Stats counts what a server did since it started.
@@ -43,7 +45,7 @@ func Start(config Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("broker: %w", err)
 	}
-	s := &Server{nats: nats, log: &logger{to: config.Log, fatal: make(chan string, 1)}}
+	s := &Server{nats: nats, config: config, log: &logger{to: config.Log, fatal: make(chan string, 1)}}
 	nats.SetLoggerV2(s.log, false, false, false)
 	nats.Start()
 	if err := s.ready(); err != nil {

@@ -29,6 +29,8 @@ const scheme = "wdgnn"
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
+	from time.Time // of the certificates that it issues
+	to   time.Time
 }
 
 // identity is a certificate and its key, in PEM.
@@ -37,8 +39,9 @@ type identity struct {
 	pin       string // SHA-256 of the public key
 }
 
-// newAuthority makes an authority for a run. Its certificates begin a day
-// early, for boxes whose clocks are behind.
+// newAuthority makes an authority for a run, whose certificates are valid for so
+// many years; its own for longer, so that it can renew them. All begin a day early, for boxes
+// whose clocks are behind.
 func newAuthority(run string, now time.Time, years int) (*authority, identity, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -47,7 +50,7 @@ func newAuthority(run string, now time.Time, years int) (*authority, identity, e
 	template := &x509.Certificate{
 		Subject:               pkix.Name{Organization: []string{scheme}, CommonName: "authority of a run"},
 		NotBefore:             now.AddDate(0, 0, -1),
-		NotAfter:              now.AddDate(years, 0, 0),
+		NotAfter:              now.AddDate(max(years, authorityYears), 0, 0),
 		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 		BasicConstraintsValid: true,
 		IsCA:                  true,
@@ -60,7 +63,7 @@ func newAuthority(run string, now time.Time, years int) (*authority, identity, e
 	}
 	block, _ := pem.Decode(id.cert)
 	cert, err := x509.ParseCertificate(block.Bytes)
-	return &authority{cert, key}, id, err
+	return &authority{cert, key, template.NotBefore, now.AddDate(years, 0, 0)}, id, err
 }
 
 // issue makes the identity of a party, which is both a client and a server.
@@ -73,8 +76,8 @@ func (a *authority) issue(names []string, paths ...string) (identity, error) {
 	}
 	template := &x509.Certificate{
 		Subject:     pkix.Name{Organization: []string{scheme}, CommonName: strings.TrimPrefix(paths[0], "/")},
-		NotBefore:   a.cert.NotBefore,
-		NotAfter:    a.cert.NotAfter,
+		NotBefore:   a.from,
+		NotAfter:    a.to,
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}

@@ -30,7 +30,9 @@
 // # TLS
 //
 // Certificates are ECDSA P-256, signed by a certificate authority made for the
-// set, and valid from the day before for Plan.Years years. A host's names its
+// set, and valid from the day before for Plan.Years years; Renew writes the next, and
+// running programs take them by themselves. Revoke lists keys that are no longer taken in
+// revoked.txt beside ca.crt. A host's certificate names its
 // run and number as wdgnn://<run>/host/<id>, which is what other hosts check:
 // machines may change addresses. A server's names it as wdgnn://<run>/server
 // and lists its addresses, which clients check.

@@ -35,12 +35,17 @@ func LoadClient(dir, party string) (*Client, error) {
 		Seed: bytes.TrimSpace(seed),
 		TLS:  &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: roots},
 	}
+	list, err := newRevoked(dir)
+	if err != nil {
+		return nil, err
+	}
+	c.TLS.VerifyConnection = func(s tls.ConnectionState) error { return list.check(s.PeerCertificates[0]) }
 	if _, err := os.Stat(filepath.Join(dir, "host.crt")); err == nil {
-		cert, err := loadPair(dir, "host")
+		own, err := newLive(dir, "host", nil)
 		if err != nil {
 			return nil, err
 		}
-		c.TLS.Certificates = []tls.Certificate{cert}
+		c.TLS.GetClientCertificate = own.client
 	}
 	return c, nil
 }
@@ -48,31 +53,49 @@ func LoadClient(dir, party string) (*Client, error) {
 // HostTLS returns what a host needs for direct links with others, as client
 // and as server alike. Both ends must show a certificate of the same authority
 // that names a host of the same run; HostOf tells which. Addresses are not
-// compared with names: who a host is does not depend on where it is.
+// compared with names: who a host is does not depend on where it is. Renewed
+// certificates and revoked keys count from the next handshake on.
 func HostTLS(dir string, host transport.HostID) (*tls.Config, error) {
 	dir = folder(dir, HostName(host))
-	roots, cert, err := loadIdentity(dir, "host")
+	run := ""
+	roots, list, own, err := loadIdentity(dir, "host", func(cert *x509.Certificate) error {
+		return namesHost(cert, dir, host, run)
+	})
 	if err != nil {
 		return nil, err
 	}
-	if len(cert.Leaf.URIs) == 0 {
-		return nil, fmt.Errorf("keys: %s: the certificate names no host", dir)
-	}
-	run := cert.Leaf.URIs[0].Host
-	if named, err := HostOf(cert.Leaf, run); err != nil {
-		return nil, fmt.Errorf("keys: %s: %w", dir, err)
-	} else if named != host {
-		return nil, fmt.Errorf("keys: %s: the certificate is of host %d, want %d", dir, named, host)
-	}
+	run = own.get().Leaf.URIs[0].Host
 	return &tls.Config{
-		MinVersion:         tls.VersionTLS13,
-		Certificates:       []tls.Certificate{cert},
-		RootCAs:            roots,
-		ClientCAs:          roots,
-		ClientAuth:         tls.RequireAndVerifyClientCert,
-		InsecureSkipVerify: true, // of the name only: VerifyConnection checks the rest
-		VerifyConnection:   func(s tls.ConnectionState) error { return verifyPeer(s, roots, run) },
+		MinVersion:           tls.VersionTLS13,
+		GetCertificate:       own.server,
+		GetClientCertificate: own.client,
+		RootCAs:              roots,
+		ClientCAs:            roots,
+		ClientAuth:           tls.RequireAndVerifyClientCert,
+		InsecureSkipVerify:   true, // of the name only: VerifyConnection checks the rest
+		VerifyConnection: func(s tls.ConnectionState) error {
+			if err := verifyPeer(s, roots, run); err != nil {
+				return err
+			}
+			return list.check(s.PeerCertificates[0])
+		},
 	}, nil
+}
+
+// namesHost says why a certificate is not that of a host of a run.
+func namesHost(cert *x509.Certificate, dir string, host transport.HostID, run string) error {
+	if len(cert.URIs) == 0 {
+		return fmt.Errorf("keys: %s: the certificate names no host", dir)
+	}
+	if run == "" {
+		run = cert.URIs[0].Host
+	}
+	if named, err := HostOf(cert, run); err != nil {
+		return fmt.Errorf("keys: %s: %w", dir, err)
+	} else if named != host {
+		return fmt.Errorf("keys: %s: the certificate is of host %d, want %d", dir, named, host)
+	}
+	return nil
 }
 
 // verifyPeer accepts hosts of a run.
@@ -96,32 +119,38 @@ func verifyPeer(s tls.ConnectionState, roots *x509.CertPool, run string) error {
 	return err
 }
 
-// ServerTLS returns what a NATS server shows to its clients, and to other
-// servers, which it asks for a certificate of the same authority. Whoever
-// clients are, their NKeys tell.
+// ServerTLS returns what a NATS server shows to its clients, whom it does not ask for
+// a certificate: their NKeys tell who they are, and one that has expired shuts nobody
+// out. Other servers it asks for one of the same authority. A renewed certificate
+// counts from the next handshake on.
 func ServerTLS(dir string) (*tls.Config, error) {
 	dir = folder(dir, serverFolder)
-	roots, cert, err := loadIdentity(dir, "server")
+	roots, _, own, err := loadIdentity(dir, "server", nil)
 	if err != nil {
 		return nil, err
 	}
 	return &tls.Config{
-		MinVersion:   tls.VersionTLS13,
-		Certificates: []tls.Certificate{cert},
-		RootCAs:      roots,
-		ClientCAs:    roots,
-		ClientAuth:   tls.VerifyClientCertIfGiven,
+		MinVersion:           tls.VersionTLS13,
+		GetCertificate:       own.server,
+		GetClientCertificate: own.client,
+		RootCAs:              roots,
+		ClientCAs:            roots,
 	}, nil
 }
 
-// loadIdentity returns the authority of a party and the party's certificate.
-func loadIdentity(dir, name string) (*x509.CertPool, tls.Certificate, error) {
+// loadIdentity returns the authority of a party, the keys that it does not take, and
+// the party's certificate, which passes check however often it is renewed.
+func loadIdentity(dir, name string, check func(*x509.Certificate) error) (*x509.CertPool, *revoked, *live, error) {
 	roots, err := loadRoots(dir)
 	if err != nil {
-		return nil, tls.Certificate{}, err
+		return nil, nil, nil, err
 	}
-	cert, err := loadPair(dir, name)
-	return roots, cert, err
+	list, err := newRevoked(dir)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	own, err := newLive(dir, name, check)
+	return roots, list, own, err
 }
 
 // folder returns where the files of a party are: in the folder of the set, or

@@ -34,6 +34,9 @@ type Permissions struct {
 	// ServerPin is the SHA-256 of the server certificate's public key, in
 	// hexadecimal: servers of a cluster accept no other one from each other.
 	ServerPin string `json:"server_pin"`
+
+	// Revoked are users that servers no longer know, for when they get new keys.
+	Revoked []User `json:"revoked,omitempty"`
 }
 
 // User is one party and what it may do. Subjects may hold wildcards; no

@@ -19,7 +19,8 @@ type Plan struct {
 	// localhost, 127.0.0.1 and ::1.
 	Server []string `json:"server,omitempty"`
 
-	// Years is how long certificates are valid. 0 means 10.
+	// Years is how long certificates are valid. 0 means 1. The authority's own,
+	// which stays at home and signs the next, is valid for 20 or, if that is more, as long.
 	Years int `json:"years,omitempty"`
 }
 
@@ -31,8 +32,9 @@ type Host struct {
 }
 
 const (
-	defaultYears = 10
-	mostYears    = 100
+	defaultYears   = 1
+	authorityYears = 20
+	mostYears      = 100
 )
 
 // Validate returns all that is wrong with p.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"net"
 	"slices"
@@ -32,7 +33,7 @@ type Bus struct {
 	inlets  map[transport.HostID]context.CancelFunc // whom this host hears
 	outlets map[transport.HostID]*outlet            // who hears it
 	strange []net.Conn                              // who has not said yet who it is, oldest first
-	conns   map[net.Conn]struct{}                   // all connections, without TLS
+	conns   map[net.Conn]*x509.Certificate          // all connections, without TLS, and who is there if that is known
 }
 
 // Open starts a host's bus. The context bounds the opening only.
@@ -47,7 +48,7 @@ func Open(ctx context.Context, c Config) (*Bus, error) {
 		inbox:    transport.NewInbox(c.Buffer, c.Bytes),
 		inlets:   make(map[transport.HostID]context.CancelFunc),
 		outlets:  make(map[transport.HostID]*outlet),
-		conns:    make(map[net.Conn]struct{}),
+		conns:    make(map[net.Conn]*x509.Certificate),
 	}
 	if c.TLS != nil {
 		b.tls = tlsConfig(c.TLS)
@@ -172,7 +173,7 @@ func (b *Bus) track(c net.Conn) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.closed {
-		b.conns[c] = struct{}{}
+		b.conns[c] = nil
 	}
 	return !b.closed
 }

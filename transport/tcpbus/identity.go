@@ -34,21 +34,22 @@ func (b *Bus) acceptTLS(ctx context.Context, raw net.Conn) (net.Conn, transport.
 		return err
 	}
 	conn := tls.Server(raw, c)
-	if err := conn.HandshakeContext(ctx); err != nil || b.config.Permit == nil {
+	if err := conn.HandshakeContext(ctx); err != nil {
 		return conn, peer, err
+	}
+	b.met(raw, conn)
+	if b.config.Permit == nil {
+		return conn, peer, nil
 	}
 	return conn, peer, b.config.Permit(conn.ConnectionState().PeerCertificates[0], b.config.Host)
 }
 
 // permitted returns those of the hosts that this one may hear.
 func (b *Bus) permitted(hosts []transport.HostID) []transport.HostID {
-	if b.config.Permit == nil || b.tls == nil || len(b.tls.Certificates) == 0 {
+	if b.config.Permit == nil || b.tls == nil {
 		return hosts
 	}
-	leaf, err := b.tls.Certificates[0].Leaf, error(nil)
-	if leaf == nil {
-		leaf, err = x509.ParseCertificate(b.tls.Certificates[0].Certificate[0])
-	}
+	leaf, err := b.own()
 	var list []transport.HostID
 	for _, h := range hosts {
 		refused := err
@@ -65,6 +66,23 @@ func (b *Bus) permitted(hosts []transport.HostID) []transport.HostID {
 	return list
 }
 
+// own returns the certificate that this host shows now.
+func (b *Bus) own() (*x509.Certificate, error) {
+	var pair *tls.Certificate
+	if len(b.tls.Certificates) > 0 {
+		pair = &b.tls.Certificates[0]
+	} else {
+		var err error
+		if pair, err = b.tls.GetCertificate(new(tls.ClientHelloInfo)); err != nil {
+			return nil, err
+		}
+	}
+	if pair.Leaf != nil {
+		return pair.Leaf, nil
+	}
+	return x509.ParseCertificate(pair.Certificate[0])
+}
+
 // dialTLS agrees on TLS as the side that dials.
 func (b *Bus) dialTLS(ctx context.Context, raw net.Conn, want transport.HostID) (net.Conn, error) {
 	c := b.tls.Clone()
@@ -79,7 +97,11 @@ func (b *Bus) dialTLS(ctx context.Context, raw net.Conn, want transport.HostID) 
 		return nil
 	}
 	conn := tls.Client(raw, c)
-	return conn, conn.HandshakeContext(ctx)
+	if err := conn.HandshakeContext(ctx); err != nil {
+		return conn, err
+	}
+	b.met(raw, conn)
+	return conn, nil
 }
 
 // identify returns whom a peer's certificate names, once the roots vouch for it.
