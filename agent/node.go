@@ -63,6 +63,10 @@ type Node struct {
 
 	later later
 	send  []Message
+
+	batch *Batch // with whom the node may step together; nil if with nobody
+	at    int    // its place there
+	joint bool   // in this step it did
 }
 
 // opening is what a node told of itself when a step began.
@@ -358,6 +362,7 @@ func (n *Node) checkBegin(ev Begin) error {
 // The node's own parameters stand among those that it will hear: eq. (9) mixes
 // what all of them had when the step began.
 func (n *Node) connect(links []Link) {
+	n.joint = false
 	n.links, n.self, n.degree = slices.Grow(n.links[:0], len(links)), 0, 0
 	for _, l := range links {
 		n.links = append(n.links, neighbor{Link: l})
@@ -401,6 +406,15 @@ func (n *Node) place(k int) int {
 // post sends the message of exchange e to everyone.
 func (n *Node) post(e int) {
 	out := n.outbox[n.time%2][e]
+	n.fill(out, e)
+	copy(n.inbox[e].rows.Row(n.self), out[:n.plan.stages[e].width])
+	if len(n.links) > 0 {
+		n.send = append(n.send, n.message(n.time, e, Everyone))
+	}
+}
+
+// fill writes what the node sends in exchange e to out.
+func (n *Node) fill(out []float32, e int) {
 	stage := n.plan.stages[e]
 	if n.plan.Delayed {
 		copy(out, n.before)
@@ -415,10 +429,6 @@ func (n *Node) post(e int) {
 		for _, v := range n.learner.State()[:n.plan.sent] {
 			at += copy(out[at:], v)
 		}
-	}
-	copy(n.inbox[e].rows.Row(n.self), out[:stage.width])
-	if len(n.links) > 0 {
-		n.send = append(n.send, n.message(n.time, e, Everyone))
 	}
 }
 
@@ -527,6 +537,12 @@ func (n *Node) predict(r *Ready) {
 		deep = n.hidden[len(n.hidden)-1]
 	}
 	n.plan.Model.Combine(n.base, n.shifted[0], deep, &n.scratch.tape)
+	n.give()
+	r.Prediction, r.Bounds = n.output, n.Bounds()
+}
+
+// give computes the output from y†, and ends what the step waits for.
+func (n *Node) give() {
 	base, z := n.base.Row(0), n.observed()
 	switch {
 	case n.Season() != nil:
@@ -547,7 +563,6 @@ func (n *Node) predict(r *Ready) {
 	}
 	n.predicted = true
 	n.stats.Predicted++
-	r.Prediction, r.Bounds = n.output, n.Bounds()
 }
 
 // observed returns the row that the node predicts and learns from: z, and behind

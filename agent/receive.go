@@ -115,6 +115,10 @@ func norm(v []float32) float64 {
 // the last that an exchange waited for. The row of an exchange that is over is
 // too late: the sum without it was sent on, or is in the prediction.
 func (n *Node) take(m *Message) bool {
+	if n.joint {
+		n.batch.again(n, m)
+		return false
+	}
 	k, found := n.find(m.From)
 	if !found {
 		n.stats.Strangers++
@@ -425,9 +429,18 @@ func (n *Node) observe(ev Feedback) {
 // relink tells the learner whose messages the world says it hears. A message that
 // was lost on the way changes nothing about that.
 func (n *Node) relink() {
+	if n.plan.Rule.Newton == nil {
+		return
+	}
 	n.near = n.near[:0]
-	for k := range n.links {
-		n.near = append(n.near, int32(n.links[k].Node))
+	if n.joint {
+		for _, l := range n.batch.links[n.at] {
+			n.near = append(n.near, int32(l.Node))
+		}
+	} else {
+		for k := range n.links {
+			n.near = append(n.near, int32(n.links[k].Node))
+		}
 	}
 	n.learner.Relink(n.near)
 }
@@ -436,8 +449,12 @@ func (n *Node) relink() {
 // where they began everybody's parameters are, if any may stand out, and where
 // they are, if differences are clipped.
 func (n *Node) listen() {
+	if n.joint {
+		n.batch.listen(n)
+		return
+	}
 	self := n.mixingRow()
-	n.heard.Weights, n.heard.Rows, n.heard.Vectors, n.heard.Self = n.weights, n.rows, n.vectors, self
+	n.heard.Weights, n.heard.Rows, n.heard.Vectors, n.heard.Self, n.heard.Mixed = n.weights, n.rows, n.vectors, self, nil
 	if n.plan.Rule.Mixing == 0 { // nobody else is heard
 		n.heard.Weights, n.heard.Rows, n.heard.Self = n.weights[:1], n.rows[:1], 0
 		n.heard.Weights[0], n.heard.Rows[0] = 1, int32(n.self)

@@ -160,6 +160,9 @@ func (f *Basis) hear(common *Hearing, m *SecondMoment) error {
 // knew of them.
 func (f *Basis) Hears(node int) bool { return f.ears[node] != nil }
 
+// Hearing says whether nodes weight their neighbours one by one.
+func (f *Basis) Hearing() bool { return f.common != nil }
+
 // Len returns the length of x: rows times the rank of Ω.
 func (f *Basis) Len() int { return f.rows * f.width }
 
