@@ -52,6 +52,11 @@ type Config struct {
 
 	// Every is the time between two checkpoints; 0 means a second.
 	Every time.Duration
+
+	// Together is how many nodes a host must have to compute their steps as
+	// matrices, see [agent.Batch]; 0 means 16, less than 0 that it never does.
+	// What they compute is the same.
+	Together int
 }
 
 // Pacing says what a step waits for.

@@ -49,6 +49,7 @@ func (h *Machine) settle() {
 // others must hear. Nodes of one host hear each other at once: no frame, no delay,
 // no loss. What they say to that goes to the end of the queue.
 func (h *Machine) drain() {
+	h.goTogether()
 	for k := 0; k < len(h.queue); k++ {
 		m := &h.queue[k] // stays where it is even if the queue has to grow
 		if m.To != agent.Everyone {
@@ -76,6 +77,9 @@ func (h *Machine) drain() {
 // the others back until a tick, or an answer to a request, with which everything
 // leaves that is there.
 func (h *Machine) post(m *agent.Message) {
+	if int(m.Exchange) < h.left && m.Kind == agent.Row {
+		return
+	}
 	h.pending = append(h.pending, *m)
 	if m.Kind == agent.Relay { // leaves with the row that follows it
 		return

@@ -57,6 +57,11 @@ type Machine struct {
 	skipTo    uint64
 	anew      bool // parameters go back before the next step
 
+	batch   *agent.Batch // nil if nodes always step one by one
+	joint   bool         // nodes are together in the step under way
+	rewired bool         // links are not those of the batch
+	left    int          // exchanges of the step whose rows left when nodes were together
+
 	queue   []agent.Message // to be delivered
 	pending []agent.Message // to be sent
 	ship    bool            // pending messages should leave
@@ -134,6 +139,7 @@ func NewMachine(c Config, checkpoint []byte) (*Machine, error) {
 	for _, host := range c.Hear {
 		h.hears[host] = always
 	}
+	h.gather()
 	h.rewire()
 	return h, h.prepareSurvey()
 }
@@ -252,7 +258,7 @@ func (h *Machine) begin(l *Line) {
 	h.opened++
 	h.started, h.resigned = h.now, false
 	h.turn, h.asked, h.patience = h.started, h.started, 0
-	h.taking, h.predicted, h.boundary, h.ship = 0, 0, 0, false
+	h.taking, h.predicted, h.boundary, h.left, h.ship = 0, 0, 0, 0, false
 	clear(h.posted)
 	clear(h.pending)
 	h.pending = h.pending[:0]
@@ -262,6 +268,17 @@ func (h *Machine) begin(l *Line) {
 	}
 	h.wrong = h.wrong[:0]
 	h.wire(l)
+	if h.together(l) {
+		h.beginTogether(l)
+	} else {
+		h.beginApart(l)
+	}
+	h.settle()
+	h.replay()
+}
+
+// beginApart lets nodes begin a step one by one.
+func (h *Machine) beginApart(l *Line) {
 	for k := range l.Nodes {
 		n := &l.Nodes[k]
 		i, ok := h.find(n)
@@ -295,8 +312,6 @@ func (h *Machine) begin(l *Line) {
 			h.tell(c, n)
 		}
 	}
-	h.settle()
-	h.replay()
 }
 
 // reveal takes in what answers cost.
@@ -396,6 +411,7 @@ func (h *Machine) conclude() {
 	if !h.open {
 		return
 	}
+	h.part()
 	if h.waits() {
 		h.stats.Unanswered++
 	}

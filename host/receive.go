@@ -83,7 +83,9 @@ func (h *Machine) take(f transport.Frame) {
 		mark.during = h.opened
 		if m.Kind == agent.Ask { // for rows of the step that the sender is in
 			mark.moves(m.Time)
-			if i, here := h.index[m.To]; here {
+			if i, here := h.index[m.To]; here && h.joint && m.Time == h.time {
+				h.answerTogether(i, m)
+			} else if here {
 				h.step(i, agent.Receive{Message: m})
 			}
 			continue
@@ -231,6 +233,9 @@ func (h *Machine) mark(host transport.HostID) *frameMark {
 // bounds: if one refuses a row, it is the row's fault. A row that nobody here hears,
 // because links have changed, says nothing about its sender.
 func (h *Machine) deliver(m *agent.Message) {
+	if h.joint && m.Time == h.time && h.hearTogether(m) {
+		return
+	}
 	var refused error
 	heard := false
 	if m.To != agent.Everyone {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/internal/defect"
+	"github.com/wdgnn/wdgnn/transport"
 )
 
 // Whom a step waits for
@@ -239,6 +240,12 @@ func (h *Machine) tick() {
 	if !h.waits() {
 		return
 	}
+	if h.joint && h.askTogether() {
+		h.ship = true
+		h.settle()
+		return
+	}
+	h.part()
 	waited := h.now - h.started
 	after := h.retry()
 	retry := after > 0 && h.now-h.asked >= after
@@ -331,6 +338,7 @@ func (h *Machine) doubts() bool {
 // was such a node. Whoever is alone waits for suspects too, once in a step: when the
 // deadline has passed, later exchanges do not wait for them again.
 func (h *Machine) giveUpSuspects() bool {
+	h.part()
 	alone := h.cfg.Pace.Mode == Lockstep && !h.resigned && h.alone()
 	return h.giveUpOn(func(node agent.NodeID) bool {
 		if _, here := h.index[node]; here {
@@ -353,9 +361,14 @@ func (h *Machine) giveUpAhead() bool {
 			return false
 		}
 		owner, known := h.cfg.Directory.Owner(node)
-		mark := h.spoke[owner]
-		return known && h.lately(mark) && mark.step >= h.time+2
+		return known && h.ahead(owner)
 	})
+}
+
+// ahead says whether a host that spoke lately has left this step behind.
+func (h *Machine) ahead(host transport.HostID) bool {
+	mark := h.spoke[host]
+	return h.lately(mark) && mark.step >= h.time+2
 }
 
 // giveUpOn goes on wherever all who are waited for are hopeless.

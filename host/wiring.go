@@ -52,6 +52,7 @@ func (h *Machine) wire(l *Line) {
 // What is known of a host that is listened to no longer is forgotten with it. Its
 // frames go on meanwhile; the gap in their numbers would count as a loss.
 func (h *Machine) rewire() {
+	h.rewired = true
 	for node, list := range h.hearers {
 		h.hearers[node] = list[:0]
 	}
