@@ -24,7 +24,7 @@ func TestFilesOfOtherVersions(t *testing.T) {
 		{
 			"a newer checkpoint", func(t *testing.T) { rewrite(t, `"version":2`, `"version":99`) }, exitFailure,
 			[]string{
-				"wdgnn-agent: state: host: state: a checkpoint of version 99, this program reads up to 3: a newer one wrote it;",
+				"wdgnn-agent: state: host: state: a checkpoint of version 99, this program reads up to 4: a newer one wrote it;",
 				"update this box",
 			},
 		},
