@@ -135,7 +135,10 @@ func locate(path string) (*recipe.Localized, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if c := file.Network.Config; c.In != 1 || file.Meta.Task != "classify" || file.Meta.Delayed {
-		return nil, helpful{fmt.Errorf("%s was not trained to localize sources", path), "wdgnn swarm up --model " + path + " --config CONFIG, whose section online names a stream, or without --model, which trains one"}
+		return nil, helpful{
+			fmt.Errorf("%s was not trained to localize sources", path),
+			fmt.Sprintf("wdgnn swarm up --model %s --config CONFIG, whose section online names a stream, or without --model, which trains one", path),
+		}
 	}
 	return recipe.Locate(file, moment)
 }
