@@ -12,6 +12,9 @@ import (
 
 // The program runs on what init writes, where learning helps.
 func TestRun(t *testing.T) {
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it trains; it runs without -short", t.Name())
+	}
 	dir, example := t.TempDir(), lifecycle.NewForecastExample()
 	files := map[string]string{"readings.csv": example.Readings, "sensors.csv": example.Sensors, "later.csv": example.Later}
 	for name, text := range files {
