@@ -91,6 +91,11 @@ type Report struct {
 	Silent  []agent.NodeID  `json:"silent,omitempty"`  // neighbours that are not waited for
 	Unsaved bool            `json:"unsaved,omitempty"` // the last checkpoint could not be written
 	Kept    int             `json:"kept,omitempty"`    // bytes of frames for steps to come
+	Waits   bool            `json:"waits,omitempty"`   // a step is under way and has no answer yet
+	Outside int             `json:"outside,omitempty"` // neighbours on other hosts
+
+	// Health is said by the program around the host; nil if it does not.
+	Health *Health `json:"health,omitempty"`
 
 	// Digest stands for what this host runs, Differ names hosts that run
 	// something else.
@@ -175,6 +180,7 @@ func (h *Machine) look(final bool) {
 		}
 	}
 	slices.Sort(r.Silent)
+	r.Waits, r.Outside = h.waits(), len(h.outside)
 	for _, mark := range h.spoke {
 		r.Kept += mark.held
 	}

@@ -27,13 +27,22 @@ func (b *Box) open(ctx context.Context, most int) (o buses, err error) {
 	case b.given.Join != nil:
 		o.bus, err = b.given.Join(b.Host)
 	case b.Bus.Kind == BusNATS:
-		o.nats, err = b.dial(ctx, most, b.log)
-		o.bus = o.nats
+		if o.nats, err = b.dial(ctx, most, b.log); err == nil {
+			o.bus = o.nats
+			b.certificate.start(nil)
+		}
 	case b.Bus.Kind == BusTCP:
-		o.bus, err = b.listen(ctx, most, b.log)
+		var links *tcpbus.Bus
+		if links, err = b.listen(ctx, most, b.log); err == nil {
+			o.bus = links
+			b.certificate.start(links.Recheck)
+		}
 	}
 	if err != nil {
-		return buses{}, err
+		return buses{}, keys.Explain(err)
+	}
+	if b.certificate != nil {
+		b.later(b.certificate.stop)
 	}
 	if b.Faults != nil && o.bus != nil {
 		o.bus = transport.Disturb(o.bus, b.Host, *b.Faults)
@@ -45,7 +54,7 @@ func (b *Box) open(ctx context.Context, most int) (o buses, err error) {
 func (c *Config) dial(ctx context.Context, most int, log *slog.Logger) (*natsbus.Conn, error) {
 	n := natsbus.Config{
 		URL: c.Bus.URL, Run: c.Run, Host: c.Host, MaxFrame: most, Bytes: waitingFrames * most,
-		OnError: newLimitedLog(log).warn,
+		OnError: explained(newLimitedLog(log).warn),
 	}
 	if c.Bus.Keys != "" {
 		client, err := keys.LoadClient(c.abs(c.Bus.Keys), keys.HostName(c.Host))
@@ -55,6 +64,7 @@ func (c *Config) dial(ctx context.Context, most int, log *slog.Logger) (*natsbus
 		n.Seed = client.Seed
 		if !c.Bus.Plain {
 			n.TLS = client.TLS
+			n.TLS.VerifyConnection = c.certificate.met(n.TLS.VerifyConnection)
 		}
 	}
 	log.Info("connecting", "url", c.Bus.URL)
@@ -65,7 +75,7 @@ func (c *Config) dial(ctx context.Context, most int, log *slog.Logger) (*natsbus
 func (c *Config) listen(ctx context.Context, most int, log *slog.Logger) (*tcpbus.Bus, error) {
 	t := tcpbus.Config{
 		Host: c.Host, Listen: c.Bus.Listen, Peers: map[transport.HostID]string{}, Insecure: c.Bus.Keys == "",
-		MaxFrame: most, Bytes: waitingFrames * most, OnError: newLimitedLog(log).warn,
+		MaxFrame: most, Bytes: waitingFrames * most, OnError: explained(newLimitedLog(log).warn),
 	}
 	for id, p := range c.Hosts {
 		t.Peers[id] = p.Address
@@ -82,4 +92,9 @@ func (c *Config) listen(ctx context.Context, most int, log *slog.Logger) (*tcpbu
 		t.Permit = func(cert *x509.Certificate, sender transport.HostID) error { return keys.MayHear(cert, c.Run, sender) }
 	}
 	return tcpbus.Open(ctx, t)
+}
+
+// explained says beside errors of handshakes what to do about them.
+func explained(warn func(error)) func(error) {
+	return func(err error) { warn(keys.Explain(err)) }
 }

@@ -92,9 +92,10 @@ type Config struct {
 	// the world may also say `loss` and `reset`.
 	Faults *transport.Faults `yaml:"faults,omitempty"`
 
-	dir   string               // of the file
-	rules map[string]rule.Rule // that Learn may name
-	jumps *jumps               // of the clock; nil outside a box
+	dir         string               // of the file
+	rules       map[string]rule.Rule // that Learn may name
+	jumps       *jumps               // of the clock; nil outside a box
+	certificate *certificate         // nil outside a box, and without keys
 }
 
 // Peer is one host of a deployment.

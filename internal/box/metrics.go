@@ -69,6 +69,25 @@ var gauges = []gauge{
 		return float64(r.Gate.Horizons)
 	}},
 	{"wdgnn_sensors_broken", "sensors whose readings are not used", func(r *host.Report) float64 { return float64(r.BrokenSensors) }},
+	{
+		"wdgnn_healthy", "1 if /healthz says ok, else 0",
+		func(r *host.Report) float64 {
+			if len(health(r).Problems) > 0 {
+				return 0
+			}
+			return 1
+		},
+	},
+	{
+		"wdgnn_certificate_seconds", "how long the certificate is valid that new connections need; less than 0 after its end, 0 if there is none",
+		func(r *host.Report) float64 { return health(r).Certificate },
+	},
+	{"wdgnn_checkpoint_age_seconds", "since the last checkpoint was written; 0 if there is none", func(r *host.Report) float64 { return health(r).Checkpoint }},
+	{"wdgnn_checkpoints_damaged", "checkpoints that could not be read at the start", func(r *host.Report) float64 { return float64(health(r).Damaged) }},
+	{
+		"wdgnn_clock_jump_seconds", "by how much the clock of the machine is off what steps follow, after a jump; 0 without one",
+		func(r *host.Report) float64 { return health(r).ClockJump },
+	},
 	{"wdgnn_set_size", "mean number of classes in a set, or width of an interval", func(r *host.Report) float64 { return coverage(r).Size }},
 }
 
@@ -78,6 +97,14 @@ func coverage(r *host.Report) host.CoverageReport {
 		return host.CoverageReport{}
 	}
 	return *r.Coverage
+}
+
+// health returns what the box knows of itself, zeros if it was not asked.
+func health(r *host.Report) host.Health {
+	if r.Health == nil {
+		return host.Health{}
+	}
+	return *r.Health
 }
 
 // learning returns how learning does, zeros if nobody told.

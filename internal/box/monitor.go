@@ -18,17 +18,20 @@ import (
 
 // monitor shows the latest report over HTTP. It is safe for concurrent use.
 type monitor struct {
+	box    conditions // set before the first report
 	latest atomic.Pointer[seen]
 	answer atomic.Pointer[func() error] // says why answers are not written; see watch
 	server *http.Server
 	addr   net.Addr
 }
 
-// seen is a report and when it came, and since when neighbours have been silent.
+// seen is a report and when it came, since when neighbours have been silent and an
+// answer is owed, and when the last checkpoint was written.
 type seen struct {
-	report *host.Report
-	at     time.Time
-	silent map[agent.NodeID]time.Time
+	report      *host.Report
+	at          time.Time
+	silent      map[agent.NodeID]time.Time
+	owed, saved time.Time // zero if none is
 }
 
 // reportEvery is the time between two reports; a host that sent none for
@@ -78,17 +81,14 @@ func guarded(address string, next http.Handler) http.Handler {
 // watch asks about answers when it is asked how the host is.
 func (m *monitor) watch(answers func() error) { m.answer.Store(&answers) }
 
-// see takes a report. It is called by one goroutine at a time.
-func (m *monitor) see(r *host.Report) {
-	s := &seen{r, time.Now(), map[agent.NodeID]time.Time{}}
-	before := m.latest.Load()
-	for _, node := range r.Silent {
-		s.silent[node] = s.at
-		if before != nil && !before.silent[node].IsZero() {
-			s.silent[node] = before.silent[node]
-		}
-	}
+// see takes a report, and returns it with what the box knows of itself. It is called
+// by one goroutine at a time.
+func (m *monitor) see(r *host.Report) *host.Report {
+	now := time.Now()
+	s := m.box.observe(r, m.latest.Load(), now)
+	s.report.Health.Problems = m.ills(s, now)
 	m.latest.Store(s)
+	return s.report
 }
 
 // report returns the latest report, nil if there is none.
@@ -123,25 +123,16 @@ func (m *monitor) problems(now time.Time) (list []string) {
 	if s == nil {
 		return []string{"starting"}
 	}
-	if age := now.Sub(s.at); age > healthyFor {
-		list = append(list, fmt.Sprintf("the last report is %v old", age.Round(time.Second)))
-	}
+	return m.ills(s, now)
+}
+
+// ills says what is wrong by what was seen, and with answers.
+func (m *monitor) ills(s *seen, now time.Time) []string {
+	list := m.box.problems(s, now)
 	if answers := m.answer.Load(); answers != nil {
 		if err := (*answers)(); err != nil {
 			list = append(list, fmt.Sprintf("answers are lost: %v", err))
 		}
-	}
-	if s.report.Unsaved {
-		list = append(list, "the last checkpoint was not written; the log says why")
-	}
-	var gone []agent.NodeID
-	for _, node := range s.report.Silent { // ascending
-		if now.Sub(s.silent[node]) >= silentFor {
-			gone = append(gone, node)
-		}
-	}
-	if len(gone) > 0 {
-		list = append(list, fmt.Sprintf("neighbours that have been silent for %v and more: nodes %s", silentFor, host.FormatNodes(gone)))
 	}
 	return list
 }

@@ -43,7 +43,7 @@ func (b *Box) newReporter() *reporter {
 // take hears a report from the loop. One that comes while the one before is
 // being passed on is left to the monitor alone.
 func (r *reporter) take(report *host.Report) {
-	r.monitor.see(report)
+	report = r.monitor.see(report)
 	if report.Final {
 		return // end passes it on
 	}
@@ -94,6 +94,9 @@ func (r *reporter) end(last *host.Report) {
 	}
 	r.notify.tell("STOPPING=1")
 	r.close()
+	if seen := r.monitor.report(); seen != nil && seen.Final {
+		last = seen // and what the box knows of itself
+	}
 	r.pass(last)
 }
 

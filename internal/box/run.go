@@ -104,6 +104,9 @@ func Open(ctx context.Context, c *Config, s Streams) (*Box, error) {
 	if b.given.Dir != "" {
 		b.dir = b.given.Dir
 	}
+	if b.given.Join == nil {
+		c.certificate = c.newCertificate(b.log)
+	}
 	if err := b.build(ctx, s); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
@@ -188,6 +191,7 @@ func (b *Box) build(ctx context.Context, s Streams) error {
 	if b.monitor, err = newMonitor(ctx, b.Metrics); err != nil {
 		return err
 	}
+	b.monitor.box = b.conditions()
 	b.later(b.monitor.close)
 	if b.State != "" {
 		b.store, err = journal.OpenFolder(b.abs(b.State))
@@ -198,6 +202,7 @@ func (b *Box) build(ctx context.Context, s Streams) error {
 			return fmt.Errorf("state: %w; every box has a folder of its own", err)
 		}
 		b.later(b.store.Close)
+		b.monitor.box.damaged, b.monitor.box.saved = len(b.store.Skipped), journal.Written(b.abs(b.State))
 		for _, s := range b.store.Skipped {
 			b.log.Warn("checkpoint cannot be read; the one before is taken", "what", s)
 		}

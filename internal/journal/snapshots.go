@@ -3,8 +3,11 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // ErrDamaged says that there are snapshots and none of them can be read. Whoever
@@ -99,6 +102,22 @@ func ReadFolder(path string) (state []byte, skipped []string, err error) {
 		skipped = append(skipped, fmt.Sprintf("%s: %v", name, err))
 	}
 	return nil, skipped, nil
+}
+
+// Written returns when the last snapshot in a folder was written, the zero time if
+// there is none.
+func Written(path string) (last time.Time) {
+	d := &Dir{path: path}
+	names, err := d.Names()
+	if err != nil {
+		return last
+	}
+	for _, seq := range numbered(names, snapshotPrefix) {
+		if info, err := os.Stat(filepath.Join(path, snapshotName(seq))); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
 }
 
 // Last returns the snapshot that was on the disk, nil if there was none.

@@ -1,0 +1,125 @@
+package box
+
+import (
+	"bytes"
+	"crypto/x509"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/host"
+	"github.com/wdgnn/wdgnn/internal/keys"
+	"github.com/wdgnn/wdgnn/transport"
+)
+
+// A box that owes an answer for longer than it may is not well, in lockstep, where a
+// step waits, as in real time, where steps end without one; one that nobody asks is.
+func TestOwesAnswers(t *testing.T) {
+	began := time.Now()
+	for name, c := range map[string]struct {
+		report func(second int) *host.Report
+		want   string
+	}{
+		"nobody asks":  {func(int) *host.Report { return &host.Report{Time: 7} }, ""},
+		"a step waits": {func(int) *host.Report { return &host.Report{Time: 7, Waits: true} }, "no answer for 20s: step 7 waits for one"},
+		"steps end without an answer": {func(s int) *host.Report {
+			return &host.Report{Time: uint64(7 + s), Stats: host.Stats{Unanswered: uint64(s)}}
+		}, "no answer for 19s: step 27 waits for one"},
+		"steps wait and are answered": {func(s int) *host.Report {
+			return &host.Report{Time: uint64(7 + s), Waits: true, Agents: agent.Stats{Predicted: uint64(s)}}
+		}, ""},
+	} {
+		c.report(0)
+		box := conditions{patience: 15 * time.Second}
+		var last *seen
+		now := began
+		for second := range 21 {
+			now = began.Add(time.Duration(second) * time.Second)
+			last = box.observe(c.report(second), last, now)
+		}
+		if got := strings.Join(box.problems(last, now), "; "); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// A box whose neighbours are all silent says so.
+func TestAllSilent(t *testing.T) {
+	var box conditions
+	now := time.Now()
+	r := &host.Report{Silent: []agent.NodeID{3, 4}, Outside: 2}
+	s := box.observe(r, nil, now)
+	if got := strings.Join(box.problems(s, now.Add(silentFor)), "; "); !strings.Contains(got, "all neighbours have been silent") {
+		t.Errorf("got %q, want that all are silent", got)
+	}
+}
+
+// Metrics and reports say how old the last checkpoint is, and how many were damaged.
+func TestCheckpointAge(t *testing.T) {
+	now := time.Now()
+	box := conditions{damaged: 1, saved: now.Add(-time.Hour)}
+	first := box.observe(&host.Report{}, nil, now)
+	if got := first.report.Health.Checkpoint; got != 3600 {
+		t.Errorf("before the first: got %v s, want that of the file, 3600", got)
+	}
+	next := box.observe(&host.Report{Stats: host.Stats{Checkpoints: 1}}, first, now.Add(time.Second))
+	later := box.observe(&host.Report{Stats: host.Stats{Checkpoints: 1}}, next, now.Add(6*time.Second))
+	if got := later.report.Health.Checkpoint; got != 5 {
+		t.Errorf("five seconds after the first: got %v s", got)
+	}
+	w := httptest.NewRecorder()
+	metricsHandler(func() *host.Report { return later.report }).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	for _, want := range []string{"wdgnn_checkpoint_age_seconds 5\n", "wdgnn_checkpoints_damaged 1\n", "wdgnn_healthy 1\n"} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("got\n%s\nwant %q in it", w.Body.String(), want)
+		}
+	}
+}
+
+// A box with direct links warns before its certificate ends, is not well after, is
+// well again with a renewed file, and hangs up on revoked peers: all while it runs.
+func TestCertificateWatched(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "keys")
+	plan := keys.Plan{Run: "test", Hosts: []keys.Host{{ID: 0, Hears: []transport.HostID{1}}, {ID: 1, Hears: []transport.HostID{0}}}}
+	if err := keys.Make(dir, plan); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	c := &Config{Run: "test", Bus: Bus{Kind: BusTCP, Keys: dir}, jumps: &jumps{log: slog.New(slog.NewTextHandler(io.Discard, nil))}}
+	k := c.newCertificate(slog.New(slog.NewTextHandler(&log, nil)))
+	box := conditions{certificate: k}
+	var refuse func(*x509.Certificate) error
+	look := func(now time.Time) string {
+		k.look(func(f func(*x509.Certificate) error) { refuse = f }, now)
+		return strings.Join(box.problems(box.observe(&host.Report{}, nil, now), now), "; ")
+	}
+	if got := look(time.Now()); got != "" || log.Len() > 0 {
+		t.Errorf("a new certificate: got %q, said %q, want nothing", got, log.String())
+	}
+	if got := look(time.Now().AddDate(0, 0, 340)); got != "" || !strings.Contains(log.String(), "level=WARN") {
+		t.Errorf("25 days before its end: got %q, said %q, want a warning in the log", got, log.String())
+	}
+	after := time.Now().AddDate(0, 0, 370)
+	if got := look(after); !strings.Contains(got, "the certificate of host-0 expired") || !strings.Contains(got, "keys renew") {
+		t.Errorf("after its end: got %q, want that it expired and what to do", got)
+	}
+	if _, err := keys.Renew(dir, keys.Renewal{Years: 3}); err != nil {
+		t.Fatal(err)
+	}
+	if got := look(after); got != "" {
+		t.Errorf("renewed: got %q, want nothing", got)
+	}
+	if err := keys.Revoke(dir, "host-1"); err != nil {
+		t.Fatal(err)
+	}
+	refuse = nil
+	look(after)
+	if refuse == nil {
+		t.Error("after keys were revoked links were not looked at")
+	}
+}
