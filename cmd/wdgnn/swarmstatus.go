@@ -1,98 +1,222 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"net"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wdgnn/wdgnn/host"
+	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/keys"
 	"github.com/wdgnn/wdgnn/internal/swarm"
+	"github.com/wdgnn/wdgnn/transport"
 )
 
 // SwarmStatusCommand says how agents are doing.
 type SwarmStatusCommand struct {
 	Stdout, Stderr io.Writer
 
-	nats, run, keys string
-	wait            time.Duration
-	json            bool
+	nats, run, keys, config string
+	wait                    time.Duration
+	json                    bool
+
+	silent int // agents that did not answer, of whom only the address is known
 }
 
 func (c *SwarmStatusCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "status DIR | URL... | --nats URL --run NAME",
+		Use:   "status DIR | URL... | --keys DIR | --config FILE | --nats URL --run NAME",
 		Short: "How agents are doing",
-		Long: `Asks for the latest report of every host:
+		Long: `Asks for the latest report of every host and says who is behind, silent, refused,
+gated, whose sensors are broken, how old checkpoints are and how long
+certificates are valid. Hosts that should be there and say nothing are named.
 
   DIR             of wdgnn swarm up --dir, on this machine
   URL...          the metrics addresses of agents, http://box-3:9100
-  --nats, --run   listens on the bus for --wait, with the observer's key of the
-                  folder --keys`,
+  --keys          folder of wdgnn swarm keys: listens on the bus for --wait, with
+                  the observer's key, at port 4222 of the servers that the keys
+                  are for, or at --nats
+  --config        configuration of any host: its bus, or for direct links the
+                  port of its metrics at the address of every host
+  --nats, --run   a server without keys
+
+The exit code is 0 if all hosts are well, and 1 if something is wrong.`,
 		Example: `  wdgnn swarm status swarm
   wdgnn swarm status http://127.0.0.1:9100 http://127.0.0.1:9101
-  wdgnn swarm status --nats tls://box-1:4222 --run field --keys keys`,
+  wdgnn swarm status --keys keys
+  wdgnn swarm status --nats tls://box-1:4222 --run field --keys observer`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
-			if (len(args) == 0) == (c.nats == "") || c.nats != "" && c.run == "" {
-				return usageError{cmd.CommandPath(), fmt.Errorf("name a folder, metrics addresses, or --nats with --run")}
+			if (len(args) == 0) == (c.nats == "" && c.keys == "" && c.config == "") || c.nats != "" && c.run == "" && c.keys == "" && c.config == "" {
+				return usageError{cmd.CommandPath(), fmt.Errorf("name a folder, metrics addresses, --keys, --config, or --nats with --run")}
 			}
 			return during("swarm status", c.Run(cmd.Context(), args))
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&c.nats, "nats", "", "address of a NATS server of the deployment")
-	f.StringVar(&c.run, "run", "", "name of the run")
-	f.StringVar(&c.keys, "keys", "", "folder with the observer's key")
+	f.StringVar(&c.run, "run", "", "name of the run; nothing means that of the keys")
+	f.StringVar(&c.keys, "keys", "", "folder of wdgnn swarm keys, or the observer's part of it")
+	f.StringVar(&c.config, "config", "", "configuration of any host: run, hosts, bus")
 	f.DurationVar(&c.wait, "wait", 2500*time.Millisecond, "how long to listen on the bus; agents report every second")
-	f.BoolVar(&c.json, "json", false, "print the reports as one JSON array")
+	f.BoolVar(&c.json, "json", false, "print the reports, and what is wrong, as one JSON array")
 	return cmd
 }
 
-// Run prints the reports.
+// Run prints how hosts are, and fails if one is not well.
 func (c *SwarmStatusCommand) Run(ctx context.Context, args []string) error {
-	reports, err := c.collect(ctx, args)
+	list, err := c.collect(ctx, args)
 	if err != nil {
 		return err
 	}
-	if c.json {
-		return writeJSON(c.Stdout, reports)
-	}
-	if len(reports) == 0 {
+	if len(list) == 0 && !c.json {
 		return helpful{fmt.Errorf("nobody reported"), "a longer --wait, and the same --run as in the agents' files"}
 	}
-	out := lines{w: c.Stdout}
-	out.printf("%s", swarm.Table(reports, len(reports)))
-	return out.err
+	if c.json {
+		err = writeJSON(c.Stdout, list)
+	} else {
+		_, err = fmt.Fprint(c.Stdout, swarm.StandingTable(list))
+	}
+	if n := swarm.Wrong(list) + c.silent; err == nil && n > 0 {
+		err = fmt.Errorf("%d of %d hosts are not well", n, len(list)+c.silent)
+	}
+	return err
 }
 
-// collect returns the latest report of every host.
-func (c *SwarmStatusCommand) collect(ctx context.Context, args []string) ([]*host.Report, error) {
-	switch {
-	case c.nats != "":
-		return swarm.CollectReports(ctx, swarm.ReportSource{URL: c.nats, Run: c.run, Keys: c.keys, Party: keys.Observer, Wait: c.wait})
-	case len(args) == 1 && !strings.Contains(args[0], "://"):
+// collect returns how every host is that spoke or should have.
+func (c *SwarmStatusCommand) collect(ctx context.Context, args []string) ([]swarm.Standing, error) {
+	if len(args) == 1 && !strings.Contains(args[0], "://") {
 		v, err := swarm.ReadStatus(args[0])
 		if err != nil {
 			return nil, helpful{err, "the folder of wdgnn swarm up --dir, while it runs or after"}
 		}
-		return v.Reports, nil
-	}
-	var reports []*host.Report
-	for _, url := range args {
-		r, err := fetchReport(ctx, url)
-		if err != nil {
-			return nil, helpful{err, "the metrics address of an agent, such as http://127.0.0.1:9100"}
+		heard := map[transport.HostID]swarm.Sighting{}
+		for _, r := range v.Reports {
+			heard[r.Host] = swarm.Sighting{First: r, Last: r}
 		}
-		reports = append(reports, r)
+		return swarm.Standings(c.run, nil, heard), nil
 	}
-	return reports, nil
+	if len(args) > 0 {
+		return c.ask(ctx, args, nil)
+	}
+	var expected []transport.HostID
+	if c.config != "" {
+		config, err := box.Read(c.config)
+		if err != nil {
+			return nil, err
+		}
+		expected = slices.Sorted(maps.Keys(config.Hosts))
+		c.run = cmp.Or(c.run, config.Run)
+		if config.Bus.Kind != box.BusNATS {
+			urls, err := metricsOf(config)
+			if err != nil {
+				return nil, err
+			}
+			return c.ask(ctx, urls, expected)
+		}
+		c.nats = cmp.Or(c.nats, config.Bus.URL)
+	}
+	if c.keys != "" {
+		run, hosts, err := swarm.ExpectedHosts(c.keys)
+		switch {
+		case err == nil:
+			c.run = cmp.Or(c.run, run)
+			if expected == nil {
+				expected = hosts
+			}
+			c.nats = cmp.Or(c.nats, keys.ServerURL(c.keys))
+		case c.run == "" || c.nats == "":
+			return nil, helpful{err, "the whole folder of wdgnn swarm keys, or --nats and --run beside the observer's part of it"}
+		}
+	}
+	heard, err := swarm.Listen(ctx, swarm.ReportSource{URL: c.nats, Run: c.run, Keys: c.keys, Party: keys.Observer, Wait: c.wait})
+	if err != nil {
+		return nil, keys.Explain(err)
+	}
+	return swarm.Standings(c.run, expected, heard), nil
+}
+
+// metricsOf returns where the agents of a deployment with direct links serve
+// metrics, if all do at the same port.
+func metricsOf(config *box.Config) ([]string, error) {
+	_, port, err := net.SplitHostPort(config.Metrics)
+	if err != nil {
+		return nil, fmt.Errorf("the configuration has no metrics address, and without a server nobody else knows; name those of the agents")
+	}
+	var urls []string
+	for _, id := range slices.Sorted(maps.Keys(config.Hosts)) {
+		name, _, err := net.SplitHostPort(config.Hosts[id].Address)
+		if err != nil {
+			return nil, fmt.Errorf("host %d: %w", id, err)
+		}
+		urls = append(urls, "http://"+net.JoinHostPort(name, port))
+	}
+	return urls, nil
+}
+
+// askAgain is the time between two questions to an agent, which tell how fast it is.
+const askAgain = 1200 * time.Millisecond
+
+// ask asks agents by their metrics addresses. Who does not answer is among those who
+// were expected, or named by its address.
+func (c *SwarmStatusCommand) ask(ctx context.Context, urls []string, expected []transport.HostID) ([]swarm.Standing, error) {
+	heard := map[transport.HostID]swarm.Sighting{}
+	var silent []error
+	began := time.Now()
+	for round := range 2 {
+		silent = nil
+		reports := make([]*host.Report, len(urls))
+		errs := make([]error, len(urls))
+		var asking sync.WaitGroup
+		for k, url := range urls {
+			asking.Go(func() { reports[k], errs[k] = fetchReport(ctx, url) })
+		}
+		asking.Wait()
+		for k, r := range reports {
+			if errs[k] != nil {
+				silent = append(silent, errs[k])
+				continue
+			}
+			s := heard[r.Host]
+			if s.First == nil {
+				s.First = r
+			}
+			s.Last, s.Between = r, time.Since(began)
+			heard[r.Host] = s
+		}
+		if round == 0 && len(heard) > 1 {
+			select {
+			case <-time.After(askAgain):
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		} else {
+			break
+		}
+	}
+	list := swarm.Standings(c.run, expected, heard)
+	if expected == nil && len(silent) > 0 {
+		if len(heard) == 0 {
+			return nil, helpful{errors.Join(silent...), "the metrics address of an agent, such as http://127.0.0.1:9100"}
+		}
+		for _, err := range silent {
+			fmt.Fprintf(c.Stderr, "wdgnn: %v\n", err)
+		}
+		c.silent = len(silent)
+	}
+	return list, nil
 }
 
 // fetchReport asks one agent.

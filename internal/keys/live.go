@@ -3,8 +3,10 @@ package keys
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 )
@@ -85,4 +87,22 @@ func Expiry(dir, party string) (time.Time, error) {
 		return time.Time{}, err
 	}
 	return cert.NotAfter, nil
+}
+
+// ServerURL returns where the NATS servers of a set are by the names in their
+// certificate, at the usual port; empty if it cannot be read.
+func ServerURL(dir string) string {
+	cert, err := readCertificate(filepath.Join(folder(dir, serverFolder), "server.crt"))
+	if err != nil {
+		return ""
+	}
+	names := cert.DNSNames
+	for _, ip := range cert.IPAddresses {
+		names = append(names, ip.String())
+	}
+	urls := make([]string, len(names))
+	for k, name := range names {
+		urls[k] = "tls://" + net.JoinHostPort(name, "4222")
+	}
+	return strings.Join(urls, ",")
 }

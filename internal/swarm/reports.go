@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -35,9 +34,9 @@ func OnReports(conn *natsbus.Conn, run string, take func(*host.Report)) (stop fu
 	})
 }
 
-// CollectReports listens on the bus of a deployment and returns the latest report of
-// every host that spoke, ascending.
-func CollectReports(ctx context.Context, o ReportSource) ([]*host.Report, error) {
+// Listen listens on the bus of a deployment and returns what every host said that
+// spoke.
+func Listen(ctx context.Context, o ReportSource) (map[transport.HostID]Sighting, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.Wait)
 	defer cancel()
 	c := natsbus.Config{URL: o.URL, Run: o.Run, Name: "observer"}
@@ -57,11 +56,16 @@ func CollectReports(ctx context.Context, o ReportSource) ([]*host.Report, error)
 	}
 	defer conn.Close()
 	var mu sync.Mutex
-	latest := map[transport.HostID]*host.Report{}
+	heard, began := map[transport.HostID]Sighting{}, map[transport.HostID]time.Time{}
 	stop, err := OnReports(conn, o.Run, func(r *host.Report) {
 		mu.Lock()
-		latest[r.Host] = r
-		mu.Unlock()
+		defer mu.Unlock()
+		s, ok := heard[r.Host]
+		if !ok {
+			s.First, began[r.Host] = r, time.Now()
+		}
+		s.Last, s.Between = r, time.Since(began[r.Host])
+		heard[r.Host] = s
 	})
 	if err != nil {
 		return nil, err
@@ -70,11 +74,7 @@ func CollectReports(ctx context.Context, o ReportSource) ([]*host.Report, error)
 	<-ctx.Done()
 	mu.Lock()
 	defer mu.Unlock()
-	var list []*host.Report
-	for _, id := range slices.Sorted(maps.Keys(latest)) {
-		list = append(list, latest[id])
-	}
-	return list, nil
+	return maps.Clone(heard), nil // the last call may still come
 }
 
 // Table returns reports as lines of text, at most so many hosts.

@@ -7,12 +7,13 @@ import (
 
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/broker"
+	"github.com/wdgnn/wdgnn/transport"
 	"github.com/wdgnn/wdgnn/transport/natsbus"
 )
 
 // Reports are collected from those whom they are of; what host 4 says of host 3
 // is not.
-func TestCollectReports(t *testing.T) {
+func TestListen(t *testing.T) {
 	server, err := broker.Start(broker.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -33,21 +34,21 @@ func TestCollectReports(t *testing.T) {
 		}
 	}
 	type collected struct {
-		reports []*host.Report
-		err     error
+		heard map[transport.HostID]Sighting
+		err   error
 	}
 	done := make(chan collected, 1)
 	go func() {
-		reports, err := CollectReports(t.Context(), ReportSource{URL: server.URL(), Run: "test", Wait: time.Second})
-		done <- collected{reports, err}
+		heard, err := Listen(t.Context(), ReportSource{URL: server.URL(), Run: "test", Wait: time.Second})
+		done <- collected{heard, err}
 	}()
 	tick := time.NewTicker(10 * time.Millisecond) // whoever listens later misses what was said before
 	defer tick.Stop()
 	for {
 		select {
 		case got := <-done:
-			if got.err != nil || len(got.reports) != 1 || got.reports[0].Host != 4 || got.reports[0].Time != 7 {
-				t.Errorf("got %v, %v, want the report of host 4", got.reports, got.err)
+			if got.err != nil || len(got.heard) != 1 || got.heard[4].Last == nil || got.heard[4].Last.Time != 7 {
+				t.Errorf("got %v, %v, want the report of host 4", got.heard, got.err)
 			}
 			return
 		case <-tick.C:
