@@ -89,8 +89,9 @@ type inbox struct {
 // Scratch is memory that nodes which never step at the same time may share.
 // The zero Scratch works.
 type Scratch struct {
-	tape gnn.Tape
-	wide mat.Dense
+	tape    gnn.Tape
+	wide    mat.Dense
+	learner rule.Scratch
 }
 
 // NewNode returns the agent of node id at the parameters of the plan's model.
@@ -137,7 +138,10 @@ func NewNode(id NodeID, p *Plan, s *Scratch) *Node {
 // answers with.
 func (n *Node) fresh() {
 	r := n.plan.Rule
-	n.learner = rule.NewNode(rule.NodeConfig{Basis: n.plan.Basis, Config: r, Rows: 1 + r.Delay + r.Relay, Number: int(n.id)})
+	n.learner = rule.NewNode(rule.NodeConfig{
+		Basis: n.plan.Basis, Config: r, Rows: 1 + r.Delay + r.Relay, Number: int(n.id),
+		Scratch: &n.scratch.learner,
+	})
 	n.answers, n.told = nil, n.told[:0]
 	if n.relay == nil {
 		n.relay = newRelay(n.id, n.plan)

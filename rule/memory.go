@@ -90,6 +90,9 @@ func (n *Node) Restore(m Memory) error {
 		copy(n.now[v], x)
 	}
 	n.steps = m.Steps
+	if n.fleeting { // no update would look at what was in it
+		return nil
+	}
 	w, f := n.window, n.basis
 	w.forget()
 	w.restored = true

@@ -33,6 +33,8 @@ type Node struct {
 	clipped int       // neighbours of the last Step that pull far harder than others
 	lengths []float64 // ‖x_j - x_i‖ of those heard
 
+	fleeting bool // nothing in the window outlasts an update, and others use it too
+
 	local   local // the cost of the current step, if it is no loss.Targeted
 	scratch []float64
 	steps   int
@@ -48,19 +50,27 @@ type NodeConfig struct {
 	// Now and Next are the memory of the node's vectors, both of Vectors(config)
 	// vectors of Basis.Len values; nil makes them.
 	Now, Next State
+
+	// Scratch is shared with other nodes that never update at the same time; nil
+	// makes one.
+	Scratch *Scratch
 }
 
 // NewNode returns a learner at 𝒜†.
 func NewNode(c NodeConfig) *Node {
 	f := c.Basis
 	n := &Node{
-		basis: f, config: c.Config, rule: c.Config.rule(), window: newWindow(f, c.Config, c.Rows), now: c.Now, next: c.Next,
-		scratch: make([]float64, f.outputs), number: c.Number,
+		basis: f, config: c.Config, rule: c.Config.rule(), now: c.Now, next: c.Next, number: c.Number,
 	}
+	s := c.Scratch
+	if s == nil {
+		s = new(Scratch)
+	}
+	s.share(n, c.Rows)
 	if c.Now == nil {
-		n.now, n.next = newState(f, c.Config), newState(f, c.Config)
+		n.now, n.next = s.states(f, c.Config)
 	}
-	n.step = Step{Cost: n.window, Spare: make([]float32, f.Len())}
+	n.step.Cost = n.window
 	if c.Config.Newton != nil {
 		n.newton = newNewton(f, f.frame, c.Config)
 		if e := f.ears[c.Number]; e != nil {
@@ -90,15 +100,6 @@ func (c *Config) Vectors() (sent, kept int) {
 	}
 	r := c.rule()
 	return r.Sent(), r.Kept()
-}
-
-func newState(f *Basis, c *Config) State {
-	sent, kept := c.Vectors()
-	s := make(State, sent+kept)
-	for v := range s {
-		s[v] = make([]float32, f.Len())
-	}
-	return s
 }
 
 // State returns the node's vectors. They belong to the node.

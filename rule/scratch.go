@@ -1,0 +1,48 @@
+package rule
+
+// Scratch is memory that nodes which never update at the same time may share: what
+// an update needs and none remembers. Nodes of a large network are then small, and
+// what they work in stays near. The zero Scratch works.
+type Scratch struct {
+	window  *Window // of a single step: nothing of it is kept afterwards
+	spare   []float32
+	outputs []float64
+	vectors []float32 // not handed out yet
+	nodes   int       // for how many nodes they were made last
+}
+
+// scratchNodes is for how many nodes vectors are made at once, where there are many.
+const scratchNodes = 256
+
+// share gives a node what it can share with others. The window of several steps is
+// what a node remembers, and its own.
+func (s *Scratch) share(n *Node, rows int) {
+	f := n.basis
+	if s.spare == nil || len(s.spare) != f.Len() || len(s.outputs) != f.outputs {
+		s.spare, s.outputs = make([]float32, f.Len()), make([]float64, f.outputs)
+	}
+	n.step.Spare, n.scratch = s.spare, s.outputs
+	if n.config.Window > 1 {
+		n.window = newWindow(f, n.config, rows)
+		return
+	}
+	if w := s.window; w == nil || w.basis != f || w.config != n.config || w.per != rows {
+		s.window = newWindow(f, n.config, rows)
+	}
+	n.window, n.fleeting = s.window, true
+}
+
+// states returns memory for the vectors of a node, now and next.
+func (s *Scratch) states(f *Basis, c *Config) (now, next State) {
+	sent, kept := c.Vectors()
+	count, length := sent+kept, f.Len()
+	all := make(State, 2*count)
+	if need := 2 * count * length; len(s.vectors) < need {
+		s.nodes = min(max(1, 2*s.nodes), scratchNodes)
+		s.vectors = make([]float32, s.nodes*need)
+	}
+	for v := range all {
+		all[v], s.vectors = s.vectors[:length:length], s.vectors[length:]
+	}
+	return all[:count:count], all[count:]
+}
