@@ -1,7 +1,6 @@
 package host
 
 import (
-	"encoding/json"
 	"sync/atomic"
 )
 
@@ -65,7 +64,7 @@ func (w *Text) Act(a *Answer) error {
 	if w.write == nil {
 		return nil
 	}
-	text, err := json.Marshal(a)
+	text, err := a.Text()
 	if err != nil {
 		return err
 	}

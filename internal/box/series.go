@@ -1,7 +1,6 @@
 package box
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -145,7 +144,7 @@ func (r *readings) Lines() <-chan *host.Line { return r.lines }
 
 // Act implements [host.World].
 func (r *readings) Act(a *host.Answer) error {
-	text, err := json.Marshal(a)
+	text, err := a.Text()
 	if err != nil {
 		return err
 	}

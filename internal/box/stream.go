@@ -1,8 +1,6 @@
 package box
 
 import (
-	"encoding/json"
-
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/host"
@@ -50,7 +48,7 @@ func (s *stream) Lines() <-chan *host.Line { return s.lines }
 
 // Act implements [host.World].
 func (s *stream) Act(a *host.Answer) error {
-	text, err := json.Marshal(a)
+	text, err := a.Text()
 	if err != nil {
 		return err
 	}

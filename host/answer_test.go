@@ -1,0 +1,38 @@
+package host_test
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/host"
+)
+
+// An answer reads to the letter as package json would write it: numbers of all
+// sizes, names, sets, intervals, nothing at all, and what cannot be written.
+func TestAnswerText(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	answers := []*host.Answer{
+		{},
+		{Host: 3, Time: 1 << 60, Outputs: []host.Output{}, Error: "<no> \"row\"\n"},
+		{Outputs: []host.Output{{Node: 7}, {Node: 8, Value: []float32{}}, {Sensor: "a&b", Value: []float32{1}}}},
+		{Outputs: []host.Output{{Value: []float32{1}, Set: []int{0, 2}}, {Value: []float32{1}, Intervals: []host.Interval{{Low: 1, High: 2}}}}},
+		{Outputs: []host.Output{{Value: []float32{float32(math.Inf(1))}}}},
+		{Outputs: []host.Output{{Value: []float32{0, float32(math.Copysign(0, -1)), 1e-6, 9.9e-7, 1e21, 9e20, 1e-9, -1e-12, 1e-40, 3e38, 0.1}}}},
+	}
+	random := &host.Answer{Host: 1}
+	for range 2000 {
+		v := math.Float32frombits(rng.Uint32())
+		if v-v == 0 {
+			random.Outputs = append(random.Outputs, host.Output{Value: []float32{v, rng.Float32()}})
+		}
+	}
+	for _, a := range append(answers, random) {
+		want, wrong := json.Marshal(a)
+		got, err := a.Text()
+		if string(got) != string(want) || (err == nil) != (wrong == nil) {
+			t.Errorf("got %.200s, %v, want %.200s, %v", got, err, want, wrong)
+		}
+	}
+}
