@@ -65,7 +65,7 @@ func NewBatch(nodes []*Node) *Batch {
 		return nil
 	}
 	p := nodes[0].plan
-	b := &Batch{plan: p, nodes: nodes, hidden: nodes[0].hidden, one: Node{plan: p, inbox: make([]inbox, 1)}}
+	b := &Batch{plan: p, nodes: nodes, hidden: nodes[0].hidden, one: Node{plan: p, scratch: new(Scratch), inbox: make([]inbox, 1)}}
 	b.base, b.output = mat.NewDense(len(nodes), p.Model.Outputs(), nil), mat.NewDense(len(nodes), p.Model.Outputs(), nil)
 	for l := range p.layers() {
 		order, features := p.shape(l)
@@ -352,10 +352,10 @@ func (b *Batch) weigh() {
 		}
 		one.inbox[0].got = got
 		one.shiftRow()
-		b.addRow(&b.shift, i, one.col, one.val)
+		b.addRow(&b.shift, i, one.scratch.col, one.scratch.val)
 		if b.plan.learns() {
 			b.self = append(b.self, int32(one.mixingRow()))
-			b.addRow(&b.mixing, i, one.rows, one.weights)
+			b.addRow(&b.mixing, i, one.scratch.rows, one.scratch.weights)
 		}
 	}
 }
@@ -469,11 +469,11 @@ func (b *Batch) listen(n *Node) {
 	if !b.isMixed {
 		b.mix()
 	}
-	h := &n.heard
+	h := &n.scratch.heard
 	h.Vectors, h.Sizes, h.Points, h.Mixed = b.vectors, nil, nil, nil
 	if b.plan.Rule.Mixing == 0 {
-		n.weights, n.rows = append(n.weights[:0], 1), append(n.rows[:0], int32(n.at))
-		h.Weights, h.Rows, h.Self = n.weights, n.rows, 0
+		n.scratch.weights, n.scratch.rows = append(n.scratch.weights[:0], 1), append(n.scratch.rows[:0], int32(n.at))
+		h.Weights, h.Rows, h.Self = n.scratch.weights, n.scratch.rows, 0
 		return
 	}
 	h.Rows, h.Weights = b.mixing.Row(n.at)

@@ -188,7 +188,7 @@ func (n *Node) hearReadings() {
 func (n *Node) mixSeason() {
 	if f := n.forecasting; f.season != nil {
 		self := n.mixingRow()
-		f.season.Mix(n.weights, self, n.vectors[0], n.rows)
+		f.season.Mix(n.scratch.weights, self, n.vectors[0], n.scratch.rows)
 	}
 }
 

@@ -48,18 +48,8 @@ type Node struct {
 	adapted []float32   // what the learner would answer
 	output  []float32
 
-	col     []int32 // row i of S: places and values
-	val     []float32
-	rows    []int32 // row i of W: places and values
-	weights []float32
-	heard   rule.Heard
-	sizes   []float64 // of the taps of nodes heard
-	points  []float64 // and where they are
-	near    []int32   // whom the node hears
-	around  []float32 // what is learned from, of a node that hears its neighbours one by one
-	ptr     [2]int
-	row     mat.CSR
-	index   [1]int32
+	around []float32 // what is learned from, of a node that hears its neighbours one by one
+	index  [1]int32
 
 	later later
 	send  []Message
@@ -92,6 +82,17 @@ type Scratch struct {
 	tape    gnn.Tape
 	wide    mat.Dense
 	learner rule.Scratch
+
+	col     []int32 // row i of S: places and values
+	val     []float32
+	ptr     [2]int
+	row     mat.CSR // the same
+	rows    []int32 // row i of W: places and values
+	weights []float32
+	heard   rule.Heard
+	sizes   []float64 // of the taps of nodes heard
+	points  []float64 // and where they are
+	near    []int32   // whom the node hears
 }
 
 // NewNode returns the agent of node id at the parameters of the plan's model.
@@ -486,9 +487,9 @@ func (n *Node) advance(r *Ready) {
 // simulation uses for the whole matrix: every element of a row is summed over
 // its columns in ascending order, so that one row alone has the same bits.
 func (n *Node) shift(y, heard mat.Dense) {
-	n.ptr[1] = len(n.col)
-	n.row = mat.CSR{Rows: 1, Cols: heard.Rows, RowPtr: n.ptr[:], Col: n.col, Val: n.val}
-	mat.Serial.SpMM(y, &n.row, heard)
+	n.scratch.ptr[1] = len(n.scratch.col)
+	n.scratch.row = mat.CSR{Rows: 1, Cols: heard.Rows, RowPtr: n.scratch.ptr[:], Col: n.scratch.col, Val: n.scratch.val}
+	mat.Serial.SpMM(y, &n.scratch.row, heard)
 }
 
 // finish computes the outputs of a layer whose shifted inputs are complete, and

@@ -354,7 +354,7 @@ func (n *Node) learn(ev Feedback) error {
 	n.dueRelays()
 	n.observe(ev)
 	n.listen()
-	err := n.learner.Step(&n.heard)
+	err := n.learner.Step(&n.scratch.heard)
 	n.stats.LeftOut += uint64(n.learner.LeftOut())
 	n.stats.Clipped += uint64(n.learner.Clipped())
 	if err != nil {
@@ -432,17 +432,17 @@ func (n *Node) relink() {
 	if n.plan.Rule.Newton == nil {
 		return
 	}
-	n.near = n.near[:0]
+	n.scratch.near = n.scratch.near[:0]
 	if n.joint {
 		for _, l := range n.batch.links[n.at] {
-			n.near = append(n.near, int32(l.Node))
+			n.scratch.near = append(n.scratch.near, int32(l.Node))
 		}
 	} else {
 		for k := range n.links {
-			n.near = append(n.near, int32(n.links[k].Node))
+			n.scratch.near = append(n.scratch.near, int32(n.links[k].Node))
 		}
 	}
-	n.learner.Relink(n.near)
+	n.learner.Relink(n.scratch.near)
 }
 
 // listen gathers whom the node hears in this step: weights, vectors, how far from
@@ -453,21 +453,22 @@ func (n *Node) listen() {
 		n.batch.listen(n)
 		return
 	}
-	self := n.mixingRow()
-	n.heard.Weights, n.heard.Rows, n.heard.Vectors, n.heard.Self, n.heard.Mixed = n.weights, n.rows, n.vectors, self, nil
+	self, s := n.mixingRow(), n.scratch
+	h := &s.heard
+	h.Weights, h.Rows, h.Vectors, h.Self, h.Mixed = s.weights, s.rows, n.vectors, self, nil
 	if n.plan.Rule.Mixing == 0 { // nobody else is heard
-		n.heard.Weights, n.heard.Rows, n.heard.Self = n.weights[:1], n.rows[:1], 0
-		n.heard.Weights[0], n.heard.Rows[0] = 1, int32(n.self)
+		h.Weights, h.Rows, h.Self = s.weights[:1], s.rows[:1], 0
+		h.Weights[0], h.Rows[0] = 1, int32(n.self)
 		return
 	}
-	n.heard.Sizes = nil
+	h.Sizes = nil
 	far := false
-	if n.sizes, far = n.plan.Basis.Sizes(n.sizes, n.vectors[0]); far {
-		n.heard.Sizes = n.sizes
+	if s.sizes, far = n.plan.Basis.Sizes(s.sizes, n.vectors[0]); far {
+		h.Sizes = s.sizes
 	}
 	if n.plan.Rule.Clip != rule.ClipOff {
-		n.points = n.plan.Basis.Points(n.points, n.vectors[0])
-		n.heard.Points = n.points
+		s.points = n.plan.Basis.Points(s.points, n.vectors[0])
+		h.Points = s.points
 	}
 }
 

@@ -27,8 +27,10 @@ type neighbor struct {
 // of one who was not heard then, but is later in the same step, the degree is
 // not known, and where the row needs it the weight is 0.
 func (n *Node) shiftRow() {
-	n.col, n.val = n.col[:0], n.val[:0]
-	put := func(place int, v float64) { n.col, n.val = append(n.col, int32(place)), append(n.val, float32(v)) }
+	n.scratch.col, n.scratch.val = n.scratch.col[:0], n.scratch.val[:0]
+	put := func(place int, v float64) {
+		n.scratch.col, n.scratch.val = append(n.scratch.col, int32(place)), append(n.scratch.val, float32(v))
+	}
 	own := inverseRoot(n.degree)
 	alive := 0.0
 	for k, nb := range n.links {
@@ -100,13 +102,15 @@ func inverseRoot(d float64) float64 {
 // node keeps more of its own and never invents anything. The columns of that step
 // do not, and the mean moves; doc/deviations.md says so, one_way_loss.txt how much.
 func (n *Node) mixingRow() (self int) {
-	n.rows, n.weights = n.rows[:0], n.weights[:0]
+	n.scratch.rows, n.scratch.weights = n.scratch.rows[:0], n.scratch.weights[:0]
 	rest := 1.0
 	self = -1
-	put := func(place int, w float32) { n.rows, n.weights = append(n.rows, int32(place)), append(n.weights, w) }
+	put := func(place int, w float32) {
+		n.scratch.rows, n.scratch.weights = append(n.scratch.rows, int32(place)), append(n.scratch.weights, w)
+	}
 	for k := range n.links {
 		if k == n.self {
-			self = len(n.rows)
+			self = len(n.scratch.rows)
 			put(k, 0)
 		}
 		nb := &n.links[k]
@@ -122,10 +126,10 @@ func (n *Node) mixingRow() (self int) {
 		put(place, w)
 	}
 	if self < 0 {
-		self = len(n.rows)
+		self = len(n.scratch.rows)
 		put(n.self, 0)
 	}
-	n.weights[self] = float32(rest)
-	n.plan.Rule.Weights(n.weights, n.weights, self)
+	n.scratch.weights[self] = float32(rest)
+	n.plan.Rule.Weights(n.scratch.weights, n.scratch.weights, self)
 	return self
 }

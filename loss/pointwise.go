@@ -46,7 +46,11 @@ func (p *pointwise) evalNode(i int, dy, y []float32) float64 {
 		panic(fmt.Sprintf("loss: %s: target %d×%d for a row of %d", p.op, p.target.Rows, p.target.Cols, len(y)))
 	}
 	p.checkMask()
-	return one(i, dy, y, p.carries, p.row)
+	if !p.carries(i) {
+		clear(dy)
+		return 0
+	}
+	return p.row(i, dy, y, 1)
 }
 
 func (p *pointwise) row(i int, dy, y []float32, share float64) float64 {
