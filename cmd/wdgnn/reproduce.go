@@ -75,7 +75,8 @@ costs: they have no gates. Those of traffic are bounded, as forecasts are.`,
 	f.IntVar(&c.options.Repeats, "repeats", 0, "realizations to average over; 0 means as many as the paper")
 	f.BoolVar(&c.options.Quick, "quick", false, "fewer realizations, and where that matters shorter training, for a first look")
 	f.BoolVar(&c.options.Full, "full", false, "60 splits of users instead of the paper's ten, in movie recommendation")
-	f.StringVar(&c.options.Data, "data", "", "folder of the data set, of traffic data/metr-la (default data/ml-100k, data/ml-1m for table4-1m)")
+	f.StringVar(&c.options.Data, "data", "",
+		"folder of the data set, of traffic data/metr-la (default data/ml-100k, data/ml-1m for table4-1m)")
 	f.IntVar(&c.options.Threads, "threads", -1, "realizations to run side by side, -1 for one per core; they do not change the result")
 	f.StringVar(&c.options.Out, "out", "reproduce", "folder for results and models")
 	f.BoolVar(&c.options.Fresh, "fresh", false, "compute everything anew, whatever the folder holds")
