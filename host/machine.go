@@ -101,6 +101,7 @@ type cell struct {
 	set       []int      // of classes that go with it
 	intervals []Interval // or of numbers
 	told      loss.Loss  // what the world said of the answer; nil if nothing
+	square    square     // what that is, most often
 
 	broken BrokenSensor // its sensor, as the log was told; trusted if there is no Why
 	breaks int          // how often it was
@@ -372,6 +373,10 @@ func (h *Machine) tellLate(l *Line) {
 
 // tell keeps what a line says of a node's answer.
 func (h *Machine) tell(c *cell, n *NodeLine) {
+	if h.cfg.Cost == MSE && c.square.told(n, h.cfg.Plan.Model.Outputs()) {
+		c.told = &c.square.MSE
+		return
+	}
 	told, err := h.cfg.Cost.told(n, h.cfg.Plan.Model.Outputs())
 	if err != nil {
 		h.stats.BadTargets++

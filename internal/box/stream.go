@@ -20,6 +20,8 @@ type stream struct {
 	delay int   // steps that targets come late
 
 	lines chan *host.Line
+	spare []*host.Line // that were sent, in turn: whoever hears one is done with it before it comes again
+	turn  int
 	halt  chan struct{}
 }
 
@@ -110,7 +112,8 @@ func (s *stream) late(t int) *host.Line {
 
 // line returns what is sent at step t; links only where they may have changed.
 func (s *stream) line(t int, g *graph.Graph, links bool) *host.Line {
-	l := &host.Line{Time: uint64(t), Nodes: make([]host.NodeLine, len(s.nodes))}
+	l := s.next()
+	l.Time = uint64(t)
 	for k, node := range s.nodes {
 		n := &l.Nodes[k]
 		n.Node, n.Row = node, s.files.Signals.Row(t*s.files.Nodes+int(node))
@@ -121,6 +124,19 @@ func (s *stream) line(t int, g *graph.Graph, links bool) *host.Line {
 			n.SetLinks(agent.LinksOf(nil, g.Adjacency(), int(node)))
 		}
 	}
+	return l
+}
+
+// next returns a line for all nodes that says nothing yet. Beside those that wait to
+// be heard one is heard and one is being written.
+func (s *stream) next() *host.Line {
+	if len(s.spare) < cap(s.lines)+3 {
+		s.spare = append(s.spare, &host.Line{Nodes: make([]host.NodeLine, len(s.nodes))})
+		return s.spare[len(s.spare)-1]
+	}
+	l := s.spare[s.turn]
+	s.turn = (s.turn + 1) % len(s.spare)
+	clear(l.Nodes)
 	return l
 }
 
