@@ -87,7 +87,7 @@ const rules = `
 	internal/recommend  : mat graph gnn optim loss random train rule online modelfile scenario/movies internal/dataset
 	                      internal/journal
 	internal/hostname   :
-	host                : agent conformal graph loss mat rule transport internal/defect internal/idlist
+	host                : agent conformal forecast graph loss mat rule transport internal/defect internal/idlist
 	internal/broker     : transport transport/natsbus internal/keys
 	internal/keys       : internal/idlist transport transport/natsbus transport/tcpbus
 	internal/box        : agent forecast gnn graph loss mat online rule modelfile transport transport/natsbus transport/tcpbus

@@ -36,7 +36,7 @@ var towns = map[string]struct {
 			In: 2, Features: 3, Outputs: 1, Wide: &gnn.WideConfig{Order: 2},
 			Deep: []gnn.LayerConfig{{Order: 1, Features: 5}, {Order: 2, Features: 3}},
 		},
-		shift:  graph.ShiftSymmetric, delayed: true,
+		shift: graph.ShiftSymmetric, delayed: true,
 		change: func(c *rule.Config) { c.Window, c.Clip = 3, rule.ClipMedian },
 	},
 	"hop by hop": {
@@ -44,14 +44,14 @@ var towns = map[string]struct {
 			In: 2, Features: 3, Outputs: 1, Wide: &gnn.WideConfig{Order: 2},
 			Deep: []gnn.LayerConfig{{Order: 2, Features: 5}, {Order: 1, Features: 3}},
 		},
-		shift:  graph.ShiftSymmetric,
+		shift: graph.ShiftSymmetric,
 	},
 	"hop by hop, gated newton": {
 		config: gnn.Config{
 			In: 1, Features: 3, Outputs: 1, Wide: &gnn.WideConfig{Order: 2},
 			Deep: []gnn.LayerConfig{{Order: 1, Features: 3}, {Order: 0, Features: 3}},
 		},
-		shift:  graph.ShiftNormalizedLaplacian,
+		shift: graph.ShiftNormalizedLaplacian,
 		change: func(c *rule.Config) {
 			c.Newton, c.Mixing, c.Gate = &rule.Newton{Forget: 0.99, Restart: true}, 0, &rule.Gate{}
 			c.StepSize = rule.StepSize{}

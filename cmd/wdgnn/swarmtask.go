@@ -137,7 +137,7 @@ func locate(path string) (*recipe.Localized, error) {
 	if c := file.Network.Config; c.In != 1 || file.Meta.Task != "classify" || file.Meta.Delayed {
 		return nil, helpful{
 			fmt.Errorf("%s was not trained to localize sources", path),
-			fmt.Sprintf("wdgnn swarm up --model %s --config CONFIG, whose section online names a stream, or without --model, which trains one", path),
+			fmt.Sprintf("wdgnn swarm up --model %s --config CONFIG, with a section online that names a stream; or no --model: one is trained", path),
 		}
 	}
 	return recipe.Locate(file, moment)
