@@ -59,7 +59,8 @@ The exit code is 0 if all hosts are well, and 1 if something is wrong.`,
   wdgnn swarm status --nats tls://box-1:4222 --run field --keys observer`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
-			if (len(args) == 0) == (c.nats == "" && c.keys == "" && c.config == "") || c.nats != "" && c.run == "" && c.keys == "" && c.config == "" {
+			known := c.keys != "" || c.config != "" || c.nats != "" && c.run != "" // where to listen
+			if (len(args) == 0) != known || len(args) > 0 && c.nats != "" {
 				return usageError{cmd.CommandPath(), fmt.Errorf("name a folder, metrics addresses, --keys, --config, or --nats with --run")}
 			}
 			return during("swarm status", c.Run(cmd.Context(), args))

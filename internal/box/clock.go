@@ -53,8 +53,8 @@ func (j *jumps) note(by time.Duration) {
 	before := time.Duration(j.by.Swap(int64(by)))
 	switch {
 	case by != 0 && (by-before).Abs() > tolerance:
-		j.log.Warn("the clock of this machine jumped; steps go on as before. Restart the box if the clock is right now, "+
-			"so that it is where the others are", "by", by.Round(time.Millisecond))
+		j.log.Warn("the clock of this machine jumped; steps go on as before; restart the box if the clock is right now",
+			"by", by.Round(time.Millisecond))
 	case by == 0 && before != 0:
 		j.log.Info("the clock of this machine is back where steps follow it")
 	}
@@ -126,7 +126,8 @@ func (k *clock) wait(t uint64, stop <-chan struct{}) bool {
 		}
 		if !k.begun && !k.said && left > farAway && k.jumps != nil {
 			k.said = true
-			k.jumps.log.Info("waits for the time of its first step, by pace.start and the clock of this machine", "step", t, "in", left.Round(time.Second))
+			k.jumps.log.Info("waits for its first step, by pace.start and the clock of this machine",
+				"step", t, "in", left.Round(time.Second))
 		}
 		timer := time.NewTimer(min(left, tolerance)) // and look at the clock again
 		select {

@@ -107,7 +107,8 @@ func TestClockPutRightBeforeStart(t *testing.T) {
 		put.Store(int64(-2 * time.Hour)) // as after a reboot without a battery
 		began := time.Now()
 		c := &Config{Pace: Pace{Period: time.Second, Start: began.Round(0)}}
-		k := c.clockBy(0, func() time.Time { return time.Now().Round(0).Add(time.Duration(put.Load())) }, func() time.Duration { return time.Since(began) })
+		wall := func() time.Time { return time.Now().Round(0).Add(time.Duration(put.Load())) }
+		k := c.clockBy(0, wall, func() time.Duration { return time.Since(began) })
 		go func() {
 			time.Sleep(5 * time.Second)
 			put.Store(0)

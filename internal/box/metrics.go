@@ -82,8 +82,14 @@ var gauges = []gauge{
 		"wdgnn_certificate_seconds", "how long the certificate is valid that new connections need; less than 0 after its end, 0 if there is none",
 		func(r *host.Report) float64 { return health(r).Certificate },
 	},
-	{"wdgnn_checkpoint_age_seconds", "since the last checkpoint was written; 0 if there is none", func(r *host.Report) float64 { return health(r).Checkpoint }},
-	{"wdgnn_checkpoints_damaged", "checkpoints that could not be read at the start", func(r *host.Report) float64 { return float64(health(r).Damaged) }},
+	{
+		"wdgnn_checkpoint_age_seconds", "since the last checkpoint was written; 0 if there is none",
+		func(r *host.Report) float64 { return health(r).Checkpoint },
+	},
+	{
+		"wdgnn_checkpoints_damaged", "checkpoints that could not be read at the start",
+		func(r *host.Report) float64 { return float64(health(r).Damaged) },
+	},
 	{
 		"wdgnn_clock_jump_seconds", "by how much the clock of the machine is off what steps follow, after a jump; 0 without one",
 		func(r *host.Report) float64 { return health(r).ClockJump },
