@@ -25,6 +25,7 @@ const (
 	Ask                      // a request to send the row of an exchange again
 	Estimate                 // of λmax, by a Gauge; without values a request to send it again
 	Relay                    // an answer that belongs to the whole network; see rule.Relay
+	NotYet                   // a host's answer to a request for a row that is not there yet
 )
 
 // Message is what travels between agents. Values belong to whoever made the
@@ -34,7 +35,7 @@ type Message struct {
 	Time     uint64 // t; of an estimate, the measurement
 	Kind     Kind
 	Exchange uint16  // e; of an estimate, the round; of a relayed answer, the hops from its teller
-	Links    uint32  // neighbours that the sender hears; in messages of exchange 0
+	Links    uint32  // neighbours that the sender hears; in messages of exchange 0; of a request, how many of the last 200 frames were lost
 	Degree   float64 // d of the sender; in messages of exchange 0
 	Values   []float32
 
@@ -60,10 +61,16 @@ func (m *Message) String() string {
 		word = "ask"
 	case Estimate:
 		word = "estimate"
+	case NotYet:
+		word = "not yet"
 	case Relay:
 		return fmt.Sprintf("%d->%s relay t=%d of %d about %d, hop %d", m.From, to, m.Time, m.Teller, m.About, m.Exchange)
 	}
-	return fmt.Sprintf("%d->%s %s t=%d e=%d", m.From, to, word, m.Time, m.Exchange)
+	text := fmt.Sprintf("%d->%s %s t=%d e=%d", m.From, to, word, m.Time, m.Exchange)
+	if m.Kind == Ask && m.Links > 0 {
+		text += fmt.Sprintf(", %d frames lost", m.Links)
+	}
+	return text
 }
 
 // Link is a neighbour that a node hears.
@@ -134,8 +141,9 @@ type Told struct {
 	Truth float32   // in the user's units
 }
 
-// Retry asks those who are silent to send again.
-type Retry struct{}
+// Retry asks those who are silent to send again: all of them, or those of Of,
+// which ascend, if it is not nil.
+type Retry struct{ Of []NodeID }
 
 // Expire stops waiting for those who are silent.
 type Expire struct{}

@@ -305,7 +305,7 @@ func (n *Node) Step(ev Event) (r Ready, err error) {
 	case Told:
 		err = n.late(ev)
 	case Retry:
-		n.retry()
+		n.retry(ev.Of)
 	case Expire:
 		n.expire(&r)
 	default:

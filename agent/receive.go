@@ -226,17 +226,23 @@ func (n *Node) answer(m *Message) {
 	n.send = append(n.send, n.message(m.Time, e, m.From))
 }
 
-// retry asks those who are silent.
-func (n *Node) retry() {
+// retry asks those who are silent, or those of them whom it is given.
+func (n *Node) retry(of []NodeID) {
 	if !n.open || n.predicted {
 		return
 	}
 	for k, got := range n.inbox[n.exchange].got {
-		if !got && !n.links[k].lost {
+		if !got && !n.links[k].lost && (of == nil || among(of, n.links[k].Node)) {
 			n.stats.Asked++
 			n.send = append(n.send, Message{From: n.id, To: n.links[k].Node, Time: n.time, Kind: Ask, Exchange: uint16(n.exchange)})
 		}
 	}
+}
+
+// among says whether a node is one of those given, which ascend.
+func among(nodes []NodeID, node NodeID) bool {
+	_, found := slices.BinarySearch(nodes, node)
+	return found
 }
 
 // expire gives up on those who are silent, for the rest of the step unless the

@@ -164,7 +164,7 @@ func (r *Reader) message(b []byte) ([]byte, error) {
 		m.Links, m.Degree = binary.LittleEndian.Uint32(b[20:]), math.Float64frombits(binary.LittleEndian.Uint64(b[24:]))
 	}
 	count := int(binary.LittleEndian.Uint32(b[32:]))
-	known := m.Kind <= Relay
+	known := m.Kind <= NotYet
 	if m.Kind < Row || known && (b[17] != 0 && (m.Kind != Row || m.Exchange != 0) || binary.LittleEndian.Uint32(b[36:]) != 0) {
 		return nil, fmt.Errorf("%w: a message of kind %d, or with reserved bytes that are not 0", ErrFrame, b[16])
 	}

@@ -213,7 +213,7 @@ func seal(frame []byte) {
 // counted, whatever its bytes mean, and those around it are read.
 func TestUnknownKinds(t *testing.T) {
 	h, messages := sampleFrame()
-	for _, kind := range []byte{5, 6, 127, 255} {
+	for _, kind := range []byte{6, 7, 127, 255} {
 		b := agent.AppendFrame(nil, h, messages)
 		at := 32                // the first message,
 		second := at + 40 + 3*4 // behind its values the second,
@@ -252,12 +252,12 @@ func TestStrictWhereKnown(t *testing.T) {
 		"byte 17":                       func(m []byte) { m[17] = 1 },
 		"byte 36":                       func(m []byte) { m[36] = 1 },
 		"byte 39":                       func(m []byte) { m[39] = 1 },
-		"unknown, a value too many":     func(m []byte) { m[16], m[32] = 5, 4 },
-		"unknown, a value too few":      func(m []byte) { m[16], m[32] = 5, 2 },
-		"unknown, 4 thousand millions":  func(m []byte) { m[16], m[32], m[33], m[34], m[35] = 5, 255, 255, 255, 255 },
+		"unknown, a value too many":     func(m []byte) { m[16], m[32] = 6, 4 },
+		"unknown, a value too few":      func(m []byte) { m[16], m[32] = 6, 2 },
+		"unknown, 4 thousand millions":  func(m []byte) { m[16], m[32], m[33], m[34], m[35] = 6, 255, 255, 255, 255 },
 		"known, a value too many":       func(m []byte) { m[32] = 4 },
 		"known, 4 thousand millions":    func(m []byte) { m[32], m[33], m[34], m[35] = 255, 255, 255, 255 },
-		"unknown and then half a frame": func(m []byte) { m[16], m[32] = 5, 0 },
+		"unknown and then half a frame": func(m []byte) { m[16], m[32] = 6, 0 },
 	} {
 		b := bytes.Clone(whole)
 		change(b[32:])
