@@ -284,12 +284,13 @@ func (b *Batch) Observed(i int) []float32 { return b.z[0].Row(i)[:b.plan.Model.C
 // Ready says whether all rows of the exchange are in.
 func (b *Batch) Ready() bool { return b.missing[b.exchange] == 0 }
 
-// Retry appends requests to dst to send again what has not come.
-func (b *Batch) Retry(dst []Message) []Message {
+// Retry appends requests to dst to send again what has not come, of those nodes for
+// which of says so.
+func (b *Batch) Retry(dst []Message, of func(NodeID) bool) []Message {
 	got := b.got[b.exchange]
 	for i, n := range b.nodes {
 		for _, l := range b.links[i] {
-			if k := int(b.rows[l.Node]) - len(b.nodes); k >= 0 && !got[k] {
+			if k := int(b.rows[l.Node]) - len(b.nodes); k >= 0 && !got[k] && of(l.Node) {
 				n.stats.Asked++
 				dst = append(dst, Message{From: n.id, To: l.Node, Time: b.time, Kind: Ask, Exchange: uint16(b.exchange)})
 			}

@@ -133,19 +133,15 @@ func (h *Machine) answerTogether(i int, m *agent.Message) {
 // askTogether asks for rows that have not come, and says whether that is all that
 // is to be done at a tick.
 func (h *Machine) askTogether() bool {
-	waited, after := h.now-h.started, h.retry()
 	switch {
-	case waited >= h.due(0):
+	case h.now-h.started >= h.due(0):
 		return false
-	case after == 0 || h.now-h.asked < after:
+	case h.ring == 0 || h.now < h.ring:
 		return true
 	case slices.ContainsFunc(h.around, h.ahead):
 		return false
 	}
-	h.queue = h.batch.Retry(h.queue)
-	h.asked = h.now
-	h.patience++
-	h.stats.Retries++
+	h.askDue()
 	return true
 }
 

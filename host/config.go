@@ -90,7 +90,8 @@ type Pace struct {
 
 	// Retry is when silent neighbours are asked to send again, and again; 0
 	// means after three times what an exchange usually takes, then after twice
-	// that and so on, at most a fifth of the deadline; less than 0 never.
+	// that and so on, at most a fifth of the deadline; less than 0 never. A host
+	// of which frames were lost lately is asked after its round trip instead.
 	// Nobody is asked in real time.
 	Retry time.Duration `json:"retry"`
 

@@ -57,7 +57,11 @@ func (h *Machine) drain() {
 				h.step(i, agent.Receive{Message: m})
 				continue
 			}
-			h.pending, h.ship = append(h.pending, *m), true
+			out := *m
+			if out.Kind == agent.Ask {
+				out.Links = h.lostOf(m.To)
+			}
+			h.pending, h.ship = append(h.pending, out), true
 			continue
 		}
 		for _, i := range h.hearers[m.From] {
@@ -120,19 +124,25 @@ func (h *Machine) send() {
 	if h.survey.measures() {
 		digest = h.early
 	}
-	for from := 0; from < len(h.pending); {
+	h.again = h.lastRows(h.again[:0])
+	messages := h.pending
+	if len(h.again) > 0 && (len(h.pending) > 0 || h.once) { // what was said before comes first
+		h.again = append(h.again, h.pending...)
+		messages = h.again
+	}
+	for from := 0; from < len(messages); {
 		to, size := from, 0
-		for to < len(h.pending) && (to == from || size < frameRoom) {
-			size += 40 + 4*len(h.pending[to].Values)
+		for to < len(messages) && (to == from || size < frameRoom) {
+			size += 40 + 4*len(messages[to].Values)
 			to++
 		}
 		h.sent++
 		header := agent.Header{Run: h.hash, Plan: digest, Host: uint32(h.cfg.Host), Sequence: h.sent}
-		h.actions.Frames = append(h.actions.Frames, agent.AppendFrame(h.buffer(), header, h.pending[from:to]))
+		h.actions.Frames = append(h.actions.Frames, agent.AppendFrame(h.buffer(), header, messages[from:to]))
 		from = to
 	}
-	clear(h.pending)
-	h.pending = h.pending[:0]
+	h.once = false
+	h.shipped()
 }
 
 // buffer returns memory for one more frame of this event.

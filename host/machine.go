@@ -45,11 +45,16 @@ type Machine struct {
 	started   time.Duration
 	turn      time.Duration // when the exchange under way began
 	came      time.Duration // how long after that its latest row came, 0 if none did
-	asked     time.Duration // when silent neighbours were asked last, or an exchange was complete
-	patience  int           // how often they were asked since
+	turned    uint64        // exchanges since the start
+	excused   uint64        // the one in which others were last told that rows are not there yet
+	mute      time.Duration // until when they need not be told again
+	ring      time.Duration // when somebody is asked again; 0 for never
+	nudge     time.Duration // when last rows are said once more; 0 for never
+	once      bool          // that is now
 	resigned  bool          // silent neighbours were given up in this step
 	gaveUp    time.Duration // when they were last
-	usual     time.Duration // about what an exchange takes if nothing is lost; 0 if not known
+	usual     time.Duration // about what an exchange takes; 0 if not known
+	brisk     time.Duration // about what one takes that is among the fastest, as those are in which nothing is lost
 	taking    int           // nodes that take part in the step
 	predicted int
 	boundary  int   // of these, with neighbours elsewhere
@@ -66,6 +71,10 @@ type Machine struct {
 	pending []agent.Message // to be sent
 	ship    bool            // pending messages should leave
 	sent    uint64          // sequence number of the last frame
+	repeat  uint64          // up to which last rows are repeated, because somebody loses frames
+	heavy   uint64          // and up to which also where nobody asked, because it loses many
+	last    []agent.Message // with the rows that were last said to everyone
+	again   []agent.Message // a frame with rows that are repeated
 	reader  agent.Reader
 	later   []laterFrame
 	silent  map[agent.NodeID]silence
@@ -258,7 +267,7 @@ func (h *Machine) begin(l *Line) {
 	h.time, h.begun, h.open, h.acted = l.Time, true, true, false
 	h.opened++
 	h.started, h.resigned = h.now, false
-	h.turn, h.asked, h.patience = h.started, h.started, 0
+	h.turns()
 	h.taking, h.predicted, h.boundary, h.left, h.ship = 0, 0, 0, 0, false
 	clear(h.posted)
 	clear(h.pending)

@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/internal/defect"
@@ -34,6 +35,11 @@ type frameMark struct {
 	sequence uint64 // of the latest
 	seen     uint64 // which came: bit k for the one k before the latest
 	newest   bool   // that which came last is the latest
+	gap      uint64 // the latest that did not come; 0 if all did
+	jumped   bool   // it was noticed just now
+	lost     uint64 // how many did not come since the frame numbered
+	since    uint64 // so,
+	earlier  uint64 // and of as many before that
 
 	step   uint64 // that it is in
 	before uint64 // the step that it made before; 0 with from 0 if that is not known
@@ -43,6 +49,13 @@ type frameMark struct {
 	during uint64 // how many steps we had opened when it spoke
 	kept   int    // frames of it in later
 	held   int    // bytes of them
+
+	trip    roundTrip     // how long it takes to answer
+	waiting time.Duration // when it was asked what it has not answered; 0 if it has
+	unsure  bool          // and was asked again since
+	asked   requests      // in the exchange under way
+	missed  bool          // while it is seen who is missing: it is,
+	asking  bool          // and is being asked
 }
 
 // laterFrame is a frame with rows of steps to come; those before step from were
@@ -74,6 +87,7 @@ func (h *Machine) take(f transport.Frame) {
 		return
 	}
 	mark, later, far := h.mark(f.From), false, false
+	var pends agent.Message
 	for k := range messages {
 		m := &messages[k]
 		if owner, known := h.cfg.Directory.Owner(m.From); !known || owner != f.From {
@@ -83,11 +97,13 @@ func (h *Machine) take(f transport.Frame) {
 		mark.during = h.opened
 		if m.Kind == agent.Ask { // for rows of the step that the sender is in
 			mark.moves(m.Time)
-			if i, here := h.index[m.To]; here && h.joint && m.Time == h.time {
-				h.answerTogether(i, m)
-			} else if here {
-				h.step(i, agent.Receive{Message: m})
+			if i, here := h.index[m.To]; here && h.requested(i, m) {
+				pends = agent.Message{From: m.To, To: m.From, Time: m.Time, Kind: agent.NotYet, Exchange: m.Exchange}
 			}
+			continue
+		}
+		if m.Kind == agent.NotYet {
+			h.notYet(mark, m)
 			continue
 		}
 		if m.Kind == agent.Estimate {
@@ -96,6 +112,8 @@ func (h *Machine) take(f transport.Frame) {
 		}
 		if m.To == agent.Everyone { // and not for somebody who asked for it later
 			mark.moves(m.Time)
+		} else if _, here := h.index[m.To]; here {
+			mark.replied(h.now)
 		}
 		switch {
 		case !h.begun || m.Time > h.time:
@@ -116,7 +134,14 @@ func (h *Machine) take(f transport.Frame) {
 	} else if far {
 		h.stats.Overflows++
 	}
+	if pends.Kind == agent.NotYet { // one word for all that it asked for in vain
+		h.excuse(pends)
+	}
 	h.settle()
+	if mark.jumped {
+		mark.jumped = false
+		h.askLost(mark, messages)
+	}
 }
 
 // moves notes that a host is in a step, as its latest frame says. A frame that was
@@ -207,12 +232,18 @@ func (h *Machine) count(from transport.HostID, sequence uint64) {
 	switch {
 	case mark.sequence == 0 || sequence == 1 || sequence+latest < mark.sequence: // its first, or it was restarted
 		mark.sequence, mark.seen, mark.from, mark.last = sequence, 1, 0, 0
+		mark.gap, mark.lost, mark.earlier, mark.since, mark.waiting = 0, 0, 0, sequence, 0
 	case sequence > mark.sequence:
-		h.stats.Gaps += min(sequence-mark.sequence-1, 1<<20)
+		missing := min(sequence-mark.sequence-1, 1<<20)
+		h.stats.Gaps += missing
+		mark.lose(sequence, missing)
 		mark.seen = mark.seen<<(sequence-mark.sequence) | 1
 		mark.sequence = sequence
 	default:
 		h.stats.Disordered++
+		if sequence == mark.gap { // it was late, and not lost
+			mark.gap = 0
+		}
 		mark.seen |= 1 << (mark.sequence - sequence)
 		mark.newest = false
 	}

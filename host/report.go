@@ -19,6 +19,8 @@ type Stats struct {
 	Skipped    uint64 `json:"skipped"`     // steps left out to catch up
 	CaughtUp   uint64 `json:"caught_up"`   // times that all neighbours were ahead
 	Retries    uint64 `json:"retries"`     // times that silent neighbours were asked
+	Prompt     uint64 `json:"prompt"`      // times that somebody was asked at once, because a frame of it was lost
+	Repeated   uint64 `json:"repeated"`    // rows that were sent twice, because others lose frames
 	Suspected  uint64 `json:"suspected"`   // neighbours that were no longer waited for
 	LateRows   uint64 `json:"late_rows"`   // rows of past steps
 	Gaps       uint64 `json:"gaps"`        // frames that did not come, by their numbers
@@ -52,6 +54,8 @@ func (s *Stats) Add(o Stats) {
 	s.Skipped += o.Skipped
 	s.CaughtUp += o.CaughtUp
 	s.Retries += o.Retries
+	s.Prompt += o.Prompt
+	s.Repeated += o.Repeated
 	s.Suspected += o.Suspected
 	s.LateRows += o.LateRows
 	s.Gaps += o.Gaps

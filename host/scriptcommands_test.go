@@ -232,7 +232,18 @@ func (s *scriptHost) ask(w script.Words) error {
 	if err != nil {
 		return err
 	}
-	return s.arrive(w, s.message(w, agent.NodeID(node), agent.Ask))
+	m := s.message(w, agent.NodeID(node), agent.Ask)
+	m.Links = uint32(w.Number("lost", 0))
+	return s.arrive(w, m)
+}
+
+// notYet lets a frame arrive in which a node says that it does not have a row yet.
+func (s *scriptHost) notYet(w script.Words) error {
+	node, err := first(w)
+	if err != nil {
+		return err
+	}
+	return s.arrive(w, s.message(w, agent.NodeID(node), agent.NotYet))
 }
 
 func (s *scriptHost) message(w script.Words, from agent.NodeID, kind agent.Kind) agent.Message {

@@ -41,11 +41,12 @@ var hostCommands = map[string]func(s *scriptHost, w script.Words) error{
 	// every=1h step-size=0.1 delay=0 max-norm= gauge=DIAMETER learns forgiving; unlinked nodes: knows=3
 	"host": (*scriptHost).create,
 
-	"line":    (*scriptHost).line, // 0 x=(1) y=(20) only=0 links=(0-1) near=3: rows, and perhaps targets and neighbours
-	"told":    (*scriptHost).told, // 0 y=(20): targets alone
-	"row":     (*scriptHost).row,  // 1 t=0 e=0 x=(1) to= host= seq= run= plan= version=: a frame with a row of node 1
-	"ask":     (*scriptHost).ask,  // 1 t=0 e=0 to=0: a frame in which node 1 asks for a row
-	"lost":    (*scriptHost).lost, // 1: a frame of host 1 that does not come
+	"line":    (*scriptHost).line,   // 0 x=(1) y=(20) only=0 links=(0-1) near=3: rows, and perhaps targets and neighbours
+	"told":    (*scriptHost).told,   // 0 y=(20): targets alone
+	"row":     (*scriptHost).row,    // 1 t=0 e=0 x=(1) to= host= seq= run= plan= version=: a frame with a row of node 1
+	"ask":     (*scriptHost).ask,    // 1 t=0 e=0 to=0 lost=0: a frame in which node 1 asks for a row, and says how many frames it lost
+	"notyet":  (*scriptHost).notYet, // 1 t=0 e=0 to=0: a frame in which node 1 says that it has no row yet
+	"lost":    (*scriptHost).lost,   // 1: a frame of host 1 that does not come
 	"tick":    func(s *scriptHost, _ script.Words) error { return s.step(host.Tick{}) },
 	"until":   (*scriptHost).until, // 1s: a tick whenever one is wanted, up to then
 	"end":     func(s *scriptHost, _ script.Words) error { return s.step(&host.Line{End: true}) },

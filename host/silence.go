@@ -138,8 +138,11 @@ func (h *Machine) wake() time.Duration {
 	if h.resigned {
 		at = h.gaveUp + h.grace()
 	}
-	if r := h.retry(); r > 0 {
-		at = min(at, h.asked+r)
+	if h.ring > 0 {
+		at = min(at, h.ring)
+	}
+	if h.nudge > 0 {
+		at = min(at, h.nudge)
 	}
 	return max(at, 1)
 }
@@ -158,27 +161,6 @@ func (h *Machine) deadline() time.Duration {
 // should not look like a loss.
 const leastRetry = 10 * time.Millisecond
 
-// retry is when silent neighbours are asked again, 0 for never. Unless it is
-// set, the first time comes after three times what an exchange usually takes,
-// and each further one after twice the time.
-//
-// A fixed time would be wrong on most networks: on a fast one a lost frame would
-// hold up a step for a hundred times what it takes, on a slow one everybody would
-// be asked for rows that are on their way. That the times double is for neighbours
-// who are slow because they have too much to do. They stay below a fifth of the
-// deadline, so that a few requests can be lost before anybody is given up.
-func (h *Machine) retry() time.Duration {
-	most := h.cfg.Pace.Retry
-	if !h.cfg.Pace.adaptive || most == 0 {
-		return most
-	}
-	first := h.cfg.Pace.Deadline / 50
-	if h.usual > 0 {
-		first = 3 * h.usual
-	}
-	return min(most, max(first, leastRetry)<<min(h.patience, 10))
-}
-
 // advanced notes that all rows of an exchange that others hear are ready: the
 // messages of the one before have come. What an exchange usually takes follows the
 // latest ones slowly, an eighth at a time: one slow exchange is no new rule. The
@@ -186,12 +168,17 @@ func (h *Machine) retry() time.Duration {
 func (h *Machine) advanced() {
 	if h.came > 0 {
 		if h.usual == 0 {
-			h.usual = h.came
+			h.usual, h.brisk = h.came, h.came
 		}
 		h.usual += (h.came - h.usual) / 8
+		if h.came < h.brisk {
+			h.brisk += (h.came - h.brisk) / 8
+		} else {
+			h.brisk += (h.came - h.brisk) / 64
+		}
 	}
-	h.turn, h.came = h.now, 0
-	h.asked, h.patience = h.turn, 0
+	h.came = 0
+	h.turns()
 }
 
 // arrived notes when a row of the exchange under way came, if it was said to
@@ -240,6 +227,9 @@ func (h *Machine) tick() {
 	if !h.waits() {
 		return
 	}
+	if h.nudge > 0 && h.now >= h.nudge { // somebody may wait for what we said, as we do for others
+		h.nudge, h.once = 0, true
+	}
 	if h.joint && h.askTogether() {
 		h.ship = true
 		h.settle()
@@ -247,21 +237,13 @@ func (h *Machine) tick() {
 	}
 	h.part()
 	waited := h.now - h.started
-	after := h.retry()
-	retry := after > 0 && h.now-h.asked >= after
+	retry := h.ring > 0 && h.now >= h.ring
 	h.giveUpFrom(waited, retry && h.behind())
 	for retry && h.giveUpAhead() {
 		h.drain()
 	}
-	for i := range h.cells {
-		if _, waits := h.cells[i].node.Waits(); retry && h.cells[i].taking && waits {
-			h.step(i, agent.Retry{})
-		}
-	}
 	if retry {
-		h.asked = h.now
-		h.patience++
-		h.stats.Retries++
+		h.askDue()
 	}
 	if waited >= h.due(0) {
 		h.resigned, h.gaveUp = true, h.now

@@ -15,6 +15,14 @@ var counters = []counter{
 	{"wdgnn_host_skipped_total", "steps left out to catch up", func(r *host.Report) uint64 { return r.Stats.Skipped }},
 	{"wdgnn_host_caught_up_total", "times that all neighbours were ahead", func(r *host.Report) uint64 { return r.Stats.CaughtUp }},
 	{"wdgnn_host_retries_total", "times that silent neighbours were asked again", func(r *host.Report) uint64 { return r.Stats.Retries }},
+	{
+		"wdgnn_host_prompt_total", "times that somebody was asked at once, because a frame of it was lost",
+		func(r *host.Report) uint64 { return r.Stats.Prompt },
+	},
+	{
+		"wdgnn_host_repeated_total", "rows that were sent twice, because others lose frames",
+		func(r *host.Report) uint64 { return r.Stats.Repeated },
+	},
 	{"wdgnn_host_suspected_total", "neighbours that were no longer waited for", func(r *host.Report) uint64 { return r.Stats.Suspected }},
 	{"wdgnn_host_late_rows_total", "rows of past steps", func(r *host.Report) uint64 { return r.Stats.LateRows }},
 	{"wdgnn_host_gaps_total", "frames that did not come, by their numbers", func(r *host.Report) uint64 { return r.Stats.Gaps }},
