@@ -28,8 +28,11 @@ var towns = map[string]struct {
 	plan    func(p *agent.Plan)
 }{
 	"delayed": {
-		config: gnn.Config{In: 1, Features: 4, Outputs: 2, Wide: &gnn.WideConfig{Order: 3}, Deep: []gnn.LayerConfig{{Order: 3, Features: 4}}},
-		shift:  graph.ShiftRowStochastic, delayed: true,
+		config: gnn.Config{
+			In: 1, Features: 4, Outputs: 2, Wide: &gnn.WideConfig{Order: 3},
+			Deep: []gnn.LayerConfig{{Order: 3, Features: 4}},
+		},
+		shift: graph.ShiftRowStochastic, delayed: true,
 	},
 	"delayed, two layers": {
 		config: gnn.Config{
