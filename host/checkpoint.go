@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/rule"
 )
 
@@ -91,7 +92,9 @@ func (h *Machine) memory() *Checkpoint {
 	return c
 }
 
-// noteSensors says who the sensors of this host are, and whom they heard last.
+// noteSensors says who the sensors of this host are, and whom they heard last. A weight
+// that is no number, which nodes refuse to step with, must not keep all else from being
+// written.
 func (h *Machine) noteSensors(l *Learning) {
 	if !h.forecasts() {
 		return
@@ -101,7 +104,9 @@ func (h *Machine) noteSensors(l *Learning) {
 		id := h.cells[i].node.ID()
 		l.Sensors[id] = h.cfg.Names[id]
 		for _, link := range h.cells[i].links {
-			l.Links[id] = append(l.Links[id], Link(link))
+			if mat.Finite(link.Weight) {
+				l.Links[id] = append(l.Links[id], Link(link))
+			}
 		}
 	}
 }

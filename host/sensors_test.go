@@ -343,6 +343,7 @@ func TestForecastCheckpoint(t *testing.T) {
 func FuzzForecastLines(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 0, 9, 200, 255, 1, 254, 253, 252})
 	f.Add([]byte{0, 255, 255, 255, 0, 255, 255, 255, 3, 0, 0, 255, 2, 1, 1, 1, 0, 8, 8, 8})
+	f.Add([]byte{'0', 255, '(', '.'}) // a link whose weight is no number
 	f.Fuzz(func(t *testing.T, program []byte) {
 		c := sensorConfig(t, true)
 		a, b := newSensorHost(t, c, nil), newSensorHost(t, c, nil)
