@@ -36,24 +36,25 @@ func TestStrangeUnits(t *testing.T) {
 	s := hill(hillBefore + hillStream)
 	stream := s.Part(hillBefore, s.Steps)
 	for _, c := range []struct {
-		what     string
-		series   *data.Series
-		refused  bool
-		multiple string
+		what    string
+		series  *data.Series
+		refused bool
+		said    string
 	}{
 		{"as it was", stream, false, ""},
-		{"Fahrenheit", scaled(stream, 1.8, 32), true, "1.8"},
-		{"tenths", scaled(stream, 10, 0), true, "10"},
-		{"halves", scaled(stream, 0.5, 0), false, "0.5"},
+		{"Fahrenheit", scaled(stream, 1.8, 32), true, "are they in °C?"},
+		{"tenths", scaled(stream, 10, 0), true, "are they in °C?"},
+		{"halves", scaled(stream, 0.5, 0), false, "are they in °C?"},
+		{"three quarters", scaled(stream, 0.75, 0), false, "nearly all sensors read 0.841 times"}, // the days are warmer than those of training,
 		{"a warm day", scaled(stream, 1, 2), false, ""},
 	} {
 		err := strange(spec, c.series)
 		if errors.Is(err, ErrUnits) != c.refused {
 			t.Errorf("%s: got %v, want refused %v", c.what, err, c.refused)
 		}
-		words := rescaled(spec, c.series)
-		if c.multiple == "0.5" && !strings.Contains(words, "read 0.5") || c.multiple == "" && words != "" {
-			t.Errorf("%s: got %q, want a multiple %q", c.what, words, c.multiple)
+		words := spec.Unlike(c.series.Values, c.series.Nodes)
+		if !strings.Contains(words, c.said) || c.said == "" && words != "" {
+			t.Errorf("%s: got %q, want %q in it", c.what, words, c.said)
 		}
 	}
 }

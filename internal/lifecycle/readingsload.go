@@ -168,8 +168,6 @@ func placed(
 	}
 	if words := spec.Unlike(s.Values, s.Nodes); words != "" {
 		r.notes = append(r.notes, words)
-	} else if words := rescaled(spec, s); words != "" {
-		r.notes = append(r.notes, words)
 	}
 	if drop > 0 {
 		r.notes = append(r.notes, fmt.Sprintf("the model knows the first %d of %d steps already; played from %s on",

@@ -55,47 +55,6 @@ func strange(spec *forecast.Spec, s *data.Series) error {
 		out, judged, ErrUnits, median(seen), median(trained), unit, factor(median(seen), median(trained)))
 }
 
-// Readings are another multiple of those of training if the middle half of the sensors
-// agree on it that closely, and it is that far from 1.
-const (
-	sameMultiple  = 0.05
-	otherMultiple = 0.15
-	leastSensors  = 4
-)
-
-// rescaled says in words if nearly all sensors read the same multiple of what they read
-// in training, over a season or more; empty if they do not.
-func rescaled(spec *forecast.Spec, s *data.Series) string {
-	if s.Steps < max(spec.Season, 4*spec.Lags) {
-		return ""
-	}
-	var ratios []float64
-	for i := range min(len(spec.Norms), s.Nodes) {
-		values := column(s, i)
-		if mean := spec.Norms[i].Mean; len(values) > 0 && math.Abs(mean) > spec.Norms[i].Scale {
-			sum := 0.0
-			for _, v := range values {
-				sum += v / float64(len(values))
-			}
-			ratios = append(ratios, sum/mean)
-		}
-	}
-	if len(ratios) < leastSensors {
-		return ""
-	}
-	slices.Sort(ratios)
-	n := len(ratios)
-	middle := ratios[n/2]
-	if math.Abs(middle-1) < otherMultiple || ratios[3*n/4]-ratios[n/4] > sameMultiple*math.Abs(middle) {
-		return ""
-	}
-	unit := "units"
-	if spec.Unit != "" {
-		unit = "units than " + spec.Unit
-	}
-	return fmt.Sprintf("nearly all sensors read %.3g times what they read in training: are these other %s?", middle, unit)
-}
-
 // factor says by what the readings differ, if that is a plain number.
 func factor(seen, trained float64) string {
 	if trained == 0 || seen/trained <= 0 {
