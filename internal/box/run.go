@@ -12,6 +12,7 @@ import (
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/data"
 	"github.com/wdgnn/wdgnn/internal/journal"
+	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/transport"
 )
@@ -83,11 +84,19 @@ func Run(ctx context.Context, c *Config, s Streams) error {
 	return errors.Join(err, b.Close())
 }
 
+// leastJudged is of how many steps answers must have been judged for a verdict: those of
+// a few may be worse by chance.
+const leastJudged = 10
+
 // harm returns an error if nodes learned without gates and ended with answers that
 // cost far more than those of the model as trained.
 func (b *Box) harm() error {
 	r := b.host.Report()
-	if at := r.Learning; at != nil && r.Gate == nil && at.Harmful() {
+	at := r.Learning
+	if at == nil || r.Gate != nil || at.Steps < leastJudged && mat.Finite(at.Learned) {
+		return nil
+	}
+	if at.Harmful() {
 		return fmt.Errorf("online learning does harm: %v; try learn.gate: on", at)
 	}
 	return nil
