@@ -284,3 +284,43 @@ func lastCheckpoint(t *testing.T, disk *faultdisk.Disk) string {
 	check(t, err)
 	return string(text)
 }
+
+// Where nobody keeps checkpoints none is due, and nothing is copied for one. Nodes of
+// a large host remember much.
+func TestNoStoreNoCheckpoint(t *testing.T) {
+	g := newRing(t)
+	c := host.Config{Run: "ring", Nodes: []agent.NodeID{0, 1, 2, 3}, Plan: g.plan, Cost: host.CrossEntropy}
+	for _, kept := range []bool{false, true} {
+		e := host.Env{World: &silentWorld{}}
+		if kept {
+			e.Store = &memory{}
+		}
+		h, err := host.New(c, e)
+		check(t, err)
+		due := 0
+		for s, l := range g.lines[:3] {
+			if h.Machine().Step(time.Duration(s+1)*time.Hour, l).Save {
+				due++
+			}
+		}
+		if want := map[bool]int{false: 0, true: 3}[kept]; due != want {
+			t.Errorf("a store: %v: got %d checkpoints in 3 steps, want %d", kept, due, want)
+		}
+	}
+}
+
+// silentWorld says nothing.
+type silentWorld struct{}
+
+func (silentWorld) Lines() <-chan *host.Line { return nil }
+func (silentWorld) Act(*host.Answer) error   { return nil }
+
+// memory keeps the last checkpoint.
+type memory struct{ last []byte }
+
+func (m *memory) Last() ([]byte, error) { return m.last, nil }
+
+func (m *memory) Write(checkpoint []byte) error {
+	m.last = checkpoint
+	return nil
+}

@@ -50,7 +50,8 @@ type Config struct {
 	// answers and the log then have both. Nodes without a name go by their number.
 	Names map[agent.NodeID]string
 
-	// Every is the time between two checkpoints; 0 means a second.
+	// Every is the time between two checkpoints; 0 means a second, less than 0
+	// that none is ever due.
 	Every time.Duration
 
 	// Together is how many nodes a host must have to compute their steps as

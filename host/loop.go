@@ -62,6 +62,8 @@ func New(c Config, e Env) (*Host, error) {
 		if last, err = e.Store.Last(); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrState, err)
 		}
+	} else {
+		c.Every = -1 // nobody would take them
 	}
 	if h.machine, err = NewMachine(c, last); err != nil {
 		return nil, err

@@ -447,7 +447,7 @@ func (h *Machine) over() {
 	}
 	h.open = false
 	h.stats.Steps++
-	h.actions.Save, h.between = h.now-h.saved >= h.cfg.Every, nil
+	h.actions.Save, h.between = h.cfg.Every >= 0 && h.now-h.saved >= h.cfg.Every, nil
 }
 
 // waits says whether a step waits for neighbours.
