@@ -1,9 +1,12 @@
 package agent
 
 import (
+	"math"
 	"slices"
 
+	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/rule"
 )
 
 // Batch is nodes of one process that go through a step together: what each would
@@ -26,11 +29,13 @@ type Batch struct {
 	ids   []NodeID         // elsewhere: rows of V behind those of the nodes
 	rows  map[NodeID]int32 // of V
 	odd   bool             // links are such that a node will wait in vain, or refuses them
+	free  bool             // rows may be as long as they are
 
 	sent   [2][]mat.Dense // V, by parity of the step and exchange
 	degree []float64      // by row of V
 	count  []uint32       // of links, by row of V
 
+	before mat.Dense   // delayed: shifted rows of the step before, a row per node
 	z      []mat.Dense // shifted inputs of the layers, a row per node
 	base   mat.Dense   // y†
 	output mat.Dense
@@ -47,6 +52,9 @@ type Batch struct {
 	got      [][]bool // by exchange, of those elsewhere
 	missing  []int    // by exchange
 
+	crowd   *rule.Crowd // nil if what nodes learn takes more than a step of each
+	scratch []float64   // of outputs
+	target  []float32
 	mixed   []mat.Dense // W times the vectors of this step, by vector
 	isMixed bool
 	vectors []mat.Dense // the columns of V that hold them
@@ -67,6 +75,10 @@ func NewBatch(nodes []*Node) *Batch {
 	p := nodes[0].plan
 	b := &Batch{plan: p, nodes: nodes, hidden: nodes[0].hidden, one: Node{plan: p, scratch: new(Scratch), inbox: make([]inbox, 1)}}
 	b.base, b.output = mat.NewDense(len(nodes), p.Model.Outputs(), nil), mat.NewDense(len(nodes), p.Model.Outputs(), nil)
+	b.free = p.MaxNorm == 0 && p.ClipNorm == 0 && !slices.ContainsFunc(p.stages, func(s stage) bool { return !math.IsInf(s.most, 1) })
+	if p.Delayed {
+		b.before = mat.NewDense(len(nodes), p.stages[0].width, nil)
+	}
 	for l := range p.layers() {
 		order, features := p.shape(l)
 		b.z = append(b.z, mat.NewDense(len(nodes), (order+1)*features, nil))
@@ -77,6 +89,10 @@ func NewBatch(nodes []*Node) *Batch {
 		for l := range n.shifted {
 			n.shifted[l] = b.z[l].View(i, 0, 1, b.z[l].Cols)
 		}
+		if p.Delayed {
+			copy(b.before.Row(i), n.before)
+			n.before = b.before.Row(i)
+		}
 	}
 	b.hidden = slices.Clone(b.hidden)
 	b.missing, b.got = make([]int, len(p.stages)), make([][]bool, len(p.stages))
@@ -85,6 +101,9 @@ func NewBatch(nodes []*Node) *Batch {
 	}
 	if p.learns() {
 		b.mixed, b.vectors, b.mixture = make([]mat.Dense, p.sent), make([]mat.Dense, p.sent), make([][]float32, p.sent)
+		if nodes[0].answers == nil {
+			b.crowd, b.scratch = rule.NewCrowd(p.Basis, p.Rule), make([]float64, p.Basis.Outputs())
+		}
 	}
 	b.resize(len(nodes))
 	return b
@@ -181,6 +200,9 @@ func (b *Batch) Begin(time uint64, observed func(i int) []float32) bool {
 func (b *Batch) fits(i int) bool {
 	if b.count[i] == 0 {
 		return true
+	}
+	if b.free {
+		return mat.Finite(b.sent[b.time%2][b.exchange].Row(i)...)
 	}
 	m := b.Message(i)
 	return b.takes(&m)
@@ -313,8 +335,8 @@ func (b *Batch) Advance() (predicted, ok bool) {
 		b.layers(stage.layer, last)
 	}
 	if last {
-		for _, n := range b.nodes {
-			b.settle(n)
+		for i, n := range b.nodes {
+			b.settle(i, n)
 		}
 		return true, true
 	}
@@ -439,18 +461,26 @@ func (b *Batch) layersOf(lo, rows, first int, last bool) {
 }
 
 // settle leaves a node as it would be had it come here alone.
-func (b *Batch) settle(n *Node) {
+func (b *Batch) settle(i int, n *Node) {
 	if n.begun && b.time > n.time+1 {
 		n.stats.Skipped += b.time - n.time - 1
 	}
 	n.time, n.begun, n.open, n.joint = b.time, true, true, true
 	n.exchange = len(b.plan.stages) - 1
-	n.stats.Received += uint64(len(b.plan.stages) * len(b.links[n.at]))
-	n.give()
+	n.stats.Received += uint64(len(b.plan.stages)) * uint64(b.count[i])
+	if b.crowd == nil {
+		n.give()
+		return
+	}
+	width := b.plan.stages[0].width // behind which are the parameters that it answers with
+	x := b.sent[b.time%2][0].Row(i)[width : width+b.plan.Basis.Len()]
+	b.plan.Basis.Predict(b.output.Row(i), b.base.Row(i), b.z[0].Row(i), x, b.scratch)
+	n.predicted = true
+	n.stats.Predicted++
 }
 
 // Output returns what node i predicted. It belongs to the node.
-func (b *Batch) Output(i int) []float32 { return b.nodes[i].output }
+func (b *Batch) Output(i int) []float32 { return b.output.Row(i) }
 
 // again counts a row of the step that its receiver has predicted in.
 func (b *Batch) again(n *Node, m *Message) {
@@ -463,6 +493,51 @@ func (b *Batch) again(n *Node, m *Message) {
 	default:
 		n.stats.Duplicates++
 	}
+}
+
+// learn is Node.learn where all was heard together, if that is a step of a crowd; it
+// is false if it is not, and nothing happened. What was told is looked at as there.
+func (b *Batch) learn(n *Node, ev Feedback) bool {
+	if b.crowd == nil {
+		return false
+	}
+	kind, target, ok := b.told(n, ev)
+	if !ok {
+		return false
+	}
+	if !b.isMixed {
+		b.mix()
+	}
+	if b.far {
+		return false
+	}
+	z := b.z[0].Row(n.at)
+	if b.crowd.Step(n.learner, b.mixed[0].Row(n.at), z, b.base.Row(n.at), target, kind) != nil {
+		n.stats.Diverged++
+	}
+	return true
+}
+
+// told returns what an answer should have been, and by which cost; no target if nobody
+// says so. It is false if that is not how the cost is told, or it makes no sense.
+func (b *Batch) told(n *Node, ev Feedback) (kind loss.Targeted, target []float32, ok bool) {
+	if ev.Loss == nil {
+		return nil, nil, true
+	}
+	if m, ok := ev.Loss.(*loss.MSE); ok && m.Mask == nil && m.Target.Rows == 1 && m.Target.Cols == len(n.output) && ev.Index == 0 {
+		if target = m.Target.Row(0); mat.Finite(target...) { // by far the most
+			return m, target, true
+		}
+	}
+	if kind, ok = ev.Loss.(loss.Targeted); !ok || n.check(ev.Loss) != nil {
+		return nil, nil, false
+	}
+	length := kind.TargetLen(b.plan.Basis.Outputs())
+	b.target = slices.Grow(b.target[:0], length)[:length]
+	if !kind.TargetOf(ev.Index, b.target) {
+		return kind, nil, true
+	}
+	return kind, b.target, true
 }
 
 // listen is Node.listen where all was heard together.

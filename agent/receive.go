@@ -342,6 +342,9 @@ func (n *Node) check(j loss.Loss) error {
 // learned. An update that diverges ends the step like any other, with the
 // parameters as they were: neighbours wait for the next step, not for a good one.
 func (n *Node) learn(ev Feedback) error {
+	if n.joint && n.batch.learn(n, ev) {
+		return nil
+	}
 	n.relink()
 	if n.forecasting != nil {
 		n.dueTruths()
