@@ -29,7 +29,12 @@ func (h *Machine) gather() {
 	for i := range h.cells {
 		nodes[i] = h.cells[i].node
 	}
-	h.batch = agent.NewBatch(nodes)
+	if h.batch = agent.NewBatch(nodes); h.batch == nil {
+		return
+	}
+	for i := range h.cells {
+		h.cells[i].output = h.batch.Output(i)
+	}
 }
 
 // together says whether all nodes can begin a step with a line as one.
@@ -55,13 +60,10 @@ func (h *Machine) together(l *Line) bool {
 
 // beginTogether begins a step of all nodes.
 func (h *Machine) beginTogether(l *Line) {
-	h.joint, h.taking = true, len(h.cells)
+	h.joint, h.taking, h.boundary = true, len(h.cells), len(h.edge)
 	for i := range h.cells {
 		c := &h.cells[i]
-		c.taking = true
-		if c.elsewhere {
-			h.boundary++
-		}
+		c.taking, c.predicted, c.done, c.told = true, false, false, nil
 		h.tell(c, &l.Nodes[i])
 	}
 	h.postTogether()
@@ -72,10 +74,8 @@ func (h *Machine) postTogether() {
 	if h.boundary == 0 {
 		return
 	}
-	for i := range h.cells {
-		if h.cells[i].elsewhere {
-			h.pending = append(h.pending, h.batch.Message(i))
-		}
+	for _, i := range h.edge {
+		h.pending = append(h.pending, h.batch.Message(i))
 	}
 	h.posted[h.batch.Exchange()] = h.boundary
 	h.ship = true
@@ -91,8 +91,7 @@ func (h *Machine) goTogether() {
 		case predicted:
 			h.joint, h.predicted = false, len(h.cells)
 			for i := range h.cells {
-				c := &h.cells[i]
-				c.output, c.predicted = append(c.output[:0], h.batch.Output(i)...), true
+				h.cells[i].predicted = true // its output is where the batch has it
 			}
 		default:
 			h.postTogether()

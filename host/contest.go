@@ -71,8 +71,15 @@ func (c *contest) comparison() *rule.Comparison {
 // compare takes in the answer of a node that learns and was told a target. A
 // gradient says nothing of what another answer would have cost.
 func (h *Machine) compare(c *cell) {
+	if h.cfg.Plan.Basis == nil {
+		return
+	}
+	if s := &c.square; c.told == loss.Loss(&s.MSE) { // most often
+		h.contest.add(h.time, s.EvalTarget(nil, c.output, s.Target.Data), s.EvalTarget(nil, c.node.Base(), s.Target.Data))
+		return
+	}
 	j, ok := c.told.(loss.Targeted)
-	if !ok || h.cfg.Plan.Basis == nil {
+	if !ok {
 		return
 	}
 	h.contest.add(h.time, j.EvalNode(0, nil, c.output), j.EvalNode(0, nil, c.node.Base()))

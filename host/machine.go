@@ -65,6 +65,7 @@ type Machine struct {
 	batch   *agent.Batch // nil if nodes always step one by one
 	joint   bool         // nodes are together in the step under way
 	rewired bool         // links are not those of the batch
+	edge    []int        // nodes with neighbours elsewhere
 	left    int          // exchanges of the step whose rows left when nodes were together
 
 	queue   []agent.Message // to be delivered
@@ -99,18 +100,18 @@ type Machine struct {
 // cell is one node of the host.
 type cell struct {
 	node      *agent.Node
-	links     []agent.Link
-	near      []agent.NodeID
-	elsewhere bool // some of its neighbours are
-
 	taking    bool // in this step
 	predicted bool
 	done      bool
+	elsewhere bool      // some of its neighbours are
+	told      loss.Loss // what the world said of the answer; nil if nothing
+	square    square    // what that is, most often
 	output    []float32
 	set       []int      // of classes that go with it
 	intervals []Interval // or of numbers
-	told      loss.Loss  // what the world said of the answer; nil if nothing
-	square    square     // what that is, most often
+
+	links []agent.Link
+	near  []agent.NodeID
 
 	broken BrokenSensor // its sensor, as the log was told; trusted if there is no Why
 	breaks int          // how often it was
@@ -272,10 +273,6 @@ func (h *Machine) begin(l *Line) {
 	clear(h.posted)
 	clear(h.pending)
 	h.pending = h.pending[:0]
-	for i := range h.cells {
-		c := &h.cells[i]
-		c.taking, c.predicted, c.done, c.told = false, false, false, nil
-	}
 	h.wrong = h.wrong[:0]
 	h.wire(l)
 	if h.together(l) {
@@ -289,6 +286,10 @@ func (h *Machine) begin(l *Line) {
 
 // beginApart lets nodes begin a step one by one.
 func (h *Machine) beginApart(l *Line) {
+	for i := range h.cells {
+		c := &h.cells[i]
+		c.taking, c.predicted, c.done, c.told = false, false, false, nil
+	}
 	for k := range l.Nodes {
 		n := &l.Nodes[k]
 		i, ok := h.find(n)

@@ -24,8 +24,11 @@ func (h *Machine) wire(l *Line) {
 	changed := false
 	for k := range l.Nodes {
 		n := &l.Nodes[k]
+		if n.Links == nil && n.Near == nil {
+			continue
+		}
 		i, ok := h.find(n)
-		if !ok || n.Links == nil && n.Near == nil {
+		if !ok {
 			continue
 		}
 		c := &h.cells[i]
@@ -52,7 +55,7 @@ func (h *Machine) wire(l *Line) {
 // What is known of a host that is listened to no longer is forgotten with it. Its
 // frames go on meanwhile; the gap in their numbers would count as a loss.
 func (h *Machine) rewire() {
-	h.rewired = true
+	h.rewired, h.edge = true, h.edge[:0]
 	for node, list := range h.hearers {
 		h.hearers[node] = list[:0]
 	}
@@ -66,6 +69,9 @@ func (h *Machine) rewire() {
 				c.elsewhere = true
 				wanted = h.want(l.Node) || wanted
 			}
+		}
+		if c.elsewhere {
+			h.edge = append(h.edge, i)
 		}
 		for _, node := range c.near {
 			wanted = h.want(node) || wanted
