@@ -26,6 +26,10 @@ const (
 	Estimate                 // of λmax, by a Gauge; without values a request to send it again
 	Relay                    // an answer that belongs to the whole network; see rule.Relay
 	NotYet                   // a host's answer to a request for a row that is not there yet
+
+	// Member says what a host knows of others that came later: a record of one, or
+	// that there are some. Kind 6 is for another use.
+	Member Kind = 7
 )
 
 // Message is what travels between agents. Values belong to whoever made the
@@ -44,9 +48,14 @@ type Message struct {
 	Relays uint8
 
 	// Of a relayed answer, whose values are the target: who was told it, and of
-	// which step. It is sent with the first row of step Time.
+	// which step. It is sent with the first row of step Time. Of a Member, About
+	// stands for all records that its sender knows.
 	Teller NodeID
 	About  uint64
+
+	// Data is the record of a Member, in place of values; it may be empty. It is
+	// the memory of the frame that was read.
+	Data []byte
 }
 
 // String describes the message in a few words.
@@ -63,6 +72,8 @@ func (m *Message) String() string {
 		word = "estimate"
 	case NotYet:
 		word = "not yet"
+	case Member:
+		return fmt.Sprintf("%d member, a record of %d bytes", m.From, len(m.Data))
 	case Relay:
 		return fmt.Sprintf("%d->%s relay t=%d of %d about %d, hop %d", m.From, to, m.Time, m.Teller, m.About, m.Exchange)
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -62,20 +63,30 @@ func AppendFrame(dst []byte, h Header, messages []Message) []byte {
 }
 
 func appendMessage(dst []byte, m *Message) []byte {
+	words := len(m.Values)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(m.From))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(m.To))
 	dst = binary.LittleEndian.AppendUint64(dst, m.Time)
 	dst = append(dst, byte(m.Kind), m.Relays)
 	dst = binary.LittleEndian.AppendUint16(dst, m.Exchange)
-	if m.Kind == Relay {
+	switch m.Kind {
+	case Relay:
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(m.Teller))
 		dst = binary.LittleEndian.AppendUint64(dst, m.About)
-	} else {
+	case Member:
+		words = (len(m.Data) + 3) / 4
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(m.Data)))
+		dst = binary.LittleEndian.AppendUint64(dst, m.About)
+	default:
 		dst = binary.LittleEndian.AppendUint32(dst, m.Links)
 		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(m.Degree))
 	}
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(m.Values)))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(words))
 	dst = append(dst, 0, 0, 0, 0)
+	if m.Kind == Member {
+		dst = append(dst, m.Data...)
+		return append(dst, unsummed[:4*words-len(m.Data)]...)
+	}
 	for _, v := range m.Values {
 		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(v))
 	}
@@ -158,13 +169,13 @@ func (r *Reader) message(b []byte) ([]byte, error) {
 		From: NodeID(binary.LittleEndian.Uint32(b)), To: NodeID(binary.LittleEndian.Uint32(b[4:])), Time: binary.LittleEndian.Uint64(b[8:]),
 		Kind: Kind(b[16]), Relays: b[17], Exchange: binary.LittleEndian.Uint16(b[18:]),
 	}
-	if m.Kind == Relay {
+	if m.Kind == Relay || m.Kind == Member {
 		m.Teller, m.About = NodeID(binary.LittleEndian.Uint32(b[20:])), binary.LittleEndian.Uint64(b[24:])
 	} else {
 		m.Links, m.Degree = binary.LittleEndian.Uint32(b[20:]), math.Float64frombits(binary.LittleEndian.Uint64(b[24:]))
 	}
 	count := int(binary.LittleEndian.Uint32(b[32:]))
-	known := m.Kind <= NotYet
+	known := m.Kind <= NotYet || m.Kind == Member
 	if m.Kind < Row || known && (b[17] != 0 && (m.Kind != Row || m.Exchange != 0) || binary.LittleEndian.Uint32(b[36:]) != 0) {
 		return nil, fmt.Errorf("%w: a message of kind %d, or with reserved bytes that are not 0", ErrFrame, b[16])
 	}
@@ -176,6 +187,9 @@ func (r *Reader) message(b []byte) ([]byte, error) {
 		r.unknown++
 		return b[4*count:], nil
 	}
+	if m.Kind == Member {
+		return r.member(m, b, count)
+	}
 	first := len(r.values)
 	for k := range count {
 		r.values = append(r.values, math.Float32frombits(binary.LittleEndian.Uint32(b[4*k:])))
@@ -183,4 +197,18 @@ func (r *Reader) message(b []byte) ([]byte, error) {
 	m.Values = r.values[first:len(r.values):len(r.values)]
 	r.messages = append(r.messages, m)
 	return b[4*count:], nil
+}
+
+// member reads the record of a Member, which is so many words long, and returns the
+// bytes behind it. Bytes that fill the last word are 0.
+func (r *Reader) member(m Message, b []byte, words int) ([]byte, error) {
+	size := int(m.Teller)
+	if m.Teller = 0; (size+3)/4 != words || !bytes.Equal(b[size:4*words], unsummed[:4*words-size]) {
+		return nil, fmt.Errorf("%w: a record of %d bytes in %d words", ErrFrame, size, words)
+	}
+	if size > 0 {
+		m.Data = b[:size:size]
+	}
+	r.messages = append(r.messages, m)
+	return b[4*words:], nil
 }
