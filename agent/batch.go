@@ -265,6 +265,8 @@ func (b *Batch) Hear(m *Message, hearers []int) bool {
 		return false
 	}
 	switch {
+	case b.got[e][k] && !b.repeats(int(row), m):
+		return false
 	case e < b.exchange:
 		for _, i := range hearers {
 			b.nodes[i].stats.Stale++
@@ -279,12 +281,43 @@ func (b *Batch) Hear(m *Message, hearers []int) bool {
 		return false
 	}
 	if e == 0 && (b.count[row] != m.Links || b.degree[row] != m.Degree) {
+		if !b.believes(m, hearers) {
+			return false
+		}
 		b.count[row], b.degree[row], b.stale = m.Links, m.Degree, true
 	}
 	copy(b.sent[b.time%2][e].Row(int(row)), m.Values)
 	b.got[e][k] = true
 	b.missing[e]--
 	return true
+}
+
+// believes says whether a neighbour may have the degree that it says; see Node.doubt.
+func (b *Batch) believes(m *Message, hearers []int) bool {
+	if !b.plan.mutual() {
+		return true
+	}
+	for _, i := range hearers {
+		for _, l := range b.links[i] {
+			if l.Node == m.From && !believable(m.Degree, l.Weight) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// repeats says whether a message is the row that was heard before, row by number of V;
+// see Node.contradicts.
+func (b *Batch) repeats(row int, m *Message) bool {
+	if m.Exchange == 0 && (b.count[row] != m.Links || b.degree[row] != m.Degree) {
+		return false
+	}
+	length := len(m.Values)
+	if b.plan.ClipNorm > 0 {
+		length = b.plan.stages[m.Exchange].width
+	}
+	return slices.Equal(b.sent[b.time%2][m.Exchange].Row(row)[:length], m.Values[:length])
 }
 
 // Heard calls do with every row that was heard in this step, those of earlier
@@ -482,17 +515,23 @@ func (b *Batch) settle(i int, n *Node) {
 // Output returns what node i predicted. It belongs to the node.
 func (b *Batch) Output(i int) []float32 { return b.output.Row(i) }
 
-// again counts a row of the step that its receiver has predicted in.
-func (b *Batch) again(n *Node, m *Message) {
+// again counts a row of the step that its receiver has predicted in, and reports one
+// that is not what was heard before.
+func (b *Batch) again(n *Node, m *Message) error {
 	_, linked := slices.BinarySearchFunc(b.links[n.at], m.From, func(l Link, id NodeID) int { return int(int64(l.Node) - int64(id)) })
 	switch {
 	case !linked:
 		n.stats.Strangers++
+		return nil
 	case int(m.Exchange) < n.exchange:
 		n.stats.Stale++
 	default:
 		n.stats.Duplicates++
 	}
+	if row := int(b.rows[m.From]); !b.repeats(row, m) {
+		return twoFaced(n.id, m)
+	}
+	return nil
 }
 
 // learn is Node.learn where all was heard together, if that is a step of a crowd; it

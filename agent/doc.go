@@ -136,7 +136,10 @@
 //   - A message with the wrong number of values, with NaN or infinite ones, or
 //     longer than Plan.MaxNorm or Plan.MaxRows is refused and counted, as if it
 //     had been lost. Parameters far from all others are left out of the mixture;
-//     see rule.Config.
+//     see rule.Config. The error is a [Lie] if no honest node sends such a message:
+//     those shorten sums that others would refuse, and count them (Stats.Shortened).
+//   - A neighbour's degree is believed to be at least the weight of the link to it
+//     where links are mutual, so that nobody makes its row count more than that.
 //
 // A refused message and a lost one are the same to a node, but for a counter.
 // Whoever sends nonsense does what silence does and no more, and what the tests

@@ -209,6 +209,8 @@ type Stats struct {
 	Clipped    uint64 `json:"clipped"`    // vectors shortened to ClipNorm, and neighbours far from all others; see rule.Node.Clipped
 	Asked      uint64 `json:"asked"`      // requests to send again
 	Resent     uint64 `json:"resent"`     // answers to such requests
+
+	Shortened uint64 `json:"shortened,omitempty"` // rows and vectors of its own, too long for others to take
 }
 
 // Add adds the counts of o.
@@ -236,4 +238,5 @@ func (s *Stats) Add(o Stats) {
 	s.Clipped += o.Clipped
 	s.Asked += o.Asked
 	s.Resent += o.Resent
+	s.Shortened += o.Shortened
 }

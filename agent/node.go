@@ -276,6 +276,7 @@ func (n *Node) place(k int) int {
 func (n *Node) post(e int) {
 	out := n.outbox[n.time%2][e]
 	n.fill(out, e)
+	n.shorten(out, e)
 	copy(n.inbox[e].rows.Row(n.self), out[:n.plan.stages[e].width])
 	if len(n.links) > 0 {
 		n.send = append(n.send, n.message(n.time, e, Everyone))

@@ -31,7 +31,7 @@ func (n *Node) receive(m *Message, r *Ready) error {
 		n.answer(m)
 		return nil
 	}
-	if err := n.inspect(m); err != nil {
+	if err := n.Inspect(m); err != nil {
 		n.stats.Refused++
 		return err
 	}
@@ -47,10 +47,11 @@ func (n *Node) receive(m *Message, r *Ready) error {
 		n.stats.Stale++
 		return nil
 	}
-	if n.take(m) {
+	more, err := n.take(m)
+	if more {
 		n.advance(r)
 	}
-	return nil
+	return err
 }
 
 // inspect reports what is wrong with a row: what no honest neighbour with the same
@@ -72,25 +73,28 @@ func (n *Node) inspect(m *Message) error {
 		return n.inspectRelay(m)
 	}
 	if m.Kind != Row || int(m.Exchange) >= len(n.plan.stages) {
-		return fmt.Errorf("%w: node %d: kind %d, exchange %d of %d", ErrMalformed, n.id, m.Kind, m.Exchange, len(n.plan.stages))
+		return fmt.Errorf("%w: node %d: kind %d, exchange %d of %d", LieShape, n.id, m.Kind, m.Exchange, len(n.plan.stages))
 	}
 	if want := n.plan.Length(int(m.Exchange)); len(m.Values) != want {
-		return fmt.Errorf("%w: node %d: %d values from %d, want %d: does it run the same model?", ErrMalformed, n.id, len(m.Values), m.From, want)
+		return fmt.Errorf("%w: node %d: %d values from %d, want %d: does it run the same model?", LieShape, n.id, len(m.Values), m.From, want)
 	}
-	if !mat.Finite(m.Values...) || m.Exchange == 0 && !(m.Degree >= 0 && mat.Finite(m.Degree)) {
-		return fmt.Errorf("%w: node %d: values from %d are not finite", ErrMalformed, n.id, m.From)
+	if !mat.Finite(m.Values...) || m.Exchange == 0 && !mat.Finite(m.Degree) {
+		return fmt.Errorf("%w: node %d: values from %d are not finite", LieNumbers, n.id, m.From)
+	}
+	if m.Exchange == 0 && (m.Degree < 0 || (m.Degree > 0) != (m.Links > 0)) {
+		return fmt.Errorf("%w: node %d: node %d says that it has %d links and a degree of %.4g", LieDegree, n.id, m.From, m.Links, m.Degree)
 	}
 	stage := &n.plan.stages[m.Exchange]
 	if limit := n.plan.MaxNorm; limit > 0 && n.learner != nil { // seasons are bounded where they are mixed
 		for part := range slices.Chunk(m.Values[stage.width:], max(n.parts(), 1)) {
 			if norm(part) > limit {
-				return fmt.Errorf("%w: node %d: parameters from %d are longer than %v", ErrMalformed, n.id, m.From, limit)
+				return fmt.Errorf("%w: node %d: parameters from %d are longer than %v", LieBounds, n.id, m.From, limit)
 			}
 		}
 	}
 	if length := norm(m.Values[:stage.width]); length > stage.most {
 		return fmt.Errorf("%w: node %d: the row of exchange %d from %d has length %.4g, want at most %.4g",
-			ErrMalformed, n.id, m.Exchange, m.From, length, stage.most)
+			LieBounds, n.id, m.Exchange, m.From, length, stage.most)
 	}
 	return nil
 }
@@ -113,26 +117,26 @@ func norm(v []float32) float64 {
 
 // take puts a row of the current step where it belongs, and says whether it was
 // the last that an exchange waited for. The row of an exchange that is over is
-// too late: the sum without it was sent on, or is in the prediction.
-func (n *Node) take(m *Message) bool {
+// too late: the sum without it was sent on, or is in the prediction. Of two that
+// differ the first counts.
+func (n *Node) take(m *Message) (last bool, err error) {
 	if n.joint {
-		n.batch.again(n, m)
-		return false
+		return false, n.batch.again(n, m)
 	}
 	k, found := n.find(m.From)
 	if !found {
 		n.stats.Strangers++
-		return false
+		return false, nil
 	}
 	e := int(m.Exchange)
 	in := &n.inbox[e]
 	switch {
 	case n.links[k].lost || e < n.exchange:
 		n.stats.Stale++
-		return false
+		return false, n.contradicts(k, m)
 	case in.got[k] || e == 0 && n.links[k].heard:
 		n.stats.Duplicates++
-		return false
+		return false, n.contradicts(k, m)
 	}
 	width := n.plan.stages[e].width
 	copy(in.rows.Row(n.place(k)), m.Values[:width])
@@ -154,10 +158,10 @@ func (n *Node) take(m *Message) bool {
 	n.stats.Received++
 	if e == 0 && n.relay != nil {
 		if n.links[k].owed += int(m.Relays); n.links[k].owed > 0 {
-			return false
+			return false, nil
 		}
 	}
-	return n.complete(k, e)
+	return n.complete(k, e), nil
 }
 
 // complete notes that everything of exchange e came from the k-th neighbour, and
@@ -200,7 +204,7 @@ func (n *Node) replay() {
 		case m.Kind == Relay:
 			n.hearRelay(m)
 		default:
-			n.take(m)
+			n.take(m) // what was kept twice is there once
 		}
 	}
 	n.later.drop(n.time, &n.stats)

@@ -62,11 +62,11 @@ func (n *Node) shiftRow() {
 		case graph.ShiftRowStochastic:
 			put(place, a/alive)
 		case graph.ShiftSymmetric:
-			put(place, a*(own*inverseRoot(nb.degree)))
+			put(place, a*(own*inverseRoot(trusted(nb.degree, a))))
 		case graph.ShiftLaplacian:
 			put(place, -a)
 		case graph.ShiftNormalizedLaplacian:
-			put(place, -a*(own*inverseRoot(nb.degree)))
+			put(place, -a*(own*inverseRoot(trusted(nb.degree, a))))
 		case graph.ShiftSpectral:
 			put(place, a/n.plan.Scale)
 		default:
