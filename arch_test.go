@@ -60,7 +60,7 @@ const rules = `
 	internal/figure     : modelfile
 	internal/lifecycle  : mat graph gnn loss optim random train rule conformal forecast online modelfile scenario/sourceloc
 	                      scenario/flocking scenario/movies internal/config internal/data internal/dataset
-	                      internal/recipe internal/rundir internal/snapshot
+	                      internal/recipe internal/robust internal/rundir internal/snapshot
 	internal/recipe     : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc
 	                      scenario/flocking scenario/movies internal/dataset
 	internal/demo       : mat graph gnn loss online rule train internal/recipe internal/live

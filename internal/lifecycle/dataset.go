@@ -31,6 +31,7 @@ type Dataset struct {
 	Train, Valid, Test *Part // the last two may have no samples
 
 	graph     *graph.Graph    // of signals
+	steps     []*graph.Graph  // of trajectories
 	spaceTime *mat.CSR        // of trajectories
 	each      int             // rows of a sample that were shifted before; 0 if signals were not
 	criterion loss.Regression // nil for a classification

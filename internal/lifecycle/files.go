@@ -86,6 +86,7 @@ func newDataset(o *data.Observed, shift graph.Shift) (*Dataset, error) {
 		d.Edges = o.Graph.Edges()
 		return d, nil
 	}
+	d.steps = o.Steps
 	shifts := make([]*mat.CSR, len(o.Steps))
 	for t, g := range o.Steps {
 		s, err := shift.Of(g)

@@ -126,21 +126,21 @@ func (p *passes) answers() []Answer {
 			node, step := p.nodeOf(row)
 			for s := range b.count {
 				y := b.y.Row(r*b.count + s)
-				a := Answer{Sample: b.first + s, Step: step, Node: node, Values: append([]float32(nil), y...)}
+				a := Answer{Sample: p.q.number(b.first + s), Step: step, Node: node, Values: append([]float32(nil), y...)}
 				if p.q.Classify {
 					a.Class = mat.Argmax(y)
 					a.Margin, _ = judge(y, a.Class)
 				}
-				out[a.Sample*len(p.readers)+r] = a
+				out[(b.first+s)*len(p.readers)+r] = a
 			}
 		}
 	}
 	return out
 }
 
-// bytes returns about how much memory the values of a question take, once for the
+// Bytes returns about how much memory the values of a question take, once for the
 // graph as it is and once for every thread.
-func (q *Question) bytes(threads int) int {
+func (q *Question) Bytes(threads int) int {
 	m, values := q.Network, 0
 	values += (m.InputOrder() + 1) * m.Config.In
 	for l := range m.Deep().Layers {

@@ -22,6 +22,7 @@ type Question struct {
 	// (samples·T·N)×F.
 	Signals mat.Dense
 	Samples int
+	Numbers []int // of samples, where they are some of more; nil means 0, 1, …
 
 	Read     []int     // nodes that answer; nil means all
 	Classify bool      // an answer is the class of the largest output; otherwise its outputs are values
@@ -72,6 +73,31 @@ func (q *Question) Validate() error {
 		return errors.New("robust: one output tells no classes apart")
 	}
 	return nil
+}
+
+// Some returns the question with at most so many samples, evenly spread over those of
+// q, and q itself if it has no more.
+func (q *Question) Some(most int) *Question {
+	if most < 1 || q.Samples <= most {
+		return q
+	}
+	some, rows := *q, q.rows()
+	some.Samples, some.Numbers = most, make([]int, most)
+	some.Signals = mat.NewDense(most*rows, q.Signals.Cols, nil)
+	for k := range most {
+		at := k * q.Samples / most
+		some.Numbers[k] = q.number(at)
+		some.Signals.View(k*rows, 0, rows, q.Signals.Cols).CopyFrom(q.Signals.View(at*rows, 0, rows, q.Signals.Cols))
+	}
+	return &some
+}
+
+// number returns that of sample s.
+func (q *Question) number(s int) int {
+	if q.Numbers == nil {
+		return s
+	}
+	return q.Numbers[s]
 }
 
 // Nodes returns how many nodes the graph has.

@@ -1,0 +1,138 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/data"
+	"github.com/wdgnn/wdgnn/internal/robust"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/modelfile"
+)
+
+// QuestionOf asks a model observed signals, and the given nodes to answer; nil means
+// all. Nodes that have taps of their own use them.
+func QuestionOf(m *modelfile.Model, o *data.Observed, nodes []int) (*robust.Question, error) {
+	if m.Meta.Delayed != o.Delayed() {
+		return nil, delayMismatch(m.Meta.Delayed)
+	}
+	graphs := o.Steps
+	if !o.Delayed() {
+		graphs = []*graph.Graph{o.Graph}
+	}
+	return newQuestion(m, graphs, o.Rows, o.Samples, nodes)
+}
+
+// QuestionPart asks a model the part of a configuration's data that is called train,
+// valid or test.
+func QuestionPart(ctx context.Context, m *modelfile.Model, c *config.Config, part string) (*robust.Question, error) {
+	a, err := ask(ctx, m, c, part)
+	if err != nil {
+		return nil, err
+	}
+	d := a.set
+	if d.each > 0 {
+		return nil, errors.New("samples of this scenario have graphs of their own, each another; " +
+			"name one of them by --graph, with its signals")
+	}
+	graphs := d.steps
+	if !d.Delayed() {
+		graphs = []*graph.Graph{d.graph}
+	}
+	return newQuestion(m, graphs, a.part.signals, a.part.Samples, d.read)
+}
+
+// newQuestion asks a model signals on graphs.
+func newQuestion(m *modelfile.Model, graphs []*graph.Graph, signals mat.Dense, samples int, nodes []int) (*robust.Question, error) {
+	if m.Network.Config.In != signals.Cols {
+		return nil, fmt.Errorf("the model reads %d features, the signals have %d", m.Network.Config.In, signals.Cols)
+	}
+	q := &robust.Question{
+		Network: m.Network, Operator: m.Meta.Shift, Graphs: graphs, Delayed: m.Meta.Delayed, Signals: signals, Samples: samples,
+		Read: nodes, Classify: m.Meta.Task == string(config.Classify),
+	}
+	own, err := NodeTapsOf(m)
+	if err == nil {
+		err = own.Fits(q.Nodes())
+	}
+	if err != nil {
+		return nil, err
+	}
+	if own != nil {
+		if own.Heard() > 0 && q.Delayed {
+			return nil, errors.New("nodes that weight their neighbours one by one do not have delayed filters; the file is damaged")
+		}
+		q.Own = &ownAnswers{taps: own, order: m.Network.InputOrder()}
+	}
+	return q, setUnits(q, m)
+}
+
+// setUnits says what inputs and outputs of a model of forecasts are in readings.
+func setUnits(q *robust.Question, m *modelfile.Model) error {
+	spec, err := m.Forecast()
+	if err != nil || spec == nil || len(spec.Norms) != q.Nodes() {
+		return err
+	}
+	q.Unit = spec.Unit
+	for i := range spec.Norms {
+		n, in := &spec.Norms[i], make([]float64, spec.Inputs())
+		q.Scale = append(q.Scale, n.Scale)
+		for l := range spec.Lags {
+			in[l] = n.Scale
+		}
+		copy(in[spec.Lags+1:], n.ExtraScale)
+		q.InputScale = append(q.InputScale, in...)
+	}
+	return nil
+}
+
+// ownAnswers implements [robust.Own] for the nodes of a model file.
+type ownAnswers struct {
+	taps  *NodeTaps
+	order int // up to which inputs are shifted
+
+	mutex sync.Mutex // of nodes that weight their neighbours, which have memory of their own
+}
+
+// Correct implements [robust.Own].
+func (o *ownAnswers) Correct(y []float32, node, row int, links []int32, shifted func(j, k int) []float32) {
+	var room [64]float32
+	z := room[:0]
+	for k := range o.order + 1 {
+		z = append(z, shifted(row, k)...)
+	}
+	if o.taps.heard == nil {
+		o.taps.correct(y, z, node)
+		return
+	}
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	o.taps.heard.answer(y, node, z, links, shifted)
+}
+
+// answer is correct with inputs of one's own: z are the node's, shifted(j, k) those of
+// node j at hop k, links whom it hears.
+func (h *heardNodes) answer(y []float32, node int, z []float32, links []int32, shifted func(j, k int) []float32) {
+	n := h.nodes[node]
+	if n == nil {
+		return
+	}
+	if own := n.Hearing(); own != nil {
+		h.row = slices.Grow(h.row[:0], own.Len())[:own.Len()]
+		own.Row(h.row, z, func(e, k int) []float32 {
+			j := own.Neighbors[e]
+			if _, found := slices.BinarySearch(links, int32(j)); !found {
+				return nil
+			}
+			return shifted(j, k)
+		})
+		z = h.row
+	}
+	n.Predict(h.y, y, z)
+	copy(y, h.y)
+}
