@@ -29,6 +29,9 @@ func (w *trigger) Write(p []byte) (int, error) {
 
 // A backtest that is interrupted keeps the origins that are done, and fails.
 func TestInterruptBacktest(t *testing.T) {
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it trains twice; it runs without -short", t.Name())
+	}
 	dir := filepath.Join(t.TempDir(), "d")
 	if code, _, stderr := exec(t.Context(), "init", "--task", "forecast", dir); code != exitOK {
 		t.Fatal(stderr)

@@ -103,6 +103,9 @@ func held(r *OnlineRun, from int) (nodes []float64, all, size float64) {
 // less often than asked for; those that adapt hold it at every node. The window of
 // the former is so long that it forgets nothing, and its level hardly moves.
 func TestCoverageAfterLinksAreLost(t *testing.T) {
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: four streams that learn take a while; it runs without -short", t.Name())
+	}
 	for _, c := range []struct {
 		task                config.Task
 		model               string
