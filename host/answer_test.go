@@ -36,3 +36,18 @@ func TestAnswerText(t *testing.T) {
 		}
 	}
 }
+
+// A host that is told to end while a step waits for neighbours leaves a line without
+// an answer: the last report counts it, and no report before.
+func TestLastReportCountsTheStepUnderWay(t *testing.T) {
+	l := newListener(t, false)
+	if a := l.step(&host.Line{Time: 0, Nodes: []host.NodeLine{{Node: 0, Row: []float32{2}}}}); a.Answer != nil {
+		t.Fatal("an answer before the neighbour's row, want to wait for it")
+	}
+	if r := l.report(); r.Stats.Unanswered != 0 || !r.Waits {
+		t.Errorf("while it runs: got %d unanswered, it waits: %t; want 0, true", r.Stats.Unanswered, r.Waits)
+	}
+	if r := l.step(host.Look{Final: true}).Report; r.Stats.Unanswered != 1 {
+		t.Errorf("at the end: got %d unanswered, want 1", r.Stats.Unanswered)
+	}
+}

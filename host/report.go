@@ -39,7 +39,7 @@ type Stats struct {
 	StrayLines        uint64 `json:"stray_lines"`        // about nodes that are not here, or of a trial where there is none
 	BadTargets        uint64 `json:"bad_targets"`        // costs that make no sense
 	LostAnswers       uint64 `json:"lost_answers"`       // answers that the world did not take
-	Unanswered        uint64 `json:"unanswered"`         // steps that the next line ended before there was an answer
+	Unanswered        uint64 `json:"unanswered"`         // steps that the next line, or the end, ended before there was an answer
 	LostOutputs       uint64 `json:"lost_outputs"`       // of nodes, not finite and left out of an answer
 	UnknownNeighbours uint64 `json:"unknown_neighbours"` // links to nodes that nobody runs
 	Broken            uint64 `json:"broken,omitempty"`   // times that a sensor was found broken
@@ -150,8 +150,12 @@ func (l Latency) Worst(o Latency) Latency {
 // mostParams bounds the parameters in a report.
 const mostParams = 50_000
 
-// look makes a report, and logs what it says of learning.
+// look makes a report, and logs what it says of learning. A host that is told to end
+// while a step waits leaves a line without an answer: the last report counts it.
 func (h *Machine) look(final bool) {
+	if final && h.waits() {
+		h.stats.Unanswered++
+	}
 	r := &Report{
 		Run: h.cfg.Run, Host: h.cfg.Host, Time: h.time, Final: final, Stats: h.stats, Learning: h.contest.comparison(),
 		Digest: fmt.Sprintf("%06x", h.plan),

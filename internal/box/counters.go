@@ -52,7 +52,7 @@ var counters = []counter{
 	{"wdgnn_host_bad_targets_total", "costs that make no sense", func(r *host.Report) uint64 { return r.Stats.BadTargets }},
 	{"wdgnn_host_lost_answers_total", "answers that the world did not take", func(r *host.Report) uint64 { return r.Stats.LostAnswers }},
 	{
-		"wdgnn_host_unanswered_total", "steps that the next line ended before there was an answer",
+		"wdgnn_host_unanswered_total", "steps that the next line, or the end of the box, ended before there was an answer",
 		func(r *host.Report) uint64 { return r.Stats.Unanswered },
 	},
 	{
