@@ -8,7 +8,7 @@ import (
 )
 
 // Event is an input of [Machine.Step]: [Start], a [*Line] of the world, [Arrive],
-// [Tick] or [Look].
+// [Shown], [Tick] or [Look].
 type Event interface{ event() }
 
 // Start is the first event: the bus hears whom [Machine.Hears] names.
@@ -21,6 +21,10 @@ type Arrive struct{ transport.Frame }
 // late: the machine looks at the clock that it is given.
 type Tick struct{}
 
+// Shown is the record of a host that joins, which came by another way than frames:
+// on a subject for all, in a certificate, in a file.
+type Shown struct{ Record []byte }
+
 // Look asks for a report; Final says that nothing will follow.
 type Look struct{ Final bool }
 
@@ -28,13 +32,16 @@ func (Start) event()  {}
 func (*Line) event()  {}
 func (Arrive) event() {}
 func (Tick) event()   {}
+func (Shown) event()  {}
 func (Look) event()   {}
 
 // Actions is what one Step asks of whoever runs the machine.
 type Actions struct {
 	Log    []Entry            // to be logged
+	Joined []*Member          // hosts that joined just now; the bus should know where they are before it is to hear them
 	Hear   []transport.HostID // whom the bus is to hear from now on; nil means as before
 	Frames [][]byte           // to be sent, to all hosts that hear this one; losing one is allowed
+	Hail   []byte             // this host's own record, to be shown to all of the run; nil means not now
 	Answer *Answer            // for the world; nil if there is none
 	Ready  *Ready             // set once, when the machine is ready for the world's lines
 	Report *Report            // what Look asked for
@@ -42,8 +49,9 @@ type Actions struct {
 	Ended  bool               // the world has
 	Failed error              // the machine cannot go on
 
-	Wake time.Duration // when the machine wants a Tick, after its start; 0 means never
-	Busy bool          // the world's next line should wait
+	Refused error         // why the record that was shown is not taken; nil if it is
+	Wake    time.Duration // when the machine wants a Tick, after its start; 0 means never
+	Busy    bool          // the world's next line should wait
 }
 
 // Ready is where a machine begins.

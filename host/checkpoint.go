@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/mat"
@@ -17,6 +19,9 @@ type Checkpoint struct {
 	Run     string         `json:"run"`
 	Time    uint64         `json:"time"` // of the last step
 	Nodes   []agent.Memory `json:"nodes"`
+
+	// Members are the records of hosts that came later.
+	Members [][]byte `json:"members,omitempty"`
 
 	// Learning says how nodes learned, and among whom, for whoever gathers what
 	// they know; nil if they do not learn, or an earlier program wrote it.
@@ -85,6 +90,9 @@ func (h *Machine) memory() *Checkpoint {
 		}
 		c.Nodes = append(c.Nodes, m)
 	}
+	for _, host := range slices.Sorted(maps.Keys(h.members.known)) {
+		c.Members = append(c.Members, h.members.known[host].record)
+	}
 	if p := h.cfg.Plan; h.learns() {
 		c.Learning = &Learning{Digest: h.plan, Rule: p.Rule, Own: p.Rule.Rule != nil, Cost: h.cfg.Cost, Scale: p.Scale, Nodes: h.everybody}
 		h.noteSensors(c.Learning)
@@ -111,18 +119,23 @@ func (h *Machine) noteSensors(l *Learning) {
 	}
 }
 
-// restore puts the nodes where a checkpoint left them; nil means that there is
-// none, and nodes begin with their seed.
-func (h *Machine) restore(text []byte) error {
+// resume reads the checkpoint that the nodes go on from; nil if there is none.
+func (h *Machine) resume(text []byte) (*Checkpoint, error) {
 	if text == nil {
-		return h.seed()
+		return nil, nil
 	}
 	c, err := ReadCheckpoint(text)
-	if err != nil {
-		return err
+	if err == nil && c.Run != h.cfg.Run {
+		err = fmt.Errorf("%w: it belongs to the run %q, this is %q; use another folder", ErrState, c.Run, h.cfg.Run)
 	}
-	if c.Run != h.cfg.Run {
-		return fmt.Errorf("%w: it belongs to the run %q, this is %q; use another folder", ErrState, c.Run, h.cfg.Run)
+	return c, err
+}
+
+// restore puts the nodes where a checkpoint left them; nil means that there is
+// none, and nodes begin with their seed.
+func (h *Machine) restore(c *Checkpoint) error {
+	if c == nil {
+		return h.seed()
 	}
 	for _, m := range c.Nodes {
 		i, ok := h.index[m.Node]

@@ -50,6 +50,13 @@ type Config struct {
 	// answers and the log then have both. Nodes without a name go by their number.
 	Names map[agent.NodeID]string
 
+	// Vouch returns what a record says that the authority of the run has signed, as
+	// [ReadMember] reads it, and an error for all others; nil means that nobody can
+	// join. Records are those that this host knows at the start: its own, if it
+	// came later.
+	Vouch   func(record []byte) ([]byte, error)
+	Records [][]byte
+
 	// Every is the time between two checkpoints; 0 means a second, less than 0
 	// that none is ever due.
 	Every time.Duration

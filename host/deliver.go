@@ -120,6 +120,7 @@ func (h *Machine) send() {
 		h.pending = h.pending[:0]
 		return
 	}
+	h.pending = h.memberWords(h.pending)
 	digest := h.plan
 	if h.survey.measures() {
 		digest = h.early
@@ -133,7 +134,7 @@ func (h *Machine) send() {
 	for from := 0; from < len(messages); {
 		to, size := from, 0
 		for to < len(messages) && (to == from || size < frameRoom) {
-			size += 40 + 4*len(messages[to].Values)
+			size += 40 + 4*len(messages[to].Values) + len(messages[to].Data)
 			to++
 		}
 		h.sent++

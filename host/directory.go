@@ -34,13 +34,18 @@ func NewDirectory(hosts map[transport.HostID][]agent.NodeID) (*Directory, error)
 			d.spans = append(d.spans, span{node, node, host})
 		}
 	}
-	slices.SortFunc(d.spans, func(a, b span) int { return int(int64(a.first) - int64(b.first)) })
+	d.sort()
 	for k := 1; k < len(d.spans); k++ {
 		if d.spans[k].first <= d.spans[k-1].last {
 			return nil, fmt.Errorf("host: node %d belongs to host %d and to host %d", d.spans[k].first, d.spans[k-1].host, d.spans[k].host)
 		}
 	}
 	return d, nil
+}
+
+// sort puts the spans in order.
+func (d *Directory) sort() {
+	slices.SortFunc(d.spans, func(a, b span) int { return int(int64(a.first) - int64(b.first)) })
 }
 
 // nodes returns all nodes, ascending.

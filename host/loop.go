@@ -19,6 +19,14 @@ type Env struct {
 	Store Store         // keeps checkpoints; nil means none
 	Log   *slog.Logger  // nil means silence
 
+	// Records brings those of hosts that join, in other ways than frames; nil means
+	// none. Hail, if set, shows this host's own to all, heard or not, and OnJoin
+	// hears of each host that joined, and of those that had before New, before the
+	// bus is to hear it. They are called by the loop and must not wait.
+	Records <-chan Introduction
+	Hail    func(record []byte) error
+	OnJoin  func(*Member)
+
 	// OnReady, if set, is called once, when the host is ready for the world's
 	// lines. Its error ends the host.
 	OnReady func(*Ready) error
@@ -27,6 +35,12 @@ type Env struct {
 	// second, and at the end. It is called by the loop and must not wait.
 	OnReport    func(*Report)
 	ReportEvery time.Duration
+}
+
+// Introduction is a record of a host that joins.
+type Introduction struct {
+	Record []byte
+	Reply  func(refused error) // is told whether it was taken; may be nil, and must not wait
 }
 
 // Host runs a [Machine]: it is the loop where clock, bus, world and disk meet.
@@ -71,6 +85,7 @@ func New(c Config, e Env) (*Host, error) {
 	if last != nil {
 		e.Log.Info("goes on from a checkpoint", "time", h.machine.time, "nodes", len(c.Nodes))
 	}
+	h.introduce(h.machine.Members())
 	if e.Bus != nil {
 		h.hear(h.machine.Hears())
 	}
@@ -140,6 +155,11 @@ func (h *Host) Run(ctx context.Context) (err error) {
 			a, err = h.step(Tick{})
 		case <-reports.C:
 			a, err = h.step(Look{})
+		case in := <-h.env.Records:
+			a, err = h.step(Shown{in.Record})
+			if in.Reply != nil {
+				in.Reply(a.Refused)
+			}
 		case <-stay:
 			return nil
 		}
@@ -153,8 +173,14 @@ func (h *Host) step(ev Event) (*Actions, error) {
 	for _, e := range a.Log {
 		h.env.Log.Log(context.Background(), e.Level, e.Text, e.Args...)
 	}
+	h.introduce(a.Joined)
 	if a.Hear != nil {
 		h.hear(a.Hear)
+	}
+	if a.Hail != nil && h.env.Hail != nil {
+		if err := h.env.Hail(a.Hail); err != nil {
+			h.env.Log.Debug("record not shown", "err", err)
+		}
 	}
 	for _, f := range a.Frames {
 		if err := h.env.Bus.Send(f); err != nil {
@@ -174,6 +200,15 @@ func (h *Host) step(ev Event) (*Actions, error) {
 		return a, h.env.OnReady(a.Ready)
 	}
 	return a, a.Failed
+}
+
+// introduce says who joined.
+func (h *Host) introduce(list []*Member) {
+	for _, m := range list {
+		if h.env.OnJoin != nil {
+			h.env.OnJoin(m)
+		}
+	}
 }
 
 // hear tells the bus whom to hear.

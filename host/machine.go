@@ -93,6 +93,9 @@ type Machine struct {
 	between *Checkpoint   // that which is due, if the event that ended a step has begun another
 	actions Actions
 
+	members members        // hosts that came later
+	scratch *agent.Scratch // of all nodes
+
 	everybody  string // nodes of all hosts
 	wasVersion int    // of the checkpoint that the nodes were restored from, 0 if there was none
 }
@@ -112,6 +115,7 @@ type cell struct {
 
 	links []agent.Link
 	near  []agent.NodeID
+	added *addedLinks // to what the world says; nil if no record adds any
 
 	broken BrokenSensor // its sensor, as the log was told; trusted if there is no Why
 	breaks int          // how often it was
@@ -138,13 +142,20 @@ func NewMachine(c Config, checkpoint []byte) (*Machine, error) {
 	h.cfg.Pace.fill()
 	h.cfg.Every = cmp.Or(c.Every, time.Second)
 	h.plan, h.early = plan.Digest(), unmeasured(&plan)
-	scratch := new(agent.Scratch)
+	h.scratch = new(agent.Scratch)
 	for _, id := range slices.Sorted(slices.Values(c.Nodes)) {
 		h.index[id] = len(h.cells)
-		h.cells = append(h.cells, cell{node: agent.NewNode(id, &plan, scratch), links: c.Links[id]})
+		h.cells = append(h.cells, cell{node: agent.NewNode(id, &plan, h.scratch), links: c.Links[id]})
 	}
 	h.everybody = FormatNodes(c.everybody())
-	if err := h.restore(checkpoint); err != nil {
+	last, err := h.resume(checkpoint)
+	if err == nil {
+		err = h.recall(last)
+	}
+	if err == nil {
+		err = h.restore(last)
+	}
+	if err != nil {
 		return nil, err
 	}
 	for _, host := range c.Hear {
@@ -172,6 +183,7 @@ func (h *Machine) Step(now time.Duration, ev Event) *Actions {
 	switch ev := ev.(type) {
 	case Start:
 		h.sayOlder()
+		h.startMembers()
 		h.beginSurvey()
 	case *Line:
 		h.line(ev)
@@ -179,9 +191,12 @@ func (h *Machine) Step(now time.Duration, ev Event) *Actions {
 		h.take(ev.Frame)
 	case Tick:
 		h.tick()
+	case Shown:
+		h.shown(ev.Record)
 	case Look:
 		h.look(ev.Final)
 	}
+	h.showAgain()
 	h.actions.Wake, h.actions.Busy = h.wake(), h.busy()
 	return &h.actions
 }
@@ -267,6 +282,7 @@ func (h *Machine) line(l *Line) {
 func (h *Machine) begin(l *Line) {
 	h.time, h.begun, h.open, h.acted = l.Time, true, true, false
 	h.opened++
+	h.join(l)
 	h.started, h.resigned = h.now, false
 	h.turns()
 	h.taking, h.predicted, h.boundary, h.left, h.ship = 0, 0, 0, 0, false

@@ -53,6 +53,7 @@ type frameMark struct {
 	trip    roundTrip     // how long it takes to answer
 	waiting time.Duration // when it was asked what it has not answered; 0 if it has
 	unsure  bool          // and was asked again since
+	agrees  bool          // what it said last of hosts that came later is what we know of them
 	asked   requests      // in the exchange under way
 	missed  bool          // while it is seen who is missing: it is,
 	asking  bool          // and is being asked
@@ -95,6 +96,10 @@ func (h *Machine) take(f transport.Frame) {
 			continue
 		}
 		mark.during = h.opened
+		if m.Kind == agent.Member {
+			h.hearMember(f.From, m)
+			continue
+		}
 		if m.Kind == agent.Ask { // for rows of the step that the sender is in
 			mark.moves(m.Time)
 			if i, here := h.index[m.To]; here && h.requested(i, m) {
@@ -110,6 +115,7 @@ func (h *Machine) take(f transport.Frame) {
 			h.lateEstimate(m)
 			continue
 		}
+		h.meet(m.From, f.From)
 		if m.To == agent.Everyone { // and not for somebody who asked for it later
 			mark.moves(m.Time)
 		} else if _, here := h.index[m.To]; here {

@@ -31,6 +31,9 @@ type Stats struct {
 	OtherPlans uint64 `json:"other_plans"` // frames of hosts with another model, scale or rule
 	Impostors  uint64 `json:"impostors"`   // frames and rows in somebody else's name
 
+	Joined         uint64 `json:"joined,omitempty"`          // records of hosts that came later, taken
+	RefusedRecords uint64 `json:"refused_records,omitempty"` // and such as were not
+
 	UnknownMessages uint64 `json:"unknown_messages"` // of kinds that came after this program; passed over
 
 	RefusedEvents     uint64 `json:"refused_events"`     // events that an agent refused
@@ -65,6 +68,8 @@ func (s *Stats) Add(o Stats) {
 	s.OtherRuns += o.OtherRuns
 	s.OtherPlans += o.OtherPlans
 	s.Impostors += o.Impostors
+	s.Joined += o.Joined
+	s.RefusedRecords += o.RefusedRecords
 	s.UnknownMessages += o.UnknownMessages
 	s.RefusedEvents += o.RefusedEvents
 	s.BadLines += o.BadLines
@@ -105,6 +110,9 @@ type Report struct {
 	// something else.
 	Digest string             `json:"digest"`
 	Differ []transport.HostID `json:"differ,omitempty"`
+
+	// Joined are the hosts that came later, or got more nodes, ascending.
+	Joined []Joined `json:"joined,omitempty"`
 
 	// Learning sets what answers cost in the last steps in which targets were
 	// told beside what those of the model as trained would have; nil if none were,
@@ -163,6 +171,7 @@ func (h *Machine) look(final bool) {
 	if len(h.others) > 0 {
 		r.Differ = slices.Sorted(maps.Keys(h.others))
 	}
+	r.Joined = h.joined()
 	ids, numbers := make([]agent.NodeID, len(h.cells)), 0
 	for i := range h.cells {
 		n := h.cells[i].node

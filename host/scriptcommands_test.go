@@ -2,8 +2,10 @@ package host_test
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"math"
 	"slices"
@@ -65,6 +67,17 @@ func (s *scriptHost) create(w script.Words) error {
 		}
 	}
 	s.config.Every = cmp.Or(s.config.Every, time.Hour)
+	s.config.Vouch, s.records = vouch, map[transport.HostID][]byte{}
+	if text, ok := w.Values["came"]; ok { // this host came later, with these links
+		links, err := parseLinks(strings.Fields(text))
+		if err != nil {
+			return err
+		}
+		m := &host.Member{Run: "script", Serial: 1, Nodes: host.FormatNodes(here), Links: recordLinks(links)}
+		if s.config.Records = [][]byte{signed(m)}; m.Validate() != nil {
+			return m.Validate()
+		}
+	}
 	s.sent, s.gauges = map[transport.HostID]uint64{}, map[agent.NodeID]*agent.Gauge{}
 	return s.start()
 }
@@ -355,6 +368,87 @@ func (s *scriptHost) deliver(w script.Words) error {
 		}
 	}
 	return nil
+}
+
+// signature stands at the beginning of records that scripts believe.
+const signature = "signed "
+
+func vouch(record []byte) ([]byte, error) {
+	text, ok := strings.CutPrefix(string(record), signature)
+	if !ok {
+		return nil, errors.New("nobody signed it")
+	}
+	return []byte(text), nil
+}
+
+func signed(m *host.Member) []byte {
+	text, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return append([]byte(signature), text...)
+}
+
+// recordLinks are links as records have them.
+func recordLinks(links map[agent.NodeID][]agent.Link) map[agent.NodeID][]host.Link {
+	all := map[agent.NodeID][]host.Link{}
+	for node, list := range links {
+		for _, l := range list {
+			all[node] = append(all[node], host.Link(l))
+		}
+	}
+	return all
+}
+
+// join shows the record of a host.
+func (s *scriptHost) join(w script.Words) error {
+	id, err := first(w)
+	if err != nil {
+		return err
+	}
+	links, err := parseLinks(strings.Fields(w.Values["links"]))
+	if err != nil {
+		return err
+	}
+	m := &host.Member{
+		Run: cmp.Or(w.Values["run"], "script"), Host: transport.HostID(id), Serial: uint64(w.Number("serial", 1)),
+		Nodes: cmp.Or(w.Values["nodes"], fmt.Sprint(id)), Links: recordLinks(links),
+	}
+	for node, list := range links {
+		if _, known := s.links[node]; !known {
+			s.links[node] = list
+		}
+	}
+	if name, ok := w.Values["called"]; ok {
+		m.Sensors = map[agent.NodeID]string{agent.NodeID(id): name}
+	}
+	record := signed(m)
+	if slices.Contains(w.Plain, "unsigned") {
+		record = record[len(signature):]
+	}
+	s.records[m.Host] = record
+	if slices.Contains(w.Plain, "hold") {
+		return nil
+	}
+	return s.step(host.Shown{Record: record})
+}
+
+// member lets a frame arrive with what a node says of hosts that came later.
+func (s *scriptHost) member(w script.Words) error {
+	node, err := first(w)
+	if err != nil {
+		return err
+	}
+	m := agent.Message{From: agent.NodeID(node), To: agent.NodeID(node), Kind: agent.Member}
+	if w.Values["of"] != "" {
+		m.Data = s.records[transport.HostID(w.Number("of", 0))]
+	}
+	if w.Values["knows"] != "" {
+		h := fnv.New64a()
+		h.Write(s.records[transport.HostID(w.Number("knows", 0))])
+		m.About = h.Sum64()
+	}
+	return s.arrive(w, m)
 }
 
 func (s *scriptHost) look(script.Words) error { return s.step(host.Look{}) }

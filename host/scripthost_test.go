@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -24,6 +25,8 @@ type scriptHost struct {
 	born     time.Duration                 // when they were made
 	now      time.Duration
 	saved    []byte // the last checkpoint
+
+	records map[transport.HostID][]byte // of hosts that come later
 
 	sent   map[transport.HostID]uint64 // frames of the other hosts so far
 	gauges map[agent.NodeID]*agent.Gauge
@@ -53,6 +56,8 @@ var hostCommands = map[string]func(s *scriptHost, w script.Words) error{
 	"gauge":   (*scriptHost).gauge,   // 1: node 1 begins to measure λmax; with asks: it asks for what it misses
 	"deliver": (*scriptHost).deliver, // what was said about λmax, until nothing is on its way
 	"restart": (*scriptHost).restart, // from the last checkpoint
+	"join":    (*scriptHost).join,    // 5 nodes=5 links=(0-5) serial=1 run= unsigned: the record of a host is shown; with hold, made only
+	"member":  (*scriptHost).member,  // 1 of=5 knows=5: a frame in which node 1 passes a record on, and says what it knows
 	"look":    (*scriptHost).look,    // what was counted, and who is not waited for
 }
 
@@ -89,6 +94,15 @@ func (s *scriptHost) step(ev host.Event) error {
 		if e.Level > slog.LevelDebug {
 			s.printf("logs %s%s", e.Text, args(e.Args))
 		}
+	}
+	for _, m := range a.Joined {
+		s.printf("joined: host %d with nodes %s", m.Host, m.Nodes)
+	}
+	if a.Refused != nil {
+		s.printf("refused: %v", a.Refused)
+	}
+	if a.Hail != nil {
+		s.printf("shows its own record to all")
 	}
 	if a.Hear != nil {
 		s.hears(a.Hear)
@@ -233,10 +247,13 @@ func (s *scriptHost) report(r *host.Report) {
 	if len(r.Differ) > 0 {
 		s.printf("hosts that run something else: %s", strings.Trim(fmt.Sprint(r.Differ), "[]"))
 	}
+	for _, j := range r.Joined {
+		s.printf("host %d joined with nodes %s, heard %v", j.Host, j.Nodes, j.Heard)
+	}
 	if r.Kept > 0 {
 		s.printf("frames of later steps: %d bytes", r.Kept)
 	}
-	for _, node := range slices.Sorted(slices.Values(s.config.Nodes)) {
+	for _, node := range slices.Sorted(maps.Keys(r.Params)) {
 		if p := r.Params[node]; p != nil {
 			s.printf("parameters of %d: (%s)", node, script.Numbers(p))
 		}

@@ -132,7 +132,7 @@ func (h *Machine) wake() time.Duration {
 		return h.survey.next
 	}
 	if !h.waits() {
-		return 0
+		return h.members.showing(0)
 	}
 	at := h.started + h.due(0)
 	if h.resigned {
@@ -144,7 +144,7 @@ func (h *Machine) wake() time.Duration {
 	if h.nudge > 0 {
 		at = min(at, h.nudge)
 	}
-	return max(at, 1)
+	return max(h.members.showing(at), 1)
 }
 
 // deadline is how long the step under way waits for silent neighbours. Boxes of a
@@ -380,7 +380,8 @@ func (h *Machine) lately(m *frameMark) bool {
 // behind says whether every host that spoke lately is two steps ahead or more. Then
 // nobody can answer what we ask: steps up to the slowest of them are left out. The
 // word of one alone is believed for a few steps at a time: it may not tell the
-// truth. Nobody is believed beyond mostSkip.
+// truth. Nobody is believed beyond mostSkip, but by a host in its very first step
+// that came later.
 //
 // It is the slowest and not the fastest because that is the first with whom we can
 // make a step, and those who are further may be waiting for it. One who is not two
@@ -404,6 +405,8 @@ func (h *Machine) behind() bool {
 	switch {
 	case voices == 0:
 		return false
+	case h.members.own && h.members.fresh && h.opened == 1: // it has missed what others did before it came
+		h.skipTo = slowest
 	case voices == 1:
 		h.skipTo = min(slowest, h.time+window)
 	default:

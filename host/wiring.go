@@ -34,8 +34,7 @@ func (h *Machine) wire(l *Line) {
 		c := &h.cells[i]
 		if n.Links != nil {
 			list := links(*n.Links)
-			changed = changed || !slices.Equal(list, c.links)
-			c.links = list
+			changed = c.say(list) || changed
 		}
 		if n.Near != nil {
 			changed = changed || !slices.Equal(n.Near, c.near)
@@ -43,6 +42,9 @@ func (h *Machine) wire(l *Line) {
 		}
 	}
 	if changed {
+		if len(h.members.known) > 0 {
+			h.relink()
+		}
 		h.rewire()
 	}
 }
@@ -50,7 +52,8 @@ func (h *Machine) wire(l *Line) {
 // rewire computes who hears whom from the neighbours of all nodes: which nodes here
 // hear a node (hearers), which nodes are elsewhere (outside), and the hosts that the
 // bus must hear for them. Nodes that are near are listened to and not waited for:
-// they will be neighbours soon, and are then heard from their first row on.
+// they will be neighbours soon, and are then heard from their first row on. So are
+// newcomers.
 //
 // What is known of a host that is listened to no longer is forgotten with it. Its
 // frames go on meanwhile; the gap in their numbers would count as a loss.
@@ -68,6 +71,12 @@ func (h *Machine) rewire() {
 			if _, here := h.index[l.Node]; !here {
 				c.elsewhere = true
 				wanted = h.want(l.Node) || wanted
+			}
+		}
+		if c.added != nil && len(c.added.pending) > 0 {
+			c.elsewhere = len(c.links) > 0 // they need rows of this node to come so far as to be heard
+			for _, node := range c.added.pending {
+				wanted = h.want(node) || wanted
 			}
 		}
 		if c.elsewhere {

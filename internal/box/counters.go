@@ -39,6 +39,14 @@ var counters = []counter{
 	},
 	{"wdgnn_host_impostors_total", "frames and rows in somebody else's name", func(r *host.Report) uint64 { return r.Stats.Impostors }},
 	{
+		"wdgnn_host_joined_total", "records of hosts that came later, or got more nodes, taken",
+		func(r *host.Report) uint64 { return r.Stats.Joined },
+	},
+	{
+		"wdgnn_host_refused_records_total", "records of hosts that were not taken: not signed, of another run, older, revoked, absurd",
+		func(r *host.Report) uint64 { return r.Stats.RefusedRecords },
+	},
+	{
 		"wdgnn_host_unknown_messages_total", "messages of kinds that came after this program, passed over",
 		func(r *host.Report) uint64 { return r.Stats.UnknownMessages },
 	},
