@@ -74,7 +74,15 @@ func (a *authority) issue(names []string, paths ...string) (identity, error) {
 	if err != nil {
 		return identity{}, err
 	}
+	return a.certify(key, nil, names, paths...)
+}
+
+// certify makes the identity of a party that has a key, with what stands in its
+// certificate beside names.
+func (a *authority) certify(key *ecdsa.PrivateKey, more []pkix.Extension, names []string, paths ...string) (identity, error) {
 	template := &x509.Certificate{
+		ExtraExtensions: more,
+
 		Subject:     pkix.Name{Organization: []string{scheme}, CommonName: strings.TrimPrefix(paths[0], "/")},
 		NotBefore:   a.from,
 		NotAfter:    a.to,

@@ -6,7 +6,7 @@
 // writes one folder per party. Each is all that its machine needs, so copying
 // one folder to one machine is all of the distribution:
 //
-//	host-<id>/   host.seed host.crt host.key ca.crt    a box
+//	host-<id>/   host.seed host.crt host.key ca.crt    a box; member.json of one that came later
 //	world/       world.seed ca.crt                     what shows hosts their observations
 //	observer/    observer.seed ca.crt                  may read reports and nothing else
 //	server/      permissions.json nats.conf authorization.conf server.crt server.key ca.crt
@@ -20,12 +20,19 @@
 // travels. The server knows public keys and what each may do:
 //
 //	           publishes                    subscribes to
-//	host i     from.i, answer.i, report.i   from.j of each j it may ever hear, world.i
+//	host i     from.i, answer.i, report.i,  from.j of each j it may ever hear, world.i,
+//	           join.i                       join.>
 //	world      world.>                      answer.>, report.>
 //	observer   nothing                      report.>
 //
 // all below wdgnn.<run>. Nobody may do anything else. Permissions are the
 // envelope; whom a host hears at the moment is its own decision within it.
+//
+// # Hosts that come later
+//
+// Join adds a host to a set, or says that one of it has more nodes, in a record that
+// the authority signs. Boxes that run take it from each other, and from whom it is
+// about: on the subject join.i, in its certificate, in its folder. Vouch checks it.
 //
 // # TLS
 //

@@ -143,6 +143,12 @@ func TestPlanRefused(t *testing.T) {
 	}
 }
 
+// permitted returns what a user may publish and subscribe to, below wdgnn.test.
+func permitted(u User) [2]string {
+	short := func(list []string) string { return strings.ReplaceAll(strings.Join(list, " "), "wdgnn.test.", "") }
+	return [2]string{short(u.Publish), short(u.Subscribe)}
+}
+
 func TestPermissions(t *testing.T) {
 	dir := made(t, line)
 	p, err := LoadPermissions(dir)
@@ -150,18 +156,18 @@ func TestPermissions(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string][2]string{
-		"host-0":   {"wdgnn.test.from.0 wdgnn.test.answer.0 wdgnn.test.report.0", "wdgnn.test.world.0 wdgnn.test.from.1"},
-		"host-1":   {"wdgnn.test.from.1 wdgnn.test.answer.1 wdgnn.test.report.1", "wdgnn.test.world.1 wdgnn.test.from.0 wdgnn.test.from.2"},
-		"host-2":   {"wdgnn.test.from.2 wdgnn.test.answer.2 wdgnn.test.report.2", "wdgnn.test.world.2 wdgnn.test.from.1"},
-		"world":    {"wdgnn.test.world.>", "wdgnn.test.answer.> wdgnn.test.report.>"},
-		"observer": {"", "wdgnn.test.report.>"},
+		"host-0":   {"from.0 answer.0 report.0 join.0", "world.0 join.> from.1"},
+		"host-1":   {"from.1 answer.1 report.1 join.1", "world.1 join.> from.0 from.2"},
+		"host-2":   {"from.2 answer.2 report.2 join.2", "world.2 join.> from.1"},
+		"world":    {"world.>", "answer.> report.>"},
+		"observer": {"", "report.>"},
 	}
 	if len(p.Users) != len(want) || p.Run != "test" {
 		t.Errorf("got %d users of run %q, want %d of test", len(p.Users), p.Run, len(want))
 	}
 	seen := map[string]bool{}
 	for _, u := range p.Users {
-		got := [2]string{strings.Join(u.Publish, " "), strings.Join(u.Subscribe, " ")}
+		got := permitted(u)
 		if got != want[u.Name] {
 			t.Errorf("%s: got %q, want %q", u.Name, got, want[u.Name])
 		}

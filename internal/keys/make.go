@@ -67,7 +67,7 @@ func secrets(plan Plan, now time.Time) (map[string][]byte, error) {
 	put(authorityFolder, authorityFile, root.cert)
 	put(authorityFolder, "ca.key", root.key)
 
-	users := permit(plan)
+	users := usersOf(plan)
 	for i := range users {
 		seed, public, err := newSeed()
 		if err != nil {

@@ -82,12 +82,12 @@ func (p *Permissions) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// permit returns what the parties of a plan may do, without their keys.
-func permit(p Plan) []User {
+// usersOf returns what the parties of a plan may do, without their keys.
+func usersOf(p Plan) []User {
 	var users []User
 	for _, h := range p.Hosts {
 		hears := slices.Compact(slices.Sorted(slices.Values(h.Hears)))
-		subscribe := []string{natsbus.WorldSubject(p.Run, h.ID)}
+		subscribe := []string{natsbus.WorldSubject(p.Run, h.ID), natsbus.JoinSubjects(p.Run)}
 		for _, j := range hears {
 			subscribe = append(subscribe, natsbus.FromSubject(p.Run, j))
 		}
@@ -97,6 +97,7 @@ func permit(p Plan) []User {
 				natsbus.FromSubject(p.Run, h.ID),
 				natsbus.AnswerSubject(p.Run, h.ID),
 				natsbus.ReportSubject(p.Run, h.ID),
+				natsbus.JoinSubject(p.Run, h.ID),
 			},
 			Subscribe: subscribe,
 		})

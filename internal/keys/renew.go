@@ -186,7 +186,13 @@ func (s *set) renew(party string, rekey bool, now, until time.Time) error {
 	if err != nil {
 		return err
 	}
+	record, err := s.renewRecord(party, old, key)
+	if err != nil {
+		return err
+	}
 	id, err := sign(&x509.Certificate{
+		ExtraExtensions: record,
+
 		Subject: old.Subject, URIs: old.URIs, DNSNames: old.DNSNames, IPAddresses: old.IPAddresses,
 		NotBefore: now.AddDate(0, 0, -1), NotAfter: until, KeyUsage: old.KeyUsage, ExtKeyUsage: old.ExtKeyUsage,
 	}, s.ca.cert, key, s.ca.key)

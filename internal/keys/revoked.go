@@ -53,10 +53,13 @@ func (r *revoked) read() error {
 }
 
 // check returns an error for a certificate whose key is on the list.
-func (r *revoked) check(cert *x509.Certificate) error {
+func (r *revoked) check(cert *x509.Certificate) error { return r.checkPin(pinOf(cert)) }
+
+// checkPin returns an error for a pin that is on the list.
+func (r *revoked) checkPin(pin string) error {
 	_ = r.read() // who watches the folder is told: Revoked
 	r.mu.Lock()
-	whose, listed := r.list[pinOf(cert)]
+	whose, listed := r.list[pin]
 	r.mu.Unlock()
 	if listed {
 		return fmt.Errorf("keys: the key of %s is revoked: %s lists it; if it is needed, wdgnn swarm keys renew --rekey makes another",
@@ -107,8 +110,8 @@ func Revoked(dir, party string) (func(*x509.Certificate) error, error) {
 // runs: another one says that it should look at them.
 func Stamp(dir, party string) string {
 	dir = folder(dir, party)
-	var all [6]stamp
-	for k, name := range []string{"host.crt", "host.key", "server.crt", "server.key", revokedFile, permissionsFile} {
+	var all [7]stamp
+	for k, name := range []string{"host.crt", "host.key", "server.crt", "server.key", revokedFile, permissionsFile, memberFile} {
 		all[k] = stampOf(filepath.Join(dir, name))
 	}
 	return fmt.Sprint(all)

@@ -22,6 +22,12 @@ func AnswerSubject(run string, host transport.HostID) string { return subject(ru
 // ReportSubject is where a host says how it is doing.
 func ReportSubject(run string, host transport.HostID) string { return subject(run, "report", host) }
 
+// JoinSubject is where a host that comes later shows its record to all of a run.
+func JoinSubject(run string, host transport.HostID) string { return subject(run, "join", host) }
+
+// JoinSubjects stands for those of all hosts of a run.
+func JoinSubjects(run string) string { return every(run, "join") }
+
 // WorldSubjects, AnswerSubjects and ReportSubjects stand for those of all hosts
 // of a run.
 func WorldSubjects(run string) string  { return every(run, "world") }
