@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -36,6 +37,8 @@ type Conn struct {
 	heard   map[transport.HostID]*nats.Subscription
 	subs    map[*nats.Subscription]bool // all there are
 	dropped uint64                      // by subscriptions that have ended
+	pauses  map[string]time.Duration    // before the next attempt at a subject that the server forbids
+	attend  func()                      // subscribes to who joins once more; nil if nobody attends
 }
 
 func newConn(config Config) *Conn {
@@ -59,6 +62,7 @@ func newConn(config Config) *Conn {
 		done:    make(chan struct{}),
 		heard:   map[transport.HostID]*nats.Subscription{},
 		subs:    map[*nats.Subscription]bool{},
+		pauses:  map[string]time.Duration{},
 	}
 	c.up.Store(true)
 	return c
@@ -85,7 +89,8 @@ func (c *Conn) Send(frame []byte) error {
 
 // Hear implements [transport.Bus]. The host itself is left out. A server that
 // forbids one of them says so later: it is counted as refused and told to
-// OnError, and the others are heard.
+// OnError, and the others are heard. It is asked again, less and less often: what
+// it permits may grow.
 func (c *Conn) Hear(hosts []transport.HostID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

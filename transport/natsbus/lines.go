@@ -81,6 +81,13 @@ func (c *Conn) Flush(ctx context.Context) error {
 // Below is what nats.go calls when something happens, one call at a time.
 
 func (c *Conn) refusal(_ *nats.Conn, _ *nats.Subscription, err error) {
+	subject := forbidden(err)
+	if subject != "" {
+		c.tryAgain(subject)
+	}
+	if subject == JoinSubjects(c.config.Run) {
+		return // keys of earlier versions do not permit it, which is nothing to worry about
+	}
 	if refused(err) {
 		c.refused.Add(1)
 	}

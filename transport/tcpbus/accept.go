@@ -1,6 +1,7 @@
 package tcpbus
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -59,7 +60,7 @@ func (b *Bus) enter(conn net.Conn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.strange = append(b.strange, conn)
-	if len(b.strange) > strangers+len(b.config.Peers) {
+	if len(b.strange) > strangers+len(b.peers) {
 		b.strange[0].Close()
 		b.strange = slices.Delete(b.strange, 0, 1)
 	}
@@ -112,10 +113,25 @@ func (b *Bus) meet(raw net.Conn) (conn net.Conn, h hello, err error) {
 	if h.sender != b.config.Host {
 		return nil, h, fmt.Errorf("host %d wants to hear host %d", h.hearer, h.sender)
 	}
-	if _, known := b.config.Peers[h.hearer]; !known || h.hearer == b.config.Host {
-		return nil, h, fmt.Errorf("host %d is not among the peers", h.hearer)
+	if err := b.among(h.hearer, conn); err != nil {
+		return nil, h, err
 	}
 	return conn, h, raw.SetDeadline(time.Time{})
+}
+
+// among reports a host that is not among the peers, and that nobody makes one.
+func (b *Bus) among(host transport.HostID, conn net.Conn) error {
+	_, known := b.peer(host)
+	if secure, ok := conn.(*tls.Conn); ok && !known && b.config.Stranger != nil {
+		if err := b.config.Stranger(secure.ConnectionState().PeerCertificates[0]); err != nil {
+			return fmt.Errorf("host %d is not among the peers: %w", host, err)
+		}
+		_, known = b.peer(host)
+	}
+	if !known || host == b.config.Host {
+		return fmt.Errorf("host %d is not among the peers", host)
+	}
+	return nil
 }
 
 // attach makes a link one of a hearer, instead of an older one.

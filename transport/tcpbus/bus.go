@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -30,6 +31,7 @@ type Bus struct {
 
 	mu      sync.Mutex // guards what follows
 	closed  bool
+	peers   map[transport.HostID]string             // where everybody is
 	inlets  map[transport.HostID]context.CancelFunc // whom this host hears
 	outlets map[transport.HostID]*outlet            // who hears it
 	strange []net.Conn                              // who has not said yet who it is, oldest first
@@ -49,6 +51,10 @@ func Open(ctx context.Context, c Config) (*Bus, error) {
 		inlets:   make(map[transport.HostID]context.CancelFunc),
 		outlets:  make(map[transport.HostID]*outlet),
 		conns:    make(map[net.Conn]*x509.Certificate),
+		peers:    maps.Clone(c.Peers),
+	}
+	if b.peers == nil {
+		b.peers = make(map[transport.HostID]string)
 	}
 	if c.TLS != nil {
 		b.tls = tlsConfig(c.TLS)
@@ -106,7 +112,7 @@ func (b *Bus) Hear(hosts []transport.HostID) error {
 		return transport.ErrClosed
 	}
 	for _, h := range hosts {
-		if b.config.Peers[h] == "" && h != b.config.Host {
+		if b.peers[h] == "" && h != b.config.Host {
 			return fmt.Errorf("tcpbus: hear: host %d has no address; add it to Peers", h)
 		}
 	}
@@ -129,6 +135,24 @@ func (b *Bus) Hear(hosts []transport.HostID) error {
 		})
 	}
 	return nil
+}
+
+// Meet adds a peer, or says where one is from now on: the next dial goes there. An
+// empty address leaves that of a peer as it is.
+func (b *Bus) Meet(host transport.HostID, address string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, known := b.peers[host]; !known || address != "" {
+		b.peers[host] = address
+	}
+}
+
+// peer returns where a host is, and whether it is a peer.
+func (b *Bus) peer(host transport.HostID) (address string, known bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	address, known = b.peers[host]
+	return address, known
 }
 
 // Frames returns what arrives.

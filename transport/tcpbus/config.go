@@ -21,9 +21,15 @@ type Config struct {
 	Listener net.Listener
 
 	// Peers are the addresses of everybody who may ever be heard or hear
-	// this host, as host:port. A hearer needs an address only to be heard
+	// this host, as host:port, but for those who are met later, see [Bus.Meet]. A hearer needs an address only to be heard
 	// itself; an empty one is never dialled. An entry for Host is ignored.
 	Peers map[transport.HostID]string
+
+	// Stranger, if not nil, is asked about a host with a valid certificate that is
+	// not among the peers and wants to hear this one. It may make it one with
+	// [Bus.Meet] before it returns, or say why not. It may be called concurrently,
+	// and take as long as HandshakeTimeout.
+	Stranger func(*x509.Certificate) error
 
 	// TLS holds Certificates (or their getters) and RootCAs, which issue the
 	// certificates of peers. These are for servers and for clients at once,

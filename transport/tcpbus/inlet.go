@@ -51,7 +51,8 @@ func (b *Bus) follow(ctx context.Context, host transport.HostID) {
 // context ends. It says whether the host let it in.
 func (b *Bus) hear(ctx context.Context, host transport.HostID, again bool) (met bool, err error) {
 	dialer := net.Dialer{Timeout: b.config.HandshakeTimeout}
-	raw, err := dialer.DialContext(ctx, "tcp", b.config.Peers[host])
+	address, _ := b.peer(host)
+	raw, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return false, err
 	}
