@@ -3,15 +3,17 @@ package host
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/wdgnn/wdgnn/mat"
 )
 
-// Text returns the answer as JSON, as package json writes it. A host of many nodes
-// says much at every step, in numbers that need not be looked up in a type.
-func (a *Answer) Text() ([]byte, error) {
-	text := append(make([]byte, 0, 64+40*len(a.Outputs)), `{"host":`...)
+// AppendText appends the answer to text as JSON, as package json writes it. A host of
+// many nodes says much at every step, in numbers that need not be looked up in a type
+// and memory that need not be asked for again.
+func (a *Answer) AppendText(text []byte) ([]byte, error) {
+	text = append(slices.Grow(text, 64+40*len(a.Outputs)), `{"host":`...)
 	text = strconv.AppendUint(text, uint64(a.Host), 10)
 	text = append(text, `,"time":`...)
 	text = strconv.AppendUint(text, a.Time, 10)
@@ -31,14 +33,18 @@ func (a *Answer) Text() ([]byte, error) {
 		}
 		text = append(text, ']')
 	}
-	if a.Error != "" {
-		said, err := json.Marshal(a.Error)
-		if err != nil {
-			return nil, err
-		}
-		text = append(append(text, `,"error":`...), said...)
+	if a.Error == "" && a.At == "" && len(a.For) == 0 {
+		return append(text, '}'), nil
 	}
-	return append(text, '}'), nil
+	rest, err := json.Marshal(struct {
+		Error string   `json:"error,omitempty"`
+		At    string   `json:"at,omitempty"`
+		For   []string `json:"for,omitempty"`
+	}{a.Error, a.At, a.For})
+	if err != nil {
+		return nil, err
+	}
+	return append(append(text, ','), rest[1:]...), nil
 }
 
 // append appends the output to text.

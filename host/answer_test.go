@@ -10,12 +10,14 @@ import (
 )
 
 // An answer reads to the letter as package json would write it: numbers of all
-// sizes, names, sets, intervals, nothing at all, and what cannot be written.
+// sizes, times, names, sets, intervals, nothing at all, and what cannot be written.
 func TestAnswerText(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	answers := []*host.Answer{
 		{},
 		{Host: 3, Time: 1 << 60, Outputs: []host.Output{}, Error: "<no> \"row\"\n"},
+		{Time: 2, Outputs: []host.Output{}, At: "2026-03-29T23:45:00Z", For: []string{"2026-03-29T23:50:00Z", "2026-03-30T00:45:00Z"}},
+		{Error: "late", At: "2026-03-29T23:45:00Z"},
 		{Outputs: []host.Output{{Node: 7}, {Node: 8, Value: []float32{}}, {Sensor: "a&b", Value: []float32{1}}}},
 		{Outputs: []host.Output{{Value: []float32{1}, Set: []int{0, 2}}, {Value: []float32{1}, Intervals: []host.Interval{{Low: 1, High: 2}}}}},
 		{Outputs: []host.Output{{Value: []float32{float32(math.Inf(1))}}}},
@@ -30,7 +32,7 @@ func TestAnswerText(t *testing.T) {
 	}
 	for _, a := range append(answers, random) {
 		want, wrong := json.Marshal(a)
-		got, err := a.Text()
+		got, err := a.AppendText(nil)
 		if string(got) != string(want) || (err == nil) != (wrong == nil) {
 			t.Errorf("got %.200s, %v, want %.200s, %v", got, err, want, wrong)
 		}

@@ -64,7 +64,7 @@ func (w *Text) Act(a *Answer) error {
 	if w.write == nil {
 		return nil
 	}
-	text, err := a.Text()
+	text, err := a.AppendText(nil)
 	if err != nil {
 		return err
 	}

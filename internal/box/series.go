@@ -144,7 +144,7 @@ func (r *readings) Lines() <-chan *host.Line { return r.lines }
 
 // Act implements [host.World].
 func (r *readings) Act(a *host.Answer) error {
-	text, err := a.Text()
+	text, err := a.AppendText(nil)
 	if err != nil {
 		return err
 	}

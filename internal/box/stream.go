@@ -22,6 +22,7 @@ type stream struct {
 	lines chan *host.Line
 	spare []*host.Line // that were sent, in turn: whoever hears one is done with it before it comes again
 	turn  int
+	text  []byte // of an answer
 	halt  chan struct{}
 }
 
@@ -50,10 +51,11 @@ func (s *stream) Lines() <-chan *host.Line { return s.lines }
 
 // Act implements [host.World].
 func (s *stream) Act(a *host.Answer) error {
-	text, err := a.Text()
+	text, err := a.AppendText(s.text[:0])
 	if err != nil {
 		return err
 	}
+	s.text = text
 	return s.out.put(text)
 }
 
