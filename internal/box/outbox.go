@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -25,6 +26,7 @@ type outbox struct {
 	broken bool     // a part of a line was written that could not be taken back
 
 	queue  chan []byte
+	spare  chan []byte   // that lines were in
 	wait   time.Duration // for room
 	done   chan struct{}
 	failed atomic.Pointer[error] // of the last write; nil if that went well
@@ -36,6 +38,7 @@ const (
 	outboxLines = 256
 	outboxEnd   = 2 * time.Second // in which the last lines must be taken
 	outboxBatch = 64 << 10        // bytes that are written at once, about
+	outboxSpare = 2               // lines whose memory is kept: those of many nodes are long
 )
 
 // errSlow says that nobody reads what is written.
@@ -43,8 +46,8 @@ var errSlow = errors.New("nobody reads it")
 
 // newOutbox returns an outbox to w whose callers wait for room at most as given.
 func newOutbox(w io.Writer, wait time.Duration, change func(error)) *outbox {
-	o := &outbox{to: w, queue: make(chan []byte, outboxLines), wait: wait, done: make(chan struct{}), change: change}
-	go o.run()
+	o := &outbox{to: w, wait: wait, change: change}
+	o.start()
 	return o
 }
 
@@ -55,7 +58,7 @@ func openOutbox(path string, wait time.Duration, change func(error)) (*outbox, e
 	if err != nil {
 		return nil, err
 	}
-	o := &outbox{to: f, owned: true, queue: make(chan []byte, outboxLines), wait: wait, done: make(chan struct{}), change: change}
+	o := &outbox{to: f, owned: true, wait: wait, change: change}
 	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() { // a pipe, or a device, cannot be cut
 		o.file = f
 		if o.end, err = wholeLines(path); err == nil && o.end < info.Size() {
@@ -66,8 +69,14 @@ func openOutbox(path string, wait time.Duration, change func(error)) (*outbox, e
 			return nil, err
 		}
 	}
-	go o.run()
+	o.start()
 	return o, nil
+}
+
+// start begins to write.
+func (o *outbox) start() {
+	o.queue, o.spare, o.done = make(chan []byte, outboxLines), make(chan []byte, outboxSpare), make(chan struct{})
+	go o.run()
 }
 
 // wholeLines returns where the last whole line of a file ends.
@@ -97,11 +106,27 @@ func (o *outbox) run() {
 	defer close(o.done)
 	var batch []byte
 	for line := range o.queue {
+		if len(line) >= outboxBatch {
+			o.note(o.write(line))
+			o.keep(line)
+			continue
+		}
 		batch = append(batch[:0], line...)
+		o.keep(line)
 		for len(batch) < outboxBatch && len(o.queue) > 0 {
-			batch = append(batch, <-o.queue...)
+			line = <-o.queue
+			batch = append(batch, line...)
+			o.keep(line)
 		}
 		o.note(o.write(batch))
+	}
+}
+
+// keep keeps the memory of a line for another.
+func (o *outbox) keep(line []byte) {
+	select {
+	case o.spare <- line[:0]:
+	default:
 	}
 }
 
@@ -151,7 +176,12 @@ func (o *outbox) err() error {
 
 // put takes a line, without its end; text is not kept.
 func (o *outbox) put(text []byte) error {
-	line := append(append(make([]byte, 0, len(text)+1), text...), '\n')
+	var line []byte
+	select {
+	case line = <-o.spare:
+	default:
+	}
+	line = append(append(slices.Grow(line, len(text)+1), text...), '\n')
 	select {
 	case o.queue <- line:
 		return nil
