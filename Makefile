@@ -4,6 +4,8 @@ GO       ?= go
 TOOL      = $(GO) tool -modfile=tools/go.mod
 FUZZTIME ?= 10s
 SOAK     ?= 10m
+RUNS     ?= 100
+HOURS    ?= 1
 KERNEL    = ../internal/kernel
 EXPERIMENTS = table1 fig2a fig2b gains robust table2 table3 table4 table4-1m allmovies certify lipschitz localshift learners agents
 RELEASES  = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
@@ -12,7 +14,7 @@ SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint race portable arm64 fuzz soak bench bench-peers bench-agents bench-report results report screenshots doc-check generate release ci
+.PHONY: help build test lint race portable arm64 fuzz soak soak-boxes bench bench-peers bench-agents bench-report results report screenshots doc-check generate release ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +66,11 @@ fuzz: ## run each fuzz target for FUZZTIME (10s)
 
 soak: ## break swarms of processes at random for SOAK (10m): kills, partitions, losses, server restarts
 	$(GO) test ./internal/swarm -run '^TestSoak$$' -soak $(SOAK) -timeout 0 -v $(ARGS)
+
+soak-boxes: ## deploy boxes as users do and break them: RUNS (100) faults, then HOURS (1) of them; writes bench/soak/results.md
+	CGO_ENABLED=0 $(GO) build -buildvcs=auto -trimpath -ldflags '-s -w' -o bin/ ./cmd/wdgnn ./cmd/wdgnn-agent
+	$(GO) run ./bench/soak --program bin/wdgnn --agent bin/wdgnn-agent --runs $(RUNS) --hours $(HOURS) \
+		--out bench/soak/results.json --page bench/soak/results.md $(ARGS)
 
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
