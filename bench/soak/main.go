@@ -8,47 +8,145 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
 
+// options are the flags, in the terms of the parts.
+type options struct {
+	program, agent []string
+	runs           int
+	seed           uint64
+	buses          []string
+	boxes          int
+	rate           float64
+	only           string // kinds of faults with this in their names
+	dir, out       string
+}
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	program := flag.String("program", "", "`path` of wdgnn")
-	bus := flag.String("bus", busNATS, "what connects boxes")
-	dir := flag.String("dir", "yard", "folder for boxes and their logs")
-	span := flag.Duration("for", time.Minute, "how long boxes run")
-	flag.Parse()
-	a, err := deployed(ctx, *program, *dir, setting{*bus, lockstep, 5, 10}, *span)
-	fmt.Printf("%+v\n", a)
-	if err != nil {
+	o, err := parse(os.Args[1:])
+	if err == nil {
+		err = o.run(ctx)
+	}
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "soak:", err)
 		os.Exit(1)
 	}
 }
 
-// deployed runs boxes for a while and accounts for their lines.
-func deployed(ctx context.Context, program, dir string, s setting, span time.Duration) (a Account, err error) {
-	ctx, cancel := context.WithTimeout(ctx, span)
-	defer cancel()
-	f, err := newField(ctx, dir, []string{program}, []string{program, "agent"})
+// parse reads the flags.
+func parse(args []string) (*options, error) {
+	o := new(options)
+	f := flag.NewFlagSet("soak", flag.ContinueOnError)
+	program := f.String("program", "", "`path` of wdgnn")
+	agent := f.String("agent", "", "`path` of wdgnn-agent; left out, boxes run wdgnn agent")
+	buses := f.String("bus", "nats,tcp", "what connects boxes")
+	f.IntVar(&o.runs, "runs", 0, "how many deployments meet one fault each")
+	f.Uint64Var(&o.seed, "seed", 1, "what goes wrong, and when")
+	f.IntVar(&o.boxes, "boxes", 5, "of each deployment")
+	f.Float64Var(&o.rate, "rate", 10, "lines a second that a feeder says")
+	f.StringVar(&o.only, "only", "", "faults with this in their names alone")
+	f.StringVar(&o.dir, "dir", "", "folder for boxes and their logs; left out, one that is removed")
+	f.StringVar(&o.out, "out", "soak.json", "file for the result")
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+	o.buses = strings.Split(*buses, ",")
+	for _, b := range o.buses {
+		if b != busNATS && b != busTCP {
+			return nil, fmt.Errorf("--bus %s, want nats, tcp or both", b)
+		}
+	}
+	if o.boxes < 3 || o.boxes > fieldNodes || o.rate <= 0 {
+		return nil, fmt.Errorf("--boxes %d --rate %v, want 3 to %d boxes and a rate above 0", o.boxes, o.rate, fieldNodes)
+	}
+	for _, b := range o.buses {
+		if len(kindsFor(b, true, o.only)) == 0 {
+			return nil, fmt.Errorf("--only %q: there is no such fault over %s", o.only, b)
+		}
+	}
+	if *program != "" {
+		o.program, o.agent = []string{absolute(*program)}, []string{absolute(*program), "agent"}
+	}
+	if *agent != "" {
+		o.agent = []string{absolute(*agent)}
+	}
+	if o.program == nil && o.runs > 0 {
+		return nil, errors.New("--program PATH of wdgnn is missing; try go build -o bin/ ./cmd/wdgnn")
+	}
+	return o, nil
+}
+
+// absolute returns a path that holds in every folder.
+func absolute(path string) string {
+	if a, err := filepath.Abs(path); err == nil {
+		return a
+	}
+	return path
+}
+
+// run does what the flags ask for.
+func (o *options) run(ctx context.Context) error {
+	r, err := load(o.out)
 	if err != nil {
-		return a, err
+		return err
 	}
-	var n network = newProxies()
-	if spaces, err := newSpaces(0, s.Boxes+1); err == nil {
-		n = spaces
+	if o.runs > 0 {
+		if err := o.measure(ctx, r); err != nil {
+			return err
+		}
 	}
-	defer n.close()
-	y, err := newYard(ctx, f, s, dir, n)
+	return r.verdict()
+}
+
+// measure deploys boxes and adds what came out to the result.
+func (o *options) measure(ctx context.Context, r *Result) error {
+	if o.dir == "" {
+		dir, err := os.MkdirTemp("", "soak-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		o.dir = dir
+	}
+	f, err := newField(ctx, absolute(o.dir), o.program, o.agent)
 	if err != nil {
-		return a, err
+		return err
 	}
-	if err = y.start(ctx, 1); err == nil {
-		<-ctx.Done()
+	meta := Meta{Program: version(f.agent), Seed: o.seed, Network: "proxies", Began: time.Now().UTC().Format(time.RFC3339)}
+	if n, err := newNetwork(0, 0); err == nil {
+		if _, ok := n.(*spaces); ok {
+			meta.Network = "namespaces"
+		}
+		n.close()
 	}
-	a, ended := y.stop()
-	return a, errors.Join(err, ended, y.clear())
+	save := func() error { return r.save(o.out) }
+	if o.runs > 0 {
+		r.Runs = &Runs{Meta: meta}
+		err := runs(ctx, f, o, func(run *Run) error {
+			r.Runs.List = append(r.Runs.List, run)
+			fmt.Println(run)
+			return save()
+		})
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// version asks a program for its own.
+func version(program []string) string {
+	out, err := exec.Command(program[0], "version").Output()
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(out))
 }

@@ -4,17 +4,111 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/wdgnn/wdgnn/host"
+	"github.com/wdgnn/wdgnn/random"
 )
+
+// programs builds wdgnn and wdgnn-agent.
+func programs(t *testing.T) (program, agent []string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it starts processes, and -short is set", t.Name())
+	}
+	if native, err := exec.Command("go", "env", "GOHOSTARCH").Output(); err == nil && strings.TrimSpace(string(native)) != runtime.GOARCH {
+		t.Skipf("SKIPPED %s: an emulated test cannot start programs", t.Name())
+	}
+	dir := t.TempDir()
+	build := exec.Command("go", "build", "-o", dir, "github.com/wdgnn/wdgnn/cmd/wdgnn", "github.com/wdgnn/wdgnn/cmd/wdgnn-agent")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return []string{filepath.Join(dir, "wdgnn")}, []string{filepath.Join(dir, "wdgnn-agent")}
+}
+
+// A short soak: boxes over both buses, on machines that are namespaces where there
+// are any, meet a fault each. All are together again after each, and every line is
+// answered or accounted for. How soon is for a quiet machine to say.
+func TestShortSoak(t *testing.T) {
+	program, agent := programs(t)
+	f, err := newField(t.Context(), t.TempDir(), program, agent)
+	check(t, err)
+	for _, c := range []struct {
+		setting
+		proxies bool
+		Fault
+	}{
+		{setting{busNATS, lockstep, 3, 20}, false, Fault{Kind: "kill -9 without a server", Met: []int{1}, Seconds: 0.3}},
+		{setting{busTCP, lockstep, 3, 20}, false, Fault{Kind: "stop", Met: []int{1, 2}, Seconds: 0.5}},
+		{setting{busTCP, realTime, 3, 10}, true, Fault{Kind: "partition", Met: []int{2}, Seconds: 0.6}},
+	} {
+		t.Run(c.Bus+" "+c.Kind, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
+			var n network = newProxies()
+			if !c.proxies {
+				var err error
+				n, err = newNetwork(len(c.Kind), c.Boxes+1)
+				check(t, err)
+			}
+			defer n.close()
+			dir := t.TempDir()
+			y, err := newYard(t.Context(), f, c.setting, dir, n)
+			check(t, err)
+			defer y.clear()
+			check(t, y.start(t.Context(), 1))
+			if _, why := y.heal(t.Context(), y.began); why != "" {
+				t.Errorf("before any fault: %s", why)
+			}
+			over, err := y.suffer(t.Context(), kindOf(t, c.Kind), &c.Fault)
+			check(t, err)
+			seconds, why := y.heal(t.Context(), over)
+			if t.Logf("together after %.2f s", seconds); why != "" {
+				t.Errorf("not together after %.1f s: %s", seconds, why)
+			}
+			a, err := y.stop()
+			if err != nil || a.Unexplained != 0 || a.Strange != 0 || a.Answers < 50 || a.Right*2 < a.Told {
+				t.Errorf("%+v, %v; want answers, most of them right, and everything explained%s", a, err, logs(t, dir))
+			}
+		})
+	}
+}
 
 func check(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func kindOf(t *testing.T, name string) *kind {
+	t.Helper()
+	for k := range kinds {
+		if kinds[k].name == name {
+			return &kinds[k]
+		}
+	}
+	t.Fatalf("no kind %q", name)
+	return nil
+}
+
+// logs returns what processes logged.
+func logs(t *testing.T, dir string) (text string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.log"))
+	check(t, err)
+	for _, f := range files {
+		log, err := os.ReadFile(f)
+		check(t, err)
+		text += "\n" + filepath.Base(f) + "\n" + string(log)
+	}
+	return text
 }
 
 // A line without an answer is explained by a counter of the report that covers it, or
@@ -49,6 +143,28 @@ func TestAccounts(t *testing.T) {
 		c.want.Lines, c.want.Answers, c.want.Missing, c.want.Strange, c.want.Told, c.want.Right = 10, 6, 4, 1, 6, 6
 		if got := l.account(c.end); got != c.want {
 			t.Errorf("%s: got %+v, want %+v", c.what, got, c.want)
+		}
+	}
+}
+
+// Faults are drawn within their bounds, and the same seed draws the same.
+func TestDraw(t *testing.T) {
+	y := &yard{setting: setting{Bus: busNATS, Boxes: 5}}
+	for k := range kinds {
+		for n := range 200 {
+			f := kinds[k].draw(random.Stream(1, "draw", n), y, 1)
+			again := kinds[k].draw(random.Stream(1, "draw", n), y, 1)
+			if len(f.Met) != len(again.Met) || f.Seconds != again.Seconds {
+				t.Errorf("%s: got %v and %v from one seed", f.Kind, f, again)
+			}
+			for _, m := range f.Met {
+				if m < 0 || m > 5 || m == 5 && !kinds[k].server || m == 0 && kinds[k].kills {
+					t.Errorf("%s meets machine %d of 5 boxes and a server", f.Kind, m)
+				}
+			}
+			if len(f.Met) > 5 || len(f.Met) < min(kinds[k].least, 4) || f.Seconds < kinds[k].from || f.Seconds > kinds[k].to {
+				t.Errorf("%s: %v, want %d machines or more and %v to %v s", f.Kind, f, kinds[k].least, kinds[k].from, kinds[k].to)
+			}
 		}
 	}
 }

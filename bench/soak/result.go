@@ -1,0 +1,78 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// Result is what was measured, of each kind the latest.
+type Result struct {
+	Runs *Runs `json:"runs,omitempty"`
+}
+
+// Meta says what was measured, when and how.
+type Meta struct {
+	Program string `json:"program"`
+	Began   string `json:"began"`
+	Seed    uint64 `json:"seed"`
+	Network string `json:"network"` // namespaces or proxies
+}
+
+// load reads a result, an empty one if there is none.
+func load(path string) (*Result, error) {
+	r := new(Result)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, r)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+// save writes the result, whole or not at all.
+func (r *Result) save(path string) error {
+	text, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+".new", append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// String returns the run as a line.
+func (r *Run) String() string {
+	text := fmt.Sprintf("%3d %-4s %-9s %-19s %4.1f s  together after %5.2f s  %d lines, %d missing: %d counted, %d died, %d unexplained",
+		r.Number, r.Bus, r.Pace, r.Kind, r.Seconds, r.Healed, r.Lines, r.Missing, r.Counted, r.Died, r.Unexplained)
+	if r.Why != "" {
+		text += "; apart: " + r.Why
+	}
+	if r.Failed != "" {
+		text += "; failed: " + r.Failed
+	}
+	return text
+}
+
+// verdict returns what did not hold.
+func (r *Result) verdict() error {
+	var errs []error
+	if r.Runs != nil {
+		for _, run := range r.Runs.List {
+			if !run.ok() {
+				errs = append(errs, fmt.Errorf("run %v", run))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
