@@ -7,9 +7,15 @@
 // started again, cables are pulled, disks fill up.
 //
 //	go run ./bench/soak --program bin/wdgnn --agent bin/wdgnn-agent --runs 100 --out soak.json
+//	go run ./bench/soak --program bin/wdgnn --agent bin/wdgnn-agent --hours 1 --out soak.json
+//	go run ./bench/soak --program bin/wdgnn --agent bin/wdgnn-agent --older old/wdgnn-agent --out soak.json
+//	go run ./bench/soak --out bench/soak/results.json --page bench/soak/results.md
 //
-// Each fault has a deployment of its own, over NATS and over direct links in turn.
-// A result is kept as it grows, so that Ctrl-C loses nothing.
+// With --runs each fault has a deployment of its own, over NATS and over direct
+// links in turn. With --hours there is one of each, side by side, and faults follow
+// each other for so long. With --older boxes are upgraded one by one, and back. A
+// result is kept as it grows, in --out beside what is there of other kinds, so that
+// Ctrl-C loses nothing; --page writes a page from it.
 //
 // After each fault it is measured how long it takes until all boxes are together
 // again, see [yard.apart], and every line that was written is accounted for: it was

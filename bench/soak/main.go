@@ -18,14 +18,15 @@ import (
 
 // options are the flags, in the terms of the parts.
 type options struct {
-	program, agent []string
-	runs           int
-	seed           uint64
-	buses          []string
-	boxes          int
-	rate           float64
-	only           string // kinds of faults with this in their names
-	dir, out       string
+	program, agent, older []string
+	runs                  int
+	span                  time.Duration
+	seed                  uint64
+	buses                 []string
+	boxes                 int
+	rate                  float64
+	only                  string // kinds of faults with this in their names
+	dir, out, page        string
 }
 
 func main() {
@@ -47,7 +48,9 @@ func parse(args []string) (*options, error) {
 	f := flag.NewFlagSet("soak", flag.ContinueOnError)
 	program := f.String("program", "", "`path` of wdgnn")
 	agent := f.String("agent", "", "`path` of wdgnn-agent; left out, boxes run wdgnn agent")
+	older := f.String("older", "", "`path` of an earlier wdgnn-agent: upgrade boxes from it one by one, and back")
 	buses := f.String("bus", "nats,tcp", "what connects boxes")
+	hours := f.Float64("hours", 0, "how long faults follow each other")
 	f.IntVar(&o.runs, "runs", 0, "how many deployments meet one fault each")
 	f.Uint64Var(&o.seed, "seed", 1, "what goes wrong, and when")
 	f.IntVar(&o.boxes, "boxes", 5, "of each deployment")
@@ -55,9 +58,11 @@ func parse(args []string) (*options, error) {
 	f.StringVar(&o.only, "only", "", "faults with this in their names alone")
 	f.StringVar(&o.dir, "dir", "", "folder for boxes and their logs; left out, one that is removed")
 	f.StringVar(&o.out, "out", "soak.json", "file for the result")
+	f.StringVar(&o.page, "page", "", "file for a page about the result")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
+	o.span = time.Duration(*hours * float64(time.Hour))
 	o.buses = strings.Split(*buses, ",")
 	for _, b := range o.buses {
 		if b != busNATS && b != busTCP {
@@ -78,7 +83,10 @@ func parse(args []string) (*options, error) {
 	if *agent != "" {
 		o.agent = []string{absolute(*agent)}
 	}
-	if o.program == nil && o.runs > 0 {
+	if *older != "" {
+		o.older = []string{absolute(*older)}
+	}
+	if o.program == nil && (o.runs > 0 || o.span > 0 || o.older != nil) {
 		return nil, errors.New("--program PATH of wdgnn is missing; try go build -o bin/ ./cmd/wdgnn")
 	}
 	return o, nil
@@ -98,12 +106,15 @@ func (o *options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if o.runs > 0 {
+	if o.runs > 0 || o.span > 0 || o.older != nil {
 		if err := o.measure(ctx, r); err != nil {
 			return err
 		}
 	}
-	return r.verdict()
+	if o.page == "" {
+		return r.verdict()
+	}
+	return errors.Join(r.write(o.page), r.verdict())
 }
 
 // measure deploys boxes and adds what came out to the result.
@@ -128,6 +139,12 @@ func (o *options) measure(ctx context.Context, r *Result) error {
 		n.close()
 	}
 	save := func() error { return r.save(o.out) }
+	if o.older != nil {
+		r.Upgrade = &Upgrade{Meta: meta, Older: version(o.older)}
+		if err := upgrade(ctx, f, o, r.Upgrade, save); err != nil {
+			return err
+		}
+	}
 	if o.runs > 0 {
 		r.Runs = &Runs{Meta: meta}
 		err := runs(ctx, f, o, func(run *Run) error {
@@ -138,6 +155,10 @@ func (o *options) measure(ctx context.Context, r *Result) error {
 		if err != nil && ctx.Err() == nil {
 			return err
 		}
+	}
+	if o.span > 0 && ctx.Err() == nil {
+		r.Soak = &Soak{Meta: meta}
+		return soak(ctx, f, o, r.Soak, save)
 	}
 	return nil
 }

@@ -12,7 +12,9 @@ import (
 
 // Result is what was measured, of each kind the latest.
 type Result struct {
-	Runs *Runs `json:"runs,omitempty"`
+	Runs    *Runs    `json:"runs,omitempty"`
+	Soak    *Soak    `json:"soak,omitempty"`
+	Upgrade *Upgrade `json:"upgrade,omitempty"`
 }
 
 // Meta says what was measured, when and how.
@@ -71,6 +73,35 @@ func (r *Result) verdict() error {
 		for _, run := range r.Runs.List {
 			if !run.ok() {
 				errs = append(errs, fmt.Errorf("run %v", run))
+			}
+		}
+	}
+	if s := r.Soak; s != nil {
+		for _, run := range s.Faults {
+			if !run.ok() {
+				errs = append(errs, fmt.Errorf("soak: %v", run))
+			}
+		}
+		for bus, a := range s.Accounts {
+			if a.Unexplained > 0 || a.Strange > 0 {
+				errs = append(errs, fmt.Errorf("soak over %s: %d lines without an answer or a counter, %d answers that nobody asked for",
+					bus, a.Unexplained, a.Strange))
+			}
+		}
+		if s.Failed != "" {
+			errs = append(errs, fmt.Errorf("soak: %s", s.Failed))
+		}
+	}
+	if u := r.Upgrade; u != nil {
+		for _, b := range u.Books {
+			if b.Failed != "" || b.Unexplained > 0 || b.Strange > 0 {
+				errs = append(errs, fmt.Errorf("upgrade over %s, %s: %d lines unexplained, %s", b.Bus, b.Pace, b.Unexplained, b.Failed))
+			}
+		}
+		for _, m := range u.Moves {
+			if m.Why != "" || !m.Kept || m.Healed > healWithin.Seconds() {
+				errs = append(errs, fmt.Errorf("upgrade over %s, %s: box %d to the %s: kept %t, together after %.1f s %s",
+					m.Bus, m.Pace, m.Box, m.To, m.Kept, m.Healed, m.Why))
 			}
 		}
 	}

@@ -72,6 +72,10 @@ func TestShortSoak(t *testing.T) {
 			if t.Logf("together after %.2f s", seconds); why != "" {
 				t.Errorf("not together after %.1f s: %s", seconds, why)
 			}
+			s := y.sample(y.began)
+			if s.Oldest.ResidentMB <= 0 || s.Oldest.Files <= 0 || s.Oldest.Goroutines <= 0 || s.Frozen <= 0 {
+				t.Errorf("the first box takes %+v and the model as trained costs %v, want numbers", s.Oldest, s.Frozen)
+			}
 			a, err := y.stop()
 			if err != nil || a.Unexplained != 0 || a.Strange != 0 || a.Answers < 50 || a.Right*2 < a.Told {
 				t.Errorf("%+v, %v; want answers, most of them right, and everything explained%s", a, err, logs(t, dir))
@@ -166,5 +170,38 @@ func TestDraw(t *testing.T) {
 				t.Errorf("%s: %v, want %d machines or more and %v to %v s", f.Kind, f, kinds[k].least, kinds[k].from, kinds[k].to)
 			}
 		}
+	}
+}
+
+// A page is written from a result that was saved and read again.
+func TestPage(t *testing.T) {
+	dir := t.TempDir()
+	r := &Result{
+		Runs: &Runs{List: []*Run{
+			{setting: setting{Bus: busTCP, Pace: lockstep}, Fault: Fault{Kind: "stop"}, Healed: 2, Account: Account{Lines: 5, Answers: 5}},
+			{setting: setting{Bus: busTCP, Pace: lockstep}, Fault: Fault{Kind: "stop"}, Healed: 11},
+		}},
+		Soak: &Soak{
+			Accounts: map[string]Account{busTCP: {Lines: 3, Told: 4, Right: 3}},
+			Samples:  []*Sample{{Bus: busTCP, Oldest: Usage{ResidentMB: 14.2, Files: 9, Goroutines: 20, Checkpoint: 1}, Learned: 1, Frozen: 2}},
+		},
+		Upgrade: &Upgrade{Moves: []*Move{{To: "newer", Kept: true, Healed: 1.5}}},
+	}
+	check(t, r.save(filepath.Join(dir, "r.json")))
+	r, err := load(filepath.Join(dir, "r.json"))
+	check(t, err)
+	check(t, r.write(filepath.Join(dir, "r.md")))
+	text, err := os.ReadFile(filepath.Join(dir, "r.md"))
+	check(t, err)
+	for _, want := range []string{
+		"| tcp | stop | 2 | 11.0 s | 11.0 s | 1 | 5 | 0 | 0 | 0 | 0 |", "| 75.00 % |", "| 14.2 MB | 14.2 MB | 9 | 9 | 20 | 20 | 1.0 s |",
+		"| 1.0000 | 2.0000 | 0 of 1 |", "| newer | 1 | 1 | 1.5 s | 1.5 s |",
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the page has no %q:\n%s", want, text)
+		}
+	}
+	if err := r.verdict(); err == nil || !strings.Contains(err.Error(), "together after 11.00 s") {
+		t.Errorf("got the verdict %v, want that of the run which took 11 s", err)
 	}
 }
