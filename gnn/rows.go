@@ -19,6 +19,15 @@ func (l *Layer) ApplyShifted(e *mat.Engine, y, z mat.Dense) {
 	l.Activation.forward(e, y)
 }
 
+// ApplyStacked is ApplyShifted, to the same bits, of shifted inputs that stand one
+// below the other: Z_0 of all the nodes, then Z_1, up to the layer's order.
+//
+//	z: ((K+1)·rows)×F_{ℓ-1}   y: rows×F_ℓ
+func (l *Layer) ApplyStacked(e *mat.Engine, y, z mat.Dense) {
+	l.sum(e, y, z.View(0, 0, y.Rows, z.Cols), z.View(y.Rows, 0, l.Order()*y.Rows, z.Cols))
+	l.Activation.forward(e, y)
+}
+
 // Combine writes the outputs of some nodes to y, overwritten, given their
 // shifted inputs and what the deep part gives there: the wide part, the gains
 // and the readout. deep is empty in a model without a deep part.

@@ -180,16 +180,23 @@ func (q *Question) Answers() ([]Answer, error) {
 // above the largest other output, below 0 if another is, and whether c is the
 // answer. Outputs that are no numbers are no answer.
 func judge(y []float32, c int) (margin float64, same bool) {
-	other := math.Inf(-1)
+	own, other := y[c], float32(math.Inf(-1))
+	same = true
 	for j, v := range y {
-		if v != v {
+		switch {
+		case j == c:
+			continue
+		case v != v:
 			return math.Inf(-1), false
+		case v > own || v == own && j < c: // of equals the first is the answer
+			same = false
 		}
-		if j != c {
-			other = max(other, float64(v))
-		}
+		other = max(other, v)
 	}
-	return float64(y[c]) - other, mat.Argmax(y) == c
+	if own != own {
+		return math.Inf(-1), false
+	}
+	return float64(own) - float64(other), same
 }
 
 // compare says what outputs y in place of an answer's mean: the margin that is left

@@ -19,6 +19,7 @@ type runner struct {
 	rows     []int32
 	tape     gnn.Tape
 	side     mat.Dense // Z_0 … Z_K of some rows, side by side
+	below    mat.Dense // and one below the other
 	next     mat.Dense // rows that are being computed
 	deep, y  mat.Dense
 }
@@ -116,24 +117,40 @@ func (r *runner) layer(z stack, g int, rows []int32, b int) {
 	for len(rows) > 0 {
 		some := rows[:min(len(rows), max(rowsAtOnce/b, 1))]
 		rows = rows[len(some):]
-		r.gather(z[g-1], r.p.groups[g-1], some, b)
 		r.next = r.next.Resize(len(some)*b, layer.Out())
-		layer.ApplyShifted(r.engine, r.next, r.side)
+		r.apply(r.next, z[g-1], layer, some, b)
 		for e, i := range some {
 			copy(z[g][0].Row(int(i)), r.next.Data[e*b*layer.Out():(e+1)*b*layer.Out()])
 		}
 	}
 }
 
+// apply computes what a layer gives at rows, a row of y per sample.
+func (r *runner) apply(y mat.Dense, z []mat.Dense, layer *gnn.Layer, rows []int32, b int) {
+	each := b * layer.In()
+	r.below = r.below.Resize((layer.Order()+1)*len(rows)*b, layer.In())
+	for k := range layer.Order() + 1 {
+		for e, i := range rows {
+			copy(r.below.Data[(k*len(rows)+e)*each:], z[k].Row(int(i)))
+		}
+	}
+	layer.ApplyStacked(r.engine, y, r.below)
+}
+
 // gather puts Z_0 … Z_K of rows side by side, a row per sample.
-func (r *runner) gather(z []mat.Dense, at group, rows []int32, b int) {
-	f := at.features
+func (r *runner) gather(z []mat.Dense, f int, rows []int32, b int) {
 	r.side = r.side.Resize(len(rows)*b, len(z)*f)
 	for e, i := range rows {
 		for k := range z {
-			from := z[k].Row(int(i))
+			from, to := z[k].Row(int(i)), r.side.Data[e*b*r.side.Cols+k*f:]
+			if f == 1 {
+				for s, v := range from {
+					to[s*r.side.Cols] = v
+				}
+				continue
+			}
 			for s := range b {
-				copy(r.side.Row(e*b + s)[k*f:(k+1)*f], from[s*f:(s+1)*f])
+				copy(to[s*r.side.Cols:s*r.side.Cols+f], from[s*f:])
 			}
 		}
 	}
@@ -152,14 +169,11 @@ func (r *runner) answers(b *block, z stack, w *plan) mat.Dense {
 		}
 		var deep mat.Dense
 		if layer := p.groups[last].layer; layer != nil {
-			r.gather(z[last], p.groups[last], some, b.count)
 			r.deep = r.deep.Resize(len(some)*b.count, layer.Out())
-			layer.ApplyShifted(r.engine, r.deep, r.side)
+			r.apply(r.deep, z[last], layer, some, b.count)
 			deep = r.deep
 		}
-		if last > 0 || deep.Empty() {
-			r.gather(z[0], p.groups[0], some, b.count)
-		}
+		r.gather(z[0], p.groups[0].features, some, b.count)
 		y := r.y.View(from*b.count, 0, len(some)*b.count, r.y.Cols)
 		m.Combine(y, r.side, deep, &r.tape)
 		r.correct(b, z, w, some, y)
