@@ -125,17 +125,7 @@ func (n *Network) Forward(s *Shift, x []float64) []float64 {
 	if len(n.Deep) > 0 {
 		axpy(u, n.GainDeep, n.layers(s, x)[len(n.Deep)])
 	}
-	y := u
-	if n.Readout != nil {
-		y = make([]float64, nodes*n.Outputs)
-		for i := range nodes {
-			row := y[i*n.Outputs : (i+1)*n.Outputs]
-			copy(row, n.Offset)
-			for g := range n.Features {
-				axpy(row, u[i*n.Features+g], n.Readout[g*n.Outputs:(g+1)*n.Outputs])
-			}
-		}
-	}
+	y := n.readOut(u)
 	n.addOwn(y, s, x, true)
 	return y
 }
