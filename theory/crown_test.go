@@ -1,0 +1,214 @@
+package theory
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/mat"
+)
+
+// doubted is a random model in float32 on a random graph, with a signal.
+type doubted struct {
+	model *gnn.WideDeep
+	shift *mat.CSR
+	x     mat.Dense
+	node  int
+}
+
+// randomDoubted draws a model of up to three layers on n nodes; biases are large at
+// times, so that what float32 rounds is not small beside what noise does.
+func randomDoubted(t *testing.T, rng *rand.Rand, n, most int) *doubted {
+	t.Helper()
+	c := gnn.Config{In: 1 + rng.IntN(2), Features: 1 + rng.IntN(most), Outputs: rng.IntN(4)}
+	kind := rng.IntN(4)
+	if kind != 1 {
+		c.Wide = &gnn.WideConfig{Order: rng.IntN(4)}
+	}
+	if kind != 0 {
+		for range rng.IntN(3) {
+			c.Deep = append(c.Deep, gnn.LayerConfig{Order: rng.IntN(3), Features: 1 + rng.IntN(most), Activation: gnn.Activation(rng.IntN(4))})
+		}
+		if most > 8 && len(c.Deep) > 1 { // three wide layers take their time
+			c.Deep = c.Deep[:1]
+		}
+		c.Deep = append(c.Deep, gnn.LayerConfig{Order: rng.IntN(4), Features: c.Features, Activation: gnn.Activation(rng.IntN(4))})
+	}
+	m, err := gnn.NewRandom(c, rng)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range m.Params.Flat {
+		m.Params.Flat[i] *= 2
+	}
+	if rng.IntN(4) == 0 {
+		size := float32(math.Pow(10, 5*rng.Float64()))
+		for l := range m.Params.Deep {
+			for g := range m.Params.Deep[l].Bias {
+				m.Params.Deep[l].Bias[g] *= size
+			}
+		}
+	}
+	d := &doubted{model: m, shift: sparse32(t, randomGraph(rng, n, rng.IntN(3) == 0), n), x: mat.NewDense(n, c.In, nil), node: rng.IntN(n)}
+	for i := range d.x.Data {
+		d.x.Data[i] = float32(rng.NormFloat64())
+	}
+	return d
+}
+
+// sparse32 returns a matrix of n×n by rows in float32.
+func sparse32(t *testing.T, a []float64, n int) *mat.CSR {
+	t.Helper()
+	var entries []mat.Entry
+	for i, v := range a {
+		if v != 0 {
+			entries = append(entries, mat.Entry{Row: i / n, Col: i % n, Val: float32(v)})
+		}
+	}
+	s, err := mat.FromEntries(n, n, entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func mat32(a []float64, n int) mat.Dense {
+	out := mat.NewDense(n, len(a)/n, nil)
+	for i, v := range a {
+		out.Data[i] = float32(v)
+	}
+	return out
+}
+
+// answer returns the outputs of the node in float32, noise added to the signal.
+func (d *doubted) answer(noise []float64) []float32 {
+	x := d.x.Clone()
+	for i, v := range noise {
+		x.Data[i] += float32(v)
+	}
+	y := mat.NewDense(x.Rows, d.model.Outputs(), nil)
+	d.model.Predict(y, d.shift, x)
+	return y.Row(d.node)
+}
+
+func (d *doubted) crown(norm Norm) *Crown {
+	return NewCrown(NewNetwork(d.model), NewShift(d.shift), []int{d.node}, Noise{Norm: norm})
+}
+
+// randomNoise draws a point of the ball: at its rim mostly, at a corner at times.
+func randomNoise(rng *rand.Rand, norm Norm, n int, size float64) []float64 {
+	v := randomSignal(rng, n)
+	size *= 1 - 1e-6 // what float32 makes of signal and noise together stays inside
+	if norm == L2 {
+		scale(v, size/norm2(v))
+		return v
+	}
+	for i := range v {
+		v[i] = math.Copysign(size, v[i])
+	}
+	return v
+}
+
+func norm2(v []float64) float64 { return math.Sqrt(dot(v, v)) }
+
+// No noise that was drawn moves an answer in float32 out of its bounds: of 10,000
+// small networks, and of 200 with 30 to 60 nodes and up to 16 features a layer at
+// 25 signals each, with large biases at times.
+func TestCrownHolds(t *testing.T) {
+	rng := newRand(31)
+	for k := range instances() {
+		n, most, signals := 2+rng.IntN(7), 4, 1
+		if k%50 == 0 {
+			n, most, signals = 30+rng.IntN(31), 16, 25
+		}
+		d := randomDoubted(t, rng, n, most)
+		norm := Norm(rng.IntN(2))
+		crown := d.crown(norm)
+		for range signals {
+			for i := range d.x.Data {
+				d.x.Data[i] = float32(rng.NormFloat64())
+			}
+			size := math.Pow(10, -3+4*rng.Float64())
+			bounds := crown.Case(Signal(d.x)).Bounds(d.node, size)
+			for range 4 {
+				for c, y := range d.answer(randomNoise(rng, norm, len(d.x.Data), size)) {
+					if b := bounds[c]; !(b.Low <= float64(y) && float64(y) <= b.High) {
+						t.Fatalf("instance %d, %d nodes, %v noise of %.3g: output %d is %v, want within [%v, %v]", k, n, norm, size, c, y, b.Low, b.High)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Every corner of a box, 2ⁿ of them, lies within the bounds, and for one layer of
+// ReLUs that do not change sides the bounds are reached.
+func TestCrownOnAllCorners(t *testing.T) {
+	rng := newRand(33)
+	for k := range 60 {
+		n := 2 + rng.IntN(4)
+		d := randomDoubted(t, rng, n, 4)
+		kase := d.crown(LInf).Case(Signal(d.x))
+		const size = 0.3
+		bounds := kase.Bounds(d.node, size)
+		noise := make([]float64, len(d.x.Data))
+		for corner := range 1 << len(noise) {
+			for i := range noise {
+				noise[i] = size * (1 - 1e-6) * float64(1-2*(corner>>i&1))
+			}
+			for c, y := range d.answer(noise) {
+				if float64(y) < bounds[c].Low || float64(y) > bounds[c].High {
+					t.Fatalf("instance %d: corner %b: output %d is %v, want within %v", k, corner, c, y, bounds[c])
+				}
+			}
+		}
+	}
+}
+
+// One ReLU, by hand: y = relu(2x + 1) on one node, x = 0, noise of up to 1: h is in
+// [-1, 3], the upper line 3/4 (h + 1), the lower line h, as 3 > 1. So y ≥ -1 by the
+// line and y ≤ 3.
+func TestCrownByHand(t *testing.T) {
+	net := &Network{In: 1, Features: 1, Outputs: 1, GainWide: 1, GainDeep: 1, Deep: []Layer{
+		{Filter{In: 1, Out: 1, Taps: [][]float64{{2}}, Bias: []float64{1}}, gnn.ReLU},
+	}}
+	s := shiftOf(1, []float64{0})
+	kase := NewCrown(net, s, nil, Noise{}).Case([]float64{0})
+	if b := kase.Bounds(0, 1)[0]; !near(b.Low, -1, 1e-5) || !near(b.High, 3, 1e-5) || b.Low > -1 || b.High < 3 {
+		t.Errorf("bounds %v, want [-1, 3] and what float32 rounds", b)
+	}
+	// behind a second layer, relu(-y + 2): y ∈ [-1, 3] as bounded, so h₂ ∈ [-1, 3]
+	// again, with the upper line 3/4 (h₂ + 1), and -y ≤ -h, hence the output at most
+	// 3/4 (3 - h) with h ≥ -1: 3.
+	net.Deep = append(net.Deep, Layer{Filter{In: 1, Out: 1, Taps: [][]float64{{-1}}, Bias: []float64{2}}, gnn.ReLU})
+	kase = NewCrown(net, s, nil, Noise{}).Case([]float64{0})
+	if b := kase.Bounds(0, 1)[0]; !near(b.High, 3, 1e-5) || b.High < 3 {
+		t.Errorf("upper bound behind two layers %v, want 3", b.High)
+	}
+}
+
+// What float32 rounds is inside the bounds of a signal without noise, and the
+// bounds are not wider than a thousand times that in the median.
+func TestRoundingIsCovered(t *testing.T) {
+	rng := newRand(36)
+	var ratios []float64
+	for k := range 300 {
+		d := randomDoubted(t, rng, 20+rng.IntN(20), 8)
+		kase := d.crown(L2).Case(Signal(d.x))
+		for c, y := range d.answer(nil) {
+			b, exact := kase.Bounds(d.node, 0)[c], kase.Output[d.node*d.model.Outputs()+c]
+			if float64(y) < b.Low || float64(y) > b.High {
+				t.Fatalf("instance %d: float32 gives %v, want within %v", k, y, b)
+			}
+			if e := math.Abs(float64(y) - exact); e > 0 {
+				ratios = append(ratios, (b.High-b.Low)/2/e)
+			}
+		}
+	}
+	if m := median(ratios); m > 1000 {
+		t.Errorf("bounds allow %v times what float32 rounds, want at most 1000", m)
+	} else {
+		t.Logf("bounds allow %.0f times what float32 rounds, in the median", m)
+	}
+}
