@@ -165,29 +165,27 @@ func (t *attack) random(rng *rand.Rand) *functional {
 	return f
 }
 
-// Moved returns how far each output of a node was found to move, by unknowns of
-// the given size.
-func (k *Case) Moved(node int, size float64) []float64 {
+// Moved returns how far each output of a node was found to be from the given values,
+// with unknowns of the given size.
+func (k *Case) Moved(node int, size float64, from []float64) []float64 {
 	t := k.attack(node)
 	out, q := make([]float64, t.net.Outputs), make([]float64, t.net.Outputs)
 	for c := range out {
-		y := k.Output[node*len(out)+c]
 		q[c] = 1
 		_, low := t.dive(q, size, math.Inf(-1))
 		q[c] = -1
 		_, high := t.dive(q, size, math.Inf(-1))
 		q[c] = 0
-		out[c] = max(y-low, -high-y, 0)
+		out[c] = max(from[c]-low, -high-from[c], 0)
 	}
 	return out
 }
 
-// Flips says whether unknowns of the given size were found that change the class
-// of a node.
-func (k *Case) Flips(node int, size float64) bool {
+// Flips says whether unknowns of the given size were found with which a class is
+// not the answer of a node.
+func (k *Case) Flips(node, class int, size float64) bool {
 	t := k.attack(node)
-	class := k.Class(node)
-	for _, c := range k.nearest(node) {
+	for _, c := range k.nearest(node, class) {
 		if t.flip(class, c, size) != nil {
 			return true
 		}
@@ -206,17 +204,16 @@ func (t *attack) flip(class, c int, size float64) []float64 {
 	return nil
 }
 
-// Found returns the size of the smallest noise that was found to change the class
-// of a node, +Inf if none was: an upper limit of any radius. It tries a size, and
+// Found returns the size of the smallest noise that was found to change the answer
+// of a node from a class, +Inf if none was: an upper limit of any radius. It tries a size, and
 // then ever smaller ones, each beginning anew; whatever changes the class is drawn
 // back to where it just does. It is NaN where it is not noise that is unknown.
-func (k *Case) Found(node int) float64 {
+func (k *Case) Found(node, class int) float64 {
 	noise, ok := k.crown.unknown.(*Noise)
 	if !ok {
 		return math.NaN()
 	}
-	t, class := k.attack(node), k.Class(node)
-	near := k.nearest(node)
+	t, near := k.attack(node), k.nearest(node, class)
 	best := math.Inf(1)
 	shrink := func(size float64) bool {
 		for _, c := range near[:min(len(near), 2)] {
@@ -227,7 +224,7 @@ func (k *Case) Found(node int) float64 {
 		}
 		return false
 	}
-	size := 2 * k.start(node)
+	size := 2 * k.start(node, class)
 	if !(size > 0) || math.IsInf(size, 0) {
 		return best
 	}
@@ -249,8 +246,8 @@ func (k *Case) Found(node int) float64 {
 
 // nearest lists the other classes, those that a linear network would reach first
 // before the others.
-func (k *Case) nearest(node int) []int {
-	away := k.away(node)
+func (k *Case) nearest(node, class int) []int {
+	away := k.away(node, class)
 	var list []int
 	for c, v := range away {
 		if !math.IsInf(v, 0) {
@@ -277,4 +274,14 @@ func (t *attack) drawBack(v []float64, class int) float64 {
 		}
 	}
 	return high
+}
+
+func argmax(y []float64) int {
+	best := 0
+	for c, v := range y {
+		if v > y[best] {
+			best = c
+		}
+	}
+	return best
 }

@@ -17,7 +17,9 @@ func TestCrownHoldsAgainstAttack(t *testing.T) {
 		norm := Norm(rng.IntN(2))
 		kase := d.crown(norm).Case(Signal(d.x))
 		size := math.Pow(10, -2+2*rng.Float64())
-		moves, found := kase.Move(d.node, size), kase.Moved(d.node, size)
+		from := kase.outputs(d.node)
+		class := argmax(from)
+		moves, found := kase.Move(d.node, size, from), kase.Moved(d.node, size, from)
 		for c, m := range moves {
 			if found[c] > m {
 				t.Fatalf("instance %d: output %d moves by %v, want at most %v", k, c, found[c], m)
@@ -26,7 +28,7 @@ func TestCrownHoldsAgainstAttack(t *testing.T) {
 		if len(moves) < 2 {
 			continue
 		}
-		r, f := kase.Radius(d.node), kase.Found(d.node)
+		r, f := kase.Radius(d.node, class), kase.Found(d.node, class)
 		if f < r {
 			t.Fatalf("instance %d: %v noise of %v changes the class, which was certified up to %v", k, norm, f, r)
 		}
@@ -77,18 +79,18 @@ func TestCrownIsExactForLinearModels(t *testing.T) {
 				}
 				return sum
 			}
-			class, nearest := kase.Class(d.node), math.Inf(1)
-			y := kase.Output[d.node*net.Outputs : (d.node+1)*net.Outputs]
+			y := kase.outputs(d.node)
+			class, nearest := argmax(y), math.Inf(1)
 			for c := range y {
 				want := 0.7 * dual(func(y []float64) float64 { return y[c] })
-				if got := kase.Move(d.node, 0.7)[c]; got < want*(1-1e-9) || got > want+1e-3*(1+math.Abs(y[c])+want) {
+				if got := kase.Move(d.node, 0.7, y)[c]; got < want*(1-1e-9) || got > want+1e-3*(1+math.Abs(y[c])+want) {
 					t.Fatalf("model %d, %v: output %d moves by %v at most, want %v", k, norm, c, got, want)
 				}
 				if c != class {
 					nearest = min(nearest, (y[class]-y[c])/dual(func(y []float64) float64 { return y[class] - y[c] }))
 				}
 			}
-			got, found := kase.Radius(d.node), kase.Found(d.node)
+			got, found := kase.Radius(d.node, class), kase.Found(d.node, class)
 			if nearest < 1e-2 {
 				continue // rounding is not small beside it
 			}
@@ -114,7 +116,8 @@ func TestCrownIsTight(t *testing.T) {
 		}
 		d := &doubted{model: m, shift: sparse32(t, randomGraph(rng, 30, false), 30), x: mat32(randomSignal(rng, 30), 30), node: rng.IntN(30)}
 		kase := d.crown(L2).Case(Signal(d.x))
-		if r, f := kase.Radius(d.node), kase.Found(d.node); r > 0 && !math.IsInf(f, 0) {
+		class := argmax(kase.outputs(d.node))
+		if r, f := kase.Radius(d.node, class), kase.Found(d.node, class); r > 0 && !math.IsInf(f, 0) {
 			ratios = append(ratios, f/r)
 		}
 	}

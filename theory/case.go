@@ -55,38 +55,22 @@ func (k *Case) Bounds(node int, size float64) []Interval {
 	return out
 }
 
-// Move returns how far each output of a node can be from that of the signal itself,
-// both in float32.
-func (k *Case) Move(node int, size float64) []float64 {
-	out := make([]float64, k.crown.net.Outputs)
-	still := k.Bounds(node, 0)
+// Move returns how far each output of a node can be from the given values, those
+// of the answer as it is.
+func (k *Case) Move(node int, size float64, from []float64) []float64 {
+	out := make([]float64, len(from))
 	for c, b := range k.Bounds(node, size) {
-		out[c] = max(b.High-still[c].Low, still[c].High-b.Low)
+		out[c] = max(b.High-from[c], from[c]-b.Low, 0)
 	}
 	return out
 }
 
-// Class returns the largest output of a node, the first of several.
-func (k *Case) Class(node int) int {
-	return argmax(k.Output[node*k.crown.net.Outputs : (node+1)*k.crown.net.Outputs])
-}
-
-func argmax(y []float64) int {
-	best := 0
-	for c, v := range y {
-		if v > y[best] {
-			best = c
-		}
-	}
-	return best
-}
-
-// Margin bounds from below by how much the class of a node stays ahead of every
-// other, in float32 as well, where unknowns have at most the given size. Above 0
-// the class cannot change.
-func (k *Case) Margin(node int, size float64) float64 {
-	n := k.crown.net
-	class, q := k.Class(node), make([]float64, n.Outputs)
+// Margin bounds from below by how much a class of a node is ahead of every other, in
+// float32 as well, where unknowns have at most the given size. Above 0 it is the
+// answer, whatever the unknowns are. It is not above 0 as soon as one class is not
+// known to stay behind.
+func (k *Case) Margin(node, class int, size float64) float64 {
+	q := make([]float64, k.crown.net.Outputs)
 	margin := math.Inf(1)
 	q[class] = 1
 	for c := range q {
@@ -94,11 +78,10 @@ func (k *Case) Margin(node int, size float64) float64 {
 			continue
 		}
 		q[c] = -1
-		margin = min(margin, k.least(node, q, size))
-		q[c] = 0
-		if !(margin > 0) {
-			break // one is enough
+		if margin = min(margin, k.least(node, q, size)); !(margin > 0) {
+			break
 		}
+		q[c] = 0
 	}
 	return margin
 }
@@ -213,13 +196,13 @@ func (k *Case) half(b *box, a *answer, layer int, w []float64) float64 {
 // finest is how many radii are tried between a size and its double.
 const finest = 32
 
-// Radius returns a size of the unknowns up to which the class of a node cannot
-// change, in float32 as well: the largest 2^(j/32) found by search for which
+// Radius returns a size of the unknowns up to which a class stays the answer of a
+// node, in float32 as well: the largest 2^(j/32) found by search for which
 // Margin is above 0, bounds inside the network recomputed for every one. It is 0 if
 // there is none and at most 2^40. Radii of all answers are of the same grid, so that
 // answers of one signal share those bounds.
-func (k *Case) Radius(node int) float64 {
-	return k.largest(k.start(node), func(size float64) bool { return k.Margin(node, size) > 0 })
+func (k *Case) Radius(node, class int) float64 {
+	return k.largest(k.start(node, class), func(size float64) bool { return k.Margin(node, class, size) > 0 })
 }
 
 // largest returns the largest 2^(j/32) found to hold, searching from start.
@@ -267,13 +250,13 @@ func (k *Case) largest(start float64, holds func(float64) bool) float64 {
 
 // start returns where the search for a radius begins: half the smallest unknown
 // that would change the class if the network were linear.
-func (k *Case) start(node int) float64 { return slices.Min(k.away(node)) / 2 }
+func (k *Case) start(node, class int) float64 { return slices.Min(k.away(node, class)) / 2 }
 
 // away returns, for every class, the size of the unknowns that would put it ahead
 // if the network were linear; +Inf for the class itself and those that nothing moves.
-func (k *Case) away(node int) []float64 {
+func (k *Case) away(node, class int) []float64 {
 	n := k.crown.net
-	class, q := k.Class(node), make([]float64, n.Outputs)
+	q := make([]float64, n.Outputs)
 	out := make([]float64, n.Outputs)
 	y := k.Output[node*n.Outputs : (node+1)*n.Outputs]
 	for c := range q {

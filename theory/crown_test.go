@@ -96,6 +96,12 @@ func (d *doubted) crown(norm Norm) *Crown {
 	return NewCrown(NewNetwork(d.model), NewShift(d.shift), []int{d.node}, Noise{Norm: norm})
 }
 
+// outputs returns those of a node with nothing unknown.
+func (k *Case) outputs(node int) []float64 {
+	n := k.crown.net.Outputs
+	return k.Output[node*n : (node+1)*n]
+}
+
 // randomNoise draws a point of the ball: at its rim mostly, at a corner at times.
 func randomNoise(rng *rand.Rand, norm Norm, n int, size float64) []float64 {
 	v := randomSignal(rng, n)
