@@ -69,8 +69,8 @@ soak: ## break swarms of processes at random for SOAK (10m): kills, partitions, 
 
 soak-boxes: ## deploy boxes as users do and break them: RUNS (100) faults, then HOURS (1) of them; writes bench/soak/results.md
 	CGO_ENABLED=0 $(GO) build -buildvcs=auto -trimpath -ldflags '-s -w' -o bin/ ./cmd/wdgnn ./cmd/wdgnn-agent
-	$(GO) run ./bench/soak --program bin/wdgnn --agent bin/wdgnn-agent --runs $(RUNS) --hours $(HOURS) \
-		--out bench/soak/results.json --page bench/soak/results.md $(ARGS)
+	$(GO) run ./bench/soak --program bin/wdgnn --agent bin/wdgnn-agent --commit "$$(git describe --always --dirty)" \
+		--runs $(RUNS) --hours $(HOURS) --out bench/soak/results.json --page bench/soak/results.md $(ARGS)
 
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -25,6 +25,7 @@ type options struct {
 	buses                 []string
 	boxes                 int
 	rate                  float64
+	commit                string
 	only                  string // kinds of faults with this in their names
 	dir, out, page        string
 }
@@ -48,13 +49,14 @@ func parse(args []string) (*options, error) {
 	f := flag.NewFlagSet("soak", flag.ContinueOnError)
 	program := f.String("program", "", "`path` of wdgnn")
 	agent := f.String("agent", "", "`path` of wdgnn-agent; left out, boxes run wdgnn agent")
-	older := f.String("older", "", "`path` of an earlier wdgnn-agent: upgrade boxes from it one by one, and back")
+	older := f.String("older", "", "`path` of an earlier wdgnn: upgrade boxes and server from it one by one, and back")
 	buses := f.String("bus", "nats,tcp", "what connects boxes")
 	hours := f.Float64("hours", 0, "how long faults follow each other")
 	f.IntVar(&o.runs, "runs", 0, "how many deployments meet one fault each")
 	f.Uint64Var(&o.seed, "seed", 1, "what goes wrong, and when")
 	f.IntVar(&o.boxes, "boxes", 5, "of each deployment")
 	f.Float64Var(&o.rate, "rate", 10, "lines a second that a feeder says")
+	f.StringVar(&o.commit, "commit", "", "what the programs were built from, for the page")
 	f.StringVar(&o.only, "only", "", "faults with this in their names alone")
 	f.StringVar(&o.dir, "dir", "", "folder for boxes and their logs; left out, one that is removed")
 	f.StringVar(&o.out, "out", "soak.json", "file for the result")
@@ -131,7 +133,7 @@ func (o *options) measure(ctx context.Context, r *Result) error {
 	if err != nil {
 		return err
 	}
-	meta := Meta{Program: version(f.agent), Seed: o.seed, Network: "proxies", Began: time.Now().UTC().Format(time.RFC3339)}
+	meta := Meta{Program: version(f.agent), Commit: o.commit, Seed: o.seed, Network: "proxies", Began: time.Now().UTC().Format(time.RFC3339)}
 	if n, err := newNetwork(0, 0); err == nil {
 		if _, ok := n.(*spaces); ok {
 			meta.Network = "namespaces"

@@ -20,6 +20,7 @@ type Result struct {
 // Meta says what was measured, when and how.
 type Meta struct {
 	Program string `json:"program"`
+	Commit  string `json:"commit,omitempty"` // that it was built from
 	Began   string `json:"began"`
 	Seed    uint64 `json:"seed"`
 	Network string `json:"network"` // namespaces or proxies

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -24,10 +25,11 @@ type Books struct {
 	Failed string `json:"failed,omitempty"`
 }
 
-// Move is one box that was ended in order and started with the other program.
+// Move is one box, or the server, that was ended in order and started with the other
+// program.
 type Move struct {
 	setting
-	Box     int     `json:"box"`
+	Box     int     `json:"box"`     // as many as there are boxes for the server
 	To      string  `json:"to"`      // newer or older
 	At      uint64  `json:"at"`      // the step of its last checkpoint
 	Next    uint64  `json:"next"`    // the first step that it answered with the other program
@@ -38,22 +40,28 @@ type Move struct {
 	Why     string  `json:"why,omitempty"`
 }
 
-// upgrade starts a fleet with the older program and takes it to the newer and back,
-// over every bus and in both paces.
+const (
+	toNewer = "newer"
+	toOlder = "older"
+)
+
+// upgrade starts a fleet with an earlier program, which made its keys and runs its
+// server, and takes it to the newer and back, over every bus and in both paces.
 func upgrade(ctx context.Context, f *field, o *options, u *Upgrade, done func() error) error {
 	number := 220
+	before := *f
+	before.program, before.agent = o.older, append(o.older[:1:1], "agent")
 	for _, bus := range o.buses {
 		for _, pace := range []string{lockstep, realTime} {
 			number++
 			s := setting{Bus: bus, Pace: pace, Boxes: o.boxes, Rate: o.rate}
-			old := *f
-			old.agent = o.older
-			y, err := deploy(ctx, &old, s, filepath.Join(o.dir, "upgrade-"+bus+"-"+pace), number, o.seed)
+			y, err := deploy(ctx, &before, s, filepath.Join(o.dir, "upgrade-"+bus+"-"+pace), number, o.seed)
 			if err != nil {
 				return err
 			}
 			books := Books{setting: s}
-			if err := y.roll(ctx, f.agent, o.older, func(m *Move) { u.Moves = append(u.Moves, m) }); err != nil {
+			programs := map[string]*field{toNewer: f, toOlder: &before}
+			if err := y.roll(ctx, programs, func(m *Move) { u.Moves = append(u.Moves, m) }); err != nil {
 				books.Failed = err.Error()
 			}
 			if books.Account, err = y.stop(); err != nil {
@@ -65,55 +73,83 @@ func upgrade(ctx context.Context, f *field, o *options, u *Upgrade, done func() 
 			if err == nil {
 				err = done()
 			}
+			if err == nil {
+				err = ctx.Err()
+			}
 			if err != nil {
 				return err
-			}
-			if ctx.Err() != nil {
-				return ctx.Err()
 			}
 		}
 	}
 	return nil
 }
 
-// roll upgrades the boxes one by one and then takes them back, in the same order.
-func (y *yard) roll(ctx context.Context, newer, older []string, note func(*Move)) error {
+// roll upgrades the boxes one by one and then the server, and takes them back in the
+// same order.
+func (y *yard) roll(ctx context.Context, programs map[string]*field, note func(*Move)) error {
 	if _, why := y.heal(ctx, y.began); why != "" {
 		return fmt.Errorf("before any move: %s", why)
 	}
-	for _, to := range []string{"newer", "older"} {
-		for _, b := range y.boxes {
+	for _, to := range []string{toNewer, toOlder} {
+		for k := range y.Boxes + 1 {
 			pause(ctx, 2*time.Second) // what is learned meanwhile is in a checkpoint
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			m := &Move{setting: y.setting, Box: b.number, To: to}
-			b.program = newer
-			if to == "older" {
-				b.program = older
+			m := &Move{setting: y.setting, Box: k, To: to}
+			var err error
+			switch {
+			case k < y.Boxes:
+				err = y.moveBox(ctx, m, programs[to].agent)
+			case y.Bus == busNATS:
+				err = y.moveServer(ctx, m, programs[to])
+			default:
+				continue
 			}
-			p := b.live()
-			if p == nil {
-				return fmt.Errorf("box %d is down", b.number)
-			}
-			if err := b.leave(told); err != nil {
+			if err != nil {
 				return err
 			}
-			p.ledger.mu.Lock()
-			last := p.ledger.report
-			p.ledger.mu.Unlock()
-			began := time.Now()
-			if err := b.start(); err != nil {
-				return err
-			}
-			m.Healed, m.Why = y.heal(ctx, began)
-			m.look(y, b, last.Time, last.Agents.Steps)
-			note(m)
-			if m.Why != "" {
-				return fmt.Errorf("box %d, %s: %s", b.number, to, m.Why)
+			if note(m); m.Why != "" {
+				return fmt.Errorf("box %d to the %s: %s", k, to, m.Why)
 			}
 		}
 	}
+	return nil
+}
+
+// moveBox ends a box in order and starts it with another program.
+func (y *yard) moveBox(ctx context.Context, m *Move, program []string) error {
+	b := y.boxes[m.Box]
+	p := b.live()
+	if p == nil {
+		return fmt.Errorf("box %d is down", m.Box)
+	}
+	if err := b.leave(told); err != nil {
+		return err
+	}
+	p.ledger.mu.Lock()
+	last := p.ledger.report
+	p.ledger.mu.Unlock()
+	b.program = program
+	began := time.Now()
+	if err := b.start(); err != nil {
+		return err
+	}
+	m.Healed, m.Why = y.heal(ctx, began)
+	m.look(y, b, last.Time, last.Agents.Steps)
+	return nil
+}
+
+// moveServer does the same with the server.
+func (y *yard) moveServer(ctx context.Context, m *Move, f *field) error {
+	y.endServer(syscall.SIGTERM)
+	y.field = f
+	began := time.Now()
+	if err := y.startServer(); err != nil {
+		return err
+	}
+	m.Healed, m.Why = y.heal(ctx, began)
+	m.Kept = true // it remembers nothing
 	return nil
 }
 
