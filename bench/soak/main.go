@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -19,7 +20,7 @@ import (
 // options are the flags, in the terms of the parts.
 type options struct {
 	program, agent, older []string
-	runs                  int
+	runs, from, jobs      int
 	span                  time.Duration
 	seed                  uint64
 	buses                 []string
@@ -53,6 +54,8 @@ func parse(args []string) (*options, error) {
 	buses := f.String("bus", "nats,tcp", "what connects boxes")
 	hours := f.Float64("hours", 0, "how long faults follow each other")
 	f.IntVar(&o.runs, "runs", 0, "how many deployments meet one fault each")
+	f.IntVar(&o.from, "from", 0, "number of the first of them")
+	f.IntVar(&o.jobs, "jobs", 1, "how many of them at a time")
 	f.Uint64Var(&o.seed, "seed", 1, "what goes wrong, and when")
 	f.IntVar(&o.boxes, "boxes", 5, "of each deployment")
 	f.Float64Var(&o.rate, "rate", 10, "lines a second that a feeder says")
@@ -70,6 +73,9 @@ func parse(args []string) (*options, error) {
 		if b != busNATS && b != busTCP {
 			return nil, fmt.Errorf("--bus %s, want nats, tcp or both", b)
 		}
+	}
+	if o.jobs < 1 {
+		return nil, fmt.Errorf("--jobs %d, want 1 or more", o.jobs)
 	}
 	if o.boxes < 3 || o.boxes > fieldNodes || o.rate <= 0 {
 		return nil, fmt.Errorf("--boxes %d --rate %v, want 3 to %d boxes and a rate above 0", o.boxes, o.rate, fieldNodes)
@@ -151,6 +157,7 @@ func (o *options) measure(ctx context.Context, r *Result) error {
 		r.Runs = &Runs{Meta: meta}
 		err := runs(ctx, f, o, func(run *Run) error {
 			r.Runs.List = append(r.Runs.List, run)
+			slices.SortFunc(r.Runs.List, func(a, b *Run) int { return a.Number - b.Number })
 			fmt.Println(run)
 			return save()
 		})

@@ -4,9 +4,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/wdgnn/wdgnn/random"
@@ -37,21 +39,40 @@ type Runs struct {
 // calm is how long boxes work before a fault and after it, at most and in seconds.
 const calm = 3
 
-// runs does so many runs, over the given buses in turn, and calls done after each.
+// runs does so many runs, over the given buses in turn, and calls done after each, one
+// at a time.
 func runs(ctx context.Context, f *field, o *options, done func(*Run) error) error {
-	for n := range o.runs {
-		run, err := oneRun(ctx, f, o, n)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			return fmt.Errorf("run %d: %w", n, err)
-		}
-		if err := done(run); err != nil {
-			return err
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	numbers := make(chan int)
+	var mu sync.Mutex
+	var errs []error
+	var jobs sync.WaitGroup
+	for range o.jobs {
+		jobs.Go(func() {
+			for n := range numbers {
+				run, err := oneRun(ctx, f, o, n)
+				mu.Lock()
+				if err == nil && ctx.Err() == nil {
+					err = done(run)
+				}
+				if err != nil && ctx.Err() == nil {
+					errs = append(errs, fmt.Errorf("run %d: %w", n, err))
+					cancel()
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for n := o.from; n < o.from+o.runs && ctx.Err() == nil; n++ {
+		select {
+		case numbers <- n:
+		case <-ctx.Done():
 		}
 	}
-	return nil
+	close(numbers)
+	jobs.Wait()
+	return errors.Join(errs...)
 }
 
 // oneRun deploys boxes, lets one fault happen and closes the books.

@@ -198,8 +198,12 @@ func (y *yard) serverPID() int {
 // step returns the step whose time it is.
 func (y *yard) step(now time.Time) uint64 { return uint64(now.Sub(y.began) / y.period) }
 
+// leftOut is the share of the lines that a feeder has no reading for and leaves out.
+const leftOut = 0.01
+
 // feed says the lines of one box, each at its time, until ctx ends. It has a phase
-// of its own, is a little early or late, and waits for nobody.
+// of its own, is a little early or late, leaves one out now and then, and waits for
+// nobody.
 func (y *yard) feed(ctx context.Context, b *box, seed uint64) {
 	rng := random.Stream(seed, "feeder", b.number)
 	phase := rng.Float64() / 2
@@ -210,6 +214,9 @@ func (y *yard) feed(ctx context.Context, b *box, seed uint64) {
 		case <-ctx.Done():
 			return
 		case <-time.After(time.Until(at)):
+		}
+		if rng.Float64() < leftOut {
+			continue
 		}
 		text, err := y.say(step, b.nodes)
 		if err != nil {
