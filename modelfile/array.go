@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -22,6 +23,7 @@ type Array struct {
 	name   string // file, for messages
 	header *npyHeader
 	data   []byte // elements in C order, bytes as in the file
+	second []int  // what the second indices were in the file; nil for themselves
 }
 
 // LoadArray reads an array of floating-point numbers, integers or truth values.
@@ -143,6 +145,32 @@ func (a *Array) toC() {
 	a.data = sorted
 }
 
+// Some returns the array with the given of its second indices alone, in their order.
+// An array of one dimension has none, and is all of it. Errors name the indices in the
+// file.
+func (a *Array) Some(second []int) *Array {
+	if len(a.Shape) < 2 {
+		return a
+	}
+	some := *a
+	some.Shape, some.second = slices.Clone(a.Shape), second
+	some.Shape[1] = len(second)
+	inner := a.header.width
+	for _, n := range a.Shape[2:] {
+		inner *= n
+	}
+	header := *a.header
+	header.count = int64(a.Shape[0] * len(second) * inner / a.header.width)
+	some.header, some.data = &header, make([]byte, 0, a.Shape[0]*len(second)*inner)
+	for i := range a.Shape[0] {
+		for _, k := range second {
+			from := (i*a.Shape[1] + k) * inner
+			some.data = append(some.data, a.data[from:from+inner]...)
+		}
+	}
+	return &some
+}
+
 // Len returns the number of elements.
 func (a *Array) Len() int { return int(a.header.count) }
 
@@ -202,7 +230,11 @@ func (a *Array) Int32s() ([]int32, error) {
 func (a *Array) complain(i int, format string, args ...any) error {
 	index := make([]string, len(a.Shape))
 	for d := len(a.Shape) - 1; d >= 0; d-- {
-		index[d] = fmt.Sprint(i % a.Shape[d])
+		at := i % a.Shape[d]
+		if d == 1 && a.second != nil {
+			at = a.second[at]
+		}
+		index[d] = fmt.Sprint(at)
 		i /= a.Shape[d]
 	}
 	return fmt.Errorf("modelfile: %s: value at [%s] is "+format, append([]any{a.name, strings.Join(index, ", ")}, args...)...)

@@ -26,6 +26,11 @@ type GraphOptions struct {
 	Nodes    int  // N; 0 means the largest id + 1, or the size of the matrix
 	Directed bool // a link src → dst is heard by dst alone; otherwise each hears the other
 	NoLoops  bool // links of a node to itself are left out; otherwise they are an error
+
+	// Heard, if set, says which nodes' links matter: of a graph without times, those
+	// that none of them hears are looked at and left out. Whoever runs a part of a
+	// large network need not hold all of it.
+	Heard func(node int) bool
 }
 
 // LoadGraph reads a graph. The ending of the path says what the file is:
@@ -101,6 +106,7 @@ type link struct {
 type links struct {
 	options GraphOptions
 	list    []link
+	left    int // out of it, because nobody hears them who matters
 	timed   bool
 	matrix  bool // list comes from a matrix, not from a text
 	nodes   int  // N of a matrix; of a text, the largest id + 1
@@ -144,13 +150,23 @@ func (l *links) add(e link, weight float64) error {
 		return fmt.Errorf("%s: weight %v is beyond the range of float32; scale the weights", l.where(e), weight)
 	}
 	l.steps = max(l.steps, int(e.step)+1)
+	if !l.matters(e) {
+		l.left++
+		return nil
+	}
 	l.list = append(l.list, e)
 	return nil
 }
 
+// matters says whether a link is heard by a node whose links matter.
+func (l *links) matters(e link) bool {
+	heard := l.options.Heard
+	return heard == nil || l.timed || heard(int(e.to)) || !l.options.Directed && heard(int(e.from))
+}
+
 // graphs builds the graph or graphs from the list, which it reorders.
 func (l *links) graphs() (*GraphFile, error) {
-	if len(l.list) == 0 {
+	if len(l.list)+l.left == 0 {
 		return nil, errors.New("it has no edges: a graph needs at least one, src,dst with nodes that count from 0")
 	}
 	if err := l.checkSize(); err != nil {
@@ -190,7 +206,7 @@ func (l *links) graphs() (*GraphFile, error) {
 // not make plausible: memory grows with nodes and steps, and a single line can
 // name any of them.
 func (l *links) checkSize() error {
-	edges := len(l.list)
+	edges := len(l.list) + l.left
 	budget := 1<<20 + 64*edges // nodes of all graphs together
 	if n := l.options.Nodes; n > 0 {
 		l.nodes = n
@@ -226,6 +242,9 @@ func (l *links) unique() error {
 		return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(aLo, bLo), cmp.Compare(aHi, bHi),
 			cmp.Compare(a.from, b.from), cmp.Compare(a.pos, b.pos))
 	})
+	if len(l.list) == 0 {
+		return nil
+	}
 	kept := l.list[:1]
 	before := l.list[0]
 	var first, again link // the pair at fault that a reader of the file meets first
