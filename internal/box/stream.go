@@ -26,9 +26,16 @@ type stream struct {
 	halt  chan struct{}
 }
 
+// manyNodes is from where on lines are long, and few wait to be heard.
+const manyNodes = 1000
+
 // newStream returns a world of files for the given nodes of this box.
 func (c *Config) newStream(files *data.Stream, nodes []agent.NodeID, out *outbox) *stream {
-	s := &stream{config: c, nodes: nodes, out: out, files: files, lines: make(chan *host.Line, 4), halt: make(chan struct{})}
+	ahead := 4
+	if len(nodes) > manyNodes {
+		ahead = 1
+	}
+	s := &stream{config: c, nodes: nodes, out: out, files: files, lines: make(chan *host.Line, ahead), halt: make(chan struct{})}
 	if c.Learn != nil {
 		s.delay = c.Learn.Delay
 	}
@@ -118,7 +125,7 @@ func (s *stream) line(t int, g *graph.Graph, links bool) *host.Line {
 	l.Time = uint64(t)
 	for k, node := range s.nodes {
 		n := &l.Nodes[k]
-		n.Node, n.Row = node, s.files.Signals.Row(t*s.files.Nodes+int(node))
+		n.Node, n.Row = node, s.files.Signals.Row(s.files.Place(t, k))
 		if s.delay == 0 {
 			n.Target = s.target(t, k)
 		}

@@ -35,8 +35,12 @@ func (b *Box) loadStream() (*data.Stream, error) {
 		return nil, errors.New("world: targets do not say how steep a cost is, and cost is gradient; leave one out, or try cost: mse")
 	}
 	regression, _ := b.cost.Kind().(loss.Regression)
+	own := make([]int, len(b.nodes)) // ascending
+	for k, node := range b.nodes {
+		own[k] = int(node)
+	}
 	s, err := data.LoadStream(data.StreamFiles{
-		Graph: b.abs(w.Graph), Delayed: m.Meta.Delayed, Signals: b.abs(w.Signals), Features: m.Network.Config.In,
+		Graph: b.abs(w.Graph), Delayed: m.Meta.Delayed, Signals: b.abs(w.Signals), Features: m.Network.Config.In, Keep: own,
 		TargetFiles: data.TargetFiles{
 			Targets: b.abs(w.Targets), Read: m.Meta.Nodes, Outputs: m.Network.Outputs(),
 			Classify: b.cost == host.CrossEntropy, Loss: regression,

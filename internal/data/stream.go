@@ -2,8 +2,10 @@ package data
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
@@ -17,6 +19,7 @@ type StreamFiles struct {
 	Signals  string // T×N×F, or T×N for F = 1
 	Nodes    int    // N as the configuration says; 0 takes it from the signals
 	Features int    // F, that the model reads
+	Keep     []int  // nodes whose signals, targets and links are kept, ascending, of those that are there; nil means all
 	TargetFiles
 }
 
@@ -24,8 +27,9 @@ type StreamFiles struct {
 type Stream struct {
 	Steps   int            // T
 	Nodes   int            // N
-	Read    []int          // nodes that are asked
-	Signals mat.Dense      // (T·N)×F
+	Kept    []int          // nodes of which something is kept, K of them; nil if all are
+	Read    []int          // nodes that are asked, of those
+	Signals mat.Dense      // (T·K)×F
 	Graphs  []*graph.Graph // of each step, or one for all; a graph that holds is the same pointer
 	Changes int            // graphs that follow each other
 
@@ -34,11 +38,12 @@ type Stream struct {
 
 // LoadStream reads a stream and checks that its files fit each other.
 func LoadStream(f StreamFiles) (*Stream, error) {
-	shape, values, err := floats(f.Signals)
+	signals, err := modelfile.LoadArray(f.Signals)
 	if err != nil {
 		return nil, err
 	}
-	if len(shape) != 2 && len(shape) != 3 || len(values) == 0 {
+	shape := signals.Shape
+	if len(shape) != 2 && len(shape) != 3 || signals.Len() == 0 {
 		return nil, fmt.Errorf("%s: signals of shape %v, want steps×nodes×features", f.Signals, shape)
 	}
 	features := 1
@@ -48,7 +53,7 @@ func LoadStream(f StreamFiles) (*Stream, error) {
 	if features != f.Features {
 		return nil, fmt.Errorf("%s: signals of shape %v have %d features, the model reads %d", f.Signals, shape, features, f.Features)
 	}
-	s := &Stream{Steps: shape[0], Nodes: shape[1], Read: f.Read, Signals: mat.NewDense(len(values)/features, features, values)}
+	s := &Stream{Steps: shape[0], Nodes: shape[1], Read: f.Read, Kept: f.Keep}
 	if s.Read == nil {
 		for i := range s.Nodes {
 			s.Read = append(s.Read, i)
@@ -64,21 +69,80 @@ func LoadStream(f StreamFiles) (*Stream, error) {
 				f.Signals, shape, s.Nodes, i)
 		}
 	}
-	if f.Targets != "" {
-		r := &reader{TargetFiles: f.TargetFiles, samples: s.Steps, nodes: s.Nodes, gaps: true}
-		r.Read = s.Read
-		t, err := r.read()
-		if err != nil {
-			return nil, err
-		}
-		s.Targets = *t
+	if s.Kept != nil {
+		within, _ := slices.BinarySearch(s.Kept, s.Nodes)
+		s.Kept = s.Kept[:within]
+		signals = signals.Some(s.Kept)
+	}
+	values, err := signals.Float32s()
+	if err != nil {
+		return nil, err
+	}
+	s.Signals = mat.NewDense(len(values)/features, features, values)
+	if err := s.loadTargets(f); err != nil {
+		return nil, err
 	}
 	return s, s.loadGraphs(f)
 }
 
+// loadTargets reads what answers should be, of the nodes that are kept and asked.
+func (s *Stream) loadTargets(f StreamFiles) error {
+	if f.Targets == "" {
+		return nil
+	}
+	r := &reader{TargetFiles: f.TargetFiles, samples: s.Steps, nodes: s.Nodes, gaps: true}
+	r.Read = s.Read
+	if s.Kept != nil {
+		s.Read = common(s.Read, s.Kept)
+		r.keep = s.Read
+	}
+	t, err := r.read()
+	if err != nil {
+		return err
+	}
+	s.Targets = *t
+	if r.keep != nil && !t.known() { // are there any?
+		r.keep = nil
+		_, err = r.read()
+	}
+	return err
+}
+
+// known says whether any target is.
+func (t *Targets) known() bool {
+	return slices.Contains(t.Mask, true) || slices.ContainsFunc(t.Labels, func(l int32) bool { return l != loss.NoLabel })
+}
+
+// common returns what of a list is also in another, which ascends.
+func common(list, other []int) []int {
+	both := make([]int, 0, min(len(list), len(other)))
+	for _, i := range list {
+		if _, found := slices.BinarySearch(other, i); found {
+			both = append(both, i)
+		}
+	}
+	return both
+}
+
+// Place returns where the k-th node that is kept stands in the signals of step t.
+func (s *Stream) Place(t, k int) int {
+	if s.Kept == nil {
+		return t*s.Nodes + k
+	}
+	return t*len(s.Kept) + k
+}
+
 // loadGraphs reads the graph, or the graphs by time.
 func (s *Stream) loadGraphs(f StreamFiles) error {
-	file, err := modelfile.LoadGraph(f.Graph, modelfile.GraphOptions{Nodes: s.Nodes, Directed: f.Directed})
+	o := modelfile.GraphOptions{Nodes: s.Nodes, Directed: f.Directed}
+	if s.Kept != nil {
+		kept := make([]bool, s.Nodes)
+		for _, i := range s.Kept {
+			kept[i] = true
+		}
+		o.Heard = func(i int) bool { return kept[i] }
+	}
+	file, err := modelfile.LoadGraph(f.Graph, o)
 	if err != nil {
 		return err
 	}

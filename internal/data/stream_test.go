@@ -109,3 +109,83 @@ func TestStreamRefuses(t *testing.T) {
 		})
 	}
 }
+
+// Of a stream of which some nodes are kept there is what there is of them in the
+// whole: signals, targets, and the links that they hear.
+func TestStreamKeeps(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(f folder, s *StreamFiles)
+		keep   []int
+		read   []int
+	}{
+		{"labels of the nodes read", func(folder, *StreamFiles) {}, []int{1, 2}, []int{1}},
+		{"labels of all nodes", func(f folder, _ *StreamFiles) { f.array("y.npy", 5, 6, 4) }, []int{0, 3}, []int{3}},
+		{"one label for all", func(f folder, _ *StreamFiles) { f.values("y.npy", []int{6}, 0, 1, 2, 3, 4, -1) }, []int{1}, []int{1}},
+		{"nobody who is read", func(folder, *StreamFiles) {}, []int{0}, []int{}},
+		{"values", func(f folder, s *StreamFiles) {
+			f.array("y.npy", 3, 6, 4, 5)
+			s.Classify, s.Read = false, nil
+		}, []int{1, 3}, []int{1, 3}},
+		{"one graph", func(f folder, _ *StreamFiles) { f.text("g.csv", "src,dst\n0,1\n1,2\n2,3\n") }, []int{0}, []int{}},
+		{"a node that is not there", func(folder, *StreamFiles) {}, []int{3, 9}, []int{3}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newStreamFolder(t)
+			files := f.stream()
+			c.change(f, &files)
+			whole, err := LoadStream(files)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files.Keep = c.keep
+			part, err := LoadStream(files)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(part.Read, c.read) || part.Steps != whole.Steps || part.Nodes != whole.Nodes {
+				t.Fatalf("got nodes %v read in %d steps of %d, want %v in %d of %d",
+					part.Read, part.Steps, part.Nodes, c.read, whole.Steps, whole.Nodes)
+			}
+			for step := range whole.Steps {
+				for k, i := range part.Kept {
+					if got, want := part.Signals.Row(part.Place(step, k)), whole.Signals.Row(whole.Place(step, i)); !slices.Equal(got, want) {
+						t.Errorf("step %d, node %d: got signals %v, want %v", step, i, got, want)
+					}
+					if got, want := part.Graph(step).Neighbors(i), whole.Graph(step).Neighbors(i); !slices.Equal(got, want) {
+						t.Errorf("step %d, node %d: got neighbours %v, want %v", step, i, got, want)
+					}
+				}
+				for r, i := range part.Read {
+					got, want := part.target(step*len(part.Read)+r), whole.target(step*len(whole.Read)+slices.Index(whole.Read, i))
+					if !slices.Equal(got, want) {
+						t.Errorf("step %d, node %d: got target %v, want %v", step, i, got, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// target returns what a row of targets says.
+func (s *Stream) target(row int) []float32 {
+	switch {
+	case s.Labels != nil:
+		return []float32{float32(s.Labels[row])}
+	case s.Mask != nil && s.Mask[row]:
+		return s.Values.Row(row)
+	}
+	return nil
+}
+
+// A number of a signal that is none is named as the file has it.
+func TestStreamKeepsNames(t *testing.T) {
+	f := newStreamFolder(t)
+	values := make([]float32, 24)
+	values[4+3] = float32(math.NaN()) // of step 1, node 3
+	f.values("x.npy", []int{6, 4}, values...)
+	files := f.stream()
+	files.Keep = []int{1, 3}
+	_, err := LoadStream(files)
+	f.refused(err, "value at [1, 3] is NaN")
+}

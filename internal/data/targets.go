@@ -51,7 +51,8 @@ type reader struct {
 	steps   int  // of each sample; 0 for signals on one graph
 	single  bool // one trajectory, the dimension of samples left out
 	nodes   int
-	gaps    bool // a value that is NaN is not known
+	gaps    bool  // a value that is NaN is not known
+	keep    []int // of the nodes read, those whose targets are kept; nil means all
 }
 
 func (r *reader) read() (*Targets, error) {
@@ -63,16 +64,43 @@ func (r *reader) read() (*Targets, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Targets, err)
 	}
-	if r.Classify {
-		return r.labels(a, lay)
-	}
 	var known []int32
-	if r.Mask != "" {
+	if r.Mask != "" && !r.Classify {
 		if known, err = r.mask(lay); err != nil {
 			return nil, err
 		}
 	}
+	if r.keep != nil {
+		a, known = r.some(a, known, lay)
+	}
+	if r.Classify {
+		return r.labels(a, lay)
+	}
 	return r.values(a, known, lay)
+}
+
+// some leaves of the targets of signals what is kept, and of the layout.
+func (r *reader) some(a *modelfile.Array, known []int32, lay *layout) (*modelfile.Array, []int32) {
+	place := make(map[int]int, len(r.Read))
+	for k, i := range r.Read {
+		place[i] = k
+	}
+	rows, source := make([]int, len(r.keep)), make([]int, len(r.keep))
+	for k, i := range r.keep {
+		rows[k], source[k] = lay.source[place[i]], k
+	}
+	if lay.perStep == 0 { // one for all nodes
+		lay.source = rows
+		return a, known
+	}
+	var some []int32
+	for step := 0; known != nil && step < lay.steps; step++ {
+		for _, row := range rows {
+			some = append(some, known[step*lay.perStep+row])
+		}
+	}
+	lay.perStep, lay.source = len(rows), source
+	return a.Some(rows), some
 }
 
 // layout says how target rows lie in a file.
@@ -222,7 +250,7 @@ func (r *reader) labels(a *modelfile.Array, lay *layout) (*Targets, error) {
 			}
 		}
 	}
-	if slices.Max(t.Labels) == loss.NoLabel {
+	if r.keep == nil && slices.Max(t.Labels) == loss.NoLabel { // otherwise others may have some
 		return nil, fmt.Errorf("%s: every label of the nodes read is %d: there is nothing to learn from", r.Targets, loss.NoLabel)
 	}
 	return t, nil
@@ -289,7 +317,7 @@ func (r *reader) values(a *modelfile.Array, known []int32, lay *layout) (*Target
 
 // judge reports values that nothing can be learned from.
 func (r *reader) judge(t *Targets) error {
-	if !slices.Contains(t.Mask, true) {
+	if r.keep == nil && !slices.Contains(t.Mask, true) { // otherwise others may have some
 		return fmt.Errorf("%s: no target of the nodes read is known", r.Targets)
 	}
 	if r.Loss == nil {
