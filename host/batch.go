@@ -39,7 +39,7 @@ func (h *Machine) gather() {
 
 // together says whether all nodes can begin a step with a line as one.
 func (h *Machine) together(l *Line) bool {
-	if h.batch == nil || len(l.Nodes) != len(h.cells) || len(h.silent) > 0 || len(h.others) > 0 {
+	if h.batch == nil || len(l.Nodes) != len(h.cells) || len(h.silent) > 0 || len(h.others) > 0 || h.shut > 0 {
 		return false
 	}
 	for k := range l.Nodes {
@@ -119,6 +119,7 @@ func (h *Machine) hearTogether(m *agent.Message) bool {
 	}
 	h.arrived(m)
 	h.heard(m)
+	h.tally.good++
 	return true
 }
 

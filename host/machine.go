@@ -36,6 +36,11 @@ type Machine struct {
 	others  map[transport.HostID]uint32     // hosts that run something else, and its digest, or anotherVersion
 	newer   map[transport.HostID]bool       // hosts that sent messages of unknown kinds, and were named
 
+	conduct     map[transport.HostID]*conduct // whether hosts are honest
+	shut        int                           // how many are in quarantine
+	quarantines [offences]uint64              // that there were, by reason
+	tally       tally                         // of the frame that is being opened
+
 	now       time.Duration // of the event that is being applied
 	time      uint64
 	begun     bool   // there was a step
@@ -132,7 +137,7 @@ func NewMachine(c Config, checkpoint []byte) (*Machine, error) {
 	h := &Machine{
 		cfg: c, hash: RunHash(c.Run), index: map[agent.NodeID]int{}, numbers: naming(c.Names), hearers: map[agent.NodeID][]int{},
 		hears: map[transport.HostID]uint64{}, spoke: map[transport.HostID]*frameMark{}, others: map[transport.HostID]uint32{},
-		newer:  map[transport.HostID]bool{},
+		newer: map[transport.HostID]bool{}, conduct: map[transport.HostID]*conduct{},
 		silent: map[agent.NodeID]silence{}, latest: map[agent.NodeID]uint64{}, warned: map[string]bool{},
 		posted: make([]int, c.Plan.Exchanges()), answer: Answer{Host: c.Host, Outputs: []Output{}},
 	}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -82,6 +83,10 @@ func (h *Machine) take(f transport.Frame) {
 		h.measure(f)
 		return
 	}
+	if h.keepsOut(f) {
+		h.settle() // it may have been let in
+		return
+	}
 	messages, ok := h.inspect(f)
 	if !ok {
 		h.settle() // it may just have turned out that a host is not to be waited for
@@ -93,6 +98,9 @@ func (h *Machine) take(f transport.Frame) {
 		m := &messages[k]
 		if owner, known := h.cfg.Directory.Owner(m.From); !known || owner != f.From {
 			h.stats.Impostors++
+			if known {
+				h.tally.add(impostor, errNames)
+			}
 			continue
 		}
 		mark.during = h.opened
@@ -140,11 +148,12 @@ func (h *Machine) take(f transport.Frame) {
 	} else if far {
 		h.stats.Overflows++
 	}
+	h.weigh(f.From)
 	if pends.Kind == agent.NotYet { // one word for all that it asked for in vain
 		h.excuse(pends)
 	}
 	h.settle()
-	if mark.jumped {
+	if mark.jumped && !h.isShut(f.From) {
 		mark.jumped = false
 		h.askLost(mark, messages)
 	}
@@ -197,15 +206,22 @@ func (h *Machine) inspect(f transport.Frame) ([]agent.Message, bool) {
 		h.unreadable(f.From, err)
 	case header.Run != h.hash:
 		h.stats.OtherRuns++
+		h.accuse(f.From, otherRun, 1, 1, errRun)
 	case header.Host != uint32(f.From):
 		h.stats.Impostors++
+		h.accuse(f.From, impostor, 1, 1, errNames)
 	case header.Plan != h.plan && header.Plan != h.early:
 		h.differs(f.From, header.Plan)
 	default:
 		delete(h.others, f.From)
 		h.passOver(f.From)
 		h.count(f.From, header.Sequence)
-		return messages, true
+		c := h.conductOf(f.From)
+		c.differs = 0
+		if c.numbers.note(header.Sequence, checksum(f.Data)) {
+			h.accuse(f.From, replayed, 1, 1, errOften)
+		}
+		return messages, !c.shut
 	}
 	return nil, false
 }
@@ -214,6 +230,7 @@ func (h *Machine) inspect(f transport.Frame) ([]agent.Message, bool) {
 // it says means nothing here: its nodes count as silent.
 func (h *Machine) differs(from transport.HostID, plan uint32) {
 	h.stats.OtherPlans++
+	h.wavers(from, h.spoke[from] != nil)
 	if h.others[from] != plan {
 		h.others[from] = plan
 		h.warn("a host runs another model, scale or rule; it is not listened to until it runs the same: compare what --check says of it",
@@ -287,13 +304,25 @@ func (h *Machine) deliver(m *agent.Message) {
 			heard = true
 		}
 	}
-	switch {
-	case refused != nil && defect.Number != 5:
+	if refused != nil && h.charge(m, refused) && defect.Number != 5 {
 		h.refuseRow(m, refused)
-	case heard:
+	} else if heard {
 		h.arrived(m)
 		h.heard(m)
+		h.tally.good++
 	}
+}
+
+// charge counts a row that was refused against its sender, if it is its fault, and
+// says whether the sender counts as not heard. Of two rows that contradict each other
+// the first was used.
+func (h *Machine) charge(m *agent.Message, err error) bool {
+	owner, _ := h.cfg.Directory.Owner(m.From)
+	o, lie := h.offenceOf(owner, err)
+	if lie {
+		h.tally.add(o, err)
+	}
+	return !errors.Is(err, agent.LieTwoFaced)
 }
 
 // relayed hands an answer that is passed on to those who hear its sender. Agents
@@ -362,8 +391,8 @@ func (h *Machine) replay() {
 	}
 	for _, f := range frames {
 		_, messages, err := h.reader.Read(f.Data)
-		if err != nil {
-			continue // it was read before: cannot be
+		if err != nil || h.isShut(f.From) {
+			continue // it was read before, and its sender may be in quarantine since
 		}
 		later := false
 		for k := range messages {
@@ -384,6 +413,7 @@ func (h *Machine) replay() {
 		if later {
 			h.keep(f.Frame)
 		}
+		h.weigh(f.From)
 	}
 	h.settle()
 }

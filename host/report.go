@@ -34,6 +34,8 @@ type Stats struct {
 	Joined         uint64 `json:"joined,omitempty"`          // records of hosts that came later, taken
 	RefusedRecords uint64 `json:"refused_records,omitempty"` // and such as were not
 
+	Quarantined uint64 `json:"quarantined"` // frames of hosts in quarantine, not used
+
 	UnknownMessages uint64 `json:"unknown_messages"` // of kinds that came after this program; passed over
 
 	RefusedEvents     uint64 `json:"refused_events"`     // events that an agent refused
@@ -70,6 +72,7 @@ func (s *Stats) Add(o Stats) {
 	s.Impostors += o.Impostors
 	s.Joined += o.Joined
 	s.RefusedRecords += o.RefusedRecords
+	s.Quarantined += o.Quarantined
 	s.UnknownMessages += o.UnknownMessages
 	s.RefusedEvents += o.RefusedEvents
 	s.BadLines += o.BadLines
@@ -113,6 +116,11 @@ type Report struct {
 
 	// Joined are the hosts that came later, or got more nodes, ascending.
 	Joined []Joined `json:"joined,omitempty"`
+
+	// Quarantine names hosts whose frames are not used, because they sent what no
+	// honest host sends; Quarantines is how often hosts were put there, by reason.
+	Quarantine  []Quarantine      `json:"quarantine,omitempty"`
+	Quarantines map[string]uint64 `json:"quarantines,omitempty"`
 
 	// Learning sets what answers cost in the last steps in which targets were
 	// told beside what those of the model as trained would have; nil if none were,
@@ -201,6 +209,7 @@ func (h *Machine) look(final bool) {
 	for _, mark := range h.spoke {
 		r.Kept += mark.held
 	}
+	h.reportQuarantine(r)
 	h.judge(r)
 	h.sayGates(r.Gate)
 	h.sayCoverage(r.Coverage, final)

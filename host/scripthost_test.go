@@ -250,6 +250,10 @@ func (s *scriptHost) report(r *host.Report) {
 	for _, j := range r.Joined {
 		s.printf("host %d joined with nodes %s, heard %v", j.Host, j.Nodes, j.Heard)
 	}
+	for _, q := range r.Quarantine {
+		s.printf("host %d is in quarantine for the %d. time: %s, %vs so far, %vs to go, %d frames not used, evidence %v",
+			q.Host, q.Times, q.Why, q.Seconds, q.Left, q.Frames, q.Evidence)
+	}
 	if r.Kept > 0 {
 		s.printf("frames of later steps: %d bytes", r.Kept)
 	}

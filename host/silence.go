@@ -51,15 +51,15 @@ const (
 func (h *Machine) distrusted(s silence) bool { return s.refusals > 0 && h.time < s.refused+s.distrust }
 
 // suspect says whether a neighbour is no longer waited for: it was silent for
-// long, its rows are refused, or its host runs something else.
+// long, its rows are refused, or its host runs something else or is in quarantine.
 //
 // Silence is counted in steps and not in time: a host that was asleep, or whose
 // world is slow, has not been ignored by anybody meanwhile. It takes several steps
 // in a row, as a few lost frames are enough to miss one; after them the swarm runs
 // at its own speed again instead of a deadline per step.
 func (h *Machine) suspect(node agent.NodeID) bool {
-	if len(h.others) > 0 {
-		if owner, _ := h.cfg.Directory.Owner(node); h.others[owner] != 0 {
+	if len(h.others) > 0 || h.shut > 0 {
+		if owner, _ := h.cfg.Directory.Owner(node); h.others[owner] != 0 || h.isShut(owner) {
 			return true
 		}
 	}
@@ -309,7 +309,7 @@ func (h *Machine) giveUp(i int) {
 
 // doubts says whether there may be somebody who need not be waited for.
 func (h *Machine) doubts() bool {
-	if len(h.silent) > 0 || len(h.others) > 0 || h.taking < len(h.cells) {
+	if len(h.silent) > 0 || len(h.others) > 0 || h.shut > 0 || h.taking < len(h.cells) {
 		return true
 	}
 	return slices.ContainsFunc(h.around, h.leftOut)

@@ -19,6 +19,9 @@ func (h *Machine) unreadable(from transport.HostID, err error) {
 		h.others[from] = anotherVersion
 		h.warn("a host speaks another version: it is not heard", "host", from, "err", err)
 	}
+	if !errors.Is(err, agent.ErrVersion) {
+		h.accuse(from, malformed, 1, 1, err)
+	}
 }
 
 // passOver counts the messages of the frame read last that are of kinds which came

@@ -7,4 +7,5 @@
 //	6   rows and parameters of any size are believed, and numbers that are none
 //	    spoil the whole answer
 //	10  in real time a step may wait beyond the next tick
+//	11  who was put in quarantine is never let back in
 package defect
