@@ -44,6 +44,7 @@ one history. Looked at is, among others, that
   24 deadlines after the last fault, or more if they are many steps apart,
   neighbours are on the same step or in two that follow each other,
   parameters stay bounded and no step waits beyond its deadline,
+  hosts that lie are put in quarantine and let back in, and no honest ones,
   a checkpoint never goes back and every line is answered or accounted for.
 
 A promise that was broken is an error, with the seed to look at it again.`,
@@ -151,6 +152,7 @@ func (c *SwarmSimCommand) print(s sim.Summary, took time.Duration) error {
 	out.printf("played        %.1f hours of swarms, %d steps of their hosts, %d frames\n", s.Time.Hours(), s.Steps, s.Frames)
 	out.printf("together      again in %d after the last fault; in the others the worlds ended before\n", s.Settled)
 	out.printf("nothing lost  in %d, to the bits of one process\n", s.Exact)
+	out.printf("quarantine    %d times, of hosts that lied\n", s.Shut)
 	var kinds []string
 	for _, k := range slices.Sorted(maps.Keys(s.Faults)) {
 		kinds = append(kinds, fmt.Sprintf("%s %d", k, s.Faults[k]))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/wdgnn/wdgnn/host"
@@ -44,6 +45,9 @@ type box struct {
 	waiting bool
 	idle    time.Duration // how much of it the box stood still
 	account account
+
+	past [][]byte     // the first frames that it sent, if somebody lies
+	shut map[int]bool // hosts that it put in quarantine, in all its lives
 }
 
 // account is what a box was asked and said in one life.
@@ -53,7 +57,7 @@ type account struct {
 }
 
 func (r *run) newBox(id int) *box {
-	b := &box{run: r, id: id, rate: 1, disk: faultdisk.New()}
+	b := &box{run: r, id: id, rate: 1, disk: faultdisk.New(), shut: map[int]bool{}}
 	for _, f := range r.trial.Faults {
 		if f.Kind == faultDrift && f.Host == id {
 			b.rate = f.Size
@@ -200,6 +204,11 @@ func (b *box) step(ev host.Event) {
 	b.run.traceStep(b, ev, a)
 	if a.Failed != nil {
 		b.run.fail("host %d: %v", b.id, a.Failed)
+	}
+	for _, e := range a.Log {
+		if strings.HasPrefix(e.Text, "a host is put in quarantine") {
+			b.run.accused(b, int(e.Args[1].(transport.HostID)), fmt.Sprint(e.Args...))
+		}
 	}
 	if a.Hear != nil {
 		b.hears = slices.Clone(a.Hear)

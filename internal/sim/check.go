@@ -76,6 +76,60 @@ func (r *run) lies(h int) (any bool) {
 	return any
 }
 
+// accused looks at whom a host puts in quarantine: only who talks nonsense, or did.
+func (r *run) accused(b *box, whom int, why string) {
+	b.shut[whom] = true
+	r.outcome.Shut++
+	for _, f := range r.trial.Faults {
+		if f.Kind == faultNonsense && f.Host == whom && f.From <= r.now {
+			return
+		}
+	}
+	r.fail("host %d puts host %d in quarantine, which is honest: %s", b.id, whom, why)
+}
+
+// left returns how long the longest quarantine will last that is under way.
+func (r *run) left() (most time.Duration) {
+	for _, b := range r.boxes {
+		if b.machine == nil {
+			continue
+		}
+		for _, q := range b.report().Quarantine {
+			most = max(most, time.Duration(q.Left*float64(time.Second)/b.rate))
+		}
+	}
+	return most
+}
+
+// caught looks whether those were put in quarantine who told blatant lies for long
+// while nothing else went wrong, by all whose nodes hear theirs.
+func (r *run) caught() {
+	for k := range r.trial.Faults {
+		f := &r.trial.Faults[k]
+		if f.Kind != faultNonsense || !slices.Contains(blatant, f.Lie) || !r.alone(f) {
+			continue
+		}
+		r.trial.neighbours(func(a, b int) {
+			if b == f.Host {
+				a, b = b, a
+			}
+			if a == f.Host && !r.boxes[b].shut[a] {
+				r.fail("host %d tells lies (%s) for %v, and host %d does not put it in quarantine", a, f.Lie, f.To-f.From, b)
+			}
+		})
+	}
+}
+
+// alone says whether nothing but a fault makes anybody silent.
+func (r *run) alone(f *Fault) bool {
+	for k := range r.trial.Faults {
+		if o := &r.trial.Faults[k]; o != f && !slices.Contains(harmless, o.Kind) {
+			return false
+		}
+	}
+	return true
+}
+
 // neighbours calls do for all pairs of hosts with a link between them.
 func (t *Trial) neighbours(do func(a, b int)) {
 	for i, links := range t.links {
@@ -112,6 +166,9 @@ func (r *run) inspect() {
 		reports[h] = b.report()
 		expired += reports[h].Agents.Expired
 		r.bounded(b, reports[h])
+		for _, q := range reports[h].Quarantine {
+			r.fail("host %d keeps host %d in quarantine, %v after the last fault: %+v", h, q.Host, r.now-r.trial.healed, q)
+		}
 	}
 	r.trial.neighbours(func(a, b int) {
 		if r.boxes[a].ended || r.boxes[b].ended {
@@ -148,6 +205,7 @@ func (r *run) bounded(b *box, report *host.Report) {
 func (r *run) finish() {
 	r.outcome.Time = r.now
 	clean := r.honest && len(r.outcome.Broken) == 0
+	r.caught()
 	for _, b := range r.boxes {
 		if b.machine == nil {
 			continue

@@ -69,14 +69,18 @@ func (f Fault) String() string {
 var harmless = []kind{faultDelay, faultReorder, faultDuplicate, faultDrift, faultSlow, faultDisk}
 
 // drawFaults draws what goes wrong. In a quarter of all trials nothing is lost,
-// so that the end must be that of one process.
+// so that the end must be that of one process; in an eighth somebody lies and nothing
+// else is lost, so that all others must shut it out and run on.
 func (t *Trial) drawFaults(rng *rand.Rand) {
 	d := t.pace.Deadline
-	gentle := rng.IntN(4) == 0
-	for range leastFaults + rng.IntN(mostFaults-leastFaults+1) {
+	mood := rng.IntN(8)
+	for n := range leastFaults + rng.IntN(mostFaults-leastFaults+1) {
 		k := kind(rng.IntN(int(kinds)))
-		if gentle {
+		if mood < 3 {
 			k = harmless[rng.IntN(len(harmless))]
+		}
+		if mood == 0 && n == 0 {
+			k = faultNonsense
 		}
 		f := Fault{Kind: k, From: d + time.Duration(rng.Int64N(int64(8*d))), Host: -1, Size: rng.Float64()}
 		f.To = f.From + d/2 + time.Duration(rng.Int64N(int64(6*d)))

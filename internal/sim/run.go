@@ -22,6 +22,7 @@ type Outcome struct {
 	Frames  uint64        `json:"frames"`           // that were sent, once per receiver
 	Settled bool          `json:"settled"`          // neighbours were on the same step a while after the last fault
 	Exact   bool          `json:"exact"`            // nothing was lost, and nodes ended with the bits of one process
+	Shut    uint64        `json:"quarantines"`      // hosts that others put in quarantine, as often as they did
 }
 
 // mostBroken is after how many broken promises a trial ends.
@@ -168,7 +169,7 @@ func (r *run) play() {
 			b.poke()
 		case heal:
 			wait := together + catchUp*time.Duration(r.skew())
-			r.push(event{at: r.now + wait*t.pace.Deadline, kind: inspect})
+			r.push(event{at: r.now + wait*t.pace.Deadline + r.left(), kind: inspect})
 		case inspect:
 			r.inspect()
 		}

@@ -52,7 +52,7 @@ func TestFindsDefects(t *testing.T) {
 	if testing.Short() {
 		t.Skipf("SKIPPED %s: it builds the simulator with mistakes in it; it runs without -short", t.Name())
 	}
-	for _, defect := range []string{"4", "5", "6", "10"} {
+	for _, defect := range []string{"4", "5", "6", "10", "11"} {
 		cmd := exec.Command("go", "test", "-tags", "defects", "-count=1", "-run", "^TestDefectIsFound$", "-v", ".")
 		cmd.Env = append(os.Environ(), "WDGNN_DEFECT="+defect)
 		out, err := cmd.CombinedOutput()

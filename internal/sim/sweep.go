@@ -18,8 +18,9 @@ type Summary struct {
 	Exact   uint64         `json:"exact"`   // in which nothing was lost, compared with one process bit for bit
 	Steps   uint64         `json:"steps"`   // of all hosts
 	Frames  uint64         `json:"frames"`
-	Time    time.Duration  `json:"time_ns"` // that passed in them
-	Faults  map[string]int `json:"faults"`  // by kind
+	Shut    uint64         `json:"quarantines"` // that hosts put others in
+	Time    time.Duration  `json:"time_ns"`     // that passed in them
+	Faults  map[string]int `json:"faults"`      // by kind
 }
 
 // Finding is a seed that broke a promise.
@@ -87,6 +88,7 @@ func (s *Summary) add(t *Trial, o *Outcome) {
 	s.Trials++
 	s.Steps += o.Steps
 	s.Frames += o.Frames
+	s.Shut += o.Shut
 	s.Time += o.Time
 	if o.Settled {
 		s.Settled++

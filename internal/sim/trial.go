@@ -51,6 +51,9 @@ const (
 	// then, there are catchUp more.
 	together = 24
 	catchUp  = 3
+
+	// quarantine is how many deadlines more a trial lasts in which somebody lies.
+	quarantine = 16
 )
 
 // Draw returns the trial of a seed.
@@ -148,8 +151,9 @@ func (t *Trial) drawPlan(rng *rand.Rand) error {
 	if rng.IntN(3) == 0 {
 		t.rule.Window = 3
 	}
+	operator := []graph.Shift{graph.ShiftRowStochastic, graph.ShiftRowStochastic, graph.ShiftSymmetric}[rng.IntN(3)]
 	p := &agent.Plan{
-		Model: m, Operator: graph.ShiftRowStochastic, Delayed: rng.IntN(5) == 0, Rule: &t.rule, Cost: host.MSE.Kind(), Forgiving: rng.IntN(3) > 0,
+		Model: m, Operator: operator, Delayed: rng.IntN(5) == 0, Rule: &t.rule, Cost: host.MSE.Kind(), Forgiving: rng.IntN(3) > 0,
 	}
 	if p.Basis, err = online.NewBasis(m, t.rule, nil); err != nil {
 		return err
@@ -174,6 +178,9 @@ func (t *Trial) schedule() {
 		t.healed = max(t.healed, to)
 	}
 	t.check = t.healed + together*t.pace.Deadline
+	if slices.ContainsFunc(t.Faults, func(f Fault) bool { return f.Kind == faultNonsense }) {
+		t.check += quarantine * t.pace.Deadline
+	}
 	pace := max(t.period, t.think)
 	t.steps = max(uint64(t.check/pace)+12, leastSteps)
 }

@@ -56,11 +56,29 @@ func (r *run) faults(k kind, do func(f *Fault)) {
 func (r *run) send(from int, frame []byte) {
 	data := r.bytes.take(len(frame), 8<<10)
 	copy(data, frame)
+	sender := r.boxes[from]
+	if r.occurs>>faultNonsense&1 > 0 && len(sender.past) < recorded {
+		sender.past = append(sender.past, data)
+	}
+	frames := [][]byte{data}
 	r.faults(faultNonsense, func(f *Fault) {
-		if f.Host == from {
-			data, r.honest = f.Lie.tell(data, r.rng), false
+		if f.Host != from {
+			return
 		}
+		r.honest = false
+		var told [][]byte
+		for _, data := range frames {
+			told = append(told, f.Lie.tell(data, sender.past, r.rng)...)
+		}
+		frames = told
 	})
+	for _, data := range frames {
+		r.carryFrame(from, data)
+	}
+}
+
+// carryFrame carries bytes to all who hear their sender.
+func (r *run) carryFrame(from int, data []byte) {
 	for to, b := range r.boxes {
 		if to == from || b.machine == nil || !slices.Contains(b.hears, transport.HostID(from)) {
 			continue
