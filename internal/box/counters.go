@@ -47,6 +47,10 @@ var counters = []counter{
 		func(r *host.Report) uint64 { return r.Stats.RefusedRecords },
 	},
 	{
+		"wdgnn_host_quarantined_total", "frames of hosts in quarantine, not used",
+		func(r *host.Report) uint64 { return r.Stats.Quarantined },
+	},
+	{
 		"wdgnn_host_unknown_messages_total", "messages of kinds that came after this program, passed over",
 		func(r *host.Report) uint64 { return r.Stats.UnknownMessages },
 	},
@@ -139,6 +143,10 @@ var counters = []counter{
 	},
 	{"wdgnn_agent_asked_total", "requests to send again", func(r *host.Report) uint64 { return r.Agents.Asked }},
 	{"wdgnn_agent_resent_total", "answers to such requests", func(r *host.Report) uint64 { return r.Agents.Resent }},
+	{
+		"wdgnn_agent_shortened_total", "rows and vectors of its own, too long for others to take",
+		func(r *host.Report) uint64 { return r.Agents.Shortened },
+	},
 	{"wdgnn_bus_sent_total", "frames sent", func(r *host.Report) uint64 { return r.Bus.Sent }},
 	{"wdgnn_bus_sent_bytes_total", "bytes of frames sent", func(r *host.Report) uint64 { return r.Bus.SentBytes }},
 	{"wdgnn_bus_received_total", "frames received", func(r *host.Report) uint64 { return r.Bus.Received }},

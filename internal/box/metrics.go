@@ -1,7 +1,9 @@
 package box
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,6 +21,7 @@ type collector struct {
 	gauges   []*prometheus.Desc
 	latency  *prometheus.Desc
 	broken   *prometheus.Desc
+	shut     *prometheus.Desc
 }
 
 // gauge is one number of a report that may fall.
@@ -30,6 +33,10 @@ type gauge struct {
 var gauges = []gauge{
 	{"wdgnn_time", "the latest step", func(r *host.Report) float64 { return float64(r.Time) }},
 	{"wdgnn_silent_neighbours", "neighbours that are not waited for", func(r *host.Report) float64 { return float64(len(r.Silent)) }},
+	{
+		"wdgnn_quarantined_hosts", "hosts whose frames are not used, because they sent what no honest host sends",
+		func(r *host.Report) float64 { return float64(len(r.Quarantine)) },
+	},
 	{
 		"wdgnn_learned_cost", "mean cost of the answers of the last steps in which targets were told, at most 100",
 		func(r *host.Report) float64 { return learning(r).Learned },
@@ -124,6 +131,8 @@ func learning(r *host.Report) rule.Comparison {
 const (
 	brokenName  = "wdgnn_sensor_broken"
 	brokenHelp  = "1 for each sensor whose readings are not used, with its name and node"
+	shutName    = "wdgnn_quarantines_total"
+	shutHelp    = "times that a host was put in quarantine, by reason"
 	latencyName = "wdgnn_step_seconds"
 	latencyHelp = "time from the beginning of a step to the answer, of the last 1024"
 )
@@ -131,6 +140,7 @@ const (
 func newCollector(report func() *host.Report) *collector {
 	c := &collector{report: report, latency: prometheus.NewDesc(latencyName, latencyHelp, []string{"quantile"}, nil)}
 	c.broken = prometheus.NewDesc(brokenName, brokenHelp, []string{"sensor", "node"}, nil)
+	c.shut = prometheus.NewDesc(shutName, shutHelp, []string{"reason"}, nil)
 	for _, k := range counters {
 		c.counters = append(c.counters, prometheus.NewDesc(k.name, k.help, nil, nil))
 	}
@@ -150,6 +160,7 @@ func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	}
 	out <- c.latency
 	out <- c.broken
+	out <- c.shut
 }
 
 // Collect implements [prometheus.Collector].
@@ -166,6 +177,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	}
 	for _, b := range r.Broken {
 		out <- prometheus.MustNewConstMetric(c.broken, prometheus.GaugeValue, 1, b.Sensor, strconv.FormatUint(uint64(b.Node), 10))
+	}
+	for _, reason := range slices.Sorted(maps.Keys(r.Quarantines)) {
+		out <- prometheus.MustNewConstMetric(c.shut, prometheus.CounterValue, float64(r.Quarantines[reason]), reason)
 	}
 	l := &r.Latency
 	out <- prometheus.MustNewConstMetric(c.latency, prometheus.GaugeValue, l.Median.Seconds(), "0.5")

@@ -97,6 +97,9 @@ func judge(r *host.Report, behind, usual uint64) Standing {
 	if len(r.Differ) > 0 {
 		complain("hosts %v run another model, scale or rule", r.Differ)
 	}
+	for _, q := range r.Quarantine {
+		complain("it has kept host %d in quarantine for %v: %s", q.Host, time.Duration(q.Seconds)*time.Second, q.Reasons())
+	}
 	if r.BrokenSensors > 0 {
 		complain("%d of its sensors are broken", r.BrokenSensors)
 	}

@@ -19,6 +19,7 @@ func TestStandings(t *testing.T) {
 	saw := func(first, last *host.Report) Sighting { return Sighting{first, last, 2 * time.Second} }
 	ill := at(3, 990)
 	ill.Silent, ill.BrokenSensors, ill.Differ = []agent.NodeID{4, 5}, 2, []transport.HostID{9}
+	ill.Quarantine = []host.Quarantine{{Host: 7, Why: "numbers", Seconds: 90, Evidence: map[string]uint64{"numbers": 12, "bounds": 3}}}
 	ill.Health = &host.Health{Problems: []string{"answers are lost: no space left on device"}, Certificate: 5 * 86400, Damaged: 1}
 	list := Standings("test", []transport.HostID{0, 1, 2, 3, 4}, map[transport.HostID]Sighting{
 		0: saw(at(0, 900), at(0, 1000)), // 50 steps/s
@@ -34,7 +35,7 @@ func TestStandings(t *testing.T) {
 		{"it is 250 steps behind"},
 		{
 			"answers are lost", "ends in 5 days", "1 checkpoints could not be read", "silent: nodes 4-5",
-			"hosts [9] run another model", "2 of its sensors are broken",
+			"hosts [9] run another model", "it has kept host 7 in quarantine for 1m30s: bounds=3 numbers=12", "2 of its sensors are broken",
 		},
 		{"nothing is heard of it"},
 	} {
