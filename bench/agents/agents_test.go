@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/swarm"
@@ -207,6 +208,53 @@ func TestPlaneIsNotWatchedForEver(t *testing.T) {
 		_, err := p.watch(ctx, 2, reports, time.Now(), time.Second)
 		if err == nil || !strings.Contains(err.Error(), "host 1 did not make them") {
 			t.Errorf("got %v, want that host 1 was waited for", err)
+		}
+	})
+}
+
+// The time that counts begins when all hosts are warm, and lasts for enough steps,
+// however long they take.
+func TestPlaneCountsWarmSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &plane{nodes: 4, hosts: 2, steps: 100}
+		var err error
+		if p.graph, err = graph.FromEdges(4, []graph.Edge{{From: 1, To: 2, Weight: 1}}, false); err != nil {
+			t.Fatal(err)
+		}
+		p.divided = swarm.Divide(p.nodes, p.hosts)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		reports := make(chan *host.Report)
+		go func() { // host 0 is there alone for a minute; then a step takes 5 s
+			for second := uint64(0); ; second++ {
+				for id := range transport.HostID(2) {
+					at := uint64(2)
+					if second > 60 {
+						at += (second - 60) / 5
+					}
+					if id == 1 && second <= 60 {
+						continue
+					}
+					select {
+					case reports <- &host.Report{Host: id, Time: at}:
+					case <-ctx.Done():
+						return
+					}
+				}
+				select {
+				case <-time.After(time.Second):
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+		f, err := p.watch(ctx, 2, reports, time.Now(), time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Steps != planeLeast || f.Rate < 0.19 || f.Rate > 0.21 || f.StartSeconds < 60 || f.StartSeconds > 62 {
+			t.Errorf("got %d steps at %.3f a second, %.1f s after the start; want %d at about 0.2, 61 s after it",
+				f.Steps, f.Rate, f.StartSeconds, planeLeast)
 		}
 	})
 }

@@ -23,7 +23,7 @@ type Measurement struct {
 
 // Measurements lists all of them in the order of a report.
 func Measurements() []Measurement {
-	return []Measurement{sourceMem, sourceFew, sourceMany, flockTen, flockFifty, largeGraph, programSizes}
+	return []Measurement{sourceMem, sourceFew, sourceMany, flockTen, flockFifty, largeGraph, millionGraph, programSizes}
 }
 
 // Find returns the measurement called name.

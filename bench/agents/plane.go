@@ -35,7 +35,8 @@ type plane struct {
 
 const (
 	planeDegree = 10
-	planeRows   = 6_000_000 // observations of nodes at most: every host holds all of them
+	planeRows   = 15_000_000 // observations of nodes, about: hosts hold those of their own
+	planeSteps  = 40         // at least, however many nodes there are
 )
 
 // write writes what hosts read: model, graph, signals and what they should have
@@ -105,7 +106,7 @@ func (p *plane) config(id transport.HostID, url string) *box.Config {
 		Learn: rule.Config{StepSize: rule.StepSize{Value: 1e-3}, Mixing: 1}.Settings(),
 		Hosts: map[transport.HostID]box.Peer{}, Bus: box.Bus{Kind: box.BusNATS, URL: url},
 		World: box.World{Kind: box.WorldStream, Signals: "signals.npy", Targets: "targets.npy", Graph: "graph.csv", Answers: "/dev/null"},
-		Pace:  box.Pace{Deadline: planeDeadline, First: planeFirst, Linger: planeLinger},
+		Pace:  box.Pace{Deadline: p.deadline(), First: p.first(), Linger: planeLinger},
 	}
 	for h, nodes := range p.divided {
 		c.Hosts[h] = box.Peer{Nodes: host.FormatNodes(nodes)}

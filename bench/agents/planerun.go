@@ -18,11 +18,17 @@ import (
 	"github.com/wdgnn/wdgnn/transport/natsbus"
 )
 
-const (
-	planeDeadline = 20 * time.Second
-	planeFirst    = 60 * time.Second
-	planeLinger   = 10 * time.Second // hosts that are done wait to be looked at
-)
+const planeLinger = 10 * time.Second // hosts that are done wait to be looked at
+
+// deadline returns how long a step may wait for neighbours: far longer than one takes,
+// so that whoever is slow is measured and not given up.
+func (p *plane) deadline() time.Duration {
+	return max(20*time.Second, time.Duration(p.nodes)*100*time.Microsecond)
+}
+
+// first returns how long the first step may: hosts read files of many nodes before it,
+// and some are done earlier than others.
+func (p *plane) first() time.Duration { return 3 * p.deadline() }
 
 // run starts the hosts, lets them step for some seconds, and ends them.
 func (p *plane) run(ctx context.Context, b *Bench) (*Figure, error) {
@@ -69,8 +75,10 @@ func (p *plane) file(id transport.HostID) string {
 	return filepath.Join(p.dir, fmt.Sprintf("host-%d.yaml", id))
 }
 
-// planeWarm is how many steps of a host do not count.
-const planeWarm = 2
+const (
+	planeWarm  = 2  // steps of a host that do not count
+	planeLeast = 10 // steps of each that do, at least: reports come every second, and some steps take as long
+)
 
 // stretch is what a host did between two of its reports.
 type stretch struct {
@@ -79,25 +87,26 @@ type stretch struct {
 }
 
 // watch hears reports until every host was timed for long enough, or one is at
-// the end of its world. Hosts that report and make no step are waited for as
-// long as two first steps may take, beside the time that counts.
+// the end of its world. The time that counts begins when all of them are warm. Hosts
+// that report and make no step are waited for as long as two first steps may take,
+// beside the time that counts, and that is as long as the least number of steps takes.
 func (p *plane) watch(ctx context.Context, processes int, reports <-chan *host.Report,
 	began time.Time, long time.Duration,
 ) (*Figure, error) {
 	f := &Figure{Bus: box.BusNATS, Hosts: p.hosts, Nodes: p.nodes, Processes: processes}
 	hosts := map[transport.HostID]*stretch{}
 	var used usage
-	most := long + 2*planeFirst
+	most := max(long, planeLeast*p.deadline()) + 2*p.first()
 	end := time.NewTimer(most)
 	defer end.Stop()
 	for !p.timed(hosts, long) {
-		silence := time.NewTimer(planeFirst)
+		silence := time.NewTimer(p.first())
 		var r *host.Report
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-silence.C:
-			return nil, fmt.Errorf("no host reported for %v; logs are in %s", planeFirst, p.dir)
+			return nil, fmt.Errorf("no host reported for %v; logs are in %s", p.first(), p.dir)
 		case <-end.C:
 			return nil, fmt.Errorf("waited %v for %d steps of each host and %v more; %s; logs are in %s",
 				most, planeWarm, long, p.seen(hosts), p.dir)
@@ -113,13 +122,16 @@ func (p *plane) watch(ctx context.Context, processes int, reports <-chan *host.R
 		} else if r.Time >= planeWarm {
 			hosts[r.Host] = &stretch{first: r, last: r, from: now, to: now}
 			if len(hosts) == p.hosts {
+				for _, s := range hosts {
+					s.first, s.from = s.last, s.to
+				}
 				used, f.StartSeconds = usageNow(), now.Sub(began).Seconds()
 			}
 		}
 	}
 	now := usageNow()
 	f.ResidentBytes, f.LargestBytes = now.resident, now.largest
-	f.HostCPU = now.children - used.children
+	f.HostCPU, f.WorldCPU = now.children-used.children, now.own-used.own
 	return f, p.sumUp(f, hosts)
 }
 
@@ -135,18 +147,18 @@ func (p *plane) seen(hosts map[transport.HostID]*stretch) string {
 	return strings.Join(words, ", ")
 }
 
-// timed says whether every host was timed for so long.
+// timed says whether every host was timed for so long, and for enough steps.
 func (p *plane) timed(hosts map[transport.HostID]*stretch, long time.Duration) bool {
 	for _, s := range hosts {
-		if s.to.Sub(s.from) < long {
+		if s.to.Sub(s.from) < long || s.last.Time-s.first.Time < planeLeast {
 			return false
 		}
 	}
 	return len(hosts) == p.hosts
 }
 
-// sumUp computes rates from what every host did in its time. HostCPU is that of
-// the whole time before, and of a step after.
+// sumUp computes rates from what every host did in its time. HostCPU and WorldCPU are
+// those of the whole time before, and of a step after.
 func (p *plane) sumUp(f *Figure, hosts map[transport.HostID]*stretch) error {
 	var sums swarm.Sums
 	hears := swarm.Neighbours(p.graph, p.divided)
@@ -166,6 +178,7 @@ func (p *plane) sumUp(f *Figure, hosts map[transport.HostID]*stretch) error {
 		sums.Agents.Add(s.last.Agents)
 		sums.Latency = sums.Latency.Worst(s.last.Latency)
 	}
-	f.Latency, f.LateShare, f.HostCPU = sums.Latency, sums.LateShare(), f.HostCPU/float64(f.Steps)
+	f.Latency, f.LateShare = sums.Latency, sums.LateShare()
+	f.HostCPU, f.WorldCPU = f.HostCPU/float64(f.Steps), f.WorldCPU/float64(f.Steps)
 	return nil
 }
