@@ -204,6 +204,7 @@ func (h *Machine) vouched(record []byte, hash uint64) (*Member, error) {
 // welcome adds the nodes and names of a host to those that are known.
 func (h *Machine) welcome(m *Member) error {
 	nodes := m.nodes()
+	more := slices.DeleteFunc(slices.Clone(nodes), func(node agent.NodeID) bool { _, known := h.cfg.owner(node); return known })
 	for node, name := range m.Sensors {
 		if other, taken := h.numbers[name]; taken && other != node {
 			return fmt.Errorf("host: node %d is to be called %q, as node %d is", node, name, other)
@@ -226,7 +227,6 @@ func (h *Machine) welcome(m *Member) error {
 		maps.Copy(h.cfg.Names, m.Sensors)
 		h.numbers = naming(h.cfg.Names)
 	}
-	more := nodes
 	if m.Host == h.cfg.Host {
 		h.members.own = true
 		more = slices.DeleteFunc(slices.Clone(nodes), func(node agent.NodeID) bool { _, made := h.index[node]; return made })

@@ -29,12 +29,18 @@ func (b *Box) open(ctx context.Context, most int) (o buses, err error) {
 	case b.Bus.Kind == BusNATS:
 		if o.nats, err = b.dial(ctx, most, b.log); err == nil {
 			o.bus = o.nats
+			if b.newcomers != nil {
+				err = o.nats.Attend(b.newcomers.shown)
+			}
 			b.certificate.start(nil)
 		}
 	case b.Bus.Kind == BusTCP:
 		var links *tcpbus.Bus
 		if links, err = b.listen(ctx, most, b.log); err == nil {
 			o.bus = links
+			if b.newcomers != nil {
+				b.newcomers.meet = links.Meet
+			}
 			b.certificate.start(links.Recheck)
 		}
 	}
@@ -51,10 +57,14 @@ func (b *Box) open(ctx context.Context, most int) (o buses, err error) {
 }
 
 // dial connects to a NATS server.
-func (c *Config) dial(ctx context.Context, most int, log *slog.Logger) (*natsbus.Conn, error) {
+func (b *Box) dial(ctx context.Context, most int, log *slog.Logger) (*natsbus.Conn, error) {
+	c := b.Config
 	n := natsbus.Config{
 		URL: c.Bus.URL, Run: c.Run, Host: c.Host, MaxFrame: most, Bytes: waitingFrames * most,
 		OnError: explained(newLimitedLog(log).warn),
+	}
+	if b.newcomers != nil && b.newcomers.own != nil {
+		n.Patience = entryTime
 	}
 	if c.Bus.Keys != "" {
 		client, err := keys.LoadClient(c.abs(c.Bus.Keys), keys.HostName(c.Host))
@@ -72,7 +82,8 @@ func (c *Config) dial(ctx context.Context, most int, log *slog.Logger) (*natsbus
 }
 
 // listen opens direct links.
-func (c *Config) listen(ctx context.Context, most int, log *slog.Logger) (*tcpbus.Bus, error) {
+func (b *Box) listen(ctx context.Context, most int, log *slog.Logger) (*tcpbus.Bus, error) {
+	c, n := b.Config, b.newcomers
 	t := tcpbus.Config{
 		Host: c.Host, Listen: c.Bus.Listen, Peers: map[transport.HostID]string{}, Insecure: c.Bus.Keys == "",
 		MaxFrame: most, Bytes: waitingFrames * most, OnError: explained(newLimitedLog(log).warn),
@@ -89,7 +100,8 @@ func (c *Config) listen(ctx context.Context, most int, log *slog.Logger) (*tcpbu
 			return nil, err
 		}
 		t.Identify = func(cert *x509.Certificate) (transport.HostID, error) { return keys.HostOf(cert, c.Run) }
-		t.Permit = func(cert *x509.Certificate, sender transport.HostID) error { return keys.MayHear(cert, c.Run, sender) }
+		t.Permit = func(cert *x509.Certificate, sender transport.HostID) error { return n.permit(cert, c.Run, sender) }
+		t.Stranger = n.stranger
 	}
 	return tcpbus.Open(ctx, t)
 }

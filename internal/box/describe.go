@@ -58,6 +58,16 @@ func Describe(c *Config) (string, error) {
 		return "", err
 	}
 	say("bus", "%s", bus)
+	if b.newcomers, err = c.newNewcomers(); err != nil {
+		return "", err
+	}
+	if b.newcomers != nil && b.newcomers.own != nil {
+		joins, err := b.newcomers.describe()
+		if err != nil {
+			return "", err
+		}
+		say("joins", "%s", joins)
+	}
 	world, err := b.describeWorld(plan)
 	if err != nil {
 		return "", err

@@ -40,6 +40,10 @@ func (b *Box) estimate() (scale float64, gauge *agent.GaugeConfig, err error) {
 		b.known = true
 		return m.Scale, nil, nil
 	}
+	if b.newcomers != nil && b.newcomers.own != nil {
+		return 0, nil, errors.New("scale: hosts that join later cannot measure λmax with those that run: give the number that these found, " +
+			"scale in what wdgnn swarm status --json prints")
+	}
 	b.log.Info("measuring λmax with the other hosts")
 	if b.Diameter > 0 {
 		return 0, &agent.GaugeConfig{Diameter: b.Diameter}, nil

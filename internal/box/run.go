@@ -58,8 +58,10 @@ type Box struct {
 	answers *outbox // may be stdout
 	world   world
 	reports *reporter
-	known   bool           // an earlier start found the scale
-	closers []func() error // in reverse order
+	known   bool // an earlier start found the scale
+
+	newcomers *newcomers     // nil without keys
+	closers   []func() error // in reverse order
 }
 
 // Run runs the box until its world ends or ctx does, both of which are no
@@ -202,6 +204,11 @@ func (b *Box) build(ctx context.Context, s Streams) error {
 	}
 	b.monitor.box = b.conditions()
 	b.later(b.monitor.close)
+	if b.given.Join == nil {
+		if b.newcomers, err = b.newNewcomers(); err != nil {
+			return err
+		}
+	}
 	if b.State != "" {
 		b.store, err = journal.OpenFolder(b.abs(b.State))
 		if errors.Is(err, journal.ErrNewer) || errors.Is(err, journal.ErrDamaged) {
@@ -323,6 +330,7 @@ func (b *Box) makeHost(ctx context.Context, scale float64, gauge *agent.GaugeCon
 	if s, ok := b.world.(*stream); ok && gauge != nil && len(c.Links) == 0 {
 		c.Links = s.firstLinks()
 	}
+	b.join(&c, &e)
 	if b.Faults != nil {
 		c.Losses = transport.NewLosses(b.Host, b.Faults.Seed)
 	}
@@ -341,6 +349,24 @@ func (b *Box) makeHost(ctx context.Context, scale float64, gauge *agent.GaugeCon
 		}
 	}
 	return err
+}
+
+// join lets others join while the host runs, and this one join others.
+func (b *Box) join(c *host.Config, e *host.Env) {
+	n := b.newcomers
+	if n == nil {
+		return
+	}
+	c.Vouch = n.vouch
+	if n.own != nil {
+		c.Records = [][]byte{n.own}
+	}
+	e.Records, e.OnJoin = n.records, n.joined
+	if b.buses.nats != nil {
+		e.Hail = b.buses.nats.Show
+	}
+	n.start()
+	b.later(n.stop)
 }
 
 // links returns the neighbours that the configuration names.

@@ -37,6 +37,10 @@ type Config struct {
 	// refused. 0 means transport.MaxFrame.
 	MaxFrame int
 
+	// Patience is how long Dial asks a server again that does not know this host,
+	// as it may soon. 0 means not at all.
+	Patience time.Duration
+
 	// OnError hears of refusals, slow readers and lost connections, one call
 	// at a time; it must return soon. May be nil.
 	OnError func(error)

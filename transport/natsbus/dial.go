@@ -15,7 +15,8 @@ import (
 )
 
 // Dial connects to a server. It waits for one that is still starting until ctx
-// ends; a server that refuses this host is an error at once. The connection
+// ends; a server that refuses this host is an error at once, or after
+// Config.Patience. The connection
 // then lasts until Close, whatever becomes of ctx.
 func Dial(ctx context.Context, config Config) (*Conn, error) {
 	if err := config.Validate(); err != nil {
@@ -34,7 +35,7 @@ func Dial(ctx context.Context, config Config) (*Conn, error) {
 		nats.ClosedHandler(c.ended),
 	)
 	stop := context.AfterFunc(ctx, c.cancel)
-	c.nc, err = connect(ctx, config.URL, options)
+	c.nc, err = connect(ctx, config, options)
 	if err == nil && !stop() { // ctx ended just now and took the connection along
 		c.closed.Store(true)
 		c.nc.Close()
@@ -49,11 +50,16 @@ func Dial(ctx context.Context, config Config) (*Conn, error) {
 }
 
 // connect tries until it succeeds, or ctx ends, or trying again is of no use.
-func connect(ctx context.Context, url string, options []nats.Option) (*nats.Conn, error) {
+func connect(ctx context.Context, config Config, options []nats.Option) (*nats.Conn, error) {
+	began := time.Now()
 	for attempt := 1; ; attempt++ {
-		nc, err := nats.Connect(url, options...)
-		if err == nil || final(err) {
+		nc, err := nats.Connect(config.URL, options...)
+		unknown := errors.Is(err, nats.ErrAuthorization) && time.Since(began) < config.Patience
+		if err == nil || final(err) && !unknown {
 			return nc, err
+		}
+		if unknown && attempt == 1 && config.OnError != nil {
+			config.OnError(fmt.Errorf("natsbus: %s: %w: the server does not know this host; it is asked again", redacted(config.URL), err))
 		}
 		timer := time.NewTimer(delay(attempt))
 		select {
