@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 
@@ -37,7 +38,8 @@ const older = "testdata/older"
 
 // A box of this program that has one of an earlier program for a neighbour says to it
 // what the earlier one said, and answers what it answered, bit for bit; at the second
-// start from the checkpoint that the earlier one wrote.
+// start from the checkpoint that the earlier one wrote. Its own checkpoint holds all
+// that the earlier one's does, so that there is a way back.
 func TestOlderNeighbour(t *testing.T) {
 	if kernels := mat.Kernels(); kernels != "avx2" {
 		t.Skipf("SKIPPED %s: kernels are %s, and bits were recorded with avx2", t.Name(), kernels)
@@ -72,7 +74,57 @@ func TestOlderNeighbour(t *testing.T) {
 			if !reflect.DeepEqual(sent, said) {
 				t.Errorf("frames: got %d that are other than the %d of the earlier program", len(sent), len(said))
 			}
+			if life == 0 { // the next begins with what this one left
+				sameMemory(t, "checkpoint", lastCheckpoint(t, filepath.Join(older, "state")), lastCheckpoint(t, filepath.Join(dir, "state")))
+			}
 		})
+	}
+}
+
+// lastCheckpoint returns what lies in a folder of checkpoints.
+func lastCheckpoint(t *testing.T, folder string) (c any) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "snapshot-*"))
+	check(t, err)
+	if len(files) == 0 {
+		t.Fatalf("%s: no checkpoint", folder)
+	}
+	text, err := os.ReadFile(slices.Max(files))
+	check(t, err)
+	_, body, _ := bytes.Cut(text, []byte("\n"))
+	check(t, json.Unmarshal(body, &c))
+	return c
+}
+
+// sameMemory checks that everything which an earlier program wrote is there, and the
+// same: it can then read it, passing over what came later. Counts depend on the moment
+// at which frames come.
+func sameMemory(t *testing.T, at string, was, is any) {
+	t.Helper()
+	switch was := was.(type) {
+	case map[string]any:
+		now, ok := is.(map[string]any)
+		for key := range was {
+			if key != "stats" {
+				sameMemory(t, at+"."+key, was[key], now[key])
+			}
+		}
+		if !ok {
+			t.Errorf("%s: got %v, want %v", at, is, was)
+		}
+	case []any:
+		now, ok := is.([]any)
+		if !ok || len(now) != len(was) {
+			t.Errorf("%s: got %v, want %v", at, is, was)
+			return
+		}
+		for k := range was {
+			sameMemory(t, fmt.Sprintf("%s[%d]", at, k), was[k], now[k])
+		}
+	default:
+		if was != is {
+			t.Errorf("%s: got %v, want %v", at, is, was)
+		}
 	}
 }
 
