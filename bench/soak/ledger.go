@@ -94,12 +94,17 @@ type Account struct {
 	Unexplained int `json:"unexplained"` // the rest
 	Strange     int `json:"strange"`     // answers that nobody asked for
 
+	Quarantines int `json:"quarantines"` // of boxes, all of which are honest
+
 	Down int `json:"down"` // lines that were due while a box was down
 	Full int `json:"full"` // or did not listen: not written
 
 	Told  int `json:"told"`  // answers of nodes whose class was known
 	Right int `json:"right"` // of them, right
 }
+
+// ok says whether every line is explained, and nobody was wronged.
+func (a *Account) ok() bool { return a.Unexplained == 0 && a.Strange == 0 && a.Quarantines == 0 }
 
 // add adds o.
 func (a *Account) add(o Account) {
@@ -111,6 +116,7 @@ func (a *Account) add(o Account) {
 	a.Died += o.Died
 	a.Unexplained += o.Unexplained
 	a.Strange += o.Strange
+	a.Quarantines += o.Quarantines
 	a.Down += o.Down
 	a.Full += o.Full
 	a.Told += o.Told
@@ -134,6 +140,9 @@ func (l *ledger) account(worldEnded bool) Account {
 			if worldEnded || step < l.report.Time || l.report.Final && step == l.report.Time {
 				known++
 			}
+		}
+		for _, n := range l.report.Quarantines {
+			a.Quarantines += int(n)
 		}
 		a.Counted = min(known, int(l.report.Stats.Unanswered+l.report.Stats.LostAnswers))
 	}

@@ -58,6 +58,9 @@ func (r *Result) save(path string) error {
 func (r *Run) String() string {
 	text := fmt.Sprintf("%3d %-4s %-9s %-19s %4.1f s  together after %5.2f s  %d lines, %d missing: %d counted, %d died, %d unexplained",
 		r.Number, r.Bus, r.Pace, r.Kind, r.Seconds, r.Healed, r.Lines, r.Missing, r.Counted, r.Died, r.Unexplained)
+	if r.Quarantines > 0 {
+		text += fmt.Sprintf("; honest boxes were in quarantine %d times", r.Quarantines)
+	}
 	if r.Why != "" {
 		text += "; apart: " + r.Why
 	}
@@ -84,9 +87,8 @@ func (r *Result) verdict() error {
 			}
 		}
 		for bus, a := range s.Accounts {
-			if a.Unexplained > 0 || a.Strange > 0 {
-				errs = append(errs, fmt.Errorf("soak over %s: %d lines without an answer or a counter, %d answers that nobody asked for",
-					bus, a.Unexplained, a.Strange))
+			if !a.ok() {
+				errs = append(errs, fmt.Errorf("soak over %s: %+v", bus, a))
 			}
 		}
 		if s.Failed != "" {
@@ -95,8 +97,8 @@ func (r *Result) verdict() error {
 	}
 	if u := r.Upgrade; u != nil {
 		for _, b := range u.Books {
-			if b.Failed != "" || b.Unexplained > 0 || b.Strange > 0 {
-				errs = append(errs, fmt.Errorf("upgrade over %s, %s: %d lines unexplained, %s", b.Bus, b.Pace, b.Unexplained, b.Failed))
+			if b.Failed != "" || !b.Account.ok() {
+				errs = append(errs, fmt.Errorf("upgrade over %s, %s: %+v %s", b.Bus, b.Pace, b.Account, b.Failed))
 			}
 		}
 		for _, m := range u.Moves {

@@ -27,7 +27,7 @@ type Run struct {
 
 // ok says whether the run held what is promised.
 func (r *Run) ok() bool {
-	return r.Why == "" && r.Failed == "" && r.Healed <= healWithin.Seconds() && r.Unexplained == 0 && r.Strange == 0
+	return r.Why == "" && r.Failed == "" && r.Healed <= healWithin.Seconds() && r.Account.ok()
 }
 
 // Runs are many of them.
