@@ -44,14 +44,38 @@ func load(path string) (*Result, error) {
 
 // save writes the result, whole or not at all.
 func (r *Result) save(path string) error {
-	text, err := json.MarshalIndent(r, "", " ")
+	text, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(path+".new", append(text, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(path+".new", inLines(text), 0o644); err != nil {
 		return err
 	}
 	return os.Rename(path+".new", path)
+}
+
+// inLines breaks JSON so that every entry of a list of the result has a line.
+func inLines(text []byte) (lines []byte) {
+	depth, quoted, escaped := 0, false, false
+	for _, c := range text {
+		lines = append(lines, c)
+		switch {
+		case escaped:
+			escaped = false
+		case quoted && c == '\\':
+			escaped = true
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			depth--
+		case c == ',' && depth <= 3:
+			lines = append(lines, '\n')
+		}
+	}
+	return append(lines, '\n')
 }
 
 // String returns the run as a line.

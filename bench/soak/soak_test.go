@@ -179,7 +179,7 @@ func TestPage(t *testing.T) {
 	r := &Result{
 		Runs: &Runs{List: []*Run{
 			{setting: setting{Bus: busTCP, Pace: lockstep}, Fault: Fault{Kind: "stop"}, Healed: 2, Account: Account{Lines: 5, Answers: 5}},
-			{setting: setting{Bus: busTCP, Pace: lockstep}, Fault: Fault{Kind: "stop"}, Healed: 11},
+			{setting: setting{Bus: busTCP, Pace: lockstep}, Fault: Fault{Kind: "stop"}, Healed: 11, Why: `a "\`},
 		}},
 		Soak: &Soak{
 			Accounts: map[string]Account{busTCP: {Lines: 3, Told: 4, Right: 3}},
