@@ -122,7 +122,7 @@ func (o *options) run(ctx context.Context) error {
 	if o.page == "" {
 		return r.verdict()
 	}
-	return errors.Join(r.write(o.page), r.verdict())
+	return errors.Join(r.save(o.out), r.write(o.page), r.verdict())
 }
 
 // measure deploys boxes and adds what came out to the result.
