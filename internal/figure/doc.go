@@ -1,6 +1,7 @@
 // Package figure draws the charts of the experiments: curves over time or over
-// a parameter ([Figure]) and paths of robots in the plane ([Paths]). A chart is a
-// plain value; it is checked when it is drawn and comes out as SVG or PNG.
+// a parameter ([Figure]), paths of robots in the plane ([Paths]) and graphs with their
+// links coloured ([Network]). A chart is a plain value; it is checked when it is drawn
+// and comes out as SVG or PNG.
 //
 // All charts share one look: white paper, thin light grid, the y label above
 // its axis instead of turned by its side, names at the ends of their curves

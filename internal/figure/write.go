@@ -15,7 +15,7 @@ import (
 // dpi is the resolution of PNG images: twice that of an ordinary screen.
 const dpi = 192
 
-// chart is what the two kinds have in common.
+// chart is what all kinds have in common.
 type chart interface {
 	validate() error
 	size() (w, h vg.Length)
