@@ -2,86 +2,19 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
-
-	"github.com/spf13/cobra"
 
 	"github.com/wdgnn/wdgnn/internal/certify"
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/rundir"
+	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/theory"
 )
 
-// CertifyCommand computes Theorems 1 to 3 for a model.
-type CertifyCommand struct {
-	Stdout, Stderr io.Writer
-
-	model string // paths
-	graph string
-	other string
-	run   string
-	out   string
-
-	signals  string
-	drop     float64
-	seed     uint64
-	nodes    int
-	directed bool
-	json     bool
-	dropSet  bool
-}
-
-func (c *CertifyCommand) command() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "certify MODEL --graph G [--perturbed H | --drop 0.3] [--run DIR]",
-		Short: "Say how far outputs can change when links are lost, and whether online learning must converge",
-		Long: `Computes the paper's three theorems for a model: which hypotheses hold, with the
-number behind each, every constant, the bounds, and what was measured.
-
-Stability (Theorem 1): how much the outputs can change when the graph becomes
-that of --perturbed, or loses every link with probability --drop. The direct
-certificate is ours: it holds for every perturbation, small or large, and for
-every signal of the given size.
-
-Online learning (Theorems 2 and 3): --run names a folder of wdgnn online. The
-run is played once more from the trained model, without gates, and its distance
-from the moving optimum stands beside the bounds. Where an optimum does not exist or costs are
-not strongly convex, the report says so and adds the same run with a ridge.
-
---out DIR writes charts: frequency responses, the change of the output on the
-way to the perturbed graph, and the distance from the optimum over time.
-doc/theory.md explains every number.`,
-		Example: `  wdgnn certify first/run/model.safetensors --graph first/graph.csv --drop 0.3
-  wdgnn certify first/run/model.safetensors --graph first/graph.csv --perturbed storm.csv --signals first/signals.npy
-  wdgnn certify first/run/model.safetensors --run first/online --out charts
-  wdgnn certify first/run/model.safetensors --graph first/graph.csv --json | jq .stability.bounds`,
-		Args: arguments("MODEL"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
-			c.model, c.dropSet = args[0], cmd.Flags().Changed("drop")
-			return c.Run(cmd.Context())
-		},
-	}
-	cmd.Flags().StringVar(&c.graph, "graph", "", "edge list .csv or .tsv, or sparse matrix .npz")
-	cmd.Flags().StringVar(&c.other, "perturbed", "", "the graph as it may become, on the same nodes")
-	cmd.Flags().Float64Var(&c.drop, "drop", 0.1, "probability that a link is lost, without --perturbed")
-	cmd.Flags().Uint64Var(&c.seed, "seed", 1, "of the links that are lost, and of random signals")
-	cmd.Flags().StringVar(&c.signals, "signals", "", "signals to measure with, .npy; without it random ones, ‖X‖ = 1")
-	cmd.Flags().StringVar(&c.run, "run", "", "folder of an online run to hold against Theorems 2 and 3")
-	cmd.Flags().StringVar(&c.out, "out", "", "folder to write charts to")
-	cmd.Flags().IntVar(&c.nodes, "nodes", 0, "number of nodes, if the last ones have no links; 0 takes it from the graph")
-	cmd.Flags().BoolVar(&c.directed, "directed", false, "links have a direction: Theorem 1 does not apply, the direct certificate does")
-	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
-	return cmd
-}
-
-// certified is the whole report.
+// certified is the report of certify --paper.
 type certified struct {
 	Model     string                   `json:"model"`
 	Stability *certify.StabilityReport `json:"stability,omitempty"`
@@ -89,31 +22,21 @@ type certified struct {
 	Charts    []string                 `json:"charts,omitempty"`
 }
 
-// Run computes and prints.
-func (c *CertifyCommand) Run(ctx context.Context) error {
-	switch {
-	case c.graph == "" && c.run == "":
-		return usageError{"wdgnn certify", errors.New("--graph is missing, and so is --run: certify what?")}
-	case c.other != "" && c.dropSet:
-		return usageError{"wdgnn certify", errors.New("--perturbed and --drop: choose one")}
-	case !(c.drop >= 0 && c.drop < 1):
-		return usageError{"wdgnn certify", fmt.Errorf("--drop is %v, want 0 ≤ p < 1", c.drop)}
-	case c.nodes < 0:
-		return usageError{"wdgnn certify", fmt.Errorf("--nodes is %d, want 0 or more", c.nodes)}
-	}
-	m, err := loadModel(c.model)
-	if err != nil {
-		return during("certify", err)
-	}
-	if c.out != "" {
-		if err := os.MkdirAll(c.out, 0o755); err != nil {
-			return helpful{during("certify", err), "another --out, a folder that you may write to"}
-		}
-	}
+// paperDrop is with what probability a link is lost of the perturbed graph, unless
+// somebody says.
+const paperDrop = 0.1
+
+// runPaper computes and prints the theorems.
+func (c *CertifyCommand) runPaper(ctx context.Context, m *modelfile.Model) error {
+	var err error
 	report := certified{Model: c.model}
 	if c.graph != "" {
+		drop := paperDrop
+		if c.dropSet {
+			drop = c.drop[0]
+		}
 		report.Stability, err = certify.Stability(ctx, m, certify.Options{
-			Graph: c.graph, Perturbed: c.other, Drop: c.drop, Seed: c.seed, Signals: c.signals, Nodes: c.nodes,
+			Graph: c.graph, Perturbed: c.other, Drop: drop, Seed: c.seed, Signals: c.signals, Nodes: c.nodes,
 			Directed: c.directed, Sweep: c.out != "",
 		})
 		if err != nil {
@@ -146,10 +69,10 @@ func (c *CertifyCommand) Run(ctx context.Context) error {
 	if c.json {
 		return writeJSON(c.Stdout, report)
 	}
-	return c.print(&report)
+	return c.printPaper(&report)
 }
 
-func (c *CertifyCommand) print(r *certified) error {
+func (c *CertifyCommand) printPaper(r *certified) error {
 	w := &lines{w: c.Stdout}
 	if s := r.Stability; s != nil {
 		printStability(w, s)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/train"
@@ -41,4 +42,21 @@ func keepUntil(p train.Progress) func(line []byte) bool {
 		}
 		return m.Restart < p.Restart || m.Restart == p.Restart && m.Index <= p.Epoch
 	}
+}
+
+// counted writes a number of things, with commas.
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return thousands(n) + " " + thing
+}
+
+// thousands writes a number with commas.
+func thousands(n int) string {
+	text := strconv.Itoa(n)
+	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
 }

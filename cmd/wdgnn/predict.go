@@ -87,7 +87,7 @@ func (c *PredictCommand) Run(ctx context.Context) error {
 	if c.threads > config.MostThreads {
 		return usageError{"wdgnn predict", fmt.Errorf("--threads is %d, want at most %d", c.threads, config.MostThreads)}
 	}
-	nodes, err := parseNodes(c.nodes)
+	nodes, err := parseNodes("--nodes", c.nodes)
 	if err != nil {
 		return usageError{"wdgnn predict", err}
 	}
@@ -234,8 +234,8 @@ func shapeText(shape []int) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(shape), "[]"), " ", "×")
 }
 
-// parseNodes reads a list of nodes; nil means all.
-func parseNodes(text string) ([]int, error) {
+// parseNodes reads a list of nodes that a flag gives; nil means all.
+func parseNodes(flag, text string) ([]int, error) {
 	if text == "all" || text == "trained" {
 		return nil, nil
 	}
@@ -243,10 +243,10 @@ func parseNodes(text string) ([]int, error) {
 	for field := range strings.SplitSeq(text, ",") {
 		i, err := strconv.Atoi(strings.TrimSpace(field))
 		if err != nil || i < 0 {
-			return nil, fmt.Errorf("--nodes %s: %q is no node; want numbers from 0, such as 1,5", text, field)
+			return nil, fmt.Errorf("%s %s: %q is no node; want numbers from 0, such as 1,5", flag, text, field)
 		}
 		if slices.Contains(nodes, i) {
-			return nil, fmt.Errorf("--nodes %s: node %d twice", text, i)
+			return nil, fmt.Errorf("%s %s: node %d twice", flag, text, i)
 		}
 		nodes = append(nodes, i)
 	}

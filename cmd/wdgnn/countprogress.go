@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+)
+
+// countProgress shows how many of many things are done, and how long the rest will
+// take: one line that changes on a terminal and is gone at the end, elsewhere a line
+// for every tenth of what takes long.
+type countProgress struct {
+	*progress
+	name  string // what is being counted
+	tenth int    // of it that were shown
+}
+
+func newCountProgress(out io.Writer) *countProgress {
+	return &countProgress{progress: newProgress(out, 0, "")}
+}
+
+// at reports that so many of all are done.
+func (p *countProgress) at(name string, done, all int) {
+	if name != p.name {
+		p.name, p.began, p.tenth = name, time.Now(), 0
+	}
+	spent := time.Since(p.began)
+	if p.terminal && time.Since(p.shown) < redraw || !p.terminal && (spent < longAfter || done == all || 10*done/all <= p.tenth) {
+		return
+	}
+	p.shown, p.tenth = time.Now(), 10*done/all
+	text := fmt.Sprintf("%s, %s of %s, %s left", name, thousands(done), thousands(all),
+		brief(time.Duration(float64(spent)/float64(done)*float64(all-done))))
+	if p.terminal {
+		p.open = true
+		fmt.Fprintf(p.out, "\r\x1b[K%s", text)
+		return
+	}
+	fmt.Fprintln(p.out, text)
+}
+
+// end clears the terminal's line.
+func (p *countProgress) end() {
+	if p.open {
+		fmt.Fprint(p.out, "\r\x1b[K")
+		p.open = false
+	}
+}
