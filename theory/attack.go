@@ -41,7 +41,7 @@ func (t *attack) outputs(v []float64) (pre [][]float64, y []float64) {
 	if len(n.Deep) == 1 {
 		order = max(order, n.order(0))
 	}
-	input := t.row(x, n.In, order, 0, v)
+	input, signal := t.row(t.a.powers, x, n.In, order, 0, v), x
 	if n.Wide != nil {
 		axpy(u, n.GainWide, n.Wide.sum(input, 1))
 	}
@@ -50,7 +50,7 @@ func (t *attack) outputs(v []float64) (pre [][]float64, y []float64) {
 		layer, last := &n.Deep[l], l == len(n.Deep)-1
 		switch {
 		case last && l > 0:
-			z, rows = t.row(x, layer.In, n.order(l), l, v), 1
+			z, rows = t.row(t.a.powers, x, layer.In, n.order(l), l, v), 1
 		case !last:
 			z, rows = shifted(s, x, layer.In, n.order(l), l, fed), s.nodes
 		}
@@ -66,22 +66,39 @@ func (t *attack) outputs(v []float64) (pre [][]float64, y []float64) {
 	if delta := t.c.net.own[t.a.node]; delta != nil {
 		n.correct(y, func(k int) []float64 { return input[k] }, delta)
 	}
+	t.overhear(y, signal, v)
 	return pre, y
 }
 
-// row returns Z_0, …, Z_K of the node alone, by the rows of Sᵏ.
-func (t *attack) row(x []float64, features, order, layer int, v []float64) [][]float64 {
+// overhear adds the node's terms of its own to y.
+func (t *attack) overhear(y, x, v []float64) {
+	for _, o := range t.a.heard {
+		var z []float64
+		if o.direct < 0 {
+			z = t.row(o.powers, x, t.net.In, o.Hop, 0, v)[o.Hop]
+		} else {
+			z = t.c.unknown.block(v, o.direct, 0, o.Hop)
+		}
+		addProduct(y, z, o.Weights, t.net.In, len(y))
+	}
+	if bias := t.net.terms[t.a.node].bias; bias != nil {
+		axpy(y, 1, bias)
+	}
+}
+
+// row returns Z_0, …, Z_K of one node, by its rows of Sᵏ.
+func (t *attack) row(powers [][]float64, x []float64, features, order, layer int, v []float64) [][]float64 {
 	var out [][]float64
 	for k := range order + 1 {
 		z := make([]float64, features)
-		for m, p := range t.a.powers[k] {
+		for m, p := range powers[k] {
 			if p != 0 {
 				axpy(z, p, x[m*features:(m+1)*features])
 			}
 		}
 		for e, in := range t.a.enter {
 			for hop := range k {
-				axpy(z, in.weight*t.a.powers[k-1-hop][in.local], t.c.unknown.block(v, e, layer, hop))
+				axpy(z, in.weight*powers[k-1-hop][in.local], t.c.unknown.block(v, e, layer, hop))
 			}
 		}
 		out = append(out, z)

@@ -112,10 +112,16 @@ func (k *Case) answer(node int) *answer {
 	return a
 }
 
+// mostBoxes is how many sizes are remembered at a time.
+const mostBoxes = 24
+
 // box returns what is known for unknowns of one size.
 func (k *Case) box(size float64) *box {
 	if b := k.boxes[size]; b != nil {
 		return b
+	}
+	if len(k.boxes) == mostBoxes {
+		clear(k.boxes)
 	}
 	b := &box{size: size, most: k.crown.unknown.inputs(len(k.x))}
 	scale(b.most, size)
@@ -202,11 +208,12 @@ const finest = 32
 // there is none and at most 2^40. Radii of all answers are of the same grid, so that
 // answers of one signal share those bounds.
 func (k *Case) Radius(node, class int) float64 {
-	return k.largest(k.start(node, class), func(size float64) bool { return k.Margin(node, class, size) > 0 })
+	return k.Largest(k.start(node, class), func(size float64) bool { return k.Margin(node, class, size) > 0 })
 }
 
-// largest returns the largest 2^(j/32) found to hold, searching from start.
-func (k *Case) largest(start float64, holds func(float64) bool) float64 {
+// Largest returns the largest 2^(j/32) found for which holds says yes, searching
+// from start up and down; 0 if not even 0 does.
+func (k *Case) Largest(start float64, holds func(float64) bool) float64 {
 	const most = 40 * finest
 	if !holds(0) {
 		return 0

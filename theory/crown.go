@@ -38,6 +38,7 @@ type answer struct {
 	powers   [][]float64
 	sizes    [][]float64 // the rows of |S|ᵏ
 	enter    []entry     // what a liar sends into the cone
+	heard    []overheard // terms of the node's own
 }
 
 // NewCrown prepares bounds of the answers of the nodes of read, nil for all, under
@@ -58,6 +59,7 @@ func newCrown(n *Network, s *Shift, read []int, u unknown) *Crown {
 	}
 	for _, i := range read {
 		c.read[i] = c.row(i, n.reach(len(n.Deep)), max(n.order(len(n.Deep)-1), n.wideOrder()))
+		c.overhear(c.read[i])
 	}
 	c.round = newRounding(c)
 	c.prepare(read)
@@ -124,7 +126,7 @@ func (c *Crown) row(node, hops, order int) *answer {
 }
 
 // reach returns how many hops away the pre-activations of layer ℓ read, those of
-// the last one with what the wide part reads.
+// the last one with what the wide part and terms of nodes' own read.
 func (n *Network) reach(layer int) int {
 	hops := 0
 	for l := range layer {
@@ -132,6 +134,11 @@ func (n *Network) reach(layer int) int {
 	}
 	if layer == len(n.Deep) {
 		hops = max(hops, n.wideOrder())
+		for _, t := range n.terms {
+			for _, term := range t.list {
+				hops = max(hops, term.Hop+1)
+			}
+		}
 	}
 	return hops
 }
@@ -321,6 +328,7 @@ func addTransposed(x, y, a []float64, in, out int) {
 // goal is a linear function qᵀy of the outputs of one node, split at the last
 // activation: what the deep part is weighed with, and all that is linear.
 type goal struct {
+	q    []float64
 	deep []float64 // α_D R q, weights of X_L
 	taps []float64 // (K+1)×F of the wide part and of the node's own taps
 	c    float64
@@ -330,7 +338,7 @@ type goal struct {
 func (c *Crown) goal(node int, q []float64) goal {
 	n := c.net
 	v := q
-	g := goal{}
+	g := goal{q: q}
 	if n.Readout != nil {
 		v = make([]float64, n.Features)
 		for i := range v {
@@ -369,6 +377,7 @@ func (c *Crown) pull(f *functional, a *answer, g goal, in *insides, s *scratch) 
 	if len(g.taps) > 0 {
 		c.spreadRow(f.x, f.taint, a, 0, c.net.In, g.taps)
 	}
+	c.pullTerms(f, a, g.q)
 	if layers := len(c.net.Deep); layers > 0 {
 		w := append([]float64(nil), g.deep...)
 		node := a.node

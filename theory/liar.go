@@ -53,16 +53,39 @@ func NewLiarCrown(n *Network, s *Shift, read []int, l Liar) *Crown {
 	if len(l.Most) != exchange {
 		panic(fmt.Sprintf("theory: NewLiarCrown: bounds of %d rows for a network of %d exchanges", len(l.Most), exchange))
 	}
-	return newCrown(n, u.silence(s), read, u)
+	return newCrown(u.unheard(n), u.silence(s), read, u)
 }
 
 // liar is a Liar as an unknown: r_{j,k} of all neighbours and exchanges.
 type liar struct {
 	Liar
-	heard    []entry // by node of the graph that hears it
-	features []int   // of a row, by layer
-	at       [][]int // where the row of a layer and hop begins in a message of all
+	heard    []entry        // by node of the graph that hears it
+	direct   map[int][]Term // by node: terms of what the liar sends
+	features []int          // of a row, by layer
+	at       [][]int        // where the row of a layer and hop begins in a message of all
 	total    int
+}
+
+// unheard returns the network without the terms that nodes have for what the liar
+// sends, and notes those.
+func (l *liar) unheard(n *Network) *Network {
+	if len(n.terms) == 0 {
+		return n
+	}
+	out := *n
+	out.terms, l.direct = map[int]nodeTerms{}, map[int][]Term{}
+	for i, t := range n.terms {
+		kept := nodeTerms{bias: t.bias}
+		for _, term := range t.list {
+			if slices.Contains(l.Rows, term.Node) && !slices.Contains(l.Rows, i) {
+				l.direct[i] = append(l.direct[i], term)
+			} else {
+				kept.list = append(kept.list, term)
+			}
+		}
+		out.terms[i] = kept
+	}
+	return &out
 }
 
 // silence returns S without the liar's columns, and notes who hears it.

@@ -6,35 +6,36 @@ import (
 	"testing"
 )
 
-// told computes the outputs of a network hop by hop where node v sends rows of its
-// own to everybody, as lie says for the node that hears, the layer and the hop.
-func told(n *Network, s *Shift, x []float64, v int, lie func(j, layer, hop, features int) []float64) []float64 {
-	hear := func(z []float64, features, layer, hop int) []float64 {
-		out := make([]float64, len(z))
+// lies says what a node sends to node j at a layer and hop.
+type lies func(j, layer, hop, features int) []float64
+
+// hears returns X and its shifts where node v sends rows of its own to everybody.
+func (lie lies) hears(s *Shift, x []float64, v, features, layer, order int) [][]float64 {
+	all := [][]float64{x}
+	for k := range order {
+		out := make([]float64, len(x))
 		for j := range s.nodes {
 			col, val := s.row(j)
 			for e, m := range col {
-				row := z[int(m)*features : (int(m)+1)*features]
+				row := all[k][int(m)*features : (int(m)+1)*features]
 				if int(m) == v && j != v {
-					row = lie(j, layer, hop, features)
+					row = lie(j, layer, k, features)
 				}
 				axpy(out[j*features:(j+1)*features], val[e], row)
 			}
 		}
-		return out
+		all = append(all, out)
 	}
-	shifts := func(z []float64, features, layer, order int) [][]float64 {
-		all := [][]float64{z}
-		for k := range order {
-			all = append(all, hear(all[k], features, layer, k))
-		}
-		return all
-	}
-	order := n.wideOrder()
-	if len(n.Deep) > 0 {
-		order = max(order, len(n.Deep[0].Taps)-1)
-	}
-	input := shifts(x, n.In, 0, order)
+	return all
+}
+
+func toldShifts(n *Network, s *Shift, x []float64, v int, lie lies) [][]float64 {
+	return lie.hears(s, x, v, n.In, 0, max(n.wideOrder(), n.order(0)))
+}
+
+// told computes the outputs of a network hop by hop where node v lies.
+func told(n *Network, s *Shift, x []float64, v int, lie lies) []float64 {
+	input := toldShifts(n, s, x, v, lie)
 	u := make([]float64, s.nodes*n.Features)
 	for i := range u {
 		u[i] = n.GainBias
@@ -46,7 +47,7 @@ func told(n *Network, s *Shift, x []float64, v int, lie func(j, layer, hop, feat
 	for l := range n.Deep {
 		z := input
 		if l > 0 {
-			z = shifts(h, n.Deep[l].In, l, len(n.Deep[l].Taps)-1)
+			z = lie.hears(s, h, v, n.Deep[l].In, l, n.order(l))
 		}
 		h = n.Deep[l].sum(z, s.nodes)
 		activate(n.Deep[l].Activation, h)

@@ -35,7 +35,8 @@ type Network struct {
 	Readout  []float64 // R, G×C by rows; nil without a readout
 	Offset   []float64 // c, the readout's bias; nil if there is none
 
-	own map[int][]float64 // Δ_i by node; see GiveTaps
+	own   map[int][]float64 // Δ_i by node; see GiveTaps
+	terms map[int]nodeTerms // see GiveTerms
 }
 
 // NewNetwork converts a model. It shares no memory with m.

@@ -37,11 +37,11 @@ type rounding struct {
 
 // sizesOfRow returns Σ_k |S|ᵏ |X| of the node of a, one row of F for every k: X are numbers
 // of at most the given sizes, by nodes of the graph.
-func (c *Crown) sizesOfRow(a *answer, most []float64, features, order, layer int) [][]float64 {
+func (c *Crown) sizesOfRow(a *answer, sizes [][]float64, most []float64, features, order, layer int) [][]float64 {
 	var out [][]float64
 	for k := range order + 1 {
 		z := make([]float64, features)
-		for m, p := range a.sizes[k] {
+		for m, p := range sizes[k] {
 			if p != 0 {
 				i := a.cone.nodes[m]
 				axpy(z, p, most[i*features:(i+1)*features])
@@ -49,7 +49,7 @@ func (c *Crown) sizesOfRow(a *answer, most []float64, features, order, layer int
 		}
 		for _, in := range a.enter {
 			for hop := range k {
-				sent := math.Abs(in.weight) * a.sizes[k-1-hop][in.local] * c.unknown.most(layer, hop)
+				sent := math.Abs(in.weight) * sizes[k-1-hop][in.local] * c.unknown.most(layer, hop)
 				for f := range z {
 					z[f] += sent
 				}
@@ -64,7 +64,7 @@ func (c *Crown) sizesOfRow(a *answer, most []float64, features, order, layer int
 // of a, ℓ > 1, given the sizes of what it reads.
 func (c *Crown) errors(a *answer, layer int, most []float64) []float64 {
 	f := &c.round.filters[layer-1]
-	e := f.sum(c.sizesOfRow(a, most, f.In, len(f.Taps)-1, layer-1), 1)
+	e := f.sum(c.sizesOfRow(a, a.sizes, most, f.In, len(f.Taps)-1, layer-1), 1)
 	scale(e, c.round.gamma[layer-1])
 	return e
 }
@@ -85,12 +85,26 @@ func (c *Crown) slack(a *answer, most, deep []float64) []float64 {
 	}
 	var z [][]float64
 	if w.Wide != nil {
-		z = c.sizesOfRow(a, most, w.In, w.wideOrder(), 0)
+		z = c.sizesOfRow(a, a.sizes, most, w.In, w.wideOrder(), 0)
 		axpy(u, w.GainWide, w.Wide.sum(z, 1))
 	}
 	e := append([]float64(nil), w.readOut(u)...)
 	if delta := w.own[a.node]; delta != nil {
 		w.correct(e, func(k int) []float64 { return z[k] }, delta)
+	}
+	for _, o := range a.heard {
+		row := make([]float64, w.In)
+		if o.direct >= 0 {
+			for f := range row {
+				row[f] = c.unknown.most(0, o.Hop)
+			}
+		} else {
+			row = c.sizesOfRow(a, o.sizes, most, w.In, o.Hop, 0)[o.Hop]
+		}
+		addProduct(e, row, absolute(o.Weights), w.In, len(e))
+	}
+	if bias := c.net.terms[a.node].bias; bias != nil {
+		axpy(e, 1, absolute(bias))
 	}
 	scale(e, c.round.last)
 	return e
@@ -176,6 +190,19 @@ func (n *Network) sizes(bias bool) *Network {
 	}
 	for l := range n.Deep {
 		out.Deep = append(out.Deep, Layer{filter(&n.Deep[l].Filter), gnn.Identity})
+	}
+	for i, t := range n.terms {
+		sizes := nodeTerms{}
+		for _, term := range t.list {
+			sizes.list = append(sizes.list, Term{term.Node, term.Hop, absolute(term.Weights)})
+		}
+		if bias {
+			sizes.bias = absolute(t.bias)
+		}
+		if out.terms == nil {
+			out.terms = map[int]nodeTerms{}
+		}
+		out.terms[i] = sizes
 	}
 	for i, delta := range n.own {
 		d := absolute(delta)

@@ -33,6 +33,9 @@ func (n *Network) run(s *Shift, x []float64, fed feed) (pre [][]float64, y []flo
 	for i, delta := range n.own {
 		n.correct(y[i*n.Outputs:(i+1)*n.Outputs], func(k int) []float64 { return input[k][i*n.In : (i+1)*n.In] }, delta)
 	}
+	for i, t := range n.terms {
+		t.apply(y[i*n.Outputs:(i+1)*n.Outputs], n.In, func(j, k int) []float64 { return input[k][j*n.In : (j+1)*n.In] })
+	}
 	return pre, y
 }
 
