@@ -66,7 +66,7 @@ const rules = `
 	internal/demo       : mat graph gnn loss online rule train internal/recipe internal/live
 	internal/certify    : mat graph gnn loss random rule online theory modelfile internal/config internal/data
 	                      internal/lifecycle
-	internal/robust     : mat graph gnn random
+	internal/robust     : mat graph gnn random theory
 	internal/reproduce/study : mat modelfile internal/figure
 	internal/reproduce/study/studytest : random internal/reproduce/study
 	internal/reproduce/sourceloc : gnn graph loss mat online rule train scenario/sourceloc internal/recipe internal/reproduce/study
