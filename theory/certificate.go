@@ -17,12 +17,15 @@ import (
 //	                      ‖ΔH_ℓ‖ ‖X_{ℓ-1}‖ )
 //
 // and ‖X_ℓ - X°_ℓ‖ ≤ ‖H_ℓ(S)‖ ‖X_{ℓ-1} - X°_{ℓ-1}‖. Biases cancel and σ does not
-// stretch. It needs neither symmetric shifts nor a small perturbation. Norms of
+// stretch. Written out, what reaches the outputs is a sum over the layers, each with
+// everything behind it, and activations average: see Chain, whose bound is taken where
+// it is smaller. It needs neither symmetric shifts nor a small perturbation. Norms of
 // large filters hold but for a probability of FailureProb each.
 type Certificate struct {
 	Wide   float64     // ‖ΔH_W‖; 0 without a wide part
 	Layers []LayerNorm // of the deep part
 	Behind float64     // |α_D| ‖R‖
+	Chains []Chain     // by layer; nil asks for the recursion alone
 }
 
 // LayerNorm are the operator norms of one layer.
@@ -35,10 +38,12 @@ type LayerNorm struct {
 	Size   float64 `json:"rest"`        // ‖X°_{ℓ-1}‖
 }
 
-func newCertificate(n *Network, p *Pair) Certificate {
+// newCertificate computes the norms for the outputs of the nodes in read, all if
+// that is nil.
+func newCertificate(n *Network, p *Pair, read []bool) Certificate {
 	var c Certificate
 	if n.Wide != nil {
-		c.Wide = n.wideChange(p)
+		c.Wide = n.wideChange(p, read)
 	}
 	rest := n.layers(p.Shift, make([]float64, p.Shift.nodes*n.In))
 	for l := range n.Deep {
@@ -54,6 +59,7 @@ func newCertificate(n *Network, p *Pair) Certificate {
 		c.Layers = append(c.Layers, norms)
 	}
 	c.Behind = math.Abs(n.GainDeep) * n.readoutNorm()
+	c.Chains = n.chains(p, &c, rest, read)
 	return c
 }
 
@@ -77,6 +83,23 @@ func (c *Certificate) Bound(signal float64) float64 {
 // ForSignal returns the bound for one signal, of which it is known what the
 // layers read on S. It holds for every Ŝ with these norms.
 func (c *Certificate) ForSignal(signal float64, in Inputs) float64 {
+	if c.Chains == nil {
+		return c.recursion(signal, in)
+	}
+	sum := c.Wide * signal
+	for l, chain := range c.Chains {
+		sum += chain.of(&in, l)
+	}
+	return min(sum, c.recursion(signal, in))
+}
+
+// of bounds what the change of layer ℓ does, given the sizes of what it reads.
+func (c *Chain) of(in *Inputs, l int) float64 {
+	return min(c.Rest+c.After*in.Away[l], c.After*in.Size[l])
+}
+
+// recursion is the bound by norms of single layers.
+func (c *Certificate) recursion(signal float64, in Inputs) float64 {
 	e := 0.0
 	for l, layer := range c.Layers {
 		e = min(layer.Rest+layer.Change*in.Away[l], layer.Change*in.Size[l]) + layer.After*e
@@ -87,7 +110,7 @@ func (c *Certificate) ForSignal(signal float64, in Inputs) float64 {
 // Measurement is one signal on both graphs.
 type Measurement struct {
 	Signal float64 // ‖X‖
-	Change float64 // ‖Ψ(X; S) - Ψ(X; Ŝ)‖
+	Change float64 // ‖Ψ(X; S) - Ψ(X; Ŝ)‖, over the nodes that are read
 	Output float64 // ‖Ψ(X; S)‖
 	Known  float64 // Certificate.ForSignal
 	Any    float64 // Certificate.Bound
@@ -96,7 +119,7 @@ type Measurement struct {
 // Measure runs the network on both graphs.
 func (s *Stability) Measure(p *Pair, x []float64) Measurement {
 	n := s.network
-	a, b := n.Forward(p.Shift, x), n.Forward(p.Perturbed, x)
+	a, b := only(n.Forward(p.Shift, x), s.read), only(n.Forward(p.Perturbed, x), s.read)
 	m := Measurement{Signal: norm(x), Output: norm(a), Change: norm(difference(b, a))}
 	var in Inputs
 	rest := n.layers(p.Shift, make([]float64, len(x)))
@@ -128,6 +151,6 @@ func (s *Stability) Along(p *Pair, t float64, x []float64) (Measurement, error) 
 		}
 		q.PerturbedValues = values
 	}
-	moved := &Stability{network: s.network, Direct: newCertificate(s.network, q)}
+	moved := &Stability{network: s.network, read: s.read, Direct: newCertificate(s.network, q, s.read)}
 	return moved.Measure(q, x), nil
 }

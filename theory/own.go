@@ -72,10 +72,10 @@ func (n *Network) adoptOwn(x []float64, st *Shift, y []float64) {
 }
 
 // wideChange returns ‖ΔH_W‖, the change of the wide part behind gain and readout,
-// with each node's own taps:
+// with each node's own taps, over the nodes in read:
 //
 //	ΔH_W: X ↦ rows  [z_i(Ŝ) - z_i(S)] A_i      A_i = α_W A R + Δ_i
-func (n *Network) wideChange(p *Pair) float64 {
+func (n *Network) wideChange(p *Pair, read []bool) float64 {
 	f := n.Wide.folded(n.GainWide, n.Readout, n.Outputs)
 	t := f.transposed()
 	along := func(s *Shift, x []float64) []float64 {
@@ -90,7 +90,22 @@ func (n *Network) wideChange(p *Pair) float64 {
 	}
 	return operatorNorm(linear{
 		p.Shift.nodes * f.In, p.Shift.nodes * f.Out,
-		func(x []float64) []float64 { return difference(along(p.Perturbed, x), along(p.Shift, x)) },
-		func(y []float64) []float64 { return difference(back(p.perturbedT, y), back(p.shiftT, y)) },
+		func(x []float64) []float64 {
+			return only(difference(along(p.Perturbed, x), along(p.Shift, x)), read)
+		},
+		func(y []float64) []float64 {
+			y = only(append([]float64(nil), y...), read)
+			return difference(back(p.perturbedT, y), back(p.shiftT, y))
+		},
 	})
+}
+
+// only clears the rows of y that are not read, if some are not.
+func only(y []float64, read []bool) []float64 {
+	for i, yes := range read {
+		if width := len(y) / len(read); !yes {
+			clear(y[i*width : (i+1)*width])
+		}
+	}
+	return y
 }

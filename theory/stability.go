@@ -28,14 +28,22 @@ type Stability struct {
 	Direct Certificate
 
 	network *Network
-	applies bool // symmetric, and E exists: the theorem's bound is a number
-	known   bool // C_L and ε were computed
+	read    []bool // whose outputs count; nil means all
+	applies bool   // symmetric, and E exists: the theorem's bound is a number
+	known   bool   // C_L and ε were computed
 }
 
-// NewStability computes Theorem 1 for a network.
-func NewStability(n *Network, p *Pair) *Stability {
+// NewStability computes Theorem 1 for a network, and the direct certificate for the
+// outputs of the nodes in read; none means all.
+func NewStability(n *Network, p *Pair, read ...int) *Stability {
 	s := &Stability{Nodes: p.Shift.nodes, network: n, Relative: p.Relative}
-	s.Direct = newCertificate(n, p)
+	if len(read) > 0 {
+		s.read = make([]bool, s.Nodes)
+		for _, i := range read {
+			s.read[i] = true
+		}
+	}
+	s.Direct = newCertificate(n, p, s.read)
 	s.Architecture = math.Abs(n.GainWide)
 	if n.Wide == nil {
 		s.Architecture = 0

@@ -58,8 +58,8 @@ func TestBoundsStayUseful(t *testing.T) {
 		note("3: with measured σ₂", bound[7].Worst(12), pl.worst[7])
 	}
 	recorded := map[string]float64{
-		"1: direct certificate of a signal":    4.6,
-		"1: direct certificate of all signals": 4.8,
+		"1: direct certificate of a signal":    4.4,
+		"1: direct certificate of all signals": 4.5,
 		"1: with measured δ":                   28_000,
 		"1: as the theorem says":               36_000,
 		"2: each step's own drift":             5.7,
