@@ -111,7 +111,7 @@ func (f *onlineCase) worstChange(m *modelfile.Model, intact, lost *graph.Graph) 
 	if err != nil {
 		f.Fatal(err)
 	}
-	climb := searched{m.Network, own, s, sHat}
+	climb := searched{m.Network, own, s, sHat, nil}
 	rng := random.Stream(9, "worst")
 	const count, size = 400, 6 * 2
 	signals := make([]float32, count*size)

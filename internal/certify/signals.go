@@ -117,6 +117,7 @@ type searched struct {
 	net     *gnn.WideDeep
 	own     *lifecycle.NodeTaps
 	s, sHat *mat.CSR
+	read    []int // whose outputs count; nil means all
 }
 
 // harmful looks for a signal of the norm of start whose output changes as much
@@ -154,6 +155,7 @@ func (h *searched) harmful(start []float64) mat.Dense {
 		}
 		change, d := 0.0, sides[0].y.Clone()
 		mat.Serial.AddScaled(d, -1, sides[1].y)
+		h.only(d)
 		change = mat.Serial.Dot(d, d)
 		if change > most {
 			most = change
@@ -168,4 +170,13 @@ func (h *searched) harmful(start []float64) mat.Dense {
 		normalise(x.Data, size)
 	}
 	return best
+}
+
+// only clears what the outputs of nodes that are not read changed by.
+func (h *searched) only(d mat.Dense) {
+	for i := range d.Rows {
+		if h.read != nil && !slices.Contains(h.read, i) {
+			clear(d.Row(i))
+		}
+	}
 }

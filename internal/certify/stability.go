@@ -21,6 +21,7 @@ type Options struct {
 	Seed      uint64  // of the links that are lost and of random signals
 	Signals   string  // path; empty draws random signals with ‖X‖ = 1
 	Nodes     int     // N; 0 takes it from the graph file
+	Read      []int   // nodes whose outputs count, for the direct certificate and what is measured; nil means all
 	Directed  bool
 	Sweep     bool // also compute how the output changes on the way to the perturbed graph
 
@@ -45,6 +46,7 @@ type StabilityReport struct {
 	Unreachable       Number `json:"unreachable"`
 
 	Layers  []theory.LayerNorm `json:"layers"`
+	Chains  []theory.Chain     `json:"chains"` // by layer: what its change does to the outputs that are read
 	Wide    Number             `json:"wide_change"` // ‖ΔH_W‖
 	Own     int                `json:"own_taps"`    // nodes with taps of their own, which are what is certified
 	Bounds  []BoundReport      `json:"bounds"`
@@ -144,7 +146,12 @@ func Graphs(ctx context.Context, m *modelfile.Model, intact, perturbed *graph.Gr
 	if err := give(own, net, intact.Nodes()); err != nil {
 		return nil, err
 	}
-	st := theory.NewStability(net, pair)
+	for _, i := range o.Read {
+		if i < 0 || i >= intact.Nodes() {
+			return nil, fmt.Errorf("node %d to read is outside a graph of %d nodes", i, intact.Nodes())
+		}
+	}
+	st := theory.NewStability(net, pair, o.Read...)
 	_, parts := intact.Components()
 	r := &StabilityReport{
 		Parts: parts,
@@ -152,7 +159,7 @@ func Graphs(ctx context.Context, m *modelfile.Model, intact, perturbed *graph.Gr
 		Checks: st.Checks, IntegralLipschitz: Number(st.IntegralLipschitz), Architecture: Number(st.Architecture),
 		Epsilon: Number(st.Relative.Size), Misalignment: Number(st.Relative.Misalignment),
 		ZeroPairs: st.Relative.Zero, Unreachable: Number(st.Relative.Unreachable),
-		Layers: st.Direct.Layers, Wide: Number(st.Direct.Wide), Own: net.OwnTaps(), Missing: st.Missing(),
+		Layers: st.Direct.Layers, Chains: st.Direct.Chains, Wide: Number(st.Direct.Wide), Own: net.OwnTaps(), Missing: st.Missing(),
 		Spectra: [2][]float64{pair.Values, pair.PerturbedValues},
 	}
 	if !st.Relative.Computed {
@@ -170,7 +177,7 @@ func Graphs(ctx context.Context, m *modelfile.Model, intact, perturbed *graph.Gr
 	for _, f := range st.Filters {
 		r.Filters = append(r.Filters, filterReport{f, Number(f.Pair)})
 	}
-	worst, err := r.measure(ctx, &searched{m.Network, own, s, sHat}, st, pair, o)
+	worst, err := r.measure(ctx, &searched{m.Network, own, s, sHat, o.Read}, st, pair, o)
 	if err != nil {
 		return nil, err
 	}
