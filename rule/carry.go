@@ -1,0 +1,72 @@
+package rule
+
+import (
+	"reflect"
+	"slices"
+)
+
+// Carry returns what a node remembers that learned in another basis, as a node of
+// this one can go on from it, and false if nothing of it means anything here: it had
+// other inputs, other outputs, another rank, or other neighbours that it weights one
+// by one.
+//
+// What is kept is by how much the node's outputs differ from the trained ones, z x R:
+//
+//	x' = x R R'⁺      R, R': width×C of the two bases
+//
+// and, where features and outputs are written in the same coordinates, how sure it is
+// of that. The window is forgotten: the outputs in it are those of the model before.
+// Where x' would be far longer than x, the taps hardly reach what was learned, and it is
+// not kept.
+func (n *Node) Carry(m Memory, from *Basis) (Memory, bool) {
+	f := n.basis
+	if from == nil || m.Coordinates != Orthonormal || len(m.Vectors) != len(n.now) ||
+		f.inputs != from.inputs || f.rows != from.rows || f.outputs != from.outputs || f.width != from.width {
+		return Memory{}, false
+	}
+	same := slices.Equal(f.root, from.root)
+	if (len(m.Heard) > 0 || n.Hearing() != nil) && !(same && reflect.DeepEqual(f.ears[n.number], from.ears[n.number])) {
+		return Memory{}, false
+	}
+	c := Memory{Steps: m.Steps, Coordinates: Orthonormal, Heard: slices.Clone(m.Heard)}
+	for _, v := range m.Vectors {
+		x := f.rewrite(v, from, same)
+		if f.Distance(x, nil) > mostStretch*from.Distance(v, nil) {
+			return Memory{}, false
+		}
+		c.Vectors = append(c.Vectors, x)
+	}
+	if n.newton != nil && f.frame.means(from.frame) {
+		c.Newton = slices.Clone(m.Newton)
+	}
+	return c, n.Fits(c) == nil
+}
+
+// mostStretch is how many times as long as before a vector in other coordinates may be.
+const mostStretch = 10
+
+// rewrite returns a vector of another basis in the coordinates of this one.
+func (f *Basis) rewrite(x []float32, from *Basis, same bool) []float32 {
+	if same || len(x) != from.Len() {
+		return slices.Clone(x)
+	}
+	effect := make([]float64, f.rows*f.outputs)
+	from.Effect(effect, x)
+	back := (&factors{m: f.outputs, r: f.width, root: f.root}).inverse() // 0 where the taps reach no output
+	out := make([]float32, f.Len())
+	for k := range f.rows {
+		for w := range f.width {
+			sum := 0.0
+			for c, v := range effect[k*f.outputs : (k+1)*f.outputs] {
+				sum += float64(v * back[c*f.width+w])
+			}
+			out[k*f.width+w] = float32(sum)
+		}
+	}
+	return out
+}
+
+// means says whether numbers in both frames mean the same.
+func (g *frame) means(o *frame) bool {
+	return g != nil && o != nil && g.p == o.p && g.r == o.r && slices.Equal(g.lower, o.lower) && slices.Equal(g.reach, o.reach)
+}
