@@ -26,10 +26,11 @@ const (
 	Estimate                 // of λmax, by a Gauge; without values a request to send it again
 	Relay                    // an answer that belongs to the whole network; see rule.Relay
 	NotYet                   // a host's answer to a request for a row that is not there yet
+	Switch                   // all hosts go over to another plan; Time is the agreement, Exchange the hops from who was told first
 
 	// Member says what a host knows of others that came later: a record of one, or
-	// that there are some. Kind 6 is for another use.
-	Member Kind = 7
+	// that there are some.
+	Member
 )
 
 // Message is what travels between agents. Values belong to whoever made the
@@ -53,7 +54,7 @@ type Message struct {
 	Teller NodeID
 	About  uint64
 
-	// Data is the record of a Member, in place of values; it may be empty. It is
+	// Data is the record of a Member, or the proof of a Switch, in place of values; it may be empty. It is
 	// the memory of the frame that was read.
 	Data []byte
 }
@@ -72,6 +73,8 @@ func (m *Message) String() string {
 		word = "estimate"
 	case NotYet:
 		word = "not yet"
+	case Switch:
+		return fmt.Sprintf("%d switch %d, hop %d", m.From, m.Time, m.Exchange)
 	case Member:
 		return fmt.Sprintf("%d member, a record of %d bytes", m.From, len(m.Data))
 	case Relay:

@@ -73,7 +73,7 @@ func appendMessage(dst []byte, m *Message) []byte {
 	case Relay:
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(m.Teller))
 		dst = binary.LittleEndian.AppendUint64(dst, m.About)
-	case Member:
+	case Member, Switch:
 		words = (len(m.Data) + 3) / 4
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(m.Data)))
 		dst = binary.LittleEndian.AppendUint64(dst, m.About)
@@ -83,7 +83,7 @@ func appendMessage(dst []byte, m *Message) []byte {
 	}
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(words))
 	dst = append(dst, 0, 0, 0, 0)
-	if m.Kind == Member {
+	if m.Kind == Member || m.Kind == Switch {
 		dst = append(dst, m.Data...)
 		return append(dst, unsummed[:4*words-len(m.Data)]...)
 	}
@@ -169,13 +169,13 @@ func (r *Reader) message(b []byte) ([]byte, error) {
 		From: NodeID(binary.LittleEndian.Uint32(b)), To: NodeID(binary.LittleEndian.Uint32(b[4:])), Time: binary.LittleEndian.Uint64(b[8:]),
 		Kind: Kind(b[16]), Relays: b[17], Exchange: binary.LittleEndian.Uint16(b[18:]),
 	}
-	if m.Kind == Relay || m.Kind == Member {
+	if m.Kind >= Switch || m.Kind == Relay {
 		m.Teller, m.About = NodeID(binary.LittleEndian.Uint32(b[20:])), binary.LittleEndian.Uint64(b[24:])
 	} else {
 		m.Links, m.Degree = binary.LittleEndian.Uint32(b[20:]), math.Float64frombits(binary.LittleEndian.Uint64(b[24:]))
 	}
 	count := int(binary.LittleEndian.Uint32(b[32:]))
-	known := m.Kind <= NotYet || m.Kind == Member
+	known := m.Kind <= Member
 	if m.Kind < Row || known && (b[17] != 0 && (m.Kind != Row || m.Exchange != 0) || binary.LittleEndian.Uint32(b[36:]) != 0) {
 		return nil, fmt.Errorf("%w: a message of kind %d, or with reserved bytes that are not 0", ErrFrame, b[16])
 	}
@@ -187,7 +187,7 @@ func (r *Reader) message(b []byte) ([]byte, error) {
 		r.unknown++
 		return b[4*count:], nil
 	}
-	if m.Kind == Member {
+	if m.Kind == Member || m.Kind == Switch {
 		return r.member(m, b, count)
 	}
 	first := len(r.values)
@@ -199,7 +199,7 @@ func (r *Reader) message(b []byte) ([]byte, error) {
 	return b[4*count:], nil
 }
 
-// member reads the record of a Member, which is so many words long, and returns the
+// member reads the bytes of a Member or a Switch, which are so many words long, and returns the
 // bytes behind it. Bytes that fill the last word are 0.
 func (r *Reader) member(m Message, b []byte, words int) ([]byte, error) {
 	size := int(m.Teller)
