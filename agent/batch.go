@@ -180,7 +180,7 @@ func (b *Batch) Begin(time uint64, observed func(i int) []float32) bool {
 		clear(b.got[e])
 		b.missing[e] = len(b.ids)
 	}
-	in := b.plan.Model.Config.In
+	in, v := b.plan.Model.Config.In, b.sent[time%2][0]
 	for i, n := range b.nodes {
 		row := observed(i)
 		if n.open || n.begun && time <= n.time || len(n.later.messages) > 0 || len(row) != in || !mat.Finite(row...) {
@@ -188,7 +188,11 @@ func (b *Batch) Begin(time uint64, observed func(i int) []float32) bool {
 		}
 		copy(b.z[0].Row(i), row)
 		n.opened[time%2] = opening{time, b.count[i], b.degree[i]}
-		n.fill(b.sent[time%2][0].Row(i), 0)
+		if b.crowd != nil && b.plan.Delayed { // as fill does, where the batch has it
+			copy(v.Row(i)[copy(v.Row(i), b.before.Row(i)):], n.learner.Params())
+		} else {
+			n.fill(v.Row(i), 0)
+		}
 		if !b.fits(i) {
 			return false
 		}
@@ -510,6 +514,15 @@ func (b *Batch) settle(i int, n *Node) {
 	b.plan.Basis.Predict(b.output.Row(i), b.base.Row(i), b.z[0].Row(i), x, b.scratch)
 	n.predicted = true
 	n.stats.Predicted++
+}
+
+// moveOn is Node.moveOn of node i, where the batch has its rows.
+func (b *Batch) moveOn(i int) {
+	at, before := 0, b.before.Row(i)
+	for l := range b.z {
+		order, features := b.plan.shape(l)
+		at += copy(before[at:], b.z[l].Row(i)[:order*features])
+	}
 }
 
 // Output returns what node i predicted. It belongs to the node.

@@ -13,22 +13,27 @@ import (
 // Node is the agent of one graph node; see the package comment. It is not safe
 // for concurrent use.
 type Node struct {
-	id      NodeID
+	id    NodeID
+	batch *Batch // with whom the node may step together; nil if with nobody
+	at    int    // its place there
+
+	time      uint64
+	begun     bool       // there was a Begin
+	open      bool       // a step is under way
+	predicted bool       // and has its prediction
+	joint     bool       // others went through it with the node
+	exchange  int        // whose messages are waited for
+	opened    [2]opening // the steps that what is in the outbox belongs to
+
+	learner *rule.Node // nil if the node does not learn
 	plan    *Plan
 	scratch *Scratch
-	learner *rule.Node    // nil if the node does not learn
+	stats   Stats
 	answers *rule.Answers // nil if it always answers with what it learned, and hears at once what that cost
 	told    []Told        // late, for the next update
 	relay   *relay        // nil if answers are not passed on
-	stats   Stats
 
 	forecasting *forecasting // nil if the node does not forecast
-
-	time      uint64
-	begun     bool // there was a Begin
-	open      bool // a step is under way
-	predicted bool // and has its prediction
-	exchange  int  // whose messages are waited for
 
 	links  []neighbor // ascending
 	self   int        // how many of them have a lower number
@@ -37,7 +42,6 @@ type Node struct {
 	inbox   []inbox        // by exchange
 	vectors []mat.Dense    // parameters of exchange 0, a row per node heard
 	outbox  [2][][]float32 // by parity of the step and exchange: what was sent, for those who ask again
-	opened  [2]opening     // the steps they belong to
 
 	shifted []mat.Dense // z, by layer, 1×((K+1)·F)
 	hidden  []mat.Dense // outputs of the layers, 1×F_ℓ
@@ -51,10 +55,6 @@ type Node struct {
 
 	later later
 	send  []Message
-
-	batch *Batch // with whom the node may step together; nil if with nobody
-	at    int    // its place there
-	joint bool   // in this step it did
 }
 
 // opening is what a node told of itself when a step began.
@@ -478,13 +478,22 @@ func (n *Node) close() {
 		n.hearReadings()
 	}
 	if n.plan.Delayed && n.predicted {
-		at := 0
-		for l, z := range n.shifted {
-			order, features := n.plan.shape(l)
-			at += copy(n.before[at:], z.Row(0)[:order*features])
+		if n.joint {
+			n.batch.moveOn(n.at)
+		} else {
+			n.moveOn()
 		}
 	}
 	n.open = false
+}
+
+// moveOn keeps the shifted rows of the step for the next.
+func (n *Node) moveOn() {
+	at := 0
+	for l, z := range n.shifted {
+		order, features := n.plan.shape(l)
+		at += copy(n.before[at:], z.Row(0)[:order*features])
+	}
 }
 
 // panel returns memory for a row.
