@@ -46,6 +46,79 @@ func LoadArray(path string) (*Array, error) {
 	return a, nil
 }
 
+// LoadPart is LoadArray with some of the second indices alone, in the order in which
+// second returns them for the shape of the whole; nil means all. What a .npy file holds
+// of others is passed over, one first index at a time: an array may be larger than
+// memory. Errors about elements name the indices of the whole.
+func LoadPart(path string, second func(shape []int) ([]int, error)) (*Array, error) {
+	if file, _ := splitMember(path); strings.EqualFold(filepath.Ext(file), ".npz") {
+		return loadWhole(path, second)
+	}
+	f, size, err := open(path)
+	if err != nil {
+		return nil, fmt.Errorf("modelfile: load array: %w", err)
+	}
+	defer f.Close()
+	r := io.NewSectionReader(f, 0, size)
+	h, err := readNpyHeader(r, size)
+	if err != nil || h.fortran || len(h.shape) < 2 {
+		return loadWhole(path, second)
+	}
+	a := newArray(h)
+	a.name = path
+	if err := a.numeric(); err != nil {
+		return nil, fmt.Errorf("modelfile: load array %s: %w", path, err)
+	}
+	list, err := second(a.Shape)
+	if err != nil {
+		return nil, err
+	}
+	if list == nil {
+		return loadWhole(path, second)
+	}
+	if a, err = a.part(r, list); err != nil {
+		return nil, fmt.Errorf("modelfile: load array %s: %w", path, err)
+	}
+	return a, nil
+}
+
+// loadWhole is LoadPart where all has to be read.
+func loadWhole(path string, second func(shape []int) ([]int, error)) (*Array, error) {
+	a, err := LoadArray(path)
+	if err != nil {
+		return nil, err
+	}
+	list, err := second(a.Shape)
+	if list == nil || err != nil || len(a.Shape) < 2 {
+		return a, err
+	}
+	return a.part(bytes.NewReader(a.data), list)
+}
+
+// part reads the elements of a, of which r holds all in C order, that have one of the
+// given second indices.
+func (a *Array) part(r io.Reader, second []int) (*Array, error) {
+	inner := a.header.width
+	for _, n := range a.Shape[2:] {
+		inner *= n
+	}
+	some, header := *a, *a.header
+	some.Shape, some.second = slices.Clone(a.Shape), second
+	some.Shape[1] = len(second)
+	header.count = int64(a.Shape[0] * len(second) * inner / a.header.width)
+	some.header, some.data = &header, make([]byte, 0, a.Shape[0]*len(second)*inner)
+	row := make([]byte, a.Shape[1]*inner)
+	for range a.Shape[0] {
+		if _, err := io.ReadFull(r, row); err != nil {
+			return nil, noEOF(err)
+		}
+		for _, k := range second {
+			some.data = append(some.data, row[k*inner:(k+1)*inner]...)
+		}
+	}
+	return &some, nil
+}
+
 // splitMember takes a path such as "dataset.npz:signals" apart.
 func splitMember(path string) (file, member string) {
 	const mark = ".npz:"
@@ -105,14 +178,21 @@ func readNpy(r io.Reader, size int64, present bool) (*Array, error) {
 	if n, err := io.Copy(io.Discard, io.LimitReader(r, 1)); n > 0 || err != nil {
 		return nil, cmp.Or(err, errors.New("bytes follow the array"))
 	}
-	a := &Array{Shape: make([]int, len(h.shape)), Type: h.descr, header: h, data: data.Bytes()}
-	for i, n := range h.shape {
-		a.Shape[i] = int(n)
-	}
+	a := newArray(h)
+	a.data = data.Bytes()
 	if h.fortran {
 		a.toC()
 	}
 	return a, nil
+}
+
+// newArray returns an array without elements.
+func newArray(h *npyHeader) *Array {
+	a := &Array{Shape: make([]int, len(h.shape)), Type: h.descr, header: h}
+	for i, n := range h.shape {
+		a.Shape[i] = int(n)
+	}
+	return a
 }
 
 // toC rearranges elements whose first index changes first.
@@ -143,32 +223,6 @@ func (a *Array) toC() {
 		}
 	}
 	a.data = sorted
-}
-
-// Some returns the array with the given of its second indices alone, in their order.
-// An array of one dimension has none, and is all of it. Errors name the indices in the
-// file.
-func (a *Array) Some(second []int) *Array {
-	if len(a.Shape) < 2 {
-		return a
-	}
-	some := *a
-	some.Shape, some.second = slices.Clone(a.Shape), second
-	some.Shape[1] = len(second)
-	inner := a.header.width
-	for _, n := range a.Shape[2:] {
-		inner *= n
-	}
-	header := *a.header
-	header.count = int64(a.Shape[0] * len(second) * inner / a.header.width)
-	some.header, some.data = &header, make([]byte, 0, a.Shape[0]*len(second)*inner)
-	for i := range a.Shape[0] {
-		for _, k := range second {
-			from := (i*a.Shape[1] + k) * inner
-			some.data = append(some.data, a.data[from:from+inner]...)
-		}
-	}
-	return &some
 }
 
 // Len returns the number of elements.

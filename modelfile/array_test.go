@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -344,5 +345,58 @@ func TestSaveArray(t *testing.T) {
 	wantError(t, SaveArray(path, []int{-1}, nil), "0 values do not have shape (-1,)")
 	if _, err := os.Stat(path); err == nil {
 		t.Error("a file was left behind")
+	}
+}
+
+// A part of an array is what the whole has at those indices, however it is stored, and
+// errors count as the whole does.
+func TestLoadPart(t *testing.T) {
+	dir := t.TempDir()
+	values := make([]float32, 3*4*2)
+	for i := range values {
+		values[i] = float32(i)
+	}
+	path := filepath.Join(dir, "x.npy")
+	if err := SaveArray(path, []int{3, 4, 2}, values); err != nil {
+		t.Fatal(err)
+	}
+	for _, second := range [][]int{{0, 1, 2, 3}, {2}, {3, 1}, {}} {
+		a, err := LoadPart(path, func(shape []int) ([]int, error) {
+			if !slices.Equal(shape, []int{3, 4, 2}) {
+				t.Errorf("got shape %v, want that of the file", shape)
+			}
+			return second, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := a.Float32s()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []float32
+		for i := range 3 {
+			for _, k := range second {
+				want = append(want, values[(i*4+k)*2:(i*4+k+1)*2]...)
+			}
+		}
+		if !slices.Equal(got, want) || !slices.Equal(a.Shape, []int{3, len(second), 2}) {
+			t.Errorf("second %v: got %v of shape %v, want %v", second, got, a.Shape, want)
+		}
+	}
+	all, err := LoadPart(path, func([]int) ([]int, error) { return nil, nil })
+	if err != nil || all.Len() != len(values) {
+		t.Errorf("without indices: got %v, %v, want all %d elements", all, err, len(values))
+	}
+	values[(1*4+3)*2+1] = float32(math.Inf(1))
+	if err := SaveArray(path, []int{3, 4, 2}, values); err != nil {
+		t.Fatal(err)
+	}
+	part, err := LoadPart(path, func([]int) ([]int, error) { return []int{3}, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = part.Float32s(); err == nil || !strings.Contains(err.Error(), "[1, 3, 1]") {
+		t.Errorf("got %v, want the place [1, 3, 1] in it", err)
 	}
 }

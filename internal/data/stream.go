@@ -38,41 +38,14 @@ type Stream struct {
 
 // LoadStream reads a stream and checks that its files fit each other.
 func LoadStream(f StreamFiles) (*Stream, error) {
-	signals, err := modelfile.LoadArray(f.Signals)
+	s := &Stream{Read: f.Read, Kept: f.Keep}
+	features := 1
+	signals, err := modelfile.LoadPart(f.Signals, func(shape []int) (kept []int, err error) {
+		features, err = s.shaped(f, shape)
+		return s.Kept, err
+	})
 	if err != nil {
 		return nil, err
-	}
-	shape := signals.Shape
-	if len(shape) != 2 && len(shape) != 3 || signals.Len() == 0 {
-		return nil, fmt.Errorf("%s: signals of shape %v, want steps×nodes×features", f.Signals, shape)
-	}
-	features := 1
-	if len(shape) == 3 {
-		features = shape[2]
-	}
-	if features != f.Features {
-		return nil, fmt.Errorf("%s: signals of shape %v have %d features, the model reads %d", f.Signals, shape, features, f.Features)
-	}
-	s := &Stream{Steps: shape[0], Nodes: shape[1], Read: f.Read, Kept: f.Keep}
-	if s.Read == nil {
-		for i := range s.Nodes {
-			s.Read = append(s.Read, i)
-		}
-	}
-	if f.Nodes != 0 && f.Nodes != s.Nodes {
-		return nil, fmt.Errorf("%s: signals of shape %v are on %d nodes, data.nodes says %d; "+
-			"nodes that come and go keep their number, without links", f.Signals, shape, s.Nodes, f.Nodes)
-	}
-	for _, i := range s.Read {
-		if i >= s.Nodes {
-			return nil, fmt.Errorf("%s: signals of shape %v are on %d nodes, and node %d is to be read; nodes count from 0",
-				f.Signals, shape, s.Nodes, i)
-		}
-	}
-	if s.Kept != nil {
-		within, _ := slices.BinarySearch(s.Kept, s.Nodes)
-		s.Kept = s.Kept[:within]
-		signals = signals.Some(s.Kept)
 	}
 	values, err := signals.Float32s()
 	if err != nil {
@@ -83,6 +56,41 @@ func LoadStream(f StreamFiles) (*Stream, error) {
 		return nil, err
 	}
 	return s, s.loadGraphs(f)
+}
+
+// shaped takes in the shape of the signals.
+func (s *Stream) shaped(f StreamFiles, shape []int) (features int, err error) {
+	if len(shape) != 2 && len(shape) != 3 || slices.Contains(shape, 0) {
+		return 0, fmt.Errorf("%s: signals of shape %v, want steps×nodes×features", f.Signals, shape)
+	}
+	features = 1
+	if len(shape) == 3 {
+		features = shape[2]
+	}
+	if features != f.Features {
+		return 0, fmt.Errorf("%s: signals of shape %v have %d features, the model reads %d", f.Signals, shape, features, f.Features)
+	}
+	s.Steps, s.Nodes = shape[0], shape[1]
+	if s.Read == nil {
+		for i := range s.Nodes {
+			s.Read = append(s.Read, i)
+		}
+	}
+	if f.Nodes != 0 && f.Nodes != s.Nodes {
+		return 0, fmt.Errorf("%s: signals of shape %v are on %d nodes, data.nodes says %d; "+
+			"nodes that come and go keep their number, without links", f.Signals, shape, s.Nodes, f.Nodes)
+	}
+	for _, i := range s.Read {
+		if i >= s.Nodes {
+			return 0, fmt.Errorf("%s: signals of shape %v are on %d nodes, and node %d is to be read; nodes count from 0",
+				f.Signals, shape, s.Nodes, i)
+		}
+	}
+	if s.Kept != nil {
+		within, _ := slices.BinarySearch(s.Kept, s.Nodes)
+		s.Kept = s.Kept[:within]
+	}
+	return features, nil
 }
 
 // loadTargets reads what answers should be, of the nodes that are kept and asked.

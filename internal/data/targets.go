@@ -56,51 +56,53 @@ type reader struct {
 }
 
 func (r *reader) read() (*Targets, error) {
-	a, err := modelfile.LoadArray(r.Targets)
+	var lay, full *layout
+	a, err := modelfile.LoadPart(r.Targets, func(shape []int) (rows []int, err error) {
+		if lay, err = r.layout(shape); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Targets, err)
+		}
+		all := *lay
+		full = &all
+		return r.part(lay), nil
+	})
 	if err != nil {
 		return nil, err
-	}
-	lay, err := r.layout(a.Shape)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Targets, err)
-	}
-	var known []int32
-	if r.Mask != "" && !r.Classify {
-		if known, err = r.mask(lay); err != nil {
-			return nil, err
-		}
-	}
-	if r.keep != nil {
-		a, known = r.some(a, known, lay)
 	}
 	if r.Classify {
 		return r.labels(a, lay)
 	}
+	var known []int32
+	if r.Mask != "" {
+		if known, err = r.mask(full); err != nil {
+			return nil, err
+		}
+	}
 	return r.values(a, known, lay)
 }
 
-// some leaves of the targets of signals what is kept, and of the layout.
-func (r *reader) some(a *modelfile.Array, known []int32, lay *layout) (*modelfile.Array, []int32) {
+// part returns which rows of a step are kept of a file of targets, and leaves the
+// layout of those. It is nil if all are.
+func (r *reader) part(lay *layout) []int {
+	if r.keep == nil {
+		return nil
+	}
 	place := make(map[int]int, len(r.Read))
 	for k, i := range r.Read {
 		place[i] = k
 	}
-	rows, source := make([]int, len(r.keep)), make([]int, len(r.keep))
+	rows := make([]int, len(r.keep))
 	for k, i := range r.keep {
-		rows[k], source[k] = lay.source[place[i]], k
+		rows[k] = lay.source[place[i]]
 	}
 	if lay.perStep == 0 { // one for all nodes
 		lay.source = rows
-		return a, known
+		return nil
 	}
-	var some []int32
-	for step := 0; known != nil && step < lay.steps; step++ {
-		for _, row := range rows {
-			some = append(some, known[step*lay.perStep+row])
-		}
+	lay.perStep, lay.source = len(rows), make([]int, len(rows))
+	for k := range rows {
+		lay.source[k] = k
 	}
-	lay.perStep, lay.source = len(rows), source
-	return a.Some(rows), some
+	return rows
 }
 
 // layout says how target rows lie in a file.
@@ -258,16 +260,18 @@ func (r *reader) labels(a *modelfile.Array, lay *layout) (*Targets, error) {
 
 // mask reads which rows of the targets are known.
 func (r *reader) mask(targets *layout) ([]int32, error) {
-	a, err := modelfile.LoadArray(r.Mask)
+	a, err := modelfile.LoadPart(r.Mask, func(shape []int) ([]int, error) {
+		lay, err := r.layout(shape)
+		if err == nil && (lay.cols != 1 || lay.perStep != targets.perStep) {
+			err = fmt.Errorf("a mask of shape %v, want one number per row of the targets", shape)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Mask, err)
+		}
+		return r.part(lay), nil
+	})
 	if err != nil {
 		return nil, err
-	}
-	lay, err := r.layout(a.Shape)
-	if err == nil && (lay.cols != 1 || lay.perStep != targets.perStep) {
-		err = fmt.Errorf("a mask of shape %v, want one number per row of the targets", a.Shape)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Mask, err)
 	}
 	return a.Int32s()
 }
