@@ -8,7 +8,7 @@ import (
 )
 
 // Event is an input of [Machine.Step]: [Start], a [*Line] of the world, [Arrive],
-// [Shown], [Tick] or [Look].
+// [Shown], [Tick], [Look], [Drop], [Arm] or [Agree].
 type Event interface{ event() }
 
 // Start is the first event: the bus hears whom [Machine.Hears] names.
@@ -49,7 +49,11 @@ type Actions struct {
 	Ended  bool               // the world has
 	Failed error              // the machine cannot go on
 
-	Refused error         // why the record that was shown is not taken; nil if it is
+	// Changed says that another plan was agreed on, or is that of the step that begins: this
+	// is to be kept on disk before anything else is done.
+	Changed *Changed
+
+	Refused error         // why a record that was shown, a Drop, Arm or Agree is not taken; nil if it is
 	Wake    time.Duration // when the machine wants a Tick, after its start; 0 means never
 	Busy    bool          // the world's next line should wait
 }

@@ -23,6 +23,9 @@ type Checkpoint struct {
 	// Members are the records of hosts that came later.
 	Members [][]byte `json:"members,omitempty"`
 
+	// Model is that of Config; empty if it is the one that the box was set up with.
+	Model string `json:"model,omitempty"`
+
 	// Learning says how nodes learned, and among whom, for whoever gathers what
 	// they know; nil if they do not learn, or an earlier program wrote it.
 	Learning *Learning `json:"learning,omitempty"`
@@ -79,7 +82,7 @@ func (h *Machine) Checkpoint() *Checkpoint {
 
 // memory returns a copy of what the nodes remember after step h.time.
 func (h *Machine) memory() *Checkpoint {
-	c := &Checkpoint{Version: plainVersion, Run: h.cfg.Run, Time: h.time, Nodes: make([]agent.Memory, 0, len(h.cells))}
+	c := &Checkpoint{Version: plainVersion, Run: h.cfg.Run, Time: h.time, Model: h.cfg.Model, Nodes: make([]agent.Memory, 0, len(h.cells))}
 	for i := range h.cells {
 		m := h.cells[i].node.Memory()
 		switch {

@@ -50,6 +50,15 @@ type Config struct {
 	// answers and the log then have both. Nodes without a name go by their number.
 	Names map[agent.NodeID]string
 
+	// Model stands for the model in checkpoints and reports. Change is what the host
+	// is armed with, or has gone over to; nil if nothing. Fence is the latest for which
+	// earlier ones were dropped. Proof says why bytes do not prove that a change is
+	// agreed on; nil means that nobody has to prove it.
+	Model  string
+	Change *Change
+	Fence  uint64
+	Proof  func(c *Change, proof []byte) error
+
 	// Vouch returns what a record says that the authority of the run has signed, as
 	// [ReadMember] reads it, and an error for all others; nil means that nobody can
 	// join. Records are those that this host knows at the start: its own, if it

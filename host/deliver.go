@@ -131,17 +131,10 @@ func (h *Machine) send() {
 		h.again = append(h.again, h.pending...)
 		messages = h.again
 	}
-	for from := 0; from < len(messages); {
-		to, size := from, 0
-		for to < len(messages) && (to == from || size < frameRoom) {
-			size += 40 + 4*len(messages[to].Values) + len(messages[to].Data)
-			to++
-		}
-		h.sent++
-		header := agent.Header{Run: h.hash, Plan: digest, Host: uint32(h.cfg.Host), Sequence: h.sent}
-		h.actions.Frames = append(h.actions.Frames, agent.AppendFrame(h.buffer(), header, messages[from:to]))
-		from = to
+	if len(messages) > 0 && h.tells() {
+		messages = append([]agent.Message{h.word()}, messages...)
 	}
+	h.sendAs(digest, messages)
 	h.once = false
 	h.shipped()
 }

@@ -35,6 +35,18 @@ type Env struct {
 	// second, and at the end. It is called by the loop and must not wait.
 	OnReport    func(*Report)
 	ReportEvery time.Duration
+
+	// Orders brings changes of the plan; nil means none. OnChange, if set, is told of
+	// one that is agreed on, or made: that is on disk when it returns.
+	Orders   <-chan Order
+	OnChange func(*Changed)
+}
+
+// Order is a [Drop], an [Arm] or an [Agree] for a host that runs. Why it is refused, or nil, goes
+// to Reply, which must have room.
+type Order struct {
+	Event Event
+	Reply chan<- error
 }
 
 // Introduction is a record of a host that joins.
@@ -160,6 +172,12 @@ func (h *Host) Run(ctx context.Context) (err error) {
 			if in.Reply != nil {
 				in.Reply(a.Refused)
 			}
+		case o := <-h.env.Orders:
+			a, err = h.step(o.Event)
+			o.Reply <- a.Refused
+			if err == nil {
+				a, err = h.step(Look{}) // whoever ordered it should see it soon
+			}
 		case <-stay:
 			return nil
 		}
@@ -174,6 +192,9 @@ func (h *Host) step(ev Event) (*Actions, error) {
 		h.env.Log.Log(context.Background(), e.Level, e.Text, e.Args...)
 	}
 	h.introduce(a.Joined)
+	if a.Changed != nil && h.env.OnChange != nil {
+		h.env.OnChange(a.Changed)
+	}
 	if a.Hear != nil {
 		h.hear(a.Hear)
 	}

@@ -67,6 +67,10 @@ type Machine struct {
 	skipTo    uint64
 	anew      bool // parameters go back before the next step
 
+	change  *change // to another plan; nil if none was prepared
+	fence   uint64  // changes before this one are not taken
+	unarmed uint64  // the agreement of others that this host was not armed for, as the log was told
+
 	batch   *agent.Batch // nil if nodes always step one by one
 	joint   bool         // nodes are together in the step under way
 	rewired bool         // links are not those of the batch
@@ -166,6 +170,8 @@ func NewMachine(c Config, checkpoint []byte) (*Machine, error) {
 	for _, host := range c.Hear {
 		h.hears[host] = always
 	}
+	h.fence = c.Fence
+	h.expect(c.Change)
 	h.gather()
 	h.rewire()
 	return h, h.prepareSurvey()
@@ -200,6 +206,12 @@ func (h *Machine) Step(now time.Duration, ev Event) *Actions {
 		h.shown(ev.Record)
 	case Look:
 		h.look(ev.Final)
+	case Drop:
+		h.actions.Refused = h.drop(ev.ID)
+	case Arm:
+		h.actions.Refused = h.arm(ev.Change)
+	case Agree:
+		h.actions.Refused = h.agree(ev.ID, Word{Proof: ev.Proof}, ev.Gone)
 	}
 	h.showAgain()
 	h.actions.Wake, h.actions.Busy = h.wake(), h.busy()
@@ -253,6 +265,7 @@ func (h *Machine) line(l *Line) {
 			h.between = h.memory()
 		}
 		h.reset()
+		h.goOver(l.Time)
 		h.begin(l)
 		if (tells || h.forecasts()) && h.acted { // nothing more will be said of it
 			h.conclude()

@@ -108,6 +108,10 @@ func (h *Machine) take(f transport.Frame) {
 			h.hearMember(f.From, m)
 			continue
 		}
+		if m.Kind == agent.Switch {
+			h.hearWord(f.From, m, h.plan)
+			continue
+		}
 		if m.Kind == agent.Ask { // for rows of the step that the sender is in
 			mark.moves(m.Time)
 			if i, here := h.index[m.To]; here && h.requested(i, m) {
@@ -211,7 +215,7 @@ func (h *Machine) inspect(f transport.Frame) ([]agent.Message, bool) {
 		h.stats.Impostors++
 		h.accuse(f.From, impostor, 1, 1, errNames)
 	case header.Plan != h.plan && header.Plan != h.early:
-		h.differs(f.From, header.Plan)
+		h.otherwise(f, header, messages)
 	default:
 		delete(h.others, f.From)
 		h.passOver(f.From)
@@ -390,9 +394,13 @@ func (h *Machine) replay() {
 		mark.kept, mark.held = 0, 0
 	}
 	for _, f := range frames {
-		_, messages, err := h.reader.Read(f.Data)
+		header, messages, err := h.reader.Read(f.Data)
 		if err != nil || h.isShut(f.From) {
 			continue // it was read before, and its sender may be in quarantine since
+		}
+		if !h.meant(header.Plan) {
+			h.keepForChange(f.Frame, header.Plan, messages)
+			continue
 		}
 		later := false
 		for k := range messages {

@@ -122,6 +122,10 @@ type Report struct {
 	Quarantine  []Quarantine      `json:"quarantine,omitempty"`
 	Quarantines map[string]uint64 `json:"quarantines,omitempty"`
 
+	// Model is that of Config, Change one that the host is armed with, or has made.
+	Model  string        `json:"model,omitempty"`
+	Change *ChangeReport `json:"change,omitempty"`
+
 	// Learning sets what answers cost in the last steps in which targets were
 	// told beside what those of the model as trained would have; nil if none were,
 	// or nodes do not learn.
@@ -174,7 +178,7 @@ func (h *Machine) look(final bool) {
 	}
 	r := &Report{
 		Run: h.cfg.Run, Host: h.cfg.Host, Time: h.time, Final: final, Stats: h.stats, Learning: h.contest.comparison(),
-		Digest: fmt.Sprintf("%06x", h.plan),
+		Digest: fmt.Sprintf("%06x", h.plan), Model: h.cfg.Model, Change: h.reportChange(),
 	}
 	if len(h.others) > 0 {
 		r.Differ = slices.Sorted(maps.Keys(h.others))

@@ -275,7 +275,11 @@ func (s *scriptHost) arrive(w script.Words, m agent.Message) error {
 		early.Scale = 0
 		header.Plan = early.Digest()
 	}
-	if w.Values["plan"] != "" {
+	if w.Values["plan"] == "new" {
+		header.Plan = s.next.Digest()
+	} else if w.Values["plan"] == "old" {
+		header.Plan = s.config.Change.Before
+	} else if w.Values["plan"] != "" {
 		header.Plan = uint32(w.Number("plan", 0))
 	}
 	if w.Values["seq"] == "" {

@@ -21,6 +21,7 @@ import (
 type scriptHost struct {
 	config   host.Config
 	links    map[agent.NodeID][]agent.Link // of all nodes
+	next     *agent.Plan                   // that the host is armed with
 	machines [2]*host.Machine              // that are told the same
 	born     time.Duration                 // when they were made
 	now      time.Duration
@@ -49,6 +50,10 @@ var hostCommands = map[string]func(s *scriptHost, w script.Words) error{
 	"row":     (*scriptHost).row,    // 1 t=0 e=0 x=(1) to= host= seq= run= plan= version=: a frame with a row of node 1
 	"ask":     (*scriptHost).ask,    // 1 t=0 e=0 to=0 lost=0: a frame in which node 1 asks for a row, and says how many frames it lost
 	"notyet":  (*scriptHost).notYet, // 1 t=0 e=0 to=0: a frame in which node 1 says that it has no row yet
+	"arm":     (*scriptHost).arm,    // 1 step=3 exchanges=1 gain=2 reset: another model, whose taps are so many times those of this one
+	"agree":   (*scriptHost).agree,  // 1 gone: all hosts are armed; or some have gone over
+	"drop":    (*scriptHost).drop,   // 1: for another change
+	"word":    (*scriptHost).word,   // 1 t=AGREEMENT e=HOPS plan=new: a frame in which node 1 says that it is agreed on
 	"lost":    (*scriptHost).lost,   // 1: a frame of host 1 that does not come
 	"tick":    func(s *scriptHost, _ script.Words) error { return s.step(host.Tick{}) },
 	"until":   (*scriptHost).until, // 1s: a tick whenever one is wanted, up to then
@@ -104,6 +109,7 @@ func (s *scriptHost) step(ev host.Event) error {
 	if a.Hail != nil {
 		s.printf("shows its own record to all")
 	}
+	s.changes(a)
 	if a.Hear != nil {
 		s.hears(a.Hear)
 	}
