@@ -45,7 +45,8 @@ one history. Looked at is, among others, that
   neighbours are on the same step or in two that follow each other,
   parameters stay bounded and no step waits beyond its deadline,
   hosts that lie are put in quarantine and let back in, and no honest ones,
-  a checkpoint never goes back and every line is answered or accounted for.
+  a checkpoint never goes back and every line is answered or accounted for,
+  a model that is deployed is taken by all boxes at one step, or by none.
 
 A promise that was broken is an error, with the seed to look at it again.`,
 		Example: `  wdgnn swarm sim --seeds 1-20000

@@ -40,6 +40,9 @@ type box struct {
 	store  *journal.Snapshots
 	saving bool
 	saved  uint64 // step of the latest checkpoint, plus one
+	model  int    // that it runs
+
+	refused error // why the last order was
 
 	began   time.Duration // when the step under way did, in virtual time
 	waiting bool
@@ -79,7 +82,7 @@ func (b *box) start() {
 		return
 	}
 	last, _ := store.Last()
-	m, err := host.NewMachine(b.run.trial.config(b.id, b.run.directory), last)
+	m, err := b.awake(last)
 	if err != nil {
 		b.run.fail("host %d: %v", b.id, err)
 		return
@@ -202,6 +205,7 @@ func (b *box) say() {
 func (b *box) step(ev host.Event) {
 	a := b.machine.Step(b.clock(), ev)
 	b.run.traceStep(b, ev, a)
+	b.refused = a.Refused
 	if a.Failed != nil {
 		b.run.fail("host %d: %v", b.id, a.Failed)
 	}
@@ -209,6 +213,9 @@ func (b *box) step(ev host.Event) {
 		if strings.HasPrefix(e.Text, "a host is put in quarantine") {
 			b.run.accused(b, int(e.Args[1].(transport.HostID)), fmt.Sprint(e.Args...))
 		}
+	}
+	if a.Changed != nil {
+		b.changed(a.Changed)
 	}
 	if a.Hear != nil {
 		b.hears = slices.Clone(a.Hear)
@@ -305,6 +312,12 @@ func describe(ev host.Event) string {
 		return fmt.Sprintf("frame from %d%s", ev.From, contents(ev.Data))
 	case host.Tick:
 		return "tick"
+	case host.Drop:
+		return "what is armed is dropped"
+	case host.Arm:
+		return fmt.Sprintf("armed for step %d", ev.Change.Step)
+	case host.Agree:
+		return "agreed"
 	}
 	return "start"
 }

@@ -26,7 +26,7 @@ const (
 
 // waited looks at how long a step took until its answer.
 func (r *run) waited(b *box, step uint64) {
-	p, e := r.trial.pace, r.trial.plan.Exchanges()
+	p, e := r.trial.pace, max(r.trial.plan.Exchanges(), r.trial.other.Exchanges())
 	took := r.now - b.began - b.idle
 	most := time.Duration(float64(p.Deadline)*(1+0.1*float64(e))/b.rate) + 40*r.cost
 	if p.Mode == host.RealTime {
@@ -178,6 +178,7 @@ func (r *run) inspect() {
 			r.fail("hosts %d and %d are neighbours and at steps %d and %d, %v after the last fault", a, b, x, y, r.now-r.trial.healed)
 		}
 	})
+	r.deployed()
 	ended := slices.ContainsFunc(r.boxes, func(b *box) bool { return b.ended })
 	r.outcome.Settled = r.outcome.Settled || !ended
 	if r.checked && !ended && expired > r.expired {
@@ -192,8 +193,8 @@ func (r *run) inspect() {
 // bounded looks at what a host keeps.
 func (r *run) bounded(b *box, report *host.Report) {
 	for node, x := range report.Params {
-		if !mat.Finite(x...) || r.trial.plan.Basis.Distance(x, nil) > mostDistance {
-			r.fail("host %d: the parameters of node %d are %v away from where they began", b.id, node, r.trial.plan.Basis.Distance(x, nil))
+		if d := r.trial.planOf(b.model).Basis.Distance(x, nil); !mat.Finite(x...) || d > mostDistance {
+			r.fail("host %d: the parameters of node %d are %v away from where they began", b.id, node, d)
 		}
 	}
 	if report.Kept > mostKept {
@@ -204,6 +205,14 @@ func (r *run) bounded(b *box, report *host.Report) {
 // finish looks at what is left at the end.
 func (r *run) finish() {
 	r.outcome.Time = r.now
+	if !slices.ContainsFunc(r.boxes, func(b *box) bool { return b.machine == nil }) {
+		r.deployed()
+	}
+	for _, t := range r.tools {
+		if len(t.went) == len(r.boxes) {
+			r.outcome.Deployed++
+		}
+	}
 	clean := r.honest && len(r.outcome.Broken) == 0
 	r.caught()
 	for _, b := range r.boxes {
@@ -223,17 +232,22 @@ func (r *run) finish() {
 	}
 }
 
+// alone returns learners of all nodes in one process.
+func (t *Trial) alone(p *agent.Plan) (*online.Observer, *online.Consensus, error) {
+	o, err := online.NewObserver(p.Model, online.Config{Nodes: len(t.owner), Delayed: p.Delayed, HopByHop: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := online.NewConsensus(o, t.rule)
+	return o, l, err
+}
+
 // compare runs the same steps in one process, and compares parameters bit for
 // bit.
 func (r *run) compare() {
 	t := r.trial
 	n, m := len(t.owner), t.plan.Model
-	o, err := online.NewObserver(m, online.Config{Nodes: n, Delayed: t.plan.Delayed, HopByHop: true})
-	if err != nil {
-		r.fail("one process: %v", err)
-		return
-	}
-	l, err := online.NewConsensus(o, t.rule)
+	o, l, err := t.alone(t.plan)
 	if err != nil {
 		r.fail("one process: %v", err)
 		return
@@ -249,8 +263,18 @@ func (r *run) compare() {
 		return
 	}
 	x, y, target := mat.NewDense(n, m.Config.In, nil), mat.NewDense(n, m.Outputs(), nil), mat.NewDense(n, m.Outputs(), nil)
-	mask := make([]bool, n)
+	mask, model := make([]bool, n), 0
 	for step := range t.steps {
+		if now := r.made(step); now != model {
+			was := l.Snapshot()
+			if o, l, err = t.alone(t.planOf(now)); err == nil {
+				err = t.carry(l, was, t.planOf(model), t.planOf(now))
+			}
+			if model = now; err != nil {
+				r.fail("one process: %v", err)
+				return
+			}
+		}
 		for i := range n {
 			t.row(x.Row(i), agent.NodeID(i), step, 1)
 			t.row(target.Row(i), agent.NodeID(i), step, 2)

@@ -19,4 +19,6 @@
 //   - A checkpoint never goes back.
 //   - Frames that are kept for later steps have bounded room.
 //   - Every line of the world is answered, or a counter says why not.
+//   - Another model is taken by all hosts or by none, whoever brings it dies or not: if
+//     nothing is lost with the step that was agreed on, and who is cut off follows.
 package sim

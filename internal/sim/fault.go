@@ -27,12 +27,13 @@ const (
 	faultLate                  // a box's world says nothing
 	faultDisk                  // a box's disk takes no checkpoint
 	faultNonsense              // what a box sends is damaged or a lie
+	faultDeploy                // somebody brings another model
 	kinds
 )
 
 var kindNames = [kinds]string{
 	"loss", "delay", "reorder", "duplicate", "partition",
-	"server restarts", "kill", "stop", "slow", "drift", "jump", "late world", "full disk", "nonsense",
+	"server restarts", "kill", "stop", "slow", "drift", "jump", "late world", "full disk", "nonsense", "deploy",
 }
 
 // String returns the kind in words.
@@ -66,7 +67,7 @@ func (f Fault) String() string {
 }
 
 // harmless kinds lose nothing if nothing else goes wrong.
-var harmless = []kind{faultDelay, faultReorder, faultDuplicate, faultDrift, faultSlow, faultDisk}
+var harmless = []kind{faultDelay, faultReorder, faultDuplicate, faultDrift, faultSlow, faultDisk, faultDeploy}
 
 // drawFaults draws what goes wrong. In a quarter of all trials nothing is lost,
 // so that the end must be that of one process; in an eighth somebody lies and nothing
@@ -84,7 +85,7 @@ func (t *Trial) drawFaults(rng *rand.Rand) {
 		}
 		f := Fault{Kind: k, From: d + time.Duration(rng.Int64N(int64(8*d))), Host: -1, Size: rng.Float64()}
 		f.To = f.From + d/2 + time.Duration(rng.Int64N(int64(6*d)))
-		if k >= faultKill {
+		if k >= faultKill && k != faultDeploy {
 			f.Host = rng.IntN(len(t.hosts))
 		}
 		switch k {
@@ -97,6 +98,8 @@ func (t *Trial) drawFaults(rng *rand.Rand) {
 			f.Size = 0.9 + 0.2*f.Size
 		case faultJump:
 			f.Size = 20*f.Size - 10 // deadlines
+		case faultDeploy:
+			f.To = f.From + 4*d
 		case faultPartition:
 			f.Side = 1 + rng.Uint64N(1<<len(t.hosts)-2)
 		case faultNonsense:

@@ -23,6 +23,8 @@ type Outcome struct {
 	Settled bool          `json:"settled"`          // neighbours were on the same step a while after the last fault
 	Exact   bool          `json:"exact"`            // nothing was lost, and nodes ended with the bits of one process
 	Shut    uint64        `json:"quarantines"`      // hosts that others put in quarantine, as often as they did
+
+	Deployed int `json:"deployed,omitempty"` // models that all hosts went over to
 }
 
 // mostBroken is after how many broken promises a trial ends.
@@ -47,7 +49,8 @@ type run struct {
 	bytes     slab[byte]
 	values    slab[float32]
 	lines     slab[host.NodeLine]
-	expired   uint64 // rows given up by all hosts when they had to be together
+	tools     []*tool // who bring other models
+	expired   uint64  // rows given up by all hosts when they had to be together
 	checked   bool
 }
 
@@ -60,10 +63,11 @@ type event struct {
 	load       int32 // what it carries, in loads
 }
 
-// load is a frame on its way, or a checkpoint.
+// load is a frame on its way, a checkpoint, or what somebody is about to do.
 type load struct {
 	frame      transport.Frame
 	checkpoint *host.Checkpoint
+	errand     errand
 }
 
 // slab is memory that is handed out piece by piece and never given back: machines
@@ -91,6 +95,7 @@ const (
 	poke                     // something around a host changed
 	heal                     // the last fault is over
 	inspect                  // promises are looked at
+	order                    // somebody who brings a model does something
 )
 
 // Run plays the trial, and writes what happens to trace, nil for nothing.
@@ -126,6 +131,8 @@ func (r *run) schedule(f *Fault) {
 	case faultKill:
 		r.push(event{at: f.From, kind: die, host: int32(f.Host)})
 		r.push(event{at: f.To, kind: rise, host: int32(f.Host)})
+	case faultDeploy:
+		r.bring(f)
 	case faultJump, faultLate, faultStop:
 		r.push(event{at: f.From, kind: poke, host: int32(f.Host)})
 		r.push(event{at: f.To, kind: poke, host: int32(f.Host)})
@@ -172,6 +179,8 @@ func (r *run) play() {
 			r.push(event{at: r.now + wait*t.pace.Deadline + r.left(), kind: inspect})
 		case inspect:
 			r.inspect()
+		case order:
+			r.tools[e.life].act(int(e.host), r.unload(e.load).errand)
 		}
 		if r.over() {
 			return

@@ -22,6 +22,9 @@ func TestSeeds(t *testing.T) {
 	for _, f := range s.Broken {
 		t.Errorf("seed %d: %v", f.Seed, f.Broken)
 	}
+	if s.Deployed < s.Faults[faultDeploy.String()]/4 {
+		t.Errorf("of %d deployments %d came to an end, want a quarter", s.Faults[faultDeploy.String()], s.Deployed)
+	}
 	if s.Exact < seeds/10 || s.Settled < seeds*8/10 || len(s.Faults) != int(kinds) {
 		t.Errorf("of %d trials %d lost nothing, %d lasted until hosts were together again, and there were %d kinds of faults: "+
 			"want a tenth, eight tenths, and %d", seeds, s.Exact, s.Settled, len(s.Faults), kinds)

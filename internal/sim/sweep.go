@@ -21,6 +21,8 @@ type Summary struct {
 	Shut    uint64         `json:"quarantines"` // that hosts put others in
 	Time    time.Duration  `json:"time_ns"`     // that passed in them
 	Faults  map[string]int `json:"faults"`      // by kind
+
+	Deployed int `json:"deployed"` // models that all hosts of a trial went over to
 }
 
 // Finding is a seed that broke a promise.
@@ -89,6 +91,7 @@ func (s *Summary) add(t *Trial, o *Outcome) {
 	s.Steps += o.Steps
 	s.Frames += o.Frames
 	s.Shut += o.Shut
+	s.Deployed += o.Deployed
 	s.Time += o.Time
 	if o.Settled {
 		s.Settled++

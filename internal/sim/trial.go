@@ -32,6 +32,7 @@ type Trial struct {
 	owner  []int // host of a node
 	graph  *graph.Graph
 	plan   *agent.Plan
+	other  *agent.Plan // that a deployment brings
 	rule   rule.Config
 	links  [][]agent.Link
 	steps  uint64        // of a box's stream
@@ -70,7 +71,7 @@ func Draw(seed uint64) (*Trial, error) {
 	}
 	t.drawFaults(rng)
 	t.schedule()
-	return t, nil
+	return t, t.drawOther()
 }
 
 func (t *Trial) drawHosts(rng *rand.Rand) {
@@ -174,6 +175,9 @@ func (t *Trial) schedule() {
 		to := f.To
 		if f.Kind == faultJump && f.Size > 0 && t.period > 0 { // until its clock is where it was, its world says nothing
 			to += time.Duration(f.Size * float64(t.pace.Deadline))
+		}
+		if f.Kind == faultDeploy { // until the step that hosts may have agreed on
+			to += mostMargin * max(t.period, t.think)
 		}
 		t.healed = max(t.healed, to)
 	}
