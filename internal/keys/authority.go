@@ -127,7 +127,10 @@ func hostPath(host transport.HostID) string {
 	return "/host/" + strconv.FormatUint(uint64(host), 10)
 }
 
-const serverPath = "/server"
+const (
+	serverPath   = "/server"
+	operatorPath = "/operator"
+)
 
 // HostOf returns the host of a run that a certificate names. It does not check
 // who signed it; the configurations of this package do.

@@ -9,6 +9,7 @@
 //	host-<id>/   host.seed host.crt host.key ca.crt    a box; member.json of one that came later
 //	world/       world.seed ca.crt                     what shows hosts their observations
 //	observer/    observer.seed ca.crt                  may read reports and nothing else
+//	operator/    operator.seed operator.crt operator.key ca.crt   may deploy models
 //	server/      permissions.json nats.conf authorization.conf server.crt server.key ca.crt
 //	ca/          ca.crt ca.key                         stays at home
 //
@@ -21,9 +22,10 @@
 //
 //	           publishes                    subscribes to
 //	host i     from.i, answer.i, report.i,  from.j of each j it may ever hear, world.i,
-//	           join.i                       join.>
+//	           join.i, deployed.i           join.>, deploy.i
 //	world      world.>                      answer.>, report.>
 //	observer   nothing                      report.>
+//	operator   deploy.>                     deployed.>, report.>
 //
 // all below wdgnn.<run>. Nobody may do anything else. Permissions are the
 // envelope; whom a host hears at the moment is its own decision within it.

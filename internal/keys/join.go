@@ -145,6 +145,7 @@ func (s *set) create(e Entry, now time.Time) (until time.Time, err error) {
 // admit lets a host and others hear each other, and all hosts hear of those that join:
 // keys of earlier versions do not say so.
 func (p *Permissions) admit(host transport.HostID, hears []transport.HostID) {
+	p.deployable()
 	for k := range p.Users {
 		u := &p.Users[k]
 		var id transport.HostID

@@ -57,7 +57,7 @@ func TestJoin(t *testing.T) {
 	after := users(t, dir)
 	want := map[string][2]string{
 		"host-2": {before["host-2"][0], before["host-2"][1] + " from.5"},
-		"host-5": {"from.5 answer.5 report.5 join.5", "world.5 join.> from.2"},
+		"host-5": {"from.5 answer.5 report.5 deployed.5 join.5", "world.5 deploy.5 join.> from.2"},
 	}
 	for name, may := range after {
 		expect, changed := want[name]

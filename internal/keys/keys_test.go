@@ -70,6 +70,7 @@ func TestFiles(t *testing.T) {
 		host-1/ca.crt host-1/host.crt host-1/host.key host-1/host.seed
 		host-2/ca.crt host-2/host.crt host-2/host.key host-2/host.seed
 		observer/ca.crt observer/observer.seed
+		operator/ca.crt operator/operator.crt operator/operator.key operator/operator.seed
 		server/authorization.conf server/ca.crt server/nats.conf server/permissions.json server/server.crt server/server.key
 		world/ca.crt world/world.seed`)
 	if !slices.Equal(got, want) {
@@ -156,11 +157,12 @@ func TestPermissions(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string][2]string{
-		"host-0":   {"from.0 answer.0 report.0 join.0", "world.0 join.> from.1"},
-		"host-1":   {"from.1 answer.1 report.1 join.1", "world.1 join.> from.0 from.2"},
-		"host-2":   {"from.2 answer.2 report.2 join.2", "world.2 join.> from.1"},
+		"host-0":   {"from.0 answer.0 report.0 join.0 deployed.0", "world.0 join.> deploy.0 from.1"},
+		"host-1":   {"from.1 answer.1 report.1 join.1 deployed.1", "world.1 join.> deploy.1 from.0 from.2"},
+		"host-2":   {"from.2 answer.2 report.2 join.2 deployed.2", "world.2 join.> deploy.2 from.1"},
 		"world":    {"world.>", "answer.> report.>"},
 		"observer": {"", "report.>"},
+		"operator": {"deploy.>", "deployed.> report.>"},
 	}
 	if len(p.Users) != len(want) || p.Run != "test" {
 		t.Errorf("got %d users of run %q, want %d of test", len(p.Users), p.Run, len(want))

@@ -85,6 +85,12 @@ func secrets(plan Plan, now time.Time) (map[string][]byte, error) {
 		put(HostName(h.ID), "host.crt", id.cert)
 		put(HostName(h.ID), "host.key", id.key)
 	}
+	operator, err := ca.issue(nil, operatorPath)
+	if err != nil {
+		return nil, err
+	}
+	put(Operator, "operator.crt", operator.cert)
+	put(Operator, "operator.key", operator.key)
 	server, err := ca.issue(plan.servers(), serverPath)
 	if err != nil {
 		return nil, err
@@ -138,7 +144,7 @@ func occupied(dir string) (bool, error) {
 	}
 	for _, e := range entries {
 		switch name := e.Name(); {
-		case name == serverFolder, name == authorityFolder, name == World, name == Observer, strings.HasPrefix(name, "host-"):
+		case name == serverFolder, name == authorityFolder, name == World, name == Observer, name == Operator, strings.HasPrefix(name, "host-"):
 		default:
 			return false, fmt.Errorf("folder %s holds %s, which is no part of a set of keys; name a folder of its own", dir, name)
 		}

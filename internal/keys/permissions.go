@@ -19,6 +19,7 @@ import (
 const (
 	World    = "world"
 	Observer = "observer"
+	Operator = "operator"
 )
 
 // HostName is the name of a host in a set of keys.
@@ -87,7 +88,7 @@ func usersOf(p Plan) []User {
 	var users []User
 	for _, h := range p.Hosts {
 		hears := slices.Compact(slices.Sorted(slices.Values(h.Hears)))
-		subscribe := []string{natsbus.WorldSubject(p.Run, h.ID), natsbus.JoinSubjects(p.Run)}
+		subscribe := []string{natsbus.WorldSubject(p.Run, h.ID), natsbus.JoinSubjects(p.Run), natsbus.DeploySubject(p.Run, h.ID)}
 		for _, j := range hears {
 			subscribe = append(subscribe, natsbus.FromSubject(p.Run, j))
 		}
@@ -98,6 +99,7 @@ func usersOf(p Plan) []User {
 				natsbus.AnswerSubject(p.Run, h.ID),
 				natsbus.ReportSubject(p.Run, h.ID),
 				natsbus.JoinSubject(p.Run, h.ID),
+				natsbus.DeployedSubject(p.Run, h.ID),
 			},
 			Subscribe: subscribe,
 		})
@@ -112,5 +114,15 @@ func usersOf(p Plan) []User {
 			Name:      Observer,
 			Publish:   []string{},
 			Subscribe: []string{natsbus.ReportSubjects(p.Run)},
-		})
+		},
+		operatorOf(p.Run))
+}
+
+// operatorOf returns what the operator of a run may do.
+func operatorOf(run string) User {
+	return User{
+		Name:      Operator,
+		Publish:   []string{natsbus.DeploySubjects(run)},
+		Subscribe: []string{natsbus.DeployedSubjects(run), natsbus.ReportSubjects(run)},
+	}
 }

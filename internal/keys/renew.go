@@ -64,8 +64,15 @@ func renew(dir string, r Renewal, now time.Time) ([]Renewed, error) {
 			until.Format(time.DateOnly))
 	}
 	var done []Renewed
+	added := false
 	for _, party := range parties {
-		if err := s.renew(party, r.Rekey, now, until); err != nil {
+		if party == Operator && !slices.Contains(s.folders(), Operator) { // sets of earlier versions have none
+			added = true
+			err = s.addOperator(now, until)
+		} else {
+			err = s.renew(party, r.Rekey, now, until)
+		}
+		if err != nil {
 			return done, err
 		}
 		d := Renewed{Party: party, Until: until}
@@ -74,7 +81,7 @@ func renew(dir string, r Renewal, now time.Time) ([]Renewed, error) {
 		}
 		done = append(done, d)
 	}
-	if r.Rekey {
+	if r.Rekey || added {
 		return done, s.save()
 	}
 	return done, nil
@@ -151,8 +158,8 @@ func (s *set) folders() []string {
 
 // certificate returns the path of a party's certificate, which may not be there.
 func (s *set) certificate(party string) string {
-	if party == serverFolder {
-		return filepath.Join(s.dir, party, "server.crt")
+	if party == serverFolder || party == Operator {
+		return filepath.Join(s.dir, party, party+".crt")
 	}
 	return filepath.Join(s.dir, party, "host.crt")
 }

@@ -97,8 +97,8 @@ func TestRenew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(done) != 4 || done[0].Party != "host-0" || done[3].Party != "server" || done[0].Until.Sub(soon).Hours() < 364*24 {
-		t.Errorf("got %v renewed, want three hosts and the server, for a year", done)
+	if len(done) != 5 || done[0].Party != "host-0" || done[3].Party != Operator || done[4].Party != "server" || done[0].Until.Sub(soon).Hours() < 364*24 {
+		t.Errorf("got %v renewed, want three hosts, the operator and the server, for a year", done)
 	}
 	after, err := readCertificate(filepath.Join(dir, "host-0", "host.crt"))
 	if err != nil {
@@ -205,8 +205,8 @@ func TestRevoke(t *testing.T) {
 		t.Errorf("a party that is not there: got %v, want an error", err)
 	}
 	p, err := LoadPermissions(dir)
-	if err != nil || len(p.Users) != 5 || len(p.Revoked) != 0 {
-		t.Errorf("got %d users, %d revoked (%v), want all five again", len(p.Users), len(p.Revoked), err)
+	if err != nil || len(p.Users) != 6 || len(p.Revoked) != 0 {
+		t.Errorf("got %d users, %d revoked (%v), want all six again", len(p.Users), len(p.Revoked), err)
 	}
 }
 

@@ -39,6 +39,7 @@ type Conn struct {
 	dropped uint64                      // by subscriptions that have ended
 	pauses  map[string]time.Duration    // before the next attempt at a subject that the server forbids
 	attend  func()                      // subscribes to who joins once more; nil if nobody attends
+	obey    func()                      // and to the operator; nil if it is not obeyed
 }
 
 func newConn(config Config) *Conn {

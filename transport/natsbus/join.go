@@ -77,7 +77,7 @@ func (c *Conn) again(subject string) {
 		return // whoever connects again asks for everything
 	}
 	c.mu.Lock()
-	attend := c.attend
+	attend, obey := c.attend, c.obey
 	for host, sub := range c.heard {
 		if sub.Subject == subject {
 			delete(c.heard, host)
@@ -91,5 +91,8 @@ func (c *Conn) again(subject string) {
 	c.mu.Unlock()
 	if subject == JoinSubjects(c.config.Run) && attend != nil {
 		attend()
+	}
+	if subject == DeploySubject(c.config.Run, c.config.Host) && obey != nil {
+		obey()
 	}
 }

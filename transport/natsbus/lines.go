@@ -85,7 +85,7 @@ func (c *Conn) refusal(_ *nats.Conn, _ *nats.Subscription, err error) {
 	if subject != "" {
 		c.tryAgain(subject)
 	}
-	if subject == JoinSubjects(c.config.Run) {
+	if subject == JoinSubjects(c.config.Run) || subject == DeploySubject(c.config.Run, c.config.Host) {
 		return // keys of earlier versions do not permit it, which is nothing to worry about
 	}
 	if refused(err) {

@@ -80,6 +80,10 @@ func (b *Bus) serve(raw net.Conn) {
 		b.config.OnError(fmt.Errorf("tcpbus: host %d refuses %v: %w", b.config.Host, raw.RemoteAddr(), err))
 		return
 	}
+	if h.visitor {
+		b.config.Visit(conn)
+		return
+	}
 	o := newOutlet(conn, raw, b.config.SendQueue)
 	b.attach(h.hearer, o)
 	err = b.feed(o, h.idle)
@@ -99,13 +103,20 @@ func (b *Bus) meet(raw net.Conn) (conn net.Conn, h hello, err error) {
 	}
 	conn = raw
 	var known transport.HostID
+	visitor := b.tls == nil && b.config.Visit != nil
 	if b.tls != nil {
-		if conn, known, err = b.acceptTLS(b.context, raw); err != nil {
+		if conn, known, visitor, err = b.acceptTLS(b.context, raw); err != nil {
 			return nil, h, err
 		}
 	}
 	if h, err = readHello(conn); err != nil {
 		return nil, h, err
+	}
+	if h.visitor && !visitor || b.tls != nil && visitor && !h.visitor {
+		return nil, h, errors.New("it visits, and its certificate is not that of an operator, or the other way round")
+	}
+	if h.sender == b.config.Host && h.visitor {
+		return conn, h, raw.SetDeadline(time.Time{})
 	}
 	if b.tls != nil && known != h.hearer {
 		return nil, h, fmt.Errorf("it says it is host %d, its certificate says %d", h.hearer, known)

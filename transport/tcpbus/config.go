@@ -46,6 +46,12 @@ type Config struct {
 	// to hear this one. It may be called concurrently.
 	Permit func(hearer *x509.Certificate, sender transport.HostID) error
 
+	// Visit, if not nil, talks to visitors, who are no hosts and hear nothing, until it
+	// returns; Visitor says whether a certificate is that of one. Without TLS everybody
+	// may be. Both may be called concurrently.
+	Visit   func(net.Conn)
+	Visitor func(*x509.Certificate) bool
+
 	// Insecure links without TLS: everybody who can connect may claim to be
 	// any peer. Only for tests, and only on a loopback address.
 	Insecure bool

@@ -11,11 +11,14 @@ import (
 	"github.com/wdgnn/wdgnn/transport"
 )
 
+// protocol is what both ends of a link speak.
+const protocol = "wdgnn-tcpbus/1"
+
 // tlsConfig returns the user's, with what this package insists on.
 func tlsConfig(c *tls.Config) *tls.Config {
 	c = c.Clone()
 	c.MinVersion, c.MaxVersion = tls.VersionTLS13, 0
-	c.NextProtos = []string{"wdgnn-tcpbus/1"}
+	c.NextProtos = []string{protocol}
 	c.SessionTicketsDisabled, c.ClientSessionCache = true, nil
 	c.GetConfigForClient = nil
 	c.DynamicRecordSizingDisabled = true
@@ -25,23 +28,24 @@ func tlsConfig(c *tls.Config) *tls.Config {
 	return c
 }
 
-// acceptTLS agrees on TLS as the side that was dialled, and returns who dialled.
-func (b *Bus) acceptTLS(ctx context.Context, raw net.Conn) (net.Conn, transport.HostID, error) {
-	var peer transport.HostID
+// acceptTLS agrees on TLS as the side that was dialled, and returns who dialled: a host,
+// or a visitor.
+func (b *Bus) acceptTLS(ctx context.Context, raw net.Conn) (_ net.Conn, peer transport.HostID, visitor bool, _ error) {
 	c := b.tls.Clone()
 	c.VerifyConnection = func(s tls.ConnectionState) (err error) {
-		peer, err = b.identify(s)
+		visitor = b.config.Visitor != nil && len(s.PeerCertificates) > 0 && b.config.Visitor(s.PeerCertificates[0])
+		peer, err = b.identify(s, visitor)
 		return err
 	}
 	conn := tls.Server(raw, c)
 	if err := conn.HandshakeContext(ctx); err != nil {
-		return conn, peer, err
+		return conn, peer, visitor, err
 	}
 	b.met(raw, conn)
-	if b.config.Permit == nil {
-		return conn, peer, nil
+	if b.config.Permit == nil || visitor {
+		return conn, peer, visitor, nil
 	}
-	return conn, peer, b.config.Permit(conn.ConnectionState().PeerCertificates[0], b.config.Host)
+	return conn, peer, false, b.config.Permit(conn.ConnectionState().PeerCertificates[0], b.config.Host)
 }
 
 // permitted returns those of the hosts that this one may hear.
@@ -87,7 +91,7 @@ func (b *Bus) own() (*x509.Certificate, error) {
 func (b *Bus) dialTLS(ctx context.Context, raw net.Conn, want transport.HostID) (net.Conn, error) {
 	c := b.tls.Clone()
 	c.VerifyConnection = func(s tls.ConnectionState) error {
-		peer, err := b.identify(s)
+		peer, err := b.identify(s, false)
 		if err != nil {
 			return refusal{err}
 		}
@@ -104,8 +108,9 @@ func (b *Bus) dialTLS(ctx context.Context, raw net.Conn, want transport.HostID) 
 	return conn, nil
 }
 
-// identify returns whom a peer's certificate names, once the roots vouch for it.
-func (b *Bus) identify(s tls.ConnectionState) (transport.HostID, error) {
+// identify returns whom a peer's certificate names, once the roots vouch for it; a
+// visitor's names no host.
+func (b *Bus) identify(s tls.ConnectionState, visitor bool) (transport.HostID, error) {
 	if len(s.PeerCertificates) == 0 {
 		return 0, errors.New("no certificate")
 	}
@@ -126,6 +131,9 @@ func (b *Bus) identify(s tls.ConnectionState) (transport.HostID, error) {
 		if err := b.tls.VerifyConnection(s); err != nil {
 			return 0, err
 		}
+	}
+	if visitor {
+		return 0, nil
 	}
 	return b.config.Identify(leaf)
 }

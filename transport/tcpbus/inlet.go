@@ -84,7 +84,7 @@ func (b *Bus) introduce(ctx context.Context, raw net.Conn, host transport.HostID
 			return nil, err
 		}
 	}
-	if _, err := conn.Write(appendHello(nil, hello{b.config.Host, host, b.config.Idle})); err != nil {
+	if _, err := conn.Write(appendHello(nil, hello{hearer: b.config.Host, sender: host, idle: b.config.Idle})); err != nil {
 		return nil, err
 	}
 	sender, err := readWelcome(conn)

@@ -15,6 +15,7 @@ import (
 
 const (
 	magic       = "wdgnnTB1"
+	visitMagic  = "wdgnnOP1" // of a visitor, who hears nothing
 	helloSize   = len(magic) + 12
 	welcomeSize = len(magic) + 4
 	beat        = 1<<32 - 1 // length that announces no frame
@@ -28,10 +29,15 @@ var errNotOurs = errors.New("it does not speak this protocol")
 type hello struct {
 	hearer, sender transport.HostID
 	idle           time.Duration // whole milliseconds; the hearer wants to hear something that often
+	visitor        bool          // and no hearer
 }
 
 func appendHello(to []byte, h hello) []byte {
-	to = binary.LittleEndian.AppendUint32(append(to, magic...), uint32(h.hearer))
+	first := magic
+	if h.visitor {
+		first = visitMagic
+	}
+	to = binary.LittleEndian.AppendUint32(append(to, first...), uint32(h.hearer))
 	to = binary.LittleEndian.AppendUint32(to, uint32(h.sender))
 	return binary.LittleEndian.AppendUint32(to, uint32(min(h.idle.Milliseconds(), math.MaxUint32)))
 }
@@ -41,14 +47,16 @@ func readHello(r io.Reader) (hello, error) {
 	if _, err := io.ReadFull(r, data[:]); err != nil {
 		return hello{}, err
 	}
-	if string(data[:len(magic)]) != magic {
+	visitor := string(data[:len(magic)]) == visitMagic
+	if string(data[:len(magic)]) != magic && !visitor {
 		return hello{}, errNotOurs
 	}
 	rest := data[len(magic):]
 	return hello{
-		hearer: transport.HostID(binary.LittleEndian.Uint32(rest)),
-		sender: transport.HostID(binary.LittleEndian.Uint32(rest[4:])),
-		idle:   time.Duration(binary.LittleEndian.Uint32(rest[8:])) * time.Millisecond,
+		visitor: visitor,
+		hearer:  transport.HostID(binary.LittleEndian.Uint32(rest)),
+		sender:  transport.HostID(binary.LittleEndian.Uint32(rest[4:])),
+		idle:    time.Duration(binary.LittleEndian.Uint32(rest[8:])) * time.Millisecond,
 	}, nil
 }
 

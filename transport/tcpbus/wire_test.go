@@ -37,7 +37,7 @@ func FuzzReadFrame(f *testing.F) {
 
 // A hello and a welcome are read as they were written, and nothing else is.
 func FuzzIntroductions(f *testing.F) {
-	f.Add(appendHello(nil, hello{1, 2, time.Second}))
+	f.Add(appendHello(nil, hello{hearer: 1, sender: 2, idle: time.Second}))
 	f.Add(appendWelcome(nil, 1<<32-1))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if h, err := readHello(bytes.NewReader(data)); err == nil && !bytes.HasPrefix(data, appendHello(nil, h)) {
