@@ -41,7 +41,7 @@ var kinds = []kind{
 	{name: "kill -9 of several", kills: true, least: 2, most: -1, from: 0.05, to: 4, begin: each((*box).kill), end: each((*box).start)},
 	{name: "stop", least: 1, most: 1, from: 0.3, to: 8, begin: each((*box).freeze), end: each((*box).thaw)},
 	{name: "stop of several", least: 2, most: -1, from: 0.3, to: 8, begin: each((*box).freeze), end: each((*box).thaw)},
-	{name: "partition", least: 1, most: -1, server: true, from: 0.5, to: 8, begin: part, end: mend},
+	{name: "partition", least: 1, most: -1, server: true, from: 0.5, to: 14, begin: part, end: mend},
 	{name: "full disk", disks: true, least: 1, most: 1, from: 2, to: 6, begin: each((*box).fill), end: each((*box).empty)},
 	{name: "long stop", least: 1, most: 2, from: 15, to: 40, begin: each((*box).freeze), end: each((*box).thaw)},
 	{name: "long partition", least: 1, most: -1, server: true, from: 15, to: 40, begin: part, end: mend},

@@ -87,7 +87,7 @@ func (y *yard) samples(ctx context.Context, began time.Time, note func(*Sample) 
 // live lets fault after fault happen, until ctx ends. The first box is never killed,
 // so that what it loses shows.
 func (y *yard) live(ctx context.Context, o *options, note func(*Run) error) error {
-	if _, why := y.heal(ctx, y.began); why != "" && ctx.Err() == nil {
+	if _, why, _ := y.heal(ctx, y.began); why != "" && ctx.Err() == nil {
 		return fmt.Errorf("%s: before any fault: %s", y.Bus, why)
 	}
 	possible := kindsFor(y.Bus, len(y.disks) == y.Boxes, o.only)
@@ -103,7 +103,7 @@ func (y *yard) live(ctx context.Context, o *options, note func(*Run) error) erro
 		if err != nil {
 			r.Failed = err.Error()
 		}
-		r.Healed, r.Why = y.heal(ctx, over)
+		r.Healed, r.Why, r.Last = y.heal(ctx, over)
 		if ctx.Err() != nil {
 			return nil // it was cut off: no verdict
 		}

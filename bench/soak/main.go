@@ -27,7 +27,8 @@ type options struct {
 	boxes                 int
 	rate                  float64
 	commit                string
-	only                  string // kinds of faults with this in their names
+	seconds               float64 // that faults last; 0 means as drawn
+	only                  string  // kinds of faults with this in their names
 	dir, out, page        string
 }
 
@@ -60,6 +61,7 @@ func parse(args []string) (*options, error) {
 	f.IntVar(&o.boxes, "boxes", 5, "of each deployment")
 	f.Float64Var(&o.rate, "rate", 10, "lines a second that a feeder says")
 	f.StringVar(&o.commit, "commit", "", "what the programs were built from, for the page")
+	f.Float64Var(&o.seconds, "seconds", 0, "how long each fault lasts; left out, as it is drawn")
 	f.StringVar(&o.only, "only", "", "faults with this in their names alone")
 	f.StringVar(&o.dir, "dir", "", "folder for boxes and their logs; left out, one that is removed")
 	f.StringVar(&o.out, "out", "soak.json", "file for the result")

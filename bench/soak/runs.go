@@ -19,8 +19,9 @@ type Run struct {
 	Number int `json:"number"`
 	setting
 	Fault
-	Healed float64 `json:"healed"` // seconds from the end of the fault until all were together
-	Why    string  `json:"why,omitempty"`
+	Healed float64 `json:"healed"`         // seconds from the end of the fault until all were together
+	Why    string  `json:"why,omitempty"`  // they were not
+	Last   string  `json:"last,omitempty"` // what was amiss until then
 	Account
 	Failed string `json:"failed,omitempty"` // what else went wrong
 }
@@ -91,13 +92,16 @@ func oneRun(ctx context.Context, f *field, o *options, n int) (*Run, error) {
 	possible := kindsFor(bus, len(y.disks) == y.Boxes, o.only)
 	k := &possible[n/len(o.buses)/2%len(possible)]
 	r.Fault = *k.draw(rng, y, 0)
-	if _, r.Why = y.heal(ctx, y.began); r.Why == "" {
+	if o.seconds > 0 {
+		r.Seconds = o.seconds
+	}
+	if _, r.Why, _ = y.heal(ctx, y.began); r.Why == "" {
 		pause(ctx, time.Duration(rng.Float64()*calm*float64(time.Second)))
 		over, err := y.suffer(ctx, k, &r.Fault)
 		if err != nil {
 			r.Failed = err.Error()
 		}
-		r.Healed, r.Why = y.heal(ctx, over)
+		r.Healed, r.Why, r.Last = y.heal(ctx, over)
 	} else {
 		r.Why = "before the fault: " + r.Why
 	}
@@ -116,6 +120,9 @@ func oneRun(ctx context.Context, f *field, o *options, n int) (*Run, error) {
 
 // deploy makes and starts a deployment on a network of its own.
 func deploy(ctx context.Context, f *field, s setting, dir string, number int, seed uint64) (*yard, error) {
+	if err := os.RemoveAll(dir); err != nil { // of an earlier soak
+		return nil, err
+	}
 	n, err := newNetwork(number, s.Boxes+1)
 	if err != nil {
 		return nil, err

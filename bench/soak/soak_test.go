@@ -63,12 +63,12 @@ func TestShortSoak(t *testing.T) {
 			check(t, err)
 			defer y.clear()
 			check(t, y.start(t.Context(), 1))
-			if _, why := y.heal(t.Context(), y.began); why != "" {
+			if _, why, _ := y.heal(t.Context(), y.began); why != "" {
 				t.Errorf("before any fault: %s", why)
 			}
 			over, err := y.suffer(t.Context(), kindOf(t, c.Kind), &c.Fault)
 			check(t, err)
-			seconds, why := y.heal(t.Context(), over)
+			seconds, why, _ := y.heal(t.Context(), over)
 			if t.Logf("together after %.2f s", seconds); why != "" {
 				t.Errorf("not together after %.1f s: %s", seconds, why)
 			}

@@ -17,13 +17,13 @@ const (
 	healLook  = 20 * time.Millisecond
 
 	mostBehind  = time.Second // of an answer, behind the clock
-	mostExpired = 0.1         // share of the neighbours' rows that are given up
+	mostExpired = 0.3         // share of the neighbours' rows that are given up: feeders leave lines out
 )
 
 // apart says why boxes are not together; empty if they are. They are together if,
 // by what each said since a moment, all its nodes answer lines that are at most a
-// second old, it waits for every neighbour, it gave up hardly any row within the
-// last second, and its checkpoints are written.
+// second old, it waits for every neighbour, it gave up few rows within the last
+// second, and its checkpoints are written.
 func (y *yard) apart(since, now time.Time) string {
 	least := int64(y.step(now)) - int64(mostBehind/y.period)
 	for _, b := range y.boxes {
@@ -65,28 +65,28 @@ func (l *ledger) apart(since, now time.Time, least int64) string {
 }
 
 // heal waits until boxes are together, and returns how long that took since a moment
-// in seconds; if they are not, why.
-func (y *yard) heal(ctx context.Context, since time.Time) (seconds float64, why string) {
+// in seconds; if they are not, why, and otherwise what was last amiss.
+func (y *yard) heal(ctx context.Context, since time.Time) (seconds float64, why, last string) {
 	ticks := time.NewTicker(healLook)
 	defer ticks.Stop()
 	var from time.Time // from when on they have been
 	for {
 		now := time.Now()
-		last := y.apart(since, now)
+		amiss := y.apart(since, now)
 		switch {
-		case last != "":
-			why, from = last, time.Time{}
+		case amiss != "":
+			last, from = amiss, time.Time{}
 		case from.IsZero():
 			from = now
 		case now.Sub(from) >= healHold:
-			return from.Sub(since).Seconds(), ""
+			return from.Sub(since).Seconds(), "", last
 		}
 		if now.Sub(since) > healNever {
-			return now.Sub(since).Seconds(), why
+			return now.Sub(since).Seconds(), last, last
 		}
 		select {
 		case <-ctx.Done():
-			return now.Sub(since).Seconds(), "it was ended"
+			return now.Sub(since).Seconds(), "it was ended", last
 		case <-ticks.C:
 		}
 	}

@@ -87,7 +87,7 @@ func upgrade(ctx context.Context, f *field, o *options, u *Upgrade, done func() 
 // roll upgrades the boxes one by one and then the server, and takes them back in the
 // same order.
 func (y *yard) roll(ctx context.Context, programs map[string]*field, note func(*Move)) error {
-	if _, why := y.heal(ctx, y.began); why != "" {
+	if _, why, _ := y.heal(ctx, y.began); why != "" {
 		return fmt.Errorf("before any move: %s", why)
 	}
 	for _, to := range []string{toNewer, toOlder} {
@@ -135,7 +135,7 @@ func (y *yard) moveBox(ctx context.Context, m *Move, program []string) error {
 	if err := b.start(); err != nil {
 		return err
 	}
-	m.Healed, m.Why = y.heal(ctx, began)
+	m.Healed, m.Why, _ = y.heal(ctx, began)
 	m.look(y, b, last.Time, last.Agents.Steps)
 	return nil
 }
@@ -148,7 +148,7 @@ func (y *yard) moveServer(ctx context.Context, m *Move, f *field) error {
 	if err := y.startServer(); err != nil {
 		return err
 	}
-	m.Healed, m.Why = y.heal(ctx, began)
+	m.Healed, m.Why, _ = y.heal(ctx, began)
 	m.Kept = true // it remembers nothing
 	return nil
 }
