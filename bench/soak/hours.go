@@ -49,7 +49,7 @@ func soak(ctx context.Context, f *field, o *options, s *Soak, done func() error)
 	var all sync.WaitGroup
 	for k, bus := range o.buses {
 		all.Go(func() {
-			st := setting{Bus: bus, Pace: []string{lockstep, realTime}[(k+int(o.seed))%2], Boxes: o.boxes, Rate: o.rate}
+			st := setting{Bus: bus, Pace: o.paces[(k+int(o.seed%2))%len(o.paces)], Boxes: o.boxes, Rate: o.rate}
 			y, err := deploy(ctx, f, st, filepath.Join(o.dir, "soak-"+bus), 200+k, o.seed)
 			if err != nil {
 				errs[k] = err

@@ -23,7 +23,7 @@ type options struct {
 	runs, from, jobs      int
 	span                  time.Duration
 	seed                  uint64
-	buses                 []string
+	buses, paces          []string
 	boxes                 int
 	rate                  float64
 	commit                string
@@ -53,6 +53,7 @@ func parse(args []string) (*options, error) {
 	agent := f.String("agent", "", "`path` of wdgnn-agent; left out, boxes run wdgnn agent")
 	older := f.String("older", "", "`path` of an earlier wdgnn: upgrade boxes and server from it one by one, and back")
 	buses := f.String("bus", "nats,tcp", "what connects boxes")
+	paces := f.String("pace", lockstep+","+realTime, "what a step waits for, as pace.mode of agent.yaml")
 	hours := f.Float64("hours", 0, "how long faults follow each other")
 	f.IntVar(&o.runs, "runs", 0, "how many deployments meet one fault each")
 	f.IntVar(&o.from, "from", 0, "number of the first of them")
@@ -70,7 +71,7 @@ func parse(args []string) (*options, error) {
 		return nil, err
 	}
 	o.span = time.Duration(*hours * float64(time.Hour))
-	o.buses = strings.Split(*buses, ",")
+	o.buses, o.paces = strings.Split(*buses, ","), strings.Split(*paces, ",")
 	for _, b := range o.buses {
 		if b != busNATS && b != busTCP {
 			return nil, fmt.Errorf("--bus %s, want nats, tcp or both", b)

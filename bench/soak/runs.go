@@ -80,17 +80,15 @@ func runs(ctx context.Context, f *field, o *options, done func(*Run) error) erro
 func oneRun(ctx context.Context, f *field, o *options, n int) (*Run, error) {
 	rng := random.Stream(o.seed, "run", n)
 	bus := o.buses[n%len(o.buses)]
-	r := &Run{Number: n, setting: setting{Bus: bus, Pace: lockstep, Boxes: o.boxes, Rate: o.rate}}
-	if n/len(o.buses)%2 == 1 {
-		r.Pace = realTime
-	}
+	pace := o.paces[n/len(o.buses)%len(o.paces)]
+	r := &Run{Number: n, setting: setting{Bus: bus, Pace: pace, Boxes: o.boxes, Rate: o.rate}}
 	y, err := deploy(ctx, f, r.setting, filepath.Join(o.dir, fmt.Sprintf("run-%d", n)), n, o.seed)
 	if err != nil {
 		return nil, err
 	}
 	defer y.net.close()
 	possible := kindsFor(bus, len(y.disks) == y.Boxes, o.only)
-	k := &possible[n/len(o.buses)/2%len(possible)]
+	k := &possible[n/len(o.buses)/len(o.paces)%len(possible)]
 	r.Fault = *k.draw(rng, y, 0)
 	if o.seconds > 0 {
 		r.Seconds = o.seconds

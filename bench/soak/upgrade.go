@@ -52,7 +52,7 @@ func upgrade(ctx context.Context, f *field, o *options, u *Upgrade, done func() 
 	before := *f
 	before.program, before.agent = o.older, append(o.older[:1:1], "agent")
 	for _, bus := range o.buses {
-		for _, pace := range []string{lockstep, realTime} {
+		for _, pace := range o.paces {
 			number++
 			s := setting{Bus: bus, Pace: pace, Boxes: o.boxes, Rate: o.rate}
 			y, err := deploy(ctx, &before, s, filepath.Join(o.dir, "upgrade-"+bus+"-"+pace), number, o.seed)

@@ -20,7 +20,7 @@ import (
 // setting is how boxes are deployed.
 type setting struct {
 	Bus   string  `json:"bus"`   // nats or tcp
-	Pace  string  `json:"pace"`  // lockstep or real-time
+	Pace  string  `json:"pace"`  // lockstep, real-time, or another that the program knows
 	Boxes int     `json:"boxes"` //
 	Rate  float64 `json:"rate"`  // lines a second, of each feeder
 }
@@ -123,8 +123,12 @@ func (y *yard) config(b *box) string {
 		fmt.Fprintf(&text, "bus: {kind: nats, url: \"tls://%s\", keys: %s}\n", y.net.reach(b.number, y.Boxes, portServer), keys)
 	}
 	fmt.Fprintf(&text, "world: {kind: lines}\nstate: state\nmetrics: %q\n", b.metrics)
-	if y.Pace == realTime {
+	switch y.Pace {
+	case lockstep: // as a box does without a word
+	case realTime:
 		fmt.Fprintf(&text, "pace: {mode: real-time, deadline: %v}\n", y.period*8/10)
+	default:
+		fmt.Fprintf(&text, "pace: {mode: %s}\n", y.Pace)
 	}
 	return text.String()
 }
