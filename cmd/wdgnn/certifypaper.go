@@ -76,12 +76,18 @@ func (c *CertifyCommand) printPaper(r *certified) error {
 	w := &lines{w: c.Stdout}
 	if s := r.Stability; s != nil {
 		printStability(w, s)
+		if c.paper {
+			explainStability(w, s)
+		}
 	}
 	if o := r.Online; o != nil {
 		if r.Stability != nil {
 			w.printf("\n")
 		}
 		printTracking(w, o)
+		if c.paper {
+			explainTracking(w, o)
+		}
 	}
 	for _, path := range r.Charts {
 		w.printf("wrote %s\n", path)

@@ -166,3 +166,21 @@ func TestWithin(t *testing.T) {
 		t.Errorf("in units of a half, the first answer moves by %v, want %v", got, want)
 	}
 }
+
+// Outputs that are no numbers are no answer, and move farther than any number.
+func TestNoNumber(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	q := &Question{Classify: true}
+	for _, y := range [][]float32{{1, nan, 0}, {nan, 0, 0}, {0, 0, nan}} {
+		margin, move, holds := q.compare(&Answer{Values: []float32{1, 0, 0}}, y)
+		if holds || margin != -math.MaxFloat64 || move != math.MaxFloat64 {
+			t.Errorf("%v: margin %v, moved by %v, holds %v; want none", y, margin, move, holds)
+		}
+	}
+	if _, move, _ := q.compare(&Answer{Values: []float32{1, 0}}, []float32{inf, 0}); move != math.MaxFloat64 {
+		t.Errorf("an output of ∞ moved by %v, want more than any number", move)
+	}
+	if margin, _, holds := q.compare(&Answer{Class: 1, Values: []float32{0, 1}}, []float32{1, 1}); holds || margin != 0 {
+		t.Errorf("of equals the first is the answer: margin %v, holds %v; want 0, flipped", margin, holds)
+	}
+}

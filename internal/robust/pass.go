@@ -1,6 +1,8 @@
 package robust
 
 import (
+	"errors"
+
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/mat"
 )
@@ -69,6 +71,10 @@ func newPasses(q *Question, e *mat.Engine) (*passes, error) {
 		b.z = p.newStack(b.count)
 		p.place(b)
 		b.y = r.run(b, b.z, p.whole).Clone()
+		if !mat.Finite(b.y.Data...) {
+			return nil, errors.New("robust: answers are not finite on the graph as it is: " +
+				"numbers outgrew float32; scale the signals as those of training were")
+		}
 		p.blocks = append(p.blocks, b)
 	}
 	return p, nil

@@ -187,14 +187,14 @@ func judge(y []float32, c int) (margin float64, same bool) {
 		case j == c:
 			continue
 		case v != v:
-			return math.Inf(-1), false
+			return -math.MaxFloat64, false
 		case v > own || v == own && j < c: // of equals the first is the answer
 			same = false
 		}
 		other = max(other, v)
 	}
 	if own != own {
-		return math.Inf(-1), false
+		return -math.MaxFloat64, false
 	}
 	return float64(own) - float64(other), same
 }
@@ -202,7 +202,7 @@ func judge(y []float32, c int) (margin float64, same bool) {
 // compare says what outputs y in place of an answer's mean: the margin that is left
 // to its class, how far it moved in the user's units, and whether it still holds.
 func (q *Question) compare(a *Answer, y []float32) (margin, move float64, holds bool) {
-	move = moved(y, a.Values) * q.scale(a.Node)
+	move = min(moved(y, a.Values)*q.scale(a.Node), math.MaxFloat64)
 	if q.Classify {
 		margin, holds = judge(y, a.Class)
 		return margin, move, holds
@@ -210,13 +210,14 @@ func (q *Question) compare(a *Answer, y []float32) (margin, move float64, holds 
 	return 0, move, q.Within <= 0 || move <= q.Within
 }
 
-// moved returns the largest |y' - y| of two answers, ∞ if an output is no number.
+// moved returns the largest |y' - y| of two answers, more than any if an output is no
+// finite number.
 func moved(y, before []float32) float64 {
 	most := 0.0
 	for c, v := range y {
 		d := math.Abs(float64(v) - float64(before[c]))
-		if d != d {
-			return math.Inf(1)
+		if d-d != 0 {
+			return math.MaxFloat64
 		}
 		most = max(most, d)
 	}
