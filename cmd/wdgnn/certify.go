@@ -46,6 +46,11 @@ type CertifyCommand struct {
 	seed       uint64
 	threads    int
 
+	noise    float64
+	norm     string
+	noiseSet bool
+	liar     bool
+
 	paper bool
 	nodes int
 	json  bool
@@ -71,7 +76,12 @@ do not count while they are lost.
 answers stay as they are in more than half of all such outages, with a confidence
 of 99.9 % (Clopper and Pearson). Several probabilities, as 0.05,0.1, share draws.
 
-Without either, it tries one lost link and 5 % random loss. Ctrl-C or --time ends it
+--noise 0.3 bounds what noise at the sensors does, whatever it is, by linear bound
+propagation (CROWN), and says how much noise every answer withstands; an attack by
+gradients stands beside it. --liar lets one node send anything that its neighbours
+accept, each node in turn, and says whom it can flip.
+
+Without any, it tries one lost link, 5 % random loss and, on some answers, noise. Ctrl-C or --time ends it
 and keeps what was done; what was not tried is never called certified.
 
 --paper computes the paper's three theorems instead: which hypotheses hold, with the
@@ -84,13 +94,14 @@ read the page, doc/theory.md derives the bounds.
 		Example: `  wdgnn certify first/run/model.safetensors --graph first/graph.csv --signals first/signals.npy
   wdgnn certify first/run/model.safetensors --config first/config.yaml --on test --lost 2 --time 1m
   wdgnn certify first/run/model.safetensors --config first/config.yaml --drop 0.05,0.1,0.3 --draws 10000
+  wdgnn certify first/run/model.safetensors --config first/config.yaml --noise 0.1 --liar
   wdgnn certify first/run/model.safetensors --config first/config.yaml --least 0.9 --json | jq .lost.levels
   wdgnn certify first/run/model.safetensors --paper --graph first/graph.csv --perturbed storm.csv
   wdgnn certify first/run/model.safetensors --paper --run first/online --out charts`,
 		Args: arguments("MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
-			c.model, c.dropSet = args[0], cmd.Flags().Changed("drop")
+			c.model, c.dropSet, c.noiseSet = args[0], cmd.Flags().Changed("drop"), cmd.Flags().Changed("noise")
 			return c.Run(cmd.Context())
 		},
 	}
@@ -112,6 +123,9 @@ func (c *CertifyCommand) flags(cmd *cobra.Command) {
 	f.Float64SliceVar(&c.drop, "drop", nil, "probabilities that a link is lost at random; of --paper one, 0.1 unless said")
 	f.IntVar(&c.draws, "draws", 1000, "outages to draw")
 	f.Float64Var(&c.confidence, "confidence", 0.999, "of what is said of random loss")
+	f.Float64Var(&c.noise, "noise", 0, "noise at the sensors, in the units of the data; 0 for 10 % of what they usually read")
+	f.StringVar(&c.norm, "norm", "l2", "how noise is measured: l2, of all sensors together, or linf, of each by itself")
+	f.BoolVar(&c.liar, "liar", false, "let every node lie in turn, within what its neighbours accept")
 	f.Float64Var(&c.within, "within", 0, "how far a value may move and still hold, in the units of the data; 0 says how far only")
 	f.Float64Var(&c.least, "least", 0, "fail, with exit code 1, if fewer answers than this share hold; 0 never does")
 	f.DurationVar(&c.time, "time", 0, "how long to try at most, such as 1m; 0 until all is tried")
@@ -175,8 +189,8 @@ func (c *CertifyCommand) checkPaper() error {
 		return errors.New("--paper compares with one graph: --drop takes one probability")
 	case c.nodes < 0:
 		return fmt.Errorf("--nodes is %d, want 0 or more", c.nodes)
-	case c.lost != 0 || c.config != "":
-		return errors.New("--paper takes neither --lost nor --config; leave --paper out to ask which answers survive")
+	case c.lost != 0 || c.config != "" || c.noiseSet || c.liar:
+		return errors.New("--paper takes none of --lost, --noise, --liar and --config; leave --paper out to ask which answers survive")
 	}
 	return nil
 }
@@ -201,10 +215,15 @@ func (c *CertifyCommand) checkPage() error {
 		return fmt.Errorf("--confidence is %v, want a share between 0 and 1, such as 0.999", c.confidence)
 	case !(c.within >= 0) || !(c.least >= 0 && c.least <= 1) || c.samples < 0 || c.time < 0:
 		return errors.New("--within, --samples and --time are 0 or more, --least is a share between 0 and 1")
+	case !(c.noise >= 0):
+		return fmt.Errorf("--noise is %v, want 0 or more", c.noise)
 	case c.threads > config.MostThreads:
 		return fmt.Errorf("--threads is %d, want at most %d", c.threads, config.MostThreads)
 	case c.nodes != 0:
 		return errors.New("--nodes is for --paper; --read names the nodes that answer")
+	}
+	if _, err := normOf(c.norm); err != nil {
+		return err
 	}
 	_, err := parseNodes("--read", c.read)
 	return err

@@ -25,12 +25,16 @@ type certifyPage struct {
 	Within   float64       `json:"within,omitempty"`
 	Lost     *robust.Lost  `json:"lost,omitempty"`
 	Drop     []robust.Drop `json:"drop,omitempty"`
+	Noise    *robust.Noise `json:"noise,omitempty"`
+	Liar     *robust.Liars `json:"liar,omitempty"`
 	Stopped  string        `json:"stopped,omitempty"` // why not all was tried
 	Charts   []string      `json:"charts,omitempty"`
 
 	question *robust.Question
 	show     *countProgress
 	asked    []float64 // probabilities that somebody asked about
+
+	noiseAsked bool // somebody did
 }
 
 // usualDrop is the probability of a random loss that is asked about unless somebody
@@ -60,7 +64,7 @@ func (c *CertifyCommand) runPage(ctx context.Context, m *modelfile.Model) error 
 	if q.Delayed {
 		page.Steps = q.Steps()
 	}
-	err = c.answer(ctx, page)
+	err = c.answer(ctx, m, page)
 	page.show.end()
 	if err != nil {
 		return helpful{during("certify", err), hint(err, "--time, which says how long to try")}
@@ -84,9 +88,10 @@ func (c *CertifyCommand) runPage(ctx context.Context, m *modelfile.Model) error 
 }
 
 // answer tries all that was asked for, or until somebody is in a hurry.
-func (c *CertifyCommand) answer(ctx context.Context, page *certifyPage) error {
+func (c *CertifyCommand) answer(ctx context.Context, m *modelfile.Model, page *certifyPage) error {
 	lost, drop := c.lost, c.drop
-	if lost == 0 && !c.dropSet {
+	usual := lost == 0 && !c.dropSet && !c.noiseSet && !c.liar
+	if usual {
 		lost, drop = 1, []float64{usualDrop}
 	}
 	within := ctx
@@ -104,8 +109,20 @@ func (c *CertifyCommand) answer(ctx context.Context, page *certifyPage) error {
 			Of: robust.Kind(c.of), Probabilities: drop, Draws: c.draws, Confidence: c.confidence, Seed: c.seed, Threads: c.workers(),
 		}, c.out != "")
 	}
+	if err == nil && (usual || c.noiseSet) && within.Err() == nil {
+		n := robust.NoiseConfig{Size: c.noise, Attacks: mostAttacks, Threads: c.workers()}
+		if page.noiseAsked = c.noiseSet; usual {
+			n.Most, n.Attacks = glanceAnswers, glanceAttacks
+		}
+		if n.Norm, err = normOf(c.norm); err == nil {
+			err = page.tryNoise(within, n)
+		}
+	}
+	if err == nil && c.liar && within.Err() == nil {
+		err = page.tryLiar(within, m, c.workers())
+	}
 	switch {
-	case err != nil && page.Lost == nil:
+	case err != nil && page.Lost == nil && page.Noise == nil:
 		return err
 	case ctx.Err() != nil:
 		page.Stopped = "interrupted"
@@ -157,6 +174,12 @@ func (p *certifyPage) held() (answers int, sure bool) {
 			answers = min(answers, p.Drop[k].Held)
 		}
 	}
+	if n := p.Noise; n != nil && p.noiseAsked {
+		answers, sure = min(answers, n.Held), sure && len(n.Answers) == p.Answers
+	}
+	if l := p.Liar; l != nil {
+		answers, sure = min(answers, l.Held), sure && l.Total == p.Answers && len(l.Liars) == p.Nodes
+	}
 	return answers, sure
 }
 
@@ -164,6 +187,8 @@ func (p *certifyPage) held() (answers int, sure bool) {
 func (p *certifyPage) print(w *lines) {
 	p.leadLost(w)
 	p.leadDrop(w)
+	p.leadNoise(w)
+	p.leadLiar(w)
 	p.leadWeakest(w)
 	if p.Stopped != "" {
 		w.printf("It was %s: what was not tried is not certified.\n", p.Stopped)
@@ -178,6 +203,8 @@ func (p *certifyPage) print(w *lines) {
 	w.printf("\n  %s, %s, %s; %s\n", counted(p.Nodes, "node"), counted(p.Links, "link"), signals, counted(p.Answers, "answer"))
 	p.printLost(w)
 	p.printDrop(w)
+	p.printNoise(w)
+	p.printLiar(w)
 	for _, path := range p.Charts {
 		w.printf("wrote %s\n", path)
 	}

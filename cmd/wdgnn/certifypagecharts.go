@@ -29,6 +29,9 @@ func drawPage(dir string, p *certifyPage) ([]string, error) {
 	if f := p.dropChart(); f != nil && err == nil {
 		err = save("drop", f)
 	}
+	if f := p.noiseChart(); f != nil && err == nil {
+		err = save("noise", f)
+	}
 	return names, err
 }
 

@@ -21,6 +21,13 @@ const (
 	boundless, leastGuess = 1e9, 100
 )
 
+// MaxRows returns the longest rows that agents with this model accept from
+// neighbours, by layer and hop, unless their configuration says otherwise.
+func MaxRows(m *modelfile.Model) ([]float64, error) {
+	rows, _, err := maxRows(m)
+	return rows, err
+}
+
 // maxRows returns the longest rows that are accepted from neighbours, by layer
 // and hop, and in words where they come from. A file that says nothing of rows
 // was written before files did; see guessRows. A layer that was silent in training

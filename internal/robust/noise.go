@@ -13,7 +13,7 @@ import (
 // NoiseConfig says which noise may be added to what sensors read.
 type NoiseConfig struct {
 	Norm    theory.Norm
-	Size    float64 // in the user's units; 0 means 1 % of the root mean square of what sensors read
+	Size    float64 // in the user's units; 0 means 10 % of the root mean square of what sensors read
 	Most    int     // answers to bound, evenly spread over all; 0 means all
 	Attacks int     // of these, how many are attacked too, evenly spread; 0 means all
 	Threads int     // 0 means 1; they do not change the result
@@ -66,7 +66,7 @@ func (q *Question) Noise(ctx context.Context, c NoiseConfig) (*Noise, error) {
 	out := &Noise{Norm: c.Norm.String(), Size: c.Size, Total: len(all)}
 	weights := q.noiseWeights()
 	if out.Size == 0 {
-		out.Size = 0.01 * q.usual(weights)
+		out.Size = 0.1 * q.usual(weights)
 	}
 	chosen := spread(len(all), c.Most)
 	attacked := map[int]bool{}
