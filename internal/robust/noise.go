@@ -97,7 +97,11 @@ func (q *Question) Noise(ctx context.Context, c NoiseConfig) (*Noise, error) {
 				if ctx.Err() != nil {
 					return nil
 				}
-				v := q.withstand(kase, &all[k], int(readers[k%each]), out.Size, attacked[k])
+				row := int(readers[k%each])
+				if err := agree(kase, &all[k], row); err != nil {
+					return err
+				}
+				v := q.withstand(kase, &all[k], row, out.Size, attacked[k])
 				verdicts[k] = &v
 			}
 			return nil
@@ -116,6 +120,18 @@ func (q *Question) Noise(ctx context.Context, c NoiseConfig) (*Noise, error) {
 	}
 	out.sum(q)
 	return out, nil
+}
+
+// agree reports an answer outside the bounds of what it is without noise: then these
+// are not bounds of this model.
+func agree(kase *theory.Case, a *Answer, row int) error {
+	for c, b := range kase.Bounds(row, 0) {
+		if y := float64(a.Values[c]); !(b.Low <= y && y <= b.High) {
+			return fmt.Errorf("robust: output %d of node %d is %v and bounded by [%v, %v] without any noise: "+
+				"the bounds are not about what this model does", c, a.Node, y, b.Low, b.High)
+		}
+	}
+	return nil
 }
 
 // withstand bounds one answer.
