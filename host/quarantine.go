@@ -179,6 +179,10 @@ func (h *Machine) isShut(host transport.HostID) bool {
 	return c != nil && c.shut
 }
 
+// liar says whether a host is in quarantine for what it says, and not for the model
+// that it runs: the other may be this one's.
+func (h *Machine) liar(host transport.HostID) bool { return h.isShut(host) && h.conduct[host].why != fickle }
+
 // accuse counts an offence of a host: a share of a frame, with the given number of
 // rows, 0 for none.
 func (h *Machine) accuse(from transport.HostID, o offence, share float64, rows int, err error) {
@@ -279,7 +283,8 @@ func (h *Machine) keepsOut(f transport.Frame) bool {
 		c.evidence[o]++
 		c.err, c.why = err, o
 		h.prolong(c)
-		h.warn("a host stays in quarantine", "host", f.From, "why", o.String(), "evidence", c.account(), "for", c.term, "time", h.time, "err", err)
+		h.warn("a host stays in quarantine", "host", f.From, "why", o.String(), "evidence", c.account(),
+			"for", c.term, "time", h.time, "err", err)
 	case order:
 		if c.good++; c.good >= probation && defect.Number != 11 {
 			h.letIn(f.From, c)

@@ -112,14 +112,21 @@ func (h *Machine) refuseRow(m *agent.Message, err error) {
 // suspects: the network is down, or this host is cut off. In lockstep it then
 // waits a whole deadline in each step until a row is accepted, because whoever
 // runs on alone at full speed is never met again. In real time nobody can run
-// ahead of the world's ticks, and there is nothing to wait for.
+// ahead of the world's ticks, and there is nothing to wait for. Of who lies it is
+// known that the network carries what it says: it does not make a host doubt itself.
 func (h *Machine) alone() bool {
+	any := false
 	for _, node := range h.outside {
-		if !h.suspect(node) {
+		if h.shut > 0 {
+			if owner, _ := h.cfg.Directory.Owner(node); h.liar(owner) {
+				continue
+			}
+		}
+		if any = true; !h.suspect(node) {
 			return false
 		}
 	}
-	return len(h.outside) > 0 && defect.Number != 4
+	return any && defect.Number != 4
 }
 
 // wake returns when the machine wants a Tick; 0 means never. It is the earliest of

@@ -49,6 +49,7 @@ type box struct {
 	idle    time.Duration // how much of it the box stood still
 	account account
 
+	lied int          // frames in which it did
 	past [][]byte     // the first frames that it sent, if somebody lies
 	shut map[int]bool // hosts that it put in quarantine, in all its lives
 }

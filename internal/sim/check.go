@@ -22,6 +22,8 @@ const (
 
 	mostKept = 16 << 20 // bytes of frames for later steps
 	mostSlow = 10       // steps that wait for somebody who talks nonsense
+	mostShut = 100      // deadlines after the last lie that a quarantine may last
+	leastLie = 40       // frames with lies after which somebody must be in quarantine
 )
 
 // waited looks at how long a step took until its answer.
@@ -88,17 +90,24 @@ func (r *run) accused(b *box, whom int, why string) {
 	r.fail("host %d puts host %d in quarantine, which is honest: %s", b.id, whom, why)
 }
 
-// left returns how long the longest quarantine will last that is under way.
-func (r *run) left() (most time.Duration) {
+// heal sets the time when all must be together again after the last fault, once
+// nobody is in quarantine any more: until then some are not waited for.
+func (r *run) heal() {
+	d := r.trial.pace.Deadline
 	for _, b := range r.boxes {
-		if b.machine == nil {
+		if b.machine == nil || b.ended {
 			continue
 		}
-		for _, q := range b.report().Quarantine {
-			most = max(most, time.Duration(q.Left*float64(time.Second)/b.rate))
+		if list := b.report().Quarantine; len(list) > 0 {
+			if r.now > r.trial.healed+mostShut*d {
+				r.fail("host %d keeps host %d in quarantine, %v after the last fault: %+v", b.id, list[0].Host, r.now-r.trial.healed, list[0])
+			}
+			r.push(event{at: r.now + d, kind: heal})
+			return
 		}
 	}
-	return most
+	wait := together + catchUp*time.Duration(r.skew())
+	r.push(event{at: r.now + wait*d, kind: inspect})
 }
 
 // caught looks whether those were put in quarantine who told blatant lies for long
@@ -106,7 +115,7 @@ func (r *run) left() (most time.Duration) {
 func (r *run) caught() {
 	for k := range r.trial.Faults {
 		f := &r.trial.Faults[k]
-		if f.Kind != faultNonsense || !slices.Contains(blatant, f.Lie) || !r.alone(f) {
+		if f.Kind != faultNonsense || !slices.Contains(blatant, f.Lie) || !r.alone(f) || r.boxes[f.Host].lied < leastLie {
 			continue
 		}
 		r.trial.neighbours(func(a, b int) {

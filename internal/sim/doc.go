@@ -7,9 +7,9 @@
 // promises that were broken:
 //
 //   - If nothing was lost, nodes end with the bits of online.Consensus.
-//   - A while after the last fault, 24 deadlines, 3 for each step that they are
-//     apart then and what is left of the longest quarantine, hosts that are neighbours are on the same step or in two that
-//     follow each other, give nobody up, and go on.
+//   - A while after the last fault and the last quarantine, 24 deadlines and 3 for
+//     each step that they are apart then, hosts that are neighbours are on the same
+//     step or in two that follow each other, give nobody up, and go on.
 //   - Parameters stay finite and near where they began, whatever a neighbour says.
 //   - A step waits no longer than its deadline.
 //   - A neighbour that talks nonsense costs a few deadlines, and not one in every

@@ -141,7 +141,6 @@ func (r *run) schedule(f *Fault) {
 
 // play takes events until all worlds have ended, or it takes too long.
 func (r *run) play() {
-	t := r.trial
 	limit := r.trial.check + time.Duration(r.trial.steps)*(r.trial.pace.Deadline+r.trial.period+r.trial.think)
 	for len(r.queue) > 0 && len(r.outcome.Broken) < mostBroken {
 		e := r.pop()
@@ -175,8 +174,7 @@ func (r *run) play() {
 		case poke:
 			b.poke()
 		case heal:
-			wait := together + catchUp*time.Duration(r.skew())
-			r.push(event{at: r.now + wait*t.pace.Deadline + r.left(), kind: inspect})
+			r.heal()
 		case inspect:
 			r.inspect()
 		case order:

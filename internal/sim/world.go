@@ -66,6 +66,7 @@ func (r *run) send(from int, frame []byte) {
 			return
 		}
 		r.honest = false
+		sender.lied++
 		var told [][]byte
 		for _, data := range frames {
 			told = append(told, f.Lie.tell(data, sender.past, r.rng)...)
