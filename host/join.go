@@ -322,13 +322,13 @@ func (h *Machine) showAgain() {
 	}
 }
 
-// showing returns when this host wants to show its record again, at if that is earlier
-// and not 0.
-func (s *members) showing(at time.Duration) time.Duration {
-	if s.shows && (at == 0 || s.hail < at) {
+// showing returns when this host wants to show its record again, between two steps; 0
+// if it does not. During one there is always something that wakes it soon enough.
+func (s *members) showing() time.Duration {
+	if s.shows {
 		return max(s.hail, 1)
 	}
-	return at
+	return 0
 }
 
 // meet notes that a row came of a node. If it has links here that wait for it, they

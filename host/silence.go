@@ -139,7 +139,7 @@ func (h *Machine) wake() time.Duration {
 		return h.survey.next
 	}
 	if !h.waits() {
-		return h.members.showing(0)
+		return h.members.showing()
 	}
 	at := h.started + h.due(0)
 	if h.resigned {
@@ -151,7 +151,7 @@ func (h *Machine) wake() time.Duration {
 	if h.nudge > 0 {
 		at = min(at, h.nudge)
 	}
-	return max(h.members.showing(at), 1)
+	return max(at, 1)
 }
 
 // deadline is how long the step under way waits for silent neighbours. Boxes of a
