@@ -118,7 +118,7 @@ func (y *yard) configure(id, hosts int, more string) {
 	for h := range hosts {
 		nodes := fmt.Sprintf("%d-%d", 2*h, 2*h+1)
 		if h == 5 {
-			nodes = "50-51"
+			nodes = "10-11"
 		}
 		fmt.Fprintf(&text, "  %d: {nodes: %s, address: %q}\n", h, nodes, y.addresses[h])
 	}
@@ -293,25 +293,25 @@ func TestBoxesJoin(t *testing.T) {
 			}
 			y.goOn(50)
 
-			y.configure(5, 6, "links: {50: [0, 51], 51: [9, 50]}\n")
+			y.configure(5, 6, "links: {10: [0, 11], 11: [9, 10]}\n")
 			t.Logf("%s", y.wdgnn("swarm", "keys", "join", "--config", "agent-5.yaml"))
-			newcomer := y.start(5, 0, 50, 51)
-			y.logged(y.boxes, "a host has joined", "host=5", "nodes=50-51")
+			newcomer := y.start(5, 0, 10, 11)
+			y.logged(y.boxes, "a host has joined", "host=5", "nodes=10-11")
 			y.boxes = append(y.boxes, newcomer)
 			y.logged([]*yardBox{y.boxes[0], y.boxes[4]}, "a node that came later is heard")
 			y.goOn(50)
 
 			newcomer.held.Store(true) // who has a link with it misses it, and only those
-			y.logged([]*yardBox{y.boxes[0]}, "a neighbour is silent", "node=50")
-			y.logged([]*yardBox{y.boxes[4]}, "a neighbour is silent", "node=51")
+			y.logged([]*yardBox{y.boxes[0]}, "a neighbour is silent", "node=10")
+			y.logged([]*yardBox{y.boxes[4]}, "a neighbour is silent", "node=11")
 			newcomer.held.Store(false)
-			y.logged([]*yardBox{y.boxes[0]}, "a neighbour is back", "node=50")
+			y.logged([]*yardBox{y.boxes[0]}, "a neighbour is back", "node=10")
 
-			y.wdgnn("swarm", "keys", "join", "--config", "agent-2.yaml", "--nodes", "60", "--links", "60-5,60-7")
-			y.logged(y.boxes, "a host has joined", "host=2", "nodes=60")
-			y.boxes[2].nodes.Store(&[]int{4, 5, 60})
-			y.logged([]*yardBox{y.boxes[2]}, "nodes were made", "nodes=60")
-			y.logged([]*yardBox{y.boxes[3]}, "a node that came later is heard", "node=60")
+			y.wdgnn("swarm", "keys", "join", "--config", "agent-2.yaml", "--nodes", "12", "--links", "12-5,12-7")
+			y.logged(y.boxes, "a host has joined", "host=2", "nodes=12")
+			y.boxes[2].nodes.Store(&[]int{4, 5, 12})
+			y.logged([]*yardBox{y.boxes[2]}, "nodes were made", "nodes=12")
+			y.logged([]*yardBox{y.boxes[3]}, "a node that came later is heard", "node=12")
 			y.goOn(20)
 			if n := y.boxes[2].spoke.Load(); n != 3 {
 				t.Errorf("box 2 answers for %d nodes, want 3", n)
@@ -321,7 +321,22 @@ func TestBoxesJoin(t *testing.T) {
 			y.boxes[0] = y.start(0, uint64(y.boxes[0].step.Load())+1, 0, 1)
 			y.logged(y.boxes[:1], "a host that joined is known", "host=5")
 			y.goOn(50)
+			y.collect()
 		})
+	}
+}
+
+// collect ends the boxes, and gathers what the nodes learned that were there from the
+// start and those that came later.
+func (y *yard) collect() {
+	y.Helper()
+	args := []string{"swarm", "collect", "--partial", "--model", "model.safetensors", "--out", "adapted.safetensors"}
+	for _, b := range y.boxes {
+		b.kill()
+		args = append(args, fmt.Sprintf("state-%d", b.id))
+	}
+	if got := y.wdgnn(args...); !strings.Contains(got, "learned  13 nodes on 6 boxes") {
+		y.Errorf("got %q, want what 13 nodes on 6 boxes learned", got)
 	}
 }
 

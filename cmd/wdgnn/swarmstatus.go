@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -197,6 +198,7 @@ func (c *SwarmStatusCommand) ask(ctx context.Context, urls []string, expected []
 			s.Last, s.Between = r, time.Since(began)
 			heard[r.Host] = s
 		}
+		urls = withJoined(urls, heard)
 		if round == 0 && len(heard) > 1 {
 			select {
 			case <-time.After(askAgain):
@@ -218,6 +220,29 @@ func (c *SwarmStatusCommand) ask(ctx context.Context, urls []string, expected []
 		c.silent = len(silent)
 	}
 	return list, nil
+}
+
+// withJoined returns metrics addresses with those of hosts that joined, by what the
+// others say of where they are: at the port at which the first serves metrics. The
+// address of a host that spoke stays where it is.
+func withJoined(urls []string, heard map[transport.HostID]swarm.Sighting) []string {
+	first, err := url.Parse(urls[0])
+	if err != nil {
+		return urls
+	}
+	more := slices.Clone(urls)
+	for _, id := range slices.Sorted(maps.Keys(heard)) {
+		for _, j := range heard[id].Last.Joined {
+			name, _, err := net.SplitHostPort(j.Address)
+			if _, spoke := heard[j.Host]; spoke || err != nil || first.Port() == "" {
+				continue
+			}
+			if at := "http://" + net.JoinHostPort(name, first.Port()); !slices.Contains(more, at) {
+				more = append(more, at)
+			}
+		}
+	}
+	return more
 }
 
 // fetchReport asks one agent.

@@ -164,7 +164,7 @@ func (g *gathering) read(folder string) error {
 		g.learning, g.first, g.Run = l, folder, c.Run
 	case c.Run != g.Run:
 		return fmt.Errorf("%s is of run %q, and %s of %q: name folders of one deployment", folder, c.Run, g.first, g.Run)
-	case l.Digest != g.learning.Digest || l.Nodes != g.learning.Nodes:
+	case l.Digest != g.learning.Digest || !g.sameNodes(l.Nodes):
 		return fmt.Errorf("%s has the digest %06x with nodes %s, and %s %06x with nodes %s: "+
 			"their boxes ran different models, or learned differently",
 			folder, l.Digest, l.Nodes, g.first, g.learning.Digest, g.learning.Nodes)
@@ -182,6 +182,27 @@ func (g *gathering) read(folder string) error {
 	g.Boxes++
 	g.Step = max(g.Step, c.Time)
 	return nil
+}
+
+// sameNodes says whether a box knows the nodes that others know. One that was asked
+// before it heard of a host that joined knows fewer, which is no harm.
+func (g *gathering) sameNodes(nodes string) bool {
+	if nodes == g.learning.Nodes {
+		return true
+	}
+	here, err1 := host.ParseNodes(nodes)
+	before, err2 := host.ParseNodes(g.learning.Nodes)
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(here, before))))
+	if len(all) != max(len(here), len(before)) {
+		return false
+	}
+	learning := *g.learning
+	learning.Nodes = host.FormatNodes(all)
+	g.learning = &learning
+	return true
 }
 
 func (g *gathering) warn(format string, args ...any) {
@@ -216,7 +237,7 @@ func (g *gathering) assemble(version string) error {
 	if origin.Distributed() {
 		read = origin.Read
 	}
-	memories, err := g.memories(plan, &before, read)
+	memories, err := g.memories(plan, &before, read, all)
 	if err != nil {
 		return err
 	}
@@ -318,8 +339,8 @@ func (g *gathering) sameStep() error {
 	return fmt.Errorf("%w: %s", ErrPartial, all)
 }
 
-// memories returns what every node of the network remembers.
-func (g *gathering) memories(p *agent.Plan, before *online.Snapshot, read []int) ([]agent.Memory, error) {
+// memories returns what every node of the network remembers, of which some have run.
+func (g *gathering) memories(p *agent.Plan, before *online.Snapshot, read []int, nodes []agent.NodeID) ([]agent.Memory, error) {
 	scratch := new(agent.Scratch)
 	var all []agent.Memory
 	var missing []agent.NodeID
@@ -334,7 +355,9 @@ func (g *gathering) memories(p *agent.Plan, before *online.Snapshot, read []int)
 			all = append(all, node.Memory())
 			continue
 		}
-		missing = append(missing, id)
+		if _, run := slices.BinarySearch(nodes, id); run { // numbers that nobody has are not missed
+			missing = append(missing, id)
+		}
 		if i < len(before.Nodes) {
 			seed, err := snapshot.Agent(g.file, before, read, id)
 			if err == nil {

@@ -47,8 +47,8 @@ const (
 // certificateDays is how long before its end a certificate is something wrong.
 const certificateDays = 30
 
-// Standings judges the hosts of a deployment, ascending: those that are expected and
-// those that were heard.
+// Standings judges the hosts of a deployment, ascending: those that are expected,
+// those that were heard, and those that these say have joined.
 func Standings(run string, expected []transport.HostID, heard map[transport.HostID]Sighting) []Standing {
 	all := map[transport.HostID]bool{}
 	for _, h := range expected {
@@ -57,6 +57,9 @@ func Standings(run string, expected []transport.HostID, heard map[transport.Host
 	farthest, fastest := uint64(0), 0.0
 	for h, s := range heard {
 		all[h] = true
+		for _, j := range s.Last.Joined { // others know it, so it should be there
+			all[j.Host] = true
+		}
 		farthest, fastest = max(farthest, s.Last.Time), max(fastest, s.rate())
 	}
 	var list []Standing
