@@ -394,8 +394,18 @@ func (b *Batch) Advance() (predicted, ok bool) {
 func (b *Batch) weigh() {
 	b.stale = false
 	all := len(b.nodes) + len(b.ids)
+	most := len(b.nodes) // of entries
+	for _, list := range b.links {
+		most += len(list)
+	}
 	for _, s := range []*mat.CSR{&b.shift, &b.mixing} {
-		*s = mat.CSR{Rows: len(b.nodes), Cols: all, RowPtr: append(s.RowPtr[:0], 0), Col: s.Col[:0], Val: s.Val[:0]}
+		*s = mat.CSR{
+			Rows: len(b.nodes), Cols: all, RowPtr: append(slices.Grow(s.RowPtr[:0], len(b.nodes)+1), 0),
+			Col: slices.Grow(s.Col[:0], most), Val: slices.Grow(s.Val[:0], most),
+		}
+		if !b.plan.learns() {
+			break // nobody mixes
+		}
 	}
 	b.self = b.self[:0]
 	one := &b.one

@@ -139,7 +139,8 @@ func NewMachine(c Config, checkpoint []byte) (*Machine, error) {
 		return nil, err
 	}
 	h := &Machine{
-		cfg: c, hash: RunHash(c.Run), index: map[agent.NodeID]int{}, numbers: naming(c.Names), hearers: map[agent.NodeID][]int{},
+		cfg: c, hash: RunHash(c.Run), numbers: naming(c.Names), cells: make([]cell, 0, len(c.Nodes)),
+		index: make(map[agent.NodeID]int, len(c.Nodes)), hearers: make(map[agent.NodeID][]int, len(c.Nodes)),
 		hears: map[transport.HostID]uint64{}, spoke: map[transport.HostID]*frameMark{}, others: map[transport.HostID]uint32{},
 		newer: map[transport.HostID]bool{}, conduct: map[transport.HostID]*conduct{},
 		silent: map[agent.NodeID]silence{}, latest: map[agent.NodeID]uint64{}, warned: map[string]bool{},
@@ -493,7 +494,7 @@ func (h *Machine) waits() bool { return h.open && !h.acted }
 func (h *Machine) act() {
 	h.acted = true
 	a := h.reply(h.time)
-	a.began = h.started
+	a.began, a.Outputs = h.started, slices.Grow(a.Outputs, len(h.cells))
 	for i := range h.cells {
 		c := &h.cells[i]
 		switch {
