@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
@@ -72,6 +74,7 @@ func Run(ctx context.Context, c *Config, s Streams) error {
 	if err := c.Validate(); err != nil {
 		return err
 	}
+	c.spare()
 	b, err := Open(ctx, c, s)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -84,6 +87,19 @@ func Run(ctx context.Context, c *Config, s Streams) error {
 		err = b.harm()
 	}
 	return errors.Join(err, b.Close())
+}
+
+// largeGarbage is by how many percent the memory of a process with many nodes may grow
+// before garbage is collected, if nobody says so by GOGC; usual are 100. What nodes
+// remember is most of it, and a step makes little garbage: to collect it more often
+// costs next to nothing, and saves a third of the memory.
+const largeGarbage = 40
+
+// spare spares memory where there are many nodes.
+func (c *Config) spare() {
+	if nodes, _, err := c.directory(); err == nil && len(nodes) > manyNodes && os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(largeGarbage)
+	}
 }
 
 // leastJudged is of how many steps answers must have been judged for a verdict: those of
