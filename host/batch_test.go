@@ -1,8 +1,10 @@
 package host_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -24,6 +26,7 @@ var towns = map[string]struct {
 	shift   graph.Shift
 	delayed bool
 	frozen  bool
+	cost    host.Cost // mse if it is empty
 	change  func(c *rule.Config)
 	plan    func(p *agent.Plan)
 }{
@@ -33,6 +36,21 @@ var towns = map[string]struct {
 			Deep: []gnn.LayerConfig{{Order: 3, Features: 4}},
 		},
 		shift: graph.ShiftRowStochastic, delayed: true,
+	},
+	"delayed, another cost": {
+		config: gnn.Config{In: 1, Features: 4, Outputs: 1, Wide: &gnn.WideConfig{Order: 2}}, shift: graph.ShiftRowStochastic,
+		delayed: true, cost: "huber",
+		change: func(c *rule.Config) { // updates that go too far are refused
+			c.Ridge, c.ClipNorm, c.StepSize, c.Limit = 0.01, 0.3, rule.StepSize{Value: 0.3, Schedule: rule.Decaying}, 0.3
+		},
+	},
+	"delayed, far from where they began": {
+		config: gnn.Config{
+			In: 1, Features: 4, Outputs: 1, Wide: &gnn.WideConfig{Order: 3},
+			Deep: []gnn.LayerConfig{{Order: 3, Features: 4}},
+		},
+		shift: graph.ShiftRowStochastic, delayed: true,
+		change: func(c *rule.Config) { c.StepSize.Value, c.Limit = 2, 1000 },
 	},
 	"delayed, two layers": {
 		config: gnn.Config{
@@ -124,7 +142,8 @@ const (
 func newTown(t testing.TB, name string, seed uint64, together int) *town {
 	how := towns[name]
 	m := must(gnn.NewRandom(how.config, random.Stream(seed, "town")))
-	p := &agent.Plan{Model: m, Operator: how.shift, Delayed: how.delayed, Forgiving: true, Cost: host.MSE.Kind()}
+	cost := cmp.Or(how.cost, host.MSE)
+	p := &agent.Plan{Model: m, Operator: how.shift, Delayed: how.delayed, Forgiving: true, Cost: cost.Kind()}
 	if !how.frozen {
 		r := rule.Literal(false)
 		r.StepSize.Value = 0.02
@@ -149,7 +168,7 @@ func newTown(t testing.TB, name string, seed uint64, together int) *town {
 	d := must(host.NewDirectory(nodes))
 	for h := range transport.HostID(townHosts) {
 		w.configs = append(w.configs, host.Config{
-			Run: "town", Host: h, Nodes: nodes[h], Plan: p, Cost: host.MSE, Directory: d, Together: together,
+			Run: "town", Host: h, Nodes: nodes[h], Plan: p, Cost: cost, Directory: d, Together: together,
 			Pace: host.Pace{Retry: -1}, Hear: []transport.HostID{0, 1, 2},
 		})
 		w.machines = append(w.machines, must(host.NewMachine(w.configs[h], nil)))
@@ -234,6 +253,9 @@ func (w *town) line(h int, t uint64, links [][]host.Link) *host.Line {
 		n := host.NodeLine{Node: id, Links: &list, Row: w.numbers(w.in)}
 		if w.rng.IntN(3) > 0 {
 			n.Target = w.numbers(w.out)
+			if w.rng.IntN(10) == 0 {
+				n.Target[w.rng.IntN(w.out)] = float32(math.NaN()) // it is not known
+			}
 		}
 		if k == flaw {
 			n.Row = n.Row[1:]
