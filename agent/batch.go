@@ -84,7 +84,7 @@ func NewBatch(nodes []*Node) *Batch {
 		b.z = append(b.z, mat.NewDense(len(nodes), (order+1)*features, nil))
 	}
 	for i, n := range nodes {
-		n.batch, n.at, n.hidden = b, i, b.hidden
+		n.batch, n.at, n.hidden, n.joint = b, i, b.hidden, false
 		n.base, n.output = b.base.View(i, 0, 1, b.base.Cols), b.output.Row(i)
 		for l := range n.shifted {
 			n.shifted[l] = b.z[l].View(i, 0, 1, b.z[l].Cols)
@@ -519,11 +519,16 @@ func (b *Batch) settle(i int, n *Node) {
 		n.give()
 		return
 	}
-	width := b.plan.stages[0].width // behind which are the parameters that it answers with
-	x := b.sent[b.time%2][0].Row(i)[width : width+b.plan.Basis.Len()]
-	b.plan.Basis.Predict(b.output.Row(i), b.base.Row(i), b.z[0].Row(i), x, b.scratch)
+	b.plan.Basis.Predict(b.output.Row(i), b.base.Row(i), b.z[0].Row(i), b.params(i), b.scratch)
 	n.predicted = true
 	n.stats.Predicted++
+}
+
+// params returns the parameters that node i began the step with: the first vector that
+// it sends.
+func (b *Batch) params(i int) []float32 {
+	width := b.plan.stages[0].width
+	return b.sent[b.time%2][0].Row(i)[width : width+b.plan.Basis.Len()]
 }
 
 // moveOn is Node.moveOn of node i, where the batch has its rows.
@@ -573,8 +578,8 @@ func (b *Batch) learn(n *Node, ev Feedback) bool {
 	if b.far {
 		return false
 	}
-	z := b.z[0].Row(n.at)
-	if b.crowd.Step(n.learner, b.mixed[0].Row(n.at), z, b.base.Row(n.at), target, kind) != nil {
+	i := n.at
+	if b.crowd.Step(n.learner, b.params(i), b.mixed[0].Row(i), b.z[0].Row(i), b.base.Row(i), target, kind) != nil {
 		n.stats.Diverged++
 	}
 	return true

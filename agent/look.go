@@ -119,7 +119,10 @@ func (n *Node) Params() []float32 {
 // Base returns y†_i, what the model as trained answers at the present step, once
 // there is a prediction. It belongs to the node.
 func (n *Node) Base() []float32 {
-	if n.forecasting != nil {
+	switch {
+	case n.joint:
+		return n.batch.base.Row(n.at)
+	case n.forecasting != nil:
 		return n.forecasting.trained
 	}
 	return n.base.Row(0)

@@ -46,14 +46,14 @@ func NewCrowd(f *Basis, c *Config) *Crowd {
 	}
 }
 
-// Step takes the step of one node. mixed is Σ_j W_ij x_j, of which nobody was left
-// out; z and base what the answer was made with, and target what it should have been,
-// by the cost j. A nil target says that nothing was told: then j is not looked at. An
-// error says that the node stays where it was.
+// Step takes the step of one node. x is a copy of its parameters, and mixed Σ_j W_ij x_j,
+// of which nobody was left out; z and base are what the answer was made with, and target
+// what it should have been, by the cost j. A nil target says that nothing was told: then
+// j is not looked at. An error says that the node stays where it was.
 //
-//	mixed: Len   z: Inputs   base: C   target: j.TargetLen(C)
-func (c *Crowd) Step(n *Node, mixed, z, base, target []float32, j loss.Targeted) error {
-	x, next := n.now[0], c.next
+//	x, mixed: Len   z: Inputs   base: C   target: j.TargetLen(C)
+func (c *Crowd) Step(n *Node, x, mixed, z, base, target []float32, j loss.Targeted) error {
+	next := c.next
 	n.leftOut, n.clipped = 0, 0
 	copy(next, mixed)
 	if target != nil || c.config.Ridge != 0 {
@@ -78,7 +78,7 @@ func (c *Crowd) Step(n *Node, mixed, z, base, target []float32, j loss.Targeted)
 	if !mat.Finite(next...) || math.Sqrt(sum) > c.config.limit() {
 		return ErrDiverged
 	}
-	copy(x, next)
+	copy(n.now[0], next)
 	n.steps++
 	return nil
 }

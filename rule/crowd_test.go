@@ -47,7 +47,7 @@ func TestCrowdIsNodesOneByOne(t *testing.T) {
 				alone.Commit()
 				moved++
 			}
-			got := crowd.Step(joint, mixed, z.Row(0), base.Row(0), target, j)
+			got := crowd.Step(joint, slices.Clone(joint.Params()), mixed, z.Row(0), base.Row(0), target, j)
 			if fmt.Sprint(got) != fmt.Sprint(want) || !sameBits(joint.Params(), alone.Params()) || joint.Steps() != alone.Steps() {
 				t.Fatalf("trial %d, step %d of %+v: got %v and %v after %d steps, want %v and %v after %d", trial, step, *c,
 					got, joint.Params(), joint.Steps(), want, alone.Params(), alone.Steps())
