@@ -49,7 +49,10 @@ type box struct {
 	idle    time.Duration // how much of it the box stood still
 	account account
 
-	lied int          // frames in which it did
+	lied   int    // frames in which it did
+	record []byte // in its folder of keys; nil if there is none
+	joined int    // records in its latest checkpoint
+
 	past [][]byte     // the first frames that it sent, if somebody lies
 	shut map[int]bool // hosts that it put in quarantine, in all its lives
 }
@@ -58,6 +61,7 @@ type box struct {
 type account struct {
 	lines, answers uint64
 	slow           int // steps that waited for a whole deadline, while others talked nonsense and nothing else went wrong
+	held           int // while somebody joined
 }
 
 func (r *run) newBox(id int) *box {
@@ -93,6 +97,9 @@ func (b *box) start() {
 	b.inbox, b.wake, b.busy, b.free, b.ticket, b.saving, b.waiting, b.account = nil, 0, false, b.run.now, 0, false, false, account{}
 	if b.saved > m.Next() {
 		b.run.fail("host %d: its checkpoint is of step %d, and one of step %d was written before", b.id, int64(m.Next())-1, b.saved-1)
+	}
+	if len(m.Members()) < b.joined {
+		b.run.fail("host %d: it knows %d who joined, and %d were in a checkpoint before", b.id, len(m.Members()), b.joined)
 	}
 	b.step(host.Start{})
 	b.next, b.lineAt = m.Next(), b.run.now
@@ -221,6 +228,12 @@ func (b *box) step(ev host.Event) {
 	if a.Hear != nil {
 		b.hears = slices.Clone(a.Hear)
 	}
+	if _, record := ev.(host.Shown); record && a.Refused != nil {
+		b.run.fail("host %d: the record of who joins is refused: %v", b.id, a.Refused)
+	}
+	if a.Hail != nil {
+		b.run.hail(b.id, a.Hail)
+	}
 	for _, f := range a.Frames {
 		b.run.send(b.id, f)
 	}
@@ -281,7 +294,7 @@ func (b *box) written(c *host.Checkpoint) {
 		b.run.fail("host %d: a checkpoint of step %d after one of step %d", b.id, c.Time, b.saved-1)
 	}
 	if b.store.Write(text) == nil {
-		b.saved = c.Time + 1
+		b.saved, b.joined = c.Time+1, len(c.Members)
 	}
 }
 
@@ -319,6 +332,8 @@ func describe(ev host.Event) string {
 		return fmt.Sprintf("armed for step %d", ev.Change.Step)
 	case host.Agree:
 		return "agreed"
+	case host.Shown:
+		return "shown a record"
 	}
 	return "start"
 }

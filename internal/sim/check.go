@@ -24,6 +24,7 @@ const (
 	mostSlow = 10       // steps that wait for somebody who talks nonsense
 	mostShut = 100      // deadlines after the last lie that a quarantine may last
 	leastLie = 40       // frames with lies after which somebody must be in quarantine
+	mostHeld = 3        // steps that wait for somebody who joins
 )
 
 // waited looks at how long a step took until its answer.
@@ -37,22 +38,28 @@ func (r *run) waited(b *box, step uint64) {
 	if took > most {
 		r.fail("host %d: step %d took %v, want %v at most", b.id, step, took, most)
 	}
-	if took > time.Duration(0.9*float64(p.Deadline)/b.rate) && r.onlyNonsense() && !r.lies(b.id) && r.company(b.id) {
+	slow := took > time.Duration(0.9*float64(p.Deadline)/b.rate)
+	if slow && r.only(faultNonsense) && !r.lies(b.id) && r.company(b.id) {
 		if b.account.slow++; b.account.slow == mostSlow {
 			r.fail("host %d: in %d steps it waited for somebody who talks nonsense", b.id, mostSlow)
 		}
 	}
+	if slow && r.only(faultJoin) && b.id < r.trial.base && r.company(b.id) {
+		if b.account.held++; b.account.held == mostHeld {
+			r.fail("host %d: in %d steps it waited for somebody who joins", b.id, mostHeld)
+		}
+	}
 }
 
-// onlyNonsense says whether somebody talks nonsense, and nothing else makes hosts
-// silent or did within the last deadlines.
-func (r *run) onlyNonsense() bool {
+// only says whether there is a fault of a kind, and nothing else makes hosts silent or
+// did within the last deadlines.
+func (r *run) only(kind kind) bool {
 	any := false
 	for k := range r.trial.Faults {
 		f := &r.trial.Faults[k]
 		switch {
 		case slices.Contains(harmless, f.Kind) || f.Kind == faultJump && r.trial.period == 0:
-		case f.Kind == faultNonsense:
+		case f.Kind == kind:
 			any = any || f.active(r.now)
 		case f.From <= r.now && r.now < f.To+4*r.trial.pace.Deadline:
 			return false
@@ -143,6 +150,9 @@ func (r *run) alone(f *Fault) bool {
 func (t *Trial) neighbours(do func(a, b int)) {
 	for i, links := range t.links {
 		for _, l := range links {
+			if !t.here(agent.NodeID(i)) || !t.here(l.Node) {
+				continue
+			}
 			if a, b := t.owner[i], t.owner[l.Node]; a < b {
 				do(a, b)
 			}
@@ -188,6 +198,7 @@ func (r *run) inspect() {
 		}
 	})
 	r.deployed()
+	r.known(reports)
 	ended := slices.ContainsFunc(r.boxes, func(b *box) bool { return b.ended })
 	r.outcome.Settled = r.outcome.Settled || !ended
 	if r.checked && !ended && expired > r.expired {

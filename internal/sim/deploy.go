@@ -346,7 +346,10 @@ func (b *box) awake(last []byte) (*host.Machine, error) {
 			}
 		}
 	}
-	c := b.run.trial.config(b.id, b.run.directory)
+	c, err := b.config()
+	if err != nil {
+		return nil, err
+	}
 	c.Plan, c.Model = b.run.trial.planOf(b.model), strconv.Itoa(b.model)
 	c.Proof = func(_ *host.Change, proof []byte) error {
 		if string(proof) != string(secret) {

@@ -17,6 +17,9 @@
 //   - Who tells blatant lies is put in quarantine by all who hear it, nobody else is,
 //     whatever the network does, and a while after the last lie nobody is any more.
 //   - A checkpoint never goes back.
+//   - Of a host or a node that joins everybody knows, a while after the last fault;
+//     who has links with it has heard it, and who knew it before a restart knows it
+//     after it. Nobody waits for it for three deadlines.
 //   - Frames that are kept for later steps have bounded room.
 //   - Every line of the world is answered, or a counter says why not.
 //   - Another model is taken by all hosts or by none, whoever brings it dies or not: if

@@ -6,6 +6,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/host"
 )
 
 // kind is what goes wrong.
@@ -28,12 +31,13 @@ const (
 	faultDisk                  // a box's disk takes no checkpoint
 	faultNonsense              // what a box sends is damaged or a lie
 	faultDeploy                // somebody brings another model
+	faultJoin                  // a box comes later, or a box gets a node
 	kinds
 )
 
 var kindNames = [kinds]string{
 	"loss", "delay", "reorder", "duplicate", "partition",
-	"server restarts", "kill", "stop", "slow", "drift", "jump", "late world", "full disk", "nonsense", "deploy",
+	"server restarts", "kill", "stop", "slow", "drift", "jump", "late world", "full disk", "nonsense", "deploy", "join",
 }
 
 // String returns the kind in words.
@@ -47,6 +51,9 @@ type Fault struct {
 	Size     float64 // how much of it: a probability, a factor, a share of a deadline
 	Side     uint64  // of a partition: a bit for each host on one side
 	Lie      lie     // of nonsense: what is said
+
+	Whole bool           // of a join: it is a host that does, and not a node of one
+	Nodes []agent.NodeID // those that join
 }
 
 // String describes the fault.
@@ -58,6 +65,8 @@ func (f Fault) String() string {
 	switch f.Kind {
 	case faultNonsense:
 		s += ", " + f.Lie.String()
+	case faultJoin:
+		s += ", nodes " + host.FormatNodes(f.Nodes)
 	case faultPartition:
 		s += fmt.Sprintf(", sides %b", f.Side)
 	case faultLoss, faultDuplicate, faultReorder, faultDelay, faultSlow, faultDrift, faultJump:
@@ -83,6 +92,9 @@ func (t *Trial) drawFaults(rng *rand.Rand) {
 		if mood == 0 && n == 0 {
 			k = faultNonsense
 		}
+		if k == faultJoin && t.lateHost && t.lateNode {
+			k = faultKill // of somebody, perhaps of who joined
+		}
 		f := Fault{Kind: k, From: d + time.Duration(rng.Int64N(int64(8*d))), Host: -1, Size: rng.Float64()}
 		f.To = f.From + d/2 + time.Duration(rng.Int64N(int64(6*d)))
 		if k >= faultKill && k != faultDeploy {
@@ -102,6 +114,8 @@ func (t *Trial) drawFaults(rng *rand.Rand) {
 			f.To = f.From + 4*d
 		case faultPartition:
 			f.Side = 1 + rng.Uint64N(1<<len(t.hosts)-2)
+		case faultJoin:
+			t.drawJoin(&f, rng)
 		case faultNonsense:
 			f.Lie = lie(rng.IntN(int(lies)))
 			f.To = f.From + 8*d + time.Duration(rng.Int64N(int64(12*d)))

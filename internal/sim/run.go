@@ -63,11 +63,14 @@ type event struct {
 	load       int32 // what it carries, in loads
 }
 
-// load is a frame on its way, a checkpoint, or what somebody is about to do.
+// load is a frame on its way, a checkpoint, a record, a host, or what somebody is about
+// to do.
 type load struct {
 	frame      transport.Frame
 	checkpoint *host.Checkpoint
 	errand     errand
+	record     []byte
+	fault      *Fault
 }
 
 // slab is memory that is handed out piece by piece and never given back: machines
@@ -93,6 +96,8 @@ const (
 	die                      // a host does
 	rise                     // and is started again
 	poke                     // something around a host changed
+	joins                    // a host or a node does
+	shown                    // a record of one is
 	heal                     // the last fault is over
 	inspect                  // promises are looked at
 	order                    // somebody who brings a model does something
@@ -100,19 +105,17 @@ const (
 
 // Run plays the trial, and writes what happens to trace, nil for nothing.
 func (t *Trial) Run(trace io.Writer) (*Outcome, error) {
-	hosts := map[transport.HostID][]agent.NodeID{}
-	for h, nodes := range t.hosts {
-		hosts[transport.HostID(h)] = nodes
-	}
-	d, err := host.NewDirectory(hosts)
+	d, err := t.directory(-1)
 	if err != nil {
 		return nil, err
 	}
 	r := &run{trial: t, rng: random.Stream(t.Seed, "run"), cost: t.pace.Deadline / 4000, directory: d, trace: trace, honest: true}
 	for h := range t.hosts {
-		r.boxes = append(r.boxes, r.newBox(h))
+		if h < t.base || slices.ContainsFunc(t.joins(), func(f *Fault) bool { return f.Whole }) {
+			r.boxes = append(r.boxes, r.newBox(h))
+		}
 	}
-	for _, b := range r.boxes { // boxes are started by hand, one after the other
+	for _, b := range r.boxes[:t.base] { // boxes are started by hand, one after the other
 		r.push(event{at: time.Duration(r.rng.Int64N(int64(t.pace.Deadline / 4))), kind: rise, host: int32(b.id)})
 	}
 	for k := range t.Faults {
@@ -127,7 +130,13 @@ func (t *Trial) Run(trace io.Writer) (*Outcome, error) {
 // schedule takes a fault up, and puts its beginning and end into the queue.
 func (r *run) schedule(f *Fault) {
 	r.occurs |= 1 << f.Kind
+	if f.Host >= len(r.boxes) {
+		return // it never comes
+	}
 	switch f.Kind {
+	case faultJoin:
+		r.honest = false // nobody else computes the same
+		r.push(event{at: f.From, kind: joins, load: r.carry(load{fault: f})})
 	case faultKill:
 		r.push(event{at: f.From, kind: die, host: int32(f.Host)})
 		r.push(event{at: f.To, kind: rise, host: int32(f.Host)})
@@ -167,12 +176,19 @@ func (r *run) play() {
 				b.kill()
 			}
 		case rise:
-			if b.machine == nil && !r.dead(b.id) {
+			if b.machine == nil && !r.dead(b.id) && (b.id < r.trial.base || b.record != nil) {
 				r.tracef("host %d starts", b.id)
 				b.start()
 			}
 		case poke:
 			b.poke()
+		case joins:
+			r.joinAt(r.unload(e.load).fault)
+		case shown:
+			if record := r.unload(e.load).record; b.machine != nil {
+				b.step(host.Shown{Record: record})
+				b.poke()
+			}
 		case heal:
 			r.heal()
 		case inspect:

@@ -35,6 +35,11 @@ type Trial struct {
 	other  *agent.Plan // that a deployment brings
 	rule   rule.Config
 	links  [][]agent.Link
+	base   int // hosts that are there from the start
+	nodes  int // and their nodes
+
+	lateHost, lateNode bool // one joins
+
 	steps  uint64        // of a box's stream
 	healed time.Duration // when the last fault is over
 	check  time.Duration // when boxes must be together again
@@ -69,6 +74,7 @@ func Draw(seed uint64) (*Trial, error) {
 	if err := t.drawPlan(rng); err != nil {
 		return nil, err
 	}
+	t.base, t.nodes = len(t.hosts), len(t.owner)
 	t.drawFaults(rng)
 	t.schedule()
 	return t, t.drawOther()
@@ -195,8 +201,12 @@ func (t *Trial) config(h int, d *host.Directory) host.Config {
 		Run: "sim", Host: transport.HostID(h), Nodes: t.hosts[h], Plan: t.plan, Cost: host.MSE, Directory: d, Pace: t.pace,
 		Links: map[agent.NodeID][]agent.Link{}, Every: 4 * t.pace.Deadline,
 	}
-	for _, node := range t.hosts[h] {
-		c.Links[node] = t.links[node]
+	c.Vouch = vouch
+	if h < t.base {
+		c.Nodes = t.first(h)
+		for _, node := range c.Nodes { // records bring the others
+			c.Links[node] = slices.DeleteFunc(slices.Clone(t.links[node]), func(l agent.Link) bool { return int(l.Node) >= t.nodes })
+		}
 	}
 	return c
 }

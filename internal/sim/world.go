@@ -25,9 +25,13 @@ func (t *Trial) row(dst []float32, node agent.NodeID, step, what uint64) []float
 // what two of three should have answered.
 func (r *run) line(h int, step uint64) *host.Line {
 	t := r.trial
-	l := &host.Line{Time: step, Nodes: r.lines.take(len(t.hosts[h]), 64)}
+	nodes := t.hosts[h]
+	if r.boxes[h].record == nil {
+		nodes = t.first(h)
+	}
+	l := &host.Line{Time: step, Nodes: r.lines.take(len(nodes), 64)}
 	m := t.plan.Model
-	for k, node := range t.hosts[h] {
+	for k, node := range nodes {
 		n := &l.Nodes[k]
 		n.Node, n.Row = node, t.row(r.values.take(m.Config.In, 1<<10), node, step, 1)
 		if t.told(node, step) {
