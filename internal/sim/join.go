@@ -113,7 +113,8 @@ func (t *Trial) record(f *Fault) []byte {
 			nodes = append(nodes, node)
 		}
 	}
-	m := &host.Member{Run: "sim", Host: transport.HostID(f.Host), Serial: 1, Nodes: host.FormatNodes(nodes), Links: map[agent.NodeID][]host.Link{}}
+	m := &host.Member{Run: "sim", Host: transport.HostID(f.Host), Serial: 1, Nodes: host.FormatNodes(nodes)}
+	m.Links = map[agent.NodeID][]host.Link{}
 	for _, node := range f.Nodes {
 		for _, l := range t.links[node] {
 			m.Links[node] = append(m.Links[node], host.Link(l))

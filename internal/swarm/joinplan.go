@@ -207,7 +207,8 @@ func (p *joinPlan) member(hosts []transport.HostID) (*host.Member, error) {
 		Sensors: map[agent.NodeID]string{},
 	}
 	if p.config.Bus.Kind == box.BusTCP && m.Address == "" {
-		return nil, fmt.Errorf("host %d has no address, and boxes have direct links; say where others find it: --address box-%d:7411", p.Host, p.Host)
+		return nil, fmt.Errorf("host %d has no address, and boxes have direct links; say where others find it: --address box-%d:7411",
+			p.Host, p.Host)
 	}
 	hears := map[transport.HostID]bool{}
 	for node, list := range p.links {
