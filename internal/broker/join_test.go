@@ -1,13 +1,19 @@
 package broker_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+
 	"github.com/wdgnn/wdgnn/internal/keys"
 	"github.com/wdgnn/wdgnn/transport"
+	"github.com/wdgnn/wdgnn/transport/natsbus"
 )
 
 // A host that joins is let in by a server that runs, shows its record to those who
@@ -33,15 +39,7 @@ func TestHostJoins(t *testing.T) {
 			t.Fatal("host 0 may hear host 5 before that joined, want it refused")
 		}
 	}
-	_, err := keys.Join(dir, keys.Entry{
-		Host: keys.Host{ID: 5, Hears: []transport.HostID{0}},
-		Record: func(serial uint64, key string) ([]byte, error) {
-			return json.Marshal(map[string]any{"run": "test", "host": 5, "serial": serial, "key": key})
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	join(t, dir)
 	config := as(t, s, dir, 5)
 	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		later, err := tryDial(t, config)
@@ -78,5 +76,70 @@ func TestHostJoins(t *testing.T) {
 	}
 	if n := a.Stats().Reconnects + b.Stats().Reconnects; n != 0 {
 		t.Errorf("got %d new connections, want the old ones to go on", n)
+	}
+}
+
+// join adds host 5, which hears host 0, to a set of keys.
+func join(t *testing.T, dir string) {
+	t.Helper()
+	_, err := keys.Join(dir, keys.Entry{
+		Host: keys.Host{ID: 5, Hears: []transport.HostID{0}},
+		Record: func(serial uint64, key string) ([]byte, error) {
+			return json.Marshal(map[string]any{"run": "test", "host": 5, "serial": serial, "key": key})
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The server of NATS itself, with the files of a set of keys, lets a host in that joined
+// once it is told to read them again, and hangs up on nobody.
+func TestHostJoinsStockServer(t *testing.T) {
+	dir := makeKeys(t)
+	folder := filepath.Join(dir, "server")
+	path := filepath.Join(folder, "nats.conf")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(folder)
+	port := freePorts(t, 1)[0]
+	text = bytes.Replace(text, []byte("0.0.0.0:4222"), []byte("127.0.0.1:"+port), 1)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	options, err := server.ProcessConfigFile("nats.conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.NoSigs, options.NoLog = true, true
+	s, err := server.NewServer(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	defer s.WaitForShutdown()
+	defer s.Shutdown()
+	host := func(id transport.HostID) natsbus.Config {
+		c, err := keys.LoadClient(dir, keys.HostName(id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return natsbus.Config{URL: "tls://127.0.0.1:" + port, Host: id, Seed: c.Seed, TLS: c.TLS}
+	}
+	a := dial(t, host(0))
+	join(t, dir)
+	if _, err := tryDial(t, host(5)); err == nil {
+		t.Error("host 5 was let in before the server read who it is")
+	}
+	if err := s.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	later := dial(t, host(5))
+	reaches(t, later, a, 5)
+	reaches(t, a, later, 0)
+	if n := a.Stats().Reconnects; n != 0 {
+		t.Errorf("got %d new connections, want the old one to go on", n)
 	}
 }
