@@ -367,7 +367,7 @@ func (h *Machine) otherwise(f transport.Frame, header agent.Header, messages []a
 	switch {
 	case c != nil && !c.gone && header.Plan == c.digest:
 		delete(h.others, f.From)
-		h.count(f.From, header.Sequence)
+		h.number(f, header.Sequence)
 		h.passOver(f.From)
 		h.fromAhead(f, messages)
 	case c != nil && c.former != nil && header.Plan == c.before && h.fromBehind(f, header, messages):
@@ -448,7 +448,7 @@ func (h *Machine) fromBehind(f transport.Frame, header agent.Header, messages []
 		}
 	}
 	delete(h.others, f.From)
-	h.count(f.From, header.Sequence)
+	h.number(f, header.Sequence)
 	h.passOver(f.From)
 	mark := h.mark(f.From)
 	mark.during = h.opened

@@ -57,6 +57,10 @@ var offenceNames = [offences]string{
 
 func (o offence) String() string { return offenceNames[o] }
 
+// idle says whether all that such a frame does is to be dropped: it holds nothing that
+// anybody waits for, and whoever sends the truth beside it is better heard than not.
+func (o offence) idle() bool { return o <= replayed }
+
 // weight is what a frame with nothing else in it counts. Twice as much are those that
 // no broken sensor, disk or network brings about.
 func (o offence) weight() float64 {
@@ -69,19 +73,22 @@ func (o offence) weight() float64 {
 
 const (
 	mostPoints = 12.0    // of offences; who has so many is put in quarantine
-	goodFrame  = 1.0 / 4 // what a frame that is in order takes off: one of five may be bad
+	goodFrame  = 1.0 / 4 // what a frame that is in order takes off: one of five may be bad,
+	goodIdle   = 1.0     // and off those for idle ones: one of two may be
 	leastTerm  = 8       // deadlines that a quarantine lasts, the first time
 	mostTerm   = 256     // and at most
 	probation  = 8       // frames in a row that must be in order after it
 	remembered = 4       // terms for which a quarantine is remembered, and the next longer
 	mostCopies = 8       // of one frame that a network may make
 	numbered   = 1 << 10 // frames of which copies are counted
+	believed   = 3       // frames in a row with numbers of long ago: their sender was restarted
 	settled    = 1 << 6  // frames after a restart in which a host may repeat a step otherwise
 )
 
 // conduct is what a host knows of the honesty of another.
 type conduct struct {
-	points   float64          // for offences of late
+	points   float64          // for offences of late,
+	idle     float64          // and for those that are idle
 	evidence [offences]uint64 // rows and frames, since it was last let in
 	err      error            // the latest
 
@@ -103,46 +110,50 @@ type conduct struct {
 	numbers numbers
 }
 
-// numbers is which of the last frames of a host came how often.
+// numbers is which of the last frames of a host came, and how often.
 type numbers struct {
 	newest uint64
 	copies [numbered]uint8
-	first  uint32 // checksum of the frame with number 1
-	again  uint8  // how often that came with the same
+	sums   [numbered]uint32 // checksums of them
+	fell   uint64           // the latest number of long ago,
+	falls  int              // and how many in a row
 }
 
-// note takes in a frame's number and checksum, and says whether it is one that only a
-// liar sends: it came too often, or its number is one of long ago. Numbers begin again
-// with 1. Where the 1 was lost a restart looks like a frame of long ago, once.
-func (n *numbers) note(number uint64, sum uint32) (replay bool) {
+// note takes in a frame's number and checksum. It says whether the frame is one that
+// came before, and whether only a liar sends it: it came too often, or its number is
+// one of long ago. A host that was restarted begins again with 1. Where that frame was
+// lost numbers of long ago follow each other, and the third is believed.
+func (n *numbers) note(number uint64, sum uint32) (again, replay bool) {
+	at, falls := number%numbered, n.falls
+	inside := number <= n.newest && n.newest-number < numbered
+	n.falls = 0
 	switch {
-	case number == 1:
-		if n.again = min(n.again+1, mostCopies); n.first != sum {
-			n.first, n.again = sum, 0
-		}
-		n.begin(number)
-		return n.again >= mostCopies
+	case inside && n.copies[at] > 0 && n.sums[at] == sum:
+		n.copies[at] = min(n.copies[at]+1, mostCopies+1)
+		return true, n.copies[at] > mostCopies
+	case inside && n.copies[at] == 0 && number > 1: // it is late
+		n.copies[at], n.sums[at] = 1, sum
 	case number > n.newest && number-n.newest < numbered:
 		for k := n.newest + 1; k < number; k++ {
 			n.copies[k%numbered] = 0
 		}
-		n.newest, n.copies[number%numbered] = number, 1
-	case number > n.newest:
-		n.begin(number)
-	case n.newest-number >= numbered:
-		n.begin(number)
-		return true
-	default:
-		c := &n.copies[number%numbered]
-		*c = min(*c+1, mostCopies+1)
-		return *c > mostCopies
+		n.newest, n.copies[at], n.sums[at] = number, 1, sum
+	case !inside && number > 1 && number < n.newest && (falls+1 < believed || number != n.fell+1):
+		if n.falls = 1; number == n.fell+1 {
+			n.falls += falls
+		}
+		n.fell = number
+		return true, true
+	default: // it was restarted, or is far ahead
+		n.begin(number, sum)
 	}
-	return false
+	return false, false
 }
 
-func (n *numbers) begin(number uint64) {
+// begin forgets all frames but one.
+func (n *numbers) begin(number uint64, sum uint32) {
 	clear(n.copies[:])
-	n.newest, n.copies[number%numbered] = number, 1
+	n.newest, n.copies[number%numbered], n.sums[number%numbered] = number, 1, sum
 }
 
 // tally is what became of the rows of the frame that is being opened.
@@ -181,7 +192,9 @@ func (h *Machine) isShut(host transport.HostID) bool {
 
 // liar says whether a host is in quarantine for what it says, and not for the model
 // that it runs: the other may be this one's.
-func (h *Machine) liar(host transport.HostID) bool { return h.isShut(host) && h.conduct[host].why != fickle }
+func (h *Machine) liar(host transport.HostID) bool {
+	return h.isShut(host) && h.conduct[host].why != fickle
+}
 
 // accuse counts an offence of a host: a share of a frame, with the given number of
 // rows, 0 for none.
@@ -189,8 +202,12 @@ func (h *Machine) accuse(from transport.HostID, o offence, share float64, rows i
 	c := h.conductOf(from)
 	c.evidence[o] += uint64(max(rows, 1))
 	c.err = err
-	c.points += o.weight() * share
-	if c.points >= mostPoints && !c.shut {
+	if o.idle() {
+		c.idle += o.weight() * share
+	} else {
+		c.points += o.weight() * share
+	}
+	if max(c.points, c.idle) >= mostPoints && !c.shut {
 		h.shutOut(from, o)
 	}
 }
@@ -206,8 +223,8 @@ func (h *Machine) weigh(from transport.HostID) {
 	if t.bad > 0 {
 		h.accuse(from, t.worst, share, t.bad, t.err)
 	}
-	if c := h.conduct[from]; c != nil && c.points > 0 {
-		c.points = max(c.points-(1-share)*goodFrame, 0)
+	if c := h.conduct[from]; c != nil {
+		c.points, c.idle = max(c.points-(1-share)*goodFrame, 0), max(c.idle-(1-share)*goodIdle, 0)
 	}
 }
 
@@ -324,10 +341,10 @@ func (h *Machine) lookAt(f transport.Frame, c *conduct) (order bool, o offence, 
 	if !c.looked { // what it sent meanwhile was not opened, and it may have been restarted
 		c.looked, c.step, c.turn = true, 0, 0
 		if header.Sequence < c.numbers.newest && c.numbers.newest-header.Sequence >= numbered {
-			c.numbers.begin(header.Sequence)
+			c.numbers.begin(header.Sequence, 0)
 		}
 	}
-	if c.numbers.note(header.Sequence, checksum(f.Data)) {
+	if _, replay := c.numbers.note(header.Sequence, checksum(f.Data)); replay {
 		return false, replayed, errOften
 	}
 	for k := range messages {
@@ -377,7 +394,7 @@ func checksum(frame []byte) uint32 { return binary.LittleEndian.Uint32(frame[28:
 func (h *Machine) letIn(host transport.HostID, c *conduct) {
 	h.info("a host is let back in: its frames are in order", "host", host, "was_for", c.why.String(), "after", h.now-c.since,
 		"frames_not_used", c.frames, "time", h.time)
-	c.shut, c.points, c.freed, c.evidence, c.differs = false, mostPoints/2, h.now, [offences]uint64{}, 0
+	c.shut, c.points, c.idle, c.freed, c.evidence, c.differs = false, mostPoints/2, mostPoints/2, h.now, [offences]uint64{}, 0
 	h.shut--
 	delete(h.others, host)
 }

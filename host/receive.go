@@ -104,27 +104,7 @@ func (h *Machine) take(f transport.Frame) {
 			continue
 		}
 		mark.during = h.opened
-		if m.Kind == agent.Member {
-			h.hearMember(f.From, m)
-			continue
-		}
-		if m.Kind == agent.Switch {
-			h.hearWord(f.From, m, h.plan)
-			continue
-		}
-		if m.Kind == agent.Ask { // for rows of the step that the sender is in
-			mark.moves(m.Time)
-			if i, here := h.index[m.To]; here && h.requested(i, m) {
-				pends = agent.Message{From: m.To, To: m.From, Time: m.Time, Kind: agent.NotYet, Exchange: m.Exchange}
-			}
-			continue
-		}
-		if m.Kind == agent.NotYet {
-			h.notYet(mark, m)
-			continue
-		}
-		if m.Kind == agent.Estimate {
-			h.lateEstimate(m)
+		if h.takeWord(f.From, mark, m, &pends) {
 			continue
 		}
 		h.meet(m.From, f.From)
@@ -161,6 +141,29 @@ func (h *Machine) take(f transport.Frame) {
 		mark.jumped = false
 		h.askLost(mark, messages)
 	}
+}
+
+// takeWord takes in a message that is neither a row nor an answer that is passed on, and
+// says whether it was one. What is asked for in vain goes to pends.
+func (h *Machine) takeWord(from transport.HostID, mark *frameMark, m, pends *agent.Message) bool {
+	switch m.Kind {
+	case agent.Member:
+		h.hearMember(from, m)
+	case agent.Switch:
+		h.hearWord(from, m, h.plan)
+	case agent.Ask: // for rows of the step that the sender is in
+		mark.moves(m.Time)
+		if i, here := h.index[m.To]; here && h.requested(i, m) {
+			*pends = agent.Message{From: m.To, To: m.From, Time: m.Time, Kind: agent.NotYet, Exchange: m.Exchange}
+		}
+	case agent.NotYet:
+		h.notYet(mark, m)
+	case agent.Estimate:
+		h.lateEstimate(m)
+	default:
+		return false
+	}
+	return true
 }
 
 // moves notes that a host is in a step, as its latest frame says. A frame that was
@@ -219,13 +222,9 @@ func (h *Machine) inspect(f transport.Frame) ([]agent.Message, bool) {
 	default:
 		delete(h.others, f.From)
 		h.passOver(f.From)
-		h.count(f.From, header.Sequence)
-		c := h.conductOf(f.From)
-		c.differs = 0
-		if c.numbers.note(header.Sequence, checksum(f.Data)) {
-			h.accuse(f.From, replayed, 1, 1, errOften)
-		}
-		return messages, !c.shut
+		h.conductOf(f.From).differs = 0
+		h.number(f, header.Sequence)
+		return messages, !h.isShut(f.From)
 	}
 	return nil, false
 }
@@ -249,14 +248,27 @@ func unmeasured(p *agent.Plan) uint32 {
 	return early.Digest()
 }
 
+// number notes a frame's number, and whether it may have it.
+func (h *Machine) number(f transport.Frame, sequence uint64) {
+	again, replay := h.conductOf(f.From).numbers.note(sequence, checksum(f.Data))
+	h.count(f.From, sequence, again)
+	if replay {
+		h.accuse(f.From, replayed, 1, 1, errOften)
+	}
+}
+
 // count notes a frame's number. Gaps are frames that were lost, or are late. A
 // number far below the last is that of a host that was restarted, and whose
 // first frame was lost. Numbers only count and order: a frame that comes twice, or
-// late, is opened like any other, and the agents know which rows they have.
-func (h *Machine) count(from transport.HostID, sequence uint64) {
+// late, is opened like any other, and the agents know which rows they have. One that
+// came before, to the bit, tells nothing of where its sender is.
+func (h *Machine) count(from transport.HostID, sequence uint64, again bool) {
 	mark := h.mark(from)
 	mark.newest = true
 	switch {
+	case again:
+		h.stats.Disordered++
+		mark.newest = false
 	case mark.sequence == 0 || sequence == 1 || sequence+latest < mark.sequence: // its first, or it was restarted
 		mark.sequence, mark.seen, mark.from, mark.last = sequence, 1, 0, 0
 		mark.gap, mark.lost, mark.earlier, mark.since, mark.waiting = 0, 0, 0, sequence, 0
