@@ -107,7 +107,7 @@ const rules = `
 	internal/serve      : scenario/movies internal/recommend internal/live internal/livepage internal/hostname
 	internal/perf       : mat graph gnn loss optim random rule online scenario/flocking
 	bench/report        : internal/perf bench/agents
-	bench/agents        : agent gnn graph rule random modelfile scenario/flocking transport transport/natsbus host
+	bench/agents        : agent gnn graph loss mat online rule random modelfile scenario/flocking transport transport/natsbus host
 	                      internal/broker internal/keys internal/box internal/recipe internal/flock internal/swarm
 	bench/soak          : agent host random internal/data
 	doc/check           :

@@ -29,7 +29,7 @@ func Measurements() []Measurement {
 // Find returns the measurement called name.
 func Find(name string) (Measurement, error) {
 	var known []string
-	for _, m := range Measurements() {
+	for _, m := range append(Measurements(), Liars...) {
 		if m.Name == name {
 			return m, nil
 		}
@@ -119,6 +119,18 @@ type Figure struct {
 	BytesPerCutEdge float64 `json:"bytes_per_cut_edge_and_step,omitempty"`
 	FileBytes       int64   `json:"file_bytes,omitempty"` // of a program
 	StartSeconds    float64 `json:"start_seconds,omitempty"`
+
+	// Of runs in which a host lies: how nodes learn and what is said, the share of
+	// right answers of the others, and that share and the rate if nobody lied, or the
+	// host said nothing.
+	Preset      string  `json:"preset,omitempty"`
+	Lie         string  `json:"lie,omitempty"`
+	Right       float64 `json:"right,omitempty"`
+	RightHonest float64 `json:"right_honest,omitempty"`
+	RightSilent float64 `json:"right_silent,omitempty"`
+	RateHonest  float64 `json:"steps_per_second_honest,omitempty"`
+	RateSilent  float64 `json:"steps_per_second_silent,omitempty"`
+	Quarantined uint64  `json:"quarantined_frames,omitempty"` // of all hosts
 
 	Goals []Goal `json:"goals,omitempty"`
 }

@@ -28,7 +28,8 @@ wdgnn-agent; doc/runtime.md walks from one machine to three.`,
 	}
 	cmd.AddCommand(
 		(&SwarmUpCommand{}).command(), (&SwarmCollectCommand{}).command(), (&SwarmKeysCommand{}).command(), (&SwarmStatusCommand{}).command(),
-		(&SwarmServerCommand{}).command(), (&SwarmSimCommand{}).command(), (&SwarmBenchCommand{}).command(), newSwarmProbeCommand(),
+		(&SwarmServerCommand{}).command(), (&SwarmSimCommand{}).command(), (&SwarmBenchCommand{}).command(),
+		newSwarmProbeCommand(), newSwarmLiarCommand(),
 	)
 	return cmd
 }

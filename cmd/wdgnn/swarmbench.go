@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,8 +34,8 @@ type SwarmBenchCommand struct {
 
 func (c *SwarmBenchCommand) command() *cobra.Command {
 	var list strings.Builder
-	for _, m := range agents.Measurements() {
-		fmt.Fprintf(&list, "  %-14s %s\n  %-14s wanted: %s\n", m.Name, m.Title, "", m.Wanted)
+	for _, m := range append(agents.Measurements(), agents.Liars...) {
+		fmt.Fprintf(&list, "  %-15s %s\n  %-15s wanted: %s\n", m.Name, m.Title, "", m.Wanted)
 	}
 	cmd := &cobra.Command{
 		Use:   "bench",
@@ -58,7 +59,7 @@ Measurements:
 	}
 	f := cmd.Flags()
 	f.BoolVar(&c.json, "json", false, "print one JSON object per figure and line")
-	f.StringSliceVar(&c.only, "only", nil, "measurements to make, separated by commas (default all)")
+	f.StringSliceVar(&c.only, "only", nil, "measurements to make, separated by commas (default all but those of liars)")
 	f.Float64Var(&c.seconds, "seconds", 10, "length of each run")
 	f.Uint64Var(&c.seed, "seed", 1, "root of every random stream")
 	f.StringVar(&c.agent, "agent", "", "the program wdgnn-agent (default the one beside this program)")
@@ -101,7 +102,16 @@ func (c *SwarmBenchCommand) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	return printFigures(people, all)
+	lies := slices.DeleteFunc(slices.Clone(all), func(f *agents.Figure) bool { return f.Lie == "" })
+	if len(lies) == 0 {
+		return printFigures(people, all)
+	}
+	all = slices.DeleteFunc(all, func(f *agents.Figure) bool { return f.Lie != "" })
+	err = printLies(people, lies)
+	if len(all) > 0 {
+		err = errors.Join(err, printFigures(people, all))
+	}
+	return err
 }
 
 // check returns the measurements that were asked for.

@@ -22,6 +22,9 @@ func printFigure(w io.Writer, f *agents.Figure) error {
 	if f.Missing > 0 {
 		out.printf("    %d answers did not come in time\n", f.Missing)
 	}
+	if f.Lie != "" {
+		out.printf("    %.2f %% of the answers of the others are right; %d frames in quarantine\n", 100*f.Right, f.Quarantined)
+	}
 	if f.ProbeRate > 0 {
 		out.printf("    bare frames: %.1f steps/s\n", f.ProbeRate)
 	}
@@ -69,6 +72,28 @@ func printFigures(w io.Writer, list []*agents.Figure) error {
 		}
 		out.printf("%-14s %-44s %9s %10s %9s %9s %6.2f %%  %s\n", f.Measurement, f.Case, short(f.Rate), short(f.Bytes/1000),
 			shortTime(f.Latency.Median.Seconds()), shortTime(f.Latency.P99.Seconds()), 100*f.LateShare, wanted)
+	}
+	return out.err
+}
+
+// printLies prints what lies cost those who hear them, a line for each.
+func printLies(w io.Writer, list []*agents.Figure) error {
+	out := lines{w: w}
+	out.printf("\n%-19s %-5s %-8s %7s %7s %7s %8s %9s %9s  %s\n",
+		"lie", "bus", "preset", "right", "honest", "silent", "steps/s", "of honest", "of silent", "quarantine")
+	share := func(a, b float64) string {
+		if b == 0 {
+			return "-"
+		}
+		return strconv.FormatFloat(100*a/b, 'f', 1, 64) + " %"
+	}
+	for _, f := range list {
+		shut := "no"
+		if f.Quarantined > 0 {
+			shut = "yes"
+		}
+		out.printf("%-19s %-5s %-8s %7s %7s %7s %8.1f %9s %9s  %s\n", f.Lie, f.Bus, f.Preset, share(f.Right, 1), share(f.RightHonest, 1),
+			share(f.RightSilent, 1), f.Rate, share(f.Rate, f.RateHonest), share(f.Rate, f.RateSilent), shut)
 	}
 	return out.err
 }

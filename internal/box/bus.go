@@ -53,6 +53,9 @@ func (b *Box) open(ctx context.Context, most int) (o buses, err error) {
 	if b.Faults != nil && o.bus != nil {
 		o.bus = transport.Disturb(o.bus, b.Host, *b.Faults)
 	}
+	if b.given.Bend != nil && o.bus != nil {
+		o.bus = b.given.Bend(o.bus)
+	}
 	return o, nil
 }
 

@@ -34,6 +34,7 @@ type Given struct {
 	Dir    string                                        // that paths are seen from
 	Model  *modelfile.Model                              // in place of a file
 	Join   func(transport.HostID) (transport.Bus, error) // in place of nats and tcp
+	Bend   func(transport.Bus) transport.Bus             // what is sent, and heard
 	World  host.World                                    // whose lines come when it says
 	Report func(*host.Report)                            // hears reports; nobody else does then
 	Every  time.Duration                                 // between two of them, with Report

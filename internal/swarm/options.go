@@ -28,6 +28,9 @@ type Options struct {
 	// means goroutines of this process.
 	Program []string
 
+	// Programs run the agents of some hosts in place of Program.
+	Programs map[transport.HostID][]string
+
 	// Lines makes processes hear the world on their standard input even if
 	// the bus is NATS.
 	Lines bool

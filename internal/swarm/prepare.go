@@ -145,8 +145,12 @@ func (r *run) prepareProcesses(ctx context.Context, addresses map[transport.Host
 		}
 	}
 	p := newProcesses(r.Dir, func(id transport.HostID) *exec.Cmd {
-		args := append(append([]string{}, r.Program[1:]...), "--config", r.file(id))
-		cmd := exec.Command(r.Program[0], args...)
+		program := r.Program
+		if own, ok := r.Programs[id]; ok {
+			program = own
+		}
+		args := append(append([]string{}, program[1:]...), "--config", r.file(id))
+		cmd := exec.Command(program[0], args...)
 		Share(cmd, r.Hosts)
 		return cmd
 	})
