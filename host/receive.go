@@ -233,7 +233,9 @@ func (h *Machine) inspect(f transport.Frame) ([]agent.Message, bool) {
 // it says means nothing here: its nodes count as silent.
 func (h *Machine) differs(from transport.HostID, plan uint32) {
 	h.stats.OtherPlans++
-	h.wavers(from, h.spoke[from] != nil)
+	if c := h.change; c == nil || plan != c.digest && plan != c.before { // those who only follow later are no liars
+		h.wavers(from, h.spoke[from] != nil)
+	}
 	if h.others[from] != plan {
 		h.others[from] = plan
 		h.warn("a host runs another model, scale or rule; it is not listened to until it runs the same: compare what --check says of it",

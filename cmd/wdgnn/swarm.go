@@ -30,6 +30,8 @@ wdgnn-agent; doc/runtime.md walks from one machine to three.`,
 		(&SwarmUpCommand{}).command(), (&SwarmCollectCommand{}).command(), (&SwarmKeysCommand{}).command(), (&SwarmStatusCommand{}).command(),
 		(&SwarmServerCommand{}).command(), (&SwarmSimCommand{}).command(), (&SwarmBenchCommand{}).command(),
 		newSwarmProbeCommand(), newSwarmLiarCommand(),
+		(&SwarmDeployCommand{}).command(),
+		(&SwarmServerCommand{}).command(), (&SwarmSimCommand{}).command(), (&SwarmBenchCommand{}).command(), newSwarmProbeCommand(),
 	)
 	return cmd
 }

@@ -32,6 +32,9 @@ func (b *Box) open(ctx context.Context, most int) (o buses, err error) {
 			if b.newcomers != nil {
 				err = o.nats.Attend(b.newcomers.shown)
 			}
+			if b.deployer != nil && err == nil {
+				err = o.nats.Obey(b.deployer.obey)
+			}
 			b.certificate.start(nil)
 		}
 	case b.Bus.Kind == BusTCP:
@@ -105,6 +108,10 @@ func (b *Box) listen(ctx context.Context, most int, log *slog.Logger) (*tcpbus.B
 		t.Identify = func(cert *x509.Certificate) (transport.HostID, error) { return keys.HostOf(cert, c.Run) }
 		t.Permit = func(cert *x509.Certificate, sender transport.HostID) error { return n.permit(cert, c.Run, sender) }
 		t.Stranger = n.stranger
+	}
+	if b.deployer != nil {
+		t.Visit = b.deployer.visit
+		t.Visitor = func(cert *x509.Certificate) bool { return keys.IsOperator(cert, c.Run) }
 	}
 	return tcpbus.Open(ctx, t)
 }

@@ -39,7 +39,10 @@ func Describe(c *Config) (string, error) {
 		fmt.Fprintf(&out, "%-8s %s\n", subject, fmt.Sprintf(format, args...))
 	}
 	say("run", "%s, host %d of %d: nodes %s", c.Run, c.Host, len(c.Hosts), host.FormatNodes(b.nodes))
-	say("model", "%s: %s", c.Model, b.describeModel(plan))
+	say("model", "%s: %s", b.modelName(), b.describeModel(plan))
+	if d := b.deployed; d != nil {
+		say("deploy", "%s", b.describeDeployment(d))
+	}
 	if plan.Forecast != nil {
 		say("forecast", "%s", b.describeForecast(plan.Forecast))
 	}

@@ -63,8 +63,16 @@ type Box struct {
 	reports *reporter
 	known   bool // an earlier start found the scale
 
-	newcomers *newcomers     // nil without keys
-	closers   []func() error // in reverse order
+	newcomers *newcomers // nil without keys
+
+	deployed  *deployment // nil if no model ever was
+	sum       string      // SHA-256 of the file of the model
+	runs      string      // SHA-256 of the model, if it was deployed
+	plan      *agent.Plan
+	mostFrame int       // bytes of frames that the bus takes
+	deployer  *deployer // nil if nobody can deploy to it
+
+	closers []func() error // in reverse order
 }
 
 // Run runs the box until its world ends or ctx does, both of which are no
@@ -240,7 +248,11 @@ func (b *Box) build(ctx context.Context, s Streams) error {
 			b.log.Warn("checkpoint cannot be read; the one before is taken", "what", s)
 		}
 	}
-	if b.buses, err = b.open(ctx, host.MaxFrame(plan)); err != nil {
+	if b.deployer, err = b.newDeployer(b.deployed); err != nil {
+		return err
+	}
+	b.mostFrame = host.MaxFrame(plan) + deployRoom
+	if b.buses, err = b.open(ctx, b.mostFrame); err != nil {
 		return err
 	}
 	if b.buses.bus != nil {
@@ -268,7 +280,7 @@ func (b *Box) read() (err error) {
 		return err
 	}
 	if b.model = b.given.Model; b.model == nil {
-		if b.model, err = b.loadModel(); err != nil {
+		if err = b.readModel(); err != nil {
 			return err
 		}
 	}
@@ -348,6 +360,9 @@ func (b *Box) makeHost(ctx context.Context, scale float64, gauge *agent.GaugeCon
 		c.Links = s.firstLinks()
 	}
 	b.join(&c, &e)
+	if err := b.deploy(&c, &e); err != nil {
+		return err
+	}
 	if b.Faults != nil {
 		c.Losses = transport.NewLosses(b.Host, b.Faults.Seed)
 	}
