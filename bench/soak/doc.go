@@ -9,7 +9,7 @@
 //	go run ./bench/soak --program bin/wdgnn --agent bin/wdgnn-agent --runs 100 --out soak.json
 //	go run ./bench/soak --program bin/wdgnn --agent bin/wdgnn-agent --hours 1 --out soak.json
 //	go run ./bench/soak --program bin/wdgnn --agent bin/wdgnn-agent --older old/wdgnn --out soak.json
-//	go run ./bench/soak --out bench/soak/results.json --page bench/soak/results.md
+//	go run ./bench/soak --add soak.json --out bench/soak/results.json --page bench/soak/results.md
 //
 // With --runs each fault has a deployment of its own, over NATS and over direct
 // links in turn. With --hours there is one of each, side by side, and faults follow

@@ -29,6 +29,7 @@ type options struct {
 	commit                string
 	seconds               float64 // that faults last; 0 means as drawn
 	only                  string  // kinds of faults with this in their names
+	add                   []string
 	dir, out, page        string
 }
 
@@ -66,11 +67,15 @@ func parse(args []string) (*options, error) {
 	f.StringVar(&o.only, "only", "", "faults with this in their names alone")
 	f.StringVar(&o.dir, "dir", "", "folder for boxes and their logs; left out, one that is removed")
 	f.StringVar(&o.out, "out", "soak.json", "file for the result")
+	add := f.String("add", "", "`files` with results, comma separated, that take the place of those of their kinds in --out")
 	f.StringVar(&o.page, "page", "", "file for a page about the result")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
 	o.span = time.Duration(*hours * float64(time.Hour))
+	if *add != "" {
+		o.add = strings.Split(*add, ",")
+	}
 	o.buses, o.paces = strings.Split(*buses, ","), strings.Split(*paces, ",")
 	for _, b := range o.buses {
 		if b != busNATS && b != busTCP {
@@ -116,6 +121,11 @@ func (o *options) run(ctx context.Context) error {
 	r, err := load(o.out)
 	if err != nil {
 		return err
+	}
+	for _, path := range o.add {
+		if err := r.add(path); err != nil {
+			return err
+		}
 	}
 	if o.runs > 0 || o.span > 0 || o.older != nil {
 		if err := o.measure(ctx, r); err != nil {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,6 +41,19 @@ func load(path string) (*Result, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return r, nil
+}
+
+// add takes what another file holds in the place of what is there.
+func (r *Result) add(path string) error {
+	if _, err := os.Stat(path); err != nil {
+		return err
+	}
+	other, err := load(path)
+	if err != nil {
+		return err
+	}
+	r.Runs, r.Soak, r.Upgrade = cmp.Or(other.Runs, r.Runs), cmp.Or(other.Soak, r.Soak), cmp.Or(other.Upgrade, r.Upgrade)
+	return nil
 }
 
 // save writes the result, whole or not at all.

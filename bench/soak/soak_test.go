@@ -188,8 +188,8 @@ func TestPage(t *testing.T) {
 		Upgrade: &Upgrade{Moves: []*Move{{To: "newer", Kept: true, Healed: 1.5}}},
 	}
 	check(t, r.save(filepath.Join(dir, "r.json")))
-	r, err := load(filepath.Join(dir, "r.json"))
-	check(t, err)
+	r = &Result{Upgrade: &Upgrade{Older: "of another file"}}
+	check(t, r.add(filepath.Join(dir, "r.json")))
 	check(t, r.write(filepath.Join(dir, "r.md")))
 	text, err := os.ReadFile(filepath.Join(dir, "r.md"))
 	check(t, err)
