@@ -42,12 +42,14 @@ type lines struct {
 	config *Config
 	in     io.Reader
 	out    *outbox
+	log    *slog.Logger
 	halt   chan struct{}
+	late   bool // lines were left out
 }
 
 // newLines returns a world of lines whose answers go to out.
 func (c *Config) newLines(in io.Reader, out *outbox, log *slog.Logger) (*lines, error) {
-	w := &lines{Text: c.newText(out.put, log), config: c, in: in, out: out, halt: make(chan struct{})}
+	w := &lines{Text: c.newText(out.put, log), config: c, in: in, out: out, log: log, halt: make(chan struct{})}
 	if c.World.File != "" {
 		f, err := os.Open(c.abs(c.World.File))
 		if err != nil {
@@ -129,9 +131,14 @@ func (w *lines) read(k *clock) {
 // send hands a line over when it is time, and says whether to go on.
 func (w *lines) send(text []byte, k *clock) bool {
 	if k.period > 0 {
-		var at struct{ Time uint64 }
-		if json.Unmarshal(text, &at) == nil && !k.wait(at.Time, w.halt) {
-			return false
+		var at struct{ Time *uint64 }
+		if json.Unmarshal(text, &at) == nil && at.Time != nil {
+			if w.over(*at.Time, k) {
+				return true
+			}
+			if !k.wait(*at.Time, w.halt) {
+				return false
+			}
 		}
 	}
 	w.Say(text, w.halt)
@@ -141,6 +148,20 @@ func (w *lines) send(text []byte, k *clock) bool {
 	default:
 		return true
 	}
+}
+
+// over says whether a line of a file is left out: a box that is started late, or
+// again, begins with the step whose time it is, as it does with a stream, and does
+// not hear all of its file once more. Whoever writes to stdin gets an answer.
+func (w *lines) over(time uint64, k *clock) bool {
+	if w.config.World.File == "" || k.begun || k.first(time) == time {
+		return false
+	}
+	if !w.late {
+		w.log.Info("lines whose time is over are left out, by pace.start and the clock of this machine", "first", time)
+	}
+	w.late = true
+	return true
 }
 
 // subject is a world that speaks over NATS.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"reflect"
 	"strconv"
 	"strings"
@@ -260,4 +261,45 @@ func TestOutputNotFinite(t *testing.T) {
 	if got := final.Stats; got.LostOutputs != 3 || got.LostAnswers != 0 {
 		t.Errorf("%d outputs and %d answers lost, want 3 and 0", got.LostOutputs, got.LostAnswers)
 	}
+}
+
+// A box that reads a file by the clock and is started late begins with the step whose
+// time it is: lines of earlier steps are neither answered nor refused, however many
+// there are.
+func TestFileOfLinesByTheClockBeginsLate(t *testing.T) {
+	f := newFixture(t, graph.ShiftSymmetric, false)
+	const late, period = 12, time.Second // far more than a box takes to start
+	var text strings.Builder
+	for s := range steps {
+		fmt.Fprintln(&text, f.line(s, everybody()...))
+	}
+	check(t, os.WriteFile(f.path("lines.jsonl"), []byte(text.String()), 0o644))
+	c := f.config(0, 1)
+	c.World = box.World{Kind: box.WorldLines, File: "lines.jsonl", Answers: "answers.jsonl"}
+	c.Pace = box.Pace{Period: period, Start: time.Now().Add(-(late*period - period/2))}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- box.Run(ctx, f.load(t, c), box.Streams{}) }()
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		answers, _ := os.ReadFile(f.path("answers.jsonl")) // which may not be there yet
+		if line, _, whole := strings.Cut(string(answers), "\n"); whole {
+			var first host.Answer
+			check(t, json.Unmarshal([]byte(line), &first))
+			if first.Time < late || first.Error != "" || len(first.Outputs) != nodes {
+				t.Errorf("the first answer is of step %d, with %d outputs and the error %q; want step %d or later, %d and none",
+					first.Time, len(first.Outputs), first.Error, late, nodes)
+			}
+			break
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			t.Fatal("no answer")
+		}
+	}
+	cancel()
+	check(t, <-done)
 }
