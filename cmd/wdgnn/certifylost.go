@@ -91,7 +91,7 @@ func (p *certifyPage) leadWeakest(w *lines) {
 	flips := p.judged()
 	for _, k := range p.Lost.Ranking()[:min(shownParts, len(p.Lost.Parts))] {
 		part := &p.Lost.Parts[k]
-		switch name := part.Name(p.Lost.Directed); {
+		switch name := p.question.PartName(part); {
 		case flips && part.Flips > 0:
 			names = append(names, fmt.Sprintf("%s (%s)", name, counted(part.Flips, "answer")))
 		case !flips && part.Move > 0:
@@ -141,14 +141,14 @@ func (p *certifyPage) printParts(w *lines) {
 	if len(ranking) == 0 {
 		return
 	}
-	w.printf("\n  %-12s", "lost "+p.one())
+	w.printf("\n  %-15s", "lost "+p.one())
 	if p.judged() {
 		w.printf(" %10s %8s", "answers", "share")
 	}
 	w.printf(" %12s\n", "farthest")
 	for _, k := range ranking[:min(shownRows, len(ranking))] {
 		part := &p.Lost.Parts[k]
-		w.printf("  %-12s", part.Name(p.Lost.Directed))
+		w.printf("  %-15s", p.question.PartName(part))
 		if p.judged() {
 			w.printf(" %10s %8s", thousands(part.Flips), p.share(part.Flips))
 		}
@@ -195,7 +195,7 @@ func (p *certifyPage) printNodes(w *lines) {
 		}
 		return int(sign(b.moves[len(b.moves)-1] - a.moves[len(a.moves)-1]))
 	})
-	w.printf("\n  %-12s %10s", "node", "answers")
+	w.printf("\n  %-15s %10s", "node", "answers")
 	for k := range levels {
 		if p.judged() {
 			w.printf(" %12s", fmt.Sprintf("hold, %s lost", number1(k+1)))
@@ -203,7 +203,7 @@ func (p *certifyPage) printNodes(w *lines) {
 	}
 	w.printf(" %12s %12s\n", "median move", "farthest")
 	for _, r := range rows[:min(shownRows, len(rows))] {
-		w.printf("  %-12d %10s", r.node, thousands(r.answers))
+		w.printf("  %-15s %10s", p.question.Name(r.node), thousands(r.answers))
 		for k := range levels {
 			if p.judged() {
 				w.printf(" %12s", fmt.Sprintf("%.1f %%", 100*float64(r.held[k])/float64(r.answers)))

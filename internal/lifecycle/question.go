@@ -29,16 +29,18 @@ func QuestionOf(m *modelfile.Model, o *data.Observed, nodes []int) (*robust.Ques
 }
 
 // QuestionPart asks a model the part of a configuration's data that is called train,
-// valid or test.
+// valid or test; a controller of robots the first flight of it.
 func QuestionPart(ctx context.Context, m *modelfile.Model, c *config.Config, part string) (*robust.Question, error) {
+	if c.Scenario == "flocking" {
+		return newFlights(c).question(m, part)
+	}
 	a, err := ask(ctx, m, c, part)
 	if err != nil {
 		return nil, err
 	}
 	d := a.set
 	if d.each > 0 {
-		return nil, errors.New("samples of this scenario have graphs of their own, each another; " +
-			"name one of them by --graph, with its signals")
+		return nil, errors.New("samples of this scenario have no graph in common; name one by --graph, with its signals")
 	}
 	graphs := d.steps
 	if !d.Delayed() {
@@ -78,7 +80,7 @@ func setUnits(q *robust.Question, m *modelfile.Model) error {
 	if err != nil || spec == nil || len(spec.Norms) != q.Nodes() {
 		return err
 	}
-	q.Unit = spec.Unit
+	q.Unit, q.Names = spec.Unit, spec.Sensors
 	for i := range spec.Norms {
 		n, in := &spec.Norms[i], make([]float64, spec.Inputs())
 		q.Scale = append(q.Scale, n.Scale)

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wdgnn/wdgnn/forecast"
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/data"
 	"github.com/wdgnn/wdgnn/internal/robust"
@@ -88,4 +91,65 @@ func (f *onlineCase) answers(m *modelfile.Model, links []string) [][]float32 {
 		out = append(out, row)
 	}
 	return out
+}
+
+// A controller is asked what it was asked in a flight: its answers are the
+// accelerations that a pilot gives, step by step.
+func TestQuestionOfAFlight(t *testing.T) {
+	run := prepared(t, `
+seed: 2
+scenario: flocking
+flocking: {robots: 6, duration_seconds: 0.1, train_flights: 2, valid_flights: 1, test_flights: 1, shift: row-stochastic}
+model: {features: 4, wide: {order: 2}, deep: [{order: 2, features: 4, activation: tanh}]}
+train: {epochs: 1}
+`)
+	file := run.File("test")
+	q, err := QuestionPart(t.Context(), file, run.config, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers, err := q.Answers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(answers) != 10*6 || q.Unit != "m/s²" {
+		t.Fatalf("%d answers in %q, want those of 6 robots at 10 steps in m/s²", len(answers), q.Unit)
+	}
+	pilot, y := &gnn.Delayed{Model: file.Network}, mat.NewDense(6, 2, nil)
+	for step, g := range q.Graphs {
+		s, err := q.Operator.Of(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pilot.Predict(y, s, q.Signals.View(6*step, 0, 6, q.Signals.Cols))
+		pilot.Advance()
+		for i := range 6 {
+			if got := answers[6*step+i]; !slices.Equal(got.Values, y.Row(i)) || got.Step != step || got.Node != i {
+				t.Fatalf("robot %d at step %d: %+v, want %v", i, step, got, y.Row(i))
+			}
+		}
+	}
+}
+
+// A forecast is asked in units of its readings.
+func TestQuestionOfForecasts(t *testing.T) {
+	q := &robust.Question{Graphs: []*graph.Graph{graph.Ring(2)}}
+	file := new(modelfile.Model)
+	spec := &forecast.Spec{
+		Sensors: []string{"north", "south"}, Steps: 9, Unit: "mph", Lags: 2, Horizons: []int{1}, Extras: 1,
+		Norms: []forecast.Norm{
+			{Scale: 2, ExtraMean: []float64{0}, ExtraScale: []float64{7}, High: 1, Longest: 1, Rough: 1},
+			{Scale: 3, ExtraMean: []float64{0}, ExtraScale: []float64{8}, High: 1, Longest: 1, Rough: 1},
+		},
+	}
+	if err := file.SetForecast(spec); err != nil {
+		t.Fatal(err)
+	}
+	if err := setUnits(q, file); err != nil {
+		t.Fatal(err)
+	}
+	if q.Unit != "mph" || q.Name(1) != "south" || !slices.Equal(q.Scale, []float64{2, 3}) ||
+		!slices.Equal(q.InputScale, []float64{2, 2, 0, 7, 3, 3, 0, 8}) {
+		t.Errorf("got unit %q, names %q, scales %v of outputs and %v of inputs", q.Unit, q.Names, q.Scale, q.InputScale)
+	}
 }

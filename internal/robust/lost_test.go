@@ -69,7 +69,7 @@ func checkLost(t *testing.T, in *instance, c LostConfig) {
 	all := in.try(t, before, append(slices.Clone(ones), twos...))
 	for k, p := range got.Parts {
 		if q.Classify && p.Flips != one.flips[k] {
-			t.Errorf("%s: %s %s flips %d answers, want %d", in.name, c.Of, p.Name(false), p.Flips, one.flips[k])
+			t.Errorf("%s: %s %s flips %d answers, want %d", in.name, c.Of, q.PartName(&p), p.Flips, one.flips[k])
 		}
 	}
 	for a, v := range got.Answers {

@@ -1,7 +1,6 @@
 package robust
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/wdgnn/wdgnn/graph"
@@ -28,15 +27,16 @@ type Part struct {
 	Move  float64 `json:"move"`  // the farthest that its loss alone moves one, in the user's units
 }
 
-// Name writes a link as 12–17 or 12→17, a node as 12.
-func (p *Part) Name(directed bool) string {
-	switch {
-	case len(p.Ends) == 1:
-		return fmt.Sprint(p.Ends[0])
-	case directed:
-		return fmt.Sprintf("%d→%d", p.Ends[0], p.Ends[1])
+// PartName writes a link as 12–17 or 12→17, a node as 12.
+func (q *Question) PartName(p *Part) string {
+	switch e := p.Ends; {
+	case len(e) == 1:
+		return q.Name(e[0])
+	case q.Graphs[0].Directed():
+		return q.Name(e[0]) + "→" + q.Name(e[1])
+	default:
+		return q.Name(e[0]) + "–" + q.Name(e[1])
 	}
-	return fmt.Sprintf("%d–%d", p.Ends[0], p.Ends[1])
 }
 
 // parts lists what can be lost: all links of all steps, or all nodes that have one.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
@@ -28,6 +29,7 @@ type Question struct {
 	Classify bool      // an answer is the class of the largest output; otherwise its outputs are values
 	Scale    []float64 // by node: what an output of 1 is in the user's units; nil means 1
 	Unit     string    // of these; empty if it has no name
+	Names    []string  // of nodes, for people; nil means their numbers
 	Within   float64   // of values: how far an answer may move and still hold, in these units; 0 asks how far only
 	Own      Own       // nil if all nodes answer with the taps of Network
 
@@ -90,6 +92,14 @@ func (q *Question) Some(most int) *Question {
 		some.Signals.View(k*rows, 0, rows, q.Signals.Cols).CopyFrom(q.Signals.View(at*rows, 0, rows, q.Signals.Cols))
 	}
 	return &some
+}
+
+// Name returns what people call a node.
+func (q *Question) Name(node int) string {
+	if node >= len(q.Names) {
+		return strconv.Itoa(node)
+	}
+	return q.Names[node]
 }
 
 // number returns that of sample s.
