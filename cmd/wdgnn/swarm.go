@@ -31,7 +31,6 @@ wdgnn-agent; doc/runtime.md walks from one machine to three.`,
 		(&SwarmServerCommand{}).command(), (&SwarmSimCommand{}).command(), (&SwarmBenchCommand{}).command(),
 		newSwarmProbeCommand(), newSwarmLiarCommand(),
 		(&SwarmDeployCommand{}).command(),
-		(&SwarmServerCommand{}).command(), (&SwarmSimCommand{}).command(), (&SwarmBenchCommand{}).command(), newSwarmProbeCommand(),
 	)
 	return cmd
 }
