@@ -33,7 +33,7 @@ func (h *Machine) gather() {
 		return
 	}
 	for i := range h.cells {
-		h.cells[i].output = h.batch.Output(i)
+		h.cells[i].output = slices.Clip(h.batch.Output(i)) // where it is predicted
 	}
 }
 
