@@ -6,7 +6,8 @@ import (
 )
 
 const planeAbout = "nodes of a geometric graph of degree 10, delayed filters of order 3, " +
-	"one input, one layer of 32 features, learning on; 4 processes over NATS, each with a strip of the plane. Memory is the most that each process ever had, together"
+	"one input, one layer of 32 features, learning on; " +
+	"4 processes over NATS, each with a strip of the plane. Memory is the most that each process ever had, together"
 
 var largeGraph = Measurement{
 	Name:   "large",
