@@ -211,7 +211,7 @@ func (l *agentLine) row() string {
 // goalValue writes a value, rounded to the worse side.
 func goalValue(g agents.Goal) string {
 	if g.Below {
-		return digits(g.Value, func(v float64) float64 { return math.Ceil(v - 2e-9) }) // without the hair that digits adds
+		return digits(g.Value, func(v float64) float64 { return max(math.Ceil(v-2e-9), 0) }) // without the hair that digits adds
 	}
 	return digits(g.Value, math.Floor)
 }
