@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -21,8 +22,11 @@ const (
 // belongs to handle. A server whose keys do not permit that is asked again now and then:
 // they may be replaced while it runs.
 func (c *Conn) Attend(handle func(host transport.HostID, data []byte)) error {
+	var mu sync.Mutex
 	var end func()
 	subscribe := func() (err error) {
+		mu.Lock()
+		defer mu.Unlock()
 		if end != nil {
 			end()
 		}
