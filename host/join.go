@@ -34,6 +34,8 @@ type members struct {
 	own     bool   // this host is one of them
 	fresh   bool   // and has made no step before this start
 	refused map[uint64]bool
+	looked  int           // records whose signature was looked at in this deadline,
+	renews  time.Duration // which ends then
 
 	unsaid []transport.HostID // whose records are to be said
 	tell   bool               // what stands for all of them is
@@ -58,8 +60,13 @@ type newcomer struct {
 	heard  bool // a row of it was, since the start
 }
 
-// mostRefused bounds the records that are not looked at twice.
-const mostRefused = 256
+const (
+	mostRefused = 256 // records that are not looked at twice
+	mostLooked  = 64  // records that are looked at in a deadline: it takes a while, and others wait
+)
+
+// errBusy refuses a record that may be shown again.
+var errBusy = errors.New("host: too many records at once")
 
 // errOlder refuses a record that another has taken the place of.
 var errOlder = errors.New("host: a later record of the host is known")
@@ -183,6 +190,8 @@ func (h *Machine) vouched(record []byte, hash uint64) (*Member, error) {
 		return nil, errors.New("host: this box has no keys, and so nobody to vouch for others")
 	case h.members.refused[hash]:
 		return nil, errors.New("host: the record was refused before")
+	case !h.members.afford(h.now, h.cfg.Pace.Deadline):
+		return nil, errBusy
 	}
 	text, err := h.cfg.Vouch(record)
 	if err != nil {
@@ -199,6 +208,18 @@ func (h *Machine) vouched(record []byte, hash uint64) (*Member, error) {
 		return nil, fmt.Errorf("%w: %d of host %d, this is %d", errOlder, before.Serial, m.Host, m.Serial)
 	}
 	return m, nil
+}
+
+// afford says whether there is time to look at a record. Those of the start are looked
+// at whatever it takes.
+func (s *members) afford(now, deadline time.Duration) bool {
+	if now >= s.renews {
+		s.looked, s.renews = 0, now+deadline
+	}
+	if !s.recalls {
+		s.looked++
+	}
+	return s.looked <= mostLooked
 }
 
 // welcome adds the nodes and names of a host to those that are known.
@@ -273,7 +294,7 @@ func (h *Machine) listenTo(m *Member) {
 func (h *Machine) refuseRecord(hash uint64, why error) {
 	h.stats.RefusedRecords++
 	s := &h.members
-	if errors.Is(why, errOlder) || s.refused[hash] {
+	if errors.Is(why, errOlder) || errors.Is(why, errBusy) || s.refused[hash] {
 		return
 	}
 	if s.refused == nil || len(s.refused) >= mostRefused {

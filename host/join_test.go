@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/gnn"
@@ -122,6 +123,34 @@ func TestJoinTogether(t *testing.T) {
 	}
 	if alone, joint := played(-1), played(1); alone != joint {
 		t.Errorf("one by one\n%.2000s\nand together\n%.2000s", alone, joint)
+	}
+}
+
+// Who shows record after record takes little of a host's time: few are looked at in a
+// deadline, and one that is in order is taken in the next.
+func TestRecordFlood(t *testing.T) {
+	c := crowdConfig(t, 4, -1)
+	looked := 0
+	c.Vouch = func(record []byte) ([]byte, error) {
+		looked++
+		return vouch(record)
+	}
+	m, err := host.NewMachine(c, nil)
+	check(t, err)
+	m.Step(0, host.Start{})
+	for k := range 1000 {
+		m.Step(0, host.Shown{Record: fmt.Appendf(nil, "forged %d", k)})
+	}
+	if looked > 100 {
+		t.Errorf("%d records were looked at within a deadline, want 100 at most", looked)
+	}
+	good := host.Shown{Record: signed(&host.Member{Run: "crowd", Serial: 1, Nodes: "0-4"})}
+	if m.Step(0, good).Refused == nil {
+		t.Error("one more is taken, want it refused for now")
+	}
+	check(t, m.Step(2*time.Second, good).Refused)
+	if r := m.Step(2*time.Second, host.Look{}).Report; r.Stats.RefusedRecords != 1001 || r.Stats.Joined != 1 {
+		t.Errorf("%d records refused and %d taken, want 1001 and 1", r.Stats.RefusedRecords, r.Stats.Joined)
 	}
 }
 
