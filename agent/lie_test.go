@@ -128,12 +128,12 @@ func TestSmallDegree(t *testing.T) {
 // 6 + 6 is sent as 10 where that is the bound. Its own observation is sent as it is.
 func TestSumsAreShortened(t *testing.T) {
 	links := []agent.Link{{Node: 0, Weight: 1}, {Node: 2, Weight: 1}}
-	n, r := pair(t, graph.ShiftAdjacency, links, func(p *agent.Plan) { p.MaxRows = []float64{2, 10} })
+	_, r := pair(t, graph.ShiftAdjacency, links, func(p *agent.Plan) { p.MaxRows = []float64{2, 10} })
 	if got := r.Send[0].Values[0]; got != 3 {
 		t.Errorf("it observed 3 and sends %v, want 3", got)
 	}
 	other := first(6, 1, 1)
-	n, _ = pair(t, graph.ShiftAdjacency, links, func(p *agent.Plan) { p.MaxRows = []float64{6, 10} })
+	n, _ := pair(t, graph.ShiftAdjacency, links, func(p *agent.Plan) { p.MaxRows = []float64{6, 10} })
 	if _, err := n.Step(agent.Receive{Message: other}); err != nil {
 		t.Fatal(err)
 	}
