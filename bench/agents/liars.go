@@ -31,8 +31,9 @@ const (
 	liarDeadline = 250 * time.Millisecond
 )
 
-const liarAbout = "50 nodes localize sources on five processes, a model trained for them, 30 % of the links lost since; one process " +
-	"lies, and the answers of the other four in the first 600 steps are judged; deadline 250 ms, time counts from the first step on"
+const liarAbout = "50 nodes localize sources on five processes, a model trained for them, 30 % of the links lost since; " +
+	"one process lies from step 50 on, and the answers of the other four in the first 600 steps are judged; deadline 250 ms, " +
+	"time counts from the first step on"
 
 // Liars are measurements of what one host of five does to the others by lying. They
 // take long, and are only made when they are asked for.
@@ -120,7 +121,7 @@ func (b *Bench) lied(ctx context.Context, l *recipe.Localized, bus, preset strin
 		return nil, err
 	}
 	o := swarm.Options{Task: task, Hosts: liarHosts, Bus: bus, Program: b.program(), Lines: true, Run: "liars", Dir: dir}
-	o.Pace = host.Pace{Deadline: liarDeadline, First: 5 * time.Second}
+	o.Pace = host.Pace{Deadline: liarDeadline, First: 5 * time.Second} // it begins to lie when all are up
 	o.Programs = map[transport.HostID][]string{liarHost: append(slices.Clone(b.Self), "swarm", "liar", a.name)}
 	j := &judge{long: time.Duration(b.Seconds * float64(time.Second)), liar: map[int]bool{}}
 	for _, node := range swarm.Partition(task.Graph, liarHosts)[liarHost] {

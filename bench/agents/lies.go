@@ -11,6 +11,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/wdgnn/wdgnn/agent"
@@ -98,6 +99,7 @@ type liar struct {
 	lie    lie
 	inputs int          // numbers of a row of exchange 0
 	other  agent.NodeID // that is another host's
+	lies   bool         // by now
 	frames uint32
 	first  [][]byte
 	stuck  map[[2]uint32][]float32
@@ -105,8 +107,10 @@ type liar struct {
 	rng    *rand.Rand
 }
 
-// remembered is how many frames a liar records, to say them again.
-const remembered = 40
+const (
+	remembered = 40 // frames that a liar records, to say them again
+	honestTill = 50 // the step in which it begins to lie: all are up by then
+)
 
 // Send implements [transport.Bus].
 func (l *liar) Send(frame []byte) error {
@@ -116,6 +120,7 @@ func (l *liar) Send(frame []byte) error {
 	}
 	out := [][]byte{frame}
 	switch {
+	case !l.begun(frame):
 	case l.lie.tell != nil:
 		out = l.lie.tell(l, frame)
 	case l.lie.twist != nil:
@@ -126,6 +131,15 @@ func (l *liar) Send(frame []byte) error {
 		errs = append(errs, l.Bus.Send(f))
 	}
 	return errors.Join(errs...)
+}
+
+// begun says whether the time has come to lie.
+func (l *liar) begun(frame []byte) bool {
+	if !l.lies {
+		_, messages, err := l.reader.Read(frame)
+		l.lies = err == nil && slices.ContainsFunc(messages, func(m agent.Message) bool { return m.Time >= honestTill })
+	}
+	return l.lies
 }
 
 // twisted returns a frame whose rows say something else.

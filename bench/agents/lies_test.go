@@ -40,7 +40,8 @@ func TestLiesAreTold(t *testing.T) {
 		var truths [][]byte
 		for k := range 2 * remembered {
 			m := agent.Message{
-				From: 3, To: agent.Everyone, Time: uint64(k), Kind: agent.Row, Links: 2, Degree: 2, Values: []float32{float32(k + 1), 2, 3},
+				From: 3, To: agent.Everyone, Time: uint64(k + honestTill/2), Kind: agent.Row, Links: 2, Degree: 2,
+				Values: []float32{float32(k + 1), 2, 3},
 			}
 			truths = append(truths, agent.AppendFrame(nil, agent.Header{Run: 1, Plan: 2, Host: 1, Sequence: uint64(k + 1)}, []agent.Message{m}))
 			if err := l.Send(truths[k]); err != nil {
