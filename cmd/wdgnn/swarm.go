@@ -29,7 +29,7 @@ wdgnn-agent; doc/runtime.md walks from one machine to three.`,
 	cmd.AddCommand(
 		(&SwarmUpCommand{}).command(), (&SwarmCollectCommand{}).command(), (&SwarmKeysCommand{}).command(), (&SwarmStatusCommand{}).command(),
 		(&SwarmServerCommand{}).command(), (&SwarmSimCommand{}).command(), (&SwarmBenchCommand{}).command(),
-		newSwarmProbeCommand(), newSwarmLiarCommand(),
+		(&SwarmDeployCommand{}).command(), newSwarmProbeCommand(), newSwarmLiarCommand(),
 		(&SwarmDeployCommand{}).command(),
 	)
 	return cmd
