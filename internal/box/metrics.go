@@ -33,6 +33,8 @@ type gauge struct {
 var gauges = []gauge{
 	{"wdgnn_time", "the latest step", func(r *host.Report) float64 { return float64(r.Time) }},
 	{"wdgnn_silent_neighbours", "neighbours that are not waited for", func(r *host.Report) float64 { return float64(len(r.Silent)) }},
+	{"wdgnn_model_digest", "a number that stands for what the box runs, model, scale and rule: the same on all boxes", modelDigest},
+	{"wdgnn_model_armed", "the step for which the box is armed with another model; 0 if it is not", modelArmed},
 	{
 		"wdgnn_quarantined_hosts", "hosts whose frames are not used, because they sent what no honest host sends",
 		func(r *host.Report) float64 { return float64(len(r.Quarantine)) },
@@ -193,4 +195,21 @@ func metricsHandler(report func() *host.Report) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(newCollector(report), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+}
+
+// modelDigest returns the digest of a report as a number, 0 if it cannot be read.
+func modelDigest(r *host.Report) float64 {
+	n, err := strconv.ParseUint(r.Digest, 16, 32)
+	if err != nil {
+		return 0
+	}
+	return float64(n)
+}
+
+// modelArmed returns the step that a box was prepared for and has not made.
+func modelArmed(r *host.Report) float64 {
+	if c := r.Change; c != nil && (c.State == host.ChangeArmed || c.State == host.ChangeAgreed) {
+		return float64(c.Step)
+	}
+	return 0
 }

@@ -143,6 +143,11 @@ func StandingTable(list []Standing) string {
 			s.Host, s.Time, s.Behind, len(s.Silent), s.Refused, gated, s.BrokenSensors, checkpoint, certificate, state)
 	}
 	for _, s := range list {
+		if c := s.Change; s.Heard && c != nil {
+			fmt.Fprintf(&b, "host %d: model %.12s %s\n", s.Host, c.Model, changeState(c))
+		}
+	}
+	for _, s := range list {
 		for _, p := range s.Problems {
 			fmt.Fprintf(&b, "host %d: %s\n", s.Host, p)
 		}
@@ -174,4 +179,17 @@ func ExpectedHosts(dir string) (run string, hosts []transport.HostID, err error)
 		}
 	}
 	return p.Run, hosts, nil
+}
+
+// changeState says how far a model is that was deployed.
+func changeState(c *host.ChangeReport) string {
+	switch c.State {
+	case host.ChangeMade:
+		return fmt.Sprintf("runs since step %d, as deployed", c.Step)
+	case host.ChangeAgreed:
+		return fmt.Sprintf("is agreed on for step %d", c.Step)
+	case host.ChangeDropped:
+		return "was staged, and dropped"
+	}
+	return fmt.Sprintf("is armed for step %d, and not agreed on", c.Step)
 }
