@@ -72,7 +72,7 @@ func newField(t *testing.T, bus string) *field {
 	f.train("first", 1)
 	f.prolong("stream_signals.npy")
 	f.prolong("stream_targets.npy")
-	f.reference()
+	f.referenceOf("first")
 	return f
 }
 
@@ -124,13 +124,13 @@ func (f *field) prolong(name string) {
 	f.check(modelfile.SaveArray(filepath.Join(f.dir, "long_"+name), shape, slices.Repeat(values, repeats)))
 }
 
-// reference computes the right answers: one box, all nodes, one period.
-func (f *field) reference() {
+// referenceOf computes the right answers of a model: one box, all nodes, one period.
+func (f *field) referenceOf(model string) {
 	f.Helper()
 	f.write("one.yaml", `run: field
 host: 0
 hosts: {0: {nodes: 0-49}}
-model: first/run/model.safetensors
+model: `+model+`/run/model.safetensors
 bus: {kind: none}
 world: {kind: stream, signals: first/stream_signals.npy, targets: first/stream_targets.npy, graph: first/graph.csv, answers: one.jsonl}
 `)
