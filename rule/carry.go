@@ -24,8 +24,8 @@ func (n *Node) Carry(m Memory, from *Basis) (Memory, bool) {
 		f.inputs != from.inputs || f.rows != from.rows || f.outputs != from.outputs || f.width != from.width {
 		return Memory{}, false
 	}
-	same := slices.Equal(f.root, from.root)
-	if (len(m.Heard) > 0 || n.Hearing() != nil) && !(same && reflect.DeepEqual(f.ears[n.number], from.ears[n.number])) {
+	same, hears := slices.Equal(f.root, from.root), len(m.Heard) > 0 || n.Hearing() != nil
+	if hears && !(f.frame.reaches(from.frame) && reflect.DeepEqual(f.ears[n.number], from.ears[n.number])) {
 		return Memory{}, false
 	}
 	c := Memory{Steps: m.Steps, Coordinates: Orthonormal, Heard: slices.Clone(m.Heard)}
@@ -36,7 +36,7 @@ func (n *Node) Carry(m Memory, from *Basis) (Memory, bool) {
 		}
 		c.Vectors = append(c.Vectors, x)
 	}
-	if n.newton != nil && f.frame.means(from.frame) {
+	if n.newton != nil && f.frame.reaches(from.frame) && (hears || slices.Equal(f.frame.lower, from.frame.lower)) {
 		c.Newton = slices.Clone(m.Newton)
 	}
 	return c, n.Fits(c) == nil
@@ -66,7 +66,7 @@ func (f *Basis) rewrite(x []float32, from *Basis, same bool) []float32 {
 	return out
 }
 
-// means says whether numbers in both frames mean the same.
-func (g *frame) means(o *frame) bool {
-	return g != nil && o != nil && g.p == o.p && g.r == o.r && slices.Equal(g.lower, o.lower) && slices.Equal(g.reach, o.reach)
+// reaches says whether outputs in both frames are in the same coordinates.
+func (g *frame) reaches(o *frame) bool {
+	return g != nil && o != nil && g.r == o.r && slices.Equal(g.reach, o.reach)
 }

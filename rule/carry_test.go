@@ -29,7 +29,8 @@ func learned(t *testing.T, b *rule.Basis, c *rule.Config) *rule.Node {
 		z := mat.NewDense(1, 3, []float32{1, float32(k), -0.5})
 		base, target := mat.NewDense(1, 2, nil), mat.NewDense(1, 2, []float32{float32(k), 1})
 		n.Observe(z, base, []int32{0}, loss.MSE{Target: target})
-		if err := n.Step(&rule.Heard{Weights: []float32{1}, Rows: []int32{0}, Vectors: []mat.Dense{mat.NewDense(1, b.Len(), n.Params())}}); err != nil {
+		own := mat.NewDense(1, b.Len(), n.Params())
+		if err := n.Step(&rule.Heard{Weights: []float32{1}, Rows: []int32{0}, Vectors: []mat.Dense{own}}); err != nil {
 			t.Fatal(err)
 		}
 		n.Commit()
