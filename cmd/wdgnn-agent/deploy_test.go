@@ -23,7 +23,8 @@ func (f *field) secure() {
 		path := filepath.Join(f.dir, fmt.Sprintf("agent-%d.yaml", k))
 		text, err := os.ReadFile(path)
 		f.check(err)
-		config := strings.NewReplacer("nats://", "tls://", "bus: {", "bus: {keys: keys, ", "deadline: 500ms", "deadline: 20s").Replace(string(text))
+		secured := strings.NewReplacer("nats://", "tls://", "bus: {", "bus: {keys: keys, ", "deadline: 500ms", "deadline: 20s")
+		config := secured.Replace(string(text))
 		f.check(os.WriteFile(path, []byte(config+fmt.Sprintf("state: state-%d\ncheckpoint_every: 100ms\n", k)), 0o600))
 	}
 	f.run("wdgnn", "swarm", "keys", "--config", "agent-0.yaml", "--out", "keys")

@@ -30,7 +30,7 @@ func (c *SwarmKeysCommand) command() *cobra.Command {
 		Long: `Makes everything that decides who may speak as whom and hear whom, for all hosts
 that the configuration of one of them lists:
 
-  an NKey per host, for the world and for an observer (swarm status)
+  an NKey per host, for the world, an observer (swarm status) and an operator (deploy)
   permissions for the embedded NATS server, and nats.conf for external ones
   an authority of its own, certificates of the servers and of every host
 
@@ -92,7 +92,7 @@ func (c *SwarmKeysCommand) Run() error {
 		return err
 	}
 	out := lines{w: c.Stdout}
-	out.printf("%s: keys of %d hosts, the world and an observer, run %s\n", c.out, len(plan.Hosts), plan.Run)
+	out.printf("%s: keys of %d hosts, the world, an observer and an operator, run %s\n", c.out, len(plan.Hosts), plan.Run)
 	for _, h := range plan.Hosts {
 		out.printf("  host %d hears %d others\n", h.ID, len(h.Hears))
 	}

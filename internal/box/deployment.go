@@ -187,6 +187,9 @@ func (b *Box) modelName() string {
 // describeDeployment says what was deployed.
 func (b *Box) describeDeployment(d *deployment) string {
 	text := fmt.Sprintf("model %.12s since step %d, by wdgnn swarm deploy; %s is not read", d.Model, d.Since, b.Config.Model)
+	if b.runs != d.Model {
+		text += fmt.Sprintf("; the checkpoint is of model %.12s, and goes over", b.runs)
+	}
 	if d.Since == 0 {
 		text = fmt.Sprintf("none yet: model %.12s is that of the configuration", d.Model)
 	}

@@ -39,13 +39,7 @@ func Describe(c *Config) (string, error) {
 		fmt.Fprintf(&out, "%-8s %s\n", subject, fmt.Sprintf(format, args...))
 	}
 	say("run", "%s, host %d of %d: nodes %s", c.Run, c.Host, len(c.Hosts), host.FormatNodes(b.nodes))
-	say("model", "%s: %s", b.modelName(), b.describeModel(plan))
-	if d := b.deployed; d != nil {
-		say("deploy", "%s", b.describeDeployment(d))
-	}
-	if plan.Forecast != nil {
-		say("forecast", "%s", b.describeForecast(plan.Forecast))
-	}
+	b.sayModel(say, plan)
 	say("learn", "%s", b.describeLearning(plan))
 	if seed != nil {
 		say("seed", "%s", b.describeSeed())
@@ -96,6 +90,17 @@ func Describe(c *Config) (string, error) {
 		say("trial", "the world may have frames lost and nodes reset")
 	}
 	return out.String(), nil
+}
+
+// sayModel describes the model, where it is from, and what it forecasts.
+func (b *Box) sayModel(say func(subject, format string, args ...any), plan *agent.Plan) {
+	say("model", "%s: %s", b.modelName(), b.describeModel(plan))
+	if d := b.deployed; d != nil {
+		say("deploy", "%s", b.describeDeployment(d))
+	}
+	if plan.Forecast != nil {
+		say("forecast", "%s", b.describeForecast(plan.Forecast))
+	}
 }
 
 // describeDigest names what all boxes of a run must have in common.

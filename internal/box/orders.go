@@ -44,7 +44,8 @@ type Order struct {
 // Text is what the operator signs. Whether what was learned is kept was signed when boxes
 // were armed.
 func (o *Order) Text(run string) []byte {
-	return fmt.Appendf(nil, "wdgnn run %s: %s %d, model %s, step %d, reset %v", run, o.Kind, o.ID, o.Model, o.Step, o.Reset && o.Kind == OrderArm)
+	reset := o.Reset && o.Kind == OrderArm
+	return fmt.Appendf(nil, "wdgnn run %s: %s %d, model %s, step %d, reset %v", run, o.Kind, o.ID, o.Model, o.Step, reset)
 }
 
 // OrderAnswer is what a box says to an order. Error says why it is refused.

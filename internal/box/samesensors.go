@@ -19,7 +19,8 @@ func sameSensors(now, next *forecast.Spec) error {
 	}
 	switch {
 	case !slices.Equal(now.Sensors, next.Sensors):
-		return fmt.Errorf("it was trained with %d sensors, the model that runs with %d, or their names are others", len(next.Sensors), len(now.Sensors))
+		return fmt.Errorf("it was trained with %d sensors, the model that runs with %d, or their names are others",
+			len(next.Sensors), len(now.Sensors))
 	case now.Interval != next.Interval || !now.Origin.Equal(next.Origin):
 		return fmt.Errorf("it counts steps of %v from %v, the model that runs %v from %v; train with a series that begins at the same time",
 			next.Interval, next.Origin, now.Interval, now.Origin)

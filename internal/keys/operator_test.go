@@ -95,7 +95,8 @@ func TestOperatorOfEarlierSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, u := range p.Users {
-		if may := permitted(u); strings.HasPrefix(u.Name, "host-") && (!strings.Contains(may[0], "deployed.") || !strings.Contains(may[1], "deploy.")) {
+		may := permitted(u)
+		if strings.HasPrefix(u.Name, "host-") && (!strings.Contains(may[0], "deployed.") || !strings.Contains(may[1], "deploy.")) {
 			t.Errorf("%s may do %v, want to hear the operator and answer", u.Name, may)
 		}
 	}

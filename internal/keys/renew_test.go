@@ -97,7 +97,8 @@ func TestRenew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(done) != 5 || done[0].Party != "host-0" || done[3].Party != Operator || done[4].Party != "server" || done[0].Until.Sub(soon).Hours() < 364*24 {
+	if len(done) != 5 || done[0].Party != "host-0" || done[3].Party != Operator || done[4].Party != "server" ||
+		done[0].Until.Sub(soon).Hours() < 364*24 {
 		t.Errorf("got %v renewed, want three hosts, the operator and the server, for a year", done)
 	}
 	after, err := readCertificate(filepath.Join(dir, "host-0", "host.crt"))

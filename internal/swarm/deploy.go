@@ -58,8 +58,11 @@ type deploying struct {
 	*operator
 	want   Deployment
 	result Deployed
-	states map[transport.HostID]*box.OrderAnswer
+	states answersOf
 }
+
+// answersOf are what boxes said.
+type answersOf map[transport.HostID]*box.OrderAnswer
 
 // Deploy brings a model to all boxes: staged, and compared by its sum, at all of them
 // first, then armed, then agreed on. Before that an error means that nobody changes
@@ -118,14 +121,14 @@ func (d *deploying) run(ctx context.Context) error {
 }
 
 // each asks all boxes at once and returns what they said, and all that went wrong.
-func (d *deploying) each(ctx context.Context, ask func(h transport.HostID) (*box.OrderAnswer, error)) (map[transport.HostID]*box.OrderAnswer, error) {
+func (d *deploying) each(ctx context.Context, ask func(h transport.HostID) (*box.OrderAnswer, error)) (answersOf, error) {
 	answers, errs := make([]*box.OrderAnswer, len(d.want.Hosts)), make([]error, len(d.want.Hosts))
 	var asking sync.WaitGroup
 	for k, h := range d.want.Hosts {
 		asking.Go(func() { answers[k], errs[k] = ask(h) })
 	}
 	asking.Wait()
-	all := map[transport.HostID]*box.OrderAnswer{}
+	all := answersOf{}
 	for k, h := range d.want.Hosts {
 		if answers[k] != nil {
 			all[h] = answers[k]
@@ -138,7 +141,7 @@ func (d *deploying) each(ctx context.Context, ask func(h transport.HostID) (*box
 }
 
 // order gives all boxes the same order.
-func (d *deploying) order(ctx context.Context, o box.Order) (map[transport.HostID]*box.OrderAnswer, error) {
+func (d *deploying) order(ctx context.Context, o box.Order) (answersOf, error) {
 	return d.each(ctx, func(h transport.HostID) (*box.OrderAnswer, error) { return d.ask(ctx, h, o, orderTime) })
 }
 
@@ -153,7 +156,8 @@ func (d *deploying) look(ctx context.Context) error {
 	d.states = states
 	if len(states) < len(d.want.Hosts) {
 		return fmt.Errorf("%d of %d boxes do not answer, and all must be there: nothing changes\n%w\nA box that runs an earlier program, "+
-			"has no state: folder, or whose server has keys of an earlier version does not answer either", len(d.want.Hosts)-len(states), len(d.want.Hosts), err)
+			"has no state: folder, or whose server has keys of an earlier version does not answer either",
+			len(d.want.Hosts)-len(states), len(d.want.Hosts), err)
 	}
 	return err
 }
@@ -207,7 +211,8 @@ func (d *deploying) stage(ctx context.Context) (same bool, err error) {
 		}
 		for _, h := range d.want.Hosts {
 			if b := d.states[h].Before; b != d.result.Model {
-				return false, fmt.Errorf("host %d ran model %.12s before, host %d %.12s: name the file to go back to", h, b, d.want.Hosts[0], d.result.Model)
+				return false, fmt.Errorf("host %d ran model %.12s before, host %d %.12s: name the file to go back to",
+					h, b, d.want.Hosts[0], d.result.Model)
 			}
 		}
 	} else {
@@ -238,7 +243,7 @@ func (d *deploying) stage(ctx context.Context) (same bool, err error) {
 	case first.Seeded:
 		d.result.Why = "the model brings what its nodes have learned online"
 	case first.Learns:
-		d.result.Why = "the wide part has another shape, or sensors other norms"
+		d.result.Why = "it does not fit the new model: another shape of the wide part, other moments of inputs, other norms of sensors"
 	}
 	d.say("staged on %d of %d boxes: model %.12s, digest %s", len(staged), len(d.want.Hosts), d.result.Model, first.Staged)
 	if first.Staged == d.states[first.Host].Digest {
@@ -385,7 +390,7 @@ func (d *deploying) watch(ctx context.Context) error {
 }
 
 // count takes in how far boxes are, and returns the step of the farthest.
-func (d *deploying) count(states map[transport.HostID]*box.OrderAnswer) (farthest uint64) {
+func (d *deploying) count(states answersOf) (farthest uint64) {
 	d.result.Made, d.result.Late, d.result.Kept, d.result.Anew = 0, 0, 0, 0
 	for _, s := range states {
 		farthest = max(farthest, s.Next)
@@ -401,7 +406,7 @@ func (d *deploying) count(states map[transport.HostID]*box.OrderAnswer) (farthes
 }
 
 // follow tells boxes that are armed, and have not heard, that others have gone over.
-func (d *deploying) follow(ctx context.Context, states map[transport.HostID]*box.OrderAnswer) {
+func (d *deploying) follow(ctx context.Context, states answersOf) {
 	o := box.Order{Kind: box.OrderAgree, ID: d.result.ID, Model: d.result.Model, Step: d.result.Step, Reset: d.want.Reset, Gone: true}
 	for _, h := range d.want.Hosts {
 		if s := states[h]; s != nil && s.Change != nil && s.Change.ID == d.result.ID && s.Change.State == host.ChangeArmed {

@@ -12,7 +12,9 @@ import (
 
 // Visit dials a host as a visitor, whom its Config.Visit then talks to. The host must be
 // who check says by its certificate. A nil TLS is for hosts without.
-func Visit(ctx context.Context, address string, host transport.HostID, c *tls.Config, check func(tls.ConnectionState) error) (net.Conn, error) {
+func Visit(
+	ctx context.Context, address string, host transport.HostID, c *tls.Config, check func(tls.ConnectionState) error,
+) (net.Conn, error) {
 	raw, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("tcpbus: visit host %d: %w", host, err)
