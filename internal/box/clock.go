@@ -28,6 +28,7 @@ type clock struct {
 	start  time.Time     // of step 0 by the machine's clock; zero means none was named
 	origin time.Duration // of step 0 by even
 	begun  bool          // a step was waited for to its end
+	latest uint64        // the latest that was
 	said   bool          // that the first is far away
 }
 
@@ -116,7 +117,7 @@ func (k *clock) wait(t uint64, stop <-chan struct{}) bool {
 			left = k.origin + time.Duration(t)*k.period - k.even()
 		}
 		if left <= 0 {
-			k.begun = true
+			k.begun, k.latest = true, max(k.latest, t)
 			select {
 			case <-stop:
 				return false
@@ -136,5 +137,13 @@ func (k *clock) wait(t uint64, stop <-chan struct{}) bool {
 			timer.Stop()
 			return false
 		}
+	}
+}
+
+// end waits until the latest step is over, by the clock: a world that ends at once
+// would leave its last line without an answer, because that takes neighbours a while.
+func (k *clock) end(stop <-chan struct{}) {
+	if k.period > 0 && k.begun {
+		k.wait(k.latest+1, stop)
 	}
 }

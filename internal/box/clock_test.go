@@ -122,3 +122,20 @@ func TestClockPutRightBeforeStart(t *testing.T) {
 		}
 	})
 }
+
+// By the clock a world ends when its last step is over, so that there is time to
+// answer it; one of which no step was played ends at once.
+func TestWorldsEndWithTheirLastStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+		c := &Config{Pace: Pace{Period: time.Second, Start: now}}
+		k := c.newClock(0)
+		if k.end(nil); time.Since(now) != 0 {
+			t.Errorf("before any step: ended after %v, want at once", time.Since(now))
+		}
+		k.wait(3, nil)
+		if k.end(nil); time.Since(now) != 4*time.Second {
+			t.Errorf("after step 3: ended after %v, want 4 s, when step 4 would begin", time.Since(now))
+		}
+	})
+}

@@ -179,6 +179,7 @@ func (r *readings) send(next uint64, k *clock) {
 			return
 		}
 	}
+	k.end(r.halt)
 }
 
 // line returns what is sent at a row; links only where they may have changed.

@@ -99,6 +99,7 @@ func (s *stream) send(next uint64, k *clock) {
 			}
 		}
 	}
+	k.end(s.halt)
 }
 
 // late returns what answers of the step should have been that targets come late

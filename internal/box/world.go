@@ -123,6 +123,7 @@ func (w *lines) read(k *clock) {
 		}
 		line = line[:0]
 		if err != nil {
+			k.end(w.halt)
 			return
 		}
 	}

@@ -303,3 +303,37 @@ func TestFileOfLinesByTheClockBeginsLate(t *testing.T) {
 	cancel()
 	check(t, <-done)
 }
+
+// By the clock the last line is answered like any other: two boxes need a moment to
+// hear each other, and the end of their files, or of their streams, does not cut it off.
+func TestLastStepByTheClock(t *testing.T) {
+	s, err := broker.Start(broker.Config{})
+	check(t, err)
+	defer s.Stop()
+	f := newFixture(t, graph.ShiftSymmetric, false)
+	const period = 250 * time.Millisecond
+	start := time.Now().Add(-(steps - 4) * period) // the last four steps
+	var boxes []*box.Config
+	for id := range 2 {
+		c := f.config(id, 2)
+		c.Bus, c.Pace = box.Bus{Kind: box.BusNATS, URL: s.URL()}, box.Pace{Period: period, Start: start}
+		if id == 1 {
+			var text strings.Builder
+			for s := range steps {
+				fmt.Fprintln(&text, f.line(s, everybody()[nodes/2:]...))
+			}
+			check(t, os.WriteFile(f.path("lines.jsonl"), []byte(text.String()), 0o644))
+			c.World = box.World{Kind: box.WorldLines, File: "lines.jsonl"}
+		}
+		boxes = append(boxes, f.load(t, c))
+	}
+	answered := map[uint64]int{}
+	for line := range strings.Lines(string(run(t, boxes...))) {
+		var a host.Answer
+		check(t, json.Unmarshal([]byte(line), &a))
+		answered[a.Time] += len(a.Outputs)
+	}
+	if got := answered[steps-1]; got != nodes {
+		t.Errorf("the last step has %d outputs of both boxes, want %d", got, nodes)
+	}
+}
