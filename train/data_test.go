@@ -2,6 +2,7 @@ package train_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -188,6 +189,10 @@ func TestMistakesAreErrors(t *testing.T) {
 		}),
 		"from 0.4 to 0.1": data(func(c *train.SignalsConfig) { c.Outage = train.Outage{From: 0.4, To: 0.1} }),
 		"-1 subgraphs":    data(func(c *train.SignalsConfig) { c.Outage = train.Outage{To: 0.1, Subgraphs: -1} }),
+		"subgraphs drawn beforehand cannot be chosen": data(func(c *train.SignalsConfig) {
+			c.Outage = train.Outage{To: 0.1, Subgraphs: 3}
+			c.Subgraph = func(left *graph.Graph, _ *rand.Rand) (*graph.Graph, error) { return left, nil }
+		}),
 		"with other inputs": run(train.Job{
 			Train: d, Resume: checkpoint(t, m, d, train.ScaleNone),
 			Config: train.Config{Epochs: 1, BatchSize: 1, Inputs: train.Inputs{Scale: train.ScaleDiag}},

@@ -98,6 +98,9 @@ func (l *subgraphs) make(s *subgraph, draw Draw) error {
 		p += float64(width * draw.Rand("outage probability").Float64())
 	}
 	g, err := graph.NewOutage(d.cfg.Graph, draw.Rand("outage")).At(p)
+	if err == nil && d.cfg.Subgraph != nil {
+		g, err = d.cfg.Subgraph(g, draw.Rand("subgraph chosen"))
+	}
 	if err != nil {
 		return fmt.Errorf("train: %w", err)
 	}

@@ -3,6 +3,7 @@ package train
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
@@ -24,6 +25,12 @@ type SignalsConfig struct {
 
 	// Outage says which links fail; the zero value loses none.
 	Outage Outage
+
+	// Subgraph, if set, makes the graph of a batch, on the nodes of Graph, of what
+	// Outage leaves: for losses that are chosen rather than drawn. It may be called by
+	// several goroutines and answers the same for the same generator, until the
+	// epoch ends.
+	Subgraph func(left *graph.Graph, rng *rand.Rand) (*graph.Graph, error)
 }
 
 // Signals are samples on one graph, prepared for a model: unless the graph
@@ -74,7 +81,7 @@ func NewSignals(m *gnn.WideDeep, cfg SignalsConfig) (*Signals, error) {
 	}
 	d.carried = newCarried(cfg.Targets, d.Len(), func(int) int { return d.outputs() })
 	switch {
-	case cfg.Outage != (Outage{}):
+	case cfg.Outage != (Outage{}) || cfg.Subgraph != nil:
 		d.lost = newSubgraphs(d)
 	case !cfg.Sparing:
 		d.shiftAll()
@@ -101,6 +108,9 @@ func (d *Signals) validate() error {
 	}
 	if err := d.cfg.Outage.Validate(); err != nil {
 		errs = append(errs, err)
+	}
+	if d.cfg.Subgraph != nil && d.cfg.Outage.Subgraphs > 0 {
+		complain("subgraphs drawn beforehand cannot be chosen; want 0 of them where Subgraph is set")
 	}
 	return errors.Join(errs...)
 }
