@@ -62,7 +62,7 @@ const rules = `
 	                      scenario/flocking scenario/movies internal/config internal/data internal/dataset
 	                      internal/recipe internal/robust internal/rundir internal/snapshot
 	internal/recipe     : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc
-	                      scenario/flocking scenario/movies internal/dataset
+	                      scenario/flocking scenario/movies internal/dataset internal/robust
 	internal/demo       : mat graph gnn loss online rule train internal/recipe internal/live
 	internal/certify    : mat graph gnn loss random rule online theory modelfile internal/config internal/data
 	                      internal/lifecycle
@@ -73,8 +73,8 @@ const rules = `
 	internal/reproduce/flocking : gnn graph mat rule scenario/flocking internal/recipe internal/reproduce/study
 	internal/reproduce/movies : gnn graph loss mat online random rule train modelfile scenario/movies internal/baseline
 	                            internal/dataset internal/recipe internal/recommend internal/reproduce/study
-	internal/reproduce/theory : graph loss mat online modelfile theory scenario/flocking internal/certify
-	                            internal/recipe internal/reproduce/study internal/reproduce/sourceloc
+	internal/reproduce/theory : graph loss mat online train modelfile theory scenario/flocking internal/certify
+	                            internal/recipe internal/robust internal/reproduce/study internal/reproduce/sourceloc
 	                            internal/reproduce/flocking
 	internal/reproduce/agents : agent gnn graph loss mat online rule scenario/flocking internal/recipe
 	                            internal/reproduce/study internal/reproduce/sourceloc internal/reproduce/flocking

@@ -53,6 +53,10 @@ type Sourceloc struct {
 	Inputs  train.Inputs  `json:"inputs,omitzero"`
 	Outage  *train.Outage `json:"outage,omitempty"`
 	Average float64       `json:"average,omitempty"`
+
+	// Weak is how often, in epochs, the links are looked for that flip answers: half
+	// of the batches then lose one of them. 0 means never.
+	Weak int `json:"weak,omitempty"`
 }
 
 // Operator returns the shift of the models.
@@ -151,18 +155,22 @@ func (z *Source) Stream(name string, index ...int) *rand.Rand {
 }
 
 // samples draws signals for a model that hears them over g, in which links fail
-// as outage says.
+// as outage says, and weak ones beside, unless it is nil.
 func (z *Source) samples(
-	m *gnn.WideDeep, g *graph.Graph, count int, stream string, outage train.Outage,
+	m *gnn.WideDeep, g *graph.Graph, count int, stream string, outage train.Outage, weak *weakLinks,
 ) (*train.Signals, *train.Classes, error) {
 	signals, labels := z.Net.Draw(count, z.Stream(stream))
 	classes, err := train.NewSampleClasses(labels, len(z.Net.Detectors), z.World.Communities)
 	if err != nil {
 		return nil, nil, err
 	}
-	data, err := train.NewSignals(m, train.SignalsConfig{
+	c := train.SignalsConfig{
 		Graph: g, Operator: z.Operator(), Signals: signals, Read: z.Net.Detectors, Targets: classes, Outage: outage,
-	})
+	}
+	if weak != nil {
+		c.Outage.Subgraphs, c.Subgraph = 0, weak.without
+	}
+	data, err := train.NewSignals(m, c)
 	return data, classes, err
 }
 
@@ -173,7 +181,11 @@ func (z *Source) Fit(ctx context.Context, k Kind, onEpoch func(train.Epoch)) (*S
 	if err != nil {
 		return nil, err
 	}
-	data, _, err := z.samples(m, z.Net.Graph, z.Train, "train", z.outage(k))
+	var weak *weakLinks
+	if z.Weak > 0 {
+		weak = &weakLinks{source: z, model: m}
+	}
+	data, _, err := z.samples(m, z.Net.Graph, z.Train, "train", z.outage(k), weak)
 	if err != nil {
 		return nil, err
 	}
@@ -191,6 +203,9 @@ func (z *Source) Fit(ctx context.Context, k Kind, onEpoch func(train.Epoch)) (*S
 		OnEpoch: func(e train.Epoch) error {
 			if onEpoch != nil {
 				onEpoch(e)
+			}
+			if weak != nil && e.Index%z.Weak == 0 {
+				return weak.find(ctx)
 			}
 			return nil
 		},
@@ -263,7 +278,7 @@ func (z *Source) judges(m *gnn.WideDeep, k Kind) (list []judge, err error) {
 	add := func(g *graph.Graph, outage train.Outage) {
 		var j judge
 		if err == nil {
-			j.data, j.classes, err = z.samples(m, g, z.Valid, "valid", outage)
+			j.data, j.classes, err = z.samples(m, g, z.Valid, "valid", outage, nil)
 			list = append(list, j)
 		}
 	}

@@ -18,7 +18,7 @@ func Experiments() []study.Experiment {
 		sourceloc.Table1, sourceloc.Fig2a, sourceloc.Fig2b, sourceloc.Gains, sourceloc.Robust,
 		flocking.Table2, flocking.Table3,
 		movies.Table4, movies.Million, movies.AllMovies,
-		theory.Certify, theory.Lipschitz, sourceloc.LocalShift, sourceloc.Learners, agents.Experiment,
+		theory.Certify, theory.Lipschitz, theory.Certified, sourceloc.LocalShift, sourceloc.Learners, agents.Experiment,
 		traffic.Experiment,
 	}
 }
