@@ -15,6 +15,9 @@ type countProgress struct {
 	tenth int    // of it that were shown
 }
 
+// countAfter is when counting takes long.
+const countAfter = 10 * time.Second
+
 func newCountProgress(out io.Writer) *countProgress {
 	return &countProgress{progress: newProgress(out, 0, "")}
 }
@@ -25,7 +28,7 @@ func (p *countProgress) at(name string, done, all int) {
 		p.name, p.began, p.tenth = name, time.Now(), 0
 	}
 	spent := time.Since(p.began)
-	if p.terminal && time.Since(p.shown) < redraw || !p.terminal && (spent < longAfter || done == all || 10*done/all <= p.tenth) {
+	if p.terminal && time.Since(p.shown) < redraw || !p.terminal && (spent < countAfter || done == all || 10*done/all <= p.tenth) {
 		return
 	}
 	p.shown, p.tenth = time.Now(), 10*done/all
