@@ -218,3 +218,57 @@ func TestRoundingIsCovered(t *testing.T) {
 		t.Logf("bounds allow %.0f times what float32 rounds, in the median", m)
 	}
 }
+
+// What float32 adds to the pre-activations of two layers on one node, by hand: with
+// x = 3 and noise of up to 1, h₁ = 2x + 10 and h₂ = -h₁ + 5 within their intervals.
+func TestErrorsByHand(t *testing.T) {
+	net := &Network{In: 1, Features: 1, Outputs: 1, GainWide: 1, GainDeep: 1, Deep: []Layer{
+		{Filter{In: 1, Out: 1, Taps: [][]float64{{2}}, Bias: []float64{10}}, gnn.ReLU},
+		{Filter{In: 1, Out: 1, Taps: [][]float64{{-1}}, Bias: []float64{50}}, gnn.ReLU},
+	}}
+	crown := NewCrown(net, shiftOf(1, []float64{0}), nil, Noise{})
+	kase := crown.Case([]float64{3})
+	kase.Bounds(0, 1)
+	first, second := kase.box(1).layers[0], kase.box(1).layers[1]
+	e1 := crown.round.gamma[0] * (10 + 2*(3+1))
+	if !near(first.error[0], e1, 1e-12) || !near(first.most[0], 18+e1, 1e-12) {
+		t.Errorf("layer 1 errs by %v with outputs up to %v, want %v and %v", first.error[0], first.most[0], e1, 18+e1)
+	}
+	e2 := crown.round.gamma[1] * (50 + 18 + e1)
+	// h₂ is least where h₁ is largest, and both errors add up; it is never below 0.
+	if want := 36 + e1 + e2; !near(second.error[0], e2, 1e-12) || !near(second.most[0], want, 1e-12) {
+		t.Errorf("layer 2 errs by %v with outputs up to %v, want %v and %v", second.error[0], second.most[0], e2, want)
+	}
+	low := relax(gnn.ReLU, 32-e1-e2, 36+e1+e2)
+	if second.lines[0] != low {
+		t.Errorf("lines of layer 2 %+v, want %+v", second.lines[0], low)
+	}
+	b := kase.Bounds(0, 1)[0]
+	last := crown.round.last * (36 + e1 + e2)
+	if !near(b.Low, 32-e1-e2-last, 1e-12) || !near(b.High, 36+e1+e2+last, 1e-12) {
+		t.Errorf("bounds %v, want [%v, %v]", b, 32-e1-e2-last, 36+e1+e2+last)
+	}
+}
+
+// Taps that nodes have of their own, as GiveTaps gives them, are part of a case, of
+// its bounds and of the attack.
+func TestCrownOfOwnTaps(t *testing.T) {
+	rng := newRand(38)
+	for k := range 50 {
+		n := 3 + rng.IntN(5)
+		net := randomNetwork(rng)
+		f := randomFilter(rng, "wide", net.In, net.Features, 2, true)
+		net.Wide = &f
+		node := rng.IntN(n)
+		net.GiveTaps(node, randomSignal(rng, (3*net.In+1)*net.Outputs))
+		s, x := shiftOf(n, randomGraph(rng, n, false)), randomSignal(rng, n*net.In)
+		kase := NewCrown(net, s, []int{node}, Noise{}).Case(x)
+		want := net.Forward(s, x)[node*net.Outputs : (node+1)*net.Outputs]
+		_, found := kase.attack(node).outputs(make([]float64, len(x)))
+		for c, b := range kase.Bounds(node, 0) {
+			if got := kase.outputs(node)[c]; !near(got, want[c], 1e-9) || !near(found[c], want[c], 1e-9) || want[c] < b.Low || want[c] > b.High {
+				t.Fatalf("instance %d: output %d is %v and, attacked, %v within %v, want %v", k, c, got, found[c], b, want[c])
+			}
+		}
+	}
+}
