@@ -55,14 +55,11 @@ func Describe(c *Config) (string, error) {
 		return "", err
 	}
 	say("bus", "%s", bus)
-	if b.newcomers, err = c.newNewcomers(); err != nil {
+	joins, err := c.describeJoining()
+	if err != nil {
 		return "", err
 	}
-	if b.newcomers != nil && b.newcomers.own != nil {
-		joins, err := b.newcomers.describe()
-		if err != nil {
-			return "", err
-		}
+	if joins != "" {
 		say("joins", "%s", joins)
 	}
 	world, err := b.describeWorld(plan)

@@ -163,8 +163,12 @@ func (n *newcomers) stop() error {
 	return nil
 }
 
-// describe says what the box's own record says.
-func (n *newcomers) describe() (string, error) {
+// describeJoining says what the box's own record says; "" if it has none.
+func (c *Config) describeJoining() (string, error) {
+	n, err := c.newNewcomers()
+	if err != nil || n == nil || n.own == nil {
+		return "", err
+	}
 	m, err := n.read(n.own)
 	if err != nil {
 		return "", err
