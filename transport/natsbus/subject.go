@@ -30,7 +30,8 @@ func JoinSubjects(run string) string { return every(run, "join") }
 
 // DeploySubject is where a host is told what to run, DeployedSubject where it answers;
 // DeploySubjects and DeployedSubjects stand for those of all hosts of a run.
-func DeploySubject(run string, host transport.HostID) string   { return subject(run, "deploy", host) }
+func DeploySubject(run string, host transport.HostID) string { return subject(run, "deploy", host) }
+
 func DeployedSubject(run string, host transport.HostID) string { return subject(run, "deployed", host) }
 func DeploySubjects(run string) string                         { return every(run, "deploy") }
 func DeployedSubjects(run string) string                       { return every(run, "deployed") }
