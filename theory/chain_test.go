@@ -43,7 +43,8 @@ func TestChainOfTwo(t *testing.T) {
 // Three maps: the mean over four ways to cut, each term by hand, for diagonal maps
 // diag(2, 1), diag(1, 3), diag(5, 1) in turn.
 func TestChainOfThree(t *testing.T) {
-	a, b, c := matrixPiece("a", []float64{2, 0, 0, 1}, 2), matrixPiece("b", []float64{1, 0, 0, 3}, 2), matrixPiece("c", []float64{5, 0, 0, 1}, 2)
+	a, b := matrixPiece("a", []float64{2, 0, 0, 1}, 2), matrixPiece("b", []float64{1, 0, 0, 3}, 2)
+	c := matrixPiece("c", []float64{5, 0, 0, 1}, 2)
 	abc, ab, bc := 10.0, 3.0, 5.0           // diag(10, 3), diag(2, 3), diag(5, 3)
 	want := (abc + ab*5 + 2*bc + 2*3*5) / 4 // abc | ab·c | a·bc | a·b·c
 	if got := (norms{}).chain([]piece{a, b, c}); !near(got, want, 1e-12) {

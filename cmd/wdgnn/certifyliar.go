@@ -32,7 +32,9 @@ func (p *certifyPage) tryLiar(ctx context.Context, m *modelfile.Model, threads i
 func (p *certifyPage) worstLiars() []robust.LiarNode {
 	list := slices.Clone(p.Liar.Liars)
 	slices.SortStableFunc(list, func(a, b robust.LiarNode) int {
-		return cmp.Or(cmp.Compare(b.Broken, a.Broken), cmp.Compare(b.Moved, a.Moved), cmp.Compare(b.Open(), a.Open()), cmp.Compare(b.Move, a.Move))
+		return cmp.Or(
+			cmp.Compare(b.Broken, a.Broken), cmp.Compare(b.Moved, a.Moved), cmp.Compare(b.Open(), a.Open()), cmp.Compare(b.Move, a.Move),
+		)
 	})
 	return list
 }

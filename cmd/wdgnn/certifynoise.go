@@ -41,7 +41,7 @@ func (p *certifyPage) leadNoise(w *lines) {
 	if n == nil {
 		return
 	}
-	size := fmt.Sprintf("noise of %s at the sensors%s", p.units(n.Size), p.everywhere())
+	size := fmt.Sprintf("noise of %s at the sensors%s", p.noiseUnits(n.Size), p.everywhere())
 	if !p.judged() {
 		median, most := p.noiseMoves(func(v *robust.Withstood) float64 { return v.Move })
 		w.printf("With %s no answer%s can move by more than %s, and half of them by no more than %s.\n",
@@ -49,8 +49,24 @@ func (p *certifyPage) leadNoise(w *lines) {
 		return
 	}
 	w.printf("The median answer%s withstands noise of %s at the sensors%s; %s cannot be %s by %s.\n",
-		p.lookedAt(len(n.Answers)), p.units(n.Median), p.everywhere(),
-		shareOf(n.Held, len(n.Answers)), p.changed(), p.units(n.Size))
+		p.lookedAt(len(n.Answers)), p.noiseUnits(n.Median), p.everywhere(),
+		shareOf(n.Held, len(n.Answers)), p.changed(), p.noiseUnits(n.Size))
+}
+
+// noiseUnits writes a size of noise, in the unit of the data where inputs are readings.
+func (p *certifyPage) noiseUnits(v float64) string {
+	if p.question.InputScale == nil {
+		return fmt.Sprintf("%.3g", v)
+	}
+	return p.units(v)
+}
+
+// noiseUnit writes that unit behind a label.
+func (p *certifyPage) noiseUnit() string {
+	if p.question.InputScale == nil {
+		return ""
+	}
+	return p.inUnit()
 }
 
 // everywhere says how noise is measured, if not as usual.
@@ -101,7 +117,8 @@ func (p *certifyPage) printNoise(w *lines) {
 	if n.Norm == theory.LInf.String() {
 		how = "of every sensor by itself"
 	}
-	w.printf("\n  noise at the sensors%s, %s; %s bounded, %s attacked\n", p.inUnit(), how, counted(len(n.Answers), "answer"), thousands(n.Tried))
+	w.printf("\n  noise at the sensors%s, %s; %s bounded, %s attacked\n", p.noiseUnit(), how,
+		counted(len(n.Answers), "answer"), thousands(n.Tried))
 	w.printf("  %-34s %10s %10s %10s %10s\n", "", "least", "10 %", "median", "90 %")
 	row := func(name string, of func(v *robust.Withstood) (float64, bool)) {
 		var all []float64
@@ -138,7 +155,7 @@ func (p *certifyPage) noiseChart() *figure.Figure {
 	}
 	f := &figure.Figure{
 		Title: "Answers that hold under noise at the sensors", Subtitle: "Whatever the noise is; and those that an attack flipped",
-		X: figure.Axis{Label: "Size of the noise" + p.inUnit()}, Y: figure.Axis{Label: "Share of answers, %"},
+		X: figure.Axis{Label: "Size of the noise" + p.noiseUnit()}, Y: figure.Axis{Label: "Share of answers, %"},
 		Note: fmt.Sprintf("%s bounded, %s attacked.", counted(len(n.Answers), "answer"), thousands(n.Tried)),
 	}
 	var proven, found []float64

@@ -35,8 +35,12 @@ func (c *CertifyCommand) runPaper(ctx context.Context, m *modelfile.Model) error
 		if c.dropSet {
 			drop = c.drop[0]
 		}
+		read, err := parseNodes("--read", c.read)
+		if err != nil {
+			return usageError{"wdgnn certify", err}
+		}
 		report.Stability, err = certify.Stability(ctx, m, certify.Options{
-			Graph: c.graph, Perturbed: c.other, Drop: drop, Seed: c.seed, Signals: c.signals, Nodes: c.nodes,
+			Read: read, Graph: c.graph, Perturbed: c.other, Drop: drop, Seed: c.seed, Signals: c.signals, Nodes: c.nodes,
 			Directed: c.directed, Sweep: c.out != "",
 		})
 		if err != nil {

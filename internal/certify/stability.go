@@ -46,7 +46,7 @@ type StabilityReport struct {
 	Unreachable       Number `json:"unreachable"`
 
 	Layers  []theory.LayerNorm `json:"layers"`
-	Chains  []theory.Chain     `json:"chains"` // by layer: what its change does to the outputs that are read
+	Chains  []theory.Chain     `json:"chains"`      // by layer: what its change does to the outputs that are read
 	Wide    Number             `json:"wide_change"` // ‖ΔH_W‖
 	Own     int                `json:"own_taps"`    // nodes with taps of their own, which are what is certified
 	Bounds  []BoundReport      `json:"bounds"`

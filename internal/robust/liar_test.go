@@ -108,7 +108,9 @@ func TestLiarsHold(t *testing.T) {
 // Who sends next to nothing flips nothing, and an answer is not told of a liar that
 // it never hears of.
 func TestLiarsWithLittleToSay(t *testing.T) {
-	q := draw(t, drawn{nodes: 12, edges: 5, samples: 2, wide: 1, classify: true, shift: graph.ShiftAdjacency, seed: 13, read: []int{0, 7}}).question
+	q := draw(t, drawn{
+		nodes: 12, edges: 5, samples: 2, wide: 1, classify: true, shift: graph.ShiftAdjacency, seed: 13, read: []int{0, 7},
+	}).question
 	got, err := q.Liars(context.Background(), LiarConfig{Rows: []float64{1e3}, Most: 3})
 	if err != nil {
 		t.Fatal(err)
