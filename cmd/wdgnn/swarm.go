@@ -30,7 +30,6 @@ wdgnn-agent; doc/runtime.md walks from one machine to three.`,
 		(&SwarmUpCommand{}).command(), (&SwarmCollectCommand{}).command(), (&SwarmKeysCommand{}).command(), (&SwarmStatusCommand{}).command(),
 		(&SwarmServerCommand{}).command(), (&SwarmSimCommand{}).command(), (&SwarmBenchCommand{}).command(),
 		(&SwarmDeployCommand{}).command(), newSwarmProbeCommand(), newSwarmLiarCommand(),
-		(&SwarmDeployCommand{}).command(),
 	)
 	return cmd
 }
