@@ -201,17 +201,18 @@ type Stats struct {
 	Relayed      uint64 `json:"relayed,omitempty"`       // messages that pass answers on, sent
 	RelayedBytes uint64 `json:"relayed_bytes,omitempty"` // and their bytes
 
-	Received   uint64 `json:"received"`   // messages that were used
-	Kept       uint64 `json:"kept"`       // messages of a later step
-	Stale      uint64 `json:"stale"`      // of a past step, or of a hop that was given up
-	Duplicates uint64 `json:"duplicates"` // heard before
-	Strangers  uint64 `json:"strangers"`  // from nodes that are no neighbours in this step
-	Refused    uint64 `json:"refused"`    // malformed, not finite or too long
-	LeftOut    uint64 `json:"left_out"`   // parameters that were left out of a mixture: too far from others'; see rule.Config
-	Expired    uint64 `json:"expired"`    // links dropped because nothing came
-	Clipped    uint64 `json:"clipped"`    // vectors shortened to ClipNorm, and neighbours far from all others; see rule.Node.Clipped
-	Asked      uint64 `json:"asked"`      // requests to send again
-	Resent     uint64 `json:"resent"`     // answers to such requests
+	Received   uint64 `json:"received"`       // messages that were used
+	Kept       uint64 `json:"kept"`           // messages of a later step
+	Stale      uint64 `json:"stale"`          // of a past step, or of a hop that was given up
+	Duplicates uint64 `json:"duplicates"`     // heard before
+	Strangers  uint64 `json:"strangers"`      // from nodes that are no neighbours in this step
+	Refused    uint64 `json:"refused"`        // malformed, not finite or too long
+	LeftOut    uint64 `json:"left_out"`       // parameters that were left out of a mixture: too far from others'; see rule.Config
+	Expired    uint64 `json:"expired"`        // links dropped because nothing came
+	Aged       uint64 `json:"aged,omitempty"` // rows of earlier steps that stood in for such as did not come; see Plan.Stale
+	Clipped    uint64 `json:"clipped"`        // vectors shortened to ClipNorm, and neighbours far from all others; see rule.Node.Clipped
+	Asked      uint64 `json:"asked"`          // requests to send again
+	Resent     uint64 `json:"resent"`         // answers to such requests
 
 	Shortened uint64 `json:"shortened,omitempty"` // rows and vectors of its own, too long for others to take
 }
@@ -238,6 +239,7 @@ func (s *Stats) Add(o Stats) {
 	s.Refused += o.Refused
 	s.LeftOut += o.LeftOut
 	s.Expired += o.Expired
+	s.Aged += o.Aged
 	s.Clipped += o.Clipped
 	s.Asked += o.Asked
 	s.Resent += o.Resent

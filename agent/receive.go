@@ -44,6 +44,7 @@ func (n *Node) receive(m *Message, r *Ready) error {
 		}
 		return nil
 	case m.Time < n.time || !n.open:
+		n.remember(m)
 		n.stats.Stale++
 		return nil
 	}
@@ -131,30 +132,15 @@ func (n *Node) take(m *Message) (last bool, err error) {
 	e := int(m.Exchange)
 	in := &n.inbox[e]
 	switch {
-	case n.links[k].lost || e < n.exchange:
+	case n.links[k].lost || e < n.exchange || n.predicted && n.plan.Stale > 0:
+		n.remember(m)
 		n.stats.Stale++
 		return false, n.contradicts(k, m)
 	case in.got[k] || e == 0 && n.links[k].heard:
 		n.stats.Duplicates++
 		return false, n.contradicts(k, m)
 	}
-	width := n.plan.stages[e].width
-	copy(in.rows.Row(n.place(k)), m.Values[:width])
-	if e == 0 {
-		n.links[k].heard, n.links[k].links, n.links[k].degree = true, m.Links, m.Degree
-		for v := range n.vectors {
-			row := n.vectors[v].Row(n.place(k))
-			copy(row, m.Values[width+v*len(row):])
-			if limit := n.plan.ClipNorm; limit > 0 && n.learner != nil {
-				if length := norm(row); length > limit {
-					n.stats.Clipped++
-					for c := range row {
-						row[c] = float32(float64(row[c]) * (limit / length))
-					}
-				}
-			}
-		}
-	}
+	n.put(k, m)
 	n.stats.Received++
 	if e == 0 && n.relay != nil {
 		if n.links[k].owed += int(m.Relays); n.links[k].owed > 0 {
@@ -162,6 +148,30 @@ func (n *Node) take(m *Message) (last bool, err error) {
 		}
 	}
 	return n.complete(k, e), nil
+}
+
+// put writes a row, and with that of exchange 0 parameters, where those of the k-th
+// neighbour belong.
+func (n *Node) put(k int, m *Message) {
+	e := int(m.Exchange)
+	width := n.plan.stages[e].width
+	copy(n.inbox[e].rows.Row(n.place(k)), m.Values[:width])
+	if e > 0 {
+		return
+	}
+	n.links[k].heard, n.links[k].links, n.links[k].degree = true, m.Links, m.Degree
+	for v := range n.vectors {
+		row := n.vectors[v].Row(n.place(k))
+		copy(row, m.Values[width+v*len(row):])
+		if limit := n.plan.ClipNorm; limit > 0 && n.learner != nil {
+			if length := norm(row); length > limit {
+				n.stats.Clipped++
+				for c := range row {
+					row[c] = float32(float64(row[c]) * (limit / length))
+				}
+			}
+		}
+	}
 }
 
 // complete notes that everything of exchange e came from the k-th neighbour, and
@@ -250,7 +260,7 @@ func among(nodes []NodeID, node NodeID) bool {
 }
 
 // expire gives up on those who are silent, for the rest of the step unless the
-// plan forgives.
+// plan forgives, or a row that was heard before stands in for what is missing.
 //
 // Strict, the link is gone from here to the end of the step, as if the graph had
 // lost it. Forgiving, each hop leaves out what that hop lost: where single
@@ -267,6 +277,9 @@ func (n *Node) expire(r *Ready) {
 		}
 		if n.exchange == 0 && n.links[k].heard { // only answers that it passes on did not come
 			n.complete(k, 0)
+			continue
+		}
+		if n.standIn(k) {
 			continue
 		}
 		n.stats.Expired++

@@ -120,15 +120,10 @@ func (r *Reader) Read(b []byte) (Header, []Message, error) {
 	if b[4] != frameVersion {
 		return h, nil, versionError(b[4])
 	}
-	sum := crc32.Update(0, castagnoli, b[:28])
-	sum = crc32.Update(sum, castagnoli, unsummed[:])
-	if crc32.Update(sum, castagnoli, b[32:]) != binary.LittleEndian.Uint32(b[28:]) {
+	if !summed(b) {
 		return h, nil, fmt.Errorf("%w: the checksum does not fit", ErrFrame)
 	}
-	h = Header{
-		Run: binary.LittleEndian.Uint32(b[8:]), Plan: binary.LittleEndian.Uint32(b[4:]) >> 8,
-		Host: binary.LittleEndian.Uint32(b[12:]), Sequence: binary.LittleEndian.Uint64(b[16:]),
-	}
+	h = readHeader(b)
 	count := int(binary.LittleEndian.Uint32(b[24:]))
 	b = b[frameHeader:]
 	if count > len(b)/messageHeader {
@@ -148,6 +143,32 @@ func (r *Reader) Read(b []byte) (Header, []Message, error) {
 		return h, nil, fmt.Errorf("%w: %d bytes follow the last message", ErrFrame, len(b))
 	}
 	return h, r.messages, nil
+}
+
+// Again returns the header of the frame b if it holds the same messages as a frame of
+// the same host that was read before: the same bytes but for its number.
+func (r *Reader) Again(before, b []byte) (Header, bool) {
+	if len(b) < frameHeader || len(b) != len(before) {
+		return Header{}, false
+	}
+	if !bytes.Equal(b[:16], before[:16]) || !bytes.Equal(b[frameHeader:], before[frameHeader:]) {
+		return Header{}, false
+	}
+	return readHeader(b), summed(b)
+}
+
+// summed says whether the checksum of a frame fits.
+func summed(b []byte) bool {
+	sum := crc32.Update(0, castagnoli, b[:28])
+	sum = crc32.Update(sum, castagnoli, unsummed[:])
+	return crc32.Update(sum, castagnoli, b[32:]) == binary.LittleEndian.Uint32(b[28:])
+}
+
+func readHeader(b []byte) Header {
+	return Header{
+		Run: binary.LittleEndian.Uint32(b[8:]), Plan: binary.LittleEndian.Uint32(b[4:]) >> 8,
+		Host: binary.LittleEndian.Uint32(b[12:]), Sequence: binary.LittleEndian.Uint64(b[16:]),
+	}
 }
 
 // versionError says which version a frame has, and who is to be updated.
