@@ -22,7 +22,7 @@ const leastTogether = 16
 
 // gather prepares the nodes for steps together.
 func (h *Machine) gather() {
-	if least := cmp.Or(h.cfg.Together, leastTogether); least < 0 || len(h.cells) < least {
+	if least := cmp.Or(h.cfg.Together, leastTogether); least < 0 || len(h.cells) < least || h.asynchronous() {
 		return
 	}
 	nodes := make([]*agent.Node, len(h.cells))
@@ -79,7 +79,7 @@ func (h *Machine) postTogether() {
 	}
 	h.posted[h.batch.Exchange()] = h.boundary
 	h.ship = true
-	h.advanced()
+	h.advanced(h.batch.Exchange())
 }
 
 // goTogether goes through exchanges of which all rows are in.

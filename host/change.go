@@ -302,7 +302,7 @@ func (h *Machine) goOver(time uint64) {
 	}
 	c.before, c.gone, c.stop, c.former = h.plan, true, time, map[agent.NodeID]*agent.Node{}
 	plan := *c.Plan
-	plan.Cost = h.cfg.Cost.Kind()
+	plan.Cost, plan.Stale = h.cfg.Cost.Kind(), h.cfg.Pace.Stale
 	h.cfg.Plan, h.cfg.Model = &plan, c.Model
 	h.plan, h.early = plan.Digest(), unmeasured(&plan)
 	scratch := new(agent.Scratch)
@@ -327,7 +327,7 @@ func (h *Machine) goOver(time uint64) {
 			c.anew++
 		}
 	}
-	h.posted = make([]int, plan.Exchanges())
+	h.makeRoom(plan.Exchanges())
 	clear(h.last)
 	h.last, h.batch, h.contest, h.joint = h.last[:0], nil, contest{}, false
 	h.gather()
@@ -487,9 +487,11 @@ func (h *Machine) sendAs(plan uint32, messages []agent.Message) {
 			size += 40 + 4*len(messages[to].Values) + len(messages[to].Data)
 			to++
 		}
-		h.sent++
-		header := agent.Header{Run: h.hash, Plan: plan, Host: uint32(h.cfg.Host), Sequence: h.sent}
-		h.actions.Frames = append(h.actions.Frames, agent.AppendFrame(h.buffer(), header, messages[from:to]))
+		for range h.copies() {
+			h.sent++
+			header := agent.Header{Run: h.hash, Plan: plan, Host: uint32(h.cfg.Host), Sequence: h.sent}
+			h.actions.Frames = append(h.actions.Frames, agent.AppendFrame(h.buffer(), header, messages[from:to]))
+		}
 		from = to
 	}
 }

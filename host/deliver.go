@@ -37,6 +37,8 @@ func (h *Machine) settle() {
 			h.act()
 		case h.waits() && h.doubts() && h.giveUpSuspects():
 			continue
+		case h.waits() && h.goOn():
+			continue
 		}
 		break
 	}
@@ -92,7 +94,7 @@ func (h *Machine) post(m *agent.Message) {
 	h.posted[e]++
 	if h.posted[e] == h.boundary {
 		h.ship = true
-		h.advanced()
+		h.advanced(int(e))
 	}
 }
 

@@ -121,7 +121,8 @@ func (h *Machine) turns() {
 	if h.cfg.Pace.Retry == 0 {
 		return
 	}
-	if h.sent < h.heavy {
+	h.setOnward()
+	if h.sent < h.heavy && !h.asynchronous() {
 		h.nudge = h.turn + max(h.brisk*3/2, leastAnswer)
 	}
 	h.ring = h.turn + h.retryAfter(nil, 0)
@@ -168,7 +169,7 @@ func (h *Machine) askFor(i int, want func(node agent.NodeID, exchange int) bool)
 		return
 	}
 	h.missing = c.node.Missing(h.missing[:0])
-	h.missing = slices.DeleteFunc(h.missing, func(node agent.NodeID) bool { return !want(node, exchange) })
+	h.missing = slices.DeleteFunc(h.missing, func(node agent.NodeID) bool { return c.node.Recalls(node) || !want(node, exchange) })
 	if len(h.missing) > 0 {
 		h.step(i, agent.Retry{Of: h.missing})
 	}
@@ -208,6 +209,7 @@ func (h *Machine) askLost(m *frameMark, messages []agent.Message) {
 	if !h.waits() || h.cfg.Pace.Retry == 0 || m.step > h.time+1 { // it remembers two steps, and could not answer
 		return
 	}
+	h.lostRows(m, messages)
 	sure := slices.ContainsFunc(messages, func(o agent.Message) bool { return o.To == agent.Everyone })
 	if !sure && h.asks(m).patience > 0 {
 		return
@@ -270,10 +272,16 @@ func (h *Machine) excuse(said agent.Message) {
 // row that is still to come.
 func (h *Machine) requested(i int, m *agent.Message) bool {
 	if m.Links > 0 { // so many frames of ours were lost
+		if h.sent >= h.repeat || m.Links > h.worst {
+			h.worst = min(m.Links, lossMemory/2)
+		}
 		h.repeat = h.sent + lossMemory
 	}
 	if m.Links >= heavyLoss {
 		h.heavy = h.sent + lossMemory
+	}
+	if m.Exchange == noRow { // it asks for nothing
+		return false
 	}
 	before := len(h.queue)
 	if h.joint && m.Time == h.time {
@@ -287,7 +295,7 @@ func (h *Machine) requested(i int, m *agent.Message) bool {
 // lastRows appends the rows that were last said to everyone to dst, if somebody
 // loses our frames. Nodes remember those of this step and of the one before.
 func (h *Machine) lastRows(dst []agent.Message) []agent.Message {
-	if h.sent >= h.repeat {
+	if h.sent >= h.repeat || h.copies() > 1 {
 		return dst
 	}
 	for k := range h.last {

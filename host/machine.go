@@ -48,19 +48,23 @@ type Machine struct {
 	open      bool   // a step is under way
 	acted     bool   // and the world has its answer
 	started   time.Duration
-	turn      time.Duration // when the exchange under way began
-	came      time.Duration // how long after that its latest row came, 0 if none did
-	turned    uint64        // exchanges since the start
-	excused   uint64        // the one in which others were last told that rows are not there yet
-	mute      time.Duration // until when they need not be told again
-	ring      time.Duration // when somebody is asked again; 0 for never
-	nudge     time.Duration // when last rows are said once more; 0 for never
-	once      bool          // that is now
-	resigned  bool          // silent neighbours were given up in this step
-	gaveUp    time.Duration // when they were last
-	usual     time.Duration // about what an exchange takes; 0 if not known
-	brisk     time.Duration // about what one takes that is among the fastest, as those are in which nothing is lost
-	taking    int           // nodes that take part in the step
+	turn      time.Duration   // when the exchange under way began
+	came      time.Duration   // how long after that its latest row came, 0 if none did
+	turned    uint64          // exchanges since the start
+	excused   uint64          // the one in which others were last told that rows are not there yet
+	mute      time.Duration   // until when they need not be told again
+	ring      time.Duration   // when somebody is asked again; 0 for never
+	nudge     time.Duration   // when last rows are said once more; 0 for never
+	once      bool            // that is now
+	resigned  bool            // silent neighbours were given up in this step
+	gaveUp    time.Duration   // when they were last
+	usual     time.Duration   // about what an exchange takes; 0 if not known
+	brisk     time.Duration   // about what one takes that is among the fastest, as those are in which nothing is lost
+	took      roundTrip       // how long the last row of an exchange takes; of hosts that do not wait for it
+	hop       int             // the exchange under way
+	began     []time.Duration // when those of this step did
+	onward    time.Duration   // when old rows may stand in for those that are missing
+	taking    int             // nodes that take part in the step
 	predicted int
 	boundary  int   // of these, with neighbours elsewhere
 	posted    []int // of these, that have sent their row, by exchange
@@ -82,6 +86,7 @@ type Machine struct {
 	ship    bool            // pending messages should leave
 	sent    uint64          // sequence number of the last frame
 	repeat  uint64          // up to which last rows are repeated, because somebody loses frames
+	worst   uint32          // how many of the last 200 were lost, as somebody said since nobody lost any
 	heavy   uint64          // and up to which also where nobody asked, because it loses many
 	last    []agent.Message // with the rows that were last said to everyone
 	again   []agent.Message // a frame with rows that are repeated
@@ -144,12 +149,13 @@ func NewMachine(c Config, checkpoint []byte) (*Machine, error) {
 		hears: map[transport.HostID]uint64{}, spoke: map[transport.HostID]*frameMark{}, others: map[transport.HostID]uint32{},
 		newer: map[transport.HostID]bool{}, conduct: map[transport.HostID]*conduct{},
 		silent: map[agent.NodeID]silence{}, latest: map[agent.NodeID]uint64{}, warned: map[string]bool{},
-		posted: make([]int, c.Plan.Exchanges()), answer: Answer{Host: c.Host, Outputs: []Output{}},
+		posted: make([]int, c.Plan.Exchanges()), began: make([]time.Duration, c.Plan.Exchanges()),
+		answer: Answer{Host: c.Host, Outputs: []Output{}},
 	}
 	plan := *c.Plan // its scale may have to be found
-	plan.Cost = c.Cost.Kind()
-	h.cfg.Plan = &plan
 	h.cfg.Pace.fill()
+	plan.Cost, plan.Stale = c.Cost.Kind(), h.cfg.Pace.Stale
+	h.cfg.Plan = &plan
 	h.cfg.Every = cmp.Or(c.Every, time.Second)
 	h.plan, h.early = plan.Digest(), unmeasured(&plan)
 	h.scratch = new(agent.Scratch)
@@ -219,11 +225,11 @@ func (h *Machine) Step(now time.Duration, ev Event) *Actions {
 	return &h.actions
 }
 
-// busy says whether the world's next line can wait: λmax is not known yet, or in
-// lockstep the neighbours come first. In real time a line is a tick of the clock and
+// busy says whether the world's next line can wait: λmax is not known yet, or
+// neighbours come first. In real time a line is a tick of the clock and
 // is heard when it comes: it ends the step that still waits.
 func (h *Machine) busy() bool {
-	return h.survey.measures() || h.waits() && h.cfg.Pace.Mode == Lockstep
+	return h.survey.measures() || h.waits() && h.cfg.Pace.Mode != RealTime
 }
 
 // line hears the world. A line with rows of a later step begins that step, and ends

@@ -51,6 +51,11 @@ type frameMark struct {
 	kept   int    // frames of it in later
 	held   int    // bytes of them
 
+	frame []byte // the latest that was read, where copies may follow
+	row   uint64 // the latest of which we know how long it took: its step and exchange
+	gone  uint64 // the exchange, as the machine counts them, in which its rows were lost
+	told  uint64 // how many frames we had sent when it was last told how many of its own are lost
+
 	trip    roundTrip     // how long it takes to answer
 	waiting time.Duration // when it was asked what it has not answered; 0 if it has
 	unsure  bool          // and was asked again since
@@ -85,6 +90,9 @@ func (h *Machine) take(f transport.Frame) {
 	}
 	if h.keepsOut(f) {
 		h.settle() // it may have been let in
+		return
+	}
+	if h.isCopy(f) {
 		return
 	}
 	messages, ok := h.inspect(f)
@@ -124,6 +132,7 @@ func (h *Machine) take(f transport.Frame) {
 		case m.Time < h.time:
 			h.late(m)
 		default:
+			h.lookLate(mark, m)
 			h.deliver(m)
 		}
 	}
@@ -224,6 +233,9 @@ func (h *Machine) inspect(f transport.Frame) ([]agent.Message, bool) {
 		h.passOver(f.From)
 		h.conductOf(f.From).differs = 0
 		h.number(f, header.Sequence)
+		if h.asynchronous() {
+			h.mark(f.From).frame = f.Data
+		}
 		return messages, !h.isShut(f.From)
 	}
 	return nil, false
@@ -273,7 +285,7 @@ func (h *Machine) count(from transport.HostID, sequence uint64, again bool) {
 		mark.newest = false
 	case mark.sequence == 0 || sequence == 1 || sequence+latest < mark.sequence: // its first, or it was restarted
 		mark.sequence, mark.seen, mark.from, mark.last = sequence, 1, 0, 0
-		mark.gap, mark.lost, mark.earlier, mark.since, mark.waiting = 0, 0, 0, sequence, 0
+		mark.gap, mark.lost, mark.earlier, mark.since, mark.waiting, mark.row = 0, 0, 0, sequence, 0, 0
 	case sequence > mark.sequence:
 		missing := min(sequence-mark.sequence-1, 1<<20)
 		h.stats.Gaps += missing
@@ -360,10 +372,11 @@ func (h *Machine) relayed(m *agent.Message) {
 
 // late takes in a row of a past step. It comes too late to be used, but may say
 // that a silent neighbour is there again: those who hear it look whether it fits.
-// Of neighbours that are not silent it is only counted.
+// Of neighbours that are not silent it is only counted, unless it may stand in for
+// one that does not come.
 func (h *Machine) late(m *agent.Message) {
 	h.stats.LateRows++
-	if _, silent := h.silent[m.From]; silent {
+	if _, silent := h.silent[m.From]; silent || h.asynchronous() {
 		h.deliver(m)
 	}
 }
@@ -372,7 +385,7 @@ func (h *Machine) late(m *agent.Message) {
 // line nobody knows where the world is. Where steps are being left out, those after
 // them are near.
 func (h *Machine) near(time uint64) bool {
-	return h.opened == 0 || time <= max(h.time, h.skipTo)+window
+	return h.opened == 0 || time <= max(h.time, h.skipTo)+h.window()
 }
 
 // keep stores a frame of a step to come. Every host has room for those of a few
@@ -382,7 +395,7 @@ func (h *Machine) near(time uint64) bool {
 func (h *Machine) keep(f transport.Frame) {
 	mark := h.mark(f.From)
 	share := max(mostLater/max(len(h.hears), 1), leastLater)
-	if mark.held+len(f.Data) > share || mark.kept >= 2*window*len(h.posted) {
+	if mark.held+len(f.Data) > share || mark.kept >= 2*int(h.window())*len(h.posted) {
 		h.stats.Overflows++
 		return
 	}

@@ -41,7 +41,7 @@ type scriptHost struct {
 // hostCommands by name. "at 20ms" before one says when it happens; without, it is
 // when the one before did.
 var hostCommands = map[string]func(s *scriptHost, w script.Words) error{
-	// 0-1 0-2:0.5 here=0 pace=lockstep deadline=1s first= retry= suspect=3 exchanges=1
+	// 0-1 0-2:0.5 here=0 pace=lockstep stale= deadline=1s first= retry= suspect=3 exchanges=1
 	// every=1h step-size=0.1 delay=0 max-norm= gauge=DIAMETER learns forgiving; unlinked nodes: knows=3
 	"host": (*scriptHost).create,
 

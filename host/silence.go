@@ -151,6 +151,9 @@ func (h *Machine) wake() time.Duration {
 	if h.nudge > 0 {
 		at = min(at, h.nudge)
 	}
+	if h.onward > h.now {
+		at = min(at, h.onward)
+	}
 	return max(at, 1)
 }
 
@@ -172,8 +175,10 @@ const leastRetry = 10 * time.Millisecond
 // messages of the one before have come. What an exchange usually takes follows the
 // latest ones slowly, an eighth at a time: one slow exchange is no new rule. The
 // times of requests begin anew with the exchange.
-func (h *Machine) advanced() {
+func (h *Machine) advanced(e int) {
+	h.hop, h.began[e] = e, h.now
 	if h.came > 0 {
+		h.took.add(h.came)
 		if h.usual == 0 {
 			h.usual, h.brisk = h.came, h.came
 		}
@@ -290,11 +295,12 @@ func (h *Machine) comes(node agent.NodeID) bool {
 
 // giveUp makes node i go on without those who are silent. A neighbour of several
 // nodes here is silent once in a step, however many miss it. Nodes here that wait
-// themselves are not to blame.
+// themselves are not to blame, and neither is one whose last row stands in for what
+// is missing.
 func (h *Machine) giveUp(i int) {
 	h.missing = h.cells[i].node.Missing(h.missing[:0])
 	for _, node := range h.missing {
-		if _, here := h.index[node]; here {
+		if _, here := h.index[node]; here || h.cells[i].node.Recalls(node) {
 			continue
 		}
 		s := h.silent[node]
@@ -328,7 +334,7 @@ func (h *Machine) doubts() bool {
 // deadline has passed, later exchanges do not wait for them again.
 func (h *Machine) giveUpSuspects() bool {
 	h.part()
-	alone := h.cfg.Pace.Mode == Lockstep && !h.resigned && h.alone()
+	alone := h.cfg.Pace.Mode != RealTime && !h.resigned && h.alone()
 	return h.giveUpOn(func(node agent.NodeID) bool {
 		if _, here := h.index[node]; here {
 			return !h.comes(node)
@@ -401,7 +407,7 @@ func (h *Machine) behind() bool {
 		if !h.lately(mark) {
 			continue
 		}
-		if mark.step < h.time+2 {
+		if mark.step < h.time+h.lead() {
 			return false
 		}
 		if voices == 0 || mark.step < slowest {
@@ -415,7 +421,7 @@ func (h *Machine) behind() bool {
 	case h.members.own && h.members.fresh && h.opened == 1: // it has missed what others did before it came
 		h.skipTo = slowest
 	case voices == 1:
-		h.skipTo = min(slowest, h.time+window)
+		h.skipTo = min(slowest, h.time+h.window())
 	default:
 		h.skipTo = min(slowest, h.time+mostSkip)
 	}
