@@ -33,6 +33,7 @@ type SwarmUpCommand struct {
 
 	options    swarm.Options
 	rate       float64 // steps per second; 0 means lockstep
+	pace       string  // what steps wait for; empty means what goes with the rate
 	kills      []string
 	partitions []string
 	dir        string
@@ -97,11 +98,7 @@ them), keys, logs, checkpoints and result.json.`,
 	f.StringVar(&c.options.Bus, "bus", box.BusNATS,
 		"what carries messages: nats, tcp (direct links, no server), or mem (goroutines instead of processes)")
 	f.BoolVar(&c.options.Lines, "lines", false, "the world speaks to processes on their standard input instead of NATS")
-	f.Float64Var(&c.rate, "rate", 0, "steps per second by the clock; 0 means as fast as everybody answers, and 20 for flocking")
-	f.DurationVar(&c.options.Pace.Deadline, "deadline", 0,
-		"how long a step waits for silent neighbours; 0 means 1s, and 0.8 of the period with --rate")
-	f.DurationVar(&c.options.Pace.Retry, "retry", 0,
-		"when silent neighbours are asked again; 0 means after three times what an exchange usually takes, at most a fifth of the deadline")
+	c.paceFlags(f)
 	f.BoolVar(&c.options.Verify, "verify", false, "compare with online.Consensus bit for bit; a difference is a failure")
 	f.Float64Var(&c.options.Faults.Loss, "loss", 0, "probability that a frame is lost, at each receiver")
 	f.Float64Var(&c.options.Faults.Duplicate, "duplicate", 0, "probability that a frame arrives twice")
@@ -119,6 +116,19 @@ them), keys, logs, checkpoints and result.json.`,
 	f.StringVar(&c.dir, "dir", "", "folder to keep; nothing means one that is removed")
 	f.BoolVar(&c.json, "json", false, "print the result as one JSON object")
 	return cmd
+}
+
+// paceFlags adds the flags that say what steps wait for.
+func (c *SwarmUpCommand) paceFlags(f *pflag.FlagSet) {
+	f.Float64Var(&c.rate, "rate", 0, "steps per second by the clock; 0 means as fast as everybody answers, and 20 for flocking")
+	f.DurationVar(&c.options.Pace.Deadline, "deadline", 0,
+		"how long a step waits for silent neighbours; 0 means 1s, and 0.8 of the period with --rate")
+	f.StringVar(&c.pace, "pace", "",
+		"what a step waits for: lockstep, real-time (default with --rate), or asynchronous, which goes on with old rows")
+	f.IntVar(&c.options.Pace.Stale, "stale", 0, "of --pace asynchronous: how many steps old such rows may be; 0 means 4")
+	f.DurationVar(&c.options.Pace.Retry, "retry", 0,
+		"when silent neighbours are asked again; 0 means after three times what an exchange usually takes, and of whom frames were lost "+
+			"lately after as long as they take to answer; at most a fifth of the deadline")
 }
 
 // Run starts the swarm and prints how it went.
@@ -301,6 +311,10 @@ func (c *SwarmUpCommand) complete() error {
 		}
 		o.Faults.Partitions, errs = append(o.Faults.Partitions, p), append(errs, err)
 	}
+	o.Pace.Mode = host.Pacing(c.pace)
+	if o.Verify && o.Pace.Mode == host.Asynchronous {
+		errs = append(errs, errors.New("--verify compares bits, and with --pace asynchronous they depend on who was late"))
+	}
 	if c.rate < 0 || c.rate > 10_000 {
 		errs = append(errs, fmt.Errorf("--rate is %v, want steps per second", c.rate))
 	}
@@ -309,10 +323,14 @@ func (c *SwarmUpCommand) complete() error {
 	}
 	if c.rate > 0 {
 		o.Period = time.Duration(float64(time.Second) / c.rate)
-		o.Pace.Mode = host.RealTime
-		if o.Pace.Deadline == 0 {
+		if c.pace == "" {
+			o.Pace.Mode = host.RealTime
+		}
+		if o.Pace.Deadline == 0 && o.Pace.Mode == host.RealTime {
 			o.Pace.Deadline = host.TickDeadline(o.Period)
 		}
+	} else if o.Pace.Mode == host.RealTime {
+		errs = append(errs, errors.New("--pace real-time follows a clock: say how fast it ticks, --rate 20"))
 	}
 	o.Run, o.Keep = "swarm", c.dir != "" || len(o.Kills) > 0 || c.page.address != ""
 	o.Faults.Seed = c.task.seed

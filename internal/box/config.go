@@ -156,19 +156,25 @@ type World struct {
 
 // Pace is host.Pace with the period of worlds that have no clock.
 type Pace struct {
-	// `lockstep` (default) or `real-time` (default with a period).
+	// `lockstep` (default), `real-time` (default with a period) or `asynchronous`, see
+	// [pacing](runtime.md#pacing).
 	Mode host.Pacing `yaml:"mode,omitempty"`
 
 	// How long a step waits for silent neighbours: 1s, or 0.8 of the period.
 	Deadline time.Duration `yaml:"deadline,omitempty"`
 
 	// When silent neighbours are asked again: after three times what an exchange
-	// usually takes, then twice that, at most a fifth of the deadline; less than 0
-	// for never.
+	// usually takes, then twice that, at most a fifth of the deadline; those of whom
+	// frames were lost lately after as long as they take to answer; less than 0 for
+	// never.
 	Retry time.Duration `yaml:"retry,omitempty"`
 
 	// Silent steps in a row until a neighbour is not waited for: 3.
 	Suspect int `yaml:"suspect,omitempty"`
+
+	// Of `asynchronous`: how many steps old the last row of a neighbour may be to
+	// stand in for one that does not come, 1 to 64: 4.
+	Stale int `yaml:"stale,omitempty"`
 
 	// How long a box stays after the end of its world: the deadline for streams
 	// and files.

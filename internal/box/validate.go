@@ -251,7 +251,7 @@ func (c *Config) directory() ([]agent.NodeID, *host.Directory, error) {
 func (c *Config) pace() *host.Pace {
 	p := &host.Pace{
 		Mode: c.Pace.Mode, Deadline: c.Pace.Deadline, First: c.Pace.First, Retry: c.Pace.Retry, Suspect: c.Pace.Suspect,
-		Linger: c.Pace.Linger,
+		Stale: c.Pace.Stale, Linger: c.Pace.Linger,
 	}
 	if p.Mode == "" && c.Pace.Period > 0 {
 		p.Mode = host.RealTime

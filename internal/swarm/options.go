@@ -31,6 +31,10 @@ type Options struct {
 	// Programs run the agents of some hosts in place of Program.
 	Programs map[transport.HostID][]string
 
+	// Places, if not nil, are where processes are, by host, for the bus box.BusTCP;
+	// nil means this machine's loopback.
+	Places map[transport.HostID]Place
+
 	// Lines makes processes hear the world on their standard input even if
 	// the bus is NATS.
 	Lines bool
@@ -58,6 +62,12 @@ type Options struct {
 
 	// OnStep, if set, sees every step; an error of its own ends the run.
 	OnStep func(*Step) error
+}
+
+// Place is where a host's process is.
+type Place struct {
+	Address string   // host:port that others reach it at
+	Enter   []string // a program and arguments that run there what follows them
 }
 
 // Kill is a host that is killed, and perhaps started again.
@@ -110,6 +120,9 @@ func (o *Options) Validate() error {
 		}
 	default:
 		complain("no bus is called %q; try %s, %s or %s", o.Bus, box.BusNATS, box.BusTCP, BusMem)
+	}
+	if o.Places != nil && (len(o.Places) != o.Hosts || o.Bus != box.BusTCP || o.Program == nil) {
+		complain("%d places for %d hosts over the bus %q; want one for each process, over %s", len(o.Places), o.Hosts, o.Bus, box.BusTCP)
 	}
 	for _, k := range o.Kills {
 		if int(k.Host) >= o.Hosts {

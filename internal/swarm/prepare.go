@@ -6,6 +6,7 @@ import (
 	"net"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/wdgnn/wdgnn/agent"
@@ -42,7 +43,7 @@ func (r *run) prepare(ctx context.Context) error {
 		}
 	case box.BusTCP:
 		var err error
-		if addresses, err = freeAddresses(r.Hosts); err != nil {
+		if addresses, err = r.addresses(); err != nil {
 			return err
 		}
 	}
@@ -59,7 +60,11 @@ func (r *run) keyDir() string { return filepath.Join(r.Dir, "keys") }
 func (r *run) keyPlan() keys.Plan {
 	p := keys.Plan{Run: r.Run, Server: []string{"127.0.0.1"}}
 	for id := range transport.HostID(r.Hosts) {
-		p.Hosts = append(p.Hosts, keys.Host{ID: id, Hears: r.hears[id], Names: []string{"127.0.0.1"}})
+		name := "127.0.0.1"
+		if place, ok := r.Places[id]; ok {
+			name, _, _ = net.SplitHostPort(place.Address)
+		}
+		p.Hosts = append(p.Hosts, keys.Host{ID: id, Hears: r.hears[id], Names: []string{name}})
 	}
 	return p
 }
@@ -83,6 +88,18 @@ func (r *run) restartBroker() error {
 	addr := r.broker.Addr()
 	r.broker.Stop()
 	return r.startBroker(addr)
+}
+
+// addresses returns where hosts are reached over direct links.
+func (r *run) addresses() (map[transport.HostID]string, error) {
+	if r.Places == nil {
+		return freeAddresses(r.Hosts)
+	}
+	m := map[transport.HostID]string{}
+	for id, place := range r.Places {
+		m[id] = place.Address
+	}
+	return m, nil
 }
 
 // freeAddresses returns an address on loopback for every host.
@@ -149,8 +166,8 @@ func (r *run) prepareProcesses(ctx context.Context, addresses map[transport.Host
 		if own, ok := r.Programs[id]; ok {
 			program = own
 		}
-		args := append(append([]string{}, program[1:]...), "--config", r.file(id))
-		cmd := exec.Command(program[0], args...)
+		args := slices.Concat(r.Places[id].Enter, program, []string{"--config", r.file(id)})
+		cmd := exec.Command(args[0], args[1:]...)
 		Share(cmd, r.Hosts)
 		return cmd
 	})
@@ -187,6 +204,7 @@ func (r *run) config(id transport.HostID, addresses map[transport.HostID]string)
 	c.CheckpointEvery = r.CheckpointEvery
 	c.Pace = box.Pace{
 		Mode: r.Pace.Mode, Deadline: r.Pace.Deadline, First: r.Pace.First, Retry: r.Pace.Retry, Suspect: r.Pace.Suspect, Linger: r.Pace.Linger,
+		Stale: r.Pace.Stale,
 	}
 	if r.overSubjects() {
 		c.World.Kind = box.WorldSubject
