@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -93,18 +94,24 @@ func (t *Trial) drawHosts(rng *rand.Rand) {
 	}
 }
 
-// drawPace chooses lockstep, of boxes that read their streams as fast as answers
-// come or by a clock, or real time.
+// drawPace chooses lockstep or asynchronous, of boxes that read their streams as fast
+// as answers come or by a clock, or real time.
 func (t *Trial) drawPace(rng *rand.Rand) {
 	deadline := time.Duration(50+rng.IntN(200)) * time.Millisecond
 	t.delay = deadline / time.Duration(40+rng.IntN(100))
-	switch rng.IntN(3) {
+	switch rng.IntN(5) {
 	case 0:
 		t.pace = host.Pace{Mode: host.RealTime}
 		t.period = deadline * 10 / 8
 		deadline = host.TickDeadline(t.period)
 	case 1:
 		t.period = deadline * 2 / time.Duration([]int{1, 3, 4}[rng.IntN(3)])
+	case 2:
+		t.pace = host.Pace{Mode: host.Asynchronous, Stale: 1 + rng.IntN(6)}
+		t.period = deadline * 2 / time.Duration([]int{1, 3, 4}[rng.IntN(3)])
+	case 3:
+		t.pace = host.Pace{Mode: host.Asynchronous, Stale: 1 + rng.IntN(6)}
+		t.think = deadline / time.Duration(1+rng.IntN(4))
 	default:
 		t.think = deadline / time.Duration(1+rng.IntN(2))
 	}
@@ -213,12 +220,16 @@ func (t *Trial) config(h int, d *host.Directory) host.Config {
 
 // String describes the trial in a few lines.
 func (t *Trial) String() string {
-	mode := string(host.Lockstep) + ", a line follows the answer"
+	mode := string(cmp.Or(t.pace.Mode, host.Lockstep))
+	if t.pace.Stale > 0 {
+		mode += fmt.Sprintf(" (%d steps)", t.pace.Stale)
+	}
 	switch {
 	case t.pace.Mode == host.RealTime:
-		mode = string(host.RealTime)
 	case t.period > 0:
-		mode = string(host.Lockstep) + ", lines by the clock"
+		mode += ", lines by the clock"
+	default:
+		mode += ", a line follows the answer"
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d: %d nodes on %d hosts, %d exchanges per step, %s, deadline %v, frames take %v, %d steps\n",
