@@ -98,6 +98,10 @@ func (o *outlet) write(to steady, host transport.HostID, every time.Duration, an
 	beats := time.NewTicker(max(every, shortestBeat))
 	defer beats.Stop()
 	var head [4]byte
+	var quiet nudge
+	nudged := time.NewTimer(mostNudge)
+	defer nudged.Stop()
+	fresh := false // a frame was written since the last flush
 	for {
 		select {
 		case err := <-answers:
@@ -108,6 +112,7 @@ func (o *outlet) write(to steady, host transport.HostID, every time.Duration, an
 		}
 		frame, ok := o.take()
 		if ok {
+			fresh = true
 			w.Write(binary.LittleEndian.AppendUint32(head[:0], uint32(len(frame))))
 			if _, err := w.Write(frame); err != nil {
 				return err
@@ -117,12 +122,21 @@ func (o *outlet) write(to steady, host transport.HostID, every time.Duration, an
 		if err := w.Flush(); err != nil {
 			return err
 		}
+		if fresh {
+			fresh = false
+			nudged.Reset(quiet.frame(time.Now()))
+		}
 		select {
 		case err := <-answers:
 			return err
 		case <-o.ready:
 		case <-beats.C:
 			w.Write(binary.LittleEndian.AppendUint32(head[:0], beat))
+		case <-nudged.C:
+			w.Write(binary.LittleEndian.AppendUint32(head[:0], beat))
+			if wait := quiet.beat(); wait > 0 {
+				nudged.Reset(wait)
+			}
 		}
 	}
 }
