@@ -17,13 +17,14 @@ type Measurement struct {
 	Title  string // in a few words
 	About  string // what is measured and how
 	Wanted string // in words
+	Named  bool   // it is made only if it is asked for by name
 
 	run func(ctx context.Context, b *Bench) error
 }
 
 // Measurements lists all of them in the order of a report.
 func Measurements() []Measurement {
-	return []Measurement{sourceMem, sourceFew, sourceMany, flockTen, flockFifty, largeGraph, millionGraph, programSizes}
+	return []Measurement{sourceMem, sourceFew, sourceMany, flockTen, flockFifty, largeGraph, millionGraph, programSizes, namespaces}
 }
 
 // Find returns the measurement called name.

@@ -59,7 +59,7 @@ Measurements:
 	}
 	f := cmd.Flags()
 	f.BoolVar(&c.json, "json", false, "print one JSON object per figure and line")
-	f.StringSliceVar(&c.only, "only", nil, "measurements to make, separated by commas (default all but those of liars)")
+	f.StringSliceVar(&c.only, "only", nil, "measurements to make, separated by commas (default all but those of liars and those that need root)")
 	f.Float64Var(&c.seconds, "seconds", 10, "length of each run")
 	f.Uint64Var(&c.seed, "seed", 1, "root of every random stream")
 	f.StringVar(&c.agent, "agent", "", "the program wdgnn-agent (default the one beside this program)")
@@ -121,7 +121,8 @@ func (c *SwarmBenchCommand) check() ([]agents.Measurement, error) {
 		errs = append(errs, fmt.Errorf("--seconds is %v, want 1 at least", c.seconds))
 	}
 	if len(c.only) == 0 {
-		return agents.Measurements(), errors.Join(errs...)
+		list := slices.DeleteFunc(agents.Measurements(), func(m agents.Measurement) bool { return m.Named })
+		return list, errors.Join(errs...)
 	}
 	var list []agents.Measurement
 	for _, name := range c.only {
