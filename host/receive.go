@@ -36,6 +36,7 @@ type frameMark struct {
 	sequence uint64 // of the latest
 	seen     uint64 // which came: bit k for the one k before the latest
 	newest   bool   // that which came last is the latest
+	again    bool   // or is one that came before, to the bit
 	gap      uint64 // the latest that did not come; 0 if all did
 	jumped   bool   // it was noticed just now
 	lost     uint64 // how many did not come since the frame numbered
@@ -111,7 +112,9 @@ func (h *Machine) take(f transport.Frame) {
 			}
 			continue
 		}
-		mark.during = h.opened
+		if !mark.again {
+			mark.during = h.opened
+		}
 		if h.takeWord(f.From, mark, m, &pends) {
 			continue
 		}
@@ -275,10 +278,11 @@ func (h *Machine) number(f transport.Frame, sequence uint64) {
 // number far below the last is that of a host that was restarted, and whose
 // first frame was lost. Numbers only count and order: a frame that comes twice, or
 // late, is opened like any other, and the agents know which rows they have. One that
-// came before, to the bit, tells nothing of where its sender is.
+// came before, to the bit, tells nothing of where its sender is, nor that it is there:
+// who repeats rows of the first steps would keep others from catching up (behind).
 func (h *Machine) count(from transport.HostID, sequence uint64, again bool) {
 	mark := h.mark(from)
-	mark.newest = true
+	mark.newest, mark.again = true, again
 	switch {
 	case again:
 		h.stats.Disordered++
