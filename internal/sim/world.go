@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -70,10 +71,12 @@ func (r *run) send(from int, frame []byte) {
 			return
 		}
 		r.honest = false
-		sender.lied++
 		var told [][]byte
 		for _, data := range frames {
 			told = append(told, f.Lie.tell(data, sender.past, r.rng)...)
+		}
+		if !slices.EqualFunc(told, frames, bytes.Equal) { // one without rows, as a deployment brings, may hold nothing to lie about
+			sender.lied++
 		}
 		frames = told
 	})
