@@ -61,7 +61,7 @@ func (r *run) only(kind kind) bool {
 		case slices.Contains(harmless, f.Kind) || f.Kind == faultJump && r.trial.period == 0:
 		case f.Kind == kind:
 			any = any || f.active(r.now)
-		case f.From <= r.now && r.now < f.To+4*r.trial.pace.Deadline:
+		case f.From <= r.now && r.now < r.trial.aftermath(f)+4*r.trial.pace.Deadline:
 			return false
 		}
 	}

@@ -185,14 +185,7 @@ func (t *Trial) drawPlan(rng *rand.Rand) error {
 func (t *Trial) schedule() {
 	t.healed = 0
 	for _, f := range t.Faults {
-		to := f.To
-		if f.Kind == faultJump && f.Size > 0 && t.period > 0 { // until its clock is where it was, its world says nothing
-			to += time.Duration(f.Size * float64(t.pace.Deadline))
-		}
-		if f.Kind == faultDeploy { // until the step that hosts may have agreed on
-			to += mostMargin * max(t.period, t.think)
-		}
-		t.healed = max(t.healed, to)
+		t.healed = max(t.healed, t.aftermath(&f))
 	}
 	t.check = t.healed + together*t.pace.Deadline
 	if slices.ContainsFunc(t.Faults, func(f Fault) bool { return f.Kind == faultNonsense }) {
@@ -200,6 +193,17 @@ func (t *Trial) schedule() {
 	}
 	pace := max(t.period, t.think)
 	t.steps = max(uint64(t.check/pace)+12, leastSteps)
+}
+
+// aftermath returns when nothing of a fault is left that makes anybody silent.
+func (t *Trial) aftermath(f *Fault) time.Duration {
+	switch {
+	case f.Kind == faultJump && f.Size > 0 && t.period > 0: // until its clock is where it was, its world says nothing
+		return f.To + time.Duration(f.Size*float64(t.pace.Deadline))
+	case f.Kind == faultDeploy: // until the step that hosts may have agreed on
+		return f.To + mostMargin*max(t.period, t.think)
+	}
+	return f.To
 }
 
 // config returns the configuration of a host.
