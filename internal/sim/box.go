@@ -55,6 +55,7 @@ type box struct {
 
 	past [][]byte     // the first frames that it sent, if somebody lies
 	shut map[int]bool // hosts that it put in quarantine, in all its lives
+	out  map[int]bool // and those that are there now
 }
 
 // account is what a box was asked and said in one life.
@@ -65,7 +66,7 @@ type account struct {
 }
 
 func (r *run) newBox(id int) *box {
-	b := &box{run: r, id: id, rate: 1, disk: faultdisk.New(), shut: map[int]bool{}}
+	b := &box{run: r, id: id, rate: 1, disk: faultdisk.New(), shut: map[int]bool{}, out: map[int]bool{}}
 	for _, f := range r.trial.Faults {
 		if f.Kind == faultDrift && f.Host == id {
 			b.rate = f.Size
@@ -94,6 +95,7 @@ func (b *box) start() {
 	}
 	b.machine, b.store, b.born, b.hears = m, store, b.run.now, m.Hears()
 	b.life++
+	clear(b.out) // it remembers nobody's lies
 	b.inbox, b.wake, b.busy, b.free, b.ticket, b.saving, b.waiting, b.account = nil, 0, false, b.run.now, 0, false, false, account{}
 	if b.saved > m.Next() {
 		b.run.fail("host %d: its checkpoint is of step %d, and one of step %d was written before", b.id, int64(m.Next())-1, b.saved-1)
@@ -218,8 +220,11 @@ func (b *box) step(ev host.Event) {
 		b.run.fail("host %d: %v", b.id, a.Failed)
 	}
 	for _, e := range a.Log {
-		if strings.HasPrefix(e.Text, "a host is put in quarantine") {
+		switch {
+		case strings.HasPrefix(e.Text, "a host is put in quarantine"):
 			b.run.accused(b, int(e.Args[1].(transport.HostID)), fmt.Sprint(e.Args...))
+		case strings.HasPrefix(e.Text, "a host is let back in"):
+			delete(b.out, int(e.Args[1].(transport.HostID)))
 		}
 	}
 	if a.Changed != nil {

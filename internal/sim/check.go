@@ -68,11 +68,13 @@ func (r *run) only(kind kind) bool {
 	return any
 }
 
-// company says whether a host has a neighbour elsewhere that talks sense.
+// company says whether a host has a neighbour elsewhere that talks sense, and is not in
+// quarantine for what it said before: with nobody else to hear, a host waits for who
+// runs another model, as the other may be its own.
 func (r *run) company(h int) bool {
 	for _, node := range r.trial.hosts[h] {
 		for _, l := range r.trial.links[node] {
-			if o := r.trial.owner[l.Node]; o != h && !r.lies(o) {
+			if o := r.trial.owner[l.Node]; o != h && !r.lies(o) && !r.boxes[h].out[o] {
 				return true
 			}
 		}
@@ -87,7 +89,7 @@ func (r *run) lies(h int) (any bool) {
 
 // accused looks at whom a host puts in quarantine: only who talks nonsense, or did.
 func (r *run) accused(b *box, whom int, why string) {
-	b.shut[whom] = true
+	b.shut[whom], b.out[whom] = true, true
 	r.outcome.Shut++
 	for _, f := range r.trial.Faults {
 		if f.Kind == faultNonsense && f.Host == whom && f.From <= r.now {
