@@ -3,7 +3,6 @@ package box
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -137,15 +136,17 @@ func (m *monitor) ills(s *seen, now time.Time) []string {
 	return list
 }
 
-// close ends the server and its connections.
+// close ends the server and its connections. Whoever is being answered has a moment
+// for it; that somebody is cut off then, who may have asked nothing, is no fault of the
+// box.
 func (m *monitor) close() error {
 	if m.server == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	if err := m.server.Shutdown(ctx); err != nil {
-		return errors.Join(err, m.server.Close())
+	if m.server.Shutdown(ctx) != nil {
+		return m.server.Close()
 	}
 	return nil
 }

@@ -2,7 +2,10 @@ package box
 
 import (
 	"errors"
+	"net"
+	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +51,34 @@ func TestIlls(t *testing.T) {
 	trouble = errors.New("no space left on device")
 	if got := at(0, &host.Report{}); got != "answers are lost: no space left on device" {
 		t.Errorf("lost answers: got %q", got)
+	}
+}
+
+// Who has connected and asks nothing, as browsers do, does not make the end of a box a
+// failure.
+func TestMonitorCutsOff(t *testing.T) {
+	m, err := newMonitor(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", m.addr.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	first, err := http.Get("http://" + m.addr.String() + "/healthz") // conn was accepted before it
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Body.Close()
+	if err := m.close(); err != nil {
+		t.Errorf("close with a connection open: got %v, want no error", err)
+	}
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the connection: got %v, want it cut off", err)
 	}
 }
 
