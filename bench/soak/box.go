@@ -5,12 +5,12 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -35,6 +35,7 @@ type box struct {
 // process is one life of a box.
 type process struct {
 	cmd    *exec.Cmd
+	log    string // file
 	began  time.Time
 	in     io.WriteCloser
 	lines  chan line
@@ -67,7 +68,7 @@ func (b *box) start() error {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
-	log, err := os.OpenFile(filepath.Join(b.yard.dir, fmt.Sprintf("box-%d.log", b.number)), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	log, err := os.OpenFile(b.yard.path(fmt.Sprintf("box-%d.log", b.number)), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (b *box) start() error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	p := &process{cmd: cmd, began: time.Now(), in: in, lines: make(chan line, 1), done: make(chan struct{})}
+	p := &process{cmd: cmd, log: log.Name(), began: time.Now(), in: in, lines: make(chan line, 1), done: make(chan struct{})}
 	b.mu.Lock()
 	b.process = p
 	b.mu.Unlock()
@@ -152,12 +153,37 @@ func (b *box) bury(p *process, err error) {
 	defer b.mu.Unlock()
 	b.books.add(p.ledger.account(p.end == worldEnded))
 	if p.end == byItself || err != nil && p.end != killed {
-		b.errs = append(b.errs, fmt.Errorf("box %d ended: %w", b.number, errors.Join(err, errors.New("see its log"))))
+		b.errs = append(b.errs, fmt.Errorf("box %d ended: %v; the end of its log:\n%s", b.number, err, lastLines(p.log)))
 	}
 	if b.process == p {
 		b.process = nil
 	}
 	close(p.done)
+}
+
+// lastWords is how many lines of a log are shown of a process that ended by itself, and
+// lastBytes how much of it is read for them.
+const (
+	lastWords = 10
+	lastBytes = 16 << 10
+)
+
+// lastLines returns the last lines of a log, or why there are none.
+func lastLines(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return err.Error()
+	}
+	defer f.Close()
+	if _, err := f.Seek(-lastBytes, io.SeekEnd); err != nil { // it is shorter
+		_, _ = f.Seek(0, io.SeekStart)
+	}
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-lastWords):], "\n")
 }
 
 // live returns the process of the box, nil if it is down.

@@ -143,13 +143,12 @@ func (p *proxies) listen(machine, port int) string {
 	defer p.mu.Unlock()
 	key := [2]int{machine, port}
 	if p.ports[key] == 0 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		free, err := loopback.take()
 		if err != nil {
 			p.wrong = err
 			return "127.0.0.1:0"
 		}
-		p.ports[key] = l.Addr().(*net.TCPAddr).Port
-		l.Close()
+		p.ports[key] = free
 	}
 	return fmt.Sprintf("127.0.0.1:%d", p.ports[key])
 }

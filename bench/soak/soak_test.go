@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -203,5 +204,39 @@ func TestPage(t *testing.T) {
 	}
 	if err := r.verdict(); err == nil || !strings.Contains(err.Error(), "together after 11.00 s") {
 		t.Errorf("got the verdict %v, want that of the run which took 11 s", err)
+	}
+}
+
+// Ports are given once, also to many at a time, and none lies where the kernel's own
+// begin.
+func TestPorts(t *testing.T) {
+	p, taken := newPorts(7), make(chan int, 64)
+	var askers sync.WaitGroup
+	for range cap(taken) {
+		askers.Go(func() {
+			port, err := p.take()
+			if err != nil {
+				t.Error(err)
+			}
+			taken <- port
+		})
+	}
+	askers.Wait()
+	close(taken)
+	seen := map[int]bool{}
+	for port := range taken {
+		if seen[port] || port < p.low || port >= p.high {
+			t.Errorf("got port %d, want another from %d to %d", port, p.low, p.high-1)
+		}
+		seen[port] = true
+	}
+}
+
+// Of a long log the last lines are shown.
+func TestLastLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box-1.log")
+	check(t, os.WriteFile(path, []byte(strings.Repeat("a line\n", lastBytes)+strings.Repeat("one more\n", lastWords-1)+"the last\n"), 0o600))
+	if got, want := lastLines(path), strings.Repeat("one more\n", lastWords-1)+"the last"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
