@@ -160,6 +160,7 @@ func (n *Node) standIn(k int) bool {
 	}
 	e := n.exchange
 	in, r := &n.inbox[e], n.last(n.links[k].Node)
+	in.old[k] = true
 	if e == 0 {
 		n.links[k].heard, n.links[k].links, n.links[k].degree = true, r.links, r.degree
 		for v := range n.vectors {
@@ -171,7 +172,6 @@ func (n *Node) standIn(k int) bool {
 	}
 	n.stats.Aged++
 	copy(in.rows.Row(n.place(k)), r.rows[e].values)
-	in.old[k] = true
 	n.complete(k, e)
 	return true
 }

@@ -83,6 +83,26 @@ func TestOldRowLeftOut(t *testing.T) {
 	}
 }
 
+// The row for which an old one stood in, or would have, comes after the answer. It is
+// another one, and its sender did not contradict itself.
+func TestTruthAfterOldRow(t *testing.T) {
+	for name, said := range map[string][]float32{"stood in": {2, 2.5, 2.5}, "left out": {2, -2, 2}} {
+		n := couple(t, 2)
+		playCouple(t, n, said)
+		for _, ev := range []agent.Event{
+			agent.Begin{Time: 3, Links: []agent.Link{{Node: 1, Weight: 1}}, Row: []float32{1}},
+			agent.Expire{},
+			agent.Receive{Message: &agent.Message{
+				From: 1, To: agent.Everyone, Time: 3, Kind: agent.Row, Links: 1, Degree: 1, Values: []float32{7},
+			}},
+		} {
+			if _, err := n.Step(ev); err != nil {
+				t.Errorf("an old row %s: %T: got %v, want no error", name, ev, err)
+			}
+		}
+	}
+}
+
 // Without Stale nothing stands in.
 func TestNoOldRows(t *testing.T) {
 	got := playCouple(t, couple(t, 0), []float32{2, 2, lost})
