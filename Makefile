@@ -7,7 +7,7 @@ SOAK     ?= 10m
 RUNS     ?= 100
 HOURS    ?= 1
 KERNEL    = ../internal/kernel
-EXPERIMENTS = table1 fig2a fig2b gains robust table2 table3 table4 table4-1m allmovies certify lipschitz localshift learners agents
+EXPERIMENTS = table1 fig2a fig2b gains robust table2 table3 table4 table4-1m allmovies certify lipschitz certified localshift learners agents
 RELEASES  = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
 SHELL       := bash
