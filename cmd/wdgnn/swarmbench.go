@@ -59,7 +59,7 @@ Measurements:
 	}
 	f := cmd.Flags()
 	f.BoolVar(&c.json, "json", false, "print one JSON object per figure and line")
-	f.StringSliceVar(&c.only, "only", nil, "measurements to make, separated by commas (default all but liars and what needs root)")
+	f.StringSliceVar(&c.only, "only", nil, "measurements to make, separated by commas; liars and what needs root if named (default all)")
 	f.Float64Var(&c.seconds, "seconds", 10, "length of each run")
 	f.Uint64Var(&c.seed, "seed", 1, "root of every random stream")
 	f.StringVar(&c.agent, "agent", "", "the program wdgnn-agent (default the one beside this program)")

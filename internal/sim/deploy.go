@@ -399,10 +399,12 @@ func (r *run) calm() bool {
 }
 
 // together looks whether all hosts went over at step T, or none did. One that is
-// asynchronous may hear of it when it is ahead, by as many steps as it may be.
+// asynchronous may hear of it when it is ahead: of a neighbour by Stale steps, and of
+// hosts d hops away by d times as many.
 func (r *run) together(t *tool) {
+	ahead := uint64(r.trial.pace.Stale) * uint64(len(r.boxes)-1)
 	for h, at := range t.went {
-		if at < t.step || at > t.step+uint64(r.trial.pace.Stale) {
+		if at < t.step || at > t.step+ahead {
 			r.fail("host %d went over at step %d, agreed was %d, and nothing was lost", h, at, t.step)
 		}
 	}
