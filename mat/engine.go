@@ -51,7 +51,7 @@ func NewEngine(threads int) *Engine {
 // FMA, "portable" elsewhere, and wherever GODEBUG contains cpu.avx2=off.
 func Kernels() string { return kernels.Name }
 
-var kernels = kernel.Best()
+var kernels = kernel.Current()
 
 // Threads returns the number of threads that e uses.
 func (e *Engine) Threads() int {

@@ -7,7 +7,7 @@ import (
 	"github.com/wdgnn/wdgnn/internal/kernel"
 )
 
-var kernels = kernel.Best()
+var kernels = kernel.Current()
 
 // Optimizer turns gradients into steps. It is made for a fixed number of
 // parameters and is not safe for concurrent use.

@@ -8,52 +8,54 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// avx2 is nil where the processor lacks AVX2 or FMA, and where GODEBUG says
+// offerAVX2 is for processors with AVX2 and FMA, unless GODEBUG says
 // cpu.avx2=off.
-var avx2 = detect()
-
-func detect() *Set {
+func offerAVX2() offer {
+	o := offer{name: "avx2", set: &avx2}
 	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA {
-		return nil
+		o.set, o.why = nil, "this processor lacks AVX2 or FMA, or GODEBUG says so"
 	}
-	return &Set{
-		Name:       "avx2",
-		Gemm:       gemmFast,
-		GemmBT:     gemmBTFast,
-		ColumnSums: columnSumsFast,
-		SpMM:       spmmFast,
-		Axpy: func(y []float32, a float32, x []float32) {
-			axpyAVX2(first(y), a, first(x), len(y))
-		},
-		Scale: func(x []float32, a float32) {
-			scaleAVX2(first(x), a, len(x))
-		},
-		Dot: func(x, y []float32) float32 {
-			return dotAVX2(first(x), first(y), len(x))
-		},
-		Blend: func(y []float32, a float32, u []float32, b float32, v []float32, c float32) {
-			blendAVX2(first(y), a, first(u), b, first(v), c, len(y))
-		},
-		LeakyReLU: func(y, x []float32, slope float32) {
-			leakyReLUAVX2(first(y), first(x), slope, len(y))
-		},
-		LeakyReLUBack: func(dx, dy, y []float32, slope, scale float32) {
-			leakyReLUBackAVX2(first(dx), first(dy), first(y), slope, scale, len(dx))
-		},
-		Tanh: func(y, x []float32) {
-			tanhAVX2(first(y), first(x), len(y))
-		},
-		TanhBack: func(dx, dy, y []float32, scale float32) {
-			tanhBackAVX2(first(dx), first(dy), first(y), scale, len(dx))
-		},
-		Softmax: func(p, x []float32) (max, sum float32) {
-			return softmaxAVX2(first(p), first(x), len(p))
-		},
-		Adam: func(p, g, m, v []float32, s AdamStep) {
-			adamAVX2(first(p), first(g), first(m), first(v), len(p),
-				s.Beta1, s.Rest1, s.Beta2, s.Rest2, s.Rate, s.Unbias, s.Epsilon)
-		},
-	}
+	return o
+}
+
+var avx2 = Set{
+	Name:       "avx2",
+	Family:     Fused,
+	Gemm:       gemmFast,
+	GemmBT:     gemmBTFast,
+	ColumnSums: columnSumsFast,
+	SpMM:       spmmFast,
+	Axpy: func(y []float32, a float32, x []float32) {
+		axpyAVX2(first(y), a, first(x), len(y))
+	},
+	Scale: func(x []float32, a float32) {
+		scaleAVX2(first(x), a, len(x))
+	},
+	Dot: func(x, y []float32) float32 {
+		return dotAVX2(first(x), first(y), len(x))
+	},
+	Blend: func(y []float32, a float32, u []float32, b float32, v []float32, c float32) {
+		blendAVX2(first(y), a, first(u), b, first(v), c, len(y))
+	},
+	LeakyReLU: func(y, x []float32, slope float32) {
+		leakyReLUAVX2(first(y), first(x), slope, len(y))
+	},
+	LeakyReLUBack: func(dx, dy, y []float32, slope, scale float32) {
+		leakyReLUBackAVX2(first(dx), first(dy), first(y), slope, scale, len(dx))
+	},
+	Tanh: func(y, x []float32) {
+		tanhAVX2(first(y), first(x), len(y))
+	},
+	TanhBack: func(dx, dy, y []float32, scale float32) {
+		tanhBackAVX2(first(dx), first(dy), first(y), scale, len(dx))
+	},
+	Softmax: func(p, x []float32) (max, sum float32) {
+		return softmaxAVX2(first(p), first(x), len(p))
+	},
+	Adam: func(p, g, m, v []float32, s AdamStep) {
+		adamAVX2(first(p), first(g), first(m), first(v), len(p),
+			s.Beta1, s.Rest1, s.Beta2, s.Rest2, s.Rate, s.Unbias, s.Epsilon)
+	},
 }
 
 func first(s []float32) *float32 { return unsafe.SliceData(s) }

@@ -30,7 +30,7 @@ func fma32(a, b, c float32) float32 {
 // madd is the multiply-add of a set: fused for the assembly, two roundings for
 // the portable loops. With it each reference loop below is exact for both.
 func madd(s *Set) func(a, b, c float32) float32 {
-	if s.Name == "portable" {
+	if s.Family == Portable {
 		return func(a, b, c float32) float32 { return float32(a*b) + c }
 	}
 	return fma32

@@ -7,6 +7,7 @@ import "math"
 // add that follows on some architectures, and bits would differ.
 var portable = Set{
 	Name:          "portable",
+	Family:        Portable,
 	Gemm:          gemm,
 	GemmBT:        gemmBT,
 	ColumnSums:    columnSums,

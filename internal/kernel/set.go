@@ -3,7 +3,8 @@ package kernel
 // Set is one implementation of every loop. Its functions keep no state, may
 // be called concurrently, and allocate nothing.
 type Set struct {
-	Name string // "avx2" or "portable"
+	Name   string // "avx512", "avx2" or "portable"
+	Family string // whose bits these are: Fused or Portable
 
 	// Gemm computes a product; see Product.
 	Gemm func(p Product)
@@ -107,14 +108,3 @@ const (
 	tanhULP = 4
 	expULP  = 2
 )
-
-// sets lists the sets that run on this machine, the fastest first.
-func sets() []*Set {
-	if avx2 != nil {
-		return []*Set{avx2, &portable}
-	}
-	return []*Set{&portable}
-}
-
-// Best returns the fastest set that runs on this machine.
-func Best() *Set { return sets()[0] }
