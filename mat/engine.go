@@ -3,7 +3,6 @@ package mat
 import (
 	"runtime"
 	"slices"
-	"sync"
 
 	"github.com/wdgnn/wdgnn/internal/kernel"
 )
@@ -16,15 +15,16 @@ import (
 // goroutines may use it. An Engine with threads runs one product at a time;
 // use one per goroutine. Nothing is allocated after NewEngine.
 type Engine struct {
-	wake []chan span // one per helping goroutine
-	done sync.WaitGroup
-	job  job // what the helpers work on; written before they wake
+	threads int
+	pool    *pool               // nil for one thread
+	job     job                 // the product at hand; written before helpers see it
+	rows    int                 // of its destination
+	parts   int                 // in how many it is cut
+	part    func(thread, k int) // Engine.runPart
 }
 
 // Serial is the nil Engine.
 var Serial *Engine
-
-type span struct{ lo, hi int }
 
 // NewEngine returns an Engine with the given number of threads; 0 and 1 mean
 // the calling goroutine alone, a negative number one thread per available CPU.
@@ -33,16 +33,10 @@ func NewEngine(threads int) *Engine {
 	if threads < 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
-	e := &Engine{}
-	for range threads - 1 {
-		wake := make(chan span, 1)
-		e.wake = append(e.wake, wake)
-		go func() {
-			for s := range wake {
-				e.job.run(s.lo, s.hi)
-				e.done.Done()
-			}
-		}()
+	e := &Engine{threads: max(threads, 1)}
+	if threads > 1 {
+		e.part = e.runPart
+		e.pool = newPool(threads-1, threads <= runtime.GOMAXPROCS(0))
 	}
 	return e
 }
@@ -58,50 +52,80 @@ func (e *Engine) Threads() int {
 	if e == nil {
 		return 1
 	}
-	return len(e.wake) + 1
+	return e.threads
 }
 
 // Close ends the goroutines of e, which must not be used afterwards.
 func (e *Engine) Close() {
-	if e == nil {
-		return
+	if e != nil && e.pool != nil {
+		e.pool.close()
+		e.pool, e.threads = nil, 1
 	}
-	for _, w := range e.wake {
-		close(w)
-	}
-	e.wake = nil
 }
 
-// worthSharing is the number of multiply-adds below which waking another
-// thread costs more than it saves.
-const worthSharing = 1 << 20
+// Share calls work for every part, 0 ≤ part < parts, on the threads of e, each
+// part once, and returns when all are finished. Parts begin in ascending order.
+// The thread is a number below Threads that no two calls have at the same time:
+// by it a part finds memory of its own. Work must not use e. A nil Engine and one
+// of a single thread run all parts on the calling goroutine.
+//
+// It is for pieces of work larger than a product, such as passes of a model.
+// Results do not depend on the number of threads if every part writes memory of
+// its own.
+func (e *Engine) Share(parts int, work func(thread, part int)) {
+	if e == nil || e.pool == nil || parts < 2 {
+		for part := range parts {
+			work(0, part)
+		}
+		return
+	}
+	e.pool.share(parts, work)
+}
+
+const (
+	// worthSharing is the number of multiply-adds below which another thread
+	// costs more than it saves.
+	worthSharing = 1 << 20
+
+	// partWork is the least number of multiply-adds in a part.
+	partWork = 1 << 18
+
+	// partsEach is how many parts there are for each thread, if they are large
+	// enough: one that the system holds up leaves the rest to others.
+	partsEach = 4
+)
 
 // do runs j over n rows, on all threads if work, its number of multiply-adds,
 // makes that worth while.
 func (e *Engine) do(j *job, n, work int) {
-	if e == nil || len(e.wake) == 0 || work < worthSharing {
+	if e == nil || e.pool == nil || work < worthSharing {
 		j.run(0, n)
 		return
 	}
-	e.job = *j
-	lo, threads := 0, len(e.wake)+1
-	for t, wake := range e.wake {
-		hi := j.cut(n, t+1, threads)
-		e.done.Add(1)
-		wake <- span{lo, hi}
-		lo = hi
+	e.job, e.rows, e.parts = *j, n, min(work/partWork, partsEach*e.threads)
+	if j.op == opMulATB { // every part reads all of B
+		e.parts = min(e.parts, e.threads)
 	}
-	e.job.run(lo, n)
-	e.done.Wait()
+	e.pool.share(e.parts, e.part)
 	e.job = job{} // keep no reference to the operands
+}
+
+// runPart runs one part of the product at hand.
+func (e *Engine) runPart(_, k int) {
+	e.job.run(e.job.cut(e.rows, k, e.parts), e.job.cut(e.rows, k+1, e.parts))
 }
 
 // rowTile is the number of rows that the product kernels work on at once.
 const rowTile = 6
 
-// cut returns the row at which part t of parts ends, 0 < t < parts.
+// cut returns the row at which part t of parts begins, 0 ≤ t ≤ parts.
 func (j *job) cut(n, t, parts int) int {
-	if j.op == opSpMM { // rows differ in length: share out entries
+	switch {
+	case t == 0:
+		return 0
+	case t == parts:
+		return n
+	case j.op == opSpMM: // rows differ in length: share out entries
 		i, _ := slices.BinarySearch(j.s.RowPtr, j.s.NNZ()/parts*t)
 		return min(i, n)
 	}
