@@ -39,6 +39,10 @@ type Pass struct {
 	// touch it where every row carries a loss.
 	Weight float64
 
+	// Own is what the Data keeps from one Fill of this Pass to the next: memory
+	// that no other thread uses.
+	Own any
+
 	scratch scratch
 	memory  Memory
 }

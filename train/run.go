@@ -97,7 +97,6 @@ func Run(ctx context.Context, m *gnn.WideDeep, job Job) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	defer r.workers.close()
 	err = r.run(ctx)
 	last := r.checkpoint()
 	switch {
@@ -157,7 +156,6 @@ func newRunner(m *gnn.WideDeep, job Job) (*runner, error) {
 		err = r.begin()
 	}
 	if err != nil {
-		r.workers.close()
 		return nil, err
 	}
 	return r, nil

@@ -1,41 +1,47 @@
 package train
 
 import (
-	"sync"
-	"sync/atomic"
-
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/mat"
 )
 
-// group is how many passes run before their gradients are added up. It bounds
-// memory; the order of the sum, and so its bits, do not depend on it.
-const group = 16
+// Gradients of passes wait for each other before they are added up: as many as
+// fit groupValues, but at least leastGroup and at most mostGroup passes. That
+// bounds memory; the order of the sum, and so its bits, do not depend on it.
+const (
+	groupValues = 1 << 20
+	leastGroup  = 16
+	mostGroup   = 256
+)
+
+// sumWork is the least number of values that a thread adds up.
+const sumWork = 1 << 15
 
 // workers compute the gradient of a batch, its passes shared out among threads.
 // Every pass has a gradient of its own, and these are added up in the order of
 // the passes: which thread ran which pass leaves no trace.
 //
-// They are goroutines of their own beside those of a mat.Engine, which share out
-// the rows of one product: passes are larger pieces of work, and a worker keeps
-// its tape from one to the next. Like an Engine they stay alive between batches,
-// so that a step of training allocates nothing.
+// The threads are those of a mat.Engine, which otherwise share out the rows of
+// one product: passes are larger pieces of work, and a worker keeps its tape from
+// one to the next.
 type workers struct {
 	model  *gnn.WideDeep
 	data   Data
 	rows   int
 	engine *mat.Engine
-	all    []worker
-	wake   []chan struct{} // one per helping goroutine
-	done   sync.WaitGroup
+	all    []worker            // one per thread
+	run    func(thread, k int) // workers.work
+	add    func(_, k int)      // workers.sum
 
-	// The work at hand, written before the helpers wake.
-	batch       []int
-	draw        Draw
-	first, last int // passes of this group
-	passes      int // of the batch
-	next        atomic.Int64
-	results     [group]result
+	// The work at hand, written before other threads see it.
+	batch   []int
+	draw    Draw
+	first   int // pass of this group
+	passes  int // of the batch
+	results []result
+	total   []float32 // the gradient of the batch
+	ready   int       // passes of the group
+	parts   int       // in which their gradients are added up
 }
 
 // worker is what one thread needs to run a pass.
@@ -54,16 +60,8 @@ type result struct {
 
 func newWorkers(m *gnn.WideDeep, data Data, rows int, engine *mat.Engine) *workers {
 	c := &workers{model: m, data: data, rows: rows, engine: engine, all: make([]worker, engine.Threads())}
-	for w := 1; w < len(c.all); w++ {
-		wake := make(chan struct{}, 1)
-		c.wake = append(c.wake, wake)
-		go func() {
-			for range wake {
-				c.work(&c.all[w])
-				c.done.Done()
-			}
-		}()
-	}
+	c.results = make([]result, min(max(groupValues/len(m.Params.Flat), leastGroup), mostGroup))
+	c.run, c.add = c.work, c.sum
 	return c
 }
 
@@ -71,13 +69,6 @@ func newWorkers(m *gnn.WideDeep, data Data, rows int, engine *mat.Engine) *worke
 func (c *workers) fold(on bool) {
 	for w := range c.all {
 		c.all[w].tape.Fold = on
-	}
-}
-
-// close ends the helping goroutines.
-func (c *workers) close() {
-	for _, wake := range c.wake {
-		close(wake)
 	}
 }
 
@@ -92,49 +83,43 @@ func (c *workers) gradient(grad []float32, batch []int, draw Draw) (float64, err
 		c.all[0].tape.Engine = c.engine
 	}
 	clear(grad)
-	sum, total := mat.NewDense(1, len(grad), grad), 0.0
+	c.total = grad
+	loss, group := 0.0, len(c.results)
 	for c.first = 0; c.first < c.passes; c.first += group {
-		c.last = min(c.first+group, c.passes)
-		c.share()
-		for k := range c.last - c.first {
+		c.ready = min(group, c.passes-c.first)
+		for k := range c.ready {
+			if c.results[k].grad.Flat == nil {
+				c.results[k].grad = gnn.NewParams(c.model.Config, nil)
+			}
+		}
+		c.engine.Share(c.ready, c.run)
+		for k := range c.ready {
 			r := &c.results[k]
 			if r.err != nil {
 				return 0, r.err
 			}
-			mat.Serial.AddScaled(sum, 1, mat.NewDense(1, len(grad), r.grad.Flat))
-			total += r.loss
+			loss += r.loss
 		}
+		c.parts = min(max(c.ready*len(grad)/sumWork, 1), len(c.all))
+		c.engine.Share(c.parts, c.add)
 	}
-	return total, nil
+	return loss, nil
 }
 
-// share runs the passes of the group on all threads.
-func (c *workers) share() {
-	for k := range c.last - c.first {
-		if c.results[k].grad.Flat == nil {
-			c.results[k].grad = gnn.NewParams(c.model.Config, nil)
-		}
+// sum adds the gradients of the group to that of the batch, in the order of the
+// passes: part k of all parameters.
+func (c *workers) sum(_, k int) {
+	lo, hi := part(len(c.total), k, c.parts)
+	sum := mat.NewDense(1, hi-lo, c.total[lo:hi])
+	for r := range c.ready {
+		mat.Serial.AddScaled(sum, 1, mat.NewDense(1, hi-lo, c.results[r].grad.Flat[lo:hi]))
 	}
-	c.next.Store(int64(c.first))
-	helpers := c.wake[:min(len(c.wake), c.last-c.first-1)]
-	c.done.Add(len(helpers))
-	for _, wake := range helpers {
-		wake <- struct{}{}
-	}
-	c.work(&c.all[0])
-	c.done.Wait()
 }
 
-// work runs passes until none is left.
-func (c *workers) work(w *worker) {
-	for {
-		k := int(c.next.Add(1)) - 1
-		if k >= c.last {
-			return
-		}
-		r := &c.results[k-c.first]
-		r.loss, r.err = c.pass(w, k, &r.grad)
-	}
+// work runs pass k of the group.
+func (c *workers) work(thread, k int) {
+	r := &c.results[k]
+	r.loss, r.err = c.pass(&c.all[thread], c.first+k, &r.grad)
 }
 
 // pass runs pass k and overwrites grad with its share of the gradient.
