@@ -60,7 +60,8 @@ type FilterTape struct {
 
 	x       mat.Dense    // Z_0 = X, the caller's
 	shifted mat.Dense    // Z_1 over Z_2 over …, Z_k = Sᵏ X, (K·N·B)×F
-	back    [2]mat.Dense // Backward's Horner scheme
+	back    [2]mat.Dense // Backward's Horner scheme, Apply's shifts
+	apply   apply
 }
 
 // z returns Z_k.
@@ -140,21 +141,6 @@ func (f *Filter) Backward(grad *Filter, dx mat.Dense, st *mat.CSR, dy mat.Dense,
 		next, sum = sum, next
 	}
 	dx.CopyFrom(*next)
-}
-
-// Apply writes the filter's output to y like Forward, to the same bits, but
-// remembers two shifted signals instead of K+1: the form for inference on
-// large graphs.
-func (f *Filter) Apply(y mat.Dense, s *mat.CSR, x mat.Dense, tape *FilterTape) {
-	b := batch("Filter.Apply", s, x)
-	tape.Engine.MulBias(y, f.Bias, x, f.Taps[0])
-	last, next := x, &tape.back[0]
-	for k := 1; k < len(f.Taps); k++ {
-		*next = next.Resize(x.Rows, x.Cols)
-		shift(tape.Engine, *next, s, last, b)
-		tape.Engine.AddMul(y, *next, f.Taps[k])
-		last, next = *next, &tape.back[k%2]
-	}
 }
 
 // forwardShifted is Forward on signals that were shifted before: z holds

@@ -385,19 +385,30 @@ func TestBatchEqualsOneByOne(t *testing.T) {
 	})
 }
 
-// Apply gives the bits of Forward.
+// Apply gives the bits of Forward, on any number of threads, where blocks of nodes
+// are one and where they are several, and allocates nothing.
 func TestApplyEqualsForward(t *testing.T) {
 	rng := random.Stream(17, "apply")
 	for order := range 5 {
-		w := newWorld(t, rng, 9, 3, 2)
-		f := gnn.NewFilter(2, 4, order, true)
-		for _, tap := range f.Taps {
-			tap.CopyFrom(normal(rng, 2, 4))
+		for _, nodes := range []int{9, 1100} {
+			w := newWorld(t, rng, nodes, 3, 2)
+			f := gnn.NewFilter(2, 4, order, true)
+			for _, tap := range f.Taps {
+				tap.CopyFrom(normal(rng, 2, 4))
+			}
+			want, got := mat.NewDense(w.x.Rows, 4, nil), mat.NewDense(w.x.Rows, 4, nil)
+			f.Forward(want, w.s, w.x, new(gnn.FilterTape))
+			for _, threads := range []int{1, 2, 3, 8} {
+				tape := gnn.FilterTape{Engine: mat.NewEngine(threads)}
+				got.Zero()
+				f.Apply(got, w.s, w.x, &tape)
+				sameBits(t, fmt.Sprintf("order %d, %d nodes, %d threads", order, nodes, threads), got, want)
+				if n := testing.AllocsPerRun(2, func() { f.Apply(got, w.s, w.x, &tape) }); n > 0 {
+					t.Errorf("order %d, %d nodes, %d threads: got %v allocations, want none", order, nodes, threads, n)
+				}
+				tape.Engine.Close()
+			}
 		}
-		want, got := mat.NewDense(w.x.Rows, 4, nil), mat.NewDense(w.x.Rows, 4, nil)
-		f.Forward(want, w.s, w.x, new(gnn.FilterTape))
-		f.Apply(got, w.s, w.x, new(gnn.FilterTape))
-		sameBits(t, fmt.Sprintf("order %d", order), got, want)
 	}
 }
 
