@@ -61,9 +61,9 @@ func gemmTile(rows, vectors int, fetch bool) {
 	ldb := Load(Param("ldb"), GP64())
 	tiles := Load(Param("tiles"), GP64())
 
-	var mask VecVirtual
+	var mask Op
 	if narrow {
-		mask = firstLanes(Load(Param("cols"), GP64()))
+		mask = firstLanes(parameter("cols"))
 	}
 	acc := make([][]VecVirtual, rows)
 	for i := range acc {
@@ -184,9 +184,9 @@ func columnSums() {
 		x := Load(Param("x"), GP64())
 		ldx := Load(Param("ldx"), GP64())
 		rows := Load(Param("rows"), GP64())
-		var mask VecVirtual
+		var mask Op
 		if narrow {
-			mask = firstLanes(Load(Param("cols"), GP64()))
+			mask = firstLanes(parameter("cols"))
 		}
 		acc := make([]VecVirtual, vectors)
 		for v := range acc {

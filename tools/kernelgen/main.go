@@ -1,9 +1,11 @@
-// Command kernelgen writes the AVX2+FMA assembly of internal/kernel.
+// Command kernelgen writes the assembly of internal/kernel: that for AVX2 and
+// FMA, or with -set avx512 that for AVX-512.
 //
 // Run it through "make generate"; what it writes is committed.
 package main
 
 import (
+	"flag"
 	"fmt"
 	"math"
 
@@ -12,9 +14,14 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-const (
-	lanes = 8 // float32 values in a YMM register
-	size  = 4 // bytes in a float32
+const size = 4 // bytes in a float32
+
+// What the sets differ in. Loops that are the same for both are written with
+// these.
+var (
+	wide   = false  // registers of AVX-512: twice as wide, twice as many, masks of their own
+	lanes  = 8      // float32 values in a register
+	suffix = "AVX2" // of the names of loops that both sets have
 )
 
 // masks is 8 lanes of ones followed by 8 of zeros: the 32 bytes at offset
@@ -22,7 +29,18 @@ const (
 var masks Mem
 
 func main() {
+	set := flag.String("set", "avx2", "avx2 or avx512")
+	flag.Parse()
 	ConstraintExpr("!purego")
+	if *set == "avx512" {
+		wide, lanes, suffix = true, 16, "AVX512"
+		gemmWide()
+		spmm()
+		elementwise()
+		identify()
+		Generate()
+		return
+	}
 	masks = GLOBL("masks", RODATA|NOPTR)
 	for i := range 2 * lanes {
 		v := U32(0)
@@ -55,7 +73,7 @@ func everywhere(word uint32) VecVirtual {
 		m = ConstData(fmt.Sprintf("word_%08x", word), U32(word))
 		words[word] = m
 	}
-	r := YMM()
+	r := vector()
 	VBROADCASTSS(m, r)
 	return r
 }
@@ -65,13 +83,29 @@ func constant(v float32) VecVirtual { return everywhere(math.Float32bits(v)) }
 
 // zero returns a register of zeros.
 func zero() VecVirtual {
-	r := YMM()
+	r := vector()
 	VXORPS(r, r, r)
 	return r
 }
 
-// firstLanes returns the mask of the first n lanes, 0 ≤ n ≤ 8. It consumes n.
-func firstLanes(n Register) VecVirtual {
+// vector returns a register of the set.
+func vector() VecVirtual {
+	if wide {
+		return ZMM()
+	}
+	return YMM()
+}
+
+// firstLanes returns the mask of the first n lanes, 0 ≤ n ≤ lanes: a register
+// of ones and zeros, or one of bits. It consumes n.
+func firstLanes(n GPVirtual) Op {
+	if wide {
+		bits, mask := GP32(), K()
+		MOVL(I32(-1), bits)
+		BZHIL(n.As32(), bits, bits)
+		KMOVW(bits, mask)
+		return mask
+	}
 	base := GP64()
 	LEAQ(masks, base)
 	mask := YMM()
@@ -81,21 +115,34 @@ func firstLanes(n Register) VecVirtual {
 }
 
 // load reads a vector, or its first lanes if there is a mask.
-func load(m Mem, mask VecVirtual, r VecVirtual) {
-	if mask != nil {
-		VMASKMOVPS(m, mask, r)
-	} else {
+func load(m Mem, mask Op, r VecVirtual) {
+	switch {
+	case mask == nil:
 		VMOVUPS(m, r)
+	case wide:
+		VMOVUPS_Z(m, mask, r)
+	default:
+		VMASKMOVPS(m, mask, r)
 	}
 }
 
 // store writes a vector, or its first lanes if there is a mask.
-func store(r VecVirtual, mask VecVirtual, m Mem) {
-	if mask != nil {
-		VMASKMOVPS(r, mask, m)
-	} else {
+func store(r VecVirtual, mask Op, m Mem) {
+	switch {
+	case mask == nil:
 		VMOVUPS(r, m)
+	case wide:
+		VMOVUPS(r, mask, m)
+	default:
+		VMASKMOVPS(r, mask, m)
 	}
+}
+
+// parameter returns a register that holds an integer parameter.
+func parameter(name string) GPVirtual {
+	r := GP64()
+	Load(Param(name), r)
+	return r
 }
 
 // address returns where a parameter lies on the stack.

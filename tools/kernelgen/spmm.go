@@ -13,22 +13,42 @@ import (
 // wait for more lines at a time than the first.
 const ahead = 40
 
+const line = 64 // bytes in a cache line
+
 func spmm() {
-	for _, vectors := range []int{8, 4, 2, 0} {
-		spmmRows(vectors, false)
-		spmmRows(vectors, true)
+	if wide {
+		for vectors := range 4 {
+			spmmRows(vectors+1, true, false)
+			spmmRows(vectors+1, true, true)
+		}
+		for _, vectors := range []int{2, 4, 8} {
+			spmmRows(vectors, false, false)
+			spmmRows(vectors, false, true)
+		}
+		return
 	}
+	for _, vectors := range []int{8, 4, 2} {
+		spmmRows(vectors, false, false)
+		spmmRows(vectors, false, true)
+	}
+	spmmRows(1, true, false)
+	spmmRows(1, true, true)
 }
 
-// spmmRows emits Y = S X for `rows` rows and 8·vectors columns, or up to 8
-// columns if vectors is 0. Strides are in bytes. rowPtr points at the offset
-// of the first row; last is the index of the last entry of the whole matrix,
-// which bounds the prefetch.
-func spmmRows(vectors int, far bool) {
-	narrow := vectors == 0
-	name, signature := fmt.Sprintf("spmm%d", 8*vectors), ""
-	if narrow {
-		name, signature, vectors = "spmm8", ", cols int", 1
+// spmmRows emits Y = S X for `rows` rows and `vectors` registers of columns, the
+// last of them filled in part if masked is set: it is cols columns. Strides are
+// in bytes. rowPtr points at the offset of the first row; last is the index of
+// the last entry of the whole matrix, which bounds the prefetch.
+func spmmRows(vectors int, masked, far bool) {
+	name, signature := fmt.Sprintf("spmm%d", lanes*vectors), ""
+	if wide {
+		name = fmt.Sprintf("spmmWide%d", lanes*vectors)
+	}
+	if masked {
+		signature = ", cols int"
+		if wide {
+			name += "part"
+		}
 	}
 	if far {
 		name += "far"
@@ -47,13 +67,13 @@ func spmmRows(vectors int, far bool) {
 	if far {
 		last = Load(Param("last"), GP64())
 	}
-	var mask VecVirtual
-	if narrow {
-		mask = firstLanes(Load(Param("cols"), GP64()))
+	mask := make([]Op, vectors) // of the last vector, if any
+	if masked {
+		mask[vectors-1] = firstLanes(parameter("cols"))
 	}
 	acc := make([]VecVirtual, vectors)
 	for v := range acc {
-		acc[v] = YMM()
+		acc[v] = vector()
 	}
 	e, end := GP64(), GP64()
 	MOVQ(Mem{Base: rowPtr}, e)
@@ -76,20 +96,20 @@ func spmmRows(vectors int, far bool) {
 		CMOVQGT(last, soon)
 		MOVLQSX(Mem{Base: col, Index: soon, Scale: size}, soon)
 		IMULQ(ldx, soon)
-		for v := 0; v < vectors; v += 2 { // two vectors are a cache line
-			PREFETCHT1(Mem{Base: x, Index: soon, Scale: 1, Disp: v * lanes * size})
+		for at := 0; at < vectors*lanes*size; at += line {
+			PREFETCHT1(Mem{Base: x, Index: soon, Scale: 1, Disp: at})
 		}
 	}
 	row := GP64()
 	MOVLQSX(Mem{Base: col, Index: e, Scale: size}, row)
 	IMULQ(ldx, row)
-	value := YMM()
+	value := vector()
 	VBROADCASTSS(Mem{Base: val, Index: e, Scale: size}, value)
 	for v, r := range acc {
 		m := Mem{Base: x, Index: row, Scale: 1, Disp: v * lanes * size}
-		if narrow {
-			part := YMM()
-			VMASKMOVPS(m, mask, part)
+		if mask[v] != nil {
+			part := vector()
+			load(m, mask[v], part)
 			VFMADD231PS(part, value, r)
 		} else {
 			VFMADD231PS(m, value, r)
@@ -101,7 +121,7 @@ func spmmRows(vectors int, far bool) {
 
 	Label(rowEnd)
 	for v, r := range acc {
-		store(r, mask, Mem{Base: y, Disp: v * lanes * size})
+		store(r, mask[v], Mem{Base: y, Disp: v * lanes * size})
 	}
 	ADDQ(ldy, y)
 	DECQ(rows)
