@@ -76,7 +76,7 @@ const (
 
 func gemmFast(g Product) {
 	if g.ACol != 1 && g.N <= colsThin && g.M > g.N && g.Panels == 1 && g.M*g.N <= transposed {
-		gemmTransposed(g)
+		gemmTransposed(g, false)
 		return
 	}
 	inner := g.K
@@ -188,7 +188,7 @@ const transposed = 1024
 
 // gemmTransposed computes C = start + Aᵀ B for a C of few columns by way of
 // Cᵀ = startᵀ + Bᵀ A, which fills whole registers.
-func gemmTransposed(g Product) {
+func gemmTransposed(g Product, wide bool) {
 	var ct [transposed]float32
 	t := Product{
 		C: ct[:g.N*g.M], LDC: g.M,
@@ -204,7 +204,11 @@ func gemmTransposed(g Product) {
 		}
 		t.Start, t.StartLD = t.C, t.LDC
 	}
-	gemmFast(t)
+	if wide {
+		gemmWide(t)
+	} else {
+		gemmFast(t)
+	}
 	for i := range g.M {
 		for j := range g.N {
 			g.C[i*g.LDC+j] = ct[j*g.M+i]
@@ -221,16 +225,21 @@ func gemmBTFast(c []float32, ldc int, a []float32, lda int, b []float32, ldb, m,
 		cols := min(n-j, packed)
 		for p := 0; p < k; p += packed {
 			inner := min(k-p, packed)
-			for jj := range cols {
-				for pp, v := range b[(j+jj)*ldb+p : (j+jj)*ldb+p+inner] {
-					bt[pp*packed+jj] = v
-				}
-			}
+			pack(&bt, b[j*ldb+p:], ldb, cols, inner)
 			g := Product{C: c[j:], LDC: ldc, A: a[p:], ARow: lda, ACol: 1, B: bt[:], LDB: packed, M: m, N: cols, K: inner, Panels: 1}
 			if accumulate || p > 0 {
 				g.Start, g.StartLD = g.C, ldc
 			}
 			gemmFast(g)
+		}
+	}
+}
+
+// pack writes cols rows of b, inner values each, as columns of bt.
+func pack(bt *[packed * packed]float32, b []float32, ldb, cols, inner int) {
+	for j := range cols {
+		for p, v := range b[j*ldb : j*ldb+inner] {
+			bt[p*packed+j] = v
 		}
 	}
 }

@@ -2,9 +2,9 @@ package kernel
 
 import "math"
 
-// Exponential and hyperbolic tangent in float32, shared by both sets: the
+// Exponential and hyperbolic tangent in float32, shared by all sets: the
 // portable loops call exp1 and tanh1, the assembly does the same steps on
-// eight lanes. Write x = n·ln 2 + r with |r| ≤ ln 2 / 2; then
+// many lanes. Write x = n·ln 2 + r with |r| ≤ ln 2 / 2; then
 //
 //	exp x   = 2ⁿ·(1 + expm1 r)
 //	expm1 x = 2ⁿ·expm1 r + (2ⁿ - 1)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The assembly is used wherever there are AVX2 and FMA, so it must do without
+// The assembly for AVX2 is used wherever there are AVX2 and FMA, so it must do without
 // what came later: more than 16 vector registers, wider ones, mask registers.
 func TestAssemblyIsAVX2(t *testing.T) {
 	text, err := os.ReadFile("avx2_amd64.s")

@@ -103,7 +103,7 @@ type AdamStep struct {
 }
 
 // tanhULP and expULP bound the error of Tanh and of the exponential inside
-// Softmax, in units in the last place of the exact result, for both sets.
+// Softmax, in units in the last place of the exact result, for all sets.
 const (
 	tanhULP = 4
 	expULP  = 2
