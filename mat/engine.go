@@ -3,8 +3,6 @@ package mat
 import (
 	"runtime"
 	"slices"
-
-	"github.com/wdgnn/wdgnn/internal/kernel"
 )
 
 // Engine runs products on a number of threads. It never changes a result: any
@@ -40,12 +38,6 @@ func NewEngine(threads int) *Engine {
 	}
 	return e
 }
-
-// Kernels names the kernel set in use: "avx2" where the processor has AVX2 and
-// FMA, "portable" elsewhere, and wherever GODEBUG contains cpu.avx2=off.
-func Kernels() string { return kernels.Name }
-
-var kernels = kernel.Current()
 
 // Threads returns the number of threads that e uses.
 func (e *Engine) Threads() int {
