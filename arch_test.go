@@ -93,7 +93,7 @@ const rules = `
 	internal/keys       : internal/idlist transport transport/natsbus transport/tcpbus
 	internal/box        : agent forecast gnn graph loss mat online rule modelfile transport transport/natsbus transport/tcpbus
 	                      internal/config internal/data host internal/journal internal/keys internal/hostname internal/snapshot
-	host/agentcmd       : rule internal/box
+	host/agentcmd       : mat rule internal/box
 	internal/defect     :
 	internal/script     :
 	internal/sim        : agent gnn graph loss mat online random rule transport host internal/defect internal/journal

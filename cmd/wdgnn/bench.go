@@ -9,11 +9,8 @@ import (
 	"maps"
 	"math"
 	"os"
-	process "os/exec"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,10 +25,6 @@ import (
 // libraries.
 type BenchCommand struct {
 	Stdout, Stderr io.Writer
-
-	// Self is the command line that starts this program again; nil means the
-	// running executable.
-	Self []string
 
 	json    bool
 	tasks   []string
@@ -57,7 +50,7 @@ Tasks:
 ` + strings.TrimRight(list.String(), "\n"),
 		Example: `  wdgnn bench
   wdgnn bench --tasks gemm_2500_192_32,movie_train_step --seconds 5
-  wdgnn bench --kernel portable --threads 2
+  wdgnn bench --kernels portable --threads 2
   wdgnn bench --json | jq -r '[.task, .best_s] | @tsv'`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -69,7 +62,7 @@ Tasks:
 	cmd.Flags().StringSliceVar(&c.tasks, "tasks", nil, "tasks to run, separated by commas (default all)")
 	cmd.Flags().IntVar(&c.threads, "threads", 1, "threads to compute on, -1 for all")
 	cmd.Flags().Float64Var(&c.seconds, "seconds", 2, "time to spend on each task, at least three runs")
-	cmd.Flags().StringVar(&c.kernel, "kernel", "", "kernel set: avx2 or portable (default the fastest)")
+	cmd.Flags().StringVar(&c.kernel, "kernel", "", "the same as --kernels (default the fastest)")
 	return cmd
 }
 
@@ -79,13 +72,10 @@ func (c *BenchCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return usageError{"wdgnn bench", err}
 	}
-	if c.kernel != "" && c.kernel != mat.Kernels() {
-		if c.kernel == kernelPortable {
-			return c.again(ctx)
+	if c.kernel != "" {
+		if err := mat.UseKernels(c.kernel); err != nil {
+			return fmt.Errorf("bench: %w", err)
 		}
-		return fmt.Errorf("bench: the kernel set %s is not available: this processor lacks AVX2 or FMA, "+
-			"or the program was built or started without it%s\nTry: wdgnn bench --kernel %s",
-			c.kernel, godebug(os.Getenv("GODEBUG")), kernelPortable)
 	}
 	engine := mat.NewEngine(c.threads)
 	defer engine.Close()
@@ -106,11 +96,6 @@ func (c *BenchCommand) Run(ctx context.Context) error {
 	return nil
 }
 
-const (
-	kernelAVX2     = "avx2"
-	kernelPortable = "portable"
-)
-
 // check returns the tasks that were asked for, or what is wrong with the
 // command line.
 func (c *BenchCommand) check() ([]perf.Task, error) {
@@ -120,9 +105,6 @@ func (c *BenchCommand) check() ([]perf.Task, error) {
 	}
 	if c.threads == 0 || c.threads < -1 {
 		bad = append(bad, fmt.Errorf("--threads is %d, want at least 1, or -1 for all", c.threads))
-	}
-	if c.kernel != "" && c.kernel != kernelAVX2 && c.kernel != kernelPortable {
-		bad = append(bad, fmt.Errorf("--kernel is %q, want %s or %s", c.kernel, kernelAVX2, kernelPortable))
 	}
 	all := perf.Tasks()
 	if len(c.tasks) == 0 {
@@ -187,47 +169,6 @@ func benchRemarks(t perf.Task, result map[string]any) string {
 	return s
 }
 
-// again runs this command line in a process whose assembly is off. Kernels are
-// chosen when a program starts.
-func (c *BenchCommand) again(ctx context.Context) error {
-	const off = "cpu.avx2=off"
-	settings := os.Getenv("GODEBUG")
-	if slices.Contains(strings.Split(settings, ","), off) {
-		return fmt.Errorf("bench: GODEBUG is %q and the kernel set is %s all the same", settings, mat.Kernels())
-	}
-	if settings != "" {
-		settings += ","
-	}
-	self := c.Self
-	if self == nil {
-		path, err := os.Executable()
-		if err != nil {
-			return fmt.Errorf("bench: --kernel %s: %w", c.kernel, err)
-		}
-		self = []string{path}
-	}
-	args := slices.Concat(self[1:], []string{
-		"bench", "--kernel", c.kernel,
-		"--threads", strconv.Itoa(c.threads), "--seconds", strconv.FormatFloat(c.seconds, 'g', -1, 64),
-	})
-	if c.json {
-		args = append(args, "--json")
-	}
-	if len(c.tasks) > 0 {
-		args = append(args, "--tasks", strings.Join(c.tasks, ","))
-	}
-	child := process.CommandContext(ctx, self[0], args...)
-	child.Env = append(os.Environ(), "GODEBUG="+settings+off)
-	child.Stdout, child.Stderr = c.Stdout, c.Stderr
-	if err := child.Run(); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return fmt.Errorf("bench: --kernel %s: %s: %w", c.kernel, filepath.Base(self[0]), err)
-	}
-	return nil
-}
-
 // resetPeakMemory makes peakMemory count from now on, where the system can.
 func resetPeakMemory() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
 
@@ -258,12 +199,4 @@ func shortTime(s float64) string {
 	}
 	digits := max(0, 2-int(math.Floor(math.Log10(max(s, 0.01)))))
 	return strconv.FormatFloat(s, 'f', digits, 64) + " " + unit
-}
-
-// godebug says what GODEBUG is, if it is anything.
-func godebug(settings string) string {
-	if settings == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (GODEBUG is %q)", settings)
 }

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -76,7 +73,8 @@ func TestBenchErrors(t *testing.T) {
 		{"--seconds 0", exitUsage, "--seconds is 0, want a positive number"},
 		{"--seconds NaN", exitUsage, "--seconds is NaN"},
 		{"--threads 0", exitUsage, "--threads is 0, want at least 1"},
-		{"--kernel sse", exitUsage, `--kernel is "sse", want avx2 or portable`},
+		{"--kernel sse", exitFailure, `kernel set "sse": there is no such set`},
+		{"--kernels sse", exitFailure, `kernel set "sse": there is no such set`},
 		{"now", exitUsage, "takes no arguments"},
 	} {
 		code, _, stderr := exec(context.Background(), append([]string{"bench"}, strings.Fields(c.args)...)...)
@@ -95,34 +93,18 @@ func TestBenchInterrupted(t *testing.T) {
 	}
 }
 
-// The kernel set that was asked for is the one in use, or there is an error.
+// The kernel set that was asked for is the one in use.
 func TestBenchKernel(t *testing.T) {
-	var stdout, stderr bytes.Buffer
-	c := &BenchCommand{
-		Stdout: &stdout, Stderr: &stderr,
-		Self: []string{os.Args[0], "-test.run=^TestBenchChild$", "--"},
-		json: true, tasks: []string{"movie_train_step_pruned"}, threads: 1, seconds: 0.01, kernel: kernelPortable,
+	before := mat.Kernels()
+	defer mat.UseKernels(before)
+	for _, flag := range []string{"--kernel", "--kernels"} {
+		if err := mat.UseKernels(before); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv(kernelsVariable, "")
+		code, stdout, stderr := exec(t.Context(), "bench", "--json", "--tasks", "movie_train_step_pruned", "--seconds", "0.01", flag, "portable")
+		if lines := benchLines(t, stdout); code != exitOK || len(lines) != 1 || lines[0].Kernels != "portable" {
+			t.Errorf("%s: got exit code %d, %+v and %s, want one line of portable kernels", flag, code, lines, stderr)
+		}
 	}
-	t.Setenv("WDGNN_BENCH_CHILD", "1")
-	if err := c.Run(context.Background()); err != nil {
-		t.Fatalf("%v: %s", err, &stderr)
-	}
-	if lines := benchLines(t, stdout.String()); len(lines) != 1 || lines[0].Kernels != kernelPortable {
-		t.Errorf("got %+v, want one line of portable kernels", lines)
-	}
-	c.kernel = kernelAVX2
-	if err := c.Run(context.Background()); (err == nil) != (mat.Kernels() == kernelAVX2) {
-		t.Errorf("--kernel avx2 on a machine with kernels %s: error %v", mat.Kernels(), err)
-	} else if err != nil && !strings.Contains(err.Error(), "Try: wdgnn bench --kernel portable") {
-		t.Errorf("error %q does not say what to try", err)
-	}
-}
-
-// TestBenchChild is no test: it is the program that TestBenchKernel starts.
-func TestBenchChild(t *testing.T) {
-	if os.Getenv("WDGNN_BENCH_CHILD") == "" {
-		t.Skipf("SKIPPED %s: it is the program that TestBenchKernel starts", t.Name())
-	}
-	args := os.Args[slices.Index(os.Args, "--")+1:]
-	os.Exit(run(context.Background(), args, os.Stdout, os.Stderr))
 }

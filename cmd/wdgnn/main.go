@@ -103,6 +103,9 @@ messages.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	kernels := root.PersistentFlags().String("kernels", "",
+		"compute with avx512, avx2 or portable loops (default what suits the processor, or $"+kernelsVariable+")")
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return useKernels(*kernels) }
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{cmd.CommandPath(), err} })
 	root.AddCommand(
 		(&DemoCommand{}).command(),

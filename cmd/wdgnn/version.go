@@ -36,8 +36,13 @@ func (c *VersionCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, and how it computes",
+		Long: `Prints the version, and with which loops the program computes on this machine and
+why. The flag --kernels, or the variable WDGNN_KERNELS, names others: results of
+avx512 and avx2 are the same to the last bit, those of portable agree within
+rounding.`,
 		Example: `  wdgnn version
-  wdgnn version --json`,
+  wdgnn version --json
+  wdgnn version --kernels portable`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.Stdout = cmd.OutOrStdout()
@@ -56,10 +61,11 @@ func (c *VersionCommand) Run() error {
 		OS      string `json:"os"`
 		Arch    string `json:"arch"`
 		Kernels string `json:"kernels"`
-	}{version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, mat.Kernels()}
+		Reason  string `json:"kernels_reason"`
+	}{version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, mat.Kernels(), mat.KernelsReason()}
 	if c.json {
 		return writeJSON(c.Stdout, v)
 	}
-	_, err := fmt.Fprintf(c.Stdout, "wdgnn %s, %s, %s/%s, kernels %s\n", v.Version, v.Go, v.OS, v.Arch, v.Kernels)
+	_, err := fmt.Fprintf(c.Stdout, "wdgnn %s, %s, %s/%s, kernels %s: %s\n", v.Version, v.Go, v.OS, v.Arch, v.Kernels, v.Reason)
 	return err
 }

@@ -28,6 +28,7 @@ import (
 	"syscall"
 
 	"github.com/wdgnn/wdgnn/internal/box"
+	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/rule"
 )
 
@@ -36,6 +37,9 @@ const (
 	exitFailure = 1
 	exitUsage   = 2
 )
+
+// kernelsVariable names a kernel set where the command line names none.
+const kernelsVariable = "WDGNN_KERNELS"
 
 // Main runs the agents of one box as the command line says, until their world
 // ends or SIGTERM comes, and exits: with 0, with 1 if something failed, or with 2
@@ -72,6 +76,8 @@ func (p *program) run(ctx context.Context, args []string) int {
 	path := fs.String("config", "", "configuration of the box, agent.yaml")
 	check := fs.Bool("check", false, "say what would be done, and start nothing")
 	verbose := fs.Bool("verbose", false, "log more")
+	kernels := fs.String("kernels", os.Getenv(kernelsVariable),
+		"compute with avx512, avx2 or portable loops, by default those that $"+kernelsVariable+" names")
 	fs.BoolVar(verbose, "v", false, "short for --verbose")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -79,8 +85,15 @@ func (p *program) run(ctx context.Context, args []string) int {
 		}
 		return exitUsage
 	}
+	if *kernels != "" {
+		if err := mat.UseKernels(*kernels); err != nil {
+			fmt.Fprintf(p.errors, "%s: %v\n", p.name, err)
+			return exitFailure
+		}
+	}
 	if fs.NArg() == 1 && fs.Arg(0) == "version" {
-		fmt.Fprintf(p.out, "%s %s, %s, %s/%s\n", p.name, version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		fmt.Fprintf(p.out, "%s %s, %s, %s/%s, kernels %s: %s\n",
+			p.name, version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, mat.Kernels(), mat.KernelsReason())
 		return 0
 	}
 	if *path == "" || fs.NArg() > 0 {
