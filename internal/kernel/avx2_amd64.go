@@ -272,6 +272,10 @@ func spmmFast(y []float32, ldy int, rowPtr []int, col []int32, val []float32, x 
 	}
 	far := len(x)*size > nearBytes
 	cp, vp, rows, last := unsafe.SliceData(col), unsafe.SliceData(val), hi-lo, len(col)-1
+	if n == 1 && !far {
+		spmv(&y[lo*ldy], ldy*size, &rowPtr[lo], cp, vp, &x[0], ldx*size, rows)
+		return
+	}
 	for j := 0; j < n; {
 		yp, xp, rp := &y[lo*ldy+j], &x[j], &rowPtr[lo]
 		wide := 8

@@ -1890,6 +1890,42 @@ spmm8far_store:
 	VZEROUPPER
 	RET
 
+// func spmv(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int)
+// Requires: AVX, FMA3
+TEXT ·spmv(SB), NOSPLIT, $0-64
+	MOVQ y+0(FP), AX
+	MOVQ ldy+8(FP), CX
+	MOVQ rowPtr+16(FP), DX
+	MOVQ col+24(FP), BX
+	MOVQ val+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ ldx+48(FP), R8
+	MOVQ rows+56(FP), R9
+	MOVQ (DX), R10
+
+row:
+	ADDQ   $0x08, DX
+	MOVQ   (DX), R11
+	VXORPS X0, X0, X0
+	CMPQ   R10, R11
+	JGE    store
+
+loop:
+	MOVLQSX     (BX)(R10*4), R12
+	IMULQ       R8, R12
+	VMOVSS      (SI)(R10*4), X1
+	VFMADD231SS (DI)(R12*1), X1, X0
+	INCQ        R10
+	CMPQ        R10, R11
+	JLT         loop
+
+store:
+	VMOVSS X0, (AX)
+	ADDQ   CX, AX
+	DECQ   R9
+	JNE    row
+	RET
+
 // func axpyAVX2(y *float32, a float32, x *float32, n int)
 // Requires: AVX, FMA3
 TEXT ·axpyAVX2(SB), NOSPLIT, $0-32

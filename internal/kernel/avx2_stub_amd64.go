@@ -144,6 +144,11 @@ func spmm8(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float3
 //go:noescape
 func spmm8far(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int, cols int)
 
+// spmv shifts one column; strides are in bytes.
+//
+//go:noescape
+func spmv(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int)
+
 // axpyAVX2 is Axpy of the set for n values.
 //
 //go:noescape

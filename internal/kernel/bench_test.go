@@ -25,8 +25,9 @@ func BenchmarkGemm(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, d := range []struct{ m, k, n int }{
 		{2500, 192, 32}, {250, 192, 32}, {2500, 32, 32}, {1000, 24, 32}, {2500, 6, 32}, {2500, 32, 5}, {30, 50, 1600}, {50, 32, 32},
+		{50, 192, 32}, {500, 6, 64}, {500, 64, 1}, {50, 24, 32}, {1, 32, 32},
 	} {
-		a, bb, c := line(rng, d.m*d.k).data, line(rng, d.k*d.n).data, line(rng, d.m*d.n).data
+		a, bb, c := aligned(rng, d.m*d.k), aligned(rng, d.k*d.n), aligned(rng, d.m*d.n)
 		name := fmt.Sprintf("%dx%dx%d", d.m, d.k, d.n)
 		flops := 2 * d.m * d.k * d.n
 		b.Run("AB/"+name, func(b *testing.B) {
@@ -50,9 +51,9 @@ func BenchmarkSpMM(b *testing.B) {
 	for _, d := range []struct {
 		nodes, cols int
 		density     float64
-	}{{50, 1600, 0.3}, {50, 50, 0.3}, {10000, 32, 0.001}} {
+	}{{50, 1600, 0.3}, {50, 50, 0.3}, {50, 32, 0.3}, {50, 6, 0.12}, {50, 1, 0.3}, {400, 5, 0.025}, {10000, 32, 0.001}} {
 		rowPtr, col, val := randomCSR(rng, d.nodes, d.nodes, d.density)
-		x, y := line(rng, d.nodes*d.cols).data, line(rng, d.nodes*d.cols).data
+		x, y := aligned(rng, d.nodes*d.cols), aligned(rng, d.nodes*d.cols)
 		b.Run(fmt.Sprintf("%dx%d", d.nodes, d.cols), func(b *testing.B) {
 			benchmark(b, 4*d.cols*len(col), 2*len(col)*d.cols, func(s *Set) {
 				s.SpMM(y, d.cols, rowPtr, col, val, x, d.cols, 0, d.nodes, d.cols)
@@ -64,7 +65,7 @@ func BenchmarkSpMM(b *testing.B) {
 func BenchmarkElementwise(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	const n = 8192
-	x, y, z, w := line(rng, n).data, line(rng, n).data, line(rng, n).data, make([]float32, n)
+	x, y, z, w := aligned(rng, n), aligned(rng, n), aligned(rng, n), make([]float32, n)
 	for name, run := range map[string]func(s *Set){
 		"Axpy":          func(s *Set) { s.Axpy(y, 1e-9, x) },
 		"Scale":         func(s *Set) { s.Scale(y, 1) },
@@ -80,4 +81,14 @@ func BenchmarkElementwise(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) { benchmark(b, 4*n, 0, run) })
 	}
+}
+
+// aligned returns random values that begin where a cache line does, as those of
+// large matrices do.
+func aligned(rng *rand.Rand, n int) []float32 {
+	x := make([]float32, max(n, 8192))[:n]
+	for i := range x {
+		x[i] = float32(rng.NormFloat64())
+	}
+	return x
 }

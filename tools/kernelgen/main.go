@@ -52,6 +52,7 @@ func main() {
 	gemm()
 	columnSums()
 	spmm()
+	spmv()
 	elementwise()
 	Generate()
 }
