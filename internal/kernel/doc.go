@@ -1,14 +1,14 @@
 // Package kernel holds the inner loops: plain Go that defines what each loop
-// computes, and assembly that computes it fast.
+// computes, and assembly for amd64 and arm64 that computes it fast.
 //
-// A [Set] is one implementation of every loop. The portable set is the
-// specification: short loops that round after every operation, so that they
-// give the same bits on every architecture. The assembly fuses each
-// multiply-add and works on eight or sixteen columns at a time; it is bit for
-// bit the portable loop with every a*b + c fused, except where a loop's comment
-// says that lanes are regrouped (Dot, Softmax): by eight, however wide the
-// registers are. So bits are promised per family, [Fused] or [Portable], and
-// within one the fastest set may be chosen freely.
+// A [Set] is one implementation of every loop, and belongs to one of two
+// families of bits. The [Portable] family has one set, the specification:
+// short loops that round after every operation. The [Fused] family is bit for
+// bit the same loops with every a*b + c fused, except where a loop's comment
+// says that lanes are regrouped (Dot, Softmax), which all its sets do in the
+// same way. AVX2 and AVX-512 on amd64, and plain Go on arm64,
+// whose compiler fuses, are of this family. Bits are promised per family,
+// whatever the processor; those of results that are not a number are not.
 //
 // Two rules make distribution exact. Every element of a product is one
 // accumulator that runs over its inner index in ascending order, and loops
