@@ -105,6 +105,7 @@ doc-check: ## run the commands that README.md and doc/*.md show and compare what
 generate: ## write the assembly of internal/kernel again
 	$(GO) -C tools run ./kernelgen -out $(KERNEL)/avx2_amd64.s -stubs $(KERNEL)/avx2_stub_amd64.go -pkg kernel
 	$(GO) -C tools run ./kernelgen -set avx512 -out $(KERNEL)/avx512_amd64.s -stubs $(KERNEL)/avx512_stub_amd64.go -pkg kernel
+	$(GO) -C tools run ./neongen -out $(KERNEL)/neon_arm64.s -stubs $(KERNEL)/neon_stub_arm64.go
 
 # Archives depend on the commit and on nothing else: the same commit gives the
 # same bytes. SOURCE_DATE_EPOCH is the time that files inside them bear.

@@ -6,7 +6,7 @@
 // short loops that round after every operation. The [Fused] family is bit for
 // bit the same loops with every a*b + c fused, except where a loop's comment
 // says that lanes are regrouped (Dot, Softmax), which all its sets do in the
-// same way. AVX2 and AVX-512 on amd64, and plain Go on arm64,
+// same way. AVX2 and AVX-512 on amd64, NEON on arm64, and plain Go on arm64,
 // whose compiler fuses, are of this family. Bits are promised per family,
 // whatever the processor; those of results that are not a number are not.
 //
