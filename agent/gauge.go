@@ -152,7 +152,7 @@ func (g *Gauge) Stats() Stats { return g.stats }
 // Result returns the middle of the latest bounds on λmax, the rounds that were
 // made, and whether the measurement has ended within the tolerance.
 func (g *Gauge) Result() (lambda float64, rounds int, ok bool) {
-	return g.bounds[0] + (g.bounds[1]-g.bounds[0])/2, g.round, !g.open && g.settled
+	return g.bounds[0] + float64((g.bounds[1]-g.bounds[0])/2), g.round, !g.open && g.settled
 }
 
 // Bounds returns the latest bounds on λmax, 0 and 0 before the first.

@@ -155,7 +155,7 @@ func (p *Plan) bound() {
 		case p.Delayed:
 			sum := 0.0
 			for _, v := range p.MaxRows {
-				sum += v * v
+				sum += float64(v * v)
 			}
 			p.stages[e].most = min(p.stages[e].most, math.Sqrt(sum))
 		case len(p.MaxRows) > 0: // otherwise nothing but parameters travels

@@ -111,7 +111,7 @@ func (n *Node) parts() int {
 func norm(v []float32) float64 {
 	sum := 0.0
 	for _, x := range v {
-		sum += float64(x) * float64(x)
+		sum += float64(float64(x) * float64(x))
 	}
 	return math.Sqrt(sum)
 }

@@ -50,8 +50,8 @@ func (l *likeness) add(old, out float64) {
 		*l = likeness{true, old, out}
 		return
 	}
-	l.old += (old - l.old) * ageShare
-	l.out += (out - l.out) * ageShare
+	l.old += float64((old - l.old) * ageShare)
+	l.out += float64((out - l.out) * ageShare)
 }
 
 // last returns the place of what is remembered of a neighbour, which is made if there
@@ -149,7 +149,7 @@ func distances(row, old, sum []float32, means bool, heard int) (aged, out float6
 	return aged, out
 }
 
-func square(x float64) float64 { return x * x }
+func square(x float64) float64 { return float64(x * x) }
 
 // standIn puts what is remembered of the k-th neighbour in the place of what did not
 // come in the exchange under way. It says whether the row is to be used; parameters

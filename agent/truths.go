@@ -53,7 +53,7 @@ func (f *forecasting) tell(time uint64, truth float32) bool {
 func (f *forecasting) count(answered, trained float64, horizons int) {
 	j, scale := &f.judged, f.norm.Scale
 	was, all := float64(j.Horizons), float64(j.Horizons+horizons)
-	j.Answered, j.Trained = (j.Answered*was+answered*scale)/all, (j.Trained*was+trained*scale)/all
+	j.Answered, j.Trained = (float64(j.Answered*was)+float64(answered*scale))/all, (float64(j.Trained*was)+float64(trained*scale))/all
 	j.Horizons += horizons
 }
 

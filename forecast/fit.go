@@ -178,7 +178,7 @@ func (f *fitting) limits() {
 			continue
 		}
 		n.Rough = max(n.Rough, middle(usual, float64(2*n.Rough*n.Scale))/n.Scale)
-		wider := max(middle(spans, 4*(n.High-n.Low))-(n.High-n.Low), 0) / 2
+		wider := float64(max(middle(spans, 4*(n.High-n.Low))-(n.High-n.Low), 0) / 2)
 		n.Low, n.High = n.Low-wider, n.High+wider
 	}
 }

@@ -92,13 +92,13 @@ func (m *WideDeep) backwardFolded(grad *Params, du, dy mat.Dense, in *Input, tap
 			shift += float32(alphaWide * wide.Bias[g])
 		}
 		for c, v := range r.Weight.Row(g) {
-			sum += float64(v) * float64(f.s[c])
+			sum += float64(float64(v) * float64(f.s[c]))
 			grad.Readout.Weight.Row(g)[c] += float32(shift * f.s[c])
 		}
 		dBias += sum
 		if len(wide.Bias) > 0 {
 			grad.Wide.Bias[g] += float32(float64(alphaWide) * sum)
-			dWide += float64(wide.Bias[g]) * sum
+			dWide += float64(float64(wide.Bias[g]) * sum)
 		}
 	}
 	for c := range grad.Readout.Bias {

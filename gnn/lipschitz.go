@@ -125,7 +125,7 @@ func bend(f *Filter, i, j int, powers [][]float64) (c float64, at int) {
 	for m := range powers {
 		lambda, v := powers[m][1], 0.0
 		for k := order; k >= 0; k-- {
-			v = v*lambda + slope[k]
+			v = float64(v*lambda) + slope[k]
 		}
 		if math.Abs(v) > math.Abs(c) {
 			c, at = v, m
@@ -146,7 +146,7 @@ func (p Lipschitz) powers(params *Params) [][]float64 {
 	}
 	grid := make([][]float64, lipschitzGrid+1)
 	for m := range grid {
-		lambda := low + (high-low)*float64(m)/lipschitzGrid
+		lambda := low + float64((high-low)*float64(m)/lipschitzGrid)
 		power := 1.0
 		for range order + 1 {
 			grid[m] = append(grid[m], power)

@@ -132,7 +132,7 @@ func (p *Params) WideTaps() int { return p.Wide.stack.Rows * p.Wide.stack.Cols }
 func (p *Params) Init(c Config, rng *rand.Rand) {
 	draw := func(bound float64, values []float32) {
 		for i := range values {
-			values[i] = float32((2*rng.Float64() - 1) * bound)
+			values[i] = float32((2*float64(rng.Float64()) - 1) * bound)
 		}
 	}
 	filter := func(f *Filter) {

@@ -239,7 +239,7 @@ func (m *WideDeep) backwardWide(grad *Params, alpha float32, du mat.Dense, in *I
 		dBeta += float64(s)
 		if len(wide.Bias) > 0 {
 			grad.Wide.Bias[j] += float32(alpha * s)
-			dAlpha += float64(s) * float64(wide.Bias[j])
+			dAlpha += float64(float64(s) * float64(wide.Bias[j]))
 		}
 	}
 	if len(grad.Gain) > 0 {

@@ -128,7 +128,7 @@ func Lazy(w *mat.CSR, eta float64) (*mat.CSR, error) {
 	}
 	return withDiagonal(w,
 		func(i, j int, v float64) float64 { return eta * v },
-		func(i int, v float64) float64 { return (1 - eta) + eta*v }), nil
+		func(i int, v float64) float64 { return (1 - eta) + float64(eta*v) }), nil
 }
 
 // identity returns I, n×n.

@@ -96,9 +96,9 @@ func perronRoot(a *mat.CSR) (radius float64, ok bool) {
 			lo, hi = min(lo, v/x[i]), max(hi, v/x[i])
 		}
 		if hi-lo <= radiusTolerance*hi {
-			return lo + (hi-lo)/2, true
+			return lo + float64((hi-lo)/2), true
 		}
-		addScaled(y, lo+(hi-lo)/2, x) // c is about λmax: ±λ and cycles of any length are told apart
+		addScaled(y, lo+float64((hi-lo)/2), x) // c is about λmax: ±λ and cycles of any length are told apart
 		scale(y, 1/norm(y))
 		x, y = y, x
 	}

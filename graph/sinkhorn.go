@@ -87,7 +87,7 @@ func scaleTogether(b *mat.CSR) (d []float64, ok bool) {
 // sumToOne says whether every scale[i]·sums[i] is 1 within the tolerance.
 func sumToOne(sums, scale []float64) bool {
 	for i, s := range sums {
-		if !(math.Abs(scale[i]*s-1) <= sinkhornTolerance) { // NaN is not 1 either
+		if !(math.Abs(float64(scale[i]*s)-1) <= sinkhornTolerance) { // NaN is not 1 either
 			return false
 		}
 	}

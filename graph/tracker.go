@@ -93,11 +93,11 @@ func (k *Tracker) step(a *mat.CSR, c float64) (value, upper float64) {
 		sum := c * xi
 		col, val := a.Row(i)
 		for e, j := range col {
-			sum += float64(val[e]) * x[j]
+			sum += float64(float64(val[e]) * x[j])
 		}
 		y[i] = sum
-		value += xi * sum
-		squares += sum * sum
+		value += float64(xi * sum)
+		squares += float64(sum * sum)
 		if sum > upper*xi {
 			upper = sum / xi
 		}

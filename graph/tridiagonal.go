@@ -54,7 +54,7 @@ func (t tridiagonal) eigenvalue(k int) float64 {
 	bound := t.bound()
 	lo, hi := -bound, bound
 	for hi-lo > 1e-16*bound {
-		mid := lo + (hi-lo)/2
+		mid := lo + float64((hi-lo)/2)
 		if mid <= lo || mid >= hi {
 			break // neighbouring numbers
 		}
@@ -64,7 +64,7 @@ func (t tridiagonal) eigenvalue(k int) float64 {
 			lo = mid
 		}
 	}
-	return lo + (hi-lo)/2
+	return lo + float64((hi-lo)/2)
 }
 
 // bound returns max_i Σ_j |T_ij|, which no eigenvalue exceeds.

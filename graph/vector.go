@@ -14,7 +14,7 @@ func multiply(y []float64, a *mat.CSR, x []float64) {
 		sum := 0.0
 		col, val := a.Row(i)
 		for e, j := range col {
-			sum += float64(val[e]) * x[j]
+			sum += float64(float64(val[e]) * x[j])
 		}
 		y[i] = sum
 	}
@@ -23,7 +23,7 @@ func multiply(y []float64, a *mat.CSR, x []float64) {
 // addScaled computes y += c x.
 func addScaled(y []float64, c float64, x []float64) {
 	for i, v := range x {
-		y[i] += c * v
+		y[i] += float64(c * v)
 	}
 }
 
@@ -37,7 +37,7 @@ func scale(x []float64, c float64) {
 func dot(x, y []float64) float64 {
 	sum := 0.0
 	for i, v := range x {
-		sum += v * y[i]
+		sum += float64(v * y[i])
 	}
 	return sum
 }

@@ -203,9 +203,9 @@ func (h *Machine) accuse(from transport.HostID, o offence, share float64, rows i
 	c.evidence[o] += uint64(max(rows, 1))
 	c.err = err
 	if o.idle() {
-		c.idle += o.weight() * share
+		c.idle += float64(o.weight() * share)
 	} else {
-		c.points += o.weight() * share
+		c.points += float64(o.weight() * share)
 	}
 	if max(c.points, c.idle) >= mostPoints && !c.shut {
 		h.shutOut(from, o)
@@ -224,7 +224,7 @@ func (h *Machine) weigh(from transport.HostID) {
 		h.accuse(from, t.worst, share, t.bad, t.err)
 	}
 	if c := h.conduct[from]; c != nil {
-		c.points, c.idle = max(c.points-(1-share)*goodFrame, 0), max(c.idle-(1-share)*goodIdle, 0)
+		c.points, c.idle = max(c.points-float64((1-share)*goodFrame), 0), max(c.idle-float64((1-share)*goodIdle), 0)
 	}
 }
 

@@ -132,7 +132,7 @@ func rounded(delta, scale float64) bend {
 		if d < 0 {
 			slope = -scale
 		}
-		return float64(scale * (far - delta/2)), slope, 0, scale / far
+		return float64(scale * (far - float64(delta/2))), slope, 0, scale / far
 	}
 }
 

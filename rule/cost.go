@@ -169,7 +169,7 @@ func (w *Window) Curvature() float64 {
 		}
 		mean += sum / float64(w.count[s])
 	}
-	return w.judge.Curvature(f.outputs)*mean/float64(steps)*f.steepness + w.config.Ridge
+	return float64(w.judge.Curvature(f.outputs)*mean/float64(steps)*f.steepness) + w.config.Ridge
 }
 
 // squaredLength returns ‖z_r‖² in the metric of the step.

@@ -263,7 +263,7 @@ func (s *laplace) at(a []float64, base []float32, j *judge, w float64) (f float6
 		s.u[c] = s.eta[c] - dot(s.l[c*r:c*r+c+1], a[:c+1])
 	}
 	s.frame.outputsOf(s.y, base, s.u)
-	f = float64(w*j.eval(s.g, s.h, s.y)) + dot(a, a)/2
+	f = float64(w*j.eval(s.g, s.h, s.y)) + float64(dot(a, a)/2)
 	return f, mat.Finite(f)
 }
 

@@ -100,9 +100,9 @@ func (j *Clearance) eval(i int, du, u []float32, share float64) float64 {
 		w := velocities.next[k]
 		cost += squaredDistance(w, mean)
 		apart, excess := j.excess(i, int(k), v, w)
-		cost += clearanceWeight * excess * excess
-		aim[0] += clearanceWeight * excess * apart[0]
-		aim[1] += clearanceWeight * excess * apart[1]
+		cost += float64(clearanceWeight * excess * excess)
+		aim[0] += float64(clearanceWeight * excess * apart[0])
+		aim[1] += float64(clearanceWeight * excess * apart[1])
 	}
 	if du != nil {
 		velocities.slope(i, du, u, v, aim, 2*share/n)
@@ -114,11 +114,11 @@ func (j *Clearance) eval(i int, du, u []float32, share float64) float64 {
 // whose velocity will be v, and e_k, by how much they come closer too fast.
 func (j *Clearance) excess(i, k int, v, w [2]float64) (apart [2]float64, speed float64) {
 	dx, dy := j.position[i][0]-j.position[k][0], j.position[i][1]-j.position[k][1]
-	d := math.Sqrt(dx*dx + dy*dy)
+	d := math.Sqrt(float64(dx*dx) + float64(dy*dy))
 	if d < floorMeters {
 		return apart, 0
 	}
 	apart = [2]float64{dx / d, dy / d}
-	closing := -(apart[0]*(v[0]-w[0]) + apart[1]*(v[1]-w[1]))
+	closing := -(float64(apart[0]*(v[0]-w[0])) + float64(apart[1]*(v[1]-w[1])))
 	return apart, max(0, closing-(d-j.margin)/clearanceSeconds)
 }

@@ -171,8 +171,8 @@ func (m *motion) reset(s *Swarm) {
 func (m *motion) after(i int, u []float32) [2]float64 {
 	v := m.velocity[i]
 	if !m.idle[i] {
-		v[0] += clamp(float64(u[0]), m.limit) * m.seconds
-		v[1] += clamp(float64(u[1]), m.limit) * m.seconds
+		v[0] += float64(clamp(float64(u[0]), m.limit) * m.seconds)
+		v[1] += float64(clamp(float64(u[1]), m.limit) * m.seconds)
 	}
 	return v
 }

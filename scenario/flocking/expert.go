@@ -29,16 +29,16 @@ func (s *Swarm) Expert(accel [][2]float64) {
 	sum := total(s.velocity)
 	adj := s.reach.Adjacency()
 	for i, p := range s.position {
-		ux, uy := sum[0]-n*s.velocity[i][0], sum[1]-n*s.velocity[i][1]
+		ux, uy := sum[0]-float64(n*s.velocity[i][0]), sum[1]-float64(n*s.velocity[i][1])
 		col, _ := adj.Row(i)
 		for _, j := range col {
 			q := &s.position[j]
 			dx, dy := p[0]-q[0], p[1]-q[1]
-			if dx*dx+dy*dy < r2 {
+			if float64(dx*dx)+float64(dy*dy) < r2 {
 				inv2 := inverseSquare(dx, dy)
-				force := 2 * (inv2*inv2 + inv2)
-				ux += dx * force
-				uy += dy * force
+				force := 2 * (float64(inv2*inv2) + inv2)
+				ux += float64(dx * force)
+				uy += float64(dy * force)
 			}
 		}
 		accel[i] = [2]float64{clamp(ux, limit), clamp(uy, limit)}

@@ -48,7 +48,7 @@ func (s *Swarm) Components() int { return s.parts.count(s.Graph()) }
 
 func squaredDistance(a, b [2]float64) float64 {
 	dx, dy := a[0]-b[0], a[1]-b[1]
-	return dx*dx + dy*dy
+	return float64(dx*dx) + float64(dy*dy)
 }
 
 // partition is the memory for counting the components of undirected graphs.

@@ -122,10 +122,10 @@ func features(x [][Features]float64, heard *mat.CSR, position, velocity [][2]flo
 			dx, dy := p[0]-q[0], p[1]-q[1]
 			inv2 := inverseSquare(dx, dy)
 			inv4 := inv2 * inv2
-			near4x += dx * inv4
-			near4y += dy * inv4
-			near2x += dx * inv2
-			near2y += dy * inv2
+			near4x += float64(dx * inv4)
+			near4y += float64(dy * inv4)
+			near2x += float64(dx * inv2)
+			near2y += float64(dy * inv2)
 		}
 		x[i] = [Features]float64{vx, vy, near4x, near4y, near2x, near2y}
 	}
@@ -134,7 +134,7 @@ func features(x [][Features]float64, heard *mat.CSR, position, velocity [][2]flo
 // inverseSquare returns 1/d² for robots that are (dx, dy) apart, with d at
 // least floorMeters.
 func inverseSquare(dx, dy float64) float64 {
-	d2 := dx*dx + dy*dy
+	d2 := float64(dx*dx) + float64(dy*dy)
 	if d2 < floorMeters*floorMeters {
 		d2 = floorMeters * floorMeters
 	}

@@ -131,7 +131,7 @@ func rings(position [][2]float64, spacing, apart float64, rng *rand.Rand) {
 			ring, slot = ring+1, 0
 			slots = int(2 * math.Pi * float64(ring))
 		}
-		center := float64(ring) * spacing
+		center := float64(float64(ring) * spacing)
 		radius := center + uniform(rng, jitter)
 		angle := 2*math.Pi*float64(slot)/float64(slots) + uniform(rng, jitter/center)
 		sin, cos := math.Sincos(angle)
@@ -141,4 +141,4 @@ func rings(position [][2]float64, spacing, apart float64, rng *rand.Rand) {
 }
 
 // uniform draws from -bound ≤ x < bound.
-func uniform(rng *rand.Rand, bound float64) float64 { return bound * (2*rng.Float64() - 1) }
+func uniform(rng *rand.Rand, bound float64) float64 { return float64(bound * (2*float64(rng.Float64()) - 1)) }

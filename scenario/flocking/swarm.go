@@ -96,8 +96,8 @@ func (s *Swarm) Step(accel [][2]float64) error {
 				s.counts.Saturated++
 			}
 			a := clamp(u[d], limit)
-			p[d] += v[d]*ts + a*half
-			v[d] += a * ts
+			p[d] += float64(v[d]*ts) + float64(a*half)
+			v[d] += float64(a * ts)
 		}
 	}
 	s.time++

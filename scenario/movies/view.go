@@ -83,14 +83,14 @@ func newCodes(l *lists, movies int) codes {
 // scaled returns the ratings of l times scale, if all become whole numbers of
 // a small range.
 func scaled(l *lists, scale float64) (codes, bool) {
-	least, most := scale*slices.Min(l.val), scale*slices.Max(l.val)
+	least, most := float64(scale*slices.Min(l.val)), float64(scale*slices.Max(l.val))
 	c := codes{word: make([]uint32, len(l.val)), scale: scale}
 	if !(most-least <= mostSpan) {
 		return codes{}, false
 	}
 	c.span = int(most - least)
 	for e, v := range l.val {
-		a := v*scale - least
+		a := float64(v*scale) - least
 		if v*scale != math.Trunc(v*scale) {
 			return codes{}, false
 		}
