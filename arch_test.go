@@ -105,7 +105,7 @@ const rules = `
 	internal/live       : modelfile
 	internal/livepage   : internal/live
 	internal/serve      : scenario/movies internal/recommend internal/live internal/livepage internal/hostname
-	internal/perf       : mat graph gnn loss optim random rule online scenario/flocking
+	internal/perf       : mat graph gnn loss optim random train rule online scenario/flocking
 	bench/report        : internal/perf bench/agents
 	bench/agents        : agent gnn graph loss mat online rule random modelfile scenario/flocking transport transport/natsbus host
 	                      internal/broker internal/keys internal/box internal/recipe internal/flock internal/swarm

@@ -223,14 +223,25 @@ def localization(samples):
 
 
 @task("sourceloc_train_step")
-def sourceloc_train():
-    s, model, x, label, detectors = localization(50)
+def sourceloc_train(samples=50):
+    s, model, x, label, detectors = localization(samples)
     by_sample, hop = label.repeat_interleave(5), batch_hop(s)
-    yield "batch", training(model, 5e-3, lambda: F.cross_entropy(model(x, hop)[:, detectors].reshape(-1, 5), by_sample)), {"batch": 50}
 
-    s, model, x, label, detectors = localization(50)
+    def batch():
+        return F.cross_entropy(model(x, hop)[:, detectors].reshape(-1, 5), by_sample)
+    yield "batch", training(model, 5e-3, batch), {"batch": samples}
+
+    s, other, x, label, detectors = localization(samples)
     xn, by_node, nhop = x.transpose(0, 1).contiguous(), label.repeat(5), node_hop(s)
-    yield "node", training(model, 5e-3, lambda: F.cross_entropy(model(xn, nhop)[detectors].reshape(-1, 5), by_node)), {"batch": 50}
+
+    def node():
+        return F.cross_entropy(other(xn, nhop)[detectors].reshape(-1, 5), by_node)
+    yield "node", training(other, 5e-3, node), {"batch": samples}
+
+
+@task("sourceloc_train_step_1000")
+def sourceloc_train_many():
+    return sourceloc_train(1000)
 
 
 @task("sourceloc_train_step_pruned")
@@ -527,6 +538,62 @@ def large_filter():
     yield "batch", together, dict(extra)
 
 
+NODES, DEGREE, FEATURES = 1_000_000, 10, 32
+
+
+def spmm(column, start, read):
+    """One shift of a large graph; read is how many rows of X are counted as read."""
+    edges = column.numel()
+    s = torch.sparse_csr_tensor(start.int(), column.int(), torch.rand(edges) / DEGREE, (NODES, NODES)).to(DEVICE)
+    x = torch.randn(NODES, FEATURES, device=DEVICE)
+    moved = edges * 8 + NODES * (8 + 4 * FEATURES) + read * 4 * FEATURES
+
+    def run():
+        with torch.inference_mode():
+            return s @ x
+    yield "csr", run, {"nodes": NODES, "edges": edges, "features": FEATURES, "bytes": float(moved)}
+
+
+def ten_each(column):
+    return column.view(-1), torch.arange(0, NODES * DEGREE + 1, DEGREE)
+
+
+@task("spmm_random")
+def spmm_random():
+    band = NODES // DEGREE
+    column = torch.randint(0, band, (NODES, DEGREE)) + torch.arange(DEGREE) * band
+    return spmm(*ten_each(column), NODES * DEGREE)
+
+
+@task("spmm_banded")
+def spmm_banded():
+    reach = 1000
+    step = 2 * reach // DEGREE
+    first = (torch.arange(NODES) - reach).clamp(0, NODES - 2 * reach)
+    column = first[:, None] + torch.arange(DEGREE) * step + torch.randint(0, step, (NODES, DEGREE))
+    return spmm(*ten_each(column), NODES)
+
+
+@task("spmm_scalefree")
+def spmm_scalefree():
+    low, rest, place = 10.0, 1 - 1 / (2.1 - 1), np.random.permutation(NODES)
+    edge = (low + np.arange(NODES + 1)) ** rest
+    degree = np.empty(NODES, np.int64)
+    degree[place] = np.rint(np.diff(edge) / (edge[-1] - edge[0]) * NODES * DEGREE)
+    row = np.repeat(np.arange(NODES), degree)
+    rank = (edge[0] + np.random.rand(row.size) * (edge[-1] - edge[0])) ** (1 / rest) - low
+    ends = np.unique(row * NODES + place[np.minimum(rank.astype(np.int64), NODES - 1)])
+    start = np.concatenate([[0], np.cumsum(np.bincount(ends // NODES, minlength=NODES))])
+    return spmm(torch.from_numpy(ends % NODES), torch.from_numpy(start), ends.size)
+
+
+@task("stream_triad")
+def stream_triad():
+    n = 64 << 20
+    a, b, c = (torch.ones(n, device=DEVICE) for _ in range(3))
+    yield "add", lambda: torch.add(b, c, alpha=3.0, out=a), {"bytes": 12.0 * n}
+
+
 # ----------------------------------------------------------------------- main
 
 def main():
@@ -564,6 +631,8 @@ def main():
             flops = extra.pop("flops", None)
             if flops:
                 line["gflops"] = flops / best / 1e9
+            if "bytes" in extra:
+                line["gbytes_s"] = extra["bytes"] / best / 1e9
             memory = peak_bytes()
             if memory:
                 line["max_rss_bytes" if DEVICE.type == "cpu" else "max_device_bytes"] = memory

@@ -142,7 +142,7 @@ func judge(t perf.Task, p pair, m machine) verdict {
 	if p.fastest.BLAS == reference {
 		return verdict{unfair: true}
 	}
-	if m.threads != 1 {
+	if m.threads != 1 || t.Wanted == 0 {
 		return verdict{}
 	}
 	fits := t.WantedBytes == 0 || p.ours.Memory <= t.WantedBytes
@@ -240,7 +240,7 @@ func summary(lines []line, run string) string {
 		for _, t := range perf.Tasks() {
 			if p, ok := newest(lines, m, t.Name, run); ok {
 				fmt.Fprintf(&b, "%-34s %10s %10s %8s %8s  %s\n", t.Name, duration(p.fastest.Best), duration(p.ours.Best),
-					times(p.ratio()), times(t.Wanted), strings.ReplaceAll(judge(t, p, m).String(), "**", ""))
+					times(p.ratio()), wanted(t), strings.ReplaceAll(judge(t, p, m).String(), "**", ""))
 			}
 		}
 	}
@@ -273,6 +273,9 @@ func load(lines []line, run string) string {
 }
 
 func wanted(t perf.Task) string {
+	if t.Wanted == 0 {
+		return "–"
+	}
 	s := times(t.Wanted)
 	if t.WantedBytes > 0 {
 		s += ", " + megabytes(t.WantedBytes)

@@ -146,6 +146,9 @@ func (c *BenchCommand) time(ctx context.Context, t perf.Task, engine *mat.Engine
 	if t.Flops > 0 {
 		result["gflops"] = t.Flops / timing.Best / 1e9
 	}
+	if bytes, ok := extra["bytes"].(float64); ok {
+		result["gbytes_s"] = bytes / timing.Best / 1e9
+	}
 	if bytes, ok := peakMemory(); ok {
 		result["max_rss_bytes"] = bytes
 	}
@@ -162,6 +165,9 @@ func benchRemarks(t perf.Task, result map[string]any) string {
 	var s string
 	if rate, ok := result["gflops"].(float64); ok {
 		s += fmt.Sprintf("   %.0f GFLOP/s", rate)
+	}
+	if rate, ok := result["gbytes_s"].(float64); ok {
+		s += fmt.Sprintf("   %.1f GB/s", rate)
 	}
 	if bytes, ok := result["max_rss_bytes"].(int64); ok && t.WantedBytes > 0 {
 		s += fmt.Sprintf("   %.0f MB resident", float64(bytes)/1e6)

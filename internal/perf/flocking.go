@@ -5,6 +5,7 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/train"
 )
 
 // Flocking: 20 trajectories of 200 steps of 50 robots, whose graph changes at
@@ -16,8 +17,8 @@ const (
 	flockingDensity      = 0.12
 	flockingWeight       = 1. / 8
 
-	// Rows of a pass after a trajectory is shifted.
-	flockingBlock = 1000
+	// Steps of a trajectory in a pass, some 1000 rows as in wdgnn train.
+	flockingBlock = 20
 )
 
 var flockingModel = gnn.Config{
@@ -33,16 +34,11 @@ var flockingTrain = Task{
 	Peer:   "nothing: shifts of the input in the step; S is dense, in batches",
 	Wanted: 4,
 	New: func(env Env) (func(), map[string]any, error) {
-		l, err := newLearner(env, flockingModel, 5e-4)
-		if err != nil {
-			return nil, nil, err
-		}
 		const rows = flockingSteps * flockingNodes
-		rng, z := env.stream("signals"), l.shifted(rows)
+		rng := env.stream("signals")
 		var (
-			shifts  []*mat.CSR
-			signals []mat.Dense
-			passes  [][]block
+			all flights
+			b   batch
 		)
 		for i := range flockingTrajectories {
 			s, err := flockingShift(env, i)
@@ -50,20 +46,56 @@ var flockingTrain = Task{
 				return nil, nil, err
 			}
 			target := normal(rng, rows, 2)
-			shifts, signals = append(shifts, s), append(signals, normal(rng, rows, 6))
-			passes = append(passes, blocks(z, flockingBlock, func(lo, hi int) (loss.Loss, int) {
-				return loss.MSE{Target: target.View(lo, 0, hi-lo, 2)}, hi - lo
-			}))
-		}
-		return func() {
-			l.begin()
-			for i, s := range shifts {
-				l.shifter.Shift(z, s, signals[i])
-				l.passes(passes[i], 1./flockingTrajectories)
+			all.shifts, all.signals = append(all.shifts, s), append(all.signals, normal(rng, rows, 6))
+			for t := 0; t < flockingSteps; t += flockingBlock {
+				const n = flockingBlock * flockingNodes
+				b.add(pass{
+					rows: n, loss: loss.MSE{Target: target.View(t*flockingNodes, 0, n, 2)},
+					share: 1. / (flockingTrajectories * flockingSteps / flockingBlock),
+				})
 			}
-			l.finish()
-		}, map[string]any{"batch": flockingTrajectories}, nil
+		}
+		b.input = all.input
+		run, err := stepOn(env, flockingModel, 5e-4, &b)
+		return run, map[string]any{"batch": flockingTrajectories}, err
 	},
+}
+
+// flights are trajectories whose inputs are shifted pass by pass.
+type flights struct {
+	shifts  []*mat.CSR
+	signals []mat.Dense
+}
+
+// flight is what a pass keeps: the shifts of a trajectory, of which it computes
+// the rows it needs.
+type flight struct {
+	z    mat.Dense
+	rows mat.CSR // some rows of the shift
+}
+
+// input shifts the block of pass k. Sums over neighbours reach one step back, so
+// Z_k begins K-k steps before the block.
+func (f *flights) input(p *train.Pass, k int) {
+	const blocks = flockingSteps / flockingBlock
+	s, x := f.shifts[k/blocks], f.signals[k/blocks]
+	own, ok := p.Own.(*flight)
+	if !ok {
+		own = &flight{z: mat.NewDense(x.Rows, shiftedWidth(flockingModel), nil)}
+		p.Own = own
+	}
+	z, n := own.z, x.Cols
+	lo := k % blocks * flockingBlock * flockingNodes
+	hi := lo + flockingBlock*flockingNodes
+	order := z.Cols/n - 1
+	from := max(lo-order*flockingNodes, 0)
+	z.View(from, 0, hi-from, n).CopyFrom(x.View(from, 0, hi-from, n))
+	for h := 1; h <= order; h++ {
+		from := max(lo-(order-h)*flockingNodes, 0)
+		own.rows = mat.CSR{Rows: hi - from, Cols: s.Cols, RowPtr: s.RowPtr[from : hi+1], Col: s.Col, Val: s.Val}
+		mat.Serial.SpMM(z.View(from, h*n, hi-from, n), &own.rows, z.View(0, (h-1)*n, z.Rows, n))
+	}
+	p.Input = gnn.Input{Shifted: z.View(lo, 0, hi-lo, z.Cols)}
 }
 
 // flockingShift returns the space-time shift of one trajectory.

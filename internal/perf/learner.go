@@ -7,8 +7,8 @@ import (
 	"github.com/wdgnn/wdgnn/optim"
 )
 
-// learner takes training steps with a model. A step is begin, one or more
-// passes, finish: the passes of a step share one gradient.
+// learner takes training steps of a single pass with a model: begin, pass,
+// finish.
 type learner struct {
 	model   *gnn.WideDeep
 	grad    gnn.Params
@@ -53,39 +53,3 @@ func (l *learner) pass(in *gnn.Input, rows int, j loss.Loss, share float32) {
 }
 
 func (l *learner) finish() { l.adam.Step(l.model.Params.Flat, l.grad.Flat) }
-
-// block is a part of the rows of a shifted signal. A model of one layer works
-// row by row once its input is shifted, so blocks small enough for the cache
-// may pass through it one after the other.
-type block struct {
-	in    gnn.Input
-	rows  int
-	loss  loss.Loss
-	share float32 // of this block's loss in the whole
-}
-
-// part is the loss of rows lo ≤ i < hi and how many of them carry it.
-type part func(lo, hi int) (j loss.Loss, carrying int)
-
-// blocks cuts z into blocks of at most the given number of rows.
-func blocks(z mat.Dense, rows int, loss part) []block {
-	_, all := loss(0, z.Rows)
-	var list []block
-	for lo := 0; lo < z.Rows; lo += rows {
-		n := min(rows, z.Rows-lo)
-		j, carrying := loss(lo, lo+n)
-		list = append(list, block{
-			in: gnn.Input{Shifted: z.View(lo, 0, n, z.Cols)}, rows: n,
-			loss: j, share: float32(carrying) / float32(all),
-		})
-	}
-	return list
-}
-
-// passes runs every block.
-func (l *learner) passes(list []block, share float32) {
-	for i := range list {
-		b := &list[i]
-		l.pass(&b.in, b.rows, b.loss, share*b.share)
-	}
-}

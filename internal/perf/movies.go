@@ -5,6 +5,7 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/train"
 )
 
 // Movie recommendation: a graph of 400 movies, each hearing ten others; five
@@ -32,36 +33,40 @@ var movieTrain = Task{
 	Peer:   "nothing: shifts of the input in the step, every movie's output and gradient; S is dense, which is faster there",
 	Wanted: 8,
 	New: func(env Env) (func(), map[string]any, error) {
-		l, err := newLearner(env, movieModel, 5e-3)
-		if err != nil {
-			return nil, nil, err
-		}
 		s, err := movieShift(env)
 		if err != nil {
 			return nil, nil, err
 		}
+		const rows = movieNodes * movieUsers
 		rng := env.stream("signals")
-		x, z := uniform(rng, movieNodes*movieUsers, 1), l.shifted(movieNodes*movieUsers)
-		target, mask := mat.NewDense(z.Rows, 1, nil), make([]bool, z.Rows)
+		x, z := uniform(rng, rows, 1), mat.NewDense(rows, shiftedWidth(movieModel), nil)
+		target, mask := mat.NewDense(rows, 1, nil), make([]bool, rows)
 		for u := range movieUsers {
 			row := movieTarget*movieUsers + u
 			target.Data[row], mask[row] = rng.Float32(), true
 		}
-		list := blocks(z, movieBlock, func(lo, hi int) (loss.Loss, int) {
+		var b batch
+		for lo := 0; lo < rows; lo += movieBlock {
 			carrying := 0
-			for _, m := range mask[lo:hi] {
+			for _, m := range mask[lo : lo+movieBlock] {
 				if m {
 					carrying++
 				}
 			}
-			return loss.MSE{Target: target.View(lo, 0, hi-lo, 1), Mask: mask[lo:hi]}, carrying
-		})
+			b.add(pass{
+				rows: movieBlock, loss: loss.MSE{Target: target.View(lo, 0, movieBlock, 1), Mask: mask[lo : lo+movieBlock]},
+				share: float64(carrying) / movieUsers,
+			})
+		}
+		b.input = func(p *train.Pass, k int) {
+			p.Input = gnn.Input{Shifted: z.View(k*movieBlock, 0, movieBlock, z.Cols)}
+		}
+		step, err := stepOn(env, movieModel, 5e-3, &b)
+		shifter := gnn.Shifter{Engine: env.Engine}
 		return func() {
-			l.begin()
-			l.shifter.Shift(z, s, x)
-			l.passes(list, 1)
-			l.finish()
-		}, map[string]any{"batch": movieUsers}, nil
+			shifter.Shift(z, s, x)
+			step()
+		}, map[string]any{"batch": movieUsers}, err
 	},
 }
 

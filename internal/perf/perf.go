@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/random"
 )
@@ -13,6 +14,10 @@ import (
 type Env struct {
 	Engine *mat.Engine // threads to compute on; nil means the calling one
 	Seed   uint64      // root of the random streams
+
+	// Who hears of the model that a task trains and of its batch; nil if nobody.
+	trained func(m *gnn.WideDeep)
+	batch   func(b *batch)
 }
 
 // stream returns the generator for one purpose.
@@ -30,7 +35,7 @@ type Task struct {
 	Skips, Peer string
 
 	// Wanted is how many times as fast as the peer on one thread the task
-	// should be. WantedBytes is the largest resident memory it may take, 0 if
+	// should be, 0 if nothing is wanted. WantedBytes is the largest resident memory it may take, 0 if
 	// that does not matter.
 	Wanted      float64
 	WantedBytes int64
@@ -42,7 +47,8 @@ type Task struct {
 	Missing string
 
 	// New draws the data and returns a function that does the work once, and
-	// sizes worth reporting. The function is not safe for concurrent use.
+	// sizes worth reporting; "bytes" are those that one run moves, where its time
+	// depends on them. The function is not safe for concurrent use.
 	New func(env Env) (run func(), extra map[string]any, err error)
 
 	// Flops is the number of floating-point operations of one run; 0 if it is
@@ -54,13 +60,14 @@ type Task struct {
 func Tasks() []Task {
 	return []Task{
 		gemm,
-		sourcelocTrain, sourcelocTrainPruned,
+		sourcelocTrain, sourcelocTrainMany, sourcelocTrainPruned,
 		movieTrain, movieTrainPruned,
 		flockingTrain,
 		sourcelocInfer,
 		onlineCentral, onlineDistributed,
 		flockingRollout, flockingOnline,
 		largeFilter,
+		spmmRandom, spmmBanded, spmmScaleFree, streamTriad,
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/train"
 )
 
 // Source localization: 50 nodes in five blocks, edges with probability 0.8
@@ -29,27 +30,43 @@ var (
 var sourcelocTrain = Task{
 	Name:   "sourceloc_train_step",
 	Doc:    "training step, 50 signals on 50 nodes, two layers of 32 features, every node computed",
-	Skips:  "nothing: shifts of the input in the step, every node's output and gradient; S is sparse",
+	Skips:  "nothing: shifts of the input in the step, every node's output and gradient; three passes; S is sparse",
 	Peer:   "nothing: shifts of the input in the step, every node's output and gradient; S is dense",
 	Wanted: 2.6,
-	New: func(env Env) (func(), map[string]any, error) {
-		l, err := newLearner(env, sourcelocModel, 5e-3)
-		if err != nil {
-			return nil, nil, err
-		}
-		s, err := sourcelocShift(env)
-		if err != nil {
-			return nil, nil, err
-		}
-		x, j := uniform(env.stream("signals"), sourcelocNodes*sourcelocSamples, 1), atDetectors(sourcelocLabels(env))
-		in := gnn.Input{Shift: s, ShiftT: s.T(), Shifted: l.shifted(x.Rows)}
-		return func() {
-			l.begin()
-			l.shifter.Shift(in.Shifted, s, x)
-			l.pass(&in, x.Rows, j, 1)
-			l.finish()
-		}, map[string]any{"batch": sourcelocSamples}, nil
-	},
+	New:    func(env Env) (func(), map[string]any, error) { return sourcelocStep(env, sourcelocSamples) },
+}
+
+var sourcelocTrainMany = Task{
+	Name:  "sourceloc_train_step_1000",
+	Doc:   "the same step with 1000 signals",
+	Skips: "nothing: as in the step with 50 signals; 50 passes",
+	Peer:  "nothing: as in the step with 50 signals",
+	New:   func(env Env) (func(), map[string]any, error) { return sourcelocStep(env, 1000) },
+}
+
+// sourcelocPass is the number of signals of a pass, that of wdgnn train.
+const sourcelocPass = 20
+
+// sourcelocStep returns a training step on that many signals.
+func sourcelocStep(env Env, samples int) (func(), map[string]any, error) {
+	s, err := sourcelocShift(env)
+	if err != nil {
+		return nil, nil, err
+	}
+	labels, rng := sourcelocLabels(env, samples), env.stream("signals")
+	passes := (samples + sourcelocPass - 1) / sourcelocPass
+	b, signals, st, width := new(batch), []mat.Dense(nil), s.T(), shiftedWidth(sourcelocModel)
+	for k := range passes {
+		lo, hi := samples*k/passes, samples*(k+1)/passes
+		x := uniform(rng, sourcelocNodes*(hi-lo), 1)
+		signals = append(signals, x)
+		b.add(pass{rows: x.Rows, loss: atDetectors(labels[lo:hi]), share: float64(hi-lo) / float64(samples)})
+	}
+	b.input = func(p *train.Pass, k int) {
+		p.Input = gnn.Input{Shift: s, ShiftT: st, Shifted: shift(p, s, signals[k], width)}
+	}
+	run, err := stepOn(env, sourcelocModel, 5e-3, b)
+	return run, map[string]any{"batch": samples}, err
 }
 
 var sourcelocTrainPruned = Task{
@@ -78,7 +95,7 @@ var sourcelocTrainPruned = Task{
 		}
 		l.shifter.Shift(in.Shifted, s, uniform(env.stream("signals"), in.Shifted.Rows, 1))
 		rows.Gather(in.ReadShifted, in.Shifted, sourcelocSamples)
-		j := everyDetector(sourcelocLabels(env))
+		j := everyDetector(sourcelocLabels(env, sourcelocSamples))
 		return func() {
 			l.begin()
 			l.pass(&in, read, j, 1)
@@ -127,9 +144,9 @@ func sourcelocShift(env Env) (*mat.CSR, error) {
 }
 
 // sourcelocLabels returns one class per signal.
-func sourcelocLabels(env Env) []int32 {
+func sourcelocLabels(env Env, samples int) []int32 {
 	rng := env.stream("labels")
-	labels := make([]int32, sourcelocSamples)
+	labels := make([]int32, samples)
 	for i := range labels {
 		labels[i] = rng.Int32N(sourcelocClasses)
 	}
