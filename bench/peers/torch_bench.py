@@ -2,7 +2,7 @@
 """The tasks of `wdgnn bench`, written for PyTorch.
 
     torch_bench.py [--tasks a,b] [--threads 1] [--seconds 2] [--device cpu|cuda]
-                   [--compile] [--list] [--any-blas]
+                   [--compile] [--list] [--about] [--any-blas]
 
 Prints one JSON line per task and variant. Sizes and distributions are those of
 the Go side; see internal/perf. Where there is more than one sensible way to
@@ -24,6 +24,7 @@ Filters have no bias here; those of the Go side have one.
 """
 import argparse
 import datetime
+import functools
 import json
 import os
 import re
@@ -40,6 +41,7 @@ def arguments():
     p.add_argument("--device", default="cpu", help="cpu or cuda")
     p.add_argument("--compile", action="store_true", help="let torch.compile (torch 2) work on every training step and model")
     p.add_argument("--list", action="store_true", help="print the names of the tasks and stop")
+    p.add_argument("--about", action="store_true", help="print the versions of torch and of its BLAS and stop")
     p.add_argument("--any-blas", action="store_true", help="run on the CPU even without an optimised BLAS")
     return p.parse_args()
 
@@ -78,6 +80,9 @@ def task(name):
 def blas():
     """Name of the BLAS that torch calls on the CPU; "reference" if none that is optimised was found."""
     build = torch.__config__.show()
+    version = re.search(r"Math Kernel Library Version ([0-9.]+)", build)
+    if version:
+        return f"MKL {version[1]}"
     if re.search(r"Math Kernel Library|BLAS_INFO=mkl", build) or torch.backends.mkl.is_available():
         return "MKL"
     torch.mm(torch.ones(64, 64), torch.ones(64, 64))  # loads what is loaded late
@@ -196,11 +201,18 @@ def training(model, rate, j):
 
 # ---------------------------------------------------------------------- tasks
 
-@task("gemm_2500_192_32")
-def gemm():
-    a, b = torch.randn(2500, 192, device=DEVICE), torch.randn(192, 32, device=DEVICE)
-    c = torch.empty(2500, 32, device=DEVICE)
-    yield "mm", lambda: torch.mm(a, b, out=c), {"flops": 2 * 2500 * 192 * 32}
+def gemm(m, k, n, at=False, bt=False):
+    """C = A B; A or B is stored transposed where at or bt is set."""
+    a, b = torch.randn(*((k, m) if at else (m, k)), device=DEVICE), torch.randn(*((n, k) if bt else (k, n)), device=DEVICE)
+    a, b, c = a.T if at else a, b.T if bt else b, torch.empty(m, n, device=DEVICE)
+    yield "mm", lambda: torch.mm(a, b, out=c), {"flops": 2.0 * m * k * n}
+
+
+for name, shape in {
+    "gemm_2500_192_32": (2500, 192, 32), "gemm_1000_24_32": (1000, 24, 32), "gemm_1024_1024_1024": (1024, 1024, 1024),
+    "gemm_atb_192_2500_32": (192, 2500, 32, True), "gemm_abt_2500_32_192": (2500, 32, 192, False, True),
+}.items():
+    task(name)(functools.partial(gemm, *shape))
 
 
 DETECTORS = [1, 11, 21, 31, 41]
@@ -600,6 +612,9 @@ def main():
     if ARGS.list:
         print("\n".join(TASKS))
         return
+    if ARGS.about:
+        print(f"PyTorch {torch.__version__} with {blas()}, {sys.executable}")
+        return
     names = [n.strip() for n in ARGS.tasks.split(",") if n.strip()] or list(TASKS)
     unknown = [n for n in names if n not in TASKS]
     if unknown:
@@ -628,9 +643,8 @@ def main():
         for variant, work, extra in TASKS[name]():
             best, mean, runs = measure(work)
             line = {"task": name, "variant": variant, "best_s": best, "mean_s": mean, "runs": runs, **where}
-            flops = extra.pop("flops", None)
-            if flops:
-                line["gflops"] = flops / best / 1e9
+            if "flops" in extra:
+                line["gflops"] = extra["flops"] / best / 1e9
             if "bytes" in extra:
                 line["gbytes_s"] = extra["bytes"] / best / 1e9
             memory = peak_bytes()

@@ -21,10 +21,15 @@ type line struct {
 	Mean    float64 `json:"mean_s"`
 	Threads int     `json:"threads"`
 	Memory  int64   `json:"max_rss_bytes"`
+	Gflops  float64 `json:"gflops"`
+	Gbytes  float64 `json:"gbytes_s"`
+	Bytes   float64 `json:"bytes"` // moved in one run
+	Edges   float64 `json:"edges"`
 
 	Run     string  `json:"run"` // when the run began; empty for lines that were not measured beside ours
 	Round   int     `json:"round"`
 	CPU     string  `json:"cpu"`
+	Cores   int     `json:"cores"`
 	Load    float64 `json:"load"` // average number of running processes of the last minute
 	Commit  string  `json:"commit"`
 	Go      string  `json:"go"`
@@ -120,19 +125,38 @@ func read(r io.Reader) ([]line, error) {
 // machine is what must be equal for two measurements to be compared.
 type machine struct {
 	cpu     string
+	cores   int // 0 if the lines do not say
 	threads int
 }
 
-// machines lists the machines of the CPU lines: those with fewer threads first.
+// on returns where a line was measured.
+func (l *line) on() machine { return machine{l.CPU, l.Cores, l.Threads} }
+
+// name returns the processor and its number of cores.
+func (m machine) name() string {
+	if m.cores == 0 {
+		return m.cpu
+	}
+	return fmt.Sprintf("%s, %d cores", m.cpu, m.cores)
+}
+
+// machines lists the machines of the CPU lines: what was measured last first, and
+// of each fewer threads first.
 func machines(lines []line) []machine {
 	var list []machine
+	last := map[string]string{} // run, by name
 	for _, l := range lines {
-		if m := (machine{l.CPU, l.Threads}); !l.accelerator() && !slices.Contains(list, m) {
+		if l.accelerator() {
+			continue
+		}
+		m := l.on()
+		if !slices.Contains(list, m) {
 			list = append(list, m)
 		}
+		last[m.name()] = max(last[m.name()], l.Run)
 	}
 	slices.SortFunc(list, func(a, b machine) int {
-		return cmp.Or(cmp.Compare(a.threads, b.threads), cmp.Compare(a.cpu, b.cpu))
+		return cmp.Or(cmp.Compare(last[b.name()], last[a.name()]), cmp.Compare(a.name(), b.name()), cmp.Compare(a.threads, b.threads))
 	})
 	return list
 }
@@ -146,27 +170,45 @@ type pair struct {
 // newest returns the last run of a task on a machine in which both sides took
 // part, the best over its rounds. An empty run stands for any.
 func newest(lines []line, m machine, task, run string) (p pair, ok bool) {
-	runs := map[string][]line{}
-	for _, l := range lines {
-		if !l.accelerator() && l.Task == task && (machine{l.CPU, l.Threads}) == m && (run == "" || l.Run == run) {
-			runs[l.Run] = append(runs[l.Run], l)
-		}
-	}
-	last := ""
-	for at, list := range runs {
-		if at > last && best(list, ours, "") != nil && best(list, theirs, "") != nil {
-			last = at
-		}
-	}
-	if last == "" {
+	list := lastRun(lines, m, task, run, func(list []line) bool {
+		return best(list, ours, "") != nil && best(list, theirs, "") != nil
+	})
+	if list == nil {
 		return pair{}, false
 	}
-	list := runs[last]
 	p = pair{ours: *best(list, ours, ""), fastest: *best(list, theirs, "")}
 	if p.fastest.Variant != usual {
 		p.usual = best(list, theirs, usual)
 	}
 	return p, true
+}
+
+// own returns our best line of the last run of a task on a machine, whoever else
+// took part.
+func own(lines []line, m machine, task string) (line, bool) {
+	list := lastRun(lines, m, task, "", func(list []line) bool { return best(list, ours, "") != nil })
+	if list == nil {
+		return line{}, false
+	}
+	return *best(list, ours, ""), true
+}
+
+// lastRun returns the lines of a task on a machine in the last run that is good;
+// nil if none is. An empty run stands for any.
+func lastRun(lines []line, m machine, task, run string, good func(list []line) bool) []line {
+	runs := map[string][]line{}
+	for _, l := range lines {
+		if !l.accelerator() && l.Task == task && l.on() == m && (run == "" || l.Run == run) {
+			runs[l.Run] = append(runs[l.Run], l)
+		}
+	}
+	last := ""
+	for at, list := range runs {
+		if at > last && good(list) {
+			last = at
+		}
+	}
+	return runs[last]
 }
 
 // best returns the fastest of the lines of one side, and of one variant unless

@@ -143,8 +143,8 @@ func (c *BenchCommand) time(ctx context.Context, t perf.Task, engine *mat.Engine
 		"threads": engine.Threads(), "kernels": mat.Kernels(), "go": runtime.Version(),
 	}
 	maps.Copy(result, extra)
-	if t.Flops > 0 {
-		result["gflops"] = t.Flops / timing.Best / 1e9
+	if flops, ok := extra["flops"].(float64); ok {
+		result["gflops"] = flops / timing.Best / 1e9
 	}
 	if bytes, ok := extra["bytes"].(float64); ok {
 		result["gbytes_s"] = bytes / timing.Best / 1e9

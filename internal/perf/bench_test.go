@@ -18,7 +18,7 @@ func BenchmarkTasks(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/threads=%d", task.Name, threads), func(b *testing.B) {
 				e := mat.NewEngine(threads)
 				defer e.Close()
-				run, _, err := task.New(Env{Engine: e})
+				run, extra, err := task.New(Env{Engine: e})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -27,8 +27,8 @@ func BenchmarkTasks(b *testing.B) {
 				for b.Loop() {
 					run()
 				}
-				if task.Flops > 0 {
-					b.ReportMetric(task.Flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+				if flops, ok := extra["flops"].(float64); ok {
+					b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 				}
 			})
 		}

@@ -65,7 +65,7 @@ var flockingOnline = Task{
 	Skips: "pairs out of reach; robots hold 24×2 numbers that stand for their 24×32 taps; W is sparse; " +
 		"swarm in float64, model in float32",
 	Peer:      "autograd: the gradient is written out; S and W are dense; λmax by eigvalsh or from the step before; everything in float64",
-	Wanted:    8,
+	Wanted:    6,
 	allocates: "every step has a shift and a mixing matrix of its own",
 	New: func(env Env) (func(), map[string]any, error) {
 		model, err := flightModel(env)

@@ -31,14 +31,15 @@ type Task struct {
 	Doc  string // one line: what is computed
 
 	// Skips says what our side may leave out or compute beforehand; Peer says
-	// the same of the peer.
+	// the same of the peer, empty if there is none.
 	Skips, Peer string
 
 	// Wanted is how many times as fast as the peer on one thread the task
-	// should be, 0 if nothing is wanted. WantedBytes is the largest resident memory it may take, 0 if
-	// that does not matter.
-	Wanted      float64
-	WantedBytes int64
+	// should be, WantedMany the same on ManyThreads, 0 if nothing is wanted.
+	// WantedBytes is the largest resident memory it may take, 0 if that does not
+	// matter.
+	Wanted, WantedMany float64
+	WantedBytes        int64
 
 	// allocates says why a run allocates memory; empty if it does not.
 	allocates string
@@ -47,19 +48,19 @@ type Task struct {
 	Missing string
 
 	// New draws the data and returns a function that does the work once, and
-	// sizes worth reporting; "bytes" are those that one run moves, where its time
-	// depends on them. The function is not safe for concurrent use.
+	// sizes worth reporting. "flops", float64, are the operations of one run, and
+	// "bytes" what it moves, where its time depends on them. The function is not
+	// safe for concurrent use.
 	New func(env Env) (run func(), extra map[string]any, err error)
-
-	// Flops is the number of floating-point operations of one run; 0 if it is
-	// not reported.
-	Flops float64
 }
+
+// ManyThreads is the number of threads that WantedMany is meant for.
+const ManyThreads = 16
 
 // Tasks lists all tasks in the order of the report.
 func Tasks() []Task {
 	return []Task{
-		gemm,
+		gemm, gemmBlock, gemmSquare, gemmATB, gemmABT,
 		sourcelocTrain, sourcelocTrainMany, sourcelocTrainPruned,
 		movieTrain, movieTrainPruned,
 		flockingTrain,
@@ -67,7 +68,7 @@ func Tasks() []Task {
 		onlineCentral, onlineDistributed,
 		flockingRollout, flockingOnline,
 		largeFilter,
-		spmmRandom, spmmBanded, spmmScaleFree, streamTriad,
+		spmmRandom, spmmBanded, spmmScaleFree, streamTriad, fmaPeak,
 	}
 }
 
