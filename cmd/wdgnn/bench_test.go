@@ -88,8 +88,8 @@ func TestBenchInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	code, _, stderr := exec(ctx, "bench", "--tasks", "movie_train_step_pruned")
-	if code != exitFailure || !strings.Contains(stderr, "wdgnn: interrupted") {
-		t.Errorf("exit code %d and %q, want %d and word of the interruption", code, stderr, exitFailure)
+	if code != exitInterrupted || !strings.Contains(stderr, "wdgnn: interrupted") {
+		t.Errorf("exit code %d and %q, want %d and word of the interruption", code, stderr, exitInterrupted)
 	}
 }
 

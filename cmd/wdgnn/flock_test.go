@@ -44,8 +44,8 @@ func TestFlockInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	code, _, stderr := exec(ctx, "flock", "--out", t.TempDir())
-	if code != exitFailure || !strings.Contains(stderr, "wdgnn: interrupted") {
-		t.Errorf("exit code %d and %q, want %d and word of the interruption", code, stderr, exitFailure)
+	if code != exitInterrupted || !strings.Contains(stderr, "wdgnn: interrupted") {
+		t.Errorf("exit code %d and %q, want %d and word of the interruption", code, stderr, exitInterrupted)
 	}
 }
 

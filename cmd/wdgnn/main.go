@@ -18,9 +18,10 @@ import (
 
 // Exit codes.
 const (
-	exitOK      = 0
-	exitFailure = 1 // the work failed or was interrupted
-	exitUsage   = 2 // the command line made no sense
+	exitOK          = 0
+	exitFailure     = 1   // the work failed
+	exitUsage       = 2   // the command line made no sense
+	exitInterrupted = 130 // Ctrl-C, or another signal to stop, came before the end
 )
 
 func main() {
@@ -38,6 +39,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	code := exitFailure
 	var bad usageError
 	switch {
 	case err == nil:
@@ -47,6 +49,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(stderr, "wdgnn: interrupted")
+		code = exitInterrupted
 	default:
 		fmt.Fprintf(stderr, "wdgnn: %v\n", err)
 	}
@@ -54,7 +57,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if errors.As(err, &help) {
 		fmt.Fprintf(stderr, "Try: %s\n", help.try)
 	}
-	return exitFailure
+	return code
 }
 
 // helpful is a failure with a line that helps.
@@ -82,7 +85,10 @@ func newRoot() *cobra.Command {
 		Long: `wdgnn trains and runs wide and deep graph neural networks: a linear graph
 filter and a deep graph neural network, added. Both are trained offline; the
 filter goes on learning where the network runs, at every node, from one-hop
-messages.`,
+messages.
+
+Exit codes: 0 done, 1 failed, 2 a command line that makes no sense, 130 stopped by
+Ctrl-C before the end, with what was done kept.`,
 		Example: `  wdgnn demo                            train one, drop links, watch it learn
   wdgnn demo --page                     the same in a browser, with links and nodes to take away
   wdgnn reproduce table1 --quick        the paper's table beside ours
@@ -97,16 +103,16 @@ messages.`,
 		SilenceUsage:  true,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{cmd.CommandPath(), fmt.Errorf("no command is called %q", args[0])}
+				return usageError{cmd.CommandPath(), fmt.Errorf("no command is called %q%s", args[0], suggestCommand(cmd, args[0]))}
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error { return greet(cmd.OutOrStdout()) },
 	}
 	kernels := root.PersistentFlags().String("kernels", "",
 		"compute with avx512, avx2 or portable loops (default what suits the processor, or $"+kernelsVariable+")")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return useKernels(*kernels) }
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{cmd.CommandPath(), err} })
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		(&DemoCommand{}).command(),
 		(&ReproduceCommand{}).command(),
@@ -131,6 +137,25 @@ messages.`,
 	)
 	return root
 }
+
+// greet says what this is to somebody who typed nothing more than its name.
+func greet(w io.Writer) error {
+	_, err := io.WriteString(w, greeting)
+	return err
+}
+
+const greeting = `wdgnn: graph neural networks that keep learning inside the network they run on
+
+Sensors, robots or raters whose network changes after training: every node goes on
+learning from its own mistakes, and talks to its neighbours only. Four things to try:
+
+  wdgnn demo --page              a network loses links; watch it learn, in a browser
+  wdgnn flock                    train a controller of robots, fly it, record the flight
+  wdgnn init first               files to begin with, and how to go on with data of your own
+  wdgnn swarm up --processes 5   the same learning as real processes that send messages
+
+wdgnn -h lists all commands, wdgnn COMMAND -h explains one by examples.
+`
 
 // arguments asks for as many positional arguments as there are names.
 func arguments(names ...string) cobra.PositionalArgs {
@@ -160,7 +185,7 @@ func writeJSON(w io.Writer, v any) error {
 // onlyCommands refuses what is no command of a group of them.
 func onlyCommands(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usageError{cmd.CommandPath(), fmt.Errorf("%s has no command %q", cmd.CommandPath(), args[0])}
+		return usageError{cmd.CommandPath(), fmt.Errorf("%s has no command %q%s", cmd.CommandPath(), args[0], suggestCommand(cmd, args[0]))}
 	}
 	return nil
 }

@@ -37,11 +37,14 @@ func TestUsage(t *testing.T) {
 		code int
 		want string
 	}{
-		{"", exitOK, "wdgnn demo"},
+		{"", exitOK, "Four things to try"},
 		{"-h", exitOK, "Examples:"},
 		{"demo -h", exitOK, "--subgraphs"},
-		{"dmo", exitUsage, `no command is called "dmo"`},
-		{"demo --speed", exitUsage, "unknown flag: --speed"},
+		{"dmo", exitUsage, `no command is called "dmo"; did you mean demo?`},
+		{"walk", exitUsage, `no command is called "walk"` + "\n"},
+		{"swarm statsu", exitUsage, "did you mean status?"},
+		{"demo --speed", exitUsage, "unknown flag: --speed; did you mean --seed?"},
+		{"demo --sideways", exitUsage, "unknown flag: --sideways\n"},
 		{"demo --seed minus", exitUsage, "invalid argument"},
 		{"demo now", exitUsage, "takes no arguments"},
 		{"demo --subgraphs 0", exitUsage, "want at least 1"},
@@ -68,8 +71,8 @@ func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	code, _, stderr := exec(ctx, "demo")
-	if code != exitFailure || !strings.Contains(stderr, "wdgnn: interrupted") {
-		t.Errorf("exit code %d and %q, want %d and word of the interruption", code, stderr, exitFailure)
+	if code != exitInterrupted || !strings.Contains(stderr, "wdgnn: interrupted") {
+		t.Errorf("exit code %d and %q, want %d and word of the interruption", code, stderr, exitInterrupted)
 	}
 }
 
@@ -82,8 +85,8 @@ func TestInterruptTrain(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	code, _, stderr := exec(ctx, "train", filepath.Join(dir, "config.yaml"))
-	if code != exitFailure || !strings.Contains(stderr, "wdgnn: interrupted\nTry: wdgnn train ") {
-		t.Errorf("exit code %d and %q, want %d and how to resume", code, stderr, exitFailure)
+	if code != exitInterrupted || !strings.Contains(stderr, "wdgnn: interrupted\nTry: wdgnn train ") {
+		t.Errorf("exit code %d and %q, want %d and how to resume", code, stderr, exitInterrupted)
 	}
 	for _, name := range []string{"model.safetensors", "checkpoint.json"} {
 		if _, err := os.Stat(filepath.Join(dir, "run", name)); err != nil {
