@@ -130,6 +130,7 @@ func (c *SwarmSimCommand) many(ctx context.Context) error {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
+	stopped := err
 	if c.json {
 		if err := writeJSON(c.Stdout, s); err != nil {
 			return err
@@ -143,7 +144,7 @@ func (c *SwarmSimCommand) many(ctx context.Context) error {
 			fmt.Sprintf("wdgnn swarm sim --seed %d --shrink", s.Broken[0].Seed),
 		}
 	}
-	return nil
+	return stopped
 }
 
 // print says what was played.
