@@ -59,6 +59,11 @@ func TestUsage(t *testing.T) {
 		{"train", exitUsage, "wants CONFIG.yaml"},
 		{"train --resume --force c.yaml", exitUsage, "choose one"},
 		{"eval model", exitUsage, "wants MODEL CONFIG.yaml, got 1"},
+		{"swarm up --bus tpc", exitUsage, `no bus is called "tpc"`}, // before a model is trained
+		{"swarm up --processes 51", exitUsage, "there are 50 nodes"},
+		{"swarm up --kill 10@1s", exitUsage, "host 10 is to be killed, there are 0 to 9"},
+		{"swarm up --partition 8-12@1s-2s", exitUsage, "host 12 is to be cut off, there are 0 to 9"},
+		{"swarm up --pace walk", exitUsage, `no pace is called "walk"`},
 	} {
 		stderr := expect(t, c.args, c.code, c.want)
 		if c.code == exitUsage && !strings.Contains(stderr, "Try: wdgnn") {

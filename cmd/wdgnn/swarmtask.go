@@ -16,6 +16,7 @@ import (
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
+	"github.com/wdgnn/wdgnn/scenario/sourceloc"
 	"github.com/wdgnn/wdgnn/train"
 )
 
@@ -65,6 +66,15 @@ func (t *swarmTask) validate() error {
 	}
 	_, err := t.learning(rule.Facts{Bias: true})
 	return errors.Join(append(errs, err, flock.Cost(t.cost).Validate())...)
+}
+
+// nodes returns how many there are in a task that is built in.
+func (t *swarmTask) nodes() int {
+	if t.name == "flocking" {
+		return t.robots
+	}
+	world := sourceloc.Default()
+	return world.Communities * world.Members
 }
 
 // prepare loads or trains a model and builds its world.

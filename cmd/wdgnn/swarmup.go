@@ -334,6 +334,10 @@ func (c *SwarmUpCommand) complete() error {
 	}
 	o.Run, o.Keep = "swarm", c.dir != "" || len(o.Kills) > 0 || c.page.address != ""
 	o.Faults.Seed = c.task.seed
+	errs = append(errs, o.Validate())
+	if all := c.task.nodes(); c.config == "" && c.model == "" && o.Hosts > all {
+		errs = append(errs, fmt.Errorf("--processes is %d, and there are %d nodes; want one for each at most", o.Hosts, all))
+	}
 	return errors.Join(errs...)
 }
 

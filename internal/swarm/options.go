@@ -3,6 +3,7 @@ package swarm
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -101,15 +102,15 @@ func ParseKill(text string) (Kill, error) {
 	return k, nil
 }
 
-// Validate reports everything that is wrong with o.
+// Validate reports everything that is wrong with o. Without a task, which may take
+// long to make, it looks at all the rest.
 func (o *Options) Validate() error {
 	errs := []error{o.Pace.Validate(), o.Faults.Validate()}
 	complain := func(format string, args ...any) { errs = append(errs, fmt.Errorf("swarm: "+format, args...)) }
-	if o.Task == nil {
-		complain("no task")
-		return errors.Join(errs...)
+	if o.Hosts < 1 {
+		complain("%d hosts, want 1 at least", o.Hosts)
 	}
-	if o.Hosts < 1 || o.Hosts > o.Task.Nodes {
+	if o.Task != nil && o.Hosts > o.Task.Nodes {
 		complain("%d hosts for %d nodes; want one for each at most", o.Hosts, o.Task.Nodes)
 	}
 	switch o.Bus {
@@ -126,7 +127,12 @@ func (o *Options) Validate() error {
 	}
 	for _, k := range o.Kills {
 		if int(k.Host) >= o.Hosts {
-			complain("host %d is to be killed, there are %d", k.Host, o.Hosts)
+			complain("host %d is to be killed, there are 0 to %d", k.Host, o.Hosts-1)
+		}
+	}
+	for _, p := range o.Faults.Partitions {
+		if last := slices.Max(append(p.Hosts, 0)); int(last) >= o.Hosts {
+			complain("host %d is to be cut off, there are 0 to %d", last, o.Hosts-1)
 		}
 	}
 	if o.Restart != 0 && o.Bus != "" && o.Bus != box.BusNATS {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
@@ -80,7 +81,7 @@ type Result struct {
 	Server    broker.Stats             `json:"server,omitzero"`
 	Processes map[transport.HostID]int `json:"processes,omitempty"`
 	Events    []string                 `json:"told,omitempty"`
-	Warning   string                   `json:"warning,omitempty"` // that online learning does harm
+	Warning   string                   `json:"warning,omitempty"` // that online learning does harm, or steps took too long
 	Verified  *Verification            `json:"verified,omitempty"`
 
 	// Forecast is how forecasts of the agents turned out beside others; nil if they
@@ -122,6 +123,19 @@ func warning(reports []*host.Report) string {
 	}
 	return fmt.Sprintf("online learning does harm on %d of %d hosts, the most on host %d (nodes %s): %s",
 		count, len(reports), worst.Host, worst.Nodes, worst.Learning)
+}
+
+// slow says that steps came less often than the clock was to tick; it is empty if
+// they did not.
+func (r *run) slow(s *Result) string {
+	if r.Period == 0 || s.Steps < 2 {
+		return ""
+	}
+	asked := float64(time.Second) / float64(r.Period)
+	if rate := float64(s.Steps-1) / max(s.Seconds, 1e-9); rate < 0.95*asked {
+		return fmt.Sprintf("%.1f steps/s where %.4g were asked for: this machine does not keep up; try a lower rate or fewer processes", rate, asked)
+	}
+	return ""
 }
 
 // show tells how things are, from time to time.
@@ -180,6 +194,9 @@ func (r *run) result() *Result {
 	*c = r.past
 	s.Reports = c.add(r.latest)
 	s.LateShare, s.AgedShare, s.Warning = c.LateShare(), c.agedShare(), warning(s.Reports)
+	if slow := r.slow(s); slow != "" {
+		s.Warning = strings.TrimPrefix(s.Warning+"; "+slow, "; ")
+	}
 	steps := float64(max(s.Steps, 1))
 	s.MessagesPerStep = float64(c.Agents.Received) / steps
 	s.FramesPerStep, s.BytesPerStep = float64(c.Bus.Received)/steps, float64(c.Bus.ReceivedBytes)/steps

@@ -13,6 +13,7 @@ import (
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/broker"
+	"github.com/wdgnn/wdgnn/internal/idlist"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/transport"
 )
@@ -21,6 +22,9 @@ import (
 // gone when it returns; the result holds what was seen so far even if there is
 // an error.
 func Up(ctx context.Context, o Options) (*Result, error) {
+	if o.Task == nil {
+		return nil, errors.New("swarm: no task")
+	}
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -277,6 +281,14 @@ func (r *run) injectFaults(ctx context.Context) {
 		do   func() error
 	}
 	var list []fault
+	nothing := func() error { return nil } // hosts do it themselves
+	for _, p := range r.Faults.Partitions {
+		who := "hosts " + idlist.Format(p.Hosts)
+		list = append(list, fault{p.From, who + " were cut off", nothing})
+		if p.To > 0 {
+			list = append(list, fault{p.To, who + " were joined again", nothing})
+		}
+	}
 	for _, k := range r.Kills {
 		list = append(list, fault{k.From, fmt.Sprintf("host %d was killed", k.Host), func() error { return r.launcher.kill(k.Host) }})
 		if k.To > 0 {

@@ -2,6 +2,7 @@ package swarm
 
 import (
 	"testing"
+	"time"
 
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/rule"
@@ -26,5 +27,25 @@ func TestWarningNamesTheWorstHost(t *testing.T) {
 		"the answers of the last 100 steps cost 8.1e+15, those of the model as trained 1"
 	if got := warning(reports); got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A swarm that does not keep up with the clock says so at its end.
+func TestWarningOfASlowSwarm(t *testing.T) {
+	r := &run{Options: &Options{Period: 50 * time.Millisecond}}
+	for _, c := range []struct {
+		seconds float64
+		want    string
+	}{
+		{5, ""}, {5.2, ""},
+		{10, "10.0 steps/s where 20 were asked for: this machine does not keep up; try a lower rate or fewer processes"},
+	} {
+		if got := r.slow(&Result{Steps: 101, Seconds: c.seconds}); got != c.want {
+			t.Errorf("100 steps in %v s: got %q, want %q", c.seconds, got, c.want)
+		}
+	}
+	r.Period = 0
+	if got := r.slow(&Result{Steps: 101, Seconds: 1000}); got != "" {
+		t.Errorf("got %q of a swarm without a clock, want nothing", got)
 	}
 }
