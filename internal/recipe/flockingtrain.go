@@ -51,13 +51,15 @@ func (t *FlockModel) Save(path string, seed uint64, version string) error {
 	return writeJSON(path+".json", t.Info)
 }
 
-// Work is about what training a model takes, in epochs of a WD-GNN.
+// Work is about what training a model takes, in epochs of a WD-GNN. Models with
+// DAgger go on from one that was trained without it.
 func (s *Flocking) Work(m FlockSpec) float64 {
-	work := flockingCost[m.Kind] * float64(s.Epochs)
+	epochs := s.Epochs
 	if m.Dagger {
-		work *= 1. / 3
+		half, all := s.DaggerEpochs()
+		epochs = all - half
 	}
-	return work
+	return flockingCost[m.Kind] * float64(epochs)
 }
 
 // LoadFlock is the inverse of Save.
@@ -157,13 +159,16 @@ func (z *Flights) Fit(ctx context.Context, m FlockSpec) (*FlockModel, error) {
 	if err != nil {
 		return nil, err
 	}
-	info := FlockInfo{Model: m}
+	info, all := FlockInfo{Model: m}, z.Epochs
+	if m.Dagger {
+		_, all = z.DaggerEpochs()
+	}
 	job.OnEpoch = func(e train.Epoch) error {
 		info.Loss = e.Loss
 		if e.Index == z.daggerEpoch() && z.DaggerFlights > 0 && m.Kind == WideDeep && !m.Dagger {
 			z.half[m] = e.Checkpoint()
 		}
-		z.advance(flockingCost[m.Kind], "realization %d: %s, epoch %d of %d, loss %.3g", z.Index, m.Name(), e.Index, z.Epochs, e.Loss)
+		z.advance(flockingCost[m.Kind], "realization %d: %s, epoch %d of %d, loss %.3g", z.Index, m.Name(), e.Index, all, e.Loss)
 		return nil
 	}
 	var result train.Result

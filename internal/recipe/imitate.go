@@ -92,6 +92,10 @@ func Imitate(ctx context.Context, c Imitation) (*Pilot, error) {
 	z := NewFlights(s, 0, threads)
 	if c.OnProgress != nil {
 		done, all := 0.0, DatasetCost+s.Work(m)
+		if m.Dagger { // there is no model without it to go on from
+			half, _ := s.DaggerEpochs()
+			all += float64(half)
+		}
 		z.OnProgress = func(work float64, what string) {
 			done = min(done+work, all)
 			c.OnProgress(done/all, what)
