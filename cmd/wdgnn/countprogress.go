@@ -28,24 +28,18 @@ func (p *countProgress) at(name string, done, all int) {
 		p.name, p.began, p.tenth = name, time.Now(), 0
 	}
 	spent := time.Since(p.began)
-	if p.terminal && time.Since(p.shown) < redraw || !p.terminal && (spent < countAfter || done == all || 10*done/all <= p.tenth) {
+	if p.terminal() && !p.due() || !p.terminal() && (spent < countAfter || done == all || 10*done/all <= p.tenth) {
 		return
 	}
-	p.shown, p.tenth = time.Now(), 10*done/all
+	p.tenth = 10 * done / all
 	text := fmt.Sprintf("%s, %s of %s, %s left", name, thousands(done), thousands(all),
 		brief(time.Duration(float64(spent)/float64(done)*float64(all-done))))
-	if p.terminal {
-		p.open = true
-		fmt.Fprintf(p.out, "\r\x1b[K%s", text)
+	if p.terminal() {
+		p.draw(text)
 		return
 	}
 	fmt.Fprintln(p.out, text)
 }
 
 // end clears the terminal's line.
-func (p *countProgress) end() {
-	if p.open {
-		fmt.Fprint(p.out, "\r\x1b[K")
-		p.open = false
-	}
-}
+func (p *countProgress) end() { p.clear() }

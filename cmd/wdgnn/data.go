@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -73,7 +72,7 @@ func (c *DataGetCommand) Run(ctx context.Context) error {
 	if c.dir == "" {
 		c.dir = filepath.Join("data", set.Folder)
 	}
-	shown := &transfer{out: io.Discard}
+	shown := newTransfer(io.Discard)
 	if !c.quiet {
 		fmt.Fprintln(c.Stderr, set.Notice)
 		shown = newTransfer(c.Stderr)
@@ -121,21 +120,13 @@ func (c *DataGetCommand) print(set dataset.Set, r dataset.Result) error {
 // transfer shows how far a download is: one line that changes on a terminal,
 // a plain line for every tenth of the archive elsewhere.
 type transfer struct {
-	out      io.Writer
-	terminal bool
-	began    time.Time
-	drawn    time.Time
-	tenths   int64
-	open     bool // the terminal's line has not ended
+	screen
+	began  time.Time
+	tenths int64
 }
 
 func newTransfer(out io.Writer) *transfer {
-	t := &transfer{out: out, began: time.Now()}
-	if f, ok := out.(*os.File); ok {
-		info, err := f.Stat()
-		t.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
-	}
-	return t
+	return &transfer{screen: newScreen(out), began: time.Now()}
 }
 
 func (t *transfer) show(p dataset.Progress) {
@@ -144,11 +135,9 @@ func (t *transfer) show(p dataset.Progress) {
 		tenths = 10 * p.Done / p.Total
 	}
 	switch {
-	case t.terminal && (p.Done == p.Total || time.Since(t.drawn) >= redraw):
-		t.drawn = time.Now()
-		fmt.Fprintf(t.out, "\r\x1b[K%s", t.line(p))
-		t.open = true
-	case !t.terminal && tenths > t.tenths:
+	case t.terminal() && (p.Done == p.Total || t.due()):
+		t.draw(t.line(p))
+	case !t.terminal() && tenths > t.tenths:
 		fmt.Fprintln(t.out, t.line(p))
 	}
 	t.tenths = tenths
@@ -164,12 +153,4 @@ func (t *transfer) line(p dataset.Progress) string {
 		text += fmt.Sprintf(", %v left", brief(time.Duration(left)))
 	}
 	return text
-}
-
-// end ends the terminal's line.
-func (t *transfer) end() {
-	if t.open {
-		fmt.Fprintln(t.out)
-		t.open = false
-	}
 }

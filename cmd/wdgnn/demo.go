@@ -121,7 +121,7 @@ func (c *DemoCommand) Run(ctx context.Context) error {
 		return usageError{"wdgnn demo", fmt.Errorf("--subgraphs is %d, want at least 1", c.subgraphs)}
 	}
 	var bar *progress
-	view := &race{out: c.Stderr, terminal: isTerminal(c.Stderr)}
+	view := &race{newScreen(c.Stderr)}
 	d := demo.Demo{
 		Seed: c.seed, Subgraphs: c.subgraphs,
 		OnStart: func(s demo.Setup) {
@@ -174,12 +174,7 @@ Next:
 }
 
 // race shows learners side by side while signals come in.
-type race struct {
-	out      io.Writer
-	terminal bool
-	shown    time.Time
-	drawn    int // lines on the terminal
-}
+type race struct{ screen }
 
 // pace is how long a signal lasts on a terminal, so that people can watch.
 const pace = 5 * time.Millisecond
@@ -188,11 +183,11 @@ func (r *race) show(ctx context.Context, f demo.Frame) error {
 	first, last := f.Signal == 1, f.Signal == f.Signals
 	if first {
 		fmt.Fprintf(r.out, "\n%d links are lost. Right answers so far:\n", f.Lost)
-		if !r.terminal {
+		if !r.terminal() {
 			fmt.Fprintf(r.out, "signals %23s\n", strings.Join(pad(f.Names, 19), "  "))
 		}
 	}
-	if !r.terminal {
+	if !r.terminal() {
 		if f.Signal%100 == 0 || f.Signal == 10 {
 			fmt.Fprintf(r.out, "%7d", f.Signal)
 			for k, a := range f.Accuracy {
@@ -207,22 +202,16 @@ func (r *race) show(ctx context.Context, f demo.Frame) error {
 		return ctx.Err()
 	case <-time.After(pace):
 	}
-	if !last && time.Since(r.shown) < redraw {
+	if !last && !r.due() {
 		return nil
 	}
-	r.shown = time.Now()
-	if r.drawn > 0 {
-		fmt.Fprintf(r.out, "\x1b[%dA", r.drawn)
-	}
-	r.drawn = len(f.Names) + 1
+	var bars []string
 	for k, name := range f.Names {
-		fmt.Fprintf(r.out, "\x1b[K%-20s %5.1f %%  %s\n", name, 100*f.Accuracy[k], gauge(f.Accuracy[k], 50))
+		bars = append(bars, fmt.Sprintf("%-20s %5.1f %%  %s", name, 100*f.Accuracy[k], gauge(f.Accuracy[k], min(50, r.wide-31))))
 	}
-	fmt.Fprintf(r.out, "\x1b[Ksignal %d of %d\n", f.Signal, f.Signals)
+	r.draw(append(bars, fmt.Sprintf("signal %d of %d", f.Signal, f.Signals))...)
 	return nil
 }
-
-func (r *race) end() { r.drawn = 0 }
 
 // pad makes words at least so wide.
 func pad(words []string, width int) []string {

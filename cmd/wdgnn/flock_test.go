@@ -59,7 +59,7 @@ func TestFlightView(t *testing.T) {
 	}
 	var b bytes.Buffer
 	view := newFlightView(&b, &plan)
-	view.terminal = true
+	view.wide = 80
 	for range 2 {
 		if err := view.show(context.Background(), flock.Instant{Flight: 1, Swarm: s, Learner: still{}, Expert: 0.5}); err != nil {
 			t.Fatal(err)

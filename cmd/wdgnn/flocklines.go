@@ -17,17 +17,14 @@ import (
 // flightView shows a flight as it goes: a few lines that change on a terminal,
 // about twenty plain lines elsewhere.
 type flightView struct {
-	out      io.Writer
-	terminal bool
-	plan     *flock.Plan
-	first    float64 // velocity variation at the start, the full length of a bar
-	shown    time.Time
-	paused   time.Duration // for people to watch
-	drawn    int           // lines on the terminal
+	screen
+	plan   *flock.Plan
+	first  float64       // velocity variation at the start, the full length of a bar
+	paused time.Duration // for people to watch
 }
 
 func newFlightView(out io.Writer, p *flock.Plan) *flightView {
-	return &flightView{out: out, terminal: isTerminal(out), plan: p}
+	return &flightView{screen: newScreen(out), plan: p}
 }
 
 // show shows one step.
@@ -37,7 +34,7 @@ func (v *flightView) show(ctx context.Context, m flock.Instant) error {
 	if step == 0 {
 		v.first = m.Swarm.VelocityVariation()
 	}
-	if !v.terminal {
+	if !v.terminal() {
 		every := (steps*v.plan.Flights + plainLines - 1) / plainLines
 		if done := m.Flight*steps + step; done%every == 0 || last && m.Flight == v.plan.Flights-1 {
 			fmt.Fprintf(v.out, "%s  variation %8.4f  expert %8.4f  %s\n", v.clock(m), m.Swarm.VelocityVariation(), m.Expert, v.state(m))
@@ -51,17 +48,14 @@ func (v *flightView) show(ctx context.Context, m flock.Instant) error {
 	case <-time.After(pace):
 	}
 	v.paused += time.Since(from)
-	if !last && time.Since(v.shown) < redraw {
+	if !last && !v.due() {
 		return nil
 	}
-	v.shown = time.Now()
-	if v.drawn > 0 {
-		fmt.Fprintf(v.out, "\x1b[%dA", v.drawn)
-	}
-	v.drawn = 4
-	now := m.Swarm.VelocityVariation()
-	fmt.Fprintf(v.out, "\x1b[K%s\n\x1b[Klearned  %8.4f  %s\n\x1b[Kexpert   %8.4f  %s\n\x1b[K%s\n",
-		v.clock(m), now, gauge(v.share(now), 50), m.Expert, gauge(v.share(m.Expert), 50), v.state(m))
+	now, bar := m.Swarm.VelocityVariation(), min(50, v.wide-20)
+	v.draw(v.clock(m),
+		fmt.Sprintf("learned  %8.4f  %s", now, gauge(v.share(now), bar)),
+		fmt.Sprintf("expert   %8.4f  %s", m.Expert, gauge(v.share(m.Expert), bar)),
+		v.state(m))
 	return nil
 }
 
@@ -95,9 +89,6 @@ func (v *flightView) state(m flock.Instant) string {
 	}
 	return text
 }
-
-// end leaves the lines on the terminal.
-func (v *flightView) end() { v.drawn = 0 }
 
 // print prints the table of a flight.
 func (c *FlockCommand) print(r *flock.Result, took time.Duration) error {

@@ -122,15 +122,10 @@ func trainRecommender(
 		}
 		fmt.Fprintf(stderr, "%d users, %d ratings; the %d most rated of %d movies, each of them a target\n",
 			all.Users(), all.Count(), n, all.Movies())
-		end := "\n"
-		if isTerminal(stderr) {
-			end = "\r"
-			defer fmt.Fprintln(stderr)
-		}
+		show := newProgress(stderr, c.Epochs, "RMSE")
+		defer show.end()
 		c.OnEpoch = func(e train.Epoch) error {
-			if end == "\r" || e.Index%5 == 0 || e.Index == 1 {
-				fmt.Fprintf(stderr, "epoch %2d/%d  loss %.4f  validation RMSE %.4f  best %.4f%s", e.Index, c.Epochs, e.Loss, e.Score, e.Best, end)
-			}
+			show.epoch(e)
 			return nil
 		}
 	}

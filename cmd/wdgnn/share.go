@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"time"
 )
 
@@ -11,27 +10,14 @@ import (
 // rest takes: one line that changes on a terminal, a plain line every twentieth
 // part elsewhere.
 type share struct {
-	out      io.Writer
-	name     string
-	terminal bool
-	began    time.Time
-	shown    time.Time
-	printed  int // twentieths
-	open     bool
+	screen
+	name    string
+	began   time.Time
+	printed int // twentieths
 }
 
 func newShare(out io.Writer, name string) *share {
-	return &share{out: out, name: name, terminal: isTerminal(out), began: time.Now()}
-}
-
-// isTerminal says whether out is one.
-func isTerminal(out io.Writer) bool {
-	f, ok := out.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return &share{screen: newScreen(out), name: name, began: time.Now()}
 }
 
 // report says that a share of the work is done, 0 to 1, and what just was.
@@ -43,19 +29,10 @@ func (s *share) report(done float64, what string) {
 	}
 	line := fmt.Sprintf("%s %3.0f %%  %s%s  %s", s.name, 100*done, brief(spent), left, what)
 	switch {
-	case s.terminal && (time.Since(s.shown) >= redraw || done >= 1):
-		fmt.Fprintf(s.out, "\r\x1b[K%s", line)
-		s.shown, s.open = time.Now(), true
-	case !s.terminal && int(done*plainLines) > s.printed:
+	case s.terminal() && (s.due() || done >= 1):
+		s.draw(line)
+	case !s.terminal() && int(done*plainLines) > s.printed:
 		s.printed = int(done * plainLines)
 		fmt.Fprintln(s.out, line)
-	}
-}
-
-// end ends the terminal's line.
-func (s *share) end() {
-	if s.open {
-		fmt.Fprintln(s.out)
-		s.open = false
 	}
 }

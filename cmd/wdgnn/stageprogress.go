@@ -25,22 +25,17 @@ func newStageProgress(out io.Writer) *stageProgress {
 // stage reports a step of one.
 func (p *stageProgress) stage(s certify.Stage) {
 	switch {
-	case p.terminal && time.Since(p.shown) >= redraw:
-		p.shown, p.open = time.Now(), true
-		fmt.Fprintf(p.out, "\r\x1b[K%s, step %d", s.Name, s.Done)
+	case p.due():
+		text := fmt.Sprintf("%s, step %d", s.Name, s.Done)
 		if s.Steps > 0 {
-			fmt.Fprintf(p.out, " of %d", s.Steps)
+			text += fmt.Sprintf(" of %d", s.Steps)
 		}
-	case !p.terminal && s.Name != p.name && time.Since(p.began) >= longAfter:
+		p.draw(text)
+	case !p.terminal() && s.Name != p.name && time.Since(p.began) >= longAfter:
 		p.name = s.Name
 		fmt.Fprintf(p.out, "%s: %s\n", brief(time.Since(p.began)), s.Name)
 	}
 }
 
 // end clears the terminal's line.
-func (p *stageProgress) end() {
-	if p.open {
-		fmt.Fprint(p.out, "\r\x1b[K")
-		p.open = false
-	}
-}
+func (p *stageProgress) end() { p.clear() }

@@ -13,28 +13,22 @@ import (
 // swarmView shows how a swarm is doing: a table that changes on a terminal, a
 // line every second elsewhere.
 type swarmView struct {
-	out      io.Writer
-	terminal bool
-	drawn    int // lines on the terminal
-	lines    int // printed elsewhere
-	events   int // printed so far
+	screen
+	lines  int // printed where they do not change
+	events int // printed so far
 }
 
-func newSwarmView(out io.Writer) *swarmView { return &swarmView{out: out, terminal: isTerminal(out)} }
+func newSwarmView(out io.Writer) *swarmView { return &swarmView{screen: newScreen(out)} }
 
 // mostHosts is how many hosts a table shows.
 const mostHosts = 16
 
 func (s *swarmView) show(v *swarm.View) {
-	if s.terminal && s.drawn > 0 {
-		fmt.Fprintf(s.out, "\x1b[%dA\x1b[J", s.drawn)
-	}
-	s.drawn = 0
 	for _, words := range v.Events[s.events:] {
-		fmt.Fprintln(s.out, words)
+		s.say(words)
 		s.events++
 	}
-	if !s.terminal {
+	if !s.terminal() {
 		if s.lines%20 == 0 {
 			fmt.Fprintf(s.out, "%7s %7s %8s %7s %9s %8s %8s %12s\n",
 				"seconds", "step", "steps/s", "up", viewScore(v), "late", "lost", "disagreement")
@@ -44,15 +38,12 @@ func (s *swarmView) show(v *swarm.View) {
 			v.Seconds, v.Step, v.Rate, v.HostsUp, v.Hosts, viewValue(v), 100*v.Counters.LateShare(), v.Counters.Host.Gaps, v.Disagreement)
 		return
 	}
-	s.drawn = 1
-	fmt.Fprintf(s.out, "%.0f s  step %d  %.1f steps/s  %d of %d up  %s %s  late %.2f %%  disagreement %.3g\n",
-		v.Seconds, v.Step, v.Rate, v.HostsUp, v.Hosts, viewScore(v), viewValue(v), 100*v.Counters.LateShare(), v.Disagreement)
-	table := swarm.Table(v.Reports, mostHosts)
-	fmt.Fprint(s.out, table)
-	s.drawn += strings.Count(table, "\n")
+	head := s.parts(fmt.Sprintf("%.0f s", v.Seconds), fmt.Sprintf("step %d", v.Step), fmt.Sprintf("%.1f steps/s", v.Rate),
+		fmt.Sprintf("%d of %d up", v.HostsUp, v.Hosts), viewScore(v)+" "+viewValue(v),
+		fmt.Sprintf("late %.2f %%", 100*v.Counters.LateShare()), fmt.Sprintf("disagreement %.3g", v.Disagreement))
+	table := strings.Split(strings.TrimSuffix(swarm.Table(v.Reports, mostHosts), "\n"), "\n")
+	s.draw(append([]string{head}, table...)...)
 }
-
-func (s *swarmView) end() { s.drawn = 0 }
 
 // viewScore names what viewValue prints.
 func viewScore(v *swarm.View) string {

@@ -118,12 +118,11 @@ func (c *SwarmSimCommand) many(ctx context.Context) error {
 	began := time.Now()
 	p := newProgress(c.Stderr, int(min(to-from+1, math.MaxInt32)), "")
 	s, err := sim.Sweep(ctx, from, to, func(s sim.Summary) {
-		if !c.quiet && p.terminal && time.Since(p.shown) >= redraw {
-			p.shown, p.open = time.Now(), true
+		if !c.quiet && p.due() {
 			spent := time.Since(began)
 			left := time.Duration(float64(spent) / float64(s.Trials) * float64(to-from+1-s.Trials))
-			fmt.Fprintf(p.out, "\r\x1b[K%d of %d seeds, %d break a promise  %s, %s left",
-				s.Trials, to-from+1, len(s.Broken), brief(spent), brief(left))
+			p.draw(p.parts(fmt.Sprintf("%d of %d seeds", s.Trials, to-from+1), fmt.Sprintf("%s left", brief(left)),
+				fmt.Sprintf("%d break a promise", len(s.Broken))))
 		}
 	})
 	p.end()

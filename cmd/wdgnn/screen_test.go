@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/wdgnn/wdgnn/train"
+)
+
+// Lines of a narrow terminal are drawn over and do not wrap: what is less important
+// is left out.
+func TestProgressFitsTheTerminal(t *testing.T) {
+	for _, wide := range []int{50, 80} {
+		var b bytes.Buffer
+		p := newProgress(&b, 100, "accuracy")
+		p.wide = wide
+		for k := 1; k <= 100; k++ {
+			p.epoch(train.Epoch{Index: k, Loss: 0.125, Scored: true, Score: 0.1, Best: 0.05})
+		}
+		p.end()
+		text := b.String()
+		for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+			line = strings.TrimPrefix(line, "\x1b[1A\r\x1b[J")
+			if n := utf8.RuneCountInString(line); n >= wide || strings.Contains(line, "\x1b") {
+				t.Errorf("%d columns: %q has %d", wide, line, n)
+			}
+			if !strings.Contains(line, " left") {
+				t.Errorf("%d columns: %q does not say how long it takes", wide, line)
+			}
+		}
+		if !strings.Contains(text, "epoch 100/100  0s left  loss 0.1250") {
+			t.Errorf("%d columns: no end in %q", wide, text)
+		}
+		if has := strings.Contains(text, "best  95.0 %"); has != (wide == 80) {
+			t.Errorf("%d columns: validation shown is %v: %q", wide, has, text)
+		}
+	}
+}
+
+// What stays is printed above what changes.
+func TestScreenSays(t *testing.T) {
+	var b bytes.Buffer
+	s := screen{out: &b, wide: 20}
+	s.draw("one", strings.Repeat("x", 30))
+	s.say("news")
+	s.draw("two")
+	s.clear()
+	want := "one\n" + strings.Repeat("x", 18) + "…\n" + "\x1b[2A\r\x1b[Jnews\n" + "two\n" + "\x1b[1A\r\x1b[J"
+	if got := b.String(); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
