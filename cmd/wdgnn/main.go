@@ -103,7 +103,7 @@ Ctrl-C before the end, with what was done kept.`,
 		SilenceUsage:  true,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{cmd.CommandPath(), fmt.Errorf("no command is called %q%s", args[0], suggestCommand(cmd, args[0]))}
+				return usageError{cmd.CommandPath(), fmt.Errorf("no command is called %q%s", args[0], meantCommand(cmd, args[0]))}
 			}
 			return nil
 		},
@@ -185,7 +185,7 @@ func writeJSON(w io.Writer, v any) error {
 // onlyCommands refuses what is no command of a group of them.
 func onlyCommands(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usageError{cmd.CommandPath(), fmt.Errorf("%s has no command %q%s", cmd.CommandPath(), args[0], suggestCommand(cmd, args[0]))}
+		return usageError{cmd.CommandPath(), fmt.Errorf("%s has no command %q%s", cmd.CommandPath(), args[0], meantCommand(cmd, args[0]))}
 	}
 	return nil
 }

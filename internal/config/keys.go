@@ -43,20 +43,28 @@ func fieldByKey(v reflect.Value, key string) (reflect.Value, bool) {
 // nearest, or, if none is near, all there are.
 func suggestion(t reflect.Type, wrong string) string {
 	var keys []string
-	best, least := "", min(len(wrong)/2, 20)+1
 	for _, f := range keyed(t) {
 		keys = append(keys, f.key)
-		if len(wrong) >= len(f.key)+least {
-			continue // too far, and a large table to find that out
-		}
-		if d := distance(strings.ToLower(wrong), f.key); d < least {
-			best, least = f.key, d
-		}
 	}
-	if best != "" {
+	if best := Nearest(wrong, keys); best != "" {
 		return fmt.Sprintf("; did you mean %q?", best)
 	}
 	return "; the keys here are " + strings.Join(keys, ", ")
+}
+
+// Nearest returns the one of the known words that somebody may have meant by a wrong
+// one, and nothing if half of its letters would have to change.
+func Nearest(wrong string, known []string) string {
+	best, least := "", min(len(wrong)/2, 20)+1
+	for _, word := range known {
+		if len(wrong) >= len(word)+least {
+			continue // too far, and a large table to find that out
+		}
+		if d := distance(strings.ToLower(wrong), word); d < least {
+			best, least = word, d
+		}
+	}
+	return best
 }
 
 // distance counts the letters to insert, remove, replace or exchange with the

@@ -37,7 +37,8 @@ func TestWarningOfASlowSwarm(t *testing.T) {
 		seconds float64
 		want    string
 	}{
-		{5, ""}, {5.2, ""},
+		{5, ""},
+		{5.2, ""},
 		{10, "10.0 steps/s where 20 were asked for: this machine does not keep up; try a lower rate or fewer processes"},
 	} {
 		if got := r.slow(&Result{Steps: 101, Seconds: c.seconds}); got != c.want {
