@@ -217,8 +217,17 @@ func Hearers() Config {
 // PersonalWindow is the window of the preset called "window".
 const PersonalWindow = 50
 
-// presetNames are those of today; earlier ones are read too.
-const presetNames = "auto, season, heard, newton, window or literal"
+// Presets returns the names of today, the default first; earlier ones are read too.
+func Presets() []string {
+	return []string{DefaultPreset, "season", "heard", "newton", "window", "literal"}
+}
+
+// presetNames are Presets in a sentence.
+var presetNames = func() string {
+	names := Presets()
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}()
 
 // Preset returns the preset with the given name: "season", "heard", "newton", "window" or
 // "literal", or by an early name "personal", which is "window", or "personal-single". Which

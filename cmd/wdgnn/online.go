@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,7 @@ type OnlineCommand struct {
 	Stdout, Stderr io.Writer
 
 	model, config string // paths
+	changes       []config.Change
 	out           string // folder; empty means that of the configuration
 	resume        string // folder of a run to continue
 	force         bool
@@ -50,7 +52,7 @@ func (c *OnlineCommand) command() *cobra.Command {
 			if c.resume == "" {
 				return arguments("MODEL", "CONFIG.yaml")(cmd, args)
 			}
-			if len(args) > 0 || c.out != "" || c.force || c.fresh {
+			if len(args) > 0 || c.out != "" || c.force || c.fresh || len(changed(cmd.Flags(), "", onlineFlags)) > 0 {
 				return usageError{cmd.CommandPath(), errors.New("--resume DIR takes everything from that folder; leave out the rest")}
 			}
 			return nil
@@ -59,11 +61,14 @@ func (c *OnlineCommand) command() *cobra.Command {
 			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			if c.resume == "" {
 				c.model, c.config = args[0], args[1]
+				c.changes = changed(cmd.Flags(), c.config, onlineFlags)
 			}
 			return c.Run(cmd.Context())
 		},
 	}
 	cmd.Flags().StringVar(&c.out, "out", "", "folder to write to, instead of online.out of the configuration")
+	cmd.Flags().String("preset", "", "how nodes learn, instead of online.preset of the configuration: "+strings.Join(rule.Presets(), ", "))
+	cmd.Flags().Int("threads", 0, "threads to compute on, -1 for all, instead of what the configuration says; they do not change the result")
 	cmd.Flags().StringVar(&c.resume, "resume", "", "continue the run in that folder; it ends as if it had not been interrupted")
 	cmd.Flags().BoolVar(&c.force, "force", false, "replace the online run that is in the folder")
 	cmd.Flags().BoolVar(&c.fresh, "fresh", false, "begin with the taps as trained, even if the model has learned online")
@@ -72,6 +77,9 @@ func (c *OnlineCommand) command() *cobra.Command {
 	cmd.Flags().BoolVar(&c.json, "json", false, "print the result as one JSON object")
 	return cmd
 }
+
+// onlineFlags are the flags of online that change the configuration, and its keys.
+var onlineFlags = map[string]string{"preset": "online.preset", "threads": "threads"}
 
 const onlineLong = `Plays a stream to a trained model, step by step: the nodes predict, hear what
 the answer should have been, and move the taps of the wide part, each its own
@@ -173,7 +181,7 @@ func (r *onlineRun) open() error {
 	if err != nil {
 		return err
 	}
-	cfg, err := loadConfig(r.config)
+	cfg, err := loadConfig(r.config, r.changes...)
 	if err != nil {
 		return err
 	}
@@ -208,7 +216,7 @@ func (r *onlineRun) open() error {
 	case err != nil:
 		return helpful{during("online", err), "--out DIR, another folder that you may write to"}
 	}
-	text, err := config.RelocateOnline(r.config, out)
+	text, err := config.RelocateOnline(r.config, out, r.changes...)
 	if err != nil {
 		return err
 	}

@@ -7,9 +7,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/dataset"
@@ -23,11 +25,12 @@ import (
 type TrainCommand struct {
 	Stdout, Stderr io.Writer
 
-	config string // path
-	resume bool
-	force  bool
-	quiet  bool
-	json   bool
+	config  string // path
+	changes []config.Change
+	resume  bool
+	force   bool
+	quiet   bool
+	json    bool
 }
 
 func (c *TrainCommand) command() *cobra.Command {
@@ -45,14 +48,20 @@ configuration calls out:
 
 Ctrl-C stops and keeps what was done. doc/config.md lists every key.`,
 		Example: `  wdgnn init first && wdgnn train first/config.yaml
-  wdgnn train first/config.yaml --resume        after Ctrl-C, or with more epochs
+  wdgnn train first/config.yaml --resume        after Ctrl-C, or with more --epochs
+  wdgnn train first/config.yaml --seed 2 --out first/second
   wdgnn train first/config.yaml --force --json | jq .test.accuracy`,
 		Args: arguments("CONFIG.yaml"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.Stdout, c.Stderr, c.config = cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0]
+			c.changes = changed(cmd.Flags(), c.config, trainFlags)
 			return c.Run(cmd.Context())
 		},
 	}
+	cmd.Flags().Int("epochs", 0, "train.epochs, instead of what the configuration says")
+	cmd.Flags().Uint64("seed", 0, "seed, instead of what the configuration says")
+	cmd.Flags().Int("threads", 0, "threads to compute on, -1 for all, instead of what the configuration says; they do not change the result")
+	cmd.Flags().String("out", "", "folder to write to, instead of what the configuration says")
 	cmd.Flags().BoolVar(&c.resume, "resume", false, "continue the run that is in the folder; it ends as if it had not been interrupted")
 	cmd.Flags().BoolVar(&c.force, "force", false, "replace the run that is in the folder")
 	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "show no progress")
@@ -85,7 +94,7 @@ func (c *TrainCommand) Run(ctx context.Context) error {
 	if c.resume && c.force {
 		return usageError{"wdgnn train", errors.New("--resume continues a run, --force replaces it: choose one")}
 	}
-	cfg, err := loadConfig(c.config)
+	cfg, err := loadConfig(c.config, c.changes...)
 	if err != nil {
 		return during("train", err)
 	}
@@ -117,9 +126,31 @@ func hint(err error, otherwise string) string {
 	return otherwise
 }
 
+// trainFlags are the flags of train that change the configuration, and its keys.
+var trainFlags = map[string]string{"epochs": "train.epochs", "seed": "seed", "threads": "threads", "out": "out"}
+
+// changed returns what flags that were given change in the configuration at path.
+// There, folders are seen from its own.
+func changed(f *pflag.FlagSet, path string, keys map[string]string) (list []config.Change) {
+	f.Visit(func(flag *pflag.Flag) {
+		value := flag.Value.String()
+		if flag.Name == "out" && value != "" && !filepath.IsAbs(value) {
+			if seen, err := filepath.Rel(filepath.Dir(path), value); err == nil {
+				value = seen
+			} else if seen, err := filepath.Abs(value); err == nil {
+				value = seen
+			}
+		}
+		if key, ok := keys[flag.Name]; ok {
+			list = append(list, config.Change{Key: key, Value: value})
+		}
+	})
+	return list
+}
+
 // loadConfig reads a configuration for a command.
-func loadConfig(path string) (*config.Config, error) {
-	cfg, err := config.Load(path)
+func loadConfig(path string, changes ...config.Change) (*config.Config, error) {
+	cfg, err := config.Load(path, changes...)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, helpful{err, "wdgnn init DIR, which writes a configuration and data to begin with"}
@@ -158,16 +189,16 @@ func (r *trainRun) open() (done bool, err error) {
 	case errors.Is(err, rundir.ErrInUse):
 		return false, helpful{
 			during("train", err),
-			fmt.Sprintf("wdgnn train %s --resume to continue it, --force to replace it, or another out: in the configuration", r.config),
+			fmt.Sprintf("wdgnn train %s --resume to continue it, --force to replace it, or --out DIR", r.config),
 		}
 	case err != nil:
-		return false, helpful{during("train", err), "another out: in the configuration, a folder that you may write to"}
+		return false, helpful{during("train", err), "--out DIR, a folder that you may write to"}
 	}
 	return false, r.copyConfig(out)
 }
 
 func (r *trainRun) copyConfig(out string) error {
-	text, err := config.Relocate(r.config, out)
+	text, err := config.Relocate(r.config, out, r.changes...)
 	if err != nil {
 		return during("train", err)
 	}
@@ -190,7 +221,7 @@ func (r *trainRun) reopen(out string) (done bool, err error) {
 		return false, helpful{
 			fmt.Errorf("train: resume: %s is of version %d, this program reads %d: a newer wdgnn wrote it",
 				r.dir.Path(rundir.CheckpointName), was.Version, checkpointVersion),
-			"a newer wdgnn to go on with it, or another out: in the configuration to begin anew",
+			"a newer wdgnn to go on with it, or --out DIR to begin anew",
 		}
 	}
 	if err != nil {
@@ -268,7 +299,7 @@ func (r *trainRun) run(ctx context.Context) error {
 	}
 	r.now.State, r.now.Half = trained.Last, r.t.Half
 	if saveErr := errors.Join(r.t.Calibrate(context.WithoutCancel(ctx)), r.save()); saveErr != nil {
-		return helpful{during("train", errors.Join(saveErr, err)), "another out: in the configuration, with room to write to"}
+		return helpful{during("train", errors.Join(saveErr, err)), "--out DIR, a folder with room to write to"}
 	}
 	var result *lifecycle.TrainingResult
 	if err == nil {

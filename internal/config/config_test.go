@@ -253,7 +253,7 @@ func FuzzParse(f *testing.F) {
 // parse is Load for a text.
 func parse(text []byte) (*Config, error) {
 	c := defaults()
-	if err := decode(text, &c); err != nil {
+	if err := decode(text, &c, nil); err != nil {
 		return nil, err
 	}
 	if err := c.Validate(); err != nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/wdgnn/wdgnn/train"
 )
 
-// Load reads and validates a file. Every complaint names the file, and those
-// about its form the line.
-func Load(path string) (*Config, error) {
+// Load reads and validates a file, with changes. Every complaint names the file,
+// and those about its form the line.
+func Load(path string, changes ...Change) (*Config, error) {
 	c := defaults()
-	if err := Read(path, &c); err != nil {
+	if err := read(path, &c, changes); err != nil {
 		return nil, err
 	}
 	if err := c.Validate(); err != nil {

@@ -23,12 +23,14 @@ const largest = 64 << 20
 // yaml tags of the fields. A key that does not exist, one that comes twice, a
 // number that would have to be cut and a value of another kind are errors. Every
 // complaint names the file and the line.
-func Read(path string, into any) error {
+func Read(path string, into any) error { return read(path, into, nil) }
+
+func read(path string, into any, changes []Change) error {
 	text, err := load(path)
 	if err != nil {
 		return fmt.Errorf("read configuration: %w", err)
 	}
-	if err := decode(text, into); err != nil {
+	if err := decode(text, into, changes); err != nil {
 		return InFile(path, err)
 	}
 	return nil
@@ -69,12 +71,13 @@ func (c complaints) Error() string {
 func (c complaints) Unwrap() error { return c.err }
 
 // decode is Read without a file.
-func decode(text []byte, into any) error {
+func decode(text []byte, into any, changes []Change) error {
 	v := reflect.ValueOf(into).Elem()
 	root, err := parseTree(text, v.Type())
 	if err != nil {
 		return err
 	}
+	apply(root, changes)
 	r := reader{}
 	r.fields(v, root, "")
 	return errors.Join(r.errs...)

@@ -11,15 +11,15 @@ import (
 
 // Relocate returns the configuration at path as it must read in the folder
 // dir of a training run: relative paths of its files lead to the same files,
-// and out is the folder itself. Comments are kept.
-func Relocate(path, dir string) ([]byte, error) { return relocate(path, dir, "") }
+// and out is the folder itself; changes are in it. Comments are kept.
+func Relocate(path, dir string, changes ...Change) ([]byte, error) { return relocate(path, dir, "", changes) }
 
 // RelocateOnline is Relocate for the folder of an online run, which is the out
 // of the online section.
-func RelocateOnline(path, dir string) ([]byte, error) { return relocate(path, dir, "online") }
+func RelocateOnline(path, dir string, changes ...Change) ([]byte, error) { return relocate(path, dir, "online", changes) }
 
 // relocate sets the out of the given section, "" for the top level.
-func relocate(path, dir, section string) ([]byte, error) {
+func relocate(path, dir, section string, changes []Change) ([]byte, error) {
 	text, err := load(path)
 	if err != nil {
 		return nil, fmt.Errorf("copy configuration: %w", err)
@@ -28,6 +28,7 @@ func relocate(path, dir, section string) ([]byte, error) {
 	if err != nil {
 		return nil, InFile(path, err)
 	}
+	apply(root, changes)
 	move := func(p string) (string, error) {
 		if filepath.IsAbs(p) {
 			return p, nil
