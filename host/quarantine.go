@@ -80,6 +80,7 @@ const (
 	probation  = 8       // frames in a row that must be in order after it
 	remembered = 4       // terms for which a quarantine is remembered, and the next longer
 	mostCopies = 8       // of one frame that a network may make
+	mostEcho   = 4       // what a frame of long ago weighs at most
 	numbered   = 1 << 10 // frames of which copies are counted
 	believed   = 3       // frames in a row with numbers of long ago: their sender was restarted
 	settled    = 1 << 6  // frames after a restart in which a host may repeat a step otherwise
@@ -108,6 +109,7 @@ type conduct struct {
 
 	differs time.Duration // since when it runs another model; 0 if it does not
 	numbers numbers
+	echoes  int // frames in a row that came before
 }
 
 // numbers is which of the last frames of a host came, and how often.
@@ -125,7 +127,7 @@ type numbers struct {
 // lost numbers of long ago follow each other, and the third is believed.
 func (n *numbers) note(number uint64, sum uint32) (again, replay bool) {
 	at, falls := number%numbered, n.falls
-	inside := number <= n.newest && n.newest-number < numbered
+	inside := n.inside(number)
 	n.falls = 0
 	switch {
 	case inside && n.copies[at] > 0 && n.sums[at] == sum:
@@ -148,6 +150,29 @@ func (n *numbers) note(number uint64, sum uint32) (again, replay bool) {
 		n.begin(number, sum)
 	}
 	return false, false
+}
+
+// inside says whether it is known how often the frame of a number came.
+func (n *numbers) inside(number uint64) bool { return number <= n.newest && n.newest-number < numbered }
+
+// past says whether a number is further back than frames are late.
+func (n *numbers) past(number uint64) bool { return number+latest <= n.newest }
+
+// echoed counts a frame that came before, and returns what that weighs as an offence:
+// nothing after one that is new, because who tells the truth beside is better heard than
+// not. Networks double frames, and a few may come late. None repeats what was said long
+// ago, or anything too often, while nothing new comes.
+func (c *conduct) echoed(number uint64, often bool) float64 {
+	c.echoes++
+	switch {
+	case c.echoes == 1:
+		return 0
+	case c.numbers.past(number) && c.numbers.inside(number):
+		return float64(min(c.echoes-1, mostEcho))
+	case often || c.echoes > latest:
+		return 1
+	}
+	return 0
 }
 
 // begin forgets all frames but one.
@@ -216,6 +241,9 @@ func (h *Machine) accuse(from transport.HostID, o offence, share float64, rows i
 func (h *Machine) weigh(from transport.HostID) {
 	t := h.tally
 	h.tally = tally{}
+	if m := h.spoke[from]; m != nil && m.again {
+		t.good = 0 // it was counted when it came first
+	}
 	if t.good+t.bad == 0 {
 		return
 	}
@@ -344,7 +372,7 @@ func (h *Machine) lookAt(f transport.Frame, c *conduct) (order bool, o offence, 
 			c.numbers.begin(header.Sequence, 0)
 		}
 	}
-	if _, replay := c.numbers.note(header.Sequence, checksum(f.Data)); replay {
+	if again, replay := c.numbers.note(header.Sequence, checksum(f.Data)); replay || again && c.numbers.past(header.Sequence) {
 		return false, replayed, errOften
 	}
 	for k := range messages {

@@ -127,10 +127,67 @@ func TestQuarantineReasons(t *testing.T) {
 	}
 }
 
+// A host that only repeats what it said long ago is in quarantine after six frames: no
+// step waits for it until the deadline, over and over. One that tells the truth beside
+// is heard.
+func TestQuarantineOfOldFrames(t *testing.T) {
+	for name, truth := range map[string]bool{"in place of the truth": false, "beside the truth": true} {
+		t.Run(name, func(t *testing.T) {
+			c := newCourt(t)
+			var first [][]byte
+			for c.step = 0; c.step < 60; c.step++ {
+				c.begin()
+				if c.step < 50 || truth {
+					first = append(first, c.say(1, func(*agent.Header, *agent.Message) {}))
+				}
+				if c.step >= 50 {
+					c.arrive(1, first[c.step%5])
+				}
+			}
+			list := c.quarantine()
+			if truth && len(list) > 0 {
+				t.Errorf("got %+v, want nobody in quarantine", list)
+			}
+			if !truth && (len(list) != 1 || list[0].Why != "replay" || list[0].Evidence["replay"] != 5) {
+				t.Errorf("got %+v, want host 1 in quarantine for six frames, of which the first might be a network's", list)
+			}
+		})
+	}
+}
+
+// Whoever is in quarantine for that stays there while it says nothing else, and comes
+// back with the truth.
+func TestQuarantineOfOldFramesLasts(t *testing.T) {
+	c := newCourt(t)
+	var first [][]byte
+	play := func(steps int, lies bool) {
+		for range steps {
+			c.begin()
+			if lies {
+				c.arrive(1, first[c.step%10])
+			} else {
+				first = append(first, c.say(1, func(*agent.Header, *agent.Message) {}))
+			}
+			c.step++
+			c.now += 100 * time.Millisecond
+		}
+	}
+	play(50, false)
+	play(300, true) // 30 s; the first term is 8 s
+	if list := c.quarantine(); len(list) != 1 || list[0].Times != 1 || list[0].Seconds < 20 {
+		t.Fatalf("got %+v, want host 1 in quarantine all the while", list)
+	}
+	play(400, false)
+	if list := c.quarantine(); len(list) > 0 {
+		t.Errorf("got %+v, want nobody in quarantine", list)
+	}
+}
+
 // What networks, restarts and upgrades make of the frames of an honest host is no
 // offence, however often.
 func TestHonestHostIsNotShutOut(t *testing.T) {
 	honest := func(*agent.Header, *agent.Message) {}
+	var past [][]byte
 	for name, do := range map[string]func(c *court){
 		"eight copies of each": func(c *court) {
 			data := c.say(1, honest)
@@ -150,6 +207,29 @@ func TestHonestHostIsNotShutOut(t *testing.T) {
 			c.sent[1] -= 40
 			c.say(1, honest)
 			c.sent[1] = now
+		},
+		"each frame once more, 40 later": func(c *court) {
+			past = append(past, c.say(1, honest))
+			if len(past) > 40 {
+				c.arrive(1, past[len(past)-41])
+			}
+		},
+		"four frames, eight times each": func(c *court) {
+			past = append(past, c.say(1, honest))
+			for k := 0; k < 28 && c.step%4 == 3; k++ {
+				c.arrive(1, past[len(past)-1-k%4])
+			}
+		},
+		"begun anew, with its first frames": func(c *court) {
+			if c.step%50 < 4 { // it lost everything, and its world is back at the beginning
+				c.sent[1] = c.step % 50
+				now := c.step
+				c.step %= 50
+				c.say(1, honest)
+				c.step = now
+				return
+			}
+			c.say(1, honest)
 		},
 		"steps far ahead": func(c *court) {
 			c.say(1, func(_ *agent.Header, m *agent.Message) { m.Time += 1 << 30 })
@@ -187,6 +267,7 @@ func TestHonestHostIsNotShutOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCourt(t)
+			past = nil
 			for c.step = 0; c.step < 200; c.step++ {
 				c.begin()
 				do(c)

@@ -267,10 +267,13 @@ func unmeasured(p *agent.Plan) uint32 {
 
 // number notes a frame's number, and whether it may have it.
 func (h *Machine) number(f transport.Frame, sequence uint64) {
-	again, replay := h.conductOf(f.From).numbers.note(sequence, checksum(f.Data))
+	c := h.conductOf(f.From)
+	again, replay := c.numbers.note(sequence, checksum(f.Data))
 	h.count(f.From, sequence, again)
-	if replay {
-		h.accuse(f.From, replayed, 1, 1, errOften)
+	if !again {
+		c.echoes = 0
+	} else if weight := c.echoed(sequence, replay); weight > 0 {
+		h.accuse(f.From, replayed, weight, 1, errOften)
 	}
 }
 
