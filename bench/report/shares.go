@@ -36,8 +36,8 @@ func shapesPage(b *strings.Builder, lines []line, m machine) {
 	if len(rows) == 0 {
 		return
 	}
-	b.WriteString("\n| dense product | wdgnn, GFLOP/s | share of the peak | PyTorch, GFLOP/s | share |\n| --- | ---: | ---: | ---: | ---: |\n" +
-		strings.Join(rows, ""))
+	b.WriteString("\n| dense product | wdgnn, GFLOP/s | share of the peak | PyTorch, GFLOP/s | share |\n" +
+		"| --- | ---: | ---: | ---: | ---: |\n" + strings.Join(rows, ""))
 	if known && peak.Gflops > 0 {
 		fmt.Fprintf(b, "\nThe peak, %.0f GFLOP/s, is what multiply-adds on %s registers alone reach in the same run. "+
 			"PyTorch chooses registers of its own.\n", peak.Gflops, peak.Kernels)

@@ -49,7 +49,8 @@ func TestInterruptBacktest(t *testing.T) {
 	var stdout bytes.Buffer
 	stderr := &trigger{text: "origin 1 of 3 done", call: cancel}
 	code := run(ctx, []string{"backtest", config, "--part", "0.05"}, &stdout, stderr)
-	if code != exitInterrupted || !strings.Contains(stderr.String(), "stopped after 1 of 3 origins\nwdgnn: interrupted\nTry: wdgnn backtest ") {
+	want := "stopped after 1 of 3 origins\nwdgnn: interrupted\nTry: wdgnn backtest "
+	if code != exitInterrupted || !strings.Contains(stderr.String(), want) {
 		t.Errorf("exit code %d and %q, want %d and what was done", code, stderr.String(), exitInterrupted)
 	}
 	if !strings.Contains(stdout.String(), "origin 1 of 3: ") {

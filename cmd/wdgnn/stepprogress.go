@@ -37,7 +37,8 @@ func (p *stepProgress) line(s lifecycle.OnlineStep, done int) string {
 	step := fmt.Sprintf("step %*d/%d", len(fmt.Sprint(p.epochs)), done, p.epochs)
 	what, online, frozen := "cost so far:", fmt.Sprintf("online %.4f", s.MeanCost), fmt.Sprintf("frozen %.4f", s.FrozenMeanCost)
 	if s.Accuracy != nil {
-		what, online, frozen = "accuracy so far:", fmt.Sprintf("online %5.1f %%", 100**s.Accuracy), fmt.Sprintf("frozen %5.1f %%", 100**s.FrozenAccuracy)
+		what = "accuracy so far:"
+		online, frozen = fmt.Sprintf("online %5.1f %%", 100**s.Accuracy), fmt.Sprintf("frozen %5.1f %%", 100**s.FrozenAccuracy)
 	}
 	if p.terminal() {
 		return p.parts(step, left, online, frozen)

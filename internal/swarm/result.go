@@ -133,7 +133,8 @@ func (r *run) slow(s *Result) string {
 	}
 	asked := float64(time.Second) / float64(r.Period)
 	if rate := float64(s.Steps-1) / max(s.Seconds, 1e-9); rate < 0.95*asked {
-		return fmt.Sprintf("%.1f steps/s where %.4g were asked for: this machine does not keep up; try a lower rate or fewer processes", rate, asked)
+		return fmt.Sprintf("%.1f steps/s where %.4g were asked for: this machine does not keep up; try a lower rate or fewer processes",
+			rate, asked)
 	}
 	return ""
 }

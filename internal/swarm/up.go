@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/broker"
-	"github.com/wdgnn/wdgnn/internal/idlist"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/transport"
 )
@@ -283,7 +283,7 @@ func (r *run) injectFaults(ctx context.Context) {
 	var list []fault
 	nothing := func() error { return nil } // hosts do it themselves
 	for _, p := range r.Faults.Partitions {
-		who := "hosts " + idlist.Format(p.Hosts)
+		who, _, _ := strings.Cut("hosts "+p.String(), "@")
 		list = append(list, fault{p.From, who + " were cut off", nothing})
 		if p.To > 0 {
 			list = append(list, fault{p.To, who + " were joined again", nothing})
