@@ -12,11 +12,15 @@ import (
 // Relocate returns the configuration at path as it must read in the folder
 // dir of a training run: relative paths of its files lead to the same files,
 // and out is the folder itself; changes are in it. Comments are kept.
-func Relocate(path, dir string, changes ...Change) ([]byte, error) { return relocate(path, dir, "", changes) }
+func Relocate(path, dir string, changes ...Change) ([]byte, error) {
+	return relocate(path, dir, "", changes)
+}
 
 // RelocateOnline is Relocate for the folder of an online run, which is the out
 // of the online section.
-func RelocateOnline(path, dir string, changes ...Change) ([]byte, error) { return relocate(path, dir, "online", changes) }
+func RelocateOnline(path, dir string, changes ...Change) ([]byte, error) {
+	return relocate(path, dir, "online", changes)
+}
 
 // relocate sets the out of the given section, "" for the top level.
 func relocate(path, dir, section string, changes []Change) ([]byte, error) {
