@@ -39,8 +39,12 @@ func eigen(a []float64, n int) (eigenbasis, error) {
 			a[i*n+j], a[j*n+i] = a[j*n+i], a[i*n+j]
 		}
 	}
+	largest := 0.0
+	for i, v := range d {
+		largest = max(largest, math.Abs(v)+math.Abs(e[i]))
+	}
 	for l := range n {
-		if err := settle(d, e, a, l); err != nil {
+		if err := settle(d, e, a, l, 0x1p-53*largest); err != nil {
 			return eigenbasis{}, err
 		}
 	}
@@ -48,12 +52,14 @@ func eigen(a []float64, n int) (eigenbasis, error) {
 }
 
 // settle isolates the eigenvalue d[l] of the tridiagonal matrix with diagonal d
-// and off-diagonal e, rotating the rows of v alike.
-func settle(d, e, v []float64, l int) error {
+// and off-diagonal e, rotating the rows of v alike. What is no more than tiny counts
+// as 0: where many eigenvalues are 0, all that is left of their block is rounding,
+// which no rotation makes smaller than itself.
+func settle(d, e, v []float64, l int, tiny float64) error {
 	n := len(d)
 	for sweep := 0; ; sweep++ {
 		m := l
-		for m < n-1 && math.Abs(e[m]) > 0x1p-53*(math.Abs(d[m])+math.Abs(d[m+1])) {
+		for m < n-1 && math.Abs(e[m]) > max(0x1p-53*(math.Abs(d[m])+math.Abs(d[m+1])), tiny) {
 			m++
 		}
 		if m == l {
