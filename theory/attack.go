@@ -198,6 +198,23 @@ func (k *Case) Moved(node int, size float64, from []float64) []float64 {
 	return out
 }
 
+// Exceeds says whether unknowns of the given size were found with which an output of a
+// node is farther than a limit from the given values.
+func (k *Case) Exceeds(node int, size float64, from []float64, limit float64) bool {
+	t := k.attack(node)
+	q := make([]float64, t.net.Outputs)
+	for c, v := range from {
+		for _, sign := range []float64{1, -1} {
+			q[c] = sign
+			if _, least := t.dive(q, size, sign*v-limit); least < sign*v-limit {
+				return true
+			}
+		}
+		q[c] = 0
+	}
+	return false
+}
+
 // Flips says whether unknowns of the given size were found with which a class is
 // not the answer of a node.
 func (k *Case) Flips(node, class int, size float64) bool {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/wdgnn/wdgnn/internal/box"
+	"github.com/wdgnn/wdgnn/internal/figure"
 	"github.com/wdgnn/wdgnn/internal/robust"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
@@ -23,7 +24,8 @@ func (p *certifyPage) tryLiar(ctx context.Context, m *modelfile.Model, threads i
 	}
 	p.Liar, err = p.question.Liars(ctx, robust.LiarConfig{
 		Rows: rows, Most: liarAnswers, Threads: threads,
-		Watch: func(done, total int) { p.show.at("liars", done, total) },
+		Watch:  func(done, total int) { p.show.at("liars", done, total) },
+		Search: func(done, total int) { p.show.at("the worst lies", done, total) },
 	})
 	return err
 }
@@ -47,8 +49,8 @@ func (p *certifyPage) leadLiar(w *lines) {
 	}
 	worst := p.worstLiars()
 	if !p.judged() {
-		w.printf("One node that lies can move no answer%s by more than %s; one was found to move by %s, and node %d lies worst.\n",
-			p.lookedAt(l.Total), p.units(worstMove(worst)), p.units(worst[0].Moved), worst[0].Node)
+		w.printf("One node that lies can move no answer%s by more than %s; one was found to move by %s, and node %s lies worst.\n",
+			p.lookedAt(l.Total), p.units(worstMove(worst)), p.units(worst[0].Moved), p.question.Name(worst[0].Node))
 		return
 	}
 	w.printf("%s of the answers%s cannot be %s by any one node that lies, and %s were.", shareOf(l.Held, l.Total), p.lookedAt(l.Total),
@@ -56,13 +58,40 @@ func (p *certifyPage) leadLiar(w *lines) {
 	var names []string
 	for _, v := range worst[:min(len(worst), 3)] {
 		if v.Broken > 0 {
-			names = append(names, fmt.Sprintf("%d (%d)", v.Node, v.Broken))
+			names = append(names, fmt.Sprintf("%s (%d)", p.question.Name(v.Node), v.Broken))
 		}
 	}
 	if len(names) > 0 {
 		w.printf(" The worst liars are nodes %s.", strings.Join(names, ", "))
 	}
 	w.printf("\n")
+	p.leadShares(w)
+}
+
+// leadShares says in words how close bounds would have to be for answers to hold: the
+// largest share of them within which some do.
+func (p *certifyPage) leadShares(w *lines) {
+	l := p.Liar
+	if len(l.Shares) == 0 || l.Held == l.Total {
+		return
+	}
+	zeros := &l.Shares[0]
+	some := zeros
+	for k := range l.Shares {
+		if s := &l.Shares[k]; s.Held > 0 {
+			some = s
+		}
+	}
+	switch {
+	case zeros.Held == 0:
+		w.printf("None withstands all of them, even if they send nothing but zeros.\n")
+	case some == zeros:
+		w.printf("%s withstand any one that sends nothing but zeros, and none any one within %s of these bounds.\n",
+			shareOf(zeros.Held, l.Total), percent(l.Shares[1].Share))
+	default:
+		w.printf("%s withstand any one that lies within %s of these bounds, %s any one that sends nothing but zeros.\n",
+			shareOf(some.Held, l.Total), percent(some.Share), shareOf(zeros.Held, l.Total))
+	}
 }
 
 func worstMove(list []robust.LiarNode) float64 {
@@ -95,9 +124,59 @@ func (p *certifyPage) printLiar(w *lines) {
 			break
 		}
 		if p.judged() {
-			w.printf("  %-8d %10d %10d %10d %10d\n", v.Node, v.Reach, v.Broken, v.Held, v.Open())
+			w.printf("  %-8s %10d %10d %10d %10d\n", p.question.Name(v.Node), v.Reach, v.Broken, v.Held, v.Open())
 		} else {
-			w.printf("  %-8d %10d %14s %14s\n", v.Node, v.Reach, p.units(v.Moved), p.units(v.Move))
+			w.printf("  %-8s %10d %14s %14s\n", p.question.Name(v.Node), v.Reach, p.units(v.Moved), p.units(v.Move))
 		}
 	}
+	p.printShares(w)
+}
+
+// printShares prints what closer bounds would do.
+func (p *certifyPage) printShares(w *lines) {
+	if len(p.Liar.Shares) == 0 {
+		return
+	}
+	w.printf("\n  %-14s %14s %14s %22s\n", "of the bounds", "answers hold", "were "+p.flipped(), "liars and answers hold")
+	for k := len(p.Liar.Shares) - 1; k >= 0; k-- {
+		s := &p.Liar.Shares[k]
+		w.printf("  %-14s %14s %14s %22s\n", percent(s.Share), shareOf(s.Held, p.Liar.Total), shareOf(s.Broken, p.Liar.Total),
+			fmt.Sprintf("%.1f %%", 100*s.Pairs))
+	}
+	w.printf("  rows of training are up to %s of the bounds long\n", percent(box.HonestRows))
+}
+
+// flipped says in a word what happens to answers that do not hold.
+func (p *certifyPage) flipped() string {
+	if p.Classify {
+		return "flipped"
+	}
+	return "moved"
+}
+
+// liarChart shows which share of the answers holds against how close the bounds are.
+func (p *certifyPage) liarChart() *figure.Figure {
+	if p.Liar == nil || len(p.Liar.Shares) == 0 {
+		return nil
+	}
+	f := &figure.Figure{
+		Title: "Answers that hold against one node that lies", Subtitle: "Within a share of what neighbours accept",
+		X: figure.Axis{Label: "Share of the bounds of rows, %", Log: true, Zero: true}, Y: figure.Axis{Label: "Share of answers, %"},
+		Note: fmt.Sprintf("%s, %s. Rows of training are up to %s of the bounds long.",
+			counted(len(p.Liar.Liars), "liar"), counted(p.Liar.Total, "answer"), percent(box.HonestRows)),
+	}
+	proven := figure.Series{Name: "no liar can flip: proven", Style: figure.LinePoints}
+	found := figure.Series{Name: "no liar found that flips", Style: figure.LinePoints}
+	pairs := figure.Series{Name: "of every liar and answer: proven", Style: figure.LinePoints}
+	for k := range p.Liar.Shares {
+		s, all := &p.Liar.Shares[k], float64(p.Liar.Total)
+		for _, at := range []struct {
+			to *figure.Series
+			y  float64
+		}{{&proven, float64(s.Held) / all}, {&found, 1 - float64(s.Broken)/all}, {&pairs, s.Pairs}} {
+			at.to.X, at.to.Y = append(at.to.X, 100*s.Share), append(at.to.Y, 100*at.y)
+		}
+	}
+	f.Series = []figure.Series{proven, found, pairs}
+	return f
 }

@@ -134,13 +134,21 @@ func (p *certifyPage) printNoise(w *lines) {
 		at := func(share float64) string { return fmt.Sprintf("%.3g", all[int(share*float64(len(all)-1))]) }
 		w.printf("  %-34s %10s %10s %10s %10s\n", name, at(0), at(0.1), at(0.5), at(0.9))
 	}
+	beside := func(name string, proven, found func(v *robust.Withstood) float64) {
+		row(name, func(v *robust.Withstood) (float64, bool) { return proven(v), true })
+		if n.Tried < len(n.Answers) { // others than those attacked would not compare
+			row("  of those attacked", func(v *robust.Withstood) (float64, bool) { return proven(v), found(v) > 0 })
+		}
+	}
 	if p.judged() {
-		row("withstood whatever it is: proven", func(v *robust.Withstood) (float64, bool) { return v.Radius, true })
+		found := func(v *robust.Withstood) float64 { return v.Found }
+		beside("withstood whatever it is: proven", func(v *robust.Withstood) float64 { return v.Radius }, found)
 		row("found to be too much", func(v *robust.Withstood) (float64, bool) { return v.Found, v.Found > 0 })
 	}
 	if !p.Classify {
-		row("moves by at most: proven", func(v *robust.Withstood) (float64, bool) { return v.Move, true })
-		row("found to move by", func(v *robust.Withstood) (float64, bool) { return v.Moved, v.Tried })
+		found := func(v *robust.Withstood) float64 { return v.Moved }
+		beside("moves by at most: proven", func(v *robust.Withstood) float64 { return v.Move }, found)
+		row("found to move by", func(v *robust.Withstood) (float64, bool) { return v.Moved, v.Moved > 0 })
 	}
 	if n.Tight > 0 {
 		w.printf("  an answer needs between what is proven and what was found: a factor of %.2f in the median\n", n.Tight)

@@ -32,6 +32,9 @@ func drawPage(dir string, p *certifyPage) ([]string, error) {
 	if f := p.noiseChart(); f != nil && err == nil {
 		err = save("noise", f)
 	}
+	if f := p.liarChart(); f != nil && err == nil {
+		err = save("liar", f)
+	}
 	return names, err
 }
 

@@ -21,6 +21,9 @@ const (
 	boundless, leastGuess = 1e9, 100
 )
 
+// HonestRows is how long rows of training are at most, as a share of those bounds.
+const HonestRows = 1.0 / roomForRows
+
 // MaxRows returns the longest rows that agents with this model accept from
 // neighbours, by layer and hop, unless their configuration says otherwise.
 func MaxRows(m *modelfile.Model) ([]float64, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/mat"
@@ -20,7 +21,8 @@ type LiarConfig struct {
 	Most    int // answers to look at, evenly spread over all; 0 means all
 	Threads int // 0 means 1; they do not change the result
 
-	Watch func(done, total int) // hears of liars, unless nil; called by one goroutine at a time
+	Watch  func(done, total int) // hears of liars, unless nil; called by one goroutine at a time
+	Search func(done, total int) // hears of searches for lies that do harm, which come last, likewise
 }
 
 // Liars is what one node that lies can do to the answers of others, each in turn.
@@ -31,6 +33,10 @@ type Liars struct {
 	Broken  int        `json:"broken"`  // of these: a liar was found that does
 	Liars   []LiarNode `json:"liars"`   // by node
 	Answers []Believed `json:"answers"` // those looked at
+
+	// Shares says the same of closer bounds, from none to Rows. It is empty where
+	// nothing says what holds, and where not all liars were tried.
+	Shares []LiarShare `json:"shares,omitempty"`
 }
 
 // LiarNode is what one node can do by lying.
@@ -53,7 +59,13 @@ type Believed struct {
 	Held   int     `json:"held"`   // of these: those that cannot flip it
 	Broken int     `json:"broken"` // and those that were found to
 	Move   float64 `json:"move"`   // of values: the farthest that any can move it, in the user's units
-	Moved  float64 `json:"moved"`
+	Moved  float64 `json:"moved"`  // and was found to
+
+	// Safe is the largest share of the bounds within which no single liar can flip it, nil if
+	// there is none or not all liars were tried: 0 withstands one that says nothing but
+	// zeros. Found is the smallest within which one was found to, nil if none was.
+	Safe  *float64 `json:"safe"`
+	Found *float64 `json:"found"`
 }
 
 // Liars lets every node lie in turn, in all its messages of a step and to everybody
@@ -82,20 +94,27 @@ func (q *Question) Liars(ctx context.Context, c LiarConfig) (*Liars, error) {
 	for _, k := range spread(len(all), c.Most) {
 		j.answers = append(j.answers, all[k])
 		j.rows = append(j.rows, int(j.readers[k%len(j.readers)]))
+		j.samples = append(j.samples, k/len(j.readers))
 	}
 	if j.weight, err = q.liarWeights(); err != nil {
 		return nil, err
 	}
 	verdicts := make([][]lie, q.Nodes())
-	watch := c.Watch
-	if watch == nil {
-		watch = func(int, int) {}
-	}
-	_, err = p.each(ctx, c.Threads, q.Nodes(), watch, func() func(*runner, int) error {
+	_, err = p.each(ctx, c.Threads, q.Nodes(), heard(c.Watch), func() func(*runner, int) error {
 		return func(_ *runner, v int) error {
 			if found := j.lie(ctx, v); ctx.Err() == nil {
 				verdicts[v] = found
 			}
+			return nil
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	search := j.worst(verdicts)
+	_, err = p.each(ctx, c.Threads, len(search), heard(c.Search), func() func(*runner, int) error {
+		return func(_ *runner, k int) error {
+			j.search(search[k])
 			return nil
 		}
 	})
@@ -107,6 +126,14 @@ func (q *Question) Liars(ctx context.Context, c LiarConfig) (*Liars, error) {
 		return nil, errors.Join(ctx.Err(), errors.New("robust: no liar was tried"))
 	}
 	return out, nil
+}
+
+// heard returns what hears of progress, if only to ignore it.
+func heard(watch func(done, total int)) func(done, total int) {
+	if watch == nil {
+		return func(int, int) {}
+	}
+	return watch
 }
 
 // exchanges returns how many rows a node sends per step.
@@ -141,69 +168,82 @@ type lying struct {
 	hops    int
 	answers []Answer // to look at
 	rows    []int    // of the shift, of each
+	samples []int    // of each
 	weight  func(liar int) func(j int, s float64) float64
 }
 
 // lie is what a liar can do to one answer.
 type lie struct {
-	answer       int
+	liar, answer int
 	held, broken bool
 	move, moved  float64
+	safe         int // of liarShares, how many it withstands
+	found        int // the first of them that was found to flip it; all of them if none was
 }
 
 // lie lets node v lie.
 func (j *lying) lie(ctx context.Context, v int) []lie {
-	q, n := j.q, j.q.Nodes()
-	var rows []int
-	for t := range q.Steps() {
-		rows = append(rows, t*n+v)
-	}
+	q, rows := j.q, j.rowsOf(v)
 	near := j.near(rows)
-	bySample := map[int][]int{}
+	bySample := make([][]int, q.Samples)
 	var read []int
 	for k, row := range j.rows {
 		if near[row] && j.answers[k].Node != v {
-			bySample[j.answers[k].Sample] = append(bySample[j.answers[k].Sample], k)
+			bySample[j.samples[k]] = append(bySample[j.samples[k]], k)
 			read = append(read, row)
 		}
 	}
 	if len(read) == 0 {
 		return []lie{}
 	}
-	crown := theory.NewLiarCrown(j.net, j.exact, unique(read), theory.Liar{
-		Rows: rows, Most: j.c.Rows, Joint: q.Delayed, Weight: j.weight(v),
-	})
+	crown := j.crown(v, unique(read))
 	out := []lie{}
-	for s := range q.Samples {
-		if len(bySample[q.number(s)]) == 0 || ctx.Err() != nil {
+	for s, list := range bySample {
+		if len(list) == 0 || ctx.Err() != nil {
 			continue
 		}
 		kase := crown.Case(q.signal(s))
-		for _, k := range bySample[q.number(s)] {
-			out = append(out, j.judge(kase, k))
+		for _, k := range list {
+			out = append(out, j.judge(kase, v, k))
 		}
 	}
 	return out
 }
 
-// judge bounds and attacks one answer.
-func (j *lying) judge(kase *theory.Case, k int) lie {
-	a, row := &j.answers[k], j.rows[k]
-	out := lie{answer: k}
-	if j.q.Classify {
-		if out.held = kase.Margin(row, a.Class, 1) > 0; !out.held {
-			out.broken = kase.Flips(row, a.Class, 1)
-		}
+// rowsOf returns the rows of the shift that belong to a node.
+func (j *lying) rowsOf(v int) []int {
+	var rows []int
+	for t := range j.q.Steps() {
+		rows = append(rows, t*j.q.Nodes()+v)
+	}
+	return rows
+}
+
+// crown prepares bounds of rows to which node v lies.
+func (j *lying) crown(v int, read []int) *theory.Crown {
+	return theory.NewLiarCrown(j.net, j.exact, read, theory.Liar{
+		Rows: j.rowsOf(v), Most: j.c.Rows, Joint: j.q.Delayed, Weight: j.weight(v),
+	})
+}
+
+// judge bounds what node v can do to one answer, and looks for a lie that flips it if that
+// is not known to be impossible. Where values may move as far as they like, only bounds
+// are taken: searches are for the worst.
+func (j *lying) judge(kase *theory.Case, v, k int) lie {
+	t := j.target(kase, k)
+	out := lie{liar: v, answer: k, found: len(liarShares)}
+	if !j.q.Classify {
+		out.move = slices.Max(kase.Move(t.row, 1, t.from)) * j.q.scale(t.Node)
+	}
+	if !j.q.judges() {
 		return out
 	}
-	scale, from := j.q.scale(a.Node), make([]float64, len(a.Values))
-	for c, y := range a.Values {
-		from[c] = float64(y)
+	if out.held = t.holds(1); out.held {
+		out.safe = len(liarShares)
+		return out
 	}
-	out.move = slices.Max(kase.Move(row, 1, from)) * scale
-	out.moved = slices.Max(kase.Moved(row, 1, from)) * scale
-	out.held = j.q.Within > 0 && out.move <= j.q.Within
-	out.broken = j.q.Within > 0 && out.moved > j.q.Within
+	out.safe = sort.Search(len(liarShares)-1, func(s int) bool { return !t.holds(liarShares[s]) })
+	out.broken = t.breaks(1)
 	return out
 }
 
@@ -251,9 +291,13 @@ func (j *lying) sum(verdicts [][]lie) *Liars {
 		}
 		out.Liars = append(out.Liars, l)
 	}
+	complete := len(out.Liars) == j.q.Nodes()
 	for _, b := range out.Answers {
-		out.Held += count(b.Held == b.Reach && len(out.Liars) == j.q.Nodes())
+		out.Held += count(j.q.judges() && b.Held == b.Reach && complete)
 		out.Broken += count(b.Broken > 0)
+	}
+	if complete && j.q.judges() {
+		j.share(out, verdicts)
 	}
 	return out
 }
