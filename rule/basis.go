@@ -3,7 +3,6 @@ package rule
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/wdgnn/wdgnn/mat"
 )
@@ -52,6 +51,7 @@ type Basis struct {
 	modest float64 // ‖x‖ up to which reach is no more
 
 	whitening *Whitening
+	across    []float64 // Rᵀ, C×width
 	right     []float64 // what a gradient zᵀdy is multiplied with: Rᵀ, or R⁺ with a whitening, C×width
 	steepness float64   // the largest eigenvalue of ΩᵀΩ, as the metric of the step sees it: 1 with a whitening
 
@@ -124,7 +124,7 @@ func (f *Basis) measure(omega []float64, newton bool, moment *SecondMoment) erro
 		q.r, q.q, q.root = 1, make([]float64, f.features), make([]float64, f.outputs)
 		q.q[0] = 1
 	}
-	f.columns, f.root = q.q, q.root
+	f.columns, f.root, f.across = q.q, q.root, q.transposed()
 	if f.whitening != nil {
 		f.right, f.steepness = q.inverse(), 1
 		return nil
@@ -133,7 +133,7 @@ func (f *Basis) measure(omega []float64, newton bool, moment *SecondMoment) erro
 	if err != nil {
 		return fmt.Errorf("rule: the readout: %w", err)
 	}
-	f.right, f.steepness = q.transposed(), largest
+	f.right, f.steepness = f.across, largest
 	return nil
 }
 
@@ -216,14 +216,7 @@ func (f *Basis) Effect(dst []float64, x []float32) {
 		panic(fmt.Sprintf("rule: Effect: %d numbers from %d parameters, want %d from %d", len(dst), len(x), f.rows*f.outputs, f.Len()))
 	}
 	clear(dst)
-	for k := range f.rows {
-		to := dst[k*f.outputs : (k+1)*f.outputs]
-		for w, v := range x[k*f.width : (k+1)*f.width] {
-			for c, r := range f.root[w*f.outputs : (w+1)*f.outputs] {
-				to[c] += float64(float64(v) * r)
-			}
-		}
-	}
+	addTimes(dst, x, f.root, f.width, f.outputs)
 }
 
 // Predict writes y† + z x R to y, overwritten: the output at one node with
@@ -234,14 +227,9 @@ func (f *Basis) Predict(y, base, z, x []float32, scratch []float64) {
 	n := f.width
 	v := scratch[:n]
 	clear(v)
-	for k := range f.rows {
-		zk := 1.0 // of the bias
-		if k < f.inputs {
-			zk = float64(z[k])
-		}
-		for c, xc := range x[k*n : (k+1)*n] {
-			v[c] += float64(zk * float64(xc))
-		}
+	addRowTimes(v, z[:f.inputs], x)
+	for c, xc := range x[f.inputs*n:] { // of the bias
+		v[c] += float64(xc)
 	}
 	for c := range y {
 		sum := float64(base[c])
@@ -252,27 +240,49 @@ func (f *Basis) Predict(y, base, z, x []float32, scratch []float64) {
 	}
 }
 
-// project writes g times the right factor of a step to dst: one row of C values
-// to one of width.
-func (f *Basis) project(dst, g []float64) {
-	n := f.width
-	clear(dst[:n])
-	for c, v := range g {
-		for k, r := range f.right[c*n : (c+1)*n] {
-			dst[k] += float64(v * r)
+// ascent writes the gradient zᵀdy in g to dst, in the coordinates of x: shortened
+// to the limit if the gradient of 𝒜 is longer, unless that is 0, and whitened.
+//
+//	dst = zᵀdy Rᵀ      whitened: P_L zᵀdy R⁺
+//
+// It may change g. row has room for C values, projected for Len.
+func (f *Basis) ascent(dst []float32, g []float64, limit float64, row, projected []float64) {
+	ready := false // projected holds g Rᵀ
+	if limit > 0 {
+		norm := f.steepest(g, projected)
+		short := !(norm > limit)
+		if !short {
+			for e := range g {
+				g[e] *= limit / norm
+			}
 		}
+		ready = short && f.whitening == nil
+	}
+	switch {
+	case ready:
+	case f.whitening == nil:
+		clear(projected)
+		addTimes(projected, g, f.right, f.outputs, f.width)
+	default:
+		clear(projected)
+		for k := range f.rows {
+			f.whitening.apply(row, g, k)
+			addRowTimes(projected[k*f.width:(k+1)*f.width], row, f.right)
+		}
+	}
+	for e, v := range projected {
+		dst[e] = float32(v)
 	}
 }
 
-// steepest returns ‖zᵀdy Ωᵀ‖, the length of the gradient of 𝒜, given zᵀdy.
-// scratch has room for a row of x.
-func (f *Basis) steepest(g, scratch []float64) float64 {
+// steepest returns ‖zᵀdy Ωᵀ‖, the length of the gradient of 𝒜, given zᵀdy. It
+// leaves zᵀdy Rᵀ in projected.
+func (f *Basis) steepest(g, projected []float64) float64 {
+	clear(projected)
+	addTimes(projected, g, f.across, f.outputs, f.width)
 	sum := 0.0
-	for row := range slices.Chunk(g, f.outputs) {
-		for k := range scratch {
-			scratch[k] = dot(row, f.root[k*f.outputs:(k+1)*f.outputs])
-		}
-		sum += dot(scratch, scratch)
+	for n := f.width; len(projected) > 0; projected = projected[n:] {
+		sum += dot(projected[:n], projected[:n])
 	}
 	return math.Sqrt(sum)
 }

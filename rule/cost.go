@@ -37,7 +37,7 @@ func (w *Window) Gradient(dst, x []float32) float64 {
 		} else {
 			cost = w.apart()
 		}
-		w.direction(dst)
+		f.ascent(dst, w.g, w.config.ClipNorm, w.scratch, w.projected)
 	}
 	if ridge := float32(w.config.Ridge); ridge != 0 {
 		for e, v := range x {
@@ -88,11 +88,7 @@ func (w *Window) output(y []float32, r int) {
 	for c, b := range w.base[r*n : (r+1)*n] {
 		sum[c] = float64(b)
 	}
-	for k, z := range w.row(r) {
-		for c, m := range w.effective[k*n : (k+1)*n] {
-			sum[c] += float64(z * m)
-		}
-	}
+	addRowTimes(sum, w.row(r), w.effective)
 	for c, v := range sum {
 		y[c] = float32(v)
 	}
@@ -109,39 +105,7 @@ func (w *Window) gather(r int, dy []float32, share float64) {
 	if zero {
 		return
 	}
-	n := len(d)
-	for k, z := range w.row(r) {
-		g := w.g[k*n : (k+1)*n]
-		for c, v := range d {
-			g[c] += float64(z * v)
-		}
-	}
-}
-
-// direction writes the gathered gradient zᵀdy to dst, in the coordinates of x:
-// clipped, and whitened.
-//
-//	dst = zᵀdy Rᵀ      whitened: P_L zᵀdy R⁺
-func (w *Window) direction(dst []float32) {
-	f, n := w.basis, w.basis.outputs
-	if limit := w.config.ClipNorm; limit > 0 {
-		if norm := f.steepest(w.g, w.projected); norm > limit {
-			for e := range w.g {
-				w.g[e] *= limit / norm
-			}
-		}
-	}
-	for k := range f.rows {
-		g := w.g[k*n : (k+1)*n]
-		if f.whitening != nil {
-			g = w.scratch
-			f.whitening.apply(g, w.g, k)
-		}
-		f.project(w.projected, g)
-		for c, v := range w.projected {
-			dst[k*f.width+c] = float32(v)
-		}
-	}
+	addTimes(w.g, w.row(r), d, 1, len(d))
 }
 
 // Curvature implements [Cost]. The bound is

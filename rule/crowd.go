@@ -22,7 +22,7 @@ type Crowd struct {
 	z         []float64 // [z 1] or z, as the basis has it
 	effect, g []float64 // rows×C: x R, and zᵀdy
 	row       []float64 // of C values
-	projected []float64 // of width
+	projected []float64 // of Len values
 	y, dy     []float32
 	down      []float32 // of Len values: the direction of steepest ascent
 	next      []float32
@@ -40,7 +40,7 @@ func NewCrowd(f *Basis, c *Config) *Crowd {
 	return &Crowd{
 		basis: f, config: c, single: f.outputs == 1 && f.width == 1 && f.whitening == nil && c.ClipNorm == 0,
 		z: make([]float64, f.rows), effect: make([]float64, effect), g: make([]float64, effect),
-		row: make([]float64, f.outputs), projected: make([]float64, f.width),
+		row: make([]float64, f.outputs), projected: make([]float64, f.Len()),
 		y: make([]float32, f.outputs), dy: make([]float32, f.outputs),
 		down: make([]float32, f.Len()), next: make([]float32, f.Len()),
 	}
@@ -110,24 +110,7 @@ func (c *Crowd) descend(x, z, base, target []float32, j loss.Targeted) {
 			c.g[k*outputs+o] = 0 + float64(v*float64(d))
 		}
 	}
-	if limit := c.config.ClipNorm; limit > 0 {
-		if norm := f.steepest(c.g, c.projected); norm > limit {
-			for e := range c.g {
-				c.g[e] *= limit / norm
-			}
-		}
-	}
-	for k := range f.rows {
-		g := c.g[k*outputs : (k+1)*outputs]
-		if f.whitening != nil {
-			g = c.row
-			f.whitening.apply(g, c.g, k)
-		}
-		f.project(c.projected, g)
-		for w, v := range c.projected {
-			c.down[k*f.width+w] = float32(v)
-		}
-	}
+	f.ascent(c.down, c.g, c.config.ClipNorm, c.row, c.projected)
 }
 
 // descendSingle is descend where matrices are single numbers. Sums of one term begin

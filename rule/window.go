@@ -45,7 +45,7 @@ type Window struct {
 	current loss.Loss     // costs the rows of the newest slot; set during one update with m = 1
 
 	effective, g       []float64 // rows×C
-	scratch, projected []float64 // a row of C values, and one of x
+	scratch, projected []float64 // a row of C values, and as many as x has
 	y, dy              mat.Dense
 }
 
@@ -55,7 +55,7 @@ func newWindow(f *Basis, c *Config, rows int) *Window {
 		basis: f, config: c, length: m, per: rows,
 		count:     make([]int, m),
 		effective: make([]float64, f.rows*f.outputs), g: make([]float64, f.rows*f.outputs),
-		scratch: make([]float64, f.outputs), projected: make([]float64, f.width),
+		scratch: make([]float64, f.outputs), projected: make([]float64, f.Len()),
 		y: mat.NewDense(rows, f.outputs, nil), dy: mat.NewDense(rows, f.outputs, nil),
 	}
 }

@@ -1,0 +1,53 @@
+package rule
+
+// Products of small matrices by rows. Every element takes its terms one by one
+// in ascending order, each rounded, so bits are those of the plain triple loop.
+// Matrices here are tall and have few columns: loops run down the rows, two
+// columns at a time.
+
+// addTimes adds X M to dst.
+//
+//	dst: n×c   X: n×w   M: w×c
+func addTimes[T float32 | float64](dst []float64, x []T, m []float64, w, c int) {
+	for k := range w {
+		row := m[k*c : (k+1)*c]
+		for ; len(row) >= 2; row = row[2:] {
+			m0, m1 := row[0], row[1]
+			for i, e := c-len(row), k; e < len(x); i, e = i+c, e+w {
+				v, to := float64(x[e]), dst[i:i+2]
+				to[0] += float64(v * m0)
+				to[1] += float64(v * m1)
+			}
+		}
+		if len(row) == 1 {
+			for i, e := c-1, k; e < len(x); i, e = i+c, e+w {
+				dst[i] += float64(float64(x[e]) * row[0])
+			}
+		}
+	}
+}
+
+// addRowTimes adds z M to sum.
+//
+//	sum: c   z: n   M: n×c
+func addRowTimes[T, U float32 | float64](sum []float64, z []T, m []U) {
+	c, j := len(sum), 0
+	for ; j+2 <= c; j += 2 {
+		s0, s1, i := sum[j], sum[j+1], j
+		for _, v := range z {
+			from := m[i : i+2]
+			s0 += float64(float64(v) * float64(from[0]))
+			s1 += float64(float64(v) * float64(from[1]))
+			i += c
+		}
+		sum[j], sum[j+1] = s0, s1
+	}
+	if j < c {
+		s := sum[j]
+		for _, v := range z {
+			s += float64(float64(v) * float64(m[j]))
+			j += c
+		}
+		sum[c-1] = s
+	}
+}
