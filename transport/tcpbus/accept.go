@@ -84,14 +84,14 @@ func (b *Bus) serve(raw net.Conn) {
 		b.config.Visit(conn)
 		return
 	}
-	o := newOutlet(conn, raw, b.config.SendQueue)
-	b.attach(h.hearer, o)
+	o := newOutlet(lane{h.hearer, h.lane}, conn, raw, b.config.SendQueue)
+	b.attach(o)
 	err = b.feed(o, h.idle)
-	b.detach(h.hearer, o)
+	b.detach(o)
 	if errors.As(err, new(refusal)) {
 		b.refused.Add(1)
 	}
-	if b.context.Err() == nil {
+	if b.context.Err() == nil && o.number == 0 { // the hearer gives up others when it needs them no more
 		b.config.OnError(fmt.Errorf("tcpbus: host %d is heard by host %d no more: %w", b.config.Host, h.hearer, err))
 	}
 }
@@ -145,26 +145,28 @@ func (b *Bus) among(host transport.HostID, conn net.Conn) error {
 	return nil
 }
 
-// attach makes a link one of a hearer, instead of an older one.
-func (b *Bus) attach(host transport.HostID, o *outlet) {
+// attach makes a link a lane of a hearer, instead of an older one.
+func (b *Bus) attach(o *outlet) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if old := b.outlets[host]; old != nil {
+	if old := b.outlets[o.lane]; old != nil {
 		old.raw.Close()
 	}
-	b.outlets[host] = o
+	b.outlets[o.lane] = o
 	b.storeHearers()
 }
 
 // detach forgets a link.
-func (b *Bus) detach(host transport.HostID, o *outlet) {
+func (b *Bus) detach(o *outlet) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.outlets[host] == o {
-		delete(b.outlets, host)
+	if b.outlets[o.lane] == o {
+		delete(b.outlets, o.lane)
 		b.storeHearers()
 	}
-	b.dropped.Add(uint64(o.waiting()))
+	if o.number == 0 {
+		b.dropped.Add(uint64(o.waiting()))
+	}
 }
 
 // storeHearers shows Send who hears. The caller holds mu.

@@ -33,7 +33,7 @@ type Bus struct {
 	closed  bool
 	peers   map[transport.HostID]string             // where everybody is
 	inlets  map[transport.HostID]context.CancelFunc // whom this host hears
-	outlets map[transport.HostID]*outlet            // who hears it
+	outlets map[lane]*outlet                        // who hears it
 	strange []net.Conn                              // who has not said yet who it is, oldest first
 	conns   map[net.Conn]*x509.Certificate          // all connections, without TLS, and who is there if that is known
 }
@@ -49,7 +49,7 @@ func Open(ctx context.Context, c Config) (*Bus, error) {
 		listener: c.Listener,
 		inbox:    transport.NewInbox(c.Buffer, c.Bytes),
 		inlets:   make(map[transport.HostID]context.CancelFunc),
-		outlets:  make(map[transport.HostID]*outlet),
+		outlets:  make(map[lane]*outlet),
 		conns:    make(map[net.Conn]*x509.Certificate),
 		peers:    maps.Clone(c.Peers),
 	}
@@ -95,7 +95,12 @@ func (b *Bus) Send(frame []byte) error {
 	}
 	shared := bytes.Clone(frame)
 	for _, o := range hearers {
-		b.dropped.Add(o.put(shared))
+		switch {
+		case o.number == 0:
+			b.dropped.Add(o.put(shared))
+		case len(shared) <= laneFrame:
+			o.put(shared) // a copy; the first lane counts
+		}
 	}
 	return nil
 }
@@ -131,7 +136,7 @@ func (b *Bus) Hear(hosts []transport.HostID) error {
 		b.inlets[h] = cancel
 		b.running.Go(func() {
 			defer cancel()
-			b.follow(ctx, h)
+			b.follow(ctx, &ear{host: h, context: ctx}, 0)
 		})
 	}
 	return nil

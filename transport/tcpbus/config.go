@@ -68,6 +68,11 @@ type Config struct {
 	// OnError, if not nil, gets what went wrong with links, for a log. It is
 	// called from several goroutines at once, and must not call Close.
 	OnError func(error)
+
+	// losses says how many packets of a connection were lost, if that is known, and
+	// laneTime how long further lanes stay. Tests have their own.
+	losses   func(net.Conn) (total uint64, known bool)
+	laneTime time.Duration
 }
 
 // Validate reports everything that is wrong.
@@ -124,6 +129,10 @@ func (c *Config) complete() {
 	if c.OnError == nil {
 		c.OnError = func(error) {}
 	}
+	if c.losses == nil {
+		c.losses = lostPackets
+	}
+	orElse(&c.laneTime, 30*time.Second)
 }
 
 // orElse sets v unless it is set.

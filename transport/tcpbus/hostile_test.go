@@ -70,6 +70,7 @@ func TestHostileHearers(t *testing.T) {
 		{"old TLS", old, string(hello(2, 0)), "version"},
 		{"other protocol", a.host(2), "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "protocol"},
 		{"no TLS", nil, string(hello(2, 0)), "TLS"},
+		{"a fourth lane", a.host(2), strings.Replace(string(hello(2, 0)), protocol, "wdgnnTB4", 1), "protocol"},
 		{"random bytes", nil, strings.Repeat("\x9c\x01\xfe\x77", 1000), "TLS"},
 		{"wrong answers", a.host(2), string(hello(2, 0)) + "??", "answers"},
 	} {
@@ -168,7 +169,7 @@ func TestHostileSenders(t *testing.T) {
 		{"foreign authority", foreign.host(0), welcome(0), "authority", true},
 		{"another name", a.host(0), welcome(5), "host 5", true},
 		{"other protocol", a.host(0), []byte("HTTP/1.1 400 Bad Request\r\n\r\n"), "protocol", true},
-		{"huge length", a.host(0), welcome(0, 0xfe, 0xff, 0xff, 0xff), "4294967294 bytes", true},
+		{"huge length", a.host(0), welcome(0, 0xfc, 0xff, 0xff, 0xff), "4294967292 bytes", true},
 		{"never goes on", a.host(0), welcome(0, 0, 0, 0, 4, 1, 2, 3), "timeout", false},
 		{"never welcomes", a.host(0), nil, "timeout", false},
 	} {

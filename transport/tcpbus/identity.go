@@ -12,13 +12,16 @@ import (
 )
 
 // protocol is what both ends of a link speak.
-const protocol = "wdgnn-tcpbus/1"
+const (
+	protocol     = "wdgnn-tcpbus/1"
+	severalLanes = "wdgnn-tcpbus/2" // and the hearer may be asked for further lanes
+)
 
 // tlsConfig returns the user's, with what this package insists on.
 func tlsConfig(c *tls.Config) *tls.Config {
 	c = c.Clone()
 	c.MinVersion, c.MaxVersion = tls.VersionTLS13, 0
-	c.NextProtos = []string{protocol}
+	c.NextProtos = []string{severalLanes, protocol}
 	c.SessionTicketsDisabled, c.ClientSessionCache = true, nil
 	c.GetConfigForClient = nil
 	c.DynamicRecordSizingDisabled = true

@@ -18,20 +18,20 @@ const (
 	lastRetry  = 2 * time.Second
 )
 
-// follow hears a host until the context ends, and dials it again whenever the
-// link breaks.
-func (b *Bus) follow(ctx context.Context, host transport.HostID) {
+// follow hears a host over one lane until the context ends, and dials it again whenever
+// the link breaks.
+func (b *Bus) follow(ctx context.Context, e *ear, lane int) {
 	retry, linked := firstRetry, false
 	for {
 		began := time.Now()
-		met, err := b.hear(ctx, host, linked)
+		met, err := b.hear(ctx, e, lane, linked)
 		if ctx.Err() != nil {
 			return
 		}
 		if errors.As(err, new(refusal)) {
 			b.refused.Add(1)
 		}
-		b.config.OnError(fmt.Errorf("tcpbus: host %d hears host %d: %w", b.config.Host, host, err))
+		b.config.OnError(fmt.Errorf("tcpbus: host %d hears host %d: %w", b.config.Host, e.host, err))
 		linked = linked || met
 		if met && time.Since(began) > lastRetry {
 			retry = firstRetry
@@ -49,9 +49,9 @@ func (b *Bus) follow(ctx context.Context, host transport.HostID) {
 
 // hear dials a host and receives its frames until the link breaks or the
 // context ends. It says whether the host let it in.
-func (b *Bus) hear(ctx context.Context, host transport.HostID, again bool) (met bool, err error) {
+func (b *Bus) hear(ctx context.Context, e *ear, lane int, again bool) (met bool, err error) {
 	dialer := net.Dialer{Timeout: b.config.HandshakeTimeout}
-	address, _ := b.peer(host)
+	address, _ := b.peer(e.host)
 	raw, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return false, err
@@ -62,18 +62,18 @@ func (b *Bus) hear(ctx context.Context, host transport.HostID, again bool) (met 
 	}
 	stop := context.AfterFunc(ctx, func() { raw.Close() })
 	defer stop()
-	conn, err := b.introduce(ctx, raw, host)
+	conn, err := b.introduce(ctx, raw, e.host, lane)
 	if err != nil {
 		return false, err
 	}
 	if again {
 		b.reconnects.Add(1)
 	}
-	return true, b.receive(ctx, conn, host)
+	return true, b.receive(ctx, conn, e, lane)
 }
 
 // introduce agrees with a host that was dialled on who is who.
-func (b *Bus) introduce(ctx context.Context, raw net.Conn, host transport.HostID) (net.Conn, error) {
+func (b *Bus) introduce(ctx context.Context, raw net.Conn, host transport.HostID, lane int) (net.Conn, error) {
 	if err := raw.SetDeadline(time.Now().Add(b.config.HandshakeTimeout)); err != nil {
 		return nil, err
 	}
@@ -84,7 +84,8 @@ func (b *Bus) introduce(ctx context.Context, raw net.Conn, host transport.HostID
 			return nil, err
 		}
 	}
-	if _, err := conn.Write(appendHello(nil, hello{hearer: b.config.Host, sender: host, idle: b.config.Idle})); err != nil {
+	hi := hello{hearer: b.config.Host, sender: host, idle: b.config.Idle, lane: lane}
+	if _, err := conn.Write(appendHello(nil, hi)); err != nil {
 		return nil, err
 	}
 	sender, err := readWelcome(conn)
@@ -98,23 +99,26 @@ func (b *Bus) introduce(ctx context.Context, raw net.Conn, host transport.HostID
 }
 
 // receive hands frames to the reader until the link breaks.
-func (b *Bus) receive(ctx context.Context, conn net.Conn, host transport.HostID) error {
+func (b *Bus) receive(ctx context.Context, conn net.Conn, e *ear, lane int) error {
 	r := bufio.NewReaderSize(patient{conn, b.config.Idle}, chunk)
 	w := steady{conn, b.config.WriteTimeout, b.config.Idle}
 	for {
-		data, isBeat, err := readFrame(r, b.config.MaxFrame)
+		data, word, err := readFrame(r, b.config.MaxFrame)
 		if err != nil {
 			return err
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if isBeat {
+		switch {
+		case word == beat:
 			if _, err := w.Write([]byte{answer}); err != nil {
 				return err
 			}
-			continue
+		case word > 0:
+			b.widen(e, int(beat-word))
+		case !e.copied(data, lane):
+			b.inbox.Put(transport.Frame{From: e.host, Data: data})
 		}
-		b.inbox.Put(transport.Frame{From: host, Data: data})
 	}
 }

@@ -2,6 +2,7 @@ package tcpbus
 
 import (
 	"bufio"
+	"crypto/tls"
 	"encoding/binary"
 	"fmt"
 	"net"
@@ -20,8 +21,14 @@ const shortestBeat = 10 * time.Millisecond
 // outlet is a link to a hearer. Frames wait in a ring that holds the newest;
 // a hearer that is slow stalls nobody.
 type outlet struct {
+	lane
 	conn, raw net.Conn      // with TLS and without
 	ready     chan struct{} // holds a token if there may be frames
+	several   bool          // the hearer may be asked for further lanes
+
+	losses  losses // known to write alone, like what follows
+	hurried bool   // something was done about them,
+	brisk   bool   // and the system could
 
 	mu    sync.Mutex // guards what follows
 	ring  [][]byte   // shared with other outlets, read only
@@ -30,8 +37,14 @@ type outlet struct {
 	size  int // bytes
 }
 
-func newOutlet(conn, raw net.Conn, queue int) *outlet {
-	return &outlet{conn: conn, raw: raw, ready: make(chan struct{}, 1), ring: make([][]byte, queue)}
+func newOutlet(l lane, conn, raw net.Conn, queue int) *outlet {
+	if l.number > 0 {
+		queue = min(queue, laneQueue)
+		slender(raw)
+	}
+	secure, ok := conn.(*tls.Conn)
+	several := ok && secure.ConnectionState().NegotiatedProtocol == severalLanes
+	return &outlet{lane: l, conn: conn, raw: raw, ready: make(chan struct{}, 1), several: several, ring: make([][]byte, queue)}
 }
 
 // put queues a frame, which nobody may change any more, and returns how many
@@ -85,16 +98,16 @@ func (o *outlet) waiting() int {
 func (b *Bus) feed(o *outlet, idle time.Duration) error {
 	answers := make(chan error, 1)
 	b.running.Go(func() { answers <- o.attend(b.config.Idle) })
-	err := o.write(steady{o.conn, b.config.WriteTimeout, b.config.Idle}, b.config.Host, min(idle, b.config.Idle)/3, answers)
+	err := b.write(o, min(idle, b.config.Idle)/3, answers)
 	o.raw.Close()
 	return err
 }
 
 // write sends frames, many at once if many wait, until the link breaks or the
 // hearer answers no more.
-func (o *outlet) write(to steady, host transport.HostID, every time.Duration, answers <-chan error) error {
-	w := bufio.NewWriterSize(to, chunk)
-	w.Write(appendWelcome(nil, host)) // errors stay until Flush
+func (b *Bus) write(o *outlet, every time.Duration, answers <-chan error) error {
+	w := bufio.NewWriterSize(steady{o.conn, b.config.WriteTimeout, b.config.Idle}, chunk)
+	w.Write(appendWelcome(nil, b.config.Host)) // errors stay until Flush
 	beats := time.NewTicker(max(every, shortestBeat))
 	defer beats.Stop()
 	var head [4]byte
@@ -119,12 +132,14 @@ func (o *outlet) write(to steady, host transport.HostID, every time.Duration, an
 			}
 			continue
 		}
-		if err := w.Flush(); err != nil {
-			return err
-		}
 		if fresh {
 			fresh = false
-			nudged.Reset(quiet.frame(time.Now()))
+			now := time.Now()
+			w.Write(o.suffer(now, b.config.losses))
+			nudged.Reset(quiet.frame(now))
+		}
+		if err := w.Flush(); err != nil {
+			return err
 		}
 		select {
 		case err := <-answers:

@@ -14,13 +14,14 @@ import (
 )
 
 const (
-	magic       = "wdgnnTB1"
+	magic       = "wdgnnTB1" // of the first lane; that of the second ends with 2
 	visitMagic  = "wdgnnOP1" // of a visitor, who hears nothing
 	helloSize   = len(magic) + 12
 	welcomeSize = len(magic) + 4
-	beat        = 1<<32 - 1 // length that announces no frame
-	answer      = 0x2e      // to a beat
-	chunk       = 64 << 10  // bytes that are written or buffered at once
+	beat        = 1<<32 - 1            // length that announces no frame
+	leastWord   = beat - mostLanes + 1 // so do those from here on: beat-n asks for n further lanes
+	answer      = 0x2e                 // to a beat
+	chunk       = 64 << 10             // bytes that are written or buffered at once
 )
 
 var errNotOurs = errors.New("it does not speak this protocol")
@@ -29,13 +30,15 @@ var errNotOurs = errors.New("it does not speak this protocol")
 type hello struct {
 	hearer, sender transport.HostID
 	idle           time.Duration // whole milliseconds; the hearer wants to hear something that often
+	lane           int           // which of the hearer's; 0 is the first
 	visitor        bool          // and no hearer
 }
 
 func appendHello(to []byte, h hello) []byte {
-	first := magic
+	first := []byte(magic)
+	first[len(magic)-1] += byte(h.lane)
 	if h.visitor {
-		first = visitMagic
+		first = []byte(visitMagic)
 	}
 	to = binary.LittleEndian.AppendUint32(append(to, first...), uint32(h.hearer))
 	to = binary.LittleEndian.AppendUint32(to, uint32(h.sender))
@@ -47,13 +50,19 @@ func readHello(r io.Reader) (hello, error) {
 	if _, err := io.ReadFull(r, data[:]); err != nil {
 		return hello{}, err
 	}
+	const name = len(magic) - 1
 	visitor := string(data[:len(magic)]) == visitMagic
-	if string(data[:len(magic)]) != magic && !visitor {
+	lane := int(data[name]) - int(magic[name])
+	if !visitor && (string(data[:name]) != magic[:name] || lane < 0 || lane >= mostLanes) {
 		return hello{}, errNotOurs
+	}
+	if visitor {
+		lane = 0
 	}
 	rest := data[len(magic):]
 	return hello{
 		visitor: visitor,
+		lane:    lane,
 		hearer:  transport.HostID(binary.LittleEndian.Uint32(rest)),
 		sender:  transport.HostID(binary.LittleEndian.Uint32(rest[4:])),
 		idle:    time.Duration(binary.LittleEndian.Uint32(rest[8:])) * time.Millisecond,
@@ -75,19 +84,20 @@ func readWelcome(r io.Reader) (sender transport.HostID, err error) {
 	return transport.HostID(binary.LittleEndian.Uint32(welcome[len(magic):])), nil
 }
 
-// readFrame reads what comes next: a frame of so many bytes at most, or a beat.
-func readFrame(r *bufio.Reader, most int) (data []byte, isBeat bool, err error) {
+// readFrame reads what comes next: a frame of so many bytes at most, or a word, which is
+// 0 otherwise.
+func readFrame(r *bufio.Reader, most int) (data []byte, word uint32, err error) {
 	head, err := r.Peek(4)
 	if err != nil {
-		return nil, false, err
+		return nil, 0, err
 	}
 	length := binary.LittleEndian.Uint32(head)
 	r.Discard(4)
-	if length == beat {
-		return nil, true, nil
+	if length >= leastWord {
+		return nil, length, nil
 	}
 	if int64(length) > int64(most) {
-		return nil, false, refusal{fmt.Errorf("a frame of %d bytes, at most %d fit", length, most)}
+		return nil, 0, refusal{fmt.Errorf("a frame of %d bytes, at most %d fit", length, most)}
 	}
 	size := int(length)
 	data = make([]byte, min(size, 1<<20)) // more only once it comes
@@ -95,10 +105,10 @@ func readFrame(r *bufio.Reader, most int) (data []byte, isBeat bool, err error) 
 		n, err := io.ReadFull(r, data[read:])
 		read += n
 		if err != nil {
-			return nil, false, err
+			return nil, 0, err
 		}
 		if read == size {
-			return data, false, nil
+			return data, 0, nil
 		}
 		more := make([]byte, min(size, 4*read))
 		copy(more, data)

@@ -10,22 +10,23 @@ import (
 	"github.com/wdgnn/wdgnn/transport"
 )
 
-// Whatever arrives gives frames, beats or an error; what was written is read.
+// Whatever arrives gives frames, words or an error; what was written is read.
 func FuzzReadFrame(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 0, 7, 255, 255, 255, 255, 0, 0, 0, 0})
 	f.Add([]byte{0, 0, 0, 4, 1})
 	f.Add([]byte{1, 0, 0, 4})
+	f.Add([]byte{254, 255, 255, 255, 253, 255, 255, 255, 252, 255, 255, 255})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := bufio.NewReader(bytes.NewReader(data))
 		var again []byte
 		for {
-			frame, isBeat, err := readFrame(r, transport.MaxFrame)
+			frame, word, err := readFrame(r, transport.MaxFrame)
 			if err != nil {
 				break
 			}
 			length := uint32(len(frame))
-			if isBeat {
-				length = beat
+			if word > 0 {
+				length = word
 			}
 			again = append(binary.LittleEndian.AppendUint32(again, length), frame...)
 		}
@@ -38,6 +39,9 @@ func FuzzReadFrame(f *testing.F) {
 // A hello and a welcome are read as they were written, and nothing else is.
 func FuzzIntroductions(f *testing.F) {
 	f.Add(appendHello(nil, hello{hearer: 1, sender: 2, idle: time.Second}))
+	f.Add(appendHello(nil, hello{hearer: 1, sender: 2, lane: mostLanes - 1}))
+	f.Add(appendHello(nil, hello{hearer: 1, sender: 2, lane: mostLanes}))
+	f.Add(appendHello(nil, hello{sender: 2, visitor: true}))
 	f.Add(appendWelcome(nil, 1<<32-1))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if h, err := readHello(bytes.NewReader(data)); err == nil && !bytes.HasPrefix(data, appendHello(nil, h)) {
@@ -51,7 +55,7 @@ func FuzzIntroductions(f *testing.F) {
 
 // The ring keeps the newest frames, bounded in number and in bytes.
 func TestOutletDropsOldest(t *testing.T) {
-	o := newOutlet(nil, nil, 3)
+	o := newOutlet(lane{}, nil, nil, 3)
 	dropped := uint64(0)
 	for i := range 5 {
 		dropped += o.put([]byte{byte(i)})
