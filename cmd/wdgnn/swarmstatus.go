@@ -50,7 +50,8 @@ certificates are valid. Hosts that should be there and say nothing are named.
                   the observer's key, at port 4222 of the servers that the keys
                   are for, or at --nats
   --config        configuration of any host: its bus, or for direct links the
-                  port of its metrics at the address of every host
+                  metrics of every host as it names them, else at the port of
+                  its own
   --nats, --run   a server without keys
 
 The exit code is 0 if all hosts are well, and 1 if something is wrong.`,
@@ -150,22 +151,47 @@ func (c *SwarmStatusCommand) collect(ctx context.Context, args []string) ([]swar
 	return swarm.Standings(c.run, expected, heard), nil
 }
 
-// metricsOf returns where the agents of a deployment with direct links serve
-// metrics, if all do at the same port.
+// metricsOf returns where the agents of a deployment with direct links serve metrics:
+// where the configuration says so of each, otherwise at the port of the one whose file
+// it is.
 func metricsOf(config *box.Config) ([]string, error) {
-	_, port, err := net.SplitHostPort(config.Metrics)
-	if err != nil {
-		return nil, fmt.Errorf("the configuration has no metrics address, and without a server nobody else knows; name those of the agents")
-	}
 	var urls []string
+	whose := map[string]transport.HostID{}
 	for _, id := range slices.Sorted(maps.Keys(config.Hosts)) {
-		name, _, err := net.SplitHostPort(config.Hosts[id].Address)
+		at, err := metricsAt(config.Hosts[id], config.Metrics)
 		if err != nil {
 			return nil, fmt.Errorf("host %d: %w", id, err)
 		}
-		urls = append(urls, "http://"+net.JoinHostPort(name, port))
+		if other, taken := whose[at]; taken {
+			return nil, helpful{
+				fmt.Errorf("hosts %d and %d would both serve metrics at %s", other, id, at),
+				`say where each does, hosts: {0: {…, metrics: "127.0.0.1:9100"}, 1: …}, or name the addresses`,
+			}
+		}
+		whose[at] = id
+		urls = append(urls, "http://"+at)
 	}
 	return urls, nil
+}
+
+// metricsAt returns where one agent serves metrics. A place such as 0.0.0.0 is that of
+// its links.
+func metricsAt(p box.Peer, usual string) (string, error) {
+	place, port, err := net.SplitHostPort(p.Metrics)
+	if p.Metrics == "" {
+		if _, port, err = net.SplitHostPort(usual); err != nil {
+			return "", errors.New("the configuration has no metrics address, and without a server nobody else knows; name those of the agents")
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	if ip := net.ParseIP(place); place == "" || ip != nil && ip.IsUnspecified() {
+		if place, _, err = net.SplitHostPort(p.Address); err != nil {
+			return "", err
+		}
+	}
+	return net.JoinHostPort(place, port), nil
 }
 
 // askAgain is the time between two questions to an agent, which tell how fast it is.

@@ -3,8 +3,11 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -104,5 +107,41 @@ func TestStatusByAddress(t *testing.T) {
 	code := run(t.Context(), []string{"swarm", "status", agent.URL, gone.URL}, &stdout, &stderr)
 	if code != exitFailure || !strings.Contains(stdout.String(), "    3        7") || !strings.Contains(stderr.String(), gone.URL) {
 		t.Errorf("got code %d\n%s%s, want host 3 and the address that does not answer", code, stdout.String(), stderr.String())
+	}
+}
+
+// Several agents on one machine are seen by what a configuration says of their metrics;
+// one that says nothing of them is refused, instead of seeing one of them.
+func TestStatusOfOneMachine(t *testing.T) {
+	var at []string
+	for id := range transport.HostID(3) {
+		agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			json.NewEncoder(w).Encode(&host.Report{Run: "yard", Host: id, Time: 7})
+		}))
+		defer agent.Close()
+		at = append(at, strings.TrimPrefix(agent.URL, "http://"))
+	}
+	status := func(metrics ...string) (int, string) {
+		text := fmt.Sprintf("run: yard\nhost: 1\nmodel: m.safetensors\nmetrics: %q\nbus: {kind: tcp}\nworld: {kind: lines}\nhosts:\n", at[1])
+		for id := range at {
+			text += fmt.Sprintf("  %d: {nodes: \"%d\", address: \"127.0.0.1:741%d\", metrics: %q}\n", id, id, id, metrics[id])
+		}
+		path := filepath.Join(t.TempDir(), "host-1.yaml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		code := run(t.Context(), []string{"swarm", "status", "--config", path}, &out, &out)
+		return code, out.String()
+	}
+	_, port, err := net.SplitHostPort(at[2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, out := status(at[0], "", "0.0.0.0:"+port); code != exitOK || strings.Count(out, "  ok\n") != 3 {
+		t.Errorf("got code %d\n%s, want three hosts that are well", code, out)
+	}
+	if code, out := status("", "", ""); code != exitFailure || !strings.Contains(out, "hosts 0 and 1 would both serve metrics at "+at[1]) {
+		t.Errorf("all at one port: got code %d\n%s, want an error that names both", code, out)
 	}
 }

@@ -1,6 +1,7 @@
 package box
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/wdgnn/wdgnn/host"
@@ -21,8 +22,9 @@ type Config struct {
 	// Number of this box, one of `hosts`.
 	Host transport.HostID `yaml:"host"`
 
-	// All boxes by number, this one among them: `nodes` such as `0-9,12`, and
-	// `address` for tcp.
+	// All boxes by number, this one among them: `nodes` such as `0-9,12`,
+	// `address` for tcp, and `metrics`, where each serves them, for `wdgnn swarm
+	// status --config`; left out, at the port of `metrics` below.
 	Hosts map[transport.HostID]Peer `yaml:"hosts"`
 
 	// A model file of `wdgnn train`, the same on all boxes; with one that `wdgnn
@@ -83,8 +85,8 @@ type Config struct {
 	// The time between two checkpoints: 1s.
 	CheckpointEvery time.Duration `yaml:"checkpoint_every,omitempty"`
 
-	// Address of `/metrics`, `/status` and `/healthz`; left out, they are served
-	// nowhere.
+	// Address of `/metrics`, `/status` and `/healthz`; left out, what `hosts` says
+	// of this box, and if that is nothing they are served nowhere.
 	Metrics string `yaml:"metrics,omitempty"`
 
 	// For trials: `seed`, `loss`, `duplicate`, `reorder`, `delay`, `jitter`,
@@ -102,7 +104,11 @@ type Config struct {
 type Peer struct {
 	Nodes   string `yaml:"nodes"`             // such as 0-9,12
 	Address string `yaml:"address,omitempty"` // host:port, for direct links
+	Metrics string `yaml:"metrics,omitempty"` // host:port of its /metrics and /status
 }
+
+// serves returns where this box serves metrics, "" for nowhere.
+func (c *Config) serves() string { return cmp.Or(c.Metrics, c.Hosts[c.Host].Metrics) }
 
 // Bus says what carries frames.
 type Bus struct {

@@ -77,8 +77,8 @@ func Describe(c *Config) (string, error) {
 		}
 		say("state", "%s, a checkpoint every %v", c.State, every)
 	}
-	if c.Metrics != "" {
-		say("metrics", "http://%s/metrics, /status, /healthz", c.Metrics)
+	if at := c.serves(); at != "" {
+		say("metrics", "http://%s/metrics, /status, /healthz", at)
 	}
 	if c.Faults != nil && c.Faults.Any() {
 		say("faults", "ON PURPOSE: what arrives is disturbed")

@@ -65,16 +65,22 @@ func (c *Config) Validate() error {
 	if c.CheckpointEvery < 0 {
 		bad.add("checkpoint_every is %v, want a duration such as 1s", c.CheckpointEvery)
 	}
-	if c.Metrics != "" {
-		if _, _, err := net.SplitHostPort(c.Metrics); err != nil {
-			bad.add("metrics: %w; want an address such as 127.0.0.1:9100", err)
-		}
+	checkMetrics(&bad, "metrics", c.Metrics)
+	for id, p := range c.Hosts {
+		checkMetrics(&bad, fmt.Sprintf("hosts.%d.metrics", id), p.Metrics)
 	}
 	c.checkHosts(&bad)
 	c.checkBus(&bad)
 	c.checkWorld(&bad)
 	c.checkPace(&bad)
 	return errors.Join(bad...)
+}
+
+// checkMetrics looks at where metrics are served.
+func checkMetrics(bad *complaints, key, address string) {
+	if _, _, err := net.SplitHostPort(address); err != nil && address != "" {
+		bad.add("%s: %w; want an address such as 127.0.0.1:9100", key, err)
+	}
 }
 
 // checkHosts looks at who runs which nodes.
