@@ -235,7 +235,7 @@ func (d *deployer) keepFirst(next *deployment) error {
 		return fmt.Errorf("%s is not the model that the box was started with, and there would be no way back: put the old file back, "+
 			"or start the box again", from)
 	}
-	next.Version, next.Run, next.First, next.Model = deployVersion, d.box.Run, sum, sum
+	next.Version, next.Run, next.First, next.Model = deployFile.version, d.box.Run, sum, sum
 	path := d.box.modelPath(sum)
 	if got, err := sumOf(path); err == nil && got == sum {
 		return nil
@@ -262,7 +262,7 @@ func (d *deployer) save(change func(*deployment) error) (undo func(), err error)
 	if err := change(&next); err != nil {
 		return nil, err
 	}
-	if err := d.box.writeDeployment(&next); err != nil {
+	if err := deployFile.write(d.box.Config, &next); err != nil {
 		return nil, err
 	}
 	d.d = &next
@@ -270,7 +270,7 @@ func (d *deployer) save(change func(*deployment) error) (undo func(), err error)
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		was.Version, was.Run, was.First, was.Model = next.Version, next.Run, next.First, next.Model
-		if d.box.writeDeployment(&was) == nil {
+		if deployFile.write(d.box.Config, &was) == nil {
 			d.d = &was
 		}
 	}, nil

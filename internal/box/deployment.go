@@ -3,11 +3,9 @@ package box
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -17,14 +15,11 @@ import (
 	"github.com/wdgnn/wdgnn/modelfile"
 )
 
-// What was deployed lies in the folder of checkpoints: deployName, and the models
+// What was deployed lies in the folder of checkpoints: deployFile, and the models
 // themselves by their SHA-256 in the folder modelsName.
-const (
-	deployName = "deploy.json"
-	modelsName = "models"
+var deployFile = stateFile{name: "deploy.json", version: 1, key: "state", instead: "use another folder"}
 
-	deployVersion = 1
-)
+const modelsName = "models"
 
 // deployment is what a box keeps of the models that it was given while it ran. The zero
 // one is that of a box that was given none.
@@ -53,36 +48,11 @@ type armed struct {
 
 // readDeployment reads what was deployed to a box, nil if nothing ever was.
 func (c *Config) readDeployment() (*deployment, error) {
-	if c.State == "" {
-		return nil, nil
-	}
-	path := filepath.Join(c.abs(c.State), deployName)
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
 	d := new(deployment)
-	if err == nil {
-		err = json.Unmarshal(text, d)
-	}
-	if d.Version > deployVersion {
-		return nil, fmt.Errorf("state: %s is of version %d, this program reads up to %d: a newer one wrote it; update this box",
-			path, d.Version, deployVersion)
-	}
-	if err == nil && d.Run != c.Run {
-		err = fmt.Errorf("it belongs to the run %q, this is %q", d.Run, c.Run)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("state: %s: %w; use another folder", path, err)
+	if found, err := deployFile.read(c, d); err != nil || !found {
+		return nil, err
 	}
 	return d, nil
-}
-
-// writeDeployment replaces what is on disk, whole or not at all.
-func (c *Config) writeDeployment(d *deployment) error {
-	return modelfile.WriteFile(filepath.Join(c.abs(c.State), deployName), func(w io.Writer) error {
-		return json.NewEncoder(w).Encode(d)
-	})
 }
 
 // modelPath is where a deployed model lies.
@@ -111,7 +81,7 @@ func (c *Config) running(d *deployment) (string, error) {
 	switch {
 	case d == nil && last.Model != "":
 		return "", fmt.Errorf("state: the checkpoint in %s is of model %.12s, which was deployed, and %s is not there; "+
-			"put it back, or move the folder away to begin anew", c.abs(c.State), last.Model, deployName)
+			"put it back, or move the folder away to begin anew", c.abs(c.State), last.Model, deployFile.name)
 	case d != nil && last.Model == "":
 		return d.First, nil
 	}

@@ -45,8 +45,8 @@ func TestDeploymentOnDisk(t *testing.T) {
 	if d, err := c.readDeployment(); d != nil || err != nil {
 		t.Errorf("nothing on disk: got %v, %v", d, err)
 	}
-	want := &deployment{Version: deployVersion, Run: "yard", First: "a", Model: "b", Since: 7, Armed: &armed{ID: 3, Step: 7, Model: "b"}}
-	if err := c.writeDeployment(want); err != nil {
+	want := &deployment{Version: deployFile.version, Run: "yard", First: "a", Model: "b", Since: 7, Armed: &armed{ID: 3, Step: 7, Model: "b"}}
+	if err := deployFile.write(c, want); err != nil {
 		t.Fatal(err)
 	}
 	if d, err := c.readDeployment(); err != nil || d.Model != "b" || d.Armed == nil || d.Armed.Step != 7 {
@@ -56,7 +56,7 @@ func TestDeploymentOnDisk(t *testing.T) {
 		t.Errorf("without a checkpoint: got %q, %v, want the model that was deployed", model, err)
 	}
 	for text, words := range map[string]string{`{"version":9}`: "a newer one wrote it", `{"version":1,"run":"x"}`: `the run "x"`} {
-		if err := os.WriteFile(filepath.Join(c.State, deployName), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(c.State, deployFile.name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := c.readDeployment(); err == nil || !strings.Contains(err.Error(), words) {

@@ -1,25 +1,16 @@
 package box
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/host"
-	"github.com/wdgnn/wdgnn/modelfile"
 )
 
-// scaleName is the file, in the folder of checkpoints, that keeps a scale which
-// the nodes found: a box that is started again finds nobody to measure with.
-const scaleName = "scale.json"
-
-// scaleVersion is that of what is written; the first had none.
-const scaleVersion = 1
+// scaleFile keeps a scale which the nodes found: a box that is started again finds
+// nobody to measure with.
+var scaleFile = stateFile{name: "scale.json", version: 1, key: "scale", instead: "remove the file to measure again"}
 
 // measured is its content.
 type measured struct {
@@ -61,27 +52,12 @@ func (b *Box) estimate() (scale float64, gauge *agent.GaugeConfig, err error) {
 
 // recall returns what an earlier start found, nil if there is nothing.
 func (b *Box) recall() (*measured, error) {
-	if b.State == "" {
-		return nil, nil
-	}
-	path := filepath.Join(b.abs(b.State), scaleName)
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
 	m := new(measured)
-	if err == nil {
-		err = json.Unmarshal(text, m)
+	if found, err := scaleFile.read(b.Config, m); err != nil || !found {
+		return nil, err
 	}
-	if m.Version > scaleVersion {
-		return nil, fmt.Errorf("scale: %s is of version %d, this program reads up to %d: a newer one wrote it; "+
-			"update this box, or use another folder to measure again", path, m.Version, scaleVersion)
-	}
-	if err == nil && (m.Run != b.Run || !(m.Scale > 0)) {
-		err = fmt.Errorf("the scale %v of run %q", m.Scale, m.Run)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("scale: %s: %w; remove the file to measure again", path, err)
+	if !(m.Scale > 0) {
+		return nil, scaleFile.unfit(b.Config, fmt.Errorf("λmax is %v, want more than 0", m.Scale))
 	}
 	return m, nil
 }
@@ -91,7 +67,7 @@ func (b *Box) remember(m measured) error {
 	if b.State == "" {
 		return nil
 	}
-	return modelfile.WriteFile(filepath.Join(b.abs(b.State), scaleName), func(w io.Writer) error { return json.NewEncoder(w).Encode(m) })
+	return scaleFile.write(b.Config, m)
 }
 
 // firstLinks returns the neighbours of the box's nodes at step 0.

@@ -167,7 +167,7 @@ func (b *Box) Serve(ctx context.Context) error {
 func (b *Box) ready(r *host.Ready) error {
 	if r.Scale != 0 {
 		b.log.Info("λmax found", "scale", r.Scale, "rounds", r.Rounds)
-		if err := b.remember(measured{Version: scaleVersion, Run: b.Run, Scale: r.Scale, Rounds: r.Rounds}); err != nil {
+		if err := b.remember(measured{Version: scaleFile.version, Run: b.Run, Scale: r.Scale, Rounds: r.Rounds}); err != nil {
 			return err
 		}
 	}
