@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -44,6 +43,7 @@ func (b *Box) newDeployer(d *deployment) (*deployer, error) {
 	}
 	n := &deployer{box: b, d: d, orders: make(chan host.Order), ended: make(chan struct{}), made: map[string]*successor{}}
 	b.later(func() error { close(n.ended); return nil })
+	n.tidy()
 	if b.Bus.Keys == "" {
 		return n, nil
 	}
@@ -153,7 +153,7 @@ func (d *deployer) describe(a *OrderAnswer) {
 // stage takes in a part of a model file. When all of it is there, its sum is compared,
 // and it is made a plan.
 func (d *deployer) stage(o *Order, a *OrderAnswer) error {
-	if len(o.Model) != 64 || strings.Trim(o.Model, "0123456789abcdef") != "" {
+	if !isSum(o.Model) {
 		return fmt.Errorf("a model %q, want its SHA-256", o.Model)
 	}
 	if o.Size < 0 || o.Size > mostModel {
@@ -173,8 +173,24 @@ func (d *deployer) stage(o *Order, a *OrderAnswer) error {
 		}
 	}
 	s := d.made[o.Model]
+	s.after = d.now().Since
+	d.tidy()
 	a.Staged, a.Learns, a.Seeded = fmt.Sprintf("%06x", s.plan.Digest()), s.plan.Basis != nil || s.plan.Season != nil, s.seed != nil
 	return nil
+}
+
+// now returns what is promised at present; it is replaced and never changed.
+func (d *deployer) now() *deployment {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.d
+}
+
+// tidy removes old models, or says why it could not: there is always another time.
+func (d *deployer) tidy() {
+	if err := d.forget(); err != nil {
+		d.box.log.Warn("old models could not be removed", "folder", modelsName, "err", err)
+	}
 }
 
 // take writes a part of a file, and says whether all of it is there.
@@ -186,7 +202,7 @@ func (d *deployer) take(o *Order, a *OrderAnswer) (whole bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return false, err
 	}
-	part := path + ".part"
+	part := path + partSuffix
 	if info, err := os.Stat(part); err == nil {
 		a.Have = info.Size()
 	}

@@ -19,7 +19,11 @@ import (
 // themselves by their SHA-256 in the folder modelsName.
 var deployFile = stateFile{name: "deploy.json", version: 1, key: "state", instead: "use another folder"}
 
-const modelsName = "models"
+const (
+	modelsName  = "models"
+	modelSuffix = ".safetensors"
+	partSuffix  = ".part" // of one that is not whole yet
+)
 
 // deployment is what a box keeps of the models that it was given while it ran. The zero
 // one is that of a box that was given none.
@@ -57,7 +61,7 @@ func (c *Config) readDeployment() (*deployment, error) {
 
 // modelPath is where a deployed model lies.
 func (c *Config) modelPath(sum string) string {
-	return filepath.Join(c.abs(c.State), modelsName, sum+".safetensors")
+	return filepath.Join(c.abs(c.State), modelsName, sum+modelSuffix)
 }
 
 // running returns the model that a box begins with: that of its checkpoint, of what was
@@ -209,8 +213,9 @@ func writer(text []byte) func(io.Writer) error {
 
 // successor is a model made a plan, for this box.
 type successor struct {
-	plan *agent.Plan
-	seed []agent.Memory
+	plan  *agent.Plan
+	seed  []agent.Memory
+	after uint64 // the last change, when it was staged
 }
 
 // succeed makes the plan of a model that is to follow, and says why it cannot: nodes
@@ -234,7 +239,7 @@ func (b *Box) succeed(m *modelfile.Model) (*successor, error) {
 	}
 	other := &Box{Config: b.Config, nodes: b.nodes, model: m}
 	seed, err := other.readSeed(p)
-	return &successor{p, seed}, err
+	return &successor{plan: p, seed: seed}, err
 }
 
 // knownScale returns λmax for a model that is divided by it: as configured, or as nodes

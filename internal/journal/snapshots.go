@@ -104,6 +104,27 @@ func ReadFolder(path string) (state []byte, skipped []string, err error) {
 	return nil, skipped, nil
 }
 
+// ReadAll returns all snapshots in a folder, or an error if one cannot be read, as when it
+// is just being replaced. It changes nothing and locks nothing.
+func ReadAll(path string) (states [][]byte, err error) {
+	d := &Dir{path: path}
+	names, err := d.Names()
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	for _, seq := range numbered(names, snapshotPrefix) {
+		text, err := d.ReadFile(snapshotName(seq))
+		if err == nil {
+			text, err = parseSnapshot(text, seq)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("journal: %s: %w", snapshotName(seq), err)
+		}
+		states = append(states, text)
+	}
+	return states, nil
+}
+
 // Written returns when the last snapshot in a folder was written, the zero time if
 // there is none.
 func Written(path string) (last time.Time) {
