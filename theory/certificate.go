@@ -18,14 +18,16 @@ import (
 //
 // and ‖X_ℓ - X°_ℓ‖ ≤ ‖H_ℓ(S)‖ ‖X_{ℓ-1} - X°_{ℓ-1}‖. Biases cancel and σ does not
 // stretch. Written out, what reaches the outputs is a sum over the layers, each with
-// everything behind it, and activations average: see Chain, whose bound is taken where
-// it is smaller. It needs neither symmetric shifts nor a small perturbation. Norms of
+// everything behind it, and activations average: see Chain and Together, whose bounds are
+// taken where they are smaller. It needs neither symmetric shifts nor a small perturbation. Norms of
 // large filters hold but for a probability of FailureProb each.
 type Certificate struct {
 	Wide   float64     // ‖ΔH_W‖; 0 without a wide part
 	Layers []LayerNorm // of the deep part
 	Behind float64     // |α_D| ‖R‖
 	Chains []Chain     // by layer; nil asks for the recursion alone
+
+	Together *Together // nil for networks that are too large for it
 }
 
 // LayerNorm are the operator norms of one layer.
@@ -40,7 +42,7 @@ type LayerNorm struct {
 
 // newCertificate computes the norms for the outputs of the nodes in read, all if
 // that is nil.
-func newCertificate(n *Network, p *Pair, read []bool) Certificate {
+func newCertificate(n *Network, p *Pair, read []bool, e effort) Certificate {
 	var c Certificate
 	if n.Wide != nil {
 		c.Wide = n.wideChange(p, read)
@@ -60,6 +62,13 @@ func newCertificate(n *Network, p *Pair, read []bool) Certificate {
 	}
 	c.Behind = math.Abs(n.GainDeep) * n.readoutNorm()
 	c.Chains = n.chains(p, &c, rest, read)
+	if c.Together = n.together(p, rest, read, e); c.Together != nil {
+		sum := 0.0
+		for _, chain := range c.Chains {
+			sum += chain.Rest
+		}
+		c.Together.Rest = min(c.Together.Rest, sum)
+	}
 	return c
 }
 
@@ -83,19 +92,24 @@ func (c *Certificate) Bound(signal float64) float64 {
 // ForSignal returns the bound for one signal, of which it is known what the
 // layers read on S. It holds for every Ŝ with these norms.
 func (c *Certificate) ForSignal(signal float64, in Inputs) float64 {
-	if c.Chains == nil {
-		return c.recursion(signal, in)
+	least := c.recursion(signal, in)
+	if c.Chains != nil {
+		sum := c.Wide * signal
+		for l := range c.Chains {
+			sum += c.Chains[l].of(signal, in.Size[l], in.Away[l])
+		}
+		least = min(least, sum)
 	}
-	sum := c.Wide * signal
-	for l, chain := range c.Chains {
-		sum += chain.of(&in, l)
+	if t := c.Together; t != nil {
+		least = min(least, c.Wide*signal+t.Rest+t.Gain*signal)
 	}
-	return min(sum, c.recursion(signal, in))
+	return least
 }
 
-// of bounds what the change of layer ℓ does, given the sizes of what it reads.
-func (c *Chain) of(in *Inputs, l int) float64 {
-	return min(c.Rest+c.After*in.Away[l], c.After*in.Size[l])
+// of bounds what the change of a layer does for a signal, given the size of what the
+// layer reads, and how far that is from what it reads of X = 0.
+func (c *Chain) of(signal, size, away float64) float64 {
+	return min(c.Rest+c.Whole*signal, c.Rest+c.After*away, c.After*size)
 }
 
 // recursion is the bound by norms of single layers.
@@ -151,6 +165,6 @@ func (s *Stability) Along(p *Pair, t float64, x []float64) (Measurement, error) 
 		}
 		q.PerturbedValues = values
 	}
-	moved := &Stability{network: s.network, read: s.read, Direct: newCertificate(s.network, q, s.read)}
+	moved := &Stability{network: s.network, read: s.read, Direct: newCertificate(s.network, q, s.read, s.effort)}
 	return moved.Measure(q, x), nil
 }

@@ -1,6 +1,7 @@
 package theory
 
 import (
+	"fmt"
 	"math"
 	"strings"
 )
@@ -125,13 +126,7 @@ func vectorPiece(name string, v []float64) piece {
 // readoutPiece returns X ↦ α_D P X R, P the rows of the nodes in read, all if that is
 // nil.
 func (n *Network) readoutPiece(nodes int, read []bool) piece {
-	r := n.Readout
-	if r == nil {
-		r = make([]float64, n.Features*n.Features)
-		for i := range n.Features {
-			r[i*n.Features+i] = 1
-		}
-	}
+	r := n.readout()
 	of := func(y []float64) []float64 {
 		scale(y, n.GainDeep)
 		return only(y, read)
@@ -151,7 +146,30 @@ func (n *Network) readoutPiece(nodes int, read []bool) piece {
 	}}
 }
 
-// chains returns the chain of every layer; rest are the answers to X = 0 on S.
+// readout returns R, I without a readout.
+func (n *Network) readout() []float64 {
+	if n.Readout != nil {
+		return n.Readout
+	}
+	r := make([]float64, n.Features*n.Features)
+	for i := range n.Features {
+		r[i*n.Features+i] = 1
+	}
+	return r
+}
+
+// rows returns P A, P the rows of the nodes in read, which are not all.
+func (p piece) rows(read []bool) piece {
+	return piece{p.name, linear{
+		p.in, p.out,
+		func(x []float64) []float64 { return only(p.apply(x), read) },
+		func(y []float64) []float64 { return p.adopt(only(append([]float64(nil), y...), read)) },
+	}}
+}
+
+// chains returns the chain of every layer; rest are the answers to X = 0 on S. Of the
+// last layer only the rows that are read count: activations and R leave rows apart,
+// P (D H) R = P D (P H) R.
 func (n *Network) chains(p *Pair, c *Certificate, rest [][]float64, read []bool) []Chain {
 	known := norms{"R": math.Abs(n.GainDeep) * n.readoutNorm()}
 	nodes, layers := p.Shift.nodes, len(n.Deep)
@@ -159,26 +177,32 @@ func (n *Network) chains(p *Pair, c *Certificate, rest [][]float64, read []bool)
 	out := make([]Chain, layers)
 	for l := layers - 1; l >= 0; l-- {
 		f := &n.Deep[l].Filter
-		change := changePiece("Δ"+f.Name, f, p)
-		known[change.name] = c.Layers[l].Change
+		change := changePiece(fmt.Sprint("Δ", l), f, p)
+		after := filterPiece(fmt.Sprint("Ŝ", l), f, p.Perturbed, p.perturbedT)
+		if l == layers-1 && read != nil {
+			change, after = change.rows(read), after.rows(read)
+		} else {
+			known[change.name] = c.Layers[l].Change
+		}
 		all := append([]piece{change}, behind...)
 		out[l].After = known.chain(all)
 		out[l].Whole = out[l].After
-		if l > 0 {
-			for before := l - 1; before >= 0; before-- {
-				g := &n.Deep[before].Filter
-				first := filterPiece("S "+g.Name, g, p.Shift, p.shiftT)
-				known[first.name] = c.Layers[before].Norm
-				all = append([]piece{first}, all...)
-			}
-			out[l].Whole = known.chain(all)
-			if moved := change.apply(rest[l]); norm(moved) > 0 {
-				out[l].Rest = known.chain(append([]piece{vectorPiece("X° "+f.Name, moved)}, behind...))
-			}
-			after := filterPiece("Ŝ "+f.Name, f, p.Perturbed, p.perturbedT)
-			known[after.name] = c.Layers[l].After
-			behind = append([]piece{after}, behind...)
+		if l == 0 {
+			break // nothing is before it, and it is behind nothing
 		}
+		if l < layers-1 || read == nil {
+			known[after.name] = c.Layers[l].After
+		}
+		for before := l - 1; before >= 0; before-- {
+			first := filterPiece(fmt.Sprint("S", before), &n.Deep[before].Filter, p.Shift, p.shiftT)
+			known[first.name] = c.Layers[before].Norm
+			all = append([]piece{first}, all...)
+		}
+		out[l].Whole = known.chain(all)
+		if moved := change.apply(rest[l]); norm(moved) > 0 {
+			out[l].Rest = known.chain(append([]piece{vectorPiece(fmt.Sprint("X", l), moved)}, behind...))
+		}
+		behind = append([]piece{after}, behind...)
 	}
 	return out
 }

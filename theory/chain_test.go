@@ -2,6 +2,7 @@ package theory
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/wdgnn/wdgnn/gnn"
@@ -68,7 +69,7 @@ func TestCertificateOfRowsHolds(t *testing.T) {
 		p := mustPair(t, a, perturb(rng, a, n, directed), n)
 		net := randomNetwork(rng)
 		read := []int{rng.IntN(n)}
-		some, all := NewStability(net, p, read...), NewStability(net, p)
+		some, all := newStability(net, p, brisk, read), newStability(net, p, effort{}, nil)
 		x := randomSignal(rng, n*net.In)
 		m := some.Measure(p, x)
 		if above(m.Change, m.Known) || above(m.Change, m.Any) || above(m.Known, m.Any) {
@@ -96,9 +97,10 @@ func TestPartsOfChains(t *testing.T) {
 	}}
 	c := NewStability(net, p, 1, 4).Direct
 	first, second := &net.Deep[0].Filter, &net.Deep[1].Filter
-	r := net.readoutPiece(n, []bool{false, true, false, false, true, false})
-	d1, d2 := changePiece("", first, p), changePiece("", second, p)
-	h1, h2 := filterPiece("", first, p.Shift, p.shiftT), filterPiece("", second, p.Perturbed, p.perturbedT)
+	read := []bool{false, true, false, false, true, false}
+	r := net.readoutPiece(n, read)
+	d1, d2 := changePiece("", first, p), changePiece("", second, p).rows(read)
+	h1, h2 := filterPiece("", first, p.Shift, p.shiftT), filterPiece("", second, p.Perturbed, p.perturbedT).rows(read)
 	of := func(pieces ...piece) float64 { return norms{}.of(pieces) }
 	R := 3 * spectralNorm(net.Readout, 2, 2)
 	three := func(a, b piece) float64 { // a first, then b, then the readout, with activations between
@@ -117,5 +119,21 @@ func TestPartsOfChains(t *testing.T) {
 	}
 	if got, want := c.Chains[1].Rest, (of(v, r)+of(v)*R)/2; !near(got, want, 1e-9) {
 		t.Errorf("layer 2: of the answer to nothing %v, want %v", got, want)
+	}
+}
+
+// Layers may have one name: norms are not those of another layer.
+func TestChainsOfLayersWithOneName(t *testing.T) {
+	rng := newRand(63)
+	const n = 5
+	a := randomGraph(rng, n, false)
+	p := mustPair(t, a, perturb(rng, a, n, false), n)
+	net := layered(rng, 3, 2)
+	alike := newCertificate(net, p, nil, effort{})
+	for l := range net.Deep {
+		net.Deep[l].Name = string(rune('a' + l))
+	}
+	if named := newCertificate(net, p, nil, effort{}); !slices.Equal(alike.Chains, named.Chains) {
+		t.Errorf("got %v, want %v as with three names", alike.Chains, named.Chains)
 	}
 }

@@ -5,7 +5,7 @@
 // The paper's bounds are computed to the letter. Beside each stands one that
 // follows from the same hypotheses, or fewer, and is small enough to be of use:
 //
-//	Theorem 1   Stability.Direct: operator norms of the actual filters, layer by layer
+//	Theorem 1   Stability.Direct: operator norms of the actual filters, layer by layer and all together
 //	Theorem 2   Tracking.PerStep: the paper's recursion with each step's own drift
 //	Theorem 3   ConsensusBound: the measured contraction σ₂(W_t) in place of C_ε
 //

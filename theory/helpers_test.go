@@ -183,6 +183,19 @@ func loopedPair(t *testing.T, rng *rand.Rand, n int, weight float64) *Pair {
 	return mustPair(t, a, b, n)
 }
 
+// brisk is the effort of tests that certify thousands of networks: a bound holds with
+// any Θ.
+var brisk = effort{rounds: 1, work: 1e7}
+
+// sometimes is brisk for every fourth instance, and none for the others, which are
+// left with the bounds of chains.
+func sometimes(k int) effort {
+	if k%4 == 0 {
+		return brisk
+	}
+	return effort{}
+}
+
 // median returns the middle of values.
 func median(values []float64) float64 {
 	v := slices.Sorted(slices.Values(values))

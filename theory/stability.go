@@ -29,21 +29,26 @@ type Stability struct {
 
 	network *Network
 	read    []bool // whose outputs count; nil means all
-	applies bool   // symmetric, and E exists: the theorem's bound is a number
-	known   bool   // C_L and ε were computed
+	effort  effort
+	applies bool // symmetric, and E exists: the theorem's bound is a number
+	known   bool // C_L and ε were computed
 }
 
 // NewStability computes Theorem 1 for a network, and the direct certificate for the
 // outputs of the nodes in read; none means all.
 func NewStability(n *Network, p *Pair, read ...int) *Stability {
-	s := &Stability{Nodes: p.Shift.nodes, network: n, Relative: p.Relative}
+	return newStability(n, p, usual, read)
+}
+
+func newStability(n *Network, p *Pair, e effort, read []int) *Stability {
+	s := &Stability{Nodes: p.Shift.nodes, network: n, effort: e, Relative: p.Relative}
 	if len(read) > 0 {
 		s.read = make([]bool, s.Nodes)
 		for _, i := range read {
 			s.read[i] = true
 		}
 	}
-	s.Direct = newCertificate(n, p, s.read)
+	s.Direct = newCertificate(n, p, s.read, e)
 	s.Architecture = math.Abs(n.GainWide)
 	if n.Wide == nil {
 		s.Architecture = 0

@@ -69,7 +69,7 @@ func TestDirectCertificateHolds(t *testing.T) {
 				}
 			}
 		}
-		s := NewStability(net, p)
+		s := newStability(net, p, sometimes(k), nil)
 		m := s.Measure(p, randomSignal(rng, n*net.In))
 		if limit := m.Known*(1+1e-9) + 1e-12*(1+m.Output); m.Change > limit {
 			t.Fatalf("instance %d, %d nodes: the output changed by %v, the certificate of the signal says %v", k, n, m.Change, m.Known)

@@ -40,8 +40,8 @@ func (c *CertifyCommand) runPaper(ctx context.Context, m *modelfile.Model) error
 			return usageError{"wdgnn certify", err}
 		}
 		report.Stability, err = certify.Stability(ctx, m, certify.Options{
-			Read: read, Graph: c.graph, Perturbed: c.other, Drop: drop, Seed: c.seed, Signals: c.signals, Nodes: c.nodes,
-			Directed: c.directed, Sweep: c.out != "",
+			Read: read, Trained: c.read == "trained", Graph: c.graph, Perturbed: c.other, Drop: drop, Seed: c.seed,
+			Signals: c.signals, Nodes: c.nodes, Directed: c.directed, Sweep: c.out != "",
 		})
 		if err != nil {
 			return helpful{
@@ -100,7 +100,11 @@ func (c *CertifyCommand) printPaper(r *certified) error {
 }
 
 func printStability(w *lines, s *certify.StabilityReport) {
-	w.printf("Stability: %d nodes, %d links before, %d after\n\n", s.Nodes, s.Edges, s.PerturbedEdges)
+	w.printf("Stability: %d nodes, %d links before, %d after", s.Nodes, s.Edges, s.PerturbedEdges)
+	if n := len(s.Read); n > 0 {
+		w.printf("; outputs of %s", count(n, "node"))
+	}
+	w.printf("\n\n")
 	printChecks(w, s.Checks)
 	switch {
 	case s.Parts > 1:
@@ -126,6 +130,9 @@ func printStability(w *lines, s *certify.StabilityReport) {
 			w.printf("   ‖H‖ on the perturbed graph %s", number(l.After))
 		}
 		w.printf("\n")
+	}
+	if t := s.Together; t != nil {
+		w.printf("  %-24s %s ‖X‖ + %s at the outputs\n", "all layers together", number(t.Gain), number(t.Rest))
 	}
 	w.printf("\n  C_Ψ = %s   C_L = %s   ε = %s   δ = %s\n\n", number(s.Architecture), number(s.IntegralLipschitz),
 		number(s.Epsilon), number(s.Misalignment))

@@ -12,7 +12,7 @@ import (
 func explainStability(w *lines, s *certify.StabilityReport) {
 	w.printf("\n  What it says\n")
 	w.printf("  The direct certificate bounds how far all outputs together can move, as one vector, for this one change of the\n")
-	w.printf("  graph and any signal as large: norms of layers, multiplied. It holds however large the change is; it says nothing\n")
+	w.printf("  graph and any signal as large, whatever activations do on the way. It holds however large the change is; it says nothing\n")
 	w.printf("  of single answers, which certify without --paper tries one by one.\n")
 	if math.IsNaN(float64(s.Epsilon)) || math.IsNaN(float64(s.IntegralLipschitz)) {
 		return

@@ -22,6 +22,7 @@ type Options struct {
 	Signals   string  // path; empty draws random signals with ‖X‖ = 1
 	Nodes     int     // N; 0 takes it from the graph file
 	Read      []int   // nodes whose outputs count, for the direct certificate and what is measured; nil means all
+	Trained   bool    // they are those that training read instead, if the graph has them
 	Directed  bool
 	Sweep     bool // also compute how the output changes on the way to the perturbed graph
 
@@ -31,6 +32,7 @@ type Options struct {
 // StabilityReport is Theorem 1 for a model and two graphs.
 type StabilityReport struct {
 	Nodes          int            `json:"nodes"`
+	Read           []int          `json:"read,omitempty"` // whose outputs count; none means all
 	Edges          int            `json:"edges"`
 	PerturbedEdges int            `json:"perturbed_edges"`
 	Parts          int            `json:"parts"` // of the graph; the bounds hold for any number
@@ -45,13 +47,18 @@ type StabilityReport struct {
 	ZeroPairs         int    `json:"zero_pairs"`
 	Unreachable       Number `json:"unreachable"`
 
-	Layers  []theory.LayerNorm `json:"layers"`
-	Chains  []theory.Chain     `json:"chains"`      // by layer: what its change does to the outputs that are read
-	Wide    Number             `json:"wide_change"` // ‖ΔH_W‖
-	Own     int                `json:"own_taps"`    // nodes with taps of their own, which are what is certified
-	Bounds  []BoundReport      `json:"bounds"`
-	Signals signalsReport      `json:"signals"`
-	Missing []string           `json:"missing,omitempty"`
+	Layers []theory.LayerNorm `json:"layers"`
+	Chains []theory.Chain     `json:"chains"`      // by layer: what its change does to the outputs that are read
+	Wide   Number             `json:"wide_change"` // ‖ΔH_W‖
+
+	// Together is what the changes of all layers do as one; nil for networks that
+	// are too large for it.
+	Together *theory.Together `json:"together,omitempty"`
+
+	Own     int           `json:"own_taps"` // nodes with taps of their own, which are what is certified
+	Bounds  []BoundReport `json:"bounds"`
+	Signals signalsReport `json:"signals"`
+	Missing []string      `json:"missing,omitempty"`
 
 	Sweep     []sweepPoint    `json:"sweep,omitempty"`
 	Responses []responseCurve `json:"responses,omitempty"`
@@ -113,6 +120,9 @@ func Stability(ctx context.Context, m *modelfile.Model, o Options) (*StabilityRe
 	if err != nil {
 		return nil, err
 	}
+	if o.Trained && !slices.ContainsFunc(m.Meta.Nodes, func(i int) bool { return i >= intact.Nodes() }) {
+		o.Read = m.Meta.Nodes
+	}
 	return Graphs(ctx, m, intact, perturbed, o)
 }
 
@@ -154,7 +164,7 @@ func Graphs(ctx context.Context, m *modelfile.Model, intact, perturbed *graph.Gr
 	st := theory.NewStability(net, pair, o.Read...)
 	_, parts := intact.Components()
 	r := &StabilityReport{
-		Parts: parts,
+		Parts: parts, Read: o.Read, Together: st.Direct.Together,
 		Nodes: intact.Nodes(), Edges: intact.Edges(), PerturbedEdges: perturbed.Edges(), Connected: perturbed.Connected(),
 		Checks: st.Checks, IntegralLipschitz: Number(st.IntegralLipschitz), Architecture: Number(st.Architecture),
 		Epsilon: Number(st.Relative.Size), Misalignment: Number(st.Relative.Misalignment),

@@ -1,0 +1,242 @@
+package theory
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	gmat "gonum.org/v1/gonum/mat"
+
+	"github.com/wdgnn/wdgnn/gnn"
+)
+
+// shares returns n numbers between 0 and 1.
+func shares(rng *rand.Rand, n int) []float64 {
+	d := make([]float64, n)
+	for i := range d {
+		d[i] = rng.Float64()
+	}
+	return d
+}
+
+// through applies a chain with D_1, D_2, … between its maps.
+func through(maps []*gmat.Dense, d [][]float64, x []float64) []float64 {
+	for i, a := range maps {
+		rows, cols := a.Dims()
+		y := make([]float64, rows)
+		gmat.NewVecDense(rows, y).MulVec(a, gmat.NewVecDense(cols, x))
+		if x = y; i < len(d) {
+			multiply(x, d[i])
+		}
+	}
+	return x
+}
+
+func multiply(x, d []float64) {
+	for i := range x {
+		x[i] *= d[i]
+	}
+}
+
+// layered returns a network of so many layers, with biases, whose readout is of the
+// nodes' features.
+func layered(rng *rand.Rand, layers, features int) *Network {
+	net := &Network{In: 2, Features: features, Outputs: 3, GainDeep: -1.5, Readout: randomSignal(rng, 3*features), Offset: make([]float64, 3)}
+	in := net.In
+	for range layers {
+		net.Deep = append(net.Deep, Layer{randomFilter(rng, "one name for all", in, features, 1+rng.IntN(3), true), gnn.ReLU})
+		in = features
+	}
+	return net
+}
+
+// The chain of Together is the network on both graphs: whatever activations do, what
+// comes out is the recursion of v and w, written with filters.
+//
+// Reference: doc/theory.md "All layers together".
+func TestStackIsNetworkOnBothGraphs(t *testing.T) {
+	rng := newRand(72)
+	const n = 6
+	moved := 0.0
+	for layers := 1; layers <= 3; layers++ {
+		for _, nodes := range [][]int{{0, 1, 2, 3, 4, 5}, {1, 4}} {
+			directed := layers == 2
+			a := randomGraph(rng, n, directed)
+			p := mustPair(t, a, perturb(rng, a, n, directed), n)
+			net := layered(rng, layers, 3)
+			maps := net.stack(p, nodes)
+			x := randomSignal(rng, n*net.In)
+			v, w := x, make([]float64, len(x))
+			var d [][]float64
+			ahead := make([][]float64, layers) // what the change of a layer makes of X°, and what becomes of it
+			rest := net.layers(p.Shift, make([]float64, len(x)))
+			for l := range net.Deep {
+				f := &net.Deep[l].Filter
+				change := changePiece("", f, p)
+				dv, dw := shares(rng, n*f.Out), shares(rng, n*f.Out)
+				w = difference(change.apply(v), f.apply(p.Perturbed, scaled(w, -1), false))
+				v = f.apply(p.Shift, v, false)
+				for k := range l {
+					if ahead[k] != nil {
+						ahead[k] = f.apply(p.Perturbed, ahead[k], false)
+						multiply(ahead[k], dw)
+					}
+				}
+				if l > 0 {
+					ahead[l] = change.apply(rest[l])
+					multiply(ahead[l], dw)
+				}
+				multiply(v, dv)
+				multiply(w, dw)
+				if l == layers-1 {
+					d = append(d, rowsOf(dw, nodes, f.Out))
+				} else {
+					d = append(d, append(dv, dw...))
+				}
+			}
+			read := func(u []float64) []float64 {
+				y := make([]float64, n*net.Outputs)
+				addProduct(y, scaled(u, net.GainDeep), net.Readout, net.Features, net.Outputs)
+				return rowsOf(y, nodes, net.Outputs)
+			}
+			if got, want := through(maps, d, x), read(w); norm(difference(got, want)) > 1e-12*(1+norm(want)) {
+				t.Errorf("%d layers, nodes %v: off by %v", layers, nodes, got)
+			}
+			for l := 1; l < layers; l++ {
+				var behind [][]float64
+				for j := l; j < layers; j++ {
+					behind = append(behind, d[j][len(d[j])-len(d[j])/2:])
+					if j == layers-1 {
+						behind[len(behind)-1] = d[j]
+					}
+				}
+				got, want := through(net.restChain(maps, p, nodes, rest[l], l), behind, []float64{1}), read(ahead[l])
+				moved += norm(want)
+				if norm(difference(got, want)) > 1e-12*(1+norm(want)) {
+					t.Errorf("%d layers, nodes %v, answer to nothing at layer %d: off by %v", layers, nodes, l, got)
+				}
+			}
+		}
+	}
+	if moved == 0 {
+		t.Error("no answer to nothing moves: the test asks for nothing")
+	}
+}
+
+func scaled(x []float64, s float64) []float64 {
+	y := append([]float64(nil), x...)
+	scale(y, s)
+	return y
+}
+
+// The certificate takes the least of its three bounds, each with all of its terms.
+func TestTermsOfChainsAndTogether(t *testing.T) {
+	c := Certificate{
+		Wide: 3, Behind: 2, Layers: []LayerNorm{{Change: 5, Norm: 7}, {Change: 11, After: 13, Rest: 1, Size: 40}},
+		Chains:   []Chain{{After: 60, Whole: 60}, {After: 10, Whole: 50, Rest: 2}},
+		Together: &Together{Gain: 100, Rest: 4},
+	}
+	recursion := 3 + 2*(13*5+1+11*7.0)
+	chains := 3 + 60 + 2 + 50.0 // 10·7 is more than 50
+	together := 3 + 100 + 4.0
+	if got := c.Bound(1); got != together || together >= chains || chains >= recursion {
+		t.Errorf("all: got %v, want %v, below %v and %v", got, together, chains, recursion)
+	}
+	c.Together = nil
+	if got := c.Bound(1); got != chains {
+		t.Errorf("chains: got %v, want %v", got, chains)
+	}
+	if got, want := c.ForSignal(1, Inputs{Size: []float64{1, 9}, Away: []float64{1, 4}}), 3+60+2+10*4.0; got != want {
+		t.Errorf("chains, a signal that is near rest: got %v, want %v", got, want)
+	}
+	if got, want := c.ForSignal(1, Inputs{Size: []float64{1, 3}, Away: []float64{1, 4}}), 3+60+10*3.0; got != want {
+		t.Errorf("chains, a signal that is small: got %v, want %v", got, want)
+	}
+	c.Chains = nil
+	if got := c.Bound(1); got != recursion {
+		t.Errorf("recursion: got %v, want %v", got, recursion)
+	}
+	c.Chains, c.Together = nil, &Together{Gain: 1e9}
+	if got := c.Bound(1); got != recursion {
+		t.Errorf("recursion, where all together say more: got %v, want %v", got, recursion)
+	}
+}
+
+// climbed returns the largest change over the nodes in read that climbs by gradients find among
+// signals of a size.
+func climbed(rng *rand.Rand, net *Network, p *Pair, read []bool, size float64) float64 {
+	worst := 0.0
+	for range 6 {
+		x := randomSignal(rng, p.Shift.nodes*net.In)
+		scale(x, size/norm(x))
+		for range 30 {
+			d := only(difference(net.Forward(p.Perturbed, x), net.Forward(p.Shift, x)), read)
+			worst = max(worst, norm(d))
+			g := difference(net.pullBack(p.Perturbed, p.perturbedT, x, d), net.pullBack(p.Shift, p.shiftT, x, d))
+			if norm(g) == 0 {
+				break
+			}
+			x = scaled(g, size/norm(g))
+		}
+	}
+	return worst
+}
+
+// pullBack returns the gradient of ⟨d, Ψ(X)⟩ by X, of a network of layers with ReLU.
+func (n *Network) pullBack(s, st *Shift, x, d []float64) []float64 {
+	g := make([]float64, s.nodes*n.Features)
+	addTransposed(g, d, n.Readout, n.Features, n.Outputs)
+	scale(g, n.GainDeep)
+	hidden := n.layers(s, x)
+	for l := len(n.Deep) - 1; l >= 0; l-- {
+		for i, v := range hidden[l+1] {
+			if v <= 0 {
+				g[i] = 0
+			}
+		}
+		g = n.Deep[l].transposed().apply(st, g, false)
+	}
+	return g
+}
+
+// Of a few nodes of networks with several layers and features the certificate is many
+// times below the recursion for all nodes, and no climb gets above it, with small
+// signals or large ones.
+//
+// Reference: Theorem 1, doc/theory.md "All layers together".
+func TestTogetherIsTight(t *testing.T) {
+	for _, c := range []struct {
+		layers      int
+		least, most float64 // times below the recursion; times above what was found
+	}{{1, 2.2, 1.5}, {2, 5, 3.5}, {3, 7, 9}} {
+		rng := newRand(73)
+		var tighter, over []float64
+		for range 5 {
+			const n = 12
+			a := randomGraph(rng, n, false)
+			p := mustPair(t, a, perturb(rng, a, n, false), n)
+			net := layered(rng, c.layers, 8)
+			read := make([]bool, n)
+			read[3], read[7] = true, true
+			some, all := newCertificate(net, p, read, effort{rounds: 10, work: 1e9}), newCertificate(net, p, nil, effort{})
+			if some.Together == nil || all.Together != nil {
+				t.Fatalf("%d layers: got %v and %v together, want one with effort and none without", c.layers, some.Together, all.Together)
+			}
+			all.Chains = nil
+			for _, size := range []float64{1, 100} {
+				bound, found := some.Bound(size), climbed(rng, net, p, read, size)
+				if found > bound {
+					t.Fatalf("%d layers: a signal of size %v changes outputs by %v, certified %v", c.layers, size, found, bound)
+				}
+				if size == 100 {
+					tighter, over = append(tighter, all.Bound(size)/bound), append(over, bound/found)
+				}
+			}
+		}
+		t.Logf("%d layers: %.3g times below the recursion in the median, %.3g times above what was found",
+			c.layers, median(tighter), median(over))
+		if median(tighter) < c.least || median(over) > c.most {
+			t.Errorf("%d layers: %v times below the recursion, %v times above what was found; want %v at least and %v at most",
+				c.layers, median(tighter), median(over), c.least, c.most)
+		}
+	}
+}
