@@ -23,6 +23,7 @@ type Mixer struct {
 	Smallest  float64 // the smallest positive entry, ε of Assumption 5 on links and the diagonal
 	Everyone  bool    // every entry is positive, as Assumption 5 says to the letter
 	Own       float64 // the smallest entry of the diagonal
+	Least     float64 // the smallest entry of all
 	RowError  float64 // the largest |row sum - 1|
 	ColError  float64 // the largest |column sum - 1|
 	Skew      float64 // ‖1ᵀW - 1ᵀ‖, how far mixing is from keeping the mean of the nodes; 0 for doubly stochastic W
@@ -87,11 +88,12 @@ func MixerOf(n int, dense []float64) (*Mixer, error) {
 	if n < 1 || len(dense) != n*n {
 		return nil, fmt.Errorf("theory: %d numbers for a mixing matrix of %d nodes", len(dense), n)
 	}
-	m := &Mixer{Nodes: n, Symmetric: true, Everyone: true, Smallest: math.Inf(1), Own: math.Inf(1), dense: dense}
+	m := &Mixer{Nodes: n, Symmetric: true, Everyone: true, Smallest: math.Inf(1), Own: math.Inf(1), Least: math.Inf(1), dense: dense}
 	for i := range n {
 		m.Own = min(m.Own, dense[i*n+i])
 		for j, v := range dense[i*n : (i+1)*n] {
 			m.Everyone = m.Everyone && v > 0
+			m.Least = min(m.Least, v)
 			m.Symmetric = m.Symmetric && v == dense[j*n+i]
 			if v > 0 {
 				m.Smallest = min(m.Smallest, v)

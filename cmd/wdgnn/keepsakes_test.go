@@ -75,6 +75,7 @@ func TestKeepsakeOutputs(t *testing.T) {
 	unpack(t)
 	for _, line := range linesOf(t, "commands.txt")[1:] {
 		name, args, _ := strings.Cut(line, ": ")
+		args = strings.Replace(args, "--perturbed", "--read all --perturbed", 1) // the default then
 		code, stdout, stderr := exec(t.Context(), strings.Fields(args)...)
 		if code != exitOK {
 			t.Fatalf("wdgnn %s: exit code %d and %s, want 0", args, code, stderr)
@@ -123,8 +124,8 @@ func linesOf(t *testing.T, path string) []string {
 
 var (
 	took    = regexp.MustCompile(`\bin [0-9.]+(ns|µs|ms|s|m)\b`)
-	later   = regexp.MustCompile(`(?m)^(online\.(heard|scores|sharing)|sharing ).*\n`) // lines of what model files did not hold then
-	tighter = regexp.MustCompile(`(?m)^  direct certificate, .*\n`)                    // bounds that are closer than they were
+	later   = regexp.MustCompile(`(?m)^(online\.(heard|scores|sharing)|sharing ).*\n`)    // lines of what model files did not hold then
+	tighter = regexp.MustCompile(`(?m)^  (direct certificate, |all layers together).*\n`) // bounds that are closer than they were
 	numbers = regexp.MustCompile(`[-+]?\d+(\.\d+)?(e[-+]?\d+)?`)
 )
 

@@ -196,7 +196,7 @@ func (c *OnlineReport) asRun(r *recording, taken *taken) error {
 				"of the mean of γ_i J_i, which is up to %.3g away from it", aside))
 	}
 	if len(t.Measured) > 1 {
-		c.check("steps are gradient steps", len(r.doubts(t)) == 0,
+		c.check("steps are gradient steps", r.steps(t, false).proven(),
 			fmt.Sprintf("up to %.2g beside them, %.2g of what they round; our bounds add it", float64(t.Rest), float64(t.Rough)))
 	}
 	text, err := taken.existence(optima)

@@ -79,6 +79,9 @@ type BoundReport struct {
 	Ratio    Number `json:"ratio"` // bound over measured
 	Proven   bool   `json:"proven"`
 	Note     string `json:"note,omitempty"`
+
+	// Premises are what it takes for granted; it is proven if all hold.
+	Premises []Premise `json:"premises"`
 }
 
 // signalsReport says which signals were measured.
@@ -187,7 +190,7 @@ func Graphs(ctx context.Context, m *modelfile.Model, intact, perturbed *graph.Gr
 	for _, f := range st.Filters {
 		r.Filters = append(r.Filters, filterReport{f, Number(f.Pair)})
 	}
-	worst, err := r.measure(ctx, &searched{m.Network, own, s, sHat, o.Read}, st, pair, o)
+	worst, err := r.measure(ctx, &searched{m.Network, own, s, sHat, o.Read}, net, st, pair, o)
 	if err != nil {
 		return nil, err
 	}

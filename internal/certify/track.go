@@ -3,7 +3,6 @@ package certify
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/theory"
@@ -134,32 +133,8 @@ func (t *Tracked) rested(rest, size float64) {
 	}
 }
 
-// mostRough is the share of the numbers that a step rounds up to which float32
-// explains what it was beside a gradient step: 2⁻²⁴, times a sum of a hundred.
-const mostRough = 1e-5
-
-// doubts says why the bounds of a run are not proven: none of a run that was
-// learned in float64. Rest is part of the bounds, whatever it comes from; but where
-// rounding does not explain it, the steps are not those of the theorem.
-func (r *recording) doubts(t *Tracked) []string {
-	var out []string
-	if !r.exact() {
-		out = append(out, "gradients may be clipped")
-	}
-	if !(t.Rough <= mostRough) {
-		out = append(out, fmt.Sprintf("steps are up to %.2g beside gradient steps, more than rounding explains", float64(t.Rest)))
-	}
-	return out
-}
-
 // summary sets the bounds of the last step beside what was measured.
 func (c *OnlineReport) summary(r *recording) {
-	add := func(name string, bound, measured []Number, proven bool, note string) {
-		if n := min(len(bound), len(measured)); n > 0 {
-			b, m := float64(bound[n-1]), float64(measured[n-1])
-			c.Bounds = append(c.Bounds, BoundReport{name, Number(b), Number(m), Number(b / m), proven, note})
-		}
-	}
 	theorem := "Theorem 2"
 	if c.Mode == config.Distributed {
 		theorem = "Theorem 3 with σ₂"
@@ -168,28 +143,28 @@ func (c *OnlineReport) summary(r *recording) {
 		name string
 		at   *Tracked
 	}{{"as run", c.AsRun}, {"with a ridge", c.Ridged}, {"with a ridge and a window", c.Windowed}} {
-		if t := s.at; t != nil {
-			var doubts []string
-			if t == c.AsRun {
-				doubts = r.doubts(t)
-			}
-			add(theorem+", "+s.name, t.Bound, t.Measured, len(doubts) == 0, t.note(doubts))
-			add("  to the letter", t.Paper, t.Measured, len(doubts) == 0, "")
+		t := s.at
+		if t == nil {
+			continue
 		}
+		p := r.steps(t, t != c.AsRun)
+		add := func(name string, bound []Number, note string) {
+			if n := min(len(bound), len(t.Measured)); n > 0 {
+				c.Bounds = append(c.Bounds, p.bound(name, float64(bound[n-1]), float64(t.Measured[n-1]), note))
+			}
+		}
+		add(theorem+", "+s.name, t.Bound, t.note())
+		add("  to the letter", t.Paper, "")
 	}
 }
 
 // note says what was learned with.
-func (t *Tracked) note(doubts []string) string {
-	text := fmt.Sprintf("γ = %.3g, ridge %.3g, window %d", float64(t.StepSize), t.Ridge, t.Window)
+func (t *Tracked) note() string {
 	if n := len(t.Sizes); n > 0 {
-		text = fmt.Sprintf("γ_t = %.3g first, %.3g last, ridge %.3g, window %d", float64(t.Sizes[0]), float64(t.Sizes[n-1]),
+		return fmt.Sprintf("γ_t = %.3g first, %.3g last, ridge %.3g, window %d", float64(t.Sizes[0]), float64(t.Sizes[n-1]),
 			t.Ridge, t.Window)
 	}
-	if len(doubts) > 0 {
-		text += "; not proven: " + strings.Join(doubts, ", ")
-	}
-	return text
+	return fmt.Sprintf("γ = %.3g, ridge %.3g, window %d", float64(t.StepSize), t.Ridge, t.Window)
 }
 
 func numbersOf(values []float64) []Number {
