@@ -34,9 +34,10 @@ func (p *certifyPage) tryLiar(ctx context.Context, m *modelfile.Model, threads i
 func (p *certifyPage) worstLiars() []robust.LiarNode {
 	list := slices.Clone(p.Liar.Liars)
 	slices.SortStableFunc(list, func(a, b robust.LiarNode) int {
-		return cmp.Or(
-			cmp.Compare(b.Broken, a.Broken), cmp.Compare(b.Moved, a.Moved), cmp.Compare(b.Open(), a.Open()), cmp.Compare(b.Move, a.Move),
-		)
+		if !p.judged() {
+			return cmp.Or(cmp.Compare(b.Moved, a.Moved), cmp.Compare(b.Move, a.Move))
+		}
+		return cmp.Or(cmp.Compare(b.Broken, a.Broken), cmp.Compare(b.Open(), a.Open()))
 	})
 	return list
 }
@@ -49,8 +50,12 @@ func (p *certifyPage) leadLiar(w *lines) {
 	}
 	worst := p.worstLiars()
 	if !p.judged() {
-		w.printf("One node that lies can move no answer%s by more than %s; one was found to move by %s, and node %s lies worst.\n",
-			p.lookedAt(l.Total), p.units(worstMove(worst)), p.units(worst[0].Moved), p.question.Name(worst[0].Node))
+		found := ""
+		if moved := worst[0].Moved; moved > 0 {
+			found = fmt.Sprintf("one was found to move by %s, and ", p.units(moved))
+		}
+		w.printf("One node that lies can move no answer%s by more than %s; %snode %s lies worst.\n",
+			p.lookedAt(l.Total), p.units(worstMove(worst)), found, p.question.Name(worst[0].Node))
 		return
 	}
 	w.printf("%s of the answers%s cannot be %s by any one node that lies, and %s were.", shareOf(l.Held, l.Total), p.lookedAt(l.Total),
@@ -69,7 +74,7 @@ func (p *certifyPage) leadLiar(w *lines) {
 }
 
 // leadShares says in words how close bounds would have to be for answers to hold: the
-// largest share of them within which some do.
+// largest share of them within which at least half as many do as if liars sent zeros.
 func (p *certifyPage) leadShares(w *lines) {
 	l := p.Liar
 	if len(l.Shares) == 0 || l.Held == l.Total {
@@ -78,7 +83,7 @@ func (p *certifyPage) leadShares(w *lines) {
 	zeros := &l.Shares[0]
 	some := zeros
 	for k := range l.Shares {
-		if s := &l.Shares[k]; s.Held > 0 {
+		if s := &l.Shares[k]; 2*s.Held >= zeros.Held {
 			some = s
 		}
 	}
@@ -86,8 +91,8 @@ func (p *certifyPage) leadShares(w *lines) {
 	case zeros.Held == 0:
 		w.printf("None withstands all of them, even if they send nothing but zeros.\n")
 	case some == zeros:
-		w.printf("%s withstand any one that sends nothing but zeros, and none any one within %s of these bounds.\n",
-			shareOf(zeros.Held, l.Total), percent(l.Shares[1].Share))
+		w.printf("%s withstand any one that sends nothing but zeros, and %s any one within %s of these bounds.\n",
+			shareOf(zeros.Held, l.Total), shareOf(l.Shares[1].Held, l.Total), percent(l.Shares[1].Share))
 	default:
 		w.printf("%s withstand any one that lies within %s of these bounds, %s any one that sends nothing but zeros.\n",
 			shareOf(some.Held, l.Total), percent(some.Share), shareOf(zeros.Held, l.Total))

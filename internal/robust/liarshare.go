@@ -113,6 +113,9 @@ func (j *lying) share(out *Liars, verdicts [][]lie) {
 	for _, list := range verdicts {
 		for _, d := range list {
 			safe[d.answer], found[d.answer] = min(safe[d.answer], d.safe), min(found[d.answer], d.found)
+			if d.broken {
+				found[d.answer] = min(found[d.answer], all-1)
+			}
 			pairs++
 			for s := range d.safe {
 				held[s]++
