@@ -293,7 +293,6 @@ func TestCrownHoldsForLifelikeModels(t *testing.T) {
 	t.Logf("%d instances, %d numbers inside: an attack moves an output by %.4f of what is proven at most, %.3f in the median",
 		len(results), terms, worst, usual)
 	if worst > 1 || usual < 0.3 {
-		t.Errorf("an attack moves outputs by %v of what is proven at most and %v in the median, want no more than 1 and at least 0.3",
-			worst, usual)
+		t.Errorf("an attack moves outputs by up to %v of what is proven, %v in the median; want at most 1, and 0.3 at least", worst, usual)
 	}
 }

@@ -148,7 +148,8 @@ func (p *certifyPage) printShares(w *lines) {
 		w.printf("  %-14s %14s %14s %22s\n", percent(s.Share), shareOf(s.Held, p.Liar.Total), shareOf(s.Broken, p.Liar.Total),
 			fmt.Sprintf("%.1f %%", 100*s.Pairs))
 	}
-	w.printf("  rows of training are up to %s of the bounds long\n", percent(box.HonestRows))
+	w.printf("  rows of training are up to %s of the bounds long; max_norm in agent.yaml sets one bound for all rows\n",
+		percent(box.HonestRows))
 }
 
 // flipped says in a word what happens to answers that do not hold.
