@@ -10,7 +10,7 @@ import (
 )
 
 // Values and gradients have these bits on every architecture. Cross-entropy is
-// not in the list: its bits are those of the kernel set.
+// not in the list: its bits are those of the family of kernel sets.
 func TestSameBitsEverywhere(t *testing.T) {
 	const rows, cols = 40, 9
 	rng := generator()

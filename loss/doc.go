@@ -26,7 +26,7 @@
 // ascending order and round after every operation, so [MSE], [L1], [SmoothL1],
 // [Huber], [Hinge] and [Ridge] give the same bits on every architecture.
 // [CrossEntropy] goes through the softmax of package mat, whose bits are
-// promised per kernel set.
+// promised per family of kernel sets.
 //
 // Shapes that disagree and labels that no column stands for are mistakes of
 // the program and panic by name. Data from outside goes through the Validate

@@ -15,5 +15,5 @@
 //
 // Every element of a product is summed over its inner index in ascending
 // order. A row computed alone, or by another thread, or on another machine
-// with the same kernel set, therefore has the same bits.
+// with kernels of the same family, therefore has the same bits.
 package mat

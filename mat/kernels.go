@@ -11,9 +11,19 @@ var kernels = kernel.Current()
 
 // Kernels names the kernel set in use. It is the fastest for this processor:
 // "avx512" where 512-bit instructions pay, "avx2" where there are AVX2 and FMA,
-// "portable" elsewhere; GODEBUG=cpu.avx512f=off and cpu.avx2=off turn the first
-// two off.
+// "neon" on arm64, "portable" elsewhere; GODEBUG=cpu.avx512f=off and
+// cpu.avx2=off turn the first two off.
 func Kernels() string { return kernels.Name }
+
+// Family names the family of bits that the set in use belongs to:
+//
+//	fused      every multiply-add rounds once: avx512, avx2, neon
+//	portable   every operation rounds
+//
+// The same seed gives the same bits on all machines whose sets are of one
+// family, whatever their processors; results of the two families differ by
+// rounding.
+func Family() string { return kernels.Family }
 
 // KernelsReason says in a few words why this set is in use.
 func KernelsReason() string { return kernel.Reason() }

@@ -14,5 +14,5 @@
 //
 // Scalars are worked out in float64 and rounded to float32 once per step; the
 // loops over parameters are those of the fastest kernel set of the machine, so
-// bits are promised per kernel set.
+// bits are promised per family of sets.
 package optim

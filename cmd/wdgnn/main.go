@@ -110,7 +110,7 @@ Ctrl-C before the end, with what was done kept.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return greet(cmd.OutOrStdout()) },
 	}
 	kernels := root.PersistentFlags().String("kernels", "",
-		"compute with avx512, avx2 or portable loops (default what suits the processor, or $"+kernelsVariable+")")
+		"compute with avx512, avx2, neon, fusedgo or portable loops (default what suits the processor, or $"+kernelsVariable+")")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return useKernels(*kernels) }
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(

@@ -14,6 +14,7 @@ import (
 	"github.com/wdgnn/wdgnn/internal/dataset"
 	"github.com/wdgnn/wdgnn/internal/reproduce"
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
+	"github.com/wdgnn/wdgnn/mat"
 )
 
 // ReproduceCommand runs one table or figure of the paper again and prints it
@@ -111,6 +112,9 @@ func (c *ReproduceCommand) Run(ctx context.Context, name string) error {
 		o.Threads, o.Out, o.Fresh, o.Data = c.options.Threads, c.options.Out, c.options.Fresh, c.options.Data
 		if m.Version != version() {
 			fmt.Fprintf(c.Stderr, "the manifest is of version %s, this is %s: numbers may differ\n", m.Version, version())
+		}
+		if m.Family != mat.Family() {
+			fmt.Fprintf(c.Stderr, "the manifest is of %s kernels, these are %s: last digits may differ\n", m.Family, mat.Family())
 		}
 	}
 	e, ok := reproduce.Find(name)

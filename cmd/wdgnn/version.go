@@ -61,11 +61,12 @@ func (c *VersionCommand) Run() error {
 		OS      string `json:"os"`
 		Arch    string `json:"arch"`
 		Kernels string `json:"kernels"`
+		Family  string `json:"kernels_family"`
 		Reason  string `json:"kernels_reason"`
-	}{version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, mat.Kernels(), mat.KernelsReason()}
+	}{version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, mat.Kernels(), mat.Family(), mat.KernelsReason()}
 	if c.json {
 		return writeJSON(c.Stdout, v)
 	}
-	_, err := fmt.Fprintf(c.Stdout, "wdgnn %s, %s, %s/%s, kernels %s: %s\n", v.Version, v.Go, v.OS, v.Arch, v.Kernels, v.Reason)
+	_, err := fmt.Fprintf(c.Stdout, "wdgnn %s, %s, %s/%s, kernels %s (%s): %s\n", v.Version, v.Go, v.OS, v.Arch, v.Kernels, v.Family, v.Reason)
 	return err
 }

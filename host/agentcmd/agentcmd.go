@@ -77,7 +77,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 	check := fs.Bool("check", false, "say what would be done, and start nothing")
 	verbose := fs.Bool("verbose", false, "log more")
 	kernels := fs.String("kernels", os.Getenv(kernelsVariable),
-		"compute with avx512, avx2 or portable loops, by default those that $"+kernelsVariable+" names")
+		"compute with avx512, avx2, neon, fusedgo or portable loops, by default those that $"+kernelsVariable+" names")
 	fs.BoolVar(verbose, "v", false, "short for --verbose")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -92,8 +92,8 @@ func (p *program) run(ctx context.Context, args []string) int {
 		}
 	}
 	if fs.NArg() == 1 && fs.Arg(0) == "version" {
-		fmt.Fprintf(p.out, "%s %s, %s, %s/%s, kernels %s: %s\n",
-			p.name, version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, mat.Kernels(), mat.KernelsReason())
+		fmt.Fprintf(p.out, "%s %s, %s, %s/%s, kernels %s (%s): %s\n",
+			p.name, version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, mat.Kernels(), mat.Family(), mat.KernelsReason())
 		return 0
 	}
 	if *path == "" || fs.NArg() > 0 {

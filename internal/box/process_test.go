@@ -36,7 +36,7 @@ func program(t *testing.T) string {
 	}
 	path := filepath.Join(t.TempDir(), "wdgnn-agent")
 	args := []string{"build", "-trimpath", "-ldflags", "-s -w", "-o", path}
-	if mat.Kernels() == "portable" { // the same bits as in this process
+	if mat.Family() == "portable" { // the same bits as in this process
 		args = append(args, "-tags", "purego")
 	}
 	build := exec.Command("go", append(args, "github.com/wdgnn/wdgnn/cmd/wdgnn-agent")...)

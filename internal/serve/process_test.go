@@ -27,7 +27,7 @@ var binary = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	args := []string{"build", "-o", filepath.Join(dir, "wdgnn")}
-	if mat.Kernels() == "portable" { // the same bits as in this process
+	if mat.Family() == "portable" { // the same bits as in this process
 		args = append(args, "-tags", "purego")
 	}
 	if out, err := exec.Command("go", append(args, "github.com/wdgnn/wdgnn/cmd/wdgnn")...).CombinedOutput(); err != nil {

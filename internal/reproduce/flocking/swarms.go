@@ -67,7 +67,7 @@ func (z *Swarms) Prepare(ctx context.Context, m recipe.FlockSpec) (*recipe.Flock
 	if !m.Dagger {
 		s.DaggerFlights, s.DaggerAfter = 0, 0
 	}
-	key := study.Fingerprint([]any{s, m, z.Run.Version, mat.Kernels()})
+	key := study.Fingerprint([]any{s, m, z.Run.Version, mat.Family()})
 	name := fmt.Sprintf("flocking-%s-%s-data%d.safetensors", key, m.Name(), z.Index)
 	path := filepath.Join(z.Run.Models(), name)
 	if !z.Run.Fresh {

@@ -122,7 +122,7 @@ func newMovieWorld(s *moviesSettings, m movieSetting, l *recipe.Library, number 
 
 // save writes a model to a file and returns its name below the output folder.
 func (w *movieWorld) save(r *study.Run, k recipe.Kind, m *gnn.WideDeep) (string, error) {
-	key := study.Fingerprint([]any{w.settings, w.setting, k, r.Version, mat.Kernels()})
+	key := study.Fingerprint([]any{w.settings, w.setting, k, r.Version, mat.Family()})
 	name := fmt.Sprintf("movies-%s-%s-%s-split%d.safetensors", key, w.ID, k, w.Number)
 	file := &modelfile.Model{Network: m, Meta: modelfile.Meta{
 		Shift: w.Shift, Task: "regress", Nodes: []int{w.Users.Target}, Seed: w.Seed, Version: r.Version,

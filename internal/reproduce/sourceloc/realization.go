@@ -49,7 +49,7 @@ func New(r *study.Run, s recipe.Sourceloc, g, d int) (*Realization, error) {
 func (z *Realization) Prepare(ctx context.Context, k recipe.Kind) error {
 	relevant := z.Sourceloc
 	relevant.Test, relevant.Subgraphs = 0, 0
-	key := study.Fingerprint([]any{relevant, k, z.Run.Version, mat.Kernels()})
+	key := study.Fingerprint([]any{relevant, k, z.Run.Version, mat.Family()})
 	name := fmt.Sprintf("sourceloc-%s-%s-graph%d-data%d.safetensors", key, k, z.Graph, z.Data)
 	path := filepath.Join(z.Run.Models(), name)
 	if !z.Run.Fresh {

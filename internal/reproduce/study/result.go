@@ -21,7 +21,8 @@ type Manifest struct {
 	Experiment string  `json:"experiment"`
 	Settings   Options `json:"settings"`
 	Version    string  `json:"version"` // of the program
-	Kernels    string  `json:"kernels"` // bits are promised per kernel set
+	Kernels    string  `json:"kernels"`
+	Family     string  `json:"family,omitempty"` // bits are promised per family of kernel sets
 }
 
 // Machine is where and how long a run took.

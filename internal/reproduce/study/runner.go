@@ -46,7 +46,7 @@ func (e Experiment) compute(ctx context.Context, r *Run) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result.Manifest = Manifest{Experiment: e.Name, Settings: r.Options, Version: r.Version, Kernels: mat.Kernels()}
+	result.Manifest = Manifest{Experiment: e.Name, Settings: r.Options, Version: r.Version, Kernels: mat.Kernels(), Family: mat.Family()}
 	result.Machine = Machine{
 		CPU: r.CPU, Cores: runtime.NumCPU(), Threads: r.workers(), Go: runtime.Version(), Seconds: r.seconds,
 	}
@@ -152,7 +152,7 @@ func unitOf[T any](
 	ctx context.Context, r *Run, work float64, name string, key any, do func(ctx context.Context) (T, error),
 ) (T, error) {
 	file := r.path(filepath.Join("units", name+".json"))
-	want := Fingerprint([]any{r.Version, mat.Kernels(), key})
+	want := Fingerprint([]any{r.Version, mat.Family(), key})
 	var s stored[T]
 	if !r.Fresh && readJSON(file, &s) == nil && s.Key == want {
 		r.Advance(work, "%s: stored", name)
@@ -200,6 +200,12 @@ func ReadManifest(path string) (Manifest, error) {
 	var m Manifest
 	if err := readJSON(path, &m); err != nil {
 		return m, fmt.Errorf("manifest: %w", err)
+	}
+	if m.Family == "" { // earlier versions named the set alone
+		m.Family = "fused"
+		if m.Kernels == "portable" {
+			m.Family = "portable"
+		}
 	}
 	return m, m.Settings.Validate()
 }
