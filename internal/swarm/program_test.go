@@ -30,14 +30,20 @@ var agentProgram = sync.OnceValues(func() (string, error) { return build("wdgnn-
 // wholeProgram builds the program wdgnn, once.
 var wholeProgram = sync.OnceValues(func() (string, error) { return build("wdgnn") })
 
-func build(name string) (path string, err error) {
+// programs returns where programs are built.
+func programs() (dir string, err error) {
 	if built == "" {
-		if built, err = os.MkdirTemp("", "wdgnn-test-"); err != nil {
-			return "", err
-		}
+		built, err = os.MkdirTemp("", "wdgnn-test-")
+	}
+	return built, err
+}
+
+func build(name string) (path string, err error) {
+	if _, err := programs(); err != nil {
+		return "", err
 	}
 	args := []string{"build", "-o", built}
-	if mat.Kernels() == "portable" { // the same bits as in this process
+	if mat.Family() == "portable" { // the same bits as in this process
 		args = append(args, "-tags", "purego")
 	}
 	if out, err := exec.Command("go", append(args, "github.com/wdgnn/wdgnn/cmd/"+name)...).CombinedOutput(); err != nil {
