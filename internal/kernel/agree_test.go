@@ -22,7 +22,7 @@ func TestSetsOfAFamilyAgree(t *testing.T) {
 				t.Skipf("SKIPPED %s: %s is what others of its family are compared with", t.Name(), o.name)
 			}
 			rng := rand.New(rand.NewPCG(17, 18))
-			for range 400 {
+			for range fewer(400) {
 				compareProducts(t, o.set, first[o.set.Family], rng)
 			}
 			for n := range 200 {
