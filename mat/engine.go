@@ -15,6 +15,8 @@ import (
 type Engine struct {
 	threads int
 	pool    *pool               // nil for one thread
+	slot    int                 // of the pool: 0, or that of a thread within Share
+	within  []*Engine           // one per thread, for Within
 	job     job                 // the product at hand; written before helpers see it
 	rows    int                 // of its destination
 	parts   int                 // in how many it is cut
@@ -35,6 +37,11 @@ func NewEngine(threads int) *Engine {
 	if threads > 1 {
 		e.part = e.runPart
 		e.pool = newPool(threads-1, threads <= runtime.GOMAXPROCS(0))
+		for t := range min(threads, mostSlots-1) {
+			inner := &Engine{threads: threads, pool: e.pool, slot: t + 1}
+			inner.part = inner.runPart
+			e.within = append(e.within, inner)
+		}
 	}
 	return e
 }
@@ -58,8 +65,8 @@ func (e *Engine) Close() {
 // Share calls work for every part, 0 ≤ part < parts, on the threads of e, each
 // part once, and returns when all are finished. Parts begin in ascending order.
 // The thread is a number below Threads that no two calls have at the same time:
-// by it a part finds memory of its own. Work must not use e. A nil Engine and one
-// of a single thread run all parts on the calling goroutine.
+// by it a part finds memory of its own. Work must not use e; see Within. A nil
+// Engine and one of a single thread run all parts on the calling goroutine.
 //
 // It is for pieces of work larger than a product, such as passes of a model.
 // Results do not depend on the number of threads if every part writes memory of
@@ -71,35 +78,63 @@ func (e *Engine) Share(parts int, work func(thread, part int)) {
 		}
 		return
 	}
-	e.pool.share(parts, work)
+	e.pool.share(e.slot, max(e.slot-1, 0), parts, work)
+}
+
+// Within returns the Engine that a part of Share may use on the given thread: its
+// products are shared with threads that have no part to run.
+func (e *Engine) Within(thread int) *Engine {
+	if e == nil || thread >= len(e.within) {
+		return nil
+	}
+	return e.within[thread]
 }
 
 const (
-	// worthSharing is the number of multiply-adds below which another thread
-	// costs more than it saves.
-	worthSharing = 1 << 20
+	// worthWaking is the number of multiply-adds below which waking another
+	// thread costs more than it saves, worthSharing the same for one that is
+	// awake and has nothing to do.
+	worthWaking  = 1 << 20
+	worthSharing = 1 << 17
 
 	// partWork is the least number of multiply-adds in a part.
-	partWork = 1 << 18
+	partWork = 1 << 16
 
 	// partsEach is how many parts there are for each thread, if they are large
 	// enough: one that the system holds up leaves the rest to others.
 	partsEach = 4
 )
 
-// do runs j over n rows, on all threads if work, its number of multiply-adds,
+// do runs j over n rows, on several threads if work, its number of multiply-adds,
 // makes that worth while.
 func (e *Engine) do(j *job, n, work int) {
 	if e == nil || e.pool == nil || work < worthSharing {
 		j.run(0, n)
 		return
 	}
-	e.job, e.rows, e.parts = *j, n, min(work/partWork, partsEach*e.threads)
+	parts := min(work/partWork, partsEach*e.free(work)+1)
 	if j.op == opMulATB { // every part reads all of B
-		e.parts = min(e.parts, e.threads)
+		parts = min(parts, e.threads)
 	}
-	e.pool.share(e.parts, e.part)
+	if parts < 2 {
+		j.run(0, n)
+		return
+	}
+	e.job, e.rows, e.parts = *j, n, parts
+	e.pool.share(e.slot, max(e.slot-1, 0), parts, e.part)
 	e.job = job{} // keep no reference to the operands
+}
+
+// free returns how many other threads a product of that much work may use.
+func (e *Engine) free(work int) int {
+	awake, asleep := int(e.pool.looking.Load()), int(e.pool.sleeping.Load())
+	if e.slot == 0 { // nobody else brings work
+		awake = e.pool.helpers - asleep
+	}
+	if work >= worthWaking {
+		return awake + asleep
+	}
+	return awake
 }
 
 // runPart runs one part of the product at hand.

@@ -1,7 +1,9 @@
 package mat_test
 
 import (
+	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -61,6 +63,55 @@ func TestShareRunsSideBySide(t *testing.T) {
 				t.Errorf("part %d was alone for 20 s", part)
 			}
 		})
+	}
+}
+
+// What a part brings is shared with threads that have none: two of a part's own
+// parts meet, and products within parts have the bits of those outside.
+func TestWithinSharesWithIdleThreads(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	a, b, want := normal(rng, 600, 200), normal(rng, 200, 40), mat.NewDense(600, 40, nil)
+	mat.Serial.Mul(want, a, b)
+	for _, threads := range []int{2, 3, 8} {
+		e := mat.NewEngine(threads)
+		results := make([]mat.Dense, 5)
+		for round := range 20 {
+			var met [2]chan struct{}
+			var here [2]atomic.Int32
+			for i := range met {
+				met[i] = make(chan struct{})
+			}
+			if threads > 2 {
+				e.Share(2, func(thread, outer int) {
+					e.Within(thread).Share(2, func(_, _ int) { meet(t, &here[outer], met[outer]) })
+				})
+			}
+			e.Share(len(results), func(thread, k int) {
+				results[k] = results[k].Resize(600, 40)
+				e.Within(thread).Mul(results[k], a, b)
+			})
+			for k, got := range results {
+				if !slices.Equal(got.Data, want.Data) {
+					t.Fatalf("%d threads, round %d, part %d: got another product, want the same bits", threads, round, k)
+				}
+			}
+		}
+		e.Close()
+	}
+	if e := mat.Serial.Within(0); e != nil {
+		t.Errorf("got %v within the nil Engine, want nil", e)
+	}
+}
+
+// meet waits until two are here.
+func meet(t *testing.T, here *atomic.Int32, met chan struct{}) {
+	if here.Add(1) == 2 {
+		close(met)
+	}
+	select {
+	case <-met:
+	case <-time.After(20 * time.Second):
+		t.Error("a part was alone for 20 s, want help")
 	}
 }
 

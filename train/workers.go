@@ -77,8 +77,11 @@ func (c *workers) fold(on bool) {
 func (c *workers) gradient(grad []float32, batch []int, draw Draw) (float64, error) {
 	c.batch, c.draw = batch, draw
 	c.passes = c.data.Passes(len(batch), c.rows)
-	// A batch of one pass has nothing to share out but its products.
-	c.all[0].tape.Engine = nil
+	// A batch of one pass has nothing to share out but its products; of several,
+	// those who have no pass help with the products of others.
+	for w := range c.all {
+		c.all[w].tape.Engine = c.engine.Within(w)
+	}
 	if c.passes == 1 {
 		c.all[0].tape.Engine = c.engine
 	}
