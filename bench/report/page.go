@@ -16,8 +16,8 @@ const head = `# Speed compared with PyTorch
 <!-- Written by "go run ./bench/report" from the lines in bench/results; a test checks that it matches them. -->
 
 Each row is one task that both sides run with the same mathematics, sizes and number of threads: ours is
-"wdgnn bench", the peer's is [peers/torch_bench.py](peers/torch_bench.py). The two take turns, task by task and round by
-round, so that both meet the same noise; a time is the best of all runs of all rounds. "make bench-peers" measures again
+"wdgnn bench", the peer's is [peers/torch_bench.py](peers/torch_bench.py). The two take turns within a run, so that both
+meet the same noise; a time is the best of all runs of all rounds. "make bench-peers" measures again
 and adds to the raw lines in [results/](results); for each task the table shows the newest run.
 
 Where there are several sensible ways to write a task for PyTorch, all are measured, and the ratio is that to the
