@@ -60,6 +60,11 @@ Tasks:
 	}
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object per task and line")
 	cmd.Flags().StringSliceVar(&c.tasks, "tasks", nil, "tasks to run, separated by commas (default all)")
+	var names []string
+	for _, t := range perf.Tasks() {
+		names = append(names, t.Name)
+	}
+	words(cmd, "tasks", names...)
 	cmd.Flags().IntVar(&c.threads, "threads", 1, "threads to compute on, -1 for all")
 	cmd.Flags().Float64Var(&c.seconds, "seconds", 2, "time to spend on each task, at least three runs")
 	cmd.Flags().StringVar(&c.kernel, "kernel", "", "the same as --kernels (default the fastest)")

@@ -53,6 +53,7 @@ type CertifyCommand struct {
 
 	paper bool
 	nodes int
+	quiet bool
 	json  bool
 
 	dropSet bool
@@ -100,7 +101,7 @@ read the page, doc/theory.md derives the bounds.
   wdgnn certify first/run/model.safetensors --paper --run first/online --out charts`,
 		Args: arguments("MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			c.Stdout, c.Stderr = cmd.OutOrStdout(), told(cmd, c.quiet)
 			c.model, c.dropSet, c.noiseSet = args[0], cmd.Flags().Changed("drop"), cmd.Flags().Changed("noise")
 			return c.Run(cmd.Context())
 		},
@@ -132,7 +133,11 @@ func (c *CertifyCommand) flags(cmd *cobra.Command) {
 	f.Uint64Var(&c.seed, "seed", 1, "of links that are lost at random, and of random signals")
 	f.IntVar(&c.threads, "threads", -1, "threads to compute on, -1 for all; they do not change the result")
 	f.StringVar(&c.out, "out", "", "folder to write charts to")
+	f.BoolVarP(&c.quiet, "quiet", "q", false, "show no progress")
 	f.BoolVar(&c.json, "json", false, "print one JSON object, with every answer")
+	words(cmd, "on", "train", "valid", "test")
+	words(cmd, "of", "links", "nodes")
+	words(cmd, "norm", "l2", "linf")
 	f.BoolVar(&c.paper, "paper", false, "compute the paper's theorems; --perturbed and --run do too")
 	f.StringVar(&c.other, "perturbed", "", "the graph as it may become, on the same nodes")
 	f.StringVar(&c.run, "run", "", "folder of an online run to hold against Theorems 2 and 3")

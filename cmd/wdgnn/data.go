@@ -48,7 +48,7 @@ Downloads a data set from its publisher into a folder, after checking size,
 checksum and content. Nothing half-written is left; an interrupted download goes
 on where it stopped when the command is given again. This program ships no data.`,
 		Example: `  wdgnn data get movielens-100k
-  wdgnn data get movielens-1m --data elsewhere/ml-1m`,
+  wdgnn data get movielens-1m --out elsewhere/ml-1m`,
 		Args:      arguments("NAME"),
 		ValidArgs: dataset.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,10 +56,11 @@ on where it stopped when the command is given again. This program ships no data.
 			return c.Run(cmd.Context())
 		},
 	}
-	cmd.Flags().StringVar(&c.dir, "data", "", "folder to make (default data/ml-100k or data/ml-1m, where other commands look)")
+	cmd.Flags().StringVar(&c.dir, "out", "", "folder to make (default data/ml-100k or data/ml-1m, where other commands look)")
 	cmd.Flags().StringVar(&c.url, "url", dataset.Base, "address of the folder that holds the archive")
 	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "print no progress and no terms")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	renamed(cmd.Flags(), map[string]string{"data": "out"})
 	return cmd
 }
 

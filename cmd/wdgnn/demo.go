@@ -23,6 +23,7 @@ type DemoCommand struct {
 	seed      uint64
 	subgraphs int
 	agents    bool
+	quiet     bool
 	json      bool
 
 	page   page
@@ -59,7 +60,7 @@ that runs all nodes. wdgnn swarm up does the same with more to choose from.`,
   wdgnn demo --json | jq '.learners[] | {name, accuracy}'`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			c.Stdout, c.Stderr = cmd.OutOrStdout(), told(cmd, c.quiet)
 			switch {
 			case c.page.address != "":
 				return c.Show(cmd.Context())
@@ -79,6 +80,7 @@ that runs all nodes. wdgnn swarm up does the same with more to choose from.`,
 		"root of every random stream, the network included; networks differ in how hard they are")
 	cmd.Flags().IntVar(&c.subgraphs, "subgraphs", 8, "random subgraphs to average over")
 	cmd.Flags().BoolVar(&c.agents, "agents", false, "run the nodes as processes that hear their neighbours only")
+	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "show no progress")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print the result as one JSON object")
 	return cmd
 }

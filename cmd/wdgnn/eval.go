@@ -40,6 +40,7 @@ how it does with learning and without; what it has met it forecasts as trained.`
 	}
 	cmd.Flags().StringVar(&c.part, "on", "test", "samples to score: train, valid or test")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print the score as one JSON object")
+	words(cmd, "on", "train", "valid", "test")
 	_ = cmd.RegisterFlagCompletionFunc("on", cobra.FixedCompletions([]string{"train", "valid", "test"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

@@ -35,6 +35,7 @@ type FlockCommand struct {
 	out      string
 	transfer bool
 	large    bool
+	quiet    bool
 	json     bool
 
 	trainFlights, trainEpochs int
@@ -89,7 +90,7 @@ part of it), --loss 0.3 loses 3 messages in 10, --delay 2 delivers them 2 steps 
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			c.Stdout, c.Stderr = cmd.OutOrStdout(), told(cmd, c.quiet)
 			model := ""
 			if len(args) > 0 {
 				model = args[0]
@@ -118,8 +119,12 @@ part of it), --loss 0.3 loses 3 messages in 10, --delay 2 delivers them 2 steps 
 		"bound of features that the model was trained with; -1 means as its file says, and 30 where one is trained")
 	f.StringVar(&c.out, "out", "flight", "folder for recordings, and for the model if one is trained")
 	f.IntVar(&c.trainFlights, "train-flights", flockTrainFlights, "without MODEL: flights of the expert to learn from")
-	f.IntVar(&c.trainEpochs, "train-epochs", flockTrainEpochs, "without MODEL: epochs of training")
+	f.IntVar(&c.trainEpochs, "epochs", flockTrainEpochs, "without MODEL: epochs of training")
+	f.BoolVarP(&c.quiet, "quiet", "q", false, "show no progress")
 	f.BoolVar(&c.json, "json", false, "print the result as one JSON object")
+	renamed(f, map[string]string{"train-epochs": "epochs"})
+	words(cmd, "online", string(flock.OnlineOff), string(flock.OnlineCentralized), string(flock.OnlineDistributed))
+	words(cmd, "cost", string(flock.CostDistances), string(flock.CostVelocities))
 	return cmd
 }
 
@@ -184,7 +189,7 @@ func (c *FlockCommand) settle() error {
 		}
 	}
 	if c.trainFlights < 1 || c.trainEpochs < 1 {
-		errs = append(errs, fmt.Errorf("--train-flights is %d and --train-epochs is %d, want at least 1", c.trainFlights, c.trainEpochs))
+		errs = append(errs, fmt.Errorf("--train-flights is %d and --epochs is %d, want at least 1", c.trainFlights, c.trainEpochs))
 	}
 	return errors.Join(errs...)
 }

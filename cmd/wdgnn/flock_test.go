@@ -28,7 +28,7 @@ func TestFlockUsage(t *testing.T) {
 		{"--delay -1", exitUsage, "delay_steps is -1"},
 		{"--flights 0", exitUsage, "flights is 0"},
 		{"--near-cap -3", exitUsage, "--near-cap is -3"},
-		{"--train-epochs 0", exitUsage, "--train-epochs is 0"},
+		{"--train-epochs 0", exitUsage, "--epochs is 0"},
 		{"a b", exitUsage, "one model at a time"},
 		{"nothing.safetensors", exitFailure, "nothing.safetensors"},
 	} {

@@ -59,7 +59,7 @@ MovieLens: wdgnn data get.`,
 	cmd.Flags().StringVar(&c.task, "task", "classify",
 		"classify, regress or forecast for your own data, or a scenario: sourceloc, flocking or movies")
 	cmd.Flags().BoolVar(&c.force, "force", false, "overwrite files that are there")
-	_ = cmd.RegisterFlagCompletionFunc("task", cobra.FixedCompletions(tasks, cobra.ShellCompDirectiveNoFileComp))
+	words(cmd, "task", tasks...)
 	return cmd
 }
 
@@ -90,7 +90,7 @@ func (c *InitCommand) Run() error {
 		w.printf("wrote %s\n", f.path)
 	}
 	if c.task == "movies" {
-		w.printf("Try: wdgnn data get movielens-100k --data %s, and then\n", filepath.Join(c.dir, "data", "ml-100k"))
+		w.printf("Try: wdgnn data get movielens-100k --out %s, and then\n", filepath.Join(c.dir, "data", "ml-100k"))
 	}
 	w.printf("Try: wdgnn train %s\n", files[0].path)
 	if c.task == "forecast" {

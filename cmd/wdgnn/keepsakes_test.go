@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/box"
@@ -222,6 +224,9 @@ func TestKeepsakeHelps(t *testing.T) {
 			var want []string
 			if m := flag.FindStringSubmatch(line); m != nil {
 				want = []string{m[1], preset.FindString(line)}
+				if f := flagOf(t, args, m[1]); f != nil { // by its name of today
+					want[0] = strings.Replace(m[1], firstWord(m[1]), "--"+f.Name, 1)
+				}
 				if m[1] == "--preset string" { // auto since then; the other names are still read
 					want = want[:1]
 				}
@@ -239,6 +244,18 @@ func TestKeepsakeHelps(t *testing.T) {
 		}
 	}
 }
+
+// flagOf returns the flag of a command that text begins with, by whatever name.
+func flagOf(t *testing.T, args []string, text string) *pflag.Flag {
+	t.Helper()
+	cmd, _, err := newRoot().Find(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd.Flags().Lookup(strings.TrimPrefix(firstWord(text), "--"))
+}
+
+func firstWord(text string) string { return regexp.MustCompile(`^[\w-]+`).FindString(text) }
 
 // Configurations mean what they meant. The fingerprint is what a checkpoint is
 // known by: with another one no run could be continued.

@@ -72,6 +72,46 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// A shell completes what commands and flags take, and flags go by their old names
+// too, which -h does not show.
+func TestCompletion(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{"reproduce tab", "table1"},
+		{"swarm up --bus ", "nats"},
+		{"swarm up --pace ", "asynchronous"},
+		{"swarm up --preset ", "newton"},
+		{"swarm up --task ", "flocking"},
+		{"init --task ", "forecast"},
+		{"bench --tasks ", "gemm_2500_192_32"},
+		{"certify --norm ", "linf"},
+		{"flock --online ", "distributed"},
+		{"online --preset ", "heard"},
+		{"eval --on ", "valid"},
+	} {
+		code, stdout, stderr := exec(t.Context(), append([]string{"__complete"}, strings.Split(c.line, " ")...)...)
+		if code != exitOK || !strings.Contains("\n"+stdout, "\n"+c.want+"\n") {
+			t.Errorf("wdgnn %s: got %q and %q, want %s", c.line, stdout, stderr, c.want)
+		}
+	}
+	for _, c := range []struct{ command, old, today string }{
+		{"swarm up", "dir", "out"},
+		{"data get", "data", "out"},
+		{"swarm keys join", "address", "addr"},
+		{"flock", "train-epochs", "epochs"},
+	} {
+		cmd, _, err := newRoot().Find(strings.Split(c.command, " "))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := cmd.Flags().Lookup(c.old); f == nil || f.Name != c.today {
+			t.Errorf("wdgnn %s --%s is not --%s", c.command, c.old, c.today)
+		}
+		if help := cmd.UsageString(); strings.Contains(help, "--"+c.old+" ") || !strings.Contains(help, "--"+c.today+" ") {
+			t.Errorf("wdgnn %s -h: %q", c.command, help)
+		}
+	}
+}
+
 func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -68,6 +68,7 @@ func (c *OnlineCommand) command() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&c.out, "out", "", "folder to write to, instead of online.out of the configuration")
 	cmd.Flags().String("preset", "", "how nodes learn, instead of online.preset of the configuration: "+strings.Join(rule.Presets(), ", "))
+	words(cmd, "preset", rule.Presets()...)
 	cmd.Flags().Int("threads", 0, "threads to compute on, -1 for all, instead of what the configuration says; they do not change the result")
 	cmd.Flags().StringVar(&c.resume, "resume", "", "continue the run in that folder; it ends as if it had not been interrupted")
 	cmd.Flags().BoolVar(&c.force, "force", false, "replace the online run that is in the folder")

@@ -76,6 +76,7 @@ flights×steps×robots×2, of movies each user's rating of the target.`,
 	cmd.Flags().BoolVar(&c.directed, "directed", false, "links have a direction: src is heard by dst")
 	cmd.Flags().IntVar(&c.threads, "threads", 1, "threads to compute on, -1 for all; they do not change the result")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print what was written as one JSON object")
+	words(cmd, "on", "train", "valid", "test")
 	return cmd
 }
 

@@ -24,6 +24,7 @@ type ReproduceCommand struct {
 
 	options study.Options
 	from    string
+	quiet   bool
 	json    bool
 }
 
@@ -53,6 +54,7 @@ costs: they have no gates. Those of traffic are bounded, as forecasts are.`,
   wdgnn reproduce traffic --data data/metr-la               speed.csv and adjacency.csv of METR-LA
   wdgnn reproduce table1 --json | jq '.tables[0].rows[] | .name, .cells[1].value.mean'
   wdgnn reproduce --from reproduce/table1/manifest.json     the same run again`,
+		ValidArgs: experiments(),
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case c.from == "" && len(args) == 0:
@@ -63,7 +65,7 @@ costs: they have no gates. Those of traffic are bounded, as forecasts are.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			c.Stdout, c.Stderr = cmd.OutOrStdout(), told(cmd, c.quiet)
 			name := ""
 			if len(args) > 0 {
 				name = args[0]
@@ -82,6 +84,7 @@ costs: they have no gates. Those of traffic are bounded, as forecasts are.`,
 	f.StringVar(&c.options.Out, "out", "reproduce", "folder for results and models")
 	f.BoolVar(&c.options.Fresh, "fresh", false, "compute everything anew, whatever the folder holds")
 	f.StringVar(&c.from, "from", "", "run with the settings of a manifest that an earlier run left")
+	f.BoolVarP(&c.quiet, "quiet", "q", false, "show no progress")
 	f.BoolVar(&c.json, "json", false, "print the result as one JSON object")
 	f.IntVar(&c.options.Epochs, "epochs", 0, "epochs of training; 0 means as documented")
 	f.IntVar(&c.options.Subgraphs, "subgraphs", 0, "random subgraphs per realization; 0 means as documented")
@@ -91,13 +94,15 @@ costs: they have no gates. Those of traffic are bounded, as forecasts are.`,
 	return cmd
 }
 
-func experimentNames() string {
-	var names []string
+// experiments returns what can be run.
+func experiments() (names []string) {
 	for _, e := range reproduce.Experiments() {
 		names = append(names, e.Name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
+
+func experimentNames() string { return strings.Join(experiments(), ", ") }
 
 // Run runs the experiment and prints its result.
 func (c *ReproduceCommand) Run(ctx context.Context, name string) error {
@@ -119,7 +124,8 @@ func (c *ReproduceCommand) Run(ctx context.Context, name string) error {
 	}
 	e, ok := reproduce.Find(name)
 	if !ok {
-		return usageError{"wdgnn reproduce", fmt.Errorf("no experiment is called %q; try one of %s", name, experimentNames())}
+		return usageError{"wdgnn reproduce", fmt.Errorf("no experiment is called %q%s; try one of %s",
+			name, meant(name, experiments()), experimentNames())}
 	}
 	if err := o.Validate(); err != nil {
 		return usageError{"wdgnn reproduce", err}

@@ -72,6 +72,7 @@ predictions move; doc/page.md describes it.`,
 	f.StringVar(&c.address, "addr", "127.0.0.1:8080", "address to listen at; other machines can reach it only with --token-file")
 	f.StringVar(&c.tokenFile, "token-file", "", "file with the token that requests must bear")
 	f.StringVar(&c.preset, "preset", "literal", "steps of the learner: literal (the plain gradient) or whitened")
+	words(cmd, "preset", "literal", "whitened")
 	f.Float64Var(&c.step, "step-size", 0, "step size of the learner; 0 does not learn (default 0.01 for literal, 0.001 for whitened)")
 	f.IntVar(&c.window, "guard-window", 500, "users on whose last ratings the learner must not be worse than the model as trained")
 	f.IntVar(&c.limit.Burst, "user-burst", 30, "ratings of one user at once that are learned from")

@@ -31,15 +31,15 @@ file, as wdgnn online would have left it: predict, eval, inspect and online take
 and agents that begin with it go on from there.
 
 A folder is that of state: in a box's agent.yaml, copied from the box or where it
-is, one that holds several of these, or that of wdgnn swarm up --dir. Nothing in it
+is, one that holds several of these, or that of wdgnn swarm up --out. Nothing in it
 is changed, and boxes may go on meanwhile; but they are then at different steps,
 which is an error, as is a box whose folder is not there: stop them first, or say
 --partial, which takes every node from where it is and leaves those that are missing
 as the model has them.
 
 The model is the file that the boxes began with, model: in agent.yaml; that of a
-folder of wdgnn swarm up --dir is in there.`,
-		Example: `  wdgnn swarm up --model first/run/model.safetensors --config first/config.yaml --processes 5 --dir field
+folder of wdgnn swarm up --out is in there.`,
+		Example: `  wdgnn swarm up --model first/run/model.safetensors --config first/config.yaml --processes 5 --out field
   wdgnn swarm collect field --out adapted.safetensors
   wdgnn online adapted.safetensors first/config.yaml             go on in one process
   wdgnn swarm collect box-1/state box-2/state box-3/state --model model.safetensors --out adapted.safetensors
@@ -48,7 +48,7 @@ folder of wdgnn swarm up --dir is in there.`,
 			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			switch {
 			case len(args) == 0:
-				return usageError{cmd.CommandPath(), errors.New("name the folders of the boxes' checkpoints, or that of wdgnn swarm up --dir")}
+				return usageError{cmd.CommandPath(), errors.New("name the folders of the boxes' checkpoints, or that of wdgnn swarm up --out")}
 			case c.out == "":
 				return usageError{cmd.CommandPath(), errors.New("--out FILE says where the model goes, such as adapted.safetensors")}
 			}
@@ -56,7 +56,7 @@ folder of wdgnn swarm up --dir is in there.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&c.model, "model", "", "model file that the boxes began with; that in a folder of wdgnn swarm up --dir if left out")
+	f.StringVar(&c.model, "model", "", "model file that the boxes began with; that in a folder of wdgnn swarm up --out if left out")
 	f.StringVar(&c.out, "out", "", "model file to write")
 	f.BoolVar(&c.partial, "partial", false, "take what is there: nodes that are missing stay as the model has them, and steps may differ")
 	f.BoolVar(&c.force, "force", false, "replace the file that --out names")

@@ -36,7 +36,7 @@ record from the new one, or from each other; nobody has to stop.
 
 With --config the new box's own agent.yaml, which lists all hosts and itself,
 nothing else need be said. With that of another host, name --host, --nodes and,
-for direct links, --address. Links are those of the configuration, of --graph that
+for direct links, --addr. Links are those of the configuration, of --graph that
 have a new node at one end, and --links. Without any, the new host and all others
 may hear each other, and worlds say who has links with whom.
 
@@ -45,7 +45,7 @@ its box takes member.json from its folder of keys, and makes the nodes when its
 world first speaks of them.`,
 		Example: `  wdgnn swarm keys join --keys keys --config box-5/agent.yaml
   scp -r keys/host-5 box-5:                     its folder, and server/ to the servers
-  wdgnn swarm keys join --config agent.yaml --host 5 --nodes 50-54 --links 50-3,51-4:0.5 --address box-5:7411
+  wdgnn swarm keys join --config agent.yaml --host 5 --nodes 50-54 --links 50-3,51-4:0.5 --addr box-5:7411
   wdgnn swarm keys join --config agent.yaml --host 2 --nodes 55 --links 55-21,55-30 --sensor 55=bypass
   scp keys/host-2/member.json box-2:host-2/     the others hear of it from box 2`,
 		Args: noArguments,
@@ -62,11 +62,12 @@ world first speaks of them.`,
 	f.StringVar(&c.config, "config", "", "configuration of the new host, or of any other: run, hosts, nodes, addresses")
 	f.IntVar(&c.host, "host", -1, "number of the host; that of the configuration by default")
 	f.StringVar(&c.joining.Nodes, "nodes", "", "nodes that it gets, such as 50-54; those of the configuration by default")
-	f.StringVar(&c.joining.Address, "address", "", "where others find it, for direct links; that of the configuration by default")
+	f.StringVar(&c.joining.Address, "addr", "", "where others find it, for direct links; that of the configuration by default")
 	f.StringSliceVar(&c.joining.Links, "links", nil, "links of its nodes, such as 50-3,51-4:0.5")
 	f.StringVar(&c.graph, "graph", "", "links of its nodes, as wdgnn train reads graphs")
 	f.StringSliceVar(&c.sensors, "sensor", nil, "names of its nodes where they forecast, such as 55=bypass")
 	f.IntVar(&c.joining.Years, "years", 0, "how long the certificate of a new host is valid; 0 means 1")
+	renamed(f, map[string]string{"address": "addr"})
 	return cmd
 }
 

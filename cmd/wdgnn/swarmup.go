@@ -16,10 +16,12 @@ import (
 
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/box"
+	"github.com/wdgnn/wdgnn/internal/flock"
 	"github.com/wdgnn/wdgnn/internal/live"
 	"github.com/wdgnn/wdgnn/internal/serve"
 	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -40,6 +42,7 @@ type SwarmUpCommand struct {
 	page       page
 	record     string
 	json       bool
+	quiet      bool
 	hosts      bool // the number of processes was given
 }
 
@@ -70,7 +73,7 @@ outputs and parameters of every node bit for bit. Things can be made to go
 wrong: processes killed and started again, frames lost, delayed, doubled,
 reordered, hosts cut off, the server restarted.
 
-With --dir the folder keeps configurations (host-3.yaml, as wdgnn agent reads
+With --out the folder keeps configurations (host-3.yaml, as wdgnn agent reads
 them), keys, logs, checkpoints and result.json.`,
 		Example: `  wdgnn swarm up --processes 50 --verify
   wdgnn swarm up --processes 5 --steps 2000 --kill 3@2s-4s --loss 0.1
@@ -78,12 +81,12 @@ them), keys, logs, checkpoints and result.json.`,
   wdgnn swarm up --task flocking --processes 50 --rate 20 --seconds 30
   wdgnn swarm up --task flocking --model flight/model.safetensors --processes 10 --rate 100 --kill 7@1s
   wdgnn swarm up --task flocking --processes 10 --page
-  wdgnn swarm up --model first/run/model.safetensors --config first/config.yaml --processes 5 --dir field
+  wdgnn swarm up --model first/run/model.safetensors --config first/config.yaml --processes 5 --out field
   wdgnn swarm collect field --out adapted.safetensors
   wdgnn swarm up --processes 5 --json | jq '{steps_per_second, accuracy, late_share}'`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			c.Stdout, c.Stderr = cmd.OutOrStdout(), told(cmd, c.quiet)
 			if err := c.own(cmd.Flags()); err != nil {
 				return usageError{cmd.CommandPath(), err}
 			}
@@ -113,8 +116,15 @@ them), keys, logs, checkpoints and result.json.`,
 	f.StringVar(&c.page.address, "page", "", "show a page at this `address` (default of --page alone "+pageAddress+")")
 	f.Lookup("page").NoOptDefVal = pageAddress
 	f.StringVar(&c.record, "record", "", "`folder` that keeps what a page would show, for wdgnn view")
-	f.StringVar(&c.dir, "dir", "", "folder to keep; nothing means one that is removed")
+	f.StringVar(&c.dir, "out", "", "folder to keep; nothing means one that is removed")
+	f.BoolVarP(&c.quiet, "quiet", "q", false, "show no progress")
 	f.BoolVar(&c.json, "json", false, "print the result as one JSON object")
+	renamed(f, map[string]string{"dir": "out"})
+	words(cmd, "bus", box.BusNATS, box.BusTCP, swarm.BusMem)
+	words(cmd, "pace", string(host.Lockstep), string(host.RealTime), string(host.Asynchronous))
+	words(cmd, "task", "sourceloc", "flocking")
+	words(cmd, "preset", rule.Presets()...)
+	words(cmd, "cost", string(flock.CostDistances), string(flock.CostVelocities))
 	return cmd
 }
 
@@ -349,7 +359,7 @@ func workFolder(dir string) (string, func(), error) {
 		return dir, func() { os.RemoveAll(dir) }, err
 	}
 	if _, err := os.Stat(filepath.Join(dir, "keys")); err == nil {
-		return "", nil, helpful{fmt.Errorf("%s holds a swarm already", dir), "another --dir, or rm -r " + dir}
+		return "", nil, helpful{fmt.Errorf("%s holds a swarm already", dir), "another --out, or rm -r " + dir}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return "", nil, err
 	}

@@ -66,7 +66,7 @@ func recognize(dir string) (format, error) {
 	var found []format
 	var names, seen []string
 	if info, err := os.Stat(dir); err != nil {
-		return format{}, &Problem{fmt.Errorf("dataset: %w", err), "wdgnn data get movielens-100k --data " + dir}
+		return format{}, &Problem{fmt.Errorf("dataset: %w", err), "wdgnn data get movielens-100k --out " + dir}
 	} else if !info.IsDir() {
 		return format{}, fmt.Errorf("dataset: %s is not a folder; name the folder that holds it", dir)
 	}

@@ -54,7 +54,7 @@ func TestLoad(t *testing.T) {
 		}
 	}
 	_, err := Load(filepath.Join(t.TempDir(), "none"))
-	wantProblem(t, err, "none", "wdgnn data get movielens-100k --data ")
+	wantProblem(t, err, "none", "wdgnn data get movielens-100k --out ")
 }
 
 func TestFind(t *testing.T) {

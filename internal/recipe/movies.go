@@ -107,7 +107,7 @@ func OpenRatings(dir, set string) (*movies.Ratings, error) {
 		}
 		return nil, &dataset.Problem{
 			Err: fmt.Errorf("no ratings in %s: %w", where, err),
-			Try: fmt.Sprintf("wdgnn data get %s --data %s", set, dir),
+			Try: fmt.Sprintf("wdgnn data get %s --out %s", set, dir),
 		}
 	}
 	return all, err

@@ -276,11 +276,11 @@ func TestMissingRatings(t *testing.T) {
 	}{
 		{
 			Table4, "", filepath.Join(here, "data", "ml-100k"),
-			"wdgnn data get movielens-100k --data data/ml-100k, or name the folder that holds them with --data",
+			"wdgnn data get movielens-100k --out data/ml-100k, or name the folder that holds them with --data",
 		},
-		{Million, "", filepath.Join(here, "data", "ml-1m"), "wdgnn data get movielens-1m --data data/ml-1m, or name"},
-		{Table4, empty, empty, "wdgnn data get movielens-100k --data " + empty},
-		{Table4, "nowhere", filepath.Join(here, "nowhere"), "wdgnn data get movielens-100k --data nowhere"},
+		{Million, "", filepath.Join(here, "data", "ml-1m"), "wdgnn data get movielens-1m --out data/ml-1m, or name"},
+		{Table4, empty, empty, "wdgnn data get movielens-100k --out " + empty},
+		{Table4, "nowhere", filepath.Join(here, "nowhere"), "wdgnn data get movielens-100k --out nowhere"},
 	} {
 		o := studytest.Options(t.TempDir())
 		o.Data = c.data
