@@ -198,7 +198,8 @@ func (l *life) fly() {
 	c.Robots, c.DurationSeconds = 15, 0.2
 	s := must[*flocking.Swarm](l.t)(flocking.New(c, random.Stream(3, "start")))
 	o := must[*online.Observer](l.t)(online.NewObserver(l.model(flocking.Features, 2, gnn.Tanh), online.Config{Nodes: c.Robots, Delayed: true}))
-	learner := must[*online.Consensus](l.t)(online.NewConsensus(o, rule.Config{StepSize: rule.StepSize{Value: 0.01}, Mixing: 1, ClipNorm: 1}))
+	r := rule.Config{StepSize: rule.StepSize{Value: 0.01}, Mixing: 1, ClipNorm: 1}
+	learner := must[*online.Consensus](l.t)(online.NewConsensus(o, r))
 	x, u := mat.NewDense(c.Robots, flocking.Features, nil), mat.NewDense(c.Robots, 2, nil)
 	var cost flocking.Clearance
 	for range c.Steps() {

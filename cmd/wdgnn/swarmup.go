@@ -120,12 +120,17 @@ them), keys, logs, checkpoints and result.json.`,
 	f.BoolVarP(&c.quiet, "quiet", "q", false, "show no progress")
 	f.BoolVar(&c.json, "json", false, "print the result as one JSON object")
 	renamed(f, map[string]string{"dir": "out"})
+	completeSwarm(cmd)
+	return cmd
+}
+
+// completeSwarm completes flags in a shell.
+func completeSwarm(cmd *cobra.Command) {
 	words(cmd, "bus", box.BusNATS, box.BusTCP, swarm.BusMem)
 	words(cmd, "pace", string(host.Lockstep), string(host.RealTime), string(host.Asynchronous))
 	words(cmd, "task", "sourceloc", "flocking")
 	words(cmd, "preset", rule.Presets()...)
 	words(cmd, "cost", string(flock.CostDistances), string(flock.CostVelocities))
-	return cmd
 }
 
 // paceFlags adds the flags that say what steps wait for.
