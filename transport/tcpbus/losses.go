@@ -70,7 +70,14 @@ func (o *outlet) suffer(now time.Time, lost func(net.Conn) (uint64, bool)) []byt
 		return nil
 	}
 	total, known := lost(o.raw)
-	if !known || !o.losses.note(now, total) {
+	if !known {
+		return nil
+	}
+	if !o.losses.note(now, total) {
+		if o.hurried {
+			o.hurried = false
+			relax(o.raw)
+		}
 		return nil
 	}
 	if !o.hurried {

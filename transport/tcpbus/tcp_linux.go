@@ -22,18 +22,22 @@ func lostPackets(c net.Conn) (total uint64, known bool) {
 
 // hurry has the system send what was lost again after little more than a round trip,
 // and not wait longer and longer if that is lost as well. It says whether the system
-// can: Linux since 6.15.
+// can: Linux since 6.15, which wants two ticks of its clock at least.
 func hurry(c net.Conn) (brisk bool) {
+	return timeouts(c, 1, 5*time.Millisecond) || timeouts(c, 1, 20*time.Millisecond)
+}
+
+// relax has the system wait as usual again.
+func relax(c net.Conn) { timeouts(c, 0, 200*time.Millisecond) }
+
+// timeouts sets whether timeouts of a connection with little to send stay the same (1) or
+// double (0), and how much longer than a round trip they are at least.
+func timeouts(c net.Conn, steady int, least time.Duration) (done bool) {
 	control(c, func(fd int) {
-		_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_THIN_LINEAR_TIMEOUTS, 1)      // it also goes without
-		for _, wait := range []time.Duration{5 * time.Millisecond, 20 * time.Millisecond} { // two ticks of its clock at least
-			if unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_RTO_MIN_US, int(wait.Microseconds())) == nil {
-				brisk = true
-				return
-			}
-		}
+		_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_THIN_LINEAR_TIMEOUTS, steady) // it also goes without
+		done = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_RTO_MIN_US, int(least.Microseconds())) == nil
 	})
-	return brisk
+	return done
 }
 
 // control does something with the socket of a connection, if it has one.
