@@ -147,7 +147,7 @@ func (h *Machine) isCopy(f transport.Frame) bool {
 	}
 	header, again := h.reader.Again(mark.frame, f.Data)
 	if again {
-		h.number(f, header.Sequence)
+		h.number(f, header.Sequence, h.conductOf(f.From))
 		h.stats.Copies++
 	}
 	return again

@@ -367,7 +367,7 @@ func (h *Machine) otherwise(f transport.Frame, header agent.Header, messages []a
 	switch {
 	case c != nil && !c.gone && header.Plan == c.digest:
 		delete(h.others, f.From)
-		h.number(f, header.Sequence)
+		h.number(f, header.Sequence, h.conductOf(f.From))
 		h.passOver(f.From)
 		h.fromAhead(f, messages)
 	case c != nil && c.former != nil && header.Plan == c.before && h.fromBehind(f, header, messages):
@@ -398,13 +398,13 @@ func (h *Machine) fromAhead(f transport.Frame, messages []agent.Message) {
 		switch {
 		case !h.owns(f.From, m.From) || h.begun && m.Time <= h.time:
 		case m.Kind == agent.Ask:
-			mark.moves(m.Time)
+			h.moves(mark, m.Time)
 			if here {
 				pends = agent.Message{From: m.To, To: m.From, Time: m.Time, Kind: agent.NotYet, Exchange: m.Exchange}
 			}
 		case m.Kind == agent.Row || m.Kind == agent.Relay:
 			if m.To == agent.Everyone {
-				mark.moves(m.Time)
+				h.moves(mark, m.Time)
 			}
 			h.skipTo = min(h.skipTo, m.Time)
 			later, far = later || h.near(m.Time), true
@@ -448,7 +448,7 @@ func (h *Machine) fromBehind(f transport.Frame, header agent.Header, messages []
 		}
 	}
 	delete(h.others, f.From)
-	h.number(f, header.Sequence)
+	h.number(f, header.Sequence, h.conductOf(f.From))
 	h.passOver(f.From)
 	mark := h.mark(f.From)
 	mark.during = h.opened
@@ -460,7 +460,7 @@ func (h *Machine) fromBehind(f transport.Frame, header agent.Header, messages []
 		}
 		switch m.Kind {
 		case agent.Ask:
-			mark.moves(m.Time)
+			h.moves(mark, m.Time)
 			if n := c.former[m.To]; n != nil {
 				r, _ := n.Step(agent.Receive{Message: m})
 				again = append(again, r.Send...)
@@ -469,7 +469,7 @@ func (h *Machine) fromBehind(f transport.Frame, header agent.Header, messages []
 			h.notYet(mark, m)
 		case agent.Row:
 			if m.To == agent.Everyone {
-				mark.moves(m.Time)
+				h.moves(mark, m.Time)
 			}
 			h.stats.LateRows++
 		}

@@ -43,6 +43,7 @@ type Machine struct {
 
 	now       time.Duration // of the event that is being applied
 	time      uint64
+	farthest  uint64 // step of which anybody spoke
 	begun     bool   // there was a step
 	opened    uint64 // steps since the start
 	open      bool   // a step is under way

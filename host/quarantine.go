@@ -237,12 +237,18 @@ func (h *Machine) accuse(from transport.HostID, o offence, share float64, rows i
 	}
 }
 
-// weigh judges a host by the rows of a frame that was opened.
+// weigh judges a host by the rows of a frame that was opened. Those that it sent before
+// were counted then. Most are in order, of hosts against which there is nothing.
 func (h *Machine) weigh(from transport.HostID) {
+	c := h.conduct[from]
+	if h.tally.bad == 0 && (c == nil || c.points == 0 && c.idle == 0) {
+		h.tally.good = 0
+		return
+	}
 	t := h.tally
 	h.tally = tally{}
 	if m := h.spoke[from]; m != nil && m.again {
-		t.good = 0 // it was counted when it came first
+		t.good = 0
 	}
 	if t.good+t.bad == 0 {
 		return

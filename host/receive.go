@@ -120,7 +120,7 @@ func (h *Machine) take(f transport.Frame) {
 		}
 		h.meet(m.From, f.From)
 		if m.To == agent.Everyone { // and not for somebody who asked for it later
-			mark.moves(m.Time)
+			h.moves(mark, m.Time)
 		} else if _, here := h.index[m.To]; here {
 			mark.replied(h.now)
 		}
@@ -164,7 +164,7 @@ func (h *Machine) takeWord(from transport.HostID, mark *frameMark, m, pends *age
 	case agent.Switch:
 		h.hearWord(from, m, h.plan)
 	case agent.Ask: // for rows of the step that the sender is in
-		mark.moves(m.Time)
+		h.moves(mark, m.Time)
 		if i, here := h.index[m.To]; here && h.requested(i, m) {
 			*pends = agent.Message{From: m.To, To: m.From, Time: m.Time, Kind: agent.NotYet, Exchange: m.Exchange}
 		}
@@ -176,6 +176,12 @@ func (h *Machine) takeWord(from transport.HostID, mark *frameMark, m, pends *age
 		return false
 	}
 	return true
+}
+
+// moves notes that a host is in a step.
+func (h *Machine) moves(m *frameMark, step uint64) {
+	m.moves(step)
+	h.farthest = max(h.farthest, step)
 }
 
 // moves notes that a host is in a step, as its latest frame says. A frame that was
@@ -232,10 +238,13 @@ func (h *Machine) inspect(f transport.Frame) ([]agent.Message, bool) {
 	case header.Plan != h.plan && header.Plan != h.early:
 		h.otherwise(f, header, messages)
 	default:
-		delete(h.others, f.From)
+		if len(h.others) > 0 {
+			delete(h.others, f.From)
+		}
 		h.passOver(f.From)
-		h.conductOf(f.From).differs = 0
-		h.number(f, header.Sequence)
+		c := h.conductOf(f.From)
+		c.differs = 0
+		h.number(f, header.Sequence, c)
 		if h.asynchronous() {
 			h.mark(f.From).frame = f.Data
 		}
@@ -266,8 +275,7 @@ func unmeasured(p *agent.Plan) uint32 {
 }
 
 // number notes a frame's number, and whether it may have it.
-func (h *Machine) number(f transport.Frame, sequence uint64) {
-	c := h.conductOf(f.From)
+func (h *Machine) number(f transport.Frame, sequence uint64, c *conduct) {
 	again, replay := c.numbers.note(sequence, checksum(f.Data))
 	h.count(f.From, sequence, again)
 	if !again {

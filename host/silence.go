@@ -325,7 +325,7 @@ func (h *Machine) doubts() bool {
 	if len(h.silent) > 0 || len(h.others) > 0 || h.shut > 0 || h.taking < len(h.cells) {
 		return true
 	}
-	return slices.ContainsFunc(h.around, h.leftOut)
+	return h.farthest > h.time && slices.ContainsFunc(h.around, h.leftOut)
 }
 
 // giveUpSuspects goes on wherever only suspects are waited for, or nodes here
