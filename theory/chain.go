@@ -123,24 +123,21 @@ func vectorPiece(name string, v []float64) piece {
 	}}
 }
 
-// readoutPiece returns X ↦ α_D P X R, P the rows of the nodes in read, all if that is
-// nil.
-func (n *Network) readoutPiece(nodes int, read []bool) piece {
+// readoutPiece returns X ↦ α_D X R.
+func (n *Network) readoutPiece(nodes int) piece {
 	r := n.readout()
-	of := func(y []float64) []float64 {
-		scale(y, n.GainDeep)
-		return only(y, read)
-	}
 	return piece{"R", linear{
 		nodes * n.Features, nodes * n.Outputs,
 		func(x []float64) []float64 {
 			y := make([]float64, nodes*n.Outputs)
 			addProduct(y, x, r, n.Features, n.Outputs)
-			return of(y)
+			scale(y, n.GainDeep)
+			return y
 		},
 		func(y []float64) []float64 {
 			x := make([]float64, nodes*n.Features)
-			addTransposed(x, of(append([]float64(nil), y...)), r, n.Features, n.Outputs)
+			addTransposed(x, y, r, n.Features, n.Outputs)
+			scale(x, n.GainDeep)
 			return x
 		},
 	}}
@@ -173,7 +170,7 @@ func (p piece) rows(read []bool) piece {
 func (n *Network) chains(p *Pair, c *Certificate, rest [][]float64, read []bool) []Chain {
 	known := norms{"R": math.Abs(n.GainDeep) * n.readoutNorm()}
 	nodes, layers := p.Shift.nodes, len(n.Deep)
-	behind := []piece{n.readoutPiece(nodes, read)}
+	behind := []piece{n.readoutPiece(nodes)}
 	out := make([]Chain, layers)
 	for l := layers - 1; l >= 0; l-- {
 		f := &n.Deep[l].Filter

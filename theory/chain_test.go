@@ -98,7 +98,7 @@ func TestPartsOfChains(t *testing.T) {
 	c := NewStability(net, p, 1, 4).Direct
 	first, second := &net.Deep[0].Filter, &net.Deep[1].Filter
 	read := []bool{false, true, false, false, true, false}
-	r := net.readoutPiece(n, read)
+	r := net.readoutPiece(n)
 	d1, d2 := changePiece("", first, p), changePiece("", second, p).rows(read)
 	h1, h2 := filterPiece("", first, p.Shift, p.shiftT), filterPiece("", second, p.Perturbed, p.perturbedT).rows(read)
 	of := func(pieces ...piece) float64 { return norms{}.of(pieces) }
