@@ -223,7 +223,7 @@ func shiftOf(n int, dense []float64) *Shift {
 
 // ceiling returns what the error never exceeds, with any step sizes:
 //
-//	max( ‖𝒜_0 - 𝒜*_0‖,  max_t (‖𝒜*_{t+1} - 𝒜*_t‖ + γ‖∇J_t(𝒜*_t)‖ + Rest_t)/(1 - m_t) )
+//	max( ‖𝒜_0 - 𝒜*_0‖,  max_t (‖𝒜*_{t+1} - 𝒜*_t‖ + γ‖∇J_t(𝒜*_t)‖ + Rest_t + Round_t)/(1 - m_t) )
 //
 // With one γ and C_B it is Limit, or where learning began. It is +Inf if a step
 // with m_t ≥ 1 has a drift.
@@ -235,8 +235,8 @@ func ceiling(t *Tracking) float64 {
 	for _, s := range t.Steps[:len(t.Steps)-1] {
 		switch {
 		case s.Contraction < 1:
-			top = max(top, (s.Drift+s.Left+s.Rest)/(1-s.Contraction))
-		case s.Contraction > 1 || s.Drift+s.Left+s.Rest > 0:
+			top = max(top, (s.Drift+s.Left+s.Rest+s.Round)/(1-s.Contraction))
+		case s.Contraction > 1 || s.Drift+s.Left+s.Rest+s.Round > 0:
 			return math.Inf(1)
 		}
 	}

@@ -179,3 +179,16 @@ func (p *Problem) Terms(w []float64) float64 {
 	}
 	return sum
 }
+
+// Rounds bounds what float64 rounds of a step of size step from w to next, with those that
+// mix with it no longer than most: with γ_n of the longest sum, of so many terms more,
+//
+//	γ_n (‖w‖ + ‖next‖ + most + step (Terms(w) + 4 Ĉ ‖w‖))      Ĉ = SmoothBound, for terms that cancel within outputs
+func (p *Problem) Rounds(w, next []float64, step, most float64, terms int) (float64, error) {
+	smooth, err := p.SmoothBound()
+	if err != nil {
+		return 0, err
+	}
+	size := norm(w) + norm(next) + most + step*(p.Terms(w)+4*smooth*norm(w))
+	return gamma(len(p.Rows)+p.Inputs+p.Outputs+terms+beside, 0x1p-53) * size, nil
+}

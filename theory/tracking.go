@@ -20,6 +20,10 @@ type TrackStep struct {
 	// step was from a gradient step, by rounding in float32 say; NaN at the last
 	// step.
 	Rest float64
+
+	// Round bounds what float64 rounds of all that; see Problem.Rounds. It is NaN at
+	// the last step.
+	Round float64
 }
 
 // Tracking is Theorem 2 for a run of centralized online learning.
@@ -34,7 +38,7 @@ type Tracking struct {
 	// recursion from which it comes, each step with its own drift; it is never
 	// larger and holds under the same assumptions:
 	//
-	//	b_{t+1} = m_t b_t + ‖𝒜*_{t+1} - 𝒜*_t‖ + γ‖∇J_t(𝒜*_t)‖ + Rest_t
+	//	b_{t+1} = m_t b_t + ‖𝒜*_{t+1} - 𝒜*_t‖ + γ‖∇J_t(𝒜*_t)‖ + Rest_t + Round_t
 	//
 	// The last terms make both true of any 𝒜*_t and of a run that rounds; Paper
 	// takes their largest sum.
@@ -90,12 +94,16 @@ func Track(ctx context.Context, costs []*Problem, optima []Optimum, path [][]flo
 		}
 		t.Steps = append(t.Steps, TrackStep{
 			Curvature: c, Contraction: c.Contraction(gamma), Drift: math.NaN(), Left: gamma * norm(costs[i].Gradient(o.W)), Rest: math.NaN(),
+			Round: math.NaN(),
 		})
 		t.Measured = append(t.Measured, distance(path[i], o.W))
 		if i > 0 {
 			d := distance(o.W, optima[i-1].W)
 			t.Steps[i-1].Drift, t.Drift = d, max(t.Drift, d)
 			t.Steps[i-1].Rest = distance(path[i], costs[i-1].Step(path[i-1], gamma))
+			if t.Steps[i-1].Round, err = costs[i-1].Rounds(path[i-1], path[i], gamma, norm(o.W), 0); err != nil {
+				return nil, err
+			}
 		}
 	}
 	t.bounds()
@@ -113,9 +121,9 @@ func (t *Tracking) bounds() {
 		s := t.Steps[i-1]
 		product *= s.Contraction
 		slowest = max(slowest, s.Contraction)
-		left = max(left, s.Left+s.Rest)
+		left = max(left, s.Left+s.Rest+s.Round)
 		t.Paper = append(t.Paper, product*t.Measured[0]+geometric(slowest, i)*(t.Drift+left))
-		t.PerStep = append(t.PerStep, s.Contraction*t.PerStep[i-1]+s.Drift+s.Left+s.Rest)
+		t.PerStep = append(t.PerStep, s.Contraction*t.PerStep[i-1]+s.Drift+s.Left+s.Rest+s.Round)
 		t.Slowest = slowest
 	}
 }

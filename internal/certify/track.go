@@ -63,7 +63,13 @@ func (r *recording) trackTogether(c *OnlineReport, stage string, local [][]*theo
 		var worst float64
 		rests[t], worst = theory.ConsensusRest(local[t], r.mixers[t], path[t], path[t+1], gamma)
 		out.rested(worst, stepSize(local[t], path[t], path[t+1], gamma))
-		sum += worst
+		round, err := rounds(local[t], path[t], path[t+1], gamma)
+		if err != nil {
+			return nil, err
+		}
+		rests[t].Mean += round
+		rests[t].Spread += math.Sqrt(float64(r.nodes)) * round
+		sum += worst + round
 	}
 	radius, err := ball(local, r.mixers, gamma)
 	if err != nil {
@@ -123,6 +129,22 @@ func stepSize(costs []*theory.Problem, now, next [][]float64, gamma float64) flo
 		size = max(size, norm64(w)+norm64(next[i])+gamma*costs[i].Terms(w))
 	}
 	return size
+}
+
+// rounds bounds what float64 rounds of the step of any node.
+func rounds(costs []*theory.Problem, now, next [][]float64, gamma float64) (float64, error) {
+	longest, worst := 0.0, 0.0
+	for _, w := range now {
+		longest = max(longest, norm64(w))
+	}
+	for i, w := range now {
+		v, err := costs[i].Rounds(w, next[i], gamma, longest, len(now))
+		if err != nil {
+			return 0, err
+		}
+		worst = max(worst, v)
+	}
+	return worst, nil
 }
 
 // rested notes how far a step was from a gradient step.
