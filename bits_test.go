@@ -197,7 +197,8 @@ func (l *life) fly() {
 	c := flocking.Default()
 	c.Robots, c.DurationSeconds = 15, 0.2
 	s := must[*flocking.Swarm](l.t)(flocking.New(c, random.Stream(3, "start")))
-	o := must[*online.Observer](l.t)(online.NewObserver(l.model(flocking.Features, 2, gnn.Tanh), online.Config{Nodes: c.Robots, Delayed: true}))
+	m := l.model(flocking.Features, 2, gnn.Tanh)
+	o := must[*online.Observer](l.t)(online.NewObserver(m, online.Config{Nodes: c.Robots, Delayed: true}))
 	r := rule.Config{StepSize: rule.StepSize{Value: 0.01}, Mixing: 1, ClipNorm: 1}
 	learner := must[*online.Consensus](l.t)(online.NewConsensus(o, r))
 	x, u := mat.NewDense(c.Robots, flocking.Features, nil), mat.NewDense(c.Robots, 2, nil)
