@@ -1573,7 +1573,7 @@ spmm64far_row:
 	JGE    spmm64far_store
 
 spmm64far_loop:
-	LEAQ         40(R11), R13
+	LEAQ         80(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -1683,7 +1683,7 @@ spmm32far_row:
 	JGE    spmm32far_store
 
 spmm32far_loop:
-	LEAQ         40(R11), R13
+	LEAQ         80(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -1775,7 +1775,7 @@ spmm16far_row:
 	JGE    spmm16far_store
 
 spmm16far_loop:
-	LEAQ         40(R11), R13
+	LEAQ         80(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -1867,7 +1867,7 @@ spmm8far_row:
 	JGE    spmm8far_store
 
 spmm8far_loop:
-	LEAQ         40(R11), R13
+	LEAQ         80(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13

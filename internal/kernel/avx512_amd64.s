@@ -5089,7 +5089,7 @@ spmmWide16partfar_row:
 	JGE    spmmWide16partfar_store
 
 spmmWide16partfar_loop:
-	LEAQ         40(R11), R13
+	LEAQ         80(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -5184,7 +5184,7 @@ spmmWide32partfar_row:
 	JGE    spmmWide32partfar_store
 
 spmmWide32partfar_loop:
-	LEAQ         40(R11), R13
+	LEAQ         80(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -5286,7 +5286,7 @@ spmmWide48partfar_row:
 	JGE    spmmWide48partfar_store
 
 spmmWide48partfar_loop:
-	LEAQ         40(R11), R13
+	LEAQ         80(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -5395,7 +5395,7 @@ spmmWide64partfar_row:
 	JGE    spmmWide64partfar_store
 
 spmmWide64partfar_loop:
-	LEAQ         40(R11), R13
+	LEAQ         80(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -5490,7 +5490,7 @@ spmmWide32far_row:
 	JGE    spmmWide32far_store
 
 spmmWide32far_loop:
-	LEAQ         40(R11), R13
+	LEAQ         80(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -5586,7 +5586,7 @@ spmmWide64far_row:
 	JGE    spmmWide64far_store
 
 spmmWide64far_loop:
-	LEAQ         40(R11), R13
+	LEAQ         80(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -5704,7 +5704,7 @@ spmmWide128far_row:
 	JGE    spmmWide128far_store
 
 spmmWide128far_loop:
-	LEAQ         40(R11), R13
+	LEAQ         80(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13

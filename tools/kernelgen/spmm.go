@@ -11,7 +11,7 @@ import (
 // ahead is how many entries ahead of the current one the rows of X are
 // prefetched, where X does not fit the cache: into the second level, which can
 // wait for more lines at a time than the first.
-const ahead = 40
+const ahead = 80
 
 const line = 64 // bytes in a cache line
 
