@@ -84,8 +84,8 @@ func Metropolis(g *Graph) (*mat.CSR, error) {
 	if g.directed {
 		return nil, fmt.Errorf("graph: mixing %v of a directed graph: rows would not match columns; try %v", MixingMetropolis, MixingSinkhorn)
 	}
-	d := g.Degrees()
-	return averaging(g, func(i, j int) float64 { return 1 / float64(1+max(d[i], d[j])) }), nil
+	p := g.adj.RowPtr
+	return averaging(g, func(i, j int) float64 { return 1 / float64(1+max(p[i+1]-p[i], p[j+1]-p[j])) }), nil
 }
 
 // MaxDegree returns the max-degree weights of an undirected graph:
@@ -103,19 +103,31 @@ func MaxDegree(g *Graph) (*mat.CSR, error) {
 }
 
 // averaging returns the W that is off(i,j) on the links of g. What the rounded
-// links of a row leave of 1 is its diagonal, so a row misses 1 by one rounding
-// at most, whatever its degree.
+// links of a row leave of 1 is its diagonal, which must not be 0; so a row misses
+// 1 by one rounding at most, whatever its degree.
 func averaging(g *Graph, off func(i, j int) float64) *mat.CSR {
-	rest := make([]float64, g.Nodes())
-	for i := range rest {
-		rest[i] = 1
+	a := g.adj
+	out := &mat.CSR{Rows: a.Rows, Cols: a.Cols, RowPtr: make([]int, a.Rows+1)}
+	out.Col, out.Val = make([]int32, a.NNZ()+a.Rows), make([]float32, a.NNZ()+a.Rows)
+	at := 0
+	for i := range a.Rows {
+		rest, own := 1.0, -1
 		for _, j := range g.Neighbors(i) {
-			rest[i] -= float64(float32(off(i, int(j))))
+			if own < 0 && int(j) > i {
+				own, at = at, at+1
+			}
+			w := float32(off(i, int(j)))
+			rest -= float64(w)
+			out.Col[at], out.Val[at] = j, w
+			at++
 		}
+		if own < 0 {
+			own, at = at, at+1
+		}
+		out.Col[own], out.Val[own] = int32(i), float32(rest)
+		out.RowPtr[i+1] = at
 	}
-	return withDiagonal(g.adj,
-		func(i, j int, _ float64) float64 { return off(i, j) },
-		func(i int, _ float64) float64 { return rest[i] })
+	return out
 }
 
 // Lazy returns (1-η) I + η W, which mixes by the fraction η, 0 ≤ η ≤ 1. It is

@@ -51,13 +51,14 @@ func (k *Tracker) Largest(g *Graph) float64 {
 		return LargestEigenvalue(a)
 	}
 	k.start(a.Rows)
-	c := float64(a.Val[0])
+	low, high := a.Val[0], a.Val[0]
 	for _, v := range a.Val {
-		c = max(c, float64(v))
+		low, high = min(low, v), max(high, v)
 	}
+	c, plain := float64(high), low == 1 && high == 1
 	last, lastGrowth := 0.0, math.Inf(1)
 	for range trackerSteps {
-		value, upper := k.step(a, c)
+		value, upper := k.step(a, c, plain)
 		growth := value - last
 		if settled(value, upper, growth, lastGrowth, c) {
 			return value - c
@@ -85,15 +86,21 @@ func (k *Tracker) start(n int) {
 }
 
 // step moves x one product on and returns the bounds of λmax + c at the x that
-// it began with.
-func (k *Tracker) step(a *mat.CSR, c float64) (value, upper float64) {
+// it began with. Plain says that there are no weights: all are 1.
+func (k *Tracker) step(a *mat.CSR, c float64, plain bool) (value, upper float64) {
 	x, y := k.x, k.y
 	squares := 0.0
 	for i, xi := range x {
-		sum := c * xi
-		col, val := a.Row(i)
-		for e, j := range col {
-			sum += float64(float64(val[e]) * x[j])
+		sum, lo, hi := float64(c*xi), a.RowPtr[i], a.RowPtr[i+1]
+		col := a.Col[lo:hi]
+		if plain {
+			for _, j := range col {
+				sum += x[j]
+			}
+		} else {
+			for e, v := range a.Val[lo:hi] {
+				sum += float64(float64(v) * x[col[e]])
+			}
 		}
 		y[i] = sum
 		value += float64(xi * sum)
