@@ -249,14 +249,17 @@ func (f *Basis) Predict(y, base, z, x []float32, scratch []float64) {
 func (f *Basis) ascent(dst []float32, g []float64, limit float64, row, projected []float64) {
 	ready := false // projected holds g Rᵀ
 	if limit > 0 {
-		norm := f.steepest(g, projected)
-		short := !(norm > limit)
-		if !short {
-			for e := range g {
-				g[e] *= limit / norm
+		clear(projected)
+		addTimes(projected, g, f.across, f.outputs, f.width)
+		ready = f.whitening == nil
+		if !wellWithin(projected, limit) {
+			if norm := f.steepest(projected); norm > limit {
+				ready = false
+				for e := range g {
+					g[e] *= limit / norm
+				}
 			}
 		}
-		ready = short && f.whitening == nil
 	}
 	switch {
 	case ready:
@@ -275,11 +278,9 @@ func (f *Basis) ascent(dst []float32, g []float64, limit float64, row, projected
 	}
 }
 
-// steepest returns ‖zᵀdy Ωᵀ‖, the length of the gradient of 𝒜, given zᵀdy. It
-// leaves zᵀdy Rᵀ in projected.
-func (f *Basis) steepest(g, projected []float64) float64 {
-	clear(projected)
-	addTimes(projected, g, f.across, f.outputs, f.width)
+// steepest returns ‖zᵀdy Ωᵀ‖, the length of the gradient of 𝒜, given zᵀdy Rᵀ: its
+// rows one after the other.
+func (f *Basis) steepest(projected []float64) float64 {
 	sum := 0.0
 	for n := f.width; len(projected) > 0; projected = projected[n:] {
 		sum += dot(projected[:n], projected[:n])

@@ -51,7 +51,10 @@ func (w *Window) Gradient(dst, x []float32) float64 {
 func (w *Window) together() float64 {
 	f, n := w.basis, w.count[w.newest]
 	first := w.newest * w.per
-	y, dy := w.y.View(0, 0, n, f.outputs), w.dy.View(0, 0, n, f.outputs)
+	y, dy := w.y, w.dy
+	if n < y.Rows {
+		y, dy = y.View(0, 0, n, f.outputs), dy.View(0, 0, n, f.outputs)
+	}
 	for r := range n {
 		w.output(y.Row(r), first+r)
 	}

@@ -224,12 +224,17 @@ func (n *Node) Step(heard *Heard) error {
 	n.step.Heard = nil
 	n.window.release()
 	n.local = local{}
-	for _, v := range n.next {
+	check := n.next
+	near := wellWithin(check[0], n.config.limit()) // then they are finite, too
+	if near {
+		check = check[1:]
+	}
+	for _, v := range check {
 		if !mat.Finite(v...) {
 			return ErrDiverged
 		}
 	}
-	if n.far() {
+	if !near && n.far() {
 		return ErrDiverged
 	}
 	return nil

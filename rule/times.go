@@ -51,3 +51,17 @@ func addRowTimes[T, U float32 | float64](sum []float64, z []T, m []U) {
 		sum[c-1] = s
 	}
 }
+
+// wellWithin says that the length of x is below limit, by far: whatever the order
+// in which its squares are summed up. It is false if a value is not finite.
+func wellWithin[T float32 | float64](x []T, limit float64) bool {
+	var a, b float64
+	for ; len(x) >= 2; x = x[2:] {
+		a += float64(float64(x[0]) * float64(x[0]))
+		b += float64(float64(x[1]) * float64(x[1]))
+	}
+	for _, v := range x {
+		a += float64(float64(v) * float64(v))
+	}
+	return a+b < limit*limit/2
+}
