@@ -240,3 +240,36 @@ func TestTogetherIsTight(t *testing.T) {
 		}
 	}
 }
+
+// What the answer to nothing moves is a sum over all layers but the first, and the bound is given
+// up where it would take longer than the effort allows: begin takes as much as a round.
+func TestTogetherAddsAndGivesUp(t *testing.T) {
+	rng := newRand(75)
+	const n = 6
+	a := randomGraph(rng, n, false)
+	p := mustPair(t, a, perturb(rng, a, n, false), n)
+	net := layered(rng, 3, 4)
+	rest := net.layers(p.Shift, make([]float64, n*net.In))
+	read := []bool{false, true, false, true, true, false}
+	nodes := []int{1, 3, 4}
+	got := net.together(p, rest, read, effort{rounds: 2, work: 1e9})
+	maps := net.stack(p, nodes)
+	first, second := gain(net.restChain(maps, p, nodes, rest[1], 1), 2), gain(net.restChain(maps, p, nodes, rest[2], 2), 2)
+	if got == nil || first == 0 || second == 0 || !near(got.Rest, first+second, 1e-12) || !near(got.Gain, gain(maps, 2), 1e-12) {
+		t.Errorf("got %+v, want %v and %v, from %v", got, gain(maps, 2), first+second, first)
+	}
+	once := work([]int{n * 2, 2 * n * 4, 2 * n * 4, 3 * 4, 3 * 3})
+	few := effort{rounds: 2, work: 2*once - 1}
+	enough := effort{rounds: 2, work: 2 * once}
+	if net.together(p, rest, read, few) != nil || net.together(p, rest, read, enough) == nil {
+		t.Errorf("work of %v a round: want none with less than twice that, and one with twice", once)
+	}
+	if none := (&Network{In: 1, Features: 1, Outputs: 1}).together(p, nil, nil, usual); none != nil {
+		t.Errorf("no layers: got %+v, want none", none)
+	}
+	// 2 numbers to 3, of which B is 3×2: its Gram matrix and the root of it; F is 3×2, and with Θ/2 beside it B is
+	// 4×5: A F, the Gram matrix, the root.
+	if got, want := work([]int{2, 3, 4}), float64(3*2*2+2*2*2+4*3*2+4*5*4+4*4*4); got != want {
+		t.Errorf("work: got %v, want %v", got, want)
+	}
+}
