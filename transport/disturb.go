@@ -23,6 +23,9 @@ func Disturb(b Bus, self HostID, f Faults) Bus {
 	if !f.Any() {
 		return b
 	}
+	if l := leak(b, self, f); l != nil {
+		return l
+	}
 	f.Partitions = slices.Clone(f.Partitions)
 	d := &disturbed{
 		Bus:     b,
@@ -49,6 +52,9 @@ type Disturbances struct {
 // Disturbed returns what Disturb did to a Bus so far: nothing if it did not
 // make b.
 func Disturbed(b Bus) Disturbances {
+	if l, ok := b.(*leaky); ok {
+		return Disturbances{Lost: l.lost.Load()}
+	}
 	d, ok := b.(*disturbed)
 	if !ok {
 		return Disturbances{}
@@ -91,6 +97,9 @@ type sender struct {
 }
 
 func (d *disturbed) Frames() <-chan Frame { return d.inbox.Frames() }
+
+// Sift implements [Sifter].
+func (d *disturbed) Sift(keep func(*Frame) bool) { d.inbox.Sift(keep) }
 
 // Hear implements [Bus].
 func (d *disturbed) Hear(hosts []HostID) error {
@@ -174,7 +183,7 @@ func (d *disturbed) arrive(f Frame, number uint64) {
 	}
 	var second *parcel
 	if fate.doubled { // copied before the reader may own it
-		second = &parcel{frame: Frame{f.From, bytes.Clone(f.Data)}, due: now.Add(fate.copyDelay), number: number + 1, copied: true}
+		second = &parcel{frame: Frame{From: f.From, Data: bytes.Clone(f.Data)}, due: now.Add(fate.copyDelay), number: number + 1, copied: true}
 	}
 	d.pass(&parcel{frame: f, due: now.Add(fate.delay), number: number, hold: fate.held}, fate.delay)
 	if second != nil {

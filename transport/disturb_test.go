@@ -75,6 +75,28 @@ func (p *pair) want(what string, want ...uint64) {
 	}
 }
 
+// Frames are lost without a goroutine between the bus and its reader where nothing else
+// is done to them: the same ones, and none of them counts as received.
+func TestDisturbOnlyLoses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const frames = 500
+		only := join(t, &mem.Network{Buffer: frames}, transport.Faults{Seed: 3, Loss: 0.2})
+		beside := join(t, &mem.Network{Buffer: frames}, transport.Faults{Seed: 3, Loss: 0.2, Partitions: []transport.Partition{{Hosts: []transport.HostID{7}}}})
+		only.send(frames)
+		beside.send(frames)
+		got, want := only.heard(), beside.heard()
+		if !slices.Equal(got, want) || len(got) == frames {
+			t.Errorf("got %d frames, want the same %d of %d", len(got), len(want), frames)
+		}
+		if n, lost := only.hearer.Stats().Received, transport.Disturbed(only.hearer).Lost; n != uint64(len(got)) || n+lost != frames {
+			t.Errorf("got %d frames counted as received and %d as lost, want %d and the rest of %d", n, lost, len(got), frames)
+		}
+		if _, sifts := only.hearer.(transport.Sifter); !sifts {
+			t.Error("got a bus that does not sift, want one")
+		}
+	})
+}
+
 // A disturbed bus is a bus: with no fault at all, and with faults that touch
 // nobody here.
 func TestDisturbConformance(t *testing.T) {

@@ -22,6 +22,7 @@ type Inbox struct {
 	count   int                 // how many
 	size    int                 // bytes of all
 	shares  map[HostID]*holding // of senders with frames in it
+	keep    func(*Frame) bool   // nil means all
 	stats   Stats
 }
 
@@ -52,6 +53,13 @@ func (b *Inbox) Senders(n int) {
 	b.alone = n <= 1
 }
 
+// Sift implements [Sifter].
+func (b *Inbox) Sift(keep func(*Frame) bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.keep = keep
+}
+
 // Put hands a frame over to the reader, or drops and counts it if its sender has
 // no room left, or nobody has.
 func (b *Inbox) Put(f Frame) {
@@ -60,8 +68,13 @@ func (b *Inbox) Put(f Frame) {
 	if b.closed {
 		return
 	}
-	b.forget()
 	from, size := f.From, len(f.Data)
+	if b.keep != nil && !b.keep(&f) {
+		b.stats.Received++
+		b.stats.ReceivedBytes += uint64(size)
+		return
+	}
+	b.forget()
 	h := b.shares[from]
 	if h == nil {
 		h = new(holding)

@@ -53,7 +53,7 @@ type Bus interface {
 type Stats struct {
 	Sent          uint64 `json:"sent"` // frames
 	SentBytes     uint64 `json:"sent_bytes"`
-	Received      uint64 `json:"received"` // frames that were put into the channel
+	Received      uint64 `json:"received"` // frames that were put into the channel, or not kept; see Sifter
 	ReceivedBytes uint64 `json:"received_bytes"`
 	Dropped       uint64 `json:"dropped"`    // frames for which there was no room
 	Refused       uint64 `json:"refused"`    // frames and connections that were not what they claimed, and what a server forbade

@@ -133,6 +133,9 @@ func (b *bus) remove(hearer *bus) {
 
 func (b *bus) Frames() <-chan transport.Frame { return b.inbox.Frames() }
 
+// Sift implements [transport.Sifter].
+func (b *bus) Sift(keep func(*transport.Frame) bool) { b.inbox.Sift(keep) }
+
 func (b *bus) Stats() transport.Stats {
 	s := b.inbox.Stats()
 	s.Sent, s.SentBytes, s.Failed = b.sent.Load(), b.sentBytes.Load(), b.failed.Load()

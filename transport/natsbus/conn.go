@@ -154,6 +154,9 @@ func droppedBy(sub *nats.Subscription) uint64 {
 // Frames implements [transport.Bus].
 func (c *Conn) Frames() <-chan transport.Frame { return c.inbox.Frames() }
 
+// Sift implements [transport.Sifter].
+func (c *Conn) Sift(keep func(*transport.Frame) bool) { c.inbox.Sift(keep) }
+
 // Stats implements [transport.Bus]. Messages of Subscribe that came too fast
 // count as dropped, too.
 func (c *Conn) Stats() transport.Stats {

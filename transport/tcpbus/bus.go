@@ -163,6 +163,9 @@ func (b *Bus) peer(host transport.HostID) (address string, known bool) {
 // Frames returns what arrives.
 func (b *Bus) Frames() <-chan transport.Frame { return b.inbox.Frames() }
 
+// Sift implements [transport.Sifter].
+func (b *Bus) Sift(keep func(*transport.Frame) bool) { b.inbox.Sift(keep) }
+
 // Stats returns what was counted so far. Dropped counts frames for which the
 // reader left no room, and those that waited too long for a hearer.
 func (b *Bus) Stats() transport.Stats {
