@@ -157,6 +157,15 @@ func (r *Reader) Again(before, b []byte) (Header, bool) {
 	return readHeader(b), summed(b)
 }
 
+// Peek returns the header of the frame b, and whether it is one: of this version, with a
+// checksum that fits. Its messages may still be refused.
+func (r *Reader) Peek(b []byte) (Header, bool) {
+	if len(b) < frameHeader || len(b) > MaxFrame || [4]byte(b[:4]) != frameMagic || b[4] != frameVersion || !summed(b) {
+		return Header{}, false
+	}
+	return readHeader(b), true
+}
+
 // summed says whether the checksum of a frame fits.
 func summed(b []byte) bool {
 	sum := crc32.Update(0, castagnoli, b[:28])

@@ -40,6 +40,7 @@ type Machine struct {
 	shut        int                           // how many are in quarantine
 	quarantines [offences]uint64              // that there were, by reason
 	tally       tally                         // of the frame that is being opened
+	sifted      bool                          // a sieve stands before the machine
 
 	now       time.Duration // of the event that is being applied
 	time      uint64

@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
@@ -82,7 +83,7 @@ type laterFrame struct {
 // a request, and may be of the step before: only what is said to everyone, and
 // requests, tell which step the sender is in.
 func (h *Machine) take(f transport.Frame) {
-	if h.cfg.Losses.Lose(f.From) {
+	if !h.sifted && h.cfg.Losses.Lose(f.From) {
 		return
 	}
 	if h.survey.measures() {
@@ -276,6 +277,11 @@ func unmeasured(p *agent.Plan) uint32 {
 
 // number notes a frame's number, and whether it may have it.
 func (h *Machine) number(f transport.Frame, sequence uint64, c *conduct) {
+	for left := f.Copies; left != 0; {
+		k := bits.Len64(left) - 1
+		left &^= 1 << k
+		h.held(f.From, sequence-uint64(k)-1)
+	}
 	again, replay := c.numbers.note(sequence, checksum(f.Data))
 	h.count(f.From, sequence, again)
 	if !again {
@@ -283,6 +289,14 @@ func (h *Machine) number(f transport.Frame, sequence uint64, c *conduct) {
 	} else if weight := c.echoed(sequence, replay); weight > 0 {
 		h.accuse(f.From, replayed, weight, 1, errOften)
 	}
+}
+
+// held notes the number of a copy that the sieve held back.
+func (h *Machine) held(from transport.HostID, sequence uint64) {
+	n := &h.conductOf(from).numbers
+	n.note(sequence, anySum)
+	h.count(from, sequence, false)
+	h.stats.Copies++
 }
 
 // count notes a frame's number. Gaps are frames that were lost, or are late. A
