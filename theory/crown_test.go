@@ -272,3 +272,85 @@ func TestCrownOfOwnTaps(t *testing.T) {
 		}
 	}
 }
+
+// Lines stand around activations where float32 may put them: on the interval of the first
+// layer, widened by what it rounds. And a margin is the least over all other classes.
+func TestPartsOfCrown(t *testing.T) {
+	rng := newRand(76)
+	kinks, margins := 0, 0
+	for k := range 60 {
+		d := randomDoubted(t, rng, 3+rng.IntN(5), 4)
+		c := d.crown(L2)
+		kase := c.Case(Signal(d.x))
+		size := []float64{0, 0.1}[k%2]
+		if layers := len(c.net.Deep); layers > 0 {
+			b := kase.box(size)
+			kase.bound(b, 1, firstOf(c.first))
+			node, out := firstOf(c.first), c.net.Deep[0].Out
+			for g := range out {
+				at := node*out + g
+				v, e, r := kase.pre[0][at], b.layers[0].error[at], size*c.first[node][g]
+				if want := relax(c.net.Deep[0].Activation, v-r-e, v+r+e); b.layers[0].lines[at] != want || !(e > 0) && v != 0 {
+					t.Fatalf("model %d, unit %d: got %+v, want %+v with an error of %v", k, g, b.layers[0].lines[at], want, e)
+				}
+				kinks++
+			}
+		}
+		q := make([]float64, c.net.Outputs)
+		if len(q) < 3 {
+			continue
+		}
+		class := argmax(kase.outputs(d.node))
+		least, last := math.Inf(1), 0.0
+		for o := range q {
+			if o != class {
+				clear(q)
+				q[class], q[o] = 1, -1
+				last = kase.least(d.node, q, size)
+				least = min(least, last)
+			}
+		}
+		if least > 0 && least < last {
+			margins++
+			if got := kase.Margin(d.node, class, size); got != least {
+				t.Fatalf("model %d: got a margin of %v, want %v, the least", k, got, least)
+			}
+		}
+	}
+	if kinks == 0 || margins == 0 {
+		t.Errorf("%d units and %d margins: the test asks for nothing", kinks, margins)
+	}
+}
+
+// firstOf returns the smallest node of a map.
+func firstOf(m map[int][]float64) int {
+	least := math.MaxInt
+	for i := range m {
+		least = min(least, i)
+	}
+	return least
+}
+
+// How often a term is rounded, counted by hand: three nodes in a row, two filters of order
+// 2 and 1 and a wide one of order 1.
+func TestRoundsOfTerms(t *testing.T) {
+	s := shiftOf(3, []float64{0, 1, 0, 1, 0, 1, 0, 1, 0}) // two heard at most, and one more for a liar
+	rng := newRand(77)
+	wide := randomFilter(rng, "wide", 2, 4, 1, false)
+	net := &Network{In: 2, Features: 4, Outputs: 4, GainWide: 1, GainDeep: 1, Wide: &wide, Deep: []Layer{
+		{randomFilter(rng, "deep 1", 2, 5, 2, false), gnn.ReLU}, {randomFilter(rng, "deep 2", 5, 4, 1, false), gnn.ReLU},
+	}}
+	r := NewCrown(net, s, []int{0}, Noise{}).round
+	first, second, last := 2*4+3*2+beside, 1*4+2*5+beside+2, 4+beside+1*4+2*2+beside // node 0 and the one it hears are within a hop
+	for name, c := range map[string]struct {
+		got float64
+		ops int
+	}{"layer 1": {r.gamma[0], first}, "layer 2": {r.gamma[1], second}, "output": {r.last, last}} {
+		if want := gamma(c.ops, unit32); c.got != want {
+			t.Errorf("%s: got γ = %v, want %v of %d roundings", name, c.got, want, c.ops)
+		}
+	}
+	if want := float64(3) * unit32 / (1 - 3*unit32); gamma(3, unit32) != want || !math.IsInf(gamma(1<<24, unit32), 1) {
+		t.Errorf("γ_3 is %v, want %v, and none of 2²⁴", gamma(3, unit32), want)
+	}
+}

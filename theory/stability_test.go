@@ -221,6 +221,28 @@ func TestOperatorNorm(t *testing.T) {
 	}
 }
 
+// Where steps end before all is found, the margin for it is part of the norm: with n
+// numbers and m steps η = (ln(1.648 √n/p)/(2m - 1))².
+func TestMarginOfOperatorNorm(t *testing.T) {
+	const n = 200
+	diagonal := func(x []float64) []float64 {
+		y := make([]float64, n)
+		for i, v := range x {
+			y[i] = v * math.Sqrt(float64(i+1)) // squared norms 1, …, n
+		}
+		return y
+	}
+	m := linear{n, n, diagonal, diagonal}
+	theta, exact, steps := lanczos(m)
+	eta := math.Pow(math.Log(1.648*math.Sqrt(n)/FailureProb)/float64(2*steps-1), 2)
+	if exact || steps != lanczosSteps || theta > n*(1+1e-12) || theta < 0.99*n {
+		t.Errorf("after %d steps got %v, exact %v; want nearly %d after %d", steps, theta, exact, n, lanczosSteps)
+	}
+	if got, want := operatorNorm(m), math.Sqrt(theta/(1-eta)); !near(got, want, 1e-12) || got < 1.01*math.Sqrt(n) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
 // The norm with own taps is that of the map written out, for small networks and
 // for those that Lanczos' method sees.
 func TestNormOfOwnTaps(t *testing.T) {
