@@ -48,6 +48,23 @@ func TestEllipsoidBehindActivation(t *testing.T) {
 	}
 }
 
+// A matrix 2Θ - U whose smallest eigenvalue is a hundred millionth of the largest is not
+// trusted, though no pivot of it is small.
+func TestEllipsoidOfBadCondition(t *testing.T) {
+	for _, c := range []struct {
+		delta float64
+		want  bool
+	}{{1e-5, false}, {0.5, true}} {
+		a, d := 2e-3, 1.9 // 2I - U = (a b; b d) with ab - b² = δ ab
+		b := math.Sqrt(a * d * (1 - c.delta))
+		first := math.Sqrt(2 - a)
+		root := gmat.NewDense(2, 2, []float64{first, 0, -b / first, math.Sqrt(2 - d - b*b/(2-a))})
+		if got := leave(root, logs(1, 1)) != nil; got != c.want {
+			t.Errorf("δ = %v: trusted %v, want %v", c.delta, got, c.want)
+		}
+	}
+}
+
 // Two maps whose product is 0 are worth half the product of their norms, two that
 // fit together all of it: both are found, and no D does more.
 func TestEllipsoidsAreExactForOneUnit(t *testing.T) {
