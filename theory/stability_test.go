@@ -117,7 +117,7 @@ func TestTheoremHoldsForSmallPerturbations(t *testing.T) {
 			t.Fatalf("got ε = %v, want 1e-5", got)
 		}
 		net := randomNetwork(rng)
-		s := NewStability(net, near)
+		s := newStability(net, near, effort{}, nil)
 		m := s.Measure(near, randomSignal(rng, n*net.In))
 		for _, b := range []float64{s.Sharper(m.Signal), s.Extended(m.Signal)} {
 			if b < m.Change*(1-1e-3)-1e-13*m.Output {
@@ -151,7 +151,7 @@ func TestChangeIsOfFirstOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := NewStability(net, q)
+		s := newStability(net, q, effort{}, nil)
 		slopes = append(slopes, s.Measure(q, x).Change/q.Relative.Size)
 	}
 	if !near(slopes[1], slopes[2], 1e-2) || math.Abs(slopes[1]-slopes[2]) > math.Abs(slopes[0]-slopes[2]) {

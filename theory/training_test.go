@@ -106,7 +106,7 @@ func trainStable(t *testing.T, seed uint64, strength float64, samples, epochs, f
 		if err != nil {
 			t.Fatal(err)
 		}
-		st := NewStability(net, p)
+		st := newStability(net, p, effort{}, nil)
 		for i := range 20 {
 			v := st.Measure(p, Signal(x.View(i*50, 0, 50, 1)))
 			o.certificate += v.Any

@@ -158,7 +158,7 @@ func TestAdversaryOfDirectCertificate(t *testing.T) {
 			for range c.layers {
 				net.Deep = append(net.Deep, Layer{next(), gnn.ReLU})
 			}
-			s := newStability(net, p, brisk, nil)
+			s := newStability(net, p, effort{work: 1e6}, nil)
 			m := s.Measure(p, v[n*n:n*n+n])
 			part := m.Known / 2 // of the bound that is due to the first filter
 			switch d := &s.Direct; {
