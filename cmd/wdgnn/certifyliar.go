@@ -13,9 +13,8 @@ import (
 	"github.com/wdgnn/wdgnn/modelfile"
 )
 
-// liarAnswers returns how many answers every liar is tried on at most: fewer in a larger
-// network, where there are more liars.
-func liarAnswers(nodes int) int { return max(min(100, 10_000/nodes), 20) }
+// liarAnswers is how many answers every liar is tried on at most.
+const liarAnswers = 100
 
 // tryLiar lets every node lie in turn, within what agents accept of this model.
 func (p *certifyPage) tryLiar(ctx context.Context, m *modelfile.Model, threads int) error {
@@ -24,7 +23,7 @@ func (p *certifyPage) tryLiar(ctx context.Context, m *modelfile.Model, threads i
 		return err
 	}
 	p.Liar, err = p.question.Liars(ctx, robust.LiarConfig{
-		Rows: rows, Most: liarAnswers(p.Nodes), Threads: threads,
+		Rows: rows, Most: liarAnswers, Threads: threads,
 		Watch:  func(done, total int) { p.show.at("liars", done, total) },
 		Search: func(done, total int) { p.show.at("the worst lies", done, total) },
 	})
