@@ -110,6 +110,7 @@ const rules = `
 	bench/agents        : agent gnn graph loss mat online rule random modelfile scenario/flocking transport transport/natsbus host
 	                      internal/broker internal/keys internal/box internal/recipe internal/flock internal/swarm
 	bench/soak          : agent host random internal/data
+	doc/answers         :
 	doc/check           :
 	doc/report          : modelfile internal/reproduce internal/reproduce/study
 	doc/screenshots     :
@@ -133,7 +134,7 @@ const shell = `
 	internal/reproduce/study/studytest internal/reproduce/sourceloc internal/reproduce/flocking
 	internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents internal/reproduce/traffic
 	internal/flock internal/journal
-	internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report bench/agents bench/soak doc/check
+	internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report bench/agents bench/soak doc/answers doc/check
 	doc/report doc/screenshots examples/tiny examples/forecast cmd/wdgnn
 `
 
