@@ -242,11 +242,13 @@ func (d *lifelike) inside(kase *Case, size float64, x mat.Dense) (terms int, err
 	return terms, nil
 }
 
-// lifelikeRange returns which instances to try: 60, or those of WDGNN_CROWN, which is all
-// for 10,000, or from-to.
+// lifelikeRange returns which instances to try: 60, a third of them with -short, or those
+// of WDGNN_CROWN, which is all for 10,000, or from-to.
 func lifelikeRange(t *testing.T) (from, to int) {
 	t.Helper()
 	switch text := os.Getenv("WDGNN_CROWN"); {
+	case text == "" && testing.Short():
+		return 0, 20
 	case text == "":
 		return 0, 60
 	case text == "all":
