@@ -102,6 +102,9 @@ func (q *Question) Noise(ctx context.Context, c NoiseConfig) (*Noise, error) {
 					return err
 				}
 				v := q.withstand(kase, &all[k], row, out.Size, attacked[k])
+				if err := v.contradiction(); err != nil {
+					return err
+				}
 				verdicts[k] = &v
 			}
 			return nil
@@ -130,6 +133,16 @@ func agree(kase *theory.Case, a *Answer, row int) error {
 			return fmt.Errorf("robust: output %d of node %d is %v and bounded by [%v, %v] without any noise: "+
 				"the bounds are not about what this model does", c, a.Node, y, b.Low, b.High)
 		}
+	}
+	return nil
+}
+
+// contradiction reports that an attack did what was proven to be impossible: then nothing
+// is proven.
+func (v *Withstood) contradiction() error {
+	if v.Found > 0 && v.Found < v.Radius || v.Moved > 0 && v.Moved > v.Move {
+		return fmt.Errorf("robust: an attack on node %d, sample %d, does with noise of %v what was proven up to %v to do nothing, "+
+			"or moves its values by %v and not by %v at most: the bounds are wrong", v.Node, v.Sample, v.Found, v.Radius, v.Moved, v.Move)
 	}
 	return nil
 }

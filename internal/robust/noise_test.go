@@ -167,3 +167,21 @@ func gotValue(t *testing.T, q *Question, c int) float32 {
 	}
 	return answers[0].Values[c]
 }
+
+// What an attack does and was proven impossible ends everything.
+func TestNoiseContradiction(t *testing.T) {
+	for _, c := range []struct {
+		v    Withstood
+		want bool
+	}{
+		{Withstood{Radius: 0.5, Found: 0.4}, true},
+		{Withstood{Radius: 0.5, Found: 0.6}, false},
+		{Withstood{Radius: 0.5}, false}, // nothing was found
+		{Withstood{Move: 2, Moved: 2.1}, true},
+		{Withstood{Move: 2, Moved: 1.9}, false},
+	} {
+		if err := c.v.contradiction(); (err != nil) != c.want {
+			t.Errorf("%+v: got error %v, want one: %v", c.v, err, c.want)
+		}
+	}
+}
