@@ -24,8 +24,19 @@ func benchmark(b *testing.B, bytes, flops int, run func(s *Set)) {
 func BenchmarkGemm(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, d := range []struct{ m, k, n int }{
-		{2500, 192, 32}, {250, 192, 32}, {2500, 32, 32}, {1000, 24, 32}, {2500, 6, 32}, {2500, 32, 5}, {30, 50, 1600}, {50, 32, 32},
-		{50, 192, 32}, {500, 6, 64}, {500, 64, 1}, {50, 24, 32}, {1, 32, 32},
+		{2500, 192, 32},
+		{250, 192, 32},
+		{2500, 32, 32},
+		{1000, 24, 32},
+		{2500, 6, 32},
+		{2500, 32, 5},
+		{30, 50, 1600},
+		{50, 32, 32},
+		{50, 192, 32},
+		{500, 6, 64},
+		{500, 64, 1},
+		{50, 24, 32},
+		{1, 32, 32},
 	} {
 		a, bb, c := aligned(rng, d.m*d.k), aligned(rng, d.k*d.n), aligned(rng, d.m*d.n)
 		name := fmt.Sprintf("%dx%dx%d", d.m, d.k, d.n)
