@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -42,6 +43,28 @@ func TestTimes(t *testing.T) {
 		addRowTimes(sum, z, m)
 		if !slices.Equal(sum, want) {
 			t.Fatalf("%d by %d×%d: got %v, want %v", w, w, c, sum, want)
+		}
+	}
+}
+
+// What is well within a limit is finite and below it; what is near it, or not a
+// number, is left to an exact look.
+func TestWellWithin(t *testing.T) {
+	for _, c := range []struct {
+		x     []float64
+		limit float64
+		want  bool
+	}{
+		{nil, 1, true},
+		{[]float64{3, 4, 0}, 10, true},
+		{[]float64{3, 4}, 5.1, false},
+		{[]float64{3, 4, 12}, 13.1, false},
+		{[]float64{3, 4}, math.Inf(1), true},
+		{[]float64{3, math.Inf(1)}, math.Inf(1), false},
+		{[]float64{1, 2, math.NaN()}, math.Inf(1), false},
+	} {
+		if got := wellWithin(c.x, c.limit); got != c.want {
+			t.Errorf("%v within %v: got %v, want %v", c.x, c.limit, got, c.want)
 		}
 	}
 }
