@@ -6,6 +6,7 @@ import (
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/kernel"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/random"
@@ -99,8 +100,26 @@ func (v *village) take(t testing.TB, n *agent.Node, ev agent.Event) {
 	}
 }
 
-// One step of source localization with 50 agents in one process.
+// One step of source localization with 50 agents in one process, with every kernel
+// set that the machine has.
 func BenchmarkStep(b *testing.B) {
+	chosen := mat.Kernels()
+	for _, set := range kernel.Names() {
+		if set.Lacks == "" {
+			b.Run(set.Name, func(b *testing.B) {
+				if err := mat.UseKernels(set.Name); err != nil {
+					b.Fatal(err)
+				}
+				benchmarkStep(b)
+			})
+		}
+	}
+	if err := mat.UseKernels(chosen); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func benchmarkStep(b *testing.B) {
 	for _, delayed := range []bool{false, true} {
 		name := "multi-hop"
 		if delayed {

@@ -79,13 +79,14 @@ func (n *Node) inspect(m *Message) error {
 	if want := n.plan.Length(int(m.Exchange)); len(m.Values) != want {
 		return fmt.Errorf("%w: node %d: %d values from %d, want %d: does it run the same model?", LieShape, n.id, len(m.Values), m.From, want)
 	}
-	if !mat.Finite(m.Values...) || m.Exchange == 0 && !mat.Finite(m.Degree) {
+	stage := &n.plan.stages[m.Exchange]
+	length := norm(m.Values[:stage.width]) // finite only if all of them are
+	if !mat.Finite(length) || !mat.Finite(m.Values[stage.width:]...) || m.Exchange == 0 && !mat.Finite(m.Degree) {
 		return fmt.Errorf("%w: node %d: values from %d are not finite", LieNumbers, n.id, m.From)
 	}
 	if m.Exchange == 0 && (m.Degree < 0 || (m.Degree > 0) != (m.Links > 0)) {
 		return fmt.Errorf("%w: node %d: node %d says that it has %d links and a degree of %.4g", LieDegree, n.id, m.From, m.Links, m.Degree)
 	}
-	stage := &n.plan.stages[m.Exchange]
 	if limit := n.plan.MaxNorm; limit > 0 && n.learner != nil { // seasons are bounded where they are mixed
 		for part := range slices.Chunk(m.Values[stage.width:], max(n.parts(), 1)) {
 			if norm(part) > limit {
@@ -93,7 +94,7 @@ func (n *Node) inspect(m *Message) error {
 			}
 		}
 	}
-	if length := norm(m.Values[:stage.width]); length > stage.most {
+	if length > stage.most {
 		return fmt.Errorf("%w: node %d: the row of exchange %d from %d has length %.4g, want at most %.4g",
 			LieBounds, n.id, m.Exchange, m.From, length, stage.most)
 	}
