@@ -151,10 +151,11 @@ func blendFused(y []float32, a float32, u []float32, b float32, v []float32, c f
 func reduceFused(x float32) (n, expm1 float32) {
 	n = fma(x, log2E, roundMagic) - roundMagic
 	r := fma(-n, ln2Lo, fma(-n, ln2Hi, x))
-	q := taylor[0]
-	for _, t := range taylor[1:] {
-		q = fma(q, r, t)
-	}
+	q := fma(taylor[0], r, taylor[1])
+	q = fma(q, r, taylor[2])
+	q = fma(q, r, taylor[3])
+	q = fma(q, r, taylor[4])
+	q = fma(q, r, taylor[5])
 	return n, fma(float32(r*r), q, r)
 }
 
