@@ -9,7 +9,7 @@
 // to the next command, is what it prints, standard error included. A line "..."
 // stands for any number of lines, "…" for any text in a line. Times, speeds,
 // sizes of memory, dates, versions and commits depend on the machine and are
-// compared by their shape alone; other numbers are those of the AVX2 kernels.
+// compared by their shape alone; other numbers are those of fused kernels.
 // All commands of a page run in one shell and one temporary folder, one after the
 // other, with wdgnn and wdgnn-agent in the path.
 //
