@@ -39,8 +39,8 @@ func shapesPage(b *strings.Builder, lines []line, m machine) {
 	b.WriteString("\n| dense product | wdgnn, GFLOP/s | share of the peak | PyTorch, GFLOP/s | share |\n" +
 		"| --- | ---: | ---: | ---: | ---: |\n" + strings.Join(rows, ""))
 	if known && peak.Gflops > 0 {
-		fmt.Fprintf(b, "\nThe peak, %.0f GFLOP/s, is what multiply-adds on %s registers alone reach in the same run. "+
-			"PyTorch chooses registers of its own.\n", peak.Gflops, peak.Kernels)
+		fmt.Fprintf(b, "\nThe peak, %.0f GFLOP/s, is what multiply-adds on %s registers alone reach in the same run. PyTorch chooses "+
+			"registers\nof its own. A share above 100 %% says that the clock was faster when the product was measured.\n", peak.Gflops, peak.Kernels)
 	}
 }
 
