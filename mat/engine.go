@@ -95,13 +95,13 @@ const (
 	// thread costs more than it saves, worthSharing the same for one that is
 	// awake and has nothing to do.
 	worthWaking  = 1 << 20
-	worthSharing = 1 << 17
+	worthSharing = 1 << 18
 
-	// partWork is the least number of multiply-adds in a part.
-	partWork = 1 << 16
-
-	// partsEach is how many parts there are for each thread, if they are large
-	// enough: one that the system holds up leaves the rest to others.
+	// partWork is the least number of multiply-adds in a part: some microseconds.
+	// There is one for each thread, and partsEach where each has manyWork or more,
+	// so that one that the system holds up leaves the rest to others.
+	partWork  = 1 << 17
+	manyWork  = 1 << 20
 	partsEach = 4
 )
 
@@ -112,9 +112,11 @@ func (e *Engine) do(j *job, n, work int) {
 		j.run(0, n)
 		return
 	}
-	parts := min(work/partWork, partsEach*e.free(work)+1)
-	if j.op == opMulATB { // every part reads all of B
-		parts = min(parts, e.threads)
+	threads := e.free(work) + 1
+	parts := min(work/partWork, threads)
+	// Every part of a product with a transposed operand reads or lays out all of B.
+	if j.op != opMulATB && j.op != opMulABT && threads > 1 && work/(partsEach*threads) >= manyWork {
+		parts = partsEach * threads
 	}
 	if parts < 2 {
 		j.run(0, n)
