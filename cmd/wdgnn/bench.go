@@ -42,8 +42,9 @@ func (c *BenchCommand) command() *cobra.Command {
 		Use:   "bench",
 		Short: "Time training steps, inference and products on this machine",
 		Long: `Runs each task again and again for some seconds, after a warm-up, and reports
-the best and the mean time of one run. Training steps are whole ones: forward,
-loss, backward, Adam. The folder bench of the source compares the same tasks
+the best and the mean time of one run. Training steps are whole ones as train
+takes them, on all threads: forward, loss, backward, Adam. The largest tasks
+take 800 MB of memory. The folder bench of the source compares the same tasks
 with PyTorch. Online learning is timed without gates.
 
 Tasks:
