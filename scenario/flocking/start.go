@@ -141,4 +141,6 @@ func rings(position [][2]float64, spacing, apart float64, rng *rand.Rand) {
 }
 
 // uniform draws from -bound ≤ x < bound.
-func uniform(rng *rand.Rand, bound float64) float64 { return float64(bound * (2*float64(rng.Float64()) - 1)) }
+func uniform(rng *rand.Rand, bound float64) float64 {
+	return float64(bound * (2*float64(rng.Float64()) - 1))
+}
