@@ -80,7 +80,7 @@ func (e *ear) narrow() {
 func (e *ear) copied(data []byte, lane int) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.seen != nil && e.seen.note(data, lane)
+	return e.seen != nil && len(data) <= laneFrame && e.seen.note(data, lane)
 }
 
 // seen knows the last frames of a host and over which lanes they came. A frame that
