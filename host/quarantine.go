@@ -80,6 +80,7 @@ const (
 	probation  = 8       // frames in a row that must be in order after it
 	remembered = 4       // terms for which a quarantine is remembered, and the next longer
 	mostCopies = 8       // of one frame that a network may make
+	longAgo    = 1 << 8  // frames after which no network brings one again
 	mostEcho   = 4       // what a frame of long ago weighs at most
 	numbered   = 1 << 10 // frames of which copies are counted
 	anySum     = 0       // stands for the checksum of a copy that was held back
@@ -156,8 +157,9 @@ func (n *numbers) note(number uint64, sum uint32) (again, replay bool) {
 // inside says whether it is known how often the frame of a number came.
 func (n *numbers) inside(number uint64) bool { return number <= n.newest && n.newest-number < numbered }
 
-// past says whether a number is further back than frames are late.
-func (n *numbers) past(number uint64) bool { return number+latest <= n.newest }
+// past says whether a number is further back than frames are late, also such as are
+// sent several times.
+func (n *numbers) past(number uint64) bool { return number+longAgo <= n.newest }
 
 // echoed counts a frame that came before, and returns what that weighs as an offence:
 // nothing after one that is new, because who tells the truth beside is better heard than
@@ -170,7 +172,7 @@ func (c *conduct) echoed(number uint64, often bool) float64 {
 		return 0
 	case c.numbers.past(number) && c.numbers.inside(number):
 		return float64(min(c.echoes-1, mostEcho))
-	case often || c.echoes > latest:
+	case often || c.echoes > 2*latest:
 		return 1
 	}
 	return 0

@@ -135,12 +135,12 @@ func TestQuarantineOfOldFrames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newCourt(t)
 			var first [][]byte
-			for c.step = 0; c.step < 60; c.step++ {
+			for c.step = 0; c.step < 310; c.step++ {
 				c.begin()
-				if c.step < 50 || truth {
+				if c.step < 300 || truth {
 					first = append(first, c.say(1, func(*agent.Header, *agent.Message) {}))
 				}
-				if c.step >= 50 {
+				if c.step >= 300 {
 					c.arrive(1, first[c.step%5])
 				}
 			}
@@ -172,7 +172,7 @@ func TestQuarantineOfOldFramesLasts(t *testing.T) {
 			c.now += 100 * time.Millisecond
 		}
 	}
-	play(50, false)
+	play(300, false)
 	play(300, true) // 30 s; the first term is 8 s
 	if list := c.quarantine(); len(list) != 1 || list[0].Times != 1 || list[0].Seconds < 20 {
 		t.Fatalf("got %+v, want host 1 in quarantine all the while", list)
@@ -208,10 +208,20 @@ func TestHonestHostIsNotShutOut(t *testing.T) {
 			c.say(1, honest)
 			c.sent[1] = now
 		},
-		"each frame once more, 40 later": func(c *court) {
+		"each frame once more, much later": func(c *court) {
+			c.sent[1] += 9
 			past = append(past, c.say(1, honest))
 			if len(past) > 40 {
 				c.arrive(1, past[len(past)-41])
+			}
+		},
+		"eight frames in ten once more, with the next two": func(c *court) {
+			c.sent[1] += 9
+			past = append(past, c.say(1, honest))
+			for k := range 8 {
+				if c.step%10 == 9 {
+					c.arrive(1, past[len(past)-3-k])
+				}
 			}
 		},
 		"four frames, eight times each": func(c *court) {
