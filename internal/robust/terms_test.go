@@ -135,7 +135,7 @@ func TestNoiseInUnits(t *testing.T) {
 func TestHeldAndBroken(t *testing.T) {
 	q := draw(t, noiseCases["two layers"]).question
 	ask := func(size float64) *Noise {
-		got, err := q.Noise(context.Background(), NoiseConfig{Size: size, Most: 6})
+		got, err := q.Noise(context.Background(), NoiseConfig{Size: size, Most: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
