@@ -6,7 +6,9 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/mat"
@@ -90,6 +92,35 @@ func TestThreadsChangeNothing(t *testing.T) {
 				t.Errorf("%s on %d threads: got %v allocations in a run, want none", task.Name, threads, n)
 			}
 		}
+	}
+}
+
+// The passes of a step run side by side: the first two wait for each other.
+func TestStepsUseTheThreadsGiven(t *testing.T) {
+	for _, task := range []Task{sourcelocTrain, movieTrain, flockingTrain} {
+		e := mat.NewEngine(2)
+		var begun atomic.Int32
+		met := make(chan struct{})
+		wait := func(b *batch) {
+			input := b.input
+			b.input = func(p *train.Pass, k int) {
+				if begun.Add(1) == 2 {
+					close(met)
+				}
+				select {
+				case <-met:
+				case <-time.After(20 * time.Second):
+					t.Errorf("%s: pass %d was alone for 20 s, want two at a time", task.Name, k)
+				}
+				input(p, k)
+			}
+		}
+		run, _, err := task.New(Env{Engine: e, Seed: 8, batch: wait})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run()
+		e.Close()
 	}
 }
 
