@@ -81,7 +81,8 @@ func TestDisturbOnlyLoses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const frames = 500
 		only := join(t, &mem.Network{Buffer: frames}, transport.Faults{Seed: 3, Loss: 0.2})
-		beside := join(t, &mem.Network{Buffer: frames}, transport.Faults{Seed: 3, Loss: 0.2, Partitions: []transport.Partition{{Hosts: []transport.HostID{7}}}})
+		elsewhere := []transport.Partition{{Hosts: []transport.HostID{7}}}
+		beside := join(t, &mem.Network{Buffer: frames}, transport.Faults{Seed: 3, Loss: 0.2, Partitions: elsewhere})
 		only.send(frames)
 		beside.send(frames)
 		got, want := only.heard(), beside.heard()
