@@ -27,8 +27,8 @@ import (
 // its own rows (complainOf), and is then sent every frame several times (copies).
 
 const (
-	leastWait = 2 * time.Millisecond // a row is waited for so long at least
-	noticed   = lossMemory / 2       // frames after which a host is told again how many of its own are lost
+	leastWait = time.Millisecond // a row is waited for so long at least
+	noticed   = lossMemory / 2   // frames after which a host is told again how many of its own are lost
 
 	// noRow is the exchange of a request for nothing: it tells of lost frames.
 	noRow = 1<<16 - 1
@@ -126,7 +126,9 @@ func (h *Machine) complainOf(c *cell, missing []agent.NodeID) {
 }
 
 // copies is how often a frame is sent: so often that somebody who loses a share p of
-// the frames misses all of them in a share p^copies ≤ mostMissed of all cases.
+// the frames misses all of them in a share p^copies ≤ mostMissed of all cases. Those of
+// the last exchange are sent once more: no later frame of the step shows that they were
+// lost, and who misses them waits.
 func (h *Machine) copies() int {
 	if !h.asynchronous() || h.sent >= h.repeat || h.worst == 0 {
 		return 1
@@ -134,6 +136,9 @@ func (h *Machine) copies() int {
 	copies, share := 1, float64(h.worst)/lossMemory
 	for missed := share; missed > mostMissed && copies < mostSent; copies++ {
 		missed *= share
+	}
+	if h.hop == len(h.posted)-1 {
+		copies++
 	}
 	return copies
 }
@@ -166,17 +171,17 @@ func (h *Machine) lookLate(mark *frameMark, m *agent.Message) {
 }
 
 // lostRows notes that the rows that are waited for of a host were in a frame that did
-// not come, as its latest one shows: there is nothing to wait for.
-func (h *Machine) lostRows(m *frameMark, messages []agent.Message) {
-	if !h.asynchronous() {
-		return
-	}
-	if slices.ContainsFunc(messages, func(s agent.Message) bool {
+// not come, as its latest one shows: there is nothing to wait for. It says whether that
+// is so.
+func (h *Machine) lostRows(m *frameMark, messages []agent.Message) bool {
+	gone := slices.ContainsFunc(messages, func(s agent.Message) bool {
 		return s.To == agent.Everyone && (s.Time > h.time || s.Time == h.time && int(s.Exchange) > h.hop)
-	}) {
+	})
+	if gone {
 		m.gone, h.onward = h.turned, h.now
 		h.settle()
 	}
+	return gone
 }
 
 // lead is by how many steps neighbours must be ahead to have left this host behind.

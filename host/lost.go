@@ -209,8 +209,10 @@ func (h *Machine) askLost(m *frameMark, messages []agent.Message) {
 	if !h.waits() || h.cfg.Pace.Retry == 0 || m.step > h.time+1 { // it remembers two steps, and could not answer
 		return
 	}
-	h.lostRows(m, messages)
 	sure := slices.ContainsFunc(messages, func(o agent.Message) bool { return o.To == agent.Everyone })
+	if h.asynchronous() && !h.lostRows(m, messages) && sure {
+		return // as most often, because a copy came
+	}
 	if !sure && h.asks(m).patience > 0 {
 		return
 	}
