@@ -14,8 +14,9 @@ import (
 // line every second elsewhere.
 type swarmView struct {
 	screen
-	lines  int // printed where they do not change
-	events int // printed so far
+	lines  int    // printed where they do not change
+	score  string // what the head above them calls it
+	events int    // printed so far
 }
 
 func newSwarmView(out io.Writer) *swarmView { return &swarmView{screen: newScreen(out)} }
@@ -29,7 +30,8 @@ func (s *swarmView) show(v *swarm.View) {
 		s.events++
 	}
 	if !s.terminal() {
-		if s.lines%20 == 0 {
+		if s.lines%20 == 0 || s.score != viewScore(v) { // which is known with the first answer
+			s.score = viewScore(v)
 			fmt.Fprintf(s.out, "%7s %7s %8s %7s %9s %8s %8s %12s\n",
 				"seconds", "step", "steps/s", "up", viewScore(v), "late", "lost", "disagreement")
 		}
