@@ -224,8 +224,10 @@ func pad(words []string, width int) []string {
 	return out
 }
 
-// gauge draws a share from 0 to 1 as a bar of so many characters.
+// gauge draws a share from 0 to 1 as a bar of so many characters; it is empty where
+// there is no room.
 func gauge(share float64, width int) string {
+	width = max(width, 0)
 	eighths := int(share*float64(width)*8 + 0.5)
 	bar := strings.Repeat("█", eighths/8)
 	if rest := eighths % 8; rest > 0 {

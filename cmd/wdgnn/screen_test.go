@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/wdgnn/wdgnn/internal/demo"
 	"github.com/wdgnn/wdgnn/train"
 )
 
@@ -50,5 +51,21 @@ func TestScreenSays(t *testing.T) {
 	want := "one\n" + strings.Repeat("x", 18) + "…\n" + "\x1b[2A\r\x1b[Jnews\n" + "two\n" + "\x1b[1A\r\x1b[J"
 	if got := b.String(); got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A terminal that is narrower than the words has no bars, and nothing breaks.
+func TestRaceInANarrowTerminal(t *testing.T) {
+	for _, wide := range []int{1, 10, 31, 32, 200} {
+		var b bytes.Buffer
+		r := &race{screen{out: &b, wide: wide}}
+		if err := r.show(t.Context(), demo.Frame{Signal: 2, Signals: 2, Names: []string{"frozen"}, Accuracy: []float64{0.5}}); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.SplitSeq(strings.TrimSuffix(b.String(), "\n"), "\n") {
+			if n := utf8.RuneCountInString(line); n > wide {
+				t.Errorf("%d columns: %q has %d", wide, line, n)
+			}
+		}
 	}
 }
