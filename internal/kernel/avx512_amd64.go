@@ -66,9 +66,8 @@ const (
 	wideBlock = 8 * wideRows
 )
 
-// tile is what the assembly of a product is told; strides are in bytes. It
-// moves c, start and a on and counts tiles down. Tools/kernelgen knows the
-// order of the fields.
+// tile is what the assembly of a product is told; strides are in bytes. It counts
+// tiles down. Tools/kernelgen knows the order of the fields.
 type tile struct {
 	c, start, a, b          *float32
 	ldc, lds                int
@@ -76,6 +75,10 @@ type tile struct {
 	k, panels, tiles        int
 	cols                    int // columns in the last register
 	ahead, stride           int // from a to what is prefetched, and how far that moves at each step
+
+	// Copies of c, start and a that the assembly moves on, in the end beyond their
+	// matrices. The garbage collector stops a program that holds such a pointer.
+	cNow, startNow, aNow uintptr
 }
 
 // gemmWide is gemmFast for tiles of up to 12 rows.

@@ -8,6 +8,12 @@
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·wide1x16(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 128(AX)
+	MOVQ  8(AX), CX
+	MOVQ  CX, 136(AX)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 144(AX)
 	MOVQ  48(AX), CX
 	MOVQ  56(AX), DX
 	MOVQ  72(AX), BX
@@ -17,20 +23,20 @@ TEXT ·wide1x16(SB), NOSPLIT, $0-8
 	KMOVW DI, K1
 
 tile:
-	MOVQ      8(AX), SI
+	MOVQ      136(AX), SI
 	MOVQ      40(AX), DI
 	TESTQ     SI, SI
 	JEQ       zeros
 	VMOVUPS.Z (SI), K1, Z0
 	ADDQ      DI, SI
-	MOVQ      SI, 8(AX)
+	MOVQ      SI, 136(AX)
 	JMP       ready
 
 zeros:
 	VXORPS Z0, Z0, Z0
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -48,13 +54,13 @@ loop:
 	ADDQ             64(AX), SI
 	DECQ             R8
 	JNE              panel
-	MOVQ             (AX), SI
+	MOVQ             128(AX), SI
 	MOVQ             32(AX), DI
 	VMOVUPS          Z0, K1, (SI)
 	ADDQ             DI, SI
-	MOVQ             SI, (AX)
+	MOVQ             SI, 128(AX)
 	IMUL3Q           $0x01, CX, SI
-	ADDQ             SI, 16(AX)
+	ADDQ             SI, 144(AX)
 	DECQ             96(AX)
 	JNE              tile
 	VZEROUPPER
@@ -64,19 +70,25 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·wide1x32(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 128(AX)
+	MOVQ 8(AX), CX
+	MOVQ CX, 136(AX)
+	MOVQ 16(AX), CX
+	MOVQ CX, 144(AX)
 	MOVQ 48(AX), CX
 	MOVQ 56(AX), DX
 	MOVQ 72(AX), BX
 
 tile:
-	MOVQ    8(AX), SI
+	MOVQ    136(AX), SI
 	MOVQ    40(AX), DI
 	TESTQ   SI, SI
 	JEQ     zeros
 	VMOVUPS (SI), Z0
 	VMOVUPS 64(SI), Z1
 	ADDQ    DI, SI
-	MOVQ    SI, 8(AX)
+	MOVQ    SI, 136(AX)
 	JMP     ready
 
 zeros:
@@ -84,7 +96,7 @@ zeros:
 	VXORPS Z1, Z1, Z1
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -103,14 +115,14 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x01, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -120,6 +132,12 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·wide1x32part(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 128(AX)
+	MOVQ  8(AX), CX
+	MOVQ  CX, 136(AX)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 144(AX)
 	MOVQ  48(AX), CX
 	MOVQ  56(AX), DX
 	MOVQ  72(AX), BX
@@ -129,14 +147,14 @@ TEXT ·wide1x32part(SB), NOSPLIT, $0-8
 	KMOVW DI, K1
 
 tile:
-	MOVQ      8(AX), SI
+	MOVQ      136(AX), SI
 	MOVQ      40(AX), DI
 	TESTQ     SI, SI
 	JEQ       zeros
 	VMOVUPS   (SI), Z0
 	VMOVUPS.Z 64(SI), K1, Z1
 	ADDQ      DI, SI
-	MOVQ      SI, 8(AX)
+	MOVQ      SI, 136(AX)
 	JMP       ready
 
 zeros:
@@ -144,7 +162,7 @@ zeros:
 	VXORPS Z1, Z1, Z1
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -164,14 +182,14 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, K1, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x01, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -181,12 +199,18 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·wide1x64(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 128(AX)
+	MOVQ 8(AX), CX
+	MOVQ CX, 136(AX)
+	MOVQ 16(AX), CX
+	MOVQ CX, 144(AX)
 	MOVQ 48(AX), CX
 	MOVQ 56(AX), DX
 	MOVQ 72(AX), BX
 
 tile:
-	MOVQ    8(AX), SI
+	MOVQ    136(AX), SI
 	MOVQ    40(AX), DI
 	TESTQ   SI, SI
 	JEQ     zeros
@@ -195,7 +219,7 @@ tile:
 	VMOVUPS 128(SI), Z2
 	VMOVUPS 192(SI), Z3
 	ADDQ    DI, SI
-	MOVQ    SI, 8(AX)
+	MOVQ    SI, 136(AX)
 	JMP     ready
 
 zeros:
@@ -205,7 +229,7 @@ zeros:
 	VXORPS Z3, Z3, Z3
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -226,16 +250,16 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, 64(SI)
 	VMOVUPS      Z2, 128(SI)
 	VMOVUPS      Z3, 192(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x01, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -245,6 +269,12 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·wide2x16(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 128(AX)
+	MOVQ  8(AX), CX
+	MOVQ  CX, 136(AX)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 144(AX)
 	MOVQ  48(AX), CX
 	MOVQ  56(AX), DX
 	MOVQ  72(AX), BX
@@ -254,7 +284,7 @@ TEXT ·wide2x16(SB), NOSPLIT, $0-8
 	KMOVW DI, K1
 
 tile:
-	MOVQ      8(AX), SI
+	MOVQ      136(AX), SI
 	MOVQ      40(AX), DI
 	TESTQ     SI, SI
 	JEQ       zeros
@@ -262,7 +292,7 @@ tile:
 	ADDQ      DI, SI
 	VMOVUPS.Z (SI), K1, Z1
 	ADDQ      DI, SI
-	MOVQ      SI, 8(AX)
+	MOVQ      SI, 136(AX)
 	JMP       ready
 
 zeros:
@@ -270,7 +300,7 @@ zeros:
 	VXORPS Z1, Z1, Z1
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -289,15 +319,15 @@ loop:
 	ADDQ             64(AX), SI
 	DECQ             R8
 	JNE              panel
-	MOVQ             (AX), SI
+	MOVQ             128(AX), SI
 	MOVQ             32(AX), DI
 	VMOVUPS          Z0, K1, (SI)
 	ADDQ             DI, SI
 	VMOVUPS          Z1, K1, (SI)
 	ADDQ             DI, SI
-	MOVQ             SI, (AX)
+	MOVQ             SI, 128(AX)
 	IMUL3Q           $0x02, CX, SI
-	ADDQ             SI, 16(AX)
+	ADDQ             SI, 144(AX)
 	DECQ             96(AX)
 	JNE              tile
 	VZEROUPPER
@@ -307,12 +337,18 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·wide2x32(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 128(AX)
+	MOVQ 8(AX), CX
+	MOVQ CX, 136(AX)
+	MOVQ 16(AX), CX
+	MOVQ CX, 144(AX)
 	MOVQ 48(AX), CX
 	MOVQ 56(AX), DX
 	MOVQ 72(AX), BX
 
 tile:
-	MOVQ    8(AX), SI
+	MOVQ    136(AX), SI
 	MOVQ    40(AX), DI
 	TESTQ   SI, SI
 	JEQ     zeros
@@ -322,7 +358,7 @@ tile:
 	VMOVUPS (SI), Z2
 	VMOVUPS 64(SI), Z3
 	ADDQ    DI, SI
-	MOVQ    SI, 8(AX)
+	MOVQ    SI, 136(AX)
 	JMP     ready
 
 zeros:
@@ -332,7 +368,7 @@ zeros:
 	VXORPS Z3, Z3, Z3
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -356,7 +392,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, 64(SI)
@@ -364,9 +400,9 @@ loop:
 	VMOVUPS      Z2, (SI)
 	VMOVUPS      Z3, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x02, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -376,6 +412,12 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·wide2x32part(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 128(AX)
+	MOVQ  8(AX), CX
+	MOVQ  CX, 136(AX)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 144(AX)
 	MOVQ  48(AX), CX
 	MOVQ  56(AX), DX
 	MOVQ  72(AX), BX
@@ -385,7 +427,7 @@ TEXT ·wide2x32part(SB), NOSPLIT, $0-8
 	KMOVW DI, K1
 
 tile:
-	MOVQ      8(AX), SI
+	MOVQ      136(AX), SI
 	MOVQ      40(AX), DI
 	TESTQ     SI, SI
 	JEQ       zeros
@@ -395,7 +437,7 @@ tile:
 	VMOVUPS   (SI), Z2
 	VMOVUPS.Z 64(SI), K1, Z3
 	ADDQ      DI, SI
-	MOVQ      SI, 8(AX)
+	MOVQ      SI, 136(AX)
 	JMP       ready
 
 zeros:
@@ -405,7 +447,7 @@ zeros:
 	VXORPS Z3, Z3, Z3
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -429,7 +471,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, K1, 64(SI)
@@ -437,9 +479,9 @@ loop:
 	VMOVUPS      Z2, (SI)
 	VMOVUPS      Z3, K1, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x02, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -449,12 +491,18 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·wide2x64(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 128(AX)
+	MOVQ 8(AX), CX
+	MOVQ CX, 136(AX)
+	MOVQ 16(AX), CX
+	MOVQ CX, 144(AX)
 	MOVQ 48(AX), CX
 	MOVQ 56(AX), DX
 	MOVQ 72(AX), BX
 
 tile:
-	MOVQ    8(AX), SI
+	MOVQ    136(AX), SI
 	MOVQ    40(AX), DI
 	TESTQ   SI, SI
 	JEQ     zeros
@@ -468,7 +516,7 @@ tile:
 	VMOVUPS 128(SI), Z6
 	VMOVUPS 192(SI), Z7
 	ADDQ    DI, SI
-	MOVQ    SI, 8(AX)
+	MOVQ    SI, 136(AX)
 	JMP     ready
 
 zeros:
@@ -482,7 +530,7 @@ zeros:
 	VXORPS Z7, Z7, Z7
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -512,7 +560,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, 64(SI)
@@ -524,9 +572,9 @@ loop:
 	VMOVUPS      Z6, 128(SI)
 	VMOVUPS      Z7, 192(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x02, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -536,6 +584,12 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·wide3x16(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 128(AX)
+	MOVQ  8(AX), CX
+	MOVQ  CX, 136(AX)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 144(AX)
 	MOVQ  48(AX), CX
 	MOVQ  56(AX), DX
 	MOVQ  72(AX), BX
@@ -545,7 +599,7 @@ TEXT ·wide3x16(SB), NOSPLIT, $0-8
 	KMOVW DI, K1
 
 tile:
-	MOVQ      8(AX), SI
+	MOVQ      136(AX), SI
 	MOVQ      40(AX), DI
 	TESTQ     SI, SI
 	JEQ       zeros
@@ -555,7 +609,7 @@ tile:
 	ADDQ      DI, SI
 	VMOVUPS.Z (SI), K1, Z2
 	ADDQ      DI, SI
-	MOVQ      SI, 8(AX)
+	MOVQ      SI, 136(AX)
 	JMP       ready
 
 zeros:
@@ -564,7 +618,7 @@ zeros:
 	VXORPS Z2, Z2, Z2
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -584,7 +638,7 @@ loop:
 	ADDQ             64(AX), SI
 	DECQ             R8
 	JNE              panel
-	MOVQ             (AX), SI
+	MOVQ             128(AX), SI
 	MOVQ             32(AX), DI
 	VMOVUPS          Z0, K1, (SI)
 	ADDQ             DI, SI
@@ -592,9 +646,9 @@ loop:
 	ADDQ             DI, SI
 	VMOVUPS          Z2, K1, (SI)
 	ADDQ             DI, SI
-	MOVQ             SI, (AX)
+	MOVQ             SI, 128(AX)
 	IMUL3Q           $0x03, CX, SI
-	ADDQ             SI, 16(AX)
+	ADDQ             SI, 144(AX)
 	DECQ             96(AX)
 	JNE              tile
 	VZEROUPPER
@@ -604,12 +658,18 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·wide3x32(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 128(AX)
+	MOVQ 8(AX), CX
+	MOVQ CX, 136(AX)
+	MOVQ 16(AX), CX
+	MOVQ CX, 144(AX)
 	MOVQ 48(AX), CX
 	MOVQ 56(AX), DX
 	MOVQ 72(AX), BX
 
 tile:
-	MOVQ    8(AX), SI
+	MOVQ    136(AX), SI
 	MOVQ    40(AX), DI
 	TESTQ   SI, SI
 	JEQ     zeros
@@ -622,7 +682,7 @@ tile:
 	VMOVUPS (SI), Z4
 	VMOVUPS 64(SI), Z5
 	ADDQ    DI, SI
-	MOVQ    SI, 8(AX)
+	MOVQ    SI, 136(AX)
 	JMP     ready
 
 zeros:
@@ -634,7 +694,7 @@ zeros:
 	VXORPS Z5, Z5, Z5
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -661,7 +721,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, 64(SI)
@@ -672,9 +732,9 @@ loop:
 	VMOVUPS      Z4, (SI)
 	VMOVUPS      Z5, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x03, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -684,6 +744,12 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·wide3x32part(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 128(AX)
+	MOVQ  8(AX), CX
+	MOVQ  CX, 136(AX)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 144(AX)
 	MOVQ  48(AX), CX
 	MOVQ  56(AX), DX
 	MOVQ  72(AX), BX
@@ -693,7 +759,7 @@ TEXT ·wide3x32part(SB), NOSPLIT, $0-8
 	KMOVW DI, K1
 
 tile:
-	MOVQ      8(AX), SI
+	MOVQ      136(AX), SI
 	MOVQ      40(AX), DI
 	TESTQ     SI, SI
 	JEQ       zeros
@@ -706,7 +772,7 @@ tile:
 	VMOVUPS   (SI), Z4
 	VMOVUPS.Z 64(SI), K1, Z5
 	ADDQ      DI, SI
-	MOVQ      SI, 8(AX)
+	MOVQ      SI, 136(AX)
 	JMP       ready
 
 zeros:
@@ -718,7 +784,7 @@ zeros:
 	VXORPS Z5, Z5, Z5
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -745,7 +811,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, K1, 64(SI)
@@ -756,9 +822,9 @@ loop:
 	VMOVUPS      Z4, (SI)
 	VMOVUPS      Z5, K1, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x03, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -768,12 +834,18 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·wide3x64(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 128(AX)
+	MOVQ 8(AX), CX
+	MOVQ CX, 136(AX)
+	MOVQ 16(AX), CX
+	MOVQ CX, 144(AX)
 	MOVQ 48(AX), CX
 	MOVQ 56(AX), DX
 	MOVQ 72(AX), BX
 
 tile:
-	MOVQ    8(AX), SI
+	MOVQ    136(AX), SI
 	MOVQ    40(AX), DI
 	TESTQ   SI, SI
 	JEQ     zeros
@@ -792,7 +864,7 @@ tile:
 	VMOVUPS 128(SI), Z10
 	VMOVUPS 192(SI), Z11
 	ADDQ    DI, SI
-	MOVQ    SI, 8(AX)
+	MOVQ    SI, 136(AX)
 	JMP     ready
 
 zeros:
@@ -810,7 +882,7 @@ zeros:
 	VXORPS Z11, Z11, Z11
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -845,7 +917,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, 64(SI)
@@ -862,9 +934,9 @@ loop:
 	VMOVUPS      Z10, 128(SI)
 	VMOVUPS      Z11, 192(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x03, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -874,6 +946,12 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·wide4x16(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 128(AX)
+	MOVQ  8(AX), CX
+	MOVQ  CX, 136(AX)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 144(AX)
 	MOVQ  48(AX), CX
 	MOVQ  56(AX), DX
 	MOVQ  72(AX), BX
@@ -883,7 +961,7 @@ TEXT ·wide4x16(SB), NOSPLIT, $0-8
 	KMOVW DI, K1
 
 tile:
-	MOVQ      8(AX), SI
+	MOVQ      136(AX), SI
 	MOVQ      40(AX), DI
 	TESTQ     SI, SI
 	JEQ       zeros
@@ -895,7 +973,7 @@ tile:
 	ADDQ      DI, SI
 	VMOVUPS.Z (SI), K1, Z3
 	ADDQ      DI, SI
-	MOVQ      SI, 8(AX)
+	MOVQ      SI, 136(AX)
 	JMP       ready
 
 zeros:
@@ -905,7 +983,7 @@ zeros:
 	VXORPS Z3, Z3, Z3
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -933,7 +1011,7 @@ loop:
 	ADDQ             64(AX), SI
 	DECQ             R8
 	JNE              panel
-	MOVQ             (AX), SI
+	MOVQ             128(AX), SI
 	MOVQ             32(AX), DI
 	VMOVUPS          Z0, K1, (SI)
 	ADDQ             DI, SI
@@ -943,9 +1021,9 @@ loop:
 	ADDQ             DI, SI
 	VMOVUPS          Z3, K1, (SI)
 	ADDQ             DI, SI
-	MOVQ             SI, (AX)
+	MOVQ             SI, 128(AX)
 	IMUL3Q           $0x04, CX, SI
-	ADDQ             SI, 16(AX)
+	ADDQ             SI, 144(AX)
 	DECQ             96(AX)
 	JNE              tile
 	VZEROUPPER
@@ -955,12 +1033,18 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·wide4x32(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 128(AX)
+	MOVQ 8(AX), CX
+	MOVQ CX, 136(AX)
+	MOVQ 16(AX), CX
+	MOVQ CX, 144(AX)
 	MOVQ 48(AX), CX
 	MOVQ 56(AX), DX
 	MOVQ 72(AX), BX
 
 tile:
-	MOVQ    8(AX), SI
+	MOVQ    136(AX), SI
 	MOVQ    40(AX), DI
 	TESTQ   SI, SI
 	JEQ     zeros
@@ -976,7 +1060,7 @@ tile:
 	VMOVUPS (SI), Z6
 	VMOVUPS 64(SI), Z7
 	ADDQ    DI, SI
-	MOVQ    SI, 8(AX)
+	MOVQ    SI, 136(AX)
 	JMP     ready
 
 zeros:
@@ -990,7 +1074,7 @@ zeros:
 	VXORPS Z7, Z7, Z7
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -1027,7 +1111,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, 64(SI)
@@ -1041,9 +1125,9 @@ loop:
 	VMOVUPS      Z6, (SI)
 	VMOVUPS      Z7, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x04, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -1053,6 +1137,12 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·wide4x32part(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 128(AX)
+	MOVQ  8(AX), CX
+	MOVQ  CX, 136(AX)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 144(AX)
 	MOVQ  48(AX), CX
 	MOVQ  56(AX), DX
 	MOVQ  72(AX), BX
@@ -1062,7 +1152,7 @@ TEXT ·wide4x32part(SB), NOSPLIT, $0-8
 	KMOVW DI, K1
 
 tile:
-	MOVQ      8(AX), SI
+	MOVQ      136(AX), SI
 	MOVQ      40(AX), DI
 	TESTQ     SI, SI
 	JEQ       zeros
@@ -1078,7 +1168,7 @@ tile:
 	VMOVUPS   (SI), Z6
 	VMOVUPS.Z 64(SI), K1, Z7
 	ADDQ      DI, SI
-	MOVQ      SI, 8(AX)
+	MOVQ      SI, 136(AX)
 	JMP       ready
 
 zeros:
@@ -1092,7 +1182,7 @@ zeros:
 	VXORPS Z7, Z7, Z7
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -1129,7 +1219,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, K1, 64(SI)
@@ -1143,9 +1233,9 @@ loop:
 	VMOVUPS      Z6, (SI)
 	VMOVUPS      Z7, K1, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x04, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -1155,12 +1245,18 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·wide4x64(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 128(AX)
+	MOVQ 8(AX), CX
+	MOVQ CX, 136(AX)
+	MOVQ 16(AX), CX
+	MOVQ CX, 144(AX)
 	MOVQ 48(AX), CX
 	MOVQ 56(AX), DX
 	MOVQ 72(AX), BX
 
 tile:
-	MOVQ    8(AX), SI
+	MOVQ    136(AX), SI
 	MOVQ    40(AX), DI
 	TESTQ   SI, SI
 	JEQ     zeros
@@ -1184,7 +1280,7 @@ tile:
 	VMOVUPS 128(SI), Z14
 	VMOVUPS 192(SI), Z15
 	ADDQ    DI, SI
-	MOVQ    SI, 8(AX)
+	MOVQ    SI, 136(AX)
 	JMP     ready
 
 zeros:
@@ -1206,7 +1302,7 @@ zeros:
 	VXORPS Z15, Z15, Z15
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -1253,7 +1349,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, 64(SI)
@@ -1275,9 +1371,9 @@ loop:
 	VMOVUPS      Z14, 128(SI)
 	VMOVUPS      Z15, 192(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x04, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -1287,6 +1383,12 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·wide5x16(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 128(AX)
+	MOVQ  8(AX), CX
+	MOVQ  CX, 136(AX)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 144(AX)
 	MOVQ  48(AX), CX
 	MOVQ  56(AX), DX
 	MOVQ  72(AX), BX
@@ -1296,7 +1398,7 @@ TEXT ·wide5x16(SB), NOSPLIT, $0-8
 	KMOVW DI, K1
 
 tile:
-	MOVQ      8(AX), SI
+	MOVQ      136(AX), SI
 	MOVQ      40(AX), DI
 	TESTQ     SI, SI
 	JEQ       zeros
@@ -1310,7 +1412,7 @@ tile:
 	ADDQ      DI, SI
 	VMOVUPS.Z (SI), K1, Z4
 	ADDQ      DI, SI
-	MOVQ      SI, 8(AX)
+	MOVQ      SI, 136(AX)
 	JMP       ready
 
 zeros:
@@ -1321,7 +1423,7 @@ zeros:
 	VXORPS Z4, Z4, Z4
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -1350,7 +1452,7 @@ loop:
 	ADDQ             64(AX), SI
 	DECQ             R8
 	JNE              panel
-	MOVQ             (AX), SI
+	MOVQ             128(AX), SI
 	MOVQ             32(AX), DI
 	VMOVUPS          Z0, K1, (SI)
 	ADDQ             DI, SI
@@ -1362,9 +1464,9 @@ loop:
 	ADDQ             DI, SI
 	VMOVUPS          Z4, K1, (SI)
 	ADDQ             DI, SI
-	MOVQ             SI, (AX)
+	MOVQ             SI, 128(AX)
 	IMUL3Q           $0x05, CX, SI
-	ADDQ             SI, 16(AX)
+	ADDQ             SI, 144(AX)
 	DECQ             96(AX)
 	JNE              tile
 	VZEROUPPER
@@ -1374,12 +1476,18 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·wide5x32(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 128(AX)
+	MOVQ 8(AX), CX
+	MOVQ CX, 136(AX)
+	MOVQ 16(AX), CX
+	MOVQ CX, 144(AX)
 	MOVQ 48(AX), CX
 	MOVQ 56(AX), DX
 	MOVQ 72(AX), BX
 
 tile:
-	MOVQ    8(AX), SI
+	MOVQ    136(AX), SI
 	MOVQ    40(AX), DI
 	TESTQ   SI, SI
 	JEQ     zeros
@@ -1398,7 +1506,7 @@ tile:
 	VMOVUPS (SI), Z8
 	VMOVUPS 64(SI), Z9
 	ADDQ    DI, SI
-	MOVQ    SI, 8(AX)
+	MOVQ    SI, 136(AX)
 	JMP     ready
 
 zeros:
@@ -1414,7 +1522,7 @@ zeros:
 	VXORPS Z9, Z9, Z9
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -1454,7 +1562,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, 64(SI)
@@ -1471,9 +1579,9 @@ loop:
 	VMOVUPS      Z8, (SI)
 	VMOVUPS      Z9, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x05, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -1483,6 +1591,12 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·wide5x32part(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 128(AX)
+	MOVQ  8(AX), CX
+	MOVQ  CX, 136(AX)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 144(AX)
 	MOVQ  48(AX), CX
 	MOVQ  56(AX), DX
 	MOVQ  72(AX), BX
@@ -1492,7 +1606,7 @@ TEXT ·wide5x32part(SB), NOSPLIT, $0-8
 	KMOVW DI, K1
 
 tile:
-	MOVQ      8(AX), SI
+	MOVQ      136(AX), SI
 	MOVQ      40(AX), DI
 	TESTQ     SI, SI
 	JEQ       zeros
@@ -1511,7 +1625,7 @@ tile:
 	VMOVUPS   (SI), Z8
 	VMOVUPS.Z 64(SI), K1, Z9
 	ADDQ      DI, SI
-	MOVQ      SI, 8(AX)
+	MOVQ      SI, 136(AX)
 	JMP       ready
 
 zeros:
@@ -1527,7 +1641,7 @@ zeros:
 	VXORPS Z9, Z9, Z9
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -1567,7 +1681,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, K1, 64(SI)
@@ -1584,9 +1698,9 @@ loop:
 	VMOVUPS      Z8, (SI)
 	VMOVUPS      Z9, K1, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x05, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -1596,12 +1710,18 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·wide5x64(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 128(AX)
+	MOVQ 8(AX), CX
+	MOVQ CX, 136(AX)
+	MOVQ 16(AX), CX
+	MOVQ CX, 144(AX)
 	MOVQ 48(AX), CX
 	MOVQ 56(AX), DX
 	MOVQ 72(AX), BX
 
 tile:
-	MOVQ    8(AX), SI
+	MOVQ    136(AX), SI
 	MOVQ    40(AX), DI
 	TESTQ   SI, SI
 	JEQ     zeros
@@ -1630,7 +1750,7 @@ tile:
 	VMOVUPS 128(SI), Z18
 	VMOVUPS 192(SI), Z19
 	ADDQ    DI, SI
-	MOVQ    SI, 8(AX)
+	MOVQ    SI, 136(AX)
 	JMP     ready
 
 zeros:
@@ -1656,7 +1776,7 @@ zeros:
 	VXORPS Z19, Z19, Z19
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -1708,7 +1828,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, 64(SI)
@@ -1735,9 +1855,9 @@ loop:
 	VMOVUPS      Z18, 128(SI)
 	VMOVUPS      Z19, 192(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x05, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -1747,6 +1867,12 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·wide6x16(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 128(AX)
+	MOVQ  8(AX), CX
+	MOVQ  CX, 136(AX)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 144(AX)
 	MOVQ  48(AX), CX
 	MOVQ  56(AX), DX
 	MOVQ  72(AX), BX
@@ -1756,7 +1882,7 @@ TEXT ·wide6x16(SB), NOSPLIT, $0-8
 	KMOVW DI, K1
 
 tile:
-	MOVQ      8(AX), SI
+	MOVQ      136(AX), SI
 	MOVQ      40(AX), DI
 	TESTQ     SI, SI
 	JEQ       zeros
@@ -1772,7 +1898,7 @@ tile:
 	ADDQ      DI, SI
 	VMOVUPS.Z (SI), K1, Z5
 	ADDQ      DI, SI
-	MOVQ      SI, 8(AX)
+	MOVQ      SI, 136(AX)
 	JMP       ready
 
 zeros:
@@ -1784,7 +1910,7 @@ zeros:
 	VXORPS Z5, Z5, Z5
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -1814,7 +1940,7 @@ loop:
 	ADDQ             64(AX), SI
 	DECQ             R8
 	JNE              panel
-	MOVQ             (AX), SI
+	MOVQ             128(AX), SI
 	MOVQ             32(AX), DI
 	VMOVUPS          Z0, K1, (SI)
 	ADDQ             DI, SI
@@ -1828,9 +1954,9 @@ loop:
 	ADDQ             DI, SI
 	VMOVUPS          Z5, K1, (SI)
 	ADDQ             DI, SI
-	MOVQ             SI, (AX)
+	MOVQ             SI, 128(AX)
 	IMUL3Q           $0x06, CX, SI
-	ADDQ             SI, 16(AX)
+	ADDQ             SI, 144(AX)
 	DECQ             96(AX)
 	JNE              tile
 	VZEROUPPER
@@ -1840,12 +1966,18 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·wide6x32(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 128(AX)
+	MOVQ 8(AX), CX
+	MOVQ CX, 136(AX)
+	MOVQ 16(AX), CX
+	MOVQ CX, 144(AX)
 	MOVQ 48(AX), CX
 	MOVQ 56(AX), DX
 	MOVQ 72(AX), BX
 
 tile:
-	MOVQ    8(AX), SI
+	MOVQ    136(AX), SI
 	MOVQ    40(AX), DI
 	TESTQ   SI, SI
 	JEQ     zeros
@@ -1867,7 +1999,7 @@ tile:
 	VMOVUPS (SI), Z10
 	VMOVUPS 64(SI), Z11
 	ADDQ    DI, SI
-	MOVQ    SI, 8(AX)
+	MOVQ    SI, 136(AX)
 	JMP     ready
 
 zeros:
@@ -1885,7 +2017,7 @@ zeros:
 	VXORPS Z11, Z11, Z11
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -1928,7 +2060,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, 64(SI)
@@ -1948,9 +2080,9 @@ loop:
 	VMOVUPS      Z10, (SI)
 	VMOVUPS      Z11, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x06, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -1960,6 +2092,12 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·wide6x32part(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 128(AX)
+	MOVQ  8(AX), CX
+	MOVQ  CX, 136(AX)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 144(AX)
 	MOVQ  48(AX), CX
 	MOVQ  56(AX), DX
 	MOVQ  72(AX), BX
@@ -1969,7 +2107,7 @@ TEXT ·wide6x32part(SB), NOSPLIT, $0-8
 	KMOVW DI, K1
 
 tile:
-	MOVQ      8(AX), SI
+	MOVQ      136(AX), SI
 	MOVQ      40(AX), DI
 	TESTQ     SI, SI
 	JEQ       zeros
@@ -1991,7 +2129,7 @@ tile:
 	VMOVUPS   (SI), Z10
 	VMOVUPS.Z 64(SI), K1, Z11
 	ADDQ      DI, SI
-	MOVQ      SI, 8(AX)
+	MOVQ      SI, 136(AX)
 	JMP       ready
 
 zeros:
@@ -2009,7 +2147,7 @@ zeros:
 	VXORPS Z11, Z11, Z11
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -2052,7 +2190,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, K1, 64(SI)
@@ -2072,9 +2210,9 @@ loop:
 	VMOVUPS      Z10, (SI)
 	VMOVUPS      Z11, K1, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x06, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -2084,12 +2222,18 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·wide6x64(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 128(AX)
+	MOVQ 8(AX), CX
+	MOVQ CX, 136(AX)
+	MOVQ 16(AX), CX
+	MOVQ CX, 144(AX)
 	MOVQ 48(AX), CX
 	MOVQ 56(AX), DX
 	MOVQ 72(AX), BX
 
 tile:
-	MOVQ    8(AX), SI
+	MOVQ    136(AX), SI
 	MOVQ    40(AX), DI
 	TESTQ   SI, SI
 	JEQ     zeros
@@ -2123,7 +2267,7 @@ tile:
 	VMOVUPS 128(SI), Z22
 	VMOVUPS 192(SI), Z23
 	ADDQ    DI, SI
-	MOVQ    SI, 8(AX)
+	MOVQ    SI, 136(AX)
 	JMP     ready
 
 zeros:
@@ -2153,7 +2297,7 @@ zeros:
 	VXORPS Z23, Z23, Z23
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -2210,7 +2354,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, 64(SI)
@@ -2242,9 +2386,9 @@ loop:
 	VMOVUPS      Z22, 128(SI)
 	VMOVUPS      Z23, 192(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x06, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -2254,6 +2398,12 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·wide7x16(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 128(AX)
+	MOVQ  8(AX), CX
+	MOVQ  CX, 136(AX)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 144(AX)
 	MOVQ  48(AX), CX
 	MOVQ  56(AX), DX
 	MOVQ  72(AX), BX
@@ -2263,7 +2413,7 @@ TEXT ·wide7x16(SB), NOSPLIT, $0-8
 	KMOVW DI, K1
 
 tile:
-	MOVQ      8(AX), SI
+	MOVQ      136(AX), SI
 	MOVQ      40(AX), DI
 	TESTQ     SI, SI
 	JEQ       zeros
@@ -2281,7 +2431,7 @@ tile:
 	ADDQ      DI, SI
 	VMOVUPS.Z (SI), K1, Z6
 	ADDQ      DI, SI
-	MOVQ      SI, 8(AX)
+	MOVQ      SI, 136(AX)
 	JMP       ready
 
 zeros:
@@ -2294,7 +2444,7 @@ zeros:
 	VXORPS Z6, Z6, Z6
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -2328,7 +2478,7 @@ loop:
 	ADDQ             64(AX), SI
 	DECQ             R8
 	JNE              panel
-	MOVQ             (AX), SI
+	MOVQ             128(AX), SI
 	MOVQ             32(AX), DI
 	VMOVUPS          Z0, K1, (SI)
 	ADDQ             DI, SI
@@ -2344,9 +2494,9 @@ loop:
 	ADDQ             DI, SI
 	VMOVUPS          Z6, K1, (SI)
 	ADDQ             DI, SI
-	MOVQ             SI, (AX)
+	MOVQ             SI, 128(AX)
 	IMUL3Q           $0x07, CX, SI
-	ADDQ             SI, 16(AX)
+	ADDQ             SI, 144(AX)
 	DECQ             96(AX)
 	JNE              tile
 	VZEROUPPER
@@ -2356,12 +2506,18 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·wide7x32(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 128(AX)
+	MOVQ 8(AX), CX
+	MOVQ CX, 136(AX)
+	MOVQ 16(AX), CX
+	MOVQ CX, 144(AX)
 	MOVQ 48(AX), CX
 	MOVQ 56(AX), DX
 	MOVQ 72(AX), BX
 
 tile:
-	MOVQ    8(AX), SI
+	MOVQ    136(AX), SI
 	MOVQ    40(AX), DI
 	TESTQ   SI, SI
 	JEQ     zeros
@@ -2386,7 +2542,7 @@ tile:
 	VMOVUPS (SI), Z12
 	VMOVUPS 64(SI), Z13
 	ADDQ    DI, SI
-	MOVQ    SI, 8(AX)
+	MOVQ    SI, 136(AX)
 	JMP     ready
 
 zeros:
@@ -2406,7 +2562,7 @@ zeros:
 	VXORPS Z13, Z13, Z13
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -2455,7 +2611,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, 64(SI)
@@ -2478,9 +2634,9 @@ loop:
 	VMOVUPS      Z12, (SI)
 	VMOVUPS      Z13, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x07, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -2490,6 +2646,12 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·wide7x32part(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 128(AX)
+	MOVQ  8(AX), CX
+	MOVQ  CX, 136(AX)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 144(AX)
 	MOVQ  48(AX), CX
 	MOVQ  56(AX), DX
 	MOVQ  72(AX), BX
@@ -2499,7 +2661,7 @@ TEXT ·wide7x32part(SB), NOSPLIT, $0-8
 	KMOVW DI, K1
 
 tile:
-	MOVQ      8(AX), SI
+	MOVQ      136(AX), SI
 	MOVQ      40(AX), DI
 	TESTQ     SI, SI
 	JEQ       zeros
@@ -2524,7 +2686,7 @@ tile:
 	VMOVUPS   (SI), Z12
 	VMOVUPS.Z 64(SI), K1, Z13
 	ADDQ      DI, SI
-	MOVQ      SI, 8(AX)
+	MOVQ      SI, 136(AX)
 	JMP       ready
 
 zeros:
@@ -2544,7 +2706,7 @@ zeros:
 	VXORPS Z13, Z13, Z13
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -2593,7 +2755,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, K1, 64(SI)
@@ -2616,9 +2778,9 @@ loop:
 	VMOVUPS      Z12, (SI)
 	VMOVUPS      Z13, K1, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x07, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -2628,6 +2790,12 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·wide8x16(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 128(AX)
+	MOVQ  8(AX), CX
+	MOVQ  CX, 136(AX)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 144(AX)
 	MOVQ  48(AX), CX
 	MOVQ  56(AX), DX
 	MOVQ  72(AX), BX
@@ -2637,7 +2805,7 @@ TEXT ·wide8x16(SB), NOSPLIT, $0-8
 	KMOVW DI, K1
 
 tile:
-	MOVQ      8(AX), SI
+	MOVQ      136(AX), SI
 	MOVQ      40(AX), DI
 	TESTQ     SI, SI
 	JEQ       zeros
@@ -2657,7 +2825,7 @@ tile:
 	ADDQ      DI, SI
 	VMOVUPS.Z (SI), K1, Z7
 	ADDQ      DI, SI
-	MOVQ      SI, 8(AX)
+	MOVQ      SI, 136(AX)
 	JMP       ready
 
 zeros:
@@ -2671,7 +2839,7 @@ zeros:
 	VXORPS Z7, Z7, Z7
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -2706,7 +2874,7 @@ loop:
 	ADDQ             64(AX), SI
 	DECQ             R8
 	JNE              panel
-	MOVQ             (AX), SI
+	MOVQ             128(AX), SI
 	MOVQ             32(AX), DI
 	VMOVUPS          Z0, K1, (SI)
 	ADDQ             DI, SI
@@ -2724,9 +2892,9 @@ loop:
 	ADDQ             DI, SI
 	VMOVUPS          Z7, K1, (SI)
 	ADDQ             DI, SI
-	MOVQ             SI, (AX)
+	MOVQ             SI, 128(AX)
 	IMUL3Q           $0x08, CX, SI
-	ADDQ             SI, 16(AX)
+	ADDQ             SI, 144(AX)
 	DECQ             96(AX)
 	JNE              tile
 	VZEROUPPER
@@ -2736,12 +2904,18 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·wide8x32(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 128(AX)
+	MOVQ 8(AX), CX
+	MOVQ CX, 136(AX)
+	MOVQ 16(AX), CX
+	MOVQ CX, 144(AX)
 	MOVQ 48(AX), CX
 	MOVQ 56(AX), DX
 	MOVQ 72(AX), BX
 
 tile:
-	MOVQ    8(AX), SI
+	MOVQ    136(AX), SI
 	MOVQ    40(AX), DI
 	TESTQ   SI, SI
 	JEQ     zeros
@@ -2769,7 +2943,7 @@ tile:
 	VMOVUPS (SI), Z14
 	VMOVUPS 64(SI), Z15
 	ADDQ    DI, SI
-	MOVQ    SI, 8(AX)
+	MOVQ    SI, 136(AX)
 	JMP     ready
 
 zeros:
@@ -2791,7 +2965,7 @@ zeros:
 	VXORPS Z15, Z15, Z15
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -2843,7 +3017,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, 64(SI)
@@ -2869,9 +3043,9 @@ loop:
 	VMOVUPS      Z14, (SI)
 	VMOVUPS      Z15, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x08, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -2881,6 +3055,12 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·wide8x32part(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 128(AX)
+	MOVQ  8(AX), CX
+	MOVQ  CX, 136(AX)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 144(AX)
 	MOVQ  48(AX), CX
 	MOVQ  56(AX), DX
 	MOVQ  72(AX), BX
@@ -2890,7 +3070,7 @@ TEXT ·wide8x32part(SB), NOSPLIT, $0-8
 	KMOVW DI, K1
 
 tile:
-	MOVQ      8(AX), SI
+	MOVQ      136(AX), SI
 	MOVQ      40(AX), DI
 	TESTQ     SI, SI
 	JEQ       zeros
@@ -2918,7 +3098,7 @@ tile:
 	VMOVUPS   (SI), Z14
 	VMOVUPS.Z 64(SI), K1, Z15
 	ADDQ      DI, SI
-	MOVQ      SI, 8(AX)
+	MOVQ      SI, 136(AX)
 	JMP       ready
 
 zeros:
@@ -2940,7 +3120,7 @@ zeros:
 	VXORPS Z15, Z15, Z15
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -2992,7 +3172,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, K1, 64(SI)
@@ -3018,9 +3198,9 @@ loop:
 	VMOVUPS      Z14, (SI)
 	VMOVUPS      Z15, K1, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x08, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -3030,6 +3210,12 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·wide9x16(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 128(AX)
+	MOVQ  8(AX), CX
+	MOVQ  CX, 136(AX)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 144(AX)
 	MOVQ  48(AX), CX
 	MOVQ  56(AX), DX
 	MOVQ  72(AX), BX
@@ -3039,7 +3225,7 @@ TEXT ·wide9x16(SB), NOSPLIT, $0-8
 	KMOVW DI, K1
 
 tile:
-	MOVQ      8(AX), SI
+	MOVQ      136(AX), SI
 	MOVQ      40(AX), DI
 	TESTQ     SI, SI
 	JEQ       zeros
@@ -3061,7 +3247,7 @@ tile:
 	ADDQ      DI, SI
 	VMOVUPS.Z (SI), K1, Z8
 	ADDQ      DI, SI
-	MOVQ      SI, 8(AX)
+	MOVQ      SI, 136(AX)
 	JMP       ready
 
 zeros:
@@ -3076,7 +3262,7 @@ zeros:
 	VXORPS Z8, Z8, Z8
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -3112,7 +3298,7 @@ loop:
 	ADDQ             64(AX), SI
 	DECQ             R8
 	JNE              panel
-	MOVQ             (AX), SI
+	MOVQ             128(AX), SI
 	MOVQ             32(AX), DI
 	VMOVUPS          Z0, K1, (SI)
 	ADDQ             DI, SI
@@ -3132,9 +3318,9 @@ loop:
 	ADDQ             DI, SI
 	VMOVUPS          Z8, K1, (SI)
 	ADDQ             DI, SI
-	MOVQ             SI, (AX)
+	MOVQ             SI, 128(AX)
 	IMUL3Q           $0x09, CX, SI
-	ADDQ             SI, 16(AX)
+	ADDQ             SI, 144(AX)
 	DECQ             96(AX)
 	JNE              tile
 	VZEROUPPER
@@ -3144,12 +3330,18 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·wide9x32(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 128(AX)
+	MOVQ 8(AX), CX
+	MOVQ CX, 136(AX)
+	MOVQ 16(AX), CX
+	MOVQ CX, 144(AX)
 	MOVQ 48(AX), CX
 	MOVQ 56(AX), DX
 	MOVQ 72(AX), BX
 
 tile:
-	MOVQ    8(AX), SI
+	MOVQ    136(AX), SI
 	MOVQ    40(AX), DI
 	TESTQ   SI, SI
 	JEQ     zeros
@@ -3180,7 +3372,7 @@ tile:
 	VMOVUPS (SI), Z16
 	VMOVUPS 64(SI), Z17
 	ADDQ    DI, SI
-	MOVQ    SI, 8(AX)
+	MOVQ    SI, 136(AX)
 	JMP     ready
 
 zeros:
@@ -3204,7 +3396,7 @@ zeros:
 	VXORPS Z17, Z17, Z17
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -3259,7 +3451,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, 64(SI)
@@ -3288,9 +3480,9 @@ loop:
 	VMOVUPS      Z16, (SI)
 	VMOVUPS      Z17, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x09, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -3300,6 +3492,12 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·wide9x32part(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 128(AX)
+	MOVQ  8(AX), CX
+	MOVQ  CX, 136(AX)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 144(AX)
 	MOVQ  48(AX), CX
 	MOVQ  56(AX), DX
 	MOVQ  72(AX), BX
@@ -3309,7 +3507,7 @@ TEXT ·wide9x32part(SB), NOSPLIT, $0-8
 	KMOVW DI, K1
 
 tile:
-	MOVQ      8(AX), SI
+	MOVQ      136(AX), SI
 	MOVQ      40(AX), DI
 	TESTQ     SI, SI
 	JEQ       zeros
@@ -3340,7 +3538,7 @@ tile:
 	VMOVUPS   (SI), Z16
 	VMOVUPS.Z 64(SI), K1, Z17
 	ADDQ      DI, SI
-	MOVQ      SI, 8(AX)
+	MOVQ      SI, 136(AX)
 	JMP       ready
 
 zeros:
@@ -3364,7 +3562,7 @@ zeros:
 	VXORPS Z17, Z17, Z17
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -3419,7 +3617,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, K1, 64(SI)
@@ -3448,9 +3646,9 @@ loop:
 	VMOVUPS      Z16, (SI)
 	VMOVUPS      Z17, K1, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x09, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -3460,6 +3658,12 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·wide10x16(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 128(AX)
+	MOVQ  8(AX), CX
+	MOVQ  CX, 136(AX)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 144(AX)
 	MOVQ  48(AX), CX
 	MOVQ  56(AX), DX
 	MOVQ  72(AX), BX
@@ -3469,7 +3673,7 @@ TEXT ·wide10x16(SB), NOSPLIT, $0-8
 	KMOVW DI, K1
 
 tile:
-	MOVQ      8(AX), SI
+	MOVQ      136(AX), SI
 	MOVQ      40(AX), DI
 	TESTQ     SI, SI
 	JEQ       zeros
@@ -3493,7 +3697,7 @@ tile:
 	ADDQ      DI, SI
 	VMOVUPS.Z (SI), K1, Z9
 	ADDQ      DI, SI
-	MOVQ      SI, 8(AX)
+	MOVQ      SI, 136(AX)
 	JMP       ready
 
 zeros:
@@ -3509,7 +3713,7 @@ zeros:
 	VXORPS Z9, Z9, Z9
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -3549,7 +3753,7 @@ loop:
 	ADDQ             64(AX), SI
 	DECQ             R8
 	JNE              panel
-	MOVQ             (AX), SI
+	MOVQ             128(AX), SI
 	MOVQ             32(AX), DI
 	VMOVUPS          Z0, K1, (SI)
 	ADDQ             DI, SI
@@ -3571,9 +3775,9 @@ loop:
 	ADDQ             DI, SI
 	VMOVUPS          Z9, K1, (SI)
 	ADDQ             DI, SI
-	MOVQ             SI, (AX)
+	MOVQ             SI, 128(AX)
 	IMUL3Q           $0x0a, CX, SI
-	ADDQ             SI, 16(AX)
+	ADDQ             SI, 144(AX)
 	DECQ             96(AX)
 	JNE              tile
 	VZEROUPPER
@@ -3583,12 +3787,18 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·wide10x32(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 128(AX)
+	MOVQ 8(AX), CX
+	MOVQ CX, 136(AX)
+	MOVQ 16(AX), CX
+	MOVQ CX, 144(AX)
 	MOVQ 48(AX), CX
 	MOVQ 56(AX), DX
 	MOVQ 72(AX), BX
 
 tile:
-	MOVQ    8(AX), SI
+	MOVQ    136(AX), SI
 	MOVQ    40(AX), DI
 	TESTQ   SI, SI
 	JEQ     zeros
@@ -3622,7 +3832,7 @@ tile:
 	VMOVUPS (SI), Z18
 	VMOVUPS 64(SI), Z19
 	ADDQ    DI, SI
-	MOVQ    SI, 8(AX)
+	MOVQ    SI, 136(AX)
 	JMP     ready
 
 zeros:
@@ -3648,7 +3858,7 @@ zeros:
 	VXORPS Z19, Z19, Z19
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -3709,7 +3919,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, 64(SI)
@@ -3741,9 +3951,9 @@ loop:
 	VMOVUPS      Z18, (SI)
 	VMOVUPS      Z19, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x0a, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -3753,6 +3963,12 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·wide10x32part(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 128(AX)
+	MOVQ  8(AX), CX
+	MOVQ  CX, 136(AX)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 144(AX)
 	MOVQ  48(AX), CX
 	MOVQ  56(AX), DX
 	MOVQ  72(AX), BX
@@ -3762,7 +3978,7 @@ TEXT ·wide10x32part(SB), NOSPLIT, $0-8
 	KMOVW DI, K1
 
 tile:
-	MOVQ      8(AX), SI
+	MOVQ      136(AX), SI
 	MOVQ      40(AX), DI
 	TESTQ     SI, SI
 	JEQ       zeros
@@ -3796,7 +4012,7 @@ tile:
 	VMOVUPS   (SI), Z18
 	VMOVUPS.Z 64(SI), K1, Z19
 	ADDQ      DI, SI
-	MOVQ      SI, 8(AX)
+	MOVQ      SI, 136(AX)
 	JMP       ready
 
 zeros:
@@ -3822,7 +4038,7 @@ zeros:
 	VXORPS Z19, Z19, Z19
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -3883,7 +4099,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, K1, 64(SI)
@@ -3915,9 +4131,9 @@ loop:
 	VMOVUPS      Z18, (SI)
 	VMOVUPS      Z19, K1, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x0a, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -3927,6 +4143,12 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·wide11x16(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 128(AX)
+	MOVQ  8(AX), CX
+	MOVQ  CX, 136(AX)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 144(AX)
 	MOVQ  48(AX), CX
 	MOVQ  56(AX), DX
 	MOVQ  72(AX), BX
@@ -3936,7 +4158,7 @@ TEXT ·wide11x16(SB), NOSPLIT, $0-8
 	KMOVW DI, K1
 
 tile:
-	MOVQ      8(AX), SI
+	MOVQ      136(AX), SI
 	MOVQ      40(AX), DI
 	TESTQ     SI, SI
 	JEQ       zeros
@@ -3962,7 +4184,7 @@ tile:
 	ADDQ      DI, SI
 	VMOVUPS.Z (SI), K1, Z10
 	ADDQ      DI, SI
-	MOVQ      SI, 8(AX)
+	MOVQ      SI, 136(AX)
 	JMP       ready
 
 zeros:
@@ -3979,7 +4201,7 @@ zeros:
 	VXORPS Z10, Z10, Z10
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -4020,7 +4242,7 @@ loop:
 	ADDQ             64(AX), SI
 	DECQ             R8
 	JNE              panel
-	MOVQ             (AX), SI
+	MOVQ             128(AX), SI
 	MOVQ             32(AX), DI
 	VMOVUPS          Z0, K1, (SI)
 	ADDQ             DI, SI
@@ -4044,9 +4266,9 @@ loop:
 	ADDQ             DI, SI
 	VMOVUPS          Z10, K1, (SI)
 	ADDQ             DI, SI
-	MOVQ             SI, (AX)
+	MOVQ             SI, 128(AX)
 	IMUL3Q           $0x0b, CX, SI
-	ADDQ             SI, 16(AX)
+	ADDQ             SI, 144(AX)
 	DECQ             96(AX)
 	JNE              tile
 	VZEROUPPER
@@ -4056,12 +4278,18 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·wide11x32(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 128(AX)
+	MOVQ 8(AX), CX
+	MOVQ CX, 136(AX)
+	MOVQ 16(AX), CX
+	MOVQ CX, 144(AX)
 	MOVQ 48(AX), CX
 	MOVQ 56(AX), DX
 	MOVQ 72(AX), BX
 
 tile:
-	MOVQ    8(AX), SI
+	MOVQ    136(AX), SI
 	MOVQ    40(AX), DI
 	TESTQ   SI, SI
 	JEQ     zeros
@@ -4098,7 +4326,7 @@ tile:
 	VMOVUPS (SI), Z20
 	VMOVUPS 64(SI), Z21
 	ADDQ    DI, SI
-	MOVQ    SI, 8(AX)
+	MOVQ    SI, 136(AX)
 	JMP     ready
 
 zeros:
@@ -4126,7 +4354,7 @@ zeros:
 	VXORPS Z21, Z21, Z21
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -4190,7 +4418,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, 64(SI)
@@ -4225,9 +4453,9 @@ loop:
 	VMOVUPS      Z20, (SI)
 	VMOVUPS      Z21, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x0b, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -4237,6 +4465,12 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·wide11x32part(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 128(AX)
+	MOVQ  8(AX), CX
+	MOVQ  CX, 136(AX)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 144(AX)
 	MOVQ  48(AX), CX
 	MOVQ  56(AX), DX
 	MOVQ  72(AX), BX
@@ -4246,7 +4480,7 @@ TEXT ·wide11x32part(SB), NOSPLIT, $0-8
 	KMOVW DI, K1
 
 tile:
-	MOVQ      8(AX), SI
+	MOVQ      136(AX), SI
 	MOVQ      40(AX), DI
 	TESTQ     SI, SI
 	JEQ       zeros
@@ -4283,7 +4517,7 @@ tile:
 	VMOVUPS   (SI), Z20
 	VMOVUPS.Z 64(SI), K1, Z21
 	ADDQ      DI, SI
-	MOVQ      SI, 8(AX)
+	MOVQ      SI, 136(AX)
 	JMP       ready
 
 zeros:
@@ -4311,7 +4545,7 @@ zeros:
 	VXORPS Z21, Z21, Z21
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -4375,7 +4609,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, K1, 64(SI)
@@ -4410,9 +4644,9 @@ loop:
 	VMOVUPS      Z20, (SI)
 	VMOVUPS      Z21, K1, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x0b, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -4422,6 +4656,12 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·wide12x16(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 128(AX)
+	MOVQ  8(AX), CX
+	MOVQ  CX, 136(AX)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 144(AX)
 	MOVQ  48(AX), CX
 	MOVQ  56(AX), DX
 	MOVQ  72(AX), BX
@@ -4431,7 +4671,7 @@ TEXT ·wide12x16(SB), NOSPLIT, $0-8
 	KMOVW DI, K1
 
 tile:
-	MOVQ      8(AX), SI
+	MOVQ      136(AX), SI
 	MOVQ      40(AX), DI
 	TESTQ     SI, SI
 	JEQ       zeros
@@ -4459,7 +4699,7 @@ tile:
 	ADDQ      DI, SI
 	VMOVUPS.Z (SI), K1, Z11
 	ADDQ      DI, SI
-	MOVQ      SI, 8(AX)
+	MOVQ      SI, 136(AX)
 	JMP       ready
 
 zeros:
@@ -4477,7 +4717,7 @@ zeros:
 	VXORPS Z11, Z11, Z11
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -4519,7 +4759,7 @@ loop:
 	ADDQ             64(AX), SI
 	DECQ             R8
 	JNE              panel
-	MOVQ             (AX), SI
+	MOVQ             128(AX), SI
 	MOVQ             32(AX), DI
 	VMOVUPS          Z0, K1, (SI)
 	ADDQ             DI, SI
@@ -4545,9 +4785,9 @@ loop:
 	ADDQ             DI, SI
 	VMOVUPS          Z11, K1, (SI)
 	ADDQ             DI, SI
-	MOVQ             SI, (AX)
+	MOVQ             SI, 128(AX)
 	IMUL3Q           $0x0c, CX, SI
-	ADDQ             SI, 16(AX)
+	ADDQ             SI, 144(AX)
 	DECQ             96(AX)
 	JNE              tile
 	VZEROUPPER
@@ -4557,12 +4797,18 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·wide12x32(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 128(AX)
+	MOVQ 8(AX), CX
+	MOVQ CX, 136(AX)
+	MOVQ 16(AX), CX
+	MOVQ CX, 144(AX)
 	MOVQ 48(AX), CX
 	MOVQ 56(AX), DX
 	MOVQ 72(AX), BX
 
 tile:
-	MOVQ    8(AX), SI
+	MOVQ    136(AX), SI
 	MOVQ    40(AX), DI
 	TESTQ   SI, SI
 	JEQ     zeros
@@ -4602,7 +4848,7 @@ tile:
 	VMOVUPS (SI), Z22
 	VMOVUPS 64(SI), Z23
 	ADDQ    DI, SI
-	MOVQ    SI, 8(AX)
+	MOVQ    SI, 136(AX)
 	JMP     ready
 
 zeros:
@@ -4632,7 +4878,7 @@ zeros:
 	VXORPS Z23, Z23, Z23
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -4699,7 +4945,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, 64(SI)
@@ -4737,9 +4983,9 @@ loop:
 	VMOVUPS      Z22, (SI)
 	VMOVUPS      Z23, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x0c, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -4749,6 +4995,12 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·wide12x32part(SB), NOSPLIT, $0-8
 	MOVQ  t+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 128(AX)
+	MOVQ  8(AX), CX
+	MOVQ  CX, 136(AX)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 144(AX)
 	MOVQ  48(AX), CX
 	MOVQ  56(AX), DX
 	MOVQ  72(AX), BX
@@ -4758,7 +5010,7 @@ TEXT ·wide12x32part(SB), NOSPLIT, $0-8
 	KMOVW DI, K1
 
 tile:
-	MOVQ      8(AX), SI
+	MOVQ      136(AX), SI
 	MOVQ      40(AX), DI
 	TESTQ     SI, SI
 	JEQ       zeros
@@ -4798,7 +5050,7 @@ tile:
 	VMOVUPS   (SI), Z22
 	VMOVUPS.Z 64(SI), K1, Z23
 	ADDQ      DI, SI
-	MOVQ      SI, 8(AX)
+	MOVQ      SI, 136(AX)
 	JMP       ready
 
 zeros:
@@ -4828,7 +5080,7 @@ zeros:
 	VXORPS Z23, Z23, Z23
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -4895,7 +5147,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, K1, 64(SI)
@@ -4933,9 +5185,9 @@ loop:
 	VMOVUPS      Z22, (SI)
 	VMOVUPS      Z23, K1, 64(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x0c, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER
@@ -4945,12 +5197,18 @@ loop:
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·wide1x128(SB), NOSPLIT, $0-8
 	MOVQ t+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 128(AX)
+	MOVQ 8(AX), CX
+	MOVQ CX, 136(AX)
+	MOVQ 16(AX), CX
+	MOVQ CX, 144(AX)
 	MOVQ 48(AX), CX
 	MOVQ 56(AX), DX
 	MOVQ 72(AX), BX
 
 tile:
-	MOVQ    8(AX), SI
+	MOVQ    136(AX), SI
 	MOVQ    40(AX), DI
 	TESTQ   SI, SI
 	JEQ     zeros
@@ -4963,7 +5221,7 @@ tile:
 	VMOVUPS 384(SI), Z6
 	VMOVUPS 448(SI), Z7
 	ADDQ    DI, SI
-	MOVQ    SI, 8(AX)
+	MOVQ    SI, 136(AX)
 	JMP     ready
 
 zeros:
@@ -4977,7 +5235,7 @@ zeros:
 	VXORPS Z7, Z7, Z7
 
 ready:
-	MOVQ 16(AX), SI
+	MOVQ 144(AX), SI
 	MOVQ 24(AX), DI
 	MOVQ 88(AX), R8
 
@@ -5002,7 +5260,7 @@ loop:
 	ADDQ         64(AX), SI
 	DECQ         R8
 	JNE          panel
-	MOVQ         (AX), SI
+	MOVQ         128(AX), SI
 	MOVQ         32(AX), DI
 	VMOVUPS      Z0, (SI)
 	VMOVUPS      Z1, 64(SI)
@@ -5013,9 +5271,9 @@ loop:
 	VMOVUPS      Z6, 384(SI)
 	VMOVUPS      Z7, 448(SI)
 	ADDQ         DI, SI
-	MOVQ         SI, (AX)
+	MOVQ         SI, 128(AX)
 	IMUL3Q       $0x01, CX, SI
-	ADDQ         SI, 16(AX)
+	ADDQ         SI, 144(AX)
 	DECQ         96(AX)
 	JNE          tile
 	VZEROUPPER

@@ -32,6 +32,7 @@ func gemmWide() {
 func tileField(t Register, name string) Mem {
 	for i, field := range []string{
 		"c", "start", "a", "b", "ldc", "lds", "aRow", "aCol", "aPanel", "ldb", "k", "panels", "tiles", "cols", "ahead", "stride",
+		"cNow", "startNow", "aNow",
 	} {
 		if field == name {
 			return Mem{Base: t, Disp: 8 * i}
@@ -45,8 +46,10 @@ func tileField(t Register, name string) Mem {
 //
 //	c[i,j] = start[i,j] + Σ_t Σ_p a[t,i,p]·b[t·k+p,j]
 //
-// as gemmTile does. Arguments are in a kernel.tile, whose pointers and count of
-// tiles it moves on. At each step of p one cache line is prefetched.
+// as gemmTile does. Arguments are in a kernel.tile, whose count of tiles it moves
+// on, and copies of its pointers: the pointers themselves never leave their
+// matrices, because the garbage collector may look at them as soon as this ends.
+// At each step of p one cache line is prefetched.
 func wideTile(rows, vectors int, part bool) {
 	name := fmt.Sprintf("wide%dx%d", rows, vectors*lanes)
 	if part && vectors > 1 {
@@ -58,6 +61,9 @@ func wideTile(rows, vectors int, part bool) {
 		r := GP64()
 		MOVQ(tileField(t, name), r)
 		return r
+	}
+	for _, name := range []string{"c", "start", "a"} {
+		MOVQ(field(name), tileField(t, name+"Now"))
 	}
 	aRow, aCol, ldb := field("aRow"), field("aCol"), field("ldb")
 	mask := make([]Op, vectors) // of the last register, if any
@@ -73,7 +79,7 @@ func wideTile(rows, vectors int, part bool) {
 
 	Label("tile")
 	startTile(t, acc, mask)
-	at, b, panels := field("a"), field("b"), field("panels")
+	at, b, panels := field("aNow"), field("b"), field("panels")
 	Label("panel")
 	// Rows 0-2 are addressed from the first pointer, rows 3-5 from the second …
 	a := []GPVirtual{GP64()}
@@ -107,17 +113,17 @@ func wideTile(rows, vectors int, part bool) {
 	DECQ(panels)
 	JNE(LabelRef("panel"))
 
-	c, ldc := field("c"), field("ldc")
+	c, ldc := field("cNow"), field("ldc")
 	for i := range acc {
 		for v, r := range acc[i] {
 			store(r, mask[v], Mem{Base: c, Disp: v * lanes * size})
 		}
 		ADDQ(ldc, c)
 	}
-	MOVQ(c, tileField(t, "c"))
+	MOVQ(c, tileField(t, "cNow"))
 	skip := GP64()
 	IMUL3Q(Imm(uint64(rows)), aRow, skip)
-	ADDQ(skip, tileField(t, "a"))
+	ADDQ(skip, tileField(t, "aNow"))
 	DECQ(tileField(t, "tiles"))
 	JNE(LabelRef("tile"))
 	finish()
@@ -126,7 +132,7 @@ func wideTile(rows, vectors int, part bool) {
 // startTile fills the accumulators from start, or with zeros if it is nil.
 func startTile(t Register, acc [][]VecVirtual, mask []Op) {
 	start, lds := GP64(), GP64()
-	MOVQ(tileField(t, "start"), start)
+	MOVQ(tileField(t, "startNow"), start)
 	MOVQ(tileField(t, "lds"), lds)
 	TESTQ(start, start)
 	JEQ(LabelRef("zeros"))
@@ -136,7 +142,7 @@ func startTile(t Register, acc [][]VecVirtual, mask []Op) {
 		}
 		ADDQ(lds, start)
 	}
-	MOVQ(start, tileField(t, "start"))
+	MOVQ(start, tileField(t, "startNow"))
 	JMP(LabelRef("ready"))
 	Label("zeros")
 	for i := range acc {
