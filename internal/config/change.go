@@ -13,7 +13,7 @@ type Change struct {
 }
 
 // apply makes changes to the mapping of a whole configuration. Sections that are
-// not there are made.
+// not there, or have nothing in them, are made.
 func apply(root *yaml.Node, changes []Change) {
 	for _, c := range changes {
 		n, key := root, c.Key
@@ -22,7 +22,13 @@ func apply(root *yaml.Node, changes []Change) {
 			value := valueOf(n, section)
 			if !more {
 				*value = yaml.Node{Kind: yaml.ScalarNode, Value: c.Value, Line: value.Line, LineComment: value.LineComment}
+				if value.ShortTag() == "!!null" { // a text that YAML takes for nothing
+					value.Tag = "!!str"
+				}
 				break
+			}
+			if value.Kind == yaml.ScalarNode && value.Tag == "!!null" {
+				*value = yaml.Node{Kind: yaml.MappingNode, Line: value.Line, LineComment: value.LineComment}
 			}
 			n, key = value, rest
 		}
