@@ -58,7 +58,7 @@ func (e *Engine) Threads() int {
 func (e *Engine) Close() {
 	if e != nil && e.pool != nil {
 		e.pool.close()
-		e.pool, e.threads = nil, 1
+		e.pool, e.threads, e.within = nil, 1, nil
 	}
 }
 
@@ -74,11 +74,19 @@ func (e *Engine) Close() {
 func (e *Engine) Share(parts int, work func(thread, part int)) {
 	if e == nil || e.pool == nil || parts < 2 {
 		for part := range parts {
-			work(0, part)
+			work(e.thread(), part)
 		}
 		return
 	}
-	e.pool.share(e.slot, max(e.slot-1, 0), parts, work)
+	e.pool.share(e.slot, e.thread(), parts, work)
+}
+
+// thread is the one that e is called on: within Share that of the part.
+func (e *Engine) thread() int {
+	if e == nil {
+		return 0
+	}
+	return max(e.slot-1, 0)
 }
 
 // Within returns the Engine that a part of Share may use on the given thread: its
@@ -123,7 +131,7 @@ func (e *Engine) do(j *job, n, work int) {
 		return
 	}
 	e.job, e.rows, e.parts = *j, n, parts
-	e.pool.share(e.slot, max(e.slot-1, 0), parts, e.part)
+	e.pool.share(e.slot, e.thread(), parts, e.part)
 	e.job = job{} // keep no reference to the operands
 }
 

@@ -140,6 +140,33 @@ func TestCloseEndsHelpers(t *testing.T) {
 	}
 }
 
+// One part within a part runs on the thread of that part: it finds memory of its own
+// by it, however few parts there are.
+func TestShareWithinKeepsTheThread(t *testing.T) {
+	e := mat.NewEngine(3)
+	defer e.Close()
+	var here atomic.Int32
+	e.Share(3, func(thread, _ int) {
+		for here.Add(1); here.Load() < 3; runtime.Gosched() { // one on each thread
+		}
+		e.Within(thread).Share(1, func(within, _ int) {
+			if within != thread {
+				t.Errorf("got thread %d within a part of thread %d, want the same", within, thread)
+			}
+		})
+	})
+}
+
+// An Engine that is closed has one thread, within Share too.
+func TestShareAfterClose(t *testing.T) {
+	e := mat.NewEngine(3)
+	e.Share(3, func(_, _ int) {})
+	time.Sleep(5 * time.Millisecond) // longer than helpers look for work
+	e.Close()
+	a, c := mat.NewDense(256, 256, nil), mat.NewDense(256, 256, nil)
+	e.Share(2, func(thread, _ int) { e.Within(thread).Mul(c, a, a) })
+}
+
 // BenchmarkShare is the cost of handing out parts that do nothing.
 func BenchmarkShare(b *testing.B) {
 	e := mat.NewEngine(-1)
