@@ -87,9 +87,34 @@ func (p *pool) share(at, thread, parts int, work func(thread, part int)) {
 		default:
 		}
 	}
+	panicked := true
+	defer func() {
+		if panicked { // leave nothing behind: whoever recovers may bring more work
+			p.drop(at)
+			p.wait(thread, at)
+		}
+		s.work = nil // keep no reference to what it works on
+	}()
 	p.takeAll(thread, at)
 	p.wait(thread, at)
-	s.work = nil // keep no reference to what it works on
+	panicked = false
+}
+
+// drop takes all parts of a slot that nobody has taken, and runs none.
+func (p *pool) drop(at int) {
+	s := &p.slots[at]
+	for {
+		t := s.ticket.Load()
+		left := uint32(t)
+		if left == 0 {
+			return
+		}
+		if s.ticket.CompareAndSwap(t, t-uint64(left)) {
+			p.open.And(^(uint64(1) << at))
+			s.done.Add(int64(left))
+			return
+		}
+	}
 }
 
 // wait returns when all parts of a slot are finished. Who waits for work from
@@ -160,12 +185,19 @@ func (p *pool) takeAll(thread, at int) {
 		if left == 1 {
 			p.open.And(^(uint64(1) << at))
 		}
-		parts := s.parts
-		s.work(thread, parts-int(left))
-		if s.done.Add(1) == int64(parts) && s.waiting.Swap(false) {
+		s.run(thread, s.parts-int(left))
+	}
+}
+
+// run runs one part, which is finished even if it panics.
+func (s *slot) run(thread, part int) {
+	all := int64(s.parts)
+	defer func() {
+		if s.done.Add(1) == all && s.waiting.Swap(false) {
 			s.finished <- struct{}{}
 		}
-	}
+	}()
+	s.work(thread, part)
 }
 
 // help is a helper: it works, looks for more, and sleeps.

@@ -167,6 +167,40 @@ func TestShareAfterClose(t *testing.T) {
 	e.Share(2, func(thread, _ int) { e.Within(thread).Mul(c, a, a) })
 }
 
+// A part that panics on the calling goroutine ends Share once no other part runs. Who
+// recovers from it may go on.
+func TestShareAfterPanic(t *testing.T) {
+	e := mat.NewEngine(2)
+	defer e.Close()
+	for range 50 {
+		var here, running, ran atomic.Int32
+		func() {
+			defer func() {
+				if r := recover(); r != "on purpose" || running.Load() != 0 {
+					t.Fatalf("got %v with %d parts running, want what was thrown on purpose and none", r, running.Load())
+				}
+			}()
+			e.Share(9, func(thread, _ int) {
+				for here.Add(1); here.Load() < 2; runtime.Gosched() { // one on each thread
+				}
+				if thread == 0 {
+					panic("on purpose")
+				}
+				running.Add(1)
+				time.Sleep(100 * time.Microsecond)
+				running.Add(-1)
+			})
+		}()
+		e.Share(5, func(_, _ int) {
+			time.Sleep(50 * time.Microsecond)
+			ran.Add(1)
+		})
+		if n := ran.Load(); n != 5 {
+			t.Fatalf("got %d of 5 parts when Share returned", n)
+		}
+	}
+}
+
 // BenchmarkShare is the cost of handing out parts that do nothing.
 func BenchmarkShare(b *testing.B) {
 	e := mat.NewEngine(-1)
