@@ -1,6 +1,10 @@
 package gnn
 
-import "github.com/wdgnn/wdgnn/mat"
+import (
+	"fmt"
+
+	"github.com/wdgnn/wdgnn/mat"
+)
 
 // applyRows is how many nodes Apply shifts at a time: their rows stay in the
 // cache until the taps have read them.
@@ -12,9 +16,10 @@ type apply struct {
 	y, x       mat.Dense
 	s          *mat.CSR
 	batch, hop int
-	last, next mat.Dense // Z_{k-1}, and Z_k unless it is the last
-	own        []part    // one per thread
-	run        func(thread, k int)
+	last, next mat.Dense           // Z_{k-1}, and Z_k unless it is the last
+	own        []part              // one per thread
+	run        func(thread, k int) // bound.part
+	bound      *apply              // itself, unless the tape was copied
 }
 
 // part is what a thread of Apply keeps.
@@ -30,6 +35,9 @@ type part struct {
 // is never written there.
 func (f *Filter) Apply(y mat.Dense, s *mat.CSR, x mat.Dense, tape *FilterTape) {
 	b := batch("Filter.Apply", s, x)
+	if tap := f.Taps[0]; y.Rows != x.Rows || y.Cols != tap.Cols || x.Cols != tap.Rows { // here, and not on another thread
+		panic(fmt.Sprintf("gnn: Filter.Apply: %d×%d = %d×%d through taps of %d×%d", y.Rows, y.Cols, x.Rows, x.Cols, tap.Rows, tap.Cols))
+	}
 	if f.Order() == 0 {
 		tape.Engine.MulBias(y, f.Bias, x, f.Taps[0])
 		return
@@ -41,8 +49,8 @@ func (f *Filter) Apply(y mat.Dense, s *mat.CSR, x mat.Dense, tape *FilterTape) {
 	for t := range a.own {
 		a.own[t].z = a.own[t].z.Resize(applyRows*b, x.Cols)
 	}
-	if a.run == nil {
-		a.run = a.part
+	if a.bound != a {
+		a.bound, a.run = a, a.part
 	}
 	a.filter, a.y, a.x, a.s, a.batch, a.last = f, y, x, s, b, x
 	for a.hop = 1; a.hop <= f.Order(); a.hop++ {

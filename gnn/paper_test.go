@@ -412,6 +412,30 @@ func TestApplyEqualsForward(t *testing.T) {
 	}
 }
 
+// A tape that was copied, as by a slice that grows, serves Apply like the one it was,
+// and an output of another shape is refused where Apply is called.
+func TestApplyWithACopiedTape(t *testing.T) {
+	rng := random.Stream(18, "apply")
+	w, f := newWorld(t, rng, 1100, 1, 2), gnn.NewFilter(2, 4, 2, true)
+	for _, tap := range f.Taps {
+		tap.CopyFrom(normal(rng, 2, 4))
+	}
+	engine := mat.NewEngine(2)
+	defer engine.Close()
+	tapes := []gnn.FilterTape{{Engine: engine}}
+	want, got := mat.NewDense(w.x.Rows, 4, nil), mat.NewDense(w.x.Rows, 4, nil)
+	f.Apply(want, w.s, w.x, &tapes[0])
+	tapes = append(tapes, gnn.FilterTape{})
+	f.Apply(got, w.s, w.x, &tapes[0])
+	sameBits(t, "a copied tape", got, want)
+	defer func() {
+		if recover() == nil {
+			t.Error("got no panic for an output of 3 columns, want one")
+		}
+	}()
+	f.Apply(mat.NewDense(w.x.Rows, 3, nil), w.s, w.x, &tapes[0])
+}
+
 // Outputs and gradients have the same bits for any number of threads.
 func TestThreadsChangeNothing(t *testing.T) {
 	c := gnn.Config{In: 1, Features: 32, Outputs: 5, Wide: &gnn.WideConfig{Order: 5}, Deep: []gnn.LayerConfig{
