@@ -111,7 +111,7 @@ Ctrl-C before the end, with what was done kept.`,
 	}
 	kernels := root.PersistentFlags().String("kernels", "",
 		"compute with avx512, avx2, neon, fusedgo or portable loops (default what suits the processor, or $"+kernelsVariable+")")
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return useKernels(*kernels) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return useKernels(cmd, *kernels) }
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		(&DemoCommand{}).command(),

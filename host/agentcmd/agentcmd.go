@@ -87,7 +87,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 	}
 	if *kernels != "" {
 		if err := mat.UseKernels(*kernels); err != nil {
-			fmt.Fprintf(p.errors, "%s: %v\n", p.name, err)
+			fmt.Fprintf(p.errors, "%s: --kernels, or the variable %s: %v\n", p.name, kernelsVariable, err)
 			return exitFailure
 		}
 	}
