@@ -61,20 +61,16 @@ func (b *Inbox) Sift(keep func(*Frame) bool) {
 }
 
 // Put hands a frame over to the reader, or drops and counts it if its sender has
-// no room left, or nobody has.
-func (b *Inbox) Put(f Frame) {
+// no room left, or nobody has; then it returns false, and a copy of the frame is as good
+// as the frame.
+func (b *Inbox) Put(f Frame) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
-		return
-	}
-	from, size := f.From, len(f.Data)
-	if b.keep != nil && !b.keep(&f) {
-		b.stats.Received++
-		b.stats.ReceivedBytes += uint64(size)
-		return
+		return false
 	}
 	b.forget()
+	from, size := f.From, len(f.Data)
 	h := b.shares[from]
 	if h == nil {
 		h = new(holding)
@@ -84,9 +80,14 @@ func (b *Inbox) Put(f Frame) {
 	if fits && !b.alone && h.frames > 0 {
 		fits = h.frames < free && h.size+size <= room
 	}
-	if !fits {
+	if !fits { // before it is sifted: who has heard a frame keeps no copy of it
 		b.stats.Dropped++
-		return
+		return false
+	}
+	if b.keep != nil && !b.keep(&f) {
+		b.stats.Received++
+		b.stats.ReceivedBytes += uint64(size)
+		return true
 	}
 	at := (b.first + b.count) % len(b.waiting)
 	b.waiting[at] = entry{from, size}
@@ -98,6 +99,7 @@ func (b *Inbox) Put(f Frame) {
 	b.stats.Received++
 	b.stats.ReceivedBytes += uint64(size)
 	b.frames <- f // does not block: only Put sends, under mu
+	return true
 }
 
 // forget drops what the reader has taken from the books.

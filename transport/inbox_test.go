@@ -75,3 +75,32 @@ func TestInboxAlone(t *testing.T) {
 		t.Error("a frame after Close")
 	}
 }
+
+// A frame for which there is no room is not sifted: what was dropped has not been heard,
+// and the next copy of it is kept.
+func TestInboxSiftsWhatFits(t *testing.T) {
+	in := transport.NewInbox(1, 1<<20)
+	heard := map[string]bool{}
+	in.Sift(func(f *transport.Frame) bool {
+		before := heard[string(f.Data)]
+		heard[string(f.Data)] = true
+		return !before
+	})
+	put := func(data string, want bool) {
+		t.Helper()
+		if got := in.Put(transport.Frame{From: 1, Data: []byte(data)}); got != want {
+			t.Errorf("frame %q: got taken %v, want %v", data, got, want)
+		}
+	}
+	put("first", true)
+	put("second", false)
+	<-in.Frames()
+	put("second", true)
+	if got := <-in.Frames(); string(got.Data) != "second" {
+		t.Errorf("got %q, want the copy of the frame that was dropped", got.Data)
+	}
+	put("second", true) // and is held back
+	if s := in.Stats(); s.Received != 3 || s.Dropped != 1 || len(in.Frames()) != 0 {
+		t.Errorf("got %+v and %d frames that wait, want 3 received, 1 dropped and none", s, len(in.Frames()))
+	}
+}

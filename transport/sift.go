@@ -6,8 +6,8 @@ import "sync/atomic"
 // to the reader, before there are channels and other goroutines between: all buses of
 // this module do, by their [Inbox].
 type Sifter interface {
-	// Sift has keep asked of every frame from now on, one at a time, instead of what was
-	// asked before. It may change the frame, and must not wait. Those that it does not
+	// Sift has keep asked of every frame for which there is room from now on, one at a
+	// time, instead of what was asked before. It may change the frame, and must not wait. Those that it does not
 	// keep count as received.
 	Sift(keep func(*Frame) bool)
 }
