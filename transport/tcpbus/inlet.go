@@ -117,8 +117,8 @@ func (b *Bus) receive(ctx context.Context, conn net.Conn, e *ear, lane int) erro
 			}
 		case word > 0:
 			b.widen(e, int(beat-word))
-		case !e.copied(data, lane):
-			b.inbox.Put(transport.Frame{From: e.host, Data: data})
+		default:
+			e.take(b.inbox, data, lane)
 		}
 	}
 }

@@ -76,19 +76,32 @@ func (e *ear) narrow() {
 	}
 }
 
-// copied says whether a frame came over another lane before.
-func (e *ear) copied(data []byte, lane int) bool {
+// take hands a frame of a lane to the reader, unless it came over another before. One for
+// which there was no room has not come.
+func (e *ear) take(inbox *transport.Inbox, data []byte, lane int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.seen != nil && len(data) <= laneFrame && e.seen.note(data, lane)
+	f := transport.Frame{From: e.host, Data: data}
+	if e.seen == nil || len(data) > laneFrame {
+		inbox.Put(f)
+		return
+	}
+	if !e.seen.note(data, lane) && !inbox.Put(f) {
+		delete(e.seen.lanes, maphash.Bytes(e.seen.seed, data))
+	}
 }
+
+// mostSeen is how many frames of a host are known. A lane that goes on after it stood still
+// brings all that waited in it, up to ten seconds of frames and more. What is not known
+// any more then would come a second time, and who only repeats itself is taken for a liar.
+const mostSeen = 1 << 14
 
 // seen knows the last frames of a host and over which lanes they came. A frame that
 // comes over one lane twice was sent twice, and is not counted as a copy.
 type seen struct {
 	seed  maphash.Seed
 	lanes map[uint64]uint // by hash; a bit for every lane
-	order [512]uint64     // hashes, in a ring
+	order []uint64        // hashes, in a ring once there are mostSeen
 	next  int
 }
 
@@ -96,14 +109,18 @@ func newSeen() *seen { return &seen{seed: maphash.MakeSeed(), lanes: map[uint64]
 
 // note takes in a frame and says whether it is a copy of one of another lane.
 func (s *seen) note(data []byte, lane int) (copied bool) {
-	h := maphash.Bytes(s.seed, data)
-	before, known := s.lanes[h]
-	if !known {
+	hash := maphash.Bytes(s.seed, data)
+	before, known := s.lanes[hash]
+	switch {
+	case known:
+	case len(s.order) < mostSeen:
+		s.order = append(s.order, hash)
+	default:
 		delete(s.lanes, s.order[s.next])
-		s.order[s.next] = h
-		s.next = (s.next + 1) % len(s.order)
+		s.order[s.next] = hash
+		s.next = (s.next + 1) % mostSeen
 	}
-	s.lanes[h] = before | 1<<lane
+	s.lanes[hash] = before | 1<<lane
 	return known && before>>lane&1 == 0
 }
 

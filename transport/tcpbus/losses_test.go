@@ -4,6 +4,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"github.com/wdgnn/wdgnn/transport"
 )
 
 // A link loses packets if some were sent again within seconds, and is taken for whole
@@ -64,14 +66,49 @@ func TestSeen(t *testing.T) {
 			t.Errorf("frame %q of lane %d: got a copy: %v, want %v", c.frame, c.lane, got, c.want)
 		}
 	}
-	for k := range 2 * len(s.order) {
+	for k := range 2 * mostSeen {
 		s.note([]byte{byte(k), byte(k >> 8)}, 0)
 	}
-	if len(s.lanes) != len(s.order) {
-		t.Errorf("got %d frames remembered, want %d", len(s.lanes), len(s.order))
+	if len(s.lanes) != mostSeen || len(s.order) != mostSeen {
+		t.Errorf("got %d frames remembered of %d, want %d", len(s.lanes), len(s.order), mostSeen)
 	}
 	if s.note([]byte("a"), 2) {
 		t.Error("a frame of long ago: got a copy, want it forgotten")
+	}
+}
+
+// A lane that stood still for a thousand frames brings none a second time, and one for
+// which the reader had no room is taken from the next lane.
+func TestEar(t *testing.T) {
+	e, in := &ear{host: 1, seen: newSeen()}, transport.NewInbox(1, 1<<20)
+	took := func() (data []byte) {
+		select {
+		case f := <-in.Frames():
+			data = f.Data
+		default:
+		}
+		return data
+	}
+	const frames = 1000
+	for k := range frames {
+		data := []byte{byte(k), byte(k >> 8)}
+		if e.take(in, data, 1); took() == nil {
+			t.Fatalf("frame %d: got nothing, want it", k)
+		}
+	}
+	for k := range frames {
+		if e.take(in, []byte{byte(k), byte(k >> 8)}, 0); took() != nil {
+			t.Fatalf("frame %d: got it again, over the lane that stood still", k)
+		}
+	}
+	e.take(in, []byte("first"), 0)
+	e.take(in, []byte("second"), 0) // there is no room
+	if got := took(); string(got) != "first" {
+		t.Errorf("got %q, want the first", got)
+	}
+	e.take(in, []byte("second"), 1)
+	if got := took(); string(got) != "second" {
+		t.Errorf("got %q, want the second over the other lane", got)
 	}
 }
 
