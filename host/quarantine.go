@@ -240,8 +240,8 @@ func (h *Machine) accuse(from transport.HostID, o offence, share float64, rows i
 	}
 }
 
-// weigh judges a host by the rows of a frame that was opened. Those that it sent before
-// were counted then. Most are in order, of hosts against which there is nothing.
+// weigh judges a host by the rows of a frame that was opened. Most are in order, of hosts
+// against which there is nothing.
 func (h *Machine) weigh(from transport.HostID) {
 	c := h.conduct[from]
 	if h.tally.bad == 0 && (c == nil || c.points == 0 && c.idle == 0) {
@@ -250,9 +250,6 @@ func (h *Machine) weigh(from transport.HostID) {
 	}
 	t := h.tally
 	h.tally = tally{}
-	if m := h.spoke[from]; m != nil && m.again {
-		t.good = 0
-	}
 	if t.good+t.bad == 0 {
 		return
 	}

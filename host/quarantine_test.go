@@ -269,6 +269,13 @@ func TestHonestHostIsNotShutOut(t *testing.T) {
 				}
 			})
 		},
+		"a row in five out of bounds, on a network that doubles frames": func(c *court) {
+			c.arrive(1, c.say(1, func(_ *agent.Header, m *agent.Message) {
+				if c.step%5 == 0 {
+					m.Values[0] = 11
+				}
+			}))
+		},
 		"a damaged frame with each": func(c *court) {
 			data := c.say(1, honest)
 			data[20] ^= 1

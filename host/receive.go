@@ -145,6 +145,9 @@ func (h *Machine) take(f transport.Frame) {
 	} else if far {
 		h.stats.Overflows++
 	}
+	if mark.again {
+		h.tally = tally{} // good and bad rows of it were counted when it came first
+	}
 	h.weigh(f.From)
 	if pends.Kind == agent.NotYet { // one word for all that it asked for in vain
 		h.excuse(pends)
