@@ -80,3 +80,30 @@ func TestSieveKeeps(t *testing.T) {
 	keep("another copy", frame(4), false)
 	keep("a copy far ahead", frame(1000), true)
 }
+
+// Who asks once more, or says once more that something is not there yet, is heard.
+func TestSieveKeepsRequests(t *testing.T) {
+	s := &sieve{last: map[transport.HostID]*sifted{}}
+	number := uint64(0)
+	for _, c := range []struct {
+		m    agent.Message
+		want bool
+	}{
+		{agent.Message{Kind: agent.Ask, To: 1, Time: 8}, true},
+		{agent.Message{Kind: agent.NotYet, To: 1, Time: 8}, true},
+		{agent.Message{Kind: agent.Estimate, To: agent.Everyone, Values: []float32{1}}, true},
+		{agent.Message{Kind: agent.Ask, To: 1, Time: 8, Exchange: noRow, Links: 20}, false},
+		{agent.Message{Kind: agent.Row, To: 1, Time: 8, Values: []float32{1}}, false},
+	} {
+		var kept bool
+		for range 2 {
+			number++
+			row := agent.Message{Kind: agent.Row, From: 7, To: agent.Everyone, Time: 7, Values: []float32{2}}
+			data := agent.AppendFrame(nil, agent.Header{Host: 1, Sequence: number}, []agent.Message{row, c.m})
+			kept = s.keep(&transport.Frame{From: 1, Data: data})
+		}
+		if kept != c.want {
+			t.Errorf("a second frame with a message of kind %d, exchange %d: got kept %v, want %v", c.m.Kind, c.m.Exchange, kept, c.want)
+		}
+	}
+}
