@@ -14,8 +14,9 @@ func TestSwarmViewHeads(t *testing.T) {
 	var b bytes.Buffer
 	view := newSwarmView(&b)
 	view.show(&swarm.View{Hosts: 5, HostsUp: 5, Accuracy: -1})
-	view.show(&swarm.View{Seconds: 1, Step: 90, Rate: 90, Hosts: 5, HostsUp: 5, Accuracy: 0.934, Events: []string{"1.0 s: hosts 0-1 were cut off"}})
-	view.show(&swarm.View{Seconds: 2, Step: 180, Rate: 90, Hosts: 5, HostsUp: 5, Accuracy: 0.95, Events: []string{"1.0 s: hosts 0-1 were cut off"}})
+	told := []string{"1.0 s: hosts 0-1 were cut off"}
+	view.show(&swarm.View{Seconds: 1, Step: 90, Rate: 90, Hosts: 5, HostsUp: 5, Accuracy: 0.934, Events: told})
+	view.show(&swarm.View{Seconds: 2, Step: 180, Rate: 90, Hosts: 5, HostsUp: 5, Accuracy: 0.95, Events: told})
 	got := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 	want := []string{"cost", "0.0000", "cut off", "right", "93.4 %", "95.0 %"}
 	if len(got) != len(want) {

@@ -126,12 +126,12 @@ func (o *Options) Validate() error {
 		complain("%d places for %d hosts over the bus %q; want one for each process, over %s", len(o.Places), o.Hosts, o.Bus, box.BusTCP)
 	}
 	for _, k := range o.Kills {
-		if int(k.Host) >= o.Hosts {
+		if int(k.Host) >= o.Hosts && o.Hosts > 0 {
 			complain("host %d is to be killed, there are 0 to %d", k.Host, o.Hosts-1)
 		}
 	}
 	for _, p := range o.Faults.Partitions {
-		if last := slices.Max(append(p.Hosts, 0)); int(last) >= o.Hosts {
+		if last := slices.Max(append(p.Hosts, 0)); int(last) >= o.Hosts && o.Hosts > 0 {
 			complain("host %d is to be cut off, there are 0 to %d", last, o.Hosts-1)
 		}
 	}
