@@ -80,7 +80,7 @@ func (c *BenchCommand) Run(ctx context.Context) error {
 	}
 	if c.kernel != "" {
 		if err := mat.UseKernels(c.kernel); err != nil {
-			return fmt.Errorf("bench: %w", err)
+			return usageError{"wdgnn bench", fmt.Errorf("--kernel: %w", err)}
 		}
 	}
 	engine := mat.NewEngine(c.threads)

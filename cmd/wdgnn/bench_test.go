@@ -73,8 +73,8 @@ func TestBenchErrors(t *testing.T) {
 		{"--seconds 0", exitUsage, "--seconds is 0, want a positive number"},
 		{"--seconds NaN", exitUsage, "--seconds is NaN"},
 		{"--threads 0", exitUsage, "--threads is 0, want at least 1"},
-		{"--kernel sse", exitFailure, `kernel set "sse": there is no such set`},
-		{"--kernels sse", exitFailure, `kernel set "sse": there is no such set`},
+		{"--kernel sse", exitUsage, `kernel set "sse": there is no such set`},
+		{"--kernels sse", exitUsage, `kernel set "sse": there is no such set`},
 		{"now", exitUsage, "takes no arguments"},
 	} {
 		code, _, stderr := exec(context.Background(), append([]string{"bench"}, strings.Fields(c.args)...)...)
