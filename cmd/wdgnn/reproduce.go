@@ -124,8 +124,11 @@ func (c *ReproduceCommand) Run(ctx context.Context, name string) error {
 	}
 	e, ok := reproduce.Find(name)
 	if !ok {
-		return usageError{"wdgnn reproduce", fmt.Errorf("no experiment is called %q%s; try one of %s",
-			name, meant(name, experiments()), experimentNames())}
+		try := meant(name, experiments())
+		if try == "" {
+			try = "; try one of " + experimentNames()
+		}
+		return usageError{"wdgnn reproduce", fmt.Errorf("no experiment is called %q%s", name, try)}
 	}
 	if err := o.Validate(); err != nil {
 		return usageError{"wdgnn reproduce", err}
