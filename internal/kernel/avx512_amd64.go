@@ -83,19 +83,11 @@ type tile struct {
 
 // gemmWide is gemmFast for tiles of up to 12 rows.
 func gemmWide(g Product) {
-	if g.ACol != 1 && g.N <= colsThin && g.M > g.N && g.Panels == 1 && g.M*g.N <= transposed {
-		gemmTransposed(g, true)
+	if g.thin() {
+		gemmWideTransposed(g)
 		return
 	}
-	inner := g.K
-	switch {
-	case g.Panels > 1: // B_t must stay whole
-	case g.ACol == 1:
-		inner = min(g.K, innerBlock)
-	default:
-		inner = min(g.K, innerBlockAcross)
-	}
-	rows := g.M
+	inner, rows := g.inner(), g.M
 	if g.N > 2*wideLanes { // B passes by more than once
 		rows = min(g.M, wideBlock)
 	}
@@ -109,6 +101,13 @@ func gemmWide(g Product) {
 			block.wideRows(i, min(g.M-i, rows))
 		}
 	}
+}
+
+// gemmWideTransposed is gemmWide of a thin product.
+func gemmWideTransposed(g Product) {
+	var ct [transposed]float32
+	gemmWide(g.across(ct[:]))
+	g.back(ct[:])
 }
 
 // wideRows computes m rows of C from row i on, in tiles of nearly the same

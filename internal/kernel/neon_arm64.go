@@ -8,8 +8,8 @@ import "unsafe"
 var neon = Set{
 	Name:       "neon",
 	Family:     Fused,
-	Gemm:       gemmNEON,
-	GemmBT:     gemmBTNEON,
+	Gemm:       gemmFast,
+	GemmBT:     gemmBTFast,
 	ColumnSums: columnSumsFast,
 	SpMM:       spmmFast,
 	Axpy: func(y []float32, a float32, x []float32) {
@@ -26,58 +26,8 @@ var neon = Set{
 	Adam:          adamFused,
 }
 
-func first(s []float32) *float32 { return unsafe.SliceData(s) }
-
-const (
-	size     = 4  // bytes in a float32
-	rowTile  = 6  // rows of C in registers
-	colTile  = 16 // columns of C in registers
-	colsThin = 8  // columns from which on no register is partly empty
-
-	// A block of A, rowBlock×innerBlock values, stays in the cache while every
-	// column tile of B passes by. Sums continue from block to block through C,
-	// in order.
-	rowBlock   = 8 * rowTile
-	innerBlock = 256
-)
-
-func gemmNEON(g Product) {
-	if g.ACol != 1 && g.N <= colsThin && g.M > g.N && g.Panels == 1 && g.M*g.N <= transposed {
-		gemmTransposed(g)
-		return
-	}
-	inner := g.K
-	if g.Panels == 1 { // otherwise B_t must stay whole
-		inner = min(g.K, innerBlock)
-	}
-	for p := 0; p < g.K; p += inner {
-		block := g
-		block.A, block.B, block.K = g.A[p*g.ACol:], g.B[p*g.LDB:], min(g.K-p, inner)
-		if p > 0 {
-			block.Start, block.StartLD = g.C, g.LDC
-		}
-		for i := 0; i < g.M; i += rowBlock {
-			block.M = min(g.M-i, rowBlock)
-			gemmBlock(block, i)
-		}
-	}
-}
-
-// gemmBlock computes g.M rows of C from row i on: tiles of 6, and at the end
-// one or two of fewer, which are as equal as can be.
-func gemmBlock(g Product, i int) {
-	tiles, rest := g.M/rowTile, g.M%rowTile
-	if 0 < rest && rest < 4 && tiles > 0 {
-		tiles, rest = tiles-1, rest+rowTile // 7, 8 or 9 rows: two tiles of 3 to 5
-	}
-	gemmRows(g, i, rowTile, tiles)
-	i += tiles * rowTile
-	if rest > rowTile {
-		gemmRows(g, i, rest/2, 1)
-		i, rest = i+rest/2, rest-rest/2
-	}
-	gemmRows(g, i, rest, 1)
-}
+// innerBlockAcross is innerBlock where A is read across its rows.
+const innerBlockAcross = innerBlock
 
 // gemmRows computes tiles of rows rows of C from row i on.
 func gemmRows(g Product, i, rows, tiles int) {
@@ -114,67 +64,6 @@ func width(n, rows int) int {
 		return colTile
 	default:
 		return min(n, colsThin)
-	}
-}
-
-// start returns where the sum of element (i,j) starts, or nil for zeros.
-func (g *Product) start(i, j int) *float32 {
-	if g.Start == nil {
-		return nil
-	}
-	return &g.Start[i*g.StartLD+j]
-}
-
-// transposed is the largest number of elements of a C that gemmTransposed
-// takes.
-const transposed = 1024
-
-// gemmTransposed computes C = start + Aᵀ B for a C of few columns by way of
-// Cᵀ = startᵀ + Bᵀ A, which fills whole registers.
-func gemmTransposed(g Product) {
-	var ct [transposed]float32
-	t := Product{
-		C: ct[:g.N*g.M], LDC: g.M,
-		A: g.B, ARow: 1, ACol: g.LDB,
-		B: g.A, LDB: g.ACol,
-		M: g.N, N: g.M, K: g.K, Panels: 1,
-	}
-	if g.Start != nil {
-		for i := range g.M {
-			for j := range g.N {
-				ct[j*g.M+i] = g.Start[i*g.StartLD+j]
-			}
-		}
-		t.Start, t.StartLD = t.C, t.LDC
-	}
-	gemmNEON(t)
-	for i := range g.M {
-		for j := range g.N {
-			g.C[i*g.LDC+j] = ct[j*g.M+i]
-		}
-	}
-}
-
-// packed is the side of the block of Bᵀ that gemmBTNEON lays out row by row.
-const packed = 64
-
-func gemmBTNEON(c []float32, ldc int, a []float32, lda int, b []float32, ldb, m, n, k int, accumulate bool) {
-	var bt [packed * packed]float32
-	for j := 0; j < n; j += packed {
-		cols := min(n-j, packed)
-		for p := 0; p < k; p += packed {
-			inner := min(k-p, packed)
-			for jj := range cols {
-				for pp, v := range b[(j+jj)*ldb+p : (j+jj)*ldb+p+inner] {
-					bt[pp*packed+jj] = v
-				}
-			}
-			g := Product{C: c[j:], LDC: ldc, A: a[p:], ARow: lda, ACol: 1, B: bt[:], LDB: packed, M: m, N: cols, K: inner, Panels: 1}
-			if accumulate || p > 0 {
-				g.Start, g.StartLD = g.C, ldc
-			}
-			gemmNEON(g)
-		}
 	}
 }
 

@@ -1,0 +1,147 @@
+//go:build (amd64 || arm64) && !purego
+
+package kernel
+
+import "unsafe"
+
+func first(s []float32) *float32 { return unsafe.SliceData(s) }
+
+const (
+	size     = 4  // bytes in a float32
+	rowTile  = 6  // rows of C in registers
+	colTile  = 16 // columns of C in registers
+	colsThin = 8  // columns of C in the narrowest registers
+
+	// A block of A, rowBlock×innerBlock values, stays in the cache while every
+	// column tile of B passes by. Sums continue from block to block through C,
+	// in order.
+	rowBlock   = 8 * rowTile
+	innerBlock = 256
+)
+
+// gemmFast cuts a product into tiles, which gemmRows of the architecture computes.
+func gemmFast(g Product) {
+	if g.thin() {
+		gemmTransposed(g)
+		return
+	}
+	inner := g.inner()
+	for p := 0; p < g.K; p += inner {
+		block := g
+		block.A, block.B, block.K = g.A[p*g.ACol:], g.B[p*g.LDB:], min(g.K-p, inner)
+		if p > 0 {
+			block.Start, block.StartLD = g.C, g.LDC
+		}
+		for i := 0; i < g.M; i += rowBlock {
+			block.M = min(g.M-i, rowBlock)
+			gemmBlock(block, i)
+		}
+	}
+}
+
+// inner returns how much of the inner index a block has.
+func (g *Product) inner() int {
+	switch {
+	case g.Panels > 1: // B_t must stay whole
+		return g.K
+	case g.ACol == 1:
+		return min(g.K, innerBlock)
+	}
+	return min(g.K, innerBlockAcross)
+}
+
+// gemmBlock computes g.M rows of C from row i on: tiles of 6, and at the end
+// tiles of 3 to 5, because fewer rows cannot keep the units busy.
+func gemmBlock(g Product, i int) {
+	tiles, rest := g.M/rowTile, g.M%rowTile
+	if 0 < rest && rest < 4 && tiles > 0 {
+		tiles, rest = tiles-1, rest+rowTile // 7, 8 or 9 rows: two tiles of 3 to 5
+	}
+	gemmRows(g, i, rowTile, tiles)
+	i += tiles * rowTile
+	if rest > rowTile {
+		gemmRows(g, i, rest/2, 1)
+		i, rest = i+rest/2, rest-rest/2
+	}
+	gemmRows(g, i, rest, 1)
+}
+
+// start returns where the sum of element (i,j) starts, or nil for zeros.
+func (g *Product) start(i, j int) *float32 {
+	if g.Start == nil {
+		return nil
+	}
+	return &g.Start[i*g.StartLD+j]
+}
+
+// transposed is the largest number of elements of a C that is computed across.
+const transposed = 1024
+
+// thin says whether g is C = start + Aᵀ B for a C of so few columns that
+// Cᵀ = startᵀ + Bᵀ A, which fills whole registers, is computed instead.
+func (g *Product) thin() bool {
+	return g.ACol != 1 && g.N <= colsThin && g.M > g.N && g.Panels == 1 && g.M*g.N <= transposed
+}
+
+// gemmTransposed is gemmFast of a thin product.
+func gemmTransposed(g Product) {
+	var ct [transposed]float32
+	gemmFast(g.across(ct[:]))
+	g.back(ct[:])
+}
+
+// across returns the product of Cᵀ, which is in ct.
+func (g *Product) across(ct []float32) Product {
+	t := Product{
+		C: ct[:g.N*g.M], LDC: g.M,
+		A: g.B, ARow: 1, ACol: g.LDB,
+		B: g.A, LDB: g.ACol,
+		M: g.N, N: g.M, K: g.K, Panels: 1,
+	}
+	if g.Start != nil {
+		for i := range g.M {
+			for j := range g.N {
+				ct[j*g.M+i] = g.Start[i*g.StartLD+j]
+			}
+		}
+		t.Start, t.StartLD = t.C, t.LDC
+	}
+	return t
+}
+
+// back writes what was computed across to C.
+func (g *Product) back(ct []float32) {
+	for i := range g.M {
+		for j := range g.N {
+			g.C[i*g.LDC+j] = ct[j*g.M+i]
+		}
+	}
+}
+
+// packed is the side of the block of Bᵀ that gemmBTFast lays out row by row.
+const packed = 64
+
+func gemmBTFast(c []float32, ldc int, a []float32, lda int, b []float32, ldb, m, n, k int, accumulate bool) {
+	var bt [packed * packed]float32
+	for j := 0; j < n; j += packed {
+		cols := min(n-j, packed)
+		for p := 0; p < k; p += packed {
+			inner := min(k-p, packed)
+			pack(&bt, b[j*ldb+p:], ldb, cols, inner)
+			g := Product{C: c[j:], LDC: ldc, A: a[p:], ARow: lda, ACol: 1, B: bt[:], LDB: packed, M: m, N: cols, K: inner, Panels: 1}
+			if accumulate || p > 0 {
+				g.Start, g.StartLD = g.C, ldc
+			}
+			gemmFast(g)
+		}
+	}
+}
+
+// pack writes cols rows of b, inner values each, as columns of bt.
+func pack(bt *[packed * packed]float32, b []float32, ldb, cols, inner int) {
+	for j := range cols {
+		for p, v := range b[j*ldb : j*ldb+inner] {
+			bt[p*packed+j] = v
+		}
+	}
+}
