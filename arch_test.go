@@ -50,6 +50,7 @@ const rules = `
 	scenario/flocking   : mat graph loss
 	scenario/movies     : mat graph
 	internal/kernel     :
+	internal/alloctest  :
 	internal/twintest   :
 	internal/config     : graph gnn loss optim train rule scenario/sourceloc scenario/flocking scenario/movies
 	internal/config/comments :
@@ -129,7 +130,7 @@ const shell = `
 	internal/broker internal/keys internal/box internal/sim internal/swarm internal/live internal/hostname
 	cmd/wdgnn-agent
 	modelfile internal/config internal/config/comments internal/data internal/rundir internal/dataset internal/figure
-	internal/snapshot internal/twintest
+	internal/snapshot internal/alloctest internal/twintest
 	internal/lifecycle internal/recipe internal/demo internal/certify internal/reproduce internal/reproduce/study
 	internal/reproduce/study/studytest internal/reproduce/sourceloc internal/reproduce/flocking
 	internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents internal/reproduce/traffic

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/internal/alloctest"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/random"
 )
@@ -169,7 +170,7 @@ func TestPassesDoNotAllocate(t *testing.T) {
 					m.Backward(&grad, mat.Dense{}, y, in, tape)
 				}
 				run()
-				if n := testing.AllocsPerRun(10, run); n > 0 {
+				if n := alloctest.Steady(threads, run); n > 0 {
 					t.Errorf("%s on %d threads: %v allocations per pass", name, threads, n)
 				}
 			}

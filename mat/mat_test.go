@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wdgnn/wdgnn/internal/alloctest"
 	"github.com/wdgnn/wdgnn/mat"
 )
 
@@ -239,7 +240,7 @@ func TestEngineDoesNotAllocate(t *testing.T) {
 	for _, threads := range []int{1, 2} {
 		e := mat.NewEngine(threads)
 		defer e.Close()
-		if n := testing.AllocsPerRun(20, func() {
+		if n := alloctest.Steady(threads, func() {
 			e.Mul(c, a, b)
 			e.MulABT(c, a, bt)
 			e.Tanh(c, c)

@@ -1,12 +1,12 @@
 package train_test
 
 import (
-	"math"
 	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/wdgnn/wdgnn/internal/alloctest"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/train"
@@ -48,13 +48,8 @@ func TestStepperStepsAsRunDoes(t *testing.T) {
 		if !slices.Equal(params(), whole.Params.Flat) {
 			t.Errorf("%d threads: got other parameters than Run, want the same bits", threads)
 		}
-		// Threads allocate in their first pass, whenever that is: not more often than there are threads.
-		least := math.Inf(1)
-		for try := 0; try <= threads && least > 0; try++ {
-			least = min(least, testing.AllocsPerRun(2, func() { _ = s.Step(order[:batch]) }))
-		}
-		if least > 0 {
-			t.Errorf("%d threads: got %v allocations in a step, want none", threads, least)
+		if n := alloctest.Steady(threads, func() { _ = s.Step(order[:batch]) }); n > 0 {
+			t.Errorf("%d threads: got %v allocations in a step, want none", threads, n)
 		}
 		e.Close()
 	}

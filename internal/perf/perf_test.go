@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/internal/alloctest"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/rule"
@@ -60,7 +61,7 @@ func TestRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			run()
-			if n := testing.AllocsPerRun(2, run); n > 0 && task.allocates == "" {
+			if n := alloctest.Steady(1, run); n > 0 && task.allocates == "" {
 				t.Errorf("%v allocations in a run, want none", n)
 			}
 		})
@@ -88,7 +89,7 @@ func TestThreadsChangeNothing(t *testing.T) {
 			if !slices.Equal(m.Params.Flat, want) {
 				t.Errorf("%s on %d threads: got other parameters after two steps than on one, want the same bits", task.Name, threads)
 			}
-			if n := steadyAllocs(threads, run); n > 0 {
+			if n := alloctest.Steady(threads, run); n > 0 {
 				t.Errorf("%s on %d threads: got %v allocations in a run, want none", task.Name, threads, n)
 			}
 		}
@@ -122,17 +123,6 @@ func TestStepsUseTheThreadsGiven(t *testing.T) {
 		run()
 		e.Close()
 	}
-}
-
-// steadyAllocs returns how often run allocates once every thread has its memory.
-// Which threads take part is up to the system, and each allocates in its first
-// pass: not more often than there are threads.
-func steadyAllocs(threads int, run func()) float64 {
-	least := math.Inf(1)
-	for try := 0; try <= threads && least > 0; try++ {
-		least = min(least, testing.AllocsPerRun(1, run))
-	}
-	return least
 }
 
 // The shifts that a pass computes for its block are those of the trajectory.
