@@ -64,7 +64,7 @@ const rules = `
 	                      internal/recipe internal/robust internal/rundir internal/snapshot
 	internal/recipe     : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc
 	                      scenario/flocking scenario/movies internal/dataset internal/robust
-	internal/demo       : mat graph gnn loss online rule train internal/recipe internal/live
+	internal/demo       : mat graph gnn loss online rule train modelfile internal/recipe internal/live
 	internal/certify    : mat graph gnn loss random rule online theory modelfile internal/config internal/data
 	                      internal/lifecycle
 	internal/robust     : mat graph gnn random theory

@@ -8,9 +8,11 @@ import (
 	"math"
 
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/train"
@@ -25,6 +27,10 @@ type Demo struct {
 	Signals   int // for training; 0 means 10,000
 	Epochs    int // of training; 0 means 40
 	Subgraphs int // random subgraphs of the table; 0 means 8
+
+	// Model, if set, is what Train returned for the same seed; Live then trains
+	// nothing.
+	Model *modelfile.Model
 
 	// OnStart, if set, is told what is about to be trained.
 	OnStart func(Setup)
@@ -131,6 +137,17 @@ func (d Demo) Run(ctx context.Context) (*Result, error) {
 		}
 	}
 	return result, d.measure(ctx, z, result)
+}
+
+// Train returns the model that Run and Live train.
+func (d Demo) Train(ctx context.Context) (*modelfile.Model, error) {
+	trained, err := recipe.Localize(ctx, recipe.Localization{
+		Seed: d.Seed, Signals: d.Signals, Epochs: d.Epochs, Shift: graph.ShiftSpectral, OnEpoch: d.OnEpoch,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return trained.Model, nil
 }
 
 // settings returns those of a quick run of Table 1, with a model of our own.

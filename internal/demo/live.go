@@ -46,6 +46,11 @@ func (d Demo) Live() (*Live, error) {
 	if err != nil {
 		return nil, err
 	}
+	if d.Model != nil {
+		if err := z.Take(d.Model); err != nil {
+			return nil, err
+		}
+	}
 	w, err := newWorld(z)
 	if err != nil {
 		return nil, err
@@ -68,7 +73,6 @@ func (l *Live) Run(ctx context.Context, watch func(train.Epoch)) error {
 	if err := l.hub.Publish(l.frame()); err != nil {
 		return err
 	}
-	l.hub.Say(0, "A WD-GNN learns to tell where a pulse started, with all links.")
 	if err := l.train(ctx, watch); err != nil {
 		return ended(ctx, err)
 	}
@@ -111,19 +115,13 @@ func later(last time.Time, speed float64) time.Time {
 	return next
 }
 
-// train fits the model and makes the learners.
+// train fits the model, unless it is there already, and makes the learners.
 func (l *Live) train(ctx context.Context, watch func(train.Epoch)) error {
 	z := l.world.Source
-	_, err := z.Fit(ctx, recipe.WideDeep, func(e train.Epoch) {
-		if watch != nil {
-			watch(e)
+	if z.Models[recipe.WideDeep] == nil {
+		if err := l.fit(ctx, watch); err != nil {
+			return err
 		}
-		if e.Index%10 == 0 {
-			l.hub.Say(0, "Training, epoch %d of %d: %.1f %% of the validation signals are told right.", e.Index, l.epochs, 100*(1-e.Score))
-		}
-	})
-	if err != nil {
-		return err
 	}
 	for _, k := range l.learners {
 		if err := k.begin(z, l.shared); err != nil {
@@ -131,6 +129,19 @@ func (l *Live) train(ctx context.Context, watch func(train.Epoch)) error {
 		}
 	}
 	return nil
+}
+
+func (l *Live) fit(ctx context.Context, watch func(train.Epoch)) error {
+	l.hub.Say(0, "A WD-GNN learns to tell where a pulse started, with all links.")
+	_, err := l.world.Fit(ctx, recipe.WideDeep, func(e train.Epoch) {
+		if watch != nil {
+			watch(e)
+		}
+		if e.Index%10 == 0 {
+			l.hub.Say(0, "Training, epoch %d of %d: %.1f %% of the validation signals are told right.", e.Index, l.epochs, 100*(1-e.Score))
+		}
+	})
+	return err
 }
 
 // wait carries commands out until it is time for the next signal.

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/internal/live"
+	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/train"
 )
 
@@ -97,6 +99,54 @@ func TestDemoLive(t *testing.T) {
 	until("a reset", func(f *live.Frame, words []string) bool { return said(words, "taps are back") && f.Curves != nil })
 	ask(live.ControlPause, 0, 0)
 	until("more signals", func(f *live.Frame, _ []string) bool { return f.Time > at+20 })
+}
+
+// A demo with a model that was trained before, and went through a file, shows what
+// one that trains shows, to the last digit.
+func TestDemoLiveModel(t *testing.T) {
+	trained, err := Demo{Seed: 1, Signals: 300, Epochs: 3}.Train(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := modelfile.Encode(&file, trained); err != nil {
+		t.Fatal(err)
+	}
+	model, err := modelfile.Decode(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := func(d Demo, watch func(train.Epoch)) []byte {
+		l, err := d.Live()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.train(t.Context(), watch); err != nil {
+			t.Fatal(err)
+		}
+		for range 120 {
+			if err := l.step(); err != nil {
+				t.Fatal(err)
+			}
+			if l.time == 20 {
+				l.drop(0.3)
+			}
+		}
+		l.rate = rate{} // the only number that depends on the clock
+		text, err := json.Marshal(l.frame())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	want := shown(Demo{Seed: 1, Signals: 300, Epochs: 3}, nil)
+	got := shown(Demo{Seed: 1, Model: model}, func(train.Epoch) { t.Error("a demo with a model trains") })
+	if !bytes.Equal(got, want) {
+		t.Errorf("with the model got\n%s\nwant\n%s", got, want)
+	}
+	if _, err := (Demo{Seed: 2, Model: model}).Live(); err == nil || !strings.Contains(err.Error(), "seed 1, want 2") {
+		t.Errorf("a model of another network: error %v, want one that names the seeds", err)
+	}
 }
 
 // A reader costs the learners little: compare the two.

@@ -2,7 +2,10 @@ package recipe
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 
 	"github.com/wdgnn/wdgnn/gnn"
@@ -336,6 +339,27 @@ func LoadSource(path string) (*SourceModel, error) {
 	}
 	norms, _ := m.RowNorms()
 	return &SourceModel{Network: m.Network, Moment: b.Moment, Norms: norms, Info: b.Info}, nil
+}
+
+// Take puts a model that Localize trained on this network before into Models.
+func (z *Source) Take(m *modelfile.Model) error {
+	moment, err := MomentOf(m)
+	k := KindOf(m.Network.Config)
+	switch {
+	case err != nil:
+		return err
+	case moment == nil:
+		return errors.New("the model holds no second moment of its inputs: want one that was saved to learn online")
+	case m.Meta.Shift != z.Operator():
+		return fmt.Errorf("the model shifts by %v, want %v", m.Meta.Shift, z.Operator())
+	case m.Meta.Seed != z.Seed || !slices.Equal(m.Meta.Nodes, z.Read()):
+		return fmt.Errorf("the model was trained on another network, with seed %d, want %d", m.Meta.Seed, z.Seed)
+	case !reflect.DeepEqual(m.Network.Config, z.Architecture(k)):
+		return fmt.Errorf("the model is %+v, want %+v", m.Network.Config, z.Architecture(k))
+	}
+	norms, _ := m.RowNorms()
+	z.Models[k] = &SourceModel{Network: m.Network, Moment: moment, Norms: norms, Info: SourceInfo{Kind: k}}
+	return nil
 }
 
 // Read returns the detectors in ascending order.
