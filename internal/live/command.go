@@ -3,6 +3,8 @@ package live
 import (
 	"errors"
 	"fmt"
+	"math"
+	"strings"
 )
 
 // waiting is how many commands may wait for the producer.
@@ -11,7 +13,7 @@ const waiting = 16
 // Command is what somebody who watches asks for.
 type Command struct {
 	Name  string  `json:"name"`  // of a control of the scene
-	Value float64 `json:"value"` // of a switch or a range
+	Value float64 `json:"value"` // of a switch, a range or a choice
 	Node  int     `json:"node"`  // of a control of nodes
 }
 
@@ -50,10 +52,21 @@ func (s *Scene) allows(c Command) error {
 			return fmt.Errorf("%w: %s: node %d, there are %d", errRefused, k.Name, c.Node, len(s.Nodes))
 		case k.Kind == KindSwitch && c.Value != 0 && c.Value != 1:
 			return fmt.Errorf("%w: %s is %v, want 0 or 1", errRefused, k.Name, c.Value)
+		case k.Kind == KindChoice && !(c.Value >= k.Low && c.Value < float64(len(k.Options)) && c.Value == math.Trunc(c.Value)):
+			return fmt.Errorf("%w: %s is %v, want %s", errRefused, k.Name, c.Value, k.choices())
 		case k.Kind == KindRange && !(c.Value >= k.Low && c.Value <= k.High):
 			return fmt.Errorf("%w: %s is %v, want %v to %v", errRefused, k.Name, c.Value, k.Low, k.High)
 		}
 		return nil
 	}
 	return fmt.Errorf("%w: nothing is called %.40q here", errRefused, c.Name)
+}
+
+// choices lists the options that may be chosen, each with its number.
+func (c *Control) choices() string {
+	var list []string
+	for k := int(c.Low); k < len(c.Options); k++ {
+		list = append(list, fmt.Sprintf("%d (%s)", k, c.Options[k]))
+	}
+	return strings.Join(list, ", ")
 }

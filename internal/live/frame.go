@@ -22,6 +22,9 @@ type Frame struct {
 	Velocities Floats     `json:"vel,omitempty"` // m/s
 	Links      [][2]int32 `json:"links"`         // of a moving layout
 
+	Liars []int32 `json:"liars,omitzero"` // nodes that tell others what is not so
+	Taps  *Taps   `json:"taps,omitempty"` // of all nodes
+
 	Pulses []int32 `json:"pulses,omitempty"` // links that carried a message since the frame before, as indices
 
 	Curves   Numbers `json:"curves,omitempty"`   // by curve of the scene
@@ -41,6 +44,10 @@ func (f *Frame) complete(before *Frame) {
 	fill(&f.Curves, before.Curves)
 	fill(&f.Counters, before.Counters)
 	fill(&f.Settings, before.Settings)
+	fill(&f.Liars, before.Liars)
+	if f.Taps == nil {
+		f.Taps = before.Taps
+	}
 }
 
 func fill[S ~[]E, E any](to *S, from S) {
@@ -53,6 +60,7 @@ func fill[S ~[]E, E any](to *S, from S) {
 type Words struct {
 	Time float64 `json:"t"`
 	Text string  `json:"text"`
+	Mark string  `json:"mark,omitempty"` // a few words of it for the axis of time, if it is worth marking there
 }
 
 // check reports a frame that does not fit the scene.
@@ -88,14 +96,14 @@ func (s *Scene) check(f *Frame) error {
 		what    string
 		indices []int32
 		most    int
-	}{{"node", f.Down, n}, {"link", f.Out, len(s.Edges)}, {"link", f.Pulses, len(s.Edges)}} {
+	}{{"node", f.Down, n}, {"node", f.Liars, n}, {"link", f.Out, len(s.Edges)}, {"link", f.Pulses, len(s.Edges)}} {
 		for _, i := range list.indices {
 			if !within(int(i), list.most) {
 				return fmt.Errorf("live: frame: %s %d, there are %d", list.what, i, list.most)
 			}
 		}
 	}
-	return nil
+	return s.checkTaps(f.Taps)
 }
 
 // Floats are numbers in JSON with null for what is not finite.

@@ -81,16 +81,11 @@ func (h *Hub) Publish(f *Frame) error {
 }
 
 // Say tells in words what happened. Text beyond a few hundred bytes is cut.
-func (h *Hub) Say(at float64, format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	if len(text) > maxText {
-		text = text[:maxText]
-		for !utf8.ValidString(text) && len(text) > maxText-utf8.UTFMax {
-			text = text[:len(text)-1]
-		}
-		text += "…"
-	}
-	m := &message{kind: kindWords, value: Words{at, strings.ToValidUTF8(text, "\uFFFD")}}
+func (h *Hub) Say(at float64, format string, args ...any) { h.Mark(at, "", format, args...) }
+
+// Mark is Say with a few words, mark, that stand at that time in the curves.
+func (h *Hub) Mark(at float64, mark, format string, args ...any) {
+	m := &message{kind: kindWords, value: Words{at, cut(fmt.Sprintf(format, args...)), cut(mark)}}
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	if h.closed {
@@ -103,6 +98,18 @@ func (h *Hub) Say(at float64, format string, args ...any) {
 	for r := range h.readers {
 		h.lost += int64(r.put(m))
 	}
+}
+
+// cut returns text as UTF-8 of at most a few hundred bytes.
+func cut(text string) string {
+	if len(text) > maxText {
+		text = text[:maxText]
+		for !utf8.ValidString(text) && len(text) > maxText-utf8.UTFMax {
+			text = text[:len(text)-1]
+		}
+		text += "…"
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
 // ErrClosed is what readers of a closed hub get.

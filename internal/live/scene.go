@@ -37,6 +37,8 @@ type Scene struct {
 	Curves     []Curve    `json:"curves,omitempty"`
 	Counters   []Counter  `json:"counters,omitempty"`
 	Controls   []Control  `json:"controls,omitempty"`
+
+	Taps []TapColumn `json:"taps,omitempty"` // columns of Frame.Taps
 }
 
 // Mark says that a node is special.
@@ -77,6 +79,7 @@ const (
 	KindSwitch = "switch" // 0 or 1
 	KindRange  = "range"  // Low to High
 	KindNode   = "node"   // does something to one node
+	KindChoice = "choice" // one of Options, by number
 )
 
 // Names of controls that producers share. A scene may have others.
@@ -88,7 +91,7 @@ const (
 	ControlLoss    = "loss"    // probability that a message is lost
 	ControlKill    = "kill"    // a node
 	ControlRestart = "restart" // a node
-	ControlReset   = "reset"   // taps back to those trained offline
+	ControlReset   = "reset"   // taps back to those trained offline; in the demo everything is as at the beginning
 )
 
 // Control is something that those who watch may do.
@@ -102,6 +105,10 @@ type Control struct {
 	Log   bool    `json:"log,omitempty"` // a slider is logarithmic; Low > 0
 	Unit  string  `json:"unit,omitempty"`
 	Value float64 `json:"value"` // at the beginning
+
+	Options []string `json:"options,omitempty"` // of a choice; those from Low on may be chosen
+	Knob    bool     `json:"knob,omitempty"`    // it changes what is learned, and stands with others that do
+	Ends    []string `json:"ends,omitempty"`    // what the two ends of a range are called
 }
 
 // Bounds of a scene. Whatever is larger is refused.
@@ -166,6 +173,9 @@ func (s *Scene) validate() error {
 			complain("%w", err)
 		}
 	}
+	if n*len(s.Taps) > maxTaps {
+		complain("%d taps of %d nodes, want at most %d in all", len(s.Taps), n, maxTaps)
+	}
 	for _, text := range s.texts() {
 		if len(text) > maxText || !utf8.ValidString(text) {
 			complain("the text %.40q… has %d bytes, want UTF-8 of at most %d", text, len(text), maxText)
@@ -192,6 +202,12 @@ func (s *Scene) texts() []string {
 	for _, c := range s.Curves {
 		list = append(list, c.Name, c.Chart, c.Unit)
 	}
+	for _, c := range s.Controls {
+		list = append(list, slices.Concat([]string{c.Label, c.Unit}, c.Options, c.Ends)...)
+	}
+	for _, c := range s.Taps {
+		list = append(list, c.Name, c.Group)
+	}
 	return list
 }
 
@@ -206,8 +222,14 @@ func (s *Scene) owners() (list []int) {
 }
 
 func (c *Control) validate() error {
-	if !slices.Contains([]string{KindButton, KindSwitch, KindRange, KindNode}, c.Kind) {
-		return fmt.Errorf("control %q has kind %.40q, want button, switch, range or node", c.Name, c.Kind)
+	if !slices.Contains([]string{KindButton, KindSwitch, KindRange, KindNode, KindChoice}, c.Kind) {
+		return fmt.Errorf("control %q has kind %.40q, want button, switch, range, node or choice", c.Name, c.Kind)
+	}
+	if most := len(c.Options); c.Kind == KindChoice && (most > maxItems || !(c.Low >= 0 && c.Low < float64(most)) || c.Low != math.Trunc(c.Low)) {
+		return fmt.Errorf("control %q offers %d options from %v on, want 1 to %d and the first of them", c.Name, most, c.Low, maxItems)
+	}
+	if c.Ends != nil && len(c.Ends) != 2 {
+		return fmt.Errorf("control %q names %d ends, want 2", c.Name, len(c.Ends))
 	}
 	if c.Kind == KindRange && (!(c.Low < c.High) || math.IsInf(c.High-c.Low, 0) || c.Log && !(c.Low > 0)) {
 		return fmt.Errorf("control %q goes from %v to %v, want finite numbers that ascend, above 0 if logarithmic", c.Name, c.Low, c.High)

@@ -33,7 +33,7 @@ func (v *Writer) Frame(f *Frame) error {
 
 // Say adds words.
 func (v *Writer) Say(at float64, format string, args ...any) error {
-	return v.line(kindWords, Words{at, fmt.Sprintf(format, args...)})
+	return v.line(kindWords, Words{Time: at, Text: fmt.Sprintf(format, args...)})
 }
 
 func (v *Writer) line(kind string, value any) error {

@@ -112,6 +112,12 @@ func (p *packer) change(f *live.Frame) (map[string]any, error) {
 		p.relink(out, f.Links)
 	}
 	rest := map[string]any{"down": f.Down, "out": f.Out, "curves": round(f.Curves, digits), "counters": f.Counters, "settings": f.Settings}
+	if f.Liars != nil {
+		rest["liars"] = f.Liars
+	}
+	if f.Taps != nil {
+		rest["taps"] = f.Taps
+	}
 	if f.Values != nil {
 		list := make([]live.Numbers, len(f.Values))
 		for q, v := range f.Values {
