@@ -30,6 +30,15 @@ type Frame struct {
 	Curves   Numbers `json:"curves,omitempty"`   // by curve of the scene
 	Counters Numbers `json:"counters,omitempty"` // by counter
 	Settings Numbers `json:"settings,omitempty"` // present values by control; NaN if it has none
+
+	Progress *Progress `json:"progress,omitempty"` // of work that has an end; nil if there is none
+}
+
+// Progress is how much of some work is done.
+type Progress struct {
+	Done float64 `json:"done"` // 0 to Of
+	Of   float64 `json:"of"`
+	Left float64 `json:"left"` // s, by the pace so far; -1 if that is not known yet
 }
 
 // complete takes what f leaves out from the frame before. Every frame a hub
@@ -79,6 +88,8 @@ func (s *Scene) check(f *Frame) error {
 		return fmt.Errorf("live: frame: %d settings, the scene has %d controls", len(f.Settings), len(s.Controls))
 	case f.Positions != nil && len(f.Positions) != 2*n || f.Velocities != nil && len(f.Velocities) != 2*n:
 		return fmt.Errorf("live: frame: %d coordinates and %d of velocities, want %d each", len(f.Positions), len(f.Velocities), 2*n)
+	case f.Progress != nil && !f.Progress.valid():
+		return fmt.Errorf("live: frame: progress %+v, want at most all of it and finite numbers", *f.Progress)
 	case len(f.Links) > maxEdges:
 		return fmt.Errorf("live: frame: %d links, want at most %d", len(f.Links), maxEdges)
 	}
@@ -104,6 +115,10 @@ func (s *Scene) check(f *Frame) error {
 		}
 	}
 	return s.checkTaps(f.Taps)
+}
+
+func (p *Progress) valid() bool {
+	return p.Done >= 0 && p.Done <= p.Of && !math.IsInf(p.Of, 0) && p.Left-p.Left == 0
 }
 
 // Floats are numbers in JSON with null for what is not finite.

@@ -11,6 +11,7 @@ import (
 
 const (
 	frameGap  = time.Second / 30 // between frames that are worth making
+	aloneGap  = time.Second / 5  // where nobody watches: whoever comes late sees how it went
 	keptWords = 50               // that a newcomer is told
 	maxReader = 64               // subscriptions at once
 )
@@ -47,12 +48,35 @@ func NewHub(s Scene) (*Hub, error) {
 // Scene returns what the hub shows. It is read-only.
 func (h *Hub) Scene() *Scene { return &h.scene }
 
-// Due says whether it is worth making a frame: somebody watches, and the last
-// frame is a thirtieth of a second old.
+// Due says whether it is worth making a frame: the last one is a thirtieth of a
+// second old, or a fifth where nobody watches.
 func (h *Hub) Due() bool {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	return (len(h.readers) > 0 || h.frame == nil) && !h.closed && time.Since(h.at) >= frameGap
+	return h.due()
+}
+
+func (h *Hub) due() bool {
+	gap := frameGap
+	if len(h.readers) == 0 {
+		gap = aloneGap
+	}
+	return !h.closed && time.Since(h.at) >= gap
+}
+
+// Offer takes a whole frame of every step of a process that is fast: one that is
+// due is shown, of others the curves are kept. It does not wait.
+func (h *Hub) Offer(f *Frame) error {
+	if h.Due() {
+		return h.Publish(f)
+	}
+	if err := h.scene.check(f); err != nil {
+		return err
+	}
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	h.history.add(f)
+	return nil
 }
 
 // Publish shows a frame, which belongs to the hub from now on. It does not
@@ -112,7 +136,7 @@ func cut(text string) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// ErrClosed is what readers of a closed hub get.
+// ErrClosed is what readers of a closed hub get after the last message.
 var ErrClosed = errors.New("live: the hub is closed")
 
 // errFull is what Subscribe returns when there are too many readers.
@@ -120,14 +144,11 @@ var errFull = errors.New("live: too many readers")
 
 // Subscribe returns a reader that holds at most buffer frames, at least 1. It
 // begins with the scene, the history of the curves, the latest words and the
-// latest frame. The caller closes it.
+// latest frame; of a hub that is closed that is all. The caller closes it.
 func (h *Hub) Subscribe(buffer int) (*Subscription, error) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	switch {
-	case h.closed:
-		return nil, ErrClosed
-	case len(h.readers) >= maxReader:
+	if len(h.readers) >= maxReader {
 		return nil, errFull
 	}
 	s := &Subscription{hub: h, buffer: max(buffer, 1), wake: make(chan struct{}, 1)}
@@ -140,6 +161,10 @@ func (h *Hub) Subscribe(buffer int) (*Subscription, error) {
 	}
 	if h.frame != nil {
 		s.put(h.frame)
+	}
+	if h.closed {
+		s.end()
+		return s, nil
 	}
 	h.readers[s] = struct{}{}
 	return s, nil
@@ -159,12 +184,20 @@ func (h *Hub) Stats() Stats {
 	return Stats{len(h.readers), h.frames, h.lost}
 }
 
-// Close ends all subscriptions.
+// Close says that the run has ended: nothing more is shown. Readers get the whole
+// history once more, of which they saw what they were fast enough for.
 func (h *Hub) Close() {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
+	if h.closed {
+		return
+	}
 	h.closed = true
+	past := h.history.copy()
 	for r := range h.readers {
+		if past != nil {
+			r.put(&message{kind: kindHistory, value: past})
+		}
 		r.end()
 	}
 	clear(h.readers)

@@ -112,7 +112,8 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// Frames are worth making thirty times a second while somebody watches.
+// Frames are worth making thirty times a second while somebody watches, and five
+// times otherwise, so that whoever comes late sees how it went.
 func TestDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, err := NewHub(ringScene(4))
@@ -131,8 +132,8 @@ func TestDue(t *testing.T) {
 			}
 			return frames
 		}
-		if got := count(); got != 1 {
-			t.Errorf("%d frames while nobody watches, want the first alone", got)
+		if got := count(); got != 5 {
+			t.Errorf("%d frames a second while nobody watches, want 5", got)
 		}
 		s, err := h.Subscribe(1)
 		if err != nil {
@@ -142,14 +143,55 @@ func TestDue(t *testing.T) {
 			t.Errorf("%d frames a second, want about 30", got)
 		}
 		s.Close()
-		if got := count(); got != 0 {
-			t.Errorf("%d frames after the reader left, want 0", got)
+		if got := count(); got != 5 {
+			t.Errorf("%d frames a second after the reader left, want 5", got)
+		}
+	})
+}
+
+// Of a process that is fast every step is in the curves, also those of which no
+// frame was shown, and a reader that saw few of them has all in the end.
+func TestOffer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, err := NewHub(ringScene(4))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := h.Subscribe(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range 1000 {
+			if err := h.Offer(ringFrame(4, float64(k))); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond / 10)
+		}
+		if got := h.Stats().Frames; got > 4 {
+			t.Errorf("%d frames were shown in a tenth of a second, want at most 4", got)
+		}
+		h.Close()
+		var last History
+		for {
+			m, err := s.Next(t.Context())
+			if err != nil {
+				break
+			}
+			if m.Kind == kindHistory {
+				last = decode[History](t, m.Text)
+			}
+		}
+		if got := len(last.Times); got != 1000 {
+			t.Errorf("%d points in the end, want 1000", got)
 		}
 	})
 }
 
 func TestClose(t *testing.T) {
 	h := ringHub(t, 4)
+	if err := h.Publish(ringFrame(4, 1)); err != nil {
+		t.Fatal(err)
+	}
 	s := subscribe(t, h, 1)
 	var wait sync.WaitGroup
 	wait.Go(func() {
@@ -164,8 +206,19 @@ func TestClose(t *testing.T) {
 	})
 	h.Close()
 	wait.Wait()
-	if _, err := h.Subscribe(1); !errors.Is(err, ErrClosed) {
-		t.Errorf("subscribe: got %v, want ErrClosed", err)
+	late, kinds := subscribe(t, h, 1), ""
+	for {
+		m, err := late.Next(t.Context())
+		if errors.Is(err, ErrClosed) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds += m.Kind + " "
+	}
+	if want := "scene history frame "; kinds != want {
+		t.Errorf("who comes after the end gets %q, want %q", kinds, want)
 	}
 	if err := h.Publish(ringFrame(4, 0)); err != nil {
 		t.Errorf("publish after close: %v, want nothing to happen", err)

@@ -65,7 +65,17 @@ type Curve struct {
 	Learner int    `json:"learner"` // for its colour; -1 if it belongs to none
 	Unit    string `json:"unit,omitempty"`
 	Log     bool   `json:"log,omitempty"` // the chart's axis is logarithmic
+
+	// Edge is EdgeLow or EdgeHigh of a curve that is an end of an interval: the
+	// two of a chart, low before high, are drawn as a band.
+	Edge string `json:"edge,omitempty"`
 }
+
+// Ends of an interval.
+const (
+	EdgeLow  = "low"
+	EdgeHigh = "high"
+)
 
 // Counter is a number that is shown as it is.
 type Counter struct {
@@ -175,6 +185,11 @@ func (s *Scene) validate() error {
 	}
 	if n*len(s.Taps) > maxTaps {
 		complain("%d taps of %d nodes, want at most %d in all", len(s.Taps), n, maxTaps)
+	}
+	for _, c := range s.Curves {
+		if c.Edge != "" && c.Edge != EdgeLow && c.Edge != EdgeHigh {
+			complain("curve %q is the end %.40q of an interval, want low or high", c.Name, c.Edge)
+		}
 	}
 	for _, text := range s.texts() {
 		if len(text) > maxText || !utf8.ValidString(text) {
