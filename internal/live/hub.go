@@ -170,6 +170,13 @@ func (h *Hub) Subscribe(buffer int) (*Subscription, error) {
 	return s, nil
 }
 
+// Ended says whether the hub was closed.
+func (h *Hub) Ended() bool {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return h.closed
+}
+
 // Stats counts what a hub did.
 type Stats struct {
 	Readers int

@@ -44,6 +44,10 @@ func (v *Live) events(w http.ResponseWriter, r *http.Request) error {
 	go func() {
 		select {
 		case <-v.closed:
+			if v.config.Hub.Ended() { // the browser is told so, unless it is slow
+				time.AfterFunc(time.Second, cancel)
+				return
+			}
 			cancel()
 		case <-ctx.Done():
 		}

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"crypto/rand"
 	"net"
 	"net/http"
 	"sync"
@@ -42,6 +43,7 @@ type Live struct {
 	ratings *ratingsPage // nil unless the recommender serves the page
 	origin  http.CrossOriginProtection
 	limit   bucket
+	run     string        // differs from that of every other process
 	closed  chan struct{} // streams end
 	once    sync.Once
 }
@@ -49,7 +51,7 @@ type Live struct {
 // NewLive returns the page of a process.
 func NewLive(c LiveConfig) *Live {
 	c.Config = c.withDefaults()
-	v := &Live{config: c, gate: newGate(c.Token), closed: make(chan struct{})}
+	v := &Live{config: c, gate: newGate(c.Token), run: rand.Text(), closed: make(chan struct{})}
 	mux := http.NewServeMux()
 	for _, t := range liveTable {
 		mux.Handle(t.path, v.wrap(t))

@@ -51,11 +51,12 @@ func sendFile(w http.ResponseWriter, r *http.Request, name string) error {
 // describe tells the page what this process has to show.
 func (v *Live) describe(w http.ResponseWriter, _ *http.Request) error {
 	about := struct {
+		Run     string       `json:"run"`     // another one for every process
 		Mode    string       `json:"mode"`    // live, replay or tables
 		Control bool         `json:"control"` // commands are accepted
 		Tables  bool         `json:"tables"`
 		Ratings *ratingsPage `json:"ratings,omitempty"`
-	}{"tables", v.config.Hub != nil && v.config.Control, v.config.Results != nil, v.ratings}
+	}{v.run, "tables", v.config.Hub != nil && v.config.Control, v.config.Results != nil, v.ratings}
 	switch {
 	case v.config.Hub != nil:
 		about.Mode = "live"

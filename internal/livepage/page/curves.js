@@ -4,6 +4,7 @@ import { byId, element, format } from "./model.js";
 import { theme, learnerColor, learnerDash, onTheme } from "./theme.js";
 
 const most = 3000; // points of a curve; beyond, every second is dropped
+const few = 40; // points up to which each is marked: one alone is no line
 let scene = null, charts = [], times = [], series = [], mark = null, timer = 0, sought = null;
 
 // onSeek names who hears of the time at which a chart is clicked.
@@ -22,7 +23,7 @@ function build() {
   for (const title of titles) {
     const index = scene.curves.map((c, k) => c.chart === title ? k : -1).filter(k => k >= 0);
     const card = element("section", null, { class: "card chart", "aria-label": title }), names = element("ul", null, { class: "names" }), plot = element("div", null, { class: "plot" });
-    const values = index.map(k => {
+    const values = index.filter(k => !scene.curves[k].edge).map(k => {
       const li = element("li"), sample = element("canvas", null, { width: 44, height: 16, "aria-hidden": "true" }), b = element("b", "–");
       b.dataset.curve = k;
       li.append(sample, element("span", scene.curves[k].name), b);
@@ -54,11 +55,19 @@ function make(chart) {
     cursor: { drag: { x: false, y: false }, points: { size: 6 } },
     scales: { x: { time: false }, y: { distr: about.log ? 3 : 1 } },
     axes: [{ ...axis, size: 28 }, { ...axis, size: 58, grid: { ...axis.grid, filter: decades }, ticks: { ...axis.ticks, filter: decades }, values: (u, list) => list.map(v => v === null ? "" : label(v)) }],
-    series: [{ label: scene.time }, ...chart.index.map(k => ({ label: scene.curves[k].name, stroke: () => learnerColor(scene.curves[k].learner), dash: learnerDash(scene.curves[k].learner), width: 2, points: { show: false }, spanGaps: false }))],
+    series: [{ label: scene.time }, ...chart.index.map(k => ({ label: scene.curves[k].name, stroke: () => learnerColor(scene.curves[k].learner), dash: learnerDash(scene.curves[k].learner), width: scene.curves[k].edge ? 0 : 2, points: { show: u => !scene.curves[k].edge && u.data[0].length < few, size: 5, fill: () => learnerColor(scene.curves[k].learner) }, spanGaps: false }))],
+    bands: bands(chart),
     hooks: { draw: [line], setLegend: [u => read(chart, u.cursor.idx)] },
   };
   chart.plot = new uPlot(options, data(chart), chart.holder);
   chart.plot.over.addEventListener("click", e => { if (sought) sought(chart.plot.posToVal(e.offsetX, "x")); });
+}
+
+// bands fills what is between the two ends of an interval.
+function bands(chart) {
+  const end = name => chart.index.findIndex(k => scene.curves[k].edge === name);
+  if (end("low") < 0 || end("high") < 0) return [];
+  return [{ series: [end("high") + 1, end("low") + 1], fill: () => learnerColor(scene.curves[chart.index[end("low")]].learner) + "38" }]; // the style sheet has colours of six digits
 }
 
 // line marks the moment that a replay shows.
@@ -78,6 +87,9 @@ let latest = null;
 function read(chart, at) {
   for (const v of chart.values) v.b.textContent = format(at !== null && at !== undefined ? series[v.k][at] : latest?.[v.k], scene.curves[v.k].unit);
 }
+
+// points are what is drawn, for tests and the curious.
+export const points = { times: () => times, values: k => series[k] };
 
 // past sets all that was before.
 export function past(h) {

@@ -59,6 +59,7 @@ export function take(f) {
   if (f.out && changed(out, f.out)) linksDirty = true;
   if (f.down) changed(down, f.down);
   if (f.pos) move(f);
+  if (hovered >= 0) hover(hovered); // its numbers are others now
   if (f.pulses && !still.matches && f.pulses.length <= 300 && scene.layout !== "moving") {
     const now = performance.now();
     for (const e of f.pulses) pulses.push({ e, from: now + Math.random() * 120, back: Math.random() < 0.5 });

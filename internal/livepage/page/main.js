@@ -2,7 +2,7 @@
 
 import { byId, element, checkScene, checkFrame, checkHistory, format } from "./model.js";
 import { get, post, listen, setToken, Refused } from "./net.js";
-import { show, status, take } from "./view.js";
+import { show, status, take, ended } from "./view.js";
 import * as curves from "./curves.js";
 import * as panel from "./panel.js";
 
@@ -31,7 +31,7 @@ function on(kind, value) {
     case "history": if (scene) curves.past(checkHistory(scene, value)); break;
     case "words": panel.say(value); break;
     case "frame": if (scene) take(checkFrame(scene, value)); break;
-    case "end": over = true; break;
+    case "end": over = true; ended(); another(); break;
     case "lost": lost = Number(value) || 0; notes(); break;
   }
 }
@@ -42,10 +42,19 @@ function live() {
     on, bad,
     state(state, err) {
       if (err instanceof Refused && err.status === 401) { ask(); return; }
-      if (state === "live") over = false;
-      status(state, over ? "the run has ended" : words[state]);
+      if (over) return;
+      status(state, words[state]);
     },
+    over: () => over,
   });
+}
+
+// another waits for another run at this address, and shows it.
+async function another() {
+  for (;;) {
+    await new Promise(done => setTimeout(done, 4000));
+    try { if ((await get("page.json")).run !== about.run) location.reload(); } catch { /* nobody is there */ }
+  }
 }
 
 async function replay() {

@@ -36,6 +36,7 @@ export function checkFrame(scene, f) {
   for (const name of ["pos", "vel"]) if (f[name]) demand(isList(f[name], 2 * n) && f[name].every(Number.isFinite), name);
   if (f.links) demand(isList(f.links) && f.links.length <= 2000000 && f.links.every(l => isList(l, 2) && isIndex(l[0], n) && isIndex(l[1], n)), "links");
   for (const [name, size] of [["curves", scene.curves.length], ["counters", scene.counters.length], ["settings", scene.controls.length]]) if (f[name]) demand(isList(f[name], size) && f[name].every(isNumber), name);
+  if (f.progress) demand(["done", "of", "left"].every(name => Number.isFinite(f.progress[name])), "progress");
   return f;
 }
 

@@ -23,9 +23,14 @@ export class Refused extends Error {
 function headers(more) { return token ? { ...more, Authorization: "Bearer " + token } : more; }
 
 async function open(path, options) {
-  const answer = await fetch(path, { ...options, headers: headers(options?.headers ?? {}), cache: "no-store", redirect: "error" });
+  let answer;
+  try {
+    answer = await fetch(path, { ...options, headers: headers(options?.headers ?? {}), cache: "no-store", redirect: "error" });
+  } catch { // a browser says that it failed to fetch
+    throw new Error("The process does not answer: it has ended, or this machine cannot reach it.");
+  }
   if (!answer.ok) {
-    let message = "status " + answer.status;
+    let message = `The process refuses (HTTP ${answer.status}).`;
     try {
       const problem = (await answer.json()).error;
       message = problem.message + (problem.try ? " Try: " + problem.try : "");
@@ -43,18 +48,20 @@ export async function post(path, body) {
 
 const longest = 32 << 20; // characters of an event; longer ones are skipped
 
-// listen reads the stream of events for ever, and begins again when it breaks
-// off. It calls on(kind, value) for events, state(word) when the connection
-// changes, and bad() for what makes no sense.
-export async function listen(path, { on, state, bad }) {
+// listen reads the stream of events until over() says that the run has ended, and
+// begins again when it breaks off. It calls on(kind, value) for events, state(word)
+// when the connection changes, and bad() for what makes no sense.
+export async function listen(path, { on, state, bad, over }) {
   for (let wait = 300; ; wait = Math.min(wait * 1.6, 4000)) {
     try {
       const answer = await open(path);
       state("live");
       wait = 300;
       await read(answer.body, on, bad);
+      if (over()) return;
       state("lost");
     } catch (err) {
+      if (over()) return;
       state("lost", err);
       if (err instanceof Refused && err.status === 401) return;
     }

@@ -84,7 +84,7 @@ function buildControls() {
 function button(c, k) {
   const b = element("button", c.label, { type: "button" });
   b.dataset.control = c.name;
-  if (c.kind === "switch") b.setAttribute("aria-pressed", "false");
+  if (c.kind === "switch" && c.name !== "pause") b.setAttribute("aria-pressed", "false");
   b.addEventListener("click", () => command(c.name, c.kind === "switch" ? (settings[k] === 1 ? 0 : 1) : 0));
   return b;
 }
@@ -113,7 +113,8 @@ export function take(f) {
     scene.controls.forEach((c, k) => {
       const e = byId("controls").querySelector(`[data-control="${CSS.escape(c.name)}"]`), v = f.settings[k];
       if (!e || v === null) return;
-      if (c.kind === "switch") e.setAttribute("aria-pressed", String(v === 1));
+      if (c.name === "pause") e.textContent = v === 1 ? "Go on" : c.label;
+      else if (c.kind === "switch") e.setAttribute("aria-pressed", String(v === 1));
       else if (c.kind === "range") e.set(v);
     });
   }

@@ -5,14 +5,19 @@ import { byId } from "./model.js";
 import * as graph from "./graph.js";
 import * as curves from "./curves.js";
 import * as panel from "./panel.js";
+import * as progress from "./progress.js";
 
 export const last = { frame: null, frames: 0 };
+let scene = null;
 
 export function status(state, words) { byId("status").dataset.state = state; byId("status").textContent = words; }
 
 // show begins with a scene. Commands go to send; without it the page can be
 // looked at only.
-export function show(scene, send) {
+export function show(s, send) {
+  scene = s;
+  delete document.body.dataset.state;
+  progress.forget();
   panel.begin(scene, send);
   graph.begin(scene);
   graph.drawRamp();
@@ -23,6 +28,15 @@ function put(f) {
   last.frame = f; last.frames++;
   graph.take(f);
   panel.take(f);
+  progress.take(scene, f.progress);
+}
+
+// ended says that the run is over: what would command it can no longer be used.
+export function ended() {
+  document.body.dataset.state = "ended";
+  status("ended", "the run has ended");
+  for (const e of document.querySelectorAll("[data-control]")) e.disabled = true;
+  progress.forget();
 }
 
 // take shows the next frame of a run, which the curves grow by.
@@ -32,6 +46,6 @@ export function take(f) { put(f); curves.add(f); }
 export function at(f) { put(f); curves.at(f); }
 
 // For tests and the curious.
-globalThis.wdgnn = { stats: graph.stats, where: graph.where, pin: graph.pin, last };
+globalThis.wdgnn = { stats: graph.stats, where: graph.where, pin: graph.pin, last, curves: curves.points };
 
 setInterval(() => { if (graph.stats.fps > 0) byId("rate60").textContent = `${Math.round(graph.stats.fps)} frames/s · ${graph.stats.drawMs.toFixed(1)} ms each`; }, 1000);
