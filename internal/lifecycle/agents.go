@@ -17,8 +17,26 @@ func (s *Stream) Reading(row int) (step uint64, values mat.Dense, truths []float
 	return r.step(row), r.series.Step(row), truths
 }
 
-// Names returns those of the sensors of a stream of readings.
-func (s *Stream) Names() []string { return s.sensors.series.Names }
+// Names returns those of the sensors of a stream of readings; nil of other streams.
+func (s *Stream) Names() []string {
+	if s.sensors == nil {
+		return nil
+	}
+	return s.sensors.series.Names
+}
+
+// Horizons returns how far ahead the model forecasts, in words and in steps; nil if it
+// does not.
+func (r *OnlineRun) Horizons() (words []string, steps []int) {
+	s := r.Stream.sensors
+	if s == nil {
+		return nil, nil
+	}
+	for _, h := range s.spec.Horizons {
+		words, steps = append(words, ahead(s.spec, h)), append(steps, h)
+	}
+	return words, steps
+}
 
 // Notes says what was done to the files of a stream of readings.
 func (s *Stream) Notes() []string {

@@ -131,4 +131,9 @@ func (r *OnlineRun) Coverage() float64 {
 }
 
 // Unit returns the unit of the readings; empty if it is not known.
-func (r *OnlineRun) Unit() string { return r.Stream.sensors.spec.Unit }
+func (r *OnlineRun) Unit() string {
+	if r.Stream.sensors == nil {
+		return ""
+	}
+	return r.Stream.sensors.spec.Unit
+}

@@ -500,13 +500,38 @@ func (r *OnlineRun) judge(t int, y mat.Dense, j loss.Loss) OnlineStep {
 			scores.EndFrozen.watch(r.yFrozen, j)
 		}
 	}
-	return scores.step(t, r.Stream.cost.known)
+	step := scores.step(t, r.Stream.cost.known)
+	if r.Stream.cost.known && r.Stream.Task == config.Classify && len(r.Stream.Read) <= mostLetters {
+		step.Right, step.FrozenRight = r.letters(y), r.letters(r.yFrozen)
+	}
+	return step
+}
+
+// mostLetters is how many nodes a line of the metrics speaks of one by one.
+const mostLetters = 256
+
+// letters says which of the answers y are right: see OnlineStep.Right.
+func (r *OnlineRun) letters(y mat.Dense) string {
+	text := make([]byte, len(r.Stream.Read))
+	for k, i := range r.Stream.Read {
+		switch label := r.Stream.cost.crossEntropy.Labels[i]; {
+		case label == loss.NoLabel:
+			text[k] = '-'
+		case mat.Argmax(y.Row(i)) == int(label):
+			text[k] = '1'
+		default:
+			text[k] = '0'
+		}
+	}
+	return string(text)
 }
 
 // step returns the line of step t; judged says that its costs are known.
 func (s *scores) step(t int, judged bool) OnlineStep {
 	a, b := s.Online.score(), s.Frozen.score()
-	step := OnlineStep{Step: t, MeanCost: a.Cost, FrozenMeanCost: b.Cost, Accuracy: a.Accuracy, FrozenAccuracy: b.Accuracy}
+	step := OnlineStep{
+		Step: t, MeanCost: a.Cost, FrozenMeanCost: b.Cost, Accuracy: a.Accuracy, FrozenAccuracy: b.Accuracy, Asked: s.Online.Asked,
+	}
 	if judged {
 		cost, frozen := s.Online.Cost, s.Frozen.Cost
 		step.Cost, step.FrozenCost = &cost, &frozen

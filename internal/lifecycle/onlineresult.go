@@ -21,6 +21,13 @@ type OnlineStep struct {
 	FrozenMeanCost float64  `json:"frozen_mean_cost"`
 	Accuracy       *float64 `json:"accuracy,omitempty"` // share of right classes, for classify
 	FrozenAccuracy *float64 `json:"frozen_accuracy,omitempty"`
+	Asked          int      `json:"asked,omitempty"` // answers that these two are shares of
+
+	// Of the answers of this step, for classify: a letter for each node read, in that
+	// order, 1 for a right answer, 0 for a wrong one and - where nobody knows. Absent
+	// where more than a few hundred nodes are read.
+	Right       string `json:"right,omitempty"`
+	FrozenRight string `json:"frozen_right,omitempty"` // of the model as trained
 
 	// Of the taps that made the prediction, now and then: see online.Drift.
 	Moved        *float64 `json:"moved,omitempty"`
