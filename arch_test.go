@@ -89,6 +89,7 @@ const rules = `
 	internal/recommend  : mat graph gnn optim loss random train rule online modelfile scenario/movies internal/dataset
 	                      internal/journal
 	internal/hostname   :
+	internal/section    :
 	host                : agent conformal forecast graph loss mat rule transport internal/defect internal/idlist
 	internal/broker     : transport transport/natsbus internal/keys
 	internal/keys       : internal/idlist transport transport/natsbus transport/tcpbus
@@ -107,13 +108,13 @@ const rules = `
 	internal/livepage   : internal/live
 	internal/serve      : scenario/movies internal/recommend internal/live internal/livepage internal/hostname
 	internal/perf       : mat graph gnn loss optim random train rule online scenario/flocking
-	bench/report        : internal/perf bench/agents
+	bench/report        : internal/perf internal/section bench/agents
 	bench/agents        : agent gnn graph loss mat online rule random modelfile scenario/flocking transport transport/natsbus host
 	                      internal/broker internal/keys internal/box internal/recipe internal/flock internal/swarm
 	bench/soak          : agent host random internal/data
-	doc/answers         :
+	doc/answers         : internal/section
 	doc/check           :
-	doc/report          : modelfile internal/reproduce internal/reproduce/study
+	doc/report          : modelfile internal/reproduce internal/reproduce/study internal/section
 	doc/screenshots     :
 	examples/tiny       :
 	examples/forecast   : forecast gnn graph loss mat online optim random rule train

@@ -2,10 +2,11 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/wdgnn/wdgnn/internal/section"
 )
 
 // Page is what certify says, without what it says of every answer.
@@ -68,12 +69,6 @@ type Share struct {
 	Pairs  float64 `json:"pairs_held"`
 }
 
-// Between these lines stands the table.
-const (
-	first = "<!-- answers: written by go run ./doc/answers -->\n"
-	last  = "<!-- end of answers -->\n"
-)
-
 // read returns what was kept.
 func read(raw string) (*Kept, error) {
 	text, err := os.ReadFile(raw)
@@ -95,12 +90,8 @@ func current(raw, page string) (before, after string, err error) {
 		return "", "", err
 	}
 	before = string(text)
-	head, rest, found := strings.Cut(before, first)
-	_, tail, ended := strings.Cut(rest, last)
-	if !found || !ended {
-		return "", "", errors.New("the page has no place for the table")
-	}
-	return before, head + first + "\n" + kept.table() + "\n" + last + tail, nil
+	after, err = section.Replace(before, "answers", "go run ./doc/answers", kept.table())
+	return before, after, err
 }
 
 // cell writes what is known of a model, nothing if it was not asked.
