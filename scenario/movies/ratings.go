@@ -10,7 +10,7 @@ import (
 // Rating is one line of a file of ratings.
 type Rating struct {
 	User, Item int     // as in the file, 0 ≤ id ≤ MaxID
-	Value      float64 // 0 < value ≤ MaxRating
+	Value      float64 // -MaxRating ≤ value ≤ MaxRating; a raw signal takes 0 for unrated
 	Time       int64   // seconds, 0 if not known
 	Line       int     // where it stands in the file, counted from 1; 0 if nowhere
 }
@@ -18,7 +18,8 @@ type Rating struct {
 const (
 	// MaxID is the largest id of a user or a movie.
 	MaxID = math.MaxInt32
-	// MaxRating is the largest rating. MovieLens' own files go from 1 to 5.
+	// MaxRating is the largest rating, and -MaxRating the least. MovieLens' own
+	// files go from 1 to 5.
 	MaxRating = 100
 )
 
@@ -29,8 +30,8 @@ func (r Rating) check() error {
 		return fmt.Errorf("user %d; want an id from 0 to %d", r.User, MaxID)
 	case r.Item < 0 || r.Item > MaxID:
 		return fmt.Errorf("movie %d; want an id from 0 to %d", r.Item, MaxID)
-	case !(r.Value > 0 && r.Value <= MaxRating):
-		return fmt.Errorf("rating %v; want more than 0, which stands for unrated, and at most %d", r.Value, MaxRating)
+	case !(r.Value >= -MaxRating && r.Value <= MaxRating):
+		return fmt.Errorf("rating %v; want a number from %d to %d", r.Value, -MaxRating, MaxRating)
 	}
 	return nil
 }
