@@ -20,6 +20,8 @@ type Everywhere struct {
 	order    int
 	diagonal []float64 // N×(K+1): [Sᵏ]_nn
 
+	guests []*Guest // movies N, N+1, …
+
 	rated         []bool
 	values, marks [2][]float64 // Sᵏ r and Sᵏ o, of two successive k
 	ratings       []float64    // r_n
@@ -45,10 +47,14 @@ func diagonalOf(s *mat.CSR, n, order int) []float64 {
 }
 
 // Clone returns a calculator with memory of its own that shares the diagonals.
-func (e *Everywhere) Clone() *Everywhere {
-	n := e.shift.Rows
+func (e *Everywhere) Clone() *Everywhere { return e.With(e.guests) }
+
+// With returns a calculator with memory of its own for the N movies of the graph
+// and the given guests, which are movies N, N+1, ….
+func (e *Everywhere) With(guests []*Guest) *Everywhere {
+	n := e.shift.Rows + len(guests)
 	c := &Everywhere{
-		shift: e.shift, order: e.order, diagonal: e.diagonal,
+		shift: e.shift, order: e.order, diagonal: e.diagonal, guests: guests,
 		rated: make([]bool, n), ratings: make([]float64, n),
 	}
 	for i := range 2 {
@@ -62,16 +68,16 @@ func (e *Everywhere) Clone() *Everywhere {
 // those of one user, as in [Powers.Features], with whose results these agree
 // within rounding.
 func (e *Everywhere) Features(dst, means []float64, movie []int32, rating []float64, signal Signal, unknown float64) {
-	n, width := e.shift.Rows, e.order+1
+	n, width := len(e.rated), e.order+1
 	if len(dst) != n*width || len(means) != n || len(movie) != len(rating) {
 		panic(fmt.Sprintf("movies: Everywhere: %d values and %d means for %d movies and order %d", len(dst), len(means), n, e.order))
 	}
 	e.load(means, movie, rating, signal, unknown)
 	for k := range width {
 		if k > 0 {
-			multiply(e.values[k%2], e.shift, e.values[(k-1)%2])
+			e.step(e.values[k%2], e.values[(k-1)%2], k)
 			if signal != SignalRaw {
-				multiply(e.marks[k%2], e.shift, e.marks[(k-1)%2])
+				e.step(e.marks[k%2], e.marks[(k-1)%2], k)
 			}
 		}
 		values, marks := e.values[k%2], e.marks[k%2]
@@ -81,7 +87,7 @@ func (e *Everywhere) Features(dst, means []float64, movie []int32, rating []floa
 				z -= float64(means[i] * marks[i])
 			}
 			if e.rated[i] {
-				z -= float64(e.diagonal[i*width+k] * (e.ratings[i] - means[i]))
+				z -= float64(e.diagonalAt(i, k) * (e.ratings[i] - means[i]))
 			}
 			dst[i*width+k] = z
 		}
@@ -110,6 +116,26 @@ func (e *Everywhere) load(means []float64, movie []int32, rating []float64, sign
 			means[i] = unknown
 		default:
 			means[i] = left / float64(count)
+		}
+	}
+}
+
+// diagonalAt returns what of movie i's rating comes back to it after k steps.
+func (e *Everywhere) diagonalAt(i, k int) float64 {
+	if n := e.shift.Rows; i >= n {
+		return e.guests[i-n].diagonal[k]
+	}
+	return e.diagonal[i*(e.order+1)+k]
+}
+
+// step computes the k-th values y from those before them, k at least 1.
+func (e *Everywhere) step(y, x []float64, k int) {
+	n := e.shift.Rows
+	multiply(y[:n], e.shift, x[:n])
+	for i, g := range e.guests {
+		y[n+i] = g.hears(x)
+		if k == 1 {
+			g.speak(y, x[n+i])
 		}
 	}
 }
