@@ -65,7 +65,7 @@ func (m *Model) Beside(all *movies.Ratings, folds int, fit func(r *movies.Rating
 			seen := x.of(p)
 			for k, n := range movie {
 				if column, known := r.FindMovie(int(n)); hidden(u, n) && known {
-					a := w.clip(seen.mean[n]+float64(seen.base[n])) - rating[k]
+					a := w.served(seen.mean[n], seen.base[n]) - rating[k]
 					b := w.clip(predict(row, column)) - rating[k]
 					ours, peer, count = ours+float64(a*a), peer+float64(b*b), count+1
 				}

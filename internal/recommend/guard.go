@@ -194,7 +194,7 @@ func (l *learner) judge() (v verdict) {
 // errors returns the mean squared errors of both models at one seat.
 func (l *learner) errors(s *seat) (online, frozen float64) {
 	square := func(h *heard, y float32) float64 {
-		e := l.world.clip(h.Mean+float64(y)) - h.Rating
+		e := l.world.served(h.Mean, y) - h.Rating
 		return float64(e * e)
 	}
 	for k := range s.Last {

@@ -113,12 +113,12 @@ func (v *version) servingName() string {
 // raw returns the prediction before it is clipped.
 func (s *Service) raw(f *features, v *version, n int32) float64 {
 	if !v.serving {
-		return f.mean[n] + float64(f.base[n])
+		return s.world.raised(f.mean[n], f.base[n])
 	}
 	var y [1]float32
 	var scratch [1]float64
 	s.writer.learner.basis.Predict(y[:], f.base[n:n+1], f.row(n), v.params, scratch[:])
-	return f.mean[n] + float64(y[0])
+	return s.world.raised(f.mean[n], y[0])
 }
 
 func (s *Service) prediction(p *profile, f *features, v *version, n int32) Prediction {

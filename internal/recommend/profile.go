@@ -124,7 +124,7 @@ func (x *extractor) compute(p *profile) *features {
 	w.x = v.reduced(w.x[:0], p.movie, p.rating)
 	w.every.Features(w.z, f.mean, p.movie, w.x, x.world.setting.Signal, v.unknown)
 	for i, z := range w.z {
-		f.z[i] = float32(z)
+		f.z[i] = float32(z / x.world.unit)
 	}
 	for i, b := range v.offset {
 		f.mean[i] += b

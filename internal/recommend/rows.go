@@ -45,7 +45,7 @@ func (w *world) rowsOf(users []int, v *view, threads int) *rows {
 				x = v.reduced(x[:0], rated, rating)
 				e.Features(z, means, rated, x, w.setting.Signal, v.unknown)
 				for i, n := range rated {
-					r.put(from[k]+i, z[int(n)*width:][:width], means[n]+v.offset[n], rating[i])
+					r.put(w, from[k]+i, z[int(n)*width:][:width], means[n]+v.offset[n], rating[i])
 				}
 			}
 		})
@@ -54,11 +54,11 @@ func (w *world) rowsOf(users []int, v *view, threads int) *rows {
 	return r
 }
 
-func (r *rows) put(i int, z []float64, mean, rating float64) {
+func (r *rows) put(w *world, i int, z []float64, mean, rating float64) {
 	for k, v := range z {
-		r.z.Set(i, k, float32(v))
+		r.z.Set(i, k, float32(v/w.unit))
 	}
-	r.mean[i], r.rating[i], r.target[i] = mean, rating, float32(rating-mean)
+	r.mean[i], r.rating[i], r.target[i] = mean, rating, w.target(rating, mean)
 }
 
 // Len returns the number of rows.

@@ -3,6 +3,7 @@ package recommend
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/scenario/movies"
@@ -22,6 +23,13 @@ type Setting struct {
 	Seed       uint64                  `json:"seed"`     // who trains, validates and tests; starting values; order of batches
 	Test       float64                 `json:"test"`     // part of the users that test, 0 < part < 1
 	Validation float64                 `json:"validation"`
+
+	// Least and Most are the ends of the scale; where both are 0, those of the
+	// ratings. Unit is what the network takes for one star of five, 0 for 1: it reads
+	// ratings divided by it, so that steps mean the same in every scale.
+	Least float64 `json:"least,omitempty"`
+	Most  float64 `json:"most,omitempty"`
+	Unit  float64 `json:"unit,omitempty"`
 }
 
 // DefaultSetting returns the 400 movies of the paper with user-centred signals,
@@ -36,6 +44,24 @@ func DefaultSetting() Setting {
 		Signal: movies.SignalCentered, Offsets: true, Shift: graph.ShiftSymmetric, Order: 5, Features: 64,
 		Seed: 1, Test: 0.1, Validation: 0.1,
 	}
+}
+
+// Scaled returns s for ratings from least to most, which the network reads as if
+// they went from 1 to 5.
+func (s Setting) Scaled(least, most float64) Setting {
+	s.Least, s.Most, s.Unit = least, most, (most-least)/4
+	if s.Unit == 1 {
+		s.Unit = 0
+	}
+	return s
+}
+
+// unit returns Unit, or what its 0 means.
+func (s Setting) unit() float64 {
+	if s.Unit == 0 {
+		return 1
+	}
+	return s.Unit
 }
 
 // Validate reports everything that is wrong with s.
@@ -53,6 +79,10 @@ func (s Setting) Validate() error {
 	}
 	if !(s.Test > 0 && s.Test < 1) || !(s.Validation > 0 && s.Validation < 1) || s.Test+s.Validation >= 1 {
 		complain("test is %v and validation %v, want parts of all users that leave some to train on", s.Test, s.Validation)
+	}
+	if !(math.Abs(s.Least) <= movies.MaxRating && math.Abs(s.Most) <= movies.MaxRating) || s.Least > s.Most || !(s.Unit >= 0) {
+		complain("the scale goes from %v to %v, want the least and the most of what users may give, from %d to %d",
+			s.Least, s.Most, -movies.MaxRating, movies.MaxRating)
 	}
 	return errors.Join(errs...)
 }

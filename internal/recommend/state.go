@@ -167,7 +167,7 @@ func (w *writer) redo(m *memory, rec *record) error {
 	}
 	w.totals.Learned++
 	m.Guard.watch(rec.user, rec.heard(), s.config.Guard.Window)
-	o, node := rec.observation(), &m.Node
+	o, node := rec.observation(s.world), &m.Node
 	node.Vectors[0] = rec.params
 	node.Steps++
 	if w.learner.config.Window > 1 {

@@ -177,7 +177,7 @@ func (w *world) rmse(net *gnn.WideDeep, r *rows) float64 {
 			net.Forward(y.View(0, 0, n, 1), &gnn.Input{Shifted: r.z.View(lo, 0, n, r.z.Cols)}, &tape)
 		}
 		for i := range n {
-			e := w.clip(r.mean[lo+i]+float64(y.At(i, 0))) - r.rating[lo+i]
+			e := w.served(r.mean[lo+i], y.At(i, 0)) - r.rating[lo+i]
 			sum += float64(e * e)
 		}
 	}

@@ -19,6 +19,7 @@ type world struct {
 	train, validation, test []int // users
 
 	least, most float64 // scale of the ratings
+	unit        float64 // of them, by which the network reads them; see Setting
 }
 
 // newWorld divides the users and builds the graph from the ratings of those
@@ -31,11 +32,13 @@ func newWorld(all *movies.Ratings, s Setting, threads int) (*world, error) {
 	if n == 0 {
 		n = all.Movies()
 	}
-	w := &world{setting: s, ratings: all.Select(all.Top(n)), position: map[int]int32{}}
+	w := &world{setting: s, ratings: all.Select(all.Top(n)), position: map[int]int32{}, unit: s.unit()}
 	for i := range w.ratings.Movies() {
 		w.position[w.ratings.MovieID(i)] = int32(i)
 	}
-	w.least, w.most = w.ratings.Range()
+	if err := w.scale(); err != nil {
+		return nil, err
+	}
 	w.divide()
 	if len(w.train) == 0 || len(w.validation) == 0 || len(w.test) == 0 {
 		return nil, fmt.Errorf("recommend: %d users are too few to train, validate and test; want at least 10", all.Users())
@@ -43,6 +46,18 @@ func newWorld(all *movies.Ratings, s Setting, threads int) (*world, error) {
 	var err error
 	w.graph, err = w.viewOf(w.train, threads)
 	return w, err
+}
+
+// scale sets the ends of the scale, between which all ratings must be.
+func (w *world) scale() error {
+	least, most := w.ratings.Range()
+	if w.least, w.most = w.setting.Least, w.setting.Most; w.least == 0 && w.most == 0 {
+		w.least, w.most = least, most
+	}
+	if least < w.least || most > w.most {
+		return fmt.Errorf("recommend: the ratings go from %v to %v, beyond the scale from %v to %v", least, most, w.least, w.most)
+	}
+	return nil
 }
 
 // divide draws who tests and who validates; the others train.
@@ -119,6 +134,16 @@ func (v *view) reduced(dst []float64, movie []int32, rating []float64) []float64
 	}
 	return dst
 }
+
+// served returns the rating that an output of the network stands for, within the
+// scale; mean is m + b.
+func (w *world) served(mean float64, y float32) float64 { return w.clip(w.raised(mean, y)) }
+
+// raised returns it before it is clipped.
+func (w *world) raised(mean float64, y float32) float64 { return mean + float64(w.unit*float64(y)) }
+
+// target returns the output that would have been right.
+func (w *world) target(rating, mean float64) float32 { return float32((rating - mean) / w.unit) }
 
 // clip returns v within the scale of the ratings.
 func (w *world) clip(v float64) float64 { return min(w.most, max(w.least, v)) }

@@ -285,14 +285,14 @@ func (w *writer) learn(rec *record, f *features, n int32) {
 	l := w.learner
 	rec.learned, rec.mean, rec.base, rec.z = true, f.mean[n], f.base[n], f.row(n)
 	rec.online = l.output(rec.z, rec.base)
-	rec.event = l.learn(rec.user, rec.observation(), rec.heard())
+	rec.event = l.learn(rec.user, rec.observation(l.world), rec.heard())
 	rec.params = slices.Clone(l.solo.Params())
 	w.totals.Learned++
 }
 
 // observation returns what the learner saw.
-func (r *record) observation() observation {
-	return observation{z: r.z, base: r.base, target: float32(r.rating - r.mean)}.partly(r.weight, r.online)
+func (r *record) observation(w *world) observation {
+	return observation{z: r.z, base: r.base, target: w.target(r.rating, r.mean)}.partly(r.weight, r.online)
 }
 
 // heard returns the rating as the panel hears it.
@@ -306,7 +306,7 @@ func (w *writer) prediction(f *features, n int32) float64 {
 	if !w.learner.guard.Fallen {
 		y = w.learner.output(f.row(n), y)
 	}
-	return w.service.world.clip(f.mean[n] + float64(y))
+	return w.service.world.served(f.mean[n], y)
 }
 
 // publish lets predictions see the writer's parameters.
