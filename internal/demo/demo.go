@@ -87,7 +87,6 @@ type Mean struct {
 // What runs side by side learns in one of these ways.
 var (
 	frozen  = recipe.LearnerSpec{ID: "frozen", Kind: recipe.WideDeep}
-	central = recipe.LearnerSpec{ID: "centralized", Kind: recipe.WideDeep, Mode: recipe.Centralized, Config: rule.Literal(true)}
 	literal = recipe.LearnerSpec{ID: "literal", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Literal(false)}
 )
 

@@ -14,11 +14,12 @@ import (
 // watch: learners side by side answer one signal after the other, links fail
 // and nodes go down as those who watch ask for.
 //
-// By itself it trains, answers for a while with all links, and then loses 30 %
+// By itself it trains, answers for a while with all links, and then loses half
 // of them.
 type Live struct {
 	world    *world
 	learners []*racer
+	shown    int              // the learner that stands beside the frozen model
 	shared   recipe.Observers // of all learners
 	hub      *live.Hub
 	epochs   int
@@ -31,11 +32,13 @@ type Live struct {
 	compared bool // it was said who is ahead, since links last changed
 	changed  int  // when they did
 	rate     rate
+	story    teller
 }
 
 const (
 	firstSpeed    = 20  // signals per second at the beginning
 	intactSignals = 150 // signals before links are lost
+	firstLoss     = 0.5 // the share of links that are
 	batch         = 256 // signals drawn at a time
 )
 
@@ -55,8 +58,8 @@ func (d Demo) Live() (*Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Live{world: w, shared: recipe.Observers{}, speed: firstSpeed, epochs: s.Epochs}
-	for _, spec := range liveLearners {
+	l := &Live{world: w, shared: recipe.Observers{}, speed: firstSpeed, epochs: s.Epochs, shown: len(contestants) - 1}
+	for _, spec := range contestants {
 		l.learners = append(l.learners, &racer{name: spec.Name, spec: spec.Spec})
 	}
 	l.hub, err = live.NewHub(l.scene())
@@ -84,7 +87,7 @@ func (l *Live) Run(ctx context.Context, watch func(train.Epoch)) error {
 		}
 		next = later(next, l.speed)
 		if !l.touched && l.time == intactSignals {
-			l.drop(l.world.OutageProb)
+			l.drop(firstLoss)
 		}
 		if err := l.step(); err != nil {
 			return err
@@ -244,6 +247,7 @@ func (l *Live) step() error {
 	if err := l.shared.Observe(sample); err != nil {
 		return err
 	}
+	taps := l.story.look(l)
 	for _, k := range l.learners {
 		if err := k.step(truth); err != nil {
 			return fmt.Errorf("%s: %w", k.name, err)
@@ -256,7 +260,7 @@ func (l *Live) step() error {
 	l.time++
 	l.rate.count(time.Now())
 	l.compare()
-	return nil
+	return l.tell(taps)
 }
 
 // compare says once after every change of links who is ahead.

@@ -18,7 +18,7 @@ func (l *Live) scene() live.Scene {
 		Title: "Where did the pulse start?",
 		About: "A pulse starts in one of five communities and spreads. Five detectors, which hear their neighbours only, say where. " +
 			"Links fail, and nodes that keep learning answer beside the model as it was trained.",
-		Task: "sourceloc", Time: "signal", Layout: live.LayoutForce, Edges: w.edges,
+		Task: "sourceloc", Time: "signal", Layout: live.LayoutForce, Edges: w.edges, Trials: true,
 		Counters: []live.Counter{
 			{Name: "signals"},
 			{Name: "signals per second"},
@@ -69,7 +69,7 @@ func (l *Live) scene() live.Scene {
 // frame is what a Live shows now.
 func (l *Live) frame() *live.Frame {
 	w, n := l.world, l.world.all.Nodes()
-	f := &live.Frame{Time: float64(l.time), Out: w.out, Down: []int32{}}
+	f := &live.Frame{Time: float64(l.time), Out: w.out, Down: []int32{}, Trial: l.trial()}
 	for _, i := range w.down {
 		f.Down = append(f.Down, int32(i))
 	}

@@ -29,7 +29,10 @@ type world struct {
 
 	signals mat.Dense
 	labels  []int32
+	times   []int32
 	now     mat.Dense // the latest signal
+	label   int32     // the community where it started
+	spread  int32     // the steps that it had spread
 }
 
 func newWorld(z *recipe.Source) (*world, error) {
@@ -82,16 +85,16 @@ func (w *world) without(node int) []int {
 func (w *world) next(t int) (graph.Sample, loss.CrossEntropy) {
 	k, n := t%batch, w.all.Nodes()
 	if k == 0 {
-		w.signals, w.labels = w.Net.Draw(batch, w.signal)
+		w.signals, w.labels, w.times = w.Net.DrawTimed(batch, w.signal)
 	}
-	w.now = w.signals.View(k*n, 0, n, 1)
+	w.now, w.label, w.spread = w.signals.View(k*n, 0, n, 1), w.labels[k], w.times[k]
 	told := make([]int32, n)
 	for i := range told {
 		told[i] = loss.NoLabel
 	}
 	for _, d := range w.Net.Detectors {
 		if !slices.Contains(w.down, d) {
-			told[d] = w.labels[k]
+			told[d] = w.label
 		}
 	}
 	return graph.Sample{Time: t, Shift: w.shift, Mixing: w.mixing, Signal: w.now}, loss.CrossEntropy{Labels: told}
@@ -99,17 +102,6 @@ func (w *world) next(t int) (graph.Sample, loss.CrossEntropy) {
 
 // lately is over how many signals accuracies are shown.
 const lately = 100
-
-// liveLearners run side by side in a Live.
-var liveLearners = []struct {
-	Name string
-	Spec recipe.LearnerSpec
-}{
-	{"frozen", frozen},
-	{"centralized (eq. 7)", central},
-	{"distributed (eq. 9)", literal},
-	{"heard", heard},
-}
 
 // racer is a learner with the record of its latest answers.
 type racer struct {

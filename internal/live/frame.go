@@ -27,6 +27,8 @@ type Frame struct {
 
 	Pulses []int32 `json:"pulses,omitempty"` // links that carried a message since the frame before, as indices
 
+	Trial *Trial `json:"trial,omitempty"` // of a scene that has trials
+
 	Curves   Numbers `json:"curves,omitempty"`   // by curve of the scene
 	Counters Numbers `json:"counters,omitempty"` // by counter
 	Settings Numbers `json:"settings,omitempty"` // present values by control; NaN if it has none
@@ -56,6 +58,9 @@ func (f *Frame) complete(before *Frame) {
 	fill(&f.Liars, before.Liars)
 	if f.Taps == nil {
 		f.Taps = before.Taps
+	}
+	if f.Trial == nil {
+		f.Trial = before.Trial
 	}
 }
 
@@ -114,7 +119,10 @@ func (s *Scene) check(f *Frame) error {
 			}
 		}
 	}
-	return s.checkTaps(f.Taps)
+	if err := s.checkTaps(f.Taps); err != nil {
+		return err
+	}
+	return s.checkTrial(f.Trial)
 }
 
 func (p *Progress) valid() bool {

@@ -26,6 +26,7 @@ type Hub struct {
 	frame   *message
 	at      time.Time // when frame was published
 	words   []*message
+	story   *message // nil if there is none
 	history history
 	readers map[*Subscription]struct{}
 	closed  bool
@@ -143,8 +144,8 @@ var ErrClosed = errors.New("live: the hub is closed")
 var errFull = errors.New("live: too many readers")
 
 // Subscribe returns a reader that holds at most buffer frames, at least 1. It
-// begins with the scene, the history of the curves, the latest words and the
-// latest frame; of a hub that is closed that is all. The caller closes it.
+// begins with the scene, the history of the curves, the latest words, the story
+// and the latest frame; of a hub that is closed that is all. The caller closes it.
 func (h *Hub) Subscribe(buffer int) (*Subscription, error) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -158,6 +159,9 @@ func (h *Hub) Subscribe(buffer int) (*Subscription, error) {
 	}
 	for _, m := range h.words {
 		s.put(m)
+	}
+	if h.story != nil {
+		s.put(h.story)
 	}
 	if h.frame != nil {
 		s.put(h.frame)

@@ -28,6 +28,7 @@ type Recording struct {
 	Times   Numbers `json:"times"` // of the frames
 	Words   []Words `json:"words"`
 	History History `json:"history"`
+	Story   *Story  `json:"story,omitempty"`
 	Skipped int     `json:"skipped"` // lines that make no sense, a torn last line among them
 
 	file   io.ReaderAt
@@ -63,6 +64,7 @@ func Open(dir string) (*Recording, error) {
 type line struct {
 	Scene *Scene          `json:"scene"`
 	Words *Words          `json:"words"`
+	Story *Story          `json:"story"`
 	Frame json.RawMessage `json:"frame"`
 }
 
@@ -92,6 +94,8 @@ func (r *Recording) index(f io.Reader) error {
 			r.Scene, begun = *l.Scene, true
 		case l.Words != nil && len(r.Words) < maxWords:
 			r.Words = append(r.Words, *l.Words)
+		case l.Story != nil && begun && r.Scene.checkStory(l.Story) == nil:
+			r.Story = l.Story // the last is whole
 		case l.Frame != nil && begun && len(r.at) < maxFrames:
 			r.addFrame(l.Frame, span{from, len(text)}, &past)
 		default:

@@ -33,6 +33,10 @@ type Scene struct {
 	Marks     []Mark     `json:"marks,omitempty"`
 	Learners  []string   `json:"learners,omitempty"` // side by side; the first is what the others are compared with
 
+	// Trials says that frames have trials: learners are shown on two networks side
+	// by side, the first of them on the left.
+	Trials bool `json:"trials,omitempty"`
+
 	Quantities []Quantity `json:"quantities,omitempty"`
 	Curves     []Curve    `json:"curves,omitempty"`
 	Counters   []Counter  `json:"counters,omitempty"`

@@ -12,6 +12,7 @@ const (
 	kindHistory = "history"
 	kindFrame   = "frame"
 	kindWords   = "words"
+	kindStory   = "story"
 )
 
 // message is encoded at most once, by the first reader that needs it.
@@ -36,7 +37,7 @@ func (m *message) encode() []byte {
 
 // Message is something to see.
 type Message struct {
-	Kind string // "scene", "history", "frame" or "words"
+	Kind string // "scene", "history", "frame", "words" or "story"
 	Text []byte // JSON on one line; read-only
 }
 

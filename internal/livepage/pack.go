@@ -111,7 +111,9 @@ func (p *packer) change(f *live.Frame) (map[string]any, error) {
 	if f.Links != nil {
 		p.relink(out, f.Links)
 	}
-	rest := map[string]any{"down": f.Down, "out": f.Out, "curves": round(f.Curves, digits), "counters": f.Counters, "settings": f.Settings}
+	rest := map[string]any{
+		"down": f.Down, "out": f.Out, "curves": round(f.Curves, digits), "counters": f.Counters, "settings": f.Settings, "trial": f.Trial,
+	}
 	if f.Liars != nil {
 		rest["liars"] = f.Liars
 	}

@@ -195,17 +195,27 @@ func (w *World) Draw(samples int, rng *rand.Rand) (signals mat.Dense, labels []i
 // DrawOver is Draw with signals that spread over another shift s, such as that
 // of what is left of the network.
 func (w *World) DrawOver(s *mat.CSR, samples int, rng *rand.Rand) (signals mat.Dense, labels []int32) {
+	signals, labels, _ = w.draw(s, samples, rng)
+	return signals, labels
+}
+
+// DrawTimed is Draw that says for how many steps each signal had spread, too.
+func (w *World) DrawTimed(samples int, rng *rand.Rand) (signals mat.Dense, labels, times []int32) {
+	return w.draw(w.Shift, samples, rng)
+}
+
+func (w *World) draw(s *mat.CSR, samples int, rng *rand.Rand) (signals mat.Dense, labels, times []int32) {
 	n := w.Graph.Nodes()
 	pulses := w.pulses(s)
-	signals, labels = mat.NewDense(samples*n, 1, nil), make([]int32, samples)
+	signals, labels, times = mat.NewDense(samples*n, 1, nil), make([]int32, samples), make([]int32, samples)
 	for k := range samples {
 		community, t := rng.IntN(w.Config.Communities), rng.IntN(w.Config.MaxTime)
-		labels[k] = int32(community)
+		labels[k], times[k] = int32(community), int32(t)
 		for i := range n {
 			signals.Set(k*n+i, 0, float32(pulses[t][community][i]+float64(w.Config.Noise*rng.NormFloat64())))
 		}
 	}
-	return signals, labels
+	return signals, labels, times
 }
 
 // pulses returns [Sᵗ δ_s]_i in float64, by diffusion time t, community of the
