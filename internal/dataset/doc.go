@@ -5,4 +5,7 @@
 //
 // The program distributes no data. MovieLens may not be redistributed; it
 // comes from GroupLens, under the terms that [Set.Notice] sums up.
+//
+// In a browser (GOOS=js) nothing is downloaded, and what would do it is left out of
+// the build.
 package dataset

@@ -1,3 +1,5 @@
+//go:build !js
+
 package dataset
 
 import (
@@ -36,15 +38,6 @@ type Result struct {
 	Resumed int64  // bytes of it that an earlier run had left
 	MD5     string // published checksum, which the archive has; empty if none is published
 }
-
-// Problem is a failure with a line that says what to do.
-type Problem struct {
-	Err error
-	Try string
-}
-
-func (p *Problem) Error() string { return p.Err.Error() }
-func (p *Problem) Unwrap() error { return p.Err }
 
 // Get downloads s and makes the folder o.Dir with its files, whole or not at
 // all. What arrived of the archive is kept beside the folder, as
