@@ -147,9 +147,13 @@ func (l *Live) fit(ctx context.Context, watch func(train.Epoch)) error {
 	return err
 }
 
+// rest is how long a Live waits at least before a signal. A browser hands commands
+// over only while nothing runs, and may be too slow for the speed asked for.
+const rest = time.Millisecond
+
 // wait carries commands out until it is time for the next signal.
 func (l *Live) wait(ctx context.Context, next time.Time) error {
-	timer := time.NewTimer(time.Until(next))
+	timer := time.NewTimer(max(time.Until(next), rest))
 	defer timer.Stop()
 	for {
 		var due <-chan time.Time
