@@ -52,6 +52,7 @@ const rules = `
 	internal/kernel     :
 	internal/alloctest  :
 	internal/twintest   :
+	internal/mqtttest   :
 	internal/config     : graph gnn loss optim train rule scenario/sourceloc scenario/flocking scenario/movies
 	internal/config/comments :
 	internal/rundir     : modelfile
@@ -131,7 +132,7 @@ const shell = `
 	internal/broker internal/keys internal/box internal/sim internal/swarm internal/live internal/hostname
 	cmd/wdgnn-agent
 	modelfile internal/config internal/config/comments internal/data internal/rundir internal/dataset internal/figure
-	internal/snapshot internal/alloctest internal/twintest
+	internal/snapshot internal/alloctest internal/twintest internal/mqtttest
 	internal/lifecycle internal/recipe internal/demo internal/certify internal/reproduce internal/reproduce/study
 	internal/reproduce/study/studytest internal/reproduce/sourceloc internal/reproduce/flocking
 	internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents internal/reproduce/traffic
@@ -149,7 +150,7 @@ const outside = `
 	internal/serve  : github.com/prometheus/client_golang
 	internal/box    : github.com/prometheus/client_golang
 	internal/broker : github.com/nats-io
-	internal/keys   : github.com/nats-io/nkeys
+	internal/keys   : github.com/nats-io/nkeys golang.org/x/crypto/bcrypt
 	transport/natsbus : github.com/nats-io/nats.go github.com/nats-io/nkeys
 	internal/flock  : github.com/foxglove/mcap
 	doc/screenshots : github.com/chromedp

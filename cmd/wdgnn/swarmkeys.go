@@ -41,7 +41,8 @@ of the authority should not stay on any of them. Certificates are valid for a ye
 
   renew    writes the next ones, which running boxes and servers take by themselves
   revoke   shuts out who has a stolen key
-  join     adds a host, or nodes of one, while the others run`,
+  join     adds a host, or nodes of one, while the others run
+  mqtt     adds a sensor, or Home Assistant, that speaks MQTT with the server`,
 		Example: `  wdgnn swarm keys --config agent.yaml --graph field.csv --server box-1,10.0.0.1 --out keys
   scp -r keys/host-3 box-3:                     a folder for each box`,
 		Args: noArguments,
@@ -60,7 +61,8 @@ of the authority should not stay on any of them. Certificates are valid for a ye
 	f.StringSliceVar(&c.servers, "server", nil, "names and addresses of the NATS servers; nothing means this machine only")
 	f.IntVar(&c.years, "years", 0, "how long certificates are valid; 0 means 1")
 	f.BoolVar(&c.force, "force", false, "replace the keys that are there; all hosts need theirs anew")
-	cmd.AddCommand((&SwarmKeysRenewCommand{}).command(), (&SwarmKeysRevokeCommand{}).command(), (&SwarmKeysJoinCommand{}).command())
+	cmd.AddCommand((&SwarmKeysRenewCommand{}).command(), (&SwarmKeysRevokeCommand{}).command(), (&SwarmKeysJoinCommand{}).command(),
+		(&SwarmKeysMQTTCommand{}).command())
 	return cmd
 }
 

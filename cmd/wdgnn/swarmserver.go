@@ -19,6 +19,7 @@ type SwarmServerCommand struct {
 
 	addr, keys, name string
 	plain            bool
+	mqtt             broker.MQTT
 	cluster          broker.Cluster
 }
 
@@ -27,16 +28,21 @@ func (c *SwarmServerCommand) command() *cobra.Command {
 		Use:   "server --keys DIR",
 		Short: "Run a NATS server for the agents of a deployment",
 		Long: `Runs the NATS server that is inside this program, for deployments that want no
-other one. It holds everybody to the permissions of --keys, encrypts, and stores
-nothing. Keys that change are in force within a second. Without --keys anybody may say anything, so that it listens on this
-machine only.
+other one. It holds everybody to the permissions of --keys, encrypts, and, without
+--mqtt, stores nothing. Keys that change are in force within a second. Without --keys
+anybody may say anything, so that it listens on this machine only.
 
 Several servers share the load and stand in for each other: give each of them
 --cluster-addr, and --route to the others. They know each other by the server
-certificate of the same keys.`,
+certificate of the same keys.
+
+With --mqtt the server also speaks MQTT 3.1.1, for sensors as they are (world.kind
+mqtt of a box): with TLS, and the users of wdgnn swarm keys mqtt. Sessions, retained
+messages and what is still to be delivered are in --store, and outlive the server.`,
 		Example: `  wdgnn swarm server --keys keys --addr 0.0.0.0:4222
   wdgnn swarm server --keys server --addr 0.0.0.0:4222 --cluster-addr 0.0.0.0:6222 \
-    --route nats://10.77.0.2:6222 --route nats://10.77.0.3:6222`,
+    --route nats://10.77.0.2:6222 --route nats://10.77.0.3:6222
+  wdgnn swarm server --keys keys --addr 0.0.0.0:4222 --mqtt 0.0.0.0:8883 --store mqtt`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
@@ -54,6 +60,8 @@ certificate of the same keys.`,
 	f.StringVar(&c.cluster.Name, "cluster", "wdgnn", "name of the cluster, the same for all servers")
 	f.StringVar(&c.cluster.Addr, "cluster-addr", "", "address for other servers, host:port; nothing means a single server")
 	f.StringArrayVar(&c.cluster.Routes, "route", nil, "nats://host:port of another server's --cluster-addr; may be given more than once")
+	f.StringVar(&c.mqtt.Addr, "mqtt", "", "address for MQTT, host:port, such as :8883; nothing means no MQTT")
+	f.StringVar(&c.mqtt.Store, "store", "mqtt-store", "folder of what MQTT stores: sessions, retained messages, deliveries")
 	return cmd
 }
 
@@ -62,6 +70,9 @@ func (c *SwarmServerCommand) Run(ctx context.Context) error {
 	b := broker.Config{Addr: c.addr, Name: c.name, Log: slog.New(slog.NewTextHandler(c.Stderr, nil))}
 	if c.cluster.Addr != "" {
 		b.Cluster = &c.cluster
+	}
+	if c.mqtt.Addr != "" {
+		b.MQTT = &c.mqtt
 	}
 	if c.keys != "" {
 		var err error
@@ -81,6 +92,11 @@ func (c *SwarmServerCommand) Run(ctx context.Context) error {
 	defer s.Stop()
 	if _, err := fmt.Fprintf(c.Stdout, "%s  (agents: bus.url; Ctrl-C ends it)\n", s.URL()); err != nil {
 		return err
+	}
+	if s.MQTT() != "" {
+		if _, err := fmt.Fprintf(c.Stdout, "%s  (sensors and world.broker; stored in %s)\n", s.MQTT(), c.mqtt.Store); err != nil {
+			return err
+		}
 	}
 	if c.keys != "" {
 		s.Follow(ctx, c.keys, b.Log)

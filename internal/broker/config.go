@@ -31,6 +31,7 @@ type Config struct {
 	MaxPayload int          // bytes; 0 means 64 MiB, a frame's limit
 	Name       string       // for logs; empty means one that is made up
 	Cluster    *Cluster     // nil means a single server
+	MQTT       *MQTT        // nil means that it does not speak MQTT
 	Log        *slog.Logger // nil means silence
 }
 
@@ -40,6 +41,13 @@ type Cluster struct {
 	Name   string   // the same for all
 	Addr   string   // host:port for other servers
 	Routes []string // some of the others, nats://host:port each
+}
+
+// MQTT says where a server also speaks MQTT 3.1.1, with the same TLS. With keys, whoever
+// connects needs a name and a password of theirs.
+type MQTT struct {
+	Addr  string // host:port, as Config.Addr
+	Store string // folder for sessions, retained messages and what is to be delivered
 }
 
 const (
@@ -90,6 +98,9 @@ func (c Config) options() (*server.Options, error) {
 	if c.Cluster != nil {
 		wrong = append(wrong, c.cluster(o)...)
 	}
+	if c.MQTT != nil {
+		wrong = append(wrong, c.mqtt(o)...)
+	}
 	if len(wrong) > 0 {
 		return nil, fmt.Errorf("broker: %w", errors.Join(wrong...))
 	}
@@ -129,15 +140,16 @@ func (c Config) cluster(o *server.Options) (wrong []error) {
 	return wrong
 }
 
-// users turns permissions into those of the server, to which an empty list
-// means everything.
-func users(p *keys.Permissions) []*server.NkeyUser {
-	only := func(subjects []string) *server.SubjectPermission {
-		if len(subjects) == 0 {
-			return &server.SubjectPermission{Deny: []string{">"}}
-		}
-		return &server.SubjectPermission{Allow: subjects}
+// only is a permission for the given subjects; to the server an empty list means everything.
+func only(subjects []string) *server.SubjectPermission {
+	if len(subjects) == 0 {
+		return &server.SubjectPermission{Deny: []string{">"}}
 	}
+	return &server.SubjectPermission{Allow: subjects}
+}
+
+// users turns permissions into those of the server.
+func users(p *keys.Permissions) []*server.NkeyUser {
 	var list []*server.NkeyUser
 	for _, u := range p.Users {
 		list = append(list, &server.NkeyUser{

@@ -6,5 +6,6 @@
 //
 // With the keys of a deployment it takes connections from elsewhere and holds
 // everybody to their permissions. It stores nothing: a message is for those who
-// hear it now.
+// hear it now. Only where it speaks MQTT too, what sessions have not acknowledged and
+// retained messages are in a folder.
 package broker

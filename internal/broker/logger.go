@@ -10,7 +10,8 @@ import (
 
 // logger hands the server's log on and counts refusals. The server counts them
 // nowhere else: it writes one line as an error for each, with the number of the
-// connection behind cid: for a client or rid: for another server.
+// connection behind cid: for a client, mid: for one of MQTT or rid: for another server.
+// That an MQTT client is not let in follows the line that says why.
 type logger struct {
 	to      *slog.Logger
 	refused atomic.Uint64
@@ -20,7 +21,8 @@ type logger struct {
 // Errorf implements server.Logger.
 func (l *logger) Errorf(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)
-	if strings.Contains(text, "cid:") || strings.Contains(text, "rid:") {
+	known := strings.Contains(text, "cid:") || strings.Contains(text, "mid:") || strings.Contains(text, "rid:")
+	if known && !strings.Contains(text, "unable to connect") {
 		l.refused.Add(1)
 	}
 	l.log(slog.LevelWarn, text)

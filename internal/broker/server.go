@@ -21,6 +21,7 @@ type Server struct {
 	log    *logger
 	url    string
 	addr   string
+	mqtt   string // URL for MQTT, "" if it does not speak it
 }
 
 // Stats counts what a server did since it started.
@@ -54,7 +55,13 @@ func Start(config Config) (*Server, error) {
 			net.JoinHostPort(options.Host, strconv.Itoa(max(options.Port, 0))), err)
 	}
 	s.addr = nats.Addr().String()
-	s.url = clientURL(s.addr, config.TLS != nil)
+	s.url = clientURL(s.addr, "nats", config.TLS != nil)
+	if config.MQTT != nil {
+		if s.mqtt, err = s.mqttURL(); err != nil {
+			s.Stop()
+			return nil, fmt.Errorf("broker: mqtt: %w", err)
+		}
+	}
 	return s, nil
 }
 
@@ -102,8 +109,8 @@ func (s *Server) Stats() Stats {
 	return stats
 }
 
-// clientURL is the URL of an address, as seen from this machine.
-func clientURL(addr string, secure bool) string {
+// clientURL is the URL of an address, as seen from this machine. TLS has another scheme.
+func clientURL(addr, scheme string, secure bool) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return addr
@@ -111,9 +118,8 @@ func clientURL(addr string, secure bool) string {
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	scheme := "nats://"
 	if secure {
-		scheme = "tls://"
+		scheme = map[string]string{"nats": "tls", "mqtt": "mqtts"}[scheme]
 	}
-	return scheme + net.JoinHostPort(host, port)
+	return scheme + "://" + net.JoinHostPort(host, port)
 }

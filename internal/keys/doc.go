@@ -10,6 +10,7 @@
 //	world/       world.seed ca.crt                     what shows hosts their observations
 //	observer/    observer.seed ca.crt                  may read reports and nothing else
 //	operator/    operator.seed operator.crt operator.key ca.crt   may deploy models
+//	mqtt-<name>/ password ca.crt                       who speaks MQTT, such as a sensor
 //	server/      permissions.json nats.conf authorization.conf server.crt server.key ca.crt
 //	ca/          ca.crt ca.key                         stays at home
 //
@@ -29,6 +30,12 @@
 //
 // all below wdgnn.<run>. Nobody may do anything else. Permissions are the
 // envelope; whom a host hears at the moment is its own decision within it.
+//
+// # MQTT
+//
+// AddMQTT adds users who speak MQTT with the server: a name, a password that is drawn, of
+// which the server knows the hash, and topics that they may write and read. None of these
+// lies below wdgnn.
 //
 // # Hosts that come later
 //

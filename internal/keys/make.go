@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -144,7 +145,8 @@ func occupied(dir string) (bool, error) {
 	}
 	for _, e := range entries {
 		switch name := e.Name(); {
-		case name == serverFolder, name == authorityFolder, name == World, name == Observer, name == Operator, strings.HasPrefix(name, "host-"):
+		case slices.Contains([]string{serverFolder, authorityFolder, World, Observer, Operator}, name):
+		case strings.HasPrefix(name, "host-"), strings.HasPrefix(name, mqttPrefix):
 		default:
 			return false, fmt.Errorf("folder %s holds %s, which is no part of a set of keys; name a folder of its own", dir, name)
 		}

@@ -23,6 +23,10 @@ func authorization(p *Permissions) []byte {
 		fmt.Fprintf(&b, "    # %s\n    {nkey: %q, permissions: {publish: %s, subscribe: %s}}\n",
 			u.Name, u.Key, subjects(u.Publish), subjects(u.Subscribe))
 	}
+	for _, u := range p.MQTT {
+		fmt.Fprintf(&b, "    {user: %q, password: %q, allowed_connection_types: [MQTT], permissions: {publish: %s, subscribe: %s}}\n",
+			u.Name, u.Password, subjects(u.Publishes()), subjects(u.Subscribes()))
+	}
 	b.WriteString("  ]\n}\n")
 	return b.Bytes()
 }

@@ -38,6 +38,10 @@ type Permissions struct {
 
 	// Revoked are users that servers no longer know, for when they get new keys.
 	Revoked []User `json:"revoked,omitempty"`
+
+	// MQTT are users who speak MQTT, where a server does; RevokedMQTT those it no longer knows.
+	MQTT        []MQTTUser `json:"mqtt,omitempty"`
+	RevokedMQTT []MQTTUser `json:"revoked_mqtt,omitempty"`
 }
 
 // User is one party and what it may do. Subjects may hold wildcards; no
@@ -78,6 +82,11 @@ func (p *Permissions) Validate() error {
 	for _, u := range p.Users {
 		if !nkeys.IsValidPublicUserKey(u.Key) {
 			wrong = append(wrong, fmt.Errorf("user %s: %q is not the public key of a user", u.Name, u.Key))
+		}
+	}
+	for _, u := range p.MQTT {
+		if err := u.validate(); err != nil {
+			wrong = append(wrong, err)
 		}
 	}
 	return errors.Join(wrong...)

@@ -29,7 +29,7 @@ type Renewal struct {
 }
 
 // Renewed is a party and until when its certificate is valid; the zero time if it
-// has none, as the world and the observer.
+// has none, as the world, the observer and MQTT users.
 type Renewed struct {
 	Party string
 	Until time.Time
@@ -76,7 +76,7 @@ func renew(dir string, r Renewal, now time.Time) ([]Renewed, error) {
 			return done, err
 		}
 		d := Renewed{Party: party, Until: until}
-		if party == World || party == Observer {
+		if party == World || party == Observer || strings.HasPrefix(party, mqttPrefix) {
 			d.Until = time.Time{}
 		}
 		done = append(done, d)
@@ -169,7 +169,12 @@ func (s *set) renew(party string, rekey bool, now, until time.Time) error {
 	if !slices.Contains(s.folders(), party) {
 		return fmt.Errorf("keys: there is no %s in %s; want one of %s", party, s.dir, strings.Join(s.folders(), ", "))
 	}
-	if rekey && party != serverFolder {
+	switch {
+	case strings.HasPrefix(party, mqttPrefix) && !rekey:
+		return fmt.Errorf("keys: %s has a password and no certificate; --rekey gives it another", party)
+	case strings.HasPrefix(party, mqttPrefix):
+		return s.repassword(party)
+	case rekey && party != serverFolder:
 		if err := s.reseed(party); err != nil {
 			return err
 		}
@@ -238,8 +243,8 @@ func (s *set) reseed(party string) error {
 
 // revoke takes what a party has out of use.
 func (s *set) revoke(party string) error {
-	found := false
 	p := s.permissions
+	found := p.revokeMQTT(party)
 	if k := slices.IndexFunc(p.Users, func(u User) bool { return u.Name == party }); k >= 0 {
 		p.Revoked = append(p.Revoked, p.Users[k])
 		p.Users = slices.Delete(p.Users, k, k+1)
