@@ -46,6 +46,7 @@ const rules = `
 	random              :
 	modelfile           : mat graph gnn forecast
 	internal/data       : mat graph loss modelfile
+	internal/onnx       : gnn
 	scenario/sourceloc  : mat graph loss
 	scenario/flocking   : mat graph loss
 	scenario/movies     : mat graph
@@ -62,7 +63,7 @@ const rules = `
 	internal/figure     : modelfile
 	internal/lifecycle  : mat graph gnn loss optim random train rule conformal forecast online modelfile scenario/sourceloc
 	                      scenario/flocking scenario/movies internal/config internal/data internal/dataset
-	                      internal/recipe internal/robust internal/rundir internal/snapshot
+	                      internal/onnx internal/recipe internal/robust internal/rundir internal/snapshot
 	internal/recipe     : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc
 	                      scenario/flocking scenario/movies internal/dataset internal/robust
 	internal/demo       : mat graph gnn loss online rule train modelfile internal/recipe internal/live
