@@ -1,0 +1,247 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/random"
+)
+
+// onnxLimit is how far outputs of other programs may be from those of predict, as a
+// share of the largest, or of 1 where that is less.
+const onnxLimit = 1e-5
+
+// onnxCase is a model on a graph and what predict makes of it, all in files.
+type onnxCase struct {
+	Name    string `json:"name"`
+	Onnx    string `json:"onnx"`
+	Shift   string `json:"shift"`
+	Signals string `json:"signals"`
+	Want    string `json:"want"`
+	Delayed bool   `json:"delayed"`
+}
+
+// onnxResult is what another program says of a case.
+type onnxResult struct {
+	Name       string  `json:"name"`
+	Difference float64 `json:"difference"`
+	Largest    float64 `json:"largest"`
+}
+
+// Exported models pass onnx's checker and give the outputs of predict, on networks of
+// several sizes: computed by NumPy, and by onnxruntime-web in node where the folder
+// that holds it in node_modules is named.
+func TestExportAgrees(t *testing.T) {
+	python := "/usr/bin/python3"
+	if out, err := osexec.Command(python, "-c", "import numpy, onnx").CombinedOutput(); err != nil {
+		message := fmt.Sprintf("%s cannot import onnx (%v): exported models are NOT TESTED; try: apt-get install python3-onnx\n%s",
+			python, err, out)
+		if os.Getenv("CI") == "true" {
+			t.Fatal(message)
+		}
+		t.Skipf("SKIPPED %s: %s", t.Name(), message)
+	}
+	folder := t.TempDir()
+	cases := onnxCases(t, folder)
+	list := filepath.Join(folder, "cases.json")
+	text, err := json.Marshal(cases)
+	if err == nil {
+		err = os.WriteFile(list, text, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("numpy", func(t *testing.T) { checkAgreement(t, cases, python, "-B", "testdata/onnx/check.py", list) })
+	t.Run("onnxruntime-web", func(t *testing.T) {
+		modules := os.Getenv("WDGNN_ONNXRUNTIME")
+		if modules == "" {
+			t.Skipf("SKIPPED %s: WDGNN_ONNXRUNTIME names no folder with onnxruntime-web in node_modules; .ci/run does", t.Name())
+		}
+		for _, r := range checkAgreement(t, cases, "node", "testdata/onnx/check.mjs", modules, list) {
+			row := fmt.Sprintf("| %s | %.0e |", r.Name, r.Difference/max(r.Largest, 1))
+			t.Log(row)
+			checkAgreementRow(t, r.Name)
+		}
+	})
+}
+
+// checkAgreement runs a program on the cases and compares what it says of each.
+func checkAgreement(t *testing.T, cases []onnxCase, program string, args ...string) (results []onnxResult) {
+	t.Helper()
+	out, err := osexec.CommandContext(t.Context(), program, args...).Output()
+	if err != nil {
+		stderr := ""
+		if e, ok := err.(*osexec.ExitError); ok {
+			stderr = string(e.Stderr)
+		}
+		t.Fatalf("%s: %v\n%s%s", program, err, out, stderr)
+	}
+	if err := json.Unmarshal(out, &results); err != nil || len(results) != len(cases) {
+		t.Fatalf("%s: got %d results (%v), want %d: %s", program, len(results), err, len(cases), out)
+	}
+	for _, r := range results {
+		if !(r.Difference <= onnxLimit*max(r.Largest, 1)) {
+			t.Errorf("%s: got a difference of %.3g to predict, want at most %.0e of %.3g", r.Name, r.Difference, onnxLimit, r.Largest)
+		}
+	}
+	return results
+}
+
+// checkAgreementRow looks for a case in the table of doc/onnx.md.
+func checkAgreementRow(t *testing.T, name string) {
+	t.Helper()
+	page, err := os.ReadFile("../../doc/onnx.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), "\n| "+name+" | ") {
+		t.Errorf("doc/onnx.md has no row %q", name)
+	}
+}
+
+// onnxCases writes models of every kind and what predict says.
+func onnxCases(t *testing.T, folder string) []onnxCase {
+	t.Helper()
+	wide := func(order int) *gnn.WideConfig { return &gnn.WideConfig{Order: order} }
+	layer := func(order, features int, a gnn.Activation) gnn.LayerConfig {
+		return gnn.LayerConfig{Order: order, Features: features, Activation: a}
+	}
+	both := gnn.Config{In: 3, Features: 8, Outputs: 2, Wide: wide(3), Deep: []gnn.LayerConfig{layer(2, 16, gnn.Tanh), layer(2, 8, gnn.ReLU)}}
+	w := onnxWriter{t: t, folder: folder}
+	w.add("a trained model, `examples/own-data`", "../../examples/own-data/model.safetensors", 0, 20, 50, 200)
+	w.add("taps of their own, learned online", "testdata/keepsakes/online/adapted.safetensors", 0, 6)
+	w.add("graph filter of order 3", w.save(gnn.Config{In: 2, Features: 3, Wide: wide(3)}, 0, false), 0, 5, 40)
+	w.add("GNN of two layers, ReLU", w.save(gnn.Config{In: 2, Features: 6, Outputs: 4, Deep: []gnn.LayerConfig{
+		layer(2, 12, gnn.ReLU), layer(3, 6, gnn.ReLU),
+	}}, 0, false), 0, 40)
+	w.add("wide and deep, tanh and ReLU", w.save(both, 0, false), 0, 2, 17, 60)
+	w.add("leaky ReLU, no biases, no readout", w.save(gnn.Config{
+		In: 1, Features: 3, NoBias: true, Wide: wide(0), Deep: []gnn.LayerConfig{layer(2, 3, gnn.LeakyReLU)},
+	}, 0, false), 0, 25)
+	w.add("nothing is exchanged, order 0", w.save(gnn.Config{In: 2, Features: 2, Wide: wide(0)}, 0, false), 0, 9)
+	w.add("wide and deep, taps of their own", w.save(both, 12, false), 0, 12)
+	w.add("delayed, 8 steps", w.save(both, 0, true), 8, 7, 30)
+	deeper := both
+	deeper.Wide = wide(1) // a shorter reach than the first layer's
+	w.add("delayed, taps of their own, 8 steps", w.save(deeper, 10, true), 8, 10)
+	return w.cases
+}
+
+// onnxWriter writes cases.
+type onnxWriter struct {
+	t      *testing.T
+	folder string
+	files  int
+	cases  []onnxCase
+}
+
+// path returns one that was not used before.
+func (w *onnxWriter) path(ending string) string {
+	w.files++
+	return filepath.Join(w.folder, fmt.Sprintf("%d%s", w.files, ending))
+}
+
+// save writes a model of drawn numbers, with taps of their own at every other node of
+// a network if its size is given.
+func (w *onnxWriter) save(c gnn.Config, nodes int, delayed bool) string {
+	w.t.Helper()
+	rng := random.Stream(5, "export", w.files)
+	net, err := gnn.NewRandom(c, rng)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	copy(net.Params.Gain, []float32{0.7, 1.3, -0.2})
+	m := &modelfile.Model{Network: net, Meta: modelfile.Meta{Shift: graph.ShiftSymmetric, Delayed: delayed}, Extra: map[string]mat.Dense{}}
+	for i := 0; i < nodes; i += 2 {
+		for _, window := range net.Params.Windows() {
+			if strings.HasPrefix(window.Name, "wide.") {
+				m.Extra[fmt.Sprintf("node.%d.%s", i, window.Name)] = mat.NewDense(window.Rows, window.Cols, drawn(rng, window.Len()))
+			}
+		}
+	}
+	path := w.path(".safetensors")
+	if err := modelfile.Save(path, m); err != nil {
+		w.t.Fatal(err)
+	}
+	return path
+}
+
+// drawn returns n random numbers.
+func drawn(rng *rand.Rand, n int) []float32 {
+	values := make([]float32, n)
+	for i := range values {
+		values[i] = float32(rng.NormFloat64())
+	}
+	return values
+}
+
+// add exports a model and predicts with it, on a drawn graph for every number of nodes,
+// which changes at every step if there are any.
+func (w *onnxWriter) add(name, model string, steps int, sizes ...int) {
+	w.t.Helper()
+	m, err := modelfile.Load(model)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, n := range sizes {
+		rng := random.Stream(6, name, n)
+		c := onnxCase{
+			Name: fmt.Sprintf("%s | %d", name, n), Onnx: w.path(".onnx"), Shift: w.path(".npy"), Signals: w.path(".npy"),
+			Want: w.path(".npy"), Delayed: steps > 0,
+		}
+		shape := []int{3, n, m.Network.Config.In}
+		if steps > 0 {
+			shape = []int{3, steps, n, m.Network.Config.In}
+		}
+		if err := modelfile.SaveArray(c.Signals, shape, drawn(rng, 3*max(steps, 1)*n*m.Network.Config.In)); err != nil {
+			w.t.Fatal(err)
+		}
+		g := w.graph(rng, n, steps)
+		expect(w.t, fmt.Sprintf("export %s --onnx %s --graph %s --shift %s", model, c.Onnx, g, c.Shift), exitOK, "wrote ")
+		expect(w.t, fmt.Sprintf("predict %s --graph %s --signals %s --out %s", model, g, c.Signals, c.Want), exitOK, "wrote ")
+		w.cases = append(w.cases, c)
+	}
+}
+
+// graph writes a matrix of a ring with chords, or a list of links for every step.
+func (w *onnxWriter) graph(rng *rand.Rand, n, steps int) string {
+	w.t.Helper()
+	if steps == 0 {
+		a := make([]float32, n*n)
+		for i := range n {
+			for _, j := range []int{(i + 1) % n, rng.IntN(n)} {
+				if v := rng.Float32() + 0.5; i != j {
+					a[i*n+j], a[j*n+i] = v, v
+				}
+			}
+		}
+		path := w.path(".npy")
+		if err := modelfile.SaveArray(path, []int{n, n}, a); err != nil {
+			w.t.Fatal(err)
+		}
+		return path
+	}
+	text := "src,dst,time\n"
+	for t := range steps {
+		for i := range n - 1 {
+			if t == 0 || t == steps-1 || rng.IntN(4) > 0 {
+				text += fmt.Sprintf("%d,%d,%d\n", i, i+1, t)
+			}
+		}
+	}
+	path := w.path(".csv")
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		w.t.Fatal(err)
+	}
+	return path
+}
