@@ -42,7 +42,7 @@ lint: ## check format, modules, vet, staticcheck and that no function is dead
 	@dead="$$($(TOOL) deadcode -test ./...)"; if [ -n "$$dead" ]; then echo "nobody calls:"; echo "$$dead"; exit 1; fi
 
 race: ## run the tests under the race detector, without those that train whole models and packages without goroutines
-	$(GO) test -race -short $$($(GO) list ./... | grep -v -e /internal/kernel$$ -e /internal/figure$$ -e /theory$$)
+	$(GO) test -race -short $$($(GO) list ./... | grep -v -e /internal/kernel$$ -e /internal/figure$$ -e /internal/certify$$ -e /internal/dataset$$ -e /theory$$)
 
 portable: ## run the tests with the assembly off, at run time and at build time
 	GODEBUG=cpu.avx2=off WDGNN_KERNELS=portable $(GO) test -count=1 ./...

@@ -44,6 +44,9 @@ func TestScript(t *testing.T) {
 
 // The files in examples train end to end, and are those that init writes.
 func TestExamples(t *testing.T) {
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it trains every example; it runs without -short", t.Name())
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/examples",
 		Setup: func(e *testscript.Env) error {
@@ -59,6 +62,9 @@ func TestExamples(t *testing.T) {
 //
 //	within FILE LOW HIGH     fail unless all numbers of the array lie between
 func TestMoviesScript(t *testing.T) {
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it trains recommenders; it runs without -short", t.Name())
+	}
 	data, err := filepath.Abs(sharedData + "ml-100k")
 	if err == nil {
 		_, err = os.Stat(data)

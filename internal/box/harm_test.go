@@ -46,6 +46,9 @@ train: {epochs: 30, batch_size: 20, adam: {step_size: 0.005}}
 // so, how far and what to try; one whose learning helps, or whose nodes have a
 // gate, says nothing.
 func TestBoxSaysThatLearningDoesHarm(t *testing.T) {
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it computes much in one goroutine; it runs without -short", t.Name())
+	}
 	f, half := newRegression(t), 0.5
 	for name, c := range map[string]struct {
 		learn *rule.Settings

@@ -121,6 +121,9 @@ func numbers(t *testing.T, name string) [][]float64 {
 // three steps late, do no harm behind gates, and say which of them answer as
 // trained. Without gates the same box says that it does harm.
 func TestAgentsDoNoHarmOnTraffic(t *testing.T) {
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it computes much in one goroutine; it runs without -short", t.Name())
+	}
 	f := newTraffic(t)
 	for name, c := range map[string]struct {
 		learn rule.Settings

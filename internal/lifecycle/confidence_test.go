@@ -53,6 +53,9 @@ train: {epochs: 20, batch_size: 20, adam: {step_size: 0.005}}
 // the scores of validation samples that the model file holds: 180 of each node, and
 // 9,000 answers. The shares of single nodes vary by some percent.
 func TestConfidenceHolds(t *testing.T) {
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it trains twice; it runs without -short", t.Name())
+	}
 	for _, task := range []config.Task{config.Classify, config.Regress} {
 		file, training := calibrated(t, task)
 		for _, coverage := range []float64{0.8, 0.9, 0.95} {
@@ -89,6 +92,9 @@ func TestConfidenceHolds(t *testing.T) {
 // Nodes of which training saw little share their scores; a file without any says
 // so, and so does one that is damaged.
 func TestConfidenceOfFewScores(t *testing.T) {
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it trains twice; it runs without -short", t.Name())
+	}
 	file, training := calibrated(t, config.Regress, "valid: 0.3", "valid: 0.05")
 	p, err := PredictPart(t.Context(), file, training.config, "test", 1)
 	if err != nil {
@@ -158,6 +164,9 @@ func TestCalibrationIsBounded(t *testing.T) {
 // Interrupted training leaves a model with scores, too: they are of the model as
 // saved.
 func TestCalibrateOfTheModelAsSaved(t *testing.T) {
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it trains; it runs without -short", t.Name())
+	}
 	file, training := calibrated(t, config.Regress)
 	first, err := file.Calibration()
 	if err != nil {

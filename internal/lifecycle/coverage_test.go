@@ -283,6 +283,9 @@ func TestCoverageOfLateAnswers(t *testing.T) {
 
 // predict takes the scores of the last answers of a run, not those of training.
 func TestConfidenceOfAnAdaptedModel(t *testing.T) {
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it learns a whole stream; it runs without -short", t.Name())
+	}
 	r, trained := exampleStream(t, config.Classify, pulses, "preset: personal")
 	if err := r.Play(t.Context(), func() error { return nil }, func(OnlineStep) error { return nil }); err != nil {
 		t.Fatal(err)

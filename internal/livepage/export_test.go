@@ -92,6 +92,9 @@ func (d *fullDisk) Write(text []byte) (int, error) {
 
 // A flight of a large team is small enough to send.
 func TestExportSize(t *testing.T) {
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it packs long flights; it runs without -short", t.Name())
+	}
 	for _, c := range []struct{ robots, frames, most int }{{50, 200, 300_000}, {400, 60, 500_000}} {
 		scene := live.Scene{Layout: live.LayoutMoving}
 		for i := range c.robots {

@@ -45,6 +45,9 @@ func large(t Task) bool {
 // Every task but large ones runs and allocates nothing
 // once it is warm, unless it says why.
 func TestRun(t *testing.T) {
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it runs every task; it runs without -short", t.Name())
+	}
 	for _, task := range Tasks() {
 		if large(task) {
 			continue
@@ -70,9 +73,13 @@ func TestRun(t *testing.T) {
 
 // A step leaves the same bits in the model on any number of threads.
 func TestThreadsChangeNothing(t *testing.T) {
+	counts := []int{1, 2, 3, 8}
+	if testing.Short() {
+		counts = []int{1, 3}
+	}
 	for _, task := range []Task{sourcelocTrain, movieTrain, flockingTrain} {
 		var want []float32
-		for _, threads := range []int{1, 2, 3, 8} {
+		for _, threads := range counts {
 			e := mat.NewEngine(threads)
 			defer e.Close()
 			var m *gnn.WideDeep

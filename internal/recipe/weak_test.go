@@ -22,6 +22,9 @@ func weakSource(t *testing.T, weak int) *Source {
 
 // Training without weak links is another training, and the same one every time.
 func TestTrainWithoutWeakLinks(t *testing.T) {
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it trains several times; it runs without -short", t.Name())
+	}
 	fit := func(weak int) []float32 {
 		m, err := weakSource(t, weak).Fit(t.Context(), WideDeep, nil)
 		if err != nil {

@@ -155,7 +155,7 @@ func TestDiskErrors(t *testing.T) {
 }
 
 func TestPowerLoss(t *testing.T) {
-	rounds := 150
+	rounds := 80
 	if testing.Short() {
 		rounds = 20
 	}

@@ -21,6 +21,9 @@ func within(rows []float64, share float64) []float64 {
 // What is said of shares of the bounds is what bounds that close say, and agents to which
 // one of them lies within its share answer as before.
 func TestLiarsWithinShares(t *testing.T) {
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it searches for long; it runs without -short", t.Name())
+	}
 	d := liarCases["mean"]
 	d.samples = 4
 	for _, c := range []struct {

@@ -55,6 +55,9 @@ var noiseCases = map[string]drawn{
 // Answers that are said to withstand noise do, and values move no farther than
 // said; with several parts, with delayed filters on a sequence, in the user's units.
 func TestNoiseHolds(t *testing.T) {
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it searches for long; it runs without -short", t.Name())
+	}
 	for name, d := range noiseCases {
 		for _, scaled := range []bool{false, true} {
 			q := draw(t, d).question

@@ -302,6 +302,9 @@ func TestMissingRatings(t *testing.T) {
 
 // Other ratings are not taken for those of a stored split.
 func TestOtherRatingsComputeAnew(t *testing.T) {
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it computes a table twice; it runs without -short", t.Name())
+	}
 	dir, data := t.TempDir(), studytest.Ratings(t)
 	o := studytest.Options(dir)
 	o.Data, o.Repeats = data, 1
