@@ -24,7 +24,9 @@ type Live struct {
 	hub      *live.Hub
 	epochs   int
 
+	knobs    knobs
 	time     int     // signals so far
+	begun    int     // when everything began, the last time
 	speed    float64 // signals per second
 	paused   bool
 	steps    int  // to take while paused
@@ -58,10 +60,8 @@ func (d Demo) Live() (*Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Live{world: w, shared: recipe.Observers{}, speed: firstSpeed, epochs: s.Epochs, shown: len(contestants) - 1}
-	for _, spec := range contestants {
-		l.learners = append(l.learners, &racer{name: spec.Name, spec: spec.Spec})
-	}
+	l := &Live{world: w, shared: recipe.Observers{}, speed: firstSpeed, epochs: s.Epochs, shown: firstShown, knobs: knobs{told: 1}}
+	l.learners = l.entrants()
 	l.hub, err = live.NewHub(l.scene())
 	return l, err
 }
@@ -86,7 +86,7 @@ func (l *Live) Run(ctx context.Context, watch func(train.Epoch)) error {
 			return ended(ctx, err)
 		}
 		next = later(next, l.speed)
-		if !l.touched && l.time == intactSignals {
+		if !l.touched && l.time-l.begun == intactSignals {
 			l.drop(firstLoss)
 		}
 		if err := l.step(); err != nil {
@@ -126,8 +126,24 @@ func (l *Live) train(ctx context.Context, watch func(train.Epoch)) error {
 			return err
 		}
 	}
+	return l.enter()
+}
+
+// firstShown is the learner on show at the beginning: the default, heard.
+const firstShown = 2
+
+// entrants returns those that run side by side: the terminal's, and newton.
+func (l *Live) entrants() (list []*racer) {
+	for _, spec := range contestants {
+		list = append(list, &racer{name: spec.Name, spec: spec.Spec})
+	}
+	return append(list, &racer{name: "newton", spec: newton})
+}
+
+// enter makes the learners.
+func (l *Live) enter() error {
 	for _, k := range l.learners {
-		if err := k.begin(z, l.shared); err != nil {
+		if err := k.begin(l.world.Source, l.shared); err != nil {
 			return err
 		}
 	}
@@ -198,12 +214,10 @@ func (l *Live) obey(c live.Command) {
 		l.drop(c.Value)
 	case live.ControlKill, live.ControlRestart:
 		l.power(c.Node, c.Name == live.ControlRestart)
-	case live.ControlReset:
-		for _, k := range l.learners {
-			k.reset()
+	default:
+		if err := l.turn(c); err != nil {
+			l.hub.Say(at, "%s stays as it is: %v", c.Name, err)
 		}
-		l.changed, l.compared = l.time, false
-		l.hub.Say(at, "All taps are back to those trained offline.")
 	}
 	if err := l.hub.Publish(l.frame()); err != nil {
 		l.hub.Say(at, "%v", err)
@@ -218,11 +232,11 @@ func (l *Live) drop(p float64) {
 	}
 	l.changed, l.compared = l.time, false
 	if len(l.world.out) == 0 {
-		l.hub.Say(float64(l.time), "All %d links work.", l.world.all.Edges())
+		l.hub.Mark(float64(l.time), "all links work", "All %d links work.", l.world.all.Edges())
 		return
 	}
-	l.hub.Say(float64(l.time), "%d of %d links are lost. The frozen model does not know; the others learn.",
-		len(l.world.out), l.world.all.Edges())
+	l.hub.Mark(float64(l.time), fmt.Sprintf("%d links lost", len(l.world.out)),
+		"%d of %d links are lost. The frozen model does not know; the others learn.", len(l.world.out), l.world.all.Edges())
 }
 
 // power stops a node or starts it again.
@@ -239,22 +253,30 @@ func (l *Live) power(node int, up bool) {
 		return
 	}
 	if up {
-		l.hub.Say(at, "node %d is back with the taps it had; its neighbours hear it again", node)
+		l.hub.Mark(at, fmt.Sprintf("node %d back", node), "node %d is back with the taps it had; its neighbours hear it again", node)
 	} else {
-		l.hub.Say(at, "node %d is down; its neighbours carry on", node)
+		l.hub.Mark(at, fmt.Sprintf("node %d down", node), "node %d is down; its neighbours carry on", node)
 	}
 }
 
 // step answers one signal with every learner.
 func (l *Live) step() error {
-	sample, truth := l.world.next(l.time)
+	sample, truth := l.world.next(l.time - l.begun)
+	sample.Signal = l.spoil(sample.Signal)
+	l.world.now = sample.Signal
 	if err := l.shared.Observe(sample); err != nil {
 		return err
 	}
 	taps := l.story.look(l)
+	heard := hear(truth, l.knobs.told, l.world.answers)
 	for _, k := range l.learners {
-		if err := k.step(truth); err != nil {
+		if err := k.step(truth, heard); err != nil {
 			return fmt.Errorf("%s: %w", k.name, err)
+		}
+		if l.knobs.lie == tapsLie && k.spec.Config.Mixing > 0 {
+			if err := k.send(l.world.liar, k.lies); err != nil {
+				return err
+			}
 		}
 		if k.diverged {
 			k.reset()

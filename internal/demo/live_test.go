@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,12 +74,15 @@ func TestDemoLive(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	setting := func(f *live.Frame, name string) float64 {
+		return f.Settings[slices.IndexFunc(hub.Scene().Controls, func(c live.Control) bool { return c.Name == name })]
+	}
 	said := func(words []string, text string) bool { return strings.Contains(strings.Join(words, "\n"), text) }
 	ask(live.ControlSpeed, 500, 0)
 	until("signals", func(f *live.Frame, _ []string) bool { return f.Time > 5 && f.Curves[0] > 0 })
 	ask(live.ControlDrop, 0.5, 0)
 	until("links lost", func(f *live.Frame, words []string) bool {
-		return len(f.Out) > 100 && f.Counters[2] == float64(len(f.Out)) && f.Settings[3] == 0.5 && said(words, "links are lost")
+		return len(f.Out) > 100 && f.Counters[2] == float64(len(f.Out)) && setting(f, live.ControlDrop) == 0.5 && said(words, "links are lost")
 	})
 	ask(live.ControlKill, 0, 7)
 	until("a node down", func(f *live.Frame, words []string) bool {
@@ -96,7 +100,9 @@ func TestDemoLive(t *testing.T) {
 	ask(live.ControlStep, 0, 0)
 	until("another", func(f *live.Frame, _ []string) bool { return f.Time > at && f.Settings[0] == 1 })
 	ask(live.ControlReset, 0, 0)
-	until("a reset", func(f *live.Frame, words []string) bool { return said(words, "taps are back") && f.Curves != nil })
+	until("a reset", func(f *live.Frame, words []string) bool {
+		return said(words, "Back to the beginning") && f.Curves != nil
+	})
 	ask(live.ControlPause, 0, 0)
 	until("more signals", func(f *live.Frame, _ []string) bool { return f.Time > at+20 })
 }

@@ -30,11 +30,14 @@ func (l *Live) scene() live.Scene {
 			{Name: live.ControlPause, Label: "Pause", Kind: live.KindSwitch},
 			{Name: live.ControlStep, Label: "Step", Kind: live.KindButton},
 			{Name: live.ControlSpeed, Label: "Speed", Kind: live.KindRange, Low: 1, High: 500, Log: true, Unit: "signals/s", Value: firstSpeed},
-			{Name: live.ControlDrop, Label: "Links lost", Kind: live.KindRange, High: 0.6, Step: 0.05, Value: 0},
 			{Name: live.ControlKill, Label: "Stop", Kind: live.KindNode},
 			{Name: live.ControlRestart, Label: "Restart", Kind: live.KindNode},
-			{Name: live.ControlReset, Label: "Reset the taps", Kind: live.KindButton},
 		},
+		Taps: tapColumns(w),
+	}
+	for _, c := range l.knobControls() {
+		c.Knob = true
+		s.Controls = append(s.Controls, c)
 	}
 	for i := range w.all.Nodes() {
 		s.Nodes, s.Groups = append(s.Nodes, fmt.Sprintf("node %d, community %d", i, i/w.World.Members+1)), append(s.Groups, i/w.World.Members)
@@ -69,7 +72,10 @@ func (l *Live) scene() live.Scene {
 // frame is what a Live shows now.
 func (l *Live) frame() *live.Frame {
 	w, n := l.world, l.world.all.Nodes()
-	f := &live.Frame{Time: float64(l.time), Out: w.out, Down: []int32{}, Trial: l.trial()}
+	f := &live.Frame{Time: float64(l.time), Out: w.out, Down: []int32{}, Liars: []int32{}, Trial: l.trial(), Taps: l.taps()}
+	if l.knobs.lie != noLie {
+		f.Liars = append(f.Liars, int32(w.liar))
+	}
 	for _, i := range w.down {
 		f.Down = append(f.Down, int32(i))
 	}
@@ -100,9 +106,8 @@ func (l *Live) frame() *live.Frame {
 	}
 	links := len(w.edges) - len(w.out)
 	f.Counters = live.Numbers{float64(l.time), l.rate.value, float64(len(w.out)), float64(len(w.down)), float64(2 * links * valuesSent(w))}
-	f.Settings = live.Numbers{0, nan, l.speed, w.p, nan, nan, nan}
-	if l.paused {
-		f.Settings[0] = 1
+	for _, c := range l.hub.Scene().Controls {
+		f.Settings = append(f.Settings, l.setting(c.Name))
 	}
 	if l.speed <= 10 || l.paused {
 		f.Pulses = l.pulses()

@@ -19,7 +19,10 @@ type world struct {
 	all    *graph.Graph
 	edges  [][2]int32 // i < j, as the scene has them
 	outage *graph.Outage
-	signal *rand.Rand
+	liar   int // the node that lies, if one is asked to
+
+	signal  *rand.Rand
+	answers *rand.Rand // decides which of them are heard
 
 	p      float64
 	down   []int   // nodes
@@ -36,7 +39,8 @@ type world struct {
 }
 
 func newWorld(z *recipe.Source) (*world, error) {
-	w := &world{Source: z, all: z.Net.Graph, signal: z.Stream("live")}
+	w := &world{Source: z, all: z.Net.Graph, liar: findLiar(z)}
+	w.begin()
 	w.outage = graph.NewOutage(w.all, z.Stream("outage", 0))
 	for i := range w.all.Nodes() {
 		for _, j := range w.all.Neighbors(i) {
@@ -46,6 +50,11 @@ func newWorld(z *recipe.Source) (*world, error) {
 		}
 	}
 	return w, w.set(0, nil)
+}
+
+// begin starts the random streams, so that the same signals come again.
+func (w *world) begin() {
+	w.signal, w.answers, w.now = w.Stream("live"), w.Stream("answers heard"), mat.Dense{}
 }
 
 // set loses links with probability p and all links of the nodes that are down.
@@ -112,13 +121,14 @@ type racer struct {
 	all      window         // of right answers, in %, by signal
 	right    map[int]window // in %, by detector
 	cost     map[int]window // by detector
+	lies     []float32      // that the liar sends to those who learn like this
 	diverged bool
 }
 
 func (k *racer) begin(z *recipe.Source, shared recipe.Observers) (err error) {
 	k.learner, err = z.Learner(k.spec, shared)
 	k.y = mat.NewDense(z.Net.Graph.Nodes(), z.World.Communities, nil)
-	k.right, k.cost = map[int]window{}, map[int]window{}
+	k.right, k.cost, k.lies = map[int]window{}, map[int]window{}, k.falseTaps(z)
 	return err
 }
 
@@ -130,9 +140,9 @@ func (k *racer) reset() {
 	}
 }
 
-// step answers the signal that its observer was shown, is told the truth and
-// learns.
-func (k *racer) step(truth loss.CrossEntropy) error {
+// step answers the signal that its observer was shown, is judged by the truth and
+// learns from what is heard of it.
+func (k *racer) step(truth, heard loss.CrossEntropy) error {
 	if err := k.learner.Predict(k.y); err != nil {
 		return err
 	}
@@ -152,7 +162,7 @@ func (k *racer) step(truth loss.CrossEntropy) error {
 		return nil
 	}
 	k.all = k.all.add(right/float64(asked), lately)
-	err := k.learner.Update(truth)
+	err := k.learner.Update(heard)
 	if errors.Is(err, online.ErrDiverged) {
 		k.diverged, err = true, nil
 	}

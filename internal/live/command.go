@@ -52,7 +52,7 @@ func (s *Scene) allows(c Command) error {
 			return fmt.Errorf("%w: %s: node %d, there are %d", errRefused, k.Name, c.Node, len(s.Nodes))
 		case k.Kind == KindSwitch && c.Value != 0 && c.Value != 1:
 			return fmt.Errorf("%w: %s is %v, want 0 or 1", errRefused, k.Name, c.Value)
-		case k.Kind == KindChoice && !(c.Value >= k.Low && c.Value < float64(len(k.Options)) && c.Value == math.Trunc(c.Value)):
+		case k.Kind == KindChoice && !k.offers(c.Value):
 			return fmt.Errorf("%w: %s is %v, want %s", errRefused, k.Name, c.Value, k.choices())
 		case k.Kind == KindRange && !(c.Value >= k.Low && c.Value <= k.High):
 			return fmt.Errorf("%w: %s is %v, want %v to %v", errRefused, k.Name, c.Value, k.Low, k.High)
@@ -60,6 +60,11 @@ func (s *Scene) allows(c Command) error {
 		return nil
 	}
 	return fmt.Errorf("%w: nothing is called %.40q here", errRefused, c.Name)
+}
+
+// offers says whether a value is the number of an option that may be chosen.
+func (c *Control) offers(v float64) bool {
+	return v >= max(c.Low, 0) && v < float64(len(c.Options)) && v == math.Trunc(v)
 }
 
 // choices lists the options that may be chosen, each with its number.

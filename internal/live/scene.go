@@ -244,8 +244,8 @@ func (c *Control) validate() error {
 	if !slices.Contains([]string{KindButton, KindSwitch, KindRange, KindNode, KindChoice}, c.Kind) {
 		return fmt.Errorf("control %q has kind %.40q, want button, switch, range, node or choice", c.Name, c.Kind)
 	}
-	if most := len(c.Options); c.Kind == KindChoice && (most > maxItems || !(c.Low >= 0 && c.Low < float64(most)) || c.Low != math.Trunc(c.Low)) {
-		return fmt.Errorf("control %q offers %d options from %v on, want 1 to %d and the first of them", c.Name, most, c.Low, maxItems)
+	if c.Kind == KindChoice && (len(c.Options) > maxItems || !c.offers(c.Low)) {
+		return fmt.Errorf("control %q offers %d options from %v on, want 1 to %d and the first of them", c.Name, len(c.Options), c.Low, maxItems)
 	}
 	if c.Ends != nil && len(c.Ends) != 2 {
 		return fmt.Errorf("control %q names %d ends, want 2", c.Name, len(c.Ends))
