@@ -27,8 +27,10 @@ filter of order K has K+1 taps: A_0 weighs what a node sees itself, A_k what
 arrives over k hops. With one part left out, U is the other part.
 
 Parameters are called as in the file: wide.tap.0, wide.bias, deep.1.tap.3,
-readout.weight, readout.bias, gain (α_W, α_D, β). All are float32; taps are
-inputs × outputs, so a signal is multiplied from the left: X @ tap.
+readout.weight, readout.bias, gain (α_W, α_D, β). All are float32, whatever
+torch.set_default_dtype says; taps are inputs × outputs, so a signal is multiplied
+from the left: X @ tap. Signals and shifts of other types are taken as the type of
+the parameters, float64 after model.double().
 
 From a shell, `python3 wdgnn_torch.py MODEL` prints what a file holds.
 
@@ -67,7 +69,7 @@ class Filter(nn.Module):
         bound = 1 / math.sqrt((order + 1) * inputs)
 
         def draw(*shape):
-            return nn.Parameter(torch.empty(*shape).uniform_(-bound, bound))
+            return nn.Parameter(torch.empty(*shape, dtype=torch.float32).uniform_(-bound, bound))
 
         self.tap = nn.ParameterList([draw(inputs, outputs) for _ in range(order + 1)])
         if bias:
@@ -95,8 +97,12 @@ class Readout(nn.Module):
     def __init__(self, features, outputs, bias=True):
         super().__init__()
         bound = 1 / math.sqrt(features)
-        self.weight = nn.Parameter(torch.empty(features, outputs).uniform_(-bound, bound))
-        self.bias = nn.Parameter(torch.empty(outputs).uniform_(-bound, bound)) if bias else None
+
+        def draw(*shape):
+            return nn.Parameter(torch.empty(*shape, dtype=torch.float32).uniform_(-bound, bound))
+
+        self.weight = draw(features, outputs)
+        self.bias = draw(outputs) if bias else None
 
     def forward(self, u):
         y = u @ self.weight
@@ -150,13 +156,20 @@ class WideDeep(nn.Module):
         if wide is not None and layers:
             g = config.get("gains") or {}
             start = [g.get("wide", 0), g.get("deep", 0), g.get("bias", 0)]
-            self.gain = nn.Parameter(torch.tensor([float(v) for v in (start if any(start) else (1, 1, 0))]),
+            self.gain = nn.Parameter(torch.tensor([float(v) for v in (start if any(start) else (1, 1, 0))], dtype=torch.float32),
                                      requires_grad=not config.get("fixed_gains", False))
         else:
             self.register_parameter("gain", None)
 
+    @property
+    def dtype(self):
+        """The type of the parameters, in which everything is computed."""
+        return next(self.parameters()).dtype
+
     def forward(self, S, X):
         """Returns Y, B×N×C, for signals X, B×N×F or N×F, on the graph shift S, N×N, dense or sparse."""
+        S, X = S.to(self.dtype), X.to(self.dtype)
+
         def shifted(line, x, order):
             z = [x]
             for _ in range(order):
@@ -178,7 +191,7 @@ class WideDeep(nn.Module):
         before = {}  # by line, the shifted signals of the step before: Z_k(t) = S_t Z_{k-1}(t-1)
         outputs = []
         for S, X in zip(S_list, X_seq):
-            now = {}
+            S, X, now = S.to(self.dtype), X.to(self.dtype), {}
 
             def shifted(line, x, order):
                 z = [x]

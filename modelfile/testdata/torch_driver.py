@@ -24,15 +24,15 @@ def values(t):
     return [float(v) for v in t.detach().reshape(-1)]
 
 
-answers = []
-for case in job["cases"]:
+def run(case, saved):
     if not case["model"]:
         torch.manual_seed(1)
         model = wdgnn_torch.WideDeep(
             case["config"], shift="spectral", task="regress", nodes=[2, 0], seed=2**64 - 1,
-            extra={"online.w": torch.arange(6.0).reshape(2, 3)})
+            extra={"online.w": torch.arange(6.0, dtype=torch.float32).reshape(2, 3)})
     else:
         model = wdgnn_torch.load(case["model"])
+    assert {p.dtype for p in model.parameters()} == {torch.float32}
     answer = {"meta": model.meta, "names": list(wdgnn_torch.named_tensors(model))}
     shifts = [torch.tensor(s) for s in case["shifts"]]
     signals = torch.tensor(case["signals"])
@@ -45,10 +45,25 @@ for case in job["cases"]:
             answer["sparse"] = values(model(shifts[0].to_sparse(), signals))
             one_by_one = torch.stack([model(shifts[0].to_sparse(), x) for x in signals])
             assert torch.allclose(one_by_one, model(shifts[0], signals), rtol=1e-5, atol=1e-6)
+            precise = torch.stack([model.double()(shifts[0], x) for x in signals])
+            assert precise.dtype == torch.float64 and torch.allclose(precise.float(), model(shifts[0], signals).float(), atol=1e-5)
+            model.float()
     answer["shift"] = {kind: values(wdgnn_torch.shift(torch.tensor(case["adjacency"]), kind)) for kind in wdgnn_torch.SHIFTS}
-    wdgnn_torch.save(model, case["saved"])
+    wdgnn_torch.save(model, saved)
     print(wdgnn_torch.summary(model), file=sys.stderr)
-    answers.append(answer)
+    return answer
+
+
+answers = []
+for case in job["cases"]:
+    answers.append(run(case, case["saved"]))
+    # Where everything is float64 unless it says otherwise, nothing is different.
+    torch.set_default_dtype(torch.float64)
+    again = run(case, case["saved"] + ".float64")
+    torch.set_default_dtype(torch.float32)
+    assert again == answers[-1]
+    with open(case["saved"], "rb") as one, open(case["saved"] + ".float64", "rb") as other:
+        assert one.read() == other.read()
 
 refused = []
 for path in job["broken"]:
