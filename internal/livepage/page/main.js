@@ -6,6 +6,7 @@ import { show, status, take, ended } from "./view.js";
 import * as curves from "./curves.js";
 import * as panel from "./panel.js";
 
+let source = { listen, post }; // where events come from and commands go
 let scene = null, text = "", ignored = 0, lost = 0, about = null, over = false;
 
 function notes() {
@@ -18,7 +19,7 @@ function notes() {
 // bad counts what could not be understood.
 function bad() { ignored++; notes(); }
 
-const send = (name, value, node) => post("control", { name, value, node });
+const send = (name, value, node) => source.post("control", { name, value, node });
 
 function on(kind, value) {
   switch (kind) {
@@ -37,8 +38,8 @@ function on(kind, value) {
 }
 
 function live() {
-  const words = { live: about.ratings ? "serving" : "live", lost: "no connection; trying again" };
-  listen("events", {
+  const words = { live: about.ratings ? "serving" : about.mode === "browser" ? "in this browser" : "live", lost: "no connection; trying again" };
+  source.listen("events", {
     on, bad,
     state(state, err) {
       if (err instanceof Refused && err.status === 401) { ask(); return; }
@@ -94,7 +95,7 @@ async function begin() {
     about = await get("page.json");
   } catch (err) {
     if (err instanceof Refused && err.status === 401) { ask(); return; }
-    status("lost", "no connection; trying again");
+    status("lost", err instanceof Refused ? `page.json: ${err.message} Trying again.` : "no connection; trying again");
     setTimeout(begin, 1000);
     return;
   }
@@ -105,6 +106,7 @@ async function begin() {
   open(names[0] ?? "run");
   if (about.ratings) import("./ratings.js").then(m => m.begin(about.ratings));
   if (about.mode === "live") live();
+  else if (about.mode === "browser") { source = await import("./local.js"); live(); }
   else if (about.mode === "replay") replay().catch(err => status("lost", err.message));
   else { byId("title").textContent = "The paper's tables, ours beside them"; status("live", "tables"); }
 }
