@@ -6,6 +6,7 @@ FUZZTIME ?= 10s
 SOAK     ?= 10m
 RUNS     ?= 100
 HOURS    ?= 1
+SITE     ?= site
 KERNEL    = ../internal/kernel
 EXPERIMENTS = table1 fig2a fig2b gains robust table2 table3 table4 table4-1m allmovies certify lipschitz certified localshift learners agents
 RELEASES  = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
@@ -14,7 +15,7 @@ SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint race portable arm64 fuzz soak soak-boxes bench bench-peers bench-agents bench-report results report screenshots doc-check generate release ci
+.PHONY: help build test lint race portable arm64 fuzz soak soak-boxes bench bench-peers bench-agents bench-report results report screenshots site doc-check generate release ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -98,6 +99,9 @@ report: ## write doc/results.md again from doc/results/*.json
 
 screenshots: ## take the pictures of the live page in doc/pictures with Debian's chromium; DATA=data/ml-100k for the rating service
 	$(GO) run ./doc/screenshots -out doc/pictures -data "$(DATA)"
+
+site: ## write the demo and the documents as a static folder SITE (site) for any web server; trains a model for some minutes
+	$(GO) run ./doc/site -out "$(SITE)" $(ARGS)
 
 doc-check: ## run the commands that README.md and doc/*.md show and compare what they print; ARGS=-write changes the pages
 	$(GO) run ./doc/check $(ARGS)

@@ -118,6 +118,8 @@ const rules = `
 	doc/check           :
 	doc/report          : modelfile internal/reproduce internal/reproduce/study internal/section
 	doc/screenshots     :
+	doc/site            : mat modelfile train internal/demo internal/livepage
+	doc/site/worker     : modelfile internal/demo internal/live
 	examples/tiny       :
 	examples/forecast   : forecast gnn graph loss mat online optim random rule train
 	cmd/wdgnn           : *
@@ -139,7 +141,7 @@ const shell = `
 	internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents internal/reproduce/traffic
 	internal/flock internal/journal
 	internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report bench/agents bench/soak doc/answers doc/check
-	doc/report doc/screenshots examples/tiny examples/forecast cmd/wdgnn
+	doc/report doc/screenshots doc/site doc/site/worker examples/tiny examples/forecast cmd/wdgnn
 `
 
 // outside says which modules beside the standard library a package may use;

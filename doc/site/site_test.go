@@ -1,0 +1,363 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"github.com/wdgnn/wdgnn/internal/demo"
+	"github.com/wdgnn/wdgnn/internal/live"
+	"github.com/wdgnn/wdgnn/mat"
+)
+
+// small is the demo with little training: seconds instead of minutes.
+var small = demo.Demo{Seed: 12, Signals: 300, Epochs: 2}
+
+// built writes the site once for all tests.
+var built = sync.OnceValues(func() (string, error) {
+	out, err := os.MkdirTemp("", "wdgnn-site-test")
+	if err != nil {
+		return "", err
+	}
+	s := site{out: out, demo: small, log: new(strings.Builder)}
+	return out, s.write(context.Background())
+})
+
+func TestMain(m *testing.M) {
+	if err := mat.UseKernels(kernels); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	if out, _ := built(); strings.Contains(out, "wdgnn-site-test") {
+		os.RemoveAll(out)
+	}
+	os.Exit(code)
+}
+
+// folder returns the site's.
+func folder(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it compiles the demo for a browser; it runs without -short", t.Name())
+	}
+	out, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// What a browser loads for the demo has at most 6 MB compressed.
+func TestSize(t *testing.T) {
+	total, out := 0, folder(t)
+	err := filepath.WalkDir(out, func(name string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		total += compressed(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the demo has %d bytes compressed", total)
+	if total > 6e6 {
+		t.Errorf("got %d bytes compressed, want at most 6,000,000", total)
+	}
+}
+
+// serve hands the site out from a folder of a server, as any web server does; change
+// may do something to an answer.
+func serve(t *testing.T, change func(w http.ResponseWriter, r *http.Request) (done bool)) (url string) {
+	t.Helper()
+	files := http.StripPrefix("/some/where/", http.FileServer(http.Dir(folder(t))))
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if change == nil || !change(w, r) {
+			files.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL + "/some/where/"
+}
+
+// newTab opens a tab of the system's browser.
+func newTab(t *testing.T) context.Context {
+	t.Helper()
+	folder(t)
+	if _, err := exec.LookPath("chromium"); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("the site is tested with Debian's chromium: %v; try: apt-get install chromium", err)
+		}
+		t.Skipf("SKIPPED %s: it needs Debian's chromium: %v", t.Name(), err)
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.Flag("disable-gpu", true))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(stop)
+	tab, closeTab := chromedp.NewContext(allocator)
+	t.Cleanup(closeTab)
+	if err := chromedp.Do(tab); err != nil { // starts it; its life must not depend on a timeout
+		t.Fatalf("chromium does not start: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(tab, 2*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func open(t *testing.T, tab context.Context, url string) {
+	t.Helper()
+	if err := chromedp.Do(tab, chromedp.Navigate(url)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// evaluate returns what a script in the page comes to.
+func evaluate[T any](t *testing.T, tab context.Context, script string) T {
+	t.Helper()
+	v, err := chromedp.Run(tab, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, script)
+	}
+	return v
+}
+
+// until returns the value of a script once it is something; it fails with what the
+// page says of itself.
+func until[T any](t *testing.T, tab context.Context, script string) T {
+	t.Helper()
+	held := evaluate[bool](t, tab, fmt.Sprintf(`new Promise(done => {
+		const end = performance.now() + 60000;
+		const look = () => {
+			let v; try { v = %s; } catch {}
+			if (v || performance.now() > end) done(Boolean(v)); else setTimeout(look, 10);
+		};
+		look();
+	})`, script))
+	if !held {
+		t.Fatalf("the page does not come to %s; it says %q", script,
+			evaluate[string](t, tab, `document.getElementById("status").textContent`))
+	}
+	return evaluate[T](t, tab, script)
+}
+
+// action is a command that is sent while time stands at At.
+type action struct {
+	At int `json:"at"`
+	live.Command
+}
+
+// steps is how many signals are compared: links are lost in the middle by itself.
+const steps = 210
+
+var actions = []action{
+	{170, live.Command{Name: live.ControlKill, Node: 3}},
+	{180, live.Command{Name: live.ControlRestart, Node: 3}},
+	{190, live.Command{Name: live.ControlDrop, Value: 0.5}},
+}
+
+// want returns the frames of a demo that trains and answers in this process, by
+// time. It is paused at once and goes on step by step.
+func want(t *testing.T) map[int]map[string]any {
+	t.Helper()
+	l, err := small.Live()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub, err := l.Hub().Subscribe(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ran := make(chan error, 1)
+	go func() { ran <- l.Run(ctx, nil) }()
+	defer func() {
+		cancel()
+		if err := <-ran; err != nil {
+			t.Error(err)
+		}
+	}()
+	ask := func(c live.Command) {
+		if err := l.Hub().Command(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask(live.Command{Name: live.ControlPause, Value: 1})
+	ask(live.Command{Name: live.ControlStep})
+	frames, last := map[int]map[string]any{}, 0
+	for last < steps {
+		m, err := sub.Next(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Kind != "frame" {
+			continue
+		}
+		at, frame := parse(t, string(m.Text))
+		frames[at] = frame
+		if at == last {
+			continue
+		}
+		last = at
+		for _, a := range actions {
+			if a.At == at {
+				ask(a.Command)
+			}
+		}
+		ask(live.Command{Name: live.ControlStep})
+	}
+	return frames
+}
+
+// parse reads a frame, but for the one number that depends on the clock.
+func parse(t *testing.T, text string) (at int, frame map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &frame); err != nil {
+		t.Fatal(err)
+	}
+	frame["counters"].([]any)[1] = nil // signals per second
+	return int(frame["t"].(float64)), frame
+}
+
+// drive does in the browser what want does here, with a worker of its own.
+const drive = `new Promise((done, fail) => {
+	const frames = {}, actions = %s, steps = %d, worker = new Worker("demo/worker.js");
+	let last = 0, id = 0;
+	const ask = c => worker.postMessage({ id: ++id, command: JSON.stringify({ value: 0, node: 0, ...c }) });
+	worker.onerror = e => fail(new Error(e.message));
+	worker.onmessage = ({ data: { kind, text } }) => {
+		if (kind === "error" || kind === "answer" && text) fail(new Error(text));
+		if (kind !== "frame") return;
+		worker.postMessage({ drawn: true });
+		const t = JSON.parse(text).t;
+		frames[t] = text;
+		if (t === last) return;
+		last = t;
+		if (t >= steps) { worker.terminate(); done(frames); return; }
+		for (const a of actions) if (a.at === t) ask(a);
+		ask({ name: "step" });
+	};
+	ask({ name: "pause", value: 1 });
+	ask({ name: "step" });
+})`
+
+// The demo in a browser shows the numbers of the demo with the portable kernels,
+// digit for digit: the one was sent a model, the other trained it.
+func TestNumbers(t *testing.T) {
+	tab := newTab(t)
+	open(t, tab, serve(t, nil))
+	list, err := json.Marshal(actions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := evaluate[map[int]string](t, tab, fmt.Sprintf(drive, list, steps))
+	compared := 0
+	for at, frame := range want(t) {
+		text, there := got[at]
+		asked := slices.ContainsFunc(actions, func(a action) bool { return a.At == at })
+		if !there || asked || at == 0 { // of a time when something was asked for there are two frames
+			continue
+		}
+		_, g := parse(t, text)
+		if !reflect.DeepEqual(g["settings"], frame["settings"]) { // one of them was not paused yet
+			continue
+		}
+		compared++
+		if !reflect.DeepEqual(g, frame) {
+			t.Fatalf("signal %d: got\n%v\nwant\n%v", at, g, frame)
+		}
+	}
+	t.Logf("%d frames are the same", compared)
+	if compared < steps-30 {
+		t.Errorf("got %d frames to compare, want those of nearly all of %d signals", compared, steps)
+	}
+}
+
+// The page runs from any folder of any server, whatever that calls the files or
+// whether it inflates them, and does what is asked of it.
+func TestPage(t *testing.T) {
+	for name, change := range map[string]func(w http.ResponseWriter, r *http.Request) bool{
+		"plain": nil,
+		"another type, inflated on the way": func(w http.ResponseWriter, r *http.Request) bool {
+			if strings.HasSuffix(r.URL.Path, ".gz") {
+				w.Header().Set("Content-Encoding", "gzip")
+				w.Header().Set("Content-Type", "text/plain")
+			}
+			return false
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tab := newTab(t)
+			open(t, tab, serve(t, change))
+			ms := until[float64](t, tab, `wdgnn.last.frame?.t >= 1 && performance.now()`)
+			t.Logf("the first signal was answered %.0f ms after loading began", ms)
+			if status := evaluate[string](t, tab, `document.getElementById("status").textContent`); status != "in this browser" {
+				t.Errorf("the page says %q, want that it runs in this browser", status)
+			}
+			evaluate[any](t, tab, `document.querySelector('[data-control="pause"]').click()`)
+			until[bool](t, tab, `wdgnn.last.frame.settings[0] === 1`)
+		})
+	}
+}
+
+// What goes wrong is said in words.
+func TestPageFails(t *testing.T) {
+	lost := func(file string) func(w http.ResponseWriter, r *http.Request) bool {
+		return func(w http.ResponseWriter, r *http.Request) bool {
+			if strings.HasSuffix(r.URL.Path, file) {
+				http.NotFound(w, r)
+				return true
+			}
+			return false
+		}
+	}
+	spoiled := func(file string) func(w http.ResponseWriter, r *http.Request) bool {
+		return func(w http.ResponseWriter, r *http.Request) bool {
+			if strings.HasSuffix(r.URL.Path, file) {
+				fmt.Fprint(w, "something else")
+				return true
+			}
+			return false
+		}
+	}
+	tab := newTab(t)
+	for _, c := range []struct {
+		name   string
+		change func(w http.ResponseWriter, r *http.Request) bool
+		words  string
+	}{
+		{"no page.json", lost("page.json"), "page.json: "},
+		{"no worker", lost("worker.js"), "demo/worker.js cannot be loaded"},
+		{"no model", lost(".safetensors"), "model.safetensors cannot be loaded: status 404"},
+		{"no program", lost(".wasm.gz"), "demo.wasm.gz cannot be loaded: status 404"},
+		{"another model", spoiled(".safetensors"), "the model: "},
+		{"another program", spoiled(".wasm.gz"), "demo.wasm.gz cannot be used"},
+	} {
+		open(t, tab, serve(t, c.change))
+		until[bool](t, tab, fmt.Sprintf(`document.getElementById("status").textContent.includes(%q)`, c.words))
+	}
+	open(t, tab, "file://"+filepath.ToSlash(folder(t))+"/index.html")
+	until[bool](t, tab, `document.getElementById("status").textContent.includes("does not run this from a disk")`)
+	old := page.AddScriptToEvaluateOnNewDocumentParams{Source: "delete globalThis.WebAssembly"}
+	if _, err := chromedp.Call(tab, page.AddScriptToEvaluateOnNewDocument, old); err != nil {
+		t.Fatal(err)
+	}
+	open(t, tab, serve(t, nil))
+	until[bool](t, tab, `document.getElementById("status").textContent.includes("has no WebAssembly")`)
+}
