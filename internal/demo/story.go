@@ -55,8 +55,11 @@ func (l *Live) trial() *live.Trial {
 
 // Bounds of a story, in signals.
 const (
-	slowPulse     = 4   // steps that the first pulse of a story has at least
-	afterBreak    = 40  // among which the one with most mistakes is told
+	settled       = 30  // before the first pulse of a story
+	slowPulse     = 4   // steps that it spreads at least
+	seenPulse     = 1   // steps that the one after the break does
+	heardPulse    = 2   // steps that those do by which a node is opened
+	afterBreak    = 60  // among which the one with most mistakes is told
 	leastUpdates  = 12  // between the mistake of a node and its right answer
 	mostUpdates   = 300 // after which any node is good enough
 	updatesInTale = 9   // that are told of a node
@@ -78,26 +81,25 @@ func (t *teller) look(l *Live) map[int]live.Floats {
 	if t.over || len(l.world.out) == 0 || !ok {
 		return nil
 	}
-	taps := map[int]live.Floats{}
+	taps, a := map[int]live.Floats{}, make([]float32, c.Basis().TapsLen())
 	for _, i := range l.world.Net.Detectors {
-		taps[i] = l.scores(c, i)
+		c.Taps(a, i)
+		taps[i] = l.scores(a)
 	}
 	return taps
 }
 
-// scores returns 𝒜_i Ω of a node, (K+1)×C by rows: what a unit of [SᵏX]_i adds to
-// the score of a community, Ω being the gain and the readout behind the taps.
-func (l *Live) scores(c *online.Consensus, i int) live.Floats {
+// scores returns 𝒜 Ω of taps 𝒜, (K+1)×C by rows: what a unit of [SᵏX]_i adds to the
+// score of a community, Ω being the gain and the readout behind the taps.
+func (l *Live) scores(taps []float32) live.Floats {
 	m := l.world.Models[recipe.WideDeep].Network
-	a := make([]float32, c.Basis().TapsLen())
-	c.Taps(a, i)
-	rows, features, outputs := c.Basis().Inputs(), m.Config.Features, m.Outputs()
+	rows, features, outputs := m.Config.Wide.Order+1, m.Config.Features, m.Outputs() // a signal has one feature
 	out := make(live.Floats, rows*outputs)
 	for k := range rows {
 		for o := range outputs {
 			sum := 0.0
 			for g := range features {
-				sum += float64(a[k*features+g]) * float64(m.Params.Readout.Weight.At(g, o))
+				sum += float64(taps[k*features+g]) * float64(m.Params.Readout.Weight.At(g, o))
 			}
 			out[k*outputs+o] = float32(sum * float64(m.Params.Gain[0]))
 		}
@@ -147,7 +149,7 @@ func wrong(t *live.Trial, learner int) (count int) {
 
 // addBefore keeps the first slow pulse that all tell right.
 func (t *teller) addBefore(l *Live) bool {
-	if t.story.Before != nil || l.world.spread < slowPulse {
+	if t.story.Before != nil || l.world.spread < slowPulse || l.time < settled {
 		return false
 	}
 	m := l.moment()
@@ -164,7 +166,7 @@ func (t *teller) addAfter(l *Live) bool {
 	if t.story.Before == nil || t.broken > afterBreak {
 		return false
 	}
-	if m := l.moment(); t.worst == nil || wrong(m.Trial, 0) > wrong(t.worst.Trial, 0) {
+	if m := l.moment(); t.worst == nil || l.world.spread >= seenPulse && wrong(m.Trial, 0) > wrong(t.worst.Trial, 0) {
 		t.worst = m
 	}
 	if t.broken == afterBreak {
@@ -239,16 +241,19 @@ func turn(list []live.Update, node, shown int) (from, to int, ok bool) {
 	hit := func(u *live.Update, learner int) bool { return u.Trial.Answers[learner][node] == u.Trial.Truth }
 	to = len(list) - 1
 	last := &list[to]
-	if hit(last, 0) || !hit(last, shown) {
+	if hit(last, 0) || !hit(last, shown) || len(last.Trial.Hops) <= heardPulse {
 		return 0, 0, false
 	}
-	from = slices.IndexFunc(list, func(u live.Update) bool { return u.Trial.Truth == last.Trial.Truth && !hit(&u, 0) && !hit(&u, shown) })
+	from = slices.IndexFunc(list, func(u live.Update) bool {
+		return u.Trial.Truth == last.Trial.Truth && len(u.Trial.Hops) > heardPulse && !hit(&u, 0) && !hit(&u, shown)
+	})
 	return from, to, from >= 0 && to-from >= leastUpdates
 }
 
 // open tells some of the updates of a node, the first and the last among them.
 func (t *teller) open(l *Live, node int, list []live.Update) {
-	o := &live.Opened{Node: int32(node), Columns: int32(l.world.World.Communities)}
+	trained := l.world.Models[recipe.WideDeep].Network.Params.Flat // begins with the wide taps
+	o := &live.Opened{Node: int32(node), Columns: int32(l.world.World.Communities), Trained: l.scores(trained)}
 	told := min(updatesInTale, len(list))
 	for k := range told {
 		o.Updates = append(o.Updates, list[k*(len(list)-1)/max(told-1, 1)])

@@ -23,6 +23,7 @@ type Moment struct {
 type Opened struct {
 	Node    int32    `json:"node"`
 	Columns int32    `json:"columns"` // of Taps: groups that the node may answer
+	Trained Floats   `json:"trained"` // its taps as they were trained, as in Update
 	Updates []Update `json:"updates"` // in the order of time
 }
 
@@ -71,7 +72,7 @@ func (s *Scene) checkStory(story *Story) error {
 		for k := range o.Updates {
 			u := &o.Updates[k]
 			moments = append(moments, &u.Moment)
-			if len(u.Belief) != 2 || len(u.Taps)%int(o.Columns) != 0 {
+			if len(u.Belief) != 2 || len(u.Taps)%int(o.Columns) != 0 || len(u.Taps) != len(o.Trained) {
 				return fmt.Errorf("live: story: update %d has %d beliefs and %d taps in %d columns", k, len(u.Belief), len(u.Taps), o.Columns)
 			}
 			for _, h := range u.Heard {

@@ -1,8 +1,8 @@
 // The page begins here: it asks the process what there is to show.
 
-import { byId, element, checkScene, checkFrame, checkHistory, format } from "./model.js";
+import { byId, element, checkScene, checkFrame, checkHistory, checkStory, format } from "./model.js";
 import { get, post, listen, setToken, Refused } from "./net.js";
-import { show, status, take, ended } from "./view.js";
+import { show, status, take, tell, ended } from "./view.js";
 import * as curves from "./curves.js";
 import * as panel from "./panel.js";
 
@@ -26,12 +26,13 @@ function on(kind, value) {
     case "scene": {
       const next = checkScene(value), as = JSON.stringify(value);
       panel.forget();
-      if (as !== text) { text = as; scene = next; show(scene, about.control ? send : null); } // after a reconnection it is usually the same
+      if (as !== text) { text = as; scene = next; show(scene, about.control ? send : null, true); } // after a reconnection it is usually the same
       break;
     }
     case "history": if (scene) curves.past(checkHistory(scene, value)); break;
     case "words": panel.say(value); break;
     case "frame": if (scene) take(checkFrame(scene, value)); break;
+    case "story": if (scene) tell(checkStory(scene, value)); break;
     case "end": over = true; ended(); another(); break;
     case "lost": lost = Number(value) || 0; notes(); break;
   }

@@ -10,7 +10,7 @@ function demand(ok, what) { if (!ok) throw new Error("malformed: " + what); }
 
 export function checkScene(s) {
   demand(s && typeof s === "object", "scene");
-  const scene = { title: "", about: "", task: "", time: "", layout: "none", nodes: [], groups: null, positions: null, edges: [], marks: [], learners: [], quantities: [], curves: [], counters: [], controls: [], ...drop(s) };
+  const scene = { title: "", about: "", task: "", time: "", layout: "none", nodes: [], groups: null, positions: null, edges: [], marks: [], learners: [], trials: false, quantities: [], curves: [], counters: [], controls: [], ...drop(s) };
   for (const name of ["title", "about", "task", "time", "layout"]) demand(isText(scene[name]), name);
   for (const name of ["nodes", "edges", "marks", "learners", "quantities", "curves", "counters", "controls"]) demand(isList(scene[name]), name);
   const n = scene.nodes.length;
@@ -19,6 +19,7 @@ export function checkScene(s) {
   demand(scene.edges.every(e => isList(e, 2) && isIndex(e[0], n) && isIndex(e[1], n)), "edges");
   demand(scene.marks.every(m => m && isIndex(m.node, n) && isText(m.kind)), "marks");
   for (const list of [scene.quantities, scene.curves, scene.counters, scene.controls]) demand(list.length <= 64 && list.every(q => q && isText(q.name)), "items");
+  demand(typeof scene.trials === "boolean" && !(scene.trials && scene.learners.length === 0), "trials");
   if (scene.positions) demand(isList(scene.positions, 2 * n) && scene.positions.every(Number.isFinite), "positions");
   return scene;
 }
@@ -37,7 +38,37 @@ export function checkFrame(scene, f) {
   if (f.links) demand(isList(f.links) && f.links.length <= 2000000 && f.links.every(l => isList(l, 2) && isIndex(l[0], n) && isIndex(l[1], n)), "links");
   for (const [name, size] of [["curves", scene.curves.length], ["counters", scene.counters.length], ["settings", scene.controls.length]]) if (f[name]) demand(isList(f[name], size) && f[name].every(isNumber), name);
   if (f.progress) demand(["done", "of", "left"].every(name => Number.isFinite(f.progress[name])), "progress");
+  if (f.trial) checkTrial(scene, f.trial);
   return f;
+}
+
+function checkTrial(scene, t) {
+  const n = scene.nodes.length, node = v => isList(v, n);
+  demand(t && isIndex(t.source, n) && Number.isInteger(t.truth) && isIndex(t.shown, scene.learners.length), "trial");
+  demand(isList(t.hops) && t.hops.length > 0 && t.hops.length <= 64 && t.hops.every(v => node(v) && v.every(Number.isFinite)), "hops");
+  demand(isList(t.answers, scene.learners.length) && t.answers.every(v => node(v) && v.every(Number.isInteger)), "answers");
+}
+
+function checkMoment(scene, m) {
+  demand(m && Number.isFinite(m.t) && isList(m.shares, scene.learners.length) && m.shares.every(isNumber), "moment");
+  demand(isList(m.out) && m.out.every(i => isIndex(i, scene.edges.length)), "out");
+  checkTrial(scene, m.trial);
+}
+
+// checkStory checks what a demo kept of its run for telling.
+export function checkStory(scene, s) {
+  demand(s && typeof s === "object", "story");
+  for (const m of [s.before, s.after]) if (m) checkMoment(scene, m);
+  const o = s.opened;
+  if (!o) return s;
+  const list = (v, n) => isList(v, n) && v.every(Number.isFinite);
+  demand(isIndex(o.node, scene.nodes.length) && Number.isInteger(o.columns) && o.columns > 0 && isList(o.updates) && o.updates.length > 0 && list(o.trained), "opened");
+  for (const u of o.updates) {
+    checkMoment(scene, u);
+    demand(isList(u.heard) && u.heard.every(h => h && isIndex(h.from, scene.nodes.length) && Number.isFinite(h.value)), "heard");
+    demand(isList(u.belief, 2) && u.belief.every(b => list(b, o.columns)) && list(u.error, 2) && list(u.taps, o.trained.length), "update");
+  }
+  return s;
 }
 
 export function checkHistory(scene, h) {

@@ -30,12 +30,12 @@ function drawMetre(ctx, { width, height, box }) {
 }
 
 // paintLinks paints the layer of the links.
-export function paintLinks(under, { scene, frame, xs, ys, width, height, ratio, out, links: shown }) {
+export function paintLinks(under, { scene, frame, xs, ys, width, height, ratio, out, gone, links: shown }) {
   under.setTransform(ratio, 0, 0, ratio, 0, 0);
   under.clearRect(0, 0, width, height);
   const moving = scene.layout === "moving", links = !moving ? scene.edges : shown ? frame?.links ?? [] : [];
   under.lineWidth = links.length > 3000 ? 0.5 : links.length > 800 ? 0.8 : 1.1;
-  for (const lost of [1, 0]) {
+  for (const lost of gone ? [0] : [1, 0]) {
     under.strokeStyle = lost ? theme["edge-out"] : theme.edge;
     under.setLineDash(lost && links.length < 3000 ? [3, 4] : []);
     under.beginPath();

@@ -27,7 +27,9 @@ export function begin(s, how) {
 
 function buildQuantities() {
   const select = byId("quantity");
-  select.replaceChildren(...scene.quantities.map((q, k) => element("option", q.name, { value: k })));
+  const first = (q, k) => !scene.trials || !q.group || scene.quantities.findIndex(o => o.group === q.group) === k; // a demo shows those of two learners beside each other
+  select.replaceChildren(...scene.quantities.map((q, k) => first(q, k) ? element("option", scene.trials && q.group || q.name, { value: k }) : null).filter(Boolean));
+  if (scene.trials) select.prepend(element("option", "signal and answers", { value: -1, selected: "" }));
   select.parentElement.hidden = byId("scale").hidden = scene.quantities.length === 0;
 }
 

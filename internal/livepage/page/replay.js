@@ -1,7 +1,7 @@
 // A recorded run, with a slider for time.
 
-import { byId, checkScene, checkFrame, checkHistory, format, moment } from "./model.js";
-import { show, status, at as view } from "./view.js";
+import { byId, checkScene, checkFrame, checkHistory, checkStory, format, moment } from "./model.js";
+import { show, status, tell as retell, at as view } from "./view.js";
 import * as graph from "./graph.js";
 import * as curves from "./curves.js";
 import * as panel from "./panel.js";
@@ -24,6 +24,7 @@ export async function begin(run, frames) {
   show(scene, null);
   byId("deck").hidden = byId("stage").hidden = false;
   if (run.history?.t) curves.past(checkHistory(scene, run.history));
+  if (run.story) retell(checkStory(scene, run.story));
   slider.max = Math.max(times.length - 1, 0);
   status("live", `replay · ${format(times.length)} frames` + (run.skipped ? ` · ${format(run.skipped)} lines could not be read` : ""));
   await go(0);

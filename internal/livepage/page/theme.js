@@ -2,7 +2,7 @@
 // light and dark are decided in one place. No pair is told apart by red and
 // green, and nothing by colour alone.
 
-const dark = matchMedia("(prefers-color-scheme: dark)");
+const dark = matchMedia("(prefers-color-scheme: dark)"), still = matchMedia("(prefers-reduced-motion: reduce)");
 export const theme = {};
 const watchers = [];
 
@@ -13,12 +13,24 @@ const ramps = {
 
 function load() {
   const style = getComputedStyle(document.documentElement);
-  for (const name of ["ink", "soft", "rule", "card", "paper", "accent", "edge", "edge-out", "blank", "down", "pulse", "robot", "trail"]) theme[name] = style.getPropertyValue("--" + name).trim();
+  for (const name of ["ink", "soft", "rule", "card", "paper", "accent", "edge", "edge-out", "blank", "down", "pulse", "robot", "trail", "good", "bad", "snap", "on"]) theme[name] = style.getPropertyValue("--" + name).trim();
   theme.learners = [0, 1, 2, 3, 4, 5].map(k => style.getPropertyValue("--l" + k).trim());
+  theme.groups = [0, 1, 2, 3, 4].map(k => style.getPropertyValue("--c" + k).trim());
+  theme.tint = dark.matches ? 0.2 : 0.16;
+  theme.still = still.matches;
   const set = dark.matches ? ramps.dark : ramps.light;
   theme.plain = table(set.plain);
   theme.judged = table(set.judged);
   theme.blame = theme.judged.toReversed();
+}
+
+// hue returns the colour of a community, as opaque as asked.
+const hues = new Map();
+export function hue(group, alpha) {
+  const key = theme.groups[group % theme.groups.length] + alpha;
+  let text = hues.get(key);
+  if (!text) hues.set(key, text = "rgb(" + [1, 3, 5].map(k => parseInt(key.slice(k, k + 2), 16)).join(" ") + ` / ${alpha})`);
+  return text;
 }
 
 // table turns stops into 64 colours.
@@ -34,9 +46,9 @@ function table(stops) {
 export function rampOf(quantity) { return quantity?.good === "high" ? theme.judged : quantity?.good === "low" ? theme.blame : theme.plain; }
 
 export const learnerColor = k => theme.learners[(k < 0 ? 3 : k) % theme.learners.length];
-const dashes = [[], [7, 3], [2, 3], [], [9, 3, 2, 3], [4, 4]];
+const dashes = [[], [7, 3], [], [2, 3], [9, 3, 2, 3], [4, 4]];
 export const learnerDash = k => dashes[(k < 0 ? 3 : k) % dashes.length];
 
 export function onTheme(f) { watchers.push(f); }
-dark.addEventListener("change", () => { load(); for (const f of watchers) f(); });
+for (const media of [dark, still]) media.addEventListener("change", () => { load(); for (const f of watchers) f(); });
 load();

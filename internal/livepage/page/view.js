@@ -5,7 +5,10 @@ import { byId } from "./model.js";
 import * as graph from "./graph.js";
 import * as curves from "./curves.js";
 import * as panel from "./panel.js";
+import * as hero from "./hero.js";
 import * as progress from "./progress.js";
+import * as stage from "./stage.js";
+import * as story from "./story.js";
 
 export const last = { frame: null, frames: 0 };
 let scene = null;
@@ -13,19 +16,24 @@ let scene = null;
 export function status(state, words) { byId("status").dataset.state = state; byId("status").textContent = words; }
 
 // show begins with a scene. Commands go to send; without it the page can be
-// looked at only.
-export function show(s, send) {
+// looked at only. A demo plays its acts by itself if it may.
+export function show(s, send, play) {
   scene = s;
   delete document.body.dataset.state;
   progress.forget();
   panel.begin(scene, send);
   graph.begin(scene);
   graph.drawRamp();
+  hero.begin(scene);
+  stage.begin(scene);
+  story.begin(scene, send, Boolean(play));
   curves.begin(scene);
 }
 
 function put(f) {
   last.frame = f; last.frames++;
+  hero.take(f);
+  stage.take(f);
   graph.take(f);
   panel.take(f);
   progress.take(scene, f.progress);
@@ -45,7 +53,10 @@ export function take(f) { put(f); curves.add(f); }
 // at shows a frame of a recording, whose curves are there already.
 export function at(f) { put(f); curves.at(f); }
 
+// tell hands on what a demo kept for telling.
+export function tell(s) { story.tell(s); }
+
 // For tests and the curious.
-globalThis.wdgnn = { stats: graph.stats, where: graph.where, pin: graph.pin, last, curves: curves.points };
+globalThis.wdgnn = { stats: graph.stats, where: graph.where, pin: graph.pin, last, curves: curves.points, story: story.playing };
 
 setInterval(() => { if (graph.stats.fps > 0) byId("rate60").textContent = `${Math.round(graph.stats.fps)} frames/s · ${graph.stats.drawMs.toFixed(1)} ms each`; }, 1000);

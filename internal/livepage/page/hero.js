@@ -1,0 +1,56 @@
+// The message of a demo in large type: the share of right answers of the model as
+// trained, and beside it that of the learner on show, as the process counts them.
+
+import { byId, format, moment } from "./model.js";
+import { learnerColor, onTheme } from "./theme.js";
+
+let scene = null, chart = "", held = null, latest = null;
+
+export function begin(s) {
+  scene = s; held = latest = null; chart = s.curves[0]?.chart ?? "";
+  byId("hero").hidden = !s.trials;
+  byId("run").classList.toggle("demo", s.trials);
+  if (s.trials) byId("deck").append(byId("bar")); else byId("picture").prepend(byId("bar"));
+  if (s.trials) { byId("name0").textContent = s.learners[0]; write([null, null], s.learners.length - 1, ""); }
+}
+
+// shares picks the numbers of two learners from the curves of a frame.
+const shares = (f, shown) => [0, shown].map(learner => f.curves?.[scene.curves.findIndex(c => c.chart === chart && c.learner === learner)] ?? null);
+
+const percent = v => v === null || Number.isNaN(v) ? "–" : `${Math.round(v)} %`;
+
+function write([frozen, learning], shown, told) {
+  byId("share0").textContent = percent(frozen);
+  byId("share1").textContent = percent(learning);
+  color = shown;
+  paint();
+  byId("name1").textContent = `learning (${scene.learners[shown]})`;
+  byId("told").textContent = told;
+}
+
+let color = 0;
+function paint() { byId("hero").style.setProperty("--learning", learnerColor(color)); }
+onTheme(paint);
+
+const lost = out => `${format(out.length)} of ${format(scene.edges.length)} links lost`;
+
+// take shows the numbers of a frame, unless an act holds others.
+export function take(f) {
+  if (!scene?.trials) return;
+  latest = f;
+  if (!held) now();
+}
+
+function now() {
+  if (!latest) return;
+  const shown = latest.trial?.shown ?? scene.learners.length - 1, [a, b] = shares(latest, shown);
+  write([a, b], shown, a === null ? "the model is being trained, with all links" : `${chart} · ${lost(latest.out ?? [])}`);
+}
+
+// hold shows the numbers of a moment of the story; null those of the run again.
+export function hold(m) {
+  if (!scene?.trials || m === held) return;
+  held = m;
+  if (!m) { now(); return; }
+  write([m.shares[0], m.shares[m.trial.shown]], m.trial.shown, `${chart} · ${lost(m.out)} · at ${moment(scene, m.t)}`);
+}
