@@ -102,6 +102,7 @@ screenshots: ## take the pictures of the live page in doc/pictures with Debian's
 
 site: ## write the demo and the documents as a static folder SITE (site) for any web server; trains a model for some minutes
 	$(GO) run ./doc/site -out "$(SITE)" $(ARGS)
+	$(GO) -C tools run ./pages -root .. -out "$(abspath $(SITE))"
 
 doc-check: ## run the commands that README.md and doc/*.md show and compare what they print; ARGS=-write changes the pages
 	$(GO) run ./doc/check $(ARGS)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -33,18 +34,20 @@ var built = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s := site{out: out, demo: small, log: new(strings.Builder)}
+	removeSite = func() { os.RemoveAll(out) }
+	s := site{out: out, demo: small, log: io.Discard}
 	return out, s.write(context.Background())
 })
+
+var removeSite = func() {}
 
 func TestMain(m *testing.M) {
 	if err := mat.UseKernels(kernels); err != nil {
 		panic(err)
 	}
 	code := m.Run()
-	if out, _ := built(); strings.Contains(out, "wdgnn-site-test") {
-		os.RemoveAll(out)
-	}
+	stopBrowser()
+	removeSite()
 	os.Exit(code)
 }
 
@@ -95,7 +98,21 @@ func serve(t *testing.T, change func(w http.ResponseWriter, r *http.Request) (do
 	return s.URL + "/some/where/"
 }
 
-// newTab opens a tab of the system's browser.
+// browser starts the system's once for all tests.
+var browser = sync.OnceValues(func() (context.Context, error) {
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.Flag("disable-gpu", true))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	stopBrowser = stop
+	ctx, _ := chromedp.NewContext(allocator)
+	return ctx, chromedp.Do(ctx) // starts it
+})
+
+var stopBrowser = func() {}
+
+// newTab opens a tab of the browser.
 func newTab(t *testing.T) context.Context {
 	t.Helper()
 	folder(t)
@@ -105,16 +122,14 @@ func newTab(t *testing.T) context.Context {
 		}
 		t.Skipf("SKIPPED %s: it needs Debian's chromium: %v", t.Name(), err)
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.Flag("disable-gpu", true))
-	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox)
-	}
-	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(stop)
-	tab, closeTab := chromedp.NewContext(allocator)
-	t.Cleanup(closeTab)
-	if err := chromedp.Do(tab); err != nil { // starts it; its life must not depend on a timeout
+	running, err := browser()
+	if err != nil {
 		t.Fatalf("chromium does not start: %v", err)
+	}
+	tab, closeTab := chromedp.NewContext(running)
+	t.Cleanup(closeTab)
+	if err := chromedp.Do(tab); err != nil { // opens it; its life must not depend on a timeout
+		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(tab, 2*time.Minute)
 	t.Cleanup(cancel)
@@ -163,13 +178,13 @@ type action struct {
 	live.Command
 }
 
-// steps is how many signals are compared: links are lost in the middle by itself.
-const steps = 210
+// steps is how many signals are compared.
+const steps = 80
 
 var actions = []action{
-	{170, live.Command{Name: live.ControlKill, Node: 3}},
-	{180, live.Command{Name: live.ControlRestart, Node: 3}},
-	{190, live.Command{Name: live.ControlDrop, Value: 0.5}},
+	{20, live.Command{Name: live.ControlDrop, Value: 0.3}},
+	{40, live.Command{Name: live.ControlKill, Node: 3}},
+	{60, live.Command{Name: live.ControlRestart, Node: 3}},
 }
 
 // want returns the frames of a demo that trains and answers in this process, by
@@ -284,7 +299,7 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 	t.Logf("%d frames are the same", compared)
-	if compared < steps-30 {
+	if compared < steps-20 {
 		t.Errorf("got %d frames to compare, want those of nearly all of %d signals", compared, steps)
 	}
 }
@@ -360,4 +375,27 @@ func TestPageFails(t *testing.T) {
 	}
 	open(t, tab, serve(t, nil))
 	until[bool](t, tab, `document.getElementById("status").textContent.includes("has no WebAssembly")`)
+}
+
+// The documents are pages beside the demo, whose links lead somewhere, and fit a
+// telephone.
+func TestDocuments(t *testing.T) {
+	tab, out := newTab(t), folder(t)
+	cmd := exec.CommandContext(t.Context(), "go", "-C", "../../tools", "run", "./pages", "-root", "..", "-out", out)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if err := chromedp.Do(tab, chromedp.EmulateViewport(390, 844)); err != nil {
+		t.Fatal(err)
+	}
+	url := serve(t, nil)
+	for _, name := range []string{"readme.html", "doc/results.html", "doc/page.html", "examples/tiny/main.go.html"} {
+		open(t, tab, url+name)
+		if wide := evaluate[int](t, tab, `document.documentElement.scrollWidth`); wide > 390 {
+			t.Errorf("%s: got %d pixels on a telephone of 390", name, wide)
+		}
+		if ink := evaluate[string](t, tab, `getComputedStyle(document.querySelector("h1")).fontWeight`); ink != "600" {
+			t.Errorf("%s: got a heading of weight %s, want that of the page's style, 600", name, ink)
+		}
+	}
 }
