@@ -25,6 +25,9 @@ import (
 	"github.com/wdgnn/wdgnn/modelfile"
 )
 
+// framesHeld is how many frames wait for a page that is slow.
+const framesHeld = 2
+
 func main() {
 	page := js.Global().Get("wdgnn")
 	if err := run(context.Background(), page); err != nil {
@@ -42,7 +45,7 @@ func run(ctx context.Context, page js.Value) error {
 	if err != nil {
 		return err
 	}
-	sub, err := d.Hub().Subscribe(1)
+	sub, err := d.Hub().Subscribe(framesHeld)
 	if err != nil {
 		return err
 	}
