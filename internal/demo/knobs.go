@@ -32,7 +32,7 @@ type knobs struct {
 }
 
 // defences are what the choices of knobDefence are called, by rule.Clip.
-var defences = []string{"none: believe everybody", "clip to the median", "trim the farthest quarter"}
+var defences = []string{"none", "median", "trimmed"}
 
 // knobControls are the knobs as a scene has them.
 func (l *Live) knobControls() []live.Control {
@@ -154,6 +154,9 @@ func (l *Live) defend(how rule.Clip) error {
 		l.hub.Mark(at, "defence: trimmed", "Nodes that mix leave out the quarter of their neighbours with the farthest taps.")
 	default:
 		l.hub.Mark(at, "no defence", "Nodes that mix believe everybody.")
+	}
+	if how != rule.ClipOff && l.knobs.lie == tapsLie {
+		l.hub.Say(at, "What nodes believed before stays with them: a defence comes before the lie.")
 	}
 	return nil
 }

@@ -111,9 +111,9 @@ func TestKnobsAreChecked(t *testing.T) {
 		{knobTold, 0, ""},
 		{knobTold, -0.1, "told is -0.1, want 0 to 1"},
 		{knobLiar, 2, ""},
-		{knobLiar, 3, "liar is 3, want 0 (nobody lies), 1 (about its signal), 2 (about its taps)"},
+		{knobLiar, 3, "liar is 3, want 0 (nobody), 1 (about its signal), 2 (about its taps)"},
 		{knobDefence, 2, ""},
-		{knobDefence, -1, "defence is -1, want 0 (none: believe everybody), 1 (clip to the median)"},
+		{knobDefence, -1, "defence is -1, want 0 (none), 1 (median), 2 (trimmed)"},
 		{live.ControlReset, 0, ""},
 		{"mixings", 0, `nothing is called "mixings" here`},
 	} {

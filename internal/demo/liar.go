@@ -19,7 +19,7 @@ const (
 	tapsLie       // where taps are mixed it sends taps that mean nothing
 )
 
-var lieNames = []string{"nobody lies", "about its signal", "about its taps"}
+var lieNames = []string{"nobody", "about its signal", "about its taps"}
 
 const (
 	lieSignal = 1 // what a source has when a pulse starts

@@ -40,7 +40,7 @@ func (l *Live) scene() live.Scene {
 		s.Controls = append(s.Controls, c)
 	}
 	for i := range w.all.Nodes() {
-		s.Nodes, s.Groups = append(s.Nodes, fmt.Sprintf("node %d, community %d", i, i/w.World.Members+1)), append(s.Groups, i/w.World.Members)
+		s.Nodes, s.Groups = append(s.Nodes, fmt.Sprintf("node %d, %s", i, community(i/w.World.Members))), append(s.Groups, i/w.World.Members)
 	}
 	for _, i := range w.Net.Sources {
 		s.Marks = append(s.Marks, live.Mark{Node: i, Kind: "source"})
@@ -68,6 +68,9 @@ func (l *Live) scene() live.Scene {
 	}
 	return s
 }
+
+// community returns what a community is called: by letters, as on the page.
+func community(c int) string { return "community " + string(rune('A'+c%26)) }
 
 // frame is what a Live shows now.
 func (l *Live) frame() *live.Frame {

@@ -14,7 +14,7 @@ import (
 func tapColumns(w *world) (list []live.TapColumn) {
 	for hop := range w.Architecture(recipe.WideDeep).Wide.Order + 1 {
 		for c := range w.World.Communities {
-			list = append(list, live.TapColumn{Name: fmt.Sprintf("community %d", c+1), Group: fmt.Sprintf("hop %d", hop)})
+			list = append(list, live.TapColumn{Name: community(c), Group: fmt.Sprintf("hop %d", hop)})
 		}
 	}
 	return list
