@@ -57,7 +57,7 @@ type shell struct{ before, after string }
 // a policy that allows exactly these.
 func newShell(files fs.FS) (*shell, error) {
 	in := inliner{files: files}
-	style := in.style("uplot.css", "style.css")
+	style := in.style("uplot.css", "style.css", "knobs.css")
 	chart := in.script("", "/* uPlot:\n"+in.read("uplot.LICENSE")+"*/\n"+withoutBanner(in.read("uplot.js")))
 	player := in.script(` type="module"`, in.bundle("player.js"))
 	icon := base64.StdEncoding.EncodeToString([]byte(in.read("icon.svg")))

@@ -159,7 +159,7 @@ func TestBundle(t *testing.T) {
 func TestShellRefuses(t *testing.T) {
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{
-		"index.html": "<meta name=\"viewport\"></head>\n</body>\n", "icon.svg": "", "player.js": "", "style.css": "",
+		"index.html": "<meta name=\"viewport\"></head>\n</body>\n", "icon.svg": "", "player.js": "", "style.css": "", "knobs.css": "",
 		"uplot.css": "", "uplot.js": "", "uplot.LICENSE": "",
 	} {
 		files[name] = &fstest.MapFile{Data: []byte(text)}

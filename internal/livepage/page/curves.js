@@ -1,17 +1,18 @@
 // Curves over time, drawn by uPlot. One chart per title.
 
 import { byId, element, format } from "./model.js";
+import { phrase, explain, hint, wordOf } from "./words.js";
 import { theme, learnerColor, learnerDash, onTheme } from "./theme.js";
 
 const most = 3000; // points of a curve; beyond, every second is dropped
 const few = 40; // points up to which each is marked: one alone is no line
-let scene = null, charts = [], times = [], series = [], mark = null, timer = 0, sought = null;
+let scene = null, charts = [], times = [], series = [], mark = null, marks = [], timer = 0, sought = null;
 
 // onSeek names who hears of the time at which a chart is clicked.
 export function onSeek(f) { sought = f; }
 
 export function begin(s) {
-  scene = s; times = []; series = s.curves.map(() => []); mark = null;
+  scene = s; times = []; series = s.curves.map(() => []); mark = null; marks = [];
   build();
 }
 
@@ -26,11 +27,13 @@ function build() {
     const values = index.filter(k => !scene.curves[k].edge).map(k => {
       const li = element("li"), sample = element("canvas", null, { width: 44, height: 16, "aria-hidden": "true" }), b = element("b", "–");
       b.dataset.curve = k;
-      li.append(sample, element("span", scene.curves[k].name), b);
+      li.append(sample, (title === titles[0] ? explain : hint)(element("span", scene.curves[k].name, { class: "word" }), wordOf(scene.curves[k].name)), b);
       names.append(li);
       return { k, sample, b };
     });
-    card.append(element("h2", title), names, plot);
+    const head = element("h2");
+    head.append(...phrase(title));
+    card.append(head, names, plot);
     byId("charts").append(card);
     charts.push({ index, values, holder: plot, plot: null });
   }
@@ -51,13 +54,13 @@ function make(chart) {
   const about = scene.curves[chart.index[0]], axis = { stroke: () => theme.soft, grid: { stroke: () => theme.rule, width: 1 }, ticks: { stroke: () => theme.rule, width: 1 }, font: "11px system-ui, sans-serif" };
   const decades = (u, list) => list.map(v => about.log && Math.abs(Math.log10(v) % 1) > 1e-6 ? null : v), label = v => Math.abs(v) < 1e-3 && v !== 0 ? v.toExponential(0) : format(v, about.unit === "%" ? "%" : "");
   const options = {
-    width: chart.holder.clientWidth || 300, height: chart.holder.clientHeight || 180, legend: { show: false }, padding: [8, 14, 0, 0],
+    width: chart.holder.clientWidth || 300, height: chart.holder.clientHeight || 180, legend: { show: false }, padding: [marks.length > 0 ? room : 8, 14, 0, 0],
     cursor: { drag: { x: false, y: false }, points: { size: 6 } },
     scales: { x: { time: false }, y: { distr: about.log ? 3 : 1 } },
     axes: [{ ...axis, size: 28 }, { ...axis, size: 58, grid: { ...axis.grid, filter: decades }, ticks: { ...axis.ticks, filter: decades }, values: (u, list) => list.map(v => v === null ? "" : label(v)) }],
     series: [{ label: scene.time }, ...chart.index.map(k => ({ label: scene.curves[k].name, stroke: () => learnerColor(scene.curves[k].learner), dash: learnerDash(scene.curves[k].learner), width: scene.curves[k].edge ? 0 : 2, points: { show: u => !scene.curves[k].edge && u.data[0].length < few, size: 5, fill: () => learnerColor(scene.curves[k].learner) }, spanGaps: false }))],
     bands: bands(chart),
-    hooks: { draw: [line], setLegend: [u => read(chart, u.cursor.idx)] },
+    hooks: { draw: [line, events], setLegend: [u => read(chart, u.cursor.idx)] },
   };
   chart.plot = new uPlot(options, data(chart), chart.holder);
   chart.plot.over.addEventListener("click", e => { if (sought) sought(chart.plot.posToVal(e.offsetX, "x")); });
@@ -68,6 +71,44 @@ function bands(chart) {
   const end = name => chart.index.findIndex(k => scene.curves[k].edge === name);
   if (end("low") < 0 || end("high") < 0) return [];
   return [{ series: [end("high") + 1, end("low") + 1], fill: () => learnerColor(scene.curves[chart.index[end("low")]].learner) + "38" }]; // the style sheet has colours of six digits
+}
+
+const lines = 2, tall = 13, room = lines * tall + 6; // of the words above a chart, pixels
+
+// note keeps what happened, if it is worth a mark on the axis of time.
+export function note(w) {
+  if (typeof w.mark !== "string" || !w.mark || !Number.isFinite(w.t)) return;
+  const first = marks.length === 0, place = marks.findIndex(m => m.t > w.t);
+  marks.splice(place < 0 ? marks.length : place, 0, { t: w.t, text: w.mark.slice(0, 60) });
+  if (marks.length > 200) marks.shift();
+  if (first) for (const c of charts) if (c.plot) { c.plot.destroy(); c.plot = null; } // with room for words
+  later();
+}
+
+// unmark forgets what happened; it is told again after a reconnection.
+export function unmark() { marks = []; }
+
+// marked are the marks, for tests and the curious.
+export const marked = () => marks;
+
+// events draws a line for what happened, with its words above the chart where there
+// is room for them: the latest first, in two lines.
+function events(u) {
+  const { ctx, bbox } = u, ratio = devicePixelRatio || 1, ends = new Array(lines).fill(Infinity);
+  ctx.save();
+  ctx.strokeStyle = theme.soft; ctx.fillStyle = theme.soft; ctx.lineWidth = ratio; ctx.setLineDash([3 * ratio, 3 * ratio]);
+  ctx.font = `${11 * ratio}px system-ui, sans-serif`; ctx.textBaseline = "middle"; ctx.textAlign = "left";
+  for (const m of marks.toReversed()) {
+    const x = Math.round(u.valToPos(m.t, "x", true)), wide = ctx.measureText(m.text).width;
+    if (x < bbox.left - 1 || x > bbox.left + bbox.width + 1) continue;
+    const from = Math.max(bbox.left, Math.min(x + 3 * ratio, bbox.left + bbox.width - wide)), row = ends.findIndex(end => from + wide + 8 * ratio < end), y = bbox.top - (row + 0.6) * tall * ratio;
+    ctx.globalAlpha = row < 0 ? 0.35 : 0.9;
+    ctx.beginPath(); ctx.moveTo(x, row < 0 ? bbox.top : y + 5 * ratio); ctx.lineTo(x, bbox.top + bbox.height); ctx.stroke();
+    if (row < 0) continue;
+    ends[row] = from;
+    ctx.fillText(m.text, from, y);
+  }
+  ctx.restore();
 }
 
 // line marks the moment that a replay shows.

@@ -25,12 +25,12 @@ function on(kind, value) {
   switch (kind) {
     case "scene": {
       const next = checkScene(value), as = JSON.stringify(value);
-      panel.forget();
+      panel.forget(); curves.unmark();
       if (as !== text) { text = as; scene = next; show(scene, about.control ? send : null, true); } // after a reconnection it is usually the same
       break;
     }
     case "history": if (scene) curves.past(checkHistory(scene, value)); break;
-    case "words": panel.say(value); break;
+    case "words": panel.say(value); curves.note(value); break;
     case "frame": if (scene) take(checkFrame(scene, value)); break;
     case "story": if (scene) tell(checkStory(scene, value)); break;
     case "end": over = true; ended(); another(); break;

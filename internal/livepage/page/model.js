@@ -10,9 +10,9 @@ function demand(ok, what) { if (!ok) throw new Error("malformed: " + what); }
 
 export function checkScene(s) {
   demand(s && typeof s === "object", "scene");
-  const scene = { title: "", about: "", task: "", time: "", layout: "none", nodes: [], groups: null, positions: null, edges: [], marks: [], learners: [], trials: false, quantities: [], curves: [], counters: [], controls: [], ...drop(s) };
+  const scene = { title: "", about: "", task: "", time: "", layout: "none", nodes: [], groups: null, positions: null, edges: [], marks: [], learners: [], trials: false, quantities: [], curves: [], counters: [], controls: [], taps: [], ...drop(s) };
   for (const name of ["title", "about", "task", "time", "layout"]) demand(isText(scene[name]), name);
-  for (const name of ["nodes", "edges", "marks", "learners", "quantities", "curves", "counters", "controls"]) demand(isList(scene[name]), name);
+  for (const name of ["nodes", "edges", "marks", "learners", "quantities", "curves", "counters", "controls", "taps"]) demand(isList(scene[name]), name);
   const n = scene.nodes.length;
   demand(n <= 200000 && scene.edges.length <= 2000000, "size");
   demand(scene.nodes.every(isText) && scene.learners.every(isText), "names");
@@ -20,6 +20,8 @@ export function checkScene(s) {
   demand(scene.marks.every(m => m && isIndex(m.node, n) && isText(m.kind)), "marks");
   for (const list of [scene.quantities, scene.curves, scene.counters, scene.controls]) demand(list.length <= 64 && list.every(q => q && isText(q.name)), "items");
   demand(typeof scene.trials === "boolean" && !(scene.trials && scene.learners.length === 0), "trials");
+  demand(n * scene.taps.length <= 65536 && scene.taps.every(t => t && isText(t.name) && isText(t.group)), "taps");
+  demand(scene.controls.every(c => c.kind !== "choice" || isList(c.options) && c.options.every(isText)), "options");
   if (scene.positions) demand(isList(scene.positions, 2 * n) && scene.positions.every(Number.isFinite), "positions");
   return scene;
 }
@@ -33,7 +35,8 @@ export function checkFrame(scene, f) {
     demand(isList(f.values, scene.quantities.length), "values");
     for (const v of f.values) demand(v === null || isList(v, n) && v.every(isNumber), "values");
   }
-  for (const [name, size] of [["down", n], ["out", e], ["pulses", e]]) if (f[name]) demand(isList(f[name]) && f[name].every(i => isIndex(i, size)), name);
+  for (const [name, size] of [["down", n], ["liars", n], ["out", e], ["pulses", e]]) if (f[name]) demand(isList(f[name]) && f[name].every(i => isIndex(i, size)), name);
+  if (f.taps) demand(Number.isFinite(f.taps.step) && isIndex(f.taps.learner, scene.learners.length) && typeof f.taps.cells === "string" && f.taps.cells.length === 4 * Math.ceil(n * scene.taps.length / 3), "taps");
   for (const name of ["pos", "vel"]) if (f[name]) demand(isList(f[name], 2 * n) && f[name].every(Number.isFinite), name);
   if (f.links) demand(isList(f.links) && f.links.length <= 2000000 && f.links.every(l => isList(l, 2) && isIndex(l[0], n) && isIndex(l[1], n)), "links");
   for (const [name, size] of [["curves", scene.curves.length], ["counters", scene.counters.length], ["settings", scene.controls.length]]) if (f[name]) demand(isList(f[name], size) && f[name].every(isNumber), name);

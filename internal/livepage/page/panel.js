@@ -2,6 +2,7 @@
 // pinned node, words, and controls.
 
 import { byId, element, format } from "./model.js";
+import { phrase } from "./words.js";
 import * as graph from "./graph.js";
 
 let scene = null, send = null, settings = [];
@@ -36,7 +37,7 @@ function buildQuantities() {
 function buildLegend() {
   const list = byId("legend"), kinds = [...new Set(scene.marks.map(m => m.kind))];
   list.replaceChildren();
-  const add = (kind, text) => { const li = element("li", null, { class: kind }); li.append(element("i"), element("span", text)); list.append(li); };
+  const add = (kind, text) => { const li = element("li", null, { class: kind }), words = element("span"); words.append(...phrase(text)); li.append(element("i"), words); list.append(li); };
   for (const kind of kinds) add(kind === "source" || kind === "detector" ? kind : "other", kind);
   add("down", "down");
   if (scene.layout !== "none") add("link", "link");
@@ -70,6 +71,7 @@ function buildControls() {
   if (scene.controls.length === 0) return;
   if (!send) { if (byId("replay").hidden) box.append(element("span", "This page can be looked at only.", { class: "looking" })); return; }
   scene.controls.forEach((c, k) => {
+    if (c.knob) return; // see knobs.js
     switch (c.kind) {
       case "switch": case "button": box.append(button(c, k)); break;
       case "range": box.append(range(c, k)); break;

@@ -23,6 +23,7 @@ export async function begin(run, frames) {
   byId("replay").hidden = false;
   show(scene, null);
   byId("deck").hidden = byId("stage").hidden = false;
+  for (const w of words) curves.note(w);
   if (run.history?.t) curves.past(checkHistory(scene, run.history));
   if (run.story) retell(checkStory(scene, run.story));
   slider.max = Math.max(times.length - 1, 0);

@@ -6,6 +6,8 @@ import * as graph from "./graph.js";
 import * as curves from "./curves.js";
 import * as panel from "./panel.js";
 import * as hero from "./hero.js";
+import * as knobs from "./knobs.js";
+import * as heat from "./heat.js";
 import * as progress from "./progress.js";
 import * as stage from "./stage.js";
 import * as story from "./story.js";
@@ -22,6 +24,8 @@ export function show(s, send, play) {
   delete document.body.dataset.state;
   progress.forget();
   panel.begin(scene, send);
+  knobs.begin(scene, send);
+  heat.begin(scene);
   graph.begin(scene);
   graph.drawRamp();
   hero.begin(scene);
@@ -36,6 +40,8 @@ function put(f) {
   stage.take(f);
   graph.take(f);
   panel.take(f);
+  knobs.take(f);
+  heat.take(f);
   progress.take(scene, f.progress);
 }
 
@@ -57,6 +63,9 @@ export function at(f) { put(f); curves.at(f); }
 export function tell(s) { story.tell(s); }
 
 // For tests and the curious.
-globalThis.wdgnn = { stats: graph.stats, where: graph.where, pin: graph.pin, last, curves: curves.points, story: story.playing };
+globalThis.wdgnn = {
+  stats: graph.stats, where: graph.where, pin: graph.pin, last, scene: () => scene, curves: curves.points, marks: curves.marked, taps: heat.cellsNow,
+  story: story.playing,
+};
 
 setInterval(() => { if (graph.stats.fps > 0) byId("rate60").textContent = `${Math.round(graph.stats.fps)} frames/s · ${graph.stats.drawMs.toFixed(1)} ms each`; }, 1000);

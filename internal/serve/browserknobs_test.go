@@ -1,0 +1,143 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/wdgnn/wdgnn/internal/demo"
+)
+
+// demoing serves the page of a small demo that runs until the test ends.
+func demoing(t *testing.T) (url string) {
+	t.Helper()
+	l, err := demo.Demo{Seed: 12, Signals: 1000, Epochs: 6}.Live()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- l.Run(ctx, nil) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return showing(t, LiveConfig{Hub: l.Hub(), Control: true}).URL
+}
+
+// keys presses keys where the focus is.
+func (p *tab) keys(list ...string) {
+	p.t.Helper()
+	for _, k := range list {
+		p.do(chromedp.KeyEvent(k))
+	}
+}
+
+// focus puts the focus where Tab would.
+func (p *tab) focus(selector string) {
+	p.t.Helper()
+	evaluate[any](p, fmt.Sprintf(`document.querySelector(%q).focus({ focusVisible: true })`, selector))
+}
+
+// setting is the present value of a control in the page's script.
+func setting(name string) string {
+	return fmt.Sprintf(`(c => wdgnn.last.frame.settings[c.findIndex(o => o.name === %q)])(wdgnn.scene().controls)`, name)
+}
+
+// differ is by how much nodes of the map differ, as a share of what was learned.
+const differ = `(() => {
+	const { cells, columns } = wdgnn.taps(), n = cells.length / columns;
+	let all = 0, apart = 0;
+	for (let k = 0; k < columns; k++) {
+		let sum = 0;
+		for (let i = 0; i < n; i++) sum += cells[i * columns + k] / n;
+		for (let i = 0; i < n; i++) { all += cells[i * columns + k] ** 2; apart += (cells[i * columns + k] - sum) ** 2; }
+	}
+	return Math.sqrt(apart / Math.max(all, 1));
+})()`
+
+// Each knob is turned from the keyboard, the process does what it says, and it is seen
+// in the map of the taps, the curves and the marks.
+func TestPageKnobs(t *testing.T) {
+	p := newTab(t)
+	url := demoing(t)
+	p.open(url)
+	p.wait(`wdgnn.last.frame?.t > 0 && !document.getElementById("knobs").hidden && !document.getElementById("heat").hidden`)
+	p.slide("[data-control=speed]", 1000)
+
+	p.focus("#knob-drop")
+	p.keys(kb.End)
+	p.wait(setting("drop") + ` === 0.6 && wdgnn.last.frame.out.length > 200`)
+	p.wait(`/ of 384$/.test(document.querySelector("#knobs output[for=knob-drop]").textContent)`)
+	p.wait(`wdgnn.marks().some(m => m.text === wdgnn.last.frame.out.length + " links lost")`)
+
+	p.focus("[name=knob-learner][value='2']")
+	p.keys(kb.ArrowRight) // newton
+	p.wait(setting("learner") + ` === 3 && wdgnn.taps().learner === 3`)
+	p.wait(differ + ` > 0.8`) // own taps
+	p.focus("#knob-mixing")
+	p.keys(kb.End)
+	p.wait(setting("mixing") + ` === 1 && wdgnn.marks().some(m => m.text === "mixing 100 %")`)
+	p.wait(differ + ` < 0.3`) // consensus
+	p.wait(`/^One colour per column/.test(document.querySelector("#heat .caption").textContent)`)
+
+	p.focus("[name=knob-liar][value='0']")
+	p.keys(kb.ArrowRight, kb.ArrowRight) // about its taps
+	p.wait(setting("liar") + ` === 2 && wdgnn.last.frame.liars.length === 1`)
+	p.wait(`wdgnn.last.frame.curves[3] < wdgnn.last.frame.curves[0] - 20`) // newton, who mixes, and frozen
+	p.focus("[name=knob-defence][value='0']")
+	p.keys(kb.ArrowRight, kb.ArrowRight)
+	p.wait(setting("defence") + ` === 2 && wdgnn.marks().some(m => m.text === "defence: trimmed")`)
+
+	p.focus("#knob-told")
+	p.keys(kb.Home)
+	p.wait(setting("told") + ` === 0 && wdgnn.marks().some(m => m.text === "0 % of answers heard")`)
+
+	p.focus("#knobs [data-control=reset]")
+	p.keys(kb.Enter)
+	p.wait(setting("learner") + ` === 2 && ` + setting("mixing") + ` === 0 && ` + setting("told") + ` === 1 && ` + setting("liar") + ` === 0`)
+	p.wait(`document.querySelector("[name=knob-learner][value='2']").checked && document.querySelector("#knob-told").value === "1"`)
+	p.clean(url)
+}
+
+// A word is explained on hover and on focus, for those who listen too, until Escape.
+func TestPageWords(t *testing.T) {
+	p := newTab(t)
+	url := demoing(t)
+	p.open(url)
+	p.wait(`wdgnn.last.frame?.t > 0`)
+	shown := `!document.getElementById("wordtip").hidden && document.getElementById("wordtip").textContent`
+	for _, c := range []struct{ selector, word, want string }{
+		{"#knob-mixing", "mixing", "At 0 it keeps its own, at 1 all come to a consensus."},
+		{"[name=knob-learner][value='2']", "heard", "it never mixes"},
+		{"#heat dfn", "tap", "Taps are what is learned online."},
+		{"#charts .names [data-word=frozen]", "frozen", "It never learns again"},
+		{"#legend dfn[data-word=detector]", "detector", "A node that answers."},
+	} {
+		p.focus(c.selector)
+		p.wait(fmt.Sprintf(`(%s).includes(%q)`, shown, c.want))
+		described := evaluate[string](p, `document.getElementById(document.activeElement.getAttribute("aria-describedby")).textContent`)
+		if seen := evaluate[string](p, shown); seen != c.word+" "+described {
+			t.Errorf("%s: those who look read %q, those who listen %q", c.selector, seen, described)
+		}
+		p.keys(kb.Escape)
+		p.wait(`document.getElementById("wordtip").hidden`)
+	}
+	evaluate[any](p, `document.activeElement.blur()`)
+	evaluate[any](p, `document.querySelector("#knobs label[for=knob-told]").dispatchEvent(new PointerEvent("pointerover", { bubbles: true }))`)
+	p.wait(fmt.Sprintf(`(%s).includes("learns from these and from no other")`, shown))
+	evaluate[any](p, `document.querySelector("#knobs label[for=knob-told]").dispatchEvent(new PointerEvent("pointerout", { bubbles: true }))`)
+	p.wait(`document.getElementById("wordtip").hidden`)
+
+	p.focus("#heat canvas") // the map is read from tap to tap
+	p.keys(kb.ArrowDown, kb.ArrowRight, kb.ArrowRight)
+	p.wait(`/^node 0, community A.*: hop 0 for community C /.test(document.querySelector("#heat .cell").textContent)`)
+	p.keys(kb.Escape)
+	p.wait(`document.querySelector("#heat .cell").textContent === ""`)
+	p.clean(url)
+}
