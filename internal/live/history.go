@@ -27,6 +27,12 @@ func (h *history) add(f *Frame) {
 	if h.past.Curves == nil {
 		h.past.Curves, h.stride = make([]Numbers, len(f.Curves)), 1
 	}
+	if last := len(h.past.Times) - 1; last >= 0 && h.past.Times[last] == f.Time { // the same moment, seen again
+		for k, v := range f.Curves {
+			h.past.Curves[k][last] = v
+		}
+		return
+	}
 	h.seen++
 	if (h.seen-1)%h.stride != 0 {
 		return

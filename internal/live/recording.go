@@ -2,6 +2,7 @@ package live
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,6 +57,16 @@ func Open(dir string) (*Recording, error) {
 	if err := r.index(f); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("live: %s: %w", filepath.Join(dir, EventsName), err)
+	}
+	return r, nil
+}
+
+// Load reads a recording that a [Writer] wrote.
+func Load(text []byte) (*Recording, error) {
+	in := bytes.NewReader(text)
+	r := &Recording{Times: Numbers{}, Words: []Words{}, file: in}
+	if err := r.index(in); err != nil {
+		return nil, fmt.Errorf("live: %w", err)
 	}
 	return r, nil
 }

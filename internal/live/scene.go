@@ -32,6 +32,7 @@ type Scene struct {
 	Edges     [][2]int32 `json:"edges,omitempty"`     // links that may exist; frames say which are out
 	Marks     []Mark     `json:"marks,omitempty"`
 	Learners  []string   `json:"learners,omitempty"` // side by side; the first is what the others are compared with
+	Down      string     `json:"down,omitempty"`     // what a node is that Frame.Down names; empty means down, none that it names none
 
 	// Trials says that frames have trials: learners are shown on two networks side
 	// by side, the first of them on the left.
@@ -69,6 +70,9 @@ type Curve struct {
 	Learner int    `json:"learner"` // for its colour; -1 if it belongs to none
 	Unit    string `json:"unit,omitempty"`
 	Log     bool   `json:"log,omitempty"` // the chart's axis is logarithmic
+
+	// Recent is how much of the time the chart shows, up to now; 0 means all.
+	Recent float64 `json:"recent,omitempty"`
 
 	// Edge is EdgeLow or EdgeHigh of a curve that is an end of an interval: the
 	// two of a chart, low before high, are drawn as a band.
@@ -214,7 +218,7 @@ func (s *Scene) validate() error {
 func within(i, n int) bool { return i >= 0 && i < n }
 
 func (s *Scene) texts() []string {
-	list := slices.Concat([]string{s.Title, s.Task, s.Time}, s.Nodes, s.Learners)
+	list := slices.Concat([]string{s.Title, s.Task, s.Time, s.Down}, s.Nodes, s.Learners)
 	for _, q := range s.Quantities {
 		list = append(list, q.Name, q.Group, q.Unit)
 	}

@@ -56,7 +56,7 @@ function make(chart) {
   const options = {
     width: chart.holder.clientWidth || 300, height: chart.holder.clientHeight || 180, legend: { show: false }, padding: [marks.length > 0 ? room : 8, 14, 0, 0],
     cursor: { drag: { x: false, y: false }, points: { size: 6 } },
-    scales: { x: { time: false }, y: { distr: about.log ? 3 : 1 } },
+    scales: { x: { time: false, range: (u, low, high) => about.recent ? recently(about.recent, low, high) : [low, high] }, y: { distr: about.log ? 3 : 1 } },
     axes: [{ ...axis, size: 28 }, { ...axis, size: 58, grid: { ...axis.grid, filter: decades }, ticks: { ...axis.ticks, filter: decades }, values: (u, list) => list.map(v => v === null ? "" : label(v)) }],
     series: [{ label: scene.time }, ...chart.index.map(k => ({ label: scene.curves[k].name, stroke: () => learnerColor(scene.curves[k].learner), dash: learnerDash(scene.curves[k].learner), width: scene.curves[k].edge ? 0 : 2, points: { show: u => !scene.curves[k].edge && u.data[0].length < few, size: 5, fill: () => learnerColor(scene.curves[k].learner) }, spanGaps: false }))],
     bands: bands(chart),
@@ -64,6 +64,13 @@ function make(chart) {
   };
   chart.plot = new uPlot(options, data(chart), chart.holder);
   chart.plot.over.addEventListener("click", e => { if (sought) sought(chart.plot.posToVal(e.offsetX, "x")); });
+}
+
+// recently is the part of the time that a chart of the latest shows, up to the moment of
+// a replay.
+function recently(long, low, high) {
+  const to = Math.min(Math.max(mark ?? high, low + long), high);
+  return [Math.max(low, to - long), to];
 }
 
 // bands fills what is between the two ends of an interval.
@@ -158,7 +165,10 @@ export function add(f) {
 // at shows the numbers of a moment of a replay.
 export function at(f) {
   mark = f.t; latest = f.curves ?? null;
-  for (const c of charts) { read(c, null); c.plot?.redraw(false); }
+  for (const c of charts) {
+    read(c, null);
+    if (c.plot && scene.curves[c.index[0]].recent) c.plot.setData(data(c)); else c.plot?.redraw(false);
+  }
 }
 
 // later draws soon, and not more often than eyes can follow.

@@ -217,7 +217,7 @@ class Picture {
   // word says about a node what its colour says.
   word(i) {
     const q = scene.quantities[this.quantity], v = this.frame?.values?.[this.quantity]?.[i], said = this.shot?.trial.answers[this.learner]?.[i] ?? -1;
-    if (this.down[i]) return "down";
+    if (this.down[i]) return scene.down;
     if (q && v !== null && v !== undefined) return q.name + " " + format(v, q.unit);
     if (this.quantity < 0 && said >= 0) return `says community ${said + 1}, ${said === this.shot.trial.truth ? "which is right" : `which is wrong: it was ${this.shot.trial.truth + 1}`}`;
     return this.mark[i] || "";
@@ -333,7 +333,7 @@ export function numbersOf(i) {
   const list = [];
   if (!scene) return list;
   if (left.mark[i]) list.push(["role", left.mark[i]]);
-  list.push(["state", left.down[i] ? "down" : "up"]);
+  if (left.down[i] || scene.down === "down") list.push(["state", left.down[i] ? scene.down : "up"]);
   scene.quantities.forEach((q, k) => { const v = left.frame?.values?.[k]?.[i]; if (v !== null && v !== undefined) list.push([q.name, format(v, q.unit)]); });
   const vel = left.frame?.vel;
   if (vel) list.push(["speed", format(Math.hypot(vel[2 * i], vel[2 * i + 1]), "m/s")]);

@@ -10,8 +10,8 @@ function demand(ok, what) { if (!ok) throw new Error("malformed: " + what); }
 
 export function checkScene(s) {
   demand(s && typeof s === "object", "scene");
-  const scene = { title: "", about: "", task: "", time: "", layout: "none", nodes: [], groups: null, positions: null, edges: [], marks: [], learners: [], trials: false, quantities: [], curves: [], counters: [], controls: [], taps: [], ...drop(s) };
-  for (const name of ["title", "about", "task", "time", "layout"]) demand(isText(scene[name]), name);
+  const scene = { title: "", about: "", task: "", time: "", down: "down", layout: "none", nodes: [], groups: null, positions: null, edges: [], marks: [], learners: [], trials: false, quantities: [], curves: [], counters: [], controls: [], taps: [], ...drop(s) };
+  for (const name of ["title", "about", "task", "time", "down", "layout"]) demand(isText(scene[name]), name);
   for (const name of ["nodes", "edges", "marks", "learners", "quantities", "curves", "counters", "controls", "taps"]) demand(isList(scene[name]), name);
   const n = scene.nodes.length;
   demand(n <= 200000 && scene.edges.length <= 2000000, "size");

@@ -39,7 +39,7 @@ function buildLegend() {
   list.replaceChildren();
   const add = (kind, text) => { const li = element("li", null, { class: kind }), words = element("span"); words.append(...phrase(text)); li.append(element("i"), words); list.append(li); };
   for (const kind of kinds) add(kind === "source" || kind === "detector" ? kind : "other", kind);
-  add("down", "down");
+  if (scene.down !== "none") add("down", scene.down);
   if (scene.layout !== "none") add("link", "link");
   if (scene.layout === "fixed") add("lost", "lost link");
   if (scene.quantities.some(q => q.group && q.high > q.low)) add("ring", "ring: learners side by side");

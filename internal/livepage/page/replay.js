@@ -9,6 +9,7 @@ import * as panel from "./panel.js";
 const chunk = 100, most = 40; // frames fetched together, and such pieces kept
 const rate = 10; // frames per second of a recording whose time is not in seconds
 const jump = 40; // frames, from which on trails begin anew
+const finished = ["train", "online", "backtest"]; // of which people want to see the end first
 const slider = byId("slider"), play = byId("play");
 let scene = null, read = null, times = [], due = [], words = [], at = 0, clock = 0, playing = false, before = null, said = -1;
 const pieces = new Map(), under = new Map();
@@ -28,7 +29,7 @@ export async function begin(run, frames) {
   if (run.story) retell(checkStory(scene, run.story));
   slider.max = Math.max(times.length - 1, 0);
   status("live", `replay · ${format(times.length)} frames` + (run.skipped ? ` · ${format(run.skipped)} lines could not be read` : ""));
-  await go(0);
+  await go(finished.includes(scene.task) ? times.length - 1 : 0);
 }
 
 // piece fetches the frames around one.
