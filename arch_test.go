@@ -108,6 +108,7 @@ const rules = `
 	                      internal/snapshot
 	internal/live       : modelfile
 	internal/livepage   : internal/live
+	internal/runview    : graph train modelfile internal/config internal/lifecycle internal/live internal/rundir
 	internal/serve      : scenario/movies internal/recommend internal/live internal/livepage internal/hostname
 	internal/perf       : mat graph gnn loss optim random train rule online scenario/flocking
 	bench/report        : internal/perf internal/section bench/agents
@@ -141,7 +142,7 @@ const shell = `
 	internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents internal/reproduce/traffic
 	internal/flock internal/journal
 	internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report bench/agents bench/soak doc/answers doc/check
-	doc/report doc/screenshots doc/site doc/site/worker examples/tiny examples/forecast cmd/wdgnn
+	doc/report doc/screenshots doc/site doc/site/worker examples/tiny examples/forecast internal/runview cmd/wdgnn
 `
 
 // outside says which modules beside the standard library a package may use;

@@ -33,7 +33,7 @@ import (
 // Names of the files.
 const (
 	ConfigName      = "config.yaml"
-	metricsName     = "metrics.jsonl"
+	MetricsName     = "metrics.jsonl"
 	CheckpointName  = "checkpoint.json"
 	ModelName       = "model.safetensors"
 	AdaptedName     = "adapted.safetensors"
@@ -81,7 +81,7 @@ func create(path string, replace bool, files ...string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return nil, fmt.Errorf("run folder: %w", err)
 	}
-	for _, name := range slices.Concat([]string{ResultName}, files, []string{metricsName}) { // the claim of completion first
+	for _, name := range slices.Concat([]string{ResultName}, files, []string{MetricsName}) { // the claim of completion first
 		switch _, err := os.Stat(d.Path(name)); {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
@@ -115,7 +115,7 @@ func reopen(path, needed string) (*Dir, error) {
 }
 
 func (d *Dir) openMetrics() error {
-	f, err := os.OpenFile(d.Path(metricsName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(d.Path(MetricsName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return fmt.Errorf("run folder: %w", err)
 	}
@@ -185,7 +185,7 @@ func (d *Dir) Finished() bool {
 // a crash there may be lines of epochs that the checkpoint does not know, and
 // half a line.
 func (d *Dir) Trim(keep func(line []byte) bool) error {
-	text, err := os.ReadFile(d.Path(metricsName))
+	text, err := os.ReadFile(d.Path(MetricsName))
 	if err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}
@@ -200,7 +200,7 @@ func (d *Dir) Trim(keep func(line []byte) bool) error {
 	if good == len(text) {
 		return nil
 	}
-	if err := os.Truncate(d.Path(metricsName), int64(good)); err != nil {
+	if err := os.Truncate(d.Path(MetricsName), int64(good)); err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}
 	return nil

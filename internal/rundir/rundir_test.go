@@ -24,7 +24,7 @@ func write(t *testing.T, d *Dir, epochs ...int) {
 
 func metrics(t *testing.T, d *Dir) string {
 	t.Helper()
-	text, err := os.ReadFile(d.Path(metricsName))
+	text, err := os.ReadFile(d.Path(MetricsName))
 	if err != nil {
 		t.Fatal(err)
 	}
