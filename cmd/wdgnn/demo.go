@@ -72,9 +72,7 @@ that runs all nodes. wdgnn swarm up does the same with more to choose from.`,
 	}
 	c.page.flag = "--page"
 	c.page.flags(cmd.Flags())
-	cmd.Flags().StringVar(&c.page.address, "page", "",
-		"show a page at this `address` and go on until Ctrl-C (default of --page alone "+pageAddress+")")
-	cmd.Flags().Lookup("page").NoOptDefVal = pageAddress
+	c.page.pageFlag(cmd.Flags(), "show a page at this `address` and go on until Ctrl-C")
 	cmd.Flags().StringVar(&c.record, "record", "", "with --page: `folder` that keeps what was shown")
 	cmd.Flags().Uint64Var(&c.seed, "seed", reproduceSeed,
 		"root of every random stream, the network included; networks differ in how hard they are")

@@ -17,6 +17,7 @@ import (
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/internal/rundir"
+	"github.com/wdgnn/wdgnn/internal/runview"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/rule"
@@ -35,6 +36,8 @@ type OnlineCommand struct {
 	anyUnits      bool
 	quiet         bool
 	json          bool
+	page          page
+	speed         float64 // steps a second, for people who watch
 }
 
 func (c *OnlineCommand) command() *cobra.Command {
@@ -45,6 +48,7 @@ func (c *OnlineCommand) command() *cobra.Command {
 		Example: `  wdgnn init first && wdgnn train first/config.yaml
   wdgnn online first/run/model.safetensors first/config.yaml
   wdgnn online --resume first/online                             after Ctrl-C
+  wdgnn online first/run/model.safetensors first/config.yaml --out watched --page --speed 20
   wdgnn online first/online/adapted.safetensors tomorrow.yaml    the next stream
   wdgnn online first/run/model.safetensors first/config.yaml --out again --json | jq .online.accuracy
   wdgnn online roads/run/model.safetensors roads/config.yaml --json | jq .forecast.horizons    of forecasts`,
@@ -76,6 +80,9 @@ func (c *OnlineCommand) command() *cobra.Command {
 	cmd.Flags().BoolVar(&c.anyUnits, "any-units", false, "of forecasts: take readings that are far outside what training saw")
 	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "show no progress")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print the result as one JSON object")
+	c.page.runFlags(cmd)
+	cmd.Flags().Float64Var(&c.speed, "speed", runview.Fastest,
+		fmt.Sprintf("with --page: steps a `second`, for people who watch; %d is as fast as it goes", runview.Fastest))
 	return cmd
 }
 
@@ -137,6 +144,9 @@ compared.npy, what the model as trained, a ridge regression, the season before a
 the last value say, T×N×C×4; truth.npy, what came true, T×N; and charts of a typical
 sensor and the worst. Sensors that cannot be believed, and newcomers, are announced.
 
+With --page the run shows itself in a browser, frozen and online in one chart, and
+those who watch may pause it; wdgnn view shows it afterwards.
+
 predict, eval, inspect and online itself take the adapted model; online goes on
 from where it is. Ctrl-C stops between two steps and keeps what was done.
 doc/config.md lists every key.`
@@ -148,6 +158,7 @@ type onlineRun struct {
 	dir   *rundir.Dir
 	saved time.Time
 	pause time.Duration // between two saves
+	view  *onlinePage   // nil without a page
 }
 
 // Run plays the stream.
@@ -164,7 +175,14 @@ func (c *OnlineCommand) Run(ctx context.Context) error {
 	if err != nil || done {
 		return during("online", err)
 	}
-	return r.play(ctx)
+	if r.view, err = openOnlinePage(&c.page, c.Stderr, r.run, r.dir.Path(""), c.speed); err != nil {
+		return during("online", err)
+	}
+	defer r.view.base().close()
+	if err = r.play(ctx); r.run.State.At < r.run.Stream.Steps {
+		return err
+	}
+	return errors.Join(err, r.view.base().stay(ctx))
 }
 
 func (r *onlineRun) close() {
@@ -369,7 +387,10 @@ func (r *onlineRun) play(ctx context.Context) error {
 			show.step(step)
 			show.news(step.News)
 		}
-		return r.dir.Append(step)
+		if err := r.dir.Append(step); err != nil {
+			return err
+		}
+		return r.view.step(ctx, step)
 	})
 	show.end()
 	if saveErr := r.save(); saveErr != nil {
@@ -386,6 +407,7 @@ func (r *onlineRun) play(ctx context.Context) error {
 	if err := r.dir.WriteJSON(rundir.ResultName, result); err != nil {
 		return during("online", err)
 	}
+	r.view.base().end(outcome(result)...)
 	return r.print(result)
 }
 
@@ -442,6 +464,7 @@ func (r *onlineRun) saveForecasts() error {
 func (r *onlineRun) stopped(err error) error {
 	state := &r.run.State
 	fmt.Fprintf(r.Stderr, "stopped after %d of %d steps; the model so far is in %s\n", state.At, state.Length, r.dir.Path(rundir.AdaptedName))
+	r.view.base().end(fmt.Sprintf("Stopped after %d of %d steps: %v.", state.At, state.Length, inWords(err)))
 	try := "wdgnn online --resume " + r.dir.Path("")
 	if errors.Is(err, online.ErrDiverged) {
 		try = calmer(&r.run.Rule) + "; and --force"

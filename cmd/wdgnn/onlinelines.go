@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -55,6 +56,34 @@ func (r *onlineRun) printResult(result *lifecycle.OnlineResult) error {
 	}
 	w.printf("model        %s\n", r.dir.Path(rundir.AdaptedName))
 	return w.err
+}
+
+// outcome says in a few sentences what came out of a run, for those who watch.
+func outcome(r *lifecycle.OnlineResult) []string {
+	list := []string{fmt.Sprintf("All %d steps are played.", r.Steps)}
+	if r.Gate != nil {
+		list = append(list, r.Gate.String()+".")
+	}
+	switch {
+	case r.Online.Accuracy != nil:
+		list = append(list, fmt.Sprintf("Right answers: online %.1f %%, frozen %.1f %%.", 100**r.Online.Accuracy, 100**r.Frozen.Accuracy))
+	case r.Forecast != nil:
+		list = append(list, fmt.Sprintf("Mean absolute error: online %.4g, frozen %.4g %s.", r.Online.Cost, r.Frozen.Cost, r.Forecast.Unit))
+	default:
+		list = append(list, fmt.Sprintf("Mean cost: online %.4g, frozen %.4g.", r.Online.Cost, r.Frozen.Cost))
+	}
+	if r.Warning != "" {
+		list = append(list, r.Warning+".")
+	}
+	return list
+}
+
+// inWords says why a run ended early.
+func inWords(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "somebody pressed Ctrl-C"
+	}
+	return err.Error()
 }
 
 // printForecasts says how forecasts turned out.

@@ -29,10 +29,15 @@ type page struct {
 
 // flags adds what every command with a page has.
 func (p *page) flags(f *pflag.FlagSet) {
+	p.access(f)
+	f.StringVar(&p.results, "results", defaultResults, "folder of wdgnn reproduce, whose tables the page shows too")
+}
+
+// access adds the flags that say who may look at a page, and who may touch it.
+func (p *page) access(f *pflag.FlagSet) {
 	f.StringVar(&p.tokenFile, "token-file", "",
 		"file with the token that the page asks for; an address that other machines can reach needs one")
 	f.BoolVar(&p.control, "allow-control", false, "let other machines control the run, not only look at it")
-	f.StringVar(&p.results, "results", defaultResults, "folder of wdgnn reproduce, whose tables the page shows too")
 }
 
 const defaultResults = "reproduce"

@@ -17,6 +17,7 @@ import (
 	"github.com/wdgnn/wdgnn/internal/dataset"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/internal/rundir"
+	"github.com/wdgnn/wdgnn/internal/runview"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/train"
 )
@@ -31,6 +32,7 @@ type TrainCommand struct {
 	force   bool
 	quiet   bool
 	json    bool
+	page    page
 }
 
 func (c *TrainCommand) command() *cobra.Command {
@@ -46,10 +48,12 @@ configuration calls out:
   checkpoint.json     where to resume
   config.yaml         the configuration, with paths as seen from there
 
-Ctrl-C stops and keeps what was done. doc/config.md lists every key.`,
+With --page the run shows itself in a browser: loss and validation by epoch, and how
+long it will take. Ctrl-C stops and keeps what was done. doc/config.md lists every key.`,
 		Example: `  wdgnn init first && wdgnn train first/config.yaml
   wdgnn train first/config.yaml --resume        after Ctrl-C, or with more --epochs
   wdgnn train first/config.yaml --seed 2 --out first/second
+  wdgnn train first/config.yaml --force --page
   wdgnn train first/config.yaml --force --json | jq .test.accuracy`,
 		Args: arguments("CONFIG.yaml"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,6 +70,7 @@ Ctrl-C stops and keeps what was done. doc/config.md lists every key.`,
 	cmd.Flags().BoolVar(&c.force, "force", false, "replace the run that is in the folder")
 	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "show no progress")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print the result as one JSON object")
+	c.page.runFlags(cmd)
 	return cmd
 }
 
@@ -110,7 +115,24 @@ func (c *TrainCommand) Run(ctx context.Context) error {
 	if err != nil || done {
 		return err
 	}
-	return r.run(ctx)
+	if err := r.show(); err != nil {
+		return during("train", err)
+	}
+	defer r.view.base().close()
+	if err := r.run(ctx); err != nil {
+		return err
+	}
+	return during("train", r.view.base().stay(ctx))
+}
+
+// show opens the page, if one is asked for.
+func (r *trainRun) show() (err error) {
+	about := runview.Training{Title: runview.TrainingTitle(r.dir.Path("")), Epochs: r.t.Epochs()}
+	if r.t.Data.Valid.Samples > 0 {
+		about.Select = r.cfg.Select()
+	}
+	r.view, err = openTrainPage(&r.page, r.Stderr, about, r.dir.Path(""))
+	return err
 }
 
 // hint returns what an error itself says to try, or else what the command does.
@@ -169,6 +191,7 @@ type trainRun struct {
 	now   checkpoint // State is where to resume; nil at the start
 	saved time.Time
 	began time.Time
+	view  *trainPage // nil without a page
 }
 
 func (r *trainRun) close() {
@@ -284,13 +307,13 @@ func (r *trainRun) run(ctx context.Context) error {
 		if !r.quiet {
 			show.epoch(e)
 		}
-		return r.afterEpoch(e)
+		return errors.Join(r.afterEpoch(e), r.view.epoch(e))
 	}, func(s train.Step) error {
 		if !r.quiet {
 			show.step(s)
 		}
 		r.now.Seconds = before + time.Since(r.began).Seconds()
-		return r.checkpoint(s)
+		return errors.Join(r.checkpoint(s), r.view.step(s))
 	})
 	show.end()
 	r.now.Seconds = before + time.Since(r.began).Seconds()
@@ -312,6 +335,7 @@ func (r *trainRun) run(ctx context.Context) error {
 	if err := r.dir.WriteJSON(rundir.ResultName, result); err != nil {
 		return during("train", err)
 	}
+	r.view.base().end(scored(result)...)
 	if result.Sharing != nil && !r.quiet {
 		fmt.Fprintf(r.Stderr, "online: %s\n", lifecycle.SharingLine(result.Sharing))
 	}
@@ -349,6 +373,7 @@ func (r *trainRun) save() error {
 // stopped says what is left after training ended early, and what to do.
 func (r *trainRun) stopped(trained train.Result, err error) error {
 	fmt.Fprintf(r.Stderr, "stopped after %d epochs; the best model so far is in %s\n", trained.Epochs, r.dir.Path(rundir.ModelName))
+	r.view.base().end(fmt.Sprintf("Stopped after %d epochs: %s.", trained.Epochs, inWords(err)))
 	try := fmt.Sprintf("wdgnn train %s --resume", r.config)
 	if errors.Is(err, train.ErrDiverged) {
 		try = "a smaller train.adam.step_size, or train.clip_norm: 1, and --force"

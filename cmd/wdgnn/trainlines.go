@@ -27,6 +27,20 @@ func (l *lines) horizons(r *lifecycle.TrainingResult) {
 	}
 }
 
+// scored says in a few sentences how well a model does, for those who watch.
+func scored(r *lifecycle.TrainingResult) []string {
+	list := []string{fmt.Sprintf("Trained %d epochs.", r.Epochs)}
+	for _, part := range []struct {
+		name  string
+		score *lifecycle.Score
+	}{{"Validation", r.Valid}, {"Test", r.Test}} {
+		if part.score != nil {
+			list = append(list, fmt.Sprintf("%s: %s.", part.name, part.score))
+		}
+	}
+	return list
+}
+
 // off writes a mean absolute error; a dash where nothing was judged.
 func off(s *forecast.Score) string {
 	if s == nil || s.Count == 0 {

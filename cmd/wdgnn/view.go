@@ -11,6 +11,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/internal/live"
 	"github.com/wdgnn/wdgnn/internal/livepage"
+	"github.com/wdgnn/wdgnn/internal/runview"
 	"github.com/wdgnn/wdgnn/internal/serve"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
@@ -30,7 +31,8 @@ func (c *ViewCommand) command() *cobra.Command {
 		Long: `Serves a page that shows what is in the folder of a run:
 
   events.jsonl    of a run that was recorded: everything, with a time slider
-  metrics.jsonl   of wdgnn train and wdgnn online: the curves
+  metrics.jsonl   of wdgnn train and wdgnn online: curves, the network, what happened
+  origin1, …      of wdgnn backtest: ways to forecast, side by side
   result.json     of wdgnn reproduce, here or in folders below: tables and figures
 
 It goes on until Ctrl-C. With --export it serves nothing: the page and the run go
@@ -39,6 +41,7 @@ this program and without a network.`,
 		Example: `  wdgnn demo --page --record run
   wdgnn view run
   wdgnn view run --export run.html
+  wdgnn view first/online
   wdgnn view reproduce`,
 		Args: arguments("FOLDER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,7 +58,7 @@ this program and without a network.`,
 
 // Run serves the page until ctx ends, or exports it.
 func (c *ViewCommand) Run(ctx context.Context, dir string) error {
-	recording, err := live.Open(dir)
+	recording, err := runview.Open(dir)
 	if err == nil && c.export != "" {
 		defer recording.Close()
 		return c.save(recording)

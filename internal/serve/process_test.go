@@ -89,6 +89,12 @@ func skipEmulated(t *testing.T) {
 // launch starts wdgnn serve and waits until it serves.
 func launch(t *testing.T, args ...string) *process {
 	t.Helper()
+	return launchUntil(t, address, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
+}
+
+// launchUntil starts the program and waits until it says where it serves.
+func launchUntil(t *testing.T, address *regexp.Regexp, args ...string) *process {
+	t.Helper()
 	skipEmulated(t)
 	built = true
 	path, err := binary()
@@ -96,7 +102,7 @@ func launch(t *testing.T, args ...string) *process {
 		t.Fatal(err)
 	}
 	p := &process{
-		command: exec.Command(path, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...),
+		command: exec.Command(path, args...),
 		client:  &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: time.Minute},
 		ended:   make(chan error, 1), log: &tail{},
 	}
@@ -104,6 +110,7 @@ func launch(t *testing.T, args ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.command.Stdout = p.command.Stderr
 	if err := p.command.Start(); err != nil {
 		t.Fatal(err)
 	}

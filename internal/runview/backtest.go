@@ -1,0 +1,152 @@
+package runview
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/wdgnn/wdgnn/internal/lifecycle"
+	"github.com/wdgnn/wdgnn/internal/live"
+	"github.com/wdgnn/wdgnn/internal/rundir"
+)
+
+// errNoBacktest says that a folder holds none.
+var errNoBacktest = errors.New("no backtest")
+
+// compared are the ways to forecast that a backtest puts side by side: where their
+// numbers stand among those of forecasts.compared, -1 for the run's own.
+var compared = []struct {
+	name string
+	at   int
+}{
+	{lifecycle.MethodFrozen, 0},
+	{lifecycle.MethodOnline, -1},
+	{lifecycle.MethodRidge, 1},
+	{lifecycle.MethodSeason, 2},
+	{lifecycle.MethodLast, 3},
+}
+
+// openBacktest replays a backtest: one origin after the other, with a gap between two.
+func openBacktest(dir string) (*live.Recording, error) {
+	text, err := os.ReadFile(filepath.Join(dir, rundir.ResultName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errNoBacktest
+	}
+	var result lifecycle.BacktestResult
+	if err != nil || json.Unmarshal(text, &result) != nil || len(result.Origins) == 0 || result.Origins[0].Result == nil {
+		return nil, errNoBacktest
+	}
+	b := &backtest{result: &result, scene: backtestScene(dir, &result)}
+	w, err := live.NewWriter(&b.text, b.scene)
+	if err != nil {
+		return nil, fmt.Errorf("runview: %w", err)
+	}
+	for k := range result.Origins {
+		f, err := readForecasts(filepath.Join(dir, fmt.Sprintf("origin%d", k+1)))
+		if err != nil {
+			return nil, fmt.Errorf("runview: origin %d: %w", k+1, err)
+		}
+		if err := b.play(w, k, f); err != nil {
+			return nil, fmt.Errorf("runview: origin %d: %w", k+1, err)
+		}
+	}
+	return load(&b.text, 0)
+}
+
+// backtest is a backtest that is written as a recording.
+type backtest struct {
+	result *lifecycle.BacktestResult
+	scene  live.Scene
+	text   bytes.Buffer
+	time   int // steps so far
+}
+
+func backtestWindow(r *lifecycle.BacktestResult) int {
+	steps := 0
+	for _, o := range r.Origins {
+		steps += o.Played
+	}
+	return windowOf(steps / len(r.Origins))
+}
+
+func backtestScene(dir string, r *lifecycle.BacktestResult) live.Scene {
+	s := live.Scene{
+		Title: title("Backtest", dir), Task: "backtest", Time: "step", Layout: live.LayoutNone,
+		About: "At each origin a model was trained on all that came before, and then met what followed: " +
+			"ways to forecast, side by side, judged by what came true.",
+	}
+	for _, m := range compared {
+		s.Learners = append(s.Learners, m.name)
+	}
+	for _, h := range r.Origins[0].Result.Horizons {
+		chart := fmt.Sprintf("%s ahead: mean absolute error, last %d steps", h.Ahead, backtestWindow(r))
+		if r.Unit != "" {
+			chart += ", " + r.Unit
+		}
+		for l, m := range compared {
+			s.Curves = append(s.Curves, live.Curve{Name: m.name, Chart: chart, Learner: l})
+		}
+	}
+	return s
+}
+
+// play writes the frames of the k-th origin.
+func (b *backtest) play(w *live.Writer, k int, f forecasts) error {
+	o := &b.result.Origins[k]
+	horizons, sensors := o.Result.Horizons, len(o.Result.Sensors)
+	if sensors == 0 || len(f.truth)%sensors != 0 {
+		return fmt.Errorf("%d truths of %d sensors", len(f.truth), sensors)
+	}
+	if err := w.Say(float64(b.time), "Origin %d: %s, after %d steps of training.", k+1, o.Origin, o.Trained); err != nil {
+		return err
+	}
+	windows := make([]*window, len(b.scene.Curves))
+	for c := range windows {
+		windows[c] = newWindow(backtestWindow(b.result))
+	}
+	for t := range len(f.truth) / sensors {
+		frame := &live.Frame{Time: float64(b.time)}
+		for c, h := range horizons {
+			for l, m := range compared {
+				sum, count := f.off(t, c, len(horizons), h.Steps, sensors, m.at)
+				at := windows[c*len(compared)+l]
+				at.add(sum, count)
+				frame.Curves = append(frame.Curves, at.mean())
+			}
+		}
+		if err := w.Frame(frame); err != nil {
+			return err
+		}
+		b.time++
+	}
+	gap := &live.Frame{Time: float64(b.time)}
+	for range b.scene.Curves {
+		gap.Curves = append(gap.Curves, math.NaN())
+	}
+	b.time++
+	return w.Frame(gap)
+}
+
+// off returns the sum of the absolute errors of forecasts that came due at row t, at
+// the c-th of all horizons, h steps ahead, and how many there are.
+func (f *forecasts) off(t, c, horizons, h, sensors, method int) (sum, count float64) {
+	for i := range sensors {
+		at := ((t-h)*sensors+i)*horizons + c
+		if t < h || at >= len(f.said) || (at+1)*others > len(f.compared) {
+			continue
+		}
+		said := f.said[at]
+		if method >= 0 {
+			said = f.compared[at*others+method]
+		}
+		if off := math.Abs(float64(said - f.truth[t*sensors+i])); off-off == 0 {
+			sum, count = sum+off, count+1
+		}
+	}
+	return sum, count
+}
