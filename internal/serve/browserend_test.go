@@ -30,7 +30,8 @@ func TestPageTrueToTime(t *testing.T) {
 	if got := p.text("#progresswords"); got != "29 of 100 s, 75 s left" {
 		t.Errorf("progress is %q", got)
 	}
-	if gap := evaluate[[]int](p, `wdgnn.curves.values(1).map((v, i) => v === null ? i : -1).filter(i => i >= 0)`); len(gap) != 10 || gap[0] != 10 {
+	gap := evaluate[[]int](p, `wdgnn.curves.values(1).map((v, i) => v === null ? i : -1).filter(i => i >= 0)`)
+	if len(gap) != 10 || gap[0] != 10 {
 		t.Errorf("the gap is at %d, want 10 to 19", gap)
 	}
 
@@ -44,7 +45,8 @@ func TestPageTrueToTime(t *testing.T) {
 	f.Settings = make(live.Numbers, len(hub.Scene().Controls))
 	f.Settings[0] = 1 // paused
 	publish(t, hub, f)
-	p.wait(`document.getElementById("tip").textContent.includes("0.125") && document.querySelector("[data-control=pause]").textContent === "Go on"`)
+	p.wait(`document.getElementById("tip").textContent.includes("0.125") &&
+		document.querySelector("[data-control=pause]").textContent === "Go on"`)
 	if before == p.text("#tip") {
 		t.Errorf("the numbers of the node stay %q", before)
 	}
