@@ -63,10 +63,10 @@ func openPage(p *page, out io.Writer, s live.Scene) (*runPage, error) {
 }
 
 // offer shows a frame of the run and says what happened.
-func (p *runPage) offer(f *live.Frame, words []string) error {
+func (p *runPage) offer(f *live.Frame, words []live.Words) error {
 	p.latest = f
-	for _, said := range words {
-		p.hub.Say(f.Time, "%s", said)
+	for _, w := range words {
+		p.hub.Mark(w.Time, w.Mark, "%s", w.Text)
 	}
 	return p.hub.Offer(f)
 }

@@ -33,8 +33,11 @@ func (v *Writer) Frame(f *Frame) error {
 
 // Say adds words.
 func (v *Writer) Say(at float64, format string, args ...any) error {
-	return v.line(kindWords, Words{Time: at, Text: fmt.Sprintf(format, args...)})
+	return v.Tell(Words{Time: at, Text: fmt.Sprintf(format, args...)})
 }
+
+// Tell adds words that may be marked.
+func (v *Writer) Tell(w Words) error { return v.line(kindWords, w) }
 
 func (v *Writer) line(kind string, value any) error {
 	text, err := json.Marshal(map[string]any{kind: value})

@@ -102,7 +102,8 @@ func (b *backtest) play(w *live.Writer, k int, f forecasts) error {
 	if sensors == 0 || len(f.truth)%sensors != 0 {
 		return fmt.Errorf("%d truths of %d sensors", len(f.truth), sensors)
 	}
-	if err := w.Say(float64(b.time), "Origin %d: %s, after %d steps of training.", k+1, o.Origin, o.Trained); err != nil {
+	words := fmt.Sprintf("Origin %d: %s, after %d steps of training.", k+1, o.Origin, o.Trained)
+	if err := w.Tell(live.Words{Time: float64(b.time), Text: words, Mark: o.Origin}); err != nil {
 		return err
 	}
 	windows := make([]*window, len(b.scene.Curves))

@@ -130,7 +130,7 @@ func replayOnline(dir string, steps []lifecycle.OnlineStep, skipped int) (*live.
 			err = w.Frame(f)
 		}
 		for _, said := range words {
-			err = errors.Join(err, w.Say(f.Time, "%s", said))
+			err = errors.Join(err, w.Tell(said))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("runview: %w", err)
@@ -237,7 +237,7 @@ func replayTraining(dir string, epochs []train.Epoch, skipped int) (*live.Record
 			err = w.Frame(f)
 		}
 		for _, said := range words {
-			err = errors.Join(err, w.Say(f.Time, "%s", said))
+			err = errors.Join(err, w.Tell(said))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("runview: %w", err)

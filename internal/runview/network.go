@@ -105,11 +105,13 @@ type nodes struct {
 	open     live.Floats // by node: 1 if it answers with what it learned; nil without gates
 	doubted  map[int]bool
 	lastDown []int32
+	lastOut  int // links that were out; -1 before the first step
+	changes  int // of links so far
 }
 
 func newNodes(a *About) *nodes {
 	w := a.Network
-	n := &nodes{network: w, classes: a.Classes, errors: a.Errors, doubted: map[int]bool{}, lastDown: []int32{}}
+	n := &nodes{network: w, classes: a.Classes, errors: a.Errors, doubted: map[int]bool{}, lastDown: []int32{}, lastOut: -1}
 	steps := windowOf(a.Steps)
 	for l := range learners {
 		n.right[l] = newTallies(len(w.Read), steps)
@@ -197,6 +199,26 @@ func (n *nodes) take(s lifecycle.OnlineStep, f *live.Frame) {
 		f.Out = n.network.Out(s.Step)
 	}
 }
+
+// linked says that links changed at a step.
+func (n *nodes) linked(step int) (w live.Words) {
+	if n.network.Out == nil {
+		return w
+	}
+	out, before := len(n.network.Out(step)), n.lastOut
+	n.lastOut = out
+	if out == before || before < 0 {
+		return w
+	}
+	w = live.Words{Time: float64(step), Text: fmt.Sprintf("%d of %d links are out from now on.", out, len(n.network.Links)), Mark: "links change"}
+	if n.changes++; n.changes > mostMarked { // of links that change all the time
+		w.Mark = ""
+	}
+	return w
+}
+
+// mostMarked is how many changes of links are marked at the axis of time.
+const mostMarked = 10
 
 // turn follows gates and sensors that are not believed.
 func (n *nodes) turn(s lifecycle.OnlineStep, f *live.Frame) {

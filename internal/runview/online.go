@@ -139,7 +139,7 @@ func (o *Online) counters(s *live.Scene) {
 }
 
 // Take returns the frame of a line, and what happened, in words.
-func (o *Online) Take(s lifecycle.OnlineStep) (*live.Frame, []string) {
+func (o *Online) Take(s lifecycle.OnlineStep) (*live.Frame, []live.Words) {
 	o.judge(s)
 	f := &live.Frame{Time: float64(s.Step)}
 	if o.about.Classes {
@@ -206,19 +206,30 @@ func (o *Online) told(s lifecycle.OnlineStep, v float64) float64 {
 }
 
 // words says what is new at a step.
-func (o *Online) words(s lifecycle.OnlineStep) (list []string) {
+func (o *Online) words(s lifecycle.OnlineStep) (list []live.Words) {
+	at := float64(s.Step)
+	if o.nodes != nil {
+		if w := o.nodes.linked(s.Step); w.Text != "" {
+			list = append(list, w)
+		}
+	}
 	for _, n := range s.News {
-		list = append(list, n.String())
+		list = append(list, live.Words{Time: at, Text: n.String(), Mark: n.Sensor + " " + newsMarks[n.What]})
 	}
 	for _, turned := range []struct {
 		nodes []int
 		how   string
 	}{{s.Opened, "with what was learned"}, {s.Closed, "as trained"}} {
 		if len(turned.nodes) > 0 {
-			list = append(list, fmt.Sprintf("%s from now on %s.", answering(turned.nodes), turned.how))
+			list = append(list, live.Words{Time: at, Text: fmt.Sprintf("%s from now on %s.", answering(turned.nodes), turned.how)})
 		}
 	}
 	return list
+}
+
+// newsMarks are what stands at the axis of time when something is new of a sensor.
+var newsMarks = map[string]string{
+	lifecycle.NewsBroken: "not believed", lifecycle.NewsBack: "believed again", lifecycle.NewsJoined: "joined",
 }
 
 // mostNamed is how many nodes are named in a sentence.

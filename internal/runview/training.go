@@ -63,7 +63,7 @@ func (t *Training) scoreUnit() string {
 }
 
 // Take returns the frame of an epoch, and what happened, in words.
-func (t *Training) Take(e train.Epoch) (*live.Frame, []string) {
+func (t *Training) Take(e train.Epoch) (*live.Frame, []live.Words) {
 	f := &live.Frame{Time: float64(e.Index), Curves: live.Numbers{e.Loss}, Counters: live.Numbers{float64(e.Index), round(e.Loss)}}
 	if t.Select != "" {
 		score, best := math.NaN(), math.NaN()
@@ -77,7 +77,8 @@ func (t *Training) Take(e train.Epoch) (*live.Frame, []string) {
 	}
 	f.Curves = append(f.Curves, e.GradNorm)
 	if e.Restarts {
-		return f, []string{fmt.Sprintf("Epoch %d: every unit of the deep part is dead; training starts anew from other values.", e.Index)}
+		words := fmt.Sprintf("Epoch %d: every unit of the deep part is dead; training starts anew from other values.", e.Index)
+		return f, []live.Words{{Time: f.Time, Text: words, Mark: "anew"}}
 	}
 	return f, nil
 }
