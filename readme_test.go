@@ -7,19 +7,49 @@ import (
 	"testing"
 )
 
-// The program in README.md is that of Example, which the compiler and its output
-// check, but for the folder that a test has to make.
+// The program in doc/library.md is Example, which the compiler and its output check:
+// as a program, with the files that wdgnn init writes, and without the folder that a
+// test has to make.
+func TestLibraryPageShowsExample(t *testing.T) {
+	text, err := os.ReadFile("example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := string(text)
+	for _, r := range []struct{ old, by string }{
+		{"package wdgnn_test", "package main"},
+		{"\t\"os\"\n\t\"path/filepath\"\n", ""},
+		{"func Example() {", "func main() {"},
+		{`filepath.Join(dir, "model.safetensors")`, `"model.safetensors"`},
+		{"examples/own-data/model", "first/run/model"},
+		{"examples/own-data/", "first/"},
+	} {
+		program = strings.ReplaceAll(program, r.old, r.by)
+	}
+	program = regexp.MustCompile(`(?m)^\t(dir :=|defer|// Output:|// node 15|// its loss) ?.*\n`).ReplaceAllString(program, "")
+	compareLines(t, "doc/library.md", between(t, "doc/library.md", "```go\n", "```\n"), program)
+}
+
+// The lines of Go in README.md are lines of Example, in its order.
 func TestREADMEShowsExample(t *testing.T) {
-	shown := between(t, "README.md", "```go\n", "```\n")
 	example := between(t, "example_test.go", "func Example() {\n", "\t// Output:")
-	example = regexp.MustCompile(`(?m)^\t`).ReplaceAllString(example, "")
-	example = regexp.MustCompile(`(?m)^(dir :=|defer) .*\n`).ReplaceAllString(example, "")
-	example = strings.Replace(example, `filepath.Join(dir, "model.safetensors")`, `"model.safetensors"`, 1)
-	got, want := strings.Split(shown, "\n"), strings.Split(example, "\n")
-	for k := range max(len(got), len(want)) {
-		if k >= len(got) || k >= len(want) || got[k] != want[k] {
-			t.Fatalf("README.md, line %d of the block: got\n%s\nwant\n%s", k+1,
-				strings.Join(got[min(k, len(got)):], "\n"), strings.Join(want[min(k, len(want)):], "\n"))
+	for _, line := range strings.Split(strings.TrimSpace(between(t, "README.md", "```go\n", "```\n")), "\n") {
+		_, rest, found := strings.Cut(example, "\t"+line+"\n")
+		if !found {
+			t.Fatalf("README.md: got the line %q, want one of Example that comes next", line)
+		}
+		example = rest
+	}
+}
+
+// compareLines says where two texts differ first.
+func compareLines(t *testing.T, where, got, want string) {
+	t.Helper()
+	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for k := range max(len(a), len(b)) {
+		if k >= len(a) || k >= len(b) || a[k] != b[k] {
+			t.Fatalf("%s, line %d of the block: got\n%s\nwant\n%s", where, k+1,
+				strings.Join(a[min(k, len(a)):], "\n"), strings.Join(b[min(k, len(b)):], "\n"))
 		}
 	}
 }

@@ -1,4 +1,5 @@
-// Command report writes bench/results.md from the raw lines in bench/results.
+// Command report writes bench/results.md, and the table of speed in README.md, from
+// the raw lines in bench/results.
 //
 //	go run ./bench/report              write the page
 //	go run ./bench/report -print RUN   and print the table of one run
@@ -13,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/wdgnn/wdgnn/internal/perf"
+	"github.com/wdgnn/wdgnn/internal/section"
 )
 
 func main() {
@@ -42,10 +44,36 @@ func run() error {
 	if err := os.WriteFile(filepath.Join(*dir, "results.md"), []byte(page(lines, agents)), 0o644); err != nil {
 		return err
 	}
+	if err := writeReadme(filepath.Join(*dir, "..", "README.md"), lines); err != nil {
+		return err
+	}
 	if *show != "" {
 		fmt.Print(summary(lines, *show))
 	}
 	return nil
+}
+
+// writeReadme puts the table of speed into README.md.
+func writeReadme(path string, lines []line) error {
+	_, after, err := readme(path, lines)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(after), 0o644)
+}
+
+// readme returns README.md as it is, and as the lines say.
+func readme(path string, lines []line) (before, after string, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", "", err
+	}
+	table, err := speed(lines)
+	if err != nil {
+		return "", "", err
+	}
+	after, err = section.Replace(string(text), "speed", "go run ./bench/report", table)
+	return string(text), after, err
 }
 
 // runnable returns the names of the tasks that both sides can run.

@@ -25,6 +25,24 @@ func TestPageIsCurrent(t *testing.T) {
 	if string(got) != page(lines, agents) {
 		t.Error("bench/results.md does not match bench/results/*.jsonl; try: make bench-report")
 	}
+	before, after, err := readme(filepath.Join("..", "..", "README.md"), lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if before != after {
+		t.Error("the table of speed in README.md does not match bench/results/*.jsonl; try: make bench-report")
+	}
+}
+
+// The table of README.md needs a machine that ran all that it shows.
+func TestSpeedNeedsAllTasks(t *testing.T) {
+	lines, err := read(strings.NewReader(lineOf(ours, "sourceloc_infer_one", "1", `"best_s":1e-6`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := speed(lines); err == nil {
+		t.Error("got a table of speed from one task, want an error")
+	}
 }
 
 // lineOf returns one line of a CPU run with the given fields.

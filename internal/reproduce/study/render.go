@@ -33,7 +33,7 @@ func (t *Table) grid() (header []string, rows [][]string) {
 		for c, cell := range r.Cells {
 			row = append(row, cell.String())
 			if inPaper[c] {
-				row = append(row, cell.paper())
+				row = append(row, cell.PaperText())
 			}
 		}
 		rows = append(rows, row)

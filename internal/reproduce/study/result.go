@@ -142,8 +142,8 @@ func (c Cell) String() string {
 	return s
 }
 
-// paper writes the paper's number, empty if it has none.
-func (c Cell) paper() string {
+// PaperText writes the paper's number, empty if it has none.
+func (c Cell) PaperText() string {
 	if c.Paper == nil {
 		return ""
 	}
