@@ -10,7 +10,6 @@ import (
 	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/keys"
 	"github.com/wdgnn/wdgnn/internal/swarm"
-	"github.com/wdgnn/wdgnn/modelfile"
 )
 
 // SwarmKeysCommand makes the secrets of a deployment.
@@ -36,6 +35,8 @@ that the configuration of one of them lists:
 
 A host may publish as itself only, and hear its world and those hosts with
 which one of its nodes has a link in --graph; without --graph it may hear all.
+Where the model of the configuration forecasts, --graph names sensors, as for
+wdgnn train, and links of all times count.
 Each host needs its own folder of the result, and nothing else of it; the keys
 of the authority should not stay on any of them. Certificates are valid for a year:
 
@@ -56,7 +57,8 @@ of the authority should not stay on any of them. Certificates are valid for a ye
 	}
 	f := cmd.Flags()
 	f.StringVar(&c.config, "config", "", "configuration of any host: run, hosts, nodes, addresses")
-	f.StringVar(&c.graph, "graph", "", "every link that there may ever be, as wdgnn train reads graphs")
+	f.StringVar(&c.graph, "graph", "",
+		"every link that there may ever be, as wdgnn train reads graphs: by number, or by name where the model forecasts")
 	f.StringVar(&c.out, "out", "keys", "folder to write")
 	f.StringSliceVar(&c.servers, "server", nil, "names and addresses of the NATS servers; nothing means this machine only")
 	f.IntVar(&c.years, "years", 0, "how long certificates are valid; 0 means 1")
@@ -66,6 +68,9 @@ of the authority should not stay on any of them. Certificates are valid for a ye
 	return cmd
 }
 
+// tryNames is what helps where a graph names nodes that are not known.
+const tryNames = "model: in the configuration, a model of forecasts whose sensors have these names; sensors: {24: bypass} names newcomers"
+
 // Run writes the keys.
 func (c *SwarmKeysCommand) Run() error {
 	config, err := box.Read(c.config)
@@ -74,12 +79,8 @@ func (c *SwarmKeysCommand) Run() error {
 	}
 	var g *graph.Graph
 	if c.graph != "" {
-		file, err := modelfile.LoadGraph(c.graph, modelfile.GraphOptions{})
-		if err != nil {
-			return err
-		}
-		if g = file.Graph; g == nil {
-			return fmt.Errorf("%s has a time column; want every link that there may ever be, without times", c.graph)
+		if g, err = config.EveryLink(c.graph); err != nil {
+			return helpful{err, tryNames}
 		}
 	}
 	plan, err := swarm.KeyPlan(config, g, c.servers, c.years)
@@ -96,7 +97,11 @@ func (c *SwarmKeysCommand) Run() error {
 	out := lines{w: c.Stdout}
 	out.printf("%s: keys of %d hosts, the world, an observer and an operator, run %s\n", c.out, len(plan.Hosts), plan.Run)
 	for _, h := range plan.Hosts {
-		out.printf("  host %d hears %d others\n", h.ID, len(h.Hears))
+		others := "others"
+		if len(h.Hears) == 1 {
+			others = "other"
+		}
+		out.printf("  host %d hears %d %s\n", h.ID, len(h.Hears), others)
 	}
 	out.printf("Next: bus.keys: %s in each agent's file, and nats-server -c %s/server/nats.conf for a server of its own\n", c.out, c.out)
 	return out.err

@@ -12,7 +12,6 @@ import (
 	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/keys"
 	"github.com/wdgnn/wdgnn/internal/swarm"
-	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -81,12 +80,8 @@ func (c *SwarmKeysJoinCommand) Run() error {
 		c.joining.Host = transport.HostID(c.host)
 	}
 	if c.graph != "" {
-		file, err := modelfile.LoadGraph(c.graph, modelfile.GraphOptions{})
-		if err != nil {
-			return err
-		}
-		if c.joining.Graph = file.Graph; c.joining.Graph == nil {
-			return fmt.Errorf("%s has a time column; want every link that there may ever be, without times", c.graph)
+		if c.joining.Graph, err = config.EveryLink(c.graph); err != nil {
+			return helpful{err, tryNames}
 		}
 	}
 	if c.joining.Sensors, err = sensorNames(c.sensors); err != nil {

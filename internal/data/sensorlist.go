@@ -55,7 +55,7 @@ func (l *sensorLinks) readEdges(r *textReader) error {
 	if err != nil {
 		return fmt.Errorf("line %d: %w", r.top, err)
 	}
-	l.timed = place["time"] >= 0
+	l.timed = place["time"] >= 0 && !l.options.Ever
 	var list []edge
 	add := func(fields []string) error {
 		e := edge{src: strings.Clone(fields[place["src"]]), dst: strings.Clone(fields[place["dst"]]), weight: 1, line: r.line}
@@ -122,6 +122,9 @@ func (l *sensorLinks) resolve(list []edge) error {
 	var c clock
 	for _, e := range list {
 		k := sensorLink{weight: e.weight, line: e.line}
+		if l.options.Ever && k.weight > 0 {
+			k.weight = 1
+		}
 		if line > 0 { // by number; numbered has read them
 			k.from, _ = strconv.Atoi(e.src)
 			k.to, _ = strconv.Atoi(e.dst)

@@ -14,6 +14,7 @@ import (
 type SensorGraph struct {
 	Graph    string // edges by name or number, or a matrix
 	Directed bool   // links have a direction
+	Ever     bool   // one graph of all links that the file ever has, whatever their times and weights
 
 	Coordinates string  // sensor,x,y or sensor,lat,lon
 	Radius      float64 // links between sensors so near, in the unit of x and y, or in metres
