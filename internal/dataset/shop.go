@@ -22,7 +22,7 @@ import (
 // Shop is a table of ratings of anything, with ids as its owner writes them.
 type Shop struct {
 	Ratings      *movies.Ratings
-	Users, Items *IDs // nil where ids are whole numbers
+	Users, Items *IDs   // nil where ids are whole numbers
 	Word         string // what is rated, in words: "movie" or "item"
 	Replaced     int    // ratings of the file that a later one of the same user and item replaced
 }
@@ -129,7 +129,7 @@ func newShop(lines []shopLine, titles map[string]string) (*Shop, error) {
 }
 
 func parseShopLine(field []string) (l shopLine, err error) {
-	l.user, l.item, l.title = field[0], field[1], tidy(field[4])
+	l.user, l.item, l.title = field[0], field[1], Tidy(field[4])
 	for k, what := range []string{"user", "item"} {
 		if err := CheckID(field[k]); err != nil {
 			return l, fmt.Errorf("%s: %w", what, err)
@@ -166,14 +166,14 @@ func readItems(r io.Reader) (map[string]string, error) {
 		if err := CheckID(field[0]); err != nil {
 			return fmt.Errorf("item: %w", err)
 		}
-		titles[field[0]] = tidy(field[1])
+		titles[field[0]] = Tidy(field[1])
 		return nil
 	})
 	return titles, err
 }
 
-// tidy returns a title without control characters, cut if it is very long.
-func tidy(title string) string {
+// Tidy returns a title without control characters, cut if it is very long.
+func Tidy(title string) string {
 	const most = 500
 	title = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

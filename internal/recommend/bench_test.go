@@ -35,7 +35,7 @@ func BenchmarkFeatures(b *testing.B) {
 	s := benchmarked(b)
 	p := s.profile(1)
 	for b.Loop() {
-		s.look.compute(p)
+		s.look.compute(p, nil)
 	}
 }
 

@@ -142,7 +142,10 @@ func (g *guard) clone() guard {
 
 // silent returns seats for users of the data, up to a number: those first who
 // had no part in training. Their ratings are drawn by the seed.
-func (s *Service) silent(most int) []*seat {
+func (s *Service) silent(most int) []*seat { return s.silentBut(nil, most) }
+
+// silentBut is silent without those who are forgotten.
+func (s *Service) silentBut(gone forgotten, most int) []*seat {
 	w := s.world
 	var list []*seat
 	for _, u := range slices.Concat(w.test, w.validation, w.train) {
@@ -150,7 +153,7 @@ func (s *Service) silent(most int) []*seat {
 			break
 		}
 		movie, rating := w.ratings.User(u)
-		if len(movie) < 2 {
+		if len(movie) < 2 || gone.has(s, w.ratings.UserID(u)) {
 			continue
 		}
 		one, f := &seat{User: w.ratings.UserID(u)}, s.look.of(&profile{movie: movie, rating: rating})

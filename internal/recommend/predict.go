@@ -14,6 +14,8 @@ type Prediction struct {
 	Title  string   `json:"title,omitempty"`
 	Rating float64  `json:"rating"`
 	Rated  *float64 `json:"rated,omitempty"` // what the user said; the prediction does not read it
+
+	Because *Because `json:"because,omitempty"` // if it was asked for
 }
 
 // Predictions are made by one version of the parameters.
@@ -22,6 +24,9 @@ type Predictions struct {
 	Version uint64       `json:"version"`
 	Serving string       `json:"serving"` // "online", or "frozen" after the guard fell back
 	List    []Prediction `json:"predictions"`
+
+	of *profile // that they were made from
+	by *version
 }
 
 // Predict predicts what the user thinks of the given movies, in their order. A
@@ -31,9 +36,9 @@ func (s *Service) Predict(user int, ids []int) (*Predictions, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := s.look.of(p)
+	f := s.look.with(p, v.newcomers)
 	for _, id := range ids {
-		n, ok := s.world.position[id]
+		n, ok := s.world.locate(id, v.newcomers)
 		if !ok {
 			return nil, s.noMovie(id)
 		}
@@ -49,10 +54,10 @@ func (s *Service) Top(user, count int) (*Predictions, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := s.look.of(p)
+	f := s.look.with(p, v.newcomers)
 	best := ranking{most: max(count, 0)}
 	rated := p.movie
-	for n := range int32(s.world.ratings.Movies()) {
+	for n := range int32(len(f.base)) {
 		if len(rated) > 0 && rated[0] == n {
 			rated = rated[1:]
 			continue
@@ -95,12 +100,12 @@ func (r *ranking) offer(movie int32, rating float64) {
 }
 
 func (s *Service) begin(user int) (*profile, *Predictions, *version, error) {
-	p := s.profile(user)
-	if p == nil {
-		return nil, nil, nil, fmt.Errorf("%w: user %d has not rated anything yet; the first rating makes a user known", ErrUser, user)
-	}
 	v := s.version.Load()
-	return p, &Predictions{User: user, Version: v.seq, Serving: v.servingName(), List: []Prediction{}}, v, nil
+	p := v.book.profile(user)
+	if p == nil {
+		return nil, nil, nil, fmt.Errorf("%w: user %s has not rated anything yet; the first rating makes a user known", ErrUser, v.book.ids.shown(user))
+	}
+	return p, &Predictions{User: user, Version: v.seq, Serving: v.servingName(), List: []Prediction{}, of: p, by: v}, v, nil
 }
 
 func (v *version) servingName() string {
@@ -117,12 +122,13 @@ func (s *Service) raw(f *features, v *version, n int32) float64 {
 	}
 	var y [1]float32
 	var scratch [1]float64
-	s.writer.learner.basis.Predict(y[:], f.base[n:n+1], f.row(n), v.params, scratch[:])
+	s.basis.Predict(y[:], f.base[n:n+1], f.row(n), v.params, scratch[:])
 	return s.world.raised(f.mean[n], y[0])
 }
 
 func (s *Service) prediction(p *profile, f *features, v *version, n int32) Prediction {
-	out := Prediction{Movie: s.world.ratings.MovieID(int(n)), Title: s.world.ratings.Title(int(n)), Rating: s.world.clip(s.raw(f, v, n))}
+	out := Prediction{Rating: s.world.clip(s.raw(f, v, n))}
+	out.Movie, out.Title = s.world.idOf(n, v.newcomers)
 	if r, ok := p.of(n); ok {
 		out.Rated = &r
 	}
@@ -138,24 +144,38 @@ type RatedMovie struct {
 
 // Ratings returns what a user rated, by ascending movie id.
 func (s *Service) Ratings(user int) ([]RatedMovie, error) {
-	p := s.profile(user)
+	v := s.version.Load()
+	p := v.book.profile(user)
 	if p == nil {
-		return nil, fmt.Errorf("%w: user %d has not rated anything yet", ErrUser, user)
+		return nil, fmt.Errorf("%w: user %s has not rated anything yet", ErrUser, v.book.ids.shown(user))
 	}
 	list := make([]RatedMovie, len(p.movie))
 	for k, n := range p.movie {
-		list[k] = RatedMovie{s.world.ratings.MovieID(int(n)), s.world.ratings.Title(int(n)), p.rating[k]}
+		list[k].Rating = p.rating[k]
+		list[k].Movie, list[k].Title = s.world.idOf(n, v.newcomers)
 	}
 	slices.SortFunc(list, func(a, b RatedMovie) int { return cmp.Compare(a.Movie, b.Movie) })
 	return list, nil
 }
 
+// errNoItem is ErrMovie where what is rated are no movies.
+var errNoItem error = alias{"no such item", ErrMovie}
+
+// alias is an error in other words.
+type alias struct {
+	text string
+	is   error
+}
+
+func (a alias) Error() string { return a.text }
+func (a alias) Unwrap() error { return a.is }
+
 // check reports a rating that cannot be accepted, and finds its movie.
-func (s *Service) check(user, movie int, rating float64) (n int32, err error) {
+func (s *Service) check(user, movie int, rating float64, c *newcomers) (n int32, err error) {
 	if user < 0 || user > movies.MaxID {
 		return 0, fmt.Errorf("%w: id %d; want 0 to %d", ErrUser, user, movies.MaxID)
 	}
-	n, ok := s.world.position[movie]
+	n, ok := s.world.locate(movie, c)
 	if !ok {
 		return 0, s.noMovie(movie)
 	}
@@ -166,5 +186,13 @@ func (s *Service) check(user, movie int, rating float64) (n int32, err error) {
 }
 
 func (s *Service) noMovie(id int) error {
-	return fmt.Errorf("%w: movie %d is not among the %d of the model", ErrMovie, id, s.world.ratings.Movies())
+	return s.noItem(s.items.shown(id))
+}
+
+func (s *Service) noItem(shown string) error {
+	kind, count := ErrMovie, s.world.ratings.Movies()
+	if s.shop.Word != "movie" {
+		kind = errNoItem
+	}
+	return fmt.Errorf("%w: %s %s is not among the %d of the model", kind, s.shop.Word, shown, count)
 }

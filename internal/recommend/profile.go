@@ -69,6 +69,7 @@ type features struct {
 	z    []float32 // N×(K+1)
 	base []float32 // y†
 	mean []float64 // m + b_n, by which a prediction is raised
+	of   *newcomers
 }
 
 // extractor computes features. It is safe for concurrent use.
@@ -85,6 +86,7 @@ type extractor struct {
 // workspace is the memory of one computation.
 type workspace struct {
 	every *movies.Everywhere
+	of    *newcomers // that every knows
 	x, z  []float64
 	tape  gnn.Tape
 }
@@ -99,13 +101,18 @@ func newExtractor(w *world, net *gnn.WideDeep, bytes int) *extractor {
 	return x
 }
 
-// of returns the features of a profile, which keeps them for a while.
-func (x *extractor) of(p *profile) *features {
-	if f := p.cached.Load(); f != nil {
-		return f
+// of returns the features of a profile for the items of the graph.
+func (x *extractor) of(p *profile) *features { return x.with(p, nil) }
+
+// with returns the features of a profile for the items of the graph and the
+// newcomers. The profile keeps them for a while.
+func (x *extractor) with(p *profile, c *newcomers) *features {
+	was := p.cached.Load()
+	if was != nil && was.of == c {
+		return was
 	}
-	f := x.compute(p)
-	if p.cached.CompareAndSwap(nil, f) {
+	f := x.compute(p, c)
+	if p.cached.CompareAndSwap(was, f) && was == nil {
 		x.mutex.Lock()
 		if old := x.held[x.next]; old != nil {
 			old.cached.Store(nil)
@@ -116,20 +123,25 @@ func (x *extractor) of(p *profile) *features {
 	return f
 }
 
-func (x *extractor) compute(p *profile) *features {
+func (x *extractor) compute(p *profile, c *newcomers) *features {
 	w := x.pool.Get().(*workspace)
 	defer x.pool.Put(w)
-	v, n := x.world.graph, x.world.ratings.Movies()
-	f := &features{z: make([]float32, len(w.z)), base: make([]float32, n), mean: make([]float64, n)}
-	w.x = v.reduced(w.x[:0], p.movie, p.rating)
+	v, n, width := x.world.graph, x.world.ratings.Movies()+c.len(), x.world.setting.Order+1
+	if w.of != c {
+		w.every, w.of, w.z = v.features.With(c.all()), c, make([]float64, n*width)
+	}
+	f := &features{z: make([]float32, len(w.z)), base: make([]float32, n), mean: make([]float64, n), of: c}
+	w.x = w.x[:0]
+	for k, i := range p.movie {
+		w.x = append(w.x, p.rating[k]-x.world.offsetOf(i, c))
+	}
 	w.every.Features(w.z, f.mean, p.movie, w.x, x.world.setting.Signal, v.unknown)
 	for i, z := range w.z {
 		f.z[i] = float32(z / x.world.unit)
 	}
-	for i, b := range v.offset {
-		f.mean[i] += b
+	for i := range f.mean {
+		f.mean[i] += x.world.offsetOf(int32(i), c)
 	}
-	width := x.world.setting.Order + 1
 	x.net.Forward(mat.NewDense(n, 1, f.base), &gnn.Input{Shifted: mat.NewDense(n, width, f.z)}, &w.tape)
 	return f
 }

@@ -7,16 +7,19 @@ import (
 	"math"
 )
 
-// record is an accepted rating in the journal: all that is needed to have the
-// learner that came out of it, to the same bits, without computing anything
-// again.
+// record is a change in the journal: an accepted rating with all that is needed to
+// have the learner that came out of it, to the same bits, without computing
+// anything again; or a new item.
 type record struct {
+	kind        kind
 	user, movie int // ids
 	rating      float64
+	at          int64  // when, milliseconds since 1970; 0 in records of version 1, and in those of version 2 that are not learned from
+	name        string // of a user or an item who is new, where ids are texts
+	title       string // of a new item
 
 	learned bool // the rest is there
 	event   event
-	at      int64     // when, milliseconds since 1970; 0 in records of version 1
 	weight  float32   // part of a step that it took
 	mean    float64   // m + b of the prediction
 	online  float32   // output of the learner before the step
@@ -25,34 +28,55 @@ type record struct {
 	params  []float32 // of the learner, after the step and the guard
 }
 
-// Version 1 has neither at nor weight: every step was a whole one, and nobody's
-// were counted.
+// kind is what a record is about.
+type kind uint8
+
 const (
-	recordVersion = 2
+	kindRating kind = iota
+	kindItem        // a new item
+)
+
+// Version 1 has neither at nor weight: every step was a whole one, and nobody's
+// were counted. Version 2 has at where a rating was learned from, and ratings alone.
+const (
+	recordVersion = 3
 	flagLearned   = 1
+	flagTexts     = 2
 )
 
 // appendTo appends the bytes of r to dst: little-endian
 //
-//	version uint8, flags uint8, event uint8, 0, user uint32, movie uint32, rating float64
+//	version uint8, flags uint8, event uint8, kind uint8, user uint32, movie uint32, rating float64, at int64
+//
+// if there is a name or a title,
+//
+//	bytes of the name uint16, bytes of the title uint16, name, title
 //
 // and, if it was learned from,
 //
-//	at int64, weight float32, mean float64, online, base float32, K+1, params uint16, z, params float32
+//	weight float32, mean float64, online, base float32, K+1, params uint16, z, params float32
 func (r *record) appendTo(dst []byte) []byte {
 	le := binary.LittleEndian
 	flags := byte(0)
 	if r.learned {
 		flags = flagLearned
 	}
-	dst = append(dst, recordVersion, flags, byte(r.event), 0)
+	if r.name != "" || r.title != "" {
+		flags |= flagTexts
+	}
+	dst = append(dst, recordVersion, flags, byte(r.event), byte(r.kind))
 	dst = le.AppendUint32(dst, uint32(r.user))
 	dst = le.AppendUint32(dst, uint32(r.movie))
 	dst = le.AppendUint64(dst, math.Float64bits(r.rating))
+	dst = le.AppendUint64(dst, uint64(r.at))
+	if flags&flagTexts != 0 {
+		dst = le.AppendUint16(dst, uint16(len(r.name)))
+		dst = le.AppendUint16(dst, uint16(len(r.title)))
+		dst = append(append(dst, r.name...), r.title...)
+	}
 	if !r.learned {
 		return dst
 	}
-	dst = le.AppendUint64(dst, uint64(r.at))
 	dst = le.AppendUint32(dst, math.Float32bits(r.weight))
 	dst = le.AppendUint64(dst, math.Float64bits(r.mean))
 	dst = le.AppendUint32(dst, math.Float32bits(r.online))
@@ -69,50 +93,82 @@ func (r *record) appendTo(dst []byte) []byte {
 
 var errShort = errors.New("it is too short")
 
-// parseRecord is the inverse of appendTo. It reads version 1, too.
+// parseRecord is the inverse of appendTo. It reads versions 1 and 2, too.
 func parseRecord(b []byte) (r record, err error) {
 	le := binary.LittleEndian
-	const head, since2, more = 20, 12, 20
+	const head = 20
 	if len(b) < head {
 		return r, errShort
 	}
-	version := b[0]
+	version, flags := b[0], b[1]
 	if version < 1 || version > recordVersion {
 		return r, fmt.Errorf("it has version %d, this program reads 1 to %d; try a newer wdgnn", version, recordVersion)
 	}
-	if b[1]&^flagLearned != 0 || int(b[2]) >= len(eventNames) {
-		return r, fmt.Errorf("flags %d, event %d are not known; try a newer wdgnn", b[1], b[2])
+	known := byte(flagLearned)
+	if version >= 3 {
+		known, r.kind = flagLearned|flagTexts, kind(b[3])
 	}
-	r.learned, r.event = b[1] == flagLearned, event(b[2])
+	if flags&^known != 0 || int(b[2]) >= len(eventNames) || r.kind > kindItem {
+		return r, fmt.Errorf("flags %d, event %d, kind %d are not known; try a newer wdgnn", flags, b[2], r.kind)
+	}
+	r.learned, r.event, r.weight = flags&flagLearned != 0, event(b[2]), 1
 	r.user, r.movie = int(le.Uint32(b[4:])), int(le.Uint32(b[8:]))
 	r.rating = math.Float64frombits(le.Uint64(b[12:]))
-	if b = b[head:]; !r.learned {
-		if len(b) > 0 {
+	b = b[head:]
+	if version >= 3 || version == 2 && r.learned {
+		if len(b) < 8 {
+			return r, errShort
+		}
+		r.at, b = int64(le.Uint64(b)), b[8:]
+	}
+	if flags&flagTexts != 0 {
+		if b, err = r.parseTexts(b); err != nil {
+			return r, err
+		}
+	}
+	if !r.learned {
+		if r.weight = 0; len(b) > 0 {
 			return r, errors.New("it is too long")
 		}
 		return r, nil
 	}
-	r.weight = 1
-	if version > 1 {
-		if len(b) < since2 {
+	if version >= 2 {
+		if len(b) < 4 {
 			return r, errShort
 		}
-		r.at, r.weight = int64(le.Uint64(b)), math.Float32frombits(le.Uint32(b[8:]))
-		b = b[since2:]
+		r.weight, b = math.Float32frombits(le.Uint32(b)), b[4:]
 	}
+	return r, r.parseLearned(b)
+}
+
+func (r *record) parseTexts(b []byte) (rest []byte, err error) {
+	if len(b) < 4 {
+		return nil, errShort
+	}
+	name, title := int(binary.LittleEndian.Uint16(b)), int(binary.LittleEndian.Uint16(b[2:]))
+	if b = b[4:]; len(b) < name+title || name+title == 0 {
+		return nil, errShort
+	}
+	r.name, r.title = string(b[:name]), string(b[name:name+title])
+	return b[name+title:], nil
+}
+
+func (r *record) parseLearned(b []byte) error {
+	le := binary.LittleEndian
+	const more = 20
 	if len(b) < more {
-		return r, errShort
+		return errShort
 	}
 	r.mean = math.Float64frombits(le.Uint64(b))
 	r.online, r.base = math.Float32frombits(le.Uint32(b[8:])), math.Float32frombits(le.Uint32(b[12:]))
 	inputs, params := int(le.Uint16(b[16:])), int(le.Uint16(b[18:]))
 	if b = b[more:]; len(b) != 4*(inputs+params) {
-		return r, errShort
+		return errShort
 	}
 	values := make([]float32, inputs+params)
 	for k := range values {
 		values[k] = math.Float32frombits(le.Uint32(b[4*k:]))
 	}
 	r.z, r.params = values[:inputs:inputs], values[inputs:]
-	return r, nil
+	return nil
 }

@@ -37,7 +37,7 @@ func TestReplayedStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	const length = 5000
-	arrivals := map[bool][]seen{false: newcomers(t, m, length, false), true: newcomers(t, m, length, true)}
+	arrivals := map[bool][]seen{false: streamOf(t, m, length, false), true: streamOf(t, m, length, true)}
 	for _, c := range []struct {
 		name    string
 		changes bool
@@ -93,7 +93,7 @@ type seen struct {
 	world        *world
 }
 
-func newcomers(t *testing.T, m *Model, length int, changes bool) []seen {
+func streamOf(t *testing.T, m *Model, length int, changes bool) []seen {
 	t.Helper()
 	w, err := newWorld(load(t, "data/ml-100k"), m.Setting, 1)
 	if err != nil {

@@ -1,6 +1,7 @@
 package recommend
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -67,49 +68,48 @@ type Service struct {
 	config Config
 	model  *Model
 	digest string
+	shop   *dataset.Shop
 	world  *world
 	look   *extractor
+	items  *directory
+	basis  *rule.Basis
 
-	users   sync.Map // id -> *atomic.Pointer[profile]
-	count   atomic.Int64
 	version atomic.Pointer[version]
 
 	queue  chan *request
+	asked  chan func()   // for the writer to do, beside ratings
 	closed chan struct{} // closing: no more ratings
 	once   sync.Once
 	done   chan struct{} // the writer has ended
 	writer writer
 }
 
-// Open starts a service on the disk, where it finds what it accepted before.
+// Open is OpenShop for movies.
+func Open(m *Model, all *movies.Ratings, disk journal.Disk, c Config) (*Service, error) {
+	return OpenShop(m, &dataset.Shop{Ratings: all, Word: "movie"}, disk, c)
+}
+
+// OpenShop starts a service on the disk, where it finds what it accepted before.
 // Ratings are those that the model was trained on. The disk belongs to the
 // service until Close returns.
-func Open(m *Model, all *movies.Ratings, disk journal.Disk, c Config) (*Service, error) {
-	if got := dataset.Fingerprint(all); got != m.Data {
+func OpenShop(m *Model, shop *dataset.Shop, disk journal.Disk, c Config) (*Service, error) {
+	if got := shop.Fingerprint(); got != m.Data {
 		return nil, fmt.Errorf("recommend: the model was trained on other ratings: fingerprint %.12s…, these have %.12s…", m.Data, got)
 	}
 	if err := c.Limit.Validate(); err != nil {
 		return nil, err
 	}
 	c = c.withDefaults()
-	w, err := newWorld(all, m.Setting, c.Threads)
+	w, err := newWorld(shop.Ratings, m.Setting, c.Threads)
 	if err != nil {
 		return nil, err
 	}
 	s := &Service{
-		config: c, model: m, digest: m.digest(), world: w, look: newExtractor(w, m.network, c.cacheBytes),
-		queue: make(chan *request, c.queue), closed: make(chan struct{}), done: make(chan struct{}),
+		config: c, model: m, digest: m.digest(), shop: shop, world: w, look: newExtractor(w, m.network, c.cacheBytes),
+		items: newDirectory(shop.Items),
+		queue: make(chan *request, c.queue), asked: make(chan func()), closed: make(chan struct{}), done: make(chan struct{}),
 	}
-	for u := range w.ratings.Users() {
-		if movie, rating := w.ratings.User(u); len(movie) > 0 {
-			s.put(w.ratings.UserID(u), &profile{movie: movie, rating: rating})
-		}
-	}
-	l, err := newLearner(m, w, c.Rule, c.Guard)
-	if err != nil {
-		return nil, err
-	}
-	s.writer = writer{service: s, learner: l}
+	s.writer = writer{service: s}
 	if err := s.writer.open(disk); err != nil {
 		return nil, err
 	}
@@ -117,24 +117,20 @@ func Open(m *Model, all *movies.Ratings, disk journal.Disk, c Config) (*Service,
 	return s, nil
 }
 
-// put makes p the profile of a user.
-func (s *Service) put(id int, p *profile) {
-	at, known := s.users.Load(id)
-	if !known {
-		at, known = s.users.LoadOrStore(id, new(atomic.Pointer[profile]))
-		if !known {
-			s.count.Add(1)
-		}
-	}
-	at.(*atomic.Pointer[profile]).Store(p)
-}
-
 // profile returns that of a user, nil if there is none.
-func (s *Service) profile(id int) *profile {
-	if at, ok := s.users.Load(id); ok {
-		return at.(*atomic.Pointer[profile]).Load()
+func (s *Service) profile(id int) *profile { return s.version.Load().book.profile(id) }
+
+// ask has the writer do something, between ratings.
+func (s *Service) ask(ctx context.Context, do func() error) error {
+	answer := make(chan error, 1)
+	select {
+	case s.asked <- func() { answer <- do() }:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.done:
+		return ErrClosed
 	}
-	return nil
+	return <-answer
 }
 
 // Close ends learning: ratings that wait are answered, a snapshot is written.
@@ -152,13 +148,16 @@ var (
 	ErrBusy   = errors.New("too many ratings are waiting")
 	ErrClosed = errors.New("the service is shutting down")
 	ErrDisk   = errors.New("the rating could not be kept")
+	ErrItem   = errors.New("no such item can be added")
 )
 
 // version is the state that predictions read. It never changes.
 type version struct {
-	seq     uint64    // ratings accepted
-	params  []float32 // of the learner
-	serving bool      // the learner serves, not the frozen model
-	status  Status
-	at      time.Time
+	seq       uint64    // changes accepted
+	book      *book     // which grows
+	params    []float32 // of the learner
+	serving   bool      // the learner serves, not the frozen model
+	newcomers *newcomers
+	status    Status
+	at        time.Time
 }

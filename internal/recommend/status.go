@@ -8,7 +8,7 @@ import (
 // Status says how a service is doing.
 type Status struct {
 	Model    string  `json:"model"`    // digest of the trained model
-	Version  uint64  `json:"version"`  // ratings accepted; every one makes a version of the parameters
+	Version  uint64  `json:"version"`  // changes accepted: ratings, new items and deletions; every one makes a version
 	Serving  string  `json:"serving"`  // "online", or "frozen" after the guard fell back
 	Steps    int     `json:"steps"`    // of the learner since it last began at the trained parameters
 	Learned  int     `json:"learned"`  // ratings learned from, in all
@@ -77,7 +77,7 @@ func (w *writer) status(v *version) Status {
 		Model: s.digest, Version: v.seq, Serving: v.servingName(),
 		Steps: l.solo.Drift().Steps, Learned: w.totals.Learned, Changed: w.totals.Changed,
 		Limited: w.totals.Limited,
-		Users:   int(s.count.Load()), Movies: s.world.ratings.Movies(), Falls: l.guard.Falls, Moved: l.basis.Distance(v.params, nil),
+		Users:   int(v.book.count.Load()), Movies: s.world.ratings.Movies() + v.newcomers.len(), Falls: l.guard.Falls, Moved: l.basis.Distance(v.params, nil),
 		Writable: w.journal.Err() == nil, Stored: !w.full && w.journal.Err() == nil,
 		Window: Window{Length: l.guards.Window, Filled: len(l.guard.Panel), Online: panel.online, Frozen: panel.frozen, Margin: l.guards.Margin},
 		Rule:   Rule{StepSize: l.config.StepSize.Value, Whitened: l.config.Whiten, Retrain: l.config.Retrain.String()},

@@ -123,6 +123,15 @@ func Train(ctx context.Context, all *movies.Ratings, s Setting, c TrainConfig) (
 	}, nil
 }
 
+// TrainShop is Train on the ratings of a shop.
+func TrainShop(ctx context.Context, shop *dataset.Shop, s Setting, c TrainConfig) (*Model, error) {
+	m, err := Train(ctx, shop.Ratings, s, c)
+	if err == nil {
+		m.Data = shop.Fingerprint()
+	}
+	return m, err
+}
+
 // network returns the architecture of a model.
 func (s Setting) network() gnn.Config {
 	return gnn.Config{

@@ -27,18 +27,18 @@ func folder(t *testing.T, name string) *journal.Dir {
 	return d
 }
 
-// Records of version 2 and snapshots of format 2, which a service with the model
-// in v1 left after eight ratings, are read, and written again as the same bytes.
+// Records of version 3 and snapshots of format 3, which a service with the model
+// in v1 left after eight ratings and a new item, are read, and written again as the same bytes.
 // Whoever changes what is written gives it the next number, and adds a folder of
 // it.
 func TestWrittenAsItWas(t *testing.T) {
-	j, was, err := journal.Open(folder(t, "v2/windowed"))
+	j, was, err := journal.Open(folder(t, "v3/windowed"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	if len(was.Records) != 2 || was.Seq != 6 {
-		t.Fatalf("%d records after snapshot %d, want 2 after 6", len(was.Records), was.Seq)
+	if len(was.Records) != 3 || was.Seq != 6 {
+		t.Fatalf("%d records after snapshot %d, want 3 after 6", len(was.Records), was.Seq)
 	}
 	for k, text := range was.Records {
 		r, err := parseRecord(text)
@@ -62,25 +62,27 @@ func TestSameVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile("testdata/v2/windowed.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want Status
-	if err := json.Unmarshal(text, &want); err != nil {
-		t.Fatal(err)
-	}
-	windowed := Whitened(0.02)
-	windowed.Window = 3
-	s, err := Open(m, all, folder(t, "v2/windowed"), Config{Rule: windowed})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	got := s.Status()
-	if !reflect.DeepEqual(got.Params, want.Params) || got.Version != want.Version || got.Learned != want.Learned || got.Steps != want.Steps ||
-		got.Falls != want.Falls || got.Serving != want.Serving || got.Changed != want.Changed {
-		t.Errorf("got %+v, want %+v", got, want)
+	for _, name := range []string{"v2/windowed", "v3/windowed"} {
+		text, err := os.ReadFile("testdata/" + name + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want Status
+		if err := json.Unmarshal(text, &want); err != nil {
+			t.Fatal(err)
+		}
+		windowed := Whitened(0.02)
+		windowed.Window = 3
+		s, err := Open(m, all, folder(t, name), Config{Rule: windowed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := s.Status()
+		if !reflect.DeepEqual(got.Params, want.Params) || got.Version != want.Version || got.Learned != want.Learned || got.Steps != want.Steps ||
+			got.Falls != want.Falls || got.Serving != want.Serving || got.Changed != want.Changed || got.Movies != want.Movies {
+			t.Errorf("%s: got %+v, want %+v", name, got, want)
+		}
+		s.Close()
 	}
 }
 
@@ -98,9 +100,9 @@ func TestNewerFormats(t *testing.T) {
 	}
 	j.Close()
 	_, err = Open(m, all, d, learning())
-	refused(t, err, "snapshot 8 has format 4, this program reads 1 to 2; try a newer wdgnn")
+	refused(t, err, "snapshot 8 has format 4, this program reads 1 to 3; try a newer wdgnn")
 	_, err = parseRecord(append([]byte{7}, make([]byte, 40)...))
-	refused(t, err, "version 7, this program reads 1 to 2; try a newer wdgnn")
+	refused(t, err, "version 7, this program reads 1 to 3; try a newer wdgnn")
 
 	path := filepath.Join(t.TempDir(), "model.safetensors")
 	if err := Save(path, m, "test"); err != nil {

@@ -3,6 +3,7 @@ package recommend
 import (
 	"fmt"
 
+	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/scenario/movies"
@@ -69,6 +70,7 @@ func (w *world) divide() {
 
 // view is how ratings look in the light of some users' ratings.
 type view struct {
+	graph    *graph.Graph
 	shift    *mat.CSR           // S
 	features *movies.Everywhere // on S; to clone
 	offset   []float64          // b_n by movie; zeros without offsets
@@ -85,7 +87,7 @@ func (w *world) viewOf(users []int, threads int) (*view, error) {
 	if err != nil {
 		return nil, fmt.Errorf("recommend: %w", err)
 	}
-	v := &view{shift: s, features: movies.NewEverywhere(s, w.setting.Order), offset: make([]float64, w.ratings.Movies())}
+	v := &view{graph: g, shift: s, features: movies.NewEverywhere(s, w.setting.Order), offset: make([]float64, w.ratings.Movies())}
 	if w.setting.Offsets {
 		w.offsets(v.offset, users)
 	}
@@ -101,12 +103,14 @@ func (w *world) viewOf(users []int, threads int) (*view, error) {
 	return v, nil
 }
 
+// offsetShrinkage is how many raters who find nothing an offset has beside its own.
+const offsetShrinkage = 5
+
 // offsets writes b_n to dst: how much better than the mean of their other
 // ratings the given users find movie n, shrunk towards 0 where they are few,
 //
 //	b_n = Σ_u (r_un - m_u) / (raters + 5)
 func (w *world) offsets(dst []float64, users []int) {
-	const shrinkage = 5
 	raters := make([]float64, len(dst))
 	for _, u := range users {
 		movie, rating := w.ratings.User(u)
@@ -123,7 +127,7 @@ func (w *world) offsets(dst []float64, users []int) {
 		}
 	}
 	for n := range dst {
-		dst[n] /= raters[n] + shrinkage
+		dst[n] /= raters[n] + offsetShrinkage
 	}
 }
 

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
 
+	"github.com/wdgnn/wdgnn/internal/dataset"
 	"github.com/wdgnn/wdgnn/internal/journal"
+	"github.com/wdgnn/wdgnn/scenario/movies"
 )
 
 // Rated is what became of a rating.
@@ -28,6 +29,7 @@ type Rated struct {
 // request is a rating on its way.
 type request struct {
 	user   int
+	name   string // of a user who is not known yet, if it is not the number
 	movie  int
 	n      int32
 	rating float64
@@ -46,11 +48,35 @@ type request struct {
 // An error that is ErrDisk, or that of ctx, leaves open whether the rating will
 // be found after a restart.
 func (s *Service) Rate(ctx context.Context, user, movie int, rating float64) (Rated, error) {
-	n, err := s.check(user, movie, rating)
-	if err != nil {
+	return s.send(ctx, &request{user: user, movie: movie, rating: rating})
+}
+
+// RateAs is Rate by the id of a user as it is written, which may be a new one.
+func (s *Service) RateAs(ctx context.Context, user string, movie int, rating float64) (Rated, error) {
+	r := &request{movie: movie, rating: rating}
+	ids := s.version.Load().book.ids
+	id, known := ids.find(user)
+	switch {
+	case known:
+		r.user = id
+	case !ids.named():
+		return Rated{}, fmt.Errorf("%w: id %.40q; want 0 to %d", ErrUser, user, movies.MaxID)
+	default:
+		if err := dataset.CheckID(user); err != nil {
+			return Rated{}, fmt.Errorf("%w: %w", ErrUser, err)
+		}
+		r.name = user
+	}
+	return s.send(ctx, r)
+}
+
+// send gives the writer a rating and waits for what becomes of it.
+func (s *Service) send(ctx context.Context, r *request) (Rated, error) {
+	var err error
+	if r.n, err = s.check(r.user, r.movie, r.rating, s.version.Load().newcomers); err != nil {
 		return Rated{}, err
 	}
-	r := &request{user: user, movie: movie, n: n, rating: rating, done: make(chan struct{})}
+	r.done = make(chan struct{})
 	select {
 	case <-s.closed:
 		return Rated{}, ErrClosed
@@ -79,13 +105,13 @@ func (s *Service) Rate(ctx context.Context, user, movie int, rating float64) (Ra
 // writer is the one goroutine that changes anything. Ratings that wait are
 // committed together.
 type writer struct {
+	*stage
 	service *Service
-	learner *learner
 	journal *journal.Journal
-	totals  totals
 
 	buffer    []byte
 	pending   map[int]*profile // of this batch
+	undo      []func()         // what this batch did, beside profiles and learner
 	now       int64            // of this batch, milliseconds since 1970
 	since     int              // ratings since the last snapshot
 	snapshots chan error       // nil if no snapshot is being written
@@ -93,6 +119,27 @@ type writer struct {
 	full      bool // the last ratings were not kept, and the disk has not shown since that it would
 
 	commits atomic.Pointer[func(ratings int, took time.Duration)]
+}
+
+// stage is everything that ratings change.
+type stage struct {
+	book      *book
+	learner   *learner
+	newcomers *newcomers
+	raters    map[int32][]int // of newcomers, by position: users, ascending
+	totals    totals
+	history   history
+	forgotten forgotten
+}
+
+// newStage returns what there is before the first rating.
+func (s *Service) newStage(gone forgotten) (*stage, error) {
+	l, err := newLearner(s.model, s.world, s.config.Rule, s.config.Guard)
+	if err != nil {
+		return nil, err
+	}
+	l.guard.fill(s.silentBut(gone, max(1, l.guards.Window/5)), l.guards.Window)
+	return &stage{book: s.newBook(gone), learner: l, raters: map[int32][]int{}, forgotten: gone}, nil
 }
 
 // totals are counts since the beginning. They round-trip through JSON.
@@ -116,6 +163,8 @@ func (w *writer) run() {
 		select {
 		case r := <-s.queue:
 			w.batch(r)
+		case do := <-s.asked:
+			do()
 		case <-again:
 			w.probe()
 		case err := <-w.snapshots:
@@ -162,8 +211,9 @@ func (w *writer) commit(list []*request) {
 	s, before := w.service, w.learner.memory()
 	totals, began, steps := w.totals, time.Now(), 0
 	w.now = s.config.now().UnixMilli()
-	w.pending = map[int]*profile{}
+	w.pending, w.undo = map[int]*profile{}, nil
 	var events []event
+	var told history
 	for _, r := range list {
 		rec := w.apply(r)
 		if rec == nil {
@@ -172,6 +222,7 @@ func (w *writer) commit(list []*request) {
 		}
 		w.buffer = rec.appendTo(w.buffer[:0])
 		r.result.Version = w.journal.Append(w.buffer)
+		told = append(told, rec.told())
 		steps++
 		if rec.event != eventNone {
 			events = append(events, rec.event)
@@ -183,8 +234,9 @@ func (w *writer) commit(list []*request) {
 	}
 	w.full = w.full && steps == 0
 	for user, p := range w.pending {
-		s.put(user, p)
+		w.book.put(user, p)
 	}
+	w.history = append(w.history, told...)
 	w.since += steps
 	w.publish()
 	for _, e := range events {
@@ -199,6 +251,9 @@ func (w *writer) commit(list []*request) {
 func (w *writer) rollback(list []*request, before memory, was totals, err error) {
 	if restored := w.learner.restore(before); restored != nil {
 		panic("recommend: a learner does not take its own memory: " + restored.Error())
+	}
+	for _, undo := range slices.Backward(w.undo) {
+		undo()
 	}
 	w.totals = was
 	w.full = true
@@ -230,10 +285,13 @@ func (w *writer) probe() {
 // apply takes one rating in. It returns nil if nothing changes.
 func (w *writer) apply(r *request) *record {
 	s := w.service
-	p := w.pending[r.user]
-	if p == nil {
-		p = s.profile(r.user)
+	isNew := false
+	if r.name != "" {
+		if r.user, isNew = w.book.ids.add(r.name); isNew {
+			w.undo = append(w.undo, func() { w.book.ids.drop(r.user) })
+		}
 	}
+	p := w.profile(r.user)
 	if p == nil {
 		p = &profile{}
 	}
@@ -243,13 +301,16 @@ func (w *writer) apply(r *request) *record {
 	if known {
 		others--
 	}
-	f := s.look.of(p)
+	f := s.look.with(p, w.newcomers)
 	r.result.Before = w.prediction(f, r.n)
 	if !r.result.Changed {
 		r.result.After, r.result.Why = r.result.Before, whySame
 		return nil
 	}
 	rec := &record{user: r.user, movie: r.movie, rating: r.rating, weight: weight(p.repeat(r.n)), at: w.now}
+	if isNew {
+		rec.name = r.name
+	}
 	next := p.with(r.n, r.rating)
 	spent, allowed := p.spent.step(s.config.Limit, w.now)
 	switch {
@@ -257,6 +318,8 @@ func (w *writer) apply(r *request) *record {
 		r.result.Why = whyFirst
 	case rec.weight == 0:
 		r.result.Why = whyRepeated
+	case !w.hears(r.n):
+		r.result.Why = whyStranger
 	case !allowed:
 		r.result.Why = whyLimited
 		w.totals.Limited++
@@ -268,8 +331,30 @@ func (w *writer) apply(r *request) *record {
 		w.totals.Changed++
 	}
 	r.result.After = w.prediction(f, r.n) // the target's rating is no part of its features
-	w.pending[r.user] = next
+	w.take(r.user, r.n, next, known)
 	return rec
+}
+
+// take gives a user a new profile, because of a rating of the item at position n.
+func (w *writer) take(user int, n int32, next *profile, known bool) {
+	w.pending[user] = next
+	if world := w.service.world; int(n) >= world.ratings.Movies() && !known {
+		w.undo = append(w.undo, w.rated(world, n, user, w.profile))
+	}
+}
+
+// profile returns that of a user in this batch, nil if there is none.
+func (w *writer) profile(user int) *profile {
+	if p := w.pending[user]; p != nil {
+		return p
+	}
+	return w.book.profile(user)
+}
+
+// hears says whether the item at position n is in the graph, or has joined it.
+func (t *stage) hears(n int32) bool {
+	base := t.learner.world.ratings.Movies()
+	return int(n) < base || t.newcomers.list[int(n)-base].guest.Neighbors() > 0
 }
 
 // Why nothing was learned from a rating.
@@ -277,6 +362,7 @@ const (
 	whySame     = "the user had said so before"
 	whyFirst    = "it is the user's only rating: there is no other to predict it from"
 	whyRepeated = "the user has changed this rating too often"
+	whyStranger = "the item is new, and too few rated it together with others to know what it is like"
 	whyLimited  = "the user has rated too much in a short time; the rating counts for their own predictions"
 )
 
@@ -312,7 +398,10 @@ func (w *writer) prediction(f *features, n int32) float64 {
 // publish lets predictions see the writer's parameters.
 func (w *writer) publish() {
 	l := w.learner
-	v := &version{seq: w.journal.Last(), params: slices.Clone(l.solo.Params()), serving: !l.guard.Fallen, at: time.Now()}
+	v := &version{
+		seq: w.journal.Last(), params: slices.Clone(l.solo.Params()), serving: !l.guard.Fallen, at: time.Now(),
+		book: w.book, newcomers: w.newcomers,
+	}
 	v.status = w.status(v)
 	w.service.version.Store(v)
 }
@@ -329,16 +418,4 @@ func (w *writer) close() {
 		}
 	}
 	w.ended = errors.Join(w.ended, w.journal.Close())
-}
-
-// changedUsers returns the profiles that differ from the data, by ascending id.
-func (s *Service) changedUsers() (ids []int, profiles map[int]*profile) {
-	profiles = map[int]*profile{}
-	s.users.Range(func(id, at any) bool {
-		if p := at.(*atomic.Pointer[profile]).Load(); p.changed {
-			profiles[id.(int)] = p
-		}
-		return true
-	})
-	return slices.Sorted(maps.Keys(profiles)), profiles
 }
