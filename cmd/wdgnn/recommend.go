@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -10,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wdgnn/wdgnn/internal/dataset"
 	"github.com/wdgnn/wdgnn/internal/recommend"
-	"github.com/wdgnn/wdgnn/scenario/movies"
 	"github.com/wdgnn/wdgnn/train"
 )
 
@@ -31,37 +30,46 @@ func newRecommendCommand() *cobra.Command {
 type RecommendTrainCommand struct {
 	Stdout, Stderr io.Writer
 
-	data, out string
-	setting   recommend.Setting
-	epochs    int
-	quiet     bool
-	json      bool
+	data, out      string
+	ratings, items string
+	scale          string
+	setting        recommend.Setting
+	counted        bool // --movies was given
+	epochs         int
+	quiet          bool
+	json           bool
 }
 
 func (c *RecommendTrainCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "train",
-		Short: "Train a model with every movie as target in turn, and test it",
+		Short: "Train a model with every movie or item as target in turn, and test it",
 		Long: `Trains one wide and deep graph neural network for all movies: every rating of
 every training user is predicted from the user's other ratings. A tenth of the
 users, drawn by --seed, only test: neither training nor the graph sees them.
+
+Ratings are a folder of MovieLens (--data), or a CSV file of anything (--ratings):
+lines user,item,rating[,time][,title], with or without a line that names the columns.
+Ids are any text; the scale is any, from its least rating to its most.
 
 Beside the model, its setting and its scores are written as JSON:
 model.safetensors has model.json.`,
 		Example: `  wdgnn recommend train --data data/ml-100k --out model.safetensors
   wdgnn recommend train --data movielens-1m --movies 0 --out all.safetensors
+  wdgnn recommend train --ratings shop.csv --items titles.csv --scale 0..10
   wdgnn serve --data data/ml-100k --model model.safetensors`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			c.counted = cmd.Flags().Changed("movies")
 			return c.Run(cmd.Context())
 		},
 	}
 	c.setting = recommend.DefaultSetting()
 	f := cmd.Flags()
-	f.StringVar(&c.data, "data", "", "folder of ratings: data/ml-100k, data/ml-1m, or one with ratings.csv")
+	shopFlags(f, &c.data, &c.ratings, &c.items, &c.scale)
 	f.StringVar(&c.out, "out", "model.safetensors", "file to write")
-	f.IntVar(&c.setting.Movies, "movies", c.setting.Movies, "how many of the most rated movies the model knows, 0 for all")
+	f.IntVar(&c.setting.Movies, "movies", c.setting.Movies, "how many of the most rated movies or items the model knows, 0 for all, as with --ratings")
 	f.IntVar(&c.setting.Neighbors, "neighbors", c.setting.Neighbors, "most similar movies that a movie keeps in the graph")
 	f.Float64Var(&c.setting.Similarity.Shrinkage, "shrinkage", c.setting.Similarity.Shrinkage,
 		"co-raters by which similarities are shrunk; 0 leaves them as they are")
@@ -75,8 +83,8 @@ model.safetensors has model.json.`,
 
 // Run trains.
 func (c *RecommendTrainCommand) Run(ctx context.Context) error {
-	if c.data == "" {
-		return usageError{"wdgnn recommend train", errors.New("--data names the folder of ratings; wdgnn data get movielens-100k makes one")}
+	if err := checkShop(c.data, c.ratings, c.items); err != nil {
+		return usageError{"wdgnn recommend train", err}
 	}
 	if err := c.setting.Validate(); err != nil {
 		return usageError{"wdgnn recommend train", err}
@@ -84,11 +92,15 @@ func (c *RecommendTrainCommand) Run(ctx context.Context) error {
 	if c.epochs < 1 {
 		return usageError{"wdgnn recommend train", fmt.Errorf("--epochs is %d, want at least 1", c.epochs)}
 	}
-	all, err := loadRatings("recommend train", c.data)
+	shop, err := loadShop("recommend train", c.data, c.ratings, c.items)
 	if err != nil {
 		return err
 	}
-	model, err := trainRecommender(ctx, all, c.setting, recommend.TrainConfig{Epochs: c.epochs}, c.Stderr, c.quiet)
+	setting, err := settingFor(c.setting, shop, c.scale, c.counted)
+	if err != nil {
+		return usageError{"wdgnn recommend train", err}
+	}
+	model, err := trainRecommender(ctx, shop, setting, recommend.TrainConfig{Epochs: c.epochs}, c.Stderr, c.quiet)
 	if err != nil {
 		return during("recommend train", err)
 	}
@@ -101,27 +113,31 @@ func (c *RecommendTrainCommand) Run(ctx context.Context) error {
 	w := &lines{w: c.Stdout}
 	r := model.Report
 	w.printf("trained %d epochs on %d ratings in %s\n", r.Epochs, r.Training, brief(time.Duration(r.Seconds*float64(time.Second))))
-	w.printf("RMSE   %.4f on %d ratings of users who had no part in it; %.4f by user mean and movie offset alone\n",
-		r.RMSE, r.Tested, r.MeanRMSE)
+	w.printf("RMSE   %.4f on %d ratings of users who had no part in it; %.4f by user mean and %s offset alone\n",
+		r.RMSE, r.Tested, r.MeanRMSE, shop.Word)
 	w.printf("model  %s\n", c.out)
 	return w.err
 }
 
 // trainRecommender trains and shows progress.
 func trainRecommender(
-	ctx context.Context, all *movies.Ratings, s recommend.Setting, c recommend.TrainConfig, stderr io.Writer, quiet bool,
+	ctx context.Context, shop *dataset.Shop, s recommend.Setting, c recommend.TrainConfig, stderr io.Writer, quiet bool,
 ) (*recommend.Model, error) {
 	if c.Epochs == 0 {
 		c.Epochs = 30
 	}
 	c.Threads = threads()
 	if !quiet {
+		all := shop.Ratings
 		n := all.Movies()
 		if s.Movies > 0 {
 			n = min(n, s.Movies)
 		}
-		fmt.Fprintf(stderr, "%d users, %d ratings; the %d most rated of %d movies, each of them a target\n",
-			all.Users(), all.Count(), n, all.Movies())
+		fmt.Fprintf(stderr, "%d users, %d ratings; the %d most rated of %d %ss, each of them a target\n",
+			all.Users(), all.Count(), n, all.Movies(), shop.Word)
+		if shop.Replaced > 0 {
+			fmt.Fprintf(stderr, "%d ratings were replaced by later ones of the same user and item\n", shop.Replaced)
+		}
 		show := newProgress(stderr, c.Epochs, "RMSE")
 		defer show.end()
 		c.OnEpoch = func(e train.Epoch) error {
@@ -129,7 +145,7 @@ func trainRecommender(
 			return nil
 		}
 	}
-	return recommend.Train(ctx, all, s, c)
+	return recommend.TrainShop(ctx, shop, s, c)
 }
 
 func threads() int { return runtime.GOMAXPROCS(0) }

@@ -7,99 +7,172 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/wdgnn/wdgnn/internal/recommend"
 	"github.com/wdgnn/wdgnn/scenario/movies"
 )
 
 // rating is the body of POST /v1/ratings.
 type rating struct {
-	user, movie int
-	value       float64
+	user, item string
+	value      float64
 }
 
-// readRating reads the body of a request.
-func readRating(w http.ResponseWriter, r *http.Request) (rating, error) {
+// naming says what users and items are called.
+type naming struct {
+	word         string // what is rated
+	users, items bool   // ids are texts
+}
+
+func namingOf(s *recommend.Service) naming { return naming{s.Word(), s.NamedUsers(), s.NamedItems()} }
+
+// example returns a body as it should be: an item, and what follows it.
+func (n naming) example(before, after string) string {
+	id := "50"
+	if n.items {
+		id = `"sku 50"`
+	}
+	return "{" + before + `"` + n.word + `": ` + id + ", " + after + "}"
+}
+
+// parseRating reads {"user": 1, "movie": 50, "rating": 4}, or what a shop calls them.
+func (n naming) parseRating(text []byte) (out rating, err error) {
+	user := `"user": 1, `
+	if n.users {
+		user = `"user": "Zoë", `
+	}
+	fields, err := parseObject(text, n.example(user, `"rating": 4`),
+		field{name: "user", text: n.users, number: true},
+		field{name: n.word, text: n.items, number: true},
+		field{name: "rating", number: true})
+	if err != nil {
+		return out, err
+	}
+	out.user, out.item = fields["user"], fields[n.word]
+	if err := n.checkUser(out.user); err != nil {
+		return out, err
+	}
+	if err := n.checkItem(out.item); err != nil {
+		return out, err
+	}
+	if out.value, err = strconv.ParseFloat(fields["rating"], 64); err != nil { // out of range
+		return out, problemf(http.StatusUnprocessableEntity, "bad_rating", "rating %.40s is too large", fields["rating"])
+	}
+	return out, nil
+}
+
+// checkUser reports an id that no user can have.
+func (n naming) checkUser(text string) (err error) {
+	if !n.users {
+		_, err = parseID("user", text)
+	}
+	return err
+}
+
+// checkItem is checkUser for items.
+func (n naming) checkItem(text string) (err error) {
+	if !n.items {
+		_, err = parseID(n.word, text)
+	}
+	return err
+}
+
+// readJSON reads a small body of JSON.
+func readJSON(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if err := checkJSON(r); err != nil {
-		return rating{}, err
+		return nil, err
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return rating{}, malformed("the body ends too early")
-		}
-		return rating{}, err
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, malformed("the body ends too early")
 	}
-	return parseRating(text)
+	return text, err
 }
 
 func malformed(format string, args ...any) *problem {
-	return problemf(http.StatusBadRequest, "malformed", format, args...).hint(`{"user": 1, "movie": 50, "rating": 4}`)
+	return problemf(http.StatusBadRequest, "malformed", format, args...)
 }
 
-// parseRating reads {"user": 1, "movie": 50, "rating": 4}: every field once,
-// under exactly this name, and nothing else.
-func parseRating(text []byte) (rating, error) {
-	if !utf8.Valid(text) {
-		return rating{}, malformed("the body is not UTF-8 text")
+// field is one that an object may have.
+type field struct {
+	name     string
+	text     bool // may be a text
+	number   bool // may be a number
+	optional bool
+}
+
+// parseObject reads an object of the given fields: every one once, under exactly its
+// name, and nothing else. It returns them as they are written. Errors show an example.
+func parseObject(body []byte, example string, known ...field) (map[string]string, error) {
+	fields, err := parseFields(body, known)
+	if err != nil {
+		return nil, err.hint(example)
 	}
-	dec := json.NewDecoder(bytes.NewReader(text))
+	return fields, nil
+}
+
+func parseFields(body []byte, known []field) (map[string]string, *problem) {
+	if !utf8.Valid(body) {
+		return nil, malformed("the body is not UTF-8 text")
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return rating{}, malformed("the body is not a JSON object")
+		return nil, malformed("the body is not a JSON object")
 	}
-	fields := map[string]json.Number{"user": "", "movie": "", "rating": ""}
+	fields := map[string]string{}
 	for dec.More() {
 		key, err := dec.Token()
 		if err != nil {
-			return rating{}, malformed("the body is not JSON: %v", err)
+			return nil, malformed("the body is not JSON: %v", err)
 		}
 		name := key.(string) // of an object
-		before, known := fields[name]
-		if !known {
-			return rating{}, malformed("unknown field %.60q", name)
+		at := slices.IndexFunc(known, func(f field) bool { return f.name == name })
+		if at < 0 {
+			return nil, malformed("unknown field %.60q", name)
 		}
-		if before != "" {
-			return rating{}, malformed("field %q twice", name)
+		if _, twice := fields[name]; twice {
+			return nil, malformed("field %q twice", name)
 		}
 		value, err := dec.Token()
 		if err != nil {
-			return rating{}, malformed("field %q: %v", name, err)
+			return nil, malformed("field %q: %v", name, err)
 		}
-		number, ok := value.(json.Number)
-		if !ok {
-			return rating{}, malformed("field %q is not a number", name)
+		var p *problem
+		if fields[name], p = known[at].read(value); p != nil {
+			return nil, p
 		}
-		fields[name] = number
 	}
 	if _, err := dec.Token(); err != nil {
-		return rating{}, malformed("the body is not a JSON object: it does not end")
+		return nil, malformed("the body is not a JSON object: it does not end")
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return rating{}, malformed("more text follows the object")
+		return nil, malformed("more text follows the object")
 	}
-	for _, name := range []string{"user", "movie", "rating"} {
-		if fields[name] == "" {
-			return rating{}, malformed("no field %q", name)
+	for _, f := range known {
+		if _, there := fields[f.name]; !there && !f.optional {
+			return nil, malformed("no field %q", f.name)
 		}
 	}
-	return convert(fields)
+	return fields, nil
 }
 
-// convert turns the numbers of a rating into what they must be.
-func convert(fields map[string]json.Number) (r rating, err error) {
-	if r.user, err = parseID("user", fields["user"].String()); err != nil {
-		return r, err
+// read returns a value as it is written.
+func (f field) read(value json.Token) (string, *problem) {
+	if number, ok := value.(json.Number); ok && f.number {
+		return number.String(), nil
 	}
-	if r.movie, err = parseID("movie", fields["movie"].String()); err != nil {
-		return r, err
+	if text, ok := value.(string); ok && f.text {
+		return text, nil
 	}
-	if r.value, err = strconv.ParseFloat(fields["rating"].String(), 64); err != nil { // out of range
-		return r, problemf(http.StatusUnprocessableEntity, "bad_rating", "rating %.40s is too large", fields["rating"])
+	if f.text {
+		return "", malformed("field %q is not a text", f.name)
 	}
-	return r, nil
+	return "", malformed("field %q is not a number", f.name)
 }
 
 // parseID reads the id of a user or a movie.
@@ -113,21 +186,31 @@ func parseID(what, text string) (int, error) {
 
 // asked is what GET /v1/users/{id}/predictions asks for.
 type asked struct {
-	movies []int
-	top    int // if there are no movies
+	items   []int
+	top     int // if there are no items
+	because int // ratings that each prediction names
 }
 
+// mostVoices is how many ratings a prediction names at most.
+const mostVoices = 20
+
 // readAsked reads the query of a request.
-func readAsked(r *http.Request) (a asked, err error) {
-	const try = "?movies=1,2,3 or ?top=10"
-	query, err := parseQuery(r, "movies", "top")
+func (v *Server) readAsked(r *http.Request) (a asked, err error) {
+	items := v.service.Word() + "s"
+	try := "?" + items + "=1,2,3 or ?top=10"
+	query, err := parseQuery(r, items, "top", "because")
 	if err != nil {
 		return a, err
 	}
-	list, top := query["movies"], query["top"]
+	if text := query["because"]; text != "" {
+		if a.because, err = strconv.Atoi(text); err != nil || a.because < 1 || a.because > mostVoices {
+			return a, problemf(http.StatusBadRequest, "bad_query", "because is %.40q, want 1 to %d ratings", text, mostVoices).hint("?top=10&because=3")
+		}
+	}
+	list, top := query[items], query["top"]
 	switch {
 	case list != "" && top != "":
-		return a, problemf(http.StatusBadRequest, "bad_query", "both movies and top are given").hint(try)
+		return a, problemf(http.StatusBadRequest, "bad_query", "both %s and top are given", items).hint(try)
 	case top != "":
 		a.top, err = strconv.Atoi(top)
 		if err != nil || a.top < 1 || a.top > maxMovies {
@@ -135,18 +218,21 @@ func readAsked(r *http.Request) (a asked, err error) {
 		}
 		return a, nil
 	case list == "":
-		return a, problemf(http.StatusBadRequest, "bad_query", "neither movies nor top is given").hint(try)
+		return a, problemf(http.StatusBadRequest, "bad_query", "neither %s nor top is given", items).hint(try)
 	}
-	words := strings.Split(list, ",")
+	words, err := v.splitItems(list)
+	if err != nil {
+		return a, err
+	}
 	if len(words) > maxMovies {
-		return a, problemf(http.StatusBadRequest, "bad_query", "%d movies, want at most %d", len(words), maxMovies)
+		return a, problemf(http.StatusBadRequest, "bad_query", "%d %s, want at most %d", len(words), items, maxMovies)
 	}
 	for _, word := range words {
-		id, err := parseID("movie", strings.TrimSpace(word))
+		id, err := v.findItem(strings.TrimSpace(word))
 		if err != nil {
 			return a, err
 		}
-		a.movies = append(a.movies, id)
+		a.items = append(a.items, id)
 	}
 	return a, nil
 }

@@ -3,7 +3,9 @@
 //
 //	GET  /v1/users/{id}/predictions?movies=1,2,3   or ?top=10
 //	GET  /v1/users/{id}/ratings
+//	DELETE /v1/users/{id}
 //	POST /v1/ratings                               {"user": 1, "movie": 50, "rating": 4}
+//	POST /v1/items                                 {"movie": 5000, "title": "Tea pot"}
 //	GET  /v1/model
 //	GET  /metrics, /healthz, /openapi.json
 //

@@ -13,15 +13,22 @@ import (
 // machine by its own name do: a web page that made its own name point here does
 // not. With a token, those that bear it.
 type gate struct {
-	guarded bool
-	token   [sha256.Size]byte // hash of the token
+	tokens [][sha256.Size]byte // hashes of the tokens
 }
 
-func newGate(token string) gate { return gate{token != "", sha256.Sum256([]byte(token))} }
+// newGate returns a gate for the tokens in a text, one a line.
+func newGate(tokens string) (g gate) {
+	for token := range strings.Lines(tokens) {
+		if token = strings.TrimSpace(token); token != "" {
+			g.tokens = append(g.tokens, sha256.Sum256([]byte(token)))
+		}
+	}
+	return g
+}
 
 // admit returns a problem with a request, or nil. What is open needs no token.
 func (g *gate) admit(w http.ResponseWriter, r *http.Request, open bool) error {
-	if !g.guarded {
+	if len(g.tokens) == 0 {
 		if host := hostname.Of(r.Host); !hostname.Loopback(host) {
 			return problemf(http.StatusMisdirectedRequest, "wrong_host", "host %.60q is not this machine", host)
 		}
@@ -34,12 +41,20 @@ func (g *gate) admit(w http.ResponseWriter, r *http.Request, open bool) error {
 	return nil
 }
 
-// authorized says whether the request bears the token. Hashes are compared, in
-// a time that does not depend on where they differ.
-func (g *gate) authorized(r *http.Request) bool {
+// authorized says whether the request bears a token.
+func (g *gate) authorized(r *http.Request) bool { return g.bearer(r) >= 0 }
+
+// bearer returns which of the tokens the request bears, -1 for none. Hashes are
+// compared, in a time that does not depend on where they differ.
+func (g *gate) bearer(r *http.Request) int {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
-	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1
+	sum, found := sha256.Sum256([]byte(strings.TrimSpace(token))), -1
+	for k := range g.tokens {
+		if subtle.ConstantTimeCompare(sum[:], g.tokens[k][:]) == 1 && strings.EqualFold(scheme, "Bearer") {
+			found = k
+		}
+	}
+	return found
 }
 
 // checkMethod returns a problem with the method of a request, or nil.

@@ -100,7 +100,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 func (v *Live) wrap(t liveRoute) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out := &recorder{ResponseWriter: w, status: http.StatusOK}
-		defer rescue(v.config.Log, out, r)
+		defer rescue(v.config.Log, out, r.URL.Path)
 		h := out.Header()
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")

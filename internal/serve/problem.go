@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strconv"
+	"strings"
 
 	"github.com/wdgnn/wdgnn/internal/recommend"
 )
@@ -17,6 +19,7 @@ type problem struct {
 	Code    string `json:"code"` // for programs
 	Message string `json:"message"`
 	Try     string `json:"try,omitempty"`
+	after   int    // seconds after which to ask again; 0 says nothing
 }
 
 func (p *problem) Error() string { return p.Message }
@@ -46,7 +49,11 @@ func problemOf(err error) *problem {
 	case errors.Is(err, recommend.ErrUser):
 		return problemf(http.StatusNotFound, "unknown_user", "%v", err).hint("POST /v1/ratings, which makes a user known")
 	case errors.Is(err, recommend.ErrMovie):
-		return problemf(http.StatusNotFound, "unknown_movie", "%v", err)
+		word := "movie"
+		if strings.HasPrefix(err.Error(), "no such item") {
+			word = "item"
+		}
+		return problemf(http.StatusNotFound, "unknown_"+word, "%v", err)
 	case errors.Is(err, recommend.ErrRating):
 		return problemf(http.StatusUnprocessableEntity, "bad_rating", "%v", err)
 	case errors.Is(err, recommend.ErrBusy):
@@ -65,7 +72,10 @@ func problemOf(err error) *problem {
 // send writes the problem as an answer.
 func (p *problem) send(w http.ResponseWriter) {
 	if p.status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", "1")
+		p.after = max(1, p.after)
+	}
+	if p.after > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(p.after))
 	}
 	if p.status == http.StatusRequestEntityTooLarge || p.status == http.StatusRequestTimeout {
 		w.Header().Set("Connection", "close")

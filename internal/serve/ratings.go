@@ -9,12 +9,13 @@ import (
 
 // ratingsPage is what the page needs to know of the recommender beside its API.
 type ratingsPage struct {
-	Users []int           `json:"users"` // some that have rated something
+	Users []any           `json:"users"` // some that have rated something: numbers, or texts
 	Scale recommend.Scale `json:"scale"`
+	Word  string          `json:"word"` // what is rated: "movie" or "item"
 }
 
 // ratingsScene is what the recommender shows while ratings come in.
-func ratingsScene() live.Scene {
+func ratingsScene(word string) live.Scene {
 	const chart = "prediction error, RMSE on a panel of users"
 	return live.Scene{
 		Title: "Ratings",
@@ -27,7 +28,7 @@ func ratingsScene() live.Scene {
 			{Name: "online", Chart: chart, Learner: 1},
 			{Name: "taps moved", Chart: "distance of the taps from the trained ones", Learner: 1},
 		},
-		Counters: []live.Counter{{Name: "ratings"}, {Name: "users"}, {Name: "movies"}, {Name: "falls back to frozen"}},
+		Counters: []live.Counter{{Name: "ratings"}, {Name: "users"}, {Name: word + "s"}, {Name: "falls back to frozen"}},
 	}
 }
 

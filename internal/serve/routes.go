@@ -23,7 +23,9 @@ type route struct {
 var table = []route{
 	{http.MethodGet, "/v1/users/{id}/predictions", false, (*Server).predictions},
 	{http.MethodGet, "/v1/users/{id}/ratings", false, (*Server).ratings},
+	{http.MethodDelete, "/v1/users/{id}", false, (*Server).forget},
 	{http.MethodPost, "/v1/ratings", false, (*Server).rate},
+	{http.MethodPost, "/v1/items", false, (*Server).add},
 	{http.MethodGet, "/v1/model", false, (*Server).model},
 	{http.MethodGet, "/metrics", false, (*Server).scrape},
 	{http.MethodGet, "/healthz", true, (*Server).health},
@@ -33,7 +35,11 @@ var table = []route{
 func (v *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	for _, route := range table {
-		mux.Handle(route.path, v.wrap(route))
+		pattern := route.path
+		if route.method == http.MethodDelete { // there is nothing at the path for others
+			pattern = route.method + " " + pattern
+		}
+		mux.Handle(pattern, v.wrap(route))
 	}
 	for _, page := range liveTable { // which check methods and tokens themselves
 		mux.Handle(page.path, v.wrap(route{path: page.path, open: true, handle: (*Server).page}))
@@ -50,9 +56,10 @@ func (v *Server) wrap(t route) http.Handler {
 		defer func() {
 			took := time.Since(began)
 			v.metrics.request(t.path, out.status, took)
-			v.config.Log.Debug("request", "method", r.Method, "path", r.URL.Path, "status", out.status, "took", took, "from", r.RemoteAddr)
+			// The route, not the path: logs are no place for ids of users.
+			v.config.Log.Debug("request", "method", r.Method, "path", t.path, "status", out.status, "took", took, "from", r.RemoteAddr)
 		}()
-		defer rescue(v.config.Log, out, r)
+		defer rescue(v.config.Log, out, t.path)
 		err := v.admit(t, out, r)
 		if err == nil {
 			err = t.handle(v, out, r)
@@ -60,7 +67,7 @@ func (v *Server) wrap(t route) http.Handler {
 		if err != nil {
 			p := problemOf(err)
 			if p.status == http.StatusInternalServerError {
-				v.config.Log.Error("a request failed", "path", r.URL.Path, "err", err)
+				v.config.Log.Error("a request failed", "path", t.path, "err", err)
 			}
 			p.send(out)
 		}
@@ -68,7 +75,7 @@ func (v *Server) wrap(t route) http.Handler {
 }
 
 // rescue turns a panic into an answer. It is for defer.
-func rescue(log *slog.Logger, out *recorder, r *http.Request) {
+func rescue(log *slog.Logger, out *recorder, path string) {
 	p := recover()
 	if p == nil {
 		return
@@ -76,7 +83,7 @@ func rescue(log *slog.Logger, out *recorder, r *http.Request) {
 	if p == http.ErrAbortHandler {
 		panic(p)
 	}
-	log.Error("a request ended in a panic", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+	log.Error("a request ended in a panic", "path", path, "panic", p, "stack", string(debug.Stack()))
 	if !out.began {
 		problemOf(errPanic).send(out)
 	}
@@ -87,6 +94,9 @@ var errPanic = problemf(http.StatusInternalServerError, "internal", "something w
 // admit checks the token, or that the request means this machine, and the
 // method.
 func (v *Server) admit(t route, w http.ResponseWriter, r *http.Request) error {
+	if err := v.limiter.admit(&v.gate, r); err != nil {
+		return err
+	}
 	if err := v.gate.admit(w, r, t.open); err != nil {
 		return err
 	}
@@ -116,17 +126,17 @@ func (r *recorder) Write(p []byte) (int, error) {
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 func (v *Server) predictions(w http.ResponseWriter, r *http.Request) error {
-	user, err := parseID("user", r.PathValue("id"))
+	user, err := v.findUser(r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	a, err := readAsked(r)
+	a, err := v.readAsked(r)
 	if err != nil {
 		return err
 	}
 	var out *recommend.Predictions
-	if a.movies != nil {
-		out, err = v.service.Predict(user, a.movies)
+	if a.items != nil {
+		out, err = v.service.Predict(user, a.items)
 	} else {
 		out, err = v.service.Top(user, a.top)
 	}
@@ -134,12 +144,15 @@ func (v *Server) predictions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	v.metrics.predictions.Add(float64(len(out.List)))
-	send(w, http.StatusOK, out)
+	if a.because > 0 {
+		v.service.Explain(out, a.because)
+	}
+	send(w, http.StatusOK, v.shown(out))
 	return nil
 }
 
 func (v *Server) ratings(w http.ResponseWriter, r *http.Request) error {
-	user, err := parseID("user", r.PathValue("id"))
+	user, err := v.findUser(r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -150,26 +163,28 @@ func (v *Server) ratings(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	send(w, http.StatusOK, struct {
-		User    int                    `json:"user"`
-		Ratings []recommend.RatedMovie `json:"ratings"`
-	}{user, list})
+	send(w, http.StatusOK, v.shownRatings(user, list))
 	return nil
 }
 
 func (v *Server) rate(w http.ResponseWriter, r *http.Request) error {
-	in, err := readRating(w, r)
+	text, err := readJSON(w, r)
 	if err != nil {
 		return err
 	}
-	out, err := v.service.Rate(r.Context(), in.user, in.movie, in.value)
+	in, err := namingOf(v.service).parseRating(text)
+	if err != nil {
+		return err
+	}
+	out, err := v.rateAs(r.Context(), in)
 	if errors.Is(err, recommend.ErrMovie) {
-		return problemf(http.StatusUnprocessableEntity, "unknown_movie", "%v", err)
+		return problemf(http.StatusUnprocessableEntity, "unknown_"+v.service.Word(), "%v", err).
+			hint("POST /v1/items, which makes it known")
 	}
 	if err != nil {
 		return err
 	}
-	send(w, http.StatusOK, out)
+	send(w, http.StatusOK, v.shownRated(out))
 	return nil
 }
 

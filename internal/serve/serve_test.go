@@ -393,8 +393,8 @@ func FuzzParseRating(f *testing.F) {
 	f.Add([]byte(`{"user": 1, "movie": 50, "rating": 4}`))
 	f.Add([]byte(`{"user": 1, "user": 2}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		r, err := parseRating(text)
-		if err == nil && (r.user < 0 || r.movie < 0 || r.value-r.value != 0) {
+		r, err := naming{word: "movie"}.parseRating(text)
+		if _, bad := parseID("user", r.user); err == nil && (bad != nil || r.item == "" || r.value-r.value != 0) {
 			t.Errorf("%q gave %+v", text, r)
 		}
 	})

@@ -24,6 +24,7 @@ type Config struct {
 	shutdown time.Duration // for requests under way when the server ends; 0 means 10 s
 	Log      *slog.Logger  // nil means none
 	Users    []int         // that the recommender's page offers to pick from
+	Limit    Limit
 }
 
 func (c Config) withDefaults() Config {
@@ -58,6 +59,7 @@ type Server struct {
 	config  Config
 	service *recommend.Service
 	gate    gate
+	limiter *limiter
 	metrics *metrics
 	hub     *live.Hub
 	serving string // as last shown
@@ -68,13 +70,16 @@ type Server struct {
 // New returns a server for a service, which the caller closes after the server
 // has ended.
 func New(s *recommend.Service, c Config) *Server {
-	hub, err := live.NewHub(ratingsScene())
+	hub, err := live.NewHub(ratingsScene(s.Word()))
 	if err != nil {
 		panic("serve: " + err.Error()) // the scene is a constant
 	}
-	v := &Server{config: c.withDefaults(), service: s, gate: newGate(c.Token), metrics: newMetrics(s), hub: hub}
+	v := &Server{config: c.withDefaults(), service: s, gate: newGate(c.Token), limiter: newLimiter(c.Limit), metrics: newMetrics(s), hub: hub}
 	v.live = NewLive(LiveConfig{Hub: hub, Config: c})
-	v.live.ratings = &ratingsPage{Users: append([]int{}, c.Users...), Scale: s.Status().Scale}
+	v.live.ratings = &ratingsPage{Users: []any{}, Scale: s.Status().Scale, Word: s.Word()}
+	for _, id := range c.Users {
+		v.live.ratings.Users = append(v.live.ratings.Users, v.userID(id))
+	}
 	v.show()
 	s.OnCommit(v.committed)
 	v.handler = v.routes()
