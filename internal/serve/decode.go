@@ -191,8 +191,12 @@ type asked struct {
 	because int // ratings that each prediction names
 }
 
-// mostVoices is how many ratings a prediction names at most.
-const mostVoices = 20
+// mostVoices is how many ratings a prediction names at most, and mostExplained how many
+// predictions of an answer do.
+const (
+	mostVoices    = 20
+	mostExplained = 100
+)
 
 // readAsked reads the query of a request.
 func (v *Server) readAsked(r *http.Request) (a asked, err error) {
@@ -202,6 +206,11 @@ func (v *Server) readAsked(r *http.Request) (a asked, err error) {
 	if err != nil {
 		return a, err
 	}
+	defer func() {
+		if err == nil && a.because > 0 && max(a.top, len(a.items)) > mostExplained {
+			err = problemf(http.StatusBadRequest, "bad_query", "because explains %d predictions at most", mostExplained)
+		}
+	}()
 	if text := query["because"]; text != "" {
 		if a.because, err = strconv.Atoi(text); err != nil || a.because < 1 || a.because > mostVoices {
 			return a, problemf(http.StatusBadRequest, "bad_query", "because is %.40q, want 1 to %d ratings", text, mostVoices).hint("?top=10&because=3")

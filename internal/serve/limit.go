@@ -73,14 +73,14 @@ func (l *limiter) refilled(c client, now time.Time) float64 {
 }
 
 // makeRoom forgets clients who have been silent for so long that it makes no
-// difference, and if that is not enough, any one.
+// difference, and if that is not enough, any tenth: looking at all of them is then rare.
 func (l *limiter) makeRoom(now time.Time) {
 	if len(l.clients) < mostClients {
 		return
 	}
 	maps.DeleteFunc(l.clients, func(_ string, c client) bool { return l.refilled(c, now) >= l.burst })
 	for name := range l.clients {
-		if len(l.clients) < mostClients {
+		if len(l.clients) <= mostClients*9/10 {
 			return
 		}
 		delete(l.clients, name)

@@ -96,6 +96,13 @@ type (
 		Title  string  `json:"title,omitempty"`
 		Rating float64 `json:"rating"`
 	}
+	shopAdded struct {
+		Movie   any    `json:"movie,omitempty"` // one of the two
+		Item    any    `json:"item,omitempty"`
+		Title   string `json:"title"`
+		Version uint64 `json:"version"`
+		Changed bool   `json:"changed"`
+	}
 	shopRated struct {
 		User    any     `json:"user"`
 		Item    any     `json:"item"`
@@ -193,7 +200,13 @@ func (v *Server) add(w http.ResponseWriter, r *http.Request) error {
 	if out.Changed {
 		status = http.StatusCreated
 	}
-	send(w, status, map[string]any{word: v.itemID(out.Item), "title": out.Title, "version": out.Version, "changed": out.Changed})
+	answer := shopAdded{Title: out.Title, Version: out.Version, Changed: out.Changed}
+	if word == "movie" {
+		answer.Movie = v.itemID(out.Item)
+	} else {
+		answer.Item = v.itemID(out.Item)
+	}
+	send(w, status, answer)
 	return nil
 }
 
