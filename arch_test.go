@@ -54,6 +54,7 @@ const rules = `
 	internal/alloctest  :
 	internal/twintest   :
 	internal/mqtttest   :
+	internal/mqtt       :
 	internal/config     : graph gnn loss optim train rule scenario/sourceloc scenario/flocking scenario/movies
 	internal/config/comments :
 	internal/rundir     : modelfile
@@ -96,7 +97,8 @@ const rules = `
 	internal/broker     : transport transport/natsbus internal/keys
 	internal/keys       : internal/idlist transport transport/natsbus transport/tcpbus
 	internal/box        : agent forecast gnn graph loss mat online rule modelfile transport transport/natsbus transport/tcpbus
-	                      internal/config internal/data host internal/journal internal/keys internal/hostname internal/snapshot
+	                      internal/config internal/data host internal/journal internal/keys internal/hostname internal/mqtt
+	                      internal/snapshot
 	host/agentcmd       : mat rule internal/box
 	internal/defect     :
 	internal/script     :
@@ -136,7 +138,7 @@ const shell = `
 	internal/broker internal/keys internal/box internal/sim internal/swarm internal/live internal/hostname
 	cmd/wdgnn-agent
 	modelfile internal/config internal/config/comments internal/data internal/rundir internal/dataset internal/figure
-	internal/snapshot internal/alloctest internal/twintest internal/mqtttest
+	internal/snapshot internal/alloctest internal/twintest internal/mqtttest internal/mqtt
 	internal/lifecycle internal/recipe internal/demo internal/certify internal/reproduce internal/reproduce/study
 	internal/reproduce/study/studytest internal/reproduce/sourceloc internal/reproduce/flocking
 	internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents internal/reproduce/traffic
@@ -154,6 +156,7 @@ const outside = `
 	internal/serve  : github.com/prometheus/client_golang
 	internal/box    : github.com/prometheus/client_golang
 	internal/broker : github.com/nats-io
+	internal/mqtt   : github.com/eclipse/paho.mqtt.golang
 	internal/keys   : github.com/nats-io/nkeys golang.org/x/crypto/bcrypt
 	transport/natsbus : github.com/nats-io/nats.go github.com/nats-io/nkeys
 	internal/flock  : github.com/foxglove/mcap

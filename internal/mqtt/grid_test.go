@@ -1,0 +1,70 @@
+package mqtt
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// Readings go to the step that is nearest; of several of a sensor the nearest counts.
+func TestGrid(t *testing.T) {
+	origin := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	at := func(seconds float64) time.Time { return origin.Add(time.Duration(seconds * float64(time.Second))) }
+	g := &Grid{Origin: origin, Interval: 10 * time.Second, Hold: 25 * time.Second, Sensors: 2}
+	g.Begin(2)
+	put := func(sensor int, seconds float64, v float32, now float64, want Fate) {
+		t.Helper()
+		fate, _, instead := g.Put(sensor, Reading{at(seconds), []float32{v}}, at(now))
+		if instead {
+			fate = "instead"
+		}
+		if fate != want {
+			t.Errorf("a reading of second %v at second %v: %s, want %s", seconds, now, fate, want)
+		}
+	}
+	take := func(step uint64, want ...float32) { // 0: a gap
+		t.Helper()
+		rows, _ := g.Take(step)
+		got := make([]float32, len(rows))
+		for i, row := range rows {
+			if row != nil {
+				got[i] = row[0]
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("step %d: %v, want %v", step, got, want)
+		}
+	}
+	put(0, -6, 1, 18, Old)
+	put(0, 14.9, 1, 18, Old)  // step 1, before the beginning
+	put(0, 15, 1, 18, Placed) // half way between 1 and 2: the later
+	put(0, 16, 2, 18, "instead")
+	put(0, 25, 3, 18, Placed) // step 3
+	put(0, 34, 4, 18, Future)
+	put(0, 24.1, 9, 25, Superseded) // 4.1 s from step 2, and the other 4
+	if g.Complete(2) {
+		t.Error("step 2 is complete without sensor 1")
+	}
+	put(1, 20, 5, 25, Placed)
+	if !g.Complete(2) {
+		t.Error("step 2 is not complete")
+	}
+	take(2, 2, 5)
+	put(1, 21, 6, 26, Superseded) // used already
+	take(3, 3, 5)                 // held
+	take(4, 3, 5)
+	put(1, 42, 7, 46, Superseded) // what holds stands
+	take(5, 3, 0)                 // 20 is 30 seconds ago
+	put(1, 52, 8, 56, Late)
+	put(1, 52, 8, 56, Superseded) // told
+	take(6, 0, 0)
+	if g.Complete(7) != true {
+		t.Error("sensors that are silent for three steps are waited for")
+	}
+	put(0, 100, 9, 101, Placed)
+	if first, ok := g.Earliest(); !ok || first != 10 {
+		t.Errorf("the first step with a reading is %d, %t, want 10", first, ok)
+	}
+	take(10, 9, 0)
+	put(0, 80, 9, 101, Old) // left out
+}
