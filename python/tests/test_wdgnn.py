@@ -1,0 +1,203 @@
+"""Tests of the installed package. NumPy and PyTorch are tried where they are.
+
+    CHECKOUT=.. python3 -m unittest test_wdgnn
+
+with wdgnn and wdgnn-agent installed with the package, or on the PATH.
+"""
+
+import csv
+import importlib.util
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+import wdgnn
+from wdgnn import _arrays
+
+CHECKOUT = os.environ["CHECKOUT"]
+DATA = os.path.join(CHECKOUT, "examples", "own-data")
+MODEL = os.path.join(DATA, "model.safetensors")
+GRAPH = os.path.join(DATA, "graph.csv")
+
+
+def has(module):
+    return importlib.util.find_spec(module) is not None
+
+
+def lists(values):
+    return values.tolist() if hasattr(values, "tolist") else values
+
+
+def matrix(path, nodes):
+    """Returns the adjacency matrix of a list of links."""
+    a = [[0.0] * nodes for _ in range(nodes)]
+    with open(path, newline="") as file:
+        for row in csv.DictReader(file):
+            i, j, w = int(row["src"]), int(row["dst"]), float(row.get("weight") or 1)
+            a[i][j] = a[j][i] = w
+    return a
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+
+class Arrays(Files):
+    def test_lists_are_what_numpy_reads_and_writes(self):
+        values = [[[0.5, -1.0, 2.0]], [[0.1, 1e30, -0.0]]]
+        with_numpy, _arrays.numpy = _arrays.numpy, None
+        try:
+            self.assertEqual(_arrays.write_npy(self.path("a.npy"), values), [2, 1, 3])
+            back = _arrays.read_npy(self.path("a.npy"))
+            with self.assertRaisesRegex(ValueError, "side by side"):
+                _arrays.write_npy(self.path("b.npy"), [[1.0], [1.0, 2.0]])
+        finally:
+            _arrays.numpy = with_numpy
+        self.assertEqual(len(back), 2)
+        if with_numpy is not None:
+            import numpy as np
+            np.testing.assert_array_equal(np.load(self.path("a.npy")), np.array(values, np.float32))
+            np.testing.assert_array_equal(np.array(back, np.float32), np.array(values, np.float32))
+            _arrays.write_npy(self.path("c.npy"), values)
+            with open(self.path("a.npy"), "rb") as one, open(self.path("c.npy"), "rb") as other:
+                self.assertEqual(one.read()[-24:], other.read()[-24:])
+
+
+class Models(Files):
+    def test_predict_is_what_the_program_says(self):
+        model = wdgnn.Model.load(MODEL)
+        self.assertEqual((model.inputs, model.outputs, model.operator, model.delayed), (1, 5, "spectral", False))
+        self.assertEqual(model.nodes, [5, 15, 25, 35, 45])
+        signals = os.path.join(DATA, "signals.npy")
+        wdgnn.run_program("predict", MODEL, "--graph", GRAPH, "--signals", signals, "--out", self.path("y.npy"))
+        want = lists(_arrays.read_npy(self.path("y.npy")))
+        observed = _arrays.read_npy(signals)
+        got = model.predict(GRAPH, observed)
+        self.assertEqual(lists(got), want)
+        self.assertEqual(type(got).__module__, "numpy" if has("numpy") else "builtins")
+        whole = lists(observed)
+        self.assertEqual(lists(model.predict(matrix(GRAPH, 50), whole[:3])), want[:3])
+        wdgnn.run_program("predict", MODEL, "--graph", GRAPH, "--signals", signals, "--out", self.path("two.npy"), "--nodes", "7,3")
+        self.assertEqual(lists(model.predict(GRAPH, observed, nodes=[7, 3])), lists(_arrays.read_npy(self.path("two.npy"))))
+
+    def test_predict_on_graphs_that_change(self):
+        wdgnn.run_program("flock", "--out", self.path("flight"), "--train-flights", "3", "--epochs", "1", "--robots", "5",
+                          "--seconds", "0.1", "-q")
+        model = wdgnn.Model.load(self.path("flight/model.safetensors"))
+        self.assertTrue(model.delayed)
+        ring = [[float((i - j) % 4 in (1, 3)) for j in range(4)] for i in range(4)]
+        line = [[float(abs(i - j) == 1) for j in range(4)] for i in range(4)]
+        x = [[[0.1 * t, 0.2 * i, 0.3, -0.1 * i, 0.5, 1.0] for i in range(4)] for t in range(3)]
+        y = lists(model.predict([ring, line, ring], x))
+        self.assertEqual(_arrays.shape_of(y), [3, 4, 2])
+        self.assertEqual(lists(model.predict([ring, line, line], x))[:2], y[:2])
+        self.assertNotEqual(lists(model.predict([ring, line, line], x))[2], y[2])
+
+    def test_shift_and_onnx(self):
+        model = wdgnn.Model.load(MODEL)
+        s = lists(model.shift(GRAPH))
+        self.assertEqual(_arrays.shape_of(s), [50, 50])
+        self.assertEqual(s, lists(model.shift(matrix(GRAPH, 50))))
+        model.export_onnx(self.path("model.onnx"))
+        self.assertGreater(os.path.getsize(self.path("model.onnx")), 5000)
+
+    def test_mistakes_are_the_words_of_the_program(self):
+        with self.assertRaisesRegex(wdgnn.Error, "no such file"):
+            wdgnn.Model.load(self.path("nothing.safetensors"))
+        model = wdgnn.Model.load(MODEL)
+        with self.assertRaisesRegex(wdgnn.Error, "the model reads 1 features, the signals have 2"):
+            model.predict(GRAPH, [[[0.0, 1.0]] * 50])
+        with self.assertRaisesRegex(ValueError, "a matrix N×N"):
+            model.predict([[1.0, 2.0]], [[0.0] * 50])
+
+
+class Worlds(Files):
+    """The model has the shift spectral: boxes are given λmax."""
+
+    def stream(self, steps):
+        signals = lists(_arrays.read_npy(os.path.join(DATA, "stream_signals.npy")))[:steps]
+        targets = lists(_arrays.read_npy(os.path.join(DATA, "stream_targets.npy")))[:steps]
+        return signals, [int(t) for t in targets]
+
+    def test_answers_are_those_of_a_stream(self):
+        steps, learn = 40, {"preset": "newton"}
+        signals, targets = self.stream(steps)
+        a = matrix(GRAPH, 50)
+        links = [[j for j in range(50) if row[j]] for row in a]
+        _arrays.write_npy(self.path("x.npy"), signals)
+        _arrays.write_npy(self.path("y.npy"), [[float(t) if i in (5, 15, 25, 35, 45) else -1.0 for i in range(50)] for t in targets])
+        _arrays.write_npy(self.path("g.npy"), a)
+        with open(self.path("stream.yaml"), "w") as f:
+            f.write(f"run: world\nhost: 0\nhosts: {{0: {{nodes: 0-49}}}}\nmodel: {MODEL}\nlearn: {json.dumps(learn)}\nscale: 6\n"
+                    "bus: {kind: none}\nworld: {kind: stream, signals: x.npy, targets: y.npy, graph: g.npy, answers: said.jsonl}\n")
+        subprocess.run([wdgnn.find_program("wdgnn-agent"), "--config", self.path("stream.yaml")], check=True, capture_output=True)
+        with open(self.path("said.jsonl")) as f:
+            want = [{o["node"]: o["output"] for o in json.loads(line)["outputs"]} for line in f]
+        self.assertEqual(len(want), steps)
+        with wdgnn.World(MODEL, nodes=50, learn=learn, scale=6) as world:
+            for t in range(steps):
+                answer = world.step(signals[t], links=links if t == 0 else None)
+                self.assertEqual(answer.outputs, want[t], f"step {t}")
+                self.assertIsNone(answer.error)
+                world.tell({i: targets[t] for i in (5, 15, 25, 35, 45)})
+        self.assertLessEqual({5, 15, 25, 35, 45}, set(answer.sets))
+        self.assertTrue(world.report)
+
+    def test_what_is_wrong_is_said(self):
+        with wdgnn.World(MODEL, nodes=2, scale=1) as world:
+            answer = world.step([[0.5], [0.5, 1.0]], links=[[1], [0]])
+            self.assertIn(0, answer.outputs)
+            self.assertIsNotNone(answer.error)
+            again = world.step([[0.5], [float("nan")]])
+            self.assertIsNotNone(again.error)
+            with self.assertRaisesRegex(ValueError, "wants rows"):
+                world.step({})
+        with self.assertRaisesRegex(wdgnn.Error, "scale"):
+            with wdgnn.World(MODEL, nodes=2) as world:
+                world.step([[0.5], [0.5]])
+        with self.assertRaisesRegex(wdgnn.Error, "not open"):
+            world.step([[0.5], [0.5]])
+        with self.assertRaisesRegex(ValueError, "a model and a number of nodes"):
+            wdgnn.World(MODEL)
+
+    def test_what_was_learned_stays_in_state(self):
+        signals, targets = self.stream(6)
+        links = [[1], [0]]
+        outputs = []
+        for part in (range(0, 3), range(3, 6)):
+            with wdgnn.World(MODEL, nodes=2, scale=1, learn={"preset": "newton"}, state=self.path("state")) as world:
+                for t in part:
+                    outputs.append(world.step(signals[t][:2], links=links, targets=[targets[t]] * 2, time=t).outputs)
+        with wdgnn.World(MODEL, nodes=2, scale=1, learn={"preset": "newton"}) as world:
+            whole = [world.step(signals[t][:2], links=links, targets=[targets[t]] * 2).outputs for t in range(6)]
+        self.assertEqual(outputs, whole)
+
+
+@unittest.skipUnless(has("torch"), "SKIPPED: there is no torch")
+class Torch(unittest.TestCase):
+    def test_bridge_agrees_also_where_floats_are_double(self):
+        import torch
+        import wdgnn_torch
+        model = wdgnn.Model.load(MODEL)
+        x = lists(_arrays.read_npy(os.path.join(DATA, "signals.npy")))[:2]
+        want = torch.tensor(lists(model.predict(GRAPH, x)))
+        for kind in (torch.float32, torch.float64):
+            torch.set_default_dtype(kind)
+            try:
+                network = wdgnn_torch.load(MODEL)
+                got = network(wdgnn_torch.shift(torch.tensor(matrix(GRAPH, 50)), model.operator), torch.tensor(x))
+            finally:
+                torch.set_default_dtype(torch.float32)
+            self.assertLess((got - want).abs().max().item(), 1e-5 * want.abs().max().item())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,223 @@
+"""Nodes that answer and learn, one step after the other."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import tempfile
+import threading
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import IO, Any, Mapping, Optional, Sequence, Union
+
+from ._arrays import plain
+from ._program import Error, find_program
+from .model import Model
+
+Rows = Union[Mapping[int, Any], Sequence[Any]]  # by node, or one for every node
+
+
+@dataclass
+class Answer:
+    """What nodes say in one step, by node."""
+
+    time: int
+    outputs: dict[int, list[float]]
+    sets: dict[int, list[int]] = field(default_factory=dict)  # classes that it may be, of nodes that learn
+    intervals: dict[int, list[Any]] = field(default_factory=dict)  # or between which two numbers each output is
+    error: Optional[str] = None  # what was refused, in words
+
+
+class World:
+    """A box with all nodes of a network, and the world that it meets: starts `wdgnn-agent` and speaks lines with it.
+
+        with World("model.safetensors", nodes=50, learn={"preset": "auto"}) as world:
+            answer = world.step(rows, links=links)
+            world.tell(targets)
+
+    model     a Model, or the path of its file
+    nodes     how many there are, 0 to nodes-1
+    learn     how they learn, as `learn` of agent.yaml: {"preset": "auto"}; None if they only answer
+    cost      what they are told: by the task of the model, or "gradient" where tell has gradients
+    scale     λmax of the graph, for models with the shift spectral
+    state     a folder for checkpoints; None begins anew every time
+    timeout   seconds that an answer may take
+    more      further keys of agent.yaml, such as {"pace": {"deadline": "5s"}}
+    config    a file agent.yaml of one's own instead of all of the above; its world must be lines
+
+    report is what the box said of itself last, about once a second and at the end.
+    """
+
+    def __init__(self, model: Union[Model, str, "os.PathLike[str]", None] = None, nodes: int = 0, *,
+                 learn: Optional[Mapping[str, Any]] = None, cost: Optional[str] = None, scale: Optional[float] = None,
+                 state: Optional[str] = None, timeout: float = 60.0, more: Optional[Mapping[str, Any]] = None,
+                 config: Union[str, "os.PathLike[str]", None] = None) -> None:
+        if (config is None) == (model is None or nodes < 1):
+            raise ValueError("a World wants a model and a number of nodes, or a file agent.yaml in config")
+        self.timeout = timeout
+        self.report: dict[str, Any] = {}
+        self._config = None if config is None else os.path.abspath(config)
+        self._text = "" if model is None else _agent_yaml(model, nodes, learn, cost, scale, state, more or {})
+        self._time = -1
+        self._lines: queue.Queue[Optional[str]] = queue.Queue()
+        self._box: Optional[subprocess.Popen[str]] = None
+
+    def __enter__(self) -> World:
+        self._folder = tempfile.TemporaryDirectory(prefix="wdgnn-world-")
+        path = self._config
+        if path is None:
+            path = os.path.join(self._folder.name, "agent.yaml")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(self._text)
+        self._log = open(os.path.join(self._folder.name, "log"), "w+", encoding="utf-8", errors="replace")
+        self._box = subprocess.Popen([find_program("wdgnn-agent"), "--config", path], stdin=subprocess.PIPE,
+                                     stdout=subprocess.PIPE, stderr=self._log, encoding="utf-8")
+        assert self._box.stdout is not None
+        self._reader = threading.Thread(target=self._read, args=(self._box.stdout,), daemon=True)
+        self._reader.start()
+        return self
+
+    def __exit__(self, kind: Optional[type[BaseException]], err: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        box = self._box
+        assert box is not None and box.stdin is not None
+        try:
+            try:
+                box.stdin.close()  # the end of the lines ends the box
+            except OSError:
+                pass
+            try:
+                box.wait(self.timeout)
+            except subprocess.TimeoutExpired:
+                box.kill()
+                box.wait()
+            self._reader.join(self.timeout)
+            self._drain()
+            if kind is None and box.returncode != 0:
+                raise Error(self._last_words())
+        finally:
+            if box.stdout is not None:
+                box.stdout.close()
+            self._log.close()
+            self._folder.cleanup()
+            self._box = None
+
+    def step(self, rows: Rows, *, links: Optional[Rows] = None, targets: Optional[Rows] = None, time: Optional[int] = None) -> Answer:
+        """Shows nodes what they observe, and returns what they answer.
+
+        rows      what each observes, as many numbers as the model reads
+        links     whom each hears from now on: nodes, or pairs of a node and a weight; None as before
+        targets   what the answers should be, if that is known at once; see tell
+        time      the step, if it is not the next one
+        """
+        nodes = _nodes(row=rows, links=links, target=targets)
+        if not any("row" in node for node in nodes):
+            raise ValueError("a step wants rows: what nodes observe")
+        self._time = self._time + 1 if time is None else time
+        self._send({"time": self._time, "nodes": nodes})
+        return self._answer()
+
+    def tell(self, targets: Optional[Rows] = None, *, gradients: Optional[Rows] = None, costs: Optional[Rows] = None,
+             time: Optional[int] = None) -> None:
+        """Tells nodes what their answers of a step should have been, of the last one unless time says.
+
+        targets    by node a class, or as many numbers as the model gives; None where nobody knows
+        gradients  with cost="gradient" instead: the slope of the cost at the answer
+        costs      with gradients, if known: the cost
+        """
+        nodes = _nodes(target=targets, gradient=gradients, cost=costs)
+        self._send({"time": self._time if time is None else time, "nodes": nodes})
+
+    def _send(self, line: dict[str, Any]) -> None:
+        if self._box is None or self._box.stdin is None:
+            raise Error("the world is not open; use it in a with statement")
+        try:
+            self._box.stdin.write(json.dumps(line, allow_nan=False) + "\n")
+            self._box.stdin.flush()
+        except OSError as err:
+            self._box.wait(self.timeout)
+            raise Error(self._last_words()) from err
+
+    def _answer(self) -> Answer:
+        """Returns the answer to the last line with rows."""
+        while True:
+            try:
+                text = self._lines.get(timeout=self.timeout)
+            except queue.Empty:
+                raise Error(f"no answer to step {self._time} within {self.timeout} s") from None
+            if text is None:
+                assert self._box is not None
+                self._box.wait(self.timeout)
+                raise Error(self._last_words())
+            said = json.loads(text)
+            if "report" in said:
+                self.report = said["report"]
+            elif "time" not in said:
+                raise Error(said.get("error", text))
+            elif said["time"] == self._time:
+                return _parse(said)
+
+    def _read(self, stdout: IO[str]) -> None:
+        try:
+            for line in stdout:
+                self._lines.put(line)
+        finally:
+            self._lines.put(None)
+
+    def _drain(self) -> None:
+        """Keeps the last report."""
+        while True:
+            try:
+                text = self._lines.get_nowait()
+            except queue.Empty:
+                return
+            if text is not None and text.startswith('{"report"'):
+                self.report = json.loads(text)["report"]
+
+    def _last_words(self) -> str:
+        """Returns the end of what the box logged."""
+        self._log.flush()
+        self._log.seek(0)
+        return "".join(self._log.readlines()[-5:]).strip() or "wdgnn-agent ended without a word"
+
+
+def _agent_yaml(model: Any, nodes: int, learn: Optional[Mapping[str, Any]], cost: Optional[str], scale: Optional[float],
+                state: Optional[str], more: Mapping[str, Any]) -> str:
+    """Returns agent.yaml of one box with all nodes: JSON is YAML."""
+    path = model.path if isinstance(model, Model) else os.fspath(model)
+    keys: dict[str, Any] = {
+        "run": "world", "host": 0, "model": os.path.abspath(path), "learn": learn, "cost": cost, "scale": scale,
+        "state": None if state is None else os.path.abspath(state), "bus": {"kind": "none"}, "world": {"kind": "lines"},
+    }
+    keys.update(more)
+    lines = [f"{key}: {json.dumps(value)}" for key, value in keys.items() if value is not None]
+    return "\n".join([f"hosts: {{0: {{nodes: 0-{nodes - 1}}}}}", *lines]) + "\n"
+
+
+def _nodes(**said: Optional[Rows]) -> list[dict[str, Any]]:
+    """Returns what is said of nodes, each with all that concerns it. None is nothing."""
+    nodes: dict[int, dict[str, Any]] = {}
+    for key, values in said.items():
+        if values is None:
+            continue
+        pairs = values.items() if isinstance(values, Mapping) else enumerate(values)
+        for node, value in pairs:
+            value = plain(value)
+            if value is not None:
+                if key == "target" and not isinstance(value, list):
+                    value = [value]  # a class
+                nodes.setdefault(int(node), {"node": int(node)})[key] = value
+    return list(nodes.values())
+
+
+def _parse(said: dict[str, Any]) -> Answer:
+    answer = Answer(said["time"], {}, error=said.get("error"))
+    for out in said.get("outputs") or []:
+        node = out["node"]
+        answer.outputs[node] = out["output"]
+        if "set" in out:
+            answer.sets[node] = out["set"]
+        if "intervals" in out:
+            answer.intervals[node] = out["intervals"]
+    return answer
