@@ -17,6 +17,23 @@ import (
 // pageAddress is where pages are unless a flag says otherwise.
 const pageAddress = "127.0.0.1:8089"
 
+// pageArguments joins an address that stands behind --page with it. The flag means a page
+// alone too, so that it would take its value after = only, and few people know that.
+func pageArguments(args []string) []string {
+	var joined []string
+	for i := 0; i < len(args); i++ {
+		if i+1 < len(args) && args[i] == "--page" {
+			if _, port, err := net.SplitHostPort(args[i+1]); err == nil && port != "" {
+				joined = append(joined, args[i]+"="+args[i+1])
+				i++
+				continue
+			}
+		}
+		joined = append(joined, args[i])
+	}
+	return joined
+}
+
 // page is the live page of a command.
 type page struct {
 	flag      string // that names the address
