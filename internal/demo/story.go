@@ -71,6 +71,7 @@ type teller struct {
 	broken  int                   // signals since links were first lost
 	worst   *live.Moment          // of these
 	updates map[int][]live.Update // by detector, since then
+	shown   int                   // the learner that they are of
 	over    bool
 }
 
@@ -116,11 +117,11 @@ func (t *teller) add(l *Live, taps map[int]live.Floats) (more bool) {
 	if len(l.world.out) == 0 {
 		return t.addBefore(l)
 	}
+	if t.shown != l.shown || t.updates == nil { // another learner has taps of its own
+		t.shown, t.updates = l.shown, map[int][]live.Update{}
+	}
 	if t.broken++; taps != nil {
 		for _, i := range l.world.Net.Detectors {
-			if t.updates == nil {
-				t.updates = map[int][]live.Update{}
-			}
 			t.updates[i] = append(t.updates[i], l.update(i, taps[i]))
 		}
 	}

@@ -58,7 +58,7 @@ function make(chart) {
     cursor: { drag: { x: false, y: false }, points: { size: 6 } },
     scales: { x: { time: false, range: (u, low, high) => about.recent ? recently(about.recent, low, high) : [low, high] }, y: { distr: about.log ? 3 : 1 } },
     axes: [{ ...axis, size: 28 }, { ...axis, size: 58, grid: { ...axis.grid, filter: decades }, ticks: { ...axis.ticks, filter: decades }, values: (u, list) => list.map(v => v === null ? "" : label(v)) }],
-    series: [{ label: scene.time }, ...chart.index.map(k => ({ label: scene.curves[k].name, stroke: () => learnerColor(scene.curves[k].learner), dash: learnerDash(scene.curves[k].learner), width: scene.curves[k].edge ? 0 : 2, points: { show: u => !scene.curves[k].edge && u.data[0].length < few, size: 5, fill: () => learnerColor(scene.curves[k].learner) }, spanGaps: false }))],
+    series: [{ label: scene.time }, ...chart.index.map(k => ({ label: scene.curves[k].name, stroke: () => learnerColor(scene.curves[k].learner), dash: learnerDash(scene.curves[k].learner), width: scene.curves[k].edge ? 0 : scene.trials && scene.curves[k].learner === 0 ? 4 : 2, points: { show: u => !scene.curves[k].edge && u.data[0].length < few, size: 5, fill: () => learnerColor(scene.curves[k].learner) }, spanGaps: false }))],
     bands: bands(chart),
     hooks: { draw: [line, events], setLegend: [u => read(chart, u.cursor.idx)] },
   };

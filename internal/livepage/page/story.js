@@ -26,7 +26,7 @@ export function begin(s, send, play) {
   byId("story").hidden = true;
   stage.play(null); hero.hold(null);
   if (s.trials && !built) build();
-  turning = send ? "Your turn: break links, stop nodes, choose who learns, and watch both numbers." : "This is the run as it goes on, with both numbers as they are.";
+  turning = send ? "Your turn: break links, stop nodes" + (s.controls.some(c => c.name === "learner") ? ", choose who learns," : "") + " and watch both numbers." : "This is the run as it goes on, with both numbers as they are.";
 }
 let turning = "";
 
@@ -60,7 +60,7 @@ function build() {
 function go(k) {
   at = Math.max(0, Math.min(turn, k)); time = 0; before = null; holding = false;
   stage.play(at < turn ? move : null);
-  if (at === turn) hero.hold(null);
+  if (at === turn) { hero.hold(null); part(1); }
   if (at < turn) graph.setQuantity(-1);
   byId("quantity").value = "-1";
   write();
@@ -82,6 +82,8 @@ function write() {
   byId("again").hidden = at !== turn;
 }
 
+function part(share) { byId("story").style.setProperty("--part", String(share)); }
+
 function say(text) { if (text !== said) { said = text; byId("caption").textContent = text; } }
 
 const ready = () => Boolean(story[acts[at].needs]);
@@ -95,7 +97,7 @@ function move(now) {
   if (still.matches) time = lasts;
   acts[at].show(time);
   say(acts[at].says());
-  byId("story").style.setProperty("--part", String(bound(time / lasts)));
+  part(bound(time / lasts));
   if (time >= lasts && !still.matches) { go(at + 1); return true; }
   return !still.matches;
 }
@@ -178,4 +180,4 @@ document.addEventListener("keydown", e => {
 });
 
 // For tests and the curious.
-export const playing = { act: () => at, time: () => time, story: () => story };
+export const playing = { act: () => at, time: () => time, story: () => story, seek: t => { time = t; graph.wake(); } };

@@ -97,7 +97,7 @@ function drawSpread(ctx, { scene, xs, ys, radius, shot }) {
     if (v < 0.3) return;
     const x = xs[a] + (xs[b] - xs[a]) * s, y = ys[a] + (ys[b] - ys[a]) * s;
     ctx.globalAlpha = before * v * v * Math.sin(Math.PI * part) * 0.4;
-    ctx.lineWidth = 0.6 + 1.4 * v * v;
+    ctx.lineWidth = radius * (0.06 + 0.16 * v * v);
     ctx.beginPath(); ctx.moveTo(xs[a], ys[a]); ctx.lineTo(x, y); ctx.stroke();
     ctx.globalAlpha = before * v * Math.sin(Math.PI * part);
     ctx.beginPath(); ctx.arc(x, y, radius * (0.1 + 0.26 * v * v), 0, 2 * Math.PI); ctx.fill();

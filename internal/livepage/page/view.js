@@ -65,7 +65,7 @@ export function tell(s) { story.tell(s); }
 // For tests and the curious.
 globalThis.wdgnn = {
   stats: graph.stats, where: graph.where, pin: graph.pin, last, scene: () => scene, curves: curves.points, marks: curves.marked, taps: heat.cellsNow,
-  story: story.playing,
+  story: story.playing, left: graph.left, right: graph.right,
 };
 
 setInterval(() => { if (graph.stats.fps > 0) byId("rate60").textContent = `${Math.round(graph.stats.fps)} frames/s · ${graph.stats.drawMs.toFixed(1)} ms each`; }, 1000);
