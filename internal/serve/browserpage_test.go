@@ -410,6 +410,19 @@ func TestPageTables(t *testing.T) {
 	p.clean(s.URL)
 }
 
+// ringTrial is a signal that starts somewhere on a ring and spreads five hops.
+func ringTrial(n int, at int32) *live.Trial {
+	t := &live.Trial{Source: at % int32(n), Truth: at % 5, Answers: [][]int32{make([]int32, n), make([]int32, n)}, Shown: 1}
+	for k := range 6 {
+		hop := make(live.Floats, n)
+		for i := range hop {
+			hop[i] = 1 / (1 + float32((i+int(at))%n)/float32(k+1))
+		}
+		t.Hops = append(t.Hops, hop)
+	}
+	return t
+}
+
 // How fast the page draws while every frame is another: printed. That most
 // frames take no longer than 60 a second allow at 200 nodes, and 20 a second at
 // 2,000, must hold even where other programs take the processor's time.
@@ -417,13 +430,20 @@ func TestPageFrameRates(t *testing.T) {
 	for _, c := range []struct {
 		nodes       int
 		most, least float64 // ms to draw a frame, and frames a second in any case
-	}{{200, 16, 10}, {2000, 50, 5}} {
-		t.Run(fmt.Sprint(c.nodes), func(t *testing.T) {
+		name        string
+		trials      bool // on two networks
+	}{{200, 16, 10, "200", false}, {200, 16, 10, "200 twice", true}, {2000, 50, 5, "2000", false}} {
+		t.Run(c.name, func(t *testing.T) {
 			p := newTab(t)
 			scene := ringScene(c.nodes)
 			for i := range c.nodes { // about ten links a node
 				for k := 2; k < 6; k++ {
 					scene.Edges = append(scene.Edges, [2]int32{int32(i), int32((i + k*k) % c.nodes)})
+				}
+			}
+			if scene.Trials = c.trials; c.trials {
+				for i := range c.nodes {
+					scene.Groups = append(scene.Groups, i/(c.nodes/5))
 				}
 			}
 			hub := newHub(t, scene)
@@ -441,6 +461,9 @@ func TestPageFrameRates(t *testing.T) {
 					}
 					for e := range int32(100) {
 						f.Pulses = append(f.Pulses, e)
+					}
+					if c.trials {
+						f.Trial = ringTrial(c.nodes, int32(at))
 					}
 					_ = hub.Publish(f)
 				}
