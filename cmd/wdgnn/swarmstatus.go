@@ -114,20 +114,33 @@ func (c *SwarmStatusCommand) collect(ctx context.Context, args []string) ([]swar
 	if len(args) > 0 {
 		return c.ask(ctx, args, nil)
 	}
-	var expected []transport.HostID
+	bus, urls, expected, err := c.source()
+	switch {
+	case err != nil:
+		return nil, err
+	case urls != nil:
+		return c.ask(ctx, urls, expected)
+	}
+	heard, err := swarm.Listen(ctx, bus)
+	if err != nil {
+		return nil, keys.Explain(err)
+	}
+	return swarm.Standings(c.run, expected, heard), nil
+}
+
+// source returns where hosts report: on a bus, or for direct links at metrics
+// addresses; and who should.
+func (c *SwarmStatusCommand) source() (bus swarm.ReportSource, urls []string, expected []transport.HostID, err error) {
 	if c.config != "" {
 		config, err := box.Read(c.config)
 		if err != nil {
-			return nil, err
+			return bus, nil, nil, err
 		}
 		expected = slices.Sorted(maps.Keys(config.Hosts))
 		c.run = cmp.Or(c.run, config.Run)
 		if config.Bus.Kind != box.BusNATS {
 			urls, err := metricsOf(config)
-			if err != nil {
-				return nil, err
-			}
-			return c.ask(ctx, urls, expected)
+			return bus, urls, expected, err
 		}
 		c.nats = cmp.Or(c.nats, config.Bus.URL)
 	}
@@ -141,14 +154,10 @@ func (c *SwarmStatusCommand) collect(ctx context.Context, args []string) ([]swar
 			}
 			c.nats = cmp.Or(c.nats, keys.ServerURL(c.keys))
 		case c.run == "" || c.nats == "":
-			return nil, helpful{err, "the whole folder of wdgnn swarm keys, or --nats and --run beside the observer's part of it"}
+			return bus, nil, nil, helpful{err, "the whole folder of wdgnn swarm keys, or --nats and --run beside the observer's part of it"}
 		}
 	}
-	heard, err := swarm.Listen(ctx, swarm.ReportSource{URL: c.nats, Run: c.run, Keys: c.keys, Party: keys.Observer, Wait: c.wait})
-	if err != nil {
-		return nil, keys.Explain(err)
-	}
-	return swarm.Standings(c.run, expected, heard), nil
+	return swarm.ReportSource{URL: c.nats, Run: c.run, Keys: c.keys, Party: keys.Observer, Wait: c.wait}, nil, expected, nil
 }
 
 // metricsOf returns where the agents of a deployment with direct links serve metrics:

@@ -22,18 +22,24 @@ type ViewCommand struct {
 
 	page   page
 	export string
+	where  SwarmStatusCommand // of a deployment to look at: keys, config, nats, run
 }
 
 func (c *ViewCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "view FOLDER",
-		Short: "Replay a recorded run in a browser, or show the paper's tables",
+		Use:   "view FOLDER | --keys DIR",
+		Short: "Show a run, a deployment, or the paper's tables in a browser",
 		Long: `Serves a page that shows what is in the folder of a run:
 
   events.jsonl    of a run that was recorded: everything, with a time slider
   metrics.jsonl   of wdgnn train and wdgnn online: curves, the network, what happened
   origin1, …      of wdgnn backtest: ways to forecast, side by side
   result.json     of wdgnn reproduce, here or in folders below: tables and figures
+
+With --keys it shows a deployment that runs, from the keys of wdgnn swarm keys or the
+observer's part of them, as wdgnn swarm status finds it: the boxes and who hears whom,
+what learning brings, gates, sensors that are not believed, quarantines, and who is
+not heard. It looks on and commands nothing.
 
 It goes on until Ctrl-C. With --export it serves nothing: the page and the run go
 into one file that any browser plays, from a disk or as an attachment, without
@@ -42,10 +48,22 @@ this program and without a network.`,
   wdgnn view run
   wdgnn view run --export run.html
   wdgnn view first/online
+  wdgnn view --keys keys
   wdgnn view reproduce`,
-		Args: arguments("FOLDER"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if !c.attached() {
+				return arguments("FOLDER")(cmd, args)
+			}
+			if len(args) > 0 || c.export != "" {
+				return usageError{cmd.CommandPath(), errors.New("a deployment is looked at while it runs: leave out FOLDER and --export")}
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			if c.attached() {
+				return during("view", c.Attach(cmd.Context()))
+			}
 			return c.Run(cmd.Context(), args[0])
 		},
 	}
@@ -53,6 +71,11 @@ this program and without a network.`,
 	c.page.flags(cmd.Flags())
 	cmd.Flags().StringVar(&c.page.address, "addr", pageAddress, "`address` of the page")
 	cmd.Flags().StringVar(&c.export, "export", "", "`file` to write the page and the run to, instead of serving them; it must not exist yet")
+	f := cmd.Flags()
+	f.StringVar(&c.where.keys, "keys", "", "folder of wdgnn swarm keys, or the observer's part of it: look at the deployment")
+	f.StringVar(&c.where.nats, "nats", "", "address of a NATS server of the deployment; nothing means that of the keys")
+	f.StringVar(&c.where.run, "run", "", "name of the run; nothing means that of the keys")
+	f.StringVar(&c.where.config, "config", "", "configuration of any host, which says run, hosts and bus too")
 	return cmd
 }
 

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 
@@ -46,6 +49,12 @@ func agents(t testing.TB) []string {
 // swarming runs a swarm whose page is served, until the test ends.
 func swarming(t testing.TB, o swarm.Options) (url string) {
 	t.Helper()
+	return showing(t, LiveConfig{Hub: swarmHub(t, o), Control: true}).URL
+}
+
+// swarmHub runs a swarm until the test ends and returns where it shows itself.
+func swarmHub(t testing.TB, o swarm.Options) *live.Hub {
+	t.Helper()
 	hub := newHub(t, swarm.Scene(&o))
 	o.Hub = hub
 	ctx, cancel := context.WithCancel(t.Context())
@@ -61,7 +70,48 @@ func swarming(t testing.TB, o swarm.Options) (url string) {
 			t.Error(err)
 		}
 	})
-	return showing(t, LiveConfig{Hub: hub, Control: true}).URL
+	return hub
+}
+
+var busURL = regexp.MustCompile(`url: "?(nats://[^\s"]+)`)
+
+// A deployment of real processes is looked at from its keys: the boxes, what learning
+// brings, one that is killed, and its end. Nothing can be commanded.
+func TestPageAttached(t *testing.T) {
+	p := newTab(t)
+	dir := t.TempDir()
+	hub := swarmHub(t, swarm.Options{
+		Task: pulsesTask(t, 100_000), Run: "yard", Hosts: 3, Program: agents(t), Dir: dir, Keep: true,
+		Pace: host.Pace{Deadline: 300 * time.Millisecond}, Period: 20 * time.Millisecond,
+	})
+	for end := time.Now().Add(patience); hub.Stats().Frames < 2; time.Sleep(50 * time.Millisecond) { // it runs
+		if time.Now().After(end) {
+			t.Fatal("the swarm does not start")
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "host-0.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bus := busURL.FindSubmatch(text)
+	if bus == nil {
+		t.Fatalf("no server in %s", text)
+	}
+	view := launchUntil(t, shownAt, "view", "--keys", filepath.Join(dir, "keys"), "--nats", string(bus[1]), "--addr", "127.0.0.1:0")
+	p.visit(t, view)
+	p.wait(`wdgnn.last.frame?.counters[0] === 3 && wdgnn.last.frame.curves[1] !== null && wdgnn.last.frame.down.length === 0`)
+	if got := evaluate[int](p, `document.querySelectorAll("#controls [data-control]").length`); got != 0 {
+		t.Errorf("%d controls of a deployment that is only looked at", got)
+	}
+	if err := hub.Command(live.Command{Name: live.ControlKill, Node: 7}); err != nil {
+		t.Fatal(err)
+	}
+	p.wait(`wdgnn.last.frame.down.length === 1 && [...document.querySelectorAll("#words li")].some(w => w.textContent.includes("Nothing is heard of host"))`)
+	p.clean(view.url)
+	if code := view.interrupt(t); code != 0 {
+		t.Errorf("Ctrl-C: exit code %d, want 0", code)
+	}
+	p.waitEnd()
 }
 
 // Processes on a page: what is shown is what the event says, a killed one is

@@ -34,11 +34,8 @@ func OnReports(conn *natsbus.Conn, run string, take func(*host.Report)) (stop fu
 	})
 }
 
-// Listen listens on the bus of a deployment and returns what every host said that
-// spoke.
-func Listen(ctx context.Context, o ReportSource) (map[transport.HostID]Sighting, error) {
-	ctx, cancel := context.WithTimeout(ctx, o.Wait)
-	defer cancel()
+// dial opens the bus of a deployment.
+func (o *ReportSource) dial(ctx context.Context) (*natsbus.Conn, error) {
 	c := natsbus.Config{URL: o.URL, Run: o.Run, Name: "observer"}
 	if o.Keys != "" {
 		secrets, err := keys.LoadClient(o.Keys, o.Party)
@@ -50,7 +47,15 @@ func Listen(ctx context.Context, o ReportSource) (map[transport.HostID]Sighting,
 			c.TLS = secrets.TLS
 		}
 	}
-	conn, err := natsbus.Dial(ctx, c)
+	return natsbus.Dial(ctx, c)
+}
+
+// Listen listens on the bus of a deployment and returns what every host said that
+// spoke.
+func Listen(ctx context.Context, o ReportSource) (map[transport.HostID]Sighting, error) {
+	ctx, cancel := context.WithTimeout(ctx, o.Wait)
+	defer cancel()
+	conn, err := o.dial(ctx)
 	if err != nil {
 		return nil, err
 	}
