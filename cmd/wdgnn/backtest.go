@@ -69,7 +69,7 @@ Ctrl-C keeps the origins that are done.`,
 	cmd.Flags().IntVar(&c.origins, "origins", 3, "at how many times a model is trained and tried")
 	cmd.Flags().Float64Var(&c.part, "part", 0, "share of the series to forecast; 0 means forecast.split.test")
 	cmd.Flags().StringVar(&c.out, "out", "", "folder to write to, instead of backtest beside the configuration")
-	cmd.Flags().BoolVar(&c.force, "force", false, "replace the backtest that is in the folder")
+	forced(cmd.Flags(), &c.force)
 	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "show no progress")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print the result as one JSON object")
 	return cmd
@@ -119,14 +119,13 @@ func (c *BacktestCommand) Run(ctx context.Context) error {
 
 // prepare makes room in the folder.
 func (c *BacktestCommand) prepare() error {
-	_, err := os.Stat(filepath.Join(c.out, rundir.ResultName))
-	if err == nil && !c.force {
-		return helpful{fmt.Errorf("backtest: %s holds a result already", c.out), "--force to replace it, or --out DIR"}
+	result := filepath.Join(c.out, rundir.ResultName)
+	if err := kept(c.force, "another --out", result); err != nil {
+		return during("backtest", err)
 	}
+	err := os.MkdirAll(c.out, 0o755)
 	if err == nil {
-		err = os.Remove(filepath.Join(c.out, rundir.ResultName))
-	} else {
-		err = os.MkdirAll(c.out, 0o755)
+		err = os.RemoveAll(result) // it says that all is done
 	}
 	if err != nil {
 		return helpful{during("backtest", err), "--out DIR, another folder that you may write to"}

@@ -33,6 +33,7 @@ type FlockCommand struct {
 	stops    []string
 	nearCap  float64
 	out      string
+	force    bool
 	transfer bool
 	large    bool
 	quiet    bool
@@ -68,7 +69,8 @@ The folder of --out gets
   flight.mcap   the same for Foxglove: /scene, /poses and /metrics
   events.jsonl  the same for wdgnn view
   flight.json   numbers: the same seed gives the same bytes
-of the last flight, or transfer.json.
+of the last flight, or transfer.json. What is there already is replaced with --force
+only.
 
   --online distributed   robots learn in flight by eq. (9), each from what it senses of its neighbours
   --online centralized   eq. (7), one set of taps from what all robots sense
@@ -79,10 +81,10 @@ of the last flight, or transfer.json.
 Faults: --stop 3@1.5s stops robot 3 after 1.5 s (3@1.5s:radio and 3@1.5s:actuator a
 part of it), --loss 0.3 loses 3 messages in 10, --delay 2 delivers them 2 steps late.`,
 		Example: `  wdgnn flock
-  wdgnn flock flight/model.safetensors --robots 200 --seconds 4 --online distributed
-  wdgnn flock flight/model.safetensors --stop 3@0.5s --stop 7@1s:radio --loss 0.3 --delay 2
+  wdgnn flock flight/model.safetensors --robots 200 --seconds 4 --online distributed --out learning
+  wdgnn flock flight/model.safetensors --stop 3@0.5s --stop 7@1s:radio --loss 0.3 --delay 2 --out broken
   wdgnn flock flight/model.safetensors --transfer --flights 5
-  wdgnn flock flight/model.safetensors --json | jq '.learned.flights[0].total'`,
+  wdgnn flock flight/model.safetensors --force --json | jq '.learned.flights[0].total'`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usageError{cmd.CommandPath(), fmt.Errorf("one model at a time, got %q", args)}
@@ -122,6 +124,7 @@ part of it), --loss 0.3 loses 3 messages in 10, --delay 2 delivers them 2 steps 
 	f.IntVar(&c.trainEpochs, "epochs", flockTrainEpochs, "without MODEL: epochs of training")
 	f.BoolVarP(&c.quiet, "quiet", "q", false, "show no progress")
 	f.BoolVar(&c.json, "json", false, "print the result as one JSON object")
+	forced(f, &c.force)
 	renamed(f, map[string]string{"train-epochs": "epochs"})
 	words(cmd, "online", string(flock.OnlineOff), string(flock.OnlineCentralized), string(flock.OnlineDistributed))
 	words(cmd, "cost", string(flock.CostDistances), string(flock.CostVelocities))
@@ -132,6 +135,9 @@ part of it), --loss 0.3 loses 3 messages in 10, --delay 2 delivers them 2 steps 
 func (c *FlockCommand) Run(ctx context.Context, model string) error {
 	if err := c.settle(); err != nil {
 		return usageError{"wdgnn flock", err}
+	}
+	if err := kept(c.force, "another --out", c.leaves(model)...); err != nil {
+		return during("flock", err)
 	}
 	pilot, err := c.controller(ctx, model)
 	if err != nil {
@@ -158,6 +164,30 @@ func (c *FlockCommand) Run(ctx context.Context, model string) error {
 		return result.WriteJSON(c.Stdout)
 	}
 	return c.print(result, took)
+}
+
+// Names of what a flight leaves, beside those that others know.
+const (
+	flightMCAP   = "flight.mcap"
+	flightJSON   = "flight.json"
+	flightPage   = "flight.html"
+	flightModel  = "model.safetensors"
+	transferJSON = "transfer.json"
+)
+
+// leaves lists the files that the command will write.
+func (c *FlockCommand) leaves(model string) []string {
+	names := []string{flightPage, flightMCAP, live.EventsName, flightJSON}
+	if c.transfer {
+		names = []string{transferJSON}
+	}
+	if model == "" {
+		names = append(names, flightModel)
+	}
+	for k, name := range names {
+		names[k] = filepath.Join(c.out, name)
+	}
+	return names
 }
 
 // settle completes the plan from the flags and reports everything that is wrong
@@ -229,7 +259,7 @@ func (c *FlockCommand) controller(ctx context.Context, model string) (*flock.Con
 	if err != nil {
 		return nil, during("flock", err)
 	}
-	path := filepath.Join(c.out, "model.safetensors")
+	path := filepath.Join(c.out, flightModel)
 	if err := modelfile.Save(path, pilot.File(c.plan.Seed, version())); err != nil {
 		return nil, during("flock", err)
 	}
@@ -266,9 +296,9 @@ func (c *FlockCommand) save(r *flock.Result) error {
 		name  string
 		write func(io.Writer) error
 	}{
-		{"flight.mcap", r.Recording.WriteMCAP},
+		{flightMCAP, r.Recording.WriteMCAP},
 		{live.EventsName, r.Recording.WriteEvents},
-		{"flight.json", r.WriteJSON},
+		{flightJSON, r.WriteJSON},
 	} {
 		if err := modelfile.WriteFile(filepath.Join(c.out, f.name), f.write); err != nil {
 			return during("flock", err)
@@ -279,5 +309,5 @@ func (c *FlockCommand) save(r *flock.Result) error {
 		return during("flock", err)
 	}
 	defer recording.Close()
-	return during("flock", export(filepath.Join(c.out, "flight.html"), recording))
+	return during("flock", export(filepath.Join(c.out, flightPage), recording))
 }

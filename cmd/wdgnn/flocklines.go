@@ -127,8 +127,8 @@ func (c *FlockCommand) print(r *flock.Result, took time.Duration) error {
 	simulated := float64(m.Steps) * w.SampleSeconds
 	all := 1 + len(rows) // controllers that flew
 	out.printf("%.1f s of flight by %d controllers in %v\n", simulated*float64(all), all, brief(took))
-	out.printf("playback   %s\nFoxglove   %s\nnumbers    %s\n", filepath.Join(c.out, "flight.html"),
-		filepath.Join(c.out, "flight.mcap"), filepath.Join(c.out, "flight.json"))
+	out.printf("playback   %s\nFoxglove   %s\nnumbers    %s\n", filepath.Join(c.out, flightPage),
+		filepath.Join(c.out, flightMCAP), filepath.Join(c.out, flightJSON))
 	return out.err
 }
 
@@ -179,7 +179,7 @@ func (c *FlockCommand) runTransfer(ctx context.Context, pilot *flock.Controller)
 	if err != nil {
 		return during("flock", err)
 	}
-	path := filepath.Join(c.out, "transfer.json")
+	path := filepath.Join(c.out, transferJSON)
 	if err := modelfile.WriteFile(path, func(w io.Writer) error { return writeJSON(w, list) }); err != nil {
 		return during("flock", err)
 	}

@@ -2,10 +2,8 @@ package main
 
 import (
 	"embed"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,7 +56,7 @@ MovieLens: wdgnn data get.`,
 	}
 	cmd.Flags().StringVar(&c.task, "task", "classify",
 		"classify, regress or forecast for your own data, or a scenario: sourceloc, flocking or movies")
-	cmd.Flags().BoolVar(&c.force, "force", false, "overwrite files that are there")
+	forced(cmd.Flags(), &c.force)
 	words(cmd, "task", tasks...)
 	return cmd
 }
@@ -73,10 +71,8 @@ func (c *InitCommand) Run() error {
 		return during("init", err)
 	}
 	for _, f := range files {
-		if _, err := os.Lstat(f.path); err == nil && !c.force {
-			return helpful{fmt.Errorf("init: %s exists already", f.path), "another folder, or --force to overwrite"}
-		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return helpful{during("init", err), "a folder that you may write to"}
+		if err := kept(c.force, "another folder", f.path); err != nil {
+			return during("init", err)
 		}
 	}
 	if err := os.MkdirAll(c.dir, 0o755); err != nil {

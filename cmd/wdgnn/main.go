@@ -87,6 +87,9 @@ filter and a deep graph neural network, added. Both are trained offline; the
 filter goes on learning where the network runs, at every node, from one-hop
 messages.
 
+Models, runs and flights that are there already are not written over: --out names
+another folder, --force replaces what is there.
+
 Exit codes: 0 done, 1 failed, 2 a command line that makes no sense, 130 stopped by
 Ctrl-C before the end, with what was done kept.`,
 		Example: `  wdgnn demo                            train one, drop links, watch it learn

@@ -75,7 +75,7 @@ func (c *OnlineCommand) command() *cobra.Command {
 	words(cmd, "preset", rule.Presets()...)
 	cmd.Flags().Int("threads", 0, "threads to compute on, -1 for all, instead of what the configuration says; they do not change the result")
 	cmd.Flags().StringVar(&c.resume, "resume", "", "continue the run in that folder; it ends as if it had not been interrupted")
-	cmd.Flags().BoolVar(&c.force, "force", false, "replace the online run that is in the folder")
+	forced(cmd.Flags(), &c.force)
 	cmd.Flags().BoolVar(&c.fresh, "fresh", false, "begin with the taps as trained, even if the model has learned online")
 	cmd.Flags().BoolVar(&c.anyUnits, "any-units", false, "of forecasts: take readings that are far outside what training saw")
 	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "show no progress")

@@ -59,7 +59,7 @@ folder of wdgnn swarm up --out is in there.`,
 	f.StringVar(&c.model, "model", "", "model file that the boxes began with; that in a folder of wdgnn swarm up --out if left out")
 	f.StringVar(&c.out, "out", "", "model file to write")
 	f.BoolVar(&c.partial, "partial", false, "take what is there: nodes that are missing stay as the model has them, and steps may differ")
-	f.BoolVar(&c.force, "force", false, "replace the file that --out names")
+	forced(f, &c.force)
 	f.BoolVar(&c.json, "json", false, "print what was gathered as one JSON object")
 	return cmd
 }
@@ -70,8 +70,11 @@ func (c *SwarmCollectCommand) Run(folders []string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(c.out); err == nil && (!c.force || sameFile(model, c.out)) {
-		return helpful{fmt.Errorf("%s exists", c.out), "another --out, or --force to replace it unless it is --model itself"}
+	if sameFile(model, c.out) {
+		return helpful{fmt.Errorf("%s is the model that the boxes began with", c.out), "another --out"}
+	}
+	if err := kept(c.force, "another --out", c.out); err != nil {
+		return err
 	}
 	file, err := loadModel(model)
 	if err != nil {

@@ -62,7 +62,7 @@ of the authority should not stay on any of them. Certificates are valid for a ye
 	f.StringVar(&c.out, "out", "keys", "folder to write")
 	f.StringSliceVar(&c.servers, "server", nil, "names and addresses of the NATS servers; nothing means this machine only")
 	f.IntVar(&c.years, "years", 0, "how long certificates are valid; 0 means 1")
-	f.BoolVar(&c.force, "force", false, "replace the keys that are there; all hosts need theirs anew")
+	f.BoolVar(&c.force, "force", false, "replace what is there already; all hosts need their keys anew")
 	cmd.AddCommand((&SwarmKeysRenewCommand{}).command(), (&SwarmKeysRevokeCommand{}).command(), (&SwarmKeysJoinCommand{}).command(),
 		(&SwarmKeysMQTTCommand{}).command())
 	return cmd

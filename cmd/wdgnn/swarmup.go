@@ -113,8 +113,7 @@ them), keys, logs, checkpoints and result.json.`,
 	f.DurationVar(&c.options.Restart, "restart-server", 0, "restart the NATS server at that time")
 	c.page.flag = "--page"
 	c.page.flags(f)
-	f.StringVar(&c.page.address, "page", "", "show a page at this `address` (default of --page alone "+pageAddress+")")
-	f.Lookup("page").NoOptDefVal = pageAddress
+	c.page.pageFlag(f, "show a page at this `address`")
 	f.StringVar(&c.record, "record", "", "`folder` that keeps what a page would show, for wdgnn view")
 	f.StringVar(&c.dir, "out", "", "folder to keep; nothing means one that is removed")
 	f.BoolVarP(&c.quiet, "quiet", "q", false, "show no progress")

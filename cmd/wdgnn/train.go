@@ -67,7 +67,7 @@ long it will take. Ctrl-C stops and keeps what was done. doc/config.md lists eve
 	cmd.Flags().Int("threads", 0, "threads to compute on, -1 for all, instead of what the configuration says; they do not change the result")
 	cmd.Flags().String("out", "", "folder to write to, instead of what the configuration says")
 	cmd.Flags().BoolVar(&c.resume, "resume", false, "continue the run that is in the folder; it ends as if it had not been interrupted")
-	cmd.Flags().BoolVar(&c.force, "force", false, "replace the run that is in the folder")
+	forced(cmd.Flags(), &c.force)
 	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "show no progress")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print the result as one JSON object")
 	c.page.runFlags(cmd)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +22,7 @@ type ViewCommand struct {
 	page   page
 	export string
 	where  SwarmStatusCommand // of a deployment to look at: keys, config, nats, run
+	force  bool
 }
 
 func (c *ViewCommand) command() *cobra.Command {
@@ -70,12 +70,13 @@ this program and without a network.`,
 	c.page.flag = "--addr"
 	c.page.flags(cmd.Flags())
 	cmd.Flags().StringVar(&c.page.address, "addr", pageAddress, "`address` of the page")
-	cmd.Flags().StringVar(&c.export, "export", "", "`file` to write the page and the run to, instead of serving them; it must not exist yet")
+	cmd.Flags().StringVar(&c.export, "export", "", "`file` to write the page and the run to, instead of serving them")
 	f := cmd.Flags()
 	f.StringVar(&c.where.keys, "keys", "", "folder of wdgnn swarm keys, or the observer's part of it: look at the deployment")
 	f.StringVar(&c.where.nats, "nats", "", "address of a NATS server of the deployment; nothing means that of the keys")
 	f.StringVar(&c.where.run, "run", "", "name of the run; nothing means that of the keys")
 	f.StringVar(&c.where.config, "config", "", "configuration of any host, which says run, hosts and bus too")
+	forced(f, &c.force)
 	return cmd
 }
 
@@ -119,8 +120,8 @@ func tablesIn(dir string) *live.Results {
 
 // save exports a recording, unless something is there already.
 func (c *ViewCommand) save(r *live.Recording) error {
-	if _, err := os.Lstat(c.export); err == nil {
-		return helpful{fmt.Errorf("view: --export %s: it exists already", c.export), "another name, or remove it first"}
+	if err := kept(c.force, "another --export", c.export); err != nil {
+		return during("view", err)
 	}
 	if err := export(c.export, r); err != nil {
 		return during("view", err)
