@@ -5,7 +5,7 @@
 import { byId, element, format } from "./model.js";
 import { rampOf, onTheme } from "./theme.js";
 import { paint, paintLinks, sizeOf, lasting } from "./paint.js";
-import { paintTrial, beside, squeezed } from "./trial.js";
+import { paintTrial, beside, squeezed, letter } from "./trial.js";
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const shows = id => byId(id).checked;
@@ -20,8 +20,8 @@ export function pinnedNode() { return pinned; }
 // whether there is more to come.
 export function onFrame(f) { moves = f; }
 
-// Picture is one network on a canvas. Who begins with which learner beside it, is
-// for scenes with trials.
+// Picture is one network on a canvas: of the first learner on the left, and of a
+// scene with trials of the learner on show on the right.
 class Picture {
   constructor(canvas, sky, tip) {
     this.canvas = byId(canvas); this.sky = byId(sky); this.tip = byId(tip);
@@ -128,7 +128,7 @@ class Picture {
     if (!p) return;
     let x0 = Infinity, x1 = -Infinity, y0 = Infinity, y1 = -Infinity;
     for (let i = 0; i < n; i++) { x0 = Math.min(x0, p[2 * i]); x1 = Math.max(x1, p[2 * i]); y0 = Math.min(y0, p[2 * i + 1]); y1 = Math.max(y1, p[2 * i + 1]); }
-    const pad = this.radius * 2.6 + 6, sx = (width - 2 * pad) / Math.max(x1 - x0, 1e-6), sy = (height - 2 * pad) / Math.max(y1 - y0, 1e-6);
+    const pad = this.radius * 2.6 + (scene.trials ? 18 : 6), sx = (width - 2 * pad) / Math.max(x1 - x0, 1e-6), sy = (height - 2 * pad) / Math.max(y1 - y0, 1e-6);
     const fx = Math.min(sx, 1.7 * sy), fy = Math.min(sy, 1.7 * sx); // a little stretching fills the space
     for (let i = 0; i < n; i++) {
       xs[i] = width / 2 + (p[2 * i] - (x0 + x1) / 2) * fx;
@@ -219,7 +219,7 @@ class Picture {
     const q = scene.quantities[this.quantity], v = this.frame?.values?.[this.quantity]?.[i], said = this.shot?.trial.answers[this.learner]?.[i] ?? -1;
     if (this.down[i]) return scene.down;
     if (q && v !== null && v !== undefined) return q.name + " " + format(v, q.unit);
-    if (this.quantity < 0 && said >= 0) return `says community ${said + 1}, ${said === this.shot.trial.truth ? "which is right" : `which is wrong: it was ${this.shot.trial.truth + 1}`}`;
+    if (this.quantity < 0 && said >= 0) return `says ${letter(said)}, which is ${said === this.shot.trial.truth ? "right" : `wrong: it was ${letter(this.shot.trial.truth)}`}`;
     return this.mark[i] || "";
   }
 

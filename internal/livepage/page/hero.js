@@ -10,8 +10,15 @@ export function begin(s) {
   scene = s; held = latest = null; chart = s.curves[0]?.chart ?? "";
   byId("hero").hidden = !s.trials;
   byId("run").classList.toggle("demo", s.trials);
-  if (s.trials) byId("deck").append(byId("bar")); else byId("picture").prepend(byId("bar"));
+  if (s.trials) arrange();
   if (s.trials) { byId("name0").textContent = s.learners[0]; write([null, null], s.learners.length - 1, ""); }
+}
+
+// arrange puts what stands below the networks into two columns.
+function arrange() {
+  byId("deck").append(byId("bar"));
+  byId("first").append(...["curve", "deck", "counters", "happened"].map(byId));
+  byId("second").append(...["knobs", "node", "heat"].map(byId));
 }
 
 // shares picks the numbers of two learners from the curves of a frame.
