@@ -24,7 +24,7 @@ import (
 func main() {
 	out := flag.String("out", "doc/pictures", "folder for the pictures")
 	data := flag.String("data", "", "folder of ratings for the rating service")
-	only := flag.String("only", "", "take the pictures of this scene alone: demo, swarm, flock, tables or ratings")
+	only := flag.String("only", "", "take the pictures of this scene alone: acts, demo, swarm, flock, tables or ratings")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -63,6 +63,7 @@ func run(ctx context.Context, out, data, only string) (err error) {
 		name string
 		take func(context.Context) error
 	}{
+		{"acts", s.acts},
 		{"demo", s.demo},
 		{"swarm", s.swarm},
 		{"flock", s.flock},
@@ -79,6 +80,45 @@ func run(ctx context.Context, out, data, only string) (err error) {
 	return nil
 }
 
+// acts are pictures of the demo's acts: which, when in it, and how they are taken.
+var acts = []struct {
+	act  int
+	at   float64 // seconds
+	name string
+	picture
+}{
+	{0, 2.9, "act1", picture{width: 1280, height: 800, scheme: "light"}},
+	{1, 4, "act2", picture{width: 1280, height: 800, scheme: "light"}},
+	{2, 1.2, "act3", picture{width: 1280, height: 800, scheme: "light"}},
+	{2, 9, "act3-dark", picture{width: 1280, height: 800, scheme: "dark"}},
+	{3, 17, "act4", picture{width: 1280, height: 800, scheme: "light"}},
+	{0, 2.9, "act1-narrow", picture{width: 390, height: 844, scheme: "dark"}},
+	{1, 4, "act2-narrow", picture{width: 390, height: 844, scheme: "light"}},
+	{2, 9, "act3-narrow", picture{width: 390, height: 844, scheme: "light"}},
+	{3, 17, "act4-narrow", picture{width: 390, height: 844, scheme: "dark"}},
+}
+
+// acts are the acts of the demo, each held at a moment of it.
+func (s *studio) acts(ctx context.Context) error {
+	url, stop, err := s.start(ctx, "demo", "--page=127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer stop()
+	for _, a := range acts {
+		a.picture.name = a.name
+		a.steps = []string{
+			`wdgnn.last.frame?.t > 1`, "do " + set("speed", 60), `wdgnn.last.frame.t > 500 && wdgnn.story.story().opened`,
+			fmt.Sprintf(`do document.querySelector("[data-act='%d']").click(), wdgnn.story.seek(%v), document.querySelector("#hold").click()`, a.act, a.at),
+			"do new Promise(done => setTimeout(done, 700))",
+		}
+		if err := s.shoot(url, a.picture); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // demo is the demo after links were lost and a node was stopped.
 func (s *studio) demo(ctx context.Context) error {
 	url, stop, err := s.start(ctx, "demo", "--page=127.0.0.1:0")
@@ -86,16 +126,16 @@ func (s *studio) demo(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	faster := set("speed", 60)
+	faster, skip := set("speed", 60), `do document.querySelector("[data-act='4']")?.click()`
 	if err := s.shoot(url, picture{"demo", 1440, 940, "light", []string{
-		`wdgnn.last.frame?.t > 1`, "do " + faster, `wdgnn.last.frame.t > 620`,
+		`wdgnn.story.story().before`, skip, "do " + faster, `wdgnn.last.frame.t > 620`,
 		"do " + set("kill", 0), "do " + set("speed", 10), "do wdgnn.pin(23)",
 		`wdgnn.last.frame.down.length === 1 && wdgnn.last.frame.settings[2] === 10`, "do new Promise(done => setTimeout(done, 700))",
 	}}); err != nil {
 		return err
 	}
-	live := []string{`wdgnn.stats.drawn > 30`, "do new Promise(done => setTimeout(done, 700))"}
-	return s.shoot(url, picture{"demo-narrow", 360, 780, "light", live})
+	live := []string{`wdgnn.story.story().opened`, skip, `wdgnn.stats.drawn > 30 && wdgnn.right.shot?.answers === 1`, "do new Promise(done => setTimeout(done, 700))"}
+	return s.shoot(url, picture{"demo-narrow", 390, 844, "light", live})
 }
 
 // set is a script that uses a control of the page, for node 23 if it is about
