@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -25,8 +26,14 @@ import (
 	"github.com/wdgnn/wdgnn/mat"
 )
 
-// small is the demo with little training: seconds instead of minutes.
-var small = demo.Demo{Seed: 12, Signals: 300, Epochs: 2}
+// shown is the demo, with little training: seconds instead of minutes. With -full it
+// is what wdgnn demo shows.
+var shown = demo.Demo{Seed: 12, Signals: 300, Epochs: 2}
+
+var (
+	full     = flag.Bool("full", false, "train as wdgnn demo does, which takes some minutes")
+	patience = 2 * time.Minute // with everything
+)
 
 // built writes the site once for all tests.
 var built = sync.OnceValues(func() (string, error) {
@@ -35,13 +42,17 @@ var built = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	removeSite = func() { os.RemoveAll(out) }
-	s := site{out: out, demo: small, log: io.Discard}
+	s := site{out: out, demo: shown, log: io.Discard}
 	return out, s.write(context.Background())
 })
 
 var removeSite = func() {}
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if *full {
+		shown, patience = demo.Demo{Seed: shown.Seed}, 20*time.Minute
+	}
 	if err := mat.UseKernels(kernels); err != nil {
 		panic(err)
 	}
@@ -131,7 +142,7 @@ func newTab(t *testing.T) context.Context {
 	if err := chromedp.Do(tab); err != nil { // opens it; its life must not depend on a timeout
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(tab, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(tab, patience)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -191,7 +202,7 @@ var actions = []action{
 // time. It is paused at once and goes on step by step.
 func want(t *testing.T) map[int]map[string]any {
 	t.Helper()
-	l, err := small.Live()
+	l, err := shown.Live()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +210,7 @@ func want(t *testing.T) map[int]map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	ran := make(chan error, 1)
 	go func() { ran <- l.Run(ctx, nil) }()
 	defer func() {
@@ -214,8 +225,8 @@ func want(t *testing.T) map[int]map[string]any {
 		}
 	}
 	ask(live.Command{Name: live.ControlPause, Value: 1})
-	ask(live.Command{Name: live.ControlStep})
-	frames, last := map[int]map[string]any{}, 0
+	pause := slices.IndexFunc(l.Hub().Scene().Controls, func(c live.Control) bool { return c.Name == live.ControlPause })
+	frames, last := map[int]map[string]any{}, -1
 	for last < steps {
 		m, err := sub.Next(ctx)
 		if err != nil {
@@ -226,7 +237,7 @@ func want(t *testing.T) map[int]map[string]any {
 		}
 		at, frame := parse(t, string(m.Text))
 		frames[at] = frame
-		if at == last {
+		if paused := frame["settings"].([]any)[pause] == 1.0; !paused || at == last {
 			continue
 		}
 		last = at
@@ -253,30 +264,30 @@ func parse(t *testing.T, text string) (at int, frame map[string]any) {
 // drive does in the browser what want does here, with a worker of its own.
 const drive = `new Promise((done, fail) => {
 	const frames = {}, actions = %s, steps = %d, worker = new Worker("demo/worker.js");
-	let last = 0, id = 0;
+	let last = -1, id = 0, pause = -1;
 	const ask = c => worker.postMessage({ id: ++id, command: JSON.stringify({ value: 0, node: 0, ...c }) });
 	worker.onerror = e => fail(new Error(e.message));
 	worker.onmessage = ({ data: { kind, text } }) => {
 		if (kind === "error" || kind === "answer" && text) fail(new Error(text));
+		if (kind === "scene") pause = JSON.parse(text).controls.findIndex(c => c.name === "pause");
 		if (kind !== "frame") return;
 		worker.postMessage({ drawn: true });
-		const t = JSON.parse(text).t;
+		const { t, settings } = JSON.parse(text);
 		frames[t] = text;
-		if (t === last) return;
+		if (settings[pause] !== 1 || t === last) return;
 		last = t;
 		if (t >= steps) { worker.terminate(); done(frames); return; }
 		for (const a of actions) if (a.at === t) ask(a);
 		ask({ name: "step" });
 	};
 	ask({ name: "pause", value: 1 });
-	ask({ name: "step" });
 })`
 
 // The demo in a browser shows the numbers of the demo with the portable kernels,
 // digit for digit: the one was sent a model, the other trained it.
 func TestNumbers(t *testing.T) {
 	tab := newTab(t)
-	open(t, tab, serve(t, nil))
+	open(t, tab, serve(t, nil)+"page.json") // a page of the site that runs nothing itself
 	list, err := json.Marshal(actions)
 	if err != nil {
 		t.Fatal(err)
@@ -322,11 +333,16 @@ func TestPage(t *testing.T) {
 			open(t, tab, serve(t, change))
 			ms := until[float64](t, tab, `wdgnn.last.frame?.t >= 1 && performance.now()`)
 			t.Logf("the first signal was answered %.0f ms after loading began", ms)
-			if status := evaluate[string](t, tab, `document.getElementById("status").textContent`); status != "in this browser" {
-				t.Errorf("the page says %q, want that it runs in this browser", status)
+			if status := evaluate[string](t, tab, `document.getElementById("status").textContent`); status != "live" {
+				t.Errorf("the page says %q, want live", status)
 			}
+			const setting = `(name => wdgnn.last.frame.settings[wdgnn.scene().controls.findIndex(c => c.name === name)])`
+			evaluate[any](t, tab, `(s => { s.value = s.max; s.dispatchEvent(new Event("input")); })(document.querySelector('[data-control="speed"]'))`)
+			until[bool](t, tab, setting+`("speed") === 500`)
+			from := evaluate[int](t, tab, `wdgnn.last.frame.t`)
+			until[bool](t, tab, fmt.Sprintf(`wdgnn.last.frame.t > %d`, from+20)) // faster than it can, and it still listens
 			evaluate[any](t, tab, `document.querySelector('[data-control="pause"]').click()`)
-			until[bool](t, tab, `wdgnn.last.frame.settings[0] === 1`)
+			until[bool](t, tab, setting+`("pause") === 1`)
 		})
 	}
 }
@@ -389,6 +405,10 @@ func TestDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	url := serve(t, nil)
+	open(t, tab, url)
+	if status := evaluate[int](t, tab, `fetch(document.querySelector("header a").href).then(answer => answer.status)`); status != 200 {
+		t.Errorf("the link to the documents: got status %d, want 200", status)
+	}
 	for _, name := range []string{"readme.html", "doc/results.html", "doc/page.html", "examples/tiny/main.go.html"} {
 		open(t, tab, url+name)
 		if wide := evaluate[int](t, tab, `document.documentElement.scrollWidth`); wide > 390 {

@@ -78,7 +78,7 @@ func addPage(files map[string][]byte) error {
 	for _, part := range []struct{ before, text string }{
 		{`<meta name="viewport"`, `<meta http-equiv="Content-Security-Policy" content="` + policy + "\">\n"},
 		{`<script type="module"`, "<link rel=\"modulepreload\" href=\"page/local.js\">\n<script src=\"demo/disk.js\" defer></script>\n"},
-		{`<p id="status"`, "<a href=\"readme.html\">Documents</a>\n  "},
+		{`<p id="status"`, "<a href=\"doc/index.html\">Documents</a>\n  "},
 	} {
 		if strings.Count(index, part.before) != 1 {
 			return fmt.Errorf("index.html: got %d times %q, want it once", strings.Count(index, part.before), part.before)

@@ -39,7 +39,7 @@ function on(kind, value) {
 }
 
 function live() {
-  const words = { live: about.ratings ? "serving" : about.mode === "browser" ? "in this browser" : "live", lost: "no connection; trying again" };
+  const words = { live: about.ratings ? "serving" : "live", lost: "no connection; trying again" };
   source.listen("events", {
     on, bad,
     state(state, err) {
