@@ -1,34 +1,12 @@
 package serve
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
-
-	"github.com/wdgnn/wdgnn/internal/demo"
 )
-
-// demoing serves the page of a small demo that runs until the test ends.
-func demoing(t *testing.T) (url string) {
-	t.Helper()
-	l, err := demo.Demo{Seed: 12, Signals: 1000, Epochs: 6}.Live()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- l.Run(ctx, nil) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	return showing(t, LiveConfig{Hub: l.Hub(), Control: true}).URL
-}
 
 // keys presses keys where the focus is.
 func (p *tab) keys(list ...string) {
@@ -65,7 +43,7 @@ const differ = `(() => {
 // in the map of the taps, the curves and the marks.
 func TestPageKnobs(t *testing.T) {
 	p := newTab(t)
-	url := demoing(t)
+	_, url := demoing(t)
 	p.open(url)
 	p.wait(`wdgnn.last.frame?.t > 0 && !document.getElementById("knobs").hidden && !document.getElementById("heat").hidden`)
 	p.slide("[data-control=speed]", 1000)
@@ -108,7 +86,7 @@ func TestPageKnobs(t *testing.T) {
 // A word is explained on hover and on focus, for those who listen too, until Escape.
 func TestPageWords(t *testing.T) {
 	p := newTab(t)
-	url := demoing(t)
+	_, url := demoing(t)
 	p.open(url)
 	p.wait(`wdgnn.last.frame?.t > 0`)
 	shown := `!document.getElementById("wordtip").hidden && document.getElementById("wordtip").textContent`
