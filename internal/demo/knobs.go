@@ -93,7 +93,7 @@ func (l *Live) turn(c live.Command) error {
 		l.hub.Mark(at, fmt.Sprintf("%.0f %% of answers heard", 100*c.Value),
 			"Nodes hear %.0f %% of the answers, and learn from no other.", 100*c.Value)
 	case knobLiar:
-		return l.lie(lie(c.Value))
+		l.lie(lie(c.Value))
 	case knobDefence:
 		return l.defend(rule.Clip(c.Value))
 	case live.ControlReset:
@@ -155,8 +155,8 @@ func (l *Live) defend(how rule.Clip) error {
 	default:
 		l.hub.Mark(at, "no defence", "Nodes that mix believe everybody.")
 	}
-	if how != rule.ClipOff && l.knobs.lie == tapsLie {
-		l.hub.Say(at, "What nodes believed before stays with them: a defence comes before the lie.")
+	if l.knobs.lie == tapsLie {
+		l.forget()
 	}
 	return nil
 }

@@ -245,6 +245,29 @@ func TestKnobLiarAboutTaps(t *testing.T) {
 	}
 }
 
+// Who was fooled begins again when a defence is turned on or nobody lies any more, and
+// nobody else does.
+func TestKnobLiarIsForgotten(t *testing.T) {
+	l := begun(t)
+	ask(t, l, knobLearner, 1)
+	ask(t, l, knobLiar, 2)
+	play(t, l, 120)
+	literal, newton := named(t, l, "literal (eq. 9)"), named(t, l, "newton")
+	fooled := literal.accuracy()
+	ask(t, l, knobDefence, 2)
+	if d := literal.learner.Drift(); d.Moved != 0 || newton.learner.Drift().Moved == 0 {
+		t.Errorf("literal, fooled, is %v from its trained taps, and newton %v; want 0, and not 0", d.Moved, newton.learner.Drift().Moved)
+	}
+	play(t, l, 120)
+	if healed := literal.accuracy(); fooled > 60 || healed < 90 {
+		t.Errorf("literal answers %.1f %% right when fooled and %.1f %% with a defence, want at most 60 and at least 90", fooled, healed)
+	}
+	ask(t, l, knobLiar, 0)
+	if d := literal.learner.Drift(); d.Moved != 0 {
+		t.Errorf("nobody lies, and literal is %v from its trained taps", d.Moved)
+	}
+}
+
 // All hear a node that lies about its signal. Who learns, learns to hear past it.
 func TestKnobLiarAboutSignal(t *testing.T) {
 	l := begun(t)

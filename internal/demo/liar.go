@@ -47,15 +47,8 @@ func findLiar(z *recipe.Source) int {
 	return best
 }
 
-// lie lets the liar begin or end to lie. Its taps are then those trained offline.
-func (l *Live) lie(what lie) error {
-	if l.knobs.lie == tapsLie && what != tapsLie {
-		for _, k := range l.learners {
-			if err := k.send(l.world.liar, nil); err != nil {
-				return err
-			}
-		}
-	}
+// lie lets the liar begin or end to lie.
+func (l *Live) lie(what lie) {
 	l.knobs.lie = what
 	at, node := float64(l.time), l.world.liar
 	switch what {
@@ -64,9 +57,22 @@ func (l *Live) lie(what lie) error {
 	case tapsLie:
 		l.hub.Mark(at, "a node lies", "Node %d lies about its taps: to those who mix it sends random ones.", node)
 	default:
-		l.hub.Mark(at, "nobody lies", "Nobody lies. Node %d begins again with the taps trained offline.", node)
+		l.hub.Mark(at, "nobody lies", "Nobody lies.")
 	}
-	return nil
+	if what != tapsLie {
+		l.forget()
+	}
+}
+
+// forget lets those who were told false taps begin again with the trained ones: they
+// would hardly ever get rid of them, and what is compared should begin alike.
+func (l *Live) forget() {
+	for _, k := range l.learners {
+		if k.fooled {
+			k.reset()
+			l.hub.Say(float64(l.time), "%s was lied to, and begins again with the taps trained offline.", k.name)
+		}
+	}
 }
 
 // spoil returns the signal as the network hears it.
@@ -103,16 +109,11 @@ func (k *racer) falseTaps(z *recipe.Source) []float32 {
 	return taps
 }
 
-// send replaces what a node has, and therefore sends, if the learner can mix: nil are
-// the taps trained offline.
-func (k *racer) send(node int, taps []float32) error {
-	if !k.mixes() {
-		return nil
-	}
+// fool replaces what a node has, and therefore sends to those that it mixes with, by
+// the false taps.
+func (k *racer) fool(node int) error {
 	s := k.learner.Snapshot()
-	if taps == nil {
-		taps = make([]float32, len(s.Nodes[node].Vectors[0]))
-	}
-	copy(s.Nodes[node].Vectors[0], taps)
+	copy(s.Nodes[node].Vectors[0], k.lies)
+	k.fooled = true
 	return k.learner.Restore(s)
 }

@@ -274,7 +274,7 @@ func (l *Live) step() error {
 			return fmt.Errorf("%s: %w", k.name, err)
 		}
 		if l.knobs.lie == tapsLie && k.spec.Config.Mixing > 0 {
-			if err := k.send(l.world.liar, k.lies); err != nil {
+			if err := k.fool(l.world.liar); err != nil {
 				return err
 			}
 		}

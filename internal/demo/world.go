@@ -122,6 +122,7 @@ type racer struct {
 	right    map[int]window // in %, by detector
 	cost     map[int]window // by detector
 	lies     []float32      // that the liar sends to those who learn like this
+	fooled   bool           // it did, since the taps were those trained offline
 	diverged bool
 }
 
@@ -134,7 +135,7 @@ func (k *racer) begin(z *recipe.Source, shared recipe.Observers) (err error) {
 
 // reset puts the taps back to those trained offline.
 func (k *racer) reset() {
-	k.diverged = false
+	k.diverged, k.fooled = false, false
 	if l, ok := k.learner.(interface{ Reset() }); ok {
 		l.Reset()
 	}
