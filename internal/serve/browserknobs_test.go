@@ -47,10 +47,12 @@ func TestPageKnobs(t *testing.T) {
 	p.open(url)
 	p.wait(`wdgnn.last.frame?.t > 0 && !document.getElementById("knobs").hidden && !document.getElementById("heat").hidden`)
 	p.slide("[data-control=speed]", 1000)
+	p.wait(`wdgnn.story.act() === 0`) // the minute has begun
 
 	p.focus("#knob-drop")
 	p.keys(kb.End)
 	p.wait(setting("drop") + ` === 0.6 && wdgnn.last.frame.out.length > 200`)
+	p.wait(`wdgnn.story.act() === 4`) // it is somebody's turn
 	p.wait(`/ of 384$/.test(document.querySelector("#knobs output[for=knob-drop]").textContent)`)
 	p.wait(`wdgnn.marks().some(m => m.text === wdgnn.last.frame.out.length + " links lost")`)
 
@@ -71,6 +73,7 @@ func TestPageKnobs(t *testing.T) {
 	p.focus("[name=knob-defence][value='0']")
 	p.keys(kb.ArrowRight, kb.ArrowRight)
 	p.wait(setting("defence") + ` === 2 && wdgnn.marks().some(m => m.text === "defence: trimmed")`)
+	p.wait(`wdgnn.last.frame.curves[3] > wdgnn.last.frame.curves[0] - 10`) // healed
 
 	p.focus("#knob-told")
 	p.keys(kb.Home)
@@ -89,13 +92,16 @@ func TestPageWords(t *testing.T) {
 	_, url := demoing(t)
 	p.open(url)
 	p.wait(`wdgnn.last.frame?.t > 0`)
+	p.wait(`document.getElementById("skip") && !document.getElementById("story").hidden`)
+	evaluate[any](p, `document.getElementById("skip").click()`)
 	shown := `!document.getElementById("wordtip").hidden && document.getElementById("wordtip").textContent`
 	for _, c := range []struct{ selector, word, want string }{
 		{"#knob-mixing", "mixing", "At 0 it keeps its own, at 1 all come to a consensus."},
 		{"[name=knob-learner][value='2']", "heard", "it never mixes"},
 		{"#heat dfn", "tap", "Taps are what is learned online."},
 		{"#charts .names [data-word=frozen]", "frozen", "It never learns again"},
-		{"#legend dfn[data-word=detector]", "detector", "A node that answers."},
+		{"#charts h2 dfn", "answer", "the community in which it believes the pulse started"},
+		{"#caption dfn[data-word=link]", "link", "Two nodes that hear each other."},
 	} {
 		p.focus(c.selector)
 		p.wait(fmt.Sprintf(`(%s).includes(%q)`, shown, c.want))

@@ -6,12 +6,12 @@ import { byId, element, format } from "./model.js";
 import { explain, hint, wordOf } from "./words.js";
 
 const pause = 250; // ms without another turn after which a knob is sent
-let scene = null, send = null, list = [];
+let scene = null, send = null, turned = null, list = [];
 
 // begin builds the knobs of a scene. Commands go to how(name, value), which is null
-// where the page can be looked at only.
-export function begin(s, how) {
-  scene = s; send = how; list = [];
+// where the page can be looked at only. then() is called when a knob is turned.
+export function begin(s, how, then) {
+  scene = s; send = how; turned = then; list = [];
   const box = byId("knobs"), knobs = s.controls.map((c, k) => ({ c, k })).filter(o => o.c.knob);
   box.replaceChildren();
   box.hidden = knobs.length === 0 || !send;
@@ -27,6 +27,7 @@ export function begin(s, how) {
 }
 
 async function command(c, value, note) {
+  turned?.();
   try { await send(c.name, value, 0); note.textContent = ""; } catch (err) { note.textContent = err.message; }
 }
 

@@ -3,6 +3,7 @@
 
 import { byId, element, format } from "./model.js";
 import { letter } from "./trial.js";
+import { phrase } from "./words.js";
 import * as graph from "./graph.js";
 import * as hero from "./hero.js";
 import * as stage from "./stage.js";
@@ -84,7 +85,10 @@ function write() {
 
 function part(share) { byId("story").style.setProperty("--part", String(share)); }
 
-function say(text) { if (text !== said) { said = text; byId("caption").textContent = text; } }
+function say(text) { if (text !== said) { said = text; byId("caption").replaceChildren(...phrase(text)); } }
+
+// leave ends the acts, or keeps them from beginning: somebody has begun to turn knobs.
+export function leave() { touched = true; if (at < turn) go(turn); }
 
 const ready = () => Boolean(story[acts[at].needs]);
 

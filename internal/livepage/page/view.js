@@ -24,7 +24,7 @@ export function show(s, send, play) {
   delete document.body.dataset.state;
   progress.forget();
   panel.begin(scene, send);
-  knobs.begin(scene, send);
+  knobs.begin(scene, send, story.leave);
   heat.begin(scene);
   graph.begin(scene);
   graph.drawRamp();

@@ -13,7 +13,7 @@ export const glossary = {
   community: "A group of nodes with many links among them. Each has one source, where a pulse may start, and one detector.",
   consensus: "All nodes agree on one set of taps: at every signal each averages its own with those of its neighbours.",
   correctness: "The share of right answers among the latest of a detector.",
-  defence: "What nodes that mix do about a neighbour whose taps stand out. What they believed before stays with them: a defence comes before the lie.",
+  defence: "What nodes that mix do about a neighbour whose taps stand out. It keeps lies out and heals nobody: while one node lies, nodes begin again with the trained taps when it is turned.",
   detector: "A node that answers. It hears its neighbours only, and is told the truth after it gave its answer.",
   disagreement: "How far the taps of the nodes are from their mean. In consensus it is small.",
   filter: "What a node makes of a signal: a weighted sum of what it has itself and of what comes from one, two and more hops away.",
@@ -30,6 +30,7 @@ export const glossary = {
   mixing: "How far a node moves its taps to the average with its neighbours: W = (1 − a) I + a W₀. At 0 it keeps its own, at 1 all come to a consensus.",
   neighbour: "A node at the other end of a link.",
   newton: "Each node learns taps of its own by second derivatives, as heard does, without weights for single neighbours. Its taps can be mixed.",
+  pulse: "What starts at one node, the source, with strength 1 and spreads along links, weaker with every hop.",
   reset: "Everything as at the beginning: all links, the taps trained offline, the knobs, and the same signals again.",
   ring: "Around a detector: an arc for each learner, as long as its value is good.",
   signal: "What each node measures when a pulse has spread for a few hops, with some noise.",
@@ -39,7 +40,7 @@ export const glossary = {
 };
 
 // forms are other ways in which words are written.
-const forms = { taps: "tap", hops: "hop", links: "link", "lost link": "link", learners: "learner", detectors: "detector", sources: "source", signals: "signal", answers: "answer", communities: "community", neighbours: "neighbour", "literal (eq. 9)": "literal", "centralized (eq. 7)": "centralized", "local loss": "loss", "right answers": "answer" };
+const forms = { taps: "tap", hops: "hop", links: "link", "lost link": "link", learners: "learner", detectors: "detector", sources: "source", signals: "signal", pulses: "pulse", answers: "answer", communities: "community", neighbours: "neighbour", "literal (eq. 9)": "literal", "centralized (eq. 7)": "centralized", "local loss": "loss", "right answers": "answer" };
 
 // wordOf returns the entry of the glossary that a text is, or "".
 export function wordOf(text) {
