@@ -26,7 +26,8 @@ func tapColumns(w *world) (list []live.TapColumn) {
 //	√(mean [Sᵏx]²) · [𝒜_i - 𝒜†]_k Ω_c
 //
 // the change of an answer that a usual value of that hop brings about, so that hops
-// can be compared. It is nil before training.
+// can be compared. The scale goes by those who tell the truth. It is nil before
+// training.
 func (l *Live) taps() *live.Taps {
 	w, n := l.world, l.world.all.Nodes()
 	c, ok := l.learners[l.shown].learner.(*online.Consensus)
@@ -39,12 +40,15 @@ func (l *Live) taps() *live.Taps {
 		usual[k] = math.Sqrt(moment.Mean[k*(moment.Inputs+1)+k])
 	}
 	rows, columns := c.Basis().TapsLen()/w.Architecture(recipe.WideDeep).Features, moment.Inputs*outputs // a bias is the last row
-	values, effect := make([]float64, 0, n*columns), make([]float64, rows*outputs)
+	values, effect, most := make([]float64, 0, n*columns), make([]float64, rows*outputs), 0.0
 	for i := range n {
 		c.Basis().Effect(effect, c.Params(i))
 		for e, v := range effect[:columns] {
-			values = append(values, float64(v*usual[e/outputs]))
+			v = float64(v * usual[e/outputs])
+			if values = append(values, v); l.knobs.lie != tapsLie || i != w.liar {
+				most = max(most, math.Abs(v))
+			}
 		}
 	}
-	return live.NewTaps(l.shown, values)
+	return live.NewTaps(l.shown, values, most)
 }

@@ -29,15 +29,9 @@ type Taps struct {
 // NoTap is the cell of a node without taps.
 const NoTap = -128
 
-// NewTaps rounds values, node by node, to steps of a 127th of the largest of them.
-// NaN means none.
-func NewTaps(learner int, values []float64) *Taps {
-	most := 0.0
-	for _, v := range values {
-		if !math.IsInf(v, 0) {
-			most = max(most, math.Abs(v)) // not of NaN, which compares as no number
-		}
-	}
+// NewTaps rounds values, node by node, to steps of a 127th of most; what is larger is
+// cut to it. NaN means none.
+func NewTaps(learner int, values []float64, most float64) *Taps {
 	t := &Taps{Learner: learner, Step: most / 127, Cells: make([]byte, len(values))}
 	for k, v := range values {
 		level := int8(NoTap)

@@ -8,8 +8,8 @@ import (
 
 // Taps come back to within half a step, and what is no number is none.
 func TestTapsRound(t *testing.T) {
-	values := []float64{0, 2.54, -1.27, math.NaN(), 0.013}
-	taps := NewTaps(1, values)
+	values := []float64{0, 2.54, -1.253, math.NaN(), 0.013}
+	taps := NewTaps(1, values, 2.54)
 	for k, v := range values {
 		level := int8(taps.Cells[k])
 		switch {
@@ -19,7 +19,10 @@ func TestTapsRound(t *testing.T) {
 			t.Errorf("cell %d: got %v, want %v to within %v", k, float64(level)*taps.Step, v, taps.Step/2)
 		}
 	}
-	if zero := NewTaps(0, []float64{0, 0}); zero.Step != 0 || zero.Cells[0] != 0 {
+	if cut := NewTaps(0, []float64{3, -3, 1}, 1); int8(cut.Cells[0]) != 127 || int8(cut.Cells[1]) != -127 || cut.Cells[2] != 127 {
+		t.Errorf("cells %v, want 127, -127 and 127: larger ones are cut", cut.Cells)
+	}
+	if zero := NewTaps(0, []float64{0, 0}, 0); zero.Step != 0 || zero.Cells[0] != 0 {
 		t.Errorf("taps of 0: step %v, cells %v; want zeros", zero.Step, zero.Cells)
 	}
 }
@@ -34,15 +37,15 @@ func TestTapsChecked(t *testing.T) {
 		taps *Taps
 		want string
 	}{
-		{NewTaps(0, make([]float64, 3)), "3 taps, the scene has 2 nodes with 2 each"},
-		{NewTaps(1, make([]float64, 4)), "taps of learner 1, there are 1"},
+		{NewTaps(0, make([]float64, 3), 0), "3 taps, the scene has 2 nodes with 2 each"},
+		{NewTaps(1, make([]float64, 4), 0), "taps of learner 1, there are 1"},
 		{&Taps{Step: math.Inf(1), Cells: make([]byte, 4)}, "in steps of +Inf"},
 	} {
 		if err := s.check(&Frame{Taps: c.taps}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %q", err, c.want)
 		}
 	}
-	if err := s.check(&Frame{Taps: NewTaps(0, make([]float64, 4))}); err != nil {
+	if err := s.check(&Frame{Taps: NewTaps(0, make([]float64, 4), 0)}); err != nil {
 		t.Error(err)
 	}
 	s.Taps = make([]TapColumn, maxTaps)
