@@ -52,7 +52,7 @@ function paintSamples() {
 
 function make(chart) {
   const about = scene.curves[chart.index[0]], axis = { stroke: () => theme.soft, grid: { stroke: () => theme.rule, width: 1 }, ticks: { stroke: () => theme.rule, width: 1 }, font: "11px system-ui, sans-serif" };
-  const decades = (u, list) => list.map(v => about.log && Math.abs(Math.log10(v) % 1) > 1e-6 ? null : v), label = v => Math.abs(v) < 1e-3 && v !== 0 ? v.toExponential(0) : format(v, about.unit === "%" ? "%" : "");
+  const decades = (u, list) => list.map(v => about.log && Math.abs(Math.log10(v) % 1) > 1e-6 ? null : v), label = v => (Math.abs(v) < 1e-3 || Math.abs(v) >= 1e5) && v !== 0 ? v.toExponential(0).replace("+", "") : format(v, about.unit === "%" ? "%" : "");
   const options = {
     width: chart.holder.clientWidth || 300, height: chart.holder.clientHeight || 180, legend: { show: false }, padding: [marks.length > 0 ? room : 8, 14, 0, 0],
     cursor: { drag: { x: false, y: false }, points: { size: 6 } },

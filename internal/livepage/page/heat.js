@@ -3,12 +3,13 @@
 // are told answers, have taller rows.
 
 import { byId, element, format } from "./model.js";
-import { theme, onTheme } from "./theme.js";
+import { theme, hue, onTheme } from "./theme.js";
+import { letter } from "./trial.js";
 import { phrase } from "./words.js";
 
-const gutter = 20, heading = 18, gap = 3, tallest = 6, least = 2, times = 3; // pixels; a detector's row is so many times as tall
+const gutter = 22, heading = 22, gap = 3, tallest = 6, least = 2, times = 3; // pixels; a detector's row is so many times as tall
 let scene = null, taps = null, cells = new Int8Array(0), frame = null, columns = 0, canvas = null, ctx = null, said = null, caption = null, low = null, high = null, ramp = null, whose = null;
-let width = 0, height = 0, column = 8, tops = [], groups = [], told = new Set(), at = null, dirty = false;
+let width = 0, height = 0, column = 8, tops = [], lefts = [], groups = [], told = new Set(), at = null, timer = 0;
 
 // begin builds the map for a scene that has taps.
 export function begin(s) {
@@ -56,11 +57,9 @@ const short = v => format(Number(v.toPrecision(2)), "");
 // value returns a tap, null where a node has none.
 const value = (i, k) => cells[i * columns + k] === -128 ? null : cells[i * columns + k] * taps.step;
 
-// later draws with the next picture.
+// later draws soon, and not more often than eyes can follow.
 function later() {
-  if (dirty) return;
-  dirty = true;
-  requestAnimationFrame(() => { dirty = false; draw(); });
+  if (timer === 0) timer = setTimeout(() => { timer = 0; if (!document.hidden) draw(); }, 150);
 }
 
 function resize() {
@@ -69,6 +68,7 @@ function resize() {
   const ratio = Math.min(devicePixelRatio || 1, 2), n = scene.nodes.length, row = Math.max(least, Math.min(tallest, Math.floor(300 / (n + (times - 1) * told.size))));
   width = holder.clientWidth;
   column = (width - gutter - gap * (groups.length - 1)) / columns;
+  lefts = scene.taps.map((t, k) => gutter + k * column + gap * groups.indexOf(t.group));
   tops = [heading];
   for (let i = 0; i < n; i++) tops.push(tops[i] + (told.has(i) ? times : 1) * row + (community(i + 1) !== community(i) ? gap : 0));
   height = tops[n];
@@ -80,7 +80,6 @@ function resize() {
 
 const community = i => scene.groups?.[i] ?? 0;
 const tall = i => tops[i + 1] - tops[i] - (community(i + 1) !== community(i) ? gap : 0);
-const left = k => gutter + k * column + gap * groups.indexOf(scene.taps[k].group);
 
 // color returns that of a level, -1 to 1. What is small is seen, too: it goes by the
 // square root.
@@ -92,10 +91,12 @@ function draw() {
   for (let i = 0; i < scene.nodes.length; i++) for (let k = 0; k < columns; k++) {
     const v = cells[i * columns + k];
     ctx.fillStyle = v === -128 ? theme.blank : color(v / 127);
-    ctx.fillRect(left(k), tops[i], column - 0.6, tall(i) - (tall(i) > 3 ? 1 : 0));
+    ctx.fillRect(lefts[k], tops[i], column - 0.6, tall(i) - (tall(i) > 3 ? 1 : 0));
   }
   ctx.fillStyle = theme.soft; ctx.font = "11px system-ui, sans-serif"; ctx.textAlign = "center"; ctx.textBaseline = "middle";
-  groups.forEach(name => { const own = scene.taps.map((t, k) => t.group === name ? k : -1).filter(k => k >= 0); ctx.fillText(column * own.length < 42 ? name.replace(/\D+/, "") : name, left(own[0]) + column * own.length / 2, heading / 2 - 1); });
+  groups.forEach(name => { const own = scene.taps.map((t, k) => t.group === name ? k : -1).filter(k => k >= 0); ctx.fillText(column * own.length < 42 ? name.replace(/\D+/, "") : name, lefts[own[0]] + column * own.length / 2, heading / 2 - 4); });
+  const shown = [...new Set(scene.taps.map(t => t.name))];
+  scene.taps.forEach((t, k) => { ctx.fillStyle = hue(shown.indexOf(t.name), 1); ctx.fillRect(lefts[k], heading - 6, column - 0.6, 3); });
   drawSide();
   drawAt();
   words();
@@ -111,8 +112,8 @@ function drawSide() {
     if (scene.groups && (i === 0 || community(i) !== community(i - 1))) {
       let end = i;
       while (end < scene.nodes.length && community(end) === community(i)) end++;
-      ctx.fillStyle = theme.soft; ctx.font = "600 11px system-ui, sans-serif";
-      ctx.fillText(String.fromCharCode(65 + community(i) % 26), 5, (tops[i] + tops[end]) / 2);
+      ctx.fillStyle = hue(community(i), 1); ctx.font = "700 12px system-ui, sans-serif";
+      ctx.fillText(letter(community(i)), 6, (tops[i] + tops[end]) / 2);
     }
   }
 }
@@ -120,27 +121,26 @@ function drawSide() {
 function drawAt() {
   if (!at) return;
   ctx.strokeStyle = theme.ink; ctx.lineWidth = 1.5;
-  ctx.strokeRect(left(at.k) - 1, tops[at.i] - 1, column + 1, tall(at.i) + 1);
+  ctx.strokeRect(lefts[at.k] - 1, tops[at.i] - 1, column + 1, tall(at.i) + 1);
   tell();
 }
 
 // words say in numbers what eyes see.
 function words() {
-  let total = 0, apart = 0, moved = 0;
-  const n = scene.nodes.length;
+  let total = 0, apart = 0;
+  const honest = scene.nodes.map((_, i) => i).filter(i => !frame.liars?.includes(i) && cells[i * columns] !== -128), n = honest.length;
   for (let k = 0; k < columns; k++) {
-    let sum = 0;
-    for (let i = 0; i < n; i++) sum += Math.max(cells[i * columns + k], -127);
-    for (let i = 0; i < n; i++) { const v = Math.max(cells[i * columns + k], -127); total += v * v; apart += (v - sum / n) ** 2; }
+    const list = honest.map(i => cells[i * columns + k]), mean = list.reduce((a, b) => a + b, 0) / n;
+    for (const v of list) { total += v * v; apart += (v - mean) ** 2; }
   }
-  for (let i = 0; i < n; i++) for (let k = 0; k < columns; k++) if (Math.abs(cells[i * columns + k]) > 1) { moved++; break; }
+  const moved = honest.filter(i => cells.subarray(i * columns, (i + 1) * columns).some(v => Math.abs(v) > 1)), alone = moved.every(i => told.has(i));
   const share = total > 0 ? Math.round(100 * Math.sqrt(apart / total)) : 0;
   const text = total === 0 ? "No node has learned anything yet: all have the taps they were trained with."
     : share <= 25 ? `One colour per column: nodes agree. They differ by ${share} % of what was learned.`
-      : moved <= n / 3 ? `${moved} of ${n} nodes have taps of their own; the others are as trained: nobody tells them answers.`
+      : moved.length <= n / 3 ? `${moved.length} of ${n} nodes have taps of their own; the others are as trained${alone ? ": only detectors are told answers" : ""}.`
         : `A mosaic: nodes differ by ${share} % of what was learned.`;
   if (caption.textContent !== text) caption.textContent = text;
-  canvas.setAttribute("aria-label", `The taps of ${n} nodes, ${columns} each. ${text} Arrow keys go from tap to tap.`);
+  canvas.setAttribute("aria-label", `The taps of ${scene.nodes.length} nodes, ${columns} each. ${text} Arrow keys go from tap to tap.`);
   const most = total > 0 ? short(127 * taps.step) + " " : "";
   low.textContent = most + "less"; high.textContent = most + "more than as trained, at a usual signal";
   const c = ramp.getContext("2d");
@@ -156,13 +156,13 @@ function tell() {
 
 // find returns the cell at a place of the canvas.
 function find(x, y) {
-  const k = scene.taps.findIndex((_, k) => x >= left(k) && x < left(k) + column), i = scene.nodes.findIndex((_, i) => y >= tops[i] && y < tops[i + 1]);
+  const k = scene.taps.findIndex((_, k) => x >= lefts[k] && x < lefts[k] + column), i = scene.nodes.findIndex((_, i) => y >= tops[i] && y < tops[i + 1]);
   return k >= 0 && i >= 0 ? { i, k } : null;
 }
 
 const ways = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
-function look(to) { at = to; if (!at) said.textContent = ""; later(); }
+function look(to) { at = to; if (!at) said.textContent = ""; draw(); }
 
 function listen() {
   canvas.addEventListener("pointermove", e => { if (taps) look(find(e.offsetX, e.offsetY)); });
@@ -179,6 +179,7 @@ function listen() {
 }
 
 onTheme(() => { if (canvas && taps) draw(); });
+document.addEventListener("visibilitychange", () => { if (canvas && taps) later(); });
 
 // cellsNow are what is drawn, for tests and the curious.
 export const cellsNow = () => ({ cells: [...cells], step: taps?.step ?? 0, learner: taps?.learner ?? -1, columns });

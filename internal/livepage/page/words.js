@@ -36,7 +36,7 @@ export const glossary = {
   signal: "What each node measures when a pulse has spread for a few hops, with some noise.",
   source: "A node where a pulse may start; there is one in each community.",
   tap: "A weight of a filter: how much what comes from k hops away counts for the answer. Taps are what is learned online.",
-  trimmed: "A node leaves out the quarter of its neighbours whose taps are farthest from its own.",
+  trimmed: "A node leaves out the quarter of its neighbours whose taps are farthest from its own: liars, and those who learned most.",
 };
 
 // forms are other ways in which words are written.
