@@ -210,7 +210,8 @@ func (n *nodes) linked(step int) (w live.Words) {
 	if out == before || before < 0 {
 		return w
 	}
-	w = live.Words{Time: float64(step), Text: fmt.Sprintf("%d of %d links are out from now on.", out, len(n.network.Links)), Mark: "links change"}
+	text := fmt.Sprintf("%d of %d links are out from now on.", out, len(n.network.Links))
+	w = live.Words{Time: float64(step), Text: text, Mark: "links change"}
 	if n.changes++; n.changes > mostMarked { // of links that change all the time
 		w.Mark = ""
 	}

@@ -106,7 +106,8 @@ func TestPageAttached(t *testing.T) {
 	if err := hub.Command(live.Command{Name: live.ControlKill, Node: 7}); err != nil {
 		t.Fatal(err)
 	}
-	p.wait(`wdgnn.last.frame.down.length === 1 && [...document.querySelectorAll("#words li")].some(w => w.textContent.includes("Nothing is heard of host"))`)
+	p.wait(`wdgnn.last.frame.down.length === 1 &&
+		[...document.querySelectorAll("#words li")].some(w => w.textContent.includes("Nothing is heard of host"))`)
 	p.clean(view.url)
 	if code := view.interrupt(t); code != 0 {
 		t.Errorf("Ctrl-C: exit code %d, want 0", code)
