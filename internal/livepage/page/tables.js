@@ -36,7 +36,7 @@ function result(r) {
 
 function table(t) {
   const box = element("div", null, { class: "wide", tabindex: "0" }), out = element("table"), head = element("thead"), body = element("tbody"), top = element("tr");
-  top.append(element("th", "", { scope: "col" }), ...(t.columns ?? []).map(c => element("th", c, { scope: "col" })));
+  top.append(element("td"), ...(t.columns ?? []).map(c => element("th", c, { scope: "col" })));
   head.append(top);
   for (const row of t.rows ?? []) {
     const tr = element("tr", null, row.ours ? { class: "ours" } : {});
