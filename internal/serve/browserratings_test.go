@@ -2,6 +2,7 @@ package serve
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -10,8 +11,9 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// Predictions change after a rating, as the service says; titles are shown, not
-// read as HTML.
+// Predictions change after a rating, as the service says, and the page says which of
+// the user's ratings speak for them, what was learned and what the user's own mean did;
+// titles are shown, not read as HTML, and ids are not cut.
 func TestPageRatings(t *testing.T) {
 	p := newTab(t)
 	r := start(t, nil, Config{Users: []int{1, 2, 3}})
@@ -20,7 +22,7 @@ func TestPageRatings(t *testing.T) {
 	if n := evaluate[int](p, `document.querySelectorAll("#ratings td b").length`); n != 0 {
 		t.Errorf("%d elements came from titles", n)
 	}
-	title := p.text("#predictions td")
+	title := p.text("#predictions td span")
 	if !strings.HasPrefix(title, "<b>No. ") {
 		t.Errorf("the first title is %q", title)
 	}
@@ -33,6 +35,20 @@ func TestPageRatings(t *testing.T) {
 	)
 	p.wait(`document.getElementById("lists").textContent.includes("version 1,")`)
 	p.wait(`document.getElementById("answer").textContent.includes("User 1 gives 1 to <b>No. ")`)
+	for selector, want := range map[string]string{
+		"#predictions .because":              `^because you rated <b>No\. \d+</b> \d \([+−]0\.\d{3}\)`,
+		"#predictions tr:nth-child(2) .move": `^[▲▼] [+−]0\.\d{3}your mean −0\.\d{3}this rating and learning [+−]0\.\d{3}$`,
+		"#answer": `^User 1 gives 1 to <b>No\. \d+</b>\. Learning moved its prediction from [\d.]+ to [\d.]+\. ` +
+			`Your own mean goes from \d\.\d\d to \d\.\d\d, and what you are told below with it\.$`,
+	} {
+		if got := p.text(selector); !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("%s: got %q, want %s", selector, got, want)
+		}
+	}
+	if cut := evaluate[bool](p, `(u => { u.value = "9007199254740991"; const cut = u.scrollWidth > u.clientWidth; u.value = "1"; return cut; })(
+		document.getElementById("user"))`); cut {
+		t.Error("an id of 16 digits is cut")
+	}
 	after := evaluate[string](p, numbers)
 	if after == before {
 		t.Errorf("predictions stay %s", before)

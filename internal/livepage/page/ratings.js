@@ -1,16 +1,23 @@
-// The rating service: pick a user, rate a movie, see the predictions move.
+// The rating service: pick a user, rate a movie or an item, see the predictions move,
+// and why they are what they are.
 
 import { byId, element, format } from "./model.js";
 import { get, post, Refused } from "./net.js";
 
-const shown = 12, known = 1000; // predictions in the list, movies to choose from
-let scale = { least: 1, most: 5 }, titles = new Map(), user = 0, listed = [], before = new Map();
+const shown = 12, known = 1000, voices = 2; // predictions in the list, what there is to choose from, ratings named as reasons
+let scale = { least: 1, most: 5 }, word = "movie", names = new Map(), ids = new Map(), user = "", listed = [], before = new Map(), mean = null;
 
-const nameOf = m => m.title || `movie ${m.movie}`;
+const idOf = m => m[word];
+const nameOf = m => names.get(idOf(m)) ?? (m.title || `${word} ${idOf(m)}`);
+const capital = text => text[0].toUpperCase() + text.slice(1);
 const answer = text => { byId("answer").textContent = text; };
+const signed = v => (v < 0 ? "−" : "+") + Math.abs(v).toFixed(3);
+const little = 0.0005; // what is less is not shown
+const whole = v => Number.isSafeInteger(Number(v)) && String(Number(v)) === v ? Number(v) : v; // ids of movies are numbers
 
 export function begin(about) {
-  scale = about.scale;
+  scale = about.scale; word = about.word ?? "movie";
+  for (const e of document.querySelectorAll("#ratings .what")) e.textContent = capital(word);
   byId("beside").prepend(byId("counters"), byId("charts"));
   byId("users").append(...about.users.map(u => element("option", null, { value: u })));
   for (let v = Math.ceil(scale.least); v <= scale.most; v++) {
@@ -22,17 +29,17 @@ export function begin(about) {
   pick();
 }
 
+const path = what => `v1/users/${encodeURIComponent(user)}/${what}`;
+
 // pick shows another user.
 async function pick() {
-  user = Number(byId("user").value);
-  before = new Map();
-  listed = [];
+  user = byId("user").value.trim();
+  before = new Map(); listed = []; mean = null;
   try {
-    const top = await get(`v1/users/${user}/predictions?top=${known}`);
-    await catalogue(top.predictions);
-    listed = top.predictions.slice(0, shown);
-    fill(listed, top);
-    await rated();
+    const top = await get(path(`predictions?top=${known}`));
+    remember(top.predictions);
+    listed = top.predictions.filter(m => !String(idOf(m)).includes(",")).slice(0, shown); // lists of ids stand between commas
+    await refresh();
     answer("");
   } catch (err) {
     byId("predictions").replaceChildren();
@@ -41,58 +48,103 @@ async function pick() {
   }
 }
 
-// catalogue remembers movies to choose from.
-async function catalogue(list) {
-  for (const m of list) titles.set(nameOf(m), m.movie);
-  try { for (const m of (await get(`v1/users/${user}/ratings`)).ratings) titles.set(nameOf(m), m.movie); } catch { /* a user without ratings */ }
-  byId("movies").replaceChildren(...[...titles.keys()].map(t => element("option", null, { value: t })));
-}
-
-async function rated() {
-  const list = (await get(`v1/users/${user}/ratings`)).ratings;
+// refresh asks again for the predictions in the list, with reasons, and for what the
+// user rated.
+async function refresh() {
+  const list = (await get(path("ratings"))).ratings;
+  remember(list);
+  mean = list.length ? list.reduce((sum, m) => sum + m.rating, 0) / list.length : null;
   byId("rated").replaceChildren(...list.slice(-200).map(m => { const tr = element("tr"); tr.append(element("td", nameOf(m)), element("td", format(m.rating), { class: "number" })); return tr; }));
+  if (listed.length === 0) return;
+  const now = await get(path(`predictions?${word}s=${listed.map(m => encodeURIComponent(idOf(m))).join(",")}&because=${voices}`));
+  listed = now.predictions;
+  fill(listed, now);
 }
 
-// fill lists predictions, and how far each moved since they were listed first.
+// remember takes in what there is to choose from. Of two with the same title each says
+// which it is.
+function remember(list) {
+  for (const m of list) {
+    if (names.has(idOf(m))) continue;
+    const title = m.title || `${word} ${idOf(m)}`, name = ids.has(title) ? `${title} (${word} ${idOf(m)})` : title;
+    names.set(idOf(m), name); ids.set(name, idOf(m));
+  }
+  byId("movies").replaceChildren(...[...ids.keys()].map(t => element("option", null, { value: t })));
+}
+
+// reasons says which of the user's ratings speak most for or against a prediction.
+function reasons(m) {
+  const list = (m.because?.ratings ?? []).filter(v => Math.abs(v.adds) >= little);
+  if (list.length === 0) return m.because ? "by your mean and what others rate it" : "";
+  return "because you rated " + list.map(v => `${nameOf(v)} ${format(v.rating)} (${signed(v.adds)})`).join(", ");
+}
+
+// parts says how far a prediction moved since they were listed first: with the user's
+// mean, from which it starts, and by what was learned and by this rating.
+function parts(m) {
+  const was = before.get(idOf(m));
+  if (!was) return [];
+  const all = m.rating - was.rating, own = m.because && was.because ? m.because.start - was.because.start : 0;
+  return [["your mean", own], ["this rating and learning", all - own]].filter(([, v]) => Math.abs(v) >= little);
+}
+
+// fill lists predictions, why they are so, and how far each moved.
 function fill(list, from) {
   byId("lists").textContent = `Predictions for user ${user}, version ${from.version}, ${from.serving} model`;
   byId("predictions").replaceChildren(...list.map(m => {
-    const tr = element("tr"), cell = element("td"), meter = element("meter", null, { min: scale.least, max: scale.most, value: m.rating, "aria-label": `predicted rating of ${nameOf(m)}` }), number = element("span", m.rating.toFixed(3));
-    number.dataset.movie = m.movie;
-    const was = before.get(m.movie), move = was === undefined ? 0 : m.rating - was, text = Math.abs(move) < 0.0005 ? "" : (move > 0 ? "▲ +" : "▼ −") + Math.abs(move).toFixed(3);
+    const tr = element("tr"), title = element("td"), cell = element("td"), last = element("td"), moved = element("td", null, { class: "number move" });
+    const meter = element("meter", null, { min: scale.least, max: scale.most, value: m.rating, "aria-label": `predicted rating of ${nameOf(m)}` }), number = element("span", m.rating.toFixed(3));
+    number.dataset.movie = idOf(m);
+    title.append(element("span", nameOf(m)), element("small", reasons(m), { class: "because" }));
     cell.append(number, meter);
+    const all = m.rating - (before.get(idOf(m))?.rating ?? m.rating);
+    if (Math.abs(all) >= little) {
+      moved.dataset.way = all > 0 ? "up" : "down";
+      moved.append((all > 0 ? "▲ " : "▼ ") + signed(all), ...parts(m).map(([name, v]) => element("small", `${name} ${signed(v)}`)));
+    }
     const rate = element("button", m.rated === undefined ? "rate" : "rate again", { type: "button", "aria-label": `Rate ${nameOf(m)}` });
     rate.addEventListener("click", () => { byId("movie").value = nameOf(m); byId("stars").querySelector("input").focus(); });
-    const last = element("td");
     last.append(rate);
-    tr.append(element("td", nameOf(m)), cell, element("td", text, { class: "number move", "data-way": move > 0 ? "up" : "down" }), last);
+    tr.append(title, cell, moved, last);
     return tr;
   }));
+}
+
+// meant returns the id of what somebody typed: a title, a part of one, or an id.
+function meant(text) {
+  if (ids.has(text)) return ids.get(text);
+  const id = word === "movie" ? whole(text) : text;
+  if (names.has(id)) return id;
+  return [...ids].find(([t]) => t.toLowerCase().includes(text.toLowerCase()))?.[1] ?? (word !== "movie" || typeof id === "number" ? id : undefined);
 }
 
 byId("user").addEventListener("change", pick);
 byId("rate").addEventListener("submit", async e => {
   e.preventDefault();
-  const text = byId("movie").value.trim(), found = titles.get(text) ?? [...titles].find(([t]) => t.toLowerCase().includes(text.toLowerCase()))?.[1] ?? (/^\d+$/.test(text) ? Number(text) : undefined);
-  const stars = byId("stars").querySelector("input:checked");
-  if (Number(byId("user").value) !== user) user = Number(byId("user").value);
-  if (found === undefined) { answer(`No movie has “${text}” in its title.`); return; }
+  const text = byId("movie").value.trim(), found = meant(text), stars = byId("stars").querySelector("input:checked");
+  if (byId("user").value.trim() !== user) await pick();
+  if (found === undefined) { answer(`No ${word} has “${text}” in its title.`); return; }
   byId("give").disabled = true;
   try {
-    before = new Map(listed.map(m => [m.movie, m.rating]));
-    const done = await post("v1/ratings", { user, movie: found, rating: Number(stars.value) });
-    if (listed.length === 0) { await pick(); } else {
-      const now = await get(`v1/users/${user}/predictions?movies=${listed.map(m => m.movie).join(",")}`);
-      listed = now.predictions;
-      fill(listed, now);
-      await rated();
-    }
-    answer(`User ${user} gives ${stars.value} to ${[...titles].find(([, id]) => id === found)?.[0] ?? "movie " + found}. Its prediction goes from ${format(done.before)} to ${format(done.after)}; ${moved()}.`);
+    const was = mean;
+    before = new Map(listed.map(m => [idOf(m), m]));
+    const done = await post("v1/ratings", { user: word === "movie" ? whole(user) : user, [word]: found, rating: Number(stars.value) });
+    if (listed.length === 0) await pick(); else await refresh();
+    answer(`User ${user} gives ${stars.value} to ${names.get(found) ?? word + " " + found}. ${learned(done)} ${moved(was)}`);
   } catch (err) { answer(err.message); }
   byId("give").disabled = false;
 });
 
-function moved() {
-  const moves = listed.map(m => Math.abs(m.rating - (before.get(m.movie) ?? m.rating)));
-  return `those below move by up to ${format(Math.max(0, ...moves))}`;
+// learned says what the shared taps learned from the rating.
+function learned(done) {
+  if (!done.learned) return `Nothing was learned from it${done.why ? ": " + done.why : ""}.`;
+  return `Learning moved its prediction from ${format(done.before)} to ${format(done.after)}.`;
+}
+
+// moved says what the rating did to the user's own mean, which every prediction starts
+// from.
+function moved(was) {
+  if (mean === null || was === null) return "";
+  if (Math.abs(mean - was) < little) return "Your own mean stays.";
+  return `Your own mean goes from ${was.toFixed(2)} to ${mean.toFixed(2)}, and what you are told below with it.`;
 }
