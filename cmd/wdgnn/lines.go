@@ -28,9 +28,9 @@ func describeGraph(d *lifecycle.Dataset) string {
 	case d.Flights():
 		return fmt.Sprintf("%d robots, %d steps a flight", d.Nodes, d.Steps)
 	case d.Delayed():
-		return fmt.Sprintf("%d nodes, %d edges in %d steps", d.Nodes, d.Edges, d.Steps)
+		return fmt.Sprintf("%d nodes, %d links in %d steps", d.Nodes, d.Edges, d.Steps)
 	}
-	return fmt.Sprintf("%d nodes, %d edges", d.Nodes, d.Edges)
+	return fmt.Sprintf("%d nodes, %d links", d.Nodes, d.Edges)
 }
 
 // keepUntil says which lines of metrics.jsonl belong to a run that stands at p.

@@ -68,11 +68,11 @@ func printSwarm(w io.Writer, r *swarm.Result) error {
 	out.printf("%d steps in %.1f s: %.1f steps/s, %d nodes on %d hosts over %s\n", r.Steps, r.Seconds, r.Rate, r.Nodes, r.Hosts, r.Bus)
 	switch {
 	case r.Accuracy >= 0:
-		out.printf("right answers        %.1f %%, as trained %.1f %%\n", 100*r.Accuracy, 100*r.Frozen)
+		out.printf("right answers        %.1f %%, frozen %.1f %%\n", 100*r.Accuracy, 100*r.Frozen)
 	case r.Forecast != nil:
 		printForecasts(&out, r.Forecast)
 	case r.FrozenCost != 0:
-		out.printf("mean cost            %.5f, as trained %.5f\n", r.Cost, r.FrozenCost)
+		out.printf("mean cost            %.5f, frozen %.5f\n", r.Cost, r.FrozenCost)
 	default:
 		out.printf("mean cost            %.5f\n", r.Cost)
 	}
@@ -114,22 +114,20 @@ func printForecasts(out *lines, f *lifecycle.ForecastResult) {
 	if f.Unit != "" {
 		head += ", " + f.Unit
 	}
-	out.printf("%s", head)
-	for _, m := range f.Horizons[0].Methods {
-		name := m.Name
-		switch name {
-		case lifecycle.MethodOnline:
-			name = "agents"
-		case lifecycle.MethodFrozen:
-			name = "as trained"
-		}
-		out.printf(" %14s", name)
+	width := max(len([]rune(head)), 16)
+	out.printf("%-*s", width, head)
+	for _, h := range f.Horizons {
+		out.printf(" %9s", h.Ahead)
 	}
 	out.printf("\n")
-	for _, h := range f.Horizons {
-		out.printf("  %-*s", len(head)-2, h.Ahead)
-		for _, m := range h.Methods {
-			out.printf(" %14.4g", m.MAE)
+	for k, m := range f.Horizons[0].Methods {
+		name := m.Name
+		if name == lifecycle.MethodOnline {
+			name = "agents"
+		}
+		out.printf("  %-*s", width-2, name)
+		for _, h := range f.Horizons {
+			out.printf(" %9.4g", h.Methods[k].MAE)
 		}
 		out.printf("\n")
 	}

@@ -44,7 +44,7 @@ func (c *SwarmStatusCommand) command() *cobra.Command {
 gated, whose sensors are broken, how old checkpoints are and how long
 certificates are valid. Hosts that should be there and say nothing are named.
 
-  DIR             of wdgnn swarm up --dir, on this machine
+  DIR             of wdgnn swarm up --out, on this machine
   URL...          the metrics addresses of agents, http://box-3:9100
   --keys          folder of wdgnn swarm keys: listens on the bus for --wait, with
                   the observer's key, at port 4222 of the servers that the keys
@@ -103,7 +103,7 @@ func (c *SwarmStatusCommand) collect(ctx context.Context, args []string) ([]swar
 	if len(args) == 1 && !strings.Contains(args[0], "://") {
 		v, err := swarm.ReadStatus(args[0])
 		if err != nil {
-			return nil, helpful{err, "the folder of wdgnn swarm up --dir, while it runs or after"}
+			return nil, helpful{err, "the folder of wdgnn swarm up --out, while it runs or after"}
 		}
 		heard := map[transport.HostID]swarm.Sighting{}
 		for _, r := range v.Reports {

@@ -21,9 +21,9 @@ func (l *lines) horizons(r *lifecycle.TrainingResult) {
 	if r.Unit != "" {
 		head += " in " + r.Unit
 	}
-	l.printf("%s\n       ahead        model   last value   season ago   each by itself\n", head)
+	l.printf("%s\n       ahead        model   last value   seasonal naive        ridge\n", head)
 	for _, h := range part.Horizons {
-		l.printf("       %-9s %8s %12s %12s %16s\n", h.Name(), off(&h.Model), off(&h.Last), off(h.Seasonal), off(&h.Ridge))
+		l.printf("       %-9s %8s %12s %16s %12s\n", h.Name(), off(&h.Model), off(&h.Last), off(h.Seasonal), off(&h.Ridge))
 	}
 }
 

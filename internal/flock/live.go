@@ -38,7 +38,7 @@ func (r *Recording) liveScene() live.Scene {
 		Counters: []live.Counter{{Name: "links"}, {Name: "parts of the team"}, {Name: "collisions"}, {Name: "closest two", Unit: "m"}},
 	}
 	if r.Frozen != nil {
-		s.Learners = []string{"expert", "learning in flight", "as trained"}
+		s.Learners = []string{"expert", "learning in flight", "frozen"}
 		s.Curves[1].Name = s.Learners[1]
 		s.Curves = append(s.Curves,
 			live.Curve{Name: s.Learners[2], Chart: variation, Learner: 2, Log: true},

@@ -143,7 +143,7 @@ func (p Plan) Fly(ctx context.Context, c *Controller, watch func(Instant) error)
 		return nil, err
 	}
 	if p.learns() {
-		r.Learned.Name, r.Frozen = "learning in flight", &Row{Name: "as trained"}
+		r.Learned.Name, r.Frozen = "learning in flight", &Row{Name: "frozen"}
 	}
 	for k := range p.Flights {
 		if err := p.fly(ctx, c, r, learner, k, watch); err != nil {
@@ -184,7 +184,7 @@ func (p Plan) fly(ctx context.Context, c *Controller, r *Result, l online.Learne
 		}
 		flown, err := pilot.Fly(ctx, s, trained, nil)
 		if err != nil {
-			return fmt.Errorf("as trained: %w", err)
+			return fmt.Errorf("frozen: %w", err)
 		}
 		frozen = flown.Flight
 		r.Frozen.add(frozen, 0)

@@ -67,7 +67,7 @@ type gathering struct {
 }
 
 // Collect gathers what the agents of a model learned from the folders of their
-// checkpoints, or of wdgnn swarm up --dir. Unless partial is set, checkpoints of all
+// checkpoints, or of wdgnn swarm up --out. Unless partial is set, checkpoints of all
 // boxes must be there and of the same step; otherwise [ErrPartial] says what is not.
 // With it, nodes that are missing are as the model has them.
 func Collect(file *modelfile.Model, folders []string, partial bool, version string) (*Collection, error) {
@@ -114,7 +114,7 @@ func stateFolders(folder string) ([]string, error) {
 	}
 	if list == nil {
 		return nil, fmt.Errorf("%s holds no checkpoints: name the folder of state: in agent.yaml, one of several such, "+
-			"or that of wdgnn swarm up --dir", folder)
+			"or that of wdgnn swarm up --out", folder)
 	}
 	return list, nil
 }

@@ -19,7 +19,7 @@ const (
 func Scene(o *Options) live.Scene {
 	s := live.Scene{
 		Title: fmt.Sprintf("%d nodes on %d hosts", o.Task.Nodes, o.Hosts), Task: o.Task.name, Time: "step",
-		Learners: []string{"as trained", "agents"},
+		Learners: []string{"frozen", "agents"},
 		Counters: []live.Counter{
 			{Name: "hosts up"},
 			{Name: "steps per second"},
@@ -84,7 +84,7 @@ func sourceScene(t *Task, s *live.Scene) {
 		live.Quantity{Name: "local loss, last 50 signals", Learner: learnerAgents, High: 2, Good: "low"},
 	)
 	s.Curves = append(s.Curves,
-		live.Curve{Name: "as trained", Chart: "right answers, last 100 signals", Learner: learnerFrozen, Unit: "%"},
+		live.Curve{Name: "frozen", Chart: "right answers, last 100 signals", Learner: learnerFrozen, Unit: "%"},
 		live.Curve{Name: "agents", Chart: "right answers, last 100 signals", Learner: learnerAgents, Unit: "%"},
 	)
 }
@@ -104,7 +104,7 @@ func valueScene(t *Task, s *live.Scene) {
 	drawNetwork(t, s)
 	s.Quantities = append(s.Quantities, live.Quantity{Name: "local loss, last 50 steps", Learner: learnerAgents, Good: "low"})
 	s.Curves = append(s.Curves,
-		live.Curve{Name: "as trained", Chart: "mean loss, last 500 answers", Learner: learnerFrozen},
+		live.Curve{Name: "frozen", Chart: "mean loss, last 500 answers", Learner: learnerFrozen},
 		live.Curve{Name: "agents", Chart: "mean loss, last 500 answers", Learner: learnerAgents},
 	)
 }
