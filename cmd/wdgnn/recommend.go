@@ -69,7 +69,8 @@ model.safetensors has model.json.`,
 	f := cmd.Flags()
 	shopFlags(f, &c.data, &c.ratings, &c.items, &c.scale)
 	f.StringVar(&c.out, "out", "model.safetensors", "file to write")
-	f.IntVar(&c.setting.Movies, "movies", c.setting.Movies, "how many of the most rated movies or items the model knows, 0 for all, as with --ratings")
+	f.IntVar(&c.setting.Movies, "movies", c.setting.Movies,
+		"how many of the most rated movies or items the model knows, 0 for all, as with --ratings")
 	f.IntVar(&c.setting.Neighbors, "neighbors", c.setting.Neighbors, "most similar movies that a movie keeps in the graph")
 	f.Float64Var(&c.setting.Similarity.Shrinkage, "shrinkage", c.setting.Similarity.Shrinkage,
 		"co-raters by which similarities are shrunk; 0 leaves them as they are")

@@ -91,7 +91,8 @@ predictions move; doc/page.md describes it.`,
 	f.IntVar(&c.limit.Burst, "user-burst", 30, "ratings of one user at once that are learned from")
 	f.DurationVar(&c.limit.Every, "user-every", 3*time.Second, "time after which one more rating of a user is learned from")
 	f.IntVar(&c.snapshots, "snapshot-every", 20_000, "ratings between two snapshots")
-	f.IntVar(&c.setting.Movies, "movies", c.setting.Movies, "when a model is trained: how many of the most rated movies or items it knows, 0 for all, as with --ratings")
+	f.IntVar(&c.setting.Movies, "movies", c.setting.Movies,
+		"when a model is trained: how many of the most rated movies or items it knows, 0 for all, as with --ratings")
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "log every request")
 	return cmd
 }

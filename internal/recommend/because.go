@@ -87,7 +87,7 @@ func (s *Service) taps(z []float32, v *version) (h []float64, quiet float64) {
 	h, quiet = make([]float64, len(z)), float64(y.At(1, 0))
 	for k := range h {
 		for g, a := range params.Wide.Taps[k].Row(0) {
-			h[k] += wide * float64(a) * float64(readout.At(g, 0))
+			h[k] += float64(wide * float64(a) * float64(readout.At(g, 0)))
 		}
 	}
 	if len(params.Deep) > 0 {
@@ -95,14 +95,14 @@ func (s *Service) taps(z []float32, v *version) (h []float64, quiet float64) {
 		for g := range layer.Out() {
 			sum := 0.0
 			for k := range layer.Taps {
-				sum += float64(z[k]) * float64(layer.Taps[k].At(0, g))
+				sum += float64(float64(z[k]) * float64(layer.Taps[k].At(0, g)))
 			}
 			if sum == 0 {
 				continue
 			}
 			slope := deep * (float64(spoken.At(0, g)) - float64(spoken.At(1, g))) / sum * float64(readout.At(g, 0))
 			for k := range layer.Taps {
-				h[k] += slope * float64(layer.Taps[k].At(0, g))
+				h[k] += float64(slope * float64(layer.Taps[k].At(0, g)))
 			}
 		}
 	}

@@ -82,7 +82,8 @@ func (w *writer) forget(user int) (out Forgotten, err error) {
 		return out, fmt.Errorf("%w: %w", ErrDisk, err)
 	}
 	out.Version, out.Ratings, out.Relearned = w.journal.Last(), len(p.movie), len(next.history)
-	s.config.Log.Info("a user was deleted", "version", out.Version, "relearned", out.Relearned, "took", time.Since(began).Round(time.Millisecond))
+	s.config.Log.Info("a user was deleted", "version", out.Version,
+		"relearned", out.Relearned, "took", time.Since(began).Round(time.Millisecond))
 	return out, nil
 }
 

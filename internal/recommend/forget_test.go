@@ -329,7 +329,8 @@ func TestNamedShop(t *testing.T) {
 			t.Fatalf("got %+v, %v", list, err)
 		}
 	}
-	if _, err := s.FindItem("ware №98"); !errors.Is(err, ErrMovie) || !strings.Contains(err.Error(), `no such item: item "ware №98" is not among`) {
+	_, err = s.FindItem("ware №98")
+	if !errors.Is(err, ErrMovie) || !strings.Contains(err.Error(), `no such item: item "ware №98" is not among`) {
 		t.Errorf("got %v", err)
 	}
 }

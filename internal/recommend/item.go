@@ -51,7 +51,8 @@ func (w *writer) add(item, title string) (out Added, err error) {
 	s := w.service
 	id, known := s.items.find(item)
 	if !known && !s.items.named() {
-		return out, fmt.Errorf("%w: %s %.40q is not a whole number from 0 to %d, as all of this service are", ErrItem, s.shop.Word, item, movies.MaxID)
+		return out, fmt.Errorf("%w: %s %.40q is not a whole number from 0 to %d, as all of this service are",
+			ErrItem, s.shop.Word, item, movies.MaxID)
 	}
 	if n, there := s.world.locate(id, w.newcomers); known && there {
 		if _, has := s.world.idOf(n, w.newcomers); title != "" && title != has {

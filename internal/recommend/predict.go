@@ -103,7 +103,8 @@ func (s *Service) begin(user int) (*profile, *Predictions, *version, error) {
 	v := s.version.Load()
 	p := v.book.profile(user)
 	if p == nil {
-		return nil, nil, nil, fmt.Errorf("%w: user %s has not rated anything yet; the first rating makes a user known", ErrUser, v.book.ids.shown(user))
+		return nil, nil, nil, fmt.Errorf("%w: user %s has not rated anything yet; the first rating makes a user known",
+			ErrUser, v.book.ids.shown(user))
 	}
 	return p, &Predictions{User: user, Version: v.seq, Serving: v.servingName(), List: []Prediction{}, of: p, by: v}, v, nil
 }

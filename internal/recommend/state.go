@@ -139,7 +139,8 @@ func (s *Service) readState(was *journal.Recovered) (st state, err error) {
 		return st, fmt.Errorf("recommend: snapshot %d: %w", was.Seq, err)
 	}
 	if st.Format < 1 || st.Format > stateFormat {
-		return st, fmt.Errorf("recommend: snapshot %d has format %d, this program reads 1 to %d; try a newer wdgnn, or another folder to begin anew",
+		return st, fmt.Errorf("recommend: snapshot %d has format %d, this program reads 1 to %d; "+
+			"try a newer wdgnn, or another folder to begin anew",
 			was.Seq, st.Format, stateFormat)
 	}
 	if st.Model != s.digest && was.Seq == 0 && len(was.Records) == 0 {

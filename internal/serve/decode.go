@@ -213,7 +213,8 @@ func (v *Server) readAsked(r *http.Request) (a asked, err error) {
 	}()
 	if text := query["because"]; text != "" {
 		if a.because, err = strconv.Atoi(text); err != nil || a.because < 1 || a.because > mostVoices {
-			return a, problemf(http.StatusBadRequest, "bad_query", "because is %.40q, want 1 to %d ratings", text, mostVoices).hint("?top=10&because=3")
+			return a, problemf(http.StatusBadRequest, "bad_query", "because is %.40q, want 1 to %d ratings", text, mostVoices).
+				hint("?top=10&because=3")
 		}
 	}
 	list, top := query[items], query["top"]

@@ -96,7 +96,8 @@ func (l *limiter) admit(g *gate, r *http.Request) error {
 	if wait == 0 {
 		return nil
 	}
-	p := problemf(http.StatusTooManyRequests, "too_many_requests", "more than %v requests a second, and %v at once, from one client", l.rate, l.burst)
+	p := problemf(http.StatusTooManyRequests, "too_many_requests",
+		"more than %v requests a second, and %v at once, from one client", l.rate, l.burst)
 	p.after = int(math.Ceil(wait.Seconds()))
 	return p.hint("the same request after the seconds that the header Retry-After says")
 }

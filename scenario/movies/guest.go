@@ -82,7 +82,7 @@ func (e *Everywhere) Join(g *graph.Graph, list []Neighbor) (*Guest, error) {
 	}
 	own := 0.0
 	for _, b := range list {
-		own += b.Similarity / 2
+		own += float64(b.Similarity / 2)
 	}
 	guest := &Guest{}
 	for _, b := range list {
