@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -74,28 +76,60 @@ func (c *checker) check(ctx context.Context, path string) error {
 	return os.WriteFile(path, []byte(strings.Join(replaced(lines, steps, changed), "\n")), 0o644)
 }
 
-// provide puts a data set where commands look for it, and says why not if it is
-// not there.
-func (c *checker) provide(dir, name string) (why string) {
+// provide puts what commands need where they look for it, a list with commas, and says why
+// not if it is not there: a copy of a folder of examples, or a data set. Of a program it
+// says whether it is there.
+func (c *checker) provide(dir, names string) (why string) {
+	for name := range strings.SplitSeq(names, ",") {
+		var err error
+		switch name = strings.TrimSpace(name); {
+		case name == "mosquitto":
+			_, err = exec.LookPath(name)
+		case strings.HasPrefix(name, "examples/"):
+			err = provideExample(dir, name)
+		default:
+			err = c.provideData(dir, name)
+		}
+		if err != nil {
+			return err.Error()
+		}
+	}
+	return ""
+}
+
+// provideExample copies a folder of examples, once.
+func provideExample(dir, name string) error {
+	to := filepath.Join(dir, filepath.Base(name))
+	if _, err := os.Stat(to); err == nil {
+		return nil
+	}
+	if err := os.CopyFS(to, os.DirFS(name)); err != nil {
+		return err
+	}
+	scripts, err := filepath.Glob(filepath.Join(to, "*.sh")) // a copy may not be executable
+	for _, script := range scripts {
+		err = errors.Join(err, os.Chmod(script, 0o755))
+	}
+	return err
+}
+
+// provideData links to a data set, once.
+func (c *checker) provideData(dir, name string) error {
 	from, err := filepath.Abs(filepath.Join(c.data, name))
 	if err == nil {
 		_, err = os.Stat(from)
 	}
 	if err != nil {
-		return "there is no " + name + " in " + c.data
+		return fmt.Errorf("there is no %s in %s", name, c.data)
 	}
 	to := filepath.Join(dir, "data", name)
 	if _, err := os.Lstat(to); err == nil {
-		return ""
+		return nil
 	}
-	err = os.MkdirAll(filepath.Dir(to), 0o755)
-	if err == nil {
-		err = os.Symlink(from, to)
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
 	}
-	if err != nil {
-		return err.Error()
-	}
-	return ""
+	return os.Symlink(from, to)
 }
 
 func firstLine(s string) string {

@@ -19,6 +19,7 @@
 //	<!-- doc-check: loose, REASON -->     all numbers are compared by their shape
 //	<!-- doc-check: serves -->            the commands run on to the end of the page
 //	<!-- doc-check: needs ml-100k -->     the commands run where these ratings are
+//	<!-- doc-check: needs examples/mqtt, mosquitto -->   in a copy of a folder, where a program is
 //	<!-- doc-check: file NAME -->         the block is a file that commands read
 package main
 
