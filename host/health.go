@@ -16,4 +16,16 @@ type Health struct {
 
 	Damaged   int     `json:"damaged_checkpoints,omitempty"` // that could not be read at the start
 	ClockJump float64 `json:"clock_jump_seconds,omitempty"`  // by which the machine's clock is off what steps follow
+
+	// Broker is that of a world that speaks MQTT; nil of another.
+	Broker *Broker `json:"broker,omitempty"`
+}
+
+// Broker is how a world does that hears sensors by MQTT.
+type Broker struct {
+	Connected bool   `json:"connected"`
+	Connects  uint64 `json:"connects"` // connections made so far
+
+	// Readings counts messages by what became of them: each has one fate.
+	Readings map[string]uint64 `json:"readings,omitempty"`
 }

@@ -68,6 +68,14 @@ func (c *Config) newClock(next uint64) *clock {
 	return c.clockBy(next, wall, func() time.Duration { return time.Since(began) })
 }
 
+// newGridClock is newClock for steps on a grid that is known.
+func (c *Config) newGridClock(origin time.Time, every time.Duration) *clock {
+	k := c.newClock(0)
+	k.period, k.start, k.skips = every, origin, true
+	k.origin = k.named()
+	return k
+}
+
 // clockBy is newClock with clocks of one's own.
 func (c *Config) clockBy(next uint64, wall func() time.Time, even func() time.Duration) *clock {
 	k := &clock{period: c.Pace.Period, start: c.Pace.Start, jumps: c.jumps, wall: wall, even: even}
@@ -108,14 +116,22 @@ func (k *clock) first(t uint64) uint64 {
 	return t
 }
 
+// left returns how long it is until step t; less than 0 after it.
+func (k *clock) left(t uint64) time.Duration {
+	k.follow()
+	if k.period == 0 {
+		return 0
+	}
+	return k.origin + time.Duration(t)*k.period - k.even()
+}
+
+// now returns what time it is by the clock that steps follow, which has a start.
+func (k *clock) now() time.Time { return k.start.Add(k.even() - k.origin) }
+
 // wait waits for step t, and says whether it came before stop was closed.
 func (k *clock) wait(t uint64, stop <-chan struct{}) bool {
 	for {
-		k.follow()
-		left := time.Duration(0)
-		if k.period > 0 {
-			left = k.origin + time.Duration(t)*k.period - k.even()
-		}
+		left := k.left(t)
 		if left <= 0 {
 			k.begun, k.latest = true, max(k.latest, t)
 			select {

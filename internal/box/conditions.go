@@ -16,6 +16,7 @@ type conditions struct {
 	saved       time.Time     // when the last was written before the start; zero if there is none
 	jumps       *jumps
 	certificate *certificate
+	sensed      *mqttWorld // nil if the world is another
 }
 
 // conditions returns those of a box.
@@ -27,7 +28,7 @@ func (b *Box) conditions() conditions {
 	}
 	return conditions{
 		patience: max(healthyFor, 3*deadline, p.First+deadline),
-		jumps:    b.jumps, certificate: b.certificate,
+		jumps:    b.jumps, certificate: b.certificate, sensed: b.sensed,
 	}
 }
 
@@ -55,6 +56,9 @@ func (c *conditions) observe(r *host.Report, before *seen, now time.Time) *seen 
 		s.saved = now
 	}
 	copied.Health = &host.Health{Damaged: c.damaged, ClockJump: c.jumps.off().Seconds(), Certificate: c.certificate.left(now).Seconds()}
+	if c.sensed != nil {
+		copied.Health.Broker = c.sensed.broker()
+	}
 	if !s.saved.IsZero() {
 		copied.Health.Checkpoint = max(now.Sub(s.saved).Seconds(), 1e-3)
 	}
@@ -87,6 +91,11 @@ func (c *conditions) problems(s *seen, now time.Time) (list []string) {
 		list = append(list, fmt.Sprintf("all neighbours have been silent for %v and more: nodes %s", silentFor, host.FormatNodes(gone)))
 	case len(gone) > 0:
 		list = append(list, fmt.Sprintf("neighbours that have been silent for %v and more: nodes %s", silentFor, host.FormatNodes(gone)))
+	}
+	if c.sensed != nil {
+		if err := c.sensed.err(); err != nil {
+			list = append(list, fmt.Sprintf("mqtt: %v", err))
+		}
 	}
 	if left := c.certificate.left(now); left < 0 {
 		list = append(list, fmt.Sprintf("the certificate of %s expired %v ago; wdgnn swarm keys renew makes another",

@@ -98,6 +98,7 @@ type Config struct {
 	rules       map[string]rule.Rule // that Learn may name
 	jumps       *jumps               // of the clock; nil outside a box
 	certificate *certificate         // nil outside a box, and without keys
+	tick        time.Duration        // between two steps of a world by MQTT, of the model; 0 if that knows none
 }
 
 // Peer is one host of a deployment.
@@ -132,13 +133,15 @@ type Bus struct {
 // World says what the nodes observe.
 type World struct {
 	// `lines` of JSON, a `stream` of arrays, or of a series of readings, as
-	// `wdgnn online` reads them, or `subject`, JSON over the NATS bus.
+	// `wdgnn online` reads them, `subject`, JSON over the NATS bus, or `mqtt`, what
+	// sensors [say to a broker](mqtt.md).
 	Kind string `yaml:"kind"`
 
 	// For lines: a file to read instead of stdin.
 	File string `yaml:"file,omitempty"`
 
-	// For lines and streams: a file for answers instead of stdout, appended to.
+	// For lines and streams: a file for answers instead of stdout, appended to; for mqtt: a
+	// file for them beside what is published.
 	Answers string `yaml:"answers,omitempty"`
 
 	// Of a stream: T×N×F or T×N, all nodes of the network.
@@ -158,6 +161,67 @@ type World struct {
 	// Of a series: what the readings should have been, in the same form, where
 	// that is told apart; the readings if left out.
 	Truths string `yaml:"truths,omitempty"`
+
+	Broker Broker `yaml:"broker,omitempty"`
+
+	// Of mqtt: the topic of a sensor's readings, such as `sensors/{name}/temperature`.
+	Topic string `yaml:"topic,omitempty"`
+
+	// Of mqtt: JSON pointers to the numbers of a reading, such as `[/temperature]`; left
+	// out, a payload is a plain number.
+	Values []string `yaml:"values,omitempty,flow"`
+
+	// Of mqtt: a JSON pointer to the time of a reading, text or seconds or milliseconds
+	// since 1970; left out, it is of when it came.
+	Time string `yaml:"time,omitempty"`
+
+	// Of mqtt: names in topics that are others than those of sensors: `{esp-07: north-1}`.
+	Names map[string]string `yaml:"names,omitempty,flow"`
+
+	// Of mqtt: how long a reading stands in where none comes, for sensors that speak only
+	// when something changes; left out, a step without a reading is a gap.
+	Hold time.Duration `yaml:"hold,omitempty"`
+
+	// Of mqtt: how long a step waits for readings after its time, if some are missing:
+	// half a step.
+	Wait time.Duration `yaml:"wait,omitempty"`
+
+	// Of mqtt: where answers go, `answers`: then to `answers/<run>/<sensor>/<horizon>`;
+	// `off` for nowhere.
+	Publish string `yaml:"publish,omitempty"`
+
+	// Of mqtt: the prefix under which Home Assistant looks for sensors, `homeassistant`
+	// by default there; left out, it is not told.
+	Discovery string `yaml:"discovery,omitempty"`
+}
+
+// Broker is an MQTT broker, and who a box is to it.
+type Broker struct {
+	// Of mqtt: where the broker is, such as `mqtts://10.77.0.1:8883`, or `mqtt://` without
+	// encryption.
+	URL string `yaml:"url,omitempty"`
+
+	// Who this box is to the broker.
+	User string `yaml:"user,omitempty"`
+
+	// A file with the password, read anew for every connection.
+	PasswordFile string `yaml:"password_file,omitempty"`
+
+	// The authority of the broker's certificate; that of the system if left out.
+	CA string `yaml:"ca,omitempty"`
+
+	// A certificate, for brokers that ask for one.
+	Cert string `yaml:"cert,omitempty"`
+
+	// Its key.
+	Key string `yaml:"key,omitempty"`
+
+	// The name of the session: `wdgnn-<run>-<host>`.
+	Client string `yaml:"client,omitempty"`
+
+	// 1 (default): the broker keeps what comes while the box is away, and both send again
+	// what was not acknowledged; 0: neither.
+	QoS *int `yaml:"qos,omitempty"`
 }
 
 // Pace is host.Pace with the period of worlds that have no clock.

@@ -125,10 +125,25 @@ func TestConfigRefusals(t *testing.T) {
 		{"others without a bus", "{0: {nodes: 0-11}}", "{0: {nodes: 0}, 1: {nodes: 1}}", []string{"there are 2 hosts; try nats or tcp"}},
 		{"faults without a bus", "", "faults: {loss: 0.5}\n", []string{"bus.kind is none"}},
 		{"bad faults", "", "faults: {loss: 2}\n", []string{"want a probability"}},
-		{"no world", "{kind: lines}", "{kind: sphere}", []string{"want lines, stream or subject"}},
+		{"no world", "{kind: lines}", "{kind: sphere}", []string{"want lines, stream, subject or mqtt"}},
 		{"half a stream", "{kind: lines}", "{kind: stream, signals: x.npy}", []string{"a stream needs signals and graph"}},
 		{"a stream of lines", "{kind: lines}", "{kind: lines, signals: x.npy}", []string{"are of kind stream"}},
 		{"a subject without NATS", "{kind: lines}", "{kind: subject}", []string{"needs bus.kind nats"}},
+		{"mqtt without a broker", "{kind: lines}", "{kind: mqtt, topic: 's/{name}'}", []string{"world.broker.url: say where"}},
+		{
+			"a password in a URL", "{kind: lines}", "{kind: mqtt, topic: 's/{name}', broker: {url: 'mqtt://a:secret@b:1883'}}",
+			[]string{"broker.password_file, so that it is in no log"},
+		},
+		{"another scheme", "{kind: lines}", "{kind: mqtt, topic: 's/{name}', broker: {url: 'tcp://b:1'}}", []string{"want mqtt://host:port"}},
+		{
+			"a topic without a name and more", "{kind: lines}",
+			"{kind: mqtt, topic: s, values: [t], time: /x, publish: wdgnn/x, broker: {url: 'mqtt://b:1', qos: 2, ca: c, key: k, password_file: p}}",
+			[]string{
+				"world.topic:", "has no {name}", `"t" is no JSON pointer`, "below wdgnn the boxes", "qos is 2, want 0 or 1", "write mqtts://",
+				"cert and key go together", "name it: user",
+			},
+		},
+		{"a topic of lines", "{kind: lines}", "{kind: lines, topic: 's/{name}', hold: 1s}", []string{"are of kind mqtt, and this is lines"}},
 		{"a period of stdin", "", "pace: {period: 1s}\n", []string{"pace.period is for streams and files"}},
 		{
 			"a period of several", "{0: {nodes: 0-11}}\nmodel: model.safetensors\nbus: {kind: none}\nworld: {kind: lines}",

@@ -166,4 +166,8 @@ var counters = []counter{
 	},
 	{"wdgnn_bus_failed_total", "frames that could not be sent", func(r *host.Report) uint64 { return r.Bus.Failed }},
 	{"wdgnn_bus_reconnects_total", "connections that were made again", func(r *host.Report) uint64 { return r.Bus.Reconnects }},
+	{
+		"wdgnn_world_connects_total", "connections with the MQTT broker of the world, the first included",
+		func(r *host.Report) uint64 { return broker(r).Connects },
+	},
 }

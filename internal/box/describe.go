@@ -212,6 +212,11 @@ func (b *Box) describeWorld(p *agent.Plan) (string, error) {
 	switch {
 	case b.World.Kind == WorldSubject:
 		return "lines over NATS, answers too", nil
+	case b.World.Kind == WorldMQTT:
+		if err := b.loadFiles(p); err != nil {
+			return "", err
+		}
+		return b.sensed.describe(), nil
 	case b.World.Kind == WorldStream:
 		if err := b.loadFiles(p); err != nil {
 			return "", err

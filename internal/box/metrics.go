@@ -22,6 +22,7 @@ type collector struct {
 	latency  *prometheus.Desc
 	broken   *prometheus.Desc
 	shut     *prometheus.Desc
+	readings *prometheus.Desc
 }
 
 // gauge is one number of a report that may fall.
@@ -103,6 +104,12 @@ var gauges = []gauge{
 		"wdgnn_clock_jump_seconds", "by how much the clock of the machine is off what steps follow, after a jump; 0 without one",
 		func(r *host.Report) float64 { return health(r).ClockJump },
 	},
+	{"wdgnn_world_connected", "1 while there is a connection with the MQTT broker of the world, else 0", func(r *host.Report) float64 {
+		if broker(r).Connected {
+			return 1
+		}
+		return 0
+	}},
 	{"wdgnn_set_size", "mean number of classes in a set, or width of an interval", func(r *host.Report) float64 { return coverage(r).Size }},
 }
 
@@ -122,6 +129,14 @@ func health(r *host.Report) host.Health {
 	return *r.Health
 }
 
+// broker returns how things are with the broker, zeros if there is none.
+func broker(r *host.Report) host.Broker {
+	if b := health(r).Broker; b != nil {
+		return *b
+	}
+	return host.Broker{}
+}
+
 // learning returns how learning does, zeros if nobody told.
 func learning(r *host.Report) rule.Comparison {
 	if r.Learning == nil {
@@ -135,6 +150,8 @@ const (
 	brokenHelp  = "1 for each sensor whose readings are not used, with its name and node"
 	shutName    = "wdgnn_quarantines_total"
 	shutHelp    = "times that a host was put in quarantine, by reason"
+	readName    = "wdgnn_world_readings_total"
+	readHelp    = "messages of sensors by MQTT, by what became of them"
 	latencyName = "wdgnn_step_seconds"
 	latencyHelp = "time from the beginning of a step to the answer, of the last 1024"
 )
@@ -143,6 +160,7 @@ func newCollector(report func() *host.Report) *collector {
 	c := &collector{report: report, latency: prometheus.NewDesc(latencyName, latencyHelp, []string{"quantile"}, nil)}
 	c.broken = prometheus.NewDesc(brokenName, brokenHelp, []string{"sensor", "node"}, nil)
 	c.shut = prometheus.NewDesc(shutName, shutHelp, []string{"reason"}, nil)
+	c.readings = prometheus.NewDesc(readName, readHelp, []string{"fate"}, nil)
 	for _, k := range counters {
 		c.counters = append(c.counters, prometheus.NewDesc(k.name, k.help, nil, nil))
 	}
@@ -163,6 +181,7 @@ func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	out <- c.latency
 	out <- c.broken
 	out <- c.shut
+	out <- c.readings
 }
 
 // Collect implements [prometheus.Collector].
@@ -182,6 +201,10 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	}
 	for _, reason := range slices.Sorted(maps.Keys(r.Quarantines)) {
 		out <- prometheus.MustNewConstMetric(c.shut, prometheus.CounterValue, float64(r.Quarantines[reason]), reason)
+	}
+	readings := broker(r).Readings
+	for _, fate := range slices.Sorted(maps.Keys(readings)) {
+		out <- prometheus.MustNewConstMetric(c.readings, prometheus.CounterValue, float64(readings[fate]), fate)
 	}
 	l := &r.Latency
 	out <- prometheus.MustNewConstMetric(c.latency, prometheus.GaugeValue, l.Median.Seconds(), "0.5")

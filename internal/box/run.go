@@ -52,6 +52,7 @@ type Box struct {
 	cost      host.Cost
 	files     *data.Stream   // of a world that is a stream
 	series    *seriesFiles   // or of one that is a series of readings
+	sensed    *mqttWorld     // or what sensors say by MQTT
 	seed      []agent.Memory // of a model that has learned online
 
 	monitor *monitor
@@ -284,6 +285,9 @@ func (b *Box) read() (err error) {
 			return err
 		}
 	}
+	if spec, err := b.model.Forecast(); err == nil && spec != nil && b.World.Kind == WorldMQTT {
+		b.tick = spec.Interval // what is wrong with it is said by planForecast
+	}
 	b.cost, err = b.Config.cost(b.model)
 	return err
 }
@@ -311,7 +315,7 @@ func (b *Box) openWorld(s Streams) (err error) {
 		}
 		b.later(b.answers.close)
 	}
-	if b.World.Kind != WorldSubject {
+	if b.World.Kind != WorldSubject && b.World.Kind != WorldMQTT {
 		b.monitor.watch(b.answers.err)
 	}
 	switch b.World.Kind {
@@ -324,6 +328,9 @@ func (b *Box) openWorld(s Streams) (err error) {
 			break
 		}
 		b.world = b.newStream(b.files, b.nodes, b.answers)
+	case WorldMQTT:
+		err = b.sensed.open(b)
+		b.world = b.sensed
 	default:
 		b.world = b.newSubject(b.buses.nats, b.log)
 	}

@@ -14,6 +14,8 @@ import (
 // loadFiles reads the files of a world that is a stream.
 func (b *Box) loadFiles(p *agent.Plan) (err error) {
 	switch w := &b.World; {
+	case w.Kind == WorldMQTT:
+		b.sensed, err = b.newMQTT(p)
 	case w.Kind != WorldStream:
 	case p.Forecast != nil && w.Series == "":
 		return errors.New("world: the model forecasts: give its stream as a series of readings, world.series, in place of signals and targets")

@@ -1,6 +1,7 @@
 package box
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -19,8 +20,8 @@ import (
 
 // Kinds of buses and worlds, and what Scale may say beside a number.
 const (
-	BusNATS, BusTCP, BusNone              = "nats", "tcp", "none"
-	WorldLines, WorldStream, WorldSubject = "lines", "stream", "subject"
+	BusNATS, BusTCP, BusNone                         = "nats", "tcp", "none"
+	WorldLines, WorldStream, WorldSubject, WorldMQTT = "lines", "stream", "subject", "mqtt"
 
 	Estimate = "estimate"
 )
@@ -185,9 +186,15 @@ func (c *Config) checkWorld(bad *complaints) {
 		if w.Answers != "" {
 			bad.add("world.answers: over NATS answers go to a subject; leave it out")
 		}
+	case WorldMQTT:
+		c.checkMQTT(bad)
+		stream = stream && !(w.Graph != "" && w.Signals+w.Targets+w.Series+w.Truths == "")
 	default:
-		bad.add("world.kind is %q, want lines, stream or subject", w.Kind)
+		bad.add("world.kind is %q, want lines, stream, subject or mqtt", w.Kind)
 		return
+	}
+	if w.Kind != WorldMQTT && w.ofMQTT() {
+		bad.add("world: broker, topic, values, time, names, hold, wait, publish and discovery are of kind mqtt, and this is %s", w.Kind)
 	}
 	if stream && w.Kind != WorldStream {
 		bad.add("world: signals, targets, graph, series and truths are of kind stream, and this is %s", w.Kind)
@@ -201,7 +208,7 @@ func (c *Config) checkPace(bad *complaints) {
 	if err := c.pace().Validate(); err != nil {
 		bad.add("pace: %w", err)
 	}
-	clocked := c.World.Kind == WorldStream || c.World.Kind == WorldLines && c.World.File != ""
+	clocked := c.World.Kind == WorldStream || c.World.Kind == WorldMQTT || c.World.Kind == WorldLines && c.World.File != ""
 	if c.Pace.Period < 0 {
 		bad.add("pace.period is %v, want 0 or more", c.Pace.Period)
 	}
@@ -259,11 +266,12 @@ func (c *Config) pace() *host.Pace {
 		Mode: c.Pace.Mode, Deadline: c.Pace.Deadline, First: c.Pace.First, Retry: c.Pace.Retry, Suspect: c.Pace.Suspect,
 		Stale: c.Pace.Stale, Linger: c.Pace.Linger,
 	}
-	if p.Mode == "" && c.Pace.Period > 0 {
+	period := cmp.Or(c.Pace.Period, c.tick)
+	if p.Mode == "" && period > 0 {
 		p.Mode = host.RealTime
 	}
-	if p.Deadline == 0 && p.Mode == host.RealTime && c.Pace.Period > 0 {
-		p.Deadline = host.TickDeadline(c.Pace.Period)
+	if p.Deadline == 0 && p.Mode == host.RealTime && period > 0 {
+		p.Deadline = host.TickDeadline(period)
 	}
 	ends := c.World.Kind == WorldStream || c.World.File != ""
 	if p.Linger == 0 && ends && p.Mode != host.RealTime {

@@ -22,7 +22,8 @@ func explain(err error, c *Config) error {
 		if c.User == "" {
 			return fmt.Errorf("the broker wants to know who this is: %w; name broker.user and broker.password_file", err)
 		}
-		return fmt.Errorf("the broker does not take the user %q with this password: %w; look at broker.user and broker.password_file", c.User, err)
+		return fmt.Errorf("the broker does not take the user %q with this password: %w; look at broker.user and broker.password_file",
+			c.User, err)
 	case errors.As(err, &unknown):
 		return fmt.Errorf("%w; name the authority that signed the broker's certificate: broker.ca", err)
 	case errors.As(err, &name):

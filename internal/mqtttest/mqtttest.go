@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -56,8 +57,22 @@ type Broker struct {
 // do everything. It is killed at the end of the test.
 func Start(t testing.TB, lines ...string) *Broker {
 	t.Helper()
+	return StartAt(t, FreePort(t), lines...)
+}
+
+// StartAt is Start at a port of one's own choosing.
+func StartAt(t testing.TB, port int, lines ...string) *Broker {
+	t.Helper()
+	b := NewAt(t, port, lines...)
+	b.Restart()
+	return b
+}
+
+// NewAt is StartAt for a broker that Restart starts.
+func NewAt(t testing.TB, port int, lines ...string) *Broker {
+	t.Helper()
 	Need(t)
-	b := &Broker{t: t, Port: FreePort(t), Dir: t.TempDir()}
+	b := &Broker{t: t, Port: port, Dir: t.TempDir()}
 	if len(lines) == 0 {
 		lines = []string{"allow_anonymous true"}
 	}
@@ -72,7 +87,6 @@ func Start(t testing.TB, lines ...string) *Broker {
 	if err := os.WriteFile(filepath.Join(b.Dir, "mosquitto.conf"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b.Restart()
 	t.Cleanup(b.Kill)
 	return b
 }
@@ -97,8 +111,25 @@ func (b *Broker) Restart() {
 
 // Kill kills the broker, as kill -9 does.
 func (b *Broker) Kill() {
-	b.cmd.Process.Kill()
-	b.cmd.Wait()
+	if b.cmd != nil {
+		b.cmd.Process.Kill()
+		b.cmd.Wait()
+		b.cmd = nil
+	}
+}
+
+// Saved waits until the broker has saved what it knows now: it does so when something
+// changes, a moment later.
+func (b *Broker) Saved() {
+	b.t.Helper()
+	asked := time.Now()
+	Await(b.t, "mosquitto has saved what it knows", func() bool {
+		if err := b.cmd.Process.Signal(syscall.SIGUSR1); err != nil { // save
+			b.t.Fatal(err)
+		}
+		info, err := os.Stat(filepath.Join(b.Dir, "mosquitto.db"))
+		return err == nil && info.ModTime().After(asked)
+	})
 }
 
 // Addr is the address of the broker.
