@@ -15,7 +15,7 @@ SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint race portable arm64 fuzz soak soak-boxes bench bench-peers bench-agents bench-report results report screenshots site doc-check generate release ci
+.PHONY: help build test lint race portable arm64 fuzz soak soak-boxes bench bench-peers bench-agents bench-report results report screenshots site doc-check generate python release ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -112,12 +112,15 @@ generate: ## write the assembly of internal/kernel again
 	$(GO) -C tools run ./kernelgen -set avx512 -out $(KERNEL)/avx512_amd64.s -stubs $(KERNEL)/avx512_stub_amd64.go -pkg kernel
 	$(GO) -C tools run ./neongen -out $(KERNEL)/neon_arm64.s -stubs $(KERNEL)/neon_stub_arm64.go
 
+python: ## test the Python package in an empty venv, with Debian's NumPy and PyTorch
+	python/test
+
 # Archives depend on the commit and on nothing else: the same commit gives the
 # same bytes. SOURCE_DATE_EPOCH is the time that files inside them bear.
 release: VERSION ?= $(shell git describe --tags --always --dirty)
 release: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
-release: ## build static archives with checksums for RELEASES into dist/
-	@for tool in zip gzip sha256sum; do \
+release: ## build static archives and Python wheels with checksums for RELEASES into dist/
+	@for tool in zip gzip sha256sum python3; do \
 		command -v $$tool >/dev/null || { echo "make release needs $$tool"; exit 1; }; \
 	done; \
 	tar --version | grep -q GNU || { echo "make release needs GNU tar"; exit 1; }; \
@@ -126,7 +129,8 @@ release: ## build static archives with checksums for RELEASES into dist/
 		os=$${target%/*}; name=wdgnn-$(VERSION)-$$os-$${target#*/}; \
 		echo "$$name"; mkdir "dist/$$name"; cp LICENSE README.md "dist/$$name"; \
 		CGO_ENABLED=0 GOOS=$$os GOARCH=$${target#*/} $(GO) build -trimpath \
-			-ldflags '-s -w -X main.release=$(VERSION)' -o "dist/$$name/" ./cmd/wdgnn; \
+			-ldflags '-s -w -X main.release=$(VERSION)' -o "dist/$$name/" ./cmd/wdgnn ./cmd/wdgnn-agent; \
+		python3 -B python/backend/wdgnn_wheel.py --version "$(VERSION)" --target $$target --programs "dist/$$name" --out dist; \
 		find "dist/$$name" -exec touch -d "@$$SOURCE_DATE_EPOCH" {} +; \
 		if [ $$os = windows ]; then \
 			(cd dist; find "$$name" -type f | sort | zip -q -X -@ "$$name.zip"); \
@@ -136,7 +140,7 @@ release: ## build static archives with checksums for RELEASES into dist/
 		fi; \
 		rm -r "dist/$$name"; \
 	done; \
-	cd dist; sha256sum *.tar.gz *.zip >SHA256SUMS; cat SHA256SUMS
+	cd dist; sha256sum *.tar.gz *.whl *.zip >SHA256SUMS; cat SHA256SUMS
 
 ci: ## everything that must pass before a merge
 	.ci/run

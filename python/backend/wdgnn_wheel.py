@@ -56,10 +56,11 @@ Requires-Dist: torch>=1.13; extra == "torch"
 def pep440(described):
     """Returns what `git describe --tags --always --dirty` says as a version of Python.
 
-    v1.2.0 is 1.2.0, v1.2.0-3-gabc1234 is 1.2.0.post3+gabc1234, abc1234 is 0+gabc1234; -dirty adds .dirty behind the +.
+    v1.2.0 is 1.2.0, v1.2.0-3-gabc1234 is 1.2.0.post3+gabc1234, abc1234 is 0+gabc1234; -dirty adds .dirty behind the +. A commit
+    may have digits only: a version begins with v, or has a dot.
     """
     text, dirty = re.subn(r"-dirty$", "", described)
-    tag = re.fullmatch(r"v?(\d+(?:\.\d+)*(?:(?:a|b|rc)\d+)?)(?:-(\d+)-(g[0-9a-f]+))?", text)
+    tag = re.fullmatch(r"(?:v|(?=\d+\.))(\d+(?:\.\d+)*(?:(?:a|b|rc)\d+)?)(?:-(\d+)-(g[0-9a-f]+))?", text)
     if tag:
         version, local = tag[1] + (f".post{tag[2]}" if tag[2] else ""), tag[3] or ""
     elif re.fullmatch(r"[0-9a-f]{4,40}", text):

@@ -21,7 +21,8 @@ import wdgnn_wheel  # noqa: E402
 class Versions(unittest.TestCase):
     def test_of_git_in_python(self):
         for described, want in {
-            "v1.0.0": "1.0.0", "1.2": "1.2", "v1.0rc1": "1.0rc1", "v1.0.0-3-gabc1234": "1.0.0.post3+gabc1234", "abc1234": "0+gabc1234",
+            "v1.0.0": "1.0.0", "1.2": "1.2", "v1.0rc1": "1.0rc1", "v1.0.0-3-gabc1234": "1.0.0.post3+gabc1234", "abc1234": "0+gabc1234", "v2": "2",
+            "9549656": "0+g9549656",
             "abc1234-dirty": "0+gabc1234.dirty", "v1.0.0-dirty": "1.0.0+dirty", "results-partA-5-gabc1234": "0+results.partA.5.gabc1234",
             "": "0+unknown",
         }.items():
