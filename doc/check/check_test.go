@@ -19,7 +19,7 @@ func TestParse(t *testing.T) {
 		"- item\n\n      $ four\n\n"+
 		"<!-- doc-check: file a.yaml -->\n```yaml\nx: 1\n  y: 2\n```\n"+
 		"<!-- doc-check: needs ml-100k -->\n<!-- doc-check: serves -->\n```\n$ five\n```\n"+
-		"<!-- doc-check: loose, noise -->\n```\n$ six\n7\n```\n"+
+		"<!-- doc-check: loose, noise -->\n<!-- doc-check: checkout python doc -->\n```\n$ six\n7\n```\n"+
 		"    Ψ(X; S) = α\n\n```go\nx := 1\n```\n", "\n")
 	steps, err := parse(lines)
 	if err != nil {
@@ -34,7 +34,7 @@ func TestParse(t *testing.T) {
 		{line: 23, command: "four", at: 23, indent: "      "},
 		{line: 27, content: "x: 1\n  y: 2\n", mode: mode{file: "a.yaml"}},
 		{line: 33, command: "five", at: 33, mode: mode{needs: "ml-100k", serves: true}},
-		{line: 37, command: "six", want: []string{"7"}, at: 37, mode: mode{loose: true}},
+		{line: 38, command: "six", want: []string{"7"}, at: 38, mode: mode{loose: true, checkout: "python doc"}},
 	}
 	if len(steps) != len(want) {
 		t.Fatalf("got %d steps %+v, want %d", len(steps), steps, len(want))
@@ -204,13 +204,14 @@ func TestCheck(t *testing.T) {
 		"$ printf 'no newline'\nno newline\n$ mkdir sub && cd sub\n$ cat ../a.txt\nhello 7\n```\n" +
 		"<!-- doc-check: serves -->\n```\n$ sh -c 'cat a.txt; sleep 60'\n...\nhello 7\n```\n" +
 		"<!-- doc-check: skip, there is no bird -->\n```\n$ fly\n```\n" +
-		"<!-- doc-check: needs no-such-data -->\n```\n$ fly\n```\n"
+		"<!-- doc-check: needs no-such-data -->\n```\n$ fly\n```\n" +
+		"<!-- doc-check: checkout check_test.go -->\n```\n$ head -1 ../check_test.go\npackage main\n```\n"
 	c := new(checker)
 	report, _ := checked(t, page, c)
-	if c.ran != 6 || c.wrong != 0 || len(c.skipped) != 2 {
-		t.Errorf("got %d commands run, %d wrong, %d skipped, want 6, 0 and 2:\n%s", c.ran, c.wrong, len(c.skipped), report)
+	if c.ran != 7 || c.wrong != 0 || len(c.skipped) != 2 {
+		t.Errorf("got %d commands run, %d wrong, %d skipped, want 7, 0 and 2:\n%s", c.ran, c.wrong, len(c.skipped), report)
 	}
-	for _, want := range []string{"fly: there is no bird", "there is no no-such-data", "6 commands ran, 2 are skipped"} {
+	for _, want := range []string{"fly: there is no bird", "there is no no-such-data", "7 commands ran, 2 are skipped"} {
 		if !strings.Contains(report, want) {
 			t.Errorf("got no %q in\n%s", want, report)
 		}

@@ -60,6 +60,12 @@ func (c *checker) check(ctx context.Context, path string) error {
 			continue
 		case x.skip == "" && x.needs != "":
 			x.skip = c.provide(dir, x.needs)
+		case x.checkout != "":
+			for name := range strings.FieldsSeq(x.checkout) {
+				if err := link(name, filepath.Join(dir, name)); err != nil {
+					return fmt.Errorf("%s:%d: %w", path, x.line, err)
+				}
+			}
 		}
 		if x.skip != "" {
 			c.skipped = append(c.skipped, fmt.Sprintf("%s:%d  %s: %s", path, x.line, firstLine(x.command), x.skip))
@@ -115,21 +121,29 @@ func provideExample(dir, name string) error {
 
 // provideData links to a data set, once.
 func (c *checker) provideData(dir, name string) error {
-	from, err := filepath.Abs(filepath.Join(c.data, name))
-	if err == nil {
-		_, err = os.Stat(from)
-	}
-	if err != nil {
+	from := filepath.Join(c.data, name)
+	if _, err := os.Stat(from); err != nil {
 		return fmt.Errorf("there is no %s in %s", name, c.data)
 	}
-	to := filepath.Join(dir, "data", name)
+	return link(from, filepath.Join(dir, "data", name))
+}
+
+// link makes a file or folder seen in another place, unless something is there.
+func link(from, to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
+	from, err := filepath.Abs(from)
+	if err == nil {
+		_, err = os.Stat(from)
 	}
-	return os.Symlink(from, to)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(to), 0o755)
+	}
+	if err == nil {
+		err = os.Symlink(from, to)
+	}
+	return err
 }
 
 func firstLine(s string) string {

@@ -21,6 +21,7 @@
 //	<!-- doc-check: needs ml-100k -->     the commands run where these ratings are
 //	<!-- doc-check: needs examples/mqtt, mosquitto -->   in a copy of a folder, where a program is
 //	<!-- doc-check: file NAME -->         the block is a file that commands read
+//	<!-- doc-check: checkout NAMES -->    commands, from there on, see these folders of the checkout
 package main
 
 import (

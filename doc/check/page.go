@@ -28,6 +28,8 @@ type mode struct {
 	serves bool
 	needs  string // data set
 	file   string // name of the file that the block is
+
+	checkout string // folders of the checkout that commands see
 }
 
 var directive = regexp.MustCompile(`^\s*<!-- doc-check: ([a-z]+),? ?(.*?) -->\s*$`)
@@ -47,8 +49,10 @@ func (m *mode) obey(word, rest string) error {
 		m.needs = rest
 	case word == "file" && rest != "":
 		m.file = rest
+	case word == "checkout" && rest != "":
+		m.checkout = rest
 	default:
-		return fmt.Errorf("no such comment for doc-check: %q; there are skip, loose, serves, needs and file", word+" "+rest)
+		return fmt.Errorf("no such comment for doc-check: %q; there are skip, loose, serves, needs, file and checkout", word+" "+rest)
 	}
 	return nil
 }

@@ -33,7 +33,8 @@ const marker = "doc-check-exit "
 // start starts the shell in a folder, with the programs of bin in its path.
 func start(dir, bin string, limit time.Duration) (*shell, error) {
 	s := &shell{dir: dir, limit: limit, lines: make(chan string, 1024)}
-	s.env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+dir, "LC_ALL=C.UTF-8", "TERM=dumb")
+	s.env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+dir, "LC_ALL=C.UTF-8", "TERM=dumb",
+		"WDGNN_BIN="+bin) // pip install ./python takes the programs from there
 	s.cmd = s.command("bash")
 	in, err := s.cmd.StdinPipe()
 	if err != nil {
