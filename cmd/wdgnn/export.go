@@ -23,6 +23,7 @@ type ExportCommand struct {
 	graph    string
 	shift    string
 	directed bool
+	force    bool
 	json     bool
 }
 
@@ -54,6 +55,7 @@ how well it agrees.`,
 	cmd.Flags().StringVar(&c.graph, "graph", "", "edge list .csv or .tsv, or sparse matrix .npz, whose S to write")
 	cmd.Flags().StringVar(&c.shift, "shift", "", "file to write S of --graph to, .npy")
 	cmd.Flags().BoolVar(&c.directed, "directed", false, "links have a direction: src is heard by dst")
+	forced(cmd.Flags(), &c.force)
 	cmd.Flags().BoolVar(&c.json, "json", false, "print what was written as one JSON object")
 	return cmd
 }
@@ -65,6 +67,9 @@ func (c *ExportCommand) Run() error {
 		return usageError{"wdgnn export", errors.New("--onnx is missing")}
 	case c.shift != "" && c.graph == "":
 		return usageError{"wdgnn export", errors.New("--shift wants a --graph to write it for")}
+	}
+	if err := kept(c.force, "another --onnx", c.onnx); err != nil {
+		return during("export", err)
 	}
 	m, err := loadModel(c.model)
 	if err != nil {

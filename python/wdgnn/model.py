@@ -82,9 +82,9 @@ class Model:
             run_program("export", self.path, "--onnx", os.path.join(folder, "model.onnx"), "--shift", out, *args)
             return read_npy(out)
 
-    def export_onnx(self, path: Path) -> None:
-        """Writes the model in ONNX, for programs that know nothing of wdgnn."""
-        run_program("export", self.path, "--onnx", os.fspath(path))
+    def export_onnx(self, path: Path, *, force: bool = False) -> None:
+        """Writes the model in ONNX, for programs that know nothing of wdgnn; over a file that is there with force only."""
+        run_program("export", self.path, "--onnx", os.fspath(path), *(["--force"] if force else []))
 
     @staticmethod
     def _graph(folder: str, graph: Any, directed: Optional[bool]) -> list[str]:
