@@ -89,7 +89,7 @@ var acts = []struct {
 }{
 	{0, 2.9, "act1", picture{width: 1280, height: 800, scheme: "light"}},
 	{1, 4, "act2", picture{width: 1280, height: 800, scheme: "light"}},
-	{2, 1.2, "act3", picture{width: 1280, height: 800, scheme: "light"}},
+	{2, 1.5, "act3", picture{width: 1280, height: 800, scheme: "light"}},
 	{2, 9, "act3-dark", picture{width: 1280, height: 800, scheme: "dark"}},
 	{3, 17, "act4", picture{width: 1280, height: 800, scheme: "light"}},
 	{0, 2.9, "act1-narrow", picture{width: 390, height: 844, scheme: "dark"}},

@@ -75,7 +75,7 @@ function drawFlash(ctx, { scene, xs, ys, shot }) {
   const { edges, part } = shot.flash;
   if (part >= 1) return;
   const light = part < 0.25 ? part * 4 : 1 - (part - 0.25) / 0.75, gap = bound((part - 0.25) / 0.75) * 0.5;
-  ctx.strokeStyle = theme.snap; ctx.globalAlpha = light; ctx.lineWidth = 1.2 + 1.3 * light;
+  ctx.strokeStyle = theme.snap; ctx.globalAlpha = light; ctx.lineWidth = 0.8 + 1.1 * light;
   ctx.beginPath();
   for (const k of edges) {
     const [a, b] = scene.edges[k], dx = xs[b] - xs[a], dy = ys[b] - ys[a];
@@ -234,21 +234,40 @@ function drawCard(ctx, { x, y, w, h }, open, trial, learner) {
   ctx.strokeStyle = theme.rule; ctx.lineWidth = 1; ctx.stroke();
   const small = w < 260, font = small ? 11 : 12.5, pad = small ? 8 : 12, line = font * 1.5;
   const label = (text, tx, ty, align = "left", color = theme.soft, weight = 400) => { ctx.textAlign = align; ctx.fillStyle = color; ctx.font = `${weight} ${font}px system-ui, sans-serif`; ctx.fillText(text, tx, ty); };
-  const beliefs = open.columns * line * 0.94 + line * 1.25, bars = { x: x + pad, y: y + pad + line, w: w - 2 * pad, h: h - 2 * pad - 2.3 * line - beliefs };
+  const beliefs = line * (small ? 2.1 : 1.25 + 0.94 * open.columns), bars = { x: x + pad, y: y + pad + line, w: w - 2 * pad, h: h - 2 * pad - 2.3 * line - beliefs };
   label(small ? "taps, by hop" : "taps: how much each hop counts for A to E", x + pad, y + pad + font * 0.4);
   drawBars(ctx, bars, open, label);
   const from = bars.y + bars.h + line * 1.75;
-  label("belief", x + pad, from);
+  label(small ? `belief in ★ ${percent(open.belief[trial.truth])}` : "belief", x + pad, from);
   label(`error ${open.error.toFixed(2)}`, x + w - pad, from, "right", theme.ink, 600);
+  if (small) drawShares(ctx, { x: x + pad, y: from + line * 0.98, w: w - 2 * pad, h: font * 1.1 }, open.belief, label);
+  else drawBeliefs(ctx, { x: x + pad, y: from + line * 1.05, w: w - 2 * pad, line: line * 0.94, font }, open, trial, label);
+  ctx.textAlign = "center"; ctx.globalAlpha = 1;
+}
+
+const percent = p => `${Math.round(100 * p)} %`;
+
+// drawBeliefs draws how likely each community is to a node, a bar each; a star is at
+// the truth.
+function drawBeliefs(ctx, { x, y, w, line, font }, open, trial, label) {
   for (let c = 0; c < open.columns; c++) {
-    const by = from + line * 1.05 + c * line * 0.94, bx = x + pad + font * 1.3, bw = w - 2 * pad - font * 5.2, p = open.belief[c];
-    label(letter(c), x + pad, by, "left", theme.ink, 600);
+    const by = y + c * line, bx = x + font * 1.3, bw = w - font * 5.2, p = open.belief[c];
+    label(letter(c), x, by, "left", theme.ink, 600);
     ctx.fillStyle = theme.rule; ctx.beginPath(); ctx.roundRect(bx, by - font * 0.36, bw, font * 0.72, 4); ctx.fill();
     ctx.fillStyle = hue(c, 1); ctx.beginPath(); ctx.roundRect(bx, by - font * 0.36, Math.max(2, bw * p), font * 0.72, 4); ctx.fill();
-    label(`${Math.round(100 * p)} %`, x + w - pad - (small ? font : font * 1.3), by, "right", theme.ink);
-    if (c === trial.truth) { ctx.fillStyle = theme.ink; star(ctx, x + w - pad - font * 0.3, by, font * 0.42); ctx.fill(); }
+    label(percent(p), x + w - font * 1.3, by, "right", theme.ink);
+    if (c === trial.truth) { ctx.fillStyle = theme.ink; star(ctx, x + w - font * 0.3, by, font * 0.42); ctx.fill(); }
   }
-  ctx.textAlign = "center"; ctx.globalAlpha = 1;
+}
+
+// drawShares draws them as parts of one bar, where there is no room for more.
+function drawShares(ctx, { x, y, w, h }, belief, label) {
+  let from = x;
+  belief.forEach((p, c) => {
+    ctx.fillStyle = hue(c, 1); ctx.fillRect(from, y - h / 2, Math.max(0, p * w - 1), h);
+    if (p > 0.15) label(letter(c), from + p * w / 2, y + 0.5, "center", theme.on, 700);
+    from += p * w;
+  });
 }
 
 // drawBars draws taps: a group of bars for each hop, and what they were at first as
