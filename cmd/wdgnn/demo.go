@@ -46,8 +46,9 @@ it was trained:
              a gate answers as trained where that is better
 
 With --page it goes on until Ctrl-C and shows itself in a browser: learners side
-by side on the network, links lost and nodes stopped as you choose. With
---record the folder keeps what was shown, for wdgnn view.
+by side on the network; links lost, nodes stopped, taps mixed, answers heard and
+a node that lies as you choose. With --record the folder keeps what was shown,
+for wdgnn view.
 
 With --agents nothing is simulated: processes run the nodes, hear their
 neighbours over NATS and learn, and every number is compared with one process
