@@ -39,14 +39,61 @@ const differ = `(() => {
 	return Math.sqrt(apart / Math.max(all, 1));
 })()`
 
-// Each knob is turned from the keyboard, the process does what it says, and it is seen
-// in the map of the taps, the curves and the marks.
+// The knobs of the demo, the map of the taps and the words beside them.
 func TestPageKnobs(t *testing.T) {
 	p := newTab(t)
 	_, url := demoing(t)
 	p.open(url)
 	p.wait(`wdgnn.last.frame?.t > 0 && !document.getElementById("knobs").hidden && !document.getElementById("heat").hidden`)
+	t.Run("words", func(t *testing.T) { testWords(p) })
+	t.Run("knobs", func(t *testing.T) { testKnobs(p) })
+	p.clean(url)
+}
+
+// A word is explained on hover and on focus, for those who listen too, until Escape.
+func testWords(p *tab) {
+	p.wait(`document.getElementById("skip") && !document.getElementById("story").hidden`)
+	evaluate[any](p, `document.getElementById("skip").click()`)
+	shown := `!document.getElementById("wordtip").hidden && document.getElementById("wordtip").textContent`
+	for _, c := range []struct{ selector, word, want string }{
+		{"#knob-mixing", "mixing", "At 0 it keeps its own, at 1 all come to a consensus."},
+		{"[name=knob-learner][value='2']", "heard", "it never mixes"},
+		{"#heat dfn", "tap", "Taps are what is learned online."},
+		{"#charts .names [data-word=frozen]", "frozen", "It never learns again"},
+		{"#charts h2 dfn", "answer", "the community in which it believes the pulse started"},
+		{"#caption dfn[data-word=link]", "link", "Two nodes that hear each other."},
+	} {
+		p.focus(c.selector)
+		p.wait(fmt.Sprintf(`(%s).includes(%q)`, shown, c.want))
+		described := evaluate[string](p, `document.getElementById(document.activeElement.getAttribute("aria-describedby")).textContent`)
+		if seen := evaluate[string](p, shown); seen != c.word+" "+described {
+			p.t.Errorf("%s: those who look read %q, those who listen %q", c.selector, seen, described)
+		}
+		p.keys(kb.Escape)
+		p.wait(`document.getElementById("wordtip").hidden`)
+	}
+	evaluate[any](p, `document.activeElement.blur()`)
+	evaluate[any](p, `document.querySelector("#knobs label[for=knob-told]").dispatchEvent(new PointerEvent("pointerover", { bubbles: true }))`)
+	p.wait(fmt.Sprintf(`(%s).includes("learns from these and from no other")`, shown))
+	evaluate[any](p, `document.querySelector("#knobs label[for=knob-told]").dispatchEvent(new PointerEvent("pointerout", { bubbles: true }))`)
+	p.wait(`document.getElementById("wordtip").hidden`)
+	evaluate[any](p, `document.querySelector("#heat dfn").dispatchEvent(new PointerEvent("click", { bubbles: true, pointerType: "touch" }))`)
+	p.wait(fmt.Sprintf(`(%s).startsWith("tap ")`, shown)) // a finger does not hover
+	p.keys(kb.Escape)
+	p.wait(`document.getElementById("wordtip").hidden`)
+
+	p.focus("#heat canvas") // the map is read from tap to tap
+	p.keys(kb.ArrowDown, kb.ArrowRight, kb.ArrowRight)
+	p.wait(`/^node 0, community A.*: hop 0 for community C /.test(document.querySelector("#heat .cell").textContent)`)
+	p.keys(kb.Escape)
+	p.wait(`document.querySelector("#heat .cell").textContent === ""`)
+}
+
+// Each knob is turned from the keyboard, the process does what it says, and it is seen
+// in the map of the taps, the curves and the marks.
+func testKnobs(p *tab) {
 	p.slide("[data-control=speed]", 1000)
+	evaluate[any](p, `document.getElementById("again").click()`)
 	p.wait(`wdgnn.story.act() === 0`) // the minute has begun
 
 	p.focus("#knob-drop")
@@ -83,45 +130,4 @@ func TestPageKnobs(t *testing.T) {
 	p.keys(kb.Enter)
 	p.wait(setting("learner") + ` === 2 && ` + setting("mixing") + ` === 0 && ` + setting("told") + ` === 1 && ` + setting("liar") + ` === 0`)
 	p.wait(`document.querySelector("[name=knob-learner][value='2']").checked && document.querySelector("#knob-told").value === "1"`)
-	p.clean(url)
-}
-
-// A word is explained on hover and on focus, for those who listen too, until Escape.
-func TestPageWords(t *testing.T) {
-	p := newTab(t)
-	_, url := demoing(t)
-	p.open(url)
-	p.wait(`wdgnn.last.frame?.t > 0`)
-	p.wait(`document.getElementById("skip") && !document.getElementById("story").hidden`)
-	evaluate[any](p, `document.getElementById("skip").click()`)
-	shown := `!document.getElementById("wordtip").hidden && document.getElementById("wordtip").textContent`
-	for _, c := range []struct{ selector, word, want string }{
-		{"#knob-mixing", "mixing", "At 0 it keeps its own, at 1 all come to a consensus."},
-		{"[name=knob-learner][value='2']", "heard", "it never mixes"},
-		{"#heat dfn", "tap", "Taps are what is learned online."},
-		{"#charts .names [data-word=frozen]", "frozen", "It never learns again"},
-		{"#charts h2 dfn", "answer", "the community in which it believes the pulse started"},
-		{"#caption dfn[data-word=link]", "link", "Two nodes that hear each other."},
-	} {
-		p.focus(c.selector)
-		p.wait(fmt.Sprintf(`(%s).includes(%q)`, shown, c.want))
-		described := evaluate[string](p, `document.getElementById(document.activeElement.getAttribute("aria-describedby")).textContent`)
-		if seen := evaluate[string](p, shown); seen != c.word+" "+described {
-			t.Errorf("%s: those who look read %q, those who listen %q", c.selector, seen, described)
-		}
-		p.keys(kb.Escape)
-		p.wait(`document.getElementById("wordtip").hidden`)
-	}
-	evaluate[any](p, `document.activeElement.blur()`)
-	evaluate[any](p, `document.querySelector("#knobs label[for=knob-told]").dispatchEvent(new PointerEvent("pointerover", { bubbles: true }))`)
-	p.wait(fmt.Sprintf(`(%s).includes("learns from these and from no other")`, shown))
-	evaluate[any](p, `document.querySelector("#knobs label[for=knob-told]").dispatchEvent(new PointerEvent("pointerout", { bubbles: true }))`)
-	p.wait(`document.getElementById("wordtip").hidden`)
-
-	p.focus("#heat canvas") // the map is read from tap to tap
-	p.keys(kb.ArrowDown, kb.ArrowRight, kb.ArrowRight)
-	p.wait(`/^node 0, community A.*: hop 0 for community C /.test(document.querySelector("#heat .cell").textContent)`)
-	p.keys(kb.Escape)
-	p.wait(`document.querySelector("#heat .cell").textContent === ""`)
-	p.clean(url)
 }

@@ -120,11 +120,12 @@ function show(e) {
 function hide() { shown = null; tip.hidden = true; }
 
 const wordAt = e => e.target instanceof Element ? e.target.closest("[data-word]") : null;
-document.addEventListener("pointerover", e => { const w = wordAt(e); if (w && w !== shown && !w.matches("input[type=range], select")) show(w); });
-document.addEventListener("pointerout", e => { if (shown && wordAt(e) === shown && !shown.contains(e.relatedTarget) && document.activeElement !== shown && !tip.contains(e.relatedTarget)) hide(); });
+document.addEventListener("pointerover", e => { const w = wordAt(e); if (w && e.pointerType !== "touch" && w !== shown && !w.matches("input[type=range], select")) show(w); });
+document.addEventListener("pointerout", e => { if (shown && e.pointerType !== "touch" && wordAt(e) === shown && !shown.contains(e.relatedTarget) && document.activeElement !== shown && !tip.contains(e.relatedTarget)) hide(); });
 tip.addEventListener("pointerleave", e => { if (shown && !shown.contains(e.relatedTarget) && document.activeElement !== shown) hide(); });
 document.addEventListener("focusin", e => { const w = wordAt(e); if (w && e.target === w && w.matches(":focus-visible")) show(w); else if (shown) hide(); });
 document.addEventListener("focusout", () => { if (shown) hide(); });
 document.addEventListener("pointerdown", e => { if (shown && wordAt(e) !== shown && !tip.contains(e.target)) hide(); });
+document.addEventListener("click", e => { const w = wordAt(e); if (w && e.pointerType === "touch" && !w.matches("input, select, button")) show(w); }); // a finger does not hover
 document.addEventListener("keydown", e => { if (e.key === "Escape" && shown) { hide(); e.stopPropagation(); } }, true);
 addEventListener("resize", hide);
