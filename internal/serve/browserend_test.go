@@ -35,6 +35,11 @@ func TestPageTrueToTime(t *testing.T) {
 		t.Errorf("the gap is at %d, want 10 to 19", gap)
 	}
 
+	p.do(chromedp.EmulateViewport(390, 844)) // a telephone shows the curve on its first screen
+	p.wait(`innerWidth === 390 && document.querySelector(".chart .u-over").getBoundingClientRect().bottom < 844 &&
+		document.querySelector(".chart .u-over").clientWidth > 200`)
+	p.do(chromedp.EmulateViewport(1280, 900))
+
 	p.do(chromedp.Focus(chromedp.CSS("#graph")), chromedp.KeyEvent(kb.ArrowRight+kb.ArrowRight))
 	p.wait(`!document.getElementById("tip").hidden`)
 	before := p.text("#tip")

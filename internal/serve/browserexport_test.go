@@ -115,3 +115,18 @@ func TestPageExportedFrames(t *testing.T) {
 	}
 	p.alone(url)
 }
+
+// A flight that is loaded twenty times, from a server and from a disk in turn, shows its
+// picture each time.
+func TestPageFlightLoaded(t *testing.T) {
+	p := newTab(t)
+	s := showing(t, LiveConfig{Recording: flightOf(t, 30)})
+	file := exported(t, flightOf(t, 30))
+	for k := range 20 {
+		p.open([]string{s.URL, file}[k%2])
+		p.wait(`wdgnn.last.frame && wdgnn.stats.drawn > 0 && document.querySelector(".chart .u-over")`)
+		if n := evaluate[int](p, painted, chromedp.EvalAwaitPromise); n < 200 {
+			t.Errorf("load %d: %d pixels of the picture are painted", k+1, n)
+		}
+	}
+}

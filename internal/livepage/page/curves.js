@@ -182,7 +182,7 @@ function later() {
 }
 
 new ResizeObserver(() => {
-  for (const c of charts) if (c.plot && c.holder.clientWidth > 0) c.plot.setSize({ width: c.holder.clientWidth, height: c.holder.clientHeight });
-}).observe(byId("charts"));
+  for (const c of charts) if (c.plot && c.holder.clientWidth > 0 && (c.plot.width !== c.holder.clientWidth || c.plot.height !== c.holder.clientHeight)) c.plot.setSize({ width: c.holder.clientWidth, height: c.holder.clientHeight });
+}).observe(document.body); // on a telephone charts stand between other things
 document.addEventListener("visibilitychange", () => { if (!document.hidden && scene) later(); });
 onTheme(() => { if (scene) { paintSamples(); for (const c of charts) c.plot?.redraw(false); } });
