@@ -21,6 +21,7 @@ type ViewCommand struct {
 
 	page   page
 	export string
+	lost   string             // what wdgnn certify --lost 1 --json printed
 	where  SwarmStatusCommand // of a deployment to look at: keys, config, nats, run
 	force  bool
 }
@@ -48,6 +49,8 @@ this program and without a network.`,
   wdgnn view run
   wdgnn view run --export run.html
   wdgnn view first/online
+  wdgnn certify first/run/model.safetensors --config first/config.yaml --lost 1 --json > lost.json
+  wdgnn view first/online --certified lost.json
   wdgnn view --keys keys
   wdgnn view reproduce`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -72,6 +75,7 @@ this program and without a network.`,
 	cmd.Flags().StringVar(&c.page.address, "addr", pageAddress, "`address` of the page")
 	cmd.Flags().StringVar(&c.export, "export", "", "`file` to write the page and the run to, instead of serving them")
 	f := cmd.Flags()
+	f.StringVar(&c.lost, "certified", "", "`file` of wdgnn certify --lost 1 --json: draw the links whose loss would change an answer")
 	f.StringVar(&c.where.keys, "keys", "", "folder of wdgnn swarm keys, or the observer's part of it: look at the deployment")
 	f.StringVar(&c.where.nats, "nats", "", "address of a NATS server of the deployment; nothing means that of the keys")
 	f.StringVar(&c.where.run, "run", "", "name of the run; nothing means that of the keys")
@@ -83,6 +87,12 @@ this program and without a network.`,
 // Run serves the page until ctx ends, or exports it.
 func (c *ViewCommand) Run(ctx context.Context, dir string) error {
 	recording, err := runview.Open(dir)
+	if err == nil && c.lost != "" {
+		if err := runview.Certify(&recording.Scene, c.lost); err != nil {
+			recording.Close()
+			return helpful{during("view", err), "wdgnn certify MODEL --config CONFIG.yaml --lost 1 --json > lost.json, for the network of the run"}
+		}
+	}
 	if err == nil && c.export != "" {
 		defer recording.Close()
 		return c.save(recording)

@@ -30,6 +30,7 @@ type Scene struct {
 	Layout    string     `json:"layout"`
 	Positions Floats     `json:"positions,omitempty"` // x0 y0 x1 y1 …, any scale
 	Edges     [][2]int32 `json:"edges,omitempty"`     // links that may exist; frames say which are out
+	Weak      []int32    `json:"weak,omitempty"`      // links whose loss would change an answer, as indices
 	Marks     []Mark     `json:"marks,omitempty"`
 	Learners  []string   `json:"learners,omitempty"` // side by side; the first is what the others are compared with
 	Down      string     `json:"down,omitempty"`     // what a node is that Frame.Down names; empty means down, none that it names none
@@ -179,6 +180,11 @@ func (s *Scene) validate() error {
 	for _, e := range s.Edges {
 		if !within(int(e[0]), n) || !within(int(e[1]), n) {
 			complain("a link from %d to %d, there are %d nodes", e[0], e[1], n)
+		}
+	}
+	for _, k := range s.Weak {
+		if !within(int(k), len(s.Edges)) {
+			complain("link %d is weak, there are %d", k, len(s.Edges))
 		}
 	}
 	for _, m := range s.Marks {

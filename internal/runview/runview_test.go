@@ -3,6 +3,8 @@ package runview
 import (
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -166,6 +168,36 @@ func TestForecastsOfARun(t *testing.T) {
 		if k == 10 && (len(words) != 1 || !strings.Contains(words[0].Text, "sensor north is not believed: it stands still") ||
 			words[0].Mark != "north not believed") {
 			t.Errorf("got %v", words)
+		}
+	}
+}
+
+// Links whose loss would change an answer are drawn; a file about something else is
+// refused.
+func TestCertify(t *testing.T) {
+	write := func(text string) string {
+		path := filepath.Join(t.TempDir(), "lost.json")
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	scene := func() live.Scene {
+		return live.Scene{Nodes: []string{"a", "b", "c"}, Edges: [][2]int32{{0, 1}, {1, 2}}, Layout: live.LayoutForce}
+	}
+	s := scene()
+	good := `{"lost": {"of": "links", "parts": [{"ends": [2, 1], "flips": 4}, {"ends": [0, 1], "flips": 0}, {"ends": [0, 2], "flips": 9}]}}`
+	if err := Certify(&s, write(good)); err != nil || !slices.Equal(s.Weak, []int32{1}) || !strings.Contains(s.About, "any one of 1 links") {
+		t.Errorf("got %v, weak %v, %q; want link 1", err, s.Weak, s.About)
+	}
+	for text, want := range map[string]string{
+		`{"lost": {"of": "nodes"}}`:              "does not say what the loss of a link does",
+		`{"lost": {"of": "links", "parts": []}}`: "none of the 0 links",
+		`{`:                                      "unexpected end",
+	} {
+		s := scene()
+		if err := Certify(&s, write(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
 	}
 }

@@ -10,13 +10,14 @@ function demand(ok, what) { if (!ok) throw new Error("malformed: " + what); }
 
 export function checkScene(s) {
   demand(s && typeof s === "object", "scene");
-  const scene = { title: "", about: "", task: "", time: "", down: "down", layout: "none", nodes: [], groups: null, positions: null, edges: [], marks: [], learners: [], trials: false, quantities: [], curves: [], counters: [], controls: [], taps: [], ...drop(s) };
+  const scene = { title: "", about: "", task: "", time: "", down: "down", layout: "none", nodes: [], groups: null, positions: null, edges: [], weak: [], marks: [], learners: [], trials: false, quantities: [], curves: [], counters: [], controls: [], taps: [], ...drop(s) };
   for (const name of ["title", "about", "task", "time", "down", "layout"]) demand(isText(scene[name]), name);
-  for (const name of ["nodes", "edges", "marks", "learners", "quantities", "curves", "counters", "controls", "taps"]) demand(isList(scene[name]), name);
+  for (const name of ["nodes", "edges", "weak", "marks", "learners", "quantities", "curves", "counters", "controls", "taps"]) demand(isList(scene[name]), name);
   const n = scene.nodes.length;
   demand(n <= 200000 && scene.edges.length <= 2000000, "size");
   demand(scene.nodes.every(isText) && scene.learners.every(isText), "names");
   demand(scene.edges.every(e => isList(e, 2) && isIndex(e[0], n) && isIndex(e[1], n)), "edges");
+  demand(scene.weak.every(k => isIndex(k, scene.edges.length)), "weak");
   demand(scene.marks.every(m => m && isIndex(m.node, n) && isText(m.kind)), "marks");
   for (const list of [scene.quantities, scene.curves, scene.counters, scene.controls]) demand(list.length <= 64 && list.every(q => q && isText(q.name)), "items");
   demand(typeof scene.trials === "boolean" && !(scene.trials && scene.learners.length === 0), "trials");

@@ -46,6 +46,11 @@ export function paintLinks(under, { scene, frame, xs, ys, width, height, ratio, 
     }
     under.stroke();
   }
+  if (moving || scene.weak.length === 0) return;
+  under.strokeStyle = theme.bad; under.lineWidth *= 2; under.setLineDash([]);
+  under.beginPath();
+  for (const k of scene.weak) if (!out[k]) { const [a, b] = links[k]; under.moveTo(xs[a], ys[a]); under.lineTo(xs[b], ys[b]); }
+  under.stroke();
 }
 
 function drawNodes(ctx, { scene, quantity, xs, ys, shown, radius, low, high, down, mark }) {

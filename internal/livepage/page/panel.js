@@ -42,6 +42,7 @@ function buildLegend() {
   if (scene.down !== "none") add("down", scene.down);
   if (scene.layout !== "none") add("link", "link");
   if (scene.layout === "fixed") add("lost", "lost link");
+  if (scene.weak.length > 0) add("weak", "link whose loss would change an answer");
   if (scene.quantities.some(q => q.group && q.high > q.low)) add("ring", "ring: learners side by side");
 }
 
