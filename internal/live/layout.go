@@ -18,7 +18,36 @@ func place(s *Scene) Floats {
 	for t := range steps {
 		l.step(2 * (1 - float64(t)/float64(steps))) // cools down
 	}
+	l.shelve()
 	return l.normalized()
+}
+
+// shelve puts nodes without any link in rows below the others, which would push them far
+// away. Nodes of groups stay with them.
+func (l *forces) shelve() {
+	linked := make([]bool, l.n)
+	for _, e := range l.edges {
+		linked[e[0]], linked[e[1]] = true, true
+	}
+	low, high := [2]float64{math.Inf(1), math.Inf(1)}, [2]float64{math.Inf(-1), math.Inf(-1)}
+	for i, ok := range linked {
+		for k := range 2 {
+			if ok {
+				low[k], high[k] = min(low[k], l.p[i][k]), max(high[k], l.p[i][k])
+			}
+		}
+	}
+	if l.groups != nil || !(high[0] >= low[0]) { // all of them are without links
+		return
+	}
+	wide := max(int(high[0]-low[0]), 1) + 1
+	next := 0
+	for i, ok := range linked {
+		if !ok {
+			l.p[i] = [2]float64{low[0] + float64(next%wide), high[1] + 1 + float64(next/wide)}
+			next++
+		}
+	}
 }
 
 // forces is a layout under way. The ideal length of a link is 1.

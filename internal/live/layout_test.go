@@ -33,6 +33,20 @@ func TestPlace(t *testing.T) {
 	}
 }
 
+// A node without links does not squeeze the others into a corner.
+func TestPlaceAlone(t *testing.T) {
+	s := ringScene(20)
+	s.Nodes = append(s.Nodes, "alone")
+	p := place(&s)
+	low, high := float32(1), float32(0)
+	for i := range 20 {
+		low, high = min(low, p[2*i]), max(high, p[2*i])
+	}
+	if high-low < 0.5 {
+		t.Errorf("the ring is %v wide, want half of the picture at least", high-low)
+	}
+}
+
 // Nodes of a group are nearer to each other than to those of others.
 func TestPlaceGroups(t *testing.T) {
 	s := ringScene(40)

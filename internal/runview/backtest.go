@@ -125,6 +125,9 @@ func (b *backtest) play(w *live.Writer, k int, f forecasts) error {
 		}
 		b.time++
 	}
+	if k == len(b.result.Origins)-1 {
+		return nil
+	}
 	gap := &live.Frame{Time: float64(b.time)}
 	for range b.scene.Curves {
 		gap.Curves = append(gap.Curves, math.NaN())
