@@ -71,7 +71,7 @@ const rules = `
 	internal/certify    : mat graph gnn loss random rule online theory modelfile internal/config internal/data
 	                      internal/lifecycle
 	internal/robust     : mat graph gnn random theory
-	internal/reproduce/study : mat modelfile internal/figure
+	internal/reproduce/study : mat modelfile internal/figure internal/grid
 	internal/reproduce/study/studytest : random internal/reproduce/study
 	internal/reproduce/sourceloc : gnn graph loss mat online rule train scenario/sourceloc internal/recipe internal/reproduce/study
 	internal/reproduce/flocking : gnn graph mat rule scenario/flocking internal/recipe internal/reproduce/study
@@ -93,6 +93,7 @@ const rules = `
 	                      internal/journal
 	internal/hostname   :
 	internal/section    :
+	internal/grid       :
 	host                : agent conformal forecast graph loss mat rule transport internal/defect internal/idlist
 	internal/broker     : transport transport/natsbus internal/keys
 	internal/keys       : internal/idlist transport transport/natsbus transport/tcpbus

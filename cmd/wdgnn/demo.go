@@ -150,16 +150,25 @@ func (c *DemoCommand) Run(ctx context.Context) error {
 func (c *DemoCommand) print(r *demo.Result) error {
 	out := lines{w: c.Stdout}
 	subgraphs := r.Learners[0].Subgraphs
-	out.printf("\nRight answers         all links   30 %% of the links lost, mean of %d subgraphs   last 300   better than frozen\n",
-		subgraphs)
-	for k, l := range r.Learners {
-		out.printf("%-20s    %5.1f %%   %5.1f %% ± %.1f  %s      %5.1f %%", l.Name, 100*l.Same, 100*l.Accuracy, 100*l.Deviation,
-			gauge(l.Accuracy, 25), 100*l.Last)
-		if k > 0 {
-			out.printf("   %13d of %d", l.Better, subgraphs)
-		}
-		out.printf("\n")
+	out.printf("\n")
+	lost := fmt.Sprintf("30 %% of the links lost, mean of %d subgraphs", subgraphs)
+	bar := func(share float64) string { return "  " + gauge(share, 25) }
+	if wide := columns(c.Stdout); wide > 0 && wide < 120 {
+		lost, bar = fmt.Sprintf("links lost, mean of %d", subgraphs), func(float64) string { return "" }
 	}
+	var rows [][]string
+	for k, l := range r.Learners {
+		row := []string{
+			l.Name, fmt.Sprintf("%.1f %%", 100*l.Same),
+			fmt.Sprintf("%.1f %% ± %.1f%s", 100*l.Accuracy, 100*l.Deviation, bar(l.Accuracy)),
+			fmt.Sprintf("%.1f %%", 100*l.Last),
+		}
+		if k > 0 {
+			row = append(row, fmt.Sprintf("%d of %d", l.Better, subgraphs))
+		}
+		rows = append(rows, row)
+	}
+	out.table([]string{"Right answers", "all links", lost, "last 300", "better than frozen"}, rows)
 	for _, l := range r.Learners {
 		if l.Warning != "" {
 			out.printf("%s\n", l.Warning)

@@ -104,17 +104,17 @@ func (c *FlockCommand) print(r *flock.Result, took time.Duration) error {
 			out.printf(", carried from flight to flight")
 		}
 	}
-	out.printf("\nVelocity variation       total  × expert       final  × expert   connected   closest   steps with collisions\n")
+	out.printf("\n")
 	expert := r.Expert.Mean()
 	rows := []*flock.Row{&r.Learned}
 	if r.Frozen != nil {
 		rows = append(rows, r.Frozen)
 	}
+	var cells [][]string
 	for _, row := range append(rows, &r.Expert) {
-		m := row.Mean()
-		out.printf("%-20s %9.2f  %8s  %10.4f  %8s      %4.0f %%  %6.2f m   %d of %d\n", row.Name, m.Total, relative(m.Total, expert.Total),
-			m.Final, relative(m.Final, expert.Final), 100*flock.Ratio(float64(m.Connected), float64(m.Steps)), m.Closest, m.Crashed, m.Steps)
+		cells = append(cells, append([]string{row.Name}, flown(row.Mean(), expert)...))
 	}
+	out.table(append([]string{"Velocity variation"}, flownHeader...), cells)
 	m := r.Learned.Mean()
 	c.printFaults(&out, w.Faults, m.Counts)
 	if r.Frozen != nil {
@@ -130,6 +130,18 @@ func (c *FlockCommand) print(r *flock.Result, took time.Duration) error {
 	out.printf("playback   %s\nFoxglove   %s\nnumbers    %s\n", filepath.Join(c.out, flightPage),
 		filepath.Join(c.out, flightMCAP), filepath.Join(c.out, flightJSON))
 	return out.err
+}
+
+// flownHeader names what flown writes.
+var flownHeader = []string{"total", "× expert", "final", "× expert", "connected", "closest", "steps with collisions"}
+
+// flown writes how flights went, beside those of the expert.
+func flown(m, expert flock.Summary) []string {
+	return []string{
+		fmt.Sprintf("%.2f", m.Total), relative(m.Total, expert.Total), fmt.Sprintf("%.4f", m.Final), relative(m.Final, expert.Final),
+		fmt.Sprintf("%.0f %%", 100*flock.Ratio(float64(m.Connected), float64(m.Steps))), fmt.Sprintf("%.2f m", m.Closest),
+		fmt.Sprintf("%d of %d", m.Crashed, m.Steps),
+	}
 }
 
 // relative writes a as a multiple of b.
@@ -163,18 +175,13 @@ func (c *FlockCommand) runTransfer(ctx context.Context, pilot *flock.Controller)
 	out := lines{w: c.Stdout}
 	plans := c.plan.Worlds(c.large)
 	if !c.json {
-		out.printf("Velocity variation, mean of %d flights of %v s each\n", c.plan.Flights, c.plan.World.DurationSeconds)
-		out.printf("robots  radius   learned total  × expert   learned final  × expert   connected   closest   steps with collisions\n")
+		out.printf("Velocity variation of the learned controller, mean of %d flights of %v s each\n", c.plan.Flights, c.plan.World.DurationSeconds)
 	}
+	var rows [][]string
 	list, err := pilot.Transfer(ctx, plans, func(k int, t flock.Transfer) {
 		fmt.Fprintf(c.Stderr, "transfer %d of %d\n", k+1, len(plans))
-		if c.json {
-			return
-		}
-		m, e := t.Result.Learned.Mean(), t.Result.Expert.Mean()
-		out.printf("%6d %5.1f m   %13.2f  %8s   %13.4f  %8s      %4.0f %%  %6.2f m   %d of %d\n",
-			t.Robots, t.Radius, m.Total, relative(m.Total, e.Total),
-			m.Final, relative(m.Final, e.Final), 100*flock.Ratio(float64(m.Connected), float64(m.Steps)), m.Closest, m.Crashed, m.Steps)
+		name := fmt.Sprintf("%6d  %5.1f m", t.Robots, t.Radius)
+		rows = append(rows, append([]string{name}, flown(t.Result.Learned.Mean(), t.Result.Expert.Mean())...))
 	})
 	if err != nil {
 		return during("flock", err)
@@ -186,6 +193,7 @@ func (c *FlockCommand) runTransfer(ctx context.Context, pilot *flock.Controller)
 	if c.json {
 		return writeJSON(c.Stdout, list)
 	}
+	out.table(append([]string{"robots   radius"}, flownHeader...), rows)
 	if most := int(2 / c.plan.World.SampleSeconds); slices.ContainsFunc(plans, func(p flock.Plan) bool { return p.World.Robots > most }) {
 		out.printf("The expert corrects by N times a robot's deviation: beyond %d robots it overshoots within one step.\n", most)
 	}

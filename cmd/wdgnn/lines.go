@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/train"
 )
@@ -19,6 +20,14 @@ type lines struct {
 func (l *lines) printf(format string, args ...any) {
 	if l.err == nil {
 		_, l.err = fmt.Fprintf(l.w, format, args...)
+	}
+}
+
+// table prints rows under a header, in columns where the terminal is wide enough.
+func (l *lines) table(header []string, rows [][]string) {
+	list, _ := grid.Lines(header, rows, 3, columns(l.w))
+	for _, line := range list {
+		l.printf("%s\n", line)
 	}
 }
 

@@ -153,7 +153,7 @@ func (c *ReproduceCommand) Run(ctx context.Context, name string) error {
 	if c.json {
 		return writeJSON(c.Stdout, result)
 	}
-	if err := result.WriteText(c.Stdout); err != nil {
+	if err := result.WriteText(c.Stdout, columns(c.Stdout)); err != nil {
 		return err
 	}
 	out := lines{w: c.Stdout}

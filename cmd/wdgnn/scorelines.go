@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 	"math"
-	"strings"
 
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 )
 
@@ -37,29 +37,11 @@ func printScores(w *lines, unit string, horizons []lifecycle.HorizonResult) {
 	}
 }
 
-// printColumns writes rows whose cells stand below each other, the first one to the
-// left and others to the right.
+// printColumns writes rows, of which the first is the header, below each other.
 func printColumns(w *lines, rows [][]string) {
-	var widths []int
-	for _, row := range rows {
-		for k, cell := range row {
-			if k == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[k] = max(widths[k], len([]rune(cell)))
-		}
-	}
-	for _, row := range rows {
-		var b strings.Builder
-		for k, cell := range row {
-			pad := strings.Repeat(" ", widths[k]-len([]rune(cell)))
-			if k == 0 {
-				b.WriteString(cell + pad)
-			} else {
-				b.WriteString("  " + pad + cell)
-			}
-		}
-		w.printf("%s\n", strings.TrimRight(b.String(), " "))
+	list, _ := grid.Lines(rows[0], rows[1:], 2, columns(w.w))
+	for _, line := range list {
+		w.printf("%s\n", line)
 	}
 }
 

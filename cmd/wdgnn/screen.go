@@ -23,15 +23,18 @@ type screen struct {
 // redraw is how often lines change, at most.
 const redraw = 100 * time.Millisecond
 
-func newScreen(out io.Writer) screen {
-	s := screen{out: out}
-	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		s.wide = 80
-		if wide, _, err := term.GetSize(int(f.Fd())); err == nil && wide > 0 {
-			s.wide = wide
-		}
+func newScreen(out io.Writer) screen { return screen{out: out, wide: columns(out)} }
+
+// columns returns how wide a terminal is; 0 if out is none.
+func columns(out io.Writer) int {
+	f, ok := out.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
 	}
-	return s
+	if wide, _, err := term.GetSize(int(f.Fd())); err == nil && wide > 0 {
+		return wide
+	}
+	return 80
 }
 
 // terminal says whether there are lines that can change.

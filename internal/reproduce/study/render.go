@@ -3,10 +3,12 @@ package study
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/wdgnn/wdgnn/internal/figure"
+	"github.com/wdgnn/wdgnn/internal/grid"
 )
 
 // grid returns the table as text: a header and rows of equal length. A column
@@ -53,42 +55,34 @@ func (t *Table) hasOurs() bool {
 
 const oursNote = "* not in the paper"
 
-// WriteText writes the result for a terminal.
-func (r *Result) WriteText(w io.Writer) error {
+// WriteText writes the result for a terminal of so many columns; 0 means any.
+func (r *Result) WriteText(w io.Writer, wide int) error {
 	var b strings.Builder
+	text := 100
+	if wide > 0 {
+		text = min(text, wide)
+	}
 	for _, t := range r.Tables {
-		fmt.Fprintf(&b, "\n%s\n", t.Title)
+		fmt.Fprintf(&b, "\n%s\n", wrap(t.Title, text))
 		header, rows := t.grid()
-		width := make([]int, len(header))
-		for _, row := range append([][]string{header}, rows...) {
-			for c, cell := range row {
-				width[c] = max(width[c], utf8.RuneCountInString(cell))
-			}
+		lines, inBlocks := grid.Lines(header, rows, 3, wide)
+		longest := 0
+		for _, line := range lines {
+			longest = max(longest, utf8.RuneCountInString(line))
 		}
-		for k, row := range append([][]string{header}, rows...) {
-			line := ""
-			for c, cell := range row {
-				pad := strings.Repeat(" ", width[c]-utf8.RuneCountInString(cell))
-				if c == 0 {
-					line += cell + pad
-				} else {
-					line += "   " + pad + cell
-				}
-			}
-			fmt.Fprintln(&b, strings.TrimRight(line, " "))
-			if k == 0 {
-				fmt.Fprintln(&b, strings.Repeat("─", utf8.RuneCountInString(line)))
-			}
+		if !inBlocks {
+			lines = slices.Insert(lines, 1, strings.Repeat("─", longest))
 		}
+		fmt.Fprintln(&b, strings.Join(lines, "\n"))
 		if t.hasOurs() {
 			fmt.Fprintln(&b, oursNote)
 		}
 		if t.Note != "" {
-			fmt.Fprintln(&b, wrap(t.Note, 100))
+			fmt.Fprintln(&b, wrap(t.Note, text))
 		}
 	}
 	for _, n := range r.Notes {
-		fmt.Fprintf(&b, "\n%s\n", wrap(n, 100))
+		fmt.Fprintf(&b, "\n%s\n", wrap(n, text))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

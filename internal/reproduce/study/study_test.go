@@ -30,7 +30,7 @@ func TestRender(t *testing.T) {
 		Notes: []string{"A sentence."},
 	}
 	var b bytes.Buffer
-	if err := r.WriteText(&b); err != nil {
+	if err := r.WriteText(&b, 0); err != nil {
 		t.Fatal(err)
 	}
 	want := `

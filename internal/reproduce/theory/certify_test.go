@@ -217,7 +217,7 @@ func TestCertifyResult(t *testing.T) {
 	o := studytest.Options(t.TempDir())
 	r := certifyResult(sourceloc.From(o), robots.From(o), u)
 	var page bytes.Buffer
-	if err := errors.Join(r.WriteText(&page), Certify.WriteMarkdown(&page, r, "")); err != nil {
+	if err := errors.Join(r.WriteText(&page, 0), Certify.WriteMarkdown(&page, r, "")); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
