@@ -115,32 +115,9 @@ generate: ## write the assembly of internal/kernel again
 python: ## test the Python package in an empty venv, with Debian's NumPy and PyTorch
 	python/test
 
-# Archives depend on the commit and on nothing else: the same commit gives the
-# same bytes. SOURCE_DATE_EPOCH is the time that files inside them bear.
-release: VERSION ?= $(shell git describe --tags --always --dirty)
-release: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
-release: ## build static archives and Python wheels with checksums for RELEASES into dist/
-	@for tool in zip gzip sha256sum python3; do \
-		command -v $$tool >/dev/null || { echo "make release needs $$tool"; exit 1; }; \
-	done; \
-	tar --version | grep -q GNU || { echo "make release needs GNU tar"; exit 1; }; \
-	rm -rf dist; mkdir dist; export TZ=UTC LC_ALL=C; umask 022; \
-	for target in $(RELEASES); do \
-		os=$${target%/*}; name=wdgnn-$(VERSION)-$$os-$${target#*/}; \
-		echo "$$name"; mkdir "dist/$$name"; cp LICENSE README.md "dist/$$name"; \
-		CGO_ENABLED=0 GOOS=$$os GOARCH=$${target#*/} $(GO) build -trimpath \
-			-ldflags '-s -w -X main.release=$(VERSION)' -o "dist/$$name/" ./cmd/wdgnn ./cmd/wdgnn-agent; \
-		python3 -B python/backend/wdgnn_wheel.py --version "$(VERSION)" --target $$target --programs "dist/$$name" --out dist; \
-		find "dist/$$name" -exec touch -d "@$$SOURCE_DATE_EPOCH" {} +; \
-		if [ $$os = windows ]; then \
-			(cd dist; find "$$name" -type f | sort | zip -q -X -@ "$$name.zip"); \
-		else \
-			tar -C dist --sort=name --mtime="@$$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -cf - "$$name" \
-			| gzip -9n >"dist/$$name.tar.gz"; \
-		fi; \
-		rm -r "dist/$$name"; \
-	done; \
-	cd dist; sha256sum *.tar.gz *.whl *.zip >SHA256SUMS; cat SHA256SUMS
+release: export RELEASES := $(RELEASES)
+release: ## build archives, wheels, Debian packages, SBOM and checksums for RELEASES into dist/; the same commit gives the same bytes
+	deploy/release
 
 ci: ## everything that must pass before a merge
 	.ci/run

@@ -141,9 +141,15 @@ func (p *program) start(ctx context.Context, path string, check, verbose bool) e
 	return box.Run(ctx, config, box.Streams{In: p.in, Out: p.out, Log: log})
 }
 
-// version returns that of the program's module, or "devel", and that of this
-// module behind it if it is another.
+// release is the version of a release; the linker sets it.
+var release string
+
+// version returns that of the release, of the program's module, or "devel", and that
+// of this module behind it if it is another.
 func version() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "devel"
