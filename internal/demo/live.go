@@ -152,9 +152,18 @@ func (l *Live) enter() error {
 
 func (l *Live) fit(ctx context.Context, watch func(train.Epoch)) error {
 	l.hub.Say(0, "A WD-GNN learns to tell where a pulse started, with all links.")
+	begun := time.Now()
 	_, err := l.world.Fit(ctx, recipe.WideDeep, func(e train.Epoch) {
 		if watch != nil {
 			watch(e)
+		}
+		if l.hub.Due() && e.Index < l.epochs { // once more after a restart
+			f := l.frame()
+			left := time.Since(begun).Seconds() / float64(e.Index) * float64(l.epochs-e.Index)
+			f.Progress = &live.Progress{Done: float64(e.Index), Of: float64(l.epochs), Left: left, What: "epoch"}
+			if err := l.hub.Publish(f); err != nil {
+				l.hub.Say(0, "%v", err)
+			}
 		}
 		if e.Index%10 == 0 {
 			l.hub.Say(0, "Training, epoch %d of %d: %.1f %% of the validation signals are told right.", e.Index, l.epochs, 100*(1-e.Score))

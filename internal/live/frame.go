@@ -40,7 +40,8 @@ type Frame struct {
 type Progress struct {
 	Done float64 `json:"done"` // 0 to Of
 	Of   float64 `json:"of"`
-	Left float64 `json:"left"` // s, by the pace so far; -1 if that is not known yet
+	Left float64 `json:"left"`           // s, by the pace so far; -1 if that is not known yet
+	What string  `json:"what,omitempty"` // is counted; empty for the scene's time
 }
 
 // complete takes what f leaves out from the frame before. Every frame a hub

@@ -11,7 +11,7 @@ export function begin(s) {
   byId("hero").hidden = !s.trials;
   byId("run").classList.toggle("demo", s.trials);
   if (s.trials) arrange();
-  if (s.trials) { byId("name0").textContent = s.learners[0]; write([null, null], s.learners.length - 1, ""); }
+  if (s.trials) { byId("name0").textContent = s.learners[0]; write([null, null], shownOf(s, null), ""); }
 }
 
 // arrange puts what stands below the networks into two columns.
@@ -24,7 +24,14 @@ function arrange() {
 // shares picks the numbers of two learners from the curves of a frame.
 const shares = (f, shown) => [0, shown].map(learner => f.curves?.[scene.curves.findIndex(c => c.chart === chart && c.learner === learner)] ?? null);
 
-const percent = v => v === null || Number.isNaN(v) ? "–" : `${Math.round(v)} %`;
+// shownOf says which learner is on show: that of the signal, or before the first
+// that of the knob.
+export function shownOf(s, f) {
+  const k = s.controls.findIndex(c => c.name === "learner");
+  return f?.trial?.shown ?? f?.settings?.[k] ?? s.controls[k]?.value ?? s.learners.length - 1;
+}
+
+const percent = v => v === null || Number.isNaN(v) ? "…" : `${Math.round(v)} %`;
 
 function write([frozen, learning], shown, told) {
   byId("share0").textContent = percent(frozen);
@@ -50,7 +57,7 @@ export function take(f) {
 
 function now() {
   if (!latest) return;
-  const shown = latest.trial?.shown ?? scene.learners.length - 1, [a, b] = shares(latest, shown);
+  const shown = shownOf(scene, latest), [a, b] = shares(latest, shown);
   write([a, b], shown, a === null ? "the model is being trained, with all links" : `${chart} · ${lost(latest.out ?? [])}`);
 }
 

@@ -21,7 +21,7 @@ export function take(scene, p) {
   box.hidden = false;
   bar.max = p.of; bar.value = p.done;
   const done = `${format(Math.floor(p.done))} of ${format(p.of)}`;
-  words.textContent = (scene.time === "s" ? done + " s" : scene.time + " " + done) + (p.left >= 0 ? `, ${left(p.left)} left` : "");
+  words.textContent = (p.what ? p.what + " " + done : scene.time === "s" ? done + " s" : scene.time + " " + done) + (p.left >= 0 ? `, ${left(p.left)} left` : "");
 }
 
 // left writes seconds as people say them.

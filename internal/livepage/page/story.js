@@ -19,24 +19,26 @@ const acts = [
 const turn = acts.length; // after the last act it is the visitor's turn
 const each = 1.9; // seconds of an update of the node that is open
 
-let scene = null, story = {}, at = turn, time = 0, before = null, holding = false, mayPlay = false, touched = false, built = false, said = "";
+let scene = null, story = {}, at = turn, time = 0, before = null, holding = false, mayPlay = false, touched = false, built = false, told = false, said = "";
 
 // begin offers the acts for a scene with trials, and plays them by itself if it may.
 export function begin(s, send, play) {
-  scene = s; story = {}; at = turn; mayPlay = play; touched = false;
-  byId("story").hidden = true;
+  scene = s; story = {}; at = turn; mayPlay = play; touched = told = false;
   stage.play(null); hero.hold(null);
   if (s.trials && !built) build();
+  byId("story").hidden = !s.trials || !play;
   turning = send ? "Your turn: break links, stop nodes" + (s.controls.some(c => c.name === "learner") ? ", choose who learns," : "") + " and watch both numbers." : "This is the run as it goes on, with both numbers as they are.";
+  if (s.trials) write();
 }
 let turning = "";
+const waiting = "A model is being trained with all links; when signals come in, a minute in four acts tells what happens.";
 
 // tell takes in what the process kept so far.
 export function tell(s) {
   story = s;
   if (!scene?.trials || !s.before) return;
-  const first = byId("story").hidden;
-  byId("story").hidden = false;
+  const first = !told;
+  byId("story").hidden = false; told = true;
   if (first && mayPlay && !touched) go(0); else write();
 }
 
@@ -57,13 +59,17 @@ function build() {
   byId("story").append(list, element("p", null, { id: "caption", class: "caption", "aria-live": "polite" }), keys);
 }
 
-// go begins an act.
+// missing says that an act is not there and will not come: the run was over before.
+const missing = k => k < turn && !story[acts[k].needs] && (!mayPlay || document.body.dataset.state === "ended");
+
+// go begins an act, or the next that is there.
 function go(k) {
-  at = Math.max(0, Math.min(turn, k)); time = 0; before = null; holding = false;
+  at = Math.max(0, Math.min(turn, k));
+  while (missing(at)) at++;
+  time = 0; before = null; holding = false;
   stage.play(at < turn ? move : null);
   if (at === turn) { hero.hold(null); part(1); }
-  if (at < turn) graph.setQuantity(-1);
-  byId("quantity").value = "-1";
+  if (at < turn) { byId("quantity").value = "-1"; graph.setQuantity(-1); graph.drawRamp(); }
   write();
 }
 
@@ -72,15 +78,16 @@ function hold(on) { holding = on; graph.wake(); write(); }
 // write puts the words of the act, and which buttons there are.
 function write() {
   const here = at < turn && ready();
-  say(at === turn ? turning : here ? acts[at].says() : "This has not happened in the run yet; it will in a moment.");
+  say(!told ? waiting : at === turn ? turning : here ? acts[at].says() : "This has not happened in the run yet.");
   for (const b of byId("story").querySelectorAll("[data-act]")) {
-    if (Number(b.dataset.act) === at) b.setAttribute("aria-current", "step"); else b.removeAttribute("aria-current");
+    b.disabled = !told || missing(Number(b.dataset.act));
+    if (told && Number(b.dataset.act) === at) b.setAttribute("aria-current", "step"); else b.removeAttribute("aria-current");
   }
   byId("back").disabled = at === 0;
   for (const id of ["back", "hold", "next", "skip"]) byId(id).hidden = at === turn;
   byId("hold").hidden ||= still.matches;
   byId("hold").textContent = holding ? "Go on" : "Hold";
-  byId("again").hidden = at !== turn;
+  byId("again").hidden = at !== turn || !told;
 }
 
 function part(share) { byId("story").style.setProperty("--part", String(share)); }
