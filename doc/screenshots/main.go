@@ -109,7 +109,8 @@ func (s *studio) acts(ctx context.Context) error {
 		a.picture.name = a.name
 		a.steps = []string{
 			`wdgnn.last.frame?.t > 1`, "do " + set("speed", 60), `wdgnn.last.frame.t > 500 && wdgnn.story.story().opened`,
-			fmt.Sprintf(`do document.querySelector("[data-act='%d']").click(), wdgnn.story.seek(%v), document.querySelector("#hold").click()`, a.act, a.at),
+			fmt.Sprintf(`do document.querySelector("[data-act='%d']").click(), wdgnn.story.seek(%v)`, a.act, a.at),
+			`do document.querySelector("#hold").click()`,
 			"do new Promise(done => setTimeout(done, 700))",
 		}
 		if err := s.shoot(url, a.picture); err != nil {
@@ -134,7 +135,10 @@ func (s *studio) demo(ctx context.Context) error {
 	}}); err != nil {
 		return err
 	}
-	live := []string{`wdgnn.story.story().opened`, skip, `wdgnn.stats.drawn > 30 && wdgnn.right.shot?.answers === 1`, "do new Promise(done => setTimeout(done, 700))"}
+	live := []string{
+		`wdgnn.story.story().opened`, skip, `wdgnn.stats.drawn > 30 && wdgnn.right.shot?.answers === 1`,
+		"do new Promise(done => setTimeout(done, 700))",
+	}
 	return s.shoot(url, picture{"demo-narrow", 390, 844, "light", live})
 }
 

@@ -159,7 +159,8 @@ func testDemoSizes(p *tab) {
 		if wide := evaluate[int64](p, `document.documentElement.scrollWidth`); wide > c.width {
 			p.t.Errorf("at %d pixels the page is %d wide", c.width, wide)
 		}
-		beside := evaluate[bool](p, `["sky", "sky2"].map(id => document.getElementById(id).getBoundingClientRect().top).every((v, _, all) => v === all[0])`)
+		tops := evaluate[[]float64](p, `["sky", "sky2"].map(id => document.getElementById(id).getBoundingClientRect().top)`)
+		beside := tops[0] == tops[1]
 		if beside != c.beside {
 			p.t.Errorf("at %d pixels the networks are beside each other: %v, want %v", c.width, beside, c.beside)
 		}
