@@ -1,6 +1,7 @@
 package main
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"flag"
@@ -393,13 +394,44 @@ func TestPageFails(t *testing.T) {
 	until[bool](t, tab, `document.getElementById("status").textContent.includes("has no WebAssembly")`)
 }
 
-// The documents are pages beside the demo, whose links lead somewhere, and fit a
-// telephone.
+// axe returns axe-core, which knows the rules of accessible pages.
+func axe(t *testing.T) string {
+	t.Helper()
+	f, err := os.Open("../../internal/serve/testdata/axe.min.js.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// The documents are pages beside the demo, whose links lead somewhere, which fit a
+// telephone and are for everybody.
 func TestDocuments(t *testing.T) {
 	tab, out := newTab(t), folder(t)
-	cmd := exec.CommandContext(t.Context(), "go", "-C", "../../tools", "run", "./pages", "-root", "..", "-out", out)
-	if text, err := cmd.CombinedOutput(); err != nil {
+	render := func(root string) (string, error) {
+		text, err := exec.CommandContext(t.Context(), "go", "-C", "../../tools", "run", "./pages", "-root", root, "-out", out).CombinedOutput()
+		return string(text), err
+	}
+	if text, err := render(".."); err != nil {
 		t.Fatalf("%v\n%s", err, text)
+	}
+	for link, words := range map[string]string{"nowhere.md": "README.md links to nowhere.md", "README.md#no": "there is no such heading"} {
+		lost := t.TempDir()
+		if err := os.WriteFile(filepath.Join(lost, "README.md"), []byte("# A\n\n[b]("+link+")\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := render(lost); err == nil || !strings.Contains(text, words) {
+			t.Errorf("a link to %s: got error %v and %q, want %q", link, err, text, words)
+		}
 	}
 	if err := chromedp.Do(tab, chromedp.EmulateViewport(390, 844)); err != nil {
 		t.Fatal(err)
@@ -416,6 +448,13 @@ func TestDocuments(t *testing.T) {
 		}
 		if ink := evaluate[string](t, tab, `getComputedStyle(document.querySelector("h1")).fontWeight`); ink != "600" {
 			t.Errorf("%s: got a heading of weight %s, want that of the page's style, 600", name, ink)
+		}
+		if name == "doc/results.html" { // it is long, and the others have all that it has
+			continue
+		}
+		evaluate[any](t, tab, axe(t)+";0")
+		for _, v := range evaluate[[]string](t, tab, `axe.run().then(found => found.violations.map(v => v.id + ": " + v.nodes[0].html))`) {
+			t.Errorf("%s: axe finds %.300s", name, v)
 		}
 	}
 }

@@ -34,7 +34,8 @@ type (
 
 // markdown is that of the repository: tables, links, headings with names.
 var markdown = goldmark.New(
-	goldmark.WithExtensions(extension.GFM),
+	goldmark.WithExtensions(extension.Linkify, extension.Strikethrough,
+		extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))), // the policy allows no styles inside
 	goldmark.WithParserOptions(parser.WithAutoHeadingID()),
 	goldmark.WithRendererOptions(rendered.WithUnsafe()), // comments, and what authors of the repository write
 )
@@ -105,14 +106,19 @@ func unlink(n *ast.Link) {
 	parent.RemoveChild(parent, n)
 }
 
+// reachable lets keys scroll what is wider than a screen, and takes cells for heads
+// only where they say something.
+var reachable = strings.NewReplacer("<pre>", `<pre tabindex="0">`, "<table>", `<table tabindex="0">`, "<th></th>", "<td></td>")
+
 // body returns the page as HTML, without what stands around it.
 func (d *document) body() (string, error) {
-	if d.tree == nil {
-		return fmt.Sprintf("<h1>%s</h1>\n<pre><code>%s</code></pre>\n", html.EscapeString(d.name), html.EscapeString(string(d.source))), nil
-	}
 	var b bytes.Buffer
-	err := markdown.Renderer().Render(&b, d.source, d.tree)
-	return b.String(), err
+	if d.tree == nil {
+		fmt.Fprintf(&b, "<h1>%s</h1>\n<pre><code>%s</code></pre>\n", html.EscapeString(d.name), html.EscapeString(string(d.source)))
+	} else if err := markdown.Renderer().Render(&b, d.source, d.tree); err != nil {
+		return "", err
+	}
+	return reachable.Replace(b.String()), nil
 }
 
 // anchors names headings as forges do: lower case, spaces as dashes, letters, digits,

@@ -30,11 +30,11 @@ func (l *library) files() (map[string][]byte, error) {
 			Title             string
 			Body              template.HTML
 			Parts             []heading
-			Style, Look       string
+			Style, Look, Icon string
 			Demo, Readme, Doc string
 		}{
 			Title: d.title, Body: template.HTML(body), // of the repository itself
-			Style: relative(at, "page/style.css"), Look: relative(at, "doc/doc.css"),
+			Style: relative(at, "page/style.css"), Icon: relative(at, "page/icon.svg"), Look: relative(at, "doc/doc.css"),
 			Demo: relative(at, "index.html"), Readme: relative(at, "readme.html"),
 		}
 		if len(d.parts) > 3 {
