@@ -29,6 +29,9 @@ var fitted = sync.OnceValues(func() (*recipe.SourceModel, error) {
 // it.
 func begun(t testing.TB) *Live {
 	t.Helper()
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it trains a model; it runs without -short", t.Name())
+	}
 	l, err := small.Live()
 	if err != nil {
 		t.Fatal(err)

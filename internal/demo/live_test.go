@@ -75,6 +75,9 @@ func TestDemoLive(t *testing.T) {
 		}
 	}
 	setting := func(f *live.Frame, name string) float64 {
+		if f.Settings == nil {
+			return nan
+		}
 		return f.Settings[slices.IndexFunc(hub.Scene().Controls, func(c live.Control) bool { return c.Name == name })]
 	}
 	said := func(words []string, text string) bool { return strings.Contains(strings.Join(words, "\n"), text) }
@@ -99,6 +102,10 @@ func TestDemoLive(t *testing.T) {
 	until("a step", func(f *live.Frame, _ []string) bool { at = f.Time; return f.Settings != nil })
 	ask(live.ControlStep, 0, 0)
 	until("another", func(f *live.Frame, _ []string) bool { return f.Time > at && f.Settings[0] == 1 })
+	ask(knobMixing, 0.5, 0)
+	until("another learner that mixes", func(f *live.Frame, _ []string) bool {
+		return setting(f, knobLearner) == 3 && setting(f, knobMixing) == 0.5 && f.Taps != nil && f.Taps.Learner == 3
+	})
 	ask(live.ControlReset, 0, 0)
 	until("a reset", func(f *live.Frame, words []string) bool {
 		return said(words, "Back to the beginning") && f.Curves != nil
