@@ -17,7 +17,8 @@ import (
 // described are the files that describe in sentences what a page shows or a
 // measurement does; nothing in them depends on a result.
 var described = []string{
-	"bench/agents/large.go", "internal/demo/scene.go", "internal/flock/live.go", "internal/serve/ratings.go", "internal/swarm/scene.go",
+	"bench/agents/large.go", "internal/demo/scene.go", "internal/flock/live.go", "internal/runview/about.go", "internal/serve/ratings.go",
+	"internal/swarm/scene.go",
 }
 
 // sentences is one that ends, and another that begins or nothing.

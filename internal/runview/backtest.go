@@ -77,8 +77,7 @@ func backtestWindow(r *lifecycle.BacktestResult) int {
 func backtestScene(dir string, r *lifecycle.BacktestResult) live.Scene {
 	s := live.Scene{
 		Title: title("Backtest", dir), Task: "backtest", Time: "step", Layout: live.LayoutNone,
-		About: "At each origin a model was trained on all that came before, and then met what followed: " +
-			"ways to forecast, side by side, judged by what came true.",
+		About: aboutBacktest,
 	}
 	for _, m := range compared {
 		s.Learners = append(s.Learners, m.name)

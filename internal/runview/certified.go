@@ -54,7 +54,7 @@ func Certify(s *live.Scene, path string) error {
 	if known == 0 {
 		return fmt.Errorf("runview: none of the %d links of %s is one of the run's", len(found.Lost.Parts), path)
 	}
-	s.About += fmt.Sprintf(" Certified: the loss of any one of %d links changes no answer of the model as trained, that of %d others would.",
-		known-len(s.Weak), len(s.Weak))
+	s.About += fmt.Sprintf(" Certified for the model as trained: the loss of any one of %d links changes no answer.", known-len(s.Weak))
+	s.About += fmt.Sprintf(" That of any of the %d others, in orange, changes one at least.", len(s.Weak))
 	return nil
 }

@@ -293,10 +293,3 @@ func AboutOnline(run *lifecycle.OnlineRun, title string) About {
 	}
 	return a
 }
-
-const (
-	aboutOnline = "The nodes meet a stream, step by step: they answer, hear what the answer should have been, and learn. " +
-		"The model as trained answers beside them, frozen."
-	aboutForecasts = "Sensors say what they will read, hear it when it comes true, and learn. " +
-		"The model as trained answers beside them, frozen."
-)

@@ -152,7 +152,8 @@ func TestForecastsOfARun(t *testing.T) {
 	for k := range 20 {
 		v := float32(k)
 		s := lifecycle.OnlineStep{Step: k, Sensors: []lifecycle.SensorState{{
-			Sensor: "north", Truth: &v, Forecast: []*float32{pointer(v + 3), nil}, Low: []*float32{pointer(v + 2), nil}, High: []*float32{pointer(v + 4), nil},
+			Sensor: "north", Truth: &v, Forecast: []*float32{pointer(v + 3), nil},
+			Low: []*float32{pointer(v + 2), nil}, High: []*float32{pointer(v + 4), nil},
 		}}}
 		if k == 10 {
 			s.News = []lifecycle.SensorNews{{Sensor: "north", What: lifecycle.NewsBroken, Why: "it stands still"}}

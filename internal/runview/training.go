@@ -22,8 +22,7 @@ var trainingParts = []string{"training", "validation", "best so far"}
 func (t *Training) Scene() live.Scene {
 	s := live.Scene{
 		Title: t.Title, Task: "train", Time: "epoch", Layout: live.LayoutNone, Learners: trainingParts,
-		About: "The model learns from samples with known answers, over and over: an epoch is once through all of them. " +
-			"What it does on samples that it does not learn from, in validation, decides which parameters are kept.",
+		About: aboutTraining,
 	}
 	const loss = "loss by epoch"
 	s.Curves = []live.Curve{{Name: trainingParts[0], Chart: loss, Learner: 0}}

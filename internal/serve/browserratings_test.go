@@ -45,8 +45,12 @@ func TestPageRatings(t *testing.T) {
 			t.Errorf("%s: got %q, want %s", selector, got, want)
 		}
 	}
-	if cut := evaluate[bool](p, `(u => { u.value = "9007199254740991"; const cut = u.scrollWidth > u.clientWidth; u.value = "1"; return cut; })(
-		document.getElementById("user"))`); cut {
+	if cut := evaluate[bool](p, `(u => {
+		u.value = "9007199254740991";
+		const cut = u.scrollWidth > u.clientWidth;
+		u.value = "1";
+		return cut;
+	})(document.getElementById("user"))`); cut {
 		t.Error("an id of 16 digits is cut")
 	}
 	after := evaluate[string](p, numbers)

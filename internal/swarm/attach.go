@@ -118,7 +118,7 @@ func Attach(run string, found []Standing, links [][2]transport.HostID) *Attached
 func (a *Attached) Scene() live.Scene {
 	s := live.Scene{
 		Title: "Deployment " + a.run, Task: "deployment", Time: "s", Layout: live.LayoutForce, Down: "not heard",
-		About: "Boxes that run the nodes, as they report once a second, and who hears whom. This page looks on; it commands nothing.",
+		About: aboutDeployment,
 		Nodes: a.names, Edges: a.links, Learners: []string{"as trained", "agents"},
 		Quantities: []live.Quantity{
 			{Name: "steps behind the fastest", Learner: -1, Good: "low"},

@@ -93,6 +93,9 @@ func sourceScene(t *Task, s *live.Scene) {
 const aboutStream = "A stream of files is the world. Processes that hear their neighbours only run the nodes; they answer, " +
 	"are told what the answers should have been, and learn. Kill one: its neighbours carry on."
 
+// aboutDeployment is what is said of boxes that are looked at.
+const aboutDeployment = "Boxes that run the nodes, as they report once a second, and who hears whom. This page looks on; it commands nothing."
+
 // drawNetwork puts nodes where their links pull them.
 func drawNetwork(t *Task, s *live.Scene) {
 	s.Layout, s.Edges = live.LayoutForce, append(s.Edges, pairs(t.whole)...)
