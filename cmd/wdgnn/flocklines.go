@@ -175,7 +175,8 @@ func (c *FlockCommand) runTransfer(ctx context.Context, pilot *flock.Controller)
 	out := lines{w: c.Stdout}
 	plans := c.plan.Worlds(c.large)
 	if !c.json {
-		out.printf("Velocity variation of the learned controller, mean of %d flights of %v s each\n", c.plan.Flights, c.plan.World.DurationSeconds)
+		out.printf("Velocity variation of the learned controller, mean of %d flights of %v s each\n",
+			c.plan.Flights, c.plan.World.DurationSeconds)
 	}
 	var rows [][]string
 	list, err := pilot.Transfer(ctx, plans, func(k int, t flock.Transfer) {
