@@ -54,14 +54,17 @@ func printOutlooks(w *lines, list []lifecycle.Outlook) {
 		rows[0] = append(rows[0], "in "+f.Horizon)
 	}
 	shown := list[:min(len(list), mostRows)]
-	digits := decimals(shown)
+	digits, to := decimals(shown), " to "
+	if wide := columns(w.w); wide > 0 && wide < 100 {
+		to = "–"
+	}
 	for _, o := range shown {
 		row := []string{o.Sensor, shortNumber(o.Reading, digits)}
 		if o.Broken != "" {
 			row[1] += " !"
 		}
 		for _, f := range o.Forecasts {
-			row = append(row, withInterval(f, digits))
+			row = append(row, withInterval(f, digits, to))
 		}
 		rows = append(rows, row)
 	}
@@ -71,8 +74,8 @@ func printOutlooks(w *lines, list []lifecycle.Outlook) {
 	}
 }
 
-// withInterval writes a forecast and what it lies between.
-func withInterval(f lifecycle.Forecast, digits int) string {
+// withInterval writes a forecast and from what to what it lies.
+func withInterval(f lifecycle.Forecast, digits int, to string) string {
 	text := shortNumber(f.Forecast, digits)
 	switch {
 	case f.Forecast == nil:
@@ -80,7 +83,7 @@ func withInterval(f lifecycle.Forecast, digits int) string {
 	case f.Low == nil || f.High == nil:
 		return text + " (unknown)"
 	}
-	return text + fmt.Sprintf(" (%s to %s)", shortNumber(f.Low, digits), shortNumber(f.High, digits))
+	return text + fmt.Sprintf(" (%s%s%s)", shortNumber(f.Low, digits), to, shortNumber(f.High, digits))
 }
 
 // printPast says which sensors were not believed for a while.
