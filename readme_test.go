@@ -1,8 +1,11 @@
 package wdgnn
 
 import (
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -67,4 +70,47 @@ func between(t *testing.T, path, from, to string) string {
 		t.Fatalf("%s: got nothing between %q and %q, want some lines", path, from, to)
 	}
 	return inside
+}
+
+// foreign are messages of the troubleshooting page that other programs print.
+var foreign = []string{"wdgnn: command not found", "go install …@latest", "bind: address already in use", "authentication error", "wdgnn serve"}
+
+// Messages that the troubleshooting page explains are those of the program: what stands
+// in bold as code is in its source, "…" stands for anything.
+func TestTroubleshootingQuotesMessages(t *testing.T) {
+	source := goSource(t)
+	bold, code := regexp.MustCompile(`(?s)\*\*(.*?)\*\*`), regexp.MustCompile("`([^`]+)`")
+	count := 0
+	for _, head := range bold.FindAllStringSubmatch(read(t, "doc/troubleshooting.md"), -1) {
+		for _, message := range code.FindAllStringSubmatch(head[1], -1) {
+			if slices.Contains(foreign, message[1]) {
+				continue
+			}
+			for _, piece := range strings.Split(message[1], "…") {
+				if piece = strings.Trim(piece, " :;?"); piece != "" && !strings.Contains(source, piece) {
+					t.Errorf("doc/troubleshooting.md: got the message %q, want one of the program: nothing says %q", message[1], piece)
+				}
+				count++
+			}
+		}
+	}
+	if count < 15 {
+		t.Errorf("got %d messages, want at least 15", count)
+	}
+}
+
+// goSource returns the source of all packages but tests, in one text.
+func goSource(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+			b.WriteString(read(t, path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }
