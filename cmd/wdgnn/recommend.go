@@ -35,6 +35,7 @@ type RecommendTrainCommand struct {
 	scale          string
 	setting        recommend.Setting
 	counted        bool // --movies was given
+	force          bool
 	epochs         int
 	quiet          bool
 	json           bool
@@ -69,6 +70,7 @@ model.safetensors has model.json.`,
 	f := cmd.Flags()
 	shopFlags(f, &c.data, &c.ratings, &c.items, &c.scale)
 	f.StringVar(&c.out, "out", "model.safetensors", "file to write")
+	forced(f, &c.force)
 	f.IntVar(&c.setting.Movies, "movies", c.setting.Movies,
 		"how many of the most rated movies or items the model knows, 0 for all, as with --ratings")
 	f.IntVar(&c.setting.Neighbors, "neighbors", c.setting.Neighbors, "most similar movies that a movie keeps in the graph")
@@ -92,6 +94,9 @@ func (c *RecommendTrainCommand) Run(ctx context.Context) error {
 	}
 	if c.epochs < 1 {
 		return usageError{"wdgnn recommend train", fmt.Errorf("--epochs is %d, want at least 1", c.epochs)}
+	}
+	if err := kept(c.force, "another --out", c.out); err != nil {
+		return during("recommend train", err)
 	}
 	shop, err := loadShop("recommend train", c.data, c.ratings, c.items)
 	if err != nil {

@@ -32,8 +32,10 @@ func TestReadShop(t *testing.T) {
 		rating     float64
 		title      string
 	}{
-		{"Zoë Müller", "tea, green", 2, `Tea, "green"`}, {"Zoë Müller", "茶碗", 0, "Tea bowl"},
-		{"o'neil@example.org", "007", 4, "Kettle"}, {"o'neil@example.org", "tea, green", 7.5, `Tea, "green"`},
+		{"Zoë Müller", "tea, green", 2, `Tea, "green"`},
+		{"Zoë Müller", "茶碗", 0, "Tea bowl"},
+		{"o'neil@example.org", "007", 4, "Kettle"},
+		{"o'neil@example.org", "tea, green", 7.5, `Tea, "green"`},
 	} {
 		user, _ := s.Users.Find(w.user)
 		item, _ := s.Items.Find(w.item)

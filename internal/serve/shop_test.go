@@ -86,8 +86,10 @@ func TestShop(t *testing.T) {
 		{"POST", "/v1/ratings", `{"user": "", "item": "tee/3", "rating": 1}`, 404, "an empty id"},
 		{"POST", "/v1/ratings", `{"user": "Zoë", "item": "new", "rating": 1}`, 422, `"unknown_item"`},
 		{"POST", "/v1/ratings", `{"user": "Zoë", "movie": "tee/3", "rating": 1}`, 400, `"item\": \"sku 50\"`},
-		{"POST", "/v1/items", `{"item": "new", "title": "Neu, \"frisch\""}`, 201,
-			`{"item":"new","title":"Neu, \"frisch\"","version":3,"changed":true}`},
+		{
+			"POST", "/v1/items", `{"item": "new", "title": "Neu, \"frisch\""}`, 201,
+			`{"item":"new","title":"Neu, \"frisch\"","version":3,"changed":true}`,
+		},
 		{"POST", "/v1/items", `{"item": "new"}`, 200, `"changed":false`},
 		{"POST", "/v1/items", `{"item": "new", "title": "Alt"}`, 409, "is there already"},
 		{"POST", "/v1/items", `{"title": "Alt"}`, 400, `no field \"item\"`},
