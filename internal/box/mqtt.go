@@ -154,7 +154,7 @@ func (b *Box) prepareMQTT(w *mqttWorld) (err error) {
 	if got := w.format.Width(); got != want {
 		return fmt.Errorf("a reading of %d numbers, the model was trained with %d; world.values points to each of them", got, want)
 	}
-	w.grid = &mqtt.Grid{Hold: b.World.Hold, Sensors: len(b.nodes)}
+	w.grid = &mqtt.Grid{Hold: b.World.Hold, Sensors: len(b.nodes), Untimed: !w.format.Timed()}
 	if w.grid.Origin, w.grid.Interval, err = b.gridOf(w.spec); err != nil {
 		return err
 	}

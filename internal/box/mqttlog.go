@@ -51,7 +51,11 @@ func openReadingLog(dir string, least time.Duration) (*readingLog, []loggedReadi
 	} else {
 		l.turn = 1
 	}
-	return l, append(older, newer...), l.begin(os.O_APPEND)
+	err := l.begin(os.O_APPEND)
+	if err == nil {
+		_, err = l.file.WriteString("\n") // ends a line that was cut off
+	}
+	return l, append(older, newer...), err
 }
 
 // readReadings reads a file of the log. Lines that were cut off are left out.

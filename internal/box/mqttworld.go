@@ -61,12 +61,13 @@ type mqttWorld struct {
 }
 
 const (
-	incoming   = 1024                   // messages that wait to be looked at
-	mostQueued = 4                      // steps that wait for the host
-	mostBehind = 1000                   // steps that are caught up with after a start, if something was read then
-	quietFor   = 500 * time.Millisecond // without a message: what a broker had kept has come
-	settleMost = 5 * time.Second        // for all of it
-	mostSaid   = 20                     // lines of the log about readings that are not used
+	incoming    = 1024                   // messages that wait to be looked at
+	mostQueued  = 4                      // steps that wait for the host
+	mostBehind  = 1000                   // steps that are caught up with after a start, if something was read then
+	quietFor    = 500 * time.Millisecond // without a message: what a broker had kept has come
+	settleMost  = 5 * time.Second        // for all of it
+	mostPayload = 64 << 10               // bytes of a message
+	mostSaid    = 20                     // lines of the log about readings that are not used
 )
 
 // What becomes of messages beside the fates of [mqtt.Fate].
@@ -79,6 +80,7 @@ const (
 	fateElsewhere = "elsewhere"
 	fateRetained  = "retained"
 	fateNull      = "null"
+	fateLong      = "too_long"
 )
 
 // open gives the world what is around it.
@@ -193,8 +195,11 @@ func (w *mqttWorld) replay(from uint64) {
 
 // take hears a message from the client, which acknowledges it then.
 func (w *mqttWorld) take(m mqtt.Message) {
-	if err := w.kept.put(m); err != nil {
-		w.unkept.Do(func() { w.log.Warn("mqtt: readings cannot be kept for a restart; they are used", "err", err) })
+	name, _ := w.template.Name(m.Topic)
+	if _, here := w.index[name]; here && len(m.Payload) <= mostPayload {
+		if err := w.kept.put(m); err != nil {
+			w.unkept.Do(func() { w.log.Warn("mqtt: readings cannot be kept for a restart; they are used", "err", err) })
+		}
 	}
 	select {
 	case w.in <- m:
@@ -313,8 +318,8 @@ func (w *mqttWorld) hear(m mqtt.Message) {
 		w.say(fateUnknown+name, "mqtt: no sensor of the model is called so; world.names says who is who", "topic", m.Topic)
 		return
 	}
-	if m.Retained && !w.format.Timed() && w.config.World.Hold == 0 {
-		w.count(fateRetained)
+	if fate := w.unfit(m); fate != "" {
+		w.count(fate)
 		return
 	}
 	r, err := w.format.Read(m.Payload, now)
@@ -329,6 +334,17 @@ func (w *mqttWorld) hear(m mqtt.Message) {
 		return
 	}
 	w.place(k, m.Topic, r, now)
+}
+
+// unfit returns why a message is not looked into, "" if it is.
+func (w *mqttWorld) unfit(m mqtt.Message) string {
+	switch {
+	case len(m.Payload) > mostPayload:
+		return fateLong
+	case m.Retained && !w.format.Timed() && w.config.World.Hold == 0:
+		return fateRetained
+	}
+	return ""
 }
 
 // refusal returns why a payload was not read.

@@ -84,7 +84,7 @@ const (
 	connectTime  = 10 * time.Second
 	keepAlive    = 15 * time.Second
 	firstPause   = 500 * time.Millisecond // between two attempts to connect; then twice as long
-	longestPause = 30 * time.Second
+	longestPause = 10 * time.Second
 	ackTime      = 30 * time.Second // that a broker has to acknowledge
 	echoTime     = 3 * time.Second  // that a broker has to send back what says that this client is there
 	farewell     = 250              // milliseconds for what is under way at the end

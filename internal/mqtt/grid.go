@@ -8,13 +8,15 @@ import (
 
 // Grid places readings on steps: step t is at Origin + t·Interval, and a reading is of the
 // step whose time is nearest, of two the later. Of several readings of a sensor the nearest
-// counts, of two that are as near the last to come. It reads no clock and is not safe for
-// concurrent use.
+// counts, of two that are as near the last to come; or, where readings are of when they came,
+// the last: what a broker had kept comes in one moment. It reads no clock and is not safe
+// for concurrent use.
 type Grid struct {
 	Origin   time.Time
 	Interval time.Duration
 	Hold     time.Duration // how long a reading stands in for those that do not come; 0 means not at all
 	Sensors  int
+	Untimed  bool // readings are of when they came
 
 	next  uint64                  // the first step that is not closed
 	open  map[uint64][]*Reading   // by step, then by sensor
@@ -90,7 +92,7 @@ func (g *Grid) Put(sensor int, r Reading, now time.Time) (fate Fate, step uint64
 		g.open[step] = row
 	}
 	if before := row[sensor]; before != nil {
-		if g.off(before, step) < g.off(&r, step) {
+		if !g.Untimed && g.off(before, step) < g.off(&r, step) {
 			return Superseded, step, false
 		}
 		instead = true

@@ -67,4 +67,10 @@ func TestGrid(t *testing.T) {
 	}
 	take(10, 9, 0)
 	put(0, 80, 9, 101, Old) // left out
+
+	g = &Grid{Origin: origin, Interval: 10 * time.Second, Sensors: 1, Untimed: true}
+	g.Begin(2)
+	put(0, 21, 1, 21, Placed)
+	put(0, 21.1, 2, 21.1, "instead") // what was kept comes at once, the newest last
+	take(2, 2)
 }

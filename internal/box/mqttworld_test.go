@@ -1,0 +1,98 @@
+package box
+
+import (
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/forecast"
+	"github.com/wdgnn/wdgnn/internal/mqtt"
+)
+
+// A step without readings is one of gaps, which nodes forecast from; what comes after it is
+// told as truth, in one line if it is of one step.
+func TestMQTTLate(t *testing.T) {
+	origin := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	at := func(step int) time.Time { return origin.Add(time.Duration(step) * time.Minute) }
+	w := &mqttWorld{
+		config: new(Config), nodes: []agent.NodeID{4, 7}, spec: new(forecast.Spec), clock: new(clock),
+		grid: &mqtt.Grid{Origin: origin, Interval: time.Minute, Sensors: 2},
+		log:  slog.New(slog.DiscardHandler), fates: map[string]uint64{}, said: map[string]bool{},
+	}
+	w.grid.Begin(10)
+	w.close(10)
+	w.close(11)
+	if len(w.queue) != 2 || len(w.queue[0].Nodes) != 2 || !math.IsNaN(float64(w.queue[0].Nodes[1].Row[0])) {
+		t.Fatalf("lines %+v, want two with gaps of both nodes", w.queue)
+	}
+	w.queue = nil
+	for k := range 2 {
+		w.place(k, "t", mqtt.Reading{At: at(10), Row: []float32{float32(20 + k)}}, at(12))
+	}
+	w.place(0, "t", mqtt.Reading{At: at(10), Row: []float32{30}}, at(12)) // once more
+	if len(w.queue) != 1 || w.queue[0].Time != 10 || len(w.queue[0].Nodes) != 2 {
+		t.Fatalf("lines %+v, want one with truths of step 10", w.queue)
+	}
+	if n := w.queue[0].Nodes[1]; n.Node != 7 || n.Row != nil || n.Target[0] != 21 {
+		t.Errorf("node 7 is told %+v, want the target 21", n)
+	}
+	if w.fates["late"] != 2 || w.fates["superseded"] != 1 {
+		t.Errorf("fates %v, want 2 late and 1 superseded", w.fates)
+	}
+}
+
+// The log of readings reaches back far enough, whichever of its files is the newer, and reads
+// what a crash left.
+func TestReadingLog(t *testing.T) {
+	dir := t.TempDir()
+	put := func(l *readingLog, payload string) {
+		t.Helper()
+		if err := l.put(mqtt.Message{Topic: "a", Payload: []byte(payload)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reopen := func(least time.Duration, want ...string) *readingLog {
+		t.Helper()
+		l, before, err := openReadingLog(dir, least)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.close() })
+		if len(before) != len(want) {
+			t.Fatalf("read %v, want %q", before, want)
+		}
+		for k, r := range before {
+			if r.Payload != want[k] {
+				t.Errorf("read %v, want %q", before, want)
+			}
+		}
+		return l
+	}
+	l := reopen(time.Hour)
+	put(l, "1")
+	put(l, "2")
+	l = reopen(time.Hour, "1", "2")
+	put(l, "3")
+	l.since = time.Now().Add(-2 * time.Hour)
+	put(l, "4") // into the other file
+	l = reopen(time.Hour, "1", "2", "3", "4")
+	put(l, "5")
+	l.since = time.Now().Add(-2 * time.Hour)
+	put(l, "6") // the first file begins anew
+	path := filepath.Join(dir, readingLogs[l.turn])
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteString(`{"came":"20`) // cut off
+		f.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	l = reopen(time.Hour, "4", "5", "6")
+	put(l, "7")
+	reopen(time.Hour, "4", "5", "6", "7")
+}
