@@ -42,4 +42,4 @@ def play(folder, learn):
 
 
 if __name__ == "__main__":
-    print(f"as trained {play(sys.argv[1], None):.1%}, learning {play(sys.argv[1], {'preset': 'auto'}):.1%} right")
+    print(f"frozen {play(sys.argv[1], None):.1%}, learning {play(sys.argv[1], {'preset': 'auto'}):.1%} right")
