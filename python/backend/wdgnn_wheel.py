@@ -177,8 +177,9 @@ def main():
     parser.add_argument("--target", required=True, choices=TAGS, help="platform, as Go calls it")
     parser.add_argument("--programs", required=True, help="folder with wdgnn and wdgnn-agent")
     parser.add_argument("--out", required=True, help="folder to write to")
+    parser.add_argument("--level", type=int, default=9, help="how hard to compress, 0 to 9")
     args = parser.parse_args()
-    print(write(args.out, args.version, TAGS[args.target], find(args.programs)))
+    print(write(args.out, args.version, TAGS[args.target], find(args.programs), args.level))
 
 
 if __name__ == "__main__":

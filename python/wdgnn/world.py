@@ -65,6 +65,7 @@ class World:
         self._box: Optional[subprocess.Popen[str]] = None
 
     def __enter__(self) -> World:
+        program = find_program("wdgnn-agent")
         self._folder = tempfile.TemporaryDirectory(prefix="wdgnn-world-")
         path = self._config
         if path is None:
@@ -72,7 +73,7 @@ class World:
             with open(path, "w", encoding="utf-8") as f:
                 f.write(self._text)
         self._log = open(os.path.join(self._folder.name, "log"), "w+", encoding="utf-8", errors="replace")
-        self._box = subprocess.Popen([find_program("wdgnn-agent"), "--config", path], stdin=subprocess.PIPE,
+        self._box = subprocess.Popen([program, "--config", path], stdin=subprocess.PIPE,
                                      stdout=subprocess.PIPE, stderr=self._log, encoding="utf-8")
         assert self._box.stdout is not None
         self._reader = threading.Thread(target=self._read, args=(self._box.stdout,), daemon=True)
