@@ -14,6 +14,9 @@ import (
 // hop and was told right with all links, mistakes after links were lost, and a
 // node whose taps moved until it answered right where the frozen model does not.
 func TestStory(t *testing.T) {
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it trains a model; it runs without -short", t.Name())
+	}
 	l, err := Demo{Seed: 12, Signals: 2000, Epochs: 10}.Live()
 	if err != nil {
 		t.Fatal(err)
