@@ -338,7 +338,10 @@ func TestPage(t *testing.T) {
 				t.Errorf("the page says %q, want live", status)
 			}
 			const setting = `(name => wdgnn.last.frame.settings[wdgnn.scene().controls.findIndex(c => c.name === name)])`
-			evaluate[any](t, tab, `(s => { s.value = s.max; s.dispatchEvent(new Event("input")); })(document.querySelector('[data-control="speed"]'))`)
+			evaluate[any](t, tab, `(slider => {
+				slider.value = slider.max;
+				slider.dispatchEvent(new Event("input"));
+			})(document.querySelector('[data-control="speed"]'))`)
 			until[bool](t, tab, setting+`("speed") === 500`)
 			from := evaluate[int](t, tab, `wdgnn.last.frame.t`)
 			until[bool](t, tab, fmt.Sprintf(`wdgnn.last.frame.t > %d`, from+20)) // faster than it can, and it still listens
