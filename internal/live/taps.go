@@ -26,15 +26,15 @@ type Taps struct {
 	Cells   []byte  `json:"cells"`
 }
 
-// NoTap is the cell of a node without taps.
-const NoTap = -128
+// noTap is the cell of a node without taps.
+const noTap = -128
 
 // NewTaps rounds values, node by node, to steps of a 127th of most; what is larger is
 // cut to it. NaN means none.
 func NewTaps(learner int, values []float64, most float64) *Taps {
 	t := &Taps{Learner: learner, Step: most / 127, Cells: make([]byte, len(values))}
 	for k, v := range values {
-		level := int8(NoTap)
+		level := int8(noTap)
 		if !math.IsNaN(v) {
 			level = 0
 			if t.Step > 0 {

@@ -13,8 +13,8 @@ func TestTapsRound(t *testing.T) {
 	for k, v := range values {
 		level := int8(taps.Cells[k])
 		switch {
-		case math.IsNaN(v) && level != NoTap:
-			t.Errorf("cell %d is %d, want %d: there is none", k, level, NoTap)
+		case math.IsNaN(v) && level != noTap:
+			t.Errorf("cell %d is %d, want %d: there is none", k, level, noTap)
 		case !math.IsNaN(v) && math.Abs(float64(level)*taps.Step-v) > taps.Step/2:
 			t.Errorf("cell %d: got %v, want %v to within %v", k, float64(level)*taps.Step, v, taps.Step/2)
 		}
