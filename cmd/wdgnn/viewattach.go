@@ -56,6 +56,11 @@ func (c *ViewCommand) Attach(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- <-served
+		cancel() // nobody can look any more
+	}()
 	err = swarm.Follow(ctx, bus, func(heard map[transport.HostID]swarm.Sighting) error {
 		f, words := a.Take(heard)
 		for _, w := range words {
@@ -65,5 +70,5 @@ func (c *ViewCommand) Attach(ctx context.Context) error {
 	})
 	hub.Close()
 	cancel()
-	return errors.Join(err, <-served)
+	return errors.Join(err, <-ended)
 }

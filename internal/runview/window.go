@@ -5,7 +5,7 @@ import "math"
 // window is the mean of the last values, each of so many answers.
 type window struct {
 	sums, counts []float64 // rings
-	at, filled   int
+	at           int
 	sum, count   float64
 }
 

@@ -36,7 +36,7 @@ func (p *process) interrupt(t *testing.T) int {
 	if err := p.command.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	_ = <-p.ended // the code says it
+	<-p.ended // the code says it
 	return p.command.ProcessState.ExitCode()
 }
 

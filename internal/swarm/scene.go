@@ -94,7 +94,8 @@ const aboutStream = "A stream of files is the world. Processes that hear their n
 	"are told what the answers should have been, and learn. Kill one: its neighbours carry on."
 
 // aboutDeployment is what is said of boxes that are looked at.
-const aboutDeployment = "Boxes that run the nodes, as they report once a second, and who hears whom. This page looks on; it commands nothing."
+const aboutDeployment = "Boxes that run the nodes, as they report once a second, and who hears whom. " +
+	"This page looks on; it commands nothing."
 
 // drawNetwork puts nodes where their links pull them.
 func drawNetwork(t *Task, s *live.Scene) {
