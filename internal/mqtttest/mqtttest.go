@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -124,7 +123,7 @@ func (b *Broker) Saved() {
 	b.t.Helper()
 	asked := time.Now()
 	Await(b.t, "mosquitto has saved what it knows", func() bool {
-		if err := b.cmd.Process.Signal(syscall.SIGUSR1); err != nil { // save
+		if err := b.cmd.Process.Signal(save); err != nil {
 			b.t.Fatal(err)
 		}
 		info, err := os.Stat(filepath.Join(b.Dir, "mosquitto.db"))
