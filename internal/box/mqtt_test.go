@@ -18,6 +18,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/box"
+	"github.com/wdgnn/wdgnn/internal/keys"
 	"github.com/wdgnn/wdgnn/internal/mqtttest"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
@@ -195,4 +196,21 @@ func TestMQTTRefusals(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", c.what, err, c.want)
 		}
 	}
+}
+
+// A broker that asks for certificates knows a box by those of wdgnn swarm keys.
+func TestMQTTCertificate(t *testing.T) {
+	mqtttest.Need(t)
+	dir := filepath.Join(t.TempDir(), "keys")
+	check(t, keys.Make(dir, keys.Plan{Run: "house", Hosts: []keys.Host{{ID: 0}}}))
+	server := filepath.Join(dir, "server")
+	b := mqtttest.Start(t, "allow_anonymous true", "require_certificate true", "cafile "+server+"/ca.crt",
+		"certfile "+server+"/server.crt", "keyfile "+server+"/server.key")
+	h := newHouse(t, b.Port, func(c *box.Config) {
+		own := filepath.Join(dir, "host-0")
+		c.World.Broker.URL = fmt.Sprintf("mqtts://localhost:%d", b.Port)
+		c.World.Broker.CA, c.World.Broker.Cert, c.World.Broker.Key = own+"/ca.crt", own+"/host.crt", own+"/host.key"
+	})
+	h.start()
+	mqtttest.Await(t, "the box is connected", func() bool { return h.broker().Connected })
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nats-io/nats-server/v2/server"
+
 	"github.com/wdgnn/wdgnn/internal/broker"
 	"github.com/wdgnn/wdgnn/internal/keys"
 	"github.com/wdgnn/wdgnn/internal/mqtttest"
@@ -182,6 +184,19 @@ func TestMQTTUsersChange(t *testing.T) {
 	}
 	if reload(); !may() {
 		t.Error("with another password it is not let in again")
+	}
+}
+
+// A NATS server of its own reads the same users.
+func TestMQTTUsersOfOthers(t *testing.T) {
+	dir := makeKeys(t)
+	if _, err := keys.AddMQTT(dir, "pump", []string{"sensors/pump/#"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Join(dir, "server"))
+	o, err := server.ProcessConfigFile("nats.conf")
+	if err != nil || len(o.Users) != 1 || o.Users[0].Username != "pump" {
+		t.Errorf("nats.conf: %v, want the user pump", err)
 	}
 }
 
