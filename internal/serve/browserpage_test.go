@@ -405,7 +405,7 @@ func TestPageTables(t *testing.T) {
 	p.wait(`document.querySelectorAll("#tables table").length > 3`)
 	evaluate[any](p, `document.querySelector("#tables img").scrollIntoView()`) // figures are loaded when somebody comes near
 	p.wait(`document.querySelector("#tables img").naturalWidth > 0`)
-	if cell := p.text("#tables td"); !strings.Contains(cell, "±") || !strings.Contains(cell, "paper 41.2 ± 2.1") {
+	if cell := p.text("#tables tbody td"); !strings.Contains(cell, "±") || !strings.Contains(cell, "paper 41.2 ± 2.1") {
 		t.Errorf("the first cell is %q, want our number and paper 41.2 ± 2.1", cell)
 	}
 	p.clean(s.URL)
