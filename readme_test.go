@@ -73,7 +73,9 @@ func between(t *testing.T, path, from, to string) string {
 }
 
 // foreign are messages of the troubleshooting page that other programs print.
-var foreign = []string{"wdgnn: command not found", "go install …@latest", "bind: address already in use", "authentication error", "wdgnn serve"}
+var foreign = []string{
+	"wdgnn: command not found", "go install …@latest", "bind: address already in use", "authentication error", "wdgnn serve",
+}
 
 // Messages that the troubleshooting page explains are those of the program: what stands
 // in bold as code is in its source, "…" stands for anything.
