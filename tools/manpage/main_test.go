@@ -8,7 +8,8 @@ import (
 
 // The commands of a help are found, text that troff would take for its own is hidden.
 func TestPage(t *testing.T) {
-	help := "Does things.\nQuietly.\n\nAvailable Commands:\n  completion  Shells\n  help        Help\n  serve       Serve\n  data-get    Get\n\nFlags:\n  x           y\n"
+	help := "Does things.\nQuietly.\n\nAvailable Commands:\n  completion  Shells\n" +
+		"  help        Help\n  serve       Serve\n  data-get    Get\n\nFlags:\n  x           y\n"
 	if got, want := commands(help), []string{"serve", "data-get"}; !slices.Equal(got, want) {
 		t.Errorf("got commands %q, want %q", got, want)
 	}
