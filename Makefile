@@ -84,7 +84,7 @@ bench-agents: ## measure agents as processes; ARGS="--seconds 60 --only large" i
 	bin/wdgnn swarm bench --json $(ARGS) >>bench/results/swarm-$$(date -u +%F).jsonl
 	$(GO) run ./bench/report
 
-bench-report: ## write bench/results.md again from bench/results/*.jsonl
+bench-report: ## write bench/results.md and the table of speed in README.md again from bench/results/*.jsonl
 	$(GO) run ./bench/report
 
 results: ## run EXPERIMENTS of the paper again and write doc/results.md (an hour or so); stored realizations are used
@@ -94,7 +94,7 @@ results: ## run EXPERIMENTS of the paper again and write doc/results.md (an hour
 	done
 	$(GO) run ./doc/report
 
-report: ## write doc/results.md again from doc/results/*.json
+report: ## write doc/results.md and the table of results in README.md again from doc/results/*.json
 	$(GO) run ./doc/report
 
 screenshots: ## take the pictures of the live page in doc/pictures with Debian's chromium; DATA=data/ml-100k for the rating service
