@@ -100,13 +100,14 @@ func (w *writer) relearn(user int, gone forgotten) (*stage, error) {
 			return nil, err
 		}
 	}
+	next.book.ids.next = w.book.ids.next // numbers stay with their users: requests that are under way know them
 	again := &writer{stage: next, service: s}
 	for _, t := range w.history {
 		if t.user == user {
 			continue
 		}
-		if name := w.book.ids.name(t.user); name != "" {
-			t.user, _ = next.book.ids.add(name)
+		if err := next.book.ids.put(w.book.ids.name(t.user), t.user); err != nil {
+			return nil, err
 		}
 		n, known := s.world.locate(t.movie, next.newcomers)
 		if !known {

@@ -309,8 +309,16 @@ func TestNamedShop(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		other, _ := s.FindUser("李雷")
 		if _, err := s.Forget(ctx, id); err != nil {
 			t.Fatal(err)
+		}
+		if now, err := s.FindUser("李雷"); err != nil || now != other {
+			t.Errorf("another user has number %d (%v) after a deletion, want %d as before: requests under way know it", now, err, other)
+		}
+		give(s, "neu", "ware №1", 3)
+		if now, _ := s.FindUser("neu"); now == id {
+			t.Error("a new user has the number of a deleted one")
 		}
 		if _, err := s.FindUser("Zoë"); !errors.Is(err, ErrUser) {
 			t.Errorf("deleted: got %v, want %v", err, ErrUser)

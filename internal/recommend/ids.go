@@ -70,13 +70,13 @@ func (d *directory) add(text string) (id int, isNew bool) {
 	return id, true
 }
 
-// drop undoes the last add.
+// drop undoes an add. The number is not given to another: a request that is under way
+// may know it.
 func (d *directory) drop(id int) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	delete(d.added, d.texts[id])
 	delete(d.texts, id)
-	d.next = id
 }
 
 // put gives an id the number that a file says it has. An empty text stands for an
