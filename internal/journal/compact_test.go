@@ -2,7 +2,6 @@ package journal_test
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -58,7 +57,7 @@ func TestCompact(t *testing.T) {
 		}
 		names, _ := d.Names()
 		for _, name := range names {
-			if text, _ := d.ReadFile(name); strings.Contains(fmt.Sprintf("%s", text), "secret") {
+			if text, _ := d.ReadFile(name); strings.Contains(string(text), "secret") {
 				t.Errorf("failure %d: %s still has what was before", at, name)
 			}
 		}

@@ -2,7 +2,6 @@ package recommend
 
 import (
 	"fmt"
-	"maps"
 	"strconv"
 	"sync"
 
@@ -23,13 +22,6 @@ type directory struct {
 
 func newDirectory(data *dataset.IDs) *directory {
 	return &directory{data: data, added: map[string]int{}, texts: map[int]string{}, next: data.Len()}
-}
-
-// clone returns a copy.
-func (d *directory) clone() *directory {
-	d.mutex.RLock()
-	defer d.mutex.RUnlock()
-	return &directory{data: d.data, added: maps.Clone(d.added), texts: maps.Clone(d.texts), next: d.next}
 }
 
 // named says whether ids are texts.
