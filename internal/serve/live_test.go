@@ -271,7 +271,8 @@ func readEvents(t testing.TB, url string) (<-chan event, context.CancelFunc) {
 	return out, cancel
 }
 
-// The stream begins with the scene and brings frames and words as they come.
+// The stream begins with the scene, brings frames and words as they come, and ends with
+// the whole history.
 func TestEvents(t *testing.T) {
 	hub := newHub(t, ringScene(6))
 	s := showing(t, LiveConfig{Hub: hub})
@@ -290,6 +291,9 @@ func TestEvents(t *testing.T) {
 		t.Fatalf("got %+v, want the words", e)
 	}
 	hub.Close()
+	if e := <-events; e.kind != "history" || !strings.Contains(e.data, `"t":[3]`) {
+		t.Errorf("got %+v, want the whole history, of which a reader may have missed frames", e)
+	}
 	if e := <-events; e.kind != "end" {
 		t.Errorf("got %+v, want the end", e)
 	}
