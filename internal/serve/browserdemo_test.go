@@ -136,7 +136,7 @@ func testHero(p *tab, hub *live.Hub) {
 			p.t.Errorf("learner %d: %s in large type, %s in the event", learner, got, want)
 		}
 	}
-	if got, want := p.text("#name1"), "learning ("+hub.Scene().Learners[shown]+")"; got != want {
+	if got, want := p.text("#name1"), "learning: "+hub.Scene().Learners[shown]; got != want {
 		p.t.Errorf("the learner on show is %q, want %q", got, want)
 	}
 	out := evaluate[int](p, `wdgnn.last.frame.out.length`)

@@ -38,7 +38,7 @@ function write([frozen, learning], shown, told) {
   byId("share1").textContent = percent(learning);
   color = shown;
   paint();
-  byId("name1").textContent = `learning (${scene.learners[shown]})`;
+  byId("name1").textContent = `learning: ${scene.learners[shown]}`;
   byId("told").textContent = told;
 }
 
