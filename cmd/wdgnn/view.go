@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,12 +24,13 @@ type ViewCommand struct {
 	export string
 	lost   string             // what wdgnn certify --lost 1 --json printed
 	where  SwarmStatusCommand // of a deployment to look at: keys, config, nats, run
+	urls   []string           // metrics addresses of its agents
 	force  bool
 }
 
 func (c *ViewCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "view FOLDER | --keys DIR",
+		Use:   "view FOLDER | --keys DIR | URL...",
 		Short: "Show a run, a deployment, or the paper's tables in a browser",
 		Long: `Serves a page that shows what is in the folder of a run:
 
@@ -40,7 +42,8 @@ func (c *ViewCommand) command() *cobra.Command {
 With --keys it shows a deployment that runs, from the keys of wdgnn swarm keys or the
 observer's part of them, as wdgnn swarm status finds it: the boxes and who hears whom,
 what learning brings, gates, sensors that are not believed, quarantines, and who is
-not heard. It looks on and commands nothing.
+not heard. It looks on and commands nothing. Boxes with direct links are asked at
+their metrics addresses: those named, or those of --config.
 
 It goes on until Ctrl-C. With --export it serves nothing: the page and the run go
 into one file that any browser plays, from a disk or as an attachment, without
@@ -52,8 +55,12 @@ this program and without a network.`,
   wdgnn certify first/run/model.safetensors --config first/config.yaml --lost 1 --json > lost.json
   wdgnn view first/online --certified lost.json
   wdgnn view --keys keys
+  wdgnn view http://box-0:9100 http://box-1:9100
   wdgnn view reproduce`,
 		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && strings.Contains(args[0], "://") {
+				c.urls, args = args, nil
+			}
 			if !c.attached() {
 				return arguments("FOLDER")(cmd, args)
 			}

@@ -17,18 +17,28 @@ import (
 	"github.com/wdgnn/wdgnn/transport/natsbus"
 )
 
-// Follow listens on the bus of a deployment until ctx ends and calls take about once a
-// second with what the hosts said lately; a host that says nothing for a while is no
-// longer among them.
-func Follow(ctx context.Context, o ReportSource, take func(map[transport.HostID]Sighting) error) error {
+// Reports calls on with what hosts say on the bus of a deployment, until stop.
+func (o ReportSource) Reports(ctx context.Context, on func(*host.Report)) (stop func(), err error) {
 	conn, err := o.dial(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer conn.Close()
+	end, err := OnReports(conn, o.Run, on)
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return func() { end(); conn.Close() }, nil
+}
+
+// Follow takes reports until ctx ends and calls take about once a second with what the
+// hosts said lately; a host that says nothing for a while is no longer among them.
+func Follow(ctx context.Context, reports func(context.Context, func(*host.Report)) (stop func(), err error),
+	take func(map[transport.HostID]Sighting) error,
+) error {
 	var mu sync.Mutex
 	heard, said := map[transport.HostID]Sighting{}, map[transport.HostID]time.Time{}
-	stop, err := OnReports(conn, o.Run, func(r *host.Report) {
+	stop, err := reports(ctx, func(r *host.Report) {
 		mu.Lock()
 		defer mu.Unlock()
 		s, known := heard[r.Host]
@@ -119,7 +129,7 @@ func (a *Attached) Scene() live.Scene {
 	s := live.Scene{
 		Title: "Deployment " + a.run, Task: "deployment", Time: "s", Layout: live.LayoutForce, Down: "not heard",
 		About: aboutDeployment,
-		Nodes: a.names, Edges: a.links, Learners: []string{"as trained", "agents"},
+		Nodes: a.names, Edges: a.links, Learners: []string{"frozen", "agents"},
 		Quantities: []live.Quantity{
 			{Name: "steps behind the fastest", Learner: -1, Good: "low"},
 			{Name: "nodes that answer with what they learned", Learner: learnerAgents, Unit: "%", High: 100},
@@ -137,7 +147,7 @@ func (a *Attached) Scene() live.Scene {
 	}
 	const cost, share = "cost of the answers, latest steps, mean of all hosts", "answers whose set or interval held the truth"
 	s.Curves = []live.Curve{
-		{Name: "as trained", Chart: cost, Learner: learnerFrozen},
+		{Name: "frozen", Chart: cost, Learner: learnerFrozen},
 		{Name: "agents", Chart: cost, Learner: learnerAgents},
 		{Name: "steps per second", Chart: "steps per second", Learner: -1},
 		{Name: "nodes", Chart: "nodes that answer with what they learned", Learner: learnerAgents},
