@@ -100,7 +100,7 @@ class Picture {
     if (!(this.high > this.low)) {
       let low = Infinity, high = -Infinity;
       for (const v of this.target) if (!Number.isNaN(v)) { low = Math.min(low, v); high = Math.max(high, v); }
-      if (!(high > low)) { high = Number.isFinite(low) ? low + 1e-9 : 1; low = Number.isFinite(low) ? low : 0; }
+      if (!(high > low)) { high = Number.isFinite(low) ? low + 1 : 1; low = Number.isFinite(low) ? low : 0; }
       this.low = low; this.high = high;
     }
     if (!this.main) return;
