@@ -44,17 +44,16 @@ func (v *Live) events(w http.ResponseWriter, r *http.Request) error {
 	go func() {
 		select {
 		case <-v.closed:
-			if v.config.Hub.Ended() { // the browser is told so, unless it is slow
-				time.AfterFunc(time.Second, cancel)
-				return
-			}
-			cancel()
+			time.AfterFunc(lastWord, cancel) // the run ends with the server, and the browser is told so
 		case <-ctx.Done():
 		}
 	}()
 	_ = stream.copy(ctx, sub) // the browser is gone
 	return nil
 }
+
+// lastWord is how long a run has to say that it is over when the server ends.
+const lastWord = time.Second
 
 // stream is an answer that does not end.
 type stream struct {
