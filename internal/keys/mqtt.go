@@ -69,6 +69,7 @@ func AddMQTT(dir, name string, publish, subscribe []string) (string, error) {
 	if u.Password, err = newPassword(folder); err != nil {
 		return "", err
 	}
+	p.RevokedMQTT = slices.DeleteFunc(p.RevokedMQTT, func(o MQTTUser) bool { return o.Name == name }) // it never comes back
 	p.MQTT = append(p.MQTT, u)
 	return folder, s.save()
 }
@@ -88,8 +89,10 @@ func (s *set) repassword(party string) error {
 	p, name := s.permissions, strings.TrimPrefix(party, mqttPrefix)
 	named := func(u MQTTUser) bool { return u.Name == name }
 	if k := slices.IndexFunc(p.RevokedMQTT, named); k >= 0 {
-		p.MQTT = append(p.MQTT, p.RevokedMQTT[k])
-		p.RevokedMQTT = slices.Delete(p.RevokedMQTT, k, k+1)
+		if !slices.ContainsFunc(p.MQTT, named) {
+			p.MQTT = append(p.MQTT, p.RevokedMQTT[k])
+		}
+		p.RevokedMQTT = slices.DeleteFunc(p.RevokedMQTT, named)
 	}
 	k := slices.IndexFunc(p.MQTT, named)
 	if k < 0 {

@@ -84,10 +84,15 @@ func (p *Permissions) Validate() error {
 			wrong = append(wrong, fmt.Errorf("user %s: %q is not the public key of a user", u.Name, u.Key))
 		}
 	}
+	called := map[string]bool{}
 	for _, u := range p.MQTT {
 		if err := u.validate(); err != nil {
 			wrong = append(wrong, err)
 		}
+		if called[u.Name] {
+			wrong = append(wrong, fmt.Errorf("MQTT user %s is there twice", u.Name))
+		}
+		called[u.Name] = true
 	}
 	return errors.Join(wrong...)
 }
