@@ -76,6 +76,8 @@ func CheckID(text string) error {
 		return fmt.Errorf("id %.40q is not UTF-8 text", text)
 	case strings.ContainsFunc(text, unicode.IsControl):
 		return fmt.Errorf("id %.40q has control characters", text)
+	case text == "." || text == "..":
+		return fmt.Errorf("id %q cannot stand in an address, by which users are asked for and deleted", text)
 	case strings.TrimSpace(text) != text:
 		return fmt.Errorf("id %.40q begins or ends with a space", text)
 	}

@@ -51,6 +51,12 @@ func (s *Service) Forget(ctx context.Context, user int) (out Forgotten, err erro
 func (w *writer) forget(user int) (out Forgotten, err error) {
 	s, began := w.service, time.Now()
 	p := w.book.profile(user)
+	if w.unswept > 0 { // of a deletion whose files could not all be removed
+		if err := w.journal.Sweep(w.unswept); err != nil {
+			return out, fmt.Errorf("%w: %w", ErrDisk, err)
+		}
+		w.unswept = 0
+	}
 	if p == nil {
 		return out, fmt.Errorf("%w: user %s has not rated anything yet", ErrUser, w.book.ids.shown(user))
 	}
@@ -75,6 +81,9 @@ func (w *writer) forget(user int) (out Forgotten, err error) {
 	compacted, err := w.journal.Compact(text)
 	if compacted {
 		w.stage, w.since = next, 0
+		if err != nil {
+			w.unswept = w.journal.Last()
+		}
 	}
 	w.publish()
 	if err != nil {

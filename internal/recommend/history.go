@@ -20,15 +20,18 @@ type history []told
 func (r *record) told() told { return told{r.user, r.movie, r.rating, r.at} }
 
 // told returns the ratings of a user whom an earlier version kept without a history.
-func (u *userState) told(b *book) (list history) {
+func (u *userState) told(b *book, w *world) (list history) {
 	was := b.profile(u.User)
 	for k, id := range u.Movies {
 		if k >= len(u.Ratings) {
 			break // restoreUser says so
 		}
-		if was == nil || k >= len(was.movie) || was.rating[k] != u.Ratings[k] {
-			list = append(list, told{user: u.User, movie: id, rating: u.Ratings[k]})
+		if was != nil {
+			if r, rated := was.of(w.position[id]); rated && r == u.Ratings[k] {
+				continue // the data have it
+			}
 		}
+		list = append(list, told{user: u.User, movie: id, rating: u.Ratings[k]})
 	}
 	return list
 }

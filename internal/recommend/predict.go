@@ -100,8 +100,8 @@ func (r *ranking) offer(movie int32, rating float64) {
 }
 
 func (s *Service) begin(user int) (*profile, *Predictions, *version, error) {
+	p := s.profile(user) // before the version: it must not know items that the version does not
 	v := s.version.Load()
-	p := v.book.profile(user)
 	if p == nil {
 		return nil, nil, nil, fmt.Errorf("%w: user %s has not rated anything yet; the first rating makes a user known",
 			ErrUser, v.book.ids.shown(user))
@@ -145,8 +145,8 @@ type RatedMovie struct {
 
 // Ratings returns what a user rated, by ascending movie id.
 func (s *Service) Ratings(user int) ([]RatedMovie, error) {
+	p := s.profile(user)
 	v := s.version.Load()
-	p := v.book.profile(user)
 	if p == nil {
 		return nil, fmt.Errorf("%w: user %s has not rated anything yet", ErrUser, v.book.ids.shown(user))
 	}

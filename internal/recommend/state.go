@@ -189,7 +189,7 @@ func (s *Service) restoreUsers(t *stage, st state) error {
 	t.history = st.History
 	for _, u := range st.Users {
 		if st.Format < 3 {
-			t.history = append(t.history, u.told(t.book)...)
+			t.history = append(t.history, u.told(t.book, s.world)...)
 		}
 		if err := s.restoreUser(t, u); err != nil {
 			return err

@@ -59,6 +59,9 @@ func (s *Service) RateAs(ctx context.Context, user string, movie int, rating flo
 	switch {
 	case known:
 		r.user = id
+		if ids.named() {
+			r.name = user // the writer looks again: the user may be deleted before it comes to this rating
+		}
 	case !ids.named():
 		return Rated{}, fmt.Errorf("%w: id %.40q; want 0 to %d", ErrUser, user, movies.MaxID)
 	default:
@@ -116,7 +119,8 @@ type writer struct {
 	since     int              // ratings since the last snapshot
 	snapshots chan error       // nil if no snapshot is being written
 	ended     error
-	full      bool // the last ratings were not kept, and the disk has not shown since that it would
+	unswept   uint64 // the snapshot of a deletion behind which files may be left, 0 for none
+	full      bool   // the last ratings were not kept, and the disk has not shown since that it would
 
 	commits atomic.Pointer[func(ratings int, took time.Duration)]
 }
