@@ -260,7 +260,15 @@ func some(list []string) string {
 // knows, where all sensors are here and the broker permits it; else every topic by itself.
 func (w *mqttWorld) filters() [][]string {
 	if all, ok := w.template.Filter(); ok && len(w.config.Hosts) == 1 {
-		return [][]string{{all}, w.topics}
+		wild := []string{all}
+		for name := range w.index {
+			if strings.Contains(name, "/") { // + stands for one level
+				topic, _ := w.template.Topic(name) // name has looked at it
+				wild = append(wild, topic)
+			}
+		}
+		slices.Sort(wild[1:])
+		return [][]string{wild, w.topics}
 	}
 	return [][]string{w.topics}
 }

@@ -34,7 +34,14 @@ func (w *mqttWorld) status() string {
 
 // topic returns where an answer of a node goes.
 func (w *mqttWorld) topic(k int, what string) string {
-	return strings.Join([]string{w.config.publishes(), w.config.Run, level(w.labels[k]), what}, "/")
+	name := level(w.labels[k])
+	for j, other := range w.labels {
+		if j != k && level(other) == name && name != w.labels[k] {
+			name = fmt.Sprintf("%s_%d", name, w.nodes[k]) // another looks the same
+			break
+		}
+	}
+	return strings.Join([]string{w.config.publishes(), w.config.Run, name, what}, "/")
 }
 
 // level makes a level of a topic of a name.

@@ -93,7 +93,7 @@ func (w *mqttWorld) open(b *Box) (err error) {
 	if w.config.State == "" {
 		return nil
 	}
-	least := max(10*time.Second, 5*w.config.CheckpointEvery, 2*w.grid.Interval)
+	least := max(10*time.Second, 5*w.config.CheckpointEvery, 2*w.grid.Interval+w.wait, w.config.World.Hold)
 	if w.kept, w.before, err = openReadingLog(w.config.abs(w.config.State), least); err != nil {
 		return fmt.Errorf("world: what was read before cannot be read again: %w", err)
 	}
@@ -185,7 +185,13 @@ func (w *mqttWorld) replay(from uint64) {
 		name, _ := w.template.Name(b.Topic)
 		k, here := w.index[name]
 		r, err := w.format.Read([]byte(b.Payload), b.Came)
-		if step, ok := w.grid.Step(r.At); !here || err != nil || math.IsNaN(float64(r.Row[0])) || !ok || step < from {
+		step, ok := w.grid.Step(r.At)
+		if !here || err != nil || math.IsNaN(float64(r.Row[0])) || !ok ||
+			w.unfit(mqtt.Message{Topic: b.Topic, Payload: []byte(b.Payload), Retained: b.Retained}) != "" {
+			continue
+		}
+		if step < from {
+			w.grid.Recall(k, r) // for as long as it is held
 			continue
 		}
 		w.place(k, b.Topic, r, now)

@@ -101,6 +101,14 @@ func (g *Grid) Put(sensor int, r Reading, now time.Time) (fate Fate, step uint64
 	return Placed, step, instead
 }
 
+// Recall tells what a sensor read before the first step, which may stand in for readings that
+// do not come.
+func (g *Grid) Recall(sensor int, r Reading) {
+	if g.last[sensor] == nil || !r.At.Before(g.last[sensor].At) {
+		g.last[sensor] = &r
+	}
+}
+
 // off is how far a reading is from its step.
 func (g *Grid) off(r *Reading, step uint64) time.Duration { return r.At.Sub(g.Time(step)).Abs() }
 
