@@ -79,7 +79,7 @@ type teller struct {
 // needs to know.
 func (t *teller) look(l *Live) map[int]live.Floats {
 	c, ok := l.learners[l.shown].learner.(*online.Consensus)
-	if t.over || len(l.world.out) == 0 || !ok {
+	if t.over || t.story.Before == nil || len(l.world.out) == 0 || !ok {
 		return nil
 	}
 	taps, a := map[int]live.Floats{}, make([]float32, c.Basis().TapsLen())
@@ -115,7 +115,11 @@ func (t *teller) add(l *Live, taps map[int]live.Floats) (more bool) {
 		return false
 	}
 	if len(l.world.out) == 0 {
+		t.broken, t.worst, t.updates = 0, nil, nil // links are back: what follows is another loss
 		return t.addBefore(l)
+	}
+	if t.story.Before == nil {
+		return false
 	}
 	if t.shown != l.shown || t.updates == nil { // another learner has taps of its own
 		t.shown, t.updates = l.shown, map[int][]live.Update{}
