@@ -45,18 +45,18 @@ func (p *Pace) Settings() live.Numbers {
 // meanwhile is done, and shown by publish.
 func (p *Pace) Wait(ctx context.Context, publish func() error) error {
 	for {
+		select { // before a step is counted
+		case c := <-p.hub.Commands():
+			p.handle(c)
+			if err := publish(); err != nil {
+				return err
+			}
+			continue
+		default:
+		}
 		wait := p.wait()
 		if wait <= 0 {
-			select {
-			case c := <-p.hub.Commands():
-				p.handle(c)
-				if err := publish(); err != nil {
-					return err
-				}
-				continue
-			default:
-				return nil
-			}
+			return nil
 		}
 		timer := time.NewTimer(wait)
 		select {

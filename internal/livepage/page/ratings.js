@@ -113,7 +113,7 @@ function fill(list, from) {
 // meant returns the id of what somebody typed: a title, a part of one, or an id.
 function meant(text) {
   if (ids.has(text)) return ids.get(text);
-  const id = word === "movie" ? whole(text) : text;
+  const id = names.has(text) ? text : whole(text); // ids are numbers where they can be
   if (names.has(id)) return id;
   return [...ids].find(([t]) => t.toLowerCase().includes(text.toLowerCase()))?.[1] ?? (word !== "movie" || typeof id === "number" ? id : undefined);
 }
@@ -128,7 +128,7 @@ byId("rate").addEventListener("submit", async e => {
   try {
     const was = mean;
     before = new Map(listed.map(m => [idOf(m), m]));
-    const done = await post("v1/ratings", { user: word === "movie" ? whole(user) : user, [word]: found, rating: Number(stars.value) });
+    const done = await post("v1/ratings", { user: whole(user), [word]: found, rating: Number(stars.value) });
     if (listed.length === 0) await pick(); else await refresh();
     answer(`User ${user} gives ${stars.value} to ${names.get(found) ?? word + " " + found}. ${learned(done)} ${moved(was)}`);
   } catch (err) { answer(err.message); }
