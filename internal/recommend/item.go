@@ -47,6 +47,10 @@ func (s *Service) titleOf(item string) string {
 	return ""
 }
 
+// mostNewcomers is how many items may join a model of few; one of many takes as many again.
+// What is kept for every user grows with them.
+const mostNewcomers = 1000
+
 func (w *writer) add(item, title string) (out Added, err error) {
 	s := w.service
 	id, known := s.items.find(item)
@@ -60,6 +64,10 @@ func (w *writer) add(item, title string) (out Added, err error) {
 		}
 		_, title = s.world.idOf(n, w.newcomers)
 		return Added{id, title, w.journal.Last(), false}, nil
+	}
+	if most := max(mostNewcomers, s.world.ratings.Movies()); w.newcomers.len() >= most {
+		return out, fmt.Errorf("%w: there are %d new %ss already, which the model was not trained with; train it again with them",
+			ErrItem, most, s.shop.Word)
 	}
 	isNew := false
 	if !known {

@@ -2,10 +2,12 @@ package recommend
 
 import (
 	"context"
+	"errors"
 	"math"
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/wdgnn/wdgnn/internal/journal/faultdisk"
@@ -225,4 +227,37 @@ func judgeNewcomer(s *Service, all *movies.Ratings, id int) (joined, means float
 		joined, means, count = joined+a*a, means+b*b, count+1
 	}
 	return joined, means, count
+}
+
+// Items join up to a bound, and what is kept of users stays within its bytes however many
+// have joined.
+func TestNewcomersAreBounded(t *testing.T) {
+	s := service(t, faultdisk.New(), learning())
+	s.look.bytes = 1 << 20
+	for k := range mostNewcomers {
+		if _, err := s.Add(t.Context(), strconv.Itoa(10_000+k), "new"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Add(t.Context(), "20000", "new"); !errors.Is(err, ErrItem) || !strings.Contains(err.Error(), "train it again") {
+		t.Errorf("one more than there may be: got %v, want a complaint that says what to do", err)
+	}
+	if out, err := s.Add(t.Context(), "10000", "new"); err != nil || out.Changed {
+		t.Errorf("one that is there: got %+v, %v, want it unchanged", out, err)
+	}
+	c, kept := s.version.Load().newcomers, 0
+	for user := range 150 {
+		if p := s.profile(user); p != nil {
+			s.look.with(p, c)
+		}
+	}
+	for _, p := range s.look.held {
+		if p != nil {
+			f := p.cached.Load()
+			kept += 4*len(f.z) + 12*len(f.base)
+		}
+	}
+	if kept == 0 || kept > 1<<20 {
+		t.Errorf("features of %d bytes are kept, want some and at most 1 MiB", kept)
+	}
 }

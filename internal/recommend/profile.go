@@ -78,6 +78,8 @@ type extractor struct {
 	net   *gnn.WideDeep
 	pool  sync.Pool // of *workspace
 
+	bytes int // that features may take
+
 	mutex sync.Mutex
 	held  []*profile // with features, the oldest first from next on
 	next  int
@@ -94,11 +96,31 @@ type workspace struct {
 // newExtractor keeps the features of users up to the given number of bytes.
 func newExtractor(w *world, net *gnn.WideDeep, bytes int) *extractor {
 	n, width := w.ratings.Movies(), w.setting.Order+1
-	x := &extractor{world: w, net: net, held: make([]*profile, max(16, bytes/(n*(4*width+12))))}
+	x := &extractor{world: w, net: net, bytes: bytes}
+	x.held = make([]*profile, x.room(nil))
 	x.pool.New = func() any {
 		return &workspace{every: w.graph.features.Clone(), z: make([]float64, n*width), tape: gnn.Tape{Fold: true}}
 	}
 	return x
+}
+
+// room is how many users' features are kept with the given newcomers.
+func (x *extractor) room(c *newcomers) int {
+	n, width := x.world.ratings.Movies()+c.len(), x.world.setting.Order+1
+	return max(16, x.bytes/(n*(4*width+12)))
+}
+
+// fit lets go of features that newcomers have taken the room of. The caller holds the mutex.
+func (x *extractor) fit(room int) {
+	if room >= len(x.held) {
+		return
+	}
+	for _, p := range x.held[room:] {
+		if p != nil {
+			p.cached.Store(nil)
+		}
+	}
+	x.held, x.next = slices.Clone(x.held[:room]), x.next%room
 }
 
 // of returns the features of a profile for the items of the graph.
@@ -114,6 +136,7 @@ func (x *extractor) with(p *profile, c *newcomers) *features {
 	f := x.compute(p, c)
 	if p.cached.CompareAndSwap(was, f) && was == nil {
 		x.mutex.Lock()
+		x.fit(x.room(c))
 		if old := x.held[x.next]; old != nil {
 			old.cached.Store(nil)
 		}

@@ -40,7 +40,7 @@ type Live struct {
 	config  LiveConfig
 	gate    gate
 	handler http.Handler
-	ratings *ratingsPage // nil unless the recommender serves the page
+	ratings func() *ratingsPage // nil unless the recommender serves the page
 	origin  http.CrossOriginProtection
 	limit   bucket
 	run     string        // differs from that of every other process

@@ -56,7 +56,10 @@ func (v *Live) describe(w http.ResponseWriter, _ *http.Request) error {
 		Control bool         `json:"control"` // commands are accepted
 		Tables  bool         `json:"tables"`
 		Ratings *ratingsPage `json:"ratings,omitempty"`
-	}{v.run, "tables", v.config.Hub != nil && v.config.Control, v.config.Results != nil, v.ratings}
+	}{v.run, "tables", v.config.Hub != nil && v.config.Control, v.config.Results != nil, nil}
+	if v.ratings != nil {
+		about.Ratings = v.ratings()
+	}
 	switch {
 	case v.config.Hub != nil:
 		about.Mode = "live"

@@ -14,6 +14,17 @@ type ratingsPage struct {
 	Word  string          `json:"word"` // what is rated: "movie" or "item"
 }
 
+// ratingsPage returns it as it is now: users who were deleted are not offered.
+func (v *Server) ratingsPage() *ratingsPage {
+	p := &ratingsPage{Users: []any{}, Scale: v.service.Status().Scale, Word: v.service.Word()}
+	for _, id := range v.config.Users {
+		if _, err := v.service.Ratings(id); err == nil {
+			p.Users = append(p.Users, v.userID(id))
+		}
+	}
+	return p
+}
+
 // ratingsScene is what the recommender shows while ratings come in.
 func ratingsScene(word string) live.Scene {
 	const chart = "prediction error, RMSE on a panel of users"

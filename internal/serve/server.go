@@ -76,10 +76,7 @@ func New(s *recommend.Service, c Config) *Server {
 	}
 	v := &Server{config: c.withDefaults(), service: s, gate: newGate(c.Token), limiter: newLimiter(c.Limit), metrics: newMetrics(s), hub: hub}
 	v.live = NewLive(LiveConfig{Hub: hub, Config: c})
-	v.live.ratings = &ratingsPage{Users: []any{}, Scale: s.Status().Scale, Word: s.Word()}
-	for _, id := range c.Users {
-		v.live.ratings.Users = append(v.live.ratings.Users, v.userID(id))
-	}
+	v.live.ratings = v.ratingsPage
 	v.show()
 	s.OnCommit(v.committed)
 	v.handler = v.routes()
