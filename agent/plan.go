@@ -94,7 +94,7 @@ func (p *Plan) Validate() error {
 		complain("no operator is called %q", p.Operator)
 	} else if !p.Operator.Local() && !(p.Scale > 0) {
 		complain("the model's shift is divided by λmax of the whole graph, which no node knows: " +
-			"give the scale, or train with row-stochastic or symmetric")
+			"give the scale, or train with row-stochastic or symmetric (in a box's file scale: estimate lets the nodes find it)")
 	}
 	if p.Model == nil {
 		complain("no model")

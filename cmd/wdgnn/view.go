@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wdgnn/wdgnn/internal/live"
 	"github.com/wdgnn/wdgnn/internal/livepage"
+	"github.com/wdgnn/wdgnn/internal/rundir"
 	"github.com/wdgnn/wdgnn/internal/runview"
 	"github.com/wdgnn/wdgnn/internal/serve"
 	"github.com/wdgnn/wdgnn/modelfile"
@@ -110,7 +113,7 @@ func (c *ViewCommand) Run(ctx context.Context, dir string) error {
 		}
 	}
 	if err != nil {
-		return helpful{during("view", err), "wdgnn demo --page --record run, then wdgnn view run"}
+		return helpful{during("view", err), runsIn(dir)}
 	}
 	if recording != nil {
 		defer recording.Close()
@@ -120,6 +123,21 @@ func (c *ViewCommand) Run(ctx context.Context, dir string) error {
 		return during("view", err)
 	}
 	return during("view", <-served)
+}
+
+// runsIn says what to try where a folder holds no run: those in it, if there are any.
+func runsIn(dir string) string {
+	if _, err := os.Stat(dir); err != nil {
+		return "the folder that wdgnn train, online, backtest or reproduce left"
+	}
+	found, _ := filepath.Glob(filepath.Join(dir, "*", rundir.MetricsName)) // the pattern is sound
+	if len(found) == 0 {
+		return "wdgnn demo --page --record run, then wdgnn view run"
+	}
+	for k, file := range found {
+		found[k] = "wdgnn view " + filepath.Dir(file)
+	}
+	return strings.Join(found, ", or ")
 }
 
 // tablesIn returns the results in a folder, nil if there are none.

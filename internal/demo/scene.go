@@ -55,7 +55,8 @@ func (l *Live) scene() live.Scene {
 		s.Quantities = append(s.Quantities, live.Quantity{
 			Name: right + ": " + learner.name, Group: right, Learner: k, Unit: "%", High: 100, Good: "high",
 		})
-		s.Curves = append(s.Curves, live.Curve{Name: learner.name, Chart: "right answers, last 100 signals", Learner: k, Unit: "%"})
+		s.Curves = append(s.Curves,
+			live.Curve{Name: learner.name, Chart: "right answers, last 100 signals", Learner: k, Unit: "%", Recent: recent})
 	}
 	for k, learner := range l.learners {
 		s.Quantities = append(s.Quantities, live.Quantity{Name: cost + ": " + learner.name, Group: cost, Learner: k, High: 2, Good: "low"})
@@ -63,11 +64,15 @@ func (l *Live) scene() live.Scene {
 	for k, learner := range l.learners {
 		if learner.spec.Mode == recipe.Distributed {
 			s.Quantities = append(s.Quantities, live.Quantity{Name: "disagreement: " + learner.name, Group: "disagreement", Learner: k})
-			s.Curves = append(s.Curves, live.Curve{Name: learner.name, Chart: "disagreement of the nodes' taps", Learner: k, Log: true})
+			s.Curves = append(s.Curves,
+				live.Curve{Name: learner.name, Chart: "disagreement of the nodes' taps", Learner: k, Log: true, Recent: recent})
 		}
 	}
 	return s
 }
+
+// recent is how many signals the charts show, so that what a knob does is seen after hours too.
+const recent = 1000
 
 // community returns what a community is called: by letters, as on the page.
 func community(c int) string { return "community " + string(rune('A'+c%26)) }

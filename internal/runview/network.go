@@ -211,6 +211,9 @@ func (n *nodes) linked(step int) (w live.Words) {
 		return w
 	}
 	text := fmt.Sprintf("%d of %d links are out from now on.", out, len(n.network.Links))
+	if out == 0 {
+		text = fmt.Sprintf("All %d links are there from now on.", len(n.network.Links))
+	}
 	w = live.Words{Time: float64(step), Text: text, Mark: "links change"}
 	if n.changes++; n.changes > mostMarked { // of links that change all the time
 		w.Mark = ""

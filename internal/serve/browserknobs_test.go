@@ -54,6 +54,7 @@ func TestPageKnobs(t *testing.T) {
 func testWords(p *tab) {
 	p.wait(`document.getElementById("skip") && !document.getElementById("story").hidden`)
 	evaluate[any](p, `document.getElementById("skip").click()`)
+	p.wait(`document.getElementById("caption").textContent.startsWith("Your turn") && document.querySelector("#caption dfn[data-word=link]")`)
 	shown := `!document.getElementById("wordtip").hidden && document.getElementById("wordtip").textContent`
 	for _, c := range []struct{ selector, word, want string }{
 		{"#knob-mixing", "mixing", "At 0 it keeps its own, at 1 all come to a consensus."},

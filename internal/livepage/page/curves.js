@@ -56,7 +56,7 @@ function make(chart) {
   const options = {
     width: chart.holder.clientWidth || 300, height: chart.holder.clientHeight || 180, legend: { show: false }, padding: [marks.length > 0 ? room : 8, 14, 0, 0],
     cursor: { drag: { x: false, y: false }, points: { size: 6 } },
-    scales: { x: { time: false, range: (u, low, high) => about.recent ? recently(about.recent, low, high) : [low, high] }, y: { distr: about.log ? 3 : 1 } },
+    scales: { x: { time: false, range: (u, low, high) => about.recent ? recently(about.recent, low, high) : [low, high] }, y: { distr: about.log ? 3 : 1, ...about.unit === "%" && !about.log ? { range: percents } : {} } },
     axes: [{ ...axis, size: 28 }, { ...axis, size: 58, grid: { ...axis.grid, filter: decades }, ticks: { ...axis.ticks, filter: decades }, values: (u, list) => list.map(v => v === null ? "" : label(v)) }],
     series: [{ label: scene.time }, ...chart.index.map(k => ({ label: scene.curves[k].name, stroke: () => learnerColor(scene.curves[k].learner), dash: learnerDash(scene.curves[k].learner), width: scene.curves[k].edge ? 0 : scene.trials && scene.curves[k].learner === 0 ? 4 : 2, points: { show: u => !scene.curves[k].edge && u.data[0].length < few, size: 5, fill: () => learnerColor(scene.curves[k].learner) }, spanGaps: false }))],
     bands: bands(chart),
@@ -64,6 +64,13 @@ function make(chart) {
   };
   chart.plot = new uPlot(options, data(chart), chart.holder);
   chart.plot.over.addEventListener("click", e => { if (sought) sought(chart.plot.posToVal(e.offsetX, "x")); });
+}
+
+// percents is the range of shares between low and high: they end at 100.
+function percents(u, low, high) {
+  if (low === null || high === null) return [0, 100];
+  const air = Math.max(1, 0.08 * (high - low));
+  return [low < 0 ? low - air : Math.max(0, low - air), high > 100 ? high + air : Math.min(100, high + air)];
 }
 
 // recently is the part of the time that a chart of the latest shows, up to the moment of

@@ -10,6 +10,7 @@ export function begin(s) {
   scene = s; held = latest = null; chart = s.curves[0]?.chart ?? "";
   byId("hero").hidden = !s.trials;
   byId("run").classList.toggle("demo", s.trials);
+  if (!s.trials) byId("tag0").textContent = byId("tag1").textContent = "";
   if (s.trials) arrange();
   if (s.trials) { byId("name0").textContent = s.learners[0]; write([null, null], shownOf(s, null), ""); }
 }
@@ -39,6 +40,7 @@ function write([frozen, learning], shown, told) {
   color = shown;
   paint();
   byId("name1").textContent = `learning: ${scene.learners[shown]}`;
+  byId("tag0").textContent = scene.learners[0]; byId("tag1").textContent = "learning";
   byId("told").textContent = told;
 }
 

@@ -11,8 +11,8 @@ let scene = null, text = "", ignored = 0, lost = 0, about = null, over = false;
 
 function notes() {
   const parts = [];
-  if (lost) parts.push(`${format(lost)} frames skipped, this browser was busy`);
-  if (ignored) parts.push(`${format(ignored)} messages made no sense`);
+  if (lost) parts.push(`${format(lost)} ${lost === 1 ? "frame" : "frames"} skipped, this browser was busy`);
+  if (ignored) parts.push(`${format(ignored)} ${ignored === 1 ? "message" : "messages"} made no sense`);
   panel.note(parts.join(" · "));
 }
 

@@ -38,7 +38,7 @@ async function pick() {
   try {
     const top = await get(path(`predictions?top=${known}`));
     remember(top.predictions);
-    listed = top.predictions.filter(m => !String(idOf(m)).includes(",")).slice(0, shown); // lists of ids stand between commas
+    listed = top.predictions.slice(0, shown);
     await refresh();
     answer("");
   } catch (err) {
@@ -55,11 +55,14 @@ async function refresh() {
   remember(list);
   mean = list.length ? list.reduce((sum, m) => sum + m.rating, 0) / list.length : null;
   byId("rated").replaceChildren(...list.slice(-200).map(m => { const tr = element("tr"); tr.append(element("td", nameOf(m)), element("td", format(m.rating), { class: "number" })); return tr; }));
-  if (listed.length === 0) return;
-  const now = await get(path(`predictions?${word}s=${listed.map(m => encodeURIComponent(idOf(m))).join(",")}&because=${voices}`));
+  if (listed.length === 0) { byId("predictions").replaceChildren(); return; }
+  const now = await get(path(`predictions?${word}s=${listed.map(m => encodeURIComponent(quoted(idOf(m)))).join(",")}&because=${voices}`));
   listed = now.predictions;
   fill(listed, now);
 }
+
+// quoted is an id as it stands in a list between commas.
+const quoted = id => /[",]/.test(id) ? `"${String(id).replaceAll('"', '""')}"` : id;
 
 // remember takes in what there is to choose from. Of two with the same title each says
 // which it is.
@@ -119,6 +122,7 @@ function meant(text) {
 }
 
 byId("user").addEventListener("change", pick);
+byId("user").addEventListener("keydown", e => { if (e.key === "Enter") { e.preventDefault(); if (byId("user").value.trim() !== user) pick(); } }); // to look at somebody is not to rate
 byId("rate").addEventListener("submit", async e => {
   e.preventDefault();
   const text = byId("movie").value.trim(), found = meant(text), stars = byId("stars").querySelector("input:checked");

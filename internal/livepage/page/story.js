@@ -27,11 +27,11 @@ export function begin(s, send, play) {
   stage.play(null); hero.hold(null);
   if (s.trials && !built) build();
   byId("story").hidden = !s.trials || !play;
-  turning = send ? "Your turn: break links, stop nodes" + (s.controls.some(c => c.name === "learner") ? ", choose who learns," : "") + " and watch both numbers." : "This is the run as it goes on, with both numbers as they are.";
+  turning = send ? "Your turn: drag Links lost to break links, click a node to stop it" + (s.controls.some(c => c.name === "learner") ? ", choose who learns," : "") + " and watch both numbers." : "This is the run as it goes on, with both numbers as they are.";
   if (s.trials) write();
 }
 let turning = "";
-const waiting = "A model is being trained with all links; when signals come in, a minute in four acts tells what happens.";
+const waiting = "One network twice: on the left as it was trained, on the right it goes on learning. When signals come in, a minute in four acts tells what happens.";
 
 // tell takes in what the process kept so far.
 export function tell(s) {
@@ -149,7 +149,7 @@ function opens(t) {
 }
 
 function sayPulse() {
-  return `A pulse starts at the star, in community ${letter(story.before.trial.truth)}, and spreads from neighbour to neighbour, hop by hop.`;
+  return `One network twice, with the same signals: a pulse starts at the star, in community ${letter(story.before.trial.truth)}, and spreads from neighbour to neighbour, hop by hop.`;
 }
 
 function sayAnswers() {
