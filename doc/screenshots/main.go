@@ -91,11 +91,11 @@ var acts = []struct {
 	{1, 4, "act2", picture{width: 1280, height: 800, scheme: "light"}},
 	{2, 1.5, "act3", picture{width: 1280, height: 800, scheme: "light"}},
 	{2, 9, "act3-dark", picture{width: 1280, height: 800, scheme: "dark"}},
-	{3, 17, "act4", picture{width: 1280, height: 800, scheme: "light"}},
+	{3, 24, "act4", picture{width: 1280, height: 800, scheme: "light"}},
 	{0, 2.9, "act1-narrow", picture{width: 390, height: 844, scheme: "dark"}},
 	{1, 4, "act2-narrow", picture{width: 390, height: 844, scheme: "light"}},
 	{2, 9, "act3-narrow", picture{width: 390, height: 844, scheme: "light"}},
-	{3, 17, "act4-narrow", picture{width: 390, height: 844, scheme: "dark"}},
+	{3, 24, "act4-narrow", picture{width: 390, height: 844, scheme: "dark"}},
 }
 
 // acts are the acts of the demo, each held at a moment of it.

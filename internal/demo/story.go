@@ -62,7 +62,7 @@ const (
 	afterBreak    = 60  // among which the one with most mistakes is told
 	leastUpdates  = 12  // between the mistake of a node and its right answer
 	mostUpdates   = 300 // after which any node is good enough
-	updatesInTale = 9   // that are told of a node
+	updatesInTale = 5   // that are told of a node
 )
 
 // teller keeps the story of a Live while it happens: see live.Story.

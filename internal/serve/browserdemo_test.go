@@ -100,8 +100,10 @@ func testOpened(p *tab) {
 		p.t.Errorf("at first the node is right: frozen %v, learning %v; want neither", hit0, hit1)
 	}
 	seen := evaluate[string](p, card, chromedp.EvalAwaitPromise)
-	evaluate[any](p, `wdgnn.story.seek(1.9 * (wdgnn.story.story().opened.updates.length - 1) + 1)`)
-	p.wait(`/again: frozen says [A-E] ✗, learning says [A-E] ✓\.$/.test(document.getElementById("caption").textContent)`)
+	p.wait(caption(`/^Signal \d+ started in community [A-E]: frozen says [A-E] ✗ .*, learning says [A-E] ✗ .*\.$/`))
+	testUpdates(p)
+	evaluate[any](p, `wdgnn.story.seek(9 + 4 * (wdgnn.story.story().opened.updates.length - 2) + 2)`)
+	p.wait(caption(`/again: frozen says [A-E] ✗ \(error [\d.]+\), learning says [A-E] ✓ \(error [\d.]+\)\.$/`))
 	stayed, hit0 := look("left")
 	moved, hit1 := look("right")
 	if hit0 || !hit1 {
@@ -115,6 +117,37 @@ func testOpened(p *tab) {
 	}
 	p.do(chromedp.KeyEvent(kb.Escape))
 	p.wait(`wdgnn.story.act() === 4 && !wdgnn.right.shot?.open`)
+}
+
+// caption says whether the words of an act are of a form.
+func caption(pattern string) string {
+	return pattern + `.test(document.getElementById("caption").textContent)`
+}
+
+// testUpdates: of every update it is said what was answered, right or wrong, and how
+// large the error was; where the one that learns errs alone, that too.
+func testUpdates(p *tab) {
+	type answer struct {
+		Signal         float64
+		Said, Error    string
+		Frozen, Learns bool
+	}
+	list := evaluate[[]answer](p, `(() => { const o = wdgnn.story.story().opened; return o.updates.map(u => {
+		const said = [0, u.trial.shown].map(l => u.trial.answers[l][o.node]), hit = said.map(a => a === u.trial.truth);
+		return { signal: u.t, frozen: hit[0], learns: hit[1], error: u.error[1].toFixed(2), said: String.fromCharCode(65 + said[1]) };
+	}); })()`)
+	signs := map[bool]string{true: "✓", false: "✗"}
+	for k, a := range list[:len(list)-1] {
+		said := evaluate[string](p, fmt.Sprintf(`wdgnn.story.says(%d)`, k))
+		for _, want := range []string{fmt.Sprintf("Signal %v ", a.Signal), fmt.Sprintf("learning says %s %s (error %s)", a.Said, signs[a.Learns], a.Error)} {
+			if !strings.Contains(said, want) {
+				p.t.Errorf("update %d: got %q, want %q in it", k, said, want)
+			}
+		}
+		if alone := a.Frozen && !a.Learns; strings.Contains(said, "learning errs and frozen does not") != alone {
+			p.t.Errorf("update %d: frozen %v, learning %v: %q", k, a.Frozen, a.Learns, said)
+		}
+	}
 }
 
 // card is what stands in the right half of the network that learns.

@@ -14,10 +14,10 @@ const acts = [
   { name: "A pulse spreads", needs: "before", lasts: () => 9, show: spreads, says: sayPulse },
   { name: "Detectors answer", needs: "before", lasts: () => 8, show: answers, says: sayAnswers },
   { name: "Links snap", needs: "after", lasts: () => 11, show: snaps, says: saySnap },
-  { name: "One node learns", needs: "opened", lasts: () => story.opened.updates.length * each + 4, show: opens, says: sayOpen },
+  { name: "One node learns", needs: "opened", lasts: () => first + (story.opened.updates.length - 1) * each + 3, show: opens, says: sayOpen },
 ];
 const turn = acts.length; // after the last act it is the visitor's turn
-const each = 1.9; // seconds of an update of the node that is open
+const first = 9, each = 4; // seconds of an update of the node that is open; with the first it is said what is to be seen
 
 let scene = null, story = {}, at = turn, time = 0, before = null, holding = false, mayPlay = false, touched = false, built = false, told = false, said = "";
 
@@ -37,9 +37,9 @@ const waiting = "One network twice: on the left as it was trained, on the right 
 export function tell(s) {
   story = s;
   if (!scene?.trials || !s.before) return;
-  const first = !told;
+  const news = !told;
   byId("story").hidden = false; told = true;
-  if (first && mayPlay && !touched) go(0); else write();
+  if (news && mayPlay && !touched) go(0); else write();
 }
 
 function build() {
@@ -48,7 +48,7 @@ function build() {
   [...acts.map(a => a.name), "Your turn"].forEach((name, k) => {
     const li = element("li"), b = element("button", null, { type: "button" });
     b.dataset.act = k;
-    b.append(element("i", k < turn ? String(k + 1) : "★", { "aria-hidden": "true" }), element("span", name));
+    b.append(element("i", k < turn ? String(k + 1) : "→", { "aria-hidden": "true" }), element("span", name));
     b.addEventListener("click", () => { touched = true; go(k); });
     li.append(b);
     list.append(li);
@@ -137,9 +137,16 @@ function snaps(t) {
   both({ trial: is.trial, hop: Math.min(Math.max(0, t - 2.8) / 0.5, last(is.trial)), answers: bound((t - 3.2 - 0.5 * last(is.trial)) / 0.4), out: is.out });
 }
 
+// updateAt returns which update is shown at a time of the act, and how much of it, 0 to 1.
+function updateAt(t) {
+  if (t < first) return [0, t / first];
+  const k = Math.min(1 + Math.floor((t - first) / each), story.opened.updates.length - 1);
+  return [k, bound((t - first) / each - k + 1)];
+}
+
 function opens(t) {
-  const { node, columns, trained, updates } = story.opened, k = Math.min(Math.floor(t / each), updates.length - 1), u = updates[k], next = updates[k + 1];
-  const part = bound((t - k * each) / each), moved = next ? bound((part - 0.62) / 0.3) : 0, scale = Math.max(1e-9, ...trained.map(Math.abs), ...updates.flatMap(v => v.taps.map(Math.abs)));
+  const { node, columns, trained, updates } = story.opened, [k, part] = updateAt(t), u = updates[k], next = updates[k + 1];
+  const moved = next ? bound((part - 0.55) / 0.3) : 0, scale = Math.max(1e-9, ...trained.map(Math.abs), ...updates.flatMap(v => v.taps.map(Math.abs)));
   const taps = next ? u.taps.map((v, e) => v + (next.taps[e] - v) * moved * moved * (3 - 2 * moved)) : u.taps;
   hero.hold(u);
   const shot = { trial: u.trial, hop: last(u.trial), answers: bound((part - 0.34) / 0.15), out: u.out, flash: null };
@@ -149,7 +156,7 @@ function opens(t) {
 }
 
 function sayPulse() {
-  return `One network twice, with the same signals: a pulse starts at the star, in community ${letter(story.before.trial.truth)}, and spreads from neighbour to neighbour, hop by hop.`;
+  return `One network twice, with the same signals: a pulse starts at the star ✦, in community ${letter(story.before.trial.truth)}, and spreads from neighbour to neighbour, hop by hop.`;
 }
 
 function sayAnswers() {
@@ -171,11 +178,25 @@ function saySnap() {
   return `${format(out.length)} of ${format(scene.edges.length)} links snap, detectors hear less than in training, and soon ${wrong}.`;
 }
 
+// judged is the part of the first update from which on it is said how it went.
+const judged = 0.42;
+
+// sayOpen says what is to be seen of the node that is open, then of each update what was
+// answered and how large the error was.
 function sayOpen() {
-  const { node, updates } = story.opened, first = updates[0], end = updates[updates.length - 1], truth = end.trial.truth, frozen = end.trial.answers[0][node], mine = end.trial.answers[end.trial.shown][node];
-  if (time < (updates.length - 0.6) * each) return `Detector ${node} from within: messages arrive, it answers, it is told the truth (★), and on the right its taps move.`;
-  const judge = a => `${letter(a)} ${a === truth ? "✓" : "✗"}`;
-  return `${format(end.t - first.t)} signals later a pulse starts in community ${letter(truth)} again: frozen says ${judge(frozen)}, learning says ${judge(mine)}.`;
+  const { node, updates } = story.opened, [k, part] = updateAt(time);
+  const intro = `Detector ${node} from within: messages arrive, it answers, it is told where the pulse started (✦), and on the right its taps move.`;
+  if (k === 0 && part < judged && updates.length > 1) return intro;
+  return (still.matches ? intro + " " : "") + sayUpdate(updates, k, node);
+}
+
+function sayUpdate(updates, k, node) {
+  const { t, trial, error } = updates[k], { truth } = trial, said = [0, trial.shown].map(l => trial.answers[l][node]), hit = said.map(a => a === truth);
+  const answer = l => `${letter(said[l])} ${hit[l] ? "✓" : "✗"} (error ${error[l].toFixed(2)})`;
+  const later = k > 0 && k === updates.length - 1 && truth === updates[0].trial.truth;
+  const when = later ? `${format(t - updates[0].t)} signals later a pulse starts in community ${letter(truth)} again` : `Signal ${format(t)} started in community ${letter(truth)}`;
+  const why = hit[0] && !hit[1] ? " Here learning errs and frozen does not." : !hit[0] && hit[1] && !later ? " Here frozen errs and learning does not." : "";
+  return `${when}: frozen says ${answer(0)}, learning says ${answer(1)}.${why}`;
 }
 
 document.addEventListener("keydown", e => {
@@ -191,4 +212,4 @@ document.addEventListener("keydown", e => {
 });
 
 // For tests and the curious.
-export const playing = { act: () => at, time: () => time, story: () => story, seek: t => { time = t; graph.wake(); } };
+export const playing = { act: () => at, time: () => time, story: () => story, seek: t => { time = t; graph.wake(); }, says: k => sayUpdate(story.opened.updates, k, story.opened.node) };

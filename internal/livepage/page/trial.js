@@ -208,7 +208,7 @@ function drawPinned(ctx, { frame, xs, ys, radius, hovered, pinned }) {
 // drawOpen draws what reaches a node, and the node from within.
 function drawOpen(ctx, view) {
   const { xs, ys, radius, width, height, shot } = view, { open } = shot, x = xs[open.node], y = ys[open.node], most = Math.max(1e-9, ...open.heard.map(h => Math.abs(h.value)));
-  const run = bound(open.part * 1.6);
+  const run = bound(open.part * 3);
   for (const h of open.heard) {
     const v = Math.sqrt(Math.abs(h.value) / most), s = smooth(run), hx = xs[h.from], hy = ys[h.from];
     ctx.strokeStyle = ctx.fillStyle = hue(shot.trial.truth, 1);
@@ -234,11 +234,12 @@ function drawCard(ctx, { x, y, w, h }, open, trial, learner) {
   ctx.strokeStyle = theme.rule; ctx.lineWidth = 1; ctx.stroke();
   const small = w < 260, font = small ? 11 : 12.5, pad = small ? 8 : 12, line = font * 1.5;
   const label = (text, tx, ty, align = "left", color = theme.soft, weight = 400) => { ctx.textAlign = align; ctx.fillStyle = color; ctx.font = `${weight} ${font}px system-ui, sans-serif`; ctx.fillText(text, tx, ty); };
-  const beliefs = line * (small ? 2.1 : 1.25 + 0.94 * open.columns), bars = { x: x + pad, y: y + pad + line, w: w - 2 * pad, h: h - 2 * pad - 2.3 * line - beliefs };
+  const beliefs = line * (small ? 2.1 : 1.25 + 0.94 * open.columns), heads = small ? line : 2 * line, bars = { x: x + pad, y: y + pad + heads, w: w - 2 * pad, h: h - 2 * pad - 1.3 * line - heads - beliefs };
   label(small ? "taps, by hop" : "taps: how much each hop counts for A to E", x + pad, y + pad + font * 0.4);
+  if (!small) label("thin lines: as trained", x + pad, y + pad + line + font * 0.4);
   drawBars(ctx, bars, open, label);
   const from = bars.y + bars.h + line * 1.75;
-  label(small ? `belief in ★ ${percent(open.belief[trial.truth])}` : "belief", x + pad, from);
+  label(small ? `belief in ${letter(trial.truth)} ✦ ${percent(open.belief[trial.truth])}` : "belief; ✦ is where it started", x + pad, from);
   label(`error ${open.error.toFixed(2)}`, x + w - pad, from, "right", theme.ink, 600);
   if (small) drawShares(ctx, { x: x + pad, y: from + line * 0.98, w: w - 2 * pad, h: font * 1.1 }, open.belief, label);
   else drawBeliefs(ctx, { x: x + pad, y: from + line * 1.05, w: w - 2 * pad, line: line * 0.94, font }, open, trial, label);
@@ -247,8 +248,8 @@ function drawCard(ctx, { x, y, w, h }, open, trial, learner) {
 
 const percent = p => `${Math.round(100 * p)} %`;
 
-// drawBeliefs draws how likely each community is to a node, a bar each; a star is at
-// the truth.
+// drawBeliefs draws how likely each community is to a node, a bar each; the star is at
+// the one where the pulse started, as it is in the network.
 function drawBeliefs(ctx, { x, y, w, line, font }, open, trial, label) {
   for (let c = 0; c < open.columns; c++) {
     const by = y + c * line, bx = x + font * 1.3, bw = w - font * 5.2, p = open.belief[c];
@@ -285,6 +286,6 @@ function drawBars(ctx, { x, y, w, h }, open, label) {
       ctx.beginPath(); ctx.moveTo(bx - 0.5, middle - g); ctx.lineTo(bx + thick - 0.5, middle - g); ctx.stroke();
       ctx.globalAlpha = all;
     }
-    label(String(k), x + (k + 0.5) * group, y + h + 9, "center");
+    label(group > 44 ? `hop ${k}` : String(k), x + (k + 0.5) * group, y + h + 9, "center");
   }
 }

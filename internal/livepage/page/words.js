@@ -40,7 +40,7 @@ export const glossary = {
 };
 
 // forms are other ways in which words are written.
-const forms = { taps: "tap", hops: "hop", links: "link", "lost link": "link", learners: "learner", detectors: "detector", sources: "source", signals: "signal", pulses: "pulse", answers: "answer", communities: "community", neighbours: "neighbour", "literal (eq. 9)": "literal", "centralized (eq. 7)": "centralized", "local loss": "loss", "right answers": "answer" };
+const forms = { taps: "tap", hops: "hop", links: "link", "lost link": "link", learners: "learner", detectors: "detector", sources: "source", signals: "signal", pulses: "pulse", answers: "answer", communities: "community", neighbours: "neighbour", "literal (eq. 9)": "literal", "centralized (eq. 7)": "centralized", "local loss": "loss", error: "loss", "right answers": "answer" };
 
 // wordOf returns the entry of the glossary that a text is, or "".
 export function wordOf(text) {
