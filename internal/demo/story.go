@@ -109,9 +109,9 @@ func (l *Live) scores(taps []float32) live.Floats {
 }
 
 // add takes in the latest signal, with the taps before it, and says whether there
-// is more to tell than before.
+// is more to tell than before. Of signals while a node is down or lies it tells nothing.
 func (t *teller) add(l *Live, taps map[int]live.Floats) (more bool) {
-	if t.over || len(l.world.down) > 0 {
+	if t.over || len(l.world.down) > 0 || l.knobs.lie != noLie {
 		return false
 	}
 	if len(l.world.out) == 0 {

@@ -50,6 +50,7 @@ func TestPageDemo(t *testing.T) {
 	command(t, hub, live.ControlSpeed, 300)
 	t.Run("keys", func(t *testing.T) { testActs(p) })
 	t.Run("node", func(t *testing.T) { testOpened(p) })
+	t.Run("moment", func(t *testing.T) { testMoment(p) })
 	t.Run("hero", func(t *testing.T) { testHero(p, hub) })
 	t.Run("sizes", func(t *testing.T) { testDemoSizes(p) })
 	p.clean(url)
@@ -156,6 +157,42 @@ const card = `new Promise(done => requestAnimationFrame(() => requestAnimationFr
 	c.drawImage(g, 0, 0);
 	return c.getImageData(g.width * 0.6, 0, g.width * 0.3, g.height * 0.5).data.reduce((h, v) => (31 * h + v) | 0, 7).toString();
 })`
+
+// testMoment: while an act tells of a moment, the numbers in large type, those of the
+// charts and what is said of a node are of that moment.
+func testMoment(p *tab) {
+	p.do(chromedp.Focus(chromedp.CSS("[data-act='2']")), chromedp.KeyEvent(kb.Enter))
+	p.wait(`wdgnn.story.act() === 2 && wdgnn.right.shot.out.length === 0`)
+	p.do(chromedp.Focus(chromedp.CSS("#hold")), chromedp.KeyEvent(kb.Enter))
+	const detector = `wdgnn.right.mark.indexOf("detector")`
+	hover := `(() => { const i = wdgnn.right.mark.indexOf("detector"), c = document.getElementById("graph2"), b = c.getBoundingClientRect();
+		c.dispatchEvent(new PointerEvent("pointermove", { clientX: b.left + wdgnn.right.at(i), clientY: b.top + wdgnn.right.ys[i] })); })()`
+	evaluate[any](p, hover)
+	for _, m := range []struct {
+		at     float64
+		moment string
+	}{{0.5, "before"}, {10, "after"}} {
+		evaluate[any](p, fmt.Sprintf(`wdgnn.story.seek(%v)`, m.at))
+		p.wait(fmt.Sprintf(`wdgnn.right.shot.trial === wdgnn.story.story().%s.trial && wdgnn.right.shot.answers === 1`, m.moment))
+		for _, side := range []string{"0", "wdgnn.right.learner"} {
+			share := fmt.Sprintf(`wdgnn.story.story().%s.shares[%s]`, m.moment, side)
+			got := evaluate[string](p, fmt.Sprintf(`document.querySelector("[data-curve='" + %s + "']").textContent`, side))
+			if want := evaluate[string](p, fmt.Sprintf(`Number(%s.toPrecision(4)) + " %%"`, share)); got != want {
+				p.t.Errorf("%s: learner %s has %s beside its curve, %s in the story", m.moment, side, got, want)
+			}
+		}
+		want := evaluate[string](p, fmt.Sprintf(`(i => { const t = wdgnn.story.story().%s.trial, a = t.answers[t.shown][i], l = v => String.fromCharCode(65 + v);
+			return "says " + l(a) + ", which is " + (a === t.truth ? "right" : "wrong: it was " + l(t.truth)); })(%s)`, m.moment, detector))
+		if got := p.text("#tip2"); !strings.HasSuffix(got, want) {
+			p.t.Errorf("%s: of a detector it says %q, want %q at its end", m.moment, got, want)
+		}
+	}
+	p.wait(`/, at signal \d+$/.test(document.querySelector("#charts h2").textContent)`)
+	p.wait(`/at signal \d+; the run is at [\d,]+ now$/.test(document.getElementById("told").textContent)`)
+	p.do(chromedp.KeyEvent("c")) // values are of now
+	p.wait(`wdgnn.story.act() === 4 && document.querySelector("#charts h2 > span:last-child").textContent === ""`)
+	evaluate[any](p, `document.getElementById("graph2").dispatchEvent(new PointerEvent("pointerleave"))`)
+}
 
 // testHero compares the numbers in large type with those of the event.
 func testHero(p *tab, hub *live.Hub) {

@@ -1,18 +1,18 @@
 // Curves over time, drawn by uPlot. One chart per title.
 
-import { byId, element, format } from "./model.js";
+import { byId, element, format, moment } from "./model.js";
 import { phrase, explain, hint, wordOf } from "./words.js";
 import { theme, learnerColor, learnerDash, onTheme } from "./theme.js";
 
 const most = 3000; // points of a curve; beyond, every second is dropped
 const few = 40; // points up to which each is marked: one alone is no line
-let scene = null, charts = [], times = [], series = [], mark = null, marks = [], timer = 0, sought = null;
+let scene = null, charts = [], times = [], series = [], mark = null, held = null, marks = [], timer = 0, sought = null;
 
 // onSeek names who hears of the time at which a chart is clicked.
 export function onSeek(f) { sought = f; }
 
 export function begin(s) {
-  scene = s; times = []; series = s.curves.map(() => []); mark = null; marks = [];
+  scene = s; times = []; series = s.curves.map(() => []); mark = held = null; marks = [];
   build();
 }
 
@@ -31,11 +31,11 @@ function build() {
       names.append(li);
       return { k, sample, b };
     });
-    const head = element("h2");
-    head.append(...phrase(title));
+    const head = element("h2"), when = element("span");
+    head.append(...phrase(title), when);
     card.append(head, names, plot);
     byId("charts").append(card);
-    charts.push({ index, values, holder: plot, plot: null });
+    charts.push({ index, values, when, holder: plot, plot: null });
   }
   paintSamples();
   later();
@@ -76,7 +76,7 @@ function percents(u, low, high) {
 // recently is the part of the time that a chart of the latest shows, up to the moment of
 // a replay.
 function recently(long, low, high) {
-  const to = Math.min(Math.max(mark ?? high, low + long), high);
+  const to = Math.min(Math.max(held?.t ?? mark ?? high, low + long), high);
   return [Math.max(low, to - long), to];
 }
 
@@ -125,10 +125,11 @@ function events(u) {
   ctx.restore();
 }
 
-// line marks the moment that a replay shows.
+// line marks the moment that a replay or an act shows.
 function line(u) {
-  if (mark === null) return;
-  const x = u.valToPos(mark, "x", true);
+  const t = held?.t ?? mark;
+  if (t === null) return;
+  const x = u.valToPos(t, "x", true);
   if (x < u.bbox.left || x > u.bbox.left + u.bbox.width) return;
   u.ctx.save();
   u.ctx.strokeStyle = theme.accent; u.ctx.lineWidth = 2; u.ctx.setLineDash([]);
@@ -140,7 +141,21 @@ const data = chart => [times, ...chart.index.map(k => scene.curves[k].log ? seri
 
 let latest = null;
 function read(chart, at) {
-  for (const v of chart.values) v.b.textContent = format(at !== null && at !== undefined ? series[v.k][at] : latest?.[v.k], scene.curves[v.k].unit);
+  for (const v of chart.values) v.b.textContent = format(at !== null && at !== undefined ? series[v.k][at] : held ? then(v.k) : latest?.[v.k], scene.curves[v.k].unit);
+}
+
+// then is the number of a curve at the moment that is told: that of the story, or the
+// last one before.
+function then(k) {
+  const c = scene.curves[k];
+  return c.chart === scene.curves[0].chart && c.learner >= 0 ? held.shares[c.learner] : series[k][times.findLastIndex(t => t <= held.t)];
+}
+
+// hold shows the numbers of a moment of the story; null those of the run again.
+export function hold(m) {
+  held = m;
+  for (const c of charts) { c.when.textContent = m ? `, at ${moment(scene, m.t)}` : ""; read(c, null); }
+  later();
 }
 
 // points are what is drawn, for tests and the curious.

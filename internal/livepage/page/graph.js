@@ -88,11 +88,18 @@ class Picture {
 
   // show sets what a trial shows, with links as they were then.
   show(shot) {
-    const out = shot?.out ?? this.frame?.out;
+    const out = shot?.out ?? this.frame?.out, was = this.shot;
     if (out && changed(this.out, out)) this.linksDirty = true;
     this.shot = shot;
+    if (this.hovered >= 0 && (was?.trial !== shot?.trial || was?.answers > 0 !== shot?.answers > 0)) this.hover(this.hovered); // what is said of it is of this signal
     this.touch();
   }
+
+  // past says that a moment is shown that was before: of an act.
+  past() { return Boolean(this.shot?.out); }
+
+  // at returns where a node is drawn: beside a node that is open the network is narrower.
+  at(i) { return this.xs[i] * beside(this.shot?.open); }
 
   bounds() {
     const q = scene.quantities[this.quantity];
@@ -167,7 +174,7 @@ class Picture {
     const { ctx, canvas, ratio } = this;
     this.dirty = this.settle();
     this.pulses = this.pulses.filter(p => now - p.from < lasting);
-    const view = { ...this, scene, pinned, trails: shows("trails") ? this.trails : [], arrows: shows("arrows"), links: shows("links"), gone: scene.trials };
+    const view = { ...this, scene, pinned, ...this.past() ? { down: new Uint8Array(this.down.length), liars: [] } : { liars: this.frame?.liars ?? [] }, trails: shows("trails") ? this.trails : [], arrows: shows("arrows"), links: shows("links"), gone: scene.trials };
     if (this.linksDirty) { paintLinks(this.under, view); this.linksDirty = false; }
     ctx.setTransform(1, 0, 0, 1, 0, 0);
     ctx.clearRect(0, 0, canvas.width, canvas.height);
@@ -195,7 +202,7 @@ class Picture {
   nearest(x, y, reach) {
     let best = -1, least = reach * reach;
     for (let i = 0; i < this.xs.length; i++) {
-      const d = (this.xs[i] - x) ** 2 + (this.ys[i] - y) ** 2;
+      const d = (this.at(i) - x) ** 2 + (this.ys[i] - y) ** 2;
       if (d < least) { least = d; best = i; }
     }
     return best;
@@ -203,12 +210,12 @@ class Picture {
 
   hover(i) {
     if (i === this.hovered && i < 0) return;
-    const { tip, xs, ys, width, height } = this;
+    const { tip, ys, width, height } = this;
     this.hovered = i;
     tip.hidden = i < 0;
     if (i >= 0) {
       tip.replaceChildren(element("b", scene.nodes[i]), "\n" + this.word(i));
-      tip.style.left = Math.max(4, Math.min(width - tip.offsetWidth - 4, xs[i] + 14)) + "px";
+      tip.style.left = Math.max(4, Math.min(width - tip.offsetWidth - 4, this.at(i) + 14)) + "px";
       tip.style.top = Math.max(4, Math.min(height - tip.offsetHeight - 4, ys[i] + 14)) + "px";
     }
     this.touch();
@@ -216,11 +223,19 @@ class Picture {
 
   // word says about a node what its colour says.
   word(i) {
-    const q = scene.quantities[this.quantity], v = this.frame?.values?.[this.quantity]?.[i], said = this.shot?.trial.answers[this.learner]?.[i] ?? -1;
-    if (this.down[i]) return scene.down;
+    const q = scene.quantities[this.quantity], v = this.frame?.values?.[this.quantity]?.[i];
+    if (this.down[i] && !this.past()) return scene.down;
     if (q && v !== null && v !== undefined) return q.name + " " + format(v, q.unit);
-    if (this.quantity < 0 && said >= 0) return `says ${letter(said)}, which is ${said === this.shot.trial.truth ? "right" : `wrong: it was ${letter(this.shot.trial.truth)}`}`;
-    return this.mark[i] || "";
+    return this.quantity < 0 && this.shot && this.answered(i) || this.mark[i] || "";
+  }
+
+  // answered says what a node has to do with the signal that is shown.
+  answered(i) {
+    const { trial, answers } = this.shot, said = trial.answers[this.learner]?.[i] ?? -1;
+    if (i === trial.source) return "source: this pulse starts here";
+    if (said < 0) return "";
+    if (!(answers > 0)) return "detector: no answer yet";
+    return `says ${letter(said)}, which is ${said === trial.truth ? "right" : `wrong: it was ${letter(trial.truth)}`}`;
   }
 
   // neighbour finds the node next to one in a direction.

@@ -3,6 +3,7 @@
 
 import { byId, format, moment } from "./model.js";
 import { learnerColor, onTheme } from "./theme.js";
+import * as curves from "./curves.js";
 
 let scene = null, chart = "", held = null, latest = null;
 
@@ -54,7 +55,7 @@ const lost = out => `${format(out.length)} of ${format(scene.edges.length)} link
 export function take(f) {
   if (!scene?.trials) return;
   latest = f;
-  if (!held) now();
+  if (held) byId("told").textContent = toldOf(held); else now();
 }
 
 function now() {
@@ -63,10 +64,15 @@ function now() {
   write([a, b], shown, a === null ? "the model is being trained, with all links" : `${chart} · ${lost(latest.out ?? [])}`);
 }
 
-// hold shows the numbers of a moment of the story; null those of the run again.
+// toldOf says what the numbers of a moment of the story are.
+const toldOf = m => `${chart} · ${lost(m.out)} · at ${moment(scene, m.t)}` + (latest && latest.t > m.t ? `; the run is at ${format(latest.t)} now` : "");
+
+// hold shows the numbers of a moment of the story, here and in the charts; null those of
+// the run again.
 export function hold(m) {
   if (!scene?.trials || m === held) return;
   held = m;
+  curves.hold(m);
   if (!m) { now(); return; }
-  write([m.shares[0], m.shares[m.trial.shown]], m.trial.shown, `${chart} · ${lost(m.out)} · at ${moment(scene, m.t)}`);
+  write([m.shares[0], m.shares[m.trial.shown]], m.trial.shown, toldOf(m));
 }

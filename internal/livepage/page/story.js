@@ -150,7 +150,7 @@ function opens(t) {
   const taps = next ? u.taps.map((v, e) => v + (next.taps[e] - v) * moved * moved * (3 - 2 * moved)) : u.taps;
   hero.hold(u);
   const shot = { trial: u.trial, hop: last(u.trial), answers: bound((part - 0.34) / 0.15), out: u.out, flash: null };
-  const open = { node, columns, scale, ghost: trained, heard: u.heard, part, fade: k === 0 ? part : 1 };
+  const open = { node, columns, scale, ghost: trained, heard: u.heard, part, fade: bound(t / 1.9) };
   graph.left.show({ ...shot, open: { ...open, taps: trained, belief: u.belief[0], error: u.error[0] } });
   graph.right.show({ ...shot, open: { ...open, taps, belief: u.belief[1], error: u.error[1] } });
 }

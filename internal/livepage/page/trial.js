@@ -195,13 +195,13 @@ function drawDown(ctx, { xs, ys, radius, down }) {
   }
 }
 
-function drawPinned(ctx, { frame, xs, ys, radius, hovered, pinned }) {
+function drawPinned(ctx, { liars, xs, ys, radius, hovered, pinned }) {
   for (const [i, wide] of [[hovered, 1.5], [pinned, 2.5]]) if (i >= 0) {
     ctx.strokeStyle = theme.accent; ctx.lineWidth = wide;
     ctx.beginPath(); ctx.arc(xs[i], ys[i], radius * 2.3 + wide, 0, 2 * Math.PI); ctx.stroke();
   }
   ctx.setLineDash([3, 3]); ctx.strokeStyle = theme.down; ctx.lineWidth = 2;
-  for (const i of frame?.liars ?? []) { ctx.beginPath(); ctx.arc(xs[i], ys[i], radius * 1.9, 0, 2 * Math.PI); ctx.stroke(); }
+  for (const i of liars) { ctx.beginPath(); ctx.arc(xs[i], ys[i], radius * 1.9, 0, 2 * Math.PI); ctx.stroke(); }
   ctx.setLineDash([]);
 }
 

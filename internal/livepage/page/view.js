@@ -62,6 +62,8 @@ export function at(f) { put(f); curves.at(f); }
 // tell hands on what a demo kept for telling.
 export function tell(s) { story.tell(s); }
 
+byId("quantity").addEventListener("change", story.leave); // values are of now
+
 // For tests and the curious.
 globalThis.wdgnn = {
   stats: graph.stats, where: graph.where, pin: graph.pin, last, scene: () => scene, curves: curves.points, marks: curves.marked, taps: heat.cellsNow,
