@@ -162,7 +162,7 @@ func (l *Live) defend(how rule.Clip) error {
 }
 
 // restart puts everything back to the beginning but the speed: the same signals come
-// again. Time goes on, so that curves show what was before.
+// again, and curves start here. Time goes on, so that a recording has what was before.
 func (l *Live) restart() error {
 	l.world.begin()
 	if err := l.world.set(0, nil); err != nil {
@@ -171,7 +171,7 @@ func (l *Live) restart() error {
 	l.learners = l.entrants()
 	l.shown, l.knobs, l.touched, l.compared = firstShown, knobs{told: 1}, false, false
 	l.begun, l.changed = l.time, l.time
-	l.hub.Mark(float64(l.time), "reset", "Back to the beginning: all links, the taps trained offline, and the same signals again.")
+	l.hub.Anew(float64(l.time), "reset", "Back to the beginning: all links, the taps trained offline, and the same signals again.")
 	return l.enter()
 }
 

@@ -76,6 +76,7 @@ type Words struct {
 	Time float64 `json:"t"`
 	Text string  `json:"text"`
 	Mark string  `json:"mark,omitempty"` // a few words of it for the axis of time, if it is worth marking there
+	Anew bool    `json:"anew,omitempty"` // everything began anew: curves start here
 }
 
 // check reports a frame that does not fit the scene.

@@ -110,11 +110,24 @@ func (h *Hub) Say(at float64, format string, args ...any) { h.Mark(at, "", forma
 
 // Mark is Say with a few words, mark, that stand at that time in the curves.
 func (h *Hub) Mark(at float64, mark, format string, args ...any) {
-	m := &message{kind: kindWords, value: Words{at, cut(fmt.Sprintf(format, args...)), cut(mark)}}
+	h.tell(Words{Time: at, Text: cut(fmt.Sprintf(format, args...)), Mark: cut(mark)})
+}
+
+// Anew is Mark for a process that begins anew: the curves start at that time. A
+// recording keeps what was before.
+func (h *Hub) Anew(at float64, mark, format string, args ...any) {
+	h.tell(Words{Time: at, Text: cut(fmt.Sprintf(format, args...)), Mark: cut(mark), Anew: true})
+}
+
+func (h *Hub) tell(w Words) {
+	m := &message{kind: kindWords, value: w}
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	if h.closed {
 		return
+	}
+	if w.Anew {
+		h.history = history{}
 	}
 	h.words = append(h.words, m)
 	if extra := len(h.words) - keptWords; extra > 0 {

@@ -393,3 +393,31 @@ func BenchmarkPublish(b *testing.B) {
 		}
 	}
 }
+
+// Whoever comes after everything began anew sees curves from there on.
+func TestHubAnew(t *testing.T) {
+	h, err := NewHub(Scene{Layout: LayoutNone, Curves: []Curve{{Name: "right", Chart: "right", Learner: -1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range 6 {
+		if at == 4 {
+			h.Anew(4, "reset", "back to the beginning")
+		}
+		if err := h.Publish(&Frame{Time: float64(at), Curves: Numbers{float64(at)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := h.Subscribe(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	next(t, s) // the scene
+	if past := decode[History](t, next(t, s).Text); !slices.Equal(past.Times, Numbers{4, 5}) {
+		t.Errorf("curves at %v, want 4 and 5", past.Times)
+	}
+	if w := decode[Words](t, next(t, s).Text); !w.Anew || w.Mark != "reset" {
+		t.Errorf("got %+v, want that everything began anew", w)
+	}
+}

@@ -92,7 +92,7 @@ func TestMark(t *testing.T) {
 	s := subscribe(t, h, 1)
 	next(t, s) // the scene
 	h.Mark(7, "links lost", "%d links are lost", 5)
-	if got, want := decode[Words](t, next(t, s).Text), (Words{7, "5 links are lost", "links lost"}); got != want {
+	if got, want := decode[Words](t, next(t, s).Text), (Words{Time: 7, Text: "5 links are lost", Mark: "links lost"}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	h.Say(8, "nothing to mark")

@@ -101,7 +101,8 @@ func testKnobs(p *tab) {
 	p.keys(kb.End)
 	p.wait(setting("drop") + ` === 0.6 && wdgnn.last.frame.out.length > 200`)
 	p.wait(`wdgnn.story.act() === 4`) // it is somebody's turn
-	p.wait(`/ of 384$/.test(document.querySelector("#knobs output[for=knob-drop]").textContent)`)
+	p.wait(`document.querySelector("#knobs output[for=knob-drop]").textContent === "60 % asked"`)
+	p.wait(`(n => document.querySelector("#knob-drop ~ .ends .found").textContent === n + " of 384 lost, " + Math.round(n / 3.84) + " %")(wdgnn.last.frame.out.length)`)
 	p.wait(`wdgnn.marks().some(m => m.text === wdgnn.last.frame.out.length + " links lost")`)
 
 	p.focus("[name=knob-learner][value='2']")
@@ -127,8 +128,11 @@ func testKnobs(p *tab) {
 	p.keys(kb.Home)
 	p.wait(setting("told") + ` === 0 && wdgnn.marks().some(m => m.text === "0 % of answers heard")`)
 
+	begun := evaluate[float64](p, `wdgnn.last.frame.t`)
 	p.focus("#knobs [data-control=reset]")
 	p.keys(kb.Enter)
+	p.wait(fmt.Sprintf(`wdgnn.curves.times().length > 3 && wdgnn.curves.times()[0] >= %v`, begun)) // charts start again
+	p.wait(`wdgnn.marks().length === 1 && wdgnn.marks()[0].text === "reset" && wdgnn.marks()[0].t <= wdgnn.curves.times()[0]`)
 	p.wait(setting("learner") + ` === 2 && ` + setting("mixing") + ` === 0 && ` + setting("told") + ` === 1 && ` + setting("liar") + ` === 0`)
 	p.wait(`document.querySelector("[name=knob-learner][value='2']").checked && document.querySelector("#knob-told").value === "1"`)
 }

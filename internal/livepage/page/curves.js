@@ -91,11 +91,20 @@ const lines = 2, tall = 13, room = lines * tall + 6; // of the words above a cha
 
 // note keeps what happened, if it is worth a mark on the axis of time.
 export function note(w) {
+  if (w.anew === true && Number.isFinite(w.t)) forget(w.t);
   if (typeof w.mark !== "string" || !w.mark || !Number.isFinite(w.t)) return;
   const first = marks.length === 0, place = marks.findIndex(m => m.t > w.t);
   marks.splice(place < 0 ? marks.length : place, 0, { t: w.t, text: w.mark.slice(0, 60) });
   if (marks.length > 200) marks.shift();
   if (first) for (const c of charts) if (c.plot) { c.plot.destroy(); c.plot = null; } // with room for words
+  later();
+}
+
+// forget leaves out what was before everything began anew.
+function forget(t) {
+  const from = times.findIndex(v => v >= t), keep = list => from < 0 ? [] : list.slice(from);
+  series = series.map(keep); times = keep(times);
+  marks = marks.filter(m => m.t >= t);
   later();
 }
 

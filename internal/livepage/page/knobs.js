@@ -55,19 +55,22 @@ function asker(c, note, show) {
   };
 }
 
+// lost says how many links are: a share that was asked for is one of chances.
+const lost = count => `${format(count)} of ${format(scene.edges.length)} lost, ${Math.round(100 * count / Math.max(scene.edges.length, 1))} %`;
+
 // slider is a range with names for its ends.
 function slider(c, k, note) {
   const box = element("div", null, { class: "knob" }), id = "knob-" + c.name, input = element("input", null, { type: "range", id, min: c.low, max: c.high, step: c.step || "any" });
-  const name = title("label", c), value = element("output", null, { for: id }), ends = element("span", null, { class: "ends", "aria-hidden": "true" });
+  const name = title("label", c), value = element("output", null, { for: id }), ends = element("span", null, { class: "ends", "aria-hidden": "true" }), middle = element("span", "", { class: "found" });
   name.htmlFor = id;
   input.dataset.control = c.name;
   explain(input, wordOf(c.label));
-  let timer = 0, more = "";
+  let timer = 0, found = "";
   const write = () => {
-    const v = Number(input.value), text = format(Math.round(100 * v), "%") + more;
-    if (value.textContent === text) return;
-    value.textContent = text;
-    input.setAttribute("aria-valuetext", text + (v <= c.low && c.ends ? ", " + c.ends[0] : v >= c.high && c.ends ? ", " + c.ends[1] : ""));
+    const v = Number(input.value), text = format(Math.round(100 * v), "%") + (found && " asked");
+    if (value.textContent === text && middle.textContent === found) return;
+    value.textContent = text; middle.textContent = found;
+    input.setAttribute("aria-valuetext", text + (found && ", " + found) + (v <= c.low && c.ends ? ", " + c.ends[0] : v >= c.high && c.ends ? ", " + c.ends[1] : ""));
   };
   const asked = asker(c, note, v => { if (timer === 0) { input.value = v; write(); } });
   input.addEventListener("input", () => {
@@ -78,8 +81,9 @@ function slider(c, k, note) {
   input.value = c.value;
   write();
   for (const end of c.ends ?? []) ends.append(hint(element("span", end), wordOf(end)));
+  ends.insertBefore(middle, ends.lastChild);
   box.append(name, value, input, ends);
-  list.push({ k, set(v, f) { if (c.name === "drop" && f.out) { more = ` · ${f.out.length} of ${scene.edges.length}`; write(); } asked.tell(v); } });
+  list.push({ k, set(v, f) { if (c.name === "drop" && f.out) { found = lost(f.out.length); write(); } asked.tell(v); } });
   return box;
 }
 
