@@ -278,9 +278,9 @@ func imitate(ctx context.Context, stderr io.Writer, seed uint64, flights, epochs
 	if nearCap < 0 {
 		im.World.NearCap = flockTrainCap
 	}
-	fmt.Fprintf(stderr, "no model given: one learns from %d flights of the expert, %d robots, %d epochs\n",
-		im.Flights, im.World.Robots, im.Epochs)
+	fmt.Fprintf(stderr, "no model given: one learns from %s of the expert, of %d robots\n", count(im.Flights, "flight"), im.World.Robots)
 	shown := newShare(stderr, "training")
+	shown.report(0, "the expert flies")
 	im.OnProgress = shown.report
 	trained, err := recipe.Imitate(ctx, im)
 	shown.end()

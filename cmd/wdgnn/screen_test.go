@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/wdgnn/wdgnn/internal/demo"
@@ -66,6 +67,33 @@ func TestRaceInANarrowTerminal(t *testing.T) {
 			if n := utf8.RuneCountInString(line); n > wide {
 				t.Errorf("%d columns: %q has %d", wide, line, n)
 			}
+		}
+	}
+}
+
+// Training of a flight's controller is told in plain words, with how much is done and
+// how long the rest takes, and fits narrow terminals.
+func TestFlockTrainingInPlainWords(t *testing.T) {
+	var b bytes.Buffer
+	if _, err := imitate(t.Context(), &b, 1, 8, 4, -1); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	if strings.Contains(text, "realization") || strings.Contains(text, "clip1") {
+		t.Errorf("names of ours are shown: %s", text)
+	}
+	last := text[strings.LastIndex(strings.TrimSpace(text), "\n")+1:]
+	if !strings.HasPrefix(last, "training 100 %  ") || !strings.Contains(last, "  epoch 3 of 3, loss ") {
+		t.Errorf("got %q at the end, want all of it", last)
+	}
+	for _, wide := range []int{50, 80} {
+		b.Reset()
+		s := newShare(&b, "training")
+		s.wide, s.began = wide, s.began.Add(-time.Minute)
+		s.report(0.5, "epoch 14 of 28, loss 4.19")
+		if got, want := b.String(), "training  50 %  1m0s left  epoch 14 of 28, loss "; !strings.HasPrefix(got, want[:47]) ||
+			utf8.RuneCountInString(got) > wide {
+			t.Errorf("%d columns: got %q, want %q", wide, got, want)
 		}
 	}
 }

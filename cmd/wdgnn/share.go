@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -23,16 +25,20 @@ func newShare(out io.Writer, name string) *share {
 // report says that a share of the work is done, 0 to 1, and what just was.
 func (s *share) report(done float64, what string) {
 	spent := time.Since(s.began)
-	left := ""
-	if done > 0.01 {
-		left = fmt.Sprintf(", %s left", brief(time.Duration(float64(spent)*(1-done)/done)))
+	so, left := fmt.Sprintf("%s %3.0f %%", s.name, 100*done), ""
+	if done > 0.01 && done < 1 {
+		left = fmt.Sprintf("%s left", brief(time.Duration(float64(spent)*(1-done)/done)))
 	}
-	line := fmt.Sprintf("%s %3.0f %%  %s%s  %s", s.name, 100*done, brief(spent), left, what)
 	switch {
 	case s.terminal() && (s.due() || done >= 1):
-		s.draw(line)
+		s.draw(strings.Join(said(so, left, what), "  "))
 	case !s.terminal() && int(done*plainLines) > s.printed:
 		s.printed = int(done * plainLines)
-		fmt.Fprintln(s.out, line)
+		fmt.Fprintln(s.out, strings.Join(said(so, strings.Join(said(brief(spent).String(), left), ", "), what), "  "))
 	}
+}
+
+// said returns words without those that are empty.
+func said(words ...string) []string {
+	return slices.DeleteFunc(words, func(w string) bool { return w == "" })
 }

@@ -248,7 +248,7 @@ func (z *Flights) prepare(ctx context.Context, kind graph.Shift, nearCap float64
 	err := z.fill(ctx, z.set, "train", z.Train)
 	if err == nil {
 		z.set.flights = z.Train
-		z.advance(DatasetCost, "realization %d: %d flights of the expert, shift %v", z.Index, z.Train, kind)
+		z.advance(DatasetCost, "%d flights of the expert recorded", z.Train)
 	}
 	return err
 }

@@ -168,7 +168,7 @@ func (z *Flights) Fit(ctx context.Context, m FlockSpec) (*FlockModel, error) {
 		if e.Index == z.daggerEpoch() && z.DaggerFlights > 0 && m.Kind == WideDeep && !m.Dagger {
 			z.half[m] = e.Checkpoint()
 		}
-		z.advance(flockingCost[m.Kind], "realization %d: %s, epoch %d of %d, loss %.3g", z.Index, m.Name(), e.Index, all, e.Loss)
+		z.advance(flockingCost[m.Kind], "epoch %d of %d, loss %.3g", e.Index, all, e.Loss)
 		return nil
 	}
 	var result train.Result

@@ -32,13 +32,15 @@ type Swarms struct {
 	Run    *study.Run
 	Models map[recipe.FlockSpec]*recipe.FlockModel
 
+	training string // name of the model that is trained now
+
 	mu   sync.Mutex
 	left float64 // work not done yet, for progress
 }
 
 func New(r *study.Run, s recipe.Flocking, index, threads int, work float64) *Swarms {
 	z := &Swarms{Flights: recipe.NewFlights(s, index, threads), Run: r, Models: map[recipe.FlockSpec]*recipe.FlockModel{}, left: work}
-	z.OnProgress = func(work float64, what string) { z.Advance(work, "%s", what) }
+	z.OnProgress = func(work float64, what string) { z.Advance(work, "realization %d: %s, %s", z.Index, z.training, what) }
 	return z
 }
 
@@ -77,6 +79,7 @@ func (z *Swarms) Prepare(ctx context.Context, m recipe.FlockSpec) (*recipe.Flock
 			return t, nil
 		}
 	}
+	z.training = m.Name()
 	t, err := z.Fit(ctx, m)
 	if err != nil {
 		return nil, fmt.Errorf("train %s: %w", m.Name(), err)
