@@ -55,15 +55,18 @@ neighbours over NATS and learn, and every number is compared with one process
 that runs all nodes. wdgnn swarm up does the same with more to choose from.`,
 		Example: `  wdgnn demo
   wdgnn demo --page
-  wdgnn demo --page=127.0.0.1:9000 --record run
+  wdgnn demo --page --addr 127.0.0.1:9000 --record run
   wdgnn demo --agents
   wdgnn demo --seed 7
   wdgnn demo --json | jq '.learners[] | {name, accuracy}'`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.Stdout, c.Stderr = cmd.OutOrStdout(), told(cmd, c.quiet)
+			if err := c.page.settle(cmd, "record", "results"); err != nil {
+				return err
+			}
 			switch {
-			case c.page.address != "":
+			case c.page.wanted:
 				return c.Show(cmd.Context())
 			case c.agents:
 				return c.Agents(cmd.Context())
@@ -71,9 +74,8 @@ that runs all nodes. wdgnn swarm up does the same with more to choose from.`,
 			return c.Run(cmd.Context())
 		},
 	}
-	c.page.flag = "--page"
 	c.page.flags(cmd.Flags())
-	c.page.pageFlag(cmd.Flags(), "show a page at this `address` and go on until Ctrl-C")
+	c.page.pageFlag(cmd, "show it on a page in a browser, and go on until Ctrl-C")
 	cmd.Flags().StringVar(&c.record, "record", "", "with --page: `folder` that keeps what was shown")
 	cmd.Flags().Uint64Var(&c.seed, "seed", reproduceSeed,
 		"root of every random stream, the network included; networks differ in how hard they are")

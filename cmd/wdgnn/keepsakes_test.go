@@ -230,6 +230,9 @@ func TestKeepsakeHelps(t *testing.T) {
 				if m[1] == "--preset string" { // auto since then; the other names are still read
 					want = want[:1]
 				}
+				if strings.HasPrefix(m[1], "--page") { // where it is, --addr says since then
+					want = []string{"--addr address", `(default "127.0.0.1:8089")`}
+				}
 				if len(args) > 0 && args[0] == "certify" && m[1] == "--drop float" { // several since then, and what 0.1 means is said with --paper
 					want = []string{"--drop float", "of --paper one, 0.1 unless said"}
 				}

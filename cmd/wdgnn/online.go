@@ -63,6 +63,9 @@ func (c *OnlineCommand) command() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			if err := c.page.settle(cmd, "speed"); err != nil {
+				return err
+			}
 			if c.resume == "" {
 				c.model, c.config = args[0], args[1]
 				c.changes = changed(cmd.Flags(), c.config, onlineFlags)

@@ -7,7 +7,9 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"strconv"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/wdgnn/wdgnn/internal/live"
@@ -17,8 +19,8 @@ import (
 // pageAddress is where pages are unless a flag says otherwise.
 const pageAddress = "127.0.0.1:8089"
 
-// pageArguments joins an address that stands behind --page with it. The flag means a page
-// alone too, so that it would take its value after = only, and few people know that.
+// pageArguments joins an address that stands behind --page with it, as that was the way to
+// say where a page is before there was --addr.
 func pageArguments(args []string) []string {
 	var joined []string
 	for i := 0; i < len(args); i++ {
@@ -36,8 +38,8 @@ func pageArguments(args []string) []string {
 
 // page is the live page of a command.
 type page struct {
-	flag      string // that names the address
-	address   string // empty means no page
+	wanted    bool
+	address   string
 	tokenFile string
 	control   bool
 	results   string
@@ -48,6 +50,76 @@ type page struct {
 func (p *page) flags(f *pflag.FlagSet) {
 	p.access(f)
 	f.StringVar(&p.results, "results", defaultResults, "folder of wdgnn reproduce, whose tables the page shows too")
+}
+
+// pageFlag adds --page and --addr. Of the commands that have them, a page is not all
+// that they do.
+func (p *page) pageFlag(cmd *cobra.Command, what string) {
+	p.address = pageAddress
+	f := cmd.Flags()
+	f.Var((*pageValue)(p), "page", what)
+	f.Lookup("page").NoOptDefVal = "true"
+	f.StringVar(&p.address, "addr", pageAddress, "with --page: `address` of it, such as 127.0.0.1:9000; port 0 is any that is free")
+}
+
+// pageValue is --page, which stands alone, or with an address as before there was --addr.
+type pageValue page
+
+func (v *pageValue) String() string { return "" }
+func (v *pageValue) Type() string   { return "bool" }
+
+func (v *pageValue) Set(text string) error {
+	if wanted, err := strconv.ParseBool(text); err == nil {
+		v.wanted = wanted
+		return nil
+	}
+	if err := checkAddress("--page", text); err != nil {
+		return err
+	}
+	v.wanted, v.address = true, text
+	return nil
+}
+
+// checkAddress refuses what is no place to listen at.
+func checkAddress(flag, address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil || port == "" {
+		return fmt.Errorf("%s is %q, want an address and a port such as 127.0.0.1:9000", flag, address)
+	}
+	return nil
+}
+
+// settle refuses flags of a page where none is wanted, and before any work addresses where
+// there cannot be one.
+func (p *page) settle(cmd *cobra.Command, more ...string) error {
+	if p.wanted {
+		return p.try(cmd)
+	}
+	for _, name := range append([]string{"addr", "token-file", "allow-control"}, more...) {
+		if cmd.Flags().Changed(name) {
+			return usageError{cmd.CommandPath(), fmt.Errorf("--%s is about a page: add --page", name)}
+		}
+	}
+	return nil
+}
+
+// try opens the address of the page and closes it again.
+func (p *page) try(cmd *cobra.Command) error {
+	if err := checkAddress("--addr", p.address); err != nil {
+		return usageError{cmd.CommandPath(), err}
+	}
+	token, err := readToken(p.tokenFile)
+	if err != nil {
+		return during(cmd.Name(), err)
+	}
+	l, err := listen(cmd.Context(), p.address, token)
+	if err != nil {
+		return during(cmd.Name(), err)
+	}
+	return l.Close()
 }
 
 // access adds the flags that say who may look at a page, and who may touch it.
@@ -61,16 +133,16 @@ const defaultResults = "reproduce"
 
 // listen opens an address for a server that asks for the token, if there is
 // one.
-func listen(ctx context.Context, flag, address, token string) (net.Listener, error) {
+func listen(ctx context.Context, address, token string) (net.Listener, error) {
 	l, err := serve.Listen(ctx, address, token != "")
 	if errors.Is(err, serve.ErrNeedsToken) {
 		return nil, helpful{
 			err,
-			flag + "=127.0.0.1:0, or a token: head -c 24 /dev/urandom | base64 > token && chmod 600 token, and --token-file token",
+			"--addr 127.0.0.1:0, or a token: head -c 24 /dev/urandom | base64 > token && chmod 600 token, and --token-file token",
 		}
 	}
 	if err != nil {
-		return nil, helpful{err, "another " + flag + "; port 0 is any that is free"}
+		return nil, helpful{err, "another --addr; port 0 is any that is free"}
 	}
 	return l, nil
 }
@@ -82,7 +154,7 @@ func (p *page) start(ctx context.Context, out io.Writer, c serve.LiveConfig) (<-
 	if err != nil {
 		return nil, err
 	}
-	l, err := listen(ctx, p.flag, p.address, token)
+	l, err := listen(ctx, p.address, token)
 	if err != nil {
 		return nil, err
 	}

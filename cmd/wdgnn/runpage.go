@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/internal/live"
@@ -19,16 +18,8 @@ import (
 
 // runFlags adds the flags of a command whose run may be watched.
 func (p *page) runFlags(cmd *cobra.Command) {
-	p.flag = "--page"
-	f := cmd.Flags()
-	p.pageFlag(f, "show the run on a page at this `address`, which stays until Ctrl-C")
-	p.access(f)
-}
-
-// pageFlag adds --page, which needs no value.
-func (p *page) pageFlag(f *pflag.FlagSet, what string) {
-	f.StringVar(&p.address, "page", "", what+" (default of --page alone "+pageAddress+")")
-	f.Lookup("page").NoOptDefVal = pageAddress
+	p.pageFlag(cmd, "show the run on a page in a browser, which stays until Ctrl-C")
+	p.access(cmd.Flags())
 }
 
 // runPage shows a run while it goes on, and after its end until Ctrl-C. The nil page
@@ -46,7 +37,7 @@ type runPage struct {
 
 // openPage begins to serve the page of a run; nil if none was asked for.
 func openPage(p *page, out io.Writer, s live.Scene) (*runPage, error) {
-	if p.address == "" {
+	if !p.wanted {
 		return nil, nil
 	}
 	hub, err := live.NewHub(s)
@@ -151,7 +142,7 @@ type onlinePage struct {
 // openOnlinePage begins to show a run; earlier lines are those of before it was
 // resumed.
 func openOnlinePage(p *page, out io.Writer, run *lifecycle.OnlineRun, dir string, speed float64) (*onlinePage, error) {
-	if p.address == "" {
+	if !p.wanted {
 		return nil, nil
 	}
 	about := runview.AboutOnline(run, runview.OnlineTitle(dir))

@@ -110,7 +110,7 @@ func (c *ServeCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return during("serve", err)
 	}
-	listener, err := listen(ctx, "--addr", c.address, token)
+	listener, err := listen(ctx, c.address, token)
 	if err != nil {
 		return err
 	}

@@ -90,6 +90,9 @@ them), keys, logs, checkpoints and result.json.`,
 			if err := c.own(cmd.Flags()); err != nil {
 				return usageError{cmd.CommandPath(), err}
 			}
+			if err := c.page.settle(cmd, "results"); err != nil {
+				return err
+			}
 			return c.Run(cmd.Context())
 		},
 	}
@@ -111,9 +114,8 @@ them), keys, logs, checkpoints and result.json.`,
 	f.StringArrayVar(&c.partitions, "partition", nil, "HOSTS@FROM-TO cuts hosts off, such as 0-4@3s-6s; may be given more than once")
 	f.StringArrayVar(&c.kills, "kill", nil, "HOST@TIME kills a process, HOST@FROM-TO starts it again; may be given more than once")
 	f.DurationVar(&c.options.Restart, "restart-server", 0, "restart the NATS server at that time")
-	c.page.flag = "--page"
 	c.page.flags(f)
-	c.page.pageFlag(f, "show a page at this `address`")
+	c.page.pageFlag(cmd, "show it on a page in a browser")
 	f.StringVar(&c.record, "record", "", "`folder` that keeps what a page would show, for wdgnn view")
 	f.StringVar(&c.dir, "out", "", "folder to keep; nothing means one that is removed")
 	f.BoolVarP(&c.quiet, "quiet", "q", false, "show no progress")
@@ -259,7 +261,7 @@ func (c *SwarmUpCommand) prepare(ctx context.Context) (*swarm.Task, error) {
 // present opens the page and the recording, if they are wanted, and returns what
 // ends them.
 func (c *SwarmUpCommand) present(ctx context.Context) (func() error, error) {
-	if c.page.address == "" && c.record == "" {
+	if !c.page.wanted && c.record == "" {
 		return func() error { return nil }, nil
 	}
 	hub, err := live.NewHub(swarm.Scene(&c.options))
@@ -275,7 +277,7 @@ func (c *SwarmUpCommand) present(ctx context.Context) (func() error, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var served <-chan error
-	if c.page.address != "" {
+	if c.page.wanted {
 		if served, err = c.page.start(ctx, c.Stderr, serve.LiveConfig{Hub: hub, Control: true}); err != nil {
 			cancel()
 			return nil, err
@@ -346,7 +348,7 @@ func (c *SwarmUpCommand) complete() error {
 	} else if o.Pace.Mode == host.RealTime {
 		errs = append(errs, errors.New("--pace real-time follows a clock: say how fast it ticks, --rate 20"))
 	}
-	o.Run, o.Keep = "swarm", c.dir != "" || len(o.Kills) > 0 || c.page.address != ""
+	o.Run, o.Keep = "swarm", c.dir != "" || len(o.Kills) > 0 || c.page.wanted
 	o.Faults.Seed = c.task.seed
 	errs = append(errs, o.Validate())
 	if all := c.task.nodes(); c.config == "" && c.model == "" && o.Hosts > all {

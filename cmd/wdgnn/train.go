@@ -59,6 +59,9 @@ long it will take. Ctrl-C stops and keeps what was done. doc/config.md lists eve
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.Stdout, c.Stderr, c.config = cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0]
 			c.changes = changed(cmd.Flags(), c.config, trainFlags)
+			if err := c.page.settle(cmd); err != nil {
+				return err
+			}
 			return c.Run(cmd.Context())
 		},
 	}

@@ -80,7 +80,6 @@ this program and without a network.`,
 			return c.Run(cmd.Context(), args[0])
 		},
 	}
-	c.page.flag = "--addr"
 	c.page.flags(cmd.Flags())
 	cmd.Flags().StringVar(&c.page.address, "addr", pageAddress, "`address` of the page")
 	cmd.Flags().StringVar(&c.export, "export", "", "`file` to write the page and the run to, instead of serving them")
