@@ -33,6 +33,8 @@ type Config struct {
 	Cluster    *Cluster     // nil means a single server
 	MQTT       *MQTT        // nil means that it does not speak MQTT
 	Log        *slog.Logger // nil means silence
+
+	keeper string // the public key of the server itself, where it sets the bounds of its store
 }
 
 // Cluster says which other servers share the load. Servers with TLS and keys
@@ -48,6 +50,10 @@ type Cluster struct {
 type MQTT struct {
 	Addr  string // host:port, as Config.Addr
 	Store string // folder for sessions, retained messages and what is to be delivered
+
+	// MaxStore bounds the folder, in bytes; 0 means 1 GiB. Of each kind of thing the oldest
+	// goes where there is no room.
+	MaxStore int64
 }
 
 const (

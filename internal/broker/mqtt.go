@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	mqttStore   = 1 << 30          // bytes on disk that sessions and messages may take
+	mqttStore   = 1 << 30          // bytes on disk that sessions and messages may take, unless MQTT.MaxStore says otherwise
 	mqttMemory  = 64 << 20         // bytes of memory
 	mqttAckWait = 10 * time.Second // until a message that was not acknowledged is sent again
 	mqttPending = 1000             // messages of a subscription that may wait to be acknowledged
@@ -42,7 +42,7 @@ func (c Config) mqtt(o *server.Options) (wrong []error) {
 	if o.ServerName == "" {
 		o.ServerName = mqttName
 	}
-	o.JetStream, o.StoreDir, o.JetStreamMaxStore, o.JetStreamMaxMemory = true, c.MQTT.Store, mqttStore, mqttMemory
+	o.JetStream, o.StoreDir, o.JetStreamMaxStore, o.JetStreamMaxMemory = true, c.MQTT.Store, c.MQTT.maxStore(), mqttMemory
 	o.MQTT = server.MQTTOpts{Host: host, Port: port, AckWait: mqttAckWait, MaxAckPending: mqttPending}
 	if c.TLS != nil {
 		o.MQTT.TLSConfig = c.TLS.Clone()
@@ -51,6 +51,9 @@ func (c Config) mqtt(o *server.Options) (wrong []error) {
 	}
 	if c.Keys != nil {
 		o.Users = mqttUsers(c.Keys)
+	}
+	if c.Keys != nil && c.keeper != "" {
+		o.Nkeys = append(o.Nkeys, storeKeeper(c.keeper))
 	}
 	return wrong
 }

@@ -23,15 +23,22 @@ type mqttServer struct {
 	port int
 }
 
-// newMQTT starts one that knows a sensor, pump, and a box that reads what sensors say.
+// newMQTT starts one that knows two sensors, pump and tank, and a box that reads what sensors say.
 func newMQTT(t *testing.T) *mqttServer {
+	t.Helper()
+	return newMQTTOf(t, 0)
+}
+
+// newMQTTOf is newMQTT with a store of so many bytes.
+func newMQTTOf(t *testing.T, store int64) *mqttServer {
 	t.Helper()
 	mqtttest.Need(t)
 	s := &mqttServer{T: t, dir: makeKeys(t)}
 	s.add("pump", []string{"sensors/pump/#"}, nil)
+	s.add("tank", []string{"sensors/tank/#"}, nil)
 	s.add("box", []string{"answers/#"}, []string{"sensors/+/temperature", "answers/#"})
 	s.config = secure(t, s.dir)
-	s.config.MQTT = &broker.MQTT{Addr: "127.0.0.1:0", Store: filepath.Join(t.TempDir(), "store")}
+	s.config.MQTT = &broker.MQTT{Addr: "127.0.0.1:0", Store: filepath.Join(t.TempDir(), "store"), MaxStore: store}
 	s.start()
 	return s
 }
@@ -218,4 +225,15 @@ func TestMQTTConfig(t *testing.T) {
 			t.Errorf("error %v, want %q", err, c.want)
 		}
 	}
+}
+
+// startOpen starts a server without keys that speaks MQTT at a port of this machine.
+func startOpen(t *testing.T, store string, port int) *broker.Server {
+	t.Helper()
+	s, err := broker.Start(broker.Config{MQTT: &broker.MQTT{Addr: "127.0.0.1:" + strconv.Itoa(port), Store: store}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	return s
 }

@@ -38,6 +38,10 @@ type Stats struct {
 
 // Start starts a server and returns once it takes connections.
 func Start(config Config) (*Server, error) {
+	keeper, err := config.newKeeper()
+	if err != nil {
+		return nil, err
+	}
 	options, err := config.options()
 	if err != nil {
 		return nil, err
@@ -57,7 +61,10 @@ func Start(config Config) (*Server, error) {
 	s.addr = nats.Addr().String()
 	s.url = clientURL(s.addr, "nats", config.TLS != nil)
 	if config.MQTT != nil {
-		if s.mqtt, err = s.mqttURL(); err != nil {
+		if s.mqtt, err = s.mqttURL(); err == nil {
+			err = s.boundStore(keeper)
+		}
+		if err != nil {
 			s.Stop()
 			return nil, fmt.Errorf("broker: mqtt: %w", err)
 		}
