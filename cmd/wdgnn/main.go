@@ -27,8 +27,14 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stdout, stderr := onTerminal(os.Stdout), onTerminal(os.Stderr)
+	code := run(ctx, os.Args[1:], stdout, stderr)
 	stop()
+	for _, out := range []io.Writer{stdout, stderr} {
+		if t, ok := out.(*terminal); ok {
+			t.flush()
+		}
+	}
 	os.Exit(code)
 }
 
@@ -116,6 +122,7 @@ Ctrl-C before the end, with what was done kept.`,
 		"compute with avx512, avx2, neon, fusedgo or portable loops (default what suits the processor, or $"+kernelsVariable+")")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return useKernels(cmd, *kernels) }
 	root.SetFlagErrorFunc(flagError)
+	root.SetHelpFunc(showHelp)
 	root.AddCommand(
 		(&DemoCommand{}).command(),
 		(&ReproduceCommand{}).command(),
@@ -144,7 +151,7 @@ Ctrl-C before the end, with what was done kept.`,
 
 // greet says what this is to somebody who typed nothing more than its name.
 func greet(w io.Writer) error {
-	_, err := io.WriteString(w, greeting)
+	_, err := io.WriteString(w, reflow(greeting, columns(w)))
 	return err
 }
 

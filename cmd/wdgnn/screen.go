@@ -3,12 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"golang.org/x/term"
 )
 
 // screen is the lower end of a terminal: a few lines that change. Files and pipes
@@ -27,14 +24,10 @@ func newScreen(out io.Writer) screen { return screen{out: out, wide: columns(out
 
 // columns returns how wide a terminal is; 0 if out is none.
 func columns(out io.Writer) int {
-	f, ok := out.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return 0
+	if t, ok := out.(*terminal); ok {
+		return t.wide()
 	}
-	if wide, _, err := term.GetSize(int(f.Fd())); err == nil && wide > 0 {
-		return wide
-	}
-	return 80
+	return 0
 }
 
 // terminal says whether there are lines that can change.

@@ -10,14 +10,6 @@ func newSwarmCommand() *cobra.Command {
 		Long: `Agents are processes that run the nodes of a network. Each hears its one-hop
 neighbours and nobody else; together they predict, and each keeps learning.
 
-  up       start agents and a world around them on this machine, break things, verify
-  collect  write what agents learned into a model file
-  keys     make the secrets of a deployment: who may speak as whom and hear whom
-  server   a NATS server for agents on other machines
-  status   how agents are doing, here or elsewhere
-  sim      play swarms in virtual time by the thousand, and look for broken promises
-  bench    how fast it goes
-
 One box of a deployment is run by wdgnn agent, or by the small program
 wdgnn-agent; doc/runtime.md walks from one machine to three.`,
 		Example: `  wdgnn swarm up --task sourceloc --processes 50 --verify

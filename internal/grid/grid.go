@@ -1,5 +1,5 @@
-// Package grid sets tables for a terminal: in columns where they fit, otherwise turned
-// by a quarter, or with a block of lines for every row, so that no line is broken.
+// Package grid sets text for a terminal: tables in columns where they fit, otherwise turned
+// by a quarter, or with a block of lines for every row; sentences broken between words.
 package grid
 
 import (

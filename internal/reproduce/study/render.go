@@ -90,23 +90,7 @@ func (r *Result) WriteText(w io.Writer, wide int) error {
 
 // wrap breaks text into lines of at most width characters.
 func wrap(text string, width int) string {
-	var b strings.Builder
-	at := 0
-	for k, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case k == 0:
-		case at+1+n > width:
-			b.WriteByte('\n')
-			at = 0
-		default:
-			b.WriteByte(' ')
-			at++
-		}
-		b.WriteString(word)
-		at += n
-	}
-	return b.String()
+	return strings.Join(grid.Wrap(strings.Join(strings.Fields(text), " "), width), "\n")
 }
 
 // WriteMarkdown writes a result of the experiment as a section of a page. Figures
