@@ -26,7 +26,7 @@ func TestExperiments(t *testing.T) {
 				t.Skipf("SKIPPED %s: with -short one experiment is enough; it runs without", t.Name())
 			}
 			dir := t.TempDir()
-			o := studytest.Options(dir)
+			o := smaller(e.Name, studytest.Options(dir))
 			o.Data = studytest.Ratings(t)
 			if e.Name == "traffic" {
 				o.Data = studytest.Traffic(t)
@@ -93,6 +93,16 @@ func TestExperiments(t *testing.T) {
 			}
 		})
 	}
+}
+
+// smaller takes from experiments that compare many trainings or many passes what
+// their size does not add to the code that runs: the second network, and signals.
+func smaller(experiment string, o study.Options) study.Options {
+	switch experiment {
+	case "lipschitz", "certified", "agents":
+		o.Repeats, o.Test = 1, 20
+	}
+	return o
 }
 
 // A run that is interrupted keeps the realizations that were finished, and the
