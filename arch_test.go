@@ -108,7 +108,7 @@ const rules = `
 	internal/swarm      : agent forecast gnn graph loss mat random rule online modelfile scenario/sourceloc scenario/flocking
 	                      transport transport/mem transport/natsbus transport/tcpbus host internal/broker internal/keys
 	                      internal/box internal/journal internal/recipe internal/flock internal/live internal/config internal/lifecycle
-	                      internal/snapshot
+	                      internal/snapshot internal/grid
 	internal/live       : modelfile
 	internal/livepage   : internal/live
 	internal/runview    : graph train modelfile internal/config internal/lifecycle internal/live internal/rundir

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/internal/rundir"
 	"github.com/wdgnn/wdgnn/modelfile"
@@ -111,7 +112,7 @@ func (c *BacktestCommand) Run(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		fmt.Fprintf(c.Stderr, "stopped after %d of %d origins\n", len(results), b.Origins())
+		fmt.Fprintf(c.Stderr, "stopped after %d of %s\n", len(results), grid.Count(b.Origins(), "origin"))
 		return helpful{during("backtest", err), fmt.Sprintf("wdgnn backtest %s --force, which begins anew", c.config)}
 	}
 	return harmful(results)
@@ -155,7 +156,7 @@ func (c *BacktestCommand) play(
 			return nil
 		})
 		if err != nil {
-			return results, fmt.Errorf("origin %d, after %d steps: %w", k+1, before, err)
+			return results, fmt.Errorf("origin %d, after %s: %w", k+1, grid.Count(before, "step"), err)
 		}
 		err = run.Play(ctx, func() error { return nil }, func(s lifecycle.OnlineStep) error {
 			show.stepDone(s)
@@ -167,7 +168,7 @@ func (c *BacktestCommand) play(
 		}
 		run.Close()
 		if err != nil {
-			return results, fmt.Errorf("origin %d, after %d steps: %w", k+1, before, err)
+			return results, fmt.Errorf("origin %d, after %s: %w", k+1, grid.Count(before, "step"), err)
 		}
 		show.originDone()
 	}
@@ -218,11 +219,11 @@ func (c *BacktestCommand) leave(report *lifecycle.BacktestResult) error {
 	w := &lines{w: c.Stdout}
 	for k, o := range report.Origins {
 		w.printf("origin %d of %d: %s; %s before it, %s played\n",
-			k+1, report.Planned, o.Origin, count(o.Trained, "step"), count(o.Played, "step"))
+			k+1, report.Planned, o.Origin, grid.Count(o.Trained, "step"), grid.Count(o.Played, "step"))
 		printScores(w, o.Result.Unit, o.Result.Horizons)
 	}
 	if len(report.Origins) > 1 {
-		w.printf("mean of %s\n", count(len(report.Origins), "origin"))
+		w.printf("mean of %s\n", grid.Count(len(report.Origins), "origin"))
 		printScores(w, report.Unit, report.Mean)
 	}
 	w.printf("%-12s %s\n", "result", filepath.Join(c.out, rundir.ResultName))

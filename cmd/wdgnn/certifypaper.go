@@ -9,6 +9,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/internal/certify"
 	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/rundir"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/theory"
@@ -102,7 +103,7 @@ func (c *CertifyCommand) printPaper(r *certified) error {
 func printStability(w *lines, s *certify.StabilityReport) {
 	w.printf("Stability: %d nodes, %d links before, %d after", s.Nodes, s.Edges, s.PerturbedEdges)
 	if n := len(s.Read); n > 0 {
-		w.printf("; outputs of %s", count(n, "node"))
+		w.printf("; outputs of %s", grid.Count(n, "node"))
 	}
 	w.printf("\n\n")
 	printChecks(w, s.Checks)
@@ -121,7 +122,7 @@ func printStability(w *lines, s *certify.StabilityReport) {
 	}
 	w.printf("\n  %-24s ‖ΔH‖ %s", "wide, gain and readout", number(s.Wide))
 	if s.Own > 0 {
-		w.printf("   with the taps that %s learned", count(s.Own, "node"))
+		w.printf("   with the taps that %s learned", grid.Count(s.Own, "node"))
 	}
 	w.printf("\n")
 	for _, l := range s.Layers {
@@ -137,13 +138,13 @@ func printStability(w *lines, s *certify.StabilityReport) {
 	w.printf("\n  C_Ψ = %s   C_L = %s   ε = %s   δ = %s\n\n", number(s.Architecture), number(s.IntegralLipschitz),
 		number(s.Epsilon), number(s.Misalignment))
 	printBounds(w, s.Bounds)
-	w.printf("\n  measured on %d signals (%s): outputs change by %s in the median, %s at most\n", s.Signals.Count,
+	w.printf("\n  measured on %s (%s): outputs change by %s in the median, %s at most\n", grid.Count(s.Signals.Count, "signal"),
 		s.Signals.Source, percent(s.Signals.Median), percent(s.Signals.Worst))
 	printMissing(w, s.Missing)
 }
 
 func printTracking(w *lines, o *certify.OnlineReport) {
-	w.printf("Online learning: %s, %d nodes, %s, played without gates\n\n", o.Mode, o.Nodes, count(o.Steps, "step"))
+	w.printf("Online learning: %s, %d nodes, %s, played without gates\n\n", o.Mode, o.Nodes, grid.Count(o.Steps, "step"))
 	printChecks(w, o.Checks)
 	w.printf("\n  C_s = %s   C_c = %s   L = %s   largest safe step size 2/C_s = %s\n", number(o.Smooth), number(o.Convex),
 		number(o.Lipschitz), number(o.SafeStep))

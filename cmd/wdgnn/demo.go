@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wdgnn/wdgnn/internal/demo"
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/live"
 	"github.com/wdgnn/wdgnn/internal/serve"
 	"github.com/wdgnn/wdgnn/train"
@@ -153,7 +154,7 @@ func (c *DemoCommand) print(r *demo.Result) error {
 	out := lines{w: c.Stdout}
 	subgraphs := r.Learners[0].Subgraphs
 	out.printf("\n")
-	lost := fmt.Sprintf("30 %% of the links lost, mean of %d subgraphs", subgraphs)
+	lost := fmt.Sprintf("30 %% of the links lost, mean of %s", grid.Count(subgraphs, "subgraph"))
 	bar := func(share float64) string { return "  " + gauge(share, 25) }
 	if wide := columns(c.Stdout); wide > 0 && wide < 120 {
 		lost, bar = fmt.Sprintf("links lost, mean of %d", subgraphs), func(float64) string { return "" }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/flock"
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/live"
 	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/modelfile"
@@ -278,7 +279,7 @@ func imitate(ctx context.Context, stderr io.Writer, seed uint64, flights, epochs
 	if nearCap < 0 {
 		im.World.NearCap = flockTrainCap
 	}
-	fmt.Fprintf(stderr, "no model given: one learns from %s of the expert, of %d robots\n", count(im.Flights, "flight"), im.World.Robots)
+	fmt.Fprintf(stderr, "no model given: one learns from %s of the expert, of %d robots\n", grid.Count(im.Flights, "flight"), im.World.Robots)
 	shown := newShare(stderr, "training")
 	shown.report(0, "the expert flies")
 	im.OnProgress = shown.report

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/internal/flock"
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
@@ -118,7 +119,7 @@ func (c *FlockCommand) print(r *flock.Result, took time.Duration) error {
 	m := r.Learned.Mean()
 	c.printFaults(&out, w.Faults, m.Counts)
 	if r.Frozen != nil {
-		out.printf("taps moved by %.4f, disagreement %.4f, %d updates refused\n", r.Drift.Moved, r.Drift.Disagreement, m.Refused)
+		out.printf("taps moved by %.4f, disagreement %.4f, %s refused\n", r.Drift.Moved, r.Drift.Disagreement, grid.Count(m.Refused, "update"))
 		if r.Plan.Cost == flock.CostDistances && !r.Plan.Ungated {
 			out.printf("gates: %d of %d robots flew as trained at the end, %d began to learn anew\n",
 				m.AsTrained, w.Robots*r.Plan.Flights, m.Anew)
@@ -156,13 +157,13 @@ func relative(a, b float64) string {
 // were out of bounds.
 func (c *FlockCommand) printFaults(out *lines, f flocking.Faults, n flocking.Counts) {
 	if len(f.Stops) > 0 {
-		out.printf("stopped: %d; %d actions without effect, %d messages not sent\n", len(f.Stops), n.Idle, n.Muted)
+		out.printf("stopped: %d; %s without effect, %s not sent\n", len(f.Stops), grid.Count(n.Idle, "action"), grid.Count(n.Muted, "message"))
 	}
 	if f.MessageLoss > 0 {
 		out.printf("lost: %d of %d messages\n", n.Lost, n.Messages)
 	}
 	if f.DelaySteps > 0 {
-		out.printf("delay: %d steps, %d steps before the first message\n", f.DelaySteps, n.Blind)
+		out.printf("delay: %s, %s before the first message\n", grid.Count(f.DelaySteps, "step"), grid.Count(n.Blind, "step"))
 	}
 	if n.Saturated > 0 {
 		out.printf("%d components of actions were beyond what robots can do, and cut\n", n.Saturated)
@@ -175,8 +176,8 @@ func (c *FlockCommand) runTransfer(ctx context.Context, pilot *flock.Controller)
 	out := lines{w: c.Stdout}
 	plans := c.plan.Worlds(c.large)
 	if !c.json {
-		out.printf("Velocity variation of the learned controller, mean of %d flights of %v s each\n",
-			c.plan.Flights, c.plan.World.DurationSeconds)
+		out.printf("Velocity variation of the learned controller, mean of %s of %v s each\n",
+			grid.Count(c.plan.Flights, "flight"), c.plan.World.DurationSeconds)
 	}
 	var rows [][]string
 	list, err := pilot.Transfer(ctx, plans, func(k int, t flock.Transfer) {

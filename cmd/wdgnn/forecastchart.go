@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/wdgnn/wdgnn/internal/figure"
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 )
 
@@ -42,7 +43,7 @@ func forecastChart(what string, c *lifecycle.ForecastCurve) *figure.Figure {
 	note := fmt.Sprintf("every forecast was made %s before; the band holds the truth in %.0f of 100 cases, %.0f asked for",
 		c.Ahead, 100*c.Coverage, 100*c.Asked)
 	if c.Untold > 0 {
-		note += fmt.Sprintf("; at %s of %d no reading came, or none that is believed", count(c.Untold, "step"), len(c.X))
+		note += fmt.Sprintf("; at %s of %d no reading came, or none that is believed", grid.Count(c.Untold, "step"), len(c.X))
 	}
 	return &figure.Figure{
 		Title:    fmt.Sprintf("Sensor %s, forecast %s ahead", c.Sensor, c.Ahead),

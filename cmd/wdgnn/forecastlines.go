@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 )
 
@@ -70,7 +71,7 @@ func printOutlooks(w *lines, list []lifecycle.Outlook) {
 	}
 	printColumns(w, rows)
 	if more := len(list) - len(shown); more > 0 {
-		w.printf("and %s more; --out F.csv writes all\n", count(more, "sensor"))
+		w.printf("and %s more; --out F.csv writes all\n", grid.Count(more, "sensor"))
 	}
 }
 
@@ -134,7 +135,8 @@ func printTrouble(w *lines, list []lifecycle.Outlook) {
 		w.printf("without a reading now: %s; what stood before and their neighbours stand for them\n", someNames(silent))
 	}
 	if unsure > 0 {
-		w.printf("%s with an interval that is unknown: too few came true so far, or too many of the last missed\n", count(unsure, "forecast"))
+		w.printf("%s with an interval that is unknown: too few came true so far, or too many of the last missed\n",
+			grid.Count(unsure, "forecast"))
 	}
 	if len(alone) > 0 {
 		w.printf("no forecast: %s, of which training knew nothing and who are linked to no sensor that it knew; name links with --graph\n",

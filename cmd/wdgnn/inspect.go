@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 )
 
@@ -57,7 +58,7 @@ func (c *InspectCommand) print(in *lifecycle.Inspection) error {
 		w.printf("wide       order %d: %d parameters\n", a.Wide.Order, in.Wide)
 	}
 	for l, layer := range a.Deep {
-		w.printf("deep %-5d order %d, %d features, %s\n", l+1, layer.Order, layer.Features, layer.Activation)
+		w.printf("deep %-5d order %d, %s, %s\n", l+1, layer.Order, grid.Count(layer.Features, "feature"), layer.Activation)
 	}
 	if len(a.Deep) > 0 {
 		w.printf("deep       %d parameters\n", in.Deep)
@@ -83,7 +84,7 @@ func (c *InspectCommand) print(in *lifecycle.Inspection) error {
 	w.printf("seed       %d\nversion    %s\n", in.Meta.Seed, in.Meta.Version)
 	if f := in.Forecast; f != nil {
 		w.printf("forecasts  %s\n", f)
-		w.printf("sensors    %d with %s: %s\n", len(f.Sensors), count(f.Links, "link"), someNames(f.Sensors))
+		w.printf("sensors    %d with %s: %s\n", len(f.Sensors), grid.Count(f.Links, "link"), someNames(f.Sensors))
 	}
 	printOnline(w, in)
 	w.printf("\n")
@@ -134,9 +135,9 @@ func printOnline(w *lines, in *lifecycle.Inspection) {
 		w.printf("trust      sets or intervals by the scores of validation samples: wdgnn predict --coverage\n")
 	}
 	if in.NodeTaps > 0 {
-		w.printf("taps       of their own at %d nodes\n", in.NodeTaps)
+		w.printf("taps       of their own at %s\n", grid.Count(in.NodeTaps, "node"))
 	}
 	if in.Heard > 0 {
-		w.printf("weights    for every neighbour at %d nodes\n", in.Heard)
+		w.printf("weights    for every neighbour at %s\n", grid.Count(in.Heard, "node"))
 	}
 }

@@ -35,11 +35,11 @@ func (l *lines) table(header []string, rows [][]string) {
 func describeGraph(d *lifecycle.Dataset) string {
 	switch {
 	case d.Flights():
-		return fmt.Sprintf("%d robots, %d steps a flight", d.Nodes, d.Steps)
+		return fmt.Sprintf("%s, %s a flight", grid.Count(d.Nodes, "robot"), grid.Count(d.Steps, "step"))
 	case d.Delayed():
-		return fmt.Sprintf("%d nodes, %d links in %d steps", d.Nodes, d.Edges, d.Steps)
+		return fmt.Sprintf("%s, %s in %s", grid.Count(d.Nodes, "node"), grid.Count(d.Edges, "link"), grid.Count(d.Steps, "step"))
 	}
-	return fmt.Sprintf("%d nodes, %d links", d.Nodes, d.Edges)
+	return fmt.Sprintf("%s, %s", grid.Count(d.Nodes, "node"), grid.Count(d.Edges, "link"))
 }
 
 // keepUntil says which lines of metrics.jsonl belong to a run that stands at p.

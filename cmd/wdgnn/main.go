@@ -14,6 +14,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/wdgnn/wdgnn/internal/grid"
 )
 
 // Exit codes.
@@ -172,7 +174,8 @@ wdgnn -h lists all commands, wdgnn COMMAND -h explains one by examples.
 func arguments(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != len(names) {
-			return usageError{cmd.CommandPath(), fmt.Errorf("%s wants %s, got %d arguments", cmd.CommandPath(), strings.Join(names, " "), len(args))}
+			got := grid.Count(len(args), "argument")
+			return usageError{cmd.CommandPath(), fmt.Errorf("%s wants %s, got %s", cmd.CommandPath(), strings.Join(names, " "), got)}
 		}
 		return nil
 	}

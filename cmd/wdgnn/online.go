@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/internal/rundir"
 	"github.com/wdgnn/wdgnn/internal/runview"
@@ -361,7 +362,7 @@ func (r *onlineRun) printFinished() error {
 	if err := r.dir.ReadJSON(rundir.ResultName, &result); err != nil {
 		return err
 	}
-	fmt.Fprintf(r.Stderr, "this run has ended after %d steps; it has nothing left to do\n", result.Steps)
+	fmt.Fprintf(r.Stderr, "this run has ended after %s; it has nothing left to do\n", grid.Count(result.Steps, "step"))
 	return r.print(&result)
 }
 
@@ -369,14 +370,14 @@ func (r *onlineRun) printFinished() error {
 func (r *onlineRun) play(ctx context.Context) error {
 	s, state := r.run.Stream, &r.run.State
 	if !r.quiet {
-		fmt.Fprintf(r.Stderr, "%d nodes, %d read; %s, %s; %s\n", s.Nodes, len(s.Read), count(s.Steps, "step"), count(s.Changes, "graph"),
-			string(state.Mode)+", "+describeRule(state.Preset, &r.run.Rule, state.Mode))
+		fmt.Fprintf(r.Stderr, "%s, %d read; %s, %s; %s\n", grid.Count(s.Nodes, "node"), len(s.Read),
+			grid.Count(s.Steps, "step"), grid.Count(s.Changes, "graph"), string(state.Mode)+", "+describeRule(state.Preset, &r.run.Rule, state.Mode))
 		for _, note := range r.run.Notes() {
 			fmt.Fprintln(r.Stderr, note)
 		}
 		if n := r.run.Unknown(); n > 0 {
 			fmt.Fprintf(r.Stderr, "what %s heard in training is not in the model file: they take the neighbours of their first step, "+
-				"and learn by newton, taps and bias alone, if they have more than %d features\n", count(n, "node"), rule.MostHeard)
+				"and learn by newton, taps and bias alone, if they have more than %d features\n", grid.Count(n, "node"), rule.MostHeard)
 		}
 		if state.At > 0 {
 			fmt.Fprintf(r.Stderr, "resuming at step %d\n", state.At)
@@ -466,8 +467,9 @@ func (r *onlineRun) saveForecasts() error {
 // stopped says what is left after the play ended early, and what to do.
 func (r *onlineRun) stopped(err error) error {
 	state := &r.run.State
-	fmt.Fprintf(r.Stderr, "stopped after %d of %d steps; the model so far is in %s\n", state.At, state.Length, r.dir.Path(rundir.AdaptedName))
-	r.view.base().end(fmt.Sprintf("Stopped after %d of %d steps: %v.", state.At, state.Length, inWords(err)))
+	fmt.Fprintf(r.Stderr, "stopped after %d of %s; the model so far is in %s\n",
+		state.At, grid.Count(state.Length, "step"), r.dir.Path(rundir.AdaptedName))
+	r.view.base().end(fmt.Sprintf("Stopped after %d of %s: %v.", state.At, grid.Count(state.Length, "step"), inWords(err)))
 	try := "wdgnn online --resume " + r.dir.Path("")
 	if errors.Is(err, online.ErrDiverged) {
 		try = calmer(&r.run.Rule) + "; and --force"

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/internal/rundir"
 	"github.com/wdgnn/wdgnn/rule"
@@ -37,7 +38,7 @@ func (r *onlineRun) printResult(result *lifecycle.OnlineResult) error {
 	if result.Forecast != nil {
 		return r.printForecasts(w, result)
 	}
-	w.printf("played %s in %s\n", count(result.Steps, "step"), brief(time.Duration(result.Seconds*float64(time.Second))))
+	w.printf("played %s in %s\n", grid.Count(result.Steps, "step"), brief(time.Duration(result.Seconds*float64(time.Second))))
 	w.printf("             all steps                      from step %d\n", result.LateFrom)
 	w.printf("frozen       %-30s %s\n", result.Frozen, result.LateFrozen)
 	w.printf("online       %-30s %s\n", result.Online, result.LateOnline)
@@ -60,7 +61,7 @@ func (r *onlineRun) printResult(result *lifecycle.OnlineResult) error {
 
 // outcome says in a few sentences what came out of a run, for those who watch.
 func outcome(r *lifecycle.OnlineResult) []string {
-	list := []string{fmt.Sprintf("All %d steps are played.", r.Steps)}
+	list := []string{fmt.Sprintf("All is played, %s.", grid.Count(r.Steps, "step"))}
 	if r.Gate != nil {
 		list = append(list, r.Gate.String()+".")
 	}
@@ -89,7 +90,7 @@ func inWords(err error) string {
 // printForecasts says how forecasts turned out.
 func (r *onlineRun) printForecasts(w *lines, result *lifecycle.OnlineResult) error {
 	f := result.Forecast
-	w.printf("played %s, %s to %s, in %s\n", count(result.Steps, "step"), f.From, f.To,
+	w.printf("played %s, %s to %s, in %s\n", grid.Count(result.Steps, "step"), f.From, f.To,
 		brief(time.Duration(result.Seconds*float64(time.Second))))
 	printScores(w, f.Unit, f.Horizons)
 	if r.run == nil || !r.run.Past() {
@@ -110,14 +111,6 @@ func (r *onlineRun) printForecasts(w *lines, result *lifecycle.OnlineResult) err
 		}
 	}
 	return w.err
-}
-
-// count writes a number of things.
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // calmer says which settings of a configuration make learning calmer.
@@ -155,7 +148,7 @@ func describeRule(preset string, c *rule.Config, mode config.Mode) string {
 		words = append(words, "no gate")
 	}
 	if c.Delay > 0 {
-		words = append(words, fmt.Sprintf("targets %d steps late", c.Delay))
+		words = append(words, fmt.Sprintf("targets %s late", grid.Count(c.Delay, "step")))
 	}
 	if c.Retrain != rule.RetrainTaps {
 		words = append(words, "retraining "+c.Retrain.String())

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wdgnn/wdgnn/internal/dataset"
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/recommend"
 	"github.com/wdgnn/wdgnn/train"
 )
@@ -118,7 +119,8 @@ func (c *RecommendTrainCommand) Run(ctx context.Context) error {
 	}
 	w := &lines{w: c.Stdout}
 	r := model.Report
-	w.printf("trained %d epochs on %d ratings in %s\n", r.Epochs, r.Training, brief(time.Duration(r.Seconds*float64(time.Second))))
+	w.printf("trained %s on %d ratings in %s\n",
+		grid.Count(r.Epochs, "epoch"), r.Training, brief(time.Duration(r.Seconds*float64(time.Second))))
 	w.printf("RMSE   %.4f on %d ratings of users who had no part in it; %.4f by user mean and %s offset alone\n",
 		r.RMSE, r.Tested, r.MeanRMSE, shop.Word)
 	w.printf("model  %s\n", c.out)
@@ -142,7 +144,7 @@ func trainRecommender(
 		fmt.Fprintf(stderr, "%d users, %d ratings; the %d most rated of %d %ss, each of them a target\n",
 			all.Users(), all.Count(), n, all.Movies(), shop.Word)
 		if shop.Replaced > 0 {
-			fmt.Fprintf(stderr, "%d ratings were replaced by later ones of the same user and item\n", shop.Replaced)
+			fmt.Fprintf(stderr, "%s replaced by later ones of the same user and item\n", grid.Count(shop.Replaced, "rating"))
 		}
 		show := newProgress(stderr, c.Epochs, "RMSE")
 		defer show.end()

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wdgnn/wdgnn/internal/dataset"
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/reproduce"
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 	"github.com/wdgnn/wdgnn/mat"
@@ -161,7 +162,7 @@ func (c *ReproduceCommand) Run(ctx context.Context, name string) error {
 	if !e.Gates {
 		out.printf("learners had no gates: they answered with what they learned, whatever it cost\n")
 	}
-	out.printf("%s in %s: tables and figures\n%d models in %s, for wdgnn online, predict and inspect\n",
-		e.Title, filepath.Join(o.Out, name), len(result.Models), filepath.Join(o.Out, "models"))
+	out.printf("%s in %s: tables and figures\n%s in %s, for wdgnn online, predict and inspect\n",
+		e.Title, filepath.Join(o.Out, name), grid.Count(len(result.Models), "model"), filepath.Join(o.Out, "models"))
 	return out.err
 }

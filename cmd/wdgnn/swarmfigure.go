@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/wdgnn/wdgnn/bench/agents"
+	"github.com/wdgnn/wdgnn/internal/grid"
 )
 
 // printFigure prints a figure for people.
@@ -20,16 +21,16 @@ func printFigure(w io.Writer, f *agents.Figure) error {
 			fine(f.Latency.Median), fine(f.Latency.P90), fine(f.Latency.P99), fine(f.Latency.Max), 100*f.LateShare)
 	}
 	if f.Missing > 0 {
-		out.printf("    %d answers did not come in time\n", f.Missing)
+		out.printf("    answers that did not come in time: %d\n", f.Missing)
 	}
 	if f.Lie != "" {
-		out.printf("    %.2f %% of the answers of the others are right; %d frames in quarantine\n", 100*f.Right, f.Quarantined)
+		out.printf("    %.2f %% of the answers of the others are right; %s in quarantine\n", 100*f.Right, grid.Count(f.Quarantined, "frame"))
 	}
 	if f.ProbeRate > 0 {
 		out.printf("    bare frames: %.1f steps/s\n", f.ProbeRate)
 	}
 	if f.CutEdges > 0 {
-		out.printf("    %d links between hosts, %.1f bytes each and step\n", f.CutEdges, f.BytesPerCutEdge)
+		out.printf("    %s between hosts, %.1f bytes each and step\n", grid.Count(f.CutEdges, "link"), f.BytesPerCutEdge)
 	}
 	if f.ResidentBytes > 0 {
 		out.printf("    resident: %.1f MB in all, %.1f MB at most\n", float64(f.ResidentBytes)/1e6, float64(f.LargestBytes)/1e6)

@@ -3,11 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/box"
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/keys"
 	"github.com/wdgnn/wdgnn/internal/swarm"
 )
@@ -95,14 +97,25 @@ func (c *SwarmKeysCommand) Run() error {
 		return err
 	}
 	out := lines{w: c.Stdout}
-	out.printf("%s: keys of %d hosts, the world, an observer and an operator, run %s\n", c.out, len(plan.Hosts), plan.Run)
+	out.printf("%s: keys of %s, the world, an observer and an operator, run %s\n", c.out, grid.Count(len(plan.Hosts), "host"), plan.Run)
 	for _, h := range plan.Hosts {
-		others := "others"
-		if len(h.Hears) == 1 {
-			others = "other"
-		}
-		out.printf("  host %d hears %d %s\n", h.ID, len(h.Hears), others)
+		out.printf("  host %d hears %s\n", h.ID, grid.Count(len(h.Hears), "other"))
 	}
-	out.printf("Next: bus.keys: %s in each agent's file, and nats-server -c %s/server/nats.conf for a server of its own\n", c.out, c.out)
+	c.printNext(&out, config.Bus.Kind)
 	return out.err
+}
+
+// printNext says what to do with the keys.
+func (c *SwarmKeysCommand) printNext(out *lines, bus string) {
+	out.printf("Next:\n")
+	if bus == box.BusNATS {
+		at := "127.0.0.1:4222"
+		if len(c.servers) > 0 {
+			at = "0.0.0.0:4222" // others are to reach it
+		}
+		out.printf("  wdgnn swarm server --keys %s --addr %s   the bus; or nats-server -c %s\n",
+			c.out, at, filepath.Join(c.out, "server", "nats.conf"))
+	}
+	out.printf("  copy to every box its own folder, such as %s for host 0, and name it in its file: bus: {keys: host-0}\n",
+		filepath.Join(c.out, "host-0"))
 }

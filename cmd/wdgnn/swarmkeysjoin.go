@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wdgnn/wdgnn/internal/box"
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/keys"
 	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/transport"
@@ -100,14 +101,15 @@ func (c *SwarmKeysJoinCommand) Run() error {
 		links += len(list)
 	}
 	name, out := keys.HostName(member.Host), lines{w: c.Stdout}
-	out.printf("%-10s nodes %s, %d links; valid until %s\n", name, member.Nodes, links/2, done.Until.Format(time.DateOnly))
+	out.printf("%-10s nodes %s, %s; valid until %s\n", name, member.Nodes, grid.Count(links/2, "link"), done.Until.Format(time.DateOnly))
 	out.printf("%-10s hosts %s, and they hear it\n", "  hears", hostList(member.Hears))
 	what := fmt.Sprintf("copy %s/%s to its machine and start it", c.keys, name)
 	if !done.New {
 		what = fmt.Sprintf("copy %s/%s/member.json into the folder of keys of host %d", c.keys, name, member.Host)
 	}
 	if config.Bus.Kind != box.BusTCP {
-		out.printf("Next: copy %s/server to the servers (nats-server: --signal reload); then %s. Nobody has to stop\n", c.keys, what)
+		out.printf("Next: copy %s/server to the servers, and wdgnn swarm server takes it at once (nats-server: --signal reload); "+
+			"then %s. Nobody has to stop\n", c.keys, what)
 		return out.err
 	}
 	out.printf("Next: %s. Nobody has to stop\n", what)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/internal/swarm"
 )
@@ -65,7 +66,8 @@ func viewValue(v *swarm.View) string {
 // printSwarm prints how a run went.
 func printSwarm(w io.Writer, r *swarm.Result) error {
 	out := lines{w: w}
-	out.printf("%d steps in %.1f s: %.1f steps/s, %d nodes on %d hosts over %s\n", r.Steps, r.Seconds, r.Rate, r.Nodes, r.Hosts, r.Bus)
+	out.printf("%s in %.1f s: %.1f steps/s, %s on %s over %s\n",
+		grid.Count(r.Steps, "step"), r.Seconds, r.Rate, grid.Count(r.Nodes, "node"), grid.Count(r.Hosts, "host"), r.Bus)
 	switch {
 	case r.Accuracy >= 0:
 		out.printf("right answers        %.1f %%, frozen %.1f %%\n", 100*r.Accuracy, 100*r.Frozen)
@@ -87,8 +89,9 @@ func printSwarm(w io.Writer, r *swarm.Result) error {
 	}
 	out.printf("latency of a step    median %s, 99 %% %s, worst %s\n", fine(c.Latency.Median), fine(c.Latency.P99), fine(c.Latency.Max))
 	if c.Host.Gaps+c.Agents.Asked+c.Agents.Duplicates+c.Host.Suspected > 0 {
-		out.printf("network              %d frames lost, %d rows asked for again, %d doubled, %d neighbours given up for a while\n",
-			c.Host.Gaps, c.Agents.Asked, c.Agents.Duplicates, c.Host.Suspected)
+		out.printf("network              %s lost, %s asked for again, %d doubled, %s given up for a while\n",
+			grid.Count(c.Host.Gaps, "frame"), grid.Count(c.Agents.Asked, "row"), c.Agents.Duplicates,
+			grid.Count(c.Host.Suspected, "neighbour"))
 	}
 	for _, words := range r.Events {
 		out.printf("%s\n", words)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wdgnn/wdgnn/internal/broker"
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/keys"
 )
 
@@ -103,6 +104,6 @@ func (c *SwarmServerCommand) Run(ctx context.Context) error {
 	}
 	<-ctx.Done()
 	n := s.Stats()
-	_, err = fmt.Fprintf(c.Stdout, "%d messages, %d deliveries, %d refused\n", n.Messages, n.Deliveries, n.Refused)
+	_, err = fmt.Fprintf(c.Stdout, "%s, delivered %d times, %d refused\n", grid.Count(n.Messages, "message"), n.Deliveries, n.Refused)
 	return err
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/sim"
 )
 
@@ -100,7 +101,8 @@ func (c *SwarmSimCommand) one() error {
 			return err
 		}
 	} else {
-		fmt.Fprintf(c.Stdout, "%d steps of all hosts and %d frames in %v\n", o.Steps, o.Frames, o.Time.Round(time.Millisecond))
+		fmt.Fprintf(c.Stdout, "%s of all hosts and %s in %v\n",
+			grid.Count(o.Steps, "step"), grid.Count(o.Frames, "frame"), o.Time.Round(time.Millisecond))
 	}
 	if len(o.Broken) > 0 {
 		return fmt.Errorf("seed %d breaks a promise:\n  %s", c.seed, strings.Join(o.Broken, "\n  "))
@@ -121,7 +123,7 @@ func (c *SwarmSimCommand) many(ctx context.Context) error {
 		if !c.quiet && p.due() {
 			spent := time.Since(began)
 			left := time.Duration(float64(spent) / float64(s.Trials) * float64(to-from+1-s.Trials))
-			p.draw(p.parts(fmt.Sprintf("%d of %d seeds", s.Trials, to-from+1), fmt.Sprintf("%s left", brief(left)),
+			p.draw(p.parts(fmt.Sprintf("%d of %s", s.Trials, grid.Count(to-from+1, "seed")), fmt.Sprintf("%s left", brief(left)),
 				fmt.Sprintf("%d break a promise", len(s.Broken))))
 		}
 	})
@@ -149,11 +151,11 @@ func (c *SwarmSimCommand) many(ctx context.Context) error {
 // print says what was played.
 func (c *SwarmSimCommand) print(s sim.Summary, took time.Duration) error {
 	out := lines{w: c.Stdout}
-	out.printf("%d seeds in %s: %.0f per second\n", s.Trials, brief(took), float64(s.Trials)/took.Seconds())
+	out.printf("%s in %s: %.0f per second\n", grid.Count(s.Trials, "seed"), brief(took), float64(s.Trials)/took.Seconds())
 	out.printf("played        %.1f hours of swarms, %d steps of their hosts, %d frames\n", s.Time.Hours(), s.Steps, s.Frames)
 	out.printf("together      again in %d after the last fault; in the others the worlds ended before\n", s.Settled)
 	out.printf("nothing lost  in %d, to the bits of one process\n", s.Exact)
-	out.printf("quarantine    %d times, of hosts that lied\n", s.Shut)
+	out.printf("quarantine    %s, of hosts that lied\n", grid.Count(s.Shut, "time"))
 	var kinds []string
 	for _, k := range slices.Sorted(maps.Keys(s.Faults)) {
 		kinds = append(kinds, fmt.Sprintf("%s %d", k, s.Faults[k]))

@@ -20,6 +20,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/box"
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/keys"
 	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/transport"
@@ -90,12 +91,27 @@ func (c *SwarmStatusCommand) Run(ctx context.Context, args []string) error {
 	if c.json {
 		err = writeJSON(c.Stdout, list)
 	} else {
-		_, err = fmt.Fprint(c.Stdout, swarm.StandingTable(list))
+		err = c.print(list)
 	}
 	if n := swarm.Wrong(list) + c.silent; err == nil && n > 0 {
-		err = fmt.Errorf("%d of %d hosts are not well", n, len(list)+c.silent)
+		err = fmt.Errorf("not well: %d of %s", n, grid.Count(len(list)+c.silent, "host"))
 	}
 	return err
+}
+
+// print prints how hosts are, close together where a terminal is narrow.
+func (c *SwarmStatusCommand) print(list []swarm.Standing) error {
+	header, rows, notes := swarm.StandingTable(list)
+	gap, wide := 2, columns(c.Stdout)
+	if wide > 0 && wide < 90 {
+		gap = 1
+	}
+	table, _ := grid.Lines(header, rows, gap, wide)
+	out := lines{w: c.Stdout}
+	for _, line := range append(table, notes...) {
+		out.printf("%s\n", line)
+	}
+	return out.err
 }
 
 // collect returns how every host is that spoke or should have.

@@ -12,10 +12,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/broker"
 	"github.com/wdgnn/wdgnn/internal/keys"
+	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/transport"
 	"github.com/wdgnn/wdgnn/transport/natsbus"
 )
@@ -78,8 +80,8 @@ func TestStatusByKeys(t *testing.T) {
 	}
 	report(0)
 	code, out, errs := status()
-	if code != exitFailure || !strings.Contains(out, "host 1: nothing is heard of it") || !strings.Contains(out, "300 days  ok") ||
-		!strings.Contains(errs, "1 of 2 hosts are not well") {
+	if code != exitFailure || !strings.Contains(out, "host 1: nothing is heard of it") || !strings.Contains(out, "300 days\n") ||
+		!strings.Contains(errs, "not well: 1 of 2 hosts") {
 		t.Errorf("one host is down: got code %d\n%s%s", code, out, errs)
 	}
 	report(1)
@@ -105,7 +107,7 @@ func TestStatusByAddress(t *testing.T) {
 	gone.Close()
 	var stdout, stderr bytes.Buffer
 	code := run(t.Context(), []string{"swarm", "status", agent.URL, gone.URL}, &stdout, &stderr)
-	if code != exitFailure || !strings.Contains(stdout.String(), "    3        7") || !strings.Contains(stderr.String(), gone.URL) {
+	if code != exitFailure || !strings.Contains(stdout.String(), "\n3        ok     7 ") || !strings.Contains(stderr.String(), gone.URL) {
 		t.Errorf("got code %d\n%s%s, want host 3 and the address that does not answer", code, stdout.String(), stderr.String())
 	}
 }
@@ -138,10 +140,60 @@ func TestStatusOfOneMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code, out := status(at[0], "", "0.0.0.0:"+port); code != exitOK || strings.Count(out, "  ok\n") != 3 {
+	if code, out := status(at[0], "", "0.0.0.0:"+port); code != exitOK || strings.Count(out, "  ok  ") != 3 {
 		t.Errorf("got code %d\n%s, want three hosts that are well", code, out)
 	}
 	if code, out := status("", "", ""); code != exitFailure || !strings.Contains(out, "hosts 0 and 1 would both serve metrics at "+at[1]) {
 		t.Errorf("all at one port: got code %d\n%s, want an error that names both", code, out)
+	}
+}
+
+// The table fits a terminal of 80 columns, and of 50 where rows become columns; long
+// sentences below it are broken between words.
+func TestStatusFitsTheTerminal(t *testing.T) {
+	list := []swarm.Standing{
+		{Heard: true, Report: &host.Report{Host: 0, Time: 123456, Health: &host.Health{Checkpoint: 150, Certificate: 364 * 86400}}},
+		{Heard: true, Report: &host.Report{Host: 1, Time: 123400}, Behind: 56, Problems: []string{"it is 56 steps behind"}},
+		{Report: &host.Report{Host: 2}, Problems: []string{"nothing is heard of it: it is down, cut off, shut out, or of another run"}},
+	}
+	for _, wide := range []int{50, 80} {
+		var b bytes.Buffer
+		c := SwarmStatusCommand{Stdout: &terminal{out: &b, wide: func() int { return wide }}}
+		if err := c.print(list); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			if n := utf8.RuneCountInString(line) - 1; n > wide {
+				t.Errorf("%d columns: %q has %d", wide, line, n)
+			}
+		}
+		want := map[int]string{50: "host                0        1         2", 80: "host     state"}[wide]
+		if !strings.HasPrefix(b.String(), want) {
+			t.Errorf("%d columns: got\n%s\nwant the head %q", wide, b.String(), want)
+		}
+	}
+}
+
+// Keys say what to do next: a server of this program where the bus is NATS, none for
+// direct links; and one host is one host.
+func TestKeysSayWhatIsNext(t *testing.T) {
+	for bus, wants := range map[string]bool{
+		`{kind: nats, url: "nats://127.0.0.1:4222", keys: host-0}`: true,
+		`{kind: tcp, keys: host-0}`:                                false,
+	} {
+		dir := t.TempDir()
+		text := "run: yard\nhost: 0\nmodel: m.safetensors\nworld: {kind: lines}\nbus: " + bus +
+			"\nhosts: {0: {nodes: 0-3, address: \"127.0.0.1:7411\"}}\n"
+		if err := os.WriteFile(filepath.Join(dir, "agent.yaml"), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		keys := filepath.Join(dir, "keys")
+		code, out, errs := exec(t.Context(), "swarm", "keys", "--config", filepath.Join(dir, "agent.yaml"), "--out", keys)
+		if code != exitOK || !strings.Contains(out, "keys of 1 host, the world") {
+			t.Errorf("%s: got code %d and %s%s, want keys of 1 host", bus, code, out, errs)
+		}
+		if got := strings.Contains(out, "  wdgnn swarm server --keys "+keys+" --addr 127.0.0.1:4222 "); got != wants {
+			t.Errorf("%s: a server is named: %v, want %v:\n%s", bus, got, wants, out)
+		}
 	}
 }

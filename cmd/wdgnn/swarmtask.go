@@ -10,6 +10,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/flock"
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/modelfile"
@@ -126,7 +127,7 @@ func (t *swarmTask) localize(ctx context.Context, stderr io.Writer) (*recipe.Loc
 	if epochs == 0 {
 		epochs = 20
 	}
-	fmt.Fprintf(stderr, "no model given: one learns to localize sources, %d epochs\n", epochs)
+	fmt.Fprintf(stderr, "no model given: one learns to localize sources, %s\n", grid.Count(epochs, "epoch"))
 	bar := newProgress(stderr, epochs, "accuracy")
 	defer bar.end()
 	return recipe.Localize(ctx, recipe.Localization{

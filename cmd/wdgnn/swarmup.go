@@ -17,6 +17,7 @@ import (
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/flock"
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/live"
 	"github.com/wdgnn/wdgnn/internal/serve"
 	"github.com/wdgnn/wdgnn/internal/swarm"
@@ -180,7 +181,7 @@ func (c *SwarmUpCommand) Run(ctx context.Context) error {
 		view.show(v)
 		_ = swarm.WriteStatus(dir, v) // the folder may be gone; status is for others to look at
 	}
-	fmt.Fprintf(c.Stderr, "%d %s on %d cores, bus %s, %d nodes\n", o.Hosts, c.what(), runtime.NumCPU(), o.Bus, o.Task.Nodes)
+	fmt.Fprintf(c.Stderr, "%s on %s, bus %s, %s\n", c.what(), grid.Count(runtime.NumCPU(), "core"), o.Bus, grid.Count(o.Task.Nodes, "node"))
 	close, err := c.present(ctx)
 	if err != nil {
 		return during("swarm up", err)
@@ -299,9 +300,12 @@ func (c *SwarmUpCommand) present(ctx context.Context) (func() error, error) {
 
 func (c *SwarmUpCommand) what() string {
 	if c.options.Bus == swarm.BusMem {
-		return "goroutines"
+		return grid.Count(c.options.Hosts, "goroutine")
 	}
-	return "processes"
+	if c.options.Hosts == 1 {
+		return "1 process"
+	}
+	return fmt.Sprintf("%d processes", c.options.Hosts)
 }
 
 // complete completes the options from the flags.

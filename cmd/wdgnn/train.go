@@ -15,6 +15,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/dataset"
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/internal/rundir"
 	"github.com/wdgnn/wdgnn/internal/runview"
@@ -273,7 +274,7 @@ func (r *trainRun) reopen(out string) (done bool, err error) {
 			return false, fmt.Errorf("train: resume: %w", err)
 		}
 		if result.Stopped || was.State.Progress.Epoch >= r.t.Epochs() {
-			fmt.Fprintf(r.Stderr, "this run has ended after %d epochs; it has nothing left to do\n", result.Epochs)
+			fmt.Fprintf(r.Stderr, "this run has ended after %s; it has nothing left to do\n", grid.Count(result.Epochs, "epoch"))
 			return true, r.print(&result)
 		}
 		if err := os.Remove(r.dir.Path(rundir.ResultName)); err != nil {
@@ -375,8 +376,9 @@ func (r *trainRun) save() error {
 
 // stopped says what is left after training ended early, and what to do.
 func (r *trainRun) stopped(trained train.Result, err error) error {
-	fmt.Fprintf(r.Stderr, "stopped after %d epochs; the best model so far is in %s\n", trained.Epochs, r.dir.Path(rundir.ModelName))
-	r.view.base().end(fmt.Sprintf("Stopped after %d epochs: %s.", trained.Epochs, inWords(err)))
+	fmt.Fprintf(r.Stderr, "stopped after %s; the best model so far is in %s\n",
+		grid.Count(trained.Epochs, "epoch"), r.dir.Path(rundir.ModelName))
+	r.view.base().end(fmt.Sprintf("Stopped after %s: %s.", grid.Count(trained.Epochs, "epoch"), inWords(err)))
 	try := fmt.Sprintf("wdgnn train %s --resume", r.config)
 	if errors.Is(err, train.ErrDiverged) {
 		try = "a smaller train.adam.step_size, or train.clip_norm: 1, and --force"
@@ -389,7 +391,7 @@ func (r *trainRun) print(result *lifecycle.TrainingResult) error {
 		return writeJSON(r.Stdout, result)
 	}
 	w := &lines{w: r.Stdout}
-	w.printf("trained %d epochs in %s\n", result.Epochs, brief(time.Duration(result.Seconds*float64(time.Second))))
+	w.printf("trained %s in %s\n", grid.Count(result.Epochs, "epoch"), brief(time.Duration(result.Seconds*float64(time.Second))))
 	w.printf("train  %s\n", result.Train)
 	if result.Valid != nil {
 		w.printf("valid  %s\n", result.Valid)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/wdgnn/wdgnn/forecast"
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 )
 
@@ -29,7 +30,7 @@ func (l *lines) horizons(r *lifecycle.TrainingResult) {
 
 // scored says in a few sentences how well a model does, for those who watch.
 func scored(r *lifecycle.TrainingResult) []string {
-	list := []string{fmt.Sprintf("Trained %d epochs.", r.Epochs)}
+	list := []string{fmt.Sprintf("Trained %s.", grid.Count(r.Epochs, "epoch"))}
 	for _, part := range []struct {
 		name  string
 		score *lifecycle.Score

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/live"
 	"github.com/wdgnn/wdgnn/internal/livepage"
 	"github.com/wdgnn/wdgnn/internal/rundir"
@@ -160,7 +161,7 @@ func (c *ViewCommand) save(r *live.Recording) error {
 	if err := export(c.export, r); err != nil {
 		return during("view", err)
 	}
-	_, err := fmt.Fprintf(c.Stdout, "%d frames in %s, for any browser\n", r.Frames(), c.export)
+	_, err := fmt.Fprintf(c.Stdout, "%s in %s, for any browser\n", grid.Count(r.Frames(), "frame"), c.export)
 	return err
 }
 

@@ -1,16 +1,16 @@
 package grid
 
 import (
-	"strconv"
+	"fmt"
 	"strings"
 )
 
 // Count writes a number of things: 1 host, 3 hosts.
-func Count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
+func Count[T int | uint64](n T, thing string) string {
+	if n != 1 {
+		thing += "s"
 	}
-	return strconv.Itoa(n) + " " + thing + "s"
+	return fmt.Sprint(n, " ", thing)
 }
 
 // Wrap breaks a line at spaces into lines of at most wide characters; a word that is

@@ -15,6 +15,7 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/box"
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/journal"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/internal/snapshot"
@@ -39,12 +40,16 @@ type Collection struct {
 
 // String says in words what was gathered.
 func (c *Collection) String() string {
-	nodes := fmt.Sprintf("%d nodes", c.Nodes)
+	nodes := grid.Count(c.Nodes, "node")
 	if c.Found < c.Nodes {
-		nodes = fmt.Sprintf("%d of %d nodes", c.Found, c.Nodes)
+		nodes = fmt.Sprintf("%d of %s", c.Found, nodes)
 	}
-	return fmt.Sprintf("%s on %d boxes, up to step %d of run %s; moved %.4g from the trained taps, disagreement %.4g",
-		nodes, c.Boxes, c.Step, c.Run, c.drift.Moved, c.drift.Disagreement)
+	boxes := fmt.Sprintf("%d boxes", c.Boxes)
+	if c.Boxes == 1 {
+		boxes = "1 box"
+	}
+	return fmt.Sprintf("%s on %s, up to step %d of run %s; moved %.4g from the trained taps, disagreement %.4g",
+		nodes, boxes, c.Step, c.Run, c.drift.Moved, c.drift.Disagreement)
 }
 
 // ErrPartial says that checkpoints are not those of all boxes at one step.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/box"
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/transport"
 )
@@ -425,11 +426,11 @@ func (d *deploying) ended() {
 	d.say("%s", text)
 	switch {
 	case r.Kept > 0 && r.Anew > 0:
-		d.say("kept what %d nodes have learned; %d begin anew: %s", r.Kept, r.Anew, r.Why)
+		d.say("kept what %s learned; %d begin anew: %s", grid.Count(r.Kept, "node"), r.Anew, r.Why)
 	case r.Kept > 0:
-		d.say("kept what %d nodes have learned: by how much their answers differ from the trained ones, and their gates", r.Kept)
+		d.say("kept what %s learned: by how much answers differ from the trained ones, and gates", grid.Count(r.Kept, "node"))
 	case r.Anew > 0:
-		d.say("%d nodes begin anew: %s", r.Anew, r.Why)
+		d.say("begin anew, %s: %s", grid.Count(r.Anew, "node"), r.Why)
 	}
 	if r.Anew == 0 {
 		r.Why = ""

@@ -5,6 +5,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/host"
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/live"
 	"github.com/wdgnn/wdgnn/transport"
 )
@@ -18,7 +19,7 @@ const (
 // Scene returns what a swarm of the given options shows on a page.
 func Scene(o *Options) live.Scene {
 	s := live.Scene{
-		Title: fmt.Sprintf("%d nodes on %d hosts", o.Task.Nodes, o.Hosts), Task: o.Task.name, Time: "step",
+		Title: grid.Count(o.Task.Nodes, "node") + " on " + grid.Count(o.Hosts, "host"), Task: o.Task.name, Time: "step",
 		Learners: []string{"frozen", "agents"},
 		Counters: []live.Counter{
 			{Name: "hosts up"},

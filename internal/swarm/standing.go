@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/host"
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/keys"
 	"github.com/wdgnn/wdgnn/transport"
 )
@@ -85,14 +86,14 @@ func judge(r *host.Report, behind, usual uint64) Standing {
 	if r.Health != nil {
 		s.Problems = slices.Clone(r.Health.Problems)
 		if days := r.Health.Certificate / 86400; days > 0 && days < certificateDays {
-			complain("its certificate ends in %d days; try: wdgnn swarm keys renew", int(days))
+			complain("its certificate ends in %s; try: wdgnn swarm keys renew", grid.Count(int(days), "day"))
 		}
 		if n := r.Health.Damaged; n > 0 {
-			complain("%d checkpoints could not be read when it was started; it went on from the one before", n)
+			complain("%s could not be read when it was started; it went on from the one before", grid.Count(n, "checkpoint"))
 		}
 	}
 	if behind > usual && !r.Final {
-		complain("it is %d steps behind", behind)
+		complain("it is %s behind", grid.Count(behind, "step"))
 	}
 	if len(r.Silent) > 0 && !slices.ContainsFunc(s.Problems, func(p string) bool { return strings.Contains(p, "silent") }) {
 		complain("it does not wait for neighbours that are silent: nodes %s", host.FormatNodes(r.Silent))
@@ -112,14 +113,13 @@ func judge(r *host.Report, behind, usual uint64) Standing {
 	return s
 }
 
-// StandingTable returns a line for each host, and one for each thing that is wrong.
-func StandingTable(list []Standing) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%5s %8s %7s %7s %8s %6s %7s %11s %12s  %s\n",
-		"host", "step", "behind", "silent", "refused", "gated", "broken", "checkpoint", "certificate", "state")
+// StandingTable returns a row of words for each host under a header, and a sentence for
+// each thing that is worth saying or wrong.
+func StandingTable(list []Standing) (header []string, rows [][]string, notes []string) {
+	header = []string{"host", "state", "step", "behind", "silent", "refused", "gated", "broken", "checkpoint", "certificate"}
 	for _, s := range list {
 		if !s.Heard {
-			fmt.Fprintf(&b, "%5d %8s %7s %7s %8s %6s %7s %11s %12s  not heard\n", s.Host, "-", "-", "-", "-", "-", "-", "-", "-")
+			rows = append(rows, []string{fmt.Sprint(s.Host), "not heard", "-", "-", "-", "-", "-", "-", "-", "-"})
 			continue
 		}
 		gated, checkpoint, certificate := "-", "-", "-"
@@ -130,7 +130,7 @@ func StandingTable(list []Standing) string {
 			checkpoint = (time.Duration(h.Checkpoint) * time.Second).String() + " old"
 		}
 		if h := s.Health; h != nil && h.Certificate != 0 {
-			certificate = fmt.Sprintf("%d days", int(h.Certificate/86400))
+			certificate = grid.Count(int(h.Certificate/86400), "day")
 		}
 		state := "ok"
 		switch {
@@ -139,20 +139,22 @@ func StandingTable(list []Standing) string {
 		case s.Final:
 			state = "ended"
 		}
-		fmt.Fprintf(&b, "%5d %8d %7d %7d %8d %6s %7d %11s %12s  %s\n",
-			s.Host, s.Time, s.Behind, len(s.Silent), s.Refused, gated, s.BrokenSensors, checkpoint, certificate, state)
+		rows = append(rows, []string{
+			fmt.Sprint(s.Host), state, fmt.Sprint(s.Time), fmt.Sprint(s.Behind), fmt.Sprint(len(s.Silent)), fmt.Sprint(s.Refused),
+			gated, fmt.Sprint(s.BrokenSensors), checkpoint, certificate,
+		})
 	}
 	for _, s := range list {
 		if c := s.Change; s.Heard && c != nil {
-			fmt.Fprintf(&b, "host %d: model %.12s %s\n", s.Host, c.Model, changeState(c))
+			notes = append(notes, fmt.Sprintf("host %d: model %.12s %s", s.Host, c.Model, changeState(c)))
 		}
 	}
 	for _, s := range list {
 		for _, p := range s.Problems {
-			fmt.Fprintf(&b, "host %d: %s\n", s.Host, p)
+			notes = append(notes, fmt.Sprintf("host %d: %s", s.Host, p))
 		}
 	}
-	return b.String()
+	return header, rows, notes
 }
 
 // Wrong returns how many of the hosts are not well.

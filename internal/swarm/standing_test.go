@@ -1,6 +1,7 @@
 package swarm
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ func TestStandings(t *testing.T) {
 		nil, nil,
 		{"it is 250 steps behind"},
 		{
-			"answers are lost", "ends in 5 days", "1 checkpoints could not be read", "silent: nodes 4-5",
+			"answers are lost", "ends in 5 days", "1 checkpoint could not be read", "silent: nodes 4-5",
 			"hosts [9] run another model", "it has kept host 7 in quarantine for 1m30s: bounds=3 numbers=12", "2 of its sensors are broken",
 		},
 		{"nothing is heard of it"},
@@ -49,8 +50,14 @@ func TestStandings(t *testing.T) {
 			}
 		}
 	}
-	table := StandingTable(list)
-	for _, want := range []string{"not heard", "300 days", "host 2: it is 250 steps behind\n", "1s old"} {
+	header, rows, notes := StandingTable(list)
+	for _, row := range rows {
+		if len(row) != len(header) {
+			t.Errorf("row %q under %q", row, header)
+		}
+	}
+	table := fmt.Sprint(rows, notes)
+	for _, want := range []string{"not heard", "300 days", "host 2: it is 250 steps behind", "1s old"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("got\n%s\nwant %q in it", table, want)
 		}
