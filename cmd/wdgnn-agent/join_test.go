@@ -205,7 +205,7 @@ func (y *yard) await(what string, missing func() string) {
 	from := time.Now()
 	why := missing()
 	for ; why != ""; why = missing() {
-		if y.ended() || time.Since(from) > patience/4 {
+		if y.ended() || time.Since(from) > patience {
 			for _, b := range y.boxes {
 				y.Logf("box %d is at step %d: %s", b.id, b.step.Load(), tail(b.log.String()))
 			}

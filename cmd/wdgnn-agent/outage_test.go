@@ -27,8 +27,8 @@ func TestServerOutage(t *testing.T) {
 	f.await("all boxes agree again", func() bool { return f.steps(0, 1, 2, 3, 4)[0] > apart[boxes-1]+30 && f.rightFor(30) })
 }
 
-// A box that stands still for ten seconds, over direct links: the others go on,
-// and it comes back.
+// A box that stands still while the others, over direct links, make 500 steps: they do not
+// wait for it in each, and it comes back.
 func TestStandstill(t *testing.T) {
 	f := newField(t, "tcp")
 	for k := range boxes {
@@ -38,8 +38,7 @@ func TestStandstill(t *testing.T) {
 	f.await("all boxes agree", func() bool { return f.steps(0, 1, 2, 3, 4)[0] > 50 && f.rightFor(30) })
 	f.check(f.procs[2].Process.Signal(syscall.SIGSTOP))
 	before := f.steps(0, 1, 3, 4)[0]
-	time.Sleep(10 * time.Second)
-	f.await("the others go on", func() bool { return f.steps(0, 1, 3, 4)[0] > before+50 })
+	f.await("the others go on, not one step in a deadline", func() bool { return f.steps(0, 1, 3, 4)[0] > before+500 })
 	f.check(f.procs[2].Process.Signal(syscall.SIGCONT))
 	apart := f.steps(0, 1, 2, 3, 4)
 	f.await("all boxes agree again", func() bool { return f.steps(0, 1, 2, 3, 4)[0] > apart[boxes-1]+30 && f.rightFor(30) })
@@ -58,7 +57,7 @@ func TestLeftAlone(t *testing.T) {
 		f.end(k)
 	}
 	at, from := f.step(3), time.Now()
-	time.Sleep(8 * time.Second)
+	time.Sleep(4 * time.Second)
 	if made, most := f.step(3)-at, int(2*time.Since(from).Seconds())+3; made < 1 || made > most {
 		t.Errorf("a box alone made %d steps, want 1 to %d", made, most)
 	}

@@ -20,7 +20,7 @@ import (
 // full speed.
 func TestAnotherModel(t *testing.T) {
 	f := newField(t, "nats")
-	f.train("second", 2)
+	f.another("second")
 	for k := range boxes {
 		f.configure(k, "first")
 	}
