@@ -60,6 +60,7 @@ func (l *Live) scene() live.Scene {
 	}
 	for k, learner := range l.learners {
 		s.Quantities = append(s.Quantities, live.Quantity{Name: cost + ": " + learner.name, Group: cost, Learner: k, High: 2, Good: "low"})
+		s.Curves = append(s.Curves, live.Curve{Name: learner.name, Chart: "error of the answers, last 50 signals", Learner: k, Recent: recent})
 	}
 	for k, learner := range l.learners {
 		if learner.spec.Mode == recipe.Distributed {
@@ -68,6 +69,10 @@ func (l *Live) scene() live.Scene {
 				live.Curve{Name: learner.name, Chart: "disagreement of the nodes' taps", Learner: k, Log: true, Recent: recent})
 		}
 	}
+	n := len(l.learners)
+	s.Curves[0].Note = "How often the detectors are right: more is better."
+	s.Curves[n].Note = "How surprised the detectors are by the truth: less is better."
+	s.Curves[2*n].Note = "How far apart nodes are: small in consensus, large where each has taps of its own."
 	return s
 }
 
@@ -104,7 +109,8 @@ func (l *Live) frame() *live.Frame {
 		f.Curves = append(f.Curves, k.accuracy())
 	}
 	for _, k := range l.learners {
-		f.Values = append(f.Values, detectors(func(i int) window { return k.cost[i] }))
+		costs := detectors(func(i int) window { return k.cost[i] })
+		f.Values, f.Curves = append(f.Values, costs), append(f.Curves, known(costs))
 	}
 	for _, k := range l.learners {
 		if k.spec.Mode == recipe.Distributed {
@@ -121,6 +127,20 @@ func (l *Live) frame() *live.Frame {
 		f.Pulses = l.pulses()
 	}
 	return f
+}
+
+// known returns the mean of the values that are, NaN if there are none.
+func known(values live.Floats) float64 {
+	sum, n := 0.0, 0
+	for _, v := range values {
+		if v == v {
+			sum, n = sum+float64(v), n+1
+		}
+	}
+	if n == 0 {
+		return nan
+	}
+	return sum / float64(n)
 }
 
 // valuesSent returns how many numbers a node sends to a neighbour for one

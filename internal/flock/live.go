@@ -25,25 +25,31 @@ func (r *Recording) WriteEvents(w io.Writer) error {
 	return nil
 }
 
+// lookExpert is the colour and dash of what is neither frozen nor learning.
+const lookExpert = 1
+
 // liveScene is what there is to see of a flight.
 func (r *Recording) liveScene() live.Scene {
 	const variation, taps = "velocity variation, m²/s²", "taps"
 	s := live.Scene{
 		Title: fmt.Sprintf("A flight of %d robots", r.World.Robots), About: r.about(), Task: "flocking", Time: "s", Layout: live.LayoutMoving,
-		Learners: []string{"expert", "learned"},
+		Learners: []string{"expert", "learned"}, Looks: []int{lookExpert, live.LookFrozen},
 		Curves: []live.Curve{
-			{Name: "expert", Chart: variation, Learner: 0, Log: true},
+			{Name: "expert", Chart: variation, Learner: 0, Log: true, Note: "How much the robots' velocities differ: less is better, and 0 is a team that flies as one."},
 			{Name: "learned", Chart: variation, Learner: 1, Log: true},
 		},
 		Counters: []live.Counter{{Name: "links"}, {Name: "parts of the team"}, {Name: "collisions"}, {Name: "closest two", Unit: "m"}},
 	}
 	if r.Frozen != nil {
-		s.Learners = []string{"expert", "learning in flight", "frozen"}
+		s.Learners, s.Looks = []string{"expert", "learning in flight", "frozen"}, []int{lookExpert, live.LookLearning, live.LookFrozen}
 		s.Curves[1].Name = s.Learners[1]
 		s.Curves = append(s.Curves,
 			live.Curve{Name: s.Learners[2], Chart: variation, Learner: 2, Log: true},
-			live.Curve{Name: "moved from the trained ones", Chart: taps, Learner: 1},
-			live.Curve{Name: "disagreement of the robots", Chart: taps, Learner: 2})
+			live.Curve{
+				Name: "moved from the trained ones", Chart: taps, Learner: 1,
+				Note: "How far learning has moved the robots, and how far apart they are.",
+			},
+			live.Curve{Name: "disagreement of the robots", Chart: taps, Learner: -1})
 	}
 	for i := range r.World.Robots {
 		s.Nodes = append(s.Nodes, fmt.Sprintf("robot %d", i))

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"math"
+	"time"
 
 	"github.com/wdgnn/wdgnn/mat"
 )
@@ -36,6 +37,15 @@ func (r *OnlineRun) Horizons() (words []string, steps []int) {
 		words, steps = append(words, ahead(s.spec, h)), append(steps, h)
 	}
 	return words, steps
+}
+
+// Clock returns when the first row of a stream of readings was, and how long a step is;
+// false of streams without a clock.
+func (s *Stream) Clock() (start time.Time, every time.Duration, ok bool) {
+	if s.sensors == nil || s.sensors.spec.Interval == 0 {
+		return start, 0, false
+	}
+	return s.sensors.spec.Time(s.sensors.step(0)), s.sensors.spec.Interval, true
 }
 
 // Notes says what was done to the files of a stream of readings.

@@ -232,6 +232,14 @@ func clockOf(spec *forecast.Spec, step uint64) string {
 	return at.Format(clockLayout)
 }
 
+// ParseClock reads the time of a step as it stands in a line of an online run.
+func ParseClock(text string) (time.Time, error) {
+	if at, err := time.Parse(zoneLayout, text); err == nil {
+		return at, nil
+	}
+	return time.Parse(clockLayout, text)
+}
+
 // ahead writes a horizon in words: 15m, or 3 steps without a clock.
 func ahead(spec *forecast.Spec, h int) string {
 	if spec.Interval == 0 {

@@ -33,11 +33,15 @@ type Scene struct {
 	Weak      []int32    `json:"weak,omitempty"`      // links whose loss would change an answer, as indices
 	Marks     []Mark     `json:"marks,omitempty"`
 	Learners  []string   `json:"learners,omitempty"` // side by side; the first is what the others are compared with
+	Looks     []int      `json:"looks,omitempty"`    // colour and dash of each learner, such as LookFrozen; empty means 0, 1, 2, …
 	Down      string     `json:"down,omitempty"`     // what a node is that Frame.Down names; empty means down, none that it names none
 
 	// Trials says that frames have trials: learners are shown on two networks side
 	// by side, the first of them on the left.
 	Trials bool `json:"trials,omitempty"`
+
+	Hero  *Hero  `json:"hero,omitempty"`  // of a scene without trials
+	Clock *Clock `json:"clock,omitempty"` // if Frame.Time counts steps that have times of their own
 
 	Quantities []Quantity `json:"quantities,omitempty"`
 	Curves     []Curve    `json:"curves,omitempty"`
@@ -45,6 +49,26 @@ type Scene struct {
 	Controls   []Control  `json:"controls,omitempty"`
 
 	Taps []TapColumn `json:"taps,omitempty"` // columns of Frame.Taps
+}
+
+// Looks of learners that are the same in all scenes.
+const (
+	LookFrozen   = 0 // the model as trained
+	LookLearning = 2 // what goes on learning, or that which is on show
+	looks        = 6
+)
+
+// Hero are numbers in large type: of a chart, those of the first learner and of another.
+type Hero struct {
+	Chart   string `json:"chart"`
+	Learner int    `json:"learner"`
+}
+
+// Clock says when steps are: that with number t at Start + t·Every, in seconds since 1970
+// by the clocks of the place.
+type Clock struct {
+	Start float64 `json:"start"`
+	Every float64 `json:"every"`
 }
 
 // Mark says that a node is special.
@@ -71,6 +95,9 @@ type Curve struct {
 	Learner int    `json:"learner"` // for its colour; -1 if it belongs to none
 	Unit    string `json:"unit,omitempty"`
 	Log     bool   `json:"log,omitempty"` // the chart's axis is logarithmic
+
+	// Note is a sentence that says what its chart shows, of one of the chart's curves.
+	Note string `json:"note,omitempty"`
 
 	// Recent is how much of the time the chart shows, up to now; 0 means all.
 	Recent float64 `json:"recent,omitempty"`
@@ -197,6 +224,15 @@ func (s *Scene) validate() error {
 			complain("%w", err)
 		}
 	}
+	if s.Looks != nil && (len(s.Looks) != len(s.Learners) || slices.ContainsFunc(s.Looks, func(k int) bool { return !within(k, looks) })) {
+		complain("looks %v of %d learners, want one of %d for each", s.Looks, len(s.Learners), looks)
+	}
+	if s.Hero != nil && !within(s.Hero.Learner, len(s.Learners)) {
+		complain("learner %d in large type, there are %d", s.Hero.Learner, len(s.Learners))
+	}
+	if c := s.Clock; c != nil && (!(c.Every > 0) || math.IsInf(c.Every, 0) || c.Start-c.Start != 0) {
+		complain("a clock from %v every %v s, want finite numbers that ascend", c.Start, c.Every)
+	}
 	if n*len(s.Taps) > maxTaps {
 		complain("%d taps of %d nodes, want at most %d in all", len(s.Taps), n, maxTaps)
 	}
@@ -229,7 +265,7 @@ func (s *Scene) texts() []string {
 		list = append(list, q.Name, q.Group, q.Unit)
 	}
 	for _, c := range s.Curves {
-		list = append(list, c.Name, c.Chart, c.Unit)
+		list = append(list, c.Name, c.Chart, c.Unit, c.Note)
 	}
 	for _, c := range s.Controls {
 		list = append(list, slices.Concat([]string{c.Label, c.Unit}, c.Options, c.Ends)...)

@@ -23,12 +23,13 @@ var errNoBacktest = errors.New("no backtest")
 var compared = []struct {
 	name string
 	at   int
+	look int // in charts
 }{
-	{lifecycle.MethodFrozen, 0},
-	{lifecycle.MethodOnline, -1},
-	{lifecycle.MethodRidge, 1},
-	{lifecycle.MethodSeason, 2},
-	{lifecycle.MethodLast, 3},
+	{lifecycle.MethodFrozen, 0, live.LookFrozen},
+	{lifecycle.MethodOnline, -1, live.LookLearning},
+	{lifecycle.MethodRidge, 1, 1},
+	{lifecycle.MethodSeason, 2, 3},
+	{lifecycle.MethodLast, 3, 4},
 }
 
 // openBacktest replays a backtest: one origin after the other, with a gap between two.
@@ -80,16 +81,21 @@ func backtestScene(dir string, r *lifecycle.BacktestResult) live.Scene {
 		About: aboutBacktest,
 	}
 	for _, m := range compared {
-		s.Learners = append(s.Learners, m.name)
+		s.Learners, s.Looks = append(s.Learners, m.name), append(s.Looks, m.look)
 	}
 	for _, h := range r.Origins[0].Result.Horizons {
 		chart := fmt.Sprintf("%s ahead: mean absolute error, last %d steps", h.Ahead, backtestWindow(r))
 		if r.Unit != "" {
 			chart += ", " + r.Unit
 		}
+		note := "How far forecasts were off when what they forecast came true, all sensors: less is better."
 		for l, m := range compared {
-			s.Curves = append(s.Curves, live.Curve{Name: m.name, Chart: chart, Learner: l})
+			s.Curves = append(s.Curves, live.Curve{Name: m.name, Chart: chart, Learner: l, Unit: r.Unit, Note: note})
+			note = ""
 		}
+	}
+	if len(s.Curves) > 0 {
+		s.Hero = &live.Hero{Chart: s.Curves[0].Chart, Learner: 1}
 	}
 	return s
 }

@@ -161,7 +161,7 @@ func aboutFolder(dir string, steps []lifecycle.OnlineStep) (About, error) {
 		}
 		return a, nil
 	}
-	a := About{Title: OnlineTitle(dir), Words: aboutOnline, Steps: len(steps)}
+	a := About{Title: OnlineTitle(dir), Words: aboutOnline, Steps: len(steps), Clock: clockOfLines(steps)}
 	for _, s := range steps {
 		a.Classes, a.Gates, a.Sets = a.Classes || s.Accuracy != nil, a.Gates || s.Adapted != nil, a.Sets || s.Coverage != nil
 	}

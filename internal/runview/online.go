@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/internal/live"
@@ -26,11 +27,12 @@ type About struct {
 	Gates        bool   // nodes answer as trained where that is better
 	Sets         bool   // answers come with sets or intervals
 	Asked        float64
-	Unit         string   // of forecasts
-	Ahead        []string // how far ahead they look, in words; empty if the run does not forecast
-	Horizons     []int    // and in steps
-	Sensors      []string // of which the lines speak
-	Network      *Network // nil if it is not known
+	Unit         string      // of forecasts
+	Ahead        []string    // how far ahead they look, in words; empty if the run does not forecast
+	Horizons     []int       // and in steps
+	Sensors      []string    // of which the lines speak
+	Network      *Network    // nil if it is not known
+	Clock        *live.Clock // nil if steps have no times
 
 	// Errors returns the absolute error of the forecast of a node that came due at a
 	// step, at the middle one of the horizons, by learner; NaN where there is none. It
@@ -72,19 +74,30 @@ func NewOnline(about About) *Online {
 // Scene returns what the run shows.
 func (o *Online) Scene() live.Scene {
 	a := &o.about
-	s := live.Scene{Title: a.Title, About: a.Words, Task: "online", Time: "step", Layout: live.LayoutNone, Learners: learners}
-	both := func(chart, unit string) {
-		for l, name := range learners {
-			s.Curves = append(s.Curves, live.Curve{Name: name, Chart: chart, Learner: l, Unit: unit})
-		}
+	s := live.Scene{
+		Title: a.Title, About: a.Words, Task: "online", Time: "step", Clock: a.Clock, Layout: live.LayoutNone,
+		Learners: learners, Looks: []int{live.LookFrozen, live.LookLearning},
+	}
+	both := func(chart, unit, note string) {
+		s.Curves = append(s.Curves,
+			live.Curve{Name: learners[learnerFrozen], Chart: chart, Learner: learnerFrozen, Unit: unit, Note: note},
+			live.Curve{Name: learners[learnerOnline], Chart: chart, Learner: learnerOnline, Unit: unit})
 	}
 	last := fmt.Sprintf(", last %d steps", o.window)
 	if a.Classes {
-		both("right answers"+last, "%")
+		both("right answers"+last, "%", "How often the nodes that are read answer right: more is better.")
 	}
-	both(o.costName()+last, "")
+	unit, note := "", "What the answers cost, by the loss that the model was trained with: less is better."
+	if len(a.Horizons) > 0 {
+		unit, note = a.Unit, "How far forecasts were off when what they forecast came true, all sensors and horizons: less is better."
+	}
+	both(o.costName()+last, unit, note)
+	s.Hero = &live.Hero{Chart: s.Curves[0].Chart, Learner: learnerOnline}
 	if a.Gates {
-		s.Curves = append(s.Curves, live.Curve{Name: "nodes", Chart: "nodes that answer with what they learned", Learner: learnerOnline})
+		s.Curves = append(s.Curves, live.Curve{
+			Name: "nodes", Chart: "nodes that answer with what they learned", Learner: learnerOnline,
+			Note: "The others answer as trained, until what they learned has been better for a while.",
+		})
 	}
 	for _, k := range o.sensors {
 		k.scene(&s, a)
@@ -92,12 +105,19 @@ func (o *Online) Scene() live.Scene {
 	if a.Sets {
 		held := fmt.Sprintf("answers whose %s held the truth, all steps", o.setName())
 		s.Curves = append(s.Curves,
-			live.Curve{Name: learners[learnerOnline], Chart: held, Learner: learnerOnline, Unit: "%"},
-			live.Curve{Name: "asked for", Chart: held, Learner: learnerFrozen, Unit: "%"})
+			live.Curve{
+				Name: learners[learnerOnline], Chart: held, Learner: learnerOnline, Unit: "%",
+				Note: fmt.Sprintf("Every answer comes with a %s that should hold the truth as often as was asked for.", o.setName()),
+			},
+			live.Curve{Name: "asked for", Chart: held, Learner: -1, Unit: "%"})
 	}
 	const taps = "taps of the nodes"
-	s.Curves = append(s.Curves, live.Curve{Name: "distance from the trained ones", Chart: taps, Learner: learnerOnline},
-		live.Curve{Name: "disagreement", Chart: taps, Learner: learnerFrozen})
+	s.Curves = append(s.Curves,
+		live.Curve{
+			Name: "distance from the trained ones", Chart: taps, Learner: learnerOnline,
+			Note: "How far learning has moved the nodes, and how far apart they are.",
+		},
+		live.Curve{Name: "disagreement", Chart: taps, Learner: -1})
 	o.counters(&s)
 	if o.nodes != nil {
 		o.nodes.scene(&s, a, o.window)
@@ -284,6 +304,9 @@ func AboutOnline(run *lifecycle.OnlineRun, title string) About {
 		Words: aboutOnline, Network: networkOf(run),
 	}
 	a.Ahead, a.Horizons = run.Horizons()
+	if start, every, ok := run.Stream.Clock(); ok {
+		a.Clock = clockOf(start, every)
+	}
 	if names := run.Stream.Names(); names != nil {
 		a.Words, a.Sensors = aboutForecasts, slices.Clone(names)
 		a.Errors = errorsOf(a.Horizons, len(names), func() forecasts {
@@ -292,4 +315,31 @@ func AboutOnline(run *lifecycle.OnlineRun, title string) About {
 		})
 	}
 	return a
+}
+
+// clockOf returns a clock that shows the time of the place where the readings come from.
+func clockOf(start time.Time, every time.Duration) *live.Clock {
+	_, offset := start.Zone()
+	return &live.Clock{Start: float64(start.Unix()+int64(offset)) + float64(start.Nanosecond())/1e9, Every: every.Seconds()}
+}
+
+// clockOfLines returns the clock of a run by what its lines say, nil if they have no times.
+func clockOfLines(steps []lifecycle.OnlineStep) *live.Clock {
+	last := len(steps) - 1
+	if last < 1 || steps[last].Step <= steps[0].Step {
+		return nil
+	}
+	var times [2]time.Time
+	for k, text := range []string{steps[0].Time, steps[last].Time} {
+		at, err := lifecycle.ParseClock(text)
+		if err != nil {
+			return nil
+		}
+		times[k] = at
+	}
+	every := times[1].Sub(times[0]) / time.Duration(steps[last].Step-steps[0].Step)
+	if every <= 0 {
+		return nil
+	}
+	return clockOf(times[0].Add(-every*time.Duration(steps[0].Step)), every)
 }

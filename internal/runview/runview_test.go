@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/internal/live"
@@ -200,5 +201,23 @@ func TestCertify(t *testing.T) {
 		if err := Certify(&s, write(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
+	}
+}
+
+// A run whose lines say when steps were has a clock, by the first and the last; one of
+// lines without times has none.
+func TestClockOfLines(t *testing.T) {
+	list := []lifecycle.OnlineStep{{Step: 2, Time: "2012-03-05 08:10:00"}, {Step: 3}, {Step: 6, Time: "2012-03-05 08:30:00"}}
+	want := live.Clock{Start: float64(time.Date(2012, 3, 5, 8, 0, 0, 0, time.UTC).Unix()), Every: 300}
+	if got := clockOfLines(list); got == nil || *got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	list[0].Time, list[2].Time = "2012-03-05 08:10:00+02:00", "2012-03-05 08:30:00+02:00"
+	if got := clockOfLines(list); got == nil || *got != want {
+		t.Errorf("with a zone: got %+v, want %+v, the time of the place", got, want)
+	}
+	list[2].Time = ""
+	if got := clockOfLines(list); got != nil {
+		t.Errorf("without times: got %+v, want none", got)
 	}
 }

@@ -60,8 +60,12 @@ func (k *sensor) scene(s *live.Scene, a *About) {
 	if a.Unit != "" {
 		chart += ", " + a.Unit
 	}
+	note := "What was forecast for each moment, beside what the sensor then read."
+	if a.Sets {
+		note = "What was forecast for each moment, with its interval, beside what the sensor then read."
+	}
 	s.Curves = append(s.Curves,
-		live.Curve{Name: "came true", Chart: chart, Learner: learnerFrozen, Recent: recentSteps},
+		live.Curve{Name: "came true", Chart: chart, Learner: -1, Recent: recentSteps, Note: note},
 		live.Curve{Name: "forecast", Chart: chart, Learner: learnerOnline})
 	if a.Sets {
 		s.Curves = append(s.Curves,

@@ -25,7 +25,7 @@ func (t *Training) Scene() live.Scene {
 		About: aboutTraining,
 	}
 	const loss = "loss by epoch"
-	s.Curves = []live.Curve{{Name: trainingParts[0], Chart: loss, Learner: 0}}
+	s.Curves = []live.Curve{{Name: trainingParts[0], Chart: loss, Learner: 0, Note: "What answers to the samples cost: less is better."}}
 	if t.Select != "" {
 		chart, unit := loss, ""
 		switch t.Select {
@@ -35,11 +35,15 @@ func (t *Training) Scene() live.Scene {
 		default:
 			chart = t.Select + " in validation"
 		}
+		note := "On samples that it does not learn from; the best epoch is kept."
 		for k, name := range trainingParts[1:] {
-			s.Curves = append(s.Curves, live.Curve{Name: name, Chart: chart, Learner: k + 1, Unit: unit})
+			s.Curves = append(s.Curves, live.Curve{Name: name, Chart: chart, Learner: k + 1, Unit: unit, Note: note})
+			note = ""
 		}
 	}
-	s.Curves = append(s.Curves, live.Curve{Name: "gradient", Chart: "length of the gradient", Learner: 0, Log: true})
+	s.Curves = append(s.Curves, live.Curve{
+		Name: "gradient", Chart: "length of the gradient", Learner: -1, Log: true, Note: "How steep the loss still is where training stands.",
+	})
 	s.Counters = []live.Counter{{Name: "epochs"}, {Name: "loss"}}
 	if t.Select != "" {
 		s.Counters = append(s.Counters, live.Counter{Name: t.scoreName() + ", best so far", Unit: t.scoreUnit()})

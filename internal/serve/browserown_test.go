@@ -88,6 +88,12 @@ func TestPageOfOwnRuns(t *testing.T) {
 		if want := "right answers, last 20 steps: frozen, online|"; !strings.HasPrefix(p.charts(), want) {
 			t.Errorf("charts %s, want %s first", p.charts(), want)
 		}
+		for side, learner := range []string{"frozen", "online"} { // in large type as beside the curves
+			want := evaluate[string](p, fmt.Sprintf(`Math.round(wdgnn.last.frame.curves[%d]) + " %%"`, side))
+			if got, name := p.text(fmt.Sprintf("#share%d", side)), p.text(fmt.Sprintf("#name%d", side)); got != want || !strings.HasSuffix(name, learner) {
+				t.Errorf("%q %q in large type, want %s of %s", got, name, want, learner)
+			}
+		}
 		if got := p.text("#counters"); !strings.Contains(got, "frozen") || strings.Contains(got, "_") {
 			t.Errorf("counters are %q", got)
 		}

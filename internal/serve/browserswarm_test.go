@@ -160,7 +160,7 @@ func TestPageSwarm(t *testing.T) {
 	lost := `Number(document.querySelector("[data-counter='4']").textContent.replaceAll(",", ""))`
 	p.wait(lost + ` === 0`)
 	slide(0.3)
-	p.wait(lost + ` > 0 && wdgnn.last.frame.curves[5] > 0`)
+	p.wait(lost + ` > 0 && wdgnn.last.frame.curves[4] > 0`)
 	slide(0)
 	p.wait(lost + ` === 0`)
 	p.clean(url)

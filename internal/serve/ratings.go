@@ -33,11 +33,14 @@ func ratingsScene(word string) live.Scene {
 		About: "Every rating moves the taps of the wide part at once, and the next prediction shows it. " +
 			"The model as trained runs beside it, for comparison.",
 		Task: "ratings", Time: "rating", Layout: live.LayoutNone,
-		Learners: []string{"frozen", "online"},
+		Learners: []string{"frozen", "online"}, Looks: []int{live.LookFrozen, live.LookLearning},
 		Curves: []live.Curve{
-			{Name: "frozen", Chart: chart, Learner: 0},
+			{Name: "frozen", Chart: chart, Learner: 0, Note: "How far the latest ratings of these users are from what their others predict: less is better."},
 			{Name: "online", Chart: chart, Learner: 1},
-			{Name: "taps moved", Chart: "distance of the taps from the trained ones", Learner: 1},
+			{
+				Name: "taps moved", Chart: "distance of the taps from the trained ones", Learner: 1,
+				Note: "How far learning has moved the model.",
+			},
 		},
 		Counters: []live.Counter{{Name: "ratings"}, {Name: "users"}, {Name: word + "s"}, {Name: "falls back to frozen"}},
 	}

@@ -129,7 +129,7 @@ func (a *Attached) Scene() live.Scene {
 	s := live.Scene{
 		Title: "Deployment " + a.run, Task: "deployment", Time: "s", Layout: live.LayoutForce, Down: "not heard",
 		About: aboutDeployment,
-		Nodes: a.names, Edges: a.links, Learners: []string{"frozen", "agents"},
+		Nodes: a.names, Edges: a.links, Learners: []string{"frozen", "agents"}, Looks: []int{live.LookFrozen, live.LookLearning},
 		Quantities: []live.Quantity{
 			{Name: "steps behind the fastest", Learner: -1, Good: "low"},
 			{Name: "nodes that answer with what they learned", Learner: learnerAgents, Unit: "%", High: 100},
@@ -147,14 +147,21 @@ func (a *Attached) Scene() live.Scene {
 	}
 	const cost, share = "cost of the answers, latest steps, mean of all hosts", "answers whose set or interval held the truth"
 	s.Curves = []live.Curve{
-		{Name: "frozen", Chart: cost, Learner: learnerFrozen},
+		{Name: "frozen", Chart: cost, Learner: learnerFrozen, Note: "How wrong the answers of the boxes are, beside the model as trained: less is better."},
 		{Name: "agents", Chart: cost, Learner: learnerAgents},
-		{Name: "steps per second", Chart: "steps per second", Learner: -1},
-		{Name: "nodes", Chart: "nodes that answer with what they learned", Learner: learnerAgents},
-		{Name: "agents", Chart: share, Learner: learnerAgents, Unit: "%"},
-		{Name: "asked for", Chart: share, Learner: learnerFrozen, Unit: "%"},
-		{Name: "hosts", Chart: "hosts heard", Learner: -1},
+		{Name: "steps per second", Chart: "steps per second", Learner: -1, Note: "How fast the boxes answer, the median of all."},
+		{
+			Name: "nodes", Chart: "nodes that answer with what they learned", Learner: learnerAgents,
+			Note: "The others answer as trained, until what they learned has been better for a while.",
+		},
+		{
+			Name: "agents", Chart: share, Learner: learnerAgents, Unit: "%",
+			Note: "Where answers come with a set or an interval: it should hold the truth as often as was asked for.",
+		},
+		{Name: "asked for", Chart: share, Learner: -1, Unit: "%"},
+		{Name: "hosts", Chart: "hosts heard", Learner: -1, Note: "Boxes that reported within the last seconds."},
 	}
+	s.Hero = &live.Hero{Chart: cost, Learner: learnerAgents}
 	return s
 }
 

@@ -277,7 +277,7 @@ func (s *publisher) frame(m *Step) *live.Frame {
 		f.Values = append(f.Values, gates(v.Reports, n))
 	}
 	k := &s.rates
-	f.Curves = append(f.Curves, v.Disagreement, k.steps, k.received, k.lost, k.late)
+	f.Curves = append(f.Curves, k.steps, k.received, k.lost, k.late, v.Disagreement)
 	f.Counters = live.Numbers{float64(s.running()), k.steps, k.received, k.share, k.lost, float64(v.Missing)}
 	f.Settings = s.settings()
 	if s.slow {

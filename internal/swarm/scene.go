@@ -20,7 +20,7 @@ const (
 func Scene(o *Options) live.Scene {
 	s := live.Scene{
 		Title: grid.Count(o.Task.Nodes, "node") + " on " + grid.Count(o.Hosts, "host"), Task: o.Task.name, Time: "step",
-		Learners: []string{"frozen", "agents"},
+		Learners: []string{"frozen", "agents"}, Looks: []int{live.LookFrozen, live.LookLearning},
 		Counters: []live.Counter{
 			{Name: "hosts up"},
 			{Name: "steps per second"},
@@ -49,6 +49,9 @@ func Scene(o *Options) live.Scene {
 	default:
 		valueScene(o.Task, &s)
 	}
+	if s.Curves[0].Learner == learnerFrozen {
+		s.Hero = &live.Hero{Chart: s.Curves[0].Chart, Learner: learnerAgents}
+	}
 	s.Quantities = append(s.Quantities,
 		live.Quantity{Name: "disagreement", Learner: learnerAgents},
 		live.Quantity{Name: "steps behind", Learner: -1, Good: "low"},
@@ -57,11 +60,14 @@ func Scene(o *Options) live.Scene {
 		s.Quantities = append(s.Quantities, live.Quantity{Name: "answers with what it learned", Learner: learnerAgents, High: 1})
 	}
 	s.Curves = append(s.Curves,
-		live.Curve{Name: "agents", Chart: "disagreement of the nodes' taps", Learner: learnerAgents, Log: true},
-		live.Curve{Name: "steps per second", Chart: "steps per second", Learner: -1},
-		live.Curve{Name: "rows", Chart: "rows received per second", Learner: -1},
-		live.Curve{Name: "frames", Chart: "frames lost per second", Learner: -1},
-		live.Curve{Name: "rows", Chart: "rows late per second", Learner: -1},
+		live.Curve{Name: "steps per second", Chart: "steps per second", Learner: -1, Note: "How fast the swarm answers."},
+		live.Curve{Name: "rows", Chart: "rows received per second", Learner: -1, Note: "A row is what one node tells another in one hop."},
+		live.Curve{Name: "frames", Chart: "frames lost per second", Learner: -1, Note: "A frame is what one host sends another; nobody waits for one that is lost."},
+		live.Curve{Name: "rows", Chart: "rows late per second", Learner: -1, Note: "What came after its step was over, and was not used."},
+		live.Curve{
+			Name: "agents", Chart: "disagreement of the nodes' taps", Learner: learnerAgents, Log: true,
+			Note: "How far apart nodes are: small in consensus, large where each has taps of its own.",
+		},
 	)
 	return s
 }
@@ -85,7 +91,10 @@ func sourceScene(t *Task, s *live.Scene) {
 		live.Quantity{Name: "local loss, last 50 signals", Learner: learnerAgents, High: 2, Good: "low"},
 	)
 	s.Curves = append(s.Curves,
-		live.Curve{Name: "frozen", Chart: "right answers, last 100 signals", Learner: learnerFrozen, Unit: "%"},
+		live.Curve{
+			Name: "frozen", Chart: "right answers, last 100 signals", Learner: learnerFrozen, Unit: "%",
+			Note: "How often the detectors are right: more is better.",
+		},
 		live.Curve{Name: "agents", Chart: "right answers, last 100 signals", Learner: learnerAgents, Unit: "%"},
 	)
 }
@@ -109,7 +118,7 @@ func valueScene(t *Task, s *live.Scene) {
 	drawNetwork(t, s)
 	s.Quantities = append(s.Quantities, live.Quantity{Name: "local loss, last 50 steps", Learner: learnerAgents, Good: "low"})
 	s.Curves = append(s.Curves,
-		live.Curve{Name: "frozen", Chart: "mean loss, last 500 answers", Learner: learnerFrozen},
+		live.Curve{Name: "frozen", Chart: "mean loss, last 500 answers", Learner: learnerFrozen, Note: "How wrong answers are: less is better."},
 		live.Curve{Name: "agents", Chart: "mean loss, last 500 answers", Learner: learnerAgents},
 	)
 }
@@ -119,5 +128,8 @@ func flockScene(s *live.Scene) {
 		"moves by what they say, and goes on learning. Kill one and see what the others do."
 	s.Layout = live.LayoutMoving
 	s.Quantities = append(s.Quantities, live.Quantity{Name: "local cost", Learner: learnerAgents, Good: "low"})
-	s.Curves = append(s.Curves, live.Curve{Name: "agents", Chart: "velocity variation", Learner: learnerAgents, Log: true})
+	s.Curves = append(s.Curves, live.Curve{
+		Name: "agents", Chart: "velocity variation", Learner: learnerAgents, Log: true,
+		Note: "How much the robots' velocities differ: less is better, and 0 is a team that flies as one.",
+	})
 }

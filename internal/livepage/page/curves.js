@@ -1,6 +1,6 @@
 // Curves over time, drawn by uPlot. One chart per title.
 
-import { byId, element, format, moment } from "./model.js";
+import { byId, element, format, moment, clocked, unclocked, day, hour, year } from "./model.js";
 import { phrase, explain, hint, wordOf } from "./words.js";
 import { theme, learnerColor, learnerDash, onTheme } from "./theme.js";
 
@@ -33,7 +33,7 @@ function build() {
     });
     const head = element("h2"), when = element("span");
     head.append(...phrase(title), when);
-    card.append(head, names, plot);
+    card.append(head, ...notes(index), names, plot);
     byId("charts").append(card);
     charts.push({ index, values, when, holder: plot, plot: null });
   }
@@ -41,11 +41,14 @@ function build() {
   later();
 }
 
+// notes are the sentences that say what a chart shows.
+const notes = index => index.map(k => scene.curves[k].note).filter(text => typeof text === "string" && text).map(text => element("p", text, { class: "note" }));
+
 function paintSamples() {
   for (const c of charts) for (const v of c.values) {
     const x = v.sample.getContext("2d");
     x.clearRect(0, 0, 44, 16);
-    x.strokeStyle = learnerColor(scene.curves[v.k].learner); x.lineWidth = 5; x.setLineDash(learnerDash(scene.curves[v.k].learner).map(d => 2 * d));
+    x.strokeStyle = learnerColor(scene.curves[v.k].learner); x.lineWidth = 5; x.setLineDash(dashOf(c, v.k).map(d => 2 * d));
     x.beginPath(); x.moveTo(0, 8); x.lineTo(44, 8); x.stroke();
   }
 }
@@ -56,14 +59,15 @@ function make(chart) {
   const options = {
     width: chart.holder.clientWidth || 300, height: chart.holder.clientHeight || 180, legend: { show: false }, padding: [marks.length > 0 ? room : 8, 14, 0, 0],
     cursor: { drag: { x: false, y: false }, points: { size: 6 } },
-    scales: { x: { time: false, range: (u, low, high) => about.recent ? recently(about.recent, low, high) : [low, high] }, y: { distr: about.log ? 3 : 1, ...about.unit === "%" && !about.log ? { range: percents } : {} } },
-    axes: [{ ...axis, size: 28 }, { ...axis, size: 58, grid: { ...axis.grid, filter: decades }, ticks: { ...axis.ticks, filter: decades }, values: (u, list) => list.map(v => v === null ? "" : label(v)) }],
-    series: [{ label: scene.time }, ...chart.index.map(k => ({ label: scene.curves[k].name, stroke: () => learnerColor(scene.curves[k].learner), dash: learnerDash(scene.curves[k].learner), width: scene.curves[k].edge ? 0 : scene.trials && scene.curves[k].learner === 0 ? 4 : 2, points: { show: u => !scene.curves[k].edge && u.data[0].length < few, size: 5, fill: () => learnerColor(scene.curves[k].learner) }, spanGaps: false }))],
+    scales: { x: { time: Boolean(scene.clock), range: (u, low, high) => about.recent ? recently(about.recent, low, high) : [low, high] }, y: { distr: about.log ? 3 : 1, ...about.unit === "%" && !about.log ? { range: percents } : {} } },
+    tzDate: v => uPlot.tzDate(new Date(1000 * v), "UTC"),
+    axes: [scene.clock ? { ...axis, size: 42, values: (u, list, axis, space, step) => dates(list, step) } : { ...axis, size: 28 }, { ...axis, size: 58, grid: { ...axis.grid, filter: decades }, ticks: { ...axis.ticks, filter: decades }, values: (u, list) => list.map(v => v === null ? "" : label(v)) }],
+    series: [{ label: scene.time }, ...chart.index.map(k => ({ label: scene.curves[k].name, stroke: () => learnerColor(scene.curves[k].learner), dash: dashOf(chart, k), width: scene.curves[k].edge ? 0 : scene.trials && scene.curves[k].learner === 0 ? 4 : 2, points: { show: u => !scene.curves[k].edge && u.data[0].length < few, size: 5, fill: () => learnerColor(scene.curves[k].learner) }, spanGaps: false }))],
     bands: bands(chart),
     hooks: { draw: [line, events], setLegend: [u => read(chart, u.cursor.idx)] },
   };
   chart.plot = new uPlot(options, data(chart), chart.holder);
-  chart.plot.over.addEventListener("click", e => { if (sought) sought(chart.plot.posToVal(e.offsetX, "x")); });
+  chart.plot.over.addEventListener("click", e => { if (sought) sought(unclocked(scene, chart.plot.posToVal(e.offsetX, "x"))); });
 }
 
 // percents is the range of shares between low and high: they end at 100.
@@ -76,8 +80,18 @@ function percents(u, low, high) {
 // recently is the part of the time that a chart of the latest shows, up to the moment of
 // a replay.
 function recently(long, low, high) {
-  const to = Math.min(Math.max(held?.t ?? mark ?? high, low + long), high);
-  return [Math.max(low, to - long), to];
+  const now = held?.t ?? mark, part = long * (scene.clock?.every ?? 1), to = Math.min(Math.max(now === null ? high : clocked(scene, now), low + part), high);
+  return [Math.max(low, to - part), to];
+}
+
+// dashOf is the dash of a curve; one that is alone in a chart needs none.
+const dashOf = (chart, k) => chart.index.length === 1 ? [] : learnerDash(scene.curves[k].learner);
+
+// dates writes times below the axis: the hour, and the day where it changes; of whole days
+// the year where that does.
+function dates(list, step) {
+  const whole = step >= 86400, large = whole ? year : day;
+  return list.map((v, i) => (whole ? day(v) : hour(v)) + (i === 0 || large(v) !== large(list[i - 1]) ? "\n" + large(v) : ""));
 }
 
 // bands fills what is between the two ends of an interval.
@@ -122,7 +136,7 @@ function events(u) {
   ctx.strokeStyle = theme.soft; ctx.fillStyle = theme.soft; ctx.lineWidth = ratio; ctx.setLineDash([3 * ratio, 3 * ratio]);
   ctx.font = `${11 * ratio}px system-ui, sans-serif`; ctx.textBaseline = "middle"; ctx.textAlign = "left";
   for (const m of marks.toReversed()) {
-    const x = Math.round(u.valToPos(m.t, "x", true)), wide = ctx.measureText(m.text).width;
+    const x = Math.round(u.valToPos(clocked(scene, m.t), "x", true)), wide = ctx.measureText(m.text).width;
     if (x < bbox.left - 1 || x > bbox.left + bbox.width + 1) continue;
     const from = Math.max(bbox.left, Math.min(x + 3 * ratio, bbox.left + bbox.width - wide)), row = ends.findIndex(end => from + wide + 8 * ratio < end), y = bbox.top - (row + 0.6) * tall * ratio;
     ctx.globalAlpha = row < 0 ? 0.35 : 0.9;
@@ -138,7 +152,7 @@ function events(u) {
 function line(u) {
   const t = held?.t ?? mark;
   if (t === null) return;
-  const x = u.valToPos(t, "x", true);
+  const x = u.valToPos(clocked(scene, t), "x", true);
   if (x < u.bbox.left || x > u.bbox.left + u.bbox.width) return;
   u.ctx.save();
   u.ctx.strokeStyle = theme.accent; u.ctx.lineWidth = 2; u.ctx.setLineDash([]);
@@ -146,7 +160,7 @@ function line(u) {
   u.ctx.restore();
 }
 
-const data = chart => [times, ...chart.index.map(k => scene.curves[k].log ? series[k].map(v => v > 0 ? v : null) : series[k])];
+const data = chart => [scene.clock ? times.map(t => clocked(scene, t)) : times, ...chart.index.map(k => scene.curves[k].log ? series[k].map(v => v > 0 ? v : null) : series[k])];
 
 let latest = null;
 function read(chart, at) {
@@ -168,7 +182,7 @@ export function hold(m) {
 }
 
 // points are what is drawn, for tests and the curious.
-export const points = { times: () => times, values: k => series[k] };
+export const points = { times: () => times, values: k => series[k], axis: () => charts[0]?.plot?.axes[0]._values };
 
 // past sets all that was before.
 export function past(h) {

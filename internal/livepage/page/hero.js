@@ -1,20 +1,23 @@
-// The message of a demo in large type: the share of right answers of the model as
-// trained, and beside it that of the learner on show, as the process counts them.
+// The message of a run in large type: how well the model as trained answers, and beside
+// it what goes on learning, as the process counts them.
 
-import { byId, format, moment } from "./model.js";
+import { byId, element, format, moment } from "./model.js";
 import { learnerColor, onTheme } from "./theme.js";
 import * as curves from "./curves.js";
 
-let scene = null, chart = "", held = null, latest = null;
+let scene = null, chart = "", unit = "", held = null, latest = null;
 
 export function begin(s) {
-  scene = s; held = latest = null; chart = s.curves[0]?.chart ?? "";
-  byId("hero").hidden = !s.trials;
+  scene = s; held = latest = null; chart = s.hero?.chart ?? s.curves[0]?.chart ?? ""; unit = s.curves.find(c => c.chart === chart)?.unit ?? "";
+  byId("hero").hidden = !heroic();
+  byId("hero").setAttribute("aria-label", s.trials ? "Right answers now" : "Frozen and learning now");
   byId("run").classList.toggle("demo", s.trials);
   if (!s.trials) byId("tag0").textContent = byId("tag1").textContent = "";
   if (s.trials) arrange();
-  if (s.trials) { byId("name0").textContent = s.learners[0]; write([null, null], shownOf(s, null), ""); }
+  if (heroic()) { byId("name0").textContent = s.learners[0]; write([null, null], shownOf(s, null), ""); }
 }
+
+const heroic = () => Boolean(scene?.trials || scene?.hero);
 
 // arrange puts what stands below the networks into two columns.
 function arrange() {
@@ -23,25 +26,33 @@ function arrange() {
   byId("second").append(...["knobs", "node", "heat"].map(byId));
 }
 
-// shares picks the numbers of two learners from the curves of a frame.
-const shares = (f, shown) => [0, shown].map(learner => f.curves?.[scene.curves.findIndex(c => c.chart === chart && c.learner === learner)] ?? null);
+// numbers picks those of two learners from the curves of a frame.
+const numbers = (f, shown) => [0, shown].map(learner => f.curves?.[scene.curves.findIndex(c => c.chart === chart && c.learner === learner)] ?? null);
 
-// shownOf says which learner is on show: that of the signal, or before the first
-// that of the knob.
+// shownOf says which learner is on show: that of the scene, of the signal, or before the
+// first that of the knob.
 export function shownOf(s, f) {
   const k = s.controls.findIndex(c => c.name === "learner");
-  return f?.trial?.shown ?? f?.settings?.[k] ?? s.controls[k]?.value ?? s.learners.length - 1;
+  return s.hero?.learner ?? f?.trial?.shown ?? f?.settings?.[k] ?? s.controls[k]?.value ?? s.learners.length - 1;
 }
 
-const percent = v => v === null || Number.isNaN(v) ? "…" : `${Math.round(v)} %`;
+// large writes a number for those who stand far away: whole percents, or three digits
+// and a small unit.
+function large(id, v) {
+  const known = v !== null && !Number.isNaN(v), text = !known ? "…" : unit === "%" ? `${Math.round(v)} %` : format(Number(v.toPrecision(3))), box = byId(id);
+  if (box.dataset.text === text + unit) return;
+  box.dataset.text = text + unit;
+  box.replaceChildren(text);
+  if (known && unit && unit !== "%") box.append(" ", element("small", unit));
+}
 
 function write([frozen, learning], shown, told) {
-  byId("share0").textContent = percent(frozen);
-  byId("share1").textContent = percent(learning);
+  large("share0", frozen);
+  large("share1", learning);
   color = shown;
   paint();
   byId("name1").textContent = `learning: ${scene.learners[shown]}`;
-  byId("tag0").textContent = scene.learners[0]; byId("tag1").textContent = "learning";
+  if (scene.trials) { byId("tag0").textContent = scene.learners[0]; byId("tag1").textContent = "learning"; }
   byId("told").textContent = told;
 }
 
@@ -53,16 +64,22 @@ const lost = out => `${format(out.length)} of ${format(scene.edges.length)} link
 
 // take shows the numbers of a frame, unless an act holds others.
 export function take(f) {
-  if (!scene?.trials) return;
+  if (!heroic()) return;
   latest = f;
   if (held) byId("told").textContent = toldOf(held); else now();
 }
 
 function now() {
   if (!latest) return;
-  const shown = shownOf(scene, latest), [a, b] = shares(latest, shown);
-  write([a, b], shown, a === null ? "the model is being trained, with all links" : `${chart} · ${lost(latest.out ?? [])}`);
+  const shown = shownOf(scene, latest), pair = numbers(latest, shown);
+  write(pair, shown, pair[0] === null ? unknown() : scene.trials ? `${chart} · ${lost(latest.out ?? [])}` : counted(latest));
 }
+
+// unknown says why there are no numbers.
+const unknown = () => scene.trials ? "the model is being trained, with all links" : `${chart}: not known yet`;
+
+// counted says what the numbers of a run are, and when.
+const counted = f => [chart + (unit === "%" ? "" : " (less is better)"), ...f.out?.length ? [lost(f.out)] : [], ...scene.time === "s" ? [] : [`at ${moment(scene, f.t)}`]].join(" · ");
 
 // toldOf says what the numbers of a moment of the story are.
 const toldOf = m => `${chart} · ${lost(m.out)} · at ${moment(scene, m.t)}` + (latest && latest.t > m.t ? `; the run is at ${format(latest.t)} now` : "");

@@ -10,9 +10,9 @@ function demand(ok, what) { if (!ok) throw new Error("malformed: " + what); }
 
 export function checkScene(s) {
   demand(s && typeof s === "object", "scene");
-  const scene = { title: "", about: "", task: "", time: "", down: "down", layout: "none", nodes: [], groups: null, positions: null, edges: [], weak: [], marks: [], learners: [], trials: false, quantities: [], curves: [], counters: [], controls: [], taps: [], ...drop(s) };
+  const scene = { title: "", about: "", task: "", time: "", down: "down", layout: "none", nodes: [], groups: null, positions: null, edges: [], weak: [], marks: [], learners: [], looks: [], hero: null, clock: null, trials: false, quantities: [], curves: [], counters: [], controls: [], taps: [], ...drop(s) };
   for (const name of ["title", "about", "task", "time", "down", "layout"]) demand(isText(scene[name]), name);
-  for (const name of ["nodes", "edges", "weak", "marks", "learners", "quantities", "curves", "counters", "controls", "taps"]) demand(isList(scene[name]), name);
+  for (const name of ["nodes", "edges", "weak", "marks", "learners", "quantities", "curves", "counters", "controls", "taps", "looks"]) demand(isList(scene[name]), name);
   const n = scene.nodes.length;
   demand(n <= 200000 && scene.edges.length <= 2000000, "size");
   demand(scene.nodes.every(isText) && scene.learners.every(isText), "names");
@@ -23,6 +23,9 @@ export function checkScene(s) {
   demand(typeof scene.trials === "boolean" && !(scene.trials && scene.learners.length === 0), "trials");
   demand(n * scene.taps.length <= 65536 && scene.taps.every(t => t && isText(t.name) && isText(t.group)), "taps");
   demand(scene.controls.every(c => c.kind !== "choice" || isList(c.options) && c.options.every(isText)), "options");
+  demand(scene.looks.every(k => isIndex(k, 64)), "looks");
+  if (scene.hero) demand(isText(scene.hero.chart) && isIndex(scene.hero.learner, scene.learners.length), "hero");
+  if (scene.clock) demand(Number.isFinite(scene.clock.start) && scene.clock.every > 0 && Number.isFinite(scene.clock.every), "clock");
   if (scene.positions) demand(isList(scene.positions, 2 * n) && scene.positions.every(Number.isFinite), "positions");
   return scene;
 }
@@ -91,8 +94,27 @@ export function format(v, unit) {
   return unit === "%" ? text + " %" : unit ? text + " " + unit : text;
 }
 
-// moment writes a time of the scene: seconds as such, what is counted by name.
-export const moment = (scene, t) => scene.time === "s" ? format(t, "s") : `${scene.time} ${format(t)}`;
+// moment writes a time of the scene: seconds as such, what is counted by name, and of a
+// scene with a clock what that shows.
+export const moment = (scene, t) => scene.clock ? dated(scene, t) : scene.time === "s" ? format(t, "s") : `${scene.time} ${format(t)}`;
+
+const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"], two = v => String(v).padStart(2, "0");
+
+// clocked returns what the clock of a scene shows at a time: seconds of the place, and back.
+export const clocked = (scene, t) => scene.clock ? scene.clock.start + t * scene.clock.every : t;
+export const unclocked = (scene, v) => scene.clock ? (v - scene.clock.start) / scene.clock.every : v;
+
+// day, hour and year write parts of seconds of the place.
+const at = v => new Date(1000 * v);
+export const day = v => `${at(v).getUTCDate()} ${months[at(v).getUTCMonth()]}`;
+export const hour = v => `${two(at(v).getUTCHours())}:${two(at(v).getUTCMinutes())}`;
+export const year = v => String(at(v).getUTCFullYear());
+
+// dated writes a time by the clock: the date, and the hour where steps are shorter than days.
+function dated(scene, t) {
+  const v = clocked(scene, t);
+  return `${day(v)} ${year(v)}` + (scene.clock.every % 86400 ? `, ${hour(v)}` : "");
+}
 
 // element makes an element with text; text is never read as HTML.
 export function element(tag, text, attributes = {}) {

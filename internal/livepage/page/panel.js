@@ -1,7 +1,7 @@
 // What stands around the picture: the choice of colours, signs, counters, the
 // pinned node, words, and controls.
 
-import { byId, element, format } from "./model.js";
+import { byId, element, format, moment } from "./model.js";
 import { phrase } from "./words.js";
 import * as graph from "./graph.js";
 
@@ -143,13 +143,14 @@ export function showNode(i) {
 export function say(w) {
   if (!w || typeof w.text !== "string" || !Number.isFinite(w.t)) throw new Error("malformed: words");
   const li = element("li"), list = byId("words");
-  li.append(element("time", format(w.t)), element("span", w.text.slice(0, 600)));
+  li.append(element("time", scene?.clock ? moment(scene, w.t) : format(w.t)), element("span", w.text.slice(0, 600)));
   list.append(li);
   byId("latest").textContent = w.text.slice(0, 600);
+  byId("latestat").textContent = scene ? moment(scene, w.t) : "";
   while (list.children.length > longest) list.firstChild.remove();
 }
 
-export function forget() { byId("words").replaceChildren(); byId("latest").textContent = ""; }
+export function forget() { byId("words").replaceChildren(); byId("latest").textContent = byId("latestat").textContent = ""; }
 
 graph.onPick(showNode);
 byId("quantity").addEventListener("change", e => { graph.setQuantity(Number(e.target.value)); graph.drawRamp(); });

@@ -45,9 +45,15 @@ function table(stops) {
 // rampOf returns the 64 colours of a quantity.
 export function rampOf(quantity) { return quantity?.good === "high" ? theme.judged : quantity?.good === "low" ? theme.blame : theme.plain; }
 
-export const learnerColor = k => theme.learners[(k < 0 ? 3 : k) % theme.learners.length];
+// setLooks takes from a scene which colour and dash each learner has: frozen and learning
+// look alike in all scenes.
+let looks = [];
+export function setLooks(list) { looks = list; }
+const lookOf = k => k < 0 ? 3 : looks[k] ?? k;
+
+export const learnerColor = k => theme.learners[lookOf(k) % theme.learners.length];
 const dashes = [[], [7, 3], [], [2, 3], [9, 3, 2, 3], [4, 4]];
-export const learnerDash = k => dashes[(k < 0 ? 3 : k) % dashes.length];
+export const learnerDash = k => dashes[lookOf(k) % dashes.length];
 
 export function onTheme(f) { watchers.push(f); }
 for (const media of [dark, still]) media.addEventListener("change", () => { load(); for (const f of watchers) f(); });

@@ -2,6 +2,8 @@
 // and what stands around them.
 
 import { byId } from "./model.js";
+import { setLooks } from "./theme.js";
+import { setTask } from "./words.js";
 import * as graph from "./graph.js";
 import * as curves from "./curves.js";
 import * as panel from "./panel.js";
@@ -21,6 +23,8 @@ export function status(state, words) { byId("status").dataset.state = state; byI
 // looked at only. A demo plays its acts by itself if it may.
 export function show(s, send, play) {
   scene = s;
+  setLooks(s.looks);
+  setTask(s.task);
   delete document.body.dataset.state;
   progress.forget();
   panel.begin(scene, send);

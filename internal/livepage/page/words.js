@@ -39,6 +39,20 @@ export const glossary = {
   trimmed: "A node leaves out the quarter of its neighbours whose taps are farthest from its own: liars, and those who learned most.",
 };
 
+// general are words that mean more in other scenes than in the demo, whose signals are pulses.
+const general = {
+  answer: "What a node says about a signal: a class, or a number.",
+  detector: "A node whose answers are read. It hears its neighbours only, and is told what an answer should have been after it gave it.",
+  frozen: "The model as it was trained. It never learns again; learners are compared with it.",
+  learner: "A way to answer: as trained, or going on with learning. All of them meet the same signals.",
+  loss: "How wrong an answer is. 0 is not at all.",
+  signal: "What each node measures at a step.",
+};
+let meanings = glossary;
+
+// setTask says what is to be seen, for words that depend on it.
+export function setTask(task) { meanings = task === "sourceloc" ? glossary : { ...glossary, ...general }; descriptions.replaceChildren(); }
+
 // forms are other ways in which words are written.
 const forms = { taps: "tap", hops: "hop", links: "link", "lost link": "link", learners: "learner", detectors: "detector", sources: "source", signals: "signal", pulses: "pulse", answers: "answer", communities: "community", neighbours: "neighbour", "literal (eq. 9)": "literal", "centralized (eq. 7)": "centralized", "local loss": "loss", error: "loss", "right answers": "answer" };
 
@@ -99,7 +113,7 @@ document.body.append(descriptions);
 // describe returns the id of the text for those who listen.
 function describe(word) {
   const id = "word-" + word.replaceAll(" ", "-");
-  if (!byId(id)) descriptions.append(element("span", glossary[word], { id }));
+  if (!byId(id)) descriptions.append(element("span", meanings[word], { id }));
   return id;
 }
 
@@ -109,7 +123,7 @@ let shown = null;
 
 function show(e) {
   shown = e;
-  tip.replaceChildren(element("b", e.dataset.word), " ", glossary[e.dataset.word]);
+  tip.replaceChildren(element("b", e.dataset.word), " ", meanings[e.dataset.word]);
   tip.hidden = false;
   const box = e.getBoundingClientRect(), wide = document.documentElement.clientWidth, room = 8;
   const below = box.bottom + room + tip.offsetHeight < innerHeight || box.top < tip.offsetHeight + room;
