@@ -3,6 +3,7 @@ package flock
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/wdgnn/wdgnn/internal/live"
 )
@@ -35,7 +36,10 @@ func (r *Recording) liveScene() live.Scene {
 		Title: fmt.Sprintf("A flight of %d robots", r.World.Robots), About: r.about(), Task: "flocking", Time: "s", Layout: live.LayoutMoving,
 		Learners: []string{"expert", "learned"}, Looks: []int{lookExpert, live.LookFrozen},
 		Curves: []live.Curve{
-			{Name: "expert", Chart: variation, Learner: 0, Log: true, Note: "How much the robots' velocities differ: less is better, and 0 is a team that flies as one."},
+			{
+				Name: "expert", Chart: variation, Learner: 0, Log: true,
+				Note: "How much the robots' velocities differ: less is better, and 0 is a team that flies as one.",
+			},
 			{Name: "learned", Chart: variation, Learner: 1, Log: true},
 		},
 		Counters: []live.Counter{{Name: "links"}, {Name: "parts of the team"}, {Name: "collisions"}, {Name: "closest two", Unit: "m"}},
@@ -94,10 +98,14 @@ func (r *Recording) liveFrame(f *frame) *live.Frame {
 	return out
 }
 
-// tell says what stopped since the frame before.
+// tell says what happened since the frame before: what stopped, how much less velocities
+// differ, and in the end how it went.
 func (r *Recording) tell(out *live.Writer, k int) error {
 	if k == 0 {
 		return out.Say(0, "%d robots begin with random velocities.", r.World.Robots)
+	}
+	if err := r.tellVariation(out, r.Frames[k-1].Step, r.Frames[k].Step); err != nil {
+		return err
 	}
 	for _, stop := range r.World.Faults.Stops {
 		if stop.Step > r.Frames[k-1].Step && stop.Step <= r.Frames[k].Step {
@@ -107,6 +115,36 @@ func (r *Recording) tell(out *live.Writer, k int) error {
 		}
 	}
 	return nil
+}
+
+// shares are parts of the velocity variation at the start, as people say them.
+var shares = []struct {
+	of   float64
+	name string
+}{{0.5, "half"}, {0.1, "a tenth"}, {0.01, "a hundredth"}}
+
+// tellVariation says when the velocity variation first was a part of that at the start,
+// after one step and up to another; at the last step what it came to.
+func (r *Recording) tellVariation(out *live.Writer, from, to int) error {
+	v := r.Learned.Variation
+	for _, share := range shares {
+		first := slices.IndexFunc(v, func(now float64) bool { return now <= share.of*v[0] })
+		if first <= from || first > to {
+			continue
+		}
+		if err := out.Say(r.seconds(first), "The velocity variation is %s of that at the start.", share.name); err != nil {
+			return err
+		}
+	}
+	if to != r.Frames[len(r.Frames)-1].Step {
+		return nil
+	}
+	text := fmt.Sprintf("The flight ends: the velocity variation is %.2g %% of that at the start, the expert's %.2g %%",
+		100*v[to]/v[0], 100*r.Expert.Variation[to]/r.Expert.Variation[0])
+	if r.Frozen != nil {
+		text += fmt.Sprintf(", that of the frozen model %.2g %%", 100*r.Frozen.Variation[to]/r.Frozen.Variation[0])
+	}
+	return out.Say(r.seconds(to), "%s.", text)
 }
 
 func (r *Recording) seconds(step int) float64 { return float64(step) * r.World.SampleSeconds }

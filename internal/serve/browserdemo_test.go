@@ -140,7 +140,8 @@ func testUpdates(p *tab) {
 	signs := map[bool]string{true: "✓", false: "✗"}
 	for k, a := range list[:len(list)-1] {
 		said := evaluate[string](p, fmt.Sprintf(`wdgnn.story.says(%d)`, k))
-		for _, want := range []string{fmt.Sprintf("Signal %v ", a.Signal), fmt.Sprintf("learning says %s %s (error %s)", a.Said, signs[a.Learns], a.Error)} {
+		answer := fmt.Sprintf("learning says %s %s (error %s)", a.Said, signs[a.Learns], a.Error)
+		for _, want := range []string{fmt.Sprintf("Signal %v ", a.Signal), answer} {
 			if !strings.Contains(said, want) {
 				p.t.Errorf("update %d: got %q, want %q in it", k, said, want)
 			}
@@ -181,7 +182,8 @@ func testMoment(p *tab) {
 				p.t.Errorf("%s: learner %s has %s beside its curve, %s in the story", m.moment, side, got, want)
 			}
 		}
-		want := evaluate[string](p, fmt.Sprintf(`(i => { const t = wdgnn.story.story().%s.trial, a = t.answers[t.shown][i], l = v => String.fromCharCode(65 + v);
+		want := evaluate[string](p, fmt.Sprintf(`(i => {
+			const t = wdgnn.story.story().%s.trial, a = t.answers[t.shown][i], l = v => String.fromCharCode(65 + v);
 			return "says " + l(a) + ", which is " + (a === t.truth ? "right" : "wrong: it was " + l(t.truth)); })(%s)`, m.moment, detector))
 		if got := p.text("#tip2"); !strings.HasSuffix(got, want) {
 			p.t.Errorf("%s: of a detector it says %q, want %q at its end", m.moment, got, want)

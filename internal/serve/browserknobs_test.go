@@ -102,7 +102,8 @@ func testKnobs(p *tab) {
 	p.wait(setting("drop") + ` === 0.6 && wdgnn.last.frame.out.length > 200`)
 	p.wait(`wdgnn.story.act() === 4`) // it is somebody's turn
 	p.wait(`document.querySelector("#knobs output[for=knob-drop]").textContent === "60 % asked"`)
-	p.wait(`(n => document.querySelector("#knob-drop ~ .ends .found").textContent === n + " of 384 lost, " + Math.round(n / 3.84) + " %")(wdgnn.last.frame.out.length)`)
+	const found = `document.querySelector("#knob-drop ~ .ends .found").textContent`
+	p.wait(`(n => ` + found + ` === n + " of 384 lost, " + Math.round(n / 3.84) + " %")(wdgnn.last.frame.out.length)`)
 	p.wait(`wdgnn.marks().some(m => m.text === wdgnn.last.frame.out.length + " links lost")`)
 
 	p.focus("[name=knob-learner][value='2']")

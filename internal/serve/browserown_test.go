@@ -90,7 +90,8 @@ func TestPageOfOwnRuns(t *testing.T) {
 		}
 		for side, learner := range []string{"frozen", "online"} { // in large type as beside the curves
 			want := evaluate[string](p, fmt.Sprintf(`Math.round(wdgnn.last.frame.curves[%d]) + " %%"`, side))
-			if got, name := p.text(fmt.Sprintf("#share%d", side)), p.text(fmt.Sprintf("#name%d", side)); got != want || !strings.HasSuffix(name, learner) {
+			got, name := p.text(fmt.Sprintf("#share%d", side)), p.text(fmt.Sprintf("#name%d", side))
+			if got != want || !strings.HasSuffix(name, learner) {
 				t.Errorf("%q %q in large type, want %s of %s", got, name, want, learner)
 			}
 		}

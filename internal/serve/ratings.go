@@ -35,7 +35,10 @@ func ratingsScene(word string) live.Scene {
 		Task: "ratings", Time: "rating", Layout: live.LayoutNone,
 		Learners: []string{"frozen", "online"}, Looks: []int{live.LookFrozen, live.LookLearning},
 		Curves: []live.Curve{
-			{Name: "frozen", Chart: chart, Learner: 0, Note: "How far the latest ratings of these users are from what their others predict: less is better."},
+			{
+				Name: "frozen", Chart: chart, Learner: 0,
+				Note: "How far the latest ratings of these users are from what their others predict: less is better.",
+			},
 			{Name: "online", Chart: chart, Learner: 1},
 			{
 				Name: "taps moved", Chart: "distance of the taps from the trained ones", Learner: 1,

@@ -147,7 +147,10 @@ func (a *Attached) Scene() live.Scene {
 	}
 	const cost, share = "cost of the answers, latest steps, mean of all hosts", "answers whose set or interval held the truth"
 	s.Curves = []live.Curve{
-		{Name: "frozen", Chart: cost, Learner: learnerFrozen, Note: "How wrong the answers of the boxes are, beside the model as trained: less is better."},
+		{
+			Name: "frozen", Chart: cost, Learner: learnerFrozen,
+			Note: "How wrong the answers of the boxes are, beside the model as trained: less is better.",
+		},
 		{Name: "agents", Chart: cost, Learner: learnerAgents},
 		{Name: "steps per second", Chart: "steps per second", Learner: -1, Note: "How fast the boxes answer, the median of all."},
 		{

@@ -62,7 +62,10 @@ func Scene(o *Options) live.Scene {
 	s.Curves = append(s.Curves,
 		live.Curve{Name: "steps per second", Chart: "steps per second", Learner: -1, Note: "How fast the swarm answers."},
 		live.Curve{Name: "rows", Chart: "rows received per second", Learner: -1, Note: "A row is what one node tells another in one hop."},
-		live.Curve{Name: "frames", Chart: "frames lost per second", Learner: -1, Note: "A frame is what one host sends another; nobody waits for one that is lost."},
+		live.Curve{
+			Name: "frames", Chart: "frames lost per second", Learner: -1,
+			Note: "A frame is what one host sends another; nobody waits for one that is lost.",
+		},
 		live.Curve{Name: "rows", Chart: "rows late per second", Learner: -1, Note: "What came after its step was over, and was not used."},
 		live.Curve{
 			Name: "agents", Chart: "disagreement of the nodes' taps", Learner: learnerAgents, Log: true,
