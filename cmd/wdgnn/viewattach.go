@@ -81,13 +81,7 @@ func (c *ViewCommand) Attach(ctx context.Context) error {
 	if len(found) == 0 {
 		return helpful{errors.New("view: nobody reported"), "the same --run as in the agents' files, or the whole folder of wdgnn swarm keys"}
 	}
-	var links [][2]transport.HostID
-	if c.where.keys == "" {
-		fmt.Fprintln(c.Stderr, "who hears whom is not drawn: the folder of wdgnn swarm keys says it, --keys")
-	} else if links, err = swarm.HeardHosts(c.where.keys); err != nil {
-		fmt.Fprintf(c.Stderr, "who hears whom is not drawn: %v\n", err)
-	}
-	a := swarm.Attach(cmp.Or(c.where.run, found[0].Run), found, links)
+	a := swarm.Attach(cmp.Or(c.where.run, found[0].Run), found, c.links())
 	hub, err := live.NewHub(a.Scene())
 	if err != nil {
 		return err
@@ -104,6 +98,11 @@ func (c *ViewCommand) Attach(ctx context.Context) error {
 		cancel() // nobody can look any more
 	}()
 	err = swarm.Follow(ctx, reports, func(heard map[transport.HostID]swarm.Sighting) error {
+		if a.Grow(heard, c.links) {
+			if err := hub.Show(a.Scene()); err != nil {
+				return err
+			}
+		}
 		f, words := a.Take(heard)
 		for _, w := range words {
 			hub.Mark(w.Time, w.Mark, "%s", w.Text)
@@ -113,4 +112,17 @@ func (c *ViewCommand) Attach(ctx context.Context) error {
 	hub.Close()
 	cancel()
 	return errors.Join(err, <-ended)
+}
+
+// links returns who hears whom by the keys as they are now; none where they do not say.
+func (c *ViewCommand) links() [][2]transport.HostID {
+	if c.where.keys == "" {
+		fmt.Fprintln(c.Stderr, "who hears whom is not drawn: the folder of wdgnn swarm keys says it, --keys")
+		return nil
+	}
+	links, err := swarm.HeardHosts(c.where.keys)
+	if err != nil {
+		fmt.Fprintf(c.Stderr, "who hears whom is not drawn: %v\n", err)
+	}
+	return links
 }

@@ -26,7 +26,7 @@ var (
 // Command hands a command to the producer, if the scene allows it. It does not
 // wait for it to be carried out.
 func (h *Hub) Command(c Command) error {
-	if err := h.scene.allows(c); err != nil {
+	if err := h.Scene().allows(c); err != nil {
 		return err
 	}
 	select {

@@ -18,6 +18,8 @@ type Frame struct {
 	Down   []int32  `json:"down"`             // nodes that do not run
 	Out    []int32  `json:"out"`              // links of the scene that are out, as indices
 
+	Said map[int32]string `json:"said,omitempty"` // of nodes in Down, where there is more to say than Scene.Down
+
 	Positions  Floats     `json:"pos,omitempty"` // of a moving layout, m: x0 y0 x1 y1 …
 	Velocities Floats     `json:"vel,omitempty"` // m/s
 	Links      [][2]int32 `json:"links"`         // of a moving layout
@@ -57,6 +59,9 @@ func (f *Frame) complete(before *Frame) {
 	fill(&f.Counters, before.Counters)
 	fill(&f.Settings, before.Settings)
 	fill(&f.Liars, before.Liars)
+	if f.Said == nil {
+		f.Said = before.Said
+	}
 	if f.Taps == nil {
 		f.Taps = before.Taps
 	}
@@ -119,6 +124,11 @@ func (s *Scene) check(f *Frame) error {
 			if !within(int(i), list.most) {
 				return fmt.Errorf("live: frame: %s %d, there are %d", list.what, i, list.most)
 			}
+		}
+	}
+	for i, text := range f.Said {
+		if !within(int(i), n) || len(text) > maxText {
+			return fmt.Errorf("live: frame: %d bytes are said of node %d, there are %d nodes", len(text), i, n)
 		}
 	}
 	if err := s.checkTaps(f.Taps); err != nil {

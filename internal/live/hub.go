@@ -19,10 +19,10 @@ const (
 // Hub stands between one producer and those who watch. All methods are safe
 // for concurrent use; none but [Subscription.Next] waits.
 type Hub struct {
-	scene    Scene
 	commands chan Command
 
 	mutex   sync.Mutex
+	scene   *Scene
 	frame   *message
 	at      time.Time // when frame was published
 	words   []*message
@@ -37,17 +37,50 @@ type Hub struct {
 // NewHub returns a hub for a scene. It computes positions if the layout is
 // LayoutForce. The scene belongs to the hub.
 func NewHub(s Scene) (*Hub, error) {
+	placed, err := placed(s)
+	if err != nil {
+		return nil, err
+	}
+	return &Hub{scene: placed, commands: make(chan Command, waiting), readers: map[*Subscription]struct{}{}}, nil
+}
+
+// placed returns a scene that is right, with positions.
+func placed(s Scene) (*Scene, error) {
 	if err := s.validate(); err != nil {
 		return nil, err
 	}
 	if s.Layout == LayoutForce {
 		s.Positions, s.Layout = place(&s), LayoutFixed
 	}
-	return &Hub{scene: s, commands: make(chan Command, waiting), readers: map[*Subscription]struct{}{}}, nil
+	return &s, nil
 }
 
 // Scene returns what the hub shows. It is read-only.
-func (h *Hub) Scene() *Scene { return &h.scene }
+func (h *Hub) Scene() *Scene {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return h.scene
+}
+
+// Show goes on with another scene, of a process in which nodes or links came up that were
+// not known: it has the same curves, which keep their past. A recording ends there. The
+// next frame is whole.
+func (h *Hub) Show(s Scene) error {
+	next, err := placed(s)
+	if err != nil {
+		return err
+	}
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	if len(next.Curves) != len(h.scene.Curves) {
+		return fmt.Errorf("live: scene: %d curves, there were %d", len(next.Curves), len(h.scene.Curves))
+	}
+	h.scene, h.frame, h.story = next, nil, nil
+	for r := range h.readers {
+		h.begin(r)
+	}
+	return nil
+}
 
 // Due says whether it is worth making a frame: the last one is a thirtieth of a
 // second old, or a fifth where nobody watches.
@@ -71,7 +104,7 @@ func (h *Hub) Offer(f *Frame) error {
 	if h.Due() {
 		return h.Publish(f)
 	}
-	if err := h.scene.check(f); err != nil {
+	if err := h.Scene().check(f); err != nil {
 		return err
 	}
 	h.mutex.Lock()
@@ -84,7 +117,7 @@ func (h *Hub) Offer(f *Frame) error {
 // wait: whoever is slow loses frames. A frame that does not fit the scene is an
 // error and is not shown.
 func (h *Hub) Publish(f *Frame) error {
-	if err := h.scene.check(f); err != nil {
+	if err := h.Scene().check(f); err != nil {
 		return err
 	}
 	h.mutex.Lock()
@@ -166,13 +199,7 @@ func (h *Hub) Subscribe(buffer int) (*Subscription, error) {
 		return nil, errFull
 	}
 	s := &Subscription{hub: h, buffer: max(buffer, 1), wake: make(chan struct{}, 1)}
-	s.put(&message{kind: kindScene, value: &h.scene})
-	if past := h.history.copy(); past != nil {
-		s.put(&message{kind: kindHistory, value: past})
-	}
-	for _, m := range h.words {
-		s.put(m)
-	}
+	h.begin(s)
 	if h.story != nil {
 		s.put(h.story)
 	}
@@ -185,6 +212,17 @@ func (h *Hub) Subscribe(buffer int) (*Subscription, error) {
 	}
 	h.readers[s] = struct{}{}
 	return s, nil
+}
+
+// begin tells a reader what there is to see, and what happened. The caller locks.
+func (h *Hub) begin(s *Subscription) {
+	s.put(&message{kind: kindScene, value: h.scene})
+	if past := h.history.copy(); past != nil {
+		s.put(&message{kind: kindHistory, value: past})
+	}
+	for _, m := range h.words {
+		s.put(m)
+	}
 }
 
 // Ended says whether the hub was closed.

@@ -33,6 +33,7 @@ type Recorder struct {
 	err    error
 
 	written int64
+	over    bool // another scene began
 	last    time.Time
 	pending *Message // the latest frame that was not written
 }
@@ -87,6 +88,12 @@ func (r *Recorder) run() {
 
 // take writes a message, or keeps it for later.
 func (r *Recorder) take(m Message) error {
+	if m.Kind == kindScene && r.written > 0 {
+		r.over = true // what follows is of another scene
+	}
+	if r.over {
+		return nil
+	}
 	switch m.Kind {
 	case kindHistory:
 		return nil // made of frames

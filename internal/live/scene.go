@@ -17,8 +17,8 @@ const (
 	LayoutMoving = "moving" // every frame says where nodes are
 )
 
-// Scene is what there is to see. It round-trips through JSON. A hub's scene
-// never changes.
+// Scene is what there is to see. It round-trips through JSON. A scene that a hub has
+// never changes; [Hub.Show] puts another into its place.
 type Scene struct {
 	Title string `json:"title"`
 	About string `json:"about,omitempty"` // a sentence or two for people who see it for the first time
@@ -98,6 +98,9 @@ type Curve struct {
 
 	// Note is a sentence that says what its chart shows, of one of the chart's curves.
 	Note string `json:"note,omitempty"`
+
+	// Blank is what is said while its chart has no number, of the chart's first curve.
+	Blank string `json:"blank,omitempty"`
 
 	// Recent is how much of the time the chart shows, up to now; 0 means all.
 	Recent float64 `json:"recent,omitempty"`
@@ -265,7 +268,7 @@ func (s *Scene) texts() []string {
 		list = append(list, q.Name, q.Group, q.Unit)
 	}
 	for _, c := range s.Curves {
-		list = append(list, c.Name, c.Chart, c.Unit, c.Note)
+		list = append(list, c.Name, c.Chart, c.Unit, c.Note, c.Blank)
 	}
 	for _, c := range s.Controls {
 		list = append(list, slices.Concat([]string{c.Label, c.Unit}, c.Options, c.Ends)...)

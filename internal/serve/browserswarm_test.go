@@ -107,7 +107,7 @@ func TestPageAttached(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.wait(`wdgnn.last.frame.down.length === 1 &&
-		[...document.querySelectorAll("#words li")].some(w => w.textContent.includes("Nothing is heard of host"))`)
+		[...document.querySelectorAll("#words li")].some(w => /Host \d is gone since [\d:]+: it is down/.test(w.textContent))`)
 	p.clean(view.url)
 	if code := view.interrupt(t); code != 0 {
 		t.Errorf("Ctrl-C: exit code %d, want 0", code)

@@ -90,6 +90,7 @@ type Attached struct {
 	links [][2]int32
 	began time.Time
 	was   map[transport.HostID]facts
+	last  map[transport.HostID]time.Time // when a host was heard last
 	seen  bool
 }
 
@@ -105,7 +106,19 @@ type facts struct {
 // Attach returns the deployment of a run with hosts as they were found, which hear each
 // other as the keys say, by pairs of hosts.
 func Attach(run string, found []Standing, links [][2]transport.HostID) *Attached {
-	a := &Attached{run: run, began: time.Now(), was: map[transport.HostID]facts{}}
+	a := &Attached{run: run, began: time.Now(), was: map[transport.HostID]facts{}, last: map[transport.HostID]time.Time{}}
+	a.draw(found, links)
+	for _, s := range found {
+		if s.Heard {
+			a.last[s.Host] = a.began
+		}
+	}
+	return a
+}
+
+// draw takes hosts and links as they are known now.
+func (a *Attached) draw(found []Standing, links [][2]transport.HostID) {
+	a.hosts, a.names, a.links = nil, nil, nil
 	for _, s := range found {
 		name := fmt.Sprintf("host %d", s.Host)
 		if s.Nodes != "" {
@@ -113,15 +126,24 @@ func Attach(run string, found []Standing, links [][2]transport.HostID) *Attached
 		}
 		a.hosts, a.names = append(a.hosts, s.Host), append(a.names, name)
 	}
-	hosts := a.hosts
 	for _, l := range links {
-		from, ok1 := slices.BinarySearch(hosts, l[0])
-		to, ok2 := slices.BinarySearch(hosts, l[1])
+		from, ok1 := slices.BinarySearch(a.hosts, l[0])
+		to, ok2 := slices.BinarySearch(a.hosts, l[1])
 		if ok1 && ok2 && from < to {
 			a.links = append(a.links, [2]int32{int32(from), int32(to)})
 		}
 	}
-	return a
+}
+
+// Grow says whether hosts are heard, or known to others, that are not drawn: they joined.
+// From then on they are, with links as the keys are now, and Scene is another.
+func (a *Attached) Grow(heard map[transport.HostID]Sighting, links func() [][2]transport.HostID) bool {
+	list := Standings(a.run, a.hosts, heard)
+	if len(list) == len(a.hosts) {
+		return false
+	}
+	a.draw(list, links())
+	return true
 }
 
 // Scene returns what the deployment shows.
@@ -149,17 +171,20 @@ func (a *Attached) Scene() live.Scene {
 	s.Curves = []live.Curve{
 		{
 			Name: "frozen", Chart: cost, Learner: learnerFrozen,
-			Note: "How wrong the answers of the boxes are, beside the model as trained: less is better.",
+			Note:  "How wrong the answers of the boxes are, beside the model as trained: less is better.",
+			Blank: "No box has said yet what its answers cost.",
 		},
 		{Name: "agents", Chart: cost, Learner: learnerAgents},
-		{Name: "steps per second", Chart: "steps per second", Learner: -1, Note: "How fast the boxes answer, the median of all."},
+		{Name: "steps per second", Chart: "steps per second", Learner: -1, Note: "How fast the boxes answer, the median of all.", Blank: "It takes two reports of a box to know."},
 		{
 			Name: "nodes", Chart: "nodes that answer with what they learned", Learner: learnerAgents,
-			Note: "The others answer as trained, until what they learned has been better for a while.",
+			Note:  "The others answer as trained, until what they learned has been better for a while.",
+			Blank: "No box has said that its nodes have gates.",
 		},
 		{
 			Name: "agents", Chart: share, Learner: learnerAgents, Unit: "%",
-			Note: "Where answers come with a set or an interval: it should hold the truth as often as was asked for.",
+			Note:  "Where answers come with a set or an interval: it should hold the truth as often as was asked for.",
+			Blank: "No box has said that its answers come with sets or intervals.",
 		},
 		{Name: "asked for", Chart: share, Learner: -1, Unit: "%"},
 		{Name: "hosts", Chart: "hosts heard", Learner: -1, Note: "Boxes that reported within the last seconds."},
@@ -173,7 +198,7 @@ func (a *Attached) Scene() live.Scene {
 func (a *Attached) Take(heard map[transport.HostID]Sighting) (*live.Frame, []live.Words) {
 	list := Standings(a.run, a.hosts, heard)
 	t := math.Round(10*time.Since(a.began).Seconds()) / 10
-	f := &live.Frame{Time: t, Down: []int32{}, Out: a.out(list)}
+	f := &live.Frame{Time: t, Down: []int32{}, Out: a.out(list), Said: map[int32]string{}}
 	for range 5 {
 		f.Values = append(f.Values, blank(len(a.hosts)))
 	}
@@ -187,11 +212,12 @@ func (a *Attached) Take(heard map[transport.HostID]Sighting) (*live.Frame, []liv
 	for _, s := range list {
 		at, known := slices.BinarySearch(a.hosts, s.Host)
 		if known && !s.Heard {
-			f.Down = append(f.Down, int32(at))
+			f.Down, f.Said[int32(at)] = append(f.Down, int32(at)), a.silence(s.Host)
 		}
 		if !s.Heard {
 			continue
 		}
+		a.last[s.Host] = time.Now()
 		sum.add(&s)
 		step = max(step, s.Time)
 		if known {
@@ -207,6 +233,15 @@ func (a *Attached) Take(heard map[transport.HostID]Sighting) (*live.Frame, []liv
 	}
 	f.Counters = live.Numbers{float64(len(heard)), float64(Wrong(list)), float64(step), float64(len(avoided)), sum.broken}
 	return f, a.news(t, list)
+}
+
+// silence says since when nothing is heard of a host.
+func (a *Attached) silence(id transport.HostID) string {
+	last, ever := a.last[id]
+	if !ever {
+		return "not heard yet"
+	}
+	return "gone since " + last.Format(time.TimeOnly)
 }
 
 // speedOf returns how many steps a second the hosts make, the median of all; NaN if
@@ -307,7 +342,11 @@ func (a *Attached) news(t float64, list []Standing) (words []live.Words) {
 		a.was[s.Host] = now
 		switch {
 		case !now.heard && (was.heard || !a.seen):
-			say(fmt.Sprintf("host %d gone", s.Host), "Nothing is heard of host %d: it is down, cut off, shut out, or of another run.", s.Host)
+			if _, ever := a.last[s.Host]; ever {
+				say(fmt.Sprintf("host %d gone", s.Host), "Host %d is %s: it is down, cut off or shut out.", s.Host, a.silence(s.Host))
+			} else {
+				say("", "Host %d is not heard yet: it is not started, cut off, shut out, or of another run.", s.Host)
+			}
 			continue
 		case !now.heard:
 			continue

@@ -49,8 +49,9 @@ func TestAttached(t *testing.T) {
 	}
 
 	f, words := look(report(0, 1), report(1, 0.5))
-	if !slices.Equal(f.Down, []int32{2}) || !slices.Equal(f.Out, []int32{1, 2}) || !strings.HasPrefix(words, "Nothing is heard of host 2") {
-		t.Errorf("host 2 is missing: got down %v, links out %v, %q", f.Down, f.Out, words)
+	if !slices.Equal(f.Down, []int32{2}) || !slices.Equal(f.Out, []int32{1, 2}) || f.Said[2] != "not heard yet" ||
+		!strings.HasPrefix(words, "Host 2 is not heard yet: it is not started") {
+		t.Errorf("host 2 is missing: got down %v, said %v, links out %v, %q", f.Down, f.Said, f.Out, words)
 	}
 	if f.Curves[0] != 2 || f.Curves[1] != 0.75 || f.Curves[3] != 6 || f.Counters[0] != 2 {
 		t.Errorf("got curves %v, counters %v; want costs 2 and 0.75, 6 nodes, 2 hosts", f.Curves, f.Counters)
@@ -71,11 +72,31 @@ func TestAttached(t *testing.T) {
 		}
 	}
 
-	f, _ = look()
+	f, words = look()
+	for i, id := range []string{"0", "1", "2"} {
+		if since := f.Said[int32(i)]; !strings.HasPrefix(since, "gone since ") || !strings.Contains(words, "Host "+id+" is "+since+": it is down") {
+			t.Errorf("host %s: got %q and %q, want since when it is gone", id, since, words)
+		}
+	}
 	if !math.IsNaN(f.Curves[0]) || !math.IsNaN(f.Curves[1]) || len(f.Down) != 3 {
 		t.Errorf("nobody is heard: got curves %v, down %v; want a gap", f.Curves, f.Down)
 	}
 	if _, words = look(report(0, 1), report(1, 1), report(2, 1)); !strings.Contains(words, "Host 1 reports; it runs nodes 0-3.") {
 		t.Errorf("got %q, want that host 1 reports", words)
+	}
+
+	if a.Grow(heard(report(0, 1)), nil) {
+		t.Error("nobody joined, and it is drawn anew")
+	}
+	joined := heard(report(0, 1), report(1, 1), report(2, 1), report(5, 1))
+	if !a.Grow(joined, func() [][2]transport.HostID { return append(links, [2]transport.HostID{2, 5}) }) {
+		t.Fatal("host 5 joined, and it is not drawn")
+	}
+	s := a.Scene()
+	if err := hub.Show(s); err != nil || len(s.Nodes) != 4 || !slices.Contains(s.Edges, [2]int32{2, 3}) {
+		t.Errorf("host 5 joined: got %v, nodes %q, links %v; want it linked with host 2", err, s.Nodes, s.Edges)
+	}
+	if f, words = look(report(0, 1), report(1, 1), report(2, 1), report(5, 1)); !strings.Contains(words, "Host 5 reports") || len(f.Values[0]) != 4 {
+		t.Errorf("got %q, %d hosts; want that host 5 reports, 4 hosts", words, len(f.Values[0]))
 	}
 }

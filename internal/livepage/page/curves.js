@@ -35,7 +35,9 @@ function build() {
     head.append(...phrase(title), when);
     card.append(head, ...notes(index), names, plot);
     byId("charts").append(card);
-    charts.push({ index, values, when, holder: plot, plot: null });
+    const blank = element("p", scene.curves[index[0]].blank || "No numbers yet.", { class: "blank" });
+    plot.append(blank);
+    charts.push({ index, values, when, blank, holder: plot, plot: null });
   }
   paintSamples();
   later();
@@ -222,7 +224,10 @@ function later() {
   timer = setTimeout(() => {
     timer = 0;
     if (document.hidden || typeof uPlot === "undefined") return;
-    for (const c of charts) if (c.plot) c.plot.setData(data(c)); else if (times.length > 0) make(c);
+    for (const c of charts) {
+      c.blank.hidden = c.index.some(k => series[k].some(v => v !== null && !Number.isNaN(v)));
+      if (c.plot) c.plot.setData(data(c)); else if (times.length > 0) make(c);
+    }
   }, 125);
 }
 

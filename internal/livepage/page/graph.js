@@ -224,7 +224,7 @@ class Picture {
   // word says about a node what its colour says.
   word(i) {
     const q = scene.quantities[this.quantity], v = this.frame?.values?.[this.quantity]?.[i];
-    if (this.down[i] && !this.past()) return scene.down;
+    if (this.down[i] && !this.past()) return this.frame?.said?.[i] ?? scene.down;
     if (q && v !== null && v !== undefined) return q.name + " " + format(v, q.unit);
     return this.quantity < 0 && this.shot && this.answered(i) || this.mark[i] || "";
   }
@@ -348,7 +348,7 @@ export function numbersOf(i) {
   const list = [];
   if (!scene) return list;
   if (left.mark[i]) list.push(["role", left.mark[i]]);
-  if (left.down[i] || scene.down === "down") list.push(["state", left.down[i] ? scene.down : "up"]);
+  if (left.down[i] || scene.down === "down") list.push(["state", left.down[i] ? left.frame?.said?.[i] ?? scene.down : "up"]);
   scene.quantities.forEach((q, k) => { const v = left.frame?.values?.[k]?.[i]; if (v !== null && v !== undefined) list.push([q.name, format(v, q.unit)]); });
   const vel = left.frame?.vel;
   if (vel) list.push(["speed", format(Math.hypot(vel[2 * i], vel[2 * i + 1]), "m/s")]);

@@ -40,6 +40,7 @@ export function checkFrame(scene, f) {
     for (const v of f.values) demand(v === null || isList(v, n) && v.every(isNumber), "values");
   }
   for (const [name, size] of [["down", n], ["liars", n], ["out", e], ["pulses", e]]) if (f[name]) demand(isList(f[name]) && f[name].every(i => isIndex(i, size)), name);
+  if (f.said) demand(Object.entries(f.said).every(([i, text]) => isIndex(Number(i), n) && isText(text)), "said");
   if (f.taps) demand(Number.isFinite(f.taps.step) && isIndex(f.taps.learner, scene.learners.length) && typeof f.taps.cells === "string" && f.taps.cells.length === 4 * Math.ceil(n * scene.taps.length / 3), "taps");
   for (const name of ["pos", "vel"]) if (f[name]) demand(isList(f[name], 2 * n) && f[name].every(Number.isFinite), name);
   if (f.links) demand(isList(f.links) && f.links.length <= 2000000 && f.links.every(l => isList(l, 2) && isIndex(l[0], n) && isIndex(l[1], n)), "links");
