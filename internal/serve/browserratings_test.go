@@ -72,5 +72,28 @@ func TestPageRatings(t *testing.T) {
 		}
 	}
 	p.wait(`document.querySelector("[data-counter='0']").textContent === "1"`)
+	if got := p.text("#keys"); got != "" {
+		t.Errorf("the foot of the page offers keys %q, which do nothing here", got)
+	}
+	testScales(p)
 	p.clean(r.URL)
+}
+
+// testScales: scales with halves are picked in halves, and where ratings do not fit side
+// by side a number is typed.
+func testScales(p *tab) {
+	for scale, want := range map[string]string{
+		"{ least: 1, most: 5 }":    "1 2 3 4 5",
+		"{ least: 0.5, most: 5 }":  "0.5 1 1.5 2 2.5 3 3.5 4 4.5 5",
+		"{ least: 0, most: 10 }":   "0 1 2 3 4 5 6 7 8 9 10",
+		"{ least: -10, most: 10 }": "number -10 to 10",
+		"{ least: 0.3, most: 5 }":  "number 0.3 to 5",
+	} {
+		got := evaluate[string](p, `import("./page/ratings.js").then(m => m.offer(`+scale+`)).then(() =>
+			[...document.querySelectorAll("#stars label")].map(l => (l.firstChild.type === "number" ? "number " : "") + l.textContent).join(" "))`,
+			chromedp.EvalAwaitPromise)
+		if got != want {
+			p.t.Errorf("%s: got %q, want %q", scale, got, want)
+		}
+	}
 }

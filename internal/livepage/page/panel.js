@@ -24,6 +24,7 @@ export function begin(s, how) {
   buildCounters();
   buildControls();
   showNode(-1);
+  hint();
 }
 
 function buildQuantities() {
@@ -60,6 +61,13 @@ function buildCounters() {
 
 async function command(name, value, node) {
   try { await send(name, value ?? 0, node ?? 0); } catch (err) { note(err.message); }
+}
+
+// hint lists the keys that do something now.
+export function hint() {
+  const works = name => byId("controls").querySelector(`[data-control="${name}"]:not(:disabled)`), replay = !byId("replay").hidden;
+  const list = [[replay, "Space", "play and pause"], [works("pause"), "Space", "pause"], [works("step"), "S", "step"], [byId("quantity").options.length > 1 && scene.layout !== "none", "C", "colour"], [graph.pinnedNode() >= 0, "Esc", "unpin"]];
+  byId("keys").replaceChildren(...list.filter(([on]) => on).flatMap(([, key, what]) => [element("kbd", key), ` ${what} `]));
 }
 
 export function note(text) { byId("notes").textContent = text; }
@@ -152,7 +160,7 @@ export function say(w) {
 
 export function forget() { byId("words").replaceChildren(); byId("latest").textContent = byId("latestat").textContent = ""; }
 
-graph.onPick(showNode);
+graph.onPick(i => { showNode(i); hint(); });
 byId("quantity").addEventListener("change", e => { graph.setQuantity(Number(e.target.value)); graph.drawRamp(); });
 
 document.addEventListener("keydown", e => {

@@ -20,13 +20,33 @@ export function begin(about) {
   for (const e of document.querySelectorAll("#ratings .what")) e.textContent = capital(word);
   byId("beside").prepend(byId("counters"), byId("charts"));
   byId("users").append(...about.users.map(u => element("option", null, { value: u })));
-  for (let v = Math.ceil(scale.least); v <= scale.most; v++) {
-    const label = element("label"), input = element("input", null, { type: "radio", name: "stars", value: v, required: "" });
-    label.append(input, element("span", String(v)));
-    byId("stars").append(label);
-  }
+  offer(scale);
   byId("user").value = about.users[0] ?? 1;
   pick();
+}
+
+const most = 11; // ratings that can be picked by one click
+
+// choices are the ratings of a scale that can be picked: whole ones, or halves where the
+// scale begins or ends with one; none where they do not fit.
+function choices({ least, most: top }) {
+  const step = Number.isInteger(least) && Number.isInteger(top) ? 1 : 0.5, count = (top - least) / step + 1;
+  return Number.isInteger(least / step) && Number.isInteger(top / step) && count <= most ? Array.from({ length: count }, (_, k) => least + k * step) : [];
+}
+
+// offer shows the ratings to pick from, or where they do not fit a field for a number.
+export function offer(scale) {
+  const list = choices(scale), box = byId("stars"), ends = `${format(scale.least)} to ${format(scale.most)}`;
+  for (const label of box.querySelectorAll("label")) label.remove();
+  for (const v of list) {
+    const label = element("label"), input = element("input", null, { type: "radio", name: "stars", value: v, required: "" });
+    label.append(input, element("span", String(v)));
+    box.append(label);
+  }
+  if (list.length > 0) return;
+  const label = element("label");
+  label.append(element("input", null, { type: "number", min: scale.least, max: scale.most, step: "any", required: "" }), element("span", ends));
+  box.append(label);
 }
 
 const path = what => `v1/users/${encodeURIComponent(user)}/${what}`;
@@ -125,7 +145,7 @@ byId("user").addEventListener("change", pick);
 byId("user").addEventListener("keydown", e => { if (e.key === "Enter") { e.preventDefault(); if (byId("user").value.trim() !== user) pick(); } }); // to look at somebody is not to rate
 byId("rate").addEventListener("submit", async e => {
   e.preventDefault();
-  const text = byId("movie").value.trim(), found = meant(text), stars = byId("stars").querySelector("input:checked");
+  const text = byId("movie").value.trim(), found = meant(text), stars = byId("stars").querySelector("input:checked, input[type=number]");
   if (byId("user").value.trim() !== user) await pick();
   if (found === undefined) { answer(`No ${word} has “${text}” in its title.`); return; }
   byId("give").disabled = true;

@@ -55,6 +55,7 @@ export function ended() {
   status("ended", "the run has ended");
   for (const e of document.querySelectorAll("[data-control]")) e.disabled = true;
   progress.forget();
+  panel.hint();
 }
 
 // take shows the next frame of a run, which the curves grow by.
