@@ -43,7 +43,7 @@ lint: ## check format, modules, vet, staticcheck and that no function is dead
 	@dead="$$($(TOOL) deadcode -test ./...)"; if [ -n "$$dead" ]; then echo "nobody calls:"; echo "$$dead"; exit 1; fi
 
 race: ## run the tests under the race detector, without those that train whole models and packages without goroutines
-	$(GO) test -race -short $$($(GO) list ./... | grep -v -e /internal/kernel$$ -e /internal/figure$$ -e /internal/certify$$ -e /internal/dataset$$ -e /theory$$)
+	CGO_ENABLED=1 $(GO) test -race -short -vet=off $$($(GO) list ./... | grep -v -e /internal/kernel$$ -e /internal/figure$$ -e /internal/certify$$ -e /internal/dataset$$ -e /theory$$)
 
 portable: ## run the tests with the assembly off, at run time and at build time
 	GODEBUG=cpu.avx2=off WDGNN_KERNELS=portable $(GO) test -count=1 ./...
@@ -52,18 +52,29 @@ portable: ## run the tests with the assembly off, at run time and at build time
 arm64: ## run the tests for arm64 under qemu-aarch64 (Debian package qemu-user)
 	GOARCH=arm64 WDGNN_KERNELS=neon $(GO) test -exec qemu-aarch64 ./...
 
+# Coverage is counted in what is ours and in what reads the inputs. With -fuzz, go test would
+# compile everything anew to count in it, the standard library too, and it would link a
+# program for each target. Tests of the page link a browser's protocol, which is large.
+OURS    = -gcflags=github.com/wdgnn/wdgnn/...=-d=libfuzzer
+READERS = -gcflags=encoding/...=-d=libfuzzer -gcflags=go.yaml.in/...=-d=libfuzzer
+
 fuzz: ## run each fuzz target for FUZZTIME (10s)
-	@targets="$$($(GO) test -list '^Fuzz' ./... \
-	| awk '/^Fuzz/ { name[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2, name[i]; n = 0 }')"; \
-	if [ -z "$$targets" ]; then echo "no fuzz targets found"; exit 1; fi; \
-	log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
-	while read -r package name; do \
-		echo "$$package $$name"; \
-		if ! $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$package" </dev/null | tee "$$log"; then \
-			grep -q 'context deadline exceeded' "$$log" && ! grep -q 'Failing input' "$$log" || exit 1; \
-			echo "the fuzzer took the end of its time for a failure; no input failed"; \
-		fi; \
-	done <<< "$$targets"
+	@packages="$$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -r -n 1 dirname | sort -u)"; \
+	if [ -z "$$packages" ]; then echo "no fuzz targets found"; exit 1; fi; \
+	dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; kept="$$($(GO) env GOCACHE)/fuzz"; \
+	for package in $$packages; do \
+		readers='$(READERS)'; [ "$$package" != ./internal/serve ] || readers=; \
+		$(GO) test -c -vet=off $(OURS) $$readers -o "$$dir/fuzz.test" "$$package"; \
+		for name in $$(cd "$$package" && "$$dir/fuzz.test" -test.list '^Fuzz'); do \
+			echo "$$package $$name"; \
+			if ! (cd "$$package" && "$$dir/fuzz.test" -test.run '^$$' -test.fuzz "^$$name\$$" -test.fuzztime $(FUZZTIME) \
+				-test.fuzzminimizetime 10x -test.fuzzcachedir "$$kept/github.com/wdgnn/wdgnn/$$package") </dev/null 2>&1 | tee "$$dir/log"; then \
+				grep -q 'context deadline exceeded' "$$dir/log" && ! grep -q 'Failing input' "$$dir/log" || exit 1; \
+				echo "the fuzzer took the end of its time for a failure; no input failed"; \
+			fi; \
+			! grep 'without coverage guidance' "$$dir/log" || exit 1; \
+		done; \
+	done
 
 soak: ## break swarms of processes at random for SOAK (10m): kills, partitions, losses, server restarts
 	$(GO) test ./internal/swarm -run '^TestSoak$$' -soak $(SOAK) -timeout 0 -v $(ARGS)
