@@ -1,9 +1,12 @@
 package box
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -146,20 +149,30 @@ func (w *mqttWorld) announce(publish func(topic string, payload []byte) bool) {
 		}
 	}
 	w.mu.Lock()
-	var missed []struct {
-		topic string
-		text  []byte
-	}
-	for topic, text := range w.latest {
-		missed = append(missed, struct {
-			topic string
-			text  []byte
-		}{topic, text})
-	}
+	missed := slices.Sorted(maps.Keys(w.latest))
 	w.mu.Unlock()
-	for _, m := range missed {
-		if !publish(m.topic, m.text) {
+	for _, topic := range missed {
+		if !w.catchUp(topic, publish) {
 			return
+		}
+	}
+}
+
+// catchUp publishes the latest answer of a topic. The box may answer meanwhile, ahead of it
+// in the queue: then the newer one is published once more, as what is retained is the last.
+func (w *mqttWorld) catchUp(topic string, publish func(topic string, payload []byte) bool) bool {
+	latest := func() []byte {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.latest[topic]
+	}
+	for {
+		text := latest()
+		if !publish(topic, text) {
+			return false
+		}
+		if bytes.Equal(text, latest()) {
+			return true
 		}
 	}
 }

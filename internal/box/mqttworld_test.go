@@ -2,6 +2,7 @@ package box
 
 import (
 	"log/slog"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -42,6 +43,26 @@ func TestMQTTLate(t *testing.T) {
 	}
 	if w.fates["late"] != 2 || w.fates["superseded"] != 1 {
 		t.Errorf("fates %v, want 2 late and 1 superseded", w.fates)
+	}
+}
+
+// A broker that is back is told the latest answers, also where the box answers while it is told.
+func TestMQTTAnnouncesTheLatest(t *testing.T) {
+	w := &mqttWorld{config: new(Config), latest: map[string][]byte{"answers/a": []byte("1"), "answers/b": []byte("1")}}
+	retained := map[string]string{}
+	answers := map[string]string{"answers/a": "2", "answers/b": "3"} // what the box says before announce is heard
+	w.announce(func(topic string, payload []byte) bool {
+		if newer := answers[topic]; newer != "" {
+			w.mu.Lock()
+			w.latest[topic] = []byte(newer)
+			w.mu.Unlock()
+			retained[topic], answers[topic] = newer, ""
+		}
+		retained[topic] = string(payload)
+		return true
+	})
+	if want := map[string]string{"answers/a": "2", "answers/b": "3"}; !maps.Equal(retained, want) {
+		t.Errorf("retained: got %v, want %v", retained, want)
 	}
 }
 
