@@ -62,6 +62,8 @@ type Client struct {
 	queue  chan outgoing
 	lost   chan error // the connection is gone
 	stop   context.CancelFunc
+	over   context.Context // ends a while after stop, when nothing is waited for
+	giveUp context.CancelFunc
 	done   sync.WaitGroup
 
 	connected atomic.Bool
@@ -87,7 +89,8 @@ const (
 	longestPause = 10 * time.Second
 	ackTime      = 30 * time.Second // that a broker has to acknowledge
 	echoTime     = 3 * time.Second  // that a broker has to send back what says that this client is there
-	farewell     = 250              // milliseconds for what is under way at the end
+	farewell     = 3 * time.Second  // at the end, for what waits to be sent and acknowledged
+	hangUp       = 250              // milliseconds for the last word
 	waiting      = 4096             // messages that wait to be sent
 	refused      = 0x80             // a subscription, by the broker
 	remindEvery  = 5 * time.Minute  // of the same trouble
@@ -117,20 +120,33 @@ func Start(c Config) *Client {
 	client.paho = paho.NewClient(o)
 	ctx, stop := context.WithCancel(context.Background())
 	client.stop = stop
+	client.over, client.giveUp = context.WithCancel(context.Background())
 	client.done.Go(func() { client.connect(ctx) })
 	client.done.Go(func() { client.send(ctx) })
 	return client
 }
 
-// Close says goodbye and ends the connection.
+// Close sends what waits, for a few seconds at most, says goodbye and ends the connection. What
+// was not sent counts as failed, and the log says how much that is.
 func (c *Client) Close() {
+	failed := c.failed.Load()
 	c.stop()
+	bound := time.AfterFunc(farewell, c.giveUp)
+	defer bound.Stop()
 	c.done.Wait()
 	c.connected.Store(false)
-	if c.paho.IsConnected() && c.config.Status != "" {
-		c.paho.Publish(c.config.Status, c.config.QoS, true, Offline).WaitTimeout(time.Second)
+	for len(c.queue) > 0 { // came while the others were sent, or there was no time
+		<-c.queue
+		c.failed.Add(1)
 	}
-	c.paho.Disconnect(farewell)
+	if n := c.failed.Load() - failed; n > 0 {
+		c.config.Log.Warn("mqtt: not all was sent before the end", "broker", c.config.URL, "messages", n)
+	}
+	if c.paho.IsConnectionOpen() && c.config.Status != "" && c.over.Err() == nil {
+		await(c.over, c.paho.Publish(c.config.Status, c.config.QoS, true, Offline), nil, time.Second)
+	}
+	c.paho.Disconnect(hangUp)
+	c.giveUp()
 }
 
 // Publish sends a message, or says at once that it cannot.
@@ -330,31 +346,43 @@ func (c *Client) hold(ctx context.Context) error {
 	}
 }
 
-// send publishes what waits, until ctx ends.
+// send publishes what waits, until ctx ends, and then what is left while there is time.
 func (c *Client) send(ctx context.Context) {
 	tokens := make(chan paho.Token, waiting)
 	var watch sync.WaitGroup
 	watch.Go(func() {
 		for token := range tokens {
-			if await(ctx, token, nil, ackTime) != nil {
+			if await(c.over, token, nil, ackTime) != nil {
 				c.failed.Add(1)
 			}
 		}
 	})
 	defer watch.Wait()
 	defer close(tokens)
-	for {
+	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-			return
 		case m := <-c.queue:
-			if !c.connected.Load() {
+			if !c.connected.Load() && ctx.Err() == nil {
 				c.failed.Add(1)
 				continue
 			}
-			tokens <- c.paho.Publish(m.topic, c.config.QoS, m.retained, m.payload)
+			tokens <- c.publish(m)
 		}
 	}
+	for c.over.Err() == nil && c.paho.IsConnectionOpen() {
+		select {
+		case m := <-c.queue:
+			tokens <- c.publish(m)
+		default:
+			return
+		}
+	}
+}
+
+// publish hands a message to the connection.
+func (c *Client) publish(m outgoing) paho.Token {
+	return c.paho.Publish(m.topic, c.config.QoS, m.retained, m.payload)
 }
 
 // await waits for what the broker says, or for the end of the connection, if lost is not nil.
