@@ -51,11 +51,8 @@ func (s *Service) Forget(ctx context.Context, user int) (out Forgotten, err erro
 func (w *writer) forget(user int) (out Forgotten, err error) {
 	s, began := w.service, time.Now()
 	p := w.book.profile(user)
-	if w.unswept > 0 { // of a deletion whose files could not all be removed
-		if err := w.journal.Sweep(w.unswept); err != nil {
-			return out, fmt.Errorf("%w: %w", ErrDisk, err)
-		}
-		w.unswept = 0
+	if err := w.sweep(); err != nil {
+		return out, fmt.Errorf("%w: %w", ErrDisk, err)
 	}
 	if p == nil {
 		return out, fmt.Errorf("%w: user %s has not rated anything yet", ErrUser, w.book.ids.shown(user))

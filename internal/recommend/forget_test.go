@@ -231,6 +231,58 @@ func TestForgetOnBadDisk(t *testing.T) {
 	}
 }
 
+// Where the files of a deleted user cannot be removed at once, among them a snapshot that was
+// damaged long ago, they are removed when the disk lets it: after the next snapshot, or at the
+// next start, however many snapshots were written by then.
+func TestForgetSweepsLater(t *testing.T) {
+	for _, better := range []string{"while it runs", "after a crash"} {
+		t.Run(better, func(t *testing.T) {
+			d := faultdisk.New()
+			config := learning()
+			config.SnapshotEvery = 2
+			s := service(t, d, config)
+			rate(t, s, 131, 10, 5)
+			rate(t, s, 131, 20, 1)
+			f, err := d.Append("snapshot-0000000000000001.damaged")
+			if err == nil {
+				_, err = f.Write([]byte(`{"user":131,`))
+			}
+			if err = errors.Join(err, f.Sync(), f.Close(), d.Sync()); err != nil {
+				t.Fatal(err)
+			}
+			d.Fail(func(op faultdisk.Op) error {
+				if op.Kind == "remove" {
+					return errors.New("operation not permitted")
+				}
+				return nil
+			})
+			if _, err := s.Forget(context.Background(), 131); !errors.Is(err, ErrDisk) {
+				t.Fatalf("got %v, want that the disk failed", err)
+			}
+			if better == "while it runs" {
+				d.Fail(nil)
+			}
+			for k := range 8 { // snapshots beside them
+				rate(t, s, 132, 10*(k+1), 3)
+			}
+			if err := s.Close(); better == "while it runs" && err != nil {
+				t.Fatal(err)
+			}
+			d.Fail(nil)
+			if better != "while it runs" {
+				d = d.Crash(nil)
+				service(t, d, config)
+			}
+			names, err := d.Names()
+			for _, name := range names {
+				if text, _ := d.ReadFile(name); strings.Contains(string(text), `"user":131,`) {
+					t.Errorf("%s still has the user who was deleted (%v)", name, err)
+				}
+			}
+		})
+	}
+}
+
 // What a service of an earlier version kept without a history stays, but what it had
 // learned does not: the learner begins anew.
 func TestForgetEarlierState(t *testing.T) {

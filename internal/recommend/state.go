@@ -347,9 +347,12 @@ func (w *writer) beginSnapshot() {
 		return
 	}
 	seq, c := w.journal.Last(), w.service.capture(w.stage)
+	alone := w.unswept > 0 // what a deletion left is older than this one too
 	w.snapshots = make(chan error, 1)
 	go func(done chan<- error) {
-		text, err := json.Marshal(c.state())
+		st := c.state()
+		st.Alone = alone
+		text, err := json.Marshal(st)
 		if err == nil {
 			err = w.journal.WriteSnapshot(seq, text)
 		}
@@ -362,7 +365,22 @@ func (w *writer) snapshotDone(err error) {
 	if err == nil {
 		err = w.journal.Prune()
 	}
+	if swept := w.sweep(); err == nil {
+		err = swept
+	}
 	if err != nil { // the log has everything
 		w.service.config.Log.Error("no snapshot", "err", err)
 	}
+}
+
+// sweep removes what a deletion could not.
+func (w *writer) sweep() error {
+	if w.unswept == 0 {
+		return nil
+	}
+	if err := w.journal.Sweep(w.unswept); err != nil {
+		return err
+	}
+	w.unswept = 0
+	return nil
 }
