@@ -195,3 +195,25 @@ func TestMQTTCertificate(t *testing.T) {
 	h.start()
 	mqtttest.Await(t, "the box is connected", func() bool { return h.broker().Connected })
 }
+
+// The unit of systemd hands over every secret that it, or the page, says a box finds, and starts
+// a box that has no password.
+func TestUnitCredentials(t *testing.T) {
+	unit, err := os.ReadFile("../../deploy/wdgnn-agent.service")
+	check(t, err)
+	page, err := os.ReadFile("../../doc/mqtt.md")
+	check(t, err)
+	const folder = "/run/credentials/wdgnn-agent.service/"
+	for _, text := range []string{string(unit), string(page)} {
+		_, after, found := strings.Cut(text, "password_file: "+folder)
+		name := strings.FieldsFunc(after+" ", func(r rune) bool { return strings.ContainsRune(" ,`}\n", r) })
+		if !found || len(name) == 0 {
+			t.Fatal("nobody says where a box finds the password of its broker")
+		}
+		for _, line := range []string{"\nLoadCredential=" + name[0] + ":", "\nSetCredential=" + name[0] + ":"} {
+			if !strings.Contains(string(unit), line) {
+				t.Errorf("the unit has no line %q", strings.TrimSpace(line))
+			}
+		}
+	}
+}
