@@ -32,7 +32,7 @@ func ticking() func() time.Time {
 
 // tell has users rate items, new ones among both; those that are left out pass by
 // while time goes on.
-func tell(t *testing.T, s *Service, left string) {
+func tell(t *testing.T, s *Service, left ...string) {
 	t.Helper()
 	ctx := context.Background()
 	for _, item := range []string{"7001", "7002"} {
@@ -46,7 +46,7 @@ func tell(t *testing.T, s *Service, left string) {
 		if rng.IntN(4) == 0 {
 			item = 7001 + rng.IntN(2)
 		}
-		if user == left {
+		if slices.Contains(left, user) {
 			s.config.now()
 			continue
 		}
@@ -134,6 +134,55 @@ func TestForget(t *testing.T) {
 	}
 	if found := search(t, crashed, marks); len(found) > 0 {
 		t.Errorf("after a restart, on the disk is %q", found)
+	}
+}
+
+// Who came late is deleted without learning everything again, from a mark before they came, to
+// the same bits; so is another after that, and one who came before all marks.
+func TestForgetFromMarks(t *testing.T) {
+	config := func() Config {
+		return Config{Rule: Literal(0.05), Guard: GuardConfig{Window: 30}, now: ticking(), markEvery: 10, Threads: 3}
+	}
+	s := service(t, faultdisk.New(), config())
+	tell(t, s)
+	var came []int // users, by their first rating
+	history := stateOf(s).History
+	for _, h := range history {
+		if !slices.Contains(came, h.user) && h.user > 120 { // those of the data are part of all marks
+			came = append(came, h.user)
+		}
+	}
+	var left []string
+	for _, user := range []int{came[len(came)-1], came[len(came)-2], came[0]} {
+		left = append(left, fmt.Sprint(user))
+		history := stateOf(s).History
+		first := slices.IndexFunc(history, func(h told) bool { return h.user == user })
+		out, err := s.Forget(context.Background(), user)
+		if most := len(history) - out.Ratings - first + 10; err != nil || out.Relearned > most {
+			t.Errorf("user %d, who came after %d of %d: got %+v, %v, want at most %d learned again", user, first, len(history), out, err, most)
+		}
+		never := service(t, faultdisk.New(), config())
+		tell(t, never, left...)
+		if got, want := stateOf(s), stateOf(never); !reflect.DeepEqual(got, want) {
+			t.Errorf("after %v were deleted: a state of %d users, %+v; want that of one who never saw them, %d users, %+v",
+				left, len(got.Users), got.Totals, len(want.Users), want.Totals)
+		}
+	}
+}
+
+// There are never many marks, and the latest is never far.
+func TestMarksThin(t *testing.T) {
+	m := marks{every: 10}
+	for at := 10; at < 100_000; at += 10 {
+		if len(m.list) == 0 || at-m.list[len(m.list)-1].at >= m.every {
+			m.add(mark{at: at})
+		}
+		if n, last := len(m.list), m.list[len(m.list)-1].at; n > mostMarks || at-last > m.every || n > 1 && n < mostMarks/2 && at > 10*mostMarks {
+			t.Fatalf("%d marks after %d ratings, the last at %d, every %d", n, at, last, m.every)
+		}
+	}
+	if got := m.until(m.list[3].at - 1); len(got.list) != 3 {
+		t.Errorf("%d marks before the fourth, want 3", len(got.list))
 	}
 }
 

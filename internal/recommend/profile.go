@@ -89,17 +89,18 @@ type extractor struct {
 type workspace struct {
 	every *movies.Everywhere
 	of    *newcomers // that every knows
-	x, z  []float64
+	x     []float64
+	z     []float64 // N×(K+1)
+	mean  []float64 // m
 	tape  gnn.Tape
 }
 
 // newExtractor keeps the features of users up to the given number of bytes.
 func newExtractor(w *world, net *gnn.WideDeep, bytes int) *extractor {
-	n, width := w.ratings.Movies(), w.setting.Order+1
 	x := &extractor{world: w, net: net, bytes: bytes}
 	x.held = make([]*profile, x.room(nil))
 	x.pool.New = func() any {
-		return &workspace{every: w.graph.features.Clone(), z: make([]float64, n*width), tape: gnn.Tape{Fold: true}}
+		return &workspace{tape: gnn.Tape{Fold: true}}
 	}
 	return x
 }
@@ -149,16 +150,9 @@ func (x *extractor) with(p *profile, c *newcomers) *features {
 func (x *extractor) compute(p *profile, c *newcomers) *features {
 	w := x.pool.Get().(*workspace)
 	defer x.pool.Put(w)
-	v, n, width := x.world.graph, x.world.ratings.Movies()+c.len(), x.world.setting.Order+1
-	if w.of != c {
-		w.every, w.of, w.z = v.features.With(c.all()), c, make([]float64, n*width)
-	}
-	f := &features{z: make([]float32, len(w.z)), base: make([]float32, n), mean: make([]float64, n), of: c}
-	w.x = w.x[:0]
-	for k, i := range p.movie {
-		w.x = append(w.x, p.rating[k]-x.world.offsetOf(i, c))
-	}
-	w.every.Features(w.z, f.mean, p.movie, w.x, x.world.setting.Signal, v.unknown)
+	x.shift(w, p, c)
+	n, width := len(w.mean), x.world.setting.Order+1
+	f := &features{z: make([]float32, len(w.z)), base: make([]float32, n), mean: slices.Clone(w.mean), of: c}
 	for i, z := range w.z {
 		f.z[i] = float32(z / x.world.unit)
 	}
@@ -166,6 +160,46 @@ func (x *extractor) compute(p *profile, c *newcomers) *features {
 		f.mean[i] += x.world.offsetOf(int32(i), c)
 	}
 	x.net.Forward(mat.NewDense(n, 1, f.base), &gnn.Input{Shifted: mat.NewDense(n, width, f.z)}, &w.tape)
+	return f
+}
+
+// shift makes z and m of a profile, for every movie, in w.
+func (x *extractor) shift(w *workspace, p *profile, c *newcomers) {
+	v, n := x.world.graph, x.world.ratings.Movies()+c.len()
+	if w.of != c || len(w.mean) != n {
+		w.every, w.of = v.features.With(c.all()), c
+		w.z, w.mean = make([]float64, n*(x.world.setting.Order+1)), make([]float64, n)
+	}
+	w.x = w.x[:0]
+	for k, i := range p.movie {
+		w.x = append(w.x, p.rating[k]-x.world.offsetOf(i, c))
+	}
+	w.every.Features(w.z, w.mean, p.movie, w.x, x.world.setting.Signal, v.unknown)
+}
+
+// sight is what the model sees of a user for one movie as target.
+type sight struct {
+	z    []float32
+	base float32
+	mean float64
+}
+
+// at returns what is seen for movie n.
+func (f *features) at(n int32) sight { return sight{f.row(n), f.base[n], f.mean[n]} }
+
+// computeAt is compute for one movie, to the same bits.
+func (x *extractor) computeAt(p *profile, c *newcomers, n int32) sight {
+	w := x.pool.Get().(*workspace)
+	defer x.pool.Put(w)
+	x.shift(w, p, c)
+	width := x.world.setting.Order + 1
+	f := sight{z: make([]float32, width), mean: w.mean[n] + x.world.offsetOf(n, c)}
+	for k, z := range w.z[int(n)*width:][:width] {
+		f.z[k] = float32(z / x.world.unit)
+	}
+	var base [1]float32
+	x.net.Forward(mat.NewDense(1, 1, base[:]), &gnn.Input{Shifted: mat.NewDense(1, width, f.z)}, &w.tape)
+	f.base = base[0]
 	return f
 }
 

@@ -24,7 +24,8 @@ type Config struct {
 	SnapshotEvery int          // ratings between two snapshots; 0 means 20,000
 	cacheBytes    int          // for what the model sees of users; 0 means 256 MiB
 	queue         int          // ratings that may wait; 0 means 4096
-	Threads       int          // that build the graph at the start; 0 means 1
+	markEvery     int          // ratings between two moments that a deletion can begin at; 0 means 1,000
+	Threads       int          // that build the graph at the start, and look again at ratings when a user is deleted; 0 means 1
 	Log           *slog.Logger // nil means none
 
 	// now says what time it is, for what Limit counts; nil means time.Now.
@@ -49,6 +50,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.cacheBytes == 0 {
 		c.cacheBytes = 256 << 20
+	}
+	if c.markEvery == 0 {
+		c.markEvery = 1000
 	}
 	if c.queue == 0 {
 		c.queue = 4096

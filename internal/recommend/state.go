@@ -125,7 +125,13 @@ func (w *writer) recover(was *journal.Recovered) error {
 			return err
 		}
 	}
-	return w.learner.restore(m)
+	if err := w.learner.restore(m); err != nil {
+		return err
+	}
+	if len(w.history) > 0 {
+		w.marks.add(mark{len(w.history), w.learner.memory()})
+	}
+	return nil
 }
 
 // readState returns the state in the snapshot, an empty one if there is none or

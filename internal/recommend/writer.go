@@ -134,6 +134,7 @@ type stage struct {
 	totals    totals
 	history   history
 	forgotten forgotten
+	marks     marks
 }
 
 // newStage returns what there is before the first rating.
@@ -143,7 +144,9 @@ func (s *Service) newStage(gone forgotten) (*stage, error) {
 		return nil, err
 	}
 	l.guard.fill(s.silentBut(gone, max(1, l.guards.Window/5)), l.guards.Window)
-	return &stage{book: s.newBook(gone), learner: l, raters: map[int32][]int{}, forgotten: gone}, nil
+	return &stage{
+		book: s.newBook(gone), learner: l, raters: map[int32][]int{}, forgotten: gone, marks: marks{every: s.config.markEvery},
+	}, nil
 }
 
 // totals are counts since the beginning. They round-trip through JSON.
@@ -241,6 +244,7 @@ func (w *writer) commit(list []*request) {
 		w.book.put(user, p)
 	}
 	w.history = append(w.history, told...)
+	w.mark()
 	w.since += steps
 	w.publish()
 	for _, e := range events {
@@ -295,48 +299,71 @@ func (w *writer) apply(r *request) *record {
 			w.undo = append(w.undo, func() { w.book.ids.drop(r.user) })
 		}
 	}
-	p := w.profile(r.user)
-	if p == nil {
-		p = &profile{}
+	r.result = Rated{User: r.user, Movie: r.movie, Rating: r.rating}
+	h := w.heed(r)
+	f := s.look.with(h.from, w.newcomers)
+	r.result.Before, r.result.Why, r.result.Learned = w.prediction(f, r.n), h.why, h.learned
+	if r.result.Changed = h.rec != nil; !r.result.Changed {
+		r.result.After = r.result.Before
+		return nil
 	}
+	if isNew {
+		h.rec.name = r.name
+	}
+	if h.learned {
+		w.learn(h.rec, f.at(r.n))
+	}
+	r.result.After = w.prediction(f, r.n) // the target's rating is no part of its features
+	w.take(r.user, r.n, h.next, h.known)
+	return h.rec
+}
+
+// heeded is what a rating is to lead to.
+type heeded struct {
+	rec        *record  // nil if nothing changes
+	from, next *profile // of the user, before and after
+	known      bool     // the user had rated the item
+	learned    bool     // it is to be learned from
+	why        string   // or why not
+}
+
+// heed finds out what a rating leads to, which does not depend on what was learned, and
+// counts it.
+func (w *writer) heed(r *request) (h heeded) {
+	if h.from = w.profile(r.user); h.from == nil {
+		h.from = &profile{}
+	}
+	p := h.from
 	was, known := p.of(r.n)
-	r.result = Rated{User: r.user, Movie: r.movie, Rating: r.rating, Changed: !known || was != r.rating}
+	if h.known = known; known && was == r.rating {
+		h.why = whySame
+		return h
+	}
 	others := len(p.movie)
 	if known {
 		others--
 	}
-	f := s.look.with(p, w.newcomers)
-	r.result.Before = w.prediction(f, r.n)
-	if !r.result.Changed {
-		r.result.After, r.result.Why = r.result.Before, whySame
-		return nil
-	}
-	rec := &record{user: r.user, movie: r.movie, rating: r.rating, weight: weight(p.repeat(r.n)), at: w.now}
-	if isNew {
-		rec.name = r.name
-	}
-	next := p.with(r.n, r.rating)
-	spent, allowed := p.spent.step(s.config.Limit, w.now)
+	h.rec = &record{user: r.user, movie: r.movie, rating: r.rating, weight: weight(p.repeat(r.n)), at: w.now}
+	h.next = p.with(r.n, r.rating)
+	spent, allowed := p.spent.step(w.service.config.Limit, w.now)
 	switch {
 	case others == 0:
-		r.result.Why = whyFirst
-	case rec.weight == 0:
-		r.result.Why = whyRepeated
+		h.why = whyFirst
+	case h.rec.weight == 0:
+		h.why = whyRepeated
 	case !w.hears(r.n):
-		r.result.Why = whyStranger
+		h.why = whyStranger
 	case !allowed:
-		r.result.Why = whyLimited
+		h.why = whyLimited
 		w.totals.Limited++
 	default:
-		w.learn(rec, f, r.n)
-		r.result.Learned, next.spent = true, spent
+		h.learned, h.next.spent = true, spent
+		w.totals.Learned++
 	}
 	if known {
 		w.totals.Changed++
 	}
-	r.result.After = w.prediction(f, r.n) // the target's rating is no part of its features
-	w.take(r.user, r.n, next, known)
-	return rec
+	return h
 }
 
 // take gives a user a new profile, because of a rating of the item at position n.
@@ -371,13 +398,12 @@ const (
 )
 
 // learn takes the step that a rating asks for and fills rec in.
-func (w *writer) learn(rec *record, f *features, n int32) {
+func (w *writer) learn(rec *record, f sight) {
 	l := w.learner
-	rec.learned, rec.mean, rec.base, rec.z = true, f.mean[n], f.base[n], f.row(n)
+	rec.learned, rec.mean, rec.base, rec.z = true, f.mean, f.base, f.z
 	rec.online = l.output(rec.z, rec.base)
 	rec.event = l.learn(rec.user, rec.observation(l.world), rec.heard())
 	rec.params = slices.Clone(l.solo.Params())
-	w.totals.Learned++
 }
 
 // observation returns what the learner saw.
