@@ -39,7 +39,7 @@ type Consensus struct {
 	sizes  []float64   // of all nodes' taps
 	points []float64   // and where they are
 	mixing *mat.CSR    // the W that lazy belongs to
-	lazy   mat.CSR     // (1-η)I + ηW
+	lazy   lazyMixing  // (1-η)I + ηW
 	mixed  []mat.Dense // lazy times what the nodes send
 	none   mat.Dense
 
@@ -79,7 +79,7 @@ func NewConsensus(o *Observer, r rule.Config) (*Consensus, error) {
 		l.nodes = append(l.nodes, rule.NewNode(rule.NodeConfig{Basis: f, Config: &l.config, Rows: 1 + r.Relay, Number: i, Now: now, Next: next}))
 	}
 	if r.Mixing == 0 {
-		l.lazy = identity(o.nodes)
+		l.lazy = lazyMixing{identity(o.nodes), make([]int, o.nodes)}
 	}
 	return l, nil
 }
@@ -107,7 +107,7 @@ func (l *Consensus) Update(j loss.Loss) error {
 	o := l.observer
 	l.learned = o.step
 	for v := range l.mixed {
-		o.engine.SpMM(l.mixed[v], &l.lazy, l.now[v])
+		o.engine.SpMM(l.mixed[v], &l.lazy.CSR, l.now[v])
 	}
 	if l.config.Mixing > 0 {
 		far := false
@@ -311,13 +311,19 @@ func (l *Consensus) prepare(w *mat.CSR) error {
 	return nil
 }
 
+// lazyMixing is a mixing matrix that knows where its diagonal is.
+type lazyMixing struct {
+	mat.CSR
+	self []int // entry self[i] of row i is W_ii
+}
+
 // lazily writes (1-η)I + ηW to dst, overwritten, whose memory it uses again; what W
 // has of rows and columns is shared.
-func lazily(dst *mat.CSR, c *rule.Config, w *mat.CSR) error {
+func lazily(dst *lazyMixing, c *rule.Config, w *mat.CSR) error {
 	if w == nil {
 		return fmt.Errorf("online: nodes that mix need the sample's mixing matrix; set it, or the rule's mixing to 0")
 	}
-	weights := slices.Grow(dst.Val[:0], w.NNZ())[:w.NNZ()]
+	weights, self := slices.Grow(dst.Val[:0], w.NNZ())[:w.NNZ()], dst.self[:0]
 	for i := range w.Rows {
 		col, val := w.Row(i)
 		at, found := slices.BinarySearch(col, int32(i))
@@ -332,8 +338,9 @@ func lazily(dst *mat.CSR, c *rule.Config, w *mat.CSR) error {
 			return fmt.Errorf("online: row %d of the mixing matrix sums to %v; a node mixes with weights that sum to 1", i, sum)
 		}
 		c.Weights(weights[w.RowPtr[i]:w.RowPtr[i+1]], val, at)
+		self = append(self, at)
 	}
-	*dst = mat.CSR{Rows: w.Rows, Cols: w.Cols, RowPtr: w.RowPtr, Col: w.Col, Val: weights}
+	*dst = lazyMixing{mat.CSR{Rows: w.Rows, Cols: w.Cols, RowPtr: w.RowPtr, Col: w.Col, Val: weights}, self}
 	return nil
 }
 
@@ -354,7 +361,7 @@ func identity(n int) mat.CSR {
 func (l *Consensus) hear(i int) *rule.Heard {
 	l.heard.Vectors = l.now[:len(l.mixed)]
 	l.heard.Rows, l.heard.Weights = l.lazy.Row(i)
-	l.heard.Self, _ = slices.BinarySearch(l.heard.Rows, int32(i))
+	l.heard.Self = l.lazy.self[i]
 	for v := range l.mixed {
 		l.heard.Mixed[v] = l.mixed[v].Row(i)
 	}

@@ -37,11 +37,11 @@ type Forecaster struct {
 	sigma    [][]float64        // by node; nil as well
 	steps    uint64
 
-	sent   mat.Dense // N×2C, what nodes send at this step
-	mixed  uint64    // the step for which they were mixed
-	fresh  bool      // nothing was told since
-	mixing *mat.CSR  // the W that lazy belongs to
-	lazy   mat.CSR   // (1-η)I + ηW
+	sent   mat.Dense  // N×2C, what nodes send at this step
+	mixed  uint64     // the step for which they were mixed
+	fresh  bool       // nothing was told since
+	mixing *mat.CSR   // the W that lazy belongs to
+	lazy   lazyMixing // (1-η)I + ηW
 	y      []float32
 }
 
@@ -190,8 +190,7 @@ func (f *Forecaster) mix() error {
 			continue
 		}
 		rows, weights := f.lazy.Row(i)
-		self, _ := slices.BinarySearch(rows, int32(i))
-		n.Mix(weights, self, f.sent, rows)
+		n.Mix(weights, f.lazy.self[i], f.sent, rows)
 	}
 	f.mixed, f.fresh = o.step, true
 	return nil

@@ -9,6 +9,10 @@ package rule
 //
 //	dst: n×c   X: n×w   M: w×c
 func addTimes[T float32 | float64](dst []float64, x []T, m []float64, w, c int) {
+	if w == 2 && c == 2 {
+		addTimesTwo(dst, x, m)
+		return
+	}
 	for k := range w {
 		row := m[k*c : (k+1)*c]
 		for ; len(row) >= 2; row = row[2:] {
@@ -24,6 +28,17 @@ func addTimes[T float32 | float64](dst []float64, x []T, m []float64, w, c int) 
 				dst[i] += float64(float64(x[e]) * row[0])
 			}
 		}
+	}
+}
+
+// addTimesTwo is addTimes for two columns of either: robots have two outputs.
+func addTimesTwo[T float32 | float64](dst []float64, x []T, m []float64) {
+	m00, m01, m10, m11 := m[0], m[1], m[2], m[3]
+	x = x[:len(dst)]
+	for i := 1; i < len(dst); i += 2 {
+		v0, v1 := float64(x[i-1]), float64(x[i])
+		dst[i-1] = dst[i-1] + float64(v0*m00) + float64(v1*m10)
+		dst[i] = dst[i] + float64(v0*m01) + float64(v1*m11)
 	}
 }
 
@@ -55,13 +70,15 @@ func addRowTimes[T, U float32 | float64](sum []float64, z []T, m []U) {
 // wellWithin says that the length of x is below limit, by far: whatever the order
 // in which its squares are summed up. It is false if a value is not finite.
 func wellWithin[T float32 | float64](x []T, limit float64) bool {
-	var a, b float64
-	for ; len(x) >= 2; x = x[2:] {
+	var a, b, c, d float64
+	for ; len(x) >= 4; x = x[4:] {
 		a += float64(float64(x[0]) * float64(x[0]))
 		b += float64(float64(x[1]) * float64(x[1]))
+		c += float64(float64(x[2]) * float64(x[2]))
+		d += float64(float64(x[3]) * float64(x[3]))
 	}
 	for _, v := range x {
 		a += float64(float64(v) * float64(v))
 	}
-	return a+b < limit*limit/2
+	return a+b+c+d < limit*limit/2
 }

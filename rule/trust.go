@@ -90,11 +90,10 @@ func (w *Whitening) energy(m []float64, outputs int) float64 {
 // may go far in them, and it means little.
 func (f *Basis) Sizes(dst []float64, x mat.Dense) (sizes []float64, far bool) {
 	for j := 0; j < x.Rows && !far; j++ {
-		sum := 0.0
-		for _, v := range x.Row(j) {
-			sum += float64(float64(v) * float64(v))
+		if wellWithin(x.Row(j), f.modest) {
+			continue
 		}
-		far = !(math.Sqrt(sum) <= f.modest)
+		far = !(f.Distance(x.Row(j), nil) <= f.modest)
 	}
 	if !far {
 		return dst, false
