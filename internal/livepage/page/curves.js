@@ -1,6 +1,6 @@
 // Curves over time, drawn by uPlot. One chart per title.
 
-import { byId, element, format, moment, clocked, unclocked, day, hour, year } from "./model.js";
+import { byId, element, format, moment, clocked, unclocked, day, hour, year, write } from "./model.js";
 import { phrase, explain, hint, wordOf } from "./words.js";
 import { theme, learnerColor, learnerDash, onTheme } from "./theme.js";
 
@@ -166,7 +166,7 @@ const data = chart => [scene.clock ? times.map(t => clocked(scene, t)) : times, 
 
 let latest = null;
 function read(chart, at) {
-  for (const v of chart.values) v.b.textContent = format(at !== null && at !== undefined ? series[v.k][at] : held ? then(v.k) : latest?.[v.k], scene.curves[v.k].unit);
+  for (const v of chart.values) write(v.b, format(at !== null && at !== undefined ? series[v.k][at] : held ? then(v.k) : latest?.[v.k], scene.curves[v.k].unit));
 }
 
 // then is the number of a curve at the moment that is told: that of the story, or the
@@ -205,7 +205,6 @@ export function add(f) {
     times = times.filter((_, i) => i % 2 === 0);
     series = series.map(s => s.filter((_, i) => i % 2 === 0));
   }
-  for (const c of charts) if (!c.plot || c.plot.cursor.idx === null || c.plot.cursor.left < 0) read(c, null);
   later();
 }
 
@@ -226,6 +225,7 @@ function later() {
     if (document.hidden || typeof uPlot === "undefined") return;
     for (const c of charts) {
       c.blank.hidden = c.index.some(k => series[k].some(v => v !== null && !Number.isNaN(v)));
+      if (!c.plot || c.plot.cursor.idx === null || c.plot.cursor.left < 0) read(c, null);
       if (c.plot) c.plot.setData(data(c)); else if (times.length > 0) make(c);
     }
   }, 125);

@@ -5,7 +5,7 @@
 import { byId, element, format } from "./model.js";
 import { rampOf, onTheme } from "./theme.js";
 import { paint, paintLinks, sizeOf, lasting } from "./paint.js";
-import { paintTrial, beside, squeezed, letter } from "./trial.js";
+import { paintTrial, paintStill, beside, squeezed, letter } from "./trial.js";
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const shows = id => byId(id).checked;
@@ -75,7 +75,8 @@ class Picture {
     for (let i = 0; i < target.length; i++) { const x = v?.[i]; target[i] = x === null || x === undefined ? NaN : x; }
     this.bounds();
     if (!this.shot?.out && f.out && changed(this.out, f.out)) this.linksDirty = true;
-    if (f.down) changed(this.down, f.down);
+    this.lost = null;
+    if (f.down && changed(this.down, f.down)) this.linksDirty = true;
     if (f.pos) this.move(f);
     if (this.hovered >= 0) this.hover(this.hovered); // its numbers are others now
     if (f.pulses && !still.matches && f.pulses.length <= 300 && scene.layout !== "moving" && this.quantity >= 0) {
@@ -89,11 +90,18 @@ class Picture {
   // show sets what a trial shows, with links as they were then.
   show(shot) {
     const out = shot?.out ?? this.frame?.out, was = this.shot;
-    if (out && changed(this.out, out)) this.linksDirty = true;
+    if (out && out !== this.lost && changed(this.out, out)) this.linksDirty = true;
+    this.lost = out;
     this.shot = shot;
+    const still = this.painted(); // of the network, in the layer of the links
+    if (still !== this.stood) { this.stood = still; this.linksDirty = true; }
     if (this.hovered >= 0 && (was?.trial !== shot?.trial || was?.answers > 0 !== shot?.answers > 0)) this.hover(this.hovered); // what is said of it is of this signal
     this.touch();
   }
+
+  // painted says what else is in the layer of the links: nodes that are up, now or in what
+  // was before; nothing beside an open node, where the network is narrower.
+  painted() { return this.quantity >= 0 || this.shot?.open ? "" : this.past() ? "past" : "now"; }
 
   // past says that a moment is shown that was before: of an act.
   past() { return Boolean(this.shot?.out); }
@@ -175,7 +183,11 @@ class Picture {
     this.dirty = this.settle();
     this.pulses = this.pulses.filter(p => now - p.from < lasting);
     const view = { ...this, scene, pinned, ...this.past() ? { down: new Uint8Array(this.down.length), liars: [] } : { liars: this.frame?.liars ?? [] }, trails: shows("trails") ? this.trails : [], arrows: shows("arrows"), links: shows("links"), gone: scene.trials };
-    if (this.linksDirty) { paintLinks(this.under, view); this.linksDirty = false; }
+    if (this.linksDirty) {
+      paintLinks(this.under, view);
+      if (scene.trials && this.painted()) paintStill(this.under, view);
+      this.linksDirty = false;
+    }
     ctx.setTransform(1, 0, 0, 1, 0, 0);
     ctx.clearRect(0, 0, canvas.width, canvas.height);
     const fit = beside(this.shot?.open); // a node that is open has its card beside the network

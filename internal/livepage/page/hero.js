@@ -1,14 +1,14 @@
 // The message of a run in large type: how well the model as trained answers, and beside
 // it what goes on learning, as the process counts them.
 
-import { byId, element, format, moment } from "./model.js";
+import { byId, element, format, moment, write as put } from "./model.js";
 import { learnerColor, onTheme } from "./theme.js";
 import * as curves from "./curves.js";
 
 let scene = null, chart = "", unit = "", held = null, latest = null;
 
 export function begin(s) {
-  scene = s; held = latest = null; chart = s.hero?.chart ?? s.curves[0]?.chart ?? ""; unit = s.curves.find(c => c.chart === chart)?.unit ?? "";
+  scene = s; held = latest = null; color = -1; chart = s.hero?.chart ?? s.curves[0]?.chart ?? ""; unit = s.curves.find(c => c.chart === chart)?.unit ?? "";
   byId("hero").hidden = !heroic();
   byId("hero").setAttribute("aria-label", s.trials ? "Right answers now" : "Frozen and learning now");
   byId("run").classList.toggle("demo", s.trials);
@@ -49,16 +49,15 @@ function large(id, v) {
 function write([frozen, learning], shown, told) {
   large("share0", frozen);
   large("share1", learning);
-  color = shown;
-  paint();
-  byId("name1").textContent = `learning: ${scene.learners[shown]}`;
-  if (scene.trials) { byId("tag0").textContent = scene.learners[0]; byId("tag1").textContent = "learning"; }
-  byId("told").textContent = told;
+  if (color !== shown) { color = shown; paint(); }
+  put(byId("name1"), `learning: ${scene.learners[shown]}`);
+  if (scene.trials) { put(byId("tag0"), scene.learners[0]); put(byId("tag1"), "learning"); }
+  put(byId("told"), told);
 }
 
-let color = 0;
+let color = -1;
 function paint() { byId("hero").style.setProperty("--learning", learnerColor(color)); }
-onTheme(paint);
+onTheme(() => { if (color >= 0) paint(); });
 
 const lost = out => `${format(out.length)} of ${format(scene.edges.length)} links lost`;
 
@@ -66,7 +65,7 @@ const lost = out => `${format(out.length)} of ${format(scene.edges.length)} link
 export function take(f) {
   if (!heroic()) return;
   latest = f;
-  if (held) byId("told").textContent = toldOf(held); else now();
+  if (held) put(byId("told"), toldOf(held)); else now();
 }
 
 function now() {

@@ -125,4 +125,7 @@ export function element(tag, text, attributes = {}) {
   return e;
 }
 
+// write puts a text, unless it is there: the browser lays nothing out for what stays.
+export function write(e, text) { if (e.textContent !== text) e.textContent = text; }
+
 export const byId = id => document.getElementById(id);

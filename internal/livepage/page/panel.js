@@ -1,7 +1,7 @@
 // What stands around the picture: the choice of colours, signs, counters, the
 // pinned node, words, and controls.
 
-import { byId, element, format, moment } from "./model.js";
+import { byId, element, format, moment, write } from "./model.js";
 import { phrase } from "./words.js";
 import * as graph from "./graph.js";
 
@@ -120,13 +120,13 @@ function range(c, k) {
 
 // take shows a frame's numbers.
 export function take(f) {
-  f.counters?.forEach((v, k) => { byId("counters").querySelector(`[data-counter="${k}"]`).textContent = format(v); });
+  f.counters?.forEach((v, k) => write(byId("counters").querySelector(`[data-counter="${k}"]`), format(v)));
   if (f.settings) {
     settings = f.settings;
     scene.controls.forEach((c, k) => {
       const e = byId("controls").querySelector(`[data-control="${CSS.escape(c.name)}"]`), v = f.settings[k];
       if (!e || v === null) return;
-      if (c.name === "pause") e.textContent = v === 1 ? "Go on" : c.label;
+      if (c.name === "pause") write(e, v === 1 ? "Go on" : c.label);
       else if (c.kind === "switch") e.setAttribute("aria-pressed", String(v === 1));
       else if (c.kind === "range") e.set(v);
     });
@@ -137,7 +137,7 @@ export function take(f) {
 function fillNode(i) {
   const list = graph.numbersOf(i), box = byId("numbers");
   if (box.children.length !== 2 * list.length) box.replaceChildren(...list.flatMap(() => [element("dt"), element("dd")]));
-  list.forEach(([name, value], k) => { box.children[2 * k].textContent = name; box.children[2 * k + 1].textContent = value; });
+  list.forEach(([name, value], k) => { write(box.children[2 * k], name); write(box.children[2 * k + 1], value); });
 }
 
 // showNode shows a pinned node, or none.

@@ -12,6 +12,8 @@
 
 import { theme, hue } from "./theme.js";
 
+// What does not change from frame to frame is painted by paintStill, once.
+
 const bound = (v, low = 0, high = 1) => Math.max(low, Math.min(high, v));
 const smooth = t => t * t * (3 - 2 * t);
 // squeezed is the share of the width that the network has beside an open node.
@@ -22,15 +24,25 @@ export const beside = open => open ? 1 - (1 - squeezed) * smooth(bound(open.fade
 
 export const letter = g => String.fromCharCode(65 + g % 26);
 
+// paintStill paints communities and the nodes in them above the links.
+export function paintStill(ctx, view, dim = 1) {
+  ctx.textAlign = "center"; ctx.textBaseline = "middle"; ctx.setLineDash([]);
+  drawCommunities(ctx, view, dim);
+  ctx.globalAlpha = dim;
+  drawMembers(ctx, view);
+  ctx.globalAlpha = 1;
+}
+
+// paintTrial paints what stands above that. Beside a node that is open the network is
+// narrower, and nothing of it was painted before.
 export function paintTrial(ctx, view, now) {
   const { shot } = view, dim = shot?.open ? 1 - 0.78 * bound(shot.open.fade * 4) : 1;
+  if (shot?.open) paintStill(ctx, view, dim);
   ctx.textAlign = "center"; ctx.textBaseline = "middle"; ctx.lineCap = "round";
-  drawCommunities(ctx, view, dim);
   if (shot?.flash) drawFlash(ctx, view);
   const now01 = shot ? levels(shot) : null;
   ctx.globalAlpha = dim;
-  if (shot) drawSpread(ctx, view);
-  drawMembers(ctx, view, now01);
+  if (shot) { drawSpread(ctx, view); drawSignal(ctx, view, now01); }
   if (shot) drawSource(ctx, view, now01, now);
   ctx.globalAlpha = 1;
   drawDetectors(ctx, view, dim);
@@ -39,10 +51,17 @@ export function paintTrial(ctx, view, now) {
   if (shot?.open) drawOpen(ctx, view);
 }
 
+// peak returns the largest value of a hop, which is asked for in every frame.
+const peaks = new WeakMap();
+function peak(hop) {
+  if (!peaks.has(hop)) peaks.set(hop, Math.max(1e-9, ...hop));
+  return peaks.get(hop);
+}
+
 // levels returns how strong the signal is at each node, 0 to 1, as eyes see it.
 function levels({ trial, hop }) {
   const k = Math.min(Math.floor(hop), trial.hops.length - 1), a = trial.hops[k], b = trial.hops[Math.min(k + 1, trial.hops.length - 1)], part = smooth(bound(hop - k));
-  const most = v => Math.max(1e-9, ...v), ma = most(a), mb = most(b);
+  const ma = peak(a), mb = peak(b);
   return a.map((v, i) => Math.sqrt(bound((1 - part) * v / ma + part * b[i] / mb)));
 }
 
@@ -90,7 +109,7 @@ function drawFlash(ctx, { scene, xs, ys, shot }) {
 function drawSpread(ctx, { scene, xs, ys, radius, shot }) {
   const { trial, hop } = shot, k = Math.floor(hop), part = hop - k;
   if (part <= 0 || k >= trial.hops.length - 1) return;
-  const from = trial.hops[k], most = Math.max(1e-9, ...from), s = smooth(part), before = ctx.globalAlpha;
+  const from = trial.hops[k], most = peak(from), s = smooth(part), before = ctx.globalAlpha;
   ctx.strokeStyle = ctx.fillStyle = hue(trial.truth, 1);
   const run = (a, b) => {
     const v = Math.sqrt(bound(from[a] / most));
@@ -106,24 +125,31 @@ function drawSpread(ctx, { scene, xs, ys, radius, shot }) {
   ctx.globalAlpha = before;
 }
 
-function drawMembers(ctx, { scene, xs, ys, radius, mark, shot, down }, strong) {
-  const before = ctx.globalAlpha;
+// drawMembers draws the nodes that do not answer, in the hue of their community.
+function drawMembers(ctx, { scene, xs, ys, radius, mark, down }) {
+  ctx.lineWidth = Math.max(1, radius * 0.16);
   for (let i = 0; i < xs.length; i++) {
     if (mark[i] === "detector" || down[i]) continue;
-    const v = strong?.[i] ?? 0;
-    if (v > 0.3 && i !== shot.trial.source) {
-      ctx.globalAlpha = before * 0.3 * v; ctx.fillStyle = hue(shot.trial.truth, 1);
-      ctx.beginPath(); ctx.arc(xs[i], ys[i], radius * (1 + 1.1 * v), 0, 2 * Math.PI); ctx.fill();
-      ctx.globalAlpha = before;
-    }
     ctx.beginPath(); ctx.arc(xs[i], ys[i], radius * 0.86, 0, 2 * Math.PI);
     ctx.fillStyle = theme.card; ctx.fill();
     ctx.fillStyle = hue(scene.groups?.[i] ?? 0, 0.34); ctx.fill();
-    ctx.strokeStyle = hue(scene.groups?.[i] ?? 0, 0.9); ctx.lineWidth = Math.max(1, radius * 0.16); ctx.stroke();
-    if (v > 0.06) {
-      ctx.fillStyle = hue(shot.trial.truth, 1);
-      ctx.beginPath(); ctx.arc(xs[i], ys[i], radius * 0.8 * v, 0, 2 * Math.PI); ctx.fill();
+    ctx.strokeStyle = hue(scene.groups?.[i] ?? 0, 0.9); ctx.stroke();
+  }
+}
+
+// drawSignal draws how strong the signal is at them: a dot, with a glow where it is much.
+function drawSignal(ctx, { xs, ys, radius, mark, shot, down }, strong) {
+  const before = ctx.globalAlpha;
+  ctx.fillStyle = hue(shot.trial.truth, 1);
+  for (let i = 0; i < xs.length; i++) {
+    const v = strong[i];
+    if (!(v > 0.06) || mark[i] === "detector" || down[i]) continue;
+    if (v > 0.3 && i !== shot.trial.source) {
+      ctx.globalAlpha = before * 0.3 * v;
+      ctx.beginPath(); ctx.arc(xs[i], ys[i], radius * (1 + 1.1 * v), 0, 2 * Math.PI); ctx.fill();
+      ctx.globalAlpha = before;
     }
+    ctx.beginPath(); ctx.arc(xs[i], ys[i], radius * 0.8 * v, 0, 2 * Math.PI); ctx.fill();
   }
 }
 
