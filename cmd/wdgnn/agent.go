@@ -45,7 +45,12 @@ lists every key.`,
 		Example: `  wdgnn agent --config agent.yaml --check     what it would do, in words
   wdgnn agent --config agent.yaml < world.jsonl
   curl http://127.0.0.1:9100/status`,
-		Args: noArguments,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && c.config == "" {
+				return usageError{cmd.CommandPath(), fmt.Errorf("%s stands alone; did you mean --config %s?", args[0], args[0])}
+			}
+			return noArguments(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.Stdin, c.Stdout, c.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 			if c.config == "" {
@@ -66,9 +71,9 @@ func (c *AgentCommand) Run(ctx context.Context) error {
 	if c.verbose {
 		level = slog.LevelDebug
 	}
-	config, err := box.Load(c.config)
+	config, err := readBox(c.config, box.Load)
 	if err != nil {
-		return helpful{during("agent", err), "wdgnn agent -h, which shows an example, or doc/runtime.md, which lists every key"}
+		return during("agent", err)
 	}
 	if c.check {
 		text, err := box.Describe(config)

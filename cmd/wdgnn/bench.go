@@ -109,9 +109,6 @@ func (c *BenchCommand) check() ([]perf.Task, error) {
 	if !(c.seconds > 0) || math.IsInf(c.seconds, 1) {
 		bad = append(bad, fmt.Errorf("--seconds is %v, want a positive number", c.seconds))
 	}
-	if c.threads == 0 || c.threads < -1 {
-		bad = append(bad, fmt.Errorf("--threads is %d, want at least 1, or -1 for all", c.threads))
-	}
 	all := perf.Tasks()
 	if len(c.tasks) == 0 {
 		return all, errors.Join(bad...)

@@ -72,7 +72,7 @@ func TestBenchErrors(t *testing.T) {
 		{"--tasks gem", exitUsage, `no task is called "gem"; there are gemm_2500_192_32, `},
 		{"--seconds 0", exitUsage, "--seconds is 0, want a positive number"},
 		{"--seconds NaN", exitUsage, "--seconds is NaN"},
-		{"--threads 0", exitUsage, "--threads is 0, want at least 1"},
+		{"--threads 0", exitUsage, "--threads is 0, want -1 for all processors"},
 		{"--kernel sse", exitUsage, `kernel set "sse": there is no such set`},
 		{"--kernels sse", exitUsage, `kernel set "sse": there is no such set`},
 		{"now", exitUsage, "takes no arguments"},

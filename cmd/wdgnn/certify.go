@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/data"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/internal/robust"
@@ -222,8 +221,6 @@ func (c *CertifyCommand) checkPage() error {
 		return errors.New("--within, --samples and --time are 0 or more, --least is a share between 0 and 1")
 	case !(c.noise >= 0):
 		return fmt.Errorf("--noise is %v, want 0 or more", c.noise)
-	case c.threads > config.MostThreads:
-		return fmt.Errorf("--threads is %d, want at most %d", c.threads, config.MostThreads)
 	case c.nodes != 0:
 		return errors.New("--nodes is for --paper; --read names the nodes that answer")
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 )
 
@@ -16,6 +17,7 @@ type EvalCommand struct {
 
 	model, config string // paths
 	part          string
+	changes       []config.Change
 	json          bool
 }
 
@@ -35,13 +37,14 @@ how it does with learning and without; what it has met it forecasts as trained.`
 		Args: arguments("MODEL", "CONFIG.yaml"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.Stdout, c.model, c.config = cmd.OutOrStdout(), args[0], args[1]
+			c.changes = changed(cmd.Flags(), c.config, map[string]string{"threads": "threads"})
 			return c.Run(cmd.Context())
 		},
 	}
 	cmd.Flags().StringVar(&c.part, "on", "test", "samples to score: train, valid or test")
+	cmd.Flags().Int("threads", 0, "threads to compute on, -1 for all, instead of what the configuration says; they do not change the result")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print the score as one JSON object")
 	words(cmd, "on", "train", "valid", "test")
-	_ = cmd.RegisterFlagCompletionFunc("on", cobra.FixedCompletions([]string{"train", "valid", "test"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -54,7 +57,7 @@ func (c *EvalCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return during("eval", err)
 	}
-	cfg, err := loadConfig(c.config)
+	cfg, err := loadConfig(c.config, c.changes...)
 	if err != nil {
 		return during("eval", err)
 	}

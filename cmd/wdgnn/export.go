@@ -29,7 +29,7 @@ type ExportCommand struct {
 
 func (c *ExportCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "export MODEL --onnx OUT.onnx [--graph G --shift S.npy]",
+		Use:   "export MODEL --out OUT.onnx [--graph G --shift S.npy]",
 		Short: "Write a model in ONNX, for programs that know nothing of wdgnn",
 		Long: `Writes a model as a graph of a few operators in ONNX: MatMul, Add, Mul, Relu and
 Tanh. It reads the shift S of the graph, nodes×nodes, and signals X,
@@ -42,33 +42,37 @@ S is the adjacency matrix after the shift operator of the model, which wdgnn
 inspect names. With --graph and --shift it is written out for a graph, one for
 each step if that has a time column. doc/onnx.md shows how to run the file, and
 how well it agrees.`,
-		Example: `  wdgnn export first/run/model.safetensors --onnx model.onnx
-  wdgnn export first/run/model.safetensors --onnx model.onnx --graph first/graph.csv --shift S.npy
-  wdgnn export first/run/adapted.safetensors --onnx adapted.onnx --json`,
+		Example: `  wdgnn export first/run/model.safetensors --out model.onnx
+  wdgnn export first/run/model.safetensors --out model.onnx --graph first/graph.csv --shift S.npy
+  wdgnn export first/online/adapted.safetensors --out adapted.onnx --json`,
 		Args: arguments("MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.Stdout, c.model = cmd.OutOrStdout(), args[0]
 			return c.Run()
 		},
 	}
-	cmd.Flags().StringVar(&c.onnx, "onnx", "", "file to write the model to, .onnx")
+	cmd.Flags().StringVar(&c.onnx, "out", "", "file to write the model to, .onnx")
 	cmd.Flags().StringVar(&c.graph, "graph", "", "edge list .csv or .tsv, or sparse matrix .npz, whose S to write")
 	cmd.Flags().StringVar(&c.shift, "shift", "", "file to write S of --graph to, .npy")
 	cmd.Flags().BoolVar(&c.directed, "directed", false, "links have a direction: src is heard by dst")
 	forced(cmd.Flags(), &c.force)
 	cmd.Flags().BoolVar(&c.json, "json", false, "print what was written as one JSON object")
+	renamed(cmd.Flags(), map[string]string{"onnx": "out"})
 	return cmd
 }
 
 // Run exports.
 func (c *ExportCommand) Run() error {
+	if err := mistaken(c.model, kindModel); err != nil {
+		return during("export", err)
+	}
 	switch {
 	case c.onnx == "":
-		return usageError{"wdgnn export", errors.New("--onnx is missing")}
+		return usageError{"wdgnn export", errors.New("--out is missing: the file to write, such as model.onnx")}
 	case c.shift != "" && c.graph == "":
 		return usageError{"wdgnn export", errors.New("--shift wants a --graph to write it for")}
 	}
-	if err := kept(c.force, "another --onnx", c.onnx); err != nil {
+	if err := kept(c.force, "another --out", c.onnx); err != nil {
 		return during("export", err)
 	}
 	m, err := loadModel(c.model)

@@ -88,7 +88,7 @@ part of it), --loss 0.3 loses 3 messages in 10, --delay 2 delivers them 2 steps 
   wdgnn flock flight/model.safetensors --force --json | jq '.learned.flights[0].total'`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usageError{cmd.CommandPath(), fmt.Errorf("one model at a time, got %q", args)}
+				return usageError{cmd.CommandPath(), fmt.Errorf("one model at a time, got %s", strings.Join(args, " and "))}
 			}
 			return nil
 		},
@@ -144,8 +144,8 @@ func (c *FlockCommand) Run(ctx context.Context, model string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(c.out, 0o777); err != nil {
-		return fmt.Errorf("flock: %w", err)
+	if err := c.folder(); err != nil {
+		return err
 	}
 	if c.transfer {
 		return c.runTransfer(ctx, pilot)
@@ -204,7 +204,10 @@ func (c *FlockCommand) settle() error {
 		}
 		c.plan.World.Faults.Stops = append(c.plan.World.Faults.Stops, stop)
 	}
-	errs = append(errs, c.plan.Validate())
+	errs = append(errs, inFlags(c.plan.Validate(), flockWords))
+	if c.plan.Online == flock.OnlineOff && !(c.plan.Gamma >= 0) {
+		errs = append(errs, fmt.Errorf("--gamma is %v, want 0 or more", c.plan.Gamma))
+	}
 	if c.nearCap < 0 && c.nearCap != -1 || math.IsNaN(c.nearCap) || math.IsInf(c.nearCap, 0) {
 		errs = append(errs, fmt.Errorf("--near-cap is %v, want -1, 0 or a bound", c.nearCap))
 	}
@@ -223,6 +226,14 @@ func (c *FlockCommand) settle() error {
 		errs = append(errs, fmt.Errorf("--train-flights is %d and --epochs is %d, want at least 1", c.trainFlights, c.trainEpochs))
 	}
 	return errors.Join(errs...)
+}
+
+// flockWords are the names that a plan has for what flags say.
+var flockWords = []string{
+	"flocking: robots is", "--robots is", "flocking: comm_radius_meters is", "--radius is", "flocking: duration_seconds is", "--seconds is",
+	"flocking: faults: message_loss is", "--loss is", "flocking: faults: delay_steps is", "--delay is",
+	"flock: flights is", "--flights is", "flock: online is", "--online is", "flock: gamma is", "--gamma is", "flock: clip is", "--clip is",
+	"flock: cost is", "--cost is",
 }
 
 // parseStop reads ROBOT@TIME or ROBOT@TIME:PART.
@@ -247,14 +258,17 @@ func parseStop(text string, sampleSeconds float64) (flocking.Stop, error) {
 // controller loads the model, or trains one.
 func (c *FlockCommand) controller(ctx context.Context, model string) (*flock.Controller, error) {
 	if model != "" {
+		if err := mistaken(model, kindModel); err != nil {
+			return nil, during("flock", err)
+		}
 		pilot, err := flock.Load(model, c.nearCap)
 		if err != nil {
 			return nil, helpful{during("flock", err), "wdgnn flock, which trains a controller first"}
 		}
 		return pilot, nil
 	}
-	if err := os.MkdirAll(c.out, 0o777); err != nil { // before the work
-		return nil, fmt.Errorf("flock: %w", err)
+	if err := c.folder(); err != nil { // before the work
+		return nil, err
 	}
 	pilot, err := imitate(ctx, c.Stderr, c.plan.Seed, c.trainFlights, c.trainEpochs, c.nearCap)
 	if err != nil {
@@ -266,6 +280,14 @@ func (c *FlockCommand) controller(ctx context.Context, model string) (*flock.Con
 	}
 	fmt.Fprintf(c.Stderr, "saved %s\n", path)
 	return pilot, nil
+}
+
+// folder makes the folder of --out.
+func (c *FlockCommand) folder() error {
+	if err := os.MkdirAll(c.out, 0o777); err != nil {
+		return helpful{during("flock", err), tryFolder}
+	}
+	return nil
 }
 
 // imitate trains a controller on flights of the expert. A negative nearCap means

@@ -20,13 +20,13 @@ func TestFlockUsage(t *testing.T) {
 		code int
 		want string
 	}{
-		{"--robots 0", exitUsage, "robots is 0"},
-		{"--radius -1", exitUsage, "comm_radius_meters is -1"},
+		{"--robots 0", exitUsage, "--robots is 0"},
+		{"--radius -1", exitUsage, "--radius is -1"},
 		{"--robots 5 --stop 5@1s", exitUsage, "want 0 to 4"},
 		{"--stop x@1s", exitUsage, "want ROBOT@TIME"},
 		{"--stop 1@soon", exitUsage, "want ROBOT@TIME"},
-		{"--delay -1", exitUsage, "delay_steps is -1"},
-		{"--flights 0", exitUsage, "flights is 0"},
+		{"--delay -1", exitUsage, "--delay is -1"},
+		{"--flights 0", exitUsage, "--flights is 0"},
 		{"--near-cap -3", exitUsage, "--near-cap is -3"},
 		{"--train-epochs 0", exitUsage, "--epochs is 0"},
 		{"a b", exitUsage, "one model at a time"},

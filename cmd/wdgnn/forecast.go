@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
@@ -112,8 +111,6 @@ func (c *ForecastCommand) check() error {
 	switch {
 	case c.files.Series == "":
 		return errors.New("--series is missing: name a file of readings")
-	case c.threads > config.MostThreads:
-		return fmt.Errorf("--threads is %d, want at most %d", c.threads, config.MostThreads)
 	case c.out == "":
 		if c.all && !c.json {
 			return errors.New("--all needs --out or --json: the table is of the last time")

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -64,7 +65,7 @@ MovieLens: wdgnn data get.`,
 // Run writes the files.
 func (c *InitCommand) Run() error {
 	if !slices.Contains(tasks, c.task) {
-		return usageError{"wdgnn init", fmt.Errorf("--task is %q, want one of %q", c.task, tasks)}
+		return usageError{"wdgnn init", fmt.Errorf("--task is %q, want %s%s", c.task, strings.Join(tasks, ", "), meant(c.task, tasks))}
 	}
 	files, err := c.files()
 	if err != nil {

@@ -20,6 +20,9 @@ func forced(f *pflag.FlagSet, force *bool) {
 	f.BoolVar(force, "force", false, "replace what is there already")
 }
 
+// tryFolder is what helps where nothing can be written.
+const tryFolder = "another --out, a folder that you may write to"
+
 // kept refuses to write over files. other is what to name instead, such as "another
 // --out"; a file that replaces itself is for the caller to see.
 func kept(force bool, other string, paths ...string) error {

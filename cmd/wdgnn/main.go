@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -46,14 +47,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(pageArguments(args))
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	code := exitFailure
 	var bad usageError
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &bad):
-		fmt.Fprintf(stderr, "wdgnn: %v\nTry: %s -h\n", err, bad.command)
+		fmt.Fprintf(stderr, "wdgnn: %v\nTry: %s -h\n", err, cmp.Or(bad.command, cmd.CommandPath()))
 		return exitUsage
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(stderr, "wdgnn: interrupted")
@@ -79,7 +80,7 @@ func (e helpful) Unwrap() error { return e.err }
 
 // usageError is a mistake on the command line.
 type usageError struct {
-	command string // whose help to read
+	command string // whose help to read; nothing means that which runs
 	err     error
 }
 
@@ -122,7 +123,12 @@ Ctrl-C before the end, with what was done kept.`,
 	}
 	kernels := root.PersistentFlags().String("kernels", "",
 		"compute with avx512, avx2, neon, fusedgo or portable loops (default what suits the processor, or $"+kernelsVariable+")")
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return useKernels(cmd, *kernels) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := checkCommon(cmd); err != nil {
+			return usageError{cmd.CommandPath(), err}
+		}
+		return useKernels(cmd, *kernels)
+	}
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpFunc(showHelp)
 	root.AddCommand(
@@ -148,7 +154,30 @@ Ctrl-C before the end, with what was done kept.`,
 		(&BenchCommand{}).command(),
 		(&VersionCommand{}).command(),
 	)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "completion":
+			c.Args = onlyCommands
+			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		case "help":
+			c.Args = func(_ *cobra.Command, args []string) error { return knownCommand(root, args) }
+		}
+	}
 	return root
+}
+
+// knownCommand refuses words that name no command.
+func knownCommand(root *cobra.Command, args []string) error {
+	for cmd := root; len(args) > 0; args = args[1:] {
+		next, _, err := cmd.Find(args[:1])
+		if err != nil || next == cmd {
+			return usageError{cmd.CommandPath(), fmt.Errorf("no command is called %q%s", args[0], meantCommand(cmd, args[0]))}
+		}
+		cmd = next
+	}
+	return nil
 }
 
 // greet says what this is to somebody who typed nothing more than its name.
@@ -207,7 +236,7 @@ func onlyCommands(cmd *cobra.Command, args []string) error {
 // noArguments refuses positional arguments.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usageError{cmd.CommandPath(), fmt.Errorf("%s takes no arguments, got %q", cmd.CommandPath(), args)}
+		return usageError{cmd.CommandPath(), fmt.Errorf("%s takes no arguments, got %s", cmd.CommandPath(), strings.Join(args, " "))}
 	}
 	return nil
 }

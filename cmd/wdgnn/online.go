@@ -67,6 +67,9 @@ func (c *OnlineCommand) command() *cobra.Command {
 			if err := c.page.settle(cmd, "speed"); err != nil {
 				return err
 			}
+			if !(c.speed > 0) {
+				return usageError{cmd.CommandPath(), fmt.Errorf("--speed is %v, want steps a second, above 0", c.speed)}
+			}
 			if c.resume == "" {
 				c.model, c.config = args[0], args[1]
 				c.changes = changed(cmd.Flags(), c.config, onlineFlags)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/data"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/modelfile"
@@ -84,9 +83,6 @@ flights×steps×robots×2, of movies each user's rating of the target.`,
 func (c *PredictCommand) Run(ctx context.Context) error {
 	if err := c.check(); err != nil {
 		return usageError{"wdgnn predict", err}
-	}
-	if c.threads > config.MostThreads {
-		return usageError{"wdgnn predict", fmt.Errorf("--threads is %d, want at most %d", c.threads, config.MostThreads)}
 	}
 	nodes, err := parseNodes("--nodes", c.nodes)
 	if err != nil {
@@ -256,6 +252,9 @@ func parseNodes(flag, text string) ([]int, error) {
 
 // loadModel reads a model file for a command.
 func loadModel(path string) (*modelfile.Model, error) {
+	if err := mistaken(path, kindModel); err != nil {
+		return nil, err
+	}
 	m, err := modelfile.Load(path)
 	if err != nil {
 		return nil, helpful{err, "wdgnn train CONFIG.yaml, which writes model.safetensors to its run folder"}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -60,8 +61,10 @@ costs: they have no gates. Those of traffic are bounded, as forecasts are.`,
 			switch {
 			case c.from == "" && len(args) == 0:
 				return usageError{cmd.CommandPath(), fmt.Errorf("which experiment? One of %s", experimentNames())}
-			case len(args) > 1 || c.from != "" && len(args) > 0:
-				return usageError{cmd.CommandPath(), fmt.Errorf("one experiment at a time, got %q", args)}
+			case c.from != "" && len(args) > 0:
+				return usageError{cmd.CommandPath(), fmt.Errorf("--from says which experiment: leave %s out", strings.Join(args, " "))}
+			case len(args) > 1:
+				return usageError{cmd.CommandPath(), fmt.Errorf("one experiment at a time, got %s", strings.Join(args, " and "))}
 			}
 			return nil
 		},
@@ -95,6 +98,9 @@ costs: they have no gates. Those of traffic are bounded, as forecasts are.`,
 	return cmd
 }
 
+// tryManifest is what helps where there is no manifest.
+const tryManifest = "manifest.json of an earlier run, such as reproduce/table1/manifest.json"
+
 // experiments returns what can be run.
 func experiments() (names []string) {
 	for _, e := range reproduce.Experiments() {
@@ -109,9 +115,12 @@ func experimentNames() string { return strings.Join(experiments(), ", ") }
 func (c *ReproduceCommand) Run(ctx context.Context, name string) error {
 	o := c.options
 	if c.from != "" {
+		if err := mistaken(c.from, kindJSON); err != nil {
+			return during("reproduce", err)
+		}
 		m, err := reproduce.ReadManifest(c.from)
 		if err != nil {
-			return helpful{fmt.Errorf("reproduce: %w", err), "wdgnn reproduce table1 --quick"}
+			return helpful{fmt.Errorf("reproduce: %w", err), tryManifest}
 		}
 		name = m.Experiment
 		o = m.Settings
@@ -133,6 +142,9 @@ func (c *ReproduceCommand) Run(ctx context.Context, name string) error {
 	}
 	if err := o.Validate(); err != nil {
 		return usageError{"wdgnn reproduce", err}
+	}
+	if err := os.MkdirAll(o.Out, 0o777); err != nil {
+		return helpful{during("reproduce "+name, err), tryFolder}
 	}
 	start := time.Now()
 	o.Version, o.CPU = version(), cpuName()

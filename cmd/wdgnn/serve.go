@@ -261,10 +261,18 @@ func checkShop(data, ratings, items string) error {
 	return nil
 }
 
+// tryRatings is what helps where a file holds no ratings.
+const tryRatings = "a file with lines user,item,rating[,time][,title], as doc/shop.md shows"
+
 // loadShop reads ratings for a command.
 func loadShop(command, data, ratings, items string) (shop *dataset.Shop, err error) {
 	if ratings != "" {
-		shop, err = dataset.LoadShop(ratings, items)
+		if err := mistaken(ratings, kindTable); err != nil {
+			return nil, during(command, err)
+		}
+		if shop, err = dataset.LoadShop(ratings, items); err != nil {
+			err = helpful{err, tryRatings}
+		}
 	} else {
 		shop, err = dataset.LoadMovies(data)
 	}

@@ -56,7 +56,7 @@ func TestServeRefuses(t *testing.T) {
 		{"serve --data " + data + " --step-size -1", exitUsage, "step_size"},
 		{"serve --data " + data + " --guard-window 0", exitUsage, "want at least 1"},
 		{"serve --data " + data + " --addr 0.0.0.0:0 --state " + state, exitFailure, "needs a token"},
-		{"serve --data " + data + " --addr here --state " + state, exitFailure, "want host:port"},
+		{"serve --data " + data + " --addr here --state " + state, exitUsage, "want an address and a port"},
 		{"serve --data " + data + " --addr 127.0.0.1:0 --token-file " + short + " --state " + state, exitFailure, "16 characters"},
 		{"serve --data " + dir + "/none --addr 127.0.0.1:0 --state " + state, exitFailure, "Try: wdgnn data get"},
 		{"serve --data " + data + " --addr 127.0.0.1:0 --model " + dir + "/none --state " + state, exitFailure, "Try: wdgnn recommend train"},

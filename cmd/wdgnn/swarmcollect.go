@@ -66,6 +66,14 @@ folder of wdgnn swarm up --out is in there.`,
 
 // Run gathers and writes.
 func (c *SwarmCollectCommand) Run(folders []string) error {
+	for _, folder := range folders {
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+			return helpful{
+				fmt.Errorf("there is no folder %s", folder),
+				"the folder of state: in a box's agent.yaml, or that of wdgnn swarm up --out",
+			}
+		}
+	}
 	model, err := c.begun(folders)
 	if err != nil {
 		return err

@@ -102,7 +102,7 @@ func (c *SwarmDeployCommand) reach(want *swarm.Deployment) error {
 	l := &want.Links
 	l.Keys = c.keys
 	if c.config != "" {
-		config, err := box.Read(c.config)
+		config, err := readBox(c.config, box.Read)
 		if err != nil {
 			return err
 		}

@@ -75,9 +75,9 @@ const tryNames = "model: in the configuration, a model of forecasts whose sensor
 
 // Run writes the keys.
 func (c *SwarmKeysCommand) Run() error {
-	config, err := box.Read(c.config)
+	config, err := readBox(c.config, box.Read)
 	if err != nil {
-		return helpful{err, "wdgnn agent -h, which shows a configuration"}
+		return err
 	}
 	var g *graph.Graph
 	if c.graph != "" {
@@ -94,7 +94,7 @@ func (c *SwarmKeysCommand) Run() error {
 		make = keys.Replace
 	}
 	if err := make(c.out, plan); err != nil {
-		return err
+		return helpful{err, "another --out, a folder that is not there yet, or --force"}
 	}
 	out := lines{w: c.Stdout}
 	out.printf("%s: keys of %s, the world, an observer and an operator, run %s\n", c.out, grid.Count(len(plan.Hosts), "host"), plan.Run)

@@ -73,9 +73,9 @@ world first speaks of them.`,
 
 // Run makes the keys and the record.
 func (c *SwarmKeysJoinCommand) Run() error {
-	config, err := box.Read(c.config)
+	config, err := readBox(c.config, box.Read)
 	if err != nil {
-		return helpful{err, "wdgnn agent -h, which shows a configuration"}
+		return err
 	}
 	if c.joining.Host = config.Host; c.host >= 0 {
 		c.joining.Host = transport.HostID(c.host)

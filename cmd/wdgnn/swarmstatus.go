@@ -148,7 +148,7 @@ func (c *SwarmStatusCommand) collect(ctx context.Context, args []string) ([]swar
 // addresses; and who should.
 func (c *SwarmStatusCommand) source() (bus swarm.ReportSource, urls []string, expected []transport.HostID, err error) {
 	if c.config != "" {
-		config, err := box.Read(c.config)
+		config, err := readBox(c.config, box.Read)
 		if err != nil {
 			return bus, nil, nil, err
 		}

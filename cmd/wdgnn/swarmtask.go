@@ -52,11 +52,29 @@ func (t *swarmTask) flags(f *pflag.FlagSet) {
 	f.IntVar(&t.epochs, "epochs", 0, "epochs of training where no model is given; 0 means 20, and 12 for flocking")
 }
 
+// others refuses flags of another task, which would change nothing.
+func (t *swarmTask) others(f *pflag.FlagSet) error {
+	for task, flags := range map[string][]string{
+		"flocking":  {"seconds", "robots", "cost", "gamma"},
+		"sourceloc": {"steps", "drop", "renew", "preset"},
+	} {
+		for _, name := range flags {
+			if task != t.name && f.Changed(name) {
+				return fmt.Errorf("--%s is for --task %s, and this is %s", name, task, t.name)
+			}
+		}
+	}
+	return nil
+}
+
 // validate reports everything that is wrong with t.
 func (t *swarmTask) validate() error {
 	var errs []error
 	if t.name != "sourceloc" && t.name != "flocking" {
 		errs = append(errs, fmt.Errorf("--task is %q, want sourceloc or flocking", t.name))
+	}
+	if t.robots < 1 {
+		errs = append(errs, fmt.Errorf("--robots is %d, want at least 1", t.robots))
 	}
 	if t.steps < 1 || t.renew < 0 || t.epochs < 0 {
 		errs = append(errs, fmt.Errorf("--steps is %d, --renew %d, --epochs %d: want 1, 0 and 0 at least", t.steps, t.renew, t.epochs))

@@ -154,6 +154,16 @@ func (c *SwarmUpCommand) Run(ctx context.Context) error {
 		return usageError{"wdgnn swarm up", err}
 	}
 	o := &c.options
+	if c.model != "" {
+		if err := mistaken(c.model, kindModel); err != nil {
+			return during("swarm up", err)
+		}
+	}
+	if c.record != "" { // before the work
+		if err := kept(false, "another --record folder", filepath.Join(c.record, live.EventsName)); err != nil {
+			return during("swarm up", err)
+		}
+	}
 	dir, remove, err := workFolder(c.dir)
 	if err != nil {
 		return during("swarm up", err)
@@ -213,7 +223,7 @@ func (c *SwarmUpCommand) Run(ctx context.Context) error {
 func (c *SwarmUpCommand) own(f *pflag.FlagSet) error {
 	c.hosts = f.Changed("processes")
 	if c.config == "" {
-		return nil
+		return c.task.others(f)
 	}
 	if c.model == "" {
 		return errors.New("--config says which stream; --model names the model that works on it")
@@ -354,11 +364,21 @@ func (c *SwarmUpCommand) complete() error {
 	}
 	o.Run, o.Keep = "swarm", c.dir != "" || len(o.Kills) > 0 || c.page.wanted
 	o.Faults.Seed = c.task.seed
-	errs = append(errs, o.Validate())
+	errs = append(errs, inFlags(o.Validate(), swarmWords))
+	if o.Restart < 0 {
+		errs = append(errs, fmt.Errorf("--restart-server is %v, want a time after the start", o.Restart))
+	}
 	if all := c.task.nodes(); c.config == "" && c.model == "" && o.Hosts > all {
 		errs = append(errs, fmt.Errorf("--processes is %d, and there are %d nodes; want one for each at most", o.Hosts, all))
 	}
 	return errors.Join(errs...)
+}
+
+// swarmWords are the names that options have for what flags say.
+var swarmWords = []string{
+	"transport: faults: loss is", "--loss is", "transport: faults: delay is", "--delay is", "transport: faults: jitter is", "--jitter is",
+	"transport: faults: duplicate is", "--duplicate is", "transport: faults: reorder is", "--reorder is",
+	"swarm: 0 hosts, want", "--processes is 0, want",
 }
 
 // workFolder returns a folder to work in and a function that removes it if it
@@ -371,7 +391,10 @@ func workFolder(dir string) (string, func(), error) {
 	if _, err := os.Stat(filepath.Join(dir, "keys")); err == nil {
 		return "", nil, helpful{fmt.Errorf("%s holds a swarm already", dir), "another --out, or rm -r " + dir}
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return "", nil, err
+		return "", nil, helpful{err, tryFolder}
 	}
-	return dir, func() {}, os.MkdirAll(dir, 0o755)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", nil, helpful{err, tryFolder}
+	}
+	return dir, func() {}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -176,7 +177,15 @@ func changed(f *pflag.FlagSet, path string, keys map[string]string) (list []conf
 
 // loadConfig reads a configuration for a command.
 func loadConfig(path string, changes ...config.Change) (*config.Config, error) {
+	if err := mistaken(path, kindConfig); err != nil {
+		return nil, err
+	}
 	cfg, err := config.Load(path, changes...)
+	if err != nil && len(changes) > 0 {
+		if _, without := config.Load(path); without == nil { // so it is the flags
+			return nil, badFlags(path, changes, err)
+		}
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, helpful{err, "wdgnn init DIR, which writes a configuration and data to begin with"}
@@ -184,6 +193,15 @@ func loadConfig(path string, changes ...config.Change) (*config.Config, error) {
 		return nil, helpful{err, "doc/config.md, which lists every key, or wdgnn init DIR for a configuration that works"}
 	}
 	return cfg, nil
+}
+
+// badFlags says that flags change a configuration to one that makes no sense.
+func badFlags(path string, changes []config.Change, err error) error {
+	var flags []string
+	for _, c := range changes {
+		flags = append(flags, fmt.Sprintf("--%s %s", c.Key[strings.LastIndex(c.Key, ".")+1:], c.Value))
+	}
+	return usageError{err: fmt.Errorf("%s: %s", strings.Join(flags, " "), strings.ReplaceAll(err.Error(), path+": ", ""))}
 }
 
 // trainRun is a TrainCommand while it runs.

@@ -96,6 +96,9 @@ this program and without a network.`,
 
 // Run serves the page until ctx ends, or exports it.
 func (c *ViewCommand) Run(ctx context.Context, dir string) error {
+	if err := mistaken(dir, kindFolder); err != nil {
+		return during("view", err)
+	}
 	recording, err := runview.Open(dir)
 	if err == nil && c.lost != "" {
 		if err := runview.Certify(&recording.Scene, c.lost); err != nil {

@@ -131,7 +131,7 @@ func TestPageRefuses(t *testing.T) {
 		{"view " + empty, exitFailure, "nothing to replay"},
 		{"view " + filepath.Join(empty, "none"), exitFailure, "nothing to replay"},
 		{"view " + recorded + " --addr 0.0.0.0:0", exitFailure, "needs a token"},
-		{"view " + recorded + " --addr here", exitFailure, "want host:port"},
+		{"view " + recorded + " --addr here", exitUsage, "want an address and a port"},
 		{"view " + recorded + " --addr 127.0.0.1:0 --results " + filepath.Join(empty, "none"), exitFailure, "results"},
 		{"demo --page=0.0.0.0:0", exitFailure, "needs a token"},
 	} {

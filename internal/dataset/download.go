@@ -139,7 +139,7 @@ func (e *cutError) Unwrap() error { return e.err }
 func (d *download) connect(ctx context.Context) (err error) {
 	file, err := os.OpenFile(d.part, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
-		return &Problem{fmt.Errorf("dataset: %w", err), "--data with a folder that you may write to"}
+		return &Problem{fmt.Errorf("dataset: %w", err), "--out with a folder that you may write to"}
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	if d.done, err = file.Seek(0, io.SeekEnd); err != nil {
@@ -217,7 +217,7 @@ func (d *download) copy(ctx context.Context, file *os.File, body io.Reader, sile
 		silence.Reset(stall)
 		if n > 0 {
 			if _, err := file.Write(buffer[:n]); err != nil {
-				return &Problem{fmt.Errorf("dataset: %w", err), "--data on a disk with room"}
+				return &Problem{fmt.Errorf("dataset: %w", err), "--out on a disk with room"}
 			}
 			d.done += int64(n)
 			d.progress(Progress{Done: d.done, Total: d.total, Began: d.began})

@@ -50,7 +50,7 @@ type Result struct {
 func (s Set) Get(ctx context.Context, o Options) (Result, error) {
 	o.Dir = filepath.Clean(o.Dir)
 	if name := filepath.Base(o.Dir); name == "." || name == ".." || name == string(filepath.Separator) {
-		return Result{}, &Problem{fmt.Errorf("dataset: %s is not the name of a folder to make", o.Dir), "--data " + s.Name}
+		return Result{}, &Problem{fmt.Errorf("dataset: %s is not the name of a folder to make", o.Dir), "--out " + s.Name}
 	}
 	if present, err := s.present(o.Dir); present || err != nil {
 		return Result{Present: present}, err
@@ -60,7 +60,7 @@ func (s Set) Get(ctx context.Context, o Options) (Result, error) {
 		return Result{}, err
 	}
 	if err := os.MkdirAll(filepath.Dir(o.Dir), 0o755); err != nil {
-		return Result{}, &Problem{fmt.Errorf("dataset: %w", err), "--data with a folder that you may write to"}
+		return Result{}, &Problem{fmt.Errorf("dataset: %w", err), "--out with a folder that you may write to"}
 	}
 	sum, err := d.checksum(ctx)
 	if err != nil {
@@ -95,14 +95,14 @@ func (s Set) present(dir string) (bool, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
-		return false, &Problem{fmt.Errorf("dataset: %w", err), "--data with another folder"}
+		return false, &Problem{fmt.Errorf("dataset: %w", err), "--out with another folder"}
 	case len(entries) == 0:
 		return false, nil
 	}
 	if err := s.check(dir); err != nil {
 		return false, &Problem{
 			fmt.Errorf("dataset: the folder %s is not empty and does not hold %s: %w", dir, s.Name, err),
-			"--data with another folder, or remove this one",
+			"--out with another folder, or remove this one",
 		}
 	}
 	return true, nil
@@ -114,7 +114,7 @@ func (d *download) refuse(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
 	if errors.As(err, &path) || errors.As(err, &link) {
-		return &Problem{err, "--data with a folder that you may write to and that has room"}
+		return &Problem{err, "--out with a folder that you may write to and that has room"}
 	}
 	if removed := os.Remove(d.part); removed != nil {
 		err = errors.Join(err, removed)

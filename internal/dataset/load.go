@@ -80,7 +80,7 @@ func recognize(dir string) (format, error) {
 	case 0:
 		return format{}, &Problem{
 			fmt.Errorf("dataset: no ratings in %s: want one of the files %s", dir, strings.Join(names, ", ")),
-			"wdgnn data get movielens-100k, and --data movielens-100k",
+			"wdgnn data get movielens-100k, and --data data/ml-100k",
 		}
 	case 1:
 		return found[0], nil

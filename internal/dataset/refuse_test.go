@@ -61,5 +61,5 @@ func TestFolderInTheWay(t *testing.T) {
 	_, err = set.Get(t.Context(), Options{Dir: filepath.Join(file, "d"), Base: s.URL})
 	wantProblem(t, err, "not a directory", "folder")
 	_, err = set.Get(t.Context(), Options{Dir: ".", Base: s.URL})
-	wantProblem(t, err, ". is not the name of a folder to make", "--data small")
+	wantProblem(t, err, ". is not the name of a folder to make", "--out small")
 }
