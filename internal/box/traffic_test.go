@@ -140,9 +140,6 @@ func TestAgentsDoNoHarmOnTraffic(t *testing.T) {
 		"window, no gate":    {rule.Settings{Preset: "window", Gate: rule.GateSettings{Off: true}}, "mse", true},
 		"literal, no gate":   {rule.Settings{Preset: "literal", Gate: rule.GateSettings{Off: true}, Delay: 3}, "mse", true},
 	} {
-		if testing.Short() && c.learn.Preset != "literal" {
-			continue
-		}
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
 			config := f.config(0, 1)
