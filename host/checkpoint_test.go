@@ -23,7 +23,7 @@ import (
 const (
 	ringNodes = 4
 	ringSteps = 30
-	patience  = 30 * time.Second
+	patience  = time.Minute
 )
 
 // ring is four nodes in a ring that learn on one host.

@@ -34,7 +34,7 @@ import (
 
 const (
 	nodes, steps, features, classes = 12, 20, 2, 3
-	patience                        = 30 * time.Second // for whatever should come soon
+	patience                        = time.Minute // for whatever should come soon
 )
 
 // fixture is a folder with a model, and a stream whose graph changes at every

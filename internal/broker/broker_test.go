@@ -14,7 +14,7 @@ import (
 	"github.com/wdgnn/wdgnn/transport/natsbus"
 )
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 func start(t *testing.T, config broker.Config) *broker.Server {
 	t.Helper()

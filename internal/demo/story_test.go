@@ -72,7 +72,7 @@ func told(t *testing.T, hub *live.Hub) *live.Story {
 		t.Fatal(err)
 	}
 	defer sub.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for {
 		m, err := sub.Next(ctx)

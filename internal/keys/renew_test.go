@@ -13,7 +13,7 @@ import (
 	"github.com/wdgnn/wdgnn/transport/tcpbus"
 )
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // link opens the direct links of a host and returns what it says of errors.
 func link(t *testing.T, dir string, id transport.HostID, peers map[transport.HostID]string) (*tcpbus.Bus, chan error) {

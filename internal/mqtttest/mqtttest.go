@@ -16,7 +16,7 @@ import (
 )
 
 // patience is for what takes milliseconds on an idle machine.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // Need skips a test, loudly, where the programs are missing; in CI it fails.
 func Need(t testing.TB) {

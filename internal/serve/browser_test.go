@@ -111,7 +111,7 @@ func watch[E any](p *tab, events iter.Seq2[E, error], see func(E)) {
 }
 
 // patience is how long a page may take for anything.
-const patience = 30 * time.Second
+const patience = 90 * time.Second
 
 func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
@@ -151,7 +151,7 @@ func (p *tab) wait(condition string) {
 			if (v || performance.now() > end) done(Boolean(v)); else setTimeout(look, 10);
 		};
 		look();
-	})`, 20_000, condition), chromedp.EvalAwaitPromise)
+	})`, 60_000, condition), chromedp.EvalAwaitPromise)
 	if !held {
 		p.mutex.Lock()
 		defer p.mutex.Unlock()

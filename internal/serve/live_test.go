@@ -328,7 +328,7 @@ func TestStalledBrowser(t *testing.T) {
 	for at := range 3000 { // far more than any buffer of the system
 		publish(t, hub, ringFrame(2000, float64(at)))
 	}
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > time.Minute { // who waited for it would wait for ever
 		t.Errorf("3000 frames took %v", took)
 	}
 	if lost := hub.Stats().Lost; lost < 2000 {

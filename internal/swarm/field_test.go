@@ -25,7 +25,7 @@ const (
 	fieldNodes   = 12
 	fieldHosts   = 4
 	fieldMost    = 200_000 // steps
-	fieldTimeout = 40 * time.Second
+	fieldTimeout = 2 * time.Minute
 )
 
 // field is sensors in a ring, each linked with the next two on both sides. Links

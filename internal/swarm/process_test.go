@@ -34,7 +34,7 @@ func TestProcessesClose(t *testing.T) {
 	if n := len(p.ports()); n != 0 {
 		t.Errorf("%d hosts hear the world, want none before their first report", n)
 	}
-	for began := time.Now(); p.running() == 4; {
+	for began := time.Now(); p.running() == 4; time.Sleep(time.Millisecond) {
 		if time.Since(began) > fieldTimeout {
 			t.Fatal("the process that fails does not end")
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // patience is how long tests wait for what must happen.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 func start(t testing.TB, config broker.Config) *broker.Server {
 	t.Helper()

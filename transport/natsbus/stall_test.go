@@ -84,7 +84,7 @@ func TestStalledSend(t *testing.T) {
 			full++
 		}
 	}
-	if full == 0 || slowest > time.Second {
+	if full == 0 || slowest > 1900*time.Millisecond { // less than it takes to give a network up
 		t.Errorf("the slowest Send took %v, want a moment; %d after it", slowest, full)
 	}
 	t.Logf("the slowest Send took %v", slowest.Round(time.Millisecond))

@@ -13,7 +13,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // cluster is hosts 0 to n-1 that know each other.
 type cluster struct {
