@@ -57,6 +57,10 @@ func TestConformance(t *testing.T) {
 		"pruned":     {Read: w.read},
 		"delayed":    {Read: w.read, Delayed: true},
 	}
+	if testing.Short() { // ways to run a model have tests of their own in package gnn
+		delete(paths, "all")
+		delete(paths, "hop by hop")
+	}
 	for pathName, path := range paths {
 		path.Nodes, path.Moment = w.nodes, w.moment
 		t.Run("frozen, "+pathName, func(t *testing.T) {
