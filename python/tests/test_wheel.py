@@ -8,6 +8,7 @@ import csv
 import hashlib
 import io
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -58,20 +59,51 @@ class Wheels(unittest.TestCase):
                 self.assertIn("wdgnn-1.0.0.data/scripts/wdgnn-agent.exe", archive.namelist())
 
     def test_every_file_is_recorded_and_programs_may_run(self):
+        for target in wdgnn_wheel.TAGS:
+            with self.subTest(target), tempfile.TemporaryDirectory() as folder:
+                ending = ".exe" if target.startswith("windows") else ""
+                self.check(os.path.join(folder, self.write(folder, target, ending)), ending)
+
+    def check(self, path, ending):
+        with zipfile.ZipFile(path) as archive:
+            self.assertIsNone(archive.testzip())
+            inside = archive.namelist()
+            self.assertEqual(len(set(inside)), len(inside))
+            tags = [line.split("-", 2)[2] for line in archive.read("wdgnn-1.0.0.dist-info/WHEEL").decode().splitlines() if line.startswith("Tag: ")]
+            self.assertEqual(os.path.basename(path), f"wdgnn-1.0.0-py3-none-{'.'.join(tags)}.whl")
+            record = list(csv.reader(io.StringIO(archive.read("wdgnn-1.0.0.dist-info/RECORD").decode())))
+            self.assertEqual(sorted(row[0] for row in record), sorted(inside))
+            self.assertEqual(inside[-1], "wdgnn-1.0.0.dist-info/WHEEL")
+            for path, digest, size in record[:-1]:
+                data = archive.read(path)
+                want = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
+                self.assertEqual((digest, size), (f"sha256={want}", str(len(data))))
+            self.assertEqual(archive.getinfo(f"wdgnn-1.0.0.data/scripts/wdgnn{ending}").external_attr >> 16, 0o100755)
+            self.assertEqual(archive.getinfo("wdgnn/py.typed").external_attr >> 16, 0o100644)
+            self.assertLess({"wdgnn/__init__.py", "wdgnn/py.typed", "wdgnn_torch.py", "wdgnn-1.0.0.dist-info/LICENSE"}, set(inside))
+
+    def test_pip_takes_each_for_its_platform(self):
         with tempfile.TemporaryDirectory() as folder:
-            name = self.write(folder, "linux/amd64")
-            with zipfile.ZipFile(os.path.join(folder, name)) as archive:
-                inside = archive.namelist()
-                record = list(csv.reader(io.StringIO(archive.read("wdgnn-1.0.0.dist-info/RECORD").decode())))
-                self.assertEqual(sorted(row[0] for row in record), sorted(inside))
-                self.assertEqual(inside[-1], "wdgnn-1.0.0.dist-info/WHEEL")
-                for path, digest, size in record[:-1]:
-                    data = archive.read(path)
-                    want = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
-                    self.assertEqual((digest, size), (f"sha256={want}", str(len(data))))
-                self.assertEqual(archive.getinfo("wdgnn-1.0.0.data/scripts/wdgnn").external_attr >> 16, 0o100755)
-                self.assertEqual(archive.getinfo("wdgnn/py.typed").external_attr >> 16, 0o100644)
-                self.assertLess({"wdgnn/__init__.py", "wdgnn/py.typed", "wdgnn_torch.py", "wdgnn-1.0.0.dist-info/LICENSE"}, set(inside))
+            names = {t: self.write(folder, t, ".exe" if t.startswith("windows") else "") for t in wdgnn_wheel.TAGS}
+            for platform, target in {
+                "manylinux2014_x86_64": "linux/amd64", "musllinux_1_1_x86_64": "linux/amd64", "manylinux2014_aarch64": "linux/arm64",
+                "macosx_14_0_arm64": "darwin/arm64", "win_amd64": "windows/amd64",
+                "macosx_11_0_x86_64": None, "win32": None,
+            }.items():
+                with self.subTest(platform), tempfile.TemporaryDirectory() as into:
+                    done = subprocess.run(
+                        [sys.executable, "-m", "pip", "--isolated", "--disable-pip-version-check", "install", "--no-index", "--no-deps", "--no-cache-dir",
+                         "--only-binary=:all:", "--find-links", folder, "--target", into, "--platform", platform, "wdgnn"],
+                        capture_output=True, text=True)
+                    if target is None:
+                        self.assertIn("No matching distribution found for wdgnn", done.stderr)
+                        continue
+                    self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                    self.assertIn(names[target], done.stdout)
+                    ending = ".exe" if target.startswith("windows") else ""
+                    for program in wdgnn_wheel.PROGRAMS:
+                        self.assertTrue(os.access(os.path.join(into, "bin", program + ending), os.X_OK), program)
+                    self.assertTrue(os.path.exists(os.path.join(into, "wdgnn", "py.typed")))
 
     def test_same_files_same_bytes(self):
         with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
