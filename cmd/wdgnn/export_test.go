@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -134,6 +135,7 @@ func onnxCases(t *testing.T, folder string) []onnxCase {
 	deeper := both
 	deeper.Wide = wide(1) // a shorter reach than the first layer's
 	w.add("delayed, taps of their own, 8 steps", w.save(deeper, 10, true), 8, 10)
+	w.traffic()
 	return w.cases
 }
 
@@ -206,11 +208,66 @@ func (w *onnxWriter) add(name, model string, steps int, sizes ...int) {
 		if err := modelfile.SaveArray(c.Signals, shape, drawn(rng, 3*max(steps, 1)*n*m.Network.Config.In)); err != nil {
 			w.t.Fatal(err)
 		}
-		g := w.graph(rng, n, steps)
-		expect(w.t, fmt.Sprintf("export %s --onnx %s --graph %s --shift %s", model, c.Onnx, g, c.Shift), exitOK, "wrote ")
-		expect(w.t, fmt.Sprintf("predict %s --graph %s --signals %s --out %s", model, g, c.Signals, c.Want), exitOK, "wrote ")
-		w.cases = append(w.cases, c)
+		w.compare(c, model, w.graph(rng, n, steps), "")
 	}
+}
+
+// compare exports a model for a graph and predicts with it.
+func (w *onnxWriter) compare(c onnxCase, model, g, flags string) {
+	w.t.Helper()
+	expect(w.t, fmt.Sprintf("export %s --onnx %s --graph %s --shift %s%s", model, c.Onnx, g, c.Shift, flags), exitOK, "wrote ")
+	expect(w.t, fmt.Sprintf("predict %s --graph %s --signals %s --out %s%s", model, g, c.Signals, c.Want, flags), exitOK, "wrote ")
+	w.cases = append(w.cases, c)
+}
+
+// traffic trains a model to forecast METR-LA, for a moment, and adds it on the roads of Los
+// Angeles.
+func (w *onnxWriter) traffic() {
+	w.t.Helper()
+	const data = sharedData + "metr-la/"
+	text, err := os.ReadFile(data + "speed.csv")
+	if os.IsNotExist(err) && os.Getenv("CI") != "true" {
+		w.t.Logf("SKIPPED the forecast of %s: no METR-LA at %s", w.t.Name(), data)
+		return
+	}
+	roads, failed := os.ReadFile(data + "adjacency.csv")
+	if err = errors.Join(err, failed); err != nil {
+		w.t.Fatal(err)
+	}
+	series := strings.Join(strings.SplitAfter(string(text), "\n")[:300], "")
+	names := strings.Split(strings.TrimSpace(strings.SplitN(series, "\n", 2)[0]), ",")
+	named, numbered := "src,dst,weight\n", "src,dst,weight\n"
+	for i, line := range strings.Split(strings.TrimSpace(string(roads)), "\n") {
+		for j, weight := range strings.Split(line, ",") {
+			if weight != "0" && i != j {
+				named += fmt.Sprintf("%s,%s,%s\n", names[j], names[i], weight)
+				numbered += fmt.Sprintf("%d,%d,%s\n", j, i, weight)
+			}
+		}
+	}
+	dir := w.path(".traffic")
+	files := map[string]string{
+		"speed.csv": series, "named.csv": named, "roads.csv": numbered, "config.yaml": `seed: 1
+out: run
+forecast: {series: speed.csv, graph: named.csv, directed: true, lags: 4, horizons: [1, 3], split: {valid: 0.1, test: 0.1}}
+model: {wide: {order: 2}, deep: [{order: 2, features: 16}]}
+train: {epochs: 2}
+`,
+	}
+	err = os.Mkdir(dir, 0o777)
+	for name, text := range files {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
+	}
+	c := onnxCase{
+		Name: "a forecast, METR-LA | 207", Onnx: w.path(".onnx"), Shift: w.path(".npy"), Signals: w.path(".npy"), Want: w.path(".npy"),
+	}
+	const features = 5
+	if err = errors.Join(err, modelfile.SaveArray(c.Signals, []int{3, len(names), features},
+		drawn(random.Stream(7, "traffic"), 3*len(names)*features))); err != nil {
+		w.t.Fatal(err)
+	}
+	expect(w.t, "train "+filepath.Join(dir, "config.yaml"), exitOK, "model ")
+	w.compare(c, filepath.Join(dir, "run", "model.safetensors"), filepath.Join(dir, "roads.csv"), " --directed")
 }
 
 // graph writes a matrix of a ring with chords, or a list of links for every step.
