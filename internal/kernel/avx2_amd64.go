@@ -21,7 +21,7 @@ func offerAVX2() offer {
 var avx2 = Set{
 	Name:       "avx2",
 	Family:     Fused,
-	Gemm:       gemmFast,
+	Gemm:       gemmAVX2,
 	GemmBT:     gemmBTFast,
 	ColumnSums: columnSumsFast,
 	SpMM:       spmmFast,
@@ -56,6 +56,14 @@ var avx2 = Set{
 		adamAVX2(first(p), first(g), first(m), first(v), len(p),
 			s.Beta1, s.Rest1, s.Beta2, s.Rest2, s.Rate, s.Unbias, s.Epsilon)
 	},
+}
+
+// gemmAVX2 is gemmFast with products of their own for few columns.
+func gemmAVX2(g Product) {
+	if g.flat() && g.gemmFlat(false) {
+		return
+	}
+	gemmFast(g)
 }
 
 // innerBlockAcross is innerBlock where A is read across its rows.

@@ -87,6 +87,9 @@ func gemmWide(g Product) {
 		gemmWideTransposed(g)
 		return
 	}
+	if g.flat() && g.gemmFlat(true) {
+		return
+	}
 	inner, rows := g.inner(), g.M
 	if g.N > 2*wideLanes { // B passes by more than once
 		rows = min(g.M, wideBlock)
@@ -272,6 +275,10 @@ func (t *tile) manyRegisters(rows, vectors int) {
 }
 
 func gemmBTWide(c []float32, ldc int, a []float32, lda int, b []float32, ldb, m, n, k int, accumulate bool) {
+	if k == 1 && ldb == 1 { // Bᵀ is B
+		gemmWide(outer(c, ldc, a, lda, b, m, n, accumulate))
+		return
+	}
 	var bt [packed * packed]float32
 	for j := 0; j < n; j += packed {
 		cols := min(n-j, packed)

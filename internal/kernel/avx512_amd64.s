@@ -5279,6 +5279,446 @@ loop:
 	VZEROUPPER
 	RET
 
+// func flat1AVX512(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
+// Requires: AVX, AVX512F
+TEXT ·flat1AVX512(SB), NOSPLIT, $0-64
+	MOVQ a+16(FP), AX
+	MOVQ lda+24(FP), CX
+	MOVQ ldb+40(FP), DX
+	MOVQ ct+0(FP), BX
+	MOVQ blocks+56(FP), SI
+	LEAQ (CX)(CX*2), DI
+
+flat1AVX512_block:
+	MOVQ    ldct+8(FP), R9
+	MOVQ    BX, R8
+	VMOVUPS (R8), Z0
+	ADDQ    R9, R8
+	MOVQ    AX, R8
+	LEAQ    (R8)(CX*4), R9
+	LEAQ    (R9)(CX*4), R10
+	LEAQ    (R10)(CX*4), R11
+	LEAQ    (R11)(CX*4), AX
+	MOVQ    b+32(FP), R12
+	MOVQ    quarters+48(FP), R13
+
+flat1AVX512_loop:
+	VMOVUPS          (R8), X1
+	VINSERTF32X4     $0x01, (R9), Z1, Z1
+	VINSERTF32X4     $0x02, (R10), Z1, Z1
+	VINSERTF32X4     $0x03, (R11), Z1, Z1
+	VMOVUPS          (R8)(CX*1), X2
+	VINSERTF32X4     $0x01, (R9)(CX*1), Z2, Z2
+	VINSERTF32X4     $0x02, (R10)(CX*1), Z2, Z2
+	VINSERTF32X4     $0x03, (R11)(CX*1), Z2, Z2
+	VMOVUPS          (R8)(CX*2), X3
+	VINSERTF32X4     $0x01, (R9)(CX*2), Z3, Z3
+	VINSERTF32X4     $0x02, (R10)(CX*2), Z3, Z3
+	VINSERTF32X4     $0x03, (R11)(CX*2), Z3, Z3
+	VMOVUPS          (R8)(DI*1), X4
+	VINSERTF32X4     $0x01, (R9)(DI*1), Z4, Z4
+	VINSERTF32X4     $0x02, (R10)(DI*1), Z4, Z4
+	VINSERTF32X4     $0x03, (R11)(DI*1), Z4, Z4
+	VUNPCKLPS        Z2, Z1, Z5
+	VUNPCKHPS        Z2, Z1, Z2
+	VUNPCKLPS        Z4, Z3, Z1
+	VUNPCKHPS        Z4, Z3, Z4
+	VUNPCKLPD        Z1, Z5, Z3
+	VUNPCKHPD        Z1, Z5, Z5
+	VUNPCKLPD        Z4, Z2, Z1
+	VUNPCKHPD        Z4, Z2, Z2
+	VFMADD231PS.BCST (R12), Z3, Z0
+	ADDQ             DX, R12
+	VFMADD231PS.BCST (R12), Z5, Z0
+	ADDQ             DX, R12
+	VFMADD231PS.BCST (R12), Z1, Z0
+	ADDQ             DX, R12
+	VFMADD231PS.BCST (R12), Z2, Z0
+	ADDQ             DX, R12
+	ADDQ             $0x10, R8
+	ADDQ             $0x10, R9
+	ADDQ             $0x10, R10
+	ADDQ             $0x10, R11
+	DECQ             R13
+	JNE              flat1AVX512_loop
+	MOVQ             ldct+8(FP), R9
+	MOVQ             BX, R8
+	VMOVUPS          Z0, (R8)
+	ADDQ             R9, R8
+	ADDQ             $0x40, BX
+	DECQ             SI
+	JNE              flat1AVX512_block
+	VZEROUPPER
+	RET
+
+// func flat2AVX512(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
+// Requires: AVX, AVX512F
+TEXT ·flat2AVX512(SB), NOSPLIT, $0-64
+	MOVQ a+16(FP), AX
+	MOVQ lda+24(FP), CX
+	MOVQ ldb+40(FP), DX
+	MOVQ ct+0(FP), BX
+	MOVQ blocks+56(FP), SI
+	LEAQ (CX)(CX*2), DI
+
+flat2AVX512_block:
+	MOVQ    ldct+8(FP), R9
+	MOVQ    BX, R8
+	VMOVUPS (R8), Z0
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z1
+	ADDQ    R9, R8
+	MOVQ    AX, R8
+	LEAQ    (R8)(CX*4), R9
+	LEAQ    (R9)(CX*4), R10
+	LEAQ    (R10)(CX*4), R11
+	LEAQ    (R11)(CX*4), AX
+	MOVQ    b+32(FP), R12
+	MOVQ    quarters+48(FP), R13
+
+flat2AVX512_loop:
+	VMOVUPS          (R8), X2
+	VINSERTF32X4     $0x01, (R9), Z2, Z2
+	VINSERTF32X4     $0x02, (R10), Z2, Z2
+	VINSERTF32X4     $0x03, (R11), Z2, Z2
+	VMOVUPS          (R8)(CX*1), X3
+	VINSERTF32X4     $0x01, (R9)(CX*1), Z3, Z3
+	VINSERTF32X4     $0x02, (R10)(CX*1), Z3, Z3
+	VINSERTF32X4     $0x03, (R11)(CX*1), Z3, Z3
+	VMOVUPS          (R8)(CX*2), X4
+	VINSERTF32X4     $0x01, (R9)(CX*2), Z4, Z4
+	VINSERTF32X4     $0x02, (R10)(CX*2), Z4, Z4
+	VINSERTF32X4     $0x03, (R11)(CX*2), Z4, Z4
+	VMOVUPS          (R8)(DI*1), X5
+	VINSERTF32X4     $0x01, (R9)(DI*1), Z5, Z5
+	VINSERTF32X4     $0x02, (R10)(DI*1), Z5, Z5
+	VINSERTF32X4     $0x03, (R11)(DI*1), Z5, Z5
+	VUNPCKLPS        Z3, Z2, Z6
+	VUNPCKHPS        Z3, Z2, Z3
+	VUNPCKLPS        Z5, Z4, Z2
+	VUNPCKHPS        Z5, Z4, Z5
+	VUNPCKLPD        Z2, Z6, Z4
+	VUNPCKHPD        Z2, Z6, Z6
+	VUNPCKLPD        Z5, Z3, Z2
+	VUNPCKHPD        Z5, Z3, Z3
+	VFMADD231PS.BCST (R12), Z4, Z0
+	VFMADD231PS.BCST 4(R12), Z4, Z1
+	ADDQ             DX, R12
+	VFMADD231PS.BCST (R12), Z6, Z0
+	VFMADD231PS.BCST 4(R12), Z6, Z1
+	ADDQ             DX, R12
+	VFMADD231PS.BCST (R12), Z2, Z0
+	VFMADD231PS.BCST 4(R12), Z2, Z1
+	ADDQ             DX, R12
+	VFMADD231PS.BCST (R12), Z3, Z0
+	VFMADD231PS.BCST 4(R12), Z3, Z1
+	ADDQ             DX, R12
+	ADDQ             $0x10, R8
+	ADDQ             $0x10, R9
+	ADDQ             $0x10, R10
+	ADDQ             $0x10, R11
+	DECQ             R13
+	JNE              flat2AVX512_loop
+	MOVQ             ldct+8(FP), R9
+	MOVQ             BX, R8
+	VMOVUPS          Z0, (R8)
+	ADDQ             R9, R8
+	VMOVUPS          Z1, (R8)
+	ADDQ             R9, R8
+	ADDQ             $0x40, BX
+	DECQ             SI
+	JNE              flat2AVX512_block
+	VZEROUPPER
+	RET
+
+// func flat3AVX512(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
+// Requires: AVX, AVX512F
+TEXT ·flat3AVX512(SB), NOSPLIT, $0-64
+	MOVQ a+16(FP), AX
+	MOVQ lda+24(FP), CX
+	MOVQ ldb+40(FP), DX
+	MOVQ ct+0(FP), BX
+	MOVQ blocks+56(FP), SI
+	LEAQ (CX)(CX*2), DI
+
+flat3AVX512_block:
+	MOVQ    ldct+8(FP), R9
+	MOVQ    BX, R8
+	VMOVUPS (R8), Z0
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z1
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z2
+	ADDQ    R9, R8
+	MOVQ    AX, R8
+	LEAQ    (R8)(CX*4), R9
+	LEAQ    (R9)(CX*4), R10
+	LEAQ    (R10)(CX*4), R11
+	LEAQ    (R11)(CX*4), AX
+	MOVQ    b+32(FP), R12
+	MOVQ    quarters+48(FP), R13
+
+flat3AVX512_loop:
+	VMOVUPS          (R8), X3
+	VINSERTF32X4     $0x01, (R9), Z3, Z3
+	VINSERTF32X4     $0x02, (R10), Z3, Z3
+	VINSERTF32X4     $0x03, (R11), Z3, Z3
+	VMOVUPS          (R8)(CX*1), X4
+	VINSERTF32X4     $0x01, (R9)(CX*1), Z4, Z4
+	VINSERTF32X4     $0x02, (R10)(CX*1), Z4, Z4
+	VINSERTF32X4     $0x03, (R11)(CX*1), Z4, Z4
+	VMOVUPS          (R8)(CX*2), X5
+	VINSERTF32X4     $0x01, (R9)(CX*2), Z5, Z5
+	VINSERTF32X4     $0x02, (R10)(CX*2), Z5, Z5
+	VINSERTF32X4     $0x03, (R11)(CX*2), Z5, Z5
+	VMOVUPS          (R8)(DI*1), X6
+	VINSERTF32X4     $0x01, (R9)(DI*1), Z6, Z6
+	VINSERTF32X4     $0x02, (R10)(DI*1), Z6, Z6
+	VINSERTF32X4     $0x03, (R11)(DI*1), Z6, Z6
+	VUNPCKLPS        Z4, Z3, Z7
+	VUNPCKHPS        Z4, Z3, Z4
+	VUNPCKLPS        Z6, Z5, Z3
+	VUNPCKHPS        Z6, Z5, Z6
+	VUNPCKLPD        Z3, Z7, Z5
+	VUNPCKHPD        Z3, Z7, Z7
+	VUNPCKLPD        Z6, Z4, Z3
+	VUNPCKHPD        Z6, Z4, Z4
+	VFMADD231PS.BCST (R12), Z5, Z0
+	VFMADD231PS.BCST 4(R12), Z5, Z1
+	VFMADD231PS.BCST 8(R12), Z5, Z2
+	ADDQ             DX, R12
+	VFMADD231PS.BCST (R12), Z7, Z0
+	VFMADD231PS.BCST 4(R12), Z7, Z1
+	VFMADD231PS.BCST 8(R12), Z7, Z2
+	ADDQ             DX, R12
+	VFMADD231PS.BCST (R12), Z3, Z0
+	VFMADD231PS.BCST 4(R12), Z3, Z1
+	VFMADD231PS.BCST 8(R12), Z3, Z2
+	ADDQ             DX, R12
+	VFMADD231PS.BCST (R12), Z4, Z0
+	VFMADD231PS.BCST 4(R12), Z4, Z1
+	VFMADD231PS.BCST 8(R12), Z4, Z2
+	ADDQ             DX, R12
+	ADDQ             $0x10, R8
+	ADDQ             $0x10, R9
+	ADDQ             $0x10, R10
+	ADDQ             $0x10, R11
+	DECQ             R13
+	JNE              flat3AVX512_loop
+	MOVQ             ldct+8(FP), R9
+	MOVQ             BX, R8
+	VMOVUPS          Z0, (R8)
+	ADDQ             R9, R8
+	VMOVUPS          Z1, (R8)
+	ADDQ             R9, R8
+	VMOVUPS          Z2, (R8)
+	ADDQ             R9, R8
+	ADDQ             $0x40, BX
+	DECQ             SI
+	JNE              flat3AVX512_block
+	VZEROUPPER
+	RET
+
+// func flat4AVX512(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
+// Requires: AVX, AVX512F
+TEXT ·flat4AVX512(SB), NOSPLIT, $0-64
+	MOVQ a+16(FP), AX
+	MOVQ lda+24(FP), CX
+	MOVQ ldb+40(FP), DX
+	MOVQ ct+0(FP), BX
+	MOVQ blocks+56(FP), SI
+	LEAQ (CX)(CX*2), DI
+
+flat4AVX512_block:
+	MOVQ    ldct+8(FP), R9
+	MOVQ    BX, R8
+	VMOVUPS (R8), Z0
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z1
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z2
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z3
+	ADDQ    R9, R8
+	MOVQ    AX, R8
+	LEAQ    (R8)(CX*4), R9
+	LEAQ    (R9)(CX*4), R10
+	LEAQ    (R10)(CX*4), R11
+	LEAQ    (R11)(CX*4), AX
+	MOVQ    b+32(FP), R12
+	MOVQ    quarters+48(FP), R13
+
+flat4AVX512_loop:
+	VMOVUPS          (R8), X4
+	VINSERTF32X4     $0x01, (R9), Z4, Z4
+	VINSERTF32X4     $0x02, (R10), Z4, Z4
+	VINSERTF32X4     $0x03, (R11), Z4, Z4
+	VMOVUPS          (R8)(CX*1), X5
+	VINSERTF32X4     $0x01, (R9)(CX*1), Z5, Z5
+	VINSERTF32X4     $0x02, (R10)(CX*1), Z5, Z5
+	VINSERTF32X4     $0x03, (R11)(CX*1), Z5, Z5
+	VMOVUPS          (R8)(CX*2), X6
+	VINSERTF32X4     $0x01, (R9)(CX*2), Z6, Z6
+	VINSERTF32X4     $0x02, (R10)(CX*2), Z6, Z6
+	VINSERTF32X4     $0x03, (R11)(CX*2), Z6, Z6
+	VMOVUPS          (R8)(DI*1), X7
+	VINSERTF32X4     $0x01, (R9)(DI*1), Z7, Z7
+	VINSERTF32X4     $0x02, (R10)(DI*1), Z7, Z7
+	VINSERTF32X4     $0x03, (R11)(DI*1), Z7, Z7
+	VUNPCKLPS        Z5, Z4, Z8
+	VUNPCKHPS        Z5, Z4, Z5
+	VUNPCKLPS        Z7, Z6, Z4
+	VUNPCKHPS        Z7, Z6, Z7
+	VUNPCKLPD        Z4, Z8, Z6
+	VUNPCKHPD        Z4, Z8, Z8
+	VUNPCKLPD        Z7, Z5, Z4
+	VUNPCKHPD        Z7, Z5, Z5
+	VFMADD231PS.BCST (R12), Z6, Z0
+	VFMADD231PS.BCST 4(R12), Z6, Z1
+	VFMADD231PS.BCST 8(R12), Z6, Z2
+	VFMADD231PS.BCST 12(R12), Z6, Z3
+	ADDQ             DX, R12
+	VFMADD231PS.BCST (R12), Z8, Z0
+	VFMADD231PS.BCST 4(R12), Z8, Z1
+	VFMADD231PS.BCST 8(R12), Z8, Z2
+	VFMADD231PS.BCST 12(R12), Z8, Z3
+	ADDQ             DX, R12
+	VFMADD231PS.BCST (R12), Z4, Z0
+	VFMADD231PS.BCST 4(R12), Z4, Z1
+	VFMADD231PS.BCST 8(R12), Z4, Z2
+	VFMADD231PS.BCST 12(R12), Z4, Z3
+	ADDQ             DX, R12
+	VFMADD231PS.BCST (R12), Z5, Z0
+	VFMADD231PS.BCST 4(R12), Z5, Z1
+	VFMADD231PS.BCST 8(R12), Z5, Z2
+	VFMADD231PS.BCST 12(R12), Z5, Z3
+	ADDQ             DX, R12
+	ADDQ             $0x10, R8
+	ADDQ             $0x10, R9
+	ADDQ             $0x10, R10
+	ADDQ             $0x10, R11
+	DECQ             R13
+	JNE              flat4AVX512_loop
+	MOVQ             ldct+8(FP), R9
+	MOVQ             BX, R8
+	VMOVUPS          Z0, (R8)
+	ADDQ             R9, R8
+	VMOVUPS          Z1, (R8)
+	ADDQ             R9, R8
+	VMOVUPS          Z2, (R8)
+	ADDQ             R9, R8
+	VMOVUPS          Z3, (R8)
+	ADDQ             R9, R8
+	ADDQ             $0x40, BX
+	DECQ             SI
+	JNE              flat4AVX512_block
+	VZEROUPPER
+	RET
+
+// func flat5AVX512(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
+// Requires: AVX, AVX512F
+TEXT ·flat5AVX512(SB), NOSPLIT, $0-64
+	MOVQ a+16(FP), AX
+	MOVQ lda+24(FP), CX
+	MOVQ ldb+40(FP), DX
+	MOVQ ct+0(FP), BX
+	MOVQ blocks+56(FP), SI
+	LEAQ (CX)(CX*2), DI
+
+flat5AVX512_block:
+	MOVQ    ldct+8(FP), R9
+	MOVQ    BX, R8
+	VMOVUPS (R8), Z0
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z1
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z2
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z3
+	ADDQ    R9, R8
+	VMOVUPS (R8), Z4
+	ADDQ    R9, R8
+	MOVQ    AX, R8
+	LEAQ    (R8)(CX*4), R9
+	LEAQ    (R9)(CX*4), R10
+	LEAQ    (R10)(CX*4), R11
+	LEAQ    (R11)(CX*4), AX
+	MOVQ    b+32(FP), R12
+	MOVQ    quarters+48(FP), R13
+
+flat5AVX512_loop:
+	VMOVUPS          (R8), X5
+	VINSERTF32X4     $0x01, (R9), Z5, Z5
+	VINSERTF32X4     $0x02, (R10), Z5, Z5
+	VINSERTF32X4     $0x03, (R11), Z5, Z5
+	VMOVUPS          (R8)(CX*1), X6
+	VINSERTF32X4     $0x01, (R9)(CX*1), Z6, Z6
+	VINSERTF32X4     $0x02, (R10)(CX*1), Z6, Z6
+	VINSERTF32X4     $0x03, (R11)(CX*1), Z6, Z6
+	VMOVUPS          (R8)(CX*2), X7
+	VINSERTF32X4     $0x01, (R9)(CX*2), Z7, Z7
+	VINSERTF32X4     $0x02, (R10)(CX*2), Z7, Z7
+	VINSERTF32X4     $0x03, (R11)(CX*2), Z7, Z7
+	VMOVUPS          (R8)(DI*1), X8
+	VINSERTF32X4     $0x01, (R9)(DI*1), Z8, Z8
+	VINSERTF32X4     $0x02, (R10)(DI*1), Z8, Z8
+	VINSERTF32X4     $0x03, (R11)(DI*1), Z8, Z8
+	VUNPCKLPS        Z6, Z5, Z9
+	VUNPCKHPS        Z6, Z5, Z6
+	VUNPCKLPS        Z8, Z7, Z5
+	VUNPCKHPS        Z8, Z7, Z8
+	VUNPCKLPD        Z5, Z9, Z7
+	VUNPCKHPD        Z5, Z9, Z9
+	VUNPCKLPD        Z8, Z6, Z5
+	VUNPCKHPD        Z8, Z6, Z6
+	VFMADD231PS.BCST (R12), Z7, Z0
+	VFMADD231PS.BCST 4(R12), Z7, Z1
+	VFMADD231PS.BCST 8(R12), Z7, Z2
+	VFMADD231PS.BCST 12(R12), Z7, Z3
+	VFMADD231PS.BCST 16(R12), Z7, Z4
+	ADDQ             DX, R12
+	VFMADD231PS.BCST (R12), Z9, Z0
+	VFMADD231PS.BCST 4(R12), Z9, Z1
+	VFMADD231PS.BCST 8(R12), Z9, Z2
+	VFMADD231PS.BCST 12(R12), Z9, Z3
+	VFMADD231PS.BCST 16(R12), Z9, Z4
+	ADDQ             DX, R12
+	VFMADD231PS.BCST (R12), Z5, Z0
+	VFMADD231PS.BCST 4(R12), Z5, Z1
+	VFMADD231PS.BCST 8(R12), Z5, Z2
+	VFMADD231PS.BCST 12(R12), Z5, Z3
+	VFMADD231PS.BCST 16(R12), Z5, Z4
+	ADDQ             DX, R12
+	VFMADD231PS.BCST (R12), Z6, Z0
+	VFMADD231PS.BCST 4(R12), Z6, Z1
+	VFMADD231PS.BCST 8(R12), Z6, Z2
+	VFMADD231PS.BCST 12(R12), Z6, Z3
+	VFMADD231PS.BCST 16(R12), Z6, Z4
+	ADDQ             DX, R12
+	ADDQ             $0x10, R8
+	ADDQ             $0x10, R9
+	ADDQ             $0x10, R10
+	ADDQ             $0x10, R11
+	DECQ             R13
+	JNE              flat5AVX512_loop
+	MOVQ             ldct+8(FP), R9
+	MOVQ             BX, R8
+	VMOVUPS          Z0, (R8)
+	ADDQ             R9, R8
+	VMOVUPS          Z1, (R8)
+	ADDQ             R9, R8
+	VMOVUPS          Z2, (R8)
+	ADDQ             R9, R8
+	VMOVUPS          Z3, (R8)
+	ADDQ             R9, R8
+	VMOVUPS          Z4, (R8)
+	ADDQ             R9, R8
+	ADDQ             $0x40, BX
+	DECQ             SI
+	JNE              flat5AVX512_block
+	VZEROUPPER
+	RET
+
 // func spmmWide16part(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int, cols int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·spmmWide16part(SB), NOSPLIT, $0-80

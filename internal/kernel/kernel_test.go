@@ -119,6 +119,12 @@ func TestGemm(t *testing.T) {
 		for range fewer(600) {
 			checkGemm(t, s, rng, pick(rng), pick(rng), pick(rng), 1+rng.IntN(3), rng.IntN(4))
 		}
+		for n := 1; n <= 6; n++ { // few columns, in blocks of 16 rows or through memory of 1024 values
+			for range fewer(20) {
+				checkGemm(t, s, rng, 14+rng.IntN(80), n, 4*(3+rng.IntN(14)), 1, rng.IntN(2))
+			}
+			checkGemm(t, s, rng, 1100/n+rng.IntN(40), n, 16, 1, 1)
+		}
 		checkGemm(t, s, rng, 7, 33, 600, 1, 1) // inner index in several blocks
 		checkGemm(t, s, rng, 120, 5, 257, 1, 0)
 	})

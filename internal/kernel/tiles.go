@@ -118,10 +118,23 @@ func (g *Product) back(ct []float32) {
 	}
 }
 
+// outer is the product of one column A and one row Bᵀ.
+func outer(c []float32, ldc int, a []float32, lda int, b []float32, m, n int, accumulate bool) Product {
+	g := Product{C: c, LDC: ldc, A: a, ARow: lda, ACol: 1, B: b, LDB: n, M: m, N: n, K: 1, Panels: 1}
+	if accumulate {
+		g.Start, g.StartLD = c, ldc
+	}
+	return g
+}
+
 // packed is the side of the block of Bᵀ that gemmBTFast lays out row by row.
 const packed = 64
 
 func gemmBTFast(c []float32, ldc int, a []float32, lda int, b []float32, ldb, m, n, k int, accumulate bool) {
+	if k == 1 && ldb == 1 { // Bᵀ is B
+		gemmFast(outer(c, ldc, a, lda, b, m, n, accumulate))
+		return
+	}
 	var bt [packed * packed]float32
 	for j := 0; j < n; j += packed {
 		cols := min(n-j, packed)

@@ -35,6 +35,7 @@ func main() {
 	if *set == "avx512" {
 		wide, lanes, suffix = true, 16, "AVX512"
 		gemmWide()
+		gemmFlat()
 		spmm()
 		elementwise()
 		identify()
@@ -50,6 +51,7 @@ func main() {
 		DATA(i*size, v)
 	}
 	gemm()
+	gemmFlat()
 	columnSums()
 	spmm()
 	spmv()
