@@ -35,7 +35,7 @@ func (l CrossEntropy) Eval(dy, y mat.Dense) float64 {
 		defer buf.giveBack()
 		rows.scratch = buf.values
 	}
-	return mean(dy, y, rows.carries, rows.row)
+	return mean(dy, y, nil, rows.carries, rows.row)
 }
 
 // EvalNode returns J_i and overwrites dy with its gradient; see [Local].

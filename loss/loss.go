@@ -40,7 +40,7 @@ type Local interface {
 // gradient unless it is empty.
 func Mean(dy, y mat.Dense, j Local) float64 {
 	checkGradient("Mean", dy, y)
-	return mean(dy, y, func(int) bool { return true }, func(i int, dy, y []float32, share float64) float64 {
+	return mean(dy, y, nil, func(int) bool { return true }, func(i int, dy, y []float32, share float64) float64 {
 		cost := j.EvalNode(i, dy, y)
 		for c, v := range dy {
 			dy[c] = float32(share * float64(v))
@@ -57,11 +57,11 @@ type rowCost func(i int, dy, y []float32, share float64) float64
 //
 //	J = (1/R) Σ_i J_i        i ascending over the R rows that carry a loss
 //
-// Without such rows J is 0.
-func mean(dy, y mat.Dense, carries func(i int) bool, row rowCost) float64 {
+// Without such rows J is 0. Rows that mask, unless nil, leaves out carry none.
+func mean(dy, y mat.Dense, mask []bool, carries func(i int) bool, row rowCost) float64 {
 	carrying := 0
 	for i := range y.Rows {
-		if carries(i) {
+		if (mask == nil || mask[i]) && carries(i) {
 			carrying++
 		}
 	}
@@ -73,10 +73,11 @@ func mean(dy, y mat.Dense, carries func(i int) bool, row rowCost) float64 {
 		dy.Zero() // rows without a loss
 	}
 	share, sum := 1/float64(carrying), 0.0
-	for i := range y.Rows {
-		if !carries(i) {
+	for i, left := 0, carrying; left > 0; i++ {
+		if mask != nil && !mask[i] || !carries(i) {
 			continue
 		}
+		left--
 		var di []float32
 		if !dy.Empty() {
 			di = dy.Row(i)

@@ -36,7 +36,7 @@ func (p *pointwise) eval(dy, y mat.Dense) float64 {
 		panic(fmt.Sprintf("loss: %s: target %d×%d for an output %d×%d", p.op, p.target.Rows, p.target.Cols, y.Rows, y.Cols))
 	}
 	p.checkMask()
-	return mean(dy, y, p.carries, p.row)
+	return mean(dy, y, p.mask, p.carries, p.row)
 }
 
 // evalNode is EvalNode.

@@ -105,6 +105,10 @@ func (a Dense) CopyFrom(b Dense) {
 		return
 	}
 	if a.Cols == 1 { // a call to copy for one number costs more than the number
+		if b.Stride == 1 {
+			scatter(a.Data, a.Stride, b.Data[:b.Rows])
+			return
+		}
 		for i := range a.Rows {
 			a.Data[i*a.Stride] = b.Data[i*b.Stride]
 		}
@@ -112,6 +116,15 @@ func (a Dense) CopyFrom(b Dense) {
 	}
 	for i := range a.Rows {
 		copy(a.Data[i*a.Stride:i*a.Stride+a.Cols], b.Data[i*b.Stride:])
+	}
+}
+
+// scatter writes x to every stride-th value of dst.
+func scatter(dst []float32, stride int, x []float32) {
+	at := 0
+	for _, v := range x {
+		dst[at] = v
+		at += stride
 	}
 }
 
