@@ -16,7 +16,7 @@ type apply struct {
 	y, x       mat.Dense
 	s          *mat.CSR
 	batch, hop int
-	last, next mat.Dense           // Z_{k-1}, and Z_k unless it is the last
+	kept       [2]mat.Dense        // the last Z_k of even k, and of odd k
 	own        []part              // one per thread
 	run        func(thread, k int) // bound.part
 	bound      *apply              // itself, unless the tape was copied
@@ -31,8 +31,8 @@ type part struct {
 // Apply writes the filter's output to y like Forward, to the same bits, but
 // remembers two shifted signals instead of K+1: the form for inference on
 // large graphs. Nodes are shifted and summed up in blocks, which threads share
-// out, so that rows are not read from memory a second time, and the last shift
-// is never written there.
+// out. The last shift is never written to memory, and it is there that the two
+// before it are summed up, so that Y is written once for three of them.
 func (f *Filter) Apply(y mat.Dense, s *mat.CSR, x mat.Dense, tape *FilterTape) {
 	b := batch("Filter.Apply", s, x)
 	if tap := f.Taps[0]; y.Rows != x.Rows || y.Cols != tap.Cols || x.Cols != tap.Rows { // here, and not on another thread
@@ -52,42 +52,67 @@ func (f *Filter) Apply(y mat.Dense, s *mat.CSR, x mat.Dense, tape *FilterTape) {
 	if a.bound != a {
 		a.bound, a.run = a, a.part
 	}
-	a.filter, a.y, a.x, a.s, a.batch, a.last = f, y, x, s, b, x
+	a.filter, a.y, a.x, a.s, a.batch = f, y, x, s, b
 	for a.hop = 1; a.hop <= f.Order(); a.hop++ {
 		if a.hop < f.Order() {
 			next := &tape.back[a.hop%2]
 			*next = next.Resize(x.Rows, x.Cols)
-			a.next = *next
+			a.kept[a.hop%2] = *next
 		}
 		tape.Engine.Share((s.Rows+applyRows-1)/applyRows, a.run)
-		a.last = a.next
 	}
-	a.filter, a.y, a.x, a.s, a.last, a.next = nil, mat.Dense{}, mat.Dense{}, nil, mat.Dense{}, mat.Dense{}
+	a.filter, a.y, a.x, a.s, a.kept = nil, mat.Dense{}, mat.Dense{}, nil, [2]mat.Dense{}
 }
 
-// part computes hop k for block i of the nodes: Z_k = S Z_{k-1}, and Y += Z_k A_k,
-// after Y = 1aᵀ + X A_0 where it is the first.
+// part computes hop k for block i of the nodes, Z_k = S Z_{k-1}, and adds to Y what
+// is due.
 func (a *apply) part(thread, i int) {
 	var (
-		own, f = &a.own[thread], a.filter
-		b      = a.batch
-		lo     = i * applyRows
-		n      = min(applyRows, a.s.Rows-lo)
-		view   = func(m mat.Dense) mat.Dense { return m.View(lo*b, 0, n*b, m.Cols) }
-		y      = view(a.y)
-		z      mat.Dense
+		own   = &a.own[thread]
+		order = a.filter.Order()
+		lo    = i * applyRows
+		n     = min(applyRows, a.s.Rows-lo)
+		z     = own.z.View(0, 0, n*a.batch, own.z.Cols)
 	)
-	if a.hop < f.Order() {
-		z = view(a.next)
-	} else {
-		z = own.z.View(0, 0, n*b, own.z.Cols)
+	if a.hop < order {
+		z = a.rows(a.kept[a.hop%2], lo, n)
 	}
 	own.rows = mat.CSR{Rows: n, Cols: a.s.Cols, RowPtr: a.s.RowPtr[lo : lo+n+1], Col: a.s.Col, Val: a.s.Val}
-	shiftRows(z, &own.rows, a.last, b)
-	if a.hop == 1 {
-		mat.Serial.MulBias(y, f.Bias, view(a.x), f.Taps[0])
+	shiftRows(z, &own.rows, a.signal(a.hop-1), a.batch)
+	first, late := a.hop, max(order-2, 1) // Z_k from late on wait for the last
+	switch {
+	case a.hop == order:
+		first = late
+	case a.hop >= late:
+		return
+	}
+	a.sum(first, z, lo, n)
+}
+
+// sum adds Z_k A_k to rows lo to lo+n of Y for all k from first to this hop, whose
+// rows of Z_k are z; before the first of all, Y = 1aᵀ + X A_0.
+func (a *apply) sum(first int, z mat.Dense, lo, n int) {
+	f, y := a.filter, a.rows(a.y, lo, n)
+	if first == 1 {
+		mat.Serial.MulBias(y, f.Bias, a.rows(a.x, lo, n), f.Taps[0])
+	}
+	for k := first; k < a.hop; k++ {
+		mat.Serial.AddMul(y, a.rows(a.signal(k), lo, n), f.Taps[k])
 	}
 	mat.Serial.AddMul(y, z, f.Taps[a.hop])
+}
+
+// signal returns Z_k, which must be X or one of the last two.
+func (a *apply) signal(k int) mat.Dense {
+	if k == 0 {
+		return a.x
+	}
+	return a.kept[k%2]
+}
+
+// rows returns the rows of m that belong to n nodes from lo on.
+func (a *apply) rows(m mat.Dense, lo, n int) mat.Dense {
+	return m.View(lo*a.batch, 0, n*a.batch, m.Cols)
 }
 
 // shiftRows computes some rows of z = S x for every sample of a batch at once, on
