@@ -49,6 +49,10 @@ func (p *certifyPage) leadLiar(w *lines) {
 		return
 	}
 	worst := p.worstLiars()
+	if len(l.Liars) < p.Nodes {
+		p.leadSomeLiars(w, worst)
+		return
+	}
 	if !p.judged() {
 		found := ""
 		if moved := worst[0].Moved; moved > 0 {
@@ -71,6 +75,18 @@ func (p *certifyPage) leadLiar(w *lines) {
 	}
 	w.printf("\n")
 	p.leadShares(w)
+}
+
+// leadSomeLiars does so where not all nodes were let lie.
+func (p *certifyPage) leadSomeLiars(w *lines, worst []robust.LiarNode) {
+	l := p.Liar
+	w.printf("Of %s, %s lied so far: ", counted(p.Nodes, "node"), thousands(len(l.Liars)))
+	if p.judged() {
+		w.printf("%s of the answers%s were %s", shareOf(l.Broken, l.Total), p.lookedAt(l.Total), p.changed())
+	} else {
+		w.printf("none of these can move an answer%s by more than %s", p.lookedAt(l.Total), p.units(worstMove(worst)))
+	}
+	w.printf("; what the others do is not known yet.\n")
 }
 
 // leadShares says in words how close bounds would have to be for answers to hold: the

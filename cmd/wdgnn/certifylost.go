@@ -52,6 +52,10 @@ func (p *certifyPage) leadLost(w *lines) {
 	for k := range p.Lost.Levels {
 		l := &p.Lost.Levels[k]
 		switch {
+		case !l.Complete() && !p.judged():
+			_, most := p.moves(k)
+			w.printf("Of the %s ways to lose %s, %s were tried: no answer moved by more than %s so far, which certifies nothing yet.\n",
+				thousands(l.Total), p.some(l.Lost), thousands(l.Tried), p.units(most))
 		case !l.Complete():
 			w.printf("Of the %s ways to lose %s, %s were tried: of %s, %s hold so far, which certifies nothing yet.\n",
 				thousands(l.Total), p.some(l.Lost), thousands(l.Tried), counted(p.Answers, "answer"), p.of(l.Held))
@@ -98,12 +102,27 @@ func (p *certifyPage) leadWeakest(w *lines) {
 			names = append(names, fmt.Sprintf("%s (%s)", name, p.units(part.Move)))
 		}
 	}
+	so := "" // how much of it is known
+	if !p.Lost.Levels[0].Complete() {
+		so = " so far"
+	}
 	if len(names) == 0 {
-		verb := map[bool]string{true: "flips", false: "moves"}[p.Classify]
-		w.printf("No %s alone %s an answer when it is lost.\n", p.one(), verb)
+		w.printf("No %s alone %s when it is lost%s.\n", p.one(), p.harms("flips", "moves"), so)
 		return
 	}
-	w.printf("The weakest %s: %s.\n", p.Lost.Of, strings.Join(names, ", "))
+	w.printf("The weakest %s%s: %s.\n", p.Lost.Of, so, strings.Join(names, ", "))
+}
+
+// harms says what a loss does to an answer that does not hold, with one verb for classes
+// and one for values.
+func (p *certifyPage) harms(flip, move string) string {
+	switch {
+	case p.Classify:
+		return flip + " an answer"
+	case p.Within > 0:
+		return fmt.Sprintf("%s an answer by more than %s", move, p.units(p.Within))
+	}
+	return move + " an answer"
 }
 
 // judged says whether answers hold or not, or are only known to move.
@@ -127,7 +146,7 @@ func (p *certifyPage) printLost(w *lines) {
 					doing++
 				}
 			}
-			w.printf(", %s of them flip an answer", thousands(doing))
+			w.printf(", %s of them %s", thousands(doing), p.harms("flip", "move"))
 		}
 		w.printf("\n")
 	}
@@ -206,7 +225,7 @@ func (p *certifyPage) printNodes(w *lines) {
 		w.printf("  %-15s %10s", p.question.Name(r.node), thousands(r.answers))
 		for k := range levels {
 			if p.judged() {
-				w.printf(" %12s", fmt.Sprintf("%.1f %%", 100*float64(r.held[k])/float64(r.answers)))
+				w.printf(" %12s", shareOf(r.held[k], r.answers))
 			}
 		}
 		w.printf(" %12s %12s\n", fmt.Sprintf("%.3g", r.moves[(len(r.moves)-1)/2]), fmt.Sprintf("%.3g", r.moves[len(r.moves)-1]))

@@ -93,8 +93,13 @@ func (p *certifyPage) changed() string {
 	return fmt.Sprintf("moved by more than %s", p.units(p.Within))
 }
 
+// shareOf writes a share. Less than all is never 100.0 %, however little is missing.
 func shareOf(some, all int) string {
-	return fmt.Sprintf("%.1f %%", 100*float64(some)/float64(max(all, 1)))
+	share := 100 * float64(some) / float64(max(all, 1))
+	if some < all {
+		share = min(share, 99.9)
+	}
+	return fmt.Sprintf("%.1f %%", share)
 }
 
 // noiseMoves returns the median and the largest of something about answers.

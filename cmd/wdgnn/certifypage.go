@@ -121,17 +121,20 @@ func (c *CertifyCommand) answer(ctx context.Context, m *modelfile.Model, page *c
 	if err == nil && c.liar && within.Err() == nil {
 		err = page.tryLiar(within, m, c.workers())
 	}
-	switch {
-	case err != nil && page.Lost == nil && page.Noise == nil:
+	switch stopped := within.Err(); {
+	case err != nil && (stopped == nil || !errors.Is(err, stopped) || page.empty()):
 		return err
 	case ctx.Err() != nil:
 		page.Stopped = "interrupted"
-	case within.Err() != nil:
+	case stopped != nil:
 		page.Stopped = fmt.Sprintf("stopped after %v", c.time)
-	case err != nil:
-		return err
 	}
 	return nil
+}
+
+// empty says whether nothing is known yet.
+func (p *certifyPage) empty() bool {
+	return p.Lost == nil && p.Drop == nil && p.Noise == nil && p.Liar == nil
 }
 
 // verdict fails if the work was interrupted, or fewer answers hold than somebody
@@ -152,7 +155,7 @@ func (c *CertifyCommand) verdict(ctx context.Context, page *certifyPage) error {
 		}
 	case share < c.least:
 		return helpful{
-			fmt.Errorf("certify: %.1f %% of the answers hold, want %.1f %%", 100*share, 100*c.least),
+			fmt.Errorf("certify: %s of the answers hold, want %.1f %%", page.share(held), 100*c.least),
 			"training with train.outage, or a smaller --least",
 		}
 	}
@@ -160,9 +163,9 @@ func (c *CertifyCommand) verdict(ctx context.Context, page *certifyPage) error {
 }
 
 // held returns how many answers hold in all that was tried: the fewest; and whether
-// that is certain.
+// that is certain, and all that was asked for was tried.
 func (p *certifyPage) held() (answers int, sure bool) {
-	answers, sure = p.Answers, true
+	answers, sure = p.Answers, p.Stopped == ""
 	if p.Lost != nil {
 		for k := range p.Lost.Levels {
 			l := &p.Lost.Levels[k]
@@ -215,9 +218,9 @@ func (p *certifyPage) of(answers int) string {
 	return fmt.Sprintf("%s (%s)", thousands(answers), p.share(answers))
 }
 
-// share writes a number of answers as a share.
+// share writes a number of answers as a share of all.
 func (p *certifyPage) share(answers int) string {
-	return fmt.Sprintf("%.1f %%", 100*float64(answers)/float64(max(p.Answers, 1)))
+	return shareOf(answers, p.Answers)
 }
 
 // units writes a distance in the units of the data.

@@ -157,8 +157,13 @@ func (a *Asked) of(some, all int) string {
 	return fmt.Sprintf("%s of %d in %.3g s", share(some, all), all, a.Seconds)
 }
 
+// share writes a share. Less than all is never 100.0 %.
 func share(some, all int) string {
-	return fmt.Sprintf("%.1f %%", 100*float64(some)/float64(max(all, 1)))
+	share := 100 * float64(some) / float64(max(all, 1))
+	if some < all {
+		share = min(share, 99.9)
+	}
+	return fmt.Sprintf("%.1f %%", share)
 }
 
 func lost(of string, many int) cell {
