@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/wdgnn/wdgnn/internal/data"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
@@ -45,17 +48,16 @@ type CertifyCommand struct {
 	seed       uint64
 	threads    int
 
-	noise    float64
-	norm     string
-	noiseSet bool
-	liar     bool
+	noise float64
+	norm  string
+	liar  bool
 
 	paper bool
 	nodes int
 	quiet bool
 	json  bool
 
-	dropSet bool
+	given map[string]bool // flags that somebody gave
 }
 
 func (c *CertifyCommand) command() *cobra.Command {
@@ -101,7 +103,8 @@ read the page, doc/theory.md derives the bounds.
 		Args: arguments("MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.Stdout, c.Stderr = cmd.OutOrStdout(), told(cmd, c.quiet)
-			c.model, c.dropSet, c.noiseSet = args[0], cmd.Flags().Changed("drop"), cmd.Flags().Changed("noise")
+			c.model, c.given = args[0], map[string]bool{}
+			cmd.Flags().Visit(func(f *pflag.Flag) { c.given[f.Name] = true })
 			return c.Run(cmd.Context())
 		},
 	}
@@ -172,7 +175,7 @@ func (c *CertifyCommand) Run(ctx context.Context) error {
 
 // check says what is wrong with flags that mean the same everywhere.
 func (c *CertifyCommand) check() error {
-	if c.dropSet && len(c.drop) == 0 {
+	if c.given["drop"] && len(c.drop) == 0 {
 		return errors.New("--drop says nothing, want a probability such as 0.3")
 	}
 	for _, p := range c.drop {
@@ -183,18 +186,26 @@ func (c *CertifyCommand) check() error {
 	return nil
 }
 
+// pageFlags mean nothing to the theorems.
+var pageFlags = []string{
+	"lost", "of", "draws", "confidence", "noise", "norm", "liar", "config", "on", "samples", "within", "least", "time",
+}
+
 func (c *CertifyCommand) checkPaper() error {
+	for _, name := range pageFlags {
+		if c.given[name] {
+			return fmt.Errorf("--%s is not for the paper's theorems, which --paper, --perturbed and --run ask for", name)
+		}
+	}
 	switch {
 	case c.graph == "" && c.run == "":
 		return errors.New("--graph is missing, and so is --run: certify what?")
-	case c.other != "" && c.dropSet:
+	case c.other != "" && c.given["drop"]:
 		return errors.New("--perturbed and --drop: choose one")
 	case len(c.drop) > 1:
 		return errors.New("--paper compares with one graph: --drop takes one probability")
 	case c.nodes < 0:
 		return fmt.Errorf("--nodes is %d, want 0 or more", c.nodes)
-	case c.lost != 0 || c.config != "" || c.noiseSet || c.liar:
-		return errors.New("--paper takes none of --lost, --noise, --liar and --config; leave --paper out to ask which answers survive")
 	}
 	return nil
 }
@@ -205,11 +216,13 @@ func (c *CertifyCommand) checkPage() error {
 		return errors.New("--config says what the graph, the signals and the nodes are: leave --graph, --signals, --read and --directed out")
 	case c.config != "" && c.on != "train" && c.on != "valid" && c.on != "test":
 		return fmt.Errorf("--on is %q, want train, valid or test", c.on)
+	case c.config == "" && c.given["on"]:
+		return errors.New("--on names samples of --config, which is missing")
 	case c.config == "" && c.graph == "":
 		return errors.New("--graph is missing, with the signals to ask; or --config")
 	case c.config == "" && c.signals == "":
 		return errors.New("--signals is missing: of which answers? The theorems of --paper need none")
-	case c.lost < 0 || c.lost > 2:
+	case c.lost < 0 || c.lost > 2 || c.lost == 0 && c.given["lost"]:
 		return fmt.Errorf("--lost is %d, want 1 or 2", c.lost)
 	case c.of != string(robust.Links) && c.of != string(robust.Nodes):
 		return fmt.Errorf("--of is %q, want links or nodes", c.of)
@@ -217,10 +230,10 @@ func (c *CertifyCommand) checkPage() error {
 		return fmt.Errorf("--draws is %d, want 1 or more", c.draws)
 	case !(c.confidence > 0 && c.confidence < 1):
 		return fmt.Errorf("--confidence is %v, want a share between 0 and 1, such as 0.999", c.confidence)
-	case !(c.within >= 0) || !(c.least >= 0 && c.least <= 1) || c.samples < 0 || c.time < 0:
+	case !(c.within >= 0 && c.within < math.Inf(1)) || !(c.least >= 0 && c.least <= 1) || c.samples < 0 || c.time < 0:
 		return errors.New("--within, --samples and --time are 0 or more, --least is a share between 0 and 1")
-	case !(c.noise >= 0):
-		return fmt.Errorf("--noise is %v, want 0 or more", c.noise)
+	case !(c.noise >= 0 && c.noise < math.Inf(1)):
+		return fmt.Errorf("--noise is %v, want a number, 0 or more", c.noise)
 	case c.nodes != 0:
 		return errors.New("--nodes is for --paper; --read names the nodes that answer")
 	}
@@ -257,8 +270,16 @@ func (c *CertifyCommand) question(ctx context.Context, m *modelfile.Model) (*rob
 		if q, err = lifecycle.QuestionOf(m, observed, read); err != nil {
 			return nil, err
 		}
+		if k := slices.IndexFunc(q.Read, func(i int) bool { return i >= q.Nodes() }); k >= 0 {
+			return nil, helpful{
+				fmt.Errorf("no node %d in a graph of %d nodes, which count from 0", q.Read[k], q.Nodes()),
+				"--read all, --read with other nodes, or the graph that the model was trained on",
+			}
+		}
 	}
-	q.Within = c.within
+	if q.Within = c.within; q.Within > 0 && q.Classify {
+		return nil, helpful{errors.New("--within is for values, and the model says classes, which flip or do not"), "no --within"}
+	}
 	return q, q.Validate()
 }
 

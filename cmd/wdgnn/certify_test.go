@@ -63,7 +63,9 @@ func (e *endsLater) Err() error {
 // certified then, for liars were asked for too.
 func TestInterruptedPageKeepsWhatIsKnown(t *testing.T) {
 	m, page := newPageCase(t, true)
-	c := &CertifyCommand{of: "links", drop: []float64{0.1}, dropSet: true, draws: 20, confidence: 0.9, liar: true, threads: 1, least: 0.1}
+	c := &CertifyCommand{
+		of: "links", drop: []float64{0.1}, given: map[string]bool{"drop": true}, draws: 20, confidence: 0.9, liar: true, threads: 1, least: 0.1,
+	}
 	if err := c.answer(&endsLater{Context: t.Context(), page: page}, m, page); err != nil {
 		t.Fatalf("got %v, want what is known", err)
 	}

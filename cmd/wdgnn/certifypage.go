@@ -48,7 +48,7 @@ const mostBytes = 8 << 30
 func (c *CertifyCommand) runPage(ctx context.Context, m *modelfile.Model) error {
 	all, err := c.question(ctx, m)
 	if err != nil {
-		return helpful{during("certify", err), hint(err, fmt.Sprintf("wdgnn inspect %s, which says what the model reads", c.model))}
+		return helpful{during("certify", err), hint(err, c.instead(m))}
 	}
 	q := all.Some(c.samples)
 	if need := q.Bytes(c.workers()); need > min(mostBytes, int(debug.SetMemoryLimit(-1)/2)) {
@@ -87,10 +87,18 @@ func (c *CertifyCommand) runPage(ctx context.Context, m *modelfile.Model) error 
 	return c.verdict(ctx, page)
 }
 
+// instead returns what to try where a model cannot be asked.
+func (c *CertifyCommand) instead(m *modelfile.Model) string {
+	if spec, err := m.Forecast(); err == nil && spec != nil && c.config == "" {
+		return "--config with the configuration of the forecasts, which names sensors and scales readings"
+	}
+	return fmt.Sprintf("wdgnn inspect %s, which says what the model reads", c.model)
+}
+
 // answer tries all that was asked for, or until somebody is in a hurry.
 func (c *CertifyCommand) answer(ctx context.Context, m *modelfile.Model, page *certifyPage) error {
 	lost, drop := c.lost, c.drop
-	usual := lost == 0 && !c.dropSet && !c.noiseSet && !c.liar
+	usual := lost == 0 && !c.given["drop"] && !c.given["noise"] && !c.liar
 	if usual {
 		lost, drop = 1, []float64{usualDrop}
 	}
@@ -109,9 +117,9 @@ func (c *CertifyCommand) answer(ctx context.Context, m *modelfile.Model, page *c
 			Of: robust.Kind(c.of), Probabilities: drop, Draws: c.draws, Confidence: c.confidence, Seed: c.seed, Threads: c.workers(),
 		}, c.out != "")
 	}
-	if err == nil && (usual || c.noiseSet) && within.Err() == nil {
+	if err == nil && (usual || c.given["noise"]) && within.Err() == nil {
 		n := robust.NoiseConfig{Size: c.noise, Attacks: mostAttacks, Threads: c.workers()}
-		if page.noiseAsked = c.noiseSet; usual {
+		if page.noiseAsked = c.given["noise"]; usual {
 			n.Most, n.Attacks = glanceAnswers, glanceAttacks
 		}
 		if n.Norm, err = normOf(c.norm); err == nil {
@@ -196,12 +204,12 @@ func (p *certifyPage) print(w *lines) {
 	if p.Stopped != "" {
 		w.printf("It was %s: what was not tried is not certified.\n", p.Stopped)
 	}
-	signals := counted(p.Signals, "signal")
-	if p.Signals < p.Of {
-		signals = fmt.Sprintf("%s of %s, evenly spread", thousands(p.Signals), counted(p.Of, "signal"))
-	}
+	signals := counted(p.Of, "signal")
 	if p.Steps > 0 {
 		signals += fmt.Sprintf(" of %s", counted(p.Steps, "step"))
+	}
+	if p.Signals < p.Of {
+		signals = fmt.Sprintf("%s of %s, evenly spread", thousands(p.Signals), signals)
 	}
 	w.printf("\n  %s, %s, %s; %s\n", counted(p.Nodes, "node"), counted(p.Links, "link"), signals, counted(p.Answers, "answer"))
 	p.printLost(w)

@@ -33,7 +33,7 @@ func (c *CertifyCommand) runPaper(ctx context.Context, m *modelfile.Model) error
 	report := certified{Model: c.model}
 	if c.graph != "" {
 		drop := paperDrop
-		if c.dropSet {
+		if c.given["drop"] {
 			drop = c.drop[0]
 		}
 		read, err := parseNodes("--read", c.read)
@@ -47,7 +47,7 @@ func (c *CertifyCommand) runPaper(ctx context.Context, m *modelfile.Model) error
 		if err != nil {
 			return helpful{
 				during("certify", err),
-				"a graph on the nodes that the model runs on, --directed if its links are; wdgnn certify -h shows how",
+				"a graph on the nodes that the model runs on, --nodes N if the last have no links, --directed if links have a direction",
 			}
 		}
 	}
