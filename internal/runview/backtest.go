@@ -94,9 +94,6 @@ func backtestScene(dir string, r *lifecycle.BacktestResult) live.Scene {
 			note = ""
 		}
 	}
-	if len(s.Curves) > 0 {
-		s.Hero = &live.Hero{Chart: s.Curves[0].Chart, Learner: 1}
-	}
 	return s
 }
 

@@ -21,7 +21,7 @@ var trainingParts = []string{"training", "validation", "best so far"}
 // Scene returns what the run shows.
 func (t *Training) Scene() live.Scene {
 	s := live.Scene{
-		Title: t.Title, Task: "train", Time: "epoch", Layout: live.LayoutNone, Learners: trainingParts,
+		Title: t.Title, Task: "train", Time: "epoch", Layout: live.LayoutNone, Learners: trainingParts, Looks: []int{3, 1, 2},
 		About: aboutTraining,
 	}
 	const loss = "loss by epoch"

@@ -344,6 +344,7 @@ func (a *Attached) news(t float64, list []Standing) (words []live.Words) {
 		case !now.heard && (was.heard || !a.seen):
 			if _, ever := a.last[s.Host]; ever {
 				say(fmt.Sprintf("host %d gone", s.Host), "Host %d is %s: it is down, cut off or shut out.", s.Host, a.silence(s.Host))
+				words[len(words)-1].Time = math.Round(10*max(0, a.last[s.Host].Sub(a.began).Seconds())) / 10 // and not when it was noticed
 			} else {
 				say("", "Host %d is not heard yet: it is not started, cut off, shut out, or of another run.", s.Host)
 			}

@@ -27,7 +27,8 @@ function build() {
     const values = index.filter(k => !scene.curves[k].edge).map(k => {
       const li = element("li"), sample = element("canvas", null, { width: 44, height: 16, "aria-hidden": "true" }), b = element("b", "–");
       b.dataset.curve = k;
-      li.append(sample, (title === titles[0] ? explain : hint)(element("span", scene.curves[k].name, { class: "word" }), wordOf(scene.curves[k].name)), b);
+      const word = wordOf(scene.curves[k].name);
+      li.append(sample, (title === titles[0] ? explain : hint)(element("span", scene.curves[k].name, word ? { class: "word" } : {}), word), b);
       names.append(li);
       return { k, sample, b };
     });

@@ -43,7 +43,7 @@ function buildLegend() {
   if (scene.down !== "none") add("down", scene.down);
   if (scene.layout !== "none") add("link", "link");
   if (scene.layout === "fixed") add("lost", "lost link");
-  if (scene.weak.length > 0) add("weak", "link whose loss would change an answer");
+  if (scene.weak.length > 0) add("weak", "link without which an answer would be another");
   if (scene.quantities.some(q => q.group && q.high > q.low)) add("ring", "ring: learners side by side");
 }
 
@@ -154,7 +154,7 @@ export function say(w) {
   li.append(element("time", scene?.clock ? moment(scene, w.t) : format(w.t)), element("span", w.text.slice(0, 600)));
   list.append(li);
   byId("latest").textContent = w.text.slice(0, 600);
-  byId("latestat").textContent = scene ? moment(scene, w.t) : "";
+  byId("latestat").textContent = scene && !/^\d{4}-/.test(w.text) ? moment(scene, w.t) : ""; // some say when themselves
   while (list.children.length > longest) list.firstChild.remove();
 }
 

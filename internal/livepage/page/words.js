@@ -39,14 +39,23 @@ export const glossary = {
   trimmed: "A node leaves out the quarter of its neighbours whose taps are farthest from its own: liars, and those who learned most.",
 };
 
-// general are words that mean more in other scenes than in the demo, whose signals are pulses.
+// general are words that mean more in other scenes than in the demo, whose signals are
+// pulses, and words that the demo has not. Those of its knobs mean nothing there.
 const general = {
+  heard: undefined, newton: undefined, literal: undefined, median: undefined, trimmed: undefined, reset: undefined, mixing: undefined, defence: undefined, "answers heard": undefined, "links lost": undefined, "lying neighbour": undefined, community: undefined, pulse: undefined,
+  agents: "The nodes as they run on their hosts, which go on learning.",
   answer: "What a node says about a signal: a class, or a number.",
   detector: "A node whose answers are read. It hears its neighbours only, and is told what an answer should have been after it gave it.",
   frozen: "The model as it was trained. It never learns again; learners are compared with it.",
   learner: "A way to answer: as trained, or going on with learning. All of them meet the same signals.",
   loss: "How wrong an answer is. 0 is not at all.",
+  online: "Nodes that go on learning after training, each from its own mistakes.",
   signal: "What each node measures at a step.",
+  source: undefined,
+  "last value": "A forecast that is what the sensor read last.",
+  ridge: "A forecast by linear regression on the readings of each sensor alone.",
+  "seasonal naive": "A forecast that is what the sensor read one season before, such as a day.",
+  validation: "Samples with known answers that training does not learn from.",
 };
 let meanings = glossary;
 
@@ -58,11 +67,11 @@ const forms = { taps: "tap", hops: "hop", links: "link", "lost link": "link", le
 
 // wordOf returns the entry of the glossary that a text is, or "".
 export function wordOf(text) {
-  const key = text.toLowerCase();
-  return key in glossary ? key : forms[key] ?? "";
+  const key = text.toLowerCase(), word = forms[key] ?? key;
+  return meanings[word] ? word : "";
 }
 
-const known = [...Object.keys(glossary), ...Object.keys(forms)].sort((a, b) => b.length - a.length).map(w => w.replace(/[.()]/g, "\\$&"));
+const known = [...new Set([...Object.keys(glossary), ...Object.keys(general), ...Object.keys(forms)])].sort((a, b) => b.length - a.length).map(w => w.replace(/[.()]/g, "\\$&"));
 const pattern = new RegExp(`(?<![\\p{L}])(${known.join("|")})(?![\\p{L}])`, "giu");
 
 // phrase returns a text as nodes, in which each word of the glossary is explained
@@ -72,7 +81,7 @@ export function phrase(text) {
   let from = 0;
   for (const m of text.matchAll(pattern)) {
     const word = wordOf(m[0]);
-    if (seen.has(word)) continue;
+    if (!word || seen.has(word)) continue;
     seen.add(word);
     if (m.index > from) list.push(document.createTextNode(text.slice(from, m.index)));
     list.push(term(m[0], word));
@@ -93,7 +102,7 @@ const natural = "a, button, input, select, textarea, canvas, [tabindex]";
 
 // explain lets an element be explained by a word.
 export function explain(e, word) {
-  if (!(word in glossary)) return e;
+  if (!meanings[word]) return e;
   e.dataset.word = word;
   if (!e.matches(natural)) e.tabIndex = 0;
   e.setAttribute("aria-describedby", describe(word));
@@ -103,7 +112,7 @@ export function explain(e, word) {
 // hint lets an element be explained when it is hovered; what it names is explained
 // on focus.
 export function hint(e, word) {
-  if (word in glossary) { e.dataset.word = word; e.classList.add("word"); }
+  if (meanings[word]) { e.dataset.word = word; e.classList.add("word"); }
   return e;
 }
 
