@@ -102,6 +102,9 @@ func (y *yard) lied(t *testing.T, lie func(m *agent.Message)) (right float64, ca
 // answer at every step, and are as often right as if its parameters had never
 // come, or if it had been silent.
 func TestOneLiar(t *testing.T) {
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it trains a model and plays five streams; it runs without -short", t.Name())
+	}
 	y := newYard(t)
 	honest, _ := y.lied(t, func(*agent.Message) {})
 	silent, _ := y.lied(t, func(m *agent.Message) { m.Time = 0 }) // of a step that is over

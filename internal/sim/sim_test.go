@@ -14,7 +14,7 @@ import (
 func TestSeeds(t *testing.T) {
 	seeds := uint64(1000)
 	if testing.Short() {
-		seeds = 200
+		seeds = 60
 	}
 	s, err := Sweep(context.Background(), 1, seeds, nil)
 	if err != nil {
