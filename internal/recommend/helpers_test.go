@@ -88,16 +88,28 @@ func predict(t testing.TB, s *Service, user, movie int) float64 {
 	return p.List[0].Rating
 }
 
-// movieLens returns MovieLens 100k and a model of it.
+// movieLens returns MovieLens 100k and a model of it, which is trained once.
 func movieLens(t testing.TB) (*movies.Ratings, *Model) {
 	t.Helper()
-	all := load(t, "data/ml-100k")
-	m, err := Train(context.Background(), all, DefaultSetting(), TrainConfig{Epochs: 10})
-	if err != nil {
-		t.Fatal(err)
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it trains a model of MovieLens 100k; it runs without -short", t.Name())
 	}
-	return all, m
+	if movieLensModel == nil {
+		all := load(t, "data/ml-100k")
+		m, err := Train(context.Background(), all, DefaultSetting(), TrainConfig{Epochs: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		movieLensRatings, movieLensModel = all, m
+	}
+	return movieLensRatings, movieLensModel
 }
+
+// What movieLens returns, from the first call on.
+var (
+	movieLensRatings *movies.Ratings
+	movieLensModel   *Model
+)
 
 // sharedPath is where the data sets lie, beside the checkout.
 const sharedPath = "../../../shared/"

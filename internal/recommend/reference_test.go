@@ -14,11 +14,7 @@ import (
 
 // On MovieLens 100k the model is well below what means reach.
 func TestMovieLens(t *testing.T) {
-	all := load(t, "data/ml-100k")
-	m, err := Train(context.Background(), all, DefaultSetting(), TrainConfig{Epochs: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, m := movieLens(t)
 	if r := m.Report; r.RMSE > 0.89 || r.MeanRMSE < 0.92 || r.Tested != 6450 {
 		t.Errorf("RMSE %.4f, %.4f by means, on %d ratings; want below 0.89, 0.928, 6450", r.RMSE, r.MeanRMSE, r.Tested)
 	}
@@ -28,14 +24,7 @@ func TestMovieLens(t *testing.T) {
 // them does no harm as they are, and helps once their world changes: half of
 // the movies get one star less for a while.
 func TestReplayedStream(t *testing.T) {
-	if testing.Short() {
-		t.Skipf("SKIPPED %s: it takes some seconds; it runs without -short", t.Name())
-	}
-	all := load(t, "data/ml-100k")
-	m, err := Train(context.Background(), all, DefaultSetting(), TrainConfig{Epochs: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, m := movieLens(t)
 	const length = 5000
 	arrivals := map[bool][]seen{false: streamOf(t, m, length, false), true: streamOf(t, m, length, true)}
 	for _, c := range []struct {
