@@ -161,6 +161,7 @@ func (b *Box) prepareMQTT(w *mqttWorld) (err error) {
 	if w.wait = b.World.Wait; w.wait == 0 {
 		w.wait = w.grid.Interval / 2
 	}
+	w.grid.Wait = w.wait
 	if w.tls, err = b.brokerTLS(); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ type Grid struct {
 	Origin   time.Time
 	Interval time.Duration
 	Hold     time.Duration // how long a reading stands in for those that do not come; 0 means not at all
+	Wait     time.Duration // how long after its time a step waits for readings
 	Sensors  int
 	Untimed  bool // readings are of when they came
 
@@ -73,6 +74,10 @@ func (g *Grid) Put(sensor int, r Reading, now time.Time) (fate Fate, step uint64
 	case r.At.After(now.Add(mostAhead*g.Interval + g.Interval/2)):
 		return Future, step, false
 	case step < g.next:
+		g.Recall(sensor, r) // the last word holds, also where its step had to go on without it
+		if !now.After(g.Time(step).Add(g.Wait)) {
+			g.quiet[sensor] = 0 // it speaks again, and would have been in time had anybody waited
+		}
 		gaps, known := g.gaps[step]
 		switch {
 		case !known:
@@ -101,8 +106,8 @@ func (g *Grid) Put(sensor int, r Reading, now time.Time) (fate Fate, step uint64
 	return Placed, step, instead
 }
 
-// Recall tells what a sensor read before the first step, which may stand in for readings that
-// do not come.
+// Recall tells what a sensor read at a step that is over, or before the first: it may stand in for
+// readings that do not come.
 func (g *Grid) Recall(sensor int, r Reading) {
 	if g.last[sensor] == nil || !r.At.Before(g.last[sensor].At) {
 		g.last[sensor] = &r

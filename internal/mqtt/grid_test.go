@@ -51,13 +51,14 @@ func TestGrid(t *testing.T) {
 	}
 	take(2, 2, 5)
 	put(1, 21, 6, 26, Superseded) // used already
-	take(3, 3, 5)                 // held
-	take(4, 3, 5)
-	put(1, 42, 7, 46, Superseded) // what holds stands
-	take(5, 3, 0)                 // 20 is 30 seconds ago
+	take(3, 3, 6)                 // and held
+	take(4, 3, 6)
+	take(5, 3, 0) // 21 is 29 seconds ago
 	put(1, 52, 8, 56, Late)
 	put(1, 52, 8, 56, Superseded) // told
-	take(6, 0, 0)
+	take(6, 0, 8)                 // held
+	put(1, 62, 9, 66, Superseded) // what held stands
+	take(7, 0, 9)                 // and the last word holds
 	if g.Complete(7) != true {
 		t.Error("sensors that are silent for three steps are waited for")
 	}
@@ -73,4 +74,56 @@ func TestGrid(t *testing.T) {
 	put(0, 21, 1, 21, Placed)
 	put(0, 21.1, 2, 21.1, "instead") // what was kept comes at once, the newest last
 	take(2, 2)
+}
+
+// A sensor that was silent for long, or that a box was started before, is waited for again once
+// it speaks: its readings come a moment after the time that they are of. One that is later
+// than steps wait is not.
+func TestGridHearsAgain(t *testing.T) {
+	g := Grid{Origin: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), Interval: time.Minute, Wait: 30 * time.Second, Sensors: 1}
+	g.Begin(0)
+	for step := range uint64(silentFrom) {
+		if g.Complete(step) {
+			t.Errorf("step %d does not wait for a sensor that has not been silent for long", step)
+		}
+		g.Take(step)
+	}
+	for k, c := range []struct {
+		after time.Duration
+		waits bool
+	}{{31 * time.Second, false}, {time.Second, true}} {
+		step := uint64(silentFrom + k)
+		if !g.Complete(step) {
+			t.Fatalf("step %d waits for a sensor that is silent", step)
+		}
+		g.Take(step)
+		at := g.Time(step)
+		if fate, _, _ := g.Put(0, Reading{At: at, Row: []float32{1}}, at.Add(c.after)); fate != Late {
+			t.Errorf("a reading after its step is %v, want %v", fate, Late)
+		}
+		if waits := !g.Complete(step + 1); waits != c.waits {
+			t.Errorf("after a reading that came %v late the next step waits: %v, want %v", c.after, waits, c.waits)
+		}
+	}
+}
+
+// Of a sensor that speaks when something changes no change is lost, whenever between two steps
+// it comes.
+func TestGridHoldsTheLastWord(t *testing.T) {
+	for _, after := range []time.Duration{time.Second, 29 * time.Second, 31 * time.Second, 59 * time.Second} {
+		g := Grid{
+			Origin: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), Interval: time.Minute, Wait: 30 * time.Second, Hold: time.Hour,
+			Sensors: 1, Untimed: true,
+		}
+		g.Begin(0)
+		g.Put(0, Reading{At: g.Time(0), Row: []float32{1}}, g.Time(0))
+		for step := range uint64(10) {
+			g.Take(step)
+		}
+		came := g.Time(9).Add(after)
+		g.Put(0, Reading{At: came, Row: []float32{2}}, came)
+		if rows, _ := g.Take(10); rows[0] == nil || rows[0][0] != 2 {
+			t.Errorf("a change %v after a step: the next has %v, want 2", after, rows[0])
+		}
+	}
 }
