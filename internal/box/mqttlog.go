@@ -23,7 +23,13 @@ type readingLog struct {
 	file  *os.File
 	turn  int
 	since time.Time // when the file that is written was begun
+	size  int64     // of it
+	most  int64     // bytes of a file: who floods the box does not fill its disk
 }
+
+// mostLogged is how many bytes each of the two files may have. Then the other begins
+// anew, and what reaches back further is not read again.
+const mostLogged = 32 << 20
 
 // loggedReading is a line of the log.
 type loggedReading struct {
@@ -37,7 +43,7 @@ var readingLogs = [2]string{"readings-0.jsonl", "readings-1.jsonl"}
 
 // openReadingLog returns the log of a folder, and what is in it, the oldest first.
 func openReadingLog(dir string, least time.Duration) (*readingLog, []loggedReading, error) {
-	l := &readingLog{dir: dir, least: least, since: time.Now()}
+	l := &readingLog{dir: dir, least: least, since: time.Now(), most: mostLogged}
 	var both [2][]loggedReading
 	for k, name := range readingLogs {
 		var err error
@@ -84,7 +90,13 @@ func (l *readingLog) begin(how int) (err error) {
 	if l.file != nil {
 		l.file.Close()
 	}
-	l.file, err = os.OpenFile(filepath.Join(l.dir, readingLogs[l.turn]), os.O_WRONLY|os.O_CREATE|how, 0o600)
+	if l.file, err = os.OpenFile(filepath.Join(l.dir, readingLogs[l.turn]), os.O_WRONLY|os.O_CREATE|how, 0o600); err != nil {
+		return err
+	}
+	info, err := l.file.Stat()
+	if err == nil {
+		l.size = info.Size()
+	}
 	return err
 }
 
@@ -94,7 +106,7 @@ func (l *readingLog) put(m mqtt.Message) error {
 		return nil
 	}
 	now := time.Now()
-	if now.Sub(l.since) > l.least {
+	if now.Sub(l.since) > l.least || l.size > l.most {
 		l.turn, l.since = 1-l.turn, now
 		if err := l.begin(os.O_TRUNC); err != nil {
 			return err
@@ -102,7 +114,9 @@ func (l *readingLog) put(m mqtt.Message) error {
 	}
 	text, err := json.Marshal(loggedReading{now, m.Topic, string(m.Payload), m.Retained})
 	if err == nil {
-		_, err = l.file.Write(append(text, '\n'))
+		var n int
+		n, err = l.file.Write(append(text, '\n'))
+		l.size += int64(n)
 	}
 	return err
 }

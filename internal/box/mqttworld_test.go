@@ -117,3 +117,37 @@ func TestReadingLog(t *testing.T) {
 	put(l, "7")
 	reopen(time.Hour, "4", "5", "6", "7")
 }
+
+// Who floods a box does not fill its disk: the log keeps what came last.
+func TestReadingLogIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	l, _, err := openReadingLog(dir, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	l.most = 10_000
+	payload := make([]byte, 500)
+	for range 1000 {
+		if err := l.put(mqtt.Message{Topic: "a", Payload: payload}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.put(mqtt.Message{Topic: "last", Payload: []byte("1")}); err != nil {
+		t.Fatal(err)
+	}
+	size := int64(0)
+	for _, name := range readingLogs {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			size += info.Size()
+		}
+	}
+	if size > 3*l.most {
+		t.Errorf("the log has %d bytes, want about twice %d", size, l.most)
+	}
+	again, before, err := openReadingLog(dir, time.Hour)
+	defer again.close()
+	if n := len(before); err != nil || n < 2 || before[n-1].Topic != "last" {
+		t.Errorf("%d readings are read again (%v), want some, and the last", n, err)
+	}
+}
