@@ -90,6 +90,10 @@ func gemmWide(g Product) {
 	if g.flat() && g.gemmFlat(true) {
 		return
 	}
+	if g.spread() {
+		gemmWideStrips(g)
+		return
+	}
 	inner, rows := g.inner(), g.M
 	if g.N > 2*wideLanes { // B passes by more than once
 		rows = min(g.M, wideBlock)
@@ -111,6 +115,16 @@ func gemmWideTransposed(g Product) {
 	var ct [transposed]float32
 	gemmWide(g.across(ct[:]))
 	g.back(ct[:])
+}
+
+// gemmWideStrips is gemmWide of a product whose B is spread.
+func gemmWideStrips(g Product) {
+	var b [innerBlock * strip]float32
+	for p := 0; p < g.K; p += innerBlock {
+		for j := 0; j < g.N; j += strip {
+			gemmWide(g.strip(b[:], p, j))
+		}
+	}
 }
 
 // wideRows computes m rows of C from row i on, in tiles of nearly the same

@@ -127,6 +127,7 @@ func TestGemm(t *testing.T) {
 		}
 		checkGemm(t, s, rng, 7, 33, 600, 1, 1) // inner index in several blocks
 		checkGemm(t, s, rng, 120, 5, 257, 1, 0)
+		checkGemm(t, s, rng, 50, 256+rng.IntN(40), 128+rng.IntN(200), 1, 1) // rows of B far apart
 	})
 }
 

@@ -25,6 +25,10 @@ func gemmFast(g Product) {
 		gemmTransposed(g)
 		return
 	}
+	if g.spread() {
+		gemmStrips(g)
+		return
+	}
 	inner := g.inner()
 	for p := 0; p < g.K; p += inner {
 		block := g
@@ -116,6 +120,44 @@ func (g *Product) back(ct []float32) {
 			g.C[i*g.LDC+j] = ct[j*g.M+i]
 		}
 	}
+}
+
+// strip is how many columns of a spread B are laid out side by side.
+const strip = 32
+
+// spread says whether the rows of B are so far apart that few of them fit a cache
+// together, where addresses that differ by a power of two share a place, and whether
+// there is enough to do to lay them out anew.
+func (g *Product) spread() bool {
+	return g.LDB >= 256 && g.N > strip && g.M >= rowBlock && g.K >= innerBlock/2 && g.Panels == 1
+}
+
+// gemmStrips is gemmFast of a product whose B is spread.
+func gemmStrips(g Product) {
+	var b [innerBlock * strip]float32
+	for p := 0; p < g.K; p += innerBlock {
+		for j := 0; j < g.N; j += strip {
+			gemmFast(g.strip(b[:], p, j))
+		}
+	}
+}
+
+// strip returns the product with the rows of B from p on and the columns from j on,
+// which it lays out in b.
+func (g *Product) strip(b []float32, p, j int) Product {
+	part := *g
+	part.K, part.N = min(g.K-p, innerBlock), min(g.N-j, strip)
+	for q := range part.K {
+		copy(b[q*strip:q*strip+part.N], g.B[(p+q)*g.LDB+j:])
+	}
+	part.A, part.B, part.LDB, part.C = g.A[p*g.ACol:], b, strip, g.C[j:]
+	switch {
+	case p > 0:
+		part.Start, part.StartLD = part.C, g.LDC
+	case g.Start != nil:
+		part.Start = g.Start[j:]
+	}
+	return part
 }
 
 // outer is the product of one column A and one row Bᵀ.

@@ -16,9 +16,27 @@ func trusted(o offer, by *Set) offer {
 }
 
 // agree compares products of two sets bit by bit: tiles of every height, and
-// registers that are full, partly empty and several.
+// registers that are full, partly empty, several, and filled with rows.
 func agree(a, b *Set) bool {
 	const inner, most = 5, 35
+	for _, cols := range []int{1, 7, 16, 31, most} {
+		for rows := 1; rows <= 14; rows++ {
+			if !agreeOn(a, b, rows, cols, inner, most) {
+				return false
+			}
+		}
+	}
+	for cols := 1; cols <= flatCols; cols++ {
+		if !agreeOn(a, b, 2*flatRows+1, cols, flatRows+flatStep, most) {
+			return false
+		}
+	}
+	return true
+}
+
+// agreeOn compares a product of the given size, from zeros and on from there. B and C
+// have width columns.
+func agreeOn(a, b *Set, rows, cols, inner, width int) bool {
 	values := func(n int) []float32 {
 		v := make([]float32, n)
 		for i := range v {
@@ -26,26 +44,21 @@ func agree(a, b *Set) bool {
 		}
 		return v
 	}
-	left, right := values(most*inner), values(inner*most)
-	for _, cols := range []int{1, 7, 16, 31, most} {
-		for rows := 1; rows <= 14; rows++ {
-			g := Product{
-				A: left, ARow: inner, ACol: 1, B: right, LDB: most,
-				StartLD: most, LDC: most, M: rows, N: cols, K: inner, Panels: 1,
-			}
-			for range 2 { // from zeros, and on from there
-				ours, theirs := g, g
-				ours.C, theirs.C = values(rows*most), values(rows*most)
-				a.Gemm(ours)
-				b.Gemm(theirs)
-				for i, v := range ours.C {
-					if math.Float32bits(v) != math.Float32bits(theirs.C[i]) {
-						return false
-					}
-				}
-				g.Start = theirs.C
+	g := Product{
+		A: values(rows * inner), ARow: inner, ACol: 1, B: values(inner * width), LDB: width,
+		StartLD: width, LDC: width, M: rows, N: cols, K: inner, Panels: 1,
+	}
+	for range 2 {
+		ours, theirs := g, g
+		ours.C, theirs.C = values(rows*width), values(rows*width)
+		a.Gemm(ours)
+		b.Gemm(theirs)
+		for i, v := range ours.C {
+			if math.Float32bits(v) != math.Float32bits(theirs.C[i]) {
+				return false
 			}
 		}
+		g.Start = theirs.C
 	}
 	return true
 }
