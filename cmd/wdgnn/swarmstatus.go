@@ -11,6 +11,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -121,8 +123,10 @@ func (c *SwarmStatusCommand) collect(ctx context.Context, args []string) ([]swar
 		if err != nil {
 			return nil, helpful{err, "the folder of wdgnn swarm up --out, while it runs or after"}
 		}
+		_, unfinished := os.Stat(filepath.Join(args[0], swarmResult))
 		heard := map[transport.HostID]swarm.Sighting{}
 		for _, r := range v.Reports {
+			r.Final = r.Final || unfinished == nil // what is behind when all has ended stays so
 			heard[r.Host] = swarm.Sighting{First: r, Last: r}
 		}
 		return swarm.Standings(c.run, nil, heard), nil

@@ -197,3 +197,18 @@ func TestKeysSayWhatIsNext(t *testing.T) {
 		}
 	}
 }
+
+// A swarm that has ended is not behind: the folder keeps the last look at its hosts, a
+// second before the end.
+func TestStatusAfterTheEnd(t *testing.T) {
+	dir := t.TempDir()
+	reports := []*host.Report{{Run: "swarm", Host: 0, Time: 100}, {Run: "swarm", Host: 1, Time: 40}}
+	if err := swarm.WriteStatus(dir, &swarm.View{Reports: reports}); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "swarm status "+dir, exitFailure, "not well: 1 of 2 hosts")
+	if err := os.WriteFile(filepath.Join(dir, swarmResult), []byte("{}"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "swarm status "+dir, exitOK, "ended")
+}

@@ -203,7 +203,7 @@ func (c *SwarmUpCommand) Run(ctx context.Context) error {
 		return during("swarm up", err)
 	}
 	if c.dir != "" {
-		err = errors.Join(err, modelfile.WriteFile(filepath.Join(dir, "result.json"), func(w io.Writer) error { return writeJSON(w, result) }))
+		err = errors.Join(err, modelfile.WriteFile(filepath.Join(dir, swarmResult), func(w io.Writer) error { return writeJSON(w, result) }))
 	}
 	if c.json {
 		err = errors.Join(err, writeJSON(c.Stdout, result))
@@ -218,6 +218,9 @@ func (c *SwarmUpCommand) Run(ctx context.Context) error {
 	}
 	return during("swarm up", err)
 }
+
+// swarmResult is what a swarm leaves in its folder when it has ended.
+const swarmResult = "result.json"
 
 // own looks at flags of which some are for a model of one's own, and others not.
 func (c *SwarmUpCommand) own(f *pflag.FlagSet) error {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/wdgnn/wdgnn/graph"
@@ -182,6 +183,18 @@ const mostSteps = 1 << 20
 // Auto says whether the data decide.
 func (s Span) Auto() bool { return s == spanAuto }
 
+// short writes a duration without the units that are zero: 1h, 15m.
+func short(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
 // Steps returns how many steps of the given interval s is. A duration must be a
 // whole number of them; an interval of 0 means that there is no clock.
 func (s Span) Steps(interval time.Duration) (int, error) {
@@ -195,7 +208,8 @@ func (s Span) Steps(interval time.Duration) (int, error) {
 	case interval <= 0:
 		return 0, fmt.Errorf("%s is a duration, but the series has no times; say a number of steps", s)
 	case d%interval != 0:
-		return 0, fmt.Errorf("%s is not a whole number of steps of %s", s, interval)
+		return 0, fmt.Errorf("%s is not a whole number of steps: a reading comes every %s; try %s, %s or %s",
+			s, short(interval), short(interval), short(2*interval), short(4*interval))
 	case d/interval > mostSteps:
 		return 0, fmt.Errorf("%s is %d steps of %s, want at most %d", s, d/interval, interval, mostSteps)
 	}

@@ -35,7 +35,7 @@ func TestForecastSection(t *testing.T) {
 	}
 	for interval, want := range map[time.Duration]string{
 		0:                 "the series has no times; say a number of steps",
-		10 * time.Minute:  "15m is not a whole number of steps of 10m0s",
+		10 * time.Minute:  "15m is not a whole number of steps: a reading comes every 10m; try 10m, 20m or 40m",
 		time.Nanosecond:   "want at most 1048576",
 		10 * time.Second:  "",
 		150 * time.Second: "6 is named twice",

@@ -80,6 +80,10 @@ func TestLoadSeriesText(t *testing.T) {
 			want: "03-01 00:00 24h a | 1 | 2 | 3",
 		},
 		{
+			name: "the day first, with dots", text: "Datum;a;b\n1.03.2026 23:00;1,5;2\n02.03.2026 00:00;3;4\n",
+			want: "03-01 23:00 1h a,b | 1.5 2 | 3 4",
+		},
+		{
 			name: "a line per reading of an id", text: "id,time,value\n7,2026-03-02,1\n7,2026-03-03,2\n",
 			want: "03-02 00:00 24h 7 | 1 | 2",
 		},
@@ -252,9 +256,14 @@ func TestLoadSeriesRefuses(t *testing.T) {
 		{"too large", "a,b\n1,2\n3,1e99\n", SeriesOptions{}, `column "b": "1e99" is not a finite number that fits`},
 		{"a short line", "a,b\n1,2\n3\n", SeriesOptions{}, "line 3: 1 column, but the first line has 2"},
 		{
-			"no such time", "time,a\n2026-03-02,1\n31.12.2026,2\n",
+			"no such time", "time,a\n2026-03-02,1\n31.13.2026,2\n",
 			SeriesOptions{},
-			`line 3, column "time": "31.12.2026" is not a time; want one such as 2026-03-31 15:04`,
+			`line 3, column "time": "31.13.2026" is not a time; want one such as 2026-03-31 15:04`,
+		},
+		{
+			"a date that may be two", "when,a\n03/04/2026 00:00,1\n03/04/2026 01:00,2\n",
+			SeriesOptions{},
+			`line 2, column "when": "03/04/2026 00:00" looks like a date, and may be two; write 2026-03-31 15:04, and call the column time`,
 		},
 		{"no time", "time,a\n2026-03-02,1\n,2\n", SeriesOptions{}, `line 3, column "time": the time is empty`},
 		{"one time", "time,a\n2026-03-02,1\n", SeriesOptions{}, "one time alone has no spacing"},

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -173,11 +174,16 @@ func (r *textReader) number(text string) (float32, error) {
 	switch {
 	case errors.Is(err, strconv.ErrRange) || math.IsInf(v, 0):
 		return 0, fmt.Errorf("%.40q is not a finite number that fits; leave the cell empty if there is no reading", text)
+	case err != nil && slashed.MatchString(text):
+		return 0, fmt.Errorf("%.40q looks like a date, and may be two; write 2026-03-31 15:04, and call the column time", text)
 	case err != nil:
 		return 0, fmt.Errorf("%.40q is not a number; leave units and text out, and the cell empty if there is no reading", text)
 	}
 	return float32(v), nil
 }
+
+// slashed matches dates of which nobody knows whether the day or the month is first.
+var slashed = regexp.MustCompile(`^\d{1,2}[/-]\d{1,2}[/-]\d{2,4}\b`)
 
 // reading is number for a value that may be the code of a missing one.
 func (r *textReader) reading(text string) (float32, error) {
