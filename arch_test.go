@@ -57,7 +57,8 @@ const rules = `
 	internal/mqtt       :
 	internal/config     : graph gnn loss optim train rule scenario/sourceloc scenario/flocking scenario/movies
 	internal/config/comments :
-	internal/rundir     : modelfile
+	internal/jsonfile   : modelfile
+	internal/rundir     : modelfile internal/jsonfile
 	internal/snapshot   : mat gnn rule conformal online agent modelfile
 	internal/dataset    : scenario/movies
 	internal/baseline   : scenario/movies
@@ -66,12 +67,12 @@ const rules = `
 	                      scenario/flocking scenario/movies internal/config internal/data internal/dataset
 	                      internal/onnx internal/recipe internal/robust internal/rundir internal/snapshot
 	internal/recipe     : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc
-	                      scenario/flocking scenario/movies internal/dataset internal/robust
+	                      scenario/flocking scenario/movies internal/dataset internal/jsonfile internal/robust
 	internal/demo       : mat graph gnn loss online rule train modelfile internal/recipe internal/live
 	internal/certify    : mat graph gnn loss random rule online theory modelfile internal/config internal/data
 	                      internal/lifecycle
 	internal/robust     : mat graph gnn random theory
-	internal/reproduce/study : mat modelfile internal/figure internal/grid
+	internal/reproduce/study : mat modelfile internal/figure internal/grid internal/jsonfile
 	internal/reproduce/study/studytest : random internal/reproduce/study
 	internal/reproduce/sourceloc : gnn graph loss mat online rule train scenario/sourceloc internal/recipe internal/reproduce/study
 	internal/reproduce/flocking : gnn graph mat rule scenario/flocking internal/recipe internal/reproduce/study
@@ -138,7 +139,7 @@ const shell = `
 	transport transport/mem transport/natsbus transport/tcpbus transport/transporttest host host/agentcmd internal/defect internal/script
 	internal/broker internal/keys internal/box internal/sim internal/swarm internal/live internal/hostname
 	cmd/wdgnn-agent
-	modelfile internal/config internal/config/comments internal/data internal/rundir internal/dataset internal/figure
+	modelfile internal/config internal/config/comments internal/data internal/jsonfile internal/rundir internal/dataset internal/figure
 	internal/snapshot internal/alloctest internal/twintest internal/mqtttest internal/mqtt
 	internal/lifecycle internal/recipe internal/demo internal/certify internal/reproduce internal/reproduce/study
 	internal/reproduce/study/studytest internal/reproduce/sourceloc internal/reproduce/flocking

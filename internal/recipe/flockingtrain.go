@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/internal/jsonfile"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
@@ -48,7 +49,7 @@ func (t *FlockModel) Save(path string, seed uint64, version string) error {
 	if err := modelfile.Save(path, file); err != nil {
 		return err
 	}
-	return writeJSON(path+".json", t.Info)
+	return jsonfile.Write(path+".json", t.Info, " ")
 }
 
 // Work is about what training a model takes, in epochs of a WD-GNN. Models with
@@ -65,7 +66,7 @@ func (s *Flocking) Work(m FlockSpec) float64 {
 // LoadFlock is the inverse of Save.
 func LoadFlock(path string) (*FlockModel, error) {
 	t := new(FlockModel)
-	if err := readJSON(path+".json", &t.Info); err != nil {
+	if err := jsonfile.Read(path+".json", &t.Info); err != nil {
 		return nil, err
 	}
 	m, err := modelfile.Load(path)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/jsonfile"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/optim"
@@ -314,7 +315,7 @@ func (t *SourceModel) Save(path string, z *Source, version string) error {
 	if err := modelfile.Save(path, t.file(z, version)); err != nil {
 		return err
 	}
-	return writeJSON(path+".json", beside{t.Info, t.Moment})
+	return jsonfile.Write(path+".json", beside{t.Info, t.Moment}, " ")
 }
 
 // file returns the model as a file holds it.
@@ -330,7 +331,7 @@ func (t *SourceModel) file(z *Source, version string) *modelfile.Model {
 // LoadSource is the inverse of Save.
 func LoadSource(path string) (*SourceModel, error) {
 	var b beside
-	if err := readJSON(path+".json", &b); err != nil {
+	if err := jsonfile.Read(path+".json", &b); err != nil {
 		return nil, err
 	}
 	m, err := modelfile.Load(path)

@@ -27,6 +27,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/wdgnn/wdgnn/internal/jsonfile"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
 
@@ -139,28 +140,17 @@ func (d *Dir) Write(name string, text []byte) error {
 
 // WriteJSON replaces a file by v.
 func (d *Dir) WriteJSON(name string, v any) error {
-	return modelfile.WriteFile(d.Path(name), func(w io.Writer) error {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return enc.Encode(v)
-	})
+	return jsonfile.Write(d.Path(name), v, "  ")
 }
 
 // WriteCompact replaces a file by v on one line.
 func (d *Dir) WriteCompact(name string, v any) error {
-	return modelfile.WriteFile(d.Path(name), func(w io.Writer) error { return json.NewEncoder(w).Encode(v) })
+	return jsonfile.Write(d.Path(name), v, "")
 }
 
 // ReadJSON reads a file into v.
 func (d *Dir) ReadJSON(name string, v any) error {
-	text, err := os.ReadFile(d.Path(name))
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(text, v); err != nil {
-		return fmt.Errorf("%s: %w", d.Path(name), err)
-	}
-	return nil
+	return jsonfile.Read(d.Path(name), v)
 }
 
 // Append adds one line to the metrics.

@@ -2,7 +2,6 @@ package study
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/wdgnn/wdgnn/internal/jsonfile"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
@@ -154,7 +154,7 @@ func unitOf[T any](
 	file := r.path(filepath.Join("units", name+".json"))
 	want := Fingerprint([]any{r.Version, mat.Family(), key})
 	var s stored[T]
-	if !r.Fresh && readJSON(file, &s) == nil && s.Key == want {
+	if !r.Fresh && jsonfile.Read(file, &s) == nil && s.Key == want {
 		r.Advance(work, "%s: stored", name)
 		r.took(s.Seconds)
 		return s.Unit, nil
@@ -166,7 +166,7 @@ func unitOf[T any](
 	}
 	s = stored[T]{Key: want, Seconds: r.Now() - begin, Unit: unit}
 	r.took(s.Seconds)
-	return unit, writeJSON(file, s)
+	return unit, jsonfile.Write(file, s, " ")
 }
 
 func (r *Run) took(seconds float64) {
@@ -177,10 +177,10 @@ func (r *Run) took(seconds float64) {
 
 // save writes a result.
 func (r *Run) save(e Experiment, result *Result) error {
-	if err := writeJSON(r.path("result.json"), result); err != nil {
+	if err := jsonfile.Write(r.path("result.json"), result, " "); err != nil {
 		return err
 	}
-	if err := writeJSON(r.path("manifest.json"), result.Manifest); err != nil {
+	if err := jsonfile.Write(r.path("manifest.json"), result.Manifest, " "); err != nil {
 		return err
 	}
 	page := func(w io.Writer) error { return e.WriteMarkdown(w, result, "") }
@@ -198,7 +198,7 @@ func (r *Run) save(e Experiment, result *Result) error {
 // ReadManifest reads a manifest that a run left.
 func ReadManifest(path string) (Manifest, error) {
 	var m Manifest
-	if err := readJSON(path, &m); err != nil {
+	if err := jsonfile.Read(path, &m); err != nil {
 		return m, fmt.Errorf("manifest: %w", err)
 	}
 	if m.Family == "" { // earlier versions named the set alone
@@ -213,27 +213,8 @@ func ReadManifest(path string) (Manifest, error) {
 // ReadResult reads a result that a run left.
 func ReadResult(path string) (*Result, error) {
 	r := new(Result)
-	if err := readJSON(path, r); err != nil {
+	if err := jsonfile.Read(path, r); err != nil {
 		return nil, fmt.Errorf("result: %w", err)
 	}
 	return r, nil
-}
-
-func readJSON(path string, v any) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(text, v); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
-}
-
-func writeJSON(path string, v any) error {
-	return modelfile.WriteFile(path, func(w io.Writer) error {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", " ")
-		return enc.Encode(v)
-	})
 }

@@ -1,4 +1,5 @@
-package recipe
+// Package jsonfile reads and writes files that hold one JSON value.
+package jsonfile
 
 import (
 	"encoding/json"
@@ -9,8 +10,8 @@ import (
 	"github.com/wdgnn/wdgnn/modelfile"
 )
 
-// readJSON reads what writeJSON wrote.
-func readJSON(path string, v any) error {
+// Read reads what Write wrote.
+func Read(path string, v any) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -21,12 +22,12 @@ func readJSON(path string, v any) error {
 	return nil
 }
 
-// writeJSON writes what stands beside a model, or is made of it, whole or not at
-// all.
-func writeJSON(path string, v any) error {
+// Write writes a file whole or not at all, its lines indented; no indent means one
+// line.
+func Write(path string, v any, indent string) error {
 	return modelfile.WriteFile(path, func(w io.Writer) error {
 		enc := json.NewEncoder(w)
-		enc.SetIndent("", " ")
+		enc.SetIndent("", indent)
 		return enc.Encode(v)
 	})
 }
