@@ -86,7 +86,7 @@ func TestLoad(t *testing.T) {
 	if testing.Short() {
 		t.Skipf("SKIPPED %s: it puts load on a service; it runs without -short", t.Name())
 	}
-	length, asserted := time.Second, os.Getenv("WDGNN_LOAD") == "1"
+	length, asserted := 300*time.Millisecond, os.Getenv("WDGNN_LOAD") == "1"
 	if asserted {
 		length = 10 * time.Second
 	}
