@@ -206,8 +206,12 @@ export function add(f) {
     times = times.filter((_, i) => i % 2 === 0);
     series = series.map(s => s.filter((_, i) => i % 2 === 0));
   }
+  if (charts.length > 0 && !pointed(charts[0])) read(charts[0], null); // as the numbers in large type
   later();
 }
+
+// pointed says that somebody looks at the numbers of another time.
+const pointed = c => c.plot && c.plot.cursor.idx !== null && c.plot.cursor.left >= 0;
 
 // at shows the numbers of a moment of a replay.
 export function at(f) {
@@ -226,7 +230,7 @@ function later() {
     if (document.hidden || typeof uPlot === "undefined") return;
     for (const c of charts) {
       c.blank.hidden = c.index.some(k => series[k].some(v => v !== null && !Number.isNaN(v)));
-      if (!c.plot || c.plot.cursor.idx === null || c.plot.cursor.left < 0) read(c, null);
+      if (!pointed(c)) read(c, null);
       if (c.plot) c.plot.setData(data(c)); else if (times.length > 0) make(c);
     }
   }, 125);

@@ -7,6 +7,7 @@
 import { byId, element } from "./model.js";
 
 export const glossary = {
+  agents: "The nodes as they run on their hosts, which go on learning.",
   answer: "What a detector says about a signal: the community in which it believes the pulse started.",
   "answers heard": "The share of answers that detectors are told the truth about. A node learns from these and from no other.",
   centralized: "One set of taps for the whole network, learned in one place that hears everything (eq. 7 of the paper).",
@@ -30,6 +31,7 @@ export const glossary = {
   mixing: "How far a node moves its taps to the average with its neighbours: W = (1 − a) I + a W₀. At 0 it keeps its own, at 1 all come to a consensus.",
   neighbour: "A node at the other end of a link.",
   newton: "Each node learns taps of its own by second derivatives, as heard does, without weights for single neighbours. Its taps can be mixed.",
+  online: "Nodes that go on learning after training, each from its own mistakes.",
   pulse: "What starts at one node, the source, with strength 1 and spreads along links, weaker with every hop.",
   reset: "Everything as at the beginning: all links, the taps trained offline, the knobs, the charts, and the same signals again.",
   ring: "Around a detector: an arc for each learner, as long as its value is good.",
@@ -43,13 +45,11 @@ export const glossary = {
 // pulses, and words that the demo has not. Those of its knobs mean nothing there.
 const general = {
   heard: undefined, newton: undefined, literal: undefined, median: undefined, trimmed: undefined, reset: undefined, mixing: undefined, defence: undefined, "answers heard": undefined, "links lost": undefined, "lying neighbour": undefined, community: undefined, pulse: undefined,
-  agents: "The nodes as they run on their hosts, which go on learning.",
   answer: "What a node says about a signal: a class, or a number.",
   detector: "A node whose answers are read. It hears its neighbours only, and is told what an answer should have been after it gave it.",
   frozen: "The model as it was trained. It never learns again; learners are compared with it.",
   learner: "A way to answer: as trained, or going on with learning. All of them meet the same signals.",
   loss: "How wrong an answer is. 0 is not at all.",
-  online: "Nodes that go on learning after training, each from its own mistakes.",
   signal: "What each node measures at a step.",
   source: undefined,
   "last value": "A forecast that is what the sensor read last.",
