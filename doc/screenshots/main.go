@@ -24,7 +24,7 @@ import (
 func main() {
 	out := flag.String("out", "doc/pictures", "folder for the pictures")
 	data := flag.String("data", "", "folder of ratings for the rating service")
-	only := flag.String("only", "", "take the pictures of this scene alone: acts, demo, swarm, flock, tables or ratings")
+	only := flag.String("only", "", "take the pictures of this scene alone: acts, demo, own, deployment, swarm, flock, tables or ratings")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -65,6 +65,8 @@ func run(ctx context.Context, out, data, only string) (err error) {
 	}{
 		{"acts", s.acts},
 		{"demo", s.demo},
+		{"own", s.own},
+		{"deployment", s.deployment},
 		{"swarm", s.swarm},
 		{"flock", s.flock},
 		{"tables", s.tables},
@@ -168,9 +170,8 @@ func (s *studio) swarm(ctx context.Context) error {
 // flock is the replay of a flight.
 func (s *studio) flock(ctx context.Context) error {
 	dir := filepath.Join(s.work, "flight")
-	if text, err := exec.CommandContext(ctx, s.program, "flock",
-		"--online", "distributed", "--stop", "3@0.5s", "--out", dir).CombinedOutput(); err != nil {
-		return fmt.Errorf("flock: %w: %s", err, text)
+	if _, err := s.wdgnn(ctx, "flock", "--online", "distributed", "--stop", "3@0.5s", "--out", dir); err != nil {
+		return err
 	}
 	url, stop, err := s.start(ctx, "view", dir, "--addr", "127.0.0.1:0")
 	if err != nil {

@@ -51,7 +51,7 @@ func (r *Recording) liveScene() live.Scene {
 			live.Curve{Name: s.Learners[2], Chart: variation, Learner: 2, Log: true},
 			live.Curve{
 				Name: "moved from the trained ones", Chart: taps, Learner: 1,
-				Note: "How far learning has moved the robots, and how far apart they are.",
+				Note: "How far learning has moved the robots' taps, and how far apart those are.",
 			},
 			live.Curve{Name: "disagreement of the robots", Chart: taps, Learner: -1})
 	}
@@ -68,7 +68,7 @@ func (r *Recording) about() string {
 		c.CommRadiusMeters, len(r.Learned.Variation), c.SampleSeconds, r.Learned.Total(), r.Expert.Total())
 	if f := c.Faults; f.MessageLoss > 0 || f.DelaySteps > 0 || len(f.Stops) > 0 {
 		n := r.Learned.Counts
-		text += fmt.Sprintf(" Faults: %d robots stop, %d of %d messages lost, %d steps of delay.",
+		text += fmt.Sprintf(" Faults: robots that stop: %d; messages lost: %d of %d; steps of delay: %d.",
 			len(f.Stops), n.Lost, n.Messages, f.DelaySteps)
 	}
 	if r.Stride > 1 {

@@ -115,7 +115,7 @@ func (o *Online) Scene() live.Scene {
 	s.Curves = append(s.Curves,
 		live.Curve{
 			Name: "distance from the trained ones", Chart: taps, Learner: learnerOnline,
-			Note: "How far learning has moved the nodes, and how far apart they are.",
+			Note: "How far learning has moved the nodes' taps, and how far apart those are.",
 		},
 		live.Curve{Name: "disagreement", Chart: taps, Learner: -1})
 	o.counters(&s)
