@@ -227,15 +227,7 @@ func (s *Scene) validate() error {
 			complain("%w", err)
 		}
 	}
-	if s.Looks != nil && (len(s.Looks) != len(s.Learners) || slices.ContainsFunc(s.Looks, func(k int) bool { return !within(k, looks) })) {
-		complain("looks %v of %d learners, want one of %d for each", s.Looks, len(s.Learners), looks)
-	}
-	if s.Hero != nil && !within(s.Hero.Learner, len(s.Learners)) {
-		complain("learner %d in large type, there are %d", s.Hero.Learner, len(s.Learners))
-	}
-	if c := s.Clock; c != nil && (!(c.Every > 0) || math.IsInf(c.Every, 0) || c.Start-c.Start != 0) {
-		complain("a clock from %v every %v s, want finite numbers that ascend", c.Start, c.Every)
-	}
+	s.validateLooks(complain)
 	if n*len(s.Taps) > maxTaps {
 		complain("%d taps of %d nodes, want at most %d in all", len(s.Taps), n, maxTaps)
 	}
@@ -252,12 +244,25 @@ func (s *Scene) validate() error {
 	if len(s.About) > maxAbout || !utf8.ValidString(s.About) {
 		complain("about has %d bytes, want UTF-8 of at most %d", len(s.About), maxAbout)
 	}
+	return errors.Join(errs...)
+}
+
+// validateLooks reports what is wrong with how learners, numbers and times are shown.
+func (s *Scene) validateLooks(complain func(format string, args ...any)) {
 	for _, learner := range s.owners() {
 		if learner != -1 && !within(learner, len(s.Learners)) {
 			complain("learner %d, there are %d", learner, len(s.Learners))
 		}
 	}
-	return errors.Join(errs...)
+	if s.Looks != nil && (len(s.Looks) != len(s.Learners) || slices.ContainsFunc(s.Looks, func(k int) bool { return !within(k, looks) })) {
+		complain("looks %v of %d learners, want one of %d for each", s.Looks, len(s.Learners), looks)
+	}
+	if s.Hero != nil && !within(s.Hero.Learner, len(s.Learners)) {
+		complain("learner %d in large type, there are %d", s.Hero.Learner, len(s.Learners))
+	}
+	if c := s.Clock; c != nil && (!(c.Every > 0) || math.IsInf(c.Every, 0) || c.Start-c.Start != 0) {
+		complain("a clock from %v every %v s, want finite numbers that ascend", c.Start, c.Every)
+	}
 }
 
 func within(i, n int) bool { return i >= 0 && i < n }

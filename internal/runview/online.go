@@ -89,7 +89,7 @@ func (o *Online) Scene() live.Scene {
 	}
 	unit, note := "", "What the answers cost, by the loss that the model was trained with: less is better."
 	if len(a.Horizons) > 0 {
-		unit, note = a.Unit, "How far forecasts were off when what they forecast came true, all sensors and horizons: less is better."
+		unit, note = a.Unit, "How far all forecasts were off when what they forecast came true: less is better."
 	}
 	both(o.costName()+last, unit, note)
 	s.Hero = &live.Hero{Chart: s.Curves[0].Chart, Learner: learnerOnline}

@@ -175,7 +175,10 @@ func (a *Attached) Scene() live.Scene {
 			Blank: "No box has said yet what its answers cost.",
 		},
 		{Name: "agents", Chart: cost, Learner: learnerAgents},
-		{Name: "steps per second", Chart: "steps per second", Learner: -1, Note: "How fast the boxes answer, the median of all.", Blank: "It takes two reports of a box to know."},
+		{
+			Name: "steps per second", Chart: "steps per second", Learner: -1,
+			Note: "How fast the boxes answer, the median of all.", Blank: "It takes two reports of a box to know.",
+		},
 		{
 			Name: "nodes", Chart: "nodes that answer with what they learned", Learner: learnerAgents,
 			Note:  "The others answer as trained, until what they learned has been better for a while.",

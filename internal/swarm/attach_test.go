@@ -74,7 +74,8 @@ func TestAttached(t *testing.T) {
 
 	f, words = look()
 	for i, id := range []string{"0", "1", "2"} {
-		if since := f.Said[int32(i)]; !strings.HasPrefix(since, "gone since ") || !strings.Contains(words, "Host "+id+" is "+since+": it is down") {
+		since := f.Said[int32(i)]
+		if !strings.HasPrefix(since, "gone since ") || !strings.Contains(words, "Host "+id+" is "+since+": it is down") {
 			t.Errorf("host %s: got %q and %q, want since when it is gone", id, since, words)
 		}
 	}
@@ -96,7 +97,8 @@ func TestAttached(t *testing.T) {
 	if err := hub.Show(s); err != nil || len(s.Nodes) != 4 || !slices.Contains(s.Edges, [2]int32{2, 3}) {
 		t.Errorf("host 5 joined: got %v, nodes %q, links %v; want it linked with host 2", err, s.Nodes, s.Edges)
 	}
-	if f, words = look(report(0, 1), report(1, 1), report(2, 1), report(5, 1)); !strings.Contains(words, "Host 5 reports") || len(f.Values[0]) != 4 {
+	f, words = look(report(0, 1), report(1, 1), report(2, 1), report(5, 1))
+	if !strings.Contains(words, "Host 5 reports") || len(f.Values[0]) != 4 {
 		t.Errorf("got %q, %d hosts; want that host 5 reports, 4 hosts", words, len(f.Values[0]))
 	}
 }
