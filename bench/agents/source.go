@@ -80,11 +80,11 @@ var sourceMany = Measurement{
 
 // source times source localization.
 func (b *Bench) source(ctx context.Context, o swarm.Options) (f *Figure, err error) {
-	what := "hosts"
+	what := plural(o.Hosts, "host")
 	if o.Program != nil {
-		what = "processes"
+		what = fmt.Sprintf("%d processes", o.Hosts)
 	}
-	b.Say(fmt.Sprintf("source localization, %d %s, %s", o.Hosts, what, o.Bus))
+	b.Say(fmt.Sprintf("source localization, %s, %s", what, o.Bus))
 	if o.Task, err = b.sourceTask(enough(b.Seconds, mostRate)); err != nil {
 		return nil, err
 	}

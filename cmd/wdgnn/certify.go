@@ -123,7 +123,7 @@ func (c *CertifyCommand) flags(cmd *cobra.Command) {
 	f.BoolVar(&c.directed, "directed", false, "links have a direction: src is heard by dst")
 	f.IntVar(&c.lost, "lost", 0, "try the loss of any 1, or any 2")
 	f.StringVar(&c.of, "of", "links", "what is lost: links or nodes")
-	f.Float64SliceVar(&c.drop, "drop", nil, "probabilities that a link is lost at random; of --paper one, 0.1 unless said")
+	f.Float64SliceVar(&c.drop, "drop", nil, "`floats`, probabilities that a link is lost at random; of --paper one, 0.1 unless said")
 	f.IntVar(&c.draws, "draws", 1000, "outages to draw")
 	f.Float64Var(&c.confidence, "confidence", 0.999, "of what is said of random loss")
 	f.Float64Var(&c.noise, "noise", 0, "noise at the sensors, in the units of the data; 0 for 10 % of what they usually read")

@@ -113,7 +113,7 @@ part of it), --loss 0.3 loses 3 messages in 10, --delay 2 delivers them 2 steps 
 	f.Float64Var(&c.plan.Clip, "clip", 1, "largest norm of a gradient in flight, 0 for any")
 	f.BoolVar(&c.plan.Ungated, "ungated", false, "fly by what was learned whatever it costs, as --cost velocities does")
 	f.BoolVar(&c.plan.Carry, "carry", false, "begin a flight with what was learned in the one before")
-	f.StringArrayVar(&c.stops, "stop", nil, "ROBOT@TIME[:radio|:actuator], may be given more than once")
+	f.StringArrayVar(&c.stops, "stop", nil, "`ROBOT@TIME` at which one stops, or :radio or :actuator of it; may be given more than once")
 	f.Float64Var(&w.Faults.MessageLoss, "loss", 0, "probability that a message is lost, 0 ≤ p < 1")
 	f.IntVar(&w.Faults.DelaySteps, "delay", 0, "steps that messages take")
 	f.BoolVar(&c.transfer, "transfer", false, "how performance carries over to other teams and radii")

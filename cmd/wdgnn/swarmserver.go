@@ -60,7 +60,7 @@ messages and what is still to be delivered are in --store, and outlive the serve
 	f.StringVar(&c.name, "name", "", "name in logs; nothing means one that is made up")
 	f.StringVar(&c.cluster.Name, "cluster", "wdgnn", "name of the cluster, the same for all servers")
 	f.StringVar(&c.cluster.Addr, "cluster-addr", "", "address for other servers, host:port; nothing means a single server")
-	f.StringArrayVar(&c.cluster.Routes, "route", nil, "nats://host:port of another server's --cluster-addr; may be given more than once")
+	f.StringArrayVar(&c.cluster.Routes, "route", nil, "`nats://host:port` of another server's --cluster-addr; may be given more than once")
 	f.StringVar(&c.mqtt.Addr, "mqtt", "", "address for MQTT, host:port, such as :8883; nothing means no MQTT")
 	f.StringVar(&c.mqtt.Store, "store", "mqtt-store", "folder of what MQTT stores: sessions, retained messages, deliveries")
 	return cmd

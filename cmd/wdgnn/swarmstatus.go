@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net"
 	"net/http"
@@ -120,10 +121,14 @@ func (c *SwarmStatusCommand) print(list []swarm.Standing) error {
 func (c *SwarmStatusCommand) collect(ctx context.Context, args []string) ([]swarm.Standing, error) {
 	if len(args) == 1 && !strings.Contains(args[0], "://") {
 		v, err := swarm.ReadStatus(args[0])
+		result := filepath.Join(args[0], swarmResult)
+		_, unfinished := os.Stat(result)
+		if errors.Is(err, fs.ErrNotExist) && unfinished == nil {
+			return nil, helpful{fmt.Errorf("the swarm in %s ended before its hosts reported", args[0]), result + ", which says how it went"}
+		}
 		if err != nil {
 			return nil, helpful{err, "the folder of wdgnn swarm up --out, while it runs or after"}
 		}
-		_, unfinished := os.Stat(filepath.Join(args[0], swarmResult))
 		heard := map[transport.HostID]swarm.Sighting{}
 		for _, r := range v.Reports {
 			r.Final = r.Final || unfinished == nil // what is behind when all has ended stays so

@@ -201,7 +201,11 @@ func TestKeysSayWhatIsNext(t *testing.T) {
 // A swarm that has ended is not behind: the folder keeps the last look at its hosts, a
 // second before the end.
 func TestStatusAfterTheEnd(t *testing.T) {
-	dir := t.TempDir()
+	dir, short := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(short, swarmResult), []byte("{}"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "swarm status "+short, exitFailure, "ended before its hosts reported\nTry: "+filepath.Join(short, swarmResult))
 	reports := []*host.Report{{Run: "swarm", Host: 0, Time: 100}, {Run: "swarm", Host: 1, Time: 40}}
 	if err := swarm.WriteStatus(dir, &swarm.View{Reports: reports}); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/spf13/cobra"
 )
 
 // Sentences are broken between words where a terminal is narrow, also if they come in
@@ -60,4 +62,20 @@ func TestHelpsFitTheTerminal(t *testing.T) {
 			}
 		}
 	}
+}
+
+// No help shows the name of a Go type.
+func TestHelpsShowNoTypes(t *testing.T) {
+	var look func(c *cobra.Command)
+	look = func(c *cobra.Command) {
+		for _, word := range []string{"Slice", "stringArray", "StringTo"} {
+			if help := c.UsageString(); strings.Contains(help, word) {
+				t.Errorf("%s -h says %s", c.CommandPath(), word)
+			}
+		}
+		for _, sub := range c.Commands() {
+			look(sub)
+		}
+	}
+	look(newRoot())
 }
