@@ -89,7 +89,7 @@ func (c *OnlineCommand) command() *cobra.Command {
 	cmd.Flags().BoolVar(&c.json, "json", false, "print the result as one JSON object")
 	c.page.runFlags(cmd)
 	cmd.Flags().Float64Var(&c.speed, "speed", runview.Fastest,
-		fmt.Sprintf("with --page: steps a `second`, for people who watch; %d is as fast as it goes", runview.Fastest))
+		fmt.Sprintf("with --page: steps a second, for people who watch; %d is as fast as it goes", runview.Fastest))
 	return cmd
 }
 

@@ -68,22 +68,18 @@ type program struct {
 // run executes one command line and returns the exit code.
 func (p *program) run(ctx context.Context, args []string) int {
 	fs := flag.NewFlagSet(p.name, flag.ContinueOnError)
-	fs.SetOutput(p.errors)
-	fs.Usage = func() {
-		fmt.Fprint(p.errors, p.usage()+box.Example+"\nFlags:\n")
-		fs.PrintDefaults()
-	}
-	path := fs.String("config", "", "configuration of the box, agent.yaml")
-	check := fs.Bool("check", false, "say what would be done, and start nothing")
-	verbose := fs.Bool("verbose", false, "log more")
-	kernels := fs.String("kernels", os.Getenv(kernelsVariable),
-		"compute with avx512, avx2, neon, fusedgo or portable loops, by default those that $"+kernelsVariable+" names")
-	fs.BoolVar(verbose, "v", false, "short for --verbose")
+	fs.SetOutput(io.Discard)
+	path := fs.String("config", "", "")
+	check := fs.Bool("check", false, "")
+	verbose := fs.Bool("verbose", false, "")
+	kernels := fs.String("kernels", os.Getenv(kernelsVariable), "")
+	fs.BoolVar(verbose, "v", false, "")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
+			fmt.Fprint(p.errors, p.usage()+box.Example+flagsHelp)
 			return 0
 		}
-		return exitUsage
+		return p.misused(err)
 	}
 	if *kernels != "" {
 		if err := mat.UseKernels(*kernels); err != nil {
@@ -96,9 +92,13 @@ func (p *program) run(ctx context.Context, args []string) int {
 			p.name, version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, mat.Kernels(), mat.Family(), mat.KernelsReason())
 		return 0
 	}
-	if *path == "" || fs.NArg() > 0 {
-		fmt.Fprintf(p.errors, "%s: --config FILE says what to run\nTry: %s -h\n", p.name, p.name)
-		return exitUsage
+	switch {
+	case *path == "" && fs.NArg() == 1:
+		return p.misused(fmt.Errorf("%s stands alone; did you mean --config %s?", fs.Arg(0), fs.Arg(0)))
+	case *path == "":
+		return p.misused(errors.New("--config FILE says what to run"))
+	case fs.NArg() > 0:
+		return p.misused(fmt.Errorf("it takes flags only, got %s", strings.Join(fs.Args(), " ")))
 	}
 	if err := p.start(ctx, *path, *check, *verbose); err != nil {
 		fmt.Fprintf(p.errors, "%s: %v\n", p.name, err)
@@ -106,6 +106,21 @@ func (p *program) run(ctx context.Context, args []string) int {
 	}
 	return 0
 }
+
+// misused says what is wrong with a command line.
+func (p *program) misused(err error) int {
+	fmt.Fprintf(p.errors, "%s: %v\nTry: %s -h\n", p.name, err, p.name)
+	return exitUsage
+}
+
+// flagsHelp is what help ends with.
+const flagsHelp = `
+Flags:
+      --check           say what would be done, and start nothing
+      --config string   configuration of the box, agent.yaml
+      --kernels string  compute with avx512, avx2, neon, fusedgo or portable loops, by default those that $` + kernelsVariable + ` names
+  -v, --verbose         log more
+`
 
 // usage is what help begins with.
 func (p *program) usage() string {
@@ -126,7 +141,7 @@ func (p *program) usage() string {
 func (p *program) start(ctx context.Context, path string, check, verbose bool) error {
 	config, err := box.LoadWith(path, p.rules)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w\nTry: %s -h, which shows an example, or doc/runtime.md, which lists every key", err, p.name)
 	}
 	if check {
 		text, err := box.Describe(config)
