@@ -128,6 +128,17 @@ func newShop(lines []shopLine, titles map[string]string) (*Shop, error) {
 	return s, nil
 }
 
+// parseNumber reads a number, also one with a decimal comma, as spreadsheets of many countries
+// write them into files with semicolons.
+func parseNumber(text string) (float64, error) {
+	return strconv.ParseFloat(strings.Replace(text, ",", ".", 1), 64)
+}
+
+func isNumber(text string) bool {
+	_, err := parseNumber(text)
+	return err == nil
+}
+
 func parseShopLine(field []string) (l shopLine, err error) {
 	l.user, l.item, l.title = field[0], field[1], Tidy(field[4])
 	for k, what := range []string{"user", "item"} {
@@ -135,7 +146,7 @@ func parseShopLine(field []string) (l shopLine, err error) {
 			return l, fmt.Errorf("%s: %w", what, err)
 		}
 	}
-	l.rating.Value, err = strconv.ParseFloat(field[2], 64)
+	l.rating.Value, err = parseNumber(field[2])
 	if err != nil || !(math.Abs(l.rating.Value) <= movies.MaxRating) {
 		return l, fmt.Errorf("rating %.40q; want a number from %d to %d", field[2], -movies.MaxRating, movies.MaxRating)
 	}
@@ -221,8 +232,8 @@ func (c columns) header(first []string) (at []int, ok bool, err error) {
 	if found == c.least {
 		return at, true, nil
 	}
-	if c.test >= 0 && c.test < len(first) {
-		if _, err := strconv.ParseFloat(first[c.test], 64); err != nil {
+	if c.test >= 0 && (c.test < len(first) || found > 0) {
+		if c.test >= len(first) || !isNumber(first[c.test]) {
 			return nil, false, fmt.Errorf("the first line names the columns %.80q; want among them %s, %s and %s",
 				strings.Join(first, ","), c.names[0][0], c.names[1][0], c.names[2][0])
 		}
@@ -289,8 +300,10 @@ func separator(r *bufio.Reader) rune {
 	front, _ := r.Peek(4096)
 	front = bytes.TrimLeft(front, "\r\n")
 	first, _, _ := bytes.Cut(front, []byte("\n"))
+	commas := bytes.Count(first, []byte(","))
 	for _, other := range []rune{';', '\t'} {
-		if !bytes.ContainsRune(first, ',') && bytes.ContainsRune(first, other) {
+		count := bytes.Count(first, []byte(string(other)))
+		if commas == 0 && count > 0 || commas == 1 && count > 1 { // a single comma may be that of a number
 			return other
 		}
 	}

@@ -77,13 +77,29 @@ func TestShopFingerprint(t *testing.T) {
 	}
 }
 
+// Spreadsheets of many countries write 4,5 into files with semicolons.
+func TestReadShopDecimalComma(t *testing.T) {
+	for _, text := range []string{"ann;tea;4,5\nbob;cup;-1\n", "user;item;rating\nann;tea;4,5\nbob;cup;-1\n", "ann,tea,\"4,5\"\nbob,cup,-1\n"} {
+		s, err := ReadShop(strings.NewReader(text), nil)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if least, most := s.Ratings.Range(); least != -1 || most != 4.5 {
+			t.Errorf("%q: ratings from %v to %v, want -1 to 4.5", text, least, most)
+		}
+	}
+}
+
 // Errors name the line and what is wanted.
 func TestReadShopRefuses(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "no ratings"},
 		{"user,item,rating\n", "no ratings"},
 		{"a,b,c\n1,2,3\n", "line 1: the first line names the columns"},
+		{"user,rating\nann,3\n", `line 1: the first line names the columns "user,rating"; want among them user, item and rating`},
 		{"ann,tea,5\nann,cup\n", "line 2: 2 fields and no rating"},
+		{"user;item;rating\nann;tea;1,000,5\n", "want a number"},
 		{"ann,tea,5\n,cup,4\n", "line 2: user: an empty id"},
 		{"ann,tea,5\nbob,cup,many\n", `line 2: rating "many"; want a number`},
 		{"ann,tea,5\nbob,cup,101\n", `rating "101"; want a number from -100 to 100`},
