@@ -24,7 +24,7 @@ import (
 //
 // A loss must cost neither time nor many rows. Nobody is asked for a row that another
 // stands in for: the answer would come too late. Who loses many frames says so beside
-// its own rows (complainOf), and is then sent every frame several times (copies).
+// its own rows (sayLosses), and is then sent every frame several times (copies).
 
 const (
 	leastWait = time.Millisecond // a row is waited for so long at least
@@ -86,7 +86,6 @@ func (h *Machine) goOn() (any bool) {
 			continue
 		}
 		any = true
-		h.complainOf(c, h.missing)
 		h.step(i, agent.Expire{})
 	}
 	h.ship = h.ship || any
@@ -109,20 +108,30 @@ func (h *Machine) standIns(c *cell, missing []agent.NodeID) (at time.Duration, o
 	return at, len(missing) > 0
 }
 
-// complainOf tells hosts of which frames are lost how many, now and then, with the
-// next frame of rows.
-func (h *Machine) complainOf(c *cell, missing []agent.NodeID) {
-	for _, node := range missing {
+// sayLosses tells hosts of which frames are lost how many, now and then and when they are
+// twice as many, beside the rows that are about to leave. It does not wait until rows are
+// missing: where copies make up for all losses, they would end before somebody misses the
+// next row.
+func (h *Machine) sayLosses() {
+	if !h.asynchronous() || !hasRows(h.pending) {
+		return
+	}
+	for _, node := range h.outside {
 		owner, known := h.cfg.Directory.Owner(node)
 		m := h.spoke[owner]
-		if !known || !m.lossy() || m.told > 0 && h.sent < m.told+noticed {
+		if lost := m.losses(); !known || lost == 0 || lost < 2*m.blamed && h.sent < m.told+noticed {
 			continue
 		}
-		m.told = max(h.sent, 1)
+		m.told, m.blamed = h.sent, m.losses()
 		h.pending = append(h.pending, agent.Message{
-			From: c.node.ID(), To: node, Time: h.time, Kind: agent.Ask, Exchange: noRow, Links: m.losses(),
+			From: h.pending[0].From, To: node, Time: h.time, Kind: agent.Ask, Exchange: noRow, Links: m.blamed,
 		})
 	}
+}
+
+// hasRows says whether one of the messages is said to everyone.
+func hasRows(messages []agent.Message) bool {
+	return slices.ContainsFunc(messages, func(m agent.Message) bool { return m.To == agent.Everyone })
 }
 
 // copies is how often a frame is sent: so often that somebody who loses a share p of

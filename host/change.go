@@ -234,7 +234,7 @@ func (h *Machine) agree(id uint64, w Word, gone bool) error {
 	c.agreed, c.word = true, w
 	h.actions.Changed = &Changed{Change: c.Change, Word: w}
 	if h.cfg.Directory != nil {
-		h.sendAs(h.plan, []agent.Message{h.word()})
+		h.sendAs(h.plan, []agent.Message{h.word()}, h.copies())
 	}
 	return nil
 }
@@ -474,20 +474,20 @@ func (h *Machine) fromBehind(f transport.Frame, header agent.Header, messages []
 			h.stats.LateRows++
 		}
 	}
-	h.sendAs(c.before, again)
+	h.sendAs(c.before, again, 1)
 	h.settle()
 	return true
 }
 
-// sendAs sends messages in frames of the given plan.
-func (h *Machine) sendAs(plan uint32, messages []agent.Message) {
+// sendAs sends messages in frames of the given plan, each so many times.
+func (h *Machine) sendAs(plan uint32, messages []agent.Message, copies int) {
 	for from := 0; from < len(messages); {
 		to, size := from, 0
 		for to < len(messages) && (to == from || size < frameRoom) {
 			size += 40 + 4*len(messages[to].Values) + len(messages[to].Data)
 			to++
 		}
-		for range h.copies() {
+		for range copies {
 			h.sent++
 			header := agent.Header{Run: h.hash, Plan: plan, Host: uint32(h.cfg.Host), Sequence: h.sent}
 			h.actions.Frames = append(h.actions.Frames, agent.AppendFrame(h.buffer(), header, messages[from:to]))

@@ -123,6 +123,7 @@ func (h *Machine) send() {
 		return
 	}
 	h.pending = h.memberWords(h.pending)
+	h.sayLosses()
 	digest := h.plan
 	if h.survey.measures() {
 		digest = h.early
@@ -136,7 +137,11 @@ func (h *Machine) send() {
 	if len(messages) > 0 && h.tells() {
 		messages = append([]agent.Message{h.word()}, messages...)
 	}
-	h.sendAs(digest, messages)
+	copies := 1
+	if hasRows(messages) { // requests and answers to them are said again if they are lost
+		copies = h.copies()
+	}
+	h.sendAs(digest, messages, copies)
 	h.once = false
 	h.shipped()
 }

@@ -56,7 +56,9 @@ type frameMark struct {
 	frame []byte // the latest that was read, where copies may follow
 	row   uint64 // the latest of which we know how long it took: its step and exchange
 	gone  uint64 // the exchange, as the machine counts them, in which its rows were lost
-	told  uint64 // how many frames we had sent when it was last told how many of its own are lost
+	told  uint64 // how many frames we had sent when it was last told how many of its own are lost,
+
+	blamed uint32 // and how many that were
 
 	trip    roundTrip     // how long it takes to answer
 	waiting time.Duration // when it was asked what it has not answered; 0 if it has
