@@ -59,7 +59,7 @@ func (h *Machine) setOnward() {
 	if !h.asynchronous() {
 		return
 	}
-	h.onward = h.turn + h.waitFor(nil)
+	h.onward, h.stuck = h.turn+h.waitFor(nil), false
 	for _, host := range h.around {
 		h.onward = min(h.onward, h.turn+h.waitFor(h.spoke[host]))
 	}
@@ -68,7 +68,7 @@ func (h *Machine) setOnward() {
 // goOn lets nodes go on that miss such rows only as old ones stand in for, and says
 // whether there were any.
 func (h *Machine) goOn() (any bool) {
-	if !h.asynchronous() || h.now < h.onward {
+	if !h.asynchronous() || h.now < h.onward && !h.stuck {
 		return false
 	}
 	next, stuck := h.now+h.cfg.Pace.Deadline, false
@@ -89,7 +89,7 @@ func (h *Machine) goOn() (any bool) {
 		h.step(i, agent.Expire{})
 	}
 	h.ship = h.ship || any
-	if h.onward = next; any || stuck {
+	if h.onward, h.stuck = next, stuck; any {
 		h.onward = h.now
 	}
 	return any

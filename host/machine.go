@@ -66,6 +66,7 @@ type Machine struct {
 	hop       int             // the exchange under way
 	began     []time.Duration // when those of this step did
 	onward    time.Duration   // when old rows may stand in for those that are missing
+	stuck     bool            // there is none for some of them: one may come at any time
 	taking    int             // nodes that take part in the step
 	predicted int
 	boundary  int   // of these, with neighbours elsewhere
