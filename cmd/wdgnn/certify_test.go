@@ -109,3 +109,28 @@ func TestShareOf(t *testing.T) {
 		}
 	}
 }
+
+// Charts of values say how far answers may move, those of classes that they flip.
+func TestChartsSayWhatHolds(t *testing.T) {
+	for _, c := range []struct {
+		classify    bool
+		within      float64
+		title, link string
+	}{
+		{true, 0, "Answers that cannot be flipped", "Answers that the loss of a link flips"},
+		{false, 0.5, "Answers that cannot be moved by more than 0.5 mph", "Answers that the loss of a link moves by more than 0.5 mph"},
+		{false, 0, "How far answers can move", "Farthest that the loss of a link moves an answer, mph"},
+	} {
+		_, page := newPageCase(t, c.classify)
+		page.Within, page.question.Within, page.Unit = c.within, c.within, "mph"
+		if err := page.tryLost(t.Context(), robust.LostConfig{}); err != nil {
+			t.Fatal(err)
+		}
+		if f := page.lostChart(); f.Title != c.title || !f.X.Whole {
+			t.Errorf("got %q over %+v, want %q over whole numbers", f.Title, f.X, c.title)
+		}
+		if f := page.linksPicture(); f.Key != c.link {
+			t.Errorf("got %q, want %q", f.Key, c.link)
+		}
+	}
+}

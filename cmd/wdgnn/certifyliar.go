@@ -182,13 +182,14 @@ func (p *certifyPage) liarChart() *figure.Figure {
 		return nil
 	}
 	f := &figure.Figure{
-		Title: "Answers that hold against one node that lies", Subtitle: "Within a share of what neighbours accept",
-		X: figure.Axis{Label: "Share of the bounds of rows, %", Log: true, Zero: true}, Y: figure.Axis{Label: "Share of answers, %"},
+		Title:    "Answers that hold against one node that lies",
+		Subtitle: "They cannot be " + p.changed() + " within a share of what neighbours accept",
+		X:        figure.Axis{Label: "Share of the bounds of rows, %", Log: true, Zero: true}, Y: figure.Axis{Label: "Share of answers, %"},
 		Note: fmt.Sprintf("%s, %s. Rows of training are up to %s of the bounds long.",
 			counted(len(p.Liar.Liars), "liar"), counted(p.Liar.Total, "answer"), percent(box.HonestRows)),
 	}
-	proven := figure.Series{Name: "no liar can flip: proven", Style: figure.LinePoints}
-	found := figure.Series{Name: "no liar found that flips", Style: figure.LinePoints}
+	proven := figure.Series{Name: "any liar: proven", Style: figure.LinePoints}
+	found := figure.Series{Name: "any liar, as far as a search found", Style: figure.LinePoints}
 	pairs := figure.Series{Name: "of every liar and answer: proven", Style: figure.LinePoints}
 	for k := range p.Liar.Shares {
 		s, all := &p.Liar.Shares[k], float64(p.Liar.Total)

@@ -167,7 +167,7 @@ func (p *certifyPage) noiseChart() *figure.Figure {
 		return nil
 	}
 	f := &figure.Figure{
-		Title: "Answers that hold under noise at the sensors", Subtitle: "Whatever the noise is; and those that an attack flipped",
+		Title: "Answers that hold under noise at the sensors", Subtitle: "They cannot be " + p.changed() + ", whatever the noise is",
 		X: figure.Axis{Label: "Size of the noise" + p.noiseUnit()}, Y: figure.Axis{Label: "Share of answers, %"},
 		Note: fmt.Sprintf("%s bounded, %s attacked.", counted(len(n.Answers), "answer"), thousands(n.Tried)),
 	}
@@ -179,9 +179,9 @@ func (p *certifyPage) noiseChart() *figure.Figure {
 			found = append(found, v.Found)
 		}
 	}
-	f.Series = append(f.Series, falling("cannot flip: proven", proven, len(proven)))
+	f.Series = append(f.Series, falling("proven", proven, len(proven)))
 	if len(found) > 0 {
-		f.Series = append(f.Series, falling("not flipped by the attack", found, n.Tried))
+		f.Series = append(f.Series, falling("as far as an attack found", found, n.Tried))
 	}
 	return f
 }

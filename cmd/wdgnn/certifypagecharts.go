@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/wdgnn/wdgnn/internal/figure"
 	"github.com/wdgnn/wdgnn/internal/robust"
@@ -55,8 +56,11 @@ func (p *certifyPage) linksPicture() *figure.Network {
 		}
 		f.Links = append(f.Links, figure.Link{From: part.Ends[0], To: part.Ends[1], Value: value})
 	}
-	if !p.judged() {
+	switch {
+	case !p.judged():
 		f.Key = "Farthest that the loss of a link moves an answer" + p.inUnit()
+	case !p.Classify:
+		f.Key = "Answers that the loss of a link moves by more than " + p.units(p.Within)
 	}
 	if len(f.Marked) > 0 {
 		f.Note += " Nodes that answer have their numbers."
@@ -72,8 +76,8 @@ func (p *certifyPage) lostChart() *figure.Figure {
 		return nil
 	}
 	f := &figure.Figure{
-		Title: "Answers that cannot be flipped", Subtitle: fmt.Sprintf("By the loss of any so many %s, each tried", p.Lost.Of),
-		X:    figure.Axis{Label: fmt.Sprintf("Lost %s", p.Lost.Of)},
+		Title: "Answers that cannot be " + p.changed(), Subtitle: fmt.Sprintf("By the loss of any so many %s, each tried", p.Lost.Of),
+		X:    figure.Axis{Label: fmt.Sprintf("Lost %s", p.Lost.Of), Whole: true},
 		Note: fmt.Sprintf("%s, %s, %s.", counted(p.Nodes, "node"), counted(p.Links, "link"), counted(p.Answers, "answer")),
 	}
 	held, median, most := figure.Series{Style: figure.LinePoints}, figure.Series{Name: "median answer", Style: figure.LinePoints},
@@ -114,7 +118,7 @@ func (p *certifyPage) dropChart() *figure.Figure {
 	d := &p.Drop[0]
 	f := &figure.Figure{
 		Title: "Answers that hold under random loss", Subtitle: fmt.Sprintf("With %s confidence", confidence(d.Confidence)),
-		X:    figure.Axis{Label: fmt.Sprintf("Probability that one of the %s is lost", d.Of)},
+		X:    figure.Axis{Label: fmt.Sprintf("Probability that a %s is lost", strings.TrimSuffix(string(d.Of), "s"))},
 		Note: fmt.Sprintf("%s, %s.", counted(d.Draws, "outage"), counted(p.Answers, "answer")),
 	}
 	var x, held, together, low, median, most []float64
@@ -129,7 +133,7 @@ func (p *certifyPage) dropChart() *figure.Figure {
 	}
 	f.Y.Label = "Share of answers, %"
 	f.Series = []figure.Series{
-		points("each, in most outages", held), points("all at once", together), points("of an outage, on average", low),
+		points("each, in most outages", held), points("all at once", together), points("on average, at least", low),
 	}
 	if !p.judged() {
 		f.Title, f.Y.Label = "How far answers move under random loss", "Farthest move of an output"+p.inUnit()

@@ -26,6 +26,7 @@ type Axis struct {
 	Label string // with the unit
 	Log   bool   // logarithmic; values must be positive
 	Zero  bool   // with Log: the value 0 gets a place of its own before the axis
+	Whole bool   // of a linear axis: it counts things, with marks at whole numbers only
 }
 
 // Series is one curve.

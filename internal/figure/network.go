@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -109,14 +110,29 @@ func linkLook(share float64) draw.LineStyle {
 	return draw.LineStyle{Color: mix(gray(0xd0), palette[1], math.Sqrt(share)), Width: vg.Length(0.6 + 3*share)}
 }
 
-// drawKey shows five links with their values above the picture.
+// keyValues returns five values from 0 to most for the key; of links that count things
+// whole numbers, and fewer if there are no five.
+func (f *Network) keyValues(most float64) []float64 {
+	whole := !slices.ContainsFunc(f.Links, func(l Link) bool { return l.Value != math.Trunc(l.Value) })
+	var values []float64
+	for k := range 5 {
+		v := float64(k) / 4 * most
+		if whole {
+			v = math.Round(v)
+		}
+		values = append(values, v)
+	}
+	return slices.Compact(values)
+}
+
+// drawKey shows links with their values above the picture.
 func (f *Network) drawKey(p *page, most float64) {
 	y := p.room.Max.Y - labelPen.size
 	labelPen.write(p.Canvas, p.room.Min.X, y, 0, f.Key)
 	x := p.room.Min.X + labelPen.width(f.Key) + 10
-	for _, share := range []float64{0, 0.25, 0.5, 0.75, 1} {
-		text := fmt.Sprintf("%.3g", share*most)
-		p.StrokeLine2(linkLook(share), x, y+0.35*labelPen.size, x+16, y+0.35*labelPen.size)
+	for _, v := range f.keyValues(most) {
+		text := fmt.Sprintf("%.3g", v)
+		p.StrokeLine2(linkLook(v/max(most, math.SmallestNonzeroFloat64)), x, y+0.35*labelPen.size, x+16, y+0.35*labelPen.size)
 		tickPen.write(p.Canvas, x+20, y, 0, text)
 		x += 28 + tickPen.width(text)
 	}

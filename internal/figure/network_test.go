@@ -89,3 +89,44 @@ func TestNetworkRefused(t *testing.T) {
 		t.Errorf("one node: %v", err)
 	}
 }
+
+// The key of links that count things has whole numbers, each once.
+func TestKeyOfCounts(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   []float64
+	}{
+		{[]float64{0, 3, 15}, []float64{0, 4, 8, 11, 15}},
+		{[]float64{0, 2}, []float64{0, 1, 2}},
+		{[]float64{0, 0}, []float64{0}},
+		{[]float64{0.5, 2}, []float64{0, 0.5, 1, 1.5, 2}},
+	} {
+		f := new(Network)
+		for _, v := range c.values {
+			f.Links = append(f.Links, Link{0, 1, v})
+		}
+		if got := f.keyValues(slices.Max(c.values)); !slices.Equal(got, c.want) {
+			t.Errorf("links of %v: got %v, want %v", c.values, got, c.want)
+		}
+	}
+}
+
+// An axis that counts things has no mark between two whole numbers.
+func TestWholeTicks(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   []string
+	}{
+		{[]float64{0, 1}, []string{"0", "1"}},
+		{[]float64{0, 1, 2}, []string{"0", "1", "2"}},
+		{[]float64{0, 30}, []string{"0", "5", "10", "15", "20", "25", "30"}},
+	} {
+		var got []string
+		for _, tick := range newScale(Axis{Whole: true}, c.values, scaleLook{ticks: 6}).ticks {
+			got = append(got, tick.label)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%v: got marks %q, want %q", c.values, got, c.want)
+		}
+	}
+}

@@ -44,6 +44,9 @@ func newScale(a Axis, values []float64, look scaleLook) *scale {
 	s := &scale{log: a.Log, zero: a.Log && a.Zero, to: 1}
 	s.min, s.max = s.extent(values)
 	step := niceStep((s.max - s.min) / float64(look.ticks))
+	if a.Whole && !a.Log {
+		step = max(step, 1)
+	}
 	s.extend(look, step)
 	if s.log {
 		s.logTicks(look.ticks)
