@@ -22,6 +22,7 @@ type certifyPage struct {
 	Answers  int           `json:"answers"`
 	Classify bool          `json:"classify"`
 	Unit     string        `json:"unit,omitempty"`
+	Names    []string      `json:"names,omitempty"` // of nodes, if they have any
 	Within   float64       `json:"within,omitempty"`
 	Lost     *robust.Lost  `json:"lost,omitempty"`
 	Drop     []robust.Drop `json:"drop,omitempty"`
@@ -56,7 +57,7 @@ func (c *CertifyCommand) runPage(ctx context.Context, m *modelfile.Model) error 
 	}
 	page := &certifyPage{
 		Model: c.model, Nodes: q.Nodes(), Signals: q.Samples, Of: all.Samples, Answers: q.Samples * len(q.Readers()),
-		Classify: q.Classify, Unit: q.Unit, Within: q.Within, question: q, show: newCountProgress(c.Stderr),
+		Classify: q.Classify, Unit: q.Unit, Names: q.Names, Within: q.Within, question: q, show: newCountProgress(c.Stderr),
 	}
 	for _, g := range q.Graphs {
 		page.Links += g.Edges()
