@@ -134,3 +134,27 @@ func TestChartsSayWhatHolds(t *testing.T) {
 		}
 	}
 }
+
+// How close bounds would have to be is said where that is not said already.
+func TestPageOfLiarsWithinShares(t *testing.T) {
+	for _, c := range []struct {
+		held []int // within 0, 0.1 % and all of the bounds
+		want string
+	}{
+		{[]int{12, 11, 10}, "100.0 % withstand any one that sends nothing but zeros.\n"},
+		{[]int{12, 6, 1}, "50.0 % withstand any one that lies within 0.1 % of these bounds, 100.0 % any one that sends nothing but zeros.\n"},
+		{[]int{12, 3, 1}, "100.0 % withstand any one that sends nothing but zeros, and 25.0 % any one within 0.1 % of these bounds.\n"},
+		{[]int{0, 0, 0}, "None withstands all of them, even if they send nothing but zeros.\n"},
+		{[]int{12, 12, 12}, ""},
+	} {
+		page := &certifyPage{Answers: 12, Classify: true, Liar: &robust.Liars{Total: 12, Held: c.held[2]}}
+		for k, share := range []float64{0, 0.001, 1} {
+			page.Liar.Shares = append(page.Liar.Shares, robust.LiarShare{Share: share, Held: c.held[k]})
+		}
+		var out strings.Builder
+		page.leadShares(&lines{w: &out})
+		if out.String() != c.want {
+			t.Errorf("%v hold: got %q, want %q", c.held, out.String(), c.want)
+		}
+	}
+}

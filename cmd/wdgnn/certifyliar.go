@@ -106,6 +106,8 @@ func (p *certifyPage) leadShares(w *lines) {
 	switch {
 	case zeros.Held == 0:
 		w.printf("None withstands all of them, even if they send nothing but zeros.\n")
+	case some.Share == 1: // how many do was said
+		w.printf("%s withstand any one that sends nothing but zeros.\n", shareOf(zeros.Held, l.Total))
 	case some == zeros:
 		w.printf("%s withstand any one that sends nothing but zeros, and %s any one within %s of these bounds.\n",
 			shareOf(zeros.Held, l.Total), shareOf(l.Shares[1].Held, l.Total), percent(l.Shares[1].Share))
