@@ -112,8 +112,10 @@ them), keys, logs, checkpoints and result.json.`,
 	f.Float64Var(&c.options.Faults.Reorder, "reorder", 0, "probability that a frame arrives after the next one")
 	f.DurationVar(&c.options.Faults.Delay, "delay", 0, "delay of every frame")
 	f.DurationVar(&c.options.Faults.Jitter, "jitter", 0, "further delay, at most so long")
-	f.StringArrayVar(&c.partitions, "partition", nil, "`HOSTS@FROM-TO` between which hosts are cut off, such as 0-4@3s-6s; may be given more than once")
-	f.StringArrayVar(&c.kills, "kill", nil, "`HOST@TIME` at which a process is killed, HOST@FROM-TO starts it again; may be given more than once")
+	f.StringArrayVar(&c.partitions, "partition", nil,
+		"`HOSTS@FROM-TO` between which hosts are cut off, such as 0-4@3s-6s; may be given more than once")
+	f.StringArrayVar(&c.kills, "kill", nil,
+		"`HOST@TIME` at which a process is killed, HOST@FROM-TO starts it again; may be given more than once")
 	f.DurationVar(&c.options.Restart, "restart-server", 0, "restart the NATS server at that time")
 	c.page.flags(f)
 	c.page.pageFlag(cmd, "show it on a page in a browser")

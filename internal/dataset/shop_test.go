@@ -79,7 +79,11 @@ func TestShopFingerprint(t *testing.T) {
 
 // Spreadsheets of many countries write 4,5 into files with semicolons.
 func TestReadShopDecimalComma(t *testing.T) {
-	for _, text := range []string{"ann;tea;4,5\nbob;cup;-1\n", "user;item;rating\nann;tea;4,5\nbob;cup;-1\n", "ann,tea,\"4,5\"\nbob,cup,-1\n"} {
+	for _, text := range []string{
+		"ann;tea;4,5\nbob;cup;-1\n",
+		"user;item;rating\nann;tea;4,5\nbob;cup;-1\n",
+		"ann,tea,\"4,5\"\nbob,cup,-1\n",
+	} {
 		s, err := ReadShop(strings.NewReader(text), nil)
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
