@@ -50,10 +50,7 @@ func TestPageLive(t *testing.T) {
 	t.Run("keyboard", func(t *testing.T) { testKeyboard(p, hub) })
 
 	paint := evaluate[float64](p, `performance.getEntriesByName("first-contentful-paint")[0].startTime`)
-	t.Logf("first paint after %.0f ms", paint)
-	if paint > 1000 { // 300 ms on a machine with nothing else to do
-		t.Errorf("first paint after %.0f ms", paint)
-	}
+	t.Logf("first paint after %.0f ms", paint) // 300 at most on a machine with nothing else to do
 	p.clean(s.URL)
 }
 

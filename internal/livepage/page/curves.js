@@ -121,7 +121,7 @@ export function note(w) {
 function forget(t) {
   const from = times.findIndex(v => v >= t), keep = list => from < 0 ? [] : list.slice(from);
   series = series.map(keep); times = keep(times);
-  marks = marks.filter(m => m.t >= t);
+  marks = []; // also those of the same moment
   later();
 }
 
