@@ -70,7 +70,7 @@ const rules = `
 	                      scenario/flocking scenario/movies internal/dataset internal/jsonfile internal/robust
 	internal/demo       : mat graph gnn loss online rule train modelfile internal/recipe internal/live
 	internal/certify    : mat graph gnn loss random rule online theory modelfile internal/config internal/data
-	                      internal/lifecycle
+	                      internal/lifecycle internal/robust
 	internal/robust     : mat graph gnn random theory
 	internal/reproduce/study : mat modelfile internal/figure internal/grid internal/jsonfile
 	internal/reproduce/study/studytest : random internal/reproduce/study

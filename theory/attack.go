@@ -63,9 +63,6 @@ func (t *attack) outputs(v []float64) (pre [][]float64, y []float64) {
 		axpy(u, n.GainDeep, x)
 	}
 	y = n.readOut(u)
-	if delta := t.c.net.own[t.a.node]; delta != nil {
-		n.correct(y, func(k int) []float64 { return input[k] }, delta)
-	}
 	t.overhear(y, signal, v)
 	return pre, y
 }
@@ -109,7 +106,7 @@ func (t *attack) row(powers [][]float64, x []float64, features, order, layer int
 // slope returns qᵀy as a linear function near the point of pre-activations pre.
 func (t *attack) slope(pre [][]float64, q []float64) *functional {
 	f := t.s.begin(t.c, t.a)
-	t.c.pull(f, t.a, t.c.goal(t.a.node, q), t.tangents(pre), &t.s)
+	t.c.pull(f, t.a, t.c.goal(q), t.tangents(pre), &t.s)
 	return f
 }
 

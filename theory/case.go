@@ -96,7 +96,7 @@ func (k *Case) least(node int, q []float64, size float64) float64 {
 		deep = b.layers[layers-1].most[node*c.net.Features : (node+1)*c.net.Features]
 	}
 	f := k.s.begin(c, a) // k.bound used the same memory
-	c.pull(f, a, c.goal(node, q), &b.insides, &k.s)
+	c.pull(f, a, c.goal(q), &b.insides, &k.s)
 	for o, e := range c.slack(a, b.most, deep) {
 		at := node*len(q) + o
 		f.c -= math.Abs(q[o]) * (e + c.round.tiny*(k.sizes[at]+size*c.round.grow[at]))
@@ -288,6 +288,6 @@ func (k *Case) slope(node int, q []float64) *functional {
 		k.bound(b, layers, node)
 	}
 	f := k.s.begin(c, a)
-	c.pull(f, a, c.goal(node, q), &b.insides, &k.s)
+	c.pull(f, a, c.goal(q), &b.insides, &k.s)
 	return f
 }

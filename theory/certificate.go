@@ -11,7 +11,8 @@ import (
 //	‖Ψ(X; S) - Ψ(X; Ŝ)‖  ≤  ‖ΔH_W‖ ‖X‖ + |α_D| ‖R‖ e_L
 //
 // with ΔH_W the change of the wide part behind gain and readout, each node with
-// its own taps if it has any. Biases make the layers answer even to X = 0; with X°_ℓ that answer on S,
+// its own taps if it has any; where biases of nodes' own change too, their change is
+// added. Biases make the layers answer even to X = 0; with X°_ℓ that answer on S,
 //
 //	‖ΔH_ℓ X_{ℓ-1}‖ ≤ min( ‖ΔH_ℓ X°_{ℓ-1}‖ + ‖ΔH_ℓ‖ ‖X_{ℓ-1} - X°_{ℓ-1}‖,
 //	                      ‖ΔH_ℓ‖ ‖X_{ℓ-1}‖ )
@@ -23,6 +24,7 @@ import (
 // large filters hold but for a probability of FailureProb each.
 type Certificate struct {
 	Wide   float64     // ‖ΔH_W‖; 0 without a wide part
+	Biases float64     // what biases of nodes' own change that are others on Ŝ; see Network.Perturbed
 	Layers []LayerNorm // of the deep part
 	Behind float64     // |α_D| ‖R‖
 	Chains []Chain     // by layer; nil asks for the recursion alone
@@ -45,7 +47,7 @@ type LayerNorm struct {
 func newCertificate(n *Network, p *Pair, read []bool, e effort) Certificate {
 	var c Certificate
 	if n.Wide != nil {
-		c.Wide = n.wideChange(p, read)
+		c.Wide, c.Biases = n.wideChange(p, read)
 	}
 	rest := n.layers(p.Shift, make([]float64, p.Shift.nodes*n.In))
 	for l := range n.Deep {
@@ -94,14 +96,14 @@ func (c *Certificate) Bound(signal float64) float64 {
 func (c *Certificate) ForSignal(signal float64, in Inputs) float64 {
 	least := c.recursion(signal, in)
 	if c.Chains != nil {
-		sum := c.Wide * signal
+		sum := c.Biases + c.Wide*signal
 		for l := range c.Chains {
 			sum += c.Chains[l].of(signal, in.Size[l], in.Away[l])
 		}
 		least = min(least, sum)
 	}
 	if t := c.Together; t != nil {
-		least = min(least, c.Wide*signal+t.Rest+t.Gain*signal)
+		least = min(least, c.Biases+c.Wide*signal+t.Rest+t.Gain*signal)
 	}
 	return least
 }
@@ -118,7 +120,7 @@ func (c *Certificate) recursion(signal float64, in Inputs) float64 {
 	for l, layer := range c.Layers {
 		e = min(layer.Rest+layer.Change*in.Away[l], layer.Change*in.Size[l]) + layer.After*e
 	}
-	return c.Wide*signal + c.Behind*e
+	return c.Biases + c.Wide*signal + c.Behind*e
 }
 
 // Measurement is one signal on both graphs.
@@ -133,7 +135,7 @@ type Measurement struct {
 // Measure runs the network on both graphs.
 func (s *Stability) Measure(p *Pair, x []float64) Measurement {
 	n := s.network
-	a, b := only(n.Forward(p.Shift, x), s.read), only(n.Forward(p.Perturbed, x), s.read)
+	a, b := only(n.Forward(p.Shift, x), s.read), only(n.perturbed().Forward(p.Perturbed, x), s.read)
 	m := Measurement{Signal: norm(x), Output: norm(a), Change: norm(difference(b, a))}
 	var in Inputs
 	rest := n.layers(p.Shift, make([]float64, len(x)))

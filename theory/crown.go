@@ -134,9 +134,12 @@ func (n *Network) reach(layer int) int {
 	}
 	if layer == len(n.Deep) {
 		hops = max(hops, n.wideOrder())
-		for _, t := range n.terms {
+		for i, t := range n.terms {
 			for _, term := range t.list {
-				hops = max(hops, term.Hop+1)
+				if term.Node != i {
+					hops = max(hops, term.Hop+1)
+				}
+				hops = max(hops, term.Hop)
 			}
 		}
 	}
@@ -334,8 +337,8 @@ type goal struct {
 	c    float64
 }
 
-// goal returns qᵀy at a node.
-func (c *Crown) goal(node int, q []float64) goal {
+// goal returns qᵀy at a node, but for its terms of its own.
+func (c *Crown) goal(q []float64) goal {
 	n := c.net
 	v := q
 	g := goal{q: q}
@@ -361,12 +364,6 @@ func (c *Crown) goal(node int, q []float64) goal {
 		for f := range n.In {
 			g.taps = append(g.taps, n.GainWide*dot(tap[f*n.Features:(f+1)*n.Features], v))
 		}
-	}
-	if delta := n.own[node]; delta != nil {
-		for r := range g.taps {
-			g.taps[r] += dot(delta[r*n.Outputs:(r+1)*n.Outputs], q)
-		}
-		g.c += dot(delta[len(g.taps)*n.Outputs:], q)
 	}
 	return g
 }

@@ -35,8 +35,11 @@ type Network struct {
 	Readout  []float64 // R, G×C by rows; nil without a readout
 	Offset   []float64 // c, the readout's bias; nil if there is none
 
-	own   map[int][]float64 // Δ_i by node; see GiveTaps
-	terms map[int]nodeTerms // see GiveTerms
+	// Perturbed is the network on Ŝ of a pair of graphs, where nodes that hear others have
+	// other terms of their own; in all else it is this one. Nil if it is in that too.
+	Perturbed *Network
+
+	terms map[int]nodeTerms // of nodes' own; see GiveTerms
 }
 
 // NewNetwork converts a model. It shares no memory with m.
@@ -127,7 +130,9 @@ func (n *Network) Forward(s *Shift, x []float64) []float64 {
 		axpy(u, n.GainDeep, n.layers(s, x)[len(n.Deep)])
 	}
 	y := n.readOut(u)
-	n.addOwn(y, s, x, true)
+	if len(n.terms) > 0 {
+		n.addOwn(y, shifted(s, x, n.In, n.ownOrder(), 0, nil), true)
+	}
 	return y
 }
 

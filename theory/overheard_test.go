@@ -81,12 +81,15 @@ func lieTo(t *testing.T, k int, n *Network, s *Shift, x []float64, node, v int, 
 		}
 		y := told(n, s, x, v, lie)
 		shifts := toldShifts(n, s, x, v, lie)
-		n.terms[node].apply(y[node*n.Outputs:(node+1)*n.Outputs], n.In, func(j, k int) []float64 {
-			if j == v {
-				return lie(node, 0, k, n.In)
+		row := y[node*n.Outputs : (node+1)*n.Outputs]
+		for _, term := range n.terms[node].list {
+			z := shifts[term.Hop][term.Node*n.In : (term.Node+1)*n.In]
+			if term.Node == v {
+				z = lie(node, 0, term.Hop, n.In)
 			}
-			return shifts[k][j*n.In : (j+1)*n.In]
-		})
+			addProduct(row, z, term.Weights, n.In, n.Outputs)
+		}
+		axpy(row, 1, n.terms[node].bias)
 		check("lie", bounds, y)
 	}
 }

@@ -1,7 +1,10 @@
 package theory
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // GiveTaps gives the wide part of node i taps of its own, as what they add to the
@@ -9,96 +12,121 @@ import (
 //
 //	y_i = y†_i + [z_i 1] Δ_i      z_i = [X SX … SᴷX]_i      Δ_i: ((K+1)F + 1)×C by rows
 //
-// with gain and readout inside Δ_i and its last row the bias's. The wide part
-// stays linear in X. The network keeps delta. It panics without a wide part, or
-// if the shape is another.
+// with gain and readout inside Δ_i and its last row the bias's: terms of its own shifted
+// signals, in the place of those of GiveTerms. The network keeps delta. It panics without
+// a wide part, or if the shape is another.
 func (n *Network) GiveTaps(i int, delta []float64) {
-	if n.Wide == nil || len(delta) != (len(n.Wide.Taps)*n.In+1)*n.Outputs {
+	block := n.In * n.Outputs
+	if n.Wide == nil || len(delta) != len(n.Wide.Taps)*block+n.Outputs {
 		panic(fmt.Sprintf("theory: GiveTaps: %d numbers for node %d", len(delta), i))
 	}
-	if n.own == nil {
-		n.own = map[int][]float64{}
-	}
-	n.own[i] = delta
-}
-
-// OwnTaps returns how many nodes have taps of their own.
-func (n *Network) OwnTaps() int { return len(n.own) }
-
-// addOwn adds [z_i 1] Δ_i to the outputs of the nodes that have taps of their own,
-// y: N×C. Without bias it adds z_i Δ_i alone, the linear part.
-func (n *Network) addOwn(y []float64, s *Shift, x []float64, bias bool) {
-	if len(n.own) == 0 {
-		return
-	}
-	in, out := n.In, n.Outputs
-	z := append([]float64(nil), x...)
-	next := make([]float64, len(x))
+	var terms []Term
 	for k := range n.Wide.Taps {
-		if k > 0 {
-			s.apply(next, z, in)
-			z, next = next, z
-		}
-		for i, delta := range n.own {
-			addProduct(y[i*out:(i+1)*out], z[i*in:(i+1)*in], delta[k*in*out:(k+1)*in*out], in, out)
-		}
+		terms = append(terms, Term{Node: i, Hop: k, Weights: delta[k*block : (k+1)*block]})
 	}
-	for i, delta := range n.own {
-		if bias {
-			axpy(y[i*out:(i+1)*out], 1, delta[len(delta)-out:])
+	n.GiveTerms(i, terms, delta[len(terms)*block:])
+}
+
+// OwnTaps returns how many nodes have taps, or weights of their neighbours, of their own.
+func (n *Network) OwnTaps() int { return len(n.terms) }
+
+// addOwn adds to y, N×C, what nodes have of their own, given Z_k = SᵏX; without bias
+// the linear part alone.
+func (n *Network) addOwn(y []float64, z [][]float64, bias bool) {
+	in, out := n.In, n.Outputs
+	for i, t := range n.terms {
+		row := y[i*out : (i+1)*out]
+		for _, term := range t.list {
+			addProduct(row, z[term.Hop][term.Node*in:(term.Node+1)*in], term.Weights, in, out)
+		}
+		if bias && t.bias != nil {
+			axpy(row, 1, t.bias)
 		}
 	}
 }
 
-// adoptOwn adds the adjoint of addOwn to x, N×F, with st = Sᵀ:
+// PullOwn adds the adjoint of what nodes have of their own, without their biases, to dx,
+// N×F, given dy, N×C, and st = Sᵀ:
 //
-//	x += Σ_k (Sᵀ)ᵏ [rows y_i Δ_{i,k}ᵀ]      by Horner's rule
-func (n *Network) adoptOwn(x []float64, st *Shift, y []float64) {
-	if len(n.own) == 0 {
+//	dX += Σ_k (Sᵀ)ᵏ [rows j: Σ_i dy_i W_ijkᵀ]      by Horner's rule
+//
+// It is what they add to the gradient of the signal.
+func (n *Network) PullOwn(dx []float64, st *Shift, dy []float64) {
+	if len(n.terms) == 0 {
 		return
 	}
 	in, out := n.In, n.Outputs
-	sum, next := make([]float64, len(x)), make([]float64, len(x))
-	for k := len(n.Wide.Taps) - 1; k >= 0; k-- {
+	sum, next := make([]float64, len(dx)), make([]float64, len(dx))
+	nodes := slices.Sorted(maps.Keys(n.terms)) // sums of neighbours are taken in one order
+	for k := n.ownOrder(); k >= 0; k-- {
 		st.apply(next, sum, in)
 		sum, next = next, sum
-		for i, delta := range n.own {
-			for f := range in {
-				sum[i*in+f] += dot(y[i*out:(i+1)*out], delta[(k*in+f)*out:(k*in+f+1)*out])
+		for _, i := range nodes {
+			for _, term := range n.terms[i].list {
+				for f := 0; f < in && term.Hop == k; f++ {
+					sum[term.Node*in+f] += dot(dy[i*out:(i+1)*out], term.Weights[f*out:(f+1)*out])
+				}
 			}
 		}
 	}
-	axpy(x, 1, sum)
+	axpy(dx, 1, sum)
+}
+
+// ownOrder returns the most hops of a term.
+func (n *Network) ownOrder() int {
+	most := 0
+	for _, t := range n.terms {
+		for _, term := range t.list {
+			most = max(most, term.Hop)
+		}
+	}
+	return most
 }
 
 // wideChange returns ‖ΔH_W‖, the change of the wide part behind gain and readout,
-// with each node's own taps, over the nodes in read:
+// with what each node has of its own, over the nodes in read:
 //
 //	ΔH_W: X ↦ rows  [z_i(Ŝ) - z_i(S)] A_i      A_i = α_W A R + Δ_i
-func (n *Network) wideChange(p *Pair, read []bool) float64 {
+//
+// and beside z_i what node i takes of its neighbours one by one. Of biases that are
+// others on Ŝ it returns what they change.
+func (n *Network) wideChange(p *Pair, read []bool) (linearly, biases float64) {
 	f := n.Wide.folded(n.GainWide, n.Readout, n.Outputs)
-	t := f.transposed()
-	along := func(s *Shift, x []float64) []float64 {
+	t, other := f.transposed(), n.perturbed()
+	along := func(n *Network, s *Shift, x []float64) []float64 {
 		y := f.apply(s, x, false)
-		n.addOwn(y, s, x, false)
+		if len(n.terms) > 0 {
+			n.addOwn(y, shifted(s, x, n.In, n.ownOrder(), 0, nil), false)
+		}
 		return y
 	}
-	back := func(st *Shift, y []float64) []float64 {
+	back := func(n *Network, st *Shift, y []float64) []float64 {
 		x := t.apply(st, y, false)
-		n.adoptOwn(x, st, y)
+		n.PullOwn(x, st, y)
 		return x
 	}
-	return operatorNorm(linear{
+	moved := make([]float64, p.Shift.nodes*n.Outputs)
+	for i, t := range n.terms {
+		axpy(moved[i*n.Outputs:(i+1)*n.Outputs], -1, t.bias)
+	}
+	for i, t := range other.terms {
+		axpy(moved[i*n.Outputs:(i+1)*n.Outputs], 1, t.bias)
+	}
+	linearly = operatorNorm(linear{
 		p.Shift.nodes * f.In, p.Shift.nodes * f.Out,
 		func(x []float64) []float64 {
-			return only(difference(along(p.Perturbed, x), along(p.Shift, x)), read)
+			return only(difference(along(other, p.Perturbed, x), along(n, p.Shift, x)), read)
 		},
 		func(y []float64) []float64 {
 			y = only(append([]float64(nil), y...), read)
-			return difference(back(p.perturbedT, y), back(p.shiftT, y))
+			return difference(back(other, p.perturbedT, y), back(n, p.shiftT, y))
 		},
 	})
+	return linearly, norm(only(moved, read))
 }
+
+// perturbed returns the network as it is on Ŝ.
+func (n *Network) perturbed() *Network { return cmp.Or(n.Perturbed, n) }
 
 // only clears the rows of y that are not read, if some are not.
 func only(y []float64, read []bool) []float64 {

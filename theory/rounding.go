@@ -83,15 +83,10 @@ func (c *Crown) slack(a *answer, most, deep []float64) []float64 {
 	if deep != nil {
 		axpy(u, w.GainDeep, deep)
 	}
-	var z [][]float64
 	if w.Wide != nil {
-		z = c.sizesOfRow(a, a.sizes, most, w.In, w.wideOrder(), 0)
-		axpy(u, w.GainWide, w.Wide.sum(z, 1))
+		axpy(u, w.GainWide, w.Wide.sum(c.sizesOfRow(a, a.sizes, most, w.In, w.wideOrder(), 0), 1))
 	}
 	e := append([]float64(nil), w.readOut(u)...)
-	if delta := w.own[a.node]; delta != nil {
-		w.correct(e, func(k int) []float64 { return z[k] }, delta)
-	}
 	for _, o := range a.heard {
 		row := make([]float64, w.In)
 		if o.direct >= 0 {
@@ -203,13 +198,6 @@ func (n *Network) sizes(bias bool) *Network {
 			out.terms = map[int]nodeTerms{}
 		}
 		out.terms[i] = sizes
-	}
-	for i, delta := range n.own {
-		d := absolute(delta)
-		if !bias {
-			clear(d[len(d)-n.Outputs:])
-		}
-		out.GiveTaps(i, d)
 	}
 	return out
 }

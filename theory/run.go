@@ -30,12 +30,7 @@ func (n *Network) run(s *Shift, x []float64, fed feed) (pre [][]float64, y []flo
 		}
 	}
 	y = n.readOut(u)
-	for i, delta := range n.own {
-		n.correct(y[i*n.Outputs:(i+1)*n.Outputs], func(k int) []float64 { return input[k][i*n.In : (i+1)*n.In] }, delta)
-	}
-	for i, t := range n.terms {
-		t.apply(y[i*n.Outputs:(i+1)*n.Outputs], n.In, func(j, k int) []float64 { return input[k][j*n.In : (j+1)*n.In] })
-	}
+	n.addOwn(y, input, true)
 	return pre, y
 }
 
@@ -79,15 +74,6 @@ func (n *Network) readOut(u []float64) []float64 {
 	}
 	addProduct(y, u, n.Readout, n.Features, n.Outputs)
 	return y
-}
-
-// correct adds [z_i 1] Δ_i to the outputs of one node, z its shifted inputs.
-func (n *Network) correct(y []float64, z func(k int) []float64, delta []float64) {
-	block := n.In * n.Outputs
-	for k := range n.Wide.Taps {
-		addProduct(y, z(k), delta[k*block:(k+1)*block], n.In, n.Outputs)
-	}
-	axpy(y, 1, delta[len(delta)-n.Outputs:])
 }
 
 // order returns K of the filter of layer ℓ+1, 0 if there is none.

@@ -243,8 +243,9 @@ func TestMarginOfOperatorNorm(t *testing.T) {
 	}
 }
 
-// The norm with own taps is that of the map written out, for small networks and
-// for those that Lanczos' method sees.
+// The norm with own taps, and with weights of neighbours that are heard on one graph or
+// on both, is that of the map written out, for small networks and for those that
+// Lanczos' method sees.
 func TestNormOfOwnTaps(t *testing.T) {
 	rng := newRand(8)
 	for k, n := range []int{2, 5, 12, denseNorm, denseNorm + 40} {
@@ -252,20 +253,39 @@ func TestNormOfOwnTaps(t *testing.T) {
 		p := mustPair(t, a, perturb(rng, a, n, k%2 == 0), n)
 		f := randomFilter(rng, "wide", 2, 3, 2, true)
 		net := &Network{In: 2, Features: 3, Outputs: 2, Wide: &f, GainWide: 0.7, Readout: randomSignal(rng, 6), Offset: make([]float64, 2)}
+		other := *net
 		for i := range n {
-			net.GiveTaps(i, randomSignal(rng, (3*2+1)*2))
+			taps := randomSignal(rng, (3*2+1)*2)
+			net.GiveTaps(i, taps)
+			other.GiveTaps(i, taps)
+			if i%2 == 0 && k > 0 { // of itself and two neighbours, who differ from graph to graph
+				for _, on := range []*Network{net, &other} {
+					on.GiveTerms(i, []Term{
+						{i, 2, randomSignal(rng, 4)},
+						{rng.IntN(n), 1, randomSignal(rng, 4)},
+						{rng.IntN(n), 2, randomSignal(rng, 4)},
+					}, randomSignal(rng, 2))
+				}
+			}
+		}
+		if k > 0 {
+			net.Perturbed = &other
 		}
 		columns := make([]float64, 0, 2*n*2*n)
 		zero := make([]float64, 2*n)
-		rest := difference(net.Forward(p.Perturbed, zero), net.Forward(p.Shift, zero))
+		rest := difference(net.perturbed().Forward(p.Perturbed, zero), net.Forward(p.Shift, zero))
 		for j := range zero {
 			x := make([]float64, 2*n)
 			x[j] = 1
-			columns = append(columns, difference(difference(net.Forward(p.Perturbed, x), net.Forward(p.Shift, x)), rest)...)
+			columns = append(columns, difference(difference(net.perturbed().Forward(p.Perturbed, x), net.Forward(p.Shift, x)), rest)...)
 		}
 		want := spectralNorm(columns, 2*n, 2*n)
-		if got := NewStability(net, p).Direct.Wide; got < want*(1-1e-9) || got > 1.06*want || 2*n <= denseNorm && !near(got, want, 1e-9) {
+		c := NewStability(net, p).Direct
+		if got := c.Wide; got < want*(1-1e-9) || got > 1.06*want || 2*n <= denseNorm && !near(got, want, 1e-9) {
 			t.Errorf("%d nodes: got %v, want %v", n, got, want)
+		}
+		if !near(c.Biases, norm(rest), 1e-9) || (k > 0) != (c.Biases > 0) || !near(c.Bound(3), c.Biases+3*c.Wide, 1e-12) {
+			t.Errorf("%d nodes: biases change by %v, want %v, and both in a bound of %v", n, c.Biases, norm(rest), c.Bound(3))
 		}
 	}
 }

@@ -15,9 +15,9 @@ type Term struct {
 	Weights []float64
 }
 
-// GiveTerms gives a node terms and a bias of its own, beside what all share. Crown
-// knows them, and bounds of the direct certificate do not. The network keeps both.
-// It panics if a shape is wrong.
+// GiveTerms gives a node terms and a bias of its own, beside what all share. They are
+// those of one S: if it hears others on another, see Network.Perturbed. The network
+// keeps both. It panics if a shape is wrong.
 func (n *Network) GiveTerms(i int, terms []Term, bias []float64) {
 	for _, t := range terms {
 		if len(t.Weights) != n.In*n.Outputs || len(bias) != n.Outputs {
@@ -33,16 +33,6 @@ func (n *Network) GiveTerms(i int, terms []Term, bias []float64) {
 type nodeTerms struct {
 	list []Term
 	bias []float64
-}
-
-// apply adds the terms to y, given the shifted signals.
-func (t nodeTerms) apply(y []float64, in int, z func(j, k int) []float64) {
-	for _, term := range t.list {
-		addProduct(y, z(term.Node, term.Hop), term.Weights, in, len(y))
-	}
-	if t.bias != nil {
-		axpy(y, 1, t.bias)
-	}
 }
 
 // overheard is a term in the cone of an answer: the rows of Sᵏ and |S|ᵏ of its node.

@@ -121,8 +121,11 @@ func printStability(w *lines, s *certify.StabilityReport) {
 		}
 	}
 	w.printf("\n  %-24s ‖ΔH‖ %s", "wide, gain and readout", number(s.Wide))
+	if s.Biases > 0 {
+		w.printf("   biases %s", number(s.Biases))
+	}
 	if s.Own > 0 {
-		w.printf("   with the taps that %s learned", grid.Count(s.Own, "node"))
+		w.printf("   with what %s learned", grid.Count(s.Own, "node"))
 	}
 	w.printf("\n")
 	for _, l := range s.Layers {

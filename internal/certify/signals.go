@@ -16,7 +16,7 @@ import (
 // measure runs signals on both graphs and sets the bounds beside the changes.
 // It returns the signal that changed most, relative to its bound.
 func (r *StabilityReport) measure(
-	ctx context.Context, m *searched, net *theory.Network, st *theory.Stability, p *theory.Pair, o Options,
+	ctx context.Context, m *searched, st *theory.Stability, p *theory.Pair, o Options,
 ) ([]float64, error) {
 	signals, err := r.load(m.net, o)
 	if err != nil {
@@ -47,7 +47,7 @@ func (r *StabilityReport) measure(
 		sought = worst
 	}
 	r.Signals.Sought = sought.Change
-	rounds := m.rounds(net, at)
+	rounds := m.rounds(at)
 	r.Bounds = append(r.Bounds,
 		direct(o.delayed, rounds, worst.Known).bound("direct certificate, this signal", worst.Known, worst.Change, ""),
 		direct(o.delayed, rounds, worst.Any).bound("direct certificate, any signal as large", worst.Any, sought.Change,
@@ -105,17 +105,18 @@ func normalise(x []float32, want float64) {
 }
 
 // searched is a model on two graphs, with the taps of its nodes, nil if they have
-// none of their own.
+// none of their own, and the network in float64 that is bounded.
 type searched struct {
 	net     *gnn.WideDeep
 	own     *lifecycle.NodeTaps
+	exact   *theory.Network
 	s, sHat *mat.CSR
 	read    []int // whose outputs count; nil means all
 }
 
 // rounds compares what the model answers to a signal on both graphs, in float32, with the
 // network that is bounded.
-func (h *searched) rounds(net *theory.Network, start []float64) rounded {
+func (h *searched) rounds(start []float64) rounded {
 	x := mat.NewDense(h.s.Rows, h.net.Config.In, nil)
 	for i, v := range start {
 		x.Data[i] = float32(v)
@@ -127,8 +128,8 @@ func (h *searched) rounds(net *theory.Network, start []float64) rounded {
 		y, off := mat.NewDense(s.Rows, h.net.Outputs(), nil), mat.NewDense(s.Rows, h.net.Outputs(), nil)
 		shifter.Shift(in.Shifted, s, x)
 		h.net.Forward(y, &in, new(gnn.Tape))
-		h.own.CorrectAll(y, in.Shifted)
-		exact := net.Forward(theory.NewShift(s), theory.Signal(x))
+		h.own.CorrectAll(y, in.Shifted, s)
+		exact := h.on(s).Forward(theory.NewShift(s), theory.Signal(x))
 		for i, v := range y.Data {
 			off.Data[i] = float32(float64(v) - exact[i])
 		}
@@ -140,6 +141,14 @@ func (h *searched) rounds(net *theory.Network, start []float64) rounded {
 		}
 	}
 	return out
+}
+
+// on returns the network in float64 on one of the shifts.
+func (h *searched) on(s *mat.CSR) *theory.Network {
+	if s == h.sHat && h.exact.Perturbed != nil {
+		return h.exact.Perturbed
+	}
+	return h.exact
 }
 
 // harmful looks for a signal of the norm of start whose output changes as much
@@ -159,6 +168,7 @@ func (h *searched) harmful(start []float64) mat.Dense {
 		in    gnn.Input
 		tape  gnn.Tape
 		y, dx mat.Dense
+		back  *theory.Shift // Sᵀ
 	}
 	var sides [2]side
 	var shifter gnn.Shifter
@@ -166,6 +176,7 @@ func (h *searched) harmful(start []float64) mat.Dense {
 		sides[k] = side{
 			in: gnn.Input{Shift: shift, ShiftT: shift.T(), Shifted: mat.NewDense(s.Rows, (m.InputOrder()+1)*m.Config.In, nil)},
 			y:  mat.NewDense(s.Rows, m.Outputs(), nil), dx: mat.NewDense(s.Rows, m.Config.In, nil),
+			back: theory.NewShift(shift.T()),
 		}
 	}
 	scratch := gnn.NewParams(m.Config, nil)
@@ -173,7 +184,7 @@ func (h *searched) harmful(start []float64) mat.Dense {
 		for k := range sides {
 			shifter.Shift(sides[k].in.Shifted, sides[k].in.Shift, x)
 			m.Forward(sides[k].y, &sides[k].in, &sides[k].tape)
-			h.own.CorrectAll(sides[k].y, sides[k].in.Shifted)
+			h.own.CorrectAll(sides[k].y, sides[k].in.Shifted, sides[k].in.Shift)
 		}
 		change, d := 0.0, sides[0].y.Clone()
 		mat.Serial.AddScaled(d, -1, sides[1].y)
@@ -185,7 +196,7 @@ func (h *searched) harmful(start []float64) mat.Dense {
 		}
 		for k := range sides {
 			m.Backward(&scratch, sides[k].dx, d, &sides[k].in, &sides[k].tape)
-			adopt(h.own, sides[k].dx, d, sides[k].in.ShiftT)
+			pull(h.on(sides[k].in.Shift), sides[k].dx, d, sides[k].back)
 		}
 		x.CopyFrom(sides[0].dx)
 		mat.Serial.AddScaled(x, -1, sides[1].dx)

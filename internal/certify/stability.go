@@ -50,12 +50,13 @@ type StabilityReport struct {
 	Layers []theory.LayerNorm `json:"layers"`
 	Chains []theory.Chain     `json:"chains"`      // by layer: what its change does to the outputs that are read
 	Wide   Number             `json:"wide_change"` // ‖ΔH_W‖
+	Biases Number             `json:"bias_change"` // of nodes that hear others on the perturbed graph
 
 	// Together is what the changes of all layers do as one; nil for networks that
 	// are too large for it.
 	Together *theory.Together `json:"together,omitempty"`
 
-	Own     int           `json:"own_taps"` // nodes with taps of their own, which are what is certified
+	Own     int           `json:"own_taps"` // nodes with taps, or weights of neighbours, of their own, which are what is certified
 	Bounds  []BoundReport `json:"bounds"`
 	Signals signalsReport `json:"signals"`
 	Missing []string      `json:"missing,omitempty"`
@@ -151,12 +152,8 @@ func Graphs(ctx context.Context, m *modelfile.Model, intact, perturbed *graph.Gr
 	if err != nil {
 		return nil, err
 	}
-	if n := own.Heard(); n > 0 {
-		return nil, fmt.Errorf("%d nodes of the model weight their neighbours one by one (retrain: heard), "+
-			"for which no bound is computed yet; certify the model as trained, or one that learned taps", n)
-	}
-	net := theory.NewNetwork(m.Network)
-	if err := give(own, net, intact.Nodes()); err != nil {
+	net, err := exact(m, own, s, sHat)
+	if err != nil {
 		return nil, err
 	}
 	for _, i := range o.Read {
@@ -172,7 +169,8 @@ func Graphs(ctx context.Context, m *modelfile.Model, intact, perturbed *graph.Gr
 		Checks: st.Checks, IntegralLipschitz: Number(st.IntegralLipschitz), Architecture: Number(st.Architecture),
 		Epsilon: Number(st.Relative.Size), Misalignment: Number(st.Relative.Misalignment),
 		ZeroPairs: st.Relative.Zero, Unreachable: Number(st.Relative.Unreachable),
-		Layers: st.Direct.Layers, Chains: st.Direct.Chains, Wide: Number(st.Direct.Wide), Own: net.OwnTaps(), Missing: st.Missing(),
+		Layers: st.Direct.Layers, Chains: st.Direct.Chains, Wide: Number(st.Direct.Wide), Biases: Number(st.Direct.Biases),
+		Own: net.OwnTaps(), Missing: st.Missing(),
 		Spectra: [2][]float64{pair.Values, pair.PerturbedValues},
 	}
 	if !st.Relative.Computed {
@@ -190,12 +188,12 @@ func Graphs(ctx context.Context, m *modelfile.Model, intact, perturbed *graph.Gr
 	for _, f := range st.Filters {
 		r.Filters = append(r.Filters, filterReport{f, Number(f.Pair)})
 	}
-	worst, err := r.measure(ctx, &searched{m.Network, own, s, sHat, o.Read}, net, st, pair, o)
+	worst, err := r.measure(ctx, &searched{m.Network, own, net, s, sHat, o.Read}, st, pair, o)
 	if err != nil {
 		return nil, err
 	}
 	r.curves(net, pair.Over)
-	if o.Sweep {
+	if o.Sweep && net.Perturbed == nil { // on the way nodes would hear neighbours of both graphs
 		return r, r.sweep(ctx, st, pair, worst)
 	}
 	return r, nil

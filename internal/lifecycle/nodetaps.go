@@ -147,9 +147,17 @@ func (t *NodeTaps) correct(y, z []float32, i int) {
 	}
 }
 
-// CorrectAll does so for the nodes of a whole network.
-func (t *NodeTaps) CorrectAll(y, z mat.Dense) {
+// CorrectAll does so for the nodes of a whole network, with weights of neighbours too: of
+// those that s, the shift, hears. It is not for several goroutines at once.
+func (t *NodeTaps) CorrectAll(y, z mat.Dense, s *mat.CSR) {
 	if t == nil {
+		return
+	}
+	if h := t.heard; h != nil {
+		h.shift, h.shifted = s, z
+		for i := range h.nodes {
+			h.correct(y.Row(i), i)
+		}
 		return
 	}
 	for i := range t.delta {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/data"
@@ -69,7 +70,7 @@ func newQuestion(m *modelfile.Model, graphs []*graph.Graph, signals mat.Dense, s
 		if own.Heard() > 0 && q.Delayed {
 			return nil, errors.New("nodes that weight their neighbours one by one do not have delayed filters; the file is damaged")
 		}
-		q.Own = &ownAnswers{taps: own, order: m.Network.InputOrder()}
+		q.Own = own.Answers(m.Network)
 	}
 	return q, setUnits(q, m)
 }
@@ -91,6 +92,11 @@ func setUnits(q *robust.Question, m *modelfile.Model) error {
 		q.InputScale = append(q.InputScale, in...)
 	}
 	return nil
+}
+
+// Answers returns what nodes of a model answer with, as [robust.Question] asks for it.
+func (t *NodeTaps) Answers(m *gnn.WideDeep) robust.Own {
+	return &ownAnswers{taps: t, order: m.InputOrder()}
 }
 
 // ownAnswers implements [robust.Own] for the nodes of a model file.

@@ -245,7 +245,7 @@ func (q *Question) exact() (*theory.Network, *theory.Shift, error) {
 	}
 	net := theory.NewNetwork(q.Network)
 	if q.Own != nil {
-		if err := q.giveOwn(net, s); err != nil {
+		if err := GiveOwn(net, q.Network, q.Own, q.Nodes(), q.Readers(), s); err != nil {
 			return nil, nil, err
 		}
 	}

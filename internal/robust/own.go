@@ -3,32 +3,36 @@ package robust
 import (
 	"fmt"
 	"math"
+	"slices"
 
+	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/theory"
 )
 
-// giveOwn tells a network in float64 what nodes have of their own. What they add to
-// outputs is linear in shifted inputs, so that asking for it input by input, at
-// powers of two of either sign, gives every weight to what float32 rounds.
-func (q *Question) giveOwn(net *theory.Network, s *mat.CSR) error {
-	n, order := q.Nodes(), q.Network.InputOrder()
-	probe := &probe{q: q, features: q.Network.Config.In, order: order}
-	for _, row := range q.Readers() {
+// GiveOwn tells net, which is m in float64, what nodes have of their own. What they add
+// to outputs is linear in shifted inputs, so that asking for it input by input, at
+// powers of two of either sign, gives every weight to what float32 rounds. Rows are
+// those of a shift of so many nodes, at one step or several.
+func GiveOwn(net *theory.Network, m *gnn.WideDeep, own Own, nodes int, rows []int32, s *mat.CSR) error {
+	probe := &probe{own: own, features: m.Config.In, order: m.InputOrder(), outputs: m.Outputs()}
+	for _, row := range rows {
 		links, _ := s.Row(int(row))
-		terms, bias, err := probe.terms(int(row)%n, int(row), links)
+		terms, bias, err := probe.terms(int(row)%nodes, int(row), links)
 		if err != nil {
 			return err
 		}
-		net.GiveTerms(int(row), terms, bias)
+		if len(terms) > 0 || slices.ContainsFunc(bias, func(v float64) bool { return v != 0 }) {
+			net.GiveTerms(int(row), terms, bias)
+		}
 	}
 	return nil
 }
 
 // probe asks Own for answers to inputs of one's own.
 type probe struct {
-	q               *Question
-	features, order int
+	own                      Own
+	features, order, outputs int
 
 	node, hop, feature int // which input is not 0
 	value              float32
@@ -41,9 +45,9 @@ const large = 1 << 20
 // others are 0.
 func (p *probe) ask(node, row int, links []int32, value float32) []float64 {
 	p.value = value
-	y := make([]float32, p.q.Network.Outputs())
+	y := make([]float32, p.outputs)
 	zero := make([]float32, p.features)
-	p.q.Own.Correct(y, node, row, links, func(j, k int) []float32 {
+	p.own.Correct(y, node, row, links, func(j, k int) []float32 {
 		if j != p.node || k != p.hop {
 			return zero
 		}
