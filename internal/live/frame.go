@@ -18,7 +18,7 @@ type Frame struct {
 	Down   []int32  `json:"down"`             // nodes that do not run
 	Out    []int32  `json:"out"`              // links of the scene that are out, as indices
 
-	Said map[int32]string `json:"said,omitempty"` // of nodes in Down, where there is more to say than Scene.Down
+	Said map[int32]string `json:"said,omitempty"` // of a node, where there is more to say than that it is in Down, or up
 
 	Positions  Floats     `json:"pos,omitempty"` // of a moving layout, m: x0 y0 x1 y1 …
 	Velocities Floats     `json:"vel,omitempty"` // m/s

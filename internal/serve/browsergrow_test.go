@@ -26,7 +26,8 @@ func boxes(n int) live.Scene {
 }
 
 // A host that joins is drawn, with the curves as they were; of one that is not heard it
-// is said since when, and a chart without numbers says why it has none.
+// is said since when, of one that is what is wrong with it, and a chart without numbers
+// says why it has none. Few nodes have their names beside them.
 func TestPageGrows(t *testing.T) {
 	p := newTab(t)
 	hub, err := live.NewHub(boxes(2))
@@ -41,6 +42,13 @@ func TestPageGrows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	named := func(want string) {
+		t.Helper()
+		p.wait(`wdgnn.left.named.length === wdgnn.scene().nodes.length`)
+		if got := evaluate[string](p, `wdgnn.left.named.join()`); got != want {
+			t.Errorf("names beside nodes: got %s, want %s", got, want)
+		}
+	}
 	publish(1, map[int32]string{1: "not heard yet"}, 1)
 	p.open(url)
 	p.wait(`wdgnn.last.frame?.t === 1 && document.querySelector(".chart .blank").hidden`)
@@ -49,6 +57,7 @@ func TestPageGrows(t *testing.T) {
 	if got := evaluate[string](p, state); got != "statenot heard yet" {
 		t.Errorf("of B it says %q, want that it is not heard yet", got)
 	}
+	named("A,B")
 	hub.Say(1, "B is not heard yet.")
 	if err := hub.Show(boxes(3)); err != nil {
 		t.Fatal(err)
@@ -58,6 +67,12 @@ func TestPageGrows(t *testing.T) {
 	p.wait(`wdgnn.curves.times().join() === "1,2" && document.getElementById("words").textContent.includes("B is not heard yet.")`)
 	if got := evaluate[string](p, state); got != "stategone since 15:04:05" {
 		t.Errorf("of B it says %q, want since when it is gone", got)
+	}
+	named("A,B,C")
+	publish(3, map[int32]string{1: "not well: it is 12 steps behind"})
+	p.wait(`wdgnn.last.frame.t === 3`)
+	if got := evaluate[string](p, state); got != "statenot well: it is 12 steps behind" {
+		t.Errorf("of B, which is heard again, it says %q, want what is wrong with it", got)
 	}
 	p.clean(url)
 }

@@ -228,6 +228,9 @@ func (a *Attached) Take(heard map[transport.HostID]Sighting) (*live.Frame, []liv
 			for q, v := range []float64{behind, openShare(&s), costShare(&s), float64(s.Refused), float64(avoided[s.Host])} {
 				f.Values[q][at] = float32(v)
 			}
+			if len(s.Problems) > 0 {
+				f.Said[int32(at)] = brief("not well: " + strings.Join(s.Problems, "; "))
+			}
 		}
 	}
 	f.Curves = live.Numbers{
@@ -236,6 +239,15 @@ func (a *Attached) Take(heard map[transport.HostID]Sighting) (*live.Frame, []liv
 	}
 	f.Counters = live.Numbers{float64(len(heard)), float64(Wrong(list)), float64(step), float64(len(avoided)), sum.broken}
 	return f, a.news(t, list)
+}
+
+// brief cuts off what is longer than a few lines.
+func brief(text string) string {
+	const most = 300 // bytes
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + " …"
 }
 
 // silence says since when nothing is heard of a host.

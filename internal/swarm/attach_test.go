@@ -64,6 +64,9 @@ func TestAttached(t *testing.T) {
 	if !slices.Equal(f.Out, []int32{0}) || f.Counters[3] != 1 || f.Counters[4] != 1 {
 		t.Errorf("host 1 is in quarantine: got links out %v, counters %v", f.Out, f.Counters)
 	}
+	if said := f.Said[0]; !strings.HasPrefix(said, "not well: it has kept host 1 in quarantine") {
+		t.Errorf("of host 0 it says %q, want what is wrong", said)
+	}
 	for _, want := range []string{
 		"Host 0 does not use what it hears of host 1 (replay).", "Host 0 does not believe mast (it stands still).", "Host 2 reports",
 	} {

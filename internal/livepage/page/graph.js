@@ -36,7 +36,7 @@ class Picture {
 
   begin() {
     const n = scene.nodes.length;
-    Object.assign(this, { frame: null, hovered: -1, pulses: [], trails: [], box: null, flown: null, shot: null, low: 0, high: 1, radius: 6, dirty: true, linksDirty: true });
+    Object.assign(this, { frame: null, hovered: -1, pulses: [], trails: [], box: null, flown: null, shot: null, low: 0, high: 1, radius: 6, named: [], dirty: true, linksDirty: true });
     this.xs = new Float32Array(n); this.ys = new Float32Array(n);
     this.shown = new Float32Array(n).fill(NaN); this.target = new Float32Array(n).fill(NaN);
     this.out = new Uint8Array(scene.edges.length); this.down = new Uint8Array(n); this.mark = new Array(n).fill("");
@@ -235,9 +235,9 @@ class Picture {
 
   // word says about a node what its colour says.
   word(i) {
-    const q = scene.quantities[this.quantity], v = this.frame?.values?.[this.quantity]?.[i];
-    if (this.down[i] && !this.past()) return this.frame?.said?.[i] ?? scene.down;
-    if (q && v !== null && v !== undefined) return q.name + " " + format(v, q.unit);
+    const q = scene.quantities[this.quantity], v = this.frame?.values?.[this.quantity]?.[i], said = this.frame?.said?.[i];
+    if (this.down[i] && !this.past()) return said ?? scene.down;
+    if (q && v !== null && v !== undefined) return q.name + " " + format(v, q.unit) + (said ? "\n" + said : "");
     return this.quantity < 0 && this.shot && this.answered(i) || this.mark[i] || "";
   }
 
@@ -360,7 +360,8 @@ export function numbersOf(i) {
   const list = [];
   if (!scene) return list;
   if (left.mark[i]) list.push(["role", left.mark[i]]);
-  if (left.down[i] || scene.down === "down") list.push(["state", left.down[i] ? left.frame?.said?.[i] ?? scene.down : "up"]);
+  const said = left.frame?.said?.[i];
+  if (left.down[i] || said || scene.down === "down") list.push(["state", said ?? (left.down[i] ? scene.down : "up")]);
   scene.quantities.forEach((q, k) => { const v = left.frame?.values?.[k]?.[i]; if (v !== null && v !== undefined) list.push([q.name, format(v, q.unit)]); });
   const vel = left.frame?.vel;
   if (vel) list.push(["speed", format(Math.hypot(vel[2 * i], vel[2 * i + 1]), "m/s")]);

@@ -29,8 +29,38 @@ function drawMetre(ctx, { width, height, box }) {
   ctx.fillText(`${Number(metres.toPrecision(1))} m`, 10, height - 16);
 }
 
-// paintLinks paints the layer of the links.
-export function paintLinks(under, { scene, frame, xs, ys, width, height, ratio, out, gone, links: shown }) {
+// paintLinks paints the layer of the links, and the names of few nodes.
+export function paintLinks(under, view) {
+  drawLinks(under, view);
+  view.named.length = 0;
+  if (view.scene.layout !== "moving" && !view.scene.trials && view.scene.nodes.length <= few) drawNames(under, view);
+}
+
+const few = 40; // nodes up to which names are written beside them
+
+// shortOf is what of a name stands beside a node; its explanation has all of it.
+const shortOf = name => { const text = name.split(",")[0]; return text.length > 24 ? text.slice(0, 23) + "…" : text; };
+
+// drawNames writes names beside nodes: to the right, to the left, below or above, wherever
+// they cover neither a node nor another name. Where they would, they are left out.
+function drawNames(under, { scene, xs, ys, width, height, radius, mark, ring, named }) {
+  const tall = 13, air = 3, far = i => ring.length > 0 ? sizeOf(mark[i], radius) * 1.75 + 3 + radius * 0.25 : sizeOf(mark[i], radius);
+  const taken = scene.nodes.map((_, i) => [xs[i] - far(i), ys[i] - far(i), xs[i] + far(i), ys[i] + far(i)]);
+  under.font = "12px system-ui, sans-serif"; under.textBaseline = "middle"; under.textAlign = "left"; under.lineJoin = "round";
+  under.setLineDash([]); under.lineWidth = 3; under.strokeStyle = theme.card; under.fillStyle = theme.soft;
+  scene.nodes.forEach((name, i) => {
+    const text = shortOf(name), wide = under.measureText(text).width, r = far(i) + air;
+    for (const [x, y] of [[xs[i] + r, ys[i]], [xs[i] - r - wide, ys[i]], [xs[i] - wide / 2, ys[i] + r + tall / 2], [xs[i] - wide / 2, ys[i] - r - tall / 2]]) {
+      const box = [x, y - tall / 2, x + wide, y + tall / 2];
+      if (x < 0 || box[2] > width || box[1] < 0 || box[3] > height || taken.some(t => t[0] < box[2] && box[0] < t[2] && t[1] < box[3] && box[1] < t[3])) continue;
+      taken.push(box); named.push(text);
+      under.strokeText(text, x, y); under.fillText(text, x, y);
+      return;
+    }
+  });
+}
+
+function drawLinks(under, { scene, frame, xs, ys, width, height, ratio, out, gone, links: shown }) {
   under.setTransform(ratio, 0, 0, ratio, 0, 0);
   under.clearRect(0, 0, width, height);
   const moving = scene.layout === "moving", links = !moving ? scene.edges : shown ? frame?.links ?? [] : [];
