@@ -49,6 +49,8 @@ func TestMixedUpFiles(t *testing.T) {
 		{"agent --config " + config, "is a configuration of wdgnn train, want the configuration of a box", "wdgnn agent -h"},
 		{"swarm keys --config " + model, "is a model file, want the configuration of a box", "wdgnn agent -h"},
 		{"swarm up --model " + config, "is a configuration of wdgnn train, want a model file", filepath.Clean(model)},
+		{"swarm up --model none", "no such file", "wdgnn train CONFIG.yaml"},
+		{"swarm up --task flocking --model none", "no such file", "no --model"},
 		{"flock " + config, "want a model file", filepath.Clean(model)},
 		{"view " + model, "is a model file, want a folder", "first/run"},
 		{"serve --ratings " + model + " --addr 127.0.0.1:0", "is a model file, want a table", "user,item,rating"},

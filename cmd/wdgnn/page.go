@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"strconv"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/wdgnn/wdgnn/internal/live"
+	"github.com/wdgnn/wdgnn/internal/reproduce"
 	"github.com/wdgnn/wdgnn/internal/serve"
 )
 
@@ -177,7 +177,7 @@ func (p *page) start(ctx context.Context, out io.Writer, c serve.LiveConfig) (<-
 	return ended, nil
 }
 
-// open opens the folder of results. The usual one need not be there.
+// open opens the folder of results. The usual one need not be there, nor hold any.
 func (p *page) open() (*live.Results, error) {
 	if p.shown != nil {
 		return p.shown, nil
@@ -185,9 +185,34 @@ func (p *page) open() (*live.Results, error) {
 	if p.results == "" {
 		return nil, nil
 	}
-	r, err := live.OpenResults(p.results)
-	if p.results == defaultResults && errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	if p.results == defaultResults {
+		return tablesIn(p.results), nil
 	}
-	return r, err
+	return openTables(p.results)
+}
+
+// openTables opens a folder of results, which have the titles of their experiments.
+func openTables(dir string) (*live.Results, error) {
+	r, err := live.OpenResults(dir)
+	if err != nil {
+		return nil, err
+	}
+	r.Titles = map[string]string{}
+	for _, e := range reproduce.Experiments() {
+		r.Titles[e.Name] = e.Title
+	}
+	return r, nil
+}
+
+// tablesIn returns the results in a folder, nil if there are none.
+func tablesIn(dir string) *live.Results {
+	r, err := openTables(dir)
+	if err != nil {
+		return nil
+	}
+	if list, err := r.List(); err != nil || len(list) == 0 {
+		r.Close()
+		return nil
+	}
+	return r
 }

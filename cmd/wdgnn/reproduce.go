@@ -37,7 +37,7 @@ const reproduceSeed = 12
 func (c *ReproduceCommand) command() *cobra.Command {
 	var list strings.Builder
 	for _, e := range reproduce.Experiments() {
-		fmt.Fprintf(&list, "\n  %-9s %s", e.Name, e.Title)
+		fmt.Fprintf(&list, "\n  %-10s %s", e.Name, e.Title)
 	}
 	cmd := &cobra.Command{
 		Use:   "reproduce EXPERIMENT",
@@ -143,6 +143,7 @@ func (c *ReproduceCommand) Run(ctx context.Context, name string) error {
 	if err := o.Validate(); err != nil {
 		return usageError{"wdgnn reproduce", err}
 	}
+	_, missing := os.Stat(o.Out)
 	if err := os.MkdirAll(o.Out, 0o777); err != nil {
 		return helpful{during("reproduce "+name, err), tryFolder}
 	}
@@ -154,6 +155,9 @@ func (c *ReproduceCommand) Run(ctx context.Context, name string) error {
 	result, err := e.Run(ctx, o)
 	shown.end()
 	if err != nil {
+		if missing != nil {
+			_ = os.Remove(o.Out) // if nothing was kept there
+		}
 		if ctx.Err() != nil {
 			return helpful{err, "the same command again: finished realizations are kept in " + filepath.Join(o.Out, name)}
 		}

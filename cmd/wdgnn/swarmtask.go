@@ -13,7 +13,6 @@ import (
 	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/internal/swarm"
-	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
@@ -155,7 +154,7 @@ func (t *swarmTask) localize(ctx context.Context, stderr io.Writer) (*recipe.Loc
 
 // locate reads a model and finds the network that it was trained on.
 func locate(path string) (*recipe.Localized, error) {
-	file, err := modelfile.Load(path)
+	file, err := loadModel(path)
 	if err != nil {
 		return nil, err
 	}
@@ -181,8 +180,8 @@ func (t *swarmTask) flocking(ctx context.Context, stderr io.Writer, model string
 			epochs = 12
 		}
 		c, err = imitate(ctx, stderr, t.seed, 100, epochs, -1)
-	} else {
-		c, err = flock.Load(model, -1)
+	} else if c, err = flock.Load(model, -1); err != nil {
+		err = helpful{err, "no --model: a controller is trained first"}
 	}
 	if err != nil {
 		return nil, err

@@ -99,6 +99,9 @@ func (c *ViewCommand) Run(ctx context.Context, dir string) error {
 	if err := mistaken(dir, kindFolder); err != nil {
 		return during("view", err)
 	}
+	if _, err := os.Stat(dir); err != nil {
+		return helpful{during("view", err), "the folder that wdgnn train, online, backtest or reproduce left"}
+	}
 	recording, err := runview.Open(dir)
 	if err == nil && c.lost != "" {
 		if err := runview.Certify(&recording.Scene, c.lost); err != nil {
@@ -130,9 +133,6 @@ func (c *ViewCommand) Run(ctx context.Context, dir string) error {
 
 // runsIn says what to try where a folder holds no run: those in it, if there are any.
 func runsIn(dir string) string {
-	if _, err := os.Stat(dir); err != nil {
-		return "the folder that wdgnn train, online, backtest or reproduce left"
-	}
 	found, _ := filepath.Glob(filepath.Join(dir, "*", rundir.MetricsName)) // the pattern is sound
 	if len(found) == 0 {
 		return "wdgnn demo --page --record run, then wdgnn view run"
@@ -141,19 +141,6 @@ func runsIn(dir string) string {
 		found[k] = "wdgnn view " + filepath.Dir(file)
 	}
 	return strings.Join(found, ", or ")
-}
-
-// tablesIn returns the results in a folder, nil if there are none.
-func tablesIn(dir string) *live.Results {
-	r, err := live.OpenResults(dir)
-	if err != nil {
-		return nil
-	}
-	if list, err := r.List(); err != nil || len(list) == 0 {
-		r.Close()
-		return nil
-	}
-	return r
 }
 
 // save exports a recording, unless something is there already.

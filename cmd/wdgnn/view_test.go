@@ -101,7 +101,9 @@ func TestViewFolders(t *testing.T) {
 		t.Errorf("metrics: %q", got["replay"])
 	}
 	got = showPage(t, []string{"view", "../../doc/results", "--addr", "127.0.0.1:0"}, "page.json", "tables", "figures/fig2a.svg")
-	for path, want := range map[string]string{"page.json": `"mode":"tables"`, "tables": `"name":"table1"`, "figures/fig2a.svg": "<svg"} {
+	for path, want := range map[string]string{
+		"page.json": `"mode":"tables"`, "tables": `"title":"Table 1: source localization"`, "figures/fig2a.svg": "<svg",
+	} {
 		if !strings.Contains(got[path], want) {
 			t.Errorf("/%s: %q, want %q", path, got[path], want)
 		}
@@ -129,7 +131,7 @@ func TestPageRefuses(t *testing.T) {
 	}{
 		{"view", exitUsage, "wants FOLDER"},
 		{"view " + empty, exitFailure, "nothing to replay"},
-		{"view " + filepath.Join(empty, "none"), exitFailure, "nothing to replay"},
+		{"view " + filepath.Join(empty, "none"), exitFailure, "stat "},
 		{"view " + recorded + " --addr 0.0.0.0:0", exitFailure, "needs a token"},
 		{"view " + recorded + " --addr here", exitUsage, "want an address and a port"},
 		{"view " + recorded + " --addr 127.0.0.1:0 --results " + filepath.Join(empty, "none"), exitFailure, "results"},

@@ -196,8 +196,9 @@ func TestResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
+	r.Titles = map[string]string{"table1": "Table 1: a title"}
 	list, err := r.List()
-	if err != nil || len(list) != 2 || list[0].Name != "table1" || list[1].Name != "fig2" {
+	if err != nil || len(list) != 2 || list[0].Name != "table1" || list[0].Title != "Table 1: a title" || list[1].Title != "fig2" {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	if f := list[0].Figures; len(f) != 1 || f[0].Path != "table1/fig.svg" {

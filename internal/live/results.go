@@ -22,11 +22,16 @@ const (
 
 // Results are the tables and figures of wdgnn reproduce in a folder: files
 // NAME.json or NAME/result.json, and figures beside them.
-type Results struct{ root *os.Root }
+type Results struct {
+	Titles map[string]string // what experiments are called on the page, by name; others have their names
+
+	root *os.Root
+}
 
 // Result is one of them.
 type Result struct {
 	Name    string          `json:"name"`
+	Title   string          `json:"title"`
 	Tables  json.RawMessage `json:"tables"`
 	Notes   []string        `json:"notes"`
 	Figures []figure        `json:"figures"`
@@ -45,7 +50,7 @@ func OpenResults(dir string) (*Results, error) {
 	if err != nil {
 		return nil, fmt.Errorf("live: results: %w", err)
 	}
-	return &Results{root}, nil
+	return &Results{root: root}, nil
 }
 
 // Close closes the folder.
@@ -101,7 +106,7 @@ func (r *Results) result(name, file string) (out Result, ok bool) {
 	if json.Unmarshal(text, &in) != nil || in.Manifest == nil {
 		return out, false
 	}
-	out = Result{Name: name, Tables: in.Tables, Notes: in.Notes, Figures: []figure{}}
+	out = Result{Name: name, Title: cmp.Or(r.Titles[name], name), Tables: in.Tables, Notes: in.Notes, Figures: []figure{}}
 	if len(out.Tables) == 0 {
 		out.Tables = json.RawMessage("[]")
 	}

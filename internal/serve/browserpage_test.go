@@ -397,9 +397,13 @@ func TestPageTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer results.Close()
+	results.Titles = map[string]string{"table1": "Table 1: a title"}
 	s := showing(t, LiveConfig{Results: results})
 	p.open(s.URL)
 	p.wait(`document.querySelectorAll("#tables table").length > 3`)
+	if title, link := p.text("#result-table1 h2"), p.text(".contents a"); title != "Table 1: a title" || link != title {
+		t.Errorf("got the title %q and in the contents %q, want Table 1: a title", title, link)
+	}
 	evaluate[any](p, `document.querySelector("#tables img").scrollIntoView()`) // figures are loaded when somebody comes near
 	p.wait(`document.querySelector("#tables img").naturalWidth > 0`)
 	if cell := p.text("#tables tbody td"); !strings.Contains(cell, "±") || !strings.Contains(cell, "paper 41.2 ± 2.1") {

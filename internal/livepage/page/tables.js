@@ -13,16 +13,27 @@ export async function open() {
     const { results } = await get("tables");
     view.replaceChildren();
     if (results.length === 0) view.append(element("p", "There are no results in the folder yet. Try: wdgnn reproduce table1 --quick", { class: "card" }));
-    for (const r of results) view.append(result(r));
+    else view.append(contents(results), ...results.map(result));
   } catch (err) {
     opened = false;
     view.replaceChildren(element("p", err.message, { class: "card" }));
   }
 }
 
+const place = r => "result-" + r.name;
+
+// contents says what the numbers are, and lists all results.
+function contents(results) {
+  const card = element("nav", null, { class: "card contents", "aria-label": "Results" }), list = element("ul");
+  card.append(element("p", "A number is ours: the mean, ± the standard deviation over realizations. Where the paper has one, it stands below."));
+  for (const r of results) { const li = element("li"); li.append(element("a", r.title, { href: "#" + place(r) })); list.append(li); }
+  if (results.length > 1) card.append(list);
+  return card;
+}
+
 function result(r) {
-  const card = element("article", null, { class: "card" });
-  card.append(element("h2", r.name));
+  const card = element("article", null, { class: "card", id: place(r) });
+  card.append(element("h2", r.title));
   for (const t of Array.isArray(r.tables) ? r.tables : []) {
     card.append(element("h3", t.title), table(t));
     if (t.note) card.append(element("p", t.note));

@@ -44,6 +44,9 @@ func (e Experiment) compute(ctx context.Context, r *Run) (*Result, error) {
 	}
 	result, err := e.Do(ctx, r)
 	if err != nil {
+		for _, dir := range []string{r.path("units"), r.path(""), r.Models()} {
+			_ = os.Remove(dir) // if nothing was kept there
+		}
 		return nil, err
 	}
 	result.Manifest = Manifest{Experiment: e.Name, Settings: r.Options, Version: r.Version, Kernels: mat.Kernels(), Family: mat.Family()}
