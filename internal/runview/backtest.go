@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/internal/live"
@@ -39,7 +40,8 @@ func openBacktest(dir string) (*live.Recording, error) {
 		return nil, errNoBacktest
 	}
 	var result lifecycle.BacktestResult
-	if err != nil || json.Unmarshal(text, &result) != nil || len(result.Origins) == 0 || result.Origins[0].Result == nil {
+	if err != nil || json.Unmarshal(text, &result) != nil || len(result.Origins) == 0 || result.Origins[0].Result == nil ||
+		len(result.Mean) == 0 {
 		return nil, errNoBacktest
 	}
 	b := &backtest{result: &result, scene: backtestScene(dir, &result)}
@@ -78,7 +80,7 @@ func backtestWindow(r *lifecycle.BacktestResult) int {
 func backtestScene(dir string, r *lifecycle.BacktestResult) live.Scene {
 	s := live.Scene{
 		Title: title("Backtest", dir), Task: "backtest", Time: "step", Layout: live.LayoutNone,
-		About: aboutBacktest,
+		About: aboutBacktest, Clock: backtestClock(r),
 	}
 	for _, m := range compared {
 		s.Learners, s.Looks = append(s.Learners, m.name), append(s.Looks, m.look)
@@ -94,7 +96,32 @@ func backtestScene(dir string, r *lifecycle.BacktestResult) live.Scene {
 			note = ""
 		}
 	}
+	ahead := r.Mean[len(r.Mean)/2].Ahead
+	for _, m := range compared {
+		s.Counters = append(s.Counters, live.Counter{Name: fmt.Sprintf("%s, mean error %s ahead, all origins", m.name, ahead), Unit: r.Unit})
+	}
 	return s
+}
+
+// backtestClock returns the clock of stretches that follow each other, nil if it cannot be
+// known.
+func backtestClock(r *lifecycle.BacktestResult) *live.Clock {
+	first, last := &r.Origins[0], &r.Origins[len(r.Origins)-1]
+	return clockOfLines([]lifecycle.OnlineStep{{Time: first.Origin}, {Step: last.Trained - first.Trained, Time: last.Origin}})
+}
+
+// totals are the mean absolute errors of all origins, at the middle horizon, by method.
+func (b *backtest) totals() (list live.Numbers) {
+	middle := b.result.Mean[len(b.result.Mean)/2]
+	for _, m := range compared {
+		at := slices.IndexFunc(middle.Methods, func(r lifecycle.MethodResult) bool { return r.Name == m.name })
+		if at < 0 {
+			list = append(list, math.NaN())
+			continue
+		}
+		list = append(list, round(middle.Methods[at].MAE))
+	}
+	return list
 }
 
 // play writes the frames of the k-th origin.
@@ -105,7 +132,7 @@ func (b *backtest) play(w *live.Writer, k int, f forecasts) error {
 		return fmt.Errorf("%d truths of %d sensors", len(f.truth), sensors)
 	}
 	words := fmt.Sprintf("Origin %d: %s, after %d steps of training.", k+1, o.Origin, o.Trained)
-	if err := w.Tell(live.Words{Time: float64(b.time), Text: words, Mark: o.Origin}); err != nil {
+	if err := w.Tell(live.Words{Time: float64(b.time), Text: words, Mark: fmt.Sprintf("origin %d", k+1)}); err != nil {
 		return err
 	}
 	windows := make([]*window, len(b.scene.Curves))
@@ -113,7 +140,7 @@ func (b *backtest) play(w *live.Writer, k int, f forecasts) error {
 		windows[c] = newWindow(backtestWindow(b.result))
 	}
 	for t := range len(f.truth) / sensors {
-		frame := &live.Frame{Time: float64(b.time)}
+		frame := &live.Frame{Time: float64(b.time), Counters: b.totals()}
 		for c, h := range horizons {
 			for l, m := range compared {
 				sum, count := f.off(t, c, len(horizons), h.Steps, sensors, m.at)
@@ -130,11 +157,10 @@ func (b *backtest) play(w *live.Writer, k int, f forecasts) error {
 	if k == len(b.result.Origins)-1 {
 		return nil
 	}
-	gap := &live.Frame{Time: float64(b.time)}
+	gap := &live.Frame{Time: float64(b.time) - 0.5} // the stretches follow each other
 	for range b.scene.Curves {
 		gap.Curves = append(gap.Curves, math.NaN())
 	}
-	b.time++
 	return w.Frame(gap)
 }
 

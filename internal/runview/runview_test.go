@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wdgnn/wdgnn/forecast"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/internal/live"
 )
@@ -219,5 +220,31 @@ func TestClockOfLines(t *testing.T) {
 	list[2].Time = ""
 	if got := clockOfLines(list); got != nil {
 		t.Errorf("without times: got %+v, want none", got)
+	}
+}
+
+// A backtest has the clock of its origins, which follow each other, and what each way to
+// forecast came to.
+func TestBacktestScene(t *testing.T) {
+	r := &lifecycle.BacktestResult{Unit: "km/h"}
+	for k, origin := range []string{"2026-03-18 19:15:00", "2026-03-20 04:45:00"} {
+		horizons := []lifecycle.HorizonResult{{Steps: 1, Ahead: "15m"}}
+		r.Origins = append(r.Origins, lifecycle.OriginResult{
+			Origin: origin, Trained: 1613 + 134*k, Played: 134, Result: &lifecycle.ForecastResult{Horizons: horizons},
+		})
+	}
+	r.Mean = []lifecycle.HorizonResult{{Steps: 1, Ahead: "15m", Methods: []lifecycle.MethodResult{
+		{Name: lifecycle.MethodOnline, Score: forecast.Score{MAE: 1.25}},
+	}}}
+	b := &backtest{result: r, scene: backtestScene("sensors/backtest", r)}
+	want := live.Clock{Start: float64(time.Date(2026, 3, 18, 19, 15, 0, 0, time.UTC).Unix()), Every: 900}
+	if c := b.scene.Clock; c == nil || *c != want {
+		t.Errorf("got the clock %v, want %v", c, want)
+	}
+	if name := b.scene.Counters[1].Name; name != "online, mean error 15m ahead, all origins" {
+		t.Errorf("got the counter %q", name)
+	}
+	if got := b.totals(); len(got) != len(compared) || got[1] != 1.25 || !math.IsNaN(got[0]) {
+		t.Errorf("got %v, want 1.25 of what learns, and nothing of what was not tried", got)
 	}
 }
