@@ -64,8 +64,14 @@ func (r *Recording) liveScene() live.Scene {
 // about says in a sentence or two what is flown.
 func (r *Recording) about() string {
 	c := r.World
-	text := fmt.Sprintf("Communication radius %v m, %d steps of %v s. Total velocity variation %.4g, expert %.4g on the same start.",
+	text := fmt.Sprintf("Robots begin with random velocities, hear only those within %v m, and shall come to fly as one. "+
+		"They learned it from an expert that sees all. "+
+		"Sum of the velocity variation over %d steps of %v s, less is better: %.4g, that of the expert %.4g",
 		c.CommRadiusMeters, len(r.Learned.Variation), c.SampleSeconds, r.Learned.Total(), r.Expert.Total())
+	if r.Frozen != nil {
+		text += fmt.Sprintf(", frozen %.4g", r.Frozen.Total())
+	}
+	text += "."
 	if f := c.Faults; f.MessageLoss > 0 || f.DelaySteps > 0 || len(f.Stops) > 0 {
 		n := r.Learned.Counts
 		text += fmt.Sprintf(" Faults: robots that stop: %d; messages lost: %d of %d; steps of delay: %d.",

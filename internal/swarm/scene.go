@@ -96,11 +96,14 @@ func sourceScene(t *Task, s *live.Scene) {
 	s.Curves = append(s.Curves,
 		live.Curve{
 			Name: "frozen", Chart: "right answers, last 100 signals", Learner: learnerFrozen, Unit: "%",
-			Note: "How often the detectors are right: more is better.",
+			Note: "How often the detectors are right: more is better." + noteFrozen,
 		},
 		live.Curve{Name: "agents", Chart: "right answers, last 100 signals", Learner: learnerAgents, Unit: "%"},
 	)
 }
+
+// noteFrozen says what the model as trained is spared.
+const noteFrozen = " Frozen is one process that hears all nodes: it loses no message and no host."
 
 // aboutStream is what is said of a model of one's own.
 const aboutStream = "A stream of files is the world. Processes that hear their neighbours only run the nodes; they answer, " +
@@ -121,7 +124,10 @@ func valueScene(t *Task, s *live.Scene) {
 	drawNetwork(t, s)
 	s.Quantities = append(s.Quantities, live.Quantity{Name: "local loss, last 50 steps", Learner: learnerAgents, Good: "low"})
 	s.Curves = append(s.Curves,
-		live.Curve{Name: "frozen", Chart: "mean loss, last 500 answers", Learner: learnerFrozen, Note: "How wrong answers are: less is better."},
+		live.Curve{
+			Name: "frozen", Chart: "mean loss, last 500 answers", Learner: learnerFrozen,
+			Note: "How wrong answers are: less is better." + noteFrozen,
+		},
 		live.Curve{Name: "agents", Chart: "mean loss, last 500 answers", Learner: learnerAgents},
 	)
 }
