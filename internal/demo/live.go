@@ -31,7 +31,7 @@ type Live struct {
 	paused   bool
 	steps    int  // to take while paused
 	touched  bool // somebody chose a drop probability
-	compared bool // it was said who is ahead, since links last changed
+	compared bool // it was said how learning does, since links last changed
 	changed  int  // when they did
 	rate     rate
 	story    teller
@@ -298,19 +298,13 @@ func (l *Live) step() error {
 	return l.tell(taps)
 }
 
-// compare says once after every change of links who is ahead.
+// compare says once after every change of links how the learner on show does beside frozen.
 func (l *Live) compare() {
 	if l.compared || l.time-l.changed < 2*lately || len(l.world.out) == 0 {
 		return
 	}
 	l.compared = true
-	base, best := l.learners[0].accuracy(), l.learners[0]
-	for _, k := range l.learners[1:] {
-		if k.accuracy() > best.accuracy() {
-			best = k
-		}
-	}
-	if ahead := best.accuracy() - base; ahead > 0.5 {
-		l.hub.Say(float64(l.time), "With these links %s answers %.0f %% right, %.0f points more than frozen.", best.name, best.accuracy(), ahead)
-	}
+	frozen, shown := l.learners[0], l.learners[l.shown]
+	l.hub.Say(float64(l.time), "With these links %s answers %.0f %% right, %s %.0f %%.",
+		shown.name, shown.accuracy(), frozen.name, frozen.accuracy())
 }

@@ -16,8 +16,8 @@ func (l *Live) scene() live.Scene {
 	w := l.world
 	s := live.Scene{
 		Title: "Where did the pulse start?",
-		About: "A pulse starts in one of five communities and spreads. Five detectors, which hear their neighbours only, say where. " +
-			"Links fail, and nodes that keep learning answer beside the model as it was trained.",
+		About: "Links are lost after training. One network stays as it was trained, frozen; " +
+			"in the other every node keeps learning from its own mistakes.",
 		Task: "sourceloc", Time: "signal", Layout: live.LayoutForce, Edges: w.edges, Trials: true,
 		Counters: []live.Counter{
 			{Name: "signals"},

@@ -29,7 +29,7 @@ func demoing(t *testing.T) (hub *live.Hub, url string) {
 			t.Error(err)
 		}
 	})
-	return l.Hub(), showing(t, LiveConfig{Hub: l.Hub(), Control: true}).URL
+	return l.Hub(), showing(t, LiveConfig{Hub: l.Hub(), Control: true, Results: oneResult(t)}).URL
 }
 
 // command asks for something as the page does.

@@ -58,19 +58,28 @@ function paintSamples() {
 
 function make(chart) {
   const about = scene.curves[chart.index[0]], axis = { stroke: () => theme.soft, grid: { stroke: () => theme.rule, width: 1 }, ticks: { stroke: () => theme.rule, width: 1 }, font: "11px system-ui, sans-serif" };
-  const decades = (u, list) => list.map(v => about.log && Math.abs(Math.log10(v) % 1) > 1e-6 ? null : v), label = v => (Math.abs(v) < 1e-3 || Math.abs(v) >= 1e5) && v !== 0 ? v.toExponential(0).replace("+", "") : format(v, about.unit === "%" ? "%" : "");
+  const decades = (u, list) => about.log ? powers(list) : list, label = v => (Math.abs(v) < 1e-3 || Math.abs(v) >= 1e5) && v !== 0 ? v.toExponential(0).replace("+", "") : format(v, about.unit === "%" ? "%" : "");
   const options = {
     width: chart.holder.clientWidth || 300, height: chart.holder.clientHeight || 180, legend: { show: false }, padding: [marks.length > 0 ? room : 8, 14, 0, 0],
     cursor: { drag: { x: false, y: false }, points: { size: 6 } },
     scales: { x: { time: Boolean(scene.clock), range: (u, low, high) => about.recent ? recently(about.recent, low, high) : [low, high] }, y: { distr: about.log ? 3 : 1, ...about.unit === "%" && !about.log ? { range: percents } : {} } },
     tzDate: v => uPlot.tzDate(new Date(1000 * v), "UTC"),
-    axes: [scene.clock ? { ...axis, size: 42, values: (u, list, axis, space, step) => dates(list, step) } : { ...axis, size: 28 }, { ...axis, size: 58, grid: { ...axis.grid, filter: decades }, ticks: { ...axis.ticks, filter: decades }, values: (u, list) => list.map(v => v === null ? "" : label(v)) }],
+    axes: [scene.clock ? { ...axis, size: 42, values: (u, list, axis, space, step) => dates(list, step) } : { ...axis, size: 28 }, { ...axis, size: 58, ...about.log ? { filter: decades } : {}, grid: { ...axis.grid, filter: decades }, ticks: { ...axis.ticks, filter: decades }, values: (u, list) => list.map(v => v === null ? "" : label(v)) }],
     series: [{ label: scene.time }, ...chart.index.map(k => ({ label: scene.curves[k].name, stroke: () => learnerColor(scene.curves[k].learner), dash: dashOf(chart, k), width: scene.curves[k].edge ? 0 : scene.trials && scene.curves[k].learner === 0 ? 4 : 2, points: { show: u => !scene.curves[k].edge && u.data[0].length < few, size: 5, fill: () => learnerColor(scene.curves[k].learner) }, spanGaps: false }))],
     bands: bands(chart),
     hooks: { draw: [line, events], setLegend: [u => read(chart, u.cursor.idx)] },
   };
   chart.plot = new uPlot(options, data(chart), chart.holder);
   chart.plot.over.addEventListener("click", e => { if (sought) sought(unclocked(scene, chart.plot.posToVal(e.offsetX, "x"))); });
+}
+
+const heights = 5; // numbers beside a logarithmic axis
+
+// powers keeps of the numbers beside a logarithmic axis powers of ten, and of many every
+// second or third.
+function powers(list) {
+  const exponents = list.map(v => Math.round(Math.log10(v))), whole = list.map((v, i) => Math.abs(Math.log10(v) - exponents[i]) < 1e-6), step = Math.ceil(whole.filter(Boolean).length / heights);
+  return list.map((v, i) => whole[i] && exponents[i] % step === 0 ? v : null);
 }
 
 // percents is the range of shares between low and high: they end at 100.

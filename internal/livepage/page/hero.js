@@ -3,6 +3,7 @@
 
 import { byId, element, format, moment, write as put } from "./model.js";
 import { learnerColor, onTheme } from "./theme.js";
+import { term, wordOf } from "./words.js";
 import * as curves from "./curves.js";
 
 let scene = null, chart = "", unit = "", held = null, latest = null;
@@ -14,7 +15,8 @@ export function begin(s) {
   byId("run").classList.toggle("demo", s.trials);
   if (!s.trials) byId("tag0").textContent = byId("tag1").textContent = "";
   if (s.trials) arrange();
-  if (heroic()) { byId("name0").textContent = s.learners[0]; write([null, null], shownOf(s, null), ""); }
+  for (const id of ["name0", "name1"]) byId(id).textContent = "";
+  if (heroic()) { explained("name0", "", s.learners[0]); write([null, null], shownOf(s, null), ""); }
 }
 
 const heroic = () => Boolean(scene?.trials || scene?.hero);
@@ -39,18 +41,25 @@ export function shownOf(s, f) {
 // large writes a number for those who stand far away: whole percents, or three digits
 // and a small unit.
 function large(id, v) {
-  const known = v !== null && !Number.isNaN(v), text = !known ? "…" : unit === "%" ? `${Math.round(v)} %` : format(Number(v.toPrecision(3))), box = byId(id);
+  const known = v !== null && !Number.isNaN(v), text = !known ? "–" : unit === "%" ? `${Math.round(v)} %` : format(Number(v.toPrecision(3))), box = byId(id);
   if (box.dataset.text === text + unit) return;
   box.dataset.text = text + unit;
   box.replaceChildren(text);
   if (known && unit && unit !== "%") box.append(" ", element("small", unit));
 }
 
+// explained writes whose number it is; what the name means is said there.
+function explained(id, before, name) {
+  const box = byId(id), word = wordOf(name);
+  if (box.textContent === before + name) return;
+  box.replaceChildren(before, word ? term(name, word) : name);
+}
+
 function write([frozen, learning], shown, told) {
   large("share0", frozen);
   large("share1", learning);
   if (color !== shown) { color = shown; paint(); }
-  put(byId("name1"), `learning: ${scene.learners[shown]}`);
+  explained("name1", "learning: ", scene.learners[shown]);
   if (scene.trials) { put(byId("tag0"), scene.learners[0]); put(byId("tag1"), "learning"); }
   put(byId("told"), told);
 }

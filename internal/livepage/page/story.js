@@ -8,7 +8,7 @@ import * as graph from "./graph.js";
 import * as hero from "./hero.js";
 import * as stage from "./stage.js";
 
-const still = matchMedia("(prefers-reduced-motion: reduce)");
+const still = matchMedia("(prefers-reduced-motion: reduce)"), fingers = matchMedia("(pointer: coarse)");
 const bound = v => Math.max(0, Math.min(1, v));
 const acts = [
   { name: "A pulse spreads", needs: "before", lasts: () => 9, show: spreads, says: sayPulse },
@@ -27,11 +27,11 @@ export function begin(s, send, play) {
   stage.play(null); hero.hold(null);
   if (s.trials && !built) build();
   byId("story").hidden = !s.trials || !play;
-  turning = send ? "Your turn: drag Links lost to break links, click a node to stop it" + (s.controls.some(c => c.name === "learner") ? ", choose who learns," : "") + " and watch both numbers." : "This is the run as it goes on, with both numbers as they are.";
+  turning = send ? `Your turn: drag Links lost to break links, ${fingers.matches ? "tap" : "click"} a node to stop it` + (s.controls.some(c => c.name === "learner") ? ", choose who learns," : "") + " and watch both numbers." : "This is the run as it goes on, with both numbers as they are.";
   if (s.trials) write();
 }
 let turning = "";
-const waiting = "One network twice: on the left as it was trained, on the right it goes on learning. When signals come in, a minute in four acts tells what happens.";
+const waiting = "One network twice, which hears the same signals. When they come in, a minute in four acts tells what happens.";
 
 // tell takes in what the process kept so far.
 export function tell(s) {
@@ -156,12 +156,12 @@ function opens(t) {
 }
 
 function sayPulse() {
-  return `One network twice, with the same signals: a pulse starts at the star ✦, in community ${letter(story.before.trial.truth)}, and spreads from neighbour to neighbour, hop by hop.`;
+  return `A pulse starts at the star ✦ in community ${letter(story.before.trial.truth)} and spreads to neighbours, hop by hop. The detectors (?) must say where.`;
 }
 
 function sayAnswers() {
   const count = scene.marks.filter(m => m.kind === "detector").length;
-  return `${words(count)} detectors, which hear their neighbours only, answer in the colour of the community they believe in: ✓ is right, ✗ is wrong.`;
+  return `${words(count)} detectors, hearing neighbours only, answer in the colour of the community they believe in: ✓ right, ✗ wrong.`;
 }
 
 const words = n => ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"][n] ?? format(n);
@@ -185,7 +185,7 @@ const judged = 0.42;
 // answered and how large the error was.
 function sayOpen() {
   const { node, updates } = story.opened, [k, part] = updateAt(time);
-  const intro = `Detector ${node} from within: messages arrive, it answers, it is told where the pulse started (✦), and on the right its taps move.`;
+  const intro = `Detector ${node} from within: messages arrive, it answers, it is told the truth (✦), and where it learns its taps move.`;
   if (k === 0 && part < judged && updates.length > 1) return intro;
   return (still.matches ? intro + " " : "") + sayUpdate(updates, k, node);
 }
@@ -195,7 +195,7 @@ function sayUpdate(updates, k, node) {
   const answer = l => `${letter(said[l])} ${hit[l] ? "✓" : "✗"} (error ${error[l].toFixed(2)})`;
   const later = k > 0 && k === updates.length - 1 && truth === updates[0].trial.truth;
   const when = later ? `${format(t - updates[0].t)} signals later a pulse starts in community ${letter(truth)} again` : `Signal ${format(t)} started in community ${letter(truth)}`;
-  const why = hit[0] && !hit[1] ? " Here learning errs and frozen does not." : !hit[0] && hit[1] && !later ? " Here frozen errs and learning does not." : "";
+  const why = hit[0] && !hit[1] ? " Here learning errs and frozen does not." : "";
   return `${when}: frozen says ${answer(0)}, learning says ${answer(1)}.${why}`;
 }
 
