@@ -120,8 +120,8 @@ func (h *Host) sift() {
 	bus.Sift(s.keep)
 }
 
-// Next returns the first step that the nodes have not made, by their checkpoint.
-// It is meant for before Run.
+// Next returns the first step that the nodes have not made, by their checkpoint or, if they
+// forecast, by what their sensors have read in training. It is meant for before Run.
 func (h *Host) Next() uint64 { return h.machine.Next() }
 
 // Report returns how the host was doing when it last looked, every

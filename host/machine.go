@@ -187,12 +187,20 @@ func NewMachine(c Config, checkpoint []byte) (*Machine, error) {
 	return h, h.prepareSurvey()
 }
 
-// Next returns the first step that the nodes have not made, by their checkpoint.
-func (h *Machine) Next() uint64 {
-	if !h.begun {
-		return 0
+// Next returns the first step that the nodes have not made, by their checkpoint or, if they
+// forecast, by what their sensors have read in training.
+func (h *Machine) Next() (next uint64) {
+	if h.begun {
+		return h.time + 1
 	}
-	return h.time + 1
+	if r := h.cfg.Plan.Replayed; r != nil {
+		for i := range h.cells {
+			if id := int(h.cells[i].node.ID()); id < len(r.Sensors) && r.Sensors[id].Started {
+				next = max(next, r.Sensors[id].Step+1)
+			}
+		}
+	}
+	return next
 }
 
 // Step applies one event, now after the start of the machine, and returns what is

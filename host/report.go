@@ -96,6 +96,7 @@ type Report struct {
 	Host  transport.HostID `json:"host"`
 	Nodes string           `json:"nodes"` // as ParseNodes reads them
 	Time  uint64           `json:"time"`  // of the latest step
+	Next  uint64           `json:"next"`  // the first step that the nodes have not begun
 	Final bool             `json:"final,omitempty"`
 
 	Stats   Stats           `json:"stats"`
@@ -179,7 +180,7 @@ func (h *Machine) look(final bool) {
 		h.stats.Unanswered++
 	}
 	r := &Report{
-		Run: h.cfg.Run, Host: h.cfg.Host, Time: h.time, Final: final, Stats: h.stats, Learning: h.contest.comparison(),
+		Run: h.cfg.Run, Host: h.cfg.Host, Time: h.time, Next: h.Next(), Final: final, Stats: h.stats, Learning: h.contest.comparison(),
 		Digest: fmt.Sprintf("%06x", h.plan), Model: h.cfg.Model, Change: h.reportChange(),
 	}
 	if len(h.others) > 0 {

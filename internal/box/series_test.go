@@ -410,7 +410,7 @@ func TestDescribeSeries(t *testing.T) {
 	}
 }
 
-// Lines name springs; the log and reports name those that broke.
+// Lines name springs; the log and reports name those that broke, and the step that follows what sensors have read.
 func TestLinesOfReadings(t *testing.T) {
 	h := newHills(t)
 	c := h.config(t, 0, 1, "learn: {}")
@@ -435,5 +435,8 @@ func TestLinesOfReadings(t *testing.T) {
 	}
 	if last == nil || last.BrokenSensors != 1 || last.Broken[0].Sensor != "c" {
 		t.Errorf("got %+v, want c to be broken", last)
+	}
+	if next := fmt.Sprintf(" next=%d\n", hillSteps); !strings.Contains(log.String(), next) || last.Next != hillSteps+20 {
+		t.Errorf("the box ends before step %d and says\n%s\nwant %d, and %q", last.Next, log.String(), hillSteps+20, next)
 	}
 }

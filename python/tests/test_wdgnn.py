@@ -6,6 +6,7 @@ with wdgnn and wdgnn-agent installed with the package, or on the PATH.
 """
 
 import csv
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -119,6 +120,11 @@ class Models(Files):
             model.predict([[1.0, 2.0]], [[0.0] * 50])
 
 
+class Programs(unittest.TestCase):
+    def test_version_is_that_of_the_package(self):
+        self.assertEqual(wdgnn.__version__, importlib.metadata.version("wdgnn"))
+
+
 class Worlds(Files):
     """The model has the shift spectral: boxes are given λmax."""
 
@@ -156,10 +162,15 @@ class Worlds(Files):
             answer = world.step([[0.5], [0.5, 1.0]], links=[[1], [0]])
             self.assertIn(0, answer.outputs)
             self.assertIsNotNone(answer.error)
+            world._lines.put('{"report": {"next": 1}}')  # one a second comes between answers
             again = world.step([[0.5], [float("nan")]])
+            self.assertEqual(world.report, {"next": 1})
             self.assertIsNotNone(again.error)
             with self.assertRaisesRegex(ValueError, "wants rows"):
                 world.step({})
+            with self.assertRaisesRegex(ValueError, "infinite"):
+                world.step([[0.5], [float("inf")]])
+            self.assertEqual(world.step([0.5, 0.5]).time, 2)  # what was not sent is no step
         with self.assertRaisesRegex(wdgnn.Error, "scale"):
             with wdgnn.World(MODEL, nodes=2) as world:
                 world.step([[0.5], [0.5]])
@@ -168,6 +179,37 @@ class Worlds(Files):
         with self.assertRaisesRegex(ValueError, "a model and a number of nodes"):
             wdgnn.World(MODEL)
 
+    def test_links_in_any_order_are_one_graph(self):
+        row = [[0.5], [0.1], [-0.3]]
+        said = []
+        for links in ([[1, 2], [0, 2], [0, 1]], [[2, 1], [[2, 1.0], 0], [1, 0]]):
+            with wdgnn.World(MODEL, nodes=3, scale=2) as world:
+                said.append(world.step(row, links=links))
+        self.assertIsNone(said[1].error)
+        self.assertEqual(said[0].outputs, said[1].outputs)
+
+    def test_sensors_by_name(self):
+        house = os.path.join(CHECKOUT, "examples", "mqtt")
+        with open(os.path.join(house, "readings.csv"), newline="") as f:
+            readings = [{name: float(r[name] or "nan") for name in r if name != "time"} for r in csv.DictReader(f)]
+        wdgnn.run_program("train", os.path.join(house, "config.yaml"), "--epochs", "1", "--out", self.path("run"), "-q")
+        model = wdgnn.Model.load(self.path("run/model.safetensors"))
+        with wdgnn.World(model, nodes=6, learn={}) as world:
+            read = self.assert_forecasts(world.step(readings[0]), "2024-01-01T00:36:00Z")  # after what training replayed
+            self.assert_forecasts(world.step(readings[1], at="2024-01-01T00:36:04Z"), "2024-01-01T00:36:04Z")
+            self.assertEqual(world.step(readings[2]).time, read.time + 3)
+            self.assertIn("no time", world.step(readings[3], at="yesterday").error)
+            again = world.step({"attik": 15.0, "hall": 18.0})
+            self.assertEqual((again.time, list(again.outputs)), (read.time + 4, ["hall"]))
+            self.assertIn("attik", again.error)
+
+    def assert_forecasts(self, answer, at):
+        self.assertEqual((answer.at, answer.error), (at, None))
+        self.assertEqual(sorted(answer.outputs), ["attic", "bath", "cellar", "hall", "kitchen", "porch"])
+        self.assertEqual(len(answer.outputs["attic"]), len(answer.ahead))
+        self.assertEqual(sorted(answer.intervals), sorted(answer.outputs))
+        return answer
+
     def test_what_was_learned_stays_in_state(self):
         signals, targets = self.stream(6)
         links = [[1], [0]]
@@ -175,7 +217,7 @@ class Worlds(Files):
         for part in (range(0, 3), range(3, 6)):
             with wdgnn.World(MODEL, nodes=2, scale=1, learn={"preset": "newton"}, state=self.path("state")) as world:
                 for t in part:
-                    outputs.append(world.step(signals[t][:2], links=links, targets=[targets[t]] * 2, time=t).outputs)
+                    outputs.append(world.step(signals[t][:2], links=links, targets=[targets[t]] * 2).outputs)
         with wdgnn.World(MODEL, nodes=2, scale=1, learn={"preset": "newton"}) as world:
             whole = [world.step(signals[t][:2], links=links, targets=[targets[t]] * 2).outputs for t in range(6)]
         self.assertEqual(outputs, whole)

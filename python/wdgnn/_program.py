@@ -27,7 +27,7 @@ def find_program(name: str = "wdgnn") -> str:
     found = shutil.which(name)
     if found is None:
         raise Error(f"there is no program {name} in {folders[0]} or on the PATH; install a wheel of wdgnn, which holds it, "
-                    f"or: go install github.com/wdgnn/wdgnn/cmd/{name}@latest")
+                    f"or, in a checkout: go install ./cmd/{name}")
     return found
 
 

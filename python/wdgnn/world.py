@@ -16,18 +16,20 @@ from ._arrays import plain
 from ._program import Error, find_program
 from .model import Model
 
-Rows = Union[Mapping[int, Any], Sequence[Any]]  # by node, or one for every node
+Rows = Union[Mapping[int, Any], Mapping[str, Any], Sequence[Any]]  # by node, by name of its sensor, or one for every node
 
 
 @dataclass
 class Answer:
-    """What nodes say in one step, by node."""
+    """What nodes say in one step, by node, or by the name of its sensor if rows were."""
 
     time: int
-    outputs: dict[int, list[float]]
-    sets: dict[int, list[int]] = field(default_factory=dict)  # classes that it may be, of nodes that learn
-    intervals: dict[int, list[Any]] = field(default_factory=dict)  # or between which two numbers each output is
+    outputs: dict[Any, list[float]]
+    sets: dict[Any, list[int]] = field(default_factory=dict)  # classes that it may be, of nodes that learn
+    intervals: dict[Any, list[Any]] = field(default_factory=dict)  # or between which two numbers each output is
     error: Optional[str] = None  # what was refused, in words
+    at: Optional[str] = None  # when the step is, where nodes forecast by the clock
+    ahead: list[str] = field(default_factory=list)  # and for when their outputs are
 
 
 class World:
@@ -42,12 +44,13 @@ class World:
     learn     how they learn, as `learn` of agent.yaml: {"preset": "auto"}; None if they only answer
     cost      what they are told: by the task of the model, or "gradient" where tell has gradients
     scale     λmax of the graph, for models with the shift spectral
-    state     a folder for checkpoints; None begins anew every time
+    state     a folder for checkpoints, with which the next World goes on; None begins anew every time
     timeout   seconds that an answer may take
     more      further keys of agent.yaml, such as {"pace": {"deadline": "5s"}}
     config    a file agent.yaml of one's own instead of all of the above; its world must be lines
 
-    report is what the box said of itself last, about once a second and at the end.
+    Steps go on after those of the state or, of a model that forecasts, after those that its sensors read in training.
+    report is what the box said of itself last, at the start, about once a second and at the end.
     """
 
     def __init__(self, model: Union[Model, str, "os.PathLike[str]", None] = None, nodes: int = 0, *,
@@ -78,6 +81,15 @@ class World:
         assert self._box.stdout is not None
         self._reader = threading.Thread(target=self._read, args=(self._box.stdout,), daemon=True)
         self._reader.start()
+        self.report = {}
+        try:
+            while not self.report:  # the first says which step is next
+                if "error" in (said := self._hear("the box has not begun; its world must be lines")):
+                    raise Error(said["error"])
+        except BaseException as failed:
+            self.__exit__(type(failed), failed, None)
+            raise
+        self._time = self.report.get("next", 0) - 1
         return self
 
     def __exit__(self, kind: Optional[type[BaseException]], err: Optional[BaseException], trace: Optional[TracebackType]) -> None:
@@ -104,20 +116,30 @@ class World:
             self._folder.cleanup()
             self._box = None
 
-    def step(self, rows: Rows, *, links: Optional[Rows] = None, targets: Optional[Rows] = None, time: Optional[int] = None) -> Answer:
+    def step(self, rows: Rows, *, links: Optional[Rows] = None, targets: Optional[Rows] = None, time: Optional[int] = None,
+             at: Optional[str] = None) -> Answer:
         """Shows nodes what they observe, and returns what they answer.
 
-        rows      what each observes, as many numbers as the model reads
+        rows      what each observes, as many numbers as the model reads, NaN for one that is missing
         links     whom each hears from now on: nodes, or pairs of a node and a weight; None as before
         targets   what the answers should be, if that is known at once; see tell
         time      the step, if it is not the next one
+        at        or, of models that forecast by the clock, a time such as "2026-03-29T23:45:00Z"
         """
         nodes = _nodes(row=rows, links=links, target=targets)
         if not any("row" in node for node in nodes):
             raise ValueError("a step wants rows: what nodes observe")
-        self._time = self._time + 1 if time is None else time
-        self._send({"time": self._time, "nodes": nodes})
-        return self._answer()
+        step = self._time + 1 if time is None else time
+        self._send({"at": at, "nodes": nodes} if at is not None else {"time": step, "nodes": nodes})
+        while True:
+            said = self._hear(f"no answer to step {step if at is None else at}")
+            if "report" in said:
+                continue
+            if "time" not in said:
+                raise Error(said["error"])
+            if at is not None or said["time"] == step:
+                self._time = max(self._time, said["time"])
+                return _parse(said, any("sensor" in node for node in nodes))
 
     def tell(self, targets: Optional[Rows] = None, *, gradients: Optional[Rows] = None, costs: Optional[Rows] = None,
              time: Optional[int] = None) -> None:
@@ -134,30 +156,29 @@ class World:
         if self._box is None or self._box.stdin is None:
             raise Error("the world is not open; use it in a with statement")
         try:
-            self._box.stdin.write(json.dumps(line, allow_nan=False) + "\n")
+            text = json.dumps(line, allow_nan=False)
+        except ValueError:
+            raise ValueError("what nodes are shown or told has an infinite number; want finite ones, NaN or None where nobody knows") from None
+        try:
+            self._box.stdin.write(text + "\n")
             self._box.stdin.flush()
         except OSError as err:
             self._box.wait(self.timeout)
             raise Error(self._last_words()) from err
 
-    def _answer(self) -> Answer:
-        """Returns the answer to the last line with rows."""
-        while True:
-            try:
-                text = self._lines.get(timeout=self.timeout)
-            except queue.Empty:
-                raise Error(f"no answer to step {self._time} within {self.timeout} s") from None
-            if text is None:
-                assert self._box is not None
-                self._box.wait(self.timeout)
-                raise Error(self._last_words())
-            said = json.loads(text)
-            if "report" in said:
-                self.report = said["report"]
-            elif "time" not in said:
-                raise Error(said.get("error", text))
-            elif said["time"] == self._time:
-                return _parse(said)
+    def _hear(self, late: str) -> dict[str, Any]:
+        """Returns what the box says next, and keeps reports."""
+        try:
+            text = self._lines.get(timeout=self.timeout)
+        except queue.Empty:
+            raise Error(f"{late} within {self.timeout} s") from None
+        if text is None:
+            assert self._box is not None
+            self._box.wait(self.timeout)
+            raise Error(self._last_words())
+        said: dict[str, Any] = json.loads(text)
+        self.report = said.get("report", self.report)
+        return said
 
     def _read(self, stdout: IO[str]) -> None:
         try:
@@ -198,24 +219,28 @@ def _agent_yaml(model: Any, nodes: int, learn: Optional[Mapping[str, Any]], cost
 
 def _nodes(**said: Optional[Rows]) -> list[dict[str, Any]]:
     """Returns what is said of nodes, each with all that concerns it. None is nothing."""
-    nodes: dict[int, dict[str, Any]] = {}
+    nodes: dict[Union[int, str], dict[str, Any]] = {}
     for key, values in said.items():
         if values is None:
             continue
         pairs = values.items() if isinstance(values, Mapping) else enumerate(values)
         for node, value in pairs:
+            if value is None:
+                continue
             value = plain(value)
-            if value is not None:
-                if key == "target" and not isinstance(value, list):
-                    value = [value]  # a class
-                nodes.setdefault(int(node), {"node": int(node)})[key] = value
+            if key == "links":
+                value.sort(key=lambda link: link[0] if isinstance(link, list) else link)
+            elif key != "cost" and not isinstance(value, list):
+                value = [value]  # a class, or the only number of a row
+            who = {"sensor": node} if isinstance(node, str) else {"node": int(node)}
+            nodes.setdefault(*who.values(), who)[key] = value
     return list(nodes.values())
 
 
-def _parse(said: dict[str, Any]) -> Answer:
-    answer = Answer(said["time"], {}, error=said.get("error"))
+def _parse(said: dict[str, Any], named: bool) -> Answer:
+    answer = Answer(said["time"], {}, error=said.get("error"), at=said.get("at"), ahead=said.get("for") or [])
     for out in said.get("outputs") or []:
-        node = out["node"]
+        node = out["sensor"] if named else out["node"]
         answer.outputs[node] = out["output"]
         if "set" in out:
             answer.sets[node] = out["set"]
