@@ -54,9 +54,11 @@ type mqttWorld struct {
 
 	mu     sync.Mutex
 	fates  map[string]uint64 // of readings
+	spoke  time.Time         // when a sensor last did, by the machine's clock, or the world began
 	latest map[string][]byte // answers, by topic: what a broker that was away should know
 
 	said   map[string]bool // in the log
+	mute   bool            // it was said that no sensor speaks
 	unkept sync.Once
 }
 
@@ -66,6 +68,8 @@ const (
 	mostBehind  = 1000                   // steps that are caught up with after a start, if something was read then
 	quietFor    = 500 * time.Millisecond // without a message: what a broker had kept has come
 	settleMost  = 5 * time.Second        // for all of it
+	muteLeast   = 20 * time.Second       // without a reading of any sensor: something is wrong
+	muteSteps   = 3                      // as long as so many steps, where they are longer
 	mostPayload = 64 << 10               // bytes of a message
 	mostSaid    = 20                     // lines of the log about readings that are not used
 )
@@ -132,7 +136,7 @@ func (w *mqttWorld) broker() *host.Broker {
 	return &host.Broker{Connected: w.client.Connected(), Connects: w.client.Connects(), Readings: maps.Clone(w.fates)}
 }
 
-// err says what is wrong with the broker, or with the file of answers.
+// err says what is wrong with the broker, the file of answers or the sensors.
 func (w *mqttWorld) err() error {
 	w.mu.Lock()
 	client := w.client
@@ -144,7 +148,35 @@ func (w *mqttWorld) err() error {
 	if w.out != nil {
 		err = cmp.Or(err, w.out.err())
 	}
-	return err
+	return cmp.Or(err, w.silence())
+}
+
+// silence is an error if no sensor was heard for longer than their readings are apart.
+func (w *mqttWorld) silence() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	since := time.Since(w.spoke)
+	if since < max(muteLeast, muteSteps*w.grid.Interval)+w.wait+w.config.World.Hold {
+		return nil
+	}
+	refused := w.fates[fateNumber] + w.fates[fatePointer] + w.fates[fateTime] + w.fates[fateUnknown] + w.fates[string(mqtt.Future)]
+	if refused > 0 {
+		return fmt.Errorf("no reading of any sensor for %v; %d messages so far could not be used, and the log says why", since.Round(time.Second), refused)
+	}
+	return fmt.Errorf("no reading of any sensor for %v; is world.topic right, %s? mosquitto_sub -t '#' -v shows what others publish",
+		since.Round(time.Second), w.config.World.Topic)
+}
+
+// listen says in the log when sensors fall silent, all of them, and when they speak again.
+func (w *mqttWorld) listen() {
+	switch err := w.silence(); {
+	case err != nil && !w.mute && w.client.Connected():
+		w.mute = true
+		w.log.Warn("mqtt: nothing is heard; steps go on with gaps", "err", err)
+	case err == nil && w.mute:
+		w.mute = false
+		w.log.Info("mqtt: sensors are heard again")
+	}
 }
 
 func (w *mqttWorld) start(next uint64) error {
@@ -164,7 +196,7 @@ func (w *mqttWorld) start(next uint64) error {
 		Filters: w.filters(), Status: w.status(), Take: w.take, OnConnect: w.announce, Log: w.log,
 	})
 	w.mu.Lock()
-	w.client, w.begun = client, true
+	w.client, w.begun, w.spoke = client, true, time.Now()
 	w.mu.Unlock()
 	go w.run(from, first)
 	return nil
@@ -230,6 +262,7 @@ func (w *mqttWorld) run(from, first uint64) {
 			step = w.skip(step)
 			if pause = w.due(step); pause <= 0 {
 				w.close(step)
+				w.listen()
 				step++
 				continue
 			}
@@ -402,8 +435,12 @@ func (w *mqttWorld) truth(k int, step uint64, r mqtt.Reading) {
 // count counts what became of a message.
 func (w *mqttWorld) count(fate string) {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.fates[fate]++
-	w.mu.Unlock()
+	switch fate {
+	case fateUsed, fateNull, string(mqtt.Late), string(mqtt.Superseded):
+		w.spoke = time.Now()
+	}
 }
 
 // say logs something once, and not more than so many things.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +44,35 @@ func TestMQTTLate(t *testing.T) {
 	}
 	if w.fates["late"] != 2 || w.fates["superseded"] != 1 {
 		t.Errorf("fates %v, want 2 late and 1 superseded", w.fates)
+	}
+}
+
+// A box that hears no sensor says so, with what to look at, and not where sensors may be silent
+// for that long.
+func TestMQTTSilence(t *testing.T) {
+	w := &mqttWorld{
+		config: &Config{World: World{Topic: "sensors/{name}/t"}}, wait: time.Second,
+		grid: &mqtt.Grid{Interval: time.Minute}, fates: map[string]uint64{},
+	}
+	for _, c := range []struct {
+		ago, hold time.Duration
+		fate      string // of another message
+		want      string // "" means that all is well
+	}{
+		{ago: 3 * time.Minute},
+		{ago: 4 * time.Minute, want: "is world.topic right, sensors/{name}/t?"},
+		{ago: 4 * time.Minute, hold: time.Hour},
+		{ago: 2 * time.Hour, hold: time.Hour, want: "no reading of any sensor for 2h0m0s"},
+		{ago: 4 * time.Minute, fate: fateUnknown, want: "1 messages so far could not be used, and the log says why"},
+		{ago: 4 * time.Minute, fate: fateNull},
+	} {
+		w.spoke, w.config.World.Hold = time.Now().Add(-c.ago), c.hold
+		if c.fate != "" {
+			w.count(c.fate)
+		}
+		if err := w.silence(); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: got %v, want %q", c, err, c.want)
+		}
 	}
 }
 

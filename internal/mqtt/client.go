@@ -94,6 +94,8 @@ const (
 	waiting      = 4096             // messages that wait to be sent
 	refused      = 0x80             // a subscription, by the broker
 	remindEvery  = 5 * time.Minute  // of the same trouble
+	steady       = 30 * time.Second // that a connection lasts which nobody ends; more than any pause
+	fewBrief     = 3                // connections in a row that somebody ended sooner: another has the same name
 )
 
 // ErrAway says that there is no connection.
@@ -217,22 +219,31 @@ func (c *Client) take(m paho.Message) {
 
 // connect keeps a connection until ctx ends.
 func (c *Client) connect(ctx context.Context) {
-	log, pause := c.config.Log.With("broker", c.config.URL), firstPause
+	log, pause, brief := c.config.Log.With("broker", c.config.URL), firstPause, 0
 	var said string
 	var saidAt time.Time
 	for ctx.Err() == nil {
 		err := c.attempt(ctx)
 		if err == nil {
 			c.connects.Add(1)
-			log.Info("mqtt: connected", "qos", c.config.QoS)
-			pause, said = firstPause, ""
-			err = c.hold(ctx)
+			if brief < fewBrief {
+				log.Info("mqtt: connected", "qos", c.config.QoS)
+			}
+			began := time.Now()
+			err = c.hold(ctx, brief >= fewBrief)
 			c.connected.Store(false)
 			if ctx.Err() != nil {
 				return
 			}
+			if brief++; time.Since(began) >= steady {
+				pause, said, brief = firstPause, "", 0
+			}
 			err = fmt.Errorf("the connection ended: %w", err)
+			if brief >= fewBrief {
+				err = c.rival()
+			}
 		} else {
+			brief = 0 // it is the broker that comes and goes
 			err = explain(err, &c.config)
 		}
 		c.trouble.Store(&err)
@@ -243,6 +254,13 @@ func (c *Client) connect(ctx context.Context) {
 		sleep(ctx, pause/2+rand.N(pause))
 		pause = min(2*pause, longestPause)
 	}
+}
+
+// rival says why a broker ends one connection after the other: of two clients with one name it
+// keeps the one that came last.
+func (c *Client) rival() error {
+	return fmt.Errorf("the broker ends every connection soon: another client calls itself %q, most likely; "+
+		"is this box started twice, or is another run called so? broker.client gives it another name", c.config.ClientID)
 }
 
 // sleep waits for a while, or until ctx ends.
@@ -325,16 +343,27 @@ func (c *Client) subscribe(ctx context.Context) (trouble *error, err error) {
 }
 
 // hold waits for the end of a connection. A broker that takes what the client publishes and
-// never sends it back forbids it, most likely: by MQTT 3.1.1 it may not say so.
-func (c *Client) hold(ctx context.Context) error {
-	echo := time.NewTimer(echoTime)
+// never sends it back forbids it, most likely: by MQTT 3.1.1 it may not say so. A connection that is
+// contested is trouble until it has lasted.
+func (c *Client) hold(ctx context.Context, contested bool) error {
+	echo, calm := time.NewTimer(echoTime), time.NewTimer(steady)
 	defer echo.Stop()
+	defer calm.Stop()
+	var rival *error
+	if err := c.rival(); contested && c.trouble.Load() == nil {
+		rival = &err
+		c.trouble.Store(rival)
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case err := <-c.lost:
 			return err
+		case <-calm.C:
+			if rival != nil {
+				c.trouble.CompareAndSwap(rival, nil)
+			}
 		case <-echo.C:
 			if c.config.Status != "" && !c.echoed.Load() && c.trouble.Load() == nil {
 				err := fmt.Errorf("what is published does not come back: the broker may forbid the user %q to write %s, which it drops without a word",

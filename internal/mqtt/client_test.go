@@ -176,6 +176,23 @@ func TestConnectionErrors(t *testing.T) {
 	}
 }
 
+// Two clients with one name throw each other out. Both say so, wait longer and longer, and do not
+// fill the log.
+func TestRivals(t *testing.T) {
+	t.Parallel()
+	b := mqtttest.Start(t)
+	one, _, log := client(t, Config{URL: "mqtt://" + b.Addr(), QoS: 1})
+	two, _, _ := client(t, Config{URL: "mqtt://" + b.Addr(), QoS: 1})
+	for _, c := range []*Client{one, two} {
+		mqtttest.Await(t, "a client says that another has its name", func() bool {
+			return c.Err() != nil && strings.Contains(c.Err().Error(), `another client calls itself "box"`)
+		})
+	}
+	if n := strings.Count(log.String(), "\n"); n > 2*fewBrief+2 {
+		t.Errorf("%d lines of the log:\n%s", n, log)
+	}
+}
+
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
