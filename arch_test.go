@@ -60,7 +60,7 @@ const rules = `
 	internal/jsonfile   : modelfile
 	internal/rundir     : modelfile internal/jsonfile
 	internal/snapshot   : mat gnn rule conformal online agent modelfile
-	internal/dataset    : scenario/movies
+	internal/dataset    : scenario/movies internal/data
 	internal/baseline   : scenario/movies
 	internal/figure     : modelfile
 	internal/lifecycle  : mat graph gnn loss optim random train rule conformal forecast online modelfile scenario/sourceloc

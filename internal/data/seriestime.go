@@ -26,6 +26,13 @@ type clock struct {
 	layout int
 }
 
+// ParseTime reads a time in any of the ways that a series may write it: 2026-03-31 15:04, 31.03.2026, RFC
+// 3339, 20260331, seconds or milliseconds since 1970, and the like.
+func ParseTime(text string) (time.Time, error) {
+	at, err := new(clock).read(text)
+	return time.UnixMicro(at).UTC(), err
+}
+
 // read returns a time in microseconds since 1970.
 func (c *clock) read(text string) (int64, error) {
 	if text == c.text && text != "" {

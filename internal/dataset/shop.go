@@ -12,10 +12,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/wdgnn/wdgnn/internal/data"
 	"github.com/wdgnn/wdgnn/scenario/movies"
 )
 
@@ -67,7 +67,7 @@ func missing(err error, path, header string) error {
 // semicolons or tabs may stand for commas. Ids are any text up to MaxID bytes,
 // without the spaces around it; upper and lower case differ. Ratings are numbers in any
 // scale between -[movies.MaxRating] and [movies.MaxRating]. Times are whole
-// seconds since 1970, RFC 3339, or dates 2006-01-02. Empty lines are passed over.
+// numbers that grow, or those of series, which [data.ParseTime] reads. Empty lines are passed over.
 //
 // If a user rated an item twice, the later time counts, of equal times the later
 // line. An entry of titles goes before a title in the file. An error names the line.
@@ -160,14 +160,13 @@ func parseTime(text string) (int64, error) {
 		return 0, nil
 	}
 	if v, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return v, nil
+		return v, nil // of milliseconds, too, the later is the larger
 	}
-	for _, layout := range []string{time.RFC3339, time.DateTime, time.DateOnly} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t.Unix(), nil
-		}
+	t, err := data.ParseTime(text)
+	if err != nil {
+		return 0, fmt.Errorf("time: %w", err)
 	}
-	return 0, fmt.Errorf("time %.40q; want whole seconds since 1970, 2006-01-02T15:04:05Z or 2006-01-02", text)
+	return t.Unix(), nil
 }
 
 // readItems reads titles: lines item,title.

@@ -106,9 +106,9 @@ func TestReadShopRefuses(t *testing.T) {
 		{"user;item;rating\nann;tea;1,000,5\n", "want a number"},
 		{"ann,tea,5\n,cup,4\n", "line 2: user: an empty id"},
 		{"ann,tea,5\nbob,cup,many\n", `line 2: rating "many"; want a number`},
-		{"ann,tea,5\nbob,cup,101\n", `rating "101"; want a number from -100 to 100`},
+		{"ann,tea,5\nbob,cup,1000001\n", `rating "1000001"; want a number from -1000000 to 1000000`},
 		{"ann,tea,5\nbob,cup,NaN\n", `rating "NaN"`},
-		{"ann,tea,5,tomorrow\n", `time "tomorrow"; want whole seconds`},
+		{"ann,tea,5,tomorrow\n", `time: "tomorrow" is not a time; want one such as`},
 		{"ann,\"tea,5\n", "quote"},
 		{"ann,t\xe9,5\n", "not UTF-8"},
 		{"ann,tea,5\nbob,tea,5\n", "all ratings are 5"},
@@ -120,5 +120,17 @@ func TestReadShopRefuses(t *testing.T) {
 	}
 	if _, err := LoadShop(t.TempDir()+"/my.csv", ""); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("got %v, want that there is no such file", err)
+	}
+}
+
+// Scales are any, and times as people write them: the later rating of an item counts.
+func TestReadShopScaleAndTimes(t *testing.T) {
+	const lines = "user;item;rating;date\nann;tea;950;31.03.2026 15:04\nann;tea;120,5;30.03.2026\nbob;tea;-4000;2026/01/02 10:00\n"
+	s, err := ReadShop(strings.NewReader(lines), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if least, most := s.Ratings.Range(); least != -4000 || most != 950 || s.Replaced != 1 {
+		t.Errorf("ratings from %v to %v, %d replaced; want -4000 to 950, and 1", least, most, s.Replaced)
 	}
 }

@@ -151,7 +151,7 @@ var (
 	ErrRating = errors.New("no such rating")
 	ErrBusy   = errors.New("too many ratings are waiting")
 	ErrClosed = errors.New("the service is shutting down")
-	ErrDisk   = errors.New("the rating could not be kept")
+	ErrDisk   = errors.New("the disk did not take it")
 	ErrItem   = errors.New("no such item can be added")
 )
 

@@ -62,7 +62,7 @@ func problemOf(err error) *problem {
 		return problemf(http.StatusServiceUnavailable, "closing", "%v", err)
 	case errors.Is(err, recommend.ErrDisk):
 		return problemf(http.StatusServiceUnavailable, "not_kept", "%v", recommend.ErrDisk).
-			hint("the same request again; it changes nothing if the rating was kept after all")
+			hint("the same request again; it changes nothing if it was kept after all")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return problemf(http.StatusServiceUnavailable, "gave_up", "the client went away before the answer")
 	}

@@ -20,7 +20,7 @@ const (
 	MaxID = math.MaxInt32
 	// MaxRating is the largest rating, and -MaxRating the least. MovieLens' own
 	// files go from 1 to 5.
-	MaxRating = 100
+	MaxRating = 1_000_000
 )
 
 // check reports what is wrong with r.

@@ -46,12 +46,12 @@ func ReadRatingsDat(r io.Reader) ([]Rating, error) {
 //
 // A first line that does not begin with a digit is a header and passed over,
 // as are empty lines and a byte order mark. Ids are whole numbers from 0 to
-// MaxID, ratings are more than 0 and at most MaxRating, times are whole
+// MaxID, ratings are more than 0 and at most 100, times are whole
 // seconds. Numbers may be quoted. An error names the line.
 func ReadCSV(r io.Reader) ([]Rating, error) {
 	return ratingsFile{
 		kind: "CSV of ratings", separator: ",", layout: "user,movie,rating, and ,time if there are times",
-		leastFields: 3, most: MaxRating, header: true,
+		leastFields: 3, most: 100, header: true,
 	}.read(r)
 }
 
