@@ -135,7 +135,10 @@ func TestConfigRefusals(t *testing.T) {
 			[]string{"broker.password_file, so that it is in no log"},
 		},
 		{"another scheme", "{kind: lines}", "{kind: mqtt, topic: 's/{name}', broker: {url: 'tcp://b:1'}}", []string{"want mqtt://host:port"}},
-		{"a switch", "{kind: lines}", "{kind: mqtt, topic: 's/{name}', broker: {url: 'mqtt://b:1'}, discovery: true}", []string{"looks at, homeassistant"}},
+		{
+			"a switch", "{kind: lines}", "{kind: mqtt, topic: 's/{name}', broker: {url: 'mqtt://b:1'}, discovery: true}",
+			[]string{"looks at, homeassistant"},
+		},
 		{
 			"a topic without a name and more", "{kind: lines}",
 			"{kind: mqtt, topic: s, values: [t], time: /x, publish: wdgnn/x, broker: {url: 'mqtt://b:1', qos: 2, ca: c, key: k, password_file: p}}",

@@ -49,7 +49,8 @@ func (c *Config) checkMQTT(bad *complaints) {
 		}
 	}
 	if slices.Contains([]string{"true", "yes", "on", "false", "no", "off"}, strings.ToLower(w.Discovery)) {
-		bad.add("world.discovery is %q, want the beginning of the topics that Home Assistant looks at, homeassistant; left out, it is not told", w.Discovery)
+		bad.add("world.discovery is %q, want the beginning of the topics that Home Assistant looks at, homeassistant; left out, it is not told",
+			w.Discovery)
 	}
 	if strings.HasPrefix(c.publishes()+"/", "wdgnn/") {
 		bad.add("world.publish is %q: below wdgnn the boxes of a NATS server speak with each other; choose another word", w.Publish)

@@ -161,7 +161,8 @@ func (w *mqttWorld) silence() error {
 	}
 	refused := w.fates[fateNumber] + w.fates[fatePointer] + w.fates[fateTime] + w.fates[fateUnknown] + w.fates[string(mqtt.Future)]
 	if refused > 0 {
-		return fmt.Errorf("no reading of any sensor for %v; %d messages so far could not be used, and the log says why", since.Round(time.Second), refused)
+		return fmt.Errorf("no reading of any sensor for %v; %d messages so far could not be used, and the log says why",
+			since.Round(time.Second), refused)
 	}
 	return fmt.Errorf("no reading of any sensor for %v; is world.topic right, %s? mosquitto_sub -t '#' -v shows what others publish",
 		since.Round(time.Second), w.config.World.Topic)
