@@ -45,7 +45,8 @@ const rules = `
 	theory              : mat graph gnn loss rule online
 	random              :
 	modelfile           : mat graph gnn forecast
-	internal/data       : mat graph loss modelfile
+	internal/duration   :
+	internal/data       : mat graph loss modelfile internal/duration
 	internal/onnx       : gnn
 	scenario/sourceloc  : mat graph loss
 	scenario/flocking   : mat graph loss
@@ -55,7 +56,7 @@ const rules = `
 	internal/twintest   :
 	internal/mqtttest   :
 	internal/mqtt       :
-	internal/config     : graph gnn loss optim train rule scenario/sourceloc scenario/flocking scenario/movies
+	internal/config     : graph gnn loss optim train rule scenario/sourceloc scenario/flocking scenario/movies internal/duration
 	internal/config/comments :
 	internal/jsonfile   : modelfile
 	internal/rundir     : modelfile internal/jsonfile
@@ -64,7 +65,7 @@ const rules = `
 	internal/baseline   : scenario/movies
 	internal/figure     : modelfile
 	internal/lifecycle  : mat graph gnn loss optim random train rule conformal forecast online modelfile scenario/sourceloc
-	                      scenario/flocking scenario/movies internal/config internal/data internal/dataset
+	                      scenario/flocking scenario/movies internal/config internal/data internal/dataset internal/duration
 	                      internal/onnx internal/recipe internal/robust internal/rundir internal/snapshot
 	internal/recipe     : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc
 	                      scenario/flocking scenario/movies internal/dataset internal/jsonfile internal/robust
@@ -100,7 +101,7 @@ const rules = `
 	internal/keys       : internal/idlist transport transport/natsbus transport/tcpbus
 	internal/box        : agent forecast gnn graph loss mat online rule modelfile transport transport/natsbus transport/tcpbus
 	                      internal/config internal/data host internal/journal internal/keys internal/hostname internal/mqtt
-	                      internal/snapshot
+	                      internal/duration internal/snapshot
 	host/agentcmd       : mat rule internal/box
 	internal/defect     :
 	internal/script     :
@@ -140,7 +141,7 @@ const shell = `
 	internal/broker internal/keys internal/box internal/sim internal/swarm internal/live internal/hostname
 	cmd/wdgnn-agent
 	modelfile internal/config internal/config/comments internal/data internal/jsonfile internal/rundir internal/dataset internal/figure
-	internal/snapshot internal/alloctest internal/twintest internal/mqtttest internal/mqtt
+	internal/snapshot internal/duration internal/alloctest internal/twintest internal/mqtttest internal/mqtt
 	internal/lifecycle internal/recipe internal/demo internal/certify internal/reproduce internal/reproduce/study
 	internal/reproduce/study/studytest internal/reproduce/sourceloc internal/reproduce/flocking
 	internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents internal/reproduce/traffic

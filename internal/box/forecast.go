@@ -7,6 +7,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/forecast"
+	"github.com/wdgnn/wdgnn/internal/duration"
 	"github.com/wdgnn/wdgnn/internal/snapshot"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/rule"
@@ -106,7 +107,7 @@ func (b *Box) describeForecast(s *forecast.Spec) string {
 	for c, h := range s.Horizons {
 		ahead[c] = fmt.Sprintf("%d steps", h)
 		if s.Interval > 0 {
-			ahead[c] = inShort(time.Duration(h) * s.Interval)
+			ahead[c] = duration.Text(time.Duration(h) * s.Interval)
 		}
 	}
 	last := len(ahead) - 1
@@ -126,17 +127,6 @@ func (b *Box) describeForecast(s *forecast.Spec) string {
 	}
 	if newcomers > 0 {
 		text += fmt.Sprintf("; nodes here that were not in training: %d", newcomers)
-	}
-	return text
-}
-
-// inShort writes a duration without zeros at its end.
-func inShort(d time.Duration) string {
-	text := d.String()
-	for _, zero := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(text, zero) {
-			text = text[:len(text)-2]
-		}
 	}
 	return text
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/forecast"
 	"github.com/wdgnn/wdgnn/internal/data"
+	"github.com/wdgnn/wdgnn/internal/duration"
 	"github.com/wdgnn/wdgnn/internal/mqtt"
 )
 
@@ -322,9 +323,9 @@ func (w *mqttWorld) describe() string {
 		who += ", without encryption"
 	}
 	text := fmt.Sprintf("MQTT at %s as %s, QoS %d: %s of %d sensors, every %s", c.World.Broker.URL, who, c.World.Broker.qos(),
-		c.World.Topic, len(w.nodes), inShort(w.grid.Interval))
+		c.World.Topic, len(w.nodes), duration.Text(w.grid.Interval))
 	if c.World.Hold > 0 {
-		text += fmt.Sprintf(", held for %s", inShort(c.World.Hold))
+		text += fmt.Sprintf(", held for %s", duration.Text(c.World.Hold))
 	}
 	if prefix := c.publishes(); prefix != "" {
 		text += fmt.Sprintf("; answers to %s/%s/…", prefix, c.Run)

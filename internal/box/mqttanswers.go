@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/host"
+	"github.com/wdgnn/wdgnn/internal/duration"
 	"github.com/wdgnn/wdgnn/internal/mqtt"
 	"github.com/wdgnn/wdgnn/mat"
 )
@@ -61,7 +62,7 @@ func (w *mqttWorld) whats() []string {
 	for c, h := range w.spec.Horizons {
 		list[c] = fmt.Sprintf("%d-steps", h)
 		if w.spec.Interval > 0 {
-			list[c] = inShort(time.Duration(h) * w.spec.Interval)
+			list[c] = duration.Text(time.Duration(h) * w.spec.Interval)
 		}
 	}
 	return list

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/duration"
 	"github.com/wdgnn/wdgnn/loss"
 )
 
@@ -88,7 +88,7 @@ type Forecast struct {
 	// never, or `auto`: with a clock a day, or a week of steps of a day; without one
 	// never. What forecasts miss at the same time of the season is what nodes learn
 	// online.
-	Season Span `yaml:"season" example:"168h"`
+	Season Span `yaml:"season" example:"7d"`
 
 	// How steps are set aside for validation and test, the last ones of the
 	// series. No part has forecasts whose truth lies in the next.
@@ -171,10 +171,10 @@ func (s *Span) UnmarshalText(text []byte) error {
 	if steps, err := strconv.Atoi(string(text)); err == nil && steps >= 0 && steps <= mostSteps {
 		return nil
 	}
-	if d, err := time.ParseDuration(string(text)); err == nil && d > 0 {
+	if d, err := duration.Parse(string(text)); err == nil && d > 0 {
 		return nil
 	}
-	return fmt.Errorf("config: %q, want a number of steps, or a duration such as 15m or 1h", text)
+	return fmt.Errorf("config: %q, want a number of steps, or a duration such as 15m, 1h or 7d", text)
 }
 
 // mostSteps bounds lags, horizons and seasons.
@@ -183,25 +183,13 @@ const mostSteps = 1 << 20
 // Auto says whether the data decide.
 func (s Span) Auto() bool { return s == spanAuto }
 
-// short writes a duration without the units that are zero: 1h, 15m.
-func short(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
-}
-
 // Steps returns how many steps of the given interval s is. A duration must be a
 // whole number of them; an interval of 0 means that there is no clock.
 func (s Span) Steps(interval time.Duration) (int, error) {
 	if steps, err := strconv.Atoi(string(s)); err == nil {
 		return steps, nil
 	}
-	d, err := time.ParseDuration(string(s))
+	d, err := duration.Parse(string(s))
 	switch {
 	case err != nil:
 		return 0, fmt.Errorf("%q is no number of steps", string(s))
@@ -209,7 +197,7 @@ func (s Span) Steps(interval time.Duration) (int, error) {
 		return 0, fmt.Errorf("%s is a duration, but the series has no times; say a number of steps", s)
 	case d%interval != 0:
 		return 0, fmt.Errorf("%s is not a whole number of steps: a reading comes every %s; try %s, %s or %s",
-			s, short(interval), short(interval), short(2*interval), short(4*interval))
+			s, duration.Text(interval), duration.Text(interval), duration.Text(2*interval), duration.Text(4*interval))
 	case d/interval > mostSteps:
 		return 0, fmt.Errorf("%s is %d steps of %s, want at most %d", s, d/interval, interval, mostSteps)
 	}

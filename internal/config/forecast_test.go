@@ -50,6 +50,20 @@ func TestForecastSection(t *testing.T) {
 	}
 }
 
+// Days and weeks are durations too.
+func TestForecastDays(t *testing.T) {
+	c, err := parse([]byte("forecast: {series: a.csv, every: 7d, horizons: [7d, 4w], season: 364d}\nmodel: {wide: {order: 1}, features: 4}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := c.Forecast
+	ahead, err := f.Ahead(f.Every)
+	season, err2 := f.Season.Steps(f.Every)
+	if err != nil || err2 != nil || !slices.Equal(ahead, []int{1, 4}) || season != 52 {
+		t.Errorf("got %v (%v) and a season of %d (%v), want 1 and 4 weeks, and 52", ahead, err, season, err2)
+	}
+}
+
 // What a section cannot mean is said with the key and what to write instead.
 func TestForecastSectionComplains(t *testing.T) {
 	section := func(keys string) string {
@@ -58,7 +72,7 @@ func TestForecastSectionComplains(t *testing.T) {
 	const series = "series: r.csv, "
 	for _, c := range []struct{ text, want string }{
 		{section(""), "forecast.series is missing: name a file of readings"},
-		{section(series + "horizons: [soon]"), `forecast.horizons[0]: "soon", want a number of steps, or a duration such as 15m or 1h`},
+		{section(series + "horizons: [soon]"), `forecast.horizons[0]: "soon", want a number of steps, or a duration such as 15m, 1h or 7d`},
 		{section(series + "horizons: [-3]"), `"-3", want a number of steps`},
 		{section(series + "horizons: []"), "forecast.horizons has 0, want 1 to 64"},
 		{section(series + "horizons: [auto, 0, 3, 3]"), "horizons[0] is auto, want 1 step or more, or a duration\nforecast.horizons[1] is 0"},

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/wdgnn/wdgnn/internal/duration"
 )
 
 // largest is the largest configuration that is read, in bytes: the links of a
@@ -149,6 +151,7 @@ func (r *reader) value(v reflect.Value, n *yaml.Node, key string) {
 	}
 	_, isOwn := v.Addr().Interface().(ownReader)
 	_, isTime := v.Addr().Interface().(*time.Time)
+	span, isSpan := v.Addr().Interface().(*time.Duration)
 	text, isText := v.Addr().Interface().(encoding.TextUnmarshaler)
 	switch {
 	case isOwn:
@@ -171,6 +174,12 @@ func (r *reader) value(v reflect.Value, n *yaml.Node, key string) {
 			_, what, _ := strings.Cut(err.Error(), ": ") // without the package
 			r.complain(n, "%s: %s", key, what)
 		}
+	case isSpan && n.ShortTag() == "!!str": // a bare number has no unit
+		d, err := duration.Parse(n.Value)
+		if err != nil {
+			r.complain(n, "%s is %s, want %s", key, describe(n), wanted(v.Type()))
+		}
+		*span = d
 	default:
 		if err := n.Decode(v.Addr().Interface()); err != nil || !keeps(n, v) {
 			r.complain(n, "%s is %s, want %s", key, describe(n), wanted(v.Type()))
@@ -260,7 +269,7 @@ func describe(n *yaml.Node) string {
 func wanted(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
-		return "a duration such as 200ms"
+		return "a duration such as 200ms or 7d"
 	case t == reflect.TypeFor[time.Time]():
 		return "a time such as 2030-01-02T15:04:05Z"
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wdgnn/wdgnn/internal/duration"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
@@ -26,7 +27,7 @@ func (f folder) load(text string, o SeriesOptions) (*Series, error) {
 func written(s *Series) string {
 	var b strings.Builder
 	if s.Interval != 0 {
-		fmt.Fprintf(&b, "%s %v ", s.Start.Format("01-02 15:04"), short(s.Interval))
+		fmt.Fprintf(&b, "%s %v ", s.Start.Format("01-02 15:04"), duration.Text(s.Interval))
 	}
 	b.WriteString(strings.Join(s.Names, ","))
 	for t := range s.Steps {
@@ -65,7 +66,7 @@ func TestLoadSeriesText(t *testing.T) {
 		},
 		{
 			name: "or because it holds times", text: ",a,b\n2026-03-02,1,2\n2026-03-03,3,4\n",
-			want: "03-02 00:00 24h a,b | 1 2 | 3 4",
+			want: "03-02 00:00 1d a,b | 1 2 | 3 4",
 		},
 		{
 			name: "a zone", text: "time,a\n2026-03-02 01:00:00+01:00,1\n2026-03-02 01:30:00+01:00,2\n",
@@ -77,7 +78,7 @@ func TestLoadSeriesText(t *testing.T) {
 		},
 		{
 			name: "dates of digits alone", text: "date,a\n20260301,1\n20260302,2\n202603030000,3\n",
-			want: "03-01 00:00 24h a | 1 | 2 | 3",
+			want: "03-01 00:00 1d a | 1 | 2 | 3",
 		},
 		{
 			name: "the day first, with dots", text: "Datum;a;b\n1.03.2026 23:00;1,5;2\n02.03.2026 00:00;3;4\n",
@@ -85,7 +86,7 @@ func TestLoadSeriesText(t *testing.T) {
 		},
 		{
 			name: "a line per reading of an id", text: "id,time,value\n7,2026-03-02,1\n7,2026-03-03,2\n",
-			want: "03-02 00:00 24h 7 | 1 | 2",
+			want: "03-02 00:00 1d 7 | 1 | 2",
 		},
 		{
 			name: "semicolons and decimal commas",
@@ -114,7 +115,7 @@ func TestLoadSeriesText(t *testing.T) {
 		},
 		{
 			name: "further numbers of a reading", text: "station,ds,rain,y\na,2026-03-02,7,1\na,2026-03-03,8,2\n",
-			want: "03-02 00:00 24h a | 1 7 | 2 8",
+			want: "03-02 00:00 1d a | 1 7 | 2 8",
 		},
 		{
 			name: "names wanted, and newcomers after them", text: "time,c,b,a\n2026-03-02 00:00,1,2,3\n2026-03-02 00:15,4,5,6\n",

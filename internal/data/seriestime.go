@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/wdgnn/wdgnn/internal/duration"
 )
 
 // layouts are the ways to write a time, beside seconds since 1970. What names no
@@ -108,19 +110,7 @@ func span(micro int64) string {
 	if micro >= 3*day {
 		return fmt.Sprintf("%d days", micro/day)
 	}
-	return short(time.Duration(micro) * time.Microsecond)
-}
-
-// short writes a duration without zeros at its end: 15m, 1h30m, 24h.
-func short(d time.Duration) string {
-	text := d.String()
-	for _, zero := range []string{"0s", "0m"} {
-		n := len(text) - len(zero)
-		if n > 0 && text[n:] == zero && (text[n-1] == 'm' || text[n-1] == 'h') {
-			text = text[:n]
-		}
-	}
-	return text
+	return duration.Text(time.Duration(micro) * time.Microsecond)
 }
 
 const day = 24 * 3600 * int64(1e6) // microseconds

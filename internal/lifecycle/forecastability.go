@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/wdgnn/wdgnn/internal/duration"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
 
@@ -27,7 +28,7 @@ func forecastAbility(m *modelfile.Model) (*ForecastAbility, error) {
 	}
 	f := &ForecastAbility{Sensors: spec.Sensors, Unit: spec.Unit, Lags: spec.Lags, Season: spec.Season}
 	if spec.Interval > 0 {
-		f.Interval = spoken(spec.Interval)
+		f.Interval = duration.Text(spec.Interval)
 	}
 	for _, h := range spec.Horizons {
 		f.Horizons = append(f.Horizons, ahead(spec, h))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/forecast"
+	"github.com/wdgnn/wdgnn/internal/duration"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/train"
 )
@@ -31,17 +32,6 @@ func (h HorizonScore) Name() string {
 		return "1 step"
 	}
 	return fmt.Sprintf("%d steps", h.Steps)
-}
-
-// spoken writes a duration without zeros: 15m, 1h, 36h, 90s.
-func spoken(d time.Duration) string {
-	text := d.String()
-	for _, zero := range []string{"m0s", "h0m"} {
-		if len(text) > len(zero) && text[len(text)-len(zero):] == zero {
-			text = text[:len(text)-len(zero)+1]
-		}
-	}
-	return text
 }
 
 // scorer judges the forecasts of a part, and of those who need no network.
@@ -103,7 +93,7 @@ func (k *scorer) scores() []HorizonScore {
 	for c, h := range k.fc.spec.Horizons {
 		s := HorizonScore{Steps: h, Model: k.model.Horizon(c, nil), Last: k.last.Horizon(c, nil), Ridge: k.linear.Horizon(c, nil)}
 		if k.fc.spec.Interval > 0 {
-			s.Ahead = spoken(time.Duration(h) * k.fc.spec.Interval)
+			s.Ahead = duration.Text(time.Duration(h) * k.fc.spec.Interval)
 		}
 		if k.fc.spec.Season > 0 {
 			seasonal := k.seasonal.Horizon(c, nil)

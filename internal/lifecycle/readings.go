@@ -9,6 +9,7 @@ import (
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/data"
+	"github.com/wdgnn/wdgnn/internal/duration"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
@@ -248,7 +249,7 @@ func ahead(spec *forecast.Spec, h int) string {
 		}
 		return fmt.Sprintf("%d steps", h)
 	}
-	return spoken(spec.Interval * time.Duration(h))
+	return duration.Text(spec.Interval * time.Duration(h))
 }
 
 // newSeriesStream returns a series as a stream for a model.
