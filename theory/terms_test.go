@@ -234,3 +234,26 @@ func TestGapOfLinks(t *testing.T) {
 		}
 	}
 }
+
+// Both bounds of a run that follows a moving optimum, term by term.
+//
+// Reference: Theorem 2, eq. (15); doc/theory.md "What is left of the gradient" and "Rounding".
+func TestTermsOfTracking(t *testing.T) {
+	track := Tracking{Measured: []float64{2, 9, 9}, Drift: 7, Steps: []TrackStep{
+		{Contraction: 0.5, Drift: 3, Left: 5, Rest: 7, Round: 11},
+		{Contraction: 0.25, Drift: 7, Left: 1, Rest: 2, Round: 3},
+		{},
+	}}
+	track.bounds()
+	first := 0.5*2 + 3 + 5 + 7 + 11
+	if want := []float64{2, first, 0.25*first + 7 + 1 + 2 + 3}; !slices.Equal(track.PerStep, want) {
+		t.Errorf("step by step: got %v, want %v", track.PerStep, want)
+	}
+	most := 5 + 7 + 11.0 // of what is left at any step
+	if want := []float64{2, 0.5*2 + 7 + most, 0.5*0.25*2 + 1.5*(7+most)}; !slices.Equal(track.Paper, want) {
+		t.Errorf("as eq. (15): got %v, want %v", track.Paper, want)
+	}
+	if track.Slowest != 0.5 {
+		t.Errorf("m̂: got %v, want 0.5", track.Slowest)
+	}
+}
