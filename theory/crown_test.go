@@ -277,7 +277,7 @@ func TestCrownOfOwnTaps(t *testing.T) {
 // layer, widened by what it rounds. And a margin is the least over all other classes.
 func TestPartsOfCrown(t *testing.T) {
 	rng := newRand(76)
-	kinks, margins := 0, 0
+	kinks, margins, inner := 0, 0, 0
 	for k := range 60 {
 		d := randomDoubted(t, rng, 3+rng.IntN(5), 4)
 		c := d.crown(L2)
@@ -294,6 +294,9 @@ func TestPartsOfCrown(t *testing.T) {
 					t.Fatalf("model %d, unit %d: got %+v, want %+v with an error of %v", k, g, b.layers[0].lines[at], want, e)
 				}
 				kinks++
+			}
+			if layers > 1 {
+				inner += deepLines(t, kase, b, layers, d.node)
 			}
 		}
 		q := make([]float64, c.net.Outputs)
@@ -317,9 +320,34 @@ func TestPartsOfCrown(t *testing.T) {
 			}
 		}
 	}
-	if kinks == 0 || margins == 0 {
-		t.Errorf("%d units and %d margins: the test asks for nothing", kinks, margins)
+	if kinks == 0 || margins == 0 || inner == 0 {
+		t.Errorf("%d units, %d of the last of several layers, and %d margins: the test asks for nothing", kinks, inner, margins)
 	}
+}
+
+// deepLines checks the lines of the last layer of several at a node, and returns how
+// many of them have an error of float32 in them.
+func deepLines(t *testing.T, kase *Case, b *box, layer, node int) (rounded int) {
+	t.Helper()
+	c := kase.crown
+	kase.bound(b, layer, node)
+	a, out := c.inner[layer-1][node], c.net.Deep[layer-1].Out
+	w := make([]float64, out)
+	for g, e := range c.errors(a, layer, b.layers[layer-2].most) {
+		w[g] = 1
+		low := kase.half(b, a, layer, w) - e
+		w[g] = -1
+		high := -kase.half(b, a, layer, w) + e
+		w[g] = 0
+		at := node*out + g
+		if want := relax(c.net.Deep[layer-1].Activation, low, high); b.layers[layer-1].lines[at] != want || b.layers[layer-1].error[at] != e {
+			t.Fatalf("unit %d of layer %d: got %+v, want %+v, on [%v, %v] with an error of %v", g, layer, b.layers[layer-1].lines[at], want, low, high, e)
+		}
+		if e > 0 {
+			rounded++
+		}
+	}
+	return rounded
 }
 
 // firstOf returns the smallest node of a map.

@@ -183,4 +183,7 @@ func TestNoNumber(t *testing.T) {
 	if margin, _, holds := q.compare(&Answer{Class: 1, Values: []float32{0, 1}}, []float32{1, 1}); holds || margin != 0 {
 		t.Errorf("of equals the first is the answer: margin %v, holds %v; want 0, flipped", margin, holds)
 	}
+	if margin, _, holds := q.compare(&Answer{Values: []float32{1, 0}}, []float32{1, 1}); !holds || margin != 0 {
+		t.Errorf("of equals the first is the answer: margin %v, holds %v; want 0, as it was", margin, holds)
+	}
 }

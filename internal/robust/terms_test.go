@@ -5,6 +5,9 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/theory"
 )
 
 // Bounds of shares and votes hold with a term missing as long as nobody looks for
@@ -124,8 +127,8 @@ func TestNoiseInUnits(t *testing.T) {
 	if want := []float64{0.5, 2, 0, 0.5, 2, 0}; !slices.Equal(weights, want) {
 		t.Errorf("got %v, want %v at both steps", weights, want)
 	}
-	copy(q.Signals.Data, []float32{1, 2, 30, 2, 4, 50})
-	if got, want := q.usual(weights), math.Sqrt((4+1+16+4)/4.0); math.Abs(got-want) > 1e-9 {
+	copy(q.Signals.Data, []float32{1, 6, 30, 3, 4, 50})
+	if got, want := q.usual(weights), math.Sqrt((4+9+36+4)/4.0); math.Abs(got-want) > 1e-9 {
 		t.Errorf("usual: got %v, want %v", got, want)
 	}
 }
@@ -169,6 +172,102 @@ func TestHeldAndBroken(t *testing.T) {
 	for _, v := range ask(0.2).Answers {
 		if v.Held != (v.Move <= q.Within) || v.Broken != (v.Moved > q.Within) {
 			t.Errorf("moves by %v at most, %v found, %v allowed: held %v, broken %v", v.Move, v.Moved, q.Within, v.Held, v.Broken)
+		}
+	}
+}
+
+// Noise that an answer withstands is held against the size that was asked for as well,
+// which need not be one of the radii that are tried.
+func TestHeldBetweenRadii(t *testing.T) {
+	q := draw(t, noiseCases["two layers"]).question
+	net, shift, err := q.exact()
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers, err := q.Answers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, beyond := int(q.Readers()[0]), 0
+	for k := range q.Samples {
+		kase := theory.NewCrown(net, shift, []int{row}, theory.Noise{}).Case(q.signal(k))
+		a := &answers[k*len(answers)/q.Samples]
+		for part := 1; part < 8; part++ {
+			size := kase.Radius(row, a.Class) * math.Exp2(float64(part)/(8*32))
+			if want := kase.Margin(row, a.Class, size) > 0; want {
+				beyond++
+				if v := q.withstand(kase, a, row, size, false); !v.Held || v.Radius != size {
+					t.Errorf("sample %d: noise of %v: held %v up to %v, want all of it", k, size, v.Held, v.Radius)
+				}
+			}
+		}
+	}
+	if beyond == 0 {
+		t.Error("no answer withstands more than its radius: the test asks for nothing")
+	}
+}
+
+// A liar's say in the sums of a neighbour: by its own degree, which it may make as small
+// as the weight a of the link, a/√(d_j d) is up to √(a/d_j); by the neighbour's
+// alone it has none.
+//
+// Reference: doc/theory.md "Liars".
+func TestWeightsOfLiars(t *testing.T) {
+	g, err := graph.FromEdges(4, []graph.Edge{
+		{From: 0, To: 1, Weight: 2}, {From: 1, To: 2, Weight: 6}, {From: 1, To: 3, Weight: 10},
+	}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for operator, sign := range map[graph.Shift]float64{graph.ShiftSymmetric: 1, graph.ShiftNormalizedLaplacian: -1} {
+		q := &Question{Operator: operator, Graphs: []*graph.Graph{g}}
+		weights, err := q.liarWeights()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct{ liar, to, a, degree, said float64 }{{1, 0, 2, 2, 18}, {0, 1, 2, 18, 2}, {2, 1, 6, 18, 6}, {3, 1, 10, 18, 10}} {
+			honest := sign * c.a / math.Sqrt(c.degree*c.said)
+			if got, want := weights(int(c.liar))(int(c.to), honest), sign*math.Sqrt(c.a/c.degree); math.Abs(got-want) > 1e-6 {
+				t.Errorf("%v: node %v lies to %v: got a weight of %v, honest %v, want %v", operator, c.liar, c.to, got, honest, want)
+			}
+		}
+	}
+	q := &Question{Operator: graph.ShiftRowStochastic, Graphs: []*graph.Graph{g}}
+	if weights, err := q.liarWeights(); err != nil || weights(1) != nil {
+		t.Errorf("means of neighbours: got another weight, %v; want that of the shift", err)
+	}
+}
+
+// While not every node was let lie, no answer is said to hold against any.
+func TestLiarsInterrupted(t *testing.T) {
+	q := draw(t, liarCases["mean"]).question
+	rows := slices.Repeat([]float64{1e-9}, exchanges(q))
+	for _, most := range []int{1, 4, q.Nodes()} {
+		ctx, cancel := context.WithCancel(context.Background())
+		got, err := q.Liars(ctx, LiarConfig{Rows: rows, Watch: func(done, _ int) {
+			if done == most && most < q.Nodes() {
+				cancel()
+			}
+		}})
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := most == q.Nodes(); len(got.Liars) != most || (got.Held > 0) != all || (got.Shares != nil) != all {
+			t.Errorf("%d liars, want %d of %d: %d answers hold, %d shares; want some if these are all",
+				len(got.Liars), most, q.Nodes(), got.Held, len(got.Shares))
+		}
+	}
+}
+
+// Samples and answers that stand for all are evenly spread.
+func TestSpread(t *testing.T) {
+	for _, c := range []struct {
+		n, most int
+		want    []int
+	}{{10, 4, []int{0, 2, 5, 7}}, {3, 0, []int{0, 1, 2}}, {2, 5, []int{0, 1}}, {7, 1, []int{0}}, {0, 3, []int{}}} {
+		if got := spread(c.n, c.most); !slices.Equal(got, c.want) {
+			t.Errorf("%d of %d: got %v, want %v", c.most, c.n, got, c.want)
 		}
 	}
 }
