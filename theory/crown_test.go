@@ -382,3 +382,21 @@ func TestRoundsOfTerms(t *testing.T) {
 		t.Errorf("γ_3 is %v, want %v, and none of 2²⁴", gamma(3, unit32), want)
 	}
 }
+
+// What float32 adds to the output of a node with terms and a bias of its own: γ of the
+// sizes of all that it sums, by hand.
+//
+// Reference: doc/theory.md, (t).
+func TestSlackOfTerms(t *testing.T) {
+	s := shiftOf(3, []float64{0, -2, 0, -2, 0, 3, 0, 3, 0})
+	wide := Filter{Name: "wide", In: 1, Out: 1, Taps: [][]float64{{-5}, {7}}, Bias: []float64{-11}}
+	net := &Network{In: 1, Features: 1, Outputs: 1, GainWide: -0.5, Wide: &wide}
+	net.GiveTerms(0, []Term{{0, 1, []float64{-13}}, {1, 1, []float64{17}}}, []float64{-19})
+	c := NewCrown(net, s, []int{0}, Noise{})
+	got := c.slack(c.read[0], []float64{1, 10, 100}, nil)[0]
+	shared := 0.5 * (11 + 5*1 + 7*2*10)
+	own := 13*(2*10) + 17*(2*1+3*100) + 19.0
+	if want := c.round.last * (shared + own); !near(got, want, 1e-12) {
+		t.Errorf("got %v, want %v: γ times %v and %v", got, want, shared, own)
+	}
+}
