@@ -63,14 +63,14 @@ func gemmAVX2(g Product) {
 	if g.flat() && g.gemmFlat(false) {
 		return
 	}
-	gemmFast(g)
+	g.fast()
 }
 
 // innerBlockAcross is innerBlock where A is read across its rows.
 const innerBlockAcross = 128
 
 // gemmRows computes tiles of rows rows of C from row i on.
-func gemmRows(g Product, i, rows, tiles int) {
+func gemmRows(g *Product, i, rows, tiles int) {
 	if rows == 0 || tiles == 0 {
 		return
 	}
@@ -129,6 +129,9 @@ func gemmRows(g Product, i, rows, tiles int) {
 
 func columnSumsFast(y, x []float32, ldx, rows, n int) {
 	j := 0
+	for ; j+64 <= n; j += 64 {
+		columnSums64(&y[j], &x[j], ldx*size, rows)
+	}
 	for ; j+32 <= n; j += 32 {
 		columnSums32(&y[j], &x[j], ldx*size, rows)
 	}
@@ -144,6 +147,38 @@ func columnSumsFast(y, x []float32, ldx, rows, n int) {
 const nearBytes = 1 << 20
 
 func spmmFast(y []float32, ldy int, rowPtr []int, col []int32, val []float32, x []float32, ldx, lo, hi, n int) {
+	narrowShifts.run(y, ldy, rowPtr, col, val, x, ldx, lo, hi, n)
+}
+
+// spmmRows shifts whole registers of columns, spmmPart fills the last of them with
+// cols columns. Strides are in bytes.
+type (
+	spmmRows = func(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx, rows, last int)
+	spmmPart = func(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx, rows, last, cols int)
+)
+
+// shifts are the loops of SpMM: for an X in the cache, and for one beyond.
+type shifts struct {
+	lanes            int // columns in a register
+	eight, four, two [2]spmmRows
+	part             [4][2]spmmPart
+}
+
+// narrowShifts has registers of eight columns.
+var narrowShifts = shifts{
+	lanes: 8,
+	eight: [2]spmmRows{spmm64, spmm64far}, four: [2]spmmRows{spmm32, spmm32far}, two: [2]spmmRows{spmm16, spmm16far},
+	part: [4][2]spmmPart{
+		{spmm8part, spmm8partfar},
+		{spmm16part, spmm16partfar},
+		{spmm24part, spmm24partfar},
+		{spmm32part, spmm32partfar},
+	},
+}
+
+// run shifts rows lo to hi: as many registers of columns at a time as there are loops
+// for, and what is left in one pass, whose last register is filled in part.
+func (l *shifts) run(y []float32, ldy int, rowPtr []int, col []int32, val []float32, x []float32, ldx, lo, hi, n int) {
 	if lo >= hi {
 		return
 	}
@@ -153,39 +188,30 @@ func spmmFast(y []float32, ldy int, rowPtr []int, col []int32, val []float32, x 
 		}
 		return
 	}
-	far := len(x)*size > nearBytes
+	far := 0
+	if len(x)*size > nearBytes {
+		far = 1
+	}
 	cp, vp, rows, last := unsafe.SliceData(col), unsafe.SliceData(val), hi-lo, len(col)-1
-	if n == 1 && !far {
+	if n == 1 && far == 0 {
 		spmv(&y[lo*ldy], ldy*size, &rowPtr[lo], cp, vp, &x[0], ldx*size, rows)
 		return
 	}
 	for j := 0; j < n; {
-		yp, xp, rp := &y[lo*ldy+j], &x[j], &rowPtr[lo]
-		wide := 8
-		kernel := spmm64
+		yp, xp, rp, left := &y[lo*ldy+j], &x[j], &rowPtr[lo], n-j
+		registers, kernel := 8, l.eight[far]
 		switch {
-		case n-j >= 64:
-			if wide = 64; far {
-				kernel = spmm64far
-			}
-		case n-j >= 32:
-			if wide, kernel = 32, spmm32; far {
-				kernel = spmm32far
-			}
-		case n-j >= 16:
-			if wide, kernel = 16, spmm16; far {
-				kernel = spmm16far
-			}
+		case left >= 8*l.lanes:
+		case left >= 4*l.lanes:
+			registers, kernel = 4, l.four[far]
+		case left == 2*l.lanes:
+			registers, kernel = 2, l.two[far]
 		default:
-			thin := spmm8
-			if far {
-				thin = spmm8far
-			}
-			thin(yp, ldy*size, rp, cp, vp, xp, ldx*size, rows, last, min(n-j, wide))
-			j += wide
-			continue
+			registers = (left + l.lanes - 1) / l.lanes
+			l.part[registers-1][far](yp, ldy*size, rp, cp, vp, xp, ldx*size, rows, last, left-(registers-1)*l.lanes)
+			return
 		}
 		kernel(yp, ldy*size, rp, cp, vp, xp, ldx*size, rows, last)
-		j += wide
+		j += registers * l.lanes
 	}
 }

@@ -2134,6 +2134,53 @@ flat5AVX2_loop:
 	VZEROUPPER
 	RET
 
+// func columnSums64(y *float32, x *float32, ldx int, rows int)
+// Requires: AVX
+TEXT ·columnSums64(SB), NOSPLIT, $0-32
+	MOVQ    y+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    ldx+16(FP), DX
+	MOVQ    rows+24(FP), BX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	VMOVUPS 128(AX), Y4
+	VMOVUPS 160(AX), Y5
+	VMOVUPS 192(AX), Y6
+	VMOVUPS 224(AX), Y7
+
+columnSums64_loop:
+	VMOVUPS (CX), Y8
+	VADDPS  Y8, Y0, Y0
+	VMOVUPS 32(CX), Y8
+	VADDPS  Y8, Y1, Y1
+	VMOVUPS 64(CX), Y8
+	VADDPS  Y8, Y2, Y2
+	VMOVUPS 96(CX), Y8
+	VADDPS  Y8, Y3, Y3
+	VMOVUPS 128(CX), Y8
+	VADDPS  Y8, Y4, Y4
+	VMOVUPS 160(CX), Y8
+	VADDPS  Y8, Y5, Y5
+	VMOVUPS 192(CX), Y8
+	VADDPS  Y8, Y6, Y6
+	VMOVUPS 224(CX), Y8
+	VADDPS  Y8, Y7, Y7
+	ADDQ    DX, CX
+	DECQ    BX
+	JNE     columnSums64_loop
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VMOVUPS Y6, 192(AX)
+	VMOVUPS Y7, 224(AX)
+	VZEROUPPER
+	RET
+
 // func columnSums32(y *float32, x *float32, ldx int, rows int)
 // Requires: AVX
 TEXT ·columnSums32(SB), NOSPLIT, $0-32
@@ -2208,6 +2255,595 @@ columnSums8_loop:
 	DECQ       BX
 	JNE        columnSums8_loop
 	VMASKMOVPS Y1, Y0, (AX)
+	VZEROUPPER
+	RET
+
+// func spmm8part(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int, cols int)
+// Requires: AVX, FMA3
+TEXT ·spmm8part(SB), NOSPLIT, $0-80
+	MOVQ    y+0(FP), AX
+	MOVQ    ldy+8(FP), CX
+	MOVQ    rowPtr+16(FP), DX
+	MOVQ    col+24(FP), BX
+	MOVQ    val+32(FP), SI
+	MOVQ    x+40(FP), DI
+	MOVQ    ldx+48(FP), R8
+	MOVQ    rows+56(FP), R9
+	MOVQ    cols+72(FP), R10
+	LEAQ    masks<>+0(SB), R11
+	NEGQ    R10
+	VMOVUPS 32(R11)(R10*4), Y0
+	MOVQ    (DX), R10
+
+spmm8part_row:
+	ADDQ   $0x08, DX
+	MOVQ   (DX), R11
+	VXORPS Y1, Y1, Y1
+	CMPQ   R10, R11
+	JGE    spmm8part_store
+
+spmm8part_loop:
+	MOVLQSX      (BX)(R10*4), R12
+	IMULQ        R8, R12
+	VBROADCASTSS (SI)(R10*4), Y2
+	VMASKMOVPS   (DI)(R12*1), Y0, Y3
+	VFMADD231PS  Y3, Y2, Y1
+	INCQ         R10
+	CMPQ         R10, R11
+	JLT          spmm8part_loop
+
+spmm8part_store:
+	VMASKMOVPS Y1, Y0, (AX)
+	ADDQ       CX, AX
+	DECQ       R9
+	JNE        spmm8part_row
+	VZEROUPPER
+	RET
+
+// func spmm8partfar(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int, cols int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·spmm8partfar(SB), NOSPLIT, $0-80
+	MOVQ    y+0(FP), AX
+	MOVQ    ldy+8(FP), CX
+	MOVQ    rowPtr+16(FP), DX
+	MOVQ    col+24(FP), BX
+	MOVQ    val+32(FP), SI
+	MOVQ    x+40(FP), DI
+	MOVQ    ldx+48(FP), R8
+	MOVQ    rows+56(FP), R9
+	MOVQ    last+64(FP), R10
+	MOVQ    cols+72(FP), R11
+	LEAQ    masks<>+0(SB), R12
+	NEGQ    R11
+	VMOVUPS 32(R12)(R11*4), Y0
+	MOVQ    (DX), R11
+
+spmm8partfar_row:
+	ADDQ   $0x08, DX
+	MOVQ   (DX), R12
+	VXORPS Y1, Y1, Y1
+	CMPQ   R11, R12
+	JGE    spmm8partfar_store
+
+spmm8partfar_loop:
+	LEAQ         80(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
+	IMULQ        R8, R13
+	PREFETCHT1   (DI)(R13*1)
+	MOVLQSX      (BX)(R11*4), R13
+	IMULQ        R8, R13
+	VBROADCASTSS (SI)(R11*4), Y2
+	VMASKMOVPS   (DI)(R13*1), Y0, Y3
+	VFMADD231PS  Y3, Y2, Y1
+	INCQ         R11
+	CMPQ         R11, R12
+	JLT          spmm8partfar_loop
+
+spmm8partfar_store:
+	VMASKMOVPS Y1, Y0, (AX)
+	ADDQ       CX, AX
+	DECQ       R9
+	JNE        spmm8partfar_row
+	VZEROUPPER
+	RET
+
+// func spmm16part(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int, cols int)
+// Requires: AVX, FMA3
+TEXT ·spmm16part(SB), NOSPLIT, $0-80
+	MOVQ    y+0(FP), AX
+	MOVQ    ldy+8(FP), CX
+	MOVQ    rowPtr+16(FP), DX
+	MOVQ    col+24(FP), BX
+	MOVQ    val+32(FP), SI
+	MOVQ    x+40(FP), DI
+	MOVQ    ldx+48(FP), R8
+	MOVQ    rows+56(FP), R9
+	MOVQ    cols+72(FP), R10
+	LEAQ    masks<>+0(SB), R11
+	NEGQ    R10
+	VMOVUPS 32(R11)(R10*4), Y0
+	MOVQ    (DX), R10
+
+spmm16part_row:
+	ADDQ   $0x08, DX
+	MOVQ   (DX), R11
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	CMPQ   R10, R11
+	JGE    spmm16part_store
+
+spmm16part_loop:
+	MOVLQSX      (BX)(R10*4), R12
+	IMULQ        R8, R12
+	VBROADCASTSS (SI)(R10*4), Y3
+	VFMADD231PS  (DI)(R12*1), Y3, Y1
+	VMASKMOVPS   32(DI)(R12*1), Y0, Y4
+	VFMADD231PS  Y4, Y3, Y2
+	INCQ         R10
+	CMPQ         R10, R11
+	JLT          spmm16part_loop
+
+spmm16part_store:
+	VMOVUPS    Y1, (AX)
+	VMASKMOVPS Y2, Y0, 32(AX)
+	ADDQ       CX, AX
+	DECQ       R9
+	JNE        spmm16part_row
+	VZEROUPPER
+	RET
+
+// func spmm16partfar(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int, cols int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·spmm16partfar(SB), NOSPLIT, $0-80
+	MOVQ    y+0(FP), AX
+	MOVQ    ldy+8(FP), CX
+	MOVQ    rowPtr+16(FP), DX
+	MOVQ    col+24(FP), BX
+	MOVQ    val+32(FP), SI
+	MOVQ    x+40(FP), DI
+	MOVQ    ldx+48(FP), R8
+	MOVQ    rows+56(FP), R9
+	MOVQ    last+64(FP), R10
+	MOVQ    cols+72(FP), R11
+	LEAQ    masks<>+0(SB), R12
+	NEGQ    R11
+	VMOVUPS 32(R12)(R11*4), Y0
+	MOVQ    (DX), R11
+
+spmm16partfar_row:
+	ADDQ   $0x08, DX
+	MOVQ   (DX), R12
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	CMPQ   R11, R12
+	JGE    spmm16partfar_store
+
+spmm16partfar_loop:
+	LEAQ         80(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
+	IMULQ        R8, R13
+	PREFETCHT1   (DI)(R13*1)
+	MOVLQSX      (BX)(R11*4), R13
+	IMULQ        R8, R13
+	VBROADCASTSS (SI)(R11*4), Y3
+	VFMADD231PS  (DI)(R13*1), Y3, Y1
+	VMASKMOVPS   32(DI)(R13*1), Y0, Y4
+	VFMADD231PS  Y4, Y3, Y2
+	INCQ         R11
+	CMPQ         R11, R12
+	JLT          spmm16partfar_loop
+
+spmm16partfar_store:
+	VMOVUPS    Y1, (AX)
+	VMASKMOVPS Y2, Y0, 32(AX)
+	ADDQ       CX, AX
+	DECQ       R9
+	JNE        spmm16partfar_row
+	VZEROUPPER
+	RET
+
+// func spmm24part(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int, cols int)
+// Requires: AVX, FMA3
+TEXT ·spmm24part(SB), NOSPLIT, $0-80
+	MOVQ    y+0(FP), AX
+	MOVQ    ldy+8(FP), CX
+	MOVQ    rowPtr+16(FP), DX
+	MOVQ    col+24(FP), BX
+	MOVQ    val+32(FP), SI
+	MOVQ    x+40(FP), DI
+	MOVQ    ldx+48(FP), R8
+	MOVQ    rows+56(FP), R9
+	MOVQ    cols+72(FP), R10
+	LEAQ    masks<>+0(SB), R11
+	NEGQ    R10
+	VMOVUPS 32(R11)(R10*4), Y0
+	MOVQ    (DX), R10
+
+spmm24part_row:
+	ADDQ   $0x08, DX
+	MOVQ   (DX), R11
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	CMPQ   R10, R11
+	JGE    spmm24part_store
+
+spmm24part_loop:
+	MOVLQSX      (BX)(R10*4), R12
+	IMULQ        R8, R12
+	VBROADCASTSS (SI)(R10*4), Y4
+	VFMADD231PS  (DI)(R12*1), Y4, Y1
+	VFMADD231PS  32(DI)(R12*1), Y4, Y2
+	VMASKMOVPS   64(DI)(R12*1), Y0, Y5
+	VFMADD231PS  Y5, Y4, Y3
+	INCQ         R10
+	CMPQ         R10, R11
+	JLT          spmm24part_loop
+
+spmm24part_store:
+	VMOVUPS    Y1, (AX)
+	VMOVUPS    Y2, 32(AX)
+	VMASKMOVPS Y3, Y0, 64(AX)
+	ADDQ       CX, AX
+	DECQ       R9
+	JNE        spmm24part_row
+	VZEROUPPER
+	RET
+
+// func spmm24partfar(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int, cols int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·spmm24partfar(SB), NOSPLIT, $0-80
+	MOVQ    y+0(FP), AX
+	MOVQ    ldy+8(FP), CX
+	MOVQ    rowPtr+16(FP), DX
+	MOVQ    col+24(FP), BX
+	MOVQ    val+32(FP), SI
+	MOVQ    x+40(FP), DI
+	MOVQ    ldx+48(FP), R8
+	MOVQ    rows+56(FP), R9
+	MOVQ    last+64(FP), R10
+	MOVQ    cols+72(FP), R11
+	LEAQ    masks<>+0(SB), R12
+	NEGQ    R11
+	VMOVUPS 32(R12)(R11*4), Y0
+	MOVQ    (DX), R11
+
+spmm24partfar_row:
+	ADDQ   $0x08, DX
+	MOVQ   (DX), R12
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	CMPQ   R11, R12
+	JGE    spmm24partfar_store
+
+spmm24partfar_loop:
+	LEAQ         80(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
+	IMULQ        R8, R13
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	MOVLQSX      (BX)(R11*4), R13
+	IMULQ        R8, R13
+	VBROADCASTSS (SI)(R11*4), Y4
+	VFMADD231PS  (DI)(R13*1), Y4, Y1
+	VFMADD231PS  32(DI)(R13*1), Y4, Y2
+	VMASKMOVPS   64(DI)(R13*1), Y0, Y5
+	VFMADD231PS  Y5, Y4, Y3
+	INCQ         R11
+	CMPQ         R11, R12
+	JLT          spmm24partfar_loop
+
+spmm24partfar_store:
+	VMOVUPS    Y1, (AX)
+	VMOVUPS    Y2, 32(AX)
+	VMASKMOVPS Y3, Y0, 64(AX)
+	ADDQ       CX, AX
+	DECQ       R9
+	JNE        spmm24partfar_row
+	VZEROUPPER
+	RET
+
+// func spmm32part(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int, cols int)
+// Requires: AVX, FMA3
+TEXT ·spmm32part(SB), NOSPLIT, $0-80
+	MOVQ    y+0(FP), AX
+	MOVQ    ldy+8(FP), CX
+	MOVQ    rowPtr+16(FP), DX
+	MOVQ    col+24(FP), BX
+	MOVQ    val+32(FP), SI
+	MOVQ    x+40(FP), DI
+	MOVQ    ldx+48(FP), R8
+	MOVQ    rows+56(FP), R9
+	MOVQ    cols+72(FP), R10
+	LEAQ    masks<>+0(SB), R11
+	NEGQ    R10
+	VMOVUPS 32(R11)(R10*4), Y0
+	MOVQ    (DX), R10
+
+spmm32part_row:
+	ADDQ   $0x08, DX
+	MOVQ   (DX), R11
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	CMPQ   R10, R11
+	JGE    spmm32part_store
+
+spmm32part_loop:
+	MOVLQSX      (BX)(R10*4), R12
+	IMULQ        R8, R12
+	VBROADCASTSS (SI)(R10*4), Y5
+	VFMADD231PS  (DI)(R12*1), Y5, Y1
+	VFMADD231PS  32(DI)(R12*1), Y5, Y2
+	VFMADD231PS  64(DI)(R12*1), Y5, Y3
+	VMASKMOVPS   96(DI)(R12*1), Y0, Y6
+	VFMADD231PS  Y6, Y5, Y4
+	INCQ         R10
+	CMPQ         R10, R11
+	JLT          spmm32part_loop
+
+spmm32part_store:
+	VMOVUPS    Y1, (AX)
+	VMOVUPS    Y2, 32(AX)
+	VMOVUPS    Y3, 64(AX)
+	VMASKMOVPS Y4, Y0, 96(AX)
+	ADDQ       CX, AX
+	DECQ       R9
+	JNE        spmm32part_row
+	VZEROUPPER
+	RET
+
+// func spmm32partfar(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int, cols int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·spmm32partfar(SB), NOSPLIT, $0-80
+	MOVQ    y+0(FP), AX
+	MOVQ    ldy+8(FP), CX
+	MOVQ    rowPtr+16(FP), DX
+	MOVQ    col+24(FP), BX
+	MOVQ    val+32(FP), SI
+	MOVQ    x+40(FP), DI
+	MOVQ    ldx+48(FP), R8
+	MOVQ    rows+56(FP), R9
+	MOVQ    last+64(FP), R10
+	MOVQ    cols+72(FP), R11
+	LEAQ    masks<>+0(SB), R12
+	NEGQ    R11
+	VMOVUPS 32(R12)(R11*4), Y0
+	MOVQ    (DX), R11
+
+spmm32partfar_row:
+	ADDQ   $0x08, DX
+	MOVQ   (DX), R12
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	CMPQ   R11, R12
+	JGE    spmm32partfar_store
+
+spmm32partfar_loop:
+	LEAQ         80(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
+	IMULQ        R8, R13
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	MOVLQSX      (BX)(R11*4), R13
+	IMULQ        R8, R13
+	VBROADCASTSS (SI)(R11*4), Y5
+	VFMADD231PS  (DI)(R13*1), Y5, Y1
+	VFMADD231PS  32(DI)(R13*1), Y5, Y2
+	VFMADD231PS  64(DI)(R13*1), Y5, Y3
+	VMASKMOVPS   96(DI)(R13*1), Y0, Y6
+	VFMADD231PS  Y6, Y5, Y4
+	INCQ         R11
+	CMPQ         R11, R12
+	JLT          spmm32partfar_loop
+
+spmm32partfar_store:
+	VMOVUPS    Y1, (AX)
+	VMOVUPS    Y2, 32(AX)
+	VMOVUPS    Y3, 64(AX)
+	VMASKMOVPS Y4, Y0, 96(AX)
+	ADDQ       CX, AX
+	DECQ       R9
+	JNE        spmm32partfar_row
+	VZEROUPPER
+	RET
+
+// func spmm16(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
+// Requires: AVX, FMA3
+TEXT ·spmm16(SB), NOSPLIT, $0-72
+	MOVQ y+0(FP), AX
+	MOVQ ldy+8(FP), CX
+	MOVQ rowPtr+16(FP), DX
+	MOVQ col+24(FP), BX
+	MOVQ val+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ ldx+48(FP), R8
+	MOVQ rows+56(FP), R9
+	MOVQ (DX), R10
+
+spmm16_row:
+	ADDQ   $0x08, DX
+	MOVQ   (DX), R11
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	CMPQ   R10, R11
+	JGE    spmm16_store
+
+spmm16_loop:
+	MOVLQSX      (BX)(R10*4), R12
+	IMULQ        R8, R12
+	VBROADCASTSS (SI)(R10*4), Y2
+	VFMADD231PS  (DI)(R12*1), Y2, Y0
+	VFMADD231PS  32(DI)(R12*1), Y2, Y1
+	INCQ         R10
+	CMPQ         R10, R11
+	JLT          spmm16_loop
+
+spmm16_store:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	DECQ    R9
+	JNE     spmm16_row
+	VZEROUPPER
+	RET
+
+// func spmm16far(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·spmm16far(SB), NOSPLIT, $0-72
+	MOVQ y+0(FP), AX
+	MOVQ ldy+8(FP), CX
+	MOVQ rowPtr+16(FP), DX
+	MOVQ col+24(FP), BX
+	MOVQ val+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ ldx+48(FP), R8
+	MOVQ rows+56(FP), R9
+	MOVQ last+64(FP), R10
+	MOVQ (DX), R11
+
+spmm16far_row:
+	ADDQ   $0x08, DX
+	MOVQ   (DX), R12
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	CMPQ   R11, R12
+	JGE    spmm16far_store
+
+spmm16far_loop:
+	LEAQ         80(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
+	IMULQ        R8, R13
+	PREFETCHT1   (DI)(R13*1)
+	MOVLQSX      (BX)(R11*4), R13
+	IMULQ        R8, R13
+	VBROADCASTSS (SI)(R11*4), Y2
+	VFMADD231PS  (DI)(R13*1), Y2, Y0
+	VFMADD231PS  32(DI)(R13*1), Y2, Y1
+	INCQ         R11
+	CMPQ         R11, R12
+	JLT          spmm16far_loop
+
+spmm16far_store:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	DECQ    R9
+	JNE     spmm16far_row
+	VZEROUPPER
+	RET
+
+// func spmm32(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
+// Requires: AVX, FMA3
+TEXT ·spmm32(SB), NOSPLIT, $0-72
+	MOVQ y+0(FP), AX
+	MOVQ ldy+8(FP), CX
+	MOVQ rowPtr+16(FP), DX
+	MOVQ col+24(FP), BX
+	MOVQ val+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ ldx+48(FP), R8
+	MOVQ rows+56(FP), R9
+	MOVQ (DX), R10
+
+spmm32_row:
+	ADDQ   $0x08, DX
+	MOVQ   (DX), R11
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	CMPQ   R10, R11
+	JGE    spmm32_store
+
+spmm32_loop:
+	MOVLQSX      (BX)(R10*4), R12
+	IMULQ        R8, R12
+	VBROADCASTSS (SI)(R10*4), Y4
+	VFMADD231PS  (DI)(R12*1), Y4, Y0
+	VFMADD231PS  32(DI)(R12*1), Y4, Y1
+	VFMADD231PS  64(DI)(R12*1), Y4, Y2
+	VFMADD231PS  96(DI)(R12*1), Y4, Y3
+	INCQ         R10
+	CMPQ         R10, R11
+	JLT          spmm32_loop
+
+spmm32_store:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	ADDQ    CX, AX
+	DECQ    R9
+	JNE     spmm32_row
+	VZEROUPPER
+	RET
+
+// func spmm32far(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·spmm32far(SB), NOSPLIT, $0-72
+	MOVQ y+0(FP), AX
+	MOVQ ldy+8(FP), CX
+	MOVQ rowPtr+16(FP), DX
+	MOVQ col+24(FP), BX
+	MOVQ val+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ ldx+48(FP), R8
+	MOVQ rows+56(FP), R9
+	MOVQ last+64(FP), R10
+	MOVQ (DX), R11
+
+spmm32far_row:
+	ADDQ   $0x08, DX
+	MOVQ   (DX), R12
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	CMPQ   R11, R12
+	JGE    spmm32far_store
+
+spmm32far_loop:
+	LEAQ         80(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
+	IMULQ        R8, R13
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	MOVLQSX      (BX)(R11*4), R13
+	IMULQ        R8, R13
+	VBROADCASTSS (SI)(R11*4), Y4
+	VFMADD231PS  (DI)(R13*1), Y4, Y0
+	VFMADD231PS  32(DI)(R13*1), Y4, Y1
+	VFMADD231PS  64(DI)(R13*1), Y4, Y2
+	VFMADD231PS  96(DI)(R13*1), Y4, Y3
+	INCQ         R11
+	CMPQ         R11, R12
+	JLT          spmm32far_loop
+
+spmm32far_store:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	ADDQ    CX, AX
+	DECQ    R9
+	JNE     spmm32far_row
 	VZEROUPPER
 	RET
 
@@ -2337,286 +2973,8 @@ spmm64far_store:
 	VZEROUPPER
 	RET
 
-// func spmm32(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
-// Requires: AVX, FMA3
-TEXT ·spmm32(SB), NOSPLIT, $0-72
-	MOVQ y+0(FP), AX
-	MOVQ ldy+8(FP), CX
-	MOVQ rowPtr+16(FP), DX
-	MOVQ col+24(FP), BX
-	MOVQ val+32(FP), SI
-	MOVQ x+40(FP), DI
-	MOVQ ldx+48(FP), R8
-	MOVQ rows+56(FP), R9
-	MOVQ (DX), R10
-
-spmm32_row:
-	ADDQ   $0x08, DX
-	MOVQ   (DX), R11
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	CMPQ   R10, R11
-	JGE    spmm32_store
-
-spmm32_loop:
-	MOVLQSX      (BX)(R10*4), R12
-	IMULQ        R8, R12
-	VBROADCASTSS (SI)(R10*4), Y4
-	VFMADD231PS  (DI)(R12*1), Y4, Y0
-	VFMADD231PS  32(DI)(R12*1), Y4, Y1
-	VFMADD231PS  64(DI)(R12*1), Y4, Y2
-	VFMADD231PS  96(DI)(R12*1), Y4, Y3
-	INCQ         R10
-	CMPQ         R10, R11
-	JLT          spmm32_loop
-
-spmm32_store:
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	VMOVUPS Y2, 64(AX)
-	VMOVUPS Y3, 96(AX)
-	ADDQ    CX, AX
-	DECQ    R9
-	JNE     spmm32_row
-	VZEROUPPER
-	RET
-
-// func spmm32far(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
-// Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·spmm32far(SB), NOSPLIT, $0-72
-	MOVQ y+0(FP), AX
-	MOVQ ldy+8(FP), CX
-	MOVQ rowPtr+16(FP), DX
-	MOVQ col+24(FP), BX
-	MOVQ val+32(FP), SI
-	MOVQ x+40(FP), DI
-	MOVQ ldx+48(FP), R8
-	MOVQ rows+56(FP), R9
-	MOVQ last+64(FP), R10
-	MOVQ (DX), R11
-
-spmm32far_row:
-	ADDQ   $0x08, DX
-	MOVQ   (DX), R12
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	CMPQ   R11, R12
-	JGE    spmm32far_store
-
-spmm32far_loop:
-	LEAQ         80(R11), R13
-	CMPQ         R13, R10
-	CMOVQGT      R10, R13
-	MOVLQSX      (BX)(R13*4), R13
-	IMULQ        R8, R13
-	PREFETCHT1   (DI)(R13*1)
-	PREFETCHT1   64(DI)(R13*1)
-	MOVLQSX      (BX)(R11*4), R13
-	IMULQ        R8, R13
-	VBROADCASTSS (SI)(R11*4), Y4
-	VFMADD231PS  (DI)(R13*1), Y4, Y0
-	VFMADD231PS  32(DI)(R13*1), Y4, Y1
-	VFMADD231PS  64(DI)(R13*1), Y4, Y2
-	VFMADD231PS  96(DI)(R13*1), Y4, Y3
-	INCQ         R11
-	CMPQ         R11, R12
-	JLT          spmm32far_loop
-
-spmm32far_store:
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	VMOVUPS Y2, 64(AX)
-	VMOVUPS Y3, 96(AX)
-	ADDQ    CX, AX
-	DECQ    R9
-	JNE     spmm32far_row
-	VZEROUPPER
-	RET
-
-// func spmm16(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
-// Requires: AVX, FMA3
-TEXT ·spmm16(SB), NOSPLIT, $0-72
-	MOVQ y+0(FP), AX
-	MOVQ ldy+8(FP), CX
-	MOVQ rowPtr+16(FP), DX
-	MOVQ col+24(FP), BX
-	MOVQ val+32(FP), SI
-	MOVQ x+40(FP), DI
-	MOVQ ldx+48(FP), R8
-	MOVQ rows+56(FP), R9
-	MOVQ (DX), R10
-
-spmm16_row:
-	ADDQ   $0x08, DX
-	MOVQ   (DX), R11
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	CMPQ   R10, R11
-	JGE    spmm16_store
-
-spmm16_loop:
-	MOVLQSX      (BX)(R10*4), R12
-	IMULQ        R8, R12
-	VBROADCASTSS (SI)(R10*4), Y2
-	VFMADD231PS  (DI)(R12*1), Y2, Y0
-	VFMADD231PS  32(DI)(R12*1), Y2, Y1
-	INCQ         R10
-	CMPQ         R10, R11
-	JLT          spmm16_loop
-
-spmm16_store:
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	ADDQ    CX, AX
-	DECQ    R9
-	JNE     spmm16_row
-	VZEROUPPER
-	RET
-
-// func spmm16far(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
-// Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·spmm16far(SB), NOSPLIT, $0-72
-	MOVQ y+0(FP), AX
-	MOVQ ldy+8(FP), CX
-	MOVQ rowPtr+16(FP), DX
-	MOVQ col+24(FP), BX
-	MOVQ val+32(FP), SI
-	MOVQ x+40(FP), DI
-	MOVQ ldx+48(FP), R8
-	MOVQ rows+56(FP), R9
-	MOVQ last+64(FP), R10
-	MOVQ (DX), R11
-
-spmm16far_row:
-	ADDQ   $0x08, DX
-	MOVQ   (DX), R12
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	CMPQ   R11, R12
-	JGE    spmm16far_store
-
-spmm16far_loop:
-	LEAQ         80(R11), R13
-	CMPQ         R13, R10
-	CMOVQGT      R10, R13
-	MOVLQSX      (BX)(R13*4), R13
-	IMULQ        R8, R13
-	PREFETCHT1   (DI)(R13*1)
-	MOVLQSX      (BX)(R11*4), R13
-	IMULQ        R8, R13
-	VBROADCASTSS (SI)(R11*4), Y2
-	VFMADD231PS  (DI)(R13*1), Y2, Y0
-	VFMADD231PS  32(DI)(R13*1), Y2, Y1
-	INCQ         R11
-	CMPQ         R11, R12
-	JLT          spmm16far_loop
-
-spmm16far_store:
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	ADDQ    CX, AX
-	DECQ    R9
-	JNE     spmm16far_row
-	VZEROUPPER
-	RET
-
-// func spmm8(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int, cols int)
-// Requires: AVX, FMA3
-TEXT ·spmm8(SB), NOSPLIT, $0-80
-	MOVQ    y+0(FP), AX
-	MOVQ    ldy+8(FP), CX
-	MOVQ    rowPtr+16(FP), DX
-	MOVQ    col+24(FP), BX
-	MOVQ    val+32(FP), SI
-	MOVQ    x+40(FP), DI
-	MOVQ    ldx+48(FP), R8
-	MOVQ    rows+56(FP), R9
-	MOVQ    cols+72(FP), R10
-	LEAQ    masks<>+0(SB), R11
-	NEGQ    R10
-	VMOVUPS 32(R11)(R10*4), Y0
-	MOVQ    (DX), R10
-
-spmm8_row:
-	ADDQ   $0x08, DX
-	MOVQ   (DX), R11
-	VXORPS Y1, Y1, Y1
-	CMPQ   R10, R11
-	JGE    spmm8_store
-
-spmm8_loop:
-	MOVLQSX      (BX)(R10*4), R12
-	IMULQ        R8, R12
-	VBROADCASTSS (SI)(R10*4), Y2
-	VMASKMOVPS   (DI)(R12*1), Y0, Y3
-	VFMADD231PS  Y3, Y2, Y1
-	INCQ         R10
-	CMPQ         R10, R11
-	JLT          spmm8_loop
-
-spmm8_store:
-	VMASKMOVPS Y1, Y0, (AX)
-	ADDQ       CX, AX
-	DECQ       R9
-	JNE        spmm8_row
-	VZEROUPPER
-	RET
-
-// func spmm8far(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int, cols int)
-// Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·spmm8far(SB), NOSPLIT, $0-80
-	MOVQ    y+0(FP), AX
-	MOVQ    ldy+8(FP), CX
-	MOVQ    rowPtr+16(FP), DX
-	MOVQ    col+24(FP), BX
-	MOVQ    val+32(FP), SI
-	MOVQ    x+40(FP), DI
-	MOVQ    ldx+48(FP), R8
-	MOVQ    rows+56(FP), R9
-	MOVQ    last+64(FP), R10
-	MOVQ    cols+72(FP), R11
-	LEAQ    masks<>+0(SB), R12
-	NEGQ    R11
-	VMOVUPS 32(R12)(R11*4), Y0
-	MOVQ    (DX), R11
-
-spmm8far_row:
-	ADDQ   $0x08, DX
-	MOVQ   (DX), R12
-	VXORPS Y1, Y1, Y1
-	CMPQ   R11, R12
-	JGE    spmm8far_store
-
-spmm8far_loop:
-	LEAQ         80(R11), R13
-	CMPQ         R13, R10
-	CMOVQGT      R10, R13
-	MOVLQSX      (BX)(R13*4), R13
-	IMULQ        R8, R13
-	PREFETCHT1   (DI)(R13*1)
-	MOVLQSX      (BX)(R11*4), R13
-	IMULQ        R8, R13
-	VBROADCASTSS (SI)(R11*4), Y2
-	VMASKMOVPS   (DI)(R13*1), Y0, Y3
-	VFMADD231PS  Y3, Y2, Y1
-	INCQ         R11
-	CMPQ         R11, R12
-	JLT          spmm8far_loop
-
-spmm8far_store:
-	VMASKMOVPS Y1, Y0, (AX)
-	ADDQ       CX, AX
-	DECQ       R9
-	JNE        spmm8far_row
-	VZEROUPPER
-	RET
-
 // func spmv(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int)
-// Requires: AVX, FMA3
+// Requires: AVX, CMOV, FMA3
 TEXT ·spmv(SB), NOSPLIT, $0-64
 	MOVQ y+0(FP), AX
 	MOVQ ldy+8(FP), CX
@@ -2626,29 +2984,90 @@ TEXT ·spmv(SB), NOSPLIT, $0-64
 	MOVQ x+40(FP), DI
 	MOVQ ldx+48(FP), R8
 	MOVQ rows+56(FP), R9
-	MOVQ (DX), R10
+	MOVQ (DX), R13
 
-row:
-	ADDQ   $0x08, DX
-	MOVQ   (DX), R11
-	VXORPS X0, X0, X0
-	CMPQ   R10, R11
-	JGE    store
+rows:
+	MOVQ    R13, R10
+	MOVQ    8(DX), R12
+	VXORPS  X0, X0, X0
+	VXORPS  X1, X1, X1
+	SUBQ    $0x02, R9
+	JLT     one
+	ADDQ    $0x10, DX
+	MOVQ    R12, R11
+	MOVQ    (DX), R13
+	MOVQ    R13, R15
+	SUBQ    R11, R15
+	ADDQ    R10, R15
+	CMPQ    R12, R15
+	CMOVQLT R12, R15
+	CMPQ    R10, R15
+	JGE     apart
 
-loop:
-	MOVLQSX     (BX)(R10*4), R12
-	IMULQ       R8, R12
-	VMOVSS      (SI)(R10*4), X1
-	VFMADD231SS (DI)(R12*1), X1, X0
+pairs:
+	MOVLQSX     (BX)(R10*4), R14
+	IMULQ       R8, R14
+	VMOVSS      (SI)(R10*4), X2
+	VFMADD231SS (DI)(R14*1), X2, X0
 	INCQ        R10
-	CMPQ        R10, R11
-	JLT         loop
+	MOVLQSX     (BX)(R11*4), R14
+	IMULQ       R8, R14
+	VMOVSS      (SI)(R11*4), X2
+	VFMADD231SS (DI)(R14*1), X2, X1
+	INCQ        R11
+	CMPQ        R10, R15
+	JLT         pairs
 
-store:
+apart:
+	CMPQ R10, R12
+	JGE  done0
+
+rest0:
+	MOVLQSX     (BX)(R10*4), R14
+	IMULQ       R8, R14
+	VMOVSS      (SI)(R10*4), X2
+	VFMADD231SS (DI)(R14*1), X2, X0
+	INCQ        R10
+	CMPQ        R10, R12
+	JLT         rest0
+
+done0:
 	VMOVSS X0, (AX)
 	ADDQ   CX, AX
-	DECQ   R9
-	JNE    row
+	CMPQ   R11, R13
+	JGE    done1
+
+rest1:
+	MOVLQSX     (BX)(R11*4), R14
+	IMULQ       R8, R14
+	VMOVSS      (SI)(R11*4), X2
+	VFMADD231SS (DI)(R14*1), X2, X1
+	INCQ        R11
+	CMPQ        R11, R13
+	JLT         rest1
+
+done1:
+	VMOVSS X1, (AX)
+	ADDQ   CX, AX
+	TESTQ  R9, R9
+	JNE    rows
+	RET
+
+one:
+	CMPQ R10, R12
+	JGE  last
+
+loop:
+	MOVLQSX     (BX)(R10*4), R14
+	IMULQ       R8, R14
+	VMOVSS      (SI)(R10*4), X2
+	VFMADD231SS (DI)(R14*1), X2, X0
+	INCQ        R10
+	CMPQ        R10, R12
+	JLT         loop
+
+last:
+	VMOVSS X0, (AX)
 	RET
 
 // func axpyAVX2(y *float32, a float32, x *float32, n int)

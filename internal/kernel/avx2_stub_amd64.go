@@ -114,6 +114,11 @@ func flat4AVX2(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, 
 //go:noescape
 func flat5AVX2(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
 
+// columnSums64 adds up columns; the stride is in bytes.
+//
+//go:noescape
+func columnSums64(y *float32, x *float32, ldx int, rows int)
+
 // columnSums32 adds up columns; the stride is in bytes.
 //
 //go:noescape
@@ -129,25 +134,45 @@ func columnSums16(y *float32, x *float32, ldx int, rows int)
 //go:noescape
 func columnSums8(y *float32, x *float32, ldx int, rows int, cols int)
 
-// spmm64 shifts rows of X; strides are in bytes.
+// spmm8part shifts rows of X; strides are in bytes.
 //
 //go:noescape
-func spmm64(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
+func spmm8part(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int, cols int)
 
-// spmm64far shifts rows of X; strides are in bytes.
+// spmm8partfar shifts rows of X; strides are in bytes.
 //
 //go:noescape
-func spmm64far(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
+func spmm8partfar(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int, cols int)
 
-// spmm32 shifts rows of X; strides are in bytes.
+// spmm16part shifts rows of X; strides are in bytes.
 //
 //go:noescape
-func spmm32(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
+func spmm16part(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int, cols int)
 
-// spmm32far shifts rows of X; strides are in bytes.
+// spmm16partfar shifts rows of X; strides are in bytes.
 //
 //go:noescape
-func spmm32far(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
+func spmm16partfar(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int, cols int)
+
+// spmm24part shifts rows of X; strides are in bytes.
+//
+//go:noescape
+func spmm24part(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int, cols int)
+
+// spmm24partfar shifts rows of X; strides are in bytes.
+//
+//go:noescape
+func spmm24partfar(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int, cols int)
+
+// spmm32part shifts rows of X; strides are in bytes.
+//
+//go:noescape
+func spmm32part(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int, cols int)
+
+// spmm32partfar shifts rows of X; strides are in bytes.
+//
+//go:noescape
+func spmm32partfar(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int, cols int)
 
 // spmm16 shifts rows of X; strides are in bytes.
 //
@@ -159,15 +184,25 @@ func spmm16(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float
 //go:noescape
 func spmm16far(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
 
-// spmm8 shifts rows of X; strides are in bytes.
+// spmm32 shifts rows of X; strides are in bytes.
 //
 //go:noescape
-func spmm8(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int, cols int)
+func spmm32(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
 
-// spmm8far shifts rows of X; strides are in bytes.
+// spmm32far shifts rows of X; strides are in bytes.
 //
 //go:noescape
-func spmm8far(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int, cols int)
+func spmm32far(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
+
+// spmm64 shifts rows of X; strides are in bytes.
+//
+//go:noescape
+func spmm64(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
+
+// spmm64far shifts rows of X; strides are in bytes.
+//
+//go:noescape
+func spmm64far(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
 
 // spmv shifts one column; strides are in bytes.
 //

@@ -82,47 +82,67 @@ type tile struct {
 }
 
 // gemmWide is gemmFast for tiles of up to 12 rows.
-func gemmWide(g Product) {
+func gemmWide(g Product) { g.wide() }
+
+// wide is gemmWide.
+func (g *Product) wide() {
 	if g.thin() {
-		gemmWideTransposed(g)
+		g.wideTransposed()
 		return
 	}
 	if g.flat() && g.gemmFlat(true) {
 		return
 	}
 	if g.spread() {
-		gemmWideStrips(g)
+		g.wideStrips()
 		return
 	}
-	inner, rows := g.inner(), g.M
-	if g.N > 2*wideLanes { // B passes by more than once
-		rows = min(g.M, wideBlock)
+	g.wideDirect()
+}
+
+// wideDirect is direct for the wide set.
+func (g *Product) wideDirect() {
+	inner := g.inner()
+	if inner == g.K {
+		g.wideBlocks()
+		return
 	}
 	for p := 0; p < g.K; p += inner {
-		block := g
+		block := *g
 		block.A, block.B, block.K = g.A[p*g.ACol:], g.B[p*g.LDB:], min(g.K-p, inner)
 		if p > 0 {
 			block.Start, block.StartLD = g.C, g.LDC
 		}
-		for i := 0; i < g.M; i += rows {
-			block.wideRows(i, min(g.M-i, rows))
-		}
+		block.wideBlocks()
 	}
 }
 
-// gemmWideTransposed is gemmWide of a thin product.
-func gemmWideTransposed(g Product) {
-	var ct [transposed]float32
-	gemmWide(g.across(ct[:]))
+// wideBlocks is blocks for the wide set.
+func (g *Product) wideBlocks() {
+	rows := g.M
+	if g.N > 2*wideLanes { // B passes by more than once
+		rows = min(g.M, wideBlock*g.short())
+	}
+	for i := 0; i < g.M; i += rows {
+		g.wideRows(i, min(g.M-i, rows))
+	}
+}
+
+// wideTransposed is wide of a thin product.
+func (g *Product) wideTransposed() {
+	var ct [mostTransposed]float32
+	t := g.across(ct[:])
+	t.wideDirect()
 	g.back(ct[:])
 }
 
-// gemmWideStrips is gemmWide of a product whose B is spread.
-func gemmWideStrips(g Product) {
+// wideStrips is wide of a product whose B is spread.
+func (g *Product) wideStrips() {
 	var b [innerBlock * strip]float32
 	for p := 0; p < g.K; p += innerBlock {
 		for j := 0; j < g.N; j += strip {
-			gemmWide(g.strip(b[:], p, j))
+			part := g.strip(b[:], p, j)
+			part.wideDirect()
 		}
 	}
 }
@@ -290,7 +310,8 @@ func (t *tile) manyRegisters(rows, vectors int) {
 
 func gemmBTWide(c []float32, ldc int, a []float32, lda int, b []float32, ldb, m, n, k int, accumulate bool) {
 	if k == 1 && ldb == 1 { // Bᵀ is B
-		gemmWide(outer(c, ldc, a, lda, b, m, n, accumulate))
+		g := outer(c, ldc, a, lda, b, m, n, accumulate)
+		g.wide()
 		return
 	}
 	var bt [packed * packed]float32
@@ -303,49 +324,27 @@ func gemmBTWide(c []float32, ldc int, a []float32, lda int, b []float32, ldb, m,
 			if accumulate || p > 0 {
 				g.Start, g.StartLD = g.C, ldc
 			}
-			gemmWide(g)
+			g.wide()
 		}
 	}
 }
 
 // spmmWide is spmmFast for more than eight columns.
 func spmmWide(y []float32, ldy int, rowPtr []int, col []int32, val []float32, x []float32, ldx, lo, hi, n int) {
-	if lo >= hi || n <= colsThin || len(col) == 0 {
-		spmmFast(y, ldy, rowPtr, col, val, x, ldx, lo, hi, n)
-		return
+	l := &wideShifts
+	if n <= colsThin {
+		l = &narrowShifts
 	}
-	far := 0
-	if len(x)*size > nearBytes {
-		far = 1
-	}
-	cp, vp, rows, last := unsafe.SliceData(col), unsafe.SliceData(val), hi-lo, len(col)-1
-	for j := 0; j < n; {
-		yp, xp, rp, left := &y[lo*ldy+j], &x[j], &rowPtr[lo], n-j
-		wide, kernel := 8*wideLanes, spmmWide128
-		switch {
-		case left >= wide:
-			kernel = [...]spmmRows{spmmWide128, spmmWide128far}[far]
-		case left >= 4*wideLanes:
-			wide, kernel = 4*wideLanes, [...]spmmRows{spmmWide64, spmmWide64far}[far]
-		case left == 2*wideLanes:
-			wide, kernel = 2*wideLanes, [...]spmmRows{spmmWide32, spmmWide32far}[far]
-		default:
-			vectors := (left + wideLanes - 1) / wideLanes
-			wideParts[vectors-1][far](yp, ldy*size, rp, cp, vp, xp, ldx*size, rows, last, left-(vectors-1)*wideLanes)
-			return
-		}
-		kernel(yp, ldy*size, rp, cp, vp, xp, ldx*size, rows, last)
-		j += wide
-	}
+	l.run(y, ldy, rowPtr, col, val, x, ldx, lo, hi, n)
 }
 
-type spmmRows = func(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx, rows, last int)
-
-// wideParts holds, for one register of columns and more, the loops that fill
-// the last of them in part: for an X in the cache, and for one beyond.
-var wideParts = [...][2]func(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx, rows, last, cols int){
-	{spmmWide16part, spmmWide16partfar},
-	{spmmWide32part, spmmWide32partfar},
-	{spmmWide48part, spmmWide48partfar},
-	{spmmWide64part, spmmWide64partfar},
+var wideShifts = shifts{
+	lanes: wideLanes,
+	eight: [2]spmmRows{spmmWide128, spmmWide128far}, four: [2]spmmRows{spmmWide64, spmmWide64far}, two: [2]spmmRows{spmmWide32, spmmWide32far},
+	part: [4][2]spmmPart{
+		{spmmWide16part, spmmWide16partfar},
+		{spmmWide32part, spmmWide32partfar},
+		{spmmWide48part, spmmWide48partfar},
+		{spmmWide64part, spmmWide64partfar},
+	},
 }

@@ -15,10 +15,17 @@ func (g *Product) flat() bool {
 }
 
 // gemmFlat computes the first rows of a flat product, all but fewer than 16, through
-// Cᵀ. It says whether that was all, and leaves the rest in g.
+// Cᵀ, which is C if that is one column. It says whether that was all, and leaves the
+// rest in g.
 func (g *Product) gemmFlat(wide bool) bool {
-	var ct [transposed]float32
-	most := transposed / g.N / flatRows * flatRows
+	if g.N == 1 && g.LDC == 1 {
+		rows := g.M / flatRows * flatRows
+		g.begin(rows)
+		g.flatRows(wide, g.C, rows)
+		return g.M == 0
+	}
+	var ct [mostTransposed]float32
+	most := mostTransposed / g.N / flatRows * flatRows
 	for g.M >= flatRows {
 		part := *g
 		part.M = min(g.M/flatRows*flatRows, most)
@@ -26,17 +33,41 @@ func (g *Product) gemmFlat(wide bool) bool {
 			clear(ct[:part.M*g.N])
 		}
 		part.across(ct[:])
-		flatBlocks(wide, g.N, &ct[0], part.M*size, &g.A[0], g.ARow*size, &g.B[0], g.LDB*size, g.K/flatStep, part.M/flatRows)
+		g.flatRows(wide, ct[:], part.M)
 		part.back(ct[:])
-		if g.M -= part.M; g.M == 0 {
-			return true
+	}
+	return g.M == 0
+}
+
+// begin writes to the first rows of C, one column, what their sums start from.
+func (g *Product) begin(rows int) {
+	switch c := g.C[:rows]; {
+	case g.Start == nil:
+		clear(c)
+	case g.StartLD == 0:
+		for i := range c {
+			c[i] = g.Start[0]
 		}
-		g.A, g.C = g.A[part.M*g.ARow:], g.C[part.M*g.LDC:]
-		if g.Start != nil {
-			g.Start = g.Start[part.M*g.StartLD:]
+	case g.StartLD == 1:
+		copy(c, g.Start)
+	default:
+		for i := range c {
+			c[i] = g.Start[i*g.StartLD]
 		}
 	}
-	return false
+}
+
+// flatRows adds the products of the first rows to Cᵀ, which lies in ct, and takes
+// these rows away from g.
+func (g *Product) flatRows(wide bool, ct []float32, rows int) {
+	flatBlocks(wide, g.N, &ct[0], rows*size, &g.A[0], g.ARow*size, &g.B[0], g.LDB*size, g.K/flatStep, rows/flatRows)
+	if g.M -= rows; g.M == 0 {
+		return
+	}
+	g.A, g.C = g.A[rows*g.ARow:], g.C[rows*g.LDC:]
+	if g.Start != nil {
+		g.Start = g.Start[rows*g.StartLD:]
+	}
 }
 
 // flatBlocks computes blocks of 16 rows.

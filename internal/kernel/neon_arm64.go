@@ -30,7 +30,7 @@ var neon = Set{
 const innerBlockAcross = innerBlock
 
 // gemmRows computes tiles of rows rows of C from row i on.
-func gemmRows(g Product, i, rows, tiles int) {
+func gemmRows(g *Product, i, rows, tiles int) {
 	if rows == 0 || tiles == 0 {
 		return
 	}

@@ -20,26 +20,43 @@ const (
 )
 
 // gemmFast cuts a product into tiles, which gemmRows of the architecture computes.
-func gemmFast(g Product) {
+func gemmFast(g Product) { g.fast() }
+
+// fast is gemmFast.
+func (g *Product) fast() {
 	if g.thin() {
-		gemmTransposed(g)
+		g.transposed()
 		return
 	}
 	if g.spread() {
-		gemmStrips(g)
+		g.strips()
 		return
 	}
+	g.direct()
+}
+
+// direct is fast of a product that is computed as it is.
+func (g *Product) direct() {
 	inner := g.inner()
+	if inner == g.K {
+		g.blocks()
+		return
+	}
 	for p := 0; p < g.K; p += inner {
-		block := g
+		block := *g
 		block.A, block.B, block.K = g.A[p*g.ACol:], g.B[p*g.LDB:], min(g.K-p, inner)
 		if p > 0 {
 			block.Start, block.StartLD = g.C, g.LDC
 		}
-		for i := 0; i < g.M; i += rowBlock {
-			block.M = min(g.M-i, rowBlock)
-			gemmBlock(block, i)
-		}
+		block.blocks()
+	}
+}
+
+// blocks computes C in blocks of rows: more than rowBlock where those of A are short.
+func (g *Product) blocks() {
+	rows := rowBlock * g.short()
+	for i := 0; i < g.M; i += rows {
+		gemmBlock(g, i, min(g.M-i, rows))
 	}
 }
 
@@ -54,10 +71,13 @@ func (g *Product) inner() int {
 	return min(g.K, innerBlockAcross)
 }
 
-// gemmBlock computes g.M rows of C from row i on: tiles of 6, and at the end
+// short is how many times innerBlock holds a row of A, at least 1.
+func (g *Product) short() int { return max(innerBlock/(g.K*g.Panels), 1) }
+
+// gemmBlock computes m rows of C from row i on: tiles of 6, and at the end
 // tiles of 3 to 5, because fewer rows cannot keep the units busy.
-func gemmBlock(g Product, i int) {
-	tiles, rest := g.M/rowTile, g.M%rowTile
+func gemmBlock(g *Product, i, m int) {
+	tiles, rest := m/rowTile, m%rowTile
 	if 0 < rest && rest < 4 && tiles > 0 {
 		tiles, rest = tiles-1, rest+rowTile // 7, 8 or 9 rows: two tiles of 3 to 5
 	}
@@ -78,19 +98,20 @@ func (g *Product) start(i, j int) *float32 {
 	return &g.Start[i*g.StartLD+j]
 }
 
-// transposed is the largest number of elements of a C that is computed across.
-const transposed = 1024
+// mostTransposed is the largest number of elements of a C that is computed across.
+const mostTransposed = 1024
 
 // thin says whether g is C = start + Aᵀ B for a C of so few columns that
 // Cᵀ = startᵀ + Bᵀ A, which fills whole registers, is computed instead.
 func (g *Product) thin() bool {
-	return g.ACol != 1 && g.N <= colsThin && g.M > g.N && g.Panels == 1 && g.M*g.N <= transposed
+	return g.ACol != 1 && g.N <= colsThin && g.M > g.N && g.Panels == 1 && g.M*g.N <= mostTransposed
 }
 
-// gemmTransposed is gemmFast of a thin product.
-func gemmTransposed(g Product) {
-	var ct [transposed]float32
-	gemmFast(g.across(ct[:]))
+// transposed is fast of a thin product.
+func (g *Product) transposed() {
+	var ct [mostTransposed]float32
+	t := g.across(ct[:])
+	t.direct()
 	g.back(ct[:])
 }
 
@@ -132,12 +153,13 @@ func (g *Product) spread() bool {
 	return g.LDB >= 256 && g.N > strip && g.M >= rowBlock && g.K >= innerBlock/2 && g.Panels == 1
 }
 
-// gemmStrips is gemmFast of a product whose B is spread.
-func gemmStrips(g Product) {
+// strips is fast of a product whose B is spread.
+func (g *Product) strips() {
 	var b [innerBlock * strip]float32
 	for p := 0; p < g.K; p += innerBlock {
 		for j := 0; j < g.N; j += strip {
-			gemmFast(g.strip(b[:], p, j))
+			part := g.strip(b[:], p, j)
+			part.direct()
 		}
 	}
 }
@@ -174,7 +196,8 @@ const packed = 64
 
 func gemmBTFast(c []float32, ldc int, a []float32, lda int, b []float32, ldb, m, n, k int, accumulate bool) {
 	if k == 1 && ldb == 1 { // Bᵀ is B
-		gemmFast(outer(c, ldc, a, lda, b, m, n, accumulate))
+		g := outer(c, ldc, a, lda, b, m, n, accumulate)
+		g.fast()
 		return
 	}
 	var bt [packed * packed]float32
@@ -187,7 +210,7 @@ func gemmBTFast(c []float32, ldc int, a []float32, lda int, b []float32, ldb, m,
 			if accumulate || p > 0 {
 				g.Start, g.StartLD = g.C, ldc
 			}
-			gemmFast(g)
+			g.fast()
 		}
 	}
 }

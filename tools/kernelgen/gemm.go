@@ -171,9 +171,9 @@ func gemmTile(rows, vectors int, fetch bool) {
 	RET()
 }
 
-// columnSums emits y[j] += Σ_i x[i,j] for 32 columns, for 16, and for up to 8.
+// columnSums emits y[j] += Σ_i x[i,j] for 64 columns, for 32, for 16, and for up to 8.
 func columnSums() {
-	for _, vectors := range []int{4, 2, 0} {
+	for _, vectors := range []int{8, 4, 2, 0} {
 		narrow := vectors == 0
 		name, signature := fmt.Sprintf("columnSums%d", 8*vectors), ""
 		if narrow {

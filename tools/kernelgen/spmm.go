@@ -16,23 +16,14 @@ const ahead = 80
 const line = 64 // bytes in a cache line
 
 func spmm() {
-	if wide {
-		for vectors := range 4 {
-			spmmRows(vectors+1, true, false)
-			spmmRows(vectors+1, true, true)
-		}
-		for _, vectors := range []int{2, 4, 8} {
-			spmmRows(vectors, false, false)
-			spmmRows(vectors, false, true)
-		}
-		return
+	for vectors := range 4 {
+		spmmRows(vectors+1, true, false)
+		spmmRows(vectors+1, true, true)
 	}
-	for _, vectors := range []int{8, 4, 2} {
+	for _, vectors := range []int{2, 4, 8} {
 		spmmRows(vectors, false, false)
 		spmmRows(vectors, false, true)
 	}
-	spmmRows(1, true, false)
-	spmmRows(1, true, true)
 }
 
 // spmmRows emits Y = S X for `rows` rows and `vectors` registers of columns, the
@@ -45,10 +36,7 @@ func spmmRows(vectors int, masked, far bool) {
 		name = fmt.Sprintf("spmmWide%d", lanes*vectors)
 	}
 	if masked {
-		signature = ", cols int"
-		if wide {
-			name += "part"
-		}
+		name, signature = name+"part", ", cols int"
 	}
 	if far {
 		name += "far"
