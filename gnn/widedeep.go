@@ -86,8 +86,7 @@ type Tape struct {
 
 	folded  folded
 	deep    DeepTape
-	wide    mat.Dense // A(X; S, 𝒜), one row per output row
-	blend   mat.Dense // memory for U, if the model has two parts
+	wide    mat.Dense // A(X; S, 𝒜), one row per output row, and then U
 	u       mat.Dense // U
 	du      mat.Dense
 	dWide   mat.Dense // Zᵀ dU, the shape of 𝒜
@@ -161,9 +160,8 @@ func (m *WideDeep) finish(y, deep mat.Dense, tape *Tape) {
 		tape.u = deep
 	default:
 		g := m.Params.Gain
-		tape.blend = tape.blend.Resize(y.Rows, m.Config.Features)
-		tape.Engine.Blend(tape.blend, g[GainWide], tape.wide, g[GainDeep], deep, g[GainBias])
-		tape.u = tape.blend
+		tape.Engine.Blend(tape.wide, g[GainWide], tape.wide, g[GainDeep], deep, g[GainBias])
+		tape.u = tape.wide
 	}
 	if m.Config.Outputs > 0 {
 		m.Params.Readout.Forward(tape.Engine, y, tape.u)
