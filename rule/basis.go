@@ -252,7 +252,7 @@ func (f *Basis) ascent(dst []float32, g []float64, limit float64, row, projected
 		clear(projected)
 		addTimes(projected, g, f.across, f.outputs, f.width)
 		ready = f.whitening == nil
-		if !wellWithin(projected, limit) {
+		if !wellWithin64(projected, limit) {
 			if norm := f.steepest(projected); norm > limit {
 				ready = false
 				for e := range g {

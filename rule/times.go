@@ -1,5 +1,7 @@
 package rule
 
+import "github.com/wdgnn/wdgnn/mat"
+
 // Products of small matrices by rows. Every element takes its terms one by one
 // in ascending order, each rounded, so bits are those of the plain triple loop.
 // Matrices here are tall and have few columns: loops run down the rows, two
@@ -69,16 +71,21 @@ func addRowTimes[T, U float32 | float64](sum []float64, z []T, m []U) {
 
 // wellWithin says that the length of x is below limit, by far: whatever the order
 // in which its squares are summed up. It is false if a value is not finite.
-func wellWithin[T float32 | float64](x []T, limit float64) bool {
+func wellWithin(x []float32, limit float64) bool {
+	return float64(mat.SumSquares(x)) < limit*limit/2
+}
+
+// wellWithin64 is wellWithin of float64 values.
+func wellWithin64(x []float64, limit float64) bool {
 	var a, b, c, d float64
 	for ; len(x) >= 4; x = x[4:] {
-		a += float64(float64(x[0]) * float64(x[0]))
-		b += float64(float64(x[1]) * float64(x[1]))
-		c += float64(float64(x[2]) * float64(x[2]))
-		d += float64(float64(x[3]) * float64(x[3]))
+		a += float64(x[0] * x[0])
+		b += float64(x[1] * x[1])
+		c += float64(x[2] * x[2])
+		d += float64(x[3] * x[3])
 	}
 	for _, v := range x {
-		a += float64(float64(v) * float64(v))
+		a += float64(v * v)
 	}
 	return a+b+c+d < limit*limit/2
 }

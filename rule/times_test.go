@@ -60,11 +60,19 @@ func TestWellWithin(t *testing.T) {
 		{[]float64{3, 4}, 5.1, false},
 		{[]float64{3, 4, 12}, 13.1, false},
 		{[]float64{3, 4}, math.Inf(1), true},
+		{[]float64{1e30, 4}, 1, false},
 		{[]float64{3, math.Inf(1)}, math.Inf(1), false},
 		{[]float64{1, 2, math.NaN()}, math.Inf(1), false},
 	} {
-		if got := wellWithin(c.x, c.limit); got != c.want {
+		if got := wellWithin64(c.x, c.limit); got != c.want {
 			t.Errorf("%v within %v: got %v, want %v", c.x, c.limit, got, c.want)
+		}
+		var x []float32
+		for _, v := range c.x {
+			x = append(x, float32(v))
+		}
+		if got := wellWithin(x, c.limit); got != c.want {
+			t.Errorf("%v within %v in float32: got %v, want %v", x, c.limit, got, c.want)
 		}
 	}
 }

@@ -89,6 +89,9 @@ func (w *Whitening) energy(m []float64, outputs int) float64 {
 // directions of taps change outputs a million times less than others: learning
 // may go far in them, and it means little.
 func (f *Basis) Sizes(dst []float64, x mat.Dense) (sizes []float64, far bool) {
+	if x.Contiguous() && wellWithin(x.Data, f.modest) { // all together, then each
+		return dst, false
+	}
 	for j := 0; j < x.Rows && !far; j++ {
 		if wellWithin(x.Row(j), f.modest) {
 			continue
