@@ -99,10 +99,7 @@ func (c *SwarmServerCommand) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	if c.keys != "" {
-		s.Follow(ctx, c.keys, b.Log)
-	}
-	<-ctx.Done()
+	s.Follow(ctx, c.keys, b.Log)
 	n := s.Stats()
 	_, err = fmt.Fprintf(c.Stdout, "%s, delivered %d times, %d refused\n", grid.Count(n.Messages, "message"), n.Deliveries, n.Refused)
 	return err

@@ -3,11 +3,11 @@ package broker
 import "github.com/nats-io/nats-server/v2/server"
 
 // ClusterAddr is where other servers find this one.
-func (s *Server) ClusterAddr() string { return s.nats.ClusterAddr().String() }
+func (s *Server) ClusterAddr() string { return s.nats().ClusterAddr().String() }
 
 // streams returns the parts of the store.
 func (s *Server) streams() (list []server.StreamDetail) {
-	info, err := s.nats.Jsz(&server.JSzOptions{Accounts: true, Streams: true, Config: true})
+	info, err := s.nats().Jsz(&server.JSzOptions{Accounts: true, Streams: true, Config: true})
 	if err != nil {
 		return nil
 	}

@@ -21,23 +21,29 @@ func (s *Server) Reload(p *keys.Permissions) error {
 	if err != nil {
 		return err
 	}
-	if err := s.nats.ReloadOptions(options); err != nil {
-		return fmt.Errorf("broker: reload: %w", err)
+	if s.nats().Running() { // or else it begins with them
+		if err := s.nats().ReloadOptions(options); err != nil {
+			return fmt.Errorf("broker: reload: %w", err)
+		}
 	}
 	s.config = config
 	return nil
 }
 
 // Follow reloads the permissions in a folder of keys whenever they change, until ctx
-// ends. Permissions that cannot be read leave those before.
+// ends. Permissions that cannot be read leave those before. Without a folder, "", there is
+// nothing to reload. A store of MQTT that could not be written is taken up again when it can.
 func (s *Server) Follow(ctx context.Context, dir string, log *slog.Logger) {
 	const party = "server"
-	seen := keys.Stamp(dir, party)
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	watch := keys.Watch{Party: party, Log: log}
+	watch, store := keys.Watch{Party: party, Log: log}, mender{Server: s, log: log}
+	var seen string
+	if dir != "" {
+		seen = keys.Stamp(dir, party)
+	}
 	for {
-		if s.config.TLS != nil {
+		if s.config.TLS != nil && dir != "" {
 			until, err := keys.Expiry(dir, party)
 			watch.See(until, err, time.Now())
 		}
@@ -45,6 +51,10 @@ func (s *Server) Follow(ctx context.Context, dir string, log *slog.Logger) {
 		case <-ctx.Done():
 			return
 		case <-look.C:
+		}
+		store.look(time.Now())
+		if dir == "" {
+			continue
 		}
 		now := keys.Stamp(dir, party)
 		if now == seen {

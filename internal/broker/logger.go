@@ -15,6 +15,7 @@ import (
 type logger struct {
 	to      *slog.Logger
 	refused atomic.Uint64
+	full    atomic.Bool // the store of MQTT could not be written
 	fatal   chan string
 }
 
@@ -24,6 +25,10 @@ func (l *logger) Errorf(format string, v ...any) {
 	known := strings.Contains(text, "cid:") || strings.Contains(text, "mid:") || strings.Contains(text, "rid:")
 	if known && !strings.Contains(text, "unable to connect") {
 		l.refused.Add(1)
+	}
+	if strings.Contains(strings.ToLower(text), "critical write error") ||
+		strings.Contains(text, "failed to store a msg") && strings.Contains(text, ": write ") {
+		l.full.Store(true)
 	}
 	l.log(slog.LevelWarn, text)
 }

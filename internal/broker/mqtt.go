@@ -73,7 +73,7 @@ func mqttUsers(p *keys.Permissions) []*server.User {
 
 // mqttURL returns where clients on this machine find MQTT.
 func (s *Server) mqttURL() (string, error) {
-	v, err := s.nats.Varz(nil)
+	v, err := s.nats().Varz(nil)
 	if err != nil {
 		return "", err
 	}

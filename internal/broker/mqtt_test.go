@@ -32,13 +32,19 @@ func newMQTT(t *testing.T) *mqttServer {
 // newMQTTOf is newMQTT with a store of so many bytes.
 func newMQTTOf(t *testing.T, store int64) *mqttServer {
 	t.Helper()
+	return newMQTTOn(t, store, filepath.Join(t.TempDir(), "store"))
+}
+
+// newMQTTOn is newMQTTOf with its folder.
+func newMQTTOn(t *testing.T, store int64, dir string) *mqttServer {
+	t.Helper()
 	mqtttest.Need(t)
 	s := &mqttServer{T: t, dir: makeKeys(t)}
 	s.add("pump", []string{"sensors/pump/#"}, nil)
 	s.add("tank", []string{"sensors/tank/#"}, nil)
 	s.add("box", []string{"answers/#"}, []string{"sensors/+/temperature", "answers/#"})
 	s.config = secure(t, s.dir)
-	s.config.MQTT = &broker.MQTT{Addr: "127.0.0.1:0", Store: filepath.Join(t.TempDir(), "store"), MaxStore: store}
+	s.config.MQTT = &broker.MQTT{Addr: "127.0.0.1:0", Store: dir, MaxStore: store}
 	s.start()
 	return s
 }

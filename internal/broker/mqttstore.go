@@ -70,7 +70,7 @@ func storeKeeper(public string) *server.NkeyUser {
 
 // boundStore makes what MQTT is kept in, with bounds, or gives bounds to what is there.
 func (s *Server) boundStore(keeper nkeys.KeyPair) error {
-	options := []nats.Option{nats.InProcessServer(s.nats), nats.NoReconnect(), nats.Timeout(storeTime)}
+	options := []nats.Option{nats.InProcessServer(s.nats()), nats.NoReconnect(), nats.Timeout(storeTime)}
 	if keeper != nil {
 		options = append(options, nats.Nkey(s.config.keeper, keeper.Sign))
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -16,13 +17,15 @@ const startTimeout = 10 * time.Second
 // Server is a running server. Its methods may be called concurrently, but Reload and
 // Follow, which belong to one goroutine.
 type Server struct {
-	nats   *server.Server
-	config Config // with the keys in force
+	inside atomic.Pointer[server.Server] // another after the store could not be written
+	config Config                        // with the keys in force
 	log    *logger
 	url    string
 	addr   string
 	mqtt   string // URL for MQTT, "" if it does not speak it
 }
+
+func (s *Server) nats() *server.Server { return s.inside.Load() }
 
 // Stats counts what a server did since it started.
 type Stats struct {
@@ -38,38 +41,56 @@ type Stats struct {
 
 // Start starts a server and returns once it takes connections.
 func Start(config Config) (*Server, error) {
-	keeper, err := config.newKeeper()
-	if err != nil {
+	s := &Server{config: config, log: &logger{to: config.Log, fatal: make(chan string, 1)}}
+	if err := s.launch(); err != nil {
 		return nil, err
 	}
-	options, err := config.options()
+	return s, nil
+}
+
+// launch starts the server inside. After an error none runs.
+func (s *Server) launch() error {
+	keeper, err := s.config.newKeeper()
 	if err != nil {
-		return nil, err
+		return err
+	}
+	options, err := s.config.options()
+	if err != nil {
+		return err
 	}
 	nats, err := server.NewServer(options)
 	if err != nil {
-		return nil, fmt.Errorf("broker: %w", err)
+		return fmt.Errorf("broker: %w", err)
 	}
-	s := &Server{nats: nats, config: config, log: &logger{to: config.Log, fatal: make(chan string, 1)}}
+	s.inside.Store(nats)
+	select {
+	case <-s.log.fatal: // of the one before
+	default:
+	}
 	nats.SetLoggerV2(s.log, false, false, false)
 	nats.Start()
 	if err := s.ready(); err != nil {
 		s.Stop()
-		return nil, fmt.Errorf("broker: address %s: %w; is another server running there?",
+		return fmt.Errorf("broker: address %s: %w; is another server running there?",
 			net.JoinHostPort(options.Host, strconv.Itoa(max(options.Port, 0))), err)
 	}
-	s.addr = nats.Addr().String()
-	s.url = clientURL(s.addr, "nats", config.TLS != nil)
-	if config.MQTT != nil {
-		if s.mqtt, err = s.mqttURL(); err == nil {
+	if s.addr == "" { // it stays the same when it is started again
+		s.addr = nats.Addr().String()
+		s.url = clientURL(s.addr, "nats", s.config.TLS != nil)
+	}
+	if s.config.MQTT != nil {
+		if s.mqtt == "" {
+			s.mqtt, err = s.mqttURL()
+		}
+		if err == nil {
 			err = s.boundStore(keeper)
 		}
 		if err != nil {
 			s.Stop()
-			return nil, fmt.Errorf("broker: mqtt: %w", err)
+			return fmt.Errorf("broker: mqtt: %w", err)
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // ready waits until a server that has started listens, or says why not.
@@ -80,7 +101,7 @@ func (s *Server) ready() error {
 			return errors.New(reason)
 		default:
 		}
-		if s.nats.ReadyForConnections(startTimeout / 100) {
+		if s.nats().ReadyForConnections(startTimeout / 100) {
 			return nil
 		}
 	}
@@ -97,19 +118,19 @@ func (s *Server) Addr() string { return s.addr }
 // Stop ends all connections, once what is under way is written, and waits until
 // the port is free and everything has ended.
 func (s *Server) Stop() {
-	s.nats.Shutdown()
-	s.nats.WaitForShutdown()
+	s.nats().Shutdown()
+	s.nats().WaitForShutdown()
 }
 
 // Stats returns what was counted so far.
 func (s *Server) Stats() Stats {
 	stats := Stats{
-		Connections: s.nats.NumClients(),
-		Routes:      s.nats.NumRoutes(),
-		SlowReaders: uint64(s.nats.NumSlowConsumers()),
+		Connections: s.nats().NumClients(),
+		Routes:      s.nats().NumRoutes(),
+		SlowReaders: uint64(s.nats().NumSlowConsumers()),
 		Refused:     s.log.refused.Load(),
 	}
-	if v, err := s.nats.Varz(nil); err == nil {
+	if v, err := s.nats().Varz(nil); err == nil {
 		stats.Messages, stats.Bytes = uint64(v.InMsgs), uint64(v.InBytes)
 		stats.Deliveries, stats.DeliveryBytes = uint64(v.OutMsgs), uint64(v.OutBytes)
 	}
