@@ -35,6 +35,16 @@ type picture struct {
 	steps         []string // conditions to wait for, and scripts that begin with "do "
 }
 
+// shoots takes several pictures of a page.
+func (s *studio) shoots(url string, pictures []picture) error {
+	for _, p := range pictures {
+		if err := s.shoot(url, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // shoot opens a page, follows the steps and takes the picture.
 func (s *studio) shoot(url string, p picture) error {
 	tab, cancel := chromedp.NewContext(s.browser)

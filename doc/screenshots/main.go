@@ -95,7 +95,7 @@ var acts = []struct {
 	{2, 9, "act3-dark", picture{width: 1280, height: 800, scheme: "dark"}},
 	{3, 24, "act4", picture{width: 1280, height: 800, scheme: "light"}},
 	{0, 2.9, "act1-narrow", picture{width: 390, height: 844, scheme: "dark"}},
-	{1, 4, "act2-narrow", picture{width: 390, height: 844, scheme: "light"}},
+	{1, 4, "act2-narrow", picture{width: 390, height: 844, scheme: "dark"}},
 	{2, 9, "act3-narrow", picture{width: 390, height: 844, scheme: "light"}},
 	{3, 24, "act4-narrow", picture{width: 390, height: 844, scheme: "dark"}},
 }
@@ -122,7 +122,14 @@ func (s *studio) acts(ctx context.Context) error {
 	return nil
 }
 
-// demo is the demo after links were lost and a node was stopped.
+// telling is a moment of the demo in which two detectors at least are wrong if they are
+// frozen, and none where they learn.
+const telling = `(({ trial, answers }) => {
+	const wrong = learner => trial.answers[learner].filter(a => a >= 0 && a !== trial.truth).length;
+	return answers === 1 && wrong(0) > 1 && wrong(trial.shown) === 0;
+})(wdgnn.right.shot)`
+
+// demo is the demo after links were lost.
 func (s *studio) demo(ctx context.Context) error {
 	url, stop, err := s.start(ctx, "demo", "--page=127.0.0.1:0")
 	if err != nil {
@@ -132,16 +139,13 @@ func (s *studio) demo(ctx context.Context) error {
 	faster, skip := set("speed", 60), `do document.querySelector("[data-act='4']")?.click()`
 	if err := s.shoot(url, picture{"demo", 1440, 940, "light", []string{
 		`wdgnn.story.story().before`, skip, "do " + faster, `wdgnn.last.frame.t > 620`,
-		"do " + set("kill", 0), "do " + set("speed", 10), "do wdgnn.pin(23)",
-		`wdgnn.last.frame.down.length === 1 && wdgnn.last.frame.settings[2] === 10`, "do new Promise(done => setTimeout(done, 700))",
+		"do " + set("speed", 10), `wdgnn.last.frame.settings[2] === 10`, telling,
 	}}); err != nil {
 		return err
 	}
-	live := []string{
-		`wdgnn.story.story().opened`, skip, `wdgnn.stats.drawn > 30 && wdgnn.right.shot?.answers === 1`,
-		"do new Promise(done => setTimeout(done, 700))",
-	}
-	return s.shoot(url, picture{"demo-narrow", 390, 844, "light", live})
+	return s.shoot(url, picture{"demo-narrow", 390, 844, "dark", []string{
+		`wdgnn.story.story().opened`, skip, `wdgnn.stats.drawn > 30`, telling,
+	}})
 }
 
 // set is a script that uses a control of the page, for node 23 if it is about
@@ -151,20 +155,22 @@ func set(name string, value float64) string {
 		body: JSON.stringify({name: %q, value: %v, node: 23})})`, name, value)
 }
 
-// swarm is ten processes that localize sources, one of which was killed, while
-// messages are lost.
+// swarm is ten processes that localize sources, one of which was killed.
 func (s *studio) swarm(ctx context.Context) error {
-	url, stop, err := s.start(ctx, "swarm", "up", "--processes", "10", "--steps", "100000", "--deadline", "200ms", "--page=127.0.0.1:0")
+	url, stop, err := s.start(ctx, "swarm", "up", "--processes", "10", "--steps", "100000", "--out", filepath.Join(s.work, "swarm"),
+		"--page", "--addr", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	defer stop()
-	return s.shoot(url, picture{"swarm", 1440, 940, "light", []string{
-		`wdgnn.last.frame?.t > 600`, "do " + set("loss", 0.05),
-		`wdgnn.last.frame.counters[4] > 0 && wdgnn.last.frame.t > 640`, "do " + set("kill", 0), "do wdgnn.pin(23)",
-		`wdgnn.last.frame.down.length > 0`, "do new Promise(done => setTimeout(done, 4000))",
-		"do " + set("speed", 5), "do new Promise(done => setTimeout(done, 3000))",
-	}})
+	pinned := []string{
+		`wdgnn.last.frame?.t > 600`, "do " + set("kill", 0), "do wdgnn.pin(23)",
+		`wdgnn.last.frame.down.length > 0`, "do " + set("speed", 5), "do new Promise(done => setTimeout(done, 3000))",
+	}
+	return s.shoots(url, []picture{
+		{"swarm", 1440, 940, "light", pinned},
+		{"swarm-narrow", 390, 844, "dark", []string{`wdgnn.last.frame`, settled}},
+	})
 }
 
 // flock is the replay of a flight.
@@ -178,11 +184,12 @@ func (s *studio) flock(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	return s.shoot(url, picture{"flock", 1440, 940, "dark", []string{
+	steps := []string{
 		`wdgnn.last.frame`, `do document.querySelector("#pace").value = 0.25, document.querySelector("#play").click()`,
 		`wdgnn.last.frame.t > 0.9`,
 		`do document.querySelector("#play").click()`, "do new Promise(done => setTimeout(done, 700))",
-	}})
+	}
+	return s.shoots(url, both("flock", "dark", "light", steps...))
 }
 
 // tables are the results in doc/results.
@@ -192,24 +199,7 @@ func (s *studio) tables(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	return s.shoot(url, picture{"tables", 1440, 940, "light", []string{`document.querySelectorAll("#tables table").length > 3`}})
-}
-
-// ratings is the rating service after some ratings.
-func (s *studio) ratings(ctx context.Context, data string) error {
-	url, stop, err := s.start(ctx, "serve", "--data", data, "--state", filepath.Join(s.work, "state"), "--addr", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	defer stop()
-	return s.shoot(url, picture{"ratings", 1440, 940, "light", []string{
-		`document.querySelectorAll("#predictions tr").length > 5`,
-		`do (async () => { for (let k = 0; k < 60; k++) await fetch("v1/ratings", {method: "POST", headers: {"Content-Type": "application/json"},
-			body: JSON.stringify({user: 2 + k % 30, movie: [50, 100, 181, 258, 286][k % 5], rating: 1 + k * 7 % 5})}); })()`,
-		`do (async () => { const row = [...document.querySelectorAll("#predictions tr")][1]; row.querySelector("button").click();
-			document.querySelectorAll("#stars input")[0].click(); document.querySelector("#give").click(); })()`,
-		`document.querySelector("#answer").textContent !== ""`, "do new Promise(done => setTimeout(done, 700))",
-	}})
+	return s.shoots(url, both("tables", "light", "dark", `document.querySelectorAll("#tables table").length > 3`))
 }
 
 var address = regexp.MustCompile(`http://\S+:\d+`)

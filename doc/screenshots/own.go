@@ -33,12 +33,7 @@ func (s *studio) view(ctx context.Context, pictures []picture, args ...string) e
 		return err
 	}
 	defer stop()
-	for _, p := range pictures {
-		if err := s.shoot(url, p); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.shoots(url, pictures)
 }
 
 // settled waits for what is drawn a little later.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/live"
 )
 
@@ -72,10 +73,14 @@ func (r *Recording) about() string {
 		text += fmt.Sprintf(", frozen %.4g", r.Frozen.Total())
 	}
 	text += "."
-	if f := c.Faults; f.MessageLoss > 0 || f.DelaySteps > 0 || len(f.Stops) > 0 {
-		n := r.Learned.Counts
-		text += fmt.Sprintf(" Faults: robots that stop: %d; messages lost: %d of %d; steps of delay: %d.",
-			len(f.Stops), n.Lost, n.Messages, f.DelaySteps)
+	if n := len(c.Faults.Stops); n > 0 {
+		text += fmt.Sprintf(" Robots that stop on the way: %d.", n)
+	}
+	if n := r.Learned.Counts; c.Faults.MessageLoss > 0 {
+		text += fmt.Sprintf(" Of %d messages %d are lost.", n.Messages, n.Lost)
+	}
+	if n := c.Faults.DelaySteps; n > 0 {
+		text += fmt.Sprintf(" Messages take %s more.", grid.Count(n, "step"))
 	}
 	if r.Stride > 1 {
 		text += fmt.Sprintf(" One frame in %d steps.", r.Stride)

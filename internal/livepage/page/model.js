@@ -91,7 +91,7 @@ export function format(v, unit) {
   let text;
   if (Number.isInteger(v) && Math.abs(v) < 1e9) text = v.toLocaleString("en");
   else if (v !== 0 && (Math.abs(v) >= 1e6 || Math.abs(v) < 1e-3)) text = v.toExponential(2);
-  else text = String(Number(v.toPrecision(4)));
+  else { const four = Number(v.toPrecision(4)); text = Math.abs(four) < 1000 ? String(four) : four.toLocaleString("en"); }
   return unit === "%" ? text + " %" : unit ? text + " " + unit : text;
 }
 

@@ -60,7 +60,7 @@ async function pick() {
     remember(top.predictions);
     listed = top.predictions.slice(0, shown);
     await refresh();
-    answer("");
+    answer(`Give a rating as user ${user}, and see how it moves what is predicted; below each title stands why.`);
   } catch (err) {
     byId("predictions").replaceChildren();
     byId("rated").replaceChildren();
