@@ -14,7 +14,7 @@ import (
 //
 // so that Z_k(t) = S_t S_{t-1} … S_{t-k+1} X_{t-k}.
 type delayLine struct {
-	now, before mat.Dense // Z_0 over Z_1 over … over Z_K
+	now, before mat.Dense // Z_0 over Z_1 over … over Z_K, or side by side: see pushBeside
 	rows        int       // of each
 	begun       bool      // something came before
 }
@@ -22,10 +22,7 @@ type delayLine struct {
 // push computes Z_0(t) over … over Z_K(t). It leaves the line as it is.
 func (d *delayLine) push(e *mat.Engine, s *mat.CSR, x mat.Dense, order int) mat.Dense {
 	b := batch("Delayed", s, x)
-	if d.begun && d.rows != x.Rows {
-		panic(fmt.Sprintf("gnn: Delayed: %d rows after a step of %d: Reset before the number of nodes changes", x.Rows, d.rows))
-	}
-	d.rows = x.Rows
+	d.fit(x)
 	d.now = d.now.Resize((order+1)*x.Rows, x.Cols)
 	d.z(d.now, 0).CopyFrom(x)
 	for k := 1; k <= order; k++ {
@@ -36,6 +33,27 @@ func (d *delayLine) push(e *mat.Engine, s *mat.CSR, x mat.Dense, order int) mat.
 		}
 	}
 	return d.now
+}
+
+// pushBeside is push for a line that holds Z_0, …, Z_K side by side, as the wide part
+// and the first layer read them.
+func (d *delayLine) pushBeside(sh *Shifter, s *mat.CSR, x mat.Dense, order int) mat.Dense {
+	d.fit(x)
+	d.now = d.now.Resize(x.Rows, (order+1)*x.Cols)
+	var before mat.Dense
+	if d.begun {
+		before = d.before
+	}
+	sh.Delay(d.now, s, x, before)
+	return d.now
+}
+
+// fit panics unless x has as many rows as the signal before.
+func (d *delayLine) fit(x mat.Dense) {
+	if d.begun && d.rows != x.Rows {
+		panic(fmt.Sprintf("gnn: Delayed: %d rows after a step of %d: Reset before the number of nodes changes", x.Rows, d.rows))
+	}
+	d.rows = x.Rows
 }
 
 // z returns Z_k of a stack.
@@ -82,8 +100,9 @@ type Delayed struct {
 	Model  *WideDeep
 	Engine *mat.Engine
 
-	lines   []delayLine // one per layer
-	shifted mat.Dense   // [Z_0(t) … Z_K(t)]
+	lines   []delayLine // one per layer; that of the first is side by side
+	shifted mat.Dense   // [Z_0(t) … Z_K(t)], in the first line
+	shifter Shifter
 	tape    Tape
 }
 
@@ -95,12 +114,8 @@ func (d *Delayed) Predict(y mat.Dense, s *mat.CSR, x mat.Dense) {
 	for len(d.lines) < max(len(m.deep.Layers), 1) {
 		d.lines = append(d.lines, delayLine{})
 	}
-	order := m.InputOrder()
-	d.shifted = d.shifted.Resize(x.Rows, (order+1)*x.Cols)
-	z := d.lines[0].push(e, s, x, order)
-	for k := range order + 1 {
-		d.shifted.View(0, k*x.Cols, x.Rows, x.Cols).CopyFrom(d.lines[0].z(z, k))
-	}
+	d.shifter.Engine = e
+	d.shifted = d.lines[0].pushBeside(&d.shifter, s, x, m.InputOrder())
 	m.forwardWide(d.shifted, &d.tape)
 	var h mat.Dense
 	for l := range m.deep.Layers {
@@ -142,13 +157,19 @@ func (d *Delayed) Reset() {
 }
 
 // Memory returns a copy of the delay lines, one per layer and nil for those
-// that nothing has passed yet: what Recall needs to go on with the same bits.
+// that nothing has passed yet: what Recall needs to go on with the same bits. Z_0 of
+// all nodes comes first, then Z_1, up to Z_K.
 func (d *Delayed) Memory() [][]float32 {
 	var all [][]float32
 	for l := range d.lines {
 		var line []float32
-		if d.lines[l].begun {
-			line = slices.Clone(d.lines[l].before.Data)
+		switch before := d.lines[l].before; {
+		case !d.lines[l].begun:
+		case l == 0:
+			line = make([]float32, len(before.Data))
+			beside(before, line, d.Model.Config.In, func(z, line mat.Dense) { line.CopyFrom(z) })
+		default:
+			line = slices.Clone(before.Data)
 		}
 		all = append(all, line)
 	}
@@ -175,8 +196,23 @@ func (d *Delayed) Recall(n int, memory [][]float32) error {
 			return fmt.Errorf("gnn: Recall: a delay line of %d numbers, want %d shifts of %d nodes with %d features",
 				len(line), order+1, n, features)
 		}
-		lines[l] = delayLine{before: mat.NewDense((order+1)*n, features, slices.Clone(line)), rows: n, begun: true}
+		lines[l] = delayLine{rows: n, begun: true}
+		if l == 0 {
+			lines[l].before = mat.NewDense(n, (order+1)*features, nil)
+			beside(lines[l].before, line, features, func(z, line mat.Dense) { z.CopyFrom(line) })
+		} else {
+			lines[l].before = mat.NewDense((order+1)*n, features, slices.Clone(line))
+		}
 	}
 	d.lines = lines
 	return nil
+}
+
+// beside calls do for Z_0, Z_1, … of z, where they stand side by side, and of line,
+// where they follow each other.
+func beside(z mat.Dense, line []float32, features int, do func(z, line mat.Dense)) {
+	n := z.Rows * features
+	for k := range z.Cols / features {
+		do(z.View(0, k*features, z.Rows, features), mat.NewDense(z.Rows, features, line[k*n:(k+1)*n]))
+	}
 }

@@ -126,11 +126,11 @@ func (sh *Shifter) Shift(z mat.Dense, s *mat.CSR, x mat.Dense) {
 //
 //	Z_0(t) = X_t      Z_k(t) = S_t Z_{k-1}(t-1)      Z_k = 0 before time 0
 //
-//	S: N×N   X: N×F   z, before: [Z_0 … Z_K], N×((K+1)·F), of separate memory
+//	S: N×N   X: (N·B)×F   z, before: [Z_0 … Z_K], (N·B)×((K+1)·F), of separate memory
 //
 // They have the bits that a Delayed computes step by step.
 func (sh *Shifter) Delay(z mat.Dense, s *mat.CSR, x, before mat.Dense) {
-	f := x.Cols
+	b, f := batch("Delay", s, x), x.Cols
 	if z.Rows != x.Rows || f == 0 || z.Cols == 0 || z.Cols%f != 0 || !before.Empty() && (before.Rows != z.Rows || before.Cols != z.Cols) {
 		panic(fmt.Sprintf("gnn: Delay: %d×%d from a signal of %d×%d after %d×%d", z.Rows, z.Cols, x.Rows, x.Cols, before.Rows, before.Cols))
 	}
@@ -140,8 +140,13 @@ func (sh *Shifter) Delay(z mat.Dense, s *mat.CSR, x, before mat.Dense) {
 	case older.Empty():
 	case before.Empty():
 		older.Zero()
-	default:
+	case b == 1:
 		sh.Engine.SpMM(older, s, before.View(0, 0, z.Rows, z.Cols-f))
+	default:
+		next := &sh.panel[0]
+		*next = next.Resize(z.Rows, z.Cols)
+		shift(sh.Engine, *next, s, before, b)
+		older.CopyFrom(next.View(0, 0, z.Rows, z.Cols-f))
 	}
 }
 
