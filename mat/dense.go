@@ -51,10 +51,17 @@ func (a Dense) check(op string, i, j int) {
 // Row returns row i, sharing memory with a.
 func (a Dense) Row(i int) []float32 {
 	if uint(i) >= uint(a.Rows) {
-		panic(fmt.Sprintf("mat: Row: %d outside %d×%d", i, a.Rows, a.Cols))
+		panic(noRow{i, a.Rows, a.Cols})
 	}
-	return a.Data[i*a.Stride : i*a.Stride+a.Cols : i*a.Stride+a.Cols]
+	lo := i * a.Stride
+	return a.Data[lo : lo+a.Cols : lo+a.Cols]
 }
+
+// noRow is what Row panics with. It is put into words when somebody asks, so that Row
+// is short enough to be compiled into its callers.
+type noRow struct{ row, rows, cols int }
+
+func (n noRow) Error() string { return fmt.Sprintf("mat: Row: %d outside %d×%d", n.row, n.rows, n.cols) }
 
 // View returns the rows×cols block of a whose first element is (i,j). It
 // shares memory with a.

@@ -284,7 +284,7 @@ func TestMistakesPanicByName(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if r, ok := recover().(string); !ok || !strings.HasPrefix(r, c.want) {
+				if r := fmt.Sprint(recover()); !strings.HasPrefix(r, c.want) {
 					t.Errorf("panic is %q, want %q", r, c.want)
 				}
 			}()

@@ -240,6 +240,11 @@ func (o *Observer) prune(s *mat.CSR) error {
 // gather copies the rows of the nodes that are read.
 func (o *Observer) gather(z mat.Dense) {
 	o.z, o.base = o.z.Resize(len(o.read), z.Cols), o.base.Resize(len(o.read), o.outputs.Cols)
+	if len(o.read) == z.Rows { // all of them
+		o.z.CopyFrom(z)
+		o.base.CopyFrom(o.outputs)
+		return
+	}
 	for r, i := range o.read {
 		copy(o.z.Row(r), z.Row(i))
 		copy(o.base.Row(r), o.outputs.Row(i))
