@@ -121,7 +121,7 @@ func (g *Product) wideDirect() {
 func (g *Product) wideBlocks() {
 	rows := g.M
 	if g.N > 2*wideLanes { // B passes by more than once
-		rows = min(g.M, wideBlock*g.short())
+		rows = min(g.M, wideBlock)
 	}
 	for i := 0; i < g.M; i += rows {
 		g.wideRows(i, min(g.M-i, rows))

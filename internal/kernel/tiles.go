@@ -52,11 +52,10 @@ func (g *Product) direct() {
 	}
 }
 
-// blocks computes C in blocks of rows: more than rowBlock where those of A are short.
+// blocks computes C in blocks of rows.
 func (g *Product) blocks() {
-	rows := rowBlock * g.short()
-	for i := 0; i < g.M; i += rows {
-		gemmBlock(g, i, min(g.M-i, rows))
+	for i := 0; i < g.M; i += rowBlock {
+		gemmBlock(g, i, min(g.M-i, rowBlock))
 	}
 }
 
@@ -70,9 +69,6 @@ func (g *Product) inner() int {
 	}
 	return min(g.K, innerBlockAcross)
 }
-
-// short is how many times innerBlock holds a row of A, at least 1.
-func (g *Product) short() int { return max(innerBlock/(g.K*g.Panels), 1) }
 
 // gemmBlock computes m rows of C from row i on: tiles of 6, and at the end
 // tiles of 3 to 5, because fewer rows cannot keep the units busy.
