@@ -23,6 +23,9 @@ type Checkpoint struct {
 	// Members are the records of hosts that came later.
 	Members [][]byte `json:"members,omitempty"`
 
+	// Quarantine is who was in quarantine; empty if an earlier program wrote it.
+	Quarantine []Quarantine `json:"quarantine,omitempty"`
+
 	// Model is that of Config; empty if it is the one that the box was set up with.
 	Model string `json:"model,omitempty"`
 
@@ -93,6 +96,7 @@ func (h *Machine) memory() *Checkpoint {
 		}
 		c.Nodes = append(c.Nodes, m)
 	}
+	c.Quarantine = h.inQuarantine()
 	for _, host := range slices.Sorted(maps.Keys(h.members.known)) {
 		c.Members = append(c.Members, h.members.known[host].record)
 	}
@@ -150,6 +154,7 @@ func (h *Machine) restore(c *Checkpoint) error {
 		}
 	}
 	h.time, h.begun, h.wasVersion = c.Time, true, c.Version
+	h.shutAgain(c.Quarantine)
 	return nil
 }
 

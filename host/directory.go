@@ -78,6 +78,11 @@ func (d *Directory) Owner(node agent.NodeID) (transport.HostID, bool) {
 	return d.spans[lo-1].host, true
 }
 
+// has says whether a host runs any node; nil has none.
+func (d *Directory) has(host transport.HostID) bool {
+	return d != nil && slices.ContainsFunc(d.spans, func(s span) bool { return s.host == host })
+}
+
 // mostNodes bounds a list of nodes.
 const mostNodes = 10_000_000
 

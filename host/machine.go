@@ -212,6 +212,7 @@ func (h *Machine) Step(now time.Duration, ev Event) *Actions {
 	switch ev := ev.(type) {
 	case Start:
 		h.sayOlder()
+		h.sayShut()
 		h.startMembers()
 		h.beginSurvey()
 	case *Line:

@@ -29,6 +29,8 @@ import (
 // up for bad ones (goodFrame), so that a damaged frame now and then, or a few nodes of
 // many with a broken sensor, are put up with.
 //
+// What is held against a host is part of checkpoints: to start a box again is no pardon.
+//
 // To be wrong about somebody must not be for ever. After its term a host is on
 // probation: its frames are looked at and not used, and when enough in a row are in
 // order it is let back in. The first that is not begins another term, twice as long.
@@ -459,6 +461,7 @@ type Quarantine struct {
 	Why      string            `json:"why"`          // malformed, replay, numbers, bounds, degree and so on
 	Seconds  float64           `json:"seconds"`      // that it has lasted
 	Left     float64           `json:"left_seconds"` // until its frames are looked at again; 0 means that they are
+	Term     float64           `json:"term_seconds"` // that it lasts in all, from the latest offence; the next is twice as long
 	Times    int               `json:"times"`        // with this one
 	Frames   uint64            `json:"frames"`       // that were not used
 	Evidence map[string]uint64 `json:"evidence"`     // frames and rows, by what is wrong with them
@@ -483,18 +486,65 @@ func (h *Machine) reportQuarantine(r *Report) {
 			r.Quarantines[offence(o).String()] = n
 		}
 	}
+	r.Quarantine = h.inQuarantine()
+}
+
+// inQuarantine returns who is in quarantine, nil if nobody is.
+func (h *Machine) inQuarantine() (list []Quarantine) {
 	if h.shut == 0 {
-		return
+		return nil
 	}
 	for _, host := range slices.Sorted(maps.Keys(h.conduct)) {
 		c := h.conduct[host]
 		if !c.shut {
 			continue
 		}
-		q := Quarantine{
+		list = append(list, Quarantine{
 			Host: host, Why: c.why.String(), Seconds: (h.now - c.since).Seconds(), Left: max(c.until-h.now, 0).Seconds(),
-			Times: c.times, Frames: c.frames, Evidence: c.counts(),
+			Term: c.term.Seconds(), Times: c.times, Frames: c.frames, Evidence: c.counts(),
+		})
+	}
+	return list
+}
+
+// shutAgain goes on with the quarantines of a checkpoint: who was shut out is not believed
+// because this host was started again. The time in between does not count. Who ran another
+// model is heard: that may be the one that this host was started with.
+func (h *Machine) shutAgain(list []Quarantine) {
+	for _, q := range list {
+		why := slices.Index(offenceNames[:], q.Why)
+		known := q.Host != h.cfg.Host && h.cfg.Directory.has(q.Host)
+		if why < 0 || offence(why) == fickle || !known || h.isShut(q.Host) {
+			continue
 		}
-		r.Quarantine = append(r.Quarantine, q)
+		most := mostTerm * h.cfg.Pace.Deadline
+		c := h.conductOf(q.Host)
+		c.shut, c.why, c.times, c.frames = true, offence(why), max(q.Times, 1), q.Frames
+		c.since, c.until, c.term = h.now-seconds(q.Seconds, forLong), h.now+seconds(q.Left, most), seconds(q.Term, most)
+		for name, n := range q.Evidence {
+			if o := slices.Index(offenceNames[:], name); o >= 0 {
+				c.evidence[o] = n
+			}
+		}
+		h.shut++
+	}
+}
+
+// forLong is as long as a quarantine is said to have lasted at most.
+const forLong = 1 << 14 * time.Hour
+
+// seconds returns a time that a checkpoint says, from 0 to most.
+func seconds(s float64, most time.Duration) time.Duration {
+	if !(s < most.Seconds()) {
+		return most
+	}
+	return max(time.Duration(s*float64(time.Second)), 0)
+}
+
+// sayShut logs who is in quarantine since before the start.
+func (h *Machine) sayShut() {
+	for _, q := range h.inQuarantine() {
+		h.warn("a host is in quarantine as before the restart: what it sends is not used", "host", q.Host, "why", q.Why,
+			"evidence", q.Reasons(), "for", time.Duration(q.Left*float64(time.Second)))
 	}
 }

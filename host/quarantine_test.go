@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -12,11 +13,45 @@ import (
 	"github.com/wdgnn/wdgnn/transport"
 )
 
+// Of the quarantines in a checkpoint those go on that can be: of a host that there is, for a
+// reason that there is, and no longer than one lasts. Another model may be this host's by now.
+func TestQuarantinesOfCheckpoint(t *testing.T) {
+	c := newCourt(t)
+	for _, q := range []struct {
+		kept string
+		left float64 // -1 if nobody is kept out
+	}{
+		{`{"host":1,"why":"bounds","left_seconds":3,"term_seconds":8,"times":1,"evidence":{"bounds":12,"gossip":1}}`, 3},
+		{`{"host":1,"why":"bounds","left_seconds":1e300,"term_seconds":1e300,"times":-1,"seconds":1e300}`, 256},
+		{`{"host":1,"why":"bounds","left_seconds":-1e300,"term_seconds":-1,"seconds":-1e300}`, 0},
+		{`{"host":1,"why":"gossip","left_seconds":3,"term_seconds":8,"times":1}`, -1},
+		{`{"host":1,"why":"model","left_seconds":0,"term_seconds":0,"times":1}`, -1},
+		{`{"host":0,"why":"bounds","left_seconds":3,"term_seconds":8,"times":1}`, -1},
+		{`{"host":9,"why":"bounds","left_seconds":3,"term_seconds":8,"times":1}`, -1},
+	} {
+		text := fmt.Appendf(nil, `{"version":2,"run":"court","time":5,"nodes":[],"quarantine":[%s]}`, q.kept)
+		c.machine = must(host.NewMachine(c.config, text))
+		c.now = 0
+		c.do(host.Start{})
+		list := c.quarantine()
+		if q.left < 0 {
+			if len(list) > 0 {
+				t.Errorf("%s: got %+v, want nobody in quarantine", q.kept, list)
+			}
+			continue
+		}
+		if len(list) != 1 || list[0].Left != q.left || list[0].Times < 1 || list[0].Seconds < 0 || list[0].Evidence["gossip"] != 0 {
+			t.Errorf("%s: got %+v, want host 1 for %v s", q.kept, list, q.left)
+		}
+	}
+}
+
 // court is host 0 with one node, which hears node 1 of host 1 and node 2 of host 2; the
 // rows of the latter are always there.
 type court struct {
 	t       *testing.T
 	plan    *agent.Plan
+	config  host.Config
 	machine *host.Machine
 	now     time.Duration
 	step    uint64 // under way
@@ -29,11 +64,12 @@ func newCourt(t *testing.T) *court {
 	m := must(gnn.New(gnn.Config{In: 1, Features: 1, Outputs: 1, Wide: &gnn.WideConfig{Order: 1}}))
 	c := &court{t: t, plan: &agent.Plan{Model: m, Operator: graph.ShiftSymmetric, MaxRows: []float64{10}}}
 	check(t, c.plan.Validate())
-	c.machine = must(host.NewMachine(host.Config{
+	c.config = host.Config{
 		Run: "court", Nodes: []agent.NodeID{0}, Plan: c.plan, Cost: host.MSE,
 		Directory: must(host.NewDirectory(map[transport.HostID][]agent.NodeID{0: {0}, 1: {1}, 2: {2}})),
 		Links:     map[agent.NodeID][]agent.Link{0: {{Node: 1, Weight: 1}, {Node: 2, Weight: 1}}},
-	}, nil))
+	}
+	c.machine = must(host.NewMachine(c.config, nil))
 	c.do(host.Start{})
 	return c
 }
