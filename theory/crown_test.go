@@ -399,4 +399,14 @@ func TestSlackOfTerms(t *testing.T) {
 	if want := c.round.last * (shared + own); !near(got, want, 1e-12) {
 		t.Errorf("got %v, want %v: γ times %v and %v", got, want, shared, own)
 	}
+
+	// And what float64 does, if its unit were that large: of the sizes that a signal
+	// has, and of those that noise adds.
+	signal, size := []float64{1, -10, 100}, 0.5
+	exact := c.Case(signal).least(0, []float64{-2}, size)
+	c.round.tiny = 0.01
+	grown := 0.5*(5+7*2) + 13*2 + 17*(2+3) // noise of 1 everywhere
+	if got, want := exact-c.Case(signal).least(0, []float64{-2}, size), 2*0.01*(shared+own+size*grown); !near(got, want, 1e-9) {
+		t.Errorf("in float64: got %v, want %v", got, want)
+	}
 }
