@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/wdgnn/wdgnn/forecast"
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/config"
@@ -26,7 +27,11 @@ func QuestionOf(m *modelfile.Model, o *data.Observed, nodes []int) (*robust.Ques
 	if !o.Delayed() {
 		graphs = []*graph.Graph{o.Graph}
 	}
-	return newQuestion(m, graphs, o.Rows, o.Samples, nodes)
+	q, err := newQuestion(m, graphs, o.Rows, o.Samples, nodes)
+	if err != nil {
+		return nil, err
+	}
+	return q, setUnits(q, m, nil)
 }
 
 // QuestionPart asks a model the part of a configuration's data that is called train,
@@ -47,7 +52,11 @@ func QuestionPart(ctx context.Context, m *modelfile.Model, c *config.Config, par
 	if !d.Delayed() {
 		graphs = []*graph.Graph{d.graph}
 	}
-	return newQuestion(m, graphs, a.part.signals, a.part.Samples, d.read)
+	q, err := newQuestion(m, graphs, a.part.signals, a.part.Samples, d.read)
+	if err != nil || d.forecast == nil {
+		return q, err
+	}
+	return q, setUnits(q, m, d.forecast.spec)
 }
 
 // newQuestion asks a model signals on graphs.
@@ -72,17 +81,33 @@ func newQuestion(m *modelfile.Model, graphs []*graph.Graph, signals mat.Dense, s
 		}
 		q.Own = own.Answers(m.Network)
 	}
-	return q, setUnits(q, m)
+	return q, nil
 }
 
-// setUnits says what inputs and outputs of a model of forecasts are in readings.
-func setUnits(q *robust.Question, m *modelfile.Model) error {
+// setUnits says what inputs and outputs of a model of forecasts are in readings. Signals of
+// a series must have been made of it as the model does; sensors that joined the model
+// later, behind those that it was trained with, need not be there.
+func setUnits(q *robust.Question, m *modelfile.Model, series *forecast.Spec) error {
 	spec, err := m.Forecast()
-	if err != nil || spec == nil || len(spec.Norms) != q.Nodes() {
+	if err != nil || spec == nil {
 		return err
 	}
-	q.Unit, q.Names = spec.Unit, spec.Sensors
-	for i := range spec.Norms {
+	n := q.Nodes()
+	switch {
+	case series == nil && n != len(spec.Sensors):
+		return fmt.Errorf("the model forecasts %d sensors, the graph has %d nodes", len(spec.Sensors), n)
+	case series != nil && (n > len(spec.Sensors) || !slices.Equal(series.Sensors, spec.Sensors[:n])):
+		return fmt.Errorf("the series has %d sensors, the model knows %d: they are not the same; take the configuration that it was trained with",
+			n, len(spec.Sensors))
+	}
+	for i := 0; series != nil && i < n; i++ {
+		if a, b := &series.Norms[i], &spec.Norms[i]; a.Mean != b.Mean || a.Scale != b.Scale {
+			return fmt.Errorf("sensor %s: the series has a mean of %.4g and a scale of %.4g in training, the model %.4g and %.4g; "+
+				"take the configuration that it was trained with", spec.Sensors[i], a.Mean, a.Scale, b.Mean, b.Scale)
+		}
+	}
+	q.Unit, q.Names = spec.Unit, spec.Sensors[:n]
+	for i := range n {
 		n, in := &spec.Norms[i], make([]float64, spec.Inputs())
 		q.Scale = append(q.Scale, n.Scale)
 		for l := range spec.Lags {

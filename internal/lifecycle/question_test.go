@@ -145,11 +145,40 @@ func TestQuestionOfForecasts(t *testing.T) {
 	if err := file.SetForecast(spec); err != nil {
 		t.Fatal(err)
 	}
-	if err := setUnits(q, file); err != nil {
+	if err := setUnits(q, file, nil); err != nil {
 		t.Fatal(err)
 	}
 	if q.Unit != "mph" || q.Name(1) != "south" || !slices.Equal(q.Scale, []float64{2, 3}) ||
 		!slices.Equal(q.InputScale, []float64{2, 2, 0, 7, 3, 3, 0, 8}) {
 		t.Errorf("got unit %q, names %q, scales %v of outputs and %v of inputs", q.Unit, q.Names, q.Scale, q.InputScale)
+	}
+	// A series may be without sensors that joined later, but is the one of training.
+	for name, c := range map[string]struct {
+		sensors []string
+		scale   float64
+		want    string
+	}{
+		"the same":        {[]string{"north", "south"}, 2, ""},
+		"before a joined": {[]string{"north"}, 2, ""},
+		"others":          {[]string{"south"}, 2, "not the same"},
+		"more":            {[]string{"north", "south", "west"}, 2, "has 3 sensors, the model knows 2"},
+		"another series":  {[]string{"north"}, 2.5, "a scale of 2.5 in training, the model 0 and 2"},
+	} {
+		series := &forecast.Spec{Sensors: c.sensors, Norms: slices.Clone(spec.Norms)}
+		series.Norms[0].Scale = c.scale
+		links, err := graph.FromEdges(len(c.sensors), nil, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := &robust.Question{Graphs: []*graph.Graph{links}}
+		switch err := setUnits(q, file, series); {
+		case c.want == "" && (err != nil || q.Unit != "mph" || len(q.Scale) != len(c.sensors) || len(q.InputScale) != 4*len(c.sensors)):
+			t.Errorf("%s: got %v, unit %q, %d scales", name, err, q.Unit, len(q.Scale))
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: got %v, want %q", name, err, c.want)
+		}
+	}
+	if err := setUnits(&robust.Question{Graphs: []*graph.Graph{graph.Ring(3)}}, file, nil); err == nil || !strings.Contains(err.Error(), "3 nodes") {
+		t.Errorf("a graph of 3 nodes: got %v, want that there are 2 sensors", err)
 	}
 }
