@@ -216,7 +216,7 @@ func TestSpMM(t *testing.T) {
 		for _, n := range []int{1, 5, 13, 16, 21, 30, 32, 45, 60, 64, 111, 130} { // X beyond the cache: prefetching kernels
 			checkSpMM(t, s, rng, 40, 1<<18/n+1, n, 1e-4*float64(n), 0)
 		}
-		checkSpMM(t, s, rng, 5, 5, 20, 0, 0)         // no entries at all
+		checkSpMM(t, s, rng, 5, 5, 20, 0, 0) // no entries at all
 	})
 }
 
