@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/data"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/random"
@@ -26,7 +27,8 @@ type Options struct {
 	Directed  bool
 	Sweep     bool // also compute how the output changes on the way to the perturbed graph
 
-	delayed bool // the model's filters are
+	delayed bool     // the model's filters are
+	sensors []string // of a model of forecasts, which graphs name
 }
 
 // StabilityReport is Theorem 1 for a model and two graphs.
@@ -120,6 +122,13 @@ const measuredSignals = 64
 
 // Stability computes Theorem 1 for a model on the graphs of files.
 func Stability(ctx context.Context, m *modelfile.Model, o Options) (*StabilityReport, error) {
+	spec, err := m.Forecast()
+	if err != nil {
+		return nil, err
+	}
+	if spec != nil {
+		o.sensors = spec.Sensors
+	}
 	intact, perturbed, err := o.graphs()
 	if err != nil {
 		return nil, err
@@ -215,6 +224,15 @@ func (o *Options) graphs() (intact, perturbed *graph.Graph, err error) {
 }
 
 func (o *Options) load(path string, nodes int) (*graph.Graph, error) {
+	if n := len(o.sensors); n > 0 {
+		g, err := data.LoadSensorGraph(data.SensorGraph{Graph: path, Directed: o.Directed}, &data.Series{
+			Names: o.sensors, Known: n, Nodes: n, Steps: 1,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return g.At(0), nil
+	}
 	file, err := modelfile.LoadGraph(path, modelfile.GraphOptions{Nodes: nodes, Directed: o.Directed})
 	if err != nil {
 		return nil, err
