@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -77,6 +79,31 @@ func TestInterruptedPageKeepsWhatIsKnown(t *testing.T) {
 	}
 	if err := c.verdict(t.Context(), page); err == nil || !strings.Contains(err.Error(), "not all was tried") {
 		t.Errorf("--least: got %v, want that not all was tried", err)
+	}
+}
+
+// Whoever interrupts what has nothing to show yet is not told what else to try.
+func TestCertifyInterrupted(t *testing.T) {
+	m, page := newPageCase(t, true)
+	m.Meta.Task = "classify"
+	dir := t.TempDir()
+	model, links, signals := filepath.Join(dir, "m.safetensors"), filepath.Join(dir, "g.csv"), filepath.Join(dir, "x.npy")
+	for _, err := range []error{
+		modelfile.Save(model, m),
+		os.WriteFile(links, []byte("0,1\n1,2\n2,3\n3,4\n4,5\n5,0\n"), 0o644),
+		modelfile.SaveArray(signals, []int{2, 6, 1}, page.question.Signals.Data),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, more := range []string{"--paper", "--signals " + signals + " --liar", "--signals " + signals + " --noise 1"} {
+		code, _, stderr := exec(ctx, append([]string{"certify", model, "--graph", links, "-q"}, strings.Fields(more)...)...)
+		if code != exitInterrupted || stderr != "wdgnn: interrupted\n" {
+			t.Errorf("%s: exit code %d and %q, want %d and that it was interrupted", more, code, stderr, exitInterrupted)
+		}
 	}
 }
 

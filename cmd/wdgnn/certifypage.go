@@ -67,6 +67,9 @@ func (c *CertifyCommand) runPage(ctx context.Context, m *modelfile.Model) error 
 	}
 	err = c.answer(ctx, m, page)
 	page.show.end()
+	if err != nil && ctx.Err() != nil {
+		return during("certify", ctx.Err())
+	}
 	if err != nil {
 		return helpful{during("certify", err), hint(err, "--time, which says how long to try")}
 	}

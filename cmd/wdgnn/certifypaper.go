@@ -44,6 +44,9 @@ func (c *CertifyCommand) runPaper(ctx context.Context, m *modelfile.Model) error
 			Read: read, Trained: c.read == "trained", Graph: c.graph, Perturbed: c.other, Drop: drop, Seed: c.seed,
 			Signals: c.signals, Nodes: c.nodes, Directed: c.directed, Sweep: c.out != "",
 		})
+		if ctx.Err() != nil {
+			return during("certify", ctx.Err())
+		}
 		if err != nil {
 			return helpful{
 				during("certify", err),
