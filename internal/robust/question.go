@@ -62,6 +62,10 @@ func (q *Question) Validate() error {
 			return fmt.Errorf("robust: the graph of step %d is a %v, the first a %v", t, g, q.Graphs[0])
 		}
 	}
+	if g := q.Graphs[0]; q.Operator == graph.ShiftSpectral && g.Directed() && g.Edges() > 0 && graph.LargestEigenvalue(g.Adjacency()) == 0 {
+		return errors.New("links of the graph lead round in no circle, so that its largest eigenvalue is 0, " +
+			"and with shift: spectral no node hears another: nothing can be lost")
+	}
 	for _, i := range q.Read {
 		if i < 0 || i >= n {
 			return fmt.Errorf("robust: no node %d in a graph of %d nodes, which count from 0", i, n)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/wdgnn/wdgnn/graph"
@@ -269,5 +270,22 @@ func TestSpread(t *testing.T) {
 		if got := spread(c.n, c.most); !slices.Equal(got, c.want) {
 			t.Errorf("%d of %d: got %v, want %v", c.most, c.n, got, c.want)
 		}
+	}
+}
+
+// Where a spectral shift hears nobody, because links lead round in no circle, nothing is
+// said to hold against their loss.
+func TestNobodyIsHeard(t *testing.T) {
+	q := draw(t, drawn{nodes: 3, edges: 1, samples: 1, wide: 1, shift: graph.ShiftSpectral, directed: true}).question
+	if err := q.Validate(); err == nil || !strings.Contains(err.Error(), "no circle") {
+		t.Errorf("a chain: got %v, want that no node hears another", err)
+	}
+	g, err := graph.FromEdges(3, []graph.Edge{{From: 0, To: 1, Weight: 1}, {From: 1, To: 0, Weight: 1}}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Graphs[0] = g
+	if err := q.Validate(); err != nil {
+		t.Errorf("a circle: got %v", err)
 	}
 }
