@@ -328,7 +328,8 @@ func (h *Machine) count(from transport.HostID, sequence uint64, again bool) {
 		mark.sequence = sequence
 	default:
 		h.stats.Disordered++
-		if sequence == mark.gap { // it was late, and not lost
+		mark.lost -= min(mark.lost, 1) // it was late, and not lost
+		if sequence == mark.gap {
 			mark.gap = 0
 		}
 		mark.seen |= 1 << (mark.sequence - sequence)
