@@ -123,6 +123,7 @@ Ctrl-C before the end, with what was done kept.`,
 	}
 	kernels := root.PersistentFlags().String("kernels", "",
 		"compute with avx512, avx2, neon, fusedgo or portable loops (default what suits the processor, or $"+kernelsVariable+")")
+	words(root, "kernels", "avx512", "avx2", "neon", "fusedgo", "portable")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if err := checkCommon(cmd); err != nil {
 			return usageError{cmd.CommandPath(), err}

@@ -101,6 +101,8 @@ func TestCompletion(t *testing.T) {
 		{"flock --online ", "distributed"},
 		{"online --preset ", "heard"},
 		{"eval --on ", "valid"},
+		{"demo --kernels ", "portable"},
+		{"swarm bench --only ", "sourceloc-mem"},
 	} {
 		code, stdout, stderr := exec(t.Context(), append([]string{"__complete"}, strings.Split(c.line, " ")...)...)
 		if code != exitOK || !strings.Contains("\n"+stdout, "\n"+c.want+"\n") {

@@ -34,7 +34,9 @@ type SwarmBenchCommand struct {
 
 func (c *SwarmBenchCommand) command() *cobra.Command {
 	var list strings.Builder
+	var names []string
 	for _, m := range append(agents.Measurements(), agents.Liars...) {
+		names = append(names, m.Name)
 		fmt.Fprintf(&list, "  %-15s %s\n  %-15s wanted: %s\n", m.Name, m.Title, "", m.Wanted)
 	}
 	cmd := &cobra.Command{
@@ -60,6 +62,7 @@ Measurements:
 	f := cmd.Flags()
 	f.BoolVar(&c.json, "json", false, "print one JSON object per figure and line")
 	f.StringSliceVar(&c.only, "only", nil, "measurements to make, separated by commas; liars and what needs root if named (default all)")
+	words(cmd, "only", names...)
 	f.Float64Var(&c.seconds, "seconds", 10, "length of each run")
 	f.Uint64Var(&c.seed, "seed", 1, "root of every random stream")
 	f.StringVar(&c.agent, "agent", "", "the program wdgnn-agent (default the one beside this program)")
