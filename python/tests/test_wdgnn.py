@@ -171,6 +171,11 @@ class Worlds(Files):
             with self.assertRaisesRegex(ValueError, "infinite"):
                 world.step([[0.5], [float("inf")]])
             self.assertEqual(world.step([0.5, 0.5]).time, 2)  # what was not sent is no step
+        with self.assertRaisesRegex(wdgnn.Error, "(?s)signal 9 ended wdgnn-agent.*msg=running"):
+            with wdgnn.World(MODEL, nodes=2, scale=1) as world:
+                world.step([0.5, 0.5])
+                world._box.kill()
+                world.step([0.5, 0.5])
         with self.assertRaisesRegex(wdgnn.Error, "scale"):
             with wdgnn.World(MODEL, nodes=2) as world:
                 world.step([[0.5], [0.5]])

@@ -201,7 +201,9 @@ class World:
         """Returns the end of what the box logged."""
         self._log.flush()
         self._log.seek(0)
-        return "".join(self._log.readlines()[-5:]).strip() or "wdgnn-agent ended without a word"
+        words = "".join(self._log.readlines()[-5:]).strip() or "wdgnn-agent ended without a word"
+        code = None if self._box is None else self._box.returncode
+        return words if code is None or code >= 0 else f"signal {-code} ended wdgnn-agent, whose last words are\n{words}"
 
 
 def _agent_yaml(model: Any, nodes: int, learn: Optional[Mapping[str, Any]], cost: Optional[str], scale: Optional[float],
