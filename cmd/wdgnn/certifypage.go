@@ -15,7 +15,7 @@ import (
 type certifyPage struct {
 	Model    string        `json:"model"`
 	Nodes    int           `json:"nodes"`
-	Links    int           `json:"links"`
+	Links    int           `json:"links"` // of all steps
 	Steps    int           `json:"steps,omitempty"` // of a sequence of graphs
 	Signals  int           `json:"signals"`         // that were asked
 	Of       int           `json:"of"`              // signals that there are
@@ -208,14 +208,15 @@ func (p *certifyPage) print(w *lines) {
 	if p.Stopped != "" {
 		w.printf("It was %s: what was not tried is not certified.\n", p.Stopped)
 	}
-	signals := counted(p.Of, "signal")
+	signals, links := counted(p.Of, "signal"), counted(p.Links, "link")
 	if p.Steps > 0 {
 		signals += fmt.Sprintf(" of %s", counted(p.Steps, "step"))
+		links = fmt.Sprintf("%.0f links at a step", float64(p.Links)/float64(p.Steps))
 	}
 	if p.Signals < p.Of {
 		signals = fmt.Sprintf("%s of %s, evenly spread", thousands(p.Signals), signals)
 	}
-	w.printf("\n  %s, %s, %s; %s\n", counted(p.Nodes, "node"), counted(p.Links, "link"), signals, counted(p.Answers, "answer"))
+	w.printf("\n  %s, %s, %s; %s\n", counted(p.Nodes, "node"), links, signals, counted(p.Answers, "answer"))
 	p.printLost(w)
 	p.printDrop(w)
 	p.printNoise(w)
