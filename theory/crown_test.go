@@ -339,9 +339,9 @@ func deepLines(t *testing.T, kase *Case, b *box, layer, node int) (rounded int) 
 		w[g] = -1
 		high := -kase.half(b, a, layer, w) + e
 		w[g] = 0
-		at := node*out + g
-		if want := relax(c.net.Deep[layer-1].Activation, low, high); b.layers[layer-1].lines[at] != want || b.layers[layer-1].error[at] != e {
-			t.Fatalf("unit %d of layer %d: got %+v, want %+v, on [%v, %v] with an error of %v", g, layer, b.layers[layer-1].lines[at], want, low, high, e)
+		in, at := &b.layers[layer-1], node*out+g
+		if want := relax(c.net.Deep[layer-1].Activation, low, high); in.lines[at] != want || in.error[at] != e {
+			t.Fatalf("unit %d of layer %d: got %+v, want %+v, on [%v, %v] with an error of %v", g, layer, in.lines[at], want, low, high, e)
 		}
 		if e > 0 {
 			rounded++

@@ -67,7 +67,7 @@ func newStability(n *Network, p *Pair, e effort, read []int) *Stability {
 	s.check("both shifts are symmetric", p.Symmetric, 0, symmetric)
 	if n.OwnTaps() > 0 {
 		s.check("all nodes have the same taps", false, float64(n.OwnTaps()),
-			fmt.Sprintf("%d of %d have taps, or weights of their neighbours, of their own; the direct certificate is of these", n.OwnTaps(), s.Nodes))
+			fmt.Sprintf("%d of %d have taps, or weights of neighbours, of their own; the direct certificate is of these", n.OwnTaps(), s.Nodes))
 	}
 	if !p.Symmetric || n.OwnTaps() > 0 {
 		return s

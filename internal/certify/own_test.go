@@ -80,7 +80,7 @@ func TestCertificateIsOfOwnTaps(t *testing.T) {
 	}
 	bound, before := float64(report.Bounds[1].Bound), float64(trained.Bounds[1].Bound)
 	if report.Own != 6 || trained.Own != 0 || report.Checks[1].Holds ||
-		!strings.Contains(report.Checks[1].Text, "6 of 6 have taps, or weights of their neighbours, of their own") ||
+		!strings.Contains(report.Checks[1].Text, "6 of 6 have taps, or weights of neighbours, of their own") ||
 		!math.IsNaN(float64(report.Bounds[4].Bound)) || len(report.Missing) != 1 {
 		t.Errorf("got %d own taps, %+v, %v; want 6, said in words, and no bound of Theorem 1", report.Own, report.Checks, report.Missing)
 	}
@@ -218,7 +218,7 @@ func TestCertificateIsOfHeardWeights(t *testing.T) {
 		any, before := report.Bounds[1], trained.Bounds[1]
 		t.Logf("%s: certificate %.4g, worst found %.4g; as trained %.4g", name, any.Bound, any.Measured, before.Bound)
 		if report.Own == 0 || !any.Proven || any.Measured > any.Bound*(1+1e-5) || any.Measured <= before.Bound || any.Ratio > 5 {
-			t.Errorf("%s, %d nodes with weights: got %+v, want it proven, within five times what was found, and that beyond %v, of the model as trained",
+			t.Errorf("%s, %d nodes with weights: got %+v, want it proven, at most five times what was found, and that beyond %v, as trained",
 				name, report.Own, any, before.Bound)
 		}
 	}

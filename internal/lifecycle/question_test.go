@@ -178,7 +178,8 @@ func TestQuestionOfForecasts(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", name, err, c.want)
 		}
 	}
-	if err := setUnits(&robust.Question{Graphs: []*graph.Graph{graph.Ring(3)}}, file, nil); err == nil || !strings.Contains(err.Error(), "3 nodes") {
+	q.Graphs[0] = graph.Ring(3)
+	if err := setUnits(q, file, nil); err == nil || !strings.Contains(err.Error(), "3 nodes") {
 		t.Errorf("a graph of 3 nodes: got %v, want that there are 2 sensors", err)
 	}
 }

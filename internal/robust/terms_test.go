@@ -226,7 +226,9 @@ func TestWeightsOfLiars(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range []struct{ liar, to, a, degree, said float64 }{{1, 0, 2, 2, 18}, {0, 1, 2, 18, 2}, {2, 1, 6, 18, 6}, {3, 1, 10, 18, 10}} {
+		for _, c := range []struct{ liar, to, a, degree, said float64 }{
+			{1, 0, 2, 2, 18}, {0, 1, 2, 18, 2}, {2, 1, 6, 18, 6}, {3, 1, 10, 18, 10},
+		} {
 			honest := sign * c.a / math.Sqrt(c.degree*c.said)
 			if got, want := weights(int(c.liar))(int(c.to), honest), sign*math.Sqrt(c.a/c.degree); math.Abs(got-want) > 1e-6 {
 				t.Errorf("%v: node %v lies to %v: got a weight of %v, honest %v, want %v", operator, c.liar, c.to, got, honest, want)
