@@ -15,7 +15,7 @@ import (
 type certifyPage struct {
 	Model    string        `json:"model"`
 	Nodes    int           `json:"nodes"`
-	Links    int           `json:"links"` // of all steps
+	Links    int           `json:"links"`           // of all steps
 	Steps    int           `json:"steps,omitempty"` // of a sequence of graphs
 	Signals  int           `json:"signals"`         // that were asked
 	Of       int           `json:"of"`              // signals that there are
