@@ -155,6 +155,12 @@ Ctrl-C before the end, with what was done kept.`,
 		(&BenchCommand{}).command(),
 		(&VersionCommand{}).command(),
 	)
+	addCobras(root)
+	return root
+}
+
+// addCobras adds the commands that cobra has itself, which refuse words as ours do.
+func addCobras(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
@@ -166,7 +172,6 @@ Ctrl-C before the end, with what was done kept.`,
 			c.Args = func(_ *cobra.Command, args []string) error { return knownCommand(root, args) }
 		}
 	}
-	return root
 }
 
 // knownCommand refuses words that name no command.
