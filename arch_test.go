@@ -89,6 +89,7 @@ const rules = `
 	                      internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents
 	                      internal/reproduce/traffic
 	internal/flock      : mat graph gnn random rule online modelfile scenario/flocking internal/recipe internal/live
+	                      internal/grid
 	internal/journal    :
 	internal/journal/faultdisk : internal/journal
 	internal/recommend  : mat graph gnn optim loss random train rule online modelfile scenario/movies internal/dataset

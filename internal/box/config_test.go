@@ -80,7 +80,10 @@ func TestConfigRefusals(t *testing.T) {
 		{"a node and a half", "", "links: {0.5: [1]}\n", []string{`a key of links is "0.5", want a whole number`}},
 		{"a link to half a node", "", "links: {0: [1.5]}\n", []string{"want [node, weight]"}},
 		{"half a step", "", "pace: {suspect: 2.5}\n", []string{`pace.suspect is "2.5", want a whole number`}},
-		{"a number for a duration", "", "pace: {deadline: fast}\n", []string{`line 7: pace.deadline is "fast", want a duration such as 200ms or 7d`}},
+		{
+			"a word for a duration", "", "pace: {deadline: fast}\n",
+			[]string{`line 7: pace.deadline is "fast", want a duration such as 200ms or 7d`},
+		},
 		{"half a nanosecond", "", "pace: {deadline: 1.5}\n", []string{`pace.deadline is "1.5", want a duration such as 200ms or 7d`}},
 		{"a time in words", "", "pace: {start: noon}\n", []string{`pace.start is "noon", want a time such as 2030-01-02T15:04:05Z`}},
 		{

@@ -42,7 +42,9 @@ func TestMQTTFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.pub("box", "-r", "-t", "answers/lost", "-f", long) // with QoS 0 nobody waits for the store
-	mqtttest.Await(t, "the log says that the store cannot be written", func() bool { return strings.Contains(log.String(), "cannot be written") })
+	mqtttest.Await(t, "the log says that the store cannot be written", func() bool {
+		return strings.Contains(log.String(), "cannot be written")
+	})
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
