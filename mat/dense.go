@@ -61,7 +61,9 @@ func (a Dense) Row(i int) []float32 {
 // is short enough to be compiled into its callers.
 type noRow struct{ row, rows, cols int }
 
-func (n noRow) Error() string { return fmt.Sprintf("mat: Row: %d outside %d×%d", n.row, n.rows, n.cols) }
+func (n noRow) Error() string {
+	return fmt.Sprintf("mat: Row: %d outside %d×%d", n.row, n.rows, n.cols)
+}
 
 // View returns the rows×cols block of a whose first element is (i,j). It
 // shares memory with a.
