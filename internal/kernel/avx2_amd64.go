@@ -58,7 +58,7 @@ var avx2 = Set{
 	},
 }
 
-// gemmAVX2 is gemmFast with products of their own for few columns.
+// gemmAVX2 is fast with products of their own for few columns.
 func gemmAVX2(g Product) {
 	if g.flat() && g.gemmFlat(false) {
 		return

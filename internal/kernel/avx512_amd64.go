@@ -81,7 +81,7 @@ type tile struct {
 	cNow, startNow, aNow uintptr
 }
 
-// gemmWide is gemmFast for tiles of up to 12 rows.
+// gemmWide is fast for tiles of up to 12 rows.
 func gemmWide(g Product) { g.wide() }
 
 // wide is gemmWide.

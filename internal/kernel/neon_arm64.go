@@ -8,7 +8,7 @@ import "unsafe"
 var neon = Set{
 	Name:       "neon",
 	Family:     Fused,
-	Gemm:       gemmFast,
+	Gemm:       func(g Product) { g.fast() },
 	GemmBT:     gemmBTFast,
 	ColumnSums: columnSumsFast,
 	SpMM:       spmmFast,

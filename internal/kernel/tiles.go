@@ -19,10 +19,7 @@ const (
 	innerBlock = 256
 )
 
-// gemmFast cuts a product into tiles, which gemmRows of the architecture computes.
-func gemmFast(g Product) { g.fast() }
-
-// fast is gemmFast.
+// fast cuts a product into tiles, which gemmRows of the architecture computes.
 func (g *Product) fast() {
 	if g.thin() {
 		g.transposed()
