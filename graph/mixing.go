@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/wdgnn/wdgnn/mat"
@@ -84,8 +85,11 @@ func Metropolis(g *Graph) (*mat.CSR, error) {
 	if g.directed {
 		return nil, fmt.Errorf("graph: mixing %v of a directed graph: rows would not match columns; try %v", MixingMetropolis, MixingSinkhorn)
 	}
-	p := g.adj.RowPtr
-	return averaging(g, func(i, j int) float64 { return 1 / float64(1+max(p[i+1]-p[i], p[j+1]-p[j])) }), nil
+	share := make([]float32, g.Nodes())
+	for i := range share {
+		share[i] = float32(1 / float64(1+g.Degree(i)))
+	}
+	return averaging(g, share), nil
 }
 
 // MaxDegree returns the max-degree weights of an undirected graph:
@@ -98,34 +102,34 @@ func MaxDegree(g *Graph) (*mat.CSR, error) {
 	if g.directed {
 		return nil, fmt.Errorf("graph: mixing %v of a directed graph: rows would not match columns; try %v", MixingMaxDegree, MixingSinkhorn)
 	}
-	share := 1 / float64(1+g.MaxDegree())
-	return averaging(g, func(i, j int) float64 { return share }), nil
+	return averaging(g, slices.Repeat([]float32{float32(1 / float64(1+g.MaxDegree()))}, g.Nodes())), nil
 }
 
-// averaging returns the W that is off(i,j) on the links of g. What the rounded
-// links of a row leave of 1 is its diagonal, which must not be 0; so a row misses
-// 1 by one rounding at most, whatever its degree.
-func averaging(g *Graph, off func(i, j int) float64) *mat.CSR {
+// averaging returns the W that is min(share_i, share_j) on the links of g. What
+// the rounded links of a row leave of 1 is its diagonal, which must not be 0; so
+// a row misses 1 by one rounding at most, whatever its degree.
+func averaging(g *Graph, share []float32) *mat.CSR {
 	a := g.adj
 	out := &mat.CSR{Rows: a.Rows, Cols: a.Cols, RowPtr: make([]int, a.Rows+1)}
 	out.Col, out.Val = make([]int32, a.NNZ()+a.Rows), make([]float32, a.NNZ()+a.Rows)
-	at := 0
-	for i := range a.Rows {
-		rest, own := 1.0, -1
-		for _, j := range g.Neighbors(i) {
-			if own < 0 && int(j) > i {
-				own, at = at, at+1
-			}
-			w := float32(off(i, int(j)))
+	from := 0
+	for i, most := range share {
+		heard := a.Col[a.RowPtr[i]:a.RowPtr[i+1]]
+		col, val := out.Col[from:from+len(heard)+1], out.Val[from:from+len(heard)+1]
+		rest, own := 1.0, 0
+		for e, j := range heard {
+			w := min(most, share[j])
 			rest -= float64(w)
-			out.Col[at], out.Val[at] = j, w
-			at++
+			if int(j) < i {
+				own = e + 1
+				col[e], val[e] = j, w
+			} else {
+				col[e+1], val[e+1] = j, w
+			}
 		}
-		if own < 0 {
-			own, at = at, at+1
-		}
-		out.Col[own], out.Val[own] = int32(i), float32(rest)
-		out.RowPtr[i+1] = at
+		col[own], val[own] = int32(i), float32(rest)
+		from += len(col)
+		out.RowPtr[i+1] = from
 	}
 	return out
 }

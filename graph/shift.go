@@ -115,8 +115,12 @@ func dividedBy(a *mat.CSR, lambda float64) *mat.CSR {
 		return &mat.CSR{Rows: a.Rows, Cols: a.Cols, RowPtr: make([]int, a.Rows+1)}
 	}
 	val := make([]float32, len(a.Val))
+	last, quotient := float32(0), float32(0) // weights are often all alike
 	for e, v := range a.Val {
-		val[e] = float32(float64(v) / lambda)
+		if v != last {
+			last, quotient = v, float32(float64(v)/lambda)
+		}
+		val[e] = quotient
 	}
 	return &mat.CSR{Rows: a.Rows, Cols: a.Cols, RowPtr: a.RowPtr, Col: a.Col, Val: val}
 }
