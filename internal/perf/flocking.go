@@ -28,19 +28,18 @@ var flockingModel = gnn.Config{
 }
 
 var flockingTrain = Task{
-	Name:       "flocking_train_step",
-	Doc:        "training step, 20 trajectories of 200 steps of 50 robots, delayed filters of 32 features",
-	Skips:      "nothing: shifts of the input in the step; passes of 1000 rows each; S is sparse",
-	Peer:       "nothing: shifts of the input in the step; S is dense, in batches",
+	Name: "flocking_train_step",
+	Doc:  "training step, 20 trajectories of 200 steps of 50 robots, delayed filters of 32 features",
+	Skips: "nothing: shifts of the input in the step; passes of 1000 rows each; S is sparse; " +
+		"wide taps meet the readout before the signal, as when flocks train",
+	Peer:       "nothing: shifts of the input in the step; S is dense, in batches; with and without wide taps that meet the readout first",
 	Wanted:     4,
 	WantedMany: 4,
 	New: func(env Env) (func(), map[string]any, error) {
 		const rows = flockingSteps * flockingNodes
 		rng := env.stream("signals")
-		var (
-			all flights
-			b   batch
-		)
+		var all flights
+		b := batch{fold: true}
 		for i := range flockingTrajectories {
 			s, err := flockingShift(env, i)
 			if err != nil {

@@ -23,6 +23,7 @@ type batch struct {
 	passes []pass
 	input  func(p *train.Pass, k int) // sets p.Input
 	rows   []int                      // as many as the longest pass has
+	fold   bool                       // train.Config.FoldWide
 }
 
 func (b *batch) Len() int            { return 1 }
@@ -55,7 +56,7 @@ func stepOn(env Env, c gnn.Config, stepSize float64, b *batch) (func(), error) {
 		env.batch(b)
 	}
 	s, err := train.NewStepper(m, train.Job{
-		Config: train.Config{Epochs: 1, BatchSize: 1, Adam: optim.AdamConfig{StepSize: stepSize}},
+		Config: train.Config{Epochs: 1, BatchSize: 1, FoldWide: b.fold, Adam: optim.AdamConfig{StepSize: stepSize}},
 		Train:  b, Engine: env.Engine,
 	})
 	if err != nil {
