@@ -31,6 +31,9 @@ const (
 // program builds wdgnn-agent as it is released.
 func program(t *testing.T) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it starts processes, and -short is set", t.Name())
+	}
 	if native, err := exec.Command("go", "env", "GOHOSTARCH").Output(); err == nil && strings.TrimSpace(string(native)) != runtime.GOARCH {
 		t.Skipf("SKIPPED %s: an emulated test cannot start programs", t.Name())
 	}

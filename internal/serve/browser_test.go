@@ -55,10 +55,7 @@ type tab struct {
 // newTab opens a tab that watches for errors and requests.
 func newTab(t *testing.T) *tab {
 	t.Helper()
-	if testing.Short() {
-		t.Skipf("SKIPPED %s: it opens a browser; it runs without -short", t.Name())
-	}
-	skipEmulated(t)
+	starts(t)
 	if _, err := exec.LookPath("chromium"); err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatalf("the page is tested with Debian's chromium: %v; try: apt-get install chromium", err)

@@ -19,7 +19,7 @@ var shownAt = regexp.MustCompile(`The page is at (http://\S+)/`)
 // wdgnn runs the program to its end.
 func wdgnn(t *testing.T, args ...string) {
 	t.Helper()
-	skipEmulated(t)
+	starts(t)
 	built = true
 	path, err := binary()
 	if err != nil {

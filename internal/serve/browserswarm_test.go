@@ -38,6 +38,7 @@ func pulsesTask(t testing.TB, signals int) *swarm.Task {
 // agents returns the command that runs an agent as a process.
 func agents(t testing.TB) []string {
 	t.Helper()
+	starts(t)
 	built = true
 	path, err := binary()
 	if err != nil {

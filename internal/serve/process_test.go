@@ -78,9 +78,13 @@ func (l *tail) String() string {
 
 var address = regexp.MustCompile(`msg=serving address=(\S+)`)
 
-// skipEmulated skips a test that starts programs where that does not work.
-func skipEmulated(t *testing.T) {
+// starts skips a test that starts programs where that does not work, or where only
+// what runs in this process is watched.
+func starts(t testing.TB) {
 	t.Helper()
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it starts processes, and -short is set", t.Name())
+	}
 	if host, err := exec.Command("go", "env", "GOHOSTARCH").Output(); err == nil && strings.TrimSpace(string(host)) != runtime.GOARCH {
 		t.Skipf("SKIPPED %s: an emulated test cannot start programs", t.Name())
 	}
@@ -95,7 +99,7 @@ func launch(t *testing.T, args ...string) *process {
 // launchUntil starts the program and waits until it says where it serves.
 func launchUntil(t *testing.T, address *regexp.Regexp, args ...string) *process {
 	t.Helper()
-	skipEmulated(t)
+	starts(t)
 	built = true
 	path, err := binary()
 	if err != nil {
