@@ -67,6 +67,7 @@ type Machine struct {
 	began     []time.Duration // when those of this step did
 	onward    time.Duration   // when old rows may stand in for those that are missing
 	stuck     bool            // there is none for some of them: one may come at any time
+	tired     time.Duration   // when the next of those is not waited for any longer whose rows were refused
 	taking    int             // nodes that take part in the step
 	predicted int
 	boundary  int   // of these, with neighbours elsewhere

@@ -30,9 +30,10 @@ type silence struct {
 	first uint64 // the first of them
 	last  uint64 // the latest of them
 
-	refusals uint64 // rows of it that were refused
-	refused  uint64 // the step of the latest of them
-	distrust uint64 // for how many steps after that it is not waited for
+	refusals uint64        // rows of it that were refused
+	refused  uint64        // the step of the latest of them
+	distrust uint64        // for how many steps after that it is not waited for
+	enough   time.Duration // when it is no longer waited for in that step
 }
 
 // A neighbour whose row was refused and that then had to be given up is not waited
@@ -41,7 +42,9 @@ type silence struct {
 // it relapses later the time is twice as long, up to mostDistrust: one bad reading
 // costs a few steps, and a neighbour of which one row fits and the next does not is
 // not waited for again and again. A neighbour whose good rows come all the same, so
-// that it is not given up, is waited for: others may send bad ones in its name.
+// that it is not given up, is waited for: others may send bad ones in its name. So
+// it is given up not at once, but when a good one had a grace to come, or three times what
+// an exchange usually takes if that is more: a deadline is not needed for that.
 const (
 	leastDistrust = 4
 	mostDistrust  = 64
@@ -65,6 +68,31 @@ func (h *Machine) suspect(node agent.NodeID) bool {
 	}
 	s := h.silent[node]
 	return s.steps >= h.cfg.Pace.Suspect || s.steps > 0 && h.distrusted(s)
+}
+
+// hopeless says whether a neighbour need not be waited for in the step under way, though
+// it is no suspect: its row was refused, and no other came; or it was given up in an
+// exchange before, and its host has not said a word in this step, as others have. Who has
+// may wait for somebody else, and is waited for a grace longer (due); where nobody has, it
+// may be the network. In real time nothing is gained by going on sooner.
+func (h *Machine) hopeless(node agent.NodeID) bool {
+	s, any := h.silent[node]
+	switch {
+	case !any || h.cfg.Pace.Mode == RealTime:
+		return false
+	case s.refusals > 0 && s.refused == h.time && h.now >= s.enough:
+		return true
+	case s.steps == 0 || s.last != h.time:
+		return false
+	}
+	owner, _ := h.cfg.Directory.Owner(node)
+	return !h.spokeNow(owner) && slices.ContainsFunc(h.around, h.spokeNow)
+}
+
+// spokeNow says whether a host has said something in this step, or in a later one.
+func (h *Machine) spokeNow(host transport.HostID) bool {
+	mark := h.spoke[host]
+	return mark != nil && mark.step >= h.time
 }
 
 // heard ends the silence of a neighbour of which a row was accepted. A row of a
@@ -103,9 +131,35 @@ func (h *Machine) refuseRow(m *agent.Message, err error) {
 		s.distrust = min(max(2*s.distrust, leastDistrust), mostDistrust)
 		h.warn("rows of a neighbour are refused; it counts as silent until they fit", "node", m.From, "time", h.time, "err", err)
 	}
+	if s.refusals == 0 || s.refused != h.time {
+		s.enough = h.now + min(max(3*h.usual, h.grace()), h.cfg.Pace.Deadline)
+	}
 	s.refusals++
 	s.refused = h.time
 	h.silent[m.From] = s
+	if h.cfg.Pace.Mode != RealTime {
+		h.tireAt(s.enough)
+	}
+}
+
+// tireAt has the machine look at that time who is no longer waited for.
+func (h *Machine) tireAt(at time.Duration) {
+	if at > h.now && (h.tired <= h.now || at < h.tired) {
+		h.tired = at
+	}
+}
+
+// tires says when somebody else whose row was refused is no longer waited for.
+func (h *Machine) tires() {
+	if h.tired == 0 || h.now < h.tired {
+		return
+	}
+	h.tired = 0
+	for _, s := range h.silent {
+		if s.refused == h.time {
+			h.tireAt(s.enough)
+		}
+	}
 }
 
 // alone says whether there are neighbours elsewhere and all of them are
@@ -153,6 +207,9 @@ func (h *Machine) wake() time.Duration {
 	}
 	if h.onward > h.now {
 		at = min(at, h.onward)
+	}
+	if h.tired > h.now {
+		at = min(at, h.tired)
 	}
 	return max(at, 1)
 }
@@ -242,6 +299,7 @@ func (h *Machine) tick() {
 	if h.nudge > 0 && h.now >= h.nudge { // somebody may wait for what we said, as we do for others
 		h.nudge, h.once = 0, true
 	}
+	h.tires()
 	if h.joint && h.askTogether() {
 		h.ship = true
 		h.settle()
@@ -257,7 +315,7 @@ func (h *Machine) tick() {
 	if retry {
 		h.askDue()
 	}
-	if waited >= h.due(0) {
+	if waited >= h.due(0) && (!h.resigned || h.now >= h.gaveUp+h.grace()) { // a tick for something else puts nothing off
 		h.resigned, h.gaveUp = true, h.now
 	}
 	h.ship = true
@@ -328,9 +386,9 @@ func (h *Machine) doubts() bool {
 	return h.farthest > h.time && slices.ContainsFunc(h.around, h.leftOut)
 }
 
-// giveUpSuspects goes on wherever only suspects are waited for, or nodes here
-// that do not take part, or hosts that leave this step out, and says whether there
-// was such a node. Whoever is alone waits for suspects too, once in a step: when the
+// giveUpSuspects goes on wherever only suspects are waited for, or others of whom
+// nothing is to be hoped for, or nodes here that do not take part, or hosts that leave
+// this step out, and says whether there was such a node. Whoever is alone waits for suspects too, once in a step: when the
 // deadline has passed, later exchanges do not wait for them again.
 func (h *Machine) giveUpSuspects() bool {
 	h.part()
@@ -342,7 +400,7 @@ func (h *Machine) giveUpSuspects() bool {
 		if owner, known := h.cfg.Directory.Owner(node); known && h.leftOut(owner) {
 			return true
 		}
-		return !alone && h.suspect(node)
+		return !alone && h.suspect(node) || h.hopeless(node)
 	})
 }
 
