@@ -12,11 +12,10 @@ import (
 //
 // In the pace Asynchronous a step does not wait for a row that does not come, if the
 // last one of the same exchange is at most Pace.Stale steps old: that stands in for it
-// (agent.Plan.Stale). It waits a moment, because most rows come: three times
-// as long as the last row of an exchange usually takes where frames of a host were lost
-// lately (waitFor), and longer where none were. Where the number of a frame
-// shows that a row was lost it does not wait at all (gone). What comes too late is
-// remembered for the next steps.
+// (agent.Plan.Stale). It waits a moment, because most rows come, also where frames are
+// lost, as there are copies: three times as long as the last row of an exchange usually
+// takes, or longer (waitFor). Where the number of a frame shows that a row was lost it
+// does not wait at all (gone). What comes too late is remembered for the next steps.
 //
 // Where the last row is older, neighbours are waited for as in lockstep, asked, and
 // given up at the deadline. So hosts that are well are Stale steps apart at most:
@@ -27,8 +26,7 @@ import (
 // its own rows (sayLosses), and is then sent every frame several times (copies).
 
 const (
-	leastWait = time.Millisecond // a row is waited for so long at least
-	noticed   = lossMemory / 2   // frames after which a host is told again how many of its own are lost
+	noticed = lossMemory / 2 // frames after which a host is told again how many of its own are lost
 
 	// noRow is the exchange of a request for nothing: it tells of lost frames.
 	noRow = 1<<16 - 1
@@ -48,8 +46,6 @@ func (h *Machine) waitFor(m *frameMark) time.Duration {
 		return 0
 	case h.took.mean == 0:
 		return h.cfg.Pace.Deadline / 10
-	case m.lossy():
-		return min(max(3*h.took.mean, h.took.mean+4*h.took.spread, leastWait), h.cfg.Pace.Deadline/10)
 	}
 	return min(max(3*h.took.mean, h.took.mean+8*h.took.spread, leastRetry), h.cfg.Pace.Deadline/10)
 }
@@ -60,9 +56,6 @@ func (h *Machine) setOnward() {
 		return
 	}
 	h.onward, h.stuck = h.turn+h.waitFor(nil), false
-	for _, host := range h.around {
-		h.onward = min(h.onward, h.turn+h.waitFor(h.spoke[host]))
-	}
 }
 
 // goOn lets nodes go on that miss such rows only as old ones stand in for, and says
