@@ -27,6 +27,7 @@ const (
 	liarDrop  = 0.3                 // share of links that were lost since training
 	liarRate  = 400                 // steps per second that the world can show
 	judged    = 600                 // steps whose answers are judged, of all runs alike
+	foundOut  = 2 * honestTill      // steps after which a liar should have been found out
 
 	liarDeadline = 250 * time.Millisecond
 )
@@ -41,7 +42,7 @@ var Liars = []Measurement{{
 	Name:   "liars",
 	Title:  "one host of five tells blatant lies to the others, over both buses",
 	About:  liarAbout + "; preset window",
-	Wanted: "2 points and 10 % of the rate at most, against a host that says nothing",
+	Wanted: "2 points at most, against a host that says nothing, and 10 % of the rate, against one that does not lie",
 	run: func(ctx context.Context, b *Bench) error {
 		return b.localized(ctx, func(l *recipe.Localized) error {
 			return errors.Join(b.lies(ctx, l, box.BusNATS, "window", blatantLies), b.lies(ctx, l, box.BusTCP, "window", blatantLies))
@@ -82,6 +83,14 @@ func (b *Bench) lies(ctx context.Context, l *recipe.Localized, bus, preset strin
 		if strings.HasSuffix(a.name, "parameters") && !sent {
 			continue
 		}
+		blatant := k > 1 && slices.ContainsFunc(blatantLies, func(o lie) bool { return o.name == a.name })
+		if blatant { // the machine may have become slower since: the truth once more, just before
+			again, err := b.lied(ctx, l, bus, preset, truth)
+			if err != nil {
+				return err
+			}
+			honest = again
+		}
 		f, err := b.lied(ctx, l, bus, preset, a)
 		if err != nil {
 			return err
@@ -93,10 +102,10 @@ func (b *Bench) lies(ctx context.Context, l *recipe.Localized, bus, preset strin
 			silent = f
 		default:
 			f.RightHonest, f.RightSilent = honest.Right, silent.Right
-			f.RateHonest, f.RateSilent = honest.Rate, silent.Rate
-			if slices.ContainsFunc(blatantLies, func(o lie) bool { return o.name == a.name }) {
+			f.RateHonest, f.RateSilent, f.SteadyHonest = honest.Rate, silent.Rate, honest.Steady
+			if blatant {
 				f.goal(Goal{Name: "right", Value: 100 * (silent.Right - f.Right), Unit: "points lost", Wanted: 2, Below: true})
-				f.goal(Goal{Name: "rate", Value: 100 * f.Rate / silent.Rate, Unit: "% of the rate", Wanted: 90})
+				f.goal(Goal{Name: "rate", Value: 100 * f.Rate / honest.Rate, Unit: "% of the rate", Wanted: 90})
 			}
 		}
 		b.Found(f)
@@ -146,15 +155,24 @@ type judge struct {
 	steps         int
 	asked, right  int
 	missing, sent int // answers of honest nodes that did not come, and those that were asked for
+
+	found  time.Time     // when the liar should have been found out
+	waited time.Duration // in steps that took half a deadline or more
 }
 
 // step sees a step of the world. The time counts from the first step on: what it takes
 // to find a liar out is a part of what it costs.
 func (j *judge) step(m *swarm.Step) error {
-	if j.last = time.Now(); j.steps == 0 {
-		j.first = j.last
+	now := time.Now()
+	if took := now.Sub(j.last); j.steps == 0 {
+		j.first = now
+	} else if took >= liarDeadline/2 {
+		j.waited += took
 	}
-	j.steps++
+	j.last = now
+	if j.steps++; j.steps == foundOut {
+		j.found = now
+	}
 	for i, fresh := range m.Fresh {
 		if !j.liar[i] {
 			if j.sent++; !fresh {
@@ -186,6 +204,7 @@ func (j *judge) figure(r *swarm.Result, bus, preset string, a lie) *Figure {
 		Quarantined: r.Counters.Host.Quarantined,
 	}
 	f.Rate = float64(j.steps-1) / f.Seconds
+	f.Steady, f.Waited = float64(j.steps-foundOut)/j.last.Sub(j.found).Seconds(), j.waited.Seconds()
 	f.Right = float64(j.right) / float64(max(j.asked, 1))
 	late := swarm.Sums{Agents: agent.Stats{Expired: r.Counters.Agents.Expired, Received: r.Counters.Agents.Received}}
 	f.LateShare = late.LateShare()

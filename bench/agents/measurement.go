@@ -123,7 +123,8 @@ type Figure struct {
 
 	// Of runs in which a host lies: how nodes learn and what is said, the share of
 	// right answers of the others, and that share and the rate if nobody lied, or the
-	// host said nothing.
+	// host said nothing; the seconds in steps that took half a deadline and more, and
+	// the rate without the first steps, in which the liar is found out.
 	Preset      string  `json:"preset,omitempty"`
 	Lie         string  `json:"lie,omitempty"`
 	Right       float64 `json:"right,omitempty"`
@@ -132,6 +133,10 @@ type Figure struct {
 	RateHonest  float64 `json:"steps_per_second_honest,omitempty"`
 	RateSilent  float64 `json:"steps_per_second_silent,omitempty"`
 	Quarantined uint64  `json:"quarantined_frames,omitempty"` // of all hosts
+
+	Waited       float64 `json:"waited_seconds,omitempty"`
+	Steady       float64 `json:"steady_steps_per_second,omitempty"`
+	SteadyHonest float64 `json:"steady_steps_per_second_honest,omitempty"`
 
 	Goals []Goal `json:"goals,omitempty"`
 }
