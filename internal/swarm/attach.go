@@ -224,7 +224,7 @@ func (a *Attached) Take(heard map[transport.HostID]Sighting) (*live.Frame, []liv
 		sum.add(&s)
 		step = max(step, s.Time)
 		if known {
-			behind := max(float64(s.Behind)-secondOf(speed), 0) // reports are a second old
+			behind := math.Round(max(float64(s.Behind)-secondOf(speed), 0)) // reports are a second old
 			for q, v := range []float64{behind, openShare(&s), costShare(&s), float64(s.Refused), float64(avoided[s.Host])} {
 				f.Values[q][at] = float32(v)
 			}

@@ -2,6 +2,7 @@ package swarm
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
@@ -250,7 +251,7 @@ func (s *publisher) frame(m *Step) *live.Frame {
 	behind := blank(n)
 	for _, r := range v.Reports {
 		for _, node := range s.run.divided[r.Host] {
-			behind[node] = float32(max(float64(m.Sample.Time)-float64(r.Time)-s.rates.steps, 0)) // reports are a second old
+			behind[node] = float32(math.Round(max(float64(m.Sample.Time)-float64(r.Time)-s.rates.steps, 0))) // reports are a second old
 		}
 	}
 	if w, ok := s.run.Task.World.(*flockWorld); ok {
