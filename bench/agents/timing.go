@@ -12,7 +12,7 @@ import (
 )
 
 // mostRate bounds the steps per second that a world must be able to show.
-const mostRate = 3000
+const mostRate = 15000
 
 // enough returns how many steps a world needs for a run of so many seconds at
 // the given rate or a slower one.
