@@ -43,10 +43,11 @@ lint: ## check format, modules, vet, staticcheck and that no function is dead
 	@dead="$$($(TOOL) deadcode -test ./...)"; if [ -n "$$dead" ]; then echo "nobody calls:"; echo "$$dead"; exit 1; fi
 
 # A race needs goroutines: packages that start them, or whose tests do, by what such code looks like. What
-# computes is left out where its goroutines are those of others, which have tests of their own.
+# computes is left out where its goroutines are those of others, which have tests of their own,
+# and wdgnn-agent, whose tests start programs that have no detector in them.
 GOROUTINES = ^[[:space:]]*go [a-zA-Z]|\.Go\(|sync\.|atomic\.|httptest\.|\.Parallel\(\)
 race: ## run the tests of packages with goroutines under the race detector, without those that train whole models
-	@packages="$$($(GO) list -f '{{.ImportPath}} {{.Dir}}' ./... | grep -v -e '/internal/kernel ' -e '/internal/figure ' -e '/internal/dataset ' -e '/theory ' \
+	@packages="$$($(GO) list -f '{{.ImportPath}} {{.Dir}}' ./... | grep -v -e '/internal/kernel ' -e '/internal/figure ' -e '/internal/dataset ' -e '/theory ' -e '/cmd/wdgnn-agent ' \
 		| while read -r package dir; do ! grep -qE '$(GOROUTINES)' "$$dir"/*.go || echo "$$package"; done)"; \
 	CGO_ENABLED=1 $(GO) test -race -short -vet=off ./internal/reproduce $$packages
 
