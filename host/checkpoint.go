@@ -23,6 +23,10 @@ type Checkpoint struct {
 	// Members are the records of hosts that came later.
 	Members [][]byte `json:"members,omitempty"`
 
+	// Links are those that the world has said; empty if it never did, or an earlier program
+	// wrote it.
+	Links map[agent.NodeID][]Link `json:"links,omitempty"`
+
 	// Quarantine is who was in quarantine; empty if an earlier program wrote it.
 	Quarantine []Quarantine `json:"quarantine,omitempty"`
 
@@ -96,7 +100,7 @@ func (h *Machine) memory() *Checkpoint {
 		}
 		c.Nodes = append(c.Nodes, m)
 	}
-	c.Quarantine = h.inQuarantine()
+	c.Quarantine, c.Links = h.inQuarantine(), maps.Clone(h.named)
 	for _, host := range slices.Sorted(maps.Keys(h.members.known)) {
 		c.Members = append(c.Members, h.members.known[host].record)
 	}
@@ -155,6 +159,7 @@ func (h *Machine) restore(c *Checkpoint) error {
 	}
 	h.time, h.begun, h.wasVersion = c.Time, true, c.Version
 	h.shutAgain(c.Quarantine)
+	h.rewireAgain(c.Links)
 	return nil
 }
 

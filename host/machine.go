@@ -27,6 +27,7 @@ type Machine struct {
 	index map[agent.NodeID]int
 
 	numbers map[string]agent.NodeID // of sensors, by name
+	named   map[agent.NodeID][]Link // whom nodes hear, as the world said last
 
 	hearers map[agent.NodeID][]int          // who of ours hears a node
 	outside []agent.NodeID                  // nodes elsewhere that somebody here hears
@@ -154,7 +155,7 @@ func NewMachine(c Config, checkpoint []byte) (*Machine, error) {
 		newer: map[transport.HostID]bool{}, conduct: map[transport.HostID]*conduct{},
 		silent: map[agent.NodeID]silence{}, latest: map[agent.NodeID]uint64{}, warned: map[string]bool{},
 		posted: make([]int, c.Plan.Exchanges()), began: make([]time.Duration, c.Plan.Exchanges()),
-		answer: Answer{Host: c.Host, Outputs: []Output{}},
+		answer: Answer{Host: c.Host, Outputs: []Output{}}, named: map[agent.NodeID][]Link{},
 	}
 	plan := *c.Plan // its scale may have to be found
 	h.cfg.Pace.fill()

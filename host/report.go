@@ -109,6 +109,9 @@ type Report struct {
 	Waits   bool            `json:"waits,omitempty"`   // a step is under way and has no answer yet
 	Outside int             `json:"outside,omitempty"` // neighbours on other hosts
 
+	// Unlinked says that nobody has said whom the nodes hear: each answers as if it were alone.
+	Unlinked bool `json:"unlinked,omitempty"`
+
 	// Health is said by the program around the host; nil if it does not.
 	Health *Health `json:"health,omitempty"`
 
@@ -212,7 +215,7 @@ func (h *Machine) look(final bool) {
 		}
 	}
 	slices.Sort(r.Silent)
-	r.Waits, r.Outside = h.waits(), len(h.outside)
+	r.Waits, r.Outside, r.Unlinked = h.waits(), len(h.outside), h.unlinked()
 	for _, mark := range h.spoke {
 		r.Kept += mark.held
 	}

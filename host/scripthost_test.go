@@ -250,6 +250,9 @@ func (s *scriptHost) report(r *host.Report) {
 	if len(r.Silent) > 0 {
 		s.printf("nodes that are not waited for: %s", strings.Trim(fmt.Sprint(r.Silent), "[]"))
 	}
+	if r.Unlinked {
+		s.printf("nobody has said whom nodes hear")
+	}
 	if len(r.Differ) > 0 {
 		s.printf("hosts that run something else: %s", strings.Trim(fmt.Sprint(r.Differ), "[]"))
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -33,8 +34,9 @@ func (h *Machine) wire(l *Line) {
 		}
 		c := &h.cells[i]
 		if n.Links != nil {
-			list := links(*n.Links)
-			changed = c.say(list) || changed
+			other := c.say(links(*n.Links))
+			h.remember(c.node.ID(), *n.Links, other)
+			changed = other || changed
 		}
 		if n.Near != nil {
 			changed = changed || !slices.Equal(n.Near, c.near)
@@ -47,6 +49,49 @@ func (h *Machine) wire(l *Line) {
 		}
 		h.rewire()
 	}
+	if h.unlinked() && !h.warned["unlinked"] {
+		h.warned["unlinked"] = true
+		h.warn("nobody has said whom the nodes here hear, and each answers as if it were alone; "+
+			`name neighbours in a line, {"node":3,"row":[0.5],"links":[4]}, or under links in the configuration`, "time", h.time)
+	}
+}
+
+// remember keeps whom the world says that a node hears, for checkpoints: a world that said
+// it once does not know that a box was started again. A weight that is no number, which
+// nodes refuse to step with, must not keep all else from being written.
+func (h *Machine) remember(node agent.NodeID, list []Link, changed bool) {
+	if _, known := h.named[node]; known && !changed {
+		return
+	}
+	h.named[node] = slices.DeleteFunc(slices.Clone(list), func(l Link) bool { return !mat.Finite(l.Weight) })
+}
+
+// rewireAgain gives nodes the links that the world said before the host was started again.
+func (h *Machine) rewireAgain(said map[agent.NodeID][]Link) {
+	for node, list := range said {
+		if i, here := h.index[node]; here {
+			h.cells[i].say(links(list))
+			h.named[node] = list
+		}
+	}
+	if len(h.members.known) > 0 {
+		h.relink()
+	}
+}
+
+// unlinked says whether nodes hear nobody because nobody has said whom: neither the world,
+// by naming links, if only none, nor the configuration. Each then answers as if it were
+// alone in the world, which is far worse and looks like an answer.
+func (h *Machine) unlinked() bool {
+	if h.opened == 0 || len(h.named) > 0 || h.cfg.Plan.Exchanges() == 0 || len(h.cells) == 1 && h.cfg.Directory == nil {
+		return false
+	}
+	for i := range h.cells {
+		if len(h.cells[i].links) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // rewire computes who hears whom from the neighbours of all nodes: which nodes here

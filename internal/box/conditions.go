@@ -92,6 +92,9 @@ func (c *conditions) problems(s *seen, now time.Time) (list []string) {
 	case len(gone) > 0:
 		list = append(list, fmt.Sprintf("neighbours that have been silent for %v and more: nodes %s", silentFor, host.FormatNodes(gone)))
 	}
+	if s.report.Unlinked {
+		list = append(list, "nobody has said whom the nodes here hear: name links in lines of the world, or in the configuration")
+	}
 	if c.sensed != nil {
 		if err := c.sensed.err(); err != nil {
 			list = append(list, fmt.Sprintf("mqtt: %v", err))

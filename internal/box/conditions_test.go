@@ -59,6 +59,16 @@ func TestAllSilent(t *testing.T) {
 	}
 }
 
+// A box of whose nodes nobody has said whom they hear is not well: they answer, and badly.
+func TestUnlinked(t *testing.T) {
+	var box conditions
+	now := time.Now()
+	s := box.observe(&host.Report{Unlinked: true}, nil, now)
+	if got := strings.Join(box.problems(s, now), "; "); !strings.Contains(got, "whom the nodes here hear") {
+		t.Errorf("got %q, want that nobody has said it", got)
+	}
+}
+
 // Metrics and reports say how old the last checkpoint is, and how many were damaged.
 func TestCheckpointAge(t *testing.T) {
 	now := time.Now()
