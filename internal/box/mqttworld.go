@@ -159,7 +159,10 @@ func (w *mqttWorld) silence() error {
 	if since < max(muteLeast, muteSteps*w.grid.Interval)+w.wait+w.config.World.Hold {
 		return nil
 	}
-	refused := w.fates[fateNumber] + w.fates[fatePointer] + w.fates[fateTime] + w.fates[fateUnknown] + w.fates[string(mqtt.Future)]
+	refused := uint64(0)
+	for _, fate := range []string{fateNumber, fatePointer, fateTime, fateUnknown, fateLong, fateRetained, string(mqtt.Future), string(mqtt.Old)} {
+		refused += w.fates[fate]
+	}
 	if refused > 0 {
 		return fmt.Errorf("no reading of any sensor for %v; %d messages so far could not be used, and the log says why",
 			since.Round(time.Second), refused)
@@ -219,8 +222,8 @@ func (w *mqttWorld) replay(from uint64) {
 		k, here := w.index[name]
 		r, err := w.format.Read([]byte(b.Payload), b.Came)
 		step, ok := w.grid.Step(r.At)
-		if !here || err != nil || math.IsNaN(float64(r.Row[0])) || !ok ||
-			w.unfit(mqtt.Message{Topic: b.Topic, Payload: []byte(b.Payload), Retained: b.Retained}) != "" {
+		unfit, _ := w.unfit(mqtt.Message{Topic: b.Topic, Payload: []byte(b.Payload), Retained: b.Retained})
+		if !here || err != nil || math.IsNaN(float64(r.Row[0])) || !ok || unfit != "" {
 			continue
 		}
 		if step < from {
@@ -358,8 +361,9 @@ func (w *mqttWorld) hear(m mqtt.Message) {
 		w.say(fateUnknown+name, "mqtt: no sensor of the model is called so; world.names says who is who", "topic", m.Topic)
 		return
 	}
-	if fate := w.unfit(m); fate != "" {
+	if fate, why := w.unfit(m); fate != "" {
 		w.count(fate)
+		w.say(fate+name, why, "topic", m.Topic, "bytes", len(m.Payload))
 		return
 	}
 	r, err := w.format.Read(m.Payload, now)
@@ -376,15 +380,15 @@ func (w *mqttWorld) hear(m mqtt.Message) {
 	w.place(k, m.Topic, r, now)
 }
 
-// unfit returns why a message is not looked into, "" if it is.
-func (w *mqttWorld) unfit(m mqtt.Message) string {
+// unfit returns the fate of a message that is not looked into, and why it is not; "" if it is.
+func (w *mqttWorld) unfit(m mqtt.Message) (fate, why string) {
 	switch {
 	case len(m.Payload) > mostPayload:
-		return fateLong
+		return fateLong, "mqtt: a reading is too long to be looked into"
 	case m.Retained && !w.format.Timed() && w.config.World.Hold == 0:
-		return fateRetained
+		return fateRetained, "mqtt: a retained reading is of unknown age and not used; world.time or world.hold would place it"
 	}
-	return ""
+	return "", ""
 }
 
 // refusal returns why a payload was not read.

@@ -65,6 +65,9 @@ func TestMQTTSilence(t *testing.T) {
 		{ago: 2 * time.Hour, hold: time.Hour, want: "no reading of any sensor for 2h0m0s"},
 		{ago: 4 * time.Minute, fate: fateUnknown, want: "1 messages so far could not be used, and the log says why"},
 		{ago: 4 * time.Minute, fate: fateNull},
+		{ago: 4 * time.Minute, fate: string(mqtt.Old), want: "2 messages so far"},
+		{ago: 4 * time.Minute, fate: fateRetained, want: "3 messages so far"},
+		{ago: 4 * time.Minute, fate: fateLong, want: "4 messages so far"},
 	} {
 		w.spoke, w.config.World.Hold = time.Now().Add(-c.ago), c.hold
 		if c.fate != "" {
@@ -72,6 +75,31 @@ func TestMQTTSilence(t *testing.T) {
 		}
 		if err := w.silence(); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: got %v, want %q", c, err, c.want)
+		}
+	}
+}
+
+// The log says why a message is not looked into, once for each sensor.
+func TestMQTTUnfit(t *testing.T) {
+	var said strings.Builder
+	template, err := mqtt.ParseTemplate("sensors/{name}/t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &mqttWorld{
+		config: new(Config), clock: &clock{even: func() time.Duration { return 0 }}, template: template, index: map[string]int{"attic": 0},
+		log: slog.New(slog.NewTextHandler(&said, nil)), fates: map[string]uint64{}, said: map[string]bool{},
+	}
+	for range 2 {
+		w.hear(mqtt.Message{Topic: "sensors/attic/t", Payload: []byte("21.5"), Retained: true})
+		w.hear(mqtt.Message{Topic: "sensors/attic/t", Payload: make([]byte, mostPayload+1)})
+	}
+	if w.fates[fateRetained] != 2 || w.fates[fateLong] != 2 {
+		t.Errorf("fates %v, want 2 retained and 2 too long", w.fates)
+	}
+	for _, want := range []string{"of unknown age", "too long"} {
+		if n := strings.Count(said.String(), want); n != 1 {
+			t.Errorf("the log says %d times %q, want once:\n%s", n, want, said.String())
 		}
 	}
 }
