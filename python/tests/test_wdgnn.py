@@ -184,6 +184,21 @@ class Worlds(Files):
         with self.assertRaisesRegex(ValueError, "a model and a number of nodes"):
             wdgnn.World(MODEL)
 
+    def test_what_nobody_can_learn_from_is_said(self):
+        for told in ({1: 9}, {"attic": 2}):
+            with self.assertWarnsRegex(RuntimeWarning, "(?s)did not learn from it.*WARN.*(class|attic)"):
+                with wdgnn.World(MODEL, nodes=2, scale=1, learn={"preset": "newton"}) as world:
+                    world.step([0.5, 0.5], links=[[1], [0]])
+                    world.tell(told)
+        with wdgnn.World(MODEL, nodes=2, scale=1) as world:
+            with self.assertRaisesRegex(ValueError, "rows has 1 entries for 2 nodes"):
+                world.step([0.5])
+            with self.assertRaisesRegex(ValueError, "links has 3 entries"):
+                world.step([0.5, 0.5], links=[[0, 1], [1, 0], [0, 1]])
+            world.step([0.5, 0.5])
+            with self.assertRaisesRegex(ValueError, "targets: no node 2 among 2"):
+                world.tell({2: 1})
+
     def test_links_in_any_order_are_one_graph(self):
         row = [[0.5], [0.1], [-0.3]]
         said = []

@@ -8,6 +8,7 @@ import queue
 import subprocess
 import tempfile
 import threading
+import warnings
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import IO, Any, Mapping, Optional, Sequence, Union
@@ -50,7 +51,8 @@ class World:
     config    a file agent.yaml of one's own instead of all of the above; its world must be lines
 
     Steps go on after those of the state or, of a model that forecasts, after those that its sensors read in training.
-    report is what the box said of itself last, at the start, about once a second and at the end.
+    report is what the box said of itself last, at the start, about once a second and at the end. Where it refused what tell
+    told, so that nobody learned from it, a RuntimeWarning has its words.
     """
 
     def __init__(self, model: Union[Model, str, "os.PathLike[str]", None] = None, nodes: int = 0, *,
@@ -61,6 +63,9 @@ class World:
             raise ValueError("a World wants a model and a number of nodes, or a file agent.yaml in config")
         self.timeout = timeout
         self.report: dict[str, Any] = {}
+        self._count = 0 if config is not None else nodes  # 0 where a file says how many there are
+        self._refused = 0  # of what was shown and told, by the last report
+        self._excused = False  # an answer since then said what was refused
         self._config = None if config is None else os.path.abspath(config)
         self._text = "" if model is None else _agent_yaml(model, nodes, learn, cost, scale, state, more or {})
         self._time = -1
@@ -81,7 +86,7 @@ class World:
         assert self._box.stdout is not None
         self._reader = threading.Thread(target=self._read, args=(self._box.stdout,), daemon=True)
         self._reader.start()
-        self.report = {}
+        self.report, self._refused, self._excused = {}, 0, False
         try:
             while not self.report:  # the first says which step is next
                 if "error" in (said := self._hear("the box has not begun; its world must be lines")):
@@ -107,6 +112,7 @@ class World:
                 box.wait()
             self._reader.join(self.timeout)
             self._drain()
+            self._warn(3)
             if kind is None and box.returncode != 0:
                 raise Error(self._last_words())
         finally:
@@ -126,7 +132,7 @@ class World:
         time      the step, if it is not the next one
         at        or, of models that forecast by the clock, a time such as "2026-03-29T23:45:00Z"
         """
-        nodes = _nodes(row=rows, links=links, target=targets)
+        nodes = _nodes(self._count, rows=rows, links=links, targets=targets)
         if not any("row" in node for node in nodes):
             raise ValueError("a step wants rows: what nodes observe")
         step = self._time + 1 if time is None else time
@@ -139,6 +145,7 @@ class World:
                 raise Error(said["error"])
             if at is not None or said["time"] == step:
                 self._time = max(self._time, said["time"])
+                self._excused = self._excused or "error" in said
                 return _parse(said, any("sensor" in node for node in nodes))
 
     def tell(self, targets: Optional[Rows] = None, *, gradients: Optional[Rows] = None, costs: Optional[Rows] = None,
@@ -149,7 +156,7 @@ class World:
         gradients  with cost="gradient" instead: the slope of the cost at the answer
         costs      with gradients, if known: the cost
         """
-        nodes = _nodes(target=targets, gradient=gradients, cost=costs)
+        nodes = _nodes(self._count, targets=targets, gradients=gradients, costs=costs)
         self._send({"time": self._time if time is None else time, "nodes": nodes})
 
     def _send(self, line: dict[str, Any]) -> None:
@@ -177,8 +184,22 @@ class World:
             self._box.wait(self.timeout)
             raise Error(self._last_words())
         said: dict[str, Any] = json.loads(text)
-        self.report = said.get("report", self.report)
+        if "report" in said:
+            self.report = said["report"]
+            self._warn(4)
         return said
+
+    def _warn(self, stacklevel: int) -> None:
+        """Warns of what the box refused since the report before, unless an answer said so."""
+        stats = self.report.get("stats", {})
+        refused = sum(stats.get(key, 0) for key in ("bad_targets", "stale_lines", "stray_lines"))
+        if refused > self._refused and not self._excused:
+            self._log.flush()
+            self._log.seek(0)
+            words = "".join([line for line in self._log if "level=WARN" in line][-3:]).strip()
+            warnings.warn(f"nodes were told what makes no sense, and did not learn from it; the box says\n{words}",
+                          RuntimeWarning, stacklevel=stacklevel)
+        self._refused, self._excused = refused, False
 
     def _read(self, stdout: IO[str]) -> None:
         try:
@@ -219,14 +240,22 @@ def _agent_yaml(model: Any, nodes: int, learn: Optional[Mapping[str, Any]], cost
     return "\n".join([f"hosts: {{0: {{nodes: 0-{nodes - 1}}}}}", *lines]) + "\n"
 
 
-def _nodes(**said: Optional[Rows]) -> list[dict[str, Any]]:
-    """Returns what is said of nodes, each with all that concerns it. None is nothing."""
+_KEYS = {"rows": "row", "links": "links", "targets": "target", "gradients": "gradient", "costs": "cost"}  # of a line
+
+
+def _nodes(count: int, **said: Optional[Rows]) -> list[dict[str, Any]]:
+    """Returns what is said of count nodes, 0 if that is not known, each with all that concerns it. None is nothing."""
     nodes: dict[Union[int, str], dict[str, Any]] = {}
-    for key, values in said.items():
+    for name, values in said.items():
         if values is None:
             continue
+        key = _KEYS[name]
+        if count and not isinstance(values, Mapping) and len(values) != count:
+            raise ValueError(f"{name} has {len(values)} entries for {count} nodes; want one for each, or a dict by node for some of them")
         pairs = values.items() if isinstance(values, Mapping) else enumerate(values)
         for node, value in pairs:
+            if count and not isinstance(node, str) and not 0 <= node < count:
+                raise ValueError(f"{name}: no node {node} among {count}, which count from 0")
             if value is None:
                 continue
             value = plain(value)
