@@ -19,11 +19,11 @@ import (
 func newRecommendCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recommend",
-		Short: "Train the model that wdgnn serve recommends with",
+		Short: "Train the model that wdgnn serve recommends with, again with what it was told",
 		Args:  onlyCommands,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand((&RecommendTrainCommand{}).command())
+	cmd.AddCommand((&RecommendTrainCommand{}).command(), (&RecommendRatingsCommand{}).command())
 	return cmd
 }
 

@@ -130,7 +130,11 @@ func (c *ServeCommand) Run(ctx context.Context) error {
 	}
 	service, err := recommend.OpenShop(model, shop, disk, config)
 	if errors.Is(err, recommend.ErrOtherModel) {
-		return helpful{during("serve", err), "the model that it belongs to, or another --state for this one"}
+		return helpful{during("serve", err), "the model that it belongs to, or another --state for this one; " +
+			"wdgnn recommend ratings writes what was told, to train with it"}
+	}
+	if errors.Is(err, recommend.ErrOtherData) {
+		return helpful{during("serve", err), "the ratings that it was trained with, or wdgnn recommend train with these"}
 	}
 	if err != nil {
 		return during("serve", err)

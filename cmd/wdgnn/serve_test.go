@@ -13,6 +13,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/wdgnn/wdgnn/internal/dataset"
+	"github.com/wdgnn/wdgnn/internal/journal"
+	"github.com/wdgnn/wdgnn/internal/recommend"
 )
 
 // ratingsFolder makes a folder with a small ratings.csv.
@@ -48,6 +52,7 @@ func TestServeRefuses(t *testing.T) {
 		{"serve -h", exitOK, "--token-file"},
 		{"recommend -h", exitOK, "train"},
 		{"recommend train -h", exitOK, "--movies"},
+		{"recommend ratings", exitUsage, "--data names the folder"},
 		{"recommend fly", exitUsage, `has no command "fly"`},
 		{"serve", exitUsage, "--data names the folder"},
 		{"recommend train", exitUsage, "--data names the folder"},
@@ -132,4 +137,116 @@ func TestRecommendTrain(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// What a service was told is a file to train again with: without users who were deleted, with new items.
+func TestRecommendRatings(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	var b strings.Builder
+	b.WriteString("user,item,rating,title\n")
+	for u := range 30 {
+		for n := range 8 {
+			if (u*n+u)%3 > 0 {
+				fmt.Fprintf(&b, "\"user, %d\",ware %d,%d,Ware №%d\n", u, n, (u*n)%11, n)
+			}
+		}
+	}
+	if err := os.WriteFile(in("shop.csv"), []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(want int, args ...string) string {
+		t.Helper()
+		code, stdout, stderr := exec(context.Background(), args...)
+		if code != want {
+			t.Fatalf("%v: exit code %d, want %d: %s", args, code, want, stderr)
+		}
+		return stdout + stderr
+	}
+	run(exitOK, "recommend", "train", "-q", "--epochs", "1", "--ratings", in("shop.csv"), "--out", in("m.safetensors"))
+	command := []string{"recommend", "ratings", "--ratings", in("shop.csv"), "--model", in("m.safetensors"), "--state", in("state"),
+		"--out", in("now.csv")}
+	if said := run(exitFailure, command...); !strings.Contains(said, "Try: --state, the folder of the service") {
+		t.Errorf("without a state: got %s", said)
+	}
+	before := serveShop(t, in("shop.csv"), in("m.safetensors"), in("state"))
+	if said := run(exitOK, command...); !strings.Contains(said, fmt.Sprintf("%d ratings", before)) {
+		t.Errorf("got %s, want %d ratings", said, before)
+	}
+	text, err := os.ReadFile(in("now.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]bool{
+		"Zoë,ware 1,7.5,Ware №1": true, "Zoë,honey,9,\"Honey, wild\"": true, "\"user, 2\",ware 1,10,Ware №1": true, "\"user, 1\",": false,
+	} {
+		if strings.Contains("\n"+string(text), "\n"+line) != want {
+			t.Errorf("a line %q: want %v in\n%s", line, want, text)
+		}
+	}
+	run(exitOK, "recommend", "train", "-q", "--epochs", "1", "--ratings", in("now.csv"), "--out", in("again.safetensors"))
+	if said := run(exitFailure, command...); !strings.Contains(said, "exists already") {
+		t.Errorf("a second time: got %s", said)
+	}
+	for _, c := range []struct{ ratings, model, want string }{
+		{"now.csv", "m.safetensors", "Try: the ratings that it was trained with"},
+		{"now.csv", "again.safetensors", "wdgnn recommend ratings writes what was told"},
+	} {
+		said := run(exitFailure, "serve", "--ratings", in(c.ratings), "--model", in(c.model), "--state", in("state"), "--addr", "127.0.0.1:0")
+		if !strings.Contains(said, c.want) {
+			t.Errorf("%+v: got %s", c, said)
+		}
+	}
+}
+
+// serveShop tells a service of a new user and a new item, deletes another user, and returns how many ratings there are.
+func serveShop(t *testing.T, ratings, model, state string) int {
+	t.Helper()
+	ctx := context.Background()
+	shop, err := dataset.LoadShop(ratings, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := recommend.Load(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	disk, err := journal.OpenDir(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer disk.Close()
+	s, err := recommend.OpenShop(m, shop, disk, recommend.Config{Rule: recommend.Literal(0.01)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Add(ctx, "honey", "Honey, wild"); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []struct {
+		user, item string
+		rating     float64
+	}{{"Zoë", "ware 1", 7.5}, {"Zoë", "honey", 9}, {"user, 2", "ware 1", 10}} {
+		item, err := s.FindItem(r.item)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.RateAs(ctx, r.user, item, r.rating); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone, err := s.FindUser("user, 1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.Forget(ctx, gone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := s.All(ctx)
+	if err != nil || len(all) < shop.Ratings.Count()-out.Ratings+2 {
+		t.Fatalf("got %d ratings, %v", len(all), err)
+	}
+	return len(all)
 }

@@ -160,7 +160,9 @@ func (w *mqttWorld) silence() error {
 		return nil
 	}
 	refused := uint64(0)
-	for _, fate := range []string{fateNumber, fatePointer, fateTime, fateUnknown, fateLong, fateRetained, string(mqtt.Future), string(mqtt.Old)} {
+	for _, fate := range []string{
+		fateNumber, fatePointer, fateTime, fateUnknown, fateLong, fateRetained, string(mqtt.Future), string(mqtt.Old),
+	} {
 		refused += w.fates[fate]
 	}
 	if refused > 0 {

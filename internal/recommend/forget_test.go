@@ -251,6 +251,13 @@ func TestForgetTrained(t *testing.T) {
 	if list, err := s.Ratings(3); err != nil || len(list) != 1 {
 		t.Errorf("got %v, %v; want the one rating that was given since", list, err)
 	}
+	data := s.shop.Ratings
+	u, _ := data.FindUser(3)
+	own, _ := data.User(u) // also of movies that the model does not know
+	all, err := s.All(context.Background())
+	if want := data.Count() - len(own) + 1; err != nil || len(all) != want {
+		t.Errorf("all: got %d ratings, %v; want %d, those of the data without the user's, and the one since", len(all), err, want)
+	}
 }
 
 // A disk that fails during a deletion leaves the service as it was, or with the user

@@ -98,7 +98,7 @@ func Open(m *Model, all *movies.Ratings, disk journal.Disk, c Config) (*Service,
 // service until Close returns.
 func OpenShop(m *Model, shop *dataset.Shop, disk journal.Disk, c Config) (*Service, error) {
 	if got := shop.Fingerprint(); got != m.Data {
-		return nil, fmt.Errorf("recommend: the model was trained on other ratings: fingerprint %.12s…, these have %.12s…", m.Data, got)
+		return nil, fmt.Errorf("recommend: %w: fingerprint %.12s…, these have %.12s…", ErrOtherData, m.Data, got)
 	}
 	if err := c.Limit.Validate(); err != nil {
 		return nil, err

@@ -161,6 +161,9 @@ func (s *Service) readState(was *journal.Recovered) (st state, err error) {
 // ErrOtherModel says that the disk holds what another model learned.
 var ErrOtherModel = fmt.Errorf("the state belongs to another model")
 
+// ErrOtherData says that a model goes with other ratings.
+var ErrOtherData = fmt.Errorf("the model was trained on other ratings")
+
 // restoreItems puts the newcomers of a snapshot in place.
 func (s *Service) restoreItems(t *stage, st state) error {
 	for k, i := range st.Items {
