@@ -164,8 +164,10 @@ func TestRecommendRatings(t *testing.T) {
 		return stdout + stderr
 	}
 	run(exitOK, "recommend", "train", "-q", "--epochs", "1", "--ratings", in("shop.csv"), "--out", in("m.safetensors"))
-	command := []string{"recommend", "ratings", "--ratings", in("shop.csv"), "--model", in("m.safetensors"), "--state", in("state"),
-		"--out", in("now.csv")}
+	command := []string{
+		"recommend", "ratings", "--ratings", in("shop.csv"), "--model", in("m.safetensors"), "--state", in("state"),
+		"--out", in("now.csv"),
+	}
 	if said := run(exitFailure, command...); !strings.Contains(said, "Try: --state, the folder of the service") {
 		t.Errorf("without a state: got %s", said)
 	}
