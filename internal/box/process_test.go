@@ -125,7 +125,8 @@ func TestKill(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Size() > mostBinary {
 		t.Errorf("the program has %d bytes, want at most %d; %v", info.Size(), mostBinary, err)
 	}
-	for _, kill := range []int{0, 3, 7, 12, 18} {
+	kills := []int{0, 3, 7, 12, 18}
+	for k, kill := range kills {
 		p := launch(t, path, config)
 		next := 0
 		for s := range kill + 1 {
@@ -139,6 +140,11 @@ func TestKill(t *testing.T) {
 			next = int(a.Time) + 1
 			if next > kill {
 				break
+			}
+		}
+		for began := time.Now(); k == len(kills)-1 && !checkpointed(f.path("state")); time.Sleep(time.Millisecond) {
+			if time.Since(began) > patience { // a disk that others keep busy takes its time
+				t.Fatalf("no checkpoint; the process said: %s", p.log.String())
 			}
 		}
 		check(t, p.Process.Kill())
@@ -162,6 +168,12 @@ func TestKill(t *testing.T) {
 		t.Errorf("the process began anew, want from a checkpoint: %s", p.log.String())
 	}
 	f.reference(t).checkParams(t, f.memory(t, "state"))
+}
+
+// checkpointed says whether a state has a checkpoint: a file that is written whole and then renamed.
+func checkpointed(state string) bool {
+	paths, _ := filepath.Glob(filepath.Join(state, "snapshot-"+strings.Repeat("[0-9a-f]", 16)))
+	return len(paths) > 0
 }
 
 // checkResident looks at the memory of a process, where the system shows it.
