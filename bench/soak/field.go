@@ -92,14 +92,16 @@ func (f *field) class(step uint64, node int) int {
 	return int(f.stream.Labels[int(step%uint64(f.stream.Steps))*len(fieldRead)+r])
 }
 
-// say returns the line of some nodes at a step.
-func (f *field) say(step uint64, nodes []int) ([]byte, error) {
+// say returns the line of some nodes at a step, which may name their links.
+func (f *field) say(step uint64, nodes []int, links bool) ([]byte, error) {
 	t := int(step % uint64(f.stream.Steps))
 	adjacency := f.stream.Graph(t).Adjacency()
 	l := host.Line{Time: step}
 	for _, node := range nodes {
 		n := host.NodeLine{Node: agent.NodeID(node), Row: f.stream.Signals.Row(t*f.stream.Nodes + node)}
-		n.SetLinks(agent.LinksOf(nil, adjacency, node))
+		if links {
+			n.SetLinks(agent.LinksOf(nil, adjacency, node))
+		}
 		if c := f.class(step, node); c >= 0 {
 			n.Target = host.Numbers{float32(c)}
 		}

@@ -207,10 +207,13 @@ const leftOut = 0.01
 
 // feed says the lines of one box, each at its time, until ctx ends. It has a phase
 // of its own, is a little early or late, leaves one out now and then, and waits for
-// nobody.
+// nobody. It names links when they change and not otherwise: it does not know that a box
+// was started again.
 func (y *yard) feed(ctx context.Context, b *box, seed uint64) {
 	rng := random.Stream(seed, "feeder", b.number)
 	phase := rng.Float64() / 2
+	graph := y.stream.Graphs[0] // whose links were named last
+	named := false
 	for {
 		step := y.step(time.Now()) + 1
 		at := y.began.Add(time.Duration((float64(step) + phase + rng.Float64()/4) * float64(y.period)))
@@ -222,7 +225,9 @@ func (y *yard) feed(ctx context.Context, b *box, seed uint64) {
 		if rng.Float64() < leftOut {
 			continue
 		}
-		text, err := y.say(step, b.nodes)
+		now := y.stream.Graph(int(step % uint64(y.stream.Steps)))
+		text, err := y.say(step, b.nodes, !named || now != graph)
+		graph, named = now, true
 		if err != nil {
 			b.fail(err)
 			return
