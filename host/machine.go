@@ -35,6 +35,7 @@ type Machine struct {
 	around  []transport.HostID              // the same hosts, ascending
 	spoke   map[transport.HostID]*frameMark // what we know of each host's frames
 	others  map[transport.HostID]uint32     // hosts that run something else, and its digest, or anotherVersion
+	apart   map[transport.HostID]int        // hosts in other steps, in real time, and in how many reports
 	newer   map[transport.HostID]bool       // hosts that sent messages of unknown kinds, and were named
 
 	conduct     map[transport.HostID]*conduct // whether hosts are honest
@@ -152,7 +153,7 @@ func NewMachine(c Config, checkpoint []byte) (*Machine, error) {
 		cfg: c, hash: RunHash(c.Run), numbers: naming(c.Names), cells: make([]cell, 0, len(c.Nodes)),
 		index: make(map[agent.NodeID]int, len(c.Nodes)), hearers: make(map[agent.NodeID][]int, len(c.Nodes)),
 		hears: map[transport.HostID]uint64{}, spoke: map[transport.HostID]*frameMark{}, others: map[transport.HostID]uint32{},
-		newer: map[transport.HostID]bool{}, conduct: map[transport.HostID]*conduct{},
+		newer: map[transport.HostID]bool{}, apart: map[transport.HostID]int{}, conduct: map[transport.HostID]*conduct{},
 		silent: map[agent.NodeID]silence{}, latest: map[agent.NodeID]uint64{}, warned: map[string]bool{},
 		posted: make([]int, c.Plan.Exchanges()), began: make([]time.Duration, c.Plan.Exchanges()),
 		answer: Answer{Host: c.Host, Outputs: []Output{}}, named: map[agent.NodeID][]Link{},

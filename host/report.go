@@ -120,6 +120,9 @@ type Report struct {
 	Digest string             `json:"digest"`
 	Differ []transport.HostID `json:"differ,omitempty"`
 
+	// Apart are hosts that are heard and have been in other steps for a while, in real time.
+	Apart []Apart `json:"apart,omitempty"`
+
 	// Joined are the hosts that came later, or got more nodes, ascending.
 	Joined []Joined `json:"joined,omitempty"`
 
@@ -189,7 +192,7 @@ func (h *Machine) look(final bool) {
 	if len(h.others) > 0 {
 		r.Differ = slices.Sorted(maps.Keys(h.others))
 	}
-	r.Joined = h.joined()
+	r.Joined, r.Apart = h.joined(), h.lookApart()
 	ids, numbers := make([]agent.NodeID, len(h.cells)), 0
 	for i := range h.cells {
 		n := h.cells[i].node

@@ -256,6 +256,9 @@ func (s *scriptHost) report(r *host.Report) {
 	if len(r.Differ) > 0 {
 		s.printf("hosts that run something else: %s", strings.Trim(fmt.Sprint(r.Differ), "[]"))
 	}
+	for _, a := range r.Apart {
+		s.printf("host %d is %+d steps from here", a.Host, a.Steps)
+	}
 	for _, j := range r.Joined {
 		s.printf("host %d joined with nodes %s, heard %v", j.Host, j.Nodes, j.Heard)
 	}

@@ -49,7 +49,7 @@ gated, whose sensors are broken, how old checkpoints are and how long
 certificates are valid. Hosts that should be there and say nothing are named.
 
   DIR             of wdgnn swarm up --out, on this machine
-  URL...          the metrics addresses of agents, http://box-3:9100
+  URL...          the metrics addresses of agents, http://box-3:9100 or box-3:9100
   --keys          folder of wdgnn swarm keys: listens on the bus for --wait, with
                   the observer's key, at port 4222 of the servers that the keys
                   are for, or at --nats
@@ -119,6 +119,11 @@ func (c *SwarmStatusCommand) print(list []swarm.Standing) error {
 
 // collect returns how every host is that spoke or should have.
 func (c *SwarmStatusCommand) collect(ctx context.Context, args []string) ([]swarm.Standing, error) {
+	for k, arg := range args { // the scheme may be left out
+		if _, port, err := net.SplitHostPort(arg); err == nil && port != "" && !strings.Contains(arg, "/") {
+			args[k] = "http://" + arg
+		}
+	}
 	if len(args) == 1 && !strings.Contains(args[0], "://") {
 		v, err := swarm.ReadStatus(args[0])
 		result := filepath.Join(args[0], swarmResult)

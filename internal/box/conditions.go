@@ -92,6 +92,14 @@ func (c *conditions) problems(s *seen, now time.Time) (list []string) {
 	case len(gone) > 0:
 		list = append(list, fmt.Sprintf("neighbours that have been silent for %v and more: nodes %s", silentFor, host.FormatNodes(gone)))
 	}
+	for _, a := range s.report.Apart {
+		where := fmt.Sprintf("%d steps ahead", a.Steps)
+		if a.Steps < 0 {
+			where = fmt.Sprintf("%d steps behind", -a.Steps)
+		}
+		list = append(list, fmt.Sprintf("host %d is %s, by what it sends: do the clocks of the two agree, and are frames faster than steps?",
+			a.Host, where))
+	}
 	if s.report.Unlinked {
 		list = append(list, "nobody has said whom the nodes here hear: name links in lines of the world, or in the configuration")
 	}

@@ -69,6 +69,19 @@ func TestUnlinked(t *testing.T) {
 	}
 }
 
+// A box says who is in other steps, and how far away.
+func TestApart(t *testing.T) {
+	var box conditions
+	now := time.Now()
+	s := box.observe(&host.Report{Apart: []host.Apart{{Host: 1, Steps: 30}, {Host: 2, Steps: -4}}}, nil, now)
+	got := strings.Join(box.problems(s, now), "; ")
+	for _, want := range []string{"host 1 is 30 steps ahead", "host 2 is 4 steps behind", "clocks"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got %q, want %q in it", got, want)
+		}
+	}
+}
+
 // Metrics and reports say how old the last checkpoint is, and how many were damaged.
 func TestCheckpointAge(t *testing.T) {
 	now := time.Now()
