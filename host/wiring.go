@@ -163,6 +163,10 @@ func (h *Machine) want(node agent.NodeID) bool {
 	owner, ok := h.cfg.Directory.Owner(node)
 	if !ok {
 		h.stats.UnknownNeighbours++
+		if !h.warned["unknown"] {
+			h.warned["unknown"] = true
+			h.warn("a node here hears one that no host runs; compare hosts with the files of the other boxes", "node", node)
+		}
 		return false
 	}
 	if owner == h.cfg.Host {
