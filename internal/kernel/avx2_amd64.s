@@ -1409,29 +1409,39 @@ gemm6x16fetch_loop:
 	VZEROUPPER
 	RET
 
-// func flat1AVX2(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
+// func flat1AVX2(ct *float32, ldct int, row *float32, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
 // Requires: AVX, FMA3
-TEXT ·flat1AVX2(SB), NOSPLIT, $0-64
-	MOVQ a+16(FP), AX
-	MOVQ lda+24(FP), CX
-	MOVQ ldb+40(FP), DX
+TEXT ·flat1AVX2(SB), NOSPLIT, $0-72
+	MOVQ a+24(FP), AX
+	MOVQ lda+32(FP), CX
+	MOVQ ldb+48(FP), DX
 	MOVQ ct+0(FP), BX
-	MOVQ blocks+56(FP), SI
+	MOVQ blocks+64(FP), SI
 	LEAQ (CX)(CX*2), DI
 
 flat1AVX2_block:
+	MOVQ         row+16(FP), R8
+	TESTQ        R8, R8
+	JEQ          flat1AVX2_there
+	VBROADCASTSS (R8), Y0
+	VBROADCASTSS (R8), Y1
+	JMP          flat1AVX2_ready
+
+flat1AVX2_there:
 	MOVQ    ldct+8(FP), R9
 	MOVQ    BX, R8
 	VMOVUPS (R8), Y0
 	VMOVUPS 32(R8), Y1
 	ADDQ    R9, R8
-	MOVQ    AX, R8
-	LEAQ    (R8)(CX*4), R9
-	LEAQ    (R9)(CX*4), R10
-	LEAQ    (R10)(CX*4), R11
-	LEAQ    (R11)(CX*4), AX
-	MOVQ    b+32(FP), R12
-	MOVQ    quarters+48(FP), R13
+
+flat1AVX2_ready:
+	MOVQ AX, R8
+	LEAQ (R8)(CX*4), R9
+	LEAQ (R9)(CX*4), R10
+	LEAQ (R10)(CX*4), R11
+	LEAQ (R11)(CX*4), AX
+	MOVQ b+40(FP), R12
+	MOVQ quarters+56(FP), R13
 
 flat1AVX2_loop:
 	MOVQ         R12, R14
@@ -1510,17 +1520,27 @@ flat1AVX2_loop:
 	VZEROUPPER
 	RET
 
-// func flat2AVX2(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
+// func flat2AVX2(ct *float32, ldct int, row *float32, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
 // Requires: AVX, FMA3
-TEXT ·flat2AVX2(SB), NOSPLIT, $0-64
-	MOVQ a+16(FP), AX
-	MOVQ lda+24(FP), CX
-	MOVQ ldb+40(FP), DX
+TEXT ·flat2AVX2(SB), NOSPLIT, $0-72
+	MOVQ a+24(FP), AX
+	MOVQ lda+32(FP), CX
+	MOVQ ldb+48(FP), DX
 	MOVQ ct+0(FP), BX
-	MOVQ blocks+56(FP), SI
+	MOVQ blocks+64(FP), SI
 	LEAQ (CX)(CX*2), DI
 
 flat2AVX2_block:
+	MOVQ         row+16(FP), R8
+	TESTQ        R8, R8
+	JEQ          flat2AVX2_there
+	VBROADCASTSS (R8), Y0
+	VBROADCASTSS (R8), Y2
+	VBROADCASTSS 4(R8), Y1
+	VBROADCASTSS 4(R8), Y3
+	JMP          flat2AVX2_ready
+
+flat2AVX2_there:
 	MOVQ    ldct+8(FP), R9
 	MOVQ    BX, R8
 	VMOVUPS (R8), Y0
@@ -1529,13 +1549,15 @@ flat2AVX2_block:
 	VMOVUPS (R8), Y1
 	VMOVUPS 32(R8), Y3
 	ADDQ    R9, R8
-	MOVQ    AX, R8
-	LEAQ    (R8)(CX*4), R9
-	LEAQ    (R9)(CX*4), R10
-	LEAQ    (R10)(CX*4), R11
-	LEAQ    (R11)(CX*4), AX
-	MOVQ    b+32(FP), R12
-	MOVQ    quarters+48(FP), R13
+
+flat2AVX2_ready:
+	MOVQ AX, R8
+	LEAQ (R8)(CX*4), R9
+	LEAQ (R9)(CX*4), R10
+	LEAQ (R10)(CX*4), R11
+	LEAQ (R11)(CX*4), AX
+	MOVQ b+40(FP), R12
+	MOVQ quarters+56(FP), R13
 
 flat2AVX2_loop:
 	MOVQ         R12, R14
@@ -1633,17 +1655,29 @@ flat2AVX2_loop:
 	VZEROUPPER
 	RET
 
-// func flat3AVX2(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
+// func flat3AVX2(ct *float32, ldct int, row *float32, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
 // Requires: AVX, FMA3
-TEXT ·flat3AVX2(SB), NOSPLIT, $0-64
-	MOVQ a+16(FP), AX
-	MOVQ lda+24(FP), CX
-	MOVQ ldb+40(FP), DX
+TEXT ·flat3AVX2(SB), NOSPLIT, $0-72
+	MOVQ a+24(FP), AX
+	MOVQ lda+32(FP), CX
+	MOVQ ldb+48(FP), DX
 	MOVQ ct+0(FP), BX
-	MOVQ blocks+56(FP), SI
+	MOVQ blocks+64(FP), SI
 	LEAQ (CX)(CX*2), DI
 
 flat3AVX2_block:
+	MOVQ         row+16(FP), R8
+	TESTQ        R8, R8
+	JEQ          flat3AVX2_there
+	VBROADCASTSS (R8), Y0
+	VBROADCASTSS (R8), Y3
+	VBROADCASTSS 4(R8), Y1
+	VBROADCASTSS 4(R8), Y4
+	VBROADCASTSS 8(R8), Y2
+	VBROADCASTSS 8(R8), Y5
+	JMP          flat3AVX2_ready
+
+flat3AVX2_there:
 	MOVQ    ldct+8(FP), R9
 	MOVQ    BX, R8
 	VMOVUPS (R8), Y0
@@ -1655,13 +1689,15 @@ flat3AVX2_block:
 	VMOVUPS (R8), Y2
 	VMOVUPS 32(R8), Y5
 	ADDQ    R9, R8
-	MOVQ    AX, R8
-	LEAQ    (R8)(CX*4), R9
-	LEAQ    (R9)(CX*4), R10
-	LEAQ    (R10)(CX*4), R11
-	LEAQ    (R11)(CX*4), AX
-	MOVQ    b+32(FP), R12
-	MOVQ    quarters+48(FP), R13
+
+flat3AVX2_ready:
+	MOVQ AX, R8
+	LEAQ (R8)(CX*4), R9
+	LEAQ (R9)(CX*4), R10
+	LEAQ (R10)(CX*4), R11
+	LEAQ (R11)(CX*4), AX
+	MOVQ b+40(FP), R12
+	MOVQ quarters+56(FP), R13
 
 flat3AVX2_loop:
 	MOVQ         R12, R14
@@ -1778,17 +1814,31 @@ flat3AVX2_loop:
 	VZEROUPPER
 	RET
 
-// func flat4AVX2(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
+// func flat4AVX2(ct *float32, ldct int, row *float32, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
 // Requires: AVX, FMA3
-TEXT ·flat4AVX2(SB), NOSPLIT, $0-64
-	MOVQ a+16(FP), AX
-	MOVQ lda+24(FP), CX
-	MOVQ ldb+40(FP), DX
+TEXT ·flat4AVX2(SB), NOSPLIT, $0-72
+	MOVQ a+24(FP), AX
+	MOVQ lda+32(FP), CX
+	MOVQ ldb+48(FP), DX
 	MOVQ ct+0(FP), BX
-	MOVQ blocks+56(FP), SI
+	MOVQ blocks+64(FP), SI
 	LEAQ (CX)(CX*2), DI
 
 flat4AVX2_block:
+	MOVQ         row+16(FP), R8
+	TESTQ        R8, R8
+	JEQ          flat4AVX2_there
+	VBROADCASTSS (R8), Y0
+	VBROADCASTSS (R8), Y4
+	VBROADCASTSS 4(R8), Y1
+	VBROADCASTSS 4(R8), Y5
+	VBROADCASTSS 8(R8), Y2
+	VBROADCASTSS 8(R8), Y6
+	VBROADCASTSS 12(R8), Y3
+	VBROADCASTSS 12(R8), Y7
+	JMP          flat4AVX2_ready
+
+flat4AVX2_there:
 	MOVQ    ldct+8(FP), R9
 	MOVQ    BX, R8
 	VMOVUPS (R8), Y0
@@ -1803,13 +1853,15 @@ flat4AVX2_block:
 	VMOVUPS (R8), Y3
 	VMOVUPS 32(R8), Y7
 	ADDQ    R9, R8
-	MOVQ    AX, R8
-	LEAQ    (R8)(CX*4), R9
-	LEAQ    (R9)(CX*4), R10
-	LEAQ    (R10)(CX*4), R11
-	LEAQ    (R11)(CX*4), AX
-	MOVQ    b+32(FP), R12
-	MOVQ    quarters+48(FP), R13
+
+flat4AVX2_ready:
+	MOVQ AX, R8
+	LEAQ (R8)(CX*4), R9
+	LEAQ (R9)(CX*4), R10
+	LEAQ (R10)(CX*4), R11
+	LEAQ (R11)(CX*4), AX
+	MOVQ b+40(FP), R12
+	MOVQ quarters+56(FP), R13
 
 flat4AVX2_loop:
 	MOVQ         R12, R14
@@ -1945,17 +1997,33 @@ flat4AVX2_loop:
 	VZEROUPPER
 	RET
 
-// func flat5AVX2(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
+// func flat5AVX2(ct *float32, ldct int, row *float32, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
 // Requires: AVX, FMA3
-TEXT ·flat5AVX2(SB), NOSPLIT, $0-64
-	MOVQ a+16(FP), AX
-	MOVQ lda+24(FP), CX
-	MOVQ ldb+40(FP), DX
+TEXT ·flat5AVX2(SB), NOSPLIT, $0-72
+	MOVQ a+24(FP), AX
+	MOVQ lda+32(FP), CX
+	MOVQ ldb+48(FP), DX
 	MOVQ ct+0(FP), BX
-	MOVQ blocks+56(FP), SI
+	MOVQ blocks+64(FP), SI
 	LEAQ (CX)(CX*2), DI
 
 flat5AVX2_block:
+	MOVQ         row+16(FP), R8
+	TESTQ        R8, R8
+	JEQ          flat5AVX2_there
+	VBROADCASTSS (R8), Y0
+	VBROADCASTSS (R8), Y5
+	VBROADCASTSS 4(R8), Y1
+	VBROADCASTSS 4(R8), Y6
+	VBROADCASTSS 8(R8), Y2
+	VBROADCASTSS 8(R8), Y7
+	VBROADCASTSS 12(R8), Y3
+	VBROADCASTSS 12(R8), Y8
+	VBROADCASTSS 16(R8), Y4
+	VBROADCASTSS 16(R8), Y9
+	JMP          flat5AVX2_ready
+
+flat5AVX2_there:
 	MOVQ    ldct+8(FP), R9
 	MOVQ    BX, R8
 	VMOVUPS (R8), Y0
@@ -1973,13 +2041,15 @@ flat5AVX2_block:
 	VMOVUPS (R8), Y4
 	VMOVUPS 32(R8), Y9
 	ADDQ    R9, R8
-	MOVQ    AX, R8
-	LEAQ    (R8)(CX*4), R9
-	LEAQ    (R9)(CX*4), R10
-	LEAQ    (R10)(CX*4), R11
-	LEAQ    (R11)(CX*4), AX
-	MOVQ    b+32(FP), R12
-	MOVQ    quarters+48(FP), R13
+
+flat5AVX2_ready:
+	MOVQ AX, R8
+	LEAQ (R8)(CX*4), R9
+	LEAQ (R9)(CX*4), R10
+	LEAQ (R10)(CX*4), R11
+	LEAQ (R11)(CX*4), AX
+	MOVQ b+40(FP), R12
+	MOVQ quarters+56(FP), R13
 
 flat5AVX2_loop:
 	MOVQ         R12, R14

@@ -92,27 +92,27 @@ func gemm6x16fetch(c *float32, ldc int, start *float32, lds int, a *float32, aRo
 // flat1AVX2 multiplies blocks of 16 rows by 1 columns; strides are in bytes.
 //
 //go:noescape
-func flat1AVX2(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
+func flat1AVX2(ct *float32, ldct int, row *float32, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
 
 // flat2AVX2 multiplies blocks of 16 rows by 2 columns; strides are in bytes.
 //
 //go:noescape
-func flat2AVX2(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
+func flat2AVX2(ct *float32, ldct int, row *float32, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
 
 // flat3AVX2 multiplies blocks of 16 rows by 3 columns; strides are in bytes.
 //
 //go:noescape
-func flat3AVX2(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
+func flat3AVX2(ct *float32, ldct int, row *float32, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
 
 // flat4AVX2 multiplies blocks of 16 rows by 4 columns; strides are in bytes.
 //
 //go:noescape
-func flat4AVX2(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
+func flat4AVX2(ct *float32, ldct int, row *float32, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
 
 // flat5AVX2 multiplies blocks of 16 rows by 5 columns; strides are in bytes.
 //
 //go:noescape
-func flat5AVX2(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
+func flat5AVX2(ct *float32, ldct int, row *float32, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
 
 // columnSums64 adds up columns; the stride is in bytes.
 //

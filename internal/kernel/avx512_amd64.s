@@ -5279,28 +5279,37 @@ loop:
 	VZEROUPPER
 	RET
 
-// func flat1AVX512(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
+// func flat1AVX512(ct *float32, ldct int, row *float32, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
 // Requires: AVX, AVX512F
-TEXT ·flat1AVX512(SB), NOSPLIT, $0-64
-	MOVQ a+16(FP), AX
-	MOVQ lda+24(FP), CX
-	MOVQ ldb+40(FP), DX
+TEXT ·flat1AVX512(SB), NOSPLIT, $0-72
+	MOVQ a+24(FP), AX
+	MOVQ lda+32(FP), CX
+	MOVQ ldb+48(FP), DX
 	MOVQ ct+0(FP), BX
-	MOVQ blocks+56(FP), SI
+	MOVQ blocks+64(FP), SI
 	LEAQ (CX)(CX*2), DI
 
 flat1AVX512_block:
+	MOVQ         row+16(FP), R8
+	TESTQ        R8, R8
+	JEQ          flat1AVX512_there
+	VBROADCASTSS (R8), Z0
+	JMP          flat1AVX512_ready
+
+flat1AVX512_there:
 	MOVQ    ldct+8(FP), R9
 	MOVQ    BX, R8
 	VMOVUPS (R8), Z0
 	ADDQ    R9, R8
-	MOVQ    AX, R8
-	LEAQ    (R8)(CX*4), R9
-	LEAQ    (R9)(CX*4), R10
-	LEAQ    (R10)(CX*4), R11
-	LEAQ    (R11)(CX*4), AX
-	MOVQ    b+32(FP), R12
-	MOVQ    quarters+48(FP), R13
+
+flat1AVX512_ready:
+	MOVQ AX, R8
+	LEAQ (R8)(CX*4), R9
+	LEAQ (R9)(CX*4), R10
+	LEAQ (R10)(CX*4), R11
+	LEAQ (R11)(CX*4), AX
+	MOVQ b+40(FP), R12
+	MOVQ quarters+56(FP), R13
 
 flat1AVX512_loop:
 	VMOVUPS          (R8), X1
@@ -5351,30 +5360,40 @@ flat1AVX512_loop:
 	VZEROUPPER
 	RET
 
-// func flat2AVX512(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
+// func flat2AVX512(ct *float32, ldct int, row *float32, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
 // Requires: AVX, AVX512F
-TEXT ·flat2AVX512(SB), NOSPLIT, $0-64
-	MOVQ a+16(FP), AX
-	MOVQ lda+24(FP), CX
-	MOVQ ldb+40(FP), DX
+TEXT ·flat2AVX512(SB), NOSPLIT, $0-72
+	MOVQ a+24(FP), AX
+	MOVQ lda+32(FP), CX
+	MOVQ ldb+48(FP), DX
 	MOVQ ct+0(FP), BX
-	MOVQ blocks+56(FP), SI
+	MOVQ blocks+64(FP), SI
 	LEAQ (CX)(CX*2), DI
 
 flat2AVX512_block:
+	MOVQ         row+16(FP), R8
+	TESTQ        R8, R8
+	JEQ          flat2AVX512_there
+	VBROADCASTSS (R8), Z0
+	VBROADCASTSS 4(R8), Z1
+	JMP          flat2AVX512_ready
+
+flat2AVX512_there:
 	MOVQ    ldct+8(FP), R9
 	MOVQ    BX, R8
 	VMOVUPS (R8), Z0
 	ADDQ    R9, R8
 	VMOVUPS (R8), Z1
 	ADDQ    R9, R8
-	MOVQ    AX, R8
-	LEAQ    (R8)(CX*4), R9
-	LEAQ    (R9)(CX*4), R10
-	LEAQ    (R10)(CX*4), R11
-	LEAQ    (R11)(CX*4), AX
-	MOVQ    b+32(FP), R12
-	MOVQ    quarters+48(FP), R13
+
+flat2AVX512_ready:
+	MOVQ AX, R8
+	LEAQ (R8)(CX*4), R9
+	LEAQ (R9)(CX*4), R10
+	LEAQ (R10)(CX*4), R11
+	LEAQ (R11)(CX*4), AX
+	MOVQ b+40(FP), R12
+	MOVQ quarters+56(FP), R13
 
 flat2AVX512_loop:
 	VMOVUPS          (R8), X2
@@ -5431,17 +5450,26 @@ flat2AVX512_loop:
 	VZEROUPPER
 	RET
 
-// func flat3AVX512(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
+// func flat3AVX512(ct *float32, ldct int, row *float32, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
 // Requires: AVX, AVX512F
-TEXT ·flat3AVX512(SB), NOSPLIT, $0-64
-	MOVQ a+16(FP), AX
-	MOVQ lda+24(FP), CX
-	MOVQ ldb+40(FP), DX
+TEXT ·flat3AVX512(SB), NOSPLIT, $0-72
+	MOVQ a+24(FP), AX
+	MOVQ lda+32(FP), CX
+	MOVQ ldb+48(FP), DX
 	MOVQ ct+0(FP), BX
-	MOVQ blocks+56(FP), SI
+	MOVQ blocks+64(FP), SI
 	LEAQ (CX)(CX*2), DI
 
 flat3AVX512_block:
+	MOVQ         row+16(FP), R8
+	TESTQ        R8, R8
+	JEQ          flat3AVX512_there
+	VBROADCASTSS (R8), Z0
+	VBROADCASTSS 4(R8), Z1
+	VBROADCASTSS 8(R8), Z2
+	JMP          flat3AVX512_ready
+
+flat3AVX512_there:
 	MOVQ    ldct+8(FP), R9
 	MOVQ    BX, R8
 	VMOVUPS (R8), Z0
@@ -5450,13 +5478,15 @@ flat3AVX512_block:
 	ADDQ    R9, R8
 	VMOVUPS (R8), Z2
 	ADDQ    R9, R8
-	MOVQ    AX, R8
-	LEAQ    (R8)(CX*4), R9
-	LEAQ    (R9)(CX*4), R10
-	LEAQ    (R10)(CX*4), R11
-	LEAQ    (R11)(CX*4), AX
-	MOVQ    b+32(FP), R12
-	MOVQ    quarters+48(FP), R13
+
+flat3AVX512_ready:
+	MOVQ AX, R8
+	LEAQ (R8)(CX*4), R9
+	LEAQ (R9)(CX*4), R10
+	LEAQ (R10)(CX*4), R11
+	LEAQ (R11)(CX*4), AX
+	MOVQ b+40(FP), R12
+	MOVQ quarters+56(FP), R13
 
 flat3AVX512_loop:
 	VMOVUPS          (R8), X3
@@ -5519,17 +5549,27 @@ flat3AVX512_loop:
 	VZEROUPPER
 	RET
 
-// func flat4AVX512(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
+// func flat4AVX512(ct *float32, ldct int, row *float32, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
 // Requires: AVX, AVX512F
-TEXT ·flat4AVX512(SB), NOSPLIT, $0-64
-	MOVQ a+16(FP), AX
-	MOVQ lda+24(FP), CX
-	MOVQ ldb+40(FP), DX
+TEXT ·flat4AVX512(SB), NOSPLIT, $0-72
+	MOVQ a+24(FP), AX
+	MOVQ lda+32(FP), CX
+	MOVQ ldb+48(FP), DX
 	MOVQ ct+0(FP), BX
-	MOVQ blocks+56(FP), SI
+	MOVQ blocks+64(FP), SI
 	LEAQ (CX)(CX*2), DI
 
 flat4AVX512_block:
+	MOVQ         row+16(FP), R8
+	TESTQ        R8, R8
+	JEQ          flat4AVX512_there
+	VBROADCASTSS (R8), Z0
+	VBROADCASTSS 4(R8), Z1
+	VBROADCASTSS 8(R8), Z2
+	VBROADCASTSS 12(R8), Z3
+	JMP          flat4AVX512_ready
+
+flat4AVX512_there:
 	MOVQ    ldct+8(FP), R9
 	MOVQ    BX, R8
 	VMOVUPS (R8), Z0
@@ -5540,13 +5580,15 @@ flat4AVX512_block:
 	ADDQ    R9, R8
 	VMOVUPS (R8), Z3
 	ADDQ    R9, R8
-	MOVQ    AX, R8
-	LEAQ    (R8)(CX*4), R9
-	LEAQ    (R9)(CX*4), R10
-	LEAQ    (R10)(CX*4), R11
-	LEAQ    (R11)(CX*4), AX
-	MOVQ    b+32(FP), R12
-	MOVQ    quarters+48(FP), R13
+
+flat4AVX512_ready:
+	MOVQ AX, R8
+	LEAQ (R8)(CX*4), R9
+	LEAQ (R9)(CX*4), R10
+	LEAQ (R10)(CX*4), R11
+	LEAQ (R11)(CX*4), AX
+	MOVQ b+40(FP), R12
+	MOVQ quarters+56(FP), R13
 
 flat4AVX512_loop:
 	VMOVUPS          (R8), X4
@@ -5615,17 +5657,28 @@ flat4AVX512_loop:
 	VZEROUPPER
 	RET
 
-// func flat5AVX512(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
+// func flat5AVX512(ct *float32, ldct int, row *float32, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
 // Requires: AVX, AVX512F
-TEXT ·flat5AVX512(SB), NOSPLIT, $0-64
-	MOVQ a+16(FP), AX
-	MOVQ lda+24(FP), CX
-	MOVQ ldb+40(FP), DX
+TEXT ·flat5AVX512(SB), NOSPLIT, $0-72
+	MOVQ a+24(FP), AX
+	MOVQ lda+32(FP), CX
+	MOVQ ldb+48(FP), DX
 	MOVQ ct+0(FP), BX
-	MOVQ blocks+56(FP), SI
+	MOVQ blocks+64(FP), SI
 	LEAQ (CX)(CX*2), DI
 
 flat5AVX512_block:
+	MOVQ         row+16(FP), R8
+	TESTQ        R8, R8
+	JEQ          flat5AVX512_there
+	VBROADCASTSS (R8), Z0
+	VBROADCASTSS 4(R8), Z1
+	VBROADCASTSS 8(R8), Z2
+	VBROADCASTSS 12(R8), Z3
+	VBROADCASTSS 16(R8), Z4
+	JMP          flat5AVX512_ready
+
+flat5AVX512_there:
 	MOVQ    ldct+8(FP), R9
 	MOVQ    BX, R8
 	VMOVUPS (R8), Z0
@@ -5638,13 +5691,15 @@ flat5AVX512_block:
 	ADDQ    R9, R8
 	VMOVUPS (R8), Z4
 	ADDQ    R9, R8
-	MOVQ    AX, R8
-	LEAQ    (R8)(CX*4), R9
-	LEAQ    (R9)(CX*4), R10
-	LEAQ    (R10)(CX*4), R11
-	LEAQ    (R11)(CX*4), AX
-	MOVQ    b+32(FP), R12
-	MOVQ    quarters+48(FP), R13
+
+flat5AVX512_ready:
+	MOVQ AX, R8
+	LEAQ (R8)(CX*4), R9
+	LEAQ (R9)(CX*4), R10
+	LEAQ (R10)(CX*4), R11
+	LEAQ (R11)(CX*4), AX
+	MOVQ b+40(FP), R12
+	MOVQ quarters+56(FP), R13
 
 flat5AVX512_loop:
 	VMOVUPS          (R8), X5

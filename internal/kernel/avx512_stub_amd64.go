@@ -222,27 +222,27 @@ func wide1x128(t *byte)
 // flat1AVX512 multiplies blocks of 16 rows by 1 columns; strides are in bytes.
 //
 //go:noescape
-func flat1AVX512(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
+func flat1AVX512(ct *float32, ldct int, row *float32, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
 
 // flat2AVX512 multiplies blocks of 16 rows by 2 columns; strides are in bytes.
 //
 //go:noescape
-func flat2AVX512(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
+func flat2AVX512(ct *float32, ldct int, row *float32, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
 
 // flat3AVX512 multiplies blocks of 16 rows by 3 columns; strides are in bytes.
 //
 //go:noescape
-func flat3AVX512(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
+func flat3AVX512(ct *float32, ldct int, row *float32, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
 
 // flat4AVX512 multiplies blocks of 16 rows by 4 columns; strides are in bytes.
 //
 //go:noescape
-func flat4AVX512(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
+func flat4AVX512(ct *float32, ldct int, row *float32, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
 
 // flat5AVX512 multiplies blocks of 16 rows by 5 columns; strides are in bytes.
 //
 //go:noescape
-func flat5AVX512(ct *float32, ldct int, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
+func flat5AVX512(ct *float32, ldct int, row *float32, a *float32, lda int, b *float32, ldb int, quarters int, blocks int)
 
 // spmmWide16part shifts rows of X; strides are in bytes.
 //

@@ -117,9 +117,11 @@ func (g *Product) across(ct []float32) Product {
 		M: g.N, N: g.M, K: g.K, Panels: 1,
 	}
 	if g.Start != nil {
-		for i := range g.M {
-			for j := range g.N {
-				ct[j*g.M+i] = g.Start[i*g.StartLD+j]
+		for j := range g.N {
+			at := j
+			for i := range ct[j*g.M : (j+1)*g.M] {
+				ct[j*g.M+i] = g.Start[at]
+				at += g.StartLD
 			}
 		}
 		t.Start, t.StartLD = t.C, t.LDC
@@ -129,9 +131,11 @@ func (g *Product) across(ct []float32) Product {
 
 // back writes what was computed across to C.
 func (g *Product) back(ct []float32) {
-	for i := range g.M {
-		for j := range g.N {
-			g.C[i*g.LDC+j] = ct[j*g.M+i]
+	for j := range g.N {
+		at := j
+		for _, v := range ct[j*g.M : (j+1)*g.M] {
+			g.C[at] = v
+			at += g.LDC
 		}
 	}
 }

@@ -24,13 +24,14 @@ func gemmFlat() {
 // flatTile emits the product of blocks of 16 rows of A with cols columns of B, whose
 // result lies transposed:
 //
-//	ct[j,i] += Σ_p a[i,p]·b[p,j]      p ascending, in quarters of k
+//	ct[j,i] = start + Σ_p a[i,p]·b[p,j]      p ascending, in quarters of k
 //
+// The start is row[j], or ct[j,i] if row is nil.
 // Four columns of A are read at a time and turned into vectors of one column each.
 // Strides are in bytes.
 func flatTile(cols int) {
 	name := fmt.Sprintf("flat%d%s", cols, suffix)
-	function(name, "func(ct *float32, ldct int, a *float32, lda int, b *float32, ldb, quarters, blocks int)",
+	function(name, "func(ct *float32, ldct int, row, a *float32, lda int, b *float32, ldb, quarters, blocks int)",
 		fmt.Sprintf("%s multiplies blocks of %d rows by %d columns; strides are in bytes.", name, flatRows, cols))
 	a, lda, ldb := parameter("a"), parameter("lda"), parameter("ldb")
 	ct, blocks := parameter("ct"), parameter("blocks")
@@ -46,7 +47,7 @@ func flatTile(cols int) {
 	turn, value := [5]VecVirtual{vector(), vector(), vector(), vector(), vector()}, vector()
 
 	Label(name + "_block")
-	flatResults(ct, acc, func(m Mem, r VecVirtual) { VMOVUPS(m, r) })
+	flatStart(name, ct, acc)
 	fours := make([]GPVirtual, flatRows/4) // rows 0, 4, 8 and 12
 	for i := range fours {
 		fours[i] = GP64()
@@ -77,6 +78,22 @@ func flatTile(cols int) {
 	JNE(LabelRef(name + "_block"))
 	VZEROUPPER()
 	RET()
+}
+
+// flatStart fills the accumulators of this block.
+func flatStart(name string, ct Register, acc [][]VecVirtual) {
+	row, there, ready := parameter("row"), name+"_there", name+"_ready"
+	TESTQ(row, row)
+	JEQ(LabelRef(there))
+	for j := range acc[0] {
+		for g := range acc {
+			VBROADCASTSS(Mem{Base: row, Disp: j * size}, acc[g][j])
+		}
+	}
+	JMP(LabelRef(ready))
+	Label(there)
+	flatResults(ct, acc, func(m Mem, r VecVirtual) { VMOVUPS(m, r) })
+	Label(ready)
 }
 
 // flatResults moves the rows of Cᵀ of this block to or from the accumulators.
