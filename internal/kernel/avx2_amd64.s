@@ -2349,18 +2349,35 @@ spmm8part_row:
 	ADDQ   $0x08, DX
 	MOVQ   (DX), R11
 	VXORPS Y1, Y1, Y1
+	DECQ   R11
 	CMPQ   R10, R11
-	JGE    spmm8part_store
+	JGE    spmm8part_rest
 
 spmm8part_loop:
-	MOVLQSX      (BX)(R10*4), R12
+	MOVQ         (BX)(R10*4), R12
+	MOVL         R12, R13
+	SHRQ         $0x20, R12
+	IMULQ        R8, R13
 	IMULQ        R8, R12
-	VBROADCASTSS (SI)(R10*4), Y2
+	VBROADCASTSD (SI)(R10*4), Y2
+	VMOVSLDUP    Y2, Y3
+	VMASKMOVPS   (DI)(R13*1), Y0, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVSHDUP    Y2, Y2
 	VMASKMOVPS   (DI)(R12*1), Y0, Y3
 	VFMADD231PS  Y3, Y2, Y1
-	INCQ         R10
+	ADDQ         $0x02, R10
 	CMPQ         R10, R11
 	JLT          spmm8part_loop
+
+spmm8part_rest:
+	JNE          spmm8part_store
+	MOVL         (BX)(R10*4), R13
+	IMULQ        R8, R13
+	VBROADCASTSS (SI)(R10*4), Y3
+	VMASKMOVPS   (DI)(R13*1), Y0, Y2
+	VFMADD231PS  Y2, Y3, Y1
+	INCQ         R10
 
 spmm8part_store:
 	VMASKMOVPS Y1, Y0, (AX)
@@ -2392,8 +2409,9 @@ spmm8partfar_row:
 	ADDQ   $0x08, DX
 	MOVQ   (DX), R12
 	VXORPS Y1, Y1, Y1
+	DECQ   R12
 	CMPQ   R11, R12
-	JGE    spmm8partfar_store
+	JGE    spmm8partfar_rest
 
 spmm8partfar_loop:
 	LEAQ         80(R11), R13
@@ -2402,14 +2420,42 @@ spmm8partfar_loop:
 	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
 	PREFETCHT1   (DI)(R13*1)
-	MOVLQSX      (BX)(R11*4), R13
+	LEAQ         81(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
-	VBROADCASTSS (SI)(R11*4), Y2
+	PREFETCHT1   (DI)(R13*1)
+	MOVQ         (BX)(R11*4), R13
+	MOVL         R13, R14
+	SHRQ         $0x20, R13
+	IMULQ        R8, R14
+	IMULQ        R8, R13
+	VBROADCASTSD (SI)(R11*4), Y2
+	VMOVSLDUP    Y2, Y3
+	VMASKMOVPS   (DI)(R14*1), Y0, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVSHDUP    Y2, Y2
 	VMASKMOVPS   (DI)(R13*1), Y0, Y3
 	VFMADD231PS  Y3, Y2, Y1
-	INCQ         R11
+	ADDQ         $0x02, R11
 	CMPQ         R11, R12
 	JLT          spmm8partfar_loop
+
+spmm8partfar_rest:
+	JNE          spmm8partfar_store
+	LEAQ         80(R11), R12
+	CMPQ         R12, R10
+	CMOVQGT      R10, R12
+	MOVLQSX      (BX)(R12*4), R12
+	IMULQ        R8, R12
+	PREFETCHT1   (DI)(R12*1)
+	MOVL         (BX)(R11*4), R14
+	IMULQ        R8, R14
+	VBROADCASTSS (SI)(R11*4), Y3
+	VMASKMOVPS   (DI)(R14*1), Y0, Y2
+	VFMADD231PS  Y2, Y3, Y1
+	INCQ         R11
 
 spmm8partfar_store:
 	VMASKMOVPS Y1, Y0, (AX)
@@ -2441,19 +2487,38 @@ spmm16part_row:
 	MOVQ   (DX), R11
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
+	DECQ   R11
 	CMPQ   R10, R11
-	JGE    spmm16part_store
+	JGE    spmm16part_rest
 
 spmm16part_loop:
-	MOVLQSX      (BX)(R10*4), R12
+	MOVQ         (BX)(R10*4), R12
+	MOVL         R12, R13
+	SHRQ         $0x20, R12
+	IMULQ        R8, R13
 	IMULQ        R8, R12
-	VBROADCASTSS (SI)(R10*4), Y3
+	VBROADCASTSD (SI)(R10*4), Y3
+	VMOVSLDUP    Y3, Y4
+	VFMADD231PS  (DI)(R13*1), Y4, Y1
+	VMASKMOVPS   32(DI)(R13*1), Y0, Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VMOVSHDUP    Y3, Y3
 	VFMADD231PS  (DI)(R12*1), Y3, Y1
 	VMASKMOVPS   32(DI)(R12*1), Y0, Y4
 	VFMADD231PS  Y4, Y3, Y2
-	INCQ         R10
+	ADDQ         $0x02, R10
 	CMPQ         R10, R11
 	JLT          spmm16part_loop
+
+spmm16part_rest:
+	JNE          spmm16part_store
+	MOVL         (BX)(R10*4), R13
+	IMULQ        R8, R13
+	VBROADCASTSS (SI)(R10*4), Y4
+	VFMADD231PS  (DI)(R13*1), Y4, Y1
+	VMASKMOVPS   32(DI)(R13*1), Y0, Y3
+	VFMADD231PS  Y3, Y4, Y2
+	INCQ         R10
 
 spmm16part_store:
 	VMOVUPS    Y1, (AX)
@@ -2487,8 +2552,9 @@ spmm16partfar_row:
 	MOVQ   (DX), R12
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
+	DECQ   R12
 	CMPQ   R11, R12
-	JGE    spmm16partfar_store
+	JGE    spmm16partfar_rest
 
 spmm16partfar_loop:
 	LEAQ         80(R11), R13
@@ -2497,15 +2563,45 @@ spmm16partfar_loop:
 	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
 	PREFETCHT1   (DI)(R13*1)
-	MOVLQSX      (BX)(R11*4), R13
+	LEAQ         81(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
-	VBROADCASTSS (SI)(R11*4), Y3
+	PREFETCHT1   (DI)(R13*1)
+	MOVQ         (BX)(R11*4), R13
+	MOVL         R13, R14
+	SHRQ         $0x20, R13
+	IMULQ        R8, R14
+	IMULQ        R8, R13
+	VBROADCASTSD (SI)(R11*4), Y3
+	VMOVSLDUP    Y3, Y4
+	VFMADD231PS  (DI)(R14*1), Y4, Y1
+	VMASKMOVPS   32(DI)(R14*1), Y0, Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VMOVSHDUP    Y3, Y3
 	VFMADD231PS  (DI)(R13*1), Y3, Y1
 	VMASKMOVPS   32(DI)(R13*1), Y0, Y4
 	VFMADD231PS  Y4, Y3, Y2
-	INCQ         R11
+	ADDQ         $0x02, R11
 	CMPQ         R11, R12
 	JLT          spmm16partfar_loop
+
+spmm16partfar_rest:
+	JNE          spmm16partfar_store
+	LEAQ         80(R11), R12
+	CMPQ         R12, R10
+	CMOVQGT      R10, R12
+	MOVLQSX      (BX)(R12*4), R12
+	IMULQ        R8, R12
+	PREFETCHT1   (DI)(R12*1)
+	MOVL         (BX)(R11*4), R14
+	IMULQ        R8, R14
+	VBROADCASTSS (SI)(R11*4), Y4
+	VFMADD231PS  (DI)(R14*1), Y4, Y1
+	VMASKMOVPS   32(DI)(R14*1), Y0, Y3
+	VFMADD231PS  Y3, Y4, Y2
+	INCQ         R11
 
 spmm16partfar_store:
 	VMOVUPS    Y1, (AX)
@@ -2539,20 +2635,41 @@ spmm24part_row:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
+	DECQ   R11
 	CMPQ   R10, R11
-	JGE    spmm24part_store
+	JGE    spmm24part_rest
 
 spmm24part_loop:
-	MOVLQSX      (BX)(R10*4), R12
+	MOVQ         (BX)(R10*4), R12
+	MOVL         R12, R13
+	SHRQ         $0x20, R12
+	IMULQ        R8, R13
 	IMULQ        R8, R12
-	VBROADCASTSS (SI)(R10*4), Y4
+	VBROADCASTSD (SI)(R10*4), Y4
+	VMOVSLDUP    Y4, Y5
+	VFMADD231PS  (DI)(R13*1), Y5, Y1
+	VFMADD231PS  32(DI)(R13*1), Y5, Y2
+	VMASKMOVPS   64(DI)(R13*1), Y0, Y6
+	VFMADD231PS  Y6, Y5, Y3
+	VMOVSHDUP    Y4, Y4
 	VFMADD231PS  (DI)(R12*1), Y4, Y1
 	VFMADD231PS  32(DI)(R12*1), Y4, Y2
 	VMASKMOVPS   64(DI)(R12*1), Y0, Y5
 	VFMADD231PS  Y5, Y4, Y3
-	INCQ         R10
+	ADDQ         $0x02, R10
 	CMPQ         R10, R11
 	JLT          spmm24part_loop
+
+spmm24part_rest:
+	JNE          spmm24part_store
+	MOVL         (BX)(R10*4), R13
+	IMULQ        R8, R13
+	VBROADCASTSS (SI)(R10*4), Y5
+	VFMADD231PS  (DI)(R13*1), Y5, Y1
+	VFMADD231PS  32(DI)(R13*1), Y5, Y2
+	VMASKMOVPS   64(DI)(R13*1), Y0, Y4
+	VFMADD231PS  Y4, Y5, Y3
+	INCQ         R10
 
 spmm24part_store:
 	VMOVUPS    Y1, (AX)
@@ -2588,8 +2705,9 @@ spmm24partfar_row:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
+	DECQ   R12
 	CMPQ   R11, R12
-	JGE    spmm24partfar_store
+	JGE    spmm24partfar_rest
 
 spmm24partfar_loop:
 	LEAQ         80(R11), R13
@@ -2599,16 +2717,50 @@ spmm24partfar_loop:
 	IMULQ        R8, R13
 	PREFETCHT1   (DI)(R13*1)
 	PREFETCHT1   64(DI)(R13*1)
-	MOVLQSX      (BX)(R11*4), R13
+	LEAQ         81(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
-	VBROADCASTSS (SI)(R11*4), Y4
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	MOVQ         (BX)(R11*4), R13
+	MOVL         R13, R14
+	SHRQ         $0x20, R13
+	IMULQ        R8, R14
+	IMULQ        R8, R13
+	VBROADCASTSD (SI)(R11*4), Y4
+	VMOVSLDUP    Y4, Y5
+	VFMADD231PS  (DI)(R14*1), Y5, Y1
+	VFMADD231PS  32(DI)(R14*1), Y5, Y2
+	VMASKMOVPS   64(DI)(R14*1), Y0, Y6
+	VFMADD231PS  Y6, Y5, Y3
+	VMOVSHDUP    Y4, Y4
 	VFMADD231PS  (DI)(R13*1), Y4, Y1
 	VFMADD231PS  32(DI)(R13*1), Y4, Y2
 	VMASKMOVPS   64(DI)(R13*1), Y0, Y5
 	VFMADD231PS  Y5, Y4, Y3
-	INCQ         R11
+	ADDQ         $0x02, R11
 	CMPQ         R11, R12
 	JLT          spmm24partfar_loop
+
+spmm24partfar_rest:
+	JNE          spmm24partfar_store
+	LEAQ         80(R11), R12
+	CMPQ         R12, R10
+	CMOVQGT      R10, R12
+	MOVLQSX      (BX)(R12*4), R12
+	IMULQ        R8, R12
+	PREFETCHT1   (DI)(R12*1)
+	PREFETCHT1   64(DI)(R12*1)
+	MOVL         (BX)(R11*4), R14
+	IMULQ        R8, R14
+	VBROADCASTSS (SI)(R11*4), Y5
+	VFMADD231PS  (DI)(R14*1), Y5, Y1
+	VFMADD231PS  32(DI)(R14*1), Y5, Y2
+	VMASKMOVPS   64(DI)(R14*1), Y0, Y4
+	VFMADD231PS  Y4, Y5, Y3
+	INCQ         R11
 
 spmm24partfar_store:
 	VMOVUPS    Y1, (AX)
@@ -2644,21 +2796,44 @@ spmm32part_row:
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
+	DECQ   R11
 	CMPQ   R10, R11
-	JGE    spmm32part_store
+	JGE    spmm32part_rest
 
 spmm32part_loop:
-	MOVLQSX      (BX)(R10*4), R12
+	MOVQ         (BX)(R10*4), R12
+	MOVL         R12, R13
+	SHRQ         $0x20, R12
+	IMULQ        R8, R13
 	IMULQ        R8, R12
-	VBROADCASTSS (SI)(R10*4), Y5
+	VBROADCASTSD (SI)(R10*4), Y5
+	VMOVSLDUP    Y5, Y6
+	VFMADD231PS  (DI)(R13*1), Y6, Y1
+	VFMADD231PS  32(DI)(R13*1), Y6, Y2
+	VFMADD231PS  64(DI)(R13*1), Y6, Y3
+	VMASKMOVPS   96(DI)(R13*1), Y0, Y7
+	VFMADD231PS  Y7, Y6, Y4
+	VMOVSHDUP    Y5, Y5
 	VFMADD231PS  (DI)(R12*1), Y5, Y1
 	VFMADD231PS  32(DI)(R12*1), Y5, Y2
 	VFMADD231PS  64(DI)(R12*1), Y5, Y3
 	VMASKMOVPS   96(DI)(R12*1), Y0, Y6
 	VFMADD231PS  Y6, Y5, Y4
-	INCQ         R10
+	ADDQ         $0x02, R10
 	CMPQ         R10, R11
 	JLT          spmm32part_loop
+
+spmm32part_rest:
+	JNE          spmm32part_store
+	MOVL         (BX)(R10*4), R13
+	IMULQ        R8, R13
+	VBROADCASTSS (SI)(R10*4), Y6
+	VFMADD231PS  (DI)(R13*1), Y6, Y1
+	VFMADD231PS  32(DI)(R13*1), Y6, Y2
+	VFMADD231PS  64(DI)(R13*1), Y6, Y3
+	VMASKMOVPS   96(DI)(R13*1), Y0, Y5
+	VFMADD231PS  Y5, Y6, Y4
+	INCQ         R10
 
 spmm32part_store:
 	VMOVUPS    Y1, (AX)
@@ -2696,8 +2871,9 @@ spmm32partfar_row:
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
+	DECQ   R12
 	CMPQ   R11, R12
-	JGE    spmm32partfar_store
+	JGE    spmm32partfar_rest
 
 spmm32partfar_loop:
 	LEAQ         80(R11), R13
@@ -2707,17 +2883,53 @@ spmm32partfar_loop:
 	IMULQ        R8, R13
 	PREFETCHT1   (DI)(R13*1)
 	PREFETCHT1   64(DI)(R13*1)
-	MOVLQSX      (BX)(R11*4), R13
+	LEAQ         81(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
-	VBROADCASTSS (SI)(R11*4), Y5
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	MOVQ         (BX)(R11*4), R13
+	MOVL         R13, R14
+	SHRQ         $0x20, R13
+	IMULQ        R8, R14
+	IMULQ        R8, R13
+	VBROADCASTSD (SI)(R11*4), Y5
+	VMOVSLDUP    Y5, Y6
+	VFMADD231PS  (DI)(R14*1), Y6, Y1
+	VFMADD231PS  32(DI)(R14*1), Y6, Y2
+	VFMADD231PS  64(DI)(R14*1), Y6, Y3
+	VMASKMOVPS   96(DI)(R14*1), Y0, Y7
+	VFMADD231PS  Y7, Y6, Y4
+	VMOVSHDUP    Y5, Y5
 	VFMADD231PS  (DI)(R13*1), Y5, Y1
 	VFMADD231PS  32(DI)(R13*1), Y5, Y2
 	VFMADD231PS  64(DI)(R13*1), Y5, Y3
 	VMASKMOVPS   96(DI)(R13*1), Y0, Y6
 	VFMADD231PS  Y6, Y5, Y4
-	INCQ         R11
+	ADDQ         $0x02, R11
 	CMPQ         R11, R12
 	JLT          spmm32partfar_loop
+
+spmm32partfar_rest:
+	JNE          spmm32partfar_store
+	LEAQ         80(R11), R12
+	CMPQ         R12, R10
+	CMOVQGT      R10, R12
+	MOVLQSX      (BX)(R12*4), R12
+	IMULQ        R8, R12
+	PREFETCHT1   (DI)(R12*1)
+	PREFETCHT1   64(DI)(R12*1)
+	MOVL         (BX)(R11*4), R14
+	IMULQ        R8, R14
+	VBROADCASTSS (SI)(R11*4), Y6
+	VFMADD231PS  (DI)(R14*1), Y6, Y1
+	VFMADD231PS  32(DI)(R14*1), Y6, Y2
+	VFMADD231PS  64(DI)(R14*1), Y6, Y3
+	VMASKMOVPS   96(DI)(R14*1), Y0, Y5
+	VFMADD231PS  Y5, Y6, Y4
+	INCQ         R11
 
 spmm32partfar_store:
 	VMOVUPS    Y1, (AX)
@@ -2748,18 +2960,35 @@ spmm16_row:
 	MOVQ   (DX), R11
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
+	DECQ   R11
 	CMPQ   R10, R11
-	JGE    spmm16_store
+	JGE    spmm16_rest
 
 spmm16_loop:
-	MOVLQSX      (BX)(R10*4), R12
+	MOVQ         (BX)(R10*4), R12
+	MOVL         R12, R13
+	SHRQ         $0x20, R12
+	IMULQ        R8, R13
 	IMULQ        R8, R12
-	VBROADCASTSS (SI)(R10*4), Y2
+	VBROADCASTSD (SI)(R10*4), Y2
+	VMOVSLDUP    Y2, Y3
+	VFMADD231PS  (DI)(R13*1), Y3, Y0
+	VFMADD231PS  32(DI)(R13*1), Y3, Y1
+	VMOVSHDUP    Y2, Y2
 	VFMADD231PS  (DI)(R12*1), Y2, Y0
 	VFMADD231PS  32(DI)(R12*1), Y2, Y1
-	INCQ         R10
+	ADDQ         $0x02, R10
 	CMPQ         R10, R11
 	JLT          spmm16_loop
+
+spmm16_rest:
+	JNE          spmm16_store
+	MOVL         (BX)(R10*4), R13
+	IMULQ        R8, R13
+	VBROADCASTSS (SI)(R10*4), Y3
+	VFMADD231PS  (DI)(R13*1), Y3, Y0
+	VFMADD231PS  32(DI)(R13*1), Y3, Y1
+	INCQ         R10
 
 spmm16_store:
 	VMOVUPS Y0, (AX)
@@ -2789,8 +3018,9 @@ spmm16far_row:
 	MOVQ   (DX), R12
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
+	DECQ   R12
 	CMPQ   R11, R12
-	JGE    spmm16far_store
+	JGE    spmm16far_rest
 
 spmm16far_loop:
 	LEAQ         80(R11), R13
@@ -2799,14 +3029,42 @@ spmm16far_loop:
 	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
 	PREFETCHT1   (DI)(R13*1)
-	MOVLQSX      (BX)(R11*4), R13
+	LEAQ         81(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
-	VBROADCASTSS (SI)(R11*4), Y2
+	PREFETCHT1   (DI)(R13*1)
+	MOVQ         (BX)(R11*4), R13
+	MOVL         R13, R14
+	SHRQ         $0x20, R13
+	IMULQ        R8, R14
+	IMULQ        R8, R13
+	VBROADCASTSD (SI)(R11*4), Y2
+	VMOVSLDUP    Y2, Y3
+	VFMADD231PS  (DI)(R14*1), Y3, Y0
+	VFMADD231PS  32(DI)(R14*1), Y3, Y1
+	VMOVSHDUP    Y2, Y2
 	VFMADD231PS  (DI)(R13*1), Y2, Y0
 	VFMADD231PS  32(DI)(R13*1), Y2, Y1
-	INCQ         R11
+	ADDQ         $0x02, R11
 	CMPQ         R11, R12
 	JLT          spmm16far_loop
+
+spmm16far_rest:
+	JNE          spmm16far_store
+	LEAQ         80(R11), R12
+	CMPQ         R12, R10
+	CMOVQGT      R10, R12
+	MOVLQSX      (BX)(R12*4), R12
+	IMULQ        R8, R12
+	PREFETCHT1   (DI)(R12*1)
+	MOVL         (BX)(R11*4), R14
+	IMULQ        R8, R14
+	VBROADCASTSS (SI)(R11*4), Y3
+	VFMADD231PS  (DI)(R14*1), Y3, Y0
+	VFMADD231PS  32(DI)(R14*1), Y3, Y1
+	INCQ         R11
 
 spmm16far_store:
 	VMOVUPS Y0, (AX)
@@ -2837,20 +3095,41 @@ spmm32_row:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
+	DECQ   R11
 	CMPQ   R10, R11
-	JGE    spmm32_store
+	JGE    spmm32_rest
 
 spmm32_loop:
-	MOVLQSX      (BX)(R10*4), R12
+	MOVQ         (BX)(R10*4), R12
+	MOVL         R12, R13
+	SHRQ         $0x20, R12
+	IMULQ        R8, R13
 	IMULQ        R8, R12
-	VBROADCASTSS (SI)(R10*4), Y4
+	VBROADCASTSD (SI)(R10*4), Y4
+	VMOVSLDUP    Y4, Y5
+	VFMADD231PS  (DI)(R13*1), Y5, Y0
+	VFMADD231PS  32(DI)(R13*1), Y5, Y1
+	VFMADD231PS  64(DI)(R13*1), Y5, Y2
+	VFMADD231PS  96(DI)(R13*1), Y5, Y3
+	VMOVSHDUP    Y4, Y4
 	VFMADD231PS  (DI)(R12*1), Y4, Y0
 	VFMADD231PS  32(DI)(R12*1), Y4, Y1
 	VFMADD231PS  64(DI)(R12*1), Y4, Y2
 	VFMADD231PS  96(DI)(R12*1), Y4, Y3
-	INCQ         R10
+	ADDQ         $0x02, R10
 	CMPQ         R10, R11
 	JLT          spmm32_loop
+
+spmm32_rest:
+	JNE          spmm32_store
+	MOVL         (BX)(R10*4), R13
+	IMULQ        R8, R13
+	VBROADCASTSS (SI)(R10*4), Y5
+	VFMADD231PS  (DI)(R13*1), Y5, Y0
+	VFMADD231PS  32(DI)(R13*1), Y5, Y1
+	VFMADD231PS  64(DI)(R13*1), Y5, Y2
+	VFMADD231PS  96(DI)(R13*1), Y5, Y3
+	INCQ         R10
 
 spmm32_store:
 	VMOVUPS Y0, (AX)
@@ -2884,8 +3163,9 @@ spmm32far_row:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
+	DECQ   R12
 	CMPQ   R11, R12
-	JGE    spmm32far_store
+	JGE    spmm32far_rest
 
 spmm32far_loop:
 	LEAQ         80(R11), R13
@@ -2895,16 +3175,50 @@ spmm32far_loop:
 	IMULQ        R8, R13
 	PREFETCHT1   (DI)(R13*1)
 	PREFETCHT1   64(DI)(R13*1)
-	MOVLQSX      (BX)(R11*4), R13
+	LEAQ         81(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
-	VBROADCASTSS (SI)(R11*4), Y4
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	MOVQ         (BX)(R11*4), R13
+	MOVL         R13, R14
+	SHRQ         $0x20, R13
+	IMULQ        R8, R14
+	IMULQ        R8, R13
+	VBROADCASTSD (SI)(R11*4), Y4
+	VMOVSLDUP    Y4, Y5
+	VFMADD231PS  (DI)(R14*1), Y5, Y0
+	VFMADD231PS  32(DI)(R14*1), Y5, Y1
+	VFMADD231PS  64(DI)(R14*1), Y5, Y2
+	VFMADD231PS  96(DI)(R14*1), Y5, Y3
+	VMOVSHDUP    Y4, Y4
 	VFMADD231PS  (DI)(R13*1), Y4, Y0
 	VFMADD231PS  32(DI)(R13*1), Y4, Y1
 	VFMADD231PS  64(DI)(R13*1), Y4, Y2
 	VFMADD231PS  96(DI)(R13*1), Y4, Y3
-	INCQ         R11
+	ADDQ         $0x02, R11
 	CMPQ         R11, R12
 	JLT          spmm32far_loop
+
+spmm32far_rest:
+	JNE          spmm32far_store
+	LEAQ         80(R11), R12
+	CMPQ         R12, R10
+	CMOVQGT      R10, R12
+	MOVLQSX      (BX)(R12*4), R12
+	IMULQ        R8, R12
+	PREFETCHT1   (DI)(R12*1)
+	PREFETCHT1   64(DI)(R12*1)
+	MOVL         (BX)(R11*4), R14
+	IMULQ        R8, R14
+	VBROADCASTSS (SI)(R11*4), Y5
+	VFMADD231PS  (DI)(R14*1), Y5, Y0
+	VFMADD231PS  32(DI)(R14*1), Y5, Y1
+	VFMADD231PS  64(DI)(R14*1), Y5, Y2
+	VFMADD231PS  96(DI)(R14*1), Y5, Y3
+	INCQ         R11
 
 spmm32far_store:
 	VMOVUPS Y0, (AX)
@@ -2941,13 +3255,27 @@ spmm64_row:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
+	DECQ   R11
 	CMPQ   R10, R11
-	JGE    spmm64_store
+	JGE    spmm64_rest
 
 spmm64_loop:
-	MOVLQSX      (BX)(R10*4), R12
+	MOVQ         (BX)(R10*4), R12
+	MOVL         R12, R13
+	SHRQ         $0x20, R12
+	IMULQ        R8, R13
 	IMULQ        R8, R12
-	VBROADCASTSS (SI)(R10*4), Y8
+	VBROADCASTSD (SI)(R10*4), Y8
+	VMOVSLDUP    Y8, Y9
+	VFMADD231PS  (DI)(R13*1), Y9, Y0
+	VFMADD231PS  32(DI)(R13*1), Y9, Y1
+	VFMADD231PS  64(DI)(R13*1), Y9, Y2
+	VFMADD231PS  96(DI)(R13*1), Y9, Y3
+	VFMADD231PS  128(DI)(R13*1), Y9, Y4
+	VFMADD231PS  160(DI)(R13*1), Y9, Y5
+	VFMADD231PS  192(DI)(R13*1), Y9, Y6
+	VFMADD231PS  224(DI)(R13*1), Y9, Y7
+	VMOVSHDUP    Y8, Y8
 	VFMADD231PS  (DI)(R12*1), Y8, Y0
 	VFMADD231PS  32(DI)(R12*1), Y8, Y1
 	VFMADD231PS  64(DI)(R12*1), Y8, Y2
@@ -2956,9 +3284,24 @@ spmm64_loop:
 	VFMADD231PS  160(DI)(R12*1), Y8, Y5
 	VFMADD231PS  192(DI)(R12*1), Y8, Y6
 	VFMADD231PS  224(DI)(R12*1), Y8, Y7
-	INCQ         R10
+	ADDQ         $0x02, R10
 	CMPQ         R10, R11
 	JLT          spmm64_loop
+
+spmm64_rest:
+	JNE          spmm64_store
+	MOVL         (BX)(R10*4), R13
+	IMULQ        R8, R13
+	VBROADCASTSS (SI)(R10*4), Y9
+	VFMADD231PS  (DI)(R13*1), Y9, Y0
+	VFMADD231PS  32(DI)(R13*1), Y9, Y1
+	VFMADD231PS  64(DI)(R13*1), Y9, Y2
+	VFMADD231PS  96(DI)(R13*1), Y9, Y3
+	VFMADD231PS  128(DI)(R13*1), Y9, Y4
+	VFMADD231PS  160(DI)(R13*1), Y9, Y5
+	VFMADD231PS  192(DI)(R13*1), Y9, Y6
+	VFMADD231PS  224(DI)(R13*1), Y9, Y7
+	INCQ         R10
 
 spmm64_store:
 	VMOVUPS Y0, (AX)
@@ -3000,8 +3343,9 @@ spmm64far_row:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
+	DECQ   R12
 	CMPQ   R11, R12
-	JGE    spmm64far_store
+	JGE    spmm64far_rest
 
 spmm64far_loop:
 	LEAQ         80(R11), R13
@@ -3013,9 +3357,31 @@ spmm64far_loop:
 	PREFETCHT1   64(DI)(R13*1)
 	PREFETCHT1   128(DI)(R13*1)
 	PREFETCHT1   192(DI)(R13*1)
-	MOVLQSX      (BX)(R11*4), R13
+	LEAQ         81(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
-	VBROADCASTSS (SI)(R11*4), Y8
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	PREFETCHT1   128(DI)(R13*1)
+	PREFETCHT1   192(DI)(R13*1)
+	MOVQ         (BX)(R11*4), R13
+	MOVL         R13, R14
+	SHRQ         $0x20, R13
+	IMULQ        R8, R14
+	IMULQ        R8, R13
+	VBROADCASTSD (SI)(R11*4), Y8
+	VMOVSLDUP    Y8, Y9
+	VFMADD231PS  (DI)(R14*1), Y9, Y0
+	VFMADD231PS  32(DI)(R14*1), Y9, Y1
+	VFMADD231PS  64(DI)(R14*1), Y9, Y2
+	VFMADD231PS  96(DI)(R14*1), Y9, Y3
+	VFMADD231PS  128(DI)(R14*1), Y9, Y4
+	VFMADD231PS  160(DI)(R14*1), Y9, Y5
+	VFMADD231PS  192(DI)(R14*1), Y9, Y6
+	VFMADD231PS  224(DI)(R14*1), Y9, Y7
+	VMOVSHDUP    Y8, Y8
 	VFMADD231PS  (DI)(R13*1), Y8, Y0
 	VFMADD231PS  32(DI)(R13*1), Y8, Y1
 	VFMADD231PS  64(DI)(R13*1), Y8, Y2
@@ -3024,9 +3390,33 @@ spmm64far_loop:
 	VFMADD231PS  160(DI)(R13*1), Y8, Y5
 	VFMADD231PS  192(DI)(R13*1), Y8, Y6
 	VFMADD231PS  224(DI)(R13*1), Y8, Y7
-	INCQ         R11
+	ADDQ         $0x02, R11
 	CMPQ         R11, R12
 	JLT          spmm64far_loop
+
+spmm64far_rest:
+	JNE          spmm64far_store
+	LEAQ         80(R11), R12
+	CMPQ         R12, R10
+	CMOVQGT      R10, R12
+	MOVLQSX      (BX)(R12*4), R12
+	IMULQ        R8, R12
+	PREFETCHT1   (DI)(R12*1)
+	PREFETCHT1   64(DI)(R12*1)
+	PREFETCHT1   128(DI)(R12*1)
+	PREFETCHT1   192(DI)(R12*1)
+	MOVL         (BX)(R11*4), R14
+	IMULQ        R8, R14
+	VBROADCASTSS (SI)(R11*4), Y9
+	VFMADD231PS  (DI)(R14*1), Y9, Y0
+	VFMADD231PS  32(DI)(R14*1), Y9, Y1
+	VFMADD231PS  64(DI)(R14*1), Y9, Y2
+	VFMADD231PS  96(DI)(R14*1), Y9, Y3
+	VFMADD231PS  128(DI)(R14*1), Y9, Y4
+	VFMADD231PS  160(DI)(R14*1), Y9, Y5
+	VFMADD231PS  192(DI)(R14*1), Y9, Y6
+	VFMADD231PS  224(DI)(R14*1), Y9, Y7
+	INCQ         R11
 
 spmm64far_store:
 	VMOVUPS Y0, (AX)

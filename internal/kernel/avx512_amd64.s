@@ -5795,18 +5795,35 @@ spmmWide16part_row:
 	ADDQ   $0x08, DX
 	MOVQ   (DX), R11
 	VXORPS Z0, Z0, Z0
+	DECQ   R11
 	CMPQ   R10, R11
-	JGE    spmmWide16part_store
+	JGE    spmmWide16part_rest
 
 spmmWide16part_loop:
-	MOVLQSX      (BX)(R10*4), R12
+	MOVQ         (BX)(R10*4), R12
+	MOVL         R12, R13
+	SHRQ         $0x20, R12
+	IMULQ        R8, R13
 	IMULQ        R8, R12
-	VBROADCASTSS (SI)(R10*4), Z1
+	VBROADCASTSD (SI)(R10*4), Z1
+	VMOVSLDUP    Z1, Z2
+	VMOVUPS.Z    (DI)(R13*1), K1, Z3
+	VFMADD231PS  Z3, Z2, Z0
+	VMOVSHDUP    Z1, Z1
 	VMOVUPS.Z    (DI)(R12*1), K1, Z2
 	VFMADD231PS  Z2, Z1, Z0
-	INCQ         R10
+	ADDQ         $0x02, R10
 	CMPQ         R10, R11
 	JLT          spmmWide16part_loop
+
+spmmWide16part_rest:
+	JNE          spmmWide16part_store
+	MOVL         (BX)(R10*4), R13
+	IMULQ        R8, R13
+	VBROADCASTSS (SI)(R10*4), Z2
+	VMOVUPS.Z    (DI)(R13*1), K1, Z1
+	VFMADD231PS  Z1, Z2, Z0
+	INCQ         R10
 
 spmmWide16part_store:
 	VMOVUPS Z0, K1, (AX)
@@ -5838,8 +5855,9 @@ spmmWide16partfar_row:
 	ADDQ   $0x08, DX
 	MOVQ   (DX), R12
 	VXORPS Z0, Z0, Z0
+	DECQ   R12
 	CMPQ   R11, R12
-	JGE    spmmWide16partfar_store
+	JGE    spmmWide16partfar_rest
 
 spmmWide16partfar_loop:
 	LEAQ         80(R11), R13
@@ -5848,14 +5866,42 @@ spmmWide16partfar_loop:
 	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
 	PREFETCHT1   (DI)(R13*1)
-	MOVLQSX      (BX)(R11*4), R13
+	LEAQ         81(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
-	VBROADCASTSS (SI)(R11*4), Z1
+	PREFETCHT1   (DI)(R13*1)
+	MOVQ         (BX)(R11*4), R13
+	MOVL         R13, R14
+	SHRQ         $0x20, R13
+	IMULQ        R8, R14
+	IMULQ        R8, R13
+	VBROADCASTSD (SI)(R11*4), Z1
+	VMOVSLDUP    Z1, Z2
+	VMOVUPS.Z    (DI)(R14*1), K1, Z3
+	VFMADD231PS  Z3, Z2, Z0
+	VMOVSHDUP    Z1, Z1
 	VMOVUPS.Z    (DI)(R13*1), K1, Z2
 	VFMADD231PS  Z2, Z1, Z0
-	INCQ         R11
+	ADDQ         $0x02, R11
 	CMPQ         R11, R12
 	JLT          spmmWide16partfar_loop
+
+spmmWide16partfar_rest:
+	JNE          spmmWide16partfar_store
+	LEAQ         80(R11), R12
+	CMPQ         R12, R10
+	CMOVQGT      R10, R12
+	MOVLQSX      (BX)(R12*4), R12
+	IMULQ        R8, R12
+	PREFETCHT1   (DI)(R12*1)
+	MOVL         (BX)(R11*4), R14
+	IMULQ        R8, R14
+	VBROADCASTSS (SI)(R11*4), Z2
+	VMOVUPS.Z    (DI)(R14*1), K1, Z1
+	VFMADD231PS  Z1, Z2, Z0
+	INCQ         R11
 
 spmmWide16partfar_store:
 	VMOVUPS Z0, K1, (AX)
@@ -5887,19 +5933,38 @@ spmmWide32part_row:
 	MOVQ   (DX), R11
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
+	DECQ   R11
 	CMPQ   R10, R11
-	JGE    spmmWide32part_store
+	JGE    spmmWide32part_rest
 
 spmmWide32part_loop:
-	MOVLQSX      (BX)(R10*4), R12
+	MOVQ         (BX)(R10*4), R12
+	MOVL         R12, R13
+	SHRQ         $0x20, R12
+	IMULQ        R8, R13
 	IMULQ        R8, R12
-	VBROADCASTSS (SI)(R10*4), Z2
+	VBROADCASTSD (SI)(R10*4), Z2
+	VMOVSLDUP    Z2, Z3
+	VFMADD231PS  (DI)(R13*1), Z3, Z0
+	VMOVUPS.Z    64(DI)(R13*1), K1, Z4
+	VFMADD231PS  Z4, Z3, Z1
+	VMOVSHDUP    Z2, Z2
 	VFMADD231PS  (DI)(R12*1), Z2, Z0
 	VMOVUPS.Z    64(DI)(R12*1), K1, Z3
 	VFMADD231PS  Z3, Z2, Z1
-	INCQ         R10
+	ADDQ         $0x02, R10
 	CMPQ         R10, R11
 	JLT          spmmWide32part_loop
+
+spmmWide32part_rest:
+	JNE          spmmWide32part_store
+	MOVL         (BX)(R10*4), R13
+	IMULQ        R8, R13
+	VBROADCASTSS (SI)(R10*4), Z3
+	VFMADD231PS  (DI)(R13*1), Z3, Z0
+	VMOVUPS.Z    64(DI)(R13*1), K1, Z2
+	VFMADD231PS  Z2, Z3, Z1
+	INCQ         R10
 
 spmmWide32part_store:
 	VMOVUPS Z0, (AX)
@@ -5933,8 +5998,9 @@ spmmWide32partfar_row:
 	MOVQ   (DX), R12
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
+	DECQ   R12
 	CMPQ   R11, R12
-	JGE    spmmWide32partfar_store
+	JGE    spmmWide32partfar_rest
 
 spmmWide32partfar_loop:
 	LEAQ         80(R11), R13
@@ -5944,15 +6010,47 @@ spmmWide32partfar_loop:
 	IMULQ        R8, R13
 	PREFETCHT1   (DI)(R13*1)
 	PREFETCHT1   64(DI)(R13*1)
-	MOVLQSX      (BX)(R11*4), R13
+	LEAQ         81(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
-	VBROADCASTSS (SI)(R11*4), Z2
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	MOVQ         (BX)(R11*4), R13
+	MOVL         R13, R14
+	SHRQ         $0x20, R13
+	IMULQ        R8, R14
+	IMULQ        R8, R13
+	VBROADCASTSD (SI)(R11*4), Z2
+	VMOVSLDUP    Z2, Z3
+	VFMADD231PS  (DI)(R14*1), Z3, Z0
+	VMOVUPS.Z    64(DI)(R14*1), K1, Z4
+	VFMADD231PS  Z4, Z3, Z1
+	VMOVSHDUP    Z2, Z2
 	VFMADD231PS  (DI)(R13*1), Z2, Z0
 	VMOVUPS.Z    64(DI)(R13*1), K1, Z3
 	VFMADD231PS  Z3, Z2, Z1
-	INCQ         R11
+	ADDQ         $0x02, R11
 	CMPQ         R11, R12
 	JLT          spmmWide32partfar_loop
+
+spmmWide32partfar_rest:
+	JNE          spmmWide32partfar_store
+	LEAQ         80(R11), R12
+	CMPQ         R12, R10
+	CMOVQGT      R10, R12
+	MOVLQSX      (BX)(R12*4), R12
+	IMULQ        R8, R12
+	PREFETCHT1   (DI)(R12*1)
+	PREFETCHT1   64(DI)(R12*1)
+	MOVL         (BX)(R11*4), R14
+	IMULQ        R8, R14
+	VBROADCASTSS (SI)(R11*4), Z3
+	VFMADD231PS  (DI)(R14*1), Z3, Z0
+	VMOVUPS.Z    64(DI)(R14*1), K1, Z2
+	VFMADD231PS  Z2, Z3, Z1
+	INCQ         R11
 
 spmmWide32partfar_store:
 	VMOVUPS Z0, (AX)
@@ -5986,20 +6084,41 @@ spmmWide48part_row:
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
+	DECQ   R11
 	CMPQ   R10, R11
-	JGE    spmmWide48part_store
+	JGE    spmmWide48part_rest
 
 spmmWide48part_loop:
-	MOVLQSX      (BX)(R10*4), R12
+	MOVQ         (BX)(R10*4), R12
+	MOVL         R12, R13
+	SHRQ         $0x20, R12
+	IMULQ        R8, R13
 	IMULQ        R8, R12
-	VBROADCASTSS (SI)(R10*4), Z3
+	VBROADCASTSD (SI)(R10*4), Z3
+	VMOVSLDUP    Z3, Z4
+	VFMADD231PS  (DI)(R13*1), Z4, Z0
+	VFMADD231PS  64(DI)(R13*1), Z4, Z1
+	VMOVUPS.Z    128(DI)(R13*1), K1, Z5
+	VFMADD231PS  Z5, Z4, Z2
+	VMOVSHDUP    Z3, Z3
 	VFMADD231PS  (DI)(R12*1), Z3, Z0
 	VFMADD231PS  64(DI)(R12*1), Z3, Z1
 	VMOVUPS.Z    128(DI)(R12*1), K1, Z4
 	VFMADD231PS  Z4, Z3, Z2
-	INCQ         R10
+	ADDQ         $0x02, R10
 	CMPQ         R10, R11
 	JLT          spmmWide48part_loop
+
+spmmWide48part_rest:
+	JNE          spmmWide48part_store
+	MOVL         (BX)(R10*4), R13
+	IMULQ        R8, R13
+	VBROADCASTSS (SI)(R10*4), Z4
+	VFMADD231PS  (DI)(R13*1), Z4, Z0
+	VFMADD231PS  64(DI)(R13*1), Z4, Z1
+	VMOVUPS.Z    128(DI)(R13*1), K1, Z3
+	VFMADD231PS  Z3, Z4, Z2
+	INCQ         R10
 
 spmmWide48part_store:
 	VMOVUPS Z0, (AX)
@@ -6035,8 +6154,9 @@ spmmWide48partfar_row:
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
+	DECQ   R12
 	CMPQ   R11, R12
-	JGE    spmmWide48partfar_store
+	JGE    spmmWide48partfar_rest
 
 spmmWide48partfar_loop:
 	LEAQ         80(R11), R13
@@ -6047,16 +6167,52 @@ spmmWide48partfar_loop:
 	PREFETCHT1   (DI)(R13*1)
 	PREFETCHT1   64(DI)(R13*1)
 	PREFETCHT1   128(DI)(R13*1)
-	MOVLQSX      (BX)(R11*4), R13
+	LEAQ         81(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
-	VBROADCASTSS (SI)(R11*4), Z3
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	PREFETCHT1   128(DI)(R13*1)
+	MOVQ         (BX)(R11*4), R13
+	MOVL         R13, R14
+	SHRQ         $0x20, R13
+	IMULQ        R8, R14
+	IMULQ        R8, R13
+	VBROADCASTSD (SI)(R11*4), Z3
+	VMOVSLDUP    Z3, Z4
+	VFMADD231PS  (DI)(R14*1), Z4, Z0
+	VFMADD231PS  64(DI)(R14*1), Z4, Z1
+	VMOVUPS.Z    128(DI)(R14*1), K1, Z5
+	VFMADD231PS  Z5, Z4, Z2
+	VMOVSHDUP    Z3, Z3
 	VFMADD231PS  (DI)(R13*1), Z3, Z0
 	VFMADD231PS  64(DI)(R13*1), Z3, Z1
 	VMOVUPS.Z    128(DI)(R13*1), K1, Z4
 	VFMADD231PS  Z4, Z3, Z2
-	INCQ         R11
+	ADDQ         $0x02, R11
 	CMPQ         R11, R12
 	JLT          spmmWide48partfar_loop
+
+spmmWide48partfar_rest:
+	JNE          spmmWide48partfar_store
+	LEAQ         80(R11), R12
+	CMPQ         R12, R10
+	CMOVQGT      R10, R12
+	MOVLQSX      (BX)(R12*4), R12
+	IMULQ        R8, R12
+	PREFETCHT1   (DI)(R12*1)
+	PREFETCHT1   64(DI)(R12*1)
+	PREFETCHT1   128(DI)(R12*1)
+	MOVL         (BX)(R11*4), R14
+	IMULQ        R8, R14
+	VBROADCASTSS (SI)(R11*4), Z4
+	VFMADD231PS  (DI)(R14*1), Z4, Z0
+	VFMADD231PS  64(DI)(R14*1), Z4, Z1
+	VMOVUPS.Z    128(DI)(R14*1), K1, Z3
+	VFMADD231PS  Z3, Z4, Z2
+	INCQ         R11
 
 spmmWide48partfar_store:
 	VMOVUPS Z0, (AX)
@@ -6092,21 +6248,44 @@ spmmWide64part_row:
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
 	VXORPS Z3, Z3, Z3
+	DECQ   R11
 	CMPQ   R10, R11
-	JGE    spmmWide64part_store
+	JGE    spmmWide64part_rest
 
 spmmWide64part_loop:
-	MOVLQSX      (BX)(R10*4), R12
+	MOVQ         (BX)(R10*4), R12
+	MOVL         R12, R13
+	SHRQ         $0x20, R12
+	IMULQ        R8, R13
 	IMULQ        R8, R12
-	VBROADCASTSS (SI)(R10*4), Z4
+	VBROADCASTSD (SI)(R10*4), Z4
+	VMOVSLDUP    Z4, Z5
+	VFMADD231PS  (DI)(R13*1), Z5, Z0
+	VFMADD231PS  64(DI)(R13*1), Z5, Z1
+	VFMADD231PS  128(DI)(R13*1), Z5, Z2
+	VMOVUPS.Z    192(DI)(R13*1), K1, Z6
+	VFMADD231PS  Z6, Z5, Z3
+	VMOVSHDUP    Z4, Z4
 	VFMADD231PS  (DI)(R12*1), Z4, Z0
 	VFMADD231PS  64(DI)(R12*1), Z4, Z1
 	VFMADD231PS  128(DI)(R12*1), Z4, Z2
 	VMOVUPS.Z    192(DI)(R12*1), K1, Z5
 	VFMADD231PS  Z5, Z4, Z3
-	INCQ         R10
+	ADDQ         $0x02, R10
 	CMPQ         R10, R11
 	JLT          spmmWide64part_loop
+
+spmmWide64part_rest:
+	JNE          spmmWide64part_store
+	MOVL         (BX)(R10*4), R13
+	IMULQ        R8, R13
+	VBROADCASTSS (SI)(R10*4), Z5
+	VFMADD231PS  (DI)(R13*1), Z5, Z0
+	VFMADD231PS  64(DI)(R13*1), Z5, Z1
+	VFMADD231PS  128(DI)(R13*1), Z5, Z2
+	VMOVUPS.Z    192(DI)(R13*1), K1, Z4
+	VFMADD231PS  Z4, Z5, Z3
+	INCQ         R10
 
 spmmWide64part_store:
 	VMOVUPS Z0, (AX)
@@ -6144,8 +6323,9 @@ spmmWide64partfar_row:
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
 	VXORPS Z3, Z3, Z3
+	DECQ   R12
 	CMPQ   R11, R12
-	JGE    spmmWide64partfar_store
+	JGE    spmmWide64partfar_rest
 
 spmmWide64partfar_loop:
 	LEAQ         80(R11), R13
@@ -6157,17 +6337,57 @@ spmmWide64partfar_loop:
 	PREFETCHT1   64(DI)(R13*1)
 	PREFETCHT1   128(DI)(R13*1)
 	PREFETCHT1   192(DI)(R13*1)
-	MOVLQSX      (BX)(R11*4), R13
+	LEAQ         81(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
-	VBROADCASTSS (SI)(R11*4), Z4
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	PREFETCHT1   128(DI)(R13*1)
+	PREFETCHT1   192(DI)(R13*1)
+	MOVQ         (BX)(R11*4), R13
+	MOVL         R13, R14
+	SHRQ         $0x20, R13
+	IMULQ        R8, R14
+	IMULQ        R8, R13
+	VBROADCASTSD (SI)(R11*4), Z4
+	VMOVSLDUP    Z4, Z5
+	VFMADD231PS  (DI)(R14*1), Z5, Z0
+	VFMADD231PS  64(DI)(R14*1), Z5, Z1
+	VFMADD231PS  128(DI)(R14*1), Z5, Z2
+	VMOVUPS.Z    192(DI)(R14*1), K1, Z6
+	VFMADD231PS  Z6, Z5, Z3
+	VMOVSHDUP    Z4, Z4
 	VFMADD231PS  (DI)(R13*1), Z4, Z0
 	VFMADD231PS  64(DI)(R13*1), Z4, Z1
 	VFMADD231PS  128(DI)(R13*1), Z4, Z2
 	VMOVUPS.Z    192(DI)(R13*1), K1, Z5
 	VFMADD231PS  Z5, Z4, Z3
-	INCQ         R11
+	ADDQ         $0x02, R11
 	CMPQ         R11, R12
 	JLT          spmmWide64partfar_loop
+
+spmmWide64partfar_rest:
+	JNE          spmmWide64partfar_store
+	LEAQ         80(R11), R12
+	CMPQ         R12, R10
+	CMOVQGT      R10, R12
+	MOVLQSX      (BX)(R12*4), R12
+	IMULQ        R8, R12
+	PREFETCHT1   (DI)(R12*1)
+	PREFETCHT1   64(DI)(R12*1)
+	PREFETCHT1   128(DI)(R12*1)
+	PREFETCHT1   192(DI)(R12*1)
+	MOVL         (BX)(R11*4), R14
+	IMULQ        R8, R14
+	VBROADCASTSS (SI)(R11*4), Z5
+	VFMADD231PS  (DI)(R14*1), Z5, Z0
+	VFMADD231PS  64(DI)(R14*1), Z5, Z1
+	VFMADD231PS  128(DI)(R14*1), Z5, Z2
+	VMOVUPS.Z    192(DI)(R14*1), K1, Z4
+	VFMADD231PS  Z4, Z5, Z3
+	INCQ         R11
 
 spmmWide64partfar_store:
 	VMOVUPS Z0, (AX)
@@ -6198,18 +6418,35 @@ spmmWide32_row:
 	MOVQ   (DX), R11
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
+	DECQ   R11
 	CMPQ   R10, R11
-	JGE    spmmWide32_store
+	JGE    spmmWide32_rest
 
 spmmWide32_loop:
-	MOVLQSX      (BX)(R10*4), R12
+	MOVQ         (BX)(R10*4), R12
+	MOVL         R12, R13
+	SHRQ         $0x20, R12
+	IMULQ        R8, R13
 	IMULQ        R8, R12
-	VBROADCASTSS (SI)(R10*4), Z2
+	VBROADCASTSD (SI)(R10*4), Z2
+	VMOVSLDUP    Z2, Z3
+	VFMADD231PS  (DI)(R13*1), Z3, Z0
+	VFMADD231PS  64(DI)(R13*1), Z3, Z1
+	VMOVSHDUP    Z2, Z2
 	VFMADD231PS  (DI)(R12*1), Z2, Z0
 	VFMADD231PS  64(DI)(R12*1), Z2, Z1
-	INCQ         R10
+	ADDQ         $0x02, R10
 	CMPQ         R10, R11
 	JLT          spmmWide32_loop
+
+spmmWide32_rest:
+	JNE          spmmWide32_store
+	MOVL         (BX)(R10*4), R13
+	IMULQ        R8, R13
+	VBROADCASTSS (SI)(R10*4), Z3
+	VFMADD231PS  (DI)(R13*1), Z3, Z0
+	VFMADD231PS  64(DI)(R13*1), Z3, Z1
+	INCQ         R10
 
 spmmWide32_store:
 	VMOVUPS Z0, (AX)
@@ -6239,8 +6476,9 @@ spmmWide32far_row:
 	MOVQ   (DX), R12
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
+	DECQ   R12
 	CMPQ   R11, R12
-	JGE    spmmWide32far_store
+	JGE    spmmWide32far_rest
 
 spmmWide32far_loop:
 	LEAQ         80(R11), R13
@@ -6250,14 +6488,44 @@ spmmWide32far_loop:
 	IMULQ        R8, R13
 	PREFETCHT1   (DI)(R13*1)
 	PREFETCHT1   64(DI)(R13*1)
-	MOVLQSX      (BX)(R11*4), R13
+	LEAQ         81(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
-	VBROADCASTSS (SI)(R11*4), Z2
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	MOVQ         (BX)(R11*4), R13
+	MOVL         R13, R14
+	SHRQ         $0x20, R13
+	IMULQ        R8, R14
+	IMULQ        R8, R13
+	VBROADCASTSD (SI)(R11*4), Z2
+	VMOVSLDUP    Z2, Z3
+	VFMADD231PS  (DI)(R14*1), Z3, Z0
+	VFMADD231PS  64(DI)(R14*1), Z3, Z1
+	VMOVSHDUP    Z2, Z2
 	VFMADD231PS  (DI)(R13*1), Z2, Z0
 	VFMADD231PS  64(DI)(R13*1), Z2, Z1
-	INCQ         R11
+	ADDQ         $0x02, R11
 	CMPQ         R11, R12
 	JLT          spmmWide32far_loop
+
+spmmWide32far_rest:
+	JNE          spmmWide32far_store
+	LEAQ         80(R11), R12
+	CMPQ         R12, R10
+	CMOVQGT      R10, R12
+	MOVLQSX      (BX)(R12*4), R12
+	IMULQ        R8, R12
+	PREFETCHT1   (DI)(R12*1)
+	PREFETCHT1   64(DI)(R12*1)
+	MOVL         (BX)(R11*4), R14
+	IMULQ        R8, R14
+	VBROADCASTSS (SI)(R11*4), Z3
+	VFMADD231PS  (DI)(R14*1), Z3, Z0
+	VFMADD231PS  64(DI)(R14*1), Z3, Z1
+	INCQ         R11
 
 spmmWide32far_store:
 	VMOVUPS Z0, (AX)
@@ -6288,20 +6556,41 @@ spmmWide64_row:
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
 	VXORPS Z3, Z3, Z3
+	DECQ   R11
 	CMPQ   R10, R11
-	JGE    spmmWide64_store
+	JGE    spmmWide64_rest
 
 spmmWide64_loop:
-	MOVLQSX      (BX)(R10*4), R12
+	MOVQ         (BX)(R10*4), R12
+	MOVL         R12, R13
+	SHRQ         $0x20, R12
+	IMULQ        R8, R13
 	IMULQ        R8, R12
-	VBROADCASTSS (SI)(R10*4), Z4
+	VBROADCASTSD (SI)(R10*4), Z4
+	VMOVSLDUP    Z4, Z5
+	VFMADD231PS  (DI)(R13*1), Z5, Z0
+	VFMADD231PS  64(DI)(R13*1), Z5, Z1
+	VFMADD231PS  128(DI)(R13*1), Z5, Z2
+	VFMADD231PS  192(DI)(R13*1), Z5, Z3
+	VMOVSHDUP    Z4, Z4
 	VFMADD231PS  (DI)(R12*1), Z4, Z0
 	VFMADD231PS  64(DI)(R12*1), Z4, Z1
 	VFMADD231PS  128(DI)(R12*1), Z4, Z2
 	VFMADD231PS  192(DI)(R12*1), Z4, Z3
-	INCQ         R10
+	ADDQ         $0x02, R10
 	CMPQ         R10, R11
 	JLT          spmmWide64_loop
+
+spmmWide64_rest:
+	JNE          spmmWide64_store
+	MOVL         (BX)(R10*4), R13
+	IMULQ        R8, R13
+	VBROADCASTSS (SI)(R10*4), Z5
+	VFMADD231PS  (DI)(R13*1), Z5, Z0
+	VFMADD231PS  64(DI)(R13*1), Z5, Z1
+	VFMADD231PS  128(DI)(R13*1), Z5, Z2
+	VFMADD231PS  192(DI)(R13*1), Z5, Z3
+	INCQ         R10
 
 spmmWide64_store:
 	VMOVUPS Z0, (AX)
@@ -6335,8 +6624,9 @@ spmmWide64far_row:
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
 	VXORPS Z3, Z3, Z3
+	DECQ   R12
 	CMPQ   R11, R12
-	JGE    spmmWide64far_store
+	JGE    spmmWide64far_rest
 
 spmmWide64far_loop:
 	LEAQ         80(R11), R13
@@ -6348,16 +6638,54 @@ spmmWide64far_loop:
 	PREFETCHT1   64(DI)(R13*1)
 	PREFETCHT1   128(DI)(R13*1)
 	PREFETCHT1   192(DI)(R13*1)
-	MOVLQSX      (BX)(R11*4), R13
+	LEAQ         81(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
-	VBROADCASTSS (SI)(R11*4), Z4
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	PREFETCHT1   128(DI)(R13*1)
+	PREFETCHT1   192(DI)(R13*1)
+	MOVQ         (BX)(R11*4), R13
+	MOVL         R13, R14
+	SHRQ         $0x20, R13
+	IMULQ        R8, R14
+	IMULQ        R8, R13
+	VBROADCASTSD (SI)(R11*4), Z4
+	VMOVSLDUP    Z4, Z5
+	VFMADD231PS  (DI)(R14*1), Z5, Z0
+	VFMADD231PS  64(DI)(R14*1), Z5, Z1
+	VFMADD231PS  128(DI)(R14*1), Z5, Z2
+	VFMADD231PS  192(DI)(R14*1), Z5, Z3
+	VMOVSHDUP    Z4, Z4
 	VFMADD231PS  (DI)(R13*1), Z4, Z0
 	VFMADD231PS  64(DI)(R13*1), Z4, Z1
 	VFMADD231PS  128(DI)(R13*1), Z4, Z2
 	VFMADD231PS  192(DI)(R13*1), Z4, Z3
-	INCQ         R11
+	ADDQ         $0x02, R11
 	CMPQ         R11, R12
 	JLT          spmmWide64far_loop
+
+spmmWide64far_rest:
+	JNE          spmmWide64far_store
+	LEAQ         80(R11), R12
+	CMPQ         R12, R10
+	CMOVQGT      R10, R12
+	MOVLQSX      (BX)(R12*4), R12
+	IMULQ        R8, R12
+	PREFETCHT1   (DI)(R12*1)
+	PREFETCHT1   64(DI)(R12*1)
+	PREFETCHT1   128(DI)(R12*1)
+	PREFETCHT1   192(DI)(R12*1)
+	MOVL         (BX)(R11*4), R14
+	IMULQ        R8, R14
+	VBROADCASTSS (SI)(R11*4), Z5
+	VFMADD231PS  (DI)(R14*1), Z5, Z0
+	VFMADD231PS  64(DI)(R14*1), Z5, Z1
+	VFMADD231PS  128(DI)(R14*1), Z5, Z2
+	VFMADD231PS  192(DI)(R14*1), Z5, Z3
+	INCQ         R11
 
 spmmWide64far_store:
 	VMOVUPS Z0, (AX)
@@ -6394,13 +6722,27 @@ spmmWide128_row:
 	VXORPS Z5, Z5, Z5
 	VXORPS Z6, Z6, Z6
 	VXORPS Z7, Z7, Z7
+	DECQ   R11
 	CMPQ   R10, R11
-	JGE    spmmWide128_store
+	JGE    spmmWide128_rest
 
 spmmWide128_loop:
-	MOVLQSX      (BX)(R10*4), R12
+	MOVQ         (BX)(R10*4), R12
+	MOVL         R12, R13
+	SHRQ         $0x20, R12
+	IMULQ        R8, R13
 	IMULQ        R8, R12
-	VBROADCASTSS (SI)(R10*4), Z8
+	VBROADCASTSD (SI)(R10*4), Z8
+	VMOVSLDUP    Z8, Z9
+	VFMADD231PS  (DI)(R13*1), Z9, Z0
+	VFMADD231PS  64(DI)(R13*1), Z9, Z1
+	VFMADD231PS  128(DI)(R13*1), Z9, Z2
+	VFMADD231PS  192(DI)(R13*1), Z9, Z3
+	VFMADD231PS  256(DI)(R13*1), Z9, Z4
+	VFMADD231PS  320(DI)(R13*1), Z9, Z5
+	VFMADD231PS  384(DI)(R13*1), Z9, Z6
+	VFMADD231PS  448(DI)(R13*1), Z9, Z7
+	VMOVSHDUP    Z8, Z8
 	VFMADD231PS  (DI)(R12*1), Z8, Z0
 	VFMADD231PS  64(DI)(R12*1), Z8, Z1
 	VFMADD231PS  128(DI)(R12*1), Z8, Z2
@@ -6409,9 +6751,24 @@ spmmWide128_loop:
 	VFMADD231PS  320(DI)(R12*1), Z8, Z5
 	VFMADD231PS  384(DI)(R12*1), Z8, Z6
 	VFMADD231PS  448(DI)(R12*1), Z8, Z7
-	INCQ         R10
+	ADDQ         $0x02, R10
 	CMPQ         R10, R11
 	JLT          spmmWide128_loop
+
+spmmWide128_rest:
+	JNE          spmmWide128_store
+	MOVL         (BX)(R10*4), R13
+	IMULQ        R8, R13
+	VBROADCASTSS (SI)(R10*4), Z9
+	VFMADD231PS  (DI)(R13*1), Z9, Z0
+	VFMADD231PS  64(DI)(R13*1), Z9, Z1
+	VFMADD231PS  128(DI)(R13*1), Z9, Z2
+	VFMADD231PS  192(DI)(R13*1), Z9, Z3
+	VFMADD231PS  256(DI)(R13*1), Z9, Z4
+	VFMADD231PS  320(DI)(R13*1), Z9, Z5
+	VFMADD231PS  384(DI)(R13*1), Z9, Z6
+	VFMADD231PS  448(DI)(R13*1), Z9, Z7
+	INCQ         R10
 
 spmmWide128_store:
 	VMOVUPS Z0, (AX)
@@ -6453,8 +6810,9 @@ spmmWide128far_row:
 	VXORPS Z5, Z5, Z5
 	VXORPS Z6, Z6, Z6
 	VXORPS Z7, Z7, Z7
+	DECQ   R12
 	CMPQ   R11, R12
-	JGE    spmmWide128far_store
+	JGE    spmmWide128far_rest
 
 spmmWide128far_loop:
 	LEAQ         80(R11), R13
@@ -6470,9 +6828,35 @@ spmmWide128far_loop:
 	PREFETCHT1   320(DI)(R13*1)
 	PREFETCHT1   384(DI)(R13*1)
 	PREFETCHT1   448(DI)(R13*1)
-	MOVLQSX      (BX)(R11*4), R13
+	LEAQ         81(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
-	VBROADCASTSS (SI)(R11*4), Z8
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	PREFETCHT1   128(DI)(R13*1)
+	PREFETCHT1   192(DI)(R13*1)
+	PREFETCHT1   256(DI)(R13*1)
+	PREFETCHT1   320(DI)(R13*1)
+	PREFETCHT1   384(DI)(R13*1)
+	PREFETCHT1   448(DI)(R13*1)
+	MOVQ         (BX)(R11*4), R13
+	MOVL         R13, R14
+	SHRQ         $0x20, R13
+	IMULQ        R8, R14
+	IMULQ        R8, R13
+	VBROADCASTSD (SI)(R11*4), Z8
+	VMOVSLDUP    Z8, Z9
+	VFMADD231PS  (DI)(R14*1), Z9, Z0
+	VFMADD231PS  64(DI)(R14*1), Z9, Z1
+	VFMADD231PS  128(DI)(R14*1), Z9, Z2
+	VFMADD231PS  192(DI)(R14*1), Z9, Z3
+	VFMADD231PS  256(DI)(R14*1), Z9, Z4
+	VFMADD231PS  320(DI)(R14*1), Z9, Z5
+	VFMADD231PS  384(DI)(R14*1), Z9, Z6
+	VFMADD231PS  448(DI)(R14*1), Z9, Z7
+	VMOVSHDUP    Z8, Z8
 	VFMADD231PS  (DI)(R13*1), Z8, Z0
 	VFMADD231PS  64(DI)(R13*1), Z8, Z1
 	VFMADD231PS  128(DI)(R13*1), Z8, Z2
@@ -6481,9 +6865,37 @@ spmmWide128far_loop:
 	VFMADD231PS  320(DI)(R13*1), Z8, Z5
 	VFMADD231PS  384(DI)(R13*1), Z8, Z6
 	VFMADD231PS  448(DI)(R13*1), Z8, Z7
-	INCQ         R11
+	ADDQ         $0x02, R11
 	CMPQ         R11, R12
 	JLT          spmmWide128far_loop
+
+spmmWide128far_rest:
+	JNE          spmmWide128far_store
+	LEAQ         80(R11), R12
+	CMPQ         R12, R10
+	CMOVQGT      R10, R12
+	MOVLQSX      (BX)(R12*4), R12
+	IMULQ        R8, R12
+	PREFETCHT1   (DI)(R12*1)
+	PREFETCHT1   64(DI)(R12*1)
+	PREFETCHT1   128(DI)(R12*1)
+	PREFETCHT1   192(DI)(R12*1)
+	PREFETCHT1   256(DI)(R12*1)
+	PREFETCHT1   320(DI)(R12*1)
+	PREFETCHT1   384(DI)(R12*1)
+	PREFETCHT1   448(DI)(R12*1)
+	MOVL         (BX)(R11*4), R14
+	IMULQ        R8, R14
+	VBROADCASTSS (SI)(R11*4), Z9
+	VFMADD231PS  (DI)(R14*1), Z9, Z0
+	VFMADD231PS  64(DI)(R14*1), Z9, Z1
+	VFMADD231PS  128(DI)(R14*1), Z9, Z2
+	VFMADD231PS  192(DI)(R14*1), Z9, Z3
+	VFMADD231PS  256(DI)(R14*1), Z9, Z4
+	VFMADD231PS  320(DI)(R14*1), Z9, Z5
+	VFMADD231PS  384(DI)(R14*1), Z9, Z6
+	VFMADD231PS  448(DI)(R14*1), Z9, Z7
+	INCQ         R11
 
 spmmWide128far_store:
 	VMOVUPS Z0, (AX)

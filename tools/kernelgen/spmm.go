@@ -66,46 +66,48 @@ func spmmRows(vectors int, masked, far bool) {
 	e, end := GP64(), GP64()
 	MOVQ(Mem{Base: rowPtr}, e)
 
-	nextRow, loop, rowEnd := name+"_row", name+"_loop", name+"_store"
+	nextRow, loop, rest, rowEnd := name+"_row", name+"_loop", name+"_rest", name+"_store"
 	Label(nextRow)
 	ADDQ(Imm(8), rowPtr)
 	MOVQ(Mem{Base: rowPtr}, end)
 	for _, r := range acc {
 		VXORPS(r, r, r)
 	}
+	DECQ(end)
 	CMPQ(e, end)
-	JGE(LabelRef(rowEnd))
+	JGE(LabelRef(rest))
 
+	// Two entries at a time: their indices are one load, and so are their values.
 	Label(loop)
 	if far {
-		soon := GP64()
-		LEAQ(Mem{Base: e, Disp: ahead}, soon)
-		CMPQ(soon, last)
-		CMOVQGT(last, soon)
-		MOVLQSX(Mem{Base: col, Index: soon, Scale: size}, soon)
-		IMULQ(ldx, soon)
-		for at := 0; at < vectors*lanes*size; at += line {
-			PREFETCHT1(Mem{Base: x, Index: soon, Scale: 1, Disp: at})
-		}
+		fetch(2, vectors, e, col, x, ldx, last)
 	}
-	row := GP64()
-	MOVLQSX(Mem{Base: col, Index: e, Scale: size}, row)
-	IMULQ(ldx, row)
-	value := vector()
-	VBROADCASTSS(Mem{Base: val, Index: e, Scale: size}, value)
-	for v, r := range acc {
-		m := Mem{Base: x, Index: row, Scale: 1, Disp: v * lanes * size}
-		if mask[v] != nil {
-			part := vector()
-			load(m, mask[v], part)
-			VFMADD231PS(part, value, r)
-		} else {
-			VFMADD231PS(m, value, r)
-		}
-	}
-	INCQ(e)
+	second, first := GP64(), GP64()
+	MOVQ(Mem{Base: col, Index: e, Scale: size}, second)
+	MOVL(second.As32(), first.As32())
+	SHRQ(Imm(32), second)
+	IMULQ(ldx, first)
+	IMULQ(ldx, second)
+	values, value := vector(), vector()
+	VBROADCASTSD(Mem{Base: val, Index: e, Scale: size}, values)
+	VMOVSLDUP(values, value)
+	addRow(acc, mask, value, x, first)
+	VMOVSHDUP(values, values)
+	addRow(acc, mask, values, x, second)
+	ADDQ(Imm(2), e)
 	CMPQ(e, end)
 	JLT(LabelRef(loop))
+
+	Label(rest)
+	JNE(LabelRef(rowEnd))
+	if far {
+		fetch(1, vectors, e, col, x, ldx, last)
+	}
+	MOVL(Mem{Base: col, Index: e, Scale: size}, first.As32())
+	IMULQ(ldx, first)
+	VBROADCASTSS(Mem{Base: val, Index: e, Scale: size}, value)
+	addRow(acc, mask, value, x, first)
+	INCQ(e)
 
 	Label(rowEnd)
 	for v, r := range acc {
@@ -116,4 +118,33 @@ func spmmRows(vectors int, masked, far bool) {
 	JNE(LabelRef(nextRow))
 	VZEROUPPER()
 	RET()
+}
+
+// addRow adds value times the row of X that begins row bytes behind x.
+func addRow(acc []VecVirtual, mask []Op, value VecVirtual, x, row Register) {
+	for v, r := range acc {
+		m := Mem{Base: x, Index: row, Scale: 1, Disp: v * lanes * size}
+		if mask[v] != nil {
+			part := vector()
+			load(m, mask[v], part)
+			VFMADD231PS(part, value, r)
+		} else {
+			VFMADD231PS(m, value, r)
+		}
+	}
+}
+
+// fetch asks for the rows of X that entries will read soon.
+func fetch(entries, vectors int, e, col, x, ldx, last Register) {
+	for i := range entries {
+		soon := GP64()
+		LEAQ(Mem{Base: e, Disp: ahead + i}, soon)
+		CMPQ(soon, last)
+		CMOVQGT(last, soon)
+		MOVLQSX(Mem{Base: col, Index: soon, Scale: size}, soon)
+		IMULQ(ldx, soon)
+		for at := 0; at < vectors*lanes*size; at += line {
+			PREFETCHT1(Mem{Base: x, Index: soon, Scale: 1, Disp: at})
+		}
+	}
 }
