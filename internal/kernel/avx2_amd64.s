@@ -3435,7 +3435,7 @@ spmm64far_store:
 
 // func spmv(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int)
 // Requires: AVX, CMOV, FMA3
-TEXT ·spmv(SB), NOSPLIT, $0-64
+TEXT ·spmv(SB), NOSPLIT, $8-64
 	MOVQ y+0(FP), AX
 	MOVQ ldy+8(FP), CX
 	MOVQ rowPtr+16(FP), DX
@@ -3444,90 +3444,172 @@ TEXT ·spmv(SB), NOSPLIT, $0-64
 	MOVQ x+40(FP), DI
 	MOVQ ldx+48(FP), R8
 	MOVQ rows+56(FP), R9
-	MOVQ (DX), R13
 
 rows:
-	MOVQ    R13, R10
-	MOVQ    8(DX), R12
+	SUBQ    $0x04, R9
+	JLT     few
+	MOVQ    (DX), R10
 	VXORPS  X0, X0, X0
+	MOVQ    8(DX), BP
+	MOVQ    BP, R11
+	SUBQ    R10, BP
 	VXORPS  X1, X1, X1
-	SUBQ    $0x02, R9
-	JLT     one
-	ADDQ    $0x10, DX
-	MOVQ    R12, R11
-	MOVQ    (DX), R13
-	MOVQ    R13, R15
+	MOVQ    16(DX), R15
+	MOVQ    R15, R12
 	SUBQ    R11, R15
-	ADDQ    R10, R15
-	CMPQ    R12, R15
-	CMOVQLT R12, R15
-	CMPQ    R10, R15
-	JGE     apart
+	CMPQ    R15, BP
+	CMOVQLT R15, BP
+	VXORPS  X2, X2, X2
+	MOVQ    24(DX), R15
+	MOVQ    R15, R13
+	SUBQ    R12, R15
+	CMPQ    R15, BP
+	CMOVQLT R15, BP
+	VXORPS  X3, X3, X3
+	MOVQ    32(DX), R15
+	SUBQ    R13, R15
+	CMPQ    R15, BP
+	CMOVQLT R15, BP
+	SUBQ    $0x02, BP
+	JLT     apart
 
-pairs:
-	MOVLQSX     (BX)(R10*4), R14
+together:
+	MOVQ        (BX)(R10*4), R15
+	MOVL        R15, R14
+	SHRQ        $0x20, R15
 	IMULQ       R8, R14
-	VMOVSS      (SI)(R10*4), X2
-	VFMADD231SS (DI)(R14*1), X2, X0
-	INCQ        R10
-	MOVLQSX     (BX)(R11*4), R14
+	IMULQ       R8, R15
+	VMOVSD      (SI)(R10*4), X4
+	VMOVSHDUP   X4, X5
+	VFMADD231SS (DI)(R14*1), X4, X0
+	VFMADD231SS (DI)(R15*1), X5, X0
+	ADDQ        $0x02, R10
+	MOVQ        (BX)(R11*4), R15
+	MOVL        R15, R14
+	SHRQ        $0x20, R15
 	IMULQ       R8, R14
-	VMOVSS      (SI)(R11*4), X2
-	VFMADD231SS (DI)(R14*1), X2, X1
-	INCQ        R11
-	CMPQ        R10, R15
-	JLT         pairs
+	IMULQ       R8, R15
+	VMOVSD      (SI)(R11*4), X4
+	VMOVSHDUP   X4, X5
+	VFMADD231SS (DI)(R14*1), X4, X1
+	VFMADD231SS (DI)(R15*1), X5, X1
+	ADDQ        $0x02, R11
+	MOVQ        (BX)(R12*4), R15
+	MOVL        R15, R14
+	SHRQ        $0x20, R15
+	IMULQ       R8, R14
+	IMULQ       R8, R15
+	VMOVSD      (SI)(R12*4), X4
+	VMOVSHDUP   X4, X5
+	VFMADD231SS (DI)(R14*1), X4, X2
+	VFMADD231SS (DI)(R15*1), X5, X2
+	ADDQ        $0x02, R12
+	MOVQ        (BX)(R13*4), R15
+	MOVL        R15, R14
+	SHRQ        $0x20, R15
+	IMULQ       R8, R14
+	IMULQ       R8, R15
+	VMOVSD      (SI)(R13*4), X4
+	VMOVSHDUP   X4, X5
+	VFMADD231SS (DI)(R14*1), X4, X3
+	VFMADD231SS (DI)(R15*1), X5, X3
+	ADDQ        $0x02, R13
+	SUBQ        $0x02, BP
+	JGE         together
 
 apart:
-	CMPQ R10, R12
-	JGE  done0
+	CMPQ R10, 8(DX)
+	JGE  rest0_done
 
 rest0:
-	MOVLQSX     (BX)(R10*4), R14
+	MOVL        (BX)(R10*4), R14
 	IMULQ       R8, R14
-	VMOVSS      (SI)(R10*4), X2
-	VFMADD231SS (DI)(R14*1), X2, X0
+	VMOVSS      (SI)(R10*4), X4
+	VFMADD231SS (DI)(R14*1), X4, X0
 	INCQ        R10
-	CMPQ        R10, R12
+	CMPQ        R10, 8(DX)
 	JLT         rest0
 
-done0:
+rest0_done:
 	VMOVSS X0, (AX)
 	ADDQ   CX, AX
-	CMPQ   R11, R13
-	JGE    done1
+	CMPQ   R11, 16(DX)
+	JGE    rest1_done
 
 rest1:
-	MOVLQSX     (BX)(R11*4), R14
+	MOVL        (BX)(R11*4), R14
 	IMULQ       R8, R14
-	VMOVSS      (SI)(R11*4), X2
-	VFMADD231SS (DI)(R14*1), X2, X1
+	VMOVSS      (SI)(R11*4), X4
+	VFMADD231SS (DI)(R14*1), X4, X1
 	INCQ        R11
-	CMPQ        R11, R13
+	CMPQ        R11, 16(DX)
 	JLT         rest1
 
-done1:
+rest1_done:
 	VMOVSS X1, (AX)
 	ADDQ   CX, AX
+	CMPQ   R12, 24(DX)
+	JGE    rest2_done
+
+rest2:
+	MOVL        (BX)(R12*4), R14
+	IMULQ       R8, R14
+	VMOVSS      (SI)(R12*4), X4
+	VFMADD231SS (DI)(R14*1), X4, X2
+	INCQ        R12
+	CMPQ        R12, 24(DX)
+	JLT         rest2
+
+rest2_done:
+	VMOVSS X2, (AX)
+	ADDQ   CX, AX
+	CMPQ   R13, 32(DX)
+	JGE    rest3_done
+
+rest3:
+	MOVL        (BX)(R13*4), R14
+	IMULQ       R8, R14
+	VMOVSS      (SI)(R13*4), X4
+	VFMADD231SS (DI)(R14*1), X4, X3
+	INCQ        R13
+	CMPQ        R13, 32(DX)
+	JLT         rest3
+
+rest3_done:
+	VMOVSS X3, (AX)
+	ADDQ   CX, AX
+	ADDQ   $0x20, DX
 	TESTQ  R9, R9
 	JNE    rows
 	RET
 
+few:
+	ADDQ $0x04, R9
+	JEQ  end
+
 one:
-	CMPQ R10, R12
-	JGE  last
+	MOVQ   (DX), R10
+	VXORPS X0, X0, X0
+	CMPQ   R10, 8(DX)
+	JGE    last0_done
 
-loop:
-	MOVLQSX     (BX)(R10*4), R14
+last0:
+	MOVL        (BX)(R10*4), R14
 	IMULQ       R8, R14
-	VMOVSS      (SI)(R10*4), X2
-	VFMADD231SS (DI)(R14*1), X2, X0
+	VMOVSS      (SI)(R10*4), X4
+	VFMADD231SS (DI)(R14*1), X4, X0
 	INCQ        R10
-	CMPQ        R10, R12
-	JLT         loop
+	CMPQ        R10, 8(DX)
+	JLT         last0
 
-last:
+last0_done:
 	VMOVSS X0, (AX)
+	ADDQ   CX, AX
+	ADDQ   $0x08, DX
+	DECQ   R9
+	JNE    one
+
+end:
 	RET
 
 // func axpyAVX2(y *float32, a float32, x *float32, n int)
