@@ -143,11 +143,39 @@ func columnSumsFast(y, x []float32, ldx, rows, n int) {
 	}
 }
 
-// nearBytes is the size of X up to which its rows are read without prefetch.
-const nearBytes = 1 << 20
+const (
+	// nearBytes is the size of X up to which its rows are read without prefetch.
+	nearBytes = 1 << 20
+
+	// streamBytes is the size of Y from which on it is written past the cache, which
+	// would not hold it until somebody reads it.
+	streamBytes = 64 << 20
+
+	cacheLine = 64
+)
+
+// place says where the operands of a shift lie.
+type place int
+
+const (
+	near   place = iota // X is in the cache
+	far                 // it is not
+	stream              // nor will Y be, whose rows are whole lines of it
+)
+
+// placeOf returns where X and Y lie, Y of n columns.
+func placeOf(y []float32, ldy int, x []float32, n int) place {
+	switch {
+	case len(x)*size <= nearBytes:
+		return near
+	case len(y)*size < streamBytes || uintptr(unsafe.Pointer(first(y)))%cacheLine != 0 || ldy*size%cacheLine != 0 || n*size%cacheLine != 0:
+		return far
+	}
+	return stream
+}
 
 func spmmFast(y []float32, ldy int, rowPtr []int, col []int32, val []float32, x []float32, ldx, lo, hi, n int) {
-	narrowShifts.run(y, ldy, rowPtr, col, val, x, ldx, lo, hi, n)
+	narrowShifts.run(placeOf(y, ldy, x, n), y, ldy, rowPtr, col, val, x, ldx, lo, hi, n)
 }
 
 // spmmRows shifts whole registers of columns, spmmPart fills the last of them with
@@ -157,18 +185,21 @@ type (
 	spmmPart = func(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx, rows, last, cols int)
 )
 
-// shifts are the loops of SpMM: for an X in the cache, and for one beyond.
+// shifts are the loops of SpMM, by place; those that fill a register in part do not
+// stream.
 type shifts struct {
 	lanes            int // columns in a register
-	eight, four, two [2]spmmRows
-	part             [4][2]spmmPart
+	eight, four, two [stream + 1]spmmRows
+	part             [4][far + 1]spmmPart
 }
 
 // narrowShifts has registers of eight columns.
 var narrowShifts = shifts{
 	lanes: 8,
-	eight: [2]spmmRows{spmm64, spmm64far}, four: [2]spmmRows{spmm32, spmm32far}, two: [2]spmmRows{spmm16, spmm16far},
-	part: [4][2]spmmPart{
+	eight: [...]spmmRows{spmm64, spmm64far, spmm64stream},
+	four:  [...]spmmRows{spmm32, spmm32far, spmm32stream},
+	two:   [...]spmmRows{spmm16, spmm16far, spmm16stream},
+	part: [4][far + 1]spmmPart{
 		{spmm8part, spmm8partfar},
 		{spmm16part, spmm16partfar},
 		{spmm24part, spmm24partfar},
@@ -178,7 +209,7 @@ var narrowShifts = shifts{
 
 // run shifts rows lo to hi: as many registers of columns at a time as there are loops
 // for, and what is left in one pass, whose last register is filled in part.
-func (l *shifts) run(y []float32, ldy int, rowPtr []int, col []int32, val []float32, x []float32, ldx, lo, hi, n int) {
+func (l *shifts) run(p place, y []float32, ldy int, rowPtr []int, col []int32, val []float32, x []float32, ldx, lo, hi, n int) {
 	if lo >= hi {
 		return
 	}
@@ -188,27 +219,23 @@ func (l *shifts) run(y []float32, ldy int, rowPtr []int, col []int32, val []floa
 		}
 		return
 	}
-	far := 0
-	if len(x)*size > nearBytes {
-		far = 1
-	}
 	cp, vp, rows, last := unsafe.SliceData(col), unsafe.SliceData(val), hi-lo, len(col)-1
-	if n == 1 && far == 0 {
+	if n == 1 && p == near {
 		spmv(&y[lo*ldy], ldy*size, &rowPtr[lo], cp, vp, &x[0], ldx*size, rows)
 		return
 	}
 	for j := 0; j < n; {
 		yp, xp, rp, left := &y[lo*ldy+j], &x[j], &rowPtr[lo], n-j
-		registers, kernel := 8, l.eight[far]
+		registers, kernel := 8, l.eight[p]
 		switch {
 		case left >= 8*l.lanes:
 		case left >= 4*l.lanes:
-			registers, kernel = 4, l.four[far]
+			registers, kernel = 4, l.four[p]
 		case left == 2*l.lanes:
-			registers, kernel = 2, l.two[far]
+			registers, kernel = 2, l.two[p]
 		default:
 			registers = (left + l.lanes - 1) / l.lanes
-			l.part[registers-1][far](yp, ldy*size, rp, cp, vp, xp, ldx*size, rows, last, left-(registers-1)*l.lanes)
+			l.part[registers-1][min(p, far)](yp, ldy*size, rp, cp, vp, xp, ldx*size, rows, last, left-(registers-1)*l.lanes)
 			return
 		}
 		kernel(yp, ldy*size, rp, cp, vp, xp, ldx*size, rows, last)

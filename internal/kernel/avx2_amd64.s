@@ -2414,13 +2414,13 @@ spmm8partfar_row:
 	JGE    spmm8partfar_rest
 
 spmm8partfar_loop:
-	LEAQ         80(R11), R13
+	LEAQ         160(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
 	PREFETCHT1   (DI)(R13*1)
-	LEAQ         81(R11), R13
+	LEAQ         161(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -2444,7 +2444,7 @@ spmm8partfar_loop:
 
 spmm8partfar_rest:
 	JNE          spmm8partfar_store
-	LEAQ         80(R11), R12
+	LEAQ         160(R11), R12
 	CMPQ         R12, R10
 	CMOVQGT      R10, R12
 	MOVLQSX      (BX)(R12*4), R12
@@ -2557,13 +2557,13 @@ spmm16partfar_row:
 	JGE    spmm16partfar_rest
 
 spmm16partfar_loop:
-	LEAQ         80(R11), R13
+	LEAQ         160(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
 	PREFETCHT1   (DI)(R13*1)
-	LEAQ         81(R11), R13
+	LEAQ         161(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -2589,7 +2589,7 @@ spmm16partfar_loop:
 
 spmm16partfar_rest:
 	JNE          spmm16partfar_store
-	LEAQ         80(R11), R12
+	LEAQ         160(R11), R12
 	CMPQ         R12, R10
 	CMOVQGT      R10, R12
 	MOVLQSX      (BX)(R12*4), R12
@@ -2710,14 +2710,14 @@ spmm24partfar_row:
 	JGE    spmm24partfar_rest
 
 spmm24partfar_loop:
-	LEAQ         80(R11), R13
+	LEAQ         160(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
 	PREFETCHT1   (DI)(R13*1)
 	PREFETCHT1   64(DI)(R13*1)
-	LEAQ         81(R11), R13
+	LEAQ         161(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -2746,7 +2746,7 @@ spmm24partfar_loop:
 
 spmm24partfar_rest:
 	JNE          spmm24partfar_store
-	LEAQ         80(R11), R12
+	LEAQ         160(R11), R12
 	CMPQ         R12, R10
 	CMOVQGT      R10, R12
 	MOVLQSX      (BX)(R12*4), R12
@@ -2876,14 +2876,14 @@ spmm32partfar_row:
 	JGE    spmm32partfar_rest
 
 spmm32partfar_loop:
-	LEAQ         80(R11), R13
+	LEAQ         160(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
 	PREFETCHT1   (DI)(R13*1)
 	PREFETCHT1   64(DI)(R13*1)
-	LEAQ         81(R11), R13
+	LEAQ         161(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -2914,7 +2914,7 @@ spmm32partfar_loop:
 
 spmm32partfar_rest:
 	JNE          spmm32partfar_store
-	LEAQ         80(R11), R12
+	LEAQ         160(R11), R12
 	CMPQ         R12, R10
 	CMOVQGT      R10, R12
 	MOVLQSX      (BX)(R12*4), R12
@@ -3023,13 +3023,13 @@ spmm16far_row:
 	JGE    spmm16far_rest
 
 spmm16far_loop:
-	LEAQ         80(R11), R13
+	LEAQ         160(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
 	PREFETCHT1   (DI)(R13*1)
-	LEAQ         81(R11), R13
+	LEAQ         161(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -3053,7 +3053,7 @@ spmm16far_loop:
 
 spmm16far_rest:
 	JNE          spmm16far_store
-	LEAQ         80(R11), R12
+	LEAQ         160(R11), R12
 	CMPQ         R12, R10
 	CMOVQGT      R10, R12
 	MOVLQSX      (BX)(R12*4), R12
@@ -3072,6 +3072,83 @@ spmm16far_store:
 	ADDQ    CX, AX
 	DECQ    R9
 	JNE     spmm16far_row
+	VZEROUPPER
+	RET
+
+// func spmm16stream(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·spmm16stream(SB), NOSPLIT, $0-72
+	MOVQ y+0(FP), AX
+	MOVQ ldy+8(FP), CX
+	MOVQ rowPtr+16(FP), DX
+	MOVQ col+24(FP), BX
+	MOVQ val+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ ldx+48(FP), R8
+	MOVQ rows+56(FP), R9
+	MOVQ last+64(FP), R10
+	MOVQ (DX), R11
+
+spmm16stream_row:
+	ADDQ   $0x08, DX
+	MOVQ   (DX), R12
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	DECQ   R12
+	CMPQ   R11, R12
+	JGE    spmm16stream_rest
+
+spmm16stream_loop:
+	LEAQ         160(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
+	IMULQ        R8, R13
+	PREFETCHT1   (DI)(R13*1)
+	LEAQ         161(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
+	IMULQ        R8, R13
+	PREFETCHT1   (DI)(R13*1)
+	MOVQ         (BX)(R11*4), R13
+	MOVL         R13, R14
+	SHRQ         $0x20, R13
+	IMULQ        R8, R14
+	IMULQ        R8, R13
+	VBROADCASTSD (SI)(R11*4), Y2
+	VMOVSLDUP    Y2, Y3
+	VFMADD231PS  (DI)(R14*1), Y3, Y0
+	VFMADD231PS  32(DI)(R14*1), Y3, Y1
+	VMOVSHDUP    Y2, Y2
+	VFMADD231PS  (DI)(R13*1), Y2, Y0
+	VFMADD231PS  32(DI)(R13*1), Y2, Y1
+	ADDQ         $0x02, R11
+	CMPQ         R11, R12
+	JLT          spmm16stream_loop
+
+spmm16stream_rest:
+	JNE          spmm16stream_store
+	LEAQ         160(R11), R12
+	CMPQ         R12, R10
+	CMOVQGT      R10, R12
+	MOVLQSX      (BX)(R12*4), R12
+	IMULQ        R8, R12
+	PREFETCHT1   (DI)(R12*1)
+	MOVL         (BX)(R11*4), R14
+	IMULQ        R8, R14
+	VBROADCASTSS (SI)(R11*4), Y3
+	VFMADD231PS  (DI)(R14*1), Y3, Y0
+	VFMADD231PS  32(DI)(R14*1), Y3, Y1
+	INCQ         R11
+
+spmm16stream_store:
+	VMOVNTPS Y0, (AX)
+	VMOVNTPS Y1, 32(AX)
+	ADDQ     CX, AX
+	DECQ     R9
+	JNE      spmm16stream_row
+	SFENCE
 	VZEROUPPER
 	RET
 
@@ -3168,14 +3245,14 @@ spmm32far_row:
 	JGE    spmm32far_rest
 
 spmm32far_loop:
-	LEAQ         80(R11), R13
+	LEAQ         160(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
 	PREFETCHT1   (DI)(R13*1)
 	PREFETCHT1   64(DI)(R13*1)
-	LEAQ         81(R11), R13
+	LEAQ         161(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -3204,7 +3281,7 @@ spmm32far_loop:
 
 spmm32far_rest:
 	JNE          spmm32far_store
-	LEAQ         80(R11), R12
+	LEAQ         160(R11), R12
 	CMPQ         R12, R10
 	CMOVQGT      R10, R12
 	MOVLQSX      (BX)(R12*4), R12
@@ -3228,6 +3305,96 @@ spmm32far_store:
 	ADDQ    CX, AX
 	DECQ    R9
 	JNE     spmm32far_row
+	VZEROUPPER
+	RET
+
+// func spmm32stream(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·spmm32stream(SB), NOSPLIT, $0-72
+	MOVQ y+0(FP), AX
+	MOVQ ldy+8(FP), CX
+	MOVQ rowPtr+16(FP), DX
+	MOVQ col+24(FP), BX
+	MOVQ val+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ ldx+48(FP), R8
+	MOVQ rows+56(FP), R9
+	MOVQ last+64(FP), R10
+	MOVQ (DX), R11
+
+spmm32stream_row:
+	ADDQ   $0x08, DX
+	MOVQ   (DX), R12
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	DECQ   R12
+	CMPQ   R11, R12
+	JGE    spmm32stream_rest
+
+spmm32stream_loop:
+	LEAQ         160(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
+	IMULQ        R8, R13
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	LEAQ         161(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
+	IMULQ        R8, R13
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	MOVQ         (BX)(R11*4), R13
+	MOVL         R13, R14
+	SHRQ         $0x20, R13
+	IMULQ        R8, R14
+	IMULQ        R8, R13
+	VBROADCASTSD (SI)(R11*4), Y4
+	VMOVSLDUP    Y4, Y5
+	VFMADD231PS  (DI)(R14*1), Y5, Y0
+	VFMADD231PS  32(DI)(R14*1), Y5, Y1
+	VFMADD231PS  64(DI)(R14*1), Y5, Y2
+	VFMADD231PS  96(DI)(R14*1), Y5, Y3
+	VMOVSHDUP    Y4, Y4
+	VFMADD231PS  (DI)(R13*1), Y4, Y0
+	VFMADD231PS  32(DI)(R13*1), Y4, Y1
+	VFMADD231PS  64(DI)(R13*1), Y4, Y2
+	VFMADD231PS  96(DI)(R13*1), Y4, Y3
+	ADDQ         $0x02, R11
+	CMPQ         R11, R12
+	JLT          spmm32stream_loop
+
+spmm32stream_rest:
+	JNE          spmm32stream_store
+	LEAQ         160(R11), R12
+	CMPQ         R12, R10
+	CMOVQGT      R10, R12
+	MOVLQSX      (BX)(R12*4), R12
+	IMULQ        R8, R12
+	PREFETCHT1   (DI)(R12*1)
+	PREFETCHT1   64(DI)(R12*1)
+	MOVL         (BX)(R11*4), R14
+	IMULQ        R8, R14
+	VBROADCASTSS (SI)(R11*4), Y5
+	VFMADD231PS  (DI)(R14*1), Y5, Y0
+	VFMADD231PS  32(DI)(R14*1), Y5, Y1
+	VFMADD231PS  64(DI)(R14*1), Y5, Y2
+	VFMADD231PS  96(DI)(R14*1), Y5, Y3
+	INCQ         R11
+
+spmm32stream_store:
+	VMOVNTPS Y0, (AX)
+	VMOVNTPS Y1, 32(AX)
+	VMOVNTPS Y2, 64(AX)
+	VMOVNTPS Y3, 96(AX)
+	ADDQ     CX, AX
+	DECQ     R9
+	JNE      spmm32stream_row
+	SFENCE
 	VZEROUPPER
 	RET
 
@@ -3348,7 +3515,7 @@ spmm64far_row:
 	JGE    spmm64far_rest
 
 spmm64far_loop:
-	LEAQ         80(R11), R13
+	LEAQ         160(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -3357,7 +3524,7 @@ spmm64far_loop:
 	PREFETCHT1   64(DI)(R13*1)
 	PREFETCHT1   128(DI)(R13*1)
 	PREFETCHT1   192(DI)(R13*1)
-	LEAQ         81(R11), R13
+	LEAQ         161(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -3396,7 +3563,7 @@ spmm64far_loop:
 
 spmm64far_rest:
 	JNE          spmm64far_store
-	LEAQ         80(R11), R12
+	LEAQ         160(R11), R12
 	CMPQ         R12, R10
 	CMOVQGT      R10, R12
 	MOVLQSX      (BX)(R12*4), R12
@@ -3430,6 +3597,122 @@ spmm64far_store:
 	ADDQ    CX, AX
 	DECQ    R9
 	JNE     spmm64far_row
+	VZEROUPPER
+	RET
+
+// func spmm64stream(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·spmm64stream(SB), NOSPLIT, $0-72
+	MOVQ y+0(FP), AX
+	MOVQ ldy+8(FP), CX
+	MOVQ rowPtr+16(FP), DX
+	MOVQ col+24(FP), BX
+	MOVQ val+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ ldx+48(FP), R8
+	MOVQ rows+56(FP), R9
+	MOVQ last+64(FP), R10
+	MOVQ (DX), R11
+
+spmm64stream_row:
+	ADDQ   $0x08, DX
+	MOVQ   (DX), R12
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	DECQ   R12
+	CMPQ   R11, R12
+	JGE    spmm64stream_rest
+
+spmm64stream_loop:
+	LEAQ         160(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
+	IMULQ        R8, R13
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	PREFETCHT1   128(DI)(R13*1)
+	PREFETCHT1   192(DI)(R13*1)
+	LEAQ         161(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
+	IMULQ        R8, R13
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	PREFETCHT1   128(DI)(R13*1)
+	PREFETCHT1   192(DI)(R13*1)
+	MOVQ         (BX)(R11*4), R13
+	MOVL         R13, R14
+	SHRQ         $0x20, R13
+	IMULQ        R8, R14
+	IMULQ        R8, R13
+	VBROADCASTSD (SI)(R11*4), Y8
+	VMOVSLDUP    Y8, Y9
+	VFMADD231PS  (DI)(R14*1), Y9, Y0
+	VFMADD231PS  32(DI)(R14*1), Y9, Y1
+	VFMADD231PS  64(DI)(R14*1), Y9, Y2
+	VFMADD231PS  96(DI)(R14*1), Y9, Y3
+	VFMADD231PS  128(DI)(R14*1), Y9, Y4
+	VFMADD231PS  160(DI)(R14*1), Y9, Y5
+	VFMADD231PS  192(DI)(R14*1), Y9, Y6
+	VFMADD231PS  224(DI)(R14*1), Y9, Y7
+	VMOVSHDUP    Y8, Y8
+	VFMADD231PS  (DI)(R13*1), Y8, Y0
+	VFMADD231PS  32(DI)(R13*1), Y8, Y1
+	VFMADD231PS  64(DI)(R13*1), Y8, Y2
+	VFMADD231PS  96(DI)(R13*1), Y8, Y3
+	VFMADD231PS  128(DI)(R13*1), Y8, Y4
+	VFMADD231PS  160(DI)(R13*1), Y8, Y5
+	VFMADD231PS  192(DI)(R13*1), Y8, Y6
+	VFMADD231PS  224(DI)(R13*1), Y8, Y7
+	ADDQ         $0x02, R11
+	CMPQ         R11, R12
+	JLT          spmm64stream_loop
+
+spmm64stream_rest:
+	JNE          spmm64stream_store
+	LEAQ         160(R11), R12
+	CMPQ         R12, R10
+	CMOVQGT      R10, R12
+	MOVLQSX      (BX)(R12*4), R12
+	IMULQ        R8, R12
+	PREFETCHT1   (DI)(R12*1)
+	PREFETCHT1   64(DI)(R12*1)
+	PREFETCHT1   128(DI)(R12*1)
+	PREFETCHT1   192(DI)(R12*1)
+	MOVL         (BX)(R11*4), R14
+	IMULQ        R8, R14
+	VBROADCASTSS (SI)(R11*4), Y9
+	VFMADD231PS  (DI)(R14*1), Y9, Y0
+	VFMADD231PS  32(DI)(R14*1), Y9, Y1
+	VFMADD231PS  64(DI)(R14*1), Y9, Y2
+	VFMADD231PS  96(DI)(R14*1), Y9, Y3
+	VFMADD231PS  128(DI)(R14*1), Y9, Y4
+	VFMADD231PS  160(DI)(R14*1), Y9, Y5
+	VFMADD231PS  192(DI)(R14*1), Y9, Y6
+	VFMADD231PS  224(DI)(R14*1), Y9, Y7
+	INCQ         R11
+
+spmm64stream_store:
+	VMOVNTPS Y0, (AX)
+	VMOVNTPS Y1, 32(AX)
+	VMOVNTPS Y2, 64(AX)
+	VMOVNTPS Y3, 96(AX)
+	VMOVNTPS Y4, 128(AX)
+	VMOVNTPS Y5, 160(AX)
+	VMOVNTPS Y6, 192(AX)
+	VMOVNTPS Y7, 224(AX)
+	ADDQ     CX, AX
+	DECQ     R9
+	JNE      spmm64stream_row
+	SFENCE
 	VZEROUPPER
 	RET
 

@@ -184,6 +184,11 @@ func spmm16(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float
 //go:noescape
 func spmm16far(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
 
+// spmm16stream shifts rows of X; strides are in bytes.
+//
+//go:noescape
+func spmm16stream(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
+
 // spmm32 shifts rows of X; strides are in bytes.
 //
 //go:noescape
@@ -194,6 +199,11 @@ func spmm32(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float
 //go:noescape
 func spmm32far(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
 
+// spmm32stream shifts rows of X; strides are in bytes.
+//
+//go:noescape
+func spmm32stream(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
+
 // spmm64 shifts rows of X; strides are in bytes.
 //
 //go:noescape
@@ -203,6 +213,11 @@ func spmm64(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float
 //
 //go:noescape
 func spmm64far(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
+
+// spmm64stream shifts rows of X; strides are in bytes.
+//
+//go:noescape
+func spmm64stream(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
 
 // spmv shifts one column; strides are in bytes.
 //

@@ -335,13 +335,15 @@ func spmmWide(y []float32, ldy int, rowPtr []int, col []int32, val []float32, x 
 	if n <= colsThin {
 		l = &narrowShifts
 	}
-	l.run(y, ldy, rowPtr, col, val, x, ldx, lo, hi, n)
+	l.run(placeOf(y, ldy, x, n), y, ldy, rowPtr, col, val, x, ldx, lo, hi, n)
 }
 
 var wideShifts = shifts{
 	lanes: wideLanes,
-	eight: [2]spmmRows{spmmWide128, spmmWide128far}, four: [2]spmmRows{spmmWide64, spmmWide64far}, two: [2]spmmRows{spmmWide32, spmmWide32far},
-	part: [4][2]spmmPart{
+	eight: [...]spmmRows{spmmWide128, spmmWide128far, spmmWide128stream},
+	four:  [...]spmmRows{spmmWide64, spmmWide64far, spmmWide64stream},
+	two:   [...]spmmRows{spmmWide32, spmmWide32far, spmmWide32stream},
+	part: [4][far + 1]spmmPart{
 		{spmmWide16part, spmmWide16partfar},
 		{spmmWide32part, spmmWide32partfar},
 		{spmmWide48part, spmmWide48partfar},

@@ -5860,13 +5860,13 @@ spmmWide16partfar_row:
 	JGE    spmmWide16partfar_rest
 
 spmmWide16partfar_loop:
-	LEAQ         80(R11), R13
+	LEAQ         160(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
 	PREFETCHT1   (DI)(R13*1)
-	LEAQ         81(R11), R13
+	LEAQ         161(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -5890,7 +5890,7 @@ spmmWide16partfar_loop:
 
 spmmWide16partfar_rest:
 	JNE          spmmWide16partfar_store
-	LEAQ         80(R11), R12
+	LEAQ         160(R11), R12
 	CMPQ         R12, R10
 	CMOVQGT      R10, R12
 	MOVLQSX      (BX)(R12*4), R12
@@ -6003,14 +6003,14 @@ spmmWide32partfar_row:
 	JGE    spmmWide32partfar_rest
 
 spmmWide32partfar_loop:
-	LEAQ         80(R11), R13
+	LEAQ         160(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
 	PREFETCHT1   (DI)(R13*1)
 	PREFETCHT1   64(DI)(R13*1)
-	LEAQ         81(R11), R13
+	LEAQ         161(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -6037,7 +6037,7 @@ spmmWide32partfar_loop:
 
 spmmWide32partfar_rest:
 	JNE          spmmWide32partfar_store
-	LEAQ         80(R11), R12
+	LEAQ         160(R11), R12
 	CMPQ         R12, R10
 	CMOVQGT      R10, R12
 	MOVLQSX      (BX)(R12*4), R12
@@ -6159,7 +6159,7 @@ spmmWide48partfar_row:
 	JGE    spmmWide48partfar_rest
 
 spmmWide48partfar_loop:
-	LEAQ         80(R11), R13
+	LEAQ         160(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -6167,7 +6167,7 @@ spmmWide48partfar_loop:
 	PREFETCHT1   (DI)(R13*1)
 	PREFETCHT1   64(DI)(R13*1)
 	PREFETCHT1   128(DI)(R13*1)
-	LEAQ         81(R11), R13
+	LEAQ         161(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -6197,7 +6197,7 @@ spmmWide48partfar_loop:
 
 spmmWide48partfar_rest:
 	JNE          spmmWide48partfar_store
-	LEAQ         80(R11), R12
+	LEAQ         160(R11), R12
 	CMPQ         R12, R10
 	CMOVQGT      R10, R12
 	MOVLQSX      (BX)(R12*4), R12
@@ -6328,7 +6328,7 @@ spmmWide64partfar_row:
 	JGE    spmmWide64partfar_rest
 
 spmmWide64partfar_loop:
-	LEAQ         80(R11), R13
+	LEAQ         160(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -6337,7 +6337,7 @@ spmmWide64partfar_loop:
 	PREFETCHT1   64(DI)(R13*1)
 	PREFETCHT1   128(DI)(R13*1)
 	PREFETCHT1   192(DI)(R13*1)
-	LEAQ         81(R11), R13
+	LEAQ         161(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -6370,7 +6370,7 @@ spmmWide64partfar_loop:
 
 spmmWide64partfar_rest:
 	JNE          spmmWide64partfar_store
-	LEAQ         80(R11), R12
+	LEAQ         160(R11), R12
 	CMPQ         R12, R10
 	CMOVQGT      R10, R12
 	MOVLQSX      (BX)(R12*4), R12
@@ -6481,14 +6481,14 @@ spmmWide32far_row:
 	JGE    spmmWide32far_rest
 
 spmmWide32far_loop:
-	LEAQ         80(R11), R13
+	LEAQ         160(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
 	IMULQ        R8, R13
 	PREFETCHT1   (DI)(R13*1)
 	PREFETCHT1   64(DI)(R13*1)
-	LEAQ         81(R11), R13
+	LEAQ         161(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -6513,7 +6513,7 @@ spmmWide32far_loop:
 
 spmmWide32far_rest:
 	JNE          spmmWide32far_store
-	LEAQ         80(R11), R12
+	LEAQ         160(R11), R12
 	CMPQ         R12, R10
 	CMOVQGT      R10, R12
 	MOVLQSX      (BX)(R12*4), R12
@@ -6533,6 +6533,86 @@ spmmWide32far_store:
 	ADDQ    CX, AX
 	DECQ    R9
 	JNE     spmmWide32far_row
+	VZEROUPPER
+	RET
+
+// func spmmWide32stream(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
+TEXT ·spmmWide32stream(SB), NOSPLIT, $0-72
+	MOVQ y+0(FP), AX
+	MOVQ ldy+8(FP), CX
+	MOVQ rowPtr+16(FP), DX
+	MOVQ col+24(FP), BX
+	MOVQ val+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ ldx+48(FP), R8
+	MOVQ rows+56(FP), R9
+	MOVQ last+64(FP), R10
+	MOVQ (DX), R11
+
+spmmWide32stream_row:
+	ADDQ   $0x08, DX
+	MOVQ   (DX), R12
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	DECQ   R12
+	CMPQ   R11, R12
+	JGE    spmmWide32stream_rest
+
+spmmWide32stream_loop:
+	LEAQ         160(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
+	IMULQ        R8, R13
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	LEAQ         161(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
+	IMULQ        R8, R13
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	MOVQ         (BX)(R11*4), R13
+	MOVL         R13, R14
+	SHRQ         $0x20, R13
+	IMULQ        R8, R14
+	IMULQ        R8, R13
+	VBROADCASTSD (SI)(R11*4), Z2
+	VMOVSLDUP    Z2, Z3
+	VFMADD231PS  (DI)(R14*1), Z3, Z0
+	VFMADD231PS  64(DI)(R14*1), Z3, Z1
+	VMOVSHDUP    Z2, Z2
+	VFMADD231PS  (DI)(R13*1), Z2, Z0
+	VFMADD231PS  64(DI)(R13*1), Z2, Z1
+	ADDQ         $0x02, R11
+	CMPQ         R11, R12
+	JLT          spmmWide32stream_loop
+
+spmmWide32stream_rest:
+	JNE          spmmWide32stream_store
+	LEAQ         160(R11), R12
+	CMPQ         R12, R10
+	CMOVQGT      R10, R12
+	MOVLQSX      (BX)(R12*4), R12
+	IMULQ        R8, R12
+	PREFETCHT1   (DI)(R12*1)
+	PREFETCHT1   64(DI)(R12*1)
+	MOVL         (BX)(R11*4), R14
+	IMULQ        R8, R14
+	VBROADCASTSS (SI)(R11*4), Z3
+	VFMADD231PS  (DI)(R14*1), Z3, Z0
+	VFMADD231PS  64(DI)(R14*1), Z3, Z1
+	INCQ         R11
+
+spmmWide32stream_store:
+	VMOVNTPS Z0, (AX)
+	VMOVNTPS Z1, 64(AX)
+	ADDQ     CX, AX
+	DECQ     R9
+	JNE      spmmWide32stream_row
+	SFENCE
 	VZEROUPPER
 	RET
 
@@ -6629,7 +6709,7 @@ spmmWide64far_row:
 	JGE    spmmWide64far_rest
 
 spmmWide64far_loop:
-	LEAQ         80(R11), R13
+	LEAQ         160(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -6638,7 +6718,7 @@ spmmWide64far_loop:
 	PREFETCHT1   64(DI)(R13*1)
 	PREFETCHT1   128(DI)(R13*1)
 	PREFETCHT1   192(DI)(R13*1)
-	LEAQ         81(R11), R13
+	LEAQ         161(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -6669,7 +6749,7 @@ spmmWide64far_loop:
 
 spmmWide64far_rest:
 	JNE          spmmWide64far_store
-	LEAQ         80(R11), R12
+	LEAQ         160(R11), R12
 	CMPQ         R12, R10
 	CMOVQGT      R10, R12
 	MOVLQSX      (BX)(R12*4), R12
@@ -6695,6 +6775,102 @@ spmmWide64far_store:
 	ADDQ    CX, AX
 	DECQ    R9
 	JNE     spmmWide64far_row
+	VZEROUPPER
+	RET
+
+// func spmmWide64stream(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
+TEXT ·spmmWide64stream(SB), NOSPLIT, $0-72
+	MOVQ y+0(FP), AX
+	MOVQ ldy+8(FP), CX
+	MOVQ rowPtr+16(FP), DX
+	MOVQ col+24(FP), BX
+	MOVQ val+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ ldx+48(FP), R8
+	MOVQ rows+56(FP), R9
+	MOVQ last+64(FP), R10
+	MOVQ (DX), R11
+
+spmmWide64stream_row:
+	ADDQ   $0x08, DX
+	MOVQ   (DX), R12
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	DECQ   R12
+	CMPQ   R11, R12
+	JGE    spmmWide64stream_rest
+
+spmmWide64stream_loop:
+	LEAQ         160(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
+	IMULQ        R8, R13
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	PREFETCHT1   128(DI)(R13*1)
+	PREFETCHT1   192(DI)(R13*1)
+	LEAQ         161(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
+	IMULQ        R8, R13
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	PREFETCHT1   128(DI)(R13*1)
+	PREFETCHT1   192(DI)(R13*1)
+	MOVQ         (BX)(R11*4), R13
+	MOVL         R13, R14
+	SHRQ         $0x20, R13
+	IMULQ        R8, R14
+	IMULQ        R8, R13
+	VBROADCASTSD (SI)(R11*4), Z4
+	VMOVSLDUP    Z4, Z5
+	VFMADD231PS  (DI)(R14*1), Z5, Z0
+	VFMADD231PS  64(DI)(R14*1), Z5, Z1
+	VFMADD231PS  128(DI)(R14*1), Z5, Z2
+	VFMADD231PS  192(DI)(R14*1), Z5, Z3
+	VMOVSHDUP    Z4, Z4
+	VFMADD231PS  (DI)(R13*1), Z4, Z0
+	VFMADD231PS  64(DI)(R13*1), Z4, Z1
+	VFMADD231PS  128(DI)(R13*1), Z4, Z2
+	VFMADD231PS  192(DI)(R13*1), Z4, Z3
+	ADDQ         $0x02, R11
+	CMPQ         R11, R12
+	JLT          spmmWide64stream_loop
+
+spmmWide64stream_rest:
+	JNE          spmmWide64stream_store
+	LEAQ         160(R11), R12
+	CMPQ         R12, R10
+	CMOVQGT      R10, R12
+	MOVLQSX      (BX)(R12*4), R12
+	IMULQ        R8, R12
+	PREFETCHT1   (DI)(R12*1)
+	PREFETCHT1   64(DI)(R12*1)
+	PREFETCHT1   128(DI)(R12*1)
+	PREFETCHT1   192(DI)(R12*1)
+	MOVL         (BX)(R11*4), R14
+	IMULQ        R8, R14
+	VBROADCASTSS (SI)(R11*4), Z5
+	VFMADD231PS  (DI)(R14*1), Z5, Z0
+	VFMADD231PS  64(DI)(R14*1), Z5, Z1
+	VFMADD231PS  128(DI)(R14*1), Z5, Z2
+	VFMADD231PS  192(DI)(R14*1), Z5, Z3
+	INCQ         R11
+
+spmmWide64stream_store:
+	VMOVNTPS Z0, (AX)
+	VMOVNTPS Z1, 64(AX)
+	VMOVNTPS Z2, 128(AX)
+	VMOVNTPS Z3, 192(AX)
+	ADDQ     CX, AX
+	DECQ     R9
+	JNE      spmmWide64stream_row
+	SFENCE
 	VZEROUPPER
 	RET
 
@@ -6815,7 +6991,7 @@ spmmWide128far_row:
 	JGE    spmmWide128far_rest
 
 spmmWide128far_loop:
-	LEAQ         80(R11), R13
+	LEAQ         160(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -6828,7 +7004,7 @@ spmmWide128far_loop:
 	PREFETCHT1   320(DI)(R13*1)
 	PREFETCHT1   384(DI)(R13*1)
 	PREFETCHT1   448(DI)(R13*1)
-	LEAQ         81(R11), R13
+	LEAQ         161(R11), R13
 	CMPQ         R13, R10
 	CMOVQGT      R10, R13
 	MOVLQSX      (BX)(R13*4), R13
@@ -6871,7 +7047,7 @@ spmmWide128far_loop:
 
 spmmWide128far_rest:
 	JNE          spmmWide128far_store
-	LEAQ         80(R11), R12
+	LEAQ         160(R11), R12
 	CMPQ         R12, R10
 	CMOVQGT      R10, R12
 	MOVLQSX      (BX)(R12*4), R12
@@ -6909,6 +7085,134 @@ spmmWide128far_store:
 	ADDQ    CX, AX
 	DECQ    R9
 	JNE     spmmWide128far_row
+	VZEROUPPER
+	RET
+
+// func spmmWide128stream(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV, MMX+
+TEXT ·spmmWide128stream(SB), NOSPLIT, $0-72
+	MOVQ y+0(FP), AX
+	MOVQ ldy+8(FP), CX
+	MOVQ rowPtr+16(FP), DX
+	MOVQ col+24(FP), BX
+	MOVQ val+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ ldx+48(FP), R8
+	MOVQ rows+56(FP), R9
+	MOVQ last+64(FP), R10
+	MOVQ (DX), R11
+
+spmmWide128stream_row:
+	ADDQ   $0x08, DX
+	MOVQ   (DX), R12
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	DECQ   R12
+	CMPQ   R11, R12
+	JGE    spmmWide128stream_rest
+
+spmmWide128stream_loop:
+	LEAQ         160(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
+	IMULQ        R8, R13
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	PREFETCHT1   128(DI)(R13*1)
+	PREFETCHT1   192(DI)(R13*1)
+	PREFETCHT1   256(DI)(R13*1)
+	PREFETCHT1   320(DI)(R13*1)
+	PREFETCHT1   384(DI)(R13*1)
+	PREFETCHT1   448(DI)(R13*1)
+	LEAQ         161(R11), R13
+	CMPQ         R13, R10
+	CMOVQGT      R10, R13
+	MOVLQSX      (BX)(R13*4), R13
+	IMULQ        R8, R13
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	PREFETCHT1   128(DI)(R13*1)
+	PREFETCHT1   192(DI)(R13*1)
+	PREFETCHT1   256(DI)(R13*1)
+	PREFETCHT1   320(DI)(R13*1)
+	PREFETCHT1   384(DI)(R13*1)
+	PREFETCHT1   448(DI)(R13*1)
+	MOVQ         (BX)(R11*4), R13
+	MOVL         R13, R14
+	SHRQ         $0x20, R13
+	IMULQ        R8, R14
+	IMULQ        R8, R13
+	VBROADCASTSD (SI)(R11*4), Z8
+	VMOVSLDUP    Z8, Z9
+	VFMADD231PS  (DI)(R14*1), Z9, Z0
+	VFMADD231PS  64(DI)(R14*1), Z9, Z1
+	VFMADD231PS  128(DI)(R14*1), Z9, Z2
+	VFMADD231PS  192(DI)(R14*1), Z9, Z3
+	VFMADD231PS  256(DI)(R14*1), Z9, Z4
+	VFMADD231PS  320(DI)(R14*1), Z9, Z5
+	VFMADD231PS  384(DI)(R14*1), Z9, Z6
+	VFMADD231PS  448(DI)(R14*1), Z9, Z7
+	VMOVSHDUP    Z8, Z8
+	VFMADD231PS  (DI)(R13*1), Z8, Z0
+	VFMADD231PS  64(DI)(R13*1), Z8, Z1
+	VFMADD231PS  128(DI)(R13*1), Z8, Z2
+	VFMADD231PS  192(DI)(R13*1), Z8, Z3
+	VFMADD231PS  256(DI)(R13*1), Z8, Z4
+	VFMADD231PS  320(DI)(R13*1), Z8, Z5
+	VFMADD231PS  384(DI)(R13*1), Z8, Z6
+	VFMADD231PS  448(DI)(R13*1), Z8, Z7
+	ADDQ         $0x02, R11
+	CMPQ         R11, R12
+	JLT          spmmWide128stream_loop
+
+spmmWide128stream_rest:
+	JNE          spmmWide128stream_store
+	LEAQ         160(R11), R12
+	CMPQ         R12, R10
+	CMOVQGT      R10, R12
+	MOVLQSX      (BX)(R12*4), R12
+	IMULQ        R8, R12
+	PREFETCHT1   (DI)(R12*1)
+	PREFETCHT1   64(DI)(R12*1)
+	PREFETCHT1   128(DI)(R12*1)
+	PREFETCHT1   192(DI)(R12*1)
+	PREFETCHT1   256(DI)(R12*1)
+	PREFETCHT1   320(DI)(R12*1)
+	PREFETCHT1   384(DI)(R12*1)
+	PREFETCHT1   448(DI)(R12*1)
+	MOVL         (BX)(R11*4), R14
+	IMULQ        R8, R14
+	VBROADCASTSS (SI)(R11*4), Z9
+	VFMADD231PS  (DI)(R14*1), Z9, Z0
+	VFMADD231PS  64(DI)(R14*1), Z9, Z1
+	VFMADD231PS  128(DI)(R14*1), Z9, Z2
+	VFMADD231PS  192(DI)(R14*1), Z9, Z3
+	VFMADD231PS  256(DI)(R14*1), Z9, Z4
+	VFMADD231PS  320(DI)(R14*1), Z9, Z5
+	VFMADD231PS  384(DI)(R14*1), Z9, Z6
+	VFMADD231PS  448(DI)(R14*1), Z9, Z7
+	INCQ         R11
+
+spmmWide128stream_store:
+	VMOVNTPS Z0, (AX)
+	VMOVNTPS Z1, 64(AX)
+	VMOVNTPS Z2, 128(AX)
+	VMOVNTPS Z3, 192(AX)
+	VMOVNTPS Z4, 256(AX)
+	VMOVNTPS Z5, 320(AX)
+	VMOVNTPS Z6, 384(AX)
+	VMOVNTPS Z7, 448(AX)
+	ADDQ     CX, AX
+	DECQ     R9
+	JNE      spmmWide128stream_row
+	SFENCE
 	VZEROUPPER
 	RET
 

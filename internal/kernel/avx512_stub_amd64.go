@@ -294,6 +294,11 @@ func spmmWide32(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *f
 //go:noescape
 func spmmWide32far(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
 
+// spmmWide32stream shifts rows of X; strides are in bytes.
+//
+//go:noescape
+func spmmWide32stream(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
+
 // spmmWide64 shifts rows of X; strides are in bytes.
 //
 //go:noescape
@@ -304,6 +309,11 @@ func spmmWide64(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *f
 //go:noescape
 func spmmWide64far(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
 
+// spmmWide64stream shifts rows of X; strides are in bytes.
+//
+//go:noescape
+func spmmWide64stream(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
+
 // spmmWide128 shifts rows of X; strides are in bytes.
 //
 //go:noescape
@@ -313,6 +323,11 @@ func spmmWide128(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *
 //
 //go:noescape
 func spmmWide128far(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
+
+// spmmWide128stream shifts rows of X; strides are in bytes.
+//
+//go:noescape
+func spmmWide128stream(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx int, rows int, last int)
 
 // axpyAVX512 is Axpy of the set for n values.
 //

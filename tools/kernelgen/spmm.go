@@ -11,18 +11,26 @@ import (
 // ahead is how many entries ahead of the current one the rows of X are
 // prefetched, where X does not fit the cache: into the second level, which can
 // wait for more lines at a time than the first.
-const ahead = 80
+const ahead = 160
 
 const line = 64 // bytes in a cache line
 
+// Where X and Y lie.
+const (
+	near   = ""       // X is in the cache
+	far    = "far"    // X is not: its rows are prefetched
+	stream = "stream" // and Y will not be either: it is written past the cache, whole lines that nobody reads first
+)
+
 func spmm() {
 	for vectors := range 4 {
-		spmmRows(vectors+1, true, false)
-		spmmRows(vectors+1, true, true)
+		spmmRows(vectors+1, true, near)
+		spmmRows(vectors+1, true, far)
 	}
 	for _, vectors := range []int{2, 4, 8} {
-		spmmRows(vectors, false, false)
-		spmmRows(vectors, false, true)
+		spmmRows(vectors, false, near)
+		spmmRows(vectors, false, far)
+		spmmRows(vectors, false, stream)
 	}
 }
 
@@ -30,7 +38,7 @@ func spmm() {
 // last of them filled in part if masked is set: it is cols columns. Strides are
 // in bytes. rowPtr points at the offset of the first row; last is the index of
 // the last entry of the whole matrix, which bounds the prefetch.
-func spmmRows(vectors int, masked, far bool) {
+func spmmRows(vectors int, masked bool, place string) {
 	name, signature := fmt.Sprintf("spmm%d", lanes*vectors), ""
 	if wide {
 		name = fmt.Sprintf("spmmWide%d", lanes*vectors)
@@ -38,9 +46,7 @@ func spmmRows(vectors int, masked, far bool) {
 	if masked {
 		name, signature = name+"part", ", cols int"
 	}
-	if far {
-		name += "far"
-	}
+	name += place
 	function(name, "func(y *float32, ldy int, rowPtr *int, col *int32, val *float32, x *float32, ldx, rows, last int"+signature+")",
 		fmt.Sprintf("%s shifts rows of X; strides are in bytes.", name))
 	y := Load(Param("y"), GP64())
@@ -52,7 +58,7 @@ func spmmRows(vectors int, masked, far bool) {
 	ldx := Load(Param("ldx"), GP64())
 	rows := Load(Param("rows"), GP64())
 	var last Register
-	if far {
+	if place != near {
 		last = Load(Param("last"), GP64())
 	}
 	mask := make([]Op, vectors) // of the last vector, if any
@@ -79,7 +85,7 @@ func spmmRows(vectors int, masked, far bool) {
 
 	// Two entries at a time: their indices are one load, and so are their values.
 	Label(loop)
-	if far {
+	if place != near {
 		fetch(2, vectors, e, col, x, ldx, last)
 	}
 	second, first := GP64(), GP64()
@@ -100,7 +106,7 @@ func spmmRows(vectors int, masked, far bool) {
 
 	Label(rest)
 	JNE(LabelRef(rowEnd))
-	if far {
+	if place != near {
 		fetch(1, vectors, e, col, x, ldx, last)
 	}
 	MOVL(Mem{Base: col, Index: e, Scale: size}, first.As32())
@@ -111,11 +117,18 @@ func spmmRows(vectors int, masked, far bool) {
 
 	Label(rowEnd)
 	for v, r := range acc {
-		store(r, mask[v], Mem{Base: y, Disp: v * lanes * size})
+		if to := (Mem{Base: y, Disp: v * lanes * size}); place == stream {
+			VMOVNTPS(r, to)
+		} else {
+			store(r, mask[v], to)
+		}
 	}
 	ADDQ(ldy, y)
 	DECQ(rows)
 	JNE(LabelRef(nextRow))
+	if place == stream {
+		SFENCE()
+	}
 	VZEROUPPER()
 	RET()
 }
