@@ -95,8 +95,11 @@ func (f *Filter) Forward(y mat.Dense, s *mat.CSR, x mat.Dense, tape *FilterTape)
 	b := batch("Filter.Forward", s, x)
 	tape.x = x
 	tape.shifted = tape.shifted.Resize(f.Order()*x.Rows, x.Cols)
+	last := x
 	for k := 1; k <= f.Order(); k++ {
-		shift(tape.Engine, tape.z(k), s, tape.z(k-1), b) // Z_k = S Z_{k-1}
+		next := tape.z(k)
+		shift(tape.Engine, next, s, last, b) // Z_k = S Z_{k-1}
+		last = next
 	}
 	f.sum(tape.Engine, y, x, tape.shifted)
 }

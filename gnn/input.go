@@ -104,14 +104,17 @@ func (sh *Shifter) Shift(z mat.Dense, s *mat.CSR, x mat.Dense) {
 		panic(fmt.Sprintf("gnn: Shift: %d×%d from a signal of %d×%d", z.Rows, z.Cols, x.Rows, x.Cols))
 	}
 	column := func(k int) mat.Dense { return z.View(0, k*f, z.Rows, f) }
-	column(0).CopyFrom(x)
+	last := column(0)
+	last.CopyFrom(x)
 	if b == 1 {
 		for k := 1; k < z.Cols/f; k++ {
-			sh.Engine.SpMM(column(k), s, column(k-1))
+			next := column(k)
+			sh.Engine.SpMM(next, s, last)
+			last = next
 		}
 		return
 	}
-	last := x
+	last = x
 	for k := 1; k < z.Cols/f; k++ {
 		next := &sh.panel[k%2]
 		*next = next.Resize(x.Rows, f)

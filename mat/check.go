@@ -22,7 +22,7 @@ func sameShape(op string, a Dense, others ...Dense) {
 }
 
 // apart panics if dst and b have an element in common.
-func apart(op string, dst, b Dense) {
+func apart(op string, dst, b *Dense) {
 	if overlap(dst, b) {
 		panic(fmt.Sprintf("mat: %s: the destination shares memory with an operand", op))
 	}
@@ -31,7 +31,7 @@ func apart(op string, dst, b Dense) {
 // overlap says whether a and b have an element in common. Blocks of columns
 // cut from one matrix interleave in memory without touching: with equal
 // strides it is their columns that decide.
-func overlap(a, b Dense) bool {
+func overlap(a, b *Dense) bool {
 	if a.Empty() || b.Empty() {
 		return false
 	}
@@ -44,7 +44,10 @@ func overlap(a, b Dense) bool {
 	if a.Stride != b.Stride {
 		return true
 	}
-	apartBy := (int(b0/size) - int(a0/size)) % a.Stride // columns from a's first to b's first
+	apartBy := int(b0/size) - int(a0/size) // columns from a's first to b's first
+	if apartBy <= -a.Stride || apartBy >= a.Stride {
+		apartBy %= a.Stride
+	}
 	if apartBy < 0 {
 		apartBy += a.Stride
 	}

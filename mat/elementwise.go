@@ -9,7 +9,7 @@ import (
 // elementwise runs an operation whose operands have one shape: in one call
 // where rows follow each other, row by row where they do not.
 func (j *job) elementwise(lo, hi int) {
-	y, a, b := j.y, j.a, j.b
+	y, a, b := &j.y, &j.a, &j.b
 	if y.Contiguous() && a.Contiguous() && b.Contiguous() {
 		from, to := lo*y.Cols, hi*y.Cols
 		j.loop(y.Data[from:to], part(a, from, to), part(b, from, to))
@@ -20,14 +20,14 @@ func (j *job) elementwise(lo, hi int) {
 	}
 }
 
-func part(a Dense, from, to int) []float32 {
+func part(a *Dense, from, to int) []float32 {
 	if a.Empty() {
 		return nil
 	}
 	return a.Data[from:to]
 }
 
-func optionalRow(a Dense, i int) []float32 {
+func optionalRow(a *Dense, i int) []float32 {
 	if a.Empty() {
 		return nil
 	}

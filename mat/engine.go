@@ -113,10 +113,15 @@ const (
 	partsEach = 4
 )
 
+// alone says whether that many multiply-adds are left to the calling goroutine.
+func (e *Engine) alone(work int) bool {
+	return e == nil || e.pool == nil || work < worthSharing
+}
+
 // do runs j over n rows, on several threads if work, its number of multiply-adds,
 // makes that worth while.
 func (e *Engine) do(j *job, n, work int) {
-	if e == nil || e.pool == nil || work < worthSharing {
+	if e.alone(work) {
 		j.run(0, n)
 		return
 	}

@@ -38,7 +38,7 @@ func (j *job) run(lo, hi int) {
 	if lo >= hi || j.y.Cols == 0 {
 		return
 	}
-	switch y, a, b := j.y, j.a, j.b; j.op {
+	switch y, a, b := &j.y, &j.a, &j.b; j.op {
 	case opSpMM:
 		kernels.SpMM(y.Data, y.Stride, j.s.RowPtr, j.s.Col, j.s.Val, a.Data, a.Stride, lo, hi, y.Cols)
 	case opMul:
@@ -79,7 +79,13 @@ func (e *Engine) SpMM(y Dense, s *CSR, x Dense) {
 	if s.Rows != y.Rows || s.Cols != x.Rows || y.Cols != x.Cols {
 		panic(fmt.Sprintf("mat: SpMM: %s = %d×%d sparse times %s", y.shape(), s.Rows, s.Cols, x.shape()))
 	}
-	apart("SpMM", y, x)
+	apart("SpMM", &y, &x)
+	if work := s.NNZ() * x.Cols; e.alone(work) {
+		if y.Cols > 0 {
+			kernels.SpMM(y.Data, y.Stride, s.RowPtr, s.Col, s.Val, x.Data, x.Stride, 0, y.Rows, y.Cols)
+		}
+		return
+	}
 	e.do(&job{op: opSpMM, y: y, s: s, a: x}, y.Rows, s.NNZ()*x.Cols)
 }
 
@@ -119,8 +125,8 @@ func (e *Engine) mul(op string, c Dense, bias []float32, panels int, a, b Dense,
 	if panels < 1 || c.Rows*panels != a.Rows || c.Cols != b.Cols || a.Cols*panels != b.Rows {
 		panic(fmt.Sprintf("mat: %s: %s = %s times %s", op, c.shape(), a.shape(), b.shape()))
 	}
-	apart(op, c, a)
-	apart(op, c, b)
+	apart(op, &c, &a)
+	apart(op, &c, &b)
 	if a.Empty() {
 		c.start(bias, accumulate)
 		return
@@ -151,8 +157,8 @@ func (e *Engine) mulATB(op string, c, a, b Dense, accumulate bool) {
 	if c.Rows != a.Cols || c.Cols != b.Cols || a.Rows != b.Rows {
 		panic(fmt.Sprintf("mat: %s: %s = (%s)ᵀ times %s", op, c.shape(), a.shape(), b.shape()))
 	}
-	apart(op, c, a)
-	apart(op, c, b)
+	apart(op, &c, &a)
+	apart(op, &c, &b)
 	if a.Empty() {
 		c.start(nil, accumulate)
 		return
@@ -172,8 +178,8 @@ func (e *Engine) mulABT(op string, c, a, b Dense, accumulate bool) {
 	if c.Rows != a.Rows || c.Cols != b.Rows || a.Cols != b.Cols {
 		panic(fmt.Sprintf("mat: %s: %s = %s times (%s)ᵀ", op, c.shape(), a.shape(), b.shape()))
 	}
-	apart(op, c, a)
-	apart(op, c, b)
+	apart(op, &c, &a)
+	apart(op, &c, &b)
 	if a.Empty() {
 		c.start(nil, accumulate)
 		return
