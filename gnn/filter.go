@@ -113,6 +113,11 @@ func (f *Filter) sum(e *mat.Engine, y, z0, shifted mat.Dense) {
 	}
 }
 
+// sumStacked is sum of shifted signals that all stand one below the other, Z_0 first.
+func (f *Filter) sumStacked(e *mat.Engine, y, z mat.Dense) {
+	e.MulBiasStacked(y, f.Bias, len(f.Taps), z, f.stack)
+}
+
 // Backward adds the gradients of one pass to those of grad and, unless dx is
 // empty, overwrites dx with the gradient of the input. It is the adjoint of
 // Forward, with st = Sᵀ:

@@ -51,7 +51,7 @@ func (l *Layer) forwardRead(r *Rows, x mat.Dense, tape *LayerTape) {
 	tape.read = tape.read.Resize(taps*rows, x.Cols)
 	tape.Engine.Mul(tape.read.Reshape(taps*len(r.Nodes), b*x.Cols), r.powers.View(0, 0, taps*len(r.Nodes), n), x.Reshape(n, b*x.Cols))
 	tape.Out = tape.Out.Resize(rows, l.Filter.Out())
-	l.sum(tape.Engine, tape.Out, tape.read.View(0, 0, rows, x.Cols), tape.read.View(rows, 0, l.Order()*rows, x.Cols))
+	l.sumStacked(tape.Engine, tape.Out, tape.read)
 	l.Activation.forward(tape.Engine, tape.Out)
 }
 

@@ -24,7 +24,7 @@ func (l *Layer) ApplyShifted(e *mat.Engine, y, z mat.Dense) {
 //
 //	z: ((K+1)·rows)×F_{ℓ-1}   y: rows×F_ℓ
 func (l *Layer) ApplyStacked(e *mat.Engine, y, z mat.Dense) {
-	l.sum(e, y, z.View(0, 0, y.Rows, z.Cols), z.View(y.Rows, 0, l.Order()*y.Rows, z.Cols))
+	l.sumStacked(e, y, z)
 	l.Activation.forward(e, y)
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,6 +81,24 @@ func check(t *testing.T, what string, got mat.Dense, want [][]float64) {
 			if g := float64(got.At(i, j)); math.Abs(g-w) > 1e-4*max(1, math.Abs(w)) {
 				t.Fatalf("%s: element (%d,%d) is %v, want %v", what, i, j, g, w)
 			}
+		}
+	}
+}
+
+// Panels one below the other give the bits of products one after the other.
+func TestStackedProductsAreChains(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 3))
+	for range 50 {
+		m, n, k, panels := 1+rng.IntN(20), 1+rng.IntN(40), 1+rng.IntN(30), 1+rng.IntN(6)
+		a, b, bias := normal(rng, panels*m, k), normal(rng, panels*k, n), normal(rng, 1, n).Data
+		got, want := mat.NewDense(m, n, nil), mat.NewDense(m, n, nil)
+		mat.Serial.MulBiasStacked(got, bias, panels, a, b)
+		mat.FillRows(want, bias)
+		for p := range panels {
+			mat.Serial.AddMul(want, a.View(p*m, 0, m, k), b.View(p*k, 0, k, n))
+		}
+		if !slices.Equal(got.Data, want.Data) {
+			t.Fatalf("%d panels of %d×%d times %d×%d: got other bits than a chain of products", panels, m, k, k, n)
 		}
 	}
 }

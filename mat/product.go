@@ -121,6 +121,15 @@ func (e *Engine) AddMulStacked(c Dense, panels int, a, b Dense) {
 	e.mul("AddMulStacked", c, nil, panels, a, b, true)
 }
 
+// MulBiasStacked computes C = 1aᵀ + Σ_t A_t B_t, C overwritten, of operands as
+// AddMulStacked has them. It gives the bits of MulBias and a chain of AddMul.
+func (e *Engine) MulBiasStacked(c Dense, bias []float32, panels int, a, b Dense) {
+	if len(bias) != 0 && len(bias) != c.Cols {
+		panic(fmt.Sprintf("mat: MulBiasStacked: a bias of %d for %s", len(bias), c.shape()))
+	}
+	e.mul("MulBiasStacked", c, bias, panels, a, b, false)
+}
+
 func (e *Engine) mul(op string, c Dense, bias []float32, panels int, a, b Dense, accumulate bool) {
 	if panels < 1 || c.Rows*panels != a.Rows || c.Cols != b.Cols || a.Cols*panels != b.Rows {
 		panic(fmt.Sprintf("mat: %s: %s = %s times %s", op, c.shape(), a.shape(), b.shape()))
