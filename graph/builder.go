@@ -40,7 +40,8 @@ func (b *Builder) find(points [][2]float64, r2 float64) {
 	c, end := &b.cells, 0
 	rowPtr, found := resized(b.adj.RowPtr, len(points)+1), b.found[:cap(b.found)]
 	rowPtr[0] = 0
-	for i, p := range points {
+	for i := range points {
+		p := &points[i]
 		x, y := int(c.at[i])%c.cols, int(c.at[i])/c.cols
 		left, right := max(x-1, 0), min(x+1, c.cols-1)
 		for row := max(y-1, 0); row <= min(y+1, c.rows-1); row++ {
@@ -52,7 +53,7 @@ func (b *Builder) find(points [][2]float64, r2 float64) {
 			k := 0
 			for _, j := range candidates {
 				near[k] = j
-				if within(p, points[j], r2) {
+				if within(p, &points[j], r2) {
 					k++
 				}
 			}

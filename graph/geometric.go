@@ -47,7 +47,7 @@ func checkPlane(positions [][2]float64, radiusMeters float64) error {
 
 // within says whether p and q are at most √r2 apart. The conversions keep the
 // compiler from fusing the sum, which would round differently elsewhere.
-func within(p, q [2]float64, r2 float64) bool {
+func within(p, q *[2]float64, r2 float64) bool {
 	dx, dy := p[0]-q[0], p[1]-q[1]
 	return float64(dx*dx)+float64(dy*dy) <= r2
 }

@@ -24,7 +24,7 @@ func allPairs(points [][2]float64, radius float64) *Graph {
 	var pairs []pair
 	for i, p := range points {
 		for j := i + 1; j < len(points); j++ {
-			if within(p, points[j], radius*radius) {
+			if within(&p, &points[j], radius*radius) {
 				pairs = append(pairs, pair{int32(i), int32(j)})
 			}
 		}

@@ -51,11 +51,14 @@ func (k *Tracker) Largest(g *Graph) float64 {
 		return LargestEigenvalue(a)
 	}
 	k.start(a.Rows)
-	low, high := a.Val[0], a.Val[0]
+	high, plain := a.Val[0], true
 	for _, v := range a.Val {
-		low, high = min(low, v), max(high, v)
+		plain = plain && v == 1
+		if v > high {
+			high = v
+		}
 	}
-	c, plain := float64(high), low == 1 && high == 1
+	c := float64(high)
 	last, lastGrowth := 0.0, math.Inf(1)
 	for range trackerSteps {
 		value, upper := k.step(a, c, plain)

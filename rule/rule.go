@@ -61,7 +61,8 @@ func (d Descent) Step(next State, s *Step) {
 	}
 	s.Cost.Gradient(s.Spare, s.Now[0])
 	gamma := d.StepSize.At(s.Time, s.Cost, s.Heard.own())
+	x := next[0][:len(s.Spare)]
 	for e, g := range s.Spare {
-		next[0][e] = float32(float64(next[0][e]) - float64(gamma*float64(g)))
+		x[e] = float32(float64(x[e]) - float64(gamma*float64(g)))
 	}
 }

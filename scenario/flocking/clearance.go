@@ -94,11 +94,11 @@ func (j *Clearance) eval(i int, du, u []float32, share float64) float64 {
 	velocities := &j.velocities
 	v, mean, n := velocities.around(i, u)
 	neighbors := velocities.heard(i)
-	cost := squaredDistance(v, mean)
+	cost := squaredDistance(&v, &mean)
 	aim := mean // v' at which the gradient is 0 as far as it is known from here
 	for _, k := range neighbors {
 		w := velocities.next[k]
-		cost += squaredDistance(w, mean)
+		cost += squaredDistance(&w, &mean)
 		apart, excess := j.excess(i, int(k), v, w)
 		cost += float64(clearanceWeight * excess * excess)
 		aim[0] += float64(clearanceWeight * excess * apart[0])

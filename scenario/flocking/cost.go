@@ -47,7 +47,7 @@ func (j *Variation) Eval(du, u mat.Dense) float64 {
 	squares := 0.0
 	for i := range j.velocity {
 		v := j.after(i, u.Row(i))
-		squares += squaredDistance(v, mean)
+		squares += squaredDistance(&v, &mean)
 		if !du.Empty() {
 			j.slope(i, du.Row(i), u.Row(i), v, mean, 2/n)
 		}
@@ -127,9 +127,9 @@ func (j *Neighborhood) EvalNode(i int, du, u []float32) float64 {
 // share.
 func (j *Neighborhood) eval(i int, du, u []float32, share float64) float64 {
 	v, mean, n := j.around(i, u)
-	squares := squaredDistance(v, mean)
+	squares := squaredDistance(&v, &mean)
 	for _, k := range j.heard(i) {
-		squares += squaredDistance(j.next[k], mean)
+		squares += squaredDistance(&j.next[k], &mean)
 	}
 	if du != nil {
 		j.slope(i, du, u, v, mean, 2*share/n)
@@ -144,14 +144,14 @@ func (j *Neighborhood) heard(i int) []int32 { return j.col[j.rowPtr[i]:j.rowPtr[
 func (j *Neighborhood) around(i int, u []float32) (v, mean [2]float64, n float64) {
 	v = j.after(i, u)
 	neighbors := j.heard(i)
-	n, mean = float64(len(neighbors)+1), v
+	n = float64(len(neighbors) + 1)
+	x, y := v[0], v[1]
 	for _, k := range neighbors {
-		mean[0] += j.next[k][0]
-		mean[1] += j.next[k][1]
+		w := &j.next[k]
+		x += w[0]
+		y += w[1]
 	}
-	mean[0] /= n
-	mean[1] /= n
-	return v, mean, n
+	return v, [2]float64{x / n, y / n}, n
 }
 
 // motion is how actions change velocities from one state of a swarm.

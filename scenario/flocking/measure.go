@@ -14,7 +14,7 @@ func (s *Swarm) VelocityVariation() float64 {
 	n, sum := float64(len(s.velocity)), total(s.velocity)
 	mean, squares := [2]float64{sum[0] / n, sum[1] / n}, 0.0
 	for _, v := range s.velocity {
-		squares += squaredDistance(v, mean)
+		squares += squaredDistance(&v, &mean)
 	}
 	return squares / n
 }
@@ -33,7 +33,7 @@ func (s *Swarm) Closest() (collisions int, meters float64) {
 			if int(j) > i {
 				break // the pair comes again in row j
 			}
-			d2 := squaredDistance(p, s.position[j])
+			d2 := squaredDistance(&p, &s.position[j])
 			least = min(least, d2)
 			if d2 < limit {
 				collisions++
@@ -46,7 +46,7 @@ func (s *Swarm) Closest() (collisions int, meters float64) {
 // Components returns into how many parts Graph falls; 1 is a connected swarm.
 func (s *Swarm) Components() int { return s.parts.count(s.Graph()) }
 
-func squaredDistance(a, b [2]float64) float64 {
+func squaredDistance(a, b *[2]float64) float64 {
 	dx, dy := a[0]-b[0], a[1]-b[1]
 	return float64(dx*dx) + float64(dy*dy)
 }
