@@ -131,6 +131,13 @@ func (a Dense) CopyFrom(b Dense) {
 // scatter writes x to every stride-th value of dst.
 func scatter(dst []float32, stride int, x []float32) {
 	at := 0
+	for ; len(x) >= 4; x = x[4:] {
+		dst[at] = x[0]
+		dst[at+stride] = x[1]
+		dst[at+2*stride] = x[2]
+		dst[at+3*stride] = x[3]
+		at += 4 * stride
+	}
 	for _, v := range x {
 		dst[at] = v
 		at += stride
