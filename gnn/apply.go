@@ -59,10 +59,17 @@ func (f *Filter) Apply(y mat.Dense, s *mat.CSR, x mat.Dense, tape *FilterTape) {
 			*next = next.Resize(x.Rows, x.Cols)
 			a.kept[a.hop%2] = *next
 		}
+		if f.late() <= a.hop && a.hop < f.Order() { // nobody reads Z_k soon
+			shift(tape.Engine, a.kept[a.hop%2], s, a.signal(a.hop-1), b)
+			continue
+		}
 		tape.Engine.Share((s.Rows+applyRows-1)/applyRows, a.run)
 	}
 	a.filter, a.y, a.x, a.s, a.kept = nil, mat.Dense{}, mat.Dense{}, nil, [2]mat.Dense{}
 }
+
+// late returns the hop from which on Z_k wait for the last before they are summed up.
+func (f *Filter) late() int { return max(f.Order()-2, 1) }
 
 // part computes hop k for block i of the nodes, Z_k = S Z_{k-1}, and adds to Y what
 // is due.
@@ -79,12 +86,9 @@ func (a *apply) part(thread, i int) {
 	}
 	own.rows = mat.CSR{Rows: n, Cols: a.s.Cols, RowPtr: a.s.RowPtr[lo : lo+n+1], Col: a.s.Col, Val: a.s.Val}
 	shiftRows(z, &own.rows, a.signal(a.hop-1), a.batch)
-	first, late := a.hop, max(order-2, 1) // Z_k from late on wait for the last
-	switch {
-	case a.hop == order:
-		first = late
-	case a.hop >= late:
-		return
+	first := a.hop
+	if a.hop == order {
+		first = a.filter.late()
 	}
 	a.sum(first, z, lo, n)
 }
