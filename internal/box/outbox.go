@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"sync/atomic"
@@ -15,15 +16,18 @@ import (
 // stopped reading does not stop the host. Lines that cannot be written are lost
 // and counted, and the next are tried again: a full disk may have room later. A
 // file holds whole lines only; where what was written cannot be taken back, a
-// broken line is ended before the next.
+// broken line is ended before the next. A file that somebody moved or removed, as
+// those do who keep logs small, is made anew.
 //
 // put may be called concurrently, close once and after it.
 type outbox struct {
 	to     io.Writer
 	file   *os.File // to, if it is a file whose end can be cut off; else nil
-	end    int64    // of the last whole line in it
-	owned  bool     // to was opened here
-	broken bool     // a part of a line was written that could not be taken back
+	path   string   // of the file
+	looked time.Time
+	end    int64 // of the last whole line in it
+	owned  bool  // to was opened here
+	broken bool  // a part of a line was written that could not be taken back
 
 	queue  chan []byte
 	spare  chan []byte   // that lines were in
@@ -38,6 +42,7 @@ const (
 	outboxLines = 256
 	outboxEnd   = 2 * time.Second // in which the last lines must be taken
 	outboxBatch = 64 << 10        // bytes that are written at once, about
+	outboxLook  = time.Second     // after which a file is looked for again
 	outboxSpare = 2               // lines whose memory is kept: those of many nodes are long
 )
 
@@ -54,23 +59,61 @@ func newOutbox(w io.Writer, wait time.Duration, change func(error)) *outbox {
 // openOutbox returns an outbox to the end of a file, which it makes if need be. A
 // line that a crash left without its end is cut off.
 func openOutbox(path string, wait time.Duration, change func(error)) (*outbox, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
-	if err != nil {
+	o := &outbox{path: path, owned: true, wait: wait, change: change}
+	if err := o.open(); err != nil {
 		return nil, err
-	}
-	o := &outbox{to: f, owned: true, wait: wait, change: change}
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() { // a pipe, or a device, cannot be cut
-		o.file = f
-		if o.end, err = wholeLines(path); err == nil && o.end < info.Size() {
-			err = f.Truncate(o.end)
-		}
-		if err != nil {
-			f.Close()
-			return nil, err
-		}
 	}
 	o.start()
 	return o, nil
+}
+
+// open opens the file at its end.
+func (o *outbox) open() error {
+	f, err := os.OpenFile(o.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	var file *os.File
+	end := int64(0)
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() { // a pipe, or a device, cannot be cut
+		file = f
+		if end, err = wholeLines(o.path); err == nil && end < info.Size() {
+			err = f.Truncate(end)
+		}
+		if err != nil {
+			f.Close()
+			return err
+		}
+	}
+	o.to, o.file, o.end, o.broken, o.looked = f, file, end, false, time.Now()
+	return nil
+}
+
+// follow looks now and then whether the file is still where it was. One that was moved,
+// or removed, has all lines so far; those that follow go into a new one. Where that
+// cannot be made they would be lost to everybody, and are counted so. One that somebody
+// cut off has its end where it is now. Where nobody can tell, it is believed to be there.
+func (o *outbox) follow() error {
+	if o.file == nil || time.Since(o.looked) < outboxLook {
+		return nil
+	}
+	o.looked = time.Now()
+	own, err := o.file.Stat()
+	if err != nil {
+		return err
+	}
+	there, err := os.Stat(o.path)
+	if !errors.Is(err, fs.ErrNotExist) && (err != nil || os.SameFile(own, there)) {
+		o.end = min(o.end, own.Size())
+		return nil
+	}
+	old := o.file
+	if err := o.open(); err != nil {
+		o.looked = time.Time{} // with the next line again
+		return err
+	}
+	old.Close()
+	return nil
 }
 
 // start begins to write.
@@ -132,13 +175,15 @@ func (o *outbox) keep(line []byte) {
 
 // write writes whole lines, and takes back what is left of one that was cut off.
 func (o *outbox) write(lines []byte) error {
-	if o.broken {
-		if _, err := o.to.Write([]byte{'\n'}); err != nil {
-			o.lost.Add(uint64(bytes.Count(lines, []byte{'\n'})))
-			return err
-		}
-		o.broken = false
+	err := o.follow()
+	if err == nil && o.broken {
+		_, err = o.to.Write([]byte{'\n'})
 	}
+	if err != nil {
+		o.lost.Add(uint64(bytes.Count(lines, []byte{'\n'})))
+		return err
+	}
+	o.broken = false
 	n, err := o.to.Write(lines)
 	if err == nil {
 		o.end += int64(n)

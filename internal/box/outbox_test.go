@@ -78,3 +78,57 @@ func TestOutboxCutsHalfALine(t *testing.T) {
 		}
 	}
 }
+
+// A file of answers that somebody moves, removes or cuts off while the box runs is made
+// anew, or goes on where it ends; where it cannot be made, lines are counted as lost.
+func TestOutboxFollowsItsFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "kept", "answers.jsonl")
+	if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	o, err := openOutbox(path, time.Second, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(line string) {
+		o.looked = o.looked.Add(-2 * outboxLook) // as if the last look were long ago
+		o.note(o.write([]byte(line + "\n")))
+	}
+	check := func(when, file, want string) {
+		t.Helper()
+		text, err := os.ReadFile(file)
+		if err != nil || string(text) != want || o.err() != nil {
+			t.Errorf("%s: got %q, %v, error %v, want %q", when, text, err, o.err(), want)
+		}
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a")
+	must(os.Rename(path, path+".1"))
+	write("b")
+	check("moved", path, "b\n")
+	check("moved", path+".1", "a\n")
+	must(os.Remove(path))
+	write("c")
+	check("removed", path, "c\n")
+	must(os.Truncate(path, 0))
+	write("d")
+	check("cut off", path, "d\n")
+	if o.end != 2 {
+		t.Errorf("cut off: the end is at %d, want 2", o.end)
+	}
+	must(os.RemoveAll(filepath.Dir(path)))
+	write("e")
+	if o.err() == nil || o.lost.Load() != 1 {
+		t.Errorf("without its folder: error %v, %d lines lost, want one and 1", o.err(), o.lost.Load())
+	}
+	must(os.Mkdir(filepath.Dir(path), 0o755))
+	write("f")
+	check("with its folder again", path, "f\n")
+	must(o.close())
+}
