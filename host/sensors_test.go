@@ -281,6 +281,7 @@ func TestLinesByTheClock(t *testing.T) {
 		{`"at":"2031-05-04 01:37:29"`, `"time":6,`}, // the nearest step
 		{`"at":"2031-05-04 01:37:30"`, `"time":7,`}, // of two the later
 		{`"time":8`, `"at":"2031-05-04T02:00:00Z","for":["2031-05-04T02:15:00Z","2031-05-04T02:30:00Z"]`},
+		{`"at":"2031-05-04T02:30Z"`, `"time":10,`},
 		{`"at":"2031-05-05","time":96`, `"time":96,`},
 		{`"at":"2031-05-05T00:15:00Z","time":96`, "also said to be step 96, and is step 97"},
 		{`"at":"2031-05-03T23:00:00Z"`, "before"},

@@ -12,7 +12,8 @@ import (
 // layouts are the ways to write a time. What names no zone is in that of the training
 // series.
 var layouts = []string{
-	time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05", time.DateTime, "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly,
+	time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05", time.DateTime,
+	"2006-01-02T15:04Z07:00", "2006-01-02 15:04Z07:00", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly,
 }
 
 // dated returns a line with the step of the time that it names, if it does: the

@@ -376,6 +376,7 @@ func (b *Box) makeHost(ctx context.Context, scale float64, gauge *agent.GaugeCon
 	if s, ok := b.world.(*stream); ok && gauge != nil && len(c.Links) == 0 {
 		c.Links = s.firstLinks()
 	}
+	trainedLinks(&c)
 	b.join(&c, &e)
 	if err := b.deploy(&c, &e); err != nil {
 		return err
@@ -416,6 +417,20 @@ func (b *Box) join(c *host.Config, e *host.Env) {
 	}
 	n.start()
 	b.later(n.stop)
+}
+
+// trainedLinks gives sensors of which the configuration names no neighbours those that they
+// had in training: a world of readings need not speak of links.
+func trainedLinks(c *host.Config) {
+	replayed := c.Plan.Replayed
+	if replayed == nil || replayed.Links == nil {
+		return
+	}
+	for _, node := range c.Nodes {
+		if _, named := c.Links[node]; !named && int(node) < replayed.Links.Rows {
+			c.Links[node] = agent.LinksOf(nil, replayed.Links, int(node))
+		}
+	}
 }
 
 // links returns the neighbours that the configuration names.

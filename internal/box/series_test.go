@@ -440,3 +440,36 @@ func TestLinesOfReadings(t *testing.T) {
 		t.Errorf("the box ends before step %d and says\n%s\nwant %d, and %q", last.Next, log.String(), hillSteps+20, next)
 	}
 }
+
+// A world of readings that never speaks of links: sensors hear whom they heard in training, as
+// with a series that has no graph of its own.
+func TestLinesWithoutLinks(t *testing.T) {
+	h := newHills(t)
+	c := h.config(t, 0, 1, "learn: {}")
+	c.World.Graph = ""
+	want := answersOf(t, run(t, c))
+	later, err := os.ReadFile(filepath.Join(h.dir, "later.csv"))
+	check(t, err)
+	var in strings.Builder
+	for row, line := range strings.Split(strings.TrimSpace(string(later)), "\n")[1:] {
+		fmt.Fprintf(&in, `{"time":%d,"nodes":[`, hillSteps+row)
+		for i, v := range strings.Split(line, ",")[1:] {
+			if v == "" {
+				v = "null"
+			}
+			fmt.Fprintf(&in, `%s{"node":%d,"row":[%s]}`, strings.Repeat(",", min(i, 1)), i, v)
+		}
+		in.WriteString("]}\n")
+	}
+	c = h.config(t, 0, 1, "learn: {}")
+	c.World = box.World{Kind: box.WorldLines}
+	var out syncBuffer
+	check(t, box.Run(t.Context(), c, box.Streams{In: strings.NewReader(in.String()), Out: &out}))
+	got := answersOf(t, []byte(out.String()))
+	for at, o := range got { // lines have no names for newcomers
+		if o.Sensor == "" {
+			t.Errorf("node %d has no name", at[1])
+		}
+	}
+	sameForecasts(t, got, want)
+}
