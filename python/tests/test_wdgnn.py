@@ -13,6 +13,7 @@ import os
 import subprocess
 import tempfile
 import unittest
+import warnings
 
 import wdgnn
 from wdgnn import _arrays
@@ -183,6 +184,15 @@ class Worlds(Files):
             world.step([[0.5], [0.5]])
         with self.assertRaisesRegex(ValueError, "a model and a number of nodes"):
             wdgnn.World(MODEL)
+
+    def test_nodes_without_links_are_said(self):
+        with self.assertWarnsRegex(RuntimeWarning, "no step has named links"):
+            with wdgnn.World(MODEL, nodes=2, scale=1) as world:
+                world.step([0.5, 0.5])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with wdgnn.World(MODEL, nodes=2, scale=1) as world:
+                world.step([0.5, 0.5], links=[[], []])
 
     def test_what_nobody_can_learn_from_is_said(self):
         for told in ({1: 9}, {"attic": 2}):

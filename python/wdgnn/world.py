@@ -52,7 +52,7 @@ class World:
 
     Steps go on after those of the state or, of a model that forecasts, after those that its sensors read in training.
     report is what the box said of itself last, at the start, about once a second and at the end. Where it refused what tell
-    told, so that nobody learned from it, a RuntimeWarning has its words.
+    told, so that nobody learned from it, a RuntimeWarning has its words; another is about nodes of which no step named links.
     """
 
     def __init__(self, model: Union[Model, str, "os.PathLike[str]", None] = None, nodes: int = 0, *,
@@ -66,6 +66,7 @@ class World:
         self._count = 0 if config is not None else nodes  # 0 where a file says how many there are
         self._refused = 0  # of what was shown and told, by the last report
         self._excused = False  # an answer since then said what was refused
+        self._alone = False  # it was said that nobody named links
         self._config = None if config is None else os.path.abspath(config)
         self._text = "" if model is None else _agent_yaml(model, nodes, learn, cost, scale, state, more or {})
         self._time = -1
@@ -86,7 +87,7 @@ class World:
         assert self._box.stdout is not None
         self._reader = threading.Thread(target=self._read, args=(self._box.stdout,), daemon=True)
         self._reader.start()
-        self.report, self._refused, self._excused = {}, 0, False
+        self.report, self._refused, self._excused, self._alone = {}, 0, False, False
         try:
             while not self.report:  # the first says which step is next
                 if "error" in (said := self._hear("the box has not begun; its world must be lines")):
@@ -190,7 +191,7 @@ class World:
         return said
 
     def _warn(self, stacklevel: int) -> None:
-        """Warns of what the box refused since the report before, unless an answer said so."""
+        """Warns of what the box refused since the report before, unless an answer said so, and of nodes without links."""
         stats = self.report.get("stats", {})
         refused = sum(stats.get(key, 0) for key in ("bad_targets", "stale_lines", "stray_lines"))
         if refused > self._refused and not self._excused:
@@ -200,6 +201,10 @@ class World:
             warnings.warn(f"nodes were told what makes no sense, and did not learn from it; the box says\n{words}",
                           RuntimeWarning, stacklevel=stacklevel)
         self._refused, self._excused = refused, False
+        if self.report.get("unlinked") and not self._alone:
+            self._alone = True
+            warnings.warn("no step has named links, and each node answers as if it were alone; give step links=… once, [] for none",
+                          RuntimeWarning, stacklevel=stacklevel)
 
     def _read(self, stdout: IO[str]) -> None:
         try:
