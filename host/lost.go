@@ -285,6 +285,7 @@ func (h *Machine) requested(i int, m *agent.Message) bool {
 	if m.Exchange == noRow { // it asks for nothing
 		return false
 	}
+	h.seek(&h.cells[i], m.From)
 	before := len(h.queue)
 	if h.joint && m.Time == h.time {
 		h.answerTogether(i, m)

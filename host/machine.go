@@ -84,6 +84,7 @@ type Machine struct {
 	batch   *agent.Batch // nil if nodes always step one by one
 	joint   bool         // nodes are together in the step under way
 	rewired bool         // links are not those of the batch
+	sought  bool         // a node is wanted elsewhere since links were last looked at
 	edge    []int        // nodes with neighbours elsewhere
 	left    int          // exchanges of the step whose rows left when nodes were together
 
@@ -126,7 +127,8 @@ type cell struct {
 	taking    bool // in this step
 	predicted bool
 	done      bool
-	elsewhere bool      // some of its neighbours are
+	elsewhere bool      // some of its neighbours are, or some of those who hear it
+	wanted    bool      // somebody elsewhere asked for its rows, whom it does not hear
 	told      loss.Loss // what the world said of the answer; nil if nothing
 	square    square    // what that is, most often
 	output    []float32

@@ -22,7 +22,8 @@ const always = math.MaxUint64
 // wire takes in what a line says of neighbours. Many worlds say the same in every
 // line: who hears whom is computed only when it changed.
 func (h *Machine) wire(l *Line) {
-	changed := false
+	changed := h.sought
+	h.sought = false
 	for k := range l.Nodes {
 		n := &l.Nodes[k]
 		if n.Links == nil && n.Near == nil {
@@ -35,6 +36,7 @@ func (h *Machine) wire(l *Line) {
 		c := &h.cells[i]
 		if n.Links != nil {
 			other := c.say(links(*n.Links))
+			c.wanted = c.wanted && !other
 			h.remember(c.node.ID(), *n.Links, other)
 			changed = other || changed
 		}
@@ -94,6 +96,18 @@ func (h *Machine) unlinked() bool {
 	return true
 }
 
+// seek takes in a request by a node elsewhere for rows of one here that hears nobody there:
+// links have a direction, or two worlds name different ones, as they do where a line was
+// lost. Its rows are sent with those of the others from the next step on; to ask for
+// each would hold everybody up, exchange by exchange.
+func (h *Machine) seek(c *cell, by agent.NodeID) {
+	if c.elsewhere || c.wanted {
+		return
+	}
+	c.wanted, h.sought = true, true
+	h.info("a node here is heard by one that it does not hear: its rows are sent from now on", "node", c.node.ID(), "heard_by", by)
+}
+
 // rewire computes who hears whom from the neighbours of all nodes: which nodes here
 // hear a node (hearers), which nodes are elsewhere (outside), and the hosts that the
 // bus must hear for them. Nodes that are near are listened to and not waited for:
@@ -110,7 +124,7 @@ func (h *Machine) rewire() {
 	wanted := false // somebody new is to be heard
 	for i := range h.cells {
 		c := &h.cells[i]
-		c.elsewhere = false
+		c.elsewhere = c.wanted && len(c.links) > 0 // who hears nobody says nothing
 		for _, l := range c.links {
 			h.hearers[l.Node] = append(h.hearers[l.Node], i)
 			if _, here := h.index[l.Node]; !here {
