@@ -46,9 +46,9 @@ func TestShortSoak(t *testing.T) {
 		proxies bool
 		Fault
 	}{
-		{setting{busNATS, lockstep, 3, 20}, false, Fault{Kind: "kill -9 without a server", Met: []int{1}, Seconds: 0.3}},
-		{setting{busTCP, lockstep, 3, 20}, false, Fault{Kind: "stop", Met: []int{1, 2}, Seconds: 0.5}},
-		{setting{busTCP, realTime, 3, 10}, true, Fault{Kind: "partition", Met: []int{2}, Seconds: 0.6}},
+		{setting{Bus: busNATS, Pace: lockstep, Boxes: 3, Rate: 20}, false, Fault{Kind: "kill -9 without a server", Met: []int{1}, Seconds: 0.3}},
+		{setting{Bus: busTCP, Pace: lockstep, Boxes: 3, Rate: 20}, false, Fault{Kind: "stop", Met: []int{1, 2}, Seconds: 0.5}},
+		{setting{Bus: busTCP, Pace: realTime, Boxes: 3, Rate: 10}, true, Fault{Kind: "partition", Met: []int{2}, Seconds: 0.6}},
 	} {
 		t.Run(c.Bus+" "+c.Kind, func(t *testing.T) {
 			t.Parallel() // most of it is waiting

@@ -54,7 +54,7 @@ func upgrade(ctx context.Context, f *field, o *options, u *Upgrade, done func() 
 	for _, bus := range o.buses {
 		for _, pace := range o.paces {
 			number++
-			s := setting{Bus: bus, Pace: pace, Boxes: o.boxes, Rate: o.rate}
+			s := setting{Bus: bus, Pace: pace, Boxes: o.boxes, Rate: o.rate, reminds: true}
 			y, err := deploy(ctx, &before, s, filepath.Join(o.dir, "upgrade-"+bus+"-"+pace), number, o.seed)
 			if err != nil {
 				return err

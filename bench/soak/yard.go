@@ -23,6 +23,8 @@ type setting struct {
 	Pace  string  `json:"pace"`  // lockstep, real-time, or another that the program knows
 	Boxes int     `json:"boxes"` //
 	Rate  float64 `json:"rate"`  // lines a second, of each feeder
+
+	reminds bool // feeders name links in every line, for programs that forget them when they are started again
 }
 
 const (
@@ -207,8 +209,8 @@ const leftOut = 0.01
 
 // feed says the lines of one box, each at its time, until ctx ends. It has a phase
 // of its own, is a little early or late, leaves one out now and then, and waits for
-// nobody. It names links when they change and not otherwise: it does not know that a box
-// was started again.
+// nobody. It names links when they change and, if it need not remind, not otherwise: it
+// does not know that a box was started again.
 func (y *yard) feed(ctx context.Context, b *box, seed uint64) {
 	rng := random.Stream(seed, "feeder", b.number)
 	phase := rng.Float64() / 2
@@ -226,7 +228,7 @@ func (y *yard) feed(ctx context.Context, b *box, seed uint64) {
 			continue
 		}
 		now := y.stream.Graph(int(step % uint64(y.stream.Steps)))
-		text, err := y.say(step, b.nodes, !named || now != graph)
+		text, err := y.say(step, b.nodes, y.reminds || !named || now != graph)
 		graph, named = now, true
 		if err != nil {
 			b.fail(err)
