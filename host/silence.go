@@ -371,11 +371,22 @@ func (h *Machine) giveUp(i int) {
 			if s.steps == h.cfg.Pace.Suspect {
 				h.stats.Suspected++
 				h.warn("a neighbour is silent; going on without it", "node", node, "time", h.time)
+				h.hail(i, node)
 			}
 			h.silent[node] = s
 		}
 	}
 	h.step(i, agent.Expire{})
+}
+
+// hail asks for a row of a neighbour that is silent though its host speaks, in real time,
+// where nobody is asked otherwise: the host may not know that somebody hears it (seek).
+// The answer comes too late for this step.
+func (h *Machine) hail(i int, node agent.NodeID) {
+	owner, _ := h.cfg.Directory.Owner(node)
+	if h.cfg.Pace.Mode == RealTime && h.spokeNow(owner) {
+		h.step(i, agent.Retry{Of: []agent.NodeID{node}})
+	}
 }
 
 // doubts says whether there may be somebody who need not be waited for.
