@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/mat"
@@ -26,6 +27,10 @@ type Checkpoint struct {
 	// Links are those that the world has said; empty if it never did, or an earlier program
 	// wrote it.
 	Links map[agent.NodeID][]Link `json:"links,omitempty"`
+
+	// Beat is after how many nanoseconds the world's lines come; 0 if it does not set the pace,
+	// or an earlier program wrote it.
+	Beat time.Duration `json:"beat,omitempty"`
 
 	// Quarantine is who was in quarantine; empty if an earlier program wrote it.
 	Quarantine []Quarantine `json:"quarantine,omitempty"`
@@ -100,7 +105,7 @@ func (h *Machine) memory() *Checkpoint {
 		}
 		c.Nodes = append(c.Nodes, m)
 	}
-	c.Quarantine, c.Links = h.inQuarantine(), maps.Clone(h.named)
+	c.Quarantine, c.Links, c.Beat = h.inQuarantine(), maps.Clone(h.named), h.beat.sets()
 	for _, host := range slices.Sorted(maps.Keys(h.members.known)) {
 		c.Members = append(c.Members, h.members.known[host].record)
 	}
@@ -160,6 +165,9 @@ func (h *Machine) restore(c *Checkpoint) error {
 	h.time, h.begun, h.wasVersion = c.Time, true, c.Version
 	h.shutAgain(c.Quarantine)
 	h.rewireAgain(c.Links)
+	if c.Beat > 0 {
+		h.beat = beat{every: c.Beat, waited: beatSure}
+	}
 	return nil
 }
 

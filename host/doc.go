@@ -30,7 +30,9 @@
 // tenth of the deadline more, so that a neighbour who waited for a dead one is
 // not given up as well. A node that was silent in Pace.Suspect steps in a row is
 // no longer waited for until it speaks again. A host whose neighbours are all
-// ahead skips to where the slowest of them is.
+// ahead skips to where the slowest of them is. One whose neighbours are all silent
+// waits for them in each step, or goes on at the beat of a world that speaks by the
+// clock.
 //
 // In real time the world's lines are the ticks: a step is given up when the next
 // one begins, and what comes later is lost.

@@ -52,6 +52,8 @@ type Machine struct {
 	open      bool   // a step is under way
 	acted     bool   // and the world has its answer
 	started   time.Duration
+	answered  time.Duration   // when the world last was
+	beat      beat            // of its lines
 	turn      time.Duration   // when the exchange under way began
 	came      time.Duration   // how long after that its latest row came, 0 if none did
 	turned    uint64          // exchanges since the start
@@ -322,6 +324,7 @@ func (h *Machine) line(l *Line) {
 // What was to be sent in the step before and had not left is dropped: nobody can use
 // it any more who is not behind, and who is can ask.
 func (h *Machine) begin(l *Line) {
+	h.follow()
 	h.time, h.begun, h.open, h.acted = l.Time, true, true, false
 	h.opened++
 	h.join(l)
@@ -515,7 +518,7 @@ func (h *Machine) waits() bool { return h.open && !h.acted }
 // act gives the world its answer: once in a step, when every node that takes part
 // has predicted, with what is wrong with the line beside it.
 func (h *Machine) act() {
-	h.acted = true
+	h.acted, h.answered = true, h.now
 	a := h.reply(h.time)
 	a.began, a.Outputs = h.started, slices.Grow(a.Outputs, len(h.cells))
 	for i := range h.cells {

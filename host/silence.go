@@ -165,8 +165,8 @@ func (h *Machine) tires() {
 // alone says whether there are neighbours elsewhere and all of them are
 // suspects: the network is down, or this host is cut off. In lockstep it then
 // waits a whole deadline in each step until a row is accepted, because whoever
-// runs on alone at full speed is never met again. In real time nobody can run
-// ahead of the world's ticks, and there is nothing to wait for. Of who lies it is
+// runs on alone at full speed is never met again. Nobody can run ahead of a world
+// that sets the pace (aloneFor), nor in real time of its ticks. Of who lies it is
 // known that the network carries what it says: it does not make a host doubt itself.
 func (h *Machine) alone() bool {
 	any := false
@@ -210,6 +210,9 @@ func (h *Machine) wake() time.Duration {
 	}
 	if h.tired > h.now {
 		at = min(at, h.tired)
+	}
+	if until := h.started + h.aloneFor(); until > h.now && until < at && h.waitsAlone() {
+		at = until
 	}
 	return max(at, 1)
 }
@@ -399,11 +402,10 @@ func (h *Machine) doubts() bool {
 
 // giveUpSuspects goes on wherever only suspects are waited for, or others of whom
 // nothing is to be hoped for, or nodes here that do not take part, or hosts that leave
-// this step out, and says whether there was such a node. Whoever is alone waits for suspects too, once in a step: when the
-// deadline has passed, later exchanges do not wait for them again.
+// this step out, and says whether there was such a node. Whoever is alone waits for suspects too (waitsAlone).
 func (h *Machine) giveUpSuspects() bool {
 	h.part()
-	alone := h.cfg.Pace.Mode != RealTime && !h.resigned && h.alone()
+	alone := h.waitsAlone()
 	return h.giveUpOn(func(node agent.NodeID) bool {
 		if _, here := h.index[node]; here {
 			return !h.comes(node)
