@@ -31,9 +31,10 @@ const (
 )
 
 // soak lets faults happen to a deployment over every bus for so long, and calls done
-// now and then with what is known.
+// now and then with what is known. A fault that is under way at the end takes its time, and
+// boxes have theirs to be together again: worlds do not end while somebody stands still.
 func soak(ctx context.Context, f *field, o *options, s *Soak, done func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, o.span)
+	span, cancel := context.WithTimeout(ctx, o.span)
 	defer cancel()
 	s.Accounts = map[string]Account{}
 	began := time.Now()
@@ -58,9 +59,9 @@ func soak(ctx context.Context, f *field, o *options, s *Soak, done func() error)
 			defer y.net.close()
 			var samples sync.WaitGroup
 			samples.Go(func() {
-				y.samples(ctx, began, func(m *Sample) error { return note(func() { s.Samples = append(s.Samples, m) }) })
+				y.samples(span, began, func(m *Sample) error { return note(func() { s.Samples = append(s.Samples, m) }) })
 			})
-			errs[k] = y.live(ctx, o, func(r *Run) error { return note(func() { s.Faults = append(s.Faults, r) }) })
+			errs[k] = y.live(ctx, span, o, func(r *Run) error { return note(func() { s.Faults = append(s.Faults, r) }) })
 			samples.Wait()
 			account, err := y.stop()
 			errs[k] = errors.Join(errs[k], err, y.clear(), note(func() { s.Accounts[bus] = account }))
@@ -84,17 +85,17 @@ func (y *yard) samples(ctx context.Context, began time.Time, note func(*Sample) 
 	}
 }
 
-// live lets fault after fault happen, until ctx ends. The first box is never killed,
-// so that what it loses shows.
-func (y *yard) live(ctx context.Context, o *options, note func(*Run) error) error {
+// live lets fault after fault happen until span ends, which ctx cuts short. The first box
+// is never killed, so that what it loses shows.
+func (y *yard) live(ctx, span context.Context, o *options, note func(*Run) error) error {
 	if _, why, _ := y.heal(ctx, y.began); why != "" && ctx.Err() == nil {
 		return fmt.Errorf("%s: before any fault: %s", y.Bus, why)
 	}
 	possible := kindsFor(y.Bus, len(y.disks) == y.Boxes, o.only)
 	for n := 0; ; n++ {
 		rng := random.Stream(o.seed, "soak "+y.Bus, n)
-		pause(ctx, time.Duration((restLeast+rng.Float64()*(restMost-restLeast))*float64(time.Second)))
-		if ctx.Err() != nil {
+		pause(span, time.Duration((restLeast+rng.Float64()*(restMost-restLeast))*float64(time.Second)))
+		if span.Err() != nil {
 			return nil
 		}
 		k := &possible[rng.IntN(len(possible))]
