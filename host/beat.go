@@ -10,10 +10,11 @@ import "time"
 // takes one, answers are older with every line. So a host looks who waits for whom. If its
 // world's lines come when it has long been ready for them, it goes on alone at the beat of
 // the world, and is where the others are when they are heard again. If they are there
-// at once, as those of a file, it waits.
+// at once, as those of a file, it waits. Worlds of text note when their lines came, so that
+// it shows also where a host has heard nobody since its first line, and they pile up.
 
 const (
-	beatSure = 8  // lines that came late, more than such as did not, after which the world sets the pace
+	beatSure = 4  // lines that came late, more than such as did not, after which the world sets the pace
 	beatMost = 16 // of them that are remembered
 )
 
@@ -47,15 +48,16 @@ func (b *beat) sets() time.Duration {
 }
 
 // follow notes that a line begins a step.
-func (h *Machine) follow() {
-	if h.opened == 0 || h.cfg.Pace.Mode == RealTime {
-		return
+func (h *Machine) follow(l *Line) {
+	took, ready := l.took, l.ready
+	if took == 0 && h.opened > 0 { // the world did not note it
+		if took = h.now - h.started; h.acted {
+			ready = h.now - h.answered
+		}
 	}
-	ready := time.Duration(0)
-	if h.acted {
-		ready = h.now - h.answered
+	if took > 0 {
+		h.beat.add(took, ready, len(h.silent) > 0)
 	}
-	h.beat.add(h.now-h.started, ready, len(h.silent) > 0)
 }
 
 // aloneFor is how long a step of a host that hears nobody waits: up to the deadline, or for

@@ -2,13 +2,52 @@ package host_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/script"
 )
+
+// Lines that came by a clock show it also where the host takes them long after, at once;
+// those for which there was no room in between do not.
+func TestBeatOfLinesThatPiledUp(t *testing.T) {
+	plan, err := scriptPlan(script.Split("exchanges=1"))
+	check(t, err)
+	for _, c := range []struct {
+		name  string
+		pause time.Duration // of the world
+	}{
+		{"a world by the clock", 100 * time.Millisecond},
+		{"a file", 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := host.NewText(nil, nil)
+			go func() {
+				defer w.End()
+				for step := range 12 {
+					w.Say(fmt.Appendf(nil, `{"time":%d,"nodes":[{"node":0,"row":[1]}]}`, step), nil)
+					time.Sleep(c.pause)
+				}
+			}()
+			m, err := host.NewMachine(host.Config{Run: "beat", Nodes: []agent.NodeID{0}, Plan: plan, Cost: host.MSE, Every: -1}, nil)
+			check(t, err)
+			m.Step(0, host.Start{})
+			time.Sleep(time.Minute) // busy with something else
+			for range 5 {
+				m.Step(time.Minute, <-w.Lines())
+			}
+			if got := m.Checkpoint().Beat; got != c.pause {
+				t.Errorf("%s: a beat of %v, want %v", c.name, got, c.pause)
+			}
+			for range w.Lines() { // it ends
+			}
+		})
+	}
+}
 
 // A box that is started again while its neighbours are off knows how its world speaks.
 func TestBeatIsKept(t *testing.T) {

@@ -34,6 +34,10 @@ type Line struct {
 	// step. Hosts that are not on trial refuse both.
 	Loss  *float64 `json:"loss,omitempty"`
 	Reset bool     `json:"reset,omitempty"`
+
+	// How long after the line before it came, and how much of that it was waited for,
+	// where the world noted it.
+	took, ready time.Duration
 }
 
 // NodeLine is what a Line says of one node.

@@ -324,7 +324,7 @@ func (h *Machine) line(l *Line) {
 // What was to be sent in the step before and had not left is dropped: nobody can use
 // it any more who is not behind, and who is can ask.
 func (h *Machine) begin(l *Line) {
-	h.follow()
+	h.follow(l)
 	h.time, h.begun, h.open, h.acted = l.Time, true, true, false
 	h.opened++
 	h.join(l)

@@ -176,6 +176,9 @@ func (h *Machine) alone() bool {
 				continue
 			}
 		}
+		if !slices.ContainsFunc(h.hearers[node], func(i int) bool { return h.cells[i].taking }) {
+			continue // nobody waits for it, or finds out that it is silent
+		}
 		if any = true; !h.suspect(node) {
 			return false
 		}

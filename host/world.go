@@ -2,6 +2,7 @@ package host
 
 import (
 	"sync/atomic"
+	"time"
 )
 
 // World is what the nodes of a host observe and act on. One that cannot read
@@ -24,11 +25,13 @@ type Text struct {
 	write  func([]byte) error
 	refuse func(error)
 	bad    atomic.Uint64
+
+	came, ready time.Time // when the last line did, and when the next could
 }
 
 // NewText returns a world whose answers go to write, and whose refused lines to
 // refuse; nil means nowhere. Whoever hears the world calls Say for each of its
-// lines and End after the last.
+// lines, one after the other and as soon as it comes, and End after the last.
 func NewText(write func([]byte) error, refuse func(error)) *Text {
 	return &Text{lines: make(chan *Line, 4), write: write, refuse: refuse}
 }
@@ -36,6 +39,7 @@ func NewText(write func([]byte) error, refuse func(error)) *Text {
 // Say takes in a line. What cannot be read is refused and counted. It waits
 // while the host is more than a few lines behind, until stop is closed.
 func (w *Text) Say(text []byte, stop <-chan struct{}) {
+	came := time.Now()
 	l, err := ParseLine(text)
 	if err != nil {
 		w.bad.Add(1)
@@ -44,10 +48,14 @@ func (w *Text) Say(text []byte, stop <-chan struct{}) {
 		}
 		return
 	}
+	if !w.came.IsZero() {
+		l.took, l.ready = came.Sub(w.came), came.Sub(w.ready)
+	}
 	select {
 	case w.lines <- l:
 	case <-stop:
 	}
+	w.came, w.ready = came, time.Now()
 }
 
 // End ends the world. Say must not be called after it.
