@@ -14,29 +14,34 @@ import "time"
 // it shows also where a host has heard nobody since its first line, and they pile up.
 
 const (
-	beatSure = 4  // lines that came late, more than such as did not, after which the world sets the pace
-	beatMost = 16 // of them that are remembered
+	beatLeast = 10 * time.Millisecond // lines that come faster are those of a program that does not wait for a clock
+	beatSure  = 4                     // lines that were waited for, more than such as were not, after which the world sets the pace
+	beatMost  = 16                    // of them that are remembered
 )
 
 // beat is how a world speaks.
 type beat struct {
-	every  time.Duration // about how long after each other lines come that are waited for; 0 if none did
+	every  time.Duration // after what time lines come that are waited for, at the fastest; 0 if none did
 	waited int           // how many more lines were waited for than not, from 0 to beatMost
 }
 
 // add takes in that a line came so long after the one before, of which the host was ready
-// for it. Where somebody is silent a line that was not waited for says nothing: the host
-// was held up, and lines have piled up since.
+// for it. A pause of the world changes little: to wait for too short a time does no harm,
+// and lines pile up where it is too long. Where somebody is silent a line that was not
+// waited for says nothing: the host was held up, and lines have piled up since.
 func (b *beat) add(took, ready time.Duration, silent bool) {
-	switch {
-	case 2*ready > took && b.every == 0:
-		b.every, b.waited = took, 1
-	case 2*ready > took:
-		b.every += (took - b.every) / 8
-		b.waited = min(b.waited+1, beatMost)
+	switch waited := took >= beatLeast && 2*ready > took; {
+	case waited && (b.every == 0 || took < b.every):
+		b.every = took
+	case waited:
+		b.every += min(took-b.every, b.every) / 8
 	case !silent:
 		b.waited = max(b.waited-1, 0)
+		return
+	default:
+		return
 	}
+	b.waited = min(b.waited+1, beatMost)
 }
 
 // sets returns after what time lines come, of a world that sets the pace; 0 if it does not.
