@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -19,6 +20,9 @@ type Fault struct {
 	Kind    string  `json:"kind"`
 	Met     []int   `json:"met,omitempty"` // the last of all machines is the server's
 	Seconds float64 `json:"seconds"`
+
+	// Behind is how old the latest answer of a box that ran on was at most meanwhile, in seconds.
+	Behind float64 `json:"behind,omitempty"`
 }
 
 // kind is a kind of fault.
@@ -27,6 +31,7 @@ type kind struct {
 	nats   bool // needs a server
 	disks  bool // needs small disks
 	kills  bool // boxes
+	halts  bool // them
 	least  int  // boxes that it meets, all if there are fewer
 	most   int  // of them; 0 means none, less than 0 all but so many
 	server bool // may meet the server's machine
@@ -39,11 +44,11 @@ type kind struct {
 var kinds = []kind{
 	{name: "kill -9", kills: true, least: 1, most: 1, from: 0.05, to: 4, begin: each((*box).kill), end: each((*box).start)},
 	{name: "kill -9 of several", kills: true, least: 2, most: -1, from: 0.05, to: 4, begin: each((*box).kill), end: each((*box).start)},
-	{name: "stop", least: 1, most: 1, from: 0.3, to: 8, begin: each((*box).freeze), end: each((*box).thaw)},
-	{name: "stop of several", least: 2, most: -1, from: 0.3, to: 8, begin: each((*box).freeze), end: each((*box).thaw)},
+	{name: "stop", halts: true, least: 1, most: 1, from: 0.3, to: 8, begin: each((*box).freeze), end: each((*box).thaw)},
+	{name: "stop of several", halts: true, least: 2, most: -1, from: 0.3, to: 8, begin: each((*box).freeze), end: each((*box).thaw)},
 	{name: "partition", least: 1, most: -1, server: true, from: 0.5, to: 14, begin: part, end: mend},
 	{name: "full disk", disks: true, least: 1, most: 1, from: 2, to: 6, begin: each((*box).fill), end: each((*box).empty)},
-	{name: "long stop", least: 1, most: 2, from: 15, to: 40, begin: each((*box).freeze), end: each((*box).thaw)},
+	{name: "long stop", halts: true, least: 1, most: 2, from: 15, to: 40, begin: each((*box).freeze), end: each((*box).thaw)},
 	{name: "long partition", least: 1, most: -1, server: true, from: 15, to: 40, begin: part, end: mend},
 	{name: "power cut", kills: true, least: 99, most: 99, from: 0.05, to: 4, begin: powerGoes, end: powerComes},
 	{name: "server restarts", nats: true, from: 0.05, to: 1, begin: serverEnds, end: serverStarts},
@@ -89,11 +94,37 @@ func (k *kind) draw(rng *rand.Rand, y *yard, spared int) *Fault {
 // suffer lets a fault happen and returns when it was over, also where ctx ended it.
 func (y *yard) suffer(ctx context.Context, k *kind, f *Fault) (time.Time, error) {
 	err := k.begin(y, f)
-	select {
-	case <-ctx.Done():
-	case <-time.After(time.Duration(f.Seconds * float64(time.Second))):
+	over := time.After(time.Duration(f.Seconds * float64(time.Second)))
+	ticks := time.NewTicker(healLook)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ticks.C:
+			f.Behind = max(f.Behind, y.behind(k, f).Seconds())
+			continue
+		case <-ctx.Done():
+		case <-over:
+		}
+		return time.Now(), errors.Join(err, k.end(y, f))
 	}
-	return time.Now(), errors.Join(err, k.end(y, f))
+}
+
+// behind returns how old the oldest of the latest answers is, of boxes that run.
+func (y *yard) behind(k *kind, f *Fault) (most time.Duration) {
+	now := time.Now()
+	for _, b := range y.boxes {
+		p := b.live()
+		if p == nil || (k.kills || k.halts) && slices.Contains(f.Met, b.number) {
+			continue
+		}
+		p.ledger.mu.Lock()
+		good := p.ledger.good
+		p.ledger.mu.Unlock()
+		if good > 0 {
+			most = max(most, now.Sub(y.began)-time.Duration(good)*y.period)
+		}
+	}
+	return most
 }
 
 // each does something to all boxes of a fault.

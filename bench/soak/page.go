@@ -33,6 +33,7 @@ type kindRow struct {
 	Bus, Kind     string
 	Runs, Apart   int // and how many of them were not together in time
 	Median, Worst float64
+	Behind        float64 // of all, the oldest that the latest answer was during the fault
 	Account
 }
 
@@ -47,6 +48,7 @@ func byKind(list []*Run) (rows []*kindRow) {
 		}
 		row := rows[k]
 		row.Runs++
+		row.Behind = max(row.Behind, r.Behind)
 		if r.Why != "" || r.Healed > healWithin.Seconds() {
 			row.Apart++
 		}

@@ -179,7 +179,7 @@ func TestPage(t *testing.T) {
 	dir := t.TempDir()
 	r := &Result{
 		Runs: &Runs{List: []*Run{
-			{setting: setting{Bus: busTCP, Pace: lockstep}, Fault: Fault{Kind: "stop"}, Healed: 2, Account: Account{Lines: 5, Answers: 5}},
+			{setting: setting{Bus: busTCP, Pace: lockstep}, Fault: Fault{Kind: "stop", Behind: 3.25}, Healed: 2, Account: Account{Lines: 5, Answers: 5}},
 			{setting: setting{Bus: busTCP, Pace: lockstep}, Fault: Fault{Kind: "stop"}, Healed: 11, Why: `a "\`},
 		}},
 		Soak: &Soak{
@@ -195,7 +195,7 @@ func TestPage(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(dir, "r.md"))
 	check(t, err)
 	for _, want := range []string{
-		"| tcp | stop | 2 | 11.0 s | 11.0 s | 1 | 5 | 0 | 0 | 0 | 0 |", "| 75.00 % |", "| 14.2 MB | 14.2 MB | 9 | 9 | 20 | 20 | 1.0 s |",
+		"| tcp | stop | 2 | 11.0 s | 11.0 s | 1 | 3.2 s | 5 | 0 | 0 | 0 | 0 |", "| 75.00 % |", "| 14.2 MB | 14.2 MB | 9 | 9 | 20 | 20 | 1.0 s |",
 		"| 1.0000 | 2.0000 | 0 of 1 |", "| newer | 1 | 1 | 1.5 s | 1.5 s |",
 	} {
 		if !strings.Contains(string(text), want) {
