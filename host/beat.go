@@ -16,32 +16,41 @@ import "time"
 const (
 	beatLeast = 10 * time.Millisecond // lines that come faster are those of a program that does not wait for a clock
 	beatSure  = 4                     // lines that were waited for, more than such as were not, after which the world sets the pace
-	beatMost  = 16                    // of them that are remembered
+	beatSlack = 16                    // lines that may be more than a clock can have said
 )
 
 // beat is how a world speaks.
 type beat struct {
 	every  time.Duration // after what time lines come that are waited for, at the fastest; 0 if none did
-	waited int           // how many more lines were waited for than not, from 0 to beatMost
+	waited int           // how many more lines were waited for than not, up to beatSure: then the world sets the pace
+	since  time.Duration // when a line last was,
+	last   time.Duration // when the latest came to be heard,
+	lines  int           // and how many were not waited for between the two
 }
 
-// add takes in that a line came so long after the one before, of which the host was ready
-// for it. A pause of the world changes little: to wait for too short a time does no harm,
-// and lines pile up where it is too long. Where somebody is silent a line that was not
-// waited for says nothing: the host was held up, and lines have piled up since.
-func (b *beat) add(took, ready time.Duration, silent bool) {
-	switch waited := took >= beatLeast && 2*ready > took; {
-	case waited && (b.every == 0 || took < b.every):
-		b.every = took
-	case waited:
-		b.every += min(took-b.every, b.every) / 8
-	case !silent:
-		b.waited = max(b.waited-1, 0)
-		return
-	default:
+// add takes in that a line is heard now, which came so long after the one before, and
+// whether it was waited for. A pause of the world changes little: to
+// wait for too short a time does no harm, and lines pile up where it is too long. Lines that
+// were not waited for may have piled up while the host was held up; if they are more than
+// a clock can have said since there were none, it is no clock, or no longer.
+func (b *beat) add(now, took time.Duration, waited bool) {
+	b.last = now
+	if waited && took >= beatLeast {
+		if b.every == 0 || took < b.every {
+			b.every = took
+		} else {
+			b.every += min(took-b.every, b.every) / 8
+		}
+		b.waited, b.since, b.lines = min(b.waited+1, beatSure), now, 0
 		return
 	}
-	b.waited = min(b.waited+1, beatMost)
+	b.lines++
+	switch {
+	case b.waited < beatSure:
+		b.waited = max(b.waited-1, 0)
+	case time.Duration(b.lines-beatSlack) > 2*(now-b.since)/b.every:
+		b.waited = 0
+	}
 }
 
 // sets returns after what time lines come, of a world that sets the pace; 0 if it does not.
@@ -52,17 +61,50 @@ func (b *beat) sets() time.Duration {
 	return b.every
 }
 
-// follow notes that a line begins a step.
+// piled returns for how long lines have been waiting for the host, of a world that sets the
+// pace, where the latest was answered at the given time, 0 if it was not: if the next has not
+// come long after that, none waits.
+func (b *beat) piled(now, answered time.Duration) time.Duration {
+	if b.sets() == 0 || b.lines == 0 || answered > 0 && now-answered > 2*b.every {
+		return 0
+	}
+	return b.last - b.since
+}
+
+// follow notes that a line begins a step. Where its world did not note whether it had to wait
+// for room, it was waited for if the host was ready for it for a while.
 func (h *Machine) follow(l *Line) {
-	took, ready := l.took, l.ready
-	if took == 0 && h.opened > 0 { // the world did not note it
-		if took = h.now - h.started; h.acted {
-			ready = h.now - h.answered
-		}
+	switch {
+	case l.took > 0:
+		h.beat.add(h.now, l.took, 2*l.ready > l.took)
+	case h.opened > 0:
+		took := h.now - h.started
+		h.beat.add(h.now, took, h.acted && 10*(h.now-h.answered) > took)
 	}
-	if took > 0 {
-		h.beat.add(took, ready, len(h.silent) > 0)
+}
+
+// lateLong is for how long lines may wait until somebody is told: a neighbour that dies holds
+// a host up for a few deadlines, and it has to make up for them.
+const lateLong = 30 * time.Second
+
+// lookPiled returns for how long lines have been waiting, and logs when that is too long, and
+// when it is over.
+func (h *Machine) lookPiled() time.Duration {
+	answered := time.Duration(0)
+	if h.acted {
+		answered = h.answered
 	}
+	piled := h.beat.piled(h.now, answered)
+	switch {
+	case piled >= lateLong && !h.piled:
+		h.warn("lines of the world wait for this host, and answers are late: are neighbours in earlier steps, because their worlds "+
+			"count from another moment, or has it too much to do?", "time", h.time, "seconds", int(piled.Seconds()))
+		h.piled = true
+	case piled == 0 && h.piled:
+		h.info("lines of the world are answered when they come again", "time", h.time)
+		h.piled = false
+	}
+	return piled
 }
 
 // aloneFor is how long a step of a host that hears nobody waits: up to the deadline, or for

@@ -54,6 +54,7 @@ type Machine struct {
 	started   time.Duration
 	answered  time.Duration   // when the world last was
 	beat      beat            // of its lines
+	piled     bool            // they wait, as the log was told
 	turn      time.Duration   // when the exchange under way began
 	came      time.Duration   // how long after that its latest row came, 0 if none did
 	turned    uint64          // exchanges since the start

@@ -112,6 +112,10 @@ type Report struct {
 	// Unlinked says that nobody has said whom the nodes hear: each answers as if it were alone.
 	Unlinked bool `json:"unlinked,omitempty"`
 
+	// Late is for how many seconds lines of a world that speaks by a clock have been waiting
+	// for the host; 0 if the latest was taken when it came.
+	Late float64 `json:"late_seconds,omitempty"`
+
 	// Health is said by the program around the host; nil if it does not.
 	Health *Health `json:"health,omitempty"`
 
@@ -192,7 +196,7 @@ func (h *Machine) look(final bool) {
 	if len(h.others) > 0 {
 		r.Differ = slices.Sorted(maps.Keys(h.others))
 	}
-	r.Joined, r.Apart = h.joined(), h.lookApart()
+	r.Joined, r.Apart, r.Late = h.joined(), h.lookApart(), h.lookPiled().Seconds()
 	ids, numbers := make([]agent.NodeID, len(h.cells)), 0
 	for i := range h.cells {
 		n := h.cells[i].node

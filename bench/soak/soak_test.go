@@ -179,7 +179,10 @@ func TestPage(t *testing.T) {
 	dir := t.TempDir()
 	r := &Result{
 		Runs: &Runs{List: []*Run{
-			{setting: setting{Bus: busTCP, Pace: lockstep}, Fault: Fault{Kind: "stop", Behind: 3.25}, Healed: 2, Account: Account{Lines: 5, Answers: 5}},
+			{
+				setting: setting{Bus: busTCP, Pace: lockstep}, Fault: Fault{Kind: "stop", Behind: 3.25}, Healed: 2,
+				Account: Account{Lines: 5, Answers: 5},
+			},
 			{setting: setting{Bus: busTCP, Pace: lockstep}, Fault: Fault{Kind: "stop"}, Healed: 11, Why: `a "\`},
 		}},
 		Soak: &Soak{

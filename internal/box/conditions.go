@@ -100,6 +100,10 @@ func (c *conditions) problems(s *seen, now time.Time) (list []string) {
 		list = append(list, fmt.Sprintf("host %d is %s, by what it sends: do the clocks of the two agree, and are frames faster than steps?",
 			a.Host, where))
 	}
+	if late := time.Duration(s.report.Late * float64(time.Second)); late >= lateFor {
+		list = append(list, fmt.Sprintf("lines of the world have been waiting for %v, and answers are late: are neighbours in earlier steps, "+
+			"or has this box too much to do?", late.Round(time.Second)))
+	}
 	if s.report.Unlinked {
 		list = append(list, "nobody has said whom the nodes here hear: name links in lines of the world, or in the configuration")
 	}

@@ -69,6 +69,19 @@ func TestUnlinked(t *testing.T) {
 	}
 }
 
+// A box whose lines wait is not well: its answers are late. A while of it is not worth a word.
+func TestLinesWait(t *testing.T) {
+	var box conditions
+	now := time.Now()
+	for late, want := range map[time.Duration]bool{lateFor - time.Second: false, lateFor: true} {
+		s := box.observe(&host.Report{Late: late.Seconds()}, nil, now)
+		got := strings.Join(box.problems(s, now), "; ")
+		if strings.Contains(got, "lines of the world have been waiting for 30s") != want {
+			t.Errorf("%v late: got %q, want a word about it: %t", late, got, want)
+		}
+	}
+}
+
 // A box says who is in other steps, and how far away.
 func TestApart(t *testing.T) {
 	var box conditions

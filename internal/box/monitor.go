@@ -34,11 +34,13 @@ type seen struct {
 }
 
 // reportEvery is the time between two reports; a host that sent none for
-// healthyFor is not well, nor is one that has missed a neighbour for silentFor.
+// healthyFor is not well, nor is one that has missed a neighbour for silentFor, or has
+// let lines of its world wait for lateFor.
 const (
 	reportEvery = time.Second
 	healthyFor  = 10 * reportEvery
 	silentFor   = 30 * time.Second
+	lateFor     = 30 * time.Second
 )
 
 // newMonitor listens at an address; empty means nowhere.
