@@ -29,10 +29,10 @@ type beat struct {
 }
 
 // add takes in that a line is heard now, which came so long after the one before, and
-// whether it was waited for. A pause of the world changes little: to
-// wait for too short a time does no harm, and lines pile up where it is too long. Lines that
-// were not waited for may have piled up while the host was held up; if they are more than
-// a clock can have said since there were none, it is no clock, or no longer.
+// whether it was waited for. A pause of the world changes little: to wait for too short a
+// time does no harm, and lines pile up where it is too long. Lines that were not waited for
+// may have piled up while the host was held up; if they are more than a clock can have said
+// since there were none, it is no clock, or no longer.
 func (b *beat) add(now, took time.Duration, waited bool) {
 	b.last = now
 	if waited && took >= beatLeast {

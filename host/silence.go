@@ -405,7 +405,8 @@ func (h *Machine) doubts() bool {
 
 // giveUpSuspects goes on wherever only suspects are waited for, or others of whom
 // nothing is to be hoped for, or nodes here that do not take part, or hosts that leave
-// this step out, and says whether there was such a node. Whoever is alone waits for suspects too (waitsAlone).
+// this step out, and says whether there was such a node. Whoever is alone waits for
+// suspects too (waitsAlone).
 func (h *Machine) giveUpSuspects() bool {
 	h.part()
 	alone := h.waitsAlone()
