@@ -7,55 +7,59 @@ import "time"
 // A host that hears nobody waits a deadline in each step, because whoever runs on alone is
 // never met again (alone). But it cannot run ahead of a world that speaks by a clock, as
 // sensors do, and the wait would do harm: where ten lines come in a second and a step
-// takes one, answers are older with every line. So a host looks who waits for whom. If its
-// world's lines come when it has long been ready for them, it goes on alone at the beat of
-// the world, and is where the others are when they are heard again. If they are there
-// at once, as those of a file, it waits. Worlds of text note when their lines came, so that
-// it shows also where a host has heard nobody since its first line, and they pile up.
+// takes one, answers are older with every line. So a host looks how its world speaks. If
+// lines come a while after each other, and before the one before was answered, the world
+// waits for nobody: the host goes on alone at its beat, and is where the others are when
+// they are heard again. It waits where lines are there at once, as those of a file, and where
+// they follow answers, as those of a simulation. Worlds of text note when lines came.
 
 const (
 	beatLeast = 10 * time.Millisecond // lines that come faster are those of a program that does not wait for a clock
-	beatSure  = 4                     // lines that were waited for, more than such as were not, after which the world sets the pace
+	beatSure  = 3                     // lines that came before the last answer after which the world sets the pace
 	beatSlack = 16                    // lines that may be more than a clock can have said
 )
 
 // beat is how a world speaks.
 type beat struct {
-	every  time.Duration // after what time lines come that are waited for, at the fastest; 0 if none did
-	waited int           // how many more lines were waited for than not, up to beatSure: then the world sets the pace
-	since  time.Duration // when a line last was,
-	last   time.Duration // when the latest came to be heard,
-	lines  int           // and how many were not waited for between the two
+	every time.Duration // after what time lines come, at the fastest; 0 if none was noted
+	early int           // lines that came before the last answer, up to beatSure: then the world sets the pace
+	since time.Duration // when a line was last taken as it came,
+	last  time.Duration // when the latest was taken,
+	lines int           // and how many had waited between the two
 }
 
-// add takes in that a line is heard now, which came so long after the one before, and
-// whether it was waited for. A pause of the world changes little: to wait for too short a
-// time does no harm, and lines pile up where it is too long. Lines that were not waited for
-// may have piled up while the host was held up; if they are more than a clock can have said
-// since there were none, it is no clock, or no longer.
-func (b *beat) add(now, took time.Duration, waited bool) {
+// add takes in that a line is taken now. It came so long after the one before; in time, if
+// there was room for it, or else nobody knows when it could have come; and early, if the one
+// before had no answer then. A pause of the world changes little: to wait for too short a
+// time does no harm, and lines pile up where it is too long. Lines may have piled up
+// while the host was held up; if they are more than a clock can have said since none had,
+// it is no clock, or no longer.
+func (b *beat) add(now, took time.Duration, inTime, early bool) {
 	b.last = now
-	if waited && took >= beatLeast {
+	if inTime = inTime && took >= beatLeast; inTime {
 		if b.every == 0 || took < b.every {
 			b.every = took
 		} else {
 			b.every += min(took-b.every, b.every) / 8
 		}
-		b.waited, b.since, b.lines = min(b.waited+1, beatSure), now, 0
-		return
+		if !early {
+			b.since, b.lines = now, 0
+			return
+		}
+		b.early = min(b.early+1, beatSure)
 	}
 	b.lines++
 	switch {
-	case b.waited < beatSure:
-		b.waited = max(b.waited-1, 0)
-	case time.Duration(b.lines-beatSlack) > 2*(now-b.since)/b.every:
-		b.waited = 0
+	case b.early == beatSure && time.Duration(b.lines-beatSlack) > 2*(now-b.since)/b.every:
+		b.early = 0
+	case b.early < beatSure && !inTime:
+		b.early = max(b.early-1, 0)
 	}
 }
 
 // sets returns after what time lines come, of a world that sets the pace; 0 if it does not.
 func (b *beat) sets() time.Duration {
-	if b.waited < beatSure {
+	if b.early < beatSure {
 		return 0
 	}
 	return b.every
@@ -71,15 +75,10 @@ func (b *beat) piled(now, answered time.Duration) time.Duration {
 	return b.last - b.since
 }
 
-// follow notes that a line begins a step. Where its world did not note whether it had to wait
-// for room, it was waited for if the host was ready for it for a while.
+// follow notes that a line begins a step, if its world noted when it came.
 func (h *Machine) follow(l *Line) {
-	switch {
-	case l.took > 0:
-		h.beat.add(h.now, l.took, 2*l.ready > l.took)
-	case h.opened > 0:
-		took := h.now - h.started
-		h.beat.add(h.now, took, h.acted && 10*(h.now-h.answered) > took)
+	if l.took > 0 && h.opened > 0 {
+		h.beat.add(h.now, l.took, 2*l.ready > l.took, !h.acted || l.age > h.now-h.answered)
 	}
 }
 

@@ -38,7 +38,7 @@ func TestBeatOfLinesThatPiledUp(t *testing.T) {
 			m.Step(0, host.Start{})
 			time.Sleep(time.Minute) // busy with something else
 			for range 5 {
-				m.Step(time.Minute, <-w.Lines())
+				m.Step(time.Minute, (<-w.Lines()).Taken())
 			}
 			if got := m.Checkpoint().Beat; got != c.pause {
 				t.Errorf("%s: a beat of %v, want %v", c.name, got, c.pause)
@@ -54,35 +54,37 @@ func TestBeatIsKept(t *testing.T) {
 	plan, err := scriptPlan(script.Split("exchanges=1"))
 	check(t, err)
 	begin := func(last []byte) *host.Machine {
-		m, err := host.NewMachine(host.Config{Run: "beat", Nodes: []agent.NodeID{0}, Plan: plan, Cost: host.MSE}, last)
+		m, err := host.NewMachine(host.Config{Run: "beat", Nodes: []agent.NodeID{0}, Plan: plan, Cost: host.MSE, Every: -1}, last)
 		check(t, err)
 		m.Step(0, host.Start{})
 		return m
 	}
-	line := func(step int) *host.Line {
-		return &host.Line{Time: uint64(step), Nodes: []host.NodeLine{{Node: 0, Row: host.Numbers{1}}}}
+	line := func(step int, age time.Duration) *host.Line {
+		l := &host.Line{Time: uint64(step), Nodes: []host.NodeLine{{Node: 0, Row: host.Numbers{1}}}}
+		l.Noted(100*time.Millisecond, age)
+		return l
 	}
 	for _, c := range []struct {
-		name  string
-		pause time.Duration // between an answer and the next line
+		name      string
+		age, want time.Duration
 	}{
-		{"a world by the clock", 100 * time.Millisecond},
-		{"a file", 0},
+		{"a world by the clock", time.Second, 100 * time.Millisecond},
+		{"a world that waits for answers", 0, 0},
 	} {
 		m := begin(nil)
 		for step := range 20 {
-			m.Step(time.Duration(step)*c.pause, line(step))
+			m.Step(time.Duration(step)*time.Second, line(step, c.age+time.Duration(step)))
 		}
 		kept := m.Checkpoint()
-		if kept.Beat != c.pause {
-			t.Errorf("%s: a beat of %v, want %v", c.name, kept.Beat, c.pause)
+		if kept.Beat != c.want {
+			t.Errorf("%s: a beat of %v, want %v", c.name, kept.Beat, c.want)
 		}
 		text, err := json.Marshal(kept)
 		check(t, err)
 		again := begin(text)
-		again.Step(0, line(20))
-		if got := again.Checkpoint().Beat; got != c.pause {
-			t.Errorf("%s: a beat of %v after a restart, want %v", c.name, got, c.pause)
+		again.Step(0, line(20, 0))
+		if got := again.Checkpoint().Beat; got != c.want {
+			t.Errorf("%s: a beat of %v after a restart, want %v", c.name, got, c.want)
 		}
 	}
 }

@@ -166,7 +166,7 @@ func (h *Machine) restore(c *Checkpoint) error {
 	h.shutAgain(c.Quarantine)
 	h.rewireAgain(c.Links)
 	if c.Beat > 0 {
-		h.beat = beat{every: c.Beat, waited: beatSure}
+		h.beat = beat{every: c.Beat, early: beatSure}
 	}
 	return nil
 }

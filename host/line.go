@@ -35,9 +35,9 @@ type Line struct {
 	Loss  *float64 `json:"loss,omitempty"`
 	Reset bool     `json:"reset,omitempty"`
 
-	// How long after the line before it came, and how much of that it was waited for,
-	// where the world noted it.
-	took, ready time.Duration
+	came        time.Time     // where the world noted it, and
+	took, ready time.Duration // how long after the line before, and how much of that there was room for it
+	age         time.Duration // for how long it has been there
 }
 
 // NodeLine is what a Line says of one node.

@@ -199,6 +199,9 @@ func (h *Host) Run(ctx context.Context) (err error) {
 
 // step tells the machine what happened and does what it asks for.
 func (h *Host) step(ev Event) (*Actions, error) {
+	if l, ok := ev.(*Line); ok && !l.came.IsZero() {
+		l.age = time.Since(l.came)
+	}
 	a := h.machine.Step(time.Since(h.started), ev)
 	for _, e := range a.Log {
 		h.env.Log.Log(context.Background(), e.Level, e.Text, e.Args...)

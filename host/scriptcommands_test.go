@@ -166,6 +166,13 @@ func (s *scriptHost) line(w script.Words) error {
 		return err
 	}
 	l := &host.Line{Time: t}
+	if text, ok := w.Values["came"]; ok { // so long ago, and 100 ms after the one before
+		ago, err := time.ParseDuration(text)
+		if err != nil {
+			return err
+		}
+		l.Noted(100*time.Millisecond, ago)
+	}
 	nodes := s.config.Nodes
 	if only, ok := w.Values["only"]; ok {
 		if nodes, err = host.ParseNodes(only); err != nil {

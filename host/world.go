@@ -49,7 +49,7 @@ func (w *Text) Say(text []byte, stop <-chan struct{}) {
 		return
 	}
 	if !w.came.IsZero() {
-		l.took, l.ready = came.Sub(w.came), came.Sub(w.ready)
+		l.came, l.took, l.ready = came, came.Sub(w.came), came.Sub(w.ready)
 	}
 	select {
 	case w.lines <- l:
