@@ -45,7 +45,7 @@ var hostCommands = map[string]func(s *scriptHost, w script.Words) error{
 	// every=1h step-size=0.1 delay=0 max-norm= gauge=DIAMETER learns forgiving; unlinked nodes: knows=3
 	"host": (*scriptHost).create,
 
-	"line":    (*scriptHost).line,   // 0 x=(1) y=(20) only=0 links=(0-1) near=3 came=20ms: rows, and perhaps targets and neighbours; came so long ago
+	"line":    (*scriptHost).line,   // 0 x=(1) y=(20) only=0 links=(0-1) near=3 came=20ms: rows, perhaps targets and neighbours; came ago
 	"told":    (*scriptHost).told,   // 0 y=(20): targets alone
 	"row":     (*scriptHost).row,    // 1 t=0 e=0 x=(1) to= host= seq= run= plan= version=: a frame with a row of node 1
 	"ask":     (*scriptHost).ask,    // 1 t=0 e=0 to=0 lost=0: a frame in which node 1 asks for a row, and says how many frames it lost
