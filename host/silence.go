@@ -1,6 +1,7 @@
 package host
 
 import (
+	"math/bits"
 	"slices"
 	"time"
 
@@ -377,8 +378,8 @@ func (h *Machine) giveUp(i int) {
 			if s.steps == h.cfg.Pace.Suspect {
 				h.stats.Suspected++
 				h.warn("a neighbour is silent; going on without it", "node", node, "time", h.time)
-				h.hail(i, node)
 			}
+			h.hail(i, node, s.steps-h.cfg.Pace.Suspect)
 			h.silent[node] = s
 		}
 	}
@@ -387,13 +388,19 @@ func (h *Machine) giveUp(i int) {
 
 // hail asks for a row of a neighbour that is silent though its host speaks, in real time,
 // where nobody is asked otherwise: the host may not know that somebody hears it (seek).
-// The answer comes too late for this step.
-func (h *Machine) hail(i int, node agent.NodeID) {
-	owner, _ := h.cfg.Directory.Owner(node)
-	if h.cfg.Pace.Mode == RealTime && h.spokeNow(owner) {
+// The answer comes too late for this step. It may be lost, as where one of the two was just
+// started and the other does not hear it yet, so it is said again: when the neighbour has
+// been a suspect for 0, 1, 3, 7 … steps, and at last every hailEvery.
+func (h *Machine) hail(i int, node agent.NodeID, steps int) {
+	if h.cfg.Pace.Mode != RealTime || steps < 0 || (steps+1)%hailEvery != 0 && bits.OnesCount(uint(steps+1)) != 1 {
+		return
+	}
+	if owner, _ := h.cfg.Directory.Owner(node); h.lately(h.spoke[owner]) {
 		h.step(i, agent.Retry{Of: []agent.NodeID{node}})
 	}
 }
+
+const hailEvery = 64 // steps
 
 // doubts says whether there may be somebody who need not be waited for.
 func (h *Machine) doubts() bool {
