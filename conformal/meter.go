@@ -37,11 +37,14 @@ func (m Meter) Since(earlier Meter) Meter {
 }
 
 // Coverage returns the share of judged answers that held the truth, 0 if none was
-// judged.
+// judged. Those that are unknown hold everything.
 func (m *Meter) Coverage() float64 { return share(float64(m.Held), m.Judged) }
 
-// MeanSize returns the mean number of classes in a set, or width of an interval; 0
-// if no answer had a size.
+// Unknown returns how many of the judged answers had an interval without ends.
+func (m *Meter) Unknown() uint64 { return m.Judged - m.Sized }
+
+// MeanSize returns the mean number of classes in a set, or width of an interval, of
+// those that are not unknown; 0 if there is none.
 func (m *Meter) MeanSize() float64 { return share(m.Size, m.Sized) }
 
 func share(part float64, of uint64) float64 {

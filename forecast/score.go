@@ -16,9 +16,12 @@ type Score struct {
 	// near 0: no nearer than a tenth of the sensor's scale. It is 0 if there is none.
 	MAPE float64 `json:"mape"`
 
+	// Unknown intervals have no ends: they hold everything and say nothing. Coverage and
+	// Width are of the others.
 	Intervals uint64  `json:"intervals"` // whose truth became known
-	Coverage  float64 `json:"coverage"`  // the share of them that held it
-	Width     float64 `json:"width"`     // their mean width, of those that have one
+	Unknown   uint64  `json:"unknown"`
+	Coverage  float64 `json:"coverage"` // the share that held the truth
+	Width     float64 `json:"width"`    // mean
 }
 
 // Sums is what a Score is made of; sums of parts add up.
@@ -31,8 +34,8 @@ type Sums struct {
 	Relative      float64 `json:"relative"`
 
 	Intervals uint64  `json:"intervals"`
-	Held      uint64  `json:"held"`
-	Sized     uint64  `json:"sized"`
+	Sized     uint64  `json:"sized"` // of them, that have ends
+	Held      uint64  `json:"held"`  // of those
 	Width     float64 `json:"width"`
 }
 
@@ -54,7 +57,7 @@ func (s *Sums) Score() Score {
 	n := s.Count
 	return Score{
 		Count: n, MAE: mean(s.Absolute, n), RMSE: math.Sqrt(mean(s.Squared, n)), MAPE: mean(s.Relative, s.RelativeCount),
-		Intervals: s.Intervals, Coverage: mean(float64(s.Held), s.Intervals), Width: mean(s.Width, s.Sized),
+		Intervals: s.Intervals, Unknown: s.Intervals - s.Sized, Coverage: mean(float64(s.Held), s.Sized), Width: mean(s.Width, s.Sized),
 	}
 }
 
@@ -111,20 +114,21 @@ func (m *Meter) Judge(c, i int, y, v float32) {
 	}
 }
 
-// JudgeInterval counts an interval of sensor i at horizon c; one without ends holds
-// everything and has no width.
+// JudgeInterval counts an interval of sensor i at horizon c.
 func (m *Meter) JudgeInterval(c, i int, low, high, v float32) {
 	if v-v != 0 {
 		return
 	}
 	s := &m.sums[c][i]
 	s.Intervals++
+	w := float64(high) - float64(low)
+	if w-w != 0 {
+		return
+	}
+	s.Sized++
+	s.Width += w
 	if v >= low && v <= high {
 		s.Held++
-	}
-	if w := float64(high) - float64(low); w-w == 0 {
-		s.Sized++
-		s.Width += w
 	}
 }
 

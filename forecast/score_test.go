@@ -38,15 +38,36 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// Intervals cover or not; one without ends has no width.
+// Intervals hold the truth or not, their ends too; those without ends are counted and
+// earn nothing.
 func TestMeterIntervals(t *testing.T) {
-	m, inf := forecast.NewMeter(spec(), 1), float32(math.Inf(1))
+	inf := float32(math.Inf(1))
+	hit, miss := forecast.Score{Intervals: 1, Coverage: 1, Width: 4}, forecast.Score{Intervals: 1, Width: 4}
+	for _, c := range []struct {
+		low, high, truth float32
+		want             forecast.Score
+	}{
+		{8, 12, 10, hit},
+		{8, 12, 8, hit},
+		{8, 12, 12, hit},
+		{8, 12, 7, miss},
+		{8, 12, 13, miss},
+		{-inf, inf, 10, forecast.Score{Intervals: 1, Unknown: 1}},
+		{8, inf, 10, forecast.Score{Intervals: 1, Unknown: 1}},
+		{8, 12, nan, forecast.Score{}},
+	} {
+		m := forecast.NewMeter(spec(), 1)
+		m.JudgeInterval(0, 0, c.low, c.high, c.truth)
+		if got := m.Sensor(0, 0); got != c.want {
+			t.Errorf("%v in %v to %v: got %+v, want %+v", c.truth, c.low, c.high, got, c.want)
+		}
+	}
+	m := forecast.NewMeter(spec(), 1)
 	m.JudgeInterval(0, 0, 8, 12, 10)
 	m.JudgeInterval(0, 0, 8, 14, 20)
 	m.JudgeInterval(0, 0, -inf, inf, 20)
-	m.JudgeInterval(0, 0, 8, 12, nan)
-	if got := m.Sensor(0, 0); got.Intervals != 3 || got.Coverage != 2./3 || got.Width != 5 {
-		t.Errorf("got %+v, want 3 intervals, 2 of which hold the truth, 5 wide", got)
+	if got, want := m.Sensor(0, 0), (forecast.Score{Intervals: 3, Unknown: 1, Coverage: .5, Width: 5}); got != want {
+		t.Errorf("of three: got %+v, want %+v", got, want)
 	}
 }
 

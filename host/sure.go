@@ -66,7 +66,10 @@ type CoverageReport struct {
 	Asked  float64 `json:"asked"`  // the share that was asked for
 	Share  float64 `json:"share"`  // of the answers that held the truth
 	Judged uint64  `json:"judged"` // answers, of numbers each output counts
-	Size   float64 `json:"size"`   // mean number of classes in a set, or width of an interval
+	Size   float64 `json:"size"`   // mean number of classes in a set, or width of an interval, but for those unknown
+
+	// Unknown are intervals of which nothing was known: they hold everything.
+	Unknown uint64 `json:"unknown,omitempty"`
 
 	// The node whose share is the least, and that share.
 	Worst      agent.NodeID `json:"worst"`
@@ -93,7 +96,7 @@ func (h *Machine) coverage() *CoverageReport {
 	if all.Judged == 0 {
 		return nil
 	}
-	r.Share, r.Judged, r.Size = all.Coverage(), all.Judged, all.MeanSize()
+	r.Share, r.Judged, r.Size, r.Unknown = all.Coverage(), all.Judged, all.MeanSize(), all.Unknown()
 	return r
 }
 
@@ -103,5 +106,5 @@ func (h *Machine) sayCoverage(r *CoverageReport, final bool) {
 		return
 	}
 	h.info(fmt.Sprintf("%.1f %% of the answers that were judged held the truth, %.4g %% asked; node %d had the least, %.1f %%",
-		100*r.Share, 100*r.Asked, r.Worst, 100*r.WorstShare), "judged", r.Judged, "size", r.Size)
+		100*r.Share, 100*r.Asked, r.Worst, 100*r.WorstShare), "judged", r.Judged, "unknown", r.Unknown, "size", r.Size)
 }

@@ -46,7 +46,8 @@ beside those of the last value, of the value one season before, of a ridge
 regression on the readings of each sensor alone, and of the same model without
 learning. MAE is the mean absolute error, RMSE the root of the mean squared one,
 MAPE the mean of the error in percent of what came true; coverage is how often the
-interval held it.
+interval held it, width how wide it was, both of intervals that have ends; unknown
+is the share of those that have none, which say nothing.
 
 It leaves in the folder backtest beside the configuration, or in --out:
 

@@ -41,13 +41,16 @@ func forecastChart(what string, c *lifecycle.ForecastCurve) *figure.Figure {
 		y += ", " + c.Unit
 	}
 	note := fmt.Sprintf("every forecast was made %s before; the band holds the truth in %.0f of 100 cases, %.0f asked for",
-		c.Ahead, 100*c.Coverage, 100*c.Asked)
+		c.Ahead, 100*c.Score.Coverage, 100*c.Asked)
+	if c.Score.Unknown > 0 {
+		note += fmt.Sprintf("; at %s of %d it has no ends", grid.Count(int(c.Score.Unknown), "step"), c.Score.Intervals)
+	}
 	if c.Untold > 0 {
 		note += fmt.Sprintf("; at %s of %d no reading came, or none that is believed", grid.Count(c.Untold, "step"), len(c.X))
 	}
 	return &figure.Figure{
 		Title:    fmt.Sprintf("Sensor %s, forecast %s ahead", c.Sensor, c.Ahead),
-		Subtitle: fmt.Sprintf("%s of %d: mean absolute error %.3g, as trained %.3g", upper(what), c.Of, c.MAE, c.FrozenMAE),
+		Subtitle: fmt.Sprintf("%s of %d: mean absolute error %.3g, as trained %.3g", upper(what), c.Of, c.Score.MAE, c.FrozenMAE),
 		X:        figure.Axis{Label: c.Axis}, Y: figure.Axis{Label: y},
 		Series: []figure.Series{
 			{Name: "forecast", X: c.X, Y: c.Forecast, Low: c.Low, High: c.High, Color: 1},

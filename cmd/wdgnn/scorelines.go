@@ -14,7 +14,7 @@ func printScores(w *lines, unit string, horizons []lifecycle.HorizonResult) {
 		unit = " " + unit
 	}
 	for _, h := range horizons {
-		rows := [][]string{{h.Ahead + " ahead", "MAE" + unit, "RMSE", "MAPE", "coverage", "width"}}
+		rows := [][]string{{h.Ahead + " ahead", "MAE" + unit, "RMSE", "MAPE", "coverage", "width", "unknown"}}
 		size := 0.0
 		for _, m := range h.Methods {
 			size = max(size, m.RMSE)
@@ -25,7 +25,8 @@ func printScores(w *lines, unit string, horizons []lifecycle.HorizonResult) {
 				"  " + m.Name, fmt.Sprintf("%.*f", digits, m.MAE), fmt.Sprintf("%.*f", digits, m.RMSE), fmt.Sprintf("%.1f %%", 100*m.MAPE),
 			}
 			if m.Intervals > 0 {
-				row = append(row, fmt.Sprintf("%.1f %%", 100*m.Coverage), fmt.Sprintf("%.*f", digits, m.Width))
+				row = append(row, fmt.Sprintf("%.1f %%", 100*m.Coverage), fmt.Sprintf("%.*f", digits, m.Width),
+					fmt.Sprintf("%.1f %%", 100*float64(m.Unknown)/float64(m.Intervals)))
 			}
 			rows = append(rows, row)
 		}

@@ -67,7 +67,7 @@ var gauges = []gauge{
 		return float64(r.Gate.Trained)
 	}},
 	{
-		"wdgnn_coverage", "share of the judged answers whose set or interval held the truth; 0 if none was judged",
+		"wdgnn_coverage", "share of the judged answers whose set or interval held the truth, those without ends too; 0 if none was judged",
 		func(r *host.Report) float64 { return coverage(r).Share },
 	},
 	{"wdgnn_coverage_asked", "the share that was asked for", func(r *host.Report) float64 { return coverage(r).Asked }},
@@ -110,7 +110,14 @@ var gauges = []gauge{
 		}
 		return 0
 	}},
-	{"wdgnn_set_size", "mean number of classes in a set, or width of an interval", func(r *host.Report) float64 { return coverage(r).Size }},
+	{
+		"wdgnn_set_size", "mean number of classes in a set, or width of an interval that has ends",
+		func(r *host.Report) float64 { return coverage(r).Size },
+	},
+	{
+		"wdgnn_intervals_unknown", "intervals without ends among the judged answers",
+		func(r *host.Report) float64 { return float64(coverage(r).Unknown) },
+	},
 }
 
 // coverage returns how often the truth was held, zeros if nothing was judged.

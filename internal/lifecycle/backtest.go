@@ -162,7 +162,8 @@ func meanScore(scores []forecast.Score) (m forecast.Score) {
 		m.RMSE += s.RMSE / n
 		m.MAPE += s.MAPE / n
 		m.Intervals += s.Intervals
-		if s.Intervals > 0 {
+		m.Unknown += s.Unknown
+		if s.Intervals > s.Unknown {
 			with++
 			m.Coverage += s.Coverage
 			m.Width += s.Width

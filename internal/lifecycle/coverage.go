@@ -19,8 +19,8 @@ type CoverageResult struct {
 	Judged uint64  `json:"judged"` // answers, of numbers each output counts
 	Size   float64 `json:"size"`   // mean number of classes in a set, or width of an interval
 
-	// Unknown are intervals of which nothing was known; they hold everything, and
-	// have no width.
+	// Unknown are intervals of which nothing was known. They hold everything, which
+	// counts in Share, and have no width: Size is of the others.
 	Unknown uint64 `json:"unknown,omitempty"`
 
 	Classes bool       `json:"classes"` // sets; otherwise intervals
@@ -43,7 +43,7 @@ func (c *CoverageResult) String() string {
 		size = fmt.Sprintf("%.2f classes on average", c.Size)
 	}
 	if c.Unknown > 0 {
-		size += fmt.Sprintf(", %d unknown", c.Unknown)
+		size += fmt.Sprintf(", but for %d of %d that are unknown and hold everything", c.Unknown, c.Judged)
 	}
 	return fmt.Sprintf("%.1f %% of the answers hold the truth, %.4g %% asked; %s; node %d has the least, %.1f %%",
 		100*c.Share, 100*c.Asked, size, c.Worst.Node, 100*c.Worst.Share)
@@ -195,7 +195,7 @@ func (r *OnlineRun) watchCoverage(step *OnlineStep) {
 	}
 	if m, _ := r.metered(); m.Judged > 0 {
 		share, size := m.Coverage(), m.MeanSize()
-		step.Coverage, step.Size = &share, &size
+		step.Coverage, step.Size, step.Unknown = &share, &size, m.Unknown()
 	}
 }
 
@@ -206,7 +206,7 @@ func (r *OnlineRun) coverage() *CoverageResult {
 	}
 	m, nodes := r.metered()
 	c := &CoverageResult{
-		Asked: r.Rule.Conformal.Coverage, Share: m.Coverage(), Judged: m.Judged, Size: m.MeanSize(), Unknown: m.Judged - m.Sized,
+		Asked: r.Rule.Conformal.Coverage, Share: m.Coverage(), Judged: m.Judged, Size: m.MeanSize(), Unknown: m.Unknown(),
 		Classes: r.Rule.Conformal.Classes,
 	}
 	for k, n := range nodes {

@@ -4,19 +4,22 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/wdgnn/wdgnn/forecast"
 )
 
 // ForecastCurve is what was forecast of one sensor over the last part of a stream, at
 // one horizon, and what came true. Points are by the time that is forecast.
 type ForecastCurve struct {
 	Sensor, Ahead, Unit string
-	Axis                string    // what X is
-	X, Forecast, Truth  []float64 // NaN where nothing is known
-	Low, High           []float64 // of the intervals; nil without
-	MAE, FrozenMAE      float64   // of the whole stream
-	Coverage, Asked     float64
-	Of                  int // sensors
-	Untold              int // points without a truth
+	Axis                string         // what X is
+	X, Forecast, Truth  []float64      // NaN where nothing is known
+	Low, High           []float64      // of the intervals; nil without
+	FrozenMAE           float64        // of the whole stream
+	Score               forecast.Score // of the sensor
+	Asked               float64        // coverage
+	Of                  int            // sensors
+	Untold              int            // points without a truth
 }
 
 // mostPoints is how many steps of a stream a curve shows, unless a season is longer.
@@ -37,8 +40,7 @@ func (r *OnlineRun) Curves() (typical, worst *ForecastCurve, ok bool) {
 	}
 	curve := func(i int) *ForecastCurve {
 		f := r.curve(i, c)
-		score := learned.Sensor(c, i)
-		f.MAE, f.Coverage, f.FrozenMAE = score.MAE, score.Coverage, frozen.Sensor(c, i).MAE
+		f.Score, f.FrozenMAE = learned.Sensor(c, i), frozen.Sensor(c, i).MAE
 		f.Of = r.Stream.Nodes
 		return f
 	}

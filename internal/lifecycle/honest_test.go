@@ -269,7 +269,7 @@ func TestForecastScores(t *testing.T) {
 			t.Errorf("%d ahead: got a coverage of %v of %d, want about 0.9 of %d", steps, learned.Coverage, learned.Intervals, count)
 		}
 	}
-	if typical, worst, ok := r.Curves(); !ok || typical.MAE > worst.MAE || len(typical.X) == 0 {
+	if typical, worst, ok := r.Curves(); !ok || typical.Score.MAE > worst.Score.MAE || len(typical.X) == 0 {
 		t.Errorf("curves: got %v, typical %v and worst %v", ok, typical, worst)
 	}
 }

@@ -40,9 +40,11 @@ type OnlineStep struct {
 	Closed  []int `json:"closed,omitempty"`
 
 	// Of the sets or intervals of all answers that were judged before this step:
-	// the share that held the truth, and their mean number of classes, or width.
+	// the share that held the truth, and their mean number of classes, or width, but for
+	// those that are unknown and hold everything.
 	Coverage *float64 `json:"coverage,omitempty"`
 	Size     *float64 `json:"size,omitempty"`
+	Unknown  uint64   `json:"unknown,omitempty"`
 
 	// Of forecasts: the time of the step, sensors of which something is new, and
 	// what a few sensors read and were forecast to.
