@@ -18,7 +18,8 @@ type Progress struct {
 	HasBest   bool      `json:"has_best"`
 	BestScore float64   `json:"best_score"`
 	BestSteps int       `json:"best_steps"`
-	Waited    int       `json:"waited"` // validations since the best
+	Waited    int       `json:"waited"`    // validations since the best
+	Validated int       `json:"validated"` // steps at the last validation
 	Best      []float32 `json:"best,omitempty"`
 }
 
@@ -55,17 +56,22 @@ func (r *runner) restore(c *Checkpoint) error {
 	if s := c.Progress; s.Done < 0 || s.Done > len(r.order) || s.Epoch < 0 || s.Steps < 0 || s.Restart < 0 {
 		return fmt.Errorf("train: a checkpoint at sample %d of %d, epoch %d: was it written for other data?", s.Done, len(r.order), s.Epoch)
 	}
+	moved, err := r.restoreMoved(c)
+	if err != nil {
+		return err
+	}
 	if err := r.opt.Restore(c.Optimizer); err != nil {
 		return fmt.Errorf("train: checkpoint: %w", err)
 	}
 	copy(r.model.Params.Flat, c.Params)
-	r.state = c.Progress
+	r.moved, r.state = moved, c.Progress
 	r.state.Best = slices.Clone(c.Progress.Best)
-	return r.restoreMoved(c)
+	return nil
 }
 
-// restoreMoved goes on with the scaled inputs and the mean of a checkpoint.
-func (r *runner) restoreMoved(c *Checkpoint) error {
+// restoreMoved returns the scaled inputs and the mean of a checkpoint, nil if it
+// needs none.
+func (r *runner) restoreMoved(c *Checkpoint) (*moved, error) {
 	cfg := &r.job.Config
 	filters := readers(&r.model.Params)
 	if !cfg.Inputs.active() {
@@ -79,18 +85,19 @@ func (r *runner) restoreMoved(c *Checkpoint) error {
 		mean = n
 	}
 	if len(c.Moved) != n || len(c.Mean) != mean || len(c.Scalings) != len(filters) {
-		return fmt.Errorf("train: a checkpoint with other inputs than scale %q, average %v: was it written by another configuration?",
+		return nil, fmt.Errorf("train: a checkpoint with other inputs than scale %q, average %v: was it written by another configuration?",
 			cfg.Inputs.Scale, cfg.Average)
 	}
 	for k, f := range filters {
 		if err := c.Scalings[k].validate((f.Order() + 1) * f.In()); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if n > 0 {
-		r.moved = newMoved(r.model, c.Scalings, mean > 0)
-		copy(r.moved.params.Flat, c.Moved)
-		copy(r.moved.mean.Flat, c.Mean)
+	if n == 0 {
+		return nil, nil
 	}
-	return nil
+	v := newMoved(r.model, c.Scalings, mean > 0)
+	copy(v.params.Flat, c.Moved)
+	copy(v.mean.Flat, c.Mean)
+	return v, nil
 }

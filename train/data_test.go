@@ -3,6 +3,7 @@ package train_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -202,6 +203,15 @@ func TestMistakesAreErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error is %v, want one about %q", err, want)
 		}
+	}
+	hollow := checkpoint(t, m, d, train.ScaleDiag)
+	hollow.Scalings[0] = nil // "scalings":[null]
+	before := slices.Clone(m.Params.Flat)
+	err = run(train.Job{
+		Train: d, Resume: hollow, Config: train.Config{Epochs: 1, BatchSize: 1, Inputs: train.Inputs{Scale: train.ScaleDiag}},
+	})
+	if err == nil || !strings.Contains(err.Error(), "no scaling of the 4 inputs") || !slices.Equal(m.Params.Flat, before) {
+		t.Errorf("a checkpoint without a scaling: error %v, parameters %v, want %v", err, m.Params.Flat, before)
 	}
 	if _, err := train.NewClasses([]int32{0, 7}, 3); err == nil {
 		t.Error("a label out of range is accepted")

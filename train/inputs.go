@@ -163,8 +163,8 @@ func (s *Scaling) row(a int) (row []float64, from int) {
 
 // validate checks a scaling that comes from outside against a filter.
 func (s *Scaling) validate(inputs int) error {
-	if s.Inputs != inputs || len(s.Center) != inputs || len(s.Matrix) != inputs && len(s.Matrix) != inputs*inputs {
-		return fmt.Errorf("train: a checkpoint scales %d inputs, the model has %d: was it written by another configuration?", s.Inputs, inputs)
+	if s == nil || s.Inputs != inputs || len(s.Center) != inputs || len(s.Matrix) != inputs && len(s.Matrix) != inputs*inputs {
+		return fmt.Errorf("train: a checkpoint has no scaling of the %d inputs of the model: was it written by another configuration?", inputs)
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func Run(ctx context.Context, m *gnn.WideDeep, job Job) (Result, error) {
 	}
 	return Result{
 		Epochs: r.state.Epoch, Steps: r.state.Steps, Restarts: r.state.Restart,
-		Scored: r.state.HasBest, Best: r.state.BestScore, BestSteps: r.state.BestSteps, Stopped: r.stopped, Last: last,
+		Scored: r.state.HasBest, Best: r.state.BestScore, BestSteps: r.state.BestSteps, Stopped: r.stopped(), Last: last,
 	}, err
 }
 
@@ -124,7 +124,6 @@ type runner struct {
 	workers *workers
 	eval    Evaluator
 	order   []int
-	stopped bool
 	take    func() *Checkpoint // r.checkpoint
 
 	score, norm float64
@@ -188,7 +187,7 @@ func (r *runner) params() *gnn.Params {
 }
 
 func (r *runner) run(ctx context.Context) error {
-	for r.state.Epoch < r.job.Config.Epochs && !r.stopped {
+	for r.state.Epoch < r.job.Config.Epochs && !(r.stopped() && r.state.Done == 0) {
 		if err := r.epoch(ctx); err != nil {
 			return fmt.Errorf("train: epoch %d: %w", r.state.Epoch+1, err)
 		}
@@ -205,7 +204,16 @@ func (r *runner) epoch(ctx context.Context) error {
 	random.Stream(cfg.Seed, "shuffle", s.Restart, s.Epoch).Shuffle(len(r.order), func(i, j int) {
 		r.order[i], r.order[j] = r.order[j], r.order[i]
 	})
-	for s.Done < len(r.order) && !r.stopped {
+	for {
+		if r.due() {
+			if err := r.validate(ctx); err != nil {
+				return err
+			}
+			s.Validated = s.Steps
+		}
+		if s.Done == len(r.order) || r.stopped() {
+			break
+		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -214,20 +222,10 @@ func (r *runner) epoch(ctx context.Context) error {
 			return err
 		}
 		s.Done += len(batch)
-		if cfg.ValidateEvery > 0 && s.Steps%cfg.ValidateEvery == 0 {
-			if err := r.validate(ctx); err != nil {
-				return err
-			}
-		}
 		if r.job.OnStep != nil {
 			if err := r.job.OnStep(Step{Epoch: s.Epoch + 1, Done: s.Done, Samples: len(r.order), checkpoint: r.take}); err != nil {
 				return err
 			}
-		}
-	}
-	if cfg.ValidateEvery == 0 {
-		if err := r.validate(ctx); err != nil {
-			return err
 		}
 	}
 	live, err := r.watch(ctx)
@@ -328,8 +326,22 @@ func (r *runner) validate(ctx context.Context) error {
 		return nil
 	}
 	s.Waited++
-	r.stopped = r.job.Config.Patience > 0 && s.Waited >= r.job.Config.Patience
 	return nil
+}
+
+// due says whether the current parameters wait for a validation.
+func (r *runner) due() bool {
+	every, s := r.job.Config.ValidateEvery, &r.state
+	if every == 0 {
+		return s.Validated != s.Steps && s.Done == len(r.order)
+	}
+	return s.Validated != s.Steps && s.Steps%every == 0
+}
+
+// stopped says whether patience has ended training.
+func (r *runner) stopped() bool {
+	patience := r.job.Config.Patience
+	return patience > 0 && r.state.HasBest && r.state.Waited >= patience
 }
 
 // watch counts the live units of a ReLU deep part in the first epochs.
@@ -352,7 +364,7 @@ func (r *runner) restart() error {
 	if err != nil {
 		return err
 	}
-	r.opt, r.score, r.stopped = opt, 0, false
+	r.opt, r.score = opt, 0
 	r.state = Progress{Restart: r.state.Restart + 1, Best: r.state.Best}
 	r.params().Init(r.model.Config, random.Stream(cfg.Seed, "init", r.state.Restart))
 	if r.moved != nil {

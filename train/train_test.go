@@ -220,6 +220,44 @@ func TestResumeEqualsUninterrupted(t *testing.T) {
 	}
 }
 
+// A run that is stopped in a validation, or while live units are counted, and resumed is one
+// that was not; one that patience ended stays ended.
+func TestResumeInValidation(t *testing.T) {
+	for _, every := range []int{0, 2, 3} {
+		begin := func(seed uint64) (*gnn.WideDeep, train.Job) {
+			m := newModel(t, small, seed)
+			j := job(t, m, 0)
+			j.Config.ValidateEvery, j.Config.Patience, j.Config.Epochs = every, 3, 50
+			j.Config.PassRows, j.Config.Adam.StepSize = 500, 0.1
+			return m, j
+		}
+		whole, j := begin(1)
+		fills := &countdown{Data: j.Valid}
+		j.Valid = fills
+		want := mustRun(t, whole, j)
+		if !want.Stopped {
+			t.Fatalf("validated every %d steps: patience ends none of %d epochs", every, want.Epochs)
+		}
+		for stop := 1; stop <= -fills.left+1; stop++ {
+			m, j := begin(1)
+			stopping, cancel := context.WithCancel(ctx)
+			j.Valid = &countdown{Data: j.Valid, left: stop, end: cancel}
+			first, err := train.Run(stopping, m, j)
+			cancel()
+			if err != nil && !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			again, j := begin(99)
+			j.Resume = first.Last
+			got := mustRun(t, again, j)
+			got.Last, want.Last = nil, nil
+			if got != want || !slices.Equal(again.Params.Flat, whole.Params.Flat) {
+				t.Fatalf("validated every %d steps, stopped at fill %d after %d: got %+v, want %+v", every, stop, first.Steps, got, want)
+			}
+		}
+	}
+}
+
 // countdown ends the run after a number of passes.
 type countdown struct {
 	train.Data
