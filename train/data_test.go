@@ -126,6 +126,69 @@ func TestObjectives(t *testing.T) {
 	}
 }
 
+// copied keeps a copy of its targets, prepared a number that With makes of them, and
+// pointed is a pointer.
+type (
+	copied   struct{ loss.MSE }
+	prepared struct {
+		loss.L1
+		weight float64
+	}
+	pointed struct{ loss.Regression }
+)
+
+func (copied) With(target mat.Dense, mask []bool) loss.Regression {
+	return copied{loss.MSE{Target: target.Clone(), Mask: slices.Clone(mask)}}
+}
+
+func (prepared) With(target mat.Dense, mask []bool) loss.Regression {
+	j := prepared{L1: loss.L1{Target: target, Mask: mask}}
+	for i := range target.Rows {
+		j.weight += float64(target.At(i, 0))
+	}
+	return j
+}
+
+func (p prepared) Eval(dy, y mat.Dense) float64 { return p.weight * p.L1.Eval(mat.Dense{}, y) }
+
+func (*pointed) With(target mat.Dense, mask []bool) loss.Regression {
+	return &pointed{loss.Huber{}.With(target.Clone(), mask)}
+}
+
+// Whatever a regression keeps of its targets, a pass is judged by its own, also where two
+// objectives share a memory.
+func TestPassesHaveTheirOwnTargets(t *testing.T) {
+	kinds := []loss.Regression{copied{}, prepared{}, &pointed{loss.Huber{}}}
+	for _, name := range loss.Names(true) {
+		kinds = append(kinds, loss.Named(name).(loss.Regression))
+	}
+	values, mask := mat.NewDense(6, 1, []float32{1, -1, 1, 1, -1, -1}), []bool{true, true, false, true, true, true}
+	y := mat.NewDense(3, 1, []float32{0.3, -0.2, 0.1})
+	var m train.Memory
+	for _, kind := range kinds {
+		for _, mask := range [][]bool{nil, mask} {
+			o, err := train.NewTargets(kind, values, mask)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, rows := range [][]int{{0, 1, 3}, {1, 4, 5}, {3, 2}, {0, 4}, {5, 3, 0}} {
+				target, known := mat.NewDense(len(rows), 1, nil), []bool(nil)
+				mat.GatherRows(target, values, rows)
+				for _, r := range rows {
+					if mask != nil {
+						known = append(known, mask[r])
+					}
+				}
+				out := y.View(0, 0, len(rows), 1)
+				got, want := o.Loss(&m, rows).Eval(mat.Dense{}, out), kind.With(target, known).Eval(mat.Dense{}, out)
+				if got != want {
+					t.Errorf("%T, rows %d, mask %v: J = %v, want %v", kind, rows, known, got, want)
+				}
+			}
+		}
+	}
+}
+
 // spread asks every output to be 1, whatever the input: no labels.
 type spread struct{}
 

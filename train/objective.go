@@ -27,9 +27,7 @@ type Memory struct {
 	adjacent     adjacent
 	quadratic    quadratic
 
-	of     *Targets // whose loss it is,
-	bound  loss.Regression
-	target mat.Dense // with these targets
+	target mat.Dense // of Targets
 	mask   []bool
 }
 
@@ -135,7 +133,6 @@ func (t *Targets) carries(row int) bool {
 
 // Loss implements Objective.
 func (t *Targets) Loss(m *Memory, rows []int) loss.Loss {
-	fresh := m.of != t || m.target.Rows != len(rows)
 	m.target = m.target.Resize(len(rows), t.values.Cols)
 	mat.GatherRows(m.target, t.values, rows)
 	var mask []bool
@@ -146,10 +143,7 @@ func (t *Targets) Loss(m *Memory, rows []int) loss.Loss {
 		}
 		mask = m.mask
 	}
-	if fresh { // otherwise the loss has target and mask already
-		m.of, m.bound = t, t.kind.With(m.target, mask)
-	}
-	return m.bound
+	return t.kind.With(m.target, mask)
 }
 
 // Unsupervised judges outputs without labels: the paper's J in its general

@@ -18,5 +18,5 @@ func NewStepper(m *gnn.WideDeep, job Job) (*Stepper, error) {
 }
 
 // Step takes one step of the optimiser on the mean loss of the given samples. It
-// allocates nothing unless its Data does, once batches of that size have passed.
+// allocates nothing, once batches of that size have passed, unless its Data or the With of its loss does.
 func (s *Stepper) Step(batch []int) error { return s.runner.step(batch) }
