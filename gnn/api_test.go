@@ -2,10 +2,12 @@ package gnn_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/alloctest"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/random"
@@ -35,6 +37,28 @@ func TestConfigComplaints(t *testing.T) {
 	} {
 		if _, err := gnn.New(c); err == nil {
 			t.Errorf("%+v is accepted", c)
+		}
+	}
+}
+
+// A model that is given the parameters of another answers as the other does.
+func TestParamsAssigned(t *testing.T) {
+	s, err := graph.ShiftSymmetric.Of(graph.Ring(4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := mat.NewDense(4, 2, []float32{1, 2, 3, 4, 5, 6, 7, 8})
+	for name, c := range architectures {
+		c.In = 2
+		var answers [2]mat.Dense
+		a, b := newModel(t, c, 1), newModel(t, c, 2)
+		a.Params = b.Params
+		for k, m := range []*gnn.WideDeep{a, b} {
+			answers[k] = mat.NewDense(4, m.Outputs(), nil)
+			m.Predict(answers[k], s, x)
+		}
+		if !slices.Equal(answers[0].Data, answers[1].Data) {
+			t.Errorf("%s: got %v, want %v", name, answers[0].Data, answers[1].Data)
 		}
 	}
 }

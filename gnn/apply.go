@@ -84,7 +84,7 @@ func (a *apply) part(thread, i int) {
 	if a.hop < order {
 		z = a.rows(a.kept[a.hop%2], lo, n)
 	}
-	own.rows = mat.CSR{Rows: n, Cols: a.s.Cols, RowPtr: a.s.RowPtr[lo : lo+n+1], Col: a.s.Col, Val: a.s.Val}
+	own.rows = a.s.Slice(lo, n)
 	shiftRows(z, &own.rows, a.signal(a.hop-1), a.batch)
 	first := a.hop
 	if a.hop == order {

@@ -111,15 +111,15 @@ type Delayed struct {
 func (d *Delayed) Predict(y mat.Dense, s *mat.CSR, x mat.Dense) {
 	m, e := d.Model, d.Engine
 	d.tape.Engine = e
-	for len(d.lines) < max(len(m.deep.Layers), 1) {
+	for len(d.lines) < max(len(m.Params.deep.Layers), 1) {
 		d.lines = append(d.lines, delayLine{})
 	}
 	d.shifter.Engine = e
 	d.shifted = d.lines[0].pushBeside(&d.shifter, s, x, m.InputOrder())
 	m.forwardWide(d.shifted, &d.tape)
 	var h mat.Dense
-	for l := range m.deep.Layers {
-		layer := &m.deep.Layers[l]
+	for l := range m.Params.deep.Layers {
+		layer := &m.Params.deep.Layers[l]
 		for len(d.tape.deep.Layers) <= l {
 			d.tape.deep.Layers = append(d.tape.deep.Layers, LayerTape{})
 		}
@@ -180,7 +180,7 @@ func (d *Delayed) Memory() [][]float32 {
 // An error says what does not fit and leaves d as it was.
 func (d *Delayed) Recall(n int, memory [][]float32) error {
 	m := d.Model
-	if layers := max(len(m.deep.Layers), 1); len(memory) > layers {
+	if layers := max(len(m.Params.deep.Layers), 1); len(memory) > layers {
 		return fmt.Errorf("gnn: Recall: %d delay lines for a model of %d", len(memory), layers)
 	}
 	lines := make([]delayLine, len(memory))
@@ -190,7 +190,7 @@ func (d *Delayed) Recall(n int, memory [][]float32) error {
 		}
 		order, features := m.InputOrder(), m.Config.In
 		if l > 0 {
-			order, features = m.deep.Layers[l].Order(), m.deep.Layers[l].In()
+			order, features = m.Params.deep.Layers[l].Order(), m.Params.deep.Layers[l].In()
 		}
 		if len(line) != (order+1)*n*features {
 			return fmt.Errorf("gnn: Recall: a delay line of %d numbers, want %d shifts of %d nodes with %d features",

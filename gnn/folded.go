@@ -77,7 +77,7 @@ func (m *WideDeep) backwardFolded(grad *Params, du, dy mat.Dense, in *Input, tap
 	e.MulATB(f.p, wide.stack, f.h)
 	e.AddScaled(grad.Readout.Weight, alphaWide, f.p)
 	dWide, dDeep, dBias := e.Dot(f.dWide, wide.stack), 0.0, 0.0
-	if n := len(m.deep.Layers); n > 0 {
+	if n := len(m.Params.deep.Layers); n > 0 {
 		e.MulATB(f.p, tape.deep.Layers[n-1].Out, dy)
 		e.AddScaled(grad.Readout.Weight, alphaDeep, f.p)
 		dDeep = e.Dot(r.Weight, f.p)

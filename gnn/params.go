@@ -22,6 +22,7 @@ type Params struct {
 	Readout Readout   // R, G×C, and its bias
 	Gain    []float32 // α_W, α_D, β of eq. (2): see GainWide, GainDeep, GainBias; empty with one part only
 
+	deep    Deep // its layers share Deep
 	windows []Window
 }
 
@@ -100,7 +101,9 @@ func (p *Params) layout(c Config, flat []float32) {
 	}
 	in := c.In
 	for l, layer := range c.Deep {
-		p.Deep = append(p.Deep, filter(fmt.Sprintf("deep.%d", l+1), in, layer.Features, layer.Order))
+		f := filter(fmt.Sprintf("deep.%d", l+1), in, layer.Features, layer.Order)
+		p.Deep = append(p.Deep, f)
+		p.deep.Layers = append(p.deep.Layers, Layer{Filter: f, Activation: layer.Activation})
 		in = layer.Features
 	}
 	if c.Outputs > 0 {

@@ -34,7 +34,7 @@ func (l *Layer) ApplyStacked(e *mat.Engine, y, z mat.Dense) {
 //
 //	z: rows×((K+1)·F)   deep: rows×G   y: rows×C
 func (m *WideDeep) Combine(y, z, deep mat.Dense, tape *Tape) {
-	if y.Rows != z.Rows || y.Cols != m.Outputs() || len(m.deep.Layers) > 0 && (deep.Rows != y.Rows || deep.Cols != m.Config.Features) {
+	if y.Rows != z.Rows || y.Cols != m.Outputs() || len(m.Params.deep.Layers) > 0 && (deep.Rows != y.Rows || deep.Cols != m.Config.Features) {
 		panic(fmt.Sprintf("gnn: Combine: outputs %d×%d of inputs %d×%d and features %d×%d",
 			y.Rows, y.Cols, z.Rows, z.Cols, deep.Rows, deep.Cols))
 	}

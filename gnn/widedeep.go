@@ -19,8 +19,6 @@ import (
 type WideDeep struct {
 	Config Config
 	Params Params
-
-	deep Deep // its layers share Params
 }
 
 // New returns a model with all parameters zero.
@@ -28,11 +26,7 @@ func New(c Config) (*WideDeep, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	m := &WideDeep{Config: c, Params: NewParams(c, nil)}
-	for l, f := range m.Params.Deep {
-		m.deep.Layers = append(m.deep.Layers, Layer{Filter: f, Activation: c.Deep[l].Activation})
-	}
-	return m, nil
+	return &WideDeep{Config: c, Params: NewParams(c, nil)}, nil
 }
 
 // NewRandom returns a model with starting values drawn from rng.
@@ -46,7 +40,7 @@ func NewRandom(c Config, rng *rand.Rand) (*WideDeep, error) {
 }
 
 // Deep returns the deep part, which shares the model's parameters.
-func (m *WideDeep) Deep() *Deep { return &m.deep }
+func (m *WideDeep) Deep() *Deep { return &m.Params.deep }
 
 // Outputs returns the number of columns of Y: C, or G without a readout.
 func (m *WideDeep) Outputs() int {
@@ -111,9 +105,9 @@ func (m *WideDeep) Forward(y mat.Dense, in *Input, tape *Tape) {
 		m.forwardWide(z, tape)
 	}
 	var deep mat.Dense
-	if len(m.deep.Layers) > 0 {
+	if len(m.Params.deep.Layers) > 0 {
 		tape.deep.Engine = tape.Engine
-		deep = m.deep.Forward(in, &tape.deep)
+		deep = m.Params.deep.Forward(in, &tape.deep)
 	}
 	if fold {
 		m.finishFolded(y, z, deep, tape)
@@ -154,7 +148,7 @@ func (m *WideDeep) forwardWide(z mat.Dense, tape *Tape) {
 // reads Y out.
 func (m *WideDeep) finish(y, deep mat.Dense, tape *Tape) {
 	switch {
-	case len(m.deep.Layers) == 0:
+	case len(m.Params.deep.Layers) == 0:
 		tape.u = tape.wide
 	case m.Config.Wide == nil:
 		tape.u = deep
@@ -183,7 +177,7 @@ func (m *WideDeep) Backward(grad *Params, dx mat.Dense, dy mat.Dense, in *Input,
 	e := tape.Engine
 	fold := tape.Fold && m.canFold()
 	var du mat.Dense
-	if !fold || len(m.deep.Layers) > 0 || !dx.Empty() {
+	if !fold || len(m.Params.deep.Layers) > 0 || !dx.Empty() {
 		tape.du = tape.du.Resize(dy.Rows, m.Config.Features)
 		du = tape.du
 	}
@@ -201,15 +195,15 @@ func (m *WideDeep) Backward(grad *Params, dx mat.Dense, dy mat.Dense, in *Input,
 			m.backwardWide(grad, alphaWide, du, in, tape)
 		}
 		if len(m.Params.Gain) > 0 {
-			grad.Gain[GainDeep] += float32(e.Dot(du, tape.deep.Layers[len(m.deep.Layers)-1].Out))
+			grad.Gain[GainDeep] += float32(e.Dot(du, tape.deep.Layers[len(m.Params.deep.Layers)-1].Out))
 		}
 	}
 	if m.Config.FixedGains {
 		clear(grad.Gain)
 	}
 	m.startInputGrad(dx, alphaWide, du, in, tape)
-	if len(m.deep.Layers) > 0 {
-		first := m.deep.Backward(grad.Deep, in, du, alphaDeep, &tape.deep)
+	if len(m.Params.deep.Layers) > 0 {
+		first := m.Params.deep.Backward(grad.Deep, in, du, alphaDeep, &tape.deep)
 		if !dx.Empty() {
 			f := &m.Params.Deep[0]
 			e.AddMulABT(f.columns(tape.dz), first, f.stack)

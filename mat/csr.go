@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 )
 
 // CSR is a sparse matrix in compressed rows: row i holds the values
@@ -18,6 +19,8 @@ type CSR struct {
 	RowPtr     []int // Rows+1 offsets
 	Col        []int32
 	Val        []float32
+
+	trusted uint32 // 1 once trust has seen the entries
 }
 
 // NewCSR returns the matrix with the given parts, which it shares from then
@@ -56,6 +59,24 @@ func (s *CSR) validate() error {
 		}
 	}
 	return nil
+}
+
+// trust panics unless the entries lie in s, which somebody may have put together by
+// hand: the assembly of SpMM reads where they say. It looks at them once.
+func (s *CSR) trust() {
+	if atomic.LoadUint32(&s.trusted) == 1 {
+		return
+	}
+	if len(s.RowPtr) != s.Rows+1 || s.RowPtr[0] < 0 || s.RowPtr[s.Rows] > min(len(s.Col), len(s.Val)) || !slices.IsSorted(s.RowPtr) {
+		panic(fmt.Sprintf("mat: SpMM: %d offsets, %d columns and %d values of a sparse %d×%d",
+			len(s.RowPtr), len(s.Col), len(s.Val), s.Rows, s.Cols))
+	}
+	for _, j := range s.Col[s.RowPtr[0]:s.RowPtr[s.Rows]] {
+		if uint(j) >= uint(s.Cols) {
+			panic(fmt.Sprintf("mat: SpMM: column %d of a sparse %d×%d", j, s.Rows, s.Cols))
+		}
+	}
+	atomic.StoreUint32(&s.trusted, 1)
 }
 
 // Entry is one element of a sparse matrix.
@@ -101,6 +122,12 @@ func (s *CSR) NNZ() int { return len(s.Col) }
 func (s *CSR) Row(i int) (col []int32, val []float32) {
 	lo, hi := s.RowPtr[i], s.RowPtr[i+1]
 	return s.Col[lo:hi:hi], s.Val[lo:hi:hi]
+}
+
+// Slice returns rows lo ≤ i < lo+rows, sharing memory with s.
+func (s *CSR) Slice(lo, rows int) CSR {
+	s.trust()
+	return CSR{Rows: rows, Cols: s.Cols, RowPtr: s.RowPtr[lo : lo+rows+1], Col: s.Col, Val: s.Val, trusted: 1}
 }
 
 // At returns element (i,j), 0 where nothing is stored.

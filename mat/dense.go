@@ -72,7 +72,7 @@ func (a Dense) View(i, j, rows, cols int) Dense {
 		panic(fmt.Sprintf("mat: View: %d×%d at (%d,%d) outside %d×%d", rows, cols, i, j, a.Rows, a.Cols))
 	}
 	if rows == 0 || cols == 0 {
-		return Dense{Rows: rows, Cols: cols, Stride: a.Stride}
+		return Dense{Rows: rows, Cols: cols, Stride: cols}
 	}
 	lo := i*a.Stride + j
 	hi := lo + (rows-1)*a.Stride + cols

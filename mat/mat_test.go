@@ -276,11 +276,19 @@ func TestMistakesPanicByName(t *testing.T) {
 	s := sparse(t, rng, 4, 4, 0.5)
 	other := mat.NewDense(4, 5, nil)
 	e := mat.Serial
+	byHand := func(rowPtr []int, col int32) func() {
+		s := &mat.CSR{Rows: 4, Cols: 4, RowPtr: rowPtr, Col: []int32{col}, Val: []float32{1}}
+		return func() { e.SpMM(normal(rng, 4, 4), s, a) }
+	}
 	for _, c := range []struct {
 		want string
 		f    func()
 	}{
 		{"mat: SpMM: 4×5 = 4×4 sparse times 4×4", func() { e.SpMM(other, s, a) }},
+		{"mat: SpMM: column 268435456 of a sparse 4×4", byHand([]int{0, 1, 1, 1, 1}, 1<<28)},
+		{"mat: SpMM: column -1 of a sparse 4×4", byHand([]int{0, 1, 1, 1, 1}, -1)},
+		{"mat: SpMM: 5 offsets, 1 columns and 1 values", byHand([]int{0, 1 << 40, 1, 1, 1}, 0)},
+		{"mat: SpMM: 5 offsets, 1 columns and 1 values", byHand([]int{0, 0, 0, 0, 2}, 0)},
 		{"mat: SpMM: the destination shares memory", func() { e.SpMM(a, s, a) }},
 		{"mat: Mul: 4×4 = 4×5 times 4×4", func() { e.Mul(normal(rng, 4, 4), other, a) }},
 		{"mat: AddMul: the destination shares memory", func() { e.AddMul(a, normal(rng, 4, 4), a) }},
@@ -310,6 +318,13 @@ func TestMistakesPanicByName(t *testing.T) {
 			c.f()
 			t.Errorf("no panic where %q is due", c.want)
 		}()
+	}
+}
+
+// Rows of a block without columns are empty.
+func TestRowsOfAnEmptyView(t *testing.T) {
+	if got := mat.NewDense(3, 4, nil).View(0, 0, 3, 0).Row(1); len(got) != 0 {
+		t.Errorf("got %v, want nothing", got)
 	}
 }
 

@@ -74,12 +74,14 @@ func (j *job) gemm(g kernel.Product, lo, hi int) {
 // order. A row computed alone, as an agent does, therefore equals the same row
 // of the full product bit for bit.
 //
-// SpMM panics if shapes disagree or if Y shares memory with X.
+// SpMM panics if shapes disagree, if Y shares memory with X or if an entry lies
+// outside S.
 func (e *Engine) SpMM(y Dense, s *CSR, x Dense) {
 	if s.Rows != y.Rows || s.Cols != x.Rows || y.Cols != x.Cols {
 		panic(fmt.Sprintf("mat: SpMM: %s = %d×%d sparse times %s", y.shape(), s.Rows, s.Cols, x.shape()))
 	}
 	apart("SpMM", &y, &x)
+	s.trust()
 	if work := s.NNZ() * x.Cols; e.alone(work) {
 		if y.Cols > 0 {
 			kernels.SpMM(y.Data, y.Stride, s.RowPtr, s.Col, s.Val, x.Data, x.Stride, 0, y.Rows, y.Cols)
