@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -545,7 +546,7 @@ func (b *Batch) Output(i int) []float32 { return b.output.Row(i) }
 // again counts a row of the step that its receiver has predicted in, and reports one
 // that is not what was heard before.
 func (b *Batch) again(n *Node, m *Message) error {
-	_, linked := slices.BinarySearchFunc(b.links[n.at], m.From, func(l Link, id NodeID) int { return int(int64(l.Node) - int64(id)) })
+	_, linked := slices.BinarySearchFunc(b.links[n.at], m.From, func(l Link, id NodeID) int { return cmp.Compare(l.Node, id) })
 	switch {
 	case !linked:
 		n.stats.Strangers++

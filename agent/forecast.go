@@ -45,7 +45,7 @@ func newForecasting(id NodeID, p *Plan) *forecasting {
 	if p.learns() {
 		f.truths = make([]pastTruth, p.furthest()+1)
 	}
-	i, r := int(id), p.Replayed
+	i, r := int(min(id, math.MaxInt32)), p.Replayed // there are never so many
 	if i < len(p.Forecast.Norms) {
 		f.norm = &p.Forecast.Norms[i]
 		f.sensor = forecast.NewSensor(p.Forecast, f.norm)
@@ -143,7 +143,7 @@ func (f *forecasting) settle(links []Link) {
 	var near []int
 	var weights []float32
 	for _, l := range links {
-		if int(l.Node) < len(f.plan.Forecast.Norms) {
+		if l.Node < NodeID(len(f.plan.Forecast.Norms)) {
 			near, weights = append(near, int(l.Node)), append(weights, l.Weight)
 		}
 	}

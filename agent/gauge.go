@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -233,5 +234,5 @@ func (g *Gauge) begin(ev Begin, r *Ready) error {
 
 // find returns the place of a neighbour among the links.
 func (g *Gauge) find(id NodeID) (int, bool) {
-	return slices.BinarySearchFunc(g.links, id, func(l gaugeLink, id NodeID) int { return int(int64(l.Node) - int64(id)) })
+	return slices.BinarySearchFunc(g.links, id, func(l gaugeLink, id NodeID) int { return cmp.Compare(l.Node, id) })
 }

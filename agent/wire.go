@@ -124,13 +124,13 @@ func (r *Reader) Read(b []byte) (Header, []Message, error) {
 		return h, nil, fmt.Errorf("%w: the checksum does not fit", ErrFrame)
 	}
 	h = readHeader(b)
-	count := int(binary.LittleEndian.Uint32(b[24:]))
+	count := int64(binary.LittleEndian.Uint32(b[24:])) // of which an int of 32 bits has not room
 	b = b[frameHeader:]
-	if count > len(b)/messageHeader {
+	if count > int64(len(b)/messageHeader) {
 		return h, nil, fmt.Errorf("%w: %d messages in %d bytes", ErrFrame, count, len(b))
 	}
 	r.messages, r.values = r.messages[:0], r.values[:0]
-	if need := (len(b) - count*messageHeader) / 4; cap(r.values) < need {
+	if need := (len(b) - int(count)*messageHeader) / 4; cap(r.values) < need {
 		r.values = make([]float32, 0, need)
 	}
 	for range count {
@@ -223,13 +223,13 @@ func (r *Reader) message(b []byte) ([]byte, error) {
 	} else {
 		m.Links, m.Degree = binary.LittleEndian.Uint32(b[20:]), math.Float64frombits(binary.LittleEndian.Uint64(b[24:]))
 	}
-	count := int(binary.LittleEndian.Uint32(b[32:]))
+	count := int64(binary.LittleEndian.Uint32(b[32:]))
 	known := m.Kind <= Member
 	if m.Kind < Row || known && (b[17] != 0 && (m.Kind != Row || m.Exchange != 0) || binary.LittleEndian.Uint32(b[36:]) != 0) {
 		return nil, fmt.Errorf("%w: a message of kind %d, or with reserved bytes that are not 0", ErrFrame, b[16])
 	}
 	b = b[messageHeader:]
-	if count > len(b)/4 {
+	if count > int64(len(b)/4) {
 		return nil, fmt.Errorf("%w: %d values in %d bytes", ErrFrame, count, len(b))
 	}
 	if !known {
@@ -237,7 +237,7 @@ func (r *Reader) message(b []byte) ([]byte, error) {
 		return b[4*count:], nil
 	}
 	if m.Kind == Member || m.Kind == Switch {
-		return r.member(m, b, count)
+		return r.member(m, b, int(count))
 	}
 	first := len(r.values)
 	for k := range count {
@@ -251,8 +251,8 @@ func (r *Reader) message(b []byte) ([]byte, error) {
 // member reads the bytes of a Member or a Switch, which are so many words long, and returns the
 // bytes behind it. Bytes that fill the last word are 0.
 func (r *Reader) member(m Message, b []byte, words int) ([]byte, error) {
-	size := int(m.Teller)
-	if m.Teller = 0; (size+3)/4 != words || !bytes.Equal(b[size:4*words], unsummed[:4*words-size]) {
+	size := int64(m.Teller)
+	if m.Teller = 0; (size+3)/4 != int64(words) || !bytes.Equal(b[size:4*words], unsummed[:4*words-int(size)]) {
 		return nil, fmt.Errorf("%w: a record of %d bytes in %d words", ErrFrame, size, words)
 	}
 	if size > 0 {

@@ -185,6 +185,11 @@ func TestDamagedFrames(t *testing.T) {
 	if _, _, err := r.Read(append(bytes.Clone(b), 0)); !errors.Is(err, agent.ErrFrame) {
 		t.Errorf("a byte more: %v, want ErrFrame", err)
 	}
+	b[27] = 0x80 // 2³¹ messages more, for which an int may have no room
+	seal(b)
+	if _, _, err := r.Read(b); !errors.Is(err, agent.ErrFrame) {
+		t.Errorf("2³¹ messages: %v, want ErrFrame", err)
+	}
 }
 
 // A frame of another version is named as one, however sound it is, with who is to

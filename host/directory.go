@@ -1,7 +1,9 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -45,7 +47,7 @@ func NewDirectory(hosts map[transport.HostID][]agent.NodeID) (*Directory, error)
 
 // sort puts the spans in order.
 func (d *Directory) sort() {
-	slices.SortFunc(d.spans, func(a, b span) int { return int(int64(a.first) - int64(b.first)) })
+	slices.SortFunc(d.spans, func(a, b span) int { return cmp.Compare(a.first, b.first) })
 }
 
 // nodes returns all nodes, ascending.
@@ -83,8 +85,11 @@ func (d *Directory) has(host transport.HostID) bool {
 	return d != nil && slices.ContainsFunc(d.spans, func(s span) bool { return s.host == host })
 }
 
-// mostNodes bounds a list of nodes.
-const mostNodes = 10_000_000
+// mostNodes bounds a list of nodes, and mostNode their numbers: they index what is known of nodes.
+const (
+	mostNodes = 10_000_000
+	mostNode  = min(uint64(agent.Everyone)-1, math.MaxInt)
+)
 
 // ParseNodes reads a list such as "0-9,12,20-29", ascending or not. A node named
 // twice is an error.
@@ -92,8 +97,8 @@ func ParseNodes(text string) ([]agent.NodeID, error) {
 	var nodes []agent.NodeID
 	for part := range strings.SplitSeq(text, ",") {
 		first, last, ok := idlist.ParseRange(strings.TrimSpace(part))
-		if !ok || last >= uint64(agent.Everyone) || last-first >= mostNodes || len(nodes) > mostNodes {
-			return nil, fmt.Errorf("nodes %q: %q is no node and no range; want a list such as 0-9,12", text, part)
+		if !ok || last > mostNode || last-first >= mostNodes || len(nodes) > mostNodes {
+			return nil, fmt.Errorf("nodes %q: %q is no node and no range; want a list such as 0-9,12, up to %d", text, part, mostNode)
 		}
 		for n := first; n <= last; n++ {
 			nodes = append(nodes, agent.NodeID(n))

@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -412,7 +413,7 @@ func (h *Machine) insert(nodes []agent.NodeID) {
 	for _, node := range nodes {
 		h.cells = append(h.cells, cell{node: agent.NewNode(node, h.cfg.Plan, h.scratch)})
 	}
-	slices.SortFunc(h.cells, func(a, b cell) int { return int(int64(a.node.ID()) - int64(b.node.ID())) })
+	slices.SortFunc(h.cells, func(a, b cell) int { return cmp.Compare(a.node.ID(), b.node.ID()) })
 	for i := range h.cells {
 		h.index[h.cells[i].node.ID()] = i
 	}

@@ -203,7 +203,7 @@ func (h *Machine) Next() (next uint64) {
 	}
 	if r := h.cfg.Plan.Replayed; r != nil {
 		for i := range h.cells {
-			if id := int(h.cells[i].node.ID()); id < len(r.Sensors) && r.Sensors[id].Started {
+			if id := h.cells[i].node.ID(); id < agent.NodeID(len(r.Sensors)) && r.Sensors[id].Started {
 				next = max(next, r.Sensors[id].Step+1)
 			}
 		}

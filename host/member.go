@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -121,7 +122,7 @@ func (m *Member) nodes() []agent.NodeID {
 	return list
 }
 
-func ascending(a, b agent.Link) int { return int(int64(a.Node) - int64(b.Node)) }
+func ascending(a, b agent.Link) int { return cmp.Compare(a.Node, b.Node) }
 
 func sameNode(a, b agent.Link) bool { return a.Node == b.Node }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -205,8 +206,8 @@ func TestLoadArrayRefuses(t *testing.T) {
 		{"header too long", []byte("\x93NUMPY\x01\x00\xff\xff{'descr'"), "a header of 65535 bytes; the file has 18"},
 		{"header far too long", npyBytes(2, strings.Repeat(" ", 1<<16+1), ""), "headers at most 65536"},
 		{
-			"4e12 values", change("(1,)", "(4000000000000,)"),
-			"shape (4000000000000,) of <f4, which makes a file of 16000000000079 bytes; the file has 83 bytes",
+			"2e9 values", change("(1,)", "(2000000000,)"),
+			"shape (2000000000,) of <f4, which makes a file of 8000000076 bytes; the file has 80 bytes",
 		},
 		{"bytes beyond int64", change("(1,)", "(4611686018427387904,)"), "no file can hold"},
 		{"product beyond int64", change("(1,)", "(4294967296, 4294967296)"), "no array has shape (4294967296, 4294967296)"},
@@ -235,6 +236,9 @@ func TestLoadArrayRefuses(t *testing.T) {
 		{"unended string", change("'<f4', ", "'"), "want"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.want == "no file can hold" && strconv.IntSize == 32 {
+				t.Skip("no array of this shape fits an int of 32 bits")
+			}
 			_, err := readArrayBytes(c.file, false, "")
 			wantError(t, err, c.want)
 		})

@@ -53,7 +53,7 @@ func TestHeardRefused(t *testing.T) {
 			heardNodeName: row(1), heardCountName: row(1), heardNeighborName: row(1, 2), heardMomentName: row(1, 2, 3, 4, 5, 6),
 		}, "more than"},
 		{map[string]Float64s{heardNodeName: row(1, 1), heardCountName: row(0, 0), heardMomentName: row(1, 2, 3, 1, 2, 3)}, "more than"},
-		{map[string]Float64s{heardNodeName: row(1), heardCountName: row(1 << 31), heardNeighborName: row(1)}, "too short"},
+		{map[string]Float64s{heardNodeName: row(1), heardCountName: row(1<<31 - 1), heardNeighborName: row(1)}, "too short"},
 		{map[string]Float64s{heardNodeName: row(1), heardCountName: row(0), heardMomentName: row(1, 2)}, "too short"},
 		{map[string]Float64s{heardNodeName: row(1), heardCountName: row(0), heardMomentName: row(1, 2, 3, 4)}, "more than"},
 	} {

@@ -125,12 +125,12 @@ func TestDecodeRefuses(t *testing.T) {
 			`no activation is called "gelu"`,
 		},
 		{
-			"order huge", swap(`\"order\":1`, `\"order\":9000000000000000000`),
+			"order huge", swap(`\"order\":1`, `\"order\":2147483647`),
 			"tensor wide.tap.2 is missing, the architecture of the file has it; the file has",
 		},
 		{
-			"features huge", swap(`\"features\":1`, `\"features\":4000000000000`),
-			"tensor wide.tap.0 has shape [1 1], the architecture of the file wants [1 4000000000000]",
+			"features huge", swap(`\"features\":1`, `\"features\":2147483647`),
+			"tensor wide.tap.0 has shape [1 1], the architecture of the file wants [1 2147483647]",
 		},
 		{"tensor missing", swap(`"wide.tap.1":`, `"online.tap.1":`), "tensor wide.tap.1 is missing"},
 		{"tensor unknown", swap(`"online.whiten.left":`, `"whiten.left":`), `tensor "whiten.left" belongs neither`},
@@ -151,7 +151,7 @@ func TestDecodeRefuses(t *testing.T) {
 		},
 		{"nine dimensions", swap(`"shape":[2,2]`, `"shape":[2,2,1,1,1,1,1,1,1]`), "at most 8 numbers"},
 		{
-			"empty tensor", swap(tap0, tap0+`,"online.x":{"dtype":"F32","shape":[0,9000000000000000000],"data_offsets":[4,4]}`),
+			"empty tensor", swap(tap0, tap0+`,"online.x":{"dtype":"F32","shape":[0,2147483647],"data_offsets":[4,4]}`),
 			"tensor online.x is empty",
 		},
 		{"no shape", swap(tap0, `"wide.tap.0":{"dtype":"F32","shape":null,"data_offsets":[0,4]}`), "want a shape"},

@@ -66,20 +66,20 @@ func HearEach(moment *rule.SecondMoment, m *gnn.WideDeep, s *mat.CSR, signals ma
 			read = append(read, i)
 		}
 	}
-	heard, work := map[int]*rule.Hearing{}, 0
+	heard, work := map[int]*rule.Hearing{}, int64(0)
 	for _, i := range read {
 		h := NewHearing(m, neighbors(s, i))
 		if p := h.Size(); p <= rule.MostHeard {
 			heard[i] = h
 			h.Moment = make([]float64, p*p)
-			work += p * p
+			work += int64(p * p)
 		}
 	}
 	if len(heard) == 0 {
 		return
 	}
 	samples := signals.Rows / s.Rows
-	every := max(samples/max(mostHeardWork/work, leastHeardSamples), 1)
+	every := max(samples/max(int(mostHeardWork/work), leastHeardSamples), 1)
 	shifter := gnn.Shifter{Engine: e}
 	shifted := mat.NewDense(s.Rows, (m.Config.Wide.Order+1)*m.Config.In, nil)
 	row, v, count := make([]float32, rule.MostHeard), make([]float64, rule.MostHeard), 0.0

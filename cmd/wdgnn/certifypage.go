@@ -52,7 +52,7 @@ func (c *CertifyCommand) runPage(ctx context.Context, m *modelfile.Model) error 
 		return helpful{during("certify", err), hint(err, c.instead(m))}
 	}
 	q := all.Some(c.samples)
-	if need := q.Bytes(c.workers()); need > min(mostBytes, int(debug.SetMemoryLimit(-1)/2)) {
+	if need := q.Bytes(c.workers()); int64(need) > min(mostBytes, debug.SetMemoryLimit(-1)/2) {
 		return helpful{fmt.Errorf("certify: %d signals need %d MiB", q.Samples, need>>20), "fewer --samples, or fewer --threads"}
 	}
 	page := &certifyPage{
