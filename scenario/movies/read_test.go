@@ -165,8 +165,9 @@ func TestRatings(t *testing.T) {
 	if _, ok := s.FindTitle("Six"); ok {
 		t.Error("a movie without ratings is found")
 	}
+	beyond := int64(MaxID) + 1 // less than 0 if an int has 32 bits
 	for _, bad := range []Rating{
-		{User: -1, Value: 1}, {Item: MaxID + 1, Value: 1}, {Value: -MaxRating - 1}, {Value: math.NaN()}, {Value: math.Inf(1)},
+		{User: -1, Value: 1}, {Item: int(beyond), Value: 1}, {Value: -MaxRating - 1}, {Value: math.NaN()}, {Value: math.Inf(1)},
 	} {
 		if _, err := NewRatings([]Rating{bad}, nil); err == nil || !strings.Contains(err.Error(), "rating 0: ") {
 			t.Errorf("%+v: got %v, want an error that names it", bad, err)
