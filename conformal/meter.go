@@ -31,8 +31,12 @@ func (m *Meter) Add(other Meter) {
 	m.Size += other.Size
 }
 
-// Since returns what was counted since the meter stood at an earlier one.
+// Since returns what was counted since the meter stood at an earlier one: all of it
+// if it began anew after that.
 func (m Meter) Since(earlier Meter) Meter {
+	if m.Judged < earlier.Judged || m.Held < earlier.Held || m.Sized < earlier.Sized {
+		return m
+	}
 	return Meter{m.Judged - earlier.Judged, m.Held - earlier.Held, m.Sized - earlier.Sized, m.Size - earlier.Size}
 }
 

@@ -363,3 +363,17 @@ func BenchmarkJudge(b *testing.B) {
 		n.Judge(y, n.Bounds(), truth)
 	}
 }
+
+// A meter that began anew after an earlier one counted all of it since then.
+func TestMeterSince(t *testing.T) {
+	earlier := Meter{Judged: 10, Held: 9, Sized: 8, Size: 16}
+	for now, want := range map[Meter]Meter{
+		{Judged: 12, Held: 11, Sized: 10, Size: 20}: {Judged: 2, Held: 2, Sized: 2, Size: 4},
+		{Judged: 3, Held: 2, Sized: 1, Size: 2}:     {Judged: 3, Held: 2, Sized: 1, Size: 2},
+		{Judged: 11, Held: 5, Sized: 9, Size: 20}:   {Judged: 11, Held: 5, Sized: 9, Size: 20},
+	} {
+		if got := now.Since(earlier); got != want {
+			t.Errorf("%+v since %+v: got %+v, want %+v", now, earlier, got, want)
+		}
+	}
+}

@@ -206,6 +206,35 @@ func TestCoverageGoesOn(t *testing.T) {
 	}
 }
 
+// A run that goes on without sets, and then with sets again, counts anew.
+func TestCoverageBeginsAnew(t *testing.T) {
+	f := newOnlineCase(t, config.Classify, false)
+	whole, first := f.start(f.model, "window: 5, coverage: 0.5"), f.start(f.model, "window: 5, coverage: 0.5")
+	f.play(first, 4) // so that the next run does not count from 0
+	f.play(whole, -1)
+	file, begun, last := f.decode(f.bytes(first)), false, (*OnlineRun)(nil)
+	for _, leg := range []struct {
+		coverage string
+		stop     int
+	}{{"0.5", 2}, {"0", 4}, {"0.5", -1}} {
+		run := f.start(file, "window: 5, coverage: "+leg.coverage)
+		if begun {
+			was, err := AdaptationOf(file)
+			if err = errors.Join(err, run.Resume(was, last.Predictions)); err == nil && leg.coverage != "0" {
+				err = run.ResumeSets(nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		f.play(run, leg.stop)
+		file, begun, last = f.decode(f.bytes(run)), true, run
+	}
+	if got, want := last.coverage().Judged, whole.coverage().Judged-first.coverage().Judged; got != want {
+		t.Errorf("got %d judged answers, want the %d since sets are there again", got, want)
+	}
+}
+
 // Sets of a run of an earlier version, which wrote none, hold everything; and who
 // asks for none has none.
 func TestCoverageOfEarlierRuns(t *testing.T) {

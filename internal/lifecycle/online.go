@@ -363,7 +363,7 @@ func (r *OnlineRun) Resume(before *Adaptation, predictions []float32) error {
 	r.News = before.News
 	r.Predictions = append(r.Predictions[:0], predictions[:n]...)
 	r.State.Metered = nil
-	if len(before.Metered) == len(r.Stream.Read) {
+	if before.Rule.Conformal != nil && len(before.Metered) == len(r.Stream.Read) { // else meters begin anew
 		r.State.Metered = before.Metered
 	}
 	return nil
