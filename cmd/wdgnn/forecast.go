@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wdgnn/wdgnn/forecast"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
@@ -134,7 +135,7 @@ func (c *ForecastCommand) advice(err error) string {
 	switch {
 	case errors.Is(err, lifecycle.ErrNoForecast):
 		return "wdgnn predict " + c.model + " --graph G --signals X.npy --out Y.npy; or a model that does: wdgnn init --task forecast DIR"
-	case errors.Is(err, lifecycle.ErrUnits):
+	case errors.Is(err, forecast.ErrUnits):
 		return tryUnits
 	}
 	try := "wdgnn forecast -h, which shows what a series looks like, or doc/forecast.md"

@@ -162,6 +162,9 @@ type World struct {
 	// that is told apart; the readings if left out.
 	Truths string `yaml:"truths,omitempty"`
 
+	// Of a series: whether readings are taken that are far outside what training saw.
+	AnyUnits bool `yaml:"any_units,omitempty"`
+
 	Broker Broker `yaml:"broker,omitempty"`
 
 	// Of mqtt: the topic of a sensor's readings, such as `sensors/{name}/temperature`.

@@ -252,8 +252,8 @@ func (b *Box) describeSeries(p *agent.Plan, answers string) string {
 		text += "; truths of " + b.World.Truths
 	}
 	text += "; answers to " + answers
-	if f.unlike != "" {
-		text += "; " + f.unlike
+	if f.unlike != nil {
+		text += "; " + f.unlike.Error()
 	}
 	return text
 }

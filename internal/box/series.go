@@ -21,7 +21,7 @@ type seriesFiles struct {
 	truths []float32 // T·N, NaN unknown; nil: the readings
 	first  uint64    // the step of the first row
 	from   uint64    // the first step that sensors have not read yet
-	unlike string    // by how much it is unlike that of training, in words; "" if it is not
+	unlike error     // by how much it is unlike that of training; nil if it is not
 }
 
 // loadSeries reads the files of a stream of readings. What is wrong with them is said
@@ -42,6 +42,9 @@ func (b *Box) loadSeries(p *agent.Plan) (*seriesFiles, error) {
 			w.Series, s.Nodes, b.Host, last)
 	}
 	f := &seriesFiles{series: s, unlike: spec.Unlike(s.Values, s.Nodes)}
+	if errors.Is(f.unlike, forecast.ErrUnits) && !w.AnyUnits {
+		return nil, fmt.Errorf("world: %s: %w; any_units: true, under world, takes them", w.Series, f.unlike)
+	}
 	if err := f.place(spec, p.Replayed.Sensors); err != nil {
 		return nil, fmt.Errorf("world: %s: %w", w.Series, err)
 	}
@@ -115,8 +118,8 @@ func (f *seriesFiles) say(log *slog.Logger) {
 	for _, note := range f.series.Notes {
 		log.Info("series: " + note)
 	}
-	if f.unlike != "" {
-		log.Warn("series: " + f.unlike)
+	if f.unlike != nil {
+		log.Warn("series: " + f.unlike.Error())
 	}
 	if known := f.from - f.first; known > 0 {
 		log.Info("series: its first steps are left out: the sensors of the model have read them", "steps", known)

@@ -374,12 +374,14 @@ func TestSeriesRefused(t *testing.T) {
 	h := newHills(t)
 	h.write(t, "early.csv", springs(0, 24, hillSprings+1, nil))
 	h.write(t, "few.csv", strings.ReplaceAll(springs(hillSteps, 24, hillSprings, nil), "time,a,", "time,x,"))
+	h.write(t, "other.csv", springs(hillSteps, hillLater, hillSprings+1, func(row, i int, v string) string { return "9" + v }))
 	for _, c := range []struct{ was, is, want string }{
+		{"series: later.csv", "series: other.csv", "6 of 6 sensors are far outside what training saw"},
 		{"series: later.csv, graph", "signals: later.csv, graph", "give its stream as a series of readings, world.series"},
 		{"series: later.csv", "series: early.csv", "have read all of its 24 steps; give readings that follow"},
 		{"series: later.csv", "series: few.csv", `"a"`},
 		{"series: later.csv", "series: later.csv, signals: x.npy", "world.series is in place of signals and targets"},
-		{"series: later.csv, graph", "truths: later.csv, graph", "world.truths are those of a series"},
+		{"series: later.csv, graph", "truths: later.csv, graph", "world.truths and any_units are those of a series"},
 		{"nodes: 0-6", "nodes: 0-7", "readings of 7 sensors, and host 0 has node 7"},
 		{"learn: {}", "learn: {season: {taps: -1}}", "what node 0 remembers of its season does not fit"},
 		{"graph: later_links.csv", "truths: early.csv, graph: none.csv", "none.csv"},
@@ -392,6 +394,12 @@ func TestSeriesRefused(t *testing.T) {
 		config, err := box.Read(file)
 		check(t, err)
 		refused(t, config, c.want)
+	}
+	c := h.config(t, 0, 1, "learn: {}")
+	c.World.Series, c.World.AnyUnits = "other.csv", true
+	text, err := box.Describe(c)
+	if err != nil || !strings.Contains(text, "are they in other units") {
+		t.Errorf("any_units: got %v and\n%s", err, text)
 	}
 }
 

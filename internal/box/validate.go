@@ -166,7 +166,7 @@ func onLoopback(urls string) bool {
 
 func (c *Config) checkWorld(bad *complaints) {
 	w := &c.World
-	stream := w.Signals != "" || w.Targets != "" || w.Graph != "" || w.Series != "" || w.Truths != ""
+	stream := w.Signals != "" || w.Targets != "" || w.Graph != "" || w.Series != "" || w.Truths != "" || w.AnyUnits
 	switch w.Kind {
 	case WorldLines:
 	case WorldStream:
@@ -174,8 +174,8 @@ func (c *Config) checkWorld(bad *complaints) {
 		case w.Series != "" && (w.Signals != "" || w.Targets != ""):
 			bad.add("world.series is in place of signals and targets; leave those out")
 		case w.Series != "":
-		case w.Truths != "":
-			bad.add("world.truths are those of a series of readings; name it: world.series")
+		case w.Truths != "" || w.AnyUnits:
+			bad.add("world.truths and any_units are those of a series of readings; name it: world.series")
 		case w.Signals == "" || w.Graph == "":
 			bad.add("world: a stream needs signals and graph, and targets to learn from; or, for a model that forecasts, series")
 		}
@@ -197,7 +197,7 @@ func (c *Config) checkWorld(bad *complaints) {
 		bad.add("world: broker, topic, values, time, names, hold, wait, publish and discovery are of kind mqtt, and this is %s", w.Kind)
 	}
 	if stream && w.Kind != WorldStream {
-		bad.add("world: signals, targets, graph, series and truths are of kind stream, and this is %s", w.Kind)
+		bad.add("world: signals, targets, graph, series, truths and any_units are of kind stream, and this is %s", w.Kind)
 	}
 	if w.File != "" && w.Kind != WorldLines {
 		bad.add("world.file is of kind lines, and this is %s", w.Kind)

@@ -108,7 +108,7 @@ func (b *Backtest) Train(ctx context.Context, k int, version string, onEpoch fun
 	if b.truths != nil {
 		told = b.truths[:s.Steps*s.Nodes]
 	}
-	rows, err := placed(model, spec, s, told, g, SeriesFiles{training: true})
+	rows, err := placed(model, spec, s, told, g, SeriesFiles{training: true, AnyUnits: true})
 	if err != nil {
 		return nil, err
 	}

@@ -66,11 +66,6 @@ func loadReadings(m *modelfile.Model, spec *forecast.Spec, f SeriesFiles) (*read
 	if err != nil {
 		return nil, err
 	}
-	if !f.AnyUnits {
-		if err := strange(spec, s); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Series, err)
-		}
-	}
 	return placed(m, spec, s, told, g, f)
 }
 
@@ -132,6 +127,10 @@ func edgesOf(g *graph.Graph, nodes int) (edges []graph.Edge) {
 func placed(
 	m *modelfile.Model, spec *forecast.Spec, s *data.Series, told []float32, g *data.SensorGraphs, f SeriesFiles,
 ) (*readings, error) {
+	unlike := spec.Unlike(s.Values, s.Nodes)
+	if errors.Is(unlike, forecast.ErrUnits) && !f.AnyUnits {
+		return nil, fmt.Errorf("%s: %w", f.Series, unlike)
+	}
 	memory, err := m.Sensors()
 	if err != nil {
 		return nil, err
@@ -166,8 +165,8 @@ func placed(
 	if g.Note != "" {
 		r.notes = append(r.notes, g.Note)
 	}
-	if words := spec.Unlike(s.Values, s.Nodes); words != "" {
-		r.notes = append(r.notes, words)
+	if unlike != nil {
+		r.notes = append(r.notes, unlike.Error())
 	}
 	if drop > 0 {
 		r.notes = append(r.notes, fmt.Sprintf("the model knows the first %d of %d steps already; played from %s on",
