@@ -264,11 +264,18 @@ def shift(A, kind):
     return S.to(torch.float32)
 
 
-def load(path):
-    """Returns the model in the file at path, a WideDeep. A file that does not fit is a ValueError."""
+def load(path, online=True):
+    """Returns the model in the file at path, a WideDeep. A file that does not fit is a ValueError.
+
+    So is a model that learned online, unless online is False: forward then runs the network's own taps at every node,
+    which are as trained if nodes learned taps of their own, and save writes back what nodes learned.
+    """
     tensors, text = read_safetensors(path)
     if text.get("wdgnn.format") != FORMAT:
         raise ValueError(f"{path}: wdgnn.format is {text.get('wdgnn.format')!r}, want {FORMAT!r}")
+    if online and ("wdgnn.online" in text or any(name.startswith("node.") for name in tensors)):
+        raise ValueError(f"{path}: the model learned online, and WideDeep does not compute what nodes learned; try wdgnn.Model, "
+                         "which does, or load(path, online=False) for the network without it")
     try:
         config = json.loads(text["wdgnn.config"])
         for name, shape in layout(config):  # before memory is taken for what the architecture claims
@@ -435,7 +442,7 @@ if __name__ == "__main__":
         print("Usage: python3 wdgnn_torch.py MODEL", file=sys.stderr)
         sys.exit(2)
     try:
-        print(summary(load(sys.argv[1])))
+        print(summary(load(sys.argv[1], online=False)))
     except (OSError, ValueError) as err:
         print(f"wdgnn_torch: {err}", file=sys.stderr)
         sys.exit(1)

@@ -139,6 +139,30 @@ func onnxCases(t *testing.T, folder string) []onnxCase {
 	return w.cases
 }
 
+// Of a model that learned online as it does by default, the file has what was learned, or
+// there is none and the reason is said.
+func TestExportWhatWasLearned(t *testing.T) {
+	for _, c := range []struct {
+		task string
+		code int
+		want string
+	}{
+		{"classify", exitFailure, "nodes weight their neighbours one by one"},
+		{"regress", exitOK, "nodes have taps of their own"},
+		{"forecast", exitFailure, "what sensors learned online"},
+	} {
+		dir := filepath.Join(t.TempDir(), c.task)
+		config, out := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "adapted.onnx")
+		expect(t, "init "+dir+" --task "+c.task, exitOK, "")
+		expect(t, "train "+config+" --epochs 3 -q", exitOK, "model ")
+		expect(t, "online "+filepath.Join(dir, "run", "model.safetensors")+" "+config+" -q", exitOK, "model ")
+		expect(t, "export "+filepath.Join(dir, "online", "adapted.safetensors")+" --out "+out, c.code, c.want)
+		if _, err := os.Stat(out); (err == nil) != (c.code == exitOK) {
+			t.Errorf("%s: the file: %v", c.task, err)
+		}
+	}
+}
+
 // onnxWriter writes cases.
 type onnxWriter struct {
 	t      *testing.T

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -82,6 +83,10 @@ func (e *Exported) properties(m *modelfile.Model) (map[string]string, error) {
 	if spec == nil || err != nil {
 		return p, err
 	}
+	if m.Meta.Online != "" {
+		return nil, errors.New("what sensors learned online depends on the clock and on readings that came since, which no fixed graph of " +
+			"operators can hold; export the model as trained")
+	}
 	mean, scale := make([]float64, len(spec.Norms)), make([]float64, len(spec.Norms))
 	for i, n := range spec.Norms {
 		mean[i], scale[i] = n.Mean, n.Scale
@@ -96,9 +101,6 @@ func (e *Exported) properties(m *modelfile.Model) (map[string]string, error) {
 	p["wdgnn.forecast"] = m.Meta.Forecast
 	e.note("inputs and outputs are normalised, as those of predict: of sensor i, Y·scale + mean is in %s; "+
 		"the file has both as wdgnn.forecast.scale and .mean", orWords(spec.Unit, "the unit of the readings"))
-	if m.Meta.Online != "" {
-		e.note("what sensors learned online is not part of it, nor of predict: it forecasts as trained")
-	}
 	return p, nil
 }
 
