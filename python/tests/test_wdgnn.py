@@ -11,6 +11,7 @@ import importlib.util
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import unittest
 import warnings
@@ -122,6 +123,11 @@ class Models(Files):
 
 
 class Programs(unittest.TestCase):
+    def test_a_checkout_is_a_package(self):
+        done = subprocess.run([sys.executable, "-S", "-c", "import wdgnn; print(wdgnn.__version__)"], capture_output=True, text=True,
+                              env={"PYTHONPATH": os.path.join(CHECKOUT, "python")})
+        self.assertEqual((done.stdout, done.stderr), ("devel\n", ""))
+
     def test_version_is_that_of_the_package(self):
         self.assertEqual(wdgnn.__version__, importlib.metadata.version("wdgnn"))
 
@@ -195,11 +201,33 @@ class Worlds(Files):
                 world.step([0.5, 0.5], links=[[], []])
 
     def test_what_nobody_can_learn_from_is_said(self):
-        for told in ({1: 9}, {"attic": 2}):
-            with self.assertWarnsRegex(RuntimeWarning, "(?s)did not learn from it.*WARN.*(class|attic)"):
-                with wdgnn.World(MODEL, nodes=2, scale=1, learn={"preset": "newton"}) as world:
-                    world.step([0.5, 0.5], links=[[1], [0]])
+        with wdgnn.World(MODEL, nodes=2, scale=1, learn={"preset": "newton"}) as world:
+            world.step([0.5, 0.5], links=[[1], [0]])
+            for told, words in (({1: 9}, "a class from 0 to 4"), ({1: 1.5}, "a class from 0"), ({1: [1, 2]}, "want 1 number"),
+                                ({"attic": 2}, "no sensor of that name"), ({0: "red"}, "want 1 number"), ({0: float("nan")}, "a class from 0")):
+                with self.assertRaisesRegex(ValueError, words):
                     world.tell(told)
+                with self.assertRaisesRegex(ValueError, words):
+                    world.step([0.5, 0.5], targets=told)
+            with self.assertRaisesRegex(ValueError, "want targets"):
+                world.tell(gradients={1: [0.0] * 5})
+            world.tell({0: -1, 1: 4})
+        self.assertEqual(world.report["stats"]["bad_targets"] + world.report["stats"]["stray_lines"], 0)
+        with wdgnn.World(MODEL, nodes=2, scale=1, learn={"preset": "auto"}, cost="gradient") as world:
+            world.step([0.5, 0.5], links=[[1], [0]])
+            with self.assertRaisesRegex(ValueError, "want 5 numbers"):
+                world.tell(gradients={1: [0.0] * 4})
+            with self.assertRaisesRegex(ValueError, "want targets, or gradients with"):
+                world.tell({1: 2})
+        own = self.path("agent.yaml")
+        with open(own, "w") as f:
+            f.write(f"hosts: {{0: {{nodes: 0-1}}}}\nrun: own\nhost: 0\nmodel: {os.path.abspath(MODEL)}\nscale: 1\n"
+                    "learn: {preset: newton}\nbus: {kind: none}\nworld: {kind: lines}\n")
+        for world, told in ((wdgnn.World(config=own), {"targets": {1: 9}}),
+                            (wdgnn.World(MODEL, nodes=2, scale=1, learn={"preset": "newton"}), {"targets": {1: 2}, "time": 7})):
+            with self.assertWarnsRegex(RuntimeWarning, "(?s)did not learn from it.*WARN.*(class|time 7)"), world:
+                world.step([0.5, 0.5], links=[[1], [0]])
+                world.tell(**told)
         with wdgnn.World(MODEL, nodes=2, scale=1) as world:
             with self.assertRaisesRegex(ValueError, "rows has 1 entries for 2 nodes"):
                 world.step([0.5])
@@ -208,6 +236,13 @@ class Worlds(Files):
             world.step([0.5, 0.5])
             with self.assertRaisesRegex(ValueError, "targets: no node 2 among 2"):
                 world.tell({2: 1})
+
+    def test_reports_that_nobody_reads_do_not_pile_up(self):
+        world = wdgnn.World(MODEL, nodes=2)
+        report = '{"report": {"next": %d}}'
+        world._read([report % 1, report % 2, report % 3, '{"time": 3}', report % 4])
+        self.assertEqual(list(world._lines.queue), [report % 3, '{"time": 3}', report % 4, None])
+        self.assertEqual(world.dropped, 2)
 
     def test_links_in_any_order_are_one_graph(self):
         row = [[0.5], [0.1], [-0.3]]

@@ -12,11 +12,14 @@
 Models in PyTorch are a module of their own, wdgnn_torch.
 """
 
-from importlib.metadata import version as _version
+from importlib.metadata import PackageNotFoundError as _PackageNotFoundError, version as _version
 
 from ._program import Error, find_program, run_program
 from .model import Model
 from .world import Answer, World
 
 __all__ = ["Answer", "Error", "Model", "World", "find_program", "run_program"]
-__version__ = _version("wdgnn")
+try:
+    __version__ = _version("wdgnn")
+except _PackageNotFoundError:  # a checkout on the path
+    __version__ = "devel"

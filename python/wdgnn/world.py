@@ -51,8 +51,10 @@ class World:
     config    a file agent.yaml of one's own instead of all of the above; its world must be lines
 
     Steps go on after those of the state or, of a model that forecasts, after those that its sensors read in training.
-    report is what the box said of itself last, at the start, about once a second and at the end. Where it refused what tell
-    told, so that nobody learned from it, a RuntimeWarning has its words; another is about nodes of which no step named links.
+    report is what the box said of itself last, at the start, about once a second and at the end; dropped counts reports that
+    others followed before anybody looked. Targets that no node can learn from are a ValueError where they are told; what the
+    box alone knows to be wrong, such as a step that is long over or targets for a config of one's own, is a RuntimeWarning in
+    its words. Another is about nodes of which no step named links.
     """
 
     def __init__(self, model: Union[Model, str, "os.PathLike[str]", None] = None, nodes: int = 0, *,
@@ -63,6 +65,9 @@ class World:
             raise ValueError("a World wants a model and a number of nodes, or a file agent.yaml in config")
         self.timeout = timeout
         self.report: dict[str, Any] = {}
+        self.dropped = 0
+        self._model = model
+        self._cost = (more or {}).get("cost", cost)
         self._count = 0 if config is not None else nodes  # 0 where a file says how many there are
         self._refused = 0  # of what was shown and told, by the last report
         self._excused = False  # an answer since then said what was refused
@@ -75,6 +80,8 @@ class World:
 
     def __enter__(self) -> World:
         program = find_program("wdgnn-agent")
+        if self._model is not None and not isinstance(self._model, Model):
+            self._model = Model.load(self._model)
         self._folder = tempfile.TemporaryDirectory(prefix="wdgnn-world-")
         path = self._config
         if path is None:
@@ -134,6 +141,7 @@ class World:
         at        or, of models that forecast by the clock, a time such as "2026-03-29T23:45:00Z"
         """
         nodes = _nodes(self._count, rows=rows, links=links, targets=targets)
+        self._check(nodes)
         if not any("row" in node for node in nodes):
             raise ValueError("a step wants rows: what nodes observe")
         step = self._time + 1 if time is None else time
@@ -158,7 +166,31 @@ class World:
         costs      with gradients, if known: the cost
         """
         nodes = _nodes(self._count, targets=targets, gradients=gradients, costs=costs)
+        self._check(nodes)
         self._send({"time": self._time if time is None else time, "nodes": nodes})
+
+    def _check(self, nodes: list[dict[str, Any]]) -> None:
+        """Refuses targets and gradients that no node can learn from, as far as the model says which those are."""
+        if not isinstance(self._model, Model):
+            return
+        outputs, sensors = self._model.outputs, self._model.info.get("forecast", {}).get("sensors")
+        classes = (self._cost or self._model.info["meta"].get("task")) in ("cross-entropy", "classify")
+        want = 1 if classes or sensors else outputs
+        for node in nodes:
+            who, key = node.get("sensor", node.get("node")), "gradient" if "gradient" in node else "target"
+            value, wrong = node.get(key), ""
+            if value is None:
+                continue
+            if isinstance(who, str) and who not in (sensors or []):
+                wrong = "the model knows no sensor of that name"
+            elif (key == "gradient") != (self._cost == "gradient"):
+                wrong = 'want targets, or gradients with cost="gradient"'
+            elif len(value) != want or not all(isinstance(v, (int, float)) or v is None and key == "target" for v in value):
+                wrong = f"want {want} number{'s' if want > 1 else ''}"
+            elif classes and value[0] not in range(-1, outputs):
+                wrong = f"want a class from 0 to {outputs - 1}, or None where nobody knows"
+            if wrong:
+                raise ValueError(f"{key} {value} of {who!r}: {wrong}")
 
     def _send(self, line: dict[str, Any]) -> None:
         if self._box is None or self._box.stdin is None:
@@ -209,6 +241,12 @@ class World:
     def _read(self, stdout: IO[str]) -> None:
         try:
             for line in stdout:
+                with self._lines.mutex:
+                    waiting = self._lines.queue
+                    if waiting and all(text.startswith('{"report"') for text in (waiting[-1], line)):
+                        waiting[-1] = line  # nobody looked at the one before
+                        self.dropped += 1
+                        continue
                 self._lines.put(line)
         finally:
             self._lines.put(None)
