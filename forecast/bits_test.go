@@ -40,7 +40,7 @@ func TestBits(t *testing.T) {
 			t.Fatal(err)
 		}
 		spec.SetSigma(0, []float64{.1, .2, .3, .4, .5, .6})
-		ridge, err := forecast.FitRidge(spec, x.View(0, 0, train*nodes, 2), links)
+		ridge, err := forecast.FitRidge(spec, x.View(0, 0, train*nodes, 2), links, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

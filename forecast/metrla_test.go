@@ -121,7 +121,7 @@ func TestBaselinesOfTraffic(t *testing.T) {
 	d := loadTraffic(t)
 	d.spec.Horizons = []int{3}
 	s := d.fit(t, forecast.ScalePerSensor)
-	ridge, err := forecast.FitRidge(s, d.readings.View(0, 0, metrTrain*metrSensors, 1), d.links)
+	ridge, err := forecast.FitRidge(s, d.readings.View(0, 0, metrTrain*metrSensors, 1), d.links, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,8 +64,9 @@ func (r *Ridge) Forecast(i, c int, row []float32) float32 {
 
 // FitRidge fits the weights of every sensor by least squares on the training part of a
 // series; readings and links are those of Fit. Gaps in inputs are filled as Network
-// does; missing targets count nothing.
-func FitRidge(s *Spec, readings mat.Dense, links *mat.CSR) (*Ridge, error) {
+// does; missing targets count nothing. Step, which may be nil, is told before every
+// sensor how many of all are done; its error ends the work.
+func FitRidge(s *Spec, readings mat.Dense, links *mat.CSR, step func(done, all int) error) (*Ridge, error) {
 	nodes, p := len(s.Sensors), min(s.Lags, ridgeLags)
 	if readings.Rows%nodes != 0 || readings.Cols != 1+s.Extras {
 		return nil, fmt.Errorf("forecast: ridge: readings are %d×%d for %d sensors", readings.Rows, readings.Cols, nodes)
@@ -76,6 +77,11 @@ func FitRidge(s *Spec, readings mat.Dense, links *mat.CSR) (*Ridge, error) {
 	gram, moment, z := make([]float64, q), make([]float64, p+1), make([]float64, p+1)
 	weights := make([]float64, 0, nodes*len(s.Horizons)*(p+1))
 	for i := range nodes {
+		if step != nil {
+			if err := step(i, nodes); err != nil {
+				return nil, err
+			}
+		}
 		for _, h := range s.Horizons {
 			clear(gram)
 			clear(moment)

@@ -22,7 +22,7 @@ func TestRidgeFindsTheLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := forecast.FitRidge(s, readings, nil)
+	r, err := forecast.FitRidge(s, readings, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,7 +112,7 @@ func ExampleInputMoment() {
 	personal := rule.Personal(4)
 	personal.StepSize.Value = 0.25 // a squared error bends four times as much as cross-entropy
 	observer, err := online.NewObserver(model, online.Config{
-		Nodes: 3, Moment: online.InputMoment(model, world.shift, seen, nil, nil),
+		Nodes: 3, Moment: online.InputMoment(model, world.shift, seen, nil, nil, nil),
 	})
 	if err != nil {
 		panic(err)

@@ -42,7 +42,7 @@ func TestHearEach(t *testing.T) {
 		signals.Data[k] = float32(rng.NormFloat64())
 	}
 	read := []int{0, 3, 7}
-	moment := online.InputMoment(m, s, signals, read, nil)
+	moment := online.InputMoment(m, s, signals, read, nil, nil)
 	online.HearEach(moment, m, s, signals, read, nil)
 	if len(moment.Heard) != 2 || moment.Heard[3] == nil || moment.Heard[7] == nil {
 		t.Fatalf("got %d nodes, want 3 and 7 and not the hub", len(moment.Heard))
@@ -100,7 +100,7 @@ func TestHearEachOfShortFilters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		moment := online.InputMoment(m, &s, mat.NewDense(4, 1, []float32{1, 2, 3, 4}), nil, nil)
+		moment := online.InputMoment(m, &s, mat.NewDense(4, 1, []float32{1, 2, 3, 4}), nil, nil, nil)
 		if online.HearEach(moment, m, &s, mat.NewDense(4, 1, []float32{1, 2, 3, 4}), nil, nil); len(moment.Heard) != want {
 			t.Errorf("order %d: got %d nodes that hear, want %d", order, len(moment.Heard), want)
 		}

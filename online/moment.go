@@ -11,10 +11,14 @@ import (
 // InputMoment returns the second moment of what the wide part of m reads,
 // [X SX … SᴷX], at the given rows of samples on the shift s: [Config.Moment] of a
 // model that was trained on them. It is nil for a model without a wide part. Of
-// a trajectory, s is its space-time shift.
+// a trajectory, s is its space-time shift. Step, which may be nil, is told after
+// every block how many of all samples are done; its error ends the work, and the
+// moment is nil.
 //
 //	s: R×R   signals: (samples·R)×F, sample by sample   read: rows of a sample; nil means all
-func InputMoment(m *gnn.WideDeep, s *mat.CSR, signals mat.Dense, read []int, e *mat.Engine) *rule.SecondMoment {
+func InputMoment(
+	m *gnn.WideDeep, s *mat.CSR, signals mat.Dense, read []int, e *mat.Engine, step func(done, all int) error,
+) *rule.SecondMoment {
 	if m.Config.Wide == nil {
 		return nil
 	}
@@ -39,6 +43,9 @@ func InputMoment(m *gnn.WideDeep, s *mat.CSR, signals mat.Dense, read []int, e *
 		if filled == rows.Rows || from+s.Rows == signals.Rows {
 			moment.Add(rows.View(0, 0, filled, inputs), inputs)
 			filled = 0
+			if step != nil && step(from/s.Rows+1, signals.Rows/s.Rows) != nil {
+				return nil
+			}
 		}
 	}
 	return moment

@@ -241,9 +241,10 @@ func readers(p *gnn.Params) (list []*gnn.Filter) {
 	return list
 }
 
-// measure makes the scalings of a model from the training data.
-func measure(m *gnn.WideDeep, data Data, c *Config) ([]*Scaling, error) {
-	sums, err := inputMoments(m, data, c)
+// measure makes the scalings of a model from the training data of a job.
+func measure(m *gnn.WideDeep, job *Job) ([]*Scaling, error) {
+	c := &job.Config
+	sums, err := inputMoments(m, job)
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +261,8 @@ func measure(m *gnn.WideDeep, data Data, c *Config) ([]*Scaling, error) {
 
 // inputMoments sums [z 1]ᵀ[z 1] over the rows that filters read of the signals,
 // each sample once. Where links fail, they do as in training.
-func inputMoments(m *gnn.WideDeep, data Data, c *Config) (*moments, error) {
+func inputMoments(m *gnn.WideDeep, job *Job) (*moments, error) {
+	data, c := job.Train, &job.Config
 	width := (m.InputOrder()+1)*m.Config.In + 1
 	sums := newMoments(width, 0)
 	if l, ok := data.(*Linear); ok {
@@ -279,6 +281,9 @@ func inputMoments(m *gnn.WideDeep, data Data, c *Config) (*moments, error) {
 			z = pass.Input.ReadShifted
 		}
 		sums.sum(z.View(0, 0, z.Rows, width-1), mat.NewDense(z.Rows, 0, nil))
+		if done := samples[len(samples)-1] + 1; job.OnInputs != nil && k == passes-1 {
+			return job.OnInputs(done, data.Len())
+		}
 		return nil
 	})
 	return &sums, err

@@ -29,6 +29,10 @@ type Job struct {
 	// change the model.
 	Score func(ctx context.Context, m *gnn.WideDeep) (float64, error)
 
+	// OnInputs, if set, is told while the moments of [Inputs] are taken, before the
+	// first epoch, how many samples are done. An error ends training.
+	OnInputs func(done, samples int) error
+
 	// OnEpoch, if set, is called after every epoch. An error ends training.
 	OnEpoch func(Epoch) error
 
@@ -169,7 +173,7 @@ func (r *runner) begin() error {
 	var scalings []*Scaling
 	if c.Inputs.active() {
 		var err error
-		if scalings, err = measure(r.model, r.job.Train, c); err != nil {
+		if scalings, err = measure(r.model, &r.job); err != nil {
 			return err
 		}
 	}

@@ -22,13 +22,17 @@ func newCountProgress(out io.Writer) *countProgress {
 	return &countProgress{progress: newProgress(out, 0, "")}
 }
 
-// at reports that so many of all are done.
+// at reports that so many of all are done. When all are, the line is gone.
 func (p *countProgress) at(name string, done, all int) {
 	if name != p.name {
-		p.name, p.began, p.tenth = name, time.Now(), 0
+		p.name, p.began, p.tenth = name, time.Now(), -1
+	}
+	if done == all {
+		p.clear()
+		p.name = ""
 	}
 	spent := time.Since(p.began)
-	if p.terminal() && !p.due() || !p.terminal() && (spent < countAfter || done == all || 10*done/all <= p.tenth) {
+	if done == 0 || done == all || p.terminal() && !p.due() || !p.terminal() && (spent < countAfter || 10*done/all <= p.tenth) {
 		return
 	}
 	p.tenth = 10 * done / all

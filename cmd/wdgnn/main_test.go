@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -137,21 +138,43 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// An interrupted run fails, keeps what it has and says how to go on.
+// An interrupted run fails, keeps what it has and says how to go on; before the first
+// epoch there is nothing to keep, and the same command begins anew.
 func TestInterruptTrain(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "d")
-	if code, _, stderr := exec(context.Background(), "init", dir); code != exitOK {
-		t.Fatal(stderr)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	code, _, stderr := exec(ctx, "train", filepath.Join(dir, "config.yaml"))
-	if code != exitInterrupted || !strings.Contains(stderr, "wdgnn: interrupted\nTry: wdgnn train ") {
-		t.Errorf("exit code %d and %q, want %d and how to resume", code, stderr, exitInterrupted)
-	}
-	for _, name := range []string{"model.safetensors", "checkpoint.json"} {
-		if _, err := os.Stat(filepath.Join(dir, "run", name)); err != nil {
-			t.Error(err)
-		}
+	for _, c := range []struct {
+		name, task, when, want string
+		left                   []string // files
+	}{
+		{"at once", "classify", "nodes", "wdgnn: interrupted\n", nil},
+		{"in an epoch", "classify", "epoch   1/", "wdgnn: interrupted\nTry: wdgnn train ", []string{"model.safetensors", "checkpoint.json"}},
+		{"after the last", "forecast", "epoch 1/1 ", " --resume, with --epochs 1 to end there\n", []string{"model.safetensors", "checkpoint.json"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "d")
+			if code, _, stderr := exec(t.Context(), "init", "--task", c.task, dir); code != exitOK {
+				t.Fatal(stderr)
+			}
+			args := []string{"train", filepath.Join(dir, "config.yaml")}
+			if c.task == "forecast" {
+				args = append(args, "--epochs", "1")
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			stderr := &trigger{text: c.when, call: cancel}
+			if code := run(ctx, args, io.Discard, stderr); code != exitInterrupted || !strings.Contains(stderr.String(), c.want) {
+				t.Errorf("exit code %d and %q, want %d and %q", code, stderr, exitInterrupted, c.want)
+			}
+			for _, name := range c.left {
+				if _, err := os.Stat(filepath.Join(dir, "run", name)); err != nil {
+					t.Error(err)
+				}
+			}
+			if len(c.left) > 0 {
+				args = append(args, "--resume")
+			}
+			if code, _, stderr := exec(t.Context(), append(args, "--epochs", "1")...); code != exitOK {
+				t.Errorf("then %q: %s", args, stderr)
+			}
+		})
 	}
 }

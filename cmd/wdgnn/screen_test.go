@@ -97,3 +97,19 @@ func TestFlockTrainingInPlainWords(t *testing.T) {
 		}
 	}
 }
+
+// What takes long elsewhere than on a terminal has a line once it does, and one for
+// every tenth.
+func TestCountsOfWhatTakesLong(t *testing.T) {
+	var b bytes.Buffer
+	p := newCountProgress(&b)
+	for done := range 101 {
+		p.at("replay", done, 100)
+		if done == 1 {
+			p.began = p.began.Add(-time.Minute)
+		}
+	}
+	if lines := strings.Count(b.String(), "\n"); lines != 10 || !strings.HasPrefix(b.String(), "replay, 2 of 100, 49m0s left\nreplay, 10 of 100, ") {
+		t.Errorf("got %q, want a line at 2 and at every tenth", b.String())
+	}
+}

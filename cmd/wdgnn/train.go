@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -314,9 +315,10 @@ func (r *trainRun) run(ctx context.Context) error {
 		if r.now.State != nil {
 			fmt.Fprintf(r.Stderr, "resuming after epoch %d\n", r.now.State.Progress.Epoch)
 		}
-		for _, note := range d.Notes() {
+		for _, note := range r.t.Notes() {
 			fmt.Fprintf(r.Stderr, "%s\n", note)
 		}
+		r.t.Watch = newCountProgress(r.Stderr).at
 		if d.Valid.Samples == 0 {
 			fmt.Fprintln(r.Stderr, "nothing to validate on: the last parameters will be kept")
 		}
@@ -340,10 +342,16 @@ func (r *trainRun) run(ctx context.Context) error {
 	show.end()
 	r.now.Seconds = before + time.Since(r.began).Seconds()
 	if trained.Last == nil { // it did not begin
+		if !r.resume {
+			r.close()
+			os.Remove(r.dir.Path(rundir.MetricsName)) // for the folder is nobody's yet
+		}
 		return during("train", err)
 	}
 	r.now.State, r.now.Half = trained.Last, r.t.Half
-	if saveErr := errors.Join(r.t.Calibrate(context.WithoutCancel(ctx)), r.save()); saveErr != nil {
+	unmeasured := r.t.Calibrate(ctx)
+	err = cmp.Or(err, unmeasured)
+	if saveErr := r.save(); saveErr != nil {
 		return helpful{during("train", errors.Join(saveErr, err)), "--out DIR, a folder with room to write to"}
 	}
 	var result *lifecycle.TrainingResult
@@ -351,7 +359,7 @@ func (r *trainRun) run(ctx context.Context) error {
 		result, err = r.t.Report(ctx, trained, version())
 	}
 	if err != nil {
-		return r.stopped(trained, err)
+		return r.stopped(trained, err, unmeasured == nil)
 	}
 	result.Seconds = r.now.Seconds
 	if err := r.dir.WriteJSON(rundir.ResultName, result); err != nil {
@@ -392,12 +400,20 @@ func (r *trainRun) save() error {
 	)
 }
 
-// stopped says what is left after training ended early, and what to do.
-func (r *trainRun) stopped(trained train.Result, err error) error {
-	fmt.Fprintf(r.Stderr, "stopped after %s; the best model so far is in %s\n",
-		grid.Count(trained.Epochs, "epoch"), r.dir.Path(rundir.ModelName))
+// stopped says what is left after training ended early, and what to do. Measured says
+// that the model has all that is measured after the last epoch.
+func (r *trainRun) stopped(trained train.Result, err error, measured bool) error {
+	lacking := ""
+	if !measured {
+		lacking = ", without intervals and what else is measured after the last epoch"
+	}
+	fmt.Fprintf(r.Stderr, "stopped after %s; the best model so far is in %s%s\n",
+		grid.Count(trained.Epochs, "epoch"), r.dir.Path(rundir.ModelName), lacking)
 	r.view.base().end(fmt.Sprintf("Stopped after %s: %s.", grid.Count(trained.Epochs, "epoch"), inWords(err)))
 	try := fmt.Sprintf("wdgnn train %s --resume", r.config)
+	if !measured && trained.Epochs > 0 {
+		try += fmt.Sprintf(", with --epochs %d to end there", trained.Epochs)
+	}
 	if errors.Is(err, train.ErrDiverged) {
 		try = "a smaller train.adam.step_size, or train.clip_norm: 1, and --force"
 	}

@@ -141,7 +141,7 @@ func (p *program) train() error {
 	if err != nil {
 		return err
 	}
-	p.moment = online.InputMoment(p.model, p.shift, rows, nil, nil)
+	p.moment = online.InputMoment(p.model, p.shift, rows, nil, nil, nil)
 	p.usualErrors(rows, targets)
 	return nil
 }

@@ -214,7 +214,7 @@ func TestMoment(t *testing.T) {
 		want.Add(z, 6)
 		delayed.Advance()
 	}
-	got := online.InputMoment(net, graph.SpaceTime(shifts), mat.NewDense(120, 2, x), read, nil)
+	got := online.InputMoment(net, graph.SpaceTime(shifts), mat.NewDense(120, 2, x), read, nil, nil)
 	if got.Inputs != 6 || got.Count != 40 {
 		t.Fatalf("%d inputs, %v observations, want 6 and 40", got.Inputs, got.Count)
 	}

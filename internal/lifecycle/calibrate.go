@@ -41,7 +41,7 @@ func (t *Training) Calibrate(ctx context.Context) error {
 	d := t.Data
 	c := newCalibrator(d.task == config.Classify, t.Model.Outputs())
 	ev := train.Evaluator{Engine: t.engine, PassRows: t.config.Train.PassRows}
-	err := ev.Each(ctx, t.Model, t.valid.data, t.config.Seed, func(p *train.Pass, y mat.Dense) {
+	err := ev.Each(ctx, t.Model, t.watched(ctx, "intervals", t.valid.data, 1), t.config.Seed, func(p *train.Pass, y mat.Dense) {
 		for r, row := range p.Rows {
 			node := sharedNode
 			if d.each == 0 {

@@ -100,6 +100,10 @@ func (r *OnlineRun) newForecaster() (*online.Forecaster, error) {
 	if w := r.trained.Network.Config.Wide; w != nil {
 		order = w.Order
 	}
+	if len(s.spec.Norms[0].Sigma) == 0 {
+		return nil, errors.New("the training of the model was stopped before its usual errors were measured, by which sensors learn; " +
+			"end it with wdgnn train --resume")
+	}
 	task := rule.SeasonTask{Season: s.spec.Season, Horizons: s.spec.Horizons, Lagged: s.spec.Lagged(order)}
 	sigma := make([][]float64, s.series.Nodes)
 	for i := range s.spec.Norms {

@@ -46,7 +46,7 @@ type scorer struct {
 // horizon.
 func (t *Training) scoreForecasts(ctx context.Context, part *Part, s span, b bound) ([]HorizonScore, error) {
 	fc, d := t.Data.forecast, t.Data
-	ridge, err := t.forecastRidge()
+	ridge, err := t.forecastRidge(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (t *Training) scoreForecasts(ctx context.Context, part *Part, s span, b bou
 	}
 	outputs := mat.NewDense(part.Samples*n, d.outputs, nil)
 	ev := train.Evaluator{Engine: t.engine, PassRows: t.config.Train.PassRows}
-	err = ev.Each(ctx, t.Model, b.data, t.config.Seed, func(p *train.Pass, y mat.Dense) {
+	err = ev.Each(ctx, t.Model, t.watched(ctx, "forecasts", b.data, 1), t.config.Seed, func(p *train.Pass, y mat.Dense) {
 		for r, row := range p.Rows {
 			copy(outputs.Row(row), y.Row(r))
 		}
@@ -105,13 +105,13 @@ func (k *scorer) scores() []HorizonScore {
 }
 
 // forecastRidge returns the regression of every sensor on its own lags, fitted once.
-func (t *Training) forecastRidge() (*forecast.Ridge, error) {
+func (t *Training) forecastRidge(ctx context.Context) (*forecast.Ridge, error) {
 	fc := t.Data.forecast
 	if fc.ridge != nil {
 		return fc.ridge, nil
 	}
 	var err error
-	fc.ridge, err = forecast.FitRidge(fc.spec, fc.series.Part(0, fc.train.end).Values, fc.links)
+	fc.ridge, err = forecast.FitRidge(fc.spec, fc.series.Part(0, fc.train.end).Values, fc.links, t.phase(ctx, "ridge"))
 	return fc.ridge, err
 }
 

@@ -9,17 +9,18 @@ import (
 
 // moment returns the second moment of the training signals at the nodes read,
 // on the whole graph; nil for a network without a wide part. Where the graph stays
-// as it is, it says what each of these nodes heard.
-func (d *Dataset) moment(net *gnn.WideDeep, e *mat.Engine) (*rule.SecondMoment, error) {
+// as it is, it says what each of these nodes heard. If step returns an error the
+// moment is not whole.
+func (d *Dataset) moment(net *gnn.WideDeep, e *mat.Engine, step func(done, all int) error) (*rule.SecondMoment, error) {
 	if d.each > 0 {
-		return d.shiftedMoment(net), nil
+		return d.shiftedMoment(net, step), nil
 	}
 	s, err := d.shift()
 	if err != nil {
 		return nil, err
 	}
 	if !d.Delayed() {
-		moment := online.InputMoment(net, s, d.Train.signals, d.read, e)
+		moment := online.InputMoment(net, s, d.Train.signals, d.read, e, step)
 		if d.forecast != nil {
 			return moment, nil // they learn by season, and a neighbour has more lags than a node can weight
 		}
@@ -32,19 +33,23 @@ func (d *Dataset) moment(net *gnn.WideDeep, e *mat.Engine) (*rule.SecondMoment, 
 			read = append(read, t*d.Nodes+i)
 		}
 	}
-	return online.InputMoment(net, s, d.Train.signals, read, e), nil
+	return online.InputMoment(net, s, d.Train.signals, read, e, step), nil
 }
 
 // shiftedMoment is moment of rows that were shifted before, all of which are
 // read.
-func (d *Dataset) shiftedMoment(net *gnn.WideDeep) *rule.SecondMoment {
+func (d *Dataset) shiftedMoment(net *gnn.WideDeep, step func(done, all int) error) *rule.SecondMoment {
 	if net.Config.Wide == nil {
 		return nil
 	}
 	const block = 1024 // rows that are added at once
 	moment, rows := new(rule.SecondMoment), d.Train.shifted
 	for from := 0; from < rows.Rows; from += block {
-		moment.Add(rows.View(from, 0, min(block, rows.Rows-from), rows.Cols), (net.Config.Wide.Order+1)*net.Config.In)
+		part := rows.View(from, 0, min(block, rows.Rows-from), rows.Cols)
+		moment.Add(part, (net.Config.Wide.Order+1)*net.Config.In)
+		if step(from+part.Rows, rows.Rows) != nil {
+			break
+		}
 	}
 	return moment
 }

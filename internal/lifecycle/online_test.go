@@ -59,7 +59,7 @@ func newOnlineCase(t *testing.T, task config.Task, delayed bool) *onlineCase {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recipe.PutMoment(f.model, online.InputMoment(net, s, mat.NewDense(len(signals)/2, 2, signals), f.model.Meta.Nodes, nil))
+	recipe.PutMoment(f.model, online.InputMoment(net, s, mat.NewDense(len(signals)/2, 2, signals), f.model.Meta.Nodes, nil, nil))
 	f.text("g.csv", streamGraph)
 	f.save("x.npy", []int{20, 6, 2}, signals)
 	var targets []float32

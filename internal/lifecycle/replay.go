@@ -29,7 +29,7 @@ func (t *Training) measureSigma(ctx context.Context) error {
 	d, spec := t.Data, t.Data.forecast.spec
 	sums, counts := make([]float64, d.Nodes*d.outputs), make([]float64, d.Nodes*d.outputs)
 	ev := train.Evaluator{Engine: t.engine, PassRows: t.config.Train.PassRows}
-	err := ev.Each(ctx, t.Model, t.train.data, t.config.Seed, func(p *train.Pass, y mat.Dense) {
+	err := ev.Each(ctx, t.Model, t.watched(ctx, "usual errors", t.train.data, 1), t.config.Seed, func(p *train.Pass, y mat.Dense) {
 		for r, row := range p.Rows {
 			i := d.nodeOf(row)
 			for c, v := range d.Train.Values.Row(row) {
@@ -89,8 +89,9 @@ func (t *Training) replay(ctx context.Context) error {
 	}
 	network, naive := forecast.NewNetwork(fc.spec, d.Nodes), forecast.NewNaive(fc.spec, d.Nodes)
 	rows, truths := mat.NewDense(d.Nodes, d.in, nil), make([]float32, d.Nodes)
-	for step := range max(fc.train.end, fc.valid.end) {
-		if err := ctx.Err(); err != nil {
+	told, steps := t.phase(ctx, "replay"), max(fc.train.end, fc.valid.end)
+	for step := range steps {
+		if err := told(step, steps); err != nil {
 			return err
 		}
 		network.Read(rows, uint64(step), fc.series.Step(step), fc.told(step), fc.links)
@@ -108,7 +109,7 @@ func (t *Training) replay(ctx context.Context) error {
 			return fmt.Errorf("replay of step %d: %w", step, err)
 		}
 	}
-	if _, err := t.forecastRidge(); err != nil {
+	if _, err := t.forecastRidge(ctx); err != nil {
 		return err
 	}
 	t.replayed = &replayed{sensors: network.Memory(), learned: learner.Snapshot(), naive: naive}

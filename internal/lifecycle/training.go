@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -25,11 +26,15 @@ type Training struct {
 	// learn from; nil before it did. A run that is resumed needs them again.
 	Half []float32
 
+	// Watch, if set, is told how far each phase of the work is that may take long,
+	// apart from epochs.
+	Watch func(phase string, done, all int)
+
 	engine             *mat.Engine
 	train, valid, test bound
 	lost               bound              // valid with links missing as in training, where they are
 	shift              *mat.CSR           // of the whole graph; nil where inputs were shifted before
-	moment             *rule.SecondMoment // of the training signals; see Dataset.moment
+	moment             *rule.SecondMoment // of the training signals, measured by Run; see Dataset.moment
 	mixing             *mat.CSR           // W of the replay of forecasts
 
 	shared  bool // sharing was looked at
@@ -152,9 +157,6 @@ func newTraining(c *config.Config, data *Dataset) (t *Training, err error) {
 	if data.each == 0 {
 		t.shift, err = data.shift()
 	}
-	if err == nil {
-		t.moment, err = data.moment(t.Model, t.engine)
-	}
 	if err == nil && data.forecast != nil {
 		t.mixing, err = replayMixing(c, data.graph) // what fails should do so before training
 	}
@@ -170,11 +172,20 @@ func (t *Training) Close() { t.engine.Close() }
 
 // Run trains the model, from a checkpoint if there is one. Epochs and steps are
 // reported to onEpoch and onStep. If ctx ends or training diverges the model holds the best
-// parameters so far and the checkpoint is where to resume.
+// parameters so far and the checkpoint is where to resume; there is none if the first epoch
+// did not begin.
 func (t *Training) Run(
 	ctx context.Context, resume *train.Checkpoint, onEpoch func(train.Epoch) error, onStep func(train.Step) error,
 ) (train.Result, error) {
-	job := train.Job{Config: t.config.Training(), Train: t.train.data, Resume: resume, OnEpoch: onEpoch, OnStep: onStep, Engine: t.engine}
+	moment, err := t.Data.moment(t.Model, t.engine, t.phase(ctx, "second moment of the inputs"))
+	if err = cmp.Or(err, ctx.Err()); err != nil {
+		return train.Result{}, err
+	}
+	t.moment = moment
+	job := train.Job{
+		Config: t.config.Training(), Train: t.train.data, Resume: resume, Engine: t.engine,
+		OnInputs: t.phase(ctx, "moments that scale the inputs"), OnEpoch: onEpoch, OnStep: onStep,
+	}
 	if t.Data.scenario != nil {
 		t.Data.scenario.tune(&job.Config)
 	}
@@ -271,11 +282,11 @@ func (t *Training) Report(ctx context.Context, r train.Result, version string) (
 		Select: t.config.Select(), Epochs: r.Epochs, Steps: r.Steps, Restarts: r.Restarts, Stopped: r.Stopped,
 		Scored: r.Scored, Best: r.Best, BestSteps: r.BestSteps,
 	}
-	if out.Notes = d.Notes(); d.forecast != nil {
+	if out.Notes = t.Notes(); d.forecast != nil {
 		out.Unit = d.forecast.spec.Unit
 	}
 	out.Sharing, out.SharingSkipped = t.Sharing()
-	first, err := score(ctx, t.Model, t.train, t.engine, t.config)
+	first, err := t.score(ctx, "train", t.train)
 	if err != nil {
 		return nil, err
 	}
@@ -288,7 +299,7 @@ func (t *Training) Report(ctx context.Context, r train.Result, version string) (
 		if p.data == nil {
 			continue
 		}
-		if *p.to, err = score(ctx, t.Model, p.bound, t.engine, t.config); err == nil {
+		if *p.to, err = t.score(ctx, p.name, p.bound); err == nil {
 			err = d.judge(ctx, *p.to, t.Model, p.name)
 		}
 		if err == nil && d.forecast != nil {
@@ -339,6 +350,16 @@ func (t *Training) File(version string) *modelfile.Model {
 		t.keepForecast(file)
 	}
 	return file
+}
+
+// score scores the model on the part of that name.
+func (t *Training) score(ctx context.Context, part string, b bound) (*Score, error) {
+	runs := 1
+	if b.classes != nil { // of the loss and of the accuracy
+		runs = 2
+	}
+	b.data = t.watched(ctx, "score of "+part, b.data, runs)
+	return score(ctx, t.Model, b, t.engine, t.config)
 }
 
 func score(ctx context.Context, m *gnn.WideDeep, b bound, e *mat.Engine, c *config.Config) (*Score, error) {

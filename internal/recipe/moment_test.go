@@ -34,7 +34,7 @@ func TestMomentsOfNodes(t *testing.T) {
 	for k := range signals.Data {
 		signals.Data[k] = float32(rng.NormFloat64())
 	}
-	moment := online.InputMoment(net, s, signals, nil, nil)
+	moment := online.InputMoment(net, s, signals, nil, nil, nil)
 	for _, each := range []bool{false, true} {
 		if each {
 			online.HearEach(moment, net, s, signals, nil, nil)

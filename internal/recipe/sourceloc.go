@@ -231,7 +231,7 @@ func (z *Source) Fit(ctx context.Context, k Kind, onEpoch func(train.Epoch)) (*S
 		if err != nil {
 			return nil, err
 		}
-		t.Moment = online.InputMoment(m, shift, signals, z.Read(), nil)
+		t.Moment = online.InputMoment(m, shift, signals, z.Read(), nil, nil)
 		online.HearEach(t.Moment, m, shift, signals, z.Read(), nil)
 		t.Norms = RowNorms(m, shift, signals, nil)
 	}

@@ -88,7 +88,7 @@ func (z *Source) Blank() error {
 		return err
 	}
 	signals, _ := z.Net.Draw(z.Train, z.Stream("train"))
-	z.Models[Blank] = &SourceModel{Network: m, Moment: online.InputMoment(m, shift, signals, z.Read(), nil), Info: SourceInfo{Kind: Blank}}
+	z.Models[Blank] = &SourceModel{Network: m, Moment: online.InputMoment(m, shift, signals, z.Read(), nil, nil), Info: SourceInfo{Kind: Blank}}
 	return nil
 }
 

@@ -73,7 +73,7 @@ func newOwnCase(t *testing.T, task config.Task, shift graph.Shift, changing bool
 	f.write("g.csv", edges.String())
 	s, err := shift.Of(graph.Ring(ownNodes))
 	check(t, err)
-	moment := online.InputMoment(net, s, mat.NewDense(len(signals)/ownFeatures, ownFeatures, signals), nil, nil)
+	moment := online.InputMoment(net, s, mat.NewDense(len(signals)/ownFeatures, ownFeatures, signals), nil, nil, nil)
 	f.model.SetMoment(modelfile.Float64s{Rows: moment.Inputs + 1, Cols: moment.Inputs + 1, Data: moment.Mean}, moment.Count)
 	return f
 }

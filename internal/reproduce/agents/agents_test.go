@@ -39,7 +39,7 @@ func untrained(t *testing.T) (*realization, *settings) {
 		t.Fatal(err)
 	}
 	signals, _ := z.Net.Draw(50, z.Stream("train"))
-	z.Models[recipe.WideDeep] = &recipe.SourceModel{Network: m, Moment: online.InputMoment(m, shift, signals, z.Read(), nil)}
+	z.Models[recipe.WideDeep] = &recipe.SourceModel{Network: m, Moment: online.InputMoment(m, shift, signals, z.Read(), nil, nil)}
 	return z, &s
 }
 
