@@ -138,11 +138,10 @@ func (c *ForecastCommand) advice(err error) string {
 	case errors.Is(err, forecast.ErrUnits):
 		return tryUnits
 	}
-	try := "wdgnn forecast -h, which shows what a series looks like, or doc/forecast.md"
 	if strings.Contains(err.Error(), "for sensor") {
-		try = fmt.Sprintf("wdgnn inspect %s, which says which sensors the model knows", c.model)
+		return fmt.Sprintf("wdgnn inspect %s, which says which sensors the model knows", c.model)
 	}
-	return hint(err, try)
+	return hint(err, "wdgnn forecast -h, which shows what a series looks like, or doc/forecast.md")
 }
 
 // write writes the file that --out names.

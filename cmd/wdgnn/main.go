@@ -62,9 +62,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	default:
 		fmt.Fprintf(stderr, "wdgnn: %v\n", err)
 	}
-	var help helpful
-	if errors.As(err, &help) {
-		fmt.Fprintf(stderr, "Try: %s\n", help.try)
+	if try := hint(err, ""); try != "" {
+		fmt.Fprintf(stderr, "Try: %s\n", try)
 	}
 	return code
 }

@@ -223,7 +223,7 @@ func (r *onlineRun) open() error {
 		begin = lifecycle.NewOnlineRunAnyUnits
 	}
 	if r.run, err = begin(cfg, file, r.fresh); err != nil {
-		try := fmt.Sprintf("wdgnn inspect %s, which says what the model reads, or doc/config.md, section online", r.model)
+		try := hint(err, fmt.Sprintf("wdgnn inspect %s, which says what the model reads, or doc/config.md, section online", r.model))
 		if errors.Is(err, forecast.ErrUnits) {
 			try = tryUnits
 		}

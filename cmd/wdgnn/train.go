@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/data"
 	"github.com/wdgnn/wdgnn/internal/dataset"
 	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
@@ -141,6 +142,9 @@ func (r *trainRun) show() (err error) {
 	return err
 }
 
+// tryTable is what helps where a file of readings, or of links between sensors, is wrong.
+const tryTable = "wdgnn init --task forecast DIR, which writes tables to compare with, or doc/series.md"
+
 // hint returns what an error itself says to try, or else what the command does.
 func hint(err error, otherwise string) string {
 	var p *dataset.Problem
@@ -150,6 +154,9 @@ func hint(err error, otherwise string) string {
 	var h helpful
 	if errors.As(err, &h) {
 		return h.try
+	}
+	if errors.As(err, new(data.TableError)) {
+		return tryTable
 	}
 	return otherwise
 }

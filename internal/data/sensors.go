@@ -58,13 +58,13 @@ func LoadSensorGraph(o SensorGraph, s *Series) (*SensorGraphs, error) {
 	case o.Graph != "":
 		g, err := loadSensorLinks(o, s)
 		if err != nil {
-			return nil, fmt.Errorf("graph %s: %w", o.Graph, err)
+			return nil, TableError{fmt.Errorf("graph %s: %w", o.Graph, err)}
 		}
 		return g, nil
 	case o.Coordinates != "":
 		g, err := loadPlaces(o, s)
 		if err != nil {
-			return nil, fmt.Errorf("coordinates %s: %w", o.Coordinates, err)
+			return nil, TableError{fmt.Errorf("coordinates %s: %w", o.Coordinates, err)}
 		}
 		return g, nil
 	}

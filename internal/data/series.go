@@ -68,7 +68,12 @@ func (s *Series) Part(from, to int) *Series {
 	return &p
 }
 
-// LoadSeries reads a series. The ending of the path says what the file is:
+// TableError is an error of a file of readings, or of links between their sensors.
+type TableError struct{ error }
+
+func (e TableError) Unwrap() error { return e.error }
+
+// LoadSeries reads a series; what is wrong with the file is a [TableError]. The ending of the path says what the file is:
 //
 //	.csv .tsv .txt   a table whose first line names its columns; commas, semicolons
 //	                 or tabs part them
@@ -99,11 +104,11 @@ func LoadSeries(path string, o SeriesOptions) (*Series, error) {
 	case ".npy", ".npz":
 		load = loadSeriesArray
 	default:
-		return nil, fmt.Errorf("series %s: its ending is unknown; want .csv, .tsv, .txt, .npy or .npz", path)
+		return nil, TableError{fmt.Errorf("series %s: its ending is unknown; want .csv, .tsv, .txt, .npy or .npz", path)}
 	}
 	s, err := load(path, o)
 	if err != nil {
-		return nil, fmt.Errorf("series %s: %w", path, err)
+		return nil, TableError{fmt.Errorf("series %s: %w", path, err)}
 	}
 	return s, nil
 }

@@ -233,6 +233,16 @@ func TestLoadSeriesRefuses(t *testing.T) {
 		{"names alone", "time,a,b\n", SeriesOptions{}, "a line of names and nothing after it"},
 		{"a spreadsheet", "PK\x03\x04\x00\x00", SeriesOptions{}, "it is not a text; save the table as CSV"},
 		{"UTF-16", "\xff\xfet\x00", SeriesOptions{}, "save it as CSV in UTF-8"},
+		{"Latin-1", "time,Z\xfcrich\n2026-03-02,1\n", SeriesOptions{}, `line 1: "Z\xfcrich" is not UTF-8 text; save the file as UTF-8`},
+		{"Latin-1 below", "time,sensor,value\n2026-03-02,Z\xfcrich,1\n", SeriesOptions{}, `line 2: "Z\xfcrich" is not UTF-8 text`},
+		{
+			"two readings", "time,device,humidity,temperature\n2026-03-02,attic,40,21\n", SeriesOptions{},
+			`line 1: which of the columns "humidity", "temperature" is the reading? Call that one value`,
+		},
+		{
+			"two values", "time,device,value,reading\n2026-03-02,attic,40,21\n", SeriesOptions{},
+			`which of the columns "value", "reading" is the reading?`,
+		},
 		{"no header", "1.5,2.5\n3,4\n", SeriesOptions{}, "line 1: it holds the number 1.5, not a name"},
 		{
 			"no header but times", "2026-03-02 00:00,1\n2026-03-02 00:15,2\n",

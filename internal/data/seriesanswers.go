@@ -17,16 +17,16 @@ func LoadAnswers(path string, s *Series, missing *float64) ([]float32, error) {
 	shift := 0
 	switch {
 	case a.Interval == 0 && a.Steps != s.Steps:
-		return nil, fmt.Errorf("answers %s: %d rows without times, but the series has %d steps", path, a.Steps, s.Steps)
+		return nil, TableError{fmt.Errorf("answers %s: %d rows without times, but the series has %d steps", path, a.Steps, s.Steps)}
 	case a.Interval != 0 && s.Interval == 0:
-		return nil, fmt.Errorf("answers %s: it has times, but the series has none", path)
+		return nil, TableError{fmt.Errorf("answers %s: it has times, but the series has none", path)}
 	case a.Interval != 0:
 		shift = int((a.Start.UnixMicro() - s.Start.UnixMicro()) / s.Interval.Microseconds())
 	}
 	place := make([]int, a.Nodes)
 	for i, name := range a.Names {
 		if place[i] = slices.Index(s.Names, name); place[i] < 0 {
-			return nil, fmt.Errorf("answers %s: no sensor is called %.60q%s", path, name, meant(name, s.Names))
+			return nil, TableError{fmt.Errorf("answers %s: no sensor is called %.60q%s", path, name, meant(name, s.Names))}
 		}
 	}
 	values := make([]float32, s.Steps*s.Nodes)

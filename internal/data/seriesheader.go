@@ -58,31 +58,42 @@ func readHeader(names, first []string) (*header, error) {
 	case len(first) > 0 && looksTimed(first[0]):
 		h.time = 0
 	}
-	if h.time >= 0 && h.findReadings(names, first) {
-		return h, nil
+	if h.time >= 0 {
+		if found, err := h.findReadings(names, first); found || err != nil {
+			return h, err
+		}
 	}
 	return h, checkNames(names, h.time)
 }
 
-// findReadings looks for the columns of a table with a line per reading.
-func (h *header) findReadings(names, first []string) bool {
+// findReadings looks for the columns of a table with a line per reading. Which of
+// several is the reading only the user knows.
+func (h *header) findReadings(names, first []string) (found bool, err error) {
 	sensors, values := having(names, sensorWords), having(names, valueWords)
 	if len(sensors) == 0 && len(values) == 1 {
 		sensors = having(names, []string{"id", "name"})
 	}
-	if len(sensors) != 1 || len(values) > 1 || len(names) < 3 {
-		return false
+	if len(sensors) != 1 || len(names) < 3 {
+		return false, nil
 	}
-	if len(values) == 0 && len(names) > 3 && (len(first) != len(names) || isNumber(first[sensors[0]])) {
-		return false // a sensor may be called station
+	if len(values) != 1 && len(names) > 3 && (len(first) != len(names) || isNumber(first[sensors[0]])) {
+		return false, nil // a sensor may be called station
 	}
 	h.sensor, h.values = sensors[0], values
+	var others []string
 	for c := range names {
 		if c != h.time && c != h.sensor && !slices.Contains(values, c) {
-			h.values = append(h.values, c)
+			h.values, others = append(h.values, c), append(others, names[c])
 		}
 	}
-	return true
+	if len(values) > 1 {
+		others = []string{names[values[0]], names[values[1]]}
+	}
+	if len(values) != 1 && len(others) > 1 {
+		return false, fmt.Errorf("which of the columns %s is the reading? Call that one value, and no other; those that are left are further inputs",
+			few(others))
+	}
+	return true, nil
 }
 
 func isNumber(text string) bool {

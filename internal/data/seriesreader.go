@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // textReader reads a table line by line.
@@ -115,6 +116,9 @@ func (r *textReader) next() ([]string, error) {
 	}
 	r.line, _ = r.FieldPos(0)
 	for i, f := range fields {
+		if !utf8.ValidString(f) {
+			return nil, fmt.Errorf("line %d: %.40q is not UTF-8 text; save the file as UTF-8", r.line, f)
+		}
 		fields[i] = strings.TrimSpace(f)
 	}
 	return fields, nil
