@@ -41,7 +41,8 @@ started. Then 30 % of the links fail. Signals keep coming; each detector is told
 the answer after it gave its own, and nodes learn from that, beside the model as
 it was trained:
 
-  literal    the update of the paper's eq. (9), all nodes to agree on one set of taps
+  literal    the update of the paper's eq. (9), all nodes to agree on one set of taps,
+             with the step size 1/C_s by the curvature of the cost in training
   heard      the default: every node its own taps, and a weight for each
              neighbour's values, learned by second derivatives without a step size;
              a gate answers as trained where that is better

@@ -87,7 +87,7 @@ type Mean struct {
 // What runs side by side learns in one of these ways.
 var (
 	frozen  = recipe.LearnerSpec{ID: "frozen", Kind: recipe.WideDeep}
-	literal = recipe.LearnerSpec{ID: "literal", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Literal(false)}
+	literal = recipe.LearnerSpec{ID: "literal", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Literal(false), Curved: true}
 )
 
 // heard is the default where a model knows what its nodes heard in training, with

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	gonum "gonum.org/v1/gonum/mat"
+
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/mat"
@@ -19,6 +21,9 @@ type LearnerSpec struct {
 	Kind   Kind
 	Mode   Mode
 	Config rule.Config
+
+	// Curved takes 1/C_s of the training data for γ, whatever Config says: see Smooth.
+	Curved bool
 
 	// After counts what a learner would answer once it has learned from the right
 	// answer to the same signal. That is leakage, for comparison only.
@@ -61,6 +66,9 @@ func (z *Source) Learner(spec LearnerSpec, shared Observers) (online.Learner, er
 		}
 		shared[spec.Kind] = o
 	}
+	if spec.Curved {
+		spec.Config.StepSize = rule.StepSize{Value: 1 / z.Models[spec.Kind].Smooth()}
+	}
 	switch spec.Mode {
 	case Centralized:
 		return online.NewCentralized(o, spec.Config)
@@ -68,6 +76,23 @@ func (z *Source) Learner(spec LearnerSpec, shared Observers) (online.Learner, er
 		return online.NewConsensus(o, spec.Config)
 	}
 	return o, nil
+}
+
+// Smooth returns C_s, the curvature in 𝒜 of the mean cost of the training signals, at
+// most: ½ λmax(Σ) λmax(ΩᵀΩ), Σ the second moment of the shifted inputs and Ω what lies
+// behind the taps. It is rounded to a float32, so that the last digit of a float64
+// norm decides nothing.
+func (t *SourceModel) Smooth() float64 {
+	n, readout := t.Moment.Inputs, t.Network.Params.Readout.Weight
+	sigma := gonum.NewDense(n+1, n+1, t.Moment.Mean).Slice(0, n, 0, n) // without the 1 behind z
+	omega := gonum.NewDense(readout.Rows, readout.Cols, nil)
+	for g := range readout.Rows {
+		for c, v := range readout.Row(g) {
+			omega.Set(g, c, float64(t.Network.Params.Gain[gnn.GainWide])*float64(v))
+		}
+	}
+	stretch := gonum.Norm(omega, 2)
+	return float64(float32(gonum.Norm(sigma, 2) * stretch * stretch / 2))
 }
 
 // Blank puts a model that was not trained into Models, for learners that begin
