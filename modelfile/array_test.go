@@ -237,7 +237,7 @@ func TestLoadArrayRefuses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.want == "no file can hold" && strconv.IntSize == 32 {
-				t.Skip("no array of this shape fits an int of 32 bits")
+				t.Skipf("SKIPPED %s: it needs an int of 64 bits", t.Name())
 			}
 			_, err := readArrayBytes(c.file, false, "")
 			wantError(t, err, c.want)
