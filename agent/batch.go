@@ -144,7 +144,7 @@ func (b *Batch) Wire(links [][]Link) {
 		b.rows[n.id] = int32(i)
 	}
 	for i, n := range b.nodes {
-		b.odd = b.odd || checkLinks(n.id, links[i]) != nil
+		b.odd = b.odd || CheckLinks(n.id, links[i]) != nil
 		for _, l := range links[i] {
 			if row, known := b.rows[l.Node]; known && int(row) < len(b.nodes) {
 				b.odd = b.odd || len(links[row]) == 0 // who hears nobody sends nothing

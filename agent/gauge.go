@@ -200,7 +200,7 @@ func (g *Gauge) begin(ev Begin, r *Ready) error {
 	if g.begun && ev.Time <= g.time {
 		return fmt.Errorf("%w: node %d: measurement %d after %d", ErrOrder, g.id, ev.Time, g.time)
 	}
-	if err := checkLinks(g.id, ev.Links); err != nil {
+	if err := CheckLinks(g.id, ev.Links); err != nil {
 		return err
 	}
 	if g.open {

@@ -3,7 +3,6 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/wdgnn/wdgnn/conformal"
 	"github.com/wdgnn/wdgnn/loss"
@@ -103,12 +102,15 @@ func LinksOf(dst []Link, adjacency *mat.CSR, i int) []Link {
 	return dst
 }
 
-// checkLinks reports links that node id cannot have.
-func checkLinks(id NodeID, links []Link) error {
+// mostWeight bounds the weight of a link: products with it stay finite.
+const mostWeight = 1e9
+
+// CheckLinks reports links that node id cannot have.
+func CheckLinks(id NodeID, links []Link) error {
 	for k, l := range links {
-		if l.Node == id || l.Node == Everyone || k > 0 && l.Node <= links[k-1].Node || !(l.Weight > 0) || math.IsInf(float64(l.Weight), 0) {
-			return fmt.Errorf("%w: node %d: link to %d with weight %v; want others in ascending order, weights > 0",
-				ErrMalformed, id, l.Node, l.Weight)
+		if l.Node == id || l.Node == Everyone || k > 0 && l.Node <= links[k-1].Node || !(l.Weight > 0 && l.Weight <= mostWeight) {
+			return fmt.Errorf("%w: node %d: link to %d with weight %v; want others in ascending order, weights above 0 and at most %v",
+				ErrMalformed, id, l.Node, l.Weight, mostWeight)
 		}
 	}
 	return nil

@@ -229,7 +229,7 @@ func (n *Node) checkBegin(ev Begin) error {
 		return fmt.Errorf("%w: node %d: an observation of %d values, want %d finite ones",
 			ErrMalformed, n.id, len(ev.Row), n.plan.Model.Config.In)
 	}
-	return checkLinks(n.id, ev.Links)
+	return CheckLinks(n.id, ev.Links)
 }
 
 // connect prepares the inboxes for the neighbours of this step.

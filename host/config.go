@@ -204,9 +204,12 @@ func (c *Config) Validate() error {
 			}
 		}
 	}
-	for n := range c.Links {
+	for n, list := range c.Links {
 		if _, found := slices.BinarySearch(sorted, n); !found {
 			complain("links of node %d, which is not here", n)
+		}
+		if err := agent.CheckLinks(n, list); err != nil {
+			complain("%w", err)
 		}
 	}
 	return errors.Join(errs...)

@@ -64,8 +64,11 @@ func (d *Directory) nodes() []agent.NodeID {
 	return all
 }
 
-// Owner returns the host that runs node, and false if none does.
+// Owner returns the host that runs node, and false if none does; nil knows none.
 func (d *Directory) Owner(node agent.NodeID) (transport.HostID, bool) {
+	if d == nil {
+		return 0, false
+	}
 	lo, hi := 0, len(d.spans)
 	for lo < hi { // the first span behind the node; it is asked for every message
 		if mid := (lo + hi) / 2; d.spans[mid].first <= node {

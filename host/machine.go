@@ -337,6 +337,7 @@ func (h *Machine) begin(l *Line) {
 	h.pending = h.pending[:0]
 	h.wrong = h.wrong[:0]
 	h.wire(l)
+	h.doubtRows(l)
 	if h.together(l) {
 		h.beginTogether(l)
 	} else {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/internal/idlist"
-	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -73,17 +72,12 @@ func (m *Member) Validate() error {
 		return slices.ContainsFunc(spans, func(s span) bool { return s.first <= node && node <= s.last })
 	}
 	for _, node := range slices.Sorted(maps.Keys(m.Links)) {
-		links := m.Links[node]
-		list := make([]agent.Link, len(links))
-		for k, l := range links {
-			list[k] = agent.Link(l)
-			if l.Node == node || !own(node) && !own(l.Node) || !(l.Weight > 0) || !mat.Finite(l.Weight) {
-				complain("node %d hears node %d with weight %v: want others, a node of host %d at one end, and weights above 0",
-					node, l.Node, l.Weight, m.Host)
-			}
+		list := links(m.Links[node])
+		if err := agent.CheckLinks(node, list); err != nil {
+			complain("%w", err)
 		}
-		if !slices.IsSortedFunc(list, ascending) || len(slices.CompactFunc(list, sameNode)) != len(links) {
-			complain("the links of node %d do not ascend", node)
+		if k := slices.IndexFunc(list, func(l agent.Link) bool { return !own(node) && !own(l.Node) }); k >= 0 {
+			complain("node %d hears node %d: want a node of host %d at one end", node, list[k].Node, m.Host)
 		}
 	}
 	for _, node := range slices.Sorted(maps.Keys(m.Sensors)) {
@@ -123,8 +117,6 @@ func (m *Member) nodes() []agent.NodeID {
 }
 
 func ascending(a, b agent.Link) int { return cmp.Compare(a.Node, b.Node) }
-
-func sameNode(a, b agent.Link) bool { return a.Node == b.Node }
 
 // with returns the directory with more nodes of a host. A node that another host
 // has is an error.

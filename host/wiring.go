@@ -171,19 +171,13 @@ func (h *Machine) rewire() {
 // want notes that the host of node must be heard, and says whether it was not. A
 // neighbour that nobody runs is counted, and given up like one that is silent.
 func (h *Machine) want(node agent.NodeID) bool {
-	if h.cfg.Directory == nil {
+	owner, ok := h.cfg.Directory.Owner(node)
+	if _, here := h.index[node]; here || ok && owner == h.cfg.Host {
 		return false
 	}
-	owner, ok := h.cfg.Directory.Owner(node)
 	if !ok {
 		h.stats.UnknownNeighbours++
-		if !h.warned["unknown"] {
-			h.warned["unknown"] = true
-			h.warn("a node here hears one that no host runs; compare hosts with the files of the other boxes", "node", node)
-		}
-		return false
-	}
-	if owner == h.cfg.Host {
+		h.doubt("a node here hears one that no host runs; compare links and hosts with the files of all boxes", "node", node)
 		return false
 	}
 	last, heard := h.hears[owner]
