@@ -84,7 +84,7 @@ func TestForecasterConforms(t *testing.T) {
 
 // Nodes on their own that exchange two numbers per horizon, one hop, have the bits of
 // a forecaster, whatever the number of threads, while links change and truths come
-// late or never.
+// late, after a first prediction, or never.
 func TestForecasterIsItsNodes(t *testing.T) {
 	w := newWorld(t, 10)
 	r := rule.Seasonal()
@@ -123,11 +123,16 @@ func TestForecasterIsItsNodes(t *testing.T) {
 			if s%9 == 3 {
 				do(uint64(s-1), truths) // late: those that were told before count no more
 			}
-			do(uint64(s), truths)
+			if s%7 != 5 { // else nobody tells, and links change all the same
+				do(uint64(s), truths)
+			}
 		}
 		for k, f := range networks {
-			tell(func(t uint64, truths []float32) { f.Tell(t, truths) })
 			must(t, observers[k].Observe(sample))
+			if s%4 == 1 {
+				must(t, f.Predict(y))
+			}
+			tell(func(t uint64, truths []float32) { f.Tell(t, truths) })
 		}
 		must(t, observers[0].Predict(base))
 		shifter.Shift(z, sample.Shift, sample.Signal)
@@ -228,6 +233,51 @@ func TestForecasterJoin(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
+	}
+}
+
+// Nodes that share nothing need no W.
+func TestForecasterAlone(t *testing.T) {
+	w, r := newWorld(t, 13), rule.Seasonal()
+	r.Mixing = 0
+	o := newObserver(t, w.model, online.Config{Nodes: w.nodes, Moment: w.moment})
+	f, err := online.NewForecaster(o, r, w.forecasts(), w.usual())
+	must(t, err)
+	sample := w.samples[0]
+	sample.Mixing = nil
+	must(t, f.Observe(sample))
+	must(t, f.Update(nil))
+}
+
+// A node that has left with a snapshot that does not hold it sends nothing more.
+func TestForecasterForgetsWhoLeft(t *testing.T) {
+	w := newWorld(t, 12)
+	var state online.Snapshot
+	var said [2]mat.Dense
+	for k := range said {
+		o := newObserver(t, w.model, online.Config{Nodes: w.nodes, Moment: w.moment})
+		f := w.forecaster(t, o)
+		play := func(from, to int) {
+			said[k] = mat.NewDense(w.nodes, 3, nil)
+			for s := from; s < to; s++ {
+				f.Tell(uint64(s), slices.Repeat([]float32{float32(s%5) / 3}, w.nodes))
+				sample := w.samples[0]
+				sample.Time = s
+				must(t, f.Observe(sample))
+				must(t, f.Predict(said[k]))
+				must(t, f.Update(nil))
+			}
+		}
+		if k == 0 {
+			play(0, 60)
+			state = f.Snapshot()
+			state.Season[7] = rule.SeasonMemory{}
+		}
+		must(t, f.Restore(state))
+		play(60, 70)
+	}
+	if !slices.Equal(said[0].Data, said[1].Data) {
+		t.Errorf("got %v, of a learner that never heard it %v", said[0].Data, said[1].Data)
 	}
 }
 
