@@ -38,8 +38,7 @@ type Conn struct {
 	subs    map[*nats.Subscription]bool // all there are
 	dropped uint64                      // by subscriptions that have ended
 	pauses  map[string]time.Duration    // before the next attempt at a subject that the server forbids
-	attend  func()                      // subscribes to who joins once more; nil if nobody attends
-	obey    func()                      // and to the operator; nil if it is not obeyed
+	renew   map[string]func()           // subscribes to a subject once more
 }
 
 func newConn(config Config) *Conn {
@@ -64,6 +63,7 @@ func newConn(config Config) *Conn {
 		heard:   map[transport.HostID]*nats.Subscription{},
 		subs:    map[*nats.Subscription]bool{},
 		pauses:  map[string]time.Duration{},
+		renew:   map[string]func(){},
 	}
 	c.up.Store(true)
 	return c

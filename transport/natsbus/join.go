@@ -22,7 +22,16 @@ const (
 // belongs to handle. A server whose keys do not permit that is asked again now and then:
 // they may be replaced while it runs.
 func (c *Conn) Attend(handle func(host transport.HostID, data []byte)) error {
-	var mu sync.Mutex
+	return c.insist(JoinSubjects(c.config.Run), func(subject string, data []byte) {
+		if host, err := HostOf(subject); err == nil && host != c.config.Host {
+			handle(host, data)
+		}
+	})
+}
+
+// insist subscribes to a subject, and does so anew each time when again asks for it.
+func (c *Conn) insist(subject string, handle func(subject string, data []byte)) error {
+	var mu sync.Mutex // requests may come at once, and each ends the subscription before
 	var end func()
 	subscribe := func() (err error) {
 		mu.Lock()
@@ -30,11 +39,7 @@ func (c *Conn) Attend(handle func(host transport.HostID, data []byte)) error {
 		if end != nil {
 			end()
 		}
-		end, err = c.Subscribe(JoinSubjects(c.config.Run), func(subject string, data []byte) {
-			if host, err := HostOf(subject); err == nil && host != c.config.Host {
-				handle(host, data)
-			}
-		})
+		end, err = c.Subscribe(subject, handle)
 		return err
 	}
 	if err := subscribe(); err != nil {
@@ -42,7 +47,7 @@ func (c *Conn) Attend(handle func(host transport.HostID, data []byte)) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.attend = func() { _ = subscribe() } // fails if there is no connection, which subscribes anew when it is back
+	c.renew[subject] = func() { _ = subscribe() } // fails if there is no connection, which subscribes anew when it is back
 	return nil
 }
 
@@ -81,7 +86,7 @@ func (c *Conn) again(subject string) {
 		return // whoever connects again asks for everything
 	}
 	c.mu.Lock()
-	attend, obey := c.attend, c.obey
+	subscribe := c.renew[subject]
 	for host, sub := range c.heard {
 		if sub.Subject == subject {
 			delete(c.heard, host)
@@ -93,10 +98,7 @@ func (c *Conn) again(subject string) {
 		}
 	}
 	c.mu.Unlock()
-	if subject == JoinSubjects(c.config.Run) && attend != nil {
-		attend()
-	}
-	if subject == DeploySubject(c.config.Run, c.config.Host) && obey != nil {
-		obey()
+	if subscribe != nil {
+		subscribe()
 	}
 }

@@ -5,23 +5,9 @@ package natsbus
 // not permit that is asked again now and then: they may be replaced while it runs.
 func (c *Conn) Obey(handle func(data []byte) []byte) error {
 	run, host := c.config.Run, c.config.Host
-	var end func()
-	subscribe := func() (err error) {
-		if end != nil {
-			end()
+	return c.insist(DeploySubject(run, host), func(_ string, data []byte) {
+		if err := c.Publish(DeployedSubject(run, host), handle(data)); err != nil {
+			c.tell(err)
 		}
-		end, err = c.Subscribe(DeploySubject(run, host), func(_ string, data []byte) {
-			if err := c.Publish(DeployedSubject(run, host), handle(data)); err != nil {
-				c.tell(err)
-			}
-		})
-		return err
-	}
-	if err := subscribe(); err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.obey = func() { _ = subscribe() } // fails if there is no connection, which subscribes anew when it is back
-	return nil
+	})
 }
