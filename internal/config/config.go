@@ -162,7 +162,7 @@ type Sourceloc struct {
 	TrainSamples int `yaml:"train_samples" example:"10000"`
 
 	// Signals to validate on.
-	ValidSamples int `yaml:"valid_samples" example:"1000"`
+	ValidSamples int `yaml:"valid_samples" example:"2500"`
 
 	// Signals to test on.
 	TestSamples int `yaml:"test_samples" example:"1000"`

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/internal/recipe"
 )
 
 const small = `
@@ -260,4 +261,16 @@ func parse(text []byte) (*Config, error) {
 		return nil, err
 	}
 	return &c, nil
+}
+
+// Where nothing is said, the scenario sourceloc has as many signals as the paper.
+func TestSourcelocSplit(t *testing.T) {
+	c, err := parse([]byte("scenario: sourceloc\nmodel: {features: 2, wide: {order: 1}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, paper := c.Settings(), recipe.DefaultSourceloc(0)
+	if got, want := [3]int{s.TrainSamples, s.ValidSamples, s.TestSamples}, [3]int{paper.Train, paper.Valid, paper.Test}; got != want {
+		t.Errorf("got %v signals to train, validate and test, want %v", got, want)
+	}
 }

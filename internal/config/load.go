@@ -38,7 +38,7 @@ func setDefaults(p any) {
 	case *Forecast:
 		*p = defaultForecast()
 	case *Sourceloc:
-		*p = Sourceloc{Config: sourceloc.Default(), TrainSamples: 10000, ValidSamples: 1000, TestSamples: 1000}
+		*p = Sourceloc{Config: sourceloc.Default(), TrainSamples: 10000, ValidSamples: 2500, TestSamples: 1000}
 	case *Flocking:
 		w := flocking.Default()
 		*p = Flocking{
