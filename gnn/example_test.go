@@ -28,6 +28,46 @@ func ExampleFilter() {
 	// Output: [2 1 0.5 0.5 1]
 }
 
+// Permutation equivariance: where nodes get other numbers, their outputs go with them.
+func Example_permutationEquivariance() {
+	model, err := gnn.NewRandom(gnn.Config{
+		In: 1, Features: 4, Outputs: 1, Wide: &gnn.WideConfig{Order: 2}, Deep: []gnn.LayerConfig{{Order: 2, Features: 4}},
+	}, random.Stream(1, "init"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, number := range [][]int{{0, 1, 2, 3}, {2, 0, 3, 1}} { // a path of four nodes, by two numberings
+		var links []graph.Edge
+		x, y := mat.NewDense(4, 1, nil), mat.NewDense(4, 1, nil)
+		for i := range 4 {
+			x.Set(number[i], 0, float32(i))
+			if i > 0 {
+				links = append(links, graph.Edge{From: number[i-1], To: number[i], Weight: 1})
+			}
+		}
+		g, err := graph.FromEdges(4, links, false)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		s, err := graph.ShiftSymmetric.Of(g)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		model.Predict(y, s, x)
+		var along []float32 // the path
+		for _, k := range number {
+			along = append(along, y.At(k, 0))
+		}
+		fmt.Printf("%.4f\n", along)
+	}
+	// Output:
+	// [-0.3603 -0.7720 -0.4332 -0.8686]
+	// [-0.3603 -0.7720 -0.4332 -0.8686]
+}
+
 // The output of a WD-GNN at two nodes, for a batch of three signals.
 func ExampleWideDeep() {
 	g := graph.Grid(4, 4)
