@@ -51,15 +51,16 @@ func TestLies(t *testing.T) {
 		m    *agent.Message
 		want agent.Lie
 	}{
-		"in order":         {first(1, 1, 1), ""},
-		"a number more":    {long, agent.LieShape},
-		"no such exchange": {strange, agent.LieShape},
-		"NaN":              {first(float32(math.NaN()), 1, 1), agent.LieNumbers},
-		"far too long":     {first(1e6, 1, 1), agent.LieBounds},
-		"an endless one":   {first(1, 1, math.Inf(1)), agent.LieNumbers},
-		"links and none":   {first(1, 1, 0), agent.LieDegree},
-		"none and links":   {first(1, 0, 2), agent.LieDegree},
-		"far too small":    {first(1, 1, 1e-30), agent.LieDegree},
+		"in order":          {first(1, 1, 1), ""},
+		"a number more":     {long, agent.LieShape},
+		"no such exchange":  {strange, agent.LieShape},
+		"NaN":               {first(float32(math.NaN()), 1, 1), agent.LieNumbers},
+		"as long as may be": {first(-10, 1, 1), ""},
+		"too long":          {first(math.Nextafter32(10, 11), 1, 1), agent.LieBounds},
+		"an endless one":    {first(1, 1, math.Inf(1)), agent.LieNumbers},
+		"links and none":    {first(1, 1, 0), agent.LieDegree},
+		"none and links":    {first(1, 0, 2), agent.LieDegree},
+		"far too small":     {first(1, 1, 1e-30), agent.LieDegree},
 	} {
 		n, _ := pair(t, graph.ShiftSymmetric, []agent.Link{{Node: 0, Weight: 1}}, func(p *agent.Plan) { p.MaxRows = []float64{10, 10} })
 		_, err := n.Step(agent.Receive{Message: c.m})

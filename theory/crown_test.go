@@ -369,7 +369,8 @@ func TestRoundsOfTerms(t *testing.T) {
 		{randomFilter(rng, "deep 1", 2, 5, 2, false), gnn.ReLU}, {randomFilter(rng, "deep 2", 5, 4, 1, false), gnn.ReLU},
 	}}
 	r := NewCrown(net, s, []int{0}, Noise{}).round
-	first, second, last := 2*4+3*2+beside, 1*4+2*5+beside+2, 4+beside+1*4+2*2+beside // node 0 and the one it hears are within a hop
+	// 12 are for gains, storing and tanh: doc/theory.md, (t)
+	first, second, last := 2*4+3*2+12, 1*4+2*5+12+2, 4+12+1*4+2*2+12 // node 0 and the one it hears are within a hop
 	for name, c := range map[string]struct {
 		got float64
 		ops int
