@@ -160,6 +160,10 @@ func TestExportWhatWasLearned(t *testing.T) {
 		if _, err := os.Stat(out); (err == nil) != (c.code == exitOK) {
 			t.Errorf("%s: the file: %v", c.task, err)
 		}
+		if model := filepath.Join(dir, "run", "model.safetensors"); c.task == "forecast" {
+			expect(t, "predict "+model, exitUsage, "--out is missing; "+model+" forecasts readings\nTry: wdgnn forecast -h")
+			expect(t, "predict "+model+" --graph "+config+" --signals "+config+" --out "+out, exitFailure, "\nTry: wdgnn forecast "+model)
+		}
 	}
 }
 

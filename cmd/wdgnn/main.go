@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -44,6 +45,9 @@ func main() {
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot()
+	if slices.Equal(args, []string{"--version"}) {
+		args = []string{"version"}
+	}
 	root.SetArgs(pageArguments(args))
 	root.SetOut(stdout)
 	root.SetErr(stderr)

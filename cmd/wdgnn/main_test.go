@@ -40,6 +40,8 @@ func TestUsage(t *testing.T) {
 	}{
 		{"", exitOK, "Four things to try"},
 		{"-h", exitOK, "Examples:"},
+		{"--version", exitOK, "wdgnn "},
+		{"serve --data nosuch --addr 127.0.0.1:0", exitFailure, "ratings of your own are named by --ratings FILE.csv"},
 		{"demo -h", exitOK, "--subgraphs"},
 		{"dmo", exitUsage, `no command is called "dmo"; did you mean demo?`},
 		{"walk", exitUsage, `no command is called "walk"` + "\n"},

@@ -27,8 +27,10 @@ func TestMixedUpFiles(t *testing.T) {
 	if err := modelfile.Save("first/run/model.safetensors", &modelfile.Model{Network: network}); err != nil {
 		t.Fatal(err)
 	}
+	const stream = "online: {stream: {signals: s.npy, targets: t.npy}}\n"
 	for name, text := range map[string]string{
 		"empty":      "",
+		"bare.yaml":  "data: {graph: first/graph.csv, signals: first/signals.npy, targets: first/targets.npy, task: classify}\n" + stream,
 		"agent.yaml": "run: yard\nhost: 0\nhosts: {0: {nodes: 0-3}}\nmodel: m\nbus: {kind: tcp}\nworld: {kind: lines}\n",
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
@@ -43,6 +45,7 @@ func TestMixedUpFiles(t *testing.T) {
 		{"inspect first/signals.npy", "is an array of NumPy, want a model file", "wdgnn train CONFIG.yaml"},
 		{"eval " + config + " " + model, "is a configuration of wdgnn train, want a model file", filepath.Clean(model)},
 		{"online " + model + " " + model, "is a model file, want a configuration of wdgnn train", "wdgnn init DIR"},
+		{"train bare.yaml", "no model section: say what to train, such as model: {", "wdgnn init DIR"},
 		{"train first", "first is a folder, want a configuration", filepath.Clean(config)},
 		{"train first/graph.csv", "is a table, want a configuration", "wdgnn init DIR"},
 		{"train agent.yaml", "is the configuration of a box, want a configuration of wdgnn train", "wdgnn agent --config agent.yaml"},

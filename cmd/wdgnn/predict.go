@@ -82,7 +82,11 @@ flights×steps×robots×2, of movies each user's rating of the target.`,
 // Run predicts.
 func (c *PredictCommand) Run(ctx context.Context) error {
 	if err := c.check(); err != nil {
-		return usageError{"wdgnn predict", err}
+		command := "wdgnn predict"
+		if m, _ := loadModel(c.model); m != nil && m.Meta.Forecast != "" {
+			command, err = "wdgnn forecast", fmt.Errorf("%w; %s forecasts readings", err, c.model)
+		}
+		return usageError{command, err}
 	}
 	nodes, err := parseNodes("--nodes", c.nodes)
 	if err != nil {
@@ -100,7 +104,11 @@ func (c *PredictCommand) Run(ctx context.Context) error {
 	}
 	p, err := c.predict(ctx, m, nodes)
 	if err != nil {
-		return helpful{during("predict", err), hint(err, fmt.Sprintf("wdgnn inspect %s, which says what the model reads", c.model))}
+		try := fmt.Sprintf("wdgnn inspect %s, which says what the model reads", c.model)
+		if m.Meta.Forecast != "" {
+			try = fmt.Sprintf("wdgnn forecast %s --series READINGS.csv, which takes readings as they are; or %s", c.model, try)
+		}
+		return helpful{during("predict", err), hint(err, try)}
 	}
 	trust, err := c.confidence(m, p)
 	if err != nil {

@@ -72,6 +72,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 	path := fs.String("config", "", "")
 	check := fs.Bool("check", false, "")
 	verbose := fs.Bool("verbose", false, "")
+	asked := fs.Bool("version", false, "")
 	kernels := fs.String("kernels", os.Getenv(kernelsVariable), "")
 	fs.BoolVar(verbose, "v", false, "")
 	if err := fs.Parse(args); err != nil {
@@ -87,7 +88,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 			return exitFailure
 		}
 	}
-	if fs.NArg() == 1 && fs.Arg(0) == "version" {
+	if *asked || fs.NArg() == 1 && fs.Arg(0) == "version" {
 		fmt.Fprintf(p.out, "%s %s, %s, %s/%s, kernels %s (%s): %s\n",
 			p.name, version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, mat.Kernels(), mat.Family(), mat.KernelsReason())
 		return 0

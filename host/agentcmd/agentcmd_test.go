@@ -20,6 +20,7 @@ func TestCommandLine(t *testing.T) {
 		out, errors string // parts of what is printed
 	}{
 		{[]string{"version"}, 0, "wdgnn-agent ", ""},
+		{[]string{"--version"}, 0, "wdgnn-agent ", ""},
 		{[]string{"-h"}, 0, "", "bus: {kind: nats"},
 		{nil, exitUsage, "", "--config FILE says what to run"},
 		{[]string{"-h"}, 0, "", "  -v, --verbose         log more"},

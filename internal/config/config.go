@@ -16,7 +16,8 @@ import (
 )
 
 // Config is one run of `wdgnn train`, which names data, a forecast or a scenario,
-// and of `wdgnn online`. For the second alone, `online` is enough.
+// and of `wdgnn online`. For the second alone, `online` is enough, or `online` with
+// `data`.
 type Config struct {
 	// The root of every random stream: starting values, the order of samples,
 	// the split, lost links. One seed gives one result.
@@ -50,7 +51,8 @@ type Config struct {
 	// Settings of the scenario `movies`.
 	Movies *Movies `yaml:"movies,omitempty"`
 
-	// The architecture. The number of inputs and outputs follows from the data.
+	// The architecture, which `wdgnn train` wants. The number of inputs and outputs
+	// follows from the data.
 	Model Model `yaml:"model"`
 
 	// How to train.

@@ -168,5 +168,9 @@ func (k *checker) series(s *Stream) {
 // online section alone.
 func (c *Config) Trains() bool {
 	source := c.Data != nil || c.Forecast != nil || c.Scenario != ""
-	return source || c.Online == nil || c.Model.Features != 0 || c.Model.Wide != nil || c.Model.Deep != nil
+	return source || c.Online == nil || c.Model.Said()
 }
+
+// Said says whether there is a model section, which a configuration may leave out
+// whose data are for `wdgnn online` alone.
+func (m *Model) Said() bool { return m.Features != 0 || m.Wide != nil || m.Deep != nil }

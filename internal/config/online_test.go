@@ -122,6 +122,17 @@ func TestOnlineBesideData(t *testing.T) {
 	}
 }
 
+// Beside data for the stream the model section may be left out: nothing is trained.
+func TestOnlineWithoutModel(t *testing.T) {
+	const data = "data: {graph: g.csv, signals: s.npy, targets: t.npy, task: classify}\nonline: {stream: {signals: s.npy, targets: t.npy}}"
+	if c, err := parse([]byte(data)); err != nil || c.Model.Said() {
+		t.Errorf("got %v, want no complaint", err)
+	}
+	if _, err := parse([]byte(data + "\nmodel: {wide: {order: 2}}")); err == nil {
+		t.Error("a model section without features is taken")
+	}
+}
+
 // A configuration that is written out reads back as itself.
 func TestOnlineRoundTrip(t *testing.T) {
 	c, err := parse([]byte(small + "online: {stream: {signals: s.npy, targets: t.npy, read: [2, 1]}, mixing: 0, whiten: false, " +

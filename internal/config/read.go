@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"reflect"
+	"regexp"
 	"strings"
 	"time"
 
@@ -85,6 +86,9 @@ func decode(text []byte, into any, changes []Change) error {
 	return errors.Join(r.errs...)
 }
 
+// indentTab is a tab where YAML, which takes none there, wants spaces.
+var indentTab = regexp.MustCompile(`(?m)^[ -]*\t`)
+
 // parseTree returns the one mapping that text holds, with values in the place of
 // aliases. It is to be a struct of type t.
 func parseTree(text []byte, t reflect.Type) (*yaml.Node, error) {
@@ -94,7 +98,12 @@ func parseTree(text []byte, t reflect.Type) (*yaml.Node, error) {
 	case errors.Is(err, io.EOF):
 		return nil, errors.New("the configuration is empty")
 	case err != nil:
-		return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+		what := strings.TrimPrefix(err.Error(), "yaml: ")
+		at := indentTab.FindIndex(text)
+		if at != nil && (strings.HasSuffix(what, "cannot start any token") || strings.HasSuffix(what, "violates indentation")) {
+			what = fmt.Sprintf("line %d: a tab begins it, want spaces", 1+bytes.Count(text[:at[0]], []byte("\n")))
+		}
+		return nil, errors.New(what)
 	}
 	if err := dec.Decode(&more); !errors.Is(err, io.EOF) {
 		return nil, errors.New("more than one YAML document, want one")

@@ -59,7 +59,9 @@ func (c *Config) Validate() error {
 	}{{"sourceloc", c.Sourceloc != nil}, {"flocking", c.Flocking != nil}, {"movies", c.Movies != nil}} {
 		k.check(!s.said || c.Scenario == s.name, "%s has settings, but scenario is %q", s.name, c.Scenario)
 	}
-	k.model(&c.Model)
+	if c.Online == nil || c.Scenario != "" || c.Model.Said() {
+		k.model(&c.Model)
+	}
 	k.train(c)
 	return errors.Join(k.errs...)
 }

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -120,6 +121,9 @@ func NewTraining(ctx context.Context, c *config.Config) (*Training, error) {
 
 // newTraining draws a model for data.
 func newTraining(c *config.Config, data *Dataset) (t *Training, err error) {
+	if !c.Model.Said() {
+		return nil, errors.New("no model section: say what to train, such as model: {features: 16, wide: {order: 3}}")
+	}
 	t = &Training{config: c, Data: data}
 	arch := c.Model.Architecture(data.in, data.outputs)
 	if arch.Outputs == 0 && arch.Features != data.outputs {
