@@ -65,6 +65,9 @@ func (l *links) readText(r io.Reader, separator string) error {
 	if s.Err() != nil {
 		return fmt.Errorf("line %d: %w", line+1, s.Err())
 	}
+	if c == nil {
+		return errors.New("it has no edges and no columns; a graph without edges is the line src,dst alone")
+	}
 	return nil
 }
 

@@ -45,8 +45,9 @@ type GraphOptions struct {
 //
 // If the graph is undirected, an edge is listed once, or in both directions
 // with the same weight. Twice in the same direction, or with two weights, is an
-// error, as are self loops, weights that are not positive and finite, and
-// graphs without any edge.
+// error, as are self loops and weights that are not positive and finite. A graph
+// without edges is a matrix of zeros or, with GraphOptions.Nodes, a text of the
+// names of its columns alone.
 //
 // A number of nodes or time steps far beyond what the number of edges makes
 // plausible is refused; give GraphOptions.Nodes where it is meant.
@@ -166,8 +167,8 @@ func (l *links) matters(e link) bool {
 
 // graphs builds the graph or graphs from the list, which it reorders.
 func (l *links) graphs() (*GraphFile, error) {
-	if len(l.list)+l.left == 0 {
-		return nil, errors.New("it has no edges: a graph needs at least one, src,dst with nodes that count from 0")
+	if len(l.list)+l.left == 0 && (l.timed || max(l.nodes, l.options.Nodes) == 0) {
+		return nil, errors.New("it has no edges, src,dst with nodes that count from 0; without any, give the number of nodes and no times")
 	}
 	if err := l.checkSize(); err != nil {
 		return nil, err

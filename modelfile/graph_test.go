@@ -69,6 +69,29 @@ func TestEdgeList(t *testing.T) {
 	}
 }
 
+// A node may be alone, and so may all: where their number is known a graph needs no edge.
+func TestGraphsWithoutEdges(t *testing.T) {
+	for _, n := range []int{1, 3} {
+		text, err := readGraphText("src,dst,weight\n", GraphOptions{Nodes: n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "none.npy")
+		if err := SaveArray(path, []int{n, n}, make([]float32, n*n)); err != nil {
+			t.Fatal(err)
+		}
+		matrix, err := LoadGraph(path, GraphOptions{Directed: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range []*GraphFile{text, matrix} {
+			if g.Steps != nil || g.Nodes != n || g.Graph.Nodes() != n || g.Graph.Edges() != 0 {
+				t.Errorf("got %+v, want %d nodes alone", g, n)
+			}
+		}
+	}
+}
+
 // With a time column there is a graph per step, also where nothing is listed.
 func TestEdgeListInTime(t *testing.T) {
 	g, err := readGraphText("time,src,dst\n4,0,1\n0,1,0\n1,1,2\n1,0,1\n0,0,1\n", GraphOptions{})
@@ -140,7 +163,8 @@ func TestEdgeListRefuses(t *testing.T) {
 		want  []string
 	}{
 		{"", 0, []string{"it has no edges"}},
-		{"# nothing\n", 5, []string{"it has no edges"}},
+		{"# nothing\n", 5, []string{"it has no edges", "src,dst alone"}},
+		{"src,dst,time\n", 5, []string{"it has no edges", "no times"}},
 		{"src,dst\n", 0, []string{"it has no edges"}},
 		{"0\n", 0, []string{"line 1: one column", "commas in a .csv, tabs in a .tsv"}},
 		{"0 1\n", 0, []string{"line 1: one column"}},
@@ -280,7 +304,6 @@ func TestSparseRefuses(t *testing.T) {
 		{csr, "data", [3]string{"|S1", "2,", "11"}, "array data: it holds text"},
 		{csr, "data", [3]string{"|u1", "1,", "\x01"}, "data of 1 do not make a matrix of 2 nodes"},
 		{csr, "data", [3]string{"|u1", "2,", "\x01\x02"}, "entry 1, at (0, 1) and entry 2, at (1, 0) give the edge between 0 and 1 two weights"},
-		{csr, "data", [3]string{"|u1", "2,", "\x00\x00"}, "it has no edges"},
 		{csr, "indices", [3]string{"|u1", "2,", "\x01\x02"}, "entry 2, at (1, 2), is outside a matrix of 2 nodes"},
 		{csr, "indices", [3]string{"|i1", "2,", "\x01\xff"}, "entry 2, at (1, -1), is outside"},
 		{csr, "indices", [3]string{"|u1", "2,", "\x00\x00"}, "entry 1, at (0, 0): node 0 linked to itself"},

@@ -175,6 +175,9 @@ func (c *SwarmUpCommand) Run(ctx context.Context) error {
 	if o.Task, err = c.prepare(ctx); err != nil {
 		return during("swarm up", err)
 	}
+	if c.config != "" && !c.hosts {
+		o.Hosts = min(o.Hosts, o.Task.Nodes)
+	}
 	if err := o.Validate(); err != nil {
 		return usageError{"wdgnn swarm up", err}
 	}
@@ -184,9 +187,6 @@ func (c *SwarmUpCommand) Run(ctx context.Context) error {
 			return during("swarm up", err)
 		}
 		o.Program = []string{program, "agent"}
-	}
-	if c.config != "" && !c.hosts {
-		o.Hosts = min(o.Hosts, o.Task.Nodes)
 	}
 	view := newSwarmView(c.Stderr)
 	o.Watch = func(v *swarm.View) {

@@ -47,8 +47,8 @@ func (l *sensorLinks) add(k sensorLink) error {
 
 // graphs builds the graph, or the graphs by time.
 func (l *sensorLinks) graphs() (*SensorGraphs, error) {
-	if len(l.list) == 0 {
-		return nil, errors.New("it has no links; leave the graph out to learn one from the readings")
+	if len(l.list) == 0 && l.timed {
+		return nil, errors.New("it has no links at any time; leave the times out, or the graph to learn one from the readings")
 	}
 	if err := l.unique(); err != nil {
 		return nil, err
@@ -126,8 +126,8 @@ func (l *sensorLinks) unique() error {
 		bLow, bHigh := ends(b)
 		return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(aLow, bLow), cmp.Compare(aHigh, bHigh))
 	})
-	kept := l.list[:1]
-	for _, k := range l.list[1:] {
+	kept := l.list[:min(1, len(l.list))]
+	for _, k := range l.list[len(kept):] {
 		before := kept[len(kept)-1]
 		low, high := ends(k)
 		if bLow, bHigh := ends(before); before.step != k.step || bLow != low || bHigh != high {

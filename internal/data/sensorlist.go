@@ -72,6 +72,9 @@ func (l *sensorLinks) readEdges(r *textReader) error {
 		list = append(list, e)
 		return nil
 	}
+	if named && r.first == nil { // no sensor hears another
+		return nil
+	}
 	if err := r.lines(named, add); err != nil {
 		return err
 	}

@@ -183,7 +183,7 @@ func (p *places) link(o SensorGraph, s *Series) (*graph.Graph, string, error) {
 		unit = " m"
 	}
 	switch {
-	case len(lengths) == 0:
+	case len(lengths) == 0 && p.closest(unit) != "": // it is not one sensor alone
 		return nil, "", errors.New("no two sensors are so near" + p.closest(unit))
 	case most > 0 && o.Radius > 0:
 		how = fmt.Sprintf("from coordinates, the %d nearest within %g%s", most, o.Radius, unit)

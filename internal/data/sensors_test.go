@@ -60,6 +60,9 @@ func TestLoadSensorGraph(t *testing.T) {
 		{"a matrix with names", "b,a,c,d\n0,1,0,0\n1,0,0,0\n0,0,0,3\n0,0,3,0\n", false, "ab1 cd3", "2 links"},
 		{"names at both sides", ",a,b,c,d\nd,0,0,3,0\nc,0,0,0,3\nb,1,0,0,0\na,0,1,0,0\n", false, "ab1 cd3", "2 links"},
 		{"a directed matrix", "0,1,0,0\n0,0,0,0\n0,0,0,0\n0,0,0,0\n", true, "ba1", "1 link"},
+		{"no links", "src,dst\n", false, "", "0 links, 4 sensors without any"},
+		{"a weight of 0", "src,dst,weight\na,b,0\n", false, "", "0 links, 4 sensors without any"},
+		{"a matrix of zeros", "0,0,0,0\n0,0,0,0\n0,0,0,0\n0,0,0,0\n", false, "", "0 links"},
 		{"steps", "src,dst,step\na,b,0\na,b,2\nd,b,2\n", false, "ab1 | | ab1 bd1", "1 link, 2 sensors without any at first; 2 graphs by time"},
 		{
 			"times", "src,dst,time\na,b,2026-03-01\nb,c,2026-03-02 00:00\na,d,2026-03-02 00:20\na,c,2027-01-01\n", false, "bc1 | | ad1",
@@ -107,7 +110,8 @@ func TestLoadSensorGraphRefuses(t *testing.T) {
 		},
 		{"negative", "src,dst,weight\na,b,-1\n", `line 2: weight -1 between "a" and "b"; want a positive number`},
 		{"no weight", "src,dst,weight\na,b,\n", `weight is ""; want a positive number`},
-		{"no links", "src,dst,weight\na,b,0\n", "it has no links; leave the graph out to learn one"},
+		{"no links at any time", "src,dst,time\n", "it has no links at any time; leave the times out, or the graph to learn one"},
+		{"nothing", "", "it is empty"},
 		{"a step too many", "src,dst,time\na,b,0\na,b,6\n", "line 3: time is step 6, but the series has steps 0 to 5"},
 		{"late", "src,dst,time\na,b,3\n", "line 2: the first links are those of step 3; the file must have those of the beginning too"},
 		{"another size", "0,1,0,1,0\n1,0,0,1,0\n", "line 1: 5 columns of numbers, but the series has 4 sensors"},
@@ -189,6 +193,12 @@ func TestCoordinates(t *testing.T) {
 				t.Errorf("got %s (%s), want %s (%s)", got, g.Note, c.want, c.note)
 			}
 		})
+	}
+	f := newFolder(t)
+	f.text("one.csv", "sensor,x,y\na,0,0\n")
+	alone, err := LoadSensorGraph(SensorGraph{Coordinates: f.path("one.csv")}, &Series{Names: []string{"a"}, Known: 1, Nodes: 1, Steps: 6})
+	if err != nil || alone.At(0).Nodes() != 1 || alone.At(0).Edges() != 0 {
+		t.Errorf("a sensor alone: got %v, %v, want no links", alone, err)
 	}
 	if got := sphere(place{-0.1278, 51.5074}, place{2.3522, 48.8566}); math.Abs(got-343.5e3) > 500 {
 		t.Errorf("got %.0f m from London to Paris, want 343.5 km", got)

@@ -74,7 +74,11 @@ func NewStreamTask(c *config.Config, file *modelfile.Model, steps int) (*Task, e
 	_, settings := r.Setup()
 	t.moment, t.scores, t.read = settings.Moment, settings.Scores, slices.Sorted(slices.Values(r.Stream.Read))
 	if !file.Meta.Shift.Local() {
-		if w.scale = graph.LargestEigenvalue(w.Stream.Graph(0).Adjacency()); !(w.scale > 0) {
+		w.scale = graph.LargestEigenvalue(w.Stream.Graph(0).Adjacency())
+		if t.Graph.Edges() == 0 {
+			w.scale = 1 // of nothing
+		}
+		if !(w.scale > 0) {
 			return nil, fmt.Errorf("the shift %v is divided by λmax of the first graph of the stream, which has no links", file.Meta.Shift)
 		}
 		t.scale = w.scale
