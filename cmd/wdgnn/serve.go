@@ -282,7 +282,7 @@ func loadShop(command, data, ratings, items string) (shop *dataset.Shop, err err
 	}
 	var p *dataset.Problem
 	if errors.As(err, &p) {
-		return nil, helpful{during(command, err), p.Try + "; ratings of your own are named by --ratings FILE.csv"}
+		p.Try += "; ratings of your own are named by --ratings FILE.csv"
 	}
 	return shop, during(command, err)
 }
