@@ -92,12 +92,7 @@ var (
 
 // heard is the default where a model knows what its nodes heard in training, with
 // gates.
-var heard = gated(recipe.LearnerSpec{ID: "heard", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Hearers()})
-
-func gated(l recipe.LearnerSpec) recipe.LearnerSpec {
-	l.Config.Gate = &rule.Gate{}
-	return l
-}
+var heard = recipe.LearnerSpec{ID: "heard", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Hearers()}.Gated()
 
 // contestants run side by side.
 var contestants = []struct {

@@ -30,6 +30,12 @@ type LearnerSpec struct {
 	After bool
 }
 
+// Gated returns the learner as users have it, behind gates.
+func (l LearnerSpec) Gated() LearnerSpec {
+	l.ID, l.Config.Gate = l.ID+", gated", &rule.Gate{}
+	return l
+}
+
 // Mode is how a learner adapts.
 type Mode int
 
@@ -97,7 +103,7 @@ func (t *SourceModel) Smooth() float64 {
 
 // Blank puts a model that was not trained into Models, for learners that begin
 // from nothing: the shifted inputs, each with a weight of 0 for every output. Of
-// the training signals it has the second moment, and no answer to any.
+// the training signals it has the second moments, and no answer to any.
 func (z *Source) Blank() error {
 	c := z.Architecture(Filter)
 	c.Features = c.Outputs
@@ -113,7 +119,9 @@ func (z *Source) Blank() error {
 		return err
 	}
 	signals, _ := z.Net.Draw(z.Train, z.Stream("train"))
-	z.Models[Blank] = &SourceModel{Network: m, Moment: online.InputMoment(m, shift, signals, z.Read(), nil, nil), Info: SourceInfo{Kind: Blank}}
+	t := &SourceModel{Network: m, Moment: online.InputMoment(m, shift, signals, z.Read(), nil, nil), Info: SourceInfo{Kind: Blank}}
+	online.HearEach(t.Moment, m, shift, signals, z.Read(), nil)
+	z.Models[Blank] = t
 	return nil
 }
 

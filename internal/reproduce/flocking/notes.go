@@ -61,6 +61,7 @@ func table2Numbers(s *recipe.Flocking, rows []tableRow, all []*unit) map[string]
 	n["FinalLarge"] = change(distributed+" large", final)
 	n["TotalApart"], n["TotalApartCarry"] = change(distributed+" apart", total), change(distributed+" apart carry", total)
 	n["CrashedApart"], n["CrashedApartCarry"] = f.Mean(distributed+" apart", crashed), f.Mean(distributed+" apart carry", crashed)
+	n["TotalGated"], n["CrashedGated"] = change(distributed+" apart gated", total), f.Mean(distributed+" apart gated", crashed)
 	n["Collides"] = !slices.ContainsFunc([]string{central, distributed, central + " carry", distributed + " carry"}, func(id string) bool {
 		return f.Mean(id, crashed) <= f.Mean(offline, crashed)
 	})

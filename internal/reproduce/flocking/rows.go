@@ -17,6 +17,7 @@ type tableRow struct {
 	Cost  flocking.Cost    // what it learns from in flight; empty if it does not
 	Gamma float64
 	Carry bool
+	Gated bool `json:",omitempty"` // behind gates
 	Few   bool // needs trainings of its own: computed for the first few realizations, and not in a quick run
 
 	Total, Final *study.Value // the paper's; nil for rows of ours
@@ -71,6 +72,12 @@ func (r tableRow) apart() tableRow {
 	return r
 }
 
+// gated returns the row behind gates, as users have it.
+func (r tableRow) gated() tableRow {
+	r.ID, r.Name, r.Gated = r.ID+" gated", r.Name+", behind gates", true
+	return r
+}
+
 // large returns the row with a larger step size.
 func (r tableRow) large(s *recipe.Flocking) tableRow {
 	r.ID, r.Name, r.Gamma = r.ID+" large", fmt.Sprintf("%s, γ = %v", r.Name, s.GammaLarge), s.GammaLarge
@@ -100,6 +107,7 @@ func table2Rows(s *recipe.Flocking) []tableRow {
 
 		wide.distributed(s).large(s), wide.central(s).carried(), wide.distributed(s).carried(),
 		wide.distributed(s).apart(), wide.distributed(s).apart().large(s), wide.distributed(s).apart().carried(),
+		wide.distributed(s).apart().gated(),
 	}
 	dagger := tableRow{ID: "dagger", Name: "WD-GNN, DAgger", Model: wideSpec, Before: "wd-gnn"}
 	dagger.Model.Dagger = true

@@ -11,6 +11,7 @@ import (
 	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 	"github.com/wdgnn/wdgnn/mat"
+	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
 )
 
@@ -135,6 +136,9 @@ func (z *Swarms) unit(ctx context.Context, rows []tableRow) (*unit, error) {
 func (z *Swarms) pilot(row tableRow) *recipe.Pilot {
 	p := z.Models[row.Model].Pilot()
 	p.Cost, p.Rule = row.Cost, recipe.OnlineFlight(row.Gamma, z.OnlineClip)
+	if row.Gated {
+		p.Rule.Gate = &rule.Gate{}
+	}
 	return p
 }
 

@@ -38,7 +38,8 @@ func table1Numbers(s recipe.Sourceloc, all []*unit) map[string]any {
 		"FilterPersonal": f.Mean(filterPersonal.ID, differ),
 		"Newton":         less(WideDeepNewton, WideDeepFrozen, differ), "NewtonWindow": less(WideDeepNewton, Mixed(50, 0), differ),
 		"Heard": less(wideDeepHeard, WideDeepFrozen, differ), "HeardPersonal": less(wideDeepHeard, Mixed(50, 0.003), differ),
-		"Blank": f.Mean(blankNewton.ID, differ), "PersonalMean": f.Mean(Mixed(50, 0.003).ID, differ),
+		"HeardMean": f.Mean(wideDeepHeard.ID, differ), "Gated": f.Mean(wideDeepHeard.Gated().ID, differ),
+		"Blank": f.Mean(blankNewton.ID, differ), "BlankHeard": f.Mean(blankHeard.ID, differ), "PersonalMean": f.Mean(Mixed(50, 0.003).ID, differ),
 		"Leak": map[string]any{
 			"Gamma": leakGamma, "Offline": f.Mean(WideDeepFrozen.ID, differ),
 			"Central": f.Deviation(leakCentral.ID, differ), "Distributed": f.Deviation(leakDistributed.ID, differ),

@@ -84,6 +84,9 @@ var (
 
 	WideDeepCentral = learner("wd-gnn central", recipe.WideDeep, recipe.Centralized, rule.Literal(true))
 	WideDeepLiteral = learner("wd-gnn distributed", recipe.WideDeep, recipe.Distributed, rule.Literal(false))
+	wideDeepCurved  = recipe.LearnerSpec{
+		ID: "wd-gnn distributed, curved", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Literal(false), Curved: true,
+	}
 )
 
 // The presets of today, and one of them without an offline model.
@@ -92,6 +95,7 @@ var (
 	wideDeepHeard  = learner("wd-gnn heard", recipe.WideDeep, recipe.Distributed, rule.Hearers())
 	wideDeepWindow = learner("wd-gnn window", recipe.WideDeep, recipe.Distributed, rule.Personal(rule.PersonalWindow))
 	blankNewton    = learner("blank newton", recipe.Blank, recipe.Distributed, rule.Laplace())
+	blankHeard     = learner("blank heard", recipe.Blank, recipe.Distributed, rule.Hearers())
 )
 
 // The reading under which the paper's online rows come out: one γ for both modes,

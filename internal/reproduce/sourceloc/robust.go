@@ -27,13 +27,15 @@ var trainings = []struct {
 }
 
 // robustLearners are what is run where links are lost.
-var robustLearners = []recipe.LearnerSpec{WideDeepFrozen, WideDeepLiteral, Mixed(50, 0.003), WideDeepNewton, wideDeepHeard}
+var robustLearners = []recipe.LearnerSpec{
+	WideDeepFrozen, wideDeepCurved, Mixed(50, 0.003), WideDeepNewton, wideDeepHeard, wideDeepHeard.Gated(),
+}
 
 // robustColumns are what each setting is measured by: all links, then learners
 // where links are lost, then the units of the deep part that are alive.
 var robustColumns = []string{
-	"all links, offline", "links lost, frozen", "links lost, literal distributed", "links lost, personal (m = 50)", "links lost, newton",
-	"links lost, heard", "live units",
+	"all links, offline", "links lost, frozen", "links lost, literal, γ = 1/C_s", "links lost, personal (m = 50)",
+	"links lost, newton", "links lost, heard", "links lost, heard behind gates", "live units",
 }
 
 func runRobust(ctx context.Context, r *study.Run) (*study.Result, error) {
@@ -77,7 +79,10 @@ func robustResult(s recipe.Sourceloc, repeats int, all []*lossUnit) *study.Resul
 	}
 	const change = "our own against the paper's"
 	f.Compare(change, trainings[1].Name, trainings[0].Name, study.Less, robustColumns[:len(robustColumns)-1]...)
-	said := map[string]any{"Same": f.Error(change, robustColumns[0]), "Frozen": f.Error(change, robustColumns[1])}
+	said := map[string]any{
+		"Same": f.Error(change, robustColumns[0]), "Frozen": f.Error(change, robustColumns[1]),
+		"Heard": f.Mean(trainings[1].Name, robustColumns[5]), "Gated": f.Mean(trainings[1].Name, robustColumns[6]),
+	}
 	r := &study.Result{Tables: []study.Table{f.Table(l)}, Notes: texts.Notes("robust notes", said)}
 	for _, u := range all {
 		r.Models = append(r.Models, u.Model.File)

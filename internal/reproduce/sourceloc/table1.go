@@ -48,7 +48,9 @@ func table1Rows() []table1Row {
 		{"WD-GNN, whitened consensus (η = 1), m = 50", Mixed(50, 1), nil, nil, &WideDeepFrozen},
 		{"WD-GNN, newton", WideDeepNewton, nil, nil, &WideDeepFrozen},
 		{"WD-GNN, heard", wideDeepHeard, nil, nil, &WideDeepFrozen},
+		{"WD-GNN, heard behind gates, as users have it", wideDeepHeard.Gated(), nil, nil, &WideDeepFrozen},
 		{"No model trained offline: newton from nothing", blankNewton, nil, nil, &WideDeepFrozen},
+		{"No model trained offline: heard from nothing", blankHeard, nil, nil, &WideDeepFrozen},
 
 		{"Leakage, scored after the update: graph filter, centralized, γ = 0.1", leakFilterCentral, nil, nil, &filterFrozen},
 		{"Leakage, scored after the update: graph filter, distributed, γ = 0.1", leakFilterDistributed, nil, nil, &filterFrozen},
