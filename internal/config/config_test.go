@@ -93,7 +93,7 @@ func TestParseComplains(t *testing.T) {
 		{"tab after a dash", "model:\n  deep:\n  -\t{order: 3}", "line 3: a tab begins it, want spaces"},
 		{"no tab", "seed: @x", "found character that cannot start any token"},
 		{"no model", "data: {graph: g.csv, signals: s.npy, targets: t.npy, task: classify}", "model.features is 0, want at least 1"},
-		{"no model for a scenario", "scenario: flocking\nonline: {stream: {graph: g, signals: s, targets: t}}", "model.features is 0, want at least 1"},
+		{"no model for a scenario", "scenario: flocking\nonline: {stream: {graph: g, signals: s, targets: t}}", "model.features is 0"},
 		{"letters exchanged", "oinline: {}", `did you mean "online"?`},
 		{"a book for a key", strings.Repeat("seed", 200) + ": 1", "the keys here are seed"},
 		{"nothing near", "qqqqqqqq: 1", "the keys here are seed, threads"},
