@@ -91,6 +91,13 @@ func TestNaive(t *testing.T) {
 	if got := n.Last(0); got != 20 {
 		t.Errorf("last value %v, want 20", got)
 	}
+	n = forecast.NewNaive(s, 2)
+	n.Fit(5, func(t, i int) float32 { return []float32{10, nan, nan, 20, nan}[t] + float32(i) })
+	for k, want := range []float32{15, 50, 50, 15} {
+		if got := n.Clock(0, uint64(k)); got != want || n.Clock(1, uint64(k)) < 16 {
+			t.Errorf("mean of step %d: %v and %v, want %v and a larger one", k, got, n.Clock(1, uint64(k)), want)
+		}
+	}
 	s.Season = 0
 	n = forecast.NewNaive(s, 1)
 	n.Read(0, 0, 7)

@@ -12,6 +12,7 @@ import (
 const (
 	ridgeName = "online.forecast.ridge" // N×C(p+1), F64: weights of p lags and a constant, by horizon
 	naiveName = "online.forecast.naive" // N×(1+Season), F32: the newest reading, and that of each slot of the season
+	clockName = "online.forecast.clock" // N×Season, F32: the mean of training in each slot; left out without a season
 )
 
 // SetBaselines stores what a forecast model is compared with, as it was at the end of
@@ -47,6 +48,9 @@ func (m *Model) SetBaselines(r *forecast.Ridge, n *forecast.Naive) error {
 		m.Extra = map[string]mat.Dense{}
 	}
 	m.Extra[naiveName] = values
+	if !n.Means.Empty() {
+		m.Extra[clockName] = n.Means.View(0, 0, len(s.Sensors), s.Season).Clone()
+	}
 	return nil
 }
 
@@ -79,6 +83,18 @@ func (m *Model) Baselines(nodes int) (*forecast.Ridge, *forecast.Naive, error) {
 		if s.Season > 0 {
 			copy(n.Slots.Row(i), row[1:])
 		}
+	}
+	means, found := m.Extra[clockName]
+	if !found {
+		return r, n, nil
+	}
+	if means.Rows != len(s.Sensors) || means.Cols != s.Season {
+		return nil, nil, fmt.Errorf("modelfile: tensor %s is %d×%d for %d sensors and a season of %d",
+			clockName, means.Rows, means.Cols, len(s.Sensors), s.Season)
+	}
+	n.Means = n.Slots.Clone()
+	for i := range min(means.Rows, nodes) {
+		copy(n.Means.Row(i), means.Row(i))
 	}
 	return r, n, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/wdgnn/wdgnn/forecast"
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
 
@@ -109,6 +110,7 @@ func TestBaselines(t *testing.T) {
 		t.Fatal(err)
 	}
 	naive := forecast.NewNaive(s, 2)
+	naive.Fit(2, func(t, i int) float32 { return float32(10*t + i) })
 	naive.Read(1, 3, 42)
 	if err := m.SetBaselines(ridge, naive); err != nil {
 		t.Fatal(err)
@@ -120,6 +122,13 @@ func TestBaselines(t *testing.T) {
 	fresh := forecast.NewNaive(s, 3)
 	if n.Last(1) != 42 || n.Seasonal(1, 3, 2) != 42 || n.Last(0) != naive.Last(0) || n.Last(2) != fresh.Last(2) {
 		t.Errorf("got %+v, want %+v and a newcomer", n, naive)
+	}
+	if n.Clock(1, 3) != 11 || n.Clock(2, 3) != fresh.Last(2) {
+		t.Errorf("means of the clock: got %v and %v, want 11 and those of a newcomer", n.Clock(1, 3), n.Clock(2, 3))
+	}
+	m.Extra["online.forecast.clock"] = mat.NewDense(1, 2, nil)
+	if _, _, err := m.Baselines(2); err == nil || !strings.Contains(err.Error(), "online.forecast.clock is 1×2") {
+		t.Errorf("error %v, want one about the shape", err)
 	}
 	cut(m, "online.forecast.ridge")
 	if _, _, err := m.Baselines(2); err == nil || !strings.Contains(err.Error(), "online.forecast.ridge is 2×5") {

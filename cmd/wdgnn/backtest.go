@@ -214,6 +214,7 @@ func (c *BacktestCommand) leave(report *lifecycle.BacktestResult) error {
 	if err != nil {
 		return err
 	}
+	defer warn(c.Stderr, report.Verdicts)
 	if c.json {
 		return writeJSON(c.Stdout, report)
 	}
@@ -227,6 +228,7 @@ func (c *BacktestCommand) leave(report *lifecycle.BacktestResult) error {
 		w.printf("mean of %s\n", grid.Count(len(report.Origins), "origin"))
 		printScores(w, report.Unit, report.Mean)
 	}
+	printVerdicts(w, report.Unit, report.Verdicts)
 	w.printf("%-12s %s\n", "result", filepath.Join(c.out, rundir.ResultName))
 	return w.err
 }

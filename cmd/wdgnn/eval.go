@@ -13,7 +13,7 @@ import (
 
 // EvalCommand scores a model on the data of a configuration.
 type EvalCommand struct {
-	Stdout io.Writer
+	Stdout, Stderr io.Writer
 
 	model, config string // paths
 	part          string
@@ -36,7 +36,7 @@ how it does with learning and without; what it has met it forecasts as trained.`
   wdgnn eval first/run/model.safetensors first/config.yaml --on valid --json`,
 		Args: arguments("MODEL", "CONFIG.yaml"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c.Stdout, c.model, c.config = cmd.OutOrStdout(), args[0], args[1]
+			c.Stdout, c.Stderr, c.model, c.config = cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], args[1]
 			c.changes = changed(cmd.Flags(), c.config, map[string]string{"threads": "threads"})
 			return c.Run(cmd.Context())
 		},
@@ -65,6 +65,9 @@ func (c *EvalCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return helpful{during("eval", err), hint(err, fmt.Sprintf("wdgnn inspect %s, which says what the model reads", c.model))}
 	}
+	if score.Forecast != nil {
+		defer warn(c.Stderr, score.Forecast.Verdicts)
+	}
 	if c.json {
 		return writeJSON(c.Stdout, score)
 	}
@@ -72,6 +75,7 @@ func (c *EvalCommand) Run(ctx context.Context) error {
 	w.printf("%s  %s\n", c.part, score)
 	if score.Forecast != nil {
 		printScores(w, score.Forecast.Unit, score.Forecast.Horizons)
+		printVerdicts(w, score.Forecast.Unit, score.Forecast.Verdicts)
 	}
 	return w.err
 }

@@ -52,6 +52,9 @@ F.csv has a line for every sensor and horizon: made_at, the last time of the
 series; time, that is forecast; sensor, horizon, forecast, low, high. With --all
 there are lines of every time, each as it would have been said then.
 
+The last lines say how far off the forecasts were that came true within the series,
+and whether those that need no model were better.
+
 A sensor that was not in training joins with what its neighbours know, if --graph
 says who they are; a time column there says since when.`,
 		Example: `  wdgnn init --task forecast first && wdgnn train first/config.yaml
@@ -101,6 +104,7 @@ func (c *ForecastCommand) Run(ctx context.Context) error {
 			return helpful{during("forecast", err), "another --out, a file in a folder that you may write to"}
 		}
 	}
+	defer warn(c.Stderr, run.Verdicts())
 	if c.json {
 		return writeForecasts(c.Stdout, run, c.all)
 	}
@@ -174,7 +178,8 @@ func writeForecasts(w io.Writer, run *lifecycle.OnlineRun, all bool) error {
 		Notes     []string               `json:"notes,omitempty"`
 		News      []lifecycle.SensorNews `json:"news,omitempty"`
 		Forecasts []lifecycle.Forecast   `json:"forecasts"`
-	}{Unit: run.Unit(), Notes: run.Notes(), News: run.News}
+		lifecycle.Verdicts
+	}{Unit: run.Unit(), Notes: run.Notes(), News: run.News, Verdicts: run.Verdicts()}
 	err := run.EachForecast(all, func(f lifecycle.Forecast) error {
 		result.Forecasts = append(result.Forecasts, f)
 		return nil

@@ -31,6 +31,11 @@ func (c *ForecastCommand) print(run *lifecycle.OnlineRun) error {
 	printOutlooks(w, list)
 	printPast(w, run.News)
 	printTrouble(w, list)
+	verdicts := run.Verdicts()
+	if len(verdicts.List) == 0 {
+		w.printf("none of the forecasts came true within the series, so nothing says how good they are\n")
+	}
+	printVerdicts(w, run.Unit(), verdicts)
 	if c.out != "" {
 		w.printf("wrote %s\n", c.out)
 	}

@@ -31,6 +31,9 @@ func harm(where, warning string) error {
 }
 
 func (r *onlineRun) printResult(result *lifecycle.OnlineResult) error {
+	if result.Forecast != nil {
+		defer warn(r.Stderr, result.Forecast.Verdicts)
+	}
 	if r.json {
 		return writeJSON(r.Stdout, result)
 	}
@@ -93,6 +96,7 @@ func (r *onlineRun) printForecasts(w *lines, result *lifecycle.OnlineResult) err
 	w.printf("played %s, %s to %s, in %s\n", grid.Count(result.Steps, "step"), f.From, f.To,
 		brief(time.Duration(result.Seconds*float64(time.Second))))
 	printScores(w, f.Unit, f.Horizons)
+	printVerdicts(w, f.Unit, f.Verdicts)
 	if r.run == nil || !r.run.Past() {
 		w.printf("%d of %d sensors answer with what they learned\n", f.Learned, len(f.Sensors))
 	}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"math"
+	"strings"
 
 	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
@@ -35,6 +37,21 @@ func printScores(w *lines, unit string, horizons []lifecycle.HorizonResult) {
 			continue
 		}
 		printColumns(w, rows)
+	}
+}
+
+// printVerdicts says, by horizon, whether forecasts are better than those that need no
+// model.
+func printVerdicts(w *lines, unit string, v lifecycle.Verdicts) {
+	for _, one := range v.List {
+		w.printf("%s\n", one.Say(unit))
+	}
+}
+
+// warn says that forecasts are not better, and what to try.
+func warn(to io.Writer, v lifecycle.Verdicts) {
+	if what, try, found := strings.Cut(v.Warning, "; try "); found {
+		fmt.Fprintf(to, "! %s\nTry: %s\n", what, try)
 	}
 }
 

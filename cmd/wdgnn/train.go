@@ -428,6 +428,7 @@ func (r *trainRun) stopped(trained train.Result, err error, measured bool) error
 }
 
 func (r *trainRun) print(result *lifecycle.TrainingResult) error {
+	defer warn(r.Stderr, result.Verdicts)
 	if r.json {
 		return writeJSON(r.Stdout, result)
 	}

@@ -2,8 +2,8 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
-	"github.com/wdgnn/wdgnn/forecast"
 	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 )
@@ -15,17 +15,26 @@ func (l *lines) horizons(r *lifecycle.TrainingResult) {
 	if part == nil {
 		part, name = r.Valid, "valid"
 	}
-	if part == nil || len(part.Horizons) == 0 {
+	if part == nil || len(part.Horizons) == 0 || len(part.Horizons[0].Methods) == 0 { // the last of an earlier version
 		return
 	}
 	head := name + ", mean absolute error"
 	if r.Unit != "" {
 		head += " in " + r.Unit
 	}
-	l.printf("%s\n       ahead        model   last value   seasonal naive        ridge\n", head)
-	for _, h := range part.Horizons {
-		l.printf("       %-9s %8s %12s %16s %12s\n", h.Name(), off(&h.Model), off(&h.Last), off(h.Seasonal), off(&h.Ridge))
+	rows := []string{head, "       ahead        model"}
+	for k, h := range part.Horizons {
+		row := fmt.Sprintf("       %-9s %8s", h.Ahead, off(h.Method(lifecycle.MethodFrozen)))
+		for _, m := range h.Methods[:len(h.Methods)-1] {
+			width := max(12, len(m.Name)+2)
+			if row += fmt.Sprintf(" %*s", width, off(m)); k == 0 {
+				rows[1] += fmt.Sprintf(" %*s", width, m.Name)
+			}
+		}
+		rows = append(rows, row)
 	}
+	l.printf("%s\n", strings.Join(rows, "\n"))
+	printVerdicts(l, r.Unit, r.Verdicts)
 }
 
 // scored says in a few sentences how well a model does, for those who watch.
@@ -39,13 +48,16 @@ func scored(r *lifecycle.TrainingResult) []string {
 			list = append(list, fmt.Sprintf("%s: %s.", part.name, part.score))
 		}
 	}
+	if r.Warning != "" {
+		list = append(list, upper(r.Warning)+".")
+	}
 	return list
 }
 
 // off writes a mean absolute error; a dash where nothing was judged.
-func off(s *forecast.Score) string {
-	if s == nil || s.Count == 0 {
+func off(m lifecycle.MethodResult) string {
+	if m.Count == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%.4g", s.MAE)
+	return fmt.Sprintf("%.4g", m.MAE)
 }

@@ -34,6 +34,7 @@ type BacktestResult struct {
 	Planned int             `json:"planned"` // origins in all
 	Mean    []HorizonResult `json:"mean"`    // of the scores of all origins, by horizon
 	Seconds float64         `json:"seconds"` // filled in by whoever has a clock
+	Verdicts
 }
 
 // OriginResult is what came of one origin.
@@ -141,7 +142,7 @@ func (b *Backtest) Report(origins []OriginResult, version string) *BacktestResul
 		for _, m := range h.Methods {
 			var scores []forecast.Score
 			for _, o := range origins {
-				if one := o.Result.Method(c, m.Name); one.Count > 0 {
+				if one := o.Result.Horizons[c].Method(m.Name); one.Count > 0 {
 					scores = append(scores, one.Score)
 				}
 			}
@@ -149,6 +150,7 @@ func (b *Backtest) Report(origins []OriginResult, version string) *BacktestResul
 		}
 		r.Mean = append(r.Mean, mean)
 	}
+	r.Verdicts = judged(r.Mean)
 	return r
 }
 

@@ -19,7 +19,7 @@ train: {epochs: %d, batch_size: 32, adam: {step_size: 0.003}, average: 0.999}
 `
 
 // trainedScores trains with the default and returns the scores of the test part.
-func trainedScores(t *testing.T, dir, section string, epochs int) []HorizonScore {
+func trainedScores(t *testing.T, dir, section string, epochs int) []HorizonResult {
 	t.Helper()
 	path := filepath.Join(dir, "config.yaml")
 	if err := os.WriteFile(path, []byte("seed: 1\nforecast: "+section+fmt.Sprintf(defaultForecaster, epochs)), 0o644); err != nil {
@@ -58,8 +58,9 @@ func TestForecastTraffic(t *testing.T) {
 	}
 	section := fmt.Sprintf("{series: %q, graph: %q, season: 288}", folder+"/speed.csv", folder+"/adjacency.csv")
 	scores := trainedScores(t, t.TempDir(), section, 4)
-	if got := scores[0]; got.Steps != 3 || got.Model.Count != 400*207 || !(got.Model.MAE <= 3.25) || !(got.Last.MAE > 3.5) {
-		t.Errorf("%s: the model errs by %+v, the last value by %+v; want at most 3.25 mph on 400 windows", got.Name(), got.Model, got.Last)
+	model, last := scores[0].Method(MethodFrozen), scores[0].Method(MethodLast)
+	if scores[0].Steps != 3 || model.Count != 400*207 || !(model.MAE <= 3.25) || !(last.MAE > 3.5) {
+		t.Errorf("%s: the model errs by %+v, the last value by %+v; want at most 3.25 mph on 400 windows", scores[0].Ahead, model, last)
 	}
 }
 
@@ -107,8 +108,9 @@ func TestForecastChickenpox(t *testing.T) {
 		}
 	}
 	got := trainedScores(t, dir, "{series: series.csv, graph: graph.csv, horizons: [1], season: 52}", 40)[0]
-	if !(got.Model.RMSE <= 0.835) || !(got.Model.RMSE < got.Ridge.RMSE) {
-		t.Errorf("the model errs by %+v, a regression for each county by %+v; want an RMSE of .835 at most", got.Model, got.Ridge)
+	model, ridge := got.Method(MethodFrozen), got.Method(MethodRidge)
+	if !(model.RMSE <= 0.835) || !(model.RMSE < ridge.RMSE) {
+		t.Errorf("the model errs by %+v, a regression for each county by %+v; want an RMSE of .835 at most", model, ridge)
 	}
 }
 

@@ -14,6 +14,7 @@ type ForecastResult struct {
 
 	Horizons []HorizonResult `json:"horizons"`
 	Sensors  []SensorResult  `json:"sensors"`
+	Verdicts
 
 	Learned int          `json:"learned"` // sensors that answer with what they learned, at all horizons, at the end
 	News    []SensorNews `json:"news,omitempty"`
@@ -30,7 +31,7 @@ type HorizonResult struct {
 
 // MethodResult is how one way to forecast turned out.
 type MethodResult struct {
-	Name string `json:"name"` // last value, seasonal naive, ridge, frozen or online
+	Name string `json:"name"` // one of those below
 	forecast.Score
 }
 
@@ -41,9 +42,9 @@ type SensorResult struct {
 	Frozen []forecast.Score `json:"frozen"`
 }
 
-// Method returns the result of a method at horizon c; the zero value if there is none.
-func (f *ForecastResult) Method(c int, name string) MethodResult {
-	for _, m := range f.Horizons[c].Methods {
+// Method returns the result of a method; the zero value if there is none.
+func (h *HorizonResult) Method(name string) MethodResult {
+	for _, m := range h.Methods {
 		if m.Name == name {
 			return m
 		}
@@ -51,47 +52,63 @@ func (f *ForecastResult) Method(c int, name string) MethodResult {
 	return MethodResult{Name: name}
 }
 
-// The names of methods.
+// The names of methods, in the order of tables. The last that is there answers.
 const (
-	MethodLast   = "last value"
-	MethodSeason = "seasonal naive"
-	MethodRidge  = "ridge"
-	MethodFrozen = "frozen"
+	MethodLast   = "last value"     // stays
+	MethodSeason = "seasonal naive" // the value one season before returns
+	MethodClock  = "clock mean"     // of training at this time of the season
+	MethodRidge  = "ridge"          // each sensor by itself, linear in its lags
+	MethodFrozen = "frozen"         // the model as trained
 	MethodOnline = "online"
 )
 
-// method is a way to forecast, as a run kept it.
+// method is a way to forecast, and how it does.
 type method struct {
 	name  string
-	at    int // in OnlineRun.Compared; -1 for Predictions
 	meter *forecast.Meter
+}
+
+// newMethods returns the ways to forecast: all but those for which something is
+// missing, and online only if the model learns.
+func newMethods(s *forecast.Spec, nodes int, naive *forecast.Naive, ridge *forecast.Ridge, learns bool) (list []method) {
+	for _, m := range []struct {
+		name  string
+		there bool
+	}{
+		{MethodLast, true}, {MethodSeason, s.Season > 0}, {MethodClock, !naive.Means.Empty()},
+		{MethodRidge, ridge != nil}, {MethodFrozen, true}, {MethodOnline, learns},
+	} {
+		if m.there {
+			list = append(list, method{m.name, forecast.NewMeter(s, nodes)})
+		}
+	}
+	return list
+}
+
+// horizonResults sums up how ways to forecast did, by horizon.
+func horizonResults(s *forecast.Spec, list []method) (results []HorizonResult) {
+	for c, h := range s.Horizons {
+		result := HorizonResult{Steps: h, Ahead: ahead(s, h)}
+		for _, m := range list {
+			result.Methods = append(result.Methods, MethodResult{m.name, m.meter.Horizon(c, nil)})
+		}
+		results = append(results, result)
+	}
+	return results
 }
 
 // methods judges what the run forecast, and what it kept to compare with.
 func (r *OnlineRun) methods() []method {
 	s := r.Stream.sensors
-	list := []method{{name: MethodLast, at: comparedLast}}
-	if s.spec.Season > 0 {
-		list = append(list, method{name: MethodSeason, at: comparedSeason})
-	}
-	if s.ridge != nil {
-		list = append(list, method{name: MethodRidge, at: comparedRidge})
-	}
-	if _, frozen := r.learner.(*unchanging); frozen {
-		list = append(list, method{name: MethodFrozen, at: -1})
-	} else {
-		list = append(list, method{name: MethodFrozen, at: comparedFrozen}, method{name: MethodOnline, at: -1})
-	}
+	_, frozen := r.learner.(*unchanging)
 	n, outputs := s.series.Nodes, r.y.Cols
-	for k := range list {
-		list[k].meter = forecast.NewMeter(s.spec, n)
-	}
+	list := newMethods(s.spec, n, s.naive, s.ridge, !frozen)
 	for t := range r.State.At {
 		for c, h := range s.spec.Horizons {
 			for i := range n {
 				at := ((t-h)*n+i)*outputs + c
 				if v := s.truth[t*n+i]; t-h >= s.warm && v-v == 0 && r.Predictions[at]-r.Predictions[at] == 0 {
-					r.compare(list, c, i, at, v)
+					r.compare(list, c, i, at, s.step(t), v)
 				}
 			}
 		}
@@ -110,18 +127,20 @@ func answering(list []method) (learned, frozen *forecast.Meter) {
 	return learned, frozen
 }
 
-// compare judges all methods by the truth v of sensor i; their forecasts of horizon c
-// are the at-th of the run.
-func (r *OnlineRun) compare(list []method, c, i, at int, v float32) {
-	for _, m := range list {
-		if m.at >= 0 {
-			m.meter.Judge(c, i, r.Compared[at*compared+m.at], v)
+// compare judges all methods by the truth v of sensor i at a step; their forecasts of
+// horizon c are the at-th of the run.
+func (r *OnlineRun) compare(list []method, c, i, at int, step uint64, v float32) {
+	answers := list[len(list)-1].meter
+	for _, m := range list[:len(list)-1] {
+		if m.name == MethodClock {
+			m.meter.Judge(c, i, r.Stream.sensors.naive.Clock(i, step), v)
 			continue
 		}
-		m.meter.Judge(c, i, r.Predictions[at], v)
-		if r.saysSets() {
-			m.meter.JudgeInterval(c, i, r.Sets[2*at], r.Sets[2*at+1], v)
-		}
+		m.meter.Judge(c, i, r.Compared[at*compared+comparedAs[m.name]], v)
+	}
+	answers.Judge(c, i, r.Predictions[at], v)
+	if r.saysSets() {
+		answers.JudgeInterval(c, i, r.Sets[2*at], r.Sets[2*at+1], v)
 	}
 }
 
@@ -136,13 +155,8 @@ func (r *OnlineRun) forecastResult() *ForecastResult {
 		Unit: s.spec.Unit, From: stepName(s.spec, s.first), To: stepName(s.spec, last), News: r.News, Broken: s.broken(), Notes: s.notes,
 	}
 	list := r.methods()
-	for c, h := range s.spec.Horizons {
-		result := HorizonResult{Steps: h, Ahead: ahead(s.spec, h)}
-		for _, m := range list {
-			result.Methods = append(result.Methods, MethodResult{m.name, m.meter.Horizon(c, nil)})
-		}
-		f.Horizons = append(f.Horizons, result)
-	}
+	f.Horizons = horizonResults(s.spec, list)
+	f.Verdicts = judged(f.Horizons)
 	learned, frozen := answering(list)
 	for i, name := range s.series.Names {
 		one := SensorResult{Sensor: name}

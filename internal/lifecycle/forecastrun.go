@@ -59,7 +59,9 @@ func (r *OnlineRun) beginSensors(at int) error {
 	if err != nil {
 		return err
 	}
-	rows.ridge = ridge
+	if rows.ridge = ridge; naive != nil {
+		rows.naive.Means = naive.Means
+	}
 	if seen := seenBy(memory); seen == 0 || seen > rows.step(at) {
 		return nil
 	}
@@ -155,6 +157,8 @@ const (
 	comparedLast
 	compared
 )
+
+var comparedAs = map[string]int{MethodFrozen: comparedFrozen, MethodRidge: comparedRidge, MethodSeason: comparedSeason, MethodLast: comparedLast}
 
 // keepForecasts writes down the outputs y of a step, and what others would have said,
 // in the user's units; NaN for newcomers of whom nothing is known yet.

@@ -2,59 +2,31 @@ package lifecycle
 
 import (
 	"context"
-	"fmt"
-	"time"
 
 	"github.com/wdgnn/wdgnn/forecast"
-	"github.com/wdgnn/wdgnn/internal/duration"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/train"
 )
 
-// HorizonScore is how forecasts of one horizon turned out, in the user's units,
-// beside forecasts that need no network. All are judged by the same truths.
-type HorizonScore struct {
-	Steps int    `json:"steps"`           // ahead
-	Ahead string `json:"ahead,omitempty"` // the same as a time, such as 15m; none without a clock
-
-	Model    forecast.Score  `json:"model"`
-	Last     forecast.Score  `json:"last"`               // the last value stays
-	Seasonal *forecast.Score `json:"seasonal,omitempty"` // the value one season before returns; nil without a season
-	Ridge    forecast.Score  `json:"ridge"`              // each sensor by itself, linear in its lags
-}
-
-// Name returns how far ahead h is, for people.
-func (h HorizonScore) Name() string {
-	if h.Ahead != "" {
-		return h.Ahead
-	}
-	if h.Steps == 1 {
-		return "1 step"
-	}
-	return fmt.Sprintf("%d steps", h.Steps)
-}
-
 // scorer judges the forecasts of a part, and of those who need no network.
 type scorer struct {
-	fc                            *forecasts
-	naive                         *forecast.Naive
-	ridge                         *forecast.Ridge
-	model, last, seasonal, linear *forecast.Meter
+	fc    *forecasts
+	naive *forecast.Naive
+	ridge *forecast.Ridge
+	list  []method
 }
 
 // scoreForecasts returns how the forecasts that m makes in a part turned out, by
 // horizon.
-func (t *Training) scoreForecasts(ctx context.Context, part *Part, s span, b bound) ([]HorizonScore, error) {
+func (t *Training) scoreForecasts(ctx context.Context, part *Part, s span, b bound) ([]HorizonResult, error) {
 	fc, d := t.Data.forecast, t.Data
 	ridge, err := t.forecastRidge(ctx)
 	if err != nil {
 		return nil, err
 	}
 	n := d.Nodes
-	k := &scorer{fc: fc, naive: forecast.NewNaive(fc.spec, n), ridge: ridge}
-	for _, m := range []**forecast.Meter{&k.model, &k.last, &k.seasonal, &k.linear} {
-		*m = forecast.NewMeter(fc.spec, n)
-	}
+	k := &scorer{fc: fc, naive: fc.newNaive(), ridge: ridge}
+	k.list = newMethods(fc.spec, n, k.naive, ridge, false)
 	outputs := mat.NewDense(part.Samples*n, d.outputs, nil)
 	ev := train.Evaluator{Engine: t.engine, PassRows: t.config.Train.PassRows}
 	err = ev.Each(ctx, t.Model, t.watched(ctx, "forecasts", b.data, 1), t.config.Seed, func(p *train.Pass, y mat.Dense) {
@@ -71,7 +43,7 @@ func (t *Training) scoreForecasts(ctx context.Context, part *Part, s span, b bou
 			k.judge(step, outputs.View(at*n, 0, n, d.outputs), part.signals.View(at*n, 0, n, d.in), part.Values.View(at*n, 0, n, d.outputs))
 		}
 	}
-	return k.scores(), nil
+	return horizonResults(fc.spec, k.list), nil
 }
 
 // judge compares the forecasts of a step with their truths.
@@ -80,28 +52,24 @@ func (k *scorer) judge(step int, y, rows, targets mat.Dense) {
 		norm := &k.fc.spec.Norms[i]
 		for c, h := range k.fc.spec.Horizons {
 			truth := norm.Units(targets.At(i, c))
-			k.model.Judge(c, i, norm.Units(y.At(i, c)), truth)
-			k.last.Judge(c, i, k.naive.Last(i), truth)
-			k.seasonal.Judge(c, i, k.naive.Seasonal(i, uint64(step), h), truth)
-			k.linear.Judge(c, i, norm.Units(k.ridge.Forecast(i, c, rows.Row(i))), truth)
+			for _, m := range k.list {
+				var v float32
+				switch m.name {
+				case MethodLast:
+					v = k.naive.Last(i)
+				case MethodSeason:
+					v = k.naive.Seasonal(i, uint64(step), h)
+				case MethodClock:
+					v = k.naive.Clock(i, uint64(step+h))
+				case MethodRidge:
+					v = norm.Units(k.ridge.Forecast(i, c, rows.Row(i)))
+				default:
+					v = norm.Units(y.At(i, c))
+				}
+				m.meter.Judge(c, i, v, truth)
+			}
 		}
 	}
-}
-
-func (k *scorer) scores() []HorizonScore {
-	var list []HorizonScore
-	for c, h := range k.fc.spec.Horizons {
-		s := HorizonScore{Steps: h, Model: k.model.Horizon(c, nil), Last: k.last.Horizon(c, nil), Ridge: k.linear.Horizon(c, nil)}
-		if k.fc.spec.Interval > 0 {
-			s.Ahead = duration.Text(time.Duration(h) * k.fc.spec.Interval)
-		}
-		if k.fc.spec.Season > 0 {
-			seasonal := k.seasonal.Horizon(c, nil)
-			s.Seasonal = &seasonal
-		}
-		list = append(list, s)
-	}
-	return list
 }
 
 // forecastRidge returns the regression of every sensor on its own lags, fitted once.
@@ -128,12 +96,22 @@ func (t *Training) reportForecasts(ctx context.Context, s *Score, name string) (
 
 // show shows what was true at a step to those who need no network.
 func (fc *forecasts) show(naive *forecast.Naive, step int) {
-	told, readings := fc.told(step), fc.series.Step(step)
 	for i := range fc.series.Nodes {
-		v := readings.At(i, 0)
-		if told != nil {
-			v = told[i]
-		}
-		naive.Read(i, uint64(step), v)
+		naive.Read(i, uint64(step), fc.truth(step, i))
 	}
+}
+
+// truth returns what was true of sensor i at a step, in the user's units.
+func (fc *forecasts) truth(step, i int) float32 {
+	if told := fc.told(step); told != nil {
+		return told[i]
+	}
+	return fc.series.Step(step).At(i, 0)
+}
+
+// newNaive returns forecasts that need no model, before the first reading.
+func (fc *forecasts) newNaive() *forecast.Naive {
+	naive := forecast.NewNaive(fc.spec, fc.series.Nodes)
+	naive.Fit(fc.train.end, fc.truth)
+	return naive
 }

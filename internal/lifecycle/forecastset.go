@@ -230,13 +230,8 @@ func (fc *forecasts) told(t int) []float32 {
 
 // seen writes what was true at step t, normalised, whatever a sensor is believed.
 func (fc *forecasts) seen(dst []float32, t int) {
-	told, step := fc.told(t), fc.series.Step(t)
 	for i := range dst {
-		v := step.At(i, 0)
-		if told != nil {
-			v = told[i]
-		}
-		dst[i] = fc.spec.Norms[i].Normal(v)
+		dst[i] = fc.spec.Norms[i].Normal(fc.truth(t, i))
 	}
 }
 

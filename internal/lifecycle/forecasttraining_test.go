@@ -103,10 +103,14 @@ func TestForecastTraining(t *testing.T) {
 		t.Fatalf("unit %q, notes %q and scores %+v, want those of two horizons", result.Unit, result.Notes, result.Test.Horizons)
 	}
 	for _, h := range result.Test.Horizons {
-		if h.Model.Count == 0 || h.Model.Count != h.Last.Count || !(h.Model.MAE < 0.8*h.Last.MAE) || !(h.Model.MAE < h.Ridge.MAE) {
+		model, last, ridge := h.Method(MethodFrozen), h.Method(MethodLast), h.Method(MethodRidge)
+		if model.Count == 0 || model.Count != last.Count || !(model.MAE < 0.8*last.MAE) || !(model.MAE < ridge.MAE) {
 			t.Errorf("%s: the model errs by %+v, the last value by %+v, each alone by %+v; want the model to be better",
-				h.Name(), h.Model, h.Last, h.Ridge)
+				h.Ahead, model, last, ridge)
 		}
+	}
+	if v := result.Verdicts; len(v.List) != 2 || len(v.List[0].Better) != 3 || v.Warning != "" {
+		t.Errorf("got %+v, want two horizons at which the model beats the others", v)
 	}
 	path := filepath.Join(t.TempDir(), "model.safetensors")
 	if err := modelfile.Save(path, training.File("test")); err != nil {

@@ -229,7 +229,7 @@ func TestBacktestSeesNoFuture(t *testing.T) {
 		}
 		report := b.Report(results, "test")
 		for h, mean := range report.Mean {
-			want := (results[0].Result.Method(h, MethodOnline).MAE + results[1].Result.Method(h, MethodOnline).MAE) / 2
+			want := (results[0].Result.Horizons[h].Method(MethodOnline).MAE + results[1].Result.Horizons[h].Method(MethodOnline).MAE) / 2
 			if got := mean.Methods[len(mean.Methods)-1].MAE; math.Abs(got-want) > 1e-12 {
 				t.Errorf("got a mean error of %v, want %v", got, want)
 			}
@@ -258,7 +258,7 @@ func TestForecastScores(t *testing.T) {
 				count++
 			}
 		}
-		last, learned := f.Method(h, MethodLast), f.Method(h, MethodOnline)
+		last, learned := f.Horizons[h].Method(MethodLast), f.Horizons[h].Method(MethodOnline)
 		if got, want := last.MAE, sum/float64(count); math.Abs(got-want) > 1e-6*want || last.Count != uint64(count) {
 			t.Errorf("%d ahead: got %v of %d for the last value, want %v of %d", steps, got, last.Count, want, count)
 		}

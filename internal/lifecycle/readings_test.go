@@ -78,7 +78,7 @@ func TestForecastFrozen(t *testing.T) {
 		t.Errorf("got methods %v, want frozen last", f.Horizons[0].Methods)
 	}
 	for h := range f.Horizons {
-		if got := f.Method(h, MethodFrozen).Coverage; got < 0.8 || got > 0.98 {
+		if got := f.Horizons[h].Method(MethodFrozen).Coverage; got < 0.8 || got > 0.98 {
 			t.Errorf("%s ahead: got a coverage of %v, want about 0.9", f.Horizons[h].Ahead, got)
 		}
 	}

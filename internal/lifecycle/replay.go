@@ -87,7 +87,7 @@ func (t *Training) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	network, naive := forecast.NewNetwork(fc.spec, d.Nodes), forecast.NewNaive(fc.spec, d.Nodes)
+	network, naive := forecast.NewNetwork(fc.spec, d.Nodes), fc.newNaive()
 	rows, truths := mat.NewDense(d.Nodes, d.in, nil), make([]float32, d.Nodes)
 	told, steps := t.phase(ctx, "replay"), max(fc.train.end, fc.valid.end)
 	for step := range steps {

@@ -55,7 +55,7 @@ type Score struct {
 	Expert   *float64 `json:"expert,omitempty"`   // that of the expert on the same flights
 	RMSE     *float64 `json:"rmse,omitempty"`     // of ratings
 
-	Horizons []HorizonScore  `json:"horizons,omitempty"` // of forecasts, by horizon
+	Horizons []HorizonResult `json:"horizons,omitempty"` // of forecasts, by horizon
 	Forecast *ForecastResult `json:"forecast,omitempty"` // the same of a model file, with intervals and by sensor
 }
 
@@ -108,6 +108,7 @@ type TrainingResult struct {
 	Train Score  `json:"train"`
 	Valid *Score `json:"valid,omitempty"`
 	Test  *Score `json:"test,omitempty"`
+	Verdicts
 }
 
 // NewTraining loads the data of c and draws a model.
@@ -308,6 +309,7 @@ func (t *Training) Report(ctx context.Context, r train.Result, version string) (
 		}
 		if err == nil && d.forecast != nil {
 			err = t.reportForecasts(ctx, *p.to, p.name)
+			out.Verdicts = judged((*p.to).Horizons)
 		}
 		if err != nil {
 			return nil, err

@@ -106,7 +106,7 @@ func TestSeriesSameBits(t *testing.T) {
 		t.Errorf("%d of %d steps and %d of %d nodes are the same, %d answers missing: %s",
 			up.Verified.SameOutputs, up.Steps, up.Verified.SameParams, up.Nodes, up.Missing, up.Verified.First)
 	}
-	if up.Forecast == nil || up.Forecast.Method(0, lifecycle.MethodOnline).MAE == 0 || up.FrozenCost == 0 {
+	if up.Forecast == nil || up.Forecast.Horizons[0].Method(lifecycle.MethodOnline).MAE == 0 || up.FrozenCost == 0 {
 		t.Errorf("got the scores %+v, as trained %v", up.Forecast, up.FrozenCost)
 	}
 	c, err := swarm.Collect(f.model, []string{f.path("first")}, false, "test")
