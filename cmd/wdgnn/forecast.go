@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/wdgnn/wdgnn/forecast"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
@@ -131,16 +130,10 @@ func (c *ForecastCommand) check() error {
 	return nil
 }
 
-// tryUnits is what helps where readings cannot be those of the model.
-const tryUnits = "readings in the unit of training; or --any-units, if they are right"
-
 // advice says what to try after an error.
 func (c *ForecastCommand) advice(err error) string {
-	switch {
-	case errors.Is(err, lifecycle.ErrNoForecast):
+	if errors.Is(err, lifecycle.ErrNoForecast) {
 		return "wdgnn predict " + c.model + " --graph G --signals X.npy --out Y.npy; or a model that does: wdgnn init --task forecast DIR"
-	case errors.Is(err, forecast.ErrUnits):
-		return tryUnits
 	}
 	if strings.Contains(err.Error(), "for sensor") {
 		return fmt.Sprintf("wdgnn inspect %s, which says which sensors the model knows", c.model)

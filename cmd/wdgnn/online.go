@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/wdgnn/wdgnn/forecast"
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
@@ -224,9 +223,6 @@ func (r *onlineRun) open() error {
 	}
 	if r.run, err = begin(cfg, file, r.fresh); err != nil {
 		try := hint(err, fmt.Sprintf("wdgnn inspect %s, which says what the model reads, or doc/config.md, section online", r.model))
-		if errors.Is(err, forecast.ErrUnits) {
-			try = tryUnits
-		}
 		return helpful{during("online", err), try}
 	}
 	out := r.out

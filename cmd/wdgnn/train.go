@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/wdgnn/wdgnn/forecast"
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/data"
 	"github.com/wdgnn/wdgnn/internal/dataset"
@@ -145,6 +146,9 @@ func (r *trainRun) show() (err error) {
 // tryTable is what helps where a file of readings, or of links between sensors, is wrong.
 const tryTable = "wdgnn init --task forecast DIR, which writes tables to compare with, or doc/series.md"
 
+// tryUnits is what helps where readings cannot be those of the model.
+const tryUnits = "readings in the unit of training; or --any-units of wdgnn forecast or online, if they are right"
+
 // hint returns what an error itself says to try, or else what the command does.
 func hint(err error, otherwise string) string {
 	var p *dataset.Problem
@@ -155,7 +159,10 @@ func hint(err error, otherwise string) string {
 	if errors.As(err, &h) {
 		return h.try
 	}
-	if errors.As(err, new(data.TableError)) {
+	switch {
+	case errors.Is(err, forecast.ErrUnits):
+		return tryUnits
+	case errors.As(err, new(data.TableError)):
 		return tryTable
 	}
 	return otherwise

@@ -52,7 +52,8 @@ func evaluateForecasts(ctx context.Context, m *modelfile.Model, c *config.Config
 	if told != nil {
 		told = told[:at.end*s.Nodes]
 	}
-	rows, err := placed(m, spec, s.Part(0, at.end), told, g, SeriesFiles{training: true, past: true, from: &begin, AnyUnits: true})
+	files := SeriesFiles{Series: c.Abs(c.Forecast.Series), training: true, past: true, from: &begin}
+	rows, err := placed(m, spec, s.Part(0, at.end), told, g, files)
 	if err != nil {
 		return nil, err
 	}
