@@ -227,7 +227,8 @@ func (s *members) afford(now, deadline time.Duration) bool {
 func (h *Machine) welcome(m *Member) error {
 	nodes := m.nodes()
 	more := slices.DeleteFunc(slices.Clone(nodes), func(node agent.NodeID) bool { _, known := h.cfg.owner(node); return known })
-	for node, name := range m.Sensors {
+	for _, node := range slices.Sorted(maps.Keys(m.Sensors)) {
+		name := m.Sensors[node]
 		if other, taken := h.numbers[name]; taken && other != node {
 			return fmt.Errorf("host: node %d is to be called %q, as node %d is", node, name, other)
 		}

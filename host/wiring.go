@@ -153,6 +153,7 @@ func (h *Machine) rewire() {
 			h.outside = append(h.outside, node)
 		}
 	}
+	slices.Sort(h.outside)
 	if h.cfg.Directory == nil {
 		return
 	}
