@@ -406,7 +406,7 @@ func (h *Machine) fromAhead(f transport.Frame, messages []agent.Message) {
 			if m.To == agent.Everyone {
 				h.moves(mark, m.Time)
 			}
-			h.skipTo = min(h.skipTo, m.Time)
+			h.slower(m.Time)
 			later, far = later || h.near(m.Time), true
 		}
 	}

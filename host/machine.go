@@ -77,8 +77,11 @@ type Machine struct {
 	predicted int
 	boundary  int   // of these, with neighbours elsewhere
 	posted    []int // of these, that have sent their row, by exchange
-	skipTo    uint64
-	anew      bool // parameters go back before the next step
+	anew      bool  // parameters go back before the next step
+
+	skipTo uint64        // steps before this one are left out,
+	firm   bool          // whoever is slower
+	led    time.Duration // since when neighbours are far ahead, or were last followed; 0 if none is
 
 	change  *change // to another plan; nil if none was prepared
 	fence   uint64  // changes before this one are not taken
@@ -283,9 +286,9 @@ func (h *Machine) line(l *Line) {
 		tells = tells || l.Nodes[k].Target != nil || l.Nodes[k].Gradient != nil
 	}
 	switch {
-	case observes && l.Time < h.skipTo:
+	case observes && h.leavesOut(l.Time):
 		h.stats.Skipped++
-		h.refuse(l, "skipped", "step %d is left out: all neighbours are ahead, at step %d and later", l.Time, h.skipTo)
+		h.refuse(l, "skipped", "step %d is left out: neighbours are ahead, at step %d and later", l.Time, h.skipTo)
 	case observes && (!h.begun || l.Time > h.time):
 		h.conclude()
 		if h.actions.Save {

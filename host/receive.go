@@ -26,6 +26,7 @@ const (
 
 	leastLater = 2 << 20 // bytes of a share at least
 	mostSkip   = 1 << 10 // steps left out at once, whatever neighbours say
+	mostApart  = 1 << 24 // steps that one is believed to be ahead of others that are not
 	latest     = 32      // frames by which one may be late
 )
 
@@ -129,9 +130,7 @@ func (h *Machine) take(f transport.Frame) {
 		}
 		switch {
 		case !h.begun || m.Time > h.time:
-			if m.Time < h.skipTo { // not all neighbours are as far ahead as we were told: meet this one
-				h.skipTo = m.Time
-			}
+			h.slower(m.Time) // not all neighbours are as far ahead as we were told
 			later, far = later || h.near(m.Time), true
 		case m.Kind == agent.Relay:
 			h.relayed(m)

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 	"time"
@@ -19,8 +20,9 @@ import (
 // somebody for a step costs a row. To be wrong for long costs the swarm: hosts that
 // take each other for dead run on at full speed and never meet again. So suspicion
 // ends with the first row that proves life (heard), a host that suspects everybody
-// doubts itself (alone), and one that all others have left behind leaves out what
-// nobody can answer any more (behind).
+// doubts itself (alone), one that all others have left behind leaves out what nobody can
+// answer any more (behind), and one that was left behind with some of its neighbours
+// follows the others after a while (outrun).
 //
 // The scripts in testdata show each of these rules.
 
@@ -483,6 +485,7 @@ func (h *Machine) lately(m *frameMark) bool {
 // steps ahead is enough to stay, as it can answer, or will need our rows. And if
 // somebody slower is heard while lines are being left out, take lowers skipTo.
 func (h *Machine) behind() bool {
+	h.firm = false
 	slowest, voices := uint64(0), 0
 	for host := range h.hears {
 		mark := h.spoke[host]
@@ -509,4 +512,61 @@ func (h *Machine) behind() bool {
 	}
 	h.stats.CaughtUp++
 	return true
+}
+
+// leavesOut says whether a step is left out: what neighbours are behind of, or far ahead
+// of though not all are (outrun).
+func (h *Machine) leavesOut(step uint64) bool {
+	if h.begun && h.cfg.Pace.Mode != RealTime {
+		h.outrun()
+	}
+	return step < h.skipTo
+}
+
+// outrun looks whether some neighbours are far ahead though not all are. Hosts that were
+// away together hear each other: none of them is behind all its neighbours (behind), and
+// all others would wait for them, a deadline in each step that they missed. So a host
+// follows those that are far ahead when it has heard of them for long enough: n of them,
+// where m are not, for 2m/n deadlines. It leaves out mostSkip steps at once at most, and
+// again so many with its next line if most neighbours are ahead; otherwise it waits again.
+//
+// The word of one is enough for that, because there may be no other. Who lies about the
+// time can lead others astray so, the later the more neighbours they have.
+func (h *Machine) outrun() {
+	slowest, ahead, near := uint64(math.MaxUint64), 0, 0
+	for _, host := range h.around {
+		switch m := h.spoke[host]; {
+		case m == nil || h.isShut(host) || m.step > h.time+mostApart:
+		case m.step > h.time+h.window():
+			slowest = min(slowest, m.step)
+			ahead++
+		case h.lately(m):
+			near++
+		}
+	}
+	near = max(near, 1)
+	if ahead == 0 || defect.Number == 12 {
+		h.led = 0
+		return
+	} else if h.led == 0 {
+		h.led = max(h.now, 1)
+	}
+	if h.now-h.led < 2*h.cfg.Pace.Deadline*time.Duration(near)/time.Duration(ahead) {
+		return
+	}
+	if to := min(slowest, h.time+mostSkip); to > h.skipTo {
+		h.skipTo, h.firm = to, true
+		h.stats.CaughtUp++
+	}
+	if ahead <= near {
+		h.led = h.now
+	}
+}
+
+// slower notes that somebody is in a step that was to be left out: it is met there,
+// unless the host leaves it behind on purpose (outrun).
+func (h *Machine) slower(step uint64) {
+	if !h.firm {
+		h.skipTo = min(h.skipTo, step)
+	}
 }

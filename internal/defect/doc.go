@@ -8,4 +8,5 @@
 //	    spoil the whole answer
 //	10  in real time a step may wait beyond the next tick
 //	11  who was put in quarantine is never let back in
+//	12  a host leaves steps out only where all its neighbours are ahead
 package defect
