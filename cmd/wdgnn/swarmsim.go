@@ -42,7 +42,7 @@ and jump, full disks, worlds that say nothing, neighbours that lie. One seed is
 one history. Looked at is, among others, that
 
   nodes end with the bits of one process if nothing was lost,
-  24 deadlines after the last fault, or more if they are many steps apart,
+  24 deadlines after the last fault, however many steps they were apart,
   neighbours are on the same step or in two that follow each other,
   parameters stay bounded and no step waits beyond its deadline,
   hosts that lie are put in quarantine and let back in, and no honest ones,

@@ -157,7 +157,7 @@ func (t *tool) look() bool {
 		t.step = max(t.step, b.machine.Next())
 	}
 	t.model = r.boxes[0].model + 1
-	t.step += uint64(len(r.boxes) + 2 + r.rng.IntN(mostMargin-10))
+	t.step += uint64(len(r.boxes)+2+r.rng.IntN(mostMargin-10)) + r.trial.within(2*r.trial.pace.Deadline)
 	return true
 }
 
@@ -175,7 +175,7 @@ func (b *box) agreedOn(id uint64) bool {
 		return false
 	}
 	c := b.report().Change
-	return c != nil && c.ID == id && c.State != host.ChangeArmed
+	return c != nil && c.ID == id && (c.State == host.ChangeAgreed || c.State == host.ChangeMade)
 }
 
 // promise is what a box keeps on disk of a change.

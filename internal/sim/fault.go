@@ -121,8 +121,26 @@ func (t *Trial) drawFaults(rng *rand.Rand) {
 			f.To = f.From + 8*d + time.Duration(rng.Int64N(int64(12*d)))
 		}
 		t.Faults = append(t.Faults, f)
+		if k == faultKill || k == faultStop {
+			t.takeAlong(f, rng)
+		}
 	}
 	slices.SortStableFunc(t.Faults, func(a, b Fault) int { return cmp.Compare(a.From, b.From) })
+}
+
+// takeAlong has up to two more hosts meet the fault that was drawn last, and half of
+// these groups for so long that hosts which run as fast as their answers come go far
+// ahead meanwhile.
+func (t *Trial) takeAlong(f Fault, rng *rand.Rand) {
+	others := rng.IntN(3)
+	if others > 0 && t.think > 0 && rng.IntN(2) == 0 {
+		f.To += 16 * t.pace.Deadline
+		t.Faults[len(t.Faults)-1] = f
+	}
+	for range others {
+		f.Host = rng.IntN(len(t.hosts))
+		t.Faults = append(t.Faults, f)
+	}
 }
 
 // active says whether a fault is under way.

@@ -67,7 +67,7 @@ func TestFindsDefects(t *testing.T) {
 	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-tags", "defects", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, defect := range []string{"4", "5", "6", "10", "11"} {
+	for _, defect := range []string{"4", "5", "6", "10", "11", "12"} {
 		cmd := exec.Command(program, "-test.run", "^TestDefectIsFound$", "-test.v")
 		cmd.Env = append(os.Environ(), "WDGNN_DEFECT="+defect)
 		out, err := cmd.CombinedOutput()

@@ -54,10 +54,10 @@ const (
 	mostFaults            = 6
 
 	// together is within how many deadlines after the last fault hosts that are
-	// neighbours must be on the same step again; for each step that they are apart
-	// then, there are catchUp more.
+	// neighbours must be on the same step again, however far apart they are then: a few
+	// until they hear each other again, two for each host that speaks against being
+	// left behind, and three for each of the last steps, which are not left out.
 	together = 24
-	catchUp  = 3
 
 	// quarantine is how many deadlines more a trial lasts in which somebody lies.
 	quarantine = 16
@@ -113,7 +113,7 @@ func (t *Trial) drawPace(rng *rand.Rand) {
 		t.pace = host.Pace{Mode: host.Asynchronous, Stale: 1 + rng.IntN(6)}
 		t.think = deadline / time.Duration(1+rng.IntN(4))
 	default:
-		t.think = deadline / time.Duration(1+rng.IntN(2))
+		t.think = deadline / time.Duration([]int{1, 2, 2, 32}[rng.IntN(4)])
 	}
 	t.pace.Deadline = deadline
 	t.pace.Linger = time.Hour
@@ -191,8 +191,12 @@ func (t *Trial) schedule() {
 	if slices.ContainsFunc(t.Faults, func(f Fault) bool { return f.Kind == faultNonsense }) {
 		t.check += quarantine * t.pace.Deadline
 	}
-	pace := max(t.period, t.think)
-	t.steps = max(uint64(t.check/pace)+12, leastSteps)
+	t.steps = max(t.within(t.check)+12, leastSteps)
+}
+
+// within returns how many steps there are in a time at most, of hosts that wait for nobody.
+func (t *Trial) within(d time.Duration) uint64 {
+	return uint64(d / max(t.period, t.think+time.Duration(t.plan.Exchanges())*t.delay/2))
 }
 
 // aftermath returns when nothing of a fault is left that makes anybody silent.
