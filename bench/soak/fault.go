@@ -49,6 +49,8 @@ var kinds = []kind{
 	{name: "partition", least: 1, most: -1, server: true, from: 0.5, to: 14, begin: part, end: mend},
 	{name: "full disk", disks: true, least: 1, most: 1, from: 2, to: 6, begin: each((*box).fill), end: each((*box).empty)},
 	{name: "long stop", halts: true, least: 1, most: 2, from: 15, to: 40, begin: each((*box).freeze), end: each((*box).thaw)},
+	{name: "long stop of several", halts: true, least: 2, most: 3, from: 15, to: 40, begin: each((*box).freeze), end: each((*box).thaw)},
+	{name: "long kill -9 of several", kills: true, least: 2, most: 3, from: 15, to: 40, begin: each((*box).kill), end: each((*box).start)},
 	{name: "long partition", least: 1, most: -1, server: true, from: 15, to: 40, begin: part, end: mend},
 	{name: "power cut", kills: true, least: 99, most: 99, from: 0.05, to: 4, begin: powerGoes, end: powerComes},
 	{name: "server restarts", nats: true, from: 0.05, to: 1, begin: serverEnds, end: serverStarts},
@@ -109,18 +111,15 @@ func (y *yard) suffer(ctx context.Context, k *kind, f *Fault) (time.Time, error)
 	}
 }
 
-// behind returns how old the oldest of the latest answers is, of boxes that run.
+// behind returns how old the oldest of the latest answers is, of boxes that run by the clock.
 func (y *yard) behind(k *kind, f *Fault) (most time.Duration) {
 	now := time.Now()
 	for _, b := range y.boxes {
 		p := b.live()
-		if p == nil || (k.kills || k.halts) && slices.Contains(f.Met, b.number) {
+		if y.Pace == answered || p == nil || (k.kills || k.halts) && slices.Contains(f.Met, b.number) {
 			continue
 		}
-		p.ledger.mu.Lock()
-		good := p.ledger.good
-		p.ledger.mu.Unlock()
-		if good > 0 {
+		if good := p.ledger.latest(); good > 0 {
 			most = max(most, now.Sub(y.began)-time.Duration(good)*y.period)
 		}
 	}

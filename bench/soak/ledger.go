@@ -22,7 +22,8 @@ type ledger struct {
 	report  *host.Report
 	heard   time.Time // when that came
 	before  *host.Report
-	good    uint64 // the latest step that all nodes answered
+	last    uint64 // the latest step that was answered, also with an error
+	good    uint64 // the latest that all nodes answered
 	first   uint64 // the first such step
 	told    int    // answers of nodes whose class was known
 	right   int
@@ -57,6 +58,7 @@ func (l *ledger) take(a *host.Answer, nodes int, class func(node int) int) {
 	}
 	delete(l.open, a.Time)
 	l.answers++
+	l.last = max(l.last, a.Time)
 	if a.Error != "" {
 		l.refused++
 	} else if len(a.Outputs) == nodes {
@@ -73,6 +75,20 @@ func (l *ledger) take(a *host.Answer, nodes int, class func(node int) int) {
 			}
 		}
 	}
+}
+
+// over says whether a step was answered, and either its time is over or it was left out.
+func (l *ledger) over(step uint64, late bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last >= step && (late || l.good < step)
+}
+
+// latest returns the latest step that all nodes answered, 0 if there is none.
+func (l *ledger) latest() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.good
 }
 
 // hear notes a report.

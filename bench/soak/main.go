@@ -54,7 +54,8 @@ func parse(args []string) (*options, error) {
 	agent := f.String("agent", "", "`path` of wdgnn-agent; left out, boxes run wdgnn agent")
 	older := f.String("older", "", "`path` of an earlier wdgnn: upgrade boxes and server from it one by one, and back")
 	buses := f.String("bus", "nats,tcp", "what connects boxes")
-	paces := f.String("pace", lockstep+","+realTime, "what a step waits for, as pace.mode of agent.yaml")
+	paces := f.String("pace", lockstep+","+realTime+","+answered,
+		"what a step waits for, as pace.mode of agent.yaml, or "+answered+": lockstep, and feeders wait for answers")
 	hours := f.Float64("hours", 0, "how long faults follow each other")
 	f.IntVar(&o.runs, "runs", 0, "how many deployments meet one fault each")
 	f.IntVar(&o.from, "from", 0, "number of the first of them")

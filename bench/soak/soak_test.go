@@ -48,6 +48,7 @@ func TestShortSoak(t *testing.T) {
 	}{
 		{setting{Bus: busNATS, Pace: lockstep, Boxes: 3, Rate: 20}, false, Fault{Kind: "kill -9 without a server", Met: []int{1}, Seconds: 0.3}},
 		{setting{Bus: busTCP, Pace: lockstep, Boxes: 3, Rate: 20}, false, Fault{Kind: "stop", Met: []int{1, 2}, Seconds: 0.5}},
+		{setting{Bus: busTCP, Pace: answered, Boxes: 4, Rate: 50}, false, Fault{Kind: "long stop of several", Met: []int{1, 2}, Seconds: 1}},
 		{setting{Bus: busTCP, Pace: realTime, Boxes: 3, Rate: 10}, true, Fault{Kind: "partition", Met: []int{2}, Seconds: 0.6}},
 	} {
 		t.Run(c.Bus+" "+c.Kind, func(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 // setting is how boxes are deployed.
 type setting struct {
 	Bus   string  `json:"bus"`   // nats or tcp
-	Pace  string  `json:"pace"`  // lockstep, real-time, or another that the program knows
+	Pace  string  `json:"pace"`  // lockstep, real-time, answered, or another that the program knows
 	Boxes int     `json:"boxes"` //
 	Rate  float64 `json:"rate"`  // lines a second, of each feeder
 
@@ -33,6 +33,7 @@ const (
 
 	lockstep = "lockstep"
 	realTime = "real-time"
+	answered = "answered" // lockstep, and a line follows the answer to the one before
 
 	portServer = 4222
 	portBox    = 7411
@@ -126,7 +127,7 @@ func (y *yard) config(b *box) string {
 	}
 	fmt.Fprintf(&text, "world: {kind: lines}\nstate: state\nmetrics: %q\n", b.metrics)
 	switch y.Pace {
-	case lockstep: // as a box does without a word
+	case lockstep, answered: // as a box does without a word
 	case realTime:
 		fmt.Fprintf(&text, "pace: {mode: real-time, deadline: %v}\n", y.period*8/10)
 	default:
@@ -150,7 +151,13 @@ func (y *yard) start(ctx context.Context, seed uint64) error {
 	ctx, y.silence = context.WithCancel(ctx)
 	y.began = time.Now()
 	for _, b := range y.boxes {
-		y.feeders.Go(func() { y.feed(ctx, b, seed) })
+		y.feeders.Go(func() {
+			if y.Pace == answered {
+				y.follow(ctx, b)
+			} else {
+				y.feed(ctx, b, seed)
+			}
+		})
 	}
 	return nil
 }
@@ -204,18 +211,30 @@ func (y *yard) serverPID() int {
 // step returns the step whose time it is.
 func (y *yard) step(now time.Time) uint64 { return uint64(now.Sub(y.began) / y.period) }
 
+// due returns the step that boxes should have answered: that whose time it is or, where no
+// clock tells, the last of the farthest.
+func (y *yard) due(now time.Time) (step uint64) {
+	if y.Pace != answered {
+		return y.step(now)
+	}
+	for _, b := range y.boxes {
+		if p := b.live(); p != nil {
+			step = max(step, p.ledger.latest())
+		}
+	}
+	return step
+}
+
 // leftOut is the share of the lines that a feeder has no reading for and leaves out.
 const leftOut = 0.01
 
 // feed says the lines of one box, each at its time, until ctx ends. It has a phase
 // of its own, is a little early or late, leaves one out now and then, and waits for
-// nobody. It names links when they change and, if it need not remind, not otherwise: it
-// does not know that a box was started again.
+// nobody.
 func (y *yard) feed(ctx context.Context, b *box, seed uint64) {
 	rng := random.Stream(seed, "feeder", b.number)
 	phase := rng.Float64() / 2
-	graph := y.stream.Graphs[0] // whose links were named last
-	named := false
+	tell := y.teller(b)
 	for {
 		step := y.step(time.Now()) + 1
 		at := y.began.Add(time.Duration((float64(step) + phase + rng.Float64()/4) * float64(y.period)))
@@ -224,17 +243,53 @@ func (y *yard) feed(ctx context.Context, b *box, seed uint64) {
 			return
 		case <-time.After(time.Until(at)):
 		}
-		if rng.Float64() < leftOut {
+		if rng.Float64() >= leftOut && !tell(step) {
+			return
+		}
+	}
+}
+
+// follow says the lines of one box, each when the one before was answered: at most as
+// many as by the clock, but for those that the box leaves out.
+func (y *yard) follow(ctx context.Context, b *box) {
+	ticks := time.NewTicker(time.Millisecond)
+	defer ticks.Stop()
+	tell := y.teller(b)
+	var asked *process
+	var said time.Time
+	for step := uint64(0); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		}
+		p := b.live()
+		if p == nil || p == asked && !p.ledger.over(step, time.Since(said) >= y.period) {
 			continue
 		}
+		step++
+		asked, said = p, time.Now()
+		if !tell(step) {
+			return
+		}
+	}
+}
+
+// teller returns what says a line to a box. It names links when they change and, if it
+// need not remind, not otherwise: it does not know that a box was started again.
+func (y *yard) teller(b *box) func(step uint64) bool {
+	graph := y.stream.Graphs[0] // whose links were named last
+	named := false
+	return func(step uint64) bool {
 		now := y.stream.Graph(int(step % uint64(y.stream.Steps)))
 		text, err := y.say(step, b.nodes, y.reminds || !named || now != graph)
 		graph, named = now, true
 		if err != nil {
 			b.fail(err)
-			return
+			return false
 		}
 		b.say(line{step, text})
+		return true
 	}
 }
 
