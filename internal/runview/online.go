@@ -107,7 +107,8 @@ func (o *Online) Scene() live.Scene {
 		s.Curves = append(s.Curves,
 			live.Curve{
 				Name: learners[learnerOnline], Chart: held, Learner: learnerOnline, Unit: "%",
-				Note: fmt.Sprintf("Every answer comes with its %s, which should hold the truth as often as was asked for.", o.setName()),
+				Note: fmt.Sprintf("Every answer comes with its %s, which should hold the truth as often as was asked for. "+
+					"An interval without ends holds everything.", o.setName()),
 			},
 			live.Curve{Name: "asked for", Chart: held, Learner: -1, Unit: "%"})
 	}
