@@ -49,7 +49,7 @@ func (a *Answer) AppendText(text []byte) ([]byte, error) {
 
 // append appends the output to text.
 func (o *Output) append(text []byte) ([]byte, error) {
-	if o.Sensor != "" || o.Value == nil || len(o.Set) > 0 || len(o.Intervals) > 0 || !mat.Finite(o.Value...) {
+	if o.Sensor != "" || o.Age > 0 || o.Value == nil || len(o.Set) > 0 || len(o.Intervals) > 0 || !mat.Finite(o.Value...) {
 		all, err := json.Marshal(o)
 		return append(text, all...), err
 	}

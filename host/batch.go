@@ -64,6 +64,7 @@ func (h *Machine) beginTogether(l *Line) {
 	for i := range h.cells {
 		c := &h.cells[i]
 		c.taking, c.predicted, c.done, c.told = true, false, false, nil
+		c.read(&l.Nodes[i])
 		h.tell(c, &l.Nodes[i])
 	}
 	h.postTogether()

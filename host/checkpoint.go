@@ -35,6 +35,9 @@ type Checkpoint struct {
 	// Quarantine is who was in quarantine; empty if an earlier program wrote it.
 	Quarantine []Quarantine `json:"quarantine,omitempty"`
 
+	// Ages are how many steps ago sensors were last read, of those that were not in the last.
+	Ages map[agent.NodeID]uint64 `json:"ages,omitempty"`
+
 	// Model is that of Config; empty if it is the one that the box was set up with.
 	Model string `json:"model,omitempty"`
 
@@ -104,6 +107,12 @@ func (h *Machine) memory() *Checkpoint {
 			c.Version = max(c.Version, newtonVersion)
 		}
 		c.Nodes = append(c.Nodes, m)
+		if age := h.cells[i].age; age > 0 {
+			if c.Ages == nil {
+				c.Ages = map[agent.NodeID]uint64{}
+			}
+			c.Ages[m.Node] = age
+		}
 	}
 	c.Quarantine, c.Links, c.Beat = h.inQuarantine(), maps.Clone(h.named), h.beat.sets()
 	for _, host := range slices.Sorted(maps.Keys(h.members.known)) {
@@ -161,6 +170,7 @@ func (h *Machine) restore(c *Checkpoint) error {
 		if err := h.cells[i].node.Restore(m); err != nil {
 			return fmt.Errorf("%w: %w; move the folder away to begin anew", ErrState, err)
 		}
+		h.cells[i].age = c.Ages[m.Node]
 	}
 	h.time, h.begun, h.wasVersion = c.Time, true, c.Version
 	h.shutAgain(c.Quarantine)

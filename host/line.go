@@ -48,6 +48,7 @@ type NodeLine struct {
 	Row   Numbers        `json:"row,omitempty"`   // x_{i,t}
 	Links *[]Link        `json:"links,omitempty"` // whom it hears from now on; nil means as before
 	Near  []agent.NodeID `json:"near,omitempty"`  // who may become neighbours soon; nil means as before
+	Age   uint64         `json:"age,omitempty"`   // how many steps ago the sensor was last read, where Row is not of this step
 
 	Target   Numbers `json:"target,omitempty"`   // what the answer should have been
 	Gradient Numbers `json:"gradient,omitempty"` // or ∂J_i/∂y_i at the answer that was given
@@ -161,4 +162,6 @@ type Output struct {
 	// classes, or between which numbers each output's is. See package conformal.
 	Set       []int      `json:"set,omitempty"`
 	Intervals []Interval `json:"intervals,omitempty"`
+
+	Age uint64 `json:"age,omitempty"` // how many steps ago its sensor was last read
 }

@@ -148,6 +148,9 @@ type cell struct {
 	broken BrokenSensor // its sensor, as the log was told; trusted if there is no Why
 	breaks int          // how often it was
 	awaits bool         // it is a newcomer that cannot forecast yet
+	age    uint64       // how many steps ago the sensor was last read
+	missed bool         // it has no reading in this step, and
+	hushed bool         // none for so long that the log says so
 	shut   shutGate     // where it answers as trained, of nodes that learn by seasons
 }
 
@@ -329,6 +332,7 @@ func (h *Machine) line(l *Line) {
 // it any more who is not behind, and who is can ask.
 func (h *Machine) begin(l *Line) {
 	h.follow(l)
+	h.grow(l.Time)
 	h.time, h.begun, h.open, h.acted = l.Time, true, true, false
 	h.opened++
 	h.join(l)
@@ -346,6 +350,7 @@ func (h *Machine) begin(l *Line) {
 	} else {
 		h.beginApart(l)
 	}
+	h.hush()
 	h.settle()
 	h.replay()
 }
@@ -379,6 +384,7 @@ func (h *Machine) beginApart(l *Line) {
 			continue
 		}
 		c.taking = true
+		c.read(n)
 		h.taking++
 		if c.elsewhere {
 			h.boundary++
@@ -531,7 +537,7 @@ func (h *Machine) act() {
 		switch {
 		case !c.taking, c.awaits:
 		case mat.Finite(c.output...) || defect.Number == 6:
-			o := Output{Node: c.node.ID(), Sensor: h.cfg.Names[c.node.ID()], Value: c.output}
+			o := Output{Node: c.node.ID(), Sensor: h.cfg.Names[c.node.ID()], Value: c.output, Age: c.age}
 			if h.learns() && h.cfg.Plan.Rule.Conformal != nil {
 				c.sure(&o, h.cfg.Plan.Rule.Conformal)
 			}

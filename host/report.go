@@ -157,6 +157,11 @@ type Report struct {
 	Broken        []BrokenSensor `json:"broken,omitempty"`
 	BrokenSensors int            `json:"broken_sensors,omitempty"`
 
+	// Ages say how long ago sensors were last read, where they are not read in every step:
+	// the first thousand, the oldest first. SilentSensors are those that the log names.
+	Ages          []SensorAge `json:"ages,omitempty"`
+	SilentSensors int         `json:"silent_sensors,omitempty"`
+
 	// Scale is λmax that the model's shift is divided by, 0 if it is not;
 	// Surveyed says that the nodes found it together.
 	Scale    float64 `json:"scale,omitempty"`
@@ -207,6 +212,7 @@ func (h *Machine) look(final bool) {
 	r.Nodes = FormatNodes(ids)
 	r.Gate, r.Coverage = h.gates(), h.coverage()
 	r.Broken, r.BrokenSensors = h.broken()
+	r.Ages, r.SilentSensors = h.ages()
 	if h.cfg.Plan.Operator == graph.ShiftSpectral {
 		r.Scale, r.Surveyed = h.cfg.Plan.Scale, h.cfg.Surveyed || h.survey != nil
 	}

@@ -1,9 +1,13 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
 )
@@ -20,6 +24,17 @@ const (
 	mostBroken = 1000 // in a report
 	mostBreaks = 5    // of one sensor that the log has
 )
+
+// SensorAge says how long ago a sensor was last read.
+type SensorAge struct {
+	Node    agent.NodeID `json:"node"`
+	Sensor  string       `json:"sensor,omitempty"`
+	Steps   uint64       `json:"steps"`
+	Seconds float64      `json:"seconds,omitempty"` // by the clock of the series of training
+}
+
+// silentSteps is how many steps without a reading make a sensor silent.
+const silentSteps = 12
 
 // forecasts says whether nodes do.
 func (h *Machine) forecasts() bool { return h.cfg.Plan.Forecast != nil }
@@ -131,6 +146,84 @@ func (h *Machine) broken() (list []BrokenSensor, all int) {
 		}
 	}
 	return list, all
+}
+
+// senses says whether a node has a sensor: a newcomer has none before it hears one of training.
+func (h *Machine) senses(c *cell) bool { return !h.forecasts() || c.node.Sensor() != nil }
+
+// grow makes all readings older by the steps up to the one that begins.
+func (h *Machine) grow(time uint64) {
+	passed := uint64(1)
+	if h.begun {
+		passed = time - h.time
+	}
+	for i := range h.cells {
+		h.cells[i].age += passed
+		h.cells[i].missed = true
+	}
+}
+
+// read takes in how old the reading of a line is.
+func (c *cell) read(n *NodeLine) {
+	if c.missed = len(n.Row) == 0 || unknown(n.Row[0]); !c.missed || n.Age > 0 {
+		c.age = n.Age
+	}
+}
+
+// hush logs which sensors have just fallen silent, and which are heard again. Of one that
+// comes and goes it says so a few times.
+func (h *Machine) hush() {
+	var silent, back []string
+	for i := range h.cells {
+		c := &h.cells[i]
+		was := c.hushed
+		c.hushed = c.missed && c.age >= silentSteps && h.senses(c)
+		if c.hushed == was || c.breaks > mostBreaks {
+			continue
+		}
+		name := cmp.Or(h.cfg.Names[c.node.ID()], fmt.Sprint(c.node.ID()))
+		if was {
+			back = append(back, name)
+			continue
+		}
+		c.breaks++
+		silent = append(silent, name)
+	}
+	if len(silent) > 0 {
+		h.warn("sensors are silent: are they dead, or cut off?", "sensors", some(silent), "time", h.time, "steps", silentSteps)
+	}
+	if len(back) > 0 {
+		h.info("sensors that were silent are read again", "sensors", some(back), "time", h.time)
+	}
+}
+
+// some names the first of a list.
+func some(list []string) string {
+	const most = 20
+	if len(list) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
+	}
+	return strings.Join(list, ", ")
+}
+
+// ages returns how long ago sensors were last read, and how many are silent. Nodes that do
+// not forecast take part with a reading or not at all: only those that did not are named.
+func (h *Machine) ages() (list []SensorAge, silent int) {
+	interval := time.Duration(0)
+	if s := h.cfg.Plan.Forecast; s != nil {
+		interval = s.Interval
+	}
+	for i := range h.cells {
+		c := &h.cells[i]
+		if c.hushed {
+			silent++
+		}
+		if h.senses(c) && (c.age > 0 || h.forecasts()) {
+			list = append(list, SensorAge{c.node.ID(), h.cfg.Names[c.node.ID()], c.age, (time.Duration(c.age) * interval).Seconds()})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b SensorAge) int { return cmp.Compare(b.Steps, a.Steps) })
+	return list[:min(len(list), mostBroken)], silent
 }
 
 // compareForecast takes in how forecasts of a node turned out that are judged in this

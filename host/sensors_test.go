@@ -202,6 +202,43 @@ func TestBrokenSensorIsAnnounced(t *testing.T) {
 	}
 }
 
+// How long ago a sensor was last read is in answers, reports and checkpoints; after twelve
+// steps the log has it, once, and again when it is back. A world may say how old a reading is.
+func TestSilentSensor(t *testing.T) {
+	c := sensorConfig(t, false)
+	s := newSensorHost(t, c, nil)
+	s.read(0, nil)
+	for k := uint64(1); k < 20; k++ {
+		if k == 10 {
+			text := must(json.Marshal(s.Checkpoint()))
+			log := s.log
+			s = newSensorHost(t, c, text)
+			s.log = log
+		}
+		if a, want := s.read(k, map[int]string{1: "null"}), fmt.Sprintf(`"age":%d}`, k); strings.Count(a, `"age"`) != 1 || !strings.Contains(a, want) {
+			t.Fatalf("step %d: got %s, want %s once", k, a, want)
+		}
+	}
+	r := s.Step(0, host.Look{}).Report
+	want := []host.SensorAge{{Node: 1, Sensor: "east", Steps: 19}, {Node: 0, Sensor: "west"}, {Node: 2, Sensor: "north"}}
+	if !slices.Equal(r.Ages, want) || r.SilentSensors != 1 {
+		t.Errorf("got %+v, %d silent, want %+v and one", r.Ages, r.SilentSensors, want)
+	}
+	if a := s.say(`{"time":20,"nodes":[{"node":1,"row":[70],"age":30}]}`); !strings.Contains(a, `"age":30}`) {
+		t.Errorf("got %s, want a reading of 30 steps ago", a)
+	}
+	if r := s.Step(0, host.Look{}).Report; r.SilentSensors != 0 || r.Ages[0].Steps != 30 || r.Ages[1].Steps != 1 {
+		t.Errorf("got %+v, %d silent, want one of 30 steps, which is used, and two of 1", r.Ages, r.SilentSensors)
+	}
+	log := []string{
+		"WARN sensors are silent: are they dead, or cut off? [sensors east time 12 steps 12]",
+		"INFO sensors that were silent are read again [sensors east time 20]",
+	}
+	if !slices.Equal(s.log, log) {
+		t.Errorf("the log says\n%s\nwant\n%s", strings.Join(s.log, "\n"), strings.Join(log, "\n"))
+	}
+}
+
 // A node that was not in training forecasts when its links name a sensor that was.
 func TestNewcomerJoins(t *testing.T) {
 	s := newSensorHost(t, sensorConfig(t, true), nil)

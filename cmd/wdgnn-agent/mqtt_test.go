@@ -212,8 +212,8 @@ func (h *house) begin() {
 	for used := 0.0; used == 0; {
 		h.feed()
 		mqtttest.Await(h, "the box looks at what was sent", func() bool {
-			used = h.count(`wdgnn_world_readings_total{fate="used"}`)
-			return used+h.count(`wdgnn_world_readings_total{fate="old"}`) == float64(len(h.fed)*len(h.names))
+			used = h.count(`wdgnn_world_readings_total{fate="used",run="house"}`)
+			return used+h.count(`wdgnn_world_readings_total{fate="old",run="house"}`) == float64(len(h.fed)*len(h.names))
 		})
 	}
 }
@@ -226,7 +226,7 @@ func (h *house) within(n int) {
 	if got := len(h.answers("answers.jsonl")); got != n {
 		h.Errorf("%d steps are answered, want %d", got, n)
 	}
-	for _, name := range []string{`wdgnn_world_readings_total{fate="used"}`, "wdgnn_agent_predicted_total"} {
+	for _, name := range []string{`wdgnn_world_readings_total{fate="used",run="house"}`, `wdgnn_agent_predicted_total{run="house"}`} {
 		want := float64(n * len(h.names))
 		mqtttest.Await(h, fmt.Sprintf("%s is %v after %d steps", name, want, n), func() bool { return h.count(name) == want })
 	}

@@ -109,10 +109,10 @@ func TestCheckpointAge(t *testing.T) {
 		t.Errorf("five seconds after the first: got %v s", got)
 	}
 	w := httptest.NewRecorder()
-	metricsHandler(func() *host.Report { return later.report }).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
-	for _, want := range []string{"wdgnn_checkpoint_age_seconds 5\n", "wdgnn_checkpoints_damaged 1\n", "wdgnn_healthy 1\n"} {
-		if !strings.Contains(w.Body.String(), want) {
-			t.Errorf("got\n%s\nwant %q in it", w.Body.String(), want)
+	metricsHandler("test", func() *host.Report { return later.report }).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	for _, want := range []string{`wdgnn_checkpoint_age_seconds{run="test"} 5`, `wdgnn_checkpoints_damaged{run="test"} 1`, `wdgnn_healthy{run="test"} 1`} {
+		if !strings.Contains(w.Body.String(), want+"\n") {
+			t.Errorf("got\n%s\nwant %s in it", w.Body.String(), want)
 		}
 	}
 }

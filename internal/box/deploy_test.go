@@ -11,7 +11,7 @@ import (
 
 // metricNames are all that a box serves of its own.
 func metricNames() map[string]bool {
-	names := map[string]bool{brokenName: true, shutName: true, latencyName: true}
+	names := map[string]bool{brokenName: true, ageName: true, shutName: true, latencyName: true}
 	for _, c := range counters {
 		names[c.name] = true
 	}

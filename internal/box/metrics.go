@@ -21,6 +21,7 @@ type collector struct {
 	gauges   []*prometheus.Desc
 	latency  *prometheus.Desc
 	broken   *prometheus.Desc
+	ages     *prometheus.Desc
 	shut     *prometheus.Desc
 	readings *prometheus.Desc
 }
@@ -79,6 +80,7 @@ var gauges = []gauge{
 		return float64(r.Gate.Horizons)
 	}},
 	{"wdgnn_sensors_broken", "sensors whose readings are not used", func(r *host.Report) float64 { return float64(r.BrokenSensors) }},
+	{"wdgnn_sensors_silent", "sensors without a reading for twelve steps", func(r *host.Report) float64 { return float64(r.SilentSensors) }},
 	{
 		"wdgnn_healthy", "1 if /healthz says ok, else 0",
 		func(r *host.Report) float64 {
@@ -155,6 +157,8 @@ func learning(r *host.Report) rule.Comparison {
 const (
 	brokenName  = "wdgnn_sensor_broken"
 	brokenHelp  = "1 for each sensor whose readings are not used, with its name and node"
+	ageName     = "wdgnn_sensor_age_steps"
+	ageHelp     = "how many steps ago each sensor was last read; of many sensors the thousand for which that is longest"
 	shutName    = "wdgnn_quarantines_total"
 	shutHelp    = "times that a host was put in quarantine, by reason"
 	readName    = "wdgnn_world_readings_total"
@@ -166,6 +170,7 @@ const (
 func newCollector(report func() *host.Report) *collector {
 	c := &collector{report: report, latency: prometheus.NewDesc(latencyName, latencyHelp, []string{"quantile"}, nil)}
 	c.broken = prometheus.NewDesc(brokenName, brokenHelp, []string{"sensor", "node"}, nil)
+	c.ages = prometheus.NewDesc(ageName, ageHelp, []string{"sensor", "node"}, nil)
 	c.shut = prometheus.NewDesc(shutName, shutHelp, []string{"reason"}, nil)
 	c.readings = prometheus.NewDesc(readName, readHelp, []string{"fate"}, nil)
 	for _, k := range counters {
@@ -187,6 +192,7 @@ func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	}
 	out <- c.latency
 	out <- c.broken
+	out <- c.ages
 	out <- c.shut
 	out <- c.readings
 }
@@ -206,6 +212,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	for _, b := range r.Broken {
 		out <- prometheus.MustNewConstMetric(c.broken, prometheus.GaugeValue, 1, b.Sensor, strconv.FormatUint(uint64(b.Node), 10))
 	}
+	for _, a := range r.Ages {
+		out <- prometheus.MustNewConstMetric(c.ages, prometheus.GaugeValue, float64(a.Steps), a.Sensor, strconv.FormatUint(uint64(a.Node), 10))
+	}
 	for _, reason := range slices.Sorted(maps.Keys(r.Quarantines)) {
 		out <- prometheus.MustNewConstMetric(c.shut, prometheus.CounterValue, float64(r.Quarantines[reason]), reason)
 	}
@@ -220,10 +229,11 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(c.latency, prometheus.GaugeValue, l.Max.Seconds(), "1")
 }
 
-// metricsHandler serves the reports as Prometheus reads them.
-func metricsHandler(report func() *host.Report) http.Handler {
+// metricsHandler serves the reports of a run as Prometheus reads them.
+func metricsHandler(run string, report func() *host.Report) http.Handler {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(newCollector(report), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	prometheus.WrapRegistererWith(prometheus.Labels{"run": run}, registry).MustRegister(newCollector(report))
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }
 

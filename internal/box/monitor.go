@@ -43,8 +43,8 @@ const (
 	lateFor     = 30 * time.Second
 )
 
-// newMonitor listens at an address; empty means nowhere.
-func newMonitor(ctx context.Context, address string) (*monitor, error) {
+// newMonitor listens at an address for who asks about a box of a run; empty means nowhere.
+func newMonitor(ctx context.Context, run, address string) (*monitor, error) {
 	m := new(monitor)
 	if address == "" {
 		return m, nil
@@ -54,7 +54,7 @@ func newMonitor(ctx context.Context, address string) (*monitor, error) {
 		return nil, fmt.Errorf("metrics: %w; choose another address", err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", metricsHandler(m.report))
+	mux.Handle("GET /metrics", metricsHandler(run, m.report))
 	mux.HandleFunc("GET /status", m.status)
 	mux.HandleFunc("GET /healthz", m.health)
 	m.addr = l.Addr()

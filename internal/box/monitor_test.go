@@ -57,7 +57,7 @@ func TestIlls(t *testing.T) {
 // Who has connected and asks nothing, as browsers do, does not make the end of a box a
 // failure.
 func TestMonitorCutsOff(t *testing.T) {
-	m, err := newMonitor(t.Context(), "127.0.0.1:0")
+	m, err := newMonitor(t.Context(), "test", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,14 +82,17 @@ func TestMonitorCutsOff(t *testing.T) {
 	}
 }
 
-// Metrics name the sensors whose readings are not used.
-func TestBrokenSensorMetrics(t *testing.T) {
+// Metrics name the run, the sensors whose readings are not used and how long ago others were read.
+func TestSensorMetrics(t *testing.T) {
 	r := &host.Report{Broken: []host.BrokenSensor{{Node: 3, Sensor: "773869", Why: "rain", Since: 7}}, BrokenSensors: 1}
+	r.Ages, r.SilentSensors = []host.SensorAge{{Node: 4, Sensor: "attic", Steps: 126}, {Node: 3, Sensor: "773869"}}, 1
 	r.Stats.Broken, r.Gate = 2, &host.GateReport{Trained: 1, Horizons: 3}
 	w := httptest.NewRecorder()
-	metricsHandler(func() *host.Report { return r }).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	metricsHandler("test", func() *host.Report { return r }).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	for _, want := range []string{
-		`wdgnn_sensor_broken{node="3",sensor="773869"} 1`, "wdgnn_sensors_broken 1", "wdgnn_host_broken_total 2", "wdgnn_horizons_trained 3",
+		`wdgnn_sensor_broken{node="3",run="test",sensor="773869"} 1`, `wdgnn_sensors_broken{run="test"} 1`,
+		`wdgnn_host_broken_total{run="test"} 2`, `wdgnn_horizons_trained{run="test"} 3`, `wdgnn_sensors_silent{run="test"} 1`,
+		`wdgnn_sensor_age_steps{node="4",run="test",sensor="attic"} 126`, `wdgnn_sensor_age_steps{node="3",run="test",sensor="773869"} 0`,
 	} {
 		if text := w.Body.String(); !strings.Contains(text, want+"\n") {
 			t.Errorf("got\n%s\nwant %s in it", text, want)

@@ -128,7 +128,7 @@ func TestMQTTFates(t *testing.T) {
 	}
 	metrics := h.get("/metrics")
 	for fate, n := range want {
-		if line := fmt.Sprintf("wdgnn_world_readings_total{fate=%q} %d\n", fate, n); !strings.Contains(metrics, line) {
+		if line := fmt.Sprintf("wdgnn_world_readings_total{fate=%q,run=%q} %d\n", fate, h.config.Run, n); !strings.Contains(metrics, line) {
 			t.Errorf("metrics have no %q", line)
 		}
 	}
@@ -143,8 +143,8 @@ func TestMQTTBrokerAway(t *testing.T) {
 	mqtttest.Await(t, "health says that the broker is away", func() bool {
 		return strings.Contains(h.get("/healthz"), "is the broker running?")
 	})
-	if metrics := h.get("/metrics"); !strings.Contains(metrics, "wdgnn_world_connected 0\n") {
-		t.Error("metrics have no wdgnn_world_connected 0")
+	if metrics := h.get("/metrics"); !strings.Contains(metrics, fmt.Sprintf("wdgnn_world_connected{run=%q} 0\n", h.config.Run)) {
+		t.Errorf("metrics say that there is a connection:\n%s", metrics)
 	}
 	b := mqtttest.StartAt(t, port)
 	mqtttest.Await(t, "the box is connected and well", func() bool { return h.broker().Connected && h.get("/healthz") == "ok\n" })

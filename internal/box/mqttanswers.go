@@ -26,6 +26,7 @@ type mqttAnswer struct {
 	At    string    `json:"at,omitempty"`
 	For   string    `json:"for,omitempty"`
 	Step  uint64    `json:"step"`
+	Age   float64   `json:"age_seconds"` // of the last reading
 }
 
 // status is the topic that says whether this box is there, "" if nothing is published.
@@ -104,7 +105,7 @@ func (w *mqttWorld) Act(a *host.Answer) (err error) {
 
 // answer returns what is published of output c of a node.
 func (w *mqttWorld) answer(a *host.Answer, o *host.Output, c int) mqttAnswer {
-	m := mqttAnswer{At: a.At, Step: a.Time, Set: o.Set}
+	m := mqttAnswer{At: a.At, Step: a.Time, Set: o.Set, Age: (time.Duration(o.Age) * w.grid.Interval).Seconds()}
 	switch {
 	case w.spec != nil && c < len(o.Value):
 		m.Value = o.Value[c]

@@ -328,7 +328,7 @@ func (w *mqttWorld) close(step uint64) {
 	rows, _ := w.grid.Take(step)
 	line := &host.Line{Time: step}
 	for k, node := range w.nodes {
-		n := host.NodeLine{Node: node, Row: rows[k]}
+		n := host.NodeLine{Node: node, Row: rows[k], Age: w.grid.Age(k, step)}
 		if n.Row == nil && w.spec != nil {
 			n.Row = make(host.Numbers, 1+w.spec.Extras)
 			for c := range n.Row {

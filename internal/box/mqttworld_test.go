@@ -12,6 +12,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/forecast"
+	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/mqtt"
 )
 
@@ -44,6 +45,13 @@ func TestMQTTLate(t *testing.T) {
 	}
 	if w.fates["late"] != 2 || w.fates["superseded"] != 1 {
 		t.Errorf("fates %v, want 2 late and 1 superseded", w.fates)
+	}
+	w.queue = nil
+	if w.close(12); w.queue[0].Nodes[0].Age != 2 {
+		t.Errorf("line %+v, want node 4 read two steps ago", w.queue[0])
+	}
+	if a := w.answer(new(host.Answer), &host.Output{Node: 4, Value: []float32{20}, Age: 2}, 0); a.Age != 120 {
+		t.Errorf("published: %+v, want a reading of two minutes ago", a)
 	}
 }
 

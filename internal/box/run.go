@@ -235,7 +235,7 @@ func (b *Box) build(ctx context.Context, s Streams) error {
 	if err := b.loadFiles(plan); err != nil {
 		return err
 	}
-	if b.monitor, err = newMonitor(ctx, b.serves()); err != nil {
+	if b.monitor, err = newMonitor(ctx, b.Run, b.serves()); err != nil {
 		return err
 	}
 	b.monitor.box = b.conditions()

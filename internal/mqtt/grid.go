@@ -114,6 +114,17 @@ func (g *Grid) Recall(sensor int, r Reading) {
 	}
 }
 
+// Age returns how many steps before a closed step a sensor was last read, 0 if it was read
+// then or never.
+func (g *Grid) Age(sensor int, step uint64) uint64 {
+	if r := g.last[sensor]; r != nil {
+		if at, ok := g.Step(r.At); ok && at < step {
+			return step - at
+		}
+	}
+	return 0
+}
+
 // off is how far a reading is from its step.
 func (g *Grid) off(r *Reading, step uint64) time.Duration { return r.At.Sub(g.Time(step)).Abs() }
 

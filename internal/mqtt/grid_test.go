@@ -125,5 +125,11 @@ func TestGridHoldsTheLastWord(t *testing.T) {
 		if rows, _ := g.Take(10); rows[0] == nil || rows[0][0] != 2 {
 			t.Errorf("a change %v after a step: the next has %v, want 2", after, rows[0])
 		}
+		for step := uint64(11); step < 80; step++ {
+			g.Take(step)
+		}
+		if last, _ := g.Step(came); g.Age(0, 79) != 79-last || g.Age(0, last) != 0 {
+			t.Errorf("a change %v after step 9: its age at step 79 is %d, want %d", after, g.Age(0, 79), 79-last)
+		}
 	}
 }

@@ -107,6 +107,9 @@ func judge(r *host.Report, behind, usual uint64) Standing {
 	if r.BrokenSensors > 0 {
 		complain("%d of its sensors are broken", r.BrokenSensors)
 	}
+	if r.SilentSensors > 0 {
+		complain("%d of its sensors are silent", r.SilentSensors)
+	}
 	if r.Learning != nil && r.Gate == nil && r.Learning.Harmful() {
 		complain("learning does harm: %v", r.Learning)
 	}

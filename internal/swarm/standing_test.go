@@ -20,6 +20,7 @@ func TestStandings(t *testing.T) {
 	saw := func(first, last *host.Report) Sighting { return Sighting{first, last, 2 * time.Second} }
 	ill := at(3, 990)
 	ill.Silent, ill.BrokenSensors, ill.Differ = []agent.NodeID{4, 5}, 2, []transport.HostID{9}
+	ill.SilentSensors = 1
 	ill.Quarantine = []host.Quarantine{{Host: 7, Why: "numbers", Seconds: 90, Evidence: map[string]uint64{"numbers": 12, "bounds": 3}}}
 	ill.Health = &host.Health{Problems: []string{"answers are lost: no space left on device"}, Certificate: 5 * 86400, Damaged: 1}
 	list := Standings("test", []transport.HostID{0, 1, 2, 3, 4}, map[transport.HostID]Sighting{
@@ -37,6 +38,7 @@ func TestStandings(t *testing.T) {
 		{
 			"answers are lost", "ends in 5 days", "1 checkpoint could not be read", "silent: nodes 4-5",
 			"hosts [9] run another model", "it has kept host 7 in quarantine for 1m30s: bounds=3 numbers=12", "2 of its sensors are broken",
+			"1 of its sensors are silent",
 		},
 		{"nothing is heard of it"},
 	} {
