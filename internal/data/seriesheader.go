@@ -90,8 +90,8 @@ func (h *header) findReadings(names, first []string) (found bool, err error) {
 		others = []string{names[values[0]], names[values[1]]}
 	}
 	if len(values) != 1 && len(others) > 1 {
-		return false, fmt.Errorf("which of the columns %s is the reading? Call that one value, and no other; those that are left are further inputs",
-			few(others))
+		return false, fmt.Errorf("which of the columns %s is the reading? Call that one value, and no other; "+
+			"those that are left are further inputs", few(others))
 	}
 	return true, nil
 }

@@ -158,7 +158,9 @@ const (
 	compared
 )
 
-var comparedAs = map[string]int{MethodFrozen: comparedFrozen, MethodRidge: comparedRidge, MethodSeason: comparedSeason, MethodLast: comparedLast}
+var comparedAs = map[string]int{
+	MethodFrozen: comparedFrozen, MethodRidge: comparedRidge, MethodSeason: comparedSeason, MethodLast: comparedLast,
+}
 
 // keepForecasts writes down the outputs y of a step, and what others would have said,
 // in the user's units; NaN for newcomers of whom nothing is known yet.
