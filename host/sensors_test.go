@@ -215,7 +215,8 @@ func TestSilentSensor(t *testing.T) {
 			s = newSensorHost(t, c, text)
 			s.log = log
 		}
-		if a, want := s.read(k, map[int]string{1: "null"}), fmt.Sprintf(`"age":%d}`, k); strings.Count(a, `"age"`) != 1 || !strings.Contains(a, want) {
+		a, want := s.read(k, map[int]string{1: "null"}), fmt.Sprintf(`"age":%d}`, k)
+		if strings.Count(a, `"age"`) != 1 || !strings.Contains(a, want) {
 			t.Fatalf("step %d: got %s, want %s once", k, a, want)
 		}
 	}

@@ -110,7 +110,9 @@ func TestCheckpointAge(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	metricsHandler("test", func() *host.Report { return later.report }).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
-	for _, want := range []string{`wdgnn_checkpoint_age_seconds{run="test"} 5`, `wdgnn_checkpoints_damaged{run="test"} 1`, `wdgnn_healthy{run="test"} 1`} {
+	for _, want := range []string{
+		`wdgnn_checkpoint_age_seconds{run="test"} 5`, `wdgnn_checkpoints_damaged{run="test"} 1`, `wdgnn_healthy{run="test"} 1`,
+	} {
 		if !strings.Contains(w.Body.String(), want+"\n") {
 			t.Errorf("got\n%s\nwant %s in it", w.Body.String(), want)
 		}
