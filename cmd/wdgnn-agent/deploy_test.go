@@ -57,9 +57,10 @@ func (f *field) clear() {
 	}
 }
 
-// deploy returns the arguments of wdgnn swarm deploy in the field.
+// deploy returns the arguments of wdgnn swarm deploy in the field. The boxes do nothing
+// but steps, so that those of the usual three seconds are many.
 func (f *field) deploy(args ...string) []string {
-	args = append([]string{"swarm", "deploy", "--keys", "keys", "--config", "agent-0.yaml"}, args...)
+	args = append([]string{"swarm", "deploy", "--keys", "keys", "--config", "agent-0.yaml", "--steps", "200"}, args...)
 	return args
 }
 

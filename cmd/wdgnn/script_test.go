@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,6 +20,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))) // scripts wait for processes much of the time
 	testscript.Main(m, map[string]func(){"wdgnn": main})
 }
 

@@ -125,7 +125,7 @@ func TestKill(t *testing.T) {
 		if round > 0 {
 			check(t, p, h, model, all)
 		}
-		moment := time.Duration(20+rng.IntN(400)) * time.Millisecond
+		moment := time.Duration(20+rng.IntN(150)) * time.Millisecond
 		timer := time.AfterFunc(moment, func() { _ = p.command.Process.Kill() })
 		h.load(p, ids, uint64(round), 1+round%3)
 		timer.Stop()
