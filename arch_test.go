@@ -53,8 +53,9 @@ const rules = `
 	scenario/movies     : mat graph
 	internal/kernel     :
 	internal/alloctest  :
+	internal/clocktest  :
 	internal/twintest   :
-	internal/mqtttest   :
+	internal/mqtttest   : internal/clocktest
 	internal/mqtt       :
 	internal/config     : graph gnn loss optim train rule scenario/sourceloc scenario/flocking scenario/movies internal/duration
 	internal/config/comments :
@@ -142,7 +143,7 @@ const shell = `
 	internal/broker internal/keys internal/box internal/sim internal/swarm internal/live internal/hostname
 	cmd/wdgnn-agent
 	modelfile internal/config internal/config/comments internal/data internal/jsonfile internal/rundir internal/dataset internal/figure
-	internal/snapshot internal/duration internal/alloctest internal/twintest internal/mqtttest internal/mqtt
+	internal/snapshot internal/duration internal/alloctest internal/clocktest internal/twintest internal/mqtttest internal/mqtt
 	internal/lifecycle internal/recipe internal/demo internal/certify internal/reproduce internal/reproduce/study
 	internal/reproduce/study/studytest internal/reproduce/sourceloc internal/reproduce/flocking
 	internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents internal/reproduce/traffic

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/host"
+	"github.com/wdgnn/wdgnn/internal/clocktest"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
 
@@ -289,6 +290,7 @@ func (f *field) await(what string, done func() bool) {
 	from := time.Now()
 	for !done() {
 		if time.Since(from) > patience {
+			clocktest.Need(f)
 			for k := range boxes {
 				f.Logf("box %d is at step %d: %.3000s", k, f.step(k), f.end(k))
 			}

@@ -20,6 +20,7 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/host"
+	"github.com/wdgnn/wdgnn/internal/clocktest"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/random"
 )
@@ -205,7 +206,10 @@ func (y *yard) await(what string, missing func() string) {
 	from := time.Now()
 	why := missing()
 	for ; why != ""; why = missing() {
-		if y.ended() || time.Since(from) > patience {
+		if ended := y.ended(); ended || time.Since(from) > patience {
+			if !ended {
+				clocktest.Need(y)
+			}
 			for _, b := range y.boxes {
 				y.Logf("box %d is at step %d: %s", b.id, b.step.Load(), tail(b.log.String()))
 			}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/host"
+	"github.com/wdgnn/wdgnn/internal/clocktest"
 	"github.com/wdgnn/wdgnn/internal/mqtttest"
 )
 
@@ -43,6 +44,7 @@ const tick = time.Second
 func newHouse(t *testing.T) *house {
 	t.Helper()
 	mqtttest.Need(t)
+	clocktest.Need(t)
 	h := &house{T: t, dir: t.TempDir(), port: mqtttest.FreePort(t), metrics: fmt.Sprintf("127.0.0.1:%d", mqtttest.FreePort(t))}
 	t.Cleanup(func() {
 		if text, _ := os.ReadFile(h.path("box.log")); t.Failed() {
@@ -224,6 +226,7 @@ func (h *house) within(n int) {
 	h.Helper()
 	h.Logf("answered %v after the time of the step", h.await())
 	if got := len(h.answers("answers.jsonl")); got != n {
+		clocktest.Need(h)
 		h.Errorf("%d steps are answered, want %d", got, n)
 	}
 	for _, name := range []string{`wdgnn_world_readings_total{fate="used",run="house"}`, `wdgnn_agent_predicted_total{run="house"}`} {
@@ -282,7 +285,7 @@ func (h *house) published(flags []string) {
 	h.Helper()
 	get := func(topic string, v any) {
 		h.Helper()
-		out, err := mqtttest.Sub(h.port, append(slices.Clone(flags), "-t", topic, "-C", "1", "-W", "20")...)
+		out, err := mqtttest.Sub(h.port, append(slices.Clone(flags), "-t", topic, "-C", "1", "-W", "60")...)
 		h.check(err)
 		h.check(json.Unmarshal([]byte(out), v))
 	}

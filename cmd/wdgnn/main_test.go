@@ -143,13 +143,14 @@ func TestInterrupt(t *testing.T) {
 // An interrupted run fails, keeps what it has and says how to go on; before the first
 // epoch there is nothing to keep, and the same command begins anew.
 func TestInterruptTrain(t *testing.T) {
+	files := []string{"model.safetensors", "checkpoint.json"}
 	for _, c := range []struct {
 		name, task, when, want string
 		left                   []string // files
 	}{
 		{"at once", "classify", "nodes", "wdgnn: interrupted\n", nil},
-		{"in an epoch", "classify", "epoch   1/", "wdgnn: interrupted\nTry: wdgnn train ", []string{"model.safetensors", "checkpoint.json"}},
-		{"after the last", "forecast", "epoch 1/1 ", " --resume, with --epochs 1 to end there\n", []string{"model.safetensors", "checkpoint.json"}},
+		{"in an epoch", "classify", "epoch   1/", "wdgnn: interrupted\nTry: wdgnn train ", files},
+		{"after the last", "forecast", "epoch 1/1 ", " --resume, with --epochs 1 to end there\n", files},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "d")

@@ -109,7 +109,8 @@ func TestCountsOfWhatTakesLong(t *testing.T) {
 			p.began = p.began.Add(-time.Minute)
 		}
 	}
-	if lines := strings.Count(b.String(), "\n"); lines != 10 || !strings.HasPrefix(b.String(), "replay, 2 of 100, 49m0s left\nreplay, 10 of 100, ") {
+	const first = "replay, 2 of 100, 49m0s left\nreplay, 10 of 100, "
+	if lines := strings.Count(b.String(), "\n"); lines != 10 || !strings.HasPrefix(b.String(), first) {
 		t.Errorf("got %q, want a line at 2 and at every tenth", b.String())
 	}
 }

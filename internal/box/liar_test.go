@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/internal/clocktest"
 )
 
 // liar stands between a box and those who hear it over direct links, and
@@ -105,6 +106,7 @@ func TestOneLiar(t *testing.T) {
 	if testing.Short() {
 		t.Skipf("SKIPPED %s: it trains a model and plays five streams; it runs without -short", t.Name())
 	}
+	clocktest.Need(t)
 	y := newYard(t)
 	honest, _ := y.lied(t, func(*agent.Message) {})
 	silent, _ := y.lied(t, func(m *agent.Message) { m.Time = 0 }) // of a step that is over
@@ -120,6 +122,7 @@ func TestOneLiar(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			right, came := y.lied(t, func(m *agent.Message) { c.lie(y.rowOf(m)) })
 			if want := (yardHosts - 1) * yardSteps; came != want || right < c.want-less {
+				clocktest.Need(t)
 				t.Errorf("%.1f %% right, %d answers; want %.1f %% and %d", 100*right, came, 100*c.want, want)
 			}
 		})

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/wdgnn/wdgnn/internal/clocktest"
 )
 
 // patience is for what takes milliseconds on an idle machine.
@@ -163,6 +165,7 @@ func Await(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	for from := time.Now(); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Since(from) > patience {
+			clocktest.Need(t)
 			t.Fatalf("not after %v: %s", patience, what)
 		}
 	}

@@ -2,19 +2,18 @@ package swarm
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"iter"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/host"
+	"github.com/wdgnn/wdgnn/internal/clocktest"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
@@ -104,7 +103,6 @@ type watch struct {
 	last    time.Time
 	steps   int
 	longest time.Duration // between two steps
-	late    atomic.Int64  // the longest that the machine let this process wait, ns
 	absent  map[transport.HostID]bool
 	lost    map[transport.HostID]int // steps that a host has missed so far
 	calm    int                      // steps in a row in which all answered
@@ -121,7 +119,6 @@ func observe(t *testing.T, s *setting, o Options) (Options, *watch) {
 		field: f, t: t, y: mat.NewDense(f.nodes, f.classes, nil), hosts: map[transport.HostID][]int{},
 		absent: map[transport.HostID]bool{}, lost: map[transport.HostID]int{},
 	}
-	go w.doze(t.Context())
 	o.Task, o.Run, o.Hosts, o.OnStep = f.task(t, s), cmp.Or(o.Run, "field"), fieldHosts, w.step
 	if o.Dir == "" {
 		o.Dir = t.TempDir()
@@ -143,23 +140,15 @@ func observe(t *testing.T, s *setting, o Options) (Options, *watch) {
 	return o, w
 }
 
-// doze notes how much later than asked the machine wakes this process.
-func (w *watch) doze(ctx context.Context) {
-	const nap = 5 * time.Millisecond
-	for ctx.Err() == nil {
-		from := time.Now()
-		time.Sleep(nap)
-		w.late.Store(max(w.late.Load(), int64(time.Since(from)-nap)))
-	}
-}
-
-// within checks that no step took longer. A busy machine has ten times as much more as it
-// let this process wait: a step passes through several others.
+// within checks that no step took longer, by the part of a processor that is ours.
 func (w *watch) within(most time.Duration) {
 	w.t.Helper()
-	late := time.Duration(w.late.Load())
-	if most += 10 * late; w.longest > most {
-		w.t.Errorf("a step took %v, want at most %v on a machine that wakes a process %v late", w.longest, most, late)
+	if w.longest <= most {
+		return
+	}
+	clocktest.Need(w.t)
+	if share := clocktest.Share(); w.longest > time.Duration(float64(most)/share) {
+		w.t.Errorf("a step took %v, want at most %v where a process has more than %.2f of a processor", w.longest, most, share)
 	}
 }
 
