@@ -228,7 +228,10 @@ func TestKeepsakeHelps(t *testing.T) {
 					want[0] = strings.Replace(m[1], firstWord(m[1]), "--"+f.Name, 1)
 				}
 				want[0] = strings.TrimSuffix(want[0], "stringArray") // what it takes is said in words since then
-				if m[1] == "--preset string" {                       // auto since then; the other names are still read
+				if m[1] == "--guard-window int" {                    // it counts those who judge since then
+					want[1] = "(default 1000)"
+				}
+				if m[1] == "--preset string" { // auto since then; the other names are still read
 					want = want[:1]
 				}
 				if strings.HasPrefix(m[1], "--page") { // where it is, --addr says since then

@@ -87,7 +87,7 @@ predictions move; doc/page.md describes it.`,
 	f.StringVar(&c.preset, "preset", "literal", "steps of the learner: literal (the plain gradient) or whitened")
 	words(cmd, "preset", "literal", "whitened")
 	f.Float64Var(&c.step, "step-size", 0, "step size of the learner; 0 does not learn (default 0.01 for literal, 0.001 for whitened)")
-	f.IntVar(&c.window, "guard-window", 500, "users on whose last ratings the learner must not be worse than the model as trained")
+	f.IntVar(&c.window, "guard-window", 1000, "users of the data on whose ratings the learner must not be 2 % worse than the model as trained")
 	f.IntVar(&c.limit.Burst, "user-burst", 30, "ratings of one user at once that are learned from")
 	f.DurationVar(&c.limit.Every, "user-every", 3*time.Second, "time after which one more rating of a user is learned from")
 	f.IntVar(&c.snapshots, "snapshot-every", 20_000, "ratings between two snapshots")

@@ -15,10 +15,9 @@
 //
 // # The guard
 //
-// The model as trained runs beside the one that learns. Where learning makes
-// predictions worse for a panel of users, the frozen model serves; see
-// [GuardConfig]. How far one user can move what all share is bounded; see
-// [LimitConfig].
+// Users of the data judge what is learned: a step that would make their predictions much
+// worse than those of the model as trained is held back; see [GuardConfig]. How far one
+// user can move what all share is bounded; see [LimitConfig].
 //
 // # Letters
 //

@@ -30,13 +30,14 @@ func TestRestart(t *testing.T) {
 	for name, c := range map[string]Config{
 		"literal":  {Rule: Literal(0.05), SnapshotEvery: 1000},
 		"whitened": {Rule: windowed, SnapshotEvery: 13},
-		"falling":  {Rule: Literal(0.8), Guard: GuardConfig{Window: 5}, SnapshotEvery: 29},
+		"holding":  {Rule: Literal(0.8), SnapshotEvery: 29},
+		"falling":  {Rule: Literal(1e30), SnapshotEvery: 29},
 	} {
 		t.Run(name, func(t *testing.T) {
 			const steps = 120
 			want := stream(t, service(t, faultdisk.New(), c), 0, steps)
 			d := faultdisk.New()
-			falls := 0
+			last := Status{}
 			for at := 0; at < steps; {
 				s := service(t, d, c)
 				next := min(steps, at+1+at%17)
@@ -46,7 +47,7 @@ func TestRestart(t *testing.T) {
 					}
 				}
 				before := s.Status()
-				falls = before.Falls
+				last = before
 				if at%2 == 0 {
 					if err := s.Close(); err != nil {
 						t.Fatal(err)
@@ -56,14 +57,15 @@ func TestRestart(t *testing.T) {
 				after := service(t, d, c).Status()
 				before.At, after.At = "", ""
 				if !slices.Equal(before.Params, after.Params) || before.Window != after.Window || before.Version != after.Version ||
-					before.Falls != after.Falls || before.Steps != after.Steps || before.Learned != after.Learned || before.Users != after.Users ||
+					before.Falls != after.Falls || before.Held != after.Held ||
+					before.Steps != after.Steps || before.Learned != after.Learned || before.Users != after.Users ||
 					before.Serving != after.Serving {
 					t.Fatalf("after %d ratings: %+v, after a restart %+v", next, before, after)
 				}
 				at, d = next, d.Crash(nil)
 			}
-			if name == "falling" && falls == 0 {
-				t.Error("the guard never fell back; the test shows nothing")
+			if name == "falling" && last.Falls == 0 || name == "holding" && last.Held == 0 {
+				t.Errorf("%+v; the test shows nothing", last)
 			}
 		})
 	}

@@ -99,7 +99,11 @@ func (w *writer) forget(user int) (out Forgotten, err error) {
 // it begins at the last mark before that.
 func (w *writer) relearn(user int, gone forgotten) (*stage, int, error) {
 	s := w.service
-	next, err := s.newStage(gone)
+	j := w.learner.judges
+	if len(gone) > len(w.forgotten) {
+		j = s.judges(gone)
+	}
+	next, err := s.newStage(gone, j)
 	if err != nil {
 		return nil, 0, err
 	}

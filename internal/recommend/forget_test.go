@@ -242,10 +242,8 @@ func TestForgetTrained(t *testing.T) {
 	if _, err := s.Forget(context.Background(), 3); !errors.Is(err, ErrUser) {
 		t.Errorf("a second time: got %v, want %v", err, ErrUser)
 	}
-	for _, seat := range s.writer.learner.guard.Panel {
-		if seat.User == 3 {
-			t.Error("the user sits in the panel")
-		}
+	if got, want := s.Status().Window.Filled, s.world.ratings.Users()-1; got != want {
+		t.Errorf("%d users judge, want %d, without the one who is deleted", got, want)
 	}
 	rate(t, s, 3, 10, 4)
 	if list, err := s.Ratings(3); err != nil || len(list) != 1 {

@@ -18,11 +18,12 @@ type learner struct {
 	config rule.Config
 	guards GuardConfig
 	solo   *online.Solo
+	judges *judges
 
 	guard guard
 }
 
-func newLearner(m *Model, w *world, c rule.Config, guards GuardConfig) (*learner, error) {
+func newLearner(m *Model, w *world, c rule.Config, guards GuardConfig, j *judges) (*learner, error) {
 	solo, err := online.NewSolo(m.network, c, m.moment)
 	if err != nil {
 		return nil, err
@@ -30,7 +31,7 @@ func newLearner(m *Model, w *world, c rule.Config, guards GuardConfig) (*learner
 	if err := guards.Validate(); err != nil {
 		return nil, err
 	}
-	return &learner{world: w, basis: solo.Basis(), config: c, guards: guards.withDefaults(), solo: solo}, nil
+	return &learner{world: w, basis: solo.Basis(), config: c, guards: guards.withDefaults(), solo: solo, judges: j}, nil
 }
 
 // observation is a rating as the learner sees it.
@@ -62,24 +63,34 @@ func (l *learner) step(o observation) bool {
 	return l.solo.Learn([]float32{o.base}, o.z, loss.MSE{Target: mat.NewDense(1, 1, []float32{o.target})}) == nil
 }
 
-// learn gives the user a seat in the panel, steps, and turns the guard.
-func (l *learner) learn(user int, o observation, h heard) (e event) {
-	l.guard.watch(user, h, l.guards.Window)
+// learn takes a step, and has the guard look at it.
+func (l *learner) learn(o observation) event {
+	frozen, was, before := l.judges.rmse(nil), l.judged(), l.solo.Memory()
+	l.guard.Since++
 	if !l.step(o) {
 		l.solo.Reset()
 		l.guard.fall()
 		return eventDiverged
 	}
-	switch fall, recover := l.guard.turn(l.guards, l.judge()); {
-	case fall:
-		l.solo.Reset()
-		l.guard.fall()
-		return eventFell
-	case recover:
+	switch is := l.judged(); {
+	case is > frozen*(1+l.guards.Margin) && is > was:
+		if err := l.solo.Restore(before); err != nil {
+			panic("recommend: a learner does not take its own memory: " + err.Error())
+		}
+		l.guard.Held++
+		return eventHeld
+	case l.guard.Fallen && l.guard.Since >= l.guards.Window && is <= frozen:
 		l.guard.Fallen = false
 		return eventRecovered
 	}
 	return eventNone
+}
+
+// judged returns the RMSE on the judges' ratings, in the unit of the network.
+func (l *learner) judged() float64 {
+	p := make([]float64, l.basis.Len()) // one output: a number for each input, and the bias
+	l.basis.Effect(p, l.solo.Params())
+	return l.judges.rmse(p)
 }
 
 // event is what the guard did.
@@ -90,10 +101,12 @@ const (
 	eventFell
 	eventDiverged
 	eventRecovered
+	eventHeld
 )
 
 var eventNames = []string{
 	"", "fell back: online learning was worse than the frozen model", "fell back: online learning diverged", "recovered",
+	"held a step back",
 }
 
 func (e event) String() string { return eventNames[e] }
@@ -105,7 +118,7 @@ type memory struct {
 	Guard guard       `json:"guard"`
 }
 
-func (l *learner) memory() memory { return memory{l.solo.Memory(), l.guard.clone()} }
+func (l *learner) memory() memory { return memory{l.solo.Memory(), l.guard} }
 
 // restore gives l the memory m. A window longer than the configuration asks
 // for, because that has changed, loses its oldest steps.
@@ -119,8 +132,7 @@ func (l *learner) restore(m memory) error {
 	if err := l.solo.Restore(m.Node); err != nil {
 		return fmt.Errorf("recommend: what the learner remembers: %w", err)
 	}
-	l.guard = m.Guard.clone()
-	l.guard.trim(l.guards.Window)
+	l.guard = m.Guard
 	return nil
 }
 

@@ -2,7 +2,6 @@ package recommend
 
 import (
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/wdgnn/wdgnn/gnn"
@@ -24,7 +23,7 @@ func TestLearnerIsCentralized(t *testing.T) {
 	}
 	const target = 3
 	c := Literal(0.05)
-	l, err := newLearner(m, w, c, GuardConfig{})
+	l, err := newLearner(m, w, c, GuardConfig{}, &judges{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +80,7 @@ func TestParametersAreTaps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := newLearner(m, w, Literal(0.1), GuardConfig{})
+	l, err := newLearner(m, w, Literal(0.1), GuardConfig{}, &judges{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,70 +100,6 @@ func TestParametersAreTaps(t *testing.T) {
 		moved.Forward(y, &gnn.Input{Shifted: mat.NewDense(1, len(f.row(n)), f.row(n))}, &gnn.Tape{})
 		if got, want := float64(l.output(f.row(n), f.base[n])), float64(y.At(0, 0)); math.Abs(got-want) > 1e-5 {
 			t.Errorf("movie %d: output %v, with moved taps %v", n, got, want)
-		}
-	}
-}
-
-// The guard falls back when the learner is worse on the panel, and recovers
-// when it is not, once it has learned from enough ratings.
-func TestGuardTurns(t *testing.T) {
-	c := GuardConfig{Window: 4, Margin: 0.1}
-	g := guard{}
-	chance := 0.0
-	put := func(online, frozen float64) (fall, recover bool) {
-		g.watch(1, heard{}, c.Window)
-		return g.turn(c, verdict{online: online, frozen: frozen, excess: online*online - 1.1*1.1*frozen*frozen, chance: chance})
-	}
-	if fall, _ := put(1.05, 1); fall {
-		t.Fatal("fell back within the margin")
-	}
-	if fall, _ := put(1.2, 1); !fall {
-		t.Fatal("did not fall back")
-	}
-	chance = 0.2
-	if fall, _ := put(1.2, 1); fall {
-		t.Fatal("fell back because of what may be chance")
-	}
-	if fall, _ := put(math.NaN(), 1); !fall {
-		t.Fatal("did not fall back from an error that is no number")
-	}
-	g.fall()
-	for range 3 {
-		if _, recover := put(1, 1); recover {
-			t.Fatal("recovered before as many ratings as the window has")
-		}
-	}
-	if _, recover := put(1.01, 1); recover {
-		t.Fatal("recovered while worse")
-	}
-	if _, recover := put(1, 1); !recover || !g.Fallen || g.Falls != 1 {
-		t.Fatalf("%+v did not recover", g)
-	}
-}
-
-// A user has one seat, however much they rate; who rated longest ago leaves.
-func TestPanelSeatsUsersOnce(t *testing.T) {
-	g := guard{}
-	g.fill([]*seat{{User: 1}, {User: 2}, {User: 3}, {User: 4}}, 3)
-	users := func() (list []int) {
-		for _, s := range g.Panel {
-			list = append(list, s.User)
-		}
-		return list
-	}
-	for _, c := range []struct {
-		user int
-		want []int
-	}{
-		{9, []int{2, 3, 9}},
-		{9, []int{2, 3, 9}},
-		{2, []int{3, 9, 2}},
-		{8, []int{9, 2, 8}},
-		{9, []int{2, 8, 9}},
-	} {
-		g.watch(c.user, heard{Rating: 5}, 3)
-		if got := users(); !slices.Equal(got, c.want) {
-			t.Fatalf("after a rating of user %d the panel is %v, want %v", c.user, got, c.want)
 		}
 	}
 }

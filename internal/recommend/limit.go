@@ -57,12 +57,16 @@ func (s spent) step(c LimitConfig, at int64) (spent, bool) {
 // nothing is learned from it any more.
 const mostRepeats = 7
 
-// weight is the part of a step that a rating takes which replaces another, for
-// the repeats-th time: ½, ¼, …. So all ratings of one movie by one user
-// together move no more than two would. A new one has weight 1.
-func weight(repeats int) float32 {
+// young is how many other ratings a user needs before one more takes a whole step.
+const young = 20
+
+// weight is the part of a step that a rating takes. One that replaces another for the
+// repeats-th time takes ½, ¼, …, so all ratings of one movie by one user together
+// move no more than two would. Of a user with few other ratings, a rating takes
+// as much less: they are soon given, and predictions from them are unsure.
+func weight(repeats, others int) float32 {
 	if repeats > mostRepeats {
 		return 0
 	}
-	return float32(math.Ldexp(1, -repeats))
+	return float32(math.Ldexp(float64(min(others, young))/young, -repeats))
 }

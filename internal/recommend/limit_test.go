@@ -107,7 +107,7 @@ func TestRepeatsWeighLess(t *testing.T) {
 		}
 	}
 	for k, w := range weights {
-		if want := float64(weight(k)); math.Abs(w/weights[0]-want) > 0.02*want {
+		if want := float64(weight(k, young)); math.Abs(w/weights[0]-want) > 0.02*want {
 			t.Errorf("rating %d takes %.4f of a step, want %.4f", k, w/weights[0], want)
 		}
 	}

@@ -3,6 +3,7 @@ package recommend
 import (
 	"sync"
 
+	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/mat"
 )
 
@@ -59,6 +60,21 @@ func (r *rows) put(w *world, i int, z []float64, mean, rating float64) {
 		r.z.Set(i, k, float32(v/w.unit))
 	}
 	r.mean[i], r.rating[i], r.target[i] = mean, rating, w.target(rating, mean)
+}
+
+// outputs tells use what a network says of each row. That of a nil network is 0.
+func (r *rows) outputs(net *gnn.WideDeep, use func(i int, y float32)) {
+	const block = 1024
+	y, tape := mat.NewDense(block, 1, nil), gnn.Tape{Fold: true}
+	for lo := 0; lo < r.Len(); lo += block {
+		n := min(block, r.Len()-lo)
+		if net != nil {
+			net.Forward(y.View(0, 0, n, 1), &gnn.Input{Shifted: r.z.View(lo, 0, n, r.z.Cols)}, &tape)
+		}
+		for i := range n {
+			use(lo+i, y.At(i, 0))
+		}
+	}
 }
 
 // Len returns the number of rows.

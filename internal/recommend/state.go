@@ -43,11 +43,12 @@ type itemState struct {
 	Similar []float64 `json:"similar,omitempty"`
 }
 
-// stateFormat is that of snapshots. Format 2 has no history and no new items: what was
+// stateFormat is that of snapshots. In format 3 the guard had a panel of users, with ratings that
+// they gave of late. Format 2 has no history and no new items: what was
 // learned before is not learned again when a user is deleted. In format 1 the guard had squared errors of
 // the last ratings in place of a panel, and nobody's steps were counted; what
 // was learned is the same.
-const stateFormat = 3
+const stateFormat = 4
 
 // open reads what is on the disk.
 func (w *writer) open(disk journal.Disk) error {
@@ -89,12 +90,12 @@ func (w *writer) writeFirst() error {
 
 // recover puts the snapshot and the records after it in place.
 func (w *writer) recover(was *journal.Recovered) error {
-	s, window := w.service, w.service.config.Guard.Window
+	s := w.service
 	st, err := s.readState(was)
 	if err != nil {
 		return err
 	}
-	if w.stage, err = s.newStage(st.Forgotten); err != nil {
+	if w.stage, err = s.newStage(st.Forgotten, s.judges(st.Forgotten)); err != nil {
 		return err
 	}
 	m := w.learner.memory()
@@ -105,10 +106,7 @@ func (w *writer) recover(was *journal.Recovered) error {
 		if err := s.restoreUsers(w.stage, st); err != nil {
 			return fmt.Errorf("recommend: snapshot %d: %w", was.Seq, err)
 		}
-		silent := m.Guard.Panel
 		m, w.totals = st.Memory, st.Totals
-		m.Guard.trim(window)
-		m.Guard.fill(silent, window)
 	}
 	for k, text := range was.Records {
 		rec, err := parseRecord(text)
@@ -285,7 +283,11 @@ func (w *writer) relive(m *memory, rec *record) error {
 			len(rec.z), len(rec.params), w.learner.basis.Inputs(), w.learner.basis.Len())
 	}
 	w.totals.Learned++
-	m.Guard.watch(rec.user, rec.heard(), s.config.Guard.Window)
+	m.Guard.Since++
+	if rec.event == eventHeld {
+		m.Guard.Held++
+		return nil
+	}
 	o, node := rec.observation(s.world), &m.Node
 	node.Vectors[0] = rec.params
 	node.Steps++

@@ -14,6 +14,7 @@ type Status struct {
 	Learned  int     `json:"learned"`  // ratings learned from, in all
 	Changed  int     `json:"changed"`  // ratings that replaced others
 	Limited  int     `json:"limited"`  // ratings not learned from because their user had taken too many steps
+	Held     int     `json:"held"`     // ratings not learned from because the step would have made predictions for others worse
 	Users    int     `json:"users"`    // with a rating
 	Movies   int     `json:"movies"`   // N
 	Falls    int     `json:"falls"`    // how often the guard fell back
@@ -72,17 +73,19 @@ func (s *Service) Waiting() int { return len(s.queue) }
 
 func (w *writer) status(v *version) Status {
 	s, l := w.service, w.learner
-	panel := l.judge()
 	st := Status{
 		Model: s.digest, Version: v.seq, Serving: v.servingName(),
-		Steps: l.solo.Drift().Steps, Learned: w.totals.Learned, Changed: w.totals.Changed,
-		Limited: w.totals.Limited,
-		Users:   int(v.book.count.Load()), Movies: s.world.ratings.Movies() + v.newcomers.len(),
+		Steps: l.solo.Drift().Steps, Learned: w.totals.Learned - l.guard.Held, Changed: w.totals.Changed,
+		Limited: w.totals.Limited, Held: l.guard.Held,
+		Users: int(v.book.count.Load()), Movies: s.world.ratings.Movies() + v.newcomers.len(),
 		Falls: l.guard.Falls, Moved: l.basis.Distance(v.params, nil),
 		Writable: w.journal.Err() == nil, Stored: !w.full && w.journal.Err() == nil,
-		Window: Window{Length: l.guards.Window, Filled: len(l.guard.Panel), Online: panel.online, Frozen: panel.frozen, Margin: l.guards.Margin},
-		Rule:   Rule{StepSize: l.config.StepSize.Value, Whitened: l.config.Whiten, Retrain: l.config.Retrain.String()},
-		Scale:  Scale{s.world.least, s.world.most}, Report: s.model.Report, At: v.at.UTC().Format(time.RFC3339Nano),
+		Window: Window{
+			Length: l.guards.Window, Filled: l.judges.users, Online: s.world.unit * l.judged(), Frozen: s.world.unit * l.judges.rmse(nil),
+			Margin: l.guards.Margin,
+		},
+		Rule:  Rule{StepSize: l.config.StepSize.Value, Whitened: l.config.Whiten, Retrain: l.config.Retrain.String()},
+		Scale: Scale{s.world.least, s.world.most}, Report: s.model.Report, At: v.at.UTC().Format(time.RFC3339Nano),
 	}
 	for _, p := range v.params {
 		st.Params = append(st.Params, Param{p, math.Float32bits(p)})

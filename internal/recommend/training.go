@@ -178,17 +178,10 @@ func (w *world) rmse(net *gnn.WideDeep, r *rows) float64 {
 	if r.Len() == 0 {
 		return 0
 	}
-	const block = 1024
-	y, tape, sum := mat.NewDense(block, 1, nil), gnn.Tape{Fold: true}, 0.0
-	for lo := 0; lo < r.Len(); lo += block {
-		n := min(block, r.Len()-lo)
-		if net != nil {
-			net.Forward(y.View(0, 0, n, 1), &gnn.Input{Shifted: r.z.View(lo, 0, n, r.z.Cols)}, &tape)
-		}
-		for i := range n {
-			e := w.served(r.mean[lo+i], y.At(i, 0)) - r.rating[lo+i]
-			sum += float64(e * e)
-		}
-	}
+	sum := 0.0
+	r.outputs(net, func(i int, y float32) {
+		e := w.served(r.mean[i], y) - r.rating[i]
+		sum += float64(e * e)
+	})
 	return math.Sqrt(sum / float64(r.Len()))
 }

@@ -27,12 +27,12 @@ func folder(t *testing.T, name string) *journal.Dir {
 	return d
 }
 
-// Records of version 3 and snapshots of format 3, which a service with the model
+// Records of version 3 and snapshots of format 4, which a service with the model
 // in v1 left after eight ratings and a new item, are read, and written again as the same bytes.
 // Whoever changes what is written gives it the next number, and adds a folder of
 // it.
 func TestWrittenAsItWas(t *testing.T) {
-	j, was, err := journal.Open(folder(t, "v3/windowed"))
+	j, was, err := journal.Open(folder(t, "v4/windowed"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestSameVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"v2/windowed", "v3/windowed"} {
+	for _, name := range []string{"v2/windowed", "v3/windowed", "v4/windowed"} {
 		text, err := os.ReadFile("testdata/" + name + ".json")
 		if err != nil {
 			t.Fatal(err)
@@ -95,12 +95,12 @@ func TestNewerFormats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := j.WriteSnapshot(8, []byte(`{"users":{"3":[]},"format":4}`)); err != nil {
+	if err := j.WriteSnapshot(8, []byte(`{"users":{"3":[]},"format":5}`)); err != nil {
 		t.Fatal(err)
 	}
 	j.Close()
 	_, err = Open(m, all, d, learning())
-	refused(t, err, "snapshot 8 has format 4, this program reads 1 to 3; try a newer wdgnn")
+	refused(t, err, "snapshot 8 has format 5, this program reads 1 to 4; try a newer wdgnn")
 	_, err = parseRecord(append([]byte{7}, make([]byte, 40)...))
 	refused(t, err, "version 7, this program reads 1 to 3; try a newer wdgnn")
 

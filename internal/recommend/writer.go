@@ -138,12 +138,11 @@ type stage struct {
 }
 
 // newStage returns what there is before the first rating.
-func (s *Service) newStage(gone forgotten) (*stage, error) {
-	l, err := newLearner(s.model, s.world, s.config.Rule, s.config.Guard)
+func (s *Service) newStage(gone forgotten, j *judges) (*stage, error) {
+	l, err := newLearner(s.model, s.world, s.config.Rule, s.config.Guard, j)
 	if err != nil {
 		return nil, err
 	}
-	l.guard.fill(s.silentBut(gone, max(1, l.guards.Window/5)), l.guards.Window)
 	return &stage{
 		book: s.newBook(gone), learner: l, raters: map[int32][]int{}, forgotten: gone, marks: marks{every: s.config.markEvery},
 	}, nil
@@ -231,7 +230,7 @@ func (w *writer) commit(list []*request) {
 		r.result.Version = w.journal.Append(w.buffer)
 		told = append(told, rec.told())
 		steps++
-		if rec.event != eventNone {
+		if rec.event != eventNone && rec.event != eventHeld {
 			events = append(events, rec.event)
 		}
 	}
@@ -312,6 +311,9 @@ func (w *writer) apply(r *request) *record {
 	}
 	if h.learned {
 		w.learn(h.rec, f.at(r.n))
+		if h.rec.event == eventHeld {
+			r.result.Learned, r.result.Why = false, whyHeld
+		}
 	}
 	r.result.After = w.prediction(f, r.n) // the target's rating is no part of its features
 	w.take(r.user, r.n, h.next, h.known)
@@ -343,7 +345,7 @@ func (w *writer) heed(r *request) (h heeded) {
 	if known {
 		others--
 	}
-	h.rec = &record{user: r.user, movie: r.movie, rating: r.rating, weight: weight(p.repeat(r.n)), at: w.now}
+	h.rec = &record{user: r.user, movie: r.movie, rating: r.rating, weight: weight(p.repeat(r.n), others), at: w.now}
 	h.next = p.with(r.n, r.rating)
 	spent, allowed := p.spent.step(w.service.config.Limit, w.now)
 	switch {
@@ -394,6 +396,7 @@ const (
 	whyFirst    = "it is the user's only rating: there is no other to predict it from"
 	whyRepeated = "the user has changed this rating too often"
 	whyStranger = "the item is new, and too few rated it together with others to know what it is like"
+	whyHeld     = "the step would have made the predictions for others worse; the rating counts for their own predictions"
 	whyLimited  = "the user has rated too much in a short time; the rating counts for their own predictions"
 )
 
@@ -402,18 +405,13 @@ func (w *writer) learn(rec *record, f sight) {
 	l := w.learner
 	rec.learned, rec.mean, rec.base, rec.z = true, f.mean, f.base, f.z
 	rec.online = l.output(rec.z, rec.base)
-	rec.event = l.learn(rec.user, rec.observation(l.world), rec.heard())
+	rec.event = l.learn(rec.observation(l.world))
 	rec.params = slices.Clone(l.solo.Params())
 }
 
 // observation returns what the learner saw.
 func (r *record) observation(w *world) observation {
 	return observation{z: r.z, base: r.base, target: w.target(r.rating, r.mean)}.partly(r.weight, r.online)
-}
-
-// heard returns the rating as the panel hears it.
-func (r *record) heard() heard {
-	return heard{Z: slices.Clone(r.z), Base: r.base, Mean: r.mean, Rating: r.rating}
 }
 
 // prediction returns what is served with the writer's parameters.

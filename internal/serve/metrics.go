@@ -57,6 +57,8 @@ func newMetrics(s *recommend.Service) *metrics {
 		func(s recommend.Status) float64 { return float64(s.Learned) })
 	counter("wdgnn_ratings_limited_total", "Ratings not learned from because their user had rated too much in a short time.",
 		func(s recommend.Status) float64 { return float64(s.Limited) })
+	counter("wdgnn_ratings_held_total", "Ratings not learned from because the step would have made predictions for others worse.",
+		func(s recommend.Status) float64 { return float64(s.Held) })
 	counter("wdgnn_guard_falls_total", "Times that the frozen model took over.",
 		func(s recommend.Status) float64 { return float64(s.Falls) })
 	gauge("wdgnn_users", "Users with a rating.", nil,
@@ -67,9 +69,9 @@ func newMetrics(s *recommend.Service) *metrics {
 		func(s recommend.Status) float64 { return one(s.Serving == "online") })
 	gauge("wdgnn_writable", "1 while ratings are accepted.", nil,
 		func(s recommend.Status) float64 { return one(s.Writable) })
-	gauge("wdgnn_window_rmse", "RMSE on the panel of the guard.", prometheus.Labels{"model": "online"},
+	gauge("wdgnn_window_rmse", "RMSE on the ratings of the guard's judges.", prometheus.Labels{"model": "online"},
 		func(s recommend.Status) float64 { return s.Window.Online })
-	gauge("wdgnn_window_rmse", "RMSE on the panel of the guard.", prometheus.Labels{"model": "frozen"},
+	gauge("wdgnn_window_rmse", "RMSE on the ratings of the guard's judges.", prometheus.Labels{"model": "frozen"},
 		func(s recommend.Status) float64 { return s.Window.Frozen })
 	waiting := prometheus.GaugeOpts{Name: "wdgnn_ratings_waiting", Help: "Ratings that wait for the writer."}
 	registry.MustRegister(prometheus.NewGaugeFunc(waiting, func() float64 { return float64(s.Waiting()) }))

@@ -27,7 +27,7 @@ func (v *Server) ratingsPage() *ratingsPage {
 
 // ratingsScene is what the recommender shows while ratings come in.
 func ratingsScene(word string) live.Scene {
-	const chart = "prediction error, RMSE on a panel of users"
+	const chart = "prediction error, RMSE on the ratings of the data"
 	return live.Scene{
 		Title: "Ratings",
 		About: "Every rating moves the taps of the wide part at once, and the next prediction shows it. " +
@@ -37,7 +37,7 @@ func ratingsScene(word string) live.Scene {
 		Curves: []live.Curve{
 			{
 				Name: "frozen", Chart: chart, Learner: 0,
-				Note: "How far the latest ratings of these users are from what their others predict: less is better.",
+				Note: "How far ratings of the data are from what their users' others predict: less is better.",
 			},
 			{Name: "online", Chart: chart, Learner: 1},
 			{
@@ -45,7 +45,7 @@ func ratingsScene(word string) live.Scene {
 				Note: "How far learning has moved the model.",
 			},
 		},
-		Counters: []live.Counter{{Name: "ratings"}, {Name: "users"}, {Name: word + "s"}, {Name: "falls back to frozen"}},
+		Counters: []live.Counter{{Name: "ratings"}, {Name: "users"}, {Name: word + "s"}, {Name: "steps held back"}},
 	}
 }
 
@@ -58,6 +58,6 @@ func ratingsFrame(s recommend.Status) *live.Frame {
 	return &live.Frame{
 		Time:     float64(s.Version),
 		Curves:   live.Numbers{frozen, online, s.Moved},
-		Counters: live.Numbers{float64(s.Version), float64(s.Users), float64(s.Movies), float64(s.Falls)},
+		Counters: live.Numbers{float64(s.Version), float64(s.Users), float64(s.Movies), float64(s.Held)},
 	}
 }

@@ -99,7 +99,7 @@ func (v *Server) show() {
 	}
 	switch {
 	case v.serving == "online" && now.Serving == "frozen":
-		v.hub.Say(float64(now.Version), "Learning made predictions worse: the model as trained serves, and the learner begins anew.")
+		v.hub.Say(float64(now.Version), "A step of learning diverged: the model as trained serves, and the learner begins anew.")
 	case v.serving == "frozen" && now.Serving == "online":
 		v.hub.Say(float64(now.Version), "The learner is as good as the model as trained again, and serves.")
 	}
