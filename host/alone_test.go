@@ -28,14 +28,17 @@ func TestLinesOfNoSense(t *testing.T) {
 		{`{"time":0,"nodes":[{"node":0,"row":[1],"links":[[1,1e30]]},{"node":1,"row":[1]}]}`, "link to 1 with weight 1e+30", 1},
 		{`{"time":0,"nodes":[{"node":0,"row":[1e7],"links":[1]},{"node":1,"row":[1],"links":[0]}]}`, "node 0 length 1e+07 most 10", 2},
 	} {
-		h := must(host.NewMachine(host.Config{Run: "alone", Nodes: []agent.NodeID{0, 1}, Plan: plan, Cost: host.MSE}, nil))
-		h.Step(0, host.Start{})
-		a := h.Step(0, must(host.ParseLine([]byte(c.line)))).Answer
-		for now := time.Millisecond; a == nil && now < 2*time.Second; now += time.Millisecond {
-			a = h.Step(now, host.Tick{}).Answer
-		}
-		if a == nil || len(a.Outputs) != c.outputs || !strings.Contains(a.Error, c.want) || (a.Error == "") != (c.want == "") {
-			t.Errorf("%s: got %+v, want %d outputs and an error with %q", c.line, a, c.outputs, c.want)
+		for _, together := range []int{-1, 1} {
+			config := host.Config{Run: "alone", Nodes: []agent.NodeID{0, 1}, Plan: plan, Cost: host.MSE, Together: together}
+			h := must(host.NewMachine(config, nil))
+			h.Step(0, host.Start{})
+			a := h.Step(0, must(host.ParseLine([]byte(c.line)))).Answer
+			for now := time.Millisecond; a == nil && now < 2*time.Second; now += time.Millisecond {
+				a = h.Step(now, host.Tick{}).Answer
+			}
+			if a == nil || len(a.Outputs) != c.outputs || !strings.Contains(a.Error, c.want) || (a.Error == "") != (c.want == "") {
+				t.Errorf("%s, together %d: got %+v, want %d outputs and an error with %q", c.line, together, a, c.outputs, c.want)
+			}
 		}
 	}
 }

@@ -112,6 +112,7 @@ func TestConfigRefusals(t *testing.T) {
 		{"bad cost", "", "cost: love\n", []string{"cross-entropy, mse"}},
 		{"links of others", "", "links: {40: [1]}\n", []string{"node 40 is not one of host 0, which has 0-11"}},
 		{"links to nobody", "", "links: {4: [99]}\n", []string{"node 4 hears node 99, which no host has"}},
+		{"a link that weighs too much", "", "links: {4: [[5, 1.0e+30]]}\n", []string{"link to 5 with weight 1e+30"}},
 		{"hears nobody", "", "hear: [9]\n", []string{"there is no host 9"}},
 		{"no bus", "{kind: none}", "{}", []string{`bus.kind is "", want nats, tcp, or none`}},
 		{"no url", "{kind: none}", "{kind: nats}", []string{"bus.url", "nats://127.0.0.1:4222"}},

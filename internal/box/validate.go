@@ -91,9 +91,12 @@ func (c *Config) checkHosts(bad *complaints) {
 		*bad = append(*bad, err)
 		return
 	}
-	for node, links := range c.Links {
-		if !slices.Contains(own, agent.NodeID(node)) {
+	for node, links := range c.links() {
+		if !slices.Contains(own, node) {
 			bad.add("links: node %d is not one of host %d, which has %s", node, c.Host, host.FormatNodes(own))
+		}
+		if err := agent.CheckLinks(node, links); err != nil {
+			bad.add("links: %w", err)
 		}
 		for _, l := range links {
 			if _, ok := directory.Owner(l.Node); !ok {
