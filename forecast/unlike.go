@@ -90,7 +90,7 @@ func (s *Spec) Unlike(readings mat.Dense, nodes int) error {
 
 // outside says whether more than half of the readings are out of range.
 func (n *Norm) outside(readings []float64) bool {
-	room, out := beyondRange*max(n.High-n.Low, n.Scale), 0
+	room, out := float64(beyondRange*max(n.High-n.Low, n.Scale)), 0
 	for _, v := range readings {
 		if v < n.Low-room || v > n.High+room {
 			out++

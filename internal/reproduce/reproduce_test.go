@@ -99,7 +99,7 @@ func TestExperiments(t *testing.T) {
 // their size does not add to the code that runs: the second network, and signals.
 func smaller(experiment string, o study.Options) study.Options {
 	switch experiment {
-	case "lipschitz", "certified", "agents":
+	case "lipschitz", "certify", "certified", "agents", "learners":
 		o.Repeats, o.Test = 1, 20
 	}
 	return o
