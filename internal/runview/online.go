@@ -107,8 +107,7 @@ func (o *Online) Scene() live.Scene {
 		s.Curves = append(s.Curves,
 			live.Curve{
 				Name: learners[learnerOnline], Chart: held, Learner: learnerOnline, Unit: "%",
-				Note: fmt.Sprintf("Every answer comes with its %s, which should hold the truth as often as was asked for. "+
-					"An interval without ends holds everything.", o.setName()),
+				Note: fmt.Sprintf("The %s should hold the truth as often as was asked for; one without ends holds everything.", o.setName()),
 			},
 			live.Curve{Name: "asked for", Chart: held, Learner: -1, Unit: "%"})
 	}

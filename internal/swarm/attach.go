@@ -186,8 +186,7 @@ func (a *Attached) Scene() live.Scene {
 		},
 		{
 			Name: "agents", Chart: share, Learner: learnerAgents, Unit: "%",
-			Note: "Where answers come with a set or an interval: it should hold the truth as often as was asked for. " +
-				"An interval without ends holds everything.",
+			Note:  "They should hold the truth as often as was asked for; one without ends holds everything.",
 			Blank: "No box has said that its answers come with sets or intervals.",
 		},
 		{Name: "asked for", Chart: share, Learner: -1, Unit: "%"},
