@@ -29,13 +29,15 @@ var trainings = []struct {
 // robustLearners are what is run where links are lost.
 var robustLearners = []recipe.LearnerSpec{
 	WideDeepFrozen, wideDeepCurved, Mixed(50, 0.003), WideDeepNewton, wideDeepHeard, wideDeepHeard.Gated(),
+	blankNewton, blankHeard,
 }
 
 // robustColumns are what each setting is measured by: all links, then learners
 // where links are lost, then the units of the deep part that are alive.
 var robustColumns = []string{
 	"all links, offline", "links lost, frozen", "links lost, literal, γ = 1/C_s", "links lost, personal (m = 50)",
-	"links lost, newton", "links lost, heard", "links lost, heard behind gates", "live units",
+	"links lost, newton", "links lost, heard", "links lost, heard behind gates", "links lost, newton from nothing",
+	"links lost, heard from nothing", "live units",
 }
 
 func runRobust(ctx context.Context, r *study.Run) (*study.Result, error) {
@@ -45,7 +47,13 @@ func runRobust(ctx context.Context, r *study.Run) (*study.Result, error) {
 	}
 	work := float64(s.Epochs) + StreamCost*float64(len(robustLearners)*s.Subgraphs+1)
 	all, err := Sweep(ctx, r, s, "training", len(trainings), work,
-		func(s *recipe.Sourceloc, k int) { trainings[k].Change(s) }, lossUnits(robustLearners))
+		func(s *recipe.Sourceloc, k int) { trainings[k].Change(s) },
+		func(z *Realization, ctx context.Context) (*lossUnit, error) {
+			if err := z.Blank(); err != nil {
+				return nil, err
+			}
+			return lossUnits(robustLearners)(z, ctx)
+		})
 	if err != nil {
 		return nil, err
 	}
