@@ -43,7 +43,7 @@ type Env struct {
 }
 
 // Order is a [Drop], an [Arm] or an [Agree] for a host that runs. Why it is refused, or nil, goes
-// to Reply, which must have room.
+// to Reply, which must have room: nobody waits for who does not take it.
 type Order struct {
 	Event Event
 	Reply chan<- error
@@ -63,6 +63,7 @@ type Host struct {
 	started time.Time
 	timer   alarm
 	saver   *saver // nil without a store
+	ran     bool
 	unheard bool   // the world did not take the last answer
 	lost    uint64 // answers that it did not take
 	latency latencies
@@ -130,7 +131,11 @@ func (h *Host) Report() *Report { return h.report.Load() }
 
 // Run is the loop. It ends with nil when the world does, with the context's
 // error, or with an error if the bus ends. Checkpoints are written in all cases.
+// It is called once.
 func (h *Host) Run(ctx context.Context) (err error) {
+	if err := h.begin(); err != nil {
+		return err
+	}
 	defer func() { err = errors.Join(err, h.finish()) }()
 	var frames <-chan transport.Frame
 	if h.env.Bus != nil {
@@ -139,7 +144,7 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	reports := time.NewTicker(cmp.Or(h.env.ReportEvery, time.Second))
 	defer reports.Stop()
 	defer h.timer.stop()
-	lines := h.env.World.Lines()
+	lines, records, orders := h.env.World.Lines(), h.env.Records, h.env.Orders
 	var stay <-chan time.Time // set when the world has ended
 	h.step(Look{})
 	a, err := h.step(Start{})
@@ -179,17 +184,18 @@ func (h *Host) Run(ctx context.Context) (err error) {
 			a, err = h.step(Tick{})
 		case <-reports.C:
 			a, err = h.step(Look{})
-		case in := <-h.env.Records:
-			a, err = h.step(Shown{in.Record})
-			if in.Reply != nil {
-				in.Reply(a.Refused)
+		case in, ok := <-records:
+			if !ok {
+				records = nil
+				break
 			}
-		case o := <-h.env.Orders:
-			a, err = h.step(o.Event)
-			o.Reply <- a.Refused
-			if err == nil {
-				a, err = h.step(Look{}) // whoever ordered it should see it soon
+			a, err = h.show(in)
+		case o, ok := <-orders:
+			if !ok {
+				orders = nil
+				break
 			}
+			a, err = h.obey(o)
 		case <-stay:
 			return nil
 		}
@@ -197,9 +203,43 @@ func (h *Host) Run(ctx context.Context) (err error) {
 	return err
 }
 
+// begin starts what runs beside the loop, once.
+func (h *Host) begin() error {
+	if h.ran {
+		return errors.New("host: Run was called before; make another host with New")
+	}
+	h.ran = true
+	if h.saver != nil {
+		go h.saver.run()
+	}
+	return nil
+}
+
+// show shows the machine a record.
+func (h *Host) show(in Introduction) (*Actions, error) {
+	a, err := h.step(Shown{in.Record})
+	if in.Reply != nil {
+		in.Reply(a.Refused)
+	}
+	return a, err
+}
+
+// obey gives the machine an order. Whoever gave it should see soon what came of it.
+func (h *Host) obey(o Order) (*Actions, error) {
+	a, err := h.step(o.Event)
+	select {
+	case o.Reply <- a.Refused:
+	default: // it has gone
+	}
+	if err == nil {
+		a, err = h.step(Look{})
+	}
+	return a, err
+}
+
 // step tells the machine what happened and does what it asks for.
 func (h *Host) step(ev Event) (*Actions, error) {
-	if l, ok := ev.(*Line); ok && !l.came.IsZero() {
+	if l, ok := ev.(*Line); ok && l != nil && !l.came.IsZero() {
 		l.age = time.Since(l.came)
 	}
 	a := h.machine.Step(time.Since(h.started), ev)

@@ -264,6 +264,11 @@ func (h *Machine) busy() bool {
 // step is refused by an answer, because worlds may wait for one; one that only tells
 // what answers cost is no question, and a mistake in it is counted and logged.
 func (h *Machine) line(l *Line) {
+	if l == nil {
+		h.stats.StrayLines++
+		h.warnOnce("nil", "the world says a line that is nil")
+		return
+	}
 	if l.End {
 		h.conclude()
 		h.actions.Ended = true

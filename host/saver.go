@@ -30,16 +30,17 @@ type saver struct {
 }
 
 func newSaver(store Store, log *slog.Logger) *saver {
-	s := &saver{store: store, log: log, work: make(chan *Checkpoint, 1), done: make(chan struct{})}
-	go func() {
-		defer close(s.done)
-		for c := range s.work {
-			if err := s.write(c); err != nil {
-				s.log.Warn("checkpoint not written; the one before is still there", "err", err)
-			}
+	return &saver{store: store, log: log, work: make(chan *Checkpoint, 1), done: make(chan struct{})}
+}
+
+// run writes what is offered, until close.
+func (s *saver) run() {
+	defer close(s.done)
+	for c := range s.work {
+		if err := s.write(c); err != nil {
+			s.log.Warn("checkpoint not written; the one before is still there", "err", err)
 		}
-	}()
-	return s
+	}
 }
 
 // offer takes a checkpoint if the last is written.
