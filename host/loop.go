@@ -37,9 +37,10 @@ type Env struct {
 	ReportEvery time.Duration
 
 	// Orders brings changes of the plan; nil means none. OnChange, if set, is told of
-	// one that is agreed on, or made: that is on disk when it returns.
+	// one that is agreed on, or made: that is on disk when it returns, or its error ends
+	// the host before anybody hears of it. A host that is started again is as it was before.
 	Orders   <-chan Order
-	OnChange func(*Changed)
+	OnChange func(*Changed) error
 }
 
 // Order is a [Drop], an [Arm] or an [Agree] for a host that runs. Why it is refused, or nil, goes
@@ -63,7 +64,8 @@ type Host struct {
 	started time.Time
 	timer   alarm
 	saver   *saver // nil without a store
-	ran     bool
+	ran     bool   // or runs
+	forgets bool   // what the machine remembers is not to be kept
 	unheard bool   // the world did not take the last answer
 	lost    uint64 // answers that it did not take
 	latency latencies
@@ -228,7 +230,7 @@ func (h *Host) show(in Introduction) (*Actions, error) {
 func (h *Host) obey(o Order) (*Actions, error) {
 	a, err := h.step(o.Event)
 	select {
-	case o.Reply <- a.Refused:
+	case o.Reply <- cmp.Or(a.Refused, err):
 	default: // it has gone
 	}
 	if err == nil {
@@ -248,7 +250,10 @@ func (h *Host) step(ev Event) (*Actions, error) {
 	}
 	h.introduce(a.Joined)
 	if a.Changed != nil && h.env.OnChange != nil {
-		h.env.OnChange(a.Changed)
+		if err := h.env.OnChange(a.Changed); err != nil {
+			h.forgets = true
+			return a, fmt.Errorf("host %d: %w", h.machine.cfg.Host, err)
+		}
 	}
 	if a.Hear != nil {
 		h.hear(a.Hear)
@@ -332,7 +337,11 @@ func (h *Host) publish(r *Report) {
 // finish writes a last checkpoint, if there was a step, and tells how things
 // ended.
 func (h *Host) finish() (err error) {
-	if h.saver != nil {
+	switch {
+	case h.saver == nil:
+	case h.forgets:
+		err = h.saver.close(nil)
+	default:
 		err = h.saver.close(h.machine.Checkpoint())
 	}
 	h.step(Look{Final: true})

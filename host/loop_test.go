@@ -5,9 +5,11 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/host"
+	"github.com/wdgnn/wdgnn/rule"
 )
 
 // What those around a host do wrong neither blocks its loop nor ends it: closed channels,
@@ -69,7 +71,7 @@ func TestLoopGoesOn(t *testing.T) {
 func TestRunOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := host.Config{Run: "r", Nodes: []agent.NodeID{0}, Plan: newRing(t).plan, Cost: host.MSE}
-		e := host.Env{World: &world{lines: make(chan *host.Line)}, Store: nowhere{}}
+		e := host.Env{World: &world{lines: make(chan *host.Line)}, Store: new(memory)}
 		_, err := host.New(c, e) // a goroutine of it would outlive the test, which fails then
 		check(t, err)
 		h, err := host.New(c, e)
@@ -85,8 +87,43 @@ func TestRunOnce(t *testing.T) {
 	})
 }
 
-// nowhere is a store that keeps nothing.
-type nowhere struct{}
-
-func (nowhere) Last() ([]byte, error) { return nil, nil }
-func (nowhere) Write([]byte) error    { return nil }
+// A host that cannot keep which model it runs ends before the first step with it: nobody
+// hears of that step, and no checkpoint is of it.
+func TestChangeThatIsNotKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full := errors.New("no space left on device")
+		orders, store := make(chan host.Order), new(memory)
+		w := &world{lines: make(chan *host.Line), answers: make(chan uint64, 9)}
+		h, err := host.New(host.Config{Run: "r", Nodes: []agent.NodeID{0}, Plan: newRing(t).plan, Cost: host.MSE, Every: 1}, host.Env{
+			World: w, Store: store, Orders: orders,
+			OnChange: func(c *host.Changed) error {
+				if c.Gone {
+					return full
+				}
+				return nil
+			},
+		})
+		check(t, err)
+		done := make(chan error, 1)
+		go func() { done <- h.Run(t.Context()) }()
+		other := newRingOf(t, rule.Literal(true)).plan
+		for _, ev := range []host.Event{host.Arm{Change: &host.Change{ID: 1, Step: 2, Model: "another", Plan: other}}, host.Agree{ID: 1}} {
+			reply := make(chan error, 1)
+			orders <- host.Order{Event: ev, Reply: reply}
+			check(t, <-reply)
+		}
+		for step := range uint64(3) {
+			observe(w, step)
+			time.Sleep(time.Second)
+		}
+		if err := <-done; !errors.Is(err, full) {
+			t.Errorf("Run ends with %v, want %v", err, full)
+		}
+		if len(w.answers) != 2 {
+			t.Errorf("%d steps were answered, want 2", len(w.answers))
+		}
+		if c, err := host.ReadCheckpoint(store.last); err != nil || c.Time > 1 || c.Model != "" {
+			t.Errorf("got the checkpoint %+v, %v, want one of step 1 at most and of the model before", c, err)
+		}
+	})
+}

@@ -336,11 +336,12 @@ func (d *deployer) arm(o *Order) error {
 }
 
 // changed keeps what the host says of a change. It is called by the host's loop, before
-// the first frame of the new model leaves.
-func (d *deployer) changed(c *host.Changed) {
+// the first frame of the new model leaves. Where it cannot be written the box ends: one that
+// is started again would not know which model its checkpoint is of.
+func (d *deployer) changed(c *host.Changed) error {
 	if !c.Gone {
 		d.box.log.Info("all boxes are armed: the model changes", "model", c.Change.Model[:12], "step", c.Change.Step)
-		return
+		return nil
 	}
 	_, err := d.save(func(next *deployment) error {
 		if next.Model != c.Change.Model { // otherwise it was made before, and the checkpoint is older
@@ -352,6 +353,7 @@ func (d *deployer) changed(c *host.Changed) {
 		return nil
 	})
 	if err != nil {
-		d.box.log.Warn("what was deployed could not be written: after a restart neighbours have to tell it again", "err", err)
+		return fmt.Errorf("which model the box goes over to cannot be written; make room and start it again, neighbours tell it then: %w", err)
 	}
+	return nil
 }
