@@ -8,7 +8,7 @@ import (
 )
 
 // Event is an input of [Machine.Step]: [Start], a [*Line] of the world, [Arrive],
-// [Shown], [Tick], [Look], [Drop], [Arm] or [Agree].
+// [Shown], [Tick], [Look], [Stop], [Drop], [Arm] or [Agree].
 type Event interface{ event() }
 
 // Start is the first event: the bus hears whom [Machine.Hears] names.
@@ -28,12 +28,17 @@ type Shown struct{ Record []byte }
 // Look asks for a report; Final says that nothing will follow.
 type Look struct{ Final bool }
 
+// Stop ends the step under way with what is there: who is silent is given up, the world
+// has its answer, and nodes learn from what they were told.
+type Stop struct{}
+
 func (Start) event()  {}
 func (*Line) event()  {}
 func (Arrive) event() {}
 func (Tick) event()   {}
 func (Shown) event()  {}
 func (Look) event()   {}
+func (Stop) event()   {}
 
 // Actions is what one Step asks of whoever runs the machine.
 type Actions struct {

@@ -78,21 +78,23 @@ const (
 // checkpoint is left as it is.
 var ErrState = errors.New("host: state")
 
-// Checkpoint returns a copy of what the nodes remember, nil if there was no step,
-// for whoever writes it; the next is due a while later. It is meant for when
-// Actions.Save says so, and for the end. A line may end a step and begin the next:
-// what is returned then is from between the two. A checkpoint of a step that is
-// only under way would count it as made, and whoever goes on from there leave it
-// out.
+// Checkpoint returns a copy of what the nodes remember, nil if there was no step or one
+// waits for neighbours, for whoever writes it; the next is due a while later. It is meant
+// for when Actions.Save says so, and for the end, after Stop. A line may end a step and
+// begin the next: what is returned then is from between the two. A checkpoint of a step
+// that is only under way would count it as made, and whoever goes on from there leave it
+// out: one that has its answer ends here.
 func (h *Machine) Checkpoint() *Checkpoint {
-	if !h.begun {
+	switch {
+	case h.between != nil:
+	case !h.begun || h.waits():
 		return nil
+	default:
+		h.conclude()
+		h.between = h.memory()
 	}
 	h.saved = h.now
-	if h.between != nil {
-		return h.between
-	}
-	return h.memory()
+	return h.between
 }
 
 // memory returns a copy of what the nodes remember after step h.time.

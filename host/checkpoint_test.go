@@ -18,6 +18,7 @@ import (
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/rule"
+	"github.com/wdgnn/wdgnn/transport"
 )
 
 const (
@@ -305,6 +306,42 @@ func TestNoStoreNoCheckpoint(t *testing.T) {
 		}
 		if want := map[bool]int{false: 0, true: 3}[kept]; due != want {
 			t.Errorf("a store: %v: got %d checkpoints in 3 steps, want %d", kept, due, want)
+		}
+	}
+}
+
+// A step that is under way is in no checkpoint, which would count it as made: it ends there,
+// or with who tells the host to stop, by what is there.
+func TestCheckpointInStep(t *testing.T) {
+	directory, err := host.NewDirectory(map[transport.HostID][]agent.NodeID{0: {0}, 1: {1}})
+	check(t, err)
+	links := map[agent.NodeID][]agent.Link{0: {{Node: 1, Weight: 1}}}
+	for _, c := range []struct {
+		name      string
+		directory *host.Directory
+		links     map[agent.NodeID][]agent.Link
+		waits     bool
+	}{
+		{"a target to come", nil, nil, false},
+		{"a neighbour to come", directory, links, true},
+	} {
+		m, err := host.NewMachine(host.Config{
+			Run: "r", Nodes: []agent.NodeID{0}, Plan: newRing(t).plan, Cost: host.MSE, Directory: c.directory, Links: c.links,
+		}, nil)
+		check(t, err)
+		m.Step(0, host.Start{})
+		a := m.Step(1, &host.Line{Time: 5, Nodes: []host.NodeLine{{Node: 0, Row: []float32{1}}}})
+		if waits := a.Answer == nil; waits != c.waits {
+			t.Fatalf("%s: the step waits: %t, want %t", c.name, waits, c.waits)
+		}
+		if got := m.Checkpoint(); c.waits && got != nil {
+			t.Errorf("%s: got a checkpoint of step %d, which is under way", c.name, got.Time)
+		}
+		if a := m.Step(2, host.Stop{}); (a.Answer != nil) != c.waits {
+			t.Errorf("%s: got the answer %v, want one for each line", c.name, a.Answer)
+		}
+		if got, steps := m.Checkpoint(), m.Step(3, host.Look{}).Report.Stats.Steps; got == nil || got.Time != 5 || steps != 1 {
+			t.Errorf("%s: got the checkpoint %v after %d steps, want one of step 5", c.name, got, steps)
 		}
 	}
 }

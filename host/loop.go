@@ -334,15 +334,16 @@ func (h *Host) publish(r *Report) {
 	}
 }
 
-// finish writes a last checkpoint, if there was a step, and tells how things
-// ended.
+// finish ends the step under way, writes a last checkpoint, if there was a step, and
+// tells how things ended.
 func (h *Host) finish() (err error) {
-	switch {
-	case h.saver == nil:
-	case h.forgets:
-		err = h.saver.close(nil)
-	default:
-		err = h.saver.close(h.machine.Checkpoint())
+	var last *Checkpoint
+	if !h.forgets {
+		_, err = h.step(Stop{})
+		last = h.machine.Checkpoint()
+	}
+	if h.saver != nil {
+		err = errors.Join(err, h.saver.close(last))
 	}
 	h.step(Look{Final: true})
 	return err

@@ -239,6 +239,8 @@ func (h *Machine) Step(now time.Duration, ev Event) *Actions {
 		h.shown(ev.Record)
 	case Look:
 		h.look(ev.Final)
+	case Stop:
+		h.stop()
 	case Drop:
 		h.actions.Refused = h.drop(ev.ID)
 	case Arm:
@@ -512,6 +514,17 @@ func (h *Machine) conclude() {
 	}
 	h.over()
 	h.open = false
+}
+
+// stop ends the step under way, and leaves nobody without its answer.
+func (h *Machine) stop() {
+	if h.waits() {
+		h.part()
+		h.giveUpFrom(0, true)
+		h.ship = true
+		h.settle()
+	}
+	h.conclude()
 }
 
 // over closes a step in which every node is done. Now, between two steps, is when a
