@@ -58,6 +58,25 @@ func checkpoints(t *testing.T, state, pattern string) []string {
 	return files
 }
 
+// A box whose checkpoints were removed begins anew and says so; a folder that was never
+// used is none of these.
+func TestCheckpointsRemoved(t *testing.T) {
+	_, c, state := ran(t)
+	for _, file := range checkpoints(t, state, "snapshot-*") {
+		check(t, os.Remove(file))
+	}
+	for _, fresh := range []bool{false, true} {
+		if fresh {
+			check(t, os.RemoveAll(state))
+		}
+		var log bytes.Buffer
+		check(t, box.Run(t.Context(), c, box.Streams{Log: slog.New(slog.NewTextHandler(&log, nil))}))
+		if got := strings.Contains(log.String(), "there is no checkpoint"); got == fresh {
+			t.Errorf("a folder never used: %t; said that checkpoints are gone: %t\n%s", fresh, got, log.String())
+		}
+	}
+}
+
 // A box whose last checkpoint is damaged goes on from the one before and says so.
 func TestOneCheckpointDamaged(t *testing.T) {
 	for name, how := range damages {

@@ -245,19 +245,8 @@ func (b *Box) build(ctx context.Context, s Streams) error {
 			return err
 		}
 	}
-	if b.State != "" {
-		b.store, err = journal.OpenFolder(b.abs(b.State))
-		if errors.Is(err, journal.ErrNewer) || errors.Is(err, journal.ErrDamaged) {
-			return fmt.Errorf("state: %s: %w", b.abs(b.State), err)
-		}
-		if err != nil {
-			return fmt.Errorf("state: %w; every box has a folder of its own", err)
-		}
-		b.later(b.store.Close)
-		b.monitor.box.damaged, b.monitor.box.saved = len(b.store.Skipped), journal.Written(b.abs(b.State))
-		for _, s := range b.store.Skipped {
-			b.log.Warn("checkpoint cannot be read; the one before is taken", "what", s)
-		}
+	if err := b.openState(); err != nil {
+		return err
 	}
 	if b.deployer, err = b.newDeployer(b.deployed); err != nil {
 		return err
@@ -283,6 +272,30 @@ func (b *Box) build(ctx context.Context, s Streams) error {
 		}
 	}
 	return b.makeHost(ctx, scale, gauge)
+}
+
+// openState opens the folder of checkpoints, if there is one, and says what is amiss there.
+func (b *Box) openState() (err error) {
+	if b.State == "" {
+		return nil
+	}
+	b.store, err = journal.OpenFolder(b.abs(b.State))
+	if errors.Is(err, journal.ErrNewer) || errors.Is(err, journal.ErrDamaged) {
+		return fmt.Errorf("state: %s: %w", b.abs(b.State), err)
+	}
+	if err != nil {
+		return fmt.Errorf("state: %w; every box has a folder of its own", err)
+	}
+	b.later(b.store.Close)
+	b.monitor.box.damaged, b.monitor.box.saved = len(b.store.Skipped), journal.Written(b.abs(b.State))
+	for _, s := range b.store.Skipped {
+		b.log.Warn("checkpoint cannot be read; the one before is taken", "what", s)
+	}
+	if b.store.Gone {
+		b.log.Warn("a box ran in this folder and there is no checkpoint: none was written, or its files snapshot-* were removed; nodes begin anew",
+			"state", b.abs(b.State))
+	}
+	return nil
 }
 
 // read reads the model and who runs what.

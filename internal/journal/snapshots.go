@@ -24,12 +24,20 @@ type Snapshots struct {
 
 	// Skipped are snapshots that could not be read, and why.
 	Skipped []string
+
+	// Gone says that the disk was used before and holds no snapshot: none was ever
+	// written, or somebody removed them.
+	Gone bool
 }
 
 // OpenSnapshots reads what is on the disk and continues after it. If the last
 // snapshot is damaged, that is the one before; if all are, [ErrDamaged], also when it
 // is tried again.
 func OpenSnapshots(d Disk) (*Snapshots, error) {
+	names, err := d.Names()
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
 	j, was, err := Open(d)
 	if err != nil {
 		return nil, err
@@ -39,7 +47,8 @@ func OpenSnapshots(d Disk) (*Snapshots, error) {
 			return nil, errors.Join(err, j.Close())
 		}
 	}
-	return &Snapshots{journal: j, seq: was.Seq, last: was.Snapshot, Skipped: was.Skipped}, nil
+	gone := was.Snapshot == nil && len(numbered(names, logPrefix)) > 0
+	return &Snapshots{journal: j, seq: was.Seq, last: was.Snapshot, Skipped: was.Skipped, Gone: gone}, nil
 }
 
 // damagedSnapshots returns ErrDamaged if a disk without a snapshot has damaged ones:
