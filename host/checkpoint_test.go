@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -307,6 +308,33 @@ func TestNoStoreNoCheckpoint(t *testing.T) {
 		if want := map[bool]int{false: 0, true: 3}[kept]; due != want {
 			t.Errorf("a store: %v: got %d checkpoints in 3 steps, want %d", kept, due, want)
 		}
+	}
+}
+
+// A report says how far lines are behind the checkpoint, until one is taken.
+func TestLinesBeforeCheckpoint(t *testing.T) {
+	begin := func(last []byte) *host.Machine {
+		m, err := host.NewMachine(host.Config{Run: "r", Nodes: []agent.NodeID{0}, Plan: newRing(t).plan, Cost: host.MSE}, last)
+		check(t, err)
+		m.Step(0, host.Start{})
+		return m
+	}
+	say := func(m *host.Machine, step uint64) uint64 {
+		m.Step(1, &host.Line{Time: step, Nodes: []host.NodeLine{{Node: 0, Row: []float32{1}}}})
+		return m.Step(1, host.Look{}).Report.Stale
+	}
+	m := begin(nil)
+	say(m, 500)
+	last, err := json.Marshal(m.Checkpoint())
+	check(t, err)
+	m = begin(last)
+	for step, want := range map[uint64]uint64{200: 300, 499: 1, 501: 0} {
+		if got := say(begin(last), step); got != want {
+			t.Errorf("step %d after a checkpoint of step 500: stale by %d, want %d", step, got, want)
+		}
+	}
+	if say(m, 200); say(m, 501) != 0 {
+		t.Error("a line was taken, and lines are still said to be stale")
 	}
 }
 

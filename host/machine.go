@@ -55,6 +55,7 @@ type Machine struct {
 	answered  time.Duration   // when the world last was
 	beat      beat            // of its lines
 	piled     bool            // they wait, as the log was told
+	stale     uint64          // by how many steps the latest was too early; 0 if it was taken
 	turn      time.Duration   // when the exchange under way began
 	came      time.Duration   // how long after that its latest row came, 0 if none did
 	turned    uint64          // exchanges since the start
@@ -316,6 +317,7 @@ func (h *Machine) line(l *Line) {
 		h.reveal(l)
 	case observes:
 		h.stats.StaleLines++
+		h.stale = h.time - l.Time
 		h.refuse(l, "stale", "step %d is over: the host, or the checkpoint that it began with, is at step %d; "+
 			"send a later time, or move the state folder away to begin anew", l.Time, h.time)
 	case tells && h.recent(l.Time):
@@ -340,7 +342,7 @@ func (h *Machine) line(l *Line) {
 func (h *Machine) begin(l *Line) {
 	h.follow(l)
 	h.grow(l.Time)
-	h.time, h.begun, h.open, h.acted = l.Time, true, true, false
+	h.time, h.begun, h.open, h.acted, h.stale = l.Time, true, true, false, 0
 	h.opened++
 	h.join(l)
 	h.started, h.resigned = h.now, false

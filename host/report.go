@@ -112,6 +112,10 @@ type Report struct {
 	// Unlinked says that nobody has said whom the nodes hear: each answers as if it were alone.
 	Unlinked bool `json:"unlinked,omitempty"`
 
+	// Stale is by how many steps the latest line of the world was before the step of this
+	// host, or of the checkpoint that it began with, and refused for it; 0 if it was taken.
+	Stale uint64 `json:"stale,omitempty"`
+
 	// Late is for how many seconds lines of a world that speaks by a clock have been waiting
 	// for the host; 0 if the latest was taken when it came.
 	Late float64 `json:"late_seconds,omitempty"`
@@ -228,7 +232,7 @@ func (h *Machine) look(final bool) {
 		}
 	}
 	slices.Sort(r.Silent)
-	r.Waits, r.Outside, r.Unlinked = h.waits(), len(h.outside), h.unlinked()
+	r.Waits, r.Outside, r.Unlinked, r.Stale = h.waits(), len(h.outside), h.unlinked(), h.stale
 	for _, mark := range h.spoke {
 		r.Kept += mark.held
 	}

@@ -27,6 +27,7 @@ type clock struct {
 
 	start  time.Time     // of step 0 by the machine's clock; zero means none was named
 	origin time.Duration // of step 0 by even
+	next   uint64        // the first step that nodes have not made, by the checkpoint
 	begun  bool          // a step was waited for to its end
 	latest uint64        // the latest that was
 	said   bool          // that the first is far away
@@ -35,8 +36,9 @@ type clock struct {
 // jumps says by how much the machine's clock is off what steps follow, 0 if they
 // follow it. It is safe for concurrent use, nil is never off.
 type jumps struct {
-	log *slog.Logger
-	by  atomic.Int64
+	log   *slog.Logger
+	by    atomic.Int64
+	early atomic.Int64 // how long it is until the step after the checkpoint, which is ahead of the clock; 0 if it is not
 }
 
 func (j *jumps) off() time.Duration {
@@ -44,6 +46,14 @@ func (j *jumps) off() time.Duration {
 		return 0
 	}
 	return time.Duration(j.by.Load())
+}
+
+// ahead returns by how much the checkpoint is ahead of the clock.
+func (j *jumps) ahead() time.Duration {
+	if j == nil {
+		return 0
+	}
+	return time.Duration(j.early.Load())
 }
 
 // note takes in how far the clock is off.
@@ -69,8 +79,8 @@ func (c *Config) newClock(next uint64) *clock {
 }
 
 // newGridClock is newClock for steps on a grid that is known.
-func (c *Config) newGridClock(origin time.Time, every time.Duration) *clock {
-	k := c.newClock(0)
+func (c *Config) newGridClock(next uint64, origin time.Time, every time.Duration) *clock {
+	k := c.newClock(next)
 	k.period, k.start, k.skips = every, origin, true
 	k.origin = k.named()
 	return k
@@ -78,7 +88,7 @@ func (c *Config) newGridClock(origin time.Time, every time.Duration) *clock {
 
 // clockBy is newClock with clocks of one's own.
 func (c *Config) clockBy(next uint64, wall func() time.Time, even func() time.Duration) *clock {
-	k := &clock{period: c.Pace.Period, start: c.Pace.Start, jumps: c.jumps, wall: wall, even: even}
+	k := &clock{period: c.Pace.Period, start: c.Pace.Start, next: next, jumps: c.jumps, wall: wall, even: even}
 	if k.start.IsZero() {
 		k.origin = even() - time.Duration(next)*k.period
 	} else {
@@ -122,7 +132,26 @@ func (k *clock) left(t uint64) time.Duration {
 	if k.period == 0 {
 		return 0
 	}
-	return k.origin + time.Duration(t)*k.period - k.even()
+	left := k.origin + time.Duration(t)*k.period - k.even()
+	k.lookEarly(t, left)
+	return left
+}
+
+// lookEarly notes whether the step after the checkpoint is so long away as none is, though
+// steps have begun: the clock was set back since, and the box waits until it is there.
+func (k *clock) lookEarly(t uint64, left time.Duration) {
+	if k.jumps == nil || k.start.IsZero() {
+		return
+	}
+	if k.begun || t != k.next || k.even() < k.origin || left <= k.period+farAway {
+		k.jumps.early.Store(0)
+		return
+	}
+	if k.jumps.early.Swap(int64(left)) == 0 && !k.said {
+		k.said = true
+		k.jumps.log.Warn("the checkpoint is ahead of the clock of this machine: was it set back? The box waits until it is there; "+
+			"to begin anew now, move the state folder away", "step", t, "in", left.Round(time.Second))
+	}
 }
 
 // now returns what time it is by the clock that steps follow, which has a start.

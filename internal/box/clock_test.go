@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/wdgnn/wdgnn/host"
 )
 
 // A clock with a start leaves out what is over, one without goes on where the
@@ -119,6 +121,38 @@ func TestClockPutRightBeforeStart(t *testing.T) {
 		}
 		if next := k.first(1); next < 5 || next > 7 {
 			t.Errorf("then step %d, want the one whose time it is", next)
+		}
+	})
+}
+
+// A clock that was set back before the start is behind the checkpoint. The box waits, and
+// says so, until it is there.
+func TestClockBehindCheckpoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		began := time.Now()
+		c := &Config{
+			Pace:  Pace{Period: time.Second, Start: began.Add(-time.Hour)},
+			jumps: &jumps{log: slog.New(slog.NewTextHandler(&log, nil))},
+		}
+		box := conditions{jumps: c.jumps}
+		problems := func() string {
+			return strings.Join(box.problems(box.observe(&host.Report{}, nil, time.Now()), time.Now()), "; ")
+		}
+		k := c.newClock(3900)
+		go k.wait(k.first(3900), nil)
+		time.Sleep(10*time.Second + time.Second/2)
+		if got := problems(); !strings.Contains(got, "the checkpoint is 4m50s ahead of the clock") || strings.Count(log.String(), "level=WARN") != 1 {
+			t.Errorf("ten seconds after the start the box is %q, and said %s; want how far the checkpoint is ahead, and one warning", got, log.String())
+		}
+		time.Sleep(5 * time.Minute)
+		if got := problems(); got != "" {
+			t.Errorf("when the clock is there the box is %q, want well", got)
+		}
+		k = c.newClock(3910) // of a box that was started again in time
+		k.wait(k.first(3910), nil)
+		if problems() != "" || strings.Count(log.String(), "level=WARN") != 1 {
+			t.Errorf("a box that was just started again is %q, want well, and said %s", problems(), log.String())
 		}
 	})
 }

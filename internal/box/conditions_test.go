@@ -82,6 +82,23 @@ func TestLinesWait(t *testing.T) {
 	}
 }
 
+// A box that has refused what its world says for ten seconds is not well.
+func TestLinesAreRefused(t *testing.T) {
+	var box conditions
+	now := time.Now()
+	s := box.observe(&host.Report{Time: 500, Stale: 300}, nil, now)
+	for after, want := range map[time.Duration]bool{healthyFor - time.Second: false, healthyFor: true} {
+		got := strings.Join(box.problems(box.observe(s.report, s, now.Add(after)), now.Add(after)), "; ")
+		if strings.Contains(got, "lines of the world are refused: they are 300 steps and more before step 500") != want {
+			t.Errorf("after %v: got %q, want a word about it: %t", after, got, want)
+		}
+	}
+	taken := now.Add(healthyFor)
+	if got := box.problems(box.observe(&host.Report{Time: 501}, s, taken), taken); got != nil {
+		t.Errorf("after a line was taken: got %q, want nothing", got)
+	}
+}
+
 // A box says who is in other steps, and how far away.
 func TestApart(t *testing.T) {
 	var box conditions

@@ -31,6 +31,7 @@ type seen struct {
 	at          time.Time
 	silent      map[agent.NodeID]time.Time
 	owed, saved time.Time // zero if none is
+	stale       time.Time // since when lines are refused; zero if they are not
 }
 
 // reportEvery is the time between two reports; a host that sent none for

@@ -39,7 +39,7 @@ func thermometers(t *testing.T, topic string, names map[string]string, sensors .
 func (w *mqttWorld) since(t *testing.T, g mqtt.Grid, from uint64, dir string) {
 	t.Helper()
 	g.Origin, g.Interval, g.Sensors = time.Now().Add(-time.Hour).Truncate(time.Minute), time.Minute, 1
-	w.grid, w.clock = &g, w.config.newGridClock(g.Origin, time.Minute)
+	w.grid, w.clock = &g, w.config.newGridClock(0, g.Origin, time.Minute)
 	w.grid.Begin(from)
 	var err error
 	if w.kept, w.before, err = openReadingLog(dir, time.Hour); err != nil {

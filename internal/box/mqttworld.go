@@ -186,8 +186,8 @@ func (w *mqttWorld) listen() {
 }
 
 func (w *mqttWorld) start(next uint64) error {
-	w.clock = w.config.newGridClock(w.grid.Origin, w.grid.Interval)
-	first := w.clock.first(0)
+	w.clock = w.config.newGridClock(next, w.grid.Origin, w.grid.Interval)
+	first := w.clock.first(next)
 	from := first
 	queued := w.format.Timed() && w.config.World.Broker.qos() > 0 // the broker may have kept what was read meanwhile
 	if queued || len(w.before) > 0 {
