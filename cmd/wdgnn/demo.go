@@ -178,6 +178,7 @@ func (c *DemoCommand) print(r *demo.Result) error {
 			out.printf("%s\n", l.Warning)
 		}
 	}
+	out.printf("%s\n", demo.Many())
 	out.printf(`
 Next:
   wdgnn reproduce table1 --quick   the paper's table, its numbers beside ours (about two minutes)

@@ -1,11 +1,15 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/mat"
 )
 
 // The demo learns, stumbles when links are lost, and recovers.
@@ -73,5 +77,25 @@ func TestLiteralIsNoStrawMan(t *testing.T) {
 	}
 	if l := accuracy[1]; l < accuracy[0]+0.5 || l < accuracy[2]-0.5 || l < accuracy[3]-0.5 {
 		t.Errorf("frozen, literal, a tenth of its step and ten times it answer %.2f %% right, want literal ahead and near the best", accuracy)
+	}
+}
+
+// What the demo says of many seeds is what it finds: the hardest of them is run again.
+func TestManySeeds(t *testing.T) {
+	if testing.Short() {
+		t.Skipf("SKIPPED %s: it trains a model; it runs without -short", t.Name())
+	}
+	if mat.Family() != "fused" {
+		t.Skipf("SKIPPED %s: kernels are %s, and the accuracies are those of fused ones", t.Name(), mat.Kernels())
+	}
+	hardest := slices.MinFunc(seeds(), func(a, b seeded) int { return cmp.Compare(a.Accuracy[0], b.Accuracy[0]) })
+	r, err := Demo{Seed: hardest.Seed}.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, l := range r.Learners {
+		if want := hardest.Accuracy[k]; math.Abs(l.Accuracy-want) > 1e-6 {
+			t.Errorf("seed %d, %s: got %v, seeds.json says %v", hardest.Seed, l.Name, l.Accuracy, want)
+		}
 	}
 }

@@ -80,6 +80,7 @@ func (l *Live) Run(ctx context.Context, watch func(train.Epoch)) error {
 		return ended(ctx, err)
 	}
 	l.hub.Say(0, "Trained. Signals come in; each detector is told the answer after it gave its own.")
+	l.hub.Say(0, "%s", Many())
 	next := time.Now()
 	for {
 		if err := l.wait(ctx, next); err != nil {
