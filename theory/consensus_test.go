@@ -202,6 +202,7 @@ func newPlay(t *testing.T, rng *rand.Rand, mix []*Mixer, window int) *play {
 //
 // Reference: Theorem 3, doc/theory.md "Distributed learning with σ₂".
 func TestConsensusBoundHolds(t *testing.T) {
+	t.Parallel()
 	rng := newRand(50)
 	ratios := map[bool][]float64{}
 	for held := 0; held < instances(); {

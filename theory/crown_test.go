@@ -122,6 +122,7 @@ func norm2(v []float64) float64 { return math.Sqrt(dot(v, v)) }
 // small networks, and of 200 with 30 to 60 nodes and up to 16 features a layer at
 // 25 signals each, with large biases at times.
 func TestCrownHolds(t *testing.T) {
+	t.Parallel()
 	rng := newRand(31)
 	for k := range instances() {
 		n, most, signals := 2+rng.IntN(7), 4, 1

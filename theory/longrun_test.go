@@ -43,6 +43,7 @@ func longInstances() int { return instances() / 5 }
 //
 // Reference: Theorem 2.
 func TestTrackingBoundHoldsForLongRuns(t *testing.T) {
+	t.Parallel()
 	rng := newRand(140)
 	cut, arrived := 0, 0
 	for k := range longInstances() {

@@ -146,6 +146,7 @@ func TestDecayingSteps(t *testing.T) {
 //
 // Reference: Theorem 3, doc/theory.md "Step sizes that change".
 func TestConsensusBoundHoldsForSchedules(t *testing.T) {
+	t.Parallel()
 	rng := newRand(92)
 	var ratios []float64
 	for held := 0; held < instances(); {

@@ -79,6 +79,7 @@ func TestNetworkOnSpaceTimeIsDelayed(t *testing.T) {
 //
 // Reference: Theorem 1, eq. (24), doc/theory.md "Delayed filters".
 func TestDirectCertificateHoldsForSequences(t *testing.T) {
+	t.Parallel()
 	rng := newRand(96)
 	var ratios []float64
 	for k := range instances() {

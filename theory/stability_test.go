@@ -53,6 +53,7 @@ func TestNetworkIsTheModel(t *testing.T) {
 //
 // Reference: Theorem 1, doc/theory.md "The direct certificate".
 func TestDirectCertificateHolds(t *testing.T) {
+	t.Parallel()
 	rng, taps := newRand(2), newRand(102)
 	directed, own := 0, 0
 	for k := range instances() {
@@ -97,6 +98,7 @@ func TestDirectCertificateHolds(t *testing.T) {
 //
 // Reference: Theorem 1, eq. (13).
 func TestTheoremHoldsForSmallPerturbations(t *testing.T) {
+	t.Parallel()
 	rng := newRand(3)
 	asserted := 0
 	for asserted < instances() {

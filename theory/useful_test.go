@@ -112,6 +112,7 @@ func climb(rng *rand.Rand, start []float64, rounds int, value func([]float64) fl
 //
 // Reference: Theorem 1.
 func TestAdversaryOfDirectCertificate(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skipf("SKIPPED %s: a search of some seconds; it runs without -short", t.Name())
 	}
