@@ -114,7 +114,7 @@ func (p *Plan) joins() bool {
 	if p.Forecast != nil {
 		return false
 	}
-	return p.Basis == nil || p.Rule.Relay == 0 && !p.Basis.Hearing()
+	return p.Basis == nil || !p.Basis.Hearing()
 }
 
 // resize makes room for so many rows of V. Those of the nodes keep what they hold:

@@ -100,9 +100,9 @@ func (p *Plan) validateForecast(complain func(format string, args ...any)) {
 			p.Season.Outputs(), len(s.Horizons))
 	}
 	if p.Basis != nil && p.Rule != nil {
-		if _, ok := p.Cost.(loss.Regression); !ok || p.Rule.Delay != p.furthest() || p.Rule.Relay != 0 {
-			complain("forecasts are judged %d steps later by the truth of their own sensor: want that delay, got %d, no relay, got %d, "+
-				"and a cost of numbers, got %T", p.furthest(), p.Rule.Delay, p.Rule.Relay, p.Cost)
+		if _, ok := p.Cost.(loss.Regression); !ok || p.Rule.Delay != p.furthest() {
+			complain("forecasts are judged %d steps later by the truth of their own sensor: want that delay, got %d, "+
+				"and a cost of numbers, got %T", p.furthest(), p.Rule.Delay, p.Cost)
 		}
 	}
 	if err := p.Replayed.validate(p); err != nil {

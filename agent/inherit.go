@@ -49,9 +49,6 @@ func (n *Node) keepLearner(next, was *Memory, from *rule.Basis) bool {
 	if n.answers != nil && was.Answers != nil && n.answers.Fits(*was.Answers) == nil {
 		next.Answers = was.Answers
 	}
-	if n.relay != nil && was.Relay != nil && n.relay.Fits(*was.Relay) == nil {
-		next.Relay = was.Relay
-	}
 	return true
 }
 

@@ -20,7 +20,7 @@ func (l *later) keep(m *Message, s *Stats) bool {
 		if old.From != m.From {
 			continue
 		}
-		if old.Time == m.Time && old.Exchange == m.Exchange && old.Kind == m.Kind && old.Teller == m.Teller && old.About == m.About {
+		if old.Time == m.Time && old.Exchange == m.Exchange && old.Kind == m.Kind {
 			s.Duplicates++
 			return true
 		}

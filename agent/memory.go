@@ -18,7 +18,6 @@ type Memory struct {
 	Stats   Stats        `json:"stats"`
 
 	Answers *rule.AnswersMemory `json:"answers,omitempty"` // nil if it remembers none
-	Relay   *rule.RelayMemory   `json:"relay,omitempty"`   // nil if it passes nothing on
 
 	Forecast *ForecastMemory `json:"forecast,omitempty"` // nil if it does not forecast
 }
@@ -33,10 +32,6 @@ func (n *Node) Memory() Memory {
 	if n.answers != nil {
 		a := n.answers.Memory()
 		m.Answers = &a
-	}
-	if n.relay != nil {
-		r := n.relay.Memory()
-		m.Relay = &r
 	}
 	m.Forecast = n.forecasting.memory(n.time)
 	return m
@@ -69,15 +64,6 @@ func (n *Node) Restore(m Memory) error {
 			return fmt.Errorf("agent: restore: %w", err)
 		}
 	}
-	var relay rule.RelayMemory
-	if m.Relay != nil {
-		relay = *m.Relay
-	}
-	if n.relay != nil {
-		if err := n.relay.Fits(relay); err != nil {
-			return fmt.Errorf("agent: restore: %w", err)
-		}
-	}
 	if n.learner != nil {
 		if err := n.learner.Restore(*m.Learner); err != nil {
 			return fmt.Errorf("agent: restore: %w", err)
@@ -85,11 +71,6 @@ func (n *Node) Restore(m Memory) error {
 	}
 	if n.answers != nil {
 		if err := n.answers.Restore(answers); err != nil {
-			return fmt.Errorf("agent: restore: %w", err)
-		}
-	}
-	if n.relay != nil {
-		if err := n.relay.Restore(relay); err != nil {
 			return fmt.Errorf("agent: restore: %w", err)
 		}
 	}

@@ -23,7 +23,6 @@ const (
 	Row      Kind = iota + 1 // the row of an exchange
 	Ask                      // a request to send the row of an exchange again
 	Estimate                 // of λmax, by a Gauge; without values a request to send it again
-	Relay                    // an answer that belongs to the whole network; see rule.Relay
 	NotYet                   // a host's answer to a request for a row that is not there yet
 	Switch                   // all hosts go over to another plan; Time is the agreement, Exchange the hops from who was told first
 
@@ -38,20 +37,13 @@ type Message struct {
 	From, To NodeID
 	Time     uint64 // t; of an estimate, the measurement
 	Kind     Kind
-	Exchange uint16  // e; of an estimate, the round; of a relayed answer, the hops from its teller
+	Exchange uint16  // e; of an estimate, the round
 	Links    uint32  // neighbours that the sender hears; in messages of exchange 0; of a request, how many of the last 200 frames were lost
 	Degree   float64 // d of the sender; in messages of exchange 0
 	Values   []float32
 
-	// Relays is how many relayed answers come with a row of exchange 0: it is
-	// waited for them as for the row.
-	Relays uint8
-
-	// Of a relayed answer, whose values are the target: who was told it, and of
-	// which step. It is sent with the first row of step Time. Of a Member, About
-	// stands for all records that its sender knows.
-	Teller NodeID
-	About  uint64
+	// About, of a Member, stands for all records that its sender knows.
+	About uint64
 
 	// Data is the record of a Member, or the proof of a Switch, in place of values; it may be empty. It is
 	// the memory of the frame that was read.
@@ -76,8 +68,6 @@ func (m *Message) String() string {
 		return fmt.Sprintf("%d switch %d, hop %d", m.From, m.Time, m.Exchange)
 	case Member:
 		return fmt.Sprintf("%d member, a record of %d bytes", m.From, len(m.Data))
-	case Relay:
-		return fmt.Sprintf("%d->%s relay t=%d of %d about %d, hop %d", m.From, to, m.Time, m.Teller, m.About, m.Exchange)
 	}
 	text := fmt.Sprintf("%d->%s %s t=%d e=%d", m.From, to, word, m.Time, m.Exchange)
 	if m.Kind == Ask && m.Links > 0 {
@@ -197,12 +187,6 @@ type Stats struct {
 	Anew      uint64 `json:"anew,omitempty"` // times that the node began again with the parameters as trained
 	Late      uint64 `json:"late,omitempty"` // costs of earlier steps that were learned from
 
-	Believed     uint64 `json:"believed,omitempty"`      // answers that others were told and passed on, learned from
-	Doubled      uint64 `json:"doubled,omitempty"`       // such answers that were heard before
-	Contradicted uint64 `json:"contradicted,omitempty"`  // such answers that say something else than another
-	Relayed      uint64 `json:"relayed,omitempty"`       // messages that pass answers on, sent
-	RelayedBytes uint64 `json:"relayed_bytes,omitempty"` // and their bytes
-
 	Received   uint64 `json:"received"`       // messages that were used
 	Kept       uint64 `json:"kept"`           // messages of a later step
 	Stale      uint64 `json:"stale"`          // of a past step, or of a hop that was given up
@@ -228,11 +212,6 @@ func (s *Stats) Add(o Stats) {
 	s.Diverged += o.Diverged
 	s.Anew += o.Anew
 	s.Late += o.Late
-	s.Believed += o.Believed
-	s.Doubled += o.Doubled
-	s.Contradicted += o.Contradicted
-	s.Relayed += o.Relayed
-	s.RelayedBytes += o.RelayedBytes
 	s.Received += o.Received
 	s.Kept += o.Kept
 	s.Stale += o.Stale

@@ -31,7 +31,6 @@ type Node struct {
 	stats   Stats
 	answers *rule.Answers // nil if it always answers with what it learned, and hears at once what that cost
 	told    []Told        // late, for the next update
-	relay   *relay        // nil if answers are not passed on
 
 	forecasting *forecasting // nil if the node does not forecast
 
@@ -106,7 +105,7 @@ func NewNode(id NodeID, p *Plan, s *Scratch) *Node {
 		s = new(Scratch)
 	}
 	n := &Node{
-		id: id, plan: p, scratch: s, opened: unopened, later: later{each: p.room(), all: mostLater},
+		id: id, plan: p, scratch: s, opened: unopened, later: later{each: laterPerNode, all: mostLater},
 		output: make([]float32, p.Model.Outputs()), base: mat.NewDense(1, p.Model.Outputs(), nil),
 	}
 	if p.learns() {
@@ -144,16 +143,11 @@ func NewNode(id NodeID, p *Plan, s *Scratch) *Node {
 func (n *Node) fresh() {
 	r := n.plan.Rule
 	n.learner = rule.NewNode(rule.NodeConfig{
-		Basis: n.plan.Basis, Config: r, Rows: 1 + r.Delay + r.Relay, Number: int(n.id),
+		Basis: n.plan.Basis, Config: r, Rows: 1 + r.Delay, Number: int(n.id),
 		Scratch: &n.scratch.learner,
 	})
 	n.answers, n.told = nil, n.told[:0]
-	if n.relay == nil {
-		n.relay = newRelay(n.id, n.plan)
-	} else {
-		n.relay.Reset()
-	}
-	if r.Gate != nil || r.Delay > 0 || n.relay != nil || r.Conformal != nil {
+	if r.Gate != nil || r.Delay > 0 || r.Conformal != nil {
 		n.answers, n.adapted = rule.NewAnswers(n.plan.Basis, r), make([]float32, len(n.output))
 		if n.plan.Scores != nil {
 			n.answers.Begin(n.plan.Scores(n.id))
@@ -210,7 +204,6 @@ func (n *Node) begin(ev Begin, r *Ready) error {
 	}
 	n.connect(ev.Links)
 	n.opened[n.time%2] = opening{n.time, uint32(len(n.links)), n.degree}
-	n.passOn()
 	n.post(0)
 	n.replay()
 	n.advance(r)
@@ -257,9 +250,6 @@ func (n *Node) connect(links []Link) {
 			clear(in.old)
 		}
 		in.missing = len(links)
-	}
-	if n.relay != nil {
-		n.relay.came = n.relay.came[:0]
 	}
 	if n.learner == nil && len(n.vectors) > 0 {
 		n.vectors[0] = n.vectors[0].Resize(len(links)+1, n.plan.extra)
@@ -319,9 +309,6 @@ func (n *Node) message(time uint64, e int, to NodeID) Message {
 	m := Message{From: n.id, To: to, Time: time, Kind: Row, Exchange: uint16(e), Values: n.outbox[time%2][e]}
 	if e == 0 {
 		m.Links, m.Degree = n.opened[time%2].links, n.opened[time%2].degree
-		if n.relay != nil {
-			m.Relays = uint8(len(n.relay.said[time%2]))
-		}
 	}
 	return m
 }
@@ -436,9 +423,6 @@ func (n *Node) give() {
 	default:
 		n.learner.Predict(n.adapted, base, z)
 		n.answers.Give(n.time, n.output, n.adapted, base, z)
-	}
-	if n.relay != nil {
-		n.relay.Open(n.time)
 	}
 	if n.forecasting != nil {
 		n.answerForecast(base)

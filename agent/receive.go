@@ -38,11 +38,6 @@ func (n *Node) receive(m *Message, r *Ready) error {
 	switch {
 	case !n.begun || m.Time > n.time:
 		return n.keep(m)
-	case m.Kind == Relay:
-		if n.hearRelay(m) {
-			n.advance(r)
-		}
-		return nil
 	case m.Time < n.time || !n.open:
 		n.remember(m)
 		n.stats.Stale++
@@ -70,9 +65,6 @@ func (n *Node) receive(m *Message, r *Ready) error {
 // Parameters within the bounds may still be absurd beside those of others. That
 // cannot be seen in one message; package rule judges it when all have come.
 func (n *Node) inspect(m *Message) error {
-	if m.Kind == Relay {
-		return n.inspectRelay(m)
-	}
 	if m.Kind != Row || int(m.Exchange) >= len(n.plan.stages) {
 		return fmt.Errorf("%w: node %d: kind %d, exchange %d of %d", LieShape, n.id, m.Kind, m.Exchange, len(n.plan.stages))
 	}
@@ -143,11 +135,6 @@ func (n *Node) take(m *Message) (last bool, err error) {
 	}
 	n.put(k, m)
 	n.stats.Received++
-	if e == 0 && n.relay != nil {
-		if n.links[k].owed += int(m.Relays); n.links[k].owed > 0 {
-			return false, nil
-		}
-	}
 	return n.complete(k, e), nil
 }
 
@@ -210,11 +197,7 @@ func (n *Node) keep(m *Message) error {
 // past.
 func (n *Node) replay() {
 	for k := range n.later.messages {
-		switch m := &n.later.messages[k]; {
-		case m.Time != n.time:
-		case m.Kind == Relay:
-			n.hearRelay(m)
-		default:
+		if m := &n.later.messages[k]; m.Time == n.time {
 			n.take(m) // what was kept twice is there once
 		}
 	}
@@ -235,9 +218,6 @@ func (n *Node) answer(m *Message) {
 		return
 	}
 	n.stats.Resent++
-	if e == 0 {
-		n.repeat(m.Time, m.From)
-	}
 	n.send = append(n.send, n.message(m.Time, e, m.From))
 }
 
@@ -274,10 +254,6 @@ func (n *Node) expire(r *Ready) {
 	}
 	for k := range n.links {
 		if n.inbox[n.exchange].got[k] || n.links[k].lost {
-			continue
-		}
-		if n.exchange == 0 && n.links[k].heard { // only answers that it passes on did not come
-			n.complete(k, 0)
 			continue
 		}
 		if n.standIn(k) {
@@ -332,7 +308,6 @@ func (n *Node) late(ev Told) error {
 	if err := n.check(ev.Loss); err != nil {
 		return err
 	}
-	n.ownRelay(ev.Time, ev.Loss, ev.Index)
 	at, found := n.findTold(ev.Time)
 	if found {
 		n.told[at] = ev
@@ -375,10 +350,6 @@ func (n *Node) learn(ev Feedback) error {
 		return fmt.Errorf("%w: node %d: nobody told the cost, and the plan does not say of which kind those in the window are: set Cost",
 			ErrOrder, n.id)
 	}
-	if ev.Loss != nil {
-		n.ownRelay(n.time, ev.Loss, ev.Index)
-	}
-	n.dueRelays()
 	n.observe(ev)
 	n.listen()
 	err := n.learner.Step(&n.scratch.heard)

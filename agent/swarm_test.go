@@ -56,10 +56,8 @@ func variants() []variant {
 	newton := rule.Config{Newton: &rule.Newton{Doubt: 0.2, Fresh: 2, Restart: true}, Retrain: rule.RetrainTapsAndBias}
 	mixed := rule.Config{Newton: &rule.Newton{Forget: 0.9}, Mixing: 0.5}
 	heard := rule.Config{Newton: &rule.Newton{Doubt: 0.1, Fresh: 2, Restart: true}, Retrain: rule.RetrainHeard}
-	relayed, gated, second, told := personal, personal, newton, heard
-	told.Relay = 2
-	second.Relay, second.Newton = 2, &rule.Newton{Doubt: 0.1}
-	relayed.Relay, gated.Relay, gated.Gate, gated.Mixing = 2, 1, &rule.Gate{}, 0
+	gated := personal
+	gated.Gate, gated.Mixing = &rule.Gate{}, 0
 	shut, wild, sure := literal, literal, newton
 	shut.Gate, sure.Gate = &rule.Gate{Window: 2}, &rule.Gate{}
 	wild.Gate, wild.Limit, wild.StepSize.Value = &rule.Gate{Window: 2, Patience: 3}, 10, 20 // refused, and begun again
@@ -79,11 +77,7 @@ func variants() []variant {
 		{"delayed, newton", deepConfig(3, 2), graph.ShiftRowStochastic, true, &newton},
 		{"filter, heard", filter, graph.ShiftRowStochastic, false, &heard},
 		{"two layers, heard", deepConfig(3, 2), graph.ShiftSymmetric, false, &heard},
-		{"one layer, answers passed on", deepConfig(2), graph.ShiftLaplacian, false, &relayed},
-		{"filter, answers passed on to gates", filter, graph.ShiftRowStochastic, false, &gated},
-		{"filter, newton, answers passed on", filter, graph.ShiftRowStochastic, false, &second},
-		{"two layers, heard, answers passed on", deepConfig(3, 2), graph.ShiftSymmetric, false, &told},
-		{"delayed, answers passed on", deepConfig(2), graph.ShiftSymmetric, true, &relayed},
+		{"filter, personal, gates", filter, graph.ShiftRowStochastic, false, &gated},
 		{"two layers, literal, gates", deepConfig(3, 2), graph.ShiftRowStochastic, false, &shut},
 		{"one layer, newton, gates", deepConfig(2), graph.ShiftSymmetric, false, &sure},
 		{"filter, too long steps behind gates", filter, graph.ShiftRowStochastic, false, &wild},

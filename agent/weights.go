@@ -10,7 +10,6 @@ import (
 type neighbor struct {
 	Link
 	heard  bool    // its message of exchange 0 is in
-	owed   int     // answers that it passes on with that, less those that are in
 	lost   bool    // it was given up in this step
 	links  uint32  // neighbours that it hears
 	degree float64 // its weighted degree

@@ -67,12 +67,9 @@ func appendMessage(dst []byte, m *Message) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(m.From))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(m.To))
 	dst = binary.LittleEndian.AppendUint64(dst, m.Time)
-	dst = append(dst, byte(m.Kind), m.Relays)
+	dst = append(dst, byte(m.Kind), 0)
 	dst = binary.LittleEndian.AppendUint16(dst, m.Exchange)
 	switch m.Kind {
-	case Relay:
-		dst = binary.LittleEndian.AppendUint32(dst, uint32(m.Teller))
-		dst = binary.LittleEndian.AppendUint64(dst, m.About)
 	case Member, Switch:
 		words = (len(m.Data) + 3) / 4
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(m.Data)))
@@ -216,16 +213,17 @@ func (r *Reader) message(b []byte) ([]byte, error) {
 	}
 	m := Message{
 		From: NodeID(binary.LittleEndian.Uint32(b)), To: NodeID(binary.LittleEndian.Uint32(b[4:])), Time: binary.LittleEndian.Uint64(b[8:]),
-		Kind: Kind(b[16]), Relays: b[17], Exchange: binary.LittleEndian.Uint16(b[18:]),
+		Kind: Kind(b[16]), Exchange: binary.LittleEndian.Uint16(b[18:]),
 	}
-	if m.Kind >= Switch || m.Kind == Relay {
-		m.Teller, m.About = NodeID(binary.LittleEndian.Uint32(b[20:])), binary.LittleEndian.Uint64(b[24:])
+	size := int64(0)
+	if m.Kind >= Switch {
+		size, m.About = int64(binary.LittleEndian.Uint32(b[20:])), binary.LittleEndian.Uint64(b[24:])
 	} else {
 		m.Links, m.Degree = binary.LittleEndian.Uint32(b[20:]), math.Float64frombits(binary.LittleEndian.Uint64(b[24:]))
 	}
 	count := int64(binary.LittleEndian.Uint32(b[32:]))
 	known := m.Kind <= Member
-	if m.Kind < Row || known && (b[17] != 0 && (m.Kind != Row || m.Exchange != 0) || binary.LittleEndian.Uint32(b[36:]) != 0) {
+	if m.Kind < Row || known && (b[17] != 0 || binary.LittleEndian.Uint32(b[36:]) != 0) {
 		return nil, fmt.Errorf("%w: a message of kind %d, or with reserved bytes that are not 0", ErrFrame, b[16])
 	}
 	b = b[messageHeader:]
@@ -237,7 +235,7 @@ func (r *Reader) message(b []byte) ([]byte, error) {
 		return b[4*count:], nil
 	}
 	if m.Kind == Member || m.Kind == Switch {
-		return r.member(m, b, int(count))
+		return r.member(m, b, size, count)
 	}
 	first := len(r.values)
 	for k := range count {
@@ -250,9 +248,8 @@ func (r *Reader) message(b []byte) ([]byte, error) {
 
 // member reads the bytes of a Member or a Switch, which are so many words long, and returns the
 // bytes behind it. Bytes that fill the last word are 0.
-func (r *Reader) member(m Message, b []byte, words int) ([]byte, error) {
-	size := int64(m.Teller)
-	if m.Teller = 0; (size+3)/4 != int64(words) || !bytes.Equal(b[size:4*words], unsummed[:4*words-int(size)]) {
+func (r *Reader) member(m Message, b []byte, size, words int64) ([]byte, error) {
+	if (size+3)/4 != words || !bytes.Equal(b[size:4*words], unsummed[:4*words-size]) {
 		return nil, fmt.Errorf("%w: a record of %d bytes in %d words", ErrFrame, size, words)
 	}
 	if size > 0 {

@@ -26,7 +26,6 @@ func sampleFrame() (agent.Header, []agent.Message) {
 		{From: 3, To: agent.Everyone, Kind: agent.Row, Links: 4, Degree: 2.75, Values: []float32{0}},
 		{From: 4, To: agent.Everyone, Time: 1, Kind: agent.Estimate, Exchange: 2, Values: []float32{0.5, 0, 1, 0.75, 0, 2, 0.75, 0, 2}},
 		{From: 4, To: 3, Time: 1, Kind: agent.Estimate, Exchange: 2},
-		{From: 5, To: agent.Everyone, Time: 9, Kind: agent.Relay, Exchange: 2, Teller: 7, About: 1<<40 + 7, Values: []float32{3}},
 		{From: 6, To: 6, Kind: agent.Member, About: 1<<50 + 3, Data: []byte("hello")},
 		{From: 6, To: 6, Kind: agent.Member, About: 8},
 	}
@@ -238,7 +237,7 @@ func TestUnknownKinds(t *testing.T) {
 			t.Fatalf("kind %d: got %+v, %d messages and %d unknown (%v), want %+v, %d and 2",
 				kind, got, len(left), r.Unknown(), err, h, len(messages)-2)
 		}
-		for k, want := range []agent.Message{messages[1], messages[3], messages[4], messages[5], messages[6], messages[7]} {
+		for k, want := range []agent.Message{messages[1], messages[3], messages[4], messages[5], messages[6]} {
 			if left[k].String() != want.String() || !slices.Equal(left[k].Values, want.Values) {
 				t.Errorf("kind %d: message %d is %v, want %v", kind, k, &left[k], &want)
 			}
@@ -262,10 +261,10 @@ func TestStrictWhereKnown(t *testing.T) {
 		"unknown, a value too many":     func(m []byte) { m[16], m[32] = 6, 4 },
 		"unknown, a value too few":      func(m []byte) { m[16], m[32] = 6, 2 },
 		"unknown, 4 thousand millions":  func(m []byte) { m[16], m[32], m[33], m[34], m[35] = 6, 255, 255, 255, 255 },
-		"a record that is longer":       func(m []byte) { m[16], m[20] = 7, 13 },
-		"a record that is shorter":      func(m []byte) { m[16], m[20] = 7, 8 },
-		"a record and no zeros":         func(m []byte) { m[16], m[20], m[51] = 7, 11, 1 },
-		"a record of no end":            func(m []byte) { m[16], m[20], m[21], m[22], m[23] = 7, 255, 255, 255, 255 },
+		"a record that is longer":       func(m []byte) { m[16], m[20] = 6, 13 },
+		"a record that is shorter":      func(m []byte) { m[16], m[20] = 6, 8 },
+		"a record and no zeros":         func(m []byte) { m[16], m[20], m[51] = 6, 11, 1 },
+		"a record of no end":            func(m []byte) { m[16], m[20], m[21], m[22], m[23] = 6, 255, 255, 255, 255 },
 		"known, a value too many":       func(m []byte) { m[32] = 4 },
 		"known, 4 thousand millions":    func(m []byte) { m[32], m[33], m[34], m[35] = 255, 255, 255, 255 },
 		"unknown and then half a frame": func(m []byte) { m[16], m[32] = 6, 0 },

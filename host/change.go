@@ -402,7 +402,7 @@ func (h *Machine) fromAhead(f transport.Frame, messages []agent.Message) {
 			if here {
 				pends = agent.Message{From: m.To, To: m.From, Time: m.Time, Kind: agent.NotYet, Exchange: m.Exchange}
 			}
-		case m.Kind == agent.Row || m.Kind == agent.Relay:
+		case m.Kind == agent.Row:
 			if m.To == agent.Everyone {
 				h.moves(mark, m.Time)
 			}

@@ -189,8 +189,6 @@ func (c *Config) Validate() error {
 	}
 	if c.Plan == nil {
 		complain("a plan must be given")
-	} else if r := c.Plan.Rule; r != nil && r.Relay > 0 && c.Cost == Gradient {
-		complain("answers are passed on by their targets, and the cost %s has none; try a relay of 0, or another cost", c.Cost)
 	}
 	c.checkNames(complain)
 	sorted := slices.Sorted(slices.Values(c.Nodes))

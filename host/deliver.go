@@ -87,9 +87,6 @@ func (h *Machine) post(m *agent.Message) {
 		return
 	}
 	h.pending = append(h.pending, *m)
-	if m.Kind == agent.Relay { // leaves with the row that follows it
-		return
-	}
 	e := m.Exchange
 	h.posted[e]++
 	if h.posted[e] == h.boundary {
@@ -105,7 +102,7 @@ const frameRoom = 512 << 10
 // MaxFrame returns the largest frame, in bytes, that a host sends under a plan:
 // its room and the longest message, which is never divided.
 func MaxFrame(p *agent.Plan) int {
-	longest := p.Model.Outputs() // of a target that is passed on
+	longest := 0
 	for e := range p.Exchanges() {
 		longest = max(longest, p.Length(e))
 	}

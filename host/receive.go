@@ -132,8 +132,6 @@ func (h *Machine) take(f transport.Frame) {
 		case !h.begun || m.Time > h.time:
 			h.slower(m.Time) // not all neighbours are as far ahead as we were told
 			later, far = later || h.near(m.Time), true
-		case m.Kind == agent.Relay:
-			h.relayed(m)
 		case m.Time < h.time:
 			h.late(m)
 		default:
@@ -389,21 +387,6 @@ func (h *Machine) charge(m *agent.Message, err error) bool {
 	return !errors.Is(err, agent.LieTwoFaced)
 }
 
-// relayed hands an answer that is passed on to those who hear its sender. Agents
-// take it in their step and after it, and count what they refuse; rows alone say
-// whether a neighbour is there.
-func (h *Machine) relayed(m *agent.Message) {
-	if m.To != agent.Everyone {
-		if i, here := h.index[m.To]; here {
-			h.step(i, agent.Receive{Message: m})
-		}
-		return
-	}
-	for _, i := range h.hearers[m.From] {
-		h.step(i, agent.Receive{Message: m})
-	}
-}
-
 // late takes in a row of a past step. It comes too late to be used, but may say
 // that a silent neighbour is there again: those who hear it look whether it fits.
 // Of neighbours that are not silent it is only counted, unless it may stand in for
@@ -468,11 +451,9 @@ func (h *Machine) replay() {
 			m := &messages[k]
 			owner, _ := h.cfg.Directory.Owner(m.From)
 			switch {
-			case owner != f.From || m.Kind != agent.Row && m.Kind != agent.Relay || m.Time < f.from:
+			case owner != f.From || m.Kind != agent.Row || m.Time < f.from:
 			case m.Time > h.time:
 				later = later || h.near(m.Time)
-			case m.Kind == agent.Relay:
-				h.relayed(m)
 			case m.Time == h.time:
 				h.deliver(m)
 			default:

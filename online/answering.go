@@ -26,7 +26,7 @@ type answering struct {
 // newAnswering returns that of the nodes which o reads, nil if r asks for nothing
 // of it.
 func newAnswering(o *Observer, f *rule.Basis, r *rule.Config) *answering {
-	if r.Gate == nil && r.Delay == 0 && r.Relay == 0 && r.Conformal == nil {
+	if r.Gate == nil && r.Delay == 0 && r.Conformal == nil {
 		return nil
 	}
 	a := &answering{

@@ -28,7 +28,6 @@ type Consensus struct {
 	config   rule.Config
 	start    []float32 // 𝒜†
 	*answering
-	relays *relaying // nil if answers are not passed on
 
 	nodes     []*rule.Node
 	now, next []mat.Dense // vectors of all nodes, N×Len each
@@ -60,7 +59,7 @@ func NewConsensus(o *Observer, r rule.Config) (*Consensus, error) {
 	if r.Retrain == rule.RetrainHeard && o.delayed != nil {
 		return nil, errDelayedHeard
 	}
-	l := &Consensus{observer: o, basis: f, config: r, answering: newAnswering(o, f, &r), relays: newRelaying(o.nodes, &r)}
+	l := &Consensus{observer: o, basis: f, config: r, answering: newAnswering(o, f, &r)}
 	l.start = slices.Clone(o.model.Params.Flat[:f.TapsLen()])
 	sent, kept := r.Vectors()
 	for range sent {
@@ -76,7 +75,7 @@ func NewConsensus(o *Observer, r rule.Config) (*Consensus, error) {
 		for v := range now {
 			now[v], next[v] = l.now[v].Row(i), l.next[v].Row(i)
 		}
-		l.nodes = append(l.nodes, rule.NewNode(rule.NodeConfig{Basis: f, Config: &l.config, Rows: 1 + r.Relay, Number: i, Now: now, Next: next}))
+		l.nodes = append(l.nodes, rule.NewNode(rule.NodeConfig{Basis: f, Config: &l.config, Rows: 1, Number: i, Now: now, Next: next}))
 	}
 	if r.Mixing == 0 {
 		l.lazy = lazyMixing{identity(o.nodes), make([]int, o.nodes)}
@@ -126,9 +125,6 @@ func (l *Consensus) Update(j loss.Loss) error {
 		}
 	}
 	l.relink(o.links)
-	if l.relays != nil {
-		l.relays.exchange(o.links, l.given)
-	}
 	var failed error
 	l.refused = l.refused[:0]
 	r := 0
@@ -137,7 +133,7 @@ func (l *Consensus) Update(j loss.Loss) error {
 			l.observe(r, n, j)
 			r++
 		} else {
-			l.observeNothing(i, n, j)
+			n.Observe(l.none, l.none, nil, j)
 		}
 		if err := n.Step(l.hear(i)); err == nil {
 			continue
@@ -153,7 +149,7 @@ func (l *Consensus) Update(j loss.Loss) error {
 }
 
 // observe gives node n with the r-th row what it is to learn from: what it is told
-// of its answer, and before that what others were told of earlier ones.
+// of its answer.
 func (l *Consensus) observe(r int, n *rule.Node, j loss.Loss) {
 	o := l.observer
 	if l.answering == nil {
@@ -161,49 +157,9 @@ func (l *Consensus) observe(r int, n *rule.Node, j loss.Loss) {
 		n.Observe(mat.NewDense(1, len(row), row), o.base.View(r, 0, 1, o.base.Cols), o.rows[r:r+1], j)
 		return
 	}
-	more := l.relays != nil && l.observeRelayed(r, n, j)
 	z, base := l.judge(r, j.(loss.Local))
-	switch {
-	case !more:
-		n.Observe(z, base, o.rows[r:r+z.Rows], j)
-	case z.Rows > 0:
-		n.ObserveMore(z.Row(0), base.Row(0), o.read[r], j)
-	}
+	n.Observe(z, base, o.rows[r:r+z.Rows], j)
 }
-
-// observeRelayed gives it what others were told, the oldest first, and says
-// whether there was anything.
-func (l *Consensus) observeRelayed(r int, n *rule.Node, j loss.Loss) (any bool) {
-	o, kind := l.observer, j.(loss.Targeted)
-	for _, m := range l.relays.learn(o.read[r], l.given-l.delay, l.given >= l.delay, j) {
-		told, err := loss.Told(kind, l.basis.Outputs(), m.Target)
-		if err != nil {
-			continue // somebody learned from it: cannot be
-		}
-		g, ok := l.answers[r].Judge(m.Time, told, 0)
-		switch {
-		case !ok:
-		case any:
-			n.ObserveMore(g.Inputs, g.Base, 0, told)
-		default:
-			n.Observe(mat.NewDense(1, len(g.Inputs), g.Inputs), mat.NewDense(1, len(g.Base), g.Base), l.zero[:], told)
-			any = true
-		}
-	}
-	return any
-}
-
-// observeNothing is observe for node i, which nobody reads: it passes answers on.
-func (l *Consensus) observeNothing(i int, n *rule.Node, j loss.Loss) {
-	if l.relays != nil {
-		l.relays.learn(i, 0, false, j)
-	}
-	n.Observe(l.none, l.none, nil, j)
-}
-
-// Relayed returns what passing answers on cost so far, and what came of it; zeros
-// if the rule does not.
-func (l *Consensus) Relayed() Relayed { return l.relays.count() }
 
 // end commits what all nodes stepped to, or, after a failure, nothing.
 func (l *Consensus) end(failed error) {
@@ -291,9 +247,6 @@ func (l *Consensus) ready(j loss.Loss) error {
 	}
 	if _, ok := j.(loss.Local); !ok {
 		return fmt.Errorf("online: distributed learning needs the cost of each node, and a %T has none: it must be a loss.Local", j)
-	}
-	if err := l.relays.ready(j, l.basis.Outputs()); err != nil {
-		return err
 	}
 	return l.prepare(l.observer.mixing)
 }
@@ -408,22 +361,15 @@ func (l *Consensus) Snapshot() Snapshot {
 		s.Nodes = append(s.Nodes, n.Memory())
 	}
 	l.memory(&s)
-	l.relays.memory(&s)
 	return s
 }
 
 // Restore implements [Learner].
 func (l *Consensus) Restore(s Snapshot) error {
-	if err := l.relays.fits(&s); err != nil {
-		return err
-	}
 	if err := restore(l.observer, l.nodes, l.answering, s); err != nil {
 		return err
 	}
 	l.linked = nil
-	if err := l.relays.recall(&s); err != nil {
-		return err
-	}
 	l.learned = l.observer.step
 	return nil
 }
@@ -459,7 +405,6 @@ func (l *Consensus) Reset() {
 		n.Reset()
 	}
 	l.reset()
-	l.relays.reset()
 	l.observer.reset()
 	l.learned = l.observer.step
 }

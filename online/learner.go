@@ -71,9 +71,6 @@ type Snapshot struct {
 	Given   uint64               `json:"given,omitempty"`
 	Answers []rule.AnswersMemory `json:"answers,omitempty"`
 
-	// Relays are the answers that are passed on, of every node.
-	Relays []rule.RelayMemory `json:"relays,omitempty"`
-
 	// Season is what the nodes of a Forecaster remember, Given being the number of
 	// its updates.
 	Season []rule.SeasonMemory `json:"season,omitempty"`

@@ -13,8 +13,7 @@ import (
 
 // Answers is the other side of a node, beside its learner: it gives what is
 // answered, the adapted output or the one of the model as trained, and remembers
-// it until it is judged, at most Config.Delay steps later, or as long as answers
-// are passed on. It is not safe for
+// it until it is judged, at most Config.Delay steps later. It is not safe for
 // concurrent use.
 type Answers struct {
 	basis *Basis
@@ -53,7 +52,7 @@ func (g *Given) Output() []float32 {
 // NewAnswers returns those of one node under the configuration, which must be
 // valid.
 func NewAnswers(f *Basis, c *Config) *Answers {
-	a := &Answers{basis: f, given: make([]Given, c.horizon())}
+	a := &Answers{basis: f, given: make([]Given, c.Delay+1)}
 	if c.Gate != nil {
 		a.gate = newGate(*c.Gate, f.outputs)
 	}

@@ -90,11 +90,6 @@ type Config struct {
 	// taps: see [Season]. Its nodes are [SeasonNode].
 	Season *Season `json:"season,omitempty"`
 
-	// Relay is over how many hops nodes pass on what they are told, 0 to 16, for
-	// answers that belong to the whole network, such as which community a source
-	// is in; see Relay. 0 means that they keep it to themselves.
-	Relay int `json:"relay,omitempty"`
-
 	// Rule, if set, replaces Descent: a rule of one's own.
 	Rule Rule `json:"-"`
 }
@@ -153,9 +148,6 @@ func (c *Config) Validate() error {
 		}
 	}
 	errs = append(errs, c.checkSeason())
-	if c.Relay < 0 || c.Relay > maxRelay {
-		complain("relay is %d, want 0 to %d hops", c.Relay, maxRelay)
-	}
 	if c.Rule != nil && (c.Rule.Sent() < 1 || c.Rule.Kept() < 0) {
 		complain("a %T sends %d vectors and keeps %d, want at least 1, which predictions use, and 0", c.Rule, c.Rule.Sent(), c.Rule.Kept())
 	}
@@ -165,7 +157,6 @@ func (c *Config) Validate() error {
 const (
 	maxWindow    = 1 << 20
 	maxDelay     = 1 << 12
-	maxRelay     = 16
 	defaultLimit = 1e8
 )
 

@@ -32,7 +32,7 @@ type Crowd struct {
 // more than one step of Descent on the newest answer that needs no curvature, or mix
 // with nobody, or less of some than of others.
 func NewCrowd(f *Basis, c *Config) *Crowd {
-	if c.Rule != nil || c.Newton != nil || c.Season != nil || c.Window > 1 || c.Delay > 0 || c.Relay > 0 ||
+	if c.Rule != nil || c.Newton != nil || c.Season != nil || c.Window > 1 || c.Delay > 0 ||
 		c.Mixing == 0 || c.Clip != ClipOff || c.StepSize.Schedule == Automatic || f.common != nil {
 		return nil
 	}

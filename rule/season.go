@@ -152,9 +152,9 @@ func (c *Config) checkSeason() error {
 		errs = append(errs, errors.New("rule: "+what))
 	}
 	if c.Newton != nil || c.Rule != nil || c.StepSize != (StepSize{}) || c.Window > 1 || c.Whiten || c.Ridge != 0 || c.ClipNorm != 0 ||
-		c.Retrain != RetrainTaps || c.Relay != 0 || c.Clip != ClipOff || c.Outlier != 0 || c.Limit != 0 {
+		c.Retrain != RetrainTaps || c.Clip != ClipOff || c.Outlier != 0 || c.Limit != 0 {
 		errs = append(errs, errors.New("rule: season goes without newton, a rule of one's own, step size, window, whitening, ridge, clip_norm, "+
-			"retrain, relay, clip, outlier and limit: leave them out"))
+			"retrain, clip, outlier and limit: leave them out"))
 	}
 	if c.Gate != nil && *c.Gate != (Gate{}) {
 		errs = append(errs, errors.New("rule: gate has numbers of other presets; those of season are season.margin and season.slack"))

@@ -117,11 +117,6 @@ type Settings struct {
 	// none. They change neither answers nor learning.
 	// [doc/uncertainty.md](uncertainty.md) says what is promised.
 	Coverage *float64 `yaml:"coverage,omitempty" default:"0.9" example:"0.95"`
-
-	// Over how many hops nodes pass on what they are told of an answer, with
-	// who was told and of which step, one hop per step: for targets that belong
-	// to the whole network and not to one node. For `distributed`.
-	Relay int `yaml:"relay,omitempty" example:"2"`
 }
 
 // StepSettings are the step size γ of online learning.
@@ -315,10 +310,7 @@ func (s *Settings) Config(centralized bool, own map[string]Rule) (Config, error)
 	}
 	set(&c.Clip, s.Clip)
 	c.Gate, c.Delay, c.Conformal = s.Gate.Config(), s.Delay, s.conformal()
-	c.Ridge, c.ClipNorm, c.Limit, c.Outlier, c.Relay = s.Ridge, s.ClipNorm, s.Limit, s.Outlier, s.Relay
-	if centralized && s.Relay != 0 {
-		err = errors.Join(err, errors.New("rule: relay is for mode distributed; in a centralized run everybody knows every answer"))
-	}
+	c.Ridge, c.ClipNorm, c.Limit, c.Outlier = s.Ridge, s.ClipNorm, s.Limit, s.Outlier
 	return c, errors.Join(err, c.Validate())
 }
 
@@ -387,7 +379,7 @@ func (c Config) Settings() *Settings {
 	s := &Settings{
 		Preset: "literal", Window: c.Window, Mixing: &c.Mixing, Whiten: &c.Whiten, Ridge: c.Ridge, ClipNorm: c.ClipNorm,
 		Retrain: &c.Retrain, Limit: c.Limit, Outlier: c.Outlier, Clip: &c.Clip, Gate: c.Gate.settings(), Delay: c.Delay,
-		Coverage: c.coverage(), Relay: c.Relay,
+		Coverage: c.coverage(),
 	}
 	if w := c.Newton; w != nil {
 		s.Preset, s.Newton = "newton", &NewtonSettings{Prior: &w.Prior, Doubt: &w.Doubt, Forget: &w.Forget, Fresh: &w.Fresh, Restart: &w.Restart}

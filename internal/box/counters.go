@@ -101,25 +101,6 @@ var counters = []counter{
 		"wdgnn_agent_late_total", "targets of earlier steps that were learned from",
 		func(r *host.Report) uint64 { return r.Agents.Late },
 	},
-	{
-		"wdgnn_agent_relayed_total", "answers passed on to neighbours", func(r *host.Report) uint64 { return r.Agents.Relayed },
-	},
-	{
-		"wdgnn_agent_relayed_bytes_total", "bytes of answers passed on, apart from all else",
-		func(r *host.Report) uint64 { return r.Agents.RelayedBytes },
-	},
-	{
-		"wdgnn_agent_believed_total", "answers that neighbours passed on and a node learned from",
-		func(r *host.Report) uint64 { return r.Agents.Believed },
-	},
-	{
-		"wdgnn_agent_doubled_total", "answers that neighbours passed on and a node knew",
-		func(r *host.Report) uint64 { return r.Agents.Doubled },
-	},
-	{
-		"wdgnn_agent_contradicted_total", "answers that neighbours passed on and that say something else than others",
-		func(r *host.Report) uint64 { return r.Agents.Contradicted },
-	},
 	{"wdgnn_agent_received_total", "messages that were used", func(r *host.Report) uint64 { return r.Agents.Received }},
 	{"wdgnn_agent_kept_total", "messages of a later step", func(r *host.Report) uint64 { return r.Agents.Kept }},
 	{

@@ -172,7 +172,6 @@ func TestOnlineResume(t *testing.T) {
 				"window: 5",
 				"preset: personal-single, retrain: taps+bias, mixing: 0.5",
 				"preset: literal, step_size: {schedule: decaying, value: 0.01}",
-				"window: 5, relay: 2",
 				"mode: centralized, window: 5",
 				"mode: centralized, preset: literal",
 				"late, window: 5",

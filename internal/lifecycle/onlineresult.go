@@ -102,9 +102,8 @@ type OnlineResult struct {
 
 	Forecast *ForecastResult `json:"forecast,omitempty"` // nil unless the model forecasts
 
-	Relay   *online.Relayed `json:"relay,omitempty"` // what passing answers on cost and brought
-	Drift   online.Drift    `json:"drift"`
-	Seconds float64         `json:"seconds"` // filled in by whoever has a clock
+	Drift   online.Drift `json:"drift"`
+	Seconds float64      `json:"seconds"` // filled in by whoever has a clock
 }
 
 // tally is an online.Meter in JSON.
@@ -148,17 +147,7 @@ func (r *OnlineRun) Report(version string) *OnlineResult {
 		Online: scores.Online.score(), Frozen: scores.Frozen.score(),
 		LateFrom: r.lateFrom(), LateOnline: scores.LateOnline.score(), LateFrozen: scores.LateFrozen.score(),
 		EndFrom: r.endFrom(), EndOnline: scores.EndOnline.score(), EndFrozen: scores.EndFrozen.score(), Warning: r.State.Warning(),
-		Gate: r.gateResult(), Coverage: r.coverage(), Forecast: r.forecastResult(), Relay: r.relayResult(),
+		Gate: r.gateResult(), Coverage: r.coverage(), Forecast: r.forecastResult(),
 		Drift: r.learner.Drift(),
 	}
-}
-
-// relayResult is what passing answers on cost and brought, nil if none are.
-func (r *OnlineRun) relayResult() *online.Relayed {
-	l, ok := r.learner.(*online.Consensus)
-	if !ok || r.Rule.Relay == 0 {
-		return nil
-	}
-	all := l.Relayed()
-	return &all
 }

@@ -51,13 +51,6 @@ func Agents(
 		if n.Learner != nil {
 			s.Nodes = append(s.Nodes, *n.Learner)
 		}
-		if n.Relay != nil {
-			relay := rule.RelayMemory{Steps: slices.Clone(n.Relay.Steps), Stats: n.Relay.Stats}
-			for k := range relay.Steps {
-				relay.Steps[k].Time += before.Given - first
-			}
-			s.Relays = append(s.Relays, relay)
-		}
 		if _, ok := rowOf(read, i); ok && n.Answers != nil {
 			s.Answers = append(s.Answers, later(*n.Answers, before.Given-first))
 		}

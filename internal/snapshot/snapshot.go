@@ -91,7 +91,6 @@ func Put(file *modelfile.Model, s online.Snapshot) {
 		put(delayName+strconv.Itoa(l), 1, line)
 	}
 	putAnswers(file, &s)
-	putRelays(file, &s)
 	putSeason(file, &s)
 }
 
@@ -188,7 +187,6 @@ func Of(file *modelfile.Model) (s online.Snapshot, found bool, err error) {
 	}
 	s.Delay = r.delay()
 	r.answers(&s)
-	r.relays(&s)
 	return s, true, r.err
 }
 

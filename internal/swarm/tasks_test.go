@@ -36,34 +36,24 @@ func robots(t *testing.T) *Task {
 }
 
 // sources returns source localization after hardly any training.
-func sources(t *testing.T) *Task { return sourcesBy(t, rule.Personal(5)) }
-
-// relays is sources with answers that are passed on to the 45 nodes that are told
-// nothing.
-func relays(t *testing.T) *Task {
-	r := rule.Personal(5)
-	r.Relay = 2
-	return sourcesBy(t, r)
-}
-
-func sourcesBy(t *testing.T, r rule.Config) *Task {
+func sources(t *testing.T) *Task {
 	t.Helper()
 	l, err := recipe.Localize(t.Context(), recipe.Localization{Seed: 3, Signals: 200, Epochs: 1, Shift: graph.ShiftRowStochastic})
 	if err != nil {
 		t.Fatal(err)
 	}
-	task, err := NewSourceTask(l, r, 30, 10, 0.3)
+	task, err := NewSourceTask(l, rule.Personal(5), 30, 10, 0.3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return task
 }
 
-// Both tasks on graphs that change, one of them also with answers that are passed
-// on, have the bits of one learner over every bus: the robots fly the same way.
+// Both tasks on graphs that change have the bits of one learner over every bus: the
+// robots fly the same way.
 // Reference: Section 6.1 and 6.2, eq. (9) and (24).
 func TestTasksSameBits(t *testing.T) {
-	for name, build := range map[string]func(*testing.T) *Task{"sourceloc": sources, "relays": relays, "flocking": robots} {
+	for name, build := range map[string]func(*testing.T) *Task{"sourceloc": sources, "flocking": robots} {
 		for _, bus := range []string{BusMem, box.BusNATS, box.BusTCP} {
 			t.Run(name+" over "+bus, func(t *testing.T) {
 				task := build(t)
