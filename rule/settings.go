@@ -59,11 +59,6 @@ type Settings struct {
 	// paper's consensus. For `distributed`.
 	Mixing *float64 `yaml:"mixing,omitempty" default:"of the preset: 0, window 0.003, literal and season 1" example:"0.1"`
 
-	// `measured` takes the mixing strength that cost least on the last training
-	// samples; `wdgnn train` tries some and stores what they cost in the model.
-	// Nodes of `heard` never mix. For `distributed`.
-	Sharing string `yaml:"sharing,omitempty" default:"by mixing" example:"measured"`
-
 	// Whether steps are taken in whitened coordinates, with the second moment
 	// of the inputs that `wdgnn train` stores in the model.
 	Whiten *bool `yaml:"whiten,omitempty" default:"of the preset: true for window" example:"false"`
@@ -277,7 +272,6 @@ func (s *Settings) Config(centralized bool, own map[string]Rule) (Config, error)
 			err = errors.Join(err, errors.New("rule: mixing is for mode distributed; nobody mixes in a centralized run"))
 		}
 	}
-	err = errors.Join(err, s.checkSharing(centralized))
 	if s.StepSize != nil {
 		s.StepSize.apply(&c.StepSize)
 	}
@@ -312,37 +306,6 @@ func (s *Settings) Config(centralized bool, own map[string]Rule) (Config, error)
 	c.Gate, c.Delay, c.Conformal = s.Gate.Config(), s.Delay, s.conformal()
 	c.Ridge, c.ClipNorm, c.Limit, c.Outlier = s.Ridge, s.ClipNorm, s.Limit, s.Outlier
 	return c, errors.Join(err, c.Validate())
-}
-
-// Measured says whether the mixing strength is that which training measured; the
-// model file knows it.
-func (s *Settings) Measured() bool { return s.Sharing == "measured" }
-
-// Share gives c the mixing strength that was measured. Nodes that weight their
-// neighbours one by one go without: what they learn means nothing to others.
-func (s *Settings) Share(c *Config, measured float64) {
-	if c.Retrain == RetrainHeard {
-		return
-	}
-	c.Mixing = measured
-	if c.Newton != nil && s.Clip == nil {
-		c.Clip = ClipMedian
-	}
-}
-
-// checkSharing reports what is wrong with the choice of a strength.
-func (s *Settings) checkSharing(centralized bool) error {
-	switch {
-	case s.Sharing == "":
-		return nil
-	case !s.Measured():
-		return fmt.Errorf("rule: sharing is %.40q, want measured, or leave it out", s.Sharing)
-	case s.Mixing != nil:
-		return errors.New("rule: sharing: measured sets the mixing strength; leave mixing out, or sharing")
-	case centralized:
-		return errors.New("rule: sharing is for mode distributed; nobody mixes in a centralized run")
-	}
-	return nil
 }
 
 // own returns the rule that s names.

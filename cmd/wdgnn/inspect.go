@@ -128,9 +128,6 @@ func printOnline(w *lines, in *lifecycle.Inspection) {
 	} else if in.Architecture.Wide != nil && !in.Moment {
 		w.printf("online     without whitening only: the file holds no second moment of the inputs\n")
 	}
-	if in.Sharing != nil {
-		w.printf("sharing    %s\n", lifecycle.SharingLine(in.Sharing))
-	}
 	if in.Calibrated {
 		w.printf("trust      sets or intervals by the scores of validation samples: wdgnn predict --coverage\n")
 	}

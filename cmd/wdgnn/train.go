@@ -380,9 +380,6 @@ func (r *trainRun) run(ctx context.Context) error {
 		return during("train", err)
 	}
 	r.view.base().end(scored(result)...)
-	if result.Sharing != nil && !r.quiet {
-		fmt.Fprintf(r.Stderr, "online: %s\n", lifecycle.SharingLine(result.Sharing))
-	}
 	return r.print(result)
 }
 

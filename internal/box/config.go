@@ -45,7 +45,7 @@ type Config struct {
 
 	// How nodes learn: `preset` (`auto`, `season`, `heard`, `newton`, `window`, `literal`) and
 	// keys that override it, `links`, `rule`, `newton`, `season`, `step_size`, `window`,
-	// `mixing`, `sharing`, `whiten`, `ridge`, `clip_norm`, `retrain`, `limit`, `outlier`,
+	// `mixing`, `whiten`, `ridge`, `clip_norm`, `retrain`, `limit`, `outlier`,
 	// `clip`, `gate`, `delay` and `coverage`, all of them as under
 	// [`online`](config.md#online) of config.yaml. Left out or empty, nodes predict only;
 	// empty, nodes that forecast learn by `season`.

@@ -102,13 +102,6 @@ func (c *Config) planLearning(p *agent.Plan, m *modelfile.Model, cost host.Cost)
 	if p.Forecast != nil {
 		r.Delay = slices.Max(p.Forecast.Horizons) // the truths of an answer are all known then
 	}
-	if c.Learn.Measured() {
-		eta, err := m.MeasuredMixing()
-		if err != nil {
-			return fmt.Errorf("learn.sharing: %w, or leave it out and set learn.mixing", err)
-		}
-		c.Learn.Share(r, eta)
-	}
 	if r.Whiten && moment == nil {
 		return errors.New("learn: whitened steps need the second moment of the inputs in training, " +
 			"which the model file does not hold; train the model again, or set learn.whiten: false")

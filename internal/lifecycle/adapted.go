@@ -227,8 +227,6 @@ func asTrained(file *modelfile.Model) (*modelfile.Model, error) {
 	if norms, found := file.RowNorms(); found {
 		m.SetRowNorms(norms)
 	}
-	sharing, _ := file.Sharing()
-	m.SetSharing(sharing)
 	calibration, err := file.Calibration()
 	if calibration != nil {
 		m.SetCalibration(calibration)

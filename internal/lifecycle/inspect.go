@@ -29,8 +29,6 @@ type Inspection struct {
 	Moment   bool        `json:"moment"`              // whether whitened online learning is possible
 	Hearings int         `json:"hearings,omitempty"`  // nodes of which is known what they heard in training
 
-	Sharing *modelfile.Sharing `json:"sharing,omitempty"` // how much nodes should share online, if that was measured
-
 	Forecast *ForecastAbility `json:"forecast,omitempty"` // what the model says of sensors; nil if it does not forecast
 
 	Calibrated bool `json:"calibrated"` // whether the file knows how answers turned out, and predict has sets or intervals
@@ -105,7 +103,6 @@ func (in *Inspection) online(m *modelfile.Model) error {
 		return err
 	}
 	in.Calibrated = calibration != nil
-	in.Sharing, _ = m.Sharing()
 	if in.Online, err = AdaptationOf(m); err != nil {
 		return err
 	}

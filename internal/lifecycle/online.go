@@ -190,13 +190,6 @@ func (r *OnlineRun) chooseRule(spec *forecast.Spec, before *Adaptation, b beginn
 		asked.Online = &settings
 		r.config, r.Rule, preset = &asked, before.Rule, before.Preset
 	}
-	if c.Online.Measured() {
-		eta, err := r.trained.MeasuredMixing()
-		if err != nil {
-			return "", fmt.Errorf("online.sharing: %w, or leave it out and set online.mixing", err)
-		}
-		c.Online.Share(&r.Rule, eta)
-	}
 	switch {
 	case net.Config.Wide != nil:
 	case r.Rule.Season == nil:

@@ -38,10 +38,6 @@ type Training struct {
 	moment             *rule.SecondMoment // of the training signals, measured by Run; see Dataset.moment
 	mixing             *mat.CSR           // W of the replay of forecasts
 
-	shared  bool // sharing was looked at
-	sharing *modelfile.Sharing
-	skipped string
-
 	calibration *modelfile.Calibration // of the model as it was when Calibrate was called
 	replayed    *replayed              // by it, likewise; nil but for forecasts
 }
@@ -98,12 +94,8 @@ type TrainingResult struct {
 	BestSteps int     `json:"best_steps"`
 	Seconds   float64 `json:"seconds"` // of training; filled in by whoever has a clock
 
-	// How much nodes should share online, or why that was not measured.
 	Unit  string   `json:"unit,omitempty"`  // of forecasts
 	Notes []string `json:"notes,omitempty"` // what was done with the series
-
-	Sharing        *modelfile.Sharing `json:"sharing,omitempty"`
-	SharingSkipped string             `json:"sharing_skipped,omitempty"`
 
 	Train Score  `json:"train"`
 	Valid *Score `json:"valid,omitempty"`
@@ -290,7 +282,6 @@ func (t *Training) Report(ctx context.Context, r train.Result, version string) (
 	if out.Notes = t.Notes(); d.forecast != nil {
 		out.Unit = d.forecast.spec.Unit
 	}
-	out.Sharing, out.SharingSkipped = t.Sharing()
 	first, err := t.score(ctx, "train", t.train)
 	if err != nil {
 		return nil, err
@@ -318,19 +309,6 @@ func (t *Training) Report(ctx context.Context, r train.Result, version string) (
 	return out, nil
 }
 
-// Sharing returns how much nodes of the trained model should share online, or why
-// that was not measured. It is measured once, after training.
-func (t *Training) Sharing() (s *modelfile.Sharing, skipped string) {
-	if !t.shared {
-		var err error
-		if t.sharing, t.skipped, err = t.measureSharing(); err != nil {
-			t.sharing, t.skipped = nil, err.Error()
-		}
-		t.shared = true
-	}
-	return t.sharing, t.skipped
-}
-
 // File returns the model as it is saved.
 func (t *Training) File(version string) *modelfile.Model {
 	d := t.Data
@@ -347,8 +325,6 @@ func (t *Training) File(version string) *modelfile.Model {
 	if t.calibration != nil {
 		file.SetCalibration(t.calibration)
 	}
-	s, _ := t.Sharing()
-	file.SetSharing(s)
 	if d.scenario != nil {
 		d.scenario.keep(file)
 	}
