@@ -26,10 +26,10 @@ func Example() {
 		Shift:  must(model.Meta.Shift.Of(file.Graph)),    // S
 		Signal: mat.NewDense(n, 1, signals[184*n:185*n]), // X
 	}
-	literal := rule.Literal(true) // plain steps of size 0.3
-	literal.Retrain = rule.RetrainTapsAndBias
+	paper := rule.Paper(true) // plain steps of size 0.3
+	paper.Retrain = rule.RetrainTapsAndBias
 	observer := must(online.NewObserver(net, online.Config{Nodes: n}))
-	learner := must(online.NewCentralized(observer, literal))
+	learner := must(online.NewCentralized(observer, paper))
 	y := mat.NewDense(n, net.Outputs(), nil)
 	check(observer.Observe(sample))
 	check(learner.Predict(y))

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/wdgnn/wdgnn/mat"
-	"github.com/wdgnn/wdgnn/rule"
 )
 
 // Batch is nodes of one process that go through a step together: what each would
@@ -52,16 +51,14 @@ type Batch struct {
 	got      [][]bool // by exchange, of those elsewhere
 	missing  []int    // by exchange
 
-	crowd   *rule.Crowd // nil if what nodes learn takes more than a step of each
-	scratch []float64   // of outputs
-	target  []float32
-	mixed   []mat.Dense // W times the vectors of this step, by vector
-	isMixed bool
-	vectors []mat.Dense // the columns of V that hold them
-	mixture [][]float32 // of one node
-	sizes   []float64
-	far     bool
-	points  []float64
+	descends bool // nodes learn by steps down the gradient, and answer with what they learned
+	target   []float32
+	scratch  []float64   // of outputs
+	mixed    []mat.Dense // W times the vectors of this step, by vector
+	isMixed  bool
+	vectors  []mat.Dense // the columns of V that hold them
+	mixture  [][]float32 // of one node
+	far      []bool
 }
 
 // NewBatch returns a batch of nodes that share a plan, ascending; nil if the plan
@@ -101,9 +98,8 @@ func NewBatch(nodes []*Node) *Batch {
 	}
 	if p.learns() {
 		b.mixed, b.vectors, b.mixture = make([]mat.Dense, p.sent), make([]mat.Dense, p.sent), make([][]float32, p.sent)
-		if nodes[0].answers == nil {
-			b.crowd, b.scratch = rule.NewCrowd(p.Basis, p.Rule), make([]float64, p.Basis.Outputs())
-		}
+		b.scratch = make([]float64, p.Basis.Outputs())
+		b.descends = p.Rule.Newton == nil && p.Rule.Rule == nil && nodes[0].answers == nil
 	}
 	b.resize(len(nodes))
 	return b
@@ -188,7 +184,7 @@ func (b *Batch) Begin(time uint64, observed func(i int) []float32) bool {
 		}
 		copy(b.z[0].Row(i), row)
 		n.opened[time%2] = opening{time, b.count[i], b.degree[i]}
-		if b.crowd != nil && b.plan.Delayed { // as fill does, where the batch has it
+		if b.descends && b.plan.Delayed { // as fill does, where the batch has it
 			copy(v.Row(i)[copy(v.Row(i), b.before.Row(i)):], n.learner.Params())
 		} else {
 			n.fill(v.Row(i), 0)
@@ -515,20 +511,15 @@ func (b *Batch) settle(i int, n *Node) {
 	n.time, n.begun, n.open, n.joint = b.time, true, true, true
 	n.exchange = len(b.plan.stages) - 1
 	n.stats.Received += uint64(len(b.plan.stages)) * uint64(b.count[i])
-	if b.crowd == nil {
+	if !b.descends {
 		n.give()
 		return
 	}
-	b.plan.Basis.Predict(b.output.Row(i), b.base.Row(i), b.z[0].Row(i), b.params(i), b.scratch)
+	width := b.plan.stages[0].width
+	x := b.sent[b.time%2][0].Row(i)[width : width+b.plan.Basis.Len()] // that the node began the step with
+	b.plan.Basis.Predict(b.output.Row(i), b.base.Row(i), b.z[0].Row(i), x, b.scratch)
 	n.predicted = true
 	n.stats.Predicted++
-}
-
-// params returns the parameters that node i began the step with: the first vector that
-// it sends.
-func (b *Batch) params(i int) []float32 {
-	width := b.plan.stages[0].width
-	return b.sent[b.time%2][0].Row(i)[width : width+b.plan.Basis.Len()]
 }
 
 // moveOn is Node.moveOn of node i, where the batch has its rows.

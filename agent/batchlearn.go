@@ -7,10 +7,10 @@ import (
 	"github.com/wdgnn/wdgnn/mat"
 )
 
-// learn is Node.learn where all was heard together, if that is a step of a crowd; it
-// is false if it is not, and nothing happened. What was told is looked at as there.
+// learn is Node.learn where all was heard together and nodes descend; it is false
+// where they do not, and nothing happened. What was told is looked at as there.
 func (b *Batch) learn(n *Node, ev Feedback) bool {
-	if b.crowd == nil {
+	if !b.descends {
 		return false
 	}
 	kind, target, ok := b.told(n, ev)
@@ -20,11 +20,11 @@ func (b *Batch) learn(n *Node, ev Feedback) bool {
 	if !b.isMixed {
 		b.mix()
 	}
-	if b.far {
+	if b.far != nil {
 		return false
 	}
 	i := n.at
-	if b.crowd.Step(n.learner, b.params(i), b.mixed[0].Row(i), b.z[0].Row(i), b.base.Row(i), target, kind) != nil {
+	if n.learner.Descend(b.mixed[0].Row(i), b.z[0].Row(i), b.base.Row(i), target, kind) != nil {
 		n.stats.Diverged++
 	}
 	return true
@@ -58,8 +58,8 @@ func (b *Batch) listen(n *Node) {
 		b.mix()
 	}
 	h := &n.scratch.heard
-	h.Vectors, h.Sizes, h.Points, h.Mixed = b.vectors, nil, nil, nil
-	if b.plan.Rule.Mixing == 0 {
+	h.Vectors, h.Far, h.Mixed = b.vectors, nil, nil
+	if !b.plan.Rule.Mixes() {
 		n.scratch.weights, n.scratch.rows = append(n.scratch.weights[:0], 1), append(n.scratch.rows[:0], int32(n.at))
 		h.Weights, h.Rows, h.Self = n.scratch.weights, n.scratch.rows, 0
 		return
@@ -70,12 +70,7 @@ func (b *Batch) listen(n *Node) {
 		b.mixture[v] = b.mixed[v].Row(n.at)
 	}
 	h.Mixed = b.mixture
-	if b.far {
-		h.Sizes = b.sizes
-	}
-	if b.plan.Rule.Clip != 0 {
-		h.Points = b.points
-	}
+	h.Far = b.far
 }
 
 // mix mixes the vectors of all nodes of this step.
@@ -85,15 +80,12 @@ func (b *Batch) mix() {
 	for k := range b.vectors {
 		b.vectors[k] = v.View(0, b.plan.stages[0].width+k*b.plan.Basis.Len(), b.mixing.Cols, b.plan.Basis.Len())
 	}
-	if b.plan.Rule.Mixing == 0 {
+	if !b.plan.Rule.Mixes() {
 		return
 	}
 	for k, x := range b.vectors {
 		b.mixed[k] = b.mixed[k].Resize(len(b.nodes), x.Cols)
 		mat.Serial.SpMM(b.mixed[k], &b.mixing, x)
 	}
-	b.sizes, b.far = b.plan.Basis.Sizes(b.sizes, b.vectors[0])
-	if b.plan.Rule.Clip != 0 {
-		b.points = b.plan.Basis.Points(b.points, b.vectors[0])
-	}
+	b.far = b.plan.Basis.Far(b.far, b.vectors[0])
 }

@@ -46,8 +46,8 @@ func newVillage(t testing.TB, delayed bool) *village {
 	if err != nil {
 		t.Fatal(err)
 	}
-	literal := rule.Literal(false)
-	p := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Basis: f, Rule: &literal, Delayed: delayed, Cost: loss.CrossEntropy{}}
+	paper := rule.Paper(false)
+	p := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Basis: f, Rule: &paper, Delayed: delayed, Cost: loss.CrossEntropy{}}
 	if err := p.Validate(); err != nil {
 		t.Fatal(err)
 	}

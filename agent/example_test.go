@@ -23,7 +23,7 @@ func ExampleNode() {
 		log.Fatal(err)
 	}
 	copy(model.Params.Flat, []float32{1, 10})
-	learn := rule.Config{StepSize: rule.StepSize{Value: 0.1}, Mixing: 1}
+	learn := rule.Config{StepSize: rule.StepSize{Value: 0.1}}
 	basis, err := online.NewBasis(model, learn, nil) // the coordinates of what learns, the same at all nodes
 	if err != nil {
 		log.Fatal(err)

@@ -16,9 +16,8 @@ import (
 // one that joins and truths that come late; as trained, by seasons, and by rules that
 // learn when the truths of all horizons are known.
 func TestForecastsMatchOneProcess(t *testing.T) {
-	newton := rule.Config{Newton: &rule.Newton{Doubt: 0.2}, Delay: 3, Gate: &rule.Gate{}}
-	window := rule.Personal(5)
-	window.StepSize.Value, window.Delay, window.Mixing = 0.01, 3, 0.5
+	own := rule.Config{Newton: &rule.Newton{Doubt: 0.2}, Delay: 3, Gate: &rule.Gate{}}
+	paper := rule.Config{StepSize: rule.StepSize{Value: 0.01}, Delay: 3}
 	for _, c := range []struct {
 		name string
 		rule *rule.Config
@@ -27,8 +26,8 @@ func TestForecastsMatchOneProcess(t *testing.T) {
 		{"season", seasonRule(), false},
 		{"season, truths apart", seasonRule(), true},
 		{"as trained", nil, false},
-		{"newton", &newton, false},
-		{"window, truths apart", &window, false},
+		{"own", &own, false},
+		{"paper, truths apart", &paper, false},
 	} {
 		seeds := uint64(3)
 		if testing.Short() {

@@ -46,9 +46,9 @@ func traffic(t *testing.T, v variant) (messages, numbers int) {
 // model that does not learn: what they send for the filter is enough. Learning by
 // consensus sends parameters beside.
 func TestHeardSendsNothing(t *testing.T) {
-	heard := named(t, "two layers, heard")
+	heard := named(t, "two layers, neighbours")
 	frozen, personal := heard, heard
-	frozen.rule, personal.rule = nil, named(t, "two layers, personal").rule
+	frozen.rule, personal.rule = nil, named(t, "two layers, paper").rule
 	messages, numbers := traffic(t, heard)
 	if m, n := traffic(t, frozen); messages != m || numbers != n {
 		t.Errorf("heard sends %d messages of %d numbers, the model as trained %d of %d; want as many", messages, numbers, m, n)
@@ -63,7 +63,7 @@ func TestHeardSendsNothing(t *testing.T) {
 func TestHeardWithLostMessages(t *testing.T) {
 	const steps = 12
 	for seed := range uint64(4) {
-		tr := newTrial(t, named(t, "filter, heard"), seed, steps)
+		tr := newTrial(t, named(t, "filter, neighbours"), seed, steps)
 		tr.plan.Forgiving = seed < 2
 		s := agenttest.New(tr.nodes, tr.plan)
 		rng := random.Stream(seed, "losses")
@@ -111,7 +111,7 @@ func TestHeardWithLostMessages(t *testing.T) {
 func TestHeardLate(t *testing.T) {
 	const steps, late = 15, 2
 	for seed := range uint64(4) {
-		v := named(t, "filter, heard")
+		v := named(t, "filter, neighbours")
 		r := *v.rule
 		r.Delay, r.Gate, r.Newton = late, &rule.Gate{}, &rule.Newton{Doubt: 0.1, Fresh: 2}
 		v.rule = &r

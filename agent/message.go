@@ -193,10 +193,10 @@ type Stats struct {
 	Duplicates uint64 `json:"duplicates"`     // heard before
 	Strangers  uint64 `json:"strangers"`      // from nodes that are no neighbours in this step
 	Refused    uint64 `json:"refused"`        // malformed, not finite or too long
-	LeftOut    uint64 `json:"left_out"`       // parameters that were left out of a mixture: too far from others'; see rule.Config
+	LeftOut    uint64 `json:"left_out"`       // parameters that were left out of a mixture: too far from the trained ones; see rule.Basis.Far
 	Expired    uint64 `json:"expired"`        // links dropped because nothing came
 	Aged       uint64 `json:"aged,omitempty"` // rows of earlier steps that stood in for such as did not come; see Plan.Stale
-	Clipped    uint64 `json:"clipped"`        // vectors shortened to ClipNorm, and neighbours far from all others; see rule.Node.Clipped
+	Clipped    uint64 `json:"clipped"`        // vectors shortened to ClipNorm
 	Asked      uint64 `json:"asked"`          // requests to send again
 	Resent     uint64 `json:"resent"`         // answers to such requests
 

@@ -90,9 +90,8 @@ type Scratch struct {
 	rows    []int32 // row i of W: places and values
 	weights []float32
 	heard   rule.Heard
-	sizes   []float64 // of the taps of nodes heard
-	points  []float64 // and where they are
-	near    []int32   // whom the node hears
+	far     []bool  // whose taps are
+	near    []int32 // whom the node hears
 }
 
 // NewNode returns the agent of node id at the parameters of the plan's model.

@@ -12,11 +12,10 @@ import (
 // mixtures, and have the same bits with one whose parameters are absurd.
 // Reference: Section 3, eq. (9).
 func TestOutlierSameBits(t *testing.T) {
-	literal, personal := rule.Literal(false), rule.Personal(5)
-	literal.StepSize.Value, personal.StepSize.Value = 0.2, 0.1
-	literal.Limit, personal.Limit = 1e12, 1e12
+	paper := rule.Paper(false)
+	paper.StepSize.Value, paper.Limit = 0.2, 1e12
 	for _, v := range variants()[:2] {
-		v.rule = map[bool]*rule.Config{true: &personal, false: &literal}[v.rule.Whiten]
+		v.rule = &paper
 		t.Run(v.name, func(t *testing.T) {
 			const absurd = 4
 			tr := newTrial(t, v, 1, 6)

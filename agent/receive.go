@@ -8,7 +8,6 @@ import (
 
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
-	"github.com/wdgnn/wdgnn/rule"
 )
 
 // laterPerNode is how many messages of later steps are kept of one sender, and
@@ -346,15 +345,11 @@ func (n *Node) learn(ev Feedback) error {
 		if err := n.check(ev.Loss); err != nil {
 			return err
 		}
-	} else if n.plan.Cost == nil && n.plan.Rule.Window > 1 {
-		return fmt.Errorf("%w: node %d: nobody told the cost, and the plan does not say of which kind those in the window are: set Cost",
-			ErrOrder, n.id)
 	}
 	n.observe(ev)
 	n.listen()
 	err := n.learner.Step(&n.scratch.heard)
 	n.stats.LeftOut += uint64(n.learner.LeftOut())
-	n.stats.Clipped += uint64(n.learner.Clipped())
 	if err != nil {
 		n.learner.Refuse()
 		n.stats.Diverged++
@@ -443,9 +438,8 @@ func (n *Node) relink() {
 	n.learner.Relink(n.scratch.near)
 }
 
-// listen gathers whom the node hears in this step: weights, vectors, how far from
-// where they began everybody's parameters are, if any may stand out, and where
-// they are, if differences are clipped.
+// listen gathers whom the node hears in this step: weights, vectors, and who is too
+// far away to be heard.
 func (n *Node) listen() {
 	if n.joint {
 		n.batch.listen(n)
@@ -454,20 +448,13 @@ func (n *Node) listen() {
 	self, s := n.mixingRow(), n.scratch
 	h := &s.heard
 	h.Weights, h.Rows, h.Vectors, h.Self, h.Mixed = s.weights, s.rows, n.vectors, self, nil
-	if n.plan.Rule.Mixing == 0 { // nobody else is heard
+	if !n.plan.Rule.Mixes() { // nobody else is heard
 		h.Weights, h.Rows, h.Self = s.weights[:1], s.rows[:1], 0
 		h.Weights[0], h.Rows[0] = 1, int32(n.self)
 		return
 	}
-	h.Sizes = nil
-	far := false
-	if s.sizes, far = n.plan.Basis.Sizes(s.sizes, n.vectors[0]); far {
-		h.Sizes = s.sizes
-	}
-	if n.plan.Rule.Clip != rule.ClipOff {
-		s.points = n.plan.Basis.Points(s.points, n.vectors[0])
-		h.Points = s.points
-	}
+	s.far = n.plan.Basis.Far(s.far, n.vectors[0])
+	h.Far = s.far
 }
 
 // checkCost reports a cost from which a node cannot learn.

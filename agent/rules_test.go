@@ -31,9 +31,9 @@ func line(t *testing.T, change func(*agent.Plan)) (*agenttest.Swarm, *graph.Grap
 	if err != nil {
 		t.Fatal(err)
 	}
-	literal := rule.Literal(false)
-	literal.StepSize.Value = 0.1
-	p := &agent.Plan{Model: m, Operator: graph.ShiftAdjacency, Basis: f, Rule: &literal, Cost: loss.MSE{}}
+	paper := rule.Paper(false)
+	paper.StepSize.Value = 0.1
+	p := &agent.Plan{Model: m, Operator: graph.ShiftAdjacency, Basis: f, Rule: &paper, Cost: loss.MSE{}}
 	if change != nil {
 		change(p)
 	}

@@ -47,8 +47,8 @@ func (n *scriptNet) create(w script.Words) error {
 	if len(m.Params.Gain) > 0 {
 		m.Params.Gain[gnn.GainWide], m.Params.Gain[gnn.GainDeep] = 1, 1
 	}
-	r := rule.Literal(false)
-	r.StepSize.Value, r.Mixing = w.Number("step-size", 0.1), w.Number("mixing", 1)
+	r := rule.Paper(false)
+	r.StepSize.Value = w.Number("step-size", 0.1)
 	n.plan = &agent.Plan{
 		Model: m, Operator: graph.ShiftAdjacency, Scale: w.Number("scale", 0), Delayed: slices.Contains(w.Plain, "delayed"),
 		Rule: &r, Cost: loss.MSE{}, MaxNorm: w.Number("max-norm", 0), ClipNorm: w.Number("clip-norm", 0),

@@ -48,43 +48,35 @@ func deepConfig(layers ...int) gnn.Config {
 }
 
 func variants() []variant {
-	literal, personal, single, biased := rule.Literal(false), rule.Personal(5), rule.Personal(1), rule.Literal(false)
-	literal.StepSize.Value, biased.StepSize.Value, biased.Retrain = 0.2, 0.1, rule.RetrainTapsAndBias
-	biased.Mixing = 0.3
-	personal.StepSize.Value, single.StepSize.Value, single.Mixing = 0.1, 0.1, 0
-	automatic := rule.Config{StepSize: rule.StepSize{Schedule: rule.Automatic}, Mixing: 1}
-	newton := rule.Config{Newton: &rule.Newton{Doubt: 0.2, Fresh: 2, Restart: true}, Retrain: rule.RetrainTapsAndBias}
-	mixed := rule.Config{Newton: &rule.Newton{Forget: 0.9}, Mixing: 0.5}
+	paper, biased := rule.Paper(false), rule.Paper(false)
+	paper.StepSize.Value, biased.StepSize.Value, biased.Retrain = 0.2, 0.1, rule.RetrainTapsAndBias
+	own := rule.Config{Newton: &rule.Newton{Doubt: 0.2, Fresh: 2, Restart: true}, Retrain: rule.RetrainTapsAndBias}
+	fading := rule.Config{Newton: &rule.Newton{Forget: 0.9}}
 	heard := rule.Config{Newton: &rule.Newton{Doubt: 0.1, Fresh: 2, Restart: true}, Retrain: rule.RetrainHeard}
-	gated := personal
-	gated.Gate, gated.Mixing = &rule.Gate{}, 0
-	shut, wild, sure := literal, literal, newton
+	shut, wild, sure := paper, paper, own
 	shut.Gate, sure.Gate = &rule.Gate{Window: 2}, &rule.Gate{}
 	wild.Gate, wild.Limit, wild.StepSize.Value = &rule.Gate{Window: 2, Patience: 3}, 10, 20 // refused, and begun again
 	filter := gnn.Config{In: 2, Features: 6, Outputs: 3, Wide: &gnn.WideConfig{Order: 3}}
 	noWide := deepConfig(2, 1)
 	noWide.Wide = nil
 	return []variant{
-		{"two layers, literal", deepConfig(3, 2), graph.ShiftRowStochastic, false, &literal},
-		{"two layers, personal", deepConfig(3, 2), graph.ShiftSymmetric, false, &personal},
-		{"one layer, no mixing", deepConfig(2), graph.ShiftLaplacian, false, &single},
+		{"two layers, paper", deepConfig(3, 2), graph.ShiftRowStochastic, false, &paper},
+		{"one layer, paper", deepConfig(2), graph.ShiftLaplacian, false, &paper},
 		{"three layers, one without hops", deepConfig(1, 0, 2), graph.ShiftNormalizedLaplacian, false, &biased},
-		{"filter", filter, graph.ShiftSpectral, false, &literal},
-		{"one layer, automatic", deepConfig(2), graph.ShiftSymmetric, false, &automatic},
-		{"one layer, newton", deepConfig(2), graph.ShiftSymmetric, false, &newton},
-		{"filter, newton", filter, graph.ShiftLaplacian, false, &newton},
-		{"two layers, newton that mixes", deepConfig(3, 2), graph.ShiftSymmetric, false, &mixed},
-		{"delayed, newton", deepConfig(3, 2), graph.ShiftRowStochastic, true, &newton},
-		{"filter, heard", filter, graph.ShiftRowStochastic, false, &heard},
-		{"two layers, heard", deepConfig(3, 2), graph.ShiftSymmetric, false, &heard},
-		{"filter, personal, gates", filter, graph.ShiftRowStochastic, false, &gated},
-		{"two layers, literal, gates", deepConfig(3, 2), graph.ShiftRowStochastic, false, &shut},
-		{"one layer, newton, gates", deepConfig(2), graph.ShiftSymmetric, false, &sure},
+		{"filter", filter, graph.ShiftSpectral, false, &paper},
+		{"one layer, own", deepConfig(2), graph.ShiftSymmetric, false, &own},
+		{"filter, own", filter, graph.ShiftLaplacian, false, &own},
+		{"two layers, own that fades", deepConfig(3, 2), graph.ShiftSymmetric, false, &fading},
+		{"delayed, own", deepConfig(3, 2), graph.ShiftRowStochastic, true, &own},
+		{"filter, neighbours", filter, graph.ShiftRowStochastic, false, &heard},
+		{"two layers, neighbours", deepConfig(3, 2), graph.ShiftSymmetric, false, &heard},
+		{"two layers, paper, gates", deepConfig(3, 2), graph.ShiftRowStochastic, false, &shut},
+		{"one layer, own, gates", deepConfig(2), graph.ShiftSymmetric, false, &sure},
 		{"filter, too long steps behind gates", filter, graph.ShiftRowStochastic, false, &wild},
 		{"delayed, too long steps behind gates", deepConfig(2), graph.ShiftSymmetric, true, &wild},
 		{"frozen GNN", noWide, graph.ShiftAdjacency, false, nil},
-		{"delayed, literal", deepConfig(3, 2), graph.ShiftRowStochastic, true, &literal},
-		{"delayed, personal", deepConfig(2), graph.ShiftSymmetric, true, &personal},
+		{"delayed, paper", deepConfig(3, 2), graph.ShiftRowStochastic, true, &paper},
+		{"delayed, biased", deepConfig(2), graph.ShiftSymmetric, true, &biased},
 		{"delayed, frozen filter", filter, graph.ShiftRowStochastic, true, nil},
 	}
 }

@@ -129,6 +129,5 @@ func (n *Node) mixingRow() (self int) {
 		put(n.self, 0)
 	}
 	n.scratch.weights[self] = float32(rest)
-	n.plan.Rule.Weights(n.scratch.weights, n.scratch.weights, self)
 	return self
 }

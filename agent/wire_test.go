@@ -92,7 +92,7 @@ func TestDigest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		learn := rule.Literal(false)
+		learn := rule.Paper(false)
 		basis, err := online.NewBasis(m, learn, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -123,7 +123,7 @@ func TestDigest(t *testing.T) {
 		"scale":      func(p *agent.Plan) { p.Scale = 3 },
 		"delayed":    func(p *agent.Plan) { p.Delayed = true },
 		"no rule":    func(p *agent.Plan) { p.Basis, p.Rule = nil, nil },
-		"rule":       func(p *agent.Plan) { p.Rule.Mixing = 0.5 },
+		"rule":       func(p *agent.Plan) { p.Rule.Ridge = 0.5 },
 		"own rule":   func(p *agent.Plan) { p.Rule.Rule = rule.Descent{} },
 	} {
 		if plan(other) == want {
@@ -140,7 +140,7 @@ func TestDigestOfOwnRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	digest := func(own rule.Rule) uint32 {
-		learn := rule.Config{Mixing: 1, Rule: own}
+		learn := rule.Config{Rule: own}
 		p := &agent.Plan{Model: m, Operator: graph.ShiftSymmetric, Rule: &learn}
 		if p.Basis, err = online.NewBasis(m, learn, nil); err != nil {
 			t.Fatal(err)

@@ -58,7 +58,7 @@ var towns = map[string]struct {
 			Deep: []gnn.LayerConfig{{Order: 1, Features: 5}, {Order: 2, Features: 3}},
 		},
 		shift: graph.ShiftSymmetric, delayed: true,
-		change: func(c *rule.Config) { c.Window, c.Clip = 3, rule.ClipMedian },
+		change: func(c *rule.Config) { c.Ridge = 0.05 },
 	},
 	"hop by hop": {
 		config: gnn.Config{
@@ -67,15 +67,14 @@ var towns = map[string]struct {
 		},
 		shift: graph.ShiftSymmetric,
 	},
-	"hop by hop, gated newton": {
+	"hop by hop, gated own": {
 		config: gnn.Config{
 			In: 1, Features: 3, Outputs: 1, Wide: &gnn.WideConfig{Order: 2},
 			Deep: []gnn.LayerConfig{{Order: 1, Features: 3}, {Order: 0, Features: 3}},
 		},
 		shift: graph.ShiftNormalizedLaplacian,
 		change: func(c *rule.Config) {
-			c.Newton, c.Mixing, c.Gate = &rule.Newton{Forget: 0.99, Restart: true}, 0, &rule.Gate{}
-			c.StepSize = rule.StepSize{}
+			*c = rule.Config{Newton: &rule.Newton{Forget: 0.99, Restart: true}, Gate: &rule.Gate{}}
 		},
 	},
 	"frozen and strict": {
@@ -148,7 +147,7 @@ func newTown(t testing.TB, name string, seed uint64, together int) *town {
 	cost := cmp.Or(how.cost, host.MSE)
 	p := &agent.Plan{Model: m, Operator: how.shift, Delayed: how.delayed, Forgiving: true, Cost: cost.Kind()}
 	if !how.frozen {
-		r := rule.Literal(false)
+		r := rule.Paper(false)
 		r.StepSize.Value = 0.02
 		if how.change != nil {
 			how.change(&r)

@@ -24,15 +24,13 @@ type Checkpoint struct {
 	// Members are the records of hosts that came later.
 	Members [][]byte `json:"members,omitempty"`
 
-	// Links are those that the world has said; empty if it never did, or an earlier program
-	// wrote it.
+	// Links are those that the world has said; empty if it never did.
 	Links map[agent.NodeID][]Link `json:"links,omitempty"`
 
-	// Beat is after how many nanoseconds the world's lines come; 0 if it does not set the pace,
-	// or an earlier program wrote it.
+	// Beat is after how many nanoseconds the world's lines come; 0 if it does not set the pace.
 	Beat time.Duration `json:"beat,omitempty"`
 
-	// Quarantine is who was in quarantine; empty if an earlier program wrote it.
+	// Quarantine is who was in quarantine.
 	Quarantine []Quarantine `json:"quarantine,omitempty"`
 
 	// Ages are how many steps ago sensors were last read, of those that were not in the last.
@@ -42,7 +40,7 @@ type Checkpoint struct {
 	Model string `json:"model,omitempty"`
 
 	// Learning says how nodes learned, and among whom, for whoever gathers what
-	// they know; nil if they do not learn, or an earlier program wrote it.
+	// they know; nil if they do not learn.
 	Learning *Learning `json:"learning,omitempty"`
 }
 
@@ -61,13 +59,11 @@ type Learning struct {
 	Links   map[agent.NodeID][]Link `json:"links,omitempty"`
 }
 
-// checkpointVersion is the latest that is written. Version 1 had its parameters in
-// other coordinates, which package rule translates. Version 3 holds what nodes know
-// by second derivatives, which an earlier program would go on without, and version 4
-// what nodes know that forecast; where there is none of either, version 2 is written. Earlier versions are read, later ones
-// refused: nobody knows what they mean. Whoever changes what is written so that an
-// earlier program would misread it gives it the next number, and keeps a file of it
-// in testdata.
+// checkpointVersion is the latest that is written. Version 3 holds what nodes know
+// by second derivatives, and version 4 what nodes know that forecast; where there is
+// none of either, version 2 is written. Others are refused: nobody knows what they
+// mean. Whoever changes what is written so that it would be misread gives it the next
+// number.
 const (
 	checkpointVersion = 4
 	newtonVersion     = 3
@@ -174,7 +170,7 @@ func (h *Machine) restore(c *Checkpoint) error {
 		}
 		h.cells[i].age = c.Ages[m.Node]
 	}
-	h.time, h.begun, h.wasVersion = c.Time, true, c.Version
+	h.time, h.begun = c.Time, true
 	h.shutAgain(c.Quarantine)
 	h.rewireAgain(c.Links)
 	if c.Beat > 0 {
@@ -197,7 +193,7 @@ func (h *Machine) seed() error {
 	return nil
 }
 
-// ReadCheckpoint reads a checkpoint of this version or an earlier one.
+// ReadCheckpoint reads a checkpoint.
 func ReadCheckpoint(text []byte) (*Checkpoint, error) {
 	c := new(Checkpoint)
 	err := json.Unmarshal(text, c) // of a later one at least the version: fields of other types are passed over
@@ -207,16 +203,9 @@ func ReadCheckpoint(text []byte) (*Checkpoint, error) {
 			"update this box, or use another folder to begin anew", ErrState, c.Version, checkpointVersion)
 	case err != nil:
 		return nil, fmt.Errorf("%w: this is no checkpoint: %w; move the folder away to begin anew", ErrState, err)
-	case c.Version < 1:
-		return nil, fmt.Errorf("%w: a checkpoint of version %d, which never was; move the folder away to begin anew", ErrState, c.Version)
+	case c.Version < plainVersion:
+		return nil, fmt.Errorf("%w: a checkpoint of version %d, this program reads %d to %d; move the folder away to begin anew",
+			ErrState, c.Version, plainVersion, checkpointVersion)
 	}
 	return c, nil
-}
-
-// sayOlder logs that the checkpoint is of an earlier version.
-func (h *Machine) sayOlder() {
-	if h.wasVersion > 0 && h.wasVersion < plainVersion {
-		h.info("state: a checkpoint of an earlier program is read; from now on it is written as this one does, which that one cannot read",
-			"version", h.wasVersion, "here", plainVersion)
-	}
 }

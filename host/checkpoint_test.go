@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -36,7 +35,7 @@ type ring struct {
 
 func newRing(t *testing.T) *ring {
 	t.Helper()
-	return newRingOf(t, rule.Literal(false))
+	return newRingOf(t, rule.Paper(false))
 }
 
 // newRingOf is newRing with another rule.
@@ -233,33 +232,9 @@ func TestPowerFailure(t *testing.T) {
 	}
 }
 
-// A checkpoint of version 1, with parameters in other coordinates (testdata,
-// written by an early version after step 9), is read, and the nodes end where
-// they would have.
-func TestCheckpointOfVersion1(t *testing.T) {
-	g := newRing(t)
-	text, err := os.ReadFile("testdata/checkpoint-1.json")
-	check(t, err)
-	disk := faultdisk.New()
-	j, _, err := journal.Open(disk)
-	check(t, err)
-	check(t, j.WriteSnapshot(1, text))
-	check(t, j.Close())
-	truth := g.truth(t)
-	for _, until := range []int{9, ringSteps - 1} {
-		r, err := g.play(t, disk, until, nil)
-		check(t, err)
-		for i := range agent.NodeID(ringNodes) {
-			if d, size := g.plan.Basis.Distance(r.Params[i], truth[until][i]), g.plan.Basis.Distance(truth[until][i], nil); !(d < 1e-4*size) {
-				t.Errorf("step %d: node %d is %v away from where it should be, %v from the start", until, i, d, size)
-			}
-		}
-	}
-}
-
 // What nodes know by second derivatives is in their checkpoints, which are of
 // version 3: a host that was stopped goes on with the same bits.
-func TestCheckpointOfNewton(t *testing.T) {
+func TestCheckpointOfOwn(t *testing.T) {
 	g := newRingOf(t, rule.Config{Newton: &rule.Newton{Doubt: 0.1, Fresh: 4, Restart: true}, Retrain: rule.RetrainTapsAndBias})
 	truth := g.truth(t)
 	disk := faultdisk.New()
@@ -272,7 +247,7 @@ func TestCheckpointOfNewton(t *testing.T) {
 	}
 	text := lastCheckpoint(t, disk)
 	if !strings.Contains(text, `"version":3`) || !strings.Contains(text, `"newton":[`) {
-		t.Errorf("the checkpoint is %.200s, want version 3 with what newton knows", text)
+		t.Errorf("the checkpoint is %.200s, want version 3 with what own nodes know", text)
 	}
 }
 

@@ -44,7 +44,7 @@ func TestContest(t *testing.T) {
 // that is compared is new; and once more if a run ends so.
 func TestJudge(t *testing.T) {
 	var log bytes.Buffer
-	learn := rule.Personal(50)
+	learn := rule.Paper(false)
 	h := &Machine{cfg: Config{Plan: &agent.Plan{Rule: &learn}}}
 	text := slog.New(slog.NewTextHandler(&log, nil))
 	judge := func(r *Report) {
@@ -72,7 +72,7 @@ func TestJudge(t *testing.T) {
 	count(harm, 0) // too few to say
 	steps(500, 9)
 	count(harm, 1)
-	count("learn.step_size: {schedule: automatic}, or learn.step_size: {value: 0.1}", 1)
+	count("learn.step_size: {value: 0.3}, or learn.preset: own", 1)
 	steps(500, 1)
 	count(over, 1)
 	for range 200 { // on the edge

@@ -87,7 +87,7 @@ func (w *Sums) say(t uint64) {
 // joins the hosts is any transport.Bus; here they share a process.
 func Example() {
 	model := must(gnn.New(gnn.Config{In: 1, Features: 1, Wide: &gnn.WideConfig{Order: 1}, NoBias: true}))
-	learn := rule.Config{Rule: Sign{Gamma: 0.01}, Mixing: 1}
+	learn := rule.Config{Rule: Sign{Gamma: 0.01}}
 	plan := &agent.Plan{Model: model, Operator: graph.ShiftAdjacency, Rule: &learn, Basis: must(online.NewBasis(model, learn, nil))}
 	try(plan.Validate())
 

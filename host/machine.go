@@ -124,8 +124,7 @@ type Machine struct {
 	members members        // hosts that came later
 	scratch *agent.Scratch // of all nodes
 
-	everybody  string // nodes of all hosts
-	wasVersion int    // of the checkpoint that the nodes were restored from, 0 if there was none
+	everybody string // nodes of all hosts
 }
 
 // cell is one node of the host.
@@ -226,7 +225,6 @@ func (h *Machine) Step(now time.Duration, ev Event) *Actions {
 	h.actions.clear()
 	switch ev := ev.(type) {
 	case Start:
-		h.sayOlder()
 		h.sayShut()
 		h.startMembers()
 		h.beginSurvey()

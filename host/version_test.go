@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -151,55 +150,36 @@ func machineAt(t *testing.T, text []byte) (m *host.Machine, log []host.Entry, er
 	return m, log, err
 }
 
-// Every checkpoint in testdata is read, whatever its version: an earlier one with a
-// word in the log. The last comes out byte for byte as it went in. Whoever changes
-// what is written adds a file: checkpoint-5.json, of the next version, if an earlier
-// program would misread it, and otherwise, for a new count, checkpoint-2b.json.
-func TestCheckpointsOfAllVersions(t *testing.T) {
-	files, err := filepath.Glob("testdata/checkpoint-*.json")
+// The checkpoint in testdata, of a host after step 9, is read, and comes out byte for
+// byte as it went in. Whoever changes what is written so that it would be misread gives
+// it the next version, and writes the file anew.
+func TestCheckpointAsItWas(t *testing.T) {
+	text, err := os.ReadFile("testdata/checkpoint-2.json")
 	check(t, err)
-	for k, file := range files {
-		text, err := os.ReadFile(file)
-		check(t, err)
-		var was host.Checkpoint
-		check(t, json.Unmarshal(text, &was))
-		m, log, err := machineAt(t, text)
-		check(t, err)
-		now := m.Checkpoint()
-		again, err := json.Marshal(now)
-		check(t, err)
-		if m.Next() != 10 || len(now.Nodes) != ringNodes {
-			t.Errorf("%s: the next step is %d, of %d nodes, want 10 and %d", file, m.Next(), len(now.Nodes), ringNodes)
-		}
-		if k == len(files)-1 && !bytes.Equal(again, text) {
-			t.Errorf("%s is written as\n%s\nwant\n%s", file, again, text)
-		}
-		want := "[]"
-		if was.Version < now.Version {
-			want = fmt.Sprintf("[version %d here %d]", was.Version, now.Version)
-		}
-		said := []any{}
-		for _, e := range log {
-			said = append(said, e.Args...)
-		}
-		if fmt.Sprint(said) != want {
-			t.Errorf("%s: the log says %v, want %s", file, log, want)
-		}
+	m, log, err := machineAt(t, text)
+	check(t, err)
+	now := m.Checkpoint()
+	again, err := json.Marshal(now)
+	check(t, err)
+	if m.Next() != 10 || len(now.Nodes) != ringNodes || len(log) > 0 {
+		t.Errorf("the next step is %d, of %d nodes, want 10 and %d; the log says %v", m.Next(), len(now.Nodes), ringNodes, log)
+	}
+	if !bytes.Equal(again, text) {
+		t.Errorf("it is written as\n%s\nwant\n%s", again, text)
 	}
 }
 
-// A checkpoint of a newer program is refused by its version, also where nothing
-// else of it can be understood, with what to try; what is no checkpoint is called
-// that.
+// A checkpoint of another version is refused by it, also where nothing else of it can
+// be understood, with what to try; what is no checkpoint is called that.
 func TestCheckpointsThatAreRefused(t *testing.T) {
 	const newer = "a checkpoint of version %d, this program reads up to 4: a newer one wrote it; update this box"
 	for text, want := range map[string]string{
 		`{"version":5,"run":"ring","time":9,"nodes":[]}`:     fmt.Sprintf(newer, 5),
 		`{"nodes":{"0":"AAAA"},"run":["ring"],"version":99}`: fmt.Sprintf(newer, 99),
-		`{"version":0,"run":"ring"}`:                         "a checkpoint of version 0, which never was; move the folder away",
-		`{"version":"two"}`:                                  "this is no checkpoint: json: cannot unmarshal string",
-		`{"version":2,"run":"ri`:                             "this is no checkpoint: unexpected end of JSON input; move the folder away",
-		`{"version":2,"run":"other","nodes":[]}`:             `it belongs to the run "other", this is "ring"; use another folder`,
+		`{"version":1,"run":"ring","time":9,"nodes":[]}`:     "a checkpoint of version 1, this program reads 2 to 4; move the folder away",
+		`{"version":"two"}`:                      "this is no checkpoint: json: cannot unmarshal string",
+		`{"version":2,"run":"ri`:                 "this is no checkpoint: unexpected end of JSON input; move the folder away",
+		`{"version":2,"run":"other","nodes":[]}`: `it belongs to the run "other", this is "ring"; use another folder`,
 	} {
 		if _, _, err := machineAt(t, []byte(text)); !errors.Is(err, host.ErrState) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want ErrState with %q", text, err, want)

@@ -33,11 +33,11 @@ func TestConfigComplains(t *testing.T) {
 		want   []string
 	}{
 		{deep, nil, rule.Config{}, []string{"no wide part"}},
-		{bare, nil, rule.Config{Mixing: -1, Whiten: true, Retrain: rule.RetrainTapsAndBias, Rule: silent{}}, []string{
-			"mixing is -1", "set Moment", "no bias to retrain", "sends 0 vectors",
+		{bare, nil, rule.Config{Ridge: -1, Retrain: rule.RetrainTapsAndBias, Rule: silent{}}, []string{
+			"ridge is -1", "no bias to retrain", "sends 0 vectors",
 		}},
-		{bare, &rule.SecondMoment{Inputs: 3, Mean: make([]float64, 16)}, rule.Personal(1), []string{"of 3 inputs, the wide part reads 2"}},
-		{bare, &rule.SecondMoment{Inputs: 2}, rule.Personal(1), []string{"0 numbers, want 9"}},
+		{bare, &rule.SecondMoment{Inputs: 3, Mean: make([]float64, 16)}, ownTaps(), []string{"of 3 inputs, the wide part reads 2"}},
+		{bare, &rule.SecondMoment{Inputs: 2}, ownTaps(), []string{"0 numbers, want 9"}},
 	} {
 		o, err := online.NewObserver(c.m, online.Config{Nodes: 3, Moment: c.moment})
 		must(t, err) // a model is observed whether it can learn or not
@@ -149,7 +149,7 @@ func TestReset(t *testing.T) {
 		online.Learner
 		Reset()
 	}
-	for _, l := range []resetter{newCentralized(t, b.model, c, rule.Personal(3)), newConsensus(t, b.model, c, rule.Personal(3))} {
+	for _, l := range []resetter{newCentralized(t, b.model, c, ownTaps()), newConsensus(t, b.model, c, ownTaps())} {
 		var first []mat.Dense
 		for round := range 2 {
 			for k, s := range b.samples {
@@ -213,7 +213,7 @@ func TestPlayEnds(t *testing.T) {
 	}
 }
 
-// Nodes that are never read may still pass on what they hear: with mixing, the
+// Nodes that are never read pass on what they hear: the
 // taps of a node without a cost follow those of its neighbours.
 func TestNodesWithoutCostPassOn(t *testing.T) {
 	b := newBig(t, 24, 1)

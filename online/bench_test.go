@@ -22,11 +22,10 @@ func BenchmarkStep(b *testing.B) {
 		make maker
 	}{
 		{"frozen", func(o *online.Observer) (online.Learner, error) { return o, nil }},
-		{"centralized/literal", centralized(rule.Literal(true))},
-		{"centralized/personal=50", centralized(rule.Personal(50))},
-		{"consensus/literal", consensus(rule.Literal(false))},
-		{"consensus/personal=1", consensus(rule.Personal(1))},
-		{"consensus/personal=50", consensus(rule.Personal(50))},
+		{"centralized/paper", centralized(rule.Paper(true))},
+		{"centralized/own", centralized(ownTaps())},
+		{"consensus/paper", consensus(rule.Paper(false))},
+		{"consensus/own", consensus(ownTaps())},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			l, err := c.make(s.observer(b, s.detectors))
@@ -68,7 +67,7 @@ func BenchmarkOnlineStep(b *testing.B) {
 				if sharing != "shared" {
 					observers = append(observers, s.observer(b, c.read))
 				}
-				learner, err := online.NewConsensus(observers[len(observers)-1], rule.Literal(false))
+				learner, err := online.NewConsensus(observers[len(observers)-1], rule.Paper(false))
 				must(b, err)
 				y, t := mat.NewDense(s.nodes, 5, nil), 0
 				b.ReportAllocs()

@@ -14,10 +14,8 @@ import (
 //
 //	𝒜_{t+1} = 𝒜_t - γ ∇J_t(𝒜_t)
 //
-// It runs the same rules as Consensus, as one node that hears nobody else. With
-// a window or an automatic step size J_t is the mean of the costs J_{i,t} of
-// the nodes that carry one; otherwise it is whatever the loss says. With
-// rule.Newton it learns from one J_{i,t} after the other.
+// It runs the same rules as Consensus, as one node that hears nobody else. J_t is
+// whatever the loss says. With rule.Newton it learns from one J_{i,t} after the other.
 type Centralized struct {
 	*lone
 	*answering
@@ -27,7 +25,7 @@ type Centralized struct {
 }
 
 // NewCentralized returns a learner that begins with the taps of the model that o
-// observes. Whitened steps need its Config.Moment.
+// observes.
 func NewCentralized(o *Observer, r rule.Config) (*Centralized, error) {
 	l, err := newLone(o.model, r, o.moment, len(o.read))
 	if err != nil {
@@ -59,7 +57,7 @@ func (l *Centralized) Update(j loss.Loss) error {
 		}
 		rows = rows[:z.Rows]
 	}
-	if l.config.Newton != nil || l.config.Window > 1 || l.config.StepSize.Schedule == rule.Automatic || z.Rows == 0 {
+	if l.config.Newton != nil || z.Rows == 0 {
 		l.node.Observe(z, base, rows, j)
 	} else {
 		l.node.ObserveAll(z, base, l.all(j))

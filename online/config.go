@@ -26,7 +26,7 @@ type Config struct {
 	Delayed bool
 
 	// Moment is the second moment of the model's inputs in training, see
-	// InputMoment; model files hold it. Learners whose rule whitens need it.
+	// InputMoment; model files hold it. Rules that learn by second derivatives are better with it.
 	Moment *rule.SecondMoment
 
 	// Scores, if not nil, returns how earlier answers of a node turned out, with
@@ -54,8 +54,8 @@ func (c *Config) Validate() error {
 }
 
 // NewBasis returns what the nodes of a network with model m share if they learn
-// by r, as an agent needs it. The moment is [Config.Moment], nil if the rule does
-// not whiten. An error says everything that is wrong with r for m.
+// by r, as an agent needs it. The moment is [Config.Moment], nil if nobody
+// knows it. An error says everything that is wrong with r for m.
 func NewBasis(m *gnn.WideDeep, r rule.Config, moment *rule.SecondMoment) (*rule.Basis, error) {
 	if err := fits(m, &r, moment); err != nil {
 		return nil, err
@@ -80,17 +80,10 @@ func NewBasis(m *gnn.WideDeep, r rule.Config, moment *rule.SecondMoment) (*rule.
 	if r.Newton != nil {
 		f.Newton, f.Moment = true, moment
 	}
-	if r.Whiten || r.Newton != nil && moment != nil {
+	if r.Newton != nil && moment != nil {
 		if moment.Inputs != f.Inputs {
 			return nil, fmt.Errorf("online: the second moment is of %d inputs, the wide part reads %d", moment.Inputs, f.Inputs)
 		}
-	}
-	if r.Whiten {
-		w, err := rule.NewWhitening(moment, f.Bias)
-		if err != nil {
-			return nil, err
-		}
-		f.Whitening = w
 	}
 	return rule.NewBasis(f)
 }
@@ -131,10 +124,7 @@ func fits(m *gnn.WideDeep, r *rule.Config, moment *rule.SecondMoment) error {
 	} else if r.Retrain == rule.RetrainTapsAndBias && len(m.Params.Wide.Bias) == 0 {
 		complain("the wide part has no bias to retrain; retrain taps")
 	} else if r.Retrain == rule.RetrainHeard && rule.HeardHops(m.Config.Wide.Order) == 0 {
-		complain("the wide part has order %d, so that neighbours send inputs alone; retrain: heard needs 2, try newton", m.Config.Wide.Order)
-	}
-	if r.Whiten && moment == nil {
-		complain("a whitened step needs the second moment of the inputs in training; set Moment, or Rule.Whiten to false")
+		complain("the wide part has order %d, so that neighbours send inputs alone; the preset neighbours needs 2, try own", m.Config.Wide.Order)
 	}
 	return errors.Join(errs...)
 }

@@ -1,6 +1,7 @@
 package online
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -34,13 +35,12 @@ type Consensus struct {
 
 	refused []int // nodes whose update was, at this step
 
-	heard  rule.Heard
-	sizes  []float64   // of all nodes' taps
-	points []float64   // and where they are
-	mixing *mat.CSR    // the W that lazy belongs to
-	lazy   lazyMixing  // (1-η)I + ηW
-	mixed  []mat.Dense // lazy times what the nodes send
-	none   mat.Dense
+	heard   rule.Heard
+	far     []bool      // whose taps are
+	mixing  *mat.CSR    // the W that weights is
+	weights diagonal    // W
+	mixed   []mat.Dense // W times what the nodes send
+	none    mat.Dense
 
 	linked *mat.CSR // the S whose links the nodes were told
 	links  []int32
@@ -50,7 +50,7 @@ type Consensus struct {
 }
 
 // NewConsensus returns a learner whose nodes all begin with the taps of the model
-// that o observes. Whitened steps need its Config.Moment.
+// that o observes.
 func NewConsensus(o *Observer, r rule.Config) (*Consensus, error) {
 	f, err := NewBasis(o.model, r, o.moment)
 	if err != nil {
@@ -77,8 +77,8 @@ func NewConsensus(o *Observer, r rule.Config) (*Consensus, error) {
 		}
 		l.nodes = append(l.nodes, rule.NewNode(rule.NodeConfig{Basis: f, Config: &l.config, Rows: 1, Number: i, Now: now, Next: next}))
 	}
-	if r.Mixing == 0 {
-		l.lazy = lazyMixing{identity(o.nodes), make([]int, o.nodes)}
+	if !r.Mixes() {
+		l.weights = diagonal{identity(o.nodes), make([]int, o.nodes)}
 	}
 	return l, nil
 }
@@ -95,8 +95,7 @@ func (l *Consensus) Predict(y mat.Dense) error {
 	})
 }
 
-// Update implements [Learner]. The cost must be a [loss.Local], and a
-// [loss.Targeted] if the rule looks at a window of steps. With gates an update
+// Update implements [Learner]. The cost must be a [loss.Local]. With gates an update
 // that diverges is refused at its node, and the others go on; without them it is
 // an error, and nobody moves.
 func (l *Consensus) Update(j loss.Loss) error {
@@ -106,18 +105,11 @@ func (l *Consensus) Update(j loss.Loss) error {
 	o := l.observer
 	l.learned = o.step
 	for v := range l.mixed {
-		o.engine.SpMM(l.mixed[v], &l.lazy.CSR, l.now[v])
+		o.engine.SpMM(l.mixed[v], l.weights.CSR, l.now[v])
 	}
-	if l.config.Mixing > 0 {
-		far := false
-		l.heard.Sizes = nil
-		if l.sizes, far = l.basis.Sizes(l.sizes, l.now[0]); far {
-			l.heard.Sizes = l.sizes
-		}
-		if l.config.Clip != rule.ClipOff {
-			l.points = l.basis.Points(l.points, l.now[0])
-			l.heard.Points = l.points
-		}
+	if l.config.Mixes() {
+		l.far = l.basis.Far(l.far, l.now[0])
+		l.heard.Far = l.far
 	}
 	if l.answering != nil { // before anybody begins again
 		for r, i := range o.read {
@@ -251,32 +243,31 @@ func (l *Consensus) ready(j loss.Loss) error {
 	return l.prepare(l.observer.mixing)
 }
 
-// prepare computes (1-η)I + ηW.
+// prepare looks at W.
 func (l *Consensus) prepare(w *mat.CSR) error {
-	if l.config.Mixing == 0 || w != nil && w == l.mixing {
+	if !l.config.Mixes() || w != nil && w == l.mixing {
 		return nil
 	}
 	l.mixing = nil
-	if err := lazily(&l.lazy, &l.config, w); err != nil {
+	if err := l.weights.take(w); err != nil {
 		return err
 	}
 	l.mixing = w
 	return nil
 }
 
-// lazyMixing is a mixing matrix that knows where its diagonal is.
-type lazyMixing struct {
-	mat.CSR
+// diagonal is a mixing matrix that knows where its diagonal is.
+type diagonal struct {
+	*mat.CSR
 	self []int // entry self[i] of row i is W_ii
 }
 
-// lazily writes (1-η)I + ηW to dst, overwritten, whose memory it uses again; what W
-// has of rows and columns is shared.
-func lazily(dst *lazyMixing, c *rule.Config, w *mat.CSR) error {
+// take looks at w, of which every node must have a part of its own.
+func (d *diagonal) take(w *mat.CSR) error {
 	if w == nil {
-		return fmt.Errorf("online: nodes that mix need the sample's mixing matrix; set it, or the rule's mixing to 0")
+		return errors.New("online: nodes that mix need the sample's mixing matrix")
 	}
-	weights, self := slices.Grow(dst.Val[:0], w.NNZ())[:w.NNZ()], dst.self[:0]
+	self := d.self[:0]
 	for i := range w.Rows {
 		col, val := w.Row(i)
 		at, found := slices.BinarySearch(col, int32(i))
@@ -290,10 +281,9 @@ func lazily(dst *lazyMixing, c *rule.Config, w *mat.CSR) error {
 		if !(math.Abs(sum-1) <= rowTolerance) {
 			return fmt.Errorf("online: row %d of the mixing matrix sums to %v; a node mixes with weights that sum to 1", i, sum)
 		}
-		c.Weights(weights[w.RowPtr[i]:w.RowPtr[i+1]], val, at)
 		self = append(self, at)
 	}
-	*dst = lazyMixing{mat.CSR{Rows: w.Rows, Cols: w.Cols, RowPtr: w.RowPtr, Col: w.Col, Val: weights}, self}
+	d.CSR, d.self = w, self
 	return nil
 }
 
@@ -302,8 +292,8 @@ func lazily(dst *lazyMixing, c *rule.Config, w *mat.CSR) error {
 const rowTolerance = 1e-4
 
 // identity returns I, n×n.
-func identity(n int) mat.CSR {
-	one := mat.CSR{Rows: n, Cols: n, RowPtr: []int{0}}
+func identity(n int) *mat.CSR {
+	one := &mat.CSR{Rows: n, Cols: n, RowPtr: []int{0}}
 	for i := range n {
 		one.RowPtr, one.Col, one.Val = append(one.RowPtr, i+1), append(one.Col, int32(i)), append(one.Val, 1)
 	}
@@ -313,8 +303,8 @@ func identity(n int) mat.CSR {
 // hear returns what node i hears at this step.
 func (l *Consensus) hear(i int) *rule.Heard {
 	l.heard.Vectors = l.now[:len(l.mixed)]
-	l.heard.Rows, l.heard.Weights = l.lazy.Row(i)
-	l.heard.Self = l.lazy.self[i]
+	l.heard.Rows, l.heard.Weights = l.weights.Row(i)
+	l.heard.Self = l.weights.self[i]
 	for v := range l.mixed {
 		l.heard.Mixed[v] = l.mixed[v].Row(i)
 	}

@@ -68,7 +68,7 @@ func ExamplePlay() {
 	if err != nil {
 		panic(err)
 	}
-	learner, err := online.NewConsensus(observer, rule.Config{StepSize: rule.StepSize{Value: 0.1}, Mixing: 1})
+	learner, err := online.NewConsensus(observer, rule.Config{StepSize: rule.StepSize{Value: 0.1}})
 	if err != nil {
 		panic(err)
 	}
@@ -98,8 +98,8 @@ func ExamplePlay() {
 	// node 2: taps [0.12 1.90]
 }
 
-// The preset called personal steps in a metric that comes from the inputs of
-// training. The same world as above is learned in a few steps.
+// The preset own learns in coordinates that come from the inputs of training. The
+// same world as above is learned in a few steps.
 func ExampleInputMoment() {
 	model, err := gnn.New(gnn.Config{In: 1, Features: 1, Wide: &gnn.WideConfig{Order: 1}, NoBias: true})
 	if err != nil {
@@ -109,15 +109,14 @@ func ExampleInputMoment() {
 	for sample := range newDoubler(4).Samples() {
 		seen.View(3*sample.Time, 0, 3, 1).CopyFrom(sample.Signal)
 	}
-	personal := rule.Personal(4)
-	personal.StepSize.Value = 0.25 // a squared error bends four times as much as cross-entropy
+	own := rule.Config{Newton: &rule.Newton{Prior: 10}}
 	observer, err := online.NewObserver(model, online.Config{
 		Nodes: 3, Moment: online.InputMoment(model, world.shift, seen, nil, nil, nil),
 	})
 	if err != nil {
 		panic(err)
 	}
-	learner, err := online.NewConsensus(observer, personal)
+	learner, err := online.NewConsensus(observer, own)
 	if err != nil {
 		panic(err)
 	}
@@ -133,10 +132,10 @@ func ExampleInputMoment() {
 	}
 	// Output:
 	// step 0: cost 4.000
-	// step 2: cost 0.893
-	// step 4: cost 0.021
-	// step 6: cost 0.005
-	// step 8: cost 0.001
+	// step 2: cost 0.599
+	// step 4: cost 0.001
+	// step 6: cost 0.000
+	// step 8: cost 0.000
 }
 
 // A learner that diverges says so and keeps what it had.

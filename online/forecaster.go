@@ -37,12 +37,12 @@ type Forecaster struct {
 	sigma    [][]float64        // by node; nil as well
 	steps    uint64
 
-	sent   mat.Dense  // N×2C, what nodes send at this step
-	mixed  uint64     // the step for which they were mixed
-	fresh  bool       // nothing was told since
-	mixing *mat.CSR   // the W that lazy belongs to
-	lazy   lazyMixing // (1-η)I + ηW
-	y      []float32
+	sent    mat.Dense // N×2C, what nodes send at this step
+	mixed   uint64    // the step for which they were mixed
+	fresh   bool      // nothing was told since
+	mixing  *mat.CSR  // the W that weights is
+	weights diagonal  // W
+	y       []float32
 }
 
 var errTimes = errors.New("online: a forecast of a step below 0: steps count from the beginning of the training series")
@@ -168,12 +168,12 @@ func (f *Forecaster) mix() error {
 		return errNoSample
 	case o.time < 0:
 		return errTimes
-	case f.config.Mixing == 0 || f.fresh && f.mixed == o.step:
+	case !f.config.Mixes() || f.fresh && f.mixed == o.step:
 		return nil
 	}
 	if f.mixing == nil || f.mixing != o.mixing {
 		f.mixing = nil
-		if err := lazily(&f.lazy, &f.config, o.mixing); err != nil {
+		if err := f.weights.take(o.mixing); err != nil {
 			return err
 		}
 		f.mixing = o.mixing
@@ -189,8 +189,8 @@ func (f *Forecaster) mix() error {
 		if n == nil {
 			continue
 		}
-		rows, weights := f.lazy.Row(i)
-		n.Mix(weights, f.lazy.self[i], f.sent, rows)
+		rows, weights := f.weights.Row(i)
+		n.Mix(weights, f.weights.self[i], f.sent, rows)
 	}
 	f.mixed, f.fresh = o.step, true
 	return nil

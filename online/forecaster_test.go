@@ -224,7 +224,7 @@ func TestForecasterJoin(t *testing.T) {
 		"the seasons of 2 nodes":         g.Restore(online.Snapshot{Season: states[:2]}),
 		"taps of 1 nodes":                g.Restore(online.Snapshot{Nodes: make([]rule.Memory, 1)}),
 		"season is how forecasts learn":  failed(online.NewConsensus(other, r)),
-		"no season: the preset season":   failed(online.NewForecaster(other, rule.Laplace(), w.forecasts(), usual)),
+		"no season: the preset season":   failed(online.NewForecaster(other, rule.Own(), w.forecasts(), usual)),
 		"2 horizons for a model of 3":    failed(online.NewForecaster(other, r, rule.SeasonTask{Horizons: []int{1, 2}}, usual)),
 		"usual errors of 1 nodes":        failed(online.NewForecaster(other, r, w.forecasts(), usual[:1])),
 		"column 9 of 6 shifted inputs":   failed(online.NewForecaster(other, r, far, usual)),
@@ -239,7 +239,7 @@ func TestForecasterJoin(t *testing.T) {
 // Nodes that share nothing need no W.
 func TestForecasterAlone(t *testing.T) {
 	w, r := newWorld(t, 13), rule.Seasonal()
-	r.Mixing = 0
+	r.Season.Alone = true
 	o := newObserver(t, w.model, online.Config{Nodes: w.nodes, Moment: w.moment})
 	f, err := online.NewForecaster(o, r, w.forecasts(), w.usual())
 	must(t, err)

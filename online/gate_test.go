@@ -63,7 +63,7 @@ func TestLateCosts(t *testing.T) {
 	r := newRegression(t)
 	nobody := r.cost
 	nobody.Mask = make([]bool, r.nodes)
-	c := rule.Config{StepSize: rule.StepSize{Value: 0.1}, Window: 4, Mixing: 0.5}
+	c := rule.Config{StepSize: rule.StepSize{Value: 0.1}}
 	late := c
 	late.Delay = 3
 	prompt, tardy := newConsensus(t, r.model, online.Config{Nodes: r.nodes}, c), newConsensus(t, r.model, online.Config{Nodes: r.nodes}, late)

@@ -288,19 +288,18 @@ func TestHeardRefused(t *testing.T) {
 	w := newWorld(t, 7)
 	short, err := gnn.NewRandom(gnn.Config{In: 2, Features: 3, Outputs: 3, Wide: &gnn.WideConfig{Order: 1}}, random.Stream(1, "short"))
 	must(t, err)
-	mixing, window := heardRule(), rule.Personal(5)
-	mixing.Mixing, window.Retrain = 0.1, rule.RetrainHeard
+	steps := rule.Paper(false)
+	steps.Retrain = rule.RetrainHeard
 	for _, c := range []struct {
 		m    *gnn.WideDeep
 		c    online.Config
 		make maker
 		want string
 	}{
-		{w.model, online.Config{}, centralized(heardRule()), "try mode distributed, or newton"},
-		{w.model, online.Config{Delayed: true}, consensus(heardRule()), "change at every step: try newton"},
-		{short, online.Config{}, consensus(heardRule()), "heard needs 2, try newton"},
-		{w.model, online.Config{}, consensus(mixing), "want mixing 0"},
-		{w.model, online.Config{Moment: w.moment}, consensus(window), "by newton alone"},
+		{w.model, online.Config{}, centralized(heardRule()), "try mode distributed, or own"},
+		{w.model, online.Config{Delayed: true}, consensus(heardRule()), "change at every step: try own"},
+		{short, online.Config{}, consensus(heardRule()), "the preset neighbours needs 2, try own"},
+		{w.model, online.Config{Moment: w.moment}, consensus(steps), "by newton alone"},
 	} {
 		c.c.Nodes = w.nodes
 		if _, err := c.make(newObserver(t, c.m, c.c)); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -62,9 +62,9 @@ type Observer struct {
 var (
 	errNoSample     = errors.New("online: Predict before Observe: there is no sample to predict from")
 	errDelayedHeard = errors.New("online: retrain: heard is for graphs that keep their links or lose some; with delayed filters " +
-		"they change at every step: try newton")
+		"they change at every step: try own")
 	errAloneHeard = errors.New("online: retrain: heard gives every node weights of its own, which one set for all cannot hold; " +
-		"try mode distributed, or newton")
+		"try mode distributed, or own")
 	errNothingNew = errors.New("online: Update without a new sample: there is nothing to learn from; Observe one before each Update")
 )
 

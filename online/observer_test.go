@@ -6,7 +6,6 @@ import (
 
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
-	"github.com/wdgnn/wdgnn/rule"
 )
 
 // The model as trained, a centralized and two distributed learners on one
@@ -22,7 +21,7 @@ func TestLearnersShareAnObserver(t *testing.T) {
 		var together, alone []online.Learner
 		for _, make := range []maker{
 			func(o *online.Observer) (online.Learner, error) { return o, nil },
-			centralized(plain(0.3)), consensus(plain(0.3)), consensus(rule.Personal(3)),
+			centralized(plain(0.3)), consensus(plain(0.3)), consensus(ownTaps()),
 		} {
 			for list, o := range map[*[]online.Learner]*online.Observer{&together: shared, &alone: newObserver(t, b.model, c)} {
 				l, err := make(o)

@@ -2,6 +2,7 @@ package online_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/wdgnn/wdgnn/gnn"
@@ -231,4 +232,12 @@ func wide(v []float32) []float64 {
 		w[e] = float64(x)
 	}
 	return w
+}
+
+func gaussian(rng *rand.Rand, rows, cols int) mat.Dense {
+	x := mat.NewDense(rows, cols, nil)
+	for e := range x.Data {
+		x.Data[e] = float32(rng.NormFloat64())
+	}
+	return x
 }

@@ -19,7 +19,7 @@ type Solo struct {
 }
 
 // NewSolo returns a learner that begins with the taps of m. The moment is
-// [Config.Moment], nil if the rule does not whiten.
+// [Config.Moment], nil if nobody knows it.
 func NewSolo(m *gnn.WideDeep, r rule.Config, moment *rule.SecondMoment) (*Solo, error) {
 	l, err := newLone(m, r, moment, 1)
 	if err != nil {

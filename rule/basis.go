@@ -16,13 +16,9 @@ type BasisConfig struct {
 	Gain     float32   // α_W; 1 in a model without a deep part
 	Readout  mat.Dense // G×C; empty if outputs are the G features
 
-	// Start is 𝒜†, the taps that are retrained, by rows; what Sizes begins with.
-	// nil means that it begins with 1.
+	// Start is 𝒜†, the taps that are retrained, by rows; nil counts as of length 1
+	// where Far measures.
 	Start []float32
-
-	// Whitening, if set, is the metric of a step. Its inputs must be those
-	// of the basis, and the bias's 1 where that is retrained.
-	Whitening *Whitening
 
 	// Newton says that nodes learn by second derivatives, in features that are
 	// whitened by Moment, if there is one.
@@ -47,13 +43,9 @@ type Basis struct {
 	columns  []float64 // Q, by columns of G values
 	root     []float64 // R = QᵀΩ, width×C
 
-	size   float64 // of 𝒜†, as reach measures
-	modest float64 // ‖x‖ up to which reach is no more
+	most float64 // ‖x‖ up to which parameters are mixed in
 
-	whitening *Whitening
-	across    []float64 // Rᵀ, C×width
-	right     []float64 // what a gradient zᵀdy is multiplied with: Rᵀ, or R⁺ with a whitening, C×width
-	steepness float64   // the largest eigenvalue of ΩᵀΩ, as the metric of the step sees it: 1 with a whitening
+	across []float64 // Rᵀ, C×width
 
 	frame *frame // of those who learn by second derivatives
 
@@ -69,15 +61,12 @@ func NewBasis(c BasisConfig) (*Basis, error) {
 	if !c.Readout.Empty() && c.Readout.Rows != c.Features {
 		return nil, fmt.Errorf("rule: a readout of %d×%d behind %d features", c.Readout.Rows, c.Readout.Cols, c.Features)
 	}
-	f := &Basis{inputs: c.Inputs, rows: c.Inputs, features: c.Features, outputs: c.Features, whitening: c.Whitening}
+	f := &Basis{inputs: c.Inputs, rows: c.Inputs, features: c.Features, outputs: c.Features}
 	if c.Bias {
 		f.rows++
 	}
 	if !c.Readout.Empty() {
 		f.outputs = c.Readout.Cols
-	}
-	if f.whitening != nil && f.whitening.inputs != f.rows {
-		return nil, fmt.Errorf("rule: a whitening of %d inputs for %d rows of taps", f.whitening.inputs, f.rows)
 	}
 	omega := make([]float64, f.features*f.outputs)
 	for g := range f.features {
@@ -110,7 +99,7 @@ func NewBasis(c BasisConfig) (*Basis, error) {
 // length, would be long in a direction that means nothing.
 const rankTolerance = 1e-6
 
-// measure finds the coordinates for Ω, and the metric.
+// measure finds the coordinates for Ω.
 func (f *Basis) measure(omega []float64, newton bool, moment *SecondMoment) error {
 	q := factorize(omega, f.features, f.outputs, rankTolerance)
 	f.width = max(q.r, 1)
@@ -125,15 +114,6 @@ func (f *Basis) measure(omega []float64, newton bool, moment *SecondMoment) erro
 		q.q[0] = 1
 	}
 	f.columns, f.root, f.across = q.q, q.root, q.transposed()
-	if f.whitening != nil {
-		f.right, f.steepness = q.inverse(), 1
-		return nil
-	}
-	largest, err := largestEigenvalue(f.root, f.width, f.outputs)
-	if err != nil {
-		return fmt.Errorf("rule: the readout: %w", err)
-	}
-	f.right, f.steepness = f.across, largest
 	return nil
 }
 
@@ -240,37 +220,19 @@ func (f *Basis) Predict(y, base, z, x []float32, scratch []float64) {
 	}
 }
 
-// ascent writes the gradient zᵀdy in g to dst, in the coordinates of x: shortened
-// to the limit if the gradient of 𝒜 is longer, unless that is 0, and whitened.
-//
-//	dst = zᵀdy Rᵀ      whitened: P_L zᵀdy R⁺
-//
-// It may change g. row has room for C values, projected for Len.
-func (f *Basis) ascent(dst []float32, g []float64, limit float64, row, projected []float64) {
-	ready := false // projected holds g Rᵀ
-	if limit > 0 {
-		clear(projected)
-		addTimes(projected, g, f.across, f.outputs, f.width)
-		ready = f.whitening == nil
-		if !wellWithin64(projected, limit) {
-			if norm := f.steepest(projected); norm > limit {
-				ready = false
-				for e := range g {
-					g[e] *= limit / norm
-				}
+// ascent writes the gradient zᵀdy in g to dst, in the coordinates of x: zᵀdy Rᵀ,
+// shortened to the limit if the gradient of 𝒜 is longer, unless that is 0. It may
+// change g. projected has room for Len values.
+func (f *Basis) ascent(dst []float32, g []float64, limit float64, projected []float64) {
+	clear(projected)
+	addTimes(projected, g, f.across, f.outputs, f.width)
+	if limit > 0 && !wellWithin64(projected, limit) {
+		if norm := f.steepest(projected); norm > limit {
+			for e := range g {
+				g[e] *= limit / norm
 			}
-		}
-	}
-	switch {
-	case ready:
-	case f.whitening == nil:
-		clear(projected)
-		addTimes(projected, g, f.right, f.outputs, f.width)
-	default:
-		clear(projected)
-		for k := range f.rows {
-			f.whitening.apply(row, g, k)
-			addRowTimes(projected[k*f.width:(k+1)*f.width], row, f.right)
+			clear(projected)
+			addTimes(projected, g, f.across, f.outputs, f.width)
 		}
 	}
 	for e, v := range projected {

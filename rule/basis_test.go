@@ -178,13 +178,11 @@ func TestBasis(t *testing.T) {
 }
 
 func TestBasisComplains(t *testing.T) {
-	whitening := must[*rule.Whitening](t)(rule.NewWhitening(&rule.SecondMoment{Inputs: 1, Mean: []float64{1, 0, 0, 1}}, false))
 	for want, c := range map[string]rule.BasisConfig{
 		"nothing to retrain":    {Features: 4},
 		"4×2 behind 3 features": {Inputs: 1, Features: 3, Readout: mat.NewDense(4, 2, nil)},
 		"is not finite":         {Inputs: 1, Features: 1, Gain: float32(math.Inf(1))},
-		"whitening of 1 inputs": {Inputs: 2, Features: 1, Gain: 1, Whitening: whitening},
-		"for 2 rows of taps":    {Inputs: 1, Bias: true, Features: 1, Gain: 1, Whitening: whitening},
+		"1 taps at the start":   {Inputs: 2, Features: 2, Gain: 1, Start: []float32{1}},
 	} {
 		if _, err := rule.NewBasis(c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
@@ -233,7 +231,8 @@ func TestMomentComplains(t *testing.T) {
 		"negative":  {rule.SecondMoment{Inputs: 1, Mean: []float64{-1, 0, 0, 1}}, "diagonal"},
 		"no moment": {rule.SecondMoment{Inputs: 2, Mean: []float64{1, 2, 0, 2, 1, 0, 0, 0, 1}}, "negative eigenvalue"},
 	} {
-		if _, err := rule.NewWhitening(&c.m, false); err == nil || !strings.Contains(err.Error(), c.want) {
+		fc := rule.BasisConfig{Inputs: max(c.m.Inputs, 1), Features: 1, Gain: 1, Newton: true, Moment: &c.m}
+		if _, err := rule.NewBasis(fc); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
 		}
 	}

@@ -15,12 +15,12 @@ import (
 //	x' = x R R'⁺      R, R': width×C of the two bases
 //
 // and, where features and outputs are written in the same coordinates, how sure it is
-// of that. The window is forgotten: the outputs in it are those of the model before.
+// of that.
 // Where x' would be far longer than x, the taps hardly reach what was learned, and it is
 // not kept.
 func (n *Node) Carry(m Memory, from *Basis) (Memory, bool) {
 	f := n.basis
-	if from == nil || m.Coordinates != Orthonormal || len(m.Vectors) != len(n.now) ||
+	if from == nil || len(m.Vectors) != len(n.now) ||
 		f.inputs != from.inputs || f.rows != from.rows || f.outputs != from.outputs || f.width != from.width {
 		return Memory{}, false
 	}
@@ -28,7 +28,7 @@ func (n *Node) Carry(m Memory, from *Basis) (Memory, bool) {
 	if hears && !(f.frame.reaches(from.frame) && reflect.DeepEqual(f.ears[n.number], from.ears[n.number])) {
 		return Memory{}, false
 	}
-	c := Memory{Steps: m.Steps, Coordinates: Orthonormal, Heard: slices.Clone(m.Heard)}
+	c := Memory{Steps: m.Steps, Heard: slices.Clone(m.Heard)}
 	for _, v := range m.Vectors {
 		x := f.rewrite(v, from, same)
 		if f.Distance(x, nil) > mostStretch*from.Distance(v, nil) {

@@ -15,12 +15,11 @@ import (
 func TestConfigRoundTrip(t *testing.T) {
 	for _, c := range []rule.Config{
 		{},
-		rule.Literal(true), rule.Literal(false), rule.Personal(1), rule.Personal(rule.PersonalWindow),
+		rule.Paper(true), rule.Paper(false),
 		{
-			StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 0.1, Steps: 7}, Window: 3, Mixing: 0.5, Whiten: true,
-			Ridge: 0.1, ClipNorm: 2, Retrain: rule.RetrainTapsAndBias, Limit: 9,
+			StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 0.1, Steps: 7},
+			Ridge:    0.1, ClipNorm: 2, Retrain: rule.RetrainTapsAndBias, Limit: 9,
 		},
-		{StepSize: rule.StepSize{Schedule: rule.Automatic, Value: 0.9}},
 	} {
 		text := must[[]byte](t)(json.Marshal(c))
 		var got rule.Config
@@ -31,7 +30,7 @@ func TestConfigRoundTrip(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	want := `{"step_size":{"schedule":"decaying","value":1},"mixing":0,"retrain":"taps+bias"}`
+	want := `{"step_size":{"schedule":"decaying","value":1},"retrain":"taps+bias"}`
 	c := rule.Config{StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 1}, Retrain: rule.RetrainTapsAndBias}
 	if got := string(must[[]byte](t)(json.Marshal(c))); got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -43,7 +42,7 @@ func TestNames(t *testing.T) {
 	var c rule.Config
 	for text, want := range map[string]string{
 		`{"retrain": "readout"}`:                 `retrain "readout": want taps, taps+bias`,
-		`{"step_size": {"schedule": "cosine"}}`:  `schedule "cosine": want fixed, decaying, automatic`,
+		`{"step_size": {"schedule": "cosine"}}`:  `schedule "cosine": want fixed, decaying`,
 		`{"step_size": {"schedule": "fixed\n"}}`: `want fixed`,
 	} {
 		if err := json.Unmarshal([]byte(text), &c); err == nil || !strings.Contains(err.Error(), want) {
@@ -64,7 +63,7 @@ func TestNames(t *testing.T) {
 func TestConfigComplains(t *testing.T) {
 	nan := math.NaN()
 	c := rule.Config{
-		StepSize: rule.StepSize{Schedule: 5, Value: -1, Steps: nan}, Window: -1, Mixing: 1.5, Ridge: -1, ClipNorm: math.Inf(1),
+		StepSize: rule.StepSize{Schedule: 5, Value: -1, Steps: nan}, Ridge: -1, ClipNorm: math.Inf(1),
 		Retrain: 9, Limit: nan,
 	}
 	err := c.Validate()
@@ -72,14 +71,14 @@ func TestConfigComplains(t *testing.T) {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{
-		"step_size.schedule: Schedule(5)", "step_size.value is -1", "step_size.steps is NaN", "window is -1", "mixing is 1.5",
+		"step_size.schedule: Schedule(5)", "step_size.value is -1", "step_size.steps is NaN",
 		"ridge is -1", "clip_norm is +Inf", "Retrain(9): want taps or taps+bias", "limit is NaN",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)
 		}
 	}
-	for _, s := range []rule.StepSize{{Value: nan}, {Value: math.Inf(1)}, {Schedule: rule.Automatic, Value: 1}, {Schedule: -1}, {Steps: -1}} {
+	for _, s := range []rule.StepSize{{Value: nan}, {Value: math.Inf(1)}, {Schedule: -1}, {Steps: -1}} {
 		if s.Validate() == nil {
 			t.Errorf("%+v is valid", s)
 		}
@@ -88,82 +87,54 @@ func TestConfigComplains(t *testing.T) {
 
 func TestPresets(t *testing.T) {
 	for name, want := range map[string]rule.Config{
-		"literal": rule.Literal(false), "window": rule.Personal(50), "newton": rule.Laplace(),
-		"personal": rule.Personal(50), "personal-single": rule.Personal(1),
+		"paper": rule.Paper(false), "own": rule.Own(), "neighbours": rule.Neighbours(), "season": rule.Seasonal(),
 	} {
 		if got := must[rule.Config](t)(rule.Preset(name, false)); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, want %+v", name, got, want)
 		}
 	}
-	if c := must[rule.Config](t)(rule.Preset("literal", true)); c.StepSize.Value != 0.3 || rule.Literal(false).StepSize.Value != 3 {
-		t.Errorf("literal step sizes %v and %v, want 0.3 and 3", c.StepSize.Value, rule.Literal(false).StepSize.Value)
+	if c := must[rule.Config](t)(rule.Preset("paper", true)); c.StepSize.Value != 0.3 || rule.Paper(false).StepSize.Value != 3 {
+		t.Errorf("step sizes of paper %v and %v, want 0.3 and 3", c.StepSize.Value, rule.Paper(false).StepSize.Value)
 	}
-	if c := rule.Personal(1); c.StepSize.Value != 0.3 || c.Mixing != 0.003 || !c.Whiten || rule.Personal(50).StepSize.Value != 1 {
-		t.Errorf("personal is %+v", c)
-	}
-	const want = `no preset is called "bold"; try auto, season, heard, newton, window or literal`
+	const want = `no preset is called "bold"; try auto, neighbours, own, paper or season`
 	if _, err := rule.Preset("bold", false); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v", err)
 	}
 }
-
-// bent is a cost of known curvature.
-type bent float64
-
-func (bent) Gradient(dst, x []float32) float64 { return 0 }
-func (b bent) Curvature() float64              { return float64(b) }
 
 // Reference: Section 3, eq. (7): γ_t.
 func TestStepSizes(t *testing.T) {
 	for _, c := range []struct {
 		s    rule.StepSize
 		t    int
-		cost bent
-		own  float64 // W_ii
 		want float64
 	}{
-		{rule.StepSize{Value: 0.3}, 1000, 4, 0.2, 0.3},
-		{rule.StepSize{Schedule: rule.Decaying, Value: 2}, 0, 4, 0.2, 2},
-		{rule.StepSize{Schedule: rule.Decaying, Value: 2}, 300, 4, 0.2, 1},
-		{rule.StepSize{Schedule: rule.Decaying, Value: 3, Steps: 10}, 80, 4, 0.2, 1},
-		{rule.StepSize{Schedule: rule.Automatic}, 5, 4, 1, 0.25},
-		{rule.StepSize{Schedule: rule.Automatic, Value: 0.8}, 5, 4, 1, 0.4},
-		{rule.StepSize{Schedule: rule.Automatic, Value: 0.8}, 5, 4, 0.25, 0.1},
-		{rule.StepSize{Schedule: rule.Automatic, Value: 0.8}, 5, 4, 0, 0},
-		{rule.StepSize{Schedule: rule.Automatic, Value: 0.8}, 5, 0, 1, 0},
-		{rule.StepSize{Schedule: rule.Automatic, Value: 0.8}, 5, bent(math.Inf(1)), 1, 0},
+		{rule.StepSize{Value: 0.3}, 1000, 0.3},
+		{rule.StepSize{Schedule: rule.Decaying, Value: 2}, 0, 2},
+		{rule.StepSize{Schedule: rule.Decaying, Value: 2}, 300, 1},
+		{rule.StepSize{Schedule: rule.Decaying, Value: 3, Steps: 10}, 80, 1},
 	} {
-		if got := c.s.At(c.t, c.cost, c.own); math.Abs(got-c.want) > 1e-15 {
-			t.Errorf("%+v at step %d with curvature %v and weight %v: %v, want %v", c.s, c.t, float64(c.cost), c.own, got, c.want)
+		if got := c.s.At(c.t); math.Abs(got-c.want) > 1e-15 {
+			t.Errorf("%+v at step %d: %v, want %v", c.s, c.t, got, c.want)
 		}
 	}
 }
 
-// What is set is not advised, and every setting that is makes smaller steps or
-// looks at more of them.
+// What is set is not advised, and every setting that is makes smaller steps.
 func TestCalmerNamesWhatIsNotSet(t *testing.T) {
 	for _, c := range []struct {
 		config rule.Config
 		want   []string
 	}{
-		{rule.Literal(false), []string{"step_size: {schedule: automatic}", "step_size: {value: 0.3}", "window: 50", "gate: on"}},
-		{rule.Personal(50), []string{"step_size: {schedule: automatic}", "step_size: {value: 0.1}", "gate: on"}},
+		{rule.Paper(false), []string{"step_size: {value: 0.3}", "preset: own", "gate: on"}},
 		{
-			rule.Config{StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 2}, Window: 3},
-			[]string{"step_size: {schedule: automatic}", "step_size: {schedule: decaying, value: 0.2}", "gate: on"},
+			rule.Config{StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 2}, Gate: &rule.Gate{}},
+			[]string{"step_size: {schedule: decaying, value: 0.2}", "preset: own"},
 		},
-		{
-			rule.Config{StepSize: rule.StepSize{Value: 1}, Window: 3, Gate: &rule.Gate{}},
-			[]string{"step_size: {schedule: automatic}", "step_size: {value: 0.1}"},
-		},
-		{
-			rule.Config{StepSize: rule.StepSize{Schedule: rule.Automatic}, Window: 3},
-			[]string{"step_size: {schedule: automatic, value: 0.05}", "gate: on"},
-		},
-		{rule.Laplace(), []string{"newton: {prior: 0.001}", "preset: window", "gate: on"}},
+		{rule.Own(), []string{"newton: {prior: 0.001}", "gate: on"}},
 		{rule.Seasonal(), []string{"season: {taps: 30000}", "season: {taps: -1}", "season: {ridge: 300}", "gate: on"}},
 		{rule.Config{Season: &rule.Season{Ridge: 5, Taps: -1}, Gate: &rule.Gate{}}, []string{"season: {ridge: 50}"}},
-		{rule.Config{Newton: &rule.Newton{Prior: 5}, Gate: &rule.Gate{}}, []string{"newton: {prior: 0.5}", "preset: window"}},
+		{rule.Config{Newton: &rule.Newton{Prior: 5}, Gate: &rule.Gate{}}, []string{"newton: {prior: 0.5}"}},
 	} {
 		if got := c.config.Calmer(); !slices.Equal(got, c.want) {
 			t.Errorf("%+v: got %q, want %q", c.config, got, c.want)

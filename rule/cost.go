@@ -2,44 +2,118 @@ package rule
 
 import (
 	"fmt"
-	"math"
+
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
 )
 
 // Cost is J_t or J_{i,t}, a cost as a function of the parameters x.
 type Cost interface {
-	// Gradient writes to dst the direction of steepest ascent at x: the
-	// gradient, whitened if the basis has a whitening. It returns J, without
-	// the ridge, whose gradient is in dst.
+	// Gradient writes ∇J(x) to dst and returns J, without the ridge, whose gradient
+	// is in dst.
 	//
 	//	dst: Basis.Len values, overwritten   x: as many, read
 	Gradient(dst, x []float32) float64
-
-	// Curvature bounds the curvature C_s of J in the metric of the step, so
-	// that steps below 2/C_s do not raise it. It is +Inf where no bound is
-	// known.
-	Curvature() float64
 }
 
+// observed is the cost of the rows that a step brought to one node, or to a whole
+// network:
+//
+//	J(x) = mean over the rows of J_r(y†_r + z_r x R)
+//
+// or what a [loss.Loss] says of all rows together. Nothing of it is kept after the
+// step, and it allocates nothing once it has met its largest. It is not safe for
+// concurrent use.
+type observed struct {
+	basis  *Basis
+	config *Config
+	per    int // rows at most
+
+	z       []float64 // per·rows: inputs, and 1 if the bias is retrained
+	base    []float32 // per·C
+	target  []float32 // per·targets
+	rows    int
+	targets int // numbers per target
+
+	judge   loss.Targeted // costs a row with its target
+	current loss.Loss     // costs all rows together, in its place
+
+	effective, g       []float64 // rows×C
+	scratch, projected []float64 // a row of C values, and as many as x has
+	y, dy              mat.Dense
+	next               []float32 // as many as x has
+}
+
+func newObserved(f *Basis, c *Config, rows int) *observed {
+	return &observed{
+		basis: f, config: c, per: rows,
+		effective: make([]float64, f.rows*f.outputs), g: make([]float64, f.rows*f.outputs),
+		scratch: make([]float64, f.outputs), projected: make([]float64, f.Len()),
+		y: mat.NewDense(rows, f.outputs, nil), dy: mat.NewDense(rows, f.outputs, nil),
+		next: make([]float32, f.Len()),
+	}
+}
+
+// row returns [z_r 1] or z_r, as the basis has it.
+func (o *observed) row(r int) []float64 { return o.z[r*o.basis.rows : (r+1)*o.basis.rows] }
+
+// goal returns the target of row r.
+func (o *observed) goal(r int) []float32 { return o.target[r*o.targets : (r+1)*o.targets] }
+
+// begin opens a step whose targets have n numbers.
+func (o *observed) begin(n int) {
+	o.rows, o.targets = 0, n
+	if need := o.per * n; len(o.target) < need {
+		o.target = make([]float32, need)
+	}
+	if o.z == nil { // most nodes of a network may never see a cost
+		o.z, o.base = make([]float64, o.per*o.basis.rows), make([]float32, o.per*o.basis.outputs)
+	}
+}
+
+// add puts one more row in.
+func (o *observed) add(z, base []float32) {
+	row := o.row(o.rows)
+	row[len(row)-1] = 1 // of the bias; an input overwrites it if that is not retrained
+	for k, v := range z[:o.basis.inputs] {
+		row[k] = float64(v)
+	}
+	copy(o.base[o.rows*o.basis.outputs:(o.rows+1)*o.basis.outputs], base)
+	o.rows++
+}
+
+// take puts one more row in, row index of j, if that carries a cost.
+func (o *observed) take(z, base []float32, index int, j loss.Targeted) {
+	if o.judge = j; j.TargetOf(index, o.goal(o.rows)) {
+		o.add(z, base)
+	}
+}
+
+// release drops what belongs to the caller.
+func (o *observed) release() { o.judge, o.current, o.rows = nil, nil, 0 }
+
 // Gradient implements [Cost].
-func (w *Window) Gradient(dst, x []float32) float64 {
-	f := w.basis
+func (o *observed) Gradient(dst, x []float32) float64 {
+	f := o.basis
 	if len(dst) != f.Len() || len(x) != f.Len() {
 		panic(fmt.Sprintf("rule: Gradient: %d values at %d, want %d", len(dst), len(x), f.Len()))
 	}
 	cost := 0.0
-	if w.held == 0 {
+	if o.rows == 0 {
 		clear(dst)
+	} else if f.outputs == 1 && f.width == 1 && o.rows == 1 && o.current == nil && o.config.ClipNorm == 0 {
+		cost = o.single(dst, x)
 	} else {
-		f.Effect(w.effective, x)
-		clear(w.g)
-		if w.current != nil {
-			cost = w.together()
+		f.Effect(o.effective, x)
+		clear(o.g)
+		if o.current != nil {
+			cost = o.together()
 		} else {
-			cost = w.apart()
+			cost = o.apart()
 		}
-		f.ascent(dst, w.g, w.config.ClipNorm, w.scratch, w.projected)
+		f.ascent(dst, o.g, o.config.ClipNorm, o.projected)
 	}
-	if ridge := float32(w.config.Ridge); ridge != 0 {
+	if ridge := float32(o.config.Ridge); ridge != 0 {
 		for e, v := range x {
 			dst[e] += float32(ridge * v)
 		}
@@ -47,106 +121,71 @@ func (w *Window) Gradient(dst, x []float32) float64 {
 	return cost
 }
 
-// together judges the newest slot as a whole.
-func (w *Window) together() float64 {
-	f, n := w.basis, w.count[w.newest]
-	first := w.newest * w.per
-	y, dy := w.y, w.dy
-	if n < y.Rows {
-		y, dy = y.View(0, 0, n, f.outputs), dy.View(0, 0, n, f.outputs)
+// single is Gradient, but for the ridge, where matrices are single numbers. Sums of one
+// term begin at 0, as there: a product may be -0.
+func (o *observed) single(dst, x []float32) float64 {
+	z, root := o.row(0), o.basis.root[0]
+	sum := float64(o.base[0])
+	for k, v := range z {
+		sum += float64(v * (0 + float64(float64(x[k])*root)))
 	}
-	for r := range n {
-		w.output(y.Row(r), first+r)
+	y, dy := o.y.Data[:1], o.dy.Data[:1]
+	y[0] = float32(sum)
+	cost := o.judge.EvalTarget(dy, y, o.goal(0))
+	d := float64(dy[0])
+	for k, v := range z {
+		dst[k] = float32(0 + float64((0+float64(v*d))*root))
 	}
-	cost := w.current.Eval(dy, y)
-	for r := range n {
-		w.gather(first+r, dy.Row(r), 1)
+	return cost
+}
+
+// together judges all rows at once.
+func (o *observed) together() float64 {
+	n := o.basis.outputs
+	y, dy := o.y.View(0, 0, o.rows, n), o.dy.View(0, 0, o.rows, n)
+	for r := range o.rows {
+		o.output(y.Row(r), r)
+	}
+	cost := o.current.Eval(dy, y)
+	for r := range o.rows {
+		o.gather(r, dy.Row(r), 1)
 	}
 	return cost
 }
 
 // apart judges every row with its own target.
-func (w *Window) apart() float64 {
-	steps := 0
-	for range w.slots {
-		steps++
-	}
-	cost := 0.0
-	y, dy := w.y.Row(0), w.dy.Row(0)
-	for s := range w.slots {
-		share := 1 / float64(steps*w.count[s])
-		for r := s * w.per; r < s*w.per+w.count[s]; r++ {
-			w.output(y, r)
-			j := w.judge.EvalTarget(dy, y, w.target[r*w.targets:(r+1)*w.targets])
-			cost += float64(share * j)
-			w.gather(r, dy, share)
-		}
+func (o *observed) apart() float64 {
+	cost, share := 0.0, 1/float64(o.rows)
+	y, dy := o.y.Row(0), o.dy.Row(0)
+	for r := range o.rows {
+		o.output(y, r)
+		cost += float64(share * o.judge.EvalTarget(dy, y, o.goal(r)))
+		o.gather(r, dy, share)
 	}
 	return cost
 }
 
 // output writes y†_r + z_r x R to y.
-func (w *Window) output(y []float32, r int) {
-	sum, n := w.scratch, len(y)
-	for c, b := range w.base[r*n : (r+1)*n] {
+func (o *observed) output(y []float32, r int) {
+	sum, n := o.scratch, len(y)
+	for c, b := range o.base[r*n : (r+1)*n] {
 		sum[c] = float64(b)
 	}
-	addRowTimes(sum, w.row(r), w.effective)
+	addRowTimes(sum, o.row(r), o.effective)
 	for c, v := range sum {
 		y[c] = float32(v)
 	}
 }
 
 // gather adds share z_rᵀ dy to the gradient.
-func (w *Window) gather(r int, dy []float32, share float64) {
-	d := w.scratch
+func (o *observed) gather(r int, dy []float32, share float64) {
+	d := o.scratch
 	zero := true
 	for c, v := range dy {
 		d[c] = float64(share * float64(v))
 		zero = zero && v == 0
 	}
-	if zero {
-		return
+	if !zero {
+		addTimes(o.g, o.row(r), d, 1, len(d))
 	}
-	addTimes(w.g, w.row(r), d, 1, len(d))
-}
-
-// Curvature implements [Cost]. The bound is
-//
-//	C_s ≤ κ · mean ‖z_r‖² · λmax(ΩᵀΩ) + ridge
-//
-// with κ the curvature of the cost of a row; in the whitened metric ‖z‖² is
-// z P_L zᵀ and the readout's factor 1. Where nothing was observed it is 0,
-// whatever the ridge: an automatic step then waits, since one of 1/ridge would
-// undo all that was learned.
-func (w *Window) Curvature() float64 {
-	if w.held == 0 {
-		return 0
-	}
-	if w.judge == nil {
-		return math.Inf(1)
-	}
-	f := w.basis
-	steps, mean := 0, 0.0
-	for s := range w.slots {
-		steps++
-		sum := 0.0
-		for r := s * w.per; r < s*w.per+w.count[s]; r++ {
-			sum += w.squaredLength(r)
-		}
-		mean += sum / float64(w.count[s])
-	}
-	return float64(w.judge.Curvature(f.outputs)*mean/float64(steps)*f.steepness) + w.config.Ridge
-}
-
-// squaredLength returns ‖z_r‖² in the metric of the step.
-func (w *Window) squaredLength(r int) float64 {
-	if w.basis.whitening != nil {
-		return w.basis.whitening.length(w.row(r))
-	}
-	sum := 0.0
-	for _, z := range w.row(r) {
-		sum += float64(z * z)
-	}
-	return sum
 }

@@ -74,10 +74,8 @@
 //
 //   - numbers that are not finite, or farther from 𝒜† than Config.Limit, end an
 //     update with [ErrDiverged] and the parameters of before ([Node.Step]);
-//   - a neighbour whose finite parameters are absurd beside all others is left out
-//     of the mixture (Config.Outlier, [Basis.Sizes]);
-//   - one that is far off, but not absurdly, moves a node no more than is usual
-//     among its neighbours ([Clip]);
+//   - a neighbour whose finite parameters are absurdly far from 𝒜† counts as silent
+//     ([Basis.Far]);
 //   - a step that is too long for the cost shrinks by itself, with
 //     [Automatic] step sizes ([StepSize.At]), and an implicit one is never too long
 //     ([Newton]);

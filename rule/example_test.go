@@ -47,8 +47,8 @@ func ExampleRule() {
 	sample := graph.Sample{Shift: shift, Mixing: mixing, Signal: z}
 
 	for _, c := range []rule.Config{
-		{Mixing: 0.5, StepSize: rule.StepSize{Value: 0.03}},
-		{Mixing: 0.5, Rule: Tracking{Gamma: 0.03}},
+		{StepSize: rule.StepSize{Value: 0.03}},
+		{Rule: Tracking{Gamma: 0.03}},
 	} {
 		model, err := gnn.New(gnn.Config{In: 1, Features: 1, Wide: &gnn.WideConfig{}, NoBias: true})
 		if err != nil {
@@ -77,18 +77,18 @@ func ExampleRule() {
 		fmt.Printf("%.4f\n", y.Data)
 	}
 	// Output:
-	// [1.3096 1.3131 1.7673 1.4177]
+	// [1.3500 1.3484 1.5977 1.4146]
 	// [1.4000 1.4000 1.4000 1.4000]
 }
 
 // A configuration is written as JSON.
 func ExampleConfig() {
-	text, err := json.Marshal(rule.Personal(50))
+	text, err := json.Marshal(rule.Own())
 	fmt.Println(string(text), err)
-	c := rule.Config{Mixing: 2, Window: -1}
+	c := rule.Config{Ridge: -1, Delay: -1}
 	fmt.Println(c.Validate())
 	// Output:
-	// {"step_size":{"value":1},"window":50,"mixing":0.003,"whiten":true,"clip":"median"} <nil>
-	// rule: window is -1, want 1 to 1048576 steps
-	// rule: mixing is 2, want 0 to 1
+	// {"step_size":{"value":0},"retrain":"taps+bias","newton":{"doubt":0.2,"fresh":100}} <nil>
+	// rule: ridge is -1, want a number ≥ 0
+	// rule: delay is -1, want 0 to 4096 steps
 }

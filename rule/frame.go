@@ -23,7 +23,6 @@ type frame struct {
 	white []float64 // T
 	reach []float64 // E, r×C; nil if it is I
 	back  []float64 // E R⁺, r×width
-	forth []float64 // R Eᵀ, width×r
 	width int
 
 	ear *listener // of a node that hears its neighbours one by one: the features are its own
@@ -37,18 +36,17 @@ func newFrame(f *Basis, q *factors, m *SecondMoment) (*frame, error) {
 	}
 	inverse := q.inverse()
 	if q.r == q.m {
-		g.back, g.forth = inverse, q.root
+		g.back = inverse
 	} else {
 		t := factorize(q.transposed(), q.m, q.r, 0)
 		g.r, g.reach = t.r, t.q
-		g.back, g.forth = make([]float64, g.r*f.width), make([]float64, f.width*g.r)
+		g.back = make([]float64, g.r*f.width)
 		for a := range g.r {
 			row := g.reach[a*q.m : (a+1)*q.m]
 			for w := range f.width {
 				for c, e := range row {
 					g.back[a*f.width+w] += float64(e * inverse[c*f.width+w])
 				}
-				g.forth[w*g.r+a] = dot(row, q.root[w*q.m:(w+1)*q.m])
 			}
 		}
 	}
@@ -158,35 +156,6 @@ func (g *frame) params(x []float32, mean, scratch []float64, scale float64) {
 				sum += float64(scratch[a*g.p+k] * g.back[a*g.width+w])
 			}
 			x[k*g.width+w] = float32(sum)
-		}
-	}
-}
-
-// move adds to mean what x grew by, from old to new: Y += Lᵀ Δx R Eᵀ. scratch has
-// room for r·p values.
-func (g *frame) move(mean, scratch []float64, old, new []float32, scale float64) {
-	for k := range g.p {
-		for a := range g.r {
-			sum := 0.0
-			for w := range g.width {
-				e := k*g.width + w
-				sum += float64((float64(new[e]) - float64(old[e])) * g.forth[w*g.r+a])
-			}
-			scratch[a*g.p+k] = sum
-		}
-	}
-	for a := range g.r {
-		change := scratch[a*g.p : (a+1)*g.p]
-		for k := range change {
-			sum := 0.0
-			if g.lower == nil {
-				sum = float64(change[k] * scale)
-			} else {
-				for j := k; j < g.p; j++ {
-					sum += float64(g.lower[j*g.p+k] * change[j])
-				}
-			}
-			mean[a*g.p+k] += sum
 		}
 	}
 }

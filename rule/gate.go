@@ -45,11 +45,11 @@ func (g *Gate) Validate() error {
 	if !(g.Slack >= 0) || math.IsInf(g.Slack, 0) {
 		complain("slack is %v, want a number above 0, or 0 for %v", g.Slack, float64(defaultSlack))
 	}
-	if g.Window < 0 || g.Window > maxWindow {
-		complain("window is %d, want 1 to %d answers, or 0 for %d", g.Window, maxWindow, defaultLook)
+	if g.Window < 0 || g.Window > maxAnswers {
+		complain("window is %d, want 1 to %d answers, or 0 for %d", g.Window, maxAnswers, defaultLook)
 	}
-	if g.Patience < 0 || g.Patience > maxWindow {
-		complain("patience is %d, want 1 to %d answers, or 0 for %d", g.Patience, maxWindow, defaultPatience)
+	if g.Patience < 0 || g.Patience > maxAnswers {
+		complain("patience is %d, want 1 to %d answers, or 0 for %d", g.Patience, maxAnswers, defaultPatience)
 	}
 	return errors.Join(errs...)
 }

@@ -370,7 +370,7 @@ func (n *Node) Meet(neighbors []int) {
 // listen makes the node hear by e.
 func (n *Node) listen(e *ear) {
 	links, linked := n.newton.now.links, n.newton.now.linked
-	n.newton = newNewton(n.basis, n.basis.frame.hearing(e), n.config)
+	n.newton = newNewton(n.basis.frame.hearing(e), n.config)
 	n.newton.now.links, n.newton.now.linked = links, linked
 }
 

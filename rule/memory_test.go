@@ -7,19 +7,16 @@ import (
 	"strings"
 	"testing"
 
-	dense "gonum.org/v1/gonum/mat"
-
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/rule"
 )
 
-// remembered returns a node with a window of 4 steps and the step that takes
-// it on.
+// remembered returns a node and the step that takes it on.
 func remembered(tb testing.TB) (n *rule.Node, step func(k int, j loss.Loss) error) {
 	f := must[*rule.Basis](tb)(rule.NewBasis(bases["bias"]))
-	n = rule.NewNode(rule.NodeConfig{Basis: f, Config: &rule.Config{StepSize: rule.StepSize{Value: 0.1}, Window: 4}, Rows: 2})
+	n = rule.NewNode(rule.NodeConfig{Basis: f, Config: &rule.Config{StepSize: rule.StepSize{Value: 0.1}}, Rows: 2})
 	return n, func(k int, j loss.Loss) error {
 		rng := random.Stream(11, "remembered", k)
 		n.Observe(matrix(rng, 2, 3), matrix(rng, 2, 2), []int32{0, 1}, j)
@@ -36,8 +33,7 @@ func labels(k int) loss.Loss {
 	return loss.CrossEntropy{Labels: []int32{int32(k % 2), []int32{0, 1, loss.NoLabel}[k%3]}}
 }
 
-// A node that takes over the memory of another goes on with the same bits,
-// wherever in its window the other was.
+// A node that takes over the memory of another goes on with the same bits.
 func TestRestore(t *testing.T) {
 	for at := range 10 {
 		n, step := remembered(t)
@@ -89,14 +85,7 @@ func TestRestoreComplains(t *testing.T) {
 		"-1 steps":                      func(m *rule.Memory) { m.Steps = -1 },
 		"2 vectors, the rule has 1":     func(m *rule.Memory) { m.Vectors = append(m.Vectors, nil) },
 		"a vector of 1 numbers, want 8": func(m *rule.Memory) { m.Vectors[0] = m.Vectors[0][:1] },
-		"a window of 9 steps":           func(m *rule.Memory) { m.Counts = make([]int, 9) },
-		"3 observations in one step":    func(m *rule.Memory) { m.Counts[0] = 3 },
-		"-1 observations in one step":   func(m *rule.Memory) { m.Counts[0] = -1 },
-		"for 5 observations":            func(m *rule.Memory) { m.Inputs = m.Inputs[1:] },
-		"11 outputs":                    func(m *rule.Memory) { m.Bases = append(m.Bases, 1) },
-		"6 targets for 5":               func(m *rule.Memory) { m.Targets = append(m.Targets, 1) },
-		"a number is not finite":        func(m *rule.Memory) { m.Targets[0] = float32(inf) },
-		"coordinates of kind 2":         func(m *rule.Memory) { m.Coordinates = 2 },
+		"a number is not finite":        func(m *rule.Memory) { m.Vectors[0][0] = float32(inf) },
 	} {
 		m := n.Memory()
 		spoil(&m)
@@ -109,60 +98,7 @@ func TestRestoreComplains(t *testing.T) {
 	}
 }
 
-// Early versions wrote parameters x with 𝒜 = 𝒜† + xΩᵀ, without a word on
-// coordinates. A node that is given them has the same taps.
-func TestRestoreOfEarlyVersions(t *testing.T) {
-	for name, c := range bases {
-		f := must[*rule.Basis](t)(rule.NewBasis(c))
-		rows := f.TapsLen() / c.Features
-		old := matrix(random.Stream(12, name), rows, f.Outputs())
-		text := must[[]byte](t)(json.Marshal(map[string]any{"steps": 7, "vectors": [][]float32{old.Data}}))
-		var m rule.Memory
-		if err := json.Unmarshal(text, &m); err != nil {
-			t.Fatal(err)
-		}
-		n := rule.NewNode(rule.NodeConfig{Basis: f, Config: &rule.Config{}, Rows: 1})
-		if err := n.Restore(m); err != nil {
-			t.Fatal(err)
-		}
-		taps := make([]float32, f.TapsLen())
-		f.Taps(taps, make([]float32, f.TapsLen()), n.Params())
-		var want dense.Dense
-		want.Mul(large(old.Data, rows, f.Outputs()), omega(c).T())
-		near(t, name, taps, &want, 1e-6)
-		if n.Steps() != 7 {
-			t.Errorf("%s: %d steps, want 7", name, n.Steps())
-		}
-		m.Vectors[0] = append(m.Vectors[0], 1)
-		if err := n.Restore(m); err == nil || !strings.Contains(err.Error(), "numbers, want") {
-			t.Errorf("%s: error %v, want one about the length", name, err)
-		}
-	}
-}
-
 var inf = func() float64 { x := 0.0; return 1 / x }()
-
-// Labels that no output stands for, read from outside, are dropped with their
-// window before a cost meets them.
-func TestRestoredLabelsOutOfRange(t *testing.T) {
-	for _, bad := range []float32{-1, 2, 1e9} {
-		n, step := remembered(t)
-		if err := step(0, labels(0)); err != nil {
-			t.Fatal(err)
-		}
-		m := n.Memory()
-		m.Targets[0] = bad
-		if err := n.Restore(m); err != nil {
-			t.Fatal(err)
-		}
-		if err := step(1, labels(1)); err != nil {
-			t.Fatal(err)
-		}
-		if got := n.Memory().Counts; !slices.Equal(got, []int{2}) {
-			t.Errorf("label %v: the window holds %v, want the last step alone", bad, got)
-		}
-	}
-}
 
 // Whatever memory comes from outside, it is refused, or the node learns on
 // without panic.
@@ -174,9 +110,7 @@ func FuzzRestore(f *testing.F) {
 			f.Fatal(err)
 		}
 	}
-	f.Add([]byte(`{"vectors":[[1,1,1,1,1,1,1,1]],"counts":[0,1],"inputs":[1,2,3],"bases":[3e38,-3e38],"targets":[7]}`))
-	f.Add([]byte(`{"vectors":[[1,1,1,1,1,1,1,1]],"counts":[1],"inputs":[1,2,3],"bases":[1,2],"targets":[1,3e38]}`))
-	f.Add([]byte(`{"vectors":[[3e38,1,1,1,1,1,1,1]],"counts":[1],"inputs":[3e38,2,3],"bases":[1,2]}`))
+	f.Add([]byte(`{"vectors":[[3e38,1,1,1,1,1,1,1]]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var m rule.Memory
 		if json.Unmarshal(text, &m) != nil {

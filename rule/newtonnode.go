@@ -18,7 +18,6 @@ type newton struct {
 
 	laplace *laplace  // nil before the first answer: most nodes may never be told any
 	room    []float64 // r·p
-	zero    []float32 // x of the trained taps
 	raw, z  []float64
 	eta, y  []float64
 	judge   judge
@@ -58,16 +57,15 @@ type learnt struct {
 	linked bool       // there was one
 }
 
-func newNewton(f *Basis, g *frame, c *Config) *newton {
+func newNewton(g *frame, c *Config) *newton {
 	return &newton{
 		frame: g, set: c.Newton, limit: c.limit(), now: &learnt{age: -1}, next: &learnt{age: -1},
-		room: make([]float64, g.r*g.p), zero: make([]float32, f.Len()),
-		raw: make([]float64, g.p), z: make([]float64, g.p), eta: make([]float64, g.r), y: make([]float64, g.outputs),
+		room: make([]float64, g.r*g.p),
+		raw:  make([]float64, g.p), z: make([]float64, g.p), eta: make([]float64, g.r), y: make([]float64, g.outputs),
 	}
 }
 
-// knows says whether the node has learned from an answer. Before, it has no more
-// than x, which others may have moved.
+// knows says whether the node has learned from an answer.
 func (n *newton) knows() bool { return n.now.main.mean != nil }
 
 // predict writes y† + Eᵀ Yᵀ z̃ to y.
@@ -102,35 +100,22 @@ func (n *newton) release() {
 	n.judge.release()
 }
 
-// step computes what the node knows at t+1, and writes x to next[0]: first it
-// moves by what mixing moves x by, then it follows the answers one after the other.
-func (n *newton) step(next State, s *Step, mixes bool) {
-	x := s.Now[0]
-	copy(next[0], x)
+// step computes what the node knows at t+1, and writes x to next[0]: it follows the
+// answers one after the other.
+func (n *newton) step(next State, s *Step) {
+	copy(next[0], s.Now[0])
 	n.changed, n.refused = false, 0
-	if mixes {
-		s.Heard.Mix(next[0], 0)
-	}
-	moved := mixes && !slices.Equal(next[0], x)
 	for k := range n.brought {
 		b := &n.brought[k]
 		for r := range b.inputs.Rows {
 			if n.frame.r == 0 || !n.judge.set(b.cost, b.rowOf(r), n.frame.outputs) {
 				continue
 			}
-			n.open(b.inputs.Row(r), x)
-			if moved {
-				n.frame.move(n.next.main.mean, n.room, x, next[0], n.next.scale)
-				moved = false
-			}
+			n.open(b.inputs.Row(r))
 			n.answer(b.inputs.Row(r), b.bases.Row(r))
 		}
 	}
-	switch {
-	case moved && n.knows():
-		n.begin()
-		n.frame.move(n.next.main.mean, n.room, x, next[0], n.next.scale)
-	case n.changed:
+	if n.changed {
 		n.frame.params(next[0], n.next.main.mean, n.room, n.next.scale)
 	}
 	n.release()
@@ -145,8 +130,8 @@ func (n *newton) begin() {
 }
 
 // open is begin before an answer to z. The first of all makes room for what will
-// be known, which begins at x.
-func (n *newton) open(z, x []float32) {
+// be known.
+func (n *newton) open(z []float32) {
 	if n.laplace == nil {
 		n.prepare()
 	}
@@ -159,9 +144,6 @@ func (n *newton) open(z, x []float32) {
 		n.next.make(n.laplace)
 		n.now.tau = n.laplace.tau
 		n.now.main.begin(n.now.tau)
-		if n.frame.ear == nil { // who hears does not mix: x is 0
-			n.frame.move(n.now.main.mean, n.room, n.zero, x, n.now.scale)
-		}
 	}
 	n.begin()
 }

@@ -3,7 +3,6 @@ package rule
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
@@ -17,23 +16,18 @@ var ErrDiverged = errors.New("online learning diverged: the parameters are those
 // nobody to hear, of a whole network. An update is Observe or ObserveAll, then
 // Step, then Commit or Cancel. It is not safe for concurrent use.
 type Node struct {
-	basis  *Basis
-	config *Config
-	rule   Rule
-	window *Window
-	now    State
-	next   State
-	step   Step
-	newton *newton // nil unless it learns by second derivatives
-	number int     // see NodeConfig
+	basis    *Basis
+	config   *Config
+	rule     Rule
+	observed *observed
+	now      State
+	next     State
+	step     Step
+	newton   *newton // nil unless it learns by second derivatives
+	number   int     // see NodeConfig
 
-	leftOut int       // neighbours of the last Step
-	trusted *Heard    // what was heard, without them; nil until there is one
-	sizes   []float64 // of neighbours, to be sorted
-	clipped int       // neighbours of the last Step that pull far harder than others
-	lengths []float64 // ‖x_j - x_i‖ of those heard
-
-	fleeting bool // nothing in the window outlasts an update, and others use it too
+	leftOut  int    // neighbours of the last Step
+	believed *Heard // what was heard, without them; nil until there is one
 
 	local   local // the cost of the current step, if it is no loss.Targeted
 	scratch []float64
@@ -70,9 +64,9 @@ func NewNode(c NodeConfig) *Node {
 	if c.Now == nil {
 		n.now, n.next = s.states(f, c.Config)
 	}
-	n.step.Cost = n.window
+	n.step.Cost = n.observed
 	if c.Config.Newton != nil {
-		n.newton = newNewton(f, f.frame, c.Config)
+		n.newton = newNewton(f.frame, c.Config)
 		if e := f.ears[c.Number]; e != nil {
 			n.listen(e)
 		}
@@ -89,14 +83,10 @@ func (c *Config) rule() Rule {
 }
 
 // Vectors returns how many vectors a node sends and keeps under c. The first is
-// x_i; one that learns by second derivatives and mixes with nobody keeps it to
-// itself.
+// x_i; one that learns by second derivatives keeps it to itself.
 func (c *Config) Vectors() (sent, kept int) {
 	if c.Newton != nil {
-		if c.Mixing == 0 {
-			return 0, 1
-		}
-		return 1, 0
+		return 0, 1
 	}
 	r := c.rule()
 	return r.Sent(), r.Kept()
@@ -128,21 +118,6 @@ func (n *Node) Check(j loss.Loss) error {
 	if _, ok := j.(loss.Local); n.newton != nil && !ok {
 		return fmt.Errorf("rule: newton needs the cost of every node, and a %T has none: it must be a loss.Local", j)
 	}
-	automatic := n.config.StepSize.Schedule == Automatic
-	if t, ok := j.(loss.Targeted); ok {
-		if automatic && math.IsInf(t.Curvature(n.basis.outputs), 0) {
-			return fmt.Errorf("rule: an automatic step size needs a cost of bounded curvature, "+
-				"and the gradient of a %T jumps; try a fixed or decaying one", j)
-		}
-		return nil
-	}
-	if n.config.Window > 1 {
-		return fmt.Errorf("rule: a window of %d steps judges old outputs again, for which a %T must be a loss.Targeted; try a window of 1",
-			n.config.Window, j)
-	}
-	if automatic {
-		return fmt.Errorf("rule: an automatic step size needs to know the curvature of a %T, which must be a loss.Targeted; try a fixed one", j)
-	}
 	return nil
 }
 
@@ -155,12 +130,15 @@ func (n *Node) Observe(z, base mat.Dense, rows []int32, j loss.Loss) {
 		n.newton.observe(z, base, rows, j)
 		return
 	}
-	if z.Rows == 0 && n.window.held == 0 {
-		n.window.begin()
+	if z.Rows == 0 {
+		n.observed.begin(0)
 		return
 	}
 	if t, ok := j.(loss.Targeted); ok {
-		n.window.take(z, base, rows, t)
+		n.observed.begin(t.TargetLen(n.basis.outputs))
+		for r := range z.Rows {
+			n.observed.take(z.Row(r), base.Row(r), int(rows[r]), t)
+		}
 		return
 	}
 	n.local = local{j.(loss.Local), rows}
@@ -176,21 +154,18 @@ func (n *Node) ObserveMore(z, base []float32, row int, j loss.Loss) {
 		n.newton.observeMore(z, base, row, j)
 		return
 	}
-	w := n.window
 	if t, ok := j.(loss.Targeted); ok {
-		if w.judge = t; t.TargetOf(row, w.one) {
-			copy(w.add(z[:n.basis.inputs], base), w.one)
-		}
+		n.observed.take(z, base, row, t)
 	}
 }
 
 // ObserveAll is Observe for a cost that is evaluated on all rows together.
 func (n *Node) ObserveAll(z, base mat.Dense, j loss.Loss) {
-	if z.Rows == 0 {
-		n.window.begin()
-		return
+	n.observed.begin(0)
+	for r := range z.Rows {
+		n.observed.add(z.Row(r), base.Row(r))
 	}
-	n.window.takeAll(z, base, j)
+	n.observed.current = j
 }
 
 // local is a cost at some nodes as a cost of their rows.
@@ -214,15 +189,15 @@ func (l *local) Eval(dy, y mat.Dense) float64 {
 // All vectors must be finite, those of a user's own rule too: neighbours refuse
 // others, and the node would be silent to them from then on.
 func (n *Node) Step(heard *Heard) error {
-	n.step.Time, n.step.Now, n.step.Heard = n.steps, n.now, n.trust(heard)
-	n.step.Flat = n.window.held == 0 && n.config.Ridge == 0
+	n.step.Time, n.step.Now, n.step.Heard = n.steps, n.now, n.near(heard)
+	n.step.Flat = n.observed.rows == 0 && n.config.Ridge == 0
 	if n.newton != nil {
-		n.newton.step(n.next, &n.step, n.config.Mixing > 0)
+		n.newton.step(n.next, &n.step)
 	} else {
 		n.rule.Step(n.next, &n.step)
 	}
 	n.step.Heard = nil
-	n.window.release()
+	n.observed.release()
 	n.local = local{}
 	check := n.next
 	near := wellWithin(check[0], n.config.limit()) // then they are finite, too
@@ -245,10 +220,8 @@ func (n *Node) Step(heard *Heard) error {
 // distance ends that earlier, while those of before are still good for something.
 func (n *Node) far() bool { return n.basis.Distance(n.next[0], nil) > n.config.limit() }
 
-// Cancel ends an update without a change: what the step observed is dropped,
-// so that a cost which made learning diverge is not met again in each of the
-// steps that it would stay in the window.
-func (n *Node) Cancel() { n.window.drop() }
+// Cancel ends an update without a change: what the step observed is dropped.
+func (n *Node) Cancel() { n.observed.release() }
 
 // Refuse ends an update like Cancel, at a node beside others that commit theirs:
 // its vectors stay as they are, in the memory that Commit would have left them in.
@@ -274,7 +247,7 @@ func (n *Node) Reset() {
 	for _, v := range n.now {
 		clear(v)
 	}
-	n.window.forget()
+	n.observed.release()
 	if n.newton != nil {
 		n.newton.reset()
 	}
@@ -283,10 +256,9 @@ func (n *Node) Reset() {
 
 // Relink tells the node whose messages it hears in this step, ascending. If they
 // are others than at the step before and Newton.Restart is set, the node begins
-// again from 𝒜†, and it is true. It belongs before Observe, in every step. Nodes
-// that mix do not begin again: they have what others learned.
+// again from 𝒜†, and it is true. It belongs before Observe, in every step.
 func (n *Node) Relink(links []int32) bool {
-	if n.newton == nil || !n.config.Newton.Restart || n.config.Mixing > 0 || !n.newton.relink(links) {
+	if n.newton == nil || !n.config.Newton.Restart || !n.newton.relink(links) {
 		return false
 	}
 	clear(n.now[0])

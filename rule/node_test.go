@@ -42,7 +42,7 @@ func alone(n *rule.Node) *rule.Heard {
 func restored(t *testing.T, f *rule.Basis, c *rule.Config, rows int, x []float32) *rule.Node {
 	t.Helper()
 	n := rule.NewNode(rule.NodeConfig{Basis: f, Config: c, Rows: rows})
-	if err := n.Restore(rule.Memory{Vectors: [][]float32{x}, Coordinates: rule.Orthonormal}); err != nil {
+	if err := n.Restore(rule.Memory{Vectors: [][]float32{x}}); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -82,15 +82,6 @@ func TestMixHasBitsOfWholeNetwork(t *testing.T) {
 	}
 }
 
-// Weights are a row of (1-η)I + ηW.
-func TestWeights(t *testing.T) {
-	got := make([]float32, 3)
-	(&rule.Config{Mixing: 0.5}).Weights(got, []float32{0.25, 0.5, 0.25}, 1)
-	if want := []float32{0.125, 0.75, 0.125}; !slices.Equal(got, want) {
-		t.Errorf("weights %v, want %v", got, want)
-	}
-}
-
 // Neighbours that send numbers which are not finite, costs that explode and
 // parameters beyond the limit end in ErrDiverged; the node stays as it was and
 // goes on.
@@ -106,90 +97,29 @@ func TestDivergence(t *testing.T) {
 		"NaN": {heard: float32(math.NaN())}, "Inf": {heard: float32(math.Inf(-1))},
 		"large": {heard: 3e38}, "cost": {target: 1e38}, "limit": {target: 10, limit: 1e-2},
 	} {
-		for _, window := range []int{1, 3} {
-			config := rule.Config{StepSize: rule.StepSize{Value: 0.01}, Mixing: 1, Window: window, Limit: c.limit}
-			n := restored(t, f, &config, 1, make([]float32, f.Len()))
-			before := fmt.Sprint(n.Memory())
-			heard := &rule.Heard{Weights: []float32{1, 1}, Rows: []int32{0, 1}, Vectors: []mat.Dense{mat.NewDense(2, f.Len(), nil)}}
-			for e := range heard.Vectors[0].Row(1) {
-				heard.Vectors[0].Row(1)[e] = c.heard
-			}
-			n.Observe(z, base, []int32{0}, loss.MSE{Target: mat.NewDense(1, 2, []float32{c.target, 0})})
-			if err := n.Step(heard); !errors.Is(err, rule.ErrDiverged) {
-				t.Fatalf("%s: error %v, want ErrDiverged", name, err)
-			}
-			n.Cancel()
-			m := n.Memory()
-			m.Counts = nil
-			if after := fmt.Sprint(m); after != before {
-				t.Errorf("%s: memory %s, want %s", name, after, before)
-			}
-			config.Limit = 0
-			n.Observe(z, base, []int32{0}, good)
-			if err := n.Step(alone(n)); err != nil {
-				t.Fatalf("%s: the next step: %v", name, err)
-			}
-			n.Commit()
-			if n.Steps() != 1 || f.Distance(n.Params(), nil) == 0 {
-				t.Errorf("%s: the next step did not count", name)
-			}
+		config := rule.Config{StepSize: rule.StepSize{Value: 0.01}, Limit: c.limit}
+		n := restored(t, f, &config, 1, make([]float32, f.Len()))
+		before := fmt.Sprint(n.Memory())
+		heard := &rule.Heard{Weights: []float32{1, 1}, Rows: []int32{0, 1}, Vectors: []mat.Dense{mat.NewDense(2, f.Len(), nil)}}
+		for e := range heard.Vectors[0].Row(1) {
+			heard.Vectors[0].Row(1)[e] = c.heard
 		}
-	}
-}
-
-// The bound on the curvature holds for the cost along any line, and an
-// automatic step waits where nothing was observed.
-func TestCurvature(t *testing.T) {
-	for name, fc := range bases {
-		for _, whiten := range []bool{false, true} {
-			rng := random.Stream(10, name)
-			moment := new(rule.SecondMoment)
-			moment.Add(matrix(rng, 50, 3), 3)
-			if whiten {
-				fc.Whitening = must[*rule.Whitening](t)(rule.NewWhitening(moment, fc.Bias))
-			}
-			f := must[*rule.Basis](t)(rule.NewBasis(fc))
-			config := rule.Config{Window: 2, Ridge: 0.2}
-			asked := 0
-			config.Rule = probe{func(_ float64, _ []float32, c rule.Cost) {
-				bound, p, q := c.Curvature(), matrix(rng, 1, f.Len()).Data, matrix(rng, 1, f.Len()).Data
-				auto := rule.StepSize{Schedule: rule.Automatic}.At(0, c, 1)
-				if asked++; asked == 1 {
-					if bound != 0 || auto != 0 {
-						t.Errorf("%s: curvature %v and step %v of nothing", name, bound, auto)
-					}
-					return
-				}
-				// Steps of 1/C_s contract the gradient: ‖g(p) - g(q)‖ ≤ C_s‖p - q‖ in the metric of the step.
-				gp, gq := make([]float32, f.Len()), make([]float32, f.Len())
-				c.Gradient(gp, p)
-				c.Gradient(gq, q)
-				if !whiten && f.Distance(gp, gq) > 1.0001*bound*f.Distance(p, q) {
-					t.Errorf("%s: gradients %v apart, points %v, curvature %v", name, f.Distance(gp, gq), f.Distance(p, q), bound)
-				}
-				for range 100 { // as gradient steps it converges
-					for e := range p {
-						p[e] -= float32(auto) * gp[e]
-					}
-					c.Gradient(gp, p)
-				}
-				first, last := c.Gradient(gq, q), c.Gradient(gp, p)
-				if !(last <= first+1e-3) || math.Abs(auto*bound-1) > 1e-9 {
-					t.Errorf("%s, whitened %t: cost %v after steps of %v, %v before", name, whiten, last, auto, first)
-				}
-			}}
-			n := rule.NewNode(rule.NodeConfig{Basis: f, Config: &config, Rows: 2})
-			target := matrix(rng, 2, f.Outputs())
-			for k, on := range []bool{false, true} {
-				n.Observe(matrix(rng, 2, 3), matrix(rng, 2, f.Outputs()), []int32{0, 1}, loss.MSE{Target: target, Mask: []bool{on, on}})
-				if err := n.Step(alone(n)); err != nil {
-					t.Fatal(k, err)
-				}
-				n.Commit()
-			}
-			if asked != 2 {
-				t.Fatalf("the rule ran %d times", asked)
-			}
+		n.Observe(z, base, []int32{0}, loss.MSE{Target: mat.NewDense(1, 2, []float32{c.target, 0})})
+		if err := n.Step(heard); !errors.Is(err, rule.ErrDiverged) {
+			t.Fatalf("%s: error %v, want ErrDiverged", name, err)
+		}
+		n.Cancel()
+		if after := fmt.Sprint(n.Memory()); after != before {
+			t.Errorf("%s: memory %s, want %s", name, after, before)
+		}
+		config.Limit = 0
+		n.Observe(z, base, []int32{0}, good)
+		if err := n.Step(alone(n)); err != nil {
+			t.Fatalf("%s: the next step: %v", name, err)
+		}
+		n.Commit()
+		if n.Steps() != 1 || f.Distance(n.Params(), nil) == 0 {
+			t.Errorf("%s: the next step did not count", name)
 		}
 	}
 }
@@ -200,8 +130,9 @@ type jumps struct{}
 func (jumps) Eval(dy, y mat.Dense) float64 { return 0 }
 
 func TestCheck(t *testing.T) {
-	f := must[*rule.Basis](t)(rule.NewBasis(bases["readout"]))
-	automatic := rule.StepSize{Schedule: rule.Automatic}
+	both := bases["readout"]
+	both.Newton = true
+	f := must[*rule.Basis](t)(rule.NewBasis(both))
 	for _, c := range []struct {
 		config rule.Config
 		j      loss.Loss
@@ -209,11 +140,7 @@ func TestCheck(t *testing.T) {
 	}{
 		{rule.Config{}, jumps{}, ""},
 		{rule.Config{}, nil, "no cost"},
-		{rule.Config{Window: 5}, jumps{}, "a window of 5 steps"},
-		{rule.Config{Window: 5}, loss.MSE{}, ""},
-		{rule.Config{StepSize: automatic}, jumps{}, "curvature of a rule_test.jumps"},
-		{rule.Config{StepSize: automatic}, loss.Hinge{}, "the gradient of a loss.Hinge jumps"},
-		{rule.Config{StepSize: automatic}, loss.CrossEntropy{}, ""},
+		{rule.Own(), jumps{}, "needs the cost of every node"},
 	} {
 		err := rule.NewNode(rule.NodeConfig{Basis: f, Config: &c.config, Rows: 1}).Check(c.j)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

@@ -1,5 +1,10 @@
 package rule
 
+import (
+	"github.com/wdgnn/wdgnn/loss"
+	"github.com/wdgnn/wdgnn/mat"
+)
+
 // Rule is how a node moves from t to t+1. A rule of one's own is one small
 // type: it says how many vectors a node sends and keeps, and computes the next
 // from what the node has, hears and pays.
@@ -60,9 +65,41 @@ func (d Descent) Step(next State, s *Step) {
 		return
 	}
 	s.Cost.Gradient(s.Spare, s.Now[0])
-	gamma := d.StepSize.At(s.Time, s.Cost, s.Heard.own())
-	x := next[0][:len(s.Spare)]
-	for e, g := range s.Spare {
-		x[e] = float32(float64(x[e]) - float64(gamma*float64(g)))
+	subtractStep(next[0], d.StepSize.At(s.Time), s.Spare)
+}
+
+// subtractStep takes gamma g from x.
+func subtractStep(x []float32, gamma float64, g []float32) {
+	x = x[:len(g)]
+	for e, v := range g {
+		x[e] = float32(float64(x[e]) - float64(gamma*float64(v)))
 	}
+}
+
+// Descend is Observe, Step, and Commit or Refuse of a node that learns by [Descent],
+// at once and to the same bits, for whoever runs many of them: mixed is Σ_j W_ij x_j,
+// of which nobody was left out, z and base are what the answer was made with, and
+// target what it should have been, by j. A nil target says that nothing was told, and
+// j is not looked at. An error says that the node stays where it was.
+//
+//	mixed: Len   z: Inputs   base: C   target: j.TargetLen(C)
+func (n *Node) Descend(mixed, z, base, target []float32, j loss.Targeted) error {
+	o, next := n.observed, n.observed.next
+	copy(next, mixed)
+	if n.leftOut = 0; target != nil || n.config.Ridge != 0 {
+		if o.begin(len(target)); target != nil {
+			copy(o.goal(0), target)
+			o.judge = j
+			o.add(z, base)
+		}
+		o.Gradient(n.step.Spare, n.now[0])
+		subtractStep(next, n.config.StepSize.At(n.steps), n.step.Spare)
+		o.release()
+	}
+	if limit := n.config.limit(); !wellWithin(next, limit) && (!mat.Finite(next...) || n.basis.Distance(next, nil) > limit) {
+		return ErrDiverged
+	}
+	copy(n.now[0], next)
+	n.steps++
+	return nil
 }

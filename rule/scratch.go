@@ -4,32 +4,27 @@ package rule
 // an update needs and none remembers. Nodes of a large network are then small, and
 // what they work in stays near. The zero Scratch works.
 type Scratch struct {
-	window  *Window // of a single step: nothing of it is kept afterwards
-	spare   []float32
-	outputs []float64
-	vectors []float32 // not handed out yet
-	nodes   int       // for how many nodes they were made last
+	observed *observed
+	spare    []float32
+	outputs  []float64
+	vectors  []float32 // not handed out yet
+	nodes    int       // for how many nodes they were made last
 }
 
 // scratchNodes is for how many nodes vectors are made at once, where there are many.
 const scratchNodes = 256
 
-// share gives a node what it can share with others. The window of several steps is
-// what a node remembers, and its own.
+// share gives a node what it can share with others.
 func (s *Scratch) share(n *Node, rows int) {
 	f := n.basis
 	if s.spare == nil || len(s.spare) != f.Len() || len(s.outputs) != f.outputs {
 		s.spare, s.outputs = make([]float32, f.Len()), make([]float64, f.outputs)
 	}
 	n.step.Spare, n.scratch = s.spare, s.outputs
-	if n.config.Window > 1 {
-		n.window = newWindow(f, n.config, rows)
-		return
+	if o := s.observed; o == nil || o.basis != f || o.config != n.config || o.per != rows {
+		s.observed = newObserved(f, n.config, rows)
 	}
-	if w := s.window; w == nil || w.basis != f || w.config != n.config || w.per != rows {
-		s.window = newWindow(f, n.config, rows)
-	}
-	n.window, n.fleeting = s.window, true
+	n.observed = s.observed
 }
 
 // states returns memory for the vectors of a node, now and next.

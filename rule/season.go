@@ -62,6 +62,9 @@ type Season struct {
 
 	// Slack is c ≥ 0, how many usual errors they may err beyond that; 0 means 10.
 	Slack float64 `json:"slack,omitempty"`
+
+	// Alone says that every node keeps the weight of the season to itself.
+	Alone bool `json:"alone,omitempty"`
 }
 
 // defaultSeason is what zeros of a Season mean.
@@ -133,6 +136,9 @@ const leastPull = 1e-3
 func (s *Season) String() string {
 	f := s.filled()
 	words := fmt.Sprintf("season, forgetting %g, ridge %g", f.Forget, f.Ridge)
+	if f.Alone {
+		words += ", its weight not shared"
+	}
 	if f.Taps > 0 {
 		return words + fmt.Sprintf(", own taps pulled by %g", f.Taps)
 	}
@@ -140,7 +146,7 @@ func (s *Season) String() string {
 }
 
 // Seasonal is the preset of forecasts: see [Season].
-func Seasonal() Config { return Config{Season: new(Season), Mixing: 1} }
+func Seasonal() Config { return Config{Season: new(Season)} }
 
 // checkSeason reports what is wrong with a configuration that learns by the season.
 func (c *Config) checkSeason() error {
@@ -151,10 +157,10 @@ func (c *Config) checkSeason() error {
 	for _, what := range c.Season.complaints() {
 		errs = append(errs, errors.New("rule: "+what))
 	}
-	if c.Newton != nil || c.Rule != nil || c.StepSize != (StepSize{}) || c.Window > 1 || c.Whiten || c.Ridge != 0 || c.ClipNorm != 0 ||
-		c.Retrain != RetrainTaps || c.Clip != ClipOff || c.Outlier != 0 || c.Limit != 0 {
-		errs = append(errs, errors.New("rule: season goes without newton, a rule of one's own, step size, window, whitening, ridge, clip_norm, "+
-			"retrain, clip, outlier and limit: leave them out"))
+	if c.Newton != nil || c.Rule != nil || c.StepSize != (StepSize{}) || c.Ridge != 0 || c.ClipNorm != 0 ||
+		c.Retrain != RetrainTaps || c.Limit != 0 {
+		errs = append(errs, errors.New("rule: season goes without newton, a rule of one's own, step size, ridge, clip_norm, "+
+			"retrain and limit: leave them out"))
 	}
 	if c.Gate != nil && *c.Gate != (Gate{}) {
 		errs = append(errs, errors.New("rule: gate has numbers of other presets; those of season are season.margin and season.slack"))

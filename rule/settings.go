@@ -14,54 +14,39 @@ import (
 // `online` in config.yaml; doc/config.md is written from the comments here.
 type Settings struct {
 	// Where the settings below begin. `auto` takes one of the others by the
-	// model file and this configuration: `season` where it forecasts; `window` where `links` is
-	// `every-step`, the cost is a gradient alone, or keys of gradient steps
-	// are set; `heard` where every node that is read in training classifies
-	// and is known to have at most 64 features; `newton` otherwise. `newton`:
-	// own taps and bias at every node, learned by second derivatives, without
-	// step size and without a byte sent. `heard`: the same with a weight for
-	// every neighbour's shifted values, which it hears anyway. `window`: own
-	// taps, whitened gradient steps on the last 50 signals, mixed a little; `personal` is its old name, and
-	// `personal-single` the same on one signal at a time. `literal`: the
-	// paper's words, plain gradient steps and full consensus. `season`, for
-	// forecasts: what the model as trained lacks at this time of the season, its
-	// weight shared with neighbours, and own taps pulled hard to the trained ones.
-	Preset string `yaml:"preset,omitempty" default:"auto" example:"literal"`
+	// model file and this configuration: `season` where it forecasts; `paper` where
+	// keys of gradient steps are set; `neighbours` where links stay or come and go,
+	// and every node that is read in training classifies and is known to have at
+	// most 64 features; `own` otherwise. `own`: taps and bias of its own at every
+	// node, learned by second derivatives, without step size and without a byte
+	// sent. `neighbours`: the same with a weight for every neighbour's shifted
+	// values, which it hears anyway. `paper`: the paper's words, gradient steps and
+	// full consensus. `season`, for forecasts: what the model as trained lacks at
+	// this time of the season, its weight shared with neighbours, and own taps
+	// pulled hard to the trained ones.
+	Preset string `yaml:"preset,omitempty" default:"auto" example:"paper"`
 
 	// How links change: `fixed`; `outages`, some are lost or come back now
 	// and then; or `every-step`, as among robots. With `outages` what nodes of
-	// `newton` are sure of fades; those of `heard` begin again when their links
+	// `own` are sure of fades; those of `neighbours` begin again when their links
 	// change, and what they had learned takes over again if it is ahead.
 	Links Links `yaml:"links,omitempty" example:"outages"`
 
-	// `newton`, or a rule of one's own in the place of gradient steps, by the
+	// A rule of one's own in the place of gradient steps, by the
 	// name that a program gives it; see [A rule of one's own on
 	// boxes](runtime.md#a-rule-of-ones-own-on-boxes). `wdgnn` and `wdgnn-agent`
 	// have none of their own.
-	Rule string `yaml:"rule,omitempty" default:"of the preset" example:"newton"`
+	Rule string `yaml:"rule,omitempty" example:"median"`
 
-	// Numbers of the rule `newton`; its defaults suit most tasks.
+	// Numbers of the presets `own` and `neighbours`; the defaults suit most tasks.
 	Newton *NewtonSettings `yaml:"newton,omitempty"`
 
 	// Numbers of the preset `season`; its defaults suit most sensors.
 	Season *SeasonSettings `yaml:"season,omitempty"`
 
-	// The step size γ of gradient steps. Those of the presets suit `classify`;
-	// squared errors want a tenth, or `automatic`. `newton` and rules of one's
-	// own have none.
+	// The step size γ of gradient steps. That of `paper` suits `classify`;
+	// squared errors want a tenth. Other presets and rules of one's own have none.
 	StepSize *StepSettings `yaml:"step_size,omitempty"`
-
-	// The number of last steps whose mean cost is stepped down; 0 means that
-	// of the preset: 50 for `window`, otherwise 1.
-	Window int `yaml:"window,omitempty" example:"20"`
-
-	// The mixing strength η, 0 to 1: 0 leaves every node to itself, 1 is the
-	// paper's consensus. For `distributed`.
-	Mixing *float64 `yaml:"mixing,omitempty" default:"of the preset: 0, window 0.003, literal and season 1" example:"0.1"`
-
-	// Whether steps are taken in whitened coordinates, with the second moment
-	// of the inputs that `wdgnn train` stores in the model.
-	Whiten *bool `yaml:"whiten,omitempty" default:"of the preset: true for window" example:"false"`
 
 	// The weight λ of a penalty that pulls the taps towards the trained ones.
 	Ridge float64 `yaml:"ridge,omitempty" example:"0.01"`
@@ -69,26 +54,13 @@ type Settings struct {
 	// Gradients longer than this are shortened to it; 0 never.
 	ClipNorm float64 `yaml:"clip_norm,omitempty" example:"1"`
 
-	// What learns: `taps`, `taps+bias` for the wide part's bias as well, or
-	// `heard` for these and a weight for every neighbour that was there in
-	// training, at nodes with at most 64 features; see
-	// [neighbours one by one](runtime.md#what-neighbours-say-one-by-one).
-	Retrain *Retrain `yaml:"retrain,omitempty" default:"of the preset: taps, newton taps+bias, heard heard" example:"taps+bias"`
+	// What gradient steps move: `taps`, or `taps+bias` for the wide part's bias as
+	// well.
+	Retrain *Retrain `yaml:"retrain,omitempty" default:"taps" example:"taps+bias"`
 
 	// The distance from the trained taps at which learning counts as
 	// diverged; 0 means 1e8.
 	Limit float64 `yaml:"limit,omitempty" example:"1000"`
-
-	// How many times as far from the trained taps as a node's own, and as is
-	// usual among its other neighbours, a neighbour's may be to be mixed in;
-	// 0 means 10, less than 0 that everybody is believed. For `distributed`.
-	Outlier float64 `yaml:"outlier,omitempty" example:"-1"`
-
-	// How much a single neighbour may move a node: `median` shortens what
-	// neighbours differ by from the node to the median of all its neighbours;
-	// `trimmed` leaves the farthest quarter of them out; `off` believes all, as
-	// the paper does. For `distributed`.
-	Clip *Clip `yaml:"clip,omitempty" default:"of the preset: median, literal off" example:"trimmed"`
 
 	// What keeps learning from doing harm: a node answers with what it learned
 	// only while that is ahead of the model as trained, and what its answers
@@ -116,33 +88,26 @@ type Settings struct {
 
 // StepSettings are the step size γ of online learning.
 type StepSettings struct {
-	// How it changes: `fixed`; `decaying`, γ/√(1+t/τ); or `automatic`, a share
-	// of 2 W_ii/C_s, from the curvature C_s of the cost and the weight W_ii that
-	// a node gives to itself. In `centralized` learning, where W_ii is 1, such
-	// a step cannot raise the cost that it is taken on. In `distributed`
-	// learning it cannot make mixing and stepping swing further and further,
-	// whatever the graph (doc/theory.md); costs may rise all the same, where
-	// nodes disagree about what is best.
+	// How it changes: `fixed`, or `decaying`, γ/√(1+t/τ).
 	Schedule Schedule `yaml:"schedule,omitempty" example:"decaying"`
 
-	// The step size γ, the first one if it decays, or the share, below 1, if
-	// it is automatic.
-	Value *float64 `yaml:"value,omitempty" default:"1, personal-single 0.3, literal 3 or, centralized, 0.3; automatic 0.5" example:"0.1"`
+	// The step size γ, the first one if it decays.
+	Value *float64 `yaml:"value,omitempty" default:"3; centralized 0.3" example:"0.1"`
 
 	// The steps τ of `decaying`; 0 means 100.
 	Steps float64 `yaml:"steps,omitempty" example:"500"`
 }
 
-// NewtonSettings are the numbers of the rule newton; see Newton.
+// NewtonSettings are the numbers of own and neighbours; see Newton.
 type NewtonSettings struct {
 	// The variance τ of what may be learned, in whitened features, before
 	// anything was observed: the smaller, the harder it is pulled to the
 	// trained taps.
-	Prior *float64 `yaml:"prior,omitempty" default:"30 for classes, heard 3; otherwise a pull as strong as 100 answers" example:"10"`
+	Prior *float64 `yaml:"prior,omitempty" default:"30 for classes, neighbours 3; otherwise a pull as strong as 100 answers" example:"10"`
 
 	// The share ε of labels that are wrong, 0 to below 1. Unlikely labels then
 	// count less. For `classify`.
-	Doubt *float64 `yaml:"doubt,omitempty" default:"0.2, heard 0.1" example:"0"`
+	Doubt *float64 `yaml:"doubt,omitempty" default:"0.2, neighbours 0.1" example:"0"`
 
 	// By which certainty fades with every answer, above 0 to 1: 1 never.
 	Forget *float64 `yaml:"forget,omitempty" default:"1; 0.9999 where links is outages" example:"0.999"`
@@ -153,7 +118,7 @@ type NewtonSettings struct {
 
 	// Whether a node begins again from the trained taps when its own links
 	// change. What it had learned takes over again if it is ahead.
-	Restart *bool `yaml:"restart,omitempty" default:"false; true for heard where links is outages" example:"true"`
+	Restart *bool `yaml:"restart,omitempty" default:"false; true for neighbours where links is outages" example:"true"`
 }
 
 // SeasonSettings are the numbers of the preset season; see Season.
@@ -215,39 +180,27 @@ type Facts struct {
 // what is retrained where the model has no bias. s is not changed.
 func (s *Settings) For(f Facts) *Settings {
 	c := *s
-	c.Preset = s.preset()
-	if c.Preset == "auto" {
+	if c.Preset = cmp.Or(s.Preset, DefaultPreset); c.Preset == DefaultPreset {
 		switch {
-		case f.Forecast && !s.steps() && s.Newton == nil && s.Retrain == nil || s.Season != nil:
+		case f.Forecast && !s.steps() && s.Newton == nil || s.Season != nil:
 			c.Preset = "season"
-		case f.Gradient:
-			c.Preset = "personal-single"
-		case s.Links == LinksEveryStep || s.steps():
-			c.Preset = "window"
-		case f.Heard && (s.Retrain == nil || *s.Retrain == RetrainHeard):
-			c.Preset = "heard"
+		case s.steps():
+			c.Preset = "paper"
+		case f.Heard && !f.Gradient && s.Links != LinksEveryStep:
+			c.Preset = "neighbours"
 		default:
-			c.Preset = "newton"
+			c.Preset = "own"
 		}
 	}
-	if taps := RetrainTaps; c.Preset == "newton" && s.Retrain == nil && !f.Bias {
+	if taps := RetrainTaps; c.Preset == "own" && !f.Bias {
 		c.Retrain = &taps
 	}
 	return &c
 }
 
-// preset returns the preset that s names.
-func (s *Settings) preset() string {
-	if s.Rule == "newton" && (s.Preset == "" || s.Preset == "auto") {
-		return "newton"
-	}
-	return cmp.Or(s.Preset, DefaultPreset)
-}
-
-// steps says whether s has keys of gradient steps, or another rule.
+// steps says whether s has keys of gradient steps, or a rule of one's own.
 func (s *Settings) steps() bool {
-	return s.Rule != "" && s.Rule != "newton" || s.StepSize != nil || s.Window != 0 || s.Mixing != nil && *s.Mixing != 0 ||
-		s.Whiten != nil || s.Ridge != 0 || s.ClipNorm != 0
+	return s.Rule != "" || s.StepSize != nil || s.Ridge != 0 || s.ClipNorm != 0 || s.Retrain != nil
 }
 
 // Config returns what s means for centralized or distributed learning: the preset
@@ -255,30 +208,23 @@ func (s *Settings) steps() bool {
 // It reports everything that is wrong, each complaint with its key. Where s leaves
 // the preset open, For comes first; without it nothing is known of a model.
 func (s *Settings) Config(centralized bool, own map[string]Rule) (Config, error) {
-	name := s.preset()
-	if name == "auto" {
+	name := cmp.Or(s.Preset, DefaultPreset)
+	if name == DefaultPreset {
 		name = s.For(Facts{Bias: true}).Preset
 	}
 	c, err := Preset(name, centralized)
 	if err != nil {
 		return c, fmt.Errorf("rule: preset is %.40q, want %s", name, presetNames)
 	}
-	if s.Rule != "" && (s.Rule != "newton" || own[s.Rule] != nil || c.Newton == nil) {
+	if s.Rule != "" {
 		c.Rule, err = s.own(own)
-	}
-	if s.Mixing != nil {
-		c.Mixing = *s.Mixing
-		if centralized {
-			err = errors.Join(err, errors.New("rule: mixing is for mode distributed; nobody mixes in a centralized run"))
-		}
 	}
 	if s.StepSize != nil {
 		s.StepSize.apply(&c.StepSize)
 	}
-	if s.Window != 0 {
-		c.Window = s.Window
+	if c.Retrain == RetrainHeard && s.Retrain != nil {
+		err = errors.Join(err, errors.New("rule: retrain is for the presets paper and own; neighbours learn all that they can"))
 	}
-	set(&c.Whiten, s.Whiten)
 	set(&c.Retrain, s.Retrain)
 	if c.Newton != nil && s.Links == LinksOutages {
 		if c.Retrain == RetrainHeard {
@@ -291,20 +237,20 @@ func (s *Settings) Config(centralized bool, own map[string]Rule) (Config, error)
 	case s.Newton != nil && c.Newton != nil:
 		s.Newton.apply(c.Newton)
 	case s.Newton != nil:
-		err = errors.Join(err, fmt.Errorf("rule: newton has numbers of the preset newton, this is %s: leave it out, or change the preset", name))
+		err = errors.Join(err, fmt.Errorf("rule: newton has numbers of the presets own and neighbours, this is %s: "+
+			"leave it out, or change the preset", name))
 	}
 	switch {
 	case s.Season != nil && c.Season != nil:
-		*c.Season = Season(*s.Season)
+		*c.Season = s.Season.season()
 	case s.Season != nil:
 		err = errors.Join(err, fmt.Errorf("rule: season has numbers of the preset season, this is %s: leave it out, or change the preset", name))
 	}
 	if c.Season != nil && centralized {
 		err = errors.Join(err, errors.New("rule: season is for mode distributed: every node has a season of its own"))
 	}
-	set(&c.Clip, s.Clip)
 	c.Gate, c.Delay, c.Conformal = s.Gate.Config(), s.Delay, s.conformal()
-	c.Ridge, c.ClipNorm, c.Limit, c.Outlier = s.Ridge, s.ClipNorm, s.Limit, s.Outlier
+	c.Ridge, c.ClipNorm, c.Limit = s.Ridge, s.ClipNorm, s.Limit
 	return c, errors.Join(err, c.Validate())
 }
 
@@ -324,36 +270,38 @@ func (s *Settings) own(rules map[string]Rule) (Rule, error) {
 	return r, nil
 }
 
-// apply puts s in the place of the step size of a preset. Its value is no share:
-// an automatic step without one begins with the default share.
+// apply puts s in the place of the step size of a preset.
 func (s *StepSettings) apply(to *StepSize) {
 	to.Schedule, to.Steps = s.Schedule, s.Steps
-	switch {
-	case s.Value != nil:
-		to.Value = *s.Value
-	case s.Schedule == Automatic:
-		to.Value = 0
-	}
+	set(&to.Value, s.Value)
+}
+
+// season returns what s says.
+func (s *SeasonSettings) season() Season {
+	return Season{Forget: s.Forget, Rate: s.Rate, Ridge: s.Ridge, Taps: s.Taps, Margin: s.Margin, Slack: s.Slack}
 }
 
 // Settings returns how c is written, for distributed learning. A rule of one's
 // own cannot be.
 func (c Config) Settings() *Settings {
 	s := &Settings{
-		Preset: "literal", Window: c.Window, Mixing: &c.Mixing, Whiten: &c.Whiten, Ridge: c.Ridge, ClipNorm: c.ClipNorm,
-		Retrain: &c.Retrain, Limit: c.Limit, Outlier: c.Outlier, Clip: &c.Clip, Gate: c.Gate.settings(), Delay: c.Delay,
-		Coverage: c.coverage(),
+		Preset: "paper", Ridge: c.Ridge, ClipNorm: c.ClipNorm, Limit: c.Limit, Gate: c.Gate.settings(), Delay: c.Delay, Coverage: c.coverage(),
 	}
-	if w := c.Newton; w != nil {
-		s.Preset, s.Newton = "newton", &NewtonSettings{Prior: &w.Prior, Doubt: &w.Doubt, Forget: &w.Forget, Fresh: &w.Fresh, Restart: &w.Restart}
-		return s
+	switch w, z := c.Newton, c.Season; {
+	case w != nil:
+		if s.Preset = "own"; c.Retrain == RetrainHeard {
+			s.Preset = "neighbours"
+		} else {
+			s.Retrain = &c.Retrain
+		}
+		s.Newton = &NewtonSettings{Prior: &w.Prior, Doubt: &w.Doubt, Forget: &w.Forget, Fresh: &w.Fresh, Restart: &w.Restart}
+	case z != nil:
+		s.Preset = "season"
+		s.Season = &SeasonSettings{Forget: z.Forget, Rate: z.Rate, Ridge: z.Ridge, Taps: z.Taps, Margin: z.Margin, Slack: z.Slack}
+	default:
+		s.Retrain = &c.Retrain
+		s.StepSize = &StepSettings{Schedule: c.StepSize.Schedule, Value: &c.StepSize.Value, Steps: c.StepSize.Steps}
 	}
-	if c.Season != nil {
-		numbers := SeasonSettings(*c.Season)
-		s.Preset, s.Season = "season", &numbers
-		return s
-	}
-	s.StepSize = &StepSettings{Schedule: c.StepSize.Schedule, Value: &c.StepSize.Value, Steps: c.StepSize.Steps}
 	return s
 }
 

@@ -11,60 +11,44 @@ import (
 
 // Settings change the preset, and only what they name.
 func TestSettings(t *testing.T) {
-	half, yes, no, zero, both, seven := 0.5, true, false, 0.0, rule.RetrainTapsAndBias, 7
+	half, yes, zero, both, seven := 0.5, true, 0.0, rule.RetrainTapsAndBias, 7
 	for _, c := range []struct {
 		name        string
 		s           rule.Settings
 		centralized bool
 		want        rule.Config
 	}{
-		{"nothing", rule.Settings{}, false, rule.Laplace()},
-		{"the old name of window", rule.Settings{Preset: "personal"}, false, rule.Personal(50)},
-		{"newton by its rule", rule.Settings{Rule: "newton"}, true, rule.Laplace()},
-		{"links that change at every step", rule.Settings{Links: rule.LinksEveryStep}, false, rule.Personal(50)},
+		{"nothing", rule.Settings{}, false, rule.Own()},
+		{"links that change at every step", rule.Settings{Links: rule.LinksEveryStep}, false, rule.Own()},
 		{
 			"numbers of newton",
 			rule.Settings{Links: rule.LinksOutages, Newton: &rule.NewtonSettings{Prior: &half, Doubt: &zero, Fresh: &seven, Restart: &yes}},
 			false,
 			rule.Config{Newton: &rule.Newton{Prior: 0.5, Forget: 0.9999, Fresh: 7, Restart: true}, Retrain: rule.RetrainTapsAndBias},
 		},
-		{"a season", rule.Settings{Preset: "season", Mixing: &half}, false, rule.Config{Season: &rule.Season{}, Mixing: 0.5}},
 		{
 			"numbers of the season",
 			rule.Settings{Season: &rule.SeasonSettings{Taps: -1, Slack: 3}},
 			false,
-			rule.Config{Season: &rule.Season{Taps: -1, Slack: 3}, Mixing: 1},
+			rule.Config{Season: &rule.Season{Taps: -1, Slack: 3}},
 		},
-		{"a window of 0 is that of the preset", rule.Settings{Preset: "personal-single", Window: 0}, false, rule.Personal(1)},
-		{"centralized", rule.Settings{Preset: "literal"}, true, rule.Literal(true)},
-		{
-			"what is 0 or false counts",
-			rule.Settings{Window: 3, Mixing: &zero, Whiten: &no, Clip: new(rule.Clip)},
-			false,
-			rule.Config{StepSize: rule.StepSize{Value: 1}, Window: 3},
-		},
+		{"centralized", rule.Settings{Preset: "paper"}, true, rule.Paper(true)},
 		{
 			"a schedule keeps the value",
-			rule.Settings{Preset: "literal", StepSize: &rule.StepSettings{Schedule: rule.Decaying, Steps: 7}},
+			rule.Settings{Preset: "paper", StepSize: &rule.StepSettings{Schedule: rule.Decaying, Steps: 7}},
 			false,
-			rule.Config{StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 3, Steps: 7}, Mixing: 1},
-		},
-		{
-			"but no share",
-			rule.Settings{Preset: "literal", StepSize: &rule.StepSettings{Schedule: rule.Automatic}},
-			false,
-			rule.Config{StepSize: rule.StepSize{Schedule: rule.Automatic}, Mixing: 1},
+			rule.Config{StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 3, Steps: 7}},
 		},
 		{
 			"the rest",
 			rule.Settings{
-				Preset: "literal", StepSize: &rule.StepSettings{Value: &half},
-				Ridge: 1, ClipNorm: 2, Limit: 3, Outlier: 4, Retrain: &both,
+				Preset: "paper", StepSize: &rule.StepSettings{Value: &half},
+				Ridge: 1, ClipNorm: 2, Limit: 3, Retrain: &both,
 			},
 			false,
 			rule.Config{
-				StepSize: rule.StepSize{Value: 0.5}, Mixing: 1,
-				Ridge: 1, ClipNorm: 2, Limit: 3, Outlier: 4, Retrain: rule.RetrainTapsAndBias,
+				StepSize: rule.StepSize{Value: 0.5},
+				Ridge:    1, ClipNorm: 2, Limit: 3, Retrain: rule.RetrainTapsAndBias,
 			},
 		},
 	} {
@@ -79,15 +63,14 @@ func TestSettings(t *testing.T) {
 func TestSettingsOfAConfig(t *testing.T) {
 	for _, want := range []rule.Config{
 		{},
-		rule.Literal(false), rule.Personal(1), rule.Personal(50), rule.Laplace(),
-		{Newton: &rule.Newton{Prior: 2, Forget: 0.9, Restart: true}, Mixing: 0.5},
-		rule.Hearers(), rule.Seasonal(),
-		{Season: &rule.Season{Forget: 0.9, Rate: 0.3, Ridge: 2, Taps: -1, Margin: 0.5, Slack: 7}, Mixing: 0.2, Gate: &rule.Gate{}},
+		rule.Paper(false), rule.Own(),
+		{Newton: &rule.Newton{Prior: 2, Forget: 0.9, Restart: true}},
+		rule.Neighbours(), rule.Seasonal(),
+		{Season: &rule.Season{Forget: 0.9, Rate: 0.3, Ridge: 2, Taps: -1, Margin: 0.5, Slack: 7}, Gate: &rule.Gate{}},
 		{
-			StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 0.1, Steps: 7}, Window: 3, Mixing: 0.5, Whiten: true,
-			Ridge: 0.1, ClipNorm: 2, Retrain: rule.RetrainTapsAndBias, Limit: 9, Outlier: -1, Clip: rule.ClipTrimmed,
+			StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 0.1, Steps: 7},
+			Ridge:    0.1, ClipNorm: 2, Retrain: rule.RetrainTapsAndBias, Limit: 9,
 		},
-		{StepSize: rule.StepSize{Schedule: rule.Automatic, Value: 0.9}},
 		{Gate: &rule.Gate{}, Delay: 3},
 		{Conformal: &conformal.Config{Coverage: 0.75}},
 		{Gate: &rule.Gate{Margin: 0.1, Slack: 5, Window: 7, Patience: 9}},
@@ -100,7 +83,6 @@ func TestSettingsOfAConfig(t *testing.T) {
 
 // What settings leave open is chosen by what is known of the run.
 func TestSettingsFor(t *testing.T) {
-	one := 1.0
 	all, heard, taps := rule.Facts{Bias: true}, rule.Facts{Bias: true, Heard: true}, rule.RetrainTaps
 	forecast := rule.Facts{Bias: true, Forecast: true}
 	for _, c := range []struct {
@@ -108,30 +90,24 @@ func TestSettingsFor(t *testing.T) {
 		f    rule.Facts
 		want string
 	}{
-		{rule.Settings{}, all, "newton"},
-		{rule.Settings{Preset: "auto", Links: rule.LinksOutages}, all, "newton"},
-		{rule.Settings{}, rule.Facts{Bias: true, Heard: true}, "heard"},
-		{rule.Settings{Links: rule.LinksOutages}, rule.Facts{Heard: true}, "heard"},
-		{rule.Settings{Links: rule.LinksEveryStep}, rule.Facts{Heard: true}, "window"},
-		{rule.Settings{Rule: "newton"}, rule.Facts{Heard: true}, "newton"},
-		{rule.Settings{Links: rule.LinksEveryStep}, all, "window"},
-		{rule.Settings{Links: rule.LinksEveryStep, Preset: "newton"}, all, "newton"},
-		{rule.Settings{}, rule.Facts{Gradient: true, Bias: true}, "personal-single"},
-		{rule.Settings{Mixing: &one}, all, "window"},
-		{rule.Settings{StepSize: &rule.StepSettings{}}, all, "window"},
-		{rule.Settings{Rule: "mine"}, all, "window"},
-		{rule.Settings{Rule: "newton"}, all, "newton"},
-		{rule.Settings{}, heard, "heard"},
-		{rule.Settings{Links: rule.LinksOutages}, heard, "heard"},
-		{rule.Settings{Links: rule.LinksEveryStep}, heard, "window"},
-		{rule.Settings{Rule: "newton"}, heard, "newton"},
-		{rule.Settings{Retrain: &taps}, heard, "newton"},
-		{rule.Settings{Preset: "literal"}, all, "literal"},
+		{rule.Settings{}, all, "own"},
+		{rule.Settings{Preset: "auto", Links: rule.LinksOutages}, all, "own"},
+		{rule.Settings{Links: rule.LinksEveryStep}, all, "own"},
+		{rule.Settings{}, rule.Facts{Gradient: true, Heard: true}, "own"},
+		{rule.Settings{StepSize: &rule.StepSettings{}}, all, "paper"},
+		{rule.Settings{Ridge: 1}, heard, "paper"},
+		{rule.Settings{Rule: "mine"}, all, "paper"},
+		{rule.Settings{Retrain: &taps}, heard, "paper"},
+		{rule.Settings{}, heard, "neighbours"},
+		{rule.Settings{Links: rule.LinksOutages}, heard, "neighbours"},
+		{rule.Settings{Links: rule.LinksEveryStep}, heard, "own"},
+		{rule.Settings{Newton: new(rule.NewtonSettings)}, heard, "neighbours"},
+		{rule.Settings{Preset: "paper"}, all, "paper"},
 		{rule.Settings{}, forecast, "season"},
 		{rule.Settings{Preset: "auto", Links: rule.LinksEveryStep}, forecast, "season"},
-		{rule.Settings{Preset: "newton"}, forecast, "newton"},
-		{rule.Settings{Newton: new(rule.NewtonSettings)}, forecast, "newton"},
-		{rule.Settings{StepSize: &rule.StepSettings{}}, forecast, "window"},
+		{rule.Settings{Preset: "own"}, forecast, "own"},
+		{rule.Settings{Newton: new(rule.NewtonSettings)}, forecast, "own"},
+		{rule.Settings{StepSize: &rule.StepSettings{}}, forecast, "paper"},
 		{rule.Settings{Season: new(rule.SeasonSettings)}, all, "season"},
 	} {
 		if got := c.s.For(c.f).Preset; got != c.want {
@@ -147,16 +123,14 @@ func TestSettingsFor(t *testing.T) {
 func TestSettingsComplain(t *testing.T) {
 	much := 1.5
 	for want, s := range map[string]rule.Settings{
-		`rule: preset is "bold", want auto, season, heard, newton, window or literal`: {Preset: "bold"},
-		"rule: window is -1":                                         {Window: -1},
-		"rule: mixing is for mode distributed":                       {Mixing: &much},
-		"rule: newton goes without a rule of one's own, step size":   {Preset: "newton", Window: 7},
-		"rule: newton has numbers of the preset newton, this is":     {Preset: "window", Newton: &rule.NewtonSettings{}},
-		"rule: season has numbers of the preset season, this is":     {Preset: "window", Season: &rule.SeasonSettings{}},
-		"rule: season is for mode distributed":                       {Preset: "season"},
-		"rule: season.rate is 1.5, want above 0 to 1":                {Season: &rule.SeasonSettings{Rate: much}},
-		"rule: newton.doubt is 1.5, want a share of answers":         {Newton: &rule.NewtonSettings{Doubt: &much}},
-		"rule: step_size.value is 1.5: an automatic step is a share": {StepSize: &rule.StepSettings{Schedule: rule.Automatic, Value: &much}},
+		`rule: preset is "bold", want auto, neighbours, own, paper or season`: {Preset: "bold"},
+		"rule: newton goes without a rule of one's own, step size":            {Preset: "own", Ridge: 7},
+		"rule: newton has numbers of the presets own and neighbours":          {Preset: "paper", Newton: &rule.NewtonSettings{}},
+		"rule: season has numbers of the preset season, this is":              {Preset: "paper", Season: &rule.SeasonSettings{}},
+		"rule: retrain is for the presets paper and own":                      {Preset: "neighbours", Retrain: new(rule.Retrain)},
+		"rule: season is for mode distributed":                                {Preset: "season"},
+		"rule: season.rate is 1.5, want above 0 to 1":                         {Season: &rule.SeasonSettings{Rate: much}},
+		"rule: newton.doubt is 1.5, want a share of answers":                  {Newton: &rule.NewtonSettings{Doubt: &much}},
 	} {
 		if _, err := s.Config(true, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
@@ -164,13 +138,12 @@ func TestSettingsComplain(t *testing.T) {
 	}
 }
 
-// Settings may name a rule of the program's own; what surrounds it, window,
-// mixing and coordinates, is that of the preset.
+// Settings may name a rule of the program's own.
 func TestSettingsNameARule(t *testing.T) {
 	own := map[string]rule.Rule{"slow": Tracking{Gamma: 0.1}, "fast": Tracking{Gamma: 0.5}, "mute": mute{}}
-	s := rule.Settings{Rule: "fast", Window: 3}
-	want := rule.Personal(rule.PersonalWindow)
-	want.Window, want.Rule, want.Gate = 3, Tracking{Gamma: 0.5}, &rule.Gate{}
+	s := rule.Settings{Rule: "fast"}
+	want := rule.Paper(false)
+	want.Rule, want.Gate = Tracking{Gamma: 0.5}, &rule.Gate{}
 	want.Conformal = &conformal.Config{Coverage: 0.9}
 	if got, err := s.Config(false, own); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v and %v, want %+v", got, err, want)

@@ -2,10 +2,7 @@ package theory
 
 import (
 	"errors"
-	"fmt"
 	"math"
-
-	gmat "gonum.org/v1/gonum/mat"
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/rule"
@@ -13,30 +10,20 @@ import (
 
 // Coordinates translate the parameters x of package rule, y = y† + z x R, to the
 // w of a Problem, in which a step of online learning is a plain gradient step.
-// Without whitening they are orthonormal coordinates of 𝒜, as x is, but for a
-// rotation:
+// They are orthonormal coordinates of 𝒜, as x is, but for a rotation:
 //
 //	w = x R Γ^-½   y = y† + z w Γ^½      Γ = ΩᵀΩ = RᵀR
-//
-// With whitening, P_L = C Cᵀ, they are the coordinates in which the whitened
-// step is a plain one, and distances are measured there:
-//
-//	w = C⁻¹ x R    y = y† + (z C) w
 type Coordinates struct {
 	inputs, outputs int
 	bias            bool
 	basis           *rule.Basis
-	root            []float64 // Γ^½, or with whitening the projection on the range of Γ
+	root            []float64 // Γ^½
 	inverse         []float64 // its pseudo-inverse
-	left            []float64 // C, lower triangular, P×P; nil without whitening
 }
 
-// whiteningRidge is that of rule.Whitening.
-const whiteningRidge = 1e-4
-
 // NewCoordinates returns those of a model with a wide part. Bias says whether
-// the wide part's bias is retrained; a moment asks for whitened steps.
-func NewCoordinates(m *gnn.WideDeep, bias bool, moment *rule.SecondMoment) (*Coordinates, error) {
+// the wide part's bias is retrained.
+func NewCoordinates(m *gnn.WideDeep, bias bool) (*Coordinates, error) {
 	if m.Config.Wide == nil {
 		return nil, errors.New("theory: the model has no wide part, and nothing else learns online")
 	}
@@ -80,60 +67,13 @@ func NewCoordinates(m *gnn.WideDeep, bias bool, moment *rule.SecondMoment) (*Coo
 			continue
 		}
 		s := math.Sqrt(v)
-		if moment != nil {
-			s = 1
-		}
 		u := e.vectors[i*n.Outputs : (i+1)*n.Outputs]
 		for a, x := range u {
 			axpy(c.root[a*n.Outputs:(a+1)*n.Outputs], s*x, u)
 			axpy(c.inverse[a*n.Outputs:(a+1)*n.Outputs], x/s, u)
 		}
 	}
-	if moment != nil {
-		return c, c.whiten(moment)
-	}
 	return c, nil
-}
-
-// whiten factors P_L = (Σ + 1e-4 diag Σ)⁻¹ as C Cᵀ. With Σ + … = L Lᵀ, C = L⁻ᵀ.
-func (c *Coordinates) whiten(m *rule.SecondMoment) error {
-	n := c.inputs
-	all := m.Inputs + 1
-	if want := n; m.Inputs != want && !(c.bias && all == want) {
-		return fmt.Errorf("theory: a second moment of %d inputs for %d rows of taps", m.Inputs, n)
-	}
-	sigma := gmat.NewSymDense(n, nil)
-	for a := range n {
-		for b := a; b < n; b++ {
-			v := m.Mean[a*all+b]
-			if a == b {
-				if v *= 1 + whiteningRidge; v == 0 {
-					v = 1
-				}
-			}
-			sigma.SetSym(a, b, v)
-		}
-	}
-	var chol gmat.Cholesky
-	if !chol.Factorize(sigma) {
-		return errors.New("theory: the second moment of the inputs is not positive definite")
-	}
-	var lower gmat.TriDense
-	chol.LTo(&lower)
-	var inverse gmat.Dense
-	if err := inverse.Inverse(&lower); err != nil {
-		var condition gmat.Condition
-		if !errors.As(err, &condition) {
-			return fmt.Errorf("theory: second moment: %w", err)
-		}
-	}
-	c.left = make([]float64, n*n) // L⁻ᵀ
-	for a := range n {
-		for b := range n {
-			c.left[a*n+b] = inverse.At(b, a)
-		}
-	}
-	return nil
 }
 
 // Problem returns an empty cost of the right shape, to which rows are added.
@@ -152,14 +92,7 @@ func (c *Coordinates) Input(z []float32) []float64 {
 			in[k] = float64(z[k])
 		}
 	}
-	if c.left == nil {
-		return in
-	}
-	out := make([]float64, c.inputs)
-	for a, v := range in { // z C
-		axpy(out, v, c.left[a*c.inputs:(a+1)*c.inputs])
-	}
-	return out
+	return in
 }
 
 // Of returns w for the parameters x of package rule.
@@ -170,19 +103,6 @@ func (c *Coordinates) Of(x []float32) []float64 {
 	for a := range n {
 		for b := range k {
 			axpy(w[a*k:(a+1)*k], effect[a*k+b], c.inverse[b*k:(b+1)*k])
-		}
-	}
-	if c.left == nil {
-		return w
-	}
-	// C u = v with C = L⁻ᵀ upper triangular: back substitution.
-	for b := range k {
-		for a := n - 1; a >= 0; a-- {
-			sum := w[a*k+b]
-			for j := a + 1; j < n; j++ {
-				sum -= c.left[a*n+j] * w[j*k+b]
-			}
-			w[a*k+b] = sum / c.left[a*n+a]
 		}
 	}
 	return w

@@ -12,32 +12,27 @@ import (
 )
 
 // In the coordinates of this package a step of online learning is a plain
-// gradient step on the Problem, whitened or not, with and without the bias and a
-// ridge, whatever the schedule: learners of package online and Descend go the
-// same way.
+// gradient step on the Problem, with and without the bias, whatever the schedule:
+// learners of package online and Descend go the same way.
 //
 // Reference: Section 3, eq. (7) and (9).
 func TestCoordinatesAreThoseOfLearners(t *testing.T) {
 	const nodes, steps, ridge = 8, 15, 0.02
 	fixed := rule.StepSize{Value: 0.05}
 	decaying := rule.StepSize{Schedule: rule.Decaying, Value: 0.1, Steps: 3}
-	automatic := rule.StepSize{Schedule: rule.Automatic, Value: 0.2}
 	for _, c := range []struct {
-		name          string
-		whiten, bias  bool
-		classes, more bool // cross-entropy; distributed
-		size          rule.StepSize
+		name                string
+		bias, classes, more bool // taps and bias; cross-entropy; distributed
+		size                rule.StepSize
 	}{
-		{"squared error", false, false, false, false, fixed},
-		{"squared error, whitened", true, false, false, false, fixed},
-		{"cross-entropy, bias", false, true, true, false, fixed},
-		{"cross-entropy, whitened, bias", true, true, true, false, fixed},
-		{"squared error, distributed", false, false, false, true, fixed},
-		{"cross-entropy, distributed, whitened", true, false, true, true, fixed},
-		{"squared error, decaying", false, false, false, false, decaying},
-		{"cross-entropy, automatic, whitened, bias", true, true, true, false, automatic},
-		{"squared error, distributed, automatic", false, false, false, true, automatic},
-		{"cross-entropy, distributed, automatic, whitened", true, false, true, true, automatic},
+		{"squared error", false, false, false, fixed},
+		{"cross-entropy, bias", true, true, false, fixed},
+		{"squared error, distributed", false, false, true, fixed},
+		{"cross-entropy, distributed", false, true, true, fixed},
+		{"squared error, decaying", false, false, false, decaying},
+		{"cross-entropy, decaying, bias", true, true, false, decaying},
+		{"squared error, distributed, decaying", false, false, true, decaying},
+		{"cross-entropy, distributed, decaying, bias", true, true, true, decaying},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rng := newRand(70)
@@ -47,22 +42,11 @@ func TestCoordinatesAreThoseOfLearners(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cfg, how := online.Config{Nodes: nodes}, rule.Config{StepSize: c.size, Mixing: 1, Ridge: ridge, Whiten: c.whiten}
+			cfg, how := online.Config{Nodes: nodes}, rule.Config{StepSize: c.size, Ridge: ridge}
 			if c.bias {
 				how.Retrain = rule.RetrainTapsAndBias
 			}
-			if c.whiten {
-				cfg.Moment = &rule.SecondMoment{Inputs: 6, Mean: make([]float64, 49)}
-				for range 40 {
-					z := append(randomSignal(rng, 6), 1)
-					for a := range 7 {
-						for b := range 7 {
-							cfg.Moment.Mean[a*7+b] += z[a] * z[b] / 40
-						}
-					}
-				}
-			}
-			coords, err := NewCoordinates(m, c.bias, cfg.Moment)
+			coords, err := NewCoordinates(m, c.bias)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,17 +142,17 @@ func TestCoordinatesAreThoseOfLearners(t *testing.T) {
 				all := make([][]float64, nodes)
 				for i := range all {
 					all[i] = start
-					mine, weights := make([]*Problem, steps), make([]float64, steps)
+					mine := make([]*Problem, steps)
 					for t := range mine {
-						mine[t], weights[t] = local[t][i], mixers[t].Weight(i)
+						mine[t] = local[t][i]
 					}
-					for t, p := range stepped(t, c.size, mine, weights) {
+					for t, p := range stepped(c.size, mine) {
 						local[t][i] = p
 					}
 				}
 				want = DescendTogether(local, mixers, all, 1)
 			} else {
-				for _, v := range Descend(stepped(t, c.size, costs, nil), start, 1) {
+				for _, v := range Descend(stepped(c.size, costs), start, 1) {
 					want = append(want, [][]float64{v})
 				}
 			}
@@ -182,12 +166,8 @@ func TestCoordinatesAreThoseOfLearners(t *testing.T) {
 }
 
 // stepped returns costs scaled by the steps that package rule takes on them.
-func stepped(t *testing.T, size rule.StepSize, costs []*Problem, own []float64) []*Problem {
-	t.Helper()
-	sizes, err := StepSizes(size, costs, own)
-	if err != nil {
-		t.Fatal(err)
-	}
+func stepped(size rule.StepSize, costs []*Problem) []*Problem {
+	sizes := StepSizes(size, len(costs))
 	out := make([]*Problem, len(costs))
 	for i, p := range costs {
 		out[i] = p.Scaled(sizes[i])

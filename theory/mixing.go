@@ -31,9 +31,6 @@ type Mixer struct {
 	neighbors [][2]int32 // links (i,j), i ≠ j
 }
 
-// Weight returns W_ii, what node i gives to itself.
-func (m *Mixer) Weight(i int) float64 { return m.dense[i*m.Nodes+i] }
-
 // NewMixer measures a mixing matrix. The sums of float32 numbers are 1 to seven
 // digits; for rows that sum to 1 as far as float64 goes the diagonal is computed
 // once more from the rest of the row, W_ii = 1 - Σ_{j≠i} W_ij. RowError and
@@ -153,22 +150,6 @@ func centred(w []float64, n int) []float64 {
 		}
 	}
 	return off
-}
-
-// Lazy returns the contraction of (1-η) I + η W.
-func (m *Mixer) Lazy(eta float64) (*Mixer, error) {
-	dense := make([]float64, len(m.dense))
-	for i, v := range m.dense {
-		dense[i] = eta * v
-		if i%(m.Nodes+1) == 0 {
-			dense[i] += 1 - eta
-		}
-	}
-	lazy, err := MixerOf(m.Nodes, dense)
-	if err == nil {
-		lazy.RowError, lazy.ColError = eta*m.RowError, eta*m.ColError
-	}
-	return lazy, err
 }
 
 // Products returns σ₂ of W_t, W_t W_{t-1}, … for the mixers of steps … t-1, t.

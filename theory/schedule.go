@@ -32,12 +32,11 @@ func (p *Problem) Scaled(gamma float64) *Problem {
 	return &q
 }
 
-// SmoothBound returns the bound of C_s by which package rule chooses an automatic
-// step size, with mean ‖z‖² in place of λmax(M):
+// SmoothBound returns a bound of C_s, with mean ‖z‖² in place of λmax(M):
 //
 //	κ Σ share ‖z‖² λmax(Γ) + λ      κ = 2/C of a Quadratic, ½ of a CrossEntropy
 //
-// It is never below Curvature().Smooth. As in package rule it is 0 without rows.
+// It is never below Curvature().Smooth, and 0 without rows.
 func (p *Problem) SmoothBound() (float64, error) {
 	if len(p.Rows) == 0 {
 		return 0, nil
@@ -57,30 +56,11 @@ func (p *Problem) SmoothBound() (float64, error) {
 	return kappa*sum*max(gamma[len(gamma)-1], 0) + p.Ridge, nil
 }
 
-// bent is a rule.Cost of which the curvature alone is known.
-type bent float64
-
-func (b bent) Curvature() float64                    { return float64(b) }
-func (bent) Gradient(_, _ []float32) (value float64) { return 0 }
-
-// StepSizes returns γ_0 … γ_{T-1}, the steps that package rule takes on the costs
-// of successive steps under a schedule. Own are the weights that the node gave to
-// itself, [W_t]_ii; nil means 1 at every step, as in centralized learning.
-func StepSizes(s rule.StepSize, costs []*Problem, own []float64) ([]float64, error) {
-	out := make([]float64, len(costs))
-	for t, p := range costs {
-		c := 0.0
-		if s.Schedule == rule.Automatic {
-			var err error
-			if c, err = p.SmoothBound(); err != nil {
-				return nil, err
-			}
-		}
-		weight := 1.0
-		if own != nil {
-			weight = own[t]
-		}
-		out[t] = s.At(t, bent(c), weight)
+// StepSizes returns γ_0 … γ_{T-1} of a schedule.
+func StepSizes(s rule.StepSize, steps int) []float64 {
+	out := make([]float64, steps)
+	for t := range out {
+		out[t] = s.At(t)
 	}
-	return out, nil
+	return out
 }

@@ -9,17 +9,32 @@ import (
 	"github.com/wdgnn/wdgnn/rule"
 )
 
-// schedule draws a schedule of package rule that suits costs of curvature smooth.
-func schedule(rng *rand.Rand, smooth float64) rule.StepSize {
-	if rng.IntN(2) == 0 {
-		return rule.StepSize{Schedule: rule.Automatic, Value: 0.05 + 0.9*rng.Float64()}
+// schedule draws step sizes that decay, or a share of 2/C_s of each cost.
+func schedule(t *testing.T, rng *rand.Rand, costs []*Problem, smooth float64) []float64 {
+	if rng.IntN(2) == 1 {
+		s := rule.StepSize{Schedule: rule.Decaying, Value: (0.05 + 1.9*rng.Float64()) / smooth, Steps: 0.5 + 5*rng.Float64()}
+		return StepSizes(s, len(costs))
 	}
-	return rule.StepSize{Schedule: rule.Decaying, Value: (0.05 + 1.9*rng.Float64()) / smooth, Steps: 0.5 + 5*rng.Float64()}
+	share := 0.05 + 0.9*rng.Float64()
+	sizes := make([]float64, len(costs))
+	for i, p := range costs {
+		sizes[i] = 2 * share / smoothBound(t, p)
+	}
+	return sizes
 }
 
-// With step sizes that decay, that are automatic or that jump about, the error is
-// never above the recursion with the m_t of every step, nor above its ceiling, and
-// automatic steps are below 2/C_s at every step.
+func smoothBound(t *testing.T, p *Problem) float64 {
+	t.Helper()
+	bound, err := p.SmoothBound()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bound
+}
+
+// With step sizes that decay, that follow the curvature or that jump about, the
+// error is never above the recursion with the m_t of every step, nor above its
+// ceiling.
 //
 // Reference: Theorem 2, doc/theory.md "Step sizes that change".
 func TestTrackingBoundHoldsForSchedules(t *testing.T) {
@@ -40,13 +55,8 @@ func TestTrackingBoundHoldsForSchedules(t *testing.T) {
 			smooth = max(smooth, c.Smooth)
 			costs = append(costs, p)
 		}
-		s := schedule(rng, smooth)
-		sizes, err := StepSizes(s, costs, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sizes := schedule(t, rng, costs, smooth)
 		if k%3 == 0 {
-			s.Schedule = rule.Fixed
 			for i := range sizes {
 				sizes[i] = 1.9 * rng.Float64() / smooth
 			}
@@ -73,24 +83,14 @@ func TestTrackingBoundHoldsForSchedules(t *testing.T) {
 		ceiling := ceiling(track)
 		for i, e := range track.Measured {
 			if above(e, track.PerStep[i]) || above(e, ceiling) || track.PerStep[i] > ceiling*(1+1e-9) {
-				t.Fatalf("instance %d, %v, step %d: error %v, bound %v, ceiling %v", k, s.Schedule, i, e, track.PerStep[i], ceiling)
+				t.Fatalf("instance %d, step %d: error %v, bound %v, ceiling %v", k, i, e, track.PerStep[i], ceiling)
 			}
 			c, err := costs[i].Curvature()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if m := track.Steps[i].Contraction; !near(m, c.Contraction(sizes[i]), 1e-9) || s.Schedule == rule.Automatic && m >= 1 {
-				t.Fatalf("instance %d, %v, step %d: m = %v, want that of γ_t = %v, %v", k, s.Schedule, i, m, sizes[i], c.Contraction(sizes[i]))
-			}
-			if s.Schedule != rule.Automatic {
-				continue
-			}
-			bound, err := costs[i].SmoothBound()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if m := max(2*s.Value-1, 1-2*s.Value*c.Convex/bound); bound < c.Smooth*(1-1e-12) || track.Steps[i].Contraction > m*(1+1e-9) {
-				t.Fatalf("instance %d: C_s = %v bounded by %v; m = %v, want %v at most", k, c.Smooth, bound, track.Steps[i].Contraction, m)
+			if m := track.Steps[i].Contraction; !near(m, c.Contraction(sizes[i]), 1e-9) {
+				t.Fatalf("instance %d, step %d: m = %v, want that of γ_t = %v, %v", k, i, m, sizes[i], c.Contraction(sizes[i]))
 			}
 		}
 		if last := len(costs) - 1; track.Measured[last] > 0 {
@@ -98,6 +98,27 @@ func TestTrackingBoundHoldsForSchedules(t *testing.T) {
 		}
 	}
 	staysUseful(t, ratios, 2.9)
+}
+
+// SmoothBound is never below C_s, with one row no more than that, and without
+// rows 0.
+func TestSmoothBound(t *testing.T) {
+	rng := newRand(93)
+	for k := range instances() {
+		p := randomProblem(rng, Kind(k%2), 1+rng.IntN(3), 2+rng.IntN(2), 1+rng.IntN(5))
+		p.Ridge = rng.Float64()
+		c, err := p.Curvature()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bound := smoothBound(t, p); bound < c.Smooth*(1-1e-12) || len(p.Rows) == 1 && !near(bound, c.Smooth, 1e-9) {
+			t.Fatalf("instance %d, %d rows: C_s = %v is bounded by %v", k, len(p.Rows), c.Smooth, bound)
+		}
+		p.Rows = nil
+		if bound := smoothBound(t, p); bound != 0 {
+			t.Fatalf("instance %d: without rows the bound is %v, want 0", k, bound)
+		}
+	}
 }
 
 // A step size that decays as γ/√(1+t/τ) reaches an optimum that stands still, but
@@ -113,11 +134,7 @@ func TestDecayingSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		size := rule.StepSize{Schedule: rule.Decaying, Value: 1 / c.Smooth, Steps: 5}
-		sizes, err := StepSizes(size, costs, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		scaled := stepped(t, size, costs, nil)
+		sizes, scaled := StepSizes(size, len(costs)), stepped(size, costs)
 		track, err := Track(context.Background(), scaled, nil, Descend(scaled, start, 1), 1)
 		if err != nil {
 			t.Fatal(err)
@@ -175,11 +192,7 @@ func TestConsensusBoundHoldsForSchedules(t *testing.T) {
 					p.Root, p.Ridge = nil, ridge
 					gamma := common
 					if own {
-						sizes, err := StepSizes(rule.StepSize{Schedule: rule.Automatic, Value: 0.05 + 0.3*rng.Float64()}, []*Problem{p}, nil)
-						if err != nil {
-							t.Fatal(err)
-						}
-						gamma = sizes[0]
+						gamma = (0.1 + 0.6*rng.Float64()) / smoothBound(t, p)
 					}
 					local, scaled[s] = append(local, p), append(scaled[s], p.Scaled(gamma))
 				}

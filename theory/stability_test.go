@@ -291,3 +291,24 @@ func TestNormOfOwnTaps(t *testing.T) {
 		}
 	}
 }
+
+// The network of Section 6.1 on 50 nodes, all of Theorem 1.
+func BenchmarkStability(b *testing.B) {
+	rng := newRand(81)
+	m, err := gnn.NewRandom(gnn.Config{
+		In: 1, Features: 32, Outputs: 5, Wide: &gnn.WideConfig{Order: 5},
+		Deep: []gnn.LayerConfig{{Order: 5, Features: 32}, {Order: 5, Features: 32}},
+	}, rng)
+	if err != nil {
+		b.Fatal(err)
+	}
+	a := randomGraph(rng, 50, false)
+	s, sHat := shiftOf(50, a), shiftOf(50, perturb(rng, a, 50, false))
+	for b.Loop() {
+		p, err := NewPair(s, sHat)
+		if err != nil {
+			b.Fatal(err)
+		}
+		NewStability(NewNetwork(m), p)
+	}
+}

@@ -41,11 +41,11 @@ const liarAbout = "50 nodes localize sources on five processes, a model trained 
 var Liars = []Measurement{{
 	Name:   "liars",
 	Title:  "one host of five tells blatant lies to the others, over both buses",
-	About:  liarAbout + "; preset window",
+	About:  liarAbout + "; preset paper",
 	Wanted: "2 points at most, against a host that says nothing, and 10 % of the rate, against one that does not lie",
 	run: func(ctx context.Context, b *Bench) error {
 		return b.localized(ctx, func(l *recipe.Localized) error {
-			return errors.Join(b.lies(ctx, l, box.BusNATS, "window", blatantLies), b.lies(ctx, l, box.BusTCP, "window", blatantLies))
+			return errors.Join(b.lies(ctx, l, box.BusNATS, "paper", blatantLies), b.lies(ctx, l, box.BusTCP, "paper", blatantLies))
 		})
 	},
 }, {
@@ -55,7 +55,7 @@ var Liars = []Measurement{{
 	Wanted: "nothing: what is not defended is to be known",
 	run: func(ctx context.Context, b *Bench) error {
 		return b.localized(ctx, func(l *recipe.Localized) error {
-			for _, preset := range []string{"literal", "window", "newton", "heard"} {
+			for _, preset := range []string{"paper", "own", "neighbours"} {
 				if err := b.lies(ctx, l, box.BusTCP, preset, plausibleLies); err != nil {
 					return err
 				}
@@ -78,7 +78,7 @@ func (b *Bench) localized(ctx context.Context, do func(l *recipe.Localized) erro
 // lies measures lies beside the truth and silence.
 func (b *Bench) lies(ctx context.Context, l *recipe.Localized, bus, preset string, list []lie) error {
 	var honest, silent *Figure
-	sent := preset == "literal" || preset == "window" // parameters
+	sent := preset == "paper" // parameters
 	for k, a := range append([]lie{truth, silence}, list...) {
 		if strings.HasSuffix(a.name, "parameters") && !sent {
 			continue

@@ -103,7 +103,7 @@ func (p *plane) writeLinks(w io.Writer) error {
 func (p *plane) config(id transport.HostID, url string) *box.Config {
 	c := &box.Config{
 		Run: "plane", Host: id, Model: "model.safetensors", Cost: host.MSE,
-		Learn: rule.Config{StepSize: rule.StepSize{Value: 1e-3}, Mixing: 1}.Settings(),
+		Learn: rule.Config{StepSize: rule.StepSize{Value: 1e-3}}.Settings(),
 		Hosts: map[transport.HostID]box.Peer{}, Bus: box.Bus{Kind: box.BusNATS, URL: url},
 		World: box.World{Kind: box.WorldStream, Signals: "signals.npy", Targets: "targets.npy", Graph: "graph.csv", Answers: "/dev/null"},
 		Pace:  box.Pace{Deadline: p.deadline(), First: p.first(), Linger: planeLinger},

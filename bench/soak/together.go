@@ -22,8 +22,9 @@ const (
 
 // apart says why boxes are not together; empty if they are. They are together if,
 // by what each said since a moment, all its nodes answer lines that are at most a
-// second old, or a second's lines behind the farthest where no clock tells, it waits for every neighbour, it gave up few rows within the last
-// second, and its checkpoints are written.
+// second old, or a second's lines behind the farthest where no clock tells, it waits
+// for every neighbour, it gave up few rows within the last second, and its checkpoints
+// are written.
 func (y *yard) apart(since, now time.Time) string {
 	least := int64(y.due(now)) - int64(mostBehind/y.period)
 	for _, b := range y.boxes {

@@ -39,7 +39,6 @@ func drawCertificate(dir string, r *certified) ([]string, error) {
 		}{
 			{"tracking", "Distance from the optimum, as run", o.AsRun},
 			{"tracking-ridge", "Distance from the optimum, with a ridge", o.Ridged},
-			{"tracking-window", "Distance from the optimum, with a ridge and a window", o.Windowed},
 		} {
 			if err := save(t.name, trackingChart(t.title, t.at)); err != nil {
 				return nil, err
@@ -171,11 +170,7 @@ func limitChart(o *certify.OnlineReport) *figure.Figure {
 
 // limitNote says what was learned with.
 func limitNote(o *certify.OnlineReport) string {
-	t := o.Ridged
-	if o.Windowed != nil {
-		t = o.Windowed
-	}
-	return fmt.Sprintf("with a ridge of %.3g and a window of %d", t.Ridge, t.Window)
+	return fmt.Sprintf("with a ridge of %.3g", o.Ridged.Ridge)
 }
 
 // positive returns v, or a gap where it has no place on a logarithmic axis.

@@ -157,7 +157,7 @@ func printTracking(w *lines, o *certify.OnlineReport) {
 	for _, t := range []struct {
 		name string
 		at   *certify.Tracked
-	}{{"as run", o.AsRun}, {"with a ridge", o.Ridged}, {"and a window", o.Windowed}} {
+	}{{"as run", o.AsRun}, {"with a ridge", o.Ridged}} {
 		if t.at != nil && len(t.at.Measured) > 0 {
 			w.printf("  %-13s C_B = %s   m̂ = %s\n", t.name+":", number(t.at.Drift), number(t.at.Slowest))
 		}

@@ -377,7 +377,7 @@ func (r *onlineRun) play(ctx context.Context) error {
 		}
 		if n := r.run.Unknown(); n > 0 {
 			fmt.Fprintf(r.Stderr, "what %s heard in training is not in the model file: they take the neighbours of their first step, "+
-				"and learn by newton, taps and bias alone, if they have more than %d features\n", grid.Count(n, "node"), rule.MostHeard)
+				"and learn by own, taps and bias alone, if they have more than %d features\n", grid.Count(n, "node"), rule.MostHeard)
 		}
 		if state.At > 0 {
 			fmt.Fprintf(r.Stderr, "resuming at step %d\n", state.At)

@@ -132,21 +132,11 @@ func describeRule(preset string, c *rule.Config, mode config.Mode) string {
 		return "preset " + preset + ": " + c.Season.String()
 	}
 	if c.Newton != nil {
-		return "preset " + preset + ": " + c.Newton.String() + ", retraining " + c.Retrain.String()
+		return "preset " + preset + ": " + c.Newton.String()
 	}
 	words := []string{fmt.Sprintf("preset %s: step size %g", preset, c.StepSize.Value)}
-	switch c.StepSize.Schedule {
-	case rule.Automatic:
-		words[0] = fmt.Sprintf("preset %s: automatic step size", preset)
-	case rule.Decaying:
+	if c.StepSize.Schedule == rule.Decaying {
 		words[0] += ", decaying"
-	}
-	words = append(words, fmt.Sprintf("window %d", max(c.Window, 1)))
-	if mode == config.Distributed {
-		words = append(words, fmt.Sprintf("mixing %g", c.Mixing))
-	}
-	if c.Whiten {
-		words = append(words, "whitened")
 	}
 	if c.Gate == nil {
 		words = append(words, "no gate")

@@ -21,7 +21,6 @@ import (
 	"github.com/wdgnn/wdgnn/internal/journal"
 	"github.com/wdgnn/wdgnn/internal/recommend"
 	"github.com/wdgnn/wdgnn/internal/serve"
-	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/scenario/movies"
 )
 
@@ -34,7 +33,6 @@ type ServeCommand struct {
 	scale              string
 	address, tokenFile string
 	rate               serve.Limit
-	preset             string
 	step               float64
 	window             int
 	limit              recommend.LimitConfig
@@ -68,9 +66,6 @@ predictions move; doc/page.md describes it.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
-			if !cmd.Flags().Changed("step-size") {
-				c.step = usualSteps[c.preset]
-			}
 			c.counted = cmd.Flags().Changed("movies")
 			return c.Run(cmd.Context())
 		},
@@ -84,9 +79,7 @@ predictions move; doc/page.md describes it.`,
 	f.StringVar(&c.tokenFile, "token-file", "", "file with the token that requests must bear, or several, one a line")
 	f.Float64Var(&c.rate.PerSecond, "rate", 0, "requests a second that one client may make, by token or else by address; 0 for any number")
 	f.IntVar(&c.rate.Burst, "rate-burst", 0, "requests of a client at once (default twice --rate)")
-	f.StringVar(&c.preset, "preset", "literal", "steps of the learner: literal (the plain gradient) or whitened")
-	words(cmd, "preset", "literal", "whitened")
-	f.Float64Var(&c.step, "step-size", 0, "step size of the learner; 0 does not learn (default 0.01 for literal, 0.001 for whitened)")
+	f.Float64Var(&c.step, "step-size", usualStep, "step size of the learner; 0 does not learn")
 	f.IntVar(&c.window, "guard-window", 1000, "users of the data on whose ratings the learner must not be 2 % worse than the model as trained")
 	f.IntVar(&c.limit.Burst, "user-burst", 30, "ratings of one user at once that are learned from")
 	f.DurationVar(&c.limit.Every, "user-every", 3*time.Second, "time after which one more rating of a user is learned from")
@@ -97,8 +90,7 @@ predictions move; doc/page.md describes it.`,
 	return cmd
 }
 
-// usualSteps are step sizes by preset.
-var usualSteps = map[string]float64{"literal": 0.01, "whitened": 0.001}
+const usualStep = 0.01
 
 // Run serves until ctx ends.
 func (c *ServeCommand) Run(ctx context.Context) error {
@@ -152,11 +144,6 @@ func (c *ServeCommand) config() (recommend.Config, error) {
 	bad := func(format string, args ...any) error {
 		return usageError{"wdgnn serve", fmt.Errorf(format, args...)}
 	}
-	presets := map[string]func(float64) rule.Config{"literal": recommend.Literal, "whitened": recommend.Whitened}
-	preset := presets[c.preset]
-	if preset == nil {
-		return recommend.Config{}, bad("no preset is called %q; try literal or whitened", c.preset)
-	}
 	if err := checkShop(c.data, c.ratings, c.items); err != nil {
 		return recommend.Config{}, bad("%w", err)
 	}
@@ -174,7 +161,8 @@ func (c *ServeCommand) config() (recommend.Config, error) {
 		level = slog.LevelDebug
 	}
 	config := recommend.Config{
-		Rule: preset(c.step), Guard: recommend.GuardConfig{Window: c.window}, Limit: c.limit, SnapshotEvery: c.snapshots, Threads: threads(),
+		Rule: recommend.Literal(c.step), Guard: recommend.GuardConfig{Window: c.window}, Limit: c.limit,
+		SnapshotEvery: c.snapshots, Threads: threads(),
 		Log: slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: level})),
 	}
 	if err := errors.Join(config.Rule.Validate(), config.Guard.Validate()); err != nil {

@@ -57,7 +57,6 @@ func TestServeRefuses(t *testing.T) {
 		{"serve", exitUsage, "--data names the folder"},
 		{"recommend train", exitUsage, "--data names the folder"},
 		{"recommend train --data " + data + " --movies 1", exitUsage, "movies is 1"},
-		{"serve --data " + data + " --preset bold", exitUsage, `no preset is called "bold"`},
 		{"serve --data " + data + " --step-size -1", exitUsage, "step_size"},
 		{"serve --data " + data + " --guard-window 0", exitUsage, "want at least 1"},
 		{"serve --data " + data + " --addr 0.0.0.0:0 --state " + state, exitFailure, "needs a token"},

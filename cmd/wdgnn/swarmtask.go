@@ -39,7 +39,7 @@ type swarmTask struct {
 func (t *swarmTask) flags(f *pflag.FlagSet) {
 	f.StringVar(&t.name, "task", "sourceloc", "what the agents do: sourceloc or flocking")
 	f.Uint64Var(&t.seed, "seed", reproduceSeed, "root of every random stream")
-	f.StringVar(&t.preset, "preset", rule.DefaultPreset, "sourceloc: how nodes learn: auto, heard, newton, window or literal (eq. 9)")
+	f.StringVar(&t.preset, "preset", rule.DefaultPreset, "sourceloc: how nodes learn: auto, neighbours, own or paper (eq. 9)")
 	f.IntVar(&t.steps, "steps", 1000, "sourceloc: signals; with --config: steps of the stream, all unless given")
 	f.Float64Var(&t.drop, "drop", 0.3, "sourceloc: probability that a link is lost, 0 ≤ p < 1")
 	f.IntVar(&t.renew, "renew", 0, "sourceloc: signals after which other links are lost; 0 means never")

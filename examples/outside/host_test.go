@@ -55,7 +55,7 @@ func (w *Doubles) Act(a *host.Answer) error {
 // Momentum, Doubles and Room. They learn what those of ExampleMomentum do.
 func Example_host() {
 	model := must(gnn.New(gnn.Config{In: 1, Features: 1, Wide: &gnn.WideConfig{Order: 1}, NoBias: true}))
-	momentum := rule.Config{Rule: Momentum{Gamma: 0.03, Mu: 0.5}, Mixing: 1}
+	momentum := rule.Config{Rule: Momentum{Gamma: 0.03, Mu: 0.5}}
 	plan := &agent.Plan{Model: model, Operator: graph.ShiftAdjacency, Rule: &momentum, Basis: must(online.NewBasis(model, momentum, nil))}
 	check(plan.Validate())
 

@@ -82,7 +82,7 @@ func ExampleQuantile() {
 	}
 	fmt.Printf("as trained        %2.0f %%\n", below(observer))
 	mat.Serial.Scale(loads, 1.5)
-	follow := rule.Config{StepSize: rule.StepSize{Value: 0.05}, Mixing: 1}
+	follow := rule.Config{StepSize: rule.StepSize{Value: 0.05}}
 	fmt.Printf("larger, frozen    %2.0f %%\n", below(observer))
 	fmt.Printf("larger, learning  %2.0f %%\n", below(must(online.NewConsensus(observer, follow))))
 	// Output:

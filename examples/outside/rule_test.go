@@ -40,7 +40,7 @@ func ExampleMomentum() {
 	const n = 6
 	ring, rng := graph.Ring(n), random.Stream(1, "signals")
 	model := must(gnn.New(gnn.Config{In: 1, Features: 1, Wide: &gnn.WideConfig{Order: 1}, NoBias: true}))
-	momentum := rule.Config{Rule: Momentum{Gamma: 0.03, Mu: 0.5}, Mixing: 1}
+	momentum := rule.Config{Rule: Momentum{Gamma: 0.03, Mu: 0.5}}
 	learner := must(online.NewConsensus(must(online.NewObserver(model, online.Config{Nodes: n})), momentum))
 
 	plan := &agent.Plan{Model: model, Operator: graph.ShiftAdjacency, Basis: learner.Basis(), Rule: &momentum}

@@ -50,8 +50,8 @@ def fly(folder, learn, steps=200):
     with open(f"{folder}/events.jsonl") as events:
         start = next(event["frame"] for event in map(json.loads, events) if "frame" in event)
     p, v = (np.array(start[key]).reshape(-1, 2) for key in ("pos", "vel"))
-    rule = {"preset": "literal", "step_size": {"value": 0.05}, "mixing": 1, "whiten": False, "clip_norm": 1,
-            "retrain": "taps", "clip": "off", "gate": "off", "coverage": 0}  # eq. (9), as wdgnn flock learns
+    rule = {"preset": "paper", "step_size": {"value": 0.05}, "clip_norm": 1,
+            "gate": "off", "coverage": 0}  # eq. (9), as wdgnn flock learns
     variation = []
     with wdgnn.World(f"{folder}/model.safetensors", nodes=len(p), learn=rule if learn else None,
                      cost="gradient" if learn else None) as world:

@@ -49,20 +49,13 @@ func TestOneBoxSameBitsUngatedAndLate(t *testing.T) {
 	}
 }
 
-// An automatic step size needs no value, as in wdgnn online: a half, and not
-// what the preset has for a fixed one.
-func TestAutomaticSteps(t *testing.T) {
+// Steps that decay need no value, as in wdgnn online: they begin with that of the preset.
+func TestDecayingSteps(t *testing.T) {
 	f := newFixture(t, graph.ShiftRowStochastic, false)
-	f.steps = &rule.StepSize{Schedule: rule.Automatic}
+	f.steps = &rule.StepSize{Schedule: rule.Decaying, Value: rule.Paper(false).StepSize.Value, Steps: 7}
 	c := f.config(0, 1)
-	c.Learn.StepSize = &rule.StepSettings{Schedule: rule.Automatic}
-	want := f.reference(t)
-	want.check(t, run(t, f.load(t, c)))
-	share := 1.0
-	c.Learn.StepSize.Value = &share
-	if _, err := box.Load(f.write(t, c)); err == nil || !strings.Contains(err.Error(), "want below 1") {
-		t.Errorf("a share of 1: %v, want an error", err)
-	}
+	c.Learn.StepSize = &rule.StepSettings{Schedule: rule.Decaying, Steps: 7}
+	f.reference(t).check(t, run(t, f.load(t, c)))
 }
 
 // A rule of the program's own that is gradient steps gives their bits, and
@@ -72,13 +65,13 @@ func TestOwnRuleSameBits(t *testing.T) {
 	c := f.config(0, 1)
 	usual, err := box.Describe(f.load(t, c))
 	check(t, err)
-	c.Learn.Rule = "plain"
+	c.Learn.Rule, c.Learn.StepSize = "plain", nil
 	loaded, err := box.LoadWith(f.write(t, c), map[string]rule.Rule{"plain": rule.Descent{StepSize: f.rule().StepSize}})
 	check(t, err)
 	own, err := box.Describe(loaded)
 	check(t, err)
 	digest := func(text string) string { return text[strings.Index(text, "digest "):strings.Index(text, "bounds ")] }
-	if !strings.Contains(own, "learn    plain, a rule of this program, with the preset literal: window 4") || digest(own) == digest(usual) {
+	if !strings.Contains(own, "learn    plain, a rule of this program, with the preset paper: ") || digest(own) == digest(usual) {
 		t.Errorf("got %s, want the rule, and another digest than in %s", own, usual)
 	}
 	f.reference(t).check(t, run(t, loaded))

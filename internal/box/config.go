@@ -43,10 +43,9 @@ type Config struct {
 	// nodes less one by default.
 	Diameter int `yaml:"diameter,omitempty"`
 
-	// How nodes learn: `preset` (`auto`, `season`, `heard`, `newton`, `window`, `literal`) and
-	// keys that override it, `links`, `rule`, `newton`, `season`, `step_size`, `window`,
-	// `mixing`, `whiten`, `ridge`, `clip_norm`, `retrain`, `limit`, `outlier`,
-	// `clip`, `gate`, `delay` and `coverage`, all of them as under
+	// How nodes learn: `preset` (`auto`, `neighbours`, `own`, `paper`, `season`) and
+	// keys that override it, `links`, `rule`, `newton`, `season`, `step_size`, `ridge`,
+	// `clip_norm`, `retrain`, `limit`, `gate`, `delay` and `coverage`, all of them as under
 	// [`online`](config.md#online) of config.yaml. Left out or empty, nodes predict only;
 	// empty, nodes that forecast learn by `season`.
 	Learn *rule.Settings `yaml:"learn,omitempty"`

@@ -88,15 +88,18 @@ func TestConfigRefusals(t *testing.T) {
 		{"a time in words", "", "pace: {start: noon}\n", []string{`pace.start is "noon", want a time such as 2030-01-02T15:04:05Z`}},
 		{
 			"unknown preset", "", "learn: {preset: wild}\n",
-			[]string{`learn.preset is "wild", want auto, season, heard, newton, window or literal`},
+			[]string{`learn.preset is "wild", want auto, neighbours, own, paper or season`},
 		},
-		{"unknown key of the rule", "", "learn: {windw: 3}\n", []string{`line 7: unknown key "learn.windw"; did you mean "window"?`}},
+		{"unknown key of the rule", "", "learn: {rigde: 3}\n", []string{`line 7: unknown key "learn.rigde"; did you mean "ridge"?`}},
 		{"unknown key of the step", "", "learn: {step_size: {vlaue: 3}}\n", []string{`"learn.step_size.vlaue"; did you mean "value"?`}},
-		{"a key in capitals", "", "learn: {Window: 3}\n", []string{`unknown key "learn.Window"; did you mean "window"?`}},
+		{"a key in capitals", "", "learn: {Ridge: 3}\n", []string{`unknown key "learn.Ridge"; did you mean "ridge"?`}},
 		{"unknown schedule", "", "learn: {step_size: {schedule: cosine}}\n", []string{`learn.step_size.schedule: schedule "cosine": want fixed`}},
-		{"half a window", "", "learn: {window: 2.5}\n", []string{`learn.window is "2.5", want a whole number`}},
-		{"bad rule", "", "learn: {mixing: 7, ridge: -1}\n", []string{"bad.yaml: learn.mixing is 7, want 0 to 1", "bad.yaml: learn.ridge is -1"}},
-		{"learning in a word", "", "learn: personal\n", []string{`learn is "personal", want keys and values`}},
+		{"half a step late", "", "learn: {delay: 2.5}\n", []string{`learn.delay is "2.5", want a whole number`}},
+		{
+			"bad rule", "", "learn: {limit: -7, ridge: -1}\n",
+			[]string{"bad.yaml: learn.limit is -7, want a number ≥ 0", "bad.yaml: learn.ridge is -1"},
+		},
+		{"learning in a word", "", "learn: own\n", []string{`learn is "own", want keys and values`}},
 		{"a bad link", "", "links: {0: [[1, 2, 3]]}\n", []string{"[node, weight]"}},
 		{"a link in words", "", "links: {0: [one]}\n", []string{"a link is a node, or [node, weight]"}},
 		{"no run", "run: test", "run: ''", []string{"run:", "want 1 to 64"}},
@@ -194,7 +197,9 @@ func TestFileRefusals(t *testing.T) {
 	}{
 		{"no model file", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.Model = "gone.safetensors" }, "gone.safetensors"},
 		{"spectral", graph.ShiftSpectral, func(*fixture, *box.Config) {}, "give the scale, or train with row-stochastic or symmetric"},
-		{"no moment", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) { c.Learn.Preset = "personal" }, "or set learn.whiten: false"},
+		{"a slope alone", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) {
+			c.Cost, c.Learn, c.World = host.Gradient, &rule.Settings{Preset: "auto"}, box.World{Kind: box.WorldLines}
+		}, "preset own needs to know how a cost bends, and cost: gradient tells its slope alone; set preset: paper and a step_size"},
 		{"no keys", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) {
 			c.Bus = box.Bus{Kind: box.BusNATS, URL: "nats://127.0.0.1:1", Keys: "gone"}
 		}, "wdgnn swarm keys"},
@@ -239,7 +244,7 @@ func TestDescribe(t *testing.T) {
 	check(t, err)
 	for _, want := range []string{
 		"run      test, host 0 of 1: nodes 0-11\n", "a wide part of order 2; 2 layers; shift spectral with scale 3.5; 3 exchanges per step",
-		"learn    literal: window 4, mixing 0.5", "bus      none: all nodes are here\n",
+		"learn    paper: 18 numbers per node\n", "bus      none: all nodes are here\n",
 		"a stream of 20 steps on 12 nodes; targets are cross-entropy; answers to stdout",
 		"pace     lockstep: a step waits for neighbours, up to 20s\n", "state    state, a checkpoint every 1s\n", "http://127.0.0.1:9100/metrics",
 	} {
@@ -271,15 +276,15 @@ func TestDeadlineOfATick(t *testing.T) {
 func TestLearnIsOnline(t *testing.T) {
 	f := newFixture(t, graph.ShiftRowStochastic, true)
 	for _, text := range []string{
-		"preset: personal", "preset: literal", "preset: personal-single, window: 0", "mixing: 0, whiten: false, window: 3",
-		"preset: literal, step_size: {schedule: automatic}", "step_size: {schedule: decaying, value: 1e-1, steps: 7}",
-		"step_size: {value: &v 0.2}, mixing: *v",
-		"ridge: 1, clip_norm: 2, retrain: taps+bias, limit: 0x10, outlier: -1", "step_size: {}, preset: ", "window: 1e1", "whiten: ~, mixing: .5",
-		"preset: bold", "windw: 3", "Window: 3", "window: 2.5", "window: -1", "window: [1]", "window: 1, window: 2",
-		"mixing: .nan", "mixing: 2, ridge: -1",
-		"step_size: 3", "step_size: {schedule: cosine}", "step_size: {schedule: automatic, value: 1}", "step_size: {valu: 1}", "retrain: all",
-		"outlier: 1.5", "limit: far", "whiten: 3", "preset: [literal]", "<<: 3", "mixing: *nothing",
-		"rule: mine", "rule: mine, preset: literal", "rule: [mine]",
+		"preset: own", "preset: paper", "preset: neighbours", "preset: season", "preset: own, retrain: taps", "links: outages",
+		"preset: own, newton: {fresh: 1e1, forget: .5}", "step_size: {schedule: decaying, value: 1e-1, steps: 7}",
+		"step_size: {value: &v 0.2}, ridge: *v",
+		"ridge: 1, clip_norm: 2, retrain: taps+bias, limit: 0x10", "step_size: {}, preset: ", "ridge: ~, clip_norm: .5",
+		"preset: bold", "rigde: 3", "Ridge: 3", "newton: {fresh: 2.5}", "newton: {fresh: -1}", "ridge: [1]", "ridge: 1, ridge: 2",
+		"ridge: .nan", "limit: -2, ridge: -1", "preset: own, ridge: 1", "window: 3", "mixing: 1",
+		"step_size: 3", "step_size: {schedule: cosine}", "step_size: {schedule: automatic}", "step_size: {valu: 1}", "retrain: all",
+		"limit: far", "preset: [paper]", "<<: 3", "ridge: *nothing",
+		"rule: mine", "rule: mine, preset: paper", "rule: [mine]",
 		"gate: off", "gate: on", "gate: {margin: 0.1}", "gate: {window: 2.5}", "gate: perhaps", "gate: {margin: -1}", "gate: [1]",
 	} {
 		check(t, os.WriteFile(f.path("agent.yaml"), []byte(good+"learn: {"+text+"}"), 0o644))

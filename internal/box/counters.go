@@ -127,7 +127,7 @@ var counters = []counter{
 	},
 	{"wdgnn_agent_expired_total", "links dropped because nothing came", func(r *host.Report) uint64 { return r.Agents.Expired }},
 	{
-		"wdgnn_agent_clipped_total", "vectors shortened to clip_norm, and neighbours far from all others",
+		"wdgnn_agent_clipped_total", "vectors shortened to clip_norm",
 		func(r *host.Report) uint64 { return r.Agents.Clipped },
 	},
 	{"wdgnn_agent_asked_total", "requests to send again", func(r *host.Report) uint64 { return r.Agents.Asked }},

@@ -133,11 +133,7 @@ func (b *Box) describeModel(p *agent.Plan) string {
 
 func (b *Box) describeLearning(p *agent.Plan) string {
 	if p.Season != nil {
-		more := ""
-		if p.Rule.Mixing == 0 {
-			more = "; links have a direction: the weight of the season is not shared"
-		}
-		return p.Rule.Season.String() + more
+		return p.Rule.Season.String()
 	}
 	if p.Basis == nil {
 		return "not at all: nodes predict only; try learn: {preset: auto}"
@@ -149,15 +145,13 @@ func (b *Box) describeLearning(p *agent.Plan) string {
 				known++
 			}
 		}
-		return fmt.Sprintf("heard: %s, a weight for every neighbour; %d of %d nodes are known from training", p.Rule.Newton, known, len(b.nodes))
+		return fmt.Sprintf("neighbours: %s, a weight for every neighbour; %d of %d nodes are known from training",
+			p.Rule.Newton, known, len(b.nodes))
 	}
 	if w := p.Rule.Newton; w != nil {
-		return fmt.Sprintf("newton: %s, mixing %v, %d numbers per node", w, p.Rule.Mixing, p.Basis.Len())
+		return fmt.Sprintf("own: %s, %d numbers per node", w, p.Basis.Len())
 	}
-	preset := cmp.Or(b.Learn.Preset, rule.DefaultPreset)
-	if preset == rule.DefaultPreset {
-		preset = "window"
-	}
+	preset := p.Rule.Settings().Preset
 	if b.Learn.Rule != "" {
 		preset = fmt.Sprintf("%s, a rule of this program, with the preset %s", b.Learn.Rule, preset)
 	}
@@ -168,8 +162,7 @@ func (b *Box) describeLearning(p *agent.Plan) string {
 	if h := p.Rule.Delay; h > 0 {
 		more += fmt.Sprintf("; targets may come %d steps late", h)
 	}
-	return fmt.Sprintf("%s: window %d, mixing %v, %d numbers per node%s",
-		preset, max(p.Rule.Window, 1), p.Rule.Mixing, p.Basis.Len(), more)
+	return fmt.Sprintf("%s: %d numbers per node%s", preset, p.Basis.Len(), more)
 }
 
 // describeBounds says what is accepted from neighbours.

@@ -37,6 +37,9 @@ const (
 	patience                        = time.Minute // for whatever should come soon
 )
 
+// calmStep is a step size with which learning does no harm.
+const calmStep = 0.3
+
 // fixture is a folder with a model, and a stream whose graph changes at every
 // fourth step.
 type fixture struct {
@@ -45,7 +48,7 @@ type fixture struct {
 	signals []float32
 	labels  []int32
 	graphs  []*graph.Graph // of each step
-	steps   *rule.StepSize // nil means those of the preset
+	steps   *rule.StepSize // nil means calmStep
 	ungated bool
 	delay   int // steps that targets come late
 }
@@ -162,10 +165,12 @@ func (f *fixture) path(name string) string { return filepath.Join(f.dir, name) }
 // config returns the configuration of one of so many hosts with the nodes in
 // runs of the same length.
 func (f *fixture) config(id, hosts int) *box.Config {
-	mixing := 0.5
+	step := calmStep
 	c := &box.Config{
 		Run: "test", Host: transport.HostID(id), Hosts: map[transport.HostID]box.Peer{}, Model: "model.safetensors",
-		Learn: &rule.Settings{Preset: "literal", Window: 4, Mixing: &mixing, Gate: rule.GateSettings{Off: f.ungated}, Delay: f.delay},
+		Learn: &rule.Settings{
+			Preset: "paper", StepSize: &rule.StepSettings{Value: &step}, Gate: rule.GateSettings{Off: f.ungated}, Delay: f.delay,
+		},
 		Bus:   box.Bus{Kind: box.BusNone},
 		World: box.World{Kind: box.WorldStream, Signals: "x.npy", Targets: "y.npy", Graph: "g.csv"},
 		Pace:  box.Pace{Deadline: 20 * time.Second, Retry: 20 * time.Millisecond, Linger: 300 * time.Millisecond},
@@ -178,8 +183,8 @@ func (f *fixture) config(id, hosts int) *box.Config {
 
 // rule is what config's Learn means.
 func (f *fixture) rule() rule.Config {
-	r := rule.Literal(false)
-	r.Window, r.Mixing, r.Delay = 4, 0.5, f.delay
+	r := rule.Paper(false)
+	r.StepSize.Value, r.Delay = calmStep, f.delay
 	if !f.ungated {
 		r.Gate = &rule.Gate{}
 	}

@@ -67,7 +67,8 @@ func seasonPlan(p *agent.Plan, m *modelfile.Model, r *rule.Config, moment *rule.
 		return fmt.Errorf("model: %w", err)
 	}
 	if g != nil && g.Directed() {
-		r.Mixing = 0
+		season := *r.Season
+		season.Alone, r.Season = true, &season
 	}
 	p.Rule = r
 	p.Season, err = rule.NewSeasonPlan(r, rule.SeasonTask{

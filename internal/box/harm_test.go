@@ -49,14 +49,15 @@ func TestBoxSaysThatLearningDoesHarm(t *testing.T) {
 	if testing.Short() {
 		t.Skipf("SKIPPED %s: it computes much in one goroutine; it runs without -short", t.Name())
 	}
-	f, half := newRegression(t), 0.5
+	f, calm := newRegression(t), 0.1
 	for name, c := range map[string]struct {
 		learn *rule.Settings
 		harm  bool
 	}{
-		"documented preset": {&rule.Settings{Preset: "personal"}, false},
-		"no gate":           {&rule.Settings{Preset: "personal", Gate: rule.GateSettings{Off: true}}, true},
-		"calm":              {&rule.Settings{StepSize: &rule.StepSettings{Schedule: rule.Automatic, Value: &half}}, false},
+		"gated":   {&rule.Settings{Preset: "paper"}, false},
+		"no gate": {&rule.Settings{Preset: "paper", Gate: rule.GateSettings{Off: true}}, true},
+		"calm":    {&rule.Settings{StepSize: &rule.StepSettings{Value: &calm}, Gate: rule.GateSettings{Off: true}}, false},
+		"own":     {&rule.Settings{Gate: rule.GateSettings{Off: true}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
@@ -69,7 +70,7 @@ func TestBoxSaysThatLearningDoesHarm(t *testing.T) {
 				t.Errorf("the box ended with %v; want an error about harm: %t", err, c.harm)
 			}
 			said := strings.Contains(log.String(), `level=WARN msg="online learning does harm: the answers of the last 100 steps cost `) &&
-				strings.Contains(log.String(), `try="learn.step_size: {schedule: automatic}, or learn.step_size: {value: 0.1}, or learn.gate: on"`)
+				strings.Contains(log.String(), `try="learn.step_size: {value: 0.3}, or learn.preset: own, or learn.gate: on"`)
 			if said != c.harm {
 				t.Errorf("harm %t, want %t; the log says\n%s", said, c.harm, log.String())
 			}

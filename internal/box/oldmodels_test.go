@@ -25,7 +25,7 @@ func TestOldModels(t *testing.T) {
 	defer checkpoints.Close()
 	save := func(model string) {
 		t.Helper()
-		if err := checkpoints.Write(fmt.Appendf(nil, `{"version":1,"model":%q}`, model)); err != nil {
+		if err := checkpoints.Write(fmt.Appendf(nil, `{"version":2,"model":%q}`, model)); err != nil {
 			t.Fatal(err)
 		}
 	}

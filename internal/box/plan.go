@@ -85,8 +85,8 @@ func (c *Config) planLearning(p *agent.Plan, m *modelfile.Model, cost host.Cost)
 		return err
 	}
 	if facts.Gradient && r.Newton != nil {
-		return fmt.Errorf("learn.preset is %s, which needs to know how a cost bends, and cost: gradient tells its slope alone; "+
-			"try preset auto", c.Learn.Preset)
+		return fmt.Errorf("learn: preset %s needs to know how a cost bends, and cost: gradient tells its slope alone; "+
+			"set preset: paper and a step_size", r.Settings().Preset)
 	}
 	if origin, err := snapshot.OriginOf(m); err != nil {
 		return fmt.Errorf("model: %w", err)
@@ -101,10 +101,6 @@ func (c *Config) planLearning(p *agent.Plan, m *modelfile.Model, cost host.Cost)
 	}
 	if p.Forecast != nil {
 		r.Delay = slices.Max(p.Forecast.Horizons) // the truths of an answer are all known then
-	}
-	if r.Whiten && moment == nil {
-		return errors.New("learn: whitened steps need the second moment of the inputs in training, " +
-			"which the model file does not hold; train the model again, or set learn.whiten: false")
 	}
 	if p.Basis, err = online.NewBasis(m.Network, *r, moment); err != nil {
 		return fmt.Errorf("learn: %w", err)

@@ -36,14 +36,15 @@ func (f *fixture) online(t *testing.T, m *modelfile.Model, settings string) (*mo
 
 // learned is what config's Learn is in the words of wdgnn online.
 func (f *fixture) learned() string {
+	how := fmt.Sprintf("preset: paper, step_size: {value: %v}", calmStep)
 	if f.ungated {
-		return "preset: literal, window: 4, mixing: 0.5, gate: off"
+		how += ", gate: off"
 	}
-	return "preset: literal, window: 4, mixing: 0.5"
+	return how
 }
 
 // Agents that begin with a model that wdgnn online left answer as wdgnn online does
-// when it goes on with it, to the same bits: taps, windows, gates and answers that
+// when it goes on with it, to the same bits: taps, gates and answers that
 // still wait are all there. A checkpoint goes before that.
 func TestSeedSameBits(t *testing.T) {
 	for name, set := range map[string]func(f *fixture){
@@ -89,7 +90,7 @@ func TestSeedDigest(t *testing.T) {
 	trained := f.model
 	once, _ := f.online(t, trained, f.learned())
 	twice, _ := f.online(t, once, f.learned())
-	central, _ := f.online(t, trained, "mode: centralized, preset: literal")
+	central, _ := f.online(t, trained, "mode: centralized, preset: paper")
 	seen := map[string]bool{}
 	for _, m := range []*modelfile.Model{trained, once, twice, central} {
 		seen[digest(m)] = true
@@ -106,10 +107,10 @@ func TestSeedRefusals(t *testing.T) {
 	f.save()
 	c := f.config(0, 1)
 	c.Learn = nil
-	refused(t, f.load(t, c), "without learn: nodes answer as trained; try learn: {preset: literal}")
+	refused(t, f.load(t, c), "without learn: nodes answer as trained; try learn: {preset: paper}")
 	c = f.config(0, 1)
-	c.Learn.Window, c.Learn.Preset, c.Learn.Mixing = 0, "newton", nil
-	refused(t, f.load(t, c), "choose what it learned with, learn: {preset: literal} (wdgnn inspect shows all of it)")
+	c.Learn.Preset, c.Learn.StepSize = "own", nil
+	refused(t, f.load(t, c), "choose what it learned with, learn: {preset: paper} (wdgnn inspect shows all of it)")
 	c = f.config(0, 1)
 	c.Hosts[0] = box.Peer{Nodes: "0-12"}
 	refused(t, f.load(t, c), "there is no node 12 among the 12 that learned")

@@ -356,7 +356,9 @@ func (h *hills) links(rows int) string {
 func TestSeriesByOtherRules(t *testing.T) {
 	h := newHills(t)
 	want := len(h.forecasts(t))
-	for _, learn := range []string{"", "learn: {preset: newton}", "learn: {preset: window}", "learn: {gate: off, coverage: 0}"} {
+	for _, learn := range []string{
+		"", "learn: {preset: own}", "learn: {preset: paper, step_size: {value: 0.1}}", "learn: {gate: off, coverage: 0}",
+	} {
 		got := answersOf(t, run(t, h.config(t, 0, 1, learn)))
 		if len(got) != want {
 			t.Errorf("%q: got %d forecasts, want %d", learn, len(got), want)

@@ -12,6 +12,7 @@ import (
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/modelfile"
+	"github.com/wdgnn/wdgnn/rule"
 )
 
 // relabel writes other targets: those of the fixture after a change.
@@ -79,7 +80,7 @@ func TestStreamValues(t *testing.T) {
 	f.model.Meta.Task, f.model.Meta.Nodes = "regress", []int{4, 1}
 	f.save()
 	c := f.config(0, 1)
-	c.Learn.Mixing = new(float64)
+	c.Learn = &rule.Settings{Preset: "own"}
 	nan := float32(math.NaN())
 	learned := func(state string, rows int, place map[int]int) map[int][]float32 {
 		y := slices.Repeat([]float32{nan}, steps*rows*classes)

@@ -44,7 +44,11 @@ func TestBoxSets(t *testing.T) {
 		err = online.Play(t.Context(), mat.NewDense(nodes, classes, nil), l, &revealing{fixture: f}, func(_ int, y mat.Dense, _ loss.Loss) error {
 			var sets [][]int
 			for i := range nodes {
-				sets = append(sets, l.Bounds(i)[0].Set(nil, y.Row(i)))
+				var set []int // none while nothing is known
+				if b := l.Bounds(i)[0]; !b.Unknown() {
+					set = b.Set(nil, y.Row(i))
+				}
+				sets = append(sets, set)
 			}
 			want = append(want, sets)
 			return nil

@@ -130,15 +130,13 @@ func TestAgentsDoNoHarmOnTraffic(t *testing.T) {
 		cost  host.Cost
 		harm  bool
 	}{
-		"window":             {rule.Settings{Preset: "window"}, "mse", false},
-		"literal":            {rule.Settings{Preset: "literal"}, "mse", false},
-		"literal, smooth-l1": {rule.Settings{Preset: "literal"}, "smooth-l1", false},
-		"newton":             {rule.Settings{Preset: "newton"}, "mse", false},
-		"newton, late":       {rule.Settings{Preset: "newton", Delay: 3}, "huber", false},
-		"auto":               {rule.Settings{Preset: "auto", Delay: 3}, "mse", false},
-		"window, late":       {rule.Settings{Preset: "window", Delay: 3}, "mse", false},
-		"window, no gate":    {rule.Settings{Preset: "window", Gate: rule.GateSettings{Off: true}}, "mse", true},
-		"literal, no gate":   {rule.Settings{Preset: "literal", Gate: rule.GateSettings{Off: true}, Delay: 3}, "mse", true},
+		"paper":            {rule.Settings{Preset: "paper"}, "mse", false},
+		"paper, smooth-l1": {rule.Settings{Preset: "paper"}, "smooth-l1", false},
+		"own":              {rule.Settings{Preset: "own"}, "mse", false},
+		"own, late":        {rule.Settings{Preset: "own", Delay: 3}, "huber", false},
+		"auto":             {rule.Settings{Preset: "auto", Delay: 3}, "mse", false},
+		"paper, late":      {rule.Settings{Preset: "paper", Delay: 3}, "mse", false},
+		"paper, no gate":   {rule.Settings{Preset: "paper", Gate: rule.GateSettings{Off: true}, Delay: 3}, "mse", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer

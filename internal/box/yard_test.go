@@ -83,7 +83,7 @@ func (y *yard) configs(addresses []string) []*box.Config {
 	for id := range yardHosts {
 		c := &box.Config{
 			Run: "yard", Host: transport.HostID(id), Hosts: map[transport.HostID]box.Peer{}, Model: "model.safetensors",
-			Learn: &rule.Settings{Preset: "personal"}, Bus: box.Bus{Kind: box.BusTCP},
+			Learn: &rule.Settings{Preset: "paper"}, Bus: box.Bus{Kind: box.BusTCP},
 			World: box.World{Kind: box.WorldStream, Signals: "stream_signals.npy", Targets: "stream_targets.npy", Graph: "stream_graph.csv"},
 			Pace:  box.Pace{Deadline: 200 * time.Millisecond, First: 5 * time.Second, Linger: 500 * time.Millisecond},
 		}

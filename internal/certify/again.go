@@ -33,11 +33,11 @@ func ball(local [][]*theory.Problem, mixers []*theory.Mixer, gamma float64) (flo
 	return radius, nil
 }
 
-// again learns from the costs of the run, with a window and a ridge, in float64.
+// again learns from the costs of the run, with a ridge, in float64.
 // The ridge is that of the run, or a hundredth of C_s; the step size is the given
 // one, if the theorem applies to it, and a safe one otherwise.
-func (c *OnlineReport) again(r *recording, how string, window int, gamma float64) (*Tracked, error) {
-	plain, _, err := r.costs("costs "+how, window, r.rule.Ridge)
+func (c *OnlineReport) again(r *recording, how string, gamma float64) (*Tracked, error) {
+	plain, _, err := r.costs("costs "+how, r.rule.Ridge)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (c *OnlineReport) again(r *recording, how string, window int, gamma float64
 		ridge = smooth / 100
 		smooth += ridge
 	}
-	global, local, err := r.costs("costs "+how, window, ridge)
+	global, local, err := r.costs("costs "+how, ridge)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (c *OnlineReport) again(r *recording, how string, window int, gamma float64
 	if err != nil {
 		return nil, err
 	}
-	t.StepSize, t.Window, t.Ridge = Number(gamma), window, ridge
+	t.StepSize, t.Ridge = Number(gamma), ridge
 	if r.mode == config.Centralized && t.Missing < 0 {
 		c.Limits, err = r.limits(global, optima)
 	}

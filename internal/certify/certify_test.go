@@ -12,11 +12,12 @@ import (
 	"github.com/wdgnn/wdgnn/mat"
 )
 
-// Whatever the run, centralized or distributed, delayed, whitened, with a window
-// or a ridge, on graphs that fall apart for a while: no learner is ever farther
+// Whatever the run, centralized or distributed, delayed, with a ridge, with steps
+// that change, on graphs that fall apart for a while: no learner is ever farther
 // from the optimum than the bound says, neither the one that ran in float32 nor
 // those that learn once more. One of the runs diverges; it is looked at up to
-// there.
+// there. In another, nodes go so far that their neighbours do not hear them: its
+// steps are beside eq. (9), and its bound holds but is not called proven.
 //
 // Reference: Theorems 2 and 3.
 func TestCertifyRunBoundsHold(t *testing.T) {
@@ -24,20 +25,18 @@ func TestCertifyRunBoundsHold(t *testing.T) {
 		for _, delayed := range []bool{false, true} {
 			f := newOnlineCase(t, task, delayed)
 			for _, settings := range []string{
-				"mode: centralized, preset: literal, step_size: {value: 0.05}",
-				"mode: centralized, preset: literal, step_size: {value: 0.05}, ridge: 0.1, window: 4",
-				"mode: centralized, preset: personal, ridge: 0.05",
-				"mode: distributed, preset: literal, step_size: {value: 0.02}",
-				"mode: distributed, preset: literal, step_size: {value: 0.05}, ridge: 0.1, window: 4, retrain: taps+bias",
-				"mode: distributed, preset: personal, ridge: 0.05, clip: off, outlier: -1", // it diverges
-				"mode: centralized, preset: literal, step_size: {schedule: automatic}",
-				"mode: centralized, preset: literal, step_size: {schedule: decaying, value: 0.05, steps: 3}, ridge: 0.1",
-				"mode: centralized, preset: personal, step_size: {schedule: automatic, value: 0.8}, ridge: 0.05",
-				"mode: distributed, preset: literal, step_size: {schedule: automatic, value: 0.2}, ridge: 0.1, window: 4",
-				"mode: distributed, preset: literal, step_size: {schedule: decaying, value: 0.05}, ridge: 0.1",
-				"mode: distributed, preset: personal, step_size: {schedule: automatic, value: 0.3}, ridge: 0.05, clip: off",
-				"mode: centralized, preset: literal, step_size: {value: 0.05}, clip_norm: 0.2",
-				"mode: distributed, preset: literal, step_size: {value: 0.02}, clip_norm: 0.2, window: 4",
+				"mode: centralized, preset: paper, step_size: {value: 0.05}",
+				"mode: centralized, preset: paper, step_size: {value: 0.05}, ridge: 0.1, retrain: taps+bias",
+				"mode: distributed, preset: paper, step_size: {value: 0.02}",
+				"mode: distributed, preset: paper, step_size: {value: 0.05}, ridge: 0.1, retrain: taps+bias",
+				"mode: centralized, preset: paper, step_size: {value: 10}, ridge: 0.05", // it diverges
+				"mode: distributed, preset: paper, step_size: {value: 3}, ridge: 0.05",  // too far to be heard
+				"mode: centralized, preset: paper, step_size: {schedule: decaying, value: 0.05, steps: 3}",
+				"mode: centralized, preset: paper, step_size: {schedule: decaying, value: 0.05, steps: 3}, ridge: 0.1",
+				"mode: distributed, preset: paper, step_size: {schedule: decaying, value: 0.05}, ridge: 0.1",
+				"mode: distributed, preset: paper, step_size: {schedule: decaying, value: 0.05, steps: 3}, retrain: taps+bias",
+				"mode: centralized, preset: paper, step_size: {value: 0.05}, clip_norm: 0.2",
+				"mode: distributed, preset: paper, step_size: {value: 0.02}, clip_norm: 0.2",
 			} {
 				r, err := Run(context.Background(), f.config(settings), f.model, nil)
 				if err != nil {
@@ -46,14 +45,13 @@ func TestCertifyRunBoundsHold(t *testing.T) {
 				if r.Ridged == nil || len(r.Ridged.Measured) != r.Steps || r.Steps < 10 {
 					t.Errorf("%s, %s: no bounds with a ridge", task, settings)
 				}
-				for _, s := range []*Tracked{r.AsRun, r.Ridged, r.Windowed} {
+				for _, s := range []*Tracked{r.AsRun, r.Ridged} {
 					if s == nil {
 						continue
 					}
 					for k, m := range s.Measured {
 						if b := s.Bound[k]; float64(m) > float64(b)*(1+1e-9)+1e-12 {
-							t.Errorf("%s, delayed %v, %s, ridge %v, window %d: step %d: %v away, bound %v", task, delayed,
-								settings, s.Ridge, s.Window, k, m, b)
+							t.Errorf("%s, delayed %v, %s, ridge %v: step %d: %v away, bound %v", task, delayed, settings, s.Ridge, k, m, b)
 						}
 					}
 				}
@@ -61,7 +59,8 @@ func TestCertifyRunBoundsHold(t *testing.T) {
 					(strings.Contains(settings, "schedule") || strings.Contains(settings, "clip_norm")) != (len(r.AsRun.Sizes) > 0) {
 					t.Errorf("%s, %s: no bounds of the run as it was", task, settings)
 				}
-				if !(r.AsRun.Rough < 1e-6) || r.Ridged.Rest != 0 {
+				far := task == config.Regress && strings.Contains(settings, "value: 3}")
+				if far != (r.AsRun.Rough >= 1e-6) || far && r.Bounds[0].Proven || r.Ridged.Rest != 0 {
 					t.Errorf("%s, %s: steps are %.3g beside gradient steps, %.3g once more; want rounding in float32, and none",
 						task, settings, float64(r.AsRun.Rough), float64(r.Ridged.Rest))
 				}

@@ -20,7 +20,7 @@ func TestDirectedRunWithoutOptimum(t *testing.T) {
 	f.text("g.csv", "src,dst\n0,1\n1,2\n2,3\n3,4\n4,5\n5,0\n0,3\n2,5\n4,1\n")
 	for _, mode := range []string{"centralized", "distributed"} {
 		f.text("c.yaml", "online: {stream: {graph: g.csv, signals: x.npy, targets: y.npy, directed: true}, mode: "+mode+
-			", preset: literal, step_size: {value: 0.05}, mixing_matrix: sinkhorn}\n")
+			", preset: paper, step_size: {value: 0.05}, mixing_matrix: sinkhorn}\n")
 		c, err := config.Load(f.dir + "/c.yaml")
 		if err != nil {
 			t.Fatal(err)

@@ -31,20 +31,18 @@ type OnlineReport struct {
 	Dim       int    `json:"dim"`       // that gradients can reach
 	SafeStep  Number `json:"safe_step"`
 
-	AsRun    *Tracked      `json:"as_run"`   // the run as it was
-	Ridged   *Tracked      `json:"ridged"`   // the same costs with a ridge, learned once more in float64
-	Windowed *Tracked      `json:"windowed"` // and with a window of the last steps as well
-	Limits   []LimitPoint  `json:"limits"`   // against γ, centralized runs only, with the ridge and the longest window
-	Mixing   *mixingReport `json:"mixing"`   // distributed runs only
-	Bounds   []BoundReport `json:"bounds"`   // at the last step
-	Messages []string      `json:"missing"`  // numbers that are not there, and why
+	AsRun    *Tracked      `json:"as_run"`  // the run as it was
+	Ridged   *Tracked      `json:"ridged"`  // the same costs with a ridge, learned once more in float64
+	Limits   []LimitPoint  `json:"limits"`  // against γ, centralized runs only, with the ridge
+	Mixing   *mixingReport `json:"mixing"`  // distributed runs only
+	Bounds   []BoundReport `json:"bounds"`  // at the last step
+	Messages []string      `json:"missing"` // numbers that are not there, and why
 }
 
 // Tracked is a run beside its bounds, step by step.
 type Tracked struct {
 	StepSize Number   `json:"step_size"`            // γ; of a schedule the mean
 	Sizes    []Number `json:"step_sizes,omitempty"` // γ_t of a schedule; the mean over nodes if each has its own
-	Window   int      `json:"window"`
 	Ridge    float64  `json:"ridge"`
 	Drift    Number   `json:"drift"`       // C_B
 	Slowest  Number   `json:"slowest"`     // m̂
@@ -121,7 +119,7 @@ func Run(ctx context.Context, c *config.Config, file *modelfile.Model, watch fun
 // certify computes constants, bounds and measurements.
 func (r *recording) certify() (*OnlineReport, error) {
 	c := &OnlineReport{Mode: r.mode, Nodes: r.nodes, Steps: len(r.met), StepSize: Number(r.rule.StepSize.Value)}
-	global, local, err := r.costs("costs", r.rule.Window, r.rule.Ridge)
+	global, local, err := r.costs("costs", r.rule.Ridge)
 	if err != nil {
 		return nil, err
 	}
@@ -140,9 +138,6 @@ func (r *recording) certify() (*OnlineReport, error) {
 	if r.stopped {
 		c.Messages = append(c.Messages, fmt.Sprintf("steps beyond the first %d", r.most))
 	}
-	if r.rule.Whiten {
-		c.Messages = append(c.Messages, "distances of taps: steps are whitened, and all distances are in whitened coordinates")
-	}
 	if r.mode == config.Distributed {
 		c.Mixing = &mixingReport{}
 		if err := c.sequence(r); err != nil {
@@ -156,13 +151,8 @@ func (r *recording) certify() (*OnlineReport, error) {
 	if taken.sizes != nil {
 		gamma = 1 / smooth
 	}
-	if c.Ridged, err = c.again(r, "with a ridge", max(r.rule.Window, 1), gamma); err != nil {
+	if c.Ridged, err = c.again(r, "with a ridge", gamma); err != nil {
 		return nil, err
-	}
-	if r.rule.Window < rule.PersonalWindow && len(r.met) > 1 {
-		if c.Windowed, err = c.again(r, "with a ridge and a window", rule.PersonalWindow, gamma); err != nil {
-			return nil, err
-		}
 	}
 	c.summary(r)
 	return c, nil
@@ -179,7 +169,7 @@ func (c *OnlineReport) asRun(r *recording, taken *taken) error {
 	}
 	t := c.AsRun
 	t.StepSize, t.Sizes, t.Aside = Number(taken.gamma), numbersOf(taken.sizes), Number(aside)
-	t.Window, t.Ridge = max(r.rule.Window, 1), r.rule.Ridge
+	t.Ridge = r.rule.Ridge
 	if taken.sizes != nil {
 		sum := 0.0
 		for _, v := range taken.sizes {

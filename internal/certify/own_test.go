@@ -67,7 +67,7 @@ func TestCertificateIsOfOwnTaps(t *testing.T) {
 		targets[i] *= 20 // so that learning matters
 	}
 	f.save("y.npy", []int{20, 6, 3}, targets)
-	m := f.adapted("mode: distributed, preset: literal, step_size: {value: 0.3}, mixing: 0.2, retrain: taps+bias, gate: off")
+	m := f.adapted("mode: distributed, preset: own, gate: off")
 	intact := graph.Ring(6)
 	lost := ringWithout(t, 3)
 	report, err := Graphs(context.Background(), m, intact, lost, Options{Seed: 3})
@@ -160,7 +160,7 @@ func (f *onlineCase) worstChange(m *modelfile.Model, intact, lost *graph.Graph) 
 func TestOwnTapsInTheory(t *testing.T) {
 	f := newOnlineCase(t, config.Regress, false)
 	f.model.Meta.Nodes = nil
-	m := f.adapted("mode: distributed, preset: literal, step_size: {value: 0.3}, mixing: 0.2, retrain: taps+bias, gate: off")
+	m := f.adapted("mode: distributed, preset: own, gate: off")
 	own, err := lifecycle.NodeTapsOf(m)
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +203,7 @@ func TestOwnTapsInTheory(t *testing.T) {
 // Reference: doc/theory.md "The direct certificate".
 func TestCertificateIsOfHeardWeights(t *testing.T) {
 	f := newOnlineCase(t, config.Classify, false)
-	const heard = "mode: distributed, preset: heard, gate: off"
+	const heard = "mode: distributed, preset: neighbours, gate: off"
 	m := f.adapted(heard)
 	ring, lost := graph.Ring(6), ringWithout(t, 0, 3)
 	for name, c := range map[string][2]*graph.Graph{"lost": {ring, lost}, "found": {lost, ring}} {
@@ -222,7 +222,7 @@ func TestCertificateIsOfHeardWeights(t *testing.T) {
 				name, report.Own, any, before.Bound)
 		}
 	}
-	if _, err := Run(context.Background(), f.config(heard), f.model, nil); err == nil || !strings.Contains(err.Error(), "retrain is heard") {
-		t.Errorf("a run: got %v, want that the theorems are about taps", err)
+	if _, err := Run(context.Background(), f.config(heard), f.model, nil); err == nil || !strings.Contains(err.Error(), "second derivatives") {
+		t.Errorf("a run: got %v, want that the theorems are about gradient steps", err)
 	}
 }

@@ -64,7 +64,6 @@ func TestPremises(t *testing.T) {
 		"a run":                       {got: run(recording{}, &good, false)},
 		"a run of many":               {got: run(recording{mode: config.Distributed}, &good, false)},
 		"clipped":                     {run(recording{rule: clipped}, &good, false), whole, "may be clipped"},
-		"clipped, whitened":           {run(recording{rule: rule.Config{ClipNorm: 1, Whiten: true}}, &good, false), whole, "may be clipped"},
 		"clipped, without a ridge":    {got: run(recording{rule: rule.Config{ClipNorm: 1}}, &good, false)},
 		"clipped, learned once more":  {got: run(recording{rule: clipped}, &good, true)},
 		"other steps":                 {run(recording{}, rough, false), gradients, "up to 3 beside"},
@@ -100,7 +99,7 @@ func TestPremises(t *testing.T) {
 // that nodes learned it is the same but for rounding, and without them it is found out.
 func TestPremiseOfOwnTaps(t *testing.T) {
 	f := newOnlineCase(t, config.Regress, false)
-	m := f.adapted("mode: distributed, preset: literal, step_size: {value: 0.3}, mixing: 0.2, retrain: taps+bias, gate: off")
+	m := f.adapted("mode: distributed, preset: own, gate: off")
 	own, err := lifecycle.NodeTapsOf(m)
 	if err != nil {
 		t.Fatal(err)

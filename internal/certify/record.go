@@ -14,8 +14,8 @@ import (
 	"github.com/wdgnn/wdgnn/theory"
 )
 
-// Observation is one row of a step that carries a cost. Its share is left to the
-// window: all rows of a step count alike.
+// Observation is one row of a step that carries a cost. All rows of a step
+// count alike.
 type Observation struct {
 	Node int
 	Row  theory.Row
@@ -50,17 +50,13 @@ func newRecording(p *pace, mode config.Mode, net *gnn.WideDeep, c online.Config,
 		return nil, fmt.Errorf("a distributed run of %d nodes: the contraction of mixing matrices is computed up to %d",
 			c.Nodes, theory.MostDense)
 	}
-	if how.Retrain == rule.RetrainHeard {
-		return nil, errors.New("retrain is heard: Theorems 2 and 3 are about nodes that learn taps, not weights for every neighbour; " +
-			"try a preset that learns taps")
+	if how.Newton != nil {
+		return nil, errors.New("Theorems 2 and 3 are about steps down a gradient, and these nodes learn by second derivatives; " +
+			"try the preset paper")
 	}
 	r := &recording{pace: p, mode: mode, rule: how, nodes: c.Nodes, kind: kind, known: map[*mat.CSR]*theory.Mixer{}, most: mostCertified}
-	moment := c.Moment
-	if !how.Whiten {
-		moment = nil
-	}
 	var err error
-	r.coords, err = theory.NewCoordinates(net, how.Retrain == rule.RetrainTapsAndBias, moment)
+	r.coords, err = theory.NewCoordinates(net, how.Retrain == rule.RetrainTapsAndBias)
 	r.witness = newWitness(net, c.Delayed, c.Nodes)
 	return r, err
 }
@@ -125,7 +121,7 @@ func (r *recording) rows(read []int, z, base mat.Dense, j loss.Loss) []Observati
 	return met
 }
 
-// mix measures the mixing matrix of a step, (1-η) I + η W.
+// mix measures the mixing matrix of a step.
 func (r *recording) mix(w *mat.CSR) error {
 	m := r.known[w]
 	if m == nil {
@@ -136,8 +132,8 @@ func (r *recording) mix(w *mat.CSR) error {
 				one[i*r.nodes+i] = 1
 			}
 			m, err = theory.MixerOf(r.nodes, one)
-		} else if m, err = theory.NewMixer(w); err == nil && r.rule.Mixing != 1 {
-			m, err = m.Lazy(r.rule.Mixing)
+		} else {
+			m, err = theory.NewMixer(w)
 		}
 		if err != nil {
 			return err
@@ -177,44 +173,33 @@ func (w *witness) observe(s *mat.CSR, x mat.Dense) (z, base mat.Dense) {
 }
 
 // cost returns J_t as package rule has it, of all nodes together or, with a node
-// ≥ 0, of one: the mean over the steps of the window that brought a cost, of the
-// mean over their rows.
-func (r *recording) cost(t, node, window int, ridge float64) *theory.Problem {
+// ≥ 0, of one: the mean over the rows of the step.
+func (r *recording) cost(t, node int, ridge float64) *theory.Problem {
 	p := r.coords.Problem(r.kind, ridge)
-	steps := 0
-	for k := max(t-max(window, 1)+1, 0); k <= t; k++ {
-		first := len(p.Rows)
-		for _, o := range r.met[k] {
-			if node < 0 || o.Node == node {
-				p.Rows = append(p.Rows, o.Row)
-			}
-		}
-		if n := len(p.Rows) - first; n > 0 {
-			steps++
-			for i := first; i < len(p.Rows); i++ {
-				p.Rows[i].Share = 1 / float64(n)
-			}
+	for _, o := range r.met[t] {
+		if node < 0 || o.Node == node {
+			p.Rows = append(p.Rows, o.Row)
 		}
 	}
 	for i := range p.Rows {
-		p.Rows[i].Share /= float64(steps)
+		p.Rows[i].Share = 1 / float64(len(p.Rows))
 	}
 	return p
 }
 
 // costs returns those of all steps: of the network, and of its nodes.
-func (r *recording) costs(stage string, window int, ridge float64) (global []*theory.Problem, local [][]*theory.Problem, err error) {
+func (r *recording) costs(stage string, ridge float64) (global []*theory.Problem, local [][]*theory.Problem, err error) {
 	for t := range r.met {
 		if err := r.at(stage, t, len(r.met)); err != nil {
 			return nil, nil, err
 		}
 		if r.mode == config.Centralized {
-			global = append(global, r.cost(t, -1, window, ridge))
+			global = append(global, r.cost(t, -1, ridge))
 			continue
 		}
 		var nodes []*theory.Problem
 		for i := range r.nodes {
-			nodes = append(nodes, r.cost(t, i, window, ridge))
+			nodes = append(nodes, r.cost(t, i, ridge))
 		}
 		local, global = append(local, nodes), append(global, theory.Mean(nodes))
 	}

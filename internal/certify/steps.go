@@ -24,19 +24,16 @@ type taken struct {
 
 // exact says whether all steps of the run are gradient steps. A gradient that is
 // clipped is a smaller step in the same direction; but a ridge is not clipped with
-// it, and lengths are not those of whitened coordinates.
+// it.
 func (r *recording) exact() bool {
-	return r.rule.ClipNorm == 0 || r.rule.Ridge == 0 && !r.rule.Whiten
+	return r.rule.ClipNorm == 0 || r.rule.Ridge == 0
 }
 
 // taken returns the steps that the rule of the run takes on the costs.
 func (r *recording) taken(global []*theory.Problem, local [][]*theory.Problem) (*taken, error) {
 	out := &taken{global: global, local: local, plain: global, gamma: r.rule.StepSize.Value}
 	if r.mode == config.Centralized {
-		sizes, short, err := r.sizes(global, 0)
-		if err != nil {
-			return nil, err
-		}
+		sizes, short := r.sizes(global, 0)
 		if r.rule.StepSize.Schedule != rule.Fixed || short > 0 {
 			out.global, out.gamma, out.sizes, out.short = scaled(global, sizes), 1, sizes, short
 		}
@@ -55,12 +52,10 @@ func (r *recording) taken(global []*theory.Problem, local [][]*theory.Problem) (
 
 // sizes returns the step sizes that node i took on costs, and how many of them
 // clipping made smaller.
-func (r *recording) sizes(costs []*theory.Problem, i int) (sizes []float64, short int, err error) {
-	if sizes, err = theory.StepSizes(r.rule.StepSize, costs, r.own(i)); err != nil {
-		return nil, 0, err
-	}
+func (r *recording) sizes(costs []*theory.Problem, i int) (sizes []float64, short int) {
+	sizes = theory.StepSizes(r.rule.StepSize, len(costs))
 	if r.rule.ClipNorm == 0 || !r.exact() {
-		return sizes, 0, nil
+		return sizes, 0
 	}
 	for t, p := range costs {
 		if g := norm64(p.Gradient(r.path[t][i])); g > r.rule.ClipNorm {
@@ -68,16 +63,7 @@ func (r *recording) sizes(costs []*theory.Problem, i int) (sizes []float64, shor
 			short++
 		}
 	}
-	return sizes, short, nil
-}
-
-// own returns the weights that node i gave to itself, nil if nobody mixes.
-func (r *recording) own(i int) []float64 {
-	var weights []float64
-	for _, m := range r.mixers {
-		weights = append(weights, m.Weight(i))
-	}
-	return weights
+	return sizes, short
 }
 
 // each scales the costs of every node by the step sizes that it took, unless all
@@ -92,10 +78,7 @@ func (k *taken) each(r *recording) error {
 		for t := range mine {
 			mine[t] = k.local[t][i]
 		}
-		sizes, short, err := r.sizes(mine, i)
-		if err != nil {
-			return err
-		}
+		sizes, short := r.sizes(mine, i)
 		k.short += short
 		for t, p := range scaled(mine, sizes) {
 			moved[t] = append(moved[t], p)
@@ -105,7 +88,7 @@ func (k *taken) each(r *recording) error {
 	if r.rule.StepSize.Schedule == rule.Fixed && k.short == 0 {
 		return nil
 	}
-	k.gamma, k.sizes, k.own = 1, mean, k.short > 0 || r.rule.StepSize.Schedule == rule.Automatic
+	k.gamma, k.sizes, k.own = 1, mean, k.short > 0
 	k.local, k.global = moved, nil
 	for _, nodes := range moved {
 		k.global = append(k.global, theory.Mean(nodes))

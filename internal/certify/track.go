@@ -164,7 +164,7 @@ func (c *OnlineReport) summary(r *recording) {
 	for _, s := range []struct {
 		name string
 		at   *Tracked
-	}{{"as run", c.AsRun}, {"with a ridge", c.Ridged}, {"with a ridge and a window", c.Windowed}} {
+	}{{"as run", c.AsRun}, {"with a ridge", c.Ridged}} {
 		t := s.at
 		if t == nil {
 			continue
@@ -183,10 +183,9 @@ func (c *OnlineReport) summary(r *recording) {
 // note says what was learned with.
 func (t *Tracked) note() string {
 	if n := len(t.Sizes); n > 0 {
-		return fmt.Sprintf("γ_t = %.3g first, %.3g last, ridge %.3g, window %d", float64(t.Sizes[0]), float64(t.Sizes[n-1]),
-			t.Ridge, t.Window)
+		return fmt.Sprintf("γ_t = %.3g first, %.3g last, ridge %.3g", float64(t.Sizes[0]), float64(t.Sizes[n-1]), t.Ridge)
 	}
-	return fmt.Sprintf("γ = %.3g, ridge %.3g, window %d", float64(t.StepSize), t.Ridge, t.Window)
+	return fmt.Sprintf("γ = %.3g, ridge %.3g", float64(t.StepSize), t.Ridge)
 }
 
 func numbersOf(values []float64) []Number {

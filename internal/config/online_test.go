@@ -23,30 +23,25 @@ func TestOnlineRule(t *testing.T) {
 		text string
 		want rule.Config
 	}{
-		{"", rule.Laplace()},
-		{", preset: window", rule.Personal(50)},
-		{", preset: personal", rule.Personal(50)},
-		{", links: every-step", rule.Personal(50)},
-		{", preset: personal-single", rule.Personal(1)},
-		{", preset: literal", rule.Literal(false)},
-		{", preset: literal, mode: centralized", rule.Literal(true)},
-		{", preset: literal, gate: off", rule.Literal(false)},
-		{", preset: literal, gate: off, coverage: 0", rule.Literal(false)},
-		{", gate: {margin: 0.1, patience: 50}, clip: off, window: 0, mixing: 0, whiten: false, step_size: {value: 2}", rule.Config{
-			StepSize: rule.StepSize{Value: 2}, Window: 50, Gate: &rule.Gate{Margin: 0.1, Patience: 50},
+		{"", rule.Own()},
+		{", links: every-step", rule.Own()},
+		{", preset: own, retrain: taps", rule.Config{Newton: rule.Own().Newton}},
+		{", preset: neighbours", rule.Neighbours()},
+		{", preset: season", rule.Seasonal()},
+		{", preset: paper", rule.Paper(false)},
+		{", preset: paper, mode: centralized", rule.Paper(true)},
+		{", preset: paper, gate: off", rule.Paper(false)},
+		{", preset: paper, gate: off, coverage: 0", rule.Paper(false)},
+		{", gate: {margin: 0.1, patience: 50}, step_size: {value: 2}", rule.Config{
+			StepSize: rule.StepSize{Value: 2}, Gate: &rule.Gate{Margin: 0.1, Patience: 50},
 		}},
-		{", mixing: 0, whiten: false, window: 3, clip: off", rule.Config{StepSize: rule.StepSize{Value: 1}, Window: 3}},
-		{", preset: literal, step_size: {schedule: automatic}", rule.Config{StepSize: rule.StepSize{Schedule: rule.Automatic}, Mixing: 1}},
 		{
-			", preset: literal, step_size: {schedule: decaying, steps: 7}",
-			rule.Config{StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 3, Steps: 7}, Mixing: 1},
+			", step_size: {schedule: decaying, steps: 7}",
+			rule.Config{StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 3, Steps: 7}},
 		},
 		{
-			", preset: literal, step_size: {value: 0.5}, ridge: 1, clip_norm: 2, limit: 3, outlier: 4, retrain: taps+bias",
-			rule.Config{
-				StepSize: rule.StepSize{Value: 0.5}, Mixing: 1, Ridge: 1, ClipNorm: 2, Limit: 3, Outlier: 4,
-				Retrain: rule.RetrainTapsAndBias,
-			},
+			", preset: paper, step_size: {value: 0.5}, ridge: 1, clip_norm: 2, limit: 3, retrain: taps+bias",
+			rule.Config{StepSize: rule.StepSize{Value: 0.5}, Ridge: 1, ClipNorm: 2, Limit: 3, Retrain: rule.RetrainTapsAndBias},
 		},
 	} {
 		cfg, err := parse([]byte(stream + c.text + "}"))
@@ -69,7 +64,9 @@ func TestOnlineRule(t *testing.T) {
 
 func TestOnlineComplains(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{stream + ", windw: 3}", `unknown key "online.windw"; did you mean "window"?`},
+		{stream + ", rigde: 3}", `unknown key "online.rigde"; did you mean "ridge"?`},
+		{stream + ", window: 3}", `unknown key "online.window"`},
+		{stream + ", mixing: 0.5}", `unknown key "online.mixing"`},
 		{stream + ", step_size: 3}", `online.step_size is "3", want keys and values`},
 		{stream + ", mixing_matrix: magic}", "magic"},
 		{stream + ", gate: {margn: 1}}", `online.gate: unknown key "margn"; the keys here are margin, patience, slack, window`},
@@ -80,11 +77,11 @@ func TestOnlineComplains(t *testing.T) {
 		{"online: {stream: {graph: g.csv, signals: s.npy, targets: t.npy, delay: -1}}", "online.delay is -1, want 0 to 4096 steps"},
 		{stream + ", retrain: all}", `online.retrain: retrain "all": want taps, taps+bias`},
 		{stream + ", mode: both}", `online.mode is "both"`},
-		{stream + ", preset: perso}", `online.preset is "perso", want auto, season, heard, newton, window or literal`},
-		{stream + ", mode: centralized, mixing: 0.1}", "online.mixing is for mode distributed"},
-		{stream + ", mixing: 1.5, ridge: -1}", "online.mixing is 1.5, want 0 to 1\nonline.ridge is -1"},
-		{stream + ", window: -1}", "online.window is -1"},
-		{stream + ", step_size: {schedule: automatic, value: 2}}", "below 1"},
+		{stream + ", preset: perso}", `online.preset is "perso", want auto, neighbours, own, paper or season`},
+		{stream + ", mode: centralized, preset: season}", "online.season is for mode distributed"},
+		{stream + ", limit: -2, ridge: -1}", "online.ridge is -1, want a number ≥ 0\nonline.limit is -2"},
+		{stream + ", step_size: {schedule: automatic}}", `schedule "automatic": want fixed, decaying`},
+		{stream + ", preset: own, step_size: {value: 2}}", "online.newton goes without a rule of one's own, step size"},
 		{"online: {stream: {signals: s.npy, targets: t.npy}}", "online.stream.graph is missing"},
 		{"online: {}", "online.stream.signals is missing: name a file\nonline.stream.targets is missing"},
 		{stream + "}\ntrain: {epochs: 5}\nmodel: {features: 3, wide: {order: 1}}", "neither data nor scenario"},
@@ -135,7 +132,7 @@ func TestOnlineWithoutModel(t *testing.T) {
 
 // A configuration that is written out reads back as itself.
 func TestOnlineRoundTrip(t *testing.T) {
-	c, err := parse([]byte(small + "online: {stream: {signals: s.npy, targets: t.npy, read: [2, 1]}, mixing: 0, whiten: false, " +
+	c, err := parse([]byte(small + "online: {stream: {signals: s.npy, targets: t.npy, read: [2, 1]}, ridge: 0.1, gate: off, " +
 		"mixing_matrix: sinkhorn, step_size: {schedule: decaying, value: 0.5}, retrain: taps+bias}\n"))
 	if err != nil {
 		t.Fatal(err)

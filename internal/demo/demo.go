@@ -86,13 +86,13 @@ type Mean struct {
 
 // What runs side by side learns in one of these ways.
 var (
-	frozen  = recipe.LearnerSpec{ID: "frozen", Kind: recipe.WideDeep}
-	literal = recipe.LearnerSpec{ID: "literal", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Literal(false), Curved: true}
+	frozen = recipe.LearnerSpec{ID: "frozen", Kind: recipe.WideDeep}
+	paper  = recipe.LearnerSpec{ID: "paper", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Paper(false), Curved: true}
 )
 
-// heard is the default where a model knows what its nodes heard in training, with
+// neighbours is the default where a model knows what its nodes heard in training, with
 // gates.
-var heard = recipe.LearnerSpec{ID: "heard", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Hearers()}.Gated()
+var neighbours = recipe.LearnerSpec{ID: "neighbours", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Neighbours()}.Gated()
 
 // contestants run side by side.
 var contestants = []struct {
@@ -100,8 +100,8 @@ var contestants = []struct {
 	Spec recipe.LearnerSpec
 }{
 	{"frozen", frozen},
-	{"literal (eq. 9)", literal},
-	{"heard", heard},
+	{"paper (eq. 9)", paper},
+	{"neighbours", neighbours},
 }
 
 // Run runs the demo.

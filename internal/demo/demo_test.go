@@ -53,11 +53,11 @@ func TestDemoStops(t *testing.T) {
 // The paper's update stands in the table with a step that suits the model: its gain
 // where links are lost can be seen, and neither a tenth of the step nor ten times it
 // wins half a point more.
-func TestLiteralIsNoStrawMan(t *testing.T) {
+func TestPaperIsNoStrawMan(t *testing.T) {
 	z := begun(t).world.Source
-	specs := []recipe.LearnerSpec{frozen, literal}
+	specs := []recipe.LearnerSpec{frozen, paper}
 	for _, factor := range []float64{0.1, 10} {
-		other := literal
+		other := paper
 		other.Curved, other.Config.StepSize.Value = false, factor/z.Models[recipe.WideDeep].Smooth()
 		specs = append(specs, other)
 	}
@@ -76,7 +76,7 @@ func TestLiteralIsNoStrawMan(t *testing.T) {
 		}
 	}
 	if l := accuracy[1]; l < accuracy[0]+0.5 || l < accuracy[2]-0.5 || l < accuracy[3]-0.5 {
-		t.Errorf("frozen, literal, a tenth of its step and ten times it answer %.2f %% right, want literal ahead and near the best", accuracy)
+		t.Errorf("frozen, paper, a tenth of its step and ten times it answer %.2f %% right, want paper ahead and near the best", accuracy)
 	}
 }
 

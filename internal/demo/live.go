@@ -130,15 +130,15 @@ func (l *Live) train(ctx context.Context, watch func(train.Epoch)) error {
 	return l.enter()
 }
 
-// firstShown is the learner on show at the beginning: the default, heard.
+// firstShown is the learner on show at the beginning: the default, neighbours.
 const firstShown = 2
 
-// entrants returns those that run side by side: the terminal's, and newton.
+// entrants returns those that run side by side: the terminal's, and own.
 func (l *Live) entrants() (list []*racer) {
 	for _, spec := range contestants {
 		list = append(list, &racer{name: spec.Name, spec: spec.Spec})
 	}
-	return append(list, &racer{name: "newton", spec: newton})
+	return append(list, &racer{name: "own", spec: own})
 }
 
 // enter makes the learners.
@@ -283,7 +283,7 @@ func (l *Live) step() error {
 		if err := k.step(truth, heard); err != nil {
 			return fmt.Errorf("%s: %w", k.name, err)
 		}
-		if l.knobs.lie == tapsLie && k.spec.Config.Mixing > 0 {
+		if l.knobs.lie == tapsLie && k.mixes() {
 			if err := k.fool(l.world.liar); err != nil {
 				return err
 			}

@@ -102,9 +102,9 @@ func TestDemoLive(t *testing.T) {
 	until("a step", func(f *live.Frame, _ []string) bool { at = f.Time; return f.Settings != nil })
 	ask(live.ControlStep, 0, 0)
 	until("another", func(f *live.Frame, _ []string) bool { return f.Time > at && f.Settings[0] == 1 })
-	ask(knobMixing, 0.5, 0)
-	until("another learner that mixes", func(f *live.Frame, _ []string) bool {
-		return setting(f, knobLearner) == 3 && setting(f, knobMixing) == 0.5 && f.Taps != nil && f.Taps.Learner == 3
+	ask(knobLearner, 3, 0)
+	until("another learner", func(f *live.Frame, _ []string) bool {
+		return setting(f, knobLearner) == 3 && f.Taps != nil && f.Taps.Learner == 3
 	})
 	ask(live.ControlReset, 0, 0)
 	until("a reset", func(f *live.Frame, words []string) bool {

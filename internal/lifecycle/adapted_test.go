@@ -47,7 +47,6 @@ func TestOnlineRefuses(t *testing.T) {
 		{"no wide part", func(f *onlineCase) {
 			f.model.Network, _ = gnn.New(gnn.Config{In: 2, Features: 4, Outputs: 3, Deep: []gnn.LayerConfig{{Order: 1, Features: 4}}})
 		}, "", "no wide part"},
-		{"no moment", func(f *onlineCase) { f.model.Precise = nil }, "", "train the model again with this version, or set online.whiten: false"},
 		{"bad moment", func(f *onlineCase) { f.model.Precise["online.moment"].Data[1]++ }, "", "tensor online.moment"},
 		{"no bias", func(f *onlineCase) {
 			f.model.Network, _ = gnn.New(gnn.Config{In: 2, Features: 4, Outputs: 3, NoBias: true, Wide: &gnn.WideConfig{Order: 2}})
@@ -59,14 +58,14 @@ func TestOnlineRefuses(t *testing.T) {
 		},
 		{"nonsense", func(f *onlineCase) { f.model.Meta.Online = `{"mode":"upside down"}` }, "", "makes no sense"},
 		{"not JSON", func(f *onlineCase) { f.model.Meta.Online = `{` }, "", "cannot be read"},
-		{"misspelt", func(f *onlineCase) {}, "windw: 3", `unknown key "online.windw"; did you mean "window"?`},
+		{"misspelt", func(f *onlineCase) {}, "rigde: 3", `unknown key "online.rigde"; did you mean "ridge"?`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newOnlineCase(t, config.Classify, false)
 			c.change(f)
 			settings := c.extra
 			if settings == "" {
-				settings = "window: 3"
+				settings = "preset: paper"
 			}
 			if _, err := f.run(f.model, settings); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
@@ -75,12 +74,12 @@ func TestOnlineRefuses(t *testing.T) {
 	}
 }
 
-// Directed links have no Metropolis weights; without mixing they need none.
+// Directed links have no Metropolis weights; nodes that do not mix need none.
 func TestOnlineDirected(t *testing.T) {
 	f := newOnlineCase(t, config.Classify, false)
 	f.model.Meta.Shift = graph.ShiftRowStochastic
-	run := func(mixing string) error {
-		f.text("c.yaml", "online: {stream: {graph: g.csv, signals: x.npy, targets: y.npy, directed: true}, mixing: "+mixing+"}\n")
+	run := func(preset string) error {
+		f.text("c.yaml", "online: {stream: {graph: g.csv, signals: x.npy, targets: y.npy, directed: true}, preset: "+preset+"}\n")
 		c, err := config.Load(filepath.Join(f.dir, "c.yaml"))
 		if err != nil {
 			return err
@@ -91,10 +90,10 @@ func TestOnlineDirected(t *testing.T) {
 		}
 		return err
 	}
-	if err := run("0.5"); err == nil || !strings.Contains(err.Error(), "directed") {
+	if err := run("paper"); err == nil || !strings.Contains(err.Error(), "directed") {
 		t.Errorf("got %v, want that the graph is directed", err)
 	}
-	if err := run("0"); err != nil {
+	if err := run("own"); err != nil {
 		t.Error(err)
 	}
 }
@@ -102,13 +101,18 @@ func TestOnlineDirected(t *testing.T) {
 // Another mode, rule or network cannot go on where a model was left.
 func TestOnlineGoOnRefuses(t *testing.T) {
 	f := newOnlineCase(t, config.Classify, false)
-	r := f.start(f.model, "window: 5")
+	r := f.start(f.model, "preset: paper")
 	f.play(r, 3)
 	saved := f.decode(f.bytes(r))
+	own := f.start(f.model, "preset: own")
+	f.play(own, 3)
+	if _, err := f.run(f.decode(f.bytes(own)), "preset: paper, retrain: taps+bias"); err == nil ||
+		!strings.Contains(err.Error(), "learns by second derivatives, this one takes gradient steps") {
+		t.Errorf("own, then paper: got %v, want that it cannot", err)
+	}
 	for _, c := range []struct{ settings, want string }{
-		{"mode: centralized, window: 5", "has learned in mode distributed, the configuration says centralized"},
-		{"window: 2", "a window of 3 steps, the configuration asks for 2"},
-		{"window: 5, retrain: taps+bias", "a vector of 18 numbers, want 21"},
+		{"mode: centralized, preset: paper", "has learned in mode distributed, the configuration says centralized"},
+		{"preset: paper, retrain: taps+bias", "a vector of 18 numbers, want 21"},
 	} {
 		if _, err := f.run(saved, c.settings); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.settings, err, c.want)
@@ -118,12 +122,12 @@ func TestOnlineGoOnRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.start(saved, "window: 5, mixing: 0.5").Resume(state,
+	if err := f.start(saved, "preset: paper, ridge: 0.5").Resume(state,
 		r.Predictions); err == nil || !strings.Contains(err.Error(), "another configuration") {
 		t.Errorf("got %v, want that the configuration is another", err)
 	}
 	f.save("y.npy", []int{20}, make([]float32, 20))
-	if err := f.start(saved, "window: 5").Resume(state, r.Predictions); err == nil || !strings.Contains(err.Error(), "another stream") {
+	if err := f.start(saved, "preset: paper").Resume(state, r.Predictions); err == nil || !strings.Contains(err.Error(), "another stream") {
 		t.Errorf("got %v, want that the stream is another", err)
 	}
 }
@@ -131,22 +135,24 @@ func TestOnlineGoOnRefuses(t *testing.T) {
 // State that a damaged file holds gives an error, never a panic.
 func TestSnapshotDamaged(t *testing.T) {
 	f := newOnlineCase(t, config.Classify, true)
-	r := f.start(f.model, "window: 5")
-	f.play(r, 7)
-	whole := f.bytes(r)
-	for _, name := range []string{
-		"online.steps", "online.orthonormal.0", "online.window.length", "online.window.count",
-		"online.window.input", "online.window.base", "online.window.target", "online.delay.0",
+	for settings, names := range map[string][]string{
+		"preset: paper": {"online.steps", "online.orthonormal.0", "online.delay.0"},
+		"preset: own":   {"online.steps", "online.newton.length", "online.newton.values"},
 	} {
-		for _, how := range []string{"missing", "short", "odd"} {
-			m := f.decode(whole)
-			damage(m, name, how)
-			_, err := f.run(m, "window: 5")
-			if err == nil && !(name == "online.delay.0" && how != "short") {
-				if how == "odd" { // other numbers are still numbers
-					continue
+		r := f.start(f.model, settings)
+		f.play(r, 7)
+		whole := f.bytes(r)
+		for _, name := range names {
+			for _, how := range []string{"missing", "short", "odd"} {
+				m := f.decode(whole)
+				damage(m, name, how)
+				_, err := f.run(m, settings)
+				if err == nil && !(name == "online.delay.0" && how != "short") {
+					if how == "odd" { // other numbers are still numbers
+						continue
+					}
+					t.Errorf("%s: %s is %s: no error", settings, name, how)
 				}
-				t.Errorf("%s is %s: no error", name, how)
 			}
 		}
 	}

@@ -31,9 +31,9 @@ func Export(m *modelfile.Model, nodes int, version string) (*Exported, error) {
 		return nil, err
 	}
 	if n := own.Heard(); n > 0 {
-		return nil, fmt.Errorf("%d nodes weight their neighbours one by one (retrain: heard), and make up for those that they do not hear "+
+		return nil, fmt.Errorf("%d nodes weight their neighbours one by one, and make up for those that they do not hear "+
 			"by equations that are others for every set of them, which no fixed graph of operators can hold; "+
-			"export the model as trained, or let nodes learn with another preset, such as newton", n)
+			"export the model as trained, or let nodes learn with another preset, such as own", n)
 	}
 	e := &Exported{Shift: m.Meta.Shift.String()}
 	model := &onnx.Model{Network: m.Network, Delayed: m.Meta.Delayed, Own: own.Deltas(), Version: version}

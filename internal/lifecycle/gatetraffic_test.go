@@ -94,7 +94,7 @@ func TestNothingHarmsOnTraffic(t *testing.T) {
 		t.Skipf("SKIPPED %s: thirty streams that learn take a while; it runs without -short", t.Name())
 	}
 	f, diverged := newChangingTraffic(t, 50), 0
-	for _, settings := range []string{"preset: personal", "preset: literal", "mode: centralized, preset: personal"} {
+	for _, settings := range []string{"preset: paper", "mode: centralized, preset: paper", "preset: own"} {
 		r := f.start(f.model, settings+", gate: off")
 		err := r.Play(context.Background(), func() error { return nil }, func(OnlineStep) error { return nil })
 		if errors.Is(err, online.ErrDiverged) {
@@ -105,10 +105,10 @@ func TestNothingHarmsOnTraffic(t *testing.T) {
 	if diverged == 0 {
 		t.Error("no preset diverges without a gate: this test shows nothing")
 	}
-	presets, losses := []string{"window", "literal", "newton", "heard", "auto"}, []string{"mse", "smooth-l1", "huber"}
+	presets, losses := []string{"paper", "own", "neighbours", "auto"}, []string{"mse", "smooth-l1", "huber"}
 	for _, preset := range presets {
 		for _, mode := range []string{"distributed", "centralized"} {
-			if preset == "heard" && mode == "centralized" { // weights of its own at every node
+			if preset == "neighbours" && mode == "centralized" { // weights of its own at every node
 				continue
 			}
 			for _, loss := range losses {

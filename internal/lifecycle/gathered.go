@@ -72,7 +72,7 @@ func Gathered(file *modelfile.Model, s online.Snapshot, g Gathering) (*modelfile
 		return nil, err
 	}
 	a := &Adaptation{
-		Mode: config.Distributed, Preset: g.preset(), Rule: g.Rule, MixingMatrix: graph.MixingMetropolis, Nodes: g.Nodes,
+		Mode: config.Distributed, Preset: g.Rule.Settings().Preset, Rule: g.Rule, MixingMatrix: graph.MixingMetropolis, Nodes: g.Nodes,
 		Drift: l.Drift(), Stream: fmt.Sprintf("agents of run %s", g.Run), At: g.Steps, Length: g.Steps,
 	}
 	if g.Rule.Gate != nil || g.Rule.Conformal != nil {
@@ -148,19 +148,4 @@ func forecasterOf(o *online.Observer, r rule.Config, m *modelfile.Model, spec *f
 	return online.NewForecaster(o, r, rule.SeasonTask{
 		Season: spec.Season, Horizons: spec.Horizons, Lagged: spec.Lagged(order),
 	}, sigma)
-}
-
-// preset returns the name of the preset that a rule is most like.
-func (g *Gathering) preset() string {
-	switch r := &g.Rule; {
-	case r.Season != nil:
-		return "season"
-	case r.Retrain == rule.RetrainHeard:
-		return "heard"
-	case r.Newton != nil:
-		return "newton"
-	case r.Whiten:
-		return "window"
-	}
-	return "literal"
 }

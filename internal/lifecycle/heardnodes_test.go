@@ -35,7 +35,7 @@ func (f *onlineCase) playHeard(known bool) (*OnlineRun, *modelfile.Model) {
 		online.HearEach(moment, f.model.Network, s, mat.NewDense(len(x)/2, 2, x), f.model.Meta.Nodes, nil)
 		recipe.PutMoment(f.model, moment)
 	}
-	r := f.start(f.model, "preset: heard, newton: {fresh: 6}, gate: off, coverage: 0")
+	r := f.start(f.model, "preset: neighbours, newton: {fresh: 6}, gate: off, coverage: 0")
 	f.play(r, -1)
 	return r, f.decode(f.bytes(r))
 }
@@ -79,7 +79,7 @@ func TestHeardNodes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			near(t, "heard", p.Values, want, 2e-5)
+			near(t, "neighbours", p.Values, want, 2e-5)
 			trained, err := Predict(context.Background(), f.model, observed, []int{4, 1}, 1)
 			if err != nil {
 				t.Fatal(err)

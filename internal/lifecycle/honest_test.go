@@ -155,7 +155,7 @@ func TestOnlineForecastsSeeNoFuture(t *testing.T) {
 	s := hill(hillBefore + hillStream)
 	const row = 45
 	for _, keys := range []string{
-		"preset: auto", "preset: newton", "preset: window", "preset: literal", "mode: centralized", "preset: season, gate: off",
+		"preset: auto", "preset: own", "preset: paper", "mode: centralized", "mode: centralized, preset: paper", "preset: season, gate: off",
 	} {
 		onlineKeys(t, c, keys)
 		run := playHill(t, c, m, s)
@@ -277,7 +277,7 @@ func TestForecastScores(t *testing.T) {
 // A run that is interrupted goes on as if it had not been, and a second stream begins
 // where the first ended; a sensor that joined is known from then on.
 func TestForecastResume(t *testing.T) {
-	for _, preset := range []string{"season", "newton"} {
+	for _, preset := range []string{"season", "own"} {
 		c := hillConfig(t, "")
 		onlineKeys(t, c, "preset: "+preset)
 		c.Online.Stream.Series, c.Online.Stream.Graph = "stream.csv", "links.csv"

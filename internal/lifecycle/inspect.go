@@ -26,7 +26,7 @@ type Inspection struct {
 	Online   *Adaptation `json:"online,omitempty"`    // of the online run that left the model
 	NodeTaps int         `json:"node_taps,omitempty"` // nodes that have taps of their own
 	Heard    int         `json:"heard,omitempty"`     // nodes that weight their neighbours one by one
-	Moment   bool        `json:"moment"`              // whether whitened online learning is possible
+	Moment   bool        `json:"moment"`              // whether the second moment of its inputs is known
 	Hearings int         `json:"hearings,omitempty"`  // nodes of which is known what they heard in training
 
 	Forecast *ForecastAbility `json:"forecast,omitempty"` // what the model says of sensors; nil if it does not forecast

@@ -230,16 +230,12 @@ func (r *OnlineRun) begin(before *Adaptation, s online.Snapshot, b beginning) er
 // build makes the observer and the learner on it.
 func (r *OnlineRun) build(moment *rule.SecondMoment, frozen bool) error {
 	c, s, net := r.config, r.Stream, r.trained.Network
-	if r.Rule.Whiten && moment == nil {
-		return errors.New("whitened steps need the second moment of the inputs in training, " +
-			"which the model file does not hold; train the model again with this version, or set online.whiten: false")
-	}
 	distributed := c.Online.Mode == config.Distributed
 	if tensors := s.Nodes * (net.InputOrder() + 2); distributed && r.Rule.Season == nil && tensors > mostTensors {
 		return fmt.Errorf("a distributed run leaves the taps of %d nodes by name, %d tensors, want at most %d; try mode centralized",
 			s.Nodes, tensors, mostTensors)
 	}
-	s.mixes, s.mixing = distributed && r.Rule.Mixing != 0, c.Online.MixingMatrix
+	s.mixes, s.mixing = distributed && r.Rule.Mixes(), c.Online.MixingMatrix
 	if s.sensors != nil && s.mixes {
 		var note string
 		if s.mixing, note = sensorMixing(s.mixing, s.Graphs[0]); note != "" {
@@ -324,9 +320,6 @@ func (r *OnlineRun) Close() {
 // predictions are those that the earlier run made, at least as many.
 func (r *OnlineRun) Resume(before *Adaptation, predictions []float32) error {
 	began, rule := before.Rule, r.Rule
-	if r.config.Online.Clip == nil { // a run of an earlier version did not clip, and goes on
-		began.Clip = r.Rule.Clip
-	}
 	if began.Gate == nil { // of an earlier version, which had none: a gate may begin at any step
 		rule.Gate = nil
 	}

@@ -26,7 +26,7 @@ func TestQuestionOfAdapted(t *testing.T) {
 		if heard {
 			_, adapted = f.playHeard(true)
 		} else {
-			r := f.start(f.model, "preset: literal, gate: off, coverage: 0, step_size: {value: 0.5}")
+			r := f.start(f.model, "preset: paper, gate: off, coverage: 0, step_size: {value: 0.5}")
 			f.play(r, -1)
 			adapted = f.decode(f.bytes(r))
 		}

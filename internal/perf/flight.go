@@ -82,7 +82,7 @@ var flockingOnline = Task{
 		if err != nil {
 			return nil, nil, err
 		}
-		l, err := online.NewConsensus(o, rule.Config{StepSize: rule.StepSize{Value: flightGamma}, Mixing: 1, ClipNorm: flightClip})
+		l, err := online.NewConsensus(o, rule.Config{StepSize: rule.StepSize{Value: flightGamma}, ClipNorm: flightClip})
 		if err != nil {
 			return nil, nil, err
 		}

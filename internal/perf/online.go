@@ -63,7 +63,7 @@ func onlineStep(env Env, make func(*online.Observer, rule.Config) (online.Learne
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := make(o, rule.Config{StepSize: rule.StepSize{Value: onlineStepSize}, Mixing: 1})
+	l, err := make(o, rule.Config{StepSize: rule.StepSize{Value: onlineStepSize}})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -33,7 +33,7 @@ type Pilot struct {
 // Deviation: the paper mentions no clipping. It is rarely active, and keeps the
 // gradient at a near-collision from throwing the taps far away.
 func OnlineFlight(gamma, clip float64) rule.Config {
-	return rule.Config{StepSize: rule.StepSize{Value: gamma}, Mixing: 1, ClipNorm: clip}
+	return rule.Config{StepSize: rule.StepSize{Value: gamma}, ClipNorm: clip}
 }
 
 // Learner returns a learner at the start of a flight of so many robots: one

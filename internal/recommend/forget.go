@@ -157,9 +157,7 @@ type lesson struct {
 // hear takes in what was told. It returns what is to be learned, if something is.
 func (w *writer) hear(t told, n int32) (l lesson, learned bool) {
 	w.pending, w.undo, w.now = map[int]*profile{}, nil, t.at
-	if t.at == 0 {
-		w.keep(t, n)
-	} else if h := w.heed(&request{user: t.user, movie: t.movie, n: n, rating: t.rating}); h.rec != nil {
+	if h := w.heed(&request{user: t.user, movie: t.movie, n: n, rating: t.rating}); h.rec != nil {
 		l, learned = lesson{h.rec, h.from, w.newcomers, n}, h.learned
 		w.take(t.user, n, h.next, h.known)
 	}
@@ -188,14 +186,4 @@ func (w *writer) study(lessons []lesson) {
 		w.learn(l.rec, seen[k])
 	}
 	w.mark()
-}
-
-// keep takes in a rating from which nothing is learned.
-func (w *writer) keep(t told, n int32) {
-	p := w.book.profile(t.user)
-	if p == nil {
-		p = &profile{}
-	}
-	_, known := p.of(n)
-	w.take(t.user, n, p.with(n, t.rating), known)
 }

@@ -337,31 +337,6 @@ func TestForgetSweepsLater(t *testing.T) {
 	}
 }
 
-// What a service of an earlier version kept without a history stays, but what it had
-// learned does not: the learner begins anew.
-func TestForgetEarlierState(t *testing.T) {
-	all, _ := small()
-	m, err := Load("testdata/v1/model.safetensors")
-	if err != nil {
-		t.Fatal(err)
-	}
-	windowed := Whitened(0.02)
-	windowed.Window = 3
-	s, err := Open(m, all, folder(t, "v2/windowed"), Config{Rule: windowed})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	want, _ := s.Ratings(2)
-	if _, err := s.Forget(context.Background(), 1); err != nil {
-		t.Fatal(err)
-	}
-	got, err := s.Ratings(2)
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("got ratings %v, %v; want %v", got, err, want)
-	}
-}
-
 // Where ids are texts, new users and items keep theirs through restarts and deletions.
 func TestNamedShop(t *testing.T) {
 	var b strings.Builder

@@ -10,7 +10,7 @@ import (
 type told struct {
 	user, movie int // ids
 	rating      float64
-	at          int64 // milliseconds since 1970; 0 means that it was not learned from, whatever the reason
+	at          int64 // milliseconds since 1970
 }
 
 // history is everything that was told, in order.
@@ -18,23 +18,6 @@ type history []told
 
 // told returns what a record was about.
 func (r *record) told() told { return told{r.user, r.movie, r.rating, r.at} }
-
-// told returns the ratings of a user whom an earlier version kept without a history.
-func (u *userState) told(b *book, w *world) (list history) {
-	was := b.profile(u.User)
-	for k, id := range u.Movies {
-		if k >= len(u.Ratings) {
-			break // restoreUser says so
-		}
-		if was != nil {
-			if r, rated := was.of(w.position[id]); rated && r == u.Ratings[k] {
-				continue // the data have it
-			}
-		}
-		list = append(list, told{user: u.User, movie: id, rating: u.Ratings[k]})
-	}
-	return list
-}
 
 // MarshalJSON writes [[user, movie, rating, at], …].
 func (h history) MarshalJSON() ([]byte, error) {

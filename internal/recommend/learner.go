@@ -120,29 +120,11 @@ type memory struct {
 
 func (l *learner) memory() memory { return memory{l.solo.Memory(), l.guard} }
 
-// restore gives l the memory m. A window longer than the configuration asks
-// for, because that has changed, loses its oldest steps.
+// restore gives l the memory m.
 func (l *learner) restore(m memory) error {
-	if extra := len(m.Node.Counts) - max(1, l.config.Window); extra > 0 {
-		m.Node = forget(m.Node, extra, l.basis.Inputs())
-	}
-	if l.config.Window <= 1 {
-		m.Node = forget(m.Node, len(m.Node.Counts), l.basis.Inputs())
-	}
 	if err := l.solo.Restore(m.Node); err != nil {
 		return fmt.Errorf("recommend: what the learner remembers: %w", err)
 	}
 	l.guard = m.Guard
 	return nil
-}
-
-// forget drops the oldest steps of a window of single observations.
-func forget(m rule.Memory, steps, inputs int) rule.Memory {
-	rows := 0
-	for _, c := range m.Counts[:steps] {
-		rows += c
-	}
-	m.Counts, m.Inputs = m.Counts[steps:], m.Inputs[rows*inputs:]
-	m.Bases, m.Targets = m.Bases[rows:], m.Targets[rows:]
-	return m
 }

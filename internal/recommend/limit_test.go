@@ -1,18 +1,15 @@
 package recommend
 
 import (
-	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/wdgnn/wdgnn/internal/journal"
 	"github.com/wdgnn/wdgnn/internal/journal/faultdisk"
 )
 
@@ -172,86 +169,6 @@ func TestLimitLetsPeoplePass(t *testing.T) {
 	}
 	if len(times) != 943 || held > 0 {
 		t.Errorf("%d ratings of %d users are not learned from, want none of 943", held, len(times))
-	}
-}
-
-// sameTaps says whether two states stand for the same taps, though one is written
-// in coordinates of the first version: multiples of the readout, all of one length
-// where there is one output.
-func sameTaps(now, early Status) bool {
-	if len(now.Params) != len(early.Params) || math.Abs(now.Moved-early.Moved) > 1e-6*early.Moved {
-		return false
-	}
-	var length float64
-	for k, p := range now.Params {
-		if q := float64(early.Params[k].Value); q != 0 && length == 0 {
-			length = float64(p.Value) / q
-		}
-		if math.Abs(float64(p.Value)-length*float64(early.Params[k].Value)) > 1e-6*early.Moved {
-			return false
-		}
-	}
-	return length > 0
-}
-
-// What an earlier version left on the disk comes back with the taps that it
-// acknowledged, written in other coordinates, and is gone on with.
-func TestEarlierVersion(t *testing.T) {
-	all, _ := small()
-	m, err := Load("testdata/v1/model.safetensors")
-	if err != nil {
-		t.Fatal(err)
-	}
-	windowed := Whitened(0.02)
-	windowed.Window = 7
-	for name, c := range map[string]Config{
-		"windowed": {Rule: windowed, SnapshotEvery: 50},
-		"falling":  {Rule: Literal(0.8), Guard: GuardConfig{Window: 5}, SnapshotEvery: 29},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var want Status
-			text, err := os.ReadFile(filepath.Join("testdata/v1", name+".json"))
-			if err == nil {
-				err = json.Unmarshal(text, &want)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			dir := t.TempDir()
-			if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata/v1", name))); err != nil {
-				t.Fatal(err)
-			}
-			open := func() (*Service, func()) {
-				d, err := journal.OpenDir(dir)
-				if err != nil {
-					t.Fatal(err)
-				}
-				s, err := Open(m, all, d, c)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return s, func() {
-					if err := s.Close(); err != nil {
-						t.Error(err)
-					}
-					d.Close()
-				}
-			}
-			s, end := open()
-			got := s.Status()
-			if !sameTaps(got, want) || got.Version != want.Version || got.Learned != want.Learned || got.Steps != want.Steps ||
-				got.Falls != want.Falls || got.Serving != want.Serving || got.Users != want.Users || got.Changed != want.Changed {
-				t.Fatalf("got %+v, want %+v", got, want)
-			}
-			stream(t, s, 120, 140)
-			want = s.Status()
-			end()
-			s, end = open()
-			defer end()
-			if got := s.Status(); !slices.Equal(got.Params, want.Params) || got.Version != 140 || got.Window != want.Window {
-				t.Errorf("after more ratings and a restart %+v, want %+v", got, want)
-			}
-		})
 	}
 }
 

@@ -14,7 +14,7 @@ type record struct {
 	kind        kind
 	user, movie int // ids
 	rating      float64
-	at          int64  // when, milliseconds since 1970; 0 in records of version 1, and in those of version 2 that are not learned from
+	at          int64  // when, milliseconds since 1970
 	name        string // of a user or an item who is new, where ids are texts
 	title       string // of a new item
 
@@ -36,8 +36,6 @@ const (
 	kindItem        // a new item
 )
 
-// Version 1 has neither at nor weight: every step was a whole one, and nobody's
-// were counted. Version 2 has at where a rating was learned from, and ratings alone.
 const (
 	recordVersion = 3
 	flagLearned   = 1
@@ -93,52 +91,36 @@ func (r *record) appendTo(dst []byte) []byte {
 
 var errShort = errors.New("it is too short")
 
-// parseRecord is the inverse of appendTo. It reads versions 1 and 2, too.
+// parseRecord is the inverse of appendTo.
 func parseRecord(b []byte) (r record, err error) {
 	le := binary.LittleEndian
-	const head = 20
+	const head = 28
 	if len(b) < head {
 		return r, errShort
 	}
-	version, flags := b[0], b[1]
-	if version < 1 || version > recordVersion {
-		return r, fmt.Errorf("it has version %d, this program reads 1 to %d; try a newer wdgnn", version, recordVersion)
+	if b[0] != recordVersion {
+		return r, fmt.Errorf("it has version %d, this program reads %d; try a newer wdgnn", b[0], recordVersion)
 	}
-	known := byte(flagLearned)
-	if version >= 3 {
-		known, r.kind = flagLearned|flagTexts, kind(b[3])
+	flags := b[1]
+	r.learned, r.event, r.kind = flags&flagLearned != 0, event(b[2]), kind(b[3])
+	if flags&^(flagLearned|flagTexts) != 0 || int(r.event) >= len(eventNames) || r.kind > kindItem {
+		return r, fmt.Errorf("flags %d, event %d, kind %d are not known; try a newer wdgnn", flags, r.event, r.kind)
 	}
-	if flags&^known != 0 || int(b[2]) >= len(eventNames) || r.kind > kindItem {
-		return r, fmt.Errorf("flags %d, event %d, kind %d are not known; try a newer wdgnn", flags, b[2], r.kind)
-	}
-	r.learned, r.event, r.weight = flags&flagLearned != 0, event(b[2]), 1
 	r.user, r.movie = int(le.Uint32(b[4:])), int(le.Uint32(b[8:]))
-	r.rating = math.Float64frombits(le.Uint64(b[12:]))
+	r.rating, r.at = math.Float64frombits(le.Uint64(b[12:])), int64(le.Uint64(b[20:]))
 	b = b[head:]
-	if version >= 3 || version == 2 && r.learned {
-		if len(b) < 8 {
-			return r, errShort
-		}
-		r.at, b = int64(le.Uint64(b)), b[8:]
-	}
 	if flags&flagTexts != 0 {
 		if b, err = r.parseTexts(b); err != nil {
 			return r, err
 		}
 	}
-	if !r.learned {
-		if r.weight = 0; len(b) > 0 {
-			return r, errors.New("it is too long")
-		}
-		return r, nil
+	if r.learned {
+		return r, r.parseLearned(b)
 	}
-	if version >= 2 {
-		if len(b) < 4 {
-			return r, errShort
-		}
-		r.weight, b = math.Float32frombits(le.Uint32(b)), b[4:]
+	if len(b) > 0 {
+		return r, errors.New("it is too long")
 	}
-	return r, r.parseLearned(b)
+	return r, nil
 }
 
 func (r *record) parseTexts(b []byte) (rest []byte, err error) {
@@ -155,13 +137,13 @@ func (r *record) parseTexts(b []byte) (rest []byte, err error) {
 
 func (r *record) parseLearned(b []byte) error {
 	le := binary.LittleEndian
-	const more = 20
+	const more = 24
 	if len(b) < more {
 		return errShort
 	}
-	r.mean = math.Float64frombits(le.Uint64(b))
-	r.online, r.base = math.Float32frombits(le.Uint32(b[8:])), math.Float32frombits(le.Uint32(b[12:]))
-	inputs, params := int(le.Uint16(b[16:])), int(le.Uint16(b[18:]))
+	r.weight, r.mean = math.Float32frombits(le.Uint32(b)), math.Float64frombits(le.Uint64(b[4:]))
+	r.online, r.base = math.Float32frombits(le.Uint32(b[12:])), math.Float32frombits(le.Uint32(b[16:]))
+	inputs, params := int(le.Uint16(b[20:])), int(le.Uint16(b[22:]))
 	if b = b[more:]; len(b) != 4*(inputs+params) {
 		return errShort
 	}

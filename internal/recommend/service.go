@@ -16,7 +16,7 @@ import (
 )
 
 // Config says how a service learns and keeps. Its zero value does not learn; one
-// with [Literal] or [Whitened] steps does.
+// with [Literal] steps does.
 type Config struct {
 	Rule          rule.Config
 	Guard         GuardConfig
@@ -35,13 +35,6 @@ type Config struct {
 // Literal returns plain gradient steps on taps and bias, eq. (7).
 func Literal(step float64) rule.Config {
 	return rule.Config{StepSize: rule.StepSize{Value: step}, Retrain: rule.RetrainTapsAndBias}
-}
-
-// Whitened returns steps in whitened coordinates on taps and bias.
-func Whitened(step float64) rule.Config {
-	c := Literal(step)
-	c.Whiten = true
-	return c
 }
 
 func (c Config) withDefaults() Config {

@@ -43,11 +43,7 @@ type itemState struct {
 	Similar []float64 `json:"similar,omitempty"`
 }
 
-// stateFormat is that of snapshots. In format 3 the guard had a panel of users, with ratings that
-// they gave of late. Format 2 has no history and no new items: what was
-// learned before is not learned again when a user is deleted. In format 1 the guard had squared errors of
-// the last ratings in place of a panel, and nobody's steps were counted; what
-// was learned is the same.
+// stateFormat is that of snapshots.
 const stateFormat = 4
 
 // open reads what is on the disk.
@@ -139,13 +135,12 @@ func (s *Service) readState(was *journal.Recovered) (st state, err error) {
 		return st, nil
 	}
 	err = json.Unmarshal(was.Snapshot, &st) // of a later format at least the number
-	if err != nil && st.Format <= stateFormat {
-		return st, fmt.Errorf("recommend: snapshot %d: %w", was.Seq, err)
-	}
-	if st.Format < 1 || st.Format > stateFormat {
-		return st, fmt.Errorf("recommend: snapshot %d has format %d, this program reads 1 to %d; "+
-			"try a newer wdgnn, or another folder to begin anew",
+	if st.Format != stateFormat && (err == nil || st.Format != 0) {
+		return st, fmt.Errorf("recommend: snapshot %d has format %d, this program reads %d; try a newer wdgnn, or another folder to begin anew",
 			was.Seq, st.Format, stateFormat)
+	}
+	if err != nil {
+		return st, fmt.Errorf("recommend: snapshot %d: %w", was.Seq, err)
 	}
 	if st.Model != s.digest && was.Seq == 0 && len(was.Records) == 0 {
 		return state{}, nil
@@ -195,9 +190,6 @@ func (s *Service) restoreItems(t *stage, st state) error {
 func (s *Service) restoreUsers(t *stage, st state) error {
 	t.history = st.History
 	for _, u := range st.Users {
-		if st.Format < 3 {
-			t.history = append(t.history, u.told(t.book, s.world)...)
-		}
 		if err := s.restoreUser(t, u); err != nil {
 			return err
 		}
@@ -261,7 +253,7 @@ func (w *writer) redo(m *memory, rec *record) error {
 		w.totals.Changed++
 	}
 	p = p.with(n, rec.rating)
-	if rec.learned && rec.at != 0 {
+	if rec.learned {
 		p.spent, _ = p.spent.step(s.config.Limit, rec.at)
 	}
 	w.book.put(rec.user, p)
@@ -277,7 +269,6 @@ func (w *writer) redo(m *memory, rec *record) error {
 
 // relive does again to m what learning from a record did.
 func (w *writer) relive(m *memory, rec *record) error {
-	s := w.service
 	if len(rec.z) != w.learner.basis.Inputs() || len(rec.params) != w.learner.basis.Len() {
 		return fmt.Errorf("%d inputs and %d parameters; the learner has %d and %d",
 			len(rec.z), len(rec.params), w.learner.basis.Inputs(), w.learner.basis.Len())
@@ -288,19 +279,12 @@ func (w *writer) relive(m *memory, rec *record) error {
 		m.Guard.Held++
 		return nil
 	}
-	o, node := rec.observation(s.world), &m.Node
+	node := &m.Node
 	node.Vectors[0] = rec.params
 	node.Steps++
-	if w.learner.config.Window > 1 {
-		node.Counts = append(node.Counts, 1)
-		node.Inputs, node.Bases, node.Targets = append(node.Inputs, o.z...), append(node.Bases, o.base), append(node.Targets, o.target)
-		if extra := len(node.Counts) - w.learner.config.Window; extra > 0 {
-			*node = forget(*node, extra, len(o.z))
-		}
-	}
 	switch rec.event {
 	case eventFell, eventDiverged:
-		node.Steps, node.Counts, node.Inputs, node.Bases, node.Targets = 0, nil, nil, nil, nil
+		node.Steps = 0
 		m.Guard.fall()
 	case eventRecovered:
 		m.Guard.Fallen = false

@@ -161,10 +161,7 @@ func (t *Trial) drawPlan(rng *rand.Rand) error {
 	if err != nil {
 		return err
 	}
-	t.rule = rule.Config{StepSize: rule.StepSize{Value: 0.02}, Mixing: []float64{1, 0.3}[rng.IntN(2)]}
-	if rng.IntN(3) == 0 {
-		t.rule.Window = 3
-	}
+	t.rule = rule.Config{StepSize: rule.StepSize{Value: 0.02}}
 	operator := []graph.Shift{graph.ShiftRowStochastic, graph.ShiftRowStochastic, graph.ShiftSymmetric}[rng.IntN(3)]
 	p := &agent.Plan{
 		Model: m, Operator: operator, Delayed: rng.IntN(5) == 0, Rule: &t.rule, Cost: host.MSE.Kind(), Forgiving: rng.IntN(3) > 0,
@@ -174,7 +171,7 @@ func (t *Trial) drawPlan(rng *rand.Rand) error {
 	}
 	p.MaxRows = slices.Repeat([]float64{mostRow}, agent.Hops(m))
 	if defect.Number == 6 {
-		p.MaxRows, t.rule.Outlier = nil, -1
+		p.MaxRows = nil
 	}
 	t.plan = p
 	return p.Validate()

@@ -13,8 +13,7 @@ import (
 
 // Agent returns what node id remembers in s, which a learner of a model left with
 // the given nodes read, none meaning all, as [agent.Node.Seed] takes it: steps are
-// counted back from the one that comes next. Answers that were still being passed
-// on to neighbours are gone.
+// counted back from the one that comes next.
 func Agent(file *modelfile.Model, s *online.Snapshot, read []int, id agent.NodeID) (agent.Memory, error) {
 	i := int(id)
 	if i >= len(s.Nodes) {

@@ -2,8 +2,6 @@ package snapshot
 
 import (
 	"fmt"
-	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -13,17 +11,10 @@ import (
 	"github.com/wdgnn/wdgnn/rule"
 )
 
-// Names of the tensors that hold what a learner remembers. Rows of the window
-// follow each other node by node, and of a node the oldest first.
+// Names of the tensors that hold what a learner remembers.
 const (
 	stepsName   = "online.steps"         // updates so far of each node, float64
-	vectorName  = "online.orthonormal."  // and v: the v-th vector of every node, a row each, as rule.Orthonormal has it
-	earlyName   = "online.vector."       // the same in the coordinates of early versions
-	lengthsName = "online.window.length" // steps in the window of each node, float64
-	countsName  = "online.window.count"  // observations in each of them, float64
-	inputsName  = "online.window.input"  // a row per observation
-	basesName   = "online.window.base"
-	targetsName = "online.window.target"
+	vectorName  = "online.orthonormal."  // and v: the v-th vector of every node, a row each
 	newtonSizes = "online.newton.length" // numbers that each node knows by second derivatives, float64
 	newtonName  = "online.newton.values" // all of them, one after the other, float64; see rule.Memory.Newton
 	delayName   = "online.delay."        // and l: the l-th delay line, one row
@@ -33,8 +24,6 @@ const (
 )
 
 // Put stores what a learner remembers in a model file, to the last bit.
-// Steps at the far end of a window that brought no observation are left out:
-// they change nothing.
 func Put(file *modelfile.Model, s online.Snapshot) {
 	if file.Extra == nil {
 		file.Extra = map[string]mat.Dense{}
@@ -42,20 +31,9 @@ func Put(file *modelfile.Model, s online.Snapshot) {
 	if file.Precise == nil {
 		file.Precise = map[string]modelfile.Float64s{}
 	}
-	var steps, lengths, counts, sizes, known []float64
-	var inputs, bases, targets []float32
-	rows := 0
+	var steps, sizes, known []float64
 	for _, n := range s.Nodes {
-		window := n.Counts
-		for len(window) > 0 && window[0] == 0 {
-			window = window[1:]
-		}
-		steps, lengths = append(steps, float64(n.Steps)), append(lengths, float64(len(window)))
-		for _, c := range window {
-			counts = append(counts, float64(c))
-			rows += c
-		}
-		inputs, bases, targets = append(inputs, n.Inputs...), append(bases, n.Bases...), append(targets, n.Targets...)
+		steps = append(steps, float64(n.Steps))
 		sizes, known = append(sizes, float64(len(n.Newton))), append(known, n.Newton...)
 	}
 	if len(known) == 0 {
@@ -64,7 +42,7 @@ func Put(file *modelfile.Model, s online.Snapshot) {
 	for _, p := range []struct {
 		name   string
 		values []float64
-	}{{stepsName, steps}, {lengthsName, lengths}, {countsName, counts}, {newtonSizes, sizes}, {newtonName, known}} {
+	}{{stepsName, steps}, {newtonSizes, sizes}, {newtonName, known}} {
 		if len(p.values) > 0 {
 			file.Precise[p.name] = modelfile.Float64s{Rows: 1, Cols: len(p.values), Data: p.values}
 		}
@@ -74,9 +52,6 @@ func Put(file *modelfile.Model, s online.Snapshot) {
 			file.Extra[name] = mat.NewDense(rows, len(values)/rows, values)
 		}
 	}
-	put(inputsName, rows, inputs)
-	put(basesName, rows, bases)
-	put(targetsName, rows, codedGaps(targets))
 	if len(s.Nodes) > 0 {
 		for v := range s.Nodes[0].Vectors {
 			var all []float32
@@ -92,31 +67,6 @@ func Put(file *modelfile.Model, s online.Snapshot) {
 	}
 	putAnswers(file, &s)
 	putSeason(file, &s)
-}
-
-// unknown stands for NaN, which model files do not hold: a target that nobody knew,
-// of an answer of which others were known.
-const unknown = math.MaxFloat32
-
-// codedGaps returns values with NaN as unknown.
-func codedGaps(values []float32) []float32 {
-	coded := slices.Clone(values)
-	for k, v := range coded {
-		if v != v {
-			coded[k] = unknown
-		}
-	}
-	return coded
-}
-
-// decodedGaps makes what is unknown NaN again.
-func decodedGaps(values []float32) []float32 {
-	for k, v := range values {
-		if v == unknown {
-			values[k] = float32(math.NaN())
-		}
-	}
-	return values
 }
 
 // putNeighbors stores whom nodes weight one by one.
@@ -164,26 +114,8 @@ func Of(file *modelfile.Model) (s online.Snapshot, found bool, err error) {
 	r.vectors(s.Nodes)
 	r.newton(s.Nodes)
 	r.neighbors(s.Nodes)
-	lengths, counts := r.integers(lengthsName), r.integers(countsName)
-	inputs, bases, targets := r.values(inputsName), r.values(basesName), r.values(targetsName)
-	if len(lengths) != 0 && len(lengths) != len(steps) {
-		r.complain("%s has %d numbers, %s has %d", lengthsName, len(lengths), stepsName, len(steps))
-	}
 	for i := range s.Nodes {
-		n := &s.Nodes[i]
-		n.Steps = steps[i]
-		if r.err != nil || len(lengths) == 0 {
-			continue
-		}
-		n.Counts = take(&r, countsName, &counts, lengths[i])
-		rows := 0
-		for _, c := range n.Counts {
-			rows += c
-		}
-		n.Inputs, n.Bases, n.Targets = inputs.rows(&r, rows), bases.rows(&r, rows), decodedGaps(targets.rows(&r, rows))
-	}
-	if r.err == nil && len(counts)+inputs.left()+bases.left()+targets.left() > 0 {
-		r.complain("the tensors online.window.… hold more than %s says", lengthsName)
+		s.Nodes[i].Steps = steps[i]
 	}
 	s.Delay = r.delay()
 	r.answers(&s)
@@ -258,15 +190,8 @@ func take[T any](r *reader, name string, values *[]T, n int) []T {
 
 // vectors gives every node its vectors.
 func (r *reader) vectors(nodes []rule.Memory) {
-	prefix, coordinates := vectorName, rule.Orthonormal
-	if _, ok := r.file.Extra[earlyName+"0"]; ok {
-		prefix, coordinates = earlyName, 0
-	}
-	for i := range nodes {
-		nodes[i].Coordinates = coordinates
-	}
 	for v := 0; ; v++ {
-		name := prefix + strconv.Itoa(v)
+		name := vectorName + strconv.Itoa(v)
 		x, ok := r.file.Extra[name]
 		if !ok {
 			return
@@ -284,14 +209,14 @@ func (r *reader) vectors(nodes []rule.Memory) {
 // newton gives every node what it knows by second derivatives, if the file says.
 func (r *reader) newton(nodes []rule.Memory) {
 	sizes := r.integers(newtonSizes)
-	if sizes == nil {
+	x, known := r.file.Numbers(newtonName)
+	if sizes == nil && !known {
 		return
 	}
 	if len(sizes) != len(nodes) {
 		r.complain("%s has %d numbers, %s has %d", newtonSizes, len(sizes), stepsName, len(nodes))
 		return
 	}
-	x, _ := r.file.Numbers(newtonName)
 	rest := x.Data
 	for i, n := range sizes {
 		if n > 0 {

@@ -62,8 +62,8 @@ func TestCollectSameBits(t *testing.T) {
 	}{
 		{"classify", config.Classify, "", ""},
 		{"regress", config.Regress, "", ""},
-		{"window", config.Classify, ", preset: window, mixing: 0.3", ""},
-		{"literal without a gate", config.Classify, ", preset: literal, gate: off, coverage: 0", ""},
+		{"decaying", config.Classify, ", step_size: {schedule: decaying, value: 0.3}", ""},
+		{"paper without a gate", config.Classify, ", preset: paper, gate: off, coverage: 0", ""},
 		{"late", config.Regress, "", ", delay: 3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestCollectRefusals(t *testing.T) {
 	refused(f.model, "is in", state("0"), state("0"))
 	refused(f.model, "holds no checkpoints: name the folder of state:", t.TempDir())
 	refused(once, "the model is not the one that the agents of", f.path("up"))
-	other := f.config(", preset: literal", "")
+	other := f.config(", preset: paper", "")
 	f.up(other, f.model, 3, "other")
 	refused(f.model, "their boxes ran different models, or learned differently", state("0"), filepath.Join(f.path("other"), "state", "1"))
 

@@ -72,8 +72,8 @@ func TestMixedFleet(t *testing.T) {
 		name, bus string
 		task      func(t *testing.T) *Task
 	}{
-		{"window, TCP", box.BusTCP, func(t *testing.T) *Task { return toyTask(t, &settings[1], 12) }},
-		{"newton, NATS", box.BusNATS, func(t *testing.T) *Task { return toyTask(t, &settings[3], 12) }},
+		{"paper, TCP", box.BusTCP, func(t *testing.T) *Task { return toyTask(t, &settings[1], 12) }},
+		{"own, NATS", box.BusNATS, func(t *testing.T) *Task { return toyTask(t, &settings[3], 12) }},
 		{"flocking, NATS", box.BusNATS, robots},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -114,7 +114,7 @@ func (y *yard) configure(task *Task, w *watch) {
 	divided := Partition(task.Graph, machines)
 	plan := keys.Plan{Run: "yard"}
 	c := box.Config{
-		Run: "yard", Model: "model.safetensors", Learn: &rule.Settings{Preset: "literal"}, Cost: host.CrossEntropy,
+		Run: "yard", Model: "model.safetensors", Learn: &rule.Settings{Preset: "paper"}, Cost: host.CrossEntropy,
 		Hosts: map[transport.HostID]box.Peer{},
 		Bus:   box.Bus{Kind: box.BusNATS, Keys: "keys"}, World: box.World{Kind: box.WorldLines}, Pace: box.Pace{Deadline: short.Deadline},
 	}

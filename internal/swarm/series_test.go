@@ -162,8 +162,8 @@ func sameBits[T float32 | float64](a, b []T) bool {
 // sensors have met is refused; a part of the boxes leaves the others as trained.
 func TestSeriesPresetsAndParts(t *testing.T) {
 	f := newSeriesCase(t)
-	if up := f.up(f.on(0, ", preset: newton"), f.model, 2, "newton"); !up.Verified.Same() {
-		t.Errorf("newton: %s", up.Verified.First)
+	if up := f.up(f.on(0, ", preset: own"), f.model, 2, "own"); !up.Verified.Same() {
+		t.Errorf("own: %s", up.Verified.First)
 	}
 	f.up(f.on(0, ""), f.model, 3, "up")
 	part, err := swarm.Collect(f.model, []string{f.path("up/state/0")}, true, "test")

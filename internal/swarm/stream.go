@@ -51,7 +51,7 @@ func NewStreamTask(c *config.Config, file *modelfile.Model, steps int) (*Task, e
 		return nil, err
 	}
 	defer r.Close()
-	if r.Rule.Mixing != 0 && c.Online.MixingMatrix != graph.MixingMetropolis {
+	if r.Rule.Mixes() && c.Online.MixingMatrix != graph.MixingMetropolis {
 		return nil, fmt.Errorf("online.mixing_matrix is %v, and agents mix with weights that they find with their neighbours; try %v",
 			c.Online.MixingMatrix, graph.MixingMetropolis)
 	}

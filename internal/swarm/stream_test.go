@@ -142,8 +142,8 @@ func TestOwnModel(t *testing.T) {
 		{"spectral", config.Classify, graph.ShiftSpectral, true, "", ""},
 		{"late", config.Classify, graph.ShiftRowStochastic, false, "", ", delay: 3"},
 		{"late values of another loss", config.Regress, graph.ShiftRowStochastic, false, "", ", delay: 2, loss: smooth-l1"},
-		{"window", config.Classify, graph.ShiftRowStochastic, true, ", preset: window, mixing: 0.3", ""},
-		{"literal without a gate", config.Classify, graph.ShiftRowStochastic, true, ", preset: literal, gate: off", ""},
+		{"decaying", config.Classify, graph.ShiftRowStochastic, true, ", step_size: {schedule: decaying, value: 0.3}", ""},
+		{"paper without a gate", config.Classify, graph.ShiftRowStochastic, true, ", preset: paper, gate: off", ""},
 		{"some nodes are read", config.Classify, graph.ShiftRowStochastic, true, "", ", read: [7, 2, 4]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -185,11 +185,11 @@ func TestOwnModelRefusals(t *testing.T) {
 		}
 	}
 	refused(f.config(", mode: centralized", ""), f.model, "try online.mode: distributed")
-	refused(f.config(", preset: literal, mixing_matrix: max-degree", ""), f.model, "try metropolis")
+	refused(f.config(", preset: paper, mixing_matrix: max-degree", ""), f.model, "try metropolis")
 	refused(f.config("", ", directed: true"), f.model, "try directed: false")
 	refused(&config.Config{}, f.model, "the configuration has no section online")
 	adapted, _ := f.online(f.config("", ""), f.model)
-	refused(f.config(", preset: literal", ""), adapted, "the model cannot go on with these settings")
+	refused(f.config(", preset: paper", ""), adapted, "the model cannot go on with these settings")
 	net, err := gnn.NewRandom(gnn.Config{In: ownFeatures, Features: ownOutputs, Deep: []gnn.LayerConfig{{Order: 1, Features: ownOutputs}}},
 		random.Stream(5, "deep"))
 	check(t, err)

@@ -33,7 +33,7 @@ type Task struct {
 	cost  host.Cost
 
 	// moment is the second moment of the inputs in training, for rules that
-	// whiten; the model file holds it too.
+	// learn by second derivatives; the model file holds it too.
 	moment *rule.SecondMoment
 
 	// Of a model of one's own, on a stream: the nodes that are asked, ascending,

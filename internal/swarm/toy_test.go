@@ -79,11 +79,11 @@ type setting struct {
 }
 
 var settings = []setting{
-	{"multi-hop, literal", false, rule.Literal(false)},
-	{"multi-hop, window of 4", false, rule.Config{StepSize: rule.StepSize{Value: 0.1}, Window: 4, Mixing: 0.3, Ridge: 0.01}},
-	{"delayed, literal", true, rule.Literal(false)},
-	{"multi-hop, newton", false, rule.Config{Newton: &rule.Newton{Doubt: 0.2, Fresh: 5, Restart: true}, Retrain: rule.RetrainTapsAndBias}},
-	{"multi-hop, heard", false, rule.Hearers()},
+	{"multi-hop, paper", false, rule.Paper(false)},
+	{"multi-hop, decaying", false, rule.Config{StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 0.1, Steps: 9}, Ridge: 0.01}},
+	{"delayed, paper", true, rule.Paper(false)},
+	{"multi-hop, own", false, rule.Config{Newton: &rule.Newton{Doubt: 0.2, Fresh: 5, Restart: true}, Retrain: rule.RetrainTapsAndBias}},
+	{"multi-hop, neighbours", false, rule.Neighbours()},
 }
 
 // plan returns the plan of a setting on the toy world.

@@ -65,10 +65,10 @@ func TestHeardMessages(t *testing.T) {
 		}
 		messages[s.name], bytes[s.name] = r.Counters.Agents.Received, r.Counters.Bus.SentBytes
 	}
-	const heard, window = "multi-hop, heard", "multi-hop, window of 4"
-	t.Logf("heard: %d messages, %d bytes; window: %d and %d", messages[heard], bytes[heard], messages[window], bytes[window])
-	if messages[heard] == 0 || messages[heard] != messages[window] || bytes[heard] >= bytes[window] {
-		t.Errorf("heard takes %d messages and %d bytes, a window that mixes %d and %d; want as many messages of fewer bytes",
-			messages[heard], bytes[heard], messages[window], bytes[window])
+	const neighbours, paper = "multi-hop, neighbours", "multi-hop, paper"
+	t.Logf("neighbours: %d messages, %d bytes; paper: %d and %d", messages[neighbours], bytes[neighbours], messages[paper], bytes[paper])
+	if messages[neighbours] == 0 || messages[neighbours] != messages[paper] || bytes[neighbours] >= bytes[paper] {
+		t.Errorf("neighbours takes %d messages and %d bytes, paper, which mixes, %d and %d; want as many messages of fewer bytes",
+			messages[neighbours], bytes[neighbours], messages[paper], bytes[paper])
 	}
 }

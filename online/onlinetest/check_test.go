@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -151,15 +152,15 @@ func (c *constant) Snapshot() online.Snapshot {
 	s.Nodes = append(s.Nodes, zero(s.Nodes))
 	s.Nodes[0].Steps, s.Nodes[0].Vectors = c.steps, [][]float32{b}
 	if c.fault == "hoards" {
-		s.Nodes[0].Inputs = append([]float32(nil), c.hoard...)
+		s.Nodes[0].Vectors = append(s.Nodes[0].Vectors, append([]float32(nil), c.hoard...))
 	}
 	return s
 }
 
 func (c *constant) Restore(s online.Snapshot) error {
 	if c.fault != "takes any snapshot" {
-		if len(s.Nodes) != 1 || len(s.Delay) != 0 || s.Nodes[0].Steps < 0 || len(s.Nodes[0].Counts) != 0 ||
-			len(s.Nodes[0].Vectors) != 1 || len(s.Nodes[0].Vectors[0]) != outputs {
+		if len(s.Nodes) != 1 || len(s.Delay) != 0 || s.Nodes[0].Steps < 0 ||
+			len(s.Nodes[0].Vectors) == 0 || len(s.Nodes[0].Vectors[0]) != outputs {
 			return errors.New("another learner's")
 		}
 		for _, v := range s.Nodes[0].Vectors[0] {
@@ -176,7 +177,7 @@ func (c *constant) Restore(s online.Snapshot) error {
 	if c.fault == "restore shares" {
 		c.b = s.Nodes[0].Vectors[0]
 	}
-	c.hoard = append([]float32(nil), s.Nodes[0].Inputs...)
+	c.hoard = slices.Concat(s.Nodes[0].Vectors[1:]...)
 	return nil
 }
 

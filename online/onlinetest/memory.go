@@ -89,11 +89,6 @@ func strangers(t *testing.T, good string) map[string]online.Snapshot {
 			v[0] = append(v[0], 1)
 		})
 		add("a parameter that is no number", func(s *online.Snapshot) { s.Nodes[last(s)].Vectors[0][0] = nan })
-		add("observations without inputs", func(s *online.Snapshot) {
-			n := &s.Nodes[last(s)]
-			n.Counts, n.Inputs = []int{1}, nil
-		})
-		add("a window too long", func(s *online.Snapshot) { s.Nodes[last(s)].Counts = make([]int, 1<<21) })
 	}
 	if len(parsed(t, good).Season) > 0 {
 		add("one season less", func(s *online.Snapshot) { s.Season = s.Season[1:] })
@@ -164,7 +159,7 @@ func parsed(t *testing.T, text string) online.Snapshot {
 func slices(s online.Snapshot) [][]float32 {
 	all := append([][]float32(nil), s.Delay...)
 	for _, n := range s.Nodes {
-		all = append(append(all, n.Vectors...), n.Inputs, n.Bases, n.Targets)
+		all = append(all, n.Vectors...)
 	}
 	return all
 }

@@ -141,7 +141,7 @@ class Worlds(Files):
         return signals, [int(t) for t in targets]
 
     def test_answers_are_those_of_a_stream(self):
-        steps, learn = 40, {"preset": "newton"}
+        steps, learn = 40, {"preset": "own"}
         signals, targets = self.stream(steps)
         a = matrix(GRAPH, 50)
         links = [[j for j in range(50) if row[j]] for row in a]
@@ -201,7 +201,7 @@ class Worlds(Files):
                 world.step([0.5, 0.5], links=[[], []])
 
     def test_what_nobody_can_learn_from_is_said(self):
-        with wdgnn.World(MODEL, nodes=2, scale=1, learn={"preset": "newton"}) as world:
+        with wdgnn.World(MODEL, nodes=2, scale=1, learn={"preset": "own"}) as world:
             world.step([0.5, 0.5], links=[[1], [0]])
             for told, words in (({1: 9}, "a class from 0 to 4"), ({1: 1.5}, "a class from 0"), ({1: [1, 2]}, "want 1 number"),
                                 ({"attic": 2}, "no sensor of that name"), ({0: "red"}, "want 1 number"), ({0: float("nan")}, "a class from 0")):
@@ -222,9 +222,9 @@ class Worlds(Files):
         own = self.path("agent.yaml")
         with open(own, "w") as f:
             f.write(f"hosts: {{0: {{nodes: 0-1}}}}\nrun: own\nhost: 0\nmodel: {os.path.abspath(MODEL)}\nscale: 1\n"
-                    "learn: {preset: newton}\nbus: {kind: none}\nworld: {kind: lines}\n")
+                    "learn: {preset: own}\nbus: {kind: none}\nworld: {kind: lines}\n")
         for world, told in ((wdgnn.World(config=own), {"targets": {1: 9}}),
-                            (wdgnn.World(MODEL, nodes=2, scale=1, learn={"preset": "newton"}), {"targets": {1: 2}, "time": 7})):
+                            (wdgnn.World(MODEL, nodes=2, scale=1, learn={"preset": "own"}), {"targets": {1: 2}, "time": 7})):
             with self.assertWarnsRegex(RuntimeWarning, "(?s)did not learn from it.*WARN.*(class|time 7)"), world:
                 world.step([0.5, 0.5], links=[[1], [0]])
                 world.tell(**told)
@@ -280,10 +280,10 @@ class Worlds(Files):
         links = [[1], [0]]
         outputs = []
         for part in (range(0, 3), range(3, 6)):
-            with wdgnn.World(MODEL, nodes=2, scale=1, learn={"preset": "newton"}, state=self.path("state")) as world:
+            with wdgnn.World(MODEL, nodes=2, scale=1, learn={"preset": "own"}, state=self.path("state")) as world:
                 for t in part:
                     outputs.append(world.step(signals[t][:2], links=links, targets=[targets[t]] * 2).outputs)
-        with wdgnn.World(MODEL, nodes=2, scale=1, learn={"preset": "newton"}) as world:
+        with wdgnn.World(MODEL, nodes=2, scale=1, learn={"preset": "own"}) as world:
             whole = [world.step(signals[t][:2], links=links, targets=[targets[t]] * 2).outputs for t in range(6)]
         self.assertEqual(outputs, whole)
 

@@ -7,5 +7,5 @@ import (
 )
 
 func main() {
-	agentcmd.Main(map[string]rule.Rule{"momentum": Momentum{Gamma: 0.5, Mu: 0.5}})
+	agentcmd.Main(map[string]rule.Rule{"momentum": Momentum{Gamma: 1.5, Mu: 0.5}})
 }

@@ -30,9 +30,9 @@ func TestOwnAgent(t *testing.T) {
 // What nodes learn by their own rule is another thing than what they learn by
 // gradient steps, and better than nothing.
 func learns(t *testing.T, program, config string) {
-	const learn = "learn: {rule: momentum, preset: personal}"
+	const learn = "learn: {rule: momentum}"
 	momentum := answers(t, run(t, program, config))
-	steps := answers(t, run(t, program, strings.Replace(config, learn, "learn: {preset: personal}", 1)))
+	steps := answers(t, run(t, program, strings.Replace(config, learn, "learn: {preset: paper}", 1)))
 	frozen := answers(t, run(t, program, strings.Replace(config, learn, "learn: {}", 1)))
 	if !slices.Equal(momentum[0], steps[0]) || slices.Equal(momentum[399], steps[399]) {
 		t.Error("the answers of two rules: want the same at the first step, and others at the last")
@@ -69,7 +69,7 @@ func namesRules(t *testing.T, program, config string) {
 		config, want string
 		fails        bool
 	}{
-		{config, "learn    momentum, a rule of this program, with the preset personal: window 50", false},
+		{config, "learn    momentum, a rule of this program, with the preset paper: ", false},
 		{strings.Replace(config, "momentum", "momentun", 1), `learn.rule: no rule is called "momentun"; this program has: momentum`, true},
 	} {
 		out, err := command(t, program, c.config, "--check").CombinedOutput()

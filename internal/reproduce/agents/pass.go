@@ -62,7 +62,7 @@ func (p *pass) prepare(z *realization) (err error) {
 			return err
 		}
 	}
-	p.drift.mixing, p.late = p.spec.Config.Mixing, map[int]int{}
+	p.late = map[int]int{}
 	return nil
 }
 
@@ -94,7 +94,7 @@ func (z *realization) localize(ctx context.Context, s *settings, p *pass) error 
 		}
 		j := stream.Reveal(p.crew.outputs)
 		p.count(j.(loss.CrossEntropy).Labels, detectors, sample.Time >= s.KillTime)
-		if p.learns() {
+		if p.learns() && p.spec.Config.Mixes() {
 			p.drift.watch(p.crew, p.graph)
 		}
 		if err := p.twin.step(sample, p.crew.outputs, j); err != nil {

@@ -11,9 +11,8 @@ import (
 
 // Columns of what agents show. The first two name learners.
 var (
-	learnerColumns   = []string{"frozen", "literal, eq. (9)", "personal (m = 50)"}
-	forgivingColumns = []string{"frozen, forgiving", "literal, forgiving", "personal, forgiving"}
-	driftColumns     = []string{"", "drift of the mean, literal, %", "drift of the mean, personal, %"}
+	learnerColumns   = []string{"frozen", "paper, eq. (9)", "own"}
+	forgivingColumns = []string{"frozen, forgiving", "paper, forgiving", "own, forgiving"}
 	pilotColumns     = map[string]string{
 		robots.Expert: "expert", frozenPilot: "WD-GNN, frozen", learningPilot: "WD-GNN, distributed online",
 	}
@@ -24,6 +23,7 @@ const (
 	givenUpShare    = "links given up, %"
 	givenUpStep     = "links given up per step"
 	learningChanges = "change by learning, %"
+	drift           = "drift of the mean, paper, %"
 )
 
 // Rows of what agents show.
@@ -47,7 +47,9 @@ func (s *settings) observeNets(nets []*networkUnit) *study.Frame {
 				x := u.Loss[spec.ID][k]
 				f.Add(lostRow(p), learnerColumns[l], unit, x.Accuracy)
 				f.Add(lostRow(p), forgivingColumns[l], unit, u.Forgiven[spec.ID][k].Accuracy)
-				f.Add(lostRow(p), driftColumns[l], unit, 100*x.Drift/max(x.Way, 1e-30))
+				if spec.Config.Mixes() {
+					f.Add(lostRow(p), drift, unit, 100*x.Drift/max(x.Way, 1e-30))
+				}
 			}
 			for k, n := range s.Killed {
 				f.Add(killedRow(n), learnerColumns[l], unit, u.Killed[spec.ID][k])
@@ -138,7 +140,7 @@ func (s *settings) lossTable(f *study.Frame, nets []*networkUnit) study.Table {
 	l.Columns = append(l.Columns, study.Column{Name: givenUpSignal, Cell: func(row string) study.Cell {
 		return study.Cell{Value: f.Error(row, givenUpSignal), Text: fmt.Sprintf("(%.0f %%)", f.Mean(row, givenUpShare))}
 	}})
-	l.Columns = append(l.Columns, errorColumns(2, driftColumns[1:]...)...)
+	l.Columns = append(l.Columns, errorColumns(2, drift)...)
 	for _, p := range s.Loss {
 		l.Lines = append(l.Lines, ourLines(lostRow(p))...)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // learners are how the agents of source localization learn.
-var learners = []recipe.LearnerSpec{sourceloc.WideDeepFrozen, sourceloc.WideDeepLiteral, sourceloc.Mixed(50, 0.003)}
+var learners = []recipe.LearnerSpec{sourceloc.WideDeepFrozen, sourceloc.WideDeepPaper, sourceloc.WideDeepOwn}
 
 // passCost is about what agents take for a pass over a stream, in epochs
 // of a WD-GNN.

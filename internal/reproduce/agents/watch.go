@@ -17,11 +17,8 @@ import (
 // a doubly stochastic W it does not; without what was lost W is row-stochastic
 // only. Since all of W keeps the mean, what is missing is what moves it:
 //
-//	x̄ ← x̄ - (η/N) Σ_(i,j lost) W_ij (x_j - x_i)
-type meanDrift struct {
-	mixing float64 // η
-	sum    []float64
-}
+//	x̄ ← x̄ - (1/N) Σ_(i,j lost) W_ij (x_j - x_i)
+type meanDrift struct{ sum []float64 }
 
 // watch takes in a step of w over g, before its feedback.
 func (d *meanDrift) watch(w *crew, g *graph.Graph) {
@@ -30,7 +27,7 @@ func (d *meanDrift) watch(w *crew, g *graph.Graph) {
 	}
 	for _, pair := range w.unheard {
 		i, j := pair[0], pair[1]
-		weight := d.mixing / float64(1+max(len(g.Neighbors(i)), len(g.Neighbors(j)))) / float64(len(w.nodes))
+		weight := 1 / float64(1+max(len(g.Neighbors(i)), len(g.Neighbors(j)))) / float64(len(w.nodes))
 		own, other := w.nodes[i].Params(), w.nodes[j].Params()
 		for e := range d.sum {
 			d.sum[e] -= float64(weight * (float64(other[e]) - float64(own[e])))

@@ -10,12 +10,12 @@ import (
 // Tables warn of learners that make more than 1.5 times as many mistakes as the
 // model that they began with, or whose flights cost as much more, and of no others.
 func TestTablesWarnOfHarm(t *testing.T) {
-	if got := recipe.Harm("personal", 91, 71, 70); got != "" {
+	if got := recipe.Harm("own", 91, 71, 70); got != "" {
 		t.Errorf("got %q of a learner that helps", got)
 	}
-	want := "Warning: literal did harm: 45.1 % of its answers to the last 30 % of the signals are wrong, " +
+	want := "Warning: paper did harm: 45.1 % of its answers to the last 30 % of the signals are wrong, " +
 		"of those of the model as trained 17.4 %."
-	if got := recipe.Harm("literal", 54.9, 82.6, 82); got != want {
+	if got := recipe.Harm("paper", 54.9, 82.6, 82); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	flights := func(total float64) *flown { return &flown{Total: []float64{total}} }

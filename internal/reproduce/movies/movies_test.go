@@ -236,14 +236,8 @@ func TestNetworkLearner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lone := movieRule(w.Gamma)
-	lone.Mixing = 0
-	alone, err := w.newNetwork(m, rows.Movie, lone)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for range 2 { // twice along the stream
-		for _, l := range []adaptive{central, network, alone} {
+		for _, l := range []adaptive{central, network} {
 			if _, err := along(l, rows, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -253,11 +247,6 @@ func TestNetworkLearner(t *testing.T) {
 	if d := network.learner.Drift(); d.Steps != 2*len(rows.Users) || !(d.Moved > 0 && d.Moved < far) {
 		t.Errorf("nodes moved by %v in %d steps, want more than 0 and less than the %v of centralized learning in %d",
 			d.Moved, d.Steps, far, 2*len(rows.Users))
-	}
-	for e, want := range central.solo.Params() {
-		if got := alone.learner.Params(rows.Movie)[e]; math.Abs(float64(got-want)) > 1e-5 {
-			t.Errorf("without mixing, parameter %d: got %v, want %v as in centralized learning", e, got, want)
-		}
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // movieRule is how models learn from a rating: eq. (7) or (9) to the letter,
 // taps and bias of the wide part.
 func movieRule(gamma float64) rule.Config {
-	return rule.Config{StepSize: rule.StepSize{Value: gamma}, Mixing: 1, Retrain: rule.RetrainTapsAndBias}
+	return rule.Config{StepSize: rule.StepSize{Value: gamma}, Retrain: rule.RetrainTapsAndBias}
 }
 
 // adaptive is a learner of ratings that come one at a time.

@@ -121,8 +121,8 @@ var moviePairs = []struct {
 	{"WD-GNN: distributed online − offline", wideDeepNetworkRow, wideDeepRow},
 	{"Graph filter: distributed online, γ = 0.02 − offline", filterLargeRow, filterRow},
 	{"WD-GNN: distributed online, γ = 0.02 − offline", wideDeepLargeRow, wideDeepRow},
-	{"Graph filter: newton − offline", filterNewtonRow, filterRow},
-	{"WD-GNN: newton − offline", wideDeepNewtonRow, wideDeepRow},
+	{"Graph filter: own − offline", filterOwnRow, filterRow},
+	{"WD-GNN: own − offline", wideDeepOwnRow, wideDeepRow},
 }
 
 // differenceTable compares rows split by split.

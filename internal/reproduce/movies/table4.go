@@ -72,11 +72,11 @@ var (
 	filterLargeRow     = tableRow{ID: "filter distributed large", Name: "Graph filter, distributed online, γ = 0.02"}
 	wideDeepLargeRow   = tableRow{ID: "wd-gnn distributed large", Name: "WD-GNN, distributed online, γ = 0.02"}
 
-	filterNewtonRow   = tableRow{ID: "filter newton", Name: "Graph filter, newton"}
-	wideDeepNewtonRow = tableRow{ID: "wd-gnn newton", Name: "WD-GNN, newton"}
+	filterOwnRow   = tableRow{ID: "filter own", Name: "Graph filter, own"}
+	wideDeepOwnRow = tableRow{ID: "wd-gnn own", Name: "WD-GNN, own"}
 
 	paperRows   = []tableRow{gnnRow, filterRow, wideDeepRow, filterOnlineRow, wideDeepOnlineRow}
-	networkRows = []tableRow{filterNetworkRow, wideDeepNetworkRow, filterLargeRow, wideDeepLargeRow, filterNewtonRow, wideDeepNewtonRow}
+	networkRows = []tableRow{filterNetworkRow, wideDeepNetworkRow, filterLargeRow, wideDeepLargeRow, filterOwnRow, wideDeepOwnRow}
 )
 
 // heardMean is the learner that knows nothing but the mean of the ratings it
@@ -213,7 +213,7 @@ func (w *movieWorld) learners(k recipe.Kind, m *gnn.WideDeep, e *recipe.MovieExa
 	}
 	list := []beginner{
 		{string(k) + " online", func(int) (adaptive, error) { return newCentral(m, movieRule(w.Gamma), nil) }},
-		{string(k) + " newton", func(int) (adaptive, error) { return newCentral(m, rule.Laplace(), momentOf(m, e)) }},
+		{string(k) + " own", func(int) (adaptive, error) { return newCentral(m, rule.Own(), momentOf(m, e)) }},
 	}
 	if w.setting.Distributed {
 		list = append(list,

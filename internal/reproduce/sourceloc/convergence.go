@@ -38,11 +38,10 @@ func convergenceLearners() []struct {
 		Spec recipe.LearnerSpec
 	}{
 		{"frozen", WideDeepFrozen},
-		{"literal, centralized", WideDeepCentral},
-		{"literal, distributed", WideDeepLiteral},
-		{"personal, m = 1", Mixed(1, 0.003)},
-		{"personal, m = 50", Mixed(50, 0.003)},
-		{"own taps without mixing, m = 50", Mixed(50, 0)},
+		{"paper, centralized", WideDeepCentral},
+		{"paper, distributed", WideDeepPaper},
+		{"own", WideDeepOwn},
+		{"neighbours", WideDeepNeighbours},
 	}
 }
 
@@ -117,7 +116,7 @@ func convergenceFigure(s recipe.Sourceloc, all []*convergenceUnit) *study.Result
 			signals := (k + 1) * curveStep
 			curve.X, curve.Y = append(curve.X, float64(signals)), append(curve.Y, f.Mean(l.Name, afterSignals(signals)))
 		}
-		row := study.Row{Name: l.Name, Ours: l.Spec.Config.Whiten}
+		row := study.Row{Name: l.Name, Ours: l.Spec.Config.Newton != nil}
 		for _, m := range marks {
 			cell := study.Cell{Text: "–"}
 			if k := m/curveStep - 1; k < len(curve.Y) {
@@ -152,6 +151,6 @@ func convergenceGains(f *study.Frame, points int) map[string]any {
 	}
 	return map[string]any{
 		"Early": early, "All": end, "Gains": gains, "PaperFrozen": paper[WideDeepFrozen.ID].Differ.Mean,
-		"PaperCentral": paper[WideDeepCentral.ID].Differ.Mean, "PaperLiteral": paper[WideDeepLiteral.ID].Differ.Mean,
+		"PaperCentral": paper[WideDeepCentral.ID].Differ.Mean, "PaperDistributed": paper[WideDeepPaper.ID].Differ.Mean,
 	}
 }

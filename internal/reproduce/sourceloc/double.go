@@ -2,15 +2,11 @@ package sourceloc
 
 import (
 	"context"
-	"errors"
 	"math"
-
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/recipe"
-	"github.com/wdgnn/wdgnn/rule"
 )
 
 // compareDouble runs distributed learning again with every number in float64,
@@ -27,7 +23,7 @@ func (z *Realization) compareDouble(ctx context.Context, u *unit) error {
 		if err != nil {
 			return err
 		}
-		for _, spec := range []recipe.LearnerSpec{WideDeepLiteral, Mixed(1, 0.003), Mixed(50, 0.003)} {
+		for _, spec := range []recipe.LearnerSpec{WideDeepPaper} {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -58,10 +54,6 @@ func (z *Realization) double(spec recipe.LearnerSpec, g *graph.Graph) ([]int32, 
 	m := z.Models[spec.Kind].Network
 	n, detectors := z.Net.Graph.Nodes(), z.Read()
 	d := newDoubleNet(m, g, n)
-	left, right, err := preconditioner(m, z.Models[spec.Kind].Moment, spec.Config.Whiten)
-	if err != nil {
-		return nil, err
-	}
 	var (
 		inputs, features, classes = len(m.Params.Wide.Taps), m.Config.Features, z.World.Communities
 		taps                      = make([][]float64, n) // A_i, inputs×features
@@ -71,11 +63,6 @@ func (z *Realization) double(spec recipe.LearnerSpec, g *graph.Graph) ([]int32, 
 	for i := range taps {
 		taps[i], next[i] = double(m.Params.Flat[:inputs*features]), make([]float64, inputs*features)
 	}
-	type observation struct {
-		z, deep []float64
-		label   int
-	}
-	window := make([][]observation, len(detectors))
 	signals, labels := z.Net.Draw(z.Test, z.Stream("test"))
 	for t, label := range labels {
 		x := double(signals.View(t*n, 0, n, 1).Data[:n])
@@ -83,7 +70,7 @@ func (z *Realization) double(spec recipe.LearnerSpec, g *graph.Graph) ([]int32, 
 		for i := range next { // Σ_j W_ij A_j
 			clear(next[i])
 			for j, w := range d.mixing[i] {
-				if w = lazy(w, i == j, spec.Config.Mixing); w != 0 {
+				if w != 0 {
 					for e, v := range taps[j] {
 						next[i][e] += w * v
 					}
@@ -99,84 +86,21 @@ func (z *Realization) double(spec recipe.LearnerSpec, g *graph.Graph) ([]int32, 
 				}
 			}
 			answers = append(answers, int32(best))
-			window[k] = append(window[k], observation{shifted[i], deep[k], int(label)})
-			if len(window[k]) > max(spec.Config.Window, 1) {
-				window[k] = window[k][1:]
-			}
-			grad := mat.NewDense(inputs, features, nil)
-			for _, o := range window[k] {
-				p := softmax(d.scores(taps[i], o.z, o.deep))
-				p[o.label]--
-				for a := range inputs {
-					for f := range features {
-						du := 0.0
-						for c := range classes {
-							du += d.readout[f*classes+c] * p[c]
-						}
-						grad.Set(a, f, grad.At(a, f)+d.gains[gnn.GainWide]*o.z[a]*du/float64(len(window[k])))
-					}
-				}
-			}
-			if left != nil {
-				grad.Mul(left, grad)
-				grad.Mul(grad, right)
-			}
+			p := softmax(score)
+			p[label]--
 			for a := range inputs {
 				for f := range features {
-					next[i][a*features+f] -= spec.Config.StepSize.Value * grad.At(a, f)
+					du := 0.0
+					for c := range classes {
+						du += d.readout[f*classes+c] * p[c]
+					}
+					next[i][a*features+f] -= spec.Config.StepSize.Value * d.gains[gnn.GainWide] * shifted[i][a] * du
 				}
 			}
 		}
 		taps, next = next, taps
 	}
 	return answers, nil
-}
-
-// lazy returns an element of (1-η)I + ηW.
-func lazy(w float64, diagonal bool, eta float64) float64 {
-	if diagonal {
-		return (1 - eta) + eta*w
-	}
-	return eta * w
-}
-
-// preconditioner returns P_L and P_R, or nil for a plain step.
-func preconditioner(m *gnn.WideDeep, moment *rule.SecondMoment, whiten bool) (left, right *mat.Dense, err error) {
-	if !whiten {
-		return nil, nil, nil
-	}
-	n := moment.Inputs
-	sigma := mat.NewDense(n, n, nil)
-	for a := range n {
-		for b := range n {
-			v := moment.Mean[a*(n+1)+b]
-			if a == b {
-				v *= 1 + 1e-4
-			}
-			sigma.Set(a, b, v)
-		}
-	}
-	left = new(mat.Dense)
-	if err := left.Inverse(sigma); err != nil {
-		return nil, nil, err
-	}
-	readout := m.Params.Readout.Weight
-	omega := mat.NewDense(readout.Rows, readout.Cols, nil)
-	for f := range readout.Rows {
-		for c := range readout.Cols {
-			omega.Set(f, c, float64(m.Params.Gain[gnn.GainWide])*float64(readout.At(f, c)))
-		}
-	}
-	var gram, inverse, half mat.Dense // (ΩΩᵀ)⁺ = Ω (ΩᵀΩ)⁻² Ωᵀ
-	gram.Mul(omega.T(), omega)
-	if err := inverse.Inverse(&gram); err != nil {
-		return nil, nil, errors.New("the readout has dependent columns")
-	}
-	inverse.Mul(&inverse, &inverse)
-	half.Mul(omega, &inverse)
-	right = new(mat.Dense)
-	right.Mul(&half, omega.T())
-	return left, right, nil
 }
 
 // doubleNet is a WD-GNN of two layers in float64.

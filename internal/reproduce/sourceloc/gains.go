@@ -30,7 +30,7 @@ var ratios = []struct {
 }
 
 // gainsLearners are what is run at each ratio.
-var gainsLearners = []recipe.LearnerSpec{WideDeepFrozen, WideDeepCentral, WideDeepLiteral, Mixed(1, 0.003), Mixed(50, 0.003)}
+var gainsLearners = []recipe.LearnerSpec{WideDeepFrozen, WideDeepCentral, WideDeepPaper, WideDeepOwn, WideDeepNeighbours}
 
 func runGains(ctx context.Context, r *study.Run) (*study.Result, error) {
 	s := From(r.Options)
@@ -45,7 +45,7 @@ func runGains(ctx context.Context, r *study.Run) (*study.Result, error) {
 }
 
 // gainsNames are the learners, as columns of gains.
-var gainsNames = []string{"literal centralized", "literal distributed", "personal, m = 1", "personal, m = 50"}
+var gainsNames = []string{"paper, centralized", "paper, distributed", "own", "neighbours"}
 
 // observeGains returns what units saw by ratio: accuracies, and gains of learners.
 // Units are networks.
@@ -97,9 +97,9 @@ func gainsResult(s recipe.Sourceloc, repeats int, all []*lossUnit) *study.Result
 // gainsVerdict compares the outermost ratios, network by network.
 func gainsVerdict(f *study.Frame) map[string]any {
 	first, last := ratios[0].Name, ratios[len(ratios)-1].Name
-	f.Compare("change", last, first, study.Less, "same, offline", gainsNames[1], gainsNames[3])
+	f.Compare("change", last, first, study.Less, "same, offline", gainsNames[1], gainsNames[2])
 	return map[string]any{
 		"First": first, "Last": last, "Offline": f.Error("change", "same, offline"),
-		"Literal": f.Error("change", gainsNames[1]), "Personal": f.Error("change", gainsNames[3]),
+		"Paper": f.Error("change", gainsNames[1]), "Own": f.Error("change", gainsNames[2]),
 	}
 }

@@ -27,10 +27,9 @@ func contestants() []struct {
 		Spec recipe.LearnerSpec
 	}{
 		{"as trained", WideDeepFrozen},
-		{"literal", WideDeepLiteral},
-		{"window", wideDeepWindow},
-		{"newton", WideDeepNewton},
-		{"heard", wideDeepHeard},
+		{"paper", WideDeepPaper},
+		{"own", WideDeepOwn},
+		{"neighbours", WideDeepNeighbours},
 	}
 }
 

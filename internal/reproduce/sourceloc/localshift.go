@@ -26,7 +26,7 @@ var localShifts = []graph.Shift{graph.ShiftSpectral, graph.ShiftRowStochastic, g
 const ShiftEpochs = 40
 
 // localShiftLearners are what is run where links are lost.
-var localShiftLearners = []recipe.LearnerSpec{WideDeepFrozen, WideDeepLiteral, Mixed(50, 0.003)}
+var localShiftLearners = []recipe.LearnerSpec{WideDeepFrozen, WideDeepPaper, WideDeepOwn}
 
 // localShiftUnit is one realization with one shift. Accuracies are in %.
 type localShiftUnit struct {
@@ -118,7 +118,7 @@ var localShiftRows = []string{
 // localShiftColumns are what each is measured by: all links, then learners where
 // links are lost.
 var localShiftColumns = []string{
-	"all links, offline", "links lost, frozen", "links lost, literal distributed", "links lost, personal (m = 50)",
+	"all links, offline", "links lost, frozen", "links lost, paper distributed", "links lost, own",
 }
 
 // observeShifts returns what units saw. Units are networks.
@@ -172,6 +172,6 @@ func localShiftResult(s recipe.Sourceloc, repeats int, all []*localShiftUnit) *s
 
 // localShiftChange is a row less the first.
 type localShiftChange struct {
-	Name                            string
-	Same, Frozen, Literal, Personal *study.Value
+	Name                     string
+	Same, Frozen, Paper, Own *study.Value
 }

@@ -29,24 +29,21 @@ func table1Numbers(s recipe.Sourceloc, all []*unit) map[string]any {
 
 		"FallFilter": fall(filterFrozen), "FallDeep": fall(gnnFrozen), "FallWide": fall(WideDeepFrozen),
 
-		"Central": less(WideDeepCentral, WideDeepFrozen, differ), "Literal": less(WideDeepLiteral, WideDeepFrozen, differ),
-		"SameCentral": less(WideDeepCentral, WideDeepFrozen, same), "SameLiteral": less(WideDeepLiteral, WideDeepFrozen, same),
-		"PaperCentral": paperGain(WideDeepCentral, WideDeepFrozen), "PaperLiteral": paperGain(WideDeepLiteral, WideDeepFrozen),
+		"Central": less(WideDeepCentral, WideDeepFrozen, differ), "Literal": less(WideDeepPaper, WideDeepFrozen, differ),
+		"SameCentral": less(WideDeepCentral, WideDeepFrozen, same), "SameLiteral": less(WideDeepPaper, WideDeepFrozen, same),
+		"PaperCentral": paperGain(WideDeepCentral, WideDeepFrozen), "PaperLiteral": paperGain(WideDeepPaper, WideDeepFrozen),
 
-		"Personal": less(Mixed(50, 0.003), WideDeepFrozen, differ), "Single": less(Mixed(1, 0.003), WideDeepFrozen, differ),
-		"Whitened":       less(Mixed(50, 1), WideDeepFrozen, differ),
-		"FilterPersonal": f.Mean(filterPersonal.ID, differ),
-		"Newton":         less(WideDeepNewton, WideDeepFrozen, differ), "NewtonWindow": less(WideDeepNewton, Mixed(50, 0), differ),
-		"Heard": less(wideDeepHeard, WideDeepFrozen, differ), "HeardPersonal": less(wideDeepHeard, Mixed(50, 0.003), differ),
-		"HeardMean": f.Mean(wideDeepHeard.ID, differ), "Gated": f.Mean(wideDeepHeard.Gated().ID, differ),
-		"Blank": f.Mean(blankNewton.ID, differ), "BlankHeard": f.Mean(blankHeard.ID, differ), "PersonalMean": f.Mean(Mixed(50, 0.003).ID, differ),
+		"Own": less(WideDeepOwn, WideDeepFrozen, differ), "FilterOwn": f.Mean(filterOwn.ID, differ),
+		"Neighbours": less(WideDeepNeighbours, WideDeepFrozen, differ), "OwnMean": f.Mean(WideDeepOwn.ID, differ),
+		"Blank": f.Mean(blankOwn.ID, differ), "BlankNeighbours": f.Mean(blankNeighbours.ID, differ),
+		"NeighboursMean": f.Mean(WideDeepNeighbours.ID, differ), "Gated": f.Mean(WideDeepNeighbours.Gated().ID, differ),
 		"Leak": map[string]any{
 			"Gamma": leakGamma, "Offline": f.Mean(WideDeepFrozen.ID, differ),
 			"Central": f.Deviation(leakCentral.ID, differ), "Distributed": f.Deviation(leakDistributed.ID, differ),
-			"PaperCentral": paper[WideDeepCentral.ID].Differ, "PaperDistributed": paper[WideDeepLiteral.ID].Differ,
+			"PaperCentral": paper[WideDeepCentral.ID].Differ, "PaperDistributed": paper[WideDeepPaper.ID].Differ,
 			"HonestCentral": f.Mean(honest(leakCentral).ID, differ), "HonestDistributed": f.Mean(honest(leakDistributed).ID, differ),
 		},
-		"PaperFilter": max(paper[filterCentral.ID].Differ.Mean, paper[filterLiteral.ID].Differ.Mean),
+		"PaperFilter": max(paper[filterCentral.ID].Differ.Mean, paper[filterPaper.ID].Differ.Mean),
 
 		"Several":     len(several) > 1,
 		"SpreadOne":   f.Deviation(WideDeepFrozen.ID, same).Spread,
@@ -56,8 +53,7 @@ func table1Numbers(s recipe.Sourceloc, all []*unit) map[string]any {
 
 		"Noise": s.World.Noise, "LastTime": s.World.MaxTime - 1,
 		"Gammas": map[string]float64{
-			"Central": WideDeepCentral.Config.StepSize.Value, "Literal": WideDeepLiteral.Config.StepSize.Value,
-			"Personal": Mixed(50, 0.003).Config.StepSize.Value, "Single": Mixed(1, 0.003).Config.StepSize.Value,
+			"Central": WideDeepCentral.Config.StepSize.Value, "Paper": WideDeepPaper.Config.StepSize.Value,
 		},
 	}
 	var rounding []map[string]differing
@@ -68,7 +64,7 @@ func table1Numbers(s recipe.Sourceloc, all []*unit) map[string]any {
 		}
 		if d := u.Double; d != nil {
 			rounding = append(rounding, map[string]differing{
-				"Literal": d[WideDeepLiteral.ID], "Single": d[Mixed(1, 0.003).ID], "Personal": d[Mixed(50, 0.003).ID],
+				"Paper": d[WideDeepPaper.ID],
 			})
 		}
 	}

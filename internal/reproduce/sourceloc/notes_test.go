@@ -19,7 +19,7 @@ func made(same, differ map[string]float64) (all []*unit) {
 	for _, p := range pairs(3) {
 		u := &unit{
 			Graph: p[0], Data: p[1],
-			Same: map[string]float64{}, Differ: map[string][]float64{}, Last: map[string][]float64{}, Eta: map[string][]float64{},
+			Same: map[string]float64{}, Differ: map[string][]float64{}, Last: map[string][]float64{},
 		}
 		for k, row := range table1Rows() {
 			id, little := row.Spec.ID, 0.01*float64(k%3)*float64(p[0]+p[1])

@@ -77,25 +77,23 @@ var (
 	WideDeepFrozen = recipe.LearnerSpec{ID: "wd-gnn", Kind: recipe.WideDeep}
 	sgnnFrozen     = recipe.LearnerSpec{ID: "sgnn", Kind: recipe.SGNN}
 
-	filterCentral  = learner("filter central", recipe.Filter, recipe.Centralized, rule.Literal(true))
-	filterLiteral  = learner("filter distributed", recipe.Filter, recipe.Distributed, rule.Literal(false))
-	filterSingle   = learner("filter personal 1", recipe.Filter, recipe.Distributed, personal(1))
-	filterPersonal = learner("filter personal 50", recipe.Filter, recipe.Distributed, personal(50))
+	filterCentral = learner("filter central", recipe.Filter, recipe.Centralized, rule.Paper(true))
+	filterPaper   = learner("filter distributed", recipe.Filter, recipe.Distributed, rule.Paper(false))
+	filterOwn     = learner("filter own", recipe.Filter, recipe.Distributed, rule.Own())
 
-	WideDeepCentral = learner("wd-gnn central", recipe.WideDeep, recipe.Centralized, rule.Literal(true))
-	WideDeepLiteral = learner("wd-gnn distributed", recipe.WideDeep, recipe.Distributed, rule.Literal(false))
+	WideDeepCentral = learner("wd-gnn central", recipe.WideDeep, recipe.Centralized, rule.Paper(true))
+	WideDeepPaper   = learner("wd-gnn distributed", recipe.WideDeep, recipe.Distributed, rule.Paper(false))
 	wideDeepCurved  = recipe.LearnerSpec{
-		ID: "wd-gnn distributed, curved", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Literal(false), Curved: true,
+		ID: "wd-gnn distributed, curved", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Paper(false), Curved: true,
 	}
 )
 
-// The presets of today, and one of them without an offline model.
+// Our presets, without gates, and without an offline model.
 var (
-	WideDeepNewton = learner("wd-gnn newton", recipe.WideDeep, recipe.Distributed, rule.Laplace())
-	wideDeepHeard  = learner("wd-gnn heard", recipe.WideDeep, recipe.Distributed, rule.Hearers())
-	wideDeepWindow = learner("wd-gnn window", recipe.WideDeep, recipe.Distributed, rule.Personal(rule.PersonalWindow))
-	blankNewton    = learner("blank newton", recipe.Blank, recipe.Distributed, rule.Laplace())
-	blankHeard     = learner("blank heard", recipe.Blank, recipe.Distributed, rule.Hearers())
+	WideDeepOwn        = learner("wd-gnn own", recipe.WideDeep, recipe.Distributed, rule.Own())
+	WideDeepNeighbours = learner("wd-gnn neighbours", recipe.WideDeep, recipe.Distributed, rule.Neighbours())
+	blankOwn           = learner("blank own", recipe.Blank, recipe.Distributed, rule.Own())
+	blankNeighbours    = learner("blank neighbours", recipe.Blank, recipe.Distributed, rule.Neighbours())
 )
 
 // The reading under which the paper's online rows come out: one γ for both modes,
@@ -120,7 +118,7 @@ var (
 
 // leaking is a learner that is scored after the update.
 func leaking(id string, k recipe.Kind, mode recipe.Mode, gamma float64) recipe.LearnerSpec {
-	c := rule.Literal(mode == recipe.Centralized)
+	c := rule.Paper(mode == recipe.Centralized)
 	c.StepSize.Value = gamma
 	if mode == recipe.Centralized {
 		c.StepSize.Value *= detectors
@@ -141,21 +139,6 @@ func honest(l recipe.LearnerSpec) recipe.LearnerSpec {
 
 func learner(id string, k recipe.Kind, mode recipe.Mode, c rule.Config) recipe.LearnerSpec {
 	return recipe.LearnerSpec{ID: id, Kind: k, Mode: mode, Config: c}
-}
-
-// personal is the preset window as the tables have it: neighbours pull at a node
-// as hard as they like.
-func personal(window int) rule.Config {
-	c := rule.Personal(window)
-	c.Clip = rule.ClipOff
-	return c
-}
-
-// Mixed is the personal preset of a WD-GNN with another mixing strength.
-func Mixed(window int, eta float64) recipe.LearnerSpec {
-	c := personal(window)
-	c.Mixing = eta
-	return learner(fmt.Sprintf("wd-gnn personal %d, eta %v", window, eta), recipe.WideDeep, recipe.Distributed, c)
 }
 
 // PlayOne runs a learner over a stream.

@@ -14,7 +14,6 @@ const (
 	differ = "different" // where links are lost, by subgraph
 	last   = "last 30 % of the signals"
 	shown  = "same, as the table has it"
-	ofEta  = "η" // of the first subgraphs
 )
 
 // observe returns what units of Table 1 saw.
@@ -27,11 +26,6 @@ func observe(all []*unit) *study.Frame {
 			f.Add(id, last, k, u.Last[id]...)
 			f.Add(id, shown, k, u.Same[trainedAs(id)])
 		}
-		for id, v := range u.Eta {
-			f.Add(id, ofEta, k, v...)
-		}
-		frozen := u.Differ[WideDeepFrozen.ID]
-		f.Add(WideDeepFrozen.ID, ofEta, k, frozen[:min(etaSubgraphs, len(frozen))]...)
 	}
 	return f
 }
@@ -64,7 +58,6 @@ func table1Result(s recipe.Sourceloc, all []*unit) *study.Result {
 	}
 	f := observe(all)
 	r.Tables = append(r.Tables, differences(f))
-	r.Charts = append(r.Charts, etaChart(s, f, len(all)))
 	for _, u := range all {
 		for _, m := range u.Models {
 			r.Models = append(r.Models, m.File)
@@ -152,25 +145,6 @@ func table1Differences() (list []table1Difference) {
 	add("WD-GNN - GNN", WideDeepFrozen.ID, gnnFrozen.ID)
 	add("SGNN - GNN", sgnnFrozen.ID, gnnFrozen.ID)
 	return list
-}
-
-// etaChart is accuracy against mixing strength.
-func etaChart(s recipe.Sourceloc, f *study.Frame, count int) study.Chart {
-	c := study.Chart{
-		Name: "table1-mixing", Title: "How much should neighbours agree?",
-		X: "mixing strength η (0: every node its own taps, 1: consensus)", Y: "accuracy, %", Log: true,
-		Note: texts.Say("table1 mixing", map[string]any{"OutageProb": s.OutageProb, "Count": count}),
-	}
-	for _, window := range []int{1, 50} {
-		curve := study.Curve{Name: fmt.Sprintf("personal, m = %d", window), Points: true}
-		for _, eta := range etas {
-			curve.Add(eta, f.Error(Mixed(window, eta).ID, ofEta))
-		}
-		c.Curves = append(c.Curves, curve)
-	}
-	level := f.Mean(WideDeepFrozen.ID, ofEta)
-	c.Curves = append(c.Curves, study.Curve{Name: "frozen", X: []float64{etas[1]}, Y: []float64{level}, Reference: true})
-	return c
 }
 
 // table1Warnings names the learners that did harm where links are lost.

@@ -28,16 +28,14 @@ var trainings = []struct {
 
 // robustLearners are what is run where links are lost.
 var robustLearners = []recipe.LearnerSpec{
-	WideDeepFrozen, wideDeepCurved, Mixed(50, 0.003), WideDeepNewton, wideDeepHeard, wideDeepHeard.Gated(),
-	blankNewton, blankHeard,
+	WideDeepFrozen, wideDeepCurved, WideDeepOwn, WideDeepNeighbours, WideDeepNeighbours.Gated(), blankOwn, blankNeighbours,
 }
 
 // robustColumns are what each setting is measured by: all links, then learners
 // where links are lost, then the units of the deep part that are alive.
 var robustColumns = []string{
-	"all links, offline", "links lost, frozen", "links lost, literal, γ = 1/C_s", "links lost, personal (m = 50)",
-	"links lost, newton", "links lost, heard", "links lost, heard behind gates", "links lost, newton from nothing",
-	"links lost, heard from nothing", "live units",
+	"all links, offline", "links lost, frozen", "links lost, paper, γ = 1/C_s", "links lost, own", "links lost, neighbours",
+	"links lost, neighbours behind gates", "links lost, own from nothing", "links lost, neighbours from nothing", "live units",
 }
 
 func runRobust(ctx context.Context, r *study.Run) (*study.Result, error) {

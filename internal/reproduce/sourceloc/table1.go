@@ -34,23 +34,17 @@ func table1Rows() []table1Row {
 		{"GNN", gnnFrozen, paper(93.9673, 1.0987), paper(76.7873, 2.8290), nil},
 		{"WD-GNN", WideDeepFrozen, paper(97.6745, 1.1595), paper(77.4727, 4.3011), nil},
 		{"Graph filter, centralized online", filterCentral, paper(38.3897, 2.0665), paper(30.2920, 2.6178), &filterFrozen},
-		{"Graph filter, distributed online", filterLiteral, paper(39.9552, 1.5272), paper(28.0400, 2.2866), &filterFrozen},
+		{"Graph filter, distributed online", filterPaper, paper(39.9552, 1.5272), paper(28.0400, 2.2866), &filterFrozen},
 		{"WD-GNN, centralized online", WideDeepCentral, paper(98.0440, 0.6298), paper(92.7017, 1.6745), &WideDeepFrozen},
-		{"WD-GNN, distributed online", WideDeepLiteral, paper(98.1840, 0.4945), paper(86.5100, 3.6056), &WideDeepFrozen},
+		{"WD-GNN, distributed online", WideDeepPaper, paper(98.1840, 0.4945), paper(86.5100, 3.6056), &WideDeepFrozen},
 		{"SGNN", sgnnFrozen, paper(93.9673, 1.0987), paper(84.1133, 2.7872), nil},
 
-		{"Graph filter, personal, m = 1", filterSingle, nil, nil, &filterFrozen},
-		{"Graph filter, personal, m = 50", filterPersonal, nil, nil, &filterFrozen},
-		{"WD-GNN, personal, m = 1", Mixed(1, 0.003), nil, nil, &WideDeepFrozen},
-		{"WD-GNN, personal, m = 50", Mixed(50, 0.003), nil, nil, &WideDeepFrozen},
-		{"WD-GNN, own taps without mixing, m = 1", Mixed(1, 0), nil, nil, &WideDeepFrozen},
-		{"WD-GNN, own taps without mixing, m = 50", Mixed(50, 0), nil, nil, &WideDeepFrozen},
-		{"WD-GNN, whitened consensus (η = 1), m = 50", Mixed(50, 1), nil, nil, &WideDeepFrozen},
-		{"WD-GNN, newton", WideDeepNewton, nil, nil, &WideDeepFrozen},
-		{"WD-GNN, heard", wideDeepHeard, nil, nil, &WideDeepFrozen},
-		{"WD-GNN, heard behind gates, as users have it", wideDeepHeard.Gated(), nil, nil, &WideDeepFrozen},
-		{"No model trained offline: newton from nothing", blankNewton, nil, nil, &WideDeepFrozen},
-		{"No model trained offline: heard from nothing", blankHeard, nil, nil, &WideDeepFrozen},
+		{"Graph filter, own", filterOwn, nil, nil, &filterFrozen},
+		{"WD-GNN, own", WideDeepOwn, nil, nil, &WideDeepFrozen},
+		{"WD-GNN, neighbours", WideDeepNeighbours, nil, nil, &WideDeepFrozen},
+		{"WD-GNN, neighbours behind gates, as users have it", WideDeepNeighbours.Gated(), nil, nil, &WideDeepFrozen},
+		{"No model trained offline: own from nothing", blankOwn, nil, nil, &WideDeepFrozen},
+		{"No model trained offline: neighbours from nothing", blankNeighbours, nil, nil, &WideDeepFrozen},
 
 		{"Leakage, scored after the update: graph filter, centralized, γ = 0.1", leakFilterCentral, nil, nil, &filterFrozen},
 		{"Leakage, scored after the update: graph filter, distributed, γ = 0.1", leakFilterDistributed, nil, nil, &filterFrozen},
@@ -61,13 +55,8 @@ func table1Rows() []table1Row {
 	}
 }
 
-// etas are the mixing strengths of the figure.
-var etas = []float64{0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1}
-
-const (
-	etaSubgraphs    = 5 // of a realization that the figure over η uses
-	doubleSubgraphs = 3 // of the first realization that are run again in float64
-)
+// doubleSubgraphs of the first realization are run again in float64.
+const doubleSubgraphs = 3
 
 // unit is what a realization leaves.
 type unit struct {
@@ -79,7 +68,6 @@ type unit struct {
 	Same   map[string]float64   `json:"same"`   // accuracy by learner, %
 	Differ map[string][]float64 `json:"differ"` // by learner and subgraph
 	Last   map[string][]float64 `json:"last"`   // of the last 30 % of the signals
-	Eta    map[string][]float64 `json:"eta"`    // by learner and subgraph, for the figure
 
 	Double map[string]differing `json:"double,omitempty"`
 }
@@ -97,7 +85,7 @@ func runTable1(ctx context.Context, r *study.Run) (*study.Result, error) {
 		repeats = cmp.Or(r.Repeats, 3)
 	}
 	list := pairs(repeats)
-	passes := len(table1Rows())*(s.Subgraphs+1) + 2*len(etas)*min(etaSubgraphs, s.Subgraphs)
+	passes := len(table1Rows()) * (s.Subgraphs + 1)
 	work := StreamCost * float64(passes)
 	for _, cost := range EpochCost {
 		work += cost * float64(s.Epochs)
@@ -129,7 +117,7 @@ func (z *Realization) table1(ctx context.Context) (*unit, error) {
 	}
 	u := &unit{
 		Graph: z.Graph, Data: z.Data, Edges: z.Net.Graph.Edges(),
-		Same: map[string]float64{}, Differ: map[string][]float64{}, Last: map[string][]float64{}, Eta: map[string][]float64{},
+		Same: map[string]float64{}, Differ: map[string][]float64{}, Last: map[string][]float64{},
 	}
 	for _, k := range []recipe.Kind{recipe.Filter, recipe.GNN, recipe.WideDeep, recipe.SGNN} {
 		u.Models = append(u.Models, z.Models[k].Info)
@@ -147,25 +135,14 @@ func (z *Realization) table1(ctx context.Context) (*unit, error) {
 		for _, row := range table1Rows() {
 			specs = append(specs, row.Spec)
 		}
-		rows := len(specs)
-		if sub >= 0 && sub < etaSubgraphs {
-			for _, window := range []int{1, 50} {
-				for _, eta := range etas {
-					specs = append(specs, Mixed(window, eta))
-				}
-			}
-		}
 		runs, err := z.PlayAll(ctx, specs, stream, false)
 		if err != nil {
 			return nil, err
 		}
 		for k, out := range runs {
-			switch id := specs[k].ID; {
-			case k >= rows:
-				u.Eta[id] = append(u.Eta[id], out.Accuracy)
-			case sub < 0:
+			if id := specs[k].ID; sub < 0 {
 				u.Same[id] = out.Accuracy
-			default:
+			} else {
 				u.Differ[id], u.Last[id] = append(u.Differ[id], out.Accuracy), append(u.Last[id], out.Last)
 			}
 		}

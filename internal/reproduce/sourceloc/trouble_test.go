@@ -54,21 +54,20 @@ func TestOnlySentTapsAreLiedAbout(t *testing.T) {
 	z := small(t)
 	for _, c := range contestants()[1:] {
 		spec := c.Spec
-		spec.Config.Outlier = -1 // whoever sends is believed
 		same := true
 		honest, err := z.endure(t.Context(), spec, &trouble{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		lied, err := z.endure(t.Context(), spec, &trouble{lie: 1e4})
+		lied, err := z.endure(t.Context(), spec, &trouble{lie: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for k := range honest {
 			same = same && honest[k] == lied[k]
 		}
-		if sends := spec.Config.Mixing == 1; sends == same {
-			t.Errorf("%s, mixing %v: answers are the same with a liar: %v, want %v", c.Name, spec.Config.Mixing, same, !sends)
+		if sends := spec.Config.Mixes(); sends == same {
+			t.Errorf("%s: answers are the same with a liar: %v, want %v", c.Name, same, !sends)
 		}
 	}
 }

@@ -96,7 +96,7 @@ func (z *realization) certify(ctx context.Context) (*certifyUnit, error) {
 		u.Stability = append(u.Stability, certifiedOf(report))
 		z.Run.Advance(1, "certificate where links are lost with probability %v", p)
 	}
-	for _, spec := range []recipe.LearnerSpec{sourceloc.WideDeepCentral, sourceloc.WideDeepLiteral} {
+	for _, spec := range []recipe.LearnerSpec{sourceloc.WideDeepCentral, sourceloc.WideDeepPaper} {
 		stream, err := z.TestStream(0, z.OutageProb)
 		if err != nil {
 			return nil, err

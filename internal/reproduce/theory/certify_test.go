@@ -66,7 +66,7 @@ func TestFlightCostsAreSquaredErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		coords, err := theory.NewCoordinates(m, false, nil)
+		coords, err := theory.NewCoordinates(m, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,10 +176,10 @@ func TestFlightBoundsHold(t *testing.T) {
 			if costs.limited != 0 || r.Steps != 20 {
 				t.Fatalf("%d actions at the limit, %d steps, want none and 20", costs.limited, r.Steps)
 			}
-			for _, tr := range []*certify.Tracked{r.AsRun, r.Ridged, r.Windowed} {
+			for _, tr := range []*certify.Tracked{r.AsRun, r.Ridged} {
 				for k, e := range tr.Measured {
 					if b := tr.Bound[k]; float64(e) > float64(b)*(1+1e-3)+1e-4 {
-						t.Errorf("%s, clip %v, window %d: step %d: %v away, bound %v", cost, clip, tr.Window, k, e, b)
+						t.Errorf("%s, clip %v, ridge %v: step %d: %v away, bound %v", cost, clip, tr.Ridge, k, e, b)
 					}
 				}
 			}
@@ -194,8 +194,8 @@ func TestCertifyResult(t *testing.T) {
 	run := certifiedRun{
 		Mode: "centralized", Steps: 30, Rank: 2, Dim: 6, SafeStep: 10,
 		Rows: []certifiedTracking{
-			{Name: "as run", StepSize: 1, Window: 1, Missing: 0},
-			{Name: "with a ridge", StepSize: 1, Ridge: 0.1, Window: 1, Missing: -1, Drift: 2, Slowest: 0.999, Bound: inf, Measured: 3},
+			{Name: "as run", StepSize: 1, Missing: 0},
+			{Name: "with a ridge", StepSize: 1, Ridge: 0.1, Missing: -1, Drift: 2, Slowest: 0.999, Bound: inf, Measured: 3},
 		},
 		Limits: []certify.LimitPoint{
 			{StepSize: 1, Share: 0.1, Bound: 8, Own: 3, Measured: 2},

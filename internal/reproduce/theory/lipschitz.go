@@ -72,7 +72,7 @@ func (z *realization) lipschitz(ctx context.Context) (*lipschitzUnit, error) {
 		if stream, err = z.TestStream(sub, z.OutageProb); err != nil {
 			return nil, err
 		}
-		specs := []recipe.LearnerSpec{sourceloc.WideDeepFrozen, sourceloc.Mixed(50, 0.003)}
+		specs := []recipe.LearnerSpec{sourceloc.WideDeepFrozen, sourceloc.WideDeepOwn}
 		runs, err := z.PlayAll(ctx, specs, stream, false)
 		if err != nil {
 			return nil, err
@@ -101,9 +101,9 @@ func (z *realization) lipschitz(ctx context.Context) (*lipschitzUnit, error) {
 
 // Columns of what a network shows at one strength.
 const (
-	same         = "same" // with all links
-	lostFrozen   = "different, frozen"
-	lostPersonal = "different, personal (m = 50)"
+	same       = "same" // with all links
+	lostFrozen = "different, frozen"
+	lostOwn    = "different, own"
 )
 
 // strengthName names a row.
@@ -115,7 +115,7 @@ func lipschitzResult(s recipe.Sourceloc, repeats int, all []*lipschitzUnit) *stu
 		row, network := strengthName(penalties[k/repeats]), k%repeats
 		f.Add(row, same, network, u.Same)
 		f.Add(row, lostFrozen, network, u.Differ[sourceloc.WideDeepFrozen.ID])
-		f.Add(row, lostPersonal, network, u.Differ[sourceloc.Mixed(50, 0.003).ID])
+		f.Add(row, lostOwn, network, u.Differ[sourceloc.WideDeepOwn.ID])
 		f.Add(row, "C_L", network, u.Constant)
 		f.Add(row, "certificate", network, u.Certificate)
 		f.Add(row, "measured change", network, u.Measured)
@@ -127,7 +127,7 @@ func lipschitzResult(s recipe.Sourceloc, repeats int, all []*lipschitzUnit) *stu
 		Columns: []study.Column{
 			{Name: same, Decimals: 1, Error: true},
 			{Name: lostFrozen, Decimals: 1, Error: true},
-			{Name: lostPersonal, Decimals: 1, Error: true},
+			{Name: lostOwn, Decimals: 1, Error: true},
 			{Name: "C_L", Decimals: 1, Error: true},
 			{Name: "certificate", Error: true},
 			{Name: "measured change", Error: true},

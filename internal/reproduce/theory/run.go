@@ -16,7 +16,7 @@ type certifiedRun struct {
 	Dim      int                  `json:"dim"`
 	SafeStep certify.Number       `json:"safe_step"`      // 2/C_s
 	Constant certify.Number       `json:"paper_constant"` // log₁₀ C_ε, of distributed runs
-	Rows     []certifiedTracking  `json:"rows"`           // as run, with a ridge, and with a window
+	Rows     []certifiedTracking  `json:"rows"`           // as run, and with a ridge
 	Limits   []certify.LimitPoint `json:"limits"`         // against γ, of centralized runs
 }
 
@@ -25,7 +25,6 @@ type certifiedTracking struct {
 	Name     string         `json:"name"`
 	StepSize certify.Number `json:"step_size"`
 	Ridge    float64        `json:"ridge"`
-	Window   int            `json:"window"`
 	Missing  int            `json:"missing"` // first step without an optimum, -1 if there is none
 	Drift    certify.Number `json:"drift"`   // C_B
 	Slowest  certify.Number `json:"slowest"` // m̂
@@ -45,12 +44,12 @@ func certifiedRunOf(r *certify.OnlineReport) certifiedRun {
 	for _, t := range []struct {
 		name string
 		at   *certify.Tracked
-	}{{"as run", r.AsRun}, {"with a ridge", r.Ridged}, {"with a ridge and a window", r.Windowed}} {
+	}{{"as run", r.AsRun}, {"with a ridge", r.Ridged}} {
 		if t.at == nil {
 			continue
 		}
 		row := certifiedTracking{
-			Name: t.name, StepSize: t.at.StepSize, Ridge: t.at.Ridge, Window: t.at.Window,
+			Name: t.name, StepSize: t.at.StepSize, Ridge: t.at.Ridge,
 			Missing: t.at.Missing, Drift: t.at.Drift, Slowest: t.at.Slowest,
 			Bound: certify.Number(math.NaN()), Measured: certify.Number(math.NaN()),
 		}
@@ -66,7 +65,7 @@ func certifiedRunOf(r *certify.OnlineReport) certifiedRun {
 func trackingTable(title, note string, runs []certifiedRun) study.Table {
 	t := study.Table{
 		Title:   title,
-		Columns: []string{"rank of taps", "γ", "2/C_s", "ridge", "window", "C_B", "slowest m", "bound", "measured", "bound / measured"},
+		Columns: []string{"rank of taps", "γ", "2/C_s", "ridge", "C_B", "slowest m", "bound", "measured", "bound / measured"},
 		Note:    note,
 	}
 	for _, r := range runs {
@@ -76,7 +75,6 @@ func trackingTable(title, note string, runs []certifiedRun) study.Table {
 				{Text: b.StepSize.Text(3)},
 				{Text: r.SafeStep.Text(3)},
 				{Text: fmt.Sprintf("%.3g", b.Ridge)},
-				{Text: fmt.Sprint(b.Window)},
 			}}
 			if b.Missing == 0 {
 				row.Cells = append(row.Cells, study.Cell{Text: "no optimum"}, study.Cell{}, study.Cell{}, study.Cell{}, study.Cell{})

@@ -128,7 +128,7 @@ var measured = []struct {
 		column(3, "all", "MAE"): -3.4, column(3, "all", "RMSE"): -2.7,
 		column(12, "all", "MAE"): -9.9, column(12, "all", "RMSE"): -9.6,
 	}},
-	{"heard, as first measured", map[string]float64{
+	{"neighbours, as first measured", map[string]float64{
 		column(1, "all", "MAE"): -0.7, column(1, "all", "RMSE"): -0.4,
 		column(3, "all", "MAE"): -0.6, column(3, "all", "RMSE"): 0.1,
 		column(12, "all", "MAE"): 0.6, column(12, "all", "RMSE"): 0.9,
