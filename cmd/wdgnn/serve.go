@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -180,12 +181,15 @@ func readToken(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("token: %w", err)
 	}
+	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+		return "", helpful{fmt.Errorf("token: %s: others than its owner may read it, mode %#o", path, info.Mode().Perm()), "chmod 600 " + path}
+	}
 	tokens := string(bytes.TrimSpace(text))
 	for token := range strings.Lines(tokens + "\n") {
 		if token = strings.TrimSpace(token); len(token) < 16 || strings.ContainsAny(token, " \t") {
 			return "", helpful{
 				fmt.Errorf("token: %s: want one word of 16 characters or more, or one a line for several clients", path),
-				"head -c 24 /dev/urandom | base64 > " + path,
+				"head -c 24 /dev/urandom | base64 > " + path + " && chmod 600 " + path,
 			}
 		}
 	}

@@ -43,6 +43,13 @@ func TestServeRefuses(t *testing.T) {
 	if err := os.WriteFile(short, []byte("abc\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	open := filepath.Join(dir, "open")
+	if err := os.WriteFile(open, []byte("correct-horse-battery\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(open, 0o640); err != nil {
+		t.Fatal(err)
+	}
 	state := filepath.Join(dir, "state")
 	for _, c := range []struct {
 		args string
@@ -62,6 +69,7 @@ func TestServeRefuses(t *testing.T) {
 		{"serve --data " + data + " --addr 0.0.0.0:0 --state " + state, exitFailure, "needs a token"},
 		{"serve --data " + data + " --addr here --state " + state, exitUsage, "want an address and a port"},
 		{"serve --data " + data + " --addr 127.0.0.1:0 --token-file " + short + " --state " + state, exitFailure, "16 characters"},
+		{"serve --data " + data + " --addr 127.0.0.1:0 --token-file " + open + " --state " + state, exitFailure, "mode 0640\nTry: chmod 600"},
 		{"serve --data " + dir + "/none --addr 127.0.0.1:0 --state " + state, exitFailure, "Try: wdgnn data get"},
 		{"serve --data " + data + " --addr 127.0.0.1:0 --model " + dir + "/none --state " + state, exitFailure, "Try: wdgnn recommend train"},
 	} {

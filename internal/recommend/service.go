@@ -24,6 +24,7 @@ type Config struct {
 	SnapshotEvery int          // ratings between two snapshots; 0 means 20,000
 	cacheBytes    int          // for what the model sees of users; 0 means 256 MiB
 	queue         int          // ratings that may wait; 0 means 4096
+	users         int          // who may come beside those of the data; 0 means a million, or as many as there are
 	markEvery     int          // ratings between two moments that a deletion can begin at; 0 means 1,000
 	Threads       int          // that build the graph at the start, and look again at ratings when a user is deleted; 0 means 1
 	Log           *slog.Logger // nil means none
@@ -59,6 +60,10 @@ func (c Config) withDefaults() Config {
 	c.Guard, c.Limit = c.Guard.withDefaults(), c.Limit.withDefaults()
 	return c
 }
+
+// mostUsers is how many may come since a model was trained, if it was trained with fewer. Each takes
+// half a kilobyte of memory.
+const mostUsers = 1_000_000
 
 // Service predicts and learns. All methods are safe for concurrent use.
 type Service struct {
@@ -97,6 +102,9 @@ func OpenShop(m *Model, shop *dataset.Shop, disk journal.Disk, c Config) (*Servi
 		return nil, err
 	}
 	c = c.withDefaults()
+	if c.users == 0 {
+		c.users = max(mostUsers, shop.Ratings.Users())
+	}
 	w, err := newWorld(shop.Ratings, m.Setting, c.Threads)
 	if err != nil {
 		return nil, err
@@ -146,6 +154,7 @@ var (
 	ErrClosed = errors.New("the service is shutting down")
 	ErrDisk   = errors.New("the disk did not take it")
 	ErrItem   = errors.New("no such item can be added")
+	ErrFull   = errors.New("no more users can be added")
 )
 
 // version is the state that predictions read. It never changes.

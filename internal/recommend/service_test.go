@@ -64,6 +64,24 @@ func TestNewUser(t *testing.T) {
 	}
 }
 
+// Beyond the bound no more users come, until one goes; those who are there go on.
+func TestUsersAreBounded(t *testing.T) {
+	c := learning()
+	c.users = 2
+	s := service(t, faultdisk.New(), c)
+	for _, user := range []int{4711, 4712, 1, 4711} {
+		rate(t, s, user, 10+10*s.Status().Learned, 3)
+	}
+	before := s.Status()
+	if _, err := s.Rate(t.Context(), 4713, 10, 5); !errors.Is(err, ErrFull) || s.Status().Version != before.Version || s.Status().Users != 122 {
+		t.Errorf("one more than there may be: %v, and %+v", err, s.Status())
+	}
+	if _, err := s.Forget(t.Context(), 4711); err != nil {
+		t.Fatal(err)
+	}
+	rate(t, s, 4713, 10, 5)
+}
+
 func TestRefused(t *testing.T) {
 	s := service(t, faultdisk.New(), learning())
 	for _, c := range []struct {

@@ -298,6 +298,11 @@ func (w *writer) apply(r *request) *record {
 			w.undo = append(w.undo, func() { w.book.ids.drop(r.user) })
 		}
 	}
+	if w.profile(r.user) == nil && int(w.book.count.Load()) >= s.shop.Ratings.Users()+s.config.users { // a batch may go beyond
+		w.book.ids.drop(r.user)
+		r.err = fmt.Errorf("%w: %d came since the model was trained; train it again with them", ErrFull, s.config.users)
+		return nil
+	}
 	r.result = Rated{User: r.user, Movie: r.movie, Rating: r.rating}
 	h := w.heed(r)
 	f := s.look.with(h.from, w.newcomers)

@@ -11,7 +11,8 @@ import (
 
 // gate decides who may come in. Without a token, only requests that mean this
 // machine by its own name do: a web page that made its own name point here does
-// not. With a token, those that bear it.
+// not. With a token, those that bear it. What a page of another site has a browser
+// send changes nothing either way.
 type gate struct {
 	tokens [][sha256.Size]byte // hashes of the tokens
 }
@@ -26,8 +27,16 @@ func newGate(tokens string) (g gate) {
 	return g
 }
 
+// foreign finds requests by which a page of another site would change something.
+var foreign http.CrossOriginProtection
+
+var errForeign = problemf(http.StatusForbidden, "cross_site", "the request comes from a page of another site")
+
 // admit returns a problem with a request, or nil. What is open needs no token.
 func (g *gate) admit(w http.ResponseWriter, r *http.Request, open bool) error {
+	if foreign.Check(r) != nil {
+		return errForeign
+	}
 	if len(g.tokens) == 0 {
 		if host := hostname.Of(r.Host); !hostname.Loopback(host) {
 			return problemf(http.StatusMisdirectedRequest, "wrong_host", "host %.60q is not this machine", host)

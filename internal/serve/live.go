@@ -41,7 +41,6 @@ type Live struct {
 	gate    gate
 	handler http.Handler
 	ratings func() *ratingsPage // nil unless the recommender serves the page
-	origin  http.CrossOriginProtection
 	limit   bucket
 	run     string        // differs from that of every other process
 	closed  chan struct{} // streams end
@@ -127,8 +126,8 @@ func (v *Live) admit(t liveRoute, w http.ResponseWriter, r *http.Request) error 
 		return err
 	}
 	site, followed := r.Header.Get("Sec-Fetch-Site"), t.open && r.Header.Get("Sec-Fetch-Mode") == "navigate"
-	if (site == "cross-site" || site == "same-site") && !followed || v.origin.Check(r) != nil {
-		return problemf(http.StatusForbidden, "cross_site", "the request comes from a page of another site")
+	if (site == "cross-site" || site == "same-site") && !followed {
+		return errForeign
 	}
 	return nil
 }

@@ -56,6 +56,9 @@ func problemOf(err error) *problem {
 		return problemf(http.StatusNotFound, "unknown_"+word, "%v", err)
 	case errors.Is(err, recommend.ErrRating):
 		return problemf(http.StatusUnprocessableEntity, "bad_rating", "%v", err)
+	case errors.Is(err, recommend.ErrFull):
+		return problemf(http.StatusInsufficientStorage, "too_many_users", "%v", err).
+			hint("wdgnn recommend ratings, which writes what the service was told, and wdgnn recommend train")
 	case errors.Is(err, recommend.ErrBusy):
 		return problemf(http.StatusServiceUnavailable, "busy", "%v", err).hint("the same request again, a little later")
 	case errors.Is(err, recommend.ErrClosed):

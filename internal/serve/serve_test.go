@@ -78,6 +78,10 @@ func TestRefusals(t *testing.T) {
 		{"GET", "/v1", ``, 404, "no_such_path", nil},
 		{"GET", "/v1/users/1", ``, 404, "no_such_path", nil},
 		{"GET", "/v1/model", ``, 421, "wrong_host", []string{"Host: evil.example"}},
+		{"POST", "/v1/ratings", good, 403, "cross_site", []string{"Origin: https://evil.example"}},
+		{"POST", "/v1/items", `{"movie": 7000}`, 403, "cross_site", []string{"Sec-Fetch-Site: cross-site"}},
+		{"DELETE", "/v1/users/1", ``, 403, "cross_site", []string{"Sec-Fetch-Site: same-site"}},
+		{"DELETE", "/v1/users/1", ``, 403, "cross_site", []string{"Origin: null"}},
 	} {
 		a := r.do(t, c.method, c.path, c.body, c.headers...)
 		var p struct {
