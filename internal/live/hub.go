@@ -104,11 +104,11 @@ func (h *Hub) Offer(f *Frame) error {
 	if h.Due() {
 		return h.Publish(f)
 	}
-	if err := h.Scene().check(f); err != nil {
-		return err
-	}
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
+	if err := h.scene.check(f); err != nil {
+		return err
+	}
 	h.history.add(f)
 	return nil
 }
@@ -117,11 +117,11 @@ func (h *Hub) Offer(f *Frame) error {
 // wait: whoever is slow loses frames. A frame that does not fit the scene is an
 // error and is not shown.
 func (h *Hub) Publish(f *Frame) error {
-	if err := h.Scene().check(f); err != nil {
-		return err
-	}
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
+	if err := h.scene.check(f); err != nil {
+		return err
+	}
 	if h.closed {
 		return nil
 	}

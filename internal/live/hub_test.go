@@ -266,6 +266,32 @@ func TestConcurrent(t *testing.T) {
 	wait.Wait()
 }
 
+// A frame fits the scene that it is shown in, also if another one comes while it is looked at.
+func TestPublishWhileTheSceneChanges(t *testing.T) {
+	h, many := ringHub(t, 6), make([]int32, 1<<20) // which takes a while to look at
+	for range 100 {
+		if err := h.Show(ringScene(6)); err != nil {
+			t.Fatal(err)
+		}
+		var wait sync.WaitGroup
+		began := make(chan struct{})
+		wait.Go(func() {
+			f := ringFrame(6, 1)
+			f.Down = many
+			close(began)
+			_ = h.Publish(f) // refused where the other scene was first
+		})
+		<-began
+		if err := h.Show(ringScene(3)); err != nil {
+			t.Fatal(err)
+		}
+		wait.Wait()
+		if h.frame != nil {
+			t.Fatalf("a frame of %d nodes is shown in a scene of %d", len(h.frame.value.(*Frame).Values[0]), len(h.scene.Nodes))
+		}
+	}
+}
+
 // What does not fit is refused, whole.
 func TestCheck(t *testing.T) {
 	h := ringHub(t, 4)

@@ -46,12 +46,12 @@ type Heard struct {
 // Tell replaces the story, for those who watch and for newcomers. It belongs to
 // the hub from now on.
 func (h *Hub) Tell(s *Story) error {
-	if err := h.Scene().checkStory(s); err != nil {
-		return err
-	}
 	m := &message{kind: kindStory, value: s}
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
+	if err := h.scene.checkStory(s); err != nil {
+		return err
+	}
 	if h.closed {
 		return nil
 	}
