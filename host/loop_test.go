@@ -29,7 +29,9 @@ func TestLoopGoesOn(t *testing.T) {
 		{"an asker that has gone", host.Env{}, func(o chan<- host.Order, _ chan<- *host.Line) {
 			o <- host.Order{Event: host.Drop{ID: 1}, Reply: make(chan error)}
 		}},
-		{"an asker that wants no answer", host.Env{}, func(o chan<- host.Order, _ chan<- *host.Line) { o <- host.Order{Event: host.Drop{ID: 1}} }},
+		{"an asker that wants no answer", host.Env{}, func(o chan<- host.Order, _ chan<- *host.Line) {
+			o <- host.Order{Event: host.Drop{ID: 1}}
+		}},
 		{"an order of nothing", host.Env{}, func(o chan<- host.Order, _ chan<- *host.Line) { o <- host.Order{} }},
 		{"a line of nothing", host.Env{}, func(_ chan<- host.Order, l chan<- *host.Line) { l <- nil }},
 	} {

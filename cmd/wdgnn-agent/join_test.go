@@ -127,7 +127,7 @@ func (y *yard) configure(id, hosts int, more string) {
 	if y.bus == "nats" {
 		bus = fmt.Sprintf("bus: {kind: nats, url: \"tls://%s\", keys: keys}\n", y.server)
 	}
-	fmt.Fprintf(&text, "model: model.safetensors\nlearn: {preset: literal}\n%sworld: {kind: lines}\n", bus)
+	fmt.Fprintf(&text, "model: model.safetensors\nlearn: {preset: paper}\n%sworld: {kind: lines}\n", bus)
 	fmt.Fprintf(&text, "pace: {deadline: 300ms, first: 1m}\nstate: state-%d\ncheckpoint_every: 10ms\n%s", id, more)
 	y.check(os.WriteFile(filepath.Join(y.dir, fmt.Sprintf("agent-%d.yaml", id)), []byte(text.String()), 0o644))
 }

@@ -120,7 +120,7 @@ func onnxCases(t *testing.T, folder string) []onnxCase {
 	both := gnn.Config{In: 3, Features: 8, Outputs: 2, Wide: wide(3), Deep: []gnn.LayerConfig{layer(2, 16, gnn.Tanh), layer(2, 8, gnn.ReLU)}}
 	w := onnxWriter{t: t, folder: folder}
 	w.add("a trained model, `examples/own-data`", "../../examples/own-data/model.safetensors", 0, 20, 50, 200)
-	w.add("taps of their own, learned online", "testdata/keepsakes/online/adapted.safetensors", 0, 6)
+	w.add("taps of their own, learned online", adapted(t, folder, "regress"), 0, 50)
 	w.add("graph filter of order 3", w.save(gnn.Config{In: 2, Features: 3, Wide: wide(3)}, 0, false), 0, 5, 40)
 	w.add("GNN of two layers, ReLU", w.save(gnn.Config{In: 2, Features: 6, Outputs: 4, Deep: []gnn.LayerConfig{
 		layer(2, 12, gnn.ReLU), layer(3, 6, gnn.ReLU),
@@ -153,10 +153,7 @@ func TestExportWhatWasLearned(t *testing.T) {
 	} {
 		dir := filepath.Join(t.TempDir(), c.task)
 		config, out := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "adapted.onnx")
-		expect(t, "init "+dir+" --task "+c.task, exitOK, "")
-		expect(t, "train "+config+" --epochs 3 -q", exitOK, "model ")
-		expect(t, "online "+filepath.Join(dir, "run", "model.safetensors")+" "+config+" -q", exitOK, "model ")
-		expect(t, "export "+filepath.Join(dir, "online", "adapted.safetensors")+" --out "+out, c.code, c.want)
+		expect(t, "export "+adapted(t, dir, c.task)+" --out "+out, c.code, c.want)
 		if _, err := os.Stat(out); (err == nil) != (c.code == exitOK) {
 			t.Errorf("%s: the file: %v", c.task, err)
 		}
@@ -165,6 +162,17 @@ func TestExportWhatWasLearned(t *testing.T) {
 			expect(t, "predict "+model+" --graph "+config+" --signals "+config+" --out "+out, exitFailure, "\nTry: wdgnn forecast "+model)
 		}
 	}
+}
+
+// adapted writes an example to a folder, trains its model for a moment, has it learn online
+// and returns the file of what came of it.
+func adapted(t *testing.T, dir, task string) string {
+	t.Helper()
+	config := filepath.Join(dir, "config.yaml")
+	expect(t, "init "+dir+" --task "+task, exitOK, "")
+	expect(t, "train "+config+" --epochs 3 -q", exitOK, "model ")
+	expect(t, "online "+filepath.Join(dir, "run", "model.safetensors")+" "+config+" -q", exitOK, "model ")
+	return filepath.Join(dir, "online", "adapted.safetensors")
 }
 
 // onnxWriter writes cases.

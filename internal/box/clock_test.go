@@ -142,8 +142,10 @@ func TestClockBehindCheckpoint(t *testing.T) {
 		k := c.newClock(3900)
 		go k.wait(k.first(3900), nil)
 		time.Sleep(10*time.Second + time.Second/2)
-		if got := problems(); !strings.Contains(got, "the checkpoint is 4m50s ahead of the clock") || strings.Count(log.String(), "level=WARN") != 1 {
-			t.Errorf("ten seconds after the start the box is %q, and said %s; want how far the checkpoint is ahead, and one warning", got, log.String())
+		got := problems()
+		if !strings.Contains(got, "the checkpoint is 4m50s ahead of the clock") || strings.Count(log.String(), "level=WARN") != 1 {
+			t.Errorf("ten seconds after the start the box is %q, and said %s; want how far the checkpoint is ahead, and one warning",
+				got, log.String())
 		}
 		time.Sleep(5 * time.Minute)
 		if got := problems(); got != "" {

@@ -111,12 +111,12 @@ func (c *conditions) problems(s *seen, now time.Time) (list []string) {
 			"or has this box too much to do?", late.Round(time.Second)))
 	}
 	if !s.stale.IsZero() && now.Sub(s.stale) >= healthyFor {
-		list = append(list, fmt.Sprintf("lines of the world are refused: they are %d steps and more before step %d, at which this box is, or its checkpoint was; "+
-			"was a clock set back? To begin anew move the state folder away", s.report.Stale, s.report.Time))
+		list = append(list, fmt.Sprintf("lines of the world are refused: they are %d steps and more before step %d, at which this box is, "+
+			"or its checkpoint was; was a clock set back? To begin anew move the state folder away", s.report.Stale, s.report.Time))
 	}
 	if early := c.jumps.ahead(); early > 0 {
-		list = append(list, fmt.Sprintf("the checkpoint is %v ahead of the clock of this machine: was it set back? The box waits until it is there; "+
-			"to begin anew now, move the state folder away", early.Round(time.Second)))
+		list = append(list, fmt.Sprintf("the checkpoint is %v ahead of the clock of this machine: was it set back? "+
+			"The box waits until it is there; to begin anew now, move the state folder away", early.Round(time.Second)))
 	}
 	if s.report.Unlinked {
 		list = append(list, "nobody has said whom the nodes here hear: name links in lines of the world, or in the configuration")

@@ -292,7 +292,8 @@ func (b *Box) openState() (err error) {
 		b.log.Warn("checkpoint cannot be read; the one before is taken", "what", s)
 	}
 	if b.store.Gone {
-		b.log.Warn("a box ran in this folder and there is no checkpoint: none was written, or its files snapshot-* were removed; nodes begin anew",
+		b.log.Warn("a box ran in this folder and there is no checkpoint: none was written, or its files snapshot-* were removed; "+
+			"nodes begin anew",
 			"state", b.abs(b.State))
 	}
 	return nil
