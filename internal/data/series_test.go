@@ -236,11 +236,13 @@ func TestLoadSeriesRefuses(t *testing.T) {
 		{"Latin-1", "time,Z\xfcrich\n2026-03-02,1\n", SeriesOptions{}, `line 1: "Z\xfcrich" is not UTF-8 text; save the file as UTF-8`},
 		{"Latin-1 below", "time,sensor,value\n2026-03-02,Z\xfcrich,1\n", SeriesOptions{}, `line 2: "Z\xfcrich" is not UTF-8 text`},
 		{
-			"two readings", "time,device,humidity,temperature\n2026-03-02,attic,40,21\n", SeriesOptions{},
+			"two readings", "time,device,humidity,temperature\n2026-03-02,attic,40,21\n",
+			SeriesOptions{},
 			`line 1: which of the columns "humidity", "temperature" is the reading? Call that one value`,
 		},
 		{
-			"two values", "time,device,value,reading\n2026-03-02,attic,40,21\n", SeriesOptions{},
+			"two values", "time,device,value,reading\n2026-03-02,attic,40,21\n",
+			SeriesOptions{},
 			`which of the columns "value", "reading" is the reading?`,
 		},
 		{"no header", "1.5,2.5\n3,4\n", SeriesOptions{}, "line 1: it holds the number 1.5, not a name"},

@@ -75,8 +75,12 @@ func newMethods(s *forecast.Spec, nodes int, naive *forecast.Naive, ridge *forec
 		name  string
 		there bool
 	}{
-		{MethodLast, true}, {MethodSeason, s.Season > 0}, {MethodClock, !naive.Means.Empty()},
-		{MethodRidge, ridge != nil}, {MethodFrozen, true}, {MethodOnline, learns},
+		{MethodLast, true},
+		{MethodSeason, s.Season > 0},
+		{MethodClock, !naive.Means.Empty()},
+		{MethodRidge, ridge != nil},
+		{MethodFrozen, true},
+		{MethodOnline, learns},
 	} {
 		if m.there {
 			list = append(list, method{m.name, forecast.NewMeter(s, nodes)})
