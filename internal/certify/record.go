@@ -51,7 +51,7 @@ func newRecording(p *pace, mode config.Mode, net *gnn.WideDeep, c online.Config,
 			c.Nodes, theory.MostDense)
 	}
 	if how.Newton != nil {
-		return nil, errors.New("Theorems 2 and 3 are about steps down a gradient, and these nodes learn by second derivatives; " +
+		return nil, errors.New("these nodes learn by second derivatives, and Theorems 2 and 3 are about steps down a gradient; " +
 			"try the preset paper")
 	}
 	r := &recording{pace: p, mode: mode, rule: how, nodes: c.Nodes, kind: kind, known: map[*mat.CSR]*theory.Mixer{}, most: mostCertified}

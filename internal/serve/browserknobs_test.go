@@ -57,8 +57,8 @@ func testWords(p *tab) {
 	p.wait(`document.getElementById("caption").textContent.startsWith("Your turn") && document.querySelector("#caption dfn[data-word=link]")`)
 	shown := `!document.getElementById("wordtip").hidden && document.getElementById("wordtip").textContent`
 	for _, c := range []struct{ selector, word, want string }{
-		{"#knob-mixing", "mixing", "At 0 it keeps its own, at 1 all come to a consensus."},
-		{"[name=knob-learner][value='2']", "heard", "it never mixes"},
+		{"[name=knob-learner][value='1']", "paper", "to the letter (eq. 9)"},
+		{"[name=knob-learner][value='2']", "neighbours", "It sends no taps."},
 		{"#heat dfn", "tap", "Taps are what is learned online."},
 		{"#charts .names [data-word=frozen]", "frozen", "It never learns again"},
 		{"#charts h2 dfn", "answer", "the community in which it believes the pulse started"},
@@ -107,23 +107,18 @@ func testKnobs(p *tab) {
 	p.wait(`wdgnn.marks().some(m => m.text === wdgnn.last.frame.out.length + " links lost")`)
 
 	p.focus("[name=knob-learner][value='2']")
-	p.keys(kb.ArrowRight) // newton
+	p.keys(kb.ArrowRight) // own
 	p.wait(setting("learner") + ` === 3 && wdgnn.taps().learner === 3`)
 	p.wait(differ + ` > 0.8`) // own taps
-	p.focus("#knob-mixing")
-	p.keys(kb.End)
-	p.wait(setting("mixing") + ` === 1 && wdgnn.marks().some(m => m.text === "mixing 100 %")`)
+	p.keys(kb.ArrowLeft, kb.ArrowLeft) // paper
+	p.wait(setting("learner") + ` === 1 && wdgnn.marks().some(m => m.text === "on show: paper (eq. 9)")`)
 	p.wait(differ + ` < 0.3`) // consensus
 	p.wait(`/^One colour per column/.test(document.querySelector("#heat .caption").textContent)`)
 
 	p.focus("[name=knob-liar][value='0']")
 	p.keys(kb.ArrowRight, kb.ArrowRight) // about its taps
 	p.wait(setting("liar") + ` === 2 && wdgnn.last.frame.liars.length === 1`)
-	p.wait(`wdgnn.last.frame.curves[3] < wdgnn.last.frame.curves[0] - 20`) // newton, who mixes, and frozen
-	p.focus("[name=knob-defence][value='0']")
-	p.keys(kb.ArrowRight, kb.ArrowRight)
-	p.wait(setting("defence") + ` === 2 && wdgnn.marks().some(m => m.text === "defence: trimmed")`)
-	p.wait(`wdgnn.last.frame.curves[3] > wdgnn.last.frame.curves[0] - 10`) // healed
+	p.wait(`wdgnn.last.frame.curves[1] < wdgnn.last.frame.curves[0] - 10`) // paper, which mixes, and frozen
 
 	p.focus("#knob-told")
 	p.keys(kb.Home)
@@ -134,6 +129,6 @@ func testKnobs(p *tab) {
 	p.keys(kb.Enter)
 	p.wait(fmt.Sprintf(`wdgnn.curves.times().length > 3 && wdgnn.curves.times()[0] >= %v`, begun)) // charts start again
 	p.wait(`wdgnn.marks().length === 1 && wdgnn.marks()[0].text === "reset" && wdgnn.marks()[0].t <= wdgnn.curves.times()[0]`)
-	p.wait(setting("learner") + ` === 2 && ` + setting("mixing") + ` === 0 && ` + setting("told") + ` === 1 && ` + setting("liar") + ` === 0`)
+	p.wait(setting("learner") + ` === 2 && ` + setting("told") + ` === 1 && ` + setting("liar") + ` === 0`)
 	p.wait(`document.querySelector("[name=knob-learner][value='2']").checked && document.querySelector("#knob-told").value === "1"`)
 }

@@ -59,15 +59,18 @@ let meanings = glossary;
 export function setTask(task) { meanings = task === "sourceloc" ? glossary : { ...glossary, ...general }; descriptions.replaceChildren(); }
 
 // forms are other ways in which words are written.
-const forms = { taps: "tap", hops: "hop", links: "link", "lost link": "link", learners: "learner", detectors: "detector", sources: "source", signals: "signal", pulses: "pulse", answers: "answer", communities: "community", neighbours: "neighbour", "literal (eq. 9)": "literal", "centralized (eq. 7)": "centralized", "local loss": "loss", error: "loss", "right answers": "answer" };
+const forms = { taps: "tap", hops: "hop", links: "link", "lost link": "link", learners: "learner", detectors: "detector", sources: "source", signals: "signal", pulses: "pulse", answers: "answer", communities: "community", neighbours: "neighbour", "paper (eq. 9)": "paper", "centralized (eq. 7)": "centralized", "local loss": "loss", error: "loss", "right answers": "answer" };
 
 // wordOf returns the entry of the glossary that a text is, or "".
 export function wordOf(text) {
-  const key = text.toLowerCase(), word = forms[key] ?? key;
+  const key = text.toLowerCase(), word = meanings[key] ? key : forms[key];
   return meanings[word] ? word : "";
 }
 
-const known = [...new Set([...Object.keys(glossary), ...Object.keys(general), ...Object.keys(forms)])].sort((a, b) => b.length - a.length).map(w => w.replace(/[.()]/g, "\\$&"));
+// In a sentence, names of learners are everyday words.
+const everyday = ["neighbours", "own", "paper"];
+const named = [...Object.keys(glossary), ...Object.keys(general)].filter(w => !everyday.includes(w));
+const known = [...new Set([...named, ...Object.keys(forms)])].sort((a, b) => b.length - a.length).map(w => w.replace(/[.()]/g, "\\$&"));
 const pattern = new RegExp(`(?<![\\p{L}])(${known.join("|")})(?![\\p{L}])`, "giu");
 
 // phrase returns a text as nodes, in which each word of the glossary is explained
@@ -76,7 +79,7 @@ export function phrase(text) {
   const list = [], seen = new Set();
   let from = 0;
   for (const m of text.matchAll(pattern)) {
-    const word = wordOf(m[0]);
+    const key = m[0].toLowerCase(), word = wordOf(forms[key] ?? key);
     if (!word || seen.has(word)) continue;
     seen.add(word);
     if (m.index > from) list.push(document.createTextNode(text.slice(from, m.index)));
