@@ -109,7 +109,7 @@ func testKnobs(p *tab) {
 	p.focus("[name=knob-learner][value='2']")
 	p.keys(kb.ArrowRight) // own
 	p.wait(setting("learner") + ` === 3 && wdgnn.taps().learner === 3`)
-	p.wait(differ + ` > 0.8`) // own taps
+	p.wait(differ + ` > 0.8`)          // own taps
 	p.keys(kb.ArrowLeft, kb.ArrowLeft) // paper
 	p.wait(setting("learner") + ` === 1 && wdgnn.marks().some(m => m.text === "on show: paper (eq. 9)")`)
 	p.wait(differ + ` < 0.3`) // consensus
