@@ -10,8 +10,8 @@ const (
 const rowNormsName = "online.row_norms"
 
 // SetMoment stores the second moment Σ of what the wide part read in training,
-// and of how many observations it is the mean: what whitened online learning
-// needs. The model keeps mean.
+// and of how many observations it is the mean: what scales the prior of online
+// learning. The model keeps mean.
 func (m *Model) SetMoment(mean Float64s, count float64) {
 	if m.Precise == nil {
 		m.Precise = map[string]Float64s{}

@@ -111,7 +111,7 @@ func TestHearEachOfShortFilters(t *testing.T) {
 	}
 }
 
-// heardRule is how the preset heard learns.
+// heardRule is how the preset neighbours learns.
 func heardRule() rule.Config {
 	return rule.Config{Retrain: rule.RetrainHeard, Newton: &rule.Newton{Doubt: 0.1, Fresh: 3, Restart: true}}
 }

@@ -41,15 +41,15 @@ started. Then 30 % of the links fail. Signals keep coming; each detector is told
 the answer after it gave its own, and nodes learn from that, beside the model as
 it was trained:
 
-  literal    the update of the paper's eq. (9), all nodes to agree on one set of taps,
-             with the step size 1/C_s by the curvature of the cost in training
-  heard      the default: every node its own taps, and a weight for each
-             neighbour's values, learned by second derivatives without a step size;
-             a gate answers as trained where that is better
+  paper       the update of the paper's eq. (9), all nodes to agree on one set of taps,
+              with the step size 1/C_s by the curvature of the cost in training
+  neighbours  the default: every node its own taps, and a weight for each
+              neighbour's values, learned by second derivatives without a step size;
+              a gate answers as trained where that is better
 
 With --page it goes on until Ctrl-C and shows itself in a browser: learners side
-by side on the network; links lost, nodes stopped, taps mixed, answers heard and
-a node that lies as you choose. With --record the folder keeps what was shown,
+by side on the network; links lost, nodes stopped, answers heard and a node that
+lies as you choose. With --record the folder keeps what was shown,
 for wdgnn view.
 
 With --agents nothing is simulated: processes run the nodes, hear their

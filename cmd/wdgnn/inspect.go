@@ -126,7 +126,7 @@ func printOnline(w *lines, in *lifecycle.Inspection) {
 			w.printf("warning    %s\n", warning)
 		}
 	} else if in.Architecture.Wide != nil && !in.Moment {
-		w.printf("online     without whitening only: the file holds no second moment of the inputs\n")
+		w.printf("online     with one scale for all inputs: the file holds no second moment of them\n")
 	}
 	if in.Calibrated {
 		w.printf("trust      sets or intervals by the scores of validation samples: wdgnn predict --coverage\n")

@@ -106,18 +106,18 @@ The stream is the section online of a configuration:
   online:
     stream: {signals: s.npy, targets: y.npy, graph: g.csv}   # T×N×F; T, T×N; src,dst[,weight][,time]
     mode: distributed         # or centralized
-    preset: auto              # or heard, newton, window, literal
+    preset: auto              # or neighbours, own, paper, season
 
 Which preset to take:
 
-  auto      the default: window where links is every-step, heard where the model file
-            knows what all nodes heard and they classify, otherwise newton
-  newton    second derivatives, own taps and bias; no step size, nothing is sent
-  heard     and a weight for every neighbour, which sends no more for it; for networks
-            that are those of training but for links that are lost
-  window    gradient steps on the last 50 signals, mixed a little; for links that
-            change at every step (links: every-step), or to share what is learned
-  literal   the paper's words: plain gradient steps and full consensus
+  auto        the default: season of forecasts, neighbours where nodes classify, the model
+              file knows what all heard and links do not change at every step (links),
+              otherwise own
+  own         second derivatives, own taps and bias; no step size, nothing is sent
+  neighbours  and a weight for every neighbour, which sends no more for it; for networks
+              that are those of training but for links that are lost
+  paper       the paper's words: plain gradient steps and full consensus
+  season      for forecasts: what the model lacks at this time of the season
 
 With a time column in the graph, links change as the stream goes on. Where no
 target is known (-1, NaN) the nodes predict and do not learn.

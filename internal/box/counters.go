@@ -118,7 +118,7 @@ var counters = []counter{
 	},
 	{
 		"wdgnn_agent_left_out_total",
-		"parameters of neighbours that were left out of a mixture, too far from those of others",
+		"parameters of neighbours that were left out of a mixture, too far from the trained ones",
 		func(r *host.Report) uint64 { return r.Agents.LeftOut },
 	},
 	{

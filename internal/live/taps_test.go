@@ -57,7 +57,7 @@ func TestTapsChecked(t *testing.T) {
 // A choice is one of its options from the first that may be chosen on.
 func TestChoice(t *testing.T) {
 	s := Scene{Layout: LayoutNone, Controls: []Control{
-		{Name: "learner", Kind: KindChoice, Options: []string{"frozen", "literal", "heard"}, Low: 1},
+		{Name: "learner", Kind: KindChoice, Options: []string{"frozen", "paper", "neighbours"}, Low: 1},
 	}}
 	h, err := NewHub(s)
 	if err != nil {
@@ -70,7 +70,7 @@ func TestChoice(t *testing.T) {
 	}
 	for _, v := range []float64{0, 3, 1.5, -1, math.NaN(), math.Inf(1)} {
 		err := h.Command(Command{Name: "learner", Value: v})
-		if want := "want 1 (literal), 2 (heard)"; err == nil || !strings.Contains(err.Error(), want) {
+		if want := "want 1 (paper), 2 (neighbours)"; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v, want %q", v, err, want)
 		}
 	}
