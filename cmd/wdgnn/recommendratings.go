@@ -99,7 +99,7 @@ func (c *RecommendRatingsCommand) all(ctx context.Context, name string) ([]recom
 		return nil, helpful{during(name, err), "stopping the service, which has the folder"}
 	}
 	defer disk.Close()
-	service, err := recommend.OpenShop(model, shop, disk, recommend.Config{Rule: recommend.Literal(usualStep), Threads: threads()})
+	service, err := recommend.OpenShop(model, shop, disk, recommend.Config{Rule: recommend.Paper(usualStep), Threads: threads()})
 	if err != nil {
 		return nil, helpful{during(name, err), "the files that the service has: --ratings or --data, --model and --state"}
 	}

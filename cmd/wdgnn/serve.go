@@ -162,7 +162,7 @@ func (c *ServeCommand) config() (recommend.Config, error) {
 		level = slog.LevelDebug
 	}
 	config := recommend.Config{
-		Rule: recommend.Literal(c.step), Guard: recommend.GuardConfig{Window: c.window}, Limit: c.limit,
+		Rule: recommend.Paper(c.step), Guard: recommend.GuardConfig{Window: c.window}, Limit: c.limit,
 		SnapshotEvery: c.snapshots, Threads: threads(),
 		Log: slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: level})),
 	}

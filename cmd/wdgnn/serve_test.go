@@ -225,7 +225,7 @@ func serveShop(t *testing.T, ratings, model, state string) int {
 		t.Fatal(err)
 	}
 	defer disk.Close()
-	s, err := recommend.OpenShop(m, shop, disk, recommend.Config{Rule: recommend.Literal(0.01)})
+	s, err := recommend.OpenShop(m, shop, disk, recommend.Config{Rule: recommend.Paper(0.01)})
 	if err != nil {
 		t.Fatal(err)
 	}

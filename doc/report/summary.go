@@ -23,7 +23,7 @@ type results map[string]*study.Result
 // write returns a text with its numbers.
 func (r results) write(name string) (string, error) {
 	t, err := template.New(name).Funcs(template.FuncMap{
-		"value": r.value, "first": r.first, "name": r.name, "least": r.least, "claim": r.claim,
+		"value": r.value, "least": r.least, "claim": r.claim,
 	}).ParseFS(texts, "text/*.md")
 	if err != nil {
 		return "", err
@@ -61,26 +61,6 @@ func (r results) value(experiment, table, row, column string) (string, error) {
 		return "", err
 	}
 	return c.String(), nil
-}
-
-// first writes the cell of the first of some rows that is there, "–" if none is.
-func (r results) first(experiment, table, column string, rows ...string) string {
-	for _, row := range rows {
-		if c, err := r.cell(experiment, table, row, column); err == nil {
-			return c.String()
-		}
-	}
-	return "–"
-}
-
-// name returns which row that is.
-func (r results) name(experiment, table, column string, rows ...string) (string, error) {
-	for _, row := range rows {
-		if _, err := r.cell(experiment, table, row, column); err == nil {
-			return row, nil
-		}
-	}
-	return "", fmt.Errorf("%s has none of the rows %q", experiment, rows)
 }
 
 // least writes the cell with the smallest mean of some rows.

@@ -11,7 +11,7 @@ import (
 // What ratings add, and where they start from, sums up to the prediction, for items of
 // the graph and new ones, after learning.
 func TestBecause(t *testing.T) {
-	s := service(t, faultdisk.New(), Config{Rule: Literal(0.01), Guard: GuardConfig{Margin: 10}})
+	s := service(t, faultdisk.New(), Config{Rule: Paper(0.01), Guard: GuardConfig{Margin: 10}})
 	if _, err := s.Add(context.Background(), "555", "Newcomer"); err != nil {
 		t.Fatal(err)
 	}

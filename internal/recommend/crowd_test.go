@@ -80,7 +80,7 @@ func TestCrowdDoesNotSpoilEverybody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := newClock()
-			s, err := Open(m, all, faultdisk.New(), Config{Rule: Literal(0.01), now: clock.now})
+			s, err := Open(m, all, faultdisk.New(), Config{Rule: Paper(0.01), now: clock.now})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -115,7 +115,7 @@ func TestCrowdDoesNotSpoilNewcomers(t *testing.T) {
 		attack func(s *Service, id, k int) (int, float64)
 	}{{"alone", nil}, {"one low opinion", first(5, 1)}, {"against predictions", opposite}} {
 		clock := newClock()
-		s, err := Open(m, all, faultdisk.New(), Config{Rule: Literal(0.01), now: clock.now})
+		s, err := Open(m, all, faultdisk.New(), Config{Rule: Paper(0.01), now: clock.now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +170,7 @@ func TestJudgesSumUp(t *testing.T) {
 // A step that would make the judges' predictions too much worse is not taken: nobody else's predictions
 // move, the answer says why, and the rating shows at once in what its user is told.
 func TestStepHeldBack(t *testing.T) {
-	d, c := faultdisk.New(), Config{Rule: Literal(0.5)}
+	d, c := faultdisk.New(), Config{Rule: Paper(0.5)}
 	s := service(t, d, c)
 	for i := range 200 {
 		user, movie := 1000+i/10, s.world.ratings.MovieID(i%10)

@@ -26,10 +26,10 @@ func stream(t *testing.T, s *Service, from, to int) [][]Param {
 
 func TestRestart(t *testing.T) {
 	for name, c := range map[string]Config{
-		"seldom":  {Rule: Literal(0.05), SnapshotEvery: 1000},
-		"often":   {Rule: Literal(0.1), SnapshotEvery: 13},
-		"holding": {Rule: Literal(0.8), SnapshotEvery: 29},
-		"falling": {Rule: Literal(1e30), SnapshotEvery: 29},
+		"seldom":  {Rule: Paper(0.05), SnapshotEvery: 1000},
+		"often":   {Rule: Paper(0.1), SnapshotEvery: 13},
+		"holding": {Rule: Paper(0.8), SnapshotEvery: 29},
+		"falling": {Rule: Paper(1e30), SnapshotEvery: 29},
 	} {
 		t.Run(name, func(t *testing.T) {
 			const steps = 120
@@ -70,10 +70,10 @@ func TestRestart(t *testing.T) {
 }
 
 func TestRestartWithOtherRule(t *testing.T) {
-	ridged := Literal(0.05)
+	ridged := Paper(0.05)
 	ridged.Ridge = 0.1
 	d := faultdisk.New()
-	for k, c := range []rule.Config{Literal(0.05), ridged, Literal(0.1), Literal(0)} {
+	for k, c := range []rule.Config{Paper(0.05), ridged, Paper(0.1), Paper(0)} {
 		s := service(t, d, Config{Rule: c, Guard: GuardConfig{Window: 20 - k}, SnapshotEvery: 1000})
 		stream(t, s, 20*k, 20*k+20)
 		if k%2 == 0 {
@@ -163,7 +163,7 @@ func TestPowerLoss(t *testing.T) {
 		acknowledged := map[[2]int]float64{}
 		version, params := uint64(0), []Param(nil)
 		for range 3 {
-			c := Config{Rule: Literal(0.05), SnapshotEvery: 1 + rng.IntN(9)}
+			c := Config{Rule: Paper(0.05), SnapshotEvery: 1 + rng.IntN(9)}
 			all, m := small()
 			left := 10 + rng.IntN(120)
 			d.Fail(func(faultdisk.Op) error {
@@ -231,7 +231,7 @@ func FuzzRecord(f *testing.F) {
 
 func TestSlowDisk(t *testing.T) {
 	d := faultdisk.New()
-	s := service(t, d, Config{Rule: Literal(0.01), queue: 2})
+	s := service(t, d, Config{Rule: Paper(0.01), queue: 2})
 	entered, release := make(chan struct{}, 10), make(chan struct{})
 	d.Fail(func(op faultdisk.Op) error {
 		if op.Kind == "sync" {

@@ -74,7 +74,7 @@ func stateOf(s *Service) state {
 // disk has their id or a rating of theirs.
 func TestForget(t *testing.T) {
 	config := func() Config {
-		return Config{Rule: Literal(0.05), SnapshotEvery: 60, Guard: GuardConfig{Window: 30}, now: ticking()}
+		return Config{Rule: Paper(0.05), SnapshotEvery: 60, Guard: GuardConfig{Window: 30}, now: ticking()}
 	}
 	never := service(t, faultdisk.New(), config())
 	tell(t, never, "131")
@@ -141,7 +141,7 @@ func TestForget(t *testing.T) {
 // the same bits; so is another after that, and one who came before all marks.
 func TestForgetFromMarks(t *testing.T) {
 	config := func() Config {
-		return Config{Rule: Literal(0.05), Guard: GuardConfig{Window: 30}, now: ticking(), markEvery: 10, Threads: 3}
+		return Config{Rule: Paper(0.05), Guard: GuardConfig{Window: 30}, now: ticking(), markEvery: 10, Threads: 3}
 	}
 	s := service(t, faultdisk.New(), config())
 	tell(t, s)
@@ -263,7 +263,7 @@ func TestForgetTrained(t *testing.T) {
 func TestForgetOnBadDisk(t *testing.T) {
 	for at := range 12 {
 		d := faultdisk.New()
-		s := service(t, d, Config{Rule: Literal(0.05), now: ticking()})
+		s := service(t, d, Config{Rule: Paper(0.05), now: ticking()})
 		tell(t, s, "")
 		before := stateOf(s)
 		count := 0

@@ -56,7 +56,7 @@ func smallSetting() Setting {
 }
 
 // learning is a configuration that learns by plain steps.
-func learning() Config { return Config{Rule: Literal(0.01)} }
+func learning() Config { return Config{Rule: Paper(0.01)} }
 
 // service opens one on the small model. It is closed at the end of the test.
 func service(t testing.TB, d journal.Disk, c Config) *Service {

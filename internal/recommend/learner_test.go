@@ -22,7 +22,7 @@ func TestLearnerIsCentralized(t *testing.T) {
 		t.Fatal(err)
 	}
 	const target = 3
-	c := Literal(0.05)
+	c := Paper(0.05)
 	l, err := newLearner(m, w, c, GuardConfig{}, &judges{})
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestParametersAreTaps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := newLearner(m, w, Literal(0.1), GuardConfig{}, &judges{})
+	l, err := newLearner(m, w, Paper(0.1), GuardConfig{}, &judges{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func newClock() *clock { return &clock{time.Date(2030, 1, 2, 3, 4, 5, 0, time.UT
 func (c *clock) now() time.Time       { return c.at }
 func (c *clock) pass(d time.Duration) { c.at = c.at.Add(d) }
 func (c *clock) config(l LimitConfig) Config {
-	return Config{Rule: Literal(0.005), Limit: l, now: c.now}
+	return Config{Rule: Paper(0.005), Limit: l, now: c.now}
 }
 
 // A user's steps are bounded at once and over time. What is beyond is kept, and
@@ -223,7 +223,7 @@ func TestOneAccountDoesNotSpoilEverybody(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			clock := newClock()
-			s, err := Open(m, all, faultdisk.New(), Config{Rule: Literal(0.01), now: clock.now})
+			s, err := Open(m, all, faultdisk.New(), Config{Rule: Paper(0.01), now: clock.now})
 			if err != nil {
 				t.Fatal(err)
 			}

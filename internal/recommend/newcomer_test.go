@@ -119,7 +119,7 @@ func ratingOf(all *movies.Ratings, user, id int) (float64, bool) {
 // learned from it. What is known of it comes back after a restart, to the bits.
 func TestNewcomerJoins(t *testing.T) {
 	d := faultdisk.New()
-	s := service(t, d, Config{Rule: Literal(0.01), SnapshotEvery: 4})
+	s := service(t, d, Config{Rule: Paper(0.01), SnapshotEvery: 4})
 	if _, err := s.Predict(1, []int{555}); err == nil {
 		t.Fatal("an item that is not there is predicted")
 	}
@@ -145,7 +145,7 @@ func TestNewcomerJoins(t *testing.T) {
 		t.Errorf("the fourth rating: got %+v, want that it has joined", r)
 	}
 	want, _ := s.Top(7, 50)
-	after := service(t, d.Crash(nil), Config{Rule: Literal(0.01)})
+	after := service(t, d.Crash(nil), Config{Rule: Paper(0.01)})
 	if got, _ := after.Top(7, 50); !reflect.DeepEqual(got.List, want.List) {
 		t.Errorf("after a restart: got %+v, want %+v", got, want)
 	}

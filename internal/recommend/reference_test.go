@@ -36,7 +36,7 @@ func TestReplayedStream(t *testing.T) {
 		{"as they are", false, -0.001},
 		{"the world changes", true, 0.008},
 	} {
-		served, frozen := replay(t, m, streams[c.changes], Literal(0.01))
+		served, frozen := replay(t, m, streams[c.changes], Paper(0.01))
 		t.Logf("%s: served %.4f, frozen %.4f", c.name, served, frozen)
 		if frozen-served < c.gain {
 			t.Errorf("%s: RMSE as served %.4f, frozen %.4f; want a gain of %v", c.name, served, frozen, c.gain)

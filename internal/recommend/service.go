@@ -16,7 +16,7 @@ import (
 )
 
 // Config says how a service learns and keeps. Its zero value does not learn; one
-// with [Literal] steps does.
+// with [Paper] steps does.
 type Config struct {
 	Rule          rule.Config
 	Guard         GuardConfig
@@ -33,8 +33,8 @@ type Config struct {
 	now func() time.Time
 }
 
-// Literal returns plain gradient steps on taps and bias, eq. (7).
-func Literal(step float64) rule.Config {
+// Paper returns plain gradient steps on taps and bias, eq. (7).
+func Paper(step float64) rule.Config {
 	return rule.Config{StepSize: rule.StepSize{Value: step}, Retrain: rule.RetrainTapsAndBias}
 }
 

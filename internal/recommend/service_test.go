@@ -14,7 +14,7 @@ import (
 )
 
 func TestRatingsMovePredictions(t *testing.T) {
-	s := service(t, faultdisk.New(), Config{Rule: Literal(0.01)})
+	s := service(t, faultdisk.New(), Config{Rule: Paper(0.01)})
 	before := predict(t, s, 1, 20)
 	r := rate(t, s, 1, 20, 1)
 	after := predict(t, s, 1, 20)
@@ -117,13 +117,13 @@ func TestRefused(t *testing.T) {
 // with steps that suit, is as good again.
 func TestDivergence(t *testing.T) {
 	d := faultdisk.New()
-	s := service(t, d, Config{Rule: Literal(1e30)})
+	s := service(t, d, Config{Rule: Paper(1e30)})
 	before := predict(t, s, 1, 10)
 	stream(t, s, 0, 10)
 	if st := s.Status(); st.Falls == 0 || st.Serving != "frozen" || st.Moved != 0 || predict(t, s, 1, 10) != before {
 		t.Errorf("%+v; want a fall, and what was served before", st)
 	}
-	s = service(t, d.Crash(nil), Config{Rule: Literal(0.003), Guard: GuardConfig{Window: 100}})
+	s = service(t, d.Crash(nil), Config{Rule: Paper(0.003), Guard: GuardConfig{Window: 100}})
 	for i := range 1000 { // as users of the data do
 		movie, rating := s.world.ratings.User(i % 100)
 		at := i / 100 % len(movie)
@@ -146,7 +146,7 @@ func TestDivergence(t *testing.T) {
 // stay on the scale.
 func TestConcurrent(t *testing.T) {
 	d := faultdisk.New()
-	c := Config{Rule: Literal(0.05), SnapshotEvery: 50, cacheBytes: 1 << 14}
+	c := Config{Rule: Paper(0.05), SnapshotEvery: 50, cacheBytes: 1 << 14}
 	s := service(t, d, c)
 	var wait sync.WaitGroup
 	for g := range 8 {

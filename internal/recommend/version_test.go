@@ -70,7 +70,7 @@ func TestSameVersion(t *testing.T) {
 	if err := json.Unmarshal(text, &want); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(m, all, folder(t, "state"), Config{Rule: Literal(0.05)})
+	s, err := Open(m, all, folder(t, "state"), Config{Rule: Paper(0.05)})
 	if err != nil {
 		t.Fatal(err)
 	}

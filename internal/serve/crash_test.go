@@ -199,7 +199,7 @@ type outcome struct {
 // undisturbed gives ratings to a service in this process.
 func undisturbed(m *recommend.Model, all *movies.Ratings, list []given) (out outcome, err error) {
 	s, err := recommend.Open(m, all, faultdisk.New(), recommend.Config{
-		Rule: recommend.Literal(0.05), Guard: recommend.GuardConfig{Window: 30},
+		Rule: recommend.Paper(0.05), Guard: recommend.GuardConfig{Window: 30},
 		Limit: recommend.LimitConfig{Burst: 1_000_000}, SnapshotEvery: 1 << 30,
 	})
 	if err != nil {

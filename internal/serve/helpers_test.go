@@ -108,7 +108,7 @@ func start(t testing.TB, d journal.Disk, c Config) *running {
 		d = faultdisk.New()
 	}
 	all, m := small()
-	config := recommend.Config{Rule: recommend.Literal(0.01)}
+	config := recommend.Config{Rule: recommend.Paper(0.01)}
 	s, err := recommend.Open(m, all, d, config)
 	if err != nil {
 		t.Fatal(err)

@@ -228,7 +228,7 @@ func TestDiskFails(t *testing.T) {
 func served(t *testing.T, c Config) (address string, service *recommend.Service, stop func() error) {
 	t.Helper()
 	all, m := small()
-	s, err := recommend.Open(m, all, faultdisk.New(), recommend.Config{Rule: recommend.Literal(0.01)})
+	s, err := recommend.Open(m, all, faultdisk.New(), recommend.Config{Rule: recommend.Paper(0.01)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func startShop(t *testing.T, c Config) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	service, err := recommend.OpenShop(m, shop, faultdisk.New(), recommend.Config{Rule: recommend.Literal(0.01)})
+	service, err := recommend.OpenShop(m, shop, faultdisk.New(), recommend.Config{Rule: recommend.Paper(0.01)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,9 +29,9 @@ func table1Numbers(s recipe.Sourceloc, all []*unit) map[string]any {
 
 		"FallFilter": fall(filterFrozen), "FallDeep": fall(gnnFrozen), "FallWide": fall(WideDeepFrozen),
 
-		"Central": less(WideDeepCentral, WideDeepFrozen, differ), "Literal": less(WideDeepPaper, WideDeepFrozen, differ),
-		"SameCentral": less(WideDeepCentral, WideDeepFrozen, same), "SameLiteral": less(WideDeepPaper, WideDeepFrozen, same),
-		"PaperCentral": paperGain(WideDeepCentral, WideDeepFrozen), "PaperLiteral": paperGain(WideDeepPaper, WideDeepFrozen),
+		"Central": less(WideDeepCentral, WideDeepFrozen, differ), "Distributed": less(WideDeepPaper, WideDeepFrozen, differ),
+		"SameCentral": less(WideDeepCentral, WideDeepFrozen, same), "SameDistributed": less(WideDeepPaper, WideDeepFrozen, same),
+		"PaperCentral": paperGain(WideDeepCentral, WideDeepFrozen), "PaperDistributed": paperGain(WideDeepPaper, WideDeepFrozen),
 
 		"Own": less(WideDeepOwn, WideDeepFrozen, differ), "FilterOwn": f.Mean(filterOwn.ID, differ),
 		"Neighbours": less(WideDeepNeighbours, WideDeepFrozen, differ), "OwnMean": f.Mean(WideDeepOwn.ID, differ),

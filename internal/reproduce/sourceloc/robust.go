@@ -87,7 +87,8 @@ func robustResult(s recipe.Sourceloc, repeats int, all []*lossUnit) *study.Resul
 	f.Compare(change, trainings[1].Name, trainings[0].Name, study.Less, robustColumns[:len(robustColumns)-1]...)
 	said := map[string]any{
 		"Same": f.Error(change, robustColumns[0]), "Frozen": f.Error(change, robustColumns[1]),
-		"Heard": f.Mean(trainings[1].Name, robustColumns[5]), "Gated": f.Mean(trainings[1].Name, robustColumns[6]),
+		"Neighbours": f.Mean(trainings[1].Name, "links lost, neighbours"),
+		"Gated":      f.Mean(trainings[1].Name, "links lost, neighbours behind gates"),
 	}
 	r := &study.Result{Tables: []study.Table{f.Table(l)}, Notes: texts.Notes("robust notes", said)}
 	for _, u := range all {
