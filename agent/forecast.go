@@ -12,10 +12,10 @@ import (
 // forecasting is what a node has that forecasts.
 type forecasting struct {
 	plan   *Plan
-	norm   *forecast.Norm     // what is known of the sensor; nil of a newcomer that has heard nobody of training yet
-	sensor *forecast.Sensor   // nil with norm
-	season *rule.SeasonNode   // nil if it learns by another rule, not at all, or norm is nil
-	begin  *rule.SeasonMemory // what season began with; nil for nothing
+	norm   *forecast.Norm   // what is known of the sensor; nil of a newcomer that has heard nobody of training yet
+	sensor *forecast.Sensor // nil with norm
+	season *rule.SeasonNode // nil if it learns by another rule, not at all, or norm is nil
+	begin  rule.State       // what season began with; nil for nothing
 
 	near  float32 // what was heard of neighbours' readings
 	heard bool    // somebody was
@@ -55,8 +55,8 @@ func newForecasting(id NodeID, p *Plan) *forecasting {
 	if f.sensor == nil {
 		return f
 	}
-	if r != nil && i < len(r.Seasons) && learned(&r.Seasons[i]) {
-		f.begin = &r.Seasons[i]
+	if r != nil && i < len(r.Seasons) {
+		f.begin = r.Seasons[i]
 	}
 	f.fresh()
 	if r != nil && i < len(r.Sensors) {
@@ -80,9 +80,7 @@ func (f *forecasting) fresh() {
 		return
 	}
 	f.season = rule.NewSeasonNode(f.plan.Season, f.plan.sigma(f.norm))
-	if f.begin != nil {
-		must(f.season.Restore(*f.begin))
-	}
+	must(f.season.Restore(f.begin))
 }
 
 // check reports a Begin that a node which forecasts cannot take.

@@ -13,9 +13,9 @@ import (
 // Replayed is what the sensors of training remember when a run begins: after the
 // training series was played to them, or a later one.
 type Replayed struct {
-	Sensors []forecast.Memory   // by node; nil means that they have read nothing
-	Seasons []rule.SeasonMemory // by node; nil, or one without horizons, means that nothing was learned
-	Links   *mat.CSR            // whom they heard in the last step, the adjacency of then; nil for nobody
+	Sensors []forecast.Memory // by node; nil means that they have read nothing
+	Seasons []rule.State      // by node; nil means that nothing was learned
+	Links   *mat.CSR          // whom they heard in the last step, the adjacency of then; nil for nobody
 }
 
 // hears returns what node i heard of its neighbours' readings in the last step that
@@ -41,27 +41,20 @@ func (r *Replayed) hears(s *forecast.Spec, i int) (at uint64, near float32, hear
 	return at, near, heard
 }
 
-// learned says whether there is anything in a memory.
-func learned(m *rule.SeasonMemory) bool { return len(m.Horizons) > 0 }
-
 // meanSeason returns the mean of what nodes of training began with; nil if they began
 // with nothing, or nodes do not learn by seasons.
-func (p *Plan) meanSeason(nodes []int, weights []float32) *rule.SeasonMemory {
+func (p *Plan) meanSeason(nodes []int, weights []float32) rule.State {
 	if p.Replayed == nil || p.Season == nil {
 		return nil
 	}
-	var states []rule.SeasonMemory
+	var states []rule.State
 	var shares []float64
 	for k, j := range nodes {
-		if j < len(p.Replayed.Seasons) && learned(&p.Replayed.Seasons[j]) {
+		if j < len(p.Replayed.Seasons) {
 			states, shares = append(states, p.Replayed.Seasons[j]), append(shares, float64(weights[k]))
 		}
 	}
-	if states == nil {
-		return nil
-	}
-	mean := rule.Average(states, shares)
-	return &mean
+	return p.Season.Average(states, shares)
 }
 
 // sigma returns the usual errors of a sensor by horizon.
@@ -132,9 +125,6 @@ func (r *Replayed) validate(p *Plan) error {
 	}
 	node := rule.NewSeasonNode(p.Season, p.sigma(&p.Forecast.Norms[0]))
 	for i := range r.Seasons {
-		if !learned(&r.Seasons[i]) {
-			continue
-		}
 		if err := node.Fits(r.Seasons[i]); err != nil {
 			return fmt.Errorf("what node %d remembers of its season does not fit: %w; learn as it did", i, err)
 		}

@@ -15,78 +15,78 @@ import (
 // shape; anew says that it is not wanted. Otherwise the node begins with what its plan,
 // or a [Node.Seed], says. See [rule.Node.Carry] for what is kept where models differ.
 func (n *Node) Inherit(old *Node, anew bool) (learned bool) {
-	was, next := old.Memory(), n.Memory()
-	next.Time, next.Stats = was.Time, was.Stats
+	was := old.Memory()
+	next := n.after(&was)
 	if n.plan.delaysAs(old.plan) {
 		next.Delay = was.Delay
 	}
-	learned = !anew && n.plan.learnsAs(old.plan) && n.keepLearner(&next, &was, old.plan.Basis)
-	season := learned || n.learner == nil && !anew && n.plan.learnsAs(old.plan)
-	next.Forecast, season = n.keepForecast(old, was.Forecast, season)
-	if n.learner == nil {
-		learned = season
+	learned = !anew && n.plan.learnsAs(old.plan)
+	if kept, ok := n.carry(old, learned); ok {
+		next.State = kept
+	} else if n.learner != nil {
+		learned = false
 	}
+	learned = n.keepForecast(&next, old, &was, learned) || learned && n.learner != nil
 	if err := n.Restore(next); err != nil { // what is left is the node's own, but for the delay line
-		next = n.Memory()
-		next.Time, next.Stats, learned = was.Time, was.Stats, false
-		must(n.Restore(next))
+		must(n.Restore(n.after(&was)))
+		learned = false
 	}
 	n.begun = old.begun
 	return learned
 }
 
-// keepLearner puts what another node learned into next, if it means something here.
-// Answers that are still to be judged stay where they fit.
-func (n *Node) keepLearner(next, was *Memory, from *rule.Basis) bool {
-	if n.learner == nil || was.Learner == nil {
-		return false
+// after returns what the node remembers as after the last step of another.
+func (n *Node) after(was *Memory) Memory {
+	m := n.Memory()
+	m.Time, m.Stats = was.Time, was.Stats
+	if n.learner != nil {
+		m.State = n.learner.State(was.Time + 1) // what waits keeps its times
 	}
-	kept, ok := n.learner.Carry(*was.Learner, from)
-	if !ok {
-		return false
-	}
-	next.Learner = &kept
-	if n.answers != nil && was.Answers != nil && n.answers.Fits(*was.Answers) == nil {
-		next.Answers = was.Answers
-	}
-	return true
+	return m
 }
 
-// keepForecast returns what a node remembers of its sensor that takes the place of
-// another, and whether it has the other's seasons: those are in normalised units, and
-// mean nothing where the sensor's norm is another.
-func (n *Node) keepForecast(old *Node, was *ForecastMemory, seasons bool) (*ForecastMemory, bool) {
-	f, before := n.forecasting, old.forecasting
-	if f == nil {
+// carry returns what another node learned, if it is wanted and means something here.
+func (n *Node) carry(old *Node, wanted bool) (rule.State, bool) {
+	if !wanted || n.learner == nil || old.learner == nil {
 		return nil, false
 	}
-	next := f.memory(n.time)
-	if before == nil || was == nil || was.Sensor == nil || before.norm == nil {
-		return next, false
+	return n.learner.Carry(old.learner, old.time+1)
+}
+
+// keepForecast lets next remember what the sensor of another node has read, and says
+// whether it has the other's seasons: those are in normalised units, and mean nothing
+// where the sensor's norm is another.
+func (n *Node) keepForecast(next *Memory, old *Node, was *Memory, seasons bool) bool {
+	f, before := n.forecasting, old.forecasting
+	if f == nil {
+		return false
+	}
+	next.Forecast = f.memory(n.time)
+	if before == nil || was.Forecast == nil || was.Forecast.Sensor == nil || before.norm == nil {
+		return false
 	}
 	to := f.norm
 	if to == nil { // a newcomer to both
 		to = before.norm
 	}
 	same := sameUnits(to, before.norm)
-	sensor := was.Sensor.For(n.plan.Forecast, before.norm, to)
-	next.Sensor, next.Late, next.Near = &sensor, was.Late, nil
+	sensor := was.Forecast.Sensor.For(n.plan.Forecast, before.norm, to)
+	next.Forecast.Sensor, next.Forecast.Late, next.Forecast.Near = &sensor, was.Forecast.Late, nil
 	if same {
-		next.Near = was.Near
-		next.Truths = was.Truths
+		next.Forecast.Near, next.Forecast.Truths = was.Forecast.Near, was.Forecast.Truths
 	}
-	if f.norm == nil && n.plan.Season != nil && !(seasons && same && was.Season != nil) {
-		fresh := rule.NewSeasonNode(n.plan.Season, n.plan.sigma(to)).Memory()
-		next.Season = &fresh
+	if n.plan.Season == nil {
+		return false
 	}
-	if !seasons || !same || was.Season == nil || n.plan.Season == nil {
-		return next, false
+	season := rule.NewSeasonNode(n.plan.Season, n.plan.sigma(to))
+	if f.norm == nil {
+		next.State = season.State()
 	}
-	if rule.NewSeasonNode(n.plan.Season, n.plan.sigma(to)).Fits(*was.Season) != nil {
-		return next, false
+	if !seasons || !same || was.State == nil || season.Fits(was.State) != nil {
+		return false
 	}
-	next.Season = was.Season
-	return next, true
+	next.State = was.State
+	return true
 }
 
 // sameUnits says whether normalised numbers mean the same.

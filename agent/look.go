@@ -10,10 +10,7 @@ import (
 
 // Gate returns what the node's gate remembers, and false if it has none.
 func (n *Node) Gate() (rule.GateState, bool) {
-	if n.answers == nil || !n.answers.Gated() {
-		return rule.GateState{}, false
-	}
-	return n.answers.State(), true
+	return n.answers.Gate(), n.answers.Gated()
 }
 
 // Given returns the answer of an earlier step that may still be judged, nil if
@@ -29,11 +26,8 @@ func (n *Node) Given(time uint64) *rule.Given {
 // answer, until it is told what that cost; nil if it has none. They belong to the
 // node.
 func (n *Node) Bounds() []conformal.Bound {
-	switch {
-	case n.forecasting != nil:
+	if n.forecasting != nil {
 		return n.forecasting.bounds
-	case n.answers == nil:
-		return nil
 	}
 	return n.answers.Bounds()
 }
@@ -58,7 +52,7 @@ func (n *Node) Meter() (m conformal.Meter) {
 	switch {
 	case f != nil && f.season != nil:
 		m = f.season.Meter()
-	case n.answers != nil:
+	default:
 		m = n.answers.Meter()
 	}
 	if f != nil && f.norm != nil {

@@ -13,7 +13,7 @@ type twice struct{ rule.Descent }
 
 func (twice) Sent() int { return 2 }
 
-func (r twice) Step(next rule.State, s *rule.Step) {
+func (r twice) Step(next rule.Vectors, s *rule.Step) {
 	r.Descent.Step(next[:1], s)
 	copy(next[1], s.Now[1])
 }

@@ -11,29 +11,24 @@ import (
 // Memory is what a node needs to go on after a restart: everything but the step
 // under way.
 type Memory struct {
-	Node    NodeID       `json:"node"`
-	Time    uint64       `json:"time"`              // of the last step
-	Learner *rule.Memory `json:"learner,omitempty"` // nil if it does not learn
-	Delay   []float32    `json:"delay,omitempty"`   // shifted rows, of delayed models
-	Stats   Stats        `json:"stats"`
-
-	Answers *rule.AnswersMemory `json:"answers,omitempty"` // nil if it remembers none
+	Node  NodeID     `json:"node"`
+	Time  uint64     `json:"time"`            // of the last step
+	State rule.State `json:"state,omitempty"` // what it learned, how its answers did and those that wait; nil if it does not learn
+	Delay []float32  `json:"delay,omitempty"` // shifted rows, of delayed models
+	Stats Stats      `json:"stats"`
 
 	Forecast *ForecastMemory `json:"forecast,omitempty"` // nil if it does not forecast
 }
 
 // Memory returns a copy of what the node remembers.
 func (n *Node) Memory() Memory {
-	m := Memory{Node: n.id, Time: n.time, Delay: slices.Clone(n.before), Stats: n.stats}
-	if n.learner != nil {
-		l := n.learner.Memory()
-		m.Learner = &l
+	m := Memory{Node: n.id, Time: n.time, Delay: slices.Clone(n.before), Stats: n.stats, Forecast: n.forecasting.memory(n.time)}
+	switch {
+	case n.learner != nil:
+		m.State = n.learner.State(n.time + 1)
+	case n.Season() != nil:
+		m.State = n.forecasting.season.State()
 	}
-	if n.answers != nil {
-		a := n.answers.Memory()
-		m.Answers = &a
-	}
-	m.Forecast = n.forecasting.memory(n.time)
 	return m
 }
 
@@ -48,31 +43,15 @@ func (n *Node) Restore(m Memory) error {
 	if len(m.Delay) != len(n.before) || !mat.Finite(m.Delay...) {
 		return fmt.Errorf("agent: restore: a delay line of %d values, want %d finite ones", len(m.Delay), len(n.before))
 	}
-	if (m.Learner != nil) != (n.learner != nil) {
-		return fmt.Errorf("agent: restore: the memory has parameters: %v, the plan learns: %v", m.Learner != nil, n.learner != nil)
+	if learns := n.plan.learns() || n.plan.Season != nil; m.State != nil && !learns || m.State == nil && n.learner != nil {
+		return fmt.Errorf("agent: restore: the memory has learned: %v, the plan learns: %v", m.State != nil, learns)
 	}
-	f, err := n.recall(m.Forecast, m.Time)
+	f, err := n.recall(&m)
+	if err == nil && n.learner != nil {
+		err = n.learner.Restore(m.State, m.Time+1)
+	}
 	if err != nil {
 		return fmt.Errorf("agent: restore: %w", err)
-	}
-	var answers rule.AnswersMemory // of an earlier program, or a node without a gate: it begins anew
-	if m.Answers != nil {
-		answers = *m.Answers
-	}
-	if n.answers != nil {
-		if err := n.answers.Fits(answers); err != nil {
-			return fmt.Errorf("agent: restore: %w", err)
-		}
-	}
-	if n.learner != nil {
-		if err := n.learner.Restore(*m.Learner); err != nil {
-			return fmt.Errorf("agent: restore: %w", err)
-		}
-	}
-	if n.answers != nil {
-		if err := n.answers.Restore(answers); err != nil {
-			return fmt.Errorf("agent: restore: %w", err)
-		}
 	}
 	n.told, n.forecasting = n.told[:0], f
 	copy(n.before, m.Delay)
@@ -82,8 +61,8 @@ func (n *Node) Restore(m Memory) error {
 }
 
 // Seed gives a node that has begun no step the memory of an earlier life, in this
-// network or one like it: Restore, but any step may be the next. Steps that m
-// speaks of are counted back from there, -1 being the last, in two's complement.
+// network or one like it: Restore, but any step may be the next. m.Time is the step
+// before the first.
 func (n *Node) Seed(m Memory) error {
 	if n.begun {
 		return fmt.Errorf("%w: node %d: a seed after step %d", ErrOrder, n.id, n.time)

@@ -141,16 +141,16 @@ func NewNode(id NodeID, p *Plan, s *Scratch) *Node {
 // answers with.
 func (n *Node) fresh() {
 	r := n.plan.Rule
-	n.learner = rule.NewNode(rule.NodeConfig{
-		Basis: n.plan.Basis, Config: r, Rows: 1 + r.Delay, Number: int(n.id),
-		Scratch: &n.scratch.learner,
-	})
-	n.answers, n.told = nil, n.told[:0]
-	if r.Gate != nil || r.Delay > 0 || r.Conformal != nil {
-		n.answers, n.adapted = rule.NewAnswers(n.plan.Basis, r), make([]float32, len(n.output))
-		if n.plan.Scores != nil {
-			n.answers.Begin(n.plan.Scores(n.id))
-		}
+	c := rule.NodeConfig{
+		Basis: n.plan.Basis, Config: r, Rows: 1 + r.Delay, Number: int(n.id), Answers: true, Scratch: &n.scratch.learner,
+	}
+	if n.plan.Scores != nil {
+		c.Scores = n.plan.Scores(n.id)
+	}
+	n.learner = rule.NewNode(c)
+	n.answers, n.told = n.learner.Answers(), n.told[:0]
+	if n.answers != nil {
+		n.adapted = make([]float32, len(n.output))
 	}
 }
 
@@ -257,7 +257,7 @@ func (n *Node) connect(links []Link) {
 	}
 	for v := range n.vectors {
 		n.vectors[v] = n.vectors[v].Resize(len(links)+1, n.plan.Basis.Len())
-		copy(n.vectors[v].Row(n.self), n.learner.State()[v])
+		copy(n.vectors[v].Row(n.self), n.learner.Vectors()[v])
 	}
 }
 
@@ -296,7 +296,7 @@ func (n *Node) fill(out []float32, e int) {
 	}
 	if e == 0 && n.learner != nil {
 		at := stage.width
-		for _, v := range n.learner.State()[:n.plan.sent] {
+		for _, v := range n.learner.Vectors()[:n.plan.sent] {
 			at += copy(out[at:], v)
 		}
 	}

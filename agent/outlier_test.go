@@ -21,14 +21,15 @@ func TestOutlierSameBits(t *testing.T) {
 			tr := newTrial(t, v, 1, 6)
 			s := agenttest.New(tr.nodes, tr.plan)
 			all := tr.consensus.Snapshot()
-			for e := range all.Nodes[absurd].Vectors[0] {
-				all.Nodes[absurd].Vectors[0][e] = 1e6
+			params := all.Nodes[absurd].Params()
+			for e := range params {
+				params[e] = 1e6
 			}
 			if err := tr.consensus.Restore(all); err != nil {
 				t.Fatal(err)
 			}
 			for i, n := range s.Nodes {
-				if err := n.Restore(agent.Memory{Node: agent.NodeID(i), Learner: &all.Nodes[i]}); err != nil {
+				if err := n.Restore(agent.Memory{Node: agent.NodeID(i), State: all.Nodes[i]}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -158,10 +158,8 @@ func (s *sensors) begin(g *graph.Graph, readings mat.Dense, steps int) {
 			check(s.t, replay.Observe(samples[k]))
 			check(s.t, replay.Update(nil))
 		}
-		states := replay.Snapshot().Season
-		for i := range states {
-			states[i] = states[i].Begun()
-		}
+		replay.Uncounted()
+		states := replay.Snapshot().Nodes
 		s.plan.Rule, s.plan.Replayed.Seasons = s.rule, states
 		s.plan.Season, err = rule.NewSeasonPlan(s.rule, task)
 		check(s.t, err)
@@ -328,15 +326,14 @@ func (s *sensors) join(step *sensorStep) {
 	s.joined[last] = true
 	nodes, weights := step.graph.Adjacency().Row(last)
 	var near []int
-	var states []rule.SeasonMemory
+	var states []rule.State
 	var shares []float64
 	for k, j := range nodes {
 		near = append(near, int(j))
 		states, shares = append(states, s.plan.Replayed.Seasons[j]), append(shares, float64(weights[k]))
 	}
 	norm, _ := s.spec.Newcomer(near, weights)
-	state := rule.Average(states, shares)
-	check(s.t, f.Join(last, norm.Sigma, &state))
+	check(s.t, f.Join(last, norm.Sigma, f.Average(states, shares)))
 }
 
 // tellLate tells a learner what came late, in the order of times.

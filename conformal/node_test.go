@@ -163,10 +163,10 @@ func TestNotFinite(t *testing.T) {
 	for t0 := range 50 {
 		numbers.Judge([]float32{0, 0}, numbers.Bounds(), []float32{float32(t0), -float32(t0)})
 	}
-	before := numbers.Memory()
+	before := state(numbers)
 	numbers.Judge([]float32{nan, 1}, numbers.Bounds(), []float32{1, nan})
 	numbers.Judge([]float32{inf, 1}, numbers.Bounds(), []float32{1, -inf})
-	if after := numbers.Memory(); !reflect.DeepEqual(after, before) {
+	if after := state(numbers); !reflect.DeepEqual(after, before) {
 		t.Errorf("memory: got %v, want %v", after, before)
 	}
 	for _, y := range []float32{inf, -inf, nan} {
@@ -340,8 +340,9 @@ func TestSameBitsEverywhere(t *testing.T) {
 	}{{Config{}, 0x55f8c8f4}, {Config{Classes: true}, 0xc056fa15}} {
 		n := learned(c.config, 500)
 		sum := crc32.NewIEEE()
-		for _, w := range n.Memory().Windows {
-			for _, v := range append(w.Scores, w.Level, w.Meter.Size, float64(w.Meter.Held)) {
+		for k, scores := range Scores(state(n), len(n.windows)) {
+			w := &n.windows[k]
+			for _, v := range append(slices.Clone(scores), w.level, w.meter.Size, float64(w.meter.Held)) {
 				binary.Write(sum, binary.LittleEndian, v)
 			}
 		}

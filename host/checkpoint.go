@@ -59,16 +59,9 @@ type Learning struct {
 	Links   map[agent.NodeID][]Link `json:"links,omitempty"`
 }
 
-// checkpointVersion is the latest that is written. Version 3 holds what nodes know
-// by second derivatives, and version 4 what nodes know that forecast; where there is
-// none of either, version 2 is written. Others are refused: nobody knows what they
-// mean. Whoever changes what is written so that it would be misread gives it the next
-// number.
-const (
-	checkpointVersion = 4
-	newtonVersion     = 3
-	plainVersion      = 2
-)
+// checkpointVersion is the one that is written, and read. Whoever changes what is
+// written so that it would be misread gives it the next number.
+const checkpointVersion = 5
 
 // ErrState says that a host cannot go on from the checkpoint in its [Store]. The
 // checkpoint is left as it is.
@@ -95,15 +88,9 @@ func (h *Machine) Checkpoint() *Checkpoint {
 
 // memory returns a copy of what the nodes remember after step h.time.
 func (h *Machine) memory() *Checkpoint {
-	c := &Checkpoint{Version: plainVersion, Run: h.cfg.Run, Time: h.time, Model: h.cfg.Model, Nodes: make([]agent.Memory, 0, len(h.cells))}
+	c := &Checkpoint{Version: checkpointVersion, Run: h.cfg.Run, Time: h.time, Model: h.cfg.Model}
 	for i := range h.cells {
 		m := h.cells[i].node.Memory()
-		switch {
-		case m.Forecast != nil:
-			c.Version = checkpointVersion
-		case m.Learner != nil && m.Learner.Newton != nil:
-			c.Version = max(c.Version, newtonVersion)
-		}
 		c.Nodes = append(c.Nodes, m)
 		if age := h.cells[i].age; age > 0 {
 			if c.Ages == nil {
@@ -196,16 +183,13 @@ func (h *Machine) seed() error {
 // ReadCheckpoint reads a checkpoint.
 func ReadCheckpoint(text []byte) (*Checkpoint, error) {
 	c := new(Checkpoint)
-	err := json.Unmarshal(text, c) // of a later one at least the version: fields of other types are passed over
+	err := json.Unmarshal(text, c) // of another one at least the version: fields of other types are passed over
 	switch {
-	case c.Version > checkpointVersion:
-		return nil, fmt.Errorf("%w: a checkpoint of version %d, this program reads up to %d: a newer one wrote it; "+
-			"update this box, or use another folder to begin anew", ErrState, c.Version, checkpointVersion)
+	case c.Version != checkpointVersion && (err == nil || c.Version > 0):
+		return nil, fmt.Errorf("%w: a checkpoint of version %d, this program reads %d: another wrote it; "+
+			"use that one, or another folder to begin anew", ErrState, c.Version, checkpointVersion)
 	case err != nil:
 		return nil, fmt.Errorf("%w: this is no checkpoint: %w; move the folder away to begin anew", ErrState, err)
-	case c.Version < plainVersion:
-		return nil, fmt.Errorf("%w: a checkpoint of version %d, this program reads %d to %d; move the folder away to begin anew",
-			ErrState, c.Version, plainVersion, checkpointVersion)
 	}
 	return c, nil
 }

@@ -26,7 +26,7 @@ type Sign struct{ Gamma float32 }
 func (Sign) Sent() int { return 1 } // x_i
 func (Sign) Kept() int { return 0 }
 
-func (r Sign) Step(next rule.State, s *rule.Step) {
+func (r Sign) Step(next rule.Vectors, s *rule.Step) {
 	s.Heard.Mix(next[0], 0)
 	s.Cost.Gradient(s.Spare, s.Now[0])
 	for e, slope := range s.Spare {

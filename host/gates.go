@@ -56,7 +56,7 @@ func (s *shutGate) look(n *agent.Node, time uint64) {
 	before := len(s.horizons)
 	s.horizons = s.horizons[:0]
 	for c := range n.Base() {
-		if !season.State(c).Open {
+		if !season.Does(c).Open {
 			s.horizons = append(s.horizons, c)
 		}
 	}

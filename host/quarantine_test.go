@@ -29,7 +29,7 @@ func TestQuarantinesOfCheckpoint(t *testing.T) {
 		{`{"host":0,"why":"bounds","left_seconds":3,"term_seconds":8,"times":1}`, -1},
 		{`{"host":9,"why":"bounds","left_seconds":3,"term_seconds":8,"times":1}`, -1},
 	} {
-		text := fmt.Appendf(nil, `{"version":2,"run":"court","time":5,"nodes":[],"quarantine":[%s]}`, q.kept)
+		text := fmt.Appendf(nil, `{"version":5,"run":"court","time":5,"nodes":[],"quarantine":[%s]}`, q.kept)
 		c.machine = must(host.NewMachine(c.config, text))
 		c.now = 0
 		c.do(host.Start{})

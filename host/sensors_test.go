@@ -1,14 +1,11 @@
 package host_test
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"log/slog"
 	"math"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -25,8 +22,6 @@ import (
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/rule"
 )
-
-var updateForecasts = flag.Bool("update-forecasts", false, "write testdata/forecast-checkpoint-4.json")
 
 // sensorConfig is that of a host with three sensors in a ring, west, east and north,
 // and a newcomer, node 3. They read 60, 70 and 80, and a wave of eight steps.
@@ -355,25 +350,8 @@ func TestForecastCheckpoint(t *testing.T) {
 		if k%9 == 8 {
 			text, err := json.Marshal(parts.Checkpoint())
 			check(t, err)
-			if !bytes.Contains(text, []byte(`{"version":4,`)) {
-				t.Fatalf("got %.60s, want version 4", text)
-			}
 			parts = newSensorHost(t, c, text)
 		}
-	}
-	const file = "testdata/forecast-checkpoint-4.json"
-	if *updateForecasts {
-		text, err := json.Marshal(parts.Checkpoint())
-		check(t, err)
-		check(t, os.WriteFile(file, text, 0o644))
-	}
-	text, err := os.ReadFile(file)
-	check(t, err)
-	s := newSensorHost(t, c, text)
-	var got host.Answer
-	check(t, json.Unmarshal([]byte(line(s, 30)), &got))
-	if len(got.Outputs) != 4 || got.Time != 30 {
-		t.Errorf("%s: got %+v at step 30, want forecasts of four nodes", file, got)
 	}
 }
 

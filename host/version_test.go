@@ -154,7 +154,7 @@ func machineAt(t *testing.T, text []byte) (m *host.Machine, log []host.Entry, er
 // byte as it went in. Whoever changes what is written so that it would be misread gives
 // it the next version, and writes the file anew.
 func TestCheckpointAsItWas(t *testing.T) {
-	text, err := os.ReadFile("testdata/checkpoint-2.json")
+	text, err := os.ReadFile("testdata/checkpoint-5.json")
 	check(t, err)
 	m, log, err := machineAt(t, text)
 	check(t, err)
@@ -172,14 +172,14 @@ func TestCheckpointAsItWas(t *testing.T) {
 // A checkpoint of another version is refused by it, also where nothing else of it can
 // be understood, with what to try; what is no checkpoint is called that.
 func TestCheckpointsThatAreRefused(t *testing.T) {
-	const newer = "a checkpoint of version %d, this program reads up to 4: a newer one wrote it; update this box"
+	const other = "a checkpoint of version %d, this program reads 5: another wrote it; use that one, or another folder"
 	for text, want := range map[string]string{
-		`{"version":5,"run":"ring","time":9,"nodes":[]}`:     fmt.Sprintf(newer, 5),
-		`{"nodes":{"0":"AAAA"},"run":["ring"],"version":99}`: fmt.Sprintf(newer, 99),
-		`{"version":1,"run":"ring","time":9,"nodes":[]}`:     "a checkpoint of version 1, this program reads 2 to 4; move the folder away",
+		`{"version":6,"run":"ring","time":9,"nodes":[]}`:     fmt.Sprintf(other, 6),
+		`{"nodes":{"0":"AAAA"},"run":["ring"],"version":99}`: fmt.Sprintf(other, 99),
+		`{"version":4,"run":"ring","time":9,"nodes":[]}`:     fmt.Sprintf(other, 4),
 		`{"version":"two"}`:                      "this is no checkpoint: json: cannot unmarshal string",
-		`{"version":2,"run":"ri`:                 "this is no checkpoint: unexpected end of JSON input; move the folder away",
-		`{"version":2,"run":"other","nodes":[]}`: `it belongs to the run "other", this is "ring"; use another folder`,
+		`{"version":5,"run":"ri`:                 "this is no checkpoint: unexpected end of JSON input; move the folder away",
+		`{"version":5,"run":"other","nodes":[]}`: `it belongs to the run "other", this is "ring"; use another folder`,
 	} {
 		if _, _, err := machineAt(t, []byte(text)); !errors.Is(err, host.ErrState) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want ErrState with %q", text, err, want)

@@ -1,8 +1,6 @@
 package online
 
 import (
-	"fmt"
-
 	"github.com/wdgnn/wdgnn/conformal"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
@@ -23,22 +21,20 @@ type answering struct {
 	z, base    mat.Dense // late: what the answers that are judged were made with
 }
 
-// newAnswering returns that of the nodes which o reads, nil if r asks for nothing
-// of it.
-func newAnswering(o *Observer, f *rule.Basis, r *rule.Config) *answering {
-	if r.Gate == nil && r.Delay == 0 && r.Conformal == nil {
-		return nil
-	}
+// newAnswering returns that of the nodes which o reads, of which of says what
+// they answer with; nil if r asks for nothing of it.
+func newAnswering(o *Observer, f *rule.Basis, r *rule.Config, of func(i int) *rule.Answers) *answering {
 	a := &answering{
 		observer: o, delay: uint64(r.Delay), gates: r.Gate != nil,
 		adapted: make([]float32, f.Outputs()), y: make([]float32, f.Outputs()),
 	}
 	for _, i := range o.read {
-		one := rule.NewAnswers(f, r)
-		if o.scores != nil {
-			one.Begin(o.scores(i))
+		if one := of(i); one != nil {
+			a.answers = append(a.answers, one)
 		}
-		a.answers = append(a.answers, one)
+	}
+	if a.answers == nil {
+		return nil
 	}
 	return a
 }
@@ -50,7 +46,7 @@ func (a *answering) predict(r int, node *rule.Node, y, base, z []float32) {
 		return
 	}
 	node.Predict(a.adapted, base, z)
-	a.answers[r].Answer(y, a.adapted, base)
+	a.answers[r].Answer(a.given, y, a.adapted, base)
 }
 
 // give gives the answer of the r-th node to row, what it observes at this step, with
@@ -85,7 +81,7 @@ func (a *answering) Gates() []rule.GateState {
 	}
 	list := make([]rule.GateState, len(a.answers))
 	for r, one := range a.answers {
-		list[r] = one.State()
+		list[r] = one.Gate()
 	}
 	return list
 }
@@ -116,49 +112,6 @@ func (a *answering) Meter(r int) conformal.Meter {
 		return conformal.Meter{}
 	}
 	return a.answers[r].Meter()
-}
-
-// memory writes what is remembered to s.
-func (a *answering) memory(s *Snapshot) {
-	if a == nil {
-		return
-	}
-	s.Given = a.given
-	for _, one := range a.answers {
-		s.Answers = append(s.Answers, one.Memory())
-	}
-}
-
-// fits reports what keeps the answers of s from being recalled. A snapshot without
-// any is one of a learner without gates: those begin anew.
-func (a *answering) fits(s *Snapshot) error {
-	if a == nil || len(s.Answers) == 0 {
-		return nil
-	}
-	if len(s.Answers) != len(a.answers) {
-		return fmt.Errorf("online: restore: answers of %d nodes, %d are read", len(s.Answers), len(a.answers))
-	}
-	for r, one := range a.answers {
-		if err := one.Fits(s.Answers[r]); err != nil {
-			return fmt.Errorf("online: restore: node %d: %w", a.observer.read[r], err)
-		}
-	}
-	return nil
-}
-
-// recall puts back what fits.
-func (a *answering) recall(s *Snapshot) error {
-	if a == nil {
-		return nil
-	}
-	a.reset()
-	a.given = s.Given
-	for r, m := range s.Answers {
-		if err := a.answers[r].Restore(m); err != nil {
-			return fmt.Errorf("online: restore: node %d: %w", a.observer.read[r], err)
-		}
-	}
-	return nil
 }
 
 // reset forgets everything.

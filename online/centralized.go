@@ -31,7 +31,8 @@ func NewCentralized(o *Observer, r rule.Config) (*Centralized, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Centralized{lone: l, observer: o, answering: newAnswering(o, l.basis, &r)}, nil
+	a := newAnswering(o, l.basis, &r, func(i int) *rule.Answers { return rule.NewAnswers(l.basis, &l.config, o.began(i)) })
+	return &Centralized{lone: l, observer: o, answering: a}, nil
 }
 
 // Observe implements [Learner].
@@ -114,7 +115,7 @@ func (l *Centralized) restart(failed error) error {
 		if failed != nil {
 			a.Refuse()
 		}
-		if a.State().Judged > 0 {
+		if a.Gate().Judged > 0 {
 			judged++
 		}
 		if a.Losing() {
@@ -142,15 +143,46 @@ func (l *Centralized) all(j loss.Loss) loss.Loss {
 
 // Snapshot implements [Learner].
 func (l *Centralized) Snapshot() Snapshot {
-	s := Snapshot{Nodes: []rule.Memory{l.node.Memory()}, Delay: l.observer.memory()}
-	l.memory(&s)
+	s := Snapshot{Nodes: []rule.State{l.node.State(0)}, Delay: l.observer.memory(), Given: l.Given()}
+	if l.answering != nil {
+		for _, a := range l.answers {
+			s.Nodes = append(s.Nodes, a.State(l.given))
+		}
+	}
 	return s
 }
 
 // Restore implements [Learner].
 func (l *Centralized) Restore(s Snapshot) error {
-	if err := restore(l.observer, []*rule.Node{l.node}, l.answering, s); err != nil {
+	read := 0
+	if l.answering != nil {
+		read = len(l.answers)
+	}
+	if len(s.Nodes) != 1 && len(s.Nodes) != 1+read {
+		return fmt.Errorf("online: restore: a snapshot of %d states for one set of taps and the answers of %d nodes", len(s.Nodes), read)
+	}
+	if err := l.node.Fits(s.Nodes[0]); err != nil {
+		return fmt.Errorf("online: restore: %w", err)
+	}
+	for r, m := range s.Nodes[1:] {
+		if err := l.answers[r].Fits(m); err != nil {
+			return fmt.Errorf("online: restore: node %d: %w", l.observer.read[r], err)
+		}
+	}
+	if err := l.observer.recall(s.Delay); err != nil {
 		return err
+	}
+	if err := l.node.Restore(s.Nodes[0], 0); err != nil {
+		return fmt.Errorf("online: restore: %w", err)
+	}
+	l.reset()
+	if read > 0 {
+		l.given = s.Given
+	}
+	for r, m := range s.Nodes[1:] {
+		if err := l.answers[r].Restore(m, s.Given); err != nil {
+			return fmt.Errorf("online: restore: node %d: %w", l.observer.read[r], err)
+		}
 	}
 	l.learned = l.observer.step
 	return nil

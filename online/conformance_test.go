@@ -21,7 +21,7 @@ type heavyBall struct{ gamma, momentum float32 }
 func (heavyBall) Sent() int { return 1 }
 func (heavyBall) Kept() int { return 1 }
 
-func (h heavyBall) Step(next rule.State, s *rule.Step) {
+func (h heavyBall) Step(next rule.Vectors, s *rule.Step) {
 	s.Heard.Mix(next[0], 0)
 	s.Cost.Gradient(s.Spare, s.Now[0])
 	for e, g := range s.Spare {

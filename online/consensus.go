@@ -59,7 +59,7 @@ func NewConsensus(o *Observer, r rule.Config) (*Consensus, error) {
 	if r.Retrain == rule.RetrainHeard && o.delayed != nil {
 		return nil, errDelayedHeard
 	}
-	l := &Consensus{observer: o, basis: f, config: r, answering: newAnswering(o, f, &r)}
+	l := &Consensus{observer: o, basis: f, config: r}
 	l.start = slices.Clone(o.model.Params.Flat[:f.TapsLen()])
 	sent, kept := r.Vectors()
 	for range sent {
@@ -71,12 +71,17 @@ func NewConsensus(o *Observer, r rule.Config) (*Consensus, error) {
 		l.next = append(l.next, mat.NewDense(o.nodes, f.Len(), nil))
 	}
 	for i := range o.nodes {
-		now, next := make(rule.State, sent+kept), make(rule.State, sent+kept)
+		now, next := make(rule.Vectors, sent+kept), make(rule.Vectors, sent+kept)
 		for v := range now {
 			now[v], next[v] = l.now[v].Row(i), l.next[v].Row(i)
 		}
-		l.nodes = append(l.nodes, rule.NewNode(rule.NodeConfig{Basis: f, Config: &l.config, Rows: 1, Number: i, Now: now, Next: next}))
+		c := rule.NodeConfig{Basis: f, Config: &l.config, Rows: 1, Number: i, Now: now, Next: next}
+		if _, c.Answers = slices.BinarySearch(o.read, i); c.Answers {
+			c.Scores = o.began(i)
+		}
+		l.nodes = append(l.nodes, rule.NewNode(c))
 	}
+	l.answering = newAnswering(o, f, &l.config, func(i int) *rule.Answers { return l.nodes[i].Answers() })
 	if !r.Mixes() {
 		l.weights = diagonal{identity(o.nodes), make([]int, o.nodes)}
 	}
@@ -346,46 +351,37 @@ func (l *Consensus) Drift() Drift {
 
 // Snapshot implements [Learner].
 func (l *Consensus) Snapshot() Snapshot {
-	s := Snapshot{Delay: l.observer.memory()}
+	s := Snapshot{Delay: l.observer.memory(), Given: l.Given()}
 	for _, n := range l.nodes {
-		s.Nodes = append(s.Nodes, n.Memory())
+		s.Nodes = append(s.Nodes, n.State(s.Given))
 	}
-	l.memory(&s)
 	return s
 }
 
 // Restore implements [Learner].
 func (l *Consensus) Restore(s Snapshot) error {
-	if err := restore(l.observer, l.nodes, l.answering, s); err != nil {
-		return err
+	if len(s.Nodes) != len(l.nodes) {
+		return fmt.Errorf("online: restore: a snapshot of %d nodes for %d", len(s.Nodes), len(l.nodes))
 	}
-	l.linked = nil
-	l.learned = l.observer.step
-	return nil
-}
-
-// restore puts back the memory of nodes and of their answers, all of it or none.
-func restore(o *Observer, nodes []*rule.Node, a *answering, s Snapshot) error {
-	if len(s.Nodes) != len(nodes) {
-		return fmt.Errorf("online: restore: a snapshot of %d nodes for %d", len(s.Nodes), len(nodes))
-	}
-	for i, n := range nodes {
+	for i, n := range l.nodes {
 		if err := n.Fits(s.Nodes[i]); err != nil {
 			return fmt.Errorf("online: restore: node %d: %w", i, err)
 		}
 	}
-	if err := a.fits(&s); err != nil {
+	if err := l.observer.recall(s.Delay); err != nil {
 		return err
 	}
-	if err := o.recall(s.Delay); err != nil {
-		return err
-	}
-	for i, n := range nodes {
-		if err := n.Restore(s.Nodes[i]); err != nil {
+	for i, n := range l.nodes {
+		if err := n.Restore(s.Nodes[i], s.Given); err != nil {
 			return fmt.Errorf("online: restore: node %d: %w", i, err)
 		}
 	}
-	return a.recall(&s)
+	if l.answering != nil {
+		l.given = s.Given
+	}
+	l.linked = nil
+	l.learned = l.observer.step
+	return nil
 }
 
 // Reset puts all nodes back to 𝒜† and forgets all observations, those in the

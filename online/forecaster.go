@@ -86,18 +86,16 @@ func NewForecaster(o *Observer, r rule.Config, task rule.SeasonTask, sigma [][]f
 }
 
 // Join lets node i begin, with usual errors of its own and what a state says: that of
-// a model file, or for a sensor that was not in training the [rule.Average] of its
+// a model file, or for a sensor that was not in training the [rule.SeasonPlan.Average] of its
 // neighbours'; nil for nothing. What it did before is forgotten. An error changes
 // nothing.
-func (f *Forecaster) Join(i int, sigma []float64, state *rule.SeasonMemory) error {
+func (f *Forecaster) Join(i int, sigma []float64, state rule.State) error {
 	if len(sigma) != f.plan.Outputs() {
 		return fmt.Errorf("online: %d usual errors of node %d for %d horizons", len(sigma), i, f.plan.Outputs())
 	}
 	n := rule.NewSeasonNode(f.plan, sigma)
-	if state != nil {
-		if err := n.Restore(*state); err != nil {
-			return fmt.Errorf("online: node %d: %w", i, err)
-		}
+	if err := n.Restore(state); err != nil {
+		return fmt.Errorf("online: node %d: %w", i, err)
 	}
 	f.nodes[i], f.sigma[i], f.fresh = n, slices.Clone(sigma), false
 	return nil
@@ -217,18 +215,32 @@ func (f *Forecaster) Meter(r int) conformal.Meter {
 // State returns how the answers of node i for horizon c do.
 func (f *Forecaster) State(i, c int) rule.SeasonState {
 	if n := f.nodes[i]; n != nil {
-		return n.State(c)
+		return n.Does(c)
 	}
 	return rule.SeasonState{}
 }
 
 // Begin gives the first nodes the states of a model file, one each; further ones are
 // those of sensors that were not in training. An error changes nothing.
-func (f *Forecaster) Begin(states []rule.SeasonMemory) error {
+func (f *Forecaster) Begin(states []rule.State) error {
 	if len(states) > len(f.nodes) {
 		return fmt.Errorf("online: what %d nodes learned, for a network of %d", len(states), len(f.nodes))
 	}
 	return f.restore(states)
+}
+
+// Average returns the state with which a newcomer joins; see [rule.SeasonPlan.Average].
+func (f *Forecaster) Average(states []rule.State, weights []float64) rule.State {
+	return f.plan.Average(states, weights)
+}
+
+// Uncounted ends a replay of the past: see [rule.SeasonNode.Uncounted].
+func (f *Forecaster) Uncounted() {
+	for _, n := range f.nodes {
+		if n != nil {
+			n.Uncounted()
+		}
+	}
 }
 
 // Drift implements [Learner]. The distances are those of what the second stage adds
@@ -273,10 +285,10 @@ func distances(all [][]float64) (moved, apart float64) {
 
 // Snapshot implements [Learner]. Of nodes that have not joined it holds nothing.
 func (f *Forecaster) Snapshot() Snapshot {
-	s := Snapshot{Delay: f.observer.memory(), Given: f.steps, Season: make([]rule.SeasonMemory, len(f.nodes))}
+	s := Snapshot{Delay: f.observer.memory(), Given: f.steps, Nodes: make([]rule.State, len(f.nodes))}
 	for i, n := range f.nodes {
 		if n != nil {
-			s.Season[i] = n.Memory()
+			s.Nodes[i] = n.State()
 		}
 	}
 	return s
@@ -285,27 +297,23 @@ func (f *Forecaster) Snapshot() Snapshot {
 // Restore implements [Learner]. Nodes of which the snapshot holds nothing have not
 // joined then.
 func (f *Forecaster) Restore(s Snapshot) error {
-	if len(s.Nodes) != 0 {
-		return fmt.Errorf("online: restore: taps of %d nodes for a learner of seasons", len(s.Nodes))
+	if len(s.Nodes) != len(f.nodes) {
+		return fmt.Errorf("online: restore: the seasons of %d nodes for %d", len(s.Nodes), len(f.nodes))
 	}
-	if len(s.Season) != len(f.nodes) {
-		return fmt.Errorf("online: restore: the seasons of %d nodes for %d", len(s.Season), len(f.nodes))
-	}
-	if err := f.fits(s.Season); err != nil {
+	if err := f.fits(s.Nodes); err != nil {
 		return err
 	}
 	if err := f.observer.recall(s.Delay); err != nil {
 		return err
 	}
 	f.steps, f.learned = s.Given, f.observer.step
-	return f.restore(s.Season)
+	return f.restore(s.Nodes)
 }
 
-// fits reports what keeps the first nodes from being given what is remembered of
-// them.
-func (f *Forecaster) fits(memories []rule.SeasonMemory) error {
-	for i, m := range memories {
-		if len(m.Horizons) == 0 {
+// fits reports what keeps the first nodes from being given states.
+func (f *Forecaster) fits(states []rule.State) error {
+	for i, m := range states {
+		if len(m) == 0 {
 			continue
 		}
 		if f.sigma[i] == nil {
@@ -322,13 +330,13 @@ func (f *Forecaster) fits(memories []rule.SeasonMemory) error {
 	return nil
 }
 
-// restore gives the first nodes their memories, all of them or none.
-func (f *Forecaster) restore(memories []rule.SeasonMemory) error {
-	if err := f.fits(memories); err != nil {
+// restore gives the first nodes their states, all of them or none.
+func (f *Forecaster) restore(states []rule.State) error {
+	if err := f.fits(states); err != nil {
 		return err
 	}
-	for i, m := range memories {
-		if len(m.Horizons) == 0 {
+	for i, m := range states {
+		if len(m) == 0 {
 			f.nodes[i] = nil
 			continue
 		}

@@ -198,12 +198,12 @@ func TestForecasterJoin(t *testing.T) {
 		t.Fatalf("before it joins it answers %v, as trained %v; its neighbour %v, as trained %v",
 			y.Row(7), base.Row(7), y.Row(6), base.Row(6))
 	}
-	states := f.Snapshot().Season
-	if len(states) != 8 || len(states[7].Horizons) != 0 {
-		t.Fatalf("got %d states, the last of %d horizons; want 8, and nothing of who has not joined", len(states), len(states[7].Horizons))
+	states := f.Snapshot().Nodes
+	if len(states) != 8 || states[7] != nil {
+		t.Fatalf("got %d states, the last of %d numbers; want 8, and nothing of who has not joined", len(states), len(states[7]))
 	}
-	began := rule.Average(states[5:7], []float64{1, 2})
-	must(t, f.Join(7, []float64{0.3, 0.4, 0.5}, &began))
+	began := f.Average(states[5:7], []float64{1, 2})
+	must(t, f.Join(7, []float64{0.3, 0.4, 0.5}, began))
 	if y, base = run(f, o, 1); !f.Joined(7) || slices.Equal(y.Row(7), base.Row(7)) {
 		t.Errorf("after it joined it answers %v, as trained %v", y.Row(7), base.Row(7))
 	}
@@ -212,17 +212,17 @@ func TestForecasterJoin(t *testing.T) {
 	g, err := online.NewForecaster(other, r, w.forecasts(), usual)
 	must(t, err)
 	must(t, g.Begin(states[:7]))
-	if got := g.Snapshot().Season; len(got[7].Horizons) != 0 || !slices.Equal(got[3].Horizons[1].Taps, states[3].Horizons[1].Taps) {
+	if got := g.Snapshot().Nodes; got[7] != nil || !slices.Equal(got[3], states[3]) {
 		t.Error("states of a file are not what nodes begin with")
 	}
 	far := rule.SeasonTask{Horizons: []int{1, 2, 3}, Lagged: []int{9}}
 	for want, err := range map[string]error{
-		"what 9 nodes learned":           g.Begin(make([]rule.SeasonMemory, 9)),
+		"what 9 nodes learned":           g.Begin(make([]rule.State, 9)),
 		"node 7 has not joined":          g.Begin(append(slices.Clone(states[:7]), began)),
 		"2 usual errors of node 7":       g.Join(7, []float64{1, 2}, nil),
-		"the season of 1 horizons":       g.Join(7, []float64{1, 2, 3}, &rule.SeasonMemory{Horizons: began.Horizons[:1]}),
-		"the seasons of 2 nodes":         g.Restore(online.Snapshot{Season: states[:2]}),
-		"taps of 1 nodes":                g.Restore(online.Snapshot{Nodes: make([]rule.Memory, 1)}),
+		"are not those of the parts":     g.Join(7, []float64{1, 2, 3}, began[:len(began)-1]),
+		"the seasons of 2 nodes":         g.Restore(online.Snapshot{Nodes: states[:2]}),
+		"node 0: rule: state: the numbe": g.Restore(online.Snapshot{Nodes: slices.Repeat([]rule.State{rule.NewState(1, rule.Vectors{{1}})}, 8)}),
 		"season is how forecasts learn":  failed(online.NewConsensus(other, r)),
 		"no season: the preset season":   failed(online.NewForecaster(other, rule.Own(), w.forecasts(), usual)),
 		"2 horizons for a model of 3":    failed(online.NewForecaster(other, r, rule.SeasonTask{Horizons: []int{1, 2}}, usual)),
@@ -271,7 +271,7 @@ func TestForecasterForgetsWhoLeft(t *testing.T) {
 		if k == 0 {
 			play(0, 60)
 			state = f.Snapshot()
-			state.Season[7] = rule.SeasonMemory{}
+			state.Nodes[7] = nil
 		}
 		must(t, f.Restore(state))
 		play(60, 70)

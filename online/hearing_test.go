@@ -277,9 +277,10 @@ func TestHeardHubLearnsTaps(t *testing.T) {
 		t.Error("a leaf has the taps of newton, want that it hears the hub")
 	}
 	memory := learners[0].Snapshot().Nodes
-	if memory[0].Heard != nil || !slices.Equal(memory[5].Heard, []int{0}) || memory[6].Heard != nil {
-		t.Errorf("got neighbours %v, %v and %v, want none of the hub, the hub of a leaf, none of a node that is not read",
-			memory[0].Heard, memory[5].Heard, memory[6].Heard)
+	for i, want := range map[int]float64{0: 0, 5: 1, 6: 0} {
+		if got := memory[i][5+3+len(memory[i].Params())]; got != want {
+			t.Errorf("node %d hears %v neighbours one by one, want %v: a leaf hears the hub, and who is not read nobody", i, got, want)
+		}
 	}
 }
 
@@ -321,14 +322,15 @@ func TestHeardMemoryOfOthers(t *testing.T) {
 	j, _ := w.labels(c).Cost(1)
 	must(t, l.Update(j))
 	s := l.Snapshot()
-	for name, spoil := range map[string]func(){
-		"another neighbour":  func() { s.Nodes[1].Heard[0] = (s.Nodes[1].Heard[0] + 1) % w.nodes },
-		"one less":           func() { s.Nodes[1].Heard = s.Nodes[1].Heard[1:] },
-		"numbers left out":   func() { s.Nodes[1].Newton = s.Nodes[1].Newton[1:] },
-		"of one that is new": func() { s.Nodes[0].Heard = []int{3, 2} },
+	first := 5 + 3 + len(s.Nodes[1].Params()) // whom it hears
+	for name, spoil := range map[string]func(s rule.State){
+		"another neighbour": func(s rule.State) { s[first+1] = float64((int(s[first+1]) + 1) % w.nodes) },
+		"one less":          func(s rule.State) { s[first]-- },
+		"not in order":      func(s rule.State) { s[first+1], s[first+2] = s[first+2], s[first+1] },
+		"more than numbers": func(s rule.State) { s[first] = 1e9 },
 	} {
 		s = l.Snapshot()
-		spoil()
+		spoil(s.Nodes[1])
 		if err := l.Restore(s); err == nil {
 			t.Errorf("%s: got no error", name)
 		}

@@ -63,17 +63,15 @@ type Drift struct {
 
 // Snapshot is everything a learner remembers.
 type Snapshot struct {
-	Nodes []rule.Memory `json:"nodes,omitempty"` // one per node; a single one for centralized learning
-	Delay [][]float32   `json:"delay,omitempty"` // delay lines, of delayed models; see gnn.Delayed.Memory
+	// Nodes has one State per node. Of centralized learning the first is that of the
+	// learner, and each node that is read has one for its answers, if anything is
+	// remembered of them. Of a Forecaster those of nodes that have not joined are nil.
+	Nodes []rule.State `json:"nodes,omitempty"`
+	Delay [][]float32  `json:"delay,omitempty"` // delay lines, of delayed models; see gnn.Delayed.Memory
 
-	// Of learners with a gate, or whose answers are judged late: how many answers
-	// a node gave, and what is remembered of those of every node that is read.
-	Given   uint64               `json:"given,omitempty"`
-	Answers []rule.AnswersMemory `json:"answers,omitempty"`
-
-	// Season is what the nodes of a Forecaster remember, Given being the number of
-	// its updates.
-	Season []rule.SeasonMemory `json:"season,omitempty"`
+	// Given is how many answers a node gave; times in the states are relative to it, but
+	// for those of a Forecaster, which are of the clock.
+	Given uint64 `json:"given,omitempty"`
 }
 
 // World shows samples one at a time and says what a prediction cost.

@@ -93,6 +93,14 @@ func NewObserver(m *gnn.WideDeep, c Config) (*Observer, error) {
 	return o, nil
 }
 
+// began returns the scores that the sets or intervals of node i begin with.
+func (o *Observer) began(i int) [][]float64 {
+	if o.scores == nil {
+		return nil
+	}
+	return o.scores(i)
+}
+
 // check reports a sample that does not fit.
 func (o *Observer) check(s graph.Sample) error {
 	switch {

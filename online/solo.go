@@ -49,13 +49,13 @@ func (s *Solo) Learn(base, z []float32, j loss.Loss) error {
 	return s.step()
 }
 
-// Memory returns a copy of everything the learner remembers, and Restore puts
+// State returns everything the learner remembers, and Restore puts
 // one back: learning goes on with the same bits. One that does not fit is an
 // error and changes nothing.
-func (s *Solo) Memory() rule.Memory { return s.node.Memory() }
+func (s *Solo) State() rule.State { return s.node.State(0) }
 
-// Restore is the inverse of Memory.
-func (s *Solo) Restore(m rule.Memory) error { return s.node.Restore(m) }
+// Restore is the inverse of State.
+func (s *Solo) Restore(m rule.State) error { return s.node.Restore(m, 0) }
 
 // Reset goes back to 𝒜† and forgets all observations.
 func (s *Solo) Reset() { s.node.Reset() }
@@ -91,7 +91,7 @@ func newLone(m *gnn.WideDeep, r rule.Config, moment *rule.SecondMoment, rows int
 // step ends an update after what the step brought was observed.
 func (l *lone) step() error {
 	for v := range l.own {
-		l.own[v] = mat.NewDense(1, l.basis.Len(), l.node.State()[v])
+		l.own[v] = mat.NewDense(1, l.basis.Len(), l.node.Vectors()[v])
 	}
 	if err := l.node.Step(&l.heard); err != nil {
 		l.node.Cancel()

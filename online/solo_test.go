@@ -49,7 +49,7 @@ func TestSoloIsCentralized(t *testing.T) {
 				must(t, err)
 				y, base := mat.NewDense(b.nodes, 5, nil), mat.NewDense(b.nodes, 5, nil)
 				z, got := mat.NewDense(b.nodes, (b.model.InputOrder()+1)*b.model.Config.In, nil), make([]float32, 5)
-				var memory rule.Memory
+				var memory rule.State
 				for k := range 12 {
 					s, j := b.samples[k%len(b.samples)], at(k)
 					must(t, observer.Observe(s))
@@ -69,7 +69,7 @@ func TestSoloIsCentralized(t *testing.T) {
 					if !slices.Equal(solo.Params(), whole.Params()) || solo.Drift() != whole.Drift() {
 						t.Fatalf("step %d: parameters %v, want %v", k, solo.Params(), whole.Params())
 					}
-					memory = solo.Memory()
+					memory = solo.State()
 				}
 			})
 		}

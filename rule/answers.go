@@ -1,8 +1,8 @@
 package rule
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -12,53 +12,81 @@ import (
 )
 
 // Answers is the other side of a node, beside its learner: it gives what is
-// answered, the adapted output or the one of the model as trained, and remembers
-// it until it is judged, at most Config.Delay steps later. It is not safe for
-// concurrent use.
+// answered, the adapted output or the one of the model as trained, with its set or
+// intervals, and remembers it until it is judged, at most Config.Delay steps later. It
+// is not safe for concurrent use.
 type Answers struct {
-	basis *Basis
-	gate  *gate // nil: what was learned is always answered
-	given []Given
-	next  int       // the slot of the next
-	now   uint64    // the time of the latest
-	one   []float32 // a target
-
-	sure   *conformal.Node // nil: answers have no sets or intervals
-	config *conformal.Config
-	scores [][]float64 // that they began with
+	outputs int
+	inputs  int             // of z that are kept
+	most    int             // and at most, of a node that hears its neighbours one by one
+	gates   []gate          // one for all outputs, or one each where truths come one by one; none: what was learned is always answered
+	apart   bool            // truths come one by one
+	given   []Given         // by time modulo their number
+	now     uint64          // the time of the latest
+	one     []float32       // a target
+	sure    *conformal.Node // nil: answers have no sets or intervals
+	scores  [][]float64     // that they began with
 }
 
 // Given is an answer that waits to be judged, and what it was made with.
 type Given struct {
-	Time    uint64    `json:"time"`    // those of an earlier life end at -1, in two's complement
-	Inputs  []float32 `json:"inputs"`  // z
-	Base    []float32 `json:"base"`    // y†
-	Learned []float32 `json:"learned"` // what the learner answers, within its reach
-	Open    bool      `json:"open"`    // which of the two was answered
-	Risk    float64   `json:"risk,omitempty"`
-	Used    bool      `json:"used,omitempty"` // the slot holds an answer that was not judged
+	Time    uint64    // those of an earlier life end at -1, in two's complement
+	Inputs  []float32 // z
+	Base    []float32 // y†
+	Learned []float32 // what the learner answers, within its reach
+	Bounds  []conformal.Bound
 
-	Bounds []conformal.Bound `json:"bounds,omitempty"` // of its set or intervals
+	open bool // which of the two was answered
+	risk float64
+	used bool      // the slot holds an answer that was not judged
+	told []bool    // by output, where truths come one by one
+	kept []float64 // what the learner needs beside inputs
 }
 
 // Output returns what was answered. It belongs to the Answers.
 func (g *Given) Output() []float32 {
-	if g.Open {
+	if g.open {
 		return g.Learned
 	}
 	return g.Base
 }
 
 // NewAnswers returns those of one node under the configuration, which must be
-// valid.
-func NewAnswers(f *Basis, c *Config) *Answers {
-	a := &Answers{basis: f, given: make([]Given, c.Delay+1)}
-	if c.Gate != nil {
-		a.gate = newGate(*c.Gate, f.outputs)
+// valid, with the scores of earlier answers, see NodeConfig; nil if it asks for none.
+func NewAnswers(f *Basis, c *Config, scores [][]float64) *Answers {
+	if c.Gate == nil && c.Delay == 0 && c.Conformal == nil {
+		return nil
 	}
-	a.config = c.Conformal
-	a.unsure()
+	a := &Answers{
+		outputs: f.outputs, inputs: f.inputs, most: f.inputs, given: make([]Given, c.Delay+1), scores: scores, one: make([]float32, f.outputs),
+	}
+	if f.common != nil {
+		a.most = max(MostHeard, f.inputs)
+	}
+	if c.Gate != nil {
+		a.gates = []gate{newGate(*c.Gate, f.outputs)}
+	}
+	if c.Conformal != nil {
+		a.sure = conformal.New(*c.Conformal, f.outputs)
+	}
+	a.begin()
 	return a
+}
+
+// begin gives sets or intervals the scores that they begin with.
+func (a *Answers) begin() {
+	if a.sure == nil || len(a.scores) != len(a.sure.Bounds()) {
+		return
+	}
+	for k, list := range a.scores {
+		a.sure.Begin(k, list)
+	}
+}
+
+// slot returns where the answer of a time stands.
+func (a *Answers) slot(time uint64) int {
+	n := int64(len(a.given))
+	return int(((int64(time) % n) + n) % n)
 }
 
 // Answer writes what the node answers to y, overwritten, and changes nothing:
@@ -68,23 +96,34 @@ func NewAnswers(f *Basis, c *Config) *Answers {
 //	y = y† + s (adapted - y†)      s ≤ 1, so that |y_c - y†_c| ≤ r for all c
 //
 // For a convex cost such an answer is better than y† if the adapted one is.
-func (a *Answers) Answer(y, adapted, base []float32) {
-	if a.gate == nil {
+func (a *Answers) Answer(time uint64, y, adapted, base []float32) {
+	switch {
+	case a.apart:
+		a.each(y, adapted, base)
+	case len(a.gates) == 0:
 		copy(y, adapted)
-		return
-	}
-	if !a.gate.state.Open {
+	case !a.gates[0].state.Open:
 		copy(y, base)
-		return
+	default:
+		a.within(y, adapted, base, a.slot(time))
 	}
-	a.within(y, adapted, base, a.next)
+}
+
+// each is Answer where every output has a gate of its own.
+func (a *Answers) each(y, adapted, base []float32) {
+	for c, v := range adapted {
+		if v-v != 0 || !a.gates[c].opens() {
+			v = base[c]
+		}
+		y[c] = v
+	}
 }
 
 // within writes what lies within reach on the way from base to adapted, and
 // returns what it puts at risk. The answer takes the given slot: what stands there
 // can be judged no more.
 func (a *Answers) within(y, adapted, base []float32, slot int) (risk float64) {
-	g := a.gate
+	g := &a.gates[0]
 	far := distance(adapted, base)
 	if far == 0 || !mat.Finite(far) {
 		copy(y, base)
@@ -125,47 +164,48 @@ func distance(a, b []float32) float64 {
 func (a *Answers) reserved(but int) float64 {
 	sum := 0.0
 	for k := range a.given {
-		if g := &a.given[k]; k != but && g.Used && g.Open {
-			sum += g.Risk
+		if g := &a.given[k]; k != but && g.used && g.open {
+			sum += g.risk
 		}
 	}
 	return sum
 }
 
 // Give is Answer, and keeps what the answer was made with under the given time,
-// which ascends.
-func (a *Answers) Give(time uint64, y, adapted, base, z []float32) {
-	slot := a.next
+// which ascends. What it returns is valid until the next Give.
+func (a *Answers) Give(time uint64, y, adapted, base, z []float32) *Given {
+	slot := a.slot(time)
 	g := &a.given[slot]
-	a.next = (slot + 1) % len(a.given)
-	g.Used = false
-
-	if a.basis.common == nil { // otherwise what was heard stands behind z
-		z = z[:a.basis.inputs]
+	g.used = false
+	if a.most == a.inputs { // otherwise what was heard stands behind z
+		z = z[:a.inputs]
 	}
 	g.Inputs, g.Base = append(g.Inputs[:0], z...), append(g.Base[:0], base...)
 	g.Learned = slices.Grow(g.Learned[:0], len(base))[:len(base)]
-	g.Time, g.Open, g.Risk = time, true, 0
-	a.now = time
-	if a.gate == nil {
+	g.Time, g.open, g.risk, a.now = time, true, 0, time
+	switch {
+	case a.apart:
+		a.each(g.Learned, adapted, base)
+		clear(g.told)
+	case len(a.gates) == 0:
 		copy(g.Learned, adapted)
-	} else {
-		g.Open, g.Risk = a.gate.state.Open, a.within(g.Learned, adapted, base, slot)
+	default:
+		gate := &a.gates[0]
+		g.open, g.risk = gate.state.Open, a.within(g.Learned, adapted, base, slot)
 		if !mat.Finite(adapted...) {
-			a.gate.state.Behind = a.gate.Patience
+			gate.state.Behind = gate.Patience
 		}
 	}
-	g.Used, g.Bounds = true, append(g.Bounds[:0], a.Bounds()...)
+	g.used, g.Bounds = true, append(g.Bounds[:0], a.Bounds()...)
 	copy(y, g.Output())
+	return g
 }
 
 // At returns the answer of the given time that waits to be judged, nil if there is
 // none. It is valid until the next Give.
 func (a *Answers) At(time uint64) *Given {
-	for k := range a.given {
-		if g := &a.given[k]; g.Used && g.Time == time {
-			return g
-		}
+	if g := &a.given[a.slot(time)]; g.used && g.Time == time {
+		return g
 	}
 	return nil
 }
@@ -180,157 +220,233 @@ func (a *Answers) Judge(time uint64, j loss.Local, row int) (*Given, bool) {
 		return nil, false
 	}
 	if t, ok := j.(loss.Targeted); ok {
-		if !a.carries(t, row) {
+		n := t.TargetLen(a.outputs)
+		if len(a.one) < n {
+			a.one = make([]float32, n)
+		}
+		if !t.TargetOf(row, a.one) {
 			return nil, false
 		}
-		a.assess(g, t)
+		if a.sure != nil && len(g.Bounds) == n && n == len(a.sure.Bounds()) {
+			a.sure.Judge(g.Output(), g.Bounds, a.one[:n])
+		}
 	}
-	if a.gate != nil {
-		a.judge(g, j, row)
+	if len(a.gates) > 0 {
+		a.gates[0].judge(a.now, g, j, row)
 	}
-	g.Used = false
+	g.used = false
 	return g, true
 }
 
-// carries says whether a row of j carries a cost.
-func (a *Answers) carries(j loss.Targeted, row int) bool {
-	if n := j.TargetLen(a.basis.outputs); len(a.one) < n {
-		a.one = make([]float32, n)
-	}
-	return j.TargetOf(row, a.one)
-}
-
-func (a *Answers) judge(g *Given, j loss.Local, row int) {
-	a.gate.know(j)
-	if a.gate.state.Blind {
-		size := 0.0
-		for _, v := range g.Base {
-			size = max(size, math.Abs(float64(v)))
-		}
-		a.gate.glance(a.now, size)
+// judgeOne takes in what output c of an answer should have been.
+func (a *Answers) judgeOne(g *Given, c int, truth float32) {
+	g.told[c] = true
+	a.gates[c].capped(float64(truth), float64(g.Learned[c]), float64(g.Base[c]))
+	if a.sure == nil {
 		return
 	}
-	frozen, learned := j.EvalNode(row, nil, g.Base), j.EvalNode(row, nil, g.Learned)
-	answered := frozen
-	if g.Open {
-		answered = learned
+	for k := range a.one {
+		a.one[k] = float32(math.NaN())
 	}
-	a.gate.judge(a.now, answered, frozen, learned)
+	a.one[c] = truth
+	a.sure.Judge(g.Learned, g.Bounds, a.one)
 }
+
+// Gated says whether there is a gate.
+func (a *Answers) Gated() bool { return a != nil && len(a.gates) > 0 }
 
 // Refuse counts an update of the learner that was refused.
 func (a *Answers) Refuse() {
-	if a.gate != nil {
-		a.gate.refuse()
+	if a.Gated() {
+		a.gates[0].refuse()
 	}
 }
 
 // Losing says that what was learned has been behind for so long, or refused so
 // often, that the learner should begin again at 𝒜†; Anew says that it does. Without
 // a gate nobody judges, and it never should.
-func (a *Answers) Losing() bool { return a.gate != nil && a.gate.losing() }
+func (a *Answers) Losing() bool { return a.Gated() && a.gates[0].losing() }
 
 // Anew counts that the learner begins again.
-func (a *Answers) Anew() { a.gate.anew() }
+func (a *Answers) Anew() { a.gates[0].anew() }
 
-// Gated says whether there is a gate.
-func (a *Answers) Gated() bool { return a.gate != nil }
-
-// State returns what the gate remembers, the zero state without one.
-func (a *Answers) State() GateState {
-	if a.gate == nil {
+// Gate returns what the gate remembers, the zero state without one.
+func (a *Answers) Gate() GateState {
+	if !a.Gated() {
 		return GateState{}
 	}
-	return a.gate.state
+	return a.gates[0].state
 }
 
-// AnswersMemory is everything that Answers remember between steps.
-type AnswersMemory struct {
-	Gate  *GateState `json:"gate,omitempty"`  // nil without one
-	Given []Given    `json:"given,omitempty"` // answers that may still be judged, the oldest first
-
-	Conformal *conformal.Memory `json:"conformal,omitempty"` // how sets or intervals turned out; nil without
+// Bounds returns those of the next answer, see [conformal.Bound]; nil without a
+// Config.Conformal. They belong to the Answers, and hold until Judge.
+func (a *Answers) Bounds() []conformal.Bound {
+	if a == nil || a.sure == nil {
+		return nil
+	}
+	return a.sure.Bounds()
 }
 
-// Memory returns a copy of what is remembered. Without a delay no answer waits
-// between two steps.
-func (a *Answers) Memory() AnswersMemory {
-	var m AnswersMemory
-	if a.gate != nil {
-		s := a.gate.state
-		m.Gate = &s
+// Meter returns how often the sets or intervals of answers held the truth.
+func (a *Answers) Meter() conformal.Meter {
+	if a == nil || a.sure == nil {
+		return conformal.Meter{}
 	}
-	if a.sure != nil {
-		sure := a.sure.Memory()
-		m.Conformal = &sure
-	}
-	if len(a.given) == 1 {
-		return m
-	}
-	for k := range a.given {
-		if g := a.given[(a.next+k)%len(a.given)]; g.Used {
-			g.Inputs, g.Base, g.Learned = a.basis.pack(g.Inputs), slices.Clone(g.Base), slices.Clone(g.Learned)
-			g.Bounds = slices.Clone(g.Bounds)
-			m.Given = append(m.Given, g)
-		}
-	}
-	return m
+	return a.sure.Meter()
 }
 
-// Restore gives the node the memory m, which may come from outside: an error says
-// what does not fit, and leaves all as it was. A gate of which m says nothing
-// begins anew, and so do sets and intervals. Of answers that wait, those are kept
-// for which there is room.
-func (a *Answers) Restore(m AnswersMemory) error {
-	if err := a.Fits(m); err != nil {
+// State returns what is remembered, as that of a node without a learner.
+func (a *Answers) State(next uint64) State { return newState(a.parts(next)) }
+
+// Restore puts back what a State says of answers: an error says what does not fit, and
+// changes nothing. Of what it does not speak begins anew, but for the scores that sets
+// or intervals began with.
+func (a *Answers) Restore(s State, next uint64) error {
+	parts, err := s.parts()
+	if err == nil && len(parts[learnerPart]) > 0 {
+		err = errors.New("rule: state: that of a learner, want that of answers alone")
+	}
+	if err != nil {
 		return err
 	}
-	a.Reset()
-	if a.gate != nil && m.Gate != nil {
-		a.gate.state = *m.Gate
+	to, err := a.restored(parts, next)
+	if err == nil {
+		*a = *to
 	}
-	if a.sure != nil && m.Conformal != nil {
-		if err := a.sure.Restore(*m.Conformal); err != nil {
-			return err
-		}
-	}
-	for _, g := range m.Given[max(len(m.Given)-len(a.given), 0):] {
-		g.Inputs, g.Base, g.Learned = a.basis.unpack(g.Inputs), slices.Clone(g.Base), slices.Clone(g.Learned)
-		g.Used, g.Bounds = true, slices.Clone(g.Bounds)
-		a.given[a.next], a.now = g, g.Time
-		a.next = (a.next + 1) % len(a.given)
-	}
-	return nil
+	return err
 }
 
-// Fits reports what keeps m from being restored.
-func (a *Answers) Fits(m AnswersMemory) error {
-	if m.Gate != nil && !m.Gate.valid() {
-		return errors.New("rule: memory: the state of a gate is not one")
-	}
-	for k, g := range m.Given {
-		if len(g.Inputs) != a.basis.packed() || len(g.Base) != a.basis.outputs || len(g.Learned) != a.basis.outputs {
-			return fmt.Errorf("rule: memory: an answer of %d and %d outputs from %d inputs, want %d from %d",
-				len(g.Base), len(g.Learned), len(g.Inputs), a.basis.outputs, a.basis.packed())
-		}
-		if !mat.Finite(g.Inputs...) || !mat.Finite(g.Base...) || !mat.Finite(g.Learned...) || !(g.Risk >= 0) || !mat.Finite(g.Risk) {
-			return errors.New("rule: memory: a number of an answer is not finite")
-		}
-		if k > 0 && int64(g.Time) <= int64(m.Given[k-1].Time) { // those of an earlier life are below 0
-			return fmt.Errorf("rule: memory: an answer of step %d after one of step %d", g.Time, m.Given[k-1].Time)
-		}
-	}
-	return a.fitsSure(&m)
+// Fits reports what keeps a State from being restored.
+func (a *Answers) Fits(s State) error {
+	to := *a
+	return to.Restore(s, 0)
 }
 
-// Reset forgets everything but the scores of Begin.
-func (a *Answers) Reset() {
-	a.unsure()
-	if a.gate != nil {
-		a.gate.state = GateState{}
+// Reset forgets everything but the scores that they began with.
+func (a *Answers) Reset() { _ = a.Restore(nil, 0) } // nothing always fits
+
+// What Answers remember, in a State: of every gate the numbers of GateState; of sets and
+// intervals those of conformal.Node; and of every answer that waits
+//
+//	time, open, risk, n, z (n), y† (C), learned (C), number of bounds, bounds, told (C) and kept where truths come one by one
+
+// notHeard stands for a value that was not heard, where NaN cannot be written.
+const notHeard = math.MaxFloat32
+
+// parts returns what is remembered as the parts of a State, with an empty one for the
+// learner. Without a delay no answer waits between two steps.
+func (a *Answers) parts(next uint64) (parts [stateParts][]float64) {
+	for k := range a.gates {
+		parts[gatesPart] = a.gates[k].state.numbers(parts[gatesPart], next)
 	}
+	if a.sure != nil {
+		parts[setsPart] = a.sure.State(nil)
+	}
+	var waiting []*Given
 	for k := range a.given {
-		a.given[k].Used = false
+		if g := &a.given[k]; g.used && len(a.given) > 1 && (!a.apart || slices.Contains(g.told, false)) {
+			waiting = append(waiting, g)
+		}
 	}
-	a.next = 0
+	slices.SortFunc(waiting, func(a, b *Given) int { return cmp.Compare(int64(a.Time), int64(b.Time)) })
+	for _, g := range waiting {
+		parts[waitingPart] = g.numbers(parts[waitingPart], next)
+	}
+	return parts
+}
+
+func (g *Given) numbers(list []float64, next uint64) []float64 {
+	list = append(list, float64(int64(g.Time-next)), number(g.open), g.risk, float64(len(g.Inputs)))
+	for _, v := range g.Inputs {
+		if v != v {
+			v = notHeard
+		}
+		list = append(list, float64(v))
+	}
+	list = append(widen(widen(list, g.Base), g.Learned), float64(len(g.Bounds)))
+	for _, b := range g.Bounds {
+		list = append(list, b.Low, b.High)
+	}
+	for _, told := range g.told {
+		list = append(list, number(told))
+	}
+	return append(list, g.kept...)
+}
+
+// restored returns Answers like a that remember what parts say, which may come from
+// outside: an error says what does not fit. Of what they do not speak begins anew. Of
+// answers that wait, those are kept for which there is room.
+func (a *Answers) restored(parts [stateParts][]float64, next uint64) (*Answers, error) {
+	to := *a
+	to.now, to.gates, to.given = next-1, slices.Clone(a.gates), make([]Given, len(a.given))
+	for k := range to.given {
+		to.given[k].told, to.given[k].kept = make([]bool, len(a.given[k].told)), make([]float64, len(a.given[k].kept))
+	}
+	r := reader{rest: parts[gatesPart]}
+	for k := range to.gates {
+		s := GateState{Most: a.gates[k].usual}
+		if len(parts[gatesPart]) > 0 {
+			s = r.gate(next)
+		}
+		if to.gates[k].usual > 0 {
+			s.Most = a.gates[k].usual
+		}
+		to.gates[k].state = s
+		r.bad = r.bad || !s.valid()
+	}
+	if err := r.end("gates"); err != nil && len(to.gates) > 0 {
+		return nil, err
+	}
+	var err error
+	if a.sure != nil {
+		if to.sure, err = a.sure.Restored(parts[setsPart]); len(parts[setsPart]) == 0 {
+			to.sure = a.sure.Anew()
+			to.begin()
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	r = reader{rest: parts[waitingPart]}
+	for last := int64(math.MinInt64); len(r.rest) > 0 && !r.bad; {
+		g := to.read(&r, next)
+		if int64(g.Time) <= last {
+			return nil, errors.New("rule: state: answers that wait are not in order")
+		}
+		last = int64(g.Time)
+		to.given[to.slot(g.Time)] = g
+	}
+	return &to, r.end("answers that wait")
+}
+
+// read returns an answer that waits.
+func (a *Answers) read(r *reader, next uint64) Given {
+	g := Given{Time: next + uint64(int64(r.next())), open: r.next() != 0, risk: r.next(), used: true}
+	if n := r.count(); n < a.inputs || n > a.most {
+		r.bad = true
+	} else {
+		g.Inputs = make([]float32, n)
+	}
+	r.single(g.Inputs)
+	for k, v := range g.Inputs {
+		if v == notHeard && a.most > a.inputs {
+			g.Inputs[k] = float32(math.NaN())
+		}
+	}
+	g.Base, g.Learned = make([]float32, a.outputs), make([]float32, a.outputs)
+	r.single(g.Base)
+	r.single(g.Learned)
+	bounds := r.count()
+	if a.sure != nil && bounds != 0 && bounds != len(a.sure.Bounds()) {
+		r.bad = true
+	}
+	for range min(bounds, len(r.rest)) {
+		g.Bounds = append(g.Bounds, conformal.Bound{Low: r.next(), High: r.next()})
+	}
+	like := &a.given[0]
+	for range like.told {
+		g.told = append(g.told, r.next() != 0)
+	}
+	g.kept = slices.Clone(r.take(len(like.kept)))
+	r.bad = r.bad || g.risk < 0
+	return g
 }

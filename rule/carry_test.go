@@ -53,15 +53,15 @@ func TestCarry(t *testing.T) {
 		was.Predict(want, []float32{0, 0}, z)
 
 		same := rule.NewNode(rule.NodeConfig{Basis: carryBasis(t, newton, 1, 0.5, -0.25, 2), Config: c, Rows: 1})
-		m, ok := same.Carry(was.Memory(), old)
-		if !ok || !slices.Equal(m.Vectors[0], was.Params()) || newton != (m.Newton != nil) {
-			t.Fatalf("newton %v, the same basis: got %v %v, want the bits of %v", newton, ok, m, was.Params())
+		m, ok := same.Carry(was, 0)
+		if !ok || !slices.Equal(m, was.State(0)) {
+			t.Fatalf("newton %v, the same basis: got %v %v, want the bits of %v", newton, ok, m, was.State(0))
 		}
 		other := rule.NewNode(rule.NodeConfig{Basis: carryBasis(t, newton, 2, -1, 0.5, 1), Config: c, Rows: 1})
-		if m, ok = other.Carry(was.Memory(), old); !ok {
+		if m, ok = other.Carry(was, 0); !ok {
 			t.Fatalf("newton %v, another readout: not kept", newton)
 		}
-		if err := other.Restore(m); err != nil {
+		if err := other.Restore(m, 0); err != nil {
 			t.Fatal(err)
 		}
 		other.Predict(y, []float32{0, 0}, z)
@@ -77,14 +77,14 @@ func TestCarry(t *testing.T) {
 func TestCarryRefuses(t *testing.T) {
 	c := &rule.Config{StepSize: rule.StepSize{Value: 0.05}}
 	old := carryBasis(t, false, 1, 0.5, -0.25, 2)
-	m := learned(t, old, c).Memory()
+	was := learned(t, old, c)
 	wide, err := rule.NewBasis(rule.BasisConfig{Inputs: 4, Features: 2, Gain: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for what, b := range map[string]*rule.Basis{"inputs": wide, "a faint readout": carryBasis(t, false, 1e-4, 0, 0, 1e-4)} {
 		n := rule.NewNode(rule.NodeConfig{Basis: b, Config: c, Rows: 1})
-		if got, ok := n.Carry(m, old); ok {
+		if got, ok := n.Carry(was, 0); ok {
 			t.Errorf("%s: got %v, want nothing kept", what, got)
 		}
 	}

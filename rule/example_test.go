@@ -22,7 +22,7 @@ type Tracking struct{ Gamma float32 }
 func (Tracking) Sent() int { return 2 } // x_t, y_{t-1}
 func (Tracking) Kept() int { return 1 } // g_{t-1}
 
-func (k Tracking) Step(next rule.State, s *rule.Step) {
+func (k Tracking) Step(next rule.Vectors, s *rule.Step) {
 	x, y, g := next[0], next[1], next[2]
 	last := s.Now[2]
 	s.Cost.Gradient(g, s.Now[0])

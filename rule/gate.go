@@ -114,8 +114,25 @@ type GateState struct {
 
 // valid reports whether s, which may come from outside, can be a state.
 func (s *GateState) valid() bool {
-	return mat.Finite(s.Answered, s.Frozen, s.Usual, s.Most, s.Ahead, s.Steepness, s.Curvature) &&
-		s.Usual >= 0 && s.Most >= 0 && s.Steepness >= 0 && s.Curvature >= 0 && s.Behind >= 0
+	return s.Usual >= 0 && s.Most >= 0 && s.Steepness >= 0 && s.Curvature >= 0 && s.Behind >= 0
+}
+
+// gateNumbers is how many numbers there are of a gate in a State.
+const gateNumbers = 14
+
+// numbers appends them to list.
+func (s *GateState) numbers(list []float64, next uint64) []float64 {
+	return append(list, number(s.Open), float64(int64(s.Since-next)), float64(s.Judged), s.Answered, s.Frozen, s.Usual, s.Most, s.Ahead,
+		float64(s.Behind), s.Steepness, s.Curvature, number(s.Blind), float64(s.Refused), float64(s.Anew))
+}
+
+// gate returns what numbers wrote.
+func (r *reader) gate(next uint64) GateState {
+	return GateState{
+		Open: r.next() != 0, Since: next + uint64(int64(r.next())), Judged: uint64(r.count()), Answered: r.next(), Frozen: r.next(),
+		Usual: r.next(), Most: r.next(), Ahead: r.next(), Behind: r.count(), Steepness: r.next(), Curvature: r.next(),
+		Blind: r.next() != 0, Refused: uint64(r.count()), Anew: uint64(r.count()),
+	}
 }
 
 // Bound returns (1+δ) F + c, which Answered never exceeds.
@@ -136,11 +153,13 @@ type gate struct {
 	state   GateState
 	outputs int
 	rate    float64 // 1/Window
+	usual   float64 // u, where it is known beforehand: errors count up to seasonCap times it
+	off     bool    // it counts, and keeps nothing back; where u is known beforehand
 }
 
-func newGate(c Gate, outputs int) *gate {
+func newGate(c Gate, outputs int) gate {
 	c = c.filled()
-	return &gate{Gate: c, outputs: outputs, rate: 1 / float64(c.Window)}
+	return gate{Gate: c, outputs: outputs, rate: 1 / float64(c.Window)}
 }
 
 // budget returns what is left of the bound: (1+δ) F + c - A ≥ 0.
@@ -221,10 +240,24 @@ func (g *gate) know(j loss.Local) {
 // are known: what another answer would have cost nobody can say.
 type Sloped interface{ Sloped() }
 
-// judge takes in what three answers cost: the one that was given, that of the
-// model as trained, and that which the learner would have given within its reach.
+// judge takes in what three answers cost, by row of j: the one that was given, that of
+// the model as trained, and that which the learner would have given within its reach.
 // Now is the step of the latest answer.
-func (g *gate) judge(now uint64, answered, frozen, learned float64) {
+func (g *gate) judge(now uint64, given *Given, j loss.Local, row int) {
+	g.know(j)
+	if g.state.Blind {
+		size := 0.0
+		for _, v := range given.Base {
+			size = max(size, math.Abs(float64(v)))
+		}
+		g.glance(now, size)
+		return
+	}
+	frozen, learned := j.EvalNode(row, nil, given.Base), j.EvalNode(row, nil, given.Learned)
+	answered := frozen
+	if given.open {
+		answered = learned
+	}
 	if !mat.Finite(answered, frozen, learned) {
 		return
 	}
@@ -265,6 +298,17 @@ func (g *gate) turn(now uint64, open bool) {
 		s.Open, s.Since = open, now+1
 	}
 }
+
+// capped takes in the errors of an answer and of that of the model as trained, where the
+// usual one is known.
+func (g *gate) capped(truth, answer, base float64) {
+	most := float64(seasonCap * g.usual)
+	g.state.Answered += min(math.Abs(truth-answer), most)
+	g.state.Frozen += min(math.Abs(truth-base), most)
+}
+
+// opens says whether the next answer is what was learned, where the usual error is known.
+func (g *gate) opens() bool { return g.off || g.state.Answered <= g.Bound(&g.state) }
 
 // refuse counts an update that was refused. Ten of them are as bad as Patience
 // answers behind.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
-	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/wdgnn/wdgnn/loss"
@@ -38,7 +38,7 @@ func TestGateBoundHoldsAgainstAnyone(t *testing.T) {
 				for k := range problems {
 					p, rng := drawProblem(k), random.Stream(1, name, k)
 					gate := &rule.Gate{}
-					a := rule.NewAnswers(line(t, p.inputs), &rule.Config{Gate: gate, Delay: delay})
+					a := rule.NewAnswers(line(t, p.inputs), &rule.Config{Gate: gate, Delay: delay}, nil)
 					paid := 0.0
 					for s := range gateSteps {
 						adapted := []float32{float32(adversary(rng, s, float64(p.base[s]), float64(p.target[s])))}
@@ -54,7 +54,7 @@ func TestGateBoundHoldsAgainstAnyone(t *testing.T) {
 						if _, told := a.Judge(uint64(at), cost, 0); !told {
 							t.Fatalf("step %d: no answer of step %d waits", s, at)
 						}
-						state := a.State()
+						state := a.Gate()
 						if bound := gate.Bound(&state); !(paid <= bound*(1+1e-9)) {
 							t.Fatalf("%s, %T, delay %d, problem %d, step %d: the answers cost %v, want at most %v", name, j, delay, k, s, paid, bound)
 						}
@@ -88,7 +88,7 @@ func TestGateBoundOfClasses(t *testing.T) {
 	}
 	for k := range 100 {
 		rng, gate := random.Stream(2, "gate classes", k), &rule.Gate{}
-		a := rule.NewAnswers(f, &rule.Config{Gate: gate})
+		a := rule.NewAnswers(f, &rule.Config{Gate: gate}, nil)
 		base, adapted, y := make([]float32, classes), make([]float32, classes), make([]float32, classes)
 		sure := math.Pow(10, 3*rng.Float64()-1)
 		for s := range 300 {
@@ -104,7 +104,7 @@ func TestGateBoundOfClasses(t *testing.T) {
 			}
 			a.Give(uint64(s), y, adapted, base, []float32{1})
 			a.Judge(uint64(s), loss.CrossEntropy{Labels: []int32{int32(label)}}, 0)
-			if state := a.State(); !(state.Answered <= gate.Bound(&state)*(1+1e-9)) {
+			if state := a.Gate(); !(state.Answered <= gate.Bound(&state)*(1+1e-9)) {
 				t.Fatalf("problem %d, step %d: the answers cost %v, want at most %v", k, s, state.Answered, gate.Bound(&state))
 			}
 		}
@@ -121,7 +121,7 @@ func TestGateLimitsButDoesNotUndo(t *testing.T) {
 			n, scale := 1+k%5, math.Pow(10, 8*rng.Float64()-4)
 			cost := []loss.Regression{loss.MSE{}, loss.SmoothL1{}, loss.Huber{}}[k%3]
 			f := must[*rule.Basis](t)(rule.NewBasis(rule.BasisConfig{Inputs: 1, Features: n, Gain: 1}))
-			a := rule.NewAnswers(f, &rule.Config{Gate: &rule.Gate{}})
+			a := rule.NewAnswers(f, &rule.Config{Gate: &rule.Gate{}}, nil)
 			base, adapted, target, y := make([]float32, n), make([]float32, n), mat.NewDense(1, n, nil), make([]float32, n)
 			far, zero, reach := make([]float32, n), make([]float32, n), make([]float32, n)
 			for c := range far {
@@ -133,7 +133,7 @@ func TestGateLimitsButDoesNotUndo(t *testing.T) {
 					target.Data[c] = base[c] + float32(scale*rng.NormFloat64())
 					adapted[c] = base[c] + 30*(target.Data[c]-base[c])*float32(rng.Float64())
 				}
-				a.Answer(reach, far, zero) // as far from 0 as the gate lets it
+				a.Answer(uint64(s), reach, far, zero) // as far from 0 as the gate lets it
 				a.Give(uint64(s), y, adapted, base, []float32{1})
 				same, most, can := true, 0.0, false
 				for c, b := range base {
@@ -144,7 +144,7 @@ func TestGateLimitsButDoesNotUndo(t *testing.T) {
 					}
 					same = same && y[c] == b
 				}
-				if a.State().Open && most > float64(reach[0])*(1+1e-6) {
+				if a.Gate().Open && most > float64(reach[0])*(1+1e-6) {
 					if limited++; same && can {
 						undone++
 					}
@@ -163,11 +163,11 @@ func TestGateLimitsButDoesNotUndo(t *testing.T) {
 func TestGateSlackIsAShareOfFrozen(t *testing.T) {
 	for k := range 100 {
 		p, gate := drawProblem(k), &rule.Gate{}
-		a := rule.NewAnswers(line(t, p.inputs), &rule.Config{Gate: gate})
+		a := rule.NewAnswers(line(t, p.inputs), &rule.Config{Gate: gate}, nil)
 		for s := range gateSteps {
 			a.Give(uint64(s), make([]float32, 1), p.base[s:s+1], p.base[s:s+1], p.z[s])
 			a.Judge(uint64(s), loss.MSE{Target: mat.NewDense(1, 1, p.target[s:s+1])}, 0)
-			state := a.State()
+			state := a.Gate()
 			if c := gate.Bound(&state) - 1.05*state.Frozen; !(c <= 15.0/30*state.Frozen*(1+1e-9)) {
 				t.Fatalf("problem %d, step %d: c is %v with %v of the model as trained, want at most half of it", k, s, c, state.Frozen)
 			}
@@ -180,7 +180,7 @@ func TestGateSlackIsAShareOfFrozen(t *testing.T) {
 func TestAnswersRestore(t *testing.T) {
 	p, config := drawProblem(4), &rule.Config{Gate: &rule.Gate{}, Delay: 3}
 	f := line(t, p.inputs)
-	a, b := rule.NewAnswers(f, config), rule.NewAnswers(f, config)
+	a, b := rule.NewAnswers(f, config, nil), rule.NewAnswers(f, config, nil)
 	for s := range gateSteps {
 		var y, again [1]float32
 		adapted := []float32{(p.base[s] + p.target[s]) / 2}
@@ -193,41 +193,52 @@ func TestAnswersRestore(t *testing.T) {
 				one.Judge(uint64(s-3), loss.MSE{Target: mat.NewDense(1, 1, p.target[s-3:s-2])}, 0)
 			}
 		}
-		text, err := json.Marshal(b.Memory())
+		text, err := json.Marshal(b.State(uint64(s) + 1))
 		if err != nil {
 			t.Fatal(err)
 		}
-		var m rule.AnswersMemory
+		var m rule.State
 		if err := json.Unmarshal(text, &m); err != nil {
 			t.Fatal(err)
 		}
-		b = rule.NewAnswers(f, config)
-		if err := b.Restore(m); err != nil {
+		b = rule.NewAnswers(f, config, nil)
+		if err := b.Restore(m, uint64(s)+1); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got, want := b.Memory(), a.Memory(); !reflect.DeepEqual(got, want) {
+	if got, want := b.State(gateSteps), a.State(gateSteps); !slices.Equal(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if !a.State().Open {
+	if !a.Gate().Open {
 		t.Error("answers half way to the target leave the gate closed")
 	}
 }
 
-// A memory that does not fit is refused and changes nothing.
-func TestAnswersRefuseOtherMemories(t *testing.T) {
-	a := rule.NewAnswers(line(t, 2), &rule.Config{Gate: &rule.Gate{}, Delay: 1})
-	for name, m := range map[string]rule.AnswersMemory{
-		"state":  {Gate: &rule.GateState{Usual: math.NaN()}},
-		"inputs": {Given: []rule.Given{{Inputs: []float32{1}, Base: []float32{1}, Learned: []float32{1}}}},
-		"number": {Given: []rule.Given{{Inputs: []float32{1, 2}, Base: []float32{1}, Learned: []float32{float32(math.Inf(1))}}}},
-		"order": {Given: []rule.Given{
-			{Time: 2, Inputs: []float32{1, 2}, Base: []float32{1}, Learned: []float32{1}},
-			{Time: 2, Inputs: []float32{1, 2}, Base: []float32{1}, Learned: []float32{1}},
-		}},
+// A state that does not fit is refused and changes nothing.
+func TestAnswersRefuseOtherStates(t *testing.T) {
+	a := rule.NewAnswers(line(t, 2), &rule.Config{Gate: &rule.Gate{}, Delay: 2}, nil)
+	for s := range uint64(3) {
+		a.Give(s, make([]float32, 1), []float32{2}, []float32{1}, []float32{1, 2})
+		a.Judge(s-2, told(1), 0)
+	}
+	good := a.State(3)
+	gate, wait := 5, 5+14
+	for name, spoil := range map[string]func(s rule.State) rule.State{
+		"usual":     func(s rule.State) rule.State { s[gate+5] = -1; return s },
+		"judged":    func(s rule.State) rule.State { s[gate+2] = 0.5; return s },
+		"gate":      func(s rule.State) rule.State { s[2]--; return append(s[:gate:gate], s[gate+1:]...) },
+		"order":     func(s rule.State) rule.State { s[wait] = 0; return s },
+		"risk":      func(s rule.State) rule.State { s[wait+2] = -1; return s },
+		"inputs":    func(s rule.State) rule.State { s[wait+3] = 1; return s },
+		"number":    func(s rule.State) rule.State { s[wait+4] = 1e39; return s },
+		"cut":       func(s rule.State) rule.State { s[4]--; return s[:len(s)-1] },
+		"a learner": func(s rule.State) rule.State { s[1], s[2] = s[2], 0; return s },
 	} {
-		if err := a.Restore(m); err == nil {
+		if err := a.Restore(spoil(slices.Clone(good)), 3); err == nil {
 			t.Errorf("%s: no error", name)
+		}
+		if !slices.Equal(a.State(3), good) {
+			t.Errorf("%s: changed", name)
 		}
 	}
 }
@@ -235,7 +246,7 @@ func TestAnswersRefuseOtherMemories(t *testing.T) {
 // A gate opens when what was learned is ahead, closes when it is behind, and asks
 // for a new beginning when it stays behind.
 func TestGateOpensClosesAndBeginsAgain(t *testing.T) {
-	a := rule.NewAnswers(line(t, 1), &rule.Config{Gate: &rule.Gate{}})
+	a := rule.NewAnswers(line(t, 1), &rule.Config{Gate: &rule.Gate{}}, nil)
 	step, y := uint64(0), make([]float32, 1)
 	play := func(steps int, adapted float32) {
 		for range steps {
@@ -245,11 +256,11 @@ func TestGateOpensClosesAndBeginsAgain(t *testing.T) {
 		}
 	}
 	play(10, 1.5)
-	if s := a.State(); !s.Open || s.Since != 1 || y[0] <= 1 {
+	if s := a.Gate(); !s.Open || s.Since != 1 || y[0] <= 1 {
 		t.Errorf("better answers: got %+v and answer %v, want an open gate since step 1", s, y[0])
 	}
 	play(40, 0)
-	if s := a.State(); s.Open || y[0] != 1 {
+	if s := a.Gate(); s.Open || y[0] != 1 {
 		t.Errorf("worse answers: got %+v and answer %v, want a closed gate and answers as trained", s, y[0])
 	}
 	if a.Losing() {
@@ -257,17 +268,17 @@ func TestGateOpensClosesAndBeginsAgain(t *testing.T) {
 	}
 	play(120, 0)
 	if !a.Losing() {
-		t.Errorf("not losing after 160 worse answers: %+v", a.State())
+		t.Errorf("not losing after 160 worse answers: %+v", a.Gate())
 	}
-	if a.Anew(); a.Losing() || a.State().Anew != 1 {
-		t.Errorf("after a new beginning: %+v", a.State())
+	if a.Anew(); a.Losing() || a.Gate().Anew != 1 {
+		t.Errorf("after a new beginning: %+v", a.Gate())
 	}
 }
 
 // Where the world tells slopes alone, answers stay within the usual size of those
 // of the model as trained.
 func TestGateOfSlopes(t *testing.T) {
-	a := rule.NewAnswers(line(t, 1), &rule.Config{Gate: &rule.Gate{}})
+	a := rule.NewAnswers(line(t, 1), &rule.Config{Gate: &rule.Gate{}}, nil)
 	y := make([]float32, 1)
 	for s := range uint64(10) {
 		a.Give(s, y, []float32{1e6}, []float32{-2}, []float32{1})
@@ -296,11 +307,11 @@ func TestAnswerIsWhatIsGiven(t *testing.T) {
 	for _, delay := range []int{0, 3} {
 		for k := range 20 {
 			p, rng := drawProblem(k), random.Stream(2, "given", k)
-			a := rule.NewAnswers(line(t, p.inputs), &rule.Config{Gate: &rule.Gate{}, Delay: delay})
+			a := rule.NewAnswers(line(t, p.inputs), &rule.Config{Gate: &rule.Gate{}, Delay: delay}, nil)
 			for s := range gateSteps {
 				adapted := []float32{p.target[s] + 0.3*float32(rng.NormFloat64())}
 				var said, given [1]float32
-				a.Answer(said[:], adapted, p.base[s:s+1])
+				a.Answer(uint64(s), said[:], adapted, p.base[s:s+1])
 				a.Give(uint64(s), given[:], adapted, p.base[s:s+1], p.z[s])
 				if said != given {
 					t.Fatalf("delay %d, problem %d, step %d: gave %v, want %v, which it said it would", delay, k, s, given, said)

@@ -26,7 +26,7 @@ func playGated(t *testing.T, p *problem, config rule.Config) gatedRun {
 	fc := rule.BasisConfig{Inputs: p.inputs, Features: 1, Gain: 1, Newton: config.Newton != nil, Moment: moment}
 	f := must[*rule.Basis](t)(rule.NewBasis(fc))
 	config.Gate = &rule.Gate{}
-	n, a := rule.NewNode(rule.NodeConfig{Basis: f, Config: &config, Rows: 1}), rule.NewAnswers(f, &config)
+	n, a := rule.NewNode(rule.NodeConfig{Basis: f, Config: &config, Rows: 1}), rule.NewAnswers(f, &config, nil)
 	run, adapted, y := gatedRun{within: true}, make([]float32, 1), make([]float32, 1)
 	for s := range gateSteps {
 		base := p.base[s : s+1]
@@ -36,7 +36,7 @@ func playGated(t *testing.T, p *problem, config rule.Config) gatedRun {
 		run.cost += j.EvalNode(0, nil, y)
 		run.learned += j.EvalNode(0, nil, adapted)
 		a.Judge(uint64(s), j, 0)
-		run.gate = a.State()
+		run.gate = a.Gate()
 		run.within = run.within && run.cost <= config.Gate.Bound(&run.gate)*(1+1e-9)
 		n.Observe(mat.NewDense(1, p.inputs, p.z[s]), mat.NewDense(1, 1, base), []int32{0}, j)
 		if err := n.Step(alone(n)); err != nil {

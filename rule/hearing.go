@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 )
 
@@ -367,6 +368,11 @@ func (n *Node) Meet(neighbors []int) {
 	}
 }
 
+// like says whether two nodes heard the same in training, or neither did.
+func (a *ear) like(o *ear) bool {
+	return a == nil && o == nil || a != nil && o != nil && reflect.DeepEqual(a.Hearing, o.Hearing)
+}
+
 // listen makes the node hear by e.
 func (n *Node) listen(e *ear) {
 	links, linked := n.newton.now.links, n.newton.now.linked
@@ -397,42 +403,4 @@ func (n *Node) frameFor(heard []int) (*frame, error) {
 		return nil, err
 	}
 	return f.frame.hearing(e), nil
-}
-
-// notHeard stands for a value that was not heard where NaN cannot be written.
-const notHeard = math.MaxFloat32
-
-// packed returns the length of a row of inputs that is remembered: with hearing
-// one for all nodes.
-func (f *Basis) packed() int {
-	if f.common == nil {
-		return f.inputs
-	}
-	return max(MostHeard, f.inputs)
-}
-
-// pack returns a copy of a row of inputs as it is remembered: filled up, and
-// without NaN.
-func (f *Basis) pack(row []float32) []float32 {
-	to := slices.Clone(row[:min(len(row), f.packed())])
-	for k, v := range to {
-		if v != v {
-			to[k] = notHeard
-		}
-	}
-	for len(to) < f.packed() {
-		to = append(to, notHeard)
-	}
-	return to
-}
-
-// unpack is the inverse of pack, but for the length.
-func (f *Basis) unpack(row []float32) []float32 {
-	to := slices.Clone(row)
-	for k, v := range to {
-		if v == notHeard && f.common != nil {
-			to[k] = float32(math.NaN())
-		}
-	}
-	return to
 }

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/wdgnn/wdgnn/loss"
@@ -256,7 +257,7 @@ func TestNewtonLearnsLabels(t *testing.T) {
 
 // A node that was stopped and restored goes on with the same bits, through JSON
 // too, with a newcomer beside it and links of which it knows.
-func TestNewtonMemory(t *testing.T) {
+func TestNewtonState(t *testing.T) {
 	run := func(stop bool) []float32 {
 		rng := rand.New(rand.NewPCG(10, 11))
 		p := newPupil(t, 3, true, randomReadout(rng, 6, 3), momentOf(3), rule.Newton{Doubt: 0.1, Fresh: 7, Restart: true})
@@ -264,16 +265,16 @@ func TestNewtonMemory(t *testing.T) {
 			p.node.Relink([]int32{int32(k / 17)})
 			classes(t, p, rng, 1, 0.3)
 			if stop && k%5 == 0 {
-				text, err := json.Marshal(p.node.Memory())
+				text, err := json.Marshal(p.node.State(0))
 				if err != nil {
 					t.Fatal(err)
 				}
-				var m rule.Memory
+				var m rule.State
 				if err := json.Unmarshal(text, &m); err != nil {
 					t.Fatal(err)
 				}
 				p.node = rule.NewNode(rule.NodeConfig{Basis: p.basis, Config: &p.config, Rows: 1})
-				if err := p.node.Restore(m); err != nil {
+				if err := p.node.Restore(m, 0); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -288,33 +289,32 @@ func TestNewtonMemory(t *testing.T) {
 	}
 }
 
-// A memory that does not fit is refused, and changes nothing.
-func TestNewtonMemoryRefused(t *testing.T) {
+// A state that does not fit is refused, and changes nothing.
+func TestNewtonStateRefused(t *testing.T) {
 	rng := rand.New(rand.NewPCG(12, 13))
 	p := newPupil(t, 3, true, randomReadout(rng, 6, 3), momentOf(3), rule.Newton{Fresh: 3})
 	classes(t, p, rng, 10, 0)
-	good := p.node.Memory()
-	change := func(f func(m []float64) []float64) rule.Memory {
-		m := good
-		m.Newton = f(append([]float64(nil), good.Newton...))
-		return m
-	}
-	for name, m := range map[string]rule.Memory{
-		"short":       change(func(m []float64) []float64 { return m[:len(m)-1] }),
-		"long":        change(func(m []float64) []float64 { return append(m, 1) }),
-		"only a head": change(func(m []float64) []float64 { return m[:3] }),
-		"nan":         change(func(m []float64) []float64 { m[20] = math.NaN(); return m }),
-		"links":       change(func(m []float64) []float64 { m[7] = 1e300; return m }),
-		"size":        change(func(m []float64) []float64 { m[8] = 1e9; return m }),
-		"no variance": change(func(m []float64) []float64 { m[len(m)-1] = 0; return m }),
+	good := p.node.State(0)
+	first := len(good) - int(good[1]) + 3 + p.basis.Len() // whom it hears, and what it knows
+	for name, spoil := range map[string]func(s rule.State) rule.State{
+		"short":          func(s rule.State) rule.State { s[1]--; return s[:len(s)-1] },
+		"long":           func(s rule.State) rule.State { s[1]++; return append(s, 1) },
+		"only a head":    func(s rule.State) rule.State { s[1] -= float64(len(s) - first - 3); return s[:first+3] },
+		"nan":            func(s rule.State) rule.State { s[first+20] = math.NaN(); return s },
+		"a scale of 0":   func(s rule.State) rule.State { s[first+1] = 0; return s },
+		"hears somebody": func(s rule.State) rule.State { s[first] = 1; return s },
+		"links":          func(s rule.State) rule.State { s[first+8] = 1e300; return s },
+		"size":           func(s rule.State) rule.State { s[first+9] = 1e9; return s },
+		"another size":   func(s rule.State) rule.State { s[first+9]++; return s },
+		"no variance":    func(s rule.State) rule.State { s[len(s)-1] = 0; return s },
 	} {
-		if err := p.node.Restore(m); err == nil {
-			t.Errorf("%s: got no error", name)
+		if err := p.node.Restore(spoil(slices.Clone(good)), 0); err == nil || !slices.Equal(p.node.State(0), good) {
+			t.Errorf("%s: got error %v, or it changed", name, err)
 		}
 	}
 	plain := rule.NewNode(rule.NodeConfig{Basis: p.basis, Config: &rule.Config{}, Rows: 1})
-	if err := plain.Restore(good); err == nil {
-		t.Error("a node that takes gradient steps took the memory of one that does not")
+	if err := plain.Restore(good, 0); err == nil {
+		t.Error("a node that takes gradient steps took the state of one that does not")
 	}
 }
 

@@ -102,7 +102,7 @@ func (n *newton) release() {
 
 // step computes what the node knows at t+1, and writes x to next[0]: it follows the
 // answers one after the other.
-func (n *newton) step(next State, s *Step) {
+func (n *newton) step(next Vectors, s *Step) {
 	copy(next[0], s.Now[0])
 	n.changed, n.refused = false, 0
 	for k := range n.brought {
@@ -241,18 +241,4 @@ func (n *newton) relink(links []int32) bool {
 	l.main.begin(l.tau)
 	l.told, l.age, l.costs = 0, 0, [2]float64{}
 	return true
-}
-
-// restore makes the node know what was remembered.
-func (n *newton) restore(m []float64) error {
-	l, err := recall(m, n.frame)
-	if err != nil {
-		return err
-	}
-	n.now, n.next, n.laplace, n.changed = l, &learnt{age: -1}, nil, false
-	if n.knows() {
-		n.next.main = belief{mean: make([]float64, len(l.main.mean)), cov: make([]float64, len(l.main.cov))}
-		n.next.fresh = belief{mean: make([]float64, len(l.main.mean)), cov: make([]float64, len(l.main.cov))}
-	}
-	return nil
 }

@@ -20,11 +20,12 @@ type Node struct {
 	config   *Config
 	rule     Rule
 	observed *observed
-	now      State
-	next     State
+	now      Vectors
+	next     Vectors
 	step     Step
-	newton   *newton // nil unless it learns by second derivatives
-	number   int     // see NodeConfig
+	newton   *newton  // nil unless it learns by second derivatives
+	number   int      // see NodeConfig
+	answers  *Answers // nil if it always answers with what it learned, and hears at once what that cost
 
 	leftOut  int    // neighbours of the last Step
 	believed *Heard // what was heard, without them; nil until there is one
@@ -41,9 +42,15 @@ type NodeConfig struct {
 	Rows   int     // observed per step at most
 	Number int     // of the node, by which what it heard in training is found
 
+	// Answers says that the node gives answers that its gate, sets and intervals are
+	// about, or that are judged late, if Config has any of that. Scores are how earlier
+	// ones turned out; see conformal.Node.Begin. Lists of another number are passed over.
+	Answers bool
+	Scores  [][]float64
+
 	// Now and Next are the memory of the node's vectors, both of Vectors(config)
 	// vectors of Basis.Len values; nil makes them.
-	Now, Next State
+	Now, Next Vectors
 
 	// Scratch is shared with other nodes that never update at the same time; nil
 	// makes one.
@@ -65,13 +72,22 @@ func NewNode(c NodeConfig) *Node {
 		n.now, n.next = s.states(f, c.Config)
 	}
 	n.step.Cost = n.observed
-	if c.Config.Newton != nil {
-		n.newton = newNewton(f.frame, c.Config)
-		if e := f.ears[c.Number]; e != nil {
-			n.listen(e)
-		}
+	if n.newton = n.unlearned(); c.Answers {
+		n.answers = NewAnswers(f, c.Config, c.Scores)
 	}
 	return n
+}
+
+// unlearned returns the part that learns by second derivatives as it begins, nil if there is none.
+func (n *Node) unlearned() *newton {
+	g := n.basis.frame
+	if n.config.Newton == nil {
+		return nil
+	}
+	if e := n.basis.ears[n.number]; e != nil {
+		g = g.hearing(e)
+	}
+	return newNewton(g, n.config)
 }
 
 // rule returns the rule that c asks for.
@@ -92,11 +108,23 @@ func (c *Config) Vectors() (sent, kept int) {
 	return r.Sent(), r.Kept()
 }
 
-// State returns the node's vectors. They belong to the node.
-func (n *Node) State() State { return n.now }
+// Answers returns what the node answers with, nil if it always answers with what it
+// learned, and hears at once what that cost.
+func (n *Node) Answers() *Answers { return n.answers }
+
+// Vectors returns those of the node, to which they belong.
+func (n *Node) Vectors() Vectors { return n.now }
 
 // Steps returns how many updates the node made.
 func (n *Node) Steps() int { return n.steps }
+
+// Learned says whether the node has learned from an answer.
+func (n *Node) Learned() bool {
+	if n.newton != nil {
+		return n.newton.knows()
+	}
+	return n.steps > 0
+}
 
 // Params returns x_i. It belongs to the node.
 func (n *Node) Params() []float32 { return n.now[0] }
@@ -242,7 +270,7 @@ func (n *Node) Commit() {
 	n.steps++
 }
 
-// Reset puts the node back to 𝒜† and forgets what it observed.
+// Reset puts the node back to 𝒜† and forgets what it observed. How its answers did stays.
 func (n *Node) Reset() {
 	for _, v := range n.now {
 		clear(v)

@@ -22,7 +22,7 @@ type probe struct {
 func (probe) Sent() int { return 1 }
 func (probe) Kept() int { return 0 }
 
-func (p probe) Step(next rule.State, s *rule.Step) {
+func (p probe) Step(next rule.Vectors, s *rule.Step) {
 	copy(next[0], s.Now[0])
 	if cost := s.Cost.Gradient(s.Spare, s.Now[0]); p.see != nil {
 		p.see(cost, s.Spare, s.Cost)
@@ -32,7 +32,7 @@ func (p probe) Step(next rule.State, s *rule.Step) {
 // alone is what a node hears that hears nobody else.
 func alone(n *rule.Node) *rule.Heard {
 	h := &rule.Heard{Weights: []float32{1}, Rows: []int32{0}}
-	for _, v := range n.State() {
+	for _, v := range n.Vectors() {
 		h.Vectors = append(h.Vectors, mat.NewDense(1, len(v), v))
 	}
 	return h
@@ -42,7 +42,7 @@ func alone(n *rule.Node) *rule.Heard {
 func restored(t *testing.T, f *rule.Basis, c *rule.Config, rows int, x []float32) *rule.Node {
 	t.Helper()
 	n := rule.NewNode(rule.NodeConfig{Basis: f, Config: c, Rows: rows})
-	if err := n.Restore(rule.Memory{Vectors: [][]float32{x}}); err != nil {
+	if err := n.Restore(rule.NewState(0, rule.Vectors{x}), 0); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -99,7 +99,7 @@ func TestDivergence(t *testing.T) {
 	} {
 		config := rule.Config{StepSize: rule.StepSize{Value: 0.01}, Limit: c.limit}
 		n := restored(t, f, &config, 1, make([]float32, f.Len()))
-		before := fmt.Sprint(n.Memory())
+		before := fmt.Sprint(n.State(0))
 		heard := &rule.Heard{Weights: []float32{1, 1}, Rows: []int32{0, 1}, Vectors: []mat.Dense{mat.NewDense(2, f.Len(), nil)}}
 		for e := range heard.Vectors[0].Row(1) {
 			heard.Vectors[0].Row(1)[e] = c.heard
@@ -109,7 +109,7 @@ func TestDivergence(t *testing.T) {
 			t.Fatalf("%s: error %v, want ErrDiverged", name, err)
 		}
 		n.Cancel()
-		if after := fmt.Sprint(n.Memory()); after != before {
+		if after := fmt.Sprint(n.State(0)); after != before {
 			t.Errorf("%s: memory %s, want %s", name, after, before)
 		}
 		config.Limit = 0

@@ -23,17 +23,17 @@ type Rule interface {
 
 	// Step writes the node's vectors at t+1 to next, all overwritten. next
 	// shares no memory with anything in s.
-	Step(next State, s *Step)
+	Step(next Vectors, s *Step)
 }
 
-// State is the vectors of one node, of Basis.Len values each: the ones it
+// Vectors are those of one node, of Basis.Len values each: the ones it
 // sends, then the ones it keeps. They begin at 0, which for x_i means 𝒜†.
-type State [][]float32
+type Vectors [][]float32
 
 // Step is what a rule knows of one node at step t.
 type Step struct {
 	Time  int // t, the number of updates before this one
-	Now   State
+	Now   Vectors
 	Heard *Heard
 	Cost  Cost      // J_{i,t}
 	Flat  bool      // J_{i,t} is the same everywhere, with gradient 0: the node observed nothing
@@ -59,7 +59,7 @@ func (Descent) Kept() int { return 0 }
 // Step implements [Rule]. A node with nothing to learn from mixes and takes no
 // step: a gradient of 0 would change nothing, and need not be computed. The step
 // is subtracted in float64 and rounded once.
-func (d Descent) Step(next State, s *Step) {
+func (d Descent) Step(next Vectors, s *Step) {
 	s.Heard.Mix(next[0], 0)
 	if s.Flat {
 		return

@@ -28,10 +28,10 @@ func (s *Scratch) share(n *Node, rows int) {
 }
 
 // states returns memory for the vectors of a node, now and next.
-func (s *Scratch) states(f *Basis, c *Config) (now, next State) {
+func (s *Scratch) states(f *Basis, c *Config) (now, next Vectors) {
 	sent, kept := c.Vectors()
 	count, length := sent+kept, f.Len()
-	all := make(State, 2*count)
+	all := make(Vectors, 2*count)
 	if need := 2 * count * length; len(s.vectors) < need {
 		s.nodes = min(max(1, 2*s.nodes), scratchNodes)
 		s.vectors = make([]float32, s.nodes*need)

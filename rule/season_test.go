@@ -343,12 +343,12 @@ func TestSeasonByTheEquations(t *testing.T) {
 			}
 		}
 		for i := range twins {
-			m := p.nodes[i].Memory()
+			m := p.nodes[i].Knows()
 			for c, r := range twins[i] {
 				if want := r.answers(s, base.At(i, c), z.Row(i), lags); math.Abs(float64(y.At(i, c))-want) > 1e-6*max(1, math.Abs(want)) {
 					t.Fatalf("step %d, node %d, horizon %d: answered %v, want %v", s, i, c, y.At(i, c), want)
 				}
-				h := m.Horizons[c]
+				h := m[c]
 				near("G", h.Weight[0], r.g)
 				near("b", h.Weight[1], r.b)
 				near("A", h.Answers, r.a)
@@ -396,7 +396,7 @@ func TestSeasonLearnsARhythm(t *testing.T) {
 			t.Errorf("horizon %d: errors of %.1f in sum, the model as trained %.1f; want 0.6 of it at most", h, learned[c], frozen[c])
 		}
 	}
-	if !p.nodes[0].State(0).Open {
+	if !p.nodes[0].Does(0).Open {
 		t.Error("what was learned is ahead, and not what is answered")
 	}
 }

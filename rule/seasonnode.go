@@ -20,14 +20,11 @@ import (
 type SeasonNode struct {
 	plan     *SeasonPlan
 	horizons []seasonHorizon
-	ring     []seasonForecast // by time modulo their number
-	conform  *conformal.Node  // nil without intervals
+	answers  *Answers
 
-	phi, gain []float64 // p numbers to work in
-	sent      []float32
-	now       seasonForecast // what Predict answers, and Give keeps
-	truths    []float32      // of one judgement: NaN but for its horizon
-	judged    []SeasonJudged // by the last Tell
+	kept, gain []float64 // φ, f by horizon, y₁ - y† by horizon: what an answer is made with; and p numbers to work in
+	sent, y    []float32
+	judged     []SeasonJudged // by the last Tell
 }
 
 // SeasonJudged is a forecast whose truth became known.
@@ -46,21 +43,6 @@ type seasonHorizon struct {
 	table, seen    []float64 // c_k, n_k
 	taps           []float64 // θ, p
 	spread         []float64 // P, its lower triangle by rows, p(p+1)/2
-	answers        float64   // A
-	trained        float64   // F
-}
-
-// seasonForecast is what a forecast was made with. Numbers are by horizon, but phi.
-type seasonForecast struct {
-	time   uint64
-	used   bool
-	phi    []float64
-	base   []float32 // y†
-	answer []float32
-	season []float64 // f
-	first  []float64 // y₁ - y†
-	judged []bool
-	bounds []conformal.Bound
 }
 
 // NewSeasonNode returns a node that learned nothing yet. Sigma is σ by horizon, the
@@ -72,36 +54,30 @@ func NewSeasonNode(p *SeasonPlan, sigma []float64) *SeasonNode {
 		panic(fmt.Sprintf("rule: NewSeasonNode: %d usual errors for %d horizons", len(sigma), c))
 	}
 	n := &SeasonNode{
-		plan: p, horizons: make([]seasonHorizon, c), ring: make([]seasonForecast, p.ring),
-		phi: make([]float64, p.p), gain: make([]float64, p.p), sent: make([]float32, 2*c), truths: make([]float32, c),
+		plan: p, horizons: make([]seasonHorizon, c), kept: make([]float64, p.p+2*c), gain: make([]float64, p.p),
+		sent: make([]float32, 2*c), y: make([]float32, c),
 	}
-	for k := range n.horizons {
-		n.horizons[k] = newSeasonHorizon(p, sigma[k])
-		n.truths[k] = float32(math.NaN())
+	n.answers = &Answers{outputs: c, apart: true, given: make([]Given, p.ring), one: make([]float32, c)}
+	for k, usual := range sigma {
+		if !(usual > leastSigma && usual < math.MaxFloat32) {
+			usual = leastSigma
+		}
+		n.horizons[k] = newSeasonHorizon(p, usual)
+		g := newGate(Gate{Margin: p.config.Margin, Slack: p.config.Slack}, 1)
+		g.usual, g.state.Most, g.off = usual, usual, !p.bounded
+		n.answers.gates = append(n.answers.gates, g)
 	}
 	if p.sure != nil {
-		n.conform = conformal.New(*p.sure, c)
+		n.answers.sure = conformal.New(*p.sure, c)
 	}
-	n.now = p.newForecast()
-	for k := range n.ring {
-		n.ring[k] = p.newForecast()
+	for k := range n.answers.given {
+		g := &n.answers.given[k]
+		g.told, g.kept = make([]bool, c), make([]float64, len(n.kept))
 	}
 	return n
 }
 
-// sigma returns the usual errors by horizon.
-func (n *SeasonNode) sigma() []float64 {
-	sigma := make([]float64, len(n.horizons))
-	for c := range sigma {
-		sigma[c] = n.horizons[c].sigma
-	}
-	return sigma
-}
-
 func newSeasonHorizon(p *SeasonPlan, sigma float64) seasonHorizon {
-	if !(sigma > leastSigma && sigma < math.MaxFloat32) {
-		sigma = leastSigma
-	}
 	h := seasonHorizon{
 		sigma: sigma, table: make([]float64, p.season), seen: make([]float64, p.season),
 		taps: make([]float64, p.p), spread: make([]float64, p.p*(p.p+1)/2),
@@ -112,18 +88,6 @@ func newSeasonHorizon(p *SeasonPlan, sigma float64) seasonHorizon {
 		h.spread[at+i] = 1 / p.config.Taps
 	}
 	return h
-}
-
-func (p *SeasonPlan) newForecast() seasonForecast {
-	c := len(p.horizons)
-	f := seasonForecast{
-		phi: make([]float64, p.p), base: make([]float32, c), answer: make([]float32, c), season: make([]float64, c),
-		first: make([]float64, c), judged: make([]bool, c),
-	}
-	if p.sure != nil {
-		f.bounds = make([]conformal.Bound, c)
-	}
-	return f
 }
 
 // Tell takes in the truth of step t, in units of the sensor's scale: the forecasts
@@ -140,50 +104,39 @@ func (n *SeasonNode) Tell(t uint64, truth float32) []SeasonJudged {
 		if t < h {
 			continue
 		}
-		f := &n.ring[(t-h)%uint64(len(n.ring))]
-		if !f.used || f.time != t-h || f.judged[c] {
+		f := n.answers.At(t - h)
+		if f == nil || f.told[c] {
 			continue
 		}
-		f.judged[c] = true
-		n.judge(c, f, truth)
+		said := SeasonJudged{Horizon: c, Answer: f.Learned[c], Base: f.Base[c]}
+		if len(f.Bounds) > 0 {
+			said.Bound = f.Bounds[c]
+		}
+		n.judged = append(n.judged, said)
+		n.answers.judgeOne(f, c, truth)
 		n.horizons[c].learn(n.plan, c, f, float64(truth), n.gain)
 	}
 	n.alone()
 	return n.judged
 }
 
-// judge counts what the forecast f of horizon c turned out to be.
-func (n *SeasonNode) judge(c int, f *seasonForecast, truth float32) {
-	h := &n.horizons[c]
-	most := float64(seasonCap * h.sigma)
-	h.answers += min(math.Abs(float64(truth)-float64(f.answer[c])), most)
-	h.trained += min(math.Abs(float64(truth)-float64(f.base[c])), most)
-	said := SeasonJudged{Horizon: c, Answer: f.answer[c], Base: f.base[c]}
-	if n.conform != nil {
-		said.Bound = f.bounds[c]
-		n.truths[c] = truth
-		n.conform.Judge(f.answer, f.bounds, n.truths)
-		n.truths[c] = float32(math.NaN())
-	}
-	n.judged = append(n.judged, said)
-}
-
 // learn takes the truth x of forecast f into both stages.
-func (h *seasonHorizon) learn(p *SeasonPlan, c int, f *seasonForecast, x float64, gain []float64) {
+func (h *seasonHorizon) learn(p *SeasonPlan, c int, f *Given, x float64, gain []float64) {
+	phi, season, first := p.of(f.kept)
 	most := float64(seasonClip * h.sigma)
-	known := x - float64(f.base[c])
+	known := x - float64(f.Base[c])
 	if p.season > 0 {
 		r := min(max(known, -most), most)
-		s := f.season[c]
+		s := season[c]
 		h.g = float64(p.config.Forget*h.g) + float64(s*s)
 		h.b = float64(p.config.Forget*h.b) + float64(s*r)
-		k := f.time % p.season
+		k := f.Time % p.season
 		h.seen[k]++
 		h.table[k] += float64(max(p.config.Rate, 1/h.seen[k]) * (r - h.table[k]))
 	}
 	if p.p > 0 {
-		e := known - f.first[c] - dot(f.phi, h.taps)
-		h.recurse(f.phi, min(max(e, -most), most), gain)
+		e := known - first[c] - dot(phi, h.taps)
+		h.recurse(phi, min(max(e, -most), most), gain)
 	}
 }
 
@@ -311,7 +264,7 @@ func (h *seasonHorizon) within(p *SeasonPlan, g, b float64) (float64, float64) {
 //	y, base: C      z: (K+1)F, the shifted inputs
 func (n *SeasonNode) Predict(y []float32, t uint64, base, z []float32) {
 	n.forecast(t, base, z)
-	copy(y, n.now.answer)
+	n.answers.Answer(t, y, n.y, base)
 }
 
 // Give is Predict, and keeps what the answer was made with, so that it is learned
@@ -320,34 +273,30 @@ func (n *SeasonNode) Predict(y []float32, t uint64, base, z []float32) {
 // and hold until the next Tell.
 func (n *SeasonNode) Give(y []float32, t uint64, base, z []float32) []conformal.Bound {
 	n.forecast(t, base, z)
-	copy(y, n.now.answer)
+	g := n.answers.Give(t, y, n.y, base, nil)
+	g.used = mat.Finite(base...)
+	copy(g.kept, n.kept)
 	for c := range n.horizons {
 		h := &n.horizons[c]
 		h.g, h.b = h.mixedG, h.mixedB
 	}
-	at := &n.ring[t%uint64(len(n.ring))]
-	*at, n.now = n.now, *at
-	return at.bounds
+	return g.Bounds
 }
 
-// forecast computes what the node answers at step t.
+// of returns φ, f and y₁ - y† of what an answer was made with.
+func (p *SeasonPlan) of(kept []float64) (phi, season, first []float64) {
+	c := len(p.horizons)
+	return kept[:p.p], kept[p.p : p.p+c], kept[p.p+c:]
+}
+
+// forecast computes what the node would answer at step t.
 func (n *SeasonNode) forecast(t uint64, base, z []float32) {
-	f := &n.now
-	f.time, f.used = t, mat.Finite(base...)
-	n.plan.features(f.phi, z)
-	clear(f.judged)
+	phi, season, first := n.plan.of(n.kept)
+	n.plan.features(phi, z)
 	for c := range n.horizons {
 		h := &n.horizons[c]
-		f.base[c] = base[c]
-		f.season[c], f.first[c] = h.channel(n.plan, t)
-		v := float32(float64(base[c]) + f.first[c] + dot(f.phi, h.taps))
-		if v-v != 0 || !h.open(n.plan) {
-			v = base[c]
-		}
-		f.answer[c] = v
-	}
-	if n.conform != nil {
-		copy(f.bounds, n.conform.Bounds())
+		season[c], first[c] = h.channel(n.plan, t)
+		n.y[c] = float32(float64(base[c]) + first[c] + dot(phi, h.taps))
 	}
 }
 
@@ -369,26 +318,11 @@ func (h *seasonHorizon) channel(p *SeasonPlan, t uint64) (f, first float64) {
 	return f, float64(f * (h.mixedB / (h.mixedG + p.config.Ridge)))
 }
 
-// open says whether the node answers with what it learned.
-func (h *seasonHorizon) open(p *SeasonPlan) bool {
-	return !p.bounded || h.answers <= float64((1+p.config.Margin)*h.trained)+float64(p.config.Slack*h.sigma)
-}
-
 // Bounds returns those of the next answer, as Give does.
-func (n *SeasonNode) Bounds() []conformal.Bound {
-	if n.conform == nil {
-		return nil
-	}
-	return n.conform.Bounds()
-}
+func (n *SeasonNode) Bounds() []conformal.Bound { return n.answers.Bounds() }
 
 // Meter returns how often intervals held the truth, all horizons together.
-func (n *SeasonNode) Meter() conformal.Meter {
-	if n.conform == nil {
-		return conformal.Meter{}
-	}
-	return n.conform.Meter()
-}
+func (n *SeasonNode) Meter() conformal.Meter { return n.answers.Meter() }
 
 // SeasonState is how the answers of one horizon do.
 type SeasonState struct {
@@ -397,10 +331,10 @@ type SeasonState struct {
 	Trained float64 `json:"trained"` // F, the same of the model as trained
 }
 
-// State returns how the answers of horizon c, the c-th of the plan, do.
-func (n *SeasonNode) State(c int) SeasonState {
-	h := &n.horizons[c]
-	return SeasonState{h.open(n.plan), h.answers, h.trained}
+// Does returns how the answers of horizon c, the c-th of the plan, do.
+func (n *SeasonNode) Does(c int) SeasonState {
+	g := &n.answers.gates[c]
+	return SeasonState{g.opens(), g.state.Answered, g.state.Frozen}
 }
 
 // Taps returns θ of horizon c, what the second stage adds to the trained taps in

@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,7 +19,7 @@ import (
 // something that can vary.
 func finite(t *testing.T, n *rule.SeasonNode) {
 	t.Helper()
-	if err := n.Fits(n.Memory()); err != nil {
+	if err := n.Fits(n.State()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -137,14 +138,14 @@ func TestSeasonBound(t *testing.T) {
 		if most := 1.02*trained + 10*sigma + h*6*sigma; answers > most {
 			t.Fatalf("step %d: answers cost %v, those of the model as trained %v: promised was %v", s, answers, trained, most)
 		}
-		if !n.State(0).Open {
+		if !n.Does(0).Open {
 			closed++
 		}
 	}
 	if t.Logf("closed for %d of 5000 steps; answers cost %.1f, trained %.1f", closed, answers, trained); closed == 0 {
 		t.Error("the world never made learning fail: nothing was tested")
 	}
-	if st := n.State(0); math.Abs(st.Answers-answers) > 1e-6 || math.Abs(st.Trained-trained) > 1e-6 {
+	if st := n.Does(0); math.Abs(st.Answers-answers) > 1e-6 || math.Abs(st.Trained-trained) > 1e-6 {
 		t.Errorf("counted %v and %v, want %v and %v", st.Answers, st.Trained, answers, trained)
 	}
 }
@@ -212,128 +213,82 @@ func (p *town) steps(s int) mat.Dense {
 	return p.step(s, truths, base, z)
 }
 
-// A node restored from its memory goes on with the same bits, through JSON and
-// through numbers, and a memory that does not fit changes nothing.
-func TestSeasonMemory(t *testing.T) {
+// A node restored from its state goes on with the same bits, and a state that does not
+// fit changes nothing.
+func TestSeasonState(t *testing.T) {
 	const first, more = 150, 60
 	want := remembering(t, first)
-	for name, pass := range map[string]func(m rule.SeasonMemory) (rule.SeasonMemory, error){
-		"JSON": func(m rule.SeasonMemory) (back rule.SeasonMemory, err error) {
-			text, err := json.Marshal(m)
-			if err != nil {
-				return back, err
-			}
-			return back, json.Unmarshal(text, &back)
-		},
-		"numbers": func(m rule.SeasonMemory) (rule.SeasonMemory, error) { return rule.SeasonOf(m.Numbers()) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			whole, half := remembering(t, first), newTown(t, 3, 9, []int{1, 3, 5}, 4, 7, want.config)
-			half.rng = whole.rng
-			for i, n := range whole.nodes {
-				m, err := pass(n.Memory())
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := half.nodes[i].Restore(m); err != nil {
-					t.Fatal(err)
-				}
-				if !reflect.DeepEqual(half.nodes[i].Memory(), n.Memory()) {
-					t.Fatalf("node %d remembers something else", i)
-				}
-			}
-			other := remembering(t, first)
-			for s := first; s < first+more; s++ {
-				got, want := half.steps(s), other.steps(s)
-				if !reflect.DeepEqual(got.Data, want.Data) {
-					t.Fatalf("step %d: got %v, want %v", s, got.Data, want.Data)
-				}
-			}
-		})
+	whole, half := remembering(t, first), newTown(t, 3, 9, []int{1, 3, 5}, 4, 7, want.config)
+	half.rng = whole.rng
+	for i, n := range whole.nodes {
+		text := must[[]byte](t)(json.Marshal(n.State()))
+		var m rule.State
+		if err := json.Unmarshal(text, &m); err != nil {
+			t.Fatal(err)
+		}
+		if err := half.nodes[i].Restore(m); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(half.nodes[i].State(), n.State()) {
+			t.Fatalf("node %d remembers something else", i)
+		}
+	}
+	other := remembering(t, first)
+	for s := first; s < first+more; s++ {
+		got, want := half.steps(s), other.steps(s)
+		if !reflect.DeepEqual(got.Data, want.Data) {
+			t.Fatalf("step %d: got %v, want %v", s, got.Data, want.Data)
+		}
 	}
 	n := want.nodes[0]
-	before := n.Memory()
-	for name, spoil := range map[string]func(m *rule.SeasonMemory){
-		"horizons": func(m *rule.SeasonMemory) { m.Horizons = m.Horizons[:2] },
-		"season":   func(m *rule.SeasonMemory) { m.Horizons[0].Table = m.Horizons[0].Table[:3] },
-		"taps":     func(m *rule.SeasonMemory) { m.Horizons[1].Taps = nil },
-		"spread":   func(m *rule.SeasonMemory) { m.Horizons[1].Spread[0] = -1 },
-		"NaN":      func(m *rule.SeasonMemory) { m.Horizons[1].Weight[1] = math.NaN() },
-		"G":        func(m *rule.SeasonMemory) { m.Horizons[1].Weight[0] = -1 },
-		"waiting":  func(m *rule.SeasonMemory) { m.Waiting[0].Features = nil },
-		"order":    func(m *rule.SeasonMemory) { m.Waiting[0].Time = 1e6 },
-		"features": func(m *rule.SeasonMemory) { m.Waiting[1].First[0] = math.Inf(1) },
-		"scores":   func(m *rule.SeasonMemory) { m.Conformal.Windows = m.Conformal.Windows[:1] },
+	good := n.State()
+	horizon := 2 + 9 + 9 + 5 + 15
+	gates := 5 + 3*horizon
+	waiting := len(good) - int(good[4])
+	for name, spoil := range map[string]func(s rule.State) rule.State{
+		"form":     func(s rule.State) rule.State { s[0] = 2; return s },
+		"learner":  func(s rule.State) rule.State { s[1]--; return append(s[:5:5], s[6:]...) },
+		"G":        func(s rule.State) rule.State { s[5+horizon] = -1; return s },
+		"NaN":      func(s rule.State) rule.State { s[5+horizon+1] = math.NaN(); return s },
+		"seen":     func(s rule.State) rule.State { s[5+2+9] = -1; return s },
+		"spread":   func(s rule.State) rule.State { s[5+2+9+9+5] = -1; return s },
+		"gates":    func(s rule.State) rule.State { s[2]--; return append(s[:gates:gates], s[gates+1:]...) },
+		"scores":   func(s rule.State) rule.State { s[3]--; return append(s[:waiting-1:waiting-1], s[waiting:]...) },
+		"order":    func(s rule.State) rule.State { s[waiting] = 1e6; return s },
+		"features": func(s rule.State) rule.State { s[len(s)-1] = math.Inf(1); return s },
+		"waiting":  func(s rule.State) rule.State { s[4]--; return s[:len(s)-1] },
 	} {
-		m := n.Memory()
-		if spoil(&m); n.Restore(m) == nil {
-			t.Errorf("%s: a memory that does not fit was restored", name)
+		if n.Restore(spoil(slices.Clone(good))) == nil {
+			t.Errorf("%s: a state that does not fit was restored", name)
 		}
-		if !reflect.DeepEqual(n.Memory(), before) {
+		if !slices.Equal(n.State(), good) {
 			t.Fatalf("%s: changed the node", name)
 		}
 	}
-}
-
-// An empty memory is that of a node which has learned nothing.
-func TestSeasonForgets(t *testing.T) {
-	p, begun := remembering(t, 40), remembering(t, 0)
-	if err := p.nodes[0].Restore(rule.SeasonMemory{}); err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(p.nodes[0].Memory(), begun.nodes[0].Memory()) {
-		t.Error("a node that was given an empty memory remembers something")
-	}
-}
-
-// Numbers that are not those of a season are refused, wherever they are cut.
-func TestSeasonNumbersRefused(t *testing.T) {
-	m := remembering(t, 40).nodes[1].Memory()
-	numbers := m.Numbers()
-	for k := 1; k < len(numbers); k += 7 {
-		if _, err := rule.SeasonOf(numbers[:k]); err == nil {
-			t.Fatalf("the first %d of %d numbers are read", k, len(numbers))
+	for k := 1; k < len(good); k += 7 {
+		if n.Fits(good[:k]) == nil {
+			t.Fatalf("the first %d of %d numbers are read", k, len(good))
 		}
 	}
-	for k := range 7 {
-		for _, v := range []float64{-1, 1e9, math.NaN(), 0.5, 1 << 52} {
-			spoiled := append([]float64(nil), numbers...)
-			if spoiled[k] == v || k >= 5 && v-v == 0 {
-				continue // a flag
-			}
-			spoiled[k] = v
-			if _, err := rule.SeasonOf(spoiled); err == nil {
-				t.Errorf("number %d is %v: no error", k, v)
-			}
-		}
-	}
-	if got, err := rule.SeasonOf(nil); err != nil || len(got.Horizons) != 0 {
-		t.Errorf("no numbers: got %+v and %v, want nothing", got, err)
+	if err := n.Restore(nil); err != nil || !slices.Equal(n.State(), remembering(t, 0).nodes[0].State()) {
+		t.Errorf("a node that was given no state remembers something, error %v", err)
 	}
 }
 
 // Whatever a file says, reading it ends, and what is read is what was written.
-func FuzzSeasonNumbers(f *testing.F) {
-	m := remembering(f, 12).nodes[0].Memory()
-	for _, numbers := range [][]float64{m.Numbers(), {1, 1 << 50, 0, 0, 1, 1, 0, 0, 0, 0, 0, 5}, {1, 1, 0, 1 << 40, 0, 0, 0}} {
-		var text []byte
-		for _, v := range numbers {
-			text = binary.LittleEndian.AppendUint64(text, math.Float64bits(v))
-		}
-		f.Add(text)
+func FuzzSeasonState(f *testing.F) {
+	n := remembering(f, 12).nodes[0]
+	for _, s := range []rule.State{n.State(), {1, 1 << 50, 0, 0, 1, 1, 0, 0, 0, 0, 0, 5}, {1, 1, 0, 1 << 40, 0, 0, 0}} {
+		f.Add(must[[]byte](f)(s.MarshalText()))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var numbers []float64
-		for ; len(text) >= 8; text = text[8:] {
-			numbers = append(numbers, math.Float64frombits(binary.LittleEndian.Uint64(text)))
-		}
-		m, err := rule.SeasonOf(numbers)
-		if err != nil {
+		var s rule.State
+		if s.UnmarshalText(text) != nil || n.Restore(s) != nil {
 			return
 		}
-		again, err := rule.SeasonOf(m.Numbers())
-		if err != nil || !reflect.DeepEqual(again, m) {
-			t.Errorf("read again: %+v and %v, want %+v", again, err, m)
+		again := n.State()
+		if err := n.Restore(again); err != nil || !slices.Equal(again, n.State()) {
+			t.Errorf("read again: %v and %v, want %v", n.State(), err, again)
 		}
 	})
 }
@@ -342,37 +297,40 @@ func FuzzSeasonNumbers(f *testing.F) {
 // mean of its neighbours.
 func TestSeasonNewcomer(t *testing.T) {
 	p := remembering(t, 200)
-	a, b := p.nodes[0].Memory(), p.nodes[1].Memory()
-	m := rule.Average([]rule.SeasonMemory{a, b}, []float64{1, 3})
-	if err := p.nodes[2].Restore(m); err != nil {
+	a, b := p.nodes[0], p.nodes[1]
+	m := a.Plan().Average([]rule.State{a.State(), b.State()}, []float64{1, 3})
+	n := p.nodes[2]
+	if err := n.Restore(m); err != nil {
 		t.Fatal(err)
 	}
-	for c, h := range m.Horizons {
+	for c, h := range n.Knows() {
+		x, y := a.Knows()[c], b.Knows()[c]
 		for e, v := range h.Taps {
-			if want := (a.Horizons[c].Taps[e] + 3*b.Horizons[c].Taps[e]) / 4; math.Abs(v-want) > 1e-15 {
+			if want := (x.Taps[e] + 3*y.Taps[e]) / 4; math.Abs(v-want) > 1e-15 {
 				t.Errorf("tap %d is %v, want %v", e, v, want)
 			}
 		}
-		if want := (a.Horizons[c].Weight[0] + 3*b.Horizons[c].Weight[0]) / 4; math.Abs(h.Weight[0]-want) > 1e-9 {
+		if want := (x.Weight[0] + 3*y.Weight[0]) / 4; math.Abs(h.Weight[0]-want) > 1e-9 {
 			t.Errorf("G is %v, want %v", h.Weight[0], want)
 		}
 		if h.Answers != 0 || h.Trained != 0 {
 			t.Errorf("a newcomer has erred by %v and %v", h.Answers, h.Trained)
 		}
 	}
-	short := rule.SeasonMemory{Horizons: a.Horizons[:1]}
-	if got := rule.Average([]rule.SeasonMemory{{}, a, short, b, b}, []float64{9, 1, 0.5, 3, 0}); !reflect.DeepEqual(got, m) {
+	short := m[:len(m)-1]
+	five, weights := []rule.State{nil, a.State(), short, b.State(), b.State()}, []float64{9, 1, 0.5, 3, 0}
+	if got := n.Plan().Average(five, weights); !slices.Equal(got, m) {
 		t.Error("neighbours that remember nothing, something else, or do not count change what a newcomer begins with")
 	}
-	if got := rule.Average([]rule.SeasonMemory{{}}, []float64{1}); len(got.Horizons) != 0 {
-		t.Errorf("without neighbours that learned it begins with %d horizons, want none", len(got.Horizons))
+	if got := n.Plan().Average([]rule.State{nil}, []float64{1}); got != nil {
+		t.Errorf("without neighbours that learned it begins with %v, want nothing", got)
 	}
-	if len(m.Waiting) != 0 || m.Conformal.Windows[0].Meter != (conformal.Meter{}) || len(m.Conformal.Windows[0].Scores) == 0 {
-		t.Errorf("a newcomer has %d forecasts, and intervals %+v", len(m.Waiting), m.Conformal.Windows[0])
+	if m[4] != 0 || n.Meter() != (conformal.Meter{}) || len(m.Scores(3)[0]) == 0 {
+		t.Errorf("a newcomer has %v numbers of forecasts, and intervals %+v", m[4], n.Meter())
 	}
-	if got := b.Begun(); len(got.Waiting) == 0 || got.Horizons[0].Answers != 0 || b.Horizons[0].Answers == 0 {
-		t.Errorf("what begins a stream has %d forecasts and erred by %v; before %v",
-			len(got.Waiting), got.Horizons[0].Answers, b.Horizons[0].Answers)
+	before, did := b.State(), b.Does(0)
+	if b.Uncounted(); b.State()[4] != before[4] || before[4] == 0 || b.Does(0).Answers != 0 || did.Answers == 0 {
+		t.Errorf("what begins a stream erred by %v, before %v", b.Does(0).Answers, did.Answers)
 	}
 }
 
@@ -440,10 +398,9 @@ func TestSeasonSameBitsEverywhere(t *testing.T) {
 		binary.Write(sum, binary.LittleEndian, y.Data)
 	}
 	for _, n := range p.nodes {
-		m := n.Memory()
-		binary.Write(sum, binary.LittleEndian, m.Numbers())
+		binary.Write(sum, binary.LittleEndian, []float64(n.State()))
 	}
-	if got, want := sum.Sum32(), uint32(0x91e4c9d); got != want {
+	if got, want := sum.Sum32(), uint32(0x4defcbf6); got != want {
 		t.Errorf("got bits %#x, want %#x", got, want)
 	}
 }

@@ -63,7 +63,7 @@ func TestTwinSeason(t *testing.T) {
 				c.step(t, nodes, step, near)
 			}
 			for i, n := range nodes {
-				c.ended(fmt.Sprintf("node %d", i), i, n.Memory(), near)
+				c.ended(fmt.Sprintf("node %d", i), i, n.Knows(), near)
 			}
 			t.Logf("largest relative error %.1e", worst)
 		})
@@ -118,13 +118,13 @@ func (c *seasonTwin) step(t *testing.T, nodes []*rule.SeasonNode, step int, near
 		n.Mix(weights, self, sent, rows)
 		y := make([]float32, len(c.Horizons))
 		n.Give(y, now, c.Base[step][i], c.Shifted[step][i])
-		memory := n.Memory()
+		knows := n.Knows()
 		for h := range y {
 			where := fmt.Sprintf("step %d, node %d, horizon %d", now, i, h)
 			near(where+": answer", float64(y[h]), c.Answer[step][i][h])
-			near(where+": G", memory.Horizons[h].Weight[0], c.Weight[step][i][h][0])
-			near(where+": b", memory.Horizons[h].Weight[1], c.Weight[step][i][h][1])
-			if got, want := n.State(h).Open, c.Open[step][i][h] != 0; got != want {
+			near(where+": G", knows[h].Weight[0], c.Weight[step][i][h][0])
+			near(where+": b", knows[h].Weight[1], c.Weight[step][i][h][1])
+			if got, want := n.Does(h).Open, c.Open[step][i][h] != 0; got != want {
 				t.Errorf("%s: answers with what it learned: got %v, want the twin's %v", where, got, want)
 			}
 		}
@@ -132,8 +132,8 @@ func (c *seasonTwin) step(t *testing.T, nodes []*rule.SeasonNode, step int, near
 }
 
 // ended compares what a node remembers at the end.
-func (c *seasonTwin) ended(where string, i int, m rule.SeasonMemory, near func(what string, got, want float64)) {
-	for h, got := range m.Horizons {
+func (c *seasonTwin) ended(where string, i int, m []rule.KnownHorizon, near func(what string, got, want float64)) {
+	for h, got := range m {
 		where := fmt.Sprintf("%s, horizon %d", where, h)
 		near(where+": errors of answers", got.Answers, c.Answers[i][h])
 		near(where+": errors of the model as trained", got.Trained, c.Trained[i][h])

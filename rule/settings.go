@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/wdgnn/wdgnn/conformal"
 )
 
 // Settings are a Config as people write it: a preset, and what is to differ from
@@ -335,4 +337,24 @@ func (l *Links) UnmarshalText(text []byte) error {
 		*l = Links(i)
 	}
 	return err
+}
+
+// conformal returns what s says of sets and intervals, nil for none.
+func (s *Settings) conformal() *conformal.Config {
+	switch {
+	case s.Coverage == nil:
+		return &conformal.Config{Coverage: conformal.DefaultCoverage}
+	case *s.Coverage == 0:
+		return nil
+	}
+	return &conformal.Config{Coverage: *s.Coverage}
+}
+
+// coverage returns how Conformal is written.
+func (c *Config) coverage() *float64 {
+	none := 0.0
+	if c.Conformal == nil {
+		return &none
+	}
+	return &c.Conformal.Coverage
 }

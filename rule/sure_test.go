@@ -3,7 +3,7 @@ package rule_test
 import (
 	"encoding/json"
 	"math"
-	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/wdgnn/wdgnn/conformal"
@@ -21,7 +21,7 @@ func told(v float64) loss.MSE { return loss.MSE{Target: mat.NewDense(1, 1, []flo
 func TestBoundsOfAnswers(t *testing.T) {
 	const steps, late = 3000, 3
 	rng := random.Stream(1, "bounds")
-	a := rule.NewAnswers(line(t, 1), &rule.Config{Gate: &rule.Gate{}, Delay: late, Conformal: &conformal.Config{}})
+	a := rule.NewAnswers(line(t, 1), &rule.Config{Gate: &rule.Gate{}, Delay: late, Conformal: &conformal.Config{}}, nil)
 	y, truths := make([]float32, 1), make([]float64, steps)
 	for s := range steps {
 		wild := 1.0
@@ -48,9 +48,7 @@ func TestBoundsOfAnswers(t *testing.T) {
 func TestBoundsAreRemembered(t *testing.T) {
 	config := &rule.Config{Delay: 2, Conformal: &conformal.Config{Coverage: 0.6, Window: 9}}
 	scores := [][]float64{{-1, 0, 1, 2, 3, -2, 0.5, 0.25}}
-	a, b := rule.NewAnswers(line(t, 1), config), rule.NewAnswers(line(t, 1), config)
-	a.Begin(scores)
-	b.Begin(scores)
+	a, b := rule.NewAnswers(line(t, 1), config, scores), rule.NewAnswers(line(t, 1), config, scores)
 	start := b.Bounds()[0]
 	if start.Unknown() {
 		t.Fatalf("got the bounds %v of eight scores, want something known", start)
@@ -68,43 +66,38 @@ func TestBoundsAreRemembered(t *testing.T) {
 	for s := range 25 {
 		step(s, a)
 	}
-	text, err := json.Marshal(a.Memory())
+	text, err := json.Marshal(a.State(25))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var m rule.AnswersMemory
+	var m rule.State
 	if err := json.Unmarshal(text, &m); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Restore(m); err != nil {
+	if err := b.Restore(m, 25); err != nil {
 		t.Fatal(err)
 	}
 	for s := 25; s < 50; s++ {
 		step(s, a, b)
 	}
-	if !reflect.DeepEqual(a.Memory(), b.Memory()) {
-		t.Errorf("got %+v, want %+v", b.Memory(), a.Memory())
+	if !slices.Equal(a.State(50), b.State(50)) {
+		t.Errorf("got %v, want %v", b.State(50), a.State(50))
 	}
-	if err := b.Restore(rule.AnswersMemory{}); err != nil {
+	if err := b.Restore(nil, 0); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.Bounds()[0]; got != start {
-		t.Errorf("a memory that says nothing: got the bounds %v, want those of the start, %v", got, start)
+		t.Errorf("a state that says nothing: got the bounds %v, want those of the start, %v", got, start)
 	}
-	m.Conformal.Windows = nil
-	if b.Restore(m) == nil {
-		t.Error("a memory of no output: got no complaint")
-	}
-	m = a.Memory()
-	m.Given[0].Bounds = make([]conformal.Bound, 3)
-	if b.Restore(m) == nil {
-		t.Error("an answer with three bounds: got no complaint")
+	two := rule.NewAnswers(must[*rule.Basis](t)(rule.NewBasis(rule.BasisConfig{Inputs: 1, Features: 2, Gain: 1})), config, nil)
+	if two.Restore(m, 25) == nil {
+		t.Error("the state of one output in a node of two: got no complaint")
 	}
 }
 
 // Costs that tell no truth, and truths of another kind, are passed over.
 func TestBoundsWithoutTruth(t *testing.T) {
-	a := rule.NewAnswers(line(t, 1), &rule.Config{Conformal: &conformal.Config{}})
+	a := rule.NewAnswers(line(t, 1), &rule.Config{Conformal: &conformal.Config{}}, nil)
 	for s, j := range []loss.Local{
 		loss.CrossEntropy{Labels: []int32{loss.NoLabel}}, loss.MSE{Target: mat.NewDense(1, 1, nil), Mask: []bool{false}},
 	} {
@@ -114,9 +107,7 @@ func TestBoundsWithoutTruth(t *testing.T) {
 	if m := a.Meter(); m.Judged != 0 {
 		t.Errorf("judged: got %d, want 0", m.Judged)
 	}
-	plain := rule.NewAnswers(line(t, 1), &rule.Config{})
-	plain.Begin([][]float64{{1}})
-	if plain.Bounds() != nil {
+	if plain := rule.NewAnswers(line(t, 1), &rule.Config{Delay: 1}, [][]float64{{1}}); plain.Bounds() != nil {
 		t.Errorf("without a Conformal: got bounds %v, want none", plain.Bounds())
 	}
 	if (&rule.Config{Conformal: &conformal.Config{Coverage: 2}}).Validate() == nil {

@@ -23,7 +23,7 @@ type Momentum struct{ Gamma, Mu float32 }
 func (Momentum) Sent() int { return 1 } // x_t
 func (Momentum) Kept() int { return 1 } // x_{t-1}
 
-func (m Momentum) Step(next rule.State, s *rule.Step) {
+func (m Momentum) Step(next rule.Vectors, s *rule.Step) {
 	x, before, gradient := s.Now[0], s.Now[1], s.Spare
 	s.Cost.Gradient(gradient, x)
 	s.Heard.Mix(next[0], 0)

@@ -342,14 +342,16 @@ func (f *fixture) memory(t *testing.T, state string) map[int][]float32 {
 	_, body, _ := bytes.Cut(text, []byte("\n"))
 	var c struct {
 		Nodes []struct {
-			Node    int
-			Learner rule.Memory
+			Node  int
+			State rule.State
 		}
 	}
 	check(t, json.Unmarshal(body, &c))
 	params := map[int][]float32{}
 	for _, n := range c.Nodes {
-		params[n.Node] = n.Learner.Vectors[0]
+		for _, v := range n.State.Params() {
+			params[n.Node] = append(params[n.Node], float32(v))
+		}
 	}
 	return params
 }

@@ -46,7 +46,7 @@ func planForecast(p *agent.Plan, m *modelfile.Model) error {
 		return err
 	}
 	if found {
-		p.Replayed.Seasons = s.Season
+		p.Replayed.Seasons = s.Nodes
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func (b *Box) readSeed(p *agent.Plan) ([]agent.Memory, error) {
 	scratch := new(agent.Scratch)
 	var all []agent.Memory
 	for _, id := range b.nodes {
-		m, err := snapshot.Agent(b.model, &s, origin.Read, id)
+		m, err := snapshot.Agent(b.model, &s, id)
 		if err != nil {
 			return nil, fmt.Errorf("model: %s has learned online: %w; nodes count from 0", b.Model, err)
 		}

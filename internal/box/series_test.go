@@ -199,7 +199,7 @@ func (h *hills) forecasts(t testing.TB) map[[2]uint64]host.Output {
 }
 
 // process returns sensors and learners that begin with what the model file remembers.
-func (h *hills) process(t testing.TB, spec *forecast.Spec, nodes int) (*forecast.Network, *online.Forecaster, []rule.SeasonMemory) {
+func (h *hills) process(t testing.TB, spec *forecast.Spec, nodes int) (*forecast.Network, *online.Forecaster, []rule.State) {
 	t.Helper()
 	memory, err := h.model.Sensors()
 	check(t, err)
@@ -219,8 +219,8 @@ func (h *hills) process(t testing.TB, spec *forecast.Spec, nodes int) (*forecast
 	network := forecast.NewNetwork(spec, nodes)
 	check(t, network.Restore(memory, wide.Adjacency()))
 	s, found, err := snapshot.Of(h.model)
-	if check(t, err); !found || len(s.Season) != hillSprings {
-		t.Fatalf("the model file holds what %d springs learned, want %d", len(s.Season), hillSprings)
+	if check(t, err); !found || len(s.Nodes) != hillSprings {
+		t.Fatalf("the model file holds what %d springs learned, want %d", len(s.Nodes), hillSprings)
 	}
 	mean, count, _ := h.model.Moment()
 	observer, err := online.NewObserver(h.model.Network, online.Config{
@@ -238,27 +238,26 @@ func (h *hills) process(t testing.TB, spec *forecast.Spec, nodes int) (*forecast
 		Season: spec.Season, Horizons: spec.Horizons, Lagged: spec.Lagged(h.model.Network.Config.Wide.Order),
 	}, sigma)
 	check(t, err)
-	check(t, learner.Begin(s.Season))
-	return network, learner, s.Season
+	check(t, learner.Begin(s.Nodes))
+	return network, learner, s.Nodes
 }
 
 // welcome lets the newcomer join in the first step in which it hears a spring of
 // training.
-func welcome(t testing.TB, spec *forecast.Spec, n *forecast.Network, f *online.Forecaster, states []rule.SeasonMemory, g *graph.Graph) {
+func welcome(t testing.TB, spec *forecast.Spec, n *forecast.Network, f *online.Forecaster, states []rule.State, g *graph.Graph) {
 	t.Helper()
 	if n.Sensor(hillSprings) == nil || f.Joined(hillSprings) {
 		return
 	}
 	heard, weights := g.Adjacency().Row(hillSprings)
 	var near []int
-	var from []rule.SeasonMemory
+	var from []rule.State
 	var shares []float64
 	for k, j := range heard {
 		near, from, shares = append(near, int(j)), append(from, states[j]), append(shares, float64(weights[k]))
 	}
 	norm, _ := spec.Newcomer(near, weights)
-	state := rule.Average(from, shares)
-	check(t, f.Join(hillSprings, norm.Sigma, &state))
+	check(t, f.Join(hillSprings, norm.Sigma, f.Average(from, shares)))
 }
 
 func sameForecasts(t testing.TB, got, want map[[2]uint64]host.Output) {

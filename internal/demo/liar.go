@@ -113,7 +113,9 @@ func (k *racer) falseTaps(z *recipe.Source) []float32 {
 // the false taps.
 func (k *racer) fool(node int) error {
 	s := k.learner.Snapshot()
-	copy(s.Nodes[node].Vectors[0], k.lies)
+	for e, v := range k.lies {
+		s.Nodes[node].Params()[e] = float64(v)
+	}
 	k.fooled = true
 	return k.learner.Restore(s)
 }

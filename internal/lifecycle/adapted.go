@@ -89,6 +89,18 @@ func (a *Adaptation) Warning() string {
 	return fmt.Sprintf("online learning did harm: %s; try online.%s", c, strings.Join(a.Rule.Calmer(), ", or online."))
 }
 
+// answers returns what is remembered of the answers of the k-th node that is read.
+func (a *Adaptation) answers(s *online.Snapshot, k int) rule.State {
+	at := a.Read[k]
+	if a.Mode == config.Centralized { // the first state is that of the learner
+		at = 1 + k
+	}
+	if at >= len(s.Nodes) {
+		return nil
+	}
+	return s.Nodes[at]
+}
+
 // startName begins the names of tensors that centralized learning replaced, as
 // they were trained.
 const startName = "online.start."

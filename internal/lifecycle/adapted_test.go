@@ -107,12 +107,12 @@ func TestOnlineGoOnRefuses(t *testing.T) {
 	own := f.start(f.model, "preset: own")
 	f.play(own, 3)
 	if _, err := f.run(f.decode(f.bytes(own)), "preset: paper, retrain: taps+bias"); err == nil ||
-		!strings.Contains(err.Error(), "learns by second derivatives, this one takes gradient steps") {
+		!strings.Contains(err.Error(), "not those of a node that learns by its rule") {
 		t.Errorf("own, then paper: got %v, want that it cannot", err)
 	}
 	for _, c := range []struct{ settings, want string }{
 		{"mode: centralized, preset: paper", "has learned in mode distributed, the configuration says centralized"},
-		{"preset: paper, retrain: taps+bias", "a vector of 18 numbers, want 21"},
+		{"preset: paper, retrain: taps+bias", "1×18 parameters, this node has 1×21"},
 	} {
 		if _, err := f.run(saved, c.settings); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.settings, err, c.want)
@@ -136,8 +136,8 @@ func TestOnlineGoOnRefuses(t *testing.T) {
 func TestSnapshotDamaged(t *testing.T) {
 	f := newOnlineCase(t, config.Classify, true)
 	for settings, names := range map[string][]string{
-		"preset: paper": {"online.steps", "online.orthonormal.0", "online.delay.0"},
-		"preset: own":   {"online.steps", "online.newton.length", "online.newton.values"},
+		"preset: paper": {"online.state.length", "online.state.values", "online.delay.0"},
+		"preset: own":   {"online.state.length", "online.state.values"},
 	} {
 		r := f.start(f.model, settings)
 		f.play(r, 7)

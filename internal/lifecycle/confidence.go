@@ -137,21 +137,20 @@ func latestOf(m *modelfile.Model, k *conformal.Config) (*modelfile.Calibration, 
 		return trained, err
 	}
 	s, _, err := snapshot.Of(m)
-	if err != nil || len(s.Answers) != len(a.Read) {
+	if err != nil {
 		return trained, err
 	}
-	c := &modelfile.Calibration{Pooled: make([][]float64, k.Windows(m.Network.Outputs()))}
-	for n, answers := range s.Answers {
-		if answers.Conformal == nil || len(answers.Conformal.Windows) != len(c.Pooled) {
+	outputs := k.Windows(m.Network.Outputs())
+	c := &modelfile.Calibration{Pooled: make([][]float64, outputs)}
+	for n, i := range a.Read {
+		own := a.answers(&s, n).Scores(outputs)
+		if own == nil {
 			return trained, nil
 		}
-		c.Nodes = append(c.Nodes, a.Read[n])
-		var own [][]float64
-		for w, window := range answers.Conformal.Windows {
-			own = append(own, window.Scores)
-			c.Pooled[w] = append(c.Pooled[w], window.Scores...)
+		c.Nodes, c.Scores = append(c.Nodes, i), append(c.Scores, own)
+		for w, scores := range own {
+			c.Pooled[w] = append(c.Pooled[w], scores...)
 		}
-		c.Scores = append(c.Scores, own)
 	}
 	if trained != nil {
 		c.Pooled = trained.Pooled

@@ -122,7 +122,7 @@ func (r *OnlineRun) welcome(f *online.Forecaster) error {
 		columns, weights := s.graph(r.Stream.row).Adjacency().Row(i)
 		var near []int
 		var sizes []float32
-		var states []rule.SeasonMemory
+		var states []rule.State
 		var shares []float64
 		for k, j := range columns {
 			if int(j) == i || int(j) >= len(s.spec.Norms) {
@@ -137,12 +137,7 @@ func (r *OnlineRun) welcome(f *online.Forecaster) error {
 		if !ok {
 			continue
 		}
-		var state *rule.SeasonMemory
-		if len(states) > 0 {
-			mean := rule.Average(states, shares)
-			state = &mean
-		}
-		if err := f.Join(i, norm.Sigma, state); err != nil {
+		if err := f.Join(i, norm.Sigma, f.Average(states, shares)); err != nil {
 			return fmt.Errorf("sensor %s joins: %w", s.series.Names[i], err)
 		}
 	}

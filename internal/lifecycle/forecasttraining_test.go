@@ -143,14 +143,13 @@ func checkForecastFile(t *testing.T, path string, training *Training) {
 		t.Errorf("graph %v (%v), want the one that was learned", g, err)
 	}
 	past, found, err := snapshot.Of(file)
-	if err != nil || !found || len(past.Season) != hillSensors+1 {
-		t.Fatalf("what %d nodes learned in the replay (%v), want %d", len(past.Season), err, hillSensors+1)
+	if err != nil || !found || len(past.Nodes) != hillSensors+1 {
+		t.Fatalf("what %d nodes learned in the replay (%v), want %d", len(past.Nodes), err, hillSensors+1)
 	}
-	for c, h := range past.Season[0].Horizons {
-		if h.Answers != 0 || h.Trained != 0 || slices.Max(h.Seen) == 0 {
-			t.Errorf("horizon %d: %v times at most in a slot, errors of %v and %v; want a season that was seen, and nothing counted yet",
-				c, slices.Max(h.Seen), h.Answers, h.Trained)
-		}
+	gate, _ := past.Nodes[0].Gate()
+	if seen := past.Nodes[0][5+2+spec.Season:][:spec.Season]; gate.Answered != 0 || gate.Frozen != 0 || slices.Max(seen) == 0 {
+		t.Errorf("%v times at most in a slot, errors of %v and %v; want a season that was seen, and nothing counted yet",
+			slices.Max(seen), gate.Answered, gate.Frozen)
 	}
 	if ridge, naive, err := file.Baselines(hillSensors + 1); err != nil || ridge == nil || naive == nil {
 		t.Errorf("nothing to compare with in the file: %v", err)

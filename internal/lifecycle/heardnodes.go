@@ -54,12 +54,12 @@ func heardNodesOf(file *modelfile.Model) (*heardNodes, error) {
 	}
 	h := &heardNodes{nodes: map[int]*rule.Node{}, model: trained.Network, y: make([]float32, basis.Outputs())}
 	for i, m := range s.Nodes {
-		if m.Newton == nil { // it was never told an answer
-			continue
-		}
-		h.nodes[i] = rule.NewNode(rule.NodeConfig{Basis: basis, Config: &a.Rule, Rows: 1, Number: i})
-		if err := h.nodes[i].Restore(m); err != nil {
+		n := rule.NewNode(rule.NodeConfig{Basis: basis, Config: &a.Rule, Rows: 1, Number: i})
+		if err := n.Restore(m, 0); err != nil {
 			return nil, fmt.Errorf("node %d: %w", i, err)
+		}
+		if n.Learned() {
+			h.nodes[i] = n
 		}
 	}
 	return h, nil

@@ -104,7 +104,7 @@ func TestHeardNodes(t *testing.T) {
 func TestHeardNodesDamaged(t *testing.T) {
 	f := newOnlineCase(t, config.Classify, false)
 	_, whole := f.playHeard(false)
-	for _, name := range []string{"online.newton.values", "online.neighbor.values", "online.neighbor.length", "online.steps"} {
+	for _, name := range []string{"online.state.values", "online.state.length"} {
 		for _, how := range []string{"missing", "short"} {
 			m := *whole
 			m.Precise = map[string]modelfile.Float64s{}

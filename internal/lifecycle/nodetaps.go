@@ -82,12 +82,12 @@ func (t *NodeTaps) close(file *modelfile.Model, a *Adaptation) error {
 		return nil
 	}
 	s, found, err := snapshot.Of(file)
-	if err != nil || !found || len(s.Answers) != len(a.Read) {
+	if err != nil || !found {
 		return err
 	}
 	net := file.Network
 	for k, i := range a.Read {
-		if gate := s.Answers[k].Gate; gate == nil || gate.Open {
+		if gate, ok := a.answers(&s, k).Gate(); !ok || gate.Open {
 			continue
 		}
 		delete(t.delta, i)

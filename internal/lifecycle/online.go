@@ -48,8 +48,8 @@ type OnlineRun struct {
 
 	config     *config.Config
 	trained    *modelfile.Model
-	states     []rule.SeasonMemory // of forecasters when the run began
-	settings   online.Config       // of the observer
+	states     []rule.State  // of forecasters when the run began
+	settings   online.Config // of the observer
 	learner    online.Learner
 	sure       *sure // nil without sets or intervals
 	frozen     *online.Observer
@@ -206,12 +206,14 @@ func (r *OnlineRun) chooseRule(spec *forecast.Spec, before *Adaptation, b beginn
 // was none, or of the replay that ends the training of forecasts.
 func (r *OnlineRun) begin(before *Adaptation, s online.Snapshot, b beginning) error {
 	f, forecasts := r.learner.(*online.Forecaster)
-	r.states = s.Season
+	if before == nil || before.Rule.Season != nil {
+		r.states = s.Nodes
+	}
 	switch {
 	case b.frozen:
 		return nil
-	case forecasts && (before == nil || len(s.Season) < r.Stream.Nodes):
-		if err := f.Begin(s.Season); err != nil {
+	case forecasts && (before == nil || len(r.states) < r.Stream.Nodes):
+		if err := f.Begin(r.states); err != nil {
 			return fmt.Errorf("the model cannot go on with these settings: %w; choose those it learned with, or train it again", err)
 		}
 	case before == nil:

@@ -112,10 +112,8 @@ func (t *Training) replay(ctx context.Context) error {
 	if _, err := t.forecastRidge(ctx); err != nil {
 		return err
 	}
+	learner.Uncounted()
 	t.replayed = &replayed{sensors: network.Memory(), learned: learner.Snapshot(), naive: naive}
-	for i, m := range t.replayed.learned.Season {
-		t.replayed.learned.Season[i] = m.Begun()
-	}
 	return nil
 }
 

@@ -65,7 +65,7 @@ func (l *learner) step(o observation) bool {
 
 // learn takes a step, and has the guard look at it.
 func (l *learner) learn(o observation) event {
-	frozen, was, before := l.judges.rmse(nil), l.judged(), l.solo.Memory()
+	frozen, was, before := l.judges.rmse(nil), l.judged(), l.solo.State()
 	l.guard.Since++
 	if !l.step(o) {
 		l.solo.Reset()
@@ -114,11 +114,11 @@ func (e event) String() string { return eventNames[e] }
 // memory is everything that a learner remembers. It round-trips through JSON
 // to the same bits.
 type memory struct {
-	Node  rule.Memory `json:"node"`
-	Guard guard       `json:"guard"`
+	Node  rule.State `json:"node"`
+	Guard guard      `json:"guard"`
 }
 
-func (l *learner) memory() memory { return memory{l.solo.Memory(), l.guard} }
+func (l *learner) memory() memory { return memory{l.solo.State(), l.guard} }
 
 // restore gives l the memory m.
 func (l *learner) restore(m memory) error {

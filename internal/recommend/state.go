@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/wdgnn/wdgnn/internal/journal"
+	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/scenario/movies"
 )
 
@@ -44,7 +45,7 @@ type itemState struct {
 }
 
 // stateFormat is that of snapshots.
-const stateFormat = 4
+const stateFormat = 5
 
 // open reads what is on the disk.
 func (w *writer) open(disk journal.Disk) error {
@@ -279,16 +280,15 @@ func (w *writer) relive(m *memory, rec *record) error {
 		m.Guard.Held++
 		return nil
 	}
-	node := &m.Node
-	node.Vectors[0] = rec.params
-	node.Steps++
+	steps := m.Node.Steps() + 1
 	switch rec.event {
 	case eventFell, eventDiverged:
-		node.Steps = 0
+		steps = 0
 		m.Guard.fall()
 	case eventRecovered:
 		m.Guard.Fallen = false
 	}
+	m.Node = rule.NewState(steps, rule.Vectors{rec.params})
 	return nil
 }
 

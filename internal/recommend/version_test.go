@@ -90,12 +90,12 @@ func TestOtherFormats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := j.WriteSnapshot(8, []byte(`{"users":{"3":[]},"format":5}`)); err != nil {
+	if err := j.WriteSnapshot(8, []byte(`{"users":{"3":[]},"format":6}`)); err != nil {
 		t.Fatal(err)
 	}
 	j.Close()
 	_, err = Open(m, all, d, learning())
-	refused(t, err, "snapshot 8 has format 5, this program reads 4; try a newer wdgnn")
+	refused(t, err, "snapshot 8 has format 6, this program reads 5; try a newer wdgnn")
 	for _, version := range []byte{2, 7} {
 		_, err = parseRecord(append([]byte{version}, make([]byte, 40)...))
 		refused(t, err, fmt.Sprintf("version %d, this program reads 3; try a newer wdgnn", version))

@@ -425,11 +425,17 @@ func (t *Trial) carry(to *online.Consensus, s online.Snapshot, from, plan *agent
 		next.Delay = s.Delay
 	}
 	for i, m := range s.Nodes {
-		n := rule.NewNode(rule.NodeConfig{Basis: plan.Basis, Config: &t.rule, Rows: 1, Number: i})
-		if kept, ok := n.Carry(m, from.Basis); ok {
+		c := rule.NodeConfig{Basis: from.Basis, Config: &t.rule, Rows: 1, Number: i, Answers: true}
+		old := rule.NewNode(c)
+		if err := old.Restore(m, s.Given); err != nil {
+			return err
+		}
+		c.Basis = plan.Basis
+		if kept, ok := rule.NewNode(c).Carry(old, s.Given); ok {
 			next.Nodes[i] = kept
 		}
 	}
+	next.Given = s.Given
 	return to.Restore(next)
 }
 

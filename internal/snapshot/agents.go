@@ -2,84 +2,40 @@ package snapshot
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
-	"github.com/wdgnn/wdgnn/rule"
 )
 
-// Agent returns what node id remembers in s, which a learner of a model left with
-// the given nodes read, none meaning all, as [agent.Node.Seed] takes it: steps are
-// counted back from the one that comes next.
-func Agent(file *modelfile.Model, s *online.Snapshot, read []int, id agent.NodeID) (agent.Memory, error) {
+// Agent returns what node id remembers in s, which a learner of a model left, as
+// [agent.Node.Seed] takes it.
+func Agent(file *modelfile.Model, s *online.Snapshot, id agent.NodeID) (agent.Memory, error) {
 	i := int(id)
 	if i >= len(s.Nodes) {
 		return agent.Memory{}, fmt.Errorf("there is no node %d among the %d that learned", i, len(s.Nodes))
 	}
-	learner := s.Nodes[i]
-	a := agent.Memory{Node: id, Learner: &learner, Delay: delayOf(file, s, i)}
-	if k, ok := rowOf(read, i); ok && k < len(s.Answers) {
-		first, err := firstStep(file)
-		if err != nil {
-			return a, err
-		}
-		answers := later(s.Answers[k], first-s.Given)
-		a.Answers = &answers
-	}
-	return a, nil
+	first, err := firstStep(file)
+	return agent.Memory{Node: id, Time: first - 1, State: s.Nodes[i], Delay: delayOf(file, s, i)}, err
 }
 
 // Agents is the inverse: what a learner in one process would remember if its nodes
 // had learned as these agents did, who began with what [Agent] said of before. One
 // node is one memory, ascending from 0; time is the latest step of any.
-func Agents(
-	file *modelfile.Model, before *online.Snapshot, read []int, nodes []agent.Memory, time uint64,
-) (s online.Snapshot, err error) {
+func Agents(file *modelfile.Model, before *online.Snapshot, nodes []agent.Memory, time uint64) (s online.Snapshot, err error) {
 	first, err := firstStep(file)
 	if err != nil {
 		return s, err
 	}
-	if file.Meta.Forecast != "" && seasons(&s, before, nodes) {
-		return s, nil
-	}
+	s.Given = before.Given + time + 1 - first
 	for i := range nodes {
-		n := &nodes[i]
-		if n.Learner != nil {
-			s.Nodes = append(s.Nodes, *n.Learner)
-		}
-		if _, ok := rowOf(read, i); ok && n.Answers != nil {
-			s.Answers = append(s.Answers, later(*n.Answers, before.Given-first))
-		}
-	}
-	if len(s.Answers) > 0 {
-		s.Given = before.Given + time + 1 - first
+		s.Nodes = append(s.Nodes, nodes[i].State)
 	}
 	if file.Meta.Delayed {
 		s.Delay = delays(file.Network, nodes)
 	}
 	return s, nil
-}
-
-// seasons writes what nodes that learn by seasons remember to s; it returns false if
-// they do not.
-func seasons(s, before *online.Snapshot, nodes []agent.Memory) bool {
-	any, steps := false, uint64(0)
-	s.Season = make([]rule.SeasonMemory, len(nodes))
-	for i := range nodes {
-		if f := nodes[i].Forecast; f != nil && f.Season != nil {
-			s.Season[i], any = *f.Season, true
-		}
-		steps = max(steps, nodes[i].Stats.Steps)
-	}
-	if !any {
-		s.Season = nil
-		return false
-	}
-	s.Given = before.Given + steps
-	return true
 }
 
 // firstStep returns the step that agents of a model begin with: 0, or the one after
@@ -96,28 +52,6 @@ func firstStep(file *modelfile.Model) (uint64, error) {
 		}
 	}
 	return first, err
-}
-
-// rowOf returns the place of node i among those that are read.
-func rowOf(read []int, i int) (int, bool) {
-	if len(read) == 0 {
-		return i, true
-	}
-	return slices.BinarySearch(read, i)
-}
-
-// later returns answers with times that are by so much later.
-func later(a rule.AnswersMemory, by uint64) rule.AnswersMemory {
-	if a.Gate != nil {
-		gate := *a.Gate
-		gate.Since += by
-		a.Gate = &gate
-	}
-	a.Given = slices.Clone(a.Given)
-	for k := range a.Given {
-		a.Given[k].Time += by
-	}
-	return a
 }
 
 // delayLine is one layer's: Z_0 over Z_1 over … over Z_K, N×F each. A node sends

@@ -242,11 +242,11 @@ func (g *gathering) assemble(version string) error {
 	if origin.Distributed() {
 		read = origin.Read
 	}
-	memories, err := g.memories(plan, &before, read, all)
+	memories, err := g.memories(plan, &before, all)
 	if err != nil {
 		return err
 	}
-	s, err := snapshot.Agents(g.file, &before, read, memories, g.Step)
+	s, err := snapshot.Agents(g.file, &before, memories, g.Step)
 	if err != nil {
 		return err
 	}
@@ -345,7 +345,7 @@ func (g *gathering) sameStep() error {
 }
 
 // memories returns what every node of the network remembers, of which some have run.
-func (g *gathering) memories(p *agent.Plan, before *online.Snapshot, read []int, nodes []agent.NodeID) ([]agent.Memory, error) {
+func (g *gathering) memories(p *agent.Plan, before *online.Snapshot, nodes []agent.NodeID) ([]agent.Memory, error) {
 	scratch := new(agent.Scratch)
 	var all []agent.Memory
 	var missing []agent.NodeID
@@ -364,7 +364,7 @@ func (g *gathering) memories(p *agent.Plan, before *online.Snapshot, read []int,
 			missing = append(missing, id)
 		}
 		if i < len(before.Nodes) {
-			seed, err := snapshot.Agent(g.file, before, read, id)
+			seed, err := snapshot.Agent(g.file, before, id)
 			if err == nil {
 				err = node.Seed(seed)
 			}

@@ -151,8 +151,8 @@ func TestCollectRefusals(t *testing.T) {
 	}
 	taken, all := remembered(t, part.Model), remembered(t, once)
 	for _, i := range missingNodes(t, part) {
-		if taken.Nodes[i].Steps != 0 {
-			t.Errorf("node %d, which is missing, has learned %d steps, want none", i, taken.Nodes[i].Steps)
+		if taken.Nodes[i].Steps() != 0 {
+			t.Errorf("node %d, which is missing, has learned %d steps, want none", i, taken.Nodes[i].Steps())
 		}
 		all.Nodes[i] = taken.Nodes[i]
 	}

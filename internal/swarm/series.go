@@ -2,7 +2,6 @@ package swarm
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -16,7 +15,6 @@ import (
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/online"
-	"github.com/wdgnn/wdgnn/rule"
 )
 
 // seriesWorld is a series of readings, in the user's units, for nodes that forecast
@@ -163,11 +161,8 @@ func (v *verifier) compareStates(folder string) error {
 			return err
 		}
 		for _, m := range c.Nodes {
-			same, err := sameState(&m, &v.series.end)
 			switch {
-			case err != nil:
-				return err
-			case same:
+			case sameState(&m, &v.series.end):
 				v.SameParams++
 			case v.First == "":
 				v.First = fmt.Sprintf("at the end, node %d: it knows something else than in one process", m.Node)
@@ -177,27 +172,8 @@ func (v *verifier) compareStates(folder string) error {
 	return nil
 }
 
-// sameState says whether a node knows what one process says of it: by season, or by
-// another rule.
-func sameState(m *agent.Memory, end *online.Snapshot) (bool, error) {
+// sameState says whether a node knows what one process says of it.
+func sameState(m *agent.Memory, end *online.Snapshot) bool {
 	i := int(m.Node)
-	switch {
-	case m.Learner != nil && i < len(end.Nodes):
-		return sameText(m.Learner, &end.Nodes[i])
-	case m.Forecast == nil || i >= len(end.Season):
-		return false, nil
-	case m.Forecast.Season == nil: // a newcomer that has heard nobody yet
-		return sameText(rule.SeasonMemory{}, end.Season[i])
-	}
-	return sameText(m.Forecast.Season, &end.Season[i])
-}
-
-// sameText says whether two values are the same JSON, which holds numbers to the bit.
-func sameText(a, b any) (bool, error) {
-	x, err := json.Marshal(a)
-	if err != nil {
-		return false, err
-	}
-	y, err := json.Marshal(b)
-	return string(x) == string(y), err
+	return i < len(end.Nodes) && slices.Equal(m.State, end.Nodes[i])
 }

@@ -16,8 +16,6 @@ import (
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
-	"github.com/wdgnn/wdgnn/online"
-	"github.com/wdgnn/wdgnn/rule"
 )
 
 // streamWorld is a stream of files, as wdgnn online plays it.
@@ -84,7 +82,8 @@ func NewStreamTask(c *config.Config, file *modelfile.Model, steps int) (*Task, e
 		t.scale = w.scale
 	}
 	if origin.Distributed() {
-		t.seed = everyAnswer(r.Snapshot(), t.read, t.Nodes)
+		seed := r.Snapshot()
+		t.seed = &seed
 	}
 	return t, nil
 }
@@ -131,19 +130,6 @@ func everyLink(s *lifecycle.Stream) (*graph.Graph, error) {
 		}
 	}
 	return graph.FromEdges(s.Nodes, edges, false)
-}
-
-// everyAnswer returns s, which remembers answers of the nodes read, as a learner
-// does that reads all of so many nodes: others begin anew, as their agents do.
-func everyAnswer(s online.Snapshot, read []int, nodes int) *online.Snapshot {
-	if len(read) > 0 && len(s.Answers) == len(read) {
-		all := make([]rule.AnswersMemory, nodes)
-		for k, i := range read {
-			all[i] = s.Answers[k]
-		}
-		s.Answers = all
-	}
-	return &s
 }
 
 // Samples implements [online.World].

@@ -14,6 +14,7 @@ import (
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/online/onlinetest"
+	"github.com/wdgnn/wdgnn/rule"
 )
 
 const nodes, outputs = 3, 2
@@ -33,6 +34,8 @@ type constant struct {
 	old   mat.Dense
 	kept  loss.Loss
 	hoard []float32
+
+	shared rule.State
 }
 
 // sight is what constants see of the world: that there is a sample.
@@ -79,6 +82,9 @@ func (c *constant) Predict(y mat.Dense) error {
 	}
 	if c.fault == "impure" {
 		c.b[0]++
+	}
+	if c.fault == "restore shares" && c.shared != nil {
+		c.b[0] = float32(c.shared[constantHead])
 	}
 	if c.fault == "adds" {
 		y.Data[0] += y.Data[1]
@@ -132,6 +138,10 @@ func (c *constant) Update(j loss.Loss) error {
 	}
 	copy(c.b, next[:])
 	c.steps++
+	if c.shared != nil {
+		c.shared[constantHead]++
+		c.shared = nil
+	}
 	return nil
 }
 
@@ -144,45 +154,48 @@ func (c *constant) Drift() online.Drift {
 }
 
 func (c *constant) Snapshot() online.Snapshot {
-	b := append([]float32(nil), c.b...)
+	state := rule.State{constantForm, float64(c.steps)}
+	for _, v := range slices.Concat(c.b, c.hoard) {
+		state = append(state, float64(v))
+	}
 	if c.fault == "snapshot shares" {
-		b = c.b
+		c.shared = state
 	}
-	var s online.Snapshot
-	s.Nodes = append(s.Nodes, zero(s.Nodes))
-	s.Nodes[0].Steps, s.Nodes[0].Vectors = c.steps, [][]float32{b}
-	if c.fault == "hoards" {
-		s.Nodes[0].Vectors = append(s.Nodes[0].Vectors, append([]float32(nil), c.hoard...))
-	}
-	return s
+	return online.Snapshot{Nodes: []rule.State{state}}
 }
 
 func (c *constant) Restore(s online.Snapshot) error {
 	if c.fault != "takes any snapshot" {
-		if len(s.Nodes) != 1 || len(s.Delay) != 0 || s.Nodes[0].Steps < 0 ||
-			len(s.Nodes[0].Vectors) == 0 || len(s.Nodes[0].Vectors[0]) != outputs {
+		if len(s.Nodes) != 1 || len(s.Delay) != 0 || len(s.Nodes[0]) < constantHead+outputs || s.Nodes[0][0] != constantForm {
 			return errors.New("another learner's")
 		}
-		for _, v := range s.Nodes[0].Vectors[0] {
-			if v-v != 0 {
-				return errors.New("not finite")
-			}
+		if len(s.Nodes[0]) > constantHead+outputs && c.fault != "hoards" || !mat.Finite(s.Nodes[0]...) {
+			return errors.New("too much, or not finite")
 		}
 	}
 	if c.fault == "forgets" {
 		return nil
 	}
-	c.learned, c.steps = c.sight.step, s.Nodes[0].Steps
-	copy(c.b, s.Nodes[0].Vectors[0])
-	if c.fault == "restore shares" {
-		c.b = s.Nodes[0].Vectors[0]
+	state := s.Nodes[0]
+	c.learned, c.steps, c.hoard = c.sight.step, int(state[1]), nil
+	for k, v := range state[constantHead:] {
+		if k < outputs {
+			c.b[k] = float32(v)
+		} else {
+			c.hoard = append(c.hoard, float32(v))
+		}
 	}
-	c.hoard = slices.Concat(s.Nodes[0].Vectors[1:]...)
+	if c.fault == "restore shares" {
+		c.shared = state
+	}
 	return nil
 }
 
-// zero returns an element for a slice.
-func zero[T any]([]T) (z T) { return z }
+// What the state of a constant begins with: its form and the number of its updates.
+const (
+	constantForm = 7
+	constantHead = 2
+)
 
 func stream() onlinetest.Stream {
 	s := onlinetest.Stream{Outputs: outputs, Refused: []loss.Loss{nil}}

@@ -212,8 +212,8 @@ func survivesDivergence(t *testing.T, new func() online.Learner, s Stream) {
 			t.Errorf("drift %+v, want that of the last good step, %+v", got, drift)
 		}
 		for i, m := range r.learner.Snapshot().Nodes {
-			if got, want := fmt.Sprint(m.Vectors), fmt.Sprint(before.Nodes[i].Vectors); got != want {
-				t.Errorf("vectors of node %d are %s, want %s", i, got, want)
+			if got, want := fmt.Sprint(m), fmt.Sprint(before.Nodes[i]); got != want {
+				t.Errorf("node %d knows %s, want %s", i, got, want)
 			}
 		}
 		r.time++

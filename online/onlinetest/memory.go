@@ -76,24 +76,18 @@ func strangers(t *testing.T, good string) map[string]online.Snapshot {
 		spoil(&s)
 		bad[name] = s
 	}
-	other := parsed(t, `{"nodes": [{"steps": 1}]}`).Nodes
-	add("one node more", func(s *online.Snapshot) { s.Nodes = append(s.Nodes, other...) })
+	add("two nodes more", func(s *online.Snapshot) { s.Nodes = append(s.Nodes, nil, nil) })
 	add("a delay line of one number", func(s *online.Snapshot) { s.Delay = append(s.Delay, []float32{1}) })
-	if len(bad["one node more"].Nodes) > 1 {
-		add("one node less", func(s *online.Snapshot) { s.Nodes = s.Nodes[1:] })
-		last := func(s *online.Snapshot) int { return len(s.Nodes) - 1 }
-		add("negative steps", func(s *online.Snapshot) { s.Nodes[last(s)].Steps = -1 })
-		add("no vectors", func(s *online.Snapshot) { s.Nodes[last(s)].Vectors = nil })
-		add("a vector too long", func(s *online.Snapshot) {
-			v := s.Nodes[last(s)].Vectors
-			v[0] = append(v[0], 1)
-		})
-		add("a parameter that is no number", func(s *online.Snapshot) { s.Nodes[last(s)].Vectors[0][0] = nan })
-	}
-	if len(parsed(t, good).Season) > 0 {
-		add("one season less", func(s *online.Snapshot) { s.Season = s.Season[1:] })
-		add("a horizon less", func(s *online.Snapshot) { s.Season[0].Horizons = s.Season[0].Horizons[1:] })
-		add("a season that is no number", func(s *online.Snapshot) { s.Season[0].Horizons[0].Weight[0] = math.NaN() })
+	if len(parsed(t, good).Nodes) > 0 {
+		add("one node less", func(s *online.Snapshot) { s.Nodes = s.Nodes[:len(s.Nodes)-1] })
+		of := func(spoil func(state []float64) []float64) func(s *online.Snapshot) {
+			return func(s *online.Snapshot) { s.Nodes[len(s.Nodes)-1] = spoil(s.Nodes[len(s.Nodes)-1]) }
+		}
+		add("a state of another form", of(func(s []float64) []float64 { s[0]++; return s }))
+		add("a state that is too long", of(func(s []float64) []float64 { return append(s, 1) }))
+		add("a state that is too short", of(func(s []float64) []float64 { return s[:len(s)-1] }))
+		add("a state with a part that is too long", of(func(s []float64) []float64 { s[1]++; return append(s, 1) }))
+		add("a number that is none", of(func(s []float64) []float64 { s[len(s)-1] = math.NaN(); return s }))
 	}
 	if d := parsed(t, good).Delay; len(d) > 0 && len(d[0]) > 0 {
 		add("a delayed signal that is no number", func(s *online.Snapshot) { s.Delay[0][0] = nan })
@@ -155,47 +149,25 @@ func parsed(t *testing.T, text string) online.Snapshot {
 	return s
 }
 
-// slices returns all numbers of a snapshot.
-func slices(s online.Snapshot) [][]float32 {
-	all := append([][]float32(nil), s.Delay...)
-	for _, n := range s.Nodes {
-		all = append(all, n.Vectors...)
-	}
-	return all
-}
-
-// seasons returns those of forecasters.
-func seasons(s online.Snapshot) (all [][]float64) {
-	for _, n := range s.Season {
-		for _, h := range n.Horizons {
-			all = append(all, h.Table, h.Seen, h.Taps, h.Spread)
-		}
-		for _, f := range n.Waiting {
-			all = append(all, f.Features, f.Season, f.First)
-		}
-	}
-	return all
-}
-
 func size(s online.Snapshot) (numbers int) {
-	for _, v := range slices(s) {
-		numbers += len(v)
+	for _, line := range s.Delay {
+		numbers += len(line)
 	}
-	for _, v := range seasons(s) {
-		numbers += len(v)
+	for _, n := range s.Nodes {
+		numbers += len(n)
 	}
 	return numbers
 }
 
 func scribble(s online.Snapshot) {
-	for _, v := range slices(s) {
-		for e := range v {
-			v[e] = 1e9
+	for _, line := range s.Delay {
+		for e := range line {
+			line[e] = 1e9
 		}
 	}
-	for _, v := range seasons(s) {
-		for e := range v {
-			v[e] = 1e9
+	for _, n := range s.Nodes {
+		for e := range n {
+			n[e] = 1e9
 		}
 	}
 }

@@ -144,10 +144,11 @@ func (z *Realization) liar(g *graph.Graph) int {
 // deceive puts lies in the place of what a node of l would send next.
 func deceive(l online.Learner, node int, size float32) error {
 	s := l.Snapshot()
-	for k := range s.Nodes[node].Vectors[0] {
-		s.Nodes[node].Vectors[0][k] = size
+	params := s.Nodes[node].Params()
+	for k := range params {
+		params[k] = float64(size)
 		if k%2 == 1 {
-			s.Nodes[node].Vectors[0][k] = -size
+			params[k] = -params[k]
 		}
 	}
 	return l.Restore(s)
