@@ -33,7 +33,6 @@ const rules = `
 	forecast            : mat
 	rule                : mat loss conformal
 	online              : mat graph gnn loss rule conformal
-	online/onlinetest   : mat graph loss online
 	agent               : mat graph gnn loss rule conformal forecast
 	agent/agenttest     : mat graph loss agent
 	internal/idlist     :

@@ -16,7 +16,6 @@
 // Let it learn online, all nodes in one process:
 //
 //	online             learners that predict, are told what it cost, and adapt
-//	online/onlinetest  the contract of a learner as a suite, for learners of one's own
 //	conformal          sets of classes and intervals of numbers that hold the truth as often as asked for
 //	forecast           readings of sensors as inputs, forecasts in their units; gaps, sensors that die and join; scores
 //	rule               the update of one node, eq. (9), and rules of one's own

@@ -10,7 +10,6 @@ import (
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
-	"github.com/wdgnn/wdgnn/online/onlinetest"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/rule"
 )
@@ -65,7 +64,7 @@ func TestConformance(t *testing.T) {
 	for pathName, path := range paths {
 		path.Nodes, path.Moment = w.nodes, w.moment
 		t.Run("frozen, "+pathName, func(t *testing.T) {
-			onlinetest.Check(t, func() online.Learner { return newObserver(t, w.model, path) }, w.labels(path))
+			contract(t, func() online.Learner { return newObserver(t, w.model, path) }, w.labels(path))
 		})
 		for name, r := range settings {
 			if pathName != "pruned" && name != "paper" && name != "own" {
@@ -105,7 +104,7 @@ func TestConformanceQuadratic(t *testing.T) {
 }
 
 // refused are costs that no learner of that kind takes.
-func refused(s onlinetest.Stream, c online.Config, r rule.Config) []loss.Loss {
+func refused(s stream, c online.Config, r rule.Config) []loss.Loss {
 	n := s.Samples[0].Signal.Rows
 	labels := func(first int32) loss.CrossEntropy {
 		l := make([]int32, n)
@@ -185,12 +184,12 @@ func newWorld(tb testing.TB, seed uint64) *world {
 }
 
 // labels is a stream of cross-entropies. At step 3 no node has a cost.
-func (w *world) labels(c online.Config) onlinetest.Stream {
+func (w *world) labels(c online.Config) stream {
 	read := c.Read
 	if read == nil {
 		read = []int{0, 1, 2, 3, 4, 5, 6, 7}
 	}
-	return onlinetest.Stream{
+	return stream{
 		Outputs: worldOutputs, Samples: w.samples,
 		Cost: func(t int) (loss.Loss, func()) {
 			labels := make([]int32, w.nodes)
@@ -212,7 +211,7 @@ func (w *world) labels(c online.Config) onlinetest.Stream {
 }
 
 // targets is a stream of squares at all nodes.
-func (w *world) targets(local bool) onlinetest.Stream {
+func (w *world) targets(local bool) stream {
 	at := func(t int, scale float32) loss.MSE {
 		target := mat.NewDense(w.nodes, worldOutputs, nil)
 		for e := range target.Data {
@@ -226,7 +225,7 @@ func (w *world) targets(local bool) onlinetest.Stream {
 		}
 		return j
 	}
-	return onlinetest.Stream{
+	return stream{
 		Outputs: worldOutputs, Samples: w.samples, Explosive: kind(at(0, 1e37)),
 		Cost: func(t int) (loss.Loss, func()) {
 			j := at(t, 0.3)
@@ -251,7 +250,7 @@ func consensus(r rule.Config) maker {
 }
 
 // check runs the suite with learners on observers of their own, and in pairs.
-func check(t *testing.T, m *gnn.WideDeep, c online.Config, make maker, s onlinetest.Stream) {
+func check(t *testing.T, m *gnn.WideDeep, c online.Config, make maker, s stream) {
 	t.Helper()
 	on := func(o *online.Observer) online.Learner {
 		l, err := make(o)
@@ -262,5 +261,5 @@ func check(t *testing.T, m *gnn.WideDeep, c online.Config, make maker, s onlinet
 		o := newObserver(t, m, c)
 		return on(o), on(o)
 	}
-	onlinetest.Check(t, func() online.Learner { return on(newObserver(t, m, c)) }, s)
+	contract(t, func() online.Learner { return on(newObserver(t, m, c)) }, s)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
-	"github.com/wdgnn/wdgnn/online/onlinetest"
 	"github.com/wdgnn/wdgnn/rule"
 )
 
@@ -77,7 +76,7 @@ func TestForecasterConforms(t *testing.T) {
 				o, time := newObserver(t, w.model, c), new(int)
 				return on(o, time), on(o, time)
 			}
-			onlinetest.Check(t, func() online.Learner { return on(newObserver(t, w.model, c), new(int)) }, s)
+			contract(t, func() online.Learner { return on(newObserver(t, w.model, c), new(int)) }, s)
 		})
 	}
 }

@@ -25,8 +25,7 @@ var ErrDiverged = rule.ErrDiverged
 // mixing matrix, which never changes once made, it may recognise.
 //
 // After an error the parameters are what they were before, and the next Observe
-// may follow. A Learner is not safe for concurrent use. Package onlinetest
-// checks all of this for any Learner.
+// may follow. A Learner is not safe for concurrent use.
 type Learner interface {
 	// Observe opens a step. A sample that does not fit the network is an error,
 	// after which there is nothing to predict or to learn from. Learners that are

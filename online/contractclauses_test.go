@@ -1,4 +1,4 @@
-package onlinetest
+package online_test
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 )
 
 // Predict works before any Update and overwrites all of y.
-func predictWorksFirst(t *testing.T, new func() online.Learner, s Stream) {
+func predictWorksFirst(t *testing.T, new func() online.Learner, s stream) {
 	r := start(t, new(), s)
 	for i := range r.y.Data {
 		r.y.Data[i] = float32(math.NaN())
@@ -29,7 +29,7 @@ func predictWorksFirst(t *testing.T, new func() online.Learner, s Stream) {
 
 // Observing, predicting, taking a snapshot and asking for the drift change
 // nothing.
-func predictIsPure(t *testing.T, new func() online.Learner, s Stream) {
+func predictIsPure(t *testing.T, new func() online.Learner, s stream) {
 	r, twin := start(t, new(), s), start(t, new(), s)
 	for range 2 * len(s.Samples) {
 		first := r.predict().Clone()
@@ -47,13 +47,13 @@ func predictIsPure(t *testing.T, new func() online.Learner, s Stream) {
 }
 
 // Two learners that see the same compute the same.
-func sameBits(t *testing.T, new func() online.Learner, s Stream) {
+func sameBits(t *testing.T, new func() online.Learner, s stream) {
 	start(t, new(), s).follows(start(t, new(), s))
 }
 
 // Signals may be used again once Observe returns, outputs and costs once Update
 // does.
-func keepsNoReference(t *testing.T, new func() online.Learner, s Stream) {
+func keepsNoReference(t *testing.T, new func() online.Learner, s stream) {
 	r, twin := start(t, new(), s), start(t, new(), s)
 	for range 2 * len(s.Samples) {
 		sample := r.sample()
@@ -86,7 +86,7 @@ func scribbled(x mat.Dense) {
 }
 
 // Update learns from a sample, once; without one there is no prediction either.
-func updateNeedsSample(t *testing.T, new func() online.Learner, s Stream) {
+func updateNeedsSample(t *testing.T, new func() online.Learner, s stream) {
 	r := start(t, new(), s)
 	refuse := func(when string) {
 		t.Helper()
@@ -119,7 +119,7 @@ func updateNeedsSample(t *testing.T, new func() online.Learner, s Stream) {
 
 // A sample that does not fit is an error; parameters stay, and the next
 // prediction is as if nothing had been.
-func refusesBadSamples(t *testing.T, new func() online.Learner, s Stream) {
+func refusesBadSamples(t *testing.T, new func() online.Learner, s stream) {
 	r, twin := start(t, new(), s), start(t, new(), s)
 	r.steps(2)
 	twin.steps(2)
@@ -154,9 +154,9 @@ func badSamples(good graph.Sample) map[string]graph.Sample {
 		bad[name] = s
 	}
 	add("no shift", func(s *graph.Sample) { s.Shift = nil })
-	add("shift of more nodes", func(s *graph.Sample) { s.Shift = identity(n + 1) })
-	add("shift of fewer nodes", func(s *graph.Sample) { s.Shift = identity(n - 1) })
-	add("mixing of more nodes", func(s *graph.Sample) { s.Mixing = identity(n + 1) })
+	add("shift of more nodes", func(s *graph.Sample) { s.Shift = eye(n + 1) })
+	add("shift of fewer nodes", func(s *graph.Sample) { s.Shift = eye(n - 1) })
+	add("mixing of more nodes", func(s *graph.Sample) { s.Mixing = eye(n + 1) })
 	add("signal of more nodes", func(s *graph.Sample) { s.Signal = mat.NewDense(n+1, f, nil) })
 	add("signal of no nodes", func(s *graph.Sample) { s.Signal = mat.Dense{} })
 	add("more features", func(s *graph.Sample) { s.Signal = mat.NewDense(n, f+1, nil) })
@@ -166,8 +166,8 @@ func badSamples(good graph.Sample) map[string]graph.Sample {
 	return bad
 }
 
-// identity returns I, n×n.
-func identity(n int) *mat.CSR {
+// eye returns I, n×n.
+func eye(n int) *mat.CSR {
 	s := &mat.CSR{Rows: n, Cols: n, RowPtr: []int{0}}
 	for i := range n {
 		s.RowPtr, s.Col, s.Val = append(s.RowPtr, i+1), append(s.Col, int32(i)), append(s.Val, 1)
@@ -177,7 +177,7 @@ func identity(n int) *mat.CSR {
 
 // A cost that the learner cannot use is an error; the parameters stay, and a
 // better cost may follow for the same prediction.
-func refusesBadCosts(t *testing.T, new func() online.Learner, s Stream) {
+func refusesBadCosts(t *testing.T, new func() online.Learner, s stream) {
 	r, twin := start(t, new(), s), start(t, new(), s)
 	r.steps(2)
 	twin.steps(2)
@@ -196,7 +196,7 @@ func refusesBadCosts(t *testing.T, new func() online.Learner, s Stream) {
 
 // A step that ends in numbers that are not finite is not taken: the parameters
 // are the last good ones, and learning goes on from there.
-func survivesDivergence(t *testing.T, new func() online.Learner, s Stream) {
+func survivesDivergence(t *testing.T, new func() online.Learner, s stream) {
 	if s.Explosive == nil {
 		t.Skipf("SKIPPED %s: the stream has no explosive cost; give it one to have divergence checked", t.Name())
 	}

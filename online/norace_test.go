@@ -1,5 +1,5 @@
 //go:build !race
 
-package onlinetest
+package online_test
 
 const countAllocations = true

@@ -1,4 +1,4 @@
-package onlinetest
+package online_test
 
 import (
 	"testing"
@@ -9,9 +9,9 @@ import (
 	"github.com/wdgnn/wdgnn/online"
 )
 
-// Stream is what a learner under test is fed. The suite goes around it as often
+// stream is what a learner under test is fed. The suite goes around it as often
 // as it needs to: step t sees sample t modulo their number.
-type Stream struct {
+type stream struct {
 	Outputs int            // C, columns of a prediction
 	Samples []graph.Sample // at least 4, all of one network; the suite changes none of them
 
@@ -32,18 +32,18 @@ type Stream struct {
 	Pair func() (a, b online.Learner)
 }
 
-// Check runs the suite: one subtest per clause of the contract. New returns a
+// contract checks a learner: one subtest per clause of what [online.Learner] promises. New returns a
 // learner at its beginning; learners that it returns must all be alike and
 // share nothing that they change.
-func Check(t *testing.T, new func() online.Learner, s Stream) {
+func contract(t *testing.T, new func() online.Learner, s stream) {
 	t.Helper()
 	if len(s.Samples) < 4 || s.Outputs < 1 || s.Cost == nil {
-		t.Fatalf("onlinetest: a stream of %d samples and %d outputs, with costs: %t; want at least 4 and 1",
+		t.Fatalf("a stream of %d samples and %d outputs, with costs: %t; want at least 4 and 1",
 			len(s.Samples), s.Outputs, s.Cost != nil)
 	}
 	for _, c := range []struct {
 		name  string
-		check func(t *testing.T, new func() online.Learner, s Stream)
+		check func(t *testing.T, new func() online.Learner, s stream)
 	}{
 		{"predict works first", predictWorksFirst},
 		{"predict is pure", predictIsPure},
@@ -66,13 +66,13 @@ func Check(t *testing.T, new func() online.Learner, s Stream) {
 // run is a learner on its way through a stream.
 type run struct {
 	t       *testing.T
-	s       Stream
+	s       stream
 	learner online.Learner
 	time    int
 	y       mat.Dense
 }
 
-func start(t *testing.T, learner online.Learner, s Stream) *run {
+func start(t *testing.T, learner online.Learner, s stream) *run {
 	return &run{t: t, s: s, learner: learner, y: mat.NewDense(s.Samples[0].Signal.Rows, s.Outputs, nil)}
 }
 

@@ -1,4 +1,4 @@
-package onlinetest
+package online_test
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 // told, and whoever learns first, each has the bits that it has alone. One that
 // learns now and then leaves the other as it is; the delay lines of both go on
 // with every step that one of them learned from.
-func sharesObserver(t *testing.T, new func() online.Learner, s Stream) {
+func sharesObserver(t *testing.T, new func() online.Learner, s stream) {
 	if s.Pair == nil {
 		t.Skipf("SKIPPED %s: the stream has no pair of learners; give it one to have sharing checked", t.Name())
 	}

@@ -1,4 +1,4 @@
-package onlinetest
+package online_test
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 // A snapshot, written to JSON and read again, restores to the same bits: in a
 // learner at its beginning, in one that has gone elsewhere, and without any
 // hold on the learner it was taken from.
-func resumes(t *testing.T, new func() online.Learner, s Stream) {
+func resumes(t *testing.T, new func() online.Learner, s stream) {
 	for _, steps := range []int{0, 1, len(s.Samples) + 1} {
 		r := start(t, new(), s)
 		r.steps(steps)
@@ -48,7 +48,7 @@ func resumes(t *testing.T, new func() online.Learner, s Stream) {
 
 // A snapshot that does not fit is an error and changes nothing, not even
 // whether an update may follow.
-func refusesSnapshots(t *testing.T, new func() online.Learner, s Stream) {
+func refusesSnapshots(t *testing.T, new func() online.Learner, s stream) {
 	r, twin := start(t, new(), s), start(t, new(), s)
 	r.steps(3)
 	twin.steps(3)
@@ -96,7 +96,7 @@ func strangers(t *testing.T, good string) map[string]online.Snapshot {
 }
 
 // A learner that has seen much remembers no more than one that has seen enough.
-func memoryIsBounded(t *testing.T, new func() online.Learner, s Stream) {
+func memoryIsBounded(t *testing.T, new func() online.Learner, s stream) {
 	r := start(t, new(), s)
 	r.steps(enough)
 	want := size(r.learner.Snapshot())
@@ -111,7 +111,7 @@ const enough = 120
 
 // Observe, Predict and Update allocate nothing once a learner is warm. The race detector
 // allocates itself, so nothing is counted under it.
-func allocatesNothing(t *testing.T, new func() online.Learner, s Stream) {
+func allocatesNothing(t *testing.T, new func() online.Learner, s stream) {
 	if !countAllocations {
 		t.Skipf("SKIPPED %s: allocations mean nothing under the race detector; it runs without -race", t.Name())
 	}
