@@ -29,7 +29,7 @@ type Config struct {
 	// Retrain says which parameters learn, always of the wide part. Outputs are
 	// linear in them: a convex cost stays convex, and a node has its gradient
 	// without asking its neighbours for theirs.
-	Retrain Retrain `json:"retrain,omitzero"`
+	Retrain Retrain `json:"retrain,omitempty"`
 
 	// Limit is the distance from 𝒜† at which learning counts as diverged; 0
 	// means 1e8, far beyond what taps of any use have.
@@ -76,8 +76,8 @@ func (c *Config) Validate() error {
 			complain("%s is %v, want a number ≥ 0", p.name, p.value)
 		}
 	}
-	if int(c.Retrain) >= len(retrainNames) || c.Retrain < 0 {
-		complain("%v: want %s", c.Retrain, strings.Join(retrainNames, " or "))
+	if !slices.Contains([]Retrain{"", RetrainTaps, RetrainTapsAndBias, RetrainHeard}, c.Retrain) {
+		complain("retrain is %.40q, want taps or taps+bias", c.Retrain)
 	}
 	if c.Gate != nil {
 		errs = append(errs, c.Gate.Validate())
@@ -177,53 +177,15 @@ func Preset(name string, centralized bool) (Config, error) {
 	return Config{}, fmt.Errorf("rule: no preset is called %q; try %s", name, presetNames)
 }
 
-// Retrain says which parameters of the wide part learn online. It is written
-// as text in JSON.
-type Retrain int
+// Retrain says which parameters of the wide part learn online. Nothing means RetrainTaps.
+type Retrain string
 
 // What is retrained.
 const (
-	RetrainTaps        Retrain = iota // "taps": A_0 … A_K, as in the paper
-	RetrainTapsAndBias                // "taps+bias": and the wide part's bias
+	RetrainTaps        Retrain = "taps"      // A_0 … A_K, as in the paper
+	RetrainTapsAndBias Retrain = "taps+bias" // and the wide part's bias
 
-	// "heard": these, and a weight for every neighbour's shifted values; see
+	// These, and a weight for every neighbour's shifted values; see
 	// Hearing. Nodes with too many of them learn taps and bias.
-	RetrainHeard
+	RetrainHeard Retrain = "heard"
 )
-
-var retrainNames = []string{"taps", "taps+bias", "heard"}
-
-// String returns the name that UnmarshalText reads.
-func (r Retrain) String() string {
-	if r < 0 || int(r) >= len(retrainNames) {
-		return fmt.Sprintf("Retrain(%d)", int(r))
-	}
-	return retrainNames[r]
-}
-
-// MarshalText returns the name of r.
-func (r Retrain) MarshalText() ([]byte, error) { return marshal("retrain", int(r), retrainNames) }
-
-// UnmarshalText sets r by name.
-func (r *Retrain) UnmarshalText(text []byte) error {
-	i, err := unmarshal("retrain", string(text), retrainNames)
-	if err == nil {
-		*r = Retrain(i)
-	}
-	return err
-}
-
-func marshal(what string, i int, names []string) ([]byte, error) {
-	if i < 0 || i >= len(names) {
-		return nil, fmt.Errorf("rule: %s %d has no name", what, i)
-	}
-	return []byte(names[i]), nil
-}
-
-func unmarshal(what, text string, names []string) (int, error) {
-	i := slices.Index(names, text)
-	if i < 0 {
-		return 0, fmt.Errorf("rule: %s %.40q: want %s", what, text, strings.Join(names, ", "))
-	}
-	return i, nil
-}

@@ -20,19 +20,19 @@ import (
 // proof. u is a mean over about Window answers, so c is at most Slack/Window of F.
 type Gate struct {
 	// Margin is δ > 0; 0 means 0.05.
-	Margin float64 `json:"margin,omitempty"`
+	Margin float64 `json:"margin,omitempty" yaml:"margin,omitempty"`
 
 	// Slack is how many usual answers learning may cost in all before it has
 	// gained anything; 0 means 15.
-	Slack float64 `json:"slack,omitempty"`
+	Slack float64 `json:"slack,omitempty" yaml:"slack,omitempty"`
 
 	// Window is over how many judged answers, about, a node looks back to see
 	// whether what it learned is ahead; 0 means 30.
-	Window int `json:"window,omitempty"`
+	Window int `json:"window,omitempty" yaml:"window,omitempty"`
 
 	// Patience is for how many judged answers what was learned may stay behind
 	// before the node begins again at 𝒜†; 0 means 100.
-	Patience int `json:"patience,omitempty"`
+	Patience int `json:"patience,omitempty" yaml:"patience,omitempty"`
 }
 
 // Validate reports everything that is wrong with g.

@@ -41,30 +41,31 @@ import (
 // Deviation: eq. (9) mixes taps. Here taps stay at their node, and the weight of the
 // season is what neighbours share.
 type Season struct {
-	// Forget is a, 0 < a ≤ 1, by which what is known of the season's weight fades
-	// with every truth; 0 means 0.995.
-	Forget float64 `json:"forget,omitempty"`
+	// By which what is known of the season's weight fades with every truth, a,
+	// above 0 to 1.
+	Forget float64 `json:"forget,omitempty" yaml:"forget,omitempty" default:"0.995" example:"0.99"`
 
-	// Rate is ρ, 0 < ρ ≤ 1, the least share by which an entry of the season's
-	// table moves to a new residual; 0 means 0.2.
-	Rate float64 `json:"rate,omitempty"`
+	// The least share by which what is remembered of a time of the season moves
+	// to what came this time, ρ, above 0 to 1.
+	Rate float64 `json:"rate,omitempty" yaml:"rate,omitempty" default:"0.2" example:"0.1"`
 
-	// Ridge is λ > 0, which pulls the season's weight to 0; 0 means 30.
-	Ridge float64 `json:"ridge,omitempty"`
+	// What pulls the season's weight to 0, λ.
+	Ridge float64 `json:"ridge,omitempty" yaml:"ridge,omitempty" default:"30" example:"100"`
 
-	// Taps is by how many truths' strength a node's own taps are pulled to the
-	// trained ones; 0 means 3000, less than 0 that it has none of its own.
-	Taps float64 `json:"taps,omitempty"`
+	// As how many truths strongly a node's own taps are pulled to the trained
+	// ones; less than 0 for no taps of one's own.
+	Taps float64 `json:"taps,omitempty" yaml:"taps,omitempty" default:"3000" example:"-1"`
 
-	// Margin is δ ≥ 0, the share by which answers may err more than those of the
-	// model as trained; 0 means 0.02.
-	Margin float64 `json:"margin,omitempty"`
+	// By which share answers may err more than those of the model as trained,
+	// δ, in the long run, before they are those of the model as trained; `gate: off`
+	// for no such bound.
+	Margin float64 `json:"margin,omitempty" yaml:"margin,omitempty" default:"0.02" example:"0.05"`
 
-	// Slack is c ≥ 0, how many usual errors they may err beyond that; 0 means 10.
-	Slack float64 `json:"slack,omitempty"`
+	// How many usual errors they may err beyond that, c.
+	Slack float64 `json:"slack,omitempty" yaml:"slack,omitempty" default:"10" example:"5"`
 
 	// Alone says that every node keeps the weight of the season to itself.
-	Alone bool `json:"alone,omitempty"`
+	Alone bool `json:"alone,omitempty" yaml:"-"`
 }
 
 // defaultSeason is what zeros of a Season mean.
@@ -158,7 +159,7 @@ func (c *Config) checkSeason() error {
 		errs = append(errs, errors.New("rule: "+what))
 	}
 	if c.Newton != nil || c.Rule != nil || c.StepSize != (StepSize{}) || c.Ridge != 0 || c.ClipNorm != 0 ||
-		c.Retrain != RetrainTaps || c.Limit != 0 {
+		c.Retrain != "" || c.Limit != 0 {
 		errs = append(errs, errors.New("rule: season goes without newton, a rule of one's own, step size, ridge, clip_norm, "+
 			"retrain and limit: leave them out"))
 	}

@@ -32,7 +32,7 @@ type Settings struct {
 	// and then; or `every-step`, as among robots. With `outages` what nodes of
 	// `own` are sure of fades; those of `neighbours` begin again when their links
 	// change, and what they had learned takes over again if it is ahead.
-	Links Links `yaml:"links,omitempty" example:"outages"`
+	Links Links `yaml:"links,omitempty" default:"fixed" example:"outages"`
 
 	// A rule of one's own in the place of gradient steps, by the
 	// name that a program gives it; see [A rule of one's own on
@@ -44,7 +44,7 @@ type Settings struct {
 	Newton *NewtonSettings `yaml:"newton,omitempty"`
 
 	// Numbers of the preset `season`; its defaults suit most sensors.
-	Season *SeasonSettings `yaml:"season,omitempty"`
+	Season *Season `yaml:"season,omitempty"`
 
 	// The step size γ of gradient steps. That of `paper` suits `classify`;
 	// squared errors want a tenth. Other presets and rules of one's own have none.
@@ -58,7 +58,7 @@ type Settings struct {
 
 	// What gradient steps move: `taps`, or `taps+bias` for the wide part's bias as
 	// well.
-	Retrain *Retrain `yaml:"retrain,omitempty" default:"taps" example:"taps+bias"`
+	Retrain Retrain `yaml:"retrain,omitempty" default:"taps" example:"taps+bias"`
 
 	// The distance from the trained taps at which learning counts as
 	// diverged; 0 means 1e8.
@@ -91,7 +91,7 @@ type Settings struct {
 // StepSettings are the step size γ of online learning.
 type StepSettings struct {
 	// How it changes: `fixed`, or `decaying`, γ/√(1+t/τ).
-	Schedule Schedule `yaml:"schedule,omitempty" example:"decaying"`
+	Schedule Schedule `yaml:"schedule,omitempty" default:"fixed" example:"decaying"`
 
 	// The step size γ, the first one if it decays.
 	Value *float64 `yaml:"value,omitempty" default:"3; centralized 0.3" example:"0.1"`
@@ -121,32 +121,6 @@ type NewtonSettings struct {
 	// Whether a node begins again from the trained taps when its own links
 	// change. What it had learned takes over again if it is ahead.
 	Restart *bool `yaml:"restart,omitempty" default:"false; true for neighbours where links is outages" example:"true"`
-}
-
-// SeasonSettings are the numbers of the preset season; see Season.
-type SeasonSettings struct {
-	// By which what is known of the season's weight fades with every truth,
-	// above 0 to 1.
-	Forget float64 `yaml:"forget,omitempty" default:"0.995" example:"0.99"`
-
-	// The least share by which what is remembered of a time of the season moves
-	// to what came this time, above 0 to 1.
-	Rate float64 `yaml:"rate,omitempty" default:"0.2" example:"0.1"`
-
-	// What pulls the season's weight to 0.
-	Ridge float64 `yaml:"ridge,omitempty" default:"30" example:"100"`
-
-	// As how many truths strongly a node's own taps are pulled to the trained
-	// ones; less than 0 for no taps of one's own.
-	Taps float64 `yaml:"taps,omitempty" default:"3000" example:"-1"`
-
-	// By which share answers may err more than those of the model as trained,
-	// in the long run, before they are those of the model as trained; `gate: off`
-	// for no such bound.
-	Margin float64 `yaml:"margin,omitempty" default:"0.02" example:"0.05"`
-
-	// How many usual errors they may err beyond that.
-	Slack float64 `yaml:"slack,omitempty" default:"10" example:"5"`
 }
 
 // apply puts s in the place of what a preset has.
@@ -194,15 +168,15 @@ func (s *Settings) For(f Facts) *Settings {
 			c.Preset = "own"
 		}
 	}
-	if taps := RetrainTaps; c.Preset == "own" && !f.Bias {
-		c.Retrain = &taps
+	if c.Preset == "own" && !f.Bias {
+		c.Retrain = RetrainTaps
 	}
 	return &c
 }
 
 // steps says whether s has keys of gradient steps, or a rule of one's own.
 func (s *Settings) steps() bool {
-	return s.Rule != "" || s.StepSize != nil || s.Ridge != 0 || s.ClipNorm != 0 || s.Retrain != nil
+	return s.Rule != "" || s.StepSize != nil || s.Ridge != 0 || s.ClipNorm != 0 || s.Retrain != ""
 }
 
 // Config returns what s means for centralized or distributed learning: the preset
@@ -218,16 +192,21 @@ func (s *Settings) Config(centralized bool, own map[string]Rule) (Config, error)
 	if err != nil {
 		return c, fmt.Errorf("rule: preset is %.40q, want %s", name, presetNames)
 	}
+	if !slices.Contains([]Links{"", LinksFixed, LinksOutages, LinksEveryStep}, s.Links) {
+		err = fmt.Errorf("rule: links is %.40q, want fixed, outages or every-step", s.Links)
+	}
 	if s.Rule != "" {
 		c.Rule, err = s.own(own)
 	}
 	if s.StepSize != nil {
 		s.StepSize.apply(&c.StepSize)
 	}
-	if c.Retrain == RetrainHeard && s.Retrain != nil {
+	if c.Retrain == RetrainHeard && s.Retrain != "" {
 		err = errors.Join(err, errors.New("rule: retrain is for the presets paper and own; neighbours learn all that they can"))
 	}
-	set(&c.Retrain, s.Retrain)
+	if c.Retrain = cmp.Or(s.Retrain, c.Retrain); c.Retrain == RetrainTaps {
+		c.Retrain = ""
+	}
 	if c.Newton != nil && s.Links == LinksOutages {
 		if c.Retrain == RetrainHeard {
 			c.Newton.Restart = true
@@ -244,7 +223,7 @@ func (s *Settings) Config(centralized bool, own map[string]Rule) (Config, error)
 	}
 	switch {
 	case s.Season != nil && c.Season != nil:
-		*c.Season = s.Season.season()
+		*c.Season = *s.Season
 	case s.Season != nil:
 		err = errors.Join(err, fmt.Errorf("rule: season has numbers of the preset season, this is %s: leave it out, or change the preset", name))
 	}
@@ -274,13 +253,10 @@ func (s *Settings) own(rules map[string]Rule) (Rule, error) {
 
 // apply puts s in the place of the step size of a preset.
 func (s *StepSettings) apply(to *StepSize) {
-	to.Schedule, to.Steps = s.Schedule, s.Steps
+	if to.Steps = s.Steps; s.Schedule != Fixed {
+		to.Schedule = s.Schedule
+	}
 	set(&to.Value, s.Value)
-}
-
-// season returns what s says.
-func (s *SeasonSettings) season() Season {
-	return Season{Forget: s.Forget, Rate: s.Rate, Ridge: s.Ridge, Taps: s.Taps, Margin: s.Margin, Slack: s.Slack}
 }
 
 // Settings returns how c is written, for distributed learning. A rule of one's
@@ -294,50 +270,28 @@ func (c Config) Settings() *Settings {
 		if s.Preset = "own"; c.Retrain == RetrainHeard {
 			s.Preset = "neighbours"
 		} else {
-			s.Retrain = &c.Retrain
+			s.Retrain = cmp.Or(c.Retrain, RetrainTaps)
 		}
 		s.Newton = &NewtonSettings{Prior: &w.Prior, Doubt: &w.Doubt, Forget: &w.Forget, Fresh: &w.Fresh, Restart: &w.Restart}
 	case z != nil:
 		s.Preset = "season"
-		s.Season = &SeasonSettings{Forget: z.Forget, Rate: z.Rate, Ridge: z.Ridge, Taps: z.Taps, Margin: z.Margin, Slack: z.Slack}
+		s.Season = z
 	default:
-		s.Retrain = &c.Retrain
+		s.Retrain = c.Retrain
 		s.StepSize = &StepSettings{Schedule: c.StepSize.Schedule, Value: &c.StepSize.Value, Steps: c.StepSize.Steps}
 	}
 	return s
 }
 
-// Links says how the links of a network change. It is written as text.
-type Links int
+// Links says how the links of a network change. Nothing means LinksFixed.
+type Links string
 
 // How links change.
 const (
-	LinksFixed     Links = iota // "fixed"
-	LinksOutages                // "outages": some are lost or come back now and then
-	LinksEveryStep              // "every-step"
+	LinksFixed     Links = "fixed"
+	LinksOutages   Links = "outages" // some are lost or come back now and then
+	LinksEveryStep Links = "every-step"
 )
-
-var linksNames = []string{"fixed", "outages", "every-step"}
-
-// String returns the name that UnmarshalText reads.
-func (l Links) String() string {
-	if l < 0 || int(l) >= len(linksNames) {
-		return fmt.Sprintf("Links(%d)", int(l))
-	}
-	return linksNames[l]
-}
-
-// MarshalText returns the name of l.
-func (l Links) MarshalText() ([]byte, error) { return marshal("links", int(l), linksNames) }
-
-// UnmarshalText sets l by name.
-func (l *Links) UnmarshalText(text []byte) error {
-	i, err := unmarshal("links", string(text), linksNames)
-	if err == nil {
-		*l = Links(i)
-	}
-	return err
-}
 
 // conformal returns what s says of sets and intervals, nil for none.
 func (s *Settings) conformal() *conformal.Config {

@@ -11,7 +11,7 @@ import (
 
 // Settings change the preset, and only what they name.
 func TestSettings(t *testing.T) {
-	half, yes, zero, both, seven := 0.5, true, 0.0, rule.RetrainTapsAndBias, 7
+	half, yes, zero, seven := 0.5, true, 0.0, 7
 	for _, c := range []struct {
 		name        string
 		s           rule.Settings
@@ -28,7 +28,7 @@ func TestSettings(t *testing.T) {
 		},
 		{
 			"numbers of the season",
-			rule.Settings{Season: &rule.SeasonSettings{Taps: -1, Slack: 3}},
+			rule.Settings{Season: &rule.Season{Taps: -1, Slack: 3}},
 			false,
 			rule.Config{Season: &rule.Season{Taps: -1, Slack: 3}},
 		},
@@ -43,7 +43,7 @@ func TestSettings(t *testing.T) {
 			"the rest",
 			rule.Settings{
 				Preset: "paper", StepSize: &rule.StepSettings{Value: &half},
-				Ridge: 1, ClipNorm: 2, Limit: 3, Retrain: &both,
+				Ridge: 1, ClipNorm: 2, Limit: 3, Retrain: rule.RetrainTapsAndBias,
 			},
 			false,
 			rule.Config{
@@ -83,7 +83,7 @@ func TestSettingsOfAConfig(t *testing.T) {
 
 // What settings leave open is chosen by what is known of the run.
 func TestSettingsFor(t *testing.T) {
-	all, heard, taps := rule.Facts{Bias: true}, rule.Facts{Bias: true, Heard: true}, rule.RetrainTaps
+	all, heard := rule.Facts{Bias: true}, rule.Facts{Bias: true, Heard: true}
 	forecast := rule.Facts{Bias: true, Forecast: true}
 	for _, c := range []struct {
 		s    rule.Settings
@@ -97,7 +97,7 @@ func TestSettingsFor(t *testing.T) {
 		{rule.Settings{StepSize: &rule.StepSettings{}}, all, "paper"},
 		{rule.Settings{Ridge: 1}, heard, "paper"},
 		{rule.Settings{Rule: "mine"}, all, "paper"},
-		{rule.Settings{Retrain: &taps}, heard, "paper"},
+		{rule.Settings{Retrain: rule.RetrainTaps}, heard, "paper"},
 		{rule.Settings{}, heard, "neighbours"},
 		{rule.Settings{Links: rule.LinksOutages}, heard, "neighbours"},
 		{rule.Settings{Links: rule.LinksEveryStep}, heard, "own"},
@@ -108,13 +108,13 @@ func TestSettingsFor(t *testing.T) {
 		{rule.Settings{Preset: "own"}, forecast, "own"},
 		{rule.Settings{Newton: new(rule.NewtonSettings)}, forecast, "own"},
 		{rule.Settings{StepSize: &rule.StepSettings{}}, forecast, "paper"},
-		{rule.Settings{Season: new(rule.SeasonSettings)}, all, "season"},
+		{rule.Settings{Season: new(rule.Season)}, all, "season"},
 	} {
 		if got := c.s.For(c.f).Preset; got != c.want {
 			t.Errorf("%+v with %+v: got %s, want %s", c.s, c.f, got, c.want)
 		}
 	}
-	if got, err := new(rule.Settings).For(rule.Facts{}).Config(false, nil); err != nil || got.Retrain != rule.RetrainTaps {
+	if got, err := new(rule.Settings).For(rule.Facts{}).Config(false, nil); err != nil || got.Retrain != "" {
 		t.Errorf("a model without a bias retrains %v and %v, want taps", got.Retrain, err)
 	}
 }
@@ -126,10 +126,11 @@ func TestSettingsComplain(t *testing.T) {
 		`rule: preset is "bold", want auto, neighbours, own, paper or season`: {Preset: "bold"},
 		"rule: newton goes without a rule of one's own, step size":            {Preset: "own", Ridge: 7},
 		"rule: newton has numbers of the presets own and neighbours":          {Preset: "paper", Newton: &rule.NewtonSettings{}},
-		"rule: season has numbers of the preset season, this is":              {Preset: "paper", Season: &rule.SeasonSettings{}},
-		"rule: retrain is for the presets paper and own":                      {Preset: "neighbours", Retrain: new(rule.Retrain)},
+		"rule: season has numbers of the preset season, this is":              {Preset: "paper", Season: &rule.Season{}},
+		"rule: retrain is for the presets paper and own":                      {Preset: "neighbours", Retrain: rule.RetrainTaps},
 		"rule: season is for mode distributed":                                {Preset: "season"},
-		"rule: season.rate is 1.5, want above 0 to 1":                         {Season: &rule.SeasonSettings{Rate: much}},
+		"rule: season.rate is 1.5, want above 0 to 1":                         {Season: &rule.Season{Rate: much}},
+		`rule: links is "loose", want fixed, outages or every-step`:           {Preset: "own", Links: "loose"},
 		"rule: newton.doubt is 1.5, want a share of answers":                  {Newton: &rule.NewtonSettings{Doubt: &much}},
 	} {
 		if _, err := s.Config(true, nil); err == nil || !strings.Contains(err.Error(), want) {

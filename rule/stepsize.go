@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
+	"slices"
 )
 
 // StepSize is γ_t.
 type StepSize struct {
-	Schedule Schedule `json:"schedule,omitzero"`
+	Schedule Schedule `json:"schedule,omitempty"`
 
 	// Value is γ, the first one for Decaying.
 	Value float64 `json:"value"`
@@ -18,36 +18,14 @@ type StepSize struct {
 	Steps float64 `json:"steps,omitempty"`
 }
 
-// Schedule says how a step size changes. It is written as text in JSON.
-type Schedule int
+// Schedule says how a step size changes. Nothing means Fixed.
+type Schedule string
 
 // The schedules.
 const (
-	Fixed    Schedule = iota // "fixed": γ
-	Decaying                 // "decaying": γ/√(1 + t/τ)
+	Fixed    Schedule = "fixed"    // γ
+	Decaying Schedule = "decaying" // γ/√(1 + t/τ)
 )
-
-var scheduleNames = []string{"fixed", "decaying"}
-
-// String returns the name that UnmarshalText reads.
-func (s Schedule) String() string {
-	if s < 0 || int(s) >= len(scheduleNames) {
-		return fmt.Sprintf("Schedule(%d)", int(s))
-	}
-	return scheduleNames[s]
-}
-
-// MarshalText returns the name of s.
-func (s Schedule) MarshalText() ([]byte, error) { return marshal("schedule", int(s), scheduleNames) }
-
-// UnmarshalText sets s by name.
-func (s *Schedule) UnmarshalText(text []byte) error {
-	i, err := unmarshal("schedule", string(text), scheduleNames)
-	if err == nil {
-		*s = Schedule(i)
-	}
-	return err
-}
 
 // Validate reports everything that is wrong with s.
 func (s StepSize) Validate() error {
@@ -55,8 +33,8 @@ func (s StepSize) Validate() error {
 	complain := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("rule: step_size."+format, args...))
 	}
-	if s.Schedule < 0 || int(s.Schedule) >= len(scheduleNames) {
-		complain("schedule: %v: want %s", s.Schedule, strings.Join(scheduleNames, ", "))
+	if !slices.Contains([]Schedule{"", Fixed, Decaying}, s.Schedule) {
+		complain("schedule is %.40q, want fixed or decaying", s.Schedule)
 	}
 	if !(s.Value >= 0) || math.IsInf(s.Value, 0) {
 		complain("value is %v, want a number ≥ 0", s.Value)

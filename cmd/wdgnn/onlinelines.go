@@ -144,8 +144,8 @@ func describeRule(preset string, c *rule.Config, mode config.Mode) string {
 	if c.Delay > 0 {
 		words = append(words, fmt.Sprintf("targets %s late", grid.Count(c.Delay, "step")))
 	}
-	if c.Retrain != rule.RetrainTaps {
-		words = append(words, "retraining "+c.Retrain.String())
+	if c.Retrain != "" {
+		words = append(words, "retraining "+string(c.Retrain))
 	}
 	return strings.Join(words, ", ")
 }

@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -196,11 +197,11 @@ func (c *OnlineReport) asRun(r *recording, taken *taken) error {
 
 // hypotheses says which of Theorem 2 hold.
 func (c *OnlineReport) hypotheses(r *recording, taken *taken) {
-	text := fmt.Sprintf("%v", r.rule.StepSize.Schedule)
-	if r.rule.StepSize.Schedule != rule.Fixed {
+	text := string(cmp.Or(r.rule.StepSize.Schedule, rule.Fixed))
+	if r.rule.StepSize.Schedule == rule.Decaying {
 		text += "; our bounds take γ_t as it comes"
 	}
-	c.check("the step size is constant", r.rule.StepSize.Schedule == rule.Fixed, text)
+	c.check("the step size is constant", r.rule.StepSize.Schedule != rule.Decaying, text)
 	text = fmt.Sprintf("γ = %.4g, 2/C_s = %.4g", taken.gamma, float64(c.SafeStep))
 	if taken.sizes != nil {
 		text = fmt.Sprintf("γ_t C_s = %.4g at most, want below 2", taken.bend)

@@ -34,7 +34,7 @@ func (r *recording) taken(global []*theory.Problem, local [][]*theory.Problem) (
 	out := &taken{global: global, local: local, plain: global, gamma: r.rule.StepSize.Value}
 	if r.mode == config.Centralized {
 		sizes, short := r.sizes(global, 0)
-		if r.rule.StepSize.Schedule != rule.Fixed || short > 0 {
+		if r.rule.StepSize.Schedule == rule.Decaying || short > 0 {
 			out.global, out.gamma, out.sizes, out.short = scaled(global, sizes), 1, sizes, short
 		}
 	} else if err := out.each(r); err != nil {
@@ -85,7 +85,7 @@ func (k *taken) each(r *recording) error {
 			mean[t] += sizes[t] / float64(r.nodes)
 		}
 	}
-	if r.rule.StepSize.Schedule == rule.Fixed && k.short == 0 {
+	if r.rule.StepSize.Schedule != rule.Decaying && k.short == 0 {
 		return nil
 	}
 	k.gamma, k.sizes, k.own = 1, mean, k.short > 0

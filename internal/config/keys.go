@@ -23,7 +23,7 @@ func keyed(t reflect.Type) []field {
 				inner.Index = append([]int{f.Index[0]}, inner.Index...)
 				list = append(list, inner)
 			}
-		} else if key != "" {
+		} else if key != "" && key != "-" {
 			list = append(list, field{key, f})
 		}
 	}

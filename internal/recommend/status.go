@@ -83,7 +83,7 @@ func (w *writer) status(v *version) Status {
 			Length: l.guards.Window, Filled: l.judges.users, Online: s.world.unit * l.judged(), Frozen: s.world.unit * l.judges.rmse(nil),
 			Margin: l.guards.Margin,
 		},
-		Rule:  Rule{StepSize: l.config.StepSize.Value, Retrain: l.config.Retrain.String()},
+		Rule:  Rule{StepSize: l.config.StepSize.Value, Retrain: string(l.config.Retrain)},
 		Scale: Scale{s.world.least, s.world.most}, Report: s.model.Report, At: v.at.UTC().Format(time.RFC3339Nano),
 	}
 	for _, p := range v.params {
