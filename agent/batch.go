@@ -99,7 +99,7 @@ func NewBatch(nodes []*Node) *Batch {
 	if p.learns() {
 		b.mixed, b.vectors, b.mixture = make([]mat.Dense, p.sent), make([]mat.Dense, p.sent), make([][]float32, p.sent)
 		b.scratch = make([]float64, p.Basis.Outputs())
-		b.descends = p.Rule.Newton == nil && p.Rule.Rule == nil && nodes[0].answers == nil
+		b.descends = p.Rule.Newton == nil && p.Rule.Rule == nil && p.Rule.AsLearned()
 	}
 	b.resize(len(nodes))
 	return b

@@ -195,8 +195,8 @@ func (n *Node) mixSeason() {
 func (n *Node) answerForecast(base []float32) {
 	f, y := n.forecasting, n.output
 	copy(f.normal, y)
-	if n.answers != nil {
-		f.bounds = n.answers.Bounds()
+	if f.season == nil {
+		f.bounds = n.answers().Bounds()
 	}
 	for c := range y {
 		if f.sensor == nil {

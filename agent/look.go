@@ -10,16 +10,22 @@ import (
 
 // Gate returns what the node's gate remembers, and false if it has none.
 func (n *Node) Gate() (rule.GateState, bool) {
-	return n.answers.Gate(), n.answers.Gated()
+	a := n.answers()
+	return a.Gate(), a.Gated()
 }
 
 // Given returns the answer of an earlier step that may still be judged, nil if
 // there is none. It belongs to the node.
 func (n *Node) Given(time uint64) *rule.Given {
-	if n.answers == nil {
+	return n.answers().At(time)
+}
+
+// answers returns what the learner answers with, nil if there is none.
+func (n *Node) answers() *rule.Answers {
+	if n.learner == nil {
 		return nil
 	}
-	return n.answers.At(time)
+	return n.learner.Answers()
 }
 
 // Bounds returns those of the set or intervals that go with the node's last
@@ -29,7 +35,7 @@ func (n *Node) Bounds() []conformal.Bound {
 	if n.forecasting != nil {
 		return n.forecasting.bounds
 	}
-	return n.answers.Bounds()
+	return n.answers().Bounds()
 }
 
 // Interval returns between which numbers the node says that the truth of output c is,
@@ -53,7 +59,7 @@ func (n *Node) Meter() (m conformal.Meter) {
 	case f != nil && f.season != nil:
 		m = f.season.Meter()
 	default:
-		m = n.answers.Meter()
+		m = n.answers().Meter()
 	}
 	if f != nil && f.norm != nil {
 		m.Size *= f.norm.Scale

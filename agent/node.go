@@ -29,8 +29,7 @@ type Node struct {
 	plan    *Plan
 	scratch *Scratch
 	stats   Stats
-	answers *rule.Answers // nil if it always answers with what it learned, and hears at once what that cost
-	told    []Told        // late, for the next update
+	told    []Told // late, for the next update
 
 	forecasting *forecasting // nil if the node does not forecast
 
@@ -46,11 +45,9 @@ type Node struct {
 	hidden  []mat.Dense // outputs of the layers, 1×F_ℓ
 	before  []float32   // delayed: shifted rows of the step before
 	base    mat.Dense   // y†, 1×C
-	adapted []float32   // what the learner would answer
 	output  []float32
 
 	around []float32 // what is learned from, of a node that hears its neighbours one by one
-	index  [1]int32
 
 	later  later
 	memory []remembered // ascending; empty without Plan.Stale
@@ -148,10 +145,7 @@ func (n *Node) fresh() {
 		c.Scores = n.plan.Scores(n.id)
 	}
 	n.learner = rule.NewNode(c)
-	n.answers, n.told = n.learner.Answers(), n.told[:0]
-	if n.answers != nil {
-		n.adapted = make([]float32, len(n.output))
-	}
+	n.told = n.told[:0]
 }
 
 // Step applies one event. An event that does not fit is refused with
@@ -417,11 +411,10 @@ func (n *Node) give() {
 		n.forecasting.bounds = n.forecasting.season.Give(n.output, n.time, base, z)
 	case n.learner == nil:
 		copy(n.output, base)
-	case n.answers == nil:
+	case n.plan.Rule.AsLearned():
 		n.learner.Predict(n.output, base, z)
 	default:
-		n.learner.Predict(n.adapted, base, z)
-		n.answers.Give(n.time, n.output, n.adapted, base, z)
+		n.learner.Give(n.output, n.time, base, z)
 	}
 	if n.forecasting != nil {
 		n.answerForecast(base)

@@ -346,77 +346,30 @@ func (n *Node) learn(ev Feedback) error {
 			return err
 		}
 	}
-	n.observe(ev)
-	n.listen()
-	err := n.learner.Step(&n.scratch.heard)
-	n.stats.LeftOut += uint64(n.learner.LeftOut())
-	if err != nil {
-		n.learner.Refuse()
-		n.stats.Diverged++
-	} else {
-		n.learner.Commit()
-	}
-	if n.answers != nil {
-		n.restart(err != nil)
-	}
-	return nil
-}
-
-// restart lets the learner begin again if it keeps losing.
-func (n *Node) restart(refused bool) {
-	if refused {
-		n.answers.Refuse()
-	}
-	if n.answers.Losing() {
-		n.learner.Reset()
-		n.answers.Anew()
-		n.stats.Anew++
-	}
-}
-
-// observe gives the learner what was told since its last update, of this step and
-// of earlier ones.
-func (n *Node) observe(ev Feedback) {
-	if n.answers == nil {
-		n.index[0] = int32(ev.Index)
-		if ev.Loss != nil {
-			z := n.observed()
-			n.learner.Observe(mat.NewDense(1, len(z), z), n.base, n.index[:], ev.Loss)
-		} else {
-			n.learner.Observe(mat.Dense{}, mat.Dense{}, nil, n.plan.Cost)
-		}
-		return
-	}
-	late, rows := len(n.told), 0
-	if ev.Loss != nil {
-		n.told = append(n.told, Told{Time: n.time, Loss: ev.Loss, Index: ev.Index})
-	}
-	for k, told := range n.told {
-		g, ok := n.answers.Judge(told.Time, told.Loss.(loss.Local), told.Index)
-		if !ok {
-			continue
-		}
-		if rows == 0 {
-			n.index[0] = int32(told.Index)
-			n.learner.Observe(mat.NewDense(1, len(g.Inputs), g.Inputs), mat.NewDense(1, len(g.Base), g.Base), n.index[:], told.Loss)
-		} else {
-			n.learner.ObserveMore(g.Inputs, g.Base, told.Index, told.Loss)
-		}
-		rows++
-		if k < late {
+	for _, told := range n.told {
+		if n.learner.Tell(told.Time, told.Loss, told.Index) {
 			n.stats.Late++
 		}
 	}
 	clear(n.told)
 	n.told = n.told[:0]
-	if rows > 0 {
-		return
-	}
-	kind := n.plan.Cost
 	if ev.Loss != nil {
-		kind = ev.Loss
+		if n.Given(n.time) == nil {
+			n.learner.Give(nil, n.time, n.base.Row(0), n.observed())
+		}
+		n.learner.Tell(n.time, ev.Loss, ev.Index)
 	}
-	n.learner.Observe(mat.Dense{}, mat.Dense{}, nil, kind)
+	n.listen()
+	err, end := n.learner.Step(&n.scratch.heard), n.learner.Commit
+	n.stats.LeftOut += uint64(n.learner.LeftOut())
+	if err != nil {
+		end = n.learner.Refuse
+		n.stats.Diverged++
+	}
+	if anew := end(); anew {
+		n.stats.Anew++
+	}
+	return nil
 }
 
 // relink tells the learner whose messages the world says it hears. A message that

@@ -18,10 +18,12 @@ import (
 // whatever the loss says. With rule.Newton it learns from one J_{i,t} after the other.
 type Centralized struct {
 	*lone
-	*answering
-	observer *Observer
-	learned  uint64 // the last step that was learned from
-	scatter  scatter
+	answering
+	observer   *Observer
+	learned    uint64 // the last step that was learned from
+	scatter    scatter
+	adapted, y []float32
+	z, base    mat.Dense // late: what the answers that are judged were made with
 }
 
 // NewCentralized returns a learner that begins with the taps of the model that o
@@ -31,8 +33,13 @@ func NewCentralized(o *Observer, r rule.Config) (*Centralized, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := newAnswering(o, l.basis, &r, func(i int) *rule.Answers { return rule.NewAnswers(l.basis, &l.config, o.began(i)) })
-	return &Centralized{lone: l, observer: o, answering: a}, nil
+	c := &Centralized{lone: l, observer: o, adapted: make([]float32, l.basis.Outputs()), y: make([]float32, l.basis.Outputs())}
+	for _, i := range o.read {
+		if a := rule.NewAnswers(l.basis, &l.config, o.began(i)); a != nil {
+			c.answers = append(c.answers, a)
+		}
+	}
+	return c, nil
 }
 
 // Observe implements [Learner].
@@ -40,7 +47,14 @@ func (l *Centralized) Observe(sample graph.Sample) error { return l.observer.Obs
 
 // Predict implements [Learner].
 func (l *Centralized) Predict(y mat.Dense) error {
-	return l.observer.each(y, func(r int, yi, base, z []float32) { l.predict(r, l.node, yi, base, z) })
+	return l.observer.each(y, func(r int, yi, base, z []float32) {
+		if l.answers == nil {
+			l.node.Predict(yi, base, z)
+			return
+		}
+		l.node.Predict(l.adapted, base, z)
+		l.answers[r].Answer(l.given, yi, l.adapted, base)
+	})
 }
 
 // Update implements [Learner].
@@ -52,7 +66,7 @@ func (l *Centralized) Update(j loss.Loss) error {
 	}
 	l.learned = o.step
 	z, base, rows := o.z, o.base, o.rows
-	if l.answering != nil {
+	if l.answers != nil {
 		if z, base, err = l.judgeAll(j); err != nil {
 			return err
 		}
@@ -66,10 +80,7 @@ func (l *Centralized) Update(j loss.Loss) error {
 	err = l.step()
 	l.scatter.cost = nil
 	o.advance()
-	if l.answering != nil {
-		err = l.restart(err)
-	}
-	return err
+	return l.restart(err)
 }
 
 // judgeAll gives the answers of this step and takes in what those that j is about
@@ -82,21 +93,23 @@ func (l *Centralized) judgeAll(j loss.Loss) (z, base mat.Dense, err error) {
 	}
 	o := l.observer
 	z, base = o.z, o.base
-	if l.delay > 0 {
+	delay := uint64(l.config.Delay)
+	if delay > 0 {
 		l.z, l.base = l.z.Resize(len(o.read), o.z.Cols), l.base.Resize(len(o.read), o.base.Cols)
 		z, base = l.z, l.base
 	}
 	for r := range o.read {
-		if l.delay > 0 && l.given >= l.delay {
-			if g := l.answers[r].At(l.given - l.delay); g != nil {
+		if delay > 0 && l.given >= delay {
+			if g := l.answers[r].At(l.given - delay); g != nil {
 				copy(z.Row(r), g.Inputs)
 				copy(base.Row(r), g.Base)
 			}
 		}
-		l.give(r, l.node, o.z.Row(r))
-		l.judge(r, local)
+		l.node.Predict(l.adapted, o.base.Row(r), o.z.Row(r))
+		l.answers[r].Give(l.given, l.y, l.adapted, o.base.Row(r), o.z.Row(r))
+		l.answers[r].Judge(l.given-delay, local, o.read[r])
 	}
-	if l.given < l.delay {
+	if l.given < delay {
 		return mat.Dense{}, mat.Dense{}, nil
 	}
 	return z, base, nil
@@ -107,7 +120,7 @@ func (l *Centralized) judgeAll(j loss.Loss) (z, base mat.Dense, err error) {
 // than half of the nodes that are judged, it begins again at 𝒜†.
 func (l *Centralized) restart(failed error) error {
 	l.given++
-	if !l.gated() {
+	if l.config.Gate == nil {
 		return failed
 	}
 	judged, losing := 0, 0
@@ -143,23 +156,17 @@ func (l *Centralized) all(j loss.Loss) loss.Loss {
 
 // Snapshot implements [Learner].
 func (l *Centralized) Snapshot() Snapshot {
-	s := Snapshot{Nodes: []rule.State{l.node.State(0)}, Delay: l.observer.memory(), Given: l.Given()}
-	if l.answering != nil {
-		for _, a := range l.answers {
-			s.Nodes = append(s.Nodes, a.State(l.given))
-		}
+	s := Snapshot{Nodes: []rule.State{l.node.State(0)}, Delay: l.observer.memory(), Given: l.given}
+	for _, a := range l.answers {
+		s.Nodes = append(s.Nodes, a.State(l.given))
 	}
 	return s
 }
 
 // Restore implements [Learner].
 func (l *Centralized) Restore(s Snapshot) error {
-	read := 0
-	if l.answering != nil {
-		read = len(l.answers)
-	}
-	if len(s.Nodes) != 1 && len(s.Nodes) != 1+read {
-		return fmt.Errorf("online: restore: a snapshot of %d states for one set of taps and the answers of %d nodes", len(s.Nodes), read)
+	if len(s.Nodes) != 1 && len(s.Nodes) != 1+len(l.answers) {
+		return fmt.Errorf("online: restore: a snapshot of %d states for one set of taps and the answers of %d nodes", len(s.Nodes), len(l.answers))
 	}
 	if err := l.node.Fits(s.Nodes[0]); err != nil {
 		return fmt.Errorf("online: restore: %w", err)
@@ -175,24 +182,30 @@ func (l *Centralized) Restore(s Snapshot) error {
 	if err := l.node.Restore(s.Nodes[0], 0); err != nil {
 		return fmt.Errorf("online: restore: %w", err)
 	}
-	l.reset()
-	if read > 0 {
-		l.given = s.Given
-	}
 	for r, m := range s.Nodes[1:] {
 		if err := l.answers[r].Restore(m, s.Given); err != nil {
 			return fmt.Errorf("online: restore: node %d: %w", l.observer.read[r], err)
 		}
 	}
-	l.learned = l.observer.step
+	if len(s.Nodes) == 1 {
+		l.forget()
+	}
+	l.given, l.learned = s.Given, l.observer.step
 	return nil
+}
+
+// forget lets answers begin anew.
+func (l *Centralized) forget() {
+	for _, a := range l.answers {
+		a.Reset()
+	}
 }
 
 // Reset goes back to 𝒜† and forgets all observations, those in the observer's
 // delay lines too.
 func (l *Centralized) Reset() {
 	l.node.Reset()
-	l.reset()
+	l.forget()
 	l.observer.reset()
-	l.learned = l.observer.step
+	l.given, l.learned = 0, l.observer.step
 }

@@ -28,7 +28,7 @@ type Consensus struct {
 	basis    *rule.Basis
 	config   rule.Config
 	start    []float32 // 𝒜†
-	*answering
+	answering
 
 	nodes     []*rule.Node
 	now, next []mat.Dense // vectors of all nodes, N×Len each
@@ -40,13 +40,11 @@ type Consensus struct {
 	mixing  *mat.CSR    // the W that weights is
 	weights diagonal    // W
 	mixed   []mat.Dense // W times what the nodes send
-	none    mat.Dense
 
 	linked *mat.CSR // the S whose links the nodes were told
 	links  []int32
 
-	row  []float32 // of a node that hears its neighbours one by one
-	zero [1]int32
+	row []float32 // of a node that hears its neighbours one by one
 }
 
 // NewConsensus returns a learner whose nodes all begin with the taps of the model
@@ -80,8 +78,10 @@ func NewConsensus(o *Observer, r rule.Config) (*Consensus, error) {
 			c.Scores = o.began(i)
 		}
 		l.nodes = append(l.nodes, rule.NewNode(c))
+		if a := l.nodes[i].Answers(); a != nil {
+			l.answers = append(l.answers, a)
+		}
 	}
-	l.answering = newAnswering(o, f, &l.config, func(i int) *rule.Answers { return l.nodes[i].Answers() })
 	if !r.Mixes() {
 		l.weights = diagonal{identity(o.nodes), make([]int, o.nodes)}
 	}
@@ -96,7 +96,7 @@ func (l *Consensus) Observe(sample graph.Sample) error { return l.observer.Obser
 func (l *Consensus) Predict(y mat.Dense) error {
 	return l.observer.each(y, func(r int, yi, base, z []float32) {
 		i := l.observer.read[r]
-		l.predict(r, l.nodes[i], yi, base, l.heardRow(i, z))
+		l.nodes[i].Answer(yi, l.given, base, l.heardRow(i, z))
 	})
 }
 
@@ -116,10 +116,8 @@ func (l *Consensus) Update(j loss.Loss) error {
 		l.far = l.basis.Far(l.far, l.now[0])
 		l.heard.Far = l.far
 	}
-	if l.answering != nil { // before anybody begins again
-		for r, i := range o.read {
-			l.give(r, l.nodes[i], l.metRow(i, o.z.Row(r)))
-		}
+	for r, i := range o.read { // before anybody begins again
+		l.nodes[i].Give(nil, l.given, o.base.Row(r), l.metRow(i, o.z.Row(r)))
 	}
 	l.relink(o.links)
 	var failed error
@@ -127,14 +125,12 @@ func (l *Consensus) Update(j loss.Loss) error {
 	r := 0
 	for i, n := range l.nodes {
 		if r < len(o.read) && o.read[r] == i {
-			l.observe(r, n, j)
+			n.Tell(l.given-uint64(l.config.Delay), j, i)
 			r++
-		} else {
-			n.Observe(l.none, l.none, nil, j)
 		}
 		if err := n.Step(l.hear(i)); err == nil {
 			continue
-		} else if l.gated() {
+		} else if l.config.Gate != nil {
 			l.refused = append(l.refused, i)
 		} else if failed == nil {
 			failed = fmt.Errorf("node %d: %w", i, err)
@@ -145,24 +141,9 @@ func (l *Consensus) Update(j loss.Loss) error {
 	return failed
 }
 
-// observe gives node n with the r-th row what it is to learn from: what it is told
-// of its answer.
-func (l *Consensus) observe(r int, n *rule.Node, j loss.Loss) {
-	o := l.observer
-	if l.answering == nil {
-		row := l.metRow(o.read[r], o.z.Row(r))
-		n.Observe(mat.NewDense(1, len(row), row), o.base.View(r, 0, 1, o.base.Cols), o.rows[r:r+1], j)
-		return
-	}
-	z, base := l.judge(r, j.(loss.Local))
-	n.Observe(z, base, o.rows[r:r+z.Rows], j)
-}
-
 // end commits what all nodes stepped to, or, after a failure, nothing.
 func (l *Consensus) end(failed error) {
-	if l.answering != nil {
-		l.given++
-	}
+	l.given++
 	if failed != nil {
 		for _, n := range l.nodes {
 			n.Cancel()
@@ -179,23 +160,6 @@ func (l *Consensus) end(failed error) {
 		}
 	}
 	l.now, l.next = l.next, l.now
-	if l.gated() {
-		l.restart()
-	}
-}
-
-// restart lets nodes begin again at 𝒜† that keep losing.
-func (l *Consensus) restart() {
-	for r, a := range l.answers {
-		i := l.observer.read[r]
-		if _, refused := slices.BinarySearch(l.refused, i); refused {
-			a.Refuse()
-		}
-		if a.Losing() {
-			l.nodes[i].Reset()
-			a.Anew()
-		}
-	}
 }
 
 // heardRow returns the row that node i predicts and learns from: z, or that of its
@@ -351,7 +315,7 @@ func (l *Consensus) Drift() Drift {
 
 // Snapshot implements [Learner].
 func (l *Consensus) Snapshot() Snapshot {
-	s := Snapshot{Delay: l.observer.memory(), Given: l.Given()}
+	s := Snapshot{Delay: l.observer.memory(), Given: l.given}
 	for _, n := range l.nodes {
 		s.Nodes = append(s.Nodes, n.State(s.Given))
 	}
@@ -376,11 +340,7 @@ func (l *Consensus) Restore(s Snapshot) error {
 			return fmt.Errorf("online: restore: node %d: %w", i, err)
 		}
 	}
-	if l.answering != nil {
-		l.given = s.Given
-	}
-	l.linked = nil
-	l.learned = l.observer.step
+	l.linked, l.given, l.learned = nil, s.Given, l.observer.step
 	return nil
 }
 
@@ -390,7 +350,9 @@ func (l *Consensus) Reset() {
 	for _, n := range l.nodes {
 		n.Reset()
 	}
-	l.reset()
+	for _, a := range l.answers {
+		a.Reset()
+	}
 	l.observer.reset()
-	l.learned = l.observer.step
+	l.given, l.learned = 0, l.observer.step
 }

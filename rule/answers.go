@@ -54,9 +54,13 @@ func (g *Given) Output() []float32 {
 // NewAnswers returns those of one node under the configuration, which must be
 // valid, with the scores of earlier answers, see NodeConfig; nil if it asks for none.
 func NewAnswers(f *Basis, c *Config, scores [][]float64) *Answers {
-	if c.Gate == nil && c.Delay == 0 && c.Conformal == nil {
+	if c.AsLearned() {
 		return nil
 	}
+	return newAnswers(f, c, scores)
+}
+
+func newAnswers(f *Basis, c *Config, scores [][]float64) *Answers {
 	a := &Answers{
 		outputs: f.outputs, inputs: f.inputs, most: f.inputs, given: make([]Given, c.Delay+1), scores: scores, one: make([]float32, f.outputs),
 	}
@@ -204,6 +208,9 @@ func (a *Answers) Give(time uint64, y, adapted, base, z []float32) *Given {
 // At returns the answer of the given time that waits to be judged, nil if there is
 // none. It is valid until the next Give.
 func (a *Answers) At(time uint64) *Given {
+	if a == nil {
+		return nil
+	}
 	if g := &a.given[a.slot(time)]; g.used && g.Time == time {
 		return g
 	}

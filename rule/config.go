@@ -121,6 +121,10 @@ func (c *Config) limit() float64 {
 	return c.Limit
 }
 
+// AsLearned says whether nodes always answer with what they learned, and hear at once
+// what that cost: they have neither gates nor sets, and no answer waits.
+func (c *Config) AsLearned() bool { return c.Gate == nil && c.Delay == 0 && c.Conformal == nil }
+
 // Mixes says whether nodes mix what they send with what they hear, by W.
 func (c *Config) Mixes() bool { return c.Newton == nil && (c.Season == nil || !c.Season.Alone) }
 

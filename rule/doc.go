@@ -38,16 +38,19 @@
 //
 // # One update
 //
-// A [Node] learns in three calls, and the order of what happens in them is part
-// of eq. (9):
+// A [Node] answers and learns in four calls, and the order of what happens in them is
+// part of eq. (9):
 //
-//  1. Observe takes in z_i, y†_i and the cost. Neither z nor y† depends on x, so
-//     what a window keeps of old steps stays true while x moves on.
-//  2. Step mixes what everybody had at t, takes the gradient at the node's own
+//  1. Give answers, and keeps z_i and y†_i, which do not depend on x.
+//  2. Tell says what an answer cost, at once or steps later.
+//  3. Step mixes what everybody had at t, takes the gradient at the node's own
 //     parameters of t, not at the mixture, and writes the result beside them.
-//  3. Commit exchanges the two, or Cancel leaves all as it was. Whoever runs many
+//  4. Commit exchanges the two, or Refuse leaves all as it was. Whoever runs many
 //     nodes lets all of them Step before any is committed, so that each hears the
 //     others' parameters of t.
+//
+// One set of parameters for many rows, eq. (7), takes in what it is told of all of
+// them together, by Observe.
 //
 // That is learning by gradients. With [Newton] in the configuration the same calls
 // learn by second derivatives: what a node knows is a mean and how sure it is of it,
@@ -56,10 +59,10 @@
 //
 // # Two sides of a node
 //
-// A Node learns. [Answers] are what it says: they give the adapted output or the one
-// of the model as trained, remember with what it was made until somebody tells what
-// it cost, at once or late, and only then hand it to the Node. Nothing that a Node
-// learns reaches anybody but through them, where there is a [Gate].
+// What a Node learned, Predict says. What it answers are its [Answers]: the adapted
+// output or the one of the model as trained, remembered with what it was made until
+// somebody tells what it cost. Nothing that a Node learns reaches anybody but through
+// them, where there is a [Gate].
 //
 // # Forecasts
 //
@@ -76,9 +79,7 @@
 //     update with [ErrDiverged] and the parameters of before ([Node.Step]);
 //   - a neighbour whose finite parameters are absurdly far from 𝒜† counts as silent
 //     ([Basis.Far]);
-//   - a step that is too long for the cost shrinks by itself, with
-//     [Automatic] step sizes ([StepSize.At]), and an implicit one is never too long
-//     ([Newton]);
+//   - an implicit step is never too long for the cost ([Newton]);
 //   - where all numbers look well and answers get worse, a node answers as trained,
 //     and what its answers cost is bounded whatever it learned ([Gate]);
 //   - and where there is no gate, a [Comparison] with the model as trained shows it,
@@ -92,13 +93,9 @@
 //	y†_i       the output of the model as trained offline, "base"
 //	Ω          what is frozen behind the taps: the gain α_W times the readout
 //	Q, R       its factors, see above
-//	P          the whitening: a step is P∇J, see Whitening
-//	m          length of the window, in steps
-//	γ, η, W    step size, mixing strength, mixing matrix
+//	γ, W       step size, mixing matrix
 //
 // Parameters are float32. Gradients, whitening and the sums inside them are
 // float64 and round after every operation, so that they give the same bits on
-// every architecture, given the same costs. What gonum computes once, P_L and the
-// largest eigenvalue that automatic steps need, has the bits that gonum gives
-// there.
+// every architecture, given the same costs.
 package rule

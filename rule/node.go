@@ -27,11 +27,15 @@ type Node struct {
 	number   int      // see NodeConfig
 	answers  *Answers // nil if it always answers with what it learned, and hears at once what that cost
 
+	told     bool   // something was, since the last Step
 	leftOut  int    // neighbours of the last Step
 	believed *Heard // what was heard, without them; nil until there is one
 
 	local   local // the cost of the current step, if it is no loss.Targeted
 	scratch []float64
+	adapted []float32
+	y       []float32
+	row     [1]int32
 	steps   int
 }
 
@@ -129,7 +133,53 @@ func (n *Node) Learned() bool {
 // Params returns x_i. It belongs to the node.
 func (n *Node) Params() []float32 { return n.now[0] }
 
-// Predict writes the node's output to y, overwritten; see [Basis.Predict].
+// Answer writes what the node answers at step t to y, overwritten, and changes nothing:
+// what it learned makes of z and y†, as far as its gate lets it.
+func (n *Node) Answer(y []float32, t uint64, base, z []float32) {
+	if n.answers == nil {
+		n.Predict(y, base, z)
+		return
+	}
+	n.Predict(n.adapted, base, z)
+	n.answers.Answer(t, y, n.adapted, base)
+}
+
+// Give is Answer, and keeps what the answer was made with until Tell says what it cost.
+// A y of nil is for those who do not want to know. Steps ascend.
+func (n *Node) Give(y []float32, t uint64, base, z []float32) {
+	if n.answers == nil {
+		n.answers = newAnswers(n.basis, n.config, nil)
+	}
+	if y != nil || n.answers.Gated() {
+		n.Predict(n.adapted, base, z)
+	}
+	if y == nil {
+		y = n.y
+	}
+	n.answers.Give(t, y, n.adapted, base, z)
+}
+
+// Tell says what the answer that was given at step t cost, row of j, which must have
+// passed Check. The node learns from it in the next Step. It is false if no such answer
+// waits, or the row carries no cost.
+func (n *Node) Tell(t uint64, j loss.Loss, row int) bool {
+	if n.answers == nil {
+		return false
+	}
+	g, ok := n.answers.Judge(t, j.(loss.Local), row)
+	switch {
+	case !ok:
+	case n.told:
+		n.ObserveMore(g.Inputs, g.Base, row, j)
+	default:
+		n.row[0], n.told = int32(row), true
+		n.Observe(mat.NewDense(1, len(g.Inputs), g.Inputs), mat.NewDense(1, len(g.Base), g.Base), n.row[:], j)
+	}
+	return ok
+}
+
+// Predict writes what the node would answer with what it learned to y, overwritten;
+// see [Basis.Predict].
 func (n *Node) Predict(y, base, z []float32) {
 	if n.newton != nil && n.newton.knows() {
 		n.newton.predict(y, base, z)
@@ -224,7 +274,7 @@ func (n *Node) Step(heard *Heard) error {
 	} else {
 		n.rule.Step(n.next, &n.step)
 	}
-	n.step.Heard = nil
+	n.step.Heard, n.told = nil, false
 	n.observed.release()
 	n.local = local{}
 	check := n.next
@@ -249,25 +299,43 @@ func (n *Node) Step(heard *Heard) error {
 func (n *Node) far() bool { return n.basis.Distance(n.next[0], nil) > n.config.limit() }
 
 // Cancel ends an update without a change: what the step observed is dropped.
-func (n *Node) Cancel() { n.observed.release() }
+func (n *Node) Cancel() {
+	n.observed.release()
+	n.told = false
+}
 
 // Refuse ends an update like Cancel, at a node beside others that commit theirs:
-// its vectors stay as they are, in the memory that Commit would have left them in.
-func (n *Node) Refuse() {
+// its vectors stay as they are, in the memory that Commit would have left them in. It
+// says whether the node begins again; see [Answers.Losing].
+func (n *Node) Refuse() (anew bool) {
 	n.Cancel()
 	for v, x := range n.now {
 		copy(n.next[v], x)
 	}
 	n.now, n.next = n.next, n.now
+	n.answers.Refuse()
+	return n.again()
 }
 
-// Commit makes the vectors of the last Step the node's own.
-func (n *Node) Commit() {
+// Commit makes the vectors of the last Step the node's own. It says whether the node
+// begins again; see [Answers.Losing].
+func (n *Node) Commit() (anew bool) {
 	n.now, n.next = n.next, n.now
 	if n.newton != nil {
 		n.newton.commit()
 	}
 	n.steps++
+	return n.again()
+}
+
+// again lets the node begin again at 𝒜† if what it learned keeps losing.
+func (n *Node) again() bool {
+	if !n.answers.Losing() {
+		return false
+	}
+	n.Reset()
+	n.answers.Anew()
+	return true
 }
 
 // Reset puts the node back to 𝒜† and forgets what it observed. How its answers did stays.
