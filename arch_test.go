@@ -36,6 +36,7 @@ const rules = `
 	agent               : mat graph gnn loss rule conformal forecast
 	agent/agenttest     : mat graph loss agent
 	internal/idlist     :
+	internal/strictjson :
 	transport           : internal/idlist
 	transport/mem       : transport
 	transport/natsbus   : transport
@@ -43,7 +44,7 @@ const rules = `
 	transport/transporttest : transport
 	theory              : mat graph gnn loss rule online
 	random              :
-	modelfile           : mat graph gnn forecast
+	modelfile           : mat graph gnn forecast internal/strictjson
 	internal/duration   :
 	internal/data       : mat graph loss modelfile internal/duration
 	internal/onnx       : gnn
@@ -53,9 +54,9 @@ const rules = `
 	internal/kernel     :
 	internal/alloctest  :
 	internal/clocktest  :
-	internal/twintest   :
+	internal/twintest   : internal/strictjson
 	internal/mqtttest   : internal/clocktest
-	internal/mqtt       :
+	internal/mqtt       : internal/strictjson
 	internal/config     : graph gnn loss optim train rule scenario/sourceloc scenario/flocking scenario/movies internal/duration
 	internal/config/comments :
 	internal/jsonfile   : modelfile
@@ -93,11 +94,12 @@ const rules = `
 	internal/journal    :
 	internal/journal/faultdisk : internal/journal
 	internal/recommend  : mat graph gnn optim loss random train rule online modelfile scenario/movies internal/dataset
-	                      internal/journal
+	                      internal/journal internal/strictjson
 	internal/hostname   :
 	internal/section    :
 	internal/grid       :
 	host                : agent conformal forecast graph loss mat rule transport internal/defect internal/idlist
+	                      internal/strictjson
 	internal/broker     : transport transport/natsbus internal/keys
 	internal/keys       : internal/idlist transport transport/natsbus transport/tcpbus
 	internal/box        : agent forecast gnn graph loss mat online rule modelfile transport transport/natsbus transport/tcpbus
@@ -115,7 +117,7 @@ const rules = `
 	internal/live       : modelfile
 	internal/livepage   : internal/live
 	internal/runview    : graph train modelfile internal/config internal/lifecycle internal/live internal/rundir
-	internal/serve      : scenario/movies internal/recommend internal/live internal/livepage internal/hostname
+	internal/serve      : scenario/movies internal/recommend internal/live internal/livepage internal/hostname internal/strictjson
 	internal/perf       : mat graph gnn loss optim random train rule online scenario/flocking
 	bench/report        : internal/perf internal/section bench/agents
 	bench/agents        : agent gnn graph loss mat online rule random modelfile scenario/flocking transport transport/natsbus host

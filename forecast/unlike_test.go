@@ -21,6 +21,7 @@ func TestUnlike(t *testing.T) {
 		{"a little more", []float32{1.125, 1.125, 1.125, 1.125}, 4, ""},
 		{"half", []float32{.5, .5, .5, .5}, 4, "0.5"},
 		{"nothing", []float32{0, 0, 0, 0}, 4, "0"},
+		{"turned round", []float32{-.25, -.25, -.25, -.25}, 4, "-0.25"},
 		{"too few sensors", []float32{.5, .5, .5}, 4, ""},
 		{"too few readings", []float32{.5, .5, .5, .5}, 3, ""},
 		{"the middle half agrees", []float32{.25, .5, .5, .5, .5, .5, .5, 1.5}, 4, "0.5"},
@@ -34,7 +35,7 @@ func TestUnlike(t *testing.T) {
 		s := &forecast.Spec{Unit: "mph", Lags: 1, Season: 4}
 		readings := mat.NewDense(c.steps*n, 1, nil)
 		for i, times := range c.times {
-			s.Norms = append(s.Norms, forecast.Norm{Mean: 100, Scale: 50, Low: -50, High: 250})
+			s.Norms = append(s.Norms, forecast.Norm{Mean: 100, Scale: 90, Low: -50, High: 250})
 			for k := range c.steps {
 				readings.Set(k*n+i, 0, 100*times)
 			}

@@ -1,15 +1,14 @@
 package host
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
+	"github.com/wdgnn/wdgnn/internal/strictjson"
 	"github.com/wdgnn/wdgnn/transport"
 )
 
@@ -122,15 +121,10 @@ func (l *Link) set(pair []float64) error {
 // ParseLine reads a Line. Unknown keys and anything behind the object are
 // errors.
 func ParseLine(text []byte) (*Line, error) {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.DisallowUnknownFields()
 	var l Line
-	if err := dec.Decode(&l); err != nil {
-		return nil, fmt.Errorf("host: line of the world: %w; want %s", err,
+	if err := strictjson.Unmarshal(text, &l); err != nil {
+		return nil, fmt.Errorf("host: line of the world: %w; want one object per line, such as %s", err,
 			`{"time":7,"nodes":[{"node":3,"row":[0.5],"links":[4,[9,0.5]],"target":[2]}]}`)
-	}
-	if dec.More() {
-		return nil, errors.New("host: line of the world: something follows the object; want one per line")
 	}
 	return &l, nil
 }

@@ -41,6 +41,15 @@ func TestUnknownReadingIsRefusedWhereNothingForecasts(t *testing.T) {
 	}
 }
 
+// Nothing may stand behind a line's object, a bracket that closes nothing included.
+func TestLineThatGoesOn(t *testing.T) {
+	for _, text := range []string{`{"time":7}}`, `{"time":7}]`, `{"time":7} {"time":8}`, `{"time":7}} garbage {"time":8}`} {
+		if l, err := host.ParseLine([]byte(text)); err == nil {
+			t.Errorf("%s: got a line of step %d, want an error", text, l.Time)
+		}
+	}
+}
+
 // Lines may name sensors; answers have the name beside the number.
 func TestSensorsByName(t *testing.T) {
 	for _, c := range []struct{ line, outputs, wrong string }{

@@ -4,11 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"strings"
 
 	"github.com/wdgnn/wdgnn/forecast"
+	"github.com/wdgnn/wdgnn/internal/strictjson"
 )
 
 // normsName is the tensor that holds the norms of a forecast model's sensors, N rows
@@ -83,13 +82,8 @@ func (m *Model) Forecast() (*forecast.Spec, error) {
 // refused: a model with a part left out would forecast something else.
 func parseForecast(text string) (*forecast.Spec, error) {
 	s := new(forecast.Spec)
-	d := json.NewDecoder(strings.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(s); err != nil {
+	if err := strictjson.Unmarshal([]byte(text), s); err != nil {
 		return nil, fmt.Errorf("%w; try a newer wdgnn", err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, errors.New("more text follows")
 	}
 	return s, nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/strictjson"
 )
 
 // format is the version of the format that this package writes. It changes
@@ -120,13 +120,8 @@ func parseMetadata(text map[string]string, tensors int) (c gnn.Config, m Meta, e
 // network with a part left out would give other outputs.
 func parseConfig(text string, tensors int) (gnn.Config, error) {
 	var c gnn.Config
-	d := json.NewDecoder(strings.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&c); err != nil {
+	if err := strictjson.Unmarshal([]byte(text), &c); err != nil {
 		return c, fmt.Errorf("%w; try a newer wdgnn", err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return c, errors.New("more text follows the architecture")
 	}
 	if len(c.Deep) > tensors {
 		return c, fmt.Errorf("%d layers in a file of %d tensors", len(c.Deep), tensors)

@@ -49,7 +49,8 @@ The folder of --out gets the tables, figures (SVG, PNG), raw results and trained
 models. Realizations are stored as they finish: after Ctrl-C, the same command
 goes on where it stopped. One seed gives the same numbers on any number of
 threads. As in the paper, learners answer with what they learned, whatever it
-costs: they have no gates. Those of traffic are bounded, as forecasts are.`,
+costs: only rows that say so have gates. Those of traffic are bounded, as
+forecasts are.`,
 		Example: `  wdgnn reproduce table1 --quick
   wdgnn reproduce fig2b --seed 7 --out paper
   wdgnn reproduce table4 --full --data data/ml-100k         ratings from wdgnn data get
@@ -176,7 +177,7 @@ func (c *ReproduceCommand) Run(ctx context.Context, name string) error {
 	out := lines{w: c.Stdout}
 	out.printf("\n")
 	if !e.Gates {
-		out.printf("learners had no gates: they answered with what they learned, whatever it cost\n")
+		out.printf("learners had no gates, but for rows that say so: they answered with what they learned, whatever it cost\n")
 	}
 	out.printf("%s in %s: tables and figures\n%s in %s, for wdgnn online, predict and inspect\n",
 		e.Title, filepath.Join(o.Out, name), grid.Count(len(result.Models), "model"), filepath.Join(o.Out, "models"))

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/wdgnn/wdgnn/internal/strictjson"
 )
 
 // Reading is what a sensor said: a row of numbers, NaN for one that it does not know, and
@@ -80,10 +82,8 @@ func (f Format) Read(payload []byte, came time.Time) (Reading, error) {
 		r.Row[0] = v
 		return r, err
 	}
-	d := json.NewDecoder(bytes.NewReader(payload))
-	d.UseNumber()
 	var document any
-	if err := d.Decode(&document); err != nil {
+	if err := strictjson.Unmarshal(payload, &document); err != nil {
 		return r, fmt.Errorf("%w: it is no JSON: %s", ErrPointer, seen(payload))
 	}
 	for k, tokens := range f.values {

@@ -77,6 +77,7 @@ func TestRead(t *testing.T) {
 		{"/temperature", "", `{"humidity":50}`, nil, time.Time{}, ErrPointer, `no "temperature" in "{\"humidity\":50}"`},
 		{"/temperature", "", `21.5`, nil, time.Time{}, ErrPointer, "looked for in 21.5"},
 		{"/temperature", "", `{"temperature"`, nil, time.Time{}, ErrPointer, "no JSON"},
+		{"/temperature", "", `{"temperature":21.5}}`, nil, time.Time{}, ErrPointer, "no JSON"},
 		{"/a/1/b", "", `{"a":[{"b":1},{"b":2}]}`, []float32{2}, time.Time{}, nil, ""},
 		{"/a/7/b", "", `{"a":[{"b":1},{"b":2}]}`, nil, time.Time{}, ErrPointer, "a list of 2"},
 		{"/a~1b/~0", "", `{"a/b":{"~":4}}`, []float32{4}, time.Time{}, nil, ""},

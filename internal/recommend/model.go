@@ -1,7 +1,6 @@
 package recommend
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -14,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/internal/strictjson"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/rule"
 )
@@ -88,9 +88,7 @@ func Load(path string) (*Model, error) {
 		return nil, fmt.Errorf("recommend: model %s: its setting: %w", path, err)
 	}
 	var side sidecar
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&side); err != nil && side.Format <= sidecarFormat { // of a later format at least the number
+	if err := strictjson.Unmarshal(text, &side); err != nil && side.Format <= sidecarFormat { // of a later format at least the number
 		return nil, fmt.Errorf("recommend: %s: %w", sidecarPath(path), err)
 	}
 	m := &Model{Setting: side.Setting, Data: side.Data, network: file.Network, moment: side.Moment, Report: side.Report}

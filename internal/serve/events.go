@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/internal/live"
+	"github.com/wdgnn/wdgnn/internal/strictjson"
 )
 
 const (
@@ -140,13 +141,9 @@ func readObject(w http.ResponseWriter, r *http.Request, to any) error {
 	if err := checkJSON(r); err != nil {
 		return err
 	}
-	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
-	dec.DisallowUnknownFields()
-	err := dec.Decode(to)
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err == nil {
-		if _, more := dec.Token(); more != io.EOF {
-			err = errors.New("more text follows the object")
-		}
+		err = strictjson.Unmarshal(text, to)
 	}
 	var large *http.MaxBytesError
 	if err == nil || errors.As(err, &large) {

@@ -5,7 +5,6 @@
 package twintest
 
 import (
-	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -14,6 +13,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"github.com/wdgnn/wdgnn/internal/strictjson"
 )
 
 const committed = "testdata/twin.json"
@@ -29,9 +30,7 @@ func Cases[T any](t testing.TB) map[string]T {
 		t.Fatal(err)
 	}
 	var cases map[string]T
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&cases); err != nil {
+	if err := strictjson.Unmarshal(text, &cases); err != nil {
 		t.Fatalf("%s: %v", *file, err)
 	}
 	if len(cases) == 0 {

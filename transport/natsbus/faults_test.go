@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/internal/broker"
+	"github.com/wdgnn/wdgnn/internal/clocktest"
 	"github.com/wdgnn/wdgnn/transport"
 	"github.com/wdgnn/wdgnn/transport/natsbus"
 )
@@ -63,6 +64,7 @@ func TestServerRestart(t *testing.T) {
 	took := time.Since(began)
 	t.Logf("three hosts are back %v after the server", took.Round(time.Millisecond))
 	if took > 5*time.Second {
+		clocktest.Need(t)
 		t.Errorf("took %v, want less than a second on a quiet machine", took)
 	}
 	send(t, a, "after")

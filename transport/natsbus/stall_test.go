@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wdgnn/wdgnn/internal/broker"
+	"github.com/wdgnn/wdgnn/internal/clocktest"
 	"github.com/wdgnn/wdgnn/transport"
 	"github.com/wdgnn/wdgnn/transport/natsbus"
 )
@@ -47,6 +48,7 @@ func TestStalledNetwork(t *testing.T) {
 	}
 	timed(func() { other.Close() })
 	if slowest > 8*time.Second {
+		clocktest.Need(t)
 		t.Errorf("the slowest call took %v, want about 2 s", slowest)
 	}
 	t.Logf("the slowest call took %v", slowest.Round(time.Millisecond))
@@ -85,6 +87,7 @@ func TestStalledSend(t *testing.T) {
 		}
 	}
 	if full == 0 || slowest > 1900*time.Millisecond { // less than it takes to give a network up
+		clocktest.Need(t)
 		t.Errorf("the slowest Send took %v, want a moment; %d after it", slowest, full)
 	}
 	t.Logf("the slowest Send took %v", slowest.Round(time.Millisecond))

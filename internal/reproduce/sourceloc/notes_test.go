@@ -31,6 +31,23 @@ func made(same, differ map[string]float64) (all []*unit) {
 	return all
 }
 
+// The notes of robust quote the columns of neighbours, with gates and without.
+func TestNotesOfRobust(t *testing.T) {
+	var all []*lossUnit
+	for k := range 2 * len(trainings) {
+		u := &lossUnit{Same: 90, Differ: map[string][]float64{}}
+		for l, spec := range robustLearners {
+			u.Differ[spec.ID] = []float64{float64(80 + l + k%2)}
+		}
+		u.Differ[WideDeepNeighbours.ID], u.Differ[WideDeepNeighbours.Gated().ID] = []float64{97}, []float64{96}
+		all = append(all, u)
+	}
+	const want = "`neighbours` has 96.0 % behind gates, as users have it, and 97.0 without"
+	if notes := strings.Join(robustResult(From(study.Options{}), 2, all).Notes, " "); !strings.Contains(notes, want) {
+		t.Errorf("the notes do not say %q:\n%s", want, notes)
+	}
+}
+
 // What the notes conclude follows from the numbers of the run.
 func TestNotesFollowTheNumbers(t *testing.T) {
 	s := From(study.Options{})
