@@ -31,7 +31,8 @@ func InputMoment(
 	inputs := (m.Config.Wide.Order + 1) * m.Config.In
 	shifter := gnn.Shifter{Engine: e}
 	shifted := mat.NewDense(s.Rows, inputs, nil)
-	const block = 1024 // rows that are added at once
+	const work = 1 << 28                             // products between two steps, a quarter of a second of them
+	block := max(min(1024, work/(inputs*inputs)), 1) // rows that are added at once
 	rows := mat.NewDense(len(read)*max(block/len(read), 1), inputs, nil)
 	moment, filled := new(rule.SecondMoment), 0
 	for from := 0; from < signals.Rows; from += s.Rows {
