@@ -146,9 +146,9 @@ func (l *life) learn() {
 		name string
 		rule rule.Config
 	}{
-		{"plain steps", rule.Paper(false)},
+		{"plain steps", rule.Paper(false).Ungated()},
 		{"second derivatives", rule.Config{Newton: &rule.Newton{Doubt: 0.2, Fresh: 5, Restart: true}, Retrain: rule.RetrainTapsAndBias}},
-		{"weights for neighbours", rule.Neighbours()},
+		{"weights for neighbours", rule.Neighbours().Ungated()},
 	} {
 		m := l.model(2, 3, gnn.ReLU)
 		o := must[*online.Observer](l.t)(online.NewObserver(m, online.Config{Nodes: bitsNodes, HopByHop: true}))

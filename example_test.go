@@ -26,7 +26,7 @@ func Example() {
 		Shift:  must(model.Meta.Shift.Of(file.Graph)),    // S
 		Signal: mat.NewDense(n, 1, signals[184*n:185*n]), // X
 	}
-	paper := rule.Paper(true) // plain steps of size 0.3
+	paper := rule.Paper(true).Ungated() // plain steps of size 0.3, answered at once
 	paper.Retrain = rule.RetrainTapsAndBias
 	observer := must(online.NewObserver(net, online.Config{Nodes: n}))
 	learner := must(online.NewCentralized(observer, paper))

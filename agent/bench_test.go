@@ -46,7 +46,7 @@ func newVillage(t testing.TB, delayed bool) *village {
 	if err != nil {
 		t.Fatal(err)
 	}
-	paper := rule.Paper(false)
+	paper := rule.Paper(false).Ungated()
 	p := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Basis: f, Rule: &paper, Delayed: delayed, Cost: loss.CrossEntropy{}}
 	if err := p.Validate(); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 // mixtures, and have the same bits with one whose parameters are absurd.
 // Reference: Section 3, eq. (9).
 func TestOutlierSameBits(t *testing.T) {
-	paper := rule.Paper(false)
+	paper := rule.Paper(false).Ungated()
 	paper.StepSize.Value, paper.Limit = 0.2, 1e12
 	for _, v := range variants()[:2] {
 		v.rule = &paper

@@ -31,7 +31,7 @@ func line(t *testing.T, change func(*agent.Plan)) (*agenttest.Swarm, *graph.Grap
 	if err != nil {
 		t.Fatal(err)
 	}
-	paper := rule.Paper(false)
+	paper := rule.Paper(false).Ungated()
 	paper.StepSize.Value = 0.1
 	p := &agent.Plan{Model: m, Operator: graph.ShiftAdjacency, Basis: f, Rule: &paper, Cost: loss.MSE{}}
 	if change != nil {

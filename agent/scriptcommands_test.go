@@ -47,7 +47,7 @@ func (n *scriptNet) create(w script.Words) error {
 	if len(m.Params.Gain) > 0 {
 		m.Params.Gain[gnn.GainWide], m.Params.Gain[gnn.GainDeep] = 1, 1
 	}
-	r := rule.Paper(false)
+	r := rule.Paper(false).Ungated()
 	r.StepSize.Value = w.Number("step-size", 0.1)
 	n.plan = &agent.Plan{
 		Model: m, Operator: graph.ShiftAdjacency, Scale: w.Number("scale", 0), Delayed: slices.Contains(w.Plain, "delayed"),

@@ -416,7 +416,7 @@ func check(t testing.TB, err error) {
 }
 
 func seasonRule() *rule.Config {
-	r := rule.Seasonal()
+	r := rule.Seasonal().Ungated()
 	r.Gate, r.Conformal = &rule.Gate{}, &conformal.Config{Coverage: 0.9}
 	return &r
 }

@@ -48,7 +48,7 @@ func deepConfig(layers ...int) gnn.Config {
 }
 
 func variants() []variant {
-	paper, biased := rule.Paper(false), rule.Paper(false)
+	paper, biased := rule.Paper(false).Ungated(), rule.Paper(false).Ungated()
 	paper.StepSize.Value, biased.StepSize.Value, biased.Retrain = 0.2, 0.1, rule.RetrainTapsAndBias
 	own := rule.Config{Newton: &rule.Newton{Doubt: 0.2, Fresh: 2, Restart: true}, Retrain: rule.RetrainTapsAndBias}
 	fading := rule.Config{Newton: &rule.Newton{Forget: 0.9}}

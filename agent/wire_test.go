@@ -92,7 +92,7 @@ func TestDigest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		learn := rule.Paper(false)
+		learn := rule.Paper(false).Ungated()
 		basis, err := online.NewBasis(m, learn, nil)
 		if err != nil {
 			t.Fatal(err)

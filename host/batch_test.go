@@ -147,7 +147,7 @@ func newTown(t testing.TB, name string, seed uint64, together int) *town {
 	cost := cmp.Or(how.cost, host.MSE)
 	p := &agent.Plan{Model: m, Operator: how.shift, Delayed: how.delayed, Forgiving: true, Cost: cost.Kind()}
 	if !how.frozen {
-		r := rule.Paper(false)
+		r := rule.Paper(false).Ungated()
 		r.StepSize.Value = 0.02
 		if how.change != nil {
 			how.change(&r)

@@ -35,7 +35,7 @@ type ring struct {
 
 func newRing(t *testing.T) *ring {
 	t.Helper()
-	return newRingOf(t, rule.Paper(false))
+	return newRingOf(t, rule.Paper(false).Ungated())
 }
 
 // newRingOf is newRing with another rule.

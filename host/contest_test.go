@@ -44,7 +44,7 @@ func TestContest(t *testing.T) {
 // that is compared is new; and once more if a run ends so.
 func TestJudge(t *testing.T) {
 	var log bytes.Buffer
-	learn := rule.Paper(false)
+	learn := rule.Paper(false).Ungated()
 	h := &Machine{cfg: Config{Plan: &agent.Plan{Rule: &learn}}}
 	text := slog.New(slog.NewTextHandler(&log, nil))
 	judge := func(r *Report) {

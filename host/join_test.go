@@ -74,7 +74,7 @@ func crowdConfig(t *testing.T, nodes, together int) host.Config {
 	t.Helper()
 	m, err := gnn.NewRandom(gnn.Config{In: 1, Features: 3, Outputs: 2, Wide: &gnn.WideConfig{Order: 2}}, random.Stream(1, "crowd"))
 	check(t, err)
-	r := rule.Paper(false)
+	r := rule.Paper(false).Ungated()
 	r.Ridge, r.StepSize.Value = 0.01, 0.05
 	p := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Rule: &r, Cost: host.MSE.Kind(), Forgiving: true}
 	p.Basis, err = online.NewBasis(m, r, nil)

@@ -108,7 +108,7 @@ func TestChangeThatIsNotKept(t *testing.T) {
 		check(t, err)
 		done := make(chan error, 1)
 		go func() { done <- h.Run(t.Context()) }()
-		other := newRingOf(t, rule.Paper(true)).plan
+		other := newRingOf(t, rule.Paper(true).Ungated()).plan
 		for _, ev := range []host.Event{host.Arm{Change: &host.Change{ID: 1, Step: 2, Model: "another", Plan: other}}, host.Agree{ID: 1}} {
 			reply := make(chan error, 1)
 			orders <- host.Order{Event: ev, Reply: reply}

@@ -111,7 +111,7 @@ func scriptPlan(w script.Words) (*agent.Plan, error) {
 	if len(m.Params.Gain) > 0 {
 		m.Params.Gain[gnn.GainWide] = 1
 	}
-	r := rule.Paper(false)
+	r := rule.Paper(false).Ungated()
 	r.StepSize.Value = w.Number("step-size", 0.1)
 	r.Delay = int(w.Number("delay", 0))
 	plan := &agent.Plan{

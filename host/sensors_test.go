@@ -44,7 +44,7 @@ func sensorConfig(t testing.TB, learn bool) host.Config {
 	check(t, err)
 	plan := &agent.Plan{Model: model, Operator: graph.ShiftRowStochastic, Forecast: spec}
 	if learn {
-		r := rule.Seasonal()
+		r := rule.Seasonal().Ungated()
 		r.Gate, r.Conformal = &rule.Gate{}, &conformal.Config{Coverage: 0.8, Window: 20}
 		r.Season.Taps = -1
 		plan.Rule = &r

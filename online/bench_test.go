@@ -22,9 +22,9 @@ func BenchmarkStep(b *testing.B) {
 		make maker
 	}{
 		{"frozen", func(o *online.Observer) (online.Learner, error) { return o, nil }},
-		{"centralized/paper", centralized(rule.Paper(true))},
+		{"centralized/paper", centralized(rule.Paper(true).Ungated())},
 		{"centralized/own", centralized(ownTaps())},
-		{"consensus/paper", consensus(rule.Paper(false))},
+		{"consensus/paper", consensus(rule.Paper(false).Ungated())},
 		{"consensus/own", consensus(ownTaps())},
 	} {
 		b.Run(c.name, func(b *testing.B) {
@@ -67,7 +67,7 @@ func BenchmarkOnlineStep(b *testing.B) {
 				if sharing != "shared" {
 					observers = append(observers, s.observer(b, c.read))
 				}
-				learner, err := online.NewConsensus(observers[len(observers)-1], rule.Paper(false))
+				learner, err := online.NewConsensus(observers[len(observers)-1], rule.Paper(false).Ungated())
 				must(b, err)
 				y, t := mat.NewDense(s.nodes, 5, nil), 0
 				b.ReportAllocs()

@@ -166,7 +166,7 @@ func (l *Centralized) Snapshot() Snapshot {
 // Restore implements [Learner].
 func (l *Centralized) Restore(s Snapshot) error {
 	if len(s.Nodes) != 1 && len(s.Nodes) != 1+len(l.answers) {
-		return fmt.Errorf("online: restore: a snapshot of %d states for one set of taps and the answers of %d nodes", len(s.Nodes), len(l.answers))
+		return fmt.Errorf("online: restore: %d states for one set of taps and the answers of %d nodes", len(s.Nodes), len(l.answers))
 	}
 	if err := l.node.Fits(s.Nodes[0]); err != nil {
 		return fmt.Errorf("online: restore: %w", err)

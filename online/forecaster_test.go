@@ -27,7 +27,7 @@ func (w *world) usual() [][]float64 {
 
 func (w *world) forecaster(tb testing.TB, o *online.Observer) *online.Forecaster {
 	tb.Helper()
-	r := rule.Seasonal()
+	r := rule.Seasonal().Ungated()
 	r.Gate, r.Conformal = &rule.Gate{}, &conformal.Config{}
 	f, err := online.NewForecaster(o, r, w.forecasts(), w.usual())
 	must(tb, err)
@@ -86,7 +86,7 @@ func TestForecasterConforms(t *testing.T) {
 // late, after a first prediction, or never.
 func TestForecasterIsItsNodes(t *testing.T) {
 	w := newWorld(t, 10)
-	r := rule.Seasonal()
+	r := rule.Seasonal().Ungated()
 	r.Gate = &rule.Gate{}
 	plan, err := rule.NewSeasonPlan(&r, w.forecasts())
 	must(t, err)
@@ -169,7 +169,7 @@ func TestForecasterIsItsNodes(t *testing.T) {
 // of what its neighbours learned.
 func TestForecasterJoin(t *testing.T) {
 	w := newWorld(t, 11)
-	r := rule.Seasonal()
+	r := rule.Seasonal().Ungated()
 	run := func(f *online.Forecaster, o *online.Observer, steps int) (y, base mat.Dense) {
 		y, base = mat.NewDense(w.nodes, 3, nil), mat.NewDense(w.nodes, 3, nil)
 		truths := make([]float32, w.nodes)
@@ -223,7 +223,7 @@ func TestForecasterJoin(t *testing.T) {
 		"the seasons of 2 nodes":         g.Restore(online.Snapshot{Nodes: states[:2]}),
 		"node 0: rule: state: the numbe": g.Restore(online.Snapshot{Nodes: slices.Repeat([]rule.State{rule.NewState(1, rule.Vectors{{1}})}, 8)}),
 		"season is how forecasts learn":  failed(online.NewConsensus(other, r)),
-		"no season: the preset season":   failed(online.NewForecaster(other, rule.Own(), w.forecasts(), usual)),
+		"no season: the preset season":   failed(online.NewForecaster(other, rule.Own().Ungated(), w.forecasts(), usual)),
 		"2 horizons for a model of 3":    failed(online.NewForecaster(other, r, rule.SeasonTask{Horizons: []int{1, 2}}, usual)),
 		"usual errors of 1 nodes":        failed(online.NewForecaster(other, r, w.forecasts(), usual[:1])),
 		"column 9 of 6 shifted inputs":   failed(online.NewForecaster(other, r, far, usual)),
@@ -237,7 +237,7 @@ func TestForecasterJoin(t *testing.T) {
 
 // Nodes that share nothing need no W.
 func TestForecasterAlone(t *testing.T) {
-	w, r := newWorld(t, 13), rule.Seasonal()
+	w, r := newWorld(t, 13), rule.Seasonal().Ungated()
 	r.Season.Alone = true
 	o := newObserver(t, w.model, online.Config{Nodes: w.nodes, Moment: w.moment})
 	f, err := online.NewForecaster(o, r, w.forecasts(), w.usual())

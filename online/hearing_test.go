@@ -289,7 +289,7 @@ func TestHeardRefused(t *testing.T) {
 	w := newWorld(t, 7)
 	short, err := gnn.NewRandom(gnn.Config{In: 2, Features: 3, Outputs: 3, Wide: &gnn.WideConfig{Order: 1}}, random.Stream(1, "short"))
 	must(t, err)
-	steps := rule.Paper(false)
+	steps := rule.Paper(false).Ungated()
 	steps.Retrain = rule.RetrainHeard
 	for _, c := range []struct {
 		m    *gnn.WideDeep

@@ -11,7 +11,7 @@ import (
 )
 
 // Config says how a node learns. Its zero value keeps the taps where they are:
-// a preset, such as [Paper] or [Own], is where to begin.
+// a preset, such as [Paper] or [Own], is where to begin. Presets have a gate.
 type Config struct {
 	StepSize StepSize `json:"step_size"`
 
@@ -133,7 +133,7 @@ func (c *Config) Mixes() bool { return c.Newton == nil && (c.Season == nil || !c
 // consensus divides a node's step by the number of nodes, so the distributed one is
 // larger.
 func Paper(centralized bool) Config {
-	c := Config{StepSize: StepSize{Value: 3}}
+	c := Config{StepSize: StepSize{Value: 3}, Gate: new(Gate)}
 	if centralized {
 		c.StepSize.Value = 0.3
 	}
@@ -146,13 +146,20 @@ func Paper(centralized bool) Config {
 // Deviation: eq. (8) asks all nodes to agree on one set of taps. On source
 // localization no shared set can do what the paper's table shows; own ones can.
 func Own() Config {
-	return Config{Newton: &Newton{Doubt: 0.2, Fresh: 100}, Retrain: RetrainTapsAndBias}
+	return Config{Newton: &Newton{Doubt: 0.2, Fresh: 100}, Retrain: RetrainTapsAndBias, Gate: new(Gate)}
 }
 
 // Neighbours is Own with a weight for every neighbour's shifted values beside taps
 // and bias; see Hearing.
 func Neighbours() Config {
-	return Config{Newton: &Newton{Doubt: 0.1, Fresh: 100}, Retrain: RetrainHeard}
+	return Config{Newton: &Newton{Doubt: 0.1, Fresh: 100}, Retrain: RetrainHeard, Gate: new(Gate)}
+}
+
+// Ungated returns c without the gate that presets have: nodes answer with what they
+// learned, as in the paper, whatever that costs.
+func (c Config) Ungated() Config {
+	c.Gate = nil
+	return c
 }
 
 // Presets returns the names of all presets, the default first.

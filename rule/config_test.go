@@ -15,7 +15,7 @@ import (
 func TestConfigRoundTrip(t *testing.T) {
 	for _, c := range []rule.Config{
 		{},
-		rule.Paper(true), rule.Paper(false),
+		rule.Paper(true).Ungated(), rule.Paper(false).Ungated(),
 		{
 			StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 0.1, Steps: 7},
 			Ridge:    0.1, ClipNorm: 2, Retrain: rule.RetrainTapsAndBias, Limit: 9,
@@ -67,8 +67,9 @@ func TestPresets(t *testing.T) {
 	for name, want := range map[string]rule.Config{
 		"paper": rule.Paper(false), "own": rule.Own(), "neighbours": rule.Neighbours(), "season": rule.Seasonal(),
 	} {
-		if got := must[rule.Config](t)(rule.Preset(name, false)); !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: got %+v, want %+v", name, got, want)
+		got := must[rule.Config](t)(rule.Preset(name, false))
+		if !reflect.DeepEqual(got, want) || got.Gate == nil || got.Ungated().Gate != nil {
+			t.Errorf("%s: got %+v, want %+v, with a gate", name, got, want)
 		}
 	}
 	if c := must[rule.Config](t)(rule.Preset("paper", true)); c.StepSize.Value != 0.3 || rule.Paper(false).StepSize.Value != 3 {
@@ -104,13 +105,13 @@ func TestCalmerNamesWhatIsNotSet(t *testing.T) {
 		config rule.Config
 		want   []string
 	}{
-		{rule.Paper(false), []string{"step_size: {value: 0.3}", "preset: own", "gate: on"}},
+		{rule.Paper(false).Ungated(), []string{"step_size: {value: 0.3}", "preset: own", "gate: on"}},
 		{
 			rule.Config{StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 2}, Gate: &rule.Gate{}},
 			[]string{"step_size: {schedule: decaying, value: 0.2}", "preset: own"},
 		},
-		{rule.Own(), []string{"newton: {prior: 0.001}", "gate: on"}},
-		{rule.Seasonal(), []string{"season: {taps: 30000}", "season: {taps: -1}", "season: {ridge: 300}", "gate: on"}},
+		{rule.Own().Ungated(), []string{"newton: {prior: 0.001}", "gate: on"}},
+		{rule.Seasonal().Ungated(), []string{"season: {taps: 30000}", "season: {taps: -1}", "season: {ridge: 300}", "gate: on"}},
 		{rule.Config{Season: &rule.Season{Ridge: 5, Taps: -1}, Gate: &rule.Gate{}}, []string{"season: {ridge: 50}"}},
 		{rule.Config{Newton: &rule.Newton{Prior: 5}, Gate: &rule.Gate{}}, []string{"newton: {prior: 0.5}"}},
 	} {

@@ -88,7 +88,7 @@ func ExampleConfig() {
 	c := rule.Config{Ridge: -1, Delay: -1}
 	fmt.Println(c.Validate())
 	// Output:
-	// {"step_size":{"value":0},"retrain":"taps+bias","newton":{"doubt":0.2,"fresh":100}} <nil>
+	// {"step_size":{"value":0},"retrain":"taps+bias","gate":{},"newton":{"doubt":0.2,"fresh":100}} <nil>
 	// rule: ridge is -1, want a number ≥ 0
 	// rule: delay is -1, want 0 to 4096 steps
 }

@@ -140,7 +140,7 @@ func TestCheck(t *testing.T) {
 	}{
 		{rule.Config{}, jumps{}, ""},
 		{rule.Config{}, nil, "no cost"},
-		{rule.Own(), jumps{}, "needs the cost of every node"},
+		{rule.Own().Ungated(), jumps{}, "needs the cost of every node"},
 	} {
 		err := rule.NewNode(rule.NodeConfig{Basis: f, Config: &c.config, Rows: 1}).Check(c.j)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

@@ -147,7 +147,7 @@ func (s *Season) String() string {
 }
 
 // Seasonal is the preset of forecasts: see [Season].
-func Seasonal() Config { return Config{Season: new(Season)} }
+func Seasonal() Config { return Config{Season: new(Season), Gate: new(Gate)} }
 
 // checkSeason reports what is wrong with a configuration that learns by the season.
 func (c *Config) checkSeason() error {

@@ -132,7 +132,7 @@ func (p *town) drawn() (base, z mat.Dense) {
 
 // seasonal is the preset with its bound.
 func seasonal() rule.Config {
-	c := rule.Seasonal()
+	c := rule.Seasonal().Ungated()
 	c.Gate = &rule.Gate{}
 	return c
 }

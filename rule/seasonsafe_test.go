@@ -418,7 +418,7 @@ func TestSeasonComplains(t *testing.T) {
 		"season.slack is +Inf":       func(c *rule.Config, _ *rule.SeasonTask) { c.Season.Slack = math.Inf(1) },
 		"season goes without newton": func(c *rule.Config, _ *rule.SeasonTask) { c.Ridge = 9 },
 		"gate has numbers of other":  func(c *rule.Config, _ *rule.SeasonTask) { c.Gate.Margin = 0.5 },
-		"no season: the preset":      func(c *rule.Config, _ *rule.SeasonTask) { *c = rule.Own() },
+		"no season: the preset":      func(c *rule.Config, _ *rule.SeasonTask) { *c = rule.Own().Ungated() },
 		"season: -1 steps":           func(_ *rule.Config, task *rule.SeasonTask) { task.Season = -1 },
 		"no horizon":                 func(_ *rule.Config, task *rule.SeasonTask) { task.Horizons = nil },
 		"a horizon of 0 steps":       func(_ *rule.Config, task *rule.SeasonTask) { task.Horizons = []int{0} },

@@ -73,7 +73,7 @@ func TestTwinSeason(t *testing.T) {
 // learners returns the nodes of the case.
 func (c *seasonTwin) learners(t *testing.T) (nodes []*rule.SeasonNode) {
 	t.Helper()
-	config := rule.Seasonal()
+	config := rule.Seasonal().Ungated()
 	config.Season, config.Gate = &c.Learner, new(rule.Gate)
 	task := rule.SeasonTask{
 		Season: c.Season, Horizons: c.Horizons, Lagged: c.Lagged,

@@ -18,8 +18,8 @@ func TestSettings(t *testing.T) {
 		centralized bool
 		want        rule.Config
 	}{
-		{"nothing", rule.Settings{}, false, rule.Own()},
-		{"links that change at every step", rule.Settings{Links: rule.LinksEveryStep}, false, rule.Own()},
+		{"nothing", rule.Settings{}, false, rule.Own().Ungated()},
+		{"links that change at every step", rule.Settings{Links: rule.LinksEveryStep}, false, rule.Own().Ungated()},
 		{
 			"numbers of newton",
 			rule.Settings{Links: rule.LinksOutages, Newton: &rule.NewtonSettings{Prior: &half, Doubt: &zero, Fresh: &seven, Restart: &yes}},
@@ -32,7 +32,7 @@ func TestSettings(t *testing.T) {
 			false,
 			rule.Config{Season: &rule.Season{Taps: -1, Slack: 3}},
 		},
-		{"centralized", rule.Settings{Preset: "paper"}, true, rule.Paper(true)},
+		{"centralized", rule.Settings{Preset: "paper"}, true, rule.Paper(true).Ungated()},
 		{
 			"a schedule keeps the value",
 			rule.Settings{Preset: "paper", StepSize: &rule.StepSettings{Schedule: rule.Decaying, Steps: 7}},
@@ -63,9 +63,9 @@ func TestSettings(t *testing.T) {
 func TestSettingsOfAConfig(t *testing.T) {
 	for _, want := range []rule.Config{
 		{},
-		rule.Paper(false), rule.Own(),
+		rule.Paper(false).Ungated(), rule.Own().Ungated(),
 		{Newton: &rule.Newton{Prior: 2, Forget: 0.9, Restart: true}},
-		rule.Neighbours(), rule.Seasonal(),
+		rule.Neighbours().Ungated(), rule.Seasonal().Ungated(),
 		{Season: &rule.Season{Forget: 0.9, Rate: 0.3, Ridge: 2, Taps: -1, Margin: 0.5, Slack: 7}, Gate: &rule.Gate{}},
 		{
 			StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 0.1, Steps: 7},
@@ -143,7 +143,7 @@ func TestSettingsComplain(t *testing.T) {
 func TestSettingsNameARule(t *testing.T) {
 	own := map[string]rule.Rule{"slow": Tracking{Gamma: 0.1}, "fast": Tracking{Gamma: 0.5}, "mute": mute{}}
 	s := rule.Settings{Rule: "fast"}
-	want := rule.Paper(false)
+	want := rule.Paper(false).Ungated()
 	want.Rule, want.Gate = Tracking{Gamma: 0.5}, &rule.Gate{}
 	want.Conformal = &conformal.Config{Coverage: 0.9}
 	if got, err := s.Config(false, own); err != nil || !reflect.DeepEqual(got, want) {

@@ -31,7 +31,7 @@ func (b *Bench) sourceTask(signals int) (*swarm.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := rule.Paper(false)
+	r := rule.Paper(false).Ungated()
 	r.StepSize.Value = 1e-3 // what a model that was not trained can take
 	return swarm.NewSourceTask(l, r, signals, 0, 0)
 }

@@ -52,7 +52,7 @@ func TestOneBoxSameBitsUngatedAndLate(t *testing.T) {
 // Steps that decay need no value, as in wdgnn online: they begin with that of the preset.
 func TestDecayingSteps(t *testing.T) {
 	f := newFixture(t, graph.ShiftRowStochastic, false)
-	f.steps = &rule.StepSize{Schedule: rule.Decaying, Value: rule.Paper(false).StepSize.Value, Steps: 7}
+	f.steps = &rule.StepSize{Schedule: rule.Decaying, Value: rule.Paper(false).Ungated().StepSize.Value, Steps: 7}
 	c := f.config(0, 1)
 	c.Learn.StepSize = &rule.StepSettings{Schedule: rule.Decaying, Steps: 7}
 	f.reference(t).check(t, run(t, f.load(t, c)))

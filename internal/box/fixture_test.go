@@ -183,7 +183,7 @@ func (f *fixture) config(id, hosts int) *box.Config {
 
 // rule is what config's Learn means.
 func (f *fixture) rule() rule.Config {
-	r := rule.Paper(false)
+	r := rule.Paper(false).Ungated()
 	r.StepSize.Value, r.Delay = calmStep, f.delay
 	if !f.ungated {
 		r.Gate = &rule.Gate{}

@@ -23,15 +23,15 @@ func TestOnlineRule(t *testing.T) {
 		text string
 		want rule.Config
 	}{
-		{"", rule.Own()},
-		{", links: every-step", rule.Own()},
-		{", preset: own, retrain: taps", rule.Config{Newton: rule.Own().Newton}},
-		{", preset: neighbours", rule.Neighbours()},
-		{", preset: season", rule.Seasonal()},
-		{", preset: paper", rule.Paper(false)},
-		{", preset: paper, mode: centralized", rule.Paper(true)},
-		{", preset: paper, gate: off", rule.Paper(false)},
-		{", preset: paper, gate: off, coverage: 0", rule.Paper(false)},
+		{"", rule.Own().Ungated()},
+		{", links: every-step", rule.Own().Ungated()},
+		{", preset: own, retrain: taps", rule.Config{Newton: rule.Own().Ungated().Newton}},
+		{", preset: neighbours", rule.Neighbours().Ungated()},
+		{", preset: season", rule.Seasonal().Ungated()},
+		{", preset: paper", rule.Paper(false).Ungated()},
+		{", preset: paper, mode: centralized", rule.Paper(true).Ungated()},
+		{", preset: paper, gate: off", rule.Paper(false).Ungated()},
+		{", preset: paper, gate: off, coverage: 0", rule.Paper(false).Ungated()},
 		{", gate: {margin: 0.1, patience: 50}, step_size: {value: 2}", rule.Config{
 			StepSize: rule.StepSize{Value: 2}, Gate: &rule.Gate{Margin: 0.1, Patience: 50},
 		}},

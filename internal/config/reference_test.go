@@ -60,7 +60,8 @@ func TestReferenceExamples(t *testing.T) {
 
 func reference(t *testing.T) []byte {
 	docs, err := comments.Of(
-		"config.go", "forecast.go", "online.go", "../../rule/settings.go", "../../rule/season.go", "../../gnn/config.go", "../../gnn/lipschitz.go",
+		"config.go", "forecast.go", "online.go", "../../rule/settings.go", "../../rule/season.go",
+		"../../gnn/config.go", "../../gnn/lipschitz.go",
 		"../../optim/adam.go", "../../optim/sgd.go", "../../train/inputs.go", "../../train/outage.go", "../../scenario/sourceloc/sourceloc.go")
 	if err != nil {
 		t.Fatal(err)

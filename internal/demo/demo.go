@@ -87,7 +87,9 @@ type Mean struct {
 // What runs side by side learns in one of these ways.
 var (
 	frozen = recipe.LearnerSpec{ID: "frozen", Kind: recipe.WideDeep}
-	paper  = recipe.LearnerSpec{ID: "paper", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Paper(false), Curved: true}
+	paper  = recipe.LearnerSpec{
+		ID: "paper", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Paper(false).Ungated(), Curved: true,
+	}
 )
 
 // neighbours is the default where a model knows what its nodes heard in training, with

@@ -19,7 +19,7 @@ const (
 
 // own learns as neighbours does, without weights for single neighbours, and without a
 // gate. It stands last on the page alone.
-var own = recipe.LearnerSpec{ID: "own", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Own()}
+var own = recipe.LearnerSpec{ID: "own", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Own().Ungated()}
 
 // knobs are how those who watch have set the demo. The zero value is the beginning,
 // but for told.

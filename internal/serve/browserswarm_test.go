@@ -28,7 +28,7 @@ func pulsesTask(t testing.TB, signals int) *swarm.Task {
 	if err != nil {
 		t.Fatal(err)
 	}
-	task, err := swarm.NewSourceTask(l, rule.Own(), signals, 0, 0.3)
+	task, err := swarm.NewSourceTask(l, rule.Own().Ungated(), signals, 0, 0.3)
 	if err != nil {
 		t.Fatal(err)
 	}

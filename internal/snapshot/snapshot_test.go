@@ -42,7 +42,7 @@ func TestStatesInAFile(t *testing.T) {
 		t.Fatalf("got %+v, %t and %v, want %+v", got, found, err, want)
 	}
 	for name, spoil := range map[string]func(f *modelfile.Model){
-		"says 12 of node 2":   func(f *modelfile.Model) { f.Precise["online.state.length"].Data[2]++ },
+		"says 12 of node 2":  func(f *modelfile.Model) { f.Precise["online.state.length"].Data[2]++ },
 		"says 0.5 of node 0": func(f *modelfile.Model) { f.Precise["online.state.length"].Data[0] = 0.5 },
 		"holds more":         func(f *modelfile.Model) { f.Precise["online.state.length"].Data[2] = 0 },
 		"one whole number":   func(f *modelfile.Model) { f.Precise["online.given"].Data[0] = -1 },

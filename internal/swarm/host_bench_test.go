@@ -48,7 +48,7 @@ func BenchmarkHostOf25000(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	r := rule.Paper(false)
+	r := rule.Paper(false).Ungated()
 	r.StepSize.Value = 1e-3
 	basis, err := online.NewBasis(m, r, nil)
 	if err != nil {

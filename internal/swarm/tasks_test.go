@@ -42,7 +42,7 @@ func sources(t *testing.T) *Task {
 	if err != nil {
 		t.Fatal(err)
 	}
-	task, err := NewSourceTask(l, rule.Neighbours(), 30, 10, 0.3)
+	task, err := NewSourceTask(l, rule.Neighbours().Ungated(), 30, 10, 0.3)
 	if err != nil {
 		t.Fatal(err)
 	}

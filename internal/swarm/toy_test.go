@@ -79,11 +79,11 @@ type setting struct {
 }
 
 var settings = []setting{
-	{"multi-hop, paper", false, rule.Paper(false)},
+	{"multi-hop, paper", false, rule.Paper(false).Ungated()},
 	{"multi-hop, decaying", false, rule.Config{StepSize: rule.StepSize{Schedule: rule.Decaying, Value: 0.1, Steps: 9}, Ridge: 0.01}},
-	{"delayed, paper", true, rule.Paper(false)},
+	{"delayed, paper", true, rule.Paper(false).Ungated()},
 	{"multi-hop, own", false, rule.Config{Newton: &rule.Newton{Doubt: 0.2, Fresh: 5, Restart: true}, Retrain: rule.RetrainTapsAndBias}},
-	{"multi-hop, neighbours", false, rule.Neighbours()},
+	{"multi-hop, neighbours", false, rule.Neighbours().Ungated()},
 }
 
 // plan returns the plan of a setting on the toy world.

@@ -213,7 +213,7 @@ func (w *movieWorld) learners(k recipe.Kind, m *gnn.WideDeep, e *recipe.MovieExa
 	}
 	list := []beginner{
 		{string(k) + " online", func(int) (adaptive, error) { return newCentral(m, movieRule(w.Gamma), nil) }},
-		{string(k) + " own", func(int) (adaptive, error) { return newCentral(m, rule.Own(), momentOf(m, e)) }},
+		{string(k) + " own", func(int) (adaptive, error) { return newCentral(m, rule.Own().Ungated(), momentOf(m, e)) }},
 	}
 	if w.setting.Distributed {
 		list = append(list,

@@ -184,7 +184,7 @@ func (b *bench) told(rng *rand.Rand, t int, wrong float64) loss.Loss {
 
 // heardSpec is learning with weights for every neighbour.
 func heardSpec() recipe.LearnerSpec {
-	return learner("neighbours", recipe.WideDeep, recipe.Distributed, rule.Neighbours())
+	return learner("neighbours", recipe.WideDeep, recipe.Distributed, rule.Neighbours().Ungated())
 }
 
 // Own taps and bias at every node are worth many points where links are lost, also

@@ -77,23 +77,23 @@ var (
 	WideDeepFrozen = recipe.LearnerSpec{ID: "wd-gnn", Kind: recipe.WideDeep}
 	sgnnFrozen     = recipe.LearnerSpec{ID: "sgnn", Kind: recipe.SGNN}
 
-	filterCentral = learner("filter central", recipe.Filter, recipe.Centralized, rule.Paper(true))
-	filterPaper   = learner("filter distributed", recipe.Filter, recipe.Distributed, rule.Paper(false))
-	filterOwn     = learner("filter own", recipe.Filter, recipe.Distributed, rule.Own())
+	filterCentral = learner("filter central", recipe.Filter, recipe.Centralized, rule.Paper(true).Ungated())
+	filterPaper   = learner("filter distributed", recipe.Filter, recipe.Distributed, rule.Paper(false).Ungated())
+	filterOwn     = learner("filter own", recipe.Filter, recipe.Distributed, rule.Own().Ungated())
 
-	WideDeepCentral = learner("wd-gnn central", recipe.WideDeep, recipe.Centralized, rule.Paper(true))
-	WideDeepPaper   = learner("wd-gnn distributed", recipe.WideDeep, recipe.Distributed, rule.Paper(false))
+	WideDeepCentral = learner("wd-gnn central", recipe.WideDeep, recipe.Centralized, rule.Paper(true).Ungated())
+	WideDeepPaper   = learner("wd-gnn distributed", recipe.WideDeep, recipe.Distributed, rule.Paper(false).Ungated())
 	wideDeepCurved  = recipe.LearnerSpec{
-		ID: "wd-gnn distributed, curved", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Paper(false), Curved: true,
+		ID: "wd-gnn distributed, curved", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Paper(false).Ungated(), Curved: true,
 	}
 )
 
 // Our presets, without gates, and without an offline model.
 var (
-	WideDeepOwn        = learner("wd-gnn own", recipe.WideDeep, recipe.Distributed, rule.Own())
-	WideDeepNeighbours = learner("wd-gnn neighbours", recipe.WideDeep, recipe.Distributed, rule.Neighbours())
-	blankOwn           = learner("blank own", recipe.Blank, recipe.Distributed, rule.Own())
-	blankNeighbours    = learner("blank neighbours", recipe.Blank, recipe.Distributed, rule.Neighbours())
+	WideDeepOwn        = learner("wd-gnn own", recipe.WideDeep, recipe.Distributed, rule.Own().Ungated())
+	WideDeepNeighbours = learner("wd-gnn neighbours", recipe.WideDeep, recipe.Distributed, rule.Neighbours().Ungated())
+	blankOwn           = learner("blank own", recipe.Blank, recipe.Distributed, rule.Own().Ungated())
+	blankNeighbours    = learner("blank neighbours", recipe.Blank, recipe.Distributed, rule.Neighbours().Ungated())
 )
 
 // The reading under which the paper's online rows come out: one γ for both modes,
@@ -118,7 +118,7 @@ var (
 
 // leaking is a learner that is scored after the update.
 func leaking(id string, k recipe.Kind, mode recipe.Mode, gamma float64) recipe.LearnerSpec {
-	c := rule.Paper(mode == recipe.Centralized)
+	c := rule.Paper(mode == recipe.Centralized).Ungated()
 	c.StepSize.Value = gamma
 	if mode == recipe.Centralized {
 		c.StepSize.Value *= detectors

@@ -101,7 +101,7 @@ func TestReferenceNetwork(t *testing.T) {
 	within("GNN, same", gnn, 95, 98)
 	within("WD-GNN, same", wd, gnn-0.5, 98.5)
 
-	matched := recipe.LearnerSpec{ID: "matched", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Paper(false)}
+	matched := recipe.LearnerSpec{ID: "matched", Kind: recipe.WideDeep, Mode: recipe.Distributed, Config: rule.Paper(false).Ungated()}
 	matched.Config.StepSize.Value = WideDeepCentral.Config.StepSize.Value * 50 / 5
 	specs := []recipe.LearnerSpec{
 		WideDeepCentral, WideDeepPaper, matched, WideDeepOwn, WideDeepNeighbours,
