@@ -50,26 +50,24 @@ const rules = `
 	internal/onnx       : gnn
 	scenario/sourceloc  : mat graph loss
 	scenario/flocking   : mat graph loss
-	scenario/movies     : mat graph
 	internal/kernel     :
 	internal/alloctest  :
 	internal/clocktest  :
 	internal/twintest   :
 	internal/mqtttest   : internal/clocktest
 	internal/mqtt       :
-	internal/config     : graph gnn loss optim train rule scenario/sourceloc scenario/flocking scenario/movies internal/duration
+	internal/config     : graph gnn loss optim train rule scenario/sourceloc scenario/flocking internal/duration
 	internal/config/comments :
 	internal/jsonfile   : modelfile
 	internal/rundir     : modelfile internal/jsonfile
 	internal/snapshot   : mat gnn rule conformal online agent modelfile
-	internal/dataset    : scenario/movies internal/data
-	internal/baseline   : scenario/movies
+	internal/baseline   : internal/shop/movies
 	internal/figure     : modelfile
 	internal/lifecycle  : mat graph gnn loss optim random train rule conformal forecast online modelfile scenario/sourceloc
-	                      scenario/flocking scenario/movies internal/config internal/data internal/dataset internal/duration
+	                      scenario/flocking internal/config internal/data internal/duration
 	                      internal/onnx internal/recipe internal/robust internal/rundir internal/snapshot
 	internal/recipe     : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc
-	                      scenario/flocking scenario/movies internal/dataset internal/jsonfile internal/robust
+	                      scenario/flocking internal/jsonfile internal/robust
 	internal/demo       : mat graph gnn loss online rule train modelfile internal/recipe internal/live
 	internal/certify    : mat graph gnn loss random rule online theory modelfile internal/config internal/data
 	                      internal/lifecycle internal/robust
@@ -78,14 +76,16 @@ const rules = `
 	internal/reproduce/study/studytest : random internal/reproduce/study
 	internal/reproduce/sourceloc : gnn graph loss mat online rule train scenario/sourceloc internal/recipe internal/reproduce/study
 	internal/reproduce/flocking : gnn graph mat rule scenario/flocking internal/recipe internal/reproduce/study
-	internal/reproduce/movies : gnn graph loss mat online random rule train modelfile scenario/movies internal/baseline
-	                            internal/dataset internal/recipe internal/recommend internal/reproduce/study
+	internal/reproduce/movies : gnn graph loss mat online random rule train modelfile internal/shop/movies internal/baseline
+	                            internal/shop/dataset internal/recipe internal/shop/movierecipe internal/shop/recommend
+	                            internal/reproduce/study
 	internal/reproduce/theory : graph loss mat online train modelfile theory scenario/flocking internal/certify
 	                            internal/recipe internal/robust internal/reproduce/study internal/reproduce/sourceloc
 	                            internal/reproduce/flocking
 	internal/reproduce/agents : agent gnn graph loss mat online rule scenario/flocking internal/recipe
 	                            internal/reproduce/study internal/reproduce/sourceloc internal/reproduce/flocking
-	internal/reproduce/traffic : online random train modelfile internal/config internal/dataset internal/lifecycle internal/reproduce/study
+	internal/reproduce/traffic : online random train modelfile internal/config internal/lifecycle
+	                             internal/reproduce/study internal/shop/dataset
 	internal/reproduce  : internal/reproduce/study internal/reproduce/sourceloc internal/reproduce/flocking
 	                      internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents
 	                      internal/reproduce/traffic
@@ -93,8 +93,6 @@ const rules = `
 	                      internal/grid
 	internal/journal    :
 	internal/journal/faultdisk : internal/journal
-	internal/recommend  : mat graph gnn optim loss random train rule online modelfile scenario/movies internal/dataset
-	                      internal/journal
 	internal/hostname   :
 	internal/section    :
 	internal/grid       :
@@ -116,7 +114,14 @@ const rules = `
 	internal/live       : modelfile
 	internal/livepage   : internal/live
 	internal/runview    : graph train modelfile internal/config internal/lifecycle internal/live internal/rundir
-	internal/serve      : scenario/movies internal/recommend internal/live internal/livepage internal/hostname
+	internal/liveweb    : internal/live internal/livepage internal/hostname
+	internal/shop/movies : mat graph
+	internal/shop/movierecipe : mat graph gnn loss optim random train internal/config internal/lifecycle internal/recipe
+	                      internal/shop/dataset internal/shop/movies
+	internal/shop/dataset : internal/shop/movies internal/data
+	internal/shop/recommend : mat graph gnn optim loss random train rule online modelfile internal/journal
+	                      internal/shop/dataset internal/shop/movies
+	internal/shop/serve : internal/live internal/liveweb internal/shop/movies internal/shop/recommend
 	internal/perf       : mat graph gnn loss optim random train rule online scenario/flocking
 	bench/report        : internal/perf internal/section bench/agents
 	bench/agents        : agent gnn graph loss mat online rule random modelfile scenario/flocking transport transport/natsbus host
@@ -142,13 +147,14 @@ const shell = `
 	transport transport/mem transport/natsbus transport/tcpbus transport/transporttest host host/agentcmd internal/defect internal/script
 	internal/broker internal/keys internal/box internal/sim internal/swarm internal/live internal/hostname
 	cmd/wdgnn-agent
-	modelfile internal/config internal/config/comments internal/data internal/jsonfile internal/rundir internal/dataset internal/figure
+	modelfile internal/config internal/config/comments internal/data internal/jsonfile internal/rundir internal/shop/dataset internal/figure
 	internal/snapshot internal/duration internal/alloctest internal/clocktest internal/twintest internal/mqtttest internal/mqtt
 	internal/lifecycle internal/recipe internal/demo internal/certify internal/reproduce internal/reproduce/study
 	internal/reproduce/study/studytest internal/reproduce/sourceloc internal/reproduce/flocking
 	internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents internal/reproduce/traffic
 	internal/flock internal/journal
-	internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report bench/agents bench/soak doc/answers doc/check
+	internal/journal/faultdisk internal/liveweb internal/shop/movierecipe internal/shop/recommend internal/shop/serve internal/perf
+	bench/report bench/agents bench/soak doc/answers doc/check
 	doc/report doc/screenshots doc/site doc/site/worker examples/tiny examples/forecast internal/runview cmd/wdgnn
 `
 
@@ -158,7 +164,7 @@ const outside = `
 	library         : gonum.org/v1/gonum golang.org/x/sys
 	internal/config : go.yaml.in/yaml/v3
 	internal/figure : gonum.org/v1/plot gonum.org/v1/gonum
-	internal/serve  : github.com/prometheus/client_golang
+	internal/shop/serve : github.com/prometheus/client_golang
 	internal/box    : github.com/prometheus/client_golang
 	internal/broker : github.com/nats-io
 	internal/mqtt   : github.com/eclipse/paho.mqtt.golang

@@ -38,7 +38,6 @@
 //
 //	scenario/sourceloc  in which community of a network did a pulse start?
 //	scenario/flocking   robots that are to fly at one velocity
-//	scenario/movies     ratings of movies that resemble each other
 //
 // examples/tiny is the method in one file that uses none of this;
 // examples/forecast trains on a table of readings and keeps learning;

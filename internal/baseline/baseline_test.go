@@ -5,8 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/wdgnn/wdgnn/internal/shop/movies"
 	"github.com/wdgnn/wdgnn/random"
-	"github.com/wdgnn/wdgnn/scenario/movies"
 )
 
 // grid returns the table of ratings[u][n], 0 for none. Users and movies are in

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/wdgnn/wdgnn/scenario/movies"
+	"github.com/wdgnn/wdgnn/internal/shop/movies"
 )
 
 // NeighborsConfig says how movies are compared. The zero value is not valid: K

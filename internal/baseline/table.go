@@ -1,7 +1,7 @@
 package baseline
 
 import (
-	"github.com/wdgnn/wdgnn/scenario/movies"
+	"github.com/wdgnn/wdgnn/internal/shop/movies"
 )
 
 // Model predicts a rating.

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 
 	"github.com/wdgnn/wdgnn/internal/baseline"
-	"github.com/wdgnn/wdgnn/internal/dataset"
-	"github.com/wdgnn/wdgnn/internal/recommend"
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
+	"github.com/wdgnn/wdgnn/internal/shop/dataset"
+	"github.com/wdgnn/wdgnn/internal/shop/movies"
+	"github.com/wdgnn/wdgnn/internal/shop/recommend"
 	"github.com/wdgnn/wdgnn/random"
-	"github.com/wdgnn/wdgnn/scenario/movies"
 	"github.com/wdgnn/wdgnn/train"
 )
 

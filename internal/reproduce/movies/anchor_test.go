@@ -11,11 +11,12 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
-	"github.com/wdgnn/wdgnn/internal/dataset"
 	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
+	"github.com/wdgnn/wdgnn/internal/shop/dataset"
+	"github.com/wdgnn/wdgnn/internal/shop/movierecipe"
+	"github.com/wdgnn/wdgnn/internal/shop/movies"
 	"github.com/wdgnn/wdgnn/mat"
-	"github.com/wdgnn/wdgnn/scenario/movies"
 	"github.com/wdgnn/wdgnn/train"
 )
 
@@ -34,7 +35,7 @@ func shared(t testing.TB, name string) string {
 }
 
 // movieLens returns the 400 most rated movies of a data set.
-func movieLens(t testing.TB, folder string) *recipe.Library {
+func movieLens(t testing.TB, folder string) *movierecipe.Library {
 	t.Helper()
 	all, err := dataset.Load(shared(t, "data/"+folder))
 	if err != nil {
@@ -48,11 +49,11 @@ func movieLens(t testing.TB, folder string) *recipe.Library {
 }
 
 // everyTenth returns the split without chance under one similarity.
-func everyTenth(t testing.TB, l *recipe.Library, measure movies.Similarity) *movieWorld {
+func everyTenth(t testing.TB, l *movierecipe.Library, measure movies.Similarity) *movieWorld {
 	t.Helper()
 	s := settingsFrom(study.Options{}, l.Ratings)
-	w, err := newMovieWorld(&s, movieSetting{Reading: recipe.Reading{
-		ID: measure.String(), Graph: recipe.SimilarBy(measure), Shift: graph.ShiftSpectral, Protocol: movies.ProtocolEveryTenth,
+	w, err := newMovieWorld(&s, movieSetting{Reading: movierecipe.Reading{
+		ID: measure.String(), Graph: movierecipe.SimilarBy(measure), Shift: graph.ShiftSpectral, Protocol: movies.ProtocolEveryTenth,
 	}}, l, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +152,7 @@ func TestMovieAnchors(t *testing.T) {
 	}
 }
 
-func checkMovieAnchor(t *testing.T, w *movieWorld, e *recipe.MovieExamples, k recipe.Kind, want map[string][]float64) {
+func checkMovieAnchor(t *testing.T, w *movieWorld, e *movierecipe.MovieExamples, k recipe.Kind, want map[string][]float64) {
 	m, err := gnn.New(w.Architecture(k))
 	if err != nil {
 		t.Fatal(err)
@@ -170,9 +171,9 @@ func checkMovieAnchor(t *testing.T, w *movieWorld, e *recipe.MovieExamples, k re
 		delete(want, what)
 	}
 	errors := func() (v []float64) {
-		var f recipe.MovieReader
+		var f movierecipe.MovieReader
 		for _, rows := range e.Test {
-			v = append(v, recipe.RMSE(f.Read(m, rows), rows.Rating))
+			v = append(v, movierecipe.RMSE(f.Read(m, rows), rows.Rating))
 		}
 		return v
 	}
@@ -206,10 +207,10 @@ func checkMovieAnchor(t *testing.T, w *movieWorld, e *recipe.MovieExamples, k re
 
 // playAnchor returns the error along the stream without and with learning, and
 // that of the test users afterwards.
-func playAnchor(t *testing.T, w *movieWorld, m *gnn.WideDeep, e *recipe.MovieExamples, c int) []float64 {
+func playAnchor(t *testing.T, w *movieWorld, m *gnn.WideDeep, e *movierecipe.MovieExamples, c int) []float64 {
 	t.Helper()
-	var f recipe.MovieReader
-	offline := recipe.RMSE(f.Read(m, e.Stream[c]), e.Stream[c].Rating)
+	var f movierecipe.MovieReader
+	offline := movierecipe.RMSE(f.Read(m, e.Stream[c]), e.Stream[c].Rating)
 	l, err := newCentral(m, movieRule(w.Gamma), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -220,5 +221,5 @@ func playAnchor(t *testing.T, w *movieWorld, m *gnn.WideDeep, e *recipe.MovieExa
 	}
 	y := mat.NewDense(len(e.Test[c].Users), 1, nil)
 	l.predict(y, e.Test[c])
-	return []float64{offline, prequential, recipe.RMSE(y, e.Test[c].Rating)}
+	return []float64{offline, prequential, movierecipe.RMSE(y, e.Test[c].Rating)}
 }

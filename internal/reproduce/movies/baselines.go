@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"github.com/wdgnn/wdgnn/internal/baseline"
+	"github.com/wdgnn/wdgnn/internal/shop/movies"
 	"github.com/wdgnn/wdgnn/random"
-	"github.com/wdgnn/wdgnn/scenario/movies"
 )
 
 // The baselines in the order of the table. Those that learn see every rating

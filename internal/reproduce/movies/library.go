@@ -9,41 +9,42 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
-	"github.com/wdgnn/wdgnn/internal/dataset"
 	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
+	"github.com/wdgnn/wdgnn/internal/shop/dataset"
+	"github.com/wdgnn/wdgnn/internal/shop/movierecipe"
+	"github.com/wdgnn/wdgnn/internal/shop/movies"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/modelfile"
-	"github.com/wdgnn/wdgnn/scenario/movies"
 )
 
 // moviesSettings are the settings of Table 4. Everything that changes a number is
 // here, so that its fingerprint tells results apart.
 type moviesSettings struct {
-	recipe.Movies
+	movierecipe.Movies
 	Settings  []movieSetting `json:"settings"`
 	Baselines movieBaselines `json:"baselines"`
 }
 
 // movieSetting is one reading of the experiment.
 type movieSetting struct {
-	recipe.Reading
+	movierecipe.Reading
 	Distributed bool `json:"distributed"` // nodes also learn in a distributed way
 }
 
 // The readings of the experiment that are run.
 var (
 	// libvarSetting is a similarity that is no correlation.
-	libvarSetting = movieSetting{recipe.Reading{
-		ID: "libvar", Graph: recipe.SimilarBy(movies.SimilarityLibvar), Shift: graph.ShiftSpectral,
+	libvarSetting = movieSetting{movierecipe.Reading{
+		ID: "libvar", Graph: movierecipe.SimilarBy(movies.SimilarityLibvar), Shift: graph.ShiftSpectral,
 	}, true}
 	// huangSetting is what the paper's text describes.
-	huangSetting = movieSetting{recipe.Reading{
-		ID: "huang", Graph: recipe.SimilarBy(movies.SimilarityHuang), Shift: graph.ShiftSpectral,
+	huangSetting = movieSetting{movierecipe.Reading{
+		ID: "huang", Graph: movierecipe.SimilarBy(movies.SimilarityHuang), Shift: graph.ShiftSpectral,
 	}, true}
 	// centeredSetting is ours: what a rating says beyond the user's mean.
-	centeredSetting = movieSetting{recipe.Reading{
-		ID: "centered", Graph: recipe.SimilarBy(movies.SimilarityPearson), Shift: graph.ShiftSymmetric, Signal: movies.SignalCentered,
+	centeredSetting = movieSetting{movierecipe.Reading{
+		ID: "centered", Graph: movierecipe.SimilarBy(movies.SimilarityPearson), Shift: graph.ShiftSymmetric, Signal: movies.SignalCentered,
 	}, false}
 	// Users who test are new to libvarByUser and centeredByUser.
 	libvarByUser   = libvarSetting.byUser()
@@ -59,7 +60,7 @@ func (s movieSetting) byUser() movieSetting {
 // settingsFrom returns the paper's settings, or smaller ones if o asks.
 func settingsFrom(o study.Options, r *movies.Ratings) moviesSettings {
 	s := moviesSettings{
-		Movies:    recipe.DefaultMovies(o.Seed, r),
+		Movies:    movierecipe.DefaultMovies(o.Seed, r),
 		Settings:  []movieSetting{libvarSetting, huangSetting, centeredSetting, libvarByUser, centeredByUser},
 		Baselines: defaultBaselines(),
 	}
@@ -82,12 +83,12 @@ var movieColumns = []string{"Star Wars", "Contact", "Return of the Jedi"}
 
 // openLibrary reads the data set in dir, or in the given folder below "data" if
 // dir is empty. It also returns all ratings of the set.
-func openLibrary(dir, folder string, top int) (*recipe.Library, *movies.Ratings, error) {
+func openLibrary(dir, folder string, top int) (*movierecipe.Library, *movies.Ratings, error) {
 	asked := dir
 	if dir == "" {
 		dir = filepath.Join("data", folder)
 	}
-	all, err := recipe.OpenRatings(dir, "movielens-"+strings.TrimPrefix(folder, "ml-"))
+	all, err := movierecipe.OpenRatings(dir, "movielens-"+strings.TrimPrefix(folder, "ml-"))
 	var problem *dataset.Problem
 	if asked == "" && errors.As(err, &problem) {
 		problem.Try += ", or name the folder that holds them with --data"
@@ -103,20 +104,20 @@ func openLibrary(dir, folder string, top int) (*recipe.Library, *movies.Ratings,
 }
 
 // newLibrary returns the most rated movies of a table.
-func newLibrary(all *movies.Ratings, top int) (*recipe.Library, error) {
-	return recipe.NewLibrary(all, top, movieTitles[0], movieTitles[1:]...)
+func newLibrary(all *movies.Ratings, top int) (*movierecipe.Library, error) {
+	return movierecipe.NewLibrary(all, top, movieTitles[0], movieTitles[1:]...)
 }
 
 // movieWorld is one split of the users, as one reading sees it.
 type movieWorld struct {
-	*recipe.MovieWorld
+	*movierecipe.MovieWorld
 	settings *moviesSettings
 	setting  movieSetting
 }
 
 // newMovieWorld divides the users and makes the graph.
-func newMovieWorld(s *moviesSettings, m movieSetting, l *recipe.Library, number int) (*movieWorld, error) {
-	w, err := recipe.NewMovieWorld(&s.Movies, m.Reading, l, number)
+func newMovieWorld(s *moviesSettings, m movieSetting, l *movierecipe.Library, number int) (*movieWorld, error) {
+	w, err := movierecipe.NewMovieWorld(&s.Movies, m.Reading, l, number)
 	return &movieWorld{w, s, m}, err
 }
 

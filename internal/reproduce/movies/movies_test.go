@@ -11,20 +11,21 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
-	"github.com/wdgnn/wdgnn/internal/dataset"
 	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 	"github.com/wdgnn/wdgnn/internal/reproduce/study/studytest"
+	"github.com/wdgnn/wdgnn/internal/shop/dataset"
+	"github.com/wdgnn/wdgnn/internal/shop/movierecipe"
+	"github.com/wdgnn/wdgnn/internal/shop/movies"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
 	"github.com/wdgnn/wdgnn/random"
-	"github.com/wdgnn/wdgnn/scenario/movies"
 	"github.com/wdgnn/wdgnn/train"
 )
 
 // toyWorld is a split of the made-up ratings.
-func toyWorld(t testing.TB, m movieSetting) (*movieWorld, *recipe.MovieExamples) {
+func toyWorld(t testing.TB, m movieSetting) (*movieWorld, *movierecipe.MovieExamples) {
 	t.Helper()
 	l, all, err := openLibrary(studytest.Ratings(t), "ml-100k", 400)
 	if err != nil {
@@ -54,7 +55,7 @@ func TestRowsMatchTheGraph(t *testing.T) {
 		var (
 			shifter gnn.Shifter
 			tape    gnn.Tape
-			f       recipe.MovieReader
+			f       movierecipe.MovieReader
 		)
 		for _, k := range movieKinds {
 			model, err := w.Fit(context.Background(), k, e)
@@ -156,10 +157,10 @@ func TestFilterAboveLeastSquares(t *testing.T) {
 			}
 			job.Config.Epochs, job.Config.Adam.StepSize, job.Config.BatchSize = 3000, 1e-3, len(e.Train.Users)
 		}
-		var f recipe.MovieReader
+		var f movierecipe.MovieReader
 		least := math.Inf(1)
 		job.OnEpoch = func(train.Epoch) error {
-			v := recipe.RMSE(f.Read(m, e.Train), e.Train.Rating)
+			v := movierecipe.RMSE(f.Read(m, e.Train), e.Train.Rating)
 			least = min(least, float64(v*v))
 			return nil
 		}
@@ -178,7 +179,7 @@ func TestFilterAboveLeastSquares(t *testing.T) {
 
 // leastSquares returns the least mean squared error of linear functions of z_1
 // … z_K and a constant, by Gram-Schmidt in float64.
-func leastSquares(r recipe.MovieRows) float64 {
+func leastSquares(r movierecipe.MovieRows) float64 {
 	n := r.Z.Rows
 	rest := make([]float64, n)
 	var columns [][]float64

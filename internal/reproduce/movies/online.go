@@ -3,7 +3,7 @@ package movies
 import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
-	"github.com/wdgnn/wdgnn/internal/recipe"
+	"github.com/wdgnn/wdgnn/internal/shop/movierecipe"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
@@ -19,15 +19,15 @@ func movieRule(gamma float64) rule.Config {
 // adaptive is a learner of ratings that come one at a time.
 type adaptive interface {
 	// predict writes what the learner says of every row, users×1.
-	predict(y mat.Dense, r recipe.MovieRows)
+	predict(y mat.Dense, r movierecipe.MovieRows)
 	// learn takes in a rating: rows of one user.
-	learn(r recipe.MovieRows) error
+	learn(r movierecipe.MovieRows) error
 }
 
 // centralLearner is eq. (7), or newton in its place, on rows that were shifted
 // before.
 type centralLearner struct {
-	recipe.MovieReader
+	movierecipe.MovieReader
 	model *gnn.WideDeep
 	solo  *online.Solo
 }
@@ -38,20 +38,20 @@ func newCentral(m *gnn.WideDeep, c rule.Config, moment *rule.SecondMoment) (*cen
 }
 
 // momentOf returns the second moment of what models read in training.
-func momentOf(m *gnn.WideDeep, e *recipe.MovieExamples) *rule.SecondMoment {
+func momentOf(m *gnn.WideDeep, e *movierecipe.MovieExamples) *rule.SecondMoment {
 	moment := new(rule.SecondMoment)
 	moment.Add(e.Train.Z, (m.Config.Wide.Order+1)*m.Config.In)
 	return moment
 }
 
-func (l *centralLearner) predict(y mat.Dense, r recipe.MovieRows) {
+func (l *centralLearner) predict(y mat.Dense, r movierecipe.MovieRows) {
 	base := l.Read(l.model, r)
 	for i := range y.Rows {
 		l.solo.Predict(y.Row(i), base.Row(i), r.Z.Row(i))
 	}
 }
 
-func (l *centralLearner) learn(r recipe.MovieRows) error {
+func (l *centralLearner) learn(r movierecipe.MovieRows) error {
 	return l.solo.Learn(l.Read(l.model, r).Row(0), r.Z.Row(0), loss.MSE{Target: r.Rating})
 }
 
@@ -59,7 +59,7 @@ func (l *centralLearner) learn(r recipe.MovieRows) error {
 // every movie keeps taps of its own, and only the one that is asked for hears
 // a rating.
 type networkLearner struct {
-	recipe.MovieReader
+	movierecipe.MovieReader
 	world   *movieWorld
 	model   *gnn.WideDeep
 	learner *online.Consensus
@@ -94,14 +94,14 @@ func (w *movieWorld) newNetwork(m *gnn.WideDeep, movie int, c rule.Config) (*net
 	return l, nil
 }
 
-func (l *networkLearner) predict(y mat.Dense, r recipe.MovieRows) {
+func (l *networkLearner) predict(y mat.Dense, r movierecipe.MovieRows) {
 	base := l.Read(l.model, r)
 	for i := range y.Rows {
 		l.learner.Basis().Predict(y.Row(i), base.Row(i), r.Z.Row(i), l.learner.Params(r.Movie), l.scratch)
 	}
 }
 
-func (l *networkLearner) learn(r recipe.MovieRows) error {
+func (l *networkLearner) learn(r movierecipe.MovieRows) error {
 	w := l.world
 	rated, rating := w.Library.User(r.Users[0])
 	w.Signal.Fill(l.values, rated, rating, r.Movie, w.Unknown)
@@ -118,7 +118,7 @@ func (l *networkLearner) learn(r recipe.MovieRows) error {
 
 // along predicts and then learns, row after row, and returns the error of the
 // predictions. Watch, if not nil, is called after every row.
-func along(l adaptive, r recipe.MovieRows, watch func(rows int)) (float64, error) {
+func along(l adaptive, r movierecipe.MovieRows, watch func(rows int)) (float64, error) {
 	y := mat.NewDense(r.Z.Rows, 1, nil)
 	for i := range r.Z.Rows {
 		one := r.One(i)
@@ -130,5 +130,5 @@ func along(l adaptive, r recipe.MovieRows, watch func(rows int)) (float64, error
 			watch(i + 1)
 		}
 	}
-	return recipe.RMSE(y, r.Rating), nil
+	return movierecipe.RMSE(y, r.Rating), nil
 }

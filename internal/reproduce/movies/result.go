@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
+	"github.com/wdgnn/wdgnn/internal/shop/movierecipe"
 )
 
 // Columns of what a split sees, by row: errors of test users of a movie, along its
@@ -54,7 +54,7 @@ func observe(s *moviesSettings, all []*unit) *study.Frame {
 }
 
 // table4Result makes tables and figures of the units.
-func table4Result(edition moviesEdition, s *moviesSettings, l *recipe.Library, all []*unit) *study.Result {
+func table4Result(edition moviesEdition, s *moviesSettings, l *movierecipe.Library, all []*unit) *study.Result {
 	f := observe(s, all)
 	r := &study.Result{Tables: []study.Table{
 		errorTable(f, edition, libvarSetting, "Similarity libvar"),

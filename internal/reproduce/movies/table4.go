@@ -9,6 +9,7 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
+	"github.com/wdgnn/wdgnn/internal/shop/movierecipe"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/rule"
 )
@@ -139,7 +140,7 @@ func runMovies(ctx context.Context, r *study.Run, edition moviesEdition) (*study
 }
 
 // movieSplit computes a unit.
-func movieSplit(ctx context.Context, r *study.Run, s *moviesSettings, l *recipe.Library, number int) (*unit, error) {
+func movieSplit(ctx context.Context, r *study.Run, s *moviesSettings, l *movierecipe.Library, number int) (*unit, error) {
 	u := &unit{Split: number, Readings: map[string]*movieScores{}}
 	for _, m := range s.Settings {
 		w, err := newMovieWorld(s, m, l, number)
@@ -204,7 +205,7 @@ type beginner struct {
 
 // learners returns what adapts a model of the given kind, nothing without a
 // wide part.
-func (w *movieWorld) learners(k recipe.Kind, m *gnn.WideDeep, e *recipe.MovieExamples) []beginner {
+func (w *movieWorld) learners(k recipe.Kind, m *gnn.WideDeep, e *movierecipe.MovieExamples) []beginner {
 	if k == recipe.GNN {
 		return nil
 	}
@@ -231,19 +232,19 @@ func put[T any](table map[string][3]T, id string, column int, value T) {
 }
 
 // freeze judges a model that does not learn.
-func (s *movieScores) freeze(id string, m *gnn.WideDeep, e *recipe.MovieExamples) {
-	var f recipe.MovieReader
+func (s *movieScores) freeze(id string, m *gnn.WideDeep, e *movierecipe.MovieExamples) {
+	var f movierecipe.MovieReader
 	for c := range e.Test {
-		put(s.Test, id, c, recipe.RMSE(f.Read(m, e.Test[c]), e.Test[c].Rating))
+		put(s.Test, id, c, movierecipe.RMSE(f.Read(m, e.Test[c]), e.Test[c].Rating))
 		if len(e.Stream[c].Users) > 0 {
-			put(s.Stream, id, c, recipe.RMSE(f.Read(m, e.Stream[c]), e.Stream[c].Rating))
+			put(s.Stream, id, c, movierecipe.RMSE(f.Read(m, e.Stream[c]), e.Stream[c].Rating))
 		}
 	}
 }
 
 // adapt judges learners that begin with the trained model on every movie: on
 // the first along the test users, on the others after the stream.
-func (s *movieScores) adapt(id string, e *recipe.MovieExamples, begin func(movie int) (adaptive, error)) error {
+func (s *movieScores) adapt(id string, e *movierecipe.MovieExamples, begin func(movie int) (adaptive, error)) error {
 	for c := range e.Test {
 		test := e.Test[c]
 		l, err := begin(test.Movie)
@@ -261,7 +262,7 @@ func (s *movieScores) adapt(id string, e *recipe.MovieExamples, begin func(movie
 		y := mat.NewDense(len(test.Users), 1, nil)
 		judge := func() float64 {
 			l.predict(y, test)
-			return recipe.RMSE(y, test.Rating)
+			return movierecipe.RMSE(y, test.Rating)
 		}
 		curve := []float64{judge()}
 		v, err := along(l, e.Stream[c], func(heard int) {
@@ -281,7 +282,7 @@ func (s *movieScores) adapt(id string, e *recipe.MovieExamples, begin func(movie
 
 // hearMeans judges the learner that says the mean of the ratings it has heard,
 // beginning with the mean of the training ratings.
-func (s *movieScores) hearMeans(e *recipe.MovieExamples) {
+func (s *movieScores) hearMeans(e *movierecipe.MovieExamples) {
 	begin := columnMean(e.Train.Rating)
 	for c := range e.Stream {
 		r := e.Stream[c]
@@ -296,7 +297,7 @@ func (s *movieScores) hearMeans(e *recipe.MovieExamples) {
 			}
 			sum += float64(r.Rating.At(i, 0))
 		}
-		put(s.Stream, heardMean, c, recipe.RMSE(y, r.Rating))
+		put(s.Stream, heardMean, c, movierecipe.RMSE(y, r.Rating))
 	}
 }
 

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/wdgnn/wdgnn/internal/dataset"
 	"github.com/wdgnn/wdgnn/internal/reproduce/study"
 	"github.com/wdgnn/wdgnn/internal/reproduce/study/studytest"
+	"github.com/wdgnn/wdgnn/internal/shop/dataset"
 )
 
 // A forecast is judged by the row that it spoke of; what nobody forecast is counted

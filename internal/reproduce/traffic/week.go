@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/wdgnn/wdgnn/internal/dataset"
+	"github.com/wdgnn/wdgnn/internal/shop/dataset"
 )
 
 // Files of the data set.
