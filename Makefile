@@ -47,9 +47,9 @@ lint: ## check format, modules, vet, staticcheck and that no function is dead
 # and wdgnn-agent, whose tests start programs that have no detector in them.
 GOROUTINES = ^[[:space:]]*go [a-zA-Z]|\.Go\(|sync\.|atomic\.|httptest\.|\.Parallel\(\)
 race: ## run the tests of packages with goroutines under the race detector, without those that train whole models
-	@packages="$$($(GO) list -f '{{.ImportPath}} {{.Dir}}' ./... | grep -v -e '/internal/kernel ' -e '/internal/figure ' -e '/internal/shop/dataset ' -e '/theory ' -e '/cmd/wdgnn-agent ' \
+	@packages="$$($(GO) list -f '{{.ImportPath}} {{.Dir}}' ./... | grep -v -e '/internal/kernel ' -e '/internal/paper/figure ' -e '/internal/shop/dataset ' -e '/theory ' -e '/cmd/wdgnn-agent ' \
 		| while read -r package dir; do ! grep -qE '$(GOROUTINES)' "$$dir"/*.go || echo "$$package"; done)"; \
-	CGO_ENABLED=1 $(GO) test -race -short -vet=off ./internal/reproduce $$packages
+	CGO_ENABLED=1 $(GO) test -race -short -vet=off ./internal/paper/reproduce $$packages
 
 portable: ## run the tests with the assembly off, at run time and at build time
 	GODEBUG=cpu.avx2=off WDGNN_KERNELS=portable $(GO) test -count=1 ./...

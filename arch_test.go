@@ -42,7 +42,6 @@ const rules = `
 	transport/natsbus   : transport
 	transport/tcpbus    : transport
 	transport/transporttest : transport
-	theory              : mat graph gnn loss rule online
 	random              :
 	modelfile           : mat graph gnn forecast
 	internal/duration   :
@@ -61,34 +60,15 @@ const rules = `
 	internal/jsonfile   : modelfile
 	internal/rundir     : modelfile internal/jsonfile
 	internal/snapshot   : mat gnn rule conformal online agent modelfile
-	internal/baseline   : internal/shop/movies
-	internal/figure     : modelfile
 	internal/lifecycle  : mat graph gnn loss optim random train rule conformal forecast online modelfile scenario/sourceloc
 	                      scenario/flocking internal/config internal/data internal/duration
 	                      internal/onnx internal/recipe internal/robust internal/rundir internal/snapshot
 	internal/recipe     : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc
 	                      scenario/flocking internal/jsonfile internal/robust
 	internal/demo       : mat graph gnn loss online rule train modelfile internal/recipe internal/live
-	internal/certify    : mat graph gnn loss random rule online theory modelfile internal/config internal/data
-	                      internal/lifecycle internal/robust
-	internal/robust     : mat graph gnn random theory
-	internal/reproduce/study : mat modelfile internal/figure internal/grid internal/jsonfile
-	internal/reproduce/study/studytest : random internal/reproduce/study
-	internal/reproduce/sourceloc : gnn graph loss mat online rule train scenario/sourceloc internal/recipe internal/reproduce/study
-	internal/reproduce/flocking : gnn graph mat rule scenario/flocking internal/recipe internal/reproduce/study
-	internal/reproduce/movies : gnn graph loss mat online random rule train modelfile internal/shop/movies internal/baseline
-	                            internal/shop/dataset internal/recipe internal/shop/movierecipe internal/shop/recommend
-	                            internal/reproduce/study
-	internal/reproduce/theory : graph loss mat online train modelfile theory scenario/flocking internal/certify
-	                            internal/recipe internal/robust internal/reproduce/study internal/reproduce/sourceloc
-	                            internal/reproduce/flocking
-	internal/reproduce/agents : agent gnn graph loss mat online rule scenario/flocking internal/recipe
-	                            internal/reproduce/study internal/reproduce/sourceloc internal/reproduce/flocking
-	internal/reproduce/traffic : online random train modelfile internal/config internal/lifecycle
-	                             internal/reproduce/study internal/shop/dataset
-	internal/reproduce  : internal/reproduce/study internal/reproduce/sourceloc internal/reproduce/flocking
-	                      internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents
-	                      internal/reproduce/traffic
+	internal/vector     :
+	internal/crown      : mat gnn internal/vector
+	internal/robust     : mat graph gnn random internal/crown
 	internal/flock      : mat graph gnn random rule online modelfile scenario/flocking internal/recipe internal/live
 	                      internal/grid
 	internal/journal    :
@@ -115,6 +95,29 @@ const rules = `
 	internal/livepage   : internal/live
 	internal/runview    : graph train modelfile internal/config internal/lifecycle internal/live internal/rundir
 	internal/liveweb    : internal/live internal/livepage internal/hostname
+	internal/paper/theory : mat graph gnn loss rule online internal/crown internal/vector
+	internal/paper/certify : mat graph gnn loss random rule online modelfile internal/config internal/crown internal/data
+	                       internal/lifecycle internal/robust internal/paper/theory
+	internal/paper/baseline : internal/shop/movies
+	internal/paper/figure : modelfile
+	internal/paper/reproduce/study : mat modelfile internal/paper/figure internal/grid internal/jsonfile
+	internal/paper/reproduce/study/studytest : random internal/paper/reproduce/study
+	internal/paper/reproduce/sourceloc : gnn graph loss mat online rule train scenario/sourceloc internal/recipe
+	                       internal/paper/reproduce/study
+	internal/paper/reproduce/flocking : gnn graph mat rule scenario/flocking internal/recipe internal/paper/reproduce/study
+	internal/paper/reproduce/movies : gnn graph loss mat online random rule train modelfile internal/shop/movies
+	                       internal/paper/baseline internal/shop/dataset internal/recipe internal/shop/movierecipe
+	                       internal/shop/recommend internal/paper/reproduce/study
+	internal/paper/reproduce/theory : graph loss mat online train modelfile internal/paper/theory scenario/flocking
+	                       internal/paper/certify internal/recipe internal/robust internal/paper/reproduce/study
+	                       internal/paper/reproduce/sourceloc internal/paper/reproduce/flocking internal/crown
+	internal/paper/reproduce/agents : agent gnn graph loss mat online rule scenario/flocking internal/recipe
+	                       internal/paper/reproduce/study internal/paper/reproduce/sourceloc internal/paper/reproduce/flocking
+	internal/paper/reproduce/traffic : online random train modelfile internal/config internal/lifecycle internal/paper/reproduce/study
+	                       internal/shop/dataset
+	internal/paper/reproduce : internal/paper/reproduce/study internal/paper/reproduce/sourceloc internal/paper/reproduce/flocking
+	                       internal/paper/reproduce/movies internal/paper/reproduce/theory internal/paper/reproduce/agents
+	                       internal/paper/reproduce/traffic
 	internal/shop/movies : mat graph
 	internal/shop/movierecipe : mat graph gnn loss optim random train internal/config internal/lifecycle internal/recipe
 	                      internal/shop/dataset internal/shop/movies
@@ -129,7 +132,7 @@ const rules = `
 	bench/soak          : agent host random internal/data
 	doc/answers         : internal/section
 	doc/check           :
-	doc/report          : modelfile internal/reproduce internal/reproduce/study internal/section
+	doc/report          : modelfile internal/paper/reproduce internal/paper/reproduce/study internal/section
 	doc/screenshots     :
 	doc/site            : mat modelfile train internal/demo internal/livepage
 	doc/site/worker     : modelfile internal/demo internal/live
@@ -147,11 +150,12 @@ const shell = `
 	transport transport/mem transport/natsbus transport/tcpbus transport/transporttest host host/agentcmd internal/defect internal/script
 	internal/broker internal/keys internal/box internal/sim internal/swarm internal/live internal/hostname
 	cmd/wdgnn-agent
-	modelfile internal/config internal/config/comments internal/data internal/jsonfile internal/rundir internal/shop/dataset internal/figure
+	modelfile internal/config internal/config/comments internal/data
+	internal/jsonfile internal/rundir internal/shop/dataset internal/paper/figure
 	internal/snapshot internal/duration internal/alloctest internal/clocktest internal/twintest internal/mqtttest internal/mqtt
-	internal/lifecycle internal/recipe internal/demo internal/certify internal/reproduce internal/reproduce/study
-	internal/reproduce/study/studytest internal/reproduce/sourceloc internal/reproduce/flocking
-	internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents internal/reproduce/traffic
+	internal/lifecycle internal/recipe internal/demo internal/paper/certify internal/paper/reproduce internal/paper/reproduce/study
+	internal/paper/reproduce/study/studytest internal/paper/reproduce/sourceloc internal/paper/reproduce/flocking
+	internal/paper/reproduce/movies internal/paper/reproduce/theory internal/paper/reproduce/agents internal/paper/reproduce/traffic
 	internal/flock internal/journal
 	internal/journal/faultdisk internal/liveweb internal/shop/movierecipe internal/shop/recommend internal/shop/serve internal/perf
 	bench/report bench/agents bench/soak doc/answers doc/check
@@ -163,7 +167,7 @@ const shell = `
 const outside = `
 	library         : gonum.org/v1/gonum golang.org/x/sys
 	internal/config : go.yaml.in/yaml/v3
-	internal/figure : gonum.org/v1/plot gonum.org/v1/gonum
+	internal/paper/figure : gonum.org/v1/plot gonum.org/v1/gonum
 	internal/shop/serve : github.com/prometheus/client_golang
 	internal/box    : github.com/prometheus/client_golang
 	internal/broker : github.com/nats-io

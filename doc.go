@@ -20,7 +20,6 @@
 //	conformal          sets of classes and intervals of numbers that hold the truth as often as asked for
 //	forecast           readings of sensors as inputs, forecasts in their units; gaps, sensors that die and join; scores
 //	rule               the update of one node, eq. (9), and rules of one's own
-//	theory             the paper's theorems as numbers: hypotheses, bounds, measurements
 //
 // Or each node by itself, with its neighbours only:
 //

@@ -13,7 +13,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/internal/live"
 	"github.com/wdgnn/wdgnn/internal/liveweb"
-	"github.com/wdgnn/wdgnn/internal/reproduce"
+	"github.com/wdgnn/wdgnn/internal/paper/reproduce"
 )
 
 // pageAddress is where pages are unless a flag says otherwise.

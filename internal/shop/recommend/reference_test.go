@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/wdgnn/wdgnn/internal/baseline"
+	"github.com/wdgnn/wdgnn/internal/paper/baseline"
 	"github.com/wdgnn/wdgnn/internal/shop/movies"
 	"github.com/wdgnn/wdgnn/random"
 	"github.com/wdgnn/wdgnn/rule"
