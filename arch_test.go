@@ -144,7 +144,8 @@ const rules = `
 
 // shell lists the packages that touch the world; every other one only
 // computes, and is called "library" below. "product" below is every package but
-// cmd/wdgnn and those of bench, "timeless" every library package but forecast,
+// cmd/wdgnn and those of bench, "house" every one outside internal/paper and internal/shop
+// but cmd/wdgnn and instruments, "timeless" every library package but forecast,
 // which does arithmetic with the times of readings and reads no clock.
 const shell = `
 	transport transport/mem transport/natsbus transport/tcpbus transport/transporttest host host/agentcmd internal/defect internal/script
@@ -206,6 +207,15 @@ var bans = []ban{
 	},
 	{"online", module + "/scenario", "", "a learner adapts to whatever world reveals a cost"},
 	{"product", module + "/bench", "", "what only measures stays out of what users build and deploy; commands that print figures may call it"},
+	{
+		"house", module + "/internal/paper " + module + "/internal/shop", "",
+		"who reads or deploys the rest needs neither the paper's tables nor the recommender: the program links them in; " +
+			"move what is shared out of them",
+	},
+	{
+		"internal/shop", module + "/internal/paper", "",
+		"the recommender is of use without the paper's tables; what they share is the recommender's",
+	},
 	{"optim", module + "/gnn", "", "an optimizer sees one slice of numbers; so consensus, checkpoints and tests can use it on any"},
 }
 
@@ -305,6 +315,13 @@ func TestJudge(t *testing.T) {
 		{"internal/swarm", module + "/bench/agents", "what only measures"},
 		{"cmd/wdgnn-agent", module + "/bench/agents", "what only measures"},
 		{"cmd/wdgnn", module + "/bench/agents", ""},
+		{"internal/robust", module + "/internal/paper/theory", "links them in"},
+		{"internal/lifecycle", module + "/internal/shop/movies", "links them in"},
+		{"cmd/wdgnn-agent", module + "/internal/shop/serve", "links them in"},
+		{"internal/shop/recommend", module + "/internal/paper/baseline", "of use without"},
+		{"internal/paper/reproduce/movies", module + "/internal/shop/recommend", ""},
+		{"doc/report", module + "/internal/paper/reproduce", ""},
+		{"cmd/wdgnn", module + "/internal/paper/theory", ""},
 	} {
 		got := judge(c.from, c.to)
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
@@ -390,11 +407,18 @@ func applies(from, pkg string) bool {
 		return !slices.Contains(strings.Fields(shell), pkg)
 	case "timeless":
 		return applies("library", pkg) && pkg != "forecast"
+	case "house":
+		return pkg != "cmd/wdgnn" && !covers("internal/paper internal/shop "+instruments, pkg)
+	case "internal/shop":
+		return covers(from, pkg)
 	case "product":
 		return pkg != "cmd/wdgnn" && !measures(pkg)
 	}
 	return from == pkg
 }
+
+// instruments measure, write pages or show how it is done; nothing is made of them.
+const instruments = "bench doc examples tools internal/perf"
 
 // measures says whether all that a package does is to measure others.
 func measures(pkg string) bool { return strings.HasPrefix(pkg, "bench/") }
