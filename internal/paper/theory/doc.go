@@ -12,8 +12,8 @@
 // Step sizes that change from step to step or from node to node enter by
 // Problem.Scaled, and delayed filters on a sequence of graphs by the shift of
 // graph.SpaceTime, for which the direct certificate holds and Theorem 1 does not.
-// Taps that nodes have of their own enter by Network.GiveTaps, weights of single
-// neighbours by Network.GiveTerms.
+// Taps that nodes have of their own enter by crown.Network.GiveTaps, weights of single
+// neighbours by crown.Network.GiveTerms.
 //
 // The derivations are written out in doc/theory.md. Everything is computed in
 // float64, models converted once. Nothing here opens a file, and no value is

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"github.com/wdgnn/wdgnn/internal/liveweb"
 	"maps"
 	"math"
 	"net"
@@ -10,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/wdgnn/wdgnn/internal/liveweb"
 )
 
 // Limit bounds how often one client may ask under /v1/: who bears a token is known by
