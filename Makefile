@@ -47,9 +47,9 @@ lint: ## check format, modules, vet, staticcheck and that no function is dead
 # and wdgnn-agent, whose tests start programs that have no detector in them.
 GOROUTINES = ^[[:space:]]*go [a-zA-Z]|\.Go\(|sync\.|atomic\.|httptest\.|\.Parallel\(\)
 race: ## run the tests of packages with goroutines under the race detector, without those that train whole models
-	@packages="$$($(GO) list -f '{{.ImportPath}} {{.Dir}}' ./... | grep -v -e '/internal/kernel ' -e '/internal/figure ' -e '/internal/dataset ' -e '/theory ' -e '/cmd/wdgnn-agent ' \
+	@packages="$$($(GO) list -f '{{.ImportPath}} {{.Dir}}' ./... | grep -v -e '/internal/kernel ' -e '/internal/paper/figure ' -e '/internal/shop/dataset ' -e '/theory ' -e '/cmd/wdgnn-agent ' \
 		| while read -r package dir; do ! grep -qE '$(GOROUTINES)' "$$dir"/*.go || echo "$$package"; done)"; \
-	CGO_ENABLED=1 $(GO) test -race -short -vet=off ./internal/reproduce $$packages
+	CGO_ENABLED=1 $(GO) test -race -short -vet=off ./internal/paper/reproduce $$packages
 
 portable: ## run the tests with the assembly off, at run time and at build time
 	GODEBUG=cpu.avx2=off WDGNN_KERNELS=portable $(GO) test -count=1 ./...
@@ -69,7 +69,7 @@ fuzz: ## run each fuzz target for FUZZTIME (10s)
 	if [ -z "$$packages" ]; then echo "no fuzz targets found"; exit 1; fi; \
 	dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; kept="$$($(GO) env GOCACHE)/fuzz"; \
 	for package in $$packages; do \
-		readers='$(READERS)'; [ "$$package" != ./internal/serve ] || readers=; \
+		readers='$(READERS)'; [ "$$package" != ./internal/shop/serve ] || readers=; \
 		$(GO) test -c -vet=off $(OURS) $$readers -o "$$dir/fuzz.test" "$$package"; \
 		for name in $$(cd "$$package" && "$$dir/fuzz.test" -test.list '^Fuzz'); do \
 			echo "$$package $$name"; \

@@ -42,7 +42,6 @@ const rules = `
 	transport/natsbus   : transport
 	transport/tcpbus    : transport
 	transport/transporttest : transport
-	theory              : mat graph gnn loss rule online
 	random              :
 	modelfile           : mat graph gnn forecast internal/strictjson
 	internal/duration   :
@@ -50,51 +49,30 @@ const rules = `
 	internal/onnx       : gnn
 	scenario/sourceloc  : mat graph loss
 	scenario/flocking   : mat graph loss
-	scenario/movies     : mat graph
 	internal/kernel     :
 	internal/alloctest  :
 	internal/clocktest  :
 	internal/twintest   : internal/strictjson
 	internal/mqtttest   : internal/clocktest
 	internal/mqtt       : internal/strictjson
-	internal/config     : graph gnn loss optim train rule scenario/sourceloc scenario/flocking scenario/movies internal/duration
+	internal/config     : graph gnn loss optim train rule scenario/sourceloc scenario/flocking internal/duration
 	internal/config/comments :
 	internal/jsonfile   : modelfile
 	internal/rundir     : modelfile internal/jsonfile
 	internal/snapshot   : mat gnn rule conformal online agent modelfile
-	internal/dataset    : scenario/movies internal/data
-	internal/baseline   : scenario/movies
-	internal/figure     : modelfile
 	internal/lifecycle  : mat graph gnn loss optim random train rule conformal forecast online modelfile scenario/sourceloc
-	                      scenario/flocking scenario/movies internal/config internal/data internal/dataset internal/duration
+	                      scenario/flocking internal/config internal/data internal/duration
 	                      internal/onnx internal/recipe internal/robust internal/rundir internal/snapshot
 	internal/recipe     : mat graph gnn loss optim random train rule online modelfile scenario/sourceloc
-	                      scenario/flocking scenario/movies internal/dataset internal/jsonfile internal/robust
+	                      scenario/flocking internal/jsonfile internal/robust
 	internal/demo       : mat graph gnn loss online rule train modelfile internal/recipe internal/live
-	internal/certify    : mat graph gnn loss random rule online theory modelfile internal/config internal/data
-	                      internal/lifecycle internal/robust
-	internal/robust     : mat graph gnn random theory
-	internal/reproduce/study : mat modelfile internal/figure internal/grid internal/jsonfile
-	internal/reproduce/study/studytest : random internal/reproduce/study
-	internal/reproduce/sourceloc : gnn graph loss mat online rule train scenario/sourceloc internal/recipe internal/reproduce/study
-	internal/reproduce/flocking : gnn graph mat rule scenario/flocking internal/recipe internal/reproduce/study
-	internal/reproduce/movies : gnn graph loss mat online random rule train modelfile scenario/movies internal/baseline
-	                            internal/dataset internal/recipe internal/recommend internal/reproduce/study
-	internal/reproduce/theory : graph loss mat online train modelfile theory scenario/flocking internal/certify
-	                            internal/recipe internal/robust internal/reproduce/study internal/reproduce/sourceloc
-	                            internal/reproduce/flocking
-	internal/reproduce/agents : agent gnn graph loss mat online rule scenario/flocking internal/recipe
-	                            internal/reproduce/study internal/reproduce/sourceloc internal/reproduce/flocking
-	internal/reproduce/traffic : online random train modelfile internal/config internal/dataset internal/lifecycle internal/reproduce/study
-	internal/reproduce  : internal/reproduce/study internal/reproduce/sourceloc internal/reproduce/flocking
-	                      internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents
-	                      internal/reproduce/traffic
+	internal/vector     :
+	internal/crown      : mat gnn internal/vector
+	internal/robust     : mat graph gnn random internal/crown
 	internal/flock      : mat graph gnn random rule online modelfile scenario/flocking internal/recipe internal/live
 	                      internal/grid
 	internal/journal    :
 	internal/journal/faultdisk : internal/journal
-	internal/recommend  : mat graph gnn optim loss random train rule online modelfile scenario/movies internal/dataset
-	                      internal/journal internal/strictjson
 	internal/hostname   :
 	internal/section    :
 	internal/grid       :
@@ -117,7 +95,37 @@ const rules = `
 	internal/live       : modelfile
 	internal/livepage   : internal/live
 	internal/runview    : graph train modelfile internal/config internal/lifecycle internal/live internal/rundir
-	internal/serve      : scenario/movies internal/recommend internal/live internal/livepage internal/hostname internal/strictjson
+	internal/liveweb    : internal/live internal/livepage internal/hostname internal/strictjson
+	internal/paper/theory : mat graph gnn loss rule online internal/crown internal/vector
+	internal/paper/certify : mat graph gnn loss random rule online modelfile internal/config internal/crown internal/data
+	                       internal/lifecycle internal/robust internal/paper/theory
+	internal/paper/baseline : internal/shop/movies
+	internal/paper/figure : modelfile
+	internal/paper/reproduce/study : mat modelfile internal/paper/figure internal/grid internal/jsonfile
+	internal/paper/reproduce/study/studytest : random internal/paper/reproduce/study
+	internal/paper/reproduce/sourceloc : gnn graph loss mat online rule train scenario/sourceloc internal/recipe
+	                       internal/paper/reproduce/study
+	internal/paper/reproduce/flocking : gnn graph mat rule scenario/flocking internal/recipe internal/paper/reproduce/study
+	internal/paper/reproduce/movies : gnn graph loss mat online random rule train modelfile internal/shop/movies
+	                       internal/paper/baseline internal/shop/dataset internal/recipe internal/shop/movierecipe
+	                       internal/shop/recommend internal/paper/reproduce/study
+	internal/paper/reproduce/theory : graph loss mat online train modelfile internal/paper/theory scenario/flocking
+	                       internal/paper/certify internal/recipe internal/robust internal/paper/reproduce/study
+	                       internal/paper/reproduce/sourceloc internal/paper/reproduce/flocking internal/crown
+	internal/paper/reproduce/agents : agent gnn graph loss mat online rule scenario/flocking internal/recipe
+	                       internal/paper/reproduce/study internal/paper/reproduce/sourceloc internal/paper/reproduce/flocking
+	internal/paper/reproduce/traffic : online random train modelfile internal/config internal/lifecycle internal/paper/reproduce/study
+	                       internal/shop/dataset
+	internal/paper/reproduce : internal/paper/reproduce/study internal/paper/reproduce/sourceloc internal/paper/reproduce/flocking
+	                       internal/paper/reproduce/movies internal/paper/reproduce/theory internal/paper/reproduce/agents
+	                       internal/paper/reproduce/traffic
+	internal/shop/movies : mat graph
+	internal/shop/movierecipe : mat graph gnn loss optim random train internal/config internal/lifecycle internal/recipe
+	                      internal/shop/dataset internal/shop/movies
+	internal/shop/dataset : internal/shop/movies internal/data
+	internal/shop/recommend : mat graph gnn optim loss random train rule online modelfile internal/journal
+	                      internal/shop/dataset internal/shop/movies internal/strictjson
+	internal/shop/serve : internal/live internal/liveweb internal/shop/movies internal/shop/recommend
 	internal/perf       : mat graph gnn loss optim random train rule online scenario/flocking
 	bench/report        : internal/perf internal/section bench/agents
 	bench/agents        : agent gnn graph loss mat online rule random modelfile scenario/flocking transport transport/natsbus host
@@ -125,7 +133,7 @@ const rules = `
 	bench/soak          : agent host random internal/data
 	doc/answers         : internal/section
 	doc/check           :
-	doc/report          : modelfile internal/reproduce internal/reproduce/study internal/section
+	doc/report          : modelfile internal/paper/reproduce internal/paper/reproduce/study internal/section
 	doc/screenshots     :
 	doc/site            : mat modelfile train internal/demo internal/livepage
 	doc/site/worker     : modelfile internal/demo internal/live
@@ -137,19 +145,22 @@ const rules = `
 
 // shell lists the packages that touch the world; every other one only
 // computes, and is called "library" below. "product" below is every package but
-// cmd/wdgnn and those of bench, "timeless" every library package but forecast,
+// cmd/wdgnn and those of bench, "house" every one outside internal/paper and internal/shop
+// but cmd/wdgnn and instruments, "timeless" every library package but forecast,
 // which does arithmetic with the times of readings and reads no clock.
 const shell = `
 	transport transport/mem transport/natsbus transport/tcpbus transport/transporttest host host/agentcmd internal/defect internal/script
 	internal/broker internal/keys internal/box internal/sim internal/swarm internal/live internal/hostname
 	cmd/wdgnn-agent
-	modelfile internal/config internal/config/comments internal/data internal/jsonfile internal/rundir internal/dataset internal/figure
+	modelfile internal/config internal/config/comments internal/data
+	internal/jsonfile internal/rundir internal/shop/dataset internal/paper/figure
 	internal/snapshot internal/duration internal/alloctest internal/clocktest internal/twintest internal/mqtttest internal/mqtt
-	internal/lifecycle internal/recipe internal/demo internal/certify internal/reproduce internal/reproduce/study
-	internal/reproduce/study/studytest internal/reproduce/sourceloc internal/reproduce/flocking
-	internal/reproduce/movies internal/reproduce/theory internal/reproduce/agents internal/reproduce/traffic
+	internal/lifecycle internal/recipe internal/demo internal/paper/certify internal/paper/reproduce internal/paper/reproduce/study
+	internal/paper/reproduce/study/studytest internal/paper/reproduce/sourceloc internal/paper/reproduce/flocking
+	internal/paper/reproduce/movies internal/paper/reproduce/theory internal/paper/reproduce/agents internal/paper/reproduce/traffic
 	internal/flock internal/journal
-	internal/journal/faultdisk internal/recommend internal/serve internal/perf bench/report bench/agents bench/soak doc/answers doc/check
+	internal/journal/faultdisk internal/liveweb internal/shop/movierecipe internal/shop/recommend internal/shop/serve internal/perf
+	bench/report bench/agents bench/soak doc/answers doc/check
 	doc/report doc/screenshots doc/site doc/site/worker examples/tiny examples/forecast internal/runview cmd/wdgnn
 `
 
@@ -158,8 +169,8 @@ const shell = `
 const outside = `
 	library         : gonum.org/v1/gonum golang.org/x/sys
 	internal/config : go.yaml.in/yaml/v3
-	internal/figure : gonum.org/v1/plot gonum.org/v1/gonum
-	internal/serve  : github.com/prometheus/client_golang
+	internal/paper/figure : gonum.org/v1/plot gonum.org/v1/gonum
+	internal/shop/serve : github.com/prometheus/client_golang
 	internal/box    : github.com/prometheus/client_golang
 	internal/broker : github.com/nats-io
 	internal/mqtt   : github.com/eclipse/paho.mqtt.golang
@@ -197,6 +208,15 @@ var bans = []ban{
 	},
 	{"online", module + "/scenario", "", "a learner adapts to whatever world reveals a cost"},
 	{"product", module + "/bench", "", "what only measures stays out of what users build and deploy; commands that print figures may call it"},
+	{
+		"house", module + "/internal/paper " + module + "/internal/shop", "",
+		"who reads or deploys the rest needs neither the paper's tables nor the recommender: the program links them in; " +
+			"move what is shared out of them",
+	},
+	{
+		"internal/shop", module + "/internal/paper", "",
+		"the recommender is of use without the paper's tables; what they share is the recommender's",
+	},
 	{"optim", module + "/gnn", "", "an optimizer sees one slice of numbers; so consensus, checkpoints and tests can use it on any"},
 }
 
@@ -296,6 +316,13 @@ func TestJudge(t *testing.T) {
 		{"internal/swarm", module + "/bench/agents", "what only measures"},
 		{"cmd/wdgnn-agent", module + "/bench/agents", "what only measures"},
 		{"cmd/wdgnn", module + "/bench/agents", ""},
+		{"internal/robust", module + "/internal/paper/theory", "links them in"},
+		{"internal/lifecycle", module + "/internal/shop/movies", "links them in"},
+		{"cmd/wdgnn-agent", module + "/internal/shop/serve", "links them in"},
+		{"internal/shop/recommend", module + "/internal/paper/baseline", "of use without"},
+		{"internal/paper/reproduce/movies", module + "/internal/shop/recommend", ""},
+		{"doc/report", module + "/internal/paper/reproduce", ""},
+		{"cmd/wdgnn", module + "/internal/paper/theory", ""},
 	} {
 		got := judge(c.from, c.to)
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
@@ -381,11 +408,18 @@ func applies(from, pkg string) bool {
 		return !slices.Contains(strings.Fields(shell), pkg)
 	case "timeless":
 		return applies("library", pkg) && pkg != "forecast"
+	case "house":
+		return pkg != "cmd/wdgnn" && !covers("internal/paper internal/shop "+instruments, pkg)
+	case "internal/shop":
+		return covers(from, pkg)
 	case "product":
 		return pkg != "cmd/wdgnn" && !measures(pkg)
 	}
 	return from == pkg
 }
+
+// instruments measure, write pages or show how it is done; nothing is made of them.
+const instruments = "bench doc examples tools internal/perf"
 
 // measures says whether all that a package does is to measure others.
 func measures(pkg string) bool { return strings.HasPrefix(pkg, "bench/") }

@@ -19,7 +19,6 @@
 //	conformal          sets of classes and intervals of numbers that hold the truth as often as asked for
 //	forecast           readings of sensors as inputs, forecasts in their units; gaps, sensors that die and join; scores
 //	rule               the update of one node, eq. (9), and rules of one's own
-//	theory             the paper's theorems as numbers: hypotheses, bounds, measurements
 //
 // Or each node by itself, with its neighbours only:
 //
@@ -37,7 +36,6 @@
 //
 //	scenario/sourceloc  in which community of a network did a pulse start?
 //	scenario/flocking   robots that are to fly at one velocity
-//	scenario/movies     ratings of movies that resemble each other
 //
 // examples/tiny is the method in one file that uses none of this;
 // examples/forecast trains on a table of readings and keeps learning;

@@ -12,7 +12,7 @@ import (
 // numbers are the packages whose results are promised to be the same on every
 // architecture: what nodes compute, and the worlds they live in.
 var numbers = strings.Fields(`./mat ./graph ./gnn ./loss ./optim ./train ./random ./conformal ./forecast ./rule ./online ./agent ./host
-	./scenario/sourceloc ./scenario/flocking ./scenario/movies`)
+	./scenario/sourceloc ./scenario/flocking ./internal/shop/movies`)
 
 // Where a processor can multiply and add in one instruction, Go may round once
 // instead of twice, and the bits are others than elsewhere. Only the loops of

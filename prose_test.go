@@ -17,7 +17,7 @@ import (
 // described are the files that describe in sentences what a page shows or a
 // measurement does; nothing in them depends on a result.
 var described = []string{
-	"bench/agents/large.go", "internal/demo/scene.go", "internal/flock/live.go", "internal/runview/about.go", "internal/serve/ratings.go",
+	"bench/agents/large.go", "internal/demo/scene.go", "internal/flock/live.go", "internal/runview/about.go", "internal/shop/serve/ratings.go",
 	"internal/swarm/scene.go",
 }
 

@@ -21,7 +21,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/live"
-	"github.com/wdgnn/wdgnn/internal/serve"
+	"github.com/wdgnn/wdgnn/internal/liveweb"
 	"github.com/wdgnn/wdgnn/internal/swarm"
 )
 
@@ -59,7 +59,7 @@ func show(b *testing.B, o swarm.Options, page bool) *shown {
 			b.Fatal(err)
 		}
 		o.Hub, s.hub = hub, hub
-		v := serve.NewLive(serve.LiveConfig{Hub: hub, Control: true})
+		v := liveweb.NewLive(liveweb.LiveConfig{Hub: hub, Control: true})
 		server := httptest.NewServer(v)
 		s.url = server.URL
 		end = func() { hub.Close(); v.Close(); server.Close() }

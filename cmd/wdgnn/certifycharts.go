@@ -5,8 +5,8 @@ import (
 	"math"
 	"path/filepath"
 
-	"github.com/wdgnn/wdgnn/internal/certify"
-	"github.com/wdgnn/wdgnn/internal/figure"
+	"github.com/wdgnn/wdgnn/internal/paper/certify"
+	"github.com/wdgnn/wdgnn/internal/paper/figure"
 )
 
 // drawCertificate writes the charts of a report to a folder and returns their

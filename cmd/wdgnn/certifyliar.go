@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/wdgnn/wdgnn/internal/box"
-	"github.com/wdgnn/wdgnn/internal/figure"
+	"github.com/wdgnn/wdgnn/internal/paper/figure"
 	"github.com/wdgnn/wdgnn/internal/robust"
 	"github.com/wdgnn/wdgnn/modelfile"
 )

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/wdgnn/wdgnn/internal/figure"
+	"github.com/wdgnn/wdgnn/internal/crown"
+	"github.com/wdgnn/wdgnn/internal/paper/figure"
 	"github.com/wdgnn/wdgnn/internal/robust"
-	"github.com/wdgnn/wdgnn/theory"
 )
 
 // How many answers are looked at, and attacked too, where nobody asked about noise,
@@ -19,8 +19,8 @@ const (
 )
 
 // normOf returns the norm that a flag names.
-func normOf(name string) (theory.Norm, error) {
-	for _, n := range []theory.Norm{theory.L2, theory.LInf} {
+func normOf(name string) (crown.Norm, error) {
+	for _, n := range []crown.Norm{crown.L2, crown.LInf} {
 		if n.String() == name {
 			return n, nil
 		}
@@ -71,7 +71,7 @@ func (p *certifyPage) noiseUnit() string {
 
 // everywhere says how noise is measured, if not as usual.
 func (p *certifyPage) everywhere() string {
-	if p.Noise.Norm == theory.LInf.String() {
+	if p.Noise.Norm == crown.LInf.String() {
 		return ", at each of them"
 	}
 	return ""
@@ -119,7 +119,7 @@ func (p *certifyPage) printNoise(w *lines) {
 		return
 	}
 	how := "‖noise‖₂ over all sensors together"
-	if n.Norm == theory.LInf.String() {
+	if n.Norm == crown.LInf.String() {
 		how = "of every sensor by itself"
 	}
 	w.printf("\n  noise at the sensors%s, %s; %s bounded, %s attacked\n", p.noiseUnit(), how,

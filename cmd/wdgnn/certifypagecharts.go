@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/wdgnn/wdgnn/internal/figure"
+	"github.com/wdgnn/wdgnn/internal/paper/figure"
 	"github.com/wdgnn/wdgnn/internal/robust"
 )
 

@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/wdgnn/wdgnn/internal/certify"
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/grid"
+	"github.com/wdgnn/wdgnn/internal/paper/certify"
+	"github.com/wdgnn/wdgnn/internal/paper/theory"
 	"github.com/wdgnn/wdgnn/internal/rundir"
 	"github.com/wdgnn/wdgnn/modelfile"
-	"github.com/wdgnn/wdgnn/theory"
 )
 
 // certified is the report of certify --paper.

@@ -3,8 +3,8 @@ package main
 import (
 	"math"
 
-	"github.com/wdgnn/wdgnn/internal/certify"
 	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/internal/paper/certify"
 )
 
 // explainStability says what Theorem 1 and the direct certificate say, and why their

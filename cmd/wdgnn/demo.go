@@ -13,7 +13,7 @@ import (
 	"github.com/wdgnn/wdgnn/internal/demo"
 	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/live"
-	"github.com/wdgnn/wdgnn/internal/serve"
+	"github.com/wdgnn/wdgnn/internal/liveweb"
 	"github.com/wdgnn/wdgnn/train"
 )
 
@@ -103,7 +103,7 @@ func (c *DemoCommand) Show(ctx context.Context) (err error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	served, err := c.page.start(ctx, c.Stdout, serve.LiveConfig{Hub: d.Hub(), Control: true})
+	served, err := c.page.start(ctx, c.Stdout, liveweb.LiveConfig{Hub: d.Hub(), Control: true})
 	if err != nil {
 		return during("demo", err)
 	}

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/wdgnn/wdgnn/internal/figure"
 	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
+	"github.com/wdgnn/wdgnn/internal/paper/figure"
 )
 
 // Names of the charts of forecasts, without their endings.

@@ -17,8 +17,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/grid"
+	"github.com/wdgnn/wdgnn/internal/shop/movierecipe"
 )
+
+// Of the scenarios, movies are linked in: nothing but the program knows them.
+func init() { config.Link("movies", new(movierecipe.Keys)) }
 
 // Exit codes.
 const (

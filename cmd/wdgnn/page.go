@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/wdgnn/wdgnn/internal/live"
-	"github.com/wdgnn/wdgnn/internal/reproduce"
-	"github.com/wdgnn/wdgnn/internal/serve"
+	"github.com/wdgnn/wdgnn/internal/liveweb"
+	"github.com/wdgnn/wdgnn/internal/paper/reproduce"
 )
 
 // pageAddress is where pages are unless a flag says otherwise.
@@ -131,8 +131,8 @@ const defaultResults = "reproduce"
 // listen opens an address for a server that asks for the token, if there is
 // one.
 func listen(ctx context.Context, address, token string) (net.Listener, error) {
-	l, err := serve.Listen(ctx, address, token != "")
-	if errors.Is(err, serve.ErrNeedsToken) {
+	l, err := liveweb.Listen(ctx, address, token != "")
+	if errors.Is(err, liveweb.ErrNeedsToken) {
 		return nil, helpful{
 			err,
 			"--addr 127.0.0.1:0, or a token: head -c 24 /dev/urandom | base64 > token && chmod 600 token, and --token-file token",
@@ -146,7 +146,7 @@ func listen(ctx context.Context, address, token string) (net.Listener, error) {
 
 // start opens the address and begins to serve until ctx ends. It prints where
 // the page is. The caller receives the outcome from the channel.
-func (p *page) start(ctx context.Context, out io.Writer, c serve.LiveConfig) (<-chan error, error) {
+func (p *page) start(ctx context.Context, out io.Writer, c liveweb.LiveConfig) (<-chan error, error) {
 	token, err := readToken(p.tokenFile)
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (p *page) start(ctx context.Context, out io.Writer, c serve.LiveConfig) (<-
 	fmt.Fprintf(out, "The page is at %s\n", where)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- serve.NewLive(c).Serve(ctx, l)
+		ended <- liveweb.NewLive(c).Serve(ctx, l)
 		if c.Results != nil {
 			c.Results.Close()
 		}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/wdgnn/wdgnn/internal/dataset"
 	"github.com/wdgnn/wdgnn/internal/grid"
-	"github.com/wdgnn/wdgnn/internal/recommend"
+	"github.com/wdgnn/wdgnn/internal/shop/dataset"
+	"github.com/wdgnn/wdgnn/internal/shop/recommend"
 	"github.com/wdgnn/wdgnn/train"
 )
 

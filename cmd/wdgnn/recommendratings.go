@@ -14,7 +14,7 @@ import (
 
 	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/journal"
-	"github.com/wdgnn/wdgnn/internal/recommend"
+	"github.com/wdgnn/wdgnn/internal/shop/recommend"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
 

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/wdgnn/wdgnn/internal/dataset"
 	"github.com/wdgnn/wdgnn/internal/grid"
-	"github.com/wdgnn/wdgnn/internal/reproduce"
-	"github.com/wdgnn/wdgnn/internal/reproduce/study"
+	"github.com/wdgnn/wdgnn/internal/paper/reproduce"
+	"github.com/wdgnn/wdgnn/internal/paper/reproduce/study"
+	"github.com/wdgnn/wdgnn/internal/shop/dataset"
 	"github.com/wdgnn/wdgnn/mat"
 )
 

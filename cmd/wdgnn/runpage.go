@@ -11,8 +11,8 @@ import (
 
 	"github.com/wdgnn/wdgnn/internal/lifecycle"
 	"github.com/wdgnn/wdgnn/internal/live"
+	"github.com/wdgnn/wdgnn/internal/liveweb"
 	"github.com/wdgnn/wdgnn/internal/runview"
-	"github.com/wdgnn/wdgnn/internal/serve"
 	"github.com/wdgnn/wdgnn/train"
 )
 
@@ -45,7 +45,7 @@ func openPage(p *page, out io.Writer, s live.Scene) (*runPage, error) {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background()) // it outlives Ctrl-C by what is left to say
-	served, err := p.start(ctx, out, serve.LiveConfig{Hub: hub, Control: true})
+	served, err := p.start(ctx, out, liveweb.LiveConfig{Hub: hub, Control: true})
 	if err != nil {
 		stop()
 		return nil, err

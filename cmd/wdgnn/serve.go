@@ -18,11 +18,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/wdgnn/wdgnn/internal/dataset"
 	"github.com/wdgnn/wdgnn/internal/journal"
-	"github.com/wdgnn/wdgnn/internal/recommend"
-	"github.com/wdgnn/wdgnn/internal/serve"
-	"github.com/wdgnn/wdgnn/scenario/movies"
+	"github.com/wdgnn/wdgnn/internal/liveweb"
+	"github.com/wdgnn/wdgnn/internal/shop/dataset"
+	"github.com/wdgnn/wdgnn/internal/shop/movies"
+	"github.com/wdgnn/wdgnn/internal/shop/recommend"
+	"github.com/wdgnn/wdgnn/internal/shop/serve"
 )
 
 // ServeCommand runs the recommender as an HTTP service.
@@ -134,7 +135,9 @@ func (c *ServeCommand) Run(ctx context.Context) error {
 	}
 	config.Log.Info("serving", "address", "http://"+listener.Addr().String(), "version", service.Status().Version,
 		"users", service.Status().Users, shop.Word+"s", service.Status().Movies, "token", token != "")
-	err = serve.New(service, serve.Config{Token: token, Log: config.Log, Users: frequent(shop.Ratings), Limit: c.rate}).Serve(ctx, listener)
+	err = serve.New(service, serve.Config{
+		Config: liveweb.Config{Token: token, Log: config.Log}, Users: frequent(shop.Ratings), Limit: c.rate,
+	}).Serve(ctx, listener)
 	err = errors.Join(err, service.Close())
 	config.Log.Info("ended", "version", service.Status().Version)
 	return during("serve", err)

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wdgnn/wdgnn/internal/dataset"
 	"github.com/wdgnn/wdgnn/internal/journal"
-	"github.com/wdgnn/wdgnn/internal/recommend"
+	"github.com/wdgnn/wdgnn/internal/shop/dataset"
+	"github.com/wdgnn/wdgnn/internal/shop/recommend"
 )
 
 // ratingsFolder makes a folder with a small ratings.csv.

@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/wdgnn/wdgnn/internal/certify"
+	"github.com/wdgnn/wdgnn/internal/paper/certify"
 )
 
 // stageProgress shows how far a certificate is: one line that changes on a

@@ -19,7 +19,7 @@ import (
 	"github.com/wdgnn/wdgnn/internal/flock"
 	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/live"
-	"github.com/wdgnn/wdgnn/internal/serve"
+	"github.com/wdgnn/wdgnn/internal/liveweb"
 	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/modelfile"
 	"github.com/wdgnn/wdgnn/rule"
@@ -294,7 +294,7 @@ func (c *SwarmUpCommand) present(ctx context.Context) (func() error, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var served <-chan error
 	if c.page.wanted {
-		if served, err = c.page.start(ctx, c.Stderr, serve.LiveConfig{Hub: hub, Control: true}); err != nil {
+		if served, err = c.page.start(ctx, c.Stderr, liveweb.LiveConfig{Hub: hub, Control: true}); err != nil {
 			cancel()
 			return nil, err
 		}

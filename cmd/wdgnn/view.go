@@ -14,9 +14,9 @@ import (
 	"github.com/wdgnn/wdgnn/internal/grid"
 	"github.com/wdgnn/wdgnn/internal/live"
 	"github.com/wdgnn/wdgnn/internal/livepage"
+	"github.com/wdgnn/wdgnn/internal/liveweb"
 	"github.com/wdgnn/wdgnn/internal/rundir"
 	"github.com/wdgnn/wdgnn/internal/runview"
-	"github.com/wdgnn/wdgnn/internal/serve"
 	"github.com/wdgnn/wdgnn/modelfile"
 )
 
@@ -124,7 +124,7 @@ func (c *ViewCommand) Run(ctx context.Context, dir string) error {
 	if recording != nil {
 		defer recording.Close()
 	}
-	served, err := c.page.start(ctx, c.Stdout, serve.LiveConfig{Recording: recording})
+	served, err := c.page.start(ctx, c.Stdout, liveweb.LiveConfig{Recording: recording})
 	if err != nil {
 		return during("view", err)
 	}

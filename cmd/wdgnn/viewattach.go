@@ -11,7 +11,7 @@ import (
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/keys"
 	"github.com/wdgnn/wdgnn/internal/live"
-	"github.com/wdgnn/wdgnn/internal/serve"
+	"github.com/wdgnn/wdgnn/internal/liveweb"
 	"github.com/wdgnn/wdgnn/internal/swarm"
 	"github.com/wdgnn/wdgnn/transport"
 )
@@ -88,7 +88,7 @@ func (c *ViewCommand) Attach(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	served, err := c.page.start(ctx, c.Stdout, serve.LiveConfig{Hub: hub})
+	served, err := c.page.start(ctx, c.Stdout, liveweb.LiveConfig{Hub: hub})
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/wdgnn/wdgnn/internal/reproduce"
-	"github.com/wdgnn/wdgnn/internal/reproduce/study"
+	"github.com/wdgnn/wdgnn/internal/paper/reproduce"
+	"github.com/wdgnn/wdgnn/internal/paper/reproduce/study"
 	"github.com/wdgnn/wdgnn/internal/section"
 	"github.com/wdgnn/wdgnn/modelfile"
 )

@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/wdgnn/wdgnn/internal/reproduce/study"
+	"github.com/wdgnn/wdgnn/internal/paper/reproduce/study"
 )
 
 // The pages and their figures are what the raw results say.

@@ -8,7 +8,7 @@ import (
 	"text/template"
 	"unicode"
 
-	"github.com/wdgnn/wdgnn/internal/reproduce/study"
+	"github.com/wdgnn/wdgnn/internal/paper/reproduce/study"
 )
 
 // The texts are templates that take their numbers from the raw results, by names of

@@ -400,7 +400,7 @@ func TestPageFails(t *testing.T) {
 // axe returns axe-core, which knows the rules of accessible pages.
 func axe(t *testing.T) string {
 	t.Helper()
-	f, err := os.Open("../../internal/serve/testdata/axe.min.js.gz")
+	f, err := os.Open("../../internal/shop/serve/testdata/axe.min.js.gz")
 	if err != nil {
 		t.Fatal(err)
 	}

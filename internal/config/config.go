@@ -10,7 +10,6 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/optim"
-	"github.com/wdgnn/wdgnn/scenario/movies"
 	"github.com/wdgnn/wdgnn/scenario/sourceloc"
 	"github.com/wdgnn/wdgnn/train"
 )
@@ -49,7 +48,7 @@ type Config struct {
 	Flocking *Flocking `yaml:"flocking,omitempty"`
 
 	// Settings of the scenario `movies`.
-	Movies *Movies `yaml:"movies,omitempty"`
+	Movies Section `yaml:"movies,omitempty"`
 
 	// The architecture, which `wdgnn train` wants. The number of inputs and outputs
 	// follows from the data.
@@ -211,46 +210,6 @@ type Flocking struct {
 	TestFlights int `yaml:"test_flights" example:"40"`
 }
 
-// Movies is the recommendation of movies of the paper, Section 6.3: nodes are
-// movies, a signal is what one user rated, and the model says how the user rates
-// one movie more. It has at most one layer.
-type Movies struct {
-	// The folder of the ratings, as `wdgnn data get` leaves it.
-	Data Path `yaml:"data" default:"required" example:"data/ml-100k"`
-
-	// The title of the movie whose ratings are told.
-	Target string `yaml:"target" example:"\"Contact (1997)\""`
-
-	// How many movies there are in the graph: those with most ratings.
-	Top int `yaml:"top" example:"400"`
-
-	// What makes two movies similar: `libvar`, which the paper's numbers fit,
-	// `huang`, the correlation of the paper's reference, or `pearson`, that
-	// over the users who rated both.
-	Similarity movies.Similarity `yaml:"similarity" example:"pearson"`
-
-	// To how many similar movies a movie is linked.
-	Neighbors int `yaml:"neighbors" example:"10"`
-
-	// The shift operator, as of your own data.
-	Shift graph.Shift `yaml:"shift" example:"symmetric"`
-
-	// What a signal holds: `raw` ratings, or `centered` ones, less the mean of
-	// the user.
-	Signal movies.Signal `yaml:"signal" example:"centered"`
-
-	// Who tests: `by-movie`, some raters of the target, as in the paper;
-	// `by-user`, users who are new to everything; or, without chance and without
-	// validation, `every-tenth` rater.
-	Protocol movies.Protocol `yaml:"protocol" example:"by-user"`
-
-	// The share of the raters of the movie to test on.
-	Test float64 `yaml:"test" example:"0.1"`
-
-	// The share of the others to validate on.
-	Valid float64 `yaml:"valid" example:"0.1"`
-}
-
 // Model is the architecture: a wide part, a deep part, or both, and a readout
 // at every node.
 type Model struct {
@@ -382,9 +341,7 @@ func (c *Config) Fingerprint() string {
 	same := *c
 	same.Threads, same.Out, same.Train.Epochs, same.Online = 0, "", 0, nil
 	if c.Movies != nil {
-		m := *c.Movies
-		m.Data = ""
-		same.Movies = &m
+		same.Movies = c.Movies.Unplaced()
 	}
 	if c.Data != nil {
 		d := *c.Data

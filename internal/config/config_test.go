@@ -83,7 +83,6 @@ func TestParseComplains(t *testing.T) {
 	const (
 		linear  = "\nmodel: {wide: {order: 1}, features: 4}"
 		flights = "scenario: flocking" + linear
-		films   = "scenario: movies" + linear
 	)
 	for _, c := range []struct{ name, text, want string }{
 		{"unknown key", "seeed: 7", `line 1: unknown key "seeed"; did you mean "seed"?`},
@@ -142,16 +141,6 @@ func TestParseComplains(t *testing.T) {
 		{"outages", small + "  outage: {to: 0.4}\n  outage_prob: 0.1", "both outage and outage_prob"},
 		{"subgraphs", small + "  outage: {to: 0.4, subgraphs: 99999999}", "train.outage.subgraphs is 99999999, want at most 1048576"},
 		{"inputs", small + "  inputs: {scale: half}", `train: inputs.scale is "half", want none, one, diag or full`},
-		{"no ratings", films, "movies.data is missing"},
-		{
-			"movies", films + "\nmovies: {data: d, target: '', top: -1, neighbors: 0, test: 2}",
-			"movies.target is empty, want the title of a movie\nmovies.top is -1, want 2 to 10000 movies\n" +
-				"movies: neighbors is 0, want at least 1\nmovies: test is 2, want more than 0 and less than 1",
-		},
-		{
-			"no accuracy", films + "\nmovies: {data: d}\ntrain: {select: accuracy}",
-			"train.select is accuracy, but the scenario movies has none; want rmse",
-		},
 		{"no such scenario", "scenario: ants\nmodel: {wide: {order: 1}, features: 4}", `no scenario is called "ants"`},
 		{"no model", "scenario: sourceloc", "model.features is 0, want at least 1"},
 		{"not finite", small + "  ridge: .nan", "train: ridge is NaN"},

@@ -6,7 +6,6 @@ import (
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
-	"github.com/wdgnn/wdgnn/scenario/movies"
 	"github.com/wdgnn/wdgnn/scenario/sourceloc"
 	"github.com/wdgnn/wdgnn/train"
 )
@@ -56,18 +55,6 @@ func (f Flocking) World() flocking.Config {
 	w.Robots, w.CommRadiusMeters, w.DurationSeconds, w.SampleSeconds = f.Robots, f.CommRadiusMeters, f.DurationSeconds, f.SampleSeconds
 	w.MaxAccelMPS2, w.NearCap = f.MaxAccelMPS2, f.NearCap
 	return w
-}
-
-// Similar returns how the graph of movies is made.
-func (m Movies) Similar() movies.GraphConfig {
-	c := movies.GraphConfig{Neighbors: m.Neighbors}
-	c.Similarity.Measure = m.Similarity
-	return c
-}
-
-// Split returns how users are divided.
-func (m Movies) Split() movies.SplitConfig {
-	return movies.SplitConfig{Protocol: m.Protocol, Test: m.Test, Validation: m.Valid}
 }
 
 // Architecture returns the model for signals of the given number of features
@@ -130,7 +117,7 @@ func (c *Config) measure() string {
 	switch {
 	case c.Scenario == "flocking":
 		return "cost"
-	case c.Scenario == "movies":
+	case linked[c.Scenario] != nil:
 		return "rmse"
 	case c.Forecast != nil, c.Data != nil && c.Data.Task == Regress:
 		return "loss"

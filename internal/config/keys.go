@@ -24,6 +24,11 @@ func keyed(t reflect.Type) []field {
 				list = append(list, inner)
 			}
 		} else if key != "" && key != "-" {
+			if f.Type.Kind() == reflect.Interface {
+				if f.Type = reflect.TypeOf(linked[key]); f.Type == nil {
+					continue // its scenario is not linked in
+				}
+			}
 			list = append(list, field{key, f})
 		}
 	}

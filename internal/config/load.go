@@ -9,7 +9,6 @@ import (
 	"github.com/wdgnn/wdgnn/optim"
 	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/scenario/flocking"
-	"github.com/wdgnn/wdgnn/scenario/movies"
 	"github.com/wdgnn/wdgnn/scenario/sourceloc"
 	"github.com/wdgnn/wdgnn/train"
 )
@@ -45,12 +44,8 @@ func setDefaults(p any) {
 			Robots: w.Robots, CommRadiusMeters: w.CommRadiusMeters, DurationSeconds: w.DurationSeconds, SampleSeconds: w.SampleSeconds,
 			MaxAccelMPS2: w.MaxAccelMPS2, Shift: graph.ShiftSpectral, TrainFlights: 400, ValidFlights: 10, TestFlights: 40,
 		}
-	case *Movies:
-		s := movies.DefaultSplit()
-		*p = Movies{
-			Target: "Star Wars (1977)", Top: 400, Neighbors: movies.DefaultGraph().Neighbors, Shift: graph.ShiftSpectral,
-			Test: s.Test, Valid: s.Validation,
-		}
+	case Section:
+		p.Default()
 	case *gnn.Gains:
 		*p = gnn.Gains{Wide: 1, Deep: 1}
 	case *gnn.Lipschitz:

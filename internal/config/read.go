@@ -170,6 +170,9 @@ func (r *reader) value(v reflect.Value, n *yaml.Node, key string) {
 	case v.Kind() == reflect.Pointer:
 		v.Set(fresh(v.Type().Elem()))
 		r.value(v.Elem(), n, key)
+	case v.Kind() == reflect.Interface:
+		v.Set(fresh(reflect.TypeOf(linked[key]).Elem()))
+		r.value(v.Elem().Elem(), n, key)
 	case v.Kind() == reflect.Struct && !isTime && !(isText && n.Kind == yaml.ScalarNode):
 		r.fields(v, n, key+".")
 	case v.Kind() == reflect.Map:

@@ -1,4 +1,4 @@
-package config
+package config_test
 
 import (
 	"bytes"
@@ -10,11 +10,15 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/config/comments"
+	"github.com/wdgnn/wdgnn/internal/shop/movierecipe"
 	"github.com/wdgnn/wdgnn/loss"
 )
 
 var update = flag.Bool("update", false, "write doc/config.md again")
+
+func init() { Link("movies", new(movierecipe.Keys)) }
 
 const referencePage = "../../doc/config.md"
 
@@ -40,18 +44,11 @@ func TestReference(t *testing.T) {
 // The example of every key reads back.
 func TestReferenceExamples(t *testing.T) {
 	eachSection(reflect.TypeFor[Config](), "", func(_ string, typ reflect.Type) {
-		for _, f := range keyed(typ) {
+		for _, f := range Keyed(typ) {
 			if section(f.Type) != nil {
 				continue
 			}
-			root, err := parseTree([]byte(f.key+": "+f.Tag.Get("example")), typ)
-			if err != nil {
-				t.Errorf("%s.%s: %v", typ.Name(), f.Name, err)
-				continue
-			}
-			r := reader{}
-			r.fields(fresh(typ).Elem(), root, "")
-			for _, err := range r.errs {
+			if err := Decode([]byte(f.Key()+": "+f.Tag.Get("example")), Fresh(typ).Interface(), nil); err != nil {
 				t.Errorf("%s.%s: example: %v", typ.Name(), f.Name, err)
 			}
 		}
@@ -61,8 +58,8 @@ func TestReferenceExamples(t *testing.T) {
 func reference(t *testing.T) []byte {
 	docs, err := comments.Of(
 		"config.go", "forecast.go", "online.go", "../../rule/settings.go", "../../rule/season.go",
-		"../../gnn/config.go", "../../gnn/lipschitz.go",
-		"../../optim/adam.go", "../../optim/sgd.go", "../../train/inputs.go", "../../train/outage.go", "../../scenario/sourceloc/sourceloc.go")
+		"../../gnn/config.go", "../../gnn/lipschitz.go", "../../optim/adam.go", "../../optim/sgd.go", "../../train/inputs.go",
+		"../../train/outage.go", "../../scenario/sourceloc/sourceloc.go", "../shop/movierecipe/keys.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,22 +78,22 @@ file. A key that is not listed here is an error. Aliases (` + "`*name`" + `) and
 			title = "`" + path + "`"
 		}
 		fmt.Fprintf(&b, "\n## %s\n\n", title)
-		if typ.PkgPath() == reflect.TypeFor[Config]().PkgPath() { // a library speaks to programmers
+		if section := reflect.TypeFor[Section](); typ.PkgPath() == section.PkgPath() || reflect.PointerTo(typ).Implements(section) {
 			fmt.Fprintf(&b, "%s\n\n", docs[typ.String()])
 		}
 		b.WriteString("| key | meaning | default | example |\n| --- | --- | --- | --- |\n")
-		value := fresh(typ).Elem()
+		value := Fresh(typ).Elem()
 		if typ == reflect.TypeFor[Config]() {
-			value = reflect.ValueOf(defaults())
+			value = reflect.ValueOf(Defaults())
 		} else if path == "train" {
-			value = reflect.ValueOf(defaults().Train)
+			value = reflect.ValueOf(Defaults().Train)
 		} else if path == "data.split" {
-			value = reflect.ValueOf(freshOf[Data]().Split)
+			value = reflect.ValueOf(Fresh(reflect.TypeFor[Data]()).Interface().(*Data).Split)
 		} else if path == "forecast.split" {
-			value = reflect.ValueOf(freshOf[Forecast]().Split)
+			value = reflect.ValueOf(Fresh(reflect.TypeFor[Forecast]()).Interface().(*Forecast).Split)
 		}
-		for _, f := range keyed(typ) {
-			key := f.key
+		for _, f := range Keyed(typ) {
+			key := f.Key()
 			doc := comments.Losses(docs[owner(typ, f.Index).String()+"."+f.Name], loss.Names(true))
 			if doc == "" {
 				t.Errorf("%s.%s: key %q has no comment", typ.Name(), f.Name, key)
@@ -118,9 +115,9 @@ file. A key that is not listed here is an error. Aliases (` + "`*name`" + `) and
 // eachSection visits a struct type and those of its fields, outside first.
 func eachSection(typ reflect.Type, path string, visit func(path string, typ reflect.Type)) {
 	visit(path, typ)
-	for _, f := range keyed(typ) {
+	for _, f := range Keyed(typ) {
 		if s := section(f.Type); s != nil {
-			eachSection(s, join(path, f.key, f.Type), visit)
+			eachSection(s, join(path, f.Key(), f.Type), visit)
 		}
 	}
 }

@@ -10,10 +10,12 @@ func (k *checker) scenario(c *Config) {
 	case "flocking":
 		k.shifted(c)
 		k.flocking(c.Flights(), &c.Model)
-	case "movies":
-		k.shifted(c)
-		k.movies(c.Movies)
 	default:
+		if linked[c.Scenario] != nil {
+			k.shifted(c)
+			k.errs = append(k.errs, c.Linked().Validate())
+			return
+		}
 		k.complain("no scenario is called %q; this build has sourceloc, flocking and movies", c.Scenario)
 	}
 }
@@ -62,17 +64,4 @@ func (k *checker) flocking(f Flocking, m *Model) {
 		all := float64(flights) * values
 		k.check(!(all > mostValues), "flocking: %d flights of %d robots make %.3g numbers, want at most %d", flights, f.Robots, all, mostValues)
 	}
-}
-
-func (k *checker) movies(m *Movies) {
-	if m == nil || m.Data == "" {
-		k.complain("movies.data is missing: name the folder that wdgnn data get movielens-100k leaves the ratings in")
-	}
-	if m == nil {
-		return
-	}
-	k.check(m.Target != "", "movies.target is empty, want the title of a movie")
-	k.check(m.Top >= 2 && m.Top <= mostNodes, "movies.top is %d, want 2 to %d movies", m.Top, mostNodes)
-	k.take("movies", "movies", m.Similar().Validate())
-	k.take("movies", "movies", m.Split().Validate())
 }

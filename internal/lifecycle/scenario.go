@@ -40,11 +40,11 @@ type scenario interface {
 
 // drawScenario draws the samples of the scenario that c names.
 func drawScenario(ctx context.Context, c *config.Config) (*Dataset, error) {
-	switch c.Scenario {
-	case "flocking":
+	if w, ok := c.Linked().(World); ok {
+		return drawLinked(c, w)
+	}
+	if c.Scenario == "flocking" {
 		return drawFlights(ctx, c)
-	case "movies":
-		return drawMovies(c)
 	}
 	return drawSourceloc(c)
 }

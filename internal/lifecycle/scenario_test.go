@@ -4,18 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/config"
 	"github.com/wdgnn/wdgnn/internal/recipe"
-	"github.com/wdgnn/wdgnn/random"
-	"github.com/wdgnn/wdgnn/scenario/movies"
 	"github.com/wdgnn/wdgnn/train"
 )
 
@@ -138,83 +134,5 @@ train: {epochs: 12, batch_size: 4}
 			t.Errorf("stopped after epoch %d: got %d epochs and a score of %v, want %d and %v and the same bits",
 				stop, got.Epochs, got.Best, want.Epochs, want.Best)
 		}
-	}
-}
-
-// someRatings writes made-up ratings in the form of MovieLens 100k.
-func someRatings(t *testing.T) string {
-	t.Helper()
-	rng := random.Stream(1, "ratings")
-	var ratings, items strings.Builder
-	for n := range 30 {
-		fmt.Fprintf(&items, "%d|Movie %d%s\n", n+1, n, strings.Repeat("|", 22))
-		for u := range 120 {
-			if n == 0 || rng.IntN(2) == 0 {
-				fmt.Fprintf(&ratings, "%d\t%d\t%d\t1\n", u+1, n+1, 1+(u+rng.IntN(3))%5)
-			}
-		}
-	}
-	dir := t.TempDir()
-	for name, text := range map[string]string{"u.data": ratings.String(), "u.item": items.String()} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
-
-// A configuration trains the model of ratings that the recipe trains, to the last
-// bit, and says ratings, not what they are beyond a user's mean.
-func TestMoviesTrainAsTheRecipe(t *testing.T) {
-	dir := someRatings(t)
-	all, err := recipe.OpenRatings(dir, "movielens-100k")
-	if err != nil {
-		t.Fatal(err)
-	}
-	library, err := recipe.NewLibrary(all, 20, []string{"Movie 0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := recipe.DefaultMovies(5, all)
-	s.Epochs, s.Order, s.Features = 2, 3, 8
-	w, err := recipe.NewMovieWorld(&s, recipe.Reading{
-		Graph: recipe.SimilarBy(movies.SimilarityPearson), Shift: graph.ShiftSymmetric, Signal: movies.SignalCentered,
-	}, library, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := w.Examples()
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := w.Fit(t.Context(), recipe.WideDeep, e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := trained(t, `
-seed: 5
-scenario: movies
-movies: {data: "`+filepath.ToSlash(dir)+`", target: Movie 0, top: 20, similarity: pearson, shift: symmetric, signal: centered}
-model: {features: 8, wide: {order: 3}, deep: [{order: 3, features: 8}]}
-train: {epochs: 2, batch_size: 5, adam: {step_size: 0.005}, validate_every: 5}
-`)
-	if !slices.Equal(got.Model.Params.Flat, want.Params.Flat) {
-		t.Error("the configuration trains another model than the recipe")
-	}
-	p, err := PredictPart(t.Context(), got.File("test"), got.config, "test", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	squares := 0.0
-	for i, u := range e.Test[0].Users {
-		rating, _ := library.Rating(u, library.Target)
-		squares += math.Pow(float64(p.Values[i])-rating, 2)
-	}
-	score, err := Evaluate(t.Context(), got.File("test"), got.config, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if rmse := math.Sqrt(squares / float64(len(p.Values))); math.Abs(rmse-*score.RMSE) > 1e-5 {
-		t.Errorf("predictions are %v away from the ratings, the score says %v", rmse, *score.RMSE)
 	}
 }

@@ -19,6 +19,6 @@
 //		}
 //	}
 //
-// The package draws nothing and knows no HTTP; package serve shows hubs and
+// The package draws nothing and knows no HTTP; package liveweb shows hubs and
 // recordings in a browser.
 package live

@@ -1,5 +1,5 @@
-// Package recipe says how the models of the three scenarios are trained: source
-// localization, robots that flock, and ratings of movies.
+// Package recipe says how the models of the scenarios are trained: source
+// localization, and robots that flock.
 //
 // A recipe is settings, named random streams that draw the data from a seed, and
 // a fit; beside it stands what is saved with a model so that it can learn online

@@ -9,8 +9,8 @@ import (
 	"sort"
 
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/crown"
 	"github.com/wdgnn/wdgnn/mat"
-	"github.com/wdgnn/wdgnn/theory"
 )
 
 // LiarConfig says what a node may send.
@@ -161,8 +161,8 @@ func reach(q *Question) int {
 type lying struct {
 	q       *Question
 	c       LiarConfig
-	net     *theory.Network
-	exact   *theory.Shift
+	net     *crown.Network
+	exact   *crown.Shift
 	readers []int32
 	hears   *mat.CSR // Sᵀ: who hears a row
 	hops    int
@@ -220,8 +220,8 @@ func (j *lying) rowsOf(v int) []int {
 }
 
 // crown prepares bounds of rows to which node v lies.
-func (j *lying) crown(v int, read []int) *theory.Crown {
-	return theory.NewLiarCrown(j.net, j.exact, read, theory.Liar{
+func (j *lying) crown(v int, read []int) *crown.Crown {
+	return crown.NewLiarCrown(j.net, j.exact, read, crown.Liar{
 		Rows: j.rowsOf(v), Most: j.c.Rows, Joint: j.q.Delayed, Weight: j.weight(v),
 	})
 }
@@ -229,7 +229,7 @@ func (j *lying) crown(v int, read []int) *theory.Crown {
 // judge bounds what node v can do to one answer, and looks for a lie that flips it if that
 // is not known to be impossible. Where values may move as far as they like, only bounds
 // are taken: searches are for the worst.
-func (j *lying) judge(kase *theory.Case, v, k int) lie {
+func (j *lying) judge(kase *crown.Case, v, k int) lie {
 	t := j.target(kase, k)
 	out := lie{liar: v, answer: k, found: len(liarShares)}
 	if !j.q.Classify {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/wdgnn/wdgnn/theory"
+	"github.com/wdgnn/wdgnn/internal/crown"
 )
 
 // liarShares are the shares of the bounds within which a liar is tried. Honest rows are up
@@ -23,12 +23,12 @@ type LiarShare struct {
 type target struct {
 	*Answer
 	q    *Question
-	kase *theory.Case
+	kase *crown.Case
 	row  int
 	from []float64 // its values
 }
 
-func (j *lying) target(kase *theory.Case, k int) *target {
+func (j *lying) target(kase *crown.Case, k int) *target {
 	t := &target{Answer: &j.answers[k], q: j.q, kase: kase, row: j.rows[k]}
 	for _, y := range t.Values {
 		t.from = append(t.from, float64(y))

@@ -7,12 +7,12 @@ import (
 	"math"
 	"slices"
 
-	"github.com/wdgnn/wdgnn/theory"
+	"github.com/wdgnn/wdgnn/internal/crown"
 )
 
 // NoiseConfig says which noise may be added to what sensors read.
 type NoiseConfig struct {
-	Norm    theory.Norm
+	Norm    crown.Norm
 	Size    float64 // in the user's units; 0 means 10 % of the root mean square of what sensors read
 	Most    int     // answers to bound, evenly spread over all; 0 means all
 	Attacks int     // of these, how many are attacked too, evenly spread; 0 means all
@@ -48,7 +48,7 @@ type Withstood struct {
 }
 
 // Noise bounds what noise can do to answers. Nothing that it says holds is ever
-// exceeded, by answers in float32 either; see theory.Crown. A context that ends
+// exceeded, by answers in float32 either; see crown.Crown. A context that ends
 // leaves the samples that were done.
 func (q *Question) Noise(ctx context.Context, c NoiseConfig) (*Noise, error) {
 	if !(c.Size >= 0) || math.IsInf(c.Size, 0) {
@@ -81,7 +81,7 @@ func (q *Question) Noise(ctx context.Context, c NoiseConfig) (*Noise, error) {
 		bySample[k/each] = append(bySample[k/each], k)
 		rows = append(rows, int(readers[k%each]))
 	}
-	crown := theory.NewCrown(net, shift, unique(rows), theory.Noise{Norm: c.Norm, Weights: weights})
+	crown := crown.NewCrown(net, shift, unique(rows), crown.Noise{Norm: c.Norm, Weights: weights})
 	verdicts := make([]*Withstood, len(all))
 	watch := c.Watch
 	if watch == nil {
@@ -127,7 +127,7 @@ func (q *Question) Noise(ctx context.Context, c NoiseConfig) (*Noise, error) {
 
 // agree reports an answer outside the bounds of what it is without noise: then these
 // are not bounds of this model.
-func agree(kase *theory.Case, a *Answer, row int) error {
+func agree(kase *crown.Case, a *Answer, row int) error {
 	for c, b := range kase.Bounds(row, 0) {
 		if y := float64(a.Values[c]); !(b.Low <= y && y <= b.High) {
 			return fmt.Errorf("robust: output %d of node %d is %v and bounded by [%v, %v] without any noise: "+
@@ -148,7 +148,7 @@ func (v *Withstood) contradiction() error {
 }
 
 // withstand bounds one answer.
-func (q *Question) withstand(kase *theory.Case, a *Answer, row int, size float64, attack bool) Withstood {
+func (q *Question) withstand(kase *crown.Case, a *Answer, row int, size float64, attack bool) Withstood {
 	v := Withstood{Answer: *a, Tried: attack}
 	if q.Classify {
 		v.Radius = kase.Radius(row, a.Class)
@@ -238,23 +238,23 @@ func unique(x []int) []int {
 }
 
 // exact returns network and shift in float64, with what nodes have of their own.
-func (q *Question) exact() (*theory.Network, *theory.Shift, error) {
+func (q *Question) exact() (*crown.Network, *crown.Shift, error) {
 	s, err := q.Shift(q.Graphs)
 	if err != nil {
 		return nil, nil, err
 	}
-	net := theory.NewNetwork(q.Network)
+	net := crown.NewNetwork(q.Network)
 	if q.Own != nil {
 		if err := GiveOwn(net, q.Network, q.Own, q.Nodes(), q.Readers(), s); err != nil {
 			return nil, nil, err
 		}
 	}
-	return net, theory.NewShift(s), nil
+	return net, crown.NewShift(s), nil
 }
 
 // signal returns sample s in float64.
 func (q *Question) signal(s int) []float64 {
-	return theory.Signal(q.Signals.View(s*q.rows(), 0, q.rows(), q.Signals.Cols))
+	return crown.Signal(q.Signals.View(s*q.rows(), 0, q.rows(), q.Signals.Cols))
 }
 
 // noiseWeights returns what noise of 1 in the user's units adds to the inputs of all

@@ -7,8 +7,8 @@ import (
 
 	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
+	"github.com/wdgnn/wdgnn/internal/crown"
 	"github.com/wdgnn/wdgnn/random"
-	"github.com/wdgnn/wdgnn/theory"
 )
 
 // noisy draws signals in the ball around those of a question and returns its answers.
@@ -99,7 +99,7 @@ func TestNoiseHolds(t *testing.T) {
 func TestNoiseWithin(t *testing.T) {
 	q := draw(t, noiseCases["several parts"]).question
 	q.Within = 0.5
-	got, err := q.Noise(context.Background(), NoiseConfig{Size: 0.2, Norm: theory.LInf, Most: 4})
+	got, err := q.Noise(context.Background(), NoiseConfig{Size: 0.2, Norm: crown.LInf, Most: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestNoiseWithin(t *testing.T) {
 		t.Fatalf("%d answers, want 4", len(got.Answers))
 	}
 	for _, v := range got.Answers {
-		again, err := q.Noise(context.Background(), NoiseConfig{Size: v.Radius, Norm: theory.LInf, Most: 4})
+		again, err := q.Noise(context.Background(), NoiseConfig{Size: v.Radius, Norm: crown.LInf, Most: 4})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestNoiseOfOwnTaps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kase := theory.NewCrown(net, s, nil, theory.Noise{}).Case(q.signal(0))
+	kase := crown.NewCrown(net, s, nil, crown.Noise{}).Case(q.signal(0))
 	for c := range 3 {
 		if got, want := kase.Output[c], float64(gotValue(t, q, c)); math.Abs(got-want) > 1e-5*(1+math.Abs(want)) {
 			t.Errorf("output %d in float64 is %v, want %v", c, got, want)

@@ -6,15 +6,15 @@ import (
 	"slices"
 
 	"github.com/wdgnn/wdgnn/gnn"
+	"github.com/wdgnn/wdgnn/internal/crown"
 	"github.com/wdgnn/wdgnn/mat"
-	"github.com/wdgnn/wdgnn/theory"
 )
 
 // GiveOwn tells net, which is m in float64, what nodes have of their own. What they add
 // to outputs is linear in shifted inputs, so that asking for it input by input, at
 // powers of two of either sign, gives every weight to what float32 rounds. Rows are
 // those of a shift of so many nodes, at one step or several.
-func GiveOwn(net *theory.Network, m *gnn.WideDeep, own Own, nodes int, rows []int32, s *mat.CSR) error {
+func GiveOwn(net *crown.Network, m *gnn.WideDeep, own Own, nodes int, rows []int32, s *mat.CSR) error {
 	probe := &probe{own: own, features: m.Config.In, order: m.InputOrder(), outputs: m.Outputs()}
 	for _, row := range rows {
 		links, _ := s.Row(int(row))
@@ -64,16 +64,16 @@ func (p *probe) ask(node, row int, links []int32, value float32) []float64 {
 
 // terms returns what the outputs of a node add beside those of the network: weights
 // of shifted inputs of itself and of those it hears, and a bias.
-func (p *probe) terms(node, row int, links []int32) ([]theory.Term, []float64, error) {
+func (p *probe) terms(node, row int, links []int32) ([]crown.Term, []float64, error) {
 	p.node, p.hop = -1, -1
 	bias := p.ask(node, row, links, 0)
-	var terms []theory.Term
+	var terms []crown.Term
 	for _, j := range append([]int32{int32(row)}, links...) {
 		if len(terms) > 0 && int(j) == row {
 			continue // a loop
 		}
 		for k := range p.order + 1 {
-			term := theory.Term{Node: int(j), Hop: k, Weights: make([]float64, p.features*len(bias))}
+			term := crown.Term{Node: int(j), Hop: k, Weights: make([]float64, p.features*len(bias))}
 			some := false
 			for f := range p.features {
 				p.node, p.hop, p.feature = int(j), k, f

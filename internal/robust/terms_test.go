@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/wdgnn/wdgnn/graph"
-	"github.com/wdgnn/wdgnn/theory"
+	"github.com/wdgnn/wdgnn/internal/crown"
 )
 
 // Bounds of shares and votes hold with a term missing as long as nobody looks for
@@ -191,7 +191,7 @@ func TestHeldBetweenRadii(t *testing.T) {
 	}
 	row, beyond := int(q.Readers()[0]), 0
 	for k := range q.Samples {
-		kase := theory.NewCrown(net, shift, []int{row}, theory.Noise{}).Case(q.signal(k))
+		kase := crown.NewCrown(net, shift, []int{row}, crown.Noise{}).Case(q.signal(k))
 		a := &answers[k*len(answers)/q.Samples]
 		for part := 1; part < 8; part++ {
 			size := kase.Radius(row, a.Class) * math.Exp2(float64(part)/(8*32))
