@@ -247,17 +247,6 @@ func TestCheckpointOfOwn(t *testing.T) {
 	}
 }
 
-// lastCheckpoint returns what a host left on a disk.
-func lastCheckpoint(t *testing.T, disk *faultdisk.Disk) string {
-	t.Helper()
-	store, err := journal.OpenSnapshots(disk)
-	check(t, err)
-	defer store.Close()
-	text, err := store.Last()
-	check(t, err)
-	return string(text)
-}
-
 // Where nobody keeps checkpoints none is due, and nothing is copied for one. Nodes of
 // a large host remember much.
 func TestNoStoreNoCheckpoint(t *testing.T) {

@@ -128,16 +128,13 @@ func refused(s stream, c online.Config, r rule.Config) []loss.Loss {
 	return bad
 }
 
-// global hides that a cost is the mean of local ones, and local that it has
+// global hides that a cost is the mean of local ones, and square that it has
 // targets.
 type (
 	global struct{ loss.Loss }
-	local  struct{ cost loss.CrossEntropy }
 	square struct{ cost loss.MSE }
 )
 
-func (l local) Eval(dy, y mat.Dense) float64             { return l.cost.Eval(dy, y) }
-func (l local) EvalNode(i int, dy, y []float32) float64  { return l.cost.EvalNode(i, dy, y) }
 func (s square) Eval(dy, y mat.Dense) float64            { return s.cost.Eval(dy, y) }
 func (s square) EvalNode(i int, dy, y []float32) float64 { return s.cost.EvalNode(i, dy, y) }
 

@@ -2,7 +2,6 @@ package online_test
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/wdgnn/wdgnn/gnn"
@@ -232,12 +231,4 @@ func wide(v []float32) []float64 {
 		w[e] = float64(x)
 	}
 	return w
-}
-
-func gaussian(rng *rand.Rand, rows, cols int) mat.Dense {
-	x := mat.NewDense(rows, cols, nil)
-	for e := range x.Data {
-		x.Data[e] = float32(rng.NormFloat64())
-	}
-	return x
 }

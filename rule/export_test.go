@@ -14,7 +14,8 @@ func (n *SeasonNode) Knows() (all []KnownHorizon) {
 	for c, h := range n.horizons {
 		does := n.Does(c)
 		all = append(all, KnownHorizon{
-			does.Answers, does.Trained, [2]float64{h.g, h.b},
+			does.Answers, does.Trained,
+			[2]float64{h.g, h.b},
 			slices.Clone(h.table), slices.Clone(h.seen), slices.Clone(h.taps), slices.Clone(h.spread),
 		})
 	}

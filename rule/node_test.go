@@ -14,21 +14,6 @@ import (
 	"github.com/wdgnn/wdgnn/rule"
 )
 
-// probe is a rule that reports its cost and gradient and stays where it is.
-type probe struct {
-	see func(cost float64, gradient []float32, c rule.Cost)
-}
-
-func (probe) Sent() int { return 1 }
-func (probe) Kept() int { return 0 }
-
-func (p probe) Step(next rule.Vectors, s *rule.Step) {
-	copy(next[0], s.Now[0])
-	if cost := s.Cost.Gradient(s.Spare, s.Now[0]); p.see != nil {
-		p.see(cost, s.Spare, s.Cost)
-	}
-}
-
 // alone is what a node hears that hears nobody else.
 func alone(n *rule.Node) *rule.Heard {
 	h := &rule.Heard{Weights: []float32{1}, Rows: []int32{0}}
