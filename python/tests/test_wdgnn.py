@@ -213,7 +213,7 @@ class Worlds(Files):
                 world.tell(gradients={1: [0.0] * 5})
             world.tell({0: -1, 1: 4})
         self.assertEqual(world.report["stats"]["bad_targets"] + world.report["stats"]["stray_lines"], 0)
-        with wdgnn.World(MODEL, nodes=2, scale=1, learn={"preset": "auto"}, cost="gradient") as world:
+        with wdgnn.World(MODEL, nodes=2, scale=1, learn={"preset": "paper", "step_size": {"value": 0.1}}, cost="gradient") as world:
             world.step([0.5, 0.5], links=[[1], [0]])
             with self.assertRaisesRegex(ValueError, "want 5 numbers"):
                 world.tell(gradients={1: [0.0] * 4})
