@@ -93,7 +93,10 @@ func TestConfigRefusals(t *testing.T) {
 		{"unknown key of the rule", "", "learn: {rigde: 3}\n", []string{`line 7: unknown key "learn.rigde"; did you mean "ridge"?`}},
 		{"unknown key of the step", "", "learn: {step_size: {vlaue: 3}}\n", []string{`"learn.step_size.vlaue"; did you mean "value"?`}},
 		{"a key in capitals", "", "learn: {Ridge: 3}\n", []string{`unknown key "learn.Ridge"; did you mean "ridge"?`}},
-		{"unknown schedule", "", "learn: {step_size: {schedule: cosine}}\n", []string{`learn.step_size.schedule is "cosine", want fixed or decaying`}},
+		{
+			"unknown schedule", "", "learn: {step_size: {schedule: cosine}}\n",
+			[]string{`learn.step_size.schedule is "cosine", want fixed or decaying`},
+		},
 		{"half a step late", "", "learn: {delay: 2.5}\n", []string{`learn.delay is "2.5", want a whole number`}},
 		{
 			"bad rule", "", "learn: {limit: -7, ridge: -1}\n",
