@@ -92,11 +92,8 @@ type Scratch struct {
 }
 
 // NewNode returns the agent of node id at the parameters of the plan's model.
-// The plan must be valid. A nil scratch makes one.
+// A nil scratch makes one.
 func NewNode(id NodeID, p *Plan, s *Scratch) *Node {
-	if len(p.stages) == 0 {
-		panic("agent: NewNode: the plan was not validated")
-	}
 	if s == nil {
 		s = new(Scratch)
 	}

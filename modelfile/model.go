@@ -35,6 +35,7 @@ type Float64s struct {
 // Meta describes where a model comes from and how it must be run.
 type Meta struct {
 	Shift   graph.Shift // operator that S is made with
+	Scale   float64     // λmax of the graph of training, which that operator divides by; 0 if it does not, or there was more than one
 	Delayed bool        // filters are delayed, eq. (24): the graph changes at every step
 	Task    string      // "classify" or "regress"; free text otherwise
 	Nodes   []int       // nodes that the loss read in training; nil means all
