@@ -33,13 +33,12 @@ type PlanConfig struct {
 	Season   *rule.SeasonPlan
 	Replayed *Replayed
 
-	// Cost is the kind of cost that is revealed in this run, of which nothing
-	// but the type matters. A window of several steps needs it for steps in
-	// which nobody tells.
+	// Cost is the kind of cost that is revealed in this run: nodes that forecast and
+	// learn by a Basis judge themselves by it.
 	Cost loss.Loss
 
 	// Scores, if not nil, returns how earlier answers of a node turned out, with
-	// which its sets or intervals begin; see rule.Answers.Begin.
+	// which its sets or intervals begin; see rule.NodeConfig.
 	Scores func(id NodeID) [][]float64
 
 	// Start stands for what nodes begin with that Model does not say, by which

@@ -15,7 +15,7 @@ type Model struct {
 	Meta    Meta
 
 	// Extra holds further tensors by name: "online." and anything for what an
-	// online learner keeps ("online.orthonormal.0"), "node.", a node and anything
+	// online learner keeps ("online.state.values"), "node.", a node and anything
 	// for what belongs to one node ("node.7.wide.tap.0"). Names are dot-separated
 	// words of a-z, 0-9, "_" and "-". A tensor that is called like one of
 	// Network's own behind its node has that tensor's shape. Nil means none.
