@@ -20,14 +20,15 @@ const (
 	CrossEntropy Cost = "cross-entropy" // target: a class, -1 for none
 	MSE          Cost = "mse"           // target: what the outputs should have been
 	Gradient     Cost = "gradient"
+	Curved       Cost = "curved" // and how the cost bends there: as if it were a square
 )
 
 // costs returns the names of all costs.
-func costs() []string { return append(loss.Names(false), string(Gradient)) }
+func costs() []string { return append(loss.Names(false), string(Gradient), string(Curved)) }
 
 // Validate reports a cost that does not exist.
 func (c Cost) Validate() error {
-	if c != Gradient && loss.Named(string(c)) == nil {
+	if c != Gradient && c != Curved && loss.Named(string(c)) == nil {
 		return fmt.Errorf("host: no cost is called %q; try %s", c, strings.Join(costs(), ", "))
 	}
 	return nil
@@ -38,6 +39,9 @@ func (c Cost) Kind() loss.Loss {
 	if kind := loss.Named(string(c)); kind != nil {
 		return kind
 	}
+	if c == Curved {
+		return loss.MSE{}
+	}
 	return slope{}
 }
 
@@ -47,12 +51,19 @@ func (c Cost) told(n *NodeLine, outputs int) (loss.Loss, error) {
 	if n.Target == nil && n.Gradient == nil {
 		return nil, nil
 	}
-	if c == Gradient {
+	if c == Gradient || c == Curved {
 		if len(n.Gradient) != outputs || !mat.Finite(n.Gradient...) || n.Target != nil {
 			return nil, fmt.Errorf("host: node %d: a gradient of %d values and a target of %d, want %d finite values and no target",
 				n.Node, len(n.Gradient), len(n.Target), outputs)
 		}
-		return slope{n.Cost, n.Gradient}, nil
+		s := slope{n.Cost, n.Gradient}
+		if c == Gradient {
+			return s, nil
+		}
+		if !(n.Curvature > 0) || !mat.Finite(n.Curvature) {
+			return nil, fmt.Errorf("host: node %d: a curvature of %v, want a number above 0", n.Node, n.Curvature)
+		}
+		return bent{s, n.Curvature}, nil
 	}
 	kind, values := c.Kind().(loss.Regression)
 	if n.Gradient != nil || !values && !mat.Finite(n.Target...) {
@@ -122,6 +133,25 @@ func (s slope) Eval(dy, _ mat.Dense) float64 {
 		copy(dy.Row(0), s.gradient)
 	}
 	return s.value
+}
+
+// bent is a slope with the curvature c there: the answer that is best by both is y - g/c.
+type bent struct {
+	slope
+	curvature float64
+}
+
+// about returns the squared error that says the same of an answer as told, if told is bent.
+func about(told loss.Loss, answer []float32) loss.Loss {
+	b, ok := told.(bent)
+	if !ok {
+		return told
+	}
+	target := mat.NewDense(1, len(answer), nil)
+	for k, y := range answer {
+		target.Data[k] = float32(float64(y) - float64(b.gradient[k])/b.curvature)
+	}
+	return loss.MSE{Target: target}
 }
 
 // links converts what a line says of neighbours.

@@ -49,9 +49,10 @@ type NodeLine struct {
 	Near  []agent.NodeID `json:"near,omitempty"`  // who may become neighbours soon; nil means as before
 	Age   uint64         `json:"age,omitempty"`   // how many steps ago the sensor was last read, where Row is not of this step
 
-	Target   Numbers `json:"target,omitempty"`   // what the answer should have been
-	Gradient Numbers `json:"gradient,omitempty"` // or ∂J_i/∂y_i at the answer that was given
-	Cost     float64 `json:"cost,omitempty"`     // and J_i
+	Target    Numbers `json:"target,omitempty"`    // what the answer should have been
+	Gradient  Numbers `json:"gradient,omitempty"`  // or ∂J_i/∂y_i at the answer that was given,
+	Curvature float64 `json:"curvature,omitempty"` // how steeply that changes with any output,
+	Cost      float64 `json:"cost,omitempty"`      // and J_i
 }
 
 // SetLinks says whom the node hears from now on.

@@ -459,6 +459,7 @@ func (h *Machine) tellLate(l *Line) {
 			h.stats.StaleLines++
 			continue
 		}
+		told = about(told, given.Output())
 		if j, ok := told.(loss.Targeted); ok {
 			h.contest.add(l.Time, j.EvalNode(0, nil, given.Output()), j.EvalNode(0, nil, given.Base))
 		}
@@ -493,6 +494,7 @@ func (h *Machine) learn(i int) {
 	if !c.taking || !c.predicted || c.done {
 		return
 	}
+	c.told = about(c.told, c.output)
 	h.compare(c)
 	h.step(i, agent.Feedback{Loss: c.told})
 	if !c.done { // refused: learn from the neighbours alone

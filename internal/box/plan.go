@@ -84,7 +84,7 @@ func (c *Config) planLearning(p *agent.PlanConfig, m *modelfile.Model, cost host
 	}
 	if facts.Gradient && r.Newton != nil {
 		return fmt.Errorf("learn: preset %s needs to know how a cost bends, and cost: gradient tells its slope alone; "+
-			"set preset: paper and a step_size", r.Settings().Preset)
+			"set preset: paper and a step_size, or tell the curvature, too, with cost: curved", r.Settings().Preset)
 	}
 	if origin, err := snapshot.OriginOf(m); err != nil {
 		return fmt.Errorf("model: %w", err)

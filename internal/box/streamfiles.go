@@ -33,8 +33,8 @@ func (b *Box) loadFiles(p *agent.Plan) (err error) {
 // anything is opened.
 func (b *Box) loadStream() (*data.Stream, error) {
 	w, m := &b.World, b.model
-	if b.cost == host.Gradient && w.Targets != "" {
-		return nil, errors.New("world: targets do not say how steep a cost is, and cost is gradient; leave one out, or try cost: mse")
+	if (b.cost == host.Gradient || b.cost == host.Curved) && w.Targets != "" {
+		return nil, fmt.Errorf("world: targets do not say how steep a cost is, and cost is %s; leave one out, or try cost: mse", b.cost)
 	}
 	regression, _ := b.cost.Kind().(loss.Regression)
 	own := make([]int, len(b.nodes)) // ascending

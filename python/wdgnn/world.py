@@ -43,7 +43,7 @@ class World:
     model     a Model, or the path of its file
     nodes     how many there are, 0 to nodes-1
     learn     how they learn, as `learn` of agent.yaml: {"preset": "auto"}; None if they only answer
-    cost      what they are told: by the task of the model, or "gradient" where tell has gradients
+    cost      what they are told: by the task of the model, or "gradient" where tell has gradients, "curved" where it has curvatures, too
     scale     λmax of the graph, for models with the shift spectral
     state     a folder for checkpoints, with which the next World goes on; None begins anew every time
     timeout   seconds that an answer may take
@@ -157,15 +157,17 @@ class World:
                 self._excused = self._excused or "error" in said
                 return _parse(said, any("sensor" in node for node in nodes))
 
-    def tell(self, targets: Optional[Rows] = None, *, gradients: Optional[Rows] = None, costs: Optional[Rows] = None,
+    def tell(self, targets: Optional[Rows] = None, *, gradients: Optional[Rows] = None,
+             curvatures: Optional[Rows] = None, costs: Optional[Rows] = None,
              time: Optional[int] = None) -> None:
         """Tells nodes what their answers of a step should have been, of the last one unless time says.
 
         targets    by node a class, or as many numbers as the model gives; None where nobody knows
         gradients  with cost="gradient" instead: the slope of the cost at the answer
+        curvatures with cost="curved", beside gradients: how steeply each changes, one number
         costs      with gradients, if known: the cost
         """
-        nodes = _nodes(self._count, targets=targets, gradients=gradients, costs=costs)
+        nodes = _nodes(self._count, targets=targets, gradients=gradients, curvatures=curvatures, costs=costs)
         self._check(nodes)
         self._send({"time": self._time if time is None else time, "nodes": nodes})
 
@@ -183,8 +185,8 @@ class World:
                 continue
             if isinstance(who, str) and who not in (sensors or []):
                 wrong = "the model knows no sensor of that name"
-            elif (key == "gradient") != (self._cost == "gradient"):
-                wrong = 'want targets, or gradients with cost="gradient"'
+            elif (key == "gradient") != (self._cost in ("gradient", "curved")):
+                wrong = 'want targets, or gradients with cost="gradient" or "curved"'
             elif len(value) != want or not all(isinstance(v, (int, float)) or v is None and key == "target" for v in value):
                 wrong = f"want {want} number{'s' if want > 1 else ''}"
             elif classes and value[0] not in range(-1, outputs):
@@ -283,7 +285,7 @@ def _agent_yaml(model: Any, nodes: int, learn: Optional[Mapping[str, Any]], cost
     return "\n".join([f"hosts: {{0: {{nodes: 0-{nodes - 1}}}}}", *lines]) + "\n"
 
 
-_KEYS = {"rows": "row", "links": "links", "targets": "target", "gradients": "gradient", "costs": "cost"}  # of a line
+_KEYS = {"rows": "row", "links": "links", "targets": "target", "gradients": "gradient", "curvatures": "curvature", "costs": "cost"}  # of a line
 
 
 def _nodes(count: int, **said: Optional[Rows]) -> list[dict[str, Any]]:
@@ -304,7 +306,7 @@ def _nodes(count: int, **said: Optional[Rows]) -> list[dict[str, Any]]:
             value = plain(value)
             if key == "links":
                 value.sort(key=lambda link: link[0] if isinstance(link, list) else link)
-            elif key != "cost" and not isinstance(value, list):
+            elif key not in ("cost", "curvature") and not isinstance(value, list):
                 value = [value]  # a class, or the only number of a row
             who = {"sensor": node} if isinstance(node, str) else {"node": int(node)}
             nodes.setdefault(*who.values(), who)[key] = value
