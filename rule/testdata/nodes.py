@@ -1,0 +1,181 @@
+"""Nodes that answer and learn step by step, rule.Node with its Answers: streams for them, and what becomes of them.
+
+A step is: hear whose links there are; answer; be told of this and earlier answers;
+learn from all that was told, beside all others. Inputs, base outputs and truths that are
+numbers are whole numbers of sixteenths, so that they are the same in every format. A link
+weighs 1/8.
+"""
+
+import numpy as np
+from answers import Gate, Sure
+from costs import COSTS
+from learners import Owns, Paper
+from stream import Stream, rounded
+
+EVERY = 3  # outputs and intervals are written at every third step, sets and gates at all
+
+
+class World(Stream):
+    """What a case draws: a model and a stream."""
+
+    def __init__(self, seed, learn, cost="squares", nodes=3, steps=48, inputs=4, features=3, outputs=3, bias=False, gain=0.75,
+                 moment=False, together=False, hearing=None, heard=(), late=(0,), lies=False, partly=False, far=0, wild=1):
+        super().__init__(seed)
+        self.case = c = {
+            "learn": learn, "cost": cost, "inputs": inputs, "features": features, "bias": bias, "gain": gain, "together": together,
+            "readout": self.whole(8, features, outputs) / 8 if outputs != features or gain != 1 else np.eye(outputs),
+            "start": self.whole(8, inputs + bias, features) / 8, "moment": None, "hearing": hearing,
+        }
+        self.nodes, self.steps, self.outputs, self.late, self.partly, self.far, self.wild = nodes, steps, outputs, late, partly, far, wild
+        links = self.links(lies)
+        self.met = [[j for j in range(nodes) if j != i] for i in range(nodes)]
+        length = inputs + (hearing["hops"] * hearing["features"] * (nodes - 1) if hearing else 0)
+        self.mix = self.whole(4, length, length) / 16 + np.eye(length) / 2
+        if moment:
+            c["moment"] = {"inputs": inputs, "count": 1, "mean": self.moment(inputs)}
+        if heard:
+            c["moment"]["heard"] = {str(i): {**hearing, "neighbors": self.met[i], "moment": self.moment(length)} for i in heard}
+        c["links"], c["z"], c["base"] = [], [], []
+        hidden = self.whole(24, 2, nodes, length, outputs) / 16
+        truth = []
+        for t in range(steps):
+            z, base = np.round(self.whole(32, nodes, length) @ self.mix), self.whole(16, nodes, outputs)
+            goal = (base + np.einsum("nk,nkc->nc", z, hidden[t * 3 // 5 // (steps // 3 or 1) % 2])) * wild
+            if hearing:
+                for i in range(nodes):
+                    lost = np.repeat([links[t, i, j] == 0 for j in self.met[i]], hearing["hops"] * hearing["features"])
+                    z[i, inputs:][lost] = np.nan
+            truth.append(goal.argmax(1) if cost == "labels" else np.round(goal + self.whole(8, nodes, outputs)))
+            c["links"].append("".join(str(int(v)) for v in links[t].ravel()))
+            c["z"].append([[None if v != v else int(v) for v in row] for row in z])
+            c["base"].append(base.astype(int))
+        c["told"] = self.told(truth)
+
+    def whole(self, most, *shape):
+        """Whole numbers up to most, of either sign."""
+        return np.array([self.below(2 * most + 1) - most for _ in range(np.prod(shape))], float).reshape(shape)
+
+    def moment(self, inputs):
+        """Σ of 64 rows, in whole numbers of 2⁻¹²."""
+        rows = np.c_[np.round(self.whole(32, 64, len(self.mix)) @ self.mix)[:, :inputs] / 16, np.ones(64)]
+        return (np.round(rows.T @ rows / 64 * 4096) / 4096).ravel()
+
+    def links(self, lies):
+        """Who hears whom, now and then somebody else; 2 on the diagonal says that a node lies in this step."""
+        now, all = np.ones((self.nodes, self.nodes)) - np.eye(self.nodes), []
+        for t in range(self.steps):
+            if t % 7 == 5:
+                i = self.below(self.nodes)
+                j = (i + 1 + self.below(self.nodes - 1)) % self.nodes
+                now[i, j] = now[j, i] = 1 - now[i, j]
+            liar = np.diag([2.0 * (lies and self.below(12) == 0) for _ in range(self.nodes)])
+            all.append(now + liar)
+        return np.array(all)
+
+    def told(self, truth):
+        """By step: node, of which step, truth. Some are never told, some late, some twice."""
+        told = [[] for _ in truth]
+        for t in range(self.steps):
+            for i in range(self.nodes):
+                late = self.late[self.below(len(self.late))]
+                if self.below(8) == 0 or t + late >= self.steps:
+                    continue
+                if self.case["cost"] == "labels":
+                    v = [int(truth[t][i]) if self.below(10) else self.below(self.outputs)]
+                else:
+                    v = [None if self.partly and self.below(6) == 0 else int(x) for x in truth[t][i]]
+                    if v == [None] * len(v):
+                        v[0] = 0
+                    if self.far and self.below(self.far) == 0:
+                        v[0] = 1 << 20
+                for _ in range(1 + (self.below(16) == 0 and not self.case["together"])):
+                    told[t + late].append([i, t] + v)
+        return told
+
+
+def run(w):
+    """What becomes of the nodes of a world."""
+    c, n = w.case, w.nodes
+    learn, cost = c["learn"], COSTS[c["cost"]](w.outputs)
+    world = {**c, "omega": c["gain"] * c["readout"], "learners": 1 if c["together"] else n, "met": w.met}
+    learner = (Owns if "newton" in learn else Paper)(world, cost)
+    room = learn.get("delay", 0) + 1
+    gates = [Gate(learn["gate"], cost, room - 1) if "gate" in learn else None for _ in range(n)]
+    sure = [Sure(learn["conformal"], w.outputs) if "conformal" in learn else None for _ in range(n)]
+    out = {k: [] for k in ("counts", "open", "sets", "y", "intervals", "taps")}
+    given = [{} for _ in range(n)]
+    for t in range(w.steps):
+        links = np.array([int(v) for v in c["links"][t]]).reshape(n, n)
+        z, base = np.array(c["z"][t], float) / 16, c["base"][t] / 16
+        answers = []
+        for i in range(n):
+            at = 0 if c["together"] else i
+            if "newton" in learn:
+                learner.relink(i, [j for j in range(n) if j != i and links[i, j]])
+            learned = rounded(learner.predict(at, base[i], z[i]))
+            answer = learned
+            if gates[i]:
+                answer, learned = gates[i].give(t, learned, base[i])
+            given[i][t] = z[i], base[i], answer, learned, sure[i] and sure[i].bounds()
+            given[i].pop(t - room, None)
+            answers.append(answer)
+        out["open"].append("".join(str(int(g.open)) for g in gates if g))
+        out["sets"].append([list(Sure.set(answers[i], s.bounds()[0])) if s.classes else [int(b is None) for b in s.bounds()]
+                            for i, s in enumerate(sure) if s])
+        if t % EVERY == EVERY - 1:
+            out["y"].append(np.array(answers))
+            out["intervals"].append([s.intervals(answers[i], s.bounds()) for i, s in enumerate(sure) if s and not s.classes])
+        told, counts = [[] for _ in range(world["learners"])], ""
+        for i, s, *truth in c["told"][t]:
+            if s not in given[i]:
+                counts += "0"
+                continue
+            counts += "1"
+            truth = truth[0] if cost.classes else [None if v is None else v / 16 for v in truth]
+            zs, bases, answer, learned, bounds = given[i].pop(s)
+            told[0 if c["together"] else i].append((zs, bases, truth))
+            if sure[i]:
+                sure[i].judge(answer, bounds, truth)
+            if gates[i]:
+                gates[i].judge(t, s, answer, learned, bases, truth)
+        weights = np.where(links - np.diag(np.diag(links)) > 0, 1 / 8, 0)
+        weights = np.eye(1) if c["together"] else weights + np.diag(1 - weights.sum(1))
+        refused = learner.step(told, weights, [j for j in range(n) if links[j, j]] if not c["together"] else [])
+        for i in refused:
+            gates[i].refuse()
+        for i, g in enumerate(gates):
+            if g and g.anew():
+                learner.anew(i)
+        out["counts"].append(counts)
+        if t in (w.steps // 2, w.steps - 1):
+            out["taps"].append(np.array(learner.taps))
+    out["gates"], out["meters"] = [g.state() for g in gates if g], [s.meter() for s in sure if s]
+    notes = {k: world.get(k, 0) for k in ("changes", "restarts")}
+    return {**c, **{k: v for k, v in out.items() if any(len(x) for x in v)}}, notes
+
+
+def newton(**set):
+    return {"newton": {"doubt": 0, **set}}
+
+
+LATE = (0, 0, 0, 1, 2, 3, 4)  # one more than the delay below, which is too late
+HEARING = {"inputs": 3, "features": 1, "hops": 2}
+SETS = {"coverage": 0.8, "window": 20}
+
+CASES = {
+    "paper, squares, decaying": dict(
+        seed=11, learn={"step_size": {"schedule": "decaying", "value": 0.1, "steps": 20}, "ridge": 0.125}, bias=True, partly=True),
+    "paper, labels, clipped, late, with liars": dict(
+        seed=12, learn={"step_size": {"value": 0.5}, "clip_norm": 0.75, "delay": 3}, cost="labels", nodes=4, features=5, late=LATE, lies=True),
+    "paper, centralized, squares": dict(
+        seed=13, learn={"step_size": {"value": 0.1}, "ridge": 0.125, "clip_norm": 2}, together=True, bias=True, outputs=2, nodes=4),
+    "paper, centralized, labels": dict(
+        seed=14, learn={"step_size": {"schedule": "decaying", "value": 0.4, "steps": 50}}, cost="labels", together=True, nodes=4),
+}
+
+
+def cases():
+    made = {}
+    for name, case in CASES.items():
+        made[name], notes = run(World(**case))
+    return made
