@@ -152,9 +152,9 @@ func (c *nodeTwin) cost(mask []bool) loss.Loss {
 		}
 		return loss.CrossEntropy{Labels: labels}
 	case "squares":
-		return loss.MSE{Target: c.goals, Mask: mask}
+		return loss.MSE{Target: c.goals.Clone(), Mask: mask}
 	}
-	return loss.SmoothL1{Target: c.goals, Mask: mask}
+	return loss.SmoothL1{Target: c.goals.Clone(), Mask: mask}
 }
 
 // sixteenths writes numbers of the twin, NaN where there is none.

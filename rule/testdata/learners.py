@@ -193,7 +193,7 @@ class Own:
         if self.full:
             b.sure = b.sure + np.kron(np.outer(x, x), said)
         else:
-            b.sure = b.sure + np.outer(x, x) * (np.trace(said) if self.cost.classes else abs(said).sum(1).max())
+            b.sure = b.sure + np.outer(x, x) * (np.trace(said) if self.cost.classes else np.linalg.eigvalsh(said).max())
         b.mean = y.reshape(b.mean.shape)
         return cost
 

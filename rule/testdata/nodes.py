@@ -19,15 +19,15 @@ class World(Stream):
     """What a case draws: a model and a stream."""
 
     def __init__(self, seed, learn, cost="squares", nodes=3, steps=48, inputs=4, features=3, outputs=3, bias=False, gain=0.75,
-                 moment=False, together=False, hearing=None, heard=(), late=(0,), lies=False, partly=False, far=0, wild=1):
+                 moment=False, together=False, hearing=None, heard=(), late=(0,), lies=False, partly=False, far=0, turn=0.5, links=7):
         super().__init__(seed)
         self.case = c = {
             "learn": learn, "cost": cost, "inputs": inputs, "features": features, "bias": bias, "gain": gain, "together": together,
             "readout": self.whole(8, features, outputs) / 8 if outputs != features or gain != 1 else np.eye(outputs),
             "start": self.whole(8, inputs + bias, features) / 8, "moment": None, "hearing": hearing,
         }
-        self.nodes, self.steps, self.outputs, self.late, self.partly, self.far, self.wild = nodes, steps, outputs, late, partly, far, wild
-        links = self.links(lies)
+        self.nodes, self.steps, self.outputs, self.late, self.partly, self.far = nodes, steps, outputs, late, partly, far
+        links = self.links(links, lies)
         self.met = [[j for j in range(nodes) if j != i] for i in range(nodes)]
         length = inputs + (hearing["hops"] * hearing["features"] * (nodes - 1) if hearing else 0)
         self.mix = self.whole(4, length, length) / 16 + np.eye(length) / 2
@@ -36,11 +36,11 @@ class World(Stream):
         if heard:
             c["moment"]["heard"] = {str(i): {**hearing, "neighbors": self.met[i], "moment": self.moment(length)} for i in heard}
         c["links"], c["z"], c["base"] = [], [], []
-        hidden = self.whole(24, 2, nodes, length, outputs) / 16
+        hidden = self.whole(24, nodes, length, outputs) / 16
         truth = []
         for t in range(steps):
             z, base = np.round(self.whole(32, nodes, length) @ self.mix), self.whole(16, nodes, outputs)
-            goal = (base + np.einsum("nk,nkc->nc", z, hidden[t * 3 // 5 // (steps // 3 or 1) % 2])) * wild
+            goal = base + np.einsum("nk,nkc->nc", z, hidden) * (1 if t < turn * steps else -1)
             if hearing:
                 for i in range(nodes):
                     lost = np.repeat([links[t, i, j] == 0 for j in self.met[i]], hearing["hops"] * hearing["features"])
@@ -60,11 +60,11 @@ class World(Stream):
         rows = np.c_[np.round(self.whole(32, 64, len(self.mix)) @ self.mix)[:, :inputs] / 16, np.ones(64)]
         return (np.round(rows.T @ rows / 64 * 4096) / 4096).ravel()
 
-    def links(self, lies):
+    def links(self, every, lies):
         """Who hears whom, now and then somebody else; 2 on the diagonal says that a node lies in this step."""
         now, all = np.ones((self.nodes, self.nodes)) - np.eye(self.nodes), []
         for t in range(self.steps):
-            if t % 7 == 5:
+            if t % every == every - 2:
                 i = self.below(self.nodes)
                 j = (i + 1 + self.below(self.nodes - 1)) % self.nodes
                 now[i, j] = now[j, i] = 1 - now[i, j]
@@ -171,6 +171,17 @@ CASES = {
         seed=13, learn={"step_size": {"value": 0.1}, "ridge": 0.125, "clip_norm": 2}, together=True, bias=True, outputs=2, nodes=4),
     "paper, centralized, labels": dict(
         seed=14, learn={"step_size": {"schedule": "decaying", "value": 0.4, "steps": 50}}, cost="labels", together=True, nodes=4),
+    "own, labels, begins again with other links": dict(
+        seed=21, learn=newton(doubt=0.2, fresh=25, restart=True), cost="labels", nodes=2, steps=108, bias=True, moment=True, features=5,
+        links=40, turn=1),
+    "own, labels, no moment, two features": dict(
+        seed=31, learn=newton(prior=2.5, doubt=0.05, forget=0.97, fresh=20), cost="labels", nodes=2, steps=72, inputs=3, features=2, outputs=4),
+    "own, squares": dict(
+        seed=23, learn={**newton(prior=1, fresh=15), "delay": 3}, nodes=2, steps=72, bias=True, moment=True, late=LATE, partly=True, features=4,
+        outputs=2),
+    "own, smooth-l1": dict(
+        seed=24, learn={**newton(fresh=15), "delay": 3}, cost="smooth-l1", nodes=2, steps=72, bias=True, moment=True, late=LATE, features=4,
+        outputs=2),
 }
 
 
@@ -178,4 +189,5 @@ def cases():
     made = {}
     for name, case in CASES.items():
         made[name], notes = run(World(**case))
+        assert not case["learn"].get("newton", {}).get("prior") or notes["changes"], f"{name}: no second belief takes over"
     return made
