@@ -34,6 +34,7 @@ type nodeTwin struct {
 	Start    [][]float32        `json:"start"`
 	Moment   *rule.SecondMoment `json:"moment"`
 	Hearing  *rule.Hearing      `json:"hearing"`
+	Scores   [][][]float64      `json:"scores"` // of earlier answers, by node and output
 	Links    []string           `json:"links"` // N×N by step: 1 a link, 2 on the diagonal a liar
 	Z        [][][]*float32     `json:"z"`     // T×N×Z, nothing where a value was not heard
 	Base     [][][]float32      `json:"base"`  // T×N×C
@@ -115,7 +116,11 @@ func (c *nodeTwin) begin(t *testing.T) {
 		n, rows = 1, n
 	}
 	for i := range n {
-		node := rule.NewNode(rule.NodeConfig{Basis: c.basis, Config: &c.Learn, Rows: rows, Number: i, Answers: true})
+		config := rule.NodeConfig{Basis: c.basis, Config: &c.Learn, Rows: rows, Number: i, Answers: true}
+		if c.Scores != nil {
+			config.Scores = c.Scores[i]
+		}
+		node := rule.NewNode(config)
 		if c.nodes = append(c.nodes, node); node.Unmet() {
 			node.Meet(c.others(0, i, true))
 		}
@@ -153,8 +158,17 @@ func (c *nodeTwin) cost(mask []bool) loss.Loss {
 		return loss.CrossEntropy{Labels: labels}
 	case "squares":
 		return loss.MSE{Target: c.goals.Clone(), Mask: mask}
+	case "unbounded":
+		j := loss.MSE{Target: c.goals.Clone()}
+		return unbounded{j, j}
 	}
 	return loss.SmoothL1{Target: c.goals.Clone(), Mask: mask}
+}
+
+// unbounded is a cost of which nobody knows more than what it is.
+type unbounded struct {
+	loss.Loss
+	loss.Local
 }
 
 // sixteenths writes numbers of the twin, NaN where there is none.

@@ -48,7 +48,7 @@ class Gate:
         return (y if self.open else base), y
 
     def judge(self, now, t, answer, learned, base, truth):
-        self.bounded = True
+        self.bounded = min(self.cost.steepness, self.cost.curvature) < np.inf
         self.risks.pop(t, None)
         frozen, could = self.cost.value(base, truth), self.cost.value(learned, truth)
         self.judged += 1
@@ -75,7 +75,7 @@ class Gate:
         return True
 
     def state(self):
-        known = {"steepness": self.cost.steepness if np.isfinite(self.cost.steepness) else 0, "curvature": self.cost.curvature}
+        known = {k: v for k in ("steepness", "curvature") if (v := getattr(self.cost, k)) < np.inf}
         return {"open": bool(self.open), "since": self.since, "judged": self.judged, "answered": self.answered, "frozen": self.frozen,
                 "usual": self.usual, "most": self.most, "ahead": self.ahead, "behind": int(self.behind), **(known if self.judged else {}),
                 "refused": self.refused, "anew": self.began}
@@ -84,11 +84,11 @@ class Gate:
 class Window:
     """Scores of one output, or of all classes together."""
 
-    def __init__(self, set, classes):
+    def __init__(self, set, classes, scores):
         self.classes, self.miss = classes, 1 - Fraction(str(set.get("coverage", 0.9)))
         self.room = set.get("window") or max(100, round(10 / self.miss))
         self.rate = Fraction(str(set["rate"])) if "rate" in set else self.miss / 5
-        self.level, self.scores = self.miss, []
+        self.level, self.scores = self.miss, scores
         self.judged = self.held = self.sized = 0
         self.size = 0.0
 
@@ -118,9 +118,9 @@ def margins(y):
 class Sure:
     """Sets or intervals of a node."""
 
-    def __init__(self, set, outputs):
+    def __init__(self, set, scores):
         self.classes = set.get("classes", False)
-        self.windows = [Window(set, self.classes) for _ in range(1 if self.classes else outputs)]
+        self.windows = [Window(set, self.classes, list(s)) for s in scores[: 1 if self.classes else None]]
 
     def bounds(self):
         return [w.bound() for w in self.windows]

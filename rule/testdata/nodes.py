@@ -19,12 +19,13 @@ class World(Stream):
     """What a case draws: a model and a stream."""
 
     def __init__(self, seed, learn, cost="squares", nodes=3, steps=48, inputs=4, features=3, outputs=3, bias=False, gain=0.75,
-                 moment=False, together=False, hearing=None, heard=(), late=(0,), lies=False, partly=False, far=0, turn=0.5, links=7):
+                 moment=False, together=False, hearing=None, heard=(), late=(0,), lies=False, partly=False, far=0, turn=0.5, links=7, scores=0):
         super().__init__(seed)
         self.case = c = {
             "learn": learn, "cost": cost, "inputs": inputs, "features": features, "bias": bias, "gain": gain, "together": together,
             "readout": self.whole(8, features, outputs) / 8 if outputs != features or gain != 1 else np.eye(outputs),
             "start": self.whole(8, inputs + bias, features) / 8, "moment": None, "hearing": hearing,
+            "scores": [(self.whole(16, outputs, scores) / 16).tolist() for _ in range(nodes)],  # of earlier answers
         }
         self.nodes, self.steps, self.outputs, self.late, self.partly, self.far = nodes, steps, outputs, late, partly, far
         links = self.links(links, lies)
@@ -101,7 +102,7 @@ def run(w):
     learner = (Owns if "newton" in learn else Paper)(world, cost)
     room = learn.get("delay", 0) + 1
     gates = [Gate(learn["gate"], cost, room - 1) if "gate" in learn else None for _ in range(n)]
-    sure = [Sure(learn["conformal"], w.outputs) if "conformal" in learn else None for _ in range(n)]
+    sure = [Sure(learn["conformal"], c["scores"][i]) if "conformal" in learn else None for i in range(n)]
     out = {k: [] for k in ("counts", "open", "sets", "y", "intervals", "taps")}
     given = [{} for _ in range(n)]
     for t in range(w.steps):
@@ -160,6 +161,7 @@ def newton(**set):
 
 LATE = (0, 0, 0, 1, 2, 3, 4)  # one more than the delay below, which is too late
 HEARING = {"inputs": 3, "features": 1, "hops": 2}
+HEARS = {"inputs": 3, "features": 4, "bias": True, "moment": True}
 SETS = {"coverage": 0.8, "window": 20}
 
 CASES = {
@@ -182,6 +184,23 @@ CASES = {
     "own, smooth-l1": dict(
         seed=24, learn={**newton(fresh=15), "delay": 3}, cost="smooth-l1", nodes=2, steps=72, bias=True, moment=True, late=LATE, features=4,
         outputs=2),
+    "gate and sets, labels, late": dict(
+        seed=41, learn={"step_size": {"value": 0.5}, "delay": 3, "gate": {"window": 10}, "conformal": {**SETS, "classes": True}},
+        cost="labels", steps=90, late=LATE),
+    "gate and intervals, squares, late": dict(
+        seed=42, learn={**newton(prior=1, fresh=15), "delay": 3, "gate": {"window": 8, "patience": 10}, "conformal": {}},
+        nodes=2, steps=90, bias=True, moment=True, late=LATE, partly=True, outputs=2, scores=22),
+    "gate, smooth-l1, beyond the limit": dict(
+        seed=43, learn={"step_size": {"value": 2}, "limit": 2.5, "gate": {"margin": 0.1, "slack": 3, "window": 6, "patience": 12}},
+        cost="smooth-l1", nodes=2, steps=72, outputs=2),
+    "gate, cost without a bound": dict(
+        seed=44, learn={"step_size": {"value": 0.3}, "gate": {"window": 5}}, cost="unbounded", nodes=2, outputs=2),
+    "neighbours, labels": dict(
+        seed=51, learn=newton(doubt=0.1, fresh=25, restart=True), cost="labels", steps=72, hearing=HEARING, heard=(0, 1, 2), links=8, **HEARS),
+    "neighbours, squares, one that training did not know, late": dict(
+        seed=52, learn={**newton(prior=1, fresh=15), "delay": 3}, hearing=HEARING, heard=(0, 1), late=LATE, **HEARS),
+    "neighbours, no moment": dict(
+        seed=53, learn=newton(doubt=0.1), cost="labels", hearing={**HEARING, "scale": 0.5}, nodes=2, **{**HEARS, "moment": False}),
 }
 
 

@@ -29,8 +29,10 @@ def text(v, indent="\n"):
 
 def short(v):
     """Whole numbers as such, multiples of 2⁻¹⁴ with all their digits, others with 11."""
-    if isinstance(v, np.ndarray):
+    if isinstance(v, (np.ndarray, np.generic)):
         v = v.tolist()
+    if isinstance(v, dict):
+        return {k: short(x) for k, x in v.items()}
     if isinstance(v, (list, tuple)):
         return [short(x) for x in v]
     if not isinstance(v, float):
