@@ -35,17 +35,17 @@ type nodeTwin struct {
 	Moment   *rule.SecondMoment `json:"moment"`
 	Hearing  *rule.Hearing      `json:"hearing"`
 	Scores   [][][]float64      `json:"scores"` // of earlier answers, by node and output
-	Links    []string           `json:"links"` // N×N by step: 1 a link, 2 on the diagonal a liar
-	Z        [][][]*float32     `json:"z"`     // T×N×Z, nothing where a value was not heard
-	Base     [][][]float32      `json:"base"`  // T×N×C
-	Told     [][][]*float32     `json:"told"`  // by step: node, of which step, truth
+	Links    []string           `json:"links"`  // N×N by step: 1 a link, 2 on the diagonal a liar
+	Z        [][]string         `json:"z"`      // T×N of Z letters, P for 0, a space where a value was not heard
+	Base     [][]string         `json:"base"`   // T×N of C letters
+	Told     [][][]*float32     `json:"told"`   // by step: node, of which step, truth
 
-	Counts    []string          `json:"counts"` // by step: 1 for what was told of an answer that waits
-	Open      []string          `json:"open"`   // T×N
-	Sets      [][][]int         `json:"sets"`   // T×N: classes, or by output whether nothing is known
-	Y         [][][]float64     `json:"y"`      // N×C, every third step
-	Intervals [][][][]float64   `json:"intervals"`
-	Taps      [][][][]float64   `json:"taps"` // N×(Z, 1)×G, half way and at the end
+	Counts    []string          `json:"counts"`    // by step: 1 for what was told of an answer that waits
+	Open      []string          `json:"open"`      // T×N
+	Sets      [][][]int         `json:"sets"`      // T×N: classes, or by output whether nothing is known
+	Y         [][]float64       `json:"y"`         // T×N: mean of what is answered, output c weighs c
+	Intervals [][][][]float64   `json:"intervals"` // N×C, every sixth step
+	Taps      [][][]float64     `json:"taps"`      // N×(Z, 1)×G, at the end, as all below
 	Gates     []rule.GateState  `json:"gates"`
 	Meters    []conformal.Meter `json:"meters"`
 
@@ -89,9 +89,6 @@ func TestTwinNodes(t *testing.T) {
 					c.together(t, step)
 				} else {
 					c.step(t, step)
-				}
-				if k := slices.Index([]int{len(c.Z) / 2, len(c.Z) - 1}, step); k >= 0 {
-					c.learned(step, c.Taps[k])
 				}
 			}
 			c.ended(t)
@@ -140,8 +137,12 @@ func (c *nodeTwin) others(step, i int, all bool) (list []int) {
 
 // told returns a node, a step, and what the truth makes its answer cost.
 func (c *nodeTwin) told(told []*float32, row int) (i int, at uint64, j loss.Loss) {
-	sixteenths(c.goals.Row(row), told[2:]) // a label is not read from there
-	c.labels[row] = int32(c.goals.At(row, 0) * 16)
+	for k, v := range told[2:] {
+		if c.goals.Row(row)[k] = float32(math.NaN()); v != nil {
+			c.labels[row] = int32(*v)
+			c.goals.Row(row)[k] = *v / 16
+		}
+	}
 	return int(*told[0]), uint64(*told[1]), c.cost(nil)
 }
 
@@ -171,23 +172,15 @@ type unbounded struct {
 	loss.Local
 }
 
-// sixteenths writes numbers of the twin, NaN where there is none.
-func sixteenths(dst []float32, from []*float32) []float32 {
-	for k, v := range from {
-		if dst[k] = float32(math.NaN()); v != nil {
-			dst[k] = *v / 16
+// letters returns what a word of inputs or base outputs says.
+func letters(word string) (v []float32) {
+	for _, letter := range word {
+		v = append(v, float32(letter-'P')/16)
+		if letter == ' ' {
+			v[len(v)-1] = float32(math.NaN())
 		}
 	}
-	return dst
-}
-
-// base returns y† of a node.
-func (c *nodeTwin) base(step, i int) []float32 {
-	y := slices.Clone(c.Base[step][i])
-	for k := range y {
-		y[k] /= 16
-	}
-	return y
+	return v
 }
 
 // together is one step of one learner for all rows.
@@ -195,8 +188,9 @@ func (c *nodeTwin) together(t *testing.T, step int) {
 	n, bases, rows := c.nodes[0], mat.NewDense(c.goals.Rows, c.goals.Cols, nil), []int32(nil)
 	for r := range c.goals.Rows {
 		y := make([]float32, c.goals.Cols)
-		copy(bases.Row(r), c.base(step, r))
-		n.Predict(y, bases.Row(r), sixteenths(c.rows.Row(r), c.Z[step][r]))
+		copy(bases.Row(r), letters(c.Base[step][r]))
+		copy(c.rows.Row(r), letters(c.Z[step][r]))
+		n.Predict(y, bases.Row(r), c.rows.Row(r))
 		c.answered(step, r, y)
 		rows = append(rows, int32(r))
 	}
@@ -236,9 +230,8 @@ func (c *nodeTwin) step(t *testing.T, step int) {
 			links = append(links, int32(j))
 		}
 		n.Relink(links)
-		y, z := make([]float32, c.goals.Cols), make([]float32, len(c.Z[step][i]))
-		state := n.Answers().Gate()
-		n.Give(y, uint64(step), c.base(step, i), sixteenths(z, c.Z[step][i]))
+		y, state := make([]float32, c.goals.Cols), n.Answers().Gate()
+		n.Give(y, uint64(step), letters(c.Base[step][i]), letters(c.Z[step][i]))
 		if c.answered(step, i, y); c.Learn.Gate != nil {
 			open += map[bool]string{true: "1", false: "0"}[state.Open]
 		}
@@ -286,13 +279,13 @@ func (c *nodeTwin) step(t *testing.T, step int) {
 	}
 }
 
-// answered compares what a node answers, every third step.
+// answered compares what a node answers.
 func (c *nodeTwin) answered(step, i int, y []float32) {
+	sum := 0.0
 	for k, v := range y {
-		if step%3 == 2 {
-			c.near(fmt.Sprintf("step %d, node %d, output %d", step, i, k), float64(v), c.Y[step/3][i][k])
-		}
+		sum += float64(k+1) * float64(v)
 	}
+	c.near(fmt.Sprintf("step %d, node %d", step, i), 2*sum/float64(len(y)*(len(y)+1)), c.Y[step][i])
 }
 
 // trusted compares sets and intervals.
@@ -307,10 +300,10 @@ func (c *nodeTwin) trusted(t *testing.T, step, i int, y []float32, b []conformal
 		}
 		low, high := b[k].Interval(y[k])
 		got = append(got, int(map[bool]int{true: 1}[math.IsInf(float64(low), -1) && math.IsInf(float64(high), 1)]))
-		if step%3 == 2 && c.Intervals[step/3][i][k] != nil {
+		if step%6 == 5 && c.Intervals[step/6][i][k] != nil {
 			where := fmt.Sprintf("step %d, node %d, interval %d", step, i, k)
-			c.near(where, float64(low), c.Intervals[step/3][i][k][0])
-			c.near(where, float64(high), c.Intervals[step/3][i][k][1])
+			c.near(where, float64(low), c.Intervals[step/6][i][k][0])
+			c.near(where, float64(high), c.Intervals[step/6][i][k][1])
 		}
 	}
 	if want := c.Sets[step][i]; !slices.Equal(got, want) {
@@ -318,19 +311,15 @@ func (c *nodeTwin) trusted(t *testing.T, step, i int, y []float32, b []conformal
 	}
 }
 
-// learned compares taps.
-func (c *nodeTwin) learned(step int, want [][][]float64) {
+// ended compares taps, and what gates and meters counted.
+func (c *nodeTwin) ended(t *testing.T) {
 	for i, n := range c.nodes {
 		taps := make([]float32, c.basis.TapsLen())
 		c.basis.Taps(taps, slices.Concat(c.Start...), n.Params())
-		for e, v := range slices.Concat(want[i]...) {
-			c.near(fmt.Sprintf("step %d, node %d, tap %d", step, i, e), float64(taps[e]), v)
+		for e, v := range slices.Concat(c.Taps[i]...) {
+			c.near(fmt.Sprintf("node %d, tap %d", i, e), float64(taps[e]), v)
 		}
 	}
-}
-
-// ended compares what gates and meters counted.
-func (c *nodeTwin) ended(t *testing.T) {
 	for i, want := range c.Gates {
 		got := c.nodes[i].Answers().Gate()
 		for _, v := range [][2]float64{

@@ -10,7 +10,7 @@ Shapes: T steps, N nodes, C horizons, Z shifted inputs, p = lagged inputs and a 
 """
 
 import numpy as np
-from stream import Stream, rounded
+from stream import Stream, letters, rounded
 
 
 def metropolis(links):
@@ -91,9 +91,9 @@ def make(seed, nodes, horizons, season, steps, begin, learner):
     all_inputs = np.concatenate([z.reshape(-1, inputs), np.ones((steps * nodes, 1))], 1)
     case = {
         "nodes": nodes, "horizons": horizons, "season": season, "begin": begin, "inputs": inputs, "lagged": lagged,
-        "learner": learner, "mixing": mixing, "shifted": z, "moment": all_inputs.T @ all_inputs / len(all_inputs),
+        "learner": learner, "mixing": mixing, "shifted": z, "moment": np.round(all_inputs.T @ all_inputs / len(all_inputs) * 2**8) / 2**8,
         "sigma": 0.5 + draw.tensor(nodes, len(horizons), bound=0.25),
-        "base": draw.tensor(steps, nodes, len(horizons), bound=1),
+        "base": draw.tensor(steps, nodes, len(horizons), bound=2),
     }
     # The world: y† misses a season and a tap, and changes its mind in between.
     rhythm = draw.tensor(season, nodes, bound=1)
@@ -103,6 +103,7 @@ def make(seed, nodes, horizons, season, steps, begin, learner):
         before = max(t - horizons[0], 0)
         truth[t] = case["base"][before, :, 0] + sign * rhythm[(begin + t) % season] + 0.25 * z[before, :, 0]
     truth += draw.tensor(steps, nodes, bound=0.25)
+    truth += [[30 * (draw.below(50) == 0) for _ in range(nodes)] for _ in range(steps)]
     # What nodes are told: (node, of which step, truth) by step; some never, some three steps late.
     told = [[] for _ in range(steps)]
     for t in range(steps):
@@ -115,7 +116,8 @@ def make(seed, nodes, horizons, season, steps, begin, learner):
     heard = np.array([[[0 if links[i, j] and draw.below(8) == 0 else 1 for j in range(nodes)] for i in range(nodes)]
                       for _ in range(steps)])
     case["heard"] = heard
-    return {**case, **run(case)}
+    written = {k: [letters(rows) for rows in case[k] * 16] for k in ("base", "shifted")}
+    return {**case, **run(case), **written}
 
 
 def run(case):
@@ -127,7 +129,8 @@ def run(case):
         y, opened = learner.answer(case["begin"] + t, case["base"][t], case["shifted"][t])
         out["answer"].append(y)
         out["open"].append(opened.astype(int))
-        out["weight"].append(np.stack([learner.g, learner.b], 2))
+        if t % 6 == 5:
+            out["weight"].append(np.stack([learner.g, learner.b], 2))
     out = {k: np.array(v) for k, v in out.items()}
     n, c, p = learner.taps.shape
     below = np.tril_indices(p)
@@ -141,8 +144,9 @@ EAGER = {"forget": 0.95, "rate": 0.5, "ridge": 1, "taps": 5, "margin": 0.01, "sl
 
 # name: seed, nodes, horizons, steps of a season, steps, the first of them, how it learns.
 CASES = {
-    "default": (1, 4, [2, 5], 7, 36, 0, DEFAULT),
+    "default": (1, 4, [2, 5], 7, 30, 0, DEFAULT),
     "eager": (2, 4, [1, 4], 7, 48, 1000, EAGER),
+    "long season": (3, 2, [1, 3], 73, 42, 0, DEFAULT),
 }
 
 

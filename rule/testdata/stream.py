@@ -21,3 +21,8 @@ class Stream:
 def rounded(v):
     """v as float32, in float64."""
     return np.asarray(v, dtype=np.float32).astype(np.float64)
+
+
+def letters(rows):
+    """Whole numbers as a word for each row, P for 0; a space is a value that was not heard."""
+    return ["".join(" " if v != v else chr(80 + int(v)) for v in row) for row in rows]

@@ -8,7 +8,7 @@ forecasts; learners.py the gradient steps of the paper and beliefs with second d
 answers.py gate, sets and intervals, and nodes.py the streams that nodes play with them.
 
 Inputs come from a generator of one line, as multiples of a power of 2: they are the same
-under every version of NumPy. What is computed has 11 digits here.
+under every version of NumPy. What is computed has 10 digits here.
 """
 
 import json
@@ -28,7 +28,7 @@ def text(v, indent="\n"):
 
 
 def short(v):
-    """Whole numbers as such, multiples of 2⁻¹⁴ with all their digits, others with 11."""
+    """Whole numbers as such, multiples of 2⁻¹⁴ with all their digits, others with 10."""
     if isinstance(v, (np.ndarray, np.generic)):
         v = v.tolist()
     if isinstance(v, dict):
@@ -39,7 +39,7 @@ def short(v):
         return v
     if v == int(v):
         return int(v)
-    return float(v) if v * 2**14 % 1 == 0 else float(f"{v:.11g}")
+    return float(v) if v * 2**14 % 1 == 0 else float(f"{v:.10g}")
 
 
 if __name__ == "__main__":
