@@ -334,7 +334,8 @@ func (c *nodeTwin) ended(t *testing.T) {
 	}
 	for i, want := range c.Meters {
 		got := c.nodes[i].Answers().Meter()
-		if c.near(fmt.Sprintf("meter %d", i), got.Size, want.Size); got.Judged != want.Judged || got.Held != want.Held || got.Sized != want.Sized {
+		c.near(fmt.Sprintf("meter %d", i), got.Size, want.Size)
+		if got.Size = want.Size; got != want {
 			t.Errorf("meter %d: got %+v, want the twin's %+v", i, got, want)
 		}
 	}

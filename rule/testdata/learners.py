@@ -54,7 +54,7 @@ class Paper:
         for i in range(len(self.taps)):
             gamma = size["value"]
             if size.get("schedule") == "decaying":
-                gamma /= np.sqrt(1 + self.steps[i] / size["steps"])
+                gamma /= np.sqrt(1 + self.steps[i] / size.get("steps", 100))
             next[i] -= gamma * self.gradient(i, told[i])
             if np.linalg.norm(next[i] - start) > self.learn.get("limit", 1e8):
                 refused.append(i)
@@ -186,7 +186,10 @@ class Own:
             b.sure = np.linalg.inv(forget**2 * np.linalg.inv(b.sure) + (1 - forget**2) * self.tau * np.eye(len(b.sure)))
         sure = b.sure if self.full else np.kron(b.sure, np.eye(r))
         phi = np.kron(x, self.reached.T)  # outputs by elements of Y, by rows
-        outputs = lambda y: base + phi @ y
+
+        def outputs(y):
+            return base + phi @ y
+
         w, cost = self.trust(b, outputs(b.mean.ravel()), phi, sure, truth)
         y = self.minimum(b.mean.ravel(), sure, outputs, phi, w, truth)
         said = w * self.reached @ self.cost.information(outputs(y), truth) @ self.reached.T
@@ -208,7 +211,9 @@ class Own:
         return right / (right + wrong), -np.log(right + wrong)
 
     def minimum(self, start, sure, outputs, phi, w, truth):
-        f = lambda y: (y - start) @ sure @ (y - start) / 2 + w * self.cost.value(outputs(y), truth)
+        def f(y):
+            return (y - start) @ sure @ (y - start) / 2 + w * self.cost.value(outputs(y), truth)
+
         y = start
         for _ in range(100):
             g = sure @ (y - start) + w * phi.T @ self.cost.slope(outputs(y), truth)

@@ -23,7 +23,8 @@ class World(Stream):
     """What a case draws: a model and a stream."""
 
     def __init__(self, seed, learn, cost="squares", nodes=3, steps=42, inputs=4, features=3, outputs=3, bias=False, gain=0.75,
-                 moment=False, together=False, hearing=None, heard=(), late=(0,), lies=False, partly=False, far=0, turn=0.5, links=7, scores=0):
+                 moment=False, together=False, hearing=None, heard=(), late=(0,), lies=False, partly=False, turn=0.5, links=7,
+                 scores=0):
         super().__init__(seed)
         self.case = c = {
             "learn": learn, "cost": cost, "inputs": inputs, "features": features, "bias": bias, "gain": gain, "together": together,
@@ -31,7 +32,7 @@ class World(Stream):
             "start": self.whole(8, inputs + bias, features) / 8, "moment": None, "hearing": hearing,
             "scores": [(self.whole(16, outputs, scores) / 16).tolist() for _ in range(nodes)],  # of earlier answers
         }
-        self.nodes, self.steps, self.outputs, self.late, self.partly, self.far = nodes, steps, outputs, late, partly, far
+        self.nodes, self.steps, self.outputs, self.late, self.partly = nodes, steps, outputs, late, partly
         links = self.links(links, lies)
         self.met = [[j for j in range(nodes) if j != i] for i in range(nodes)]
         length = inputs + (hearing["hops"] * hearing["features"] * (nodes - 1) if hearing else 0)
@@ -91,8 +92,6 @@ class World(Stream):
                     v = [None if self.partly and self.below(6) == 0 else int(x) for x in truth[t][i]]
                     if v == [None] * len(v):
                         v[0] = 0
-                    if self.far and self.below(self.far) == 0:
-                        v[0] = 1 << 20
                 for _ in range(1 + (self.below(16) == 0 and not self.case["together"])):
                     told[t + late].append([i, t] + v)
         return told
@@ -175,12 +174,15 @@ CASES = {
     "paper, centralized, squares": dict(
         seed=13, learn={"step_size": {"value": 0.1}, "ridge": 0.125, "clip_norm": 2}, together=True, bias=True, outputs=2, nodes=4),
     "paper, centralized, labels": dict(
-        seed=14, learn={"step_size": {"schedule": "decaying", "value": 0.4, "steps": 50}}, cost="labels", together=True, nodes=4),
+        seed=14, learn={"step_size": {"schedule": "decaying", "value": 0.4}}, cost="labels", together=True, nodes=4),
     "own, labels, begins again with other links": dict(
         seed=21, learn=newton(doubt=0.2, fresh=25, restart=True), cost="labels", nodes=2, steps=108, bias=True, moment=True, features=5,
         links=40, turn=1),
     "own, labels, no moment, two features": dict(
-        seed=31, learn=newton(prior=2.5, doubt=0.05, forget=0.97, fresh=20), cost="labels", nodes=2, steps=72, inputs=3, features=2, outputs=4),
+        seed=31, learn=newton(prior=2.5, doubt=0.05, forget=0.97, fresh=20), cost="labels", nodes=2, steps=72, inputs=3, features=2,
+        outputs=4),
+    "own, labels, many features": dict(
+        seed=25, learn=newton(doubt=0.1), cost="labels", nodes=2, steps=30, inputs=33, features=4, outputs=4),
     "own, squares": dict(
         seed=23, learn={**newton(prior=1, fresh=15), "delay": 3}, nodes=2, steps=72, bias=True, moment=True, late=LATE, features=2),
     "own, smooth-l1": dict(
@@ -199,8 +201,8 @@ CASES = {
     "gate, cost without a bound": dict(
         seed=44, learn={"step_size": {"value": 0.3}, "gate": {"window": 5}}, cost="unbounded", nodes=2, outputs=2),
     "neighbours, labels": dict(
-        seed=51, learn=newton(doubt=0.1, fresh=25, restart=True), cost="labels", steps=60, hearing=HEARING, heard=(0, 1, 2), links=12, turn=1,
-        **HEARS),
+        seed=51, learn=newton(doubt=0.1, fresh=25, restart=True), cost="labels", steps=60, hearing=HEARING, heard=(0, 1, 2), links=12,
+        turn=1, **HEARS),
     "neighbours, squares, one that training did not know, late": dict(
         seed=52, learn={**newton(prior=1, fresh=15), "delay": 3}, hearing={"inputs": 6, "features": 2, "hops": 2}, heard=(0, 1), late=LATE,
         **{**HEARS, "inputs": 6, "features": 2, "outputs": 1}),

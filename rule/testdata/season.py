@@ -117,6 +117,8 @@ def make(seed, nodes, horizons, season, steps, begin, learner):
                       for _ in range(steps)])
     case["heard"] = heard
     written = {k: [letters(rows) for rows in case[k] * 16] for k in ("base", "shifted")}
+    if learner is DEFAULT:
+        written["learner"] = {}  # it is what nothing means
     return {**case, **run(case), **written}
 
 
