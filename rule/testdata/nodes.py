@@ -182,7 +182,7 @@ CASES = {
         seed=31, learn=newton(prior=2.5, doubt=0.05, forget=0.97, fresh=20), cost="labels", nodes=2, steps=72, inputs=3, features=2,
         outputs=4),
     "own, labels, many features": dict(
-        seed=25, learn=newton(doubt=0.1), cost="labels", nodes=2, steps=30, inputs=33, features=4, outputs=4),
+        seed=25, learn=newton(doubt=0.1, forget=0.98), cost="labels", nodes=2, steps=30, inputs=33, features=4, outputs=4),
     "own, squares": dict(
         seed=23, learn={**newton(prior=1, fresh=15), "delay": 3}, nodes=2, steps=72, bias=True, moment=True, late=LATE, features=2),
     "own, smooth-l1": dict(
@@ -197,7 +197,7 @@ CASES = {
     "gate, smooth-l1, beyond the limit": dict(
         seed=43, cost="smooth-l1", nodes=2, steps=72, outputs=2, learn={
             "step_size": {"schedule": "decaying", "value": 2.5, "steps": 30}, "limit": 2.5,
-            "gate": {"margin": 0.1, "slack": 3, "window": 6, "patience": 12}}),
+            "gate": {"margin": 0.1, "slack": 0.1, "window": 6, "patience": 12}}),
     "gate, cost without a bound": dict(
         seed=44, learn={"step_size": {"value": 0.3}, "gate": {"window": 5}}, cost="unbounded", nodes=2, outputs=2),
     "neighbours, labels": dict(
