@@ -154,9 +154,8 @@ func (l *life) learn() {
 		o := must[*online.Observer](l.t)(online.NewObserver(m, online.Config{Nodes: bitsNodes, HopByHop: true}))
 		one := must[*online.Consensus](l.t)(online.NewConsensus(o, c.rule))
 		basis := must[*rule.Basis](l.t)(online.NewBasis(m, c.rule, nil))
-		plan := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Basis: basis, Rule: &c.rule, Cost: loss.CrossEntropy{}}
-		check(l.t, plan.Validate())
-		many := agenttest.New(bitsNodes, plan)
+		plan := agent.PlanConfig{Model: m, Operator: graph.ShiftRowStochastic, Basis: basis, Rule: &c.rule, Cost: loss.CrossEntropy{}}
+		many := agenttest.New(bitsNodes, must[*agent.Plan](l.t)(agent.NewPlan(plan)))
 		y := mat.NewDense(bitsNodes, 3, nil)
 		for step := range 8 {
 			l.step(step, one, many, y)

@@ -51,6 +51,11 @@ type Batch struct {
 	got      [][]bool // by exchange, of those elsewhere
 	missing  []int    // by exchange
 
+	batchLearning
+}
+
+// batchLearning is what nodes of a batch that learn have together.
+type batchLearning struct {
 	descends bool // nodes learn by steps down the gradient, and answer with what they learned
 	target   []float32
 	scratch  []float64   // of outputs

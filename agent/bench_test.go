@@ -47,10 +47,9 @@ func newVillage(t testing.TB, delayed bool) *village {
 		t.Fatal(err)
 	}
 	paper := rule.Paper(false).Ungated()
-	p := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Basis: f, Rule: &paper, Delayed: delayed, Cost: loss.CrossEntropy{}}
-	if err := p.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	p := newPlan(t, agent.PlanConfig{
+		Model: m, Operator: graph.ShiftRowStochastic, Basis: f, Rule: &paper, Delayed: delayed, Cost: loss.CrossEntropy{},
+	})
 	v := &village{rows: mat.NewDense(50, 1, nil)}
 	labels := make([]int32, 50)
 	scratch := new(agent.Scratch)

@@ -15,7 +15,7 @@ import (
 // rule of one's own its type and what it is as JSON. It has 24 bits, is never 0, and
 // travels in every frame. What each host
 // decides for itself, such as limits, is not in it.
-func (p *Plan) Digest() uint32 {
+func (p *PlanConfig) Digest() uint32 {
 	h := fnv.New64a()
 	config, err := json.Marshal(p.Model.Config)
 	if err != nil {
@@ -27,7 +27,7 @@ func (p *Plan) Digest() uint32 {
 		flat = binary.LittleEndian.AppendUint32(flat, math.Float32bits(v))
 	}
 	h.Write(flat)
-	if p.learns() {
+	if p.Basis != nil {
 		learns := *p.Rule
 		learns.Gate, learns.Delay, learns.Conformal = nil, 0, nil // what a node answers, and when it is judged, is no business of others
 		rule, err := json.Marshal(&learns)
@@ -49,7 +49,7 @@ func (p *Plan) Digest() uint32 {
 
 // digestForecast adds what nodes that forecast must agree on: what inputs and outputs
 // mean, and by which rule seasons are learned.
-func (p *Plan) digestForecast(h io.Writer) {
+func (p *PlanConfig) digestForecast(h io.Writer) {
 	if p.Forecast == nil {
 		return
 	}

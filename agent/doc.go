@@ -155,9 +155,8 @@
 //
 // # Models scaled by λmax
 //
-// A shift A/λmax needs a number of the whole network. Whoever knows it puts it
-// into Plan.Scale; where nobody does, nodes find it with a [Gauge] each, driven
-// by the same events and over the same messages.
+// A shift A/λmax needs a number of the whole network: that of training, which model
+// files have, or whoever knows another puts it into PlanConfig.Scale.
 //
 // Deviation: the paper divides S by λmax. Models for agents are trained with a
 // shift whose row a node computes from its links.

@@ -60,14 +60,14 @@ func newForecasting(id NodeID, p *Plan) *forecasting {
 	}
 	f.fresh()
 	if r != nil && i < len(r.Sensors) {
-		must(f.sensor.Restore(r.Sensors[i])) // Validate has tried it
+		must(f.sensor.Restore(r.Sensors[i])) // NewPlan has tried it
 		f.latest, f.started = r.Sensors[i].Step, r.Sensors[i].Started
 		f.at, f.near, f.heard = r.hears(p.Forecast, i)
 	}
 	return f
 }
 
-// must panics where Plan.Validate should have complained.
+// must panics where NewPlan should have complained.
 func must(err error) {
 	if err != nil {
 		panic(fmt.Sprintf("agent: NewNode: %v", err))

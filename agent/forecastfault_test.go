@@ -139,10 +139,9 @@ func TestForecastMemoryThatDoesNotFit(t *testing.T) {
 		}
 	}
 	s.agents(swarm, 8)
-	plan := *s.plan
+	plan := s.plan.PlanConfig
 	plan.Forecast, plan.Season, plan.Replayed, plan.Rule = nil, nil, nil, nil
-	check(t, plan.Validate())
-	if err := agent.NewNode(0, &plan, nil).Restore(swarm.Nodes[0].Memory()); err == nil {
+	if err := agent.NewNode(0, newPlan(t, plan), nil).Restore(swarm.Nodes[0].Memory()); err == nil {
 		t.Error("got no error, want one: this node does not forecast")
 	}
 }
@@ -151,16 +150,16 @@ func TestForecastMemoryThatDoesNotFit(t *testing.T) {
 // take each other for their own.
 func TestDigestOfForecasts(t *testing.T) {
 	seen := map[uint32]string{}
-	for name, change := range map[string]func(s *sensors){
-		"as it is": func(*sensors) {},
-		"a mean":   func(s *sensors) { s.spec.Norms[2].Mean++ },
-		"a unit":   func(s *sensors) { s.spec.Unit = "mph" },
-		"a season": func(s *sensors) { s.plan.Rule.Season = &rule.Season{Ridge: 31} },
-		"frozen":   func(s *sensors) { s.plan.Season, s.plan.Rule = nil, nil },
+	for name, change := range map[string]func(p *agent.PlanConfig){
+		"as it is": func(*agent.PlanConfig) {},
+		"a mean":   func(p *agent.PlanConfig) { p.Forecast.Norms[2].Mean++ },
+		"a unit":   func(p *agent.PlanConfig) { p.Forecast.Unit = "mph" },
+		"a season": func(p *agent.PlanConfig) { p.Rule.Season = &rule.Season{Ridge: 31} },
+		"frozen":   func(p *agent.PlanConfig) { p.Season, p.Rule = nil, nil },
 	} {
-		s := newSensors(t, 1, seasonRule(), false)
-		change(s)
-		d := s.plan.Digest()
+		p := newSensors(t, 1, seasonRule(), false).plan.PlanConfig
+		change(&p)
+		d := p.Digest()
 		if other, twice := seen[d]; twice {
 			t.Errorf("%s and %s have the digest %06x", name, other, d)
 		}

@@ -64,8 +64,9 @@ func TestHeardWithLostMessages(t *testing.T) {
 	const steps = 12
 	for seed := range uint64(4) {
 		tr := newTrial(t, named(t, "filter, neighbours"), seed, steps)
-		tr.plan.Forgiving = seed < 2
-		s := agenttest.New(tr.nodes, tr.plan)
+		c := tr.plan.PlanConfig
+		c.Forgiving = seed < 2
+		s := agenttest.New(tr.nodes, newPlan(t, c))
 		rng := random.Stream(seed, "losses")
 		s.Fate = func(*agent.Message, agent.NodeID) int { return min(rng.IntN(5), 1) }
 		lost := 0

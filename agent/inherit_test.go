@@ -41,15 +41,15 @@ func TestInheritOtherNorms(t *testing.T) {
 	for k := range 30 {
 		s.agents(swarm, k)
 	}
-	plan, spec := *s.plan, *s.plan.Forecast
+	plan, spec := s.plan.PlanConfig, *s.plan.Forecast
 	spec.Norms = slices.Clone(spec.Norms)
 	for i := range spec.Norms {
 		spec.Norms[i].Mean, spec.Norms[i].Scale = spec.Norms[i].Mean+3, 2*spec.Norms[i].Scale
 	}
 	plan.Forecast = &spec
-	check(t, plan.Validate())
+	other := newPlan(t, plan)
 	for i, old := range swarm.Nodes[:len(spec.Norms)] {
-		heir := agent.NewNode(agent.NodeID(i), &plan, nil)
+		heir := agent.NewNode(agent.NodeID(i), other, nil)
 		if heir.Inherit(old, false) {
 			t.Errorf("node %d kept a season of other units", i)
 		}

@@ -12,7 +12,7 @@ import (
 
 // pair is node 1 of a filter of two hops whose taps are 1, in step 0, with the links
 // and the observation given.
-func pair(t *testing.T, shift graph.Shift, links []agent.Link, change func(*agent.Plan)) (*agent.Node, agent.Ready) {
+func pair(t *testing.T, shift graph.Shift, links []agent.Link, change func(*agent.PlanConfig)) (*agent.Node, agent.Ready) {
 	t.Helper()
 	m, err := gnn.New(gnn.Config{In: 1, Features: 1, Outputs: 1, NoBias: true, Wide: &gnn.WideConfig{Order: 2}})
 	if err != nil {
@@ -22,14 +22,11 @@ func pair(t *testing.T, shift graph.Shift, links []agent.Link, change func(*agen
 		tap.Set(0, 0, 1)
 	}
 	m.Params.Readout.Weight.Set(0, 0, 1)
-	p := &agent.Plan{Model: m, Operator: shift}
+	p := agent.PlanConfig{Model: m, Operator: shift}
 	if change != nil {
-		change(p)
+		change(&p)
 	}
-	if err := p.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	n := agent.NewNode(1, p, nil)
+	n := agent.NewNode(1, newPlan(t, p), nil)
 	r, err := n.Step(agent.Begin{Links: links, Row: []float32{3}})
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +59,7 @@ func TestLies(t *testing.T) {
 		"none and links":    {first(1, 0, 2), agent.LieDegree},
 		"far too small":     {first(1, 1, 1e-30), agent.LieDegree},
 	} {
-		n, _ := pair(t, graph.ShiftSymmetric, []agent.Link{{Node: 0, Weight: 1}}, func(p *agent.Plan) { p.MaxRows = []float64{10, 10} })
+		n, _ := pair(t, graph.ShiftSymmetric, []agent.Link{{Node: 0, Weight: 1}}, func(p *agent.PlanConfig) { p.MaxRows = []float64{10, 10} })
 		_, err := n.Step(agent.Receive{Message: c.m})
 		var got agent.Lie
 		if errors.As(err, &got); got != c.want || (err != nil) != (c.want != "") || err != nil && !errors.Is(err, agent.ErrMalformed) {
@@ -129,12 +126,12 @@ func TestSmallDegree(t *testing.T) {
 // 6 + 6 is sent as 10 where that is the bound. Its own observation is sent as it is.
 func TestSumsAreShortened(t *testing.T) {
 	links := []agent.Link{{Node: 0, Weight: 1}, {Node: 2, Weight: 1}}
-	_, r := pair(t, graph.ShiftAdjacency, links, func(p *agent.Plan) { p.MaxRows = []float64{2, 10} })
+	_, r := pair(t, graph.ShiftAdjacency, links, func(p *agent.PlanConfig) { p.MaxRows = []float64{2, 10} })
 	if got := r.Send[0].Values[0]; got != 3 {
 		t.Errorf("it observed 3 and sends %v, want 3", got)
 	}
 	other := first(6, 1, 1)
-	n, _ := pair(t, graph.ShiftAdjacency, links, func(p *agent.Plan) { p.MaxRows = []float64{6, 10} })
+	n, _ := pair(t, graph.ShiftAdjacency, links, func(p *agent.PlanConfig) { p.MaxRows = []float64{6, 10} })
 	if _, err := n.Step(agent.Receive{Message: other}); err != nil {
 		t.Fatal(err)
 	}

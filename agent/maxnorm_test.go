@@ -31,7 +31,7 @@ func TestMaxNormIsOfVectors(t *testing.T) {
 		"long as a whole, second":  {[]float32{1, 0, 0, 80, 80}, false},
 		"one number too many":      {[]float32{1, 60, 81, 0, 0}, false},
 	} {
-		s, g := line(t, func(p *agent.Plan) {
+		s, g := line(t, func(p *agent.PlanConfig) {
 			p.MaxNorm = 100
 			p.Rule.Rule = twice{rule.Descent{StepSize: p.Rule.StepSize}}
 		})
@@ -48,7 +48,7 @@ func TestMaxNormIsOfVectors(t *testing.T) {
 // A plan that learns nothing has no parameters to be long, and checks its rows all
 // the same.
 func TestMaxNormWithoutParameters(t *testing.T) {
-	s, g := line(t, func(p *agent.Plan) { p.MaxNorm, p.Rule, p.Basis, p.Cost = 100, nil, nil, nil })
+	s, g := line(t, func(p *agent.PlanConfig) { p.MaxNorm, p.Rule, p.Basis, p.Cost = 100, nil, nil, nil })
 	if err := s.Begin(1, g, ones); err != nil {
 		t.Fatal(err)
 	}

@@ -74,8 +74,8 @@ func (n *Node) Seed(m Memory) error {
 	return nil
 }
 
-// Reset puts the parameters back to those of the plan's model and forgets the
-// window; delay line and counts stay. It belongs between two steps.
+// Reset puts the parameters back to those of the plan's model; delay line and counts
+// stay. It belongs between two steps.
 func (n *Node) Reset() {
 	if n.learner != nil {
 		n.fresh()

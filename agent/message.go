@@ -20,11 +20,10 @@ type Kind uint8
 
 // The kinds.
 const (
-	Row      Kind = iota + 1 // the row of an exchange
-	Ask                      // a request to send the row of an exchange again
-	Estimate                 // of λmax, by a Gauge; without values a request to send it again
-	NotYet                   // a host's answer to a request for a row that is not there yet
-	Switch                   // all hosts go over to another plan; Time is the agreement, Exchange the hops from who was told first
+	Row    Kind = iota + 1 // the row of an exchange
+	Ask                    // a request to send the row of an exchange again
+	NotYet                 // a host's answer to a request for a row that is not there yet
+	Switch                 // all hosts go over to another plan; Time is the agreement, Exchange the hops from who was told first
 
 	// Member says what a host knows of others that came later: a record of one, or
 	// that there are some.
@@ -35,9 +34,9 @@ const (
 // message; a receiver copies what it keeps.
 type Message struct {
 	From, To NodeID
-	Time     uint64 // t; of an estimate, the measurement
+	Time     uint64 // t
 	Kind     Kind
-	Exchange uint16  // e; of an estimate, the round
+	Exchange uint16  // e
 	Links    uint32  // neighbours that the sender hears; in messages of exchange 0; of a request, how many of the last 200 frames were lost
 	Degree   float64 // d of the sender; in messages of exchange 0
 	Values   []float32
@@ -60,8 +59,6 @@ func (m *Message) String() string {
 	switch m.Kind {
 	case Ask:
 		word = "ask"
-	case Estimate:
-		word = "estimate"
 	case NotYet:
 		word = "not yet"
 	case Switch:

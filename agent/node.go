@@ -17,13 +17,7 @@ type Node struct {
 	batch *Batch // with whom the node may step together; nil if with nobody
 	at    int    // its place there
 
-	time      uint64
-	begun     bool       // there was a Begin
-	open      bool       // a step is under way
-	predicted bool       // and has its prediction
-	joint     bool       // others went through it with the node
-	exchange  int        // whose messages are waited for
-	opened    [2]opening // the steps that what is in the outbox belongs to
+	position
 
 	learner *rule.Node // nil if the node does not learn
 	plan    *Plan
@@ -53,6 +47,17 @@ type Node struct {
 	memory []remembered // ascending; empty without Plan.Stale
 	ages   []likeness   // by exchange; of the same
 	send   []Message
+}
+
+// position is where a node is in its steps.
+type position struct {
+	time      uint64
+	begun     bool       // there was a Begin
+	open      bool       // a step is under way
+	predicted bool       // and has its prediction
+	joint     bool       // others went through it with the node
+	exchange  int        // whose messages are waited for
+	opened    [2]opening // the steps that what is in the outbox belongs to
 }
 
 // opening is what a node told of itself when a step began.
@@ -92,16 +97,13 @@ type Scratch struct {
 }
 
 // NewNode returns the agent of node id at the parameters of the plan's model.
-// The plan must be valid. A nil scratch makes one.
+// A nil scratch makes one.
 func NewNode(id NodeID, p *Plan, s *Scratch) *Node {
-	if len(p.stages) == 0 {
-		panic("agent: NewNode: the plan was not validated")
-	}
 	if s == nil {
 		s = new(Scratch)
 	}
 	n := &Node{
-		id: id, plan: p, scratch: s, opened: unopened, later: later{each: laterPerNode, all: mostLater},
+		id: id, plan: p, scratch: s, position: position{opened: unopened}, later: later{each: laterPerNode, all: mostLater},
 		output: make([]float32, p.Model.Outputs()), base: mat.NewDense(1, p.Model.Outputs(), nil),
 	}
 	if p.learns() {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -12,9 +13,8 @@ import (
 	"github.com/wdgnn/wdgnn/rule"
 )
 
-// Plan is what all agents of a run share. It is read-only once validated, and
-// safe for concurrent use.
-type Plan struct {
+// PlanConfig says what all agents of a run share.
+type PlanConfig struct {
 	Model    *gnn.WideDeep
 	Operator graph.Shift // how a node makes its row of S from the links that are alive
 	Scale    float64     // λmax of the whole graph, for graph.ShiftSpectral; the others need neighbours alone
@@ -33,13 +33,12 @@ type Plan struct {
 	Season   *rule.SeasonPlan
 	Replayed *Replayed
 
-	// Cost is the kind of cost that is revealed in this run, of which nothing
-	// but the type matters. A window of several steps needs it for steps in
-	// which nobody tells.
+	// Cost is the kind of cost that is revealed in this run: nodes that forecast and
+	// learn by a Basis judge themselves by it.
 	Cost loss.Loss
 
 	// Scores, if not nil, returns how earlier answers of a node turned out, with
-	// which its sets or intervals begin; see rule.Answers.Begin.
+	// which its sets or intervals begin; see rule.NodeConfig.
 	Scores func(id NodeID) [][]float64
 
 	// Start stands for what nodes begin with that Model does not say, by which
@@ -71,7 +70,12 @@ type Plan struct {
 	// ClipNorm shortens longer vectors of parameters instead of refusing
 	// them; 0 means never.
 	ClipNorm float64
+}
 
+// Plan is what all agents of a run share. [NewPlan] makes it. It does not change, and
+// is safe for concurrent use.
+type Plan struct {
+	PlanConfig
 	stages []stage // exchanges of a step
 	sent   int     // vectors that the rule sends
 	extra  int     // numbers behind the row of a first message: the vectors, or the seasons
@@ -86,19 +90,20 @@ type stage struct {
 	most  float64 // its largest norm
 }
 
-// Validate reports everything that is wrong with p, and prepares it for use.
-func (p *Plan) Validate() error {
+// NewPlan returns the plan that c describes, or everything that is wrong with c.
+func NewPlan(c PlanConfig) (*Plan, error) {
+	p := &Plan{PlanConfig: c}
 	var errs []error
 	complain := func(format string, args ...any) { errs = append(errs, fmt.Errorf("agent: "+format, args...)) }
 	if _, err := p.Operator.MarshalText(); err != nil {
 		complain("no operator is called %q", p.Operator)
 	} else if !p.Operator.Local() && !(p.Scale > 0) {
 		complain("the model's shift is divided by λmax of the whole graph, which no node knows: " +
-			"give the scale, or train with row-stochastic or symmetric (in a box's file scale: estimate lets the nodes find it)")
+			"give the scale, or train with row-stochastic or symmetric")
 	}
 	if p.Model == nil {
 		complain("no model")
-		return errors.Join(errs...)
+		return nil, errors.Join(errs...)
 	}
 	if p.Basis != nil {
 		if p.Rule == nil {
@@ -131,7 +136,7 @@ func (p *Plan) Validate() error {
 		}
 	}
 	if len(errs) > 0 {
-		return errors.Join(errs...)
+		return nil, errors.Join(errs...)
 	}
 	if p.learns() {
 		p.extra = p.sent * p.Basis.Len()
@@ -140,26 +145,23 @@ func (p *Plan) Validate() error {
 	}
 	p.stages = p.schedule()
 	p.bound()
-	return nil
+	return p, nil
 }
 
 // bound sets the bounds of the exchanges.
 func (p *Plan) bound() {
-	for e := range p.stages {
-		p.stages[e].most = math.Inf(1)
-		if p.MaxNorm > 0 {
-			p.stages[e].most = p.MaxNorm
+	rows := p.MaxRows // none where nothing but parameters travels
+	if p.Delayed && rows != nil {
+		sum := 0.0
+		for _, v := range rows {
+			sum += float64(v * v)
 		}
-		switch {
-		case p.MaxRows == nil:
-		case p.Delayed:
-			sum := 0.0
-			for _, v := range p.MaxRows {
-				sum += float64(v * v)
-			}
-			p.stages[e].most = min(p.stages[e].most, math.Sqrt(sum))
-		case len(p.MaxRows) > 0: // otherwise nothing but parameters travels
-			p.stages[e].most = min(p.stages[e].most, p.MaxRows[e])
+		rows = []float64{math.Sqrt(sum)}
+	}
+	for e := range p.stages {
+		p.stages[e].most = cmp.Or(p.MaxNorm, math.Inf(1))
+		if e < len(rows) {
+			p.stages[e].most = min(p.stages[e].most, rows[e])
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 
 // line is three nodes in a line with a filter of order 1 that learns literally:
 // node 1 hears 0 and 2.
-func line(t *testing.T, change func(*agent.Plan)) (*agenttest.Swarm, *graph.Graph) {
+func line(t *testing.T, change func(*agent.PlanConfig)) (*agenttest.Swarm, *graph.Graph) {
 	t.Helper()
 	m, err := gnn.New(gnn.Config{In: 1, Features: 1, Outputs: 1, Wide: &gnn.WideConfig{Order: 1}})
 	if err != nil {
@@ -33,18 +33,15 @@ func line(t *testing.T, change func(*agent.Plan)) (*agenttest.Swarm, *graph.Grap
 	}
 	paper := rule.Paper(false).Ungated()
 	paper.StepSize.Value = 0.1
-	p := &agent.Plan{Model: m, Operator: graph.ShiftAdjacency, Basis: f, Rule: &paper, Cost: loss.MSE{}}
+	p := agent.PlanConfig{Model: m, Operator: graph.ShiftAdjacency, Basis: f, Rule: &paper, Cost: loss.MSE{}}
 	if change != nil {
-		change(p)
-	}
-	if err := p.Validate(); err != nil {
-		t.Fatal(err)
+		change(&p)
 	}
 	g, err := graph.FromEdges(3, []graph.Edge{{From: 0, To: 1, Weight: 1}, {From: 1, To: 2, Weight: 1}}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return agenttest.New(3, p), g
+	return agenttest.New(3, newPlan(t, p)), g
 }
 
 var ones = mat.NewDense(3, 1, []float32{1, 2, 4})
@@ -209,7 +206,7 @@ func TestAheadAndBehind(t *testing.T) {
 // Bad messages and events are refused, counted, and change nothing.
 func TestRefusals(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
-	s, g := line(t, func(p *agent.Plan) { p.MaxNorm = 100 })
+	s, g := line(t, func(p *agent.PlanConfig) { p.MaxNorm = 100 })
 	if err := s.Begin(1, g, ones); err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +277,7 @@ func (variation) Eval(dy, y mat.Dense) float64 { return 0 }
 
 // Parameters that are too long are shortened if the plan says so.
 func TestClippedParameters(t *testing.T) {
-	s, g := line(t, func(p *agent.Plan) { p.ClipNorm = 5 })
+	s, g := line(t, func(p *agent.PlanConfig) { p.ClipNorm = 5 })
 	if err := s.BeginNode(0, 0, g, ones.Row(0)); err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +300,7 @@ func TestClippedParameters(t *testing.T) {
 
 // A step that would diverge keeps the parameters, is counted, and ends.
 func TestDivergence(t *testing.T) {
-	s, g := line(t, func(p *agent.Plan) { r := *p.Rule; r.StepSize.Value = 1e30; p.Rule = &r })
+	s, g := line(t, func(p *agent.PlanConfig) { r := *p.Rule; r.StepSize.Value = 1e30; p.Rule = &r })
 	for k := range uint64(3) {
 		begin(t, s, k, g, ones)
 		if err := s.Feedback(target(1e6, 1e6, 1e6)); err != nil {
@@ -365,13 +362,13 @@ func TestBadPlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, p := range map[string]*agent.Plan{
+	for name, c := range map[string]agent.PlanConfig{
 		"no model":          {Operator: graph.ShiftAdjacency},
 		"no such operator":  {Model: m, Operator: graph.Shift(99)},
 		"a scale not given": {Model: m, Operator: graph.ShiftSpectral},
 		"a negative norm":   {Model: m, Operator: graph.ShiftAdjacency, MaxNorm: -1},
 	} {
-		if p.Validate() == nil {
+		if _, err := agent.NewPlan(c); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -395,11 +392,7 @@ func TestForgiving(t *testing.T) {
 		{false, 10*1 + 100*10},      // Sx = 1 and S²x = 10, of node 2 alone
 		{true, 10*1 + 100*(10+100)}, // node 1 is heard in the second hop
 	} {
-		p := &agent.Plan{Model: m, Operator: graph.ShiftAdjacency, Forgiving: c.forgiving}
-		if err := p.Validate(); err != nil {
-			t.Fatal(err)
-		}
-		n := agent.NewNode(0, p, nil)
+		n := agent.NewNode(0, newPlan(t, agent.PlanConfig{Model: m, Operator: graph.ShiftAdjacency, Forgiving: c.forgiving}), nil)
 		var last []float32
 		for _, ev := range []agent.Event{
 			agent.Begin{Links: []agent.Link{{Node: 1, Weight: 1}, {Node: 2, Weight: 1}}, Row: []float32{0}},

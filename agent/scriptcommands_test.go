@@ -49,23 +49,23 @@ func (n *scriptNet) create(w script.Words) error {
 	}
 	r := rule.Paper(false).Ungated()
 	r.StepSize.Value = w.Number("step-size", 0.1)
-	n.plan = &agent.Plan{
+	plan := agent.PlanConfig{
 		Model: m, Operator: graph.ShiftAdjacency, Scale: w.Number("scale", 0), Delayed: slices.Contains(w.Plain, "delayed"),
 		Rule: &r, Cost: loss.MSE{}, MaxNorm: w.Number("max-norm", 0), ClipNorm: w.Number("clip-norm", 0),
 	}
 	if name, ok := w.Values["operator"]; ok {
-		if n.plan.Operator, err = graph.ParseShift(name); err != nil {
+		if plan.Operator, err = graph.ParseShift(name); err != nil {
 			return err
 		}
 	}
 	if !slices.Contains(w.Plain, "frozen") {
-		if n.plan.Basis, err = rule.NewBasis(rule.BasisConfig{
+		if plan.Basis, err = rule.NewBasis(rule.BasisConfig{
 			Inputs: (order + 1) * in, Features: out, Gain: 1, Readout: m.Params.Readout.Weight,
 		}); err != nil {
 			return err
 		}
 	}
-	if err := n.plan.Validate(); err != nil {
+	if n.plan, err = agent.NewPlan(plan); err != nil {
 		return err
 	}
 	if err := n.connect(w); err != nil {

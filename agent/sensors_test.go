@@ -131,7 +131,7 @@ func (s *sensors) begin(g *graph.Graph, readings mat.Dense, steps int) {
 		new(gnn.Shifter).Shift(z, samples[k].Shift, rows)
 		moment.Add(z, z.Cols)
 	}
-	s.plan = &agent.Plan{
+	plan := agent.PlanConfig{
 		Model: s.model, Operator: graph.ShiftRowStochastic, Forecast: s.spec,
 		Replayed: &agent.Replayed{Sensors: network.Memory(), Links: g.Adjacency()},
 	}
@@ -160,8 +160,8 @@ func (s *sensors) begin(g *graph.Graph, readings mat.Dense, steps int) {
 		}
 		replay.Uncounted()
 		states := replay.Snapshot().Nodes
-		s.plan.Rule, s.plan.Replayed.Seasons = s.rule, states
-		s.plan.Season, err = rule.NewSeasonPlan(s.rule, task)
+		plan.Rule, plan.Replayed.Seasons = s.rule, states
+		plan.Season, err = rule.NewSeasonPlan(s.rule, task)
 		check(s.t, err)
 		f, err := online.NewForecaster(o, *s.rule, task, sigma)
 		check(s.t, err)
@@ -170,10 +170,10 @@ func (s *sensors) begin(g *graph.Graph, readings mat.Dense, steps int) {
 	default:
 		consensus, err := online.NewConsensus(o, *s.rule)
 		check(s.t, err)
-		s.plan.Rule, s.plan.Basis, s.plan.Cost = s.rule, consensus.Basis(), loss.L1{}
+		plan.Rule, plan.Basis, plan.Cost = s.rule, consensus.Basis(), loss.L1{}
 		s.learner = consensus
 	}
-	check(s.t, s.plan.Validate())
+	s.plan = newPlan(s.t, plan)
 }
 
 // sample is what a learner observes.
@@ -406,6 +406,13 @@ func (s *sensors) sameInterval(n *agent.Node, k, i, c int) {
 	if got, want := n.Bounds(), f.Bounds(i); !reflect.DeepEqual(got, want) {
 		s.t.Fatalf("step %d: bounds of node %d are %v, want %v", k, i, got, want)
 	}
+}
+
+func newPlan(t testing.TB, c agent.PlanConfig) *agent.Plan {
+	t.Helper()
+	p, err := agent.NewPlan(c)
+	check(t, err)
+	return p
 }
 
 func check(t testing.TB, err error) {

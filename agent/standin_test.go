@@ -21,11 +21,7 @@ func couple(t *testing.T, stale int) *agent.Node {
 	m.Params.Wide.Taps[0].Set(0, 0, 1)
 	m.Params.Wide.Taps[1].Set(0, 0, 10)
 	m.Params.Readout.Weight.Set(0, 0, 1)
-	p := &agent.Plan{Model: m, Operator: graph.ShiftAdjacency, Forgiving: true, Stale: stale}
-	if err := p.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	return agent.NewNode(0, p, nil)
+	return agent.NewNode(0, newPlan(t, agent.PlanConfig{Model: m, Operator: graph.ShiftAdjacency, Forgiving: true, Stale: stale}), nil)
 }
 
 // playCouple lets node 0 observe 1 in each step, and node 1 say the given rows; NaN

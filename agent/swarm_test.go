@@ -142,7 +142,7 @@ func newTrial(t testing.TB, v variant, seed uint64, steps int) *trial {
 		online.HearEach(&moment, tr.model, tr.samples[0].Shift, mat.NewDense(steps*tr.nodes, v.model.In, signals), nil, nil)
 	}
 	c := online.Config{Nodes: tr.nodes, HopByHop: true, Delayed: v.delayed, Moment: &moment}
-	tr.plan = &agent.Plan{Model: tr.model, Operator: v.shift, Scale: scale, Delayed: v.delayed, Cost: loss.CrossEntropy{}}
+	plan := agent.PlanConfig{Model: tr.model, Operator: v.shift, Scale: scale, Delayed: v.delayed, Cost: loss.CrossEntropy{}}
 	observer, err := online.NewObserver(tr.model, c)
 	if err != nil {
 		t.Fatal(err)
@@ -153,11 +153,9 @@ func newTrial(t testing.TB, v variant, seed uint64, steps int) *trial {
 			t.Fatal(err)
 		}
 		tr.learner = tr.consensus
-		tr.plan.Basis, tr.plan.Rule = tr.consensus.Basis(), v.rule
+		plan.Basis, plan.Rule = tr.consensus.Basis(), v.rule
 	}
-	if err := tr.plan.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	tr.plan = newPlan(t, plan)
 	return tr
 }
 

@@ -36,7 +36,7 @@ var ErrVersion = fmt.Errorf("%w: another version", ErrFrame)
 // Header stands before the messages of a frame.
 type Header struct {
 	Run      uint32 // which run it belongs to: a hash of its name
-	Plan     uint32 // what the sender runs: [Plan.Digest], 24 bits
+	Plan     uint32 // what the sender runs: [PlanConfig.Digest], 24 bits
 	Host     uint32 // who sent it
 	Sequence uint64 // of the frames of that host, from 1; gaps are losses
 }
@@ -160,7 +160,7 @@ func (r *Reader) Again(before, b []byte) (Header, bool) {
 func talks(b []byte) bool {
 	for len(b) >= messageHeader {
 		switch Kind(b[16]) {
-		case NotYet, Estimate:
+		case NotYet:
 			return true
 		case Ask:
 			if binary.LittleEndian.Uint16(b[18:]) != math.MaxUint16 {

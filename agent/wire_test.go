@@ -24,8 +24,7 @@ func sampleFrame() (agent.Header, []agent.Message) {
 		{From: 1, To: agent.Everyone, Time: 1 << 40, Kind: agent.Row, Exchange: 3, Values: []float32{1, -2.5, math.MaxFloat32}},
 		{From: 2, To: 1, Time: 7, Kind: agent.Ask, Exchange: 1},
 		{From: 3, To: agent.Everyone, Kind: agent.Row, Links: 4, Degree: 2.75, Values: []float32{0}},
-		{From: 4, To: agent.Everyone, Time: 1, Kind: agent.Estimate, Exchange: 2, Values: []float32{0.5, 0, 1, 0.75, 0, 2, 0.75, 0, 2}},
-		{From: 4, To: 3, Time: 1, Kind: agent.Estimate, Exchange: 2},
+		{From: 4, To: 3, Time: 1, Kind: agent.NotYet, Exchange: 2},
 		{From: 6, To: 6, Kind: agent.Member, About: 1<<50 + 3, Data: []byte("hello")},
 		{From: 6, To: 6, Kind: agent.Member, About: 8},
 	}
@@ -86,7 +85,7 @@ func TestFrameLayout(t *testing.T) {
 // A digest changes with everything that agents must agree on, and with nothing
 // else.
 func TestDigest(t *testing.T) {
-	plan := func(change func(*agent.Plan)) uint32 {
+	plan := func(change func(*agent.PlanConfig)) uint32 {
 		config := gnn.Config{In: 1, Features: 2, Outputs: 2, Wide: &gnn.WideConfig{Order: 1}}
 		m, err := gnn.NewRandom(config, random.Stream(1, "model"))
 		if err != nil {
@@ -97,34 +96,31 @@ func TestDigest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &agent.Plan{Model: m, Operator: graph.ShiftSpectral, Scale: 2, Basis: basis, Rule: &learn}
-		change(p)
-		if err := p.Validate(); err != nil {
-			t.Fatal(err)
-		}
-		return p.Digest()
+		p := agent.PlanConfig{Model: m, Operator: graph.ShiftSpectral, Scale: 2, Basis: basis, Rule: &learn}
+		change(&p)
+		return newPlan(t, p).Digest()
 	}
-	want := plan(func(*agent.Plan) {})
+	want := plan(func(*agent.PlanConfig) {})
 	if want == 0 || want>>24 != 0 {
 		t.Errorf("digest %#x, want 24 bits that are not all 0", want)
 	}
-	for _, same := range []func(*agent.Plan){
-		func(*agent.Plan) {},
-		func(p *agent.Plan) { p.MaxNorm, p.ClipNorm = 3, 2 },
-		func(p *agent.Plan) { p.Forgiving = true },
+	for _, same := range []func(*agent.PlanConfig){
+		func(*agent.PlanConfig) {},
+		func(p *agent.PlanConfig) { p.MaxNorm, p.ClipNorm = 3, 2 },
+		func(p *agent.PlanConfig) { p.Forgiving = true },
 	} {
 		if got := plan(same); got != want {
 			t.Errorf("digest %#x of a plan that others understand, want %#x", got, want)
 		}
 	}
-	for name, other := range map[string]func(*agent.Plan){
-		"parameters": func(p *agent.Plan) { p.Model.Params.Flat[0]++ },
-		"operator":   func(p *agent.Plan) { p.Operator = graph.ShiftSymmetric },
-		"scale":      func(p *agent.Plan) { p.Scale = 3 },
-		"delayed":    func(p *agent.Plan) { p.Delayed = true },
-		"no rule":    func(p *agent.Plan) { p.Basis, p.Rule = nil, nil },
-		"rule":       func(p *agent.Plan) { p.Rule.Ridge = 0.5 },
-		"own rule":   func(p *agent.Plan) { p.Rule.Rule = rule.Descent{} },
+	for name, other := range map[string]func(*agent.PlanConfig){
+		"parameters": func(p *agent.PlanConfig) { p.Model.Params.Flat[0]++ },
+		"operator":   func(p *agent.PlanConfig) { p.Operator = graph.ShiftSymmetric },
+		"scale":      func(p *agent.PlanConfig) { p.Scale = 3 },
+		"delayed":    func(p *agent.PlanConfig) { p.Delayed = true },
+		"no rule":    func(p *agent.PlanConfig) { p.Basis, p.Rule = nil, nil },
+		"rule":       func(p *agent.PlanConfig) { p.Rule.Ridge = 0.5 },
+		"own rule":   func(p *agent.PlanConfig) { p.Rule.Rule = rule.Descent{} },
 	} {
 		if plan(other) == want {
 			t.Errorf("%s: the digest is the same", name)
@@ -141,14 +137,11 @@ func TestDigestOfOwnRules(t *testing.T) {
 	}
 	digest := func(own rule.Rule) uint32 {
 		learn := rule.Config{Rule: own}
-		p := &agent.Plan{Model: m, Operator: graph.ShiftSymmetric, Rule: &learn}
+		p := agent.PlanConfig{Model: m, Operator: graph.ShiftSymmetric, Rule: &learn}
 		if p.Basis, err = online.NewBasis(m, learn, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Validate(); err != nil {
-			t.Fatal(err)
-		}
-		return p.Digest()
+		return newPlan(t, p).Digest()
 	}
 	type other struct{ rule.Descent }
 	type silent struct { // cannot be written as JSON: its type must do
@@ -237,7 +230,7 @@ func TestUnknownKinds(t *testing.T) {
 			t.Fatalf("kind %d: got %+v, %d messages and %d unknown (%v), want %+v, %d and 2",
 				kind, got, len(left), r.Unknown(), err, h, len(messages)-2)
 		}
-		for k, want := range []agent.Message{messages[1], messages[3], messages[4], messages[5], messages[6]} {
+		for k, want := range []agent.Message{messages[1], messages[3], messages[4], messages[5]} {
 			if left[k].String() != want.String() || !slices.Equal(left[k].Values, want.Values) {
 				t.Errorf("kind %d: message %d is %v, want %v", kind, k, &left[k], &want)
 			}
@@ -261,10 +254,10 @@ func TestStrictWhereKnown(t *testing.T) {
 		"unknown, a value too many":     func(m []byte) { m[16], m[32] = 6, 4 },
 		"unknown, a value too few":      func(m []byte) { m[16], m[32] = 6, 2 },
 		"unknown, 4 thousand millions":  func(m []byte) { m[16], m[32], m[33], m[34], m[35] = 6, 255, 255, 255, 255 },
-		"a record that is longer":       func(m []byte) { m[16], m[20] = 6, 13 },
-		"a record that is shorter":      func(m []byte) { m[16], m[20] = 6, 8 },
-		"a record and no zeros":         func(m []byte) { m[16], m[20], m[51] = 6, 11, 1 },
-		"a record of no end":            func(m []byte) { m[16], m[20], m[21], m[22], m[23] = 6, 255, 255, 255, 255 },
+		"a record that is longer":       func(m []byte) { m[16], m[20] = 5, 13 },
+		"a record that is shorter":      func(m []byte) { m[16], m[20] = 5, 8 },
+		"a record and no zeros":         func(m []byte) { m[16], m[20], m[51] = 5, 11, 1 },
+		"a record of no end":            func(m []byte) { m[16], m[20], m[21], m[22], m[23] = 5, 255, 255, 255, 255 },
 		"known, a value too many":       func(m []byte) { m[32] = 4 },
 		"known, 4 thousand millions":    func(m []byte) { m[32], m[33], m[34], m[35] = 255, 255, 255, 255 },
 		"unknown and then half a frame": func(m []byte) { m[16], m[32] = 6, 0 },

@@ -38,6 +38,15 @@ func ParseShift(text string) (Shift, error) {
 // MarshalText returns the name of s.
 func (s Shift) MarshalText() ([]byte, error) { return marshalName("shift", int(s), shiftNames) }
 
+// Scale returns λmax of g where s divides by it, which no node knows by itself, and 0
+// elsewhere.
+func (s Shift) Scale(g *Graph) float64 {
+	if s != ShiftSpectral {
+		return 0
+	}
+	return LargestEigenvalue(g.adj)
+}
+
 // UnmarshalText sets s to the operator with the given name.
 func (s *Shift) UnmarshalText(text []byte) error {
 	parsed, err := ParseShift(string(text))

@@ -65,9 +65,7 @@ type Actions struct {
 
 // Ready is where a machine begins.
 type Ready struct {
-	Next   uint64  // the first step that its nodes have not made
-	Scale  float64 // λmax, if the nodes had to find it; otherwise 0
-	Rounds int     // that it took
+	Next uint64 // the first step that its nodes have not made
 }
 
 // Entry is a line for the log, for whoever runs a machine.

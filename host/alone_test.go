@@ -16,8 +16,7 @@ import (
 // it cannot be used.
 func TestLinesOfNoSense(t *testing.T) {
 	m := must(gnn.New(gnn.Config{In: 1, Features: 1, Outputs: 1, Wide: &gnn.WideConfig{Order: 1}}))
-	plan := &agent.Plan{Model: m, Operator: graph.ShiftSymmetric, MaxRows: []float64{10}}
-	check(t, plan.Validate())
+	plan := must(agent.NewPlan(agent.PlanConfig{Model: m, Operator: graph.ShiftSymmetric, MaxRows: []float64{10}}))
 	for _, c := range []struct {
 		line, want string
 		outputs    int

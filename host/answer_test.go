@@ -42,7 +42,7 @@ func TestAnswerText(t *testing.T) {
 // A host that is told to end while a step waits for neighbours leaves a line without
 // an answer: the last report counts it, and no report before.
 func TestLastReportCountsTheStepUnderWay(t *testing.T) {
-	l := newListener(t, false)
+	l := newListener(t)
 	if a := l.step(&host.Line{Time: 0, Nodes: []host.NodeLine{{Node: 0, Row: []float32{2}}}}); a.Answer != nil {
 		t.Fatal("an answer before the neighbour's row, want to wait for it")
 	}

@@ -196,8 +196,3 @@ func (h *Machine) lead() uint64 {
 
 // window is for how many steps ahead frames are kept.
 func (h *Machine) window() uint64 { return max(window, h.lead()+1) }
-
-// makeRoom prepares for steps of so many exchanges.
-func (h *Machine) makeRoom(exchanges int) {
-	h.posted, h.began = make([]int, exchanges), make([]time.Duration, exchanges)
-}

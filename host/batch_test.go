@@ -28,7 +28,7 @@ var towns = map[string]struct {
 	frozen  bool
 	cost    host.Cost // mse if it is empty
 	change  func(c *rule.Config)
-	plan    func(p *agent.Plan)
+	plan    func(p *agent.PlanConfig)
 }{
 	"delayed": {
 		config: gnn.Config{
@@ -79,11 +79,11 @@ var towns = map[string]struct {
 	},
 	"frozen and strict": {
 		config: gnn.Config{In: 2, Features: 3, Wide: &gnn.WideConfig{Order: 2}}, shift: graph.ShiftLaplacian, frozen: true,
-		plan: func(p *agent.Plan) { p.Forgiving = false },
+		plan: func(p *agent.PlanConfig) { p.Forgiving = false },
 	},
 	"bounded": {
 		config: gnn.Config{In: 1, Features: 3, Outputs: 1, Wide: &gnn.WideConfig{Order: 2}}, shift: graph.ShiftRowStochastic,
-		plan: func(p *agent.Plan) { p.MaxNorm, p.ClipNorm = 3.5, 0.05 },
+		plan: func(p *agent.PlanConfig) { p.MaxNorm, p.ClipNorm = 3.5, 0.05 },
 	},
 }
 
@@ -145,19 +145,19 @@ func newTown(t testing.TB, name string, seed uint64, together int) *town {
 	how := towns[name]
 	m := must(gnn.NewRandom(how.config, random.Stream(seed, "town")))
 	cost := cmp.Or(how.cost, host.MSE)
-	p := &agent.Plan{Model: m, Operator: how.shift, Delayed: how.delayed, Forgiving: true, Cost: cost.Kind()}
+	c := agent.PlanConfig{Model: m, Operator: how.shift, Delayed: how.delayed, Forgiving: true, Cost: cost.Kind()}
 	if !how.frozen {
 		r := rule.Paper(false).Ungated()
 		r.StepSize.Value = 0.02
 		if how.change != nil {
 			how.change(&r)
 		}
-		p.Basis, p.Rule = must(online.NewBasis(m, r, nil)), &r
+		c.Basis, c.Rule = must(online.NewBasis(m, r, nil)), &r
 	}
 	if how.plan != nil {
-		how.plan(p)
+		how.plan(&c)
 	}
-	check(t, p.Validate())
+	p := must(agent.NewPlan(c))
 	w := &town{
 		t: t, rng: random.Stream(seed, "streets"), seed: seed, in: how.config.In, out: m.Outputs(),
 		busy: make([]bool, townHosts), wake: make([]time.Duration, townHosts),

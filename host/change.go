@@ -42,7 +42,7 @@ type Change struct {
 	Step  uint64 // T, the first with the new plan
 	Model string // stands for the model in checkpoints and reports
 
-	Plan  *agent.Plan    // validated; its Cost is not looked at
+	Plan  *agent.Plan    // its Cost and Stale are not looked at
 	Seed  []agent.Memory // what nodes of the new model have learned in another life, as in Config
 	Reset bool           // what nodes learned is not to be kept
 
@@ -135,7 +135,7 @@ func (h *Machine) expect(c *Change) {
 	if c == nil {
 		return
 	}
-	h.change = h.newChange(c)
+	h.change = &change{Change: c, digest: c.Plan.Digest()}
 	h.change.drop, h.change.agreed = c.Dropped, c.Done != nil
 	if c.Done != nil {
 		h.change.word = *c.Done
@@ -143,12 +143,6 @@ func (h *Machine) expect(c *Change) {
 	if h.cfg.Model == c.Model { // so are its checkpoints
 		h.change.agreed, h.change.gone, h.change.before = true, true, c.Before
 	}
-}
-
-func (h *Machine) newChange(c *Change) *change {
-	plan := *c.Plan
-	plan.Cost = h.cfg.Cost.Kind()
-	return &change{Change: c, digest: plan.Digest()}
 }
 
 // inTime says whether a word from so many hops away comes early enough to reach all
@@ -182,12 +176,10 @@ func (h *Machine) arm(c *Change) error {
 		return fmt.Errorf("%w: agreement %d was dropped by host %d", ErrChange, c.ID, h.cfg.Host)
 	case old != nil && c.ID == old.ID:
 		return nil
-	case h.survey.measures():
-		return fmt.Errorf("%w: host %d still measures λmax", ErrChange, h.cfg.Host)
 	case c.Step < h.Next():
 		return fmt.Errorf("%w: step %d is over, host %d is at step %d", ErrChange, c.Step, h.cfg.Host, h.Next())
 	}
-	h.change = h.newChange(c)
+	h.change = &change{Change: c, digest: c.Plan.Digest()}
 	return nil
 }
 
@@ -300,11 +292,13 @@ func (h *Machine) goOver(time uint64) {
 	if !c.agreed || c.gone || time < c.Step {
 		return
 	}
-	c.before, c.gone, c.stop, c.former = h.plan, true, time, map[agent.NodeID]*agent.Node{}
-	plan := *c.Plan
-	plan.Cost, plan.Stale = h.cfg.Cost.Kind(), h.cfg.Pace.Stale
-	h.cfg.Plan, h.cfg.Model = &plan, c.Model
-	h.plan, h.early = plan.Digest(), unmeasured(&plan)
+	c.before = h.plan
+	if err := h.adopt(c.Plan.PlanConfig); err != nil {
+		h.actions.Failed = err
+		return
+	}
+	h.cfg.Model = c.Model
+	c.gone, c.stop, c.former = true, time, map[agent.NodeID]*agent.Node{}
 	scratch := new(agent.Scratch)
 	seeds := map[agent.NodeID]agent.Memory{}
 	for _, m := range c.Seed {
@@ -314,7 +308,7 @@ func (h *Machine) goOver(time uint64) {
 		cell := &h.cells[i]
 		old := cell.node
 		c.former[old.ID()] = old
-		cell.node, cell.shut = agent.NewNode(old.ID(), &plan, scratch), shutGate{}
+		cell.node, cell.shut = agent.NewNode(old.ID(), h.cfg.Plan, scratch), shutGate{}
 		m, seeded := seeds[cell.node.ID()]
 		if seeded && cell.node.Seed(m) != nil {
 			h.warn("a node cannot begin with what it learned in the new model, and begins with it as trained", "node", cell.node.ID())
@@ -327,7 +321,6 @@ func (h *Machine) goOver(time uint64) {
 			c.anew++
 		}
 	}
-	h.makeRoom(plan.Exchanges())
 	clear(h.last)
 	h.last, h.batch, h.contest, h.joint = h.last[:0], nil, contest{}, false
 	h.gather()
@@ -423,7 +416,7 @@ func (h *Machine) fromAhead(f transport.Frame, messages []agent.Message) {
 
 // meant says whether a frame that was kept is of the plan of this step.
 func (h *Machine) meant(plan uint32) bool {
-	return h.change == nil || plan == h.plan || plan == h.early
+	return h.change == nil || plan == h.plan
 }
 
 // keepForChange keeps a frame of the plan that follows for longer. Others that were kept

@@ -45,8 +45,9 @@ func newRingOf(t *testing.T, r rule.Config) *ring {
 	check(t, err)
 	basis, err := online.NewBasis(m, r, nil)
 	check(t, err)
-	g := &ring{plan: &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Basis: basis, Rule: &r, Cost: host.CrossEntropy.Kind()}}
-	check(t, g.plan.Validate())
+	g := &ring{plan: must(agent.NewPlan(agent.PlanConfig{
+		Model: m, Operator: graph.ShiftRowStochastic, Basis: basis, Rule: &r, Cost: host.CrossEntropy.Kind(),
+	}))}
 	rng := random.Stream(1, "rows")
 	for s := range ringSteps {
 		l := &host.Line{Time: uint64(s)}

@@ -18,7 +18,7 @@ type Config struct {
 	Host  transport.HostID // this host
 	Nodes []agent.NodeID   // its nodes, at least one, in any order
 
-	Plan *agent.Plan // validated; its Cost is not looked at
+	Plan *agent.Plan // its Cost and Stale are not looked at
 	Cost Cost        // what targets mean
 
 	Directory *Directory // who runs which node; nil if all are here
@@ -39,13 +39,6 @@ type Config struct {
 	// Seed is what nodes remember of an earlier life, see [agent.Node.Seed]; those
 	// that it does not name begin with the model. A checkpoint goes before it.
 	Seed []agent.Memory
-
-	// Gauge, if set, says that the nodes are to find λmax together, along
-	// Links, before the first step; Plan.Scale is then a supposition.
-	Gauge *agent.GaugeConfig
-
-	// Surveyed says that nodes found Plan.Scale at an earlier start.
-	Surveyed bool
 
 	// Names are those of sensors, by node, which lines may use in place of numbers;
 	// answers and the log then have both. Nodes without a name go by their number.

@@ -45,7 +45,7 @@ func TestContest(t *testing.T) {
 func TestJudge(t *testing.T) {
 	var log bytes.Buffer
 	learn := rule.Paper(false).Ungated()
-	h := &Machine{cfg: Config{Plan: &agent.Plan{Rule: &learn}}}
+	h := &Machine{cfg: Config{Plan: &agent.Plan{PlanConfig: agent.PlanConfig{Rule: &learn}}}}
 	text := slog.New(slog.NewTextHandler(&log, nil))
 	judge := func(r *Report) {
 		h.actions.clear()

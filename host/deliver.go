@@ -122,9 +122,6 @@ func (h *Machine) send() {
 	h.pending = h.memberWords(h.pending)
 	h.sayLosses()
 	digest := h.plan
-	if h.survey.measures() {
-		digest = h.early
-	}
 	h.again = h.lastRows(h.again[:0])
 	messages := h.pending
 	if len(h.again) > 0 && (len(h.pending) > 0 || h.once) { // what was said before comes first

@@ -88,8 +88,8 @@ func (w *Sums) say(t uint64) {
 func Example() {
 	model := must(gnn.New(gnn.Config{In: 1, Features: 1, Wide: &gnn.WideConfig{Order: 1}, NoBias: true}))
 	learn := rule.Config{Rule: Sign{Gamma: 0.01}}
-	plan := &agent.Plan{Model: model, Operator: graph.ShiftAdjacency, Rule: &learn, Basis: must(online.NewBasis(model, learn, nil))}
-	try(plan.Validate())
+	basis := must(online.NewBasis(model, learn, nil))
+	plan := must(agent.NewPlan(agent.PlanConfig{Model: model, Operator: graph.ShiftAdjacency, Rule: &learn, Basis: basis}))
 
 	nodes := map[transport.HostID][]agent.NodeID{0: {0, 1}, 1: {2, 3}}
 	directory, ring := must(host.NewDirectory(nodes)), graph.Ring(4).Adjacency()

@@ -399,9 +399,6 @@ func (h *Machine) makeNodes(nodes []agent.NodeID) {
 		return
 	}
 	h.insert(nodes)
-	if h.survey != nil { // it is over, and its gauges count nodes as they were
-		h.survey, h.cfg.Surveyed = nil, true
-	}
 	h.gather()
 	h.info("nodes were made that came later", "nodes", FormatNodes(nodes), "time", h.time)
 }

@@ -76,11 +76,12 @@ func crowdConfig(t *testing.T, nodes, together int) host.Config {
 	check(t, err)
 	r := rule.Paper(false).Ungated()
 	r.Ridge, r.StepSize.Value = 0.01, 0.05
-	p := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Rule: &r, Cost: host.MSE.Kind(), Forgiving: true}
+	p := agent.PlanConfig{Model: m, Operator: graph.ShiftRowStochastic, Rule: &r, Cost: host.MSE.Kind(), Forgiving: true}
 	p.Basis, err = online.NewBasis(m, r, nil)
 	check(t, err)
-	check(t, p.Validate())
-	c := host.Config{Run: "crowd", Plan: p, Cost: host.MSE, Links: map[agent.NodeID][]agent.Link{}, Vouch: vouch, Together: together}
+	c := host.Config{
+		Run: "crowd", Plan: must(agent.NewPlan(p)), Cost: host.MSE, Links: map[agent.NodeID][]agent.Link{}, Vouch: vouch, Together: together,
+	}
 	ring := graph.Ring(nodes)
 	for i := range agent.NodeID(nodes) {
 		c.Nodes = append(c.Nodes, i)
@@ -89,8 +90,8 @@ func crowdConfig(t *testing.T, nodes, together int) host.Config {
 	return c
 }
 
-// Nodes that come later are one with those that step together: what all of them
-// answer, learn and remember has the bits of nodes that step one by one.
+// Nodes that come later are one with those that step together: what all of them answer,
+// learn and remember has the bits of nodes that step one by one.
 func TestJoinTogether(t *testing.T) {
 	played := func(together int) (text string) {
 		m, err := host.NewMachine(crowdConfig(t, 20, together), nil)

@@ -314,7 +314,7 @@ func (h *Machine) lastRows(dst []agent.Message) []agent.Message {
 // and answers alone do not replace what was last said to everyone.
 func (h *Machine) shipped() {
 	for k := range h.pending {
-		if h.pending[k].To == agent.Everyone && h.pending[k].Kind != agent.Estimate {
+		if h.pending[k].To == agent.Everyone {
 			h.pending, h.last = h.last, h.pending
 			break
 		}

@@ -64,8 +64,7 @@ func newLossyNet(t *testing.T, nodes int, pace host.Pace, loss float64, steps ui
 	c := gnn.Config{In: 1, Features: 2, Outputs: 2, Wide: &gnn.WideConfig{Order: lossyExchanges}}
 	m, err := gnn.NewRandom(c, random.Stream(1, "model"))
 	check(t, err)
-	plan := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Cost: host.MSE.Kind()}
-	check(t, plan.Validate())
+	plan := must(agent.NewPlan(agent.PlanConfig{Model: m, Operator: graph.ShiftRowStochastic, Cost: host.MSE.Kind()}))
 	owners := map[transport.HostID][]agent.NodeID{}
 	for k := range lossyHosts * nodes {
 		id := transport.HostID(k / nodes)

@@ -22,7 +22,6 @@ type Machine struct {
 	cfg   Config
 	hash  uint32 // of the run's name
 	plan  uint32 // digest of the plan
-	early uint32 // the same without λmax: of those who still measure it
 	cells []cell // ascending by node
 	index map[agent.NodeID]int
 
@@ -116,7 +115,6 @@ type Machine struct {
 	stats   Stats
 	contest contest
 	said    uint64        // the step up to which the log names closed gates
-	survey  *survey       // what finds λmax; nil if nothing has to
 	saved   time.Duration // when the last checkpoint was taken
 	between *Checkpoint   // that which is due, if the event that ended a step has begun another
 	actions Actions
@@ -166,19 +164,17 @@ func NewMachine(c Config, checkpoint []byte) (*Machine, error) {
 		hears: map[transport.HostID]uint64{}, spoke: map[transport.HostID]*frameMark{}, others: map[transport.HostID]uint32{},
 		newer: map[transport.HostID]bool{}, apart: map[transport.HostID]int{}, conduct: map[transport.HostID]*conduct{},
 		silent: map[agent.NodeID]silence{}, latest: map[agent.NodeID]uint64{}, warned: map[string]bool{},
-		posted: make([]int, c.Plan.Exchanges()), began: make([]time.Duration, c.Plan.Exchanges()),
 		answer: Answer{Host: c.Host, Outputs: []Output{}}, named: map[agent.NodeID][]Link{},
 	}
-	plan := *c.Plan // its scale may have to be found
 	h.cfg.Pace.fill()
-	plan.Cost, plan.Stale = c.Cost.Kind(), h.cfg.Pace.Stale
-	h.cfg.Plan = &plan
+	if err := h.adopt(c.Plan.PlanConfig); err != nil {
+		return nil, err
+	}
 	h.cfg.Every = cmp.Or(c.Every, time.Second)
-	h.plan, h.early = plan.Digest(), unmeasured(&plan)
 	h.scratch = new(agent.Scratch)
 	for _, id := range slices.Sorted(slices.Values(c.Nodes)) {
 		h.index[id] = len(h.cells)
-		h.cells = append(h.cells, cell{node: agent.NewNode(id, &plan, h.scratch), links: c.Links[id]})
+		h.cells = append(h.cells, cell{node: agent.NewNode(id, h.cfg.Plan, h.scratch), links: c.Links[id]})
 	}
 	h.everybody = FormatNodes(c.everybody())
 	last, err := h.resume(checkpoint)
@@ -198,7 +194,18 @@ func NewMachine(c Config, checkpoint []byte) (*Machine, error) {
 	h.expect(c.Change)
 	h.gather()
 	h.rewire()
-	return h, h.prepareSurvey()
+	return h, nil
+}
+
+// adopt has the host run a plan, in which it says itself what is its own to say.
+func (h *Machine) adopt(c agent.PlanConfig) error {
+	c.Cost, c.Stale = h.cfg.Cost.Kind(), h.cfg.Pace.Stale
+	plan, err := agent.NewPlan(c)
+	if err == nil {
+		h.cfg.Plan, h.plan = plan, plan.Digest()
+		h.posted, h.began = make([]int, plan.Exchanges()), make([]time.Duration, plan.Exchanges())
+	}
+	return err
 }
 
 // Next returns the first step that the nodes have not made, by their checkpoint or, if they
@@ -227,7 +234,7 @@ func (h *Machine) Step(now time.Duration, ev Event) *Actions {
 	case Start:
 		h.sayShut()
 		h.startMembers()
-		h.beginSurvey()
+		h.actions.Ready = &Ready{Next: h.Next()}
 	case *Line:
 		h.line(ev)
 	case Arrive:
@@ -252,11 +259,10 @@ func (h *Machine) Step(now time.Duration, ev Event) *Actions {
 	return &h.actions
 }
 
-// busy says whether the world's next line can wait: λmax is not known yet, or
-// neighbours come first. In real time a line is a tick of the clock and
+// busy says whether the world's next line can wait: neighbours come first. In real time a line is a tick of the clock and
 // is heard when it comes: it ends the step that still waits.
 func (h *Machine) busy() bool {
-	return h.survey.measures() || h.waits() && h.cfg.Pace.Mode != RealTime
+	return h.waits() && h.cfg.Pace.Mode != RealTime
 }
 
 // line hears the world. A line with rows of a later step begins that step, and ends

@@ -21,8 +21,7 @@ func starHost(t *testing.T, pace host.Pace, exchanges int) (*host.Host, *world, 
 	t.Helper()
 	m, err := gnn.NewRandom(gnn.Config{In: 1, Features: 2, Outputs: 2, Wide: &gnn.WideConfig{Order: exchanges}}, random.Stream(1, "model"))
 	check(t, err)
-	plan := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Cost: host.MSE.Kind(), Forgiving: true}
-	check(t, plan.Validate())
+	plan := must(agent.NewPlan(agent.PlanConfig{Model: m, Operator: graph.ShiftRowStochastic, Cost: host.MSE.Kind(), Forgiving: true}))
 	directory, err := host.NewDirectory(map[transport.HostID][]agent.NodeID{0: {0}, 1: {1}, 2: {2}, 3: {3}})
 	check(t, err)
 	network := new(mem.Network)

@@ -370,7 +370,7 @@ func (h *Machine) lookAt(f transport.Frame, c *conduct) (order bool, o offence, 
 		return false, otherRun, errRun
 	case header.Host != uint32(f.From):
 		return false, impostor, errNames
-	case header.Plan != h.plan && header.Plan != h.early:
+	case header.Plan != h.plan:
 		c.good = 0
 		return false, 0, nil
 	}

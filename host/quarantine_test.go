@@ -62,8 +62,7 @@ type court struct {
 func newCourt(t *testing.T) *court {
 	t.Helper()
 	m := must(gnn.New(gnn.Config{In: 1, Features: 1, Outputs: 1, Wide: &gnn.WideConfig{Order: 1}}))
-	c := &court{t: t, plan: &agent.Plan{Model: m, Operator: graph.ShiftSymmetric, MaxRows: []float64{10}}}
-	check(t, c.plan.Validate())
+	c := &court{t: t, plan: must(agent.NewPlan(agent.PlanConfig{Model: m, Operator: graph.ShiftSymmetric, MaxRows: []float64{10}}))}
 	c.config = host.Config{
 		Run: "court", Nodes: []agent.NodeID{0}, Plan: c.plan, Cost: host.MSE,
 		Directory: must(host.NewDirectory(map[transport.HostID][]agent.NodeID{0: {0}, 1: {1}, 2: {2}})),

@@ -89,10 +89,6 @@ func (h *Machine) take(f transport.Frame) {
 	if !h.sifted && h.cfg.Losses.Lose(f.From) {
 		return
 	}
-	if h.survey.measures() {
-		h.measure(f)
-		return
-	}
 	if h.keepsOut(f) {
 		h.settle() // it may have been let in
 		return
@@ -173,8 +169,6 @@ func (h *Machine) takeWord(from transport.HostID, mark *frameMark, m, pends *age
 		}
 	case agent.NotYet:
 		h.notYet(mark, m)
-	case agent.Estimate:
-		h.lateEstimate(m)
 	default:
 		return false
 	}
@@ -238,7 +232,7 @@ func (h *Machine) inspect(f transport.Frame) ([]agent.Message, bool) {
 	case header.Host != uint32(f.From):
 		h.stats.Impostors++
 		h.accuse(f.From, impostor, 1, 1, errNames)
-	case header.Plan != h.plan && header.Plan != h.early:
+	case header.Plan != h.plan:
 		h.otherwise(f, header, messages)
 	default:
 		if len(h.others) > 0 {
@@ -268,13 +262,6 @@ func (h *Machine) differs(from transport.HostID, plan uint32) {
 		h.warn("a host runs another model, scale or rule; it is not listened to until it runs the same: compare what --check says of it",
 			"host", from, "digest", fmt.Sprintf("%06x", plan), "here", fmt.Sprintf("%06x", h.plan))
 	}
-}
-
-// unmeasured returns the digest of a plan whose scale is not known yet.
-func unmeasured(p *agent.Plan) uint32 {
-	early := *p
-	early.Scale = 0
-	return early.Digest()
 }
 
 // number notes a frame's number, and whether it may have it.

@@ -166,10 +166,8 @@ type Report struct {
 	Ages          []SensorAge `json:"ages,omitempty"`
 	SilentSensors int         `json:"silent_sensors,omitempty"`
 
-	// Scale is λmax that the model's shift is divided by, 0 if it is not;
-	// Surveyed says that the nodes found it together.
-	Scale    float64 `json:"scale,omitempty"`
-	Surveyed bool    `json:"surveyed,omitempty"`
+	// Scale is λmax that the model's shift is divided by, 0 if it is not.
+	Scale float64 `json:"scale,omitempty"`
 
 	// Params are the parameters x_i of the nodes that learn, by node, unless
 	// they are too many.
@@ -218,7 +216,7 @@ func (h *Machine) look(final bool) {
 	r.Broken, r.BrokenSensors = h.broken()
 	r.Ages, r.SilentSensors = h.ages()
 	if h.cfg.Plan.Operator == graph.ShiftSpectral {
-		r.Scale, r.Surveyed = h.cfg.Plan.Scale, h.cfg.Surveyed || h.survey != nil
+		r.Scale = h.cfg.Plan.Scale
 	}
 	if numbers > 0 && numbers <= mostParams {
 		r.Params = map[agent.NodeID][]float32{}

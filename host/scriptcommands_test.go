@@ -54,9 +54,6 @@ func (s *scriptHost) create(w script.Words) error {
 	if s.config.Directory, err = host.NewDirectory(owners); err != nil {
 		return err
 	}
-	if w.Values["gauge"] != "" {
-		s.config.Gauge = &agent.GaugeConfig{Diameter: int(w.Number("gauge", 1))}
-	}
 	p := &s.config.Pace
 	p.Mode, p.Suspect = host.Pacing(w.Values["pace"]), int(w.Number("suspect", 0))
 	p.Stale = int(w.Number("stale", 0))
@@ -79,7 +76,7 @@ func (s *scriptHost) create(w script.Words) error {
 			return m.Validate()
 		}
 	}
-	s.sent, s.gauges = map[transport.HostID]uint64{}, map[agent.NodeID]*agent.Gauge{}
+	s.sent = map[transport.HostID]uint64{}
 	return s.start()
 }
 
@@ -114,12 +111,9 @@ func scriptPlan(w script.Words) (*agent.Plan, error) {
 	r := rule.Paper(false).Ungated()
 	r.StepSize.Value = w.Number("step-size", 0.1)
 	r.Delay = int(w.Number("delay", 0))
-	plan := &agent.Plan{
+	plan := agent.PlanConfig{
 		Model: m, Operator: graph.ShiftAdjacency, Rule: &r, Cost: host.MSE.Kind(), MaxNorm: w.Number("max-norm", 0),
 		Forgiving: slices.Contains(w.Plain, "forgiving"),
-	}
-	if w.Values["gauge"] != "" {
-		plan.Operator, plan.Scale = graph.ShiftSpectral, 1 // a supposition
 	}
 	if slices.Contains(w.Plain, "learns") {
 		if plan.Basis, err = rule.NewBasis(rule.BasisConfig{
@@ -128,7 +122,7 @@ func scriptPlan(w script.Words) (*agent.Plan, error) {
 			return nil, err
 		}
 	}
-	return plan, plan.Validate()
+	return agent.NewPlan(plan)
 }
 
 // parseLinks reads 0-1 1-2:0.5, and passes over other words.
@@ -278,11 +272,6 @@ func (s *scriptHost) message(w script.Words, from agent.NodeID, kind agent.Kind)
 func (s *scriptHost) arrive(w script.Words, m agent.Message) error {
 	from := transport.HostID(w.Number("host", float64(m.From)))
 	header := agent.Header{Run: host.RunHash(cmp.Or(w.Values["run"], "script")), Plan: s.config.Plan.Digest(), Host: uint32(from)}
-	if m.Kind == agent.Estimate {
-		early := *s.config.Plan
-		early.Scale = 0
-		header.Plan = early.Digest()
-	}
 	if w.Values["plan"] == "new" {
 		header.Plan = s.next.Digest()
 	} else if w.Values["plan"] == "old" {
@@ -325,60 +314,6 @@ func (s *scriptHost) until(w script.Words) error {
 		}
 	}
 	s.now = end
-	return nil
-}
-
-// gauge makes a node elsewhere begin to measure.
-func (s *scriptHost) gauge(w script.Words) error {
-	node, err := first(w)
-	if err != nil {
-		return err
-	}
-	id := agent.NodeID(node)
-	if slices.Contains(w.Plain, "asks") {
-		return s.measure(s.gauges[id], agent.Retry{})
-	}
-	g, err := agent.NewGauge(id, *s.config.Gauge)
-	if err != nil {
-		return err
-	}
-	s.gauges[id], s.mail = g, nil // what was said before is lost
-	return s.measure(g, agent.Begin{Time: 1, Links: s.links[id]})
-}
-
-// measure applies an event to a gauge elsewhere, and sends what it says.
-func (s *scriptHost) measure(g *agent.Gauge, ev agent.Event) error {
-	before := g.Open()
-	r, err := g.Step(ev)
-	if lambda, rounds, ok := g.Result(); before && ok && !g.Open() {
-		s.printf("node %d elsewhere has found λmax %.4g after %d rounds", g.ID(), lambda, rounds)
-	}
-	for _, m := range r.Send {
-		m.Values = slices.Clone(m.Values)
-		s.mail = append(s.mail, m)
-	}
-	return err
-}
-
-func (s *scriptHost) deliver(w script.Words) error {
-	for len(s.mail) > 0 {
-		m := s.mail[0]
-		s.mail = s.mail[1:]
-		if s.gauges[m.From] != nil {
-			if err := s.arrive(w, m); err != nil {
-				return err
-			}
-			continue
-		}
-		for id, g := range s.gauges {
-			if m.To != id && m.To != agent.Everyone {
-				continue
-			}
-			if err := s.measure(g, agent.Receive{Message: &m}); err != nil {
-				return err
-			}
-		}
-	}
 	return nil
 }
 

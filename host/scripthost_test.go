@@ -29,9 +29,7 @@ type scriptHost struct {
 
 	records map[transport.HostID][]byte // of hosts that come later
 
-	sent   map[transport.HostID]uint64 // frames of the other hosts so far
-	gauges map[agent.NodeID]*agent.Gauge
-	mail   []agent.Message // about λmax, on their way
+	sent map[transport.HostID]uint64 // frames of the other hosts so far
 
 	wake  time.Duration // what was asked for last
 	busy  bool
@@ -42,7 +40,7 @@ type scriptHost struct {
 // when the one before did.
 var hostCommands = map[string]func(s *scriptHost, w script.Words) error{
 	// 0-1 0-2:0.5 here=0 pace=lockstep stale= deadline=1s first= retry= suspect=3 exchanges=1
-	// every=1h step-size=0.1 delay=0 max-norm= gauge=DIAMETER learns forgiving; unlinked nodes: knows=3
+	// every=1h step-size=0.1 delay=0 max-norm= learns forgiving; unlinked nodes: knows=3
 	"host": (*scriptHost).create,
 
 	"line":    (*scriptHost).line,   // 0 x=(1) y=(20) only=0 links=(0-1) near=3 came=20ms: rows, perhaps targets and neighbours; came ago
@@ -58,8 +56,6 @@ var hostCommands = map[string]func(s *scriptHost, w script.Words) error{
 	"tick":    func(s *scriptHost, _ script.Words) error { return s.step(host.Tick{}) },
 	"until":   (*scriptHost).until, // 1s: a tick whenever one is wanted, up to then
 	"end":     func(s *scriptHost, _ script.Words) error { return s.step(&host.Line{End: true}) },
-	"gauge":   (*scriptHost).gauge,   // 1: node 1 begins to measure λmax; with asks: it asks for what it misses
-	"deliver": (*scriptHost).deliver, // what was said about λmax, until nothing is on its way
 	"restart": (*scriptHost).restart, // from the last checkpoint
 	"join":    (*scriptHost).join,    // 5 nodes=5 links=(0-5) serial=1 run= unsigned: the record of a host is shown; with hold, made only
 	"member":  (*scriptHost).member,  // 1 of=5 knows=5: a frame in which node 1 passes a record on, and says what it knows
@@ -175,10 +171,6 @@ func (s *scriptHost) sends(frame []byte) error {
 			text += " (" + script.Numbers(m.Values) + ")"
 		}
 		s.printf("sends #%d %s", header.Sequence, text)
-		if m.Kind == agent.Estimate {
-			m.Values = slices.Clone(m.Values)
-			s.mail = append(s.mail, m)
-		}
 	}
 	return nil
 }
@@ -195,12 +187,7 @@ func (s *scriptHost) answers(a *host.Answer) {
 }
 
 func (s *scriptHost) ready(r *host.Ready) {
-	if r.Scale == 0 {
-		s.printf("ready for step %d", r.Next)
-		return
-	}
-	s.config.Plan.Scale = r.Scale
-	s.printf("ready for step %d, λmax %.4g after %d rounds", r.Next, r.Scale, r.Rounds)
+	s.printf("ready for step %d", r.Next)
 }
 
 // waits writes down when the machine wants to be woken and whether the world must

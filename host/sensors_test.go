@@ -42,7 +42,7 @@ func sensorConfig(t testing.TB, learn bool) host.Config {
 	config := gnn.Config{In: spec.Inputs(), Features: 2, Outputs: 2, Wide: &gnn.WideConfig{Order: 1}}
 	model, err := gnn.NewRandom(config, random.Stream(1, "sensors"))
 	check(t, err)
-	plan := &agent.Plan{Model: model, Operator: graph.ShiftRowStochastic, Forecast: spec}
+	plan := agent.PlanConfig{Model: model, Operator: graph.ShiftRowStochastic, Forecast: spec}
 	if learn {
 		r := rule.Seasonal().Ungated()
 		r.Gate, r.Conformal = &rule.Gate{}, &conformal.Config{Coverage: 0.8, Window: 20}
@@ -51,13 +51,12 @@ func sensorConfig(t testing.TB, learn bool) host.Config {
 		plan.Season, err = rule.NewSeasonPlan(&r, rule.SeasonTask{Season: spec.Season, Horizons: spec.Horizons})
 		check(t, err)
 	}
-	check(t, plan.Validate())
 	links := map[agent.NodeID][]agent.Link{}
 	for i := range agent.NodeID(nodes) {
 		links[i] = agent.LinksOf(nil, ring.Adjacency(), int(i))
 	}
 	return host.Config{
-		Run: "sensors", Nodes: []agent.NodeID{0, 1, 2, 3}, Plan: plan, Cost: "l1", Links: links,
+		Run: "sensors", Nodes: []agent.NodeID{0, 1, 2, 3}, Plan: must(agent.NewPlan(plan)), Cost: "l1", Links: links,
 		Names: map[agent.NodeID]string{0: "west", 1: "east", 2: "north"},
 	}
 }
@@ -306,7 +305,6 @@ func TestLinesByTheClock(t *testing.T) {
 	}
 	spec := c.Plan.Forecast
 	spec.Interval, spec.Origin = 15*time.Minute, time.Date(2031, 5, 4, 0, 0, 0, 0, time.UTC)
-	check(t, c.Plan.Validate())
 	s := newSensorHost(t, c, nil)
 	for _, c := range []struct{ at, want string }{
 		{`"at":"2031-05-04T01:00:00Z"`, `"time":4,`},

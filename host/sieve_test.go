@@ -91,7 +91,6 @@ func TestSieveKeepsRequests(t *testing.T) {
 	}{
 		{agent.Message{Kind: agent.Ask, To: 1, Time: 8}, true},
 		{agent.Message{Kind: agent.NotYet, To: 1, Time: 8}, true},
-		{agent.Message{Kind: agent.Estimate, To: agent.Everyone, Values: []float32{1}}, true},
 		{agent.Message{Kind: agent.Ask, To: 1, Time: 8, Exchange: noRow, Links: 20}, false},
 		{agent.Message{Kind: agent.Row, To: 1, Time: 8, Values: []float32{1}}, false},
 	} {

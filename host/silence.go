@@ -195,9 +195,6 @@ func (h *Machine) alone() bool {
 // the exchange that was begun then are due. It follows from the state alone, so
 // that nobody has to remember timers, or to cancel them.
 func (h *Machine) wake() time.Duration {
-	if h.survey.measures() {
-		return h.survey.next
-	}
 	if !h.waits() {
 		return h.members.showing()
 	}
@@ -298,10 +295,6 @@ func (h *Machine) grace() time.Duration {
 // (giveUpAhead). Both wait for the moment to ask, and do not act on the first frame
 // from a later step: the row of this one may be right behind it.
 func (h *Machine) tick() {
-	if h.survey.measures() {
-		h.tickSurvey()
-		return
-	}
 	if !h.waits() {
 		return
 	}

@@ -20,8 +20,7 @@ func TestSilenceStaysOutside(t *testing.T) {
 	const steps, deadline = 6, 20 * time.Millisecond
 	m, err := gnn.NewRandom(gnn.Config{In: 1, Features: 2, Outputs: 2, Wide: &gnn.WideConfig{Order: 3}}, random.Stream(1, "model"))
 	check(t, err)
-	plan := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Cost: host.MSE.Kind()}
-	check(t, plan.Validate())
+	plan := must(agent.NewPlan(agent.PlanConfig{Model: m, Operator: graph.ShiftRowStochastic, Cost: host.MSE.Kind()}))
 	directory, err := host.NewDirectory(map[transport.HostID][]agent.NodeID{0: {0, 1, 2, 3}, 1: {4}})
 	check(t, err)
 	bus, err := new(mem.Network).Join(0)

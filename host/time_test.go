@@ -26,8 +26,7 @@ func pairHost(t *testing.T, pace host.Pace) (*host.Host, *world, transport.Bus, 
 	t.Helper()
 	m, err := gnn.NewRandom(gnn.Config{In: 1, Features: 2, Outputs: 2, Wide: &gnn.WideConfig{Order: 1}}, random.Stream(1, "model"))
 	check(t, err)
-	plan := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Cost: host.MSE.Kind()}
-	check(t, plan.Validate())
+	plan := must(agent.NewPlan(agent.PlanConfig{Model: m, Operator: graph.ShiftRowStochastic, Cost: host.MSE.Kind()}))
 	directory, err := host.NewDirectory(map[transport.HostID][]agent.NodeID{0: {0}, 1: {1}})
 	check(t, err)
 	network := new(mem.Network)

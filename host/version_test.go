@@ -30,28 +30,23 @@ type listener struct {
 	log      []string
 }
 
-// newListener returns one that is ready, or still measures λmax.
-func newListener(t *testing.T, measures bool) *listener {
+// newListener returns one that is ready.
+func newListener(t *testing.T) *listener {
 	t.Helper()
 	m, err := gnn.NewRandom(gnn.Config{In: 1, Features: 2, Outputs: 2, Wide: &gnn.WideConfig{Order: 1}}, random.Stream(1, "model"))
 	check(t, err)
-	plan := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Cost: host.MSE.Kind()}
+	plan := agent.PlanConfig{Model: m, Operator: graph.ShiftRowStochastic, Cost: host.MSE.Kind()}
 	directory, err := host.NewDirectory(map[transport.HostID][]agent.NodeID{0: {0}, 1: {1}})
 	check(t, err)
 	l := &listener{t: t}
 	c := host.Config{
-		Run: "old", Nodes: []agent.NodeID{0}, Plan: plan, Cost: host.MSE, Directory: directory,
+		Run: "old", Nodes: []agent.NodeID{0}, Cost: host.MSE, Directory: directory,
 		Links: map[agent.NodeID][]agent.Link{0: {{Node: 1, Weight: 1}}},
 	}
-	if measures {
-		plan.Operator, plan.Scale, c.Gauge = graph.ShiftSpectral, 1, &agent.GaugeConfig{Diameter: 1} // 1 until it is known
-	}
-	check(t, plan.Validate())
+	c.Plan = must(agent.NewPlan(plan))
 	l.machine, err = host.NewMachine(c, nil)
 	check(t, err)
-	if a := l.step(host.Start{}); (a.Ready == nil) != measures {
-		t.Fatalf("it is ready: %v, and measures: %v", a.Ready != nil, measures)
-	}
+	l.step(host.Start{})
 	return l
 }
 
@@ -87,17 +82,11 @@ func (l *listener) digest() (d uint32) {
 // not used, and the log names the host that sends them, once, with its version
 // and who is to be updated.
 func TestHostOfAnotherVersionIsNamed(t *testing.T) {
-	for _, c := range []struct {
-		version  byte
-		measures bool // λmax is not known yet
-		want     string
-	}{
-		{1, false, "wire version 1, this program speaks 2: the sender is older, update it"},
-		{3, false, "wire version 3, this program speaks 2: the sender is newer, update this program"},
-		{1, true, "wire version 1, this program speaks 2: the sender is older, update it"},
+	for version, want := range map[byte]string{
+		1: "wire version 1, this program speaks 2: the sender is older, update it",
+		3: "wire version 3, this program speaks 2: the sender is newer, update this program",
 	} {
-		version, want := c.version, c.want
-		l := newListener(t, c.measures)
+		l := newListener(t)
 		row := agent.Message{From: 1, To: agent.Everyone, Kind: agent.Row, Links: 1, Degree: 1, Values: []float32{1}}
 		for range 3 {
 			l.hear([]agent.Message{row}, func(frame []byte) { frame[4] = version })
@@ -115,7 +104,7 @@ func TestHostOfAnotherVersionIsNamed(t *testing.T) {
 // A message of a kind that came after this program is passed over and counted, its
 // sender named once; the row beside it is heard, and the step answered with it.
 func TestMessagesOfLaterKinds(t *testing.T) {
-	l := newListener(t, false)
+	l := newListener(t)
 	own := &host.Line{Time: 0, Nodes: []host.NodeLine{{Node: 0, Row: []float32{2}}}}
 	if a := l.step(own); a.Answer != nil {
 		t.Fatal("an answer before the neighbour's row, want to wait for it")

@@ -24,6 +24,7 @@ const (
 	keyFormat  = "wdgnn.format"
 	keyConfig  = "wdgnn.config"
 	keyShift   = "wdgnn.shift"
+	keyScale   = "wdgnn.scale"
 	keyDelayed = "wdgnn.delayed"
 	keyTask    = "wdgnn.task"
 	keyNodes   = "wdgnn.nodes"
@@ -55,6 +56,9 @@ func metadata(c gnn.Config, m Meta) (map[string]string, error) {
 		keyTask:    m.Task,
 		keySeed:    strconv.FormatUint(m.Seed, 10),
 		keyVersion: m.Version,
+	}
+	if m.Scale != 0 {
+		text[keyScale] = strconv.FormatFloat(m.Scale, 'g', -1, 64)
 	}
 	if m.Online != "" {
 		text[keyOnline] = m.Online
@@ -102,6 +106,11 @@ func parseMetadata(text map[string]string, tensors int) (c gnn.Config, m Meta, e
 		m.Delayed = true
 	default:
 		return c, m, fmt.Errorf("%s is %.40q, want true or false", keyDelayed, v)
+	}
+	if v := text[keyScale]; v != "" {
+		if m.Scale, err = strconv.ParseFloat(v, 64); err != nil || !(m.Scale > 0) || math.IsInf(m.Scale, 0) {
+			return c, m, fmt.Errorf("%s is %.40q, want a number above 0", keyScale, v)
+		}
 	}
 	if m.Nodes, err = parseNodes(text[keyNodes]); err != nil {
 		return c, m, fmt.Errorf("%s: %w", keyNodes, err)

@@ -15,7 +15,7 @@ type Model struct {
 	Meta    Meta
 
 	// Extra holds further tensors by name: "online." and anything for what an
-	// online learner keeps ("online.orthonormal.0"), "node.", a node and anything
+	// online learner keeps ("online.state.values"), "node.", a node and anything
 	// for what belongs to one node ("node.7.wide.tap.0"). Names are dot-separated
 	// words of a-z, 0-9, "_" and "-". A tensor that is called like one of
 	// Network's own behind its node has that tensor's shape. Nil means none.
@@ -35,6 +35,7 @@ type Float64s struct {
 // Meta describes where a model comes from and how it must be run.
 type Meta struct {
 	Shift   graph.Shift // operator that S is made with
+	Scale   float64     // λmax of the graph of training, which that operator divides by; 0 if it does not, or there was more than one
 	Delayed bool        // filters are delayed, eq. (24): the graph changes at every step
 	Task    string      // "classify" or "regress"; free text otherwise
 	Nodes   []int       // nodes that the loss read in training; nil means all

@@ -2,6 +2,7 @@ package online
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/loss"
@@ -17,10 +18,12 @@ import (
 // It runs the same rules as Consensus, as one node that hears nobody else. J_t is
 // whatever the loss says. With rule.Newton it learns from one J_{i,t} after the other.
 type Centralized struct {
-	*lone
 	answering
 	observer   *Observer
-	learned    uint64 // the last step that was learned from
+	config     rule.Config
+	node       *rule.Node
+	start      []float32 // 𝒜†
+	learned    uint64    // the last step that was learned from
 	scatter    scatter
 	adapted, y []float32
 	z, base    mat.Dense // late: what the answers that are judged were made with
@@ -29,17 +32,21 @@ type Centralized struct {
 // NewCentralized returns a learner that begins with the taps of the model that o
 // observes.
 func NewCentralized(o *Observer, r rule.Config) (*Centralized, error) {
-	l, err := newLone(o.model, r, o.moment, len(o.read))
+	n, err := newNode(o.model, r, o.moment, len(o.read))
 	if err != nil {
 		return nil, err
 	}
-	c := &Centralized{lone: l, observer: o, adapted: make([]float32, l.basis.Outputs()), y: make([]float32, l.basis.Outputs())}
+	f := n.Basis()
+	l := &Centralized{
+		observer: o, config: r, node: n, start: slices.Clone(o.model.Params.Flat[:f.TapsLen()]),
+		adapted: make([]float32, f.Outputs()), y: make([]float32, f.Outputs()),
+	}
 	for _, i := range o.read {
-		if a := rule.NewAnswers(l.basis, &l.config, o.began(i)); a != nil {
-			c.answers = append(c.answers, a)
+		if a := rule.NewAnswers(f, &l.config, o.began(i)); a != nil {
+			l.answers = append(l.answers, a)
 		}
 	}
-	return c, nil
+	return l, nil
 }
 
 // Observe implements [Learner].
@@ -77,7 +84,11 @@ func (l *Centralized) Update(j loss.Loss) error {
 	} else {
 		l.node.ObserveAll(z, base, l.all(j))
 	}
-	err = l.step()
+	if err = l.node.Step(nil); err != nil {
+		l.node.Cancel()
+	} else {
+		l.node.Commit()
+	}
 	l.scatter.cost = nil
 	o.advance()
 	return l.restart(err)
@@ -152,6 +163,22 @@ func (l *Centralized) all(j loss.Loss) loss.Loss {
 	}
 	l.scatter.cost, l.scatter.read, l.scatter.nodes = j, o.read, o.nodes
 	return &l.scatter
+}
+
+// Basis returns the coordinates of Params. 𝒜 is its Taps of them.
+func (l *Centralized) Basis() *rule.Basis { return l.node.Basis() }
+
+// Params returns x, the parameters as package rule writes them. It belongs to
+// the learner.
+func (l *Centralized) Params() []float32 { return l.node.Params() }
+
+// Taps writes 𝒜 to dst, overwritten: the retrained part of the model's
+// parameters, Basis().TapsLen() values in the order of gnn.Params.Flat.
+func (l *Centralized) Taps(dst []float32) { l.Basis().Taps(dst, l.start, l.Params()) }
+
+// Drift implements [Learner].
+func (l *Centralized) Drift() Drift {
+	return Drift{Steps: l.node.Steps(), Moved: l.Basis().Distance(l.Params(), nil)}
 }
 
 // Snapshot implements [Learner].

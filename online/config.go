@@ -30,7 +30,7 @@ type Config struct {
 	Moment *rule.SecondMoment
 
 	// Scores, if not nil, returns how earlier answers of a node turned out, with
-	// which its sets or intervals begin; see rule.Answers.Begin. Model files hold
+	// which its sets or intervals begin; see rule.NodeConfig. Model files hold
 	// some.
 	Scores func(node int) [][]float64
 

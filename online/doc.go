@@ -8,7 +8,7 @@
 // keeps one set per node, mixed with those of the neighbours, eq. (9). The
 // observer itself predicts and does not learn: it is what the others are
 // compared with. [Forecaster] is what learns where outputs are forecasts, whose truth
-// comes later. [Solo] is eq. (7) for those who have rows and no network. How a
+// comes later. [NewNode] makes eq. (7) for those who have rows and no network. How a
 // node steps is package rule's business, the same code that agents run.
 //
 // A [Learner] sees a sample, predicts, is told what the prediction cost, and

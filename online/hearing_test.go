@@ -307,7 +307,7 @@ func TestHeardRefused(t *testing.T) {
 			t.Errorf("got %v, want %q", err, c.want)
 		}
 	}
-	if _, err := online.NewSolo(w.model, heardRule(), nil); err == nil {
+	if _, err := online.NewNode(w.model, heardRule(), nil); err == nil {
 		t.Error("a learner of single rows has no neighbours: want an error")
 	}
 }

@@ -114,12 +114,13 @@ class WideDeep(nn.Module):
 
     config  the architecture, a dict as in the file's "wdgnn.config"
     meta    a dict with shift, delayed, task, nodes (None: all), seed, version, and online if an online run
-            left the model: what that run says of itself, JSON; forecast if it has sensors: what it knows of them
+            left the model: what that run says of itself, JSON; forecast if it has sensors: what it knows of them;
+            scale if its shift divides by λmax: that of training
     extra   further tensors of the file by name: "online.moment" (float64), "node.7.wide.tap.0", the taps of
             node 7; forward runs the network's own taps at every node
     """
 
-    def __init__(self, config, *, shift="adjacency", delayed=False, task="", nodes=None, seed=0, version="", online="", forecast="",
+    def __init__(self, config, *, shift="adjacency", delayed=False, task="", nodes=None, seed=0, version="", online="", forecast="", scale="",
                  extra=None):
         super().__init__()
         self.config = json.loads(json.dumps(config))  # a copy
@@ -131,6 +132,8 @@ class WideDeep(nn.Module):
             self.meta["online"] = online
         if forecast:
             self.meta["forecast"] = forecast
+        if scale:
+            self.meta["scale"] = scale
         self.extra = dict(extra or {})
         unknown = set(config) - {"in", "features", "wide", "deep", "outputs", "no_bias", "fixed_gains", "gains"}
         if unknown:
@@ -288,7 +291,7 @@ def load(path, online=True):
             config, shift=text["wdgnn.shift"], delayed=text.get("wdgnn.delayed") == "true", task=text.get("wdgnn.task", ""),
             nodes=[int(n) for n in nodes.split(",")] if nodes else None,
             seed=int(text.get("wdgnn.seed") or 0), version=text.get("wdgnn.version", ""), online=text.get("wdgnn.online", ""),
-            forecast=text.get("wdgnn.forecast", ""))
+            forecast=text.get("wdgnn.forecast", ""), scale=text.get("wdgnn.scale", ""))
         model.load_state_dict({name: tensors.pop(name) for name, _ in layout(config)})
     except DAMAGE as err:
         raise ValueError(f"{path}: {err}") from err
@@ -342,6 +345,8 @@ def save(model, path):
         text["wdgnn.online"] = meta["online"]
     if meta.get("forecast"):
         text["wdgnn.forecast"] = meta["forecast"]
+    if meta.get("scale"):
+        text["wdgnn.scale"] = meta["scale"]
     if meta["nodes"]:
         text["wdgnn.nodes"] = ",".join(str(n) for n in meta["nodes"])
     own, extra = named_tensors(model), {name: model.extra[name] for name in sorted(model.extra)}

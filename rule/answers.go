@@ -57,16 +57,8 @@ func NewAnswers(f *Basis, c *Config, scores [][]float64) *Answers {
 	if c.AsLearned() {
 		return nil
 	}
-	return newAnswers(f, c, scores)
-}
-
-func newAnswers(f *Basis, c *Config, scores [][]float64) *Answers {
-	a := &Answers{
-		outputs: f.outputs, inputs: f.inputs, most: f.inputs, given: make([]Given, c.Delay+1), scores: scores, one: make([]float32, f.outputs),
-	}
-	if f.common != nil {
-		a.most = max(MostHeard, f.inputs)
-	}
+	a := plainAnswers(f, c.Delay)
+	a.scores = scores
 	if c.Gate != nil {
 		a.gates = []gate{newGate(*c.Gate, f.outputs)}
 	}
@@ -74,6 +66,15 @@ func newAnswers(f *Basis, c *Config, scores [][]float64) *Answers {
 		a.sure = conformal.New(*c.Conformal, f.outputs)
 	}
 	a.begin()
+	return a
+}
+
+// plainAnswers returns those of a node that always answers with what it learned.
+func plainAnswers(f *Basis, delay int) *Answers {
+	a := &Answers{outputs: f.outputs, inputs: f.inputs, most: f.inputs, given: make([]Given, delay+1), one: make([]float32, f.outputs)}
+	if f.common != nil {
+		a.most = max(MostHeard, f.inputs)
+	}
 	return a
 }
 

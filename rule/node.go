@@ -30,6 +30,7 @@ type Node struct {
 	told     bool   // something was, since the last Step
 	leftOut  int    // neighbours of the last Step
 	believed *Heard // what was heard, without them; nil until there is one
+	self     *Heard // nil until it hears nobody
 
 	local   local // the cost of the current step, if it is no loss.Targeted
 	scratch []float64
@@ -116,6 +117,9 @@ func (c *Config) Vectors() (sent, kept int) {
 // learned, and hears at once what that cost.
 func (n *Node) Answers() *Answers { return n.answers }
 
+// Basis returns the coordinates of Params.
+func (n *Node) Basis() *Basis { return n.basis }
+
 // Vectors returns those of the node, to which they belong.
 func (n *Node) Vectors() Vectors { return n.now }
 
@@ -148,7 +152,7 @@ func (n *Node) Answer(y []float32, t uint64, base, z []float32) {
 // A y of nil is for those who do not want to know. Steps ascend.
 func (n *Node) Give(y []float32, t uint64, base, z []float32) {
 	if n.answers == nil {
-		n.answers = newAnswers(n.basis, n.config, nil)
+		n.answers = plainAnswers(n.basis, 0)
 	}
 	if y != nil || n.answers.Gated() {
 		n.Predict(n.adapted, base, z)
@@ -260,13 +264,43 @@ func (l *local) Eval(dy, y mat.Dense) float64 {
 	return sum
 }
 
-// Step computes the node's vectors at t+1 from its own, those it hears, and
-// what it observed. Nothing changes before Commit; after an error call Cancel
+// Learn is a whole step of a node that hears nobody and is told at once: Give, Tell row 0
+// of j, Step and Commit. After an error the node is as it was.
+func (n *Node) Learn(base, z []float32, j loss.Loss) error {
+	if err := n.Check(j); err != nil {
+		return err
+	}
+	n.Give(nil, uint64(n.steps), base, z)
+	n.Tell(uint64(n.steps), j, 0)
+	if err := n.Step(nil); err != nil {
+		n.Cancel()
+		return err
+	}
+	n.Commit()
+	return nil
+}
+
+// alone returns what a node hears that hears nobody else.
+func (n *Node) alone() *Heard {
+	if n.self == nil {
+		n.self = &Heard{Weights: []float32{1}, Rows: []int32{0}, Vectors: make([]mat.Dense, len(n.now))}
+	}
+	for v, x := range n.now {
+		n.self.Vectors[v] = mat.NewDense(1, len(x), x)
+	}
+	return n.self
+}
+
+// Step computes the node's vectors at t+1 from its own, those it hears, nil for nobody,
+// and what it observed. Nothing changes before Commit; after an error call Cancel
 // in its place.
 //
 // All vectors must be finite, those of a user's own rule too: neighbours refuse
 // others, and the node would be silent to them from then on.
 func (n *Node) Step(heard *Heard) error {
+	if heard == nil {
+		heard = n.alone()
+	}
 	n.step.Time, n.step.Now, n.step.Heard = n.steps, n.now, n.near(heard)
 	n.step.Flat = n.observed.rows == 0 && n.config.Ridge == 0
 	if n.newton != nil {

@@ -19,7 +19,6 @@ type Network struct {
 
 	graph   *graph.Graph // says who hears whom
 	waiting []delivery
-	sent    int // deliveries that were due, lost ones included
 }
 
 type delivery struct {
@@ -29,9 +28,6 @@ type delivery struct {
 
 // Random returns a Pick that draws from rng.
 func Random(rng *rand.Rand) func(n int) int { return rng.IntN }
-
-// Sent returns how many deliveries there were so far, lost ones included.
-func (n *Network) Sent() int { return n.sent }
 
 // post queues messages for everyone who hears their sender.
 func (n *Network) post(messages []agent.Message) {
@@ -43,7 +39,6 @@ func (n *Network) post(messages []agent.Message) {
 			if m.To != to && (m.To != agent.Everyone || n.graph.Adjacency().At(i, int(m.From)) == 0) {
 				continue
 			}
-			n.sent++
 			times := 1
 			if n.Fate != nil {
 				times = n.Fate(&m, to)

@@ -73,8 +73,8 @@ func (f *field) lie(ctx context.Context, change func(time uint64, exchange int, 
 	if err != nil {
 		return err
 	}
-	plan := &agent.Plan{Model: m.Network, Operator: graph.ShiftRowStochastic}
-	if err := plan.Validate(); err != nil {
+	plan, err := agent.NewPlan(agent.PlanConfig{Model: m.Network, Operator: graph.ShiftRowStochastic})
+	if err != nil {
 		return err
 	}
 	bus, err := f.join(ctx)

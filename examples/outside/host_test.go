@@ -56,8 +56,8 @@ func (w *Doubles) Act(a *host.Answer) error {
 func Example_host() {
 	model := must(gnn.New(gnn.Config{In: 1, Features: 1, Wide: &gnn.WideConfig{Order: 1}, NoBias: true}))
 	momentum := rule.Config{Rule: Momentum{Gamma: 0.03, Mu: 0.5}}
-	plan := &agent.Plan{Model: model, Operator: graph.ShiftAdjacency, Rule: &momentum, Basis: must(online.NewBasis(model, momentum, nil))}
-	check(plan.Validate())
+	basis := must(online.NewBasis(model, momentum, nil))
+	plan := must(agent.NewPlan(agent.PlanConfig{Model: model, Operator: graph.ShiftAdjacency, Rule: &momentum, Basis: basis}))
 
 	nodes := map[transport.HostID][]agent.NodeID{0: {0, 1, 2}, 1: {3}, 2: {4, 5}}
 	directory, ring := must(host.NewDirectory(nodes)), graph.Ring(6).Adjacency()

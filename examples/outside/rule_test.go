@@ -43,9 +43,8 @@ func ExampleMomentum() {
 	momentum := rule.Config{Rule: Momentum{Gamma: 0.03, Mu: 0.5}}
 	learner := must(online.NewConsensus(must(online.NewObserver(model, online.Config{Nodes: n})), momentum))
 
-	plan := &agent.Plan{Model: model, Operator: graph.ShiftAdjacency, Basis: learner.Basis(), Rule: &momentum}
-	check(plan.Validate())
-	swarm := agenttest.New(n, plan)
+	plan := agent.PlanConfig{Model: model, Operator: graph.ShiftAdjacency, Basis: learner.Basis(), Rule: &momentum}
+	swarm := agenttest.New(n, must(agent.NewPlan(plan)))
 
 	sample := graph.Sample{Shift: must(graph.ShiftAdjacency.Of(ring)), Mixing: must(graph.Metropolis(ring))}
 	sample.Signal = mat.NewDense(n, 1, nil)

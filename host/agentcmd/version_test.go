@@ -70,7 +70,6 @@ run: yard
 host: 0
 hosts: {0: {nodes: 0-49}}
 model: run/model.safetensors
-scale: estimate
 learn: {preset: paper}
 bus: {kind: none}
 world: {kind: stream, signals: run/stream_signals.npy, targets: run/stream_targets.npy, graph: run/stream_graph.csv, answers: answers.jsonl}

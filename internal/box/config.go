@@ -35,13 +35,9 @@ type Config struct {
 	// `{24: bypass}`. A series names them itself.
 	Sensors map[uint32]string `yaml:"sensors,omitempty,flow"`
 
-	// λmax of the graph, for models with a spectral shift: a number, or
-	// `estimate`, which lets the nodes find it out together.
-	Scale string `yaml:"scale,omitempty"`
-
-	// For `estimate`: a bound on the hops between any two nodes; the number of
-	// nodes less one by default.
-	Diameter int `yaml:"diameter,omitempty"`
+	// λmax of the graph, for models with a spectral shift, where it is another than that
+	// of training, which the model file has.
+	Scale float64 `yaml:"scale,omitempty"`
 
 	// How nodes learn: `preset` (`auto`, `neighbours`, `own`, `paper`, `season`) and
 	// keys that override it, `links`, `rule`, `newton`, `season`, `step_size`, `ridge`,

@@ -20,7 +20,7 @@ import (
 func TestConfigRoundTrip(t *testing.T) {
 	f := newFixture(t, graph.ShiftRowStochastic, true)
 	c := f.config(1, 3)
-	c.Scale, c.Cost, c.MaxNorm, c.ClipNorm = "4.5", host.CrossEntropy, 100, 10
+	c.Scale, c.Cost, c.MaxNorm, c.ClipNorm = 4.5, host.CrossEntropy, 100, 10
 	c.Links = map[uint32][]host.Link{4: {{Node: 5, Weight: 1}, {Node: 9, Weight: 0.5}}, 7: {}}
 	c.Hear = []transport.HostID{0, 2}
 	c.Bus = box.Bus{Kind: box.BusNATS, URL: "nats://127.0.0.1:4222", Keys: "keys/host-1"}
@@ -93,7 +93,10 @@ func TestConfigRefusals(t *testing.T) {
 		{"unknown key of the rule", "", "learn: {rigde: 3}\n", []string{`line 7: unknown key "learn.rigde"; did you mean "ridge"?`}},
 		{"unknown key of the step", "", "learn: {step_size: {vlaue: 3}}\n", []string{`"learn.step_size.vlaue"; did you mean "value"?`}},
 		{"a key in capitals", "", "learn: {Ridge: 3}\n", []string{`unknown key "learn.Ridge"; did you mean "ridge"?`}},
-		{"unknown schedule", "", "learn: {step_size: {schedule: cosine}}\n", []string{`learn.step_size.schedule is "cosine", want fixed or decaying`}},
+		{
+			"unknown schedule", "", "learn: {step_size: {schedule: cosine}}\n",
+			[]string{`learn.step_size.schedule is "cosine", want fixed or decaying`},
+		},
 		{"half a step late", "", "learn: {delay: 2.5}\n", []string{`learn.delay is "2.5", want a whole number`}},
 		{
 			"bad rule", "", "learn: {limit: -7, ridge: -1}\n",
@@ -108,10 +111,8 @@ func TestConfigRefusals(t *testing.T) {
 		{"bad nodes", "0-11", "0-x", []string{"want a list such as 0-9,12"}},
 		{"shared nodes", "{0: {nodes: 0-11}}", "{0: {nodes: 0-6}, 1: {nodes: 6-11}}", []string{"node 6 belongs to host 0 and to host 1"}},
 		{"no model", "model: model.safetensors", "model: ''", []string{"model: name a model file"}},
-		{"bad scale", "", "scale: big\n", []string{`scale is "big", want a number above 0, or estimate`}},
+		{"bad scale", "", "scale: big\n", []string{`scale is "big", want a number`}},
 		{"negative scale", "", "scale: -1\n", []string{"a number above 0"}},
-		{"an estimate without links", "", "scale: estimate\n", []string{"nodes need links at the start"}},
-		{"negative diameter", "", "diameter: -1\n", []string{"diameter is -1"}},
 		{"bad cost", "", "cost: love\n", []string{"cross-entropy, mse"}},
 		{"links of others", "", "links: {40: [1]}\n", []string{"node 40 is not one of host 0, which has 0-11"}},
 		{"links to nobody", "", "links: {4: [99]}\n", []string{"node 4 hears node 99, which no host has"}},
@@ -166,7 +167,7 @@ func TestConfigRefusals(t *testing.T) {
 		{"negative deadline", "", "pace: {deadline: -1s}\n", []string{"want 0 or more"}},
 		{"bad metrics", "", "metrics: '9100'\n", []string{"127.0.0.1:9100"}},
 		{"negative norm", "", "clip_norm: -1\n", []string{"want 0 or more"}},
-		{"several", "host: 0\n", "host: 3\nscale: x\n", []string{"host is 3", `scale is "x"`}},
+		{"several", "host: 0\n", "host: 3\nscale: -2\n", []string{"host is 3", "scale is -2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := good + c.new
@@ -239,7 +240,7 @@ func TestFileRefusals(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	f := newFixture(t, graph.ShiftSpectral, true)
 	c := f.config(0, 1)
-	c.Scale, c.State, c.Metrics = "3.5", "state", "127.0.0.1:9100"
+	c.Scale, c.State, c.Metrics = 3.5, "state", "127.0.0.1:9100"
 	got, err := box.Describe(f.load(t, c))
 	check(t, err)
 	for _, want := range []string{

@@ -3,7 +3,6 @@ package box
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -226,11 +225,7 @@ func (b *Box) succeed(m *modelfile.Model) (*successor, error) {
 	} else if cost != b.cost {
 		return nil, fmt.Errorf("its targets are %s, those of the model that runs are %s", cost, b.cost)
 	}
-	scale, err := b.knownScale(m)
-	if err != nil {
-		return nil, err
-	}
-	p, err := b.Plan(m, scale)
+	p, err := b.Plan(m)
 	if err != nil {
 		return nil, err
 	}
@@ -240,23 +235,6 @@ func (b *Box) succeed(m *modelfile.Model) (*successor, error) {
 	other := &Box{Config: b.Config, nodes: b.nodes, model: m}
 	seed, err := other.readSeed(p)
 	return &successor{plan: p, seed: seed}, err
-}
-
-// knownScale returns λmax for a model that is divided by it: as configured, or as nodes
-// found it. They do not look for it again while they run.
-func (b *Box) knownScale(m *modelfile.Model) (float64, error) {
-	scale, err := b.scale()
-	if err != nil || scale != 0 || m.Meta.Shift.Local() {
-		return scale, err
-	}
-	if r := b.host; r != nil && r.Report().Scale > 0 {
-		return r.Report().Scale, nil
-	}
-	if found, err := b.recall(); err != nil || found != nil {
-		return found.Scale, err
-	}
-	return 0, errors.New("its shift is divided by λmax, which these boxes do not know: set scale: in their files and start them again, " +
-		"or train with row-stochastic or symmetric")
 }
 
 // fits reports what keeps nodes of this box from going over to a plan.

@@ -22,11 +22,7 @@ func Describe(c *Config) (string, error) {
 	if err := b.read(); err != nil {
 		return "", err
 	}
-	scale, err := c.scale()
-	if err != nil {
-		return "", err
-	}
-	plan, err := c.Plan(b.model, scale)
+	plan, err := c.Plan(b.model)
 	if err != nil {
 		return "", err
 	}
@@ -44,7 +40,7 @@ func Describe(c *Config) (string, error) {
 	if seed != nil {
 		say("seed", "%s", b.describeSeed())
 	}
-	say("digest", "%s", b.describeDigest(plan, scale))
+	say("digest", "%s", describeDigest(plan))
 	bounds, err := b.describeBounds()
 	if err != nil {
 		return "", err
@@ -101,10 +97,7 @@ func (b *Box) sayModel(say func(subject, format string, args ...any), plan *agen
 }
 
 // describeDigest names what all boxes of a run must have in common.
-func (b *Box) describeDigest(p *agent.Plan, scale float64) string {
-	if !p.Operator.Local() && scale == 0 {
-		return "known when λmax is; the same on all boxes of the run"
-	}
+func describeDigest(p *agent.Plan) string {
 	return fmt.Sprintf("%06x, the same on all boxes of the run", p.Digest())
 }
 
@@ -118,10 +111,7 @@ func (b *Box) describeModel(p *agent.Plan) string {
 		parts = append(parts, fmt.Sprintf("%d layers", k))
 	}
 	shift := "shift " + p.Operator.String()
-	switch {
-	case !p.Operator.Local() && b.Scale == Estimate:
-		shift += ", whose scale the nodes find out together"
-	case !p.Operator.Local():
+	if !p.Operator.Local() {
 		shift += fmt.Sprintf(" with scale %v", p.Scale)
 	}
 	mode := fmt.Sprintf("%d exchanges per step", p.Exchanges())

@@ -25,7 +25,7 @@ func forecasts(m *modelfile.Model) bool {
 
 // planForecast gives a plan what a model of forecasts knows of its sensors, and of
 // the past: what was replayed to them in training, or played by wdgnn online.
-func planForecast(p *agent.Plan, m *modelfile.Model) error {
+func planForecast(p *agent.PlanConfig, m *modelfile.Model) error {
 	spec, err := m.Forecast()
 	if err != nil || spec == nil {
 		return err
@@ -53,7 +53,7 @@ func planForecast(p *agent.Plan, m *modelfile.Model) error {
 
 // seasonPlan completes a plan whose nodes learn by seasons. Where links have a
 // direction nodes keep the weight of the season to themselves, as wdgnn online does.
-func seasonPlan(p *agent.Plan, m *modelfile.Model, r *rule.Config, moment *rule.SecondMoment) error {
+func seasonPlan(p *agent.PlanConfig, m *modelfile.Model, r *rule.Config, moment *rule.SecondMoment) error {
 	spec, order := p.Forecast, 0
 	if wide := m.Network.Config.Wide; wide != nil {
 		order = wide.Order

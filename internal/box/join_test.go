@@ -69,7 +69,7 @@ func TestEnemyRecords(t *testing.T) {
 		c.Hosts[id] = p
 	}
 	loaded := f.load(t, c)
-	p, err := loaded.Plan(f.model, 0)
+	p, err := loaded.Plan(f.model)
 	check(t, err)
 	k := open(t, loaded)
 	secrets, err := keys.HostTLS(dir, 1)

@@ -1,6 +1,7 @@
 package box
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -38,18 +39,14 @@ func (c *Config) cost(m *modelfile.Model) (host.Cost, error) {
 	return "", fmt.Errorf("cost: the model's task is %q, which does not say what targets mean; try cost: %s", m.Meta.Task, host.MSE)
 }
 
-// Plan returns what all agents of the run share. A scale of 0 means that none
-// is known: before one is measured, a plan is checked with that of 1.
-func (c *Config) Plan(m *modelfile.Model, scale float64) (*agent.Plan, error) {
+// Plan returns what all agents of the run share.
+func (c *Config) Plan(m *modelfile.Model) (*agent.Plan, error) {
 	cost, err := c.cost(m)
 	if err != nil {
 		return nil, err
 	}
-	if scale == 0 && c.Scale == Estimate {
-		scale = 1
-	}
-	p := &agent.Plan{
-		Model: m.Network, Operator: m.Meta.Shift, Scale: scale, Delayed: m.Meta.Delayed,
+	p := agent.PlanConfig{
+		Model: m.Network, Operator: m.Meta.Shift, Scale: cmp.Or(c.Scale, m.Meta.Scale), Delayed: m.Meta.Delayed,
 		Cost: cost.Kind(), Forgiving: !c.Strict, MaxNorm: max(c.MaxNorm, 0), ClipNorm: c.ClipNorm,
 	}
 	if c.MaxNorm == 0 {
@@ -57,22 +54,23 @@ func (c *Config) Plan(m *modelfile.Model, scale float64) (*agent.Plan, error) {
 			return nil, err
 		}
 	}
-	if err := planForecast(p, m); err != nil {
+	if err := planForecast(&p, m); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
 	if c.learns() || c.Learn != nil && p.Forecast != nil {
-		if err := c.planLearning(p, m, cost); err != nil {
+		if err := c.planLearning(&p, m, cost); err != nil {
 			return nil, err
 		}
 	}
-	if err := p.Validate(); err != nil {
+	plan, err := agent.NewPlan(p)
+	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", c.Model, err)
 	}
-	return p, nil
+	return plan, nil
 }
 
 // planLearning gives a plan how its nodes learn.
-func (c *Config) planLearning(p *agent.Plan, m *modelfile.Model, cost host.Cost) error {
+func (c *Config) planLearning(p *agent.PlanConfig, m *modelfile.Model, cost host.Cost) error {
 	moment, err := momentOf(m)
 	if err != nil {
 		return err

@@ -62,7 +62,6 @@ type Box struct {
 	answers *outbox // may be stdout
 	world   world
 	reports *reporter
-	known   bool // an earlier start found the scale
 
 	newcomers *newcomers // nil without keys
 
@@ -174,14 +173,8 @@ func (b *Box) Serve(ctx context.Context) error {
 	return err
 }
 
-// ready keeps a scale that the nodes found, and lets the world begin.
+// ready lets the world begin.
 func (b *Box) ready(r *host.Ready) error {
-	if r.Scale != 0 {
-		b.log.Info("λmax found", "scale", r.Scale, "rounds", r.Rounds)
-		if err := b.remember(measured{Version: scaleFile.version, Run: b.Run, Scale: r.Scale, Rounds: r.Rounds}); err != nil {
-			return err
-		}
-	}
 	if err := b.world.start(r.Next); err != nil {
 		return fmt.Errorf("world: %w", err)
 	}
@@ -221,11 +214,7 @@ func (b *Box) build(ctx context.Context, s Streams) error {
 	if err := b.read(); err != nil {
 		return err
 	}
-	scale, err := b.scale()
-	if err != nil {
-		return err
-	}
-	plan, err := b.Plan(b.model, scale)
+	plan, err := b.Plan(b.model)
 	if err != nil {
 		return err // before anything is opened
 	}
@@ -265,13 +254,7 @@ func (b *Box) build(ctx context.Context, s Streams) error {
 		b.reports = b.newReporter()
 		b.given.Report, b.given.Every = b.reports.take, reportEvery
 	}
-	var gauge *agent.GaugeConfig
-	if scale == 0 && b.Scale == Estimate && !b.model.Meta.Shift.Local() {
-		if scale, gauge, err = b.estimate(); err != nil {
-			return err
-		}
-	}
-	return b.makeHost(ctx, scale, gauge)
+	return b.makeHost(ctx)
 }
 
 // openState opens the folder of checkpoints, if there is one, and says what is amiss there.
@@ -371,14 +354,14 @@ func (b *Box) answersChange(err error) {
 }
 
 // makeHost makes the host, which stands where its checkpoint left it.
-func (b *Box) makeHost(ctx context.Context, scale float64, gauge *agent.GaugeConfig) error {
-	plan, err := b.Plan(b.model, scale)
+func (b *Box) makeHost(ctx context.Context) error {
+	plan, err := b.Plan(b.model)
 	if err != nil {
 		return err
 	}
 	c := host.Config{
 		Run: b.Run, Host: b.Host, Nodes: b.nodes, Plan: plan, Cost: b.cost, Pace: *b.pace(), Hear: b.Hear, Links: b.links(),
-		Seed: b.seed, Gauge: gauge, Surveyed: b.known, Every: b.CheckpointEvery, Names: b.names(plan),
+		Seed: b.seed, Every: b.CheckpointEvery, Names: b.names(plan),
 	}
 	e := host.Env{Bus: b.buses.bus, World: b.world, OnReady: b.ready, ReportEvery: b.given.Every, OnReport: b.given.Report, Log: b.log}
 	if e.Bus != nil {
@@ -386,9 +369,6 @@ func (b *Box) makeHost(ctx context.Context, scale float64, gauge *agent.GaugeCon
 	}
 	if b.given.World != nil {
 		e.World = b.given.World // itself: it may count what it refuses and loses
-	}
-	if s, ok := b.world.(*stream); ok && gauge != nil && len(c.Links) == 0 {
-		c.Links = s.firstLinks()
 	}
 	trainedLinks(&c)
 	b.join(&c, &e)

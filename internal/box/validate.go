@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/wdgnn/wdgnn/agent"
@@ -18,12 +17,10 @@ import (
 	"github.com/wdgnn/wdgnn/transport/natsbus"
 )
 
-// Kinds of buses and worlds, and what Scale may say beside a number.
+// Kinds of buses and worlds.
 const (
 	BusNATS, BusTCP, BusNone                         = "nats", "tcp", "none"
 	WorldLines, WorldStream, WorldSubject, WorldMQTT = "lines", "stream", "subject", "mqtt"
-
-	Estimate = "estimate"
 )
 
 // complaints collects what is wrong.
@@ -41,14 +38,8 @@ func (c *Config) Validate() error {
 	if c.Model == "" {
 		bad.add("model: name a model file, such as one that wdgnn train leaves")
 	}
-	if _, err := c.scale(); err != nil {
-		bad = append(bad, err)
-	}
-	if c.Diameter < 0 {
-		bad.add("diameter is %d, want 0 or more", c.Diameter)
-	}
-	if c.Scale == Estimate && len(c.Links) == 0 && c.World.Kind != WorldStream {
-		bad.add("scale: to estimate it, nodes need links at the start; give links, or the scale as a number")
+	if !(c.Scale >= 0) || math.IsInf(c.Scale, 0) {
+		bad.add("scale is %v, want a number above 0, or none for that of the model file", c.Scale)
 	}
 	if c.learns() {
 		if _, err := c.rule(rule.Facts{Bias: true}); err != nil {
@@ -224,18 +215,6 @@ func (c *Config) checkPace(bad *complaints) {
 	if !c.Pace.Start.IsZero() && c.Pace.Period == 0 {
 		bad.add("pace.start says when step 0 is, which needs a pace.period, such as 100ms")
 	}
-}
-
-// scale returns λmax, 0 if it is not given or to be estimated.
-func (c *Config) scale() (float64, error) {
-	if c.Scale == "" || c.Scale == Estimate {
-		return 0, nil
-	}
-	v, err := strconv.ParseFloat(c.Scale, 64)
-	if err != nil || !(v > 0) || math.IsInf(v, 0) {
-		return 0, fmt.Errorf("scale is %q, want a number above 0, or %s", c.Scale, Estimate)
-	}
-	return v, nil
 }
 
 // directory returns the nodes of this host, and who has which.

@@ -42,6 +42,14 @@ type Dataset struct {
 // Delayed says whether samples are trajectories on a graph that changes.
 func (d *Dataset) Delayed() bool { return d.Steps > 0 }
 
+// scale returns what the shift divides the one graph of all samples by, 0 if nothing.
+func (d *Dataset) scale() float64 {
+	if d.graph == nil {
+		return 0
+	}
+	return d.Shift.Scale(d.graph)
+}
+
 // Flights says whether samples are flights of robots, each with graphs of its
 // own.
 func (d *Dataset) Flights() bool { return d.each > 1 }

@@ -313,7 +313,7 @@ func (t *Training) Report(ctx context.Context, r train.Result, version string) (
 func (t *Training) File(version string) *modelfile.Model {
 	d := t.Data
 	file := &modelfile.Model{Network: t.Model, Meta: modelfile.Meta{
-		Shift: d.Shift, Delayed: d.Delayed(), Task: string(d.task), Nodes: d.read, Seed: t.config.Seed, Version: version,
+		Shift: d.Shift, Scale: d.scale(), Delayed: d.Delayed(), Task: string(d.task), Nodes: d.read, Seed: t.config.Seed, Version: version,
 	}}
 	recipe.PutMoment(file, t.moment)
 	switch {

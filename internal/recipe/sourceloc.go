@@ -321,7 +321,7 @@ func (t *SourceModel) Save(path string, z *Source, version string) error {
 // file returns the model as a file holds it.
 func (t *SourceModel) file(z *Source, version string) *modelfile.Model {
 	m := &modelfile.Model{Network: t.Network, Meta: modelfile.Meta{
-		Shift: z.Operator(), Task: "classify", Nodes: z.Read(), Seed: z.Seed, Version: version,
+		Shift: z.Operator(), Scale: z.Operator().Scale(z.Net.Graph), Task: "classify", Nodes: z.Read(), Seed: z.Seed, Version: version,
 	}}
 	PutMoment(m, t.Moment)
 	m.SetRowNorms(t.Norms)

@@ -25,8 +25,8 @@ var liarCases = map[string]drawn{
 func lies(t *testing.T, q *Question, rows []float64, sample, v int, seed uint64) [][]float32 {
 	t.Helper()
 	rng := random.Stream(seed, "lies")
-	p := &agent.Plan{Model: q.Network, Operator: q.Operator, Forgiving: true}
-	if err := p.Validate(); err != nil {
+	p, err := agent.NewPlan(agent.PlanConfig{Model: q.Network, Operator: q.Operator, Forgiving: true})
+	if err != nil {
 		t.Fatal(err)
 	}
 	swarm := agenttest.New(q.Nodes(), p)

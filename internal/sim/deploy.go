@@ -62,17 +62,16 @@ func (t *Trial) drawOther() error {
 	if err != nil {
 		return err
 	}
-	p := &agent.Plan{
-		Model: m, Operator: t.plan.Operator, Delayed: t.plan.Delayed, Rule: t.plan.Rule, Cost: t.plan.Cost, Forgiving: t.plan.Forgiving,
-	}
+	p := t.plan.PlanConfig
+	p.Model = m
 	if p.Basis, err = online.NewBasis(m, t.rule, nil); err != nil {
 		return err
 	}
 	if t.plan.MaxRows != nil {
 		p.MaxRows = slices.Repeat([]float64{mostRow}, agent.Hops(m))
 	}
-	t.other = p
-	return p.Validate()
+	t.other, err = agent.NewPlan(p)
+	return err
 }
 
 // planOf returns the plan of a model.

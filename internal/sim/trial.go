@@ -163,18 +163,17 @@ func (t *Trial) drawPlan(rng *rand.Rand) error {
 	}
 	t.rule = rule.Config{StepSize: rule.StepSize{Value: 0.02}}
 	operator := []graph.Shift{graph.ShiftRowStochastic, graph.ShiftRowStochastic, graph.ShiftSymmetric}[rng.IntN(3)]
-	p := &agent.Plan{
+	p := agent.PlanConfig{
 		Model: m, Operator: operator, Delayed: rng.IntN(5) == 0, Rule: &t.rule, Cost: host.MSE.Kind(), Forgiving: rng.IntN(3) > 0,
 	}
 	if p.Basis, err = online.NewBasis(m, t.rule, nil); err != nil {
 		return err
 	}
-	p.MaxRows = slices.Repeat([]float64{mostRow}, agent.Hops(m))
-	if defect.Number == 6 {
-		p.MaxRows = nil
+	if defect.Number != 6 {
+		p.MaxRows = slices.Repeat([]float64{mostRow}, agent.Hops(m))
 	}
-	t.plan = p
-	return p.Validate()
+	t.plan, err = agent.NewPlan(p)
+	return err
 }
 
 // schedule says how long the trial lasts: a whole while after the last fault, and

@@ -316,7 +316,8 @@ func (g *gathering) lastLinks() (*graph.Graph, error) {
 func (g *gathering) plan() (*agent.Plan, error) {
 	l := g.learning
 	c := &box.Config{Learn: l.Rule.Settings(), Cost: l.Cost}
-	plan, err := c.Plan(g.file, l.Scale)
+	c.Scale = l.Scale
+	plan, err := c.Plan(g.file)
 	if err == nil && plan.Digest() != l.Digest {
 		err = fmt.Errorf("its digest is %06x", plan.Digest())
 	}

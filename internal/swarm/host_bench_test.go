@@ -54,8 +54,10 @@ func BenchmarkHostOf25000(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Delayed: true, Basis: basis, Rule: &r, Cost: host.MSE.Kind()}
-	if err := p.Validate(); err != nil {
+	p, err := agent.NewPlan(agent.PlanConfig{
+		Model: m, Operator: graph.ShiftRowStochastic, Delayed: true, Basis: basis, Rule: &r, Cost: host.MSE.Kind(),
+	})
+	if err != nil {
 		b.Fatal(err)
 	}
 	before := heap()

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 
 	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/host"
@@ -242,10 +241,10 @@ func (t *Task) config() *box.Config {
 		c.Sensors = w.newcomers(t.model)
 	}
 	if t.scale != 0 {
-		c.Scale = strconv.FormatFloat(t.scale, 'g', -1, 64)
+		c.Scale = t.scale
 	}
 	return c
 }
 
 // Plan returns what the agents of the task share.
-func (t *Task) Plan() (*agent.Plan, error) { return t.config().Plan(t.model, t.scale) }
+func (t *Task) Plan() (*agent.Plan, error) { return t.config().Plan(t.model) }

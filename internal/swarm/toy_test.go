@@ -100,8 +100,10 @@ func plan(t testing.TB, w *toy, s *setting) (*agent.Plan, *gnn.WideDeep) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &agent.Plan{Model: m, Operator: graph.ShiftRowStochastic, Delayed: s.delayed, Basis: f, Rule: &s.rule, Cost: host.CrossEntropy.Kind()}
-	if err := p.Validate(); err != nil {
+	p, err := agent.NewPlan(agent.PlanConfig{
+		Model: m, Operator: graph.ShiftRowStochastic, Delayed: s.delayed, Basis: f, Rule: &s.rule, Cost: host.CrossEntropy.Kind(),
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	return p, m

@@ -17,21 +17,21 @@ type learner struct {
 	basis  *rule.Basis
 	config rule.Config
 	guards GuardConfig
-	solo   *online.Solo
+	node   *rule.Node
 	judges *judges
 
 	guard guard
 }
 
 func newLearner(m *Model, w *world, c rule.Config, guards GuardConfig, j *judges) (*learner, error) {
-	solo, err := online.NewSolo(m.network, c, m.moment)
+	node, err := online.NewNode(m.network, c, m.moment)
 	if err != nil {
 		return nil, err
 	}
 	if err := guards.Validate(); err != nil {
 		return nil, err
 	}
-	return &learner{world: w, basis: solo.Basis(), config: c, guards: guards.withDefaults(), solo: solo, judges: j}, nil
+	return &learner{world: w, basis: node.Basis(), config: c, guards: guards.withDefaults(), node: node, judges: j}, nil
 }
 
 // observation is a rating as the learner sees it.
@@ -53,28 +53,28 @@ func (o observation) partly(weight, y float32) observation {
 // output returns what the learner predicts, less m and b.
 func (l *learner) output(z []float32, base float32) float32 {
 	var y [1]float32
-	l.solo.Predict(y[:], []float32{base}, z)
+	l.node.Predict(y[:], []float32{base}, z)
 	return y[0]
 }
 
 // step takes one step on (y - target)². False means that it would have
 // diverged; the parameters are those before it.
 func (l *learner) step(o observation) bool {
-	return l.solo.Learn([]float32{o.base}, o.z, loss.MSE{Target: mat.NewDense(1, 1, []float32{o.target})}) == nil
+	return l.node.Learn([]float32{o.base}, o.z, loss.MSE{Target: mat.NewDense(1, 1, []float32{o.target})}) == nil
 }
 
 // learn takes a step, and has the guard look at it.
 func (l *learner) learn(o observation) event {
-	frozen, was, before := l.judges.rmse(nil), l.judged(), l.solo.State()
+	frozen, was, before := l.judges.rmse(nil), l.judged(), l.node.State(0)
 	l.guard.Since++
 	if !l.step(o) {
-		l.solo.Reset()
+		l.node.Reset()
 		l.guard.fall()
 		return eventDiverged
 	}
 	switch is := l.judged(); {
 	case is > frozen*(1+l.guards.Margin) && is > was:
-		if err := l.solo.Restore(before); err != nil {
+		if err := l.node.Restore(before, 0); err != nil {
 			panic("recommend: a learner does not take its own memory: " + err.Error())
 		}
 		l.guard.Held++
@@ -89,7 +89,7 @@ func (l *learner) learn(o observation) event {
 // judged returns the RMSE on the judges' ratings, in the unit of the network.
 func (l *learner) judged() float64 {
 	p := make([]float64, l.basis.Len()) // one output: a number for each input, and the bias
-	l.basis.Effect(p, l.solo.Params())
+	l.basis.Effect(p, l.node.Params())
 	return l.judges.rmse(p)
 }
 
@@ -118,11 +118,11 @@ type memory struct {
 	Guard guard      `json:"guard"`
 }
 
-func (l *learner) memory() memory { return memory{l.solo.State(), l.guard} }
+func (l *learner) memory() memory { return memory{l.node.State(0), l.guard} }
 
 // restore gives l the memory m.
 func (l *learner) restore(m memory) error {
-	if err := l.solo.Restore(m.Node); err != nil {
+	if err := l.node.Restore(m.Node, 0); err != nil {
 		return fmt.Errorf("recommend: what the learner remembers: %w", err)
 	}
 	l.guard = m.Guard

@@ -68,7 +68,7 @@ func TestLearnerIsCentralized(t *testing.T) {
 		}
 	}
 	moved := whole.Drift().Moved
-	if got := l.basis.Distance(l.solo.Params(), whole.Params()); got > 1e-5*moved || moved == 0 {
+	if got := l.basis.Distance(l.node.Params(), whole.Params()); got > 1e-5*moved || moved == 0 {
 		t.Errorf("parameters differ by %v after moving %v", got, moved)
 	}
 }
@@ -94,7 +94,7 @@ func TestParametersAreTaps(t *testing.T) {
 		t.Fatal(err)
 	}
 	copy(moved.Params.Flat, m.network.Params.Flat)
-	l.basis.Taps(moved.Params.Flat[:l.basis.TapsLen()], m.network.Params.Flat[:l.basis.TapsLen()], l.solo.Params())
+	l.basis.Taps(moved.Params.Flat[:l.basis.TapsLen()], m.network.Params.Flat[:l.basis.TapsLen()], l.node.Params())
 	y := mat.NewDense(1, 1, nil)
 	for n := range int32(10) {
 		moved.Forward(y, &gnn.Input{Shifted: mat.NewDense(1, len(f.row(n)), f.row(n))}, &gnn.Tape{})

@@ -74,7 +74,7 @@ func (w *writer) status(v *version) Status {
 	s, l := w.service, w.learner
 	st := Status{
 		Model: s.digest, Version: v.seq, Serving: v.servingName(),
-		Steps: l.solo.Drift().Steps, Learned: w.totals.Learned - l.guard.Held, Changed: w.totals.Changed,
+		Steps: l.node.Steps(), Learned: w.totals.Learned - l.guard.Held, Changed: w.totals.Changed,
 		Limited: w.totals.Limited, Held: l.guard.Held,
 		Users: int(v.book.count.Load()), Movies: s.world.ratings.Movies() + v.newcomers.len(),
 		Falls: l.guard.Falls, Moved: l.basis.Distance(v.params, nil),

@@ -411,7 +411,7 @@ func (w *writer) learn(rec *record, f sight) {
 	rec.learned, rec.mean, rec.base, rec.z = true, f.mean, f.base, f.z
 	rec.online = l.output(rec.z, rec.base)
 	rec.event = l.learn(rec.observation(l.world))
-	rec.params = slices.Clone(l.solo.Params())
+	rec.params = slices.Clone(l.node.Params())
 }
 
 // observation returns what the learner saw.
@@ -432,7 +432,7 @@ func (w *writer) prediction(f *features, n int32) float64 {
 func (w *writer) publish() {
 	l := w.learner
 	v := &version{
-		seq: w.journal.Last(), params: slices.Clone(l.solo.Params()), serving: !l.guard.Fallen, at: time.Now(),
+		seq: w.journal.Last(), params: slices.Clone(l.node.Params()), serving: !l.guard.Fallen, at: time.Now(),
 		book: w.book, newcomers: w.newcomers,
 	}
 	v.status = w.status(v)

@@ -259,3 +259,16 @@ func TestAgentsTables(t *testing.T) {
 		t.Errorf("notes say %q, want the same bits everywhere", result.Notes[0])
 	}
 }
+
+// The drift that is shown is that of the paper's update alone: who is frozen has none.
+func TestDriftIsOfPaper(t *testing.T) {
+	s := settings{Loss: []float64{0.1}}
+	u := &networkUnit{Loss: map[string][]outcome{}, Forgiven: map[string][]outcome{}}
+	for _, l := range learners {
+		u.Loss[l.ID], u.Forgiven[l.ID] = []outcome{{}}, []outcome{{}}
+	}
+	u.Loss[sourceloc.WideDeepPaper.ID][0] = outcome{Drift: 1, Way: 4}
+	if got := s.observeNets([]*networkUnit{u}).Mean(lostRow(0.1), drift); got != 25 {
+		t.Errorf("got %v %%, want 25", got)
+	}
+}

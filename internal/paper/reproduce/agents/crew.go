@@ -4,12 +4,10 @@ import (
 	"fmt"
 
 	"github.com/wdgnn/wdgnn/agent"
-	"github.com/wdgnn/wdgnn/gnn"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/online"
-	"github.com/wdgnn/wdgnn/rule"
 )
 
 // crew is all agents of a network in one process, paced as in real time: every
@@ -32,21 +30,20 @@ type crew struct {
 	links   []agent.Link      // scratch
 }
 
-// newCrew returns agents at the parameters of m. They learn by r, unless it is
-// nil, from costs of the type of cost.
-func newCrew(m *gnn.WideDeep, shift graph.Shift, c online.Config, r *rule.Config, cost loss.Loss) (*crew, error) {
-	p := &agent.Plan{Model: m, Operator: shift, Delayed: c.Delayed, Cost: cost}
-	if r != nil {
-		f, err := online.NewBasis(m, *r, c.Moment)
-		if err != nil {
+// newCrew returns agents of a plan, whose Basis and Delayed c says. They learn by its
+// rule, unless it is nil.
+func newCrew(of agent.PlanConfig, c online.Config) (_ *crew, err error) {
+	of.Delayed = c.Delayed
+	if of.Rule != nil {
+		if of.Basis, err = online.NewBasis(of.Model, *of.Rule, c.Moment); err != nil {
 			return nil, err
 		}
-		p.Basis, p.Rule = f, r
 	}
-	if err := p.Validate(); err != nil {
+	p, err := agent.NewPlan(of)
+	if err != nil {
 		return nil, err
 	}
-	w := &crew{plan: p, dead: make([]bool, c.Nodes), outputs: mat.NewDense(c.Nodes, m.Outputs(), nil)}
+	w := &crew{plan: p, dead: make([]bool, c.Nodes), outputs: mat.NewDense(c.Nodes, p.Model.Outputs(), nil)}
 	scratch := new(agent.Scratch)
 	for i := range c.Nodes {
 		w.nodes = append(w.nodes, agent.NewNode(agent.NodeID(i), p, scratch))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/graph"
 	robots "github.com/wdgnn/wdgnn/internal/paper/reproduce/flocking"
 	"github.com/wdgnn/wdgnn/internal/paper/reproduce/study"
@@ -184,7 +185,7 @@ func (f *flight) fly(ctx context.Context, p *recipe.Pilot, s *flocking.Swarm) er
 		how = &p.Rule
 	}
 	c := online.Config{Nodes: s.Config().Robots, Delayed: true}
-	w, err := newCrew(p.Model, p.Shift, c, how, nil)
+	w, err := newCrew(agent.PlanConfig{Model: p.Model, Operator: p.Shift, Rule: how}, c)
 	if err != nil {
 		return err
 	}

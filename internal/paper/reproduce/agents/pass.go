@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 
+	"github.com/wdgnn/wdgnn/agent"
 	"github.com/wdgnn/wdgnn/graph"
 	"github.com/wdgnn/wdgnn/internal/recipe"
 	"github.com/wdgnn/wdgnn/loss"
@@ -53,10 +54,10 @@ func (p *pass) prepare(z *realization) (err error) {
 	if p.learns() {
 		how = &p.spec.Config
 	}
-	if p.crew, err = newCrew(t.Network, z.Operator(), c, how, loss.CrossEntropy{}); err != nil {
+	plan := agent.PlanConfig{Model: t.Network, Operator: z.Operator(), Rule: how, Cost: loss.CrossEntropy{}, Forgiving: p.forgiving}
+	if p.crew, err = newCrew(plan, c); err != nil {
 		return err
 	}
-	p.crew.plan.Forgiving = p.forgiving
 	if p.loss == 0 && len(p.killed) == 0 {
 		if p.twin, err = newTwin(t.Network, c, how); err != nil {
 			return err

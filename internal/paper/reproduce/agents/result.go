@@ -47,7 +47,7 @@ func (s *settings) observeNets(nets []*networkUnit) *study.Frame {
 				x := u.Loss[spec.ID][k]
 				f.Add(lostRow(p), learnerColumns[l], unit, x.Accuracy)
 				f.Add(lostRow(p), forgivingColumns[l], unit, u.Forgiven[spec.ID][k].Accuracy)
-				if spec.Config.Mixes() {
+				if spec.ID == sourceloc.WideDeepPaper.ID {
 					f.Add(lostRow(p), drift, unit, 100*x.Drift/max(x.Way, 1e-30))
 				}
 			}

@@ -244,7 +244,7 @@ func TestNetworkLearner(t *testing.T) {
 			}
 		}
 	}
-	far := network.learner.Basis().Distance(central.solo.Params(), nil)
+	far := network.learner.Basis().Distance(central.node.Params(), nil)
 	if d := network.learner.Drift(); d.Steps != 2*len(rows.Users) || !(d.Moved > 0 && d.Moved < far) {
 		t.Errorf("nodes moved by %v in %d steps, want more than 0 and less than the %v of centralized learning in %d",
 			d.Moved, d.Steps, far, 2*len(rows.Users))

@@ -29,12 +29,12 @@ type adaptive interface {
 type centralLearner struct {
 	movierecipe.MovieReader
 	model *gnn.WideDeep
-	solo  *online.Solo
+	node  *rule.Node
 }
 
 func newCentral(m *gnn.WideDeep, c rule.Config, moment *rule.SecondMoment) (*centralLearner, error) {
-	solo, err := online.NewSolo(m, c, moment)
-	return &centralLearner{model: m, solo: solo}, err
+	node, err := online.NewNode(m, c, moment)
+	return &centralLearner{model: m, node: node}, err
 }
 
 // momentOf returns the second moment of what models read in training.
@@ -47,12 +47,12 @@ func momentOf(m *gnn.WideDeep, e *movierecipe.MovieExamples) *rule.SecondMoment 
 func (l *centralLearner) predict(y mat.Dense, r movierecipe.MovieRows) {
 	base := l.Read(l.model, r)
 	for i := range y.Rows {
-		l.solo.Predict(y.Row(i), base.Row(i), r.Z.Row(i))
+		l.node.Predict(y.Row(i), base.Row(i), r.Z.Row(i))
 	}
 }
 
 func (l *centralLearner) learn(r movierecipe.MovieRows) error {
-	return l.solo.Learn(l.Read(l.model, r).Row(0), r.Z.Row(0), loss.MSE{Target: r.Rating})
+	return l.node.Learn(l.Read(l.model, r).Row(0), r.Z.Row(0), loss.MSE{Target: r.Rating})
 }
 
 // networkLearner is eq. (9) on the graph of movies with Metropolis weights:

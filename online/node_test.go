@@ -3,7 +3,6 @@ package online_test
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"testing"
 
@@ -14,17 +13,17 @@ import (
 	"github.com/wdgnn/wdgnn/rule"
 )
 
-// Given z and y† of one node, a Solo learns to the bits of centralized learning
+// Given z and y† of one node, a node alone learns to the bits of centralized learning
 // on the network that reads that node, with every kind of rule and cost; what it
 // remembers takes it back.
 // Reference: Section 3, eq. (7).
-func TestSoloIsCentralized(t *testing.T) {
+func TestNodeIsCentralized(t *testing.T) {
 	b := newBig(t, 27, 6)
-	const node = 4
+	const i = 4
 	squares := func(k int) loss.Loss {
 		j := b.squares(k)
 		j.Mask = make([]bool, b.nodes)
-		j.Mask[node] = true
+		j.Mask[i] = true
 		return j
 	}
 	classes := func(k int) loss.Loss {
@@ -33,7 +32,7 @@ func TestSoloIsCentralized(t *testing.T) {
 			all[i] = loss.NoLabel
 		}
 		if k%4 != 2 { // now and then nothing is known
-			all[node] = int32(k % 5)
+			all[i] = int32(k % 5)
 		}
 		return loss.CrossEntropy{Labels: all}
 	}
@@ -41,15 +40,15 @@ func TestSoloIsCentralized(t *testing.T) {
 		r.Gate = nil // who has rows only decides alone what is answered
 		for cost, at := range map[string]func(k int) loss.Loss{"squares": squares, "classes": classes} {
 			t.Run(name+", "+cost, func(t *testing.T) {
-				c := online.Config{Nodes: b.nodes, Read: []int{node}, HopByHop: true, Moment: b.moment}
+				c := online.Config{Nodes: b.nodes, Read: []int{i}, HopByHop: true, Moment: b.moment}
 				observer := newObserver(t, b.model, c)
 				whole, err := online.NewCentralized(observer, r)
 				must(t, err)
-				solo, err := online.NewSolo(b.model, r, b.moment)
+				node, err := online.NewNode(b.model, r, b.moment)
 				must(t, err)
 				y, base := mat.NewDense(b.nodes, 5, nil), mat.NewDense(b.nodes, 5, nil)
 				z, got := mat.NewDense(b.nodes, (b.model.InputOrder()+1)*b.model.Config.In, nil), make([]float32, 5)
-				var memory rule.State
+				var state rule.State
 				for k := range 12 {
 					s, j := b.samples[k%len(b.samples)], at(k)
 					must(t, observer.Observe(s))
@@ -58,18 +57,18 @@ func TestSoloIsCentralized(t *testing.T) {
 					must(t, whole.Update(j))
 					new(gnn.Shifter).Shift(z, s.Shift, s.Signal)
 					if k == 7 { // forgotten, and put back
-						solo.Reset()
-						must(t, solo.Restore(memory))
+						node.Reset()
+						must(t, node.Restore(state, 0))
 					}
-					solo.Predict(got, base.Row(node), z.Row(node))
-					if !slices.Equal(got, y.Row(node)) {
-						t.Fatalf("step %d: output %v, want %v", k, got, y.Row(node))
+					node.Predict(got, base.Row(i), z.Row(i))
+					if !slices.Equal(got, y.Row(i)) {
+						t.Fatalf("step %d: output %v, want %v", k, got, y.Row(i))
 					}
-					must(t, solo.Learn(base.Row(node), z.Row(node), alone(j, node)))
-					if !slices.Equal(solo.Params(), whole.Params()) || solo.Drift() != whole.Drift() {
-						t.Fatalf("step %d: parameters %v, want %v", k, solo.Params(), whole.Params())
+					must(t, node.Learn(base.Row(i), z.Row(i), alone(j, i)))
+					if !slices.Equal(node.Params(), whole.Params()) || node.Steps() != whole.Drift().Steps {
+						t.Fatalf("step %d: parameters %v, want %v", k, node.Params(), whole.Params())
 					}
-					memory = solo.State()
+					state = node.State(0)
 				}
 			})
 		}
@@ -77,44 +76,37 @@ func TestSoloIsCentralized(t *testing.T) {
 }
 
 // alone is the cost of one node as that of a single row.
-func alone(j loss.Loss, node int) loss.Loss {
+func alone(j loss.Loss, i int) loss.Loss {
 	if c, ok := j.(loss.CrossEntropy); ok {
-		return loss.CrossEntropy{Labels: c.Labels[node : node+1]}
+		return loss.CrossEntropy{Labels: c.Labels[i : i+1]}
 	}
 	target := j.(loss.MSE).Target
-	return loss.MSE{Target: target.View(node, 0, 1, target.Cols)}
+	return loss.MSE{Target: target.View(i, 0, 1, target.Cols)}
 }
 
-// Costs that cannot be learned from are refused, and a step that diverges is not
-// taken: the parameters stay.
-func TestSoloRefuses(t *testing.T) {
+// A step that diverges is not taken: the parameters stay.
+func TestNodeAloneRefuses(t *testing.T) {
 	m, err := gnn.New(gnn.Config{In: 1, Features: 1, Wide: &gnn.WideConfig{Order: 1}, NoBias: true})
 	must(t, err)
-	solo, err := online.NewSolo(m, rule.Config{StepSize: rule.StepSize{Value: 1e30}}, nil)
+	n, err := online.NewNode(m, rule.Config{StepSize: rule.StepSize{Value: 1e30}}, nil)
 	must(t, err)
-	base, z := []float32{0}, []float32{1, 2}
-	to := func(v float32) loss.Loss { return loss.MSE{Target: mat.NewDense(1, 1, []float32{v})} }
-	for _, j := range []loss.Loss{nil, to(float32(math.Inf(1)))} {
-		if err := solo.Learn(base, z, j); err == nil || errors.Is(err, online.ErrDiverged) {
-			t.Errorf("%v: error %v, want one that refuses the cost", j, err)
-		}
+	if err := n.Learn([]float32{0}, []float32{1, 2}, nil); err == nil || errors.Is(err, online.ErrDiverged) {
+		t.Errorf("error %v, want one that refuses no cost", err)
 	}
-	if err := solo.Learn(base, z, to(1e30)); !errors.Is(err, online.ErrDiverged) {
-		t.Errorf("error %v, want ErrDiverged", err)
-	}
-	if d := solo.Drift(); d != (online.Drift{}) {
-		t.Errorf("drift %+v, want none", d)
+	far := loss.MSE{Target: mat.NewDense(1, 1, []float32{1e30})}
+	if err := n.Learn([]float32{0}, []float32{1, 2}, far); !errors.Is(err, online.ErrDiverged) || n.Steps() != 0 {
+		t.Errorf("error %v after %d steps, want ErrDiverged and none", err, n.Steps())
 	}
 }
 
 // A row is two numbers, z; the model as trained makes y† = 0 of it, and the right
 // answer would be their difference.
-func ExampleSolo() {
+func ExampleNewNode() {
 	model, err := gnn.New(gnn.Config{In: 1, Features: 1, Wide: &gnn.WideConfig{Order: 1}, NoBias: true})
 	if err != nil {
 		panic(err)
 	}
-	solo, err := online.NewSolo(model, rule.Config{StepSize: rule.StepSize{Value: 0.1}}, nil)
+	node, err := online.NewNode(model, rule.Config{StepSize: rule.StepSize{Value: 0.1}}, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -122,12 +114,12 @@ func ExampleSolo() {
 	for t := range 60 {
 		z := []float32{float32(t % 3), float32(t % 2)}
 		right := loss.MSE{Target: mat.NewDense(1, 1, []float32{z[0] - z[1]})}
-		if err := solo.Learn(base, z, right); err != nil {
+		if err := node.Learn(base, z, right); err != nil {
 			panic(err)
 		}
 	}
-	solo.Predict(y, base, []float32{5, 3})
-	fmt.Printf("5 - 3 is %.2f after %d rows\n", y[0], solo.Drift().Steps)
+	node.Predict(y, base, []float32{5, 3})
+	fmt.Printf("5 - 3 is %.2f after %d rows\n", y[0], node.Steps())
 	// Output:
 	// 5 - 3 is 2.00 after 60 rows
 }
