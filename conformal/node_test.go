@@ -225,23 +225,6 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// The window against its naive twin: the last scores, sorted each time.
-func TestWindow(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 6))
-	for _, room := range []int{1, 2, 7, 100} {
-		w, all := window{level: 0.1}, []float64{}
-		for range 300 {
-			s := float64(rng.IntN(20)) // with ties
-			w.add(s, room)
-			all = append(all, s)
-			want := slices.Sorted(slices.Values(all[max(len(all)-room, 0):]))
-			if !slices.Equal(w.sorted, want) {
-				t.Fatalf("room %d: got %v, want %v", room, w.sorted, want)
-			}
-		}
-	}
-}
-
 // How many scores it takes until something is known, and which of them bounds.
 func TestRank(t *testing.T) {
 	for _, c := range []struct {

@@ -40,7 +40,7 @@ func newRegression(t *testing.T) *regression {
 	r.sample = sampleOn(t, g, x)
 	r.model, err = gnn.NewRandom(gnn.Config{In: 1, Features: 2, Wide: &gnn.WideConfig{Order: 2}}, rng)
 	must(t, err)
-	z := (&reference{m: r.model}).shifted(r.sample)
+	z := shifted(r.model, r.sample)
 	truth := []float64{1, -2, 0.5, 1, -1, 3}
 	r.cost = loss.MSE{Target: mat.NewDense(r.nodes, 2, nil)}
 	r.z, r.t = dense.NewDense(r.nodes, 3, wide(z.Data)), dense.NewDense(r.nodes, 2, nil)

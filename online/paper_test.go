@@ -114,29 +114,6 @@ func TestConsensusStepTermByTerm(t *testing.T) {
 	}
 }
 
-// Over a long run on graphs that change at every step, the 6×5 numbers that a
-// node holds stand for the same taps as the recursion on 6×32 taps in float64.
-// Reference: Section 3, eq. (7) and (9).
-func TestCompactCoordinatesAreExact(t *testing.T) {
-	b := newBig(t, 3, 10)
-	consensus := newConsensus(t, b.model, online.Config{Nodes: b.nodes}, plain(0.5))
-	central := newCentralized(t, b.model, online.Config{Nodes: b.nodes}, plain(0.5))
-	copies, shared := newReference(b.model, b.nodes), newReference(b.model, b.nodes)
-	for k := range 60 {
-		s, j := b.samples[k%len(b.samples)], b.labels(k)
-		step(t, consensus, 5, s, j)
-		step(t, central, 5, s, j)
-		copies.distributed(s, j, 0.5)
-		shared.centralized(s, j, b.labelled(), 0.5)
-	}
-	for i := range b.nodes {
-		near(t, "copy", taps(consensus, i), copies.taps[i], 2e-5)
-	}
-	a := make([]float32, 192)
-	central.Taps(a)
-	near(t, "shared taps", a, shared.taps[0], 2e-5)
-}
-
 // With W = I every node learns as if it were alone, from its own cost.
 // Reference: Section 3, eq. (9).
 func TestIdentityMixingGivesLoneLearners(t *testing.T) {

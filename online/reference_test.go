@@ -12,30 +12,10 @@ import (
 	"github.com/wdgnn/wdgnn/rule"
 )
 
-// The reference: online learning on all 6×32 taps of every node, in float64 and
-// plain loops, as eq. (7) and (9) are written. It knows nothing of package
-// rule.
-type reference struct {
-	m    *gnn.WideDeep
-	taps [][]float64 // 𝒜_i, (K+1)F×G by rows, by node
-}
-
-func newReference(m *gnn.WideDeep, nodes int) *reference {
-	r := &reference{m: m}
-	for range nodes {
-		a := make([]float64, m.Params.WideTaps())
-		for e := range a {
-			a[e] = float64(m.Params.Flat[e])
-		}
-		r.taps = append(r.taps, a)
-	}
-	return r
-}
-
 // shifted returns z, the shifted inputs of the wide part.
-func (r *reference) shifted(s graph.Sample) mat.Dense {
+func shifted(m *gnn.WideDeep, s graph.Sample) mat.Dense {
 	var sh gnn.Shifter
-	z := mat.NewDense(s.Signal.Rows, (r.m.InputOrder()+1)*s.Signal.Cols, nil)
+	z := mat.NewDense(s.Signal.Rows, (m.InputOrder()+1)*s.Signal.Cols, nil)
 	sh.Shift(z, s.Shift, s.Signal)
 	return z
 }
@@ -55,76 +35,9 @@ func with(m *gnn.WideDeep, taps []float64) *gnn.WideDeep {
 
 // forward returns the output of all nodes of a model.
 func forward(m *gnn.WideDeep, s graph.Sample) mat.Dense {
-	z := (&reference{m: m}).shifted(s)
 	y := mat.NewDense(s.Signal.Rows, m.Outputs(), nil)
-	m.Forward(y, &gnn.Input{Shift: s.Shift, Shifted: z}, new(gnn.Tape))
+	m.Forward(y, &gnn.Input{Shift: s.Shift, Shifted: shifted(m, s)}, new(gnn.Tape))
 	return y
-}
-
-// gradient returns ∇J_i at 𝒜_i: α zᵀ dy Rᵀ, with dy the gradient of node i's
-// cost at its own output.
-func (r *reference) gradient(s graph.Sample, z mat.Dense, i int, j loss.Local) []float64 {
-	features, outputs := r.m.Config.Features, r.m.Outputs()
-	y, dy := forward(with(r.m, r.taps[i]), s).Row(i), make([]float32, outputs)
-	j.EvalNode(i, dy, y)
-	alpha := 1.0
-	if len(r.m.Params.Gain) > 0 {
-		alpha = float64(r.m.Params.Gain[gnn.GainWide])
-	}
-	g := make([]float64, len(r.taps[i]))
-	for k := range len(g) / features {
-		for f := range features {
-			sum := 0.0
-			for c := range outputs {
-				weight := 0.0
-				if r.m.Config.Outputs > 0 {
-					weight = float64(r.m.Params.Readout.Weight.At(f, c))
-				} else if f == c {
-					weight = 1
-				}
-				sum += float64(dy[c]) * weight
-			}
-			g[k*features+f] = alpha * float64(z.At(i, k)) * sum
-		}
-	}
-	return g
-}
-
-// distributed is one step of eq. (9).
-func (r *reference) distributed(s graph.Sample, j loss.Local, gamma float64) {
-	z := r.shifted(s)
-	next := make([][]float64, len(r.taps))
-	for i := range r.taps {
-		next[i] = make([]float64, len(r.taps[i]))
-		col, val := s.Mixing.Row(i)
-		for e, n := range col {
-			for k, a := range r.taps[n] {
-				next[i][k] += float64(val[e]) * a // [W]_ij 𝒜_j
-			}
-		}
-		for k, g := range r.gradient(s, z, i, j) {
-			next[i][k] -= gamma * g // γ ∇J_i
-		}
-	}
-	r.taps = next
-}
-
-// centralized is one step of eq. (7), where J is the mean of the local costs of
-// the given nodes. All nodes have the taps of node 0.
-func (r *reference) centralized(s graph.Sample, j loss.Local, nodes []int, gamma float64) {
-	z := r.shifted(s)
-	sum := make([]float64, len(r.taps[0]))
-	for _, i := range nodes {
-		for k, g := range r.gradient(s, z, i, j) {
-			sum[k] += g / float64(len(nodes))
-		}
-	}
-	for k, g := range sum {
-		r.taps[0][k] -= gamma * g
-	}
-	for i := range r.taps {
-		r.taps[i] = r.taps[0]
-	}
 }
 
 // difference returns ∂J/∂a for every tap by finite differences through the
@@ -170,7 +83,7 @@ func newBig(t *testing.T, seed uint64, steps int) *big {
 			s.Signal.Data[i] = float32(rng.NormFloat64())
 		}
 		b.samples = append(b.samples, s)
-		b.moment.Add((&reference{m: m}).shifted(s), 6)
+		b.moment.Add(shifted(m, s), 6)
 	}
 	return b
 }

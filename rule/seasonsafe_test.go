@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	dense "gonum.org/v1/gonum/mat"
+
 	"github.com/wdgnn/wdgnn/conformal"
 	"github.com/wdgnn/wdgnn/mat"
 	"github.com/wdgnn/wdgnn/rule"
@@ -162,28 +164,39 @@ func TestSeasonLastsForAYear(t *testing.T) {
 	config.Gate = nil
 	p := newTown(t, 1, 0, []int{1}, lags, lags, config)
 	n := p.nodes[0]
-	twin := newReference(p.task, 1, p.sigma[0])
+	all, told, before := dense.NewSymDense(lags+1, nil), dense.NewVecDense(lags+1, nil), dense.NewVecDense(lags+1, nil)
 	for s := range steps {
 		truth := 0.2 * p.truth(s, 0)
 		base, z := p.drawn()
 		base.Data[0] = 0
 		n.Tell(uint64(s), truth)
 		n.Give(make([]float32, 1), uint64(s), base.Row(0), z.Row(0))
-		if s > 0 { // no innovation is clipped: the sums are all there is to know
-			for i, v := range twin.phi[0] {
-				twin.right[i] += v * float64(truth)
-				for j, w := range twin.phi[0] {
-					twin.normal[i][j] += v * w
-				}
-			}
+		all.SymRankOne(all, 1, before) // no innovation is clipped: the sums are all there is to know
+		told.AddScaledVec(told, float64(truth), before)
+		for k, v := range z.Row(0) {
+			before.SetVec(k, float64(v))
 		}
-		twin.phi = twin.phi[:0]
-		twin.answers(s, 0, z.Row(0), lags)
+		before.SetVec(lags, 1)
 	}
 	finite(t, n)
-	worst, want := 0.0, eliminate(twin.normal, twin.right)
+	sigma := dense.NewSymDense(lags+1, slices.Clone(p.task.Moment.Mean))
+	for k := range lags + 1 {
+		sigma.SetSym(k, k, 1.0001*sigma.At(k, k))
+	}
+	var root dense.Cholesky
+	if !root.Factorize(sigma) {
+		t.Fatal("not positive definite")
+	}
+	sigma.ScaleSym(3000, sigma)
+	all.AddSym(all, sigma)
+	var want dense.VecDense
+	if err := want.SolveVec(all, told); err != nil {
+		t.Fatal(err)
+	}
+	want.MulVec(root.RawU(), &want) // in white features
+	worst := 0.0
 	for e, v := range n.Taps(0) {
-		worst = max(worst, math.Abs(v-want[e]))
+		worst = max(worst, math.Abs(v-want.AtVec(e)))
 	}
 	if t.Logf("after %d steps own taps differ by %.1e", steps, worst); worst > 1e-9 {
 		t.Errorf("own taps differ by %.1e from the regression, want 1e-9 at most", worst)
