@@ -33,7 +33,7 @@ var rooms = []room{
 	{"train", 1858, 1700, 8.3, 0.25, "train"},
 	{"learning", 6202, 5500, 8.3, 0.29, "rule online conformal"},
 	{"forecast", 1535, 2000, 8.5, 0.23, "forecast"},
-	{"agents", 8964, 6500, 8.0, 0.27, "agent host"},
+	{"agents", 8993, 6500, 8.0, 0.27, "agent host"},
 	{"transport", 3598, 3000, 8.0, 0.20, "transport internal/idlist"},
 	{"deployment", 15468, 11500, 8.0, 0.15, "internal/box internal/mqtt internal/keys internal/broker internal/swarm internal/sim " +
 		"internal/hostname internal/defect"},
@@ -57,7 +57,7 @@ var generated = []string{
 }
 
 const (
-	mostTests  = 76092 // lines of tests
+	mostTests  = 75955 // lines of tests
 	testTarget = 0.65  // lines of tests for each line of code
 	mostOther  = 7500  // lines of .js .css .html .py .tmpl .sh that are not empty
 	mostFields = 30    // of a type

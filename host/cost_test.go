@@ -49,6 +49,18 @@ func TestCosts(t *testing.T) {
 	if _, err := Cost("hinge").told(&NodeLine{Target: []float32{1, 0}}, 2); err == nil || !strings.Contains(err.Error(), "want 1 or -1") {
 		t.Errorf("hinge: got %v, want that 0 is no sign", err)
 	}
+	bends := &NodeLine{Gradient: []float32{2, -1}, Curvature: 4}
+	j, err := Curved.told(bends, 2)
+	if m, ok := about(j, []float32{1, 1}).(loss.MSE); err != nil || !ok || m.Target.At(0, 0) != 0.5 || m.Target.At(0, 1) != 1.25 {
+		t.Errorf("curved: got %v and %v, want y - g/c, 0.5 and 1.25, as the target", m, err)
+	}
+	for _, bad := range []NodeLine{
+		{Gradient: bends.Gradient}, {Gradient: bends.Gradient, Curvature: -1}, {Curvature: 4, Target: []float32{1, 2}},
+	} {
+		if _, err := Curved.told(&bad, 2); err == nil {
+			t.Errorf("curved: no error for %+v", bad)
+		}
+	}
 	if err := Cost("l2").Validate(); err == nil || !strings.Contains(err.Error(), `no cost is called "l2"; try cross-entropy, mse`) {
 		t.Errorf("l2: got %v, want the costs that there are", err)
 	}

@@ -31,7 +31,8 @@ type Gate struct {
 	Window int `json:"window,omitempty" yaml:"window,omitempty"`
 
 	// Patience is for how many judged answers what was learned may stay behind
-	// before the node begins again at 𝒜†; 0 means 100.
+	// before the node begins again at 𝒜†; 0 means 100. An answer that it is ahead in
+	// takes one off that count, and an update that is refused adds a tenth of it.
 	Patience int `json:"patience,omitempty" yaml:"patience,omitempty"`
 }
 
@@ -65,7 +66,7 @@ const (
 	// not decide for long.
 	outlying = 10
 
-	// single is how many times c one answer may put at risk. After a stroke of
+	// single is how many times Slack · Usual one answer may put at risk. After a stroke of
 	// luck, or one target that nobody could have met, a node has a large budget;
 	// what is usual says how much of it may be needed at once.
 	single = 10

@@ -18,8 +18,11 @@ import (
 //
 //	y = y† + Xᵀ z̃      z̃ = L⁻¹ [z 1]ᵀ, LLᵀ = Σ + 1e-4 diag Σ      X: p×C, within the row space of Ω
 //
-// P is one matrix over all of X where that has no more than 128 numbers, otherwise
-// one of the features that all outputs share, which for squared errors is the same.
+// P is one matrix over all of X where that has no more than 128 numbers and the node
+// weights no neighbours one by one, otherwise one of the features that all outputs
+// share, which for squared errors whose targets are known as a whole is the same.
+// Certainty fades before the answer is taken in; of several answers that are told in
+// one step, one is taken in after the other.
 //
 // Deviation: eq. (9) steps along the gradient at the old taps, and mixes.
 type Newton struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/wdgnn/wdgnn/host"
 	"github.com/wdgnn/wdgnn/internal/box"
 	"github.com/wdgnn/wdgnn/internal/config"
+	"github.com/wdgnn/wdgnn/loss"
 	"github.com/wdgnn/wdgnn/rule"
 	"github.com/wdgnn/wdgnn/transport"
 )
@@ -188,6 +189,18 @@ func TestConfigRefusals(t *testing.T) {
 	}
 }
 
+// Who is told how a cost bends learns by own, without a step size.
+func TestCurvedTakesOwn(t *testing.T) {
+	f := newFixture(t, graph.ShiftSymmetric, true)
+	c := f.config(0, 1)
+	c.Cost, c.Learn = host.Curved, &rule.Settings{Preset: "auto"}
+	p, err := c.Plan(f.model)
+	check(t, err)
+	if _, square := p.Cost.(loss.MSE); !square || p.Rule.Newton == nil {
+		t.Errorf("got a plan of %T and %+v, want squared errors and second derivatives", p.Cost, p.Rule)
+	}
+}
+
 // What only the files show is refused before anything is started.
 func TestFileRefusals(t *testing.T) {
 	for _, c := range []struct {
@@ -200,7 +213,8 @@ func TestFileRefusals(t *testing.T) {
 		{"spectral", graph.ShiftSpectral, func(*fixture, *box.Config) {}, "give the scale, or train with row-stochastic or symmetric"},
 		{"a slope alone", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) {
 			c.Cost, c.Learn, c.World = host.Gradient, &rule.Settings{Preset: "auto"}, box.World{Kind: box.WorldLines}
-		}, "preset own needs to know how a cost bends, and cost: gradient tells its slope alone; set preset: paper and a step_size"},
+		}, "preset own needs to know how a cost bends, and cost: gradient tells its slope alone; set preset: paper and a step_size, " +
+			"or tell the curvature, too, with cost: curved"},
 		{"no keys", graph.ShiftSymmetric, func(_ *fixture, c *box.Config) {
 			c.Bus = box.Bus{Kind: box.BusNATS, URL: "nats://127.0.0.1:1", Keys: "gone"}
 		}, "wdgnn swarm keys"},

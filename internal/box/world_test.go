@@ -307,12 +307,23 @@ func TestFileOfLinesByTheClockBeginsLate(t *testing.T) {
 
 // By the clock the last line is answered like any other: two boxes need a moment to
 // hear each other, and the end of their files, or of their streams, does not cut it off.
+// On a machine that is busy they may not be ready in time: then they get more.
 func TestLastStepByTheClock(t *testing.T) {
+	got := 0
+	for _, period := range []time.Duration{250 * time.Millisecond, time.Second, 4 * time.Second} {
+		if got = lastStepByTheClock(t, period); got == nodes {
+			return
+		}
+	}
+	t.Errorf("the last step has %d outputs of both boxes, want %d", got, nodes)
+}
+
+// lastStepByTheClock returns how many outputs two boxes give in the last step.
+func lastStepByTheClock(t *testing.T, period time.Duration) int {
 	s, err := broker.Start(broker.Config{})
 	check(t, err)
 	defer s.Stop()
 	f := newFixture(t, graph.ShiftSymmetric, false)
-	const period = 250 * time.Millisecond
 	start := time.Now().Add(-(steps - 4) * period) // the last four steps
 	var boxes []*box.Config
 	for id := range 2 {
@@ -334,7 +345,5 @@ func TestLastStepByTheClock(t *testing.T) {
 		check(t, json.Unmarshal([]byte(line), &a))
 		answered[a.Time] += len(a.Outputs)
 	}
-	if got := answered[steps-1]; got != nodes {
-		t.Errorf("the last step has %d outputs of both boxes, want %d", got, nodes)
-	}
+	return answered[steps-1]
 }

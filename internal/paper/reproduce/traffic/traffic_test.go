@@ -118,7 +118,7 @@ func TestMustReachOnMETRLA(t *testing.T) {
 	if testing.Short() {
 		t.Skipf("SKIPPED %s: it trains; it runs without -short", t.Name())
 	}
-	shared := filepath.Join("..", "..", "..", "..", "shared")
+	shared := filepath.Join("..", "..", "..", "..", "..", "shared")
 	dir := t.TempDir()
 	for _, file := range []string{
 		filepath.Join("data", "metr-la", speedFile), filepath.Join("data", "metr-la", adjacencyFile), filepath.Join("reference", streamFile),
