@@ -67,8 +67,8 @@ type batchLearning struct {
 }
 
 // NewBatch returns a batch of nodes that share a plan, ascending; nil if the plan
-// is not of the kind that nodes can go through together: they forecast, pass
-// answers on or hear their neighbours one by one. The nodes' memory becomes the
+// is not of the kind that nodes can go through together: they forecast, or hear
+// their neighbours one by one. The nodes' memory becomes the
 // batch's, and they may still step alone.
 func NewBatch(nodes []*Node) *Batch {
 	if len(nodes) == 0 || !nodes[0].plan.joins() {

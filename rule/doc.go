@@ -66,9 +66,9 @@
 //
 // # Forecasts
 //
-// Forecasts are learned by [Season], whose nodes, [SeasonNode], are neither Node nor
-// Answers: what they answer is judged steps later, one horizon after the other, and
-// what they share with neighbours is no taps.
+// Forecasts are learned by [Season], whose nodes are [SeasonNode]: their Answers have a
+// gate and a truth for each horizon, which comes steps later, and what they share with
+// neighbours is no taps.
 //
 // # What keeps it safe
 //

@@ -6,7 +6,7 @@ import (
 )
 
 // Newton is how a node learns by second derivatives: online Laplace, with an
-// implicit step. There is neither step size nor window. A node keeps the mean of
+// implicit step. There is no step size. A node keeps the mean of
 // what it believes of its parameters, and how sure it is, P: after every answer
 //
 //	X_{t+1} = argmin ½|X - X_t|²_{P⁻¹} + w J_t(X)        P⁻¹ grows by w times the information of the answer
