@@ -74,8 +74,16 @@ func TestRestoreAnotherCoverage(t *testing.T) {
 	if got, want := Scores(state(small), 3)[0], scores[90:]; !slices.Equal(got, want) {
 		t.Errorf("a smaller window: got %v, want the last %v", got, want)
 	}
+	large := state(n)
+	large[2], large[5] = 1<<53, 1e17 // answers that are counted, and the sum of their sizes
+	if much, err := New(Config{}, 3).Restored(large); err != nil || !slices.Equal(state(much), large) {
+		t.Errorf("large numbers: got %v, error %v", state(much), err)
+	}
 	if got := Scores(state(n), 2); got != nil {
 		t.Errorf("scores of two outputs of three: got %v, want none", got)
+	}
+	if got := Scores(state(New(Config{}, 3)), 3); len(got) != 3 {
+		t.Errorf("scores of three outputs that have none: got %v, want three lists of none", got)
 	}
 	if n.Uncounted(); n.Meter() != (Meter{}) || !slices.Equal(Scores(state(n), 3)[0], scores) {
 		t.Errorf("counted from 0: got %+v, want zeros and the same scores", n.Meter())
@@ -87,22 +95,30 @@ func TestRestoreRefuses(t *testing.T) {
 	n := learned(Config{}, 30)
 	window := 1 + windowNumbers + 30 // where the second one begins
 	for name, spoil := range map[string]func(s []float64) []float64{
-		"nothing":   func(s []float64) []float64 { return nil },
-		"short":     func(s []float64) []float64 { return s[:len(s)-1] },
-		"long":      func(s []float64) []float64 { return append(s, 1) },
-		"windows":   func(s []float64) []float64 { return s[:window] },
-		"NaN":       func(s []float64) []float64 { s[window-3] = math.NaN(); return s },
-		"infinity":  func(s []float64) []float64 { s[window-3] = math.Inf(-1); return s },
-		"level":     func(s []float64) []float64 { s[1] = math.NaN(); return s },
-		"level 1":   func(s []float64) []float64 { s[1] = 1; return s },
-		"held":      func(s []float64) []float64 { s[window+2] = 1e6; return s },
-		"sized":     func(s []float64) []float64 { s[window+3] = 1e6; return s },
-		"size":      func(s []float64) []float64 { s[window+4] = -1; return s },
-		"count":     func(s []float64) []float64 { s[window+5] = 29.5; return s },
-		"too large": func(s []float64) []float64 { s[window+5] = maxWindow + 1; return s },
+		"nothing":  func(s []float64) []float64 { return nil },
+		"short":    func(s []float64) []float64 { return s[:len(s)-1] },
+		"long":     func(s []float64) []float64 { return append(s, 1) },
+		"windows":  func(s []float64) []float64 { return s[:window] },
+		"NaN":      func(s []float64) []float64 { s[window-3] = math.NaN(); return s },
+		"infinity": func(s []float64) []float64 { s[1] = math.Inf(-1); return s },
+		"level":    func(s []float64) []float64 { s[1] = math.NaN(); return s },
+		"level 1":  func(s []float64) []float64 { s[1] = 1; return s },
+		"judged":   func(s []float64) []float64 { s[window+1] = -1; return s },
+		"many":     func(s []float64) []float64 { s[window+1] = 1 << 54; return s },
+		"held":     func(s []float64) []float64 { s[window+2] = 1e6; return s },
+		"sized":    func(s []float64) []float64 { s[window+3] = 1e6; return s },
+		"size":     func(s []float64) []float64 { s[window+4] = -1; return s },
+		"count":    func(s []float64) []float64 { s[window+5] = 30.5; return s },
+		"less":     func(s []float64) []float64 { s[window+5] = -1; return s },
+		"too large": func(s []float64) []float64 {
+			s[2*window+4] = maxWindow + 1
+			return append(s, make([]float64, maxWindow-29)...)
+		},
 	} {
-		if _, err := n.Restored(spoil(state(n))); err == nil {
+		bad := slices.Clip(spoil(state(n)))
+		if _, err := n.Restored(bad); err == nil {
 			t.Errorf("%s: got no complaint, want one", name)
 		}
+		Scores(bad, 3) // whatever it says, it ends
 	}
 }

@@ -57,17 +57,27 @@ func TestCarry(t *testing.T) {
 		if !ok || !slices.Equal(m, was.State(0)) {
 			t.Fatalf("newton %v, the same basis: got %v %v, want the bits of %v", newton, ok, m, was.State(0))
 		}
-		other := rule.NewNode(rule.NodeConfig{Basis: carryBasis(t, newton, 2, -1, 0.5, 1), Config: c, Rows: 1})
-		if m, ok = other.Carry(was, 0); !ok {
-			t.Fatalf("newton %v, another readout: not kept", newton)
+		moved := rule.BasisConfig{
+			Inputs: 3, Features: 2, Gain: 1, Readout: mat.NewDense(2, 2, []float32{1, 0.5, -0.25, 2}), Newton: newton, Moment: momentOf(3),
 		}
-		if err := other.Restore(m, 0); err != nil {
-			t.Fatal(err)
-		}
-		other.Predict(y, []float32{0, 0}, z)
-		for c := range y {
-			if math.Abs(float64(y[c]-want[c])) > 1e-4 {
-				t.Errorf("newton %v, another readout: got %v, want %v", newton, y, want)
+		for what, b := range map[string]*rule.Basis{
+			"readout": carryBasis(t, newton, 2, -1, 0.5, 1), "moment": must[*rule.Basis](t)(rule.NewBasis(moved)),
+		} {
+			other := rule.NewNode(rule.NodeConfig{Basis: b, Config: c, Rows: 1})
+			if m, ok = other.Carry(was, 0); !ok {
+				t.Fatalf("newton %v, another %s: not kept", newton, what)
+			}
+			if err := other.Restore(m, 0); err != nil {
+				t.Fatal(err)
+			}
+			other.Predict(y, []float32{0, 0}, z)
+			for c := range y {
+				if math.Abs(float64(y[c]-want[c])) > 1e-4 {
+					t.Errorf("newton %v, another %s: got %v, want %v", newton, what, y, want)
+				}
+			}
+			if other.Learned() != (!newton || what == "readout") {
+				t.Errorf("newton %v, another %s: how sure it is means something %v", newton, what, other.Learned())
 			}
 		}
 	}
@@ -78,11 +88,14 @@ func TestCarryRefuses(t *testing.T) {
 	c := &rule.Config{StepSize: rule.StepSize{Value: 0.05}}
 	old := carryBasis(t, false, 1, 0.5, -0.25, 2)
 	was := learned(t, old, c)
-	wide, err := rule.NewBasis(rule.BasisConfig{Inputs: 4, Features: 2, Gain: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for what, b := range map[string]*rule.Basis{"inputs": wide, "a faint readout": carryBasis(t, false, 1e-4, 0, 0, 1e-4)} {
+	for what, b := range map[string]rule.BasisConfig{
+		"inputs":          {Inputs: 4, Features: 2, Gain: 1},
+		"bias":            {Inputs: 3, Features: 2, Gain: 1, Bias: true},
+		"outputs":         {Inputs: 3, Features: 2, Gain: 1, Readout: mat.NewDense(2, 3, []float32{1, 0, 2, 0, 1, 3})},
+		"rank":            {Inputs: 3, Features: 2, Gain: 1, Readout: mat.NewDense(2, 2, []float32{1, 2, 2, 4})},
+		"a faint readout": {Inputs: 3, Features: 2, Gain: 1, Readout: mat.NewDense(2, 2, []float32{1e-4, 0, 0, 1e-4})},
+	} {
+		b := must[*rule.Basis](t)(rule.NewBasis(b))
 		n := rule.NewNode(rule.NodeConfig{Basis: b, Config: c, Rows: 1})
 		if got, ok := n.Carry(was, 0); ok {
 			t.Errorf("%s: got %v, want nothing kept", what, got)

@@ -42,7 +42,7 @@ func TestConfigComplains(t *testing.T) {
 	nan := math.NaN()
 	c := rule.Config{
 		StepSize: rule.StepSize{Schedule: "cosine", Value: -1, Steps: nan}, Ridge: -1, ClipNorm: math.Inf(1),
-		Retrain: "readout", Limit: nan,
+		Retrain: "readout", Limit: nan, Gate: &rule.Gate{Margin: -1, Slack: nan, Window: -1, Patience: 1<<20 + 1},
 	}
 	err := c.Validate()
 	if err == nil {
@@ -51,6 +51,8 @@ func TestConfigComplains(t *testing.T) {
 	for _, want := range []string{
 		`step_size.schedule is "cosine", want fixed or decaying`, "step_size.value is -1", "step_size.steps is NaN",
 		"ridge is -1", "clip_norm is +Inf", `retrain is "readout", want taps or taps+bias`, "limit is NaN",
+		"margin is -1, want a number above 0, or 0 for 0.05", "slack is NaN, want a number above 0, or 0 for 15",
+		"window is -1, want 1 to 1048576 answers, or 0 for 30", "patience is 1048577, want 1 to 1048576 answers, or 0 for 100",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)
@@ -60,6 +62,15 @@ func TestConfigComplains(t *testing.T) {
 		if s.Validate() == nil {
 			t.Errorf("%+v is valid", s)
 		}
+	}
+	inf, many := math.Inf(1), 1<<20+1
+	for _, g := range []rule.Gate{{Margin: inf}, {Slack: inf}, {Margin: nan}, {Slack: -1}, {Window: many}, {Patience: -1}} {
+		if g.Validate() == nil {
+			t.Errorf("%+v is valid", g)
+		}
+	}
+	if err := (&rule.Gate{Margin: 0.5, Slack: 0.5, Window: 1 << 20, Patience: 1 << 20}).Validate(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -2,6 +2,9 @@ package rule
 
 import "slices"
 
+// Ahead says when a newcomer takes over, for tests.
+var Ahead = ahead
+
 // KnownHorizon is what a node that learns by season knows of a horizon, for tests.
 type KnownHorizon struct {
 	Answers, Trained          float64

@@ -98,6 +98,34 @@ func TestHearingCommonScale(t *testing.T) {
 	if a.features(got, row, a.scaleOf(row)); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
+	a.Scale = 0.5
+	given := a.scaleOf(row)
+	a.Scale = 0 // a tenth of the root of the mean square of the first inputs, or of all nodes'
+	seen, nothing := a.scaleOf([]float32{5, 5, -5, 5, -5, 5, 99}), a.scaleOf(make([]float32, 6))
+	m := SecondMoment{Inputs: 2, Mean: []float64{150, 7, 7, 7, 50, 7, 7, 7, 1}}
+	if common := m.CommonScale(); given != 0.5 || seen != 0.5 || nothing != 1 || common != 1 {
+		t.Errorf("scales: got %v, %v, %v and %v, want 0.5, 0.5, 1 and 1", given, seen, nothing, common)
+	}
+}
+
+// One matrix for all outputs learns of a label the trace of its information, and of another
+// answer a bound of the largest eigenvalue.
+func TestStrength(t *testing.T) {
+	for _, c := range []struct {
+		information []float64
+		labels      bool
+		want        float64
+	}{
+		{[]float64{3, -2, -2, 4}, true, 7},
+		{[]float64{3, -2, -2, 4}, false, 6},
+		{[]float64{-1, 0, 0, 0.5}, true, 0},
+		{[]float64{0, 0, 0, 0}, false, 0},
+	} {
+		s := &laplace{frame: &frame{r: 2}, he: c.information}
+		if got := s.strength(&judge{classes: c.labels}); got != c.want {
+			t.Errorf("%+v: got %v", c, got)
+		}
+	}
 }
 
 // A hearing from outside is looked at.
@@ -233,8 +261,163 @@ func TestHeardStepAllocatesNothing(t *testing.T) {
 	for range 150 {
 		step()
 	}
+	if tau, side := n.newton.now.tau, side(n.newton.now.main.cov); tau != 3 || side != n.newton.frame.p {
+		t.Errorf("P has %d rows, a prior of %v, want one of %d features, and 3", side, tau, n.newton.frame.p)
+	}
 	if got := testing.AllocsPerRun(300, step); got != 0 {
 		t.Errorf("got %v allocations per step, want 0", got)
+	}
+}
+
+// A node that gives answers and is told late what they cost, several at once, is one that
+// learns beside Answers that give and judge: also where updates are refused, and through its
+// state, whatever was not heard.
+func TestNodeGivesAndIsTold(t *testing.T) {
+	heard, rows := heardNode(t, 5)
+	plain, err := NewBasis(BasisConfig{Inputs: 6, Features: 5, Gain: 1, Newton: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, how := range map[string]Config{
+		"gradients": {StepSize: StepSize{Value: 0.1}}, "newton": {Newton: &Newton{}}, "heard": *heard.config,
+	} {
+		f, width := plain, 6
+		how.Delay, how.Gate = 2, &Gate{Patience: 25}
+		if name == "newton" {
+			how.Gate = nil
+		}
+		if name == "heard" {
+			f, width = heard.basis, rows[0].Cols
+		}
+		begin := func(answers bool) *Node {
+			return NewNode(NodeConfig{Basis: f, Config: &how, Rows: 2, Answers: answers})
+		}
+		n, twin, a, anews := begin(true), begin(false), NewAnswers(f, &how, nil), 0
+		base, adapted, want, labels := make([]float32, 5), make([]float32, 5), make([]float32, 5), make([]int32, 300)
+		for s := range uint64(300) {
+			z := rows[s].Row(0)[:width]
+			if width > 6 && s%3 > 0 {
+				z[6+s%7] = float32(math.NaN())
+			}
+			if base[s%5] = z[0]; s/100 != 1 {
+				labels[s] = int32(dense.Argmax(z[:5]))
+			}
+			said, y := make([]float32, 5), make([]float32, 5)
+			if s%3 == 0 {
+				n.Answer(said, s, base, z)
+			}
+			twin.Predict(adapted, base, z)
+			a.Give(s, want, adapted, base, z)
+			if s%2 == 0 && how.Gate != nil {
+				y = nil
+			}
+			if n.Give(y, s, base, z); s%3 == 0 && !slices.Equal(said, want) || y != nil && !slices.Equal(y, want) || n.Relink([]int32{int32(s)}) {
+				t.Fatalf("%s, step %d: said %v and gave %v, want %v", name, s, said, y, want)
+			}
+			var zs, bases []float32
+			var which []int32
+			for _, at := range []uint64{s - 2, s - 1, s - 1} {
+				j := loss.CrossEntropy{Labels: labels[at%300:][:1]}
+				if s%2 == 0 {
+					continue
+				}
+				g, ok := a.Judge(at, j, 0)
+				if got := n.Tell(at, j, 0); got != ok {
+					t.Fatalf("%s, step %d: the answer of step %d was told %v, want %v", name, s, int64(at), got, ok)
+				}
+				if ok {
+					zs, bases, which = append(zs, g.Inputs...), append(bases, g.Base...), append(which, int32(at))
+				}
+			}
+			if k := len(which); k > 0 {
+				twin.Observe(dense.NewDense(k, width, zs), dense.NewDense(k, 5, bases), which, loss.CrossEntropy{Labels: labels})
+			}
+			for _, one := range []*Node{n, twin} {
+				if how.Newton == nil && (s%23 == 9 || s%23 == 13) { // what was told is dropped
+					continue
+				}
+				own := dense.NewDense(1, f.Len(), one.Params())
+				if err := one.Step(&Heard{Weights: []float32{1}, Rows: []int32{0}, Vectors: []dense.Dense{own}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			anew := false
+			switch s % 23 {
+			case 9:
+				n.Cancel()
+				twin.Cancel()
+			case 12, 13:
+				anew = n.Refuse()
+				twin.Cancel()
+				a.Refuse()
+			default:
+				anew = n.Commit()
+				twin.Commit()
+			}
+			if want := a.Losing(); anew != want {
+				t.Fatalf("%s, step %d: begins again %v, want %v", name, s, anew, want)
+			} else if want {
+				twin.Reset()
+				a.Anew()
+				anews++
+			}
+			parts := a.parts(s + 1)
+			parts[learnerPart] = twin.State(s + 1).part(learnerPart)
+			if got := n.State(s + 1); !slices.Equal(got, newState(parts)) {
+				t.Fatalf("%s, step %d: remembers\n%v, want\n%v", name, s, got, newState(parts))
+			}
+			if s%20 == 10 {
+				state := n.State(s + 1)
+				n = begin(true)
+				bad := slices.Clone(state)
+				if bad[5+int(bad[1])+5] = -1; how.Gate != nil && n.Restore(bad, s+1) == nil {
+					t.Errorf("%s: a gate that cannot be was restored", name)
+				}
+				if err := n.Restore(state, s+1); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if (anews > 0) != (how.Gate != nil) || !twin.Learned() || twin.Answers() != nil || a.Gate().Anew != uint64(anews) {
+			t.Errorf("%s: began again %d times, want some, and only with a gate", name, anews)
+		}
+		if sent, kept := how.Vectors(); sent+kept != 1 || (sent == 0) != (how.Newton != nil) {
+			t.Errorf("%s: sends %d vectors of %d", name, sent, kept)
+		}
+	}
+	prompt, y := NewNode(NodeConfig{Basis: plain, Config: &Config{}, Rows: 1}), make([]float32, 5)
+	if prompt.Answer(y, 0, []float32{1, 2, 3, 4, 5}, make([]float32, 6)); !slices.Equal(y, []float32{1, 2, 3, 4, 5}) {
+		t.Errorf("a node that has learned nothing answers %v", y)
+	}
+	if prompt.Tell(0, loss.CrossEntropy{Labels: []int32{0}}, 0) || prompt.Refused() != 0 {
+		t.Error("a node that gave no answers was told what one cost")
+	}
+}
+
+// What weights of neighbours mean depends on who they are: nothing of it is carried to a node
+// that hears others, or nobody.
+func TestCarryHears(t *testing.T) {
+	was, rows := heardNode(t, 5)
+	w := newTeacher()
+	for _, row := range rows[:30] {
+		if err := w.show(was, row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	same, _ := heardNode(t, 5)
+	others, _ := heardNode(t, 4)
+	f, err := NewBasis(BasisConfig{Inputs: 6, Features: 5, Gain: 1, Newton: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := NewNode(NodeConfig{Basis: f, Config: was.config, Rows: 1})
+	for name, c := range map[string]struct{ from, to *Node }{
+		"same": {was, same}, "others": {was, others}, "nobody": {was, nobody}, "somebody": {nobody, same},
+	} {
+		s, ok := c.to.Carry(c.from, 0)
+		if want := name == "same"; ok != want || ok && !slices.Equal(s, was.State(0)) {
+			t.Errorf("%s: carried %v, want %v, or it is something else", name, ok, want)
+		}
 	}
 }
 

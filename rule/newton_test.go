@@ -3,6 +3,7 @@ package rule_test
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
@@ -215,6 +216,13 @@ func TestNewtonStateRefused(t *testing.T) {
 		"only a head":    func(s rule.State) rule.State { s[1] -= float64(len(s) - first - 3); return s[:first+3] },
 		"nan":            func(s rule.State) rule.State { s[first+20] = math.NaN(); return s },
 		"a scale of 0":   func(s rule.State) rule.State { s[first+1] = 0; return s },
+		"a prior of 0":   func(s rule.State) rule.State { s[first+2] = 0; return s },
+		"hears, no more": func(s rule.State) rule.State { s[1] = float64(first + 2 - 5); return append(s[:first:first], 1, 7) },
+		"only a newcomer": func(rule.State) rule.State {
+			s := rule.NewNode(rule.NodeConfig{Basis: p.basis, Config: &p.config, Rows: 1}).State(0)
+			s[first+4] = 0
+			return s
+		},
 		"hears somebody": func(s rule.State) rule.State { s[first] = 1; return s },
 		"links":          func(s rule.State) rule.State { s[first+8] = 1e300; return s },
 		"size":           func(s rule.State) rule.State { s[first+9] = 1e9; return s },
@@ -225,37 +233,131 @@ func TestNewtonStateRefused(t *testing.T) {
 			t.Errorf("%s: got error %v, or it changed", name, err)
 		}
 	}
+	if err := p.node.Restore(nil, 0); err != nil || p.node.Learned() || len(p.node.State(0)) != first+10 {
+		t.Errorf("restored from nothing it remembers %v, error %v", p.node.State(0), err)
+	}
 	plain := rule.NewNode(rule.NodeConfig{Basis: p.basis, Config: &rule.Config{}, Rows: 1})
 	if err := plain.Restore(good, 0); err == nil {
 		t.Error("a node that takes gradient steps took the state of one that does not")
 	}
 }
 
-// Where what was right becomes wrong, a newcomer takes over; without one the
-// learner, sure of itself, is right less often.
-func TestFreshTakesOver(t *testing.T) {
-	after := func(fresh int) (right int) {
-		rng := rand.New(rand.NewPCG(14, 15))
-		p := newPupil(t, 4, true, randomReadout(rng, 8, 4), momentOf(4), rule.Newton{Doubt: 0.2, Fresh: fresh})
-		for k := range 4200 {
+// Newcomers, and links that change, by plain nodes side by side: the bits are those of
+// the first of all, until one that began later is ahead; and of one that begins when links
+// change, beside which what was learned longest stays, and comes back with its world.
+func TestChangeOverByPlainNodes(t *testing.T) {
+	const fresh, outputs = 40, 3
+	rng := rand.New(rand.NewPCG(14, 15))
+	p := newPupil(t, 4, true, randomReadout(rng, 6, outputs), momentOf(4), rule.Newton{Fresh: fresh, Restart: true})
+	changes := 0
+	for _, labels := range []bool{true, false} {
+		p.node.Reset() // of links it still knows
+		begin := func() *pupil {
+			q := &pupil{t: t, config: rule.Config{Newton: &rule.Newton{}}, heard: p.heard, y: p.y, base: p.base, z: p.z}
+			q.node = rule.NewNode(rule.NodeConfig{Basis: p.basis, Config: &q.config, Rows: 1})
+			return q
+		}
+		first, second := begin(), (*pupil)(nil)
+		told, age, tookOver, cameBack := 0, 0, 0, 0
+		costs, knows := [2]float64{}, map[*pupil]int{}
+		for k := range 1200 {
+			world := (k + 75) / 150 % 2 // links change twice, and not with the world
+			for range map[int]int{0: 2, 5: 1, 110: 1}[k%150] {
+				if labels && k == 0 { // it knows nobody before step 5
+					break
+				}
+				anew := p.node.Relink(make([]int32, changes))
+				if want := k > 0 && changes > 0; anew != want || anew && p.basis.Distance(p.node.Params(), nil) != 0 {
+					t.Fatalf("step %d: begins again %v at %v, want %v", k, anew, p.node.Params(), want)
+				}
+				changes++
+				state := p.node.State(0)
+				p.node = rule.NewNode(rule.NodeConfig{Basis: p.basis, Config: &p.config, Rows: 1})
+				if err := p.node.Restore(state, 0); err != nil {
+					t.Fatal(err)
+				}
+				if !anew {
+					break
+				}
+				if second == nil || knows[second] < knows[first] {
+					second = first
+				}
+				first, told, age, costs = begin(), 0, 0, [2]float64{}
+			}
 			p.draw(rng)
 			p.base.Zero()
-			label := mat.Argmax(p.z.Row(0))
-			if k >= 4000 {
-				label = (label + 1) % 4
+			target, best := mat.NewDense(1, outputs, nil), int32(0)
+			for c := range target.Data {
+				target.Data[c] = p.z.Data[(c+world)%4] + 0.05*float32(rng.NormFloat64())
+				if target.Data[c] > target.Data[best] {
+					best = int32(c)
+				}
 			}
-			p.node.Predict(p.y.Row(0), p.base.Row(0), p.z.Row(0))
-			if k >= 4000 && mat.Argmax(p.y.Row(0)) == label {
-				right++
+			var j loss.Loss = loss.MSE{Target: target}
+			if labels {
+				j = loss.CrossEntropy{Labels: []int32{best}}
 			}
-			p.learn(loss.CrossEntropy{Labels: []int32{int32(label)}})
+			if told > 0 && told%fresh == 0 {
+				second, age, costs = begin(), 0, [2]float64{}
+			}
+			if k%9 == 4 { // an update that is not made, and one that nothing was told for
+				before := p.node.State(0)
+				p.node.Observe(p.z, p.base, firstRow, j)
+				err := p.node.Step(p.heard)
+				p.node.Cancel()
+				p.node.Observe(mat.Dense{}, mat.Dense{}, nil, j)
+				if err = errors.Join(err, p.node.Step(p.heard)); err != nil {
+					t.Fatal(err)
+				}
+				if p.node.Commit(); !slices.Equal(p.node.State(0)[6:], before[6:]) {
+					t.Fatalf("step %d: changed by nothing", k)
+				}
+			}
+			told++
+			p.learn(j)
+			for e, q := range []*pupil{first, second} {
+				if q != nil {
+					q.node.Predict(p.y.Row(0), p.base.Row(0), p.z.Row(0))
+					costs[e] += j.(loss.Local).EvalNode(0, nil, p.y.Row(0))
+					q.learn(j)
+					knows[q]++
+				}
+			}
+			if labels { // costs of labels know how sure a learner is
+				copy(costs[:], p.node.State(0)[13+p.basis.Len():])
+			}
+			if age++; second != nil && rule.Ahead(age, costs[0], costs[1], labels) {
+				if tookOver++; knows[second] > told {
+					cameBack++
+				}
+				first, second = second, nil
+			}
+			if !slices.Equal(p.node.Params(), first.node.Params()) {
+				t.Fatalf("labels %v, step %d: %v, want %v", labels, k, p.node.Params(), first.node.Params())
+			}
 		}
-		return right
+		if t.Logf("labels %v: %d took over, %d of them came back", labels, tookOver, cameBack); tookOver < 10 || cameBack == 0 {
+			t.Errorf("labels %v: %d took over, %d of them came back, want 10 and some", labels, tookOver, cameBack)
+		}
 	}
-	with, without := after(100), after(0)
-	t.Logf("right of 200 after the change: %d with newcomers, %d without", with, without)
-	if with < 150 || with < without+20 {
-		t.Errorf("%d of 200 right with newcomers, %d without; want 150, and 20 more than without", with, without)
+	for _, c := range []struct {
+		age      int
+		old, new float64
+		labels   bool
+		want     bool
+	}{
+		{9, 100, 0, true, false},
+		{10, 3, 0, true, true},
+		{10, 2.99, 0, true, false},
+		{10, math.Exp(0.601), 1, false, true},
+		{10, math.Exp(0.599), 1, false, false},
+		{10, 1, 0, false, true},
+		{10, 1, -1, false, false},
+		{10, 0, 0, false, false},
+	} {
+		if got := rule.Ahead(c.age, c.old, c.new, c.labels); got != c.want {
+			t.Errorf("%+v: ahead is %v", c, got)
+		}
 	}
 }
 
@@ -270,10 +372,13 @@ func TestNewtonRefuses(t *testing.T) {
 		if k == 20 {
 			target.Data[0] = 3e38
 		}
+		if k == 25 {
+			p.z.Data[0] = float32(math.NaN())
+		}
 		before := append([]float32(nil), p.node.Params()...)
 		p.learn(loss.MSE{Target: target})
 		refused := 0
-		if k == 20 {
+		if k == 20 || k == 25 {
 			refused = 1
 			for e, v := range p.node.Params() {
 				if v != before[e] {
@@ -314,6 +419,44 @@ func TestNewtonBits(t *testing.T) {
 	}
 	if got, want := h.Sum64(), uint64(0x1ee8bd916880ddb9); got != want {
 		t.Errorf("hash %#x, want %#x", got, want)
+	}
+}
+
+// P is one matrix over all of X up to 128 numbers, otherwise and for squared errors one of
+// the features; τ is that of the kind of cost, and both stay when another kind comes.
+func TestNewtonBeginsByTheCost(t *testing.T) {
+	for _, c := range []struct {
+		inputs, outputs int
+		labels          bool
+		side, prior     float64
+	}{
+		{32, 4, true, 128, 30},
+		{43, 3, true, 43, 30},
+		{33, 4, true, 33, 30},
+		{4, 4, false, 4, 0.02},
+		{5, 1, false, 5, 0.005},
+		{2, 2, true, 4, 30},
+	} {
+		rng := rand.New(rand.NewPCG(24, 25))
+		p := newPupil(t, c.inputs, false, randomReadout(rng, c.outputs, c.outputs), momentOf(c.inputs), rule.Newton{})
+		first := 5 + 3 + p.basis.Len()
+		labels, errs := loss.Loss(loss.CrossEntropy{Labels: []int32{0}}), loss.Loss(loss.MSE{Target: p.base})
+		for k := range 4 {
+			p.draw(rng)
+			if j := []loss.Loss{errs, labels}[k%2]; c.labels {
+				p.learn([]loss.Loss{labels, errs}[k%2])
+			} else if c.outputs > 1 || k%2 == 0 {
+				p.learn(j)
+			}
+			s := p.node.State(0)
+			if s[first+9] != c.side || math.Abs(s[first+2]-c.prior) > 1e-12 {
+				t.Errorf("%+v: P has %v rows, a prior of %v", c, s[first+9], s[first+2])
+			}
+			p.node = rule.NewNode(rule.NodeConfig{Basis: p.basis, Config: &p.config, Rows: 1})
+			if err := p.node.Restore(s, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 

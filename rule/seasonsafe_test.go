@@ -93,7 +93,9 @@ func TestSeasonCannotDiverge(t *testing.T) {
 func TestSeasonNonsenseIsSilence(t *testing.T) {
 	heard, alone := newTown(t, 1, 7, []int{2}, 3, 4, seasonal()), newTown(t, 1, 7, []int{2}, 3, 4, seasonal())
 	nan := float32(math.NaN())
-	say := mat.NewDense(5, 2, []float32{nan, 0, 1, nan, -1, 0, 1e9, 0, 1, 1e6})
+	mostG := 100 / (1 - 0.995)
+	mostB := 100 * 3 * heard.sigma[0] * math.Sqrt(mostG/100) // with a G of 1
+	say := mat.NewDense(5, 2, []float32{nan, 0, 1, nan, -1, 0, float32(mostG * 1.00001), 0, 1, float32(mostB * 1.00001)})
 	for s := range 100 {
 		truth := heard.truth(s, 0)
 		base, z := heard.drawn()
@@ -108,6 +110,19 @@ func TestSeasonNonsenseIsSilence(t *testing.T) {
 		}
 		if y[0][0] != y[1][0] {
 			t.Fatalf("step %d: answered %v, want %v", s, y[0][0], y[1][0])
+		}
+	}
+	n := alone.nodes[0] // that hears the most that can have been learned, and keeps what it can have learned itself
+	for k, c := range []struct{ weight, g, b, wantG, wantB float64 }{
+		{1, mostG, 0, mostG, 0},
+		{1, 1, mostB, 1, mostB},
+		{1.5, mostG, 1e5, mostG, 10 * 3 * heard.sigma[0] * mostG / 100},
+		{1, mostG, -1e5, mostG, -10 * 3 * heard.sigma[0] * mostG / 100},
+	} {
+		n.Mix([]float32{0, float32(c.weight)}, 0, mat.NewDense(1, 2, []float32{float32(c.g), float32(c.b)}), []int32{-1, 0})
+		n.Give(make([]float32, 1), uint64(100+k), []float32{0}, make([]float32, 4))
+		if got := n.Knows()[0].Weight; math.Abs(got[0]-c.wantG) > 1e-6*c.wantG || math.Abs(got[1]-c.wantB) > 1e-6*math.Abs(c.wantB) {
+			t.Errorf("%+v: got %v", c, got)
 		}
 	}
 }
@@ -134,14 +149,23 @@ func TestSeasonBound(t *testing.T) {
 			answers += min(math.Abs(float64(truth)-float64(given[q])), 6*sigma)
 			trained += min(math.Abs(float64(truth)-float64(base[q])), 6*sigma)
 		}
-		y := make([]float32, 1)
-		n.Give(y, uint64(s), b.Row(0), z.Row(0))
+		y, said := make([]float32, 1), make([]float32, 1)
+		n.Predict(said, uint64(s), b.Row(0), z.Row(0))
+		if n.Give(y, uint64(s), b.Row(0), z.Row(0)); y[0] != said[0] {
+			t.Fatalf("step %d: gave %v, want %v, which it said it would", s, y[0], said[0])
+		}
 		given, base = append(given, y[0]), append(base, b.At(0, 0))
 		if most := 1.02*trained + 10*sigma + h*6*sigma; answers > most {
 			t.Fatalf("step %d: answers cost %v, those of the model as trained %v: promised was %v", s, answers, trained, most)
 		}
 		if !n.Does(0).Open {
-			closed++
+			if closed++; closed == 1 {
+				config.Gate = nil
+				free := newTown(t, 1, 6, []int{h}, 3, 4, config).nodes[0]
+				if err := free.Restore(n.State()); err != nil || !free.Does(0).Open {
+					t.Errorf("without a bound it answers as trained, error %v", err)
+				}
+			}
 		}
 	}
 	if t.Logf("closed for %d of 5000 steps; answers cost %.1f, trained %.1f", closed, answers, trained); closed == 0 {
@@ -149,6 +173,12 @@ func TestSeasonBound(t *testing.T) {
 	}
 	if st := n.Does(0); math.Abs(st.Answers-answers) > 1e-6 || math.Abs(st.Trained-trained) > 1e-6 {
 		t.Errorf("counted %v and %v, want %v and %v", st.Answers, st.Trained, answers, trained)
+	}
+	if m := n.Plan().Average([]rule.State{n.State()}, []float64{1}); n.Fits(m) != nil {
+		t.Error("the mean of one without intervals does not fit")
+	}
+	if n.Uncounted(); n.Does(0).Answers != 0 || !n.Does(0).Open {
+		t.Errorf("what begins a stream has erred: %+v", n.Does(0))
 	}
 }
 
@@ -246,6 +276,14 @@ func TestSeasonState(t *testing.T) {
 			t.Fatalf("node %d remembers something else", i)
 		}
 	}
+	var said [2][3]float32 // before they hear anybody
+	whole.nodes[0].Predict(said[0][:], first, said[0][:], make([]float32, 7))
+	half.nodes[0].Predict(said[1][:], first, said[1][:], make([]float32, 7))
+	for c, v := range said[0] {
+		if math.Abs(float64(v-said[1][c])) > 1e-6 {
+			t.Errorf("restored it says %v, want %v", said[1], said[0])
+		}
+	}
 	other := remembering(t, first)
 	for s := first; s < first+more; s++ {
 		got, want := half.steps(s), other.steps(s)
@@ -264,6 +302,7 @@ func TestSeasonState(t *testing.T) {
 		"G":        func(s rule.State) rule.State { s[5+horizon] = -1; return s },
 		"NaN":      func(s rule.State) rule.State { s[5+horizon+1] = math.NaN(); return s },
 		"seen":     func(s rule.State) rule.State { s[5+2+9] = -1; return s },
+		"cut":      func(s rule.State) rule.State { s[1] -= 15; return slices.Delete(s, gates-15, gates) },
 		"spread":   func(s rule.State) rule.State { s[5+2+9+9+5] = -1; return s },
 		"gates":    func(s rule.State) rule.State { s[2]--; return append(s[:gates:gates], s[gates+1:]...) },
 		"scores":   func(s rule.State) rule.State { s[3]--; return append(s[:waiting-1:waiting-1], s[waiting:]...) },
@@ -282,6 +321,11 @@ func TestSeasonState(t *testing.T) {
 		if n.Fits(good[:k]) == nil {
 			t.Fatalf("the first %d of %d numbers are read", k, len(good))
 		}
+	}
+	unusual := slices.Clone(good)
+	unusual[gates+6] = 99 // what usual errors are a node knows itself
+	if err := n.Restore(unusual); err != nil || !slices.Equal(n.State(), good) {
+		t.Errorf("with other usual errors it remembers something else, or %v", err)
 	}
 	if err := n.Restore(nil); err != nil || !slices.Equal(n.State(), remembering(t, 0).nodes[0].State()) {
 		t.Errorf("a node that was given no state remembers something, error %v", err)
@@ -318,13 +362,22 @@ func TestSeasonNewcomer(t *testing.T) {
 	}
 	for c, h := range n.Knows() {
 		x, y := a.Knows()[c], b.Knows()[c]
-		for e, v := range h.Taps {
-			if want := (x.Taps[e] + 3*y.Taps[e]) / 4; math.Abs(v-want) > 1e-15 {
-				t.Errorf("tap %d is %v, want %v", e, v, want)
+		for k, lists := range [][3][]float64{
+			{h.Taps, x.Taps, y.Taps},
+			{h.Spread, x.Spread, y.Spread},
+			{h.Weight[:], x.Weight[:], y.Weight[:]},
+			{h.Table, x.Table, y.Table},
+			{h.Seen, x.Seen, y.Seen},
+		} {
+			for e, v := range lists[0] {
+				want := (lists[1][e] + 3*lists[2][e]) / 4
+				if k == 4 {
+					want = math.Floor(want) // times
+				}
+				if math.Abs(v-want) > 1e-9 {
+					t.Errorf("list %d: number %d is %v, want %v", k, e, v, want)
+				}
 			}
-		}
-		if want := (x.Weight[0] + 3*y.Weight[0]) / 4; math.Abs(h.Weight[0]-want) > 1e-9 {
-			t.Errorf("G is %v, want %v", h.Weight[0], want)
 		}
 		if h.Answers != 0 || h.Trained != 0 {
 			t.Errorf("a newcomer has erred by %v and %v", h.Answers, h.Trained)
@@ -335,14 +388,15 @@ func TestSeasonNewcomer(t *testing.T) {
 	if got := n.Plan().Average(five, weights); !slices.Equal(got, m) {
 		t.Error("neighbours that remember nothing, something else, or do not count change what a newcomer begins with")
 	}
-	if got := n.Plan().Average([]rule.State{nil}, []float64{1}); got != nil {
+	if got := n.Plan().Average([]rule.State{nil, a.State()}, []float64{1, 0}); got != nil {
 		t.Errorf("without neighbours that learned it begins with %v, want nothing", got)
 	}
 	if m[4] != 0 || n.Meter() != (conformal.Meter{}) || len(m.Scores(3)[0]) == 0 {
 		t.Errorf("a newcomer has %v numbers of forecasts, and intervals %+v", m[4], n.Meter())
 	}
 	before, did := b.State(), b.Does(0)
-	if b.Uncounted(); b.State()[4] != before[4] || before[4] == 0 || b.Does(0).Answers != 0 || did.Answers == 0 {
+	b.Uncounted()
+	if b.State()[4] != before[4] || before[4] == 0 || b.Does(0).Answers != 0 || did.Answers == 0 || b.Meter() != (conformal.Meter{}) {
 		t.Errorf("what begins a stream erred by %v, before %v", b.Does(0).Answers, did.Answers)
 	}
 }

@@ -74,6 +74,11 @@ func TestBoundsAreRemembered(t *testing.T) {
 	if err := json.Unmarshal(text, &m); err != nil {
 		t.Fatal(err)
 	}
+	bad := slices.Concat(m, rule.State{0, 0})
+	bad[4] += 2
+	if bad[len(m)-3] = 2; b.Restore(bad, 25) == nil {
+		t.Error("two intervals of one output: got no complaint")
+	}
 	if err := b.Restore(m, 25); err != nil {
 		t.Fatal(err)
 	}
@@ -102,10 +107,16 @@ func TestBoundsWithoutTruth(t *testing.T) {
 		loss.CrossEntropy{Labels: []int32{loss.NoLabel}}, loss.MSE{Target: mat.NewDense(1, 1, nil), Mask: []bool{false}},
 	} {
 		a.Give(uint64(s), make([]float32, 1), []float32{0}, []float32{0}, []float32{1})
-		a.Judge(uint64(s), j, 0)
+		if _, ok := a.Judge(uint64(s), j, 0); ok {
+			t.Errorf("%T: a row without a cost was judged", j)
+		}
 	}
 	if m := a.Meter(); m.Judged != 0 {
 		t.Errorf("judged: got %d, want 0", m.Judged)
+	}
+	two := [][]float64{{1, 2, 3, 4, 5, 6, 7, 8, 9}, {1}}
+	if a = rule.NewAnswers(line(t, 1), &rule.Config{Conformal: &conformal.Config{}}, two); !a.Bounds()[0].Unknown() {
+		t.Error("scores of two outputs mean something for one")
 	}
 	if plain := rule.NewAnswers(line(t, 1), &rule.Config{Delay: 1}, [][]float64{{1}}); plain.Bounds() != nil {
 		t.Errorf("without a Conformal: got bounds %v, want none", plain.Bounds())
