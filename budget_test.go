@@ -57,7 +57,7 @@ var generated = []string{
 }
 
 const (
-	mostTests  = 75955 // lines of tests
+	mostTests  = 76562 // lines of tests
 	testTarget = 0.65  // lines of tests for each line of code
 	mostOther  = 7500  // lines of .js .css .html .py .tmpl .sh that are not empty
 	mostFields = 30    // of a type

@@ -181,7 +181,6 @@ func (a *Answers) reserved(but int) float64 {
 func (a *Answers) Give(time uint64, y, adapted, base, z []float32) *Given {
 	slot := a.slot(time)
 	g := &a.given[slot]
-	g.used = false
 	if a.most == a.inputs { // otherwise what was heard stands behind z
 		z = z[:a.inputs]
 	}
@@ -235,7 +234,7 @@ func (a *Answers) Judge(time uint64, j loss.Local, row int) (*Given, bool) {
 		if !t.TargetOf(row, a.one) {
 			return nil, false
 		}
-		if a.sure != nil && len(g.Bounds) == n && n == len(a.sure.Bounds()) {
+		if a.sure != nil && len(g.Bounds) == n {
 			a.sure.Judge(g.Output(), g.Bounds, a.one[:n])
 		}
 	}

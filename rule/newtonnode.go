@@ -217,6 +217,7 @@ func (n *newton) commit() {
 
 // reset forgets everything but the links.
 func (n *newton) reset() {
+	n.release()
 	l := n.now
 	l.scale, l.told, l.age, l.main, l.fresh = 0, 0, -1, belief{}, belief{}
 	n.laplace = nil

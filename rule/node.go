@@ -35,7 +35,6 @@ type Node struct {
 	local   local // the cost of the current step, if it is no loss.Targeted
 	scratch []float64
 	adapted []float32
-	y       []float32
 	row     [1]int32
 	steps   int
 }
@@ -157,9 +156,6 @@ func (n *Node) Give(y []float32, t uint64, base, z []float32) {
 	if y != nil || n.answers.Gated() {
 		n.Predict(n.adapted, base, z)
 	}
-	if y == nil {
-		y = n.y
-	}
 	n.answers.Give(t, y, n.adapted, base, z)
 }
 
@@ -167,9 +163,6 @@ func (n *Node) Give(y []float32, t uint64, base, z []float32) {
 // passed Check. The node learns from it in the next Step. It is false if no such answer
 // waits, or the row carries no cost.
 func (n *Node) Tell(t uint64, j loss.Loss, row int) bool {
-	if n.answers == nil {
-		return false
-	}
 	g, ok := n.answers.Judge(t, j.(loss.Local), row)
 	switch {
 	case !ok:
@@ -335,6 +328,9 @@ func (n *Node) far() bool { return n.basis.Distance(n.next[0], nil) > n.config.l
 // Cancel ends an update without a change: what the step observed is dropped.
 func (n *Node) Cancel() {
 	n.observed.release()
+	if n.newton != nil {
+		n.newton.release()
+	}
 	n.told = false
 }
 

@@ -8,7 +8,6 @@ type Scratch struct {
 	spare    []float32
 	outputs  []float64
 	adapted  []float32 // what a node would answer with what it learned
-	y        []float32 // an answer that nobody wants
 	vectors  []float32 // not handed out yet
 	nodes    int       // for how many nodes they were made last
 }
@@ -21,9 +20,9 @@ func (s *Scratch) share(n *Node, rows int) {
 	f := n.basis
 	if s.spare == nil || len(s.spare) != f.Len() || len(s.outputs) != f.outputs {
 		s.spare, s.outputs = make([]float32, f.Len()), make([]float64, f.outputs)
-		s.adapted, s.y = make([]float32, f.outputs), make([]float32, f.outputs)
+		s.adapted = make([]float32, f.outputs)
 	}
-	n.step.Spare, n.scratch, n.adapted, n.y = s.spare, s.outputs, s.adapted, s.y
+	n.step.Spare, n.scratch, n.adapted = s.spare, s.outputs, s.adapted
 	if o := s.observed; o == nil || o.basis != f || o.config != n.config || o.per != rows {
 		s.observed = newObserved(f, n.config, rows)
 	}

@@ -184,7 +184,7 @@ class Worlds(Files):
                 world._box.kill()
                 world.step([0.5, 0.5])
         with self.assertRaisesRegex(wdgnn.Error, "scale"):
-            with wdgnn.World(MODEL, nodes=2) as world:
+            with wdgnn.World(MODEL, nodes=2, scale=-1) as world:
                 world.step([[0.5], [0.5]])
         with self.assertRaisesRegex(wdgnn.Error, "not open"):
             world.step([[0.5], [0.5]])
