@@ -44,7 +44,7 @@ class World:
     nodes     how many there are, 0 to nodes-1
     learn     how they learn, as `learn` of agent.yaml: {"preset": "auto"}; None if they only answer
     cost      what they are told: by the task of the model, or "gradient" where tell has gradients, "curved" where it has curvatures, too
-    scale     λmax of the graph, for models with the shift spectral
+    scale     λmax of the graph, for models with the shift spectral, where it is another than that of training
     state     a folder for checkpoints, with which the next World goes on; None begins anew every time
     timeout   seconds that an answer may take
     more      further keys of agent.yaml, such as {"pace": {"deadline": "5s"}}
