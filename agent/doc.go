@@ -122,12 +122,12 @@
 //   - A silent neighbour: the host calls [Retry], which asks those who are missing
 //     to send again, and at its deadline [Expire]: the link counts as dropped from
 //     that hop to the end of the step (or for that hop only, if the plan is
-//     forgiving). Without Plan.Stale nothing stands in for what it did not say: not
-//     its row of the step before, which belongs to another signal, and not its old
-//     parameters, which it may be far from by now. The sum over neighbours has a term less, see
-//     Node.shiftRow (agent/weights.go), and the mixing weight of the link goes to
-//     the node's own parameters, see Node.mixingRow (agent/weights.go), so that the
-//     weights of eq. (9) still sum to 1.
+//     forgiving). Nothing stands in for what it did not say: not its row of the step
+//     before, which belongs to another signal, and not its old parameters, which it may
+//     be far from by now. The sum over neighbours has a term less, see Node.shiftRow
+//     (agent/weights.go), and the mixing weight of the link goes to the node's own
+//     parameters, see Node.mixingRow (agent/weights.go), so that the weights of
+//     eq. (9) still sum to 1.
 //   - A message of a past step is ignored; one of a later step is kept, four per
 //     neighbour at most, and Ready.Ahead says how far ahead others are, so that a
 //     host may skip steps to catch up.
@@ -150,8 +150,7 @@
 // parameters moves a little. Stats.Expired counts such links.
 //
 // Deviation: the paper does not say what a node does when a message does not
-// come. Here a silent neighbour is none, as above, or, with Plan.Stale, what it said
-// some steps ago stands in for that.
+// come. Here a silent neighbour is none, as above.
 //
 // # Models scaled by λmax
 //

@@ -81,13 +81,9 @@ func trusted(degree float64, weight float64) float64 {
 }
 
 // contradicts reports a row that was heard before with other numbers. Where vectors
-// are shortened as they come they are not compared. A row of an earlier step that stood
-// in for this one was not said of this step, and is contradicted by the truth.
+// are shortened as they come they are not compared.
 func (n *Node) contradicts(k int, m *Message) error {
 	e := int(m.Exchange)
-	if n.plan.Stale > 0 && n.inbox[e].old[k] {
-		return nil
-	}
 	if !n.inbox[e].got[k] && !(e == 0 && n.links[k].heard) {
 		return nil
 	}

@@ -184,18 +184,17 @@ type Stats struct {
 	Anew      uint64 `json:"anew,omitempty"` // times that the node began again with the parameters as trained
 	Late      uint64 `json:"late,omitempty"` // costs of earlier steps that were learned from
 
-	Received   uint64 `json:"received"`       // messages that were used
-	Kept       uint64 `json:"kept"`           // messages of a later step
-	Stale      uint64 `json:"stale"`          // of a past step, or of a hop that was given up
-	Duplicates uint64 `json:"duplicates"`     // heard before
-	Strangers  uint64 `json:"strangers"`      // from nodes that are no neighbours in this step
-	Refused    uint64 `json:"refused"`        // malformed, not finite or too long
-	LeftOut    uint64 `json:"left_out"`       // parameters that were left out of a mixture: too far from the trained ones; see rule.Basis.Far
-	Expired    uint64 `json:"expired"`        // links dropped because nothing came
-	Aged       uint64 `json:"aged,omitempty"` // rows of earlier steps that stood in for such as did not come; see Plan.Stale
-	Clipped    uint64 `json:"clipped"`        // vectors shortened to ClipNorm
-	Asked      uint64 `json:"asked"`          // requests to send again
-	Resent     uint64 `json:"resent"`         // answers to such requests
+	Received   uint64 `json:"received"`   // messages that were used
+	Kept       uint64 `json:"kept"`       // messages of a later step
+	Stale      uint64 `json:"stale"`      // of a past step, or of a hop that was given up
+	Duplicates uint64 `json:"duplicates"` // heard before
+	Strangers  uint64 `json:"strangers"`  // from nodes that are no neighbours in this step
+	Refused    uint64 `json:"refused"`    // malformed, not finite or too long
+	LeftOut    uint64 `json:"left_out"`   // parameters that were left out of a mixture: too far from the trained ones; see rule.Basis.Far
+	Expired    uint64 `json:"expired"`    // links dropped because nothing came
+	Clipped    uint64 `json:"clipped"`    // vectors shortened to ClipNorm
+	Asked      uint64 `json:"asked"`      // requests to send again
+	Resent     uint64 `json:"resent"`     // answers to such requests
 
 	Shortened uint64 `json:"shortened,omitempty"` // rows and vectors of its own, too long for others to take
 }
@@ -217,7 +216,6 @@ func (s *Stats) Add(o Stats) {
 	s.Refused += o.Refused
 	s.LeftOut += o.LeftOut
 	s.Expired += o.Expired
-	s.Aged += o.Aged
 	s.Clipped += o.Clipped
 	s.Asked += o.Asked
 	s.Resent += o.Resent

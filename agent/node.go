@@ -43,10 +43,8 @@ type Node struct {
 
 	around []float32 // what is learned from, of a node that hears its neighbours one by one
 
-	later  later
-	memory []remembered // ascending; empty without Plan.Stale
-	ages   []likeness   // by exchange; of the same
-	send   []Message
+	later later
+	send  []Message
 }
 
 // position is where a node is in its steps.
@@ -74,7 +72,6 @@ var unopened = [2]opening{{time: math.MaxUint64}, {time: math.MaxUint64}}
 type inbox struct {
 	rows    mat.Dense // a row per node heard, the node's own among them
 	got     []bool    // by link
-	old     []bool    // the same, with Plan.Stale: what is there is an older row
 	missing int       // links whose message is waited for
 }
 
@@ -111,9 +108,6 @@ func NewNode(id NodeID, p *Plan, s *Scratch) *Node {
 		n.vectors = make([]mat.Dense, p.sent)
 	} else if p.Season != nil {
 		n.vectors = make([]mat.Dense, 1)
-	}
-	if p.Stale > 0 {
-		n.ages = make([]likeness, len(p.stages))
 	}
 	n.forecasting = newForecasting(id, p)
 	n.inbox = make([]inbox, len(p.stages))
@@ -234,16 +228,11 @@ func (n *Node) connect(links []Link) {
 		}
 		n.degree += float64(l.Weight)
 	}
-	n.forget()
 	for e := range n.inbox {
 		in := &n.inbox[e]
 		in.rows = in.rows.Resize(len(links)+1, n.plan.stages[e].width)
 		in.got = slices.Grow(in.got[:0], len(links))[:len(links)]
 		clear(in.got)
-		if n.plan.Stale > 0 {
-			in.old = slices.Grow(in.old[:0], len(links))[:len(links)]
-			clear(in.old)
-		}
 		in.missing = len(links)
 	}
 	if n.learner == nil && len(n.vectors) > 0 {
@@ -315,7 +304,6 @@ func (n *Node) message(time uint64, e int, to NodeID) Message {
 func (n *Node) advance(r *Ready) {
 	for n.open && !n.predicted && n.inbox[n.exchange].missing == 0 {
 		e := n.exchange
-		n.compare(e)
 		if e == 0 && n.plan.Season != nil {
 			n.mixSeason()
 		}

@@ -52,10 +52,6 @@ type PlanConfig struct {
 	// all of them only if six messages came.
 	Forgiving bool
 
-	// Stale is how many steps old what was last heard of a neighbour may be to stand
-	// in for what did not come; 0 means that nothing does. It is each host's own choice.
-	Stale int
-
 	// MaxNorm is the largest Euclidean norm of a neighbour's row or vector;
 	// longer ones are refused. 0 means no limit.
 	MaxNorm float64
@@ -124,9 +120,6 @@ func NewPlan(c PlanConfig) (*Plan, error) {
 	if !(p.MaxNorm >= 0) || !(p.ClipNorm >= 0) {
 		complain("max norm %v and clip norm %v, want 0 for none or more", p.MaxNorm, p.ClipNorm)
 	}
-	if p.Stale < 0 {
-		complain("rows may be %d steps old, want 0 for none or more", p.Stale)
-	}
 	if want := Hops(p.Model); p.MaxRows != nil && len(p.MaxRows) != want {
 		complain("bounds of %d rows, want %d, of every layer and hop", len(p.MaxRows), want)
 	}
@@ -175,9 +168,6 @@ func Hops(m *gnn.WideDeep) int {
 	}
 	return n
 }
-
-// means says whether a row of the shift is a mean over those who were heard.
-func (p *Plan) means() bool { return p.Operator == graph.ShiftRowStochastic }
 
 func (p *Plan) learns() bool { return p.Basis != nil }
 

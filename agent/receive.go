@@ -38,7 +38,6 @@ func (n *Node) receive(m *Message, r *Ready) error {
 	case !n.begun || m.Time > n.time:
 		return n.keep(m)
 	case m.Time < n.time || !n.open:
-		n.remember(m)
 		n.stats.Stale++
 		return nil
 	}
@@ -124,8 +123,7 @@ func (n *Node) take(m *Message) (last bool, err error) {
 	e := int(m.Exchange)
 	in := &n.inbox[e]
 	switch {
-	case n.links[k].lost || e < n.exchange || n.predicted && n.plan.Stale > 0:
-		n.remember(m)
+	case n.links[k].lost || e < n.exchange:
 		n.stats.Stale++
 		return false, n.contradicts(k, m)
 	case in.got[k] || e == 0 && n.links[k].heard:
@@ -240,7 +238,7 @@ func among(nodes []NodeID, node NodeID) bool {
 }
 
 // expire gives up on those who are silent, for the rest of the step unless the
-// plan forgives, or a row that was heard before stands in for what is missing.
+// plan forgives.
 //
 // Strict, the link is gone from here to the end of the step, as if the graph had
 // lost it. Forgiving, each hop leaves out what that hop lost: where single
@@ -253,9 +251,6 @@ func (n *Node) expire(r *Ready) {
 	}
 	for k := range n.links {
 		if n.inbox[n.exchange].got[k] || n.links[k].lost {
-			continue
-		}
-		if n.standIn(k) {
 			continue
 		}
 		n.stats.Expired++

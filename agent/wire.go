@@ -142,46 +142,6 @@ func (r *Reader) Read(b []byte) (Header, []Message, error) {
 	return h, r.messages, nil
 }
 
-// Again returns the header of the frame b if it holds the same messages as a frame of
-// the same host that was read before: the same bytes but for its number. One with requests
-// or answers to them is never said to: it may be sent once more because no answer came.
-func (r *Reader) Again(before, b []byte) (Header, bool) {
-	if len(b) < frameHeader || len(b) != len(before) {
-		return Header{}, false
-	}
-	if !bytes.Equal(b[:16], before[:16]) || !bytes.Equal(b[frameHeader:], before[frameHeader:]) {
-		return Header{}, false
-	}
-	return readHeader(b), !talks(b[frameHeader:]) && summed(b)
-}
-
-// talks says whether one of the messages in b asks for something or says that it is not
-// there yet, and does not only tell of frames that were lost.
-func talks(b []byte) bool {
-	for len(b) >= messageHeader {
-		switch Kind(b[16]) {
-		case NotYet:
-			return true
-		case Ask:
-			if binary.LittleEndian.Uint16(b[18:]) != math.MaxUint16 {
-				return true
-			}
-		}
-		count := uint64(binary.LittleEndian.Uint32(b[32:]))
-		b = b[min(messageHeader+4*count, uint64(len(b))):]
-	}
-	return false
-}
-
-// Peek returns the header of the frame b, and whether it is one: of this version, with a
-// checksum that fits. Its messages may still be refused.
-func (r *Reader) Peek(b []byte) (Header, bool) {
-	if len(b) < frameHeader || len(b) > MaxFrame || [4]byte(b[:4]) != frameMagic || b[4] != frameVersion || !summed(b) {
-		return Header{}, false
-	}
-	return readHeader(b), true
-}
-
 // summed says whether the checksum of a frame fits.
 func summed(b []byte) bool {
 	sum := crc32.Update(0, castagnoli, b[:28])

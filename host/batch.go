@@ -22,7 +22,7 @@ const leastTogether = 16
 
 // gather prepares the nodes for steps together.
 func (h *Machine) gather() {
-	if least := cmp.Or(h.cfg.Together, leastTogether); least < 0 || len(h.cells) < least || h.asynchronous() {
+	if least := cmp.Or(h.cfg.Together, leastTogether); least < 0 || len(h.cells) < least {
 		return
 	}
 	nodes := make([]*agent.Node, len(h.cells))
@@ -80,7 +80,7 @@ func (h *Machine) postTogether() {
 	}
 	h.posted[h.batch.Exchange()] = h.boundary
 	h.ship = true
-	h.advanced(h.batch.Exchange())
+	h.advanced()
 }
 
 // goTogether goes through exchanges of which all rows are in.

@@ -42,7 +42,7 @@ type Change struct {
 	Step  uint64 // T, the first with the new plan
 	Model string // stands for the model in checkpoints and reports
 
-	Plan  *agent.Plan    // its Cost and Stale are not looked at
+	Plan  *agent.Plan    // its Cost is not looked at
 	Seed  []agent.Memory // what nodes of the new model have learned in another life, as in Config
 	Reset bool           // what nodes learned is not to be kept
 
@@ -226,7 +226,7 @@ func (h *Machine) agree(id uint64, w Word, gone bool) error {
 	c.agreed, c.word = true, w
 	h.actions.Changed = &Changed{Change: c.Change, Word: w}
 	if h.cfg.Directory != nil {
-		h.sendAs(h.plan, []agent.Message{h.word()}, h.copies())
+		h.sendAs(h.plan, []agent.Message{h.word()})
 	}
 	return nil
 }
@@ -467,24 +467,22 @@ func (h *Machine) fromBehind(f transport.Frame, header agent.Header, messages []
 			h.stats.LateRows++
 		}
 	}
-	h.sendAs(c.before, again, 1)
+	h.sendAs(c.before, again)
 	h.settle()
 	return true
 }
 
-// sendAs sends messages in frames of the given plan, each so many times.
-func (h *Machine) sendAs(plan uint32, messages []agent.Message, copies int) {
+// sendAs sends messages in frames of the given plan.
+func (h *Machine) sendAs(plan uint32, messages []agent.Message) {
 	for from := 0; from < len(messages); {
 		to, size := from, 0
 		for to < len(messages) && (to == from || size < frameRoom) {
 			size += 40 + 4*len(messages[to].Values) + len(messages[to].Data)
 			to++
 		}
-		for range copies {
-			h.sent++
-			header := agent.Header{Run: h.hash, Plan: plan, Host: uint32(h.cfg.Host), Sequence: h.sent}
-			h.actions.Frames = append(h.actions.Frames, agent.AppendFrame(h.buffer(), header, messages[from:to]))
-		}
+		h.sent++
+		header := agent.Header{Run: h.hash, Plan: plan, Host: uint32(h.cfg.Host), Sequence: h.sent}
+		h.actions.Frames = append(h.actions.Frames, agent.AppendFrame(h.buffer(), header, messages[from:to]))
 		from = to
 	}
 }

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -18,7 +17,7 @@ type Config struct {
 	Host  transport.HostID // this host
 	Nodes []agent.NodeID   // its nodes, at least one, in any order
 
-	Plan *agent.Plan // its Cost and Stale are not looked at
+	Plan *agent.Plan // its Cost is not looked at
 	Cost Cost        // what targets mean
 
 	Directory *Directory // who runs which node; nil if all are here
@@ -75,16 +74,9 @@ type Pacing string
 
 // The ways to pace.
 const (
-	Lockstep     Pacing = "lockstep"     // for neighbours, up to a deadline
-	RealTime     Pacing = "real-time"    // for the next tick at most
-	Asynchronous Pacing = "asynchronous" // for neighbours whose last rows are too old; see [Pace].Stale
+	Lockstep Pacing = "lockstep"  // for neighbours, up to a deadline
+	RealTime Pacing = "real-time" // for the next tick at most
 )
-
-// DefaultStale is the Stale of an asynchronous Pace that names none.
-const DefaultStale = 4
-
-// mostStale is the most that it may be.
-const mostStale = 64
 
 // DefaultDeadline is the deadline of a Pace that names none.
 const DefaultDeadline = time.Second
@@ -117,12 +109,6 @@ type Pace struct {
 	// waited for no longer; 0 means 3.
 	Suspect int `json:"suspect"`
 
-	// Stale, of the pace Asynchronous, is how many steps old the last row of a
-	// neighbour may be to stand in for one that does not come; 0 means 4. A step
-	// waits for the row about as long as rows usually take. Where the last row is
-	// older, it waits up to the deadline, as in Lockstep.
-	Stale int `json:"stale,omitempty"`
-
 	// Linger is how long a host stays after the end of its world, to answer
 	// neighbours that missed something.
 	Linger time.Duration `json:"linger"`
@@ -149,22 +135,13 @@ func (p *Pace) fill() {
 	if p.Suspect == 0 {
 		p.Suspect = 3
 	}
-	if p.Mode == Asynchronous && p.Stale == 0 {
-		p.Stale = DefaultStale
-	}
 }
 
 // Validate reports everything that is wrong with p.
 func (p *Pace) Validate() error {
 	var errs []error
-	if known := []Pacing{"", Lockstep, RealTime, Asynchronous}; !slices.Contains(known, p.Mode) {
-		errs = append(errs, fmt.Errorf("host: no pace is called %q; try %s, %s or %s", p.Mode, Lockstep, RealTime, Asynchronous))
-	}
-	if p.Stale < 0 || p.Stale > mostStale {
-		errs = append(errs, fmt.Errorf("host: stale %d: want the steps that a row may be old, from 1 to %d", p.Stale, mostStale))
-	}
-	if p.Stale != 0 && p.Mode != Asynchronous {
-		errs = append(errs, fmt.Errorf("host: stale is for the pace %s, and this is %s", Asynchronous, cmp.Or(p.Mode, Lockstep)))
+	if known := []Pacing{"", Lockstep, RealTime}; !slices.Contains(known, p.Mode) {
+		errs = append(errs, fmt.Errorf("host: no pace is called %q; try %s or %s", p.Mode, Lockstep, RealTime))
 	}
 	if p.Deadline < 0 || p.First < 0 || p.Suspect < 0 || p.Linger < 0 {
 		errs = append(errs, fmt.Errorf("host: deadline %v, first %v, suspect %d, linger %v: want 0 or more",

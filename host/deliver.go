@@ -37,8 +37,6 @@ func (h *Machine) settle() {
 			h.act()
 		case h.waits() && h.doubts() && h.giveUpSuspects():
 			continue
-		case h.waits() && h.goOn():
-			continue
 		}
 		break
 	}
@@ -91,7 +89,7 @@ func (h *Machine) post(m *agent.Message) {
 	h.posted[e]++
 	if h.posted[e] == h.boundary {
 		h.ship = true
-		h.advanced(int(e))
+		h.advanced()
 	}
 }
 
@@ -120,8 +118,6 @@ func (h *Machine) send() {
 		return
 	}
 	h.pending = h.memberWords(h.pending)
-	h.sayLosses()
-	digest := h.plan
 	h.again = h.lastRows(h.again[:0])
 	messages := h.pending
 	if len(h.again) > 0 && (len(h.pending) > 0 || h.once) { // what was said before comes first
@@ -131,11 +127,7 @@ func (h *Machine) send() {
 	if len(messages) > 0 && h.tells() {
 		messages = append([]agent.Message{h.word()}, messages...)
 	}
-	copies := 1
-	if hasRows(messages) { // requests and answers to them are said again if they are lost
-		copies = h.copies()
-	}
-	h.sendAs(digest, messages, copies)
+	h.sendAs(h.plan, messages)
 	h.once = false
 	h.shipped()
 }

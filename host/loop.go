@@ -102,7 +102,6 @@ func New(c Config, e Env) (*Host, error) {
 	}
 	h.introduce(h.machine.Members())
 	if e.Bus != nil {
-		h.sift()
 		h.hear(h.machine.Hears())
 	}
 	if e.Store != nil {
@@ -110,17 +109,6 @@ func New(c Config, e Env) (*Host, error) {
 	}
 	h.report.Store(h.machine.Step(0, Look{}).Report)
 	return h, nil
-}
-
-// sift has copies held back where frames arrive, if there may be any and the bus can.
-func (h *Host) sift() {
-	bus, can := h.env.Bus.(transport.Sifter)
-	if !can || !h.machine.asynchronous() {
-		return
-	}
-	h.machine.sifted = true
-	s := &sieve{losses: h.machine.cfg.Losses, last: map[transport.HostID]*sifted{}}
-	bus.Sift(s.keep)
 }
 
 // Next returns the first step that the nodes have not made, by their checkpoint or, if they

@@ -121,8 +121,7 @@ func (h *Machine) turns() {
 	if h.cfg.Pace.Retry == 0 {
 		return
 	}
-	h.setOnward()
-	if h.sent < h.heavy && !h.asynchronous() {
+	if h.sent < h.heavy {
 		h.nudge = h.turn + max(h.brisk*3/2, leastAnswer)
 	}
 	h.ring = h.turn + h.retryAfter(nil, 0)
@@ -169,7 +168,7 @@ func (h *Machine) askFor(i int, want func(node agent.NodeID, exchange int) bool)
 		return
 	}
 	h.missing = c.node.Missing(h.missing[:0])
-	h.missing = slices.DeleteFunc(h.missing, func(node agent.NodeID) bool { return c.node.Recalls(node) || !want(node, exchange) })
+	h.missing = slices.DeleteFunc(h.missing, func(node agent.NodeID) bool { return !want(node, exchange) })
 	if len(h.missing) > 0 {
 		h.step(i, agent.Retry{Of: h.missing})
 	}
@@ -210,9 +209,6 @@ func (h *Machine) askLost(m *frameMark, messages []agent.Message) {
 		return
 	}
 	sure := slices.ContainsFunc(messages, func(o agent.Message) bool { return o.To == agent.Everyone })
-	if h.asynchronous() && !h.lostRows(m, messages) && sure {
-		return // as most often, because a copy came
-	}
 	if !sure && h.asks(m).patience > 0 {
 		return
 	}
@@ -274,16 +270,10 @@ func (h *Machine) excuse(said agent.Message) {
 // row that is still to come.
 func (h *Machine) requested(i int, m *agent.Message) bool {
 	if m.Links > 0 { // so many frames of ours were lost
-		if h.sent >= h.repeat || m.Links > h.worst {
-			h.worst = min(m.Links, lossMemory/2)
-		}
 		h.repeat = h.sent + lossMemory
 	}
 	if m.Links >= heavyLoss {
 		h.heavy = h.sent + lossMemory
-	}
-	if m.Exchange == noRow { // it asks for nothing
-		return false
 	}
 	h.seek(&h.cells[i], m.From)
 	before := len(h.queue)
@@ -298,7 +288,7 @@ func (h *Machine) requested(i int, m *agent.Message) bool {
 // lastRows appends the rows that were last said to everyone to dst, if somebody
 // loses our frames. Nodes remember those of this step and of the one before.
 func (h *Machine) lastRows(dst []agent.Message) []agent.Message {
-	if h.sent >= h.repeat || h.copies() > 1 {
+	if h.sent >= h.repeat {
 		return dst
 	}
 	for k := range h.last {

@@ -192,31 +192,3 @@ func TestLossyNetwork(t *testing.T) {
 		}
 	}
 }
-
-// In the pace asynchronous a network that loses frames is hardly slower, if to hear a frame
-// costs nothing: who loses some goes on saying so as long as it does, copies do not end, few
-// rows are missed and nobody waits for long. Where none is lost there is a frame per host
-// and exchange.
-func TestLossyAsynchronous(t *testing.T) {
-	const steps, nodes = 250, 2
-	pace := host.Pace{Mode: host.Asynchronous, Stale: 4}
-	whole := newLossyNet(t, nodes, pace, 0, steps)
-	took := whole.run(t)
-	const size = 32 + nodes*(40+4)
-	if got, want := whole.frames, lossyHosts*lossyExchanges*steps; got != want || whole.bytes != want*size {
-		t.Errorf("nothing is lost: got %d frames of %d bytes, want %d of %d", got, whole.bytes, want, want*size)
-	}
-	n := newLossyNet(t, nodes, pace, 0.1, steps)
-	lossy := n.run(t)
-	missed := 0.0
-	for _, m := range n.machines {
-		a := m.Step(lossy, host.Look{}).Report.Agents
-		missed += float64(a.Expired + a.Aged)
-	}
-	missed /= lossyHosts * nodes * (lossyHosts - 1) * nodes * lossyExchanges * steps
-	share, frames := float64(took)/float64(lossy), float64(n.frames)/float64(whole.frames)
-	if share < 0.9 || frames > 3.5 || missed > 0.003 || n.longest > 20*time.Millisecond {
-		t.Errorf("got %.2f of the rate, %.2f times the frames, %.2f %% of the rows missed, the longest step %v; "+
-			"want 0.9 at least, 3.5, 0.3 %% and 20ms at most", share, frames, 100*missed, n.longest)
-	}
-}

@@ -41,7 +41,6 @@ type Machine struct {
 	shut        int                           // how many are in quarantine
 	quarantines [offences]uint64              // that there were, by reason
 	tally       tally                         // of the frame that is being opened
-	sifted      bool                          // a sieve stands before the machine
 
 	now       time.Duration // of the event that is being applied
 	time      uint64
@@ -51,29 +50,24 @@ type Machine struct {
 	open      bool   // a step is under way
 	acted     bool   // and the world has its answer
 	started   time.Duration
-	answered  time.Duration   // when the world last was
-	beat      beat            // of its lines
-	piled     bool            // they wait, as the log was told
-	stale     uint64          // by how many steps the latest was too early; 0 if it was taken
-	turn      time.Duration   // when the exchange under way began
-	came      time.Duration   // how long after that its latest row came, 0 if none did
-	turned    uint64          // exchanges since the start
-	excused   uint64          // the one in which others were last told that rows are not there yet
-	mute      time.Duration   // until when they need not be told again
-	ring      time.Duration   // when somebody is asked again; 0 for never
-	nudge     time.Duration   // when last rows are said once more; 0 for never
-	once      bool            // that is now
-	resigned  bool            // silent neighbours were given up in this step
-	gaveUp    time.Duration   // when they were last
-	usual     time.Duration   // about what an exchange takes; 0 if not known
-	brisk     time.Duration   // about what one takes that is among the fastest, as those are in which nothing is lost
-	took      roundTrip       // how long the last row of an exchange takes; of hosts that do not wait for it
-	hop       int             // the exchange under way
-	began     []time.Duration // when those of this step did
-	onward    time.Duration   // when old rows may stand in for those that are missing
-	stuck     bool            // there is none for some of them: one may come at any time
-	tired     time.Duration   // when the next of those is not waited for any longer whose rows were refused
-	taking    int             // nodes that take part in the step
+	answered  time.Duration // when the world last was
+	beat      beat          // of its lines
+	piled     bool          // they wait, as the log was told
+	stale     uint64        // by how many steps the latest was too early; 0 if it was taken
+	turn      time.Duration // when the exchange under way began
+	came      time.Duration // how long after that its latest row came, 0 if none did
+	turned    uint64        // exchanges since the start
+	excused   uint64        // the one in which others were last told that rows are not there yet
+	mute      time.Duration // until when they need not be told again
+	ring      time.Duration // when somebody is asked again; 0 for never
+	nudge     time.Duration // when last rows are said once more; 0 for never
+	once      bool          // that is now
+	resigned  bool          // silent neighbours were given up in this step
+	gaveUp    time.Duration // when they were last
+	usual     time.Duration // about what an exchange takes; 0 if not known
+	brisk     time.Duration // about what one takes that is among the fastest, as those are in which nothing is lost
+	tired     time.Duration // when the next of those is not waited for any longer whose rows were refused
+	taking    int           // nodes that take part in the step
 	predicted int
 	boundary  int   // of these, with neighbours elsewhere
 	posted    []int // of these, that have sent their row, by exchange
@@ -99,7 +93,6 @@ type Machine struct {
 	ship    bool            // pending messages should leave
 	sent    uint64          // sequence number of the last frame
 	repeat  uint64          // up to which last rows are repeated, because somebody loses frames
-	worst   uint32          // how many of the last 200 were lost, as somebody said since nobody lost any
 	heavy   uint64          // and up to which also where nobody asked, because it loses many
 	last    []agent.Message // with the rows that were last said to everyone
 	again   []agent.Message // a frame with rows that are repeated
@@ -199,11 +192,11 @@ func NewMachine(c Config, checkpoint []byte) (*Machine, error) {
 
 // adopt has the host run a plan, in which it says itself what is its own to say.
 func (h *Machine) adopt(c agent.PlanConfig) error {
-	c.Cost, c.Stale = h.cfg.Cost.Kind(), h.cfg.Pace.Stale
+	c.Cost = h.cfg.Cost.Kind()
 	plan, err := agent.NewPlan(c)
 	if err == nil {
 		h.cfg.Plan, h.plan = plan, plan.Digest()
-		h.posted, h.began = make([]int, plan.Exchanges()), make([]time.Duration, plan.Exchanges())
+		h.posted = make([]int, plan.Exchanges())
 	}
 	return err
 }

@@ -85,7 +85,6 @@ const (
 	longAgo    = 1 << 8  // frames after which no network brings one again
 	mostEcho   = 4       // what a frame of long ago weighs at most
 	numbered   = 1 << 10 // frames of which copies are counted
-	anySum     = 0       // stands for the checksum of a copy that was held back
 	believed   = 3       // frames in a row with numbers of long ago: their sender was restarted
 	settled    = 1 << 6  // frames after a restart in which a host may repeat a step otherwise
 )
@@ -134,8 +133,8 @@ func (n *numbers) note(number uint64, sum uint32) (again, replay bool) {
 	inside := n.inside(number)
 	n.falls = 0
 	switch {
-	case inside && n.copies[at] > 0 && (n.sums[at] == sum || n.sums[at] == anySum):
-		n.copies[at], n.sums[at] = min(n.copies[at]+1, mostCopies+1), sum
+	case inside && n.copies[at] > 0 && n.sums[at] == sum:
+		n.copies[at] = min(n.copies[at]+1, mostCopies+1)
 		return true, n.copies[at] > mostCopies
 	case inside && n.copies[at] == 0 && number > 1: // it is late
 		n.copies[at], n.sums[at] = 1, sum

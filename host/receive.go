@@ -3,7 +3,6 @@ package host
 import (
 	"errors"
 	"fmt"
-	"math/bits"
 	"time"
 
 	"github.com/wdgnn/wdgnn/agent"
@@ -54,13 +53,6 @@ type frameMark struct {
 	kept   int    // frames of it in later
 	held   int    // bytes of them
 
-	frame []byte // the latest that was read, where copies may follow
-	row   uint64 // the latest of which we know how long it took: its step and exchange
-	gone  uint64 // the exchange, as the machine counts them, in which its rows were lost
-	told  uint64 // how many frames we had sent when it was last told how many of its own are lost,
-
-	blamed uint32 // and how many that were
-
 	trip    roundTrip     // how long it takes to answer
 	waiting time.Duration // when it was asked what it has not answered; 0 if it has
 	unsure  bool          // and was asked again since
@@ -86,14 +78,11 @@ type laterFrame struct {
 // a request, and may be of the step before: only what is said to everyone, and
 // requests, tell which step the sender is in.
 func (h *Machine) take(f transport.Frame) {
-	if !h.sifted && h.cfg.Losses.Lose(f.From) {
+	if h.cfg.Losses.Lose(f.From) {
 		return
 	}
 	if h.keepsOut(f) {
 		h.settle() // it may have been let in
-		return
-	}
-	if h.isCopy(f) {
 		return
 	}
 	messages, ok := h.inspect(f)
@@ -131,7 +120,6 @@ func (h *Machine) take(f transport.Frame) {
 		case m.Time < h.time:
 			h.late(m)
 		default:
-			h.lookLate(mark, m)
 			h.deliver(m)
 		}
 	}
@@ -242,9 +230,6 @@ func (h *Machine) inspect(f transport.Frame) ([]agent.Message, bool) {
 		c := h.conductOf(f.From)
 		c.differs = 0
 		h.number(f, header.Sequence, c)
-		if h.asynchronous() {
-			h.mark(f.From).frame = f.Data
-		}
 		return messages, !h.isShut(f.From)
 	}
 	return nil, false
@@ -266,11 +251,6 @@ func (h *Machine) differs(from transport.HostID, plan uint32) {
 
 // number notes a frame's number, and whether it may have it.
 func (h *Machine) number(f transport.Frame, sequence uint64, c *conduct) {
-	for left := f.Copies; left != 0; {
-		k := bits.Len64(left) - 1
-		left &^= 1 << k
-		h.held(f.From, sequence-uint64(k)-1)
-	}
 	again, replay := c.numbers.note(sequence, checksum(f.Data))
 	h.count(f.From, sequence, again)
 	if !again {
@@ -278,14 +258,6 @@ func (h *Machine) number(f transport.Frame, sequence uint64, c *conduct) {
 	} else if weight := c.echoed(sequence, replay); weight > 0 {
 		h.accuse(f.From, replayed, weight, 1, errOften)
 	}
-}
-
-// held notes the number of a copy that the sieve held back.
-func (h *Machine) held(from transport.HostID, sequence uint64) {
-	n := &h.conductOf(from).numbers
-	n.note(sequence, anySum)
-	h.count(from, sequence, false)
-	h.stats.Copies++
 }
 
 // count notes a frame's number. Gaps are frames that were lost, or are late. A
@@ -303,7 +275,7 @@ func (h *Machine) count(from transport.HostID, sequence uint64, again bool) {
 		mark.newest = false
 	case mark.sequence == 0 || sequence == 1 || sequence+latest < mark.sequence: // its first, or it was restarted
 		mark.sequence, mark.seen, mark.from, mark.last = sequence, 1, 0, 0
-		mark.gap, mark.lost, mark.earlier, mark.since, mark.waiting, mark.row = 0, 0, 0, sequence, 0, 0
+		mark.gap, mark.lost, mark.earlier, mark.since, mark.waiting = 0, 0, 0, sequence, 0
 	case sequence > mark.sequence:
 		missing := min(sequence-mark.sequence-1, 1<<20)
 		h.stats.Gaps += missing
@@ -376,11 +348,10 @@ func (h *Machine) charge(m *agent.Message, err error) bool {
 
 // late takes in a row of a past step. It comes too late to be used, but may say
 // that a silent neighbour is there again: those who hear it look whether it fits.
-// Of neighbours that are not silent it is only counted, unless it may stand in for
-// one that does not come.
+// Of neighbours that are not silent it is only counted.
 func (h *Machine) late(m *agent.Message) {
 	h.stats.LateRows++
-	if _, silent := h.silent[m.From]; silent || h.asynchronous() {
+	if _, silent := h.silent[m.From]; silent {
 		h.deliver(m)
 	}
 }
@@ -389,7 +360,7 @@ func (h *Machine) late(m *agent.Message) {
 // line nobody knows where the world is. Where steps are being left out, those after
 // them are near.
 func (h *Machine) near(time uint64) bool {
-	return h.opened == 0 || time <= max(h.time, h.skipTo)+h.window()
+	return h.opened == 0 || time <= max(h.time, h.skipTo)+window
 }
 
 // keep stores a frame of a step to come. Every host has room for those of a few
@@ -399,7 +370,7 @@ func (h *Machine) near(time uint64) bool {
 func (h *Machine) keep(f transport.Frame) {
 	mark := h.mark(f.From)
 	share := max(mostLater/max(len(h.hears), 1), leastLater)
-	if mark.held+len(f.Data) > share || mark.kept >= 2*int(h.window())*len(h.posted) {
+	if mark.held+len(f.Data) > share || mark.kept >= 2*window*len(h.posted) {
 		h.stats.Overflows++
 		return
 	}

@@ -16,21 +16,20 @@ import (
 type Stats struct {
 	Steps uint64 `json:"steps"` // in which every node was done
 
-	Skipped    uint64 `json:"skipped"`          // steps left out to catch up
-	CaughtUp   uint64 `json:"caught_up"`        // times that all neighbours were ahead
-	Retries    uint64 `json:"retries"`          // times that silent neighbours were asked
-	Prompt     uint64 `json:"prompt"`           // times that somebody was asked at once, because a frame of it was lost
-	Repeated   uint64 `json:"repeated"`         // rows that were sent twice, because others lose frames
-	Copies     uint64 `json:"copies,omitempty"` // frames that say once more what the one before did, because some are lost
-	Suspected  uint64 `json:"suspected"`        // neighbours that were no longer waited for
-	LateRows   uint64 `json:"late_rows"`        // rows of past steps
-	Gaps       uint64 `json:"gaps"`             // frames that did not come, by their numbers
-	Disordered uint64 `json:"disordered"`       // frames that came late or twice
-	Overflows  uint64 `json:"overflows"`        // frames of steps to come for which there was no room
-	BadFrames  uint64 `json:"bad_frames"`       // no frame, or a broken one
-	OtherRuns  uint64 `json:"other_runs"`       // frames of another run
-	OtherPlans uint64 `json:"other_plans"`      // frames of hosts with another model, scale or rule
-	Impostors  uint64 `json:"impostors"`        // frames and rows in somebody else's name
+	Skipped    uint64 `json:"skipped"`     // steps left out to catch up
+	CaughtUp   uint64 `json:"caught_up"`   // times that all neighbours were ahead
+	Retries    uint64 `json:"retries"`     // times that silent neighbours were asked
+	Prompt     uint64 `json:"prompt"`      // times that somebody was asked at once, because a frame of it was lost
+	Repeated   uint64 `json:"repeated"`    // rows that were sent twice, because others lose frames
+	Suspected  uint64 `json:"suspected"`   // neighbours that were no longer waited for
+	LateRows   uint64 `json:"late_rows"`   // rows of past steps
+	Gaps       uint64 `json:"gaps"`        // frames that did not come, by their numbers
+	Disordered uint64 `json:"disordered"`  // frames that came late or twice
+	Overflows  uint64 `json:"overflows"`   // frames of steps to come for which there was no room
+	BadFrames  uint64 `json:"bad_frames"`  // no frame, or a broken one
+	OtherRuns  uint64 `json:"other_runs"`  // frames of another run
+	OtherPlans uint64 `json:"other_plans"` // frames of hosts with another model, scale or rule
+	Impostors  uint64 `json:"impostors"`   // frames and rows in somebody else's name
 
 	Joined         uint64 `json:"joined,omitempty"`          // records of hosts that came later, taken
 	RefusedRecords uint64 `json:"refused_records,omitempty"` // and such as were not
@@ -62,7 +61,6 @@ func (s *Stats) Add(o Stats) {
 	s.Retries += o.Retries
 	s.Prompt += o.Prompt
 	s.Repeated += o.Repeated
-	s.Copies += o.Copies
 	s.Suspected += o.Suspected
 	s.LateRows += o.LateRows
 	s.Gaps += o.Gaps

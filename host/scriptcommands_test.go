@@ -56,7 +56,6 @@ func (s *scriptHost) create(w script.Words) error {
 	}
 	p := &s.config.Pace
 	p.Mode, p.Suspect = host.Pacing(w.Values["pace"]), int(w.Number("suspect", 0))
-	p.Stale = int(w.Number("stale", 0))
 	for name, d := range map[string]*time.Duration{"deadline": &p.Deadline, "first": &p.First, "retry": &p.Retry, "every": &s.config.Every} {
 		if text, ok := w.Values[name]; ok {
 			if *d, err = time.ParseDuration(text); err != nil {

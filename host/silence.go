@@ -208,9 +208,6 @@ func (h *Machine) wake() time.Duration {
 	if h.nudge > 0 {
 		at = min(at, h.nudge)
 	}
-	if h.onward > h.now {
-		at = min(at, h.onward)
-	}
 	if h.tired > h.now {
 		at = min(at, h.tired)
 	}
@@ -238,10 +235,8 @@ const leastRetry = 10 * time.Millisecond
 // messages of the one before have come. What an exchange usually takes follows the
 // latest ones slowly, an eighth at a time: one slow exchange is no new rule. The
 // times of requests begin anew with the exchange.
-func (h *Machine) advanced(e int) {
-	h.hop, h.began[e] = e, h.now
+func (h *Machine) advanced() {
 	if h.came > 0 {
-		h.took.add(h.came)
 		if h.usual == 0 {
 			h.usual, h.brisk = h.came, h.came
 		}
@@ -355,12 +350,11 @@ func (h *Machine) comes(node agent.NodeID) bool {
 
 // giveUp makes node i go on without those who are silent. A neighbour of several
 // nodes here is silent once in a step, however many miss it. Nodes here that wait
-// themselves are not to blame, and neither is one whose last row stands in for what
-// is missing.
+// themselves are not to blame.
 func (h *Machine) giveUp(i int) {
 	h.missing = h.cells[i].node.Missing(h.missing[:0])
 	for _, node := range h.missing {
-		if _, here := h.index[node]; here || h.cells[i].node.Recalls(node) {
+		if _, here := h.index[node]; here {
 			continue
 		}
 		s := h.silent[node]
@@ -485,7 +479,7 @@ func (h *Machine) behind() bool {
 		if !h.lately(mark) {
 			continue
 		}
-		if mark.step < h.time+h.lead() {
+		if mark.step < h.time+2 {
 			return false
 		}
 		if voices == 0 || mark.step < slowest {
@@ -499,7 +493,7 @@ func (h *Machine) behind() bool {
 	case h.members.own && h.members.fresh && h.opened == 1: // it has missed what others did before it came
 		h.skipTo = slowest
 	case voices == 1:
-		h.skipTo = min(slowest, h.time+h.window())
+		h.skipTo = min(slowest, h.time+window)
 	default:
 		h.skipTo = min(slowest, h.time+mostSkip)
 	}
@@ -530,7 +524,7 @@ func (h *Machine) outrun() {
 	for _, host := range h.around {
 		switch m := h.spoke[host]; {
 		case m == nil || h.isShut(host) || m.step > h.time+mostApart:
-		case m.step > h.time+h.window():
+		case m.step > h.time+window:
 			slowest = min(slowest, m.step)
 			ahead++
 		case h.lately(m):

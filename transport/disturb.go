@@ -98,9 +98,6 @@ type sender struct {
 
 func (d *disturbed) Frames() <-chan Frame { return d.inbox.Frames() }
 
-// Sift implements [Sifter].
-func (d *disturbed) Sift(keep func(*Frame) bool) { d.inbox.Sift(keep) }
-
 // Hear implements [Bus].
 func (d *disturbed) Hear(hosts []HostID) error {
 	d.inbox.Senders(len(hosts))

@@ -80,7 +80,7 @@ func (b *Inbox) Put(f Frame) bool {
 	if fits && !b.alone && h.frames > 0 {
 		fits = h.frames < free && h.size+size <= room
 	}
-	if !fits { // before it is sifted: who has heard a frame keeps no copy of it
+	if !fits { // before it is sifted
 		b.stats.Dropped++
 		return false
 	}

@@ -77,7 +77,7 @@ func TestInboxAlone(t *testing.T) {
 }
 
 // A frame for which there is no room is not sifted: what was dropped has not been heard,
-// and the next copy of it is kept.
+// and is kept when it comes again.
 func TestInboxSiftsWhatFits(t *testing.T) {
 	in := transport.NewInbox(1, 1<<20)
 	heard := map[string]bool{}

@@ -7,7 +7,7 @@ import "sync/atomic"
 // this module do, by their [Inbox].
 type Sifter interface {
 	// Sift has keep asked of every frame for which there is room from now on, one at a
-	// time, instead of what was asked before. It may change the frame, and must not wait. Those that it does not
+	// time, instead of what was asked before. It must not wait. Those that it does not
 	// keep count as received.
 	Sift(keep func(*Frame) bool)
 }
@@ -15,9 +15,6 @@ type Sifter interface {
 // leaky is a Bus that loses frames and does nothing else to them.
 type leaky struct {
 	Bus
-	sifter Sifter
-	lose   func(HostID) bool
-
 	lost, lostBytes atomic.Uint64
 }
 
@@ -30,12 +27,17 @@ func leak(b Bus, self HostID, f Faults) Bus {
 		return nil
 	}
 	counts := map[HostID]uint64{} // frames that arrived, by sender
-	l := &leaky{Bus: b, sifter: sifter, lose: func(from HostID) bool {
-		n := counts[from]
-		counts[from] = n + 1
-		return f.fate(from, self, n).lost
-	}}
-	l.Sift(func(*Frame) bool { return true })
+	l := &leaky{Bus: b}
+	sifter.Sift(func(arrived *Frame) bool {
+		n := counts[arrived.From]
+		counts[arrived.From] = n + 1
+		lost := f.fate(arrived.From, self, n).lost
+		if lost {
+			l.lost.Add(1)
+			l.lostBytes.Add(uint64(len(arrived.Data)))
+		}
+		return !lost
+	})
 	return l
 }
 
@@ -46,16 +48,4 @@ func (l *leaky) Stats() Stats {
 	s.Received -= lost
 	s.ReceivedBytes -= size
 	return s
-}
-
-// Sift implements [Sifter]: of frames that are not lost.
-func (l *leaky) Sift(keep func(*Frame) bool) {
-	l.sifter.Sift(func(f *Frame) bool {
-		if l.lose(f.From) {
-			l.lost.Add(1)
-			l.lostBytes.Add(uint64(len(f.Data)))
-			return false
-		}
-		return keep(f)
-	})
 }

@@ -19,11 +19,6 @@ type HostID uint32
 type Frame struct {
 	From HostID // as the transport knows it; what the frame says of itself is not trusted
 	Data []byte // belongs to the receiver
-
-	// Copies is what a Sifter's keep noted: which of the 64 frames that the sender
-	// numbered before this one said nothing new, and were not kept. Bit k is the one
-	// whose number is k+1 below.
-	Copies uint64
 }
 
 // Bus carries frames between hosts. It may drop, delay, duplicate and reorder

@@ -95,7 +95,7 @@ func TestCompletion(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"reproduce tab", "table1"},
 		{"swarm up --bus ", "nats"},
-		{"swarm up --pace ", "asynchronous"},
+		{"swarm up --pace ", "real-time"},
 		{"swarm up --preset ", "own"},
 		{"swarm up --task ", "flocking"},
 		{"init --task ", "forecast"},

@@ -84,9 +84,6 @@ func printSwarm(w io.Writer, r *swarm.Result) error {
 	c := &r.Counters
 	out.printf("messages per step    %.0f rows in %.0f frames, %.1f kB\n", r.MessagesPerStep, r.FramesPerStep, r.BytesPerStep/1000)
 	out.printf("late                 %.3f %% of the rows (%d given up)\n", 100*r.LateShare, c.Agents.Expired)
-	if c.Agents.Aged > 0 {
-		out.printf("old rows             %.3f %% of the rows stood in for others (%d)\n", 100*r.AgedShare, c.Agents.Aged)
-	}
 	out.printf("latency of a step    median %s, 99 %% %s, worst %s\n", fine(c.Latency.Median), fine(c.Latency.P99), fine(c.Latency.Max))
 	if c.Host.Gaps+c.Agents.Asked+c.Agents.Duplicates+c.Host.Suspected > 0 {
 		out.printf("network              %s lost, %s asked for again, %d doubled, %s given up for a while\n",

@@ -131,7 +131,7 @@ them), keys, logs, checkpoints and result.json.`,
 // completeSwarm completes flags in a shell.
 func completeSwarm(cmd *cobra.Command) {
 	words(cmd, "bus", box.BusNATS, box.BusTCP, swarm.BusMem)
-	words(cmd, "pace", string(host.Lockstep), string(host.RealTime), string(host.Asynchronous))
+	words(cmd, "pace", string(host.Lockstep), string(host.RealTime))
 	words(cmd, "task", "sourceloc", "flocking")
 	words(cmd, "preset", rule.Presets()...)
 	words(cmd, "cost", string(flock.CostDistances), string(flock.CostVelocities))
@@ -142,9 +142,7 @@ func (c *SwarmUpCommand) paceFlags(f *pflag.FlagSet) {
 	f.Float64Var(&c.rate, "rate", 0, "steps per second by the clock; 0 means as fast as everybody answers, and 20 for flocking")
 	f.DurationVar(&c.options.Pace.Deadline, "deadline", 0,
 		"how long a step waits for silent neighbours; 0 means 1s, and 0.8 of the period with --rate")
-	f.StringVar(&c.pace, "pace", "",
-		"what a step waits for: lockstep, real-time (default with --rate), or asynchronous, which goes on with old rows")
-	f.IntVar(&c.options.Pace.Stale, "stale", 0, "of --pace asynchronous: how many steps old such rows may be; 0 means 4")
+	f.StringVar(&c.pace, "pace", "", "what a step waits for: lockstep, or real-time (default with --rate)")
 	f.DurationVar(&c.options.Pace.Retry, "retry", 0,
 		"when silent neighbours are asked again; 0 means after three times what an exchange usually takes, and of whom frames were lost "+
 			"lately after as long as they take to answer; at most a fifth of the deadline")
@@ -347,9 +345,6 @@ func (c *SwarmUpCommand) complete() error {
 		o.Faults.Partitions, errs = append(o.Faults.Partitions, p), append(errs, err)
 	}
 	o.Pace.Mode = host.Pacing(c.pace)
-	if o.Verify && o.Pace.Mode == host.Asynchronous {
-		errs = append(errs, errors.New("--verify compares bits, and with --pace asynchronous they depend on who was late"))
-	}
 	if c.rate < 0 || c.rate > 10_000 {
 		errs = append(errs, fmt.Errorf("--rate is %v, want steps per second", c.rate))
 	}

@@ -224,7 +224,7 @@ type Broker struct {
 
 // Pace is host.Pace with the period of worlds that have no clock.
 type Pace struct {
-	// `lockstep` (default), `real-time` (default with a period) or `asynchronous`, see
+	// `lockstep` (default) or `real-time` (default with a period), see
 	// [pacing](runtime.md#pacing).
 	Mode host.Pacing `yaml:"mode,omitempty"`
 
@@ -239,10 +239,6 @@ type Pace struct {
 
 	// Silent steps in a row until a neighbour is not waited for: 3.
 	Suspect int `yaml:"suspect,omitempty"`
-
-	// Of `asynchronous`: how many steps old the last row of a neighbour may be to
-	// stand in for one that does not come, 1 to 64: 4.
-	Stale int `yaml:"stale,omitempty"`
 
 	// How long a box stays after the end of its world: the deadline for streams
 	// and files.

@@ -164,7 +164,7 @@ func TestConfigRefusals(t *testing.T) {
 			[]string{"must agree when step 0 is"},
 		},
 		{"a start without a period", "", "pace: {start: 2030-01-01T00:00:00Z}\n", []string{"needs a pace.period"}},
-		{"bad pace", "", "pace: {mode: fast}\n", []string{"try lockstep, real-time or asynchronous"}},
+		{"bad pace", "", "pace: {mode: fast}\n", []string{"try lockstep or real-time"}},
 		{"negative deadline", "", "pace: {deadline: -1s}\n", []string{"want 0 or more"}},
 		{"bad metrics", "", "metrics: '9100'\n", []string{"127.0.0.1:9100"}},
 		{"negative norm", "", "clip_norm: -1\n", []string{"want 0 or more"}},

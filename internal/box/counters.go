@@ -23,10 +23,6 @@ var counters = []counter{
 		"wdgnn_host_repeated_total", "rows that were sent twice, because others lose frames",
 		func(r *host.Report) uint64 { return r.Stats.Repeated },
 	},
-	{
-		"wdgnn_host_copies_total", "frames that say once more what the one before did, because some are lost, in the pace asynchronous",
-		func(r *host.Report) uint64 { return r.Stats.Copies },
-	},
 	{"wdgnn_host_suspected_total", "neighbours that were no longer waited for", func(r *host.Report) uint64 { return r.Stats.Suspected }},
 	{"wdgnn_host_late_rows_total", "rows of past steps", func(r *host.Report) uint64 { return r.Stats.LateRows }},
 	{"wdgnn_host_gaps_total", "frames that did not come, by their numbers", func(r *host.Report) uint64 { return r.Stats.Gaps }},
@@ -120,10 +116,6 @@ var counters = []counter{
 		"wdgnn_agent_left_out_total",
 		"parameters of neighbours that were left out of a mixture, too far from the trained ones",
 		func(r *host.Report) uint64 { return r.Agents.LeftOut },
-	},
-	{
-		"wdgnn_agent_aged_total", "rows of earlier steps that stood in for such as did not come, in the pace asynchronous",
-		func(r *host.Report) uint64 { return r.Agents.Aged },
 	},
 	{"wdgnn_agent_expired_total", "links dropped because nothing came", func(r *host.Report) uint64 { return r.Agents.Expired }},
 	{

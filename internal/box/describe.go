@@ -1,7 +1,6 @@
 package box
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -253,10 +252,6 @@ func (c *Config) describePace() string {
 			tick = fmt.Sprintf("a tick every %v", c.Pace.Period)
 		}
 		return fmt.Sprintf("real time: %s, silent neighbours are given up after %v", tick, deadline)
-	}
-	if p.Mode == host.Asynchronous {
-		return fmt.Sprintf("asynchronous: rows stand in for later ones, up to %d steps; a step waits for neighbours whose are older, up to %v",
-			cmp.Or(p.Stale, host.DefaultStale), deadline)
 	}
 	return fmt.Sprintf("lockstep: a step waits for neighbours, up to %v", deadline)
 }

@@ -104,20 +104,10 @@ func Run(ctx context.Context, c *Config, s Streams) error {
 // costs next to nothing, and saves a third of the memory.
 const largeGarbage = 40
 
-// briskGarbage is the same of a process with few nodes in the pace asynchronous. Garbage is
-// what arrives, several times where frames are lost; while it is collected the others wait
-// for this box. To do so four times less often takes about 12 MB.
-const briskGarbage = 400
-
-// spare spares memory where there are many nodes, and time where nobody should be waited for.
+// spare spares memory where there are many nodes.
 func (c *Config) spare() {
-	nodes, _, err := c.directory()
-	switch {
-	case err != nil || os.Getenv("GOGC") != "":
-	case len(nodes) > manyNodes:
+	if nodes, _, err := c.directory(); err == nil && os.Getenv("GOGC") == "" && len(nodes) > manyNodes {
 		debug.SetGCPercent(largeGarbage)
-	case c.Pace.Mode == host.Asynchronous:
-		debug.SetGCPercent(briskGarbage)
 	}
 }
 

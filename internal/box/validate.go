@@ -246,7 +246,7 @@ func (c *Config) directory() ([]agent.NodeID, *host.Directory, error) {
 func (c *Config) pace() *host.Pace {
 	p := &host.Pace{
 		Mode: c.Pace.Mode, Deadline: c.Pace.Deadline, First: c.Pace.First, Retry: c.Pace.Retry, Suspect: c.Pace.Suspect,
-		Stale: c.Pace.Stale, Linger: c.Pace.Linger,
+		Linger: c.Pace.Linger,
 	}
 	period := cmp.Or(c.Pace.Period, c.tick)
 	if p.Mode == "" && period > 0 {

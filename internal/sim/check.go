@@ -172,7 +172,7 @@ func (r *run) inspect() {
 			return
 		}
 		reports[h] = b.report()
-		expired += r.givenUp(reports[h])
+		expired += reports[h].Agents.Expired
 		r.bounded(b, reports[h])
 		for _, q := range reports[h].Quarantine {
 			r.fail("host %d keeps host %d in quarantine, %v after the last fault: %+v", h, q.Host, r.now-r.trial.healed, q)
@@ -182,7 +182,7 @@ func (r *run) inspect() {
 		if r.boxes[a].ended || r.boxes[b].ended {
 			return
 		}
-		if x, y := reports[a].Time, reports[b].Time; max(x, y)-min(x, y) > 1+uint64(r.trial.pace.Stale) {
+		if x, y := reports[a].Time, reports[b].Time; max(x, y)-min(x, y) > 1 {
 			r.fail("hosts %d and %d are neighbours and at steps %d and %d, %v after the last fault", a, b, x, y, r.now-r.trial.healed)
 		}
 	})
@@ -199,19 +199,10 @@ func (r *run) inspect() {
 	}
 }
 
-// givenUp returns how many rows a host gave up: in the pace asynchronous, where rows
-// may be left out all the time, neighbours that it ceased to wait for.
-func (r *run) givenUp(report *host.Report) uint64 {
-	if r.trial.pace.Mode == host.Asynchronous {
-		return report.Stats.Suspected
-	}
-	return report.Agents.Expired
-}
-
 // bounded looks at what a host keeps.
 func (r *run) bounded(b *box, report *host.Report) {
 	for node, x := range report.Params {
-		if d := r.trial.planOf(b.model).Basis.Distance(x, nil); !mat.Finite(x...) || d > mostDistance && r.trial.pace.Stale == 0 {
+		if d := r.trial.planOf(b.model).Basis.Distance(x, nil); !mat.Finite(x...) || d > mostDistance {
 			r.fail("host %d: the parameters of node %d are %v away from where they began", b.id, node, d)
 		}
 	}
@@ -242,7 +233,7 @@ func (r *run) finish() {
 		r.bounded(b, report)
 		r.outcome.Steps += report.Stats.Steps
 		s := report.Stats
-		clean = clean && report.Agents.Expired+report.Agents.Aged+s.Skipped+s.Unanswered == 0 && s.Steps == r.trial.steps
+		clean = clean && report.Agents.Expired+s.Skipped+s.Unanswered == 0 && s.Steps == r.trial.steps
 	}
 	if clean {
 		r.outcome.Exact = true

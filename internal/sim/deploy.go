@@ -397,13 +397,10 @@ func (r *run) calm() bool {
 	return true
 }
 
-// together looks whether all hosts went over at step T, or none did. One that is
-// asynchronous may hear of it when it is ahead: of a neighbour by Stale steps, and of
-// hosts d hops away by d times as many.
+// together looks whether all hosts went over at step T, or none did.
 func (r *run) together(t *tool) {
-	ahead := uint64(r.trial.pace.Stale) * uint64(len(r.boxes)-1)
 	for h, at := range t.went {
-		if at < t.step || at > t.step+ahead {
+		if at != t.step {
 			r.fail("host %d went over at step %d, agreed was %d, and nothing was lost", h, at, t.step)
 		}
 	}

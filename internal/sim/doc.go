@@ -6,12 +6,10 @@
 // [Draw] makes a [Trial] of a seed, Run plays it, and an [Outcome] names the
 // promises that were broken:
 //
-//   - If nothing was lost, and no old row stood in for another, nodes end with the bits
-//     of online.Consensus.
+//   - If nothing was lost, nodes end with the bits of online.Consensus.
 //   - Within 24 deadlines of the last fault and the last quarantine, however many steps
 //     they are apart then, hosts that are neighbours are on the same step or in two that
-//     follow each other, give nobody up, and go on. Where they are asynchronous they may
-//     be [host.Pace].Stale steps further apart.
+//     follow each other, give nobody up, and go on.
 //   - Parameters stay finite and near where they began, whatever a neighbour says.
 //   - A step waits no longer than its deadline.
 //   - A neighbour that talks nonsense costs a few deadlines, and not one in every

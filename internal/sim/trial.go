@@ -94,8 +94,8 @@ func (t *Trial) drawHosts(rng *rand.Rand) {
 	}
 }
 
-// drawPace chooses lockstep or asynchronous, of boxes that read their streams as fast
-// as answers come or by a clock, or real time.
+// drawPace chooses lockstep, of boxes that read their streams as fast as answers come or
+// by a clock, or real time.
 func (t *Trial) drawPace(rng *rand.Rand) {
 	deadline := time.Duration(50+rng.IntN(200)) * time.Millisecond
 	t.delay = deadline / time.Duration(40+rng.IntN(100))
@@ -104,14 +104,8 @@ func (t *Trial) drawPace(rng *rand.Rand) {
 		t.pace = host.Pace{Mode: host.RealTime}
 		t.period = deadline * 10 / 8
 		deadline = host.TickDeadline(t.period)
-	case 1:
+	case 1, 2:
 		t.period = deadline * 2 / time.Duration([]int{1, 3, 4}[rng.IntN(3)])
-	case 2:
-		t.pace = host.Pace{Mode: host.Asynchronous, Stale: 1 + rng.IntN(6)}
-		t.period = deadline * 2 / time.Duration([]int{1, 3, 4}[rng.IntN(3)])
-	case 3:
-		t.pace = host.Pace{Mode: host.Asynchronous, Stale: 1 + rng.IntN(6)}
-		t.think = deadline / time.Duration(1+rng.IntN(4))
 	default:
 		t.think = deadline / time.Duration([]int{1, 2, 2, 32}[rng.IntN(4)])
 	}
@@ -225,9 +219,6 @@ func (t *Trial) config(h int, d *host.Directory) host.Config {
 // String describes the trial in a few lines.
 func (t *Trial) String() string {
 	mode := string(cmp.Or(t.pace.Mode, host.Lockstep))
-	if t.pace.Stale > 0 {
-		mode += fmt.Sprintf(" (%d steps)", t.pace.Stale)
-	}
 	switch {
 	case t.pace.Mode == host.RealTime:
 	case t.period > 0:

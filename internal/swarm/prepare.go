@@ -203,7 +203,6 @@ func (r *run) config(id transport.HostID, addresses map[transport.HostID]string)
 	c.CheckpointEvery = r.CheckpointEvery
 	c.Pace = box.Pace{
 		Mode: r.Pace.Mode, Deadline: r.Pace.Deadline, First: r.Pace.First, Retry: r.Pace.Retry, Suspect: r.Pace.Suspect, Linger: r.Pace.Linger,
-		Stale: r.Pace.Stale,
 	}
 	if r.overSubjects() {
 		c.World.Kind = box.WorldSubject

@@ -48,11 +48,6 @@ func (s *Sums) LateShare() float64 {
 	return float64(s.Agents.Expired) / max(float64(s.Agents.Expired+s.Agents.Received), 1)
 }
 
-// agedShare returns the share of rows in whose place an older one stood.
-func (s *Sums) agedShare() float64 {
-	return float64(s.Agents.Aged) / max(float64(s.Agents.Expired+s.Agents.Aged+s.Agents.Received), 1)
-}
-
 // Result is how a run of a swarm went.
 type Result struct {
 	Task    string  `json:"task"`
@@ -71,7 +66,6 @@ type Result struct {
 	FrozenCost   float64 `json:"frozen_cost,omitempty"` // that of the model as trained; 0 if answers change the world
 	Disagreement float64 `json:"disagreement"`
 	LateShare    float64 `json:"late_share"`
-	AgedShare    float64 `json:"aged_share,omitempty"` // of rows in whose place an older one stood; in the pace asynchronous
 
 	MessagesPerStep float64 `json:"messages_per_step"` // rows that nodes received
 	FramesPerStep   float64 `json:"frames_per_step"`   // that hosts received
@@ -194,7 +188,7 @@ func (r *run) result() *Result {
 	c := &s.Counters
 	*c = r.past
 	s.Reports = c.add(r.latest)
-	s.LateShare, s.AgedShare, s.Warning = c.LateShare(), c.agedShare(), warning(s.Reports)
+	s.LateShare, s.Warning = c.LateShare(), warning(s.Reports)
 	if slow := r.slow(s); slow != "" {
 		s.Warning = strings.TrimPrefix(s.Warning+"; "+slow, "; ")
 	}
