@@ -31,7 +31,7 @@ type room struct {
 var rooms = []room{
 	{"core", 6256, 6000, 8.5, 0.31, ". mat graph gnn loss optim random internal/kernel"},
 	{"train", 1858, 1700, 8.3, 0.25, "train"},
-	{"learning", 6197, 5500, 8.3, 0.29, "rule online conformal"},
+	{"learning", 6202, 5500, 8.3, 0.29, "rule online conformal"},
 	{"forecast", 1535, 2000, 8.5, 0.23, "forecast"},
 	{"agents", 8521, 6500, 8.0, 0.27, "agent host"},
 	{"transport", 3589, 3000, 8.0, 0.20, "transport internal/idlist"},

@@ -130,9 +130,9 @@ func (s *GateState) numbers(list []float64, next uint64) []float64 {
 // gate returns what numbers wrote.
 func (r *reader) gate(next uint64) GateState {
 	return GateState{
-		Open: r.next() != 0, Since: next + uint64(int64(r.next())), Judged: uint64(r.count()), Answered: r.next(), Frozen: r.next(),
+		Open: r.next() != 0, Since: next + uint64(int64(r.next())), Judged: r.whole(), Answered: r.next(), Frozen: r.next(),
 		Usual: r.next(), Most: r.next(), Ahead: r.next(), Behind: r.count(), Steepness: r.next(), Curvature: r.next(),
-		Blind: r.next() != 0, Refused: uint64(r.count()), Anew: uint64(r.count()),
+		Blind: r.next() != 0, Refused: r.whole(), Anew: r.whole(),
 	}
 }
 

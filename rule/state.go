@@ -144,14 +144,21 @@ func (r *reader) next() float64 {
 	return 0
 }
 
-// count returns a number of things, 0 or more.
-func (r *reader) count() int {
+// whole returns a whole number, 0 or more.
+func (r *reader) whole() uint64 {
 	v := r.next()
-	if !(v >= 0 && v <= 1<<53) || v != float64(int(v)) {
+	if !(v >= 0 && v <= 1<<53) || v != math.Trunc(v) {
 		r.bad = true
 		return 0
 	}
-	return int(v)
+	return uint64(v)
+}
+
+// count is whole where an int has to hold it.
+func (r *reader) count() int {
+	v := r.whole()
+	r.bad = r.bad || v > math.MaxInt
+	return int(min(v, math.MaxInt))
 }
 
 // take returns the next n numbers, which are not a copy.
