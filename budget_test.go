@@ -29,7 +29,7 @@ type room struct {
 }
 
 var rooms = []room{
-	{"core", 6256, 6000, 8.5, 0.31, ". mat graph gnn loss optim random internal/kernel"},
+	{"core", 6247, 6000, 8.5, 0.31, ". mat graph gnn loss optim random internal/kernel"},
 	{"train", 1858, 1700, 8.3, 0.25, "train"},
 	{"learning", 6202, 5500, 8.3, 0.29, "rule online conformal"},
 	{"forecast", 1535, 2000, 8.5, 0.23, "forecast"},
@@ -57,7 +57,7 @@ var generated = []string{
 }
 
 const (
-	mostTests  = 76326 // lines of tests
+	mostTests  = 76303 // lines of tests
 	testTarget = 0.65  // lines of tests for each line of code
 	mostOther  = 7500  // lines of .js .css .html .py .tmpl .sh that are not empty
 	mostFields = 30    // of a type

@@ -42,7 +42,7 @@ type Batch struct {
 
 	stale  bool // S and W are not those of the links and degrees
 	shift  mat.CSR
-	mixing mat.CSR // (1-η)I + ηW
+	mixing mat.CSR // W
 	self   []int32 // where each node stands in its row of it
 	one    Node    // computes rows of both
 

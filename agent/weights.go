@@ -87,7 +87,7 @@ func inverseRoot(d float64) float64 {
 	return 0
 }
 
-// mixingRow computes the node's row of (1-η)I + ηW, W the Metropolis weights of
+// mixingRow computes the node's row of W, the Metropolis weights of
 // the links whose parameters came, and returns the node's own place in it. What
 // others would have had stays at home:
 //

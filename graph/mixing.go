@@ -134,19 +134,6 @@ func averaging(g *Graph, share []float32) *mat.CSR {
 	return out
 }
 
-// Lazy returns (1-η) I + η W, which mixes by the fraction η, 0 ≤ η ≤ 1. It is
-// doubly stochastic if W is. It panics if W is not square; an η out of range
-// is an error.
-func Lazy(w *mat.CSR, eta float64) (*mat.CSR, error) {
-	mustSquare("Lazy", w)
-	if err := probability("eta", eta); err != nil {
-		return nil, fmt.Errorf("graph: Lazy: %w", err)
-	}
-	return withDiagonal(w,
-		func(i, j int, v float64) float64 { return eta * v },
-		func(i int, v float64) float64 { return (1 - eta) + float64(eta*v) }), nil
-}
-
 // identity returns I, n×n.
 func identity(n int) *mat.CSR {
 	return withDiagonal(&mat.CSR{Rows: n, Cols: n, RowPtr: make([]int, n+1)}, nil,

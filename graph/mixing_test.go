@@ -51,11 +51,7 @@ func checkMixing(t *testing.T, what string, g *Graph, w *mat.CSR) {
 func TestMixingPromises(t *testing.T) {
 	for name, g := range sorted(zoo()) {
 		for _, m := range allMixings() {
-			w := must(m.Of(g))
-			checkMixing(t, name+", "+m.String(), g, w)
-			for _, eta := range []float64{0, 0.3, 1} {
-				checkMixing(t, name+", lazy "+m.String(), g, must(Lazy(w, eta)))
-			}
+			checkMixing(t, name+", "+m.String(), g, must(m.Of(g)))
 		}
 	}
 }
@@ -121,26 +117,6 @@ func TestMixingFormulas(t *testing.T) {
 	if got := must(Sinkhorn(pair)).At(0, 1); got != 0.75 {
 		t.Errorf("Sinkhorn of a pair: got %v, want 0.75", got)
 	}
-}
-
-func TestLazy(t *testing.T) {
-	w := must(Metropolis(Ring(3))) // all entries 1/3
-	lazy := must(Lazy(w, 0.5))
-	if got := lazy.At(0, 0); !near(float64(got), 2./3, 1e-7) {
-		t.Errorf("diagonal: got %v, want 2/3", got)
-	}
-	if got := lazy.At(0, 1); !near(float64(got), 1./6, 1e-7) {
-		t.Errorf("link: got %v, want 1/6", got)
-	}
-	bare := Ring(4).Adjacency() // no diagonal: Lazy adds it
-	if got := must(Lazy(bare, 0.25)); got.At(2, 2) != 0.75 || got.At(2, 1) != 0.25 {
-		t.Errorf("lazy adjacency: got %v", got.Dense())
-	}
-	for _, eta := range []float64{-0.1, 1.1, math.NaN()} {
-		_, err := Lazy(w, eta)
-		wantError(t, err, "Lazy", "eta")
-	}
-	wantPanic(t, "Lazy", func() { Lazy(&mat.CSR{Rows: 1, Cols: 2, RowPtr: []int{0, 0}}, 0.5) })
 }
 
 func TestMixingOfDirected(t *testing.T) {

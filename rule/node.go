@@ -13,8 +13,8 @@ import (
 var ErrDiverged = errors.New("online learning diverged: the parameters are those of the last good step; try a smaller step size")
 
 // Node is the learner of one node, or, with several rows of observations and
-// nobody to hear, of a whole network. An update is Observe or ObserveAll, then
-// Step, then Commit or Cancel. It is not safe for concurrent use.
+// nobody to hear, of a whole network. A step is Give, Tell, Step, and Commit or Refuse;
+// see the package comment. It is not safe for concurrent use.
 type Node struct {
 	basis    *Basis
 	config   *Config
@@ -25,7 +25,7 @@ type Node struct {
 	step     Step
 	newton   *newton  // nil unless it learns by second derivatives
 	number   int      // see NodeConfig
-	answers  *Answers // nil if it always answers with what it learned, and hears at once what that cost
+	answers  *Answers // nil before it gives one, if it always answers with what it learned
 
 	told     bool   // something was, since the last Step
 	leftOut  int    // neighbours of the last Step
@@ -112,8 +112,8 @@ func (c *Config) Vectors() (sent, kept int) {
 	return r.Sent(), r.Kept()
 }
 
-// Answers returns what the node answers with, nil if it always answers with what it
-// learned, and hears at once what that cost.
+// Answers returns what the node answers with; nil before it gives an answer, if it
+// always answers with what it learned.
 func (n *Node) Answers() *Answers { return n.answers }
 
 // Basis returns the coordinates of Params.
